@@ -81,19 +81,26 @@ func (s *DyninstInstFrameStepper) CallerFrame(in, out *unwind.Frame) unwind.Stat
 	} else if !f.marked() {
 		return unwind.StatusNotMe // nearly always decides, and is cheap
 	}
-	p := in.Walker().ProcessState()
-	r, ok := relocatedIn(s.code, libraryAt(p, in.LookupAddr()), in)
-	if !ok && (r.lib != nil || !isCode(p, in.LookupAddr())) {
-		return unwind.StatusNotMe // neither rewritten nor inserted
-	}
-	if r.known && !r.place.Tramp {
-		return unwind.StatusNotMe // the program's own code
+	r, mayBe := s.placeOf(in)
+	if !mayBe {
+		return unwind.StatusNotMe
 	}
 	f.r = &r
 	if s.m.inst.marker == 0 {
 		return f.byLayout()
 	}
 	return f.byMarker()
+}
+
+// placeOf returns the place of a frame in relocated code; false if there is no instrumentation there: the code was neither
+// rewritten nor inserted, or is the program's own.
+func (s *DyninstInstFrameStepper) placeOf(in *unwind.Frame) (relocatedPlace, bool) {
+	p := in.Walker().ProcessState()
+	r, ok := relocatedIn(s.code, libraryAt(p, in.LookupAddr()), in)
+	if !ok && (r.lib != nil || !isCode(p, in.LookupAddr())) {
+		return r, false
+	}
+	return r, !r.known || r.place.Tramp
 }
 
 // An instFrameAt is a frame of instrumentation under examination.

@@ -8,6 +8,18 @@ import "github.com/corewalk/corewalk/unwind"
 // bottom.
 func (s *BottomOfStackStepper) RefusesCode(in *unwind.Frame) bool { return !interrupted(in) }
 
+// RefusesCode reports whether the code alone says that the frame, which made a call, is not in relocated code.
+func (s *DyninstInstrStepper) RefusesCode(in *unwind.Frame) bool {
+	_, ok := relocatedIn(s.code, libraryAt(in.Walker().ProcessState(), in.LookupAddr()), in)
+	return !ok
+}
+
+// RefusesCode reports whether the code alone says that the frame, which made a call, is not that of instrumentation.
+func (s *DyninstInstFrameStepper) RefusesCode(in *unwind.Frame) bool {
+	_, mayBe := s.placeOf(in)
+	return !mayBe
+}
+
 // RefusesCode reports whether the code alone says that the frame, which made a call, is not that
 // of a signal handler's return.
 func (s *SigHandlerStepper) RefusesCode(in *unwind.Frame) bool {

@@ -175,19 +175,26 @@ func (in *inspection) process(r *report.Report) *message.Process {
 	return p
 }
 
-// stackOf returns the walked frames with the names that the report gives them.
+// stackOf returns the walked frames with the names that the report gives them, without the rounds of a recursion that the
+// report leaves out: those that stay are the same.
 func (in *inspection) stackOf(frames []*unwind.Frame, named []report.Frame) []message.Frame {
-	out := make([]message.Frame, len(frames))
+	left := in.diedLeft
+	missing := left.end - left.from
+	out := make([]message.Frame, 0, len(frames)-missing)
 	for i, f := range frames {
-		out[i].Frame = f
-	}
-	for i := range named {
-		if f := &named[i]; f.Function != "" && !f.Tail && f.Physical < len(out) {
-			out[f.Physical].Names = append(out[f.Physical].Names, f.Function)
+		if i < left.from || i >= left.end {
+			out = append(out, message.Frame{Frame: f})
 		}
 	}
-	for i := in.diedLeft.from; i < in.diedLeft.end; i++ {
-		out[i].Names = out[i-in.diedLeft.period].Names
+	for i := range named {
+		f := &named[i]
+		at := f.Physical
+		if at >= left.end {
+			at -= missing
+		}
+		if f.Function != "" && !f.Tail && at < len(out) {
+			out[at].Names = append(out[at].Names, f.Function)
+		}
 	}
 	return out
 }

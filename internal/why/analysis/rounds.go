@@ -19,7 +19,7 @@ const (
 // leftRounds are the frames from to end-1, which have no entries. They are at the places in the code, and have the names, of
 // those a period before.
 type leftRounds struct {
-	from, end, period int
+	from, end int
 }
 
 // foldsRounds reports whether the text does without most entries of a recursion.
@@ -49,7 +49,7 @@ func (in *inspection) rounds(frames []*unwind.Frame, last int) (leftRounds, repo
 		if n <= 0 {
 			return leftRounds{}, report.LeftOut{}, false
 		}
-		return leftRounds{from: last + 1, end: last + 1 + n*unit, period: period},
+		return leftRounds{last + 1, last + 1 + n*unit},
 			report.LeftOut{Entries: n * report.CommonCycle, Cycle: cycle}, true
 	}
 	return leftRounds{}, report.LeftOut{}, false

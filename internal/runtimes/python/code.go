@@ -81,6 +81,11 @@ func (r *runtime) bytesObject(at uint64) []byte {
 func (r *runtime) place(c *code, offset int) (line, column int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return r.placeIn(c, offset)
+}
+
+// placeIn is place where the caller has the lock.
+func (r *runtime) placeIn(c *code, offset int) (line, column int) {
 	if !c.haveLast || c.last != offset {
 		switch {
 		case r.minor >= 11:

@@ -239,6 +239,10 @@ func (b *builder) irrelevant(i int) (why, stop string) {
 		return "found by scanning the stack: may be stale", ""
 	case f.Module == "" && f.Function == "":
 		return "not in any module", ""
+	case f.Folded:
+		return "only executes calls of a language", ""
+	case f.Language != "":
+		return "", ""
 	}
 	rule := b.rule(i)
 	switch {

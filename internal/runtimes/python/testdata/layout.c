@@ -148,6 +148,9 @@ int main(void) {
 	O("type.dict", PyTypeObject, tp_dict);
 	S("type.size", PyTypeObject);
 	O("heaptype.cached_keys", PyHeapTypeObject, ht_cached_keys);
+	O("function.name", PyFunctionObject, func_name);
+	O("function.qualname", PyFunctionObject, func_qualname);
+	O("cell.value", PyCellObject, ob_ref);
 	O("var.size", PyVarObject, ob_size);
 #if PY_VERSION_HEX >= 0x030c0000
 	O("long.tag", PyLongObject, long_value.lv_tag);

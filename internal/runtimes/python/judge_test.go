@@ -1,0 +1,180 @@
+package python_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/report"
+)
+
+// interpreters returns the CPythons of this machine, each by its version.
+func interpreters(t *testing.T) map[string]string {
+	t.Helper()
+	home, _ := os.UserHomeDir()
+	found, _ := filepath.Glob(filepath.Join(home, ".pyenv/versions/3.*/bin/python3"))
+	out := map[string]string{}
+	for _, p := range found {
+		out[filepath.Base(filepath.Dir(filepath.Dir(p)))] = p
+	}
+	if p, err := exec.LookPath("python3"); err == nil && len(out) == 0 {
+		out["of the system"] = p
+	}
+	if len(out) == 0 {
+		t.Skip("no CPython is installed: neither ~/.pyenv/versions nor python3")
+	}
+	return out
+}
+
+// dump runs a program of testdata until it dies, and returns its core. What it wrote is in the same directory.
+func dump(t *testing.T, python, program string, args ...string) string {
+	t.Helper()
+	program, err := filepath.Abs(filepath.Join("testdata", program))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	out, _ := fixture.Dies(dir, python, append([]string{program}, args...)...).CombinedOutput() // fails: it dies
+	if _, err := os.Stat(filepath.Join(dir, "said.json")); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return fixture.CoreIn(t, dir)
+}
+
+func analyze(t *testing.T, core string, o corewalk.AnalyzeOptions) *report.Report {
+	t.Helper()
+	target, err := corewalk.Open(t.Context(), core)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer target.Close()
+	r, err := target.Analyze(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// calls returns the Python calls of a thread, as faulthandler writes them.
+func calls(th *report.Thread) []string {
+	var out []string
+	for _, f := range th.Frames {
+		if f.Language == "python" {
+			out = append(out, fmt.Sprintf("%s %s:%d", f.Function, f.Source.File, f.Source.Line))
+		}
+	}
+	return out
+}
+
+// TestJudge compares the calls of each thread with what the process itself says of them: all of them with the chain of
+// its frame objects, and the first 100 with faulthandler's.
+func TestJudge(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs all CPythons of this machine")
+	}
+	for version, python := range interpreters(t) {
+		for _, how := range []string{"flat", "deep"} {
+			t.Run(version+"/"+how, func(t *testing.T) {
+				t.Parallel()
+				core := dump(t, python, "judge.py", "said", how)
+				dir := filepath.Dir(core)
+				r := analyze(t, core, corewalk.AnalyzeOptions{Locals: corewalk.LocalsNone})
+				var said [][][3]any
+				b, err := os.ReadFile(filepath.Join(dir, "said.json"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := json.Unmarshal(b, &said); err != nil {
+					t.Fatal(err)
+				}
+				var want []string
+				total := 0
+				for _, th := range said {
+					var list []string
+					for _, c := range th {
+						list = append(list, fmt.Sprintf("%s %s:%v", c[0], c[1], c[2]))
+					}
+					total += len(list)
+					want = append(want, strings.Join(list, "\n"))
+				}
+				var got []string
+				for i := range r.Threads {
+					got = append(got, strings.Join(calls(&r.Threads[i]), "\n"))
+				}
+				slices.Sort(want)
+				slices.Sort(got)
+				t.Logf("%d calls", total)
+				if !slices.Equal(got, want) {
+					t.Errorf("of %d calls:\n%s\nthe process says:\n%s", total, strings.Join(got, "\n\n"), strings.Join(want, "\n\n"))
+				}
+				faulthandler(t, dir, r)
+				order(t, r)
+			})
+		}
+	}
+}
+
+var handlerLine = regexp.MustCompile(`File "(.*)", line (\d+) in (.*)`)
+
+// faulthandler compares the crashed thread with what faulthandler wrote.
+func faulthandler(t *testing.T, dir string, r *report.Report) {
+	b, err := os.ReadFile(filepath.Join(dir, "said"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, current, _ := strings.Cut(string(b), "Current thread ")
+	var want []string
+	for _, m := range handlerLine.FindAllStringSubmatch(current, -1) {
+		want = append(want, m[3]+" "+m[1]+":"+m[2])
+	}
+	got := calls(&r.Threads[0])
+	for i := range got {
+		name, place, _ := strings.Cut(got[i], " ")
+		got[i] = name[strings.LastIndexByte(name, '.')+1:] + " " + place
+	}
+	if len(want) == 0 || len(got) < len(want) || !slices.Equal(got[:len(want)], want) {
+		t.Errorf("%s\nfaulthandler:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// order checks that C and Python are in the right order: the sort of a list calls __lt__, and map a lambda; and that
+// the native frames under the calls are all there.
+func order(t *testing.T, r *report.Report) {
+	var seen []string
+	physical := -1
+	evals := 0
+	for _, f := range r.Threads[0].Frames {
+		if f.Language == "" {
+			if f.Physical != physical && f.Physical != physical+1 {
+				t.Errorf("native frame %d follows %d", f.Physical, physical)
+			}
+			physical = f.Physical
+			if f.Function == "_PyEval_EvalFrameDefault" {
+				if evals++; !f.Folded {
+					t.Errorf("frame %d runs Python, and is not folded", f.Index)
+				}
+			}
+		}
+		name := f.Function[strings.LastIndexByte(f.Function, '.')+1:]
+		if f.Language == "" && !strings.HasPrefix(name, "list_sort") && !strings.HasPrefix(name, "listsort") && !strings.HasPrefix(name, "builtin_sorted") && !strings.HasPrefix(name, "map_next") {
+			continue
+		}
+		for _, want := range []string{"map_next", "list", "builtin_sorted", "numbers", "inner", "__lt__", "pay"} {
+			if (name == want || f.Language == "" && strings.HasPrefix(name, want)) && (len(seen) == 0 || seen[len(seen)-1] != want) {
+				seen = append(seen, want)
+			}
+		}
+	}
+	want := []string{"numbers", "map_next", "inner", "__lt__", "list", "builtin_sorted", "pay"}
+	if evals == 0 || !slices.Equal(slices.Compact(seen), want) {
+		t.Errorf("the order is %v, want %v", seen, want)
+	}
+}

@@ -1,0 +1,27 @@
+package signature
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/corewalk/corewalk/report"
+)
+
+// The signature of a crash below Python has the Python calls, and not the interpreter's frames that execute them.
+func TestCallsOfLanguage(t *testing.T) {
+	frames := []report.Frame{
+		{Function: "copy", Module: "/x/ext.so", Trust: "context"},
+		{Function: "pay", Language: "python", Kind: report.KindInterpreted, Trust: report.TrustRuntime, Source: report.Source{File: "pay.py", Line: 3}},
+		{Function: "shop", Language: "python", Kind: report.KindInterpreted, Trust: report.TrustRuntime, Source: report.Source{File: "pay.py", Line: 9}},
+		{Function: "_PyEval_EvalFrameDefault", Module: "/x/libpython3.12.so", Trust: "cfi", Folded: true},
+		{Function: "main", Module: "/x/python3", Trust: "cfi"},
+	}
+	for i := range frames {
+		frames[i].Index, frames[i].Physical = i, i
+	}
+	r := &report.Report{Crash: &report.Crash{Thread: 1, Kind: report.CrashNullRead}, Threads: []report.Thread{{ID: 1, Crashed: true, Frames: frames, End: report.EndBottom}}}
+	s := Of(r)
+	if want := []string{"copy", "pay", "shop", "main"}; !slices.Equal(s.Frames, want) {
+		t.Errorf("the signature has %q, want %q", s.Frames, want)
+	}
+}

@@ -97,7 +97,7 @@ func openDump(ctx context.Context, s subject.Subject, err error, path string, cf
 // open finds the libraries of a subject and their files. It closes the subject if it
 // fails.
 func open(ctx context.Context, s subject.Subject, name string, cfg *config) (*Target, error) {
-	set, err := modules.New(ctx, s.DumpMemory(), cfg.files...)
+	set, err := modules.New(ctx, s.DumpMemory(), append(cfg.files, modules.WithMachine(s.Arch().Name))...)
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}

@@ -103,5 +103,5 @@ func (c *config) open(ctx context.Context) (finder *find.Finder, images *image.C
 		return nil, nil, nil, fmt.Errorf("a shared cache works for dumps only; give directories and servers to NewCache: %w", unwind.ErrBadParam)
 	}
 	g := c.cache.acquire()
-	return c.cache.finder.For(c.find.Executable, c.find.Beside), g.images, func() error { return c.cache.release(g) }, nil
+	return c.cache.finder.For(c.find.Executable, c.find.Beside, c.find.Machine), g.images, func() error { return c.cache.release(g) }, nil
 }

@@ -57,10 +57,16 @@ func WithBeside(dir string) Option {
 }
 
 // WithSysroot adds a directory that stands for the root directory of the machine that
-// the dump is from.
+// the dump is from, or an image of it: a tar archive, an OCI image layout (a directory or a tar
+// archive of it) or an archive of docker save, also compressed. Of an image only the files
+// that are needed are unpacked, into temporary files.
 func WithSysroot(dir string) Option {
 	return func(c *config) { c.find.Sysroots = append(c.find.Sysroots, dir) }
 }
+
+// WithMachine says which architecture the process has: the name of an arch.Arch. It chooses
+// among the images that a sysroot has for several.
+func WithMachine(name string) Option { return func(c *config) { c.find.Machine = name } }
 
 // WithProcessRoot gives the root directory that a running process sees. It is the
 // sysroot unless WithSysroot gives one.

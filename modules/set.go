@@ -219,7 +219,8 @@ func (s *Set) Complete(lib *libstate.Library) {
 // reason.
 func (s *Set) Unreachable() []string { return s.finder.Unreachable() }
 
-// Unusable lists the files of symbol stores that could not be expanded so far, each with
+// Unusable lists the files of symbol stores that could not be expanded so far, and what
+// could not be read of images that are sysroots, each with
 // the reason.
 func (s *Set) Unusable() []string { return s.finder.Unusable() }
 

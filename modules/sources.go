@@ -4,14 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
-	"github.com/corewalk/corewalk/internal/files/mmapfile"
 	"github.com/corewalk/corewalk/libstate"
 )
 
@@ -115,18 +113,14 @@ type openedSource struct {
 // openSource reads a source file. What is not text is refused, and a file at the recorded
 // path itself unless the module may name it.
 func (s *Set) openSource(lib *libstate.Library, path string, given bool) (*openedSource, error) {
-	f, st, err := mmapfile.OpenRegular(path)
+	data, st, err := s.finder.Read(path, maxSource+1)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
 	if !given && !s.mayName(lib, path, st) {
 		return nil, fmt.Errorf("%s: only the debug information of %.200q asks for it, and that may be a stranger's; --source-map %[3]s=%[3]s shows it", path, lib.Path, filepath.Dir(path))
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxSource+1))
 	switch {
-	case err != nil:
-		return nil, err
 	case len(data) > maxSource:
 		return nil, fmt.Errorf("%s: longer than %d MB", path, maxSource>>20)
 	case bytes.IndexByte(data, 0) >= 0:

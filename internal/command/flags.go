@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/unwind"
 )
 
@@ -38,7 +39,7 @@ const (
 // register adds the flags; formats are those that the subcommand can print.
 func (f *fileFlags) register(fs *pflag.FlagSet, formats ...string) {
 	f.formats = formats
-	fs.StringArrayVar(&f.sysroots, "sysroot", nil, "look up the dump's paths below `DIR`; this machine's own files are then used only where their build-id is the dump's (repeatable)")
+	fs.StringArrayVar(&f.sysroots, "sysroot", nil, "look up the dump's paths below `DIR`, or in an image: tar, OCI layout or docker save; this machine's own files are then used only where their build-id is the dump's (repeatable)")
 	fs.StringArrayVar(&f.debugDirs, "debug-dir", nil, "look for separate debug files in `DIR` instead of /usr/lib/debug (repeatable)")
 	fs.StringArrayVar(&f.search, "search", nil, "look for binaries, debug files, PDBs and Breakpad symbol files anywhere below `DIR` (repeatable)")
 	fs.StringArrayVar(&f.sourceMaps, "source-map", nil, "look below TO for source files recorded below FROM: `FROM=TO` (repeatable)")
@@ -67,7 +68,11 @@ func (f *fileFlags) check(e env) error {
 		dirs []string
 	}{{"sysroot", f.sysroots}, {"debug-dir", f.debugDirs}, {"search", f.search}} {
 		for _, dir := range d.dirs {
-			if st, err := os.Stat(dir); err != nil {
+			if st, err := os.Stat(dir); err == nil && d.flag == "sysroot" {
+				if err := find.CheckSysroot(dir); err != nil {
+					return fmt.Errorf("--sysroot %s: %w", dir, plainError(err))
+				}
+			} else if err != nil {
 				return fmt.Errorf("--%s %s: %w", d.flag, dir, plainError(err))
 			} else if !st.IsDir() {
 				return fmt.Errorf("--%s %s: not a directory", d.flag, dir)

@@ -12,7 +12,6 @@ import (
 	"context"
 	"encoding/hex"
 	"iter"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -26,9 +25,12 @@ const DefaultDebugDir = "/usr/lib/debug"
 // DefaultDebugDir.
 type Options struct {
 	// Sysroots are directories that replace the root directory of the machine where the
-	// dump was made. If there are any, paths in a dump are not looked up under this
+	// dump was made, or images of them (internal/files/rootfs). If there are any, paths in a dump are not looked up under this
 	// machine's own root, unless the build-id of the module is known.
 	Sysroots []string
+	// Machine is the name of the dump's architecture (arch.Arch); "" if unknown. It chooses among the
+	// images that a sysroot has for several.
+	Machine string
 	// DebugDirs are searched for separate debug files; nil means DefaultDebugDir.
 	DebugDirs []string
 	// Search lists directories that contain binaries and debug files at any depth.
@@ -72,6 +74,8 @@ type shared struct {
 	unreachable notes // messages about servers
 	unusable    notes // messages about files of symbol stores
 
+	images images
+
 	loaderOnce sync.Once
 	loader     []string // where the dynamic loader looks
 	loadMu     sync.Mutex
@@ -86,14 +90,14 @@ func New(ctx context.Context, opts Options) *Finder {
 	if opts.DebugDirs == nil {
 		opts.DebugDirs = []string{DefaultDebugDir}
 	}
-	return &Finder{opts: opts, shared: &shared{ctx: ctx}}
+	return &Finder{opts: opts, shared: &shared{ctx: ctx, images: openImages(ctx, opts.Sysroots)}}
 }
 
 // For returns a finder for one of several dumps. It also considers executable ("" for none)
-// and the directories beside. The index of the search directories is shared with f.
-func (f *Finder) For(executable string, beside []string) *Finder {
+// and the directories beside. machine is the dump's. The index of the search directories is shared with f.
+func (f *Finder) For(executable string, beside []string, machine string) *Finder {
 	opts := f.opts
-	opts.Executable = executable
+	opts.Executable, opts.Machine = executable, machine
 	opts.Beside = append(slices.Clone(f.opts.Beside), beside...)
 	return &Finder{opts: opts, shared: f.shared}
 }
@@ -121,9 +125,9 @@ func (f *Finder) Binaries(m Module) iter.Seq[string] {
 			return
 		}
 		if filepath.IsAbs(m.Path) {
-			for _, root := range f.opts.Sysroots {
+			for _, root := range f.sysroots() {
 				for _, p := range merged(m.Path) {
-					if !yield(within(root, p)) {
+					if !yield(f.within(root, p)) {
 						return
 					}
 				}
@@ -194,8 +198,8 @@ func (f *Finder) inWindowsRoots(path string) []string {
 	}
 	rel := filepath.Join(parts...)
 	var paths []string
-	for _, root := range f.opts.Sysroots {
-		paths = append(paths, within(root, rel), within(root, strings.ToLower(rel)))
+	for _, root := range f.sysroots() {
+		paths = append(paths, f.within(root, rel), f.within(root, strings.ToLower(rel)))
 	}
 	return paths
 }
@@ -257,8 +261,8 @@ func (f *Finder) AltFiles(name string, buildID []byte, from string) iter.Seq[str
 				if MayAsk(name) && !yield(name) {
 					return
 				}
-				for _, root := range f.opts.Sysroots {
-					if !yield(within(root, name)) {
+				for _, root := range f.sysroots() {
+					if !yield(f.within(root, name)) {
 						return
 					}
 				}
@@ -292,8 +296,8 @@ func (f *Finder) SplitFiles(name, compDir, from string) iter.Seq[string] {
 				paths = append(paths, p)
 			}
 		}
-		for _, root := range f.opts.Sysroots {
-			paths = append(paths, within(root, full))
+		for _, root := range f.sysroots() {
+			paths = append(paths, f.within(root, full))
 		}
 		if MayAsk(full) {
 			paths = append(paths, full)
@@ -340,7 +344,7 @@ func (f *Finder) byBuildID(id []byte, suffix string, partial bool) iter.Seq[stri
 		h := hex.EncodeToString(id)
 		for _, d := range f.debugDirs() {
 			if partial {
-				for _, p := range linksLike(f.inSysroot(filepath.Join(d, ".build-id", h[:2])), strings.TrimPrefix(beginning(id), h[:2]), suffix) {
+				for _, p := range f.linksLike(f.inSysroot(filepath.Join(d, ".build-id", h[:2])), strings.TrimPrefix(beginning(id), h[:2]), suffix) {
 					if !yield(f.inSysroot(p)) {
 						return
 					}
@@ -356,16 +360,12 @@ func (f *Finder) byBuildID(id []byte, suffix string, partial bool) iter.Seq[stri
 
 // linksLike lists the files in a directory whose names begin with prefix and continue with
 // hexadecimal digits up to suffix.
-func linksLike(dir, prefix, suffix string) []string {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil // a missing directory has no links
-	}
+func (f *Finder) linksLike(dir, prefix, suffix string) []string {
 	var list []string
-	for _, e := range entries {
-		name, ok := strings.CutSuffix(e.Name(), suffix)
+	for _, entry := range f.names(dir) {
+		name, ok := strings.CutSuffix(entry, suffix)
 		if _, err := hex.DecodeString(name); ok && err == nil && strings.HasPrefix(name, prefix) {
-			list = append(list, filepath.Join(dir, e.Name()))
+			list = append(list, filepath.Join(dir, entry))
 		}
 	}
 	return list
@@ -378,7 +378,7 @@ func beginning(id []byte) string { return hex.EncodeToString(bytes.TrimRight(id,
 // debugDirs are the debug directories, those inside the sysroots first.
 func (f *Finder) debugDirs() []string {
 	var dirs []string
-	for _, root := range f.opts.Sysroots {
+	for _, root := range f.sysroots() {
 		dirs = append(dirs, filepath.Join(root, DefaultDebugDir))
 	}
 	return append(dirs, f.opts.DebugDirs...)
@@ -387,7 +387,7 @@ func (f *Finder) debugDirs() []string {
 // withoutSysroot returns the path of a directory as seen on the dump's machine.
 func (f *Finder) withoutSysroot(dir string) []string {
 	out := []string{dir}
-	for _, root := range f.opts.Sysroots {
+	for _, root := range f.sysroots() {
 		if rel, err := filepath.Rel(root, dir); err == nil && rel != ".." && !strings.HasPrefix(rel, "../") {
 			out = append(out, "/"+rel)
 		}

@@ -2,14 +2,12 @@ package find
 
 import (
 	"bufio"
-	"io"
+	"bytes"
 	"iter"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/corewalk/corewalk/internal/files/mmapfile"
 )
 
 // Loaded proposes files for a module that the dump knows by its bare name, as Crashpad
@@ -53,8 +51,8 @@ func (f *Finder) AddLoadPath(file, runPath string) {
 				dirs = append(dirs, filepath.Clean(dir))
 			}
 		default:
-			for _, root := range f.opts.Sysroots {
-				dirs = append(dirs, within(root, dir))
+			for _, root := range f.sysroots() {
+				dirs = append(dirs, f.within(root, dir))
 			}
 		}
 	}
@@ -71,12 +69,12 @@ func (f *Finder) AddLoadPath(file, runPath string) {
 // sysroots or on this machine.
 func (f *Finder) loaderDirs() []string {
 	f.loaderOnce.Do(func() {
-		roots := f.opts.Sysroots
-		if len(roots) == 0 {
+		roots := f.sysroots()
+		if len(f.opts.Sysroots) == 0 {
 			roots = []string{"/"}
 		}
 		for _, root := range roots {
-			c := loaderConf{root: root}
+			c := loaderConf{f: f, root: root}
 			c.read("/etc/ld.so.conf", 0)
 			for _, pattern := range []string{"/lib", "/usr/lib", "/lib64", "/usr/lib64", "/lib/*-linux-*", "/usr/lib/*-linux-*", "/lib32", "/usr/lib32"} {
 				c.add(pattern)
@@ -89,6 +87,7 @@ func (f *Finder) loaderDirs() []string {
 
 // loaderConf reads the configuration of the dynamic loader below a root (ldconfig(8)).
 type loaderConf struct {
+	f     *Finder
 	root  string
 	dirs  []string
 	files int
@@ -105,12 +104,11 @@ func (c *loaderConf) read(name string, depth int) {
 	if c.files++; c.files > maxLoaderFiles || depth > maxLoaderDepth {
 		return
 	}
-	file, _, err := mmapfile.OpenRegular(within(c.root, name))
+	text, _, err := c.f.Read(c.f.within(c.root, name), maxLoaderConf)
 	if err != nil {
 		return
 	}
-	defer file.Close()
-	lines := bufio.NewScanner(io.LimitReader(file, maxLoaderConf))
+	lines := bufio.NewScanner(bytes.NewReader(text))
 	for lines.Scan() {
 		line, _, _ := strings.Cut(lines.Text(), "#")
 		words := strings.Fields(line)
@@ -134,6 +132,9 @@ func (c *loaderConf) read(name string, depth int) {
 
 // glob returns the paths below the root that match a pattern, without the root.
 func (c *loaderConf) glob(pattern string) []string {
+	if root := c.f.images.root(c.root); root != nil {
+		return globIn(root, path.Clean("/"+pattern))
+	}
 	found, _ := filepath.Glob(filepath.Join(c.root, path.Clean("/"+pattern)))
 	for i := range found {
 		found[i] = "/" + strings.TrimPrefix(strings.TrimPrefix(found[i], c.root), "/")
@@ -144,7 +145,7 @@ func (c *loaderConf) glob(pattern string) []string {
 // add adds the directories that match a pattern.
 func (c *loaderConf) add(pattern string) {
 	for _, p := range c.glob(pattern) {
-		dir := within(c.root, p)
+		dir := c.f.within(c.root, p)
 		if len(c.dirs) < maxLoaderDirs && !slices.Contains(c.dirs, dir) {
 			c.dirs = append(c.dirs, dir)
 		}

@@ -65,9 +65,9 @@ func leadsAway(from, to string) bool {
 // inSysroot returns where a path leads. If it is below a sysroot, it leads nowhere else,
 // wherever its links and .. point.
 func (f *Finder) inSysroot(path string) string {
-	for _, root := range f.opts.Sysroots {
+	for _, root := range f.sysroots() {
 		if rest, ok := cutRoot(path, root); ok {
-			return within(root, rest)
+			return f.within(root, rest)
 		}
 	}
 	return filepath.Clean(path)
@@ -89,7 +89,7 @@ func (f *Finder) Program() string { return f.opts.Executable }
 // Given reports whether the file at a path is below a directory that the user named as
 // having other machines' files: with Sysroots or Search.
 func (f *Finder) Given(path string) bool {
-	for _, dirs := range [][]string{f.opts.Sysroots, f.opts.Search} {
+	for _, dirs := range [][]string{f.sysroots(), f.opts.Search} {
 		for _, dir := range dirs {
 			if _, ok := cutRoot(path, dir); ok {
 				return true

@@ -45,8 +45,8 @@ func (f *Finder) Sources(recorded string) iter.Seq2[string, bool] {
 			}
 		}
 		if absolute {
-			for _, root := range f.opts.Sysroots {
-				if !yield(within(root, clean), true) {
+			for _, root := range f.sysroots() {
+				if !yield(f.within(root, clean), true) {
 					return
 				}
 			}

@@ -198,9 +198,13 @@ func (f *Finder) expanded(path string, k StoreKey) string {
 	return to
 }
 
-// Unusable lists the files of stores that could not be expanded so far, each with the
-// reason, in alphabetical order.
-func (f *Finder) Unusable() []string { return f.unusable.list() }
+// Unusable lists the files of stores that could not be expanded so far, and what could not be
+// read of images, each with the reason, in alphabetical order.
+func (f *Finder) Unusable() []string {
+	list := append(f.unusable.list(), f.images.notes()...)
+	slices.Sort(list)
+	return list
+}
 
 // MaxSymbolFile limits the size in bytes of a file that is expanded or fetched; a program
 // database has at most 4 GiB.

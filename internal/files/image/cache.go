@@ -51,7 +51,7 @@ func NewCache(finder *find.Finder) *Cache {
 }
 
 // Open returns the image of the ELF or PE file at path. Failures are cached too.
-func (c *Cache) Open(path string) (*Image, error) { return c.openWith(path, mmapfile.Open) }
+func (c *Cache) Open(path string) (*Image, error) { return c.openWith(path, c.finder.Open) }
 
 // OpenPacked is like Open, but the file may be compressed. It is for files that the user
 // names: a path in a dump may lead to a file that is large when it is unpacked.

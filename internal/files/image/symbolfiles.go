@@ -270,15 +270,15 @@ func (c *Cache) openSymbols(path string) (*symbolFile, error) {
 	c.mu.Unlock()
 	e.once.Do(func() {
 		e.err = mmapfile.ErrChanged // remains set if reading the file faults
-		if e.file, e.err = openSymbolFile(path); e.err == nil {
+		if e.file, e.err = c.openSymbolFile(path); e.err == nil {
 			c.mapped.Add(int64(len(e.file.file.Data())))
 		}
 	})
 	return e.file, e.err
 }
 
-func openSymbolFile(path string) (*symbolFile, error) {
-	m, err := mmapfile.Open(path)
+func (c *Cache) openSymbolFile(path string) (*symbolFile, error) {
+	m, err := c.finder.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,11 @@ func mapFile(f *os.File, size int) ([]byte, error) {
 	return unix.Mmap(int(f.Fd()), 0, size, unix.PROT_READ, unix.MAP_PRIVATE)
 }
 
+// mapRange maps a part of a file; off is a multiple of the page size.
+func mapRange(f *os.File, off int64, size int) ([]byte, error) {
+	return unix.Mmap(int(f.Fd()), off, size, unix.PROT_READ, unix.MAP_PRIVATE)
+}
+
 // release tells the kernel that a part of a mapping, whole pages, is not needed soon.
 func release(data []byte) { _ = unix.Madvise(data, unix.MADV_DONTNEED) }
 

@@ -43,10 +43,11 @@ type ID struct {
 type File struct {
 	Path string // as given to Open, or the os.File's name
 
-	data  []byte
-	id    ID
-	close sync.Once
-	err   error
+	data    []byte
+	mapping []byte // data, or of FromRange more
+	id      ID
+	close   sync.Once
+	err     error
 }
 
 // Open maps the regular file at path, opened with OpenRegular. An empty file has empty Data.
@@ -83,6 +84,7 @@ func fromOS(f *os.File, mapFile func(*os.File, int) ([]byte, error)) (*File, err
 		if m.data, err = mapFile(f, int(info.Size())); err != nil {
 			return nil, &fs.PathError{Op: "mmap", Path: f.Name(), Err: err}
 		}
+		m.mapping = m.data
 	}
 	return m, nil
 }
@@ -140,9 +142,9 @@ func (f *File) ID() ID { return f.id }
 // Close removes the mapping. Later calls do nothing and return the same error.
 func (f *File) Close() error {
 	f.close.Do(func() {
-		if f.data != nil {
-			f.err = unmap(f.data)
-			f.data = nil
+		if f.mapping != nil {
+			f.err = unmap(f.mapping)
+			f.data, f.mapping = nil, nil
 		}
 	})
 	return f.err

@@ -1,0 +1,123 @@
+package rootfs
+
+import (
+	"archive/tar"
+	"context"
+	"io"
+	"os"
+
+	"github.com/corewalk/corewalk/internal/format/decompress"
+)
+
+// A part is a run of bytes: of a file on disk, or of what another part is decompressed to.
+type part struct {
+	file *os.File // nil if up is set
+	up   *part
+	off  int64
+	size int64
+	kind decompress.Kind // the compression of these bytes
+}
+
+// newPart returns the part that is a whole file.
+func newPart(f *os.File) (*part, error) {
+	st, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	p := &part{file: f, size: st.Size()}
+	return p, p.sniff(context.Background())
+}
+
+// sub returns a part of the decompressed bytes.
+func (p *part) sub(ctx context.Context, off, size int64) (*part, error) {
+	s := &part{up: p, off: off, size: size}
+	if f, start, ok := p.inPlace(); ok {
+		s = &part{file: f, off: start + off, size: size}
+	}
+	return s, s.sniff(ctx)
+}
+
+// inPlace returns the file that has the decompressed bytes as they are, and where.
+func (p *part) inPlace() (f *os.File, off int64, ok bool) {
+	return p.file, p.off, p.up == nil && p.kind == decompress.None
+}
+
+func (p *part) sniff(ctx context.Context) error {
+	r, err := p.raw(ctx)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	head := make([]byte, decompress.SniffLen)
+	n, err := io.ReadFull(r, head)
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		err = nil
+	}
+	p.kind = decompress.Sniff(head[:n])
+	return err
+}
+
+// raw reads the bytes as they are.
+func (p *part) raw(ctx context.Context) (io.ReadCloser, error) {
+	if p.up == nil {
+		return struct {
+			io.Reader
+			io.Closer
+		}{io.NewSectionReader(p.file, p.off, p.size), io.NopCloser(nil)}, nil
+	}
+	r, err := p.up.plain(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := io.CopyN(io.Discard, r, p.off); err != nil {
+		r.Close()
+		return nil, err
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{io.LimitReader(r, p.size), r}, nil
+}
+
+// plain reads the decompressed bytes.
+func (p *part) plain(ctx context.Context) (io.ReadCloser, error) {
+	r, err := p.raw(ctx)
+	if err != nil || p.kind == decompress.None {
+		return r, err
+	}
+	z, err := decompress.NewReader(interrupted{ctx, r}, p.kind)
+	if err != nil {
+		r.Close()
+		return nil, err
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{interrupted{ctx, z}, closers{z, r}}, nil
+}
+
+// interrupted ends reading once its context is done.
+type interrupted struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (i interrupted) Read(b []byte) (int, error) {
+	if err := i.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return i.r.Read(b)
+}
+
+type closers [2]io.Closer
+
+func (c closers) Close() error {
+	c[0].Close()
+	return c[1].Close()
+}
+
+// isTar reports whether a file begins as a tar archive.
+func isTar(f *os.File) bool {
+	_, err := tar.NewReader(io.NewSectionReader(f, 0, 1<<20)).Next()
+	return err == nil
+}

@@ -63,6 +63,7 @@ var whys = [reasons]string{"stacks of the threads", "read by the report", "heade
 type Wanted struct {
 	pages  map[uint64]int // by number, the reason
 	sorted []uint64       // the numbers, once all pages are known
+	most   uint64         // how many there may be; 0 for no limit
 }
 
 // add wants the pages of [lo, hi).
@@ -70,8 +71,13 @@ func (w *Wanted) add(lo, hi uint64, why int) {
 	if w.pages == nil {
 		w.pages = map[uint64]int{}
 	}
+	w.sorted = nil
 	for p := lo / corestate.ReadPage; p <= (hi-1)/corestate.ReadPage && lo < hi; p++ {
-		if old, ok := w.pages[p]; !ok || why < old {
+		old, ok := w.pages[p]
+		if !ok && w.most > 0 && uint64(len(w.pages)) >= w.most {
+			return
+		}
+		if !ok || why < old {
 			w.pages[p] = why
 		}
 	}

@@ -101,7 +101,7 @@ func (c coreSubject) Describe() report.Dump {
 
 // WriteSlim keeps what was read of the core.
 func (c coreSubject) WriteSlim(w io.Writer, read *corestate.Reads, reach uint64, o slim.Options) (*slim.Written, error) {
-	return slim.ELF(w, c.ELFCore, slim.Collect(c.ELFCore, read, reach), o)
+	return slim.ELF(w, c.ELFCore, slim.Collect(c.ELFCore, read, slim.Choice{Reach: reach}), o)
 }
 
 // maxOwner is the longest owner name of a note that is shown, in bytes.

@@ -34,6 +34,7 @@ func allCommands() []command {
 		{name: "live", run: runLive, flags: new(liveFlags).set, usage: liveUsage},
 		{name: "slim", run: runSlim, flags: new(slimFlags).set, usage: slimUsage},
 		{name: "pack", run: runPack, flags: new(packFlags).set, usage: packUsage},
+		{name: "handle", run: runHandle, flags: new(handleFlags).set, usage: handleUsage},
 		{name: "cache", run: runCache, flags: new(cacheFlags).set, usage: cacheUsage},
 		{name: "schema", run: runSchema, usage: schemaUsage, words: schema.Names()},
 		{name: "completion", run: runCompletion, usage: completionUsage, words: shells()},
@@ -45,7 +46,7 @@ func allCommands() []command {
 
 // withHelp lists the commands that help describes.
 func withHelp() []string {
-	return []string{"info", "triage", "live", "slim", "pack", "cache", "schema", "completion", "man"}
+	return []string{"info", "triage", "live", "slim", "pack", "handle", "cache", "schema", "completion", "man"}
 }
 
 // findCommand returns the command with a name.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"io/fs"
 	"os"
 	"sync"
 
@@ -36,6 +37,11 @@ func identify(ctx context.Context, path string, open func() (*corewalk.Target, e
 		return id, nil, err
 	}
 	defer f.Close()
+	return identifyFile(f, st, open)
+}
+
+// identifyFile is identify of an open file.
+func identifyFile(f io.ReaderAt, st fs.FileInfo, open func() (*corewalk.Target, error)) (id identity, opened *corewalk.Target, err error) {
 	id.Size, id.Time = st.Size(), st.ModTime()
 	h := sha256.New()
 	if id.Size <= wholeDump {
@@ -70,11 +76,11 @@ func identify(ctx context.Context, path string, open func() (*corewalk.Target, e
 var buffers = sync.Pool{New: func() any { return new([64 << 10]byte) }}
 
 // hashFile hashes at most limit bytes of a file.
-func hashFile(h hash.Hash, f *os.File, limit int64) error {
+func hashFile(h hash.Hash, f io.ReaderAt, limit int64) error {
 	buf := buffers.Get().(*[64 << 10]byte)
 	defer buffers.Put(buf)
 	// Hide ReadFrom and WriteTo, which would allocate a buffer of their own.
-	_, err := io.CopyBuffer(struct{ io.Writer }{h}, struct{ io.Reader }{io.LimitReader(f, limit)}, buf[:])
+	_, err := io.CopyBuffer(struct{ io.Writer }{h}, struct{ io.Reader }{io.NewSectionReader(f, 0, limit)}, buf[:])
 	return err
 }
 

@@ -1,0 +1,273 @@
+package handle
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// store opens a store that accepts any disk.
+func store(t *testing.T) (*Store, *Policy) {
+	t.Helper()
+	p := Default()
+	p.Directory, p.Free = filepath.Join(t.TempDir(), "store"), 0
+	s, err := p.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, &p
+}
+
+func crash(t *testing.T, s *Store, p *Policy, when time.Time, size int) string {
+	t.Helper()
+	d, err := s.begin(p, Crash{PID: 7, Time: when}, "prog", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := d.create("core")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Write(make([]byte, size)); err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	if err := d.finish(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(d.path, when, when); err != nil {
+		t.Fatal(err)
+	}
+	return d.path
+}
+
+func there(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// The oldest crashes go first, for each of the limits, and no more of them than needed.
+func TestRotate(t *testing.T) {
+	for name, limit := range map[string]func(*Policy){
+		"count": func(p *Policy) { p.Count = 2 },
+		"disk":  func(p *Policy) { p.Disk = 250 << 10 },
+		"age":   func(p *Policy) { p.Age = 150 * time.Minute },
+		"none":  func(p *Policy) { p.Disk, p.Count, p.Age = 0, 0, 0 },
+	} {
+		s, p := store(t)
+		var paths []string
+		for i := range 4 {
+			paths = append(paths, crash(t, s, p, time.Now().Add(time.Duration(i-4)*time.Hour), 100<<10))
+		}
+		limit(p)
+		s.rotate(p)
+		for i, path := range paths {
+			if want := i >= 2 || name == "none"; there(path) != want {
+				t.Errorf("%s: crash %d is there: %v", name, i, !want)
+			}
+		}
+	}
+}
+
+// Directories that dead handlers left are removed, those of living ones are not.
+func TestAbandoned(t *testing.T) {
+	s, p := store(t)
+	old, young := filepath.Join(s.dir, crashesDir, tempPrefix+"old"), filepath.Join(s.dir, crashesDir, tempPrefix+"young")
+	for _, d := range []string{old, young} {
+		if err := os.Mkdir(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	when := time.Now().Add(-2 * abandoned)
+	if err := os.Chtimes(old, when, when); err != nil {
+		t.Fatal(err)
+	}
+	s.rotate(p)
+	if there(old) || !there(young) {
+		t.Errorf("old: %v, young: %v", there(old), there(young))
+	}
+}
+
+// Handlers that begin at the same time, with the same number of a process, have directories of their own.
+func TestAtOnce(t *testing.T) {
+	s, p := store(t)
+	now := time.Now()
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			d, err := s.begin(p, Crash{PID: 7, Time: now}, "prog", 0)
+			if err == nil {
+				err = d.finish()
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if n := len(s.entries()); n != 20 {
+		t.Errorf("%d crashes, want 20", n)
+	}
+}
+
+func TestRate(t *testing.T) {
+	s, p := store(t)
+	p.Rate, p.RateTime = 3, time.Hour
+	now := time.Now()
+	for i, c := range []struct {
+		program string
+		at      time.Duration
+		want    bool
+	}{{"/a", 0, true}, {"/a", 0, true}, {"/a", 0, true}, {"/a", 0, false}, {"/b", 0, true}, {"/a", 2 * time.Hour, true}} {
+		if ok, err := s.rate(p, c.program, now.Add(c.at)); err != nil || ok != c.want {
+			t.Errorf("%d: %v, %v", i, ok, err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(s.dir, stateDir, "rates"), []byte("{damaged"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if ok, err := s.rate(p, "/a", now); err != nil || !ok {
+		t.Errorf("damaged: %v, %v", ok, err)
+	}
+}
+
+// A disk that would be too full gets nothing.
+func TestDiskFull(t *testing.T) {
+	s, p := store(t)
+	p.Free = 1 << 60
+	if _, err := s.begin(p, Crash{Time: time.Now()}, "prog", 1); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("%v", err)
+	}
+}
+
+// A directory that others may write to is not used, nor is a link.
+func TestUnsafe(t *testing.T) {
+	p := Default()
+	p.Directory = filepath.Join(t.TempDir(), "store")
+	if err := os.Mkdir(p.Directory, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	link := p.Directory + "-link"
+	if err := errors.Join(os.Chmod(p.Directory, 0o777), os.Symlink(p.Directory, link)); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{p.Directory, link} {
+		p.Directory = dir
+		if _, err := p.open(); !errors.Is(err, ErrUnsafe) {
+			t.Errorf("%s: %v", dir, err)
+		}
+	}
+}
+
+func TestPlain(t *testing.T) {
+	for name, want := range map[string]string{"server": "server", "../../etc": "_._.._etc", "": "unknown", ".new-": "_new_", "a b\n\x1b[": "a_b___", "-rf": "_rf",
+		strings.Repeat("x", 99): strings.Repeat("x", maxName)} {
+		if got := plain(name); got != want || strings.Contains(got, "/") {
+			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
+}
+
+// Files are kept once for a build and a user; those that were used the longest ago go first.
+func TestKeep(t *testing.T) {
+	s, p := store(t)
+	p.FilesDisk = 250
+	d, err := s.begin(p, Crash{Time: time.Now()}, "prog", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keep := func(id, text string, uid int) string {
+		path := filepath.Join(t.TempDir(), "prog")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		name, err := s.keep(p, &file{f: f, path: path, buildID: id}, d, uid, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	first := keep("aabb", strings.Repeat("1", 100), 5)
+	if again := keep("aabb", "another", 5); again != first {
+		t.Errorf("kept as %s and %s", first, again)
+	}
+	if b, err := os.ReadFile(first); err != nil || len(b) != 100 {
+		t.Errorf("%d bytes: %v", len(b), err)
+	}
+	other := keep("aabb", strings.Repeat("2", 100), 6)
+	if other == first {
+		t.Error("one user's file stands for another's")
+	}
+	past := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(first, past, past); err != nil {
+		t.Fatal(err)
+	}
+	third := keep("ccdd", strings.Repeat("3", 100), 5)
+	if there(first) || !there(other) || !there(third) {
+		t.Errorf("first %v, other %v, third %v", there(first), there(other), there(third))
+	}
+	if name := keep("", "no id", 5); name != filepath.Join(d.path, "prog") || !there(filepath.Join(d.temp, "prog")) {
+		t.Errorf("without an identifier: %s", name)
+	}
+}
+
+// Links below a root directory lead nowhere outside of it; what is not a regular file is not opened.
+func TestWithin(t *testing.T) {
+	root := t.TempDir()
+	outside := filepath.Join(t.TempDir(), "secret")
+	if err := errors.Join(os.WriteFile(outside, []byte("secret"), 0o600), os.Mkdir(filepath.Join(root, "usr"), 0o700),
+		os.WriteFile(filepath.Join(root, "usr/inside"), []byte("inside"), 0o600),
+		os.Symlink(outside, filepath.Join(root, "absolute")), os.Symlink("../../../../../../.."+outside, filepath.Join(root, "relative")),
+		os.Symlink("/usr/inside", filepath.Join(root, "good")), syscall.Mkfifo(filepath.Join(root, "pipe"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	fd, err := syscall.Open(root, syscall.O_DIRECTORY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(fd)
+	for path, want := range map[string]bool{"/absolute": false, "/relative": false, "/pipe": false, "/usr": false, "/good": true, "/usr/inside": true, "/none": false} {
+		f := within(fd, path)
+		if (f != nil) != want {
+			t.Errorf("%s was opened: %v", path, f != nil)
+		}
+		f.Close()
+	}
+}
+
+// The kernel's settings are not changed for a program that others can change.
+func TestTrusted(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	exe := filepath.Join(t.TempDir(), "exe")
+	if err := os.WriteFile(exe, nil, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := trusted(exe); err != nil {
+		t.Errorf("root's alone: %v", err)
+	}
+	if err := os.Chmod(exe, 0o757); err != nil {
+		t.Fatal(err)
+	}
+	if err := trusted(exe); !errors.Is(err, ErrUnsafe) {
+		t.Errorf("anybody's: %v", err)
+	}
+	if err := errors.Join(os.Chmod(exe, 0o755), os.Chown(exe, 1000, 1000)); err != nil {
+		t.Fatal(err)
+	}
+	if err := trusted(exe); !errors.Is(err, ErrUnsafe) {
+		t.Errorf("user %s's: %v", strconv.Itoa(1000), err)
+	}
+}

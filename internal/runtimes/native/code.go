@@ -213,7 +213,7 @@ func (s *functionSet) wrapped(target uint64) (lockEvent, bool) {
 			continue // a guard of its own
 		}
 		if e.tail || f.passes(e) {
-			return lockEvent{lockCall: lockCall{unlocks: e.unlocks, locks: []int{0}, guard: -1}, by: f, inner: e}, true
+			return lockEvent{lockCall: lockCall{unlocks: e.unlocks, tries: e.tries, locks: []int{0}, guard: -1}, by: f, inner: e}, true
 		}
 	}
 	return lockEvent{}, false
@@ -235,6 +235,14 @@ func (f *function) passes(e *lockEvent) bool {
 		}
 	}
 	return false
+}
+
+// arguments lists which arguments tell what a call locks; of a wrapper, all that may.
+func (e *lockEvent) arguments() []int {
+	if e.by != nil {
+		return []int{0, 1, 2, 3}
+	}
+	return e.locks
 }
 
 // event returns what the call at an address does to a lock; nil for other instructions.

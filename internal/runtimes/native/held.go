@@ -217,7 +217,7 @@ func (r *runtime) takenIn(set *functionSet, fr, caller *unwind.Frame, wanted []*
 	if !ok {
 		return
 	}
-	h := &heldIn{r: r, f: f, eval: eval}
+	h := &heldIn{r: r, f: f, eval: eval, pc: pc}
 	for i := range f.events {
 		e := &f.events[i]
 		if e.unlocks || !f.Reaches(e.at, pc, func(at uint64) bool { return h.ends(at, e) }) {
@@ -225,12 +225,15 @@ func (r *runtime) takenIn(set *functionSet, fr, caller *unwind.Frame, wanted []*
 		}
 		addrs, known, guarded := h.taken(e)
 		at := lockPlace{e.at, !f.Reaches(f.Start(), pc, func(at uint64) bool { return at == e.at })}
+		at.always = at.always && !e.tries
 		repeated := f.Reaches(e.at, e.at, func(at uint64) bool { return h.ends(at, e) })
+		stale := h.stale(e)
 		for k, l := range wanted {
 			switch {
 			case slices.Contains(addrs, l.at) && guarded:
 				places[k].guarded = append(places[k].guarded, at)
-			case slices.Contains(addrs, l.at):
+			case e.tries && !l.named: // it may have failed
+			case slices.Contains(addrs, l.at) && !stale:
 				places[k].matching = append(places[k].matching, at)
 			case !known:
 				places[k].unknown = append(places[k].unknown, at)
@@ -246,6 +249,39 @@ type heldIn struct {
 	r    *runtime
 	f    *function
 	eval *provenance.Evaluator
+	pc   uint64 // where the frame is
+}
+
+// stale reports whether what a call locked may have been computed again, for another lock, on the way from the call to where the
+// frame is: the next round of a loop has another.
+func (h *heldIn) stale(e *lockEvent) bool {
+	stops := func(at uint64) bool { return at == e.at || h.ends(at, e) }
+	for _, n := range e.arguments() {
+		if h.again(e, h.f.Argument(e.at, n), stops, maxAgain) {
+			return true
+		}
+	}
+	return false
+}
+
+// maxAgain is how many values are looked at that one was computed from.
+const maxAgain = 8
+
+// again reports whether a value, or one that it was computed from, may be computed again on the way.
+func (h *heldIn) again(e *lockEvent, v *provenance.Value, stops func(uint64) bool, left int) bool {
+	switch v.Kind {
+	case provenance.Const, provenance.StackAddr, provenance.Entry, provenance.EntrySlot, provenance.Unknown:
+		return false
+	}
+	if left == 0 || v.At != e.at && h.f.Reaches(e.at, v.At, stops) && (v.At == h.pc || h.f.Reaches(v.At, h.pc, stops)) {
+		return true
+	}
+	for _, r := range []arch.Reg{v.Base, v.Index} {
+		if r != arch.NoReg && h.again(e, h.f.Before(v.At, provenance.Reg(r)), stops, left-1) {
+			return true
+		}
+	}
+	return v.Kind == provenance.Slot && h.again(e, h.f.Before(v.At, provenance.Frame(v.K, v.Size)), stops, left-1)
 }
 
 // address computes the n-th argument of a call in the frame; of a wrapper, that of the call in it.

@@ -10,6 +10,7 @@ import (
 // A lockCall is what a call does to locks.
 type lockCall struct {
 	unlocks bool
+	tries   bool // it may come back without the lock
 	// locks are the arguments with the addresses of locks; none if only the guard tells.
 	locks []int
 	guard int // the argument with the address of an object that unlocks when it is destroyed; -1 for none
@@ -42,7 +43,7 @@ func lockCallOf(linkage string) (lockCall, bool) {
 	}
 	name, _, _ := strings.Cut(linkage, "@")
 	if b := bare(name); slices.Contains(lockers, b) || slices.Contains(unlockers, b) {
-		return lockCall{unlocks: slices.Contains(unlockers, b), locks: []int{0}, guard: -1}, true
+		return lockCall{unlocks: slices.Contains(unlockers, b), tries: tries(b), locks: []int{0}, guard: -1}, true
 	}
 	if !demangle.Mangled(name) {
 		return lockCall{}, false
@@ -62,9 +63,14 @@ func lockCallOf(linkage string) (lockCall, bool) {
 		return guardCall(base, method, parameters(demangle.Name(name)))
 	case !strings.HasSuffix(strings.ToLower(base), "mutex"):
 	case slices.Contains(locking, method), slices.Contains(unlocking, method):
-		return lockCall{unlocks: slices.Contains(unlocking, method), locks: []int{0}, guard: -1}, true
+		return lockCall{unlocks: slices.Contains(unlocking, method), tries: tries(method), locks: []int{0}, guard: -1}, true
 	}
 	return lockCall{}, false
+}
+
+// tries reports whether a function gives up if it does not get the lock, by its name.
+func tries(name string) bool {
+	return strings.Contains(name, "try") || strings.Contains(name, "timed") || strings.Contains(name, "clock")
 }
 
 // guardCall says what a method of a guard does.
@@ -74,7 +80,7 @@ func guardCall(class, method, params string) (lockCall, bool) {
 		if params == "" || strings.Contains(params, "defer_lock_t") || strings.Contains(params, "adopt_lock_t") || strings.Contains(params, "&&") {
 			return lockCall{}, false // it locks nothing
 		}
-		c := lockCall{locks: []int{1}}
+		c := lockCall{locks: []int{1}, tries: strings.Contains(params, ",") && class != "scoped_lock"} // or a time limit
 		if class == "scoped_lock" {
 			for n := 2; n <= min(arguments(params), maxScoped); n++ {
 				c.locks = append(c.locks, n)
@@ -84,7 +90,7 @@ func guardCall(class, method, params string) (lockCall, bool) {
 	case method == "~"+class || slices.Contains(unlocking, method) || method == "release":
 		return lockCall{unlocks: true}, true
 	case slices.Contains(locking, method):
-		return lockCall{}, true
+		return lockCall{tries: tries(method)}, true
 	}
 	return lockCall{}, false
 }

@@ -7,13 +7,19 @@ import (
 
 func TestLockCalls(t *testing.T) {
 	lock := func(n ...int) *lockCall { return &lockCall{locks: n, guard: -1} }
+	try := &lockCall{tries: true, locks: []int{0}, guard: -1}
 	unlock := &lockCall{unlocks: true, locks: []int{0}, guard: -1}
 	for name, want := range map[string]*lockCall{
-		"pthread_mutex_lock":                 lock(0),
-		"__pthread_mutex_lock":               lock(0),
-		"pthread_mutex_lock@GLIBC_2.2.5":     lock(0),
-		"pthread_rwlock_tryrdlock":           lock(0),
-		"pthread_mutex_unlock":               unlock,
+		"pthread_mutex_lock":                                   lock(0),
+		"__pthread_mutex_lock":                                 lock(0),
+		"pthread_mutex_lock@GLIBC_2.2.5":                       lock(0),
+		"pthread_rwlock_tryrdlock":                             try,
+		"pthread_mutex_unlock":                                 unlock,
+		"pthread_mutex_timedlock":                              try,
+		"pthread_mutex_clocklock":                              try,
+		"_ZNSt11timed_mutex8try_lockEv":                        try,
+		"_ZNSt11unique_lockISt5mutexE8try_lockEv":              {tries: true},
+		"_ZNSt11unique_lockISt5mutexEC2ERS0_St13try_to_lock_t": {tries: true, locks: []int{1}},
 		"flockfile":                          lock(0),
 		"mtx_unlock":                         unlock,
 		"omp_unset_lock":                     unlock,

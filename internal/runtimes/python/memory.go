@@ -28,7 +28,7 @@ func (m *memory) bytes(at, n uint64) []byte {
 const maxRead = 1 << 20
 
 func (m *memory) word(at uint64) uint64 {
-	if at == 0 || at >= 1<<56 || at&7 != 0 {
+	if at == 0 || at >= 1<<56 || at&7 != 0 || m.p.Spend(1) != nil {
 		return 0
 	}
 	v, err := m.p.State.ReadWord(at)

@@ -159,3 +159,18 @@ func (in *inspection) addRaised(c *report.Crash, thread unwind.ThreadID) {
 		}
 	}
 }
+
+// resolveLanguages lets the runtimes of languages say more of what threads wait for: an interpreter's lock.
+func (in *inspection) resolveLanguages(ctx context.Context) {
+	for _, rt := range in.Found {
+		if rs, ok := rt.(tasks.Resolver); ok {
+			rs.Resolve(ctx, in.tasks.all, func(ctx context.Context, id unwind.ThreadID) []*unwind.Frame {
+				s, _ := in.Walker.WalkStackContext(ctx, id)
+				return s.Frames
+			})
+			for _, t := range in.tasks.all {
+				t.Wait = in.wait(t.Wait)
+			}
+		}
+	}
+}

@@ -130,6 +130,7 @@ func (in *inspection) listTasks(ctx context.Context, r *report.Report) {
 			t.Wait = in.wait(t.Wait)
 		}
 	}
+	in.resolveLanguages(ctx)
 	l.all = tasks.Bind(l.all)
 	g := tasks.NewGraph(in.withHolders(l.all))
 	noteCrashed(r.Crash, l.all)

@@ -39,11 +39,13 @@ int main(void) {
 #if PY_VERSION_HEX >= 0x03070000 && PY_VERSION_HEX < 0x030c0000
 	O("runtime.gil_holder", _PyRuntimeState, ceval.gil.last_holder);
 	O("runtime.gil_locked", _PyRuntimeState, ceval.gil.locked);
+	O("runtime.gil_cond", _PyRuntimeState, ceval.gil.cond);
 #endif
 #if PY_VERSION_HEX >= 0x030c0000
 	O("interp.ceval_gil", PyInterpreterState, ceval.gil);
 	O("gil.holder", struct _gil_runtime_state, last_holder);
 	O("gil.locked", struct _gil_runtime_state, locked);
+	O("gil.cond", struct _gil_runtime_state, cond);
 #endif
 	O("interp.next", PyInterpreterState, next);
 #if PY_VERSION_HEX >= 0x030b0000

@@ -1,0 +1,246 @@
+package python
+
+import (
+	"encoding/binary"
+	"errors"
+	"math/rand"
+	"strconv"
+	"testing"
+
+	"github.com/corewalk/corewalk/tasks"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// A hole is a process whose memory is one block that a test makes, at base, repeated nowhere.
+type hole struct {
+	unwind.ProcessState
+	data []byte
+	base uint64
+}
+
+var errHole = errors.New("not in the dump")
+
+func (h *hole) Arch() *arch.Arch { return arch.AMD64 }
+func (h *hole) ThreadIDs() ([]unwind.ThreadID, error) {
+	return []unwind.ThreadID{1}, nil
+}
+func (h *hole) Registers(unwind.ThreadID) (arch.RegSet, error) { return arch.RegSet{}, errHole }
+func (h *hole) ReadMem(at uint64, b []byte) (int, error) {
+	if at < h.base || at-h.base >= uint64(len(h.data)) {
+		return 0, errHole
+	}
+	n := copy(b, h.data[at-h.base:])
+	if n < len(b) {
+		return n, errHole
+	}
+	return n, nil
+}
+func (h *hole) ReadWord(at uint64) (uint64, error) {
+	var b [8]byte
+	if _, err := h.ReadMem(at, b[:]); err != nil {
+		return 0, err
+	}
+	return binary.LittleEndian.Uint64(b[:]), nil
+}
+
+// A meter counts work, and ends it.
+type meter struct{ left int }
+
+func (m *meter) Spend(n int) error {
+	if m.left -= n; m.left < 0 {
+		return errHole
+	}
+	return nil
+}
+func (m *meter) Err() error { return nil }
+
+const base = 0x10000
+
+// over makes a runtime that reads a block of memory as a version does.
+func over(data []byte, minor int) (*runtime, *meter) {
+	m := &meter{left: 1 << 15}
+	h := &hole{data: data, base: base}
+	r := &runtime{codes: map[uint64]*code{}, types: map[uint64]*typ{}}
+	r.memory = memory{p: &tasks.Process{State: h, Budget: m}, layout: tableLayout(layoutsText, minor)}
+	return r, m
+}
+
+// explore asks everything of a thread state at the start of the memory.
+func explore(r *runtime, at uint64) int {
+	s := &threadState{at: at, interp: at, thread: 1, known: true}
+	r.states = []threadState{*s}
+	list, _ := r.chain(s)
+	list = list[:min(len(list), 64)]
+	for i := range list {
+		c := r.call(&list[i])
+		if c.Variables != nil {
+			c.Variables(true)
+		}
+	}
+	for _, v := range []uint64{at, at + 64, at + 128} {
+		w := printer{r: r}
+		w.value(v, 0)
+		if w.Len() > 1<<20 {
+			panic("a value of " + strconv.Itoa(w.Len()) + " bytes")
+		}
+	}
+	r.Raised(1)
+	return len(list)
+}
+
+// FuzzMemory reads memory that is not Python's: words that point into the memory itself, so that lists are circles
+// and objects are of each other's types. Nothing may hang, panic, or take memory without end.
+func FuzzMemory(f *testing.F) {
+	rnd := rand.New(rand.NewSource(1))
+	for minor := oldest; minor <= 13; minor++ {
+		f.Add(wild(rnd), uint8(minor))
+	}
+	f.Fuzz(func(t *testing.T, data []byte, minor uint8) {
+		if len(data) > 1<<16 {
+			return
+		}
+		r, _ := over(data, oldest+int(minor)%8)
+		explore(r, base)
+	})
+}
+
+// wild makes memory whose words point into it, or are numbers, absurd ones among them.
+func wild(rnd *rand.Rand) []byte {
+	data := make([]byte, 4096)
+	for i := 0; i < len(data); i += 8 {
+		v := uint64(base + 8*rnd.Intn(len(data)/8))
+		if rnd.Intn(4) == 0 {
+			v = uint64(rnd.Intn(1 << 16))
+		}
+		if rnd.Intn(8) == 0 {
+			v = ^uint64(0) >> rnd.Intn(33)
+		}
+		binary.LittleEndian.PutUint64(data[i:], v)
+	}
+	// An object whose type is a type, so that more than types is reached.
+	at := rnd.Intn(128) * 8
+	binary.LittleEndian.PutUint64(data[at+8:], base+uint64(at))
+	binary.LittleEndian.PutUint64(data[at+168:], flagType|uint64(1)<<(24+rnd.Intn(7)))
+	binary.LittleEndian.PutUint64(data[at+24:], base+uint64(at)+400)
+	copy(data[at+400:], "dict\x00")
+	for i := 0; i+16 <= len(data); i += 64 {
+		if rnd.Intn(2) == 0 && (i+8 < at || i > at+416) {
+			binary.LittleEndian.PutUint64(data[i+8:], base+uint64(at))
+		}
+	}
+	return data
+}
+
+// TestWild explores many memories like those that the fuzz target begins with.
+func TestWild(t *testing.T) {
+	rnd := rand.New(rand.NewSource(7))
+	calls, shown := 0, 0
+	for i := range 4000 {
+		r, _ := over(wild(rnd), oldest+i%8)
+		calls += explore(r, base)
+		for _, c := range r.types {
+			if c != nil {
+				shown++
+			}
+		}
+	}
+	if calls == 0 || shown == 0 {
+		t.Errorf("%d calls and %d types: nothing is reached", calls, shown)
+	}
+}
+
+// TestCircle gives the list of a thread's calls a circle: it ends with what there is and an error.
+func TestCircle(t *testing.T) {
+	for minor := oldest; minor <= 13; minor++ {
+		data := make([]byte, 1<<16)
+		r, m := over(data, minor)
+		put := func(at, v uint64) { binary.LittleEndian.PutUint64(data[at-base:], v) }
+		const first, second, third = base + 0x1000, base + 0x2000, base + 0x3000
+		top := "thread.frame"
+		switch {
+		case minor == 13:
+			top = "thread.current_frame"
+		case minor >= 11:
+			top = "thread.cframe"
+			put(base+0x800+r.at("cframe.current_frame"), first)
+		}
+		put(base+r.at(top), first)
+		if top == "thread.cframe" {
+			put(base+r.at(top), base+0x800)
+		}
+		put(first+r.at("frame.previous"), second)
+		put(second+r.at("frame.previous"), third)
+		put(third+r.at("frame.previous"), second)
+		list, err := r.chain(&threadState{at: base})
+		if !errors.Is(err, errCycle) || len(list) < 2 || len(list) > 16 {
+			t.Errorf("3.%d: %d calls, %v", minor, len(list), err)
+		}
+		m.left = 8
+		if _, err := r.chain(&threadState{at: base}); err == nil {
+			t.Errorf("3.%d: the budget is not charged", minor)
+		}
+	}
+}
+
+// TestTypes gives an object a type whose type is not a type, and types that are each other's.
+func TestTypes(t *testing.T) {
+	data := make([]byte, 1<<14)
+	r, _ := over(data, 12)
+	put := func(at, v uint64) { binary.LittleEndian.PutUint64(data[at-base:], v) }
+	const object, a, b = base + 0x100, base + 0x1000, base + 0x2000
+	put(object+8, a)
+	put(a+8, b)
+	put(b+8, a)
+	put(a+r.at("type.flags"), flagType|flagStr)
+	put(b+r.at("type.flags"), flagType)
+	put(a+r.at("type.name"), object+0x40)
+	copy(data[0x140:], "str\x00")
+	if _, ok := r.str(object, 10); ok {
+		t.Error("a type that is not made by type is believed")
+	}
+	r, _ = over(data, 12)
+	put(a+8, a)
+	put(object+r.at("str.length"), 5)
+	put(object+r.at("str.state"), 1<<2|1<<5|1<<6)
+	copy(data[0x100+r.at("str.ascii"):], "hello")
+	if s, ok := r.str(object, 10); !ok || s != "hello" {
+		t.Errorf("%q %v", s, ok)
+	}
+	put(object+r.at("str.length"), 1<<39)
+	if s, whole, ok := r.text(object, 5); s != "hello" || whole || !ok {
+		t.Errorf("of a string that is absurdly long: %q %v %v", s, whole, ok)
+	}
+}
+
+// TestLineTables checks the three formats with tables that CPython's compilers made, and with cut ones.
+func TestLineTables(t *testing.T) {
+	if n := lnotab([]byte{0, 1, 8, 1, 10, 0xff}, 10, 9); n != 12 {
+		t.Errorf("lnotab: line %d, want 12", n)
+	}
+	if n := lnotab([]byte{0, 1, 8, 1, 10, 0xff}, 10, 18); n != 11 {
+		t.Errorf("lnotab: line %d, want 11", n)
+	}
+	if n := lineTable([]byte{4, 1, 6, 0x80, 2, 2}, 10, 5); n != 0 {
+		t.Errorf("3.10: line %d of code without one", n)
+	}
+	if n := lineTable([]byte{4, 1, 6, 0x80, 2, 2}, 10, 10); n != 13 {
+		t.Errorf("3.10: line %d, want 13", n)
+	}
+	for n := range 64 {
+		table := make([]byte, n)
+		for i := range table {
+			table[i] = 0xff ^ byte(i*7)
+		}
+		for unit := range 64 {
+			locations(table, 1, unit)
+		}
+	}
+	// One unit of the first line, columns 4 to 8; then two of the next but one.
+	table := []byte{0x80 | 10<<3, 4, 8, 0x80 | 12<<3 | 1, 0, 3, 0x80 | 15<<3}
+	for unit, want := range [][2]int{{7, 5}, {9, 1}, {9, 1}, {0, 0}} {
+		if line, col := locations(table, 7, unit); line != want[0] || col != want[1] {
+			t.Errorf("unit %d is at %d:%d, want %v", unit, line, col, want)
+		}
+	}
+}

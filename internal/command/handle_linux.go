@@ -74,21 +74,22 @@ func logLine(p *handle.Policy, format string, args ...any) {
 	p.Log(time.Now().UTC().Format(time.RFC3339) + " " + report.Clean(fmt.Sprintf(format, args...)))
 }
 
+// itself is this program. The process without privileges need not be able to reach its directory.
+const itself = "/proc/self/exe"
+
 // reportGrace is how long after its deadline a report is ended.
 const reportGrace = 10 * time.Second
 
 // analyseCrash has another process make the report: without privileges, in the sandbox, with the files of packages and those that
 // were kept.
 func (e env) analyseCrash(j handle.Job) error {
-	exe, err := os.Executable()
-	if err != nil {
-		return err
-	}
 	ctx, cancel := context.WithTimeout(e.ctx, j.Deadline+reportGrace)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, exe, "handle", "--analyse", j.Name, "--debug-dir", j.Debug)
+	cmd := exec.CommandContext(ctx, itself, "handle", "--analyse", j.Name, "--debug-dir", j.Debug)
+	cmd.Args[0] = "corewalk"
 	cmd.Env = []string{"COREWALK_DEADLINE=" + j.Deadline.String(), "PATH=/usr/bin:/bin"}
 	cmd.Dir = "/"
+	var err error
 	var said bytes.Buffer
 	cmd.Stdin, cmd.Stderr, cmd.ExtraFiles = j.Core, &said, []*os.File{j.Text, j.JSON, j.Row}
 	cmd.SysProcAttr = credentials(j.Account)
@@ -209,7 +210,7 @@ const enterTime = time.Minute
 func (e env) enterRows(s handle.Store, a *handle.Account) error {
 	exe := fullProgram()
 	if e.parts.Ledger != nil {
-		exe, _ = os.Executable()
+		exe = itself
 	}
 	if exe == "" {
 		return nil // --install and --status say so; the rows wait
@@ -217,6 +218,7 @@ func (e env) enterRows(s handle.Store, a *handle.Account) error {
 	ctx, cancel := context.WithTimeout(e.ctx, enterTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, exe, "handle", "--enter", filepath.Dir(s.Rows()))
+	cmd.Args[0] = fullName
 	var said bytes.Buffer
 	cmd.Dir, cmd.Env, cmd.Stderr, cmd.SysProcAttr = "/", []string{"PATH=/usr/bin:/bin"}, &said, credentials(a)
 	if err := cmd.Run(); err != nil {

@@ -15,10 +15,19 @@ import (
 
 // Where the kernel is told of a handler.
 const (
-	patternFile = "/proc/sys/kernel/core_pattern"
-	limitFile   = "/proc/sys/kernel/core_pipe_limit"
-	modesFile   = "/proc/sys/kernel/core_modes"
+	kernelDir   = "/proc/sys/kernel"
+	patternFile = "core_pattern"
+	limitFile   = "core_pipe_limit"
+	modesFile   = "core_modes"
 )
+
+// setting is the path of one of these files.
+func (p *Policy) setting(name string) string {
+	if p.kernel != "" {
+		return filepath.Join(p.kernel, name)
+	}
+	return filepath.Join(kernelDir, name)
+}
 
 // maxPattern is how long a pattern may be, in bytes.
 const maxPattern = 127
@@ -49,16 +58,16 @@ func (i *Installation) Installed() bool { return i.Before != nil && i.Pattern ==
 // Look reads the settings.
 func (p *Policy) Look() (*Installation, error) {
 	i := &Installation{}
-	b, err := os.ReadFile(patternFile)
+	b, err := os.ReadFile(p.setting(patternFile))
 	if err != nil {
 		return nil, err
 	}
 	i.Pattern = strings.TrimSuffix(string(b), "\n")
-	if b, err = os.ReadFile(limitFile); err != nil {
+	if b, err = os.ReadFile(p.setting(limitFile)); err != nil {
 		return nil, err
 	}
 	i.Limit = strings.TrimSpace(string(b))
-	b, _ = os.ReadFile(modesFile)
+	b, _ = os.ReadFile(p.setting(modesFile))
 	i.Sockets = strings.Contains("\n"+string(b), "\nsocket")
 	if b, err = os.ReadFile(p.beforeFile()); err == nil {
 		var was Before
@@ -121,8 +130,8 @@ func (p *Policy) Install(exe, policy, socket string) error {
 	if err := replace(p.beforeFile(), b); err != nil {
 		return err
 	}
-	if err := errors.Join(set(limitFile, pipeLimit), set(patternFile, pattern)); err != nil {
-		return errors.Join(err, set(patternFile, now.Pattern), set(limitFile, now.Limit))
+	if err := errors.Join(set(p.setting(limitFile), pipeLimit), set(p.setting(patternFile), pattern)); err != nil {
+		return errors.Join(err, set(p.setting(patternFile), now.Pattern), set(p.setting(limitFile), now.Limit))
 	}
 	return nil
 }
@@ -150,7 +159,7 @@ func (p *Policy) Uninstall() (*Before, error) {
 	case !now.Installed():
 		return nil, errors.Join(fmt.Errorf("core_pattern is now %q, which is not of this handler: it stays", now.Pattern), os.Remove(p.beforeFile()))
 	}
-	if err := errors.Join(set(patternFile, now.Before.Pattern), set(limitFile, now.Before.Limit)); err != nil {
+	if err := errors.Join(set(p.setting(patternFile), now.Before.Pattern), set(p.setting(limitFile), now.Before.Limit)); err != nil {
 		return nil, err
 	}
 	return now.Before, os.Remove(p.beforeFile())

@@ -46,6 +46,8 @@ type Policy struct {
 	Parallel  int           // reports that are made at a time
 	User      string        // who makes them
 	Ledger    bool
+
+	kernel string // for tests, in place of /proc/sys/kernel
 }
 
 // Default returns the policy without a file.

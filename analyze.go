@@ -29,6 +29,9 @@ type AnalyzeOptions struct {
 	VariablesUntil time.Time
 	// Structured adds each variable's value as a tree (report.Variable.Data) to the text.
 	Structured bool
+	// ShareFrames lets goroutines with the same code share their report.Task.Frames, as report.WriteJSON understands it:
+	// report.Task.Places says where they are on each stack. A hundred thousand goroutines then take half the memory.
+	ShareFrames bool
 	// Text, if not nil, says that the report is for report.WriteText with these options.
 	// Variables of frames that WriteText does not show by themselves are then not read, Type and
 	// Location of the others are left out where it does not show them, and so are most frames
@@ -137,7 +140,7 @@ func (t *Target) Analyze(ctx context.Context, o AnalyzeOptions) (*report.Report,
 			return
 		}
 		opts := analysis.Options{Threads: o.Threads, NoInlines: o.NoInlines, Explain: o.Explain, Verify: o.Verify,
-			NoBlame: o.NoBlame, NoTasks: o.NoTasks, Tasks: o.Tasks, Locals: analysis.Locals(o.Locals), Values: o.Values, VariablesUntil: o.VariablesUntil, Structured: o.Structured, Text: o.Text,
+			NoBlame: o.NoBlame, NoTasks: o.NoTasks, Tasks: o.Tasks, Locals: analysis.Locals(o.Locals), Values: o.Values, VariablesUntil: o.VariablesUntil, Structured: o.Structured, ShareFrames: o.ShareFrames, Text: o.Text,
 			Around: analysis.Around{Source: o.SourceLines, Code: o.Disassemble, Memory: o.Memory}}
 		if o.First != nil && !now.Pending() {
 			opts.First = func(r *report.Report) {

@@ -18,6 +18,7 @@ type jsonWriter struct {
 	depth  int
 	oneRow int  // depth at which one-line mode began; 0 outside of it
 	comma  bool // this level already has a value
+	texts  map[*Frame][]frameText
 }
 
 const flushAt = 64 << 10

@@ -4,11 +4,25 @@ import "reflect"
 
 func (j *jsonWriter) frame(f *Frame) {
 	j.open('{', true)
+	j.frameHead(f)
+	j.addr("sp", f.SP)
+	j.optAddr("cfa", f.CFA)
+	j.frameCode(f)
+	if !f.ReturnAddressLocation.IsZero() {
+		j.location("return_address_location", f.ReturnAddressLocation)
+	}
+	j.frameRest(f)
+	j.close('}')
+}
+
+// frameHead, frameCode and frameRest write what frames of the same code have in common.
+func (j *jsonWriter) frameHead(f *Frame) {
 	j.num("index", f.Index)
 	j.num("physical", f.Physical)
 	j.addr("pc", f.PC)
-	j.addr("sp", f.SP)
-	j.optAddr("cfa", f.CFA)
+}
+
+func (j *jsonWriter) frameCode(f *Frame) {
 	j.optAddr("lookup", f.Lookup)
 	j.optStr("module", f.Module)
 	j.optAddr("offset", f.Offset)
@@ -31,9 +45,9 @@ func (j *jsonWriter) frame(f *Frame) {
 	j.str("trust", f.Trust)
 	j.str("stepper", f.Stepper)
 	j.optBool("mismatched", f.Mismatched)
-	if !f.ReturnAddressLocation.IsZero() {
-		j.location("return_address_location", f.ReturnAddressLocation)
-	}
+}
+
+func (j *jsonWriter) frameRest(f *Frame) {
 	j.optAddr("object", f.Object)
 	j.optBool("approximate", f.Approximate)
 	j.optStr("awaits", f.Awaits)
@@ -61,7 +75,57 @@ func (j *jsonWriter) frame(f *Frame) {
 		j.key("verify")
 		j.verify(f.Verify)
 	}
-	j.close('}')
+}
+
+// A frameText is a frame that many tasks share, encoded but for where it is on their stacks.
+type frameText struct{ head, code, rest []byte }
+
+// shared encodes the frames that tasks share, once.
+func (j *jsonWriter) shared(frames []Frame) []frameText {
+	texts, ok := j.texts[&frames[0]]
+	if ok {
+		return texts
+	}
+	part := func(write func(*jsonWriter, *Frame), f *Frame, first bool) []byte {
+		p := jsonWriter{depth: 1, oneRow: 1, comma: !first}
+		write(&p, f)
+		return p.buf
+	}
+	for i := range frames {
+		f := &frames[i]
+		texts = append(texts, frameText{part((*jsonWriter).frameHead, f, true), part((*jsonWriter).frameCode, f, false), part((*jsonWriter).frameRest, f, false)})
+	}
+	if j.texts == nil {
+		j.texts = map[*Frame][]frameText{}
+	}
+	j.texts[&frames[0]] = texts
+	return texts
+}
+
+// sharedFrames writes frames that have their places on another stack.
+func (j *jsonWriter) sharedFrames(frames []Frame, places []FramePlace) {
+	texts := j.shared(frames)
+	j.key("frames")
+	j.open('[', false)
+	for i := range frames {
+		f, t := &frames[i], &texts[i]
+		p := places[f.Physical]
+		j.next()
+		j.open('{', true)
+		j.buf, j.comma = append(j.buf, t.head...), true
+		j.addr("sp", p.SP)
+		j.optAddr("cfa", p.CFA)
+		j.buf = append(j.buf, t.code...)
+		switch {
+		case f.ReturnAddressLocation.Register != "":
+			j.location("return_address_location", f.ReturnAddressLocation)
+		case p.ReturnAddress != 0 && !f.ReturnAddressLocation.IsZero():
+			j.addr("return_address_location", p.ReturnAddress)
+		}
+		j.buf = append(j.buf, t.rest...)
+		j.close('}')
+	}
+	j.close(']')
 }
 
 func (j *jsonWriter) codeLine(c *CodeLine) { j.fields(reflect.ValueOf(*c), true) }

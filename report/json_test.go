@@ -116,6 +116,40 @@ func TestJSONEqualsEncodingJSON(t *testing.T) {
 	}
 }
 
+// TestJSONSharedFrames: tasks that share frames are written as if each had its own.
+func TestJSONSharedFrames(t *testing.T) {
+	n := 0
+	frames := make([]Frame, 3)
+	for i := range frames {
+		fill(reflect.ValueOf(&frames[i]).Elem(), &n)
+		frames[i].Index, frames[i].Physical = i, max(i-1, 0) // the first is inlined
+	}
+	frames[2].ReturnAddressLocation = Location{}
+	var own, shared Report
+	for task := range Addr(3) {
+		mine, places := slices.Clone(frames), make([]FramePlace, 2)
+		for i := range places {
+			places[i] = FramePlace{SP: 0x1000*task + Addr(i), CFA: 0x100 * task * Addr(i), ReturnAddress: 0x2000 + task}
+		}
+		for i := range mine {
+			p := places[mine[i].Physical]
+			mine[i].SP, mine[i].CFA = p.SP, p.CFA
+			if i < 2 {
+				mine[i].ReturnAddressLocation = Location{Address: p.ReturnAddress}
+			}
+		}
+		own.Tasks = append(own.Tasks, Task{ID: int(task), Frames: mine})
+		shared.Tasks = append(shared.Tasks, Task{ID: int(task), Frames: frames, Places: places})
+	}
+	var a, b bytes.Buffer
+	if err := errors.Join(WriteJSON(&a, &own), WriteJSON(&b, &shared)); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(a.String(), b.String()); d != "" {
+		t.Error(d)
+	}
+}
+
 func TestJSONRoundTrip(t *testing.T) {
 	full := filled[Report]()
 	full.Schema = Schema

@@ -31,7 +31,13 @@ type Task struct {
 	End       string  `json:"end,omitempty"`
 	EndDetail string  `json:"end_detail,omitempty"`
 	Frames    []Frame `json:"frames"`
+	// Places, if not nil, say where each of Frames is on this task's stack, by Frame.Physical: the Frames are those of another
+	// task with the same code. WriteJSON puts both together.
+	Places []FramePlace `json:"-"`
 }
+
+// A FramePlace is where a frame is on a stack: the Frame's SP, CFA and the Address of its ReturnAddressLocation.
+type FramePlace struct{ SP, CFA, ReturnAddress Addr }
 
 // A Label is a key and a value that the program attached to a task.
 type Label struct {

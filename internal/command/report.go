@@ -200,7 +200,7 @@ func (e env) haveThreads(o operands, want []unwind.ThreadID, r *report.Report) b
 // analyze checks the flags and turns them into options.
 func (f *reportFlags) analyze(e env) (corewalk.AnalyzeOptions, error) {
 	o := corewalk.AnalyzeOptions{MaxFrames: max(f.maxFrames, 0), NoInlines: f.noInlines, Explain: f.explain, Verify: f.verify,
-		Structured: f.format == formatJSON, Details: f.format != formatText}
+		Structured: f.format == formatJSON, ShareFrames: f.format == formatJSON, Details: f.format != formatText}
 	if err := f.check(e); err != nil {
 		return o, err
 	}

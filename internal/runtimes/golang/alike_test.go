@@ -1,11 +1,15 @@
 package golang_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"slices"
 	"testing"
 
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/report"
 )
 
 // TestAlike: goroutines with the same stack, of which the names are looked up once, have addresses of their own.
@@ -20,6 +24,17 @@ func TestAlike(t *testing.T) {
 	r, err := target.Analyze(context.Background(), corewalk.AnalyzeOptions{})
 	if err != nil {
 		t.Fatal(err)
+	}
+	var own, shared bytes.Buffer
+	s, err := target.Analyze(context.Background(), corewalk.AnalyzeOptions{ShareFrames: true})
+	if err = errors.Join(err, report.WriteJSON(&own, r), report.WriteJSON(&shared, s)); err != nil {
+		t.Fatal(err)
+	}
+	if own.String() != shared.String() {
+		t.Error("tasks that share frames are written differently")
+	}
+	if !slices.ContainsFunc(s.Tasks, func(t report.Task) bool { return t.Places != nil }) {
+		t.Error("no task shares frames")
 	}
 	frames := 0
 	for _, task := range r.Tasks {

@@ -103,6 +103,8 @@ type Options struct {
 	// Text, if not nil, says that the report is for report.WriteText with these options: variables that it does not
 	// show are not read.
 	Text *report.TextOptions
+	// ShareFrames lets tasks with the same code share their report.Task.Frames: report.Task.Places has the difference.
+	ShareFrames bool
 	// Parallel allows a second goroutine to walk threads while frames are named.
 	Parallel bool
 	// First, if not nil, is called when the crashing thread and all that concerns the crash is in the report, before

@@ -34,6 +34,7 @@ type taskList struct {
 // A taskStack is what is kept of a task's stack for the report.
 type taskStack struct {
 	frames    []report.Frame
+	places    []report.FramePlace // where the frames are, if they are those of another stack
 	end, more string
 }
 
@@ -280,6 +281,11 @@ func (in *inspection) taskStack(ctx context.Context, s *unwind.Stack, named map[
 	if in.foldsThreads() {
 		return like
 	}
+	if in.opts.ShareFrames {
+		if places := in.places(s, like.frames); places != nil {
+			return &taskStack{frames: like.frames, places: places, end: like.end, more: like.more}
+		}
+	}
 	out := &taskStack{frames: slices.Clone(like.frames), end: like.end, more: like.more}
 	for i := range out.frames {
 		e := &out.frames[i]
@@ -296,6 +302,25 @@ func (in *inspection) taskStack(ctx context.Context, s *unwind.Stack, named map[
 		out.frames = out.frames[:min(len(out.frames), 1)]
 	}
 	return out
+}
+
+// places says where the frames of a stack are; nil if that is not all in which they differ from others of the same code.
+func (in *inspection) places(s *unwind.Stack, like []report.Frame) []report.FramePlace {
+	places := make([]report.FramePlace, len(s.Frames))
+	for i, f := range s.Frames {
+		places[i].SP = report.Addr(f.SP())
+		if cfa, ok := f.CFA(); ok {
+			places[i].CFA = report.Addr(cfa)
+		}
+		places[i].ReturnAddress = in.returnAddressOf(f).Address
+	}
+	for i := range like {
+		e := &like[i]
+		if e.Physical >= len(places) || !e.ReturnAddressLocation.IsZero() && (e.ReturnAddressLocation.Register != "" || places[e.Physical].ReturnAddress == 0) {
+			return nil
+		}
+	}
+	return places
 }
 
 // withHolders adds the tasks that hold what others wait for and do not wait themselves: threads.
@@ -332,7 +357,7 @@ func (in *inspection) task(t *tasks.Task) report.Task {
 		out.Thread = int(t.Thread)
 	}
 	if s := in.tasks.frames[t.Key]; s != nil {
-		out.Frames, out.End, out.EndDetail = s.frames, s.end, s.more
+		out.Frames, out.Places, out.End, out.EndDetail = s.frames, s.places, s.end, s.more
 	}
 	for _, l := range t.Labels {
 		out.Labels = append(out.Labels, report.Label(l))

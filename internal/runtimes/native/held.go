@@ -28,7 +28,7 @@ const (
 type wantedLock struct {
 	at    uint64
 	waits []*tasks.Wait
-	// named says that memory says who holds it.
+	// named says that memory says who holds it, or did until it ended.
 	named bool
 	more  bool // candidates than are kept
 	found []candidate
@@ -67,7 +67,8 @@ func (r *runtime) heldLocks(ctx context.Context, all []*tasks.Task, walk func(co
 				}
 			}
 		}
-		nameless = nameless || w.Proved && len(w.Holders) == 0
+		l.named = l.named || ownerGone(w.Note)
+		nameless = nameless || w.Proved && !l.named
 	}
 	if len(order) == 0 {
 		return

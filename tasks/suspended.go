@@ -17,6 +17,8 @@ type SuspendedFrame struct {
 	File        string
 	Line        int
 	Approximate bool
+	// Language is that of interpreted functions: "python"; "" for native ones.
+	Language string
 	// Note says what else is known: "final suspend", "not started".
 	Note string
 	// Awaits says how sure it is that this frame awaits the one before it.

@@ -24,6 +24,11 @@ const maxName = 4096
 func (r *runtime) codeAt(at uint64) *code {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return r.codeIn(at)
+}
+
+// codeIn is codeAt where the caller has the lock.
+func (r *runtime) codeIn(at uint64) *code {
 	if c, ok := r.codes[at]; ok {
 		return c
 	}

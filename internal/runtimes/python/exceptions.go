@@ -127,12 +127,7 @@ func (r *runtime) raisedAt(e *tasks.Exception, traceback uint64) {
 	if r.has("frameobject.frame") {
 		frame = r.field(frame, "frameobject.frame")
 	}
-	at := r.field(frame, "frame.code") &^ r.tag()
-	c, ok := r.codes[at]
-	if !ok {
-		c = r.readCode(at)
-		r.codes[at] = c
-	}
+	c := r.codeIn(r.field(frame, "frame.code") &^ r.tag())
 	if c == nil {
 		return
 	}

@@ -1,10 +1,8 @@
 package python
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"regexp"
 	"strconv"
 	"strings"
@@ -69,11 +67,6 @@ func (r *runtime) Name() string { return "python" }
 
 // Describe says which version it is and how its layout is known.
 func (r *runtime) Describe() string { return "CPython " + r.version + ", layout from " + r.source }
-
-// Tasks yields nothing: Python's threads are the kernel's.
-func (r *runtime) Tasks(context.Context) iter.Seq2[*tasks.Task, error] {
-	return func(func(*tasks.Task, error) bool) {}
-}
 
 // pathVersion finds the version in the name of a library or of a program.
 var pathVersion = lazy.Value[*regexp.Regexp]{Make: func() *regexp.Regexp {

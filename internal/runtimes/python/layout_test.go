@@ -16,8 +16,10 @@ func TestTable(t *testing.T) {
 			t.Skipf("CPython %s is not installed under %s", v, versions)
 		}
 	}
-	if _, err := exec.LookPath("gcc"); err != nil {
-		t.Skip("gcc is not installed")
+	for _, tool := range []string{"gcc", "gdb"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skip(tool + " is not installed")
+		}
 	}
 	out, err := exec.Command("sh", "testdata/layouts.sh", versions).Output()
 	if err != nil {

@@ -512,10 +512,10 @@ func (r *runtime) attributes(at uint64, t *typ) (list []pair, all, ok bool) {
 				return r.keyed(keys, values, maxElements)
 			}
 			return r.pairs(r.word(at-24), maxElements)
-		case r.minor == 12: // one word, with its low bit set if it has the values
+		case r.minor == 12: // one word: the dict, or one less than the address of the values
 			v := r.word(at - 24)
 			if v&1 != 0 {
-				return r.keyed(keys, v-1, maxElements)
+				return r.keyed(keys, v+1, maxElements)
 			}
 			return r.pairs(v, maxElements)
 		}

@@ -49,6 +49,9 @@ func TestValues(t *testing.T) {
 			if !strings.HasPrefix(got["huge"], want["huge"][:90]) {
 				t.Errorf("huge = %s, Python prints %s", got["huge"], want["huge"])
 			}
+			if raw := got["raw"]; raw != "<Plain a=1, b='x'>" {
+				t.Errorf("raw = %s", raw)
+			}
 			if fn := got["fn"]; !strings.HasPrefix(fn, "<function die.<locals>.<lambda>") {
 				t.Errorf("fn = %s", fn)
 			}

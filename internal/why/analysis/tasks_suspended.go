@@ -13,6 +13,9 @@ func (in *inspection) suspended(t *tasks.Task) *taskStack {
 		f := &t.Suspended[i]
 		e := report.Frame{Index: i, Physical: i, PC: report.Addr(f.PC), Lookup: report.Addr(f.PC), Entry: report.Addr(f.Entry), Object: report.Addr(f.Object),
 			Function: f.Function, Awaits: string(f.Awaits), Trust: report.TrustSuspended, Stepper: t.Runtime}
+		if f.Language != "" {
+			e.Language, e.Kind = f.Language, report.KindInterpreted
+		}
 		if f.Symbol != f.Function {
 			e.Symbol = f.Symbol
 		}

@@ -19,6 +19,7 @@
 #include "internal/pycore_frame.h"
 #include "internal/pycore_code.h"
 #include "internal/pycore_dict.h"
+#include "internal/pycore_moduleobject.h"
 #endif
 #if PY_VERSION_HEX >= 0x030c0000
 #include "internal/pycore_gil.h"
@@ -153,6 +154,15 @@ int main(void) {
 	O("function.name", PyFunctionObject, func_name);
 	O("function.qualname", PyFunctionObject, func_qualname);
 	O("cell.value", PyCellObject, ob_ref);
+	O("weakref.object", PyWeakReference, wr_object);
+#if PY_VERSION_HEX >= 0x030b0000
+	O("module.dict", PyModuleObject, md_dict);
+#if PY_VERSION_HEX >= 0x030c0000
+	O("interp.modules", PyInterpreterState, imports.modules);
+#else
+	O("interp.modules", PyInterpreterState, modules);
+#endif
+#endif
 	O("var.size", PyVarObject, ob_size);
 #if PY_VERSION_HEX >= 0x030c0000
 	O("long.tag", PyLongObject, long_value.lv_tag);

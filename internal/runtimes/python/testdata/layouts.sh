@@ -10,6 +10,12 @@ for v in 3.6 3.7 3.8 3.9 3.10 3.11 3.12 3.13; do
 		[ -f "$d/Python.h" ] || continue
 		gcc -w -I"$d" -I"$d/internal" -o "$tmp/layout" "$here/layout.c"
 		"$tmp/layout" | grep -v '^version' >"$tmp/$v"
+		# No header has asyncio's tasks: they are in the debug information of its module.
+		case $v in 3.11 | 3.12 | 3.13)
+			for field in waiter=task_fut_waiter coro=task_coro name=task_name; do
+				echo "task.${field%=*}" $(gdb -nx -batch -ex "print (int)&((TaskObj*)0)->${field#*=}" "$d"/../../lib/python$v/lib-dynload/_asyncio.*.so | sed 's/.*= //')
+			done >>"$tmp/$v" ;;
+		esac
 		echo "$v" "$(basename "$(dirname "$(dirname "$d")")")" >>"$tmp/versions"
 	done
 done

@@ -45,6 +45,7 @@ def die(zero, small, neg, big, huge, flag, none, f1, f2, f3, f4, f5, c1, c2, s1,
     cell = 17
     fn = lambda: cell
     here = dict(locals())
+    raw = Plain(a=1, b="x")  # whose __dict__ nobody asked for
     said = {k: shown(v) for k, v in here.items() if k not in ("fn", "here")}
     with open(sys.argv[1] + ".json", "w") as f:
         json.dump(said, f)

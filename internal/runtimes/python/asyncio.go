@@ -1,0 +1,193 @@
+package python
+
+import (
+	"context"
+	"iter"
+
+	"github.com/corewalk/corewalk/tasks"
+	"github.com/corewalk/corewalk/unwind"
+)
+
+// Limits on what memory can ask for.
+const (
+	maxModules = 1 << 14
+	maxTasks   = 1 << 16
+	maxAwaits  = 1 << 10
+)
+
+// Tasks yields asyncio's tasks, with what each awaits. Python's threads are the kernel's.
+func (r *runtime) Tasks(ctx context.Context) iter.Seq2[*tasks.Task, error] {
+	return func(yield func(*tasks.Task, error) bool) {
+		if !r.has("task.coro") || r.threads {
+			return // a version whose tasks are not understood
+		}
+		seen := map[uint64]bool{}
+		for i := range r.states {
+			interp := r.states[i].interp
+			if seen[interp] {
+				continue
+			}
+			seen[interp] = true
+			for _, at := range r.scheduled(interp) {
+				if ctx.Err() != nil || r.p.Spend(16) != nil {
+					return
+				}
+				if t := r.task(at); t != nil && !yield(t, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// scheduled returns the addresses of the tasks of an interpreter: asyncio keeps weak references to them in a set of a
+// variable of its module.
+func (r *runtime) scheduled(interp uint64) []uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	module := r.get(r.field(interp, "interp.modules"), "asyncio.tasks", maxModules)
+	dict := r.field(module, "module.dict")
+	var list []uint64
+	for _, name := range []string{"_scheduled_tasks", "_eager_tasks", "_all_tasks"} {
+		set := r.get(dict, name, 1<<10)
+		if set == 0 {
+			continue
+		}
+		if t := r.typeAt(r.field(set, "object.type")); t != nil && t.name == "WeakSet" {
+			attributes, _, _ := r.attributes(set, t)
+			set = 0
+			for _, p := range attributes {
+				if s, _ := r.str(p.key, maxName); s == "data" {
+					set = p.value
+				}
+			}
+		}
+		if t := r.typeAt(r.field(set, "object.type")); t == nil || t.name != "set" {
+			continue
+		}
+		n := min(r.field(set, "set.mask")+1, maxTasks)
+		for i, v := range r.words(r.field(set, "set.table"), n*2) {
+			if i%2 != 0 || v == 0 {
+				continue
+			}
+			if !r.isTask(v) {
+				v = r.field(v, "weakref.object")
+			}
+			if r.isTask(v) {
+				list = append(list, v)
+			}
+		}
+	}
+	return list
+}
+
+// get returns the value of a str key in a dict; 0 if there is none.
+func (r *runtime) get(dict uint64, key string, limit int) uint64 {
+	if t := r.typeAt(r.field(dict, "object.type")); t == nil || t.flags&flagDict == 0 {
+		return 0
+	}
+	list, _, _ := r.pairs(dict, limit)
+	for _, p := range list {
+		if r.field(p.key, "str.length") != uint64(len(key)) {
+			continue
+		}
+		if s, ok := r.str(p.key, len(key)); ok && s == key {
+			return p.value
+		}
+	}
+	return 0
+}
+
+// isTask reports whether an object is a task of asyncio's C code, or of a class derived from it.
+func (r *runtime) isTask(at uint64) bool {
+	t := r.typeAt(r.field(at, "object.type"))
+	for range 8 {
+		if t == nil {
+			return false
+		}
+		if t.name == "_asyncio.Task" {
+			return true
+		}
+		t = r.typeAt(r.field(t.at, "type.base"))
+	}
+	return false
+}
+
+// task describes a task.
+func (r *runtime) task(at uint64) *tasks.Task {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	coro := r.field(at, "task.coro")
+	if coro == 0 {
+		return nil
+	}
+	t := &tasks.Task{Key: tasks.Key{Kind: tasks.KindAsync, ID: at}, Runtime: "python", Thread: unwind.NullThread, State: tasks.StateRunnable,
+		Certainty: tasks.Certain}
+	if name := r.field(at, "task.name"); name != 0 {
+		w := printer{r: r}
+		if s, ok := r.str(name, maxText); ok {
+			w.WriteString(s)
+		} else {
+			w.WriteString("Task-")
+			w.value(name, 0)
+		}
+		t.Name = w.String()
+	}
+	var running bool
+	t.Suspended, running = r.awaits(coro)
+	if running {
+		t.State, t.Suspended = tasks.StateRunning, nil // its calls are on a thread's stack
+		return t
+	}
+	if len(t.Suspended) == 0 {
+		return nil // done
+	}
+	waiter := r.field(at, "task.waiter")
+	kind := r.typeAt(r.field(waiter, "object.type"))
+	if waiter == 0 || kind == nil || kind.name == "NoneType" {
+		return t
+	}
+	t.State = tasks.StateWaiting
+	t.Wait = &tasks.Wait{Kind: tasks.WaitFuture, Reason: "await", Object: tasks.Object{Address: waiter, Type: short(kind.name)}, Proved: true, Open: true}
+	if r.isTask(waiter) {
+		t.Wait.Holders = []tasks.Holder{{Key: tasks.Key{Kind: tasks.KindAsync, ID: waiter}, Certainty: tasks.Certain}}
+	}
+	return t
+}
+
+// awaits lists the coroutines of a task, first the one that awaits something else. running says that the task runs.
+func (r *runtime) awaits(coro uint64) (list []tasks.SuspendedFrame, running bool) {
+	seen := map[uint64]bool{}
+	for range maxAwaits {
+		t := r.typeAt(r.field(coro, "object.type"))
+		if t == nil || t.name != "coroutine" && t.name != "generator" && t.name != "async_generator" || seen[coro] || r.p.Spend(8) != nil {
+			break
+		}
+		seen[coro] = true
+		state := int8(r.u8(coro + r.at("generator.state")))
+		if state > 0 {
+			break // done
+		}
+		frame := coro + r.at("generator.frame")
+		c := r.codeIn(r.field(frame, "frame.code"))
+		if c == nil {
+			break
+		}
+		f := tasks.SuspendedFrame{Function: c.function, File: c.file, Language: language, Object: coro, Awaits: tasks.Certain}
+		f.Line, _ = r.placeIn(c, r.instruction(c.at, r.field(frame, "frame.instr")))
+		list = append(list, f)
+		if state == 0 {
+			running = true
+			break
+		}
+		top := int32(r.u32(frame + r.at("frame.stacktop")))
+		if top < 1 || top > 1<<16 {
+			break
+		}
+		coro = r.word(frame + r.at("frame.localsplus") + uint64(top-1)*8)
+	}
+	for i, k := 0, len(list)-1; i < k; i, k = i+1, k-1 {
+		list[i], list[k] = list[k], list[i]
+	}
+	return list, running
+}

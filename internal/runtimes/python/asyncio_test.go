@@ -1,0 +1,65 @@
+package python_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/corewalk/corewalk"
+)
+
+// TestAsyncio checks asyncio's tasks: what each awaits, through which coroutines.
+func TestAsyncio(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs all CPythons of this machine")
+	}
+	for version, python := range interpreters(t) {
+		if !slices.ContainsFunc([]string{"3.11.", "3.12.", "3.13."}, func(v string) bool { return strings.HasPrefix(version, v) }) {
+			continue // tasks are not read of others
+		}
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			r := analyze(t, dump(t, python, "asyncio_tasks.py", "said"), corewalk.AnalyzeOptions{Locals: corewalk.LocalsNone})
+			names := map[int]string{}
+			for _, task := range r.Tasks {
+				names[task.ID] = task.Name
+			}
+			got := map[string]string{}
+			for _, task := range r.Tasks {
+				if task.Kind != "async-task" {
+					continue
+				}
+				var b strings.Builder
+				b.WriteString(task.State)
+				for _, f := range task.Frames {
+					fmt.Fprintf(&b, " %s:%d", f.Function, f.Source.Line)
+				}
+				if w := task.Wait; w != nil {
+					b.WriteString(" awaits " + w.Object.Type)
+					for _, h := range w.Holders {
+						b.WriteString(" " + names[h.ID])
+					}
+				}
+				got[strings.TrimRight(task.Name, "-0123456789")] = b.String()
+			}
+			if c, ok := got["C"]; ok { // the line of sleep differs
+				if !strings.HasPrefix(c, "waiting sleep:") || !strings.HasSuffix(c, " sleeps:18 awaits Future") {
+					t.Errorf("C: %s", c)
+				}
+				got["C"] = ""
+			}
+			want := map[string]string{
+				"A":    "waiting inner:6 waits_future:10 awaits Future",
+				"B":    "waiting waits_task:14 awaits Task A",
+				"C":    "",
+				"D":    "running",
+				"Task": "waiting main:33 awaits Task D",
+			}
+			if !maps.Equal(got, want) {
+				t.Errorf("%q, want %q", got, want)
+			}
+		})
+	}
+}

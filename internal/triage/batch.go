@@ -26,7 +26,7 @@ type batch struct {
 
 // Limits of a batch.
 const (
-	batchDumps = 256
+	batchDumps = 64
 	batchTime  = 200 * time.Millisecond
 )
 

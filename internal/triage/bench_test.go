@@ -41,7 +41,7 @@ func BenchmarkServe(b *testing.B) {
 	w.write(greeting{})
 	done := make(chan bool, 1024)
 	yes := true
-	go readLines(newLineReader(out), func(r reply) error {
+	go readLines(newLineReader(out).readReply, func(r reply) error {
 		if r.Identity != nil {
 			return w.write(order{N: r.N, Go: &yes})
 		}

@@ -2,7 +2,7 @@ package triage
 
 import (
 	"bufio"
-	"cmp"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,6 +27,8 @@ import (
 //	supervisor  {"n":1,"go":true}             or false, if the dump is known
 //	analysis    {"n":1,"dump":{...}}          only after true
 //
+// A dump's report is large. It follows the line as it is, and "report" is how many bytes it has.
+//
 // A path that comes with "go" is analysed at once. An analysis process without network asks for files:
 //
 //	analysis    {"fetch":{"n":1,"build_id":"abcd...","kind":"debuginfo"}}
@@ -50,7 +52,8 @@ type order struct {
 type reply struct {
 	N        int          `json:"n"`
 	Identity *identity    `json:"identity,omitempty"`
-	Dump     *ledger.Dump `json:"dump,omitempty"`
+	Dump     *ledger.Dump `json:"dump,omitempty"` // without its report
+	Report   int          `json:"report,omitempty"`
 	// Denied are paths of modules whose files are there, but may not be read.
 	Denied []Exact `json:"denied,omitempty"`
 	// Memory says that the process ends because it exceeded its memory limit.
@@ -108,47 +111,89 @@ type lineWriter struct {
 
 func newLineWriter(w io.Writer) *lineWriter { return &lineWriter{w: bufio.NewWriter(w)} }
 
-func (l *lineWriter) write(v any) error {
+func (l *lineWriter) write(v any) error { return l.writeWith(v, nil) }
+
+// writeDump writes the result of a dump.
+func (l *lineWriter) writeDump(n int, d *ledger.Dump, denied []Exact) error {
+	bare := *d
+	bare.Report = nil
+	return l.writeWith(reply{N: n, Dump: &bare, Report: len(d.Report), Denied: denied}, d.Report)
+}
+
+// writeWith writes a line and what follows it.
+func (l *lineWriter) writeWith(v any, more []byte) error {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if _, err = l.w.Write(append(b, '\n')); err == nil {
-		err = l.w.Flush()
-	}
-	return err
+	l.w.Write(append(b, '\n'))
+	l.w.Write(more)
+	return l.w.Flush() // the first error of the three
 }
 
 // errLine is wrapped by errors about invalid lines.
 var errLine = errors.New("not a line of the protocol")
 
 // A lineReader reads what a lineWriter wrote.
-type lineReader struct{ s *bufio.Scanner }
+type lineReader struct{ r *bufio.Reader }
 
-func newLineReader(r io.Reader) *lineReader {
-	s := bufio.NewScanner(r)
-	s.Buffer(make([]byte, 0, 1<<16), maxLine)
-	return &lineReader{s}
-}
+func newLineReader(r io.Reader) *lineReader { return &lineReader{bufio.NewReaderSize(r, 1<<16)} }
 
 // read decodes the next line into v. The error is io.EOF after the last one.
 func (l *lineReader) read(v any) error {
-	if !l.s.Scan() {
-		return cmp.Or(l.s.Err(), io.EOF)
+	line, err := l.line()
+	if len(line) == 0 && err != nil {
+		return err
 	}
-	if err := json.Unmarshal(l.s.Bytes(), v); err != nil {
+	if err := json.Unmarshal(line, v); err != nil {
 		return fmt.Errorf("%w: %v", errLine, err)
 	}
 	return nil
 }
 
-// readLines decodes every line and passes it to each, until there are no more or an error.
-func readLines[T any](l *lineReader, each func(T) error) error {
+// line returns the next line, which is valid until the next call.
+func (l *lineReader) line() ([]byte, error) {
+	line, err := l.r.ReadSlice('\n')
+	if err != bufio.ErrBufferFull {
+		return line, err
+	}
+	long := bytes.Clone(line)
+	for err == bufio.ErrBufferFull {
+		line, err = l.r.ReadSlice('\n')
+		if long = append(long, line...); len(long) > maxLine {
+			return nil, fmt.Errorf("%w: it is longer than %d bytes", errLine, maxLine)
+		}
+	}
+	return long, err
+}
+
+// readOrder decodes an order.
+func (l *lineReader) readOrder() (o order, err error) {
+	err = l.read(&o)
+	return o, err
+}
+
+// readReply decodes a reply, with the report that follows it.
+func (l *lineReader) readReply() (r reply, err error) {
+	if err := l.read(&r); err != nil || r.Report == 0 {
+		return r, err
+	}
+	if r.Dump == nil || r.Report < 0 || r.Report > maxLine {
+		return r, fmt.Errorf("%w: a report of %d bytes", errLine, r.Report)
+	}
+	r.Dump.Report = make([]byte, r.Report)
+	if _, err := io.ReadFull(l.r, r.Dump.Report); err != nil {
+		return r, fmt.Errorf("%w: the report ends early: %v", errLine, err)
+	}
+	return r, nil
+}
+
+// readLines passes what read returns to each, until there is no more or an error.
+func readLines[T any](read func() (T, error), each func(T) error) error {
 	for {
-		var v T
-		err := l.read(&v)
+		v, err := read()
 		if err == nil {
 			err = each(v)
 		}

@@ -329,7 +329,7 @@ func (s *supervisor) start(ctx context.Context) (*process, error) {
 	p.wait = sync.OnceValue(cmd.Wait)
 	go func() {
 		defer close(p.replies)
-		err := readLines(newLineReader(out), func(r reply) error { p.replies <- r; return nil })
+		err := readLines(newLineReader(out).readReply, func(r reply) error { p.replies <- r; return nil })
 		if err != nil {
 			p.kill()
 		}

@@ -96,7 +96,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, configure Configure
 	go budget.WatchMemory(ctx, uint64(o.Memory), func() { cancel(errMemory) })
 	var work sync.WaitGroup
 	ended := make(chan error, 1)
-	go func() { ended <- readLines(lines, func(r order) error { w.take(ctx, r, &work); return nil }) }()
+	go func() { ended <- readLines(lines.readOrder, func(r order) error { w.take(ctx, r, &work); return nil }) }()
 	select {
 	case err := <-ended:
 		w.refuse()
@@ -179,7 +179,7 @@ func (w *worker) dump(ctx context.Context, o order) {
 		d := newDump(path, id)
 		fault(&d, path, err)
 		texts(&d)
-		w.out.write(reply{N: o.N, Dump: &d})
+		w.out.writeDump(o.N, &d, nil)
 		return
 	}
 	if o.Go == nil && !w.ask(o.N, &id) {
@@ -198,7 +198,7 @@ func (w *worker) dump(ctx context.Context, o order) {
 		fault(&d, path, err)
 	}
 	texts(&d)
-	w.out.write(reply{N: o.N, Dump: &d, Denied: denied})
+	w.out.writeDump(o.N, &d, denied)
 }
 
 // ask asks the supervisor whether to analyse a dump.

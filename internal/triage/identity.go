@@ -75,13 +75,38 @@ func identifyFile(f io.ReaderAt, st fs.FileInfo, open func() (*corewalk.Target, 
 // calls that it saves.
 var buffers = sync.Pool{New: func() any { return new([64 << 10]byte) }}
 
-// hashFile hashes at most limit bytes of a file.
+// zeros are what holes of files read as.
+var zeros [64 << 10]byte
+
+// hashFile hashes at most limit bytes of a file. Holes, which most of the stacks of a core's threads are, are not read: that
+// would fill pages with zeros and copy them. To find them moves the offset of an *os.File.
 func hashFile(h hash.Hash, f io.ReaderAt, limit int64) error {
 	buf := buffers.Get().(*[64 << 10]byte)
 	defer buffers.Put(buf)
-	// Hide ReadFrom and WriteTo, which would allocate a buffer of their own.
-	_, err := io.CopyBuffer(struct{ io.Writer }{h}, struct{ io.Reader }{io.NewSectionReader(f, 0, limit)}, buf[:])
+	at := int64(0)
+	for file, ok := f.(*os.File); ok && at < limit; {
+		start, end, found := nextData(file, at)
+		if !found {
+			break
+		}
+		for start = min(start, limit); at < start; {
+			n := min(start-at, int64(len(zeros)))
+			h.Write(zeros[:n])
+			at += n
+		}
+		n, err := hashPart(h, f, at, min(end, limit)-at, buf[:])
+		if at += n; err != nil || at < min(end, limit) {
+			return err // the file has become shorter
+		}
+	}
+	_, err := hashPart(h, f, at, limit-at, buf[:]) // a hole at the end, or all
 	return err
+}
+
+// hashPart hashes at most size bytes of a file from off on, and returns how many there were.
+func hashPart(h hash.Hash, f io.ReaderAt, off, size int64, buf []byte) (int64, error) {
+	// Hide ReadFrom and WriteTo, which would allocate a buffer of their own.
+	return io.CopyBuffer(struct{ io.Writer }{h}, struct{ io.Reader }{io.NewSectionReader(f, off, size)}, buf)
 }
 
 func number(h hash.Hash, v uint64) {

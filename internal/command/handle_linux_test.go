@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -208,27 +209,58 @@ func TestHandlePolicy(t *testing.T) {
 	}
 }
 
-// Where the kernel can be told of the handler: crashes at once, in namespaces of their own, of programs with names that look like
-// flags. What other programs leave is written as before.
-func TestHandleKernel(t *testing.T) {
-	fixture.Long(t)
+// kernelStarts sets core_pattern until the test ends, or back is called. One test does so at a time.
+func kernelStarts(t *testing.T, pattern string) (back func()) {
+	t.Helper()
 	const setting = "/proc/sys/kernel/core_pattern"
 	was, err := os.ReadFile(setting)
-	if err != nil || os.Geteuid() != 0 || strings.HasPrefix(string(was), "|") {
+	if err != nil || os.Geteuid() != 0 || strings.ContainsAny(string(was[:min(1, len(was))]), "|@") {
 		t.Skip("core_pattern cannot be set here, or it has a handler")
 	}
-	limit, err := os.ReadFile("/proc/sys/kernel/core_pipe_limit")
-	if err != nil {
-		t.Fatal(err)
+	if len(pattern) > 127 {
+		t.Skipf("the temporary directory has too long a name: %s", pattern)
 	}
 	lock, err := os.OpenFile(filepath.Join(os.TempDir(), "core_pattern.lock"), os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer lock.Close()
+	t.Cleanup(func() { lock.Close() })
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		t.Fatal(err)
 	}
+	was, err = os.ReadFile(setting)
+	limit, err2 := os.ReadFile("/proc/sys/kernel/core_pipe_limit")
+	if err := errors.Join(err, err2); err != nil {
+		t.Fatal(err)
+	}
+	// The guardian puts the settings back even if this program is killed: then its pipe ends.
+	guardian := exec.Command("sh", "-c", "cat; printf '%s' \"$1\" > "+setting+"; printf '%s' \"$2\" > /proc/sys/kernel/core_pipe_limit", "sh", string(was), string(limit))
+	guardian.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	hold, err := guardian.StdinPipe()
+	if err == nil {
+		err = guardian.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	back = sync.OnceFunc(func() {
+		hold.Close()
+		_ = guardian.Wait()
+		if now, err := os.ReadFile(setting); err != nil || string(now) != string(was) {
+			t.Errorf("core_pattern is %q, not %q: %v", now, was, err)
+		}
+	})
+	t.Cleanup(back)
+	if err := errors.Join(os.WriteFile("/proc/sys/kernel/core_pipe_limit", []byte("500"), 0), os.WriteFile(setting, []byte(pattern), 0)); err != nil {
+		t.Fatal(err)
+	}
+	return back
+}
+
+// Where the kernel can be told of the handler: crashes at once, in namespaces of their own, of programs with names that look like
+// flags. What other programs leave is written as before.
+func TestHandleKernel(t *testing.T) {
+	fixture.Long(t)
 	policy, store := policyFile(t, "")
 	dir := filepath.Dir(policy)
 	corewalk, err := exec.LookPath("corewalk")
@@ -242,36 +274,7 @@ func TestHandleKernel(t *testing.T) {
 	if err := errors.Join(err, os.WriteFile(handler, []byte(script), 0o755), os.WriteFile(victim, code, 0o755), os.WriteFile(filepath.Join(dir, "--install"), code, 0o755)); err != nil {
 		t.Fatal(err)
 	}
-	// The guardian puts the settings back even if this program is killed: then its pipe ends.
-	guardian := exec.Command("sh", "-c", "cat; printf '%s' \"$1\" > "+setting+"; printf '%s' \"$2\" > /proc/sys/kernel/core_pipe_limit", "sh", string(was), string(limit))
-	guardian.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	hold, err := guardian.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := guardian.Start(); err != nil {
-		t.Fatal(err)
-	}
-	back := func() {
-		hold.Close()
-		_ = guardian.Wait()
-		if now, err := os.ReadFile(setting); err != nil || string(now) != string(was) {
-			t.Errorf("core_pattern is %q, not %q: %v", now, was, err)
-		}
-	}
-	restored := false
-	defer func() {
-		if !restored {
-			back()
-		}
-	}()
-	pattern := "|" + handler + " %P %i %s %t %h %e"
-	if len(pattern) > 127 {
-		t.Skipf("the temporary directory has too long a name: %s", pattern)
-	}
-	if err := errors.Join(os.WriteFile("/proc/sys/kernel/core_pipe_limit", []byte("500"), 0), os.WriteFile(setting, []byte(pattern), 0)); err != nil {
-		t.Fatal(err)
-	}
+	back := kernelStarts(t, "|"+handler+" %P %i %s %t %h %e")
 	const atOnce = 20
 	var all []*exec.Cmd
 	start := func(name string, args ...string) {
@@ -292,7 +295,6 @@ func TestHandleKernel(t *testing.T) {
 		_ = c.Wait() // none hangs
 	}
 	back()
-	restored = true
 	list, dirs := records(t, store)
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		reports, _ := filepath.Glob(filepath.Join(store, "crashes", "2*", "report.txt"))

@@ -131,6 +131,10 @@ func (h *Handler) Handle(c Crash, pipe *os.File, started time.Time) error {
 		pipe.Close()
 		r.Core.Waited = time.Since(started).Seconds()
 	}
+	if c.Signal == 0 { // a socket does not say it
+		c.Signal = taken.Core.Signal().Signo
+		r.Signal = c.Signal
+	}
 	r.Core.Whole, r.Core.Unreadable = taken.Whole, taken.Unreadable
 	ids, _ := taken.Core.ThreadIDs()
 	r.Core.Threads = len(ids)

@@ -18,7 +18,7 @@ const (
 // Tasks yields asyncio's tasks, with what each awaits. Python's threads are the kernel's.
 func (r *runtime) Tasks(ctx context.Context) iter.Seq2[*tasks.Task, error] {
 	return func(yield func(*tasks.Task, error) bool) {
-		if !r.has("task.coro") || r.threads {
+		if !r.has("task.coro") {
 			return // a version whose tasks are not understood
 		}
 		seen := map[uint64]bool{}

@@ -77,6 +77,8 @@ var pathVersion = lazy.Value[*regexp.Regexp]{Make: func() *regexp.Regexp {
 const (
 	oldest = 6
 	newest = 14
+	// newestTable is the last one that layouts.txt has; of later ones only what they publish is believed.
+	newestTable = 13
 )
 
 // open finds the version and the layout, and proves it.
@@ -113,11 +115,17 @@ func (r *runtime) open(root, head uint64) error {
 	if minor < oldest || minor > newest {
 		return fmt.Errorf("no layout is known for version 3.%d", minor)
 	}
-	r.layout = tableLayout(layoutsText, min(minor, 13))
-	r.minor, r.threads = minor, free
+	r.layout = tableLayout(layoutsText, min(minor, newestTable))
+	if minor > newestTable {
+		r.forget()
+	}
+	r.minor = minor
 	if words != nil {
 		if !r.published(words) {
 			return errors.New("the offsets in _PyRuntime make no sense")
+		}
+		if free {
+			return errors.New("no layout is known for free-threaded builds")
 		}
 		r.source = "_Py_DebugOffsets"
 	} else if minor > 12 {

@@ -31,8 +31,6 @@ func (r *runtime) gils() []gil {
 		return g
 	}
 	switch {
-	case r.threads:
-		return nil
 	case r.has("runtime.gil_holder"):
 		root := r.root - r.at("runtime.interpreters_head")
 		at := root + r.at("runtime.gil_holder")
@@ -48,6 +46,9 @@ func (r *runtime) gils() []gil {
 			return nil
 		}
 		return []gil{read(at[0], at[0], at[1], at[2])}
+	}
+	if !r.has("gil.holder") {
+		return nil
 	}
 	var list []gil
 	seen := map[uint64]bool{}

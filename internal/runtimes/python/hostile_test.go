@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -241,6 +242,44 @@ func TestLineTables(t *testing.T) {
 	for unit, want := range [][2]int{{7, 5}, {9, 1}, {9, 1}, {0, 0}} {
 		if line, col := locations(table, 7, unit); line != want[0] || col != want[1] {
 			t.Errorf("unit %d is at %d:%d, want %v", unit, line, col, want)
+		}
+	}
+}
+
+// noSymbols is a process without symbols.
+type noSymbols struct{ unwind.SymbolReader }
+
+func (noSymbols) SymbolByName(*libstate.Library, string) (unwind.Symbol, bool) {
+	return unwind.Symbol{}, false
+}
+
+// TestProve makes a thread state that agrees with the layout, and then one thing at a time that does not.
+func TestProve(t *testing.T) {
+	const interp, state, frame = base + 0x1000, base + 0x3000, base + 0x5000
+	for name, spoil := range map[string]func(r *runtime, put func(at, v uint64)){
+		"":                    func(*runtime, func(at, v uint64)) {},
+		"another interpreter": func(r *runtime, put func(at, v uint64)) { put(state+r.at("thread.interp"), interp+8) },
+		"a state before":      func(r *runtime, put func(at, v uint64)) { put(state+r.at("thread.prev"), interp) },
+		"an unknown thread":   func(r *runtime, put func(at, v uint64)) { put(state+r.at("thread.native_thread_id"), 77) },
+		"no state":            func(r *runtime, put func(at, v uint64)) { put(interp+r.at("interp.threads_head"), 0) },
+		"a frame without code": func(r *runtime, put func(at, v uint64)) {
+			put(state+r.at("thread.cframe"), base+0x4000)
+			put(base+0x4000+r.at("cframe.current_frame"), frame)
+			put(frame+r.at("frame.code"), interp)
+		},
+	} {
+		data := make([]byte, 1<<15)
+		r, _ := over(data, 12)
+		r.p.Symbols = noSymbols{}
+		put := func(at, v uint64) { binary.LittleEndian.PutUint64(data[at-base:], v) }
+		r.root = base
+		put(base, interp)
+		put(interp+r.at("interp.threads_head"), state)
+		put(state+r.at("thread.interp"), interp)
+		put(state+r.at("thread.native_thread_id"), 1)
+		spoil(r, put)
+		if err := r.prove(); (err == nil) != (name == "") {
+			t.Errorf("%q: %v", name, err)
 		}
 	}
 }

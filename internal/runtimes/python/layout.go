@@ -2,6 +2,7 @@ package python
 
 import (
 	_ "embed"
+	"maps"
 	"strconv"
 	"strings"
 )
@@ -14,7 +15,6 @@ type layout struct {
 	minor   int // of Python 3.minor
 	offsets map[string]uint64
 	source  string // where they come from, in words for reports
-	threads bool   // free-threaded
 }
 
 // at returns an offset; a field that the version does not have is at no address that can be read.
@@ -26,6 +26,18 @@ func (l *layout) at(field string) uint64 {
 }
 
 func (l *layout) has(field string) bool { _, ok := l.offsets[field]; return ok }
+
+// forget removes what moves from version to version, so that the table of an older version says nothing of it.
+func (l *layout) forget() {
+	maps.DeleteFunc(l.offsets, func(name string, _ uint64) bool {
+		record, _, _ := strings.Cut(name, ".")
+		switch record {
+		case "runtime", "interp", "thread", "gil", "task", "generator", "exc":
+			return true
+		}
+		return name == "frame.stacktop"
+	})
+}
 
 // tableLayout reads one version's column of layouts.txt; nil if there is none.
 func tableLayout(text string, minor int) *layout {

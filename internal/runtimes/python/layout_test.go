@@ -40,6 +40,9 @@ func TestPublished(t *testing.T) {
 	if !l.published(words) || l.at("runtime.interpreters_head") != 16 || l.at("thread.prev") != 17*8 {
 		t.Errorf("interpreters_head at %d, thread.prev at %d", l.at("runtime.interpreters_head"), l.at("thread.prev"))
 	}
+	if l.forget(); l.has("task.coro") || l.has("frame.stacktop") || !l.has("code.name") {
+		t.Error("what an older table says of a newer version is kept, or of objects is not")
+	}
 	words[3] = 1 << 40
 	if tableLayout(layoutsText, 13).published(words) {
 		t.Error("an absurd offset is believed")

@@ -85,12 +85,8 @@ func (r *runtime) text(at uint64, limit int) (s string, whole, ok bool) {
 	}
 	n := o.Uint64(b[r.at("str.length"):])
 	state := o.Uint32(b[r.at("str.state"):])
-	if r.threads {
-		state <<= 6 // the flags follow one of a byte
-		state = o.Uint32(b[r.at("str.state"):]) >> 8 << 2
-	}
 	kind, compact, ascii := state>>2&7, state>>5&1 != 0, state>>6&1 != 0
-	if r.minor >= 14 && !r.threads { // interned has 16 bits
+	if r.minor >= 14 { // interned has 16 bits
 		s := o.Uint32(b[r.at("str.state"):]) >> 16
 		kind, compact, ascii = s&7, s>>3&1 != 0, s>>4&1 != 0
 	}

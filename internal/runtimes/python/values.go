@@ -362,9 +362,6 @@ func (r *runtime) keyed(keys, values uint64, limit int) (list []pair, all, ok bo
 		if kind != 0 {
 			size, keyAt = 16, 0
 		}
-		if r.minor >= 13 && r.threads {
-			return nil, false, false
-		}
 	} else {
 		slots := o.Uint64(head[8:])
 		n = o.Uint64(head[32:])
@@ -574,7 +571,7 @@ func (r *runtime) slotsOf(t *typ) []slot {
 func (w *printer) function(at uint64, t *typ) {
 	r := w.r
 	if t.name == "method" {
-		at = r.word(at + 16 + r.shift())
+		at = r.word(at + 16)
 	}
 	if t.name == "function" || t.name == "method" {
 		for _, off := range []uint64{r.at("function.qualname"), r.at("function.name")} {
@@ -587,19 +584,11 @@ func (w *printer) function(at uint64, t *typ) {
 	w.WriteString("<" + t.name + ">")
 }
 
-// shift is by how much longer the head of objects is than usual.
-func (r *runtime) shift() uint64 {
-	if r.threads {
-		return 16
-	}
-	return 0
-}
-
 // array writes the type of the elements and the shape of a numpy array: its fields are data, number of dimensions,
 // dimensions, strides, base, descriptor.
 func (w *printer) array(at uint64) {
 	r := w.r
-	at += 16 + r.shift()
+	at += 16
 	nd := r.u32(at + 8)
 	if nd > 64 {
 		w.WriteString("<numpy.ndarray>")
@@ -618,7 +607,7 @@ func (w *printer) array(at uint64) {
 	w.WriteString(")")
 	// A descriptor begins with the type of its scalars, a kind and a letter.
 	descr := r.word(at + 40)
-	if t := r.typeAt(r.word(descr + 16 + r.shift())); t != nil {
+	if t := r.typeAt(r.word(descr + 16)); t != nil {
 		w.WriteString(" dtype=" + short(t.name))
 	}
 	w.WriteString(">")

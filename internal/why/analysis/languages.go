@@ -80,7 +80,7 @@ func (in *inspection) addCalls(r *report.Report, t *report.Thread, frames []*unw
 				*r.Crash.Frame = len(out)
 			}
 			e := t.Frames[at]
-			e.Folded = folded && e.Physical > 0 && at != crash
+			e.Folded = folded && (e.Physical > 0 || !t.Crashed) && at != crash
 			out = append(out, e)
 		}
 	}

@@ -1,0 +1,66 @@
+package hotspot
+
+import "github.com/corewalk/corewalk/unwind"
+
+// Calls appends the method activations of a frame, innermost first; nothing if it is no Java method's.
+func (vm *VM) Calls(f *unwind.Frame, buf []unwind.Call) []unwind.Call {
+	b := vm.blobAt(f.LookupAddr())
+	if b == nil {
+		return buf
+	}
+	var all []activation
+	exact := true
+	switch b.kind {
+	case kindInterpreter:
+		m := vm.methodAt(vm.word(at(f.FP(), interpretedMethod)))
+		if m == nil {
+			return buf
+		}
+		all = []activation{{m, vm.bytecode(f.FP(), m)}}
+	case kindCompiled, kindNative:
+		pc := f.RA()
+		called := !f.NonCall()
+		if _, here, _ := b.describes(pc); called && here == 0 {
+			pc = vm.deoptimised(b, f.SP(), pc)
+		}
+		all, exact = vm.activations(b, pc, called)
+	default:
+		return buf
+	}
+	for i, a := range all {
+		buf = append(buf, unwind.Call{
+			Name: a.method.display(), LinkageName: a.method.linkage(),
+			File: a.method.file, Line: a.method.line(a.bci), Inlined: i < len(all)-1, Approximate: !exact,
+		})
+	}
+	return buf
+}
+
+// bytecode is the index of the bytecode that an interpreted frame runs; -1 if it is not known.
+func (vm *VM) bytecode(fp uint64, m *method) int {
+	for _, offset := range []int64{interpretedBCP, oldBCP} {
+		if bcp := vm.word(at(fp, offset)); bcp >= m.code && bcp < m.code+uint64(m.codeSize) {
+			return int(bcp - m.code)
+		}
+	}
+	return -1
+}
+
+// deoptimised is the address to which a frame returned before the virtual machine made it return to a handler that
+// gives its method up; pc itself if there is none.
+func (vm *VM) deoptimised(b *blob, sp, pc uint64) uint64 {
+	off, ok := vm.off("nmethod._orig_pc_offset")
+	if !ok {
+		return pc
+	}
+	at, ok := vm.u32(b.at + off)
+	if !ok || int32(at) <= 0 || uint64(at) >= b.frameSize {
+		return pc
+	}
+	if orig := vm.word(sp + uint64(at)); orig >= b.begin && orig < b.end {
+		if _, here, _ := b.describes(orig); here != 0 {
+			return orig
+		}
+	}
+	return pc
+}

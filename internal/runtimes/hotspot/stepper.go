@@ -1,0 +1,150 @@
+package hotspot
+
+import (
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// Where an interpreted frame has its values on x86-64, in bytes from its frame pointer.
+const (
+	interpretedSender = -8  // the stack pointer of the caller
+	interpretedMethod = -24 // the Method
+	interpretedBCP    = -64 // the address of the bytecode that runs
+	oldBCP            = -56 // the same before JDK 9
+)
+
+// Where the stub by which C++ calls Java saved the registers of its caller, in bytes from its frame pointer.
+var stubSaved = [...]struct {
+	reg    arch.Reg
+	offset int64
+}{{arch.RBX, -0x38}, {arch.R12, -0x40}, {arch.R13, -0x48}, {arch.R14, -0x50}, {arch.R15, -0x58}}
+
+// maxFrame bounds the stack of one frame, in bytes.
+const maxFrame = 1 << 24
+
+// A Stepper walks Java frames.
+type Stepper struct{ vm *VM }
+
+// NewStepper returns the stepper of a virtual machine's code.
+func NewStepper(vm *VM) *Stepper { return &Stepper{vm} }
+
+// Name implements unwind.FrameStepper.
+func (s *Stepper) Name() string { return "HotSpot" }
+
+// Priority implements unwind.FrameStepper: before what reads code of no library.
+func (s *Stepper) Priority() uint32 { return unwind.PriorityDebugStepper - 8 }
+
+// CallerFrame implements unwind.FrameStepper.
+func (s *Stepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
+	pc := in.LookupAddr()
+	b := s.vm.blobAt(pc)
+	if b == nil {
+		return unwind.StatusNotMe
+	}
+	switch b.kind {
+	case kindInterpreter:
+		return s.interpreted(in, out)
+	case kindRoutines:
+		if in.RA() == s.vm.callers && s.vm.callers != 0 {
+			return s.entry(in, out)
+		}
+	case kindTable:
+		if in.NonCall() {
+			return s.returnsAt(in, out, in.SP(), false)
+		}
+	case kindCompiled, kindNative, kindStub:
+		return s.sized(b, in, out)
+	}
+	return unwind.StatusNotMe
+}
+
+// interpreted walks a frame of the interpreter: a method is in it, and the stack pointer of its caller.
+func (s *Stepper) interpreted(in, out *unwind.Frame) unwind.Status {
+	fp := in.FP()
+	if fp < in.SP() || fp%8 != 0 || s.vm.methodAt(s.vm.word(at(fp, interpretedMethod))) == nil {
+		return unwind.StatusNotMe
+	}
+	sp := s.vm.word(at(fp, interpretedSender))
+	if sp < fp+16 || sp-fp > maxFrame {
+		return unwind.StatusNotMe
+	}
+	return s.caller(out, fp+8, fp, sp)
+}
+
+// entry walks the frame of the stub by which C++ called Java.
+func (s *Stepper) entry(in, out *unwind.Frame) unwind.Status {
+	fp := in.FP()
+	if fp < in.SP() || fp%8 != 0 {
+		return unwind.StatusNotMe
+	}
+	for _, r := range stubSaved {
+		addr := at(fp, r.offset)
+		if v, err := s.vm.ReadWord(addr); err == nil {
+			out.SetReg(r.reg, v, unwind.AtAddress(addr))
+		} else {
+			out.ForgetReg(r.reg)
+		}
+	}
+	return s.setCaller(out, fp+8, fp, fp+16)
+}
+
+// sized walks a frame of a size that its code has.
+func (s *Stepper) sized(b *blob, in, out *unwind.Frame) unwind.Status {
+	sp := in.SP()
+	if in.NonCall() {
+		if depth, saved, ok := s.vm.leaving(in.RA()); ok {
+			return s.returnsAt(in, out, sp+depth, saved)
+		}
+		if b.hasComplete && in.RA()-b.begin < b.complete {
+			return s.starting(b, in, out)
+		}
+	}
+	if b.frameSize < 16 || b.frameSize > maxFrame {
+		return unwind.StatusNotMe
+	}
+	sender := sp + b.frameSize
+	return s.caller(out, sender-8, sender-16, sender)
+}
+
+// returnsAt walks a frame whose return address is at an address, with the caller's frame pointer right below it
+// if saved, and else still in its register.
+func (s *Stepper) returnsAt(in, out *unwind.Frame, at uint64, saved bool) unwind.Status {
+	if saved {
+		return s.caller(out, at, at-8, at+8)
+	}
+	if fp, l, ok := in.Reg(arch.RBP); ok {
+		out.SetReg(arch.RBP, fp, l)
+	}
+	return s.caller(out, at, 0, at+8)
+}
+
+// caller fills in a caller in Java: no register is kept for it but the frame pointer, which is saved at fp if that is not 0.
+func (s *Stepper) caller(out *unwind.Frame, ra, fp, sp uint64) unwind.Status {
+	for _, r := range stubSaved {
+		out.ForgetReg(r.reg)
+	}
+	return s.setCaller(out, ra, fp, sp)
+}
+
+func (s *Stepper) setCaller(out *unwind.Frame, ra, fp, sp uint64) unwind.Status {
+	v, err := s.vm.ReadWord(ra)
+	if err != nil || v == 0 {
+		return unwind.StatusNotMe
+	}
+	if fp != 0 {
+		saved, err := s.vm.ReadWord(fp)
+		if err != nil {
+			return unwind.StatusNotMe
+		}
+		out.SetFP(saved)
+		out.SetFPLocation(unwind.AtAddress(fp))
+	}
+	out.SetRA(v)
+	out.SetRALocation(unwind.AtAddress(ra))
+	out.SetSP(sp)
+	out.SetTrust(unwind.TrustCFI)
+	return unwind.StatusSuccess
+}
+
+// at is the address of what is so many bytes from a frame pointer.
+func at(fp uint64, offset int64) uint64 { return fp + uint64(offset) }

@@ -1,0 +1,189 @@
+package hotspot
+
+import (
+	"errors"
+	"fmt"
+	"sort"
+
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/tasks"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// The symbol by which a virtual machine is known.
+const mark = "gHotSpotVMStructs"
+
+// A VM is the HotSpot virtual machine of a process. It must not be copied. Concurrent use is allowed.
+type VM struct {
+	memory
+	*tables
+	lib     *libstate.Library
+	version int // of Java: 17; 0 if it is not known
+	heaps   []heap
+	callers uint64 // the return address of Java's frames into the stub that called them
+	layout  layout
+	objects objects
+
+	blobs   bounded[*blob]
+	methods bounded[*method]
+}
+
+// layout has the offsets that frames need of most structures.
+type layout struct {
+	constMethod, methodPool, codeSize, flags, nameIndex, signatureIndex uint64
+	constMethodSize, poolSize, holder, klassName                        uint64
+	symbolLength, symbolBody                                            uint64
+	sourceName                                                          uint64 // in the pool, or in the class
+	sourceInPool, hasSource                                             bool
+}
+
+// ErrNoTables means that the virtual machine does not describe itself.
+var ErrNoTables = errors.New("the virtual machine's description of itself cannot be read")
+
+// Open finds the virtual machine of a process; nil if there is none.
+func Open(p *tasks.Process) (*VM, error) {
+	for _, lib := range p.Modules {
+		if _, ok := p.Symbols.SymbolByName(lib, mark); !ok {
+			continue
+		}
+		if p.State.Arch() != arch.AMD64 {
+			return nil, fmt.Errorf("java frames of %s: known for x86-64 only, not for %s", lib.Path, p.State.Arch().Name)
+		}
+		vm := &VM{memory: memory{p.State}, lib: lib}
+		if err := vm.open(p); err != nil {
+			return nil, fmt.Errorf("java frames of %s: %w", lib.Path, err)
+		}
+		return vm, nil
+	}
+	return nil, nil
+}
+
+func (vm *VM) open(p *tasks.Process) error {
+	t, err := vm.readTables(func(name string) (uint64, bool) {
+		s, ok := p.Symbols.SymbolByName(vm.lib, name)
+		return s.Addr, ok
+	}, p.Spend)
+	if err != nil {
+		return err
+	}
+	vm.tables = t
+	if v, ok := vm.u32(vm.static("Abstract_VM_Version._vm_major_version")); ok && v < 1000 {
+		vm.version = int(v)
+	}
+	vm.callers = vm.word(vm.static("StubRoutines._call_stub_return_address"))
+	if err := vm.findLayout(); err != nil {
+		return err
+	}
+	vm.findObjects()
+	return vm.findHeaps()
+}
+
+func (vm *VM) findLayout() error {
+	l, missing := &vm.layout, ""
+	need := func(to *uint64, names ...string) {
+		v, ok := vm.off(names...)
+		if !ok {
+			missing = names[0]
+		}
+		*to = v
+	}
+	size := func(to *uint64, typ string) {
+		if *to = vm.sizes[typ]; *to == 0 || *to > 4096 {
+			missing = "size of " + typ
+		}
+	}
+	need(&l.constMethod, "Method._constMethod")
+	need(&l.methodPool, "ConstMethod._constants")
+	need(&l.codeSize, "ConstMethod._code_size")
+	need(&l.flags, "ConstMethod._flags", "ConstMethod._flags._flags")
+	need(&l.nameIndex, "ConstMethod._name_index")
+	need(&l.signatureIndex, "ConstMethod._signature_index")
+	size(&l.constMethodSize, "ConstMethod")
+	size(&l.poolSize, "ConstantPool")
+	need(&l.holder, "ConstantPool._pool_holder")
+	need(&l.klassName, "Klass._name")
+	need(&l.symbolLength, "Symbol._length", "Symbol._length_and_refcount")
+	need(&l.symbolBody, "Symbol._body", "Symbol._body[0]")
+	if missing != "" {
+		return fmt.Errorf("%w: no %s", ErrNoTables, missing)
+	}
+	if l.sourceName, l.sourceInPool = vm.off("ConstantPool._source_file_name_index"); l.sourceInPool {
+		l.hasSource = true
+	} else {
+		l.sourceName, l.hasSource = vm.off("InstanceKlass._source_file_name_index")
+	}
+	return nil
+}
+
+// A heap is a part of the code cache.
+type heap struct {
+	low, high uint64 // of the code that is committed
+	segments  uint64 // the map that leads from an address to the beginning of its block
+	shift     uint32 // log2 of the bytes of a segment
+}
+
+// The most heaps that a code cache may have: HotSpot makes three.
+const maxHeaps = 16
+
+func (vm *VM) findHeaps() error {
+	low, ok := vm.off("VirtualSpace._low")
+	high, ok2 := vm.off("VirtualSpace._high")
+	mem, ok3 := vm.off("CodeHeap._memory")
+	segs, ok4 := vm.off("CodeHeap._segmap")
+	shift, ok5 := vm.off("CodeHeap._log2_segment_size")
+	if !ok || !ok2 || !ok3 || !ok4 || !ok5 {
+		return fmt.Errorf("%w: no CodeHeap", ErrNoTables)
+	}
+	var all []uint64
+	if at := vm.static("CodeCache._heaps"); at != 0 {
+		list := vm.word(at)
+		n, ok := vm.off("GrowableArrayBase._len", "GenericGrowableArray._len")
+		data, ok2 := vm.off("GrowableArray<int>._data", "GrowableArrayBase._data", "GenericGrowableArray._data")
+		count, ok3 := vm.u32(list + n)
+		if !ok || !ok2 || !ok3 || count > maxHeaps {
+			return fmt.Errorf("the list of code heaps at %#x is damaged", list)
+		}
+		first := vm.word(list + data)
+		for i := range uint64(count) {
+			all = append(all, vm.word(first+8*i))
+		}
+	} else if at := vm.static("CodeCache._heap"); at != 0 { // before JDK 9
+		all = append(all, vm.word(at))
+	}
+	for _, at := range all {
+		s, ok := vm.u32(at + shift)
+		h := heap{vm.word(at + mem + low), vm.word(at + mem + high), vm.word(at + segs + low), s}
+		if ok && h.low != 0 && h.low < h.high && h.high-h.low <= 1<<32 && s >= 4 && s <= 16 {
+			vm.heaps = append(vm.heaps, h)
+		}
+	}
+	if len(vm.heaps) == 0 {
+		return errors.New("the code cache is not in the dump, or is damaged")
+	}
+	sort.Slice(vm.heaps, func(i, j int) bool { return vm.heaps[i].low < vm.heaps[j].low })
+	return nil
+}
+
+// Contains reports whether code at an address is in the code cache.
+func (vm *VM) Contains(pc uint64) bool { return vm.heapOf(pc) != nil }
+
+func (vm *VM) heapOf(pc uint64) *heap {
+	for i := range vm.heaps {
+		if h := &vm.heaps[i]; h.low <= pc && pc < h.high {
+			return h
+		}
+	}
+	return nil
+}
+
+// Describe says which version it is, and how its layout is known.
+func (vm *VM) Describe() string {
+	v := "HotSpot"
+	if vm.version != 0 {
+		v = fmt.Sprintf("HotSpot %d", vm.version)
+		if vm.static("CodeCache._heap") != 0 { // the machine of JDK 8 calls itself 25
+			v = "HotSpot of JDK 8"
+		}
+	}
+	return v + ", layout from its own tables"
+}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/corewalk/corewalk/corestate"
 	"github.com/corewalk/corewalk/internal/files/mmapfile"
+	"github.com/corewalk/corewalk/internal/runtimes/hotspot"
 	"github.com/corewalk/corewalk/internal/why/subject"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/livestate"
@@ -28,6 +29,7 @@ import (
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/steppers"
 	"github.com/corewalk/corewalk/symlookup"
+	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
 )
 
@@ -202,6 +204,16 @@ func (t *Target) NewWalker(opts ...unwind.Option) (*unwind.Walker, error) {
 func (t *Target) newWalker(proc unwind.ProcessState, opts []unwind.Option) (*unwind.Walker, error) {
 	group, err := steppers.DefaultGroup(proc.Arch(), t.images)
 	if err != nil {
+		return nil, fmt.Errorf("%s: %w", t.path, err)
+	}
+	java := hotspot.New(func() *tasks.Process {
+		p := &tasks.Process{State: proc, Files: t.images, Symbols: t.lookup, Names: t.lookup}
+		if libs := proc.LibraryTracker(); libs != nil {
+			p.Modules, _ = libs.Libraries(false)
+		}
+		return p
+	})
+	if err := group.RegisterStepper(java); err != nil {
 		return nil, fmt.Errorf("%s: %w", t.path, err)
 	}
 	defaults := []unwind.Option{unwind.WithGroup(group), unwind.WithSymbolLookup(t.lookup), unwind.WithSymbolReader(t.lookup)}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/runtimes/coro"
 	"github.com/corewalk/corewalk/internal/runtimes/golang"
+	"github.com/corewalk/corewalk/internal/runtimes/hotspot"
 	"github.com/corewalk/corewalk/internal/runtimes/native"
 	"github.com/corewalk/corewalk/internal/runtimes/python"
 	"github.com/corewalk/corewalk/internal/why/analysis"
@@ -59,6 +60,7 @@ func everything(finders []tasks.Finder) []tasks.Finder {
 	for _, l := range languages {
 		all = append(all, l.find)
 	}
+	all = append(all, hotspot.Find)
 	return append(all, finders...)
 }
 

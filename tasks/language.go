@@ -14,6 +14,9 @@ type Stepping interface {
 	Steppers() []unwind.FrameStepper
 }
 
+// A stepper of a Walker may be a Runtime itself: one that looks for its runtime when it first sees code that no library
+// has. Reports ask it about the stacks that it walked.
+
 // A Framer is a Runtime that knows what the frames of a stack are in its language.
 type Framer interface {
 	// Stretches tells what parts of a stack stand for, youngest first; they do not overlap. It returns what it
@@ -38,9 +41,12 @@ type Call struct {
 	Language string // "python"
 	Kind     CallKind
 	Function string // qualified, as the language writes it
+	Symbol   string // as the runtime writes it, if that differs
 	File     string
 	Line     int // from 1; 0 when not known
 	Column   int // from 1; 0 when not known
+	// Approximate says that the code belongs to no line: Line is that of code nearby.
+	Approximate bool
 	// Variables reads the arguments and the local variables; nil if that is not possible. It is called while the
 	// process's memory is as it was.
 	Variables func(locals bool) (args, own []SuspendedVariable)
@@ -54,6 +60,12 @@ const (
 	CallJIT         CallKind = "jit"
 	CallVirtual     CallKind = "virtual" // has no frame: inlined, or awaits
 )
+
+// A ThreadNamer is a Runtime whose threads have names of their own.
+type ThreadNamer interface {
+	// ThreadName is the name of a thread; "" if it is not the runtime's, or has none.
+	ThreadName(thread unwind.ThreadID) string
+}
 
 // A Raiser is a Runtime that knows which exceptions its threads are dealing with.
 type Raiser interface {

@@ -19,7 +19,7 @@ func (vm *VM) Calls(f *unwind.Frame, buf []unwind.Call) []unwind.Call {
 		all = []activation{{m, vm.bytecode(f.FP(), m)}}
 	case kindCompiled, kindNative:
 		pc := f.RA()
-		called := !f.NonCall()
+		called := !interrupted(f)
 		if _, here, _ := b.describes(pc); called && here == 0 {
 			pc = vm.deoptimised(b, f.SP(), pc)
 		}

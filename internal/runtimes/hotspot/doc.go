@@ -2,7 +2,7 @@
 // machine exports for debuggers: gHotSpotVMStructs and its kin.
 //
 // A VM is found by those symbols. It answers which code of the code cache an address is in, walks
-// interpreted and compiled frames (Stepper), and names the method activations of a frame, inlined ones too (Calls).
+// interpreted and compiled frames (Java is the stepper), and names the method activations of a frame, inlined ones too (Calls).
 //
 // Every structure is checked before it is believed: a method leads to its class and back to its own constants, a
 // bytecode address lies in its method, code lies in the blob that has it. What fails has no name, and the stack

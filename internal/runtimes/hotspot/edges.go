@@ -13,13 +13,13 @@ const maxPrologue = 256
 const maxEpilogue = 6
 
 // starting walks a frame that its method is still making: what is yet to come says what is not there.
-func (s *Stepper) starting(b *blob, in, out *unwind.Frame) unwind.Status {
+func (vm *VM) starting(b *blob, in, out *unwind.Frame) unwind.Status {
 	pc := in.RA()
 	n := b.begin + b.complete - pc
 	if n > maxPrologue {
-		return s.returnsAt(in, out, in.SP(), false)
+		return vm.returnsAt(in, out, in.SP(), false)
 	}
-	code := s.vm.bytes(pc, int(n))
+	code := vm.bytes(pc, int(n))
 	if code == nil {
 		return unwind.StatusNotMe
 	}
@@ -41,15 +41,15 @@ func (s *Stepper) starting(b *blob, in, out *unwind.Frame) unwind.Status {
 	}
 	switch {
 	case push, allocates && saves: // nothing yet
-		return s.returnsAt(in, out, in.SP(), false)
+		return vm.returnsAt(in, out, in.SP(), false)
 	case allocates: // rbp is on the stack
-		return s.returnsAt(in, out, in.SP()+8, true)
+		return vm.returnsAt(in, out, in.SP()+8, true)
 	}
 	sender := in.SP() + b.frameSize
 	if b.frameSize < 16 || b.frameSize > maxFrame {
 		return unwind.StatusNotMe
 	}
-	return s.returnsAt(in, out, sender-8, !saves)
+	return vm.returnsAt(in, out, sender-8, !saves)
 }
 
 // leaving reports whether code returns after at most maxEpilogue instructions: how far above the stack pointer

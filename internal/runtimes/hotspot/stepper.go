@@ -22,117 +22,105 @@ var stubSaved = [...]struct {
 // maxFrame bounds the stack of one frame, in bytes.
 const maxFrame = 1 << 24
 
-// A Stepper walks Java frames.
-type Stepper struct{ vm *VM }
-
-// NewStepper returns the stepper of a virtual machine's code.
-func NewStepper(vm *VM) *Stepper { return &Stepper{vm} }
-
-// Name implements unwind.FrameStepper.
-func (s *Stepper) Name() string { return "HotSpot" }
-
-// Priority implements unwind.FrameStepper: before what reads code of no library.
-func (s *Stepper) Priority() uint32 { return unwind.PriorityDebugStepper - 8 }
-
-// CallerFrame implements unwind.FrameStepper.
-func (s *Stepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
+// callerFrame walks a Java frame.
+func (vm *VM) callerFrame(in, out *unwind.Frame) unwind.Status {
 	pc := in.LookupAddr()
-	b := s.vm.blobAt(pc)
+	b := vm.blobAt(pc)
 	if b == nil {
 		return unwind.StatusNotMe
 	}
 	switch b.kind {
 	case kindInterpreter:
-		return s.interpreted(in, out)
+		return vm.interpreted(in, out)
 	case kindRoutines:
-		if in.RA() == s.vm.callers && s.vm.callers != 0 {
-			return s.entry(in, out)
+		if in.RA() == vm.callers && vm.callers != 0 {
+			return vm.entry(in, out)
 		}
 	case kindTable:
-		if in.NonCall() {
-			return s.returnsAt(in, out, in.SP(), false)
+		if interrupted(in) {
+			return vm.returnsAt(in, out, in.SP(), false)
 		}
 	case kindCompiled, kindNative, kindStub:
-		return s.sized(b, in, out)
+		return vm.sized(b, in, out)
 	}
 	return unwind.StatusNotMe
 }
 
 // interpreted walks a frame of the interpreter: a method is in it, and the stack pointer of its caller.
-func (s *Stepper) interpreted(in, out *unwind.Frame) unwind.Status {
+func (vm *VM) interpreted(in, out *unwind.Frame) unwind.Status {
 	fp := in.FP()
-	if fp < in.SP() || fp%8 != 0 || s.vm.methodAt(s.vm.word(at(fp, interpretedMethod))) == nil {
+	if fp < in.SP() || fp%8 != 0 || vm.methodAt(vm.word(at(fp, interpretedMethod))) == nil {
 		return unwind.StatusNotMe
 	}
-	sp := s.vm.word(at(fp, interpretedSender))
+	sp := vm.word(at(fp, interpretedSender))
 	if sp < fp+16 || sp-fp > maxFrame {
 		return unwind.StatusNotMe
 	}
-	return s.caller(out, fp+8, fp, sp)
+	return vm.caller(out, fp+8, fp, sp)
 }
 
 // entry walks the frame of the stub by which C++ called Java.
-func (s *Stepper) entry(in, out *unwind.Frame) unwind.Status {
+func (vm *VM) entry(in, out *unwind.Frame) unwind.Status {
 	fp := in.FP()
 	if fp < in.SP() || fp%8 != 0 {
 		return unwind.StatusNotMe
 	}
 	for _, r := range stubSaved {
 		addr := at(fp, r.offset)
-		if v, err := s.vm.ReadWord(addr); err == nil {
+		if v, err := vm.ReadWord(addr); err == nil {
 			out.SetReg(r.reg, v, unwind.AtAddress(addr))
 		} else {
 			out.ForgetReg(r.reg)
 		}
 	}
-	return s.setCaller(out, fp+8, fp, fp+16)
+	return vm.setCaller(out, fp+8, fp, fp+16)
 }
 
 // sized walks a frame of a size that its code has.
-func (s *Stepper) sized(b *blob, in, out *unwind.Frame) unwind.Status {
+func (vm *VM) sized(b *blob, in, out *unwind.Frame) unwind.Status {
 	sp := in.SP()
-	if in.NonCall() {
-		if depth, saved, ok := s.vm.leaving(in.RA()); ok {
-			return s.returnsAt(in, out, sp+depth, saved)
+	if interrupted(in) {
+		if depth, saved, ok := vm.leaving(in.RA()); ok {
+			return vm.returnsAt(in, out, sp+depth, saved)
 		}
 		if b.hasComplete && in.RA()-b.begin < b.complete {
-			return s.starting(b, in, out)
+			return vm.starting(b, in, out)
 		}
 	}
 	if b.frameSize < 16 || b.frameSize > maxFrame {
 		return unwind.StatusNotMe
 	}
 	sender := sp + b.frameSize
-	return s.caller(out, sender-8, sender-16, sender)
+	return vm.caller(out, sender-8, sender-16, sender)
 }
 
 // returnsAt walks a frame whose return address is at an address, with the caller's frame pointer right below it
 // if saved, and else still in its register.
-func (s *Stepper) returnsAt(in, out *unwind.Frame, at uint64, saved bool) unwind.Status {
+func (vm *VM) returnsAt(in, out *unwind.Frame, at uint64, saved bool) unwind.Status {
 	if saved {
-		return s.caller(out, at, at-8, at+8)
+		return vm.caller(out, at, at-8, at+8)
 	}
 	if fp, l, ok := in.Reg(arch.RBP); ok {
 		out.SetReg(arch.RBP, fp, l)
 	}
-	return s.caller(out, at, 0, at+8)
+	return vm.caller(out, at, 0, at+8)
 }
 
 // caller fills in a caller in Java: no register is kept for it but the frame pointer, which is saved at fp if that is not 0.
-func (s *Stepper) caller(out *unwind.Frame, ra, fp, sp uint64) unwind.Status {
+func (vm *VM) caller(out *unwind.Frame, ra, fp, sp uint64) unwind.Status {
 	for _, r := range stubSaved {
 		out.ForgetReg(r.reg)
 	}
-	return s.setCaller(out, ra, fp, sp)
+	return vm.setCaller(out, ra, fp, sp)
 }
 
-func (s *Stepper) setCaller(out *unwind.Frame, ra, fp, sp uint64) unwind.Status {
-	v, err := s.vm.ReadWord(ra)
+func (vm *VM) setCaller(out *unwind.Frame, ra, fp, sp uint64) unwind.Status {
+	v, err := vm.ReadWord(ra)
 	if err != nil || v == 0 {
 		return unwind.StatusNotMe
 	}
 	if fp != 0 {
-		saved, err := s.vm.ReadWord(fp)
+		saved, err := vm.ReadWord(fp)
 		if err != nil {
 			return unwind.StatusNotMe
 		}
@@ -148,3 +136,6 @@ func (s *Stepper) setCaller(out *unwind.Frame, ra, fp, sp uint64) unwind.Status 
 
 // at is the address of what is so many bytes from a frame pointer.
 func at(fp uint64, offset int64) uint64 { return fp + uint64(offset) }
+
+// interrupted reports whether a frame was not left by a call.
+func interrupted(f *unwind.Frame) bool { return f.LookupAddr() == f.RA() }

@@ -40,22 +40,19 @@ type layout struct {
 // ErrNoTables means that the virtual machine does not describe itself.
 var ErrNoTables = errors.New("the virtual machine's description of itself cannot be read")
 
-// Open finds the virtual machine of a process; nil if there is none.
-func Open(p *tasks.Process) (*VM, error) {
-	for _, lib := range p.Modules {
-		if _, ok := p.Symbols.SymbolByName(lib, mark); !ok {
-			continue
-		}
-		if p.State.Arch() != arch.AMD64 {
-			return nil, fmt.Errorf("java frames of %s: known for x86-64 only, not for %s", lib.Path, p.State.Arch().Name)
-		}
-		vm := &VM{memory: memory{p.State}, lib: lib}
-		if err := vm.open(p); err != nil {
-			return nil, fmt.Errorf("java frames of %s: %w", lib.Path, err)
-		}
-		return vm, nil
+// Open reads the description of the virtual machine in a library; nil if the library has none.
+func Open(p *tasks.Process, lib *libstate.Library) (*VM, error) {
+	if _, ok := p.Symbols.SymbolByName(lib, mark); !ok {
+		return nil, nil
 	}
-	return nil, nil
+	if p.State.Arch() != arch.AMD64 {
+		return nil, fmt.Errorf("java frames of %s: known for x86-64 only, not for %s", lib.Path, p.State.Arch().Name)
+	}
+	vm := &VM{memory: memory{p.State}, lib: lib}
+	if err := vm.open(p); err != nil {
+		return nil, fmt.Errorf("java frames of %s: %w", lib.Path, err)
+	}
+	return vm, nil
 }
 
 func (vm *VM) open(p *tasks.Process) error {
@@ -176,8 +173,8 @@ func (vm *VM) heapOf(pc uint64) *heap {
 	return nil
 }
 
-// Describe says which version it is, and how its layout is known.
-func (vm *VM) Describe() string {
+// describe says which version it is, and how its layout is known.
+func (vm *VM) describe() string {
 	v := "HotSpot"
 	if vm.version != 0 {
 		v = fmt.Sprintf("HotSpot %d", vm.version)

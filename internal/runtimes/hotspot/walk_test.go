@@ -7,15 +7,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/internal/fixture"
-	"github.com/corewalk/corewalk/internal/runtimes/hotspot"
-	"github.com/corewalk/corewalk/tasks"
-	"github.com/corewalk/corewalk/unwind"
 )
 
 // homes are the Java development kits of this machine.
@@ -60,13 +58,18 @@ func TestAgainstJava(t *testing.T) {
 	fixture.Long(t)
 	for _, home := range homes(t) {
 		classes := compiled(t, home)
-		for _, m := range modes {
+		for i, m := range modes {
+			if os.Getenv("COREWALK_MOMENTS") == "" && i%3 != 0 { // all of them take minutes
+				continue
+			}
 			t.Run(filepath.Base(home)+" "+m.mode+strings.Join(m.options, ""), func(t *testing.T) {
 				dir := t.TempDir()
 				args := append([]string{"-Xmx64m", "-XX:+UnlockDiagnosticVMOptions", "-XX:+ShowHiddenFrames", "-XX:+CreateCoredumpOnCrash", "-cp", classes}, m.options...)
 				cmd := fixture.Dies(dir, filepath.Join(home, "bin/java"), append(args, "Frames", m.mode)...)
 				out, _ := cmd.Output()
-				compare(t, fixture.CoreIn(t, dir), string(out))
+				// The collector colours references in a way of its own, and names of threads are not read through it.
+				colored := slices.Contains(m.options, "-XX:+UseZGC")
+				compare(t, fixture.CoreIn(t, dir), string(out), colored)
 			})
 		}
 	}
@@ -84,7 +87,7 @@ func compiled(t *testing.T, home string) string {
 }
 
 // compare looks for every printed stack among those of the core.
-func compare(t *testing.T, core, printed string) {
+func compare(t *testing.T, core, printed string, colored bool) {
 	want := parse(printed)
 	if len(want) < 5 {
 		t.Fatalf("the program printed %d stacks: %s", len(want), printed)
@@ -95,73 +98,42 @@ func compare(t *testing.T, core, printed string) {
 		t.Fatal(err)
 	}
 	defer target.Close()
-	var vm *hotspot.VM
-	for range target.Tasks(ctx, func(p *tasks.Process) (tasks.Runtime, error) { vm, err = hotspot.Open(p); return nil, err }) {
-		break
-	}
-	if err != nil || vm == nil {
-		t.Fatal(vm, err)
-	}
-	threads, err := vm.Threads()
-	if err != nil {
-		t.Error(err)
-	}
-	t.Log(threads)
-	w, err := target.NewWalker()
+	r, err := target.Analyze(ctx, corewalk.AnalyzeOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer w.Close()
-	w.AddStepper(hotspot.NewStepper(vm))
-	ids, _ := w.AvailableThreads()
 	got := map[string]string{}
-	var all []string
-	for _, id := range ids {
-		s, _ := w.WalkStack(id)
-		var lines, native []string
-		for _, f := range s.Frames {
-			calls := vm.Calls(f, nil)
-			if f.NonCall() && os.Getenv("COREWALK_SHOW") != "" {
-				vm.Debug(f.RA())
-			}
-			if len(calls) == 0 {
-				name, _ := f.Name()
-				native = append(native, fmt.Sprintf("%s %#x %s", name, f.RA(), vm.BlobName(f.RA())))
-			}
-			for _, c := range calls {
-				name := c.LinkageName[:strings.IndexByte(c.LinkageName, '(')]
-				lines = append(lines, fmt.Sprintf("%s %s:%d", name, c.File, c.Line))
+	for _, th := range r.Threads {
+		var lines []string
+		for _, f := range th.Frames {
+			if name, _, ok := strings.Cut(f.Symbol, "("); ok && f.Language == "java" {
+				lines = append(lines, fmt.Sprintf("%s %s:%d", name, f.Source.File, f.Source.Line))
 			}
 		}
 		if len(lines) > 0 {
-			got[strings.Join(lines, "\n")] = fmt.Sprint(id)
-			all = append(all, fmt.Sprintf("thread %d %s\n%s\n    %s", id, s.End, strings.Join(lines, "\n"), strings.Join(native, "\n    ")))
+			got[strings.Join(lines, "\n")] = th.Name
 		}
 	}
 	frames, bad := 0, 0
 	for _, p := range want {
-		lines := p.lines
+		lines := strings.Join(p.lines, "\n")
+		name, found := got[lines]
 		if p.name == "main" { // in Unsafe.getInt, called from the frame that printed
-			found := false
-			for g := range got {
-				if i := strings.Index(g, lines[0]); i >= 0 && g[i:] == strings.Join(lines, "\n") {
-					found = true
+			for g, n := range got {
+				if i := strings.Index(g, p.lines[0]); i >= 0 && g[i:] == lines {
+					name, found = n, true
 				}
 			}
-			if !found {
-				bad++
-				t.Errorf("no thread has the stack of main:\n%s", strings.Join(lines, "\n"))
-			}
-		} else if got[strings.Join(lines, "\n")] == "" {
-			bad++
-			t.Errorf("no thread has the stack of %s:\n%s", p.name, strings.Join(lines, "\n"))
 		}
-		frames += len(lines)
+		if !found {
+			bad++
+			t.Errorf("no thread has the stack of %s:\n%s", p.name, lines)
+		} else if name != p.name && !colored {
+			t.Errorf("thread %q has the stack of %q", name, p.name)
+		}
+		frames += len(p.lines)
 	}
-	t.Logf("%d threads, %d frames, %d not found", len(want), frames, bad)
-	if bad > 0 && os.Getenv("COREWALK_SHOW") != "" {
-		t.Log(strings.Join(all, "\n"))
-	}
+	t.Logf("%d threads, %d frames, %d stacks not found", len(want), frames, bad)
 }
 
 type stack struct {
@@ -195,5 +167,3 @@ func parse(text string) (out []*stack) {
 	}
 	return out
 }
-
-var _ unwind.FrameStepper

@@ -117,6 +117,13 @@ type Options struct {
 // ends of its threads. It stops early when ctx is done.
 func Run(ctx context.Context, p Parts, o Options) *report.Report {
 	in := &inspection{Parts: p, opts: o, arch: p.Proc.Arch()}
+	if p.Walker != nil {
+		for _, s := range p.Walker.StepperGroup().Steppers() {
+			if rt, ok := s.(tasks.Runtime); ok {
+				in.walking = append(in.walking, rt)
+			}
+		}
+	}
 	r := &report.Report{Schema: report.Schema, Dump: p.Dump, Warnings: p.Warnings}
 	in.findThreads()
 	in.threads(ctx, r)

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -27,6 +28,13 @@ func (in *inspection) executes(entries []report.Frame) bool {
 
 // lookForLanguages looks for the runtimes whose functions are among the entries of a stack, once for each.
 func (in *inspection) lookForLanguages(entries []report.Frame) {
+	for k := 0; k < len(in.walking); k++ {
+		if rt := in.walking[k]; slices.ContainsFunc(entries, func(e report.Frame) bool { return e.Stepper == rt.Name() }) {
+			in.Found = append(in.Found, rt)
+			in.walking = slices.Delete(in.walking, k, k+1)
+			k--
+		}
+	}
 	for k := 0; k < len(in.Languages); k++ {
 		l := in.Languages[k]
 		i := slices.IndexFunc(entries, func(e report.Frame) bool { return e.Function == l.Function })
@@ -49,6 +57,9 @@ func (in *inspection) lookForLanguages(entries []report.Frame) {
 func (in *inspection) speak(ctx context.Context, r *report.Report, t *report.Thread, s *unwind.Stack) {
 	in.lookForLanguages(t.Frames)
 	for _, rt := range in.Found {
+		if n, ok := rt.(tasks.ThreadNamer); ok {
+			t.Name = cmp.Or(n.ThreadName(s.Thread), t.Name)
+		}
 		f, ok := rt.(tasks.Framer)
 		if !ok {
 			continue
@@ -95,6 +106,7 @@ func (in *inspection) addCalls(r *report.Report, t *report.Thread, frames []*unw
 			f := frames[k]
 			base.PC, base.SP, base.Lookup = report.Addr(f.RA()), report.Addr(f.SP()), report.Addr(f.LookupAddr())
 		}
+		first := len(out)
 		for k := range st.Calls {
 			if in.Budget.Spend(entryCost) != nil {
 				break
@@ -106,7 +118,7 @@ func (in *inspection) addCalls(r *report.Report, t *report.Thread, frames []*unw
 				e.Inlined = k < len(st.Calls)-1
 			}
 			e.Language, e.Kind, e.Function = c.Language, string(c.Kind), c.Function
-			e.Symbol, e.Entry, e.Source = "", 0, report.Source{}
+			e.Symbol, e.Entry, e.Source, e.Approximate = c.Symbol, 0, report.Source{}, c.Approximate
 			if c.File != "" {
 				e.Source = report.Source{File: c.File, Line: c.Line, Column: c.Column}
 			}
@@ -114,8 +126,10 @@ func (in *inspection) addCalls(r *report.Report, t *report.Thread, frames []*unw
 			out = append(out, e)
 		}
 		if st.Named {
-			for at < len(t.Frames) && t.Frames[at].Physical < st.To {
-				at++
+			for ; at < len(t.Frames) && t.Frames[at].Physical < st.To; at++ {
+				if at == crash {
+					*r.Crash.Frame = first
+				}
 			}
 		}
 		copyTo(st.To, true)

@@ -1,0 +1,152 @@
+package hotspot
+
+import (
+	"context"
+	"iter"
+	"path"
+	"strings"
+	"sync"
+
+	"github.com/corewalk/corewalk/tasks"
+	"github.com/corewalk/corewalk/unwind"
+)
+
+// library is the base name of the library that has the virtual machine.
+const library = "libjvm.so"
+
+// Java is what a process has of Java: a stepper through its frames, and their names. It looks for the virtual machine
+// when it is first asked about code of no library, so that it costs a process without one nothing.
+type Java struct {
+	process func() *tasks.Process
+	once    sync.Once
+	vm      *VM
+	err     error
+	threads map[unwind.ThreadID]Thread
+	named   sync.Once
+}
+
+// New returns the stepper of a process; process is called once, if at all.
+func New(process func() *tasks.Process) *Java { return &Java{process: process} }
+
+// Find finds the virtual machine of a process; nil if there is none.
+func Find(p *tasks.Process) (tasks.Runtime, error) {
+	j := New(func() *tasks.Process { return p })
+	if j.machine() == nil {
+		return nil, j.err
+	}
+	return j, nil
+}
+
+func (j *Java) machine() *VM {
+	j.once.Do(func() {
+		p := j.process()
+		if p == nil {
+			return
+		}
+		for _, lib := range p.Modules {
+			if path.Base(lib.Path) == library {
+				j.vm, j.err = Open(p, lib)
+				return
+			}
+		}
+	})
+	return j.vm
+}
+
+// Name implements unwind.FrameStepper and tasks.Runtime.
+func (j *Java) Name() string { return "HotSpot" }
+
+// Describe implements tasks.Describer.
+func (j *Java) Describe() string {
+	if vm := j.machine(); vm != nil {
+		return vm.describe()
+	}
+	return ""
+}
+
+// Tasks implements tasks.Runtime: Java's threads are the system's.
+func (j *Java) Tasks(context.Context) iter.Seq2[*tasks.Task, error] {
+	return func(func(*tasks.Task, error) bool) {}
+}
+
+// Priority implements unwind.FrameStepper: after unwind tables, before what guesses.
+func (j *Java) Priority() uint32 { return unwind.PriorityDebugStepper + 7 }
+
+// CallerFrame implements unwind.FrameStepper.
+func (j *Java) CallerFrame(in, out *unwind.Frame) unwind.Status {
+	if libs := in.Walker().ProcessState().LibraryTracker(); libs != nil {
+		if _, ok := libs.LibraryAt(in.LookupAddr()); ok {
+			return unwind.StatusNotMe
+		}
+	}
+	if vm := j.machine(); vm != nil {
+		return vm.callerFrame(in, out)
+	}
+	if j.err != nil {
+		out.Notef("%v", j.err)
+	}
+	return unwind.StatusNotMe
+}
+
+// Stretches implements tasks.Framer.
+func (j *Java) Stretches(_ context.Context, _ unwind.ThreadID, frames []*unwind.Frame) ([]tasks.Stretch, error) {
+	vm := j.machine()
+	if vm == nil {
+		return nil, j.err
+	}
+	var out []tasks.Stretch
+	for i, f := range frames {
+		calls := vm.Calls(f, nil)
+		if len(calls) == 0 {
+			if name := vm.stubName(f); name != "" {
+				out = append(out, tasks.Stretch{From: i, To: i + 1, Named: true, Calls: []tasks.Call{{Language: "java", Kind: tasks.CallJIT, Function: name}}})
+			}
+			continue
+		}
+		kind := tasks.CallJIT
+		if b := vm.blobAt(f.LookupAddr()); b != nil && b.kind == kindInterpreter {
+			kind = tasks.CallInterpreted
+		}
+		s := tasks.Stretch{From: i, To: i + 1, Named: true}
+		for _, c := range calls {
+			s.Calls = append(s.Calls, tasks.Call{Language: "java", Kind: kind, Function: c.Name, Symbol: c.LinkageName, File: c.File, Line: c.Line, Approximate: c.Approximate})
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// stubName is what the virtual machine calls code that is no method's; "" if it is not its code.
+func (vm *VM) stubName(f *unwind.Frame) string {
+	b := vm.blobAt(f.LookupAddr())
+	switch {
+	case b == nil:
+		return ""
+	case b.kind == kindRoutines && f.RA() == vm.callers:
+		return "<call stub>"
+	case b.kind == kindCompiled || b.kind == kindNative:
+		return ""
+	case strings.HasPrefix(b.name, "StubRoutines"):
+		return "<stub routine>"
+	}
+	return "<" + b.name + ">"
+}
+
+// ThreadName implements tasks.ThreadNamer.
+func (j *Java) ThreadName(id unwind.ThreadID) string {
+	vm := j.machine()
+	if vm == nil {
+		return ""
+	}
+	j.named.Do(func() {
+		p := j.process()
+		list, _ := vm.Threads()
+		j.threads = make(map[unwind.ThreadID]Thread, len(list))
+		for _, t := range list {
+			if id, ok := p.ThreadKnownAs(t.LWP); ok {
+				j.threads[id] = t
+			}
+		}
+	})
+	return j.threads[id].Name
+}

@@ -52,6 +52,7 @@ var floors = map[string]int{
 	"internal/runtimes/golang":           4,
 	"internal/runtimes/native":           4,
 	"internal/runtimes/python":           4,
+	"internal/runtimes/hotspot":          4,
 	"internal/live/sample":               3,
 	"unwind":                             2,
 	"modules":                            2,

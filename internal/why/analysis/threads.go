@@ -8,8 +8,8 @@ import (
 
 	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/report"
-	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/steppers"
+	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -43,7 +43,7 @@ type inspection struct {
 	languageLocals int
 	// badArgument is the number of the argument of the youngest frame that the blame found bad, from 1; 0 for none.
 	badArgument int
-	walking     []tasks.Runtime // steppers that know what frames are in their language, and have not walked one yet
+	walking     []tasks.Runtime                   // steppers that know what frames are in their language, and have not walked one yet
 	left        leftRounds                        // of the current stack
 	keepsRounds bool                              // no rounds are left out
 	direct      map[unwind.Address]unwind.Address // where direct calls lead to, by their return addresses

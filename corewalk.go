@@ -99,7 +99,11 @@ func openDump(ctx context.Context, s subject.Subject, err error, path string, cf
 // open finds the libraries of a subject and their files. It closes the subject if it
 // fails.
 func open(ctx context.Context, s subject.Subject, name string, cfg *config) (*Target, error) {
-	set, err := modules.New(ctx, s.DumpMemory(), append(cfg.files, modules.WithMachine(s.Arch().Name))...)
+	files := cfg.files
+	if a := s.Arch(); a != nil { // a damaged minidump's is not known
+		files = append(files, modules.WithMachine(a.Name))
+	}
+	set, err := modules.New(ctx, s.DumpMemory(), files...)
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}

@@ -13,12 +13,12 @@ func TestTable(t *testing.T) {
 	versions := filepath.Join(home, ".pyenv/versions")
 	for _, v := range []string{"3.6.15", "3.7.16", "3.8.18", "3.9.18", "3.10.13", "3.11.7", "3.12.1", "3.13.0"} {
 		if _, err := os.Stat(filepath.Join(versions, v, "include")); err != nil {
-			t.Skipf("CPython %s is not installed under %s", v, versions)
+			t.Skipf("CPython %s is not in %s: pyenv installs it there", v, versions)
 		}
 	}
 	for _, tool := range []string{"gcc", "gdb"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			t.Skip(tool + " is not installed")
+			t.Skip(tool + " is not installed: Debian's gcc and gdb")
 		}
 	}
 	out, err := exec.Command("sh", "testdata/layouts.sh", versions).Output()

@@ -139,7 +139,7 @@ var forbidden = map[string][]string{
 
 // outside lists the rooms that may use each outside package.
 var outside = map[string][]string{
-	"golang.org/x/sys":                   {"internal/files/mmapfile", "internal/sandbox", "livestate", "internal/command", "internal/carry/handle"},
+	"golang.org/x/sys":                   {"internal/files/mmapfile", "internal/sandbox", "livestate", "internal/command", "internal/carry/handle", "internal/triage"},
 	"golang.org/x/arch":                  {"internal/code/disasm"},
 	"github.com/ianlancetaylor/demangle": {"demangle"},
 	"github.com/spf13/pflag":             {"internal/command"},

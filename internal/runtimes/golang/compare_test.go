@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -82,6 +84,9 @@ func crash(t *testing.T, release, ldflags string, args ...string) (core, program
 	files := []string{"main.go", "raw.go", "more_old.go"} // Go 1.19 refuses a path here
 	if minor, _ := strconv.Atoi(strings.Split(release, ".")[1]); minor >= 23 {
 		files[2] = "more_new.go"
+	}
+	if minor, _ := strconv.Atoi(strings.Split(release, ".")[1]); minor >= 25 {
+		files = append(files, "more_cleanup.go")
 	}
 	program = build(t, "go-tasks", release, ldflags, files...)
 	core, text = kill(t, program, args...)
@@ -248,8 +253,8 @@ func compare(t *testing.T, core, program string, want map[uint64]*printed) {
 			fail("goroutine %d [%s] is not listed", id, p.state)
 		}
 	}
-	t.Logf("%d goroutines in %d states, %d frames compared, %d differ", len(seen), len(states), frames, bad)
-	if len(seen) < 1000 || len(states) < 13 {
+	t.Logf("%d goroutines in %d states, %d frames compared, %d differ: %q", len(seen), len(states), frames, bad, slices.Sorted(maps.Keys(states)))
+	if len(seen) < 1000 || len(states) < 16 || !states["IO wait"] || !states["trace reader (blocked)"] {
 		t.Errorf("only %d goroutines in %d states", len(seen), len(states))
 	}
 }

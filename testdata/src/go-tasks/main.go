@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/pprof"
+	"runtime/trace"
 	"strconv"
 	"sync"
 	"time"
@@ -115,7 +116,6 @@ func main() {
 	}
 	r, w, _ := os.Pipe()
 	go r.Read(make([]byte, 1))
-	_ = w
 	fds := make([]int, 2)
 	if pipe(fds) == nil {
 		go rawRead(fds[0])
@@ -126,6 +126,9 @@ func main() {
 	}()
 	go pprof.Do(context.Background(), pprof.Labels("request", "42", "user", "anna"), func(context.Context) { <-d.in })
 	more(d)
+	if _, to, err := os.Pipe(); err == nil {
+		trace.Start(to) // its reader blocks when the pipe is full, or waits for more
+	}
 	stop := false
 	go spin(&stop)
 	go spin(&stop)
@@ -134,4 +137,5 @@ func main() {
 	time.Sleep(50 * time.Millisecond)
 	fmt.Println("ready")
 	<-d.in
+	runtime.KeepAlive(w) // else its end is closed when it is collected, and nobody waits for input
 }

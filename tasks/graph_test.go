@@ -83,6 +83,10 @@ func TestDeadlocks(t *testing.T) {
 		{"who waits for it may go on another way", "3>1,4 1>2 2>1 4", "certain 1 2"},
 		{"others may end the wait, too", "1^>2 2>1", ""},
 		{"certain ones first", "1>?2 2>1 5>6 6>5", "certain 5 6; possible 1 2"},
+		{"all must act, one is outside", "1>2&99 2>1", "certain 1 2"},
+		{"all must act, and all are possible", "1>?2&?3 2>1 3>1", "possible 1 2 3"},
+		{"behind the cycle on two ways", "5>1&2 1>2 2>1", "certain 1 2 behind 5"},
+		{"ways that were gone are not gone again", "1>4&2 2>1 3>1 4>1&3", "certain 1 4 3 2"},
 		{"two cycles through one task", "1>2&3 2>1 3>1", "certain 1 2 3"},
 	} {
 		var got []string
@@ -100,8 +104,8 @@ func TestDeadlocks(t *testing.T) {
 }
 
 func TestStuck(t *testing.T) {
-	g := parse(t, "1>2 2>! 3>4 4 5>1,4")
-	for id, want := range map[uint64]bool{1: true, 2: true, 3: false, 4: false, 5: false, 9: false} {
+	g := parse(t, "1>2 2>! 3>4 4 5>1,4 6> 7>3&4 8>2&4")
+	for id, want := range map[uint64]bool{1: true, 2: true, 3: false, 4: false, 5: false, 6: false, 7: false, 8: true, 9: false} {
 		if got := g.Stuck(tasks.Key{Kind: tasks.KindThread, ID: id}); got != want {
 			t.Errorf("task %d is stuck: %v, want %v", id, got, want)
 		}
@@ -128,7 +132,7 @@ func TestLongChain(t *testing.T) {
 
 func TestLongestChain(t *testing.T) {
 	for _, c := range []struct{ graph, want string }{
-		{"1 2", ""}, {"1>2 2", "1 2"}, {"1>2 2>3 3 4>3", "1 2 3"}, {"1>?2 2", ""}, {"1>2 2>1 3>1", "3 1 2"}, {"1>1", ""},
+		{"1 2", ""}, {"1>2 2", "1 2"}, {"1>2 2>3 3 4>3", "1 2 3"}, {"1>?2 2", ""}, {"1>2 2>1 3>1", "3 1 2"}, {"1>1", ""}, {"3 1>3", "1 3"},
 	} {
 		if got := ids(parse(t, c.graph).LongestChain()); got != c.want {
 			t.Errorf("%q: %q, want %q", c.graph, got, c.want)

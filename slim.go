@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/corewalk/corewalk/corestate"
 	"github.com/corewalk/corewalk/internal/carry/slim"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -14,7 +15,8 @@ import (
 type SlimOptions struct {
 	// Redact blanks what is not needed to walk the stacks: strings, buffers and numbers in memory and
 	// registers, the arguments and the environment. Bytes that are not zero become "x"; addresses of the
-	// process and numbers from -4096 to 65535 stay.
+	// process and numbers from -4096 to 65535 stay. Of a minidump it also blanks or leaves out comments, annotations,
+	// names of handles, streams that are not known, and the directories of paths outside those of the system.
 	Redact bool
 	// Reach is how many bytes of memory are kept that registers and stacks point to, besides what the report
 	// reads; 0 for 1 MiB. A report with debug information that was not there yet reads it.
@@ -27,6 +29,10 @@ type SlimWritten struct {
 	Notes     uint64
 	Kept      []SlimKept
 	Blanked   SlimBlanked
+	// Dropped names the streams of a minidump that were not written, Stays says what besides Blanked is as it was in a
+	// redacted dump.
+	Dropped []string
+	Stays   string
 }
 
 // SlimKept is memory that was kept for a reason, in words.
@@ -41,7 +47,7 @@ var ErrNotForSlim = errors.New("it was not recorded what is read (ForSlim)")
 // defaultReach is SlimOptions.Reach by default.
 const defaultReach = 1 << 20
 
-// WriteSlim writes a core with everything that says what happened, and the memory that reports and debuggers
+// WriteSlim writes a core or a minidump with everything that says what happened, and the memory that reports and debuggers
 // read: the report of it is the same, and so are the stacks. It makes the whole report to see what that reads.
 // When ctx is done, that ends early, and the core has only the stacks and what was read by then.
 //
@@ -54,6 +60,10 @@ func (t *Target) WriteSlim(ctx context.Context, w io.Writer, o SlimOptions) (*Sl
 	if o.Reach == 0 {
 		o.Reach = defaultReach
 	}
+	walked := &corestate.Reads{}
+	if o.Redact {
+		walked = t.reads.During(t.walkAll)
+	}
 	// What this reads is kept.
 	if _, err := t.Analyze(ctx, AnalyzeOptions{Locals: LocalsAll, Structured: true, SourceLines: 1, Disassemble: true, Memory: true,
 		Environment: EnvironmentAll, Details: true, Explain: true}); err != nil {
@@ -63,7 +73,7 @@ func (t *Target) WriteSlim(ctx context.Context, w io.Writer, o SlimOptions) (*Sl
 	var out *slim.Written
 	var err error
 	fault := t.guard(func() {
-		so := slim.Options{Redact: o.Redact, Found: t.found, Module: func(a arch.Address) bool {
+		so := slim.Options{Redact: o.Redact, Found: t.found, Walked: walked, Module: func(a arch.Address) bool {
 			_, ok := t.subject.LibraryTracker().LibraryAt(a)
 			return ok
 		}}
@@ -74,13 +84,28 @@ func (t *Target) WriteSlim(ctx context.Context, w io.Writer, o SlimOptions) (*Sl
 		out, err = t.subject.WriteSlim(w, t.reads, o.Reach, so)
 	})
 	if err = errors.Join(fault, err); err != nil {
-		return nil, fmt.Errorf("%s: write slim core: %w", t.path, err)
+		return nil, fmt.Errorf("%s: write slim dump: %w", t.path, err)
 	}
-	s := &SlimWritten{Size: out.Size, Was: out.Was, Notes: out.Notes, Blanked: SlimBlanked(out.Blanked)}
+	s := &SlimWritten{Size: out.Size, Was: out.Was, Notes: out.Notes, Blanked: SlimBlanked(out.Blanked), Dropped: out.Dropped, Stays: out.Stays}
 	for _, k := range out.Kept {
 		s.Kept = append(s.Kept, SlimKept(k))
 	}
 	return s, nil
+}
+
+// walkAll walks the stacks of all threads.
+func (t *Target) walkAll() {
+	w, err := t.NewWalker()
+	if err != nil {
+		return
+	}
+	defer w.Close()
+	ids, _ := w.ProcessState().ThreadIDs()
+	_ = Guard(func() {
+		for _, id := range ids {
+			_, _ = w.WalkStack(id)
+		}
+	})
 }
 
 // SameStacks walks the stacks of all threads of two dumps, and returns the numbers of threads and frames. The error

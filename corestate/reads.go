@@ -17,6 +17,7 @@ const ReadPage = 4096
 type Reads struct {
 	mu    sync.Mutex
 	pages map[arch.Address]*[ReadPage / 64]uint64 // by their number, a bit for each byte
+	also  *Reads                                  // During
 }
 
 // Record is the option that records in r what is read of a dump from its opening on.
@@ -26,6 +27,9 @@ func Record(r *Reads) Option { return func(o *options) { o.reads = r } }
 func (r *Reads) add(addr arch.Address, n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.also != nil {
+		r.also.add(addr, n)
+	}
 	if r.pages == nil {
 		r.pages = map[arch.Address]*[ReadPage / 64]uint64{}
 	}
@@ -64,6 +68,20 @@ func (r *Reads) Was(addr arch.Address) bool {
 	defer r.mu.Unlock()
 	bits, in := r.pages[addr/ReadPage], addr%ReadPage
 	return bits != nil && bits[in/64]&(1<<(in%64)) != 0
+}
+
+// During returns what is read while f runs, also by other goroutines. Calls must not overlap.
+func (r *Reads) During(f func()) *Reads {
+	set := func(to *Reads) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.also = to
+	}
+	during := &Reads{}
+	set(during)
+	defer set(nil)
+	f()
+	return during
 }
 
 // Clone returns a copy, which later reads do not change.

@@ -81,7 +81,7 @@ func (f *packFlags) pack(e env, t *corewalk.Target, o operands, to string) (*pac
 	if !full {
 		if r.Slim, err = f.write(e, t, o, core); err == nil {
 			r.Slim.Path = filepath.Base(core)
-		} else if full = errors.Is(err, slim.ErrLayout); full { // it is as small as it gets
+		} else if full = errors.Is(err, slim.ErrMicrodump); full { // it is as small as it gets
 			r.Slim = nil
 		}
 	}

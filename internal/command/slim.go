@@ -25,7 +25,8 @@ Usage:
 
 --redact blanks what is not needed to walk the stacks: strings, buffers and numbers in memory and registers, the
 arguments and the environment. Bytes become "x", so that strings keep their lengths. Addresses of the process and
-numbers from -4096 to 65535 stay. What was kept, and why, is printed.
+numbers from -4096 to 65535 stay. A redacted minidump has no comments, no streams that are not known, and of paths
+outside the system's directories only base names. What was kept, and why, is printed.
 
 Examples:
   corewalk slim core.4242 -o small
@@ -66,8 +67,9 @@ type slimReport struct {
 	Was      uint64            `json:"was"`     // size of the core that it was made of
 	Threads  int               `json:"threads"` // walked to the same stacks
 	Frames   int               `json:"frames"`
-	Notes    uint64            `json:"notes"` // size of notes, with the registers
-	Kept     []slimKept        `json:"kept"`  // memory
+	Notes    uint64            `json:"notes"`             // size of notes, with the registers
+	Kept     []slimKept        `json:"kept"`              // memory
+	Dropped  []string          `json:"dropped,omitempty"` // streams of a minidump that were not written
 	Redacted *slimRedactReport `json:"redacted,omitempty"`
 }
 
@@ -80,6 +82,7 @@ type slimRedactReport struct {
 	Blanked  uint64 `json:"blanked_bytes"`
 	Pointers uint64 `json:"kept_addresses"`
 	Numbers  uint64 `json:"kept_numbers"`
+	Stays    string `json:"kept_besides"`
 }
 
 func runSlim(args []string, e env) int {
@@ -158,12 +161,12 @@ func (f *slimFlags) write(e env, t *corewalk.Target, o operands, to string) (*sl
 	if err = errors.Join(err, file.Close()); err != nil {
 		return nil, err
 	}
-	r := &slimReport{Path: f.output, Size: w.Size, Was: w.Was, Notes: w.Notes, Kept: []slimKept{}}
+	r := &slimReport{Path: f.output, Size: w.Size, Was: w.Was, Notes: w.Notes, Kept: []slimKept{}, Dropped: w.Dropped}
 	for _, k := range w.Kept {
 		r.Kept = append(r.Kept, slimKept(k))
 	}
 	if f.redact {
-		r.Redacted = &slimRedactReport{w.Blanked.Bytes, w.Blanked.Pointers, w.Blanked.Numbers}
+		r.Redacted = &slimRedactReport{w.Blanked.Bytes, w.Blanked.Pointers, w.Blanked.Numbers, w.Stays}
 	}
 	r.Threads, r.Frames, err = f.compare(e, t, o, to)
 	return r, err
@@ -186,9 +189,12 @@ func (r *slimReport) text() string {
 	for _, k := range r.Kept {
 		fmt.Fprintf(&b, "  %10s  %s\n", report.Size(k.Bytes), k.Why)
 	}
+	if len(r.Dropped) > 0 {
+		fmt.Fprintf(&b, "left out: %s\n", report.Clean(strings.Join(r.Dropped, ", ")))
+	}
 	if d := r.Redacted; d != nil {
 		fmt.Fprintf(&b, "blanked %s of strings, buffers and numbers; %d addresses of the process and %d numbers from -4096 to 65535 are kept,\n"+
-			"and so are the paths of files, the program's name, thread ids, signals and times\n", report.Size(d.Blanked), d.Pointers, d.Numbers)
+			"and so are %s\n", report.Size(d.Blanked), d.Pointers, d.Numbers, d.Stays)
 	}
 	return b.String()
 }

@@ -87,6 +87,8 @@ var floors = map[string]int{
 	"internal/code/disasm/ppc64asm": -2,
 	"internal/code/disasm/s390xasm": -2,
 
+	"internal/format/minidump/dumpwrite": -2,
+
 	"internal/code/stackflow":     -1,
 	"internal/format/decompress":  -1,
 	"internal/format/minidump":    -1,

@@ -29,6 +29,8 @@ const (
 	maxStack = 256 << 10
 	// overflow is how far below its stack a stack pointer may be, in bytes.
 	overflow = 4 * page
+	// maxWholeStack is how much is kept of a stack of which only the memory itself says where it ends.
+	maxWholeStack = 64 << 20
 	// stackTop is how much of the end of the first stack is kept: the arguments and the environment.
 	stackTop = 32 << 10
 	// aroundTLS is how much is kept on both sides of a thread pointer: the C library's description of the thread.
@@ -150,7 +152,12 @@ func (w *Wanted) stack(p Process, regs *arch.RegSet, size uint64) {
 		}
 		sp = max(sp, m.Start)
 	}
-	w.add(max(m.Start, sp-min(sp, redZone)), min(m.End, sp+size), Stacks)
+	limit := size
+	if k, ok := p.(interface{ KnowsMappings() bool }); ok && !k.KnowsMappings() {
+		// Where a minidump has memory is all that says how far the stack goes: a gap would end it.
+		limit = maxWholeStack
+	}
+	w.add(max(m.Start, sp-min(sp, redZone)), min(m.End, sp+min(limit, ^sp)), Stacks)
 }
 
 // started wants what the process was started with: the auxiliary vector, the arguments and the environment, at

@@ -64,6 +64,9 @@ func ELF(w io.Writer, c *corestate.ELFCore, want *Wanted, o Options) (*Written, 
 	}
 	out.Kept = want.sums(runs)
 	out.Blanked = red.sum()
+	if red != nil {
+		out.Stays = "the paths of files, the program's name, thread ids, signals and times"
+	}
 	return out, nil
 }
 

@@ -1,7 +1,6 @@
 package slim
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -9,110 +8,130 @@ import (
 
 	"github.com/corewalk/corewalk/corestate"
 	"github.com/corewalk/corewalk/internal/format/minidump"
+	"github.com/corewalk/corewalk/internal/format/minidump/dumpwrite"
+	"github.com/corewalk/corewalk/libstate"
 )
 
-// ErrLayout means that a minidump cannot be made smaller without moving what it refers to.
-var ErrLayout = errors.New("only a minidump with the whole memory at its end (Memory64List) has a slim form; others have little more than the stacks")
+// ErrMicrodump means that a microdump cannot be made smaller.
+var ErrMicrodump = errors.New("a microdump has no slim form: it is text, with one stack")
 
-// Sizes and places in a minidump's header and lists, in bytes (Microsoft, minidumpapiset.h).
-const (
-	dirEntry    = 12
-	streamCount = 8
-	streamDir   = 12
-	memory64    = 9
-)
-
-// Minidump writes a minidump with all streams of f, and of its memory what want has. Everything before the
-// memory stays where it is; the list of the memory is written anew behind it.
-func Minidump(w io.Writer, f *minidump.File, want *Wanted, o Options) (*Written, error) {
+// Minidump writes a minidump with the streams of m, and of its memory what want has. Each stream whose layout is known is
+// written anew with what it refers to. Others are copied; with o.Redact they are left out.
+func Minidump(w io.Writer, m *corestate.Minidump, want *Wanted, o Options) (*Written, error) {
+	f := minidump.Of(m)
+	if f.Microdump {
+		return nil, ErrMicrodump
+	}
+	out := &Written{Was: uint64(len(f.Data))}
+	runs := want.within(f)
+	c := &copier{f: f, d: dumpwrite.New(f.ByteOrder(), len(f.Streams)), left: 2*len(f.Data) + 1<<20, copied: map[dumpwrite.Loc]dumpwrite.Loc{}}
+	c.d.Time, c.d.Flags = f.Time, f.Flags
+	keep := spots(nil)
 	if o.Redact {
-		return nil, ErrRedact
+		c.red = minidumpRedactor(m, o)
+		keep = shown(m)
 	}
-	d := f.Data
-	var order binary.ByteOrder = binary.LittleEndian
-	if f.Big {
-		order = binary.BigEndian
-	}
-	base, entry, err := memoryAt(d, order)
+	wide, err := c.streams()
 	if err != nil {
 		return nil, err
 	}
-	out := &Written{Was: uint64(len(d)), Notes: base}
-	runs := want.within(f)
-	head := slices.Clone(d[:base])
-	for len(head)%8 != 0 {
-		head = append(head, 0)
+	var ranges []dumpwrite.Range
+	total := uint64(0)
+	for _, r := range runs {
+		ranges = append(ranges, dumpwrite.Range{Start: r.lo, Size: r.hi - r.lo})
+		total += r.hi - r.lo
 	}
-	at := uint64(len(head)) // of the new list
-	list := make([]byte, 16+16*len(runs))
-	if at+uint64(len(list)) > 1<<32 {
-		return nil, ErrLayout
+	c.stacks(m, ranges, c.d.Place(ranges))
+	head, err := c.d.Head(ranges, wide || total >= 1<<31)
+	if err != nil {
+		return nil, err
 	}
-	order.PutUint32(head[entry+4:], uint32(len(list)))
-	order.PutUint32(head[entry+8:], uint32(at))
-	order.PutUint64(list, uint64(len(runs)))
-	order.PutUint64(list[8:], at+uint64(len(list)))
-	for i, r := range runs {
-		order.PutUint64(list[16+16*i:], r.lo)
-		order.PutUint64(list[24+16*i:], r.hi-r.lo)
-	}
-	if out.Size, err = write(w, 0, head); err == nil {
-		out.Size, err = write(w, out.Size, list)
+	out.Notes = uint64(len(head))
+	if out.Size, err = write(w, 0, head); err != nil {
+		return nil, err
 	}
 	for _, r := range runs {
-		for a := r.lo; a < r.hi && err == nil; {
+		for a := r.lo; a < r.hi; {
 			b := f.Memory.At(a)
 			if len(b) == 0 {
 				return nil, fmt.Errorf("memory at %#x is gone", a)
 			}
-			b = b[:min(uint64(len(b)), r.hi-a)]
-			out.Size, err = write(w, out.Size, b)
+			b = slices.Clone(b[:min(uint64(len(b)), r.hi-a, 1<<20)])
+			b = b[:c.red.blankMemory(m, keep, a, b)]
+			if out.Size, err = write(w, out.Size, b); err != nil {
+				return nil, err
+			}
 			a += uint64(len(b))
 		}
 	}
-	out.Kept = want.sums(runs)
-	return out, err
+	out.Kept, out.Dropped = want.sums(runs), c.dropped
+	out.Blanked = c.red.sum()
+	if c.red != nil {
+		out.Stays = "the base names of modules, paths in directories of the system, names of threads and of annotations, thread ids, exceptions and times"
+	}
+	return out, nil
 }
 
-// memoryAt returns where the memory begins, and where in the directory the entry of its list is. Nothing that
-// the directory refers to may lie behind the memory's beginning.
-func memoryAt(d []byte, order binary.ByteOrder) (base, entry uint64, err error) {
-	if len(d) < 32 {
-		return 0, 0, ErrLayout
+// stacks says in the lists of threads where their stacks are now. at is where the ranges' bytes will be.
+func (c *copier) stacks(m *corestate.Minidump, ranges []dumpwrite.Range, at uint64) {
+	offs := make([]uint64, len(ranges))
+	for i, r := range ranges {
+		offs[i] = at
+		at += r.Size
 	}
-	n, dir := uint64(order.Uint32(d[streamCount:])), uint64(order.Uint32(d[streamDir:]))
-	if dir+n*dirEntry > uint64(len(d)) {
-		return 0, 0, ErrLayout
-	}
-	found := false
-	for i := range n {
-		e := d[dir+i*dirEntry:]
-		if order.Uint32(e) != memory64 {
-			continue
+	in := func(a uint64) (dumpwrite.Range, uint64, bool) {
+		i, ok := slices.BinarySearchFunc(ranges, a, func(r dumpwrite.Range, a uint64) int {
+			switch {
+			case r.Start+r.Size-1 < a:
+				return -1
+			case r.Start > a:
+				return 1
+			}
+			return 0
+		})
+		if !ok {
+			return dumpwrite.Range{}, 0, false
 		}
-		list := uint64(order.Uint32(e[8:]))
-		if found || list+16 > uint64(len(d)) {
-			return 0, 0, ErrLayout
+		return ranges[i], offs[i], true
+	}
+	for _, p := range c.patches {
+		start, size, off := p.start, uint64(0), uint64(0)
+		r, base, ok := in(p.start)
+		if !ok && p.sp >= p.start && p.sp-p.start < p.size {
+			if r, base, ok = in(p.sp); ok {
+				start = max(start, r.Start)
+			}
 		}
-		found, base, entry = true, order.Uint64(d[list+8:]), dir+i*dirEntry
-	}
-	if !found || base > uint64(len(d)) || base < dir+n*dirEntry {
-		return 0, 0, ErrLayout
-	}
-	for i := range n {
-		e := d[dir+i*dirEntry:]
-		if at, size := uint64(order.Uint32(e[8:])), uint64(order.Uint32(e[4:])); order.Uint32(e) != 0 && at+size > base {
-			return 0, 0, ErrLayout
+		if ok {
+			size = min(p.start+p.size-1, r.Start+r.Size-1) - start + 1
+			off = base + start - r.Start
 		}
+		if off >= 1<<32 {
+			size, off = 0, 0
+		}
+		c.d.Put32(p.at, uint32(start))
+		c.d.Put32(p.at+4, uint32(start>>32))
+		if c.f.Big {
+			c.d.Put32(p.at, uint32(start>>32))
+			c.d.Put32(p.at+4, uint32(start))
+		}
+		c.d.Put32(p.at+8, uint32(size))
+		c.d.Put32(p.at+12, uint32(off))
 	}
-	return base, entry, nil
 }
 
 // within returns the wanted memory that the minidump has, ascending.
 func (w *Wanted) within(f *minidump.File) []run {
 	var list []run
 	for _, s := range f.Memory.Spans() {
-		list = append(list, w.cut(s.Start, s.Start+uint64(len(s.Data)))...)
+		for _, r := range w.cut(s.Start, s.Start+uint64(len(s.Data))) {
+			// Spans of several ranges follow each other without gaps.
+			if n := len(list); n > 0 && list[n-1].hi == r.lo {
+				list[n-1].hi = r.hi
+			} else {
+				list = append(list, r)
+			}
+		}
 	}
 	return list
 }
@@ -133,4 +152,115 @@ func (w *Wanted) cut(lo, hi uint64) []run {
 		}
 	}
 	return list
+}
+
+// minidumpRedactor makes the redactor of a minidump.
+func minidumpRedactor(m *corestate.Minidump, o Options) *redactor {
+	r := &redactor{arch: m.Arch(), found: o.Walked, module: o.Module, narrow: minidump.Of(m).WOW64()}
+	for _, x := range m.Mappings() {
+		r.whole = append(r.whole, run{x.Start, x.End})
+	}
+	for _, p := range o.Paths {
+		r.paths = append(r.paths, keptPath{p, len(p) - len(keptPart(p))})
+	}
+	return r
+}
+
+const (
+	// aroundPC is how much code is kept on both sides of a thread's program counter, in bytes.
+	aroundPC = 256
+)
+
+// shown returns what is kept of modules of which the dump does not say what can be written: their headers, and
+// the code at the threads' program counters.
+func shown(m *corestate.Minidump) spots {
+	var list spots
+	ids, _ := m.ThreadIDs()
+	for _, id := range ids {
+		regs, err := m.Registers(id)
+		if err != nil {
+			continue
+		}
+		if pc, ok := regs.Get(m.Arch().PC); ok {
+			list = append(list, run{pc - min(pc, aroundPC), pc + min(^pc, aroundPC)})
+		}
+	}
+	for _, mod := range minidump.Of(m).Modules {
+		if mod.Size > 0 {
+			list = append(list, run{mod.Base, mod.Base + min(mod.Size, page)})
+		}
+	}
+	slices.SortFunc(list, func(a, b run) int {
+		if a.lo < b.lo {
+			return -1
+		}
+		return 1
+	})
+	out := list[:0]
+	for _, r := range list {
+		if n := len(out); n > 0 && r.lo <= out[n-1].hi {
+			out[n-1].hi = max(out[n-1].hi, r.hi)
+		} else {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// blankMemory blanks values in memory of a minidump, up to the end of the mapping at addr. It returns how many bytes that
+// were. keep are places to be left alone in modules of which it is not known what could be written.
+func (r *redactor) blankMemory(m *corestate.Minidump, keep spots, addr uint64, b []byte) int {
+	if r == nil {
+		return len(b)
+	}
+	perm := libstate.Read | libstate.Write
+	x, ok := m.MappingAt(addr)
+	if ok {
+		b = b[:min(uint64(len(b)), x.End-addr)]
+		perm = x.Perm
+	}
+	if !ok || perm&libstate.Unknown == 0 {
+		r.memory(addr, b, perm)
+		return len(b)
+	}
+	i, _ := slices.BinarySearchFunc(keep, addr, func(k run, a uint64) int {
+		if k.hi <= a {
+			return -1
+		}
+		return 1
+	})
+	if i < len(keep) && r.module(addr) {
+		if k := keep[i]; k.lo <= addr {
+			return int(min(uint64(len(b)), k.hi-addr))
+		} else if k.lo-addr < uint64(len(b)) {
+			b = b[:k.lo-addr]
+		}
+	}
+	r.memory(addr, b, libstate.Read|libstate.Write)
+	return len(b)
+}
+
+// context returns a CONTEXT record with values blanked.
+func (r *redactor) context(f *minidump.File, rec []byte) []byte {
+	b := slices.Clone(rec)
+	fields, _ := f.ContextFields(b)
+	slices.SortStableFunc(fields, func(x, y minidump.ContextField) int { return x.Off - y.Off })
+	at := 0
+	words := func(to int) {
+		for at < to {
+			n := min(r.arch.WordSize-at%r.arch.WordSize, to-at)
+			r.inside = 0
+			r.word(uint64(at), b[at:at+n])
+			at += n
+		}
+	}
+	for _, fd := range fields {
+		words(fd.Off)
+		if fd.Shape {
+			at = max(at, fd.Off+fd.Size)
+		}
+		words(fd.Off + fd.Size)
+	}
+	words(len(b))
+	return b
 }

@@ -30,18 +30,20 @@ const Blank = 'x'
 // A nil redactor keeps everything.
 type redactor struct {
 	arch   *arch.Arch
-	whole  []corestate.Segment
+	whole  []run            // the process's memory, ascending
 	found  *corestate.Reads // what was read to find the modules: in their data, dynamic sections
 	names  spots            // where paths of modules are, in the memory that is being written
 	module func(arch.Address) bool
-	paths  []string
+	paths  []keptPath
 	counts Blanked
+	// narrow says that halves of words may be addresses: those of the 32-bit side of a process.
+	narrow bool
 	// inside says that the byte before was blanked, at the address after it.
 	inside uint64
 }
 
 // ErrRedact means that values in a dump of this kind cannot be blanked.
-var ErrRedact = errors.New("values can be blanked in cores of Linux only")
+var ErrRedact = errors.New("values can be blanked in cores of Linux and in minidumps only")
 
 func newRedactor(c *corestate.ELFCore, o Options) (*redactor, error) {
 	switch {
@@ -50,7 +52,20 @@ func newRedactor(c *corestate.ELFCore, o Options) (*redactor, error) {
 	case c.OS() != "Linux" || c.Arch() == nil:
 		return nil, ErrRedact
 	}
-	return &redactor{arch: c.Arch(), whole: c.Whole(), found: o.Found, module: o.Module, paths: o.Paths}, nil
+	r := &redactor{arch: c.Arch(), found: o.Found, module: o.Module}
+	for _, s := range c.Whole() {
+		r.whole = append(r.whole, run{s.Start, s.End})
+	}
+	for _, p := range o.Paths {
+		r.paths = append(r.paths, keptPath{p, 0})
+	}
+	return r, nil
+}
+
+// A keptPath is the path of a module, which is kept in memory from an index on.
+type keptPath struct {
+	path string
+	from int
 }
 
 func (r *redactor) sum() Blanked {
@@ -63,8 +78,8 @@ func (r *redactor) sum() Blanked {
 // isAddress reports whether v is in the process's memory.
 func (r *redactor) isAddress(v uint64) bool {
 	v = r.arch.CodeAddress(v)
-	i := sort.Search(len(r.whole), func(i int) bool { return r.whole[i].End > v })
-	return i < len(r.whole) && r.whole[i].Start <= v
+	i := sort.Search(len(r.whole), func(i int) bool { return r.whole[i].hi > v })
+	return i < len(r.whole) && r.whole[i].lo <= v
 }
 
 // spots are ranges of addresses.
@@ -82,15 +97,15 @@ func (s spots) has(a uint64) bool {
 // find looks for the paths of modules in memory: the dynamic linker's list has them.
 func (r *redactor) find(addr uint64, b []byte) {
 	r.names = r.names[:0]
-	for _, p := range r.paths {
-		p += "\x00"
+	for _, k := range r.paths {
+		p := k.path + "\x00"
 		for at := 0; ; {
 			i := bytes.Index(b[at:], []byte(p))
 			if i < 0 {
 				break
 			}
 			at += i
-			r.names = append(r.names, run{addr + uint64(at), addr + uint64(at+len(p))})
+			r.names = append(r.names, run{addr + uint64(at+k.from), addr + uint64(at+len(p))})
 			at += len(p)
 		}
 	}
@@ -155,6 +170,9 @@ func (r *redactor) wide(b []byte) bool {
 func (r *redactor) half(addr uint64, b []byte) {
 	v := int64(int32(r.arch.ByteOrder.Uint32(b)))
 	if v == 0 {
+		r.inside = 0
+	} else if r.narrow && r.isAddress(uint64(uint32(v))) {
+		r.counts.Pointers++
 		r.inside = 0
 	} else if !r.number(addr, v, len(b)) {
 		r.blank(addr, b)

@@ -18,6 +18,8 @@ var ErrUnsupported = errors.New("only cores and minidumps have a slim form")
 type Options struct {
 	// Redact blanks values: see redactor.
 	Redact bool
+	// Walked is what was read to walk the stacks. In modules of minidumps it stays as it is.
+	Walked *corestate.Reads
 	// Found is what was read to find the modules, which stays as it is.
 	Found *corestate.Reads
 	// Module reports whether an address belongs to a module.
@@ -32,6 +34,8 @@ type Written struct {
 	Notes     uint64
 	Kept      []Kept
 	Blanked   Blanked
+	Dropped   []string // streams of a minidump that were not written
+	Stays     string   // what is not blanked besides, in words
 }
 
 // Kept is memory that was kept for a reason.

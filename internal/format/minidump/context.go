@@ -134,26 +134,31 @@ func (f *File) DecodeContext(rec []byte) (Context, error) {
 	if len(rec) == 0 {
 		return Context{}, ErrNoContext
 	}
+	if l, flags, ok := f.layoutOf(rec); ok {
+		return f.decode(l, rec, flags, f.order()), nil
+	}
 	kinds := layouts(f.System.CPU)
 	if len(kinds) == 0 {
 		return Context{}, fmt.Errorf("context of %d bytes: unsupported processor %v: %w", len(rec), f.System.CPU, ErrBadContext)
 	}
-	order := binary.ByteOrder(binary.LittleEndian)
-	if f.Big {
-		order = binary.BigEndian
-	}
-	for _, l := range kinds {
-		flags, ok := l.flagsOf(rec, order)
-		if ok && flags&l.cpu != 0 && len(rec) >= l.need && l.arch(f.Big) != nil && !l.mistaken(rec, kinds, order) {
-			return f.decode(l, rec, flags, order), nil
-		}
-	}
 	l := kinds[0]
-	flags, _ := l.flagsOf(rec, order)
+	flags, _ := l.flagsOf(rec, f.order())
 	if len(rec) < l.need {
 		return Context{}, fmt.Errorf("context has %d bytes, need at least %d for %v: %w", len(rec), l.need, f.System.CPU, ErrBadContext)
 	}
 	return Context{}, fmt.Errorf("context of %d bytes: flags %#x are not those of %v: %w", len(rec), flags, f.System.CPU, ErrBadContext)
+}
+
+// layoutOf returns what kind of record rec is, and its flags.
+func (f *File) layoutOf(rec []byte) (*layout, uint32, bool) {
+	kinds := layouts(f.System.CPU)
+	for _, l := range kinds {
+		flags, ok := l.flagsOf(rec, f.order())
+		if ok && flags&l.cpu != 0 && len(rec) >= l.need && l.arch(f.Big) != nil && !l.mistaken(rec, kinds, f.order()) {
+			return l, flags, true
+		}
+	}
+	return nil, 0, false
 }
 
 // mistaken reports whether a record that looks like kind l is really of another kind that

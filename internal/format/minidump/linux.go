@@ -37,7 +37,7 @@ func (f *File) readLinuxMaps(s []byte) {
 	bad := 0
 	for line := range bytes.Lines(s) {
 		text := strings.TrimRight(string(line), "\r\n\x00")
-		if m, ok := parseMap(text); ok {
+		if m, ok := ParseMap(text); ok {
 			f.Linux.Maps = append(f.Linux.Maps, m)
 		} else if text != "" {
 			bad++
@@ -48,7 +48,7 @@ func (f *File) readLinuxMaps(s []byte) {
 	}
 }
 
-func parseMap(line string) (m LinuxMap, ok bool) {
+func ParseMap(line string) (m LinuxMap, ok bool) {
 	field := func() string {
 		var word string
 		word, line, _ = strings.Cut(strings.TrimLeft(line, " "), " ")

@@ -34,7 +34,7 @@ func (m minidumpSubject) Minidump() *corestate.Minidump { return m.dump }
 
 // WriteSlim keeps what was read of the minidump.
 func (m minidumpSubject) WriteSlim(w io.Writer, read *corestate.Reads, reach uint64, o slim.Options) (*slim.Written, error) {
-	return slim.Minidump(w, minidump.Of(m.dump), slim.Collect(m.dump, read, slim.Choice{Reach: reach}), o)
+	return slim.Minidump(w, m.dump, slim.Collect(m.dump, read, slim.Choice{Reach: reach}), o)
 }
 
 // Records yields the streams.

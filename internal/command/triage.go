@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -24,6 +26,8 @@ const triageUsage = `corewalk triage analyses many dumps and groups them by bug,
 
 Usage:
   corewalk triage [flags] DIR|FILE...       analyse dumps, cores and minidumps mixed, also compressed
+  corewalk triage --watch [flags] DIR...    analyse dumps as they arrive, until Ctrl-C or SIGTERM
+  corewalk triage --source coredumpctl      analyse the dumps of systemd-coredump
   corewalk triage list [flags]              groups in the ledger
   corewalk triage show [flags] GROUP        one group: its stack, with variables, and its dumps
   corewalk triage diff [flags] [OLD [NEW]]  compare two runs: new, gone and common groups (default: the last two)
@@ -38,6 +42,7 @@ Examples:
   corewalk triage -r /crashes --search /builds
   corewalk triage --format html -o crashes.html -r /crashes
   corewalk triage --fail-on new --format sarif -o crashes.sarif ./cores   # in continuous integration
+  corewalk triage --watch --format json /var/crash
   corewalk triage --explain-signature core.4242 --no-db
   corewalk triage --no-db --format json crashes | jq -c 'select(.type == "group") | {count, kind, where}'
   corewalk triage list --since 2026-11-01
@@ -49,6 +54,9 @@ run was interrupted; 4 with --fail-on new, there are new groups.
 
 // exitNew says that there are groups that --fail-on asks for.
 const exitNew = 4
+
+// sourceCoredumpctl is the value of --source.
+const sourceCoredumpctl = "coredumpctl"
 
 // onlyNew is the value of --fail-on and --only.
 const onlyNew = "new"
@@ -118,6 +126,8 @@ type triageFlags struct {
 	failOn    string
 	only      string
 	explain   bool
+	watch     bool
+	source    string
 	worker    bool
 }
 
@@ -136,8 +146,11 @@ func (f *triageFlags) set() *pflag.FlagSet {
 	fs.StringVar(&f.failOn, "fail-on", "", "exit with status 4 if there are new groups, and list them first: `WHAT` must be new")
 	fs.StringVar(&f.only, "only", "", "list only new groups: `WHAT` must be new")
 	fs.BoolVar(&f.explain, "explain-signature", false, "print for each frame why it is in the signature of its dump, or not")
+	fs.BoolVar(&f.watch, "watch", false, "analyse also the dumps that arrive in the directories later, print a line for each, and end with Ctrl-C or SIGTERM (Linux)")
+	fs.StringVar(&f.source, "source", "", "take dumps from `WHERE`: coredumpctl is the journal and the directory of systemd-coredump")
 	fs.BoolVar(&f.worker, "worker", false, "analyse what a supervisor asks for")
 	fs.MarkHidden("worker")
+	choose(fs, "source", sourceCoredumpctl)
 	choose(fs, "fail-on", onlyNew)
 	choose(fs, "only", onlyNew)
 	return fs
@@ -165,9 +178,15 @@ func runTriage(args []string, e env) int {
 		err = fmt.Errorf("--only %s: must be 'new'", f.only)
 	case f.noDB && f.db != "":
 		err = errors.New("--no-db and --db contradict each other")
+	case f.source != "" && f.source != sourceCoredumpctl:
+		err = fmt.Errorf("--source %s: must be coredumpctl", f.source)
+	case f.source != "" && (f.watch || f.explain || fs.NArg() > 0):
+		err = errors.New("--source names the dumps: no --watch, --explain-signature or files with it")
+	case f.watch && f.explain:
+		err = errors.New("--watch and --explain-signature exclude each other")
 	case f.worker:
 		return f.serve(e, fs)
-	case fs.NArg() == 0:
+	case fs.NArg() == 0 && f.source == "":
 		err = errors.New("need dumps: give files or directories")
 	case f.explain:
 		return f.explainSignatures(e, args, fs.Args())
@@ -266,25 +285,33 @@ func (f *triageFlags) run(e env, args []string, fs *pflag.FlagSet) int {
 	if err != nil {
 		return e.fail(err)
 	}
-	sink := &triageSink{env: e, bar: newCounter(e)}
-	if f.format == formatJSON {
+	sink := &triageSink{env: e, bar: newCounter(e), soon: f.watch}
+	switch {
+	case f.format == formatJSON:
 		sink.lines = out
+	case f.format == formatText && f.watch:
+		sink.each = out
+	}
+	if f.watch {
+		ctx, stop := signal.NotifyContext(e.ctx, syscall.SIGTERM)
+		defer stop()
+		e.ctx = ctx
 	}
 	start := time.Now()
 	o := triage.Options{Command: []string{exe, "triage", "--worker"}, Settings: given(fs), Deadline: f.deadline, Jobs: f.jobs,
-		Args: strings.Join(args, " "), Fresh: f.noDB}
+		Args: strings.Join(args, " "), Fresh: f.noDB, Endless: f.watch}
 	c, err := f.confineWorker(e, &o, fs)
 	if err != nil {
 		return e.fail(err)
 	}
 	defer c.close()
-	run, err := triage.Run(e.ctx, o, triage.Files{Paths: fs.Args(), Recursive: f.recursive}, store, sink)
+	run, err := triage.Run(e.ctx, o, f.dumps(fs.Args()), store, sink)
 	sink.bar.done()
 	c.sayDenied(e)
 	if err != nil {
 		return e.fail(errors.Join(err, out.close()))
 	}
-	s := &render.Summary{Run: run, Elapsed: time.Since(start), Notes: sink.notes, Broken: e.ctx.Err() != nil, Kept: !f.noDB}
+	s := &render.Summary{Run: run, Elapsed: time.Since(start), Notes: sink.notes, Broken: e.ctx.Err() != nil && !f.watch, Kept: !f.noDB}
 	if len(before) > 0 {
 		s.Since = before[0].Started
 	}
@@ -299,12 +326,27 @@ func (f *triageFlags) run(e env, args []string, fs *pflag.FlagSet) int {
 	return f.status(s)
 }
 
+// dumps returns what lists the dumps.
+func (f *triageFlags) dumps(args []string) triage.Source {
+	switch {
+	case f.source != "":
+		return triage.Journal{}
+	case f.watch:
+		return triage.Watch{Paths: args, Recursive: f.recursive}
+	}
+	return triage.Files{Paths: args, Recursive: f.recursive}
+}
+
 // confineWorker makes the sandbox of the analysis process, if it is to have one.
 func (f *triageFlags) confineWorker(e env, o *triage.Options, fs *pflag.FlagSet) (*confinement, error) {
 	if wanted, err := f.sandbox.wanted(e); err != nil || !wanted {
 		return new(confinement), err
 	}
-	c, err := f.confinement(f.operands(fs.Args()))
+	places := f.operands(fs.Args())
+	if f.source != "" {
+		places = []string{triage.CoredumpDir}
+	}
+	c, err := f.confinement(places)
 	if err != nil {
 		return nil, err
 	}
@@ -364,7 +406,7 @@ func (f *triageFlags) write(out *outFile, s *render.Summary) error {
 
 func (f *triageFlags) status(s *render.Summary) int {
 	switch {
-	case s.Run.Analysed+s.Run.Known == 0:
+	case s.Run.Analysed+s.Run.Known == 0 && !f.watch:
 		return exitNothing
 	case f.failOn == onlyNew && s.New() > 0:
 		return exitNew

@@ -9,6 +9,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/triage/ledger"
 	"github.com/corewalk/corewalk/internal/triage/render"
+	"github.com/corewalk/corewalk/report"
 )
 
 // A triageSink prints what happens during a run.
@@ -16,6 +17,8 @@ type triageSink struct {
 	env   env
 	bar   *counter
 	lines io.Writer // dumps are written here as lines of JSON; may be nil
+	each  io.Writer // and here as lines of text; may be nil
+	soon  bool      // the run goes on: what happens is told at once
 	notes []string
 	err   error // of writing
 }
@@ -25,10 +28,16 @@ func (s *triageSink) Dump(d ledger.Dump, known bool) {
 	if s.lines != nil && s.err == nil {
 		s.err = render.WriteDump(s.lines, &d, known)
 	}
+	if s.each != nil && s.err == nil {
+		_, s.err = s.each.Write([]byte(dumpLine(&d, known))) // not WriteString: only Write flushes
+	}
 }
 
 // Trouble implements triage.Sink.
 func (s *triageSink) Trouble(err error) {
+	if s.soon {
+		s.env.say("%s", report.Clean(err.Error()))
+	}
 	const most = 100
 	if len(s.notes) < most {
 		s.notes = append(s.notes, err.Error())
@@ -36,7 +45,32 @@ func (s *triageSink) Trouble(err error) {
 }
 
 // Progress implements triage.Sink.
-func (s *triageSink) Progress(done, found int, all bool) { s.bar.show(done, found, all) }
+func (s *triageSink) Progress(done, found int, all bool) {
+	if !s.soon {
+		s.bar.show(done, found, all)
+	}
+}
+
+// dumpLine says what came of a dump.
+func dumpLine(d *ledger.Dump, known bool) string {
+	line := d.Path + ": "
+	switch {
+	case d.Fault != "":
+		line += d.Fault
+	default:
+		line += d.Program + ": " + d.Reason
+		if d.Where != "" {
+			line += ", " + d.Where
+		}
+		if len(d.Group) > 6 {
+			line += "  " + d.Group[:6]
+		}
+	}
+	if known {
+		line += " (seen before)"
+	}
+	return report.Clean(line) + "\n"
+}
 
 // A counter shows the progress of a run: on one line of a terminal that changes, or
 // else as a line every few seconds.

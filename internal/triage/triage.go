@@ -42,6 +42,8 @@ type Options struct {
 	Args string // description of the run in the store
 	// Fresh says that the store knows no dumps, so that it need not be asked for each.
 	Fresh bool
+	// Endless says that the source ends with the context only: that interrupts nothing.
+	Endless bool
 	// Confinement confines the analysis process; nil for none.
 	Confinement Confinement
 	// Denied, if set, receives the path of each module whose file is there, but cannot be read in the
@@ -98,7 +100,11 @@ func Run(ctx context.Context, o Options, src Source, store ledger.Store, sink Si
 		werr = err
 	}
 	if werr == nil {
-		werr = link(ctx, store, run.ID)
+		linked := ctx
+		if o.Endless {
+			linked = context.WithoutCancel(ctx)
+		}
+		werr = link(linked, store, run.ID)
 	}
 	// Finish the run even if it was interrupted.
 	done, err := store.Finish(context.WithoutCancel(ctx), run.ID)

@@ -14,6 +14,9 @@ import (
 
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/internal/runtimes/hotspot"
+	"github.com/corewalk/corewalk/tasks"
+	"github.com/corewalk/corewalk/unwind"
 )
 
 // homes are the Java development kits of this machine.
@@ -102,6 +105,7 @@ func compare(t *testing.T, core, printed string, colored bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	record(t, target)
 	got := map[string]string{}
 	for _, th := range r.Threads {
 		var lines []string
@@ -166,4 +170,17 @@ func parse(text string) (out []*stack) {
 		last.lines = append(last.lines, fmt.Sprintf("%s %s:%d", strings.ReplaceAll(method, "/", "+"), file, n))
 	}
 	return out
+}
+
+// record records the stack of the thread that crashed, with -record.
+func record(t *testing.T, target *corewalk.Target) {
+	w, err := target.NewWalker()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	s, _ := w.WalkStack(unwind.NullThread)
+	for range target.Tasks(context.Background(), func(p *tasks.Process) (tasks.Runtime, error) { hotspot.Record(t, p, s.Frames); return nil, nil }) {
+		break
+	}
 }

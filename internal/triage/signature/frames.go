@@ -241,6 +241,8 @@ func (b *builder) irrelevant(i int) (why, stop string) {
 		return "not in any module", ""
 	case f.Folded:
 		return "only executes calls of a language", ""
+	case f.Language == "java" && strings.HasPrefix(f.Function, "<"):
+		return "the virtual machine's own code", ""
 	case f.Language != "":
 		return "", ""
 	}

@@ -25,3 +25,22 @@ func TestCallsOfLanguage(t *testing.T) {
 		t.Errorf("the signature has %q, want %q", s.Frames, want)
 	}
 }
+
+// Java's stubs are in no signature, nor what tells one run's classes from another's.
+func TestCallsOfJava(t *testing.T) {
+	frames := []report.Frame{
+		{Function: "Unsafe_GetInt", Module: "/x/libjvm.so", Trust: "context"},
+		{Function: "Shop.lambda$pay$3(int)", Language: "java", Kind: report.KindInterpreted, Trust: "cfi"},
+		{Function: "Shop$$Lambda$14+0x00007ff29c006860.apply(int)", Language: "java", Kind: report.KindJIT, Trust: "cfi"},
+		{Function: "<call stub>", Language: "java", Kind: report.KindJIT, Trust: "cfi"},
+		{Function: "JavaMain", Module: "/x/libjli.so", Trust: "cfi"},
+	}
+	for i := range frames {
+		frames[i].Index, frames[i].Physical = i, i
+	}
+	r := &report.Report{Crash: &report.Crash{Thread: 1, Kind: report.CrashNullRead}, Threads: []report.Thread{{ID: 1, Crashed: true, Frames: frames, End: report.EndBottom}}}
+	s := Of(r)
+	if want := []string{"Unsafe_GetInt", "Shop.lambda$pay", "Shop$$Lambda.apply", "JavaMain"}; !slices.Equal(s.Frames, want) {
+		t.Errorf("the signature has %q, want %q", s.Frames, want)
+	}
+}

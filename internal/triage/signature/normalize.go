@@ -66,6 +66,10 @@ var oddParts = lazy.Value[[]oddPart]{Make: func() []oddPart {
 		{`\{shim:[^}]*\}`, `{shim}`},
 		{`^@?([A-Za-z_]\w*)@@?\d+$`, `$1`}, // stdcall, fastcall, vectorcall
 		{`^_cgo_[0-9a-f]{12}_`, `_cgo_`},
+		{`\$\$Lambda(?:\$\d+)?(?:[+/]0x[0-9a-f]+)?\.`, `$$$$Lambda.`}, // Java: classes made at run time
+		{`(\$\w+)[+/]0x[0-9a-f]{8,}\.`, `$1.`},
+		{`\b(lambda\$[\w$]+)\$\d+\(`, `$1(`},
+		{`\$Proxy\d+\.`, `$$Proxy.`},
 	} {
 		list = append(list, oddPart{regexp.MustCompile(p[0]), p[1]})
 	}

@@ -84,9 +84,6 @@ var floors = map[string]int{
 	"internal/format/gopclntab": -1,
 	"internal/code/disasm":      -1,
 
-	"internal/code/disasm/ppc64asm": -2,
-	"internal/code/disasm/s390xasm": -2,
-
 	"internal/format/minidump/dumpwrite": -2,
 
 	"internal/code/stackflow":     -1,

@@ -18,7 +18,6 @@ import (
 // their first use (package lazy), or they are data; a package that is not listed must allocate nothing.
 var mayAllocate = map[string]int{
 	module + "/dwarfvars":                            32, // closures of a few words
-	module + "/internal/code/disasm/ppc64asm":        2,  // errors
 	module + "/internal/command":                     2,
 	module + "/internal/files/find":                  3,
 	module + "/internal/why/message":                 2,
@@ -36,7 +35,9 @@ var mayAllocate = map[string]int{
 	"golang.org/x/arch/arm/armasm":                   5,
 	"golang.org/x/arch/arm64/arm64asm":               10,
 	"golang.org/x/arch/loong64/loong64asm":           3,
+	"golang.org/x/arch/ppc64/ppc64asm":               6,
 	"golang.org/x/arch/riscv64/riscv64asm":           5,
+	"golang.org/x/arch/s390x/s390xasm":               6,
 	"golang.org/x/sys/unix":                          1,
 }
 

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"strings"
 
-	"github.com/corewalk/corewalk/internal/code/disasm/ppc64asm"
+	"golang.org/x/arch/ppc64/ppc64asm"
 )
 
 // ppcText formats the instruction like GNU tools. Package ppc64asm supplies the words;

@@ -3,7 +3,7 @@ package disasm
 import (
 	"strings"
 
-	"github.com/corewalk/corewalk/internal/code/disasm/s390xasm"
+	"golang.org/x/arch/s390x/s390xasm"
 )
 
 // s390Text formats the instruction like GNU tools. Package s390xasm supplies the words;

@@ -194,7 +194,7 @@ func fromDWARF(im *image.Image, pc uint64, bias unwind.Address) []unwind.Call {
 	if d == nil || im.InPLT(pc) {
 		return nil
 	}
-	calls := slices.Clone(image.Kept(im, callsKey(pc), func() []unwind.Call { return callsAt(im, d, pc) }))
+	calls := slices.Clone(image.Kept(im, callsKey(pc), func() []unwind.Call { return knownCalls(im, d, pc) }))
 	for i := range calls {
 		calls[i].Entry += bias
 	}
@@ -203,6 +203,25 @@ func fromDWARF(im *image.Image, pc uint64, bias unwind.Address) []unwind.Call {
 
 // A callsKey is an address in a file, the key of what callsAt returns.
 type callsKey uint64
+
+// knownCalls is callsAt, or what that returned in an earlier run.
+func knownCalls(im *image.Image, d *dwarf.Data, pc uint64) []unwind.Call {
+	var calls []unwind.Call
+	found := false
+	answer := im.DebugAnswer(image.Question{Kind: image.AskedCalls, A: pc}, func() []byte {
+		found = true
+		calls = callsAt(im, d, pc)
+		return packCalls(calls)
+	})
+	if found {
+		return calls
+	}
+	calls, ok := unpackCalls(answer)
+	if !ok {
+		return callsAt(im, d, pc)
+	}
+	return calls
+}
 
 // callsAt returns the calls at an address of a file, with addresses of the file.
 func callsAt(im *image.Image, d *dwarf.Data, pc uint64) []unwind.Call {

@@ -1,28 +1,34 @@
 package image
 
 import (
+	"cmp"
 	"encoding/binary"
+	"errors"
 	"hash/fnv"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/internal/files/kept"
 	"github.com/corewalk/corewalk/internal/files/mmapfile"
-	"github.com/corewalk/corewalk/internal/format/binbuf"
 )
 
 // Limits on the answers that are kept of a file.
 const (
 	maxAnswers = 1 << 10
-	maxAnswer  = 1 << 10 // bytes; a longer one is not kept
+	maxAnswer  = 4 << 10 // bytes; a longer one is not kept
 )
 
 // A Question is what Answer is asked: what it is about, addresses of the file, and all else that the answer depends on.
 type Question struct {
 	Kind    uint32
 	A, B, C uint64
+}
+
+func (q Question) compare(o Question) int {
+	return cmp.Or(cmp.Compare(q.Kind, o.Kind), cmp.Compare(q.A, o.A), cmp.Compare(q.B, o.B), cmp.Compare(q.C, o.C))
 }
 
 // Kinds of questions.
@@ -32,29 +38,60 @@ const (
 	AskedKept uint32 = 1
 	// AskedKeptCall is AskedKept for the call that returns to B.
 	AskedKeptCall uint32 = 2
+	// AskedCalls asks which calls are at address A.
+	AskedCalls uint32 = 3
+	// askedChain asks whether tail calls lead from the call that returns to A to the function that contains B.
+	askedChain uint32 = 4
+	// askedChainAt is askedChain for a call of the function that begins at A.
+	askedChainAt uint32 = 5
 )
 
 // answers has what is known of questions about the code of one file.
 type answers struct {
 	once  sync.Once
 	entry *kept.Entry // nil if nothing may be kept
+	disk  answerTable // what an earlier run has kept
 
 	mu    sync.Mutex
 	key   kept.Key
-	known map[Question][]byte
-	fresh bool // some of what is known is not on disk
+	fresh map[Question][]byte // not on disk
 }
 
 // Answer returns what find returns, or what it returned in an earlier run of the same build of this program. The answer
-// must depend on the question, the code, the unwind tables and the symbols of the file alone.
+// must depend on the question, the code, the unwind tables and the symbols of the file alone. It is not to be modified, and
+// valid until the file is closed.
 func (im *Image) Answer(q Question, find func() []byte) []byte {
+	return im.answer(q, find, func([]byte) bool { return true })
+}
+
+// DebugAnswer is Answer for what depends on the debug information, too. What find returns as nil is not kept. Nor is anything
+// of files whose debug information is damaged or is partly in other files: what is missing there becomes a warning, when it is
+// looked for.
+func (im *Image) DebugAnswer(q Question, find func() []byte) []byte {
+	return im.answer(q, find, func(a []byte) bool { return a != nil && im.sound() && im.knownDebug().sound() })
+}
+
+// sound reports whether no other file was looked for, and nothing was found wrong.
+func (im *Image) sound() bool {
+	if im == nil {
+		return true
+	}
+	im.warnMu.Lock()
+	defer im.warnMu.Unlock()
+	return len(im.warnings) == 0 && !im.parted
+}
+
+func (im *Image) answer(q Question, find func() []byte, keeps func([]byte) bool) []byte {
 	k := &im.answers
 	k.once.Do(im.openAnswers)
 	if k.entry == nil {
 		return find()
 	}
+	if a, ok := k.disk.find(q); ok {
+		return a
+	}
 	k.mu.Lock()
-	a, ok := k.known[q]
+	a, ok := k.fresh[q]
 	k.mu.Unlock()
 	if ok {
 		return a
@@ -62,8 +99,8 @@ func (im *Image) Answer(q Question, find func() []byte) []byte {
 	a = find()
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if len(k.known) < maxAnswers && len(a) <= maxAnswer {
-		k.known[q], k.fresh = a, true
+	if k.disk.n+len(k.fresh) < maxAnswers && len(a) <= maxAnswer && keeps(a) {
+		k.fresh[q] = a
 	}
 	return a
 }
@@ -92,7 +129,7 @@ func (im *Image) openAnswers() {
 		path = abs
 	}
 	k.entry = im.cache.Kept.Entry(kept.Source{File: im.file.ID(), Path: path, BuildID: im.elf.BuildID(), Use: "answers", Packaged: find.InPackages(path)})
-	k.known = parseAnswers(k.entry.Whole(k.key))
+	k.disk, k.fresh = openAnswerTable(k.entry.WholePart(k.key)), map[Question][]byte{}
 }
 
 // program identifies this build of the program: another one may know better.
@@ -120,29 +157,121 @@ func (im *Image) keepAnswers() {
 	k := &im.answers
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.entry == nil || !k.fresh || !k.entry.Keeps() {
+	if k.entry == nil || len(k.fresh) == 0 || !k.entry.Keeps() {
 		return
 	}
-	k.fresh = false
-	var data []byte
-	le := binary.LittleEndian
-	for q, a := range k.known {
-		data = le.AppendUint64(le.AppendUint64(le.AppendUint64(le.AppendUint32(data, q.Kind), q.A), q.B), q.C)
-		data = append(le.AppendUint32(data, uint32(len(a))), a...)
+	all := k.fresh
+	for i := range k.disk.n {
+		if q, at, size := k.disk.row(i); size <= maxAnswer {
+			if a, ok := k.disk.bytes(at, size); ok {
+				all[q] = a
+			}
+		}
 	}
+	data := packAnswers(all)
+	k.fresh = nil
 	_ = k.entry.Replace([]kept.NewPart{{Key: k.key, Size: uint64(len(data)), Data: data}})
 }
 
-// parseAnswers reads what keepAnswers has written, as far as it is well-formed. The answers are copies.
-func parseAnswers(data []byte) map[Question][]byte {
-	known := map[Question][]byte{}
-	for c := binbuf.New(data, 0, false); c.Len() > 0 && len(known) < maxAnswers; {
-		q := Question{c.U32(), c.U64(), c.U64(), c.U64()}
-		a := c.Bytes(int(min(c.U32(), maxAnswer+1)))
-		if c.Error != nil || len(a) > maxAnswer {
-			break
-		}
-		known[q] = append([]byte{}, a...)
+// Answers are kept as a table, sorted by question: u32 their number; for each its question (u32, three u64), u32 where the
+// answer begins, u32 its length in bytes. The answers follow. A run reads only the blocks that it needs.
+const (
+	tableTop = 4
+	rowSize  = 4 + 3*8 + 4 + 4
+)
+
+// packAnswers writes a table of answers.
+func packAnswers(all map[Question][]byte) []byte {
+	questions := make([]Question, 0, len(all))
+	for q := range all {
+		questions = append(questions, q)
 	}
-	return known
+	slices.SortFunc(questions, Question.compare)
+	le := binary.LittleEndian
+	data := le.AppendUint32(nil, uint32(len(questions)))
+	at := uint32(tableTop + rowSize*len(questions))
+	for _, q := range questions {
+		data = le.AppendUint64(le.AppendUint64(le.AppendUint64(le.AppendUint32(data, q.Kind), q.A), q.B), q.C)
+		size := uint32(len(all[q]))
+		data = le.AppendUint32(le.AppendUint32(data, at), size)
+		at += size
+	}
+	for _, q := range questions {
+		data = append(data, all[q]...)
+	}
+	return data
+}
+
+// An answerTable is what packAnswers has written. Without a part it is empty.
+type answerTable struct {
+	part wholePart
+	data []byte
+	n    int
+}
+
+// A wholePart is a kept.Part of which all is kept.
+type wholePart interface {
+	Data() []byte
+	Need(from, end uint64, fill func([]byte, uint64) error) error
+}
+
+var errNotKept = errors.New("not kept, or damaged")
+
+func openAnswerTable(p *kept.Part) answerTable {
+	if p == nil {
+		return answerTable{}
+	}
+	return newAnswerTable(p)
+}
+
+// newAnswerTable reads the number of answers. Nothing is kept of a table that is not well-formed.
+func newAnswerTable(p wholePart) answerTable {
+	t := answerTable{part: p, data: p.Data()}
+	top, ok := t.bytes(0, tableTop)
+	if !ok {
+		return answerTable{}
+	}
+	n := binary.LittleEndian.Uint32(top)
+	if n > maxAnswers {
+		return answerTable{}
+	}
+	if _, ok := t.bytes(0, tableTop+rowSize*n); !ok {
+		return answerTable{}
+	}
+	t.n = int(n)
+	return t
+}
+
+// bytes returns a part of the table, if it is there and not damaged.
+func (t *answerTable) bytes(at, size uint32) ([]byte, bool) {
+	end := uint64(at) + uint64(size)
+	if end > uint64(len(t.data)) || t.part.Need(uint64(at), end, func([]byte, uint64) error { return errNotKept }) != nil {
+		return nil, false
+	}
+	return t.data[at:end:end], true
+}
+
+// row returns a question, and where its answer is.
+func (t *answerTable) row(i int) (q Question, at, size uint32) {
+	le, r := binary.LittleEndian, t.data[tableTop+rowSize*i:]
+	return Question{le.Uint32(r), le.Uint64(r[4:]), le.Uint64(r[12:]), le.Uint64(r[20:])}, le.Uint32(r[28:]), le.Uint32(r[32:])
+}
+
+func (t *answerTable) find(q Question) ([]byte, bool) {
+	low, high := 0, t.n
+	for low < high {
+		mid := (low + high) / 2
+		o, at, size := t.row(mid)
+		switch c := q.compare(o); {
+		case c < 0:
+			high = mid
+		case c > 0:
+			low = mid + 1
+		case size > maxAnswer:
+			return nil, false
+		default:
+			return t.bytes(at, size)
+		}
+	}
+	return nil, false
 }

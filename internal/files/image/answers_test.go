@@ -10,6 +10,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/files/kept"
 	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/internal/format/elffile"
 )
 
 // TestAnswers: what one run found out the next one knows, unless the program is another one, or what is kept is damaged.
@@ -68,33 +69,103 @@ func TestAnswers(t *testing.T) {
 // TestAnswersLimited: there are not more answers, and no longer ones, than the limits say.
 func TestAnswersLimited(t *testing.T) {
 	im := &Image{}
-	im.answers.once.Do(func() { im.answers.entry, im.answers.known = new(kept.Entry), map[Question][]byte{} })
+	im.answers.once.Do(func() { im.answers.entry, im.answers.fresh = new(kept.Entry), map[Question][]byte{} })
 	for i := range uint64(2 * maxAnswers) {
 		im.Answer(Question{A: i}, func() []byte { return make([]byte, maxAnswer+i%2) })
 	}
-	if n := len(im.answers.known); n != maxAnswers {
+	if n := len(im.answers.fresh); n != maxAnswers {
 		t.Errorf("%d answers", n)
 	}
-	for _, a := range im.answers.known {
+	for _, a := range im.answers.fresh {
 		if len(a) > maxAnswer {
 			t.Errorf("%d bytes", len(a))
 		}
 	}
 }
 
-// Answers are read as far as they are well-formed.
-func FuzzAnswers(f *testing.F) {
-	one := append(make([]byte, 20), 1, 0, 0, 0, 9)
-	f.Add(one)
-	f.Add(append(one, one[:23]...))
-	f.Add(append(make([]byte, 20), 255, 255, 255, 255))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		size := 0
-		for _, a := range parseAnswers(data) {
-			size += 24 + len(a)
+// TestDebugAnswers: what depends on debug information is kept if all of it is here and nothing is wrong with it.
+func TestDebugAnswers(t *testing.T) {
+	for _, c := range []struct {
+		what string
+		do   func(im *Image)
+		keep bool
+	}{
+		{"nothing", func(*Image) {}, true},
+		{"damage", func(im *Image) { im.DamagedDWARF(errNotKept) }, false},
+		{"damage of the debug file", func(im *Image) { im.AddDebugFile(&Image{warnings: []string{"damaged"}}) }, false},
+		{"other files", (*Image).part, false},
+	} {
+		im := &Image{elf: new(elffile.File)}
+		im.answers.once.Do(func() { im.answers.entry, im.answers.fresh = new(kept.Entry), map[Question][]byte{} })
+		asked := 0
+		ask := func(q uint64, a []byte) {
+			im.DebugAnswer(Question{A: q}, func() []byte { asked++; return a })
 		}
-		if size > len(data) {
-			t.Errorf("%d bytes of answers in %d", size, len(data))
+		ask(1, nil)
+		ask(1, nil)
+		if asked != 2 {
+			t.Errorf("%s: what is not to be kept was asked %d times", c.what, asked)
+		}
+		c.do(im)
+		ask(2, []byte{})
+		if _, ok := im.answers.fresh[Question{A: 2}]; ok != c.keep {
+			t.Errorf("%s: kept is %t", c.what, ok)
+		}
+	}
+}
+
+// inMemory is a part of which damaged cannot be read.
+type inMemory struct {
+	data    []byte
+	damaged uint64
+}
+
+func (p inMemory) Data() []byte { return p.data }
+
+func (p inMemory) Need(from, end uint64, fill func([]byte, uint64) error) error {
+	if from <= p.damaged && p.damaged < end {
+		return fill(nil, p.damaged)
+	}
+	return nil
+}
+
+// TestAnswerTable: of a damaged table all is known that can be read.
+func TestAnswerTable(t *testing.T) {
+	all := map[Question][]byte{}
+	for i := range uint64(100) {
+		all[Question{uint32(i % 3), i / 7, i / 2 % 5, i}] = []byte(fmt.Sprint("answer ", i))
+	}
+	data := packAnswers(all)
+	for _, c := range []struct{ damaged, want int }{{len(data), 100}, {len(data) - 1, 99}, {0, 0}, {tableTop + rowSize, 0}} {
+		table, got := newAnswerTable(inMemory{data, uint64(c.damaged)}), 0
+		for q, want := range all {
+			if a, ok := table.find(q); ok {
+				got++
+				if !bytes.Equal(a, want) {
+					t.Errorf("%v: %q", q, a)
+				}
+			}
+		}
+		if got != c.want {
+			t.Errorf("byte %d damaged: %d answers, want %d", c.damaged, got, c.want)
+		}
+		if a, ok := table.find(Question{C: 1000}); ok {
+			t.Errorf("nobody answered %q", a)
+		}
+	}
+}
+
+// A table is whatever is on disk.
+func FuzzAnswers(f *testing.F) {
+	f.Add(packAnswers(map[Question][]byte{{1, 2, 3, 4}: []byte("one"), {1, 2, 3, 5}: nil}))
+	f.Add([]byte{255, 255, 255, 255})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		table := newAnswerTable(inMemory{data, uint64(len(data))})
+		for i := range table.n {
+			q, _, _ := table.row(i)
+			if a, ok := table.find(q); ok && len(a) > maxAnswer {
+				t.Errorf("%d bytes", len(a))
+			}
 		}
 	})
 }

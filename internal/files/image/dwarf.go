@@ -58,6 +58,9 @@ func (im *Image) textRange() (low, high uint64, ok bool) {
 // files share (dwz -m).
 func (im *Image) supplement() *dwarf.Data {
 	name, id, ok := im.elf.DebugAltLink()
+	if ok {
+		im.part()
+	}
 	if !ok || im.finder == nil {
 		return nil
 	}
@@ -82,6 +85,9 @@ func (im *Image) supplement() *dwarf.Data {
 // the right one.
 func (im *Image) findSplit(u *dwarf.Unit) (*dwarf.Data, error) {
 	name, ok := u.Skeleton()
+	if ok {
+		im.part()
+	}
 	if !ok || im.finder == nil || u.ID == 0 { // without an id, any file would do
 		return nil, nil
 	}
@@ -128,6 +134,13 @@ func (im *Image) packaged(id uint64) *dwarf.Data {
 		return nil // there may still be a .dwo file
 	}
 	return d
+}
+
+// part records that the debug information is partly in other files.
+func (im *Image) part() {
+	im.warnMu.Lock()
+	defer im.warnMu.Unlock()
+	im.parted = true
 }
 
 func holdsUnit(d *dwarf.Data, id uint64) bool {

@@ -88,6 +88,7 @@ type Image struct {
 	warnMu   sync.Mutex
 	warnings []string
 	with     []string // files that were opened beside it; under warnMu
+	parted   bool     // the debug information is partly in other files; under warnMu
 }
 
 // FromMemory makes an image of an ELF file in the memory of a process (the vDSO, code

@@ -1,6 +1,7 @@
 package image
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -45,8 +46,51 @@ func keptChain(from, to *Image, key tailKey, find func() (TailChain, error)) (Ta
 	if from == nil || to == nil || from.cache == nil || from.cache != to.cache {
 		return find()
 	}
-	r := Kept(from, key, func() (r tailResult) { r.chain, r.err = find(); return r })
+	r := Kept(from, key, func() tailResult { return diskChain(from, to, key, find) })
 	return r.chain, r.err
+}
+
+// What is kept on disk of a chain: that there is none. A chain of calls is found again.
+const (
+	noPath   = 'n' // dwarf.ErrNotFound
+	direct   = 'd' // no calls, and no other path
+	possible = 'p' // no calls, and other paths
+)
+
+// diskChain finds a chain, or knows from an earlier run that there is none. That is so for nearly all calls.
+func diskChain(from, to *Image, key tailKey, find func() (TailChain, error)) (r tailResult) {
+	if from != to {
+		r.chain, r.err = find()
+		return r
+	}
+	q := Question{Kind: askedChain, A: key.at, B: key.pc}
+	if key.begins {
+		q.Kind = askedChainAt
+	}
+	found := false
+	a := from.DebugAnswer(q, func() []byte {
+		r.chain, r.err = find()
+		found = true
+		switch {
+		case errors.Is(r.err, dwarf.ErrNotFound):
+			return []byte{noPath}
+		case r.err != nil || len(r.chain.Calls) > 0 || r.chain.Image != from:
+			return nil
+		case r.chain.Complete:
+			return []byte{direct}
+		}
+		return []byte{possible}
+	})
+	switch {
+	case found:
+	case len(a) == 1 && a[0] == noPath:
+		r.err = dwarf.ErrNotFound
+	case len(a) == 1 && (a[0] == direct || a[0] == possible):
+		r.chain = TailChain{Image: from, Complete: a[0] == direct}
+	default:
+		r.chain, r.err = find()
+	}
+	return r
 }
 
 func tailCalls(from *Image, ret uint64, to *Image, pc uint64) (TailChain, error) {

@@ -180,9 +180,17 @@ func (e *Entry) Keeps() bool { return e.room.limit > 0 && e.source.usable() }
 
 // Whole returns a part that is kept whole and not damaged, of whatever size, or nil. Like Need, it may fault.
 func (e *Entry) Whole(k Key) []byte {
+	if p := e.WholePart(k); p != nil && p.Need(0, p.have, func([]byte, uint64) error { return errFormat }) == nil {
+		return p.data
+	}
+	return nil
+}
+
+// WholePart returns a part that is kept whole, of whatever size, or nil. Its blocks may be damaged.
+func (e *Entry) WholePart(k Key) *Part {
 	for _, p := range e.parts {
-		if p.Key == k && p.have == uint64(len(p.data)) && p.Need(0, p.have, func([]byte, uint64) error { return errFormat }) == nil {
-			return p.data
+		if p.Key == k && p.have == uint64(len(p.data)) {
+			return p
 		}
 	}
 	return nil

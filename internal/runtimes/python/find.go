@@ -55,7 +55,7 @@ func Find(p *tasks.Process) (tasks.Runtime, error) {
 		}
 		r := &runtime{memory: memory{p: p}, lib: lib, codes: map[uint64]*code{}, types: map[uint64]*typ{}}
 		if err := r.open(s.Addr, head.Addr); err != nil {
-			failed = fmt.Errorf("Python of %s: %w", lib.Path, err)
+			failed = fmt.Errorf("calls of Python of %s: %w", lib.Path, err)
 			continue
 		}
 		return r, nil

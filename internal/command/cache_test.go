@@ -49,18 +49,24 @@ func listedCache(t *testing.T, args ...string) (r cacheReport) {
 	return r
 }
 
-// What was decompressed of a file is one entry, what was found out about its code another.
+// What was decompressed of a file is one entry, what was found out about its code another; libc has one of the latter.
 func TestCacheCommand(t *testing.T) {
 	dir := keptAbout(t)
 	r := listedCache(t)
-	if len(r.Entries) != 2 || r.Size <= 0 || r.Path != filepath.Join(dir, "corewalk", "kept") || !strings.HasSuffix(r.Entries[0].Path, "/packed") || r.Cleared {
+	packed := 0
+	for _, e := range r.Entries {
+		if strings.HasSuffix(e.Path, "/packed") {
+			packed++
+		}
+	}
+	if len(r.Entries) != 3 || packed != 2 || r.Size <= 0 || r.Path != filepath.Join(dir, "corewalk", "kept") || r.Cleared {
 		t.Fatalf("%+v", r)
 	}
 	var text bytes.Buffer
-	if status := run([]string{"cache"}, env{ctx: t.Context(), stdout: &text, stderr: &text}); status != exitComplete || !strings.Contains(text.String(), "2 entries") || !strings.Contains(text.String(), r.Entries[0].Path) {
+	if status := run([]string{"cache"}, env{ctx: t.Context(), stdout: &text, stderr: &text}); status != exitComplete || !strings.Contains(text.String(), "3 entries") || !strings.Contains(text.String(), r.Entries[0].Path) {
 		t.Errorf("status %d: %s", status, text.String())
 	}
-	if r := listedCache(t, "--clear"); len(r.Entries) != 2 || !r.Cleared {
+	if r := listedCache(t, "--clear"); len(r.Entries) != 3 || !r.Cleared {
 		t.Errorf("cleared %+v", r)
 	}
 	if r := listedCache(t); len(r.Entries) != 0 || r.Size != 0 {

@@ -21,7 +21,7 @@ const usageLines = `Usage:
   corewalk live [flags] PID        report on a running process, or start one (corewalk live --help)
   corewalk slim CORE -o SMALL      a small core with the same report (corewalk slim --help)
   corewalk pack CORE -o FILE       a core with the files of its modules (corewalk pack --help)
-  corewalk handle --install        keep a core and a report of each process that dies
+  corewalk handle --install        be the system's crash handler (corewalk handle --help)
   corewalk cache [--clear]         what is kept on disk between runs (corewalk cache --help)
   corewalk schema NAME             the JSON Schema of a report (corewalk schema --help)
   corewalk completion SHELL        completion for bash, zsh or fish (corewalk completion --help)

@@ -1,6 +1,7 @@
 package stackflow_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/code/stackflow"
@@ -13,7 +14,7 @@ const libc = "../../../testdata/sysroot/amd64/usr/lib/x86_64-linux-gnu/libc.so.6
 
 // BenchmarkAnalyze analyses the function of a C library whose size is nearest to 10 KB.
 func BenchmarkAnalyze(b *testing.B) {
-	im, err := image.NewCache(&find.Finder{}).Open(libc)
+	im, err := image.NewCache(find.New(context.Background(), find.Options{})).Open(libc)
 	if err != nil {
 		b.Skip(err)
 	}

@@ -1,6 +1,7 @@
 package stackflow_test
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -117,7 +118,7 @@ func check(t *testing.T, c *stackflow.Comparison, known, wrong, disagree float64
 // compare compares all functions of a file with its call frame information.
 func compare(t *testing.T, a *arch.Arch, path string) *stackflow.Comparison {
 	t.Helper()
-	im, err := image.NewCache(&find.Finder{}).Open(path)
+	im, err := image.NewCache(find.New(context.Background(), find.Options{})).Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package stackflow_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -63,7 +64,7 @@ func singleStep(t *testing.T, path string) {
 	if !bytes.Contains(text, []byte("STEP ")) {
 		t.Skipf("gdb cannot step through the program: %v", err)
 	}
-	im, err := image.NewCache(&find.Finder{}).Open(path)
+	im, err := image.NewCache(find.New(context.Background(), find.Options{})).Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}

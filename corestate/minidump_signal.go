@@ -62,6 +62,8 @@ func (d *Minidump) Signal() SignalInfo {
 	switch {
 	case fault && (s.Code > 0 || s.Code == 0 && !crashpad):
 		s.HasAddr, s.Addr = true, e.Address
+	case s.Code > 0 && s.Signo == sig.sys && len(e.Params) >= 2:
+		s.HasSyscall, s.CallAddr, s.Syscall, s.AuditArch = true, e.Address, int(int32(e.Params[0])), uint32(e.Params[1])
 	case s.Code > 0:
 	case fault || !crashpad:
 		// The sender's pid and uid are where other signals have si_addr.

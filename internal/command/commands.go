@@ -33,6 +33,7 @@ func allCommands() []command {
 		{name: "triage export", run: runTriageExport, flags: query("export")},
 		{name: "live", run: runLive, flags: new(liveFlags).set, usage: liveUsage},
 		{name: "slim", run: runSlim, flags: new(slimFlags).set, usage: slimUsage},
+		{name: "convert", run: runConvert, flags: new(convertFlags).set, usage: convertUsage},
 		{name: "pack", run: runPack, flags: new(packFlags).set, usage: packUsage},
 		{name: "handle", run: runHandle, flags: new(handleFlags).set, usage: handleUsage},
 		{name: "cache", run: runCache, flags: new(cacheFlags).set, usage: cacheUsage},
@@ -46,7 +47,7 @@ func allCommands() []command {
 
 // withHelp lists the commands that help describes.
 func withHelp() []string {
-	return []string{"info", "triage", "live", "slim", "pack", "handle", "cache", "schema", "completion", "man"}
+	return []string{"info", "triage", "live", "slim", "convert", "pack", "handle", "cache", "schema", "completion", "man"}
 }
 
 // findCommand returns the command with a name.

@@ -20,6 +20,7 @@ const usageLines = `Usage:
   corewalk triage [flags] DIR      many dumps, grouped by bug (corewalk triage --help)
   corewalk live [flags] PID        report on a running process, or start one (corewalk live --help)
   corewalk slim CORE -o SMALL      a small core with the same report (corewalk slim --help)
+  corewalk convert CORE -o OUT     a core as a minidump, or the reverse (corewalk convert --help)
   corewalk pack CORE -o FILE       a core with the files of its modules (corewalk pack --help)
   corewalk handle --install        be the system's crash handler (corewalk handle --help)
   corewalk cache [--clear]         what is kept on disk between runs (corewalk cache --help)

@@ -40,10 +40,20 @@ Exit status: 0 the core was written; 1 it was not; 2 wrong usage; 3 it was writt
 // defaultReach is the default of --reach, in bytes.
 const defaultReach = 1 << 20
 
-// slimFlags are the flags of corewalk slim.
-type slimFlags struct {
+// outFlags are the flags of commands that make a dump of a dump.
+type outFlags struct {
 	fileFlags
 	output string
+}
+
+func (f *outFlags) register(fs *pflag.FlagSet, formats ...string) {
+	f.fileFlags.register(fs, formats...)
+	fs.StringVarP(&f.output, "output", "o", "", "write it to `FILE`")
+}
+
+// slimFlags are the flags of corewalk slim.
+type slimFlags struct {
+	outFlags
 	redact bool
 	reach  sizeFlag
 }
@@ -53,7 +63,6 @@ func (f *slimFlags) set() *pflag.FlagSet { return f.named("slim") }
 func (f *slimFlags) named(name string) *pflag.FlagSet {
 	fs := pflag.NewFlagSet("corewalk "+name, pflag.ContinueOnError)
 	f.register(fs, formatText, formatJSON)
-	fs.StringVarP(&f.output, "output", "o", "", "write it to `FILE`")
 	fs.BoolVar(&f.redact, "redact", false, "blank strings, buffers and numbers, the arguments and the environment")
 	f.reach = defaultReach
 	fs.Var(&f.reach, "reach", "keep `SIZE` of the memory that registers and stacks point to, besides what the report reads")
@@ -104,7 +113,7 @@ func runSlim(args []string, e env) int {
 type outcome interface{ text() string }
 
 // carry opens a dump and has write make another beside where it belongs, then moves it there.
-func (f *slimFlags) carry(e env, args []string, name string, write func(t *corewalk.Target, o operands, to string) (outcome, error)) int {
+func (f *outFlags) carry(e env, args []string, name string, write func(t *corewalk.Target, o operands, to string) (outcome, error)) int {
 	if f.output == "" {
 		return e.usageError("%s: where to? corewalk %s CORE -o FILE", name, name)
 	}
@@ -173,7 +182,7 @@ func (f *slimFlags) write(e env, t *corewalk.Target, o operands, to string) (*sl
 }
 
 // compare compares the stacks of a dump with those of what was made of it.
-func (f *slimFlags) compare(e env, t *corewalk.Target, o operands, with string) (threads, frames int, err error) {
+func (f *outFlags) compare(e env, t *corewalk.Target, o operands, with string) (threads, frames int, err error) {
 	other, err := corewalk.Open(context.WithoutCancel(e.ctx), with, f.options(e, o.binary)...)
 	if other == nil {
 		return 0, 0, err

@@ -36,6 +36,7 @@ var floors = map[string]int{
 	"internal/triage/render":             5,
 	"internal/live/livecore":             4,
 	"internal/carry/slim":                4,
+	"internal/carry/convert":             4,
 	"internal/carry/pack":                4,
 	"internal/carry/capture":             5,
 	"internal/carry/handle":              6,

@@ -45,3 +45,22 @@ func (a *Arch) DecodeFPRegSet(block []byte, s *RegSet) {
 		}
 	}
 }
+
+// EncodeGRegSet makes the block that DecodeGRegSet decodes. Registers that are not known are zero there, except the number of
+// the system call in progress, which is then -1: debuggers take 0 for a call.
+func (a *Arch) EncodeGRegSet(s *RegSet) []byte {
+	block := make([]byte, a.gregSize)
+	for _, f := range a.tables().gregs {
+		v, ok := s.Get(f.reg)
+		if !ok && (f.reg == OrigRAX && a.Family == FamilyX86 && a.RegSize == 8 || f.reg == OrigEAX && a == X86 || f.reg == ARMOrigR0 && a == ARM) {
+			v = ^uint64(0)
+		}
+		switch f.size {
+		case 4:
+			a.ByteOrder.PutUint32(block[f.off:], uint32(v))
+		case 8:
+			a.ByteOrder.PutUint64(block[f.off:], v)
+		}
+	}
+	return block
+}

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/corewalk/corewalk/corestate"
+	"github.com/corewalk/corewalk/internal/carry/convert"
 	"github.com/corewalk/corewalk/internal/carry/slim"
 	"github.com/corewalk/corewalk/internal/why/process"
 	"github.com/corewalk/corewalk/libstate"
@@ -97,6 +98,12 @@ func (c coreSubject) Describe() report.Dump {
 		d.Time, d.TimeOfFile = st.ModTime(), true
 	}
 	return d
+}
+
+// Convert makes a minidump.
+func (c coreSubject) Convert(w io.Writer, to string) (*convert.Written, error) {
+	s := c.Started()
+	return convert.Minidump(w, c.ELFCore, convert.Options{To: to, Args: s.Arguments, Env: s.Env, Time: c.Describe().Time, Name: c.ThreadName})
 }
 
 // WriteSlim keeps what was read of the core.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/corewalk/corewalk/corestate"
+	"github.com/corewalk/corewalk/internal/carry/convert"
 	"github.com/corewalk/corewalk/internal/carry/slim"
 	"github.com/corewalk/corewalk/internal/format/minidump"
 	"github.com/corewalk/corewalk/internal/why/process"
@@ -31,6 +32,11 @@ type minidumpSubject struct {
 func (m minidumpSubject) System() string                { return m.OS() }
 func (m minidumpSubject) Moment(More) (Moment, error)   { return Moment{State: m}, nil }
 func (m minidumpSubject) Minidump() *corestate.Minidump { return m.dump }
+
+// Convert makes an ELF core.
+func (m minidumpSubject) Convert(w io.Writer, to string) (*convert.Written, error) {
+	return convert.Core(w, m.dump, convert.Options{To: to, Name: m.ThreadName})
+}
 
 // WriteSlim keeps what was read of the minidump.
 func (m minidumpSubject) WriteSlim(w io.Writer, read *corestate.Reads, reach uint64, o slim.Options) (*slim.Written, error) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/corewalk/corewalk/corestate"
+	"github.com/corewalk/corewalk/internal/carry/convert"
 	"github.com/corewalk/corewalk/internal/carry/slim"
 	"github.com/corewalk/corewalk/internal/live/livecore"
 	"github.com/corewalk/corewalk/internal/why/message"
@@ -60,6 +61,8 @@ type Subject interface {
 	// WriteSlim writes a dump with what was read of this one, and what readers with more files will read: of that
 	// at most reach bytes. For kinds of Subjects that have no slim form the error wraps slim.ErrUnsupported.
 	WriteSlim(w io.Writer, read *corestate.Reads, reach uint64, o slim.Options) (*slim.Written, error)
+	// Convert writes a minidump of a core, or a core of a minidump; to is what it should be, "" for either. For other Subjects the error is convert.ErrUnsupported.
+	Convert(w io.Writer, to string) (*convert.Written, error)
 	Close() error
 	// Leave is Close before the program ends: it undoes what the end of the program does not.
 	Leave() error
@@ -222,6 +225,9 @@ func (plain) Live() *livestate.Process               { return nil }
 func (plain) WriteSlim(io.Writer, *corestate.Reads, uint64, slim.Options) (*slim.Written, error) {
 	return nil, slim.ErrUnsupported
 }
+
+// Convert is for dumps.
+func (plain) Convert(io.Writer, string) (*convert.Written, error) { return nil, convert.ErrUnsupported }
 
 func (plain) WriteCore(livecore.File, livecore.Options) (*livecore.Result, error) {
 	return nil, fmt.Errorf("cannot write a core: not a running process: %w", livestate.ErrUnsupported)

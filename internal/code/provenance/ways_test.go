@@ -67,6 +67,13 @@ func TestCalls(t *testing.T) {
 	for range f.Returns {
 		break
 	}
+	returns = nil
+	for at := range function(t, arch.AMD64, "90 # nop\nc3 # ret").Returns {
+		returns = append(returns, at-base)
+	}
+	if want := []uint64{1}; !slices.Equal(returns, want) {
+		t.Errorf("a function that returns: %#x, want %#x", returns, want)
+	}
 	table := function(t, arch.AMD64, "ff 24 c5 00 20 00 00 # jmp [rax*8+0x2000]")
 	for in := range table.Calls {
 		t.Errorf("a jump through a table is a call: %+v", in.Kind == disasm.JumpIndirect)

@@ -60,6 +60,21 @@ func TestCycle(t *testing.T) {
 			t.Errorf("%s: %s has the same signature", name, got.String())
 		}
 	}
+	// Waits in functions of one name are one only if they are of one kind, in one module.
+	same := Of(hungReport("deposit", "deposit"))
+	kinds := hungReport("deposit", "deposit")
+	kinds.Tasks[1].Wait.Kind = "join"
+	modules := hungReport("deposit", "deposit")
+	for i := range modules.Threads[2].Frames {
+		if f := &modules.Threads[2].Frames[i]; f.Function == "deposit" {
+			f.Module = "/usr/lib/libbank.so"
+		}
+	}
+	for name, r := range map[string]*report.Report{"two kinds": kinds, "two modules": modules} {
+		if got := Of(r); got.Hash == same.Hash {
+			t.Errorf("%s: %s has the signature of one", name, got.String())
+		}
+	}
 	if one, two := Of(hungReport("deposit")), Of(hungReport("deposit", "deposit")); one.Hash == two.Hash {
 		t.Error("a thread that waits for itself is two that wait for each other")
 	}

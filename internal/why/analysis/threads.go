@@ -199,6 +199,7 @@ func (in *inspection) thread(ctx context.Context, s *unwind.Stack, crashed bool)
 	ends := make([]int, len(frames)) // where the entries of each frame end
 	in.left = leftRounds{}
 	var left report.LeftOut
+	asked := 0 // how many entries have been asked whether they execute a language
 	for i := 0; i < len(frames); i++ {
 		before := len(t.Frames)
 		if before > 1<<12 && cap(t.Frames)-before < 1<<10 { // append grows a large slice by a quarter only, and copies it each time
@@ -220,7 +221,9 @@ func (in *inspection) thread(ctx context.Context, s *unwind.Stack, crashed bool)
 		}
 		if folds && in.left.end == 0 && i%roundsEvery == roundsEvery-1 {
 			var found bool
-			if in.executes(t.Frames) {
+			executes := in.executes(t.Frames[asked:])
+			asked = len(t.Frames)
+			if executes {
 				folds = false // the rounds differ in the calls of a language
 			} else if in.left, left, found = in.rounds(frames, i); found {
 				for ; i+1 < in.left.end; i++ {

@@ -209,11 +209,13 @@ func (s *Store) begin(p *Policy, c Crash, program string, size uint64) (*crashDi
 			d.path += fmt.Sprintf("-%d", i)
 		}
 		d.temp = filepath.Join(s.dir, crashesDir, tempPrefix+filepath.Base(d.path))
-		if _, err := os.Lstat(d.path); err == nil && i < 1000 {
-			continue
-		}
 		err := os.Mkdir(d.temp, 0o750)
 		if errors.Is(err, fs.ErrExist) && i < 1000 {
+			continue
+		}
+		// The name is looked up while the other one is ours: nobody else can take it from now on.
+		if _, there := os.Lstat(d.path); err == nil && there == nil && i < 1000 {
+			d.remove()
 			continue
 		}
 		if account := p.account(); err == nil && account != nil {

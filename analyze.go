@@ -42,6 +42,11 @@ type AnalyzeOptions struct {
 	// write that. It is not called for processes that did not crash and for running ones. It must
 	// not keep or change the report.
 	First func(*report.Report)
+	// Each, if not nil, is called with each goroutine or other task that is no thread as soon as its stack is walked: the first long
+	// before the last, and what it takes of memory is free again. Who holds what a task waits for is not known yet. The report then has,
+	// without frames, only the tasks of which more is known than Each was told: the holders, seconds or note of their waits; and
+	// those of threads. Of a running process it is called at the end, when that goes on again. Frames are shared as with ShareFrames: report.LineWriter.Task can write them. Each must not keep or change the task.
+	Each func(*report.Task)
 	// Runtimes find runtimes of the program's own: schedulers, whose tasks are reported with the others (fibers), and
 	// languages, which know what frames mean (tasks.Framer) or make frames of their own (tasks.Stepping). They are
 	// looked for in all modules before threads are walked.
@@ -133,6 +138,7 @@ func (t *Target) Analyze(ctx context.Context, o AnalyzeOptions) (*report.Report,
 	}
 	var r *report.Report
 	var ahead error
+	var later []report.Task
 	fault := t.guard(func() {
 		p := t.parts(now.State)
 		p.Walker, p.Budget, p.Late = w, limit, now.Moving()
@@ -140,13 +146,16 @@ func (t *Target) Analyze(ctx context.Context, o AnalyzeOptions) (*report.Report,
 			return
 		}
 		opts := analysis.Options{Threads: o.Threads, NoInlines: o.NoInlines, Explain: o.Explain, Verify: o.Verify,
-			NoBlame: o.NoBlame, NoTasks: o.NoTasks, Tasks: o.Tasks, Locals: analysis.Locals(o.Locals), Values: o.Values, VariablesUntil: o.VariablesUntil, Structured: o.Structured, ShareFrames: o.ShareFrames, Text: o.Text,
+			NoBlame: o.NoBlame, NoTasks: o.NoTasks, Tasks: o.Tasks, Locals: analysis.Locals(o.Locals), Values: o.Values, VariablesUntil: o.VariablesUntil, Structured: o.Structured, ShareFrames: o.ShareFrames, Each: o.Each, Text: o.Text,
 			Around: analysis.Around{Source: o.SourceLines, Code: o.Disassemble, Memory: o.Memory}}
 		if o.First != nil && !now.Pending() {
 			opts.First = func(r *report.Report) {
 				t.complete(r, now, &o)
 				o.First(r)
 			}
+		}
+		if o.Each != nil && now.Pending() { // the process may be stopped, and wait for who reads what Each writes
+			opts.Each = func(t *report.Task) { later = append(later, *t) }
 		}
 		opts.Parallel = len(o.Walker) == 0 && o.Setup == nil   // the user's steppers need not be safe for it
 		if w.SymbolLookup() == unwind.SymbolLookup(t.lookup) { // another may need no debug information
@@ -171,6 +180,9 @@ func (t *Target) Analyze(ctx context.Context, o AnalyzeOptions) (*report.Report,
 		return nil, err
 	}
 	r.Warnings = append(r.Warnings, released()...)
+	for i := range later {
+		o.Each(&later[i])
+	}
 	return r, nil
 }
 

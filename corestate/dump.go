@@ -39,6 +39,7 @@ type anyDump struct {
 	warnings  []string
 	closing   sync.Once
 	closer    func() error
+	forget    func() // gives the mapped file's pages back; nil if the dump was not read from a file
 }
 
 // Path returns the path given to Open.
@@ -105,4 +106,12 @@ func (d *anyDump) Close() error {
 		}
 	})
 	return err
+}
+
+// ForgetPages says that what was read of the dump is not needed again soon: the pages of its mapped file need not stay in this
+// process's memory. All of it can still be read. It is safe for concurrent use, and slices of the dump's bytes stay valid.
+func (d *anyDump) ForgetPages() {
+	if d.forget != nil {
+		d.forget()
+	}
 }

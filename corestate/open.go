@@ -156,6 +156,7 @@ func (f mapped) guarded(path string, open func(data []byte, closer func() error)
 // warnings.
 func (d *anyDump) unpacked(f mapped) {
 	d.from, d.unpackErr, d.reads = f.from, f.unpackErr, f.reads
+	d.forget = func() { f.file.Release(0, uint64(len(f.file.Data()))) }
 	if f.note != "" {
 		d.warnings = append([]string{f.note}, d.warnings...)
 	}

@@ -14,6 +14,13 @@ import (
 // its exact bytes: Dump.PathBytes, Module.FileBytes.
 func WriteJSON(w io.Writer, r *Report) error {
 	j := jsonWriter{w: w, buf: make([]byte, 0, flushAt+4<<10)}
+	j.report(r)
+	j.buf = append(j.buf, '\n')
+	j.flush()
+	return j.err
+}
+
+func (j *jsonWriter) report(r *Report) {
 	j.open('{', false)
 	j.str("schema", Schema)
 	j.key("dump")
@@ -28,26 +35,23 @@ func WriteJSON(w io.Writer, r *Report) error {
 		j.key("process")
 		j.fields(reflect.ValueOf(*r.Process), false)
 	}
-	array(&j, "modules", r.Modules, (*jsonWriter).module)
-	array(&j, "threads", r.Threads, (*jsonWriter).thread)
+	array(j, "modules", r.Modules, (*jsonWriter).module)
+	array(j, "threads", r.Threads, (*jsonWriter).thread)
 	if len(r.Tasks) > 0 {
-		array(&j, "tasks", r.Tasks, (*jsonWriter).task)
+		array(j, "tasks", r.Tasks, (*jsonWriter).task)
 	}
 	if len(r.Deadlocks) > 0 {
-		array(&j, "deadlocks", r.Deadlocks, func(j *jsonWriter, d *Deadlock) { j.fields(reflect.ValueOf(*d), true) })
+		array(j, "deadlocks", r.Deadlocks, func(j *jsonWriter, d *Deadlock) { j.fields(reflect.ValueOf(*d), true) })
 	}
 	if len(r.Contended) > 0 {
-		array(&j, "contended", r.Contended, func(j *jsonWriter, c *Contended) { j.fields(reflect.ValueOf(*c), true) })
+		array(j, "contended", r.Contended, func(j *jsonWriter, c *Contended) { j.fields(reflect.ValueOf(*c), true) })
 	}
 	if len(r.Memory) > 0 {
-		array(&j, "memory", r.Memory, (*jsonWriter).memoryArea)
+		array(j, "memory", r.Memory, (*jsonWriter).memoryArea)
 	}
 	j.details(r.Details)
-	array(&j, "warnings", r.Warnings, (*jsonWriter).warning)
+	array(j, "warnings", r.Warnings, (*jsonWriter).warning)
 	j.close('}')
-	j.buf = append(j.buf, '\n')
-	j.flush()
-	return j.err
 }
 
 // array writes a field that holds a list, on outer levels with one element a line.

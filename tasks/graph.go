@@ -36,6 +36,7 @@ func NewGraph(all []*Task) *Graph {
 		if t.Wait == nil {
 			continue
 		}
+		g.edges[i] = make([]edge, 0, len(t.Wait.Holders))
 		for _, h := range t.Wait.Holders {
 			to, ok := g.index[h.Key]
 			if !ok {
@@ -82,15 +83,12 @@ func (g *Graph) findStuck() {
 	n := len(g.tasks)
 	g.stuck = make([]bool, n)
 	left := make([]int, n) // stuck holders of a task
-	waiters := make([][]int, n)
+	waiters := g.waiters()
 	var freed []int
 	for i, t := range g.tasks {
 		g.stuck[i] = t.Wait != nil && !t.Wait.Timed && !t.Wait.Open && t.State != StateRunning && t.State != StateRunnable && t.State != StateDead &&
 			(t.Wait.Kind == WaitForever || len(g.edges[i]) > 0 && (g.unknown[i] == 0 || t.Wait.All))
 		left[i] = len(g.edges[i])
-		for _, e := range g.edges[i] {
-			waiters[e.to] = append(waiters[e.to], i)
-		}
 		if !g.stuck[i] {
 			freed = append(freed, i)
 		}
@@ -106,6 +104,27 @@ func (g *Graph) findStuck() {
 			}
 		}
 	}
+}
+
+// waiters returns the edges backwards: who waits for a task.
+func (g *Graph) waiters() [][]int {
+	count, all := make([]int, len(g.tasks)), 0
+	for _, edges := range g.edges {
+		for _, e := range edges {
+			count[e.to]++
+		}
+		all += len(edges)
+	}
+	waiters, list := make([][]int, len(g.tasks)), make([]int, all)
+	for i, n := range count {
+		waiters[i], list = list[:0:n], list[n:]
+	}
+	for i, edges := range g.edges {
+		for _, e := range edges {
+			waiters[e.to] = append(waiters[e.to], i)
+		}
+	}
+	return waiters
 }
 
 // Stuck reports whether the task can never go on, as far as is known: it is part of a

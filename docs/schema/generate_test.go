@@ -242,6 +242,7 @@ var documents = []struct {
 	roots           []root
 }{
 	{"report", report.Schema, "The report of corewalk --format json", []root{{t: reflect.TypeFor[report.Report]()}}},
+	{"report-lines", report.Schema, "A line of corewalk --format json-lines", []root{{reflect.TypeFor[report.TaskLine](), "task"}, {reflect.TypeFor[report.ReportLine](), "report"}}},
 	{"info", report.InfoSchema, "The output of corewalk info --format json", []root{{t: reflect.TypeFor[report.Info]()}}},
 	{"triage", render.Schema, "A line of corewalk triage --format json", []root{{reflect.TypeFor[render.DumpLine](), "dump"},
 		{reflect.TypeFor[render.GroupLine](), "group"}, {reflect.TypeFor[render.ChangeLine](), "change"}}},
@@ -258,6 +259,7 @@ func TestSchemas(t *testing.T) {
 	src := readSource(t)
 	var page bytes.Buffer
 	page.WriteString(pageHead)
+	described := map[string]bool{}
 	for _, d := range documents {
 		g := &generator{source: src, defs: map[string]any{}}
 		doc := object{"$schema": "https://json-schema.org/draft/2020-12/schema", "title": d.title, "$defs": g.defs}
@@ -283,12 +285,13 @@ func TestSchemas(t *testing.T) {
 			t.Fatal(err)
 		}
 		compare(t, d.name+".json", out.Bytes())
-		g.page(&page, d.title, d.id, d.roots)
+		g.page(&page, d.title, d.id, d.roots, described)
 		if len(g.bare) > 0 {
 			t.Errorf("%s: no comment says what these are: %s", d.name, strings.Join(g.bare, " "))
 		}
 	}
-	compare(t, "../json.md", page.Bytes())
+	whole := documents[0] // it has a heading of its own
+	compare(t, "../json.md", bytes.ReplaceAll(page.Bytes(), []byte("(#report)"), []byte("(#"+anchor(whole.title+" "+whole.id)+")")))
 }
 
 func compare(t *testing.T, path string, want []byte) {
@@ -310,16 +313,25 @@ This page is made from the sources of the structs that are printed (` + "`go tes
 the JSON Schemas in docs/schema, which ` + "`corewalk schema report`, `corewalk schema info` and `corewalk schema triage`" + ` print.
 The last is the schema of one line: triage prints a document on each line.
 
+` + "`--format json-lines`" + ` writes the same in another order, for programs with very many goroutines: each task in a line of its own as
+soon as its stack is walked, then a last line with the rest of the report. Who holds what a task waits for, deadlocks and
+contended objects take the stacks of all tasks: they are in the last line, whose ` + "`tasks`" + ` are those of which more became known
+(` + "`holders`, `seconds`, `note`" + ` of their waits). ` + "`corewalk schema report-lines`" + ` prints the schema of a line.
+
 Keys may be added; they are renamed or removed only if the schema's number changes. Addresses are strings of
 hexadecimal digits, "0x7f00", because some readers of JSON lose the low bits of large numbers. A key marked
 "always" is in every document; if another key is missing, its value is null, false, 0 or empty.
 
 `
 
-// page writes the keys of a document, an object a section.
-func (g *generator) page(w *bytes.Buffer, title, id string, roots []root) {
+// page writes the keys of a document, an object a section, without those that an earlier document has described.
+func (g *generator) page(w *bytes.Buffer, title, id string, roots []root, described map[string]bool) {
 	fmt.Fprintf(w, "## %s (`%s`)\n", title, id)
 	for _, name := range g.order {
+		if described[name] {
+			continue
+		}
+		described[name] = true
 		def := g.defs[name].(object)
 		if len(roots) > 1 || name != roots[0].t.Name() {
 			fmt.Fprintf(w, "\n### %s: %s\n", name, def["description"])

@@ -6,19 +6,21 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 )
 
 //go:embed *.json
 var files embed.FS
 
-// Names lists the schemas in alphabetical order: "info", "report", "triage".
+// Names lists the schemas in alphabetical order: "info", "report", "report-lines", "triage".
 func Names() []string {
 	var names []string
 	entries, _ := fs.ReadDir(files, ".")
 	for _, e := range entries {
 		names = append(names, strings.TrimSuffix(e.Name(), ".json"))
 	}
+	slices.Sort(names) // files are in another order
 	return names
 }
 

@@ -31,6 +31,8 @@ type fileFlags struct {
 const (
 	formatText = "text"
 	formatJSON = "json"
+	// formatLines is JSON with a line for each task, written as soon as it is known.
+	formatLines = "json-lines"
 	// formatStackwalk is the JSON of rust-minidump's minidump-stackwalk.
 	formatStackwalk = "minidump-stackwalk-json"
 	stackwalkAlias  = "minidump-stackwalk"

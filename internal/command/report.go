@@ -77,7 +77,7 @@ func (f *reportFlags) set() *pflag.FlagSet {
 
 // register adds the flags of every command that reports; deadline is the default of --deadline.
 func (f *reportFlags) register(fs *pflag.FlagSet, deadline time.Duration) {
-	f.fileFlags.register(fs, formatText, formatJSON, formatStackwalk)
+	f.fileFlags.register(fs, formatText, formatJSON, formatLines, formatStackwalk)
 	fs.StringSliceVar(&f.threads, "thread", nil, "report only the threads with these `IDs` (repeatable, or with commas)")
 	fs.IntVar(&f.maxFrames, "max-frames", -1, "walk at most `N` frames of a stack; 0 prints all of a very deep one (default: walk all, print its ends)")
 	fs.Lookup("max-frames").DefValue = "0" // -1 only means that the flag was not given
@@ -130,7 +130,16 @@ func runReport(args []string, e env) int {
 
 // writer tells the analysis what will be printed, and returns what prints it. Text is printed as far as it is known.
 func (f *reportFlags) writer(o *corewalk.AnalyzeOptions, e env) func(*report.Report) error {
-	if f.format != formatText {
+	switch f.format {
+	case formatText:
+	case formatLines:
+		lines := report.NewLineWriter(e.stdout)
+		o.Each = func(t *report.Task) {
+			f.tasks.found(t)
+			_ = lines.Task(t) // Finish returns the error, too
+		}
+		return lines.Finish
+	default:
 		return func(r *report.Report) error { return f.write(e, r) }
 	}
 	opts := f.text(e)
@@ -165,6 +174,8 @@ func (f *reportFlags) write(e env, r *report.Report) error {
 	switch f.format {
 	case formatJSON:
 		return report.WriteJSON(e.stdout, r)
+	case formatLines:
+		return report.NewLineWriter(e.stdout).Finish(r)
 	case formatStackwalk:
 		return report.WriteStackwalk(e.stdout, r)
 	}
@@ -201,7 +212,7 @@ func (e env) haveThreads(o operands, want []unwind.ThreadID, r *report.Report) b
 // analyze checks the flags and turns them into options.
 func (f *reportFlags) analyze(e env) (corewalk.AnalyzeOptions, error) {
 	o := corewalk.AnalyzeOptions{MaxFrames: max(f.maxFrames, 0), NoInlines: f.noInlines, Explain: f.explain, Verify: f.verify,
-		Structured: f.format == formatJSON, ShareFrames: f.format == formatJSON, Details: f.format != formatText}
+		Structured: f.format == formatJSON || f.format == formatLines, ShareFrames: f.format == formatJSON, Details: f.format != formatText}
 	if err := f.check(e); err != nil {
 		return o, err
 	}

@@ -9,7 +9,8 @@ import (
 const schemaUsage = `corewalk schema prints the JSON Schema of what corewalk prints as JSON.
 
 Usage:
-  corewalk schema NAME   NAME is report (of corewalk --format json), info (of corewalk info --format json)
+  corewalk schema NAME   NAME is report (of corewalk --format json), report-lines (of each line of corewalk
+                         --format json-lines), info (of corewalk info --format json)
                          or triage (of each line of corewalk triage --format json)
 `
 

@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,6 +24,7 @@ type taskFlags struct {
 	show string
 	only []string
 	ids  []uint64
+	have map[uint64]bool // those of ids that were reported by themselves
 }
 
 func (f *taskFlags) register(fs *pflag.FlagSet) {
@@ -52,11 +54,21 @@ func (f *taskFlags) apply(o *corewalk.AnalyzeOptions) error {
 	return nil
 }
 
+// found takes note of a task that was reported by itself.
+func (f *taskFlags) found(t *report.Task) {
+	if slices.Contains(f.ids, uint64(t.ID)) {
+		if f.have == nil {
+			f.have = map[uint64]bool{}
+		}
+		f.have[uint64(t.ID)] = true
+	}
+}
+
 // missing returns the tasks that were asked for and are not in the report.
 func (f *taskFlags) missing(r *report.Report) []uint64 {
 	var missing []uint64
 	for _, id := range f.ids {
-		found := false
+		found := f.have[id]
 		for i := range r.Tasks {
 			found = found || uint64(r.Tasks[i].ID) == id
 		}

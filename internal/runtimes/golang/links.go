@@ -33,7 +33,9 @@ const (
 	maxHolders = 16      // of an object
 	maxCodes   = 1 << 14 // addresses of code
 	maxReach   = 1 << 16 // words that are followed
-	reachBytes = 128     // of what a word points to
+	// forgetEvery is after how many stacks the pages of the dump that they were read from are given back.
+	forgetEvery = 4096
+	reachBytes  = 128 // of what a word points to
 )
 
 func (r *runtime) Links() tasks.Links {
@@ -234,6 +236,9 @@ func (l *links) heldAt(pc uint64) []heldLock {
 func (l *links) havers(ctx context.Context, objects map[uint64]*wanted) {
 	follow := maxReach
 	for i := range l.seen {
+		if i%forgetEvery == forgetEvery-1 {
+			tasks.ForgetPages(l.r.p.State)
+		}
 		s := &l.seen[i]
 		if ctx.Err() != nil || l.r.p.Spend(1) != nil {
 			return

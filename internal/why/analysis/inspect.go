@@ -105,6 +105,9 @@ type Options struct {
 	Text *report.TextOptions
 	// ShareFrames lets tasks with the same code share their report.Task.Frames: report.Task.Places has the difference.
 	ShareFrames bool
+	// Each, if not nil, is called with each task that is no thread when its stack is known: without the holders of its wait. The
+	// report then has those of which more is known later, without frames. Frames are shared as with ShareFrames.
+	Each func(*report.Task)
 	// Parallel allows a second goroutine to walk threads while frames are named.
 	Parallel bool
 	// First, if not nil, is called when the crashing thread and all that concerns the crash is in the report, before

@@ -36,6 +36,15 @@ type taskStack struct {
 	frames    []report.Frame
 	places    []report.FramePlace // where the frames are, if they are those of another stack
 	end, more string
+	like      *taskStack // the stack that the frames are of
+	told      *told      // what has been said of the task; nil if nothing has
+}
+
+// A told is what of a task's wait has been said to Options.Each.
+type told struct {
+	wait   *tasks.Wait
+	proved bool
+	note   string
 }
 
 // maxOrigin is how many of the oldest frames of a thread tell in which module it began.
@@ -135,10 +144,6 @@ func (in *inspection) listTasks(ctx context.Context, r *report.Report) {
 	l.all = tasks.Bind(l.all)
 	g := tasks.NewGraph(in.withHolders(l.all))
 	noteCrashed(r.Crash, l.all)
-	r.Tasks = make([]report.Task, 0, len(l.all))
-	for _, t := range l.all {
-		r.Tasks = append(r.Tasks, in.task(t))
-	}
 	for _, d := range g.Deadlocks() {
 		r.Deadlocks = append(r.Deadlocks, in.deadlock(r, &d))
 	}
@@ -146,6 +151,18 @@ func (in *inspection) listTasks(ctx context.Context, r *report.Report) {
 	for _, c := range g.Contended() {
 		rc := report.Contended{Kind: string(c.Kind), Object: object(&c.Object), Waiters: refs(c.Waiters), Holders: in.holders(c.Holders)}
 		r.Contended = append(r.Contended, rc)
+	}
+	news := 0
+	for _, t := range l.all {
+		if in.isNews(t) {
+			news++
+		}
+	}
+	r.Tasks = make([]report.Task, 0, news)
+	for _, t := range l.all {
+		if in.isNews(t) {
+			r.Tasks = append(r.Tasks, in.task(t))
+		}
 	}
 }
 
@@ -173,8 +190,11 @@ func (in *inspection) listRuntime(ctx context.Context, r *report.Report, rt task
 			}
 			in.tasks.all = append(in.tasks.all, t)
 			in.walkTask(ctx, t, &w)
+			in.announce(t)
 			t.Start, t.Handle = nil, nil // a kilobyte, and there may be a hundred thousand
-			walked++
+			if walked++; walked%forgetEvery == 0 {
+				tasks.ForgetPages(in.Proc)
+			}
 		}
 		return true
 	}
@@ -202,6 +222,44 @@ func (in *inspection) listRuntime(ctx context.Context, r *report.Report, rt task
 		r.Warnings = append(r.Warnings, report.Warning{Code: report.WarnTasks,
 			Message: fmt.Sprintf("%s: analysis stopped after %d tasks", rt.Name(), walked)})
 	}
+}
+
+// forgetEvery is after how many tasks the pages of the dump that they were read from are given back.
+const forgetEvery = 4096
+
+// announce calls Options.Each with a task, and keeps of its stack what a deadlock's place is found in.
+func (in *inspection) announce(t *tasks.Task) {
+	if in.opts.Each == nil {
+		return
+	}
+	s := in.tasks.frames[t.Key]
+	out := in.task(t)
+	in.opts.Each(&out)
+	var kept taskStack
+	switch {
+	case s == nil:
+	case s.like != nil:
+		kept.frames = s.like.frames
+	default:
+		kept.frames = s.frames
+	}
+	kept.told = &told{wait: t.Wait}
+	if t.Wait != nil {
+		kept.told.proved, kept.told.note = t.Wait.Proved, t.Wait.Note
+	}
+	in.tasks.frames[t.Key] = &kept
+}
+
+// isNews reports whether more is known of a task than Options.Each was told.
+func (in *inspection) isNews(t *tasks.Task) bool {
+	s := in.tasks.frames[t.Key]
+	if s == nil || s.told == nil {
+		return true
+	}
+	if t.Seconds != 0 || t.Wait != s.told.wait {
+		return true
+	}
+	return t.Wait != nil && (len(t.Wait.Holders) > 0 || t.Wait.Proved != s.told.proved || t.Wait.Note != s.told.note)
 }
 
 // A taskWalk is what the walks of one runtime's tasks share.
@@ -281,12 +339,12 @@ func (in *inspection) taskStack(ctx context.Context, s *unwind.Stack, named map[
 	if in.foldsThreads() {
 		return like
 	}
-	if in.opts.ShareFrames {
+	if in.opts.ShareFrames || in.opts.Each != nil {
 		if places := in.places(s, like.frames); places != nil {
-			return &taskStack{frames: like.frames, places: places, end: like.end, more: like.more}
+			return &taskStack{frames: like.frames, places: places, end: like.end, more: like.more, like: like}
 		}
 	}
-	out := &taskStack{frames: slices.Clone(like.frames), end: like.end, more: like.more}
+	out := &taskStack{frames: slices.Clone(like.frames), end: like.end, more: like.more, like: like}
 	for i := range out.frames {
 		e := &out.frames[i]
 		f := s.Frames[e.Physical]
@@ -356,7 +414,7 @@ func (in *inspection) task(t *tasks.Task) report.Task {
 	if t.Thread > 0 {
 		out.Thread = int(t.Thread)
 	}
-	if s := in.tasks.frames[t.Key]; s != nil {
+	if s := in.tasks.frames[t.Key]; s != nil && s.told == nil {
 		out.Frames, out.Places, out.End, out.EndDetail = s.frames, s.places, s.end, s.more
 	}
 	for _, l := range t.Labels {

@@ -34,11 +34,12 @@ type PackedFile struct {
 	Size uint64
 }
 
-// WritePack writes a pack: a zip archive with the dump at core and with files, so that Open makes the same report of it
-// on a machine that has neither. name is the dump's name in it; files and executable are those of
-// Target.Files.
-func WritePack(w io.Writer, name, core, executable string, files []string) (*Packed, error) {
-	m, err := pack.Write(w, name, core, executable, files)
+// WritePack writes a pack: a zip archive with the dump at core and the files that Files lists, also those in images
+// (modules.WithSysroot), so that Open makes the same report of it on a machine that has neither. name is the
+// dump's name in it. Nothing may use the Target meanwhile.
+func (t *Target) WritePack(w io.Writer, name, core string) (*Packed, error) {
+	files, executable := t.Files()
+	m, err := pack.Write(w, name, core, executable, files, t.images.CopyFile)
 	if err != nil {
 		return nil, fmt.Errorf("pack: %w", err)
 	}

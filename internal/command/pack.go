@@ -96,8 +96,7 @@ func (f *packFlags) pack(e env, t *corewalk.Target, o operands, to string) (*pac
 	if err != nil {
 		return nil, err
 	}
-	files, executable := t.Files()
-	p, err := corewalk.WritePack(file, o.core, core, executable, files)
+	p, err := t.WritePack(file, o.core, core)
 	if err = errors.Join(err, file.Close()); err != nil {
 		return nil, err
 	}

@@ -1,8 +1,11 @@
 package systemtest
 
 import (
+	"archive/tar"
 	"bytes"
+	"compress/gzip"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -48,8 +51,7 @@ func TestPack(t *testing.T) {
 			if err := os.WriteFile(core, slim.Bytes(), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			files, executable := full.Files()
-			if _, err := corewalk.WritePack(&pack, c.Core(t), core, executable, files); err != nil {
+			if _, err := full.WritePack(&pack, c.Core(t), core); err != nil {
 				t.Fatal(err)
 			}
 			path := filepath.Join(dir, "pack")
@@ -75,4 +77,102 @@ func TestPack(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(tmp, "corewalk-pack-*")); len(left) > 0 {
 		t.Errorf("%v are left", left)
 	}
+}
+
+// TestPackOfImage: the files of a pack are taken out of an image, here an archive of docker save with a compressed layer.
+func TestPackOfImage(t *testing.T) {
+	ctx := context.Background()
+	t.Setenv("TMPDIR", t.TempDir())
+	for _, c := range fixture.Cases(t) {
+		if c.Name != "amd64-abort" {
+			continue
+		}
+		dir := t.TempDir()
+		image := filepath.Join(dir, "image.tar")
+		if err := os.WriteFile(image, dockerSave(t, c.Sysroot(t)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		frames := func(target *corewalk.Target) string {
+			r, err := target.Analyze(ctx, corewalk.AnalyzeOptions{Locals: corewalk.LocalsAll})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range r.Modules {
+				if m.Status != report.ModuleMatched {
+					t.Errorf("%s is %s", m.Path, m.Status)
+				}
+			}
+			var b bytes.Buffer
+			if err := report.WriteText(&b, r, report.TextOptions{AllLocals: true}); err != nil {
+				t.Fatal(err)
+			}
+			return b.String()
+		}
+		with := []corewalk.Option{corewalk.WithSysroot(image), corewalk.WithDebugDir(dir), corewalk.WithSearch(c.Dir), corewalk.WithExecutable(c.Binary(t))}
+		full, err := corewalk.Open(ctx, c.Core(t), with...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer full.Close()
+		want := frames(full)
+		path := filepath.Join(dir, "pack")
+		file, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		packed, err := full.WritePack(file, c.Core(t), c.Core(t))
+		if err = errors.Join(err, file.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if len(packed.Files) < 3 {
+			t.Errorf("%+v", packed.Files)
+		}
+		st, err := os.Stat(c.Core(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		os.Chtimes(path, st.ModTime(), st.ModTime())
+		if err := os.Remove(image); err != nil {
+			t.Fatal(err)
+		}
+		small, err := corewalk.Open(ctx, path, corewalk.WithDebugDir(dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer small.Close()
+		if got := frames(small); got != want {
+			t.Errorf("the report of the pack: %s\nof the core: %s", got, want)
+		}
+		return
+	}
+	t.Error("no such case")
+}
+
+// dockerSave makes an archive of docker save with one compressed layer, the files below dir.
+func dockerSave(t *testing.T, dir string) []byte {
+	t.Helper()
+	var layer, image bytes.Buffer
+	z := gzip.NewWriter(&layer)
+	w := tar.NewWriter(z)
+	if err := errors.Join(w.AddFS(os.DirFS(dir)), w.Close(), z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	w = tar.NewWriter(&image)
+	for _, f := range []struct {
+		name string
+		data []byte
+	}{
+		{"manifest.json", []byte(`[{"Config":"config.json","Layers":["layer.tar"]}]`)},
+		{"config.json", []byte(`{"architecture":"amd64","os":"linux"}`)},
+		{"layer.tar", layer.Bytes()},
+	} {
+		err := w.WriteHeader(&tar.Header{Name: f.name, Mode: 0o644, Size: int64(len(f.data))})
+		if _, werr := w.Write(f.data); errors.Join(err, werr) != nil {
+			t.Fatal(err, werr)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return image.Bytes()
 }

@@ -31,7 +31,7 @@ func (u *Unpacked) Files() string { return filepath.Join(u.Dir, filesDir) }
 
 // Executable is where the program is now; "" if it is not in the pack.
 func (u *Unpacked) Executable() string {
-	p, err := inside(u.Manifest.Executable)
+	p, err := inside(exact(u.Manifest.Executable, u.Manifest.ExecutableBytes))
 	if u.Manifest.Executable == "" || err != nil {
 		return ""
 	}
@@ -69,7 +69,7 @@ func Extract(file, dir string) (*Unpacked, error) {
 		return nil, err
 	}
 	for _, m := range u.Manifest.Files {
-		p, err := inside(m.Path)
+		p, err := inside(exact(m.Path, m.PathBytes))
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 		}

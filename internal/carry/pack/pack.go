@@ -15,12 +15,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Names in a pack.
@@ -38,8 +40,9 @@ type Manifest struct {
 	// Name is the name of the dump that the pack was made of.
 	Name string `json:"name"`
 	// Executable is the path of the program among Files; "" if it is not there. The dump may not name it.
-	Executable string   `json:"executable,omitempty"`
-	Files      []Member `json:"files"`
+	Executable      string   `json:"executable,omitempty"`
+	ExecutableBytes []byte   `json:"executable_bytes,omitempty"` // if it is not UTF-8: JSON cannot hold such a path
+	Files           []Member `json:"files"`
 }
 
 const (
@@ -49,9 +52,26 @@ const (
 
 // A Member is a file in a pack.
 type Member struct {
-	Path   string `json:"path"` // where it was on the machine that made the pack
-	Size   uint64 `json:"size"`
-	SHA256 string `json:"sha256"`
+	Path      string `json:"path"`                 // where it was on the machine that made the pack
+	PathBytes []byte `json:"path_bytes,omitempty"` // the same, if it is not UTF-8
+	Size      uint64 `json:"size"`
+	SHA256    string `json:"sha256"`
+}
+
+// bytesOf returns the bytes of a path that is not UTF-8, nil for others.
+func bytesOf(path string) []byte {
+	if utf8.ValidString(path) {
+		return nil
+	}
+	return []byte(path)
+}
+
+// exact returns the path as it was on the machine that made the pack.
+func exact(path string, bytes []byte) string {
+	if len(bytes) > 0 {
+		return string(bytes)
+	}
+	return path
 }
 
 // Limits of what is taken out of a pack.
@@ -71,25 +91,26 @@ var (
 	ErrDamaged = errors.New("the pack is damaged")
 )
 
-// Write writes a pack with the dump at core, which is called name, and files, which are absolute paths;
-// executable is that of the program. Packs of the same files are the same bytes.
-func Write(w io.Writer, name, core, executable string, files []string) (*Manifest, error) {
+// Write writes a pack with the dump at core, which is called name, and files, which are absolute paths that
+// contents reads: they need not be on this machine's disk as they are. executable is that of the program. Packs of
+// the same files are the same bytes.
+func Write(w io.Writer, name, core, executable string, files []string, contents func(w io.Writer, path string) error) (*Manifest, error) {
 	m := &Manifest{Format: format, Version: version, Name: filepath.Base(name), Files: []Member{}}
 	if slices.Contains(files, executable) {
-		m.Executable = executable
+		m.Executable, m.ExecutableBytes = executable, bytesOf(executable)
 	}
 	z := zip.NewWriter(w)
 	var err error
-	if m.Core, err = add(z, coreName, core); err != nil {
+	if m.Core, err = add(z, coreName, core, fromDisk); err != nil {
 		return nil, err
 	}
-	m.Core.Path = coreName
+	m.Core.Path, m.Core.PathBytes = coreName, nil
 	for _, f := range files {
 		clean, err := inside(f)
 		if err != nil {
 			return nil, err
 		}
-		member, err := add(z, path.Join(filesDir, clean), f)
+		member, err := add(z, path.Join(filesDir, clean), f, contents)
 		if err != nil {
 			return nil, err
 		}
@@ -109,19 +130,36 @@ func Write(w io.Writer, name, core, executable string, files []string) (*Manifes
 	return m, z.Close()
 }
 
-func add(z *zip.Writer, name, file string) (Member, error) {
-	in, err := os.Open(file)
-	if err != nil {
-		return Member{}, err
-	}
-	defer in.Close()
+func add(z *zip.Writer, name, file string, contents func(io.Writer, string) error) (Member, error) {
 	out, err := z.Create(name)
 	if err != nil {
 		return Member{}, err
 	}
-	sum := sha256.New()
-	n, err := io.Copy(io.MultiWriter(out, sum), in)
-	return Member{Path: file, Size: uint64(n), SHA256: hex.EncodeToString(sum.Sum(nil))}, err
+	sum := counted{Hash: sha256.New()}
+	err = contents(io.MultiWriter(out, &sum), file)
+	return Member{Path: file, PathBytes: bytesOf(file), Size: sum.n, SHA256: hex.EncodeToString(sum.Sum(nil))}, err
+}
+
+// fromDisk copies the file at a path.
+func fromDisk(w io.Writer, path string) error {
+	in, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	_, err = io.Copy(w, in)
+	return err
+}
+
+// counted counts the bytes that are hashed.
+type counted struct {
+	hash.Hash
+	n uint64
+}
+
+func (c *counted) Write(b []byte) (int, error) {
+	c.n += uint64(len(b))
+	return c.Hash.Write(b)
 }
 
 // inside returns an absolute path as one below a directory, with slashes.

@@ -16,7 +16,7 @@ import (
 func files(t *testing.T) (core, file string) {
 	t.Helper()
 	dir := t.TempDir()
-	core, file = filepath.Join(dir, "a core"), filepath.Join(dir, "lib", "libx.so\nü")
+	core, file = filepath.Join(dir, "a core"), filepath.Join(dir, "lib", "libx.so\nü\xff")
 	if err := errors.Join(os.WriteFile(core, []byte("the core"), 0o600), os.Mkdir(filepath.Dir(file), 0o700), os.WriteFile(file, []byte("a library"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
@@ -26,10 +26,10 @@ func files(t *testing.T) (core, file string) {
 func TestWriteAndExtract(t *testing.T) {
 	core, file := files(t)
 	var a, b bytes.Buffer
-	if _, err := Write(&a, "/var/crash/core.42", core, file, []string{file}); err != nil {
+	if _, err := Write(&a, "/var/crash/core.42", core, file, []string{file}, fromDisk); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Write(&b, "/var/crash/core.42", core, file, []string{file}); err != nil || !bytes.Equal(a.Bytes(), b.Bytes()) {
+	if _, err := Write(&b, "/var/crash/core.42", core, file, []string{file}, fromDisk); err != nil || !bytes.Equal(a.Bytes(), b.Bytes()) {
 		t.Errorf("packs of the same files differ: %v", err)
 	}
 	pack := filepath.Join(t.TempDir(), "pack")

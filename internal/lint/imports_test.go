@@ -104,6 +104,7 @@ var floors = map[string]int{
 	"internal/format/unwindrules": -2,
 	"internal/triage/similar":     -2,
 	"internal/sandbox":            -2,
+	"internal/code/disasm/words":  -2,
 	"internal/recovered":          -3,
 	"internal/lazy":               -3,
 	"internal/budget":             -2,
@@ -112,7 +113,7 @@ var floors = map[string]int{
 // testRooms may be imported by tests only.
 var testRooms = []string{"internal/fixture", "internal/lint", "internal/systemtest", "internal/corebuild", "internal/stranger", "internal/format/dwarf/cfi/cfitest",
 	"internal/format/minidump/dumpbuild", "internal/format/decompress/cabtest",
-	"internal/mutants", "internal/mutants/mut", "internal/release", "internal/torture", "internal/benchpeers", "internal/runtimes/golang/layouts"}
+	"internal/mutants", "internal/mutants/mut", "internal/release", "internal/torture", "internal/benchpeers", "internal/runtimes/golang/layouts", "internal/code/disasm/words/make"}
 
 // sideways are the imports allowed within a floor.
 var sideways = map[string][]string{
@@ -140,7 +141,7 @@ var forbidden = map[string][]string{
 // outside lists the rooms that may use each outside package.
 var outside = map[string][]string{
 	"golang.org/x/sys":                   {"internal/files/mmapfile", "internal/sandbox", "livestate", "internal/command", "internal/carry/handle", "internal/triage"},
-	"golang.org/x/arch":                  {"internal/code/disasm"},
+	"golang.org/x/arch":                  {"internal/code/disasm", "internal/code/disasm/words/make"},
 	"github.com/ianlancetaylor/demangle": {"demangle"},
 	"github.com/spf13/pflag":             {"internal/command"},
 	"github.com/klauspost/compress":      {"internal/format/decompress"},

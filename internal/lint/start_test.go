@@ -35,9 +35,7 @@ var mayAllocate = map[string]int{
 	"golang.org/x/arch/arm/armasm":                   5,
 	"golang.org/x/arch/arm64/arm64asm":               10,
 	"golang.org/x/arch/loong64/loong64asm":           3,
-	"golang.org/x/arch/ppc64/ppc64asm":               6,
 	"golang.org/x/arch/riscv64/riscv64asm":           5,
-	"golang.org/x/arch/s390x/s390xasm":               6,
 	"golang.org/x/sys/unix":                          1,
 }
 

@@ -19,7 +19,7 @@ func arm64Text(i *Inst, opts TextOptions) string {
 	if text := d.newText(); text != "" {
 		return text
 	}
-	x, err := words(func() (arm64asm.Inst, error) { return arm64asm.Decode(i.Bytes()) })
+	x, err := locked(func() (arm64asm.Inst, error) { return arm64asm.Decode(i.Bytes()) })
 	if err != nil {
 		return i.rawText()
 	}

@@ -16,7 +16,7 @@ func armText(i *Inst, opts TextOptions) string {
 	if i.Kind == Trap { // armasm does not know it
 		return "udf #" + strconv.FormatInt(i.Imm, 10)
 	}
-	x, err := words(func() (armasm.Inst, error) { return armasm.Decode(i.Bytes(), armasm.ModeARM) })
+	x, err := locked(func() (armasm.Inst, error) { return armasm.Decode(i.Bytes(), armasm.ModeARM) })
 	if err != nil {
 		return i.rawText()
 	}

@@ -10,13 +10,14 @@
 // control flow may remain Other, with its Reads and Writes.
 //
 // The decoders are written by hand. The packages of golang.org/x/arch (v0.32.0) supply
-// mnemonics for Text, but an Inst cannot be made from what they return: they list the
-// operands in the manual's order and do not say which of them the instruction reads and
-// which it writes, nor what it changes implicitly (stack pointer, link register, the base
-// of an access with writeback). Except for s390xasm, they also allocate for each
-// instruction, and except for x86asm, their Decode writes a global variable without a lock.
-// What else they lack is said where each family's
-// decoder begins. They have no package for MIPS, SPARC, Alpha and M68000.
+// mnemonics for Text (for POWER and z/Architecture tables in package words do, since x/arch
+// builds its own at each start of a program), but an Inst cannot be made from what they
+// return: they list the operands in the manual's order and do not say which of them the
+// instruction reads and which it writes, nor what it changes implicitly (stack pointer, link
+// register, the base of an access with writeback). They also allocate for each instruction,
+// and except for x86asm, their Decode writes a global variable without a lock. What else
+// they lack is said where each family's decoder begins. They have no package for MIPS,
+// SPARC, Alpha and M68000.
 //
 // All functions are pure, and an Inst is a plain value: everything is safe for concurrent
 // use.

@@ -9,7 +9,7 @@ import (
 // loongText formats the instruction like GNU tools. Package loong64asm supplies the words;
 // targets and symbols are added here.
 func loongText(i *Inst, opts TextOptions) string {
-	x, err := words(func() (loong64asm.Inst, error) { return loong64asm.Decode(i.Bytes()) })
+	x, err := locked(func() (loong64asm.Inst, error) { return loong64asm.Decode(i.Bytes()) })
 	if err != nil {
 		return i.rawText()
 	}

@@ -11,9 +11,9 @@ import (
 // registers that functions preserve, or control flow. An instruction is a word, with a
 // prefix two words. Bits are numbered from the lowest, unlike in the manual.
 //
-// golang.org/x/arch/ppc64/ppc64asm v0.32.0 supplies mnemonics only. It does not say which
-// operands are read and which are written (that stwu also writes its base, and bctrl LR), and
-// it lacks instructions of 32-bit and supervisor code (rfi, mfsr).
+// Package words supplies mnemonics. Neither its table nor golang.org/x/arch/ppc64/ppc64asm v0.32.0, of which it is made,
+// says which operands are read and which are written (that stwu also writes its base, and bctrl LR); they
+// lack instructions of 32-bit and supervisor code (rfi, mfsr).
 
 const (
 	ppcSP = uint32(arch.PPCSP)

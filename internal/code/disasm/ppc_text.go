@@ -4,21 +4,27 @@ import (
 	"encoding/binary"
 	"strings"
 
-	"golang.org/x/arch/ppc64/ppc64asm"
+	"github.com/corewalk/corewalk/internal/code/disasm/words"
 )
 
-// ppcText formats the instruction like GNU tools. Package ppc64asm supplies the words;
-// targets and symbols are added here.
+// ppcText formats the instruction like GNU tools. A table supplies the words; targets and
+// symbols are added here.
 func ppcText(i *Inst, opts TextOptions) string {
 	var order binary.ByteOrder = binary.LittleEndian
 	if i.arch.Big() {
 		order = binary.BigEndian
 	}
-	x, err := words(func() (ppc64asm.Inst, error) { return ppc64asm.Decode(i.Bytes(), order) })
-	if err != nil || x.Len != i.Len {
+	code := uint64(order.Uint32(i.code[:])) << 32
+	if i.Len == 8 {
+		code |= uint64(order.Uint32(i.code[4:]))
+	}
+	text := ""
+	if i.Len == 8 == (code>>58 == 1) {
+		text = words.PPC64(code, i.PC)
+	}
+	if text == "" {
 		return i.rawText()
 	}
-	text := ppc64asm.GNUSyntax(x, i.PC)
 	switch name, operands, _ := strings.Cut(text, " "); {
 	case name == "or" && (i.Kind == Mov || i.Kind == MovSPtoFP || i.Kind == MovFPtoSP):
 		return "mr " + operands[:strings.LastIndexByte(operands, ',')]

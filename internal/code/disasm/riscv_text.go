@@ -10,7 +10,7 @@ import (
 // riscvText formats the instruction like GNU tools. Package riscv64asm supplies the words;
 // targets and symbols are added here.
 func riscvText(i *Inst, opts TextOptions) string {
-	x, err := words(func() (riscv64asm.Inst, error) { return riscv64asm.Decode(i.Bytes()) })
+	x, err := locked(func() (riscv64asm.Inst, error) { return riscv64asm.Decode(i.Bytes()) })
 	if err != nil || x.Len != i.Len {
 		return i.rawText()
 	}

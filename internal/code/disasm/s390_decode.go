@@ -10,9 +10,8 @@ import (
 // its instructions can change a general or floating-point register or control flow. The
 // first two bits of an instruction give its length.
 //
-// golang.org/x/arch/s390x/s390xasm v0.32.0 supplies mnemonics only. It does not say which
-// operands are read and which are written, panics if an instruction is cut off after two
-// bytes, and compares an instruction with each line of its table until one fits.
+// Package words supplies mnemonics. Neither its table nor golang.org/x/arch/s390x/s390xasm v0.32.0, of which it is made,
+// says which operands are read and which are written.
 
 const (
 	s390SP = uint8(arch.S390SP)

@@ -1,21 +1,21 @@
 package disasm
 
 import (
+	"encoding/binary"
 	"strings"
 
-	"golang.org/x/arch/s390x/s390xasm"
+	"github.com/corewalk/corewalk/internal/code/disasm/words"
 )
 
-// s390Text formats the instruction like GNU tools. Package s390xasm supplies the words;
-// targets and symbols are added here.
+// s390Text formats the instruction like GNU tools. A table supplies the words; targets and
+// symbols are added here.
 func s390Text(i *Inst, opts TextOptions) string {
 	var code [8]byte
 	copy(code[:], i.Bytes())
-	x, err := words(func() (s390xasm.Inst, error) { return s390xasm.Decode(code[:]) })
-	if err != nil || x.Len != i.Len {
+	text := words.S390x(binary.BigEndian.Uint64(code[:]), i.PC)
+	if text == "" {
 		return i.rawText()
 	}
-	text := s390xasm.GNUSyntax(x, i.PC)
 	switch i.Kind {
 	case Call, Jump, CondJump:
 		if cut := strings.LastIndexAny(text, ", "); cut >= 0 {

@@ -13,8 +13,8 @@ import (
 // record in a global variable what they have decoded.
 var decoding sync.Mutex
 
-// words decodes one instruction with such a package.
-func words[T any](decode func() (T, error)) (T, error) {
+// locked decodes one instruction with such a package.
+func locked[T any](decode func() (T, error)) (T, error) {
 	decoding.Lock()
 	defer decoding.Unlock()
 	return decode()

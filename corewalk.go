@@ -194,6 +194,25 @@ func (t *Target) Live() *livestate.Process { return t.subject.Live() }
 // top of the stack of the thread that crashed. Each slice is valid until the next one.
 func (t *Target) Identity() iter.Seq[[]byte] { return subject.Identity(t.subject) }
 
+// Died returns the thread that the process died in; false if nothing says that it died.
+func (t *Target) Died() (unwind.ThreadID, bool) {
+	if s := subject.Signal(t.subject, t.subject); s != nil {
+		return unwind.ThreadID(s.TID), true
+	}
+	if e := t.subject.Exception(); e != nil {
+		return unwind.ThreadID(e.TID), true
+	}
+	return unwind.NullThread, false
+}
+
+// ThreadName returns the name of a thread; "" if not known.
+func (t *Target) ThreadName(id unwind.ThreadID) string { return t.subject.ThreadName(id) }
+
+// MappingAt returns the mapping that contains an address, whether the dump has its memory or not.
+func (t *Target) MappingAt(addr unwind.Address) (libstate.Mapping, bool) {
+	return t.subject.MappingAt(addr)
+}
+
 // SymbolLookup returns the default lookup, which uses DWARF and symbol tables.
 func (t *Target) SymbolLookup() unwind.SymbolLookup { return t.lookup }
 

@@ -31,6 +31,7 @@ func allCommands() []command {
 		{name: "triage show", run: runTriageShow, flags: query("show")},
 		{name: "triage diff", run: runTriageDiff, flags: query("diff")},
 		{name: "triage export", run: runTriageExport, flags: query("export")},
+		{name: "print", run: runPrint, flags: new(printFlags).set, usage: printUsage},
 		{name: "live", run: runLive, flags: new(liveFlags).set, usage: liveUsage},
 		{name: "slim", run: runSlim, flags: new(slimFlags).set, usage: slimUsage},
 		{name: "convert", run: runConvert, flags: new(convertFlags).set, usage: convertUsage},
@@ -47,7 +48,7 @@ func allCommands() []command {
 
 // withHelp lists the commands that help describes.
 func withHelp() []string {
-	return []string{"info", "triage", "live", "slim", "convert", "pack", "handle", "cache", "schema", "completion", "man"}
+	return []string{"info", "triage", "print", "live", "slim", "convert", "pack", "handle", "cache", "schema", "completion", "man"}
 }
 
 // findCommand returns the command with a name.

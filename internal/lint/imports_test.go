@@ -26,6 +26,7 @@ var floors = map[string]int{
 	"debuginfod":                         7,
 	"internal/triage":                    7,
 	"internal/live/corecheck":            7,
+	"session":                            7,
 	"":                                   6, // the facade
 	"internal/why/analysis":              5,
 	"internal/why/subject":               5,
@@ -61,6 +62,7 @@ var floors = map[string]int{
 	"internal/vars/types":                2,
 	"internal/vars/values":               2,
 	"internal/vars/where":                2,
+	"internal/vars/paths":                0,
 	"internal/files/libraries":           2,
 	"libstate":                           1,
 	"internal/vars/unknown":              0,

@@ -85,7 +85,12 @@ func (b *builder) elements(o *Object, count, stride uint64, depth int, read func
 		v.style = brackets
 	}
 	shown := uint64(0)
-	for i := uint64(0); i < count; {
+	i := uint64(0)
+	if depth == 0 {
+		i = min(b.skip, count)
+		b.skip -= i
+	}
+	for i < count {
 		if shown >= uint64(b.opts.MaxElements) || depth >= b.opts.MaxDepth || !b.take() {
 			v.More = true
 			break
@@ -97,7 +102,7 @@ func (b *builder) elements(o *Object, count, stride uint64, depth int, read func
 			n = 1
 		}
 		i += n
-		if k := len(v.Parts) - 1; k >= 0 && sameFailure(v.Parts[k].Value, el) {
+		if k := len(v.Parts) - 1; k >= 0 && !b.noRepeats && sameFailure(v.Parts[k].Value, el) {
 			v.Parts[k].Repeat += int(n)
 			continue
 		}
@@ -124,7 +129,7 @@ const minRepeat = 10
 
 // repeats counts how many elements, from number i on, have the same bytes.
 func (b *builder) repeats(o *Object, i, count, stride uint64) uint64 {
-	if stride == 0 || stride > MaxObject/minRepeat {
+	if stride == 0 || stride > MaxObject/minRepeat || b.noRepeats {
 		return 1
 	}
 	const most = 1 << 16 // bytes looked at

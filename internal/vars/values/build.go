@@ -11,6 +11,16 @@ import (
 
 // value reads an object of any type.
 func (b *builder) value(o *Object, depth int) *Value {
+	if b.objects == nil {
+		return b.anyValue(o, depth)
+	}
+	from := *o // reading may move it
+	v := b.anyValue(o, depth)
+	b.objects[v] = append(b.objects[v], from)
+	return v
+}
+
+func (b *builder) anyValue(o *Object, depth int) *Value {
 	t := o.Type.Strip()
 	if depth > b.opts.MaxDepth {
 		v := b.text(o, "{...}")

@@ -118,6 +118,10 @@ type builder struct {
 	scanned int // bytes of hash tables that were looked at
 
 	bases map[place]bool // virtual base classes that were shown
+
+	skip      uint64              // elements of the outermost array to leave out
+	noRepeats bool                // equal elements stay apart
+	objects   map[*Value][]Object // what values were read from, the innermost first; nil to keep none
 }
 
 // take counts a part. It returns false if there are too many.

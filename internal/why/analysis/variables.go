@@ -343,7 +343,7 @@ func (in *inspection) valueOf(a *dwarfvars.Activation, v *dwarfvars.LocalVar) re
 	if val.Err() == nil {
 		out.Status, out.Value = report.StatusSuccess, val.String()
 		if in.opts.Structured {
-			d := data(val)
+			d := Data(val)
 			d.Type = "" // Variable.Type has it
 			out.Data = &d
 		}
@@ -359,16 +359,16 @@ func (in *inspection) valueOf(a *dwarfvars.Activation, v *dwarfvars.LocalVar) re
 	return out
 }
 
-// data converts a value to the report's form. The reader has already limited the tree.
-func data(v dwarfvars.Value) report.Data {
+// Data converts a value to the report's form. The reader has already limited the tree.
+func Data(v dwarfvars.Value) report.Data {
 	d := report.Data{Kind: string(v.Kind()), Type: v.Type(), Text: v.Text(), Address: report.Addr(v.Addr()), Truncated: v.More()}
 	if err := v.Err(); err != nil {
 		d.Error = err.Error()
 	}
 	for p := range v.Parts() {
-		c := report.Child{Name: p.Name, Data: data(p.Value)}
+		c := report.Child{Name: p.Name, Data: Data(p.Value)}
 		if !p.Key.IsZero() {
-			key := data(p.Key)
+			key := Data(p.Key)
 			c.Key = &key
 		}
 		if p.Repeat > 1 {

@@ -1,0 +1,259 @@
+package dwarfvars
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"github.com/corewalk/corewalk/internal/vars/paths"
+	"github.com/corewalk/corewalk/internal/vars/types"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// What a name means: a variable of the frame, a member of this, a variable of the program, a symbol.
+
+const arrayTag = dwarf.TagArrayType
+
+// maxNamedSearch is how many bytes of debugging information are searched for a variable of the program.
+const maxNamedSearch = 256 << 20
+
+func (e *evaluation) ident(n *paths.Ident) (Object, error) {
+	t, err := e.variable(n.Name)
+	if err == nil || !errors.Is(err, errNoVariable) {
+		return t, err
+	}
+	if addr, ok := e.symbol(n.Name); ok {
+		if e.a.r.mem.SymbolText(addr) != "" && e.executable(addr) {
+			return e.word(e.a.r.types.PointerTo(e.a.r.types.Of(types.Ref{})), addr)
+		}
+		return Object{}, fmt.Errorf("%s is at %#x, but no debugging information tells its type: write *(type *)&%s", n.Name, addr, n.Name)
+	}
+	return Object{}, e.unknownName(n.Name)
+}
+
+var errNoVariable = errors.New("no such variable")
+
+// unknownName says which variables there are instead.
+func (e *evaluation) unknownName(name string) error {
+	const most = 10
+	var names []string
+	for _, s := range e.scopes {
+		for _, list := range [...][]*LocalVar{s.Params, s.Locals} {
+			for _, v := range list {
+				if v.Name != "" && !v.Artificial && e.a.inScope(v) && len(names) < most {
+					names = append(names, v.Name)
+				}
+			}
+		}
+	}
+	switch {
+	case len(names) > 0:
+		return fmt.Errorf("no variable is called %s; the frame has %s", name, strings.Join(names, ", "))
+	case e.a.fn.Unit == nil && e.a.rec == nil:
+		return fmt.Errorf("no variable is called %s; the frame has no debugging information", name)
+	}
+	return fmt.Errorf("no variable is called %s", name)
+}
+
+// unresolved reports whether nothing has a name.
+func (e *evaluation) unresolved(name string) bool {
+	_, err := e.variable(name)
+	return errors.Is(err, errNoVariable)
+}
+
+// variable finds a variable by its name. The error is errNoVariable if there is none.
+func (e *evaluation) variable(name string) (Object, error) {
+	var lost error
+	for _, s := range e.scopes {
+		for _, list := range [...][]*LocalVar{s.Locals, s.Params} {
+			for _, v := range list {
+				if v.Name != name || !e.a.inScope(v) {
+					continue
+				}
+				ob, err := e.a.object(v)
+				if err == nil {
+					return e.object(ob, nil)
+				}
+				if lost == nil {
+					lost = err
+				}
+			}
+		}
+	}
+	if lost != nil {
+		return Object{}, lost
+	}
+	if t, ok := e.ofThis(name); ok {
+		return t, nil
+	}
+	t, err := e.global(name)
+	if i := strings.LastIndex(name, "::"); errors.Is(err, errNoVariable) && i > 0 {
+		if class, ok := e.a.r.types.Lookup(e.a.fn.Unit, name[:i]); ok {
+			if static, missing := e.object(e.x.Static(class, name[i+2:])); missing == nil {
+				return static, nil
+			}
+		}
+	}
+	return t, err
+}
+
+// ofThis finds a member of the object whose method the function is.
+func (e *evaluation) ofThis(name string) (Object, bool) {
+	for _, s := range e.scopes {
+		for _, v := range s.Params {
+			if v.Name != "this" {
+				continue
+			}
+			this, err := e.a.object(v)
+			if err != nil {
+				return Object{}, false
+			}
+			t, err := e.object(e.x.Member(&this, name))
+			return t, err == nil
+		}
+	}
+	return Object{}, false
+}
+
+// global finds a variable of the program: in the unit of the function, in the rest of its file, in other libraries.
+func (e *evaluation) global(name string) (Object, error) {
+	name = strings.TrimPrefix(name, "::")
+	names := []string{name}
+	if pkg, _, ok := strings.Cut(e.a.Name, "."); ok && e.a.fn.Unit != nil && e.a.fn.Unit.Language == dwarf.LangGo && !strings.Contains(name, ".") {
+		names = append(names, pkg+"."+name)
+	}
+	left := uint64(maxNamedSearch)
+	if u := e.a.fn.Unit; u != nil {
+		for _, n := range names {
+			if d := globalIn(u, n, true); d.Valid() {
+				return e.programVariable(e.a.Function, d)
+			}
+		}
+	}
+	libs := e.a.r.proc.LibraryTracker()
+	if libs == nil {
+		return Object{}, errNoVariable
+	}
+	all, _ := libs.Libraries(false)
+	if own := e.a.Library; own != nil {
+		all = append([]*libstate.Library{own}, all...)
+	}
+	for i, lib := range all {
+		if i > 0 && lib == e.a.Library {
+			continue
+		}
+		im := e.a.r.file(lib)
+		if !im.HasDWARF() {
+			continue
+		}
+		d := im.DWARF()
+		if d == nil {
+			continue
+		}
+		var found dwarf.DIE
+		d.Units(func(u *dwarf.Unit) bool {
+			if u.End-u.Off > left {
+				return false
+			}
+			left -= u.End - u.Off
+			for _, n := range names {
+				if found = globalIn(u, n, i == 0); found.Valid() {
+					return false
+				}
+			}
+			return true
+		})
+		if found.Valid() {
+			return e.programVariable(&Function{r: e.a.r, Library: lib, im: im, bias: im.Bias(lib.LoadBias)}, found)
+		}
+	}
+	return Object{}, errNoVariable
+}
+
+// globalIn finds a variable with a place in a unit by its name with scopes, or, with bare, by its last part alone.
+func globalIn(u *dwarf.Unit, name string, bare bool) (found dwarf.DIE) {
+	last := name
+	if i := strings.LastIndex(name, "::"); i >= 0 {
+		last = name[i+2:]
+	}
+	var e dwarf.Entry
+	var v dwarf.Value
+	c := u.Cursor(u.Root())
+	for c.Next(&e) && c.Level() > 0 {
+		switch e.Tag {
+		case 0, dwarf.TagCompileUnit, dwarf.TagPartialUnit, dwarf.TagTypeUnit, dwarf.TagNamespace, dwarf.TagModule:
+			continue
+		case dwarf.TagVariable:
+			own, ok := "", false
+			if c.Find(dwarf.AttrName, &v) {
+				b, _ := u.Bytes(&v)
+				own, ok = string(b), true
+			}
+			if !ok || own == last || own == name {
+				d := dwarf.DIE{Unit: u, Off: e.Off}
+				at := gather(d)
+				if at.nameIn == nil || at.locIn == nil && at.cstIn == nil {
+					break
+				}
+				plain := at.nameIn.Text(&at.name)
+				if plain != last && plain != name {
+					break
+				}
+				full := plain
+				if n := at.origin.FuncInfo().Name; strings.HasSuffix(n, plain) {
+					full = n
+				}
+				if full == name || plain == name {
+					if full == name || bare {
+						return d
+					}
+				} else if strings.HasSuffix(full, "::"+name) {
+					found = d
+				}
+			}
+		}
+		c.SkipChildren()
+	}
+	if !bare {
+		return dwarf.DIE{}
+	}
+	return found
+}
+
+// programVariable returns a variable that no function has. fn has the file that it is in.
+func (e *evaluation) programVariable(fn *Function, d dwarf.DIE) (Object, error) {
+	s := &scene{r: e.a.r, fn: fn, frames: e.in.frames, index: e.in.index}
+	a := s.enter()
+	defer a.Close()
+	v := &LocalVar{fn: fn, die: d, attrs: gather(d)}
+	a.e.unit = d.Unit
+	ob, err := a.object(v)
+	return Object{in: e.in, ob: ob, at: true}, err
+}
+
+// symbol returns the address of a symbol of the frame's library, or of another one.
+func (e *evaluation) symbol(name string) (arch.Address, bool) {
+	libs := e.a.r.proc.LibraryTracker()
+	if libs == nil {
+		return 0, false
+	}
+	all, _ := libs.Libraries(false)
+	if own := e.a.Library; own != nil {
+		all = append([]*libstate.Library{own}, all...)
+	}
+	for _, lib := range all {
+		im := e.a.r.file(lib)
+		if s, ok := im.SymbolByName(name); ok && s.Value != 0 {
+			return s.Value + im.Bias(lib.LoadBias), true
+		}
+	}
+	return 0, false
+}
+
+// executable reports whether an address is one of code, by the function there.
+func (e *evaluation) executable(addr arch.Address) bool {
+	_, _, ok := (*readerWhere)(e.a.r).Bounds(addr)
+	return ok
+}

@@ -1,0 +1,468 @@
+package paths
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Limits on an expression.
+const (
+	maxText  = 4096
+	maxDepth = 100
+)
+
+// Parse parses an expression. The error is an *Error.
+func Parse(s string) (Node, error) {
+	if len(s) > maxText {
+		return nil, &Error{maxText, fmt.Sprintf("an expression of more than %d bytes", maxText)}
+	}
+	tokens, err := lex(s)
+	if err != nil {
+		return nil, err
+	}
+	p := parser{s: s, tokens: tokens}
+	if p.peek().kind == end {
+		return nil, &Error{0, "an empty expression"}
+	}
+	n, err := p.binary(0)
+	if err != nil {
+		return nil, err
+	}
+	if t := p.peek(); t.kind != end {
+		return nil, p.unexpected(t)
+	}
+	return n, nil
+}
+
+type parser struct {
+	s      string
+	tokens []token
+	i      int
+	depth  int
+}
+
+func (p *parser) peek() *token { return &p.tokens[p.i] }
+
+func (p *parser) next() *token {
+	t := &p.tokens[p.i]
+	if t.kind != end {
+		p.i++
+	}
+	return t
+}
+
+// is reports whether an operator comes next.
+func (p *parser) is(op string) bool {
+	t := p.peek()
+	return t.kind == operator && t.text == op
+}
+
+// take skips an operator, if it comes next.
+func (p *parser) take(op string) bool {
+	if p.is(op) {
+		p.i++
+		return true
+	}
+	return false
+}
+
+// word reports whether a name comes next.
+func (p *parser) word(w string) bool {
+	t := p.peek()
+	return t.kind == name && t.text == w
+}
+
+func (p *parser) expect(op string) error {
+	if !p.take(op) {
+		t := p.peek()
+		if t.kind == end {
+			return &Error{t.where, fmt.Sprintf("%q is missing at the end", op)}
+		}
+		return &Error{t.where, fmt.Sprintf("%q expected before %q", op, p.s[t.where:])}
+	}
+	return nil
+}
+
+func (p *parser) unexpected(t *token) error {
+	switch {
+	case t.kind == end:
+		return &Error{t.where, "the expression ends too early"}
+	case t.kind != operator:
+	case t.text == "=" || t.text == ":=" || t.text == "++" || t.text == "--" || len(t.text) > 1 && strings.HasSuffix(t.text, "=") && !strings.Contains("<=>===!=", t.text):
+		return &Error{t.where, fmt.Sprintf("%q would change the process, which is only read", t.text)}
+	case t.text == "(":
+		return &Error{t.where, "a call: functions of the process are not called"}
+	}
+	return &Error{t.where, fmt.Sprintf("%q is not expected here", p.s[t.where:])}
+}
+
+// deeper counts nesting.
+func (p *parser) deeper() error {
+	if p.depth++; p.depth > maxDepth {
+		return &Error{p.peek().where, "an expression that nests too deep"}
+	}
+	return nil
+}
+
+// levels are the binary operators, those that bind least first.
+var levels = [...][]string{{"||"}, {"&&"}, {"|"}, {"^"}, {"&"}, {"==", "!="}, {"<", "<=", ">", ">="}, {"<<", ">>"}, {"@"}, {"+", "-"}, {"*", "/", "%"}}
+
+func (p *parser) binary(level int) (Node, error) {
+	if level == len(levels) {
+		return p.unary()
+	}
+	x, err := p.binary(level + 1)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		t := p.peek()
+		if t.kind != operator || !has(levels[level], t.text) {
+			return x, nil
+		}
+		p.i++
+		y, err := p.binary(level + 1)
+		if err != nil {
+			return nil, err
+		}
+		if t.text == "@" {
+			x = &Slice{at: at(x.At()), X: x, To: y, Run: true}
+		} else {
+			x = &Binary{at: at(x.At()), Op: t.text, X: x, Y: y}
+		}
+	}
+}
+
+func has(list []string, s string) bool {
+	for _, l := range list {
+		if l == s {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *parser) unary() (Node, error) {
+	if err := p.deeper(); err != nil {
+		return nil, err
+	}
+	defer func() { p.depth-- }()
+	t := p.peek()
+	if t.kind == operator && has([]string{"*", "&", "-", "+", "~", "!"}, t.text) {
+		p.i++
+		x, err := p.unary()
+		return &Unary{at: at(t.where), Op: t.text, X: x}, err
+	}
+	if t.kind == name && t.text == "sizeof" {
+		return p.sizeof()
+	}
+	if p.is("(") {
+		if c, err := p.cast(); c != nil || err != nil {
+			return c, err
+		}
+	}
+	x, err := p.primary()
+	if err != nil {
+		return nil, err
+	}
+	if x, err = p.postfix(x); err != nil {
+		return nil, err
+	}
+	for p.word("as") {
+		p.i++
+		typ, ok := p.rustType()
+		if !ok {
+			return nil, &Error{p.peek().where, `a type is expected after "as"`}
+		}
+		x = &Cast{at: at(x.At()), Type: typ, X: x}
+	}
+	return x, nil
+}
+
+func (p *parser) sizeof() (Node, error) {
+	t := p.next()
+	if p.is("(") {
+		from := p.i
+		p.i++
+		if typ, sure, ok := p.typeName(); ok && p.take(")") && sure {
+			return &Sizeof{at: at(t.where), Type: typ}, nil
+		}
+		p.i = from
+	}
+	x, err := p.unary()
+	return &Sizeof{at: at(t.where), X: x}, err
+}
+
+// cast parses (type)x. It returns nil, and takes nothing, if that does not come next.
+func (p *parser) cast() (Node, error) {
+	from := p.i
+	where := p.next().where
+	typ, sure, ok := p.typeName()
+	if !ok || !p.take(")") {
+		p.i = from
+		return nil, nil
+	}
+	next := p.peek()
+	if !sure { // (x) * y is no cast, (x) y is one
+		operand := next.kind != operator && next.kind != end && !(next.kind == name && next.text == "as") || next.kind == operator && (next.text == "(" || next.text == "~" || next.text == "!")
+		if !operand {
+			p.i = from
+			return nil, nil
+		}
+	}
+	x, err := p.unary()
+	if err != nil {
+		return nil, err
+	}
+	return &Cast{at: at(where), Type: typ, X: x}, nil
+}
+
+// The words that begin or are the name of a type only.
+const typeWords = " struct union class enum const volatile unsigned signed char short int long float double bool void _Bool wchar_t char8_t char16_t char32_t "
+
+func typeWord(s string) bool { return strings.Contains(typeWords, " "+s+" ") }
+
+// typeName parses the name of a type. sure says that it cannot be a variable.
+func (p *parser) typeName() (t TypeName, sure, ok bool) {
+	if p.take("*") { // Go: *main.node
+		t, _, ok = p.typeName()
+		t.Pointers++
+		return t, p.is(")") && p.i+1 < len(p.tokens) && p.tokens[p.i+1].text == "(", ok
+	}
+	var words []string
+	for p.peek().kind == name && typeWord(p.peek().text) {
+		sure = true
+		if w := p.next().text; w != "const" && w != "volatile" {
+			words = append(words, w)
+		}
+	}
+	last := ""
+	if len(words) > 0 {
+		last = words[len(words)-1]
+	}
+	if last == "" || has([]string{"struct", "union", "class", "enum"}, last) {
+		n, isName := p.scoped()
+		if !isName {
+			return t, false, false
+		}
+		words = append(words, n)
+	}
+	t.Name = strings.Join(words, " ")
+	for {
+		switch {
+		case p.take("*"):
+			t.Pointers++
+			sure = sure || p.is(")") || p.is("*")
+		case p.word("const") || p.word("volatile"):
+			p.i++
+		default:
+			return t, sure, true
+		}
+	}
+}
+
+// rustType parses *const T, *mut T, &T or T.
+func (p *parser) rustType() (t TypeName, ok bool) {
+	for p.take("*") || p.take("&") {
+		t.Pointers++
+		if p.word("const") || p.word("mut") {
+			p.i++
+		}
+	}
+	inner, _, ok := p.typeName()
+	inner.Pointers += t.Pointers
+	return inner, ok
+}
+
+// scoped parses a name with its scopes, members of packages and template arguments: ns::tile<int>, main.node.
+func (p *parser) scoped() (string, bool) {
+	first := p.peek()
+	switch first.kind {
+	case quoted:
+		p.i++
+		return first.text, true
+	case name:
+	default:
+		if !p.is("::") {
+			return "", false
+		}
+		p.i++
+		first = p.peek()
+	}
+	if first.kind != name {
+		return "", false
+	}
+	end := p.next()
+	for {
+		t := p.peek()
+		switch {
+		case t.kind != operator:
+			return p.s[first.where : end.where+len(end.text)], true
+		case (t.text == "::" || t.text == ".") && p.tokens[p.i+1].kind == name:
+			p.i++
+			end = p.next()
+		case t.text == "<" && !t.space:
+			last := p.matching()
+			if last < 0 {
+				return p.s[first.where : end.where+len(end.text)], true
+			}
+			end = &p.tokens[last]
+			p.i = last + 1
+		default:
+			return p.s[first.where : end.where+len(end.text)], true
+		}
+	}
+}
+
+// matching returns the token that closes the template arguments that begin here; -1 if there is none.
+func (p *parser) matching() int {
+	depth := 0
+	for i := p.i; i < len(p.tokens); i++ {
+		t := &p.tokens[i]
+		if t.kind != operator {
+			continue
+		}
+		switch t.text {
+		case "<":
+			depth++
+		case ">":
+			depth--
+		case ">>":
+			depth -= 2
+		case "::", ",", "*", "&", "[", "]", "(", ")", "-", ":":
+		default:
+			return -1
+		}
+		if depth == 0 {
+			return i
+		}
+		if depth < 0 {
+			return -1
+		}
+	}
+	return -1
+}
+
+func (p *parser) primary() (Node, error) {
+	t := p.next()
+	switch t.kind {
+	case number:
+		return &Number{at(t.where), t.value}, nil
+	case text:
+		return &Text{at(t.where), t.text}, nil
+	case register:
+		return &Register{at(t.where), t.text}, nil
+	case quoted:
+		return &Ident{at(t.where), t.text, true}, nil
+	case name:
+		switch t.text {
+		case "true":
+			return &Number{at(t.where), 1}, nil
+		case "false", "nullptr", "NULL", "nil":
+			return &Number{at(t.where), 0}, nil
+		}
+		return p.ident(t), nil
+	case operator:
+		switch t.text {
+		case "::":
+			if first := p.peek(); first.kind == name {
+				p.i++
+				return p.ident(first), nil
+			}
+		case "(":
+			if err := p.deeper(); err != nil {
+				return nil, err
+			}
+			defer func() { p.depth-- }()
+			x, err := p.binary(0)
+			if err != nil {
+				return nil, err
+			}
+			return x, p.expect(")")
+		}
+	}
+	return nil, p.unexpected(t)
+}
+
+// ident parses the rest of a name with scopes: ns::tile<int>::count.
+func (p *parser) ident(first *token) Node {
+	last := first
+	for {
+		from := p.i
+		if p.is("<") && !p.peek().space { // template arguments, if a scope follows
+			if to := p.matching(); to >= 0 && p.tokens[to+1].text == "::" && p.tokens[to+1].kind == operator {
+				p.i = to + 1
+			}
+		}
+		if p.is("::") && p.tokens[p.i+1].kind == name {
+			p.i++
+			last = p.next()
+			continue
+		}
+		p.i = from
+		return &Ident{at: at(first.where), Name: p.s[first.where : last.where+len(last.text)]}
+	}
+}
+
+func (p *parser) postfix(x Node) (Node, error) {
+	for n := 0; ; n++ {
+		if n > maxText/2 {
+			return nil, &Error{p.peek().where, "an expression that is too long"}
+		}
+		t := p.peek()
+		if t.kind != operator {
+			return x, nil
+		}
+		switch t.text {
+		case ".", "->":
+			p.i++
+			m := p.next()
+			if m.kind == operator && m.text == "*" && t.text == "." {
+				return nil, &Error{m.where, "members through pointers to members are not read"}
+			}
+			if m.kind != name && m.kind != quoted && (m.kind != number || t.text == "->") {
+				return nil, &Error{m.where, fmt.Sprintf("the name of a member is expected after %q", t.text)}
+			}
+			full := m.text
+			if m.kind == name { // Base::member
+				for p.is("::") && p.tokens[p.i+1].kind == name {
+					p.i++
+					full += "::" + p.next().text
+				}
+			}
+			x = &Member{at: at(x.At()), X: x, Name: full}
+		case "[":
+			p.i++
+			var err error
+			if x, err = p.index(x); err != nil {
+				return nil, err
+			}
+		default:
+			return x, nil
+		}
+	}
+}
+
+// index parses what is in brackets.
+func (p *parser) index(x Node) (Node, error) {
+	if err := p.deeper(); err != nil {
+		return nil, err
+	}
+	defer func() { p.depth-- }()
+	var from, to Node
+	var err error
+	if !p.is(":") {
+		if from, err = p.binary(0); err != nil {
+			return nil, err
+		}
+	}
+	if !p.take(":") {
+		return &Index{at: at(x.At()), X: x, I: from}, p.expect("]")
+	}
+	if !p.is("]") {
+		if to, err = p.binary(0); err != nil {
+			return nil, err
+		}
+	}
+	return &Slice{at: at(x.At()), X: x, From: from, To: to}, p.expect("]")
+}

@@ -1,0 +1,202 @@
+package session
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/corewalk/corewalk/dwarfvars"
+	"github.com/corewalk/corewalk/internal/vars/paths"
+	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// Values of languages above the native code. A report has them as trees, which are read whole; expressions walk these
+// trees: self.items[3], d["k"].
+
+// dataVariable converts a part of a tree.
+func (s *Session) dataVariable(h *holder, i int, c *report.Child) Variable {
+	name, expr := c.Name, ""
+	switch {
+	case c.Key != nil:
+		name = "[" + dataText(c.Key) + "]"
+		expr = name
+	case name == "":
+		name = fmt.Sprintf("[%d]", i)
+		expr = name
+	default:
+		expr = "." + name
+	}
+	if h.expr == "" {
+		expr = ""
+	} else {
+		expr = h.expr + expr
+	}
+	v := s.dataValue(h.frame, &c.Data, expr)
+	v.Name = name
+	return v
+}
+
+func (s *Session) dataValue(f *frameAt, d *report.Data, expr string) Variable {
+	v := Variable{Type: d.Type, Kind: d.Kind, Value: dataText(d), Status: report.StatusSuccess, Truncated: d.Truncated, Expression: expr,
+		Address: arch.Address(d.Address), HasAddress: d.Address != 0}
+	if d.Error != "" {
+		v.Status, v.Reason, v.Value = report.StatusUnknown, d.Error, ""
+	}
+	if len(d.Children) > 0 {
+		v.Ref = s.refs.add(holder{frame: f, data: d, expr: expr})
+	}
+	return v
+}
+
+// maxDataText is about how long the text of a tree is.
+const maxDataText = 400
+
+// dataText returns a tree in one line.
+func dataText(d *report.Data) string {
+	var b strings.Builder
+	writeData(&b, d)
+	return b.String()
+}
+
+func writeData(b *strings.Builder, d *report.Data) {
+	b.WriteString(d.Text)
+	if len(d.Children) == 0 {
+		return
+	}
+	if d.Text != "" {
+		b.WriteByte(' ')
+	}
+	b.WriteByte('{')
+	for i := range d.Children {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		if b.Len() > maxDataText {
+			b.WriteString("...")
+			break
+		}
+		c := &d.Children[i]
+		switch {
+		case c.Key != nil:
+			writeData(b, c.Key)
+			b.WriteString(": ")
+		case c.Name != "":
+			b.WriteString(c.Name + " = ")
+		}
+		writeData(b, &c.Data)
+	}
+	b.WriteByte('}')
+}
+
+// path follows an expression through the variables of a frame that a report has.
+func (s *Session) path(f *frameAt, expr string) (Variable, error) {
+	n, err := paths.Parse(expr)
+	if err != nil {
+		return Variable{}, &dwarfvars.ExpressionError{At: errorAt(err), Err: err}
+	}
+	e := &f.st.named[f.index]
+	d, whole, err := follow(e, n)
+	if err != nil {
+		return Variable{}, &dwarfvars.ExpressionError{At: n.At(), Err: err}
+	}
+	var v Variable
+	if whole != nil {
+		v = s.reportedVariable(f, whole)
+	} else {
+		v = s.dataValue(f, d, expr)
+	}
+	v.Name, v.Expression = expr, expr
+	return v, nil
+}
+
+func errorAt(err error) int {
+	if e, ok := err.(*paths.Error); ok {
+		return e.Where
+	}
+	return 0
+}
+
+// follow walks from a variable of a frame to a part of its tree. It returns the variable itself for its name.
+func follow(e *report.Frame, n paths.Node) (*report.Data, *report.Variable, error) {
+	switch n := n.(type) {
+	case *paths.Ident:
+		for _, list := range [...][]report.Variable{e.Args, e.Locals} {
+			for i := range list {
+				if list[i].Name == n.Name {
+					return list[i].Data, &list[i], nil
+				}
+			}
+		}
+		return nil, nil, fmt.Errorf("no variable is called %s", n.Name)
+	case *paths.Member:
+		d, _, err := follow(e, n.X)
+		if err != nil {
+			return nil, nil, err
+		}
+		return childNamed(d, n.Name)
+	case *paths.Index:
+		d, _, err := follow(e, n.X)
+		if err != nil {
+			return nil, nil, err
+		}
+		switch i := n.I.(type) {
+		case *paths.Number:
+			return element(d, int64(i.Value))
+		case *paths.Unary:
+			if num, ok := i.X.(*paths.Number); ok && i.Op == "-" && d != nil {
+				return element(d, int64(len(d.Children))-int64(num.Value))
+			}
+		case *paths.Text:
+			return keyed(d, i.Value)
+		}
+		return nil, nil, fmt.Errorf("an index is a number or a string here")
+	}
+	return nil, nil, fmt.Errorf("only names, attributes and elements are looked up in frames of this language")
+}
+
+func childNamed(d *report.Data, name string) (*report.Data, *report.Variable, error) {
+	if d != nil {
+		for i := range d.Children {
+			if d.Children[i].Name == name {
+				return &d.Children[i].Data, nil, nil
+			}
+		}
+	}
+	return nil, nil, fmt.Errorf("it has no attribute %s", name)
+}
+
+func element(d *report.Data, at int64) (*report.Data, *report.Variable, error) {
+	if d != nil {
+		pos := int64(0)
+		for i := range d.Children {
+			c := &d.Children[i]
+			if c.Key != nil {
+				if c.Key.Text == strconv.FormatInt(at, 10) {
+					return &c.Data, nil, nil
+				}
+				continue
+			}
+			pos += int64(max(c.Repeat, 1))
+			if c.Name == "" && at >= 0 && at < pos {
+				return &c.Data, nil, nil
+			}
+		}
+	}
+	return nil, nil, fmt.Errorf("it has no element %d that was read", at)
+}
+
+func keyed(d *report.Data, key string) (*report.Data, *report.Variable, error) {
+	if d != nil {
+		for i := range d.Children {
+			c := &d.Children[i]
+			if c.Key == nil {
+				continue
+			}
+			if t := c.Key.Text; len(t) > 1 && (t[0] == '"' || t[0] == '\'') && t[1:len(t)-1] == key {
+				return &c.Data, nil, nil
+			}
+		}
+	}
+	return nil, nil, fmt.Errorf("it has no element with the key %q that was read", key)
+}

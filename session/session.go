@@ -1,0 +1,140 @@
+// Package session answers questions about one opened dump or process, one at a time: its tasks and threads, the frames of
+// one stack, the variables of one frame and their parts, registers, memory, code, and what an expression names. Each
+// answer is made when it is asked for, and only as much of it as is asked for.
+//
+// Everything that can be asked about further has a number: a stack, a frame, a variable with parts. Numbers stay the
+// same while the Session is open. The answers are those of a report of the same dump: frames, names, values and the
+// reasons why there are none.
+//
+// Editors, prompts and other faces translate between a Session and their users; they analyse nothing.
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/dwarfvars"
+	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/tasks"
+)
+
+// Errors of a Session. The text of an error that wraps one of them has the details.
+var (
+	// ErrUnknown: there is no stack, frame or variable with this number.
+	ErrUnknown = errors.New("not known in this session")
+	// ErrExpired: so many variables were looked at since that this one was forgotten.
+	ErrExpired = errors.New("forgotten: ask for what it is part of again")
+)
+
+// Options say how much a Session reads. A field that is zero has its default.
+type Options struct {
+	// Values limits how much of one value is read, as in a report.
+	Values dwarfvars.Options
+	// Runtimes are found in addition to those that corewalk knows.
+	Runtimes []tasks.Finder
+	// MaxRefs is how many variables with parts are remembered; 0 for 262,144.
+	MaxRefs int
+}
+
+// A Session is an opened dump or process. Several goroutines may use it; it answers one question at a time.
+type Session struct {
+	t    *corewalk.Target
+	o    Options
+	vars *dwarfvars.Reader
+
+	mu      sync.Mutex
+	summary *report.Report
+	stacks  []*stack // by StackID, from 1 on
+	threads int      // how many of them are threads; 0 before they were listed
+	byTask  map[tasks.Key]StackID
+	rest    *taskList // the tasks that have not been listed yet
+	frames  []*frameAt
+	refs    refTable
+}
+
+// New returns a Session of a Target, which it does not close. The Target may be used for other things, too.
+func New(t *corewalk.Target, o Options) *Session {
+	if o.MaxRefs <= 0 {
+		o.MaxRefs = 1 << 18
+	}
+	return &Session{t: t, o: o, vars: t.Variables(), refs: refTable{most: o.MaxRefs}}
+}
+
+// Target returns the Target of the Session.
+func (s *Session) Target() *corewalk.Target { return s.t }
+
+// Close ends the Session. The numbers that it gave are not known any more.
+func (s *Session) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rest.stopAll()
+	s.rest, s.stacks, s.frames, s.summary = nil, nil, nil, nil
+	s.refs = refTable{most: s.o.MaxRefs}
+}
+
+// lock begins a question. It fails if ctx is done.
+func (s *Session) lock(ctx context.Context) (unlock func(), err error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	if err := context.Cause(ctx); err != nil {
+		s.mu.Unlock()
+		return nil, err
+	}
+	return s.mu.Unlock, nil
+}
+
+// guarded answers a question. It fails if ctx is done, and with corewalk.ErrChanged if another process truncates a file
+// that is being read.
+func (s *Session) guarded(ctx context.Context, do func() error) error {
+	unlock, err := s.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	var failed error
+	if err := corewalk.Guard(func() { failed = do() }); err != nil {
+		return err
+	}
+	return failed
+}
+
+// Summary is the report of the dump without variables of other threads than the one that crashed: why the process died,
+// the stacks, tasks that wait for each other, the modules, warnings. It is made once; do not change it.
+func (s *Session) Summary(ctx context.Context) (r *report.Report, err error) {
+	err = s.guarded(ctx, func() error {
+		r, err = s.report(ctx)
+		return err
+	})
+	return r, err
+}
+
+func (s *Session) report(ctx context.Context) (*report.Report, error) {
+	if s.summary != nil {
+		return s.summary, nil
+	}
+	r, err := s.t.Analyze(ctx, corewalk.AnalyzeOptions{Values: s.o.Values, Runtimes: s.o.Runtimes, ShareFrames: true, Text: &report.TextOptions{}})
+	if err != nil {
+		return nil, err
+	}
+	if err := context.Cause(ctx); err != nil { // it is not whole
+		return nil, err
+	}
+	s.summary = r
+	return r, nil
+}
+
+// Info lists what is in the dump: modules, mappings, notes, the system.
+func (s *Session) Info(ctx context.Context) (in *report.Info, err error) {
+	err = s.guarded(ctx, func() error {
+		in = s.t.Info()
+		return nil
+	})
+	return in, err
+}
+
+func unknown(what string, id int) error { return fmt.Errorf("%s %d is %w", what, id, ErrUnknown) }

@@ -1,0 +1,335 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"slices"
+
+	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/tasks"
+	"github.com/corewalk/corewalk/unwind"
+)
+
+// A StackID is the number of a stack in a Session, from 1 on.
+type StackID int
+
+// A Stack is what has one: a thread, or a goroutine or another task that no thread runs.
+type Stack struct {
+	ID      StackID
+	Kind    string // "thread", "goroutine", "async-task", "coroutine" or "fiber"
+	Number  uint64 // of the thread or task, as its system or runtime prints it
+	Name    string // "" if it has none
+	State   string // of a task: "waiting"; "" if not known
+	Status  string // of a task, in the words of its runtime: "chan receive"
+	Crashed bool   // the process died in this thread
+}
+
+// A stack is a Stack with what was walked of it.
+type stack struct {
+	Stack
+	task   *tasks.Task
+	walked *unwind.Stack // its frames, as far as they were walked
+	named  []report.Frame
+	whole  bool // nothing is left to walk
+	end    string
+	ids    []FrameID
+	values bool // named has variables
+	passed bool // callers were asked what they passed on
+}
+
+// Threads lists the threads: the one that died first, then the others by number.
+func (s *Session) Threads(ctx context.Context) (list []Stack, err error) {
+	err = s.guarded(ctx, func() error {
+		if err := s.listThreads(); err != nil {
+			return err
+		}
+		for _, st := range s.stacks[:s.threads] {
+			list = append(list, st.Stack)
+		}
+		return nil
+	})
+	return list, err
+}
+
+func (s *Session) listThreads() error {
+	if s.threads > 0 {
+		return nil
+	}
+	w, err := s.t.NewWalker()
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	ids, err := w.AvailableThreads()
+	if err != nil {
+		return err
+	}
+	died, _ := s.t.Died()
+	slices.SortFunc(ids, func(a, b unwind.ThreadID) int {
+		if (a == died) != (b == died) {
+			if a == died {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a, b)
+	})
+	for _, id := range ids {
+		s.add(&stack{Stack: Stack{Kind: string(tasks.KindThread), Number: uint64(id), Name: s.t.ThreadName(id), Crashed: id == died}})
+	}
+	s.threads = len(ids)
+	return nil
+}
+
+func (s *Session) add(st *stack) StackID {
+	st.ID = StackID(len(s.stacks) + 1)
+	s.stacks = append(s.stacks, st)
+	return st.ID
+}
+
+// A taskList has the tasks that were not listed yet.
+type taskList struct {
+	next func() (*tasks.Task, error, bool)
+	stop func()
+	done bool
+}
+
+// Tasks lists n tasks that no thread runs, from number first on: goroutines and others. more says that others follow. Tasks
+// of the runtime itself are left out. Those after the page are not looked for.
+func (s *Session) Tasks(ctx context.Context, first, n int) (list []Stack, more bool, err error) {
+	err = s.guarded(ctx, func() error {
+		if err := s.listThreads(); err != nil {
+			return err
+		}
+		more, err = s.listTasks(first + max(n, 0))
+		if err != nil {
+			return err
+		}
+		all := s.stacks[s.threads:]
+		all = all[min(max(first, 0), len(all)):]
+		more = more || len(all) > n
+		for _, st := range all[:min(max(n, 0), len(all))] {
+			list = append(list, st.Stack)
+		}
+		return nil
+	})
+	return list, more, err
+}
+
+// listTasks lists tasks until there are n. It reports whether there may be more.
+func (s *Session) listTasks(n int) (more bool, err error) {
+	if s.rest == nil {
+		// The list outlives the question that begins it.
+		next, stop := iter.Pull2(s.t.Tasks(context.Background(), s.o.Runtimes...))
+		s.rest = &taskList{next: next, stop: stop}
+	}
+	for !s.rest.done && len(s.stacks)-s.threads < n {
+		t, err, ok := s.rest.next()
+		if !ok {
+			s.rest.done = true
+			break
+		}
+		if err != nil || t == nil || t.System || t.Kind == tasks.KindThread || t.Thread != unwind.NullThread {
+			continue
+		}
+		s.add(&stack{Stack: Stack{Kind: string(t.Kind), Number: t.ID, Name: t.Name, State: string(t.State), Status: t.Status}, task: t})
+	}
+	return !s.rest.done, nil
+}
+
+// stopAll ends the list.
+func (l *taskList) stopAll() {
+	if l != nil {
+		l.stop()
+	}
+}
+
+// stack returns the stack with a number.
+func (s *Session) stack(id StackID) (*stack, error) {
+	if err := s.listThreads(); err != nil {
+		return nil, err
+	}
+	if id < 1 || int(id) > len(s.stacks) {
+		return nil, unknown("stack", int(id))
+	}
+	return s.stacks[id-1], nil
+}
+
+// Find returns the stack of a thread or task of a kind by the number that its system or runtime prints.
+func (s *Session) Find(ctx context.Context, kind string, number uint64) (Stack, error) {
+	return s.find(ctx, number, func(k string) bool { return k == kind }, kind == string(tasks.KindThread))
+}
+
+// FindTask returns the stack of a task that is no thread.
+func (s *Session) FindTask(ctx context.Context, number uint64) (Stack, error) {
+	return s.find(ctx, number, func(k string) bool { return k != string(tasks.KindThread) }, false)
+}
+
+func (s *Session) find(ctx context.Context, number uint64, kind func(string) bool, thread bool) (found Stack, err error) {
+	err = s.guarded(ctx, func() error {
+		if err := s.listThreads(); err != nil {
+			return err
+		}
+		for n := s.threads; ; n = 2*n + 64 {
+			for _, st := range s.stacks {
+				if st.Number == number && kind(st.Kind) {
+					found = st.Stack
+					return nil
+				}
+			}
+			if thread {
+				break
+			}
+			if more, err := s.listTasks(n); err != nil || !more {
+				break
+			}
+		}
+		return unknown("the thread or task", int(number))
+	})
+	return found, err
+}
+
+// A FrameID is the number of a frame in a Session, from 1 on.
+type FrameID int
+
+// A Frame is an entry of a stack: a frame, or a call that was inlined into one.
+type Frame struct {
+	ID FrameID
+	// The frame as in a report, without variables. Index is its number in the stack.
+	report.Frame
+}
+
+// A frameAt says where a frame is.
+type frameAt struct {
+	st    *stack
+	index int
+}
+
+// Frames lists n frames of a stack from number first on, the youngest is number 0. more says that others follow. Frames
+// after the page are not walked.
+func (s *Session) Frames(ctx context.Context, of StackID, first, n int) (list []Frame, more bool, err error) {
+	err = s.guarded(ctx, func() error {
+		st, err := s.stack(of)
+		if err != nil {
+			return err
+		}
+		if first < 0 || n <= 0 {
+			return nil
+		}
+		if err := s.walk(ctx, st, first+n); err != nil {
+			return err
+		}
+		for i := first; i < min(first+n, len(st.named)); i++ {
+			list = append(list, s.frame(st, i))
+		}
+		more = first+n < len(st.named) || !st.whole
+		return nil
+	})
+	return list, more, err
+}
+
+// frame returns a frame of a stack, and gives it a number.
+func (s *Session) frame(st *stack, i int) Frame {
+	for len(st.ids) <= i {
+		s.frames = append(s.frames, &frameAt{st, len(st.ids)})
+		st.ids = append(st.ids, FrameID(len(s.frames)))
+	}
+	f := Frame{st.ids[i], st.named[i]}
+	f.Args, f.Locals = nil, nil
+	return f
+}
+
+// End says why the walk of a stack ended, as a report does; "" if it has not been walked to its end.
+func (s *Session) End(of StackID) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if of < 1 || int(of) > len(s.stacks) || !s.stacks[of-1].whole {
+		return ""
+	}
+	return s.stacks[of-1].end
+}
+
+// spareFrames is how many frames beyond those wanted are walked: the names of a frame may depend on its callers.
+const spareFrames = 8
+
+// walk walks a stack until it has n named frames.
+func (s *Session) walk(ctx context.Context, st *stack, n int) error {
+	if st.whole || len(st.named) >= n {
+		return nil
+	}
+	limit := 2*n + spareFrames
+	walked, named, end, err := s.analyse(ctx, st, limit, corewalk.LocalsNone)
+	if err != nil {
+		return err
+	}
+	st.whole = len(walked.Frames) < limit
+	if !st.whole { // the last ones are named without knowing their callers
+		named = slices.DeleteFunc(named, func(f report.Frame) bool { return f.Physical >= limit-spareFrames })
+	}
+	st.walked, st.named, st.end = walked, named, end
+	return nil
+}
+
+// analyse walks at most limit frames of a stack, and names them.
+func (s *Session) analyse(ctx context.Context, st *stack, limit int, locals corewalk.Locals) (*unwind.Stack, []report.Frame, string, error) {
+	w, err := s.t.NewWalker(unwind.WithMaxFrames(limit))
+	if err != nil {
+		return nil, nil, "", err
+	}
+	defer w.Close()
+	o := corewalk.AnalyzeOptions{Locals: locals, Structured: locals != corewalk.LocalsNone, Values: s.o.Values, NoBlame: true, MaxFrames: limit, Runtimes: s.o.Runtimes}
+	var walked *unwind.Stack
+	if st.task == nil {
+		o.Threads, o.NoTasks = []unwind.ThreadID{unwind.ThreadID(st.Number)}, true
+		walked, err = w.WalkStackContext(ctx, unwind.ThreadID(st.Number))
+	} else {
+		o.Threads, o.Tasks = []unwind.ThreadID{}, []uint64{st.Number}
+		walked, err = corewalk.WalkTask(ctx, w, st.task)
+	}
+	if walked == nil {
+		return nil, nil, "", err
+	}
+	r, err := s.t.Analyze(ctx, o)
+	if err != nil {
+		return nil, nil, "", err
+	}
+	if err := context.Cause(ctx); err != nil {
+		return nil, nil, "", err
+	}
+	if st.task == nil {
+		for i := range r.Threads {
+			return walked, r.Threads[i].Frames, r.Threads[i].EndDetail, nil
+		}
+		return walked, nil, "", nil
+	}
+	for i := range r.Tasks {
+		if t := &r.Tasks[i]; uint64(t.ID) == st.Number && t.Kind == st.Kind {
+			return walked, t.Frames, t.EndDetail, nil
+		}
+	}
+	return walked, nil, "", nil
+}
+
+// focus returns the number of the frame of a stack to look at first.
+func (s *Session) focus(ctx context.Context, st *stack) (int, error) {
+	if st.Crashed {
+		r, err := s.t.Analyze(ctx, corewalk.AnalyzeOptions{Threads: []unwind.ThreadID{unwind.ThreadID(st.Number)}, Locals: corewalk.LocalsNone, NoTasks: true, NoBlame: true, MaxFrames: 1000, Runtimes: s.o.Runtimes})
+		if err != nil {
+			return 0, err
+		}
+		if r.Crash != nil && r.Crash.Frame != nil {
+			return *r.Crash.Frame, nil
+		}
+	}
+	if err := s.walk(ctx, st, 64); err != nil {
+		return 0, err
+	}
+	for i := range st.named {
+		if st.named[i].Source.File != "" {
+			return i, nil
+		}
+	}
+	return 0, nil
+}

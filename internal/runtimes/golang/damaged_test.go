@@ -220,3 +220,35 @@ func TestUnusable(t *testing.T) {
 		t.Error("nothing is said")
 	}
 }
+
+// TestWrongFieldsAreNoticed: what a near version's layout says of fields that listing goroutines does not need is proved, too.
+func TestWrongFieldsAreNoticed(t *testing.T) {
+	open(t, func(p *tasks.Process) {
+		r, _, _ := list(p, nil)
+		same := golang.Place(r, nil, "g", "gopc", 1) - 1
+		if err := golang.ProveFieldsWith(r, "g", "gopc", same); err != nil {
+			t.Fatalf("the right layout: %v", err)
+		}
+		for _, c := range []struct {
+			record, field string
+			offset        uint64
+		}{{"g", "startpc", 0}, {"g", "gopc", 8}, {"g", "waitreason", 48}, {"g", "waiting", 288}, {"sudog", "g", 24}, {"m", "curg", 0}} {
+			if golang.ProveFieldsWith(r, c.record, c.field, c.offset) == nil {
+				t.Errorf("nothing is wrong with %s.%s at %d", c.record, c.field, c.offset)
+			}
+		}
+	})
+}
+
+// TestEndOfList: after the end of the list of goroutines there are none, which tells its length from other numbers.
+func TestEndOfList(t *testing.T) {
+	open(t, func(p *tasks.Process) {
+		r, _, _ := list(p, nil)
+		n := golang.Count(r)
+		for more, want := range map[uint64]bool{0: true, 1: false, 100: false, 5000: false} {
+			if golang.Ends(r, n+more) != want {
+				t.Errorf("%d goroutines, and %d more: %v", n, more, !want)
+			}
+		}
+	})
+}

@@ -38,6 +38,13 @@ func TestDeadlocks386(t *testing.T) {
 	plantAll(t)
 }
 
+// TestDeadlocksARM64 is TestDeadlocks for arm64.
+func TestDeadlocksARM64(t *testing.T) {
+	fixture.Long(t)
+	forARM64(t)
+	plantAll(t)
+}
+
 func plantAll(t *testing.T) {
 	eachBuild(t, func(t *testing.T, release, ldflags string) {
 		program := build(t, "go-deadlock", release, ldflags, "main.go")

@@ -85,7 +85,7 @@ func TestAgainstDelve(t *testing.T) {
 		if task.Start == nil || task.State != tasks.StateWaiting {
 			continue
 		}
-		if task.Status != d.state {
+		if strings.TrimSuffix(task.Status, " (durable)") != strings.TrimSuffix(d.state, " (durable)") { // some releases of Delve know no bubbles
 			t.Errorf("%s: %q, dlv says %q", task.Key, task.Status, d.state)
 		}
 		stack, err := corewalk.WalkTask(ctx, w, task)

@@ -10,6 +10,7 @@ import (
 	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/tasks"
+	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -19,6 +20,7 @@ type runtime struct {
 	lib     *libstate.Library
 	im      *image.Image
 	version string
+	table   string // layoutsText
 	*layout
 
 	allgs, count   uint64 // where the pointers to all goroutines are, and how many
@@ -35,7 +37,10 @@ type runtime struct {
 var ErrNoRoots = errors.New("the runtime's list of goroutines was not found")
 
 // Find finds the Go runtime among the modules of a process; nil if there is none.
-func Find(p *tasks.Process) (tasks.Runtime, error) {
+func Find(p *tasks.Process) (tasks.Runtime, error) { return find(p, layoutsText) }
+
+// find is Find with a table of layouts.
+func find(p *tasks.Process, table string) (tasks.Runtime, error) {
 	machine := machineOf(p.State.Arch())
 	if machine == "" {
 		return nil, nil
@@ -46,7 +51,7 @@ func Find(p *tasks.Process) (tasks.Runtime, error) {
 		if im == nil || im.GoTable() == nil {
 			continue
 		}
-		r := &runtime{memory: memory{p, p.State.Arch()}, lib: lib, im: im, version: im.GoVersion()}
+		r := &runtime{memory: memory{p, p.State.Arch()}, lib: lib, im: im, version: im.GoVersion(), table: table}
 		if err := r.open(machine); err != nil {
 			failed = fmt.Errorf("goroutines of %s: %w", lib.Path, err)
 			continue
@@ -80,16 +85,47 @@ func (r *runtime) Describe() string {
 	return v + ", layout from " + r.source
 }
 
-// open finds the layout and the roots, and proves them.
+// open finds the layout and the roots, and proves them. The table's layout counts; of a version that it does not have, or with
+// which memory does not agree, that in the program's debug information; else that of a near version, which is then marked.
 func (r *runtime) open(machine string) error {
-	r.layout = tableLayout(r.version, machine)
-	if r.layout == nil {
-		return fmt.Errorf("no layout is known for %q", r.version)
+	minor := minorIn(r.version)
+	known := readLayout(r.table, minor, machine)
+	var failed error
+	try := func(l *layout) bool {
+		if l == nil {
+			return false
+		}
+		r.layout = l
+		err := r.roots()
+		if err == nil {
+			err = r.prove()
+		}
+		if err == nil && l.derived {
+			err = r.proveFields()
+		}
+		if failed == nil {
+			failed = err
+		}
+		return err == nil
 	}
-	if err := r.roots(); err != nil {
-		return err
+	if try(known) || try(r.dwarfLayout()) {
+		return nil
 	}
-	return r.prove()
+	if known == nil {
+		for _, l := range nearLayouts(r.table, minor, r.version, machine) {
+			r.layout = l
+			if own := r.ownReasons(); own != nil {
+				l.reasons = own
+			}
+			if try(l) {
+				return nil
+			}
+		}
+	}
+	if failed == nil {
+		failed = fmt.Errorf("no layout is known for %q", r.version)
+	}
+	return failed
 }
 
 // symbol returns the address in the process of a variable of the runtime.
@@ -128,6 +164,7 @@ func (r *runtime) readRoots() error {
 const (
 	maxGoroutines = 1 << 26
 	proveSample   = 64
+	fieldSample   = 4096 // few of many goroutines run
 )
 
 // prove checks the layout with goroutines of the process: each has a stack that begins
@@ -140,28 +177,101 @@ func (r *runtime) prove() error {
 		if good+bad == proveSample {
 			break
 		}
-		o, ok := r.object(r.of("g"), g)
-		if !ok {
+		switch r.sense(g, seen) {
+		case senseBad:
 			bad++
-			continue
-		}
-		id := o.u64("goid")
-		status := o.u32("atomicstatus") &^ scanBit
-		lo, hi := o.word("stack.lo"), o.word("stack.hi")
-		switch {
-		case status == statusDead || status == statusIdle || status == statusDeadExtra:
-			continue // its stack may be gone
-		case (status == statusRunning || status == statusSyscall) && o.word("m") == 0, status == 5, status == 7, // no thread; never used
-			id == 0 || id > 1<<48 || seen[id] || status > statusDeadExtra || lo >= hi || hi-lo > 1<<40,
-			status == statusWaiting && (o.word("sched.sp") < lo || o.word("sched.sp") >= hi):
-			bad++
-		default:
+		case senseGood:
 			good++
 		}
-		seen[id] = true
 	}
 	if good == 0 || bad > good {
 		return fmt.Errorf("memory does not agree with %s: %d of %d goroutines make sense", r.source, good, good+bad)
+	}
+	return nil
+}
+
+// A sense says whether what is at an address makes sense as a goroutine.
+type sense uint8
+
+const (
+	senseBad  sense = iota
+	senseDead       // nothing speaks against it: its stack may be gone
+	senseGood
+)
+
+// sense looks at a goroutine; seen has the ids of those before it.
+func (r *runtime) sense(g uint64, seen map[uint64]bool) sense {
+	o, ok := r.object(r.of("g"), g)
+	if !ok {
+		return senseBad
+	}
+	id := o.u64("goid")
+	status := o.u32("atomicstatus") &^ scanBit
+	lo, hi := o.word("stack.lo"), o.word("stack.hi")
+	twice := seen[id]
+	switch {
+	case status == statusDead || status == statusIdle || status == statusDeadExtra:
+		return senseDead
+	case (status == statusRunning || status == statusSyscall) && o.word("m") == 0, status == 5, status == 7, // no thread; never used
+		id == 0 || id > 1<<48 || twice || status > statusDeadExtra || lo >= hi || hi-lo > 1<<40,
+		status == statusWaiting && (o.word("sched.sp") < lo || o.word("sched.sp") >= hi):
+		seen[id] = true
+		return senseBad
+	}
+	seen[id] = true
+	return senseGood
+}
+
+// proveFields checks what a layout of another version says of fields that prove does not need: that functions begin where goroutines
+// do, and contain where they were created; that reasons of waits have words; that what a goroutine waits in is its own. One that does not fit may be torn.
+func (r *runtime) proveFields() error {
+	type count struct{ good, bad int }
+	var began, created, reason, queued, runs, framed count
+	vote := func(c *count, good bool) {
+		if good {
+			c.good++
+		} else {
+			c.bad++
+		}
+	}
+	n := 0
+	seen := map[uint64]bool{}
+	for g := range r.all(context.Background()) {
+		if n == fieldSample {
+			break
+		}
+		o, ok := r.object(r.of("g"), g)
+		if !ok || r.sense(g, seen) != senseGood {
+			continue
+		}
+		n++
+		start := o.word("startpc")
+		f, ok := r.im.GoFuncAt(start - r.lib.LoadBias)
+		vote(&began, ok && f.Entry == start-r.lib.LoadBias)
+		if at := o.word("gopc"); at != 0 {
+			_, ok := r.im.GoFuncAt(at - 1 - r.lib.LoadBias)
+			vote(&created, ok)
+		}
+		switch status := o.u32("atomicstatus") &^ scanBit; status {
+		case statusWaiting:
+			bp := o.word("sched.bp")
+			vote(&framed, o.word("stack.lo") <= bp && bp < o.word("stack.hi"))
+			vote(&reason, o.u8("waitreason") > 0 && int(o.u8("waitreason")) < len(r.reasons))
+		case statusRunning, statusSyscall:
+			vote(&runs, r.thread(&o) != unwind.NullThread)
+		}
+		if at := o.word("waiting"); at != 0 {
+			s, ok := r.object(r.of("sudog"), at)
+			vote(&queued, ok && s.word("g") == g)
+		}
+	}
+	if framed.bad > framed.good/4 {
+		delete(r.of("g").fields, "sched.bp") // walks do without
+	}
+	for name, c := range map[string]count{"startpc": began, "gopc": created, "waitreason": reason, "waiting": queued, "m": runs} {
+		if c.bad > c.good/4 {
+			return fmt.Errorf("memory does not agree with %s: g.%s makes sense in %d of %d goroutines", r.source, name, c.good, c.good+c.bad)
+		}
 	}
 	return nil
 }

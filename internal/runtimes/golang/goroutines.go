@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/corewalk/corewalk/tasks"
@@ -37,6 +38,9 @@ var statusWords = [...]string{
 // threads run, then all others as they were made. Dead ones are left out, g0s are no goroutines.
 func (r *runtime) Tasks(ctx context.Context) iter.Seq2[*tasks.Task, error] {
 	return func(yield func(*tasks.Task, error) bool) {
+		if r.derived && !yield(nil, fmt.Errorf("what is said of goroutines may be wrong: the layout of the runtime's structures is %s", r.source)) {
+			return
+		}
 		seen := map[uint64]bool{}
 		torn := 0
 		for g := range r.all(ctx) {
@@ -136,6 +140,9 @@ func (r *runtime) goroutine(g uint64) (*tasks.Task, error) {
 		}
 	}
 	t.System = r.isSystem(&o, t.Status)
+	if r.minor >= 25 && o.word("bubble") != 0 && t.State == tasks.StateWaiting && slices.Contains(durable, t.Status) {
+		t.Status += " (durable)"
+	}
 	t.Labels = r.labels(o.word("labels"))
 	t.LockedTo = r.lockedTo(&o)
 	if raw&scanBit != 0 {
@@ -144,6 +151,10 @@ func (r *runtime) goroutine(g uint64) (*tasks.Task, error) {
 	t.Start = r.start(&o, status)
 	return t, nil
 }
+
+// durable are the words for waits of which Go adds for goroutines in a bubble of testing/synctest that only another in it can end them. The
+// words of other such waits have it already.
+var durable = []string{"chan receive (nil chan)", "chan send (nil chan)", "select (no cases)", "sleep", "sync.Cond.Wait", "coroutine", "synctest.Run", "synctest.Wait"}
 
 func stateOf(status uint32) tasks.State {
 	switch status {

@@ -1,6 +1,7 @@
 package golang
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"strconv"
@@ -31,6 +32,7 @@ type layout struct {
 	reasons []string // by number
 	minor   int      // of Go 1.minor
 	source  string   // where the offsets come from, in words for reports
+	derived bool     // of another version
 }
 
 func (l *layout) of(name string) *record { return l.records[name] }
@@ -72,21 +74,42 @@ func number(s string) uint64 {
 	return v
 }
 
-// tableLayout returns the layout of a version of Go, "go1.22.3" or "devel go1.27-abcdef", from
-// the table. Of a version that the table does not have it takes the nearest, and says so.
-func tableLayout(version, machine string) *layout {
-	minor := minorIn(version)
-	for near := range 4 {
-		for _, m := range []int{minor - near, minor + near} {
-			if l := readLayout(layoutsText, m, machine); l != nil {
-				if near > 0 {
-					l.source = fmt.Sprintf("derived from go1.%d: %s is not in the table", m, version)
-				}
-				return l
+// maxAway is how many versions away a layout may be from the one that is wanted.
+const maxAway = 3
+
+// nearLayouts returns the layouts of versions near one that the table does not have, the nearest first; all, the newest first, if
+// the version is not known. They say what they are.
+func nearLayouts(table string, minor int, version, machine string) []*layout {
+	var near []int
+	for away := 1; away <= maxAway && minor > 0; away++ {
+		near = append(near, minor-away, minor+away)
+	}
+	for m := newest(table); m > 0 && minor == 0; m-- {
+		near = append(near, m)
+	}
+	var found []*layout
+	for _, m := range near {
+		if l := readLayout(table, m, machine); l != nil {
+			l.derived = true
+			l.source = fmt.Sprintf("derived from go1.%d: %s is not in the table", m, cmp.Or(version, "the version"))
+			if minor > 0 {
+				l.minor = minor
 			}
+			found = append(found, l)
 		}
 	}
-	return nil
+	return found
+}
+
+// newest returns the newest minor version in the table.
+func newest(table string) int {
+	last := 0
+	for line := range strings.Lines(table) {
+		if v, ok := strings.CutPrefix(line, "reasons "); ok {
+			last = max(last, minorIn("go"+v))
+		}
+	}
+	return last
 }
 
 // minorIn finds the minor version in what the program says of its Go: "go1.22.3", "go1.24rc1",

@@ -52,6 +52,15 @@ func (r *runtime) globals(function string) []uint64 {
 				}
 			}
 		}
+		sum, sumOf := uint64(0), arch.NoReg // arm64 adds the lower bits by themselves
+		if op, d, a, _, imm := in.ALU(); op == disasm.ALUAddImm {
+			if base, has := held[a]; has {
+				sum, sumOf = r.arch.Truncate(base+uint64(imm)), d
+				if r.lib.Start <= sum && sum < r.lib.End && !slices.Contains(found, sum) {
+					found = append(found, sum)
+				}
+			}
+		}
 		for reg := range held {
 			if in.Writes.Has(reg) {
 				delete(held, reg)
@@ -59,6 +68,9 @@ func (r *runtime) globals(function string) []uint64 {
 		}
 		if in.Kind == disasm.Lea && address != 0 {
 			held[in.Dst] = address
+		}
+		if sumOf != arch.NoReg {
+			held[sumOf] = sum
 		}
 		code, pc = code[in.Len:], pc+uint64(in.Len)
 	}
@@ -89,7 +101,7 @@ func (r *runtime) searchRoots() bool {
 			if !ok || at == length || p%uint64(r.arch.WordSize) != 0 {
 				continue
 			}
-			if r.allgs, r.count = p, n; r.prove() == nil {
+			if r.allgs, r.count = p, n; r.ends() && r.prove() == nil {
 				best, list = n, p
 				r.ptrAt, r.countAt = at, length
 				break
@@ -98,6 +110,22 @@ func (r *runtime) searchRoots() bool {
 	}
 	r.allgs, r.count = list, best
 	return best > 0
+}
+
+// ends reports whether the last of the list are goroutines, too: after the end of the real list there are none.
+func (r *runtime) ends() bool {
+	seen := map[uint64]bool{}
+	bad := uint64(0)
+	n := min(r.count, proveSample)
+	for i := uint64(1); i <= n; i++ {
+		g, ok := r.word(r.allgs + (r.count-i)*uint64(r.arch.WordSize))
+		if !ok || g == 0 || r.sense(g, seen) == senseBad {
+			if bad++; i == 1 {
+				return false
+			}
+		}
+	}
+	return bad <= n/2
 }
 
 // semaTable finds the table of semaphores.

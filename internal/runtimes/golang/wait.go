@@ -12,14 +12,17 @@ import (
 // waitKind says what the runtime's word for a wait means. Words that are not listed are of
 // the runtime itself.
 func waitKind(reason string) tasks.WaitKind {
+	for _, inBubble := range []string{" (durable)", " (synctest)"} { // Go 1.25, and 1.24
+		reason = strings.TrimSuffix(reason, inBubble)
+	}
 	switch reason {
-	case "chan receive", "chan receive (synctest)":
+	case "chan receive":
 		return tasks.WaitReceive
-	case "chan send", "chan send (synctest)":
+	case "chan send":
 		return tasks.WaitSend
 	case "chan receive (nil chan)", "chan send (nil chan)", "select (no cases)":
 		return tasks.WaitForever
-	case "select", "select (synctest)":
+	case "select":
 		return tasks.WaitSelect
 	case "sleep":
 		return tasks.WaitTimer

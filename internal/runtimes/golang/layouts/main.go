@@ -19,35 +19,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/corewalk/corewalk/internal/runtimes/golang"
 )
 
 // releases are the last ones of each version that there is.
 var releases = []string{"1.18.10", "1.19.13", "1.20.14", "1.21.13", "1.22.12", "1.23.12", "1.24.13", "1.25.7", "1.26.8"}
 
 var architectures = []string{"amd64", "arm64", "386"}
-
-// wanted lists the fields to look up. A field that a release does not have is left out; of
-// names separated by "|" the first counts that there is.
-var wanted = []struct{ name, of, fields string }{
-	{"g", "runtime.g", "stack.lo stack.hi m sched.sp sched.pc sched.lr sched.bp syscallsp syscallpc syscallbp atomicstatus goid " +
-		"waitsince waitreason lockedm parentGoid gopc startpc waiting labels timer sig sigpc asyncSafePoint param runningCleanups bubble|syncGroup"},
-	{"m", "runtime.m", "g0 gsignal curg procid alllink p incgo id"},
-	{"p", "runtime.p", "status m timers timer0When"},
-	{"sudog", "runtime.sudog", "g next prev elem elem.vu isSelect parent waitlink waittail c c.vu"},
-	{"hchan", "runtime.hchan", "qcount dataqsiz buf elemsize closed elemtype timer recvq.first sendq.first"},
-	{"semaroot", "runtime.semaRoot", "lock treap nwait"},
-	{"polldesc", "runtime.pollDesc", "fd rg wg"},
-	{"pollfd", "internal/poll.FD", "Sysfd pd"},
-	{"moduledata", "runtime.moduledata", "text types"},
-	{"rtype", "internal/abi.Type|runtime._type", "Size_|size Str|str"},
-	{"mutex", "internal/sync.Mutex|sync.Mutex", "state sema"},
-	{"rwmutex", "sync.RWMutex", "w writerSem readerSem readerCount readerWait"},
-	{"waitgroup", "sync.WaitGroup", "state|state1 sema"},
-	{"cond", "sync.Cond", "L notify"},
-	{"notifylist", "sync.notifyList", "wait notify head tail"},
-	{"once", "sync.Once", "done m"},
-	{"timer", "runtime.timer", "when period"},
-}
 
 // source uses the types that are wanted, so that they are in the DWARF.
 const source = `package main
@@ -152,9 +131,9 @@ func layout(dir, release, arch string) error {
 	if err != nil {
 		return err
 	}
-	for _, w := range wanted {
+	for _, w := range golang.Structures() {
 		var s *dwarf.StructType
-		for name := range strings.SplitSeq(w.of, "|") {
+		for name := range strings.SplitSeq(w.Of, "|") {
 			if s == nil {
 				s = structs[name]
 			}
@@ -162,8 +141,8 @@ func layout(dir, release, arch string) error {
 		if s == nil {
 			continue
 		}
-		fmt.Printf("%s %d", w.name, s.ByteSize)
-		for field := range strings.FieldsSeq(w.fields) {
+		fmt.Printf("%s %d", w.Name, s.ByteSize)
+		for field := range strings.FieldsSeq(w.Fields) {
 			first, _, _ := strings.Cut(field, "|")
 			for alternative := range strings.SplitSeq(field, "|") {
 				if off, ok := offset(s, strings.Split(alternative, ".")); ok {
@@ -198,8 +177,8 @@ func readStructs(d *dwarf.Data) (map[string]*dwarf.StructType, error) {
 		}
 		r.SkipChildren()
 		name, _ := e.Val(dwarf.AttrName).(string)
-		if !slices.ContainsFunc(wanted, func(w struct{ name, of, fields string }) bool {
-			return slices.Contains(strings.Split(w.of, "|"), name)
+		if !slices.ContainsFunc(golang.Structures(), func(w golang.Structure) bool {
+			return slices.Contains(strings.Split(w.Of, "|"), name)
 		}) {
 			continue
 		}

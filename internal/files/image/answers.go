@@ -44,6 +44,8 @@ const (
 	askedChain uint32 = 4
 	// askedChainAt is askedChain for a call of the function that begins at A.
 	askedChainAt uint32 = 5
+	// askedTarget asks whether it is known which function the call that returns to A calls.
+	askedTarget uint32 = 6
 )
 
 // answers has what is known of questions about the code of one file.

@@ -159,6 +159,9 @@ type fileOnly struct{ im *Image }
 func (s fileOnly) LazySection(name string) (data []byte, need func(from, end uint64) error, err error) {
 	if short, ok := strings.CutPrefix(name, ".debug_"); ok {
 		data, need, err = s.im.elf.LazyDebugSection(short)
+		if (short == "str" || short == "info") && need == nil && err == nil {
+			need = s.scattered(name, data)
+		}
 	} else if sec := s.im.elf.Section(name); sec != nil {
 		data, need, err = s.im.elf.LazySection(sec)
 	}
@@ -169,6 +172,26 @@ func (s fileOnly) LazySection(name string) (data []byte, need func(from, end uin
 		s.im.warn(fmt.Sprintf("%s: %v", s.im.path, err))
 	}
 	return data, need, err
+}
+
+// minScattered is the size in bytes from which on a section is read page by page where little of it is read.
+const minScattered = 1 << 20
+
+// scattered returns what is to be called before a string or the header of a unit is read, of which a report needs a few;
+// nil if it does not matter how they are read.
+func (s fileOnly) scattered(name string, data []byte) func(from, end uint64) error {
+	sec := s.im.elf.Section(name)
+	if len(data) < minScattered || s.im.file == nil || sec == nil || sec.Size != uint64(len(data)) {
+		return nil
+	}
+	prepare := s.im.file.Scattered(sec.Off, sec.Size)
+	if prepare == nil {
+		return nil
+	}
+	return func(from, end uint64) error {
+		prepare(from, end)
+		return nil
+	}
 }
 
 // Section implements dwarf.Source.

@@ -102,7 +102,7 @@ func tailCalls(from *Image, ret uint64, to *Image, pc uint64) (TailChain, error)
 		calls, complete, err := d.TailChain(ret, from.callee(pc), from.resolver(), from.jumps)
 		return TailChain{from, calls, complete}, err
 	}
-	starts, name, err := d.CallTarget(ret, from.resolver())
+	starts, name, err := callTarget(from, d, ret)
 	if err != nil {
 		return TailChain{}, err
 	}
@@ -111,6 +111,26 @@ func tailCalls(from *Image, ret uint64, to *Image, pc uint64) (TailChain, error)
 		return tailCallsOf(from, starts, to, pc)
 	}
 	return tailCallsByName(name, to, pc)
+}
+
+// callTarget is CallTarget of from's debug information d, or knows from an earlier run that the call is not described: to
+// find that out, all units are asked.
+func callTarget(from *Image, d *dwarf.Data, ret uint64) (starts []dwarf.Func, name string, err error) {
+	found := false
+	a := from.DebugAnswer(Question{Kind: askedTarget, A: ret}, func() []byte {
+		found = true
+		if starts, name, err = d.CallTarget(ret, from.resolver()); errors.Is(err, dwarf.ErrNotFound) {
+			return []byte{noPath}
+		}
+		return nil
+	})
+	if found {
+		return starts, name, err
+	}
+	if len(a) == 1 && a[0] == noPath {
+		return nil, "", fmt.Errorf("call that returns to %#x: %w", ret, dwarf.ErrNotFound)
+	}
+	return d.CallTarget(ret, from.resolver())
 }
 
 // tailCallsByName is TailCalls for a call of the function of to with a name in symbol tables.

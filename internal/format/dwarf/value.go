@@ -65,7 +65,7 @@ func (u *Unit) Bytes(v *Value) ([]byte, bool) {
 
 // str returns the string at off in a string section.
 func (d *Data) str(sec Section, off uint64) ([]byte, bool) {
-	for step := uint64(256); ; step *= 8 {
+	for step := uint64(64); ; step *= 8 {
 		data, err := d.part(sec, off, min(off, math.MaxUint64-step)+step)
 		if err != nil || off >= uint64(len(data)) {
 			return nil, false

@@ -293,11 +293,21 @@ func (s Sym) RawName() []byte {
 	return b
 }
 
+// mentionsStep is how many bytes of names are read before they are released.
+const mentionsStep = 2 * minReleased
+
 // Mentions reports whether a text occurs among the names of the table's symbols.
 func (t *SymTab) Mentions(text string) bool {
-	found := bytes.Contains(t.strs, []byte(text))
-	if t.strsIn != nil {
-		t.file.release(t.strsIn.Off, t.strsIn.Size)
+	want := []byte(text)
+	for at := 0; at < len(t.strs); at += mentionsStep {
+		end := min(at+mentionsStep, len(t.strs))
+		found := bytes.Contains(t.strs[at:min(end+max(len(want)-1, 0), len(t.strs))], want)
+		if t.strsIn != nil && t.strsIn.Size >= uint64(len(t.strs)) {
+			t.file.release(t.strsIn.Off+uint64(at), uint64(end-at))
+		}
+		if found {
+			return true
+		}
 	}
-	return found
+	return len(want) == 0
 }

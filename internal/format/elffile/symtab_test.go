@@ -370,3 +370,19 @@ func TestManyCoveringSymbols(t *testing.T) {
 		t.Error("the third look-up would scan")
 	}
 }
+
+// A text is found wherever it is, also where what is read in one go ends.
+func TestMentions(t *testing.T) {
+	names := make([]byte, 3*mentionsStep)
+	for _, at := range []int{0, mentionsStep - 5, mentionsStep - 1, mentionsStep, 2*mentionsStep - 3, len(names) - 6} {
+		copy(names[at:], "needle")
+		table := &SymTab{strs: names}
+		if !table.Mentions("needle") {
+			t.Errorf("not found at %#x", at)
+		}
+		clear(names)
+		if table.Mentions("needle") || !table.Mentions("") {
+			t.Errorf("%#x: found where it is not, or the empty text is not", at)
+		}
+	}
+}

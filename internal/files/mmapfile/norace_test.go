@@ -1,0 +1,5 @@
+//go:build !race
+
+package mmapfile
+
+const raceDetector = false

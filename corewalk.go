@@ -22,6 +22,7 @@ import (
 	"github.com/corewalk/corewalk/corestate"
 	"github.com/corewalk/corewalk/internal/files/mmapfile"
 	"github.com/corewalk/corewalk/internal/runtimes/hotspot"
+	"github.com/corewalk/corewalk/internal/runtimes/v8"
 	"github.com/corewalk/corewalk/internal/why/subject"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/livestate"
@@ -229,15 +230,17 @@ func (t *Target) newWalker(proc unwind.ProcessState, opts []unwind.Option) (*unw
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", t.path, err)
 	}
-	java := hotspot.New(func() *tasks.Process {
+	process := func() *tasks.Process {
 		p := &tasks.Process{State: proc, Files: t.images, Symbols: t.lookup, Names: t.lookup}
 		if libs := proc.LibraryTracker(); libs != nil {
 			p.Modules, _ = libs.Libraries(false)
 		}
 		return p
-	})
-	if err := group.RegisterStepper(java); err != nil {
-		return nil, fmt.Errorf("%s: %w", t.path, err)
+	}
+	for _, s := range []unwind.FrameStepper{hotspot.New(process), v8.New(process)} {
+		if err := group.RegisterStepper(s); err != nil {
+			return nil, fmt.Errorf("%s: %w", t.path, err)
+		}
 	}
 	defaults := []unwind.Option{unwind.WithGroup(group), unwind.WithSymbolLookup(t.lookup), unwind.WithSymbolReader(t.lookup)}
 	return unwind.NewWalker(proc, append(defaults, opts...)...)

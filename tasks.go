@@ -10,6 +10,7 @@ import (
 	"github.com/corewalk/corewalk/internal/runtimes/hotspot"
 	"github.com/corewalk/corewalk/internal/runtimes/native"
 	"github.com/corewalk/corewalk/internal/runtimes/python"
+	"github.com/corewalk/corewalk/internal/runtimes/v8"
 	"github.com/corewalk/corewalk/internal/why/analysis"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
@@ -60,7 +61,7 @@ func everything(finders []tasks.Finder) []tasks.Finder {
 	for _, l := range languages {
 		all = append(all, l.find)
 	}
-	all = append(all, hotspot.Find)
+	all = append(all, hotspot.Find, v8.Find)
 	return append(all, finders...)
 }
 

@@ -55,6 +55,8 @@ var floors = map[string]int{
 	"internal/runtimes/native":           4,
 	"internal/runtimes/python":           4,
 	"internal/runtimes/hotspot":          4,
+	"internal/runtimes/v8":               4,
+	"internal/runtimes/remote":           -1,
 	"internal/live/sample":               3,
 	"unwind":                             2,
 	"modules":                            2,

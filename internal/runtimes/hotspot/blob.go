@@ -42,13 +42,13 @@ func (vm *VM) blobAt(pc uint64) *blob {
 	}
 	i := (pc - h.low) >> h.shift
 	for range maxSteps {
-		t, ok := vm.u8(h.segments + i)
+		t, ok := vm.U8(h.segments + i)
 		if !ok || t == 0xff {
 			return nil
 		}
 		if t == 0 {
 			at := h.low + i<<h.shift + vm.sizes["HeapBlock"]
-			b := vm.blobs.get(at, func() *blob { return vm.readBlob(at) })
+			b := vm.blobs.Get(at, func() *blob { return vm.readBlob(at) })
 			if b == nil || pc < b.begin || pc >= b.end || b.begin < h.low || b.end > h.high {
 				return nil
 			}
@@ -68,33 +68,33 @@ func (vm *VM) readBlob(at uint64) *blob {
 	if !ok {
 		return nil
 	}
-	if b.name, ok = vm.text(vm.word(at + nameOff)); !ok {
+	if b.name, ok = vm.Text(vm.Word(at + nameOff)); !ok {
 		return nil
 	}
 	if begin, ok := vm.off("CodeBlob._code_begin"); ok {
 		end, _ := vm.off("CodeBlob._code_end")
-		b.begin, b.end = vm.word(at+begin), vm.word(at+end)
+		b.begin, b.end = vm.Word(at+begin), vm.Word(at+end)
 	} else { // offsets from the blob: from JDK 23 on, and before 9
 		begin, ok := vm.off("CodeBlob._code_offset")
 		end, ok2 := vm.off("CodeBlob._data_offset")
 		if !ok || !ok2 {
 			return nil
 		}
-		from, _ := vm.u32(at + begin)
-		to, _ := vm.u32(at + end)
+		from, _ := vm.U32(at + begin)
+		to, _ := vm.U32(at + end)
 		b.begin, b.end = at+uint64(from), at+uint64(to)
 	}
 	if b.begin <= at || b.end < b.begin || b.end-at > 1<<28 {
 		return nil
 	}
 	if off, ok := vm.off("CodeBlob._frame_size"); ok {
-		if n, ok := vm.u32(at + off); ok && int32(n) > 0 && n < 1<<20 {
+		if n, ok := vm.U32(at + off); ok && int32(n) > 0 && n < 1<<20 {
 			b.frameSize = 8 * uint64(n)
 		}
 	}
 	if off, ok := vm.off("CodeBlob._frame_complete_offset"); ok {
-		n, ok := vm.u32(at + off)
-		if typ, _ := vm.text(vm.fields["CodeBlob._frame_complete_offset"].typ); typ == "int16_t" {
+		n, ok := vm.U32(at + off)
+		if typ, _ := vm.Text(vm.fields["CodeBlob._frame_complete_offset"].typ); typ == "int16_t" {
 			n = uint32(int16(n))
 		}
 		b.hasComplete = ok && int32(n) >= 0
@@ -126,7 +126,7 @@ const maxScopes = 1 << 24
 // readCompiled finds the method of compiled code, and its debug information.
 func (vm *VM) readCompiled(b *blob) {
 	if off, ok := vm.off("CompiledMethod._method", "nmethod._method"); ok {
-		b.method = vm.word(b.at + off)
+		b.method = vm.Word(b.at + off)
 	}
 	// Offsets from the beginning of the blob, or of data that lies elsewhere (from JDK 23 on).
 	at := func(base uint64, names ...string) uint64 {
@@ -134,7 +134,7 @@ func (vm *VM) readCompiled(b *blob) {
 		if !ok || base == 0 {
 			return 0
 		}
-		n, ok := vm.u32(b.at + off)
+		n, ok := vm.U32(b.at + off)
 		if !ok || int32(n) < 0 {
 			return 0
 		}
@@ -142,15 +142,15 @@ func (vm *VM) readCompiled(b *blob) {
 	}
 	var pcs, end uint64
 	if off, ok := vm.off("nmethod._immutable_data"); ok {
-		data := vm.word(b.at + off)
+		data := vm.Word(b.at + off)
 		size, _ := vm.off("nmethod._immutable_data_size")
-		n, _ := vm.u32(b.at + size)
+		n, _ := vm.U32(b.at + size)
 		pcs, b.scopes = at(data, "nmethod._scopes_pcs_offset"), at(data, "nmethod._scopes_data_offset")
 		end, b.scopesEnd = b.scopes, data+uint64(n)
 		if off, ok := vm.off("CodeBlob._mutable_data"); ok {
 			reloc, ok := vm.off("CodeBlob._relocation_size")
-			n, _ := vm.u32(b.at + reloc)
-			if m := vm.word(b.at + off); ok && m != 0 {
+			n, _ := vm.U32(b.at + reloc)
+			if m := vm.Word(b.at + off); ok && m != 0 {
 				b.metadata, b.metadataCount = m+uint64(n), 1<<16
 			}
 		}
@@ -158,7 +158,7 @@ func (vm *VM) readCompiled(b *blob) {
 		pcs, end = at(b.at, "nmethod._scopes_pcs_offset"), at(b.at, "nmethod._dependencies_offset")
 		b.scopesEnd = pcs
 		if off, ok := vm.off("CompiledMethod._scopes_data_begin", "nmethod._scopes_data_begin"); ok {
-			b.scopes = vm.word(b.at + off)
+			b.scopes = vm.Word(b.at + off)
 		} else {
 			b.scopes = at(b.at, "nmethod._scopes_data_offset")
 		}
@@ -168,7 +168,7 @@ func (vm *VM) readCompiled(b *blob) {
 		}
 	}
 	if pcs != 0 && pcs < end && end-pcs <= maxScopes && b.scopes != 0 {
-		b.descs = vm.bytes(pcs, int(end-pcs))
+		b.descs = vm.Bytes(pcs, int(end-pcs))
 	}
 	if b.scopesEnd < b.scopes || b.scopesEnd-b.scopes > maxScopes {
 		b.scopesEnd = b.scopes

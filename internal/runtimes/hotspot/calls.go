@@ -12,7 +12,7 @@ func (vm *VM) Calls(f *unwind.Frame, buf []unwind.Call) []unwind.Call {
 	exact := true
 	switch b.kind {
 	case kindInterpreter:
-		m := vm.methodAt(vm.word(at(f.FP(), interpretedMethod)))
+		m := vm.methodAt(vm.Word(at(f.FP(), interpretedMethod)))
 		if m == nil {
 			return buf
 		}
@@ -39,7 +39,7 @@ func (vm *VM) Calls(f *unwind.Frame, buf []unwind.Call) []unwind.Call {
 // bytecode is the index of the bytecode that an interpreted frame runs; -1 if it is not known.
 func (vm *VM) bytecode(fp uint64, m *method) int {
 	for _, offset := range []int64{interpretedBCP, oldBCP} {
-		if bcp := vm.word(at(fp, offset)); bcp >= m.code && bcp < m.code+uint64(m.codeSize) {
+		if bcp := vm.Word(at(fp, offset)); bcp >= m.code && bcp < m.code+uint64(m.codeSize) {
 			return int(bcp - m.code)
 		}
 	}
@@ -53,11 +53,11 @@ func (vm *VM) deoptimised(b *blob, sp, pc uint64) uint64 {
 	if !ok {
 		return pc
 	}
-	at, ok := vm.u32(b.at + off)
+	at, ok := vm.U32(b.at + off)
 	if !ok || int32(at) <= 0 || uint64(at) >= b.frameSize {
 		return pc
 	}
-	if orig := vm.word(sp + uint64(at)); orig >= b.begin && orig < b.end {
+	if orig := vm.Word(sp + uint64(at)); orig >= b.begin && orig < b.end {
 		if _, here, _ := b.describes(orig); here != 0 {
 			return orig
 		}

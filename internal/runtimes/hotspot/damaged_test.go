@@ -77,13 +77,13 @@ func TestGuards(t *testing.T) {
 	good := strings.Join(r.walk(t), "\n")
 	vm := r.java().machine()
 	at := r.FP
-	m := vm.word(at + interpretedMethodOffset())
+	m := vm.Word(at + interpretedMethodOffset())
 	l := &vm.layout
-	cm := vm.word(m + l.constMethod)
-	pool := vm.word(cm + l.methodPool)
-	klass := vm.word(pool + l.holder)
+	cm := vm.Word(m + l.constMethod)
+	pool := vm.Word(cm + l.methodPool)
+	klass := vm.Word(pool + l.holder)
 	back, _ := vm.off("InstanceKlass._constants")
-	name := vm.word(klass + l.klassName)
+	name := vm.Word(klass + l.klassName)
 	first := strings.SplitN(good, "\n", 2)[0]
 	for _, c := range []struct {
 		what  string

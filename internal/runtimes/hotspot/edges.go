@@ -19,7 +19,7 @@ func (vm *VM) starting(b *blob, in, out *unwind.Frame) unwind.Status {
 	if n > maxPrologue {
 		return vm.returnsAt(in, out, in.SP(), false)
 	}
-	code := vm.bytes(pc, int(n))
+	code := vm.Bytes(pc, int(n))
 	if code == nil {
 		return unwind.StatusNotMe
 	}

@@ -12,5 +12,5 @@ func (j *Java) Code(f *unwind.Frame) string {
 	if b == nil || !interrupted(f) {
 		return ""
 	}
-	return fmt.Sprintf("%s+%#x, complete at %d, frame of %d: % x", b.name, f.RA()-b.begin, b.complete, b.frameSize, j.vm.bytes(f.RA(), 32))
+	return fmt.Sprintf("%s+%#x, complete at %d, frame of %d: % x", b.name, f.RA()-b.begin, b.complete, b.frameSize, j.vm.Bytes(f.RA(), 32))
 }

@@ -26,7 +26,7 @@ const maxFlags = 1 << 13
 // flag reads a boolean option of the virtual machine; false if it has none of that name.
 func (vm *VM) flags(wanted ...string) map[string]bool {
 	out := map[string]bool{}
-	list, count := vm.word(vm.static("JVMFlag.flags")), vm.word(vm.static("JVMFlag.numFlags"))
+	list, count := vm.Word(vm.static("JVMFlag.flags")), vm.Word(vm.static("JVMFlag.numFlags"))
 	size := vm.sizes["JVMFlag"]
 	name, ok := vm.off("JVMFlag._name")
 	addr, ok2 := vm.off("JVMFlag._addr")
@@ -34,13 +34,13 @@ func (vm *VM) flags(wanted ...string) map[string]bool {
 		return out
 	}
 	for i := range min(count, maxFlags) {
-		s, ok := vm.text(vm.word(list + i*size + name))
+		s, ok := vm.Text(vm.Word(list + i*size + name))
 		if !ok {
 			continue
 		}
 		for _, w := range wanted {
 			if s == w {
-				v, ok := vm.u8(vm.word(list + i*size + addr))
+				v, ok := vm.U8(vm.Word(list + i*size + addr))
 				out[s] = ok && v != 0
 			}
 		}
@@ -59,10 +59,10 @@ func (vm *VM) findObjects() {
 		return
 	}
 	o.narrowOops, o.compressed = f["UseCompressedOops"], f["UseCompressedClassPointers"]
-	o.narrowBase = vm.word(vm.static("CompressedOops._base", "CompressedOops._narrow_oop._base", "Universe._narrow_oop._base"))
-	o.shift, _ = vm.u32(vm.static("CompressedOops._shift", "CompressedOops._narrow_oop._shift", "Universe._narrow_oop._shift"))
-	o.base = vm.word(vm.static("CompressedKlassPointers._base", "CompressedKlassPointers._narrow_klass._base", "Universe._narrow_klass._base"))
-	o.narrowKlass.shift, _ = vm.u32(vm.static("CompressedKlassPointers._shift", "CompressedKlassPointers._narrow_klass._shift", "Universe._narrow_klass._shift"))
+	o.narrowBase = vm.Word(vm.static("CompressedOops._base", "CompressedOops._narrow_oop._base", "Universe._narrow_oop._base"))
+	o.shift, _ = vm.U32(vm.static("CompressedOops._shift", "CompressedOops._narrow_oop._shift", "Universe._narrow_oop._shift"))
+	o.base = vm.Word(vm.static("CompressedKlassPointers._base", "CompressedKlassPointers._narrow_klass._base", "Universe._narrow_klass._base"))
+	o.narrowKlass.shift, _ = vm.U32(vm.static("CompressedKlassPointers._shift", "CompressedKlassPointers._narrow_klass._shift", "Universe._narrow_klass._shift"))
 	o.ready = o.shift < 32 && o.narrowKlass.shift < 32
 }
 
@@ -70,9 +70,9 @@ func (vm *VM) findObjects() {
 func (vm *VM) oop(at uint64) uint64 {
 	o := &vm.objects
 	if !o.narrowOops {
-		return vm.word(at)
+		return vm.Word(at)
 	}
-	v, ok := vm.u32(at)
+	v, ok := vm.U32(at)
 	if !ok || v == 0 {
 		return 0
 	}
@@ -89,9 +89,9 @@ func (vm *VM) klassOf(obj uint64) uint64 {
 	}
 	o := &vm.objects
 	if !o.compressed {
-		return vm.word(obj + klassOffset)
+		return vm.Word(obj + klassOffset)
 	}
-	v, ok := vm.u32(obj + klassOffset)
+	v, ok := vm.U32(obj + klassOffset)
 	if !ok || v == 0 {
 		return 0
 	}
@@ -103,7 +103,7 @@ func (vm *VM) className(klass uint64) string {
 	if klass == 0 || klass%8 != 0 {
 		return ""
 	}
-	s, _ := vm.symbol(vm.word(klass + vm.layout.klassName))
+	s, _ := vm.symbol(vm.Word(klass + vm.layout.klassName))
 	return s
 }
 
@@ -127,7 +127,7 @@ func (vm *VM) fieldOf(obj uint64, name, signature string) (uint64, bool) {
 		if off, ok := vm.fieldIn(klass, name, signature); ok {
 			return obj + uint64(off), true
 		}
-		klass = vm.word(klass + super)
+		klass = vm.Word(klass + super)
 	}
 	return 0, false
 }
@@ -136,7 +136,7 @@ func (vm *VM) fieldOf(obj uint64, name, signature string) (uint64, bool) {
 func (vm *VM) fieldIn(klass uint64, name, signature string) (uint32, bool) {
 	pool := uint64(0)
 	if off, ok := vm.off("InstanceKlass._constants"); ok {
-		pool = vm.word(klass + off)
+		pool = vm.Word(klass + off)
 	}
 	if pool == 0 {
 		return 0, false
@@ -145,23 +145,23 @@ func (vm *VM) fieldIn(klass uint64, name, signature string) (uint32, bool) {
 		if index == 0 || index > 0xffff {
 			return false
 		}
-		got, ok := vm.symbol(vm.word(pool+vm.layout.poolSize+8*uint64(index)) &^ 1)
+		got, ok := vm.symbol(vm.Word(pool+vm.layout.poolSize+8*uint64(index)) &^ 1)
 		return ok && got == s
 	}
 	if off, ok := vm.off("InstanceKlass._fieldinfo_stream"); ok {
-		return vm.streamedField(vm.word(klass+off), func(n, s uint32) bool { return is(n, name) && is(s, signature) })
+		return vm.streamedField(vm.Word(klass+off), func(n, s uint32) bool { return is(n, name) && is(s, signature) })
 	}
 	off, ok := vm.off("InstanceKlass._fields")
 	if !ok {
 		return 0, false
 	}
 	// An array of u2: six for each field, among them the indices of name and signature, and the offset in two halves.
-	array := vm.word(klass + off)
-	n, ok := vm.u32(array)
+	array := vm.Word(klass + off)
+	n, ok := vm.U32(array)
 	if !ok || n > 6*maxFields {
 		return 0, false
 	}
-	data := vm.bytes(array+4, int(n)*2)
+	data := vm.Bytes(array+4, int(n)*2)
 	for ; len(data) >= 12; data = data[12:] {
 		u2 := func(i int) uint32 { return uint32(data[2*i]) | uint32(data[2*i+1])<<8 }
 		if is(u2(1), name) && is(u2(2), signature) {
@@ -208,14 +208,14 @@ func (vm *VM) stringAt(obj uint64) (string, bool) {
 	}
 	wide := byte(0)
 	if c, ok := vm.fieldOf(obj, "coder", "B"); ok {
-		wide, _ = vm.u8(c)
+		wide, _ = vm.U8(c)
 	}
 	array := vm.oop(at)
 	length, data := vm.arrayAt(array)
 	if length > maxString {
 		length = maxString
 	}
-	b := vm.bytes(data, length)
+	b := vm.Bytes(data, length)
 	if b == nil {
 		return "", length == 0 && array != 0
 	}
@@ -242,7 +242,7 @@ func (vm *VM) arrayAt(obj uint64) (length int, data uint64) {
 	if vm.objects.compressed {
 		header = 12
 	}
-	n, ok := vm.u32(obj + header)
+	n, ok := vm.U32(obj + header)
 	if !ok || int32(n) < 0 {
 		return 0, 0
 	}
@@ -269,23 +269,23 @@ func (vm *VM) Threads() ([]Thread, error) {
 	if !ok || !ok2 || !ok3 || !ok4 {
 		return nil, fmt.Errorf("%w: no list of threads", ErrNoTables)
 	}
-	list := vm.word(vm.static("ThreadsSMRSupport._java_thread_list"))
-	n, ok := vm.u32(list + length)
+	list := vm.Word(vm.static("ThreadsSMRSupport._java_thread_list"))
+	n, ok := vm.U32(list + length)
 	if !ok || n > maxThreads {
 		return nil, fmt.Errorf("the list of Java threads at %#x is damaged", list)
 	}
-	first := vm.word(list + threads)
+	first := vm.Word(list + threads)
 	state, hasState := vm.off("JavaThread._thread_state")
 	var out []Thread
 	for i := range uint64(n) {
-		t := Thread{at: vm.word(first + 8*i)}
-		lwp, ok := vm.u32(vm.word(t.at+osthread) + id)
+		t := Thread{at: vm.Word(first + 8*i)}
+		lwp, ok := vm.U32(vm.Word(t.at+osthread) + id)
 		if t.at == 0 || !ok || lwp == 0 {
 			continue
 		}
 		t.LWP, t.Name = uint64(lwp), vm.threadName(t.at)
 		if hasState {
-			s, _ := vm.u32(t.at + state)
+			s, _ := vm.U32(t.at + state)
 			t.State = states[min(s, uint32(len(states)-1))]
 		}
 		out = append(out, t)
@@ -305,9 +305,9 @@ func (vm *VM) threadName(at uint64) string {
 	if !ok {
 		return ""
 	}
-	obj := vm.word(at + off)
-	if typ, _ := vm.text(vm.fields["JavaThread._threadObj"].typ); typ == "OopHandle" {
-		obj = vm.word(obj)
+	obj := vm.Word(at + off)
+	if typ, _ := vm.Text(vm.fields["JavaThread._threadObj"].typ); typ == "OopHandle" {
+		obj = vm.Word(obj)
 	}
 	f, ok := vm.fieldOf(obj, "name", "Ljava/lang/String;")
 	if !ok {

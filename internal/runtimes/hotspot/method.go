@@ -2,6 +2,8 @@ package hotspot
 
 import (
 	"strings"
+
+	"github.com/corewalk/corewalk/internal/runtimes/remote"
 )
 
 // A method is a Java method.
@@ -41,37 +43,37 @@ func (vm *VM) methodAt(at uint64) *method {
 	if at == 0 || at%8 != 0 {
 		return nil
 	}
-	return vm.methods.get(at, func() *method { return vm.readMethod(at) })
+	return vm.methods.Get(at, func() *method { return vm.readMethod(at) })
 }
 
 func (vm *VM) readMethod(at uint64) *method {
 	l := &vm.layout
-	cm := vm.word(at + l.constMethod)
+	cm := vm.Word(at + l.constMethod)
 	if cm == 0 || cm%8 != 0 {
 		return nil
 	}
-	pool := vm.word(cm + l.methodPool)
+	pool := vm.Word(cm + l.methodPool)
 	if pool == 0 || pool%8 != 0 {
 		return nil
 	}
-	klass := vm.word(pool + l.holder)
+	klass := vm.Word(pool + l.holder)
 	if klass == 0 || klass%8 != 0 {
 		return nil
 	}
-	class, ok := vm.symbol(vm.word(klass + l.klassName))
+	class, ok := vm.symbol(vm.Word(klass + l.klassName))
 	if !ok || class == "" {
 		return nil
 	}
 	// The class knows its constants: what leads there by chance is not led back.
-	if back, ok := vm.off("InstanceKlass._constants"); ok && vm.word(klass+back) != pool {
+	if back, ok := vm.off("InstanceKlass._constants"); ok && vm.Word(klass+back) != pool {
 		return nil
 	}
 	slot := func(offset uint64) (string, bool) {
-		i, ok := vm.u16(offset)
+		i, ok := vm.U16(offset)
 		if !ok || i == 0 {
 			return "", false
 		}
-		return vm.symbol(vm.word(pool+l.poolSize+8*uint64(i)) &^ 1)
+		return vm.symbol(vm.Word(pool+l.poolSize+8*uint64(i)) &^ 1)
 	}
 	m := &method{class: strings.ReplaceAll(class, "/", ".")}
 	if m.name, ok = slot(cm + l.nameIndex); !ok || m.name == "" {
@@ -80,7 +82,7 @@ func (vm *VM) readMethod(at uint64) *method {
 	if m.signature, ok = slot(cm + l.signatureIndex); !ok || !strings.HasPrefix(m.signature, "(") {
 		return nil
 	}
-	size, ok := vm.u16(cm + l.codeSize)
+	size, ok := vm.U16(cm + l.codeSize)
 	if !ok {
 		return nil
 	}
@@ -92,7 +94,7 @@ func (vm *VM) readMethod(at uint64) *method {
 		}
 		m.file, _ = slot(in + l.sourceName)
 	}
-	if flags, ok := vm.u16(cm + l.flags); ok && flags&1 != 0 {
+	if flags, ok := vm.U16(cm + l.flags); ok && flags&1 != 0 {
 		m.lines = vm.lineTable(m.code+uint64(m.codeSize), m.codeSize)
 	}
 	return m
@@ -172,11 +174,11 @@ func (vm *VM) symbol(at uint64) (string, bool) {
 	if at == 0 || at%4 != 0 {
 		return "", false
 	}
-	n, ok := vm.u16(at + vm.layout.symbolLength)
-	if !ok || int(n) > maxText {
+	n, ok := vm.U16(at + vm.layout.symbolLength)
+	if !ok || int(n) > remote.MaxText {
 		return "", false
 	}
-	b := vm.bytes(at+vm.layout.symbolBody, int(n))
+	b := vm.Bytes(at+vm.layout.symbolBody, int(n))
 	if b == nil {
 		return "", false
 	}

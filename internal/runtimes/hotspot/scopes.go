@@ -55,7 +55,7 @@ func (vm *VM) scopesFrom(b *blob, at uint32, own *method) (out []activation) {
 		if n == 0 || n2 == 0 || n3 == 0 || index == 0 || uint64(index) > b.metadataCount {
 			return nil
 		}
-		m := vm.methodAt(vm.word(b.metadata + 8*uint64(index-1)))
+		m := vm.methodAt(vm.Word(b.metadata + 8*uint64(index-1)))
 		if m == nil {
 			return nil
 		}
@@ -80,7 +80,7 @@ func (vm *VM) scopesFrom(b *blob, at uint32, own *method) (out []activation) {
 
 // scope reads the beginning of an encoded scope: three numbers of at most five bytes.
 func (vm *VM) scope(b *blob, at uint64) []byte {
-	return vm.bytes(at, int(min(15, b.scopesEnd-at)))
+	return vm.Bytes(at, int(min(15, b.scopesEnd-at)))
 }
 
 // describes finds the scopes that are described for an address, before it and behind it: offsets in the

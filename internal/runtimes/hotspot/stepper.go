@@ -49,10 +49,10 @@ func (vm *VM) callerFrame(in, out *unwind.Frame) unwind.Status {
 // interpreted walks a frame of the interpreter: a method is in it, and the stack pointer of its caller.
 func (vm *VM) interpreted(in, out *unwind.Frame) unwind.Status {
 	fp := in.FP()
-	if fp < in.SP() || fp%8 != 0 || vm.methodAt(vm.word(at(fp, interpretedMethod))) == nil {
+	if fp < in.SP() || fp%8 != 0 || vm.methodAt(vm.Word(at(fp, interpretedMethod))) == nil {
 		return unwind.StatusNotMe
 	}
-	sp := vm.word(at(fp, interpretedSender))
+	sp := vm.Word(at(fp, interpretedSender))
 	if sp < fp+16 || sp-fp > maxFrame {
 		return unwind.StatusNotMe
 	}

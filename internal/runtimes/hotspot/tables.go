@@ -37,21 +37,21 @@ func (m memory) readTables(symbol func(name string) (uint64, bool), spend func(i
 	typ := func(at uint64) string {
 		s, ok := texts[at]
 		if !ok {
-			s, _ = m.text(at)
+			s, _ = m.Text(at)
 			texts[at] = s
 		}
 		return s
 	}
 	err := m.eachEntry("gHotSpotVMStruct", symbol, spend, []string{"TypeName", "FieldName", "IsStatic", "Offset", "Address", "TypeString"}, func(e []uint64) bool {
-		name := m.word(e[0])
+		name := m.Word(e[0])
 		if name == 0 {
 			return false
 		}
 		if s := typ(name); isWanted(s) {
-			f, ok := m.text(m.word(e[1]))
-			static, ok2 := m.u32(e[2])
+			f, ok := m.Text(m.Word(e[1]))
+			static, ok2 := m.U32(e[2])
 			if ok && ok2 {
-				t.fields[s+"."+f] = field{m.word(e[3]), m.word(e[4]), m.word(e[5]), static != 0}
+				t.fields[s+"."+f] = field{m.Word(e[3]), m.Word(e[4]), m.Word(e[5]), static != 0}
 			}
 		}
 		return true
@@ -60,12 +60,12 @@ func (m memory) readTables(symbol func(name string) (uint64, bool), spend func(i
 		return nil, err
 	}
 	err = m.eachEntry("gHotSpotVMType", symbol, spend, []string{"TypeName", "Size"}, func(e []uint64) bool {
-		name := m.word(e[0])
+		name := m.Word(e[0])
 		if name == 0 {
 			return false
 		}
 		if s := typ(name); isWanted(s) {
-			t.sizes[s] = m.word(e[1])
+			t.sizes[s] = m.Word(e[1])
 		}
 		return true
 	})
@@ -79,7 +79,7 @@ func (m memory) eachEntry(prefix string, symbol func(string) (uint64, bool), spe
 		if !ok {
 			return 0, fmt.Errorf("the virtual machine does not export %s", name)
 		}
-		return m.word(at), nil
+		return m.Word(at), nil
 	}
 	table, err := read(prefix + "s")
 	if err != nil {

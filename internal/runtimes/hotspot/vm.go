@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sort"
 
+	"github.com/corewalk/corewalk/internal/runtimes/remote"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -24,8 +25,8 @@ type VM struct {
 	layout  layout
 	objects objects
 
-	blobs   bounded[*blob]
-	methods bounded[*method]
+	blobs   remote.Kept[*blob]
+	methods remote.Kept[*method]
 }
 
 // layout has the offsets that frames need of most structures.
@@ -48,7 +49,7 @@ func Open(p *tasks.Process, lib *libstate.Library) (*VM, error) {
 	if p.State.Arch() != arch.AMD64 {
 		return nil, fmt.Errorf("java frames of %s: known for x86-64 only, not for %s", lib.Path, p.State.Arch().Name)
 	}
-	vm := &VM{memory: memory{p.State}, lib: lib}
+	vm := &VM{memory: memory{remote.Memory{Memory: p.State}}, lib: lib}
 	if err := vm.open(p); err != nil {
 		return nil, fmt.Errorf("java frames of %s: %w", lib.Path, err)
 	}
@@ -64,10 +65,10 @@ func (vm *VM) open(p *tasks.Process) error {
 		return err
 	}
 	vm.tables = t
-	if v, ok := vm.u32(vm.static("Abstract_VM_Version._vm_major_version")); ok && v < 1000 {
+	if v, ok := vm.U32(vm.static("Abstract_VM_Version._vm_major_version")); ok && v < 1000 {
 		vm.version = int(v)
 	}
-	vm.callers = vm.word(vm.static("StubRoutines._call_stub_return_address"))
+	vm.callers = vm.Word(vm.static("StubRoutines._call_stub_return_address"))
 	if err := vm.findLayout(); err != nil {
 		return err
 	}
@@ -133,23 +134,23 @@ func (vm *VM) findHeaps() error {
 	}
 	var all []uint64
 	if at := vm.static("CodeCache._heaps"); at != 0 {
-		list := vm.word(at)
+		list := vm.Word(at)
 		n, ok := vm.off("GrowableArrayBase._len", "GenericGrowableArray._len")
 		data, ok2 := vm.off("GrowableArray<int>._data", "GrowableArrayBase._data", "GenericGrowableArray._data")
-		count, ok3 := vm.u32(list + n)
+		count, ok3 := vm.U32(list + n)
 		if !ok || !ok2 || !ok3 || count > maxHeaps {
 			return fmt.Errorf("the list of code heaps at %#x is damaged", list)
 		}
-		first := vm.word(list + data)
+		first := vm.Word(list + data)
 		for i := range uint64(count) {
-			all = append(all, vm.word(first+8*i))
+			all = append(all, vm.Word(first+8*i))
 		}
 	} else if at := vm.static("CodeCache._heap"); at != 0 { // before JDK 9
-		all = append(all, vm.word(at))
+		all = append(all, vm.Word(at))
 	}
 	for _, at := range all {
-		s, ok := vm.u32(at + shift)
-		h := heap{vm.word(at + mem + low), vm.word(at + mem + high), vm.word(at + segs + low), s}
+		s, ok := vm.U32(at + shift)
+		h := heap{vm.Word(at + mem + low), vm.Word(at + mem + high), vm.Word(at + segs + low), s}
 		if ok && h.low != 0 && h.low < h.high && h.high-h.low <= 1<<32 && s >= 4 && s <= 16 {
 			vm.heaps = append(vm.heaps, h)
 		}

@@ -1,0 +1,109 @@
+package v8
+
+import (
+	"bytes"
+	"context"
+	"encoding/gob"
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/tasks"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+var recordTo = flag.String("record", "", "record the stack of the thread that crashed in the core of the first test into this file")
+
+// A recorder records which pages are read, and which symbols are asked for.
+type recorder struct {
+	unwind.ProcessState
+	unwind.SymbolReader
+	*recording
+}
+
+func (r *recorder) note(at uint64, n int) {
+	for p := at &^ (page - 1); p < at+uint64(n); p += page {
+		if r.Pages[p] == nil {
+			b := make([]byte, page)
+			if got, _ := r.ProcessState.ReadMem(p, b); got == page {
+				r.Pages[p] = b
+			}
+		}
+	}
+}
+
+func (r *recorder) ReadMem(at arch.Address, b []byte) (int, error) {
+	n, err := r.ProcessState.ReadMem(at, b)
+	r.note(at, n)
+	return n, err
+}
+
+func (r *recorder) ReadWord(at arch.Address) (uint64, error) {
+	v, err := r.ProcessState.ReadWord(at)
+	if err == nil {
+		r.note(at, 8)
+	}
+	return v, err
+}
+
+func (r *recorder) SymbolByName(lib *libstate.Library, name string) (unwind.Symbol, bool) {
+	s, ok := r.SymbolReader.SymbolByName(lib, name)
+	if _, have := r.Symbols[name]; ok && !have {
+		r.Symbols[name] = s
+	}
+	return s, ok
+}
+
+func (r *recorder) SymbolAt(lib *libstate.Library, at uint64) (unwind.Symbol, bool) {
+	s, ok := r.SymbolReader.SymbolAt(lib, at)
+	if ok || lib != nil {
+		r.At[at] = s.Name
+	}
+	return s, ok
+}
+
+// Record records what the walk of the frames of a stack reads, from the first of V8's on.
+func Record(t *testing.T, p *tasks.Process, stack *unwind.Stack) {
+	if *recordTo == "" {
+		return
+	}
+	rec := &recording{Pages: map[uint64][]byte{}, Symbols: map[string]unwind.Symbol{}, At: map[uint64]string{}}
+	r := &recorder{p.State, p.Symbols, rec}
+	q := &tasks.Process{State: r, Symbols: r, Modules: p.Modules}
+	j := New(func() *tasks.Process { return q })
+	e := j.anywhere()
+	for _, f := range stack.Frames {
+		lib, _ := p.State.LibraryTracker().LibraryAt(f.LookupAddr())
+		if lib == nil || e.builtinOf(lib, f) != "" {
+			rec.PC, rec.SP, rec.FP = f.RA(), f.SP(), f.FP()
+			break
+		}
+	}
+	group := unwind.NewAddrRangeGroup()
+	group.RegisterStepper(j)
+	w, err := unwind.NewWalker(r, unwind.WithGroup(group))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := unwind.NewFrame(rec.PC, rec.SP, rec.FP, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, _ := w.WalkStackFromFrame(f)
+	list, _ := j.Stretches(context.Background(), 1, s.Frames)
+	rec.Want = shown(list)
+	var b bytes.Buffer
+	if err := gob.NewEncoder(&b).Encode(rec); err != nil {
+		t.Fatal(err)
+	}
+	z, _ := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression))
+	if err := os.WriteFile(*recordTo, z.EncodeAll(b.Bytes(), nil), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d pages, %d frames:\n%s", len(rec.Pages), len(s.Frames), strings.Join(rec.Want, "\n"))
+}

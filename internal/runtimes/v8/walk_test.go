@@ -1,0 +1,182 @@
+package v8_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/internal/runtimes/v8"
+	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/tasks"
+	"github.com/corewalk/corewalk/unwind"
+)
+
+// nodes are the Nodes of this machine: that of the path, and those that COREWALK_NODES lists.
+func nodes(t *testing.T) []string {
+	t.Helper()
+	var out []string
+	for _, n := range filepath.SplitList(os.Getenv("COREWALK_NODES")) {
+		if _, err := os.Stat(n); err == nil {
+			out = append(out, n)
+		}
+	}
+	if n, err := exec.LookPath("node"); err == nil && len(out) == 0 {
+		out = append(out, n)
+	}
+	if len(out) == 0 {
+		t.Skip("no Node is installed: Debian's nodejs, or npm's package node in COREWALK_NODES")
+	}
+	return out
+}
+
+// version is a Node's own word for its version, "v20.20.2".
+func version(t *testing.T, node string) string {
+	out, err := exec.Command(node, "--version").Output()
+	if err != nil {
+		t.Skipf("%s: %v", node, err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// kinds are what the program does, and the options of its compilers.
+var kinds = [][]string{
+	{"all"}, {"hot"}, {"deep"}, {"esm"}, {"wasm"},
+	{"timer"}, {"fs"}, {"tick"}, {"then"}, {"async"}, {"immediate"},
+	{"all", "--always-sparkplug"}, {"hot", "--always-sparkplug"},
+	{"all", "--always-turbofan"}, {"hot", "--always-turbofan"},
+	{"all", "--maglev"}, {"hot", "--maglev"},
+}
+
+// TestAgainstNode compares the calls of the thread that aborted with those that V8 printed itself just before.
+func TestAgainstNode(t *testing.T) {
+	for _, node := range nodes(t) {
+		name := version(t, node)
+		for i, k := range kinds {
+			if i > 1 && !fixture.IsLong() {
+				break
+			}
+			t.Run(name+" "+strings.Join(k, ""), func(t *testing.T) {
+				core, printed := die(t, node, k)
+				compare(t, core, printed)
+			})
+		}
+	}
+}
+
+// die runs the program until it dies.
+func die(t *testing.T, node string, kind []string) (core string, printed []byte) {
+	t.Helper()
+	dir := t.TempDir()
+	source, err := os.ReadFile(filepath.Join(fixture.Root(t), "testdata/src/node/frames.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(dir, "frames.js")
+	if err := os.WriteFile(program, source, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd := fixture.Dies(dir, node, append(slices.Clone(kind[1:]), program, kind[0])...)
+	cmd.Env = append(os.Environ(), "FRAMES_DIR="+dir)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	printed, _ = cmd.Output()
+	if strings.Contains(errs.String(), "bad option") {
+		t.Skipf("this Node has no %s", kind[1:])
+	}
+	return fixture.CoreIn(t, dir), printed
+}
+
+func analyze(t *testing.T, core string) (*corewalk.Target, *report.Report) {
+	t.Helper()
+	ctx := context.Background()
+	target, err := corewalk.Open(ctx, core)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { target.Close() })
+	r, err := target.Analyze(ctx, corewalk.AnalyzeOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return target, r
+}
+
+// calls are the calls of the crashed thread, as the program prints them.
+func calls(r *report.Report) (out []string) {
+	for _, th := range r.Threads {
+		for _, f := range th.Frames {
+			if !th.Crashed || f.Language == "" {
+				continue
+			}
+			name, file := f.Function, f.Source.File
+			if name == "<anonymous>" {
+				name = ""
+			}
+			if f.Language == "wasm" { // the function's name is in the module's bytes, which are not read
+				name, file, f.Source.Line = "wasmFunc", "wasm", 1
+			}
+			out = append(out, fmt.Sprintf("%s %s:%d", name, file, f.Source.Line))
+		}
+	}
+	return out
+}
+
+func compare(t *testing.T, core string, printed []byte) {
+	target, r := analyze(t, core)
+	got := calls(r)
+	var want []string
+	for s := bufio.NewScanner(bytes.NewReader(printed)); s.Scan(); {
+		var site [3]any
+		if err := json.Unmarshal(s.Bytes(), &site); err != nil || site[0] == "show" {
+			continue
+		}
+		file := strings.TrimPrefix(site[1].(string), "file://")
+		if strings.HasPrefix(file, "wasm:") {
+			file = "wasm"
+		}
+		want = append(want, fmt.Sprintf("%s %s:%v", site[0], file, site[2]))
+	}
+	if len(want) < 10 {
+		t.Fatalf("the program printed %q", printed)
+	}
+	bad := 0
+	for i := range max(len(want), len(got)) {
+		w, g := "nothing", "nothing"
+		if i < len(want) {
+			w = want[i]
+		}
+		if i < len(got) {
+			g = got[i]
+		}
+		if w != g {
+			if bad++; bad < 5 {
+				t.Errorf("call %d is %s, want %s", i, g, w)
+			}
+		}
+	}
+	t.Logf("%d calls, %d wrong", len(want), bad)
+	record(t, target)
+}
+
+// record records the stack of the thread that crashed, with -record.
+func record(t *testing.T, target *corewalk.Target) {
+	w, err := target.NewWalker()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	s, _ := w.WalkStack(unwind.NullThread)
+	for range target.Tasks(context.Background(), func(p *tasks.Process) (tasks.Runtime, error) { v8.Record(t, p, s); return nil, nil }) {
+		break
+	}
+}

@@ -228,3 +228,15 @@ func keySuffix(key *values.Value) string {
 	}
 	return ""
 }
+
+// Number returns the value as an integer, or the address that a pointer has; that of a signed one is extended to 64 bits.
+func (o Object) Number() (uint64, error) {
+	if !o.at {
+		return 0, errors.New("it is no number")
+	}
+	a := o.in.enter()
+	defer a.Close()
+	ob := o.ob
+	n, _, err := a.explorer().Number(&ob)
+	return n, err
+}

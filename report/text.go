@@ -61,6 +61,15 @@ func NewTextWriter(w io.Writer, opts TextOptions) *TextWriter {
 	return &TextWriter{t: t}
 }
 
+// WriteFrames writes frames of one stack as WriteText does, without anything around them. program is the path of the main
+// module, whose name is not written.
+func WriteFrames(w io.Writer, frames []Frame, program string, opts TextOptions) error {
+	t := NewTextWriter(w, opts).t
+	t.r, t.main = new(Report), program
+	t.stack([]*Thread{{Frames: frames}})
+	return t.w.Flush()
+}
+
 // First writes why the process died and the stack of the crashed thread, or nothing if no thread crashed. Of r's threads only that one is needed,
 // and of its modules only the main one; Dump.Threads has the number of all threads. The error is the writer's.
 func (w *TextWriter) First(r *Report) error {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/corewalk/corewalk/dwarfvars"
 	"github.com/corewalk/corewalk/internal/code/disasm"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind"
@@ -291,4 +292,30 @@ func (s *Session) focused(ctx context.Context, st *stack) (Frame, error) {
 		return Frame{}, fmt.Errorf("%s %d has no frames", st.Kind, st.Number)
 	}
 	return s.frame(st, at), nil
+}
+
+// Address returns the value of an expression as a number: an integer, or the address that a pointer has.
+func (s *Session) Address(ctx context.Context, id FrameID, expr string) (n uint64, err error) {
+	err = s.guarded(ctx, func() error {
+		f, err := s.at(id)
+		if err != nil {
+			return err
+		}
+		physical := f.st.named[f.index].Physical
+		if f.st.walked == nil || physical >= len(f.st.walked.Frames) {
+			return errors.New("the frame is suspended: it has no registers")
+		}
+		call := dwarfvars.AllCalls
+		if a, n, ok := s.activation(f); ok {
+			a.Close()
+			call = n
+		}
+		ob, err := s.vars.Evaluate(f.st.walked.Frames, physical, call, expr)
+		if err != nil {
+			return err
+		}
+		n, err = ob.Number()
+		return err
+	})
+	return n, err
 }

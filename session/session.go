@@ -47,9 +47,8 @@ type Session struct {
 
 	mu      sync.Mutex
 	summary *report.Report
-	stacks  []*stack // by StackID, from 1 on
-	threads int      // how many of them are threads; 0 before they were listed
-	byTask  map[tasks.Key]StackID
+	stacks  []*stack  // by StackID, from 1 on
+	threads int       // how many of them are threads; 0 before they were listed
 	rest    *taskList // the tasks that have not been listed yet
 	frames  []*frameAt
 	refs    refTable

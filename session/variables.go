@@ -121,12 +121,11 @@ const (
 )
 
 func (s *Session) scopes(ctx context.Context, f *frameAt) (list []Scope, err error) {
-	e := &f.st.named[f.index]
 	if f.byReport() {
 		if err := s.reported(ctx, f.st); err != nil {
 			return nil, err
 		}
-		e = &f.st.named[f.index]
+		e := &f.st.named[f.index]
 		for _, group := range [...]struct {
 			name string
 			vars []report.Variable

@@ -27,6 +27,7 @@ var floors = map[string]int{
 	"internal/triage":                    7,
 	"internal/live/corecheck":            7,
 	"session":                            7,
+	"internal/faces/shell":               7,
 	"":                                   6, // the facade
 	"internal/why/analysis":              5,
 	"internal/why/subject":               5,
@@ -128,6 +129,7 @@ var sideways = map[string][]string{
 	"internal/format/winunwind": {"internal/code/disasm"},
 	"internal/code/relocated":   {"modules"},
 	"modules":                   {"unwind"}, // its errors
+	"internal/faces/shell":      {"session"},
 	"internal/vars/values":      {"internal/vars/types"},
 	"internal/vars/where":       {"internal/vars/types", "unwind"},
 	"internal/files/libraries":  {"modules"},
@@ -144,6 +146,7 @@ var forbidden = map[string][]string{
 
 // outside lists the rooms that may use each outside package.
 var outside = map[string][]string{
+	"github.com/peterh/liner":            {"internal/command"},
 	"golang.org/x/sys":                   {"internal/files/mmapfile", "internal/sandbox", "livestate", "internal/command", "internal/carry/handle", "internal/triage"},
 	"golang.org/x/arch":                  {"internal/code/disasm", "internal/code/disasm/words/make"},
 	"github.com/ianlancetaylor/demangle": {"demangle"},

@@ -1,0 +1,93 @@
+package shell_test
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/internal/faces/shell"
+	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/session"
+)
+
+func open(t testing.TB, name string) (*shell.Shell, *bytes.Buffer) {
+	t.Helper()
+	c := fixture.Get(t, name)
+	target, err := corewalk.Open(context.Background(), c.Core(t), corewalk.WithSysroot(c.Sysroot(t)), corewalk.WithExecutable(c.Binary(t)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { target.Close() })
+	var out bytes.Buffer
+	sh, err := shell.New(context.Background(), session.New(target, session.Options{}), &out, report.TextOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sh, &out
+}
+
+// A line is completed by what may stand there: commands, kinds of info, variables, members. What comes before and after the
+// word stays.
+func TestComplete(t *testing.T) {
+	ctx := context.Background()
+	sh, _ := open(t, "amd64-vars-c-O0")
+	if err := sh.Run(ctx, "frame 2"); err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]string{
+		"b":                "|backtrace,bt|",
+		"":                 "|*|",
+		"info th":          "info |threads|",
+		"help dis":         "help |disas,disassemble|",
+		"p he":             "p |here|",
+		"p 1 + he":         "p 1 + |here|",
+		"p here.n":         "p here.|name,next|",
+		"p here.next->we":  "p here.next->|weight|",
+		"p *here.next->we": "p *here.next->|weight|",
+		"p list->":         "p list->|flags,name,next,visit,weight|",
+		"p nope.":          "p nope.||",
+		"p nope->a":        "p nope->a||",
+		"p/x su":           "p/x |sum|",
+		"bt fu":            "bt fu||",
+	} {
+		before, words, after := sh.Complete(ctx, line, len(line))
+		slices.Sort(words)
+		got := before + "|" + strings.Join(words, ",") + "|" + after
+		if strings.HasSuffix(want, "|*|") {
+			if len(words) < 10 {
+				t.Errorf("%q: %s", line, got)
+			}
+			continue
+		}
+		if strings.HasSuffix(want, "flags,name,next,visit,weight|") {
+			words = slices.DeleteFunc(words, func(w string) bool { return w == "" })
+			got = before + "|" + strings.Join(words, ",") + "|" + after
+		}
+		if got != want {
+			t.Errorf("%q: got %s, want %s", line, got, want)
+		}
+	}
+	if before, words, after := sh.Complete(ctx, "p su + 1", 4); before != "p " || !slices.Equal(words, []string{"sum"}) || after != " + 1" {
+		t.Errorf("in the middle: %q, %q, %q", before, words, after)
+	}
+	for pos := -3; pos < 20; pos++ { // any position is harmless
+		sh.Complete(ctx, "p here.next->na", pos)
+	}
+}
+
+// FuzzRun runs any line.
+func FuzzRun(f *testing.F) {
+	for _, s := range []string{"bt", "p here", "x/4gx $sp", "info registers", "frame 1", "up", "list", "p/x 1", "x/s list->name", "disas", "info symbol 0", "thread 1"} {
+		f.Add(s)
+	}
+	sh, out := open(f, "amd64-vars-c-O0")
+	f.Fuzz(func(_ *testing.T, line string) {
+		_ = sh.Run(context.Background(), line)
+		sh.Complete(context.Background(), line, len(line))
+		out.Reset()
+	})
+}

@@ -32,7 +32,7 @@ type Thrown struct {
 
 // A Raised is an exception of a language above the native code.
 type Raised struct {
-	Language string `json:"language"`           // "python" or "java"
+	Language string `json:"language"`           // "python", "java" or "javascript"
 	Type     string `json:"type"`               // as the language writes it: "ZeroDivisionError"
 	Message  string `json:"message,omitempty"`  // what the exception says of itself
 	Function string `json:"function,omitempty"` // where it was raised; empty if not known

@@ -30,7 +30,7 @@ func (e *engine) marker(fp uint64) string {
 }
 
 // Stretches implements tasks.Framer.
-func (j *JavaScript) Stretches(_ context.Context, _ unwind.ThreadID, frames []*unwind.Frame) ([]tasks.Stretch, error) {
+func (j *JavaScript) Stretches(_ context.Context, id unwind.ThreadID, frames []*unwind.Frame) ([]tasks.Stretch, error) {
 	e := j.anywhere()
 	if e == nil {
 		return nil, j.err
@@ -59,6 +59,7 @@ func (j *JavaScript) Stretches(_ context.Context, _ unwind.ThreadID, frames []*u
 		}
 		out = append(out, tasks.Stretch{From: i, To: i + 1, Named: len(calls) > 0, Calls: calls})
 	}
+	j.note(e, id, frames, out)
 	return out, nil
 }
 

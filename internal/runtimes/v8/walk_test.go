@@ -73,6 +73,41 @@ func TestAgainstNode(t *testing.T) {
 	}
 }
 
+// TestRaised: what was thrown is said as Node says it.
+func TestRaised(t *testing.T) {
+	const source = "testdata/src/node/frames.js"
+	text, err := os.ReadFile(filepath.Join(fixture.Root(t), source))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, node := range nodes(t) {
+		name := version(t, node)
+		for kind, want := range map[string]struct{ what, where string }{
+			"uncaught":         {"TypeError: no price for éclair", "function total("},
+			"uncaughtProperty": {"TypeError: Cannot read properties of undefined (reading 'field')", "function reads("},
+			"uncaughtValue":    {"string: a string", "throw 'a string'"},
+			"rejection":        {"RangeError: out of stock", ""},
+		} {
+			t.Run(name+" "+kind, func(t *testing.T) {
+				core, _ := die(t, node, []string{kind, "--abort-on-uncaught-exception"})
+				_, r := analyze(t, core)
+				if len(r.Crash.Raised) != 1 {
+					t.Fatalf("%d exceptions", len(r.Crash.Raised))
+				}
+				x := r.Crash.Raised[0]
+				line := 0
+				if want.where != "" {
+					before, _, _ := strings.Cut(string(text), want.where)
+					line = 1 + strings.Count(before, "\n")
+				}
+				if got := x.Type + ": " + x.Message; got != want.what || x.Line != line || x.Language != "javascript" {
+					t.Errorf("%s, line %d, want %s, line %d", got, x.Line, want.what, line)
+				}
+			})
+		}
+	}
+}
+
 // die runs the program until it dies.
 func die(t *testing.T, node string, kind []string) (core string, printed []byte) {
 	t.Helper()

@@ -18,6 +18,7 @@ import (
 type heldLock struct {
 	rw, reader bool
 	at         value
+	taken      uint64 // the instruction that takes it; 0 if there are several
 }
 
 // A value is how to compute an address from a frame: from a word of the frame, from the
@@ -67,31 +68,26 @@ func lockCall(name string) (e lockEvent, ok bool) {
 // A lockEvent is a place in a function's code that locks or unlocks.
 type lockEvent struct {
 	rw, reader, unlocks bool
-	line                int // of the call of what was inlined; 0 if nothing was
-	lock                int // what: a number of the numbering; 0 for unknown
+	any                 bool   // unlocks something, nobody knows what
+	part                uint64 // of a helper: where the lock is in what its first argument points to
+	line                int    // of the call of what was inlined; 0 if nothing was
+	lock                int    // what: a number of the numbering; 0 for unknown
 }
 
 // maxSteps limits how a lock's address is computed.
 const maxSteps = 8
 
-// findHeld returns the locks that the function at an address of code holds there. Nothing is found in the
-// functions that lock themselves.
-func (r *runtime) findHeld(pc uint64) []heldLock {
-	f, ok := r.im.GoFuncAt(pc - r.lib.LoadBias)
-	if !ok || f.End <= f.Entry || f.End-f.Entry > maxCode {
-		return nil
-	}
-	if name := f.Name(); strings.HasPrefix(name, "runtime.") || strings.HasPrefix(name, "sync.(*Mutex)") ||
-		strings.HasPrefix(name, "sync.(*RWMutex)") || strings.HasPrefix(name, "internal/sync.") {
-		return nil
+// decode decodes the code of a function; nil if it is not worth it, or cannot be read. index has the instructions by their addresses.
+func (r *runtime) decode(f gopclntab.Func, most uint64) (insts []disasm.Inst, index map[uint64]int) {
+	if f.End <= f.Entry || f.End-f.Entry > most {
+		return nil, nil
 	}
 	entry := f.Entry + r.lib.LoadBias
 	code := r.bytes(entry, f.End-f.Entry)
 	if code == nil || r.p.Spend(len(code)/8) != nil {
-		return nil
+		return nil, nil
 	}
-	insts := make([]disasm.Inst, 0, len(code)/4)
-	index := map[uint64]int{}
+	insts, index = make([]disasm.Inst, 0, len(code)/4), map[uint64]int{}
 	for at := uint64(0); at < uint64(len(code)); {
 		in, err := disasm.Decode(r.arch, code[at:], entry+at)
 		if err != nil || in.Len == 0 {
@@ -101,7 +97,24 @@ func (r *runtime) findHeld(pc uint64) []heldLock {
 		insts = append(insts, in)
 		at += uint64(in.Len)
 	}
-	events := r.lockEvents(f, insts)
+	return insts, index
+}
+
+// isLockCode reports whether a function is of those that make up locks.
+func isLockCode(name string) bool {
+	return strings.HasPrefix(name, "runtime.") || strings.HasPrefix(name, "sync.(*Mutex)") ||
+		strings.HasPrefix(name, "sync.(*RWMutex)") || strings.HasPrefix(name, "internal/sync.")
+}
+
+// findHeld returns the locks that the function at an address of code holds there. Nothing is found in the
+// functions that lock themselves.
+func (r *runtime) findHeld(pc uint64, known helpers) []heldLock {
+	f, ok := r.im.GoFuncAt(pc - r.lib.LoadBias)
+	if !ok || isLockCode(f.Name()) {
+		return nil
+	}
+	insts, index := r.decode(f, maxCode)
+	events := r.lockEvents(f, insts, known)
 	locks := slices.ContainsFunc(slices.Collect(maps.Values(events)), func(e lockEvent) bool { return !e.unlocks })
 	if !locks {
 		return nil
@@ -123,15 +136,36 @@ func (r *runtime) findHeld(pc uint64) []heldLock {
 		}
 	}
 	var held []heldLock
-	for i, e := range events {
+	lines := map[int]int{} // of the calls that take a lock; -1 for several
+	for _, i := range slices.Sorted(maps.Keys(events)) {
+		e := events[i]
 		if e.unlocks || i == target || own != 0 && e.lock == own && e.line == here || !reaches(insts, index, events, i, target) {
 			continue
 		}
-		if v, ok := n.resolve(e.lock, map[int]bool{}); ok {
-			held = append(held, heldLock{e.rw, e.reader, v})
+		v, ok := n.resolve(e.lock, map[int]bool{})
+		if !ok {
+			continue
+		}
+		if line, twice := lines[e.lock]; twice && (e.line == 0 || line != e.line) {
+			lines[e.lock] = -1
+		} else if !twice {
+			lines[e.lock] = e.line
+		}
+		held = append(held, heldLock{rw: e.rw, reader: e.reader, at: v, taken: insts[i].PC})
+		if lines[e.lock] < 0 {
+			for k := range held {
+				if held[k].at.equal(&v) {
+					held[k].taken = 0
+				}
+			}
 		}
 	}
 	return held
+}
+
+// equal reports whether two values are computed alike.
+func (v *value) equal(w *value) bool {
+	return v.from == w.from && v.start == w.start && slices.Equal(v.steps, w.steps)
 }
 
 // maxBack is how many instructions there are at most from the atomic one of an inlined Lock to the call of the slow way.
@@ -139,7 +173,8 @@ const maxBack = 24
 
 // lockEvents finds where a function locks and unlocks: at calls, and where such calls were inlined at the atomic instruction and at
 // the call of the slow way. Releases before 1.25 do not always record that the first is of the inlined code, so the one before the second counts.
-func (r *runtime) lockEvents(f gopclntab.Func, insts []disasm.Inst) map[int]lockEvent {
+// A function that locks or unlocks for its caller, one of known, is like a call of those; nil known finds none.
+func (r *runtime) lockEvents(f gopclntab.Func, insts []disasm.Inst, known helpers) map[int]lockEvent {
 	events := map[int]lockEvent{}
 	for i := range insts {
 		in := &insts[i]
@@ -147,6 +182,10 @@ func (r *runtime) lockEvents(f gopclntab.Func, insts []disasm.Inst) map[int]lock
 		if in.Kind == disasm.Call {
 			if g, ok := r.im.GoFuncAt(in.Target - r.lib.LoadBias); ok {
 				callee = g.Name()
+				if e, ok := r.helper(g, known); ok {
+					events[i] = e
+					continue
+				}
 			}
 			if !strings.HasPrefix(callee, "sync.") && !strings.HasPrefix(callee, "internal/sync.") {
 				continue
@@ -236,6 +275,9 @@ func reaches(insts []disasm.Inst, index map[uint64]int, events map[int]lockEvent
 	}
 	return search(insts, index, from, to, func(i int) bool {
 		e, ok := events[i]
+		if ok && e.any {
+			return true
+		}
 		return ok && e.unlocks && e.rw == lock.rw && e.reader == lock.reader && (e.lock == lock.lock || !others[e.lock])
 	})
 }
@@ -304,6 +346,7 @@ type numbering struct {
 	slots map[uint64]slot // by their distance from the stack pointer
 	then  map[uint64]slot // those that have their value at the place that counts, whichever way code took there
 	word  uint64
+	arg   int // the first argument
 }
 
 func (n *numbering) get(v quantity) int {
@@ -370,6 +413,9 @@ func (n *numbering) load(at int) int {
 // number finds out which lock each event is about, and which slots have values at the target.
 func (r *runtime) number(insts []disasm.Inst, index map[uint64]int, events map[int]lockEvent, target int) *numbering {
 	n := &numbering{all: make([]quantity, 1, 64), known: map[quantity]int{}, regs: map[arch.Reg]int{}, slots: map[uint64]slot{}, word: uint64(r.arch.WordSize)}
+	if reg := r.argument(); reg != arch.NoReg {
+		n.arg = n.reg(reg)
+	}
 	for i := range insts {
 		in := &insts[i]
 		if i == target {
@@ -439,13 +485,16 @@ func (r *runtime) number(insts []disasm.Inst, index map[uint64]int, events map[i
 // lockOf numbers the address of the lock that an instruction is about: what an inlined Lock or Unlock writes to, or the argument of a call.
 func (r *runtime) lockOf(n *numbering, in *disasm.Inst, e lockEvent) int {
 	if in.Kind == disasm.Call {
-		switch r.arch {
-		case arch.AMD64:
-			return n.reg(arch.RAX)
-		case arch.ARM64:
-			return n.reg(0)
+		at := 0
+		if reg := r.argument(); reg != arch.NoReg {
+			at = n.reg(reg)
+		} else {
+			at = n.load(n.get(quantity{op: opSP}))
 		}
-		return n.load(n.get(quantity{op: opSP}))
+		if e.any {
+			return 0
+		}
+		return n.get(quantity{op: opAdd, of: at, k: e.part})
 	}
 	at, ok := n.address(r.arch, in.Mem())
 	if base, atomic := atomicBase(in); r.arch == arch.ARM64 && atomic {
@@ -459,6 +508,17 @@ func (r *runtime) lockOf(n *numbering, in *disasm.Inst, e lockEvent) int {
 		at = n.get(quantity{op: opAdd, of: at, k: -off})
 	}
 	return at
+}
+
+// argument is the register with a function's first argument; NoReg where that is on the stack.
+func (r *runtime) argument() arch.Reg {
+	switch r.arch {
+	case arch.AMD64:
+		return arch.RAX
+	case arch.ARM64:
+		return 0
+	}
+	return arch.NoReg
 }
 
 // resolve says how to compute a number from the frame at the place that counts.

@@ -15,6 +15,7 @@ type links struct {
 	r    *runtime
 	seen []stack
 	held map[uint64][]heldLock // by the address of the code
+	help helpers
 	live map[uint64][]int64
 }
 
@@ -39,7 +40,7 @@ const (
 )
 
 func (r *runtime) Links() tasks.Links {
-	return &links{r: r, held: map[uint64][]heldLock{}, live: map[uint64][]int64{}}
+	return &links{r: r, held: map[uint64][]heldLock{}, help: helpers{}, live: map[uint64][]int64{}}
 }
 
 func (l *links) Saw(t *tasks.Task, frames []*unwind.Frame) {
@@ -58,29 +59,27 @@ func (l *links) Saw(t *tasks.Task, frames []*unwind.Frame) {
 // A wanted object is what at least one goroutine waits for.
 type wanted struct {
 	waiters []*tasks.Task
-	holders []tasks.Key
+	holders []tasks.Holder
 	more    bool // holders than are kept
-	shared  []tasks.Holder
 }
 
 // list returns the holders for all waiters, who may append to it.
-func (w *wanted) list() []tasks.Holder {
-	if w.shared == nil {
-		w.shared = make([]tasks.Holder, len(w.holders))
-		for i, k := range w.holders {
-			w.shared[i] = tasks.Holder{Key: k, Certainty: tasks.Possible}
-		}
-	}
-	return slices.Clip(w.shared)
-}
+func (w *wanted) list() []tasks.Holder { return slices.Clip(w.holders) }
 
-func (w *wanted) add(k tasks.Key) {
-	switch {
-	case slices.Contains(w.holders, k):
+// add adds a task that possibly holds it, and where it took it; 0 if that is not known.
+func (w *wanted) add(k tasks.Key, taken uint64) {
+	h := tasks.Holder{Key: k, Certainty: tasks.Possible}
+	if taken != 0 {
+		h.Taken = &tasks.Taken{PC: taken, Certainty: tasks.Possible}
+	}
+	switch at := slices.IndexFunc(w.holders, func(h tasks.Holder) bool { return h.Key == k }); {
+	case at >= 0 && w.holders[at].Taken == nil:
+		w.holders[at].Taken = h.Taken
+	case at >= 0:
 	case len(w.holders) == maxHolders:
 		w.more = true
 	default:
-		w.holders = append(w.holders, k)
+		w.holders = append(w.holders, h)
 	}
 }
 
@@ -122,8 +121,8 @@ func (l *links) Link(ctx context.Context) {
 	}
 	blocking := map[tasks.Key]bool{} // those that hold a lock for which somebody waits
 	for _, w := range locks {
-		for _, k := range w.holders {
-			blocking[k] = true
+		for i := range w.holders {
+			blocking[w.holders[i].Key] = true
 		}
 	}
 	for i := range l.seen {
@@ -162,13 +161,13 @@ func link(t *tasks.Task, locks, others map[uint64]*wanted, asleep bool, blocking
 			return
 		}
 		w.Open = w.Open || o.more
-		if len(w.Holders) == 0 && !slices.Contains(o.holders, t.Key) {
+		if len(w.Holders) == 0 && !slices.ContainsFunc(o.holders, func(h tasks.Holder) bool { return h.Key == t.Key }) {
 			w.Holders = o.list() // a hundred thousand may wait for one object
 			return
 		}
-		for _, k := range o.holders {
-			if !slices.ContainsFunc(w.Holders, func(h tasks.Holder) bool { return h.Key == k }) {
-				w.Holders = append(w.Holders, tasks.Holder{Key: k, Certainty: tasks.Possible})
+		for _, holder := range o.holders {
+			if !slices.ContainsFunc(w.Holders, func(h tasks.Holder) bool { return h.Key == holder.Key }) {
+				w.Holders = append(w.Holders, holder)
 			}
 		}
 	}
@@ -204,7 +203,7 @@ func (l *links) lockHolders(ctx context.Context, locks map[uint64]*wanted) {
 			for _, h := range l.heldAt(f.pc) {
 				at, ok := l.r.compute(h.at, f.sp)
 				if w := locks[at]; ok && w != nil && !released {
-					w.add(s.task.Key)
+					w.add(s.task.Key, h.taken)
 				}
 			}
 			if released && !l.r.ofSync(f.pc) {
@@ -226,7 +225,7 @@ func (l *links) lockHolders(ctx context.Context, locks map[uint64]*wanted) {
 func (l *links) heldAt(pc uint64) []heldLock {
 	held, ok := l.held[pc]
 	if !ok && len(l.held) < maxCodes {
-		held = l.r.findHeld(pc)
+		held = l.r.findHeld(pc, l.help)
 		l.held[pc] = held
 	}
 	return held
@@ -281,12 +280,12 @@ func (l *links) has(t *tasks.Task, objects map[uint64]*wanted, at uint64) bool {
 		return false
 	}
 	if t.Wait == nil || t.Wait.Object.Address != at {
-		w.add(t.Key)
+		w.add(t.Key, 0)
 		return true
 	}
 	for _, other := range w.waiters { // waits the other way round
 		if other.Wait.Kind != t.Wait.Kind {
-			w.add(t.Key)
+			w.add(t.Key, 0)
 			break
 		}
 	}

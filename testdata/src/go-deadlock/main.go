@@ -140,6 +140,48 @@ func relay(in, out chan int) {
 	out <- v
 }
 
+// A vault is locked and unlocked by functions that do nothing else.
+type vault struct {
+	owner string
+	mu    sync.Mutex
+	gold  int
+}
+
+//go:noinline
+func (v *vault) open() { v.mu.Lock() }
+
+//go:noinline
+func (v *vault) shut() { v.mu.Unlock() }
+
+//go:noinline
+func moveAll(from, to *vault, at func()) {
+	from.open()
+	at()
+	to.open()
+	to.gold, from.gold = to.gold+from.gold, 0
+	to.shut()
+	from.shut()
+}
+
+//go:noinline
+func count(v, other *vault) int {
+	v.mu.Lock()
+	n := v.gold
+	v.shut()
+	other.open()
+	n += other.gold
+	other.shut()
+	return n + len(v.owner)
+}
+
+// openIn locks in a way that nothing in its code tells.
+//
+//go:noinline
+func openIn(lock func()) {
+	lock()
+	time.Sleep(time.Hour)
+}
+
 // healthy parks goroutines in ways that are no deadlock, and looks as if some were.
 func healthy() {
 	a := &account{owner: "healthy"}
@@ -179,6 +221,15 @@ func healthy() {
 		go b.sum()
 	}
 	go func() { time.Sleep(time.Hour); jobs <- 1 }()
+	x, y := &vault{owner: "x"}, &vault{owner: "y"}
+	locked := make(chan bool)
+	go moveAll(y, x, func() { <-locked }) // has y, and waits for x, which somebody has of whom that is not seen
+	time.Sleep(5 * time.Millisecond)
+	go count(x, y) // has unlocked x, by a function that does it for others, and waits for y
+	time.Sleep(5 * time.Millisecond)
+	go openIn(x.mu.Lock)
+	time.Sleep(5 * time.Millisecond)
+	close(locked)
 }
 
 func main() {
@@ -192,6 +243,10 @@ func main() {
 		x, y := &account{owner: "x"}, &account{owner: "y"}
 		go transferDeferred(x, y, 1, m.first)
 		go transferDeferred(y, x, 1, m.second)
+	case "helpers":
+		x, y := &vault{owner: "x"}, &vault{owner: "y"}
+		go moveAll(x, y, m.first)
+		go moveAll(y, x, m.second)
 	case "three":
 		x, y, z := &account{owner: "x"}, &account{owner: "y"}, &account{owner: "z"}
 		wait := func() { time.Sleep(50 * time.Millisecond) }

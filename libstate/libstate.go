@@ -91,7 +91,16 @@ type Mapping struct {
 // be changed once its LibraryState has returned it.
 type Library struct {
 	Path string // as the process named it; "[vdso]" for the vDSO, "[jit 0x...]" for JIT
-	Kind Kind
+	// Archive is the path of the file that contains the library, such as an APK, and
+	// ArchiveOffset where in it the library begins, in bytes. Path is then Archive, "!" and
+	// the library's own name, if that is known; offsets of Mappings are in the library. For
+	// libraries that are files they are "" and 0.
+	Archive       string
+	ArchiveOffset uint64
+	// Linked is the absolute path by which the dynamic linker opened the library, if it is another than Path: of a file on
+	// an overlay file system, Path may be that on the layer below; "" if it is not known.
+	Linked string
+	Kind   Kind
 	// LoadBias is the number to add to an address in the file to get the process's, in
 	// 64-bit arithmetic. For 32-bit processes too; there it may be negative.
 	LoadBias arch.Address

@@ -1,6 +1,7 @@
 package modules
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -21,8 +22,10 @@ const (
 	minData     = 24      // the same of data that the process could write
 	minTags     = 8       // of the dynamic section
 	maxDynamic  = 64 << 10
-	textChanged = 8 // one word in so many may differ in what cannot be written: breakpoints, hot patches, e_shoff of a stripped file
-	dataChanged = 2 // the same in data
+	textChanged = 64 // one word in so many may differ in what cannot be written: breakpoints, hot patches, e_shoff of a stripped file
+	fewChanged  = 4  // and so many words of few
+	textMoved   = 8  // one in so many of a file whose code is relocated
+	dataChanged = 2  // the same in data
 )
 
 // A tally counts the words of a file that are not zero, and those that memory has, too.
@@ -32,6 +35,17 @@ type tally struct{ words, same int }
 // changed may differ.
 func (t tally) enough(least, changed int) bool {
 	return t.words >= least && t.same >= least && (t.words-t.same)*changed <= t.words
+}
+
+// isText reports whether a tally of what cannot be written proves something.
+func (t tally) isText(f *elffile.File) bool {
+	const dtTextrel, dtFlags, dfTextrel = 22, 30, 4
+	_, moved := f.DynValue(dtTextrel)
+	flags, _ := f.DynValue(dtFlags)
+	if moved || flags&dfTextrel != 0 {
+		return t.enough(minWords, textMoved)
+	}
+	return t.enough(minWords, textChanged) || t.words-t.same <= fewChanged && t.enough(minWords, textMoved)
 }
 
 // prove says whether the process's memory shows that f is the file that it had loaded as
@@ -44,8 +58,15 @@ func (s *Set) prove(lib *libstate.Library, f *elffile.File) (Match, string) {
 		if begins && s.headerDiffers(at, f) != "" {
 			continue
 		}
-		fixed, data := s.sample(f, bias)
-		if fixed.enough(minWords, textChanged) {
+		fixed, data, id := s.sample(lib, f, bias)
+		switch id {
+		case otherFile:
+			return Mismatched, errOther
+		case idDiffers:
+			other = true
+			continue
+		}
+		if fixed.isText(f) || id == idSame {
 			return NoID, ""
 		}
 		if fixed.words < minWords && (s.sameDynamic(f, bias) || data.enough(minData, dataChanged)) {
@@ -54,7 +75,7 @@ func (s *Set) prove(lib *libstate.Library, f *elffile.File) (Match, string) {
 		other = other || fixed.words >= minWords && begins && at == lib.HeaderAddr
 	}
 	if other {
-		return Mismatched, "the process's memory has other contents than the file"
+		return Mismatched, errOther
 	}
 	return NoID, "there is no build-id to compare, and no memory in the dump that would tell"
 }
@@ -109,15 +130,54 @@ func biases(lib *libstate.Library, f *elffile.File) []uint64 {
 	return out
 }
 
+const errOther = "the process's memory has other contents than the file"
+
+// What memory has where the file has its build-id.
+type idMatch uint8
+
+const (
+	idUnknown idMatch = iota
+	idSame
+	idDiffers
+	otherFile // whatever it has there: what was mapped from the file, and nobody changes, differs
+)
+
+// ehdrSize is the size in bytes of the larger of the two ELF headers.
+const ehdrSize = 64
+
+// leastID is the length in bytes of the shortest build-id that is looked for.
+const leastID = 8
+
 // sample compares pages of the file's segments with memory: fixed of segments that the
 // process cannot write, data of the others, where words may be relocated.
-func (s *Set) sample(f *elffile.File, bias uint64) (fixed, data tally) {
+func (s *Set) sample(lib *libstate.Library, f *elffile.File, bias uint64) (fixed, data tally, found idMatch) {
+	id := f.BuildID()
+	same := func(have, mem []byte) {
+		fixed.count(f, have, mem, 0)
+		k := bytes.Index(have, id)
+		switch {
+		case len(id) < leastID || k < 0 || found == idDiffers:
+		case bytes.Equal(mem[k:k+len(id)], id):
+			found = idSame
+		default:
+			found = idDiffers
+		}
+	}
 	mem := make([]byte, proofPage)
 	left := maxProof
 	for i := range f.Progs {
 		p := &f.Progs[i]
 		if p.Type != elffile.PT_LOAD || p.Filesz == 0 {
 			continue
+		}
+		if lead, addr := leadIn(lib, f, p, bias); len(lead) > 0 && left > 0 {
+			left--
+			if n, _ := s.mem.ReadMem(addr, mem[:len(lead)]); n == len(lead) {
+				before := fixed
+				if same(lead, mem); fixed.words-before.words != fixed.same-before.same {
+					return fixed, data, otherFile
+				}
+			}
 		}
 		have := f.SegmentData(p)
 		stride := max(proofPage, len(have)/proofPages&^(proofPage-1))
@@ -130,11 +190,36 @@ func (s *Set) sample(f *elffile.File, bias uint64) (fixed, data tally) {
 			if p.Flags&elffile.PF_W != 0 {
 				data.count(f, page, mem, bias)
 			} else {
-				fixed.count(f, page, mem, 0)
+				same(page, mem)
 			}
 		}
 	}
-	return fixed, data
+	return fixed, data, found
+}
+
+// leadIn returns what a file has before a segment in the segment's first page, and where that is in memory: whole
+// pages are mapped. Of what a process writes to, this is what stays as it is in the file, and all that most cores
+// have of a library's code or constants.
+func leadIn(lib *libstate.Library, f *elffile.File, p *elffile.Prog, bias uint64) (lead []byte, addr uint64) {
+	n := p.Off % proofPage &^ 7
+	if p.Off%proofPage != p.Vaddr%proofPage || p.Off > uint64(len(f.Data)) {
+		return nil, 0
+	}
+	start, vaddr := p.Off-p.Off%proofPage, p.Vaddr-p.Vaddr%proofPage
+	addr = truncated(f, vaddr+bias)
+	if m, ok := lib.MappingAt(addr); !ok || m.Path == "" || m.Offset+(addr-m.Start) != start {
+		return nil, 0
+	}
+	for i := range f.Progs {
+		if o := &f.Progs[i]; o.Type == elffile.PT_LOAD && o.Vaddr < vaddr+n && o.Vaddr+o.Memsz > vaddr {
+			return nil, 0
+		}
+	}
+	lead = f.Data[start : start+n]
+	if skip := min(n, ehdrSize); start == 0 { // strip changes the ELF header
+		return lead[skip:], addr + skip
+	}
+	return lead, addr
 }
 
 // count adds the words of a page. relocated is what relocation may have added to them.

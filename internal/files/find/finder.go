@@ -75,6 +75,7 @@ type shared struct {
 	unusable    notes // messages about files of symbol stores
 
 	images images
+	zips   zips
 
 	loaderOnce sync.Once
 	loader     []string // where the dynamic loader looks
@@ -105,10 +106,15 @@ func (f *Finder) For(executable string, beside []string, machine string) *Finder
 // A Module is what a dump says about a module whose file is needed.
 type Module struct {
 	Path    string // as the process named it
+	Linked  string // another path by which it was opened, or ""
 	BuildID []byte // nil if unknown
 	// PartialID says that BuildID may be truncated or padded with zeros.
 	PartialID bool
 	Main      bool // the main program
+	// Archive is the path of the zip archive in which the module was mapped, from Offset on; "" if it was a file.
+	// Path is then Archive, "!" and the module's name, or nothing.
+	Archive string
+	Offset  uint64
 
 	// Known from minidumps only; "" if unknown.
 	CodeID    string // PE: time stamp (eight hexadecimal digits) and size in memory
@@ -120,19 +126,25 @@ type Module struct {
 // Binaries proposes files that may be the module, best candidates first. It may repeat a
 // path, and does not check whether the files exist.
 func (f *Finder) Binaries(m Module) iter.Seq[string] {
+	if m.Archive != "" {
+		return f.archived(m)
+	}
 	return func(yield func(string) bool) {
 		if m.Main && f.opts.Executable != "" && !yield(f.opts.Executable) {
 			return
 		}
-		if filepath.IsAbs(m.Path) {
+		for _, path := range []string{m.Path, m.Linked} {
+			if !filepath.IsAbs(path) {
+				continue
+			}
 			for _, root := range f.sysroots() {
-				for _, p := range merged(m.Path) {
+				for _, p := range merged(path) {
 					if !yield(f.within(root, p)) {
 						return
 					}
 				}
 			}
-			if (len(f.opts.Sysroots) == 0 || m.BuildID != nil) && MayAsk(m.Path) && !yield(m.Path) {
+			if (len(f.opts.Sysroots) == 0 || m.BuildID != nil) && MayAsk(path) && !yield(path) {
 				return
 			}
 		}

@@ -132,9 +132,12 @@ func (f *Finder) names(dir string) []string {
 }
 
 // Open maps the file at a path that the Finder proposed. Files of images are unpacked, if they
-// have to be.
+// have to be; libraries in zip archives are mapped where they lie.
 func (f *Finder) Open(path string) (*mmapfile.File, error) {
 	if f != nil {
+		if e, ok := f.zips.entry(path); ok {
+			return f.openEntry(path, e)
+		}
 		if r, rest := f.images.file(path); r != nil {
 			return r.Open(rest)
 		}

@@ -26,6 +26,7 @@ type searchIndex struct {
 	symByName map[string][]SymbolFile
 
 	stores []string // symbol stores and trees; their contents are not indexed
+	zips   []string // archives with libraries
 }
 
 // files returns the index, which the first call builds.
@@ -33,11 +34,11 @@ func (f *Finder) files() *searchIndex {
 	f.once.Do(func() {
 		x := searchIndex{byID: map[string][]string{}, byName: map[string][]string{}, peByID: map[string][]string{}, peByDebug: map[string][]string{},
 			peByName: map[string][]string{}, symByID: map[string][]SymbolFile{}, symByCode: map[string][]SymbolFile{}, symByName: map[string][]SymbolFile{}}
-		w := walker{budget: maxSearched, found: x.add}
+		w := walker{budget: maxSearched, found: x.add, inZip: f.inZip}
 		for _, dir := range f.opts.Search {
 			w.top(dir)
 		}
-		x.stores = w.stores
+		x.stores, x.zips = w.stores, w.zips
 		f.index = x
 	})
 	return &f.index

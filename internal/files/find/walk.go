@@ -13,7 +13,9 @@ import (
 type walker struct {
 	budget int // how many more files to examine
 	found  func(path string, got ids)
+	inZip  func(path string) []zipEntry
 	stores []string
+	zips   []string // archives with libraries
 
 	buf [headSize]byte
 }
@@ -71,8 +73,17 @@ func (w *walker) dir(dir string, entries []fs.DirEntry) {
 const surelyStore = 64
 
 func (w *walker) file(path string) {
-	if got := identifyPacked(path, w.buf[:]); got.kind != otherFile {
+	got := identifyPacked(path, w.buf[:])
+	if got.kind != otherFile {
 		w.found(path, got)
+	} else if w.inZip != nil && string(w.buf[:len(zipMagic)]) == zipMagic {
+		list := w.inZip(path)
+		if len(list) > 0 {
+			w.zips = append(w.zips, path)
+		}
+		for _, e := range list {
+			w.found(e.path(), ids{kind: elfFile, buildID: e.buildID})
+		}
 	}
 }
 

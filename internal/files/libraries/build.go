@@ -130,6 +130,7 @@ type builder struct {
 	mods     []*module
 	known    []*Module // the dump's own list, by address
 	owner    []*module // by index of src.Mappings
+	moved    bool      // src.Mappings are a copy, in which offsets were changed (moveTo)
 	mark     []int32   // by index of src.Mappings: the last claim that took it
 	epoch    int32
 	work     int

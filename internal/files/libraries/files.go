@@ -53,18 +53,23 @@ func (b *builder) addFiles() {
 // addGroup adds every library among the mappings idx of one file. A file may be loaded
 // several times (dlmopen), and also be mapped only to be read.
 func (b *builder) addGroup(path string, idx []int) {
-	var pending []int // those that no header in memory explains
+	whole := false // a library has the file to itself
 	for _, k := range idx {
-		if b.owner[k] != nil {
-			continue
-		}
-		if b.src.Mappings[k].Offset == 0 {
+		if b.owner[k] == nil && b.src.Mappings[k].Offset == 0 {
 			if m := b.imageAt(b.src.Mappings[k].Start, path); m != nil {
 				b.add(m)
-				continue
+				whole = true
 			}
 		}
-		pending = append(pending, k)
+	}
+	if !whole {
+		b.addArchived(path, idx)
+	}
+	var pending []int // those that no header in memory explains
+	for _, k := range idx {
+		if b.owner[k] == nil {
+			pending = append(pending, k)
+		}
 	}
 	for len(pending) > 0 {
 		if b.owner[pending[0]] != nil {
@@ -72,6 +77,9 @@ func (b *builder) addGroup(path string, idx []int) {
 			continue
 		}
 		n := b.runLength(pending)
+		if !whole && b.addArchivedRun(path, pending[:n]) {
+			continue
+		}
 		b.addRun(path, pending[:n])
 		pending = pending[n:]
 	}

@@ -2,6 +2,7 @@ package libraries
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/libstate"
@@ -199,6 +200,9 @@ func (b *builder) addEntry(e linkEntry) {
 	l := m.lib
 	if l.Path == "" {
 		l.Path, l.Deleted = cutDeleted(e.name)
+	}
+	if strings.HasPrefix(e.name, "/") && e.name != l.Path && l.Kind == libstate.SharedLibrary {
+		l.Linked = e.name
 	}
 	if l.Kind == libstate.VDSO || l.LoadBias == e.bias {
 		l.BiasGuessed = false

@@ -36,3 +36,14 @@ func FromRange(f *os.File, path string, off, size int64, changed time.Time) (*Fi
 	}
 	return m, nil
 }
+
+// Narrow makes f the file at path that is size bytes of it from off on. No file need be at path: it is part of
+// the ID. Nothing may have used f before.
+func (f *File) Narrow(path string, off, size int64) error {
+	if total := int64(len(f.data)); off < 0 || size < 0 || off > total || size > total-off {
+		return fmt.Errorf("%s: %d bytes at %d of a file with %d: %w", path, size, off, len(f.data), ErrChanged)
+	}
+	f.Path, f.data = path, f.data[off:off+size]
+	f.id.Size, f.id.Path = size, path
+	return nil
+}

@@ -1,0 +1,107 @@
+package find
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/corewalk/corewalk/internal/files/mmapfile"
+)
+
+// zipOf makes an archive with an ELF file, stored and compressed, and a text.
+func zipOf(t testing.TB, lib []byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for _, h := range []*zip.FileHeader{{Name: "packed.so", Method: zip.Deflate}, {Name: "/lib/stored.so", Method: zip.Store}, {Name: "text", Method: zip.Store}} {
+		w, err := z.CreateHeader(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data := lib
+		if h.Name == "text" {
+			data = bytes.Repeat([]byte("text"), 100)
+		}
+		w.Write(data)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestZip(t *testing.T) {
+	lib := elfWithID(3, []byte{1, 2, 3, 4})
+	data := zipOf(t, lib)
+	base := uint64(bytes.Index(data, lib[:64])) // the other is compressed
+	dir := t.TempDir()
+	path := filepath.Join(dir, "base.apk")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want := path + "!/lib/stored.so"
+	for name, tt := range map[string]struct {
+		opts Options
+		m    Module
+		want bool
+	}{
+		"by offset":           {Options{}, Module{Path: path + "!", Archive: path, Offset: base}, true},
+		"another offset":      {Options{}, Module{Path: path + "!", Archive: path, Offset: base + 4096}, false},
+		"by build-id":         {Options{}, Module{Path: path + "!", Archive: path, Offset: base + 4096, BuildID: []byte{1, 2, 3, 4}}, true},
+		"another build-id":    {Options{}, Module{Path: path + "!", Archive: path, Offset: base + 4096, BuildID: []byte{1, 2, 3, 5}}, false},
+		"searched, by id":     {Options{Search: []string{dir}}, Module{Path: "/data/lib.so", BuildID: []byte{1, 2, 3, 4}}, true},
+		"searched, by name":   {Options{Search: []string{dir}}, Module{Path: "/data/stored.so"}, true},
+		"searched, by offset": {Options{Search: []string{dir}}, Module{Path: "/data/other.apk!", Archive: "/data/other.apk", Offset: base}, true},
+	} {
+		f := New(context.Background(), tt.opts)
+		if got := slices.Contains(slices.Collect(f.Binaries(tt.m)), want); got != tt.want {
+			t.Errorf("%s: proposed %v", name, got)
+		} else if !got {
+			continue
+		}
+		m, err := f.Open(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(m.Data(), lib) || m.ID().Path != want || m.ID().Size != int64(len(lib)) {
+			t.Errorf("%s: %d bytes, %+v", name, len(m.Data()), m.ID())
+		}
+		m.Close()
+	}
+	if _, err := New(context.Background(), Options{}).Open(want); err == nil {
+		t.Error("a path that was not proposed is opened")
+	}
+}
+
+// TestZipDirectory: archives whose list of files is too long, or is nowhere, are not looked into.
+func TestZipDirectory(t *testing.T) {
+	data := zipOf(t, elfWithID(3, []byte{1, 2, 3, 4}))
+	if got := len(libraries("x", data)); got != 1 {
+		t.Fatalf("%d libraries", got)
+	}
+	k := bytes.LastIndex(data, []byte("PK\x05\x06"))
+	long := bytes.Clone(data)
+	copy(long[k+12:], []byte{0, 0, 0, 0x7f})
+	if zipDirectory(long) <= maxZipDirectory || zipDirectory(data[:k]) <= maxZipDirectory || libraries("x", long) != nil || libraries("x", data[:k]) != nil {
+		t.Error("an archive with a bad list of files is looked into")
+	}
+}
+
+func FuzzZip(f *testing.F) {
+	f.Add(zipOf(f, elfWithID(3, []byte{1, 2, 3, 4})))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, e := range libraries("x", data) {
+			if e.off < 0 || e.size < 0 || e.off+e.size > int64(len(data)) {
+				t.Errorf("%+v of %d bytes", e, len(data))
+			}
+		}
+		m := &mmapfile.File{}
+		if m.Narrow("x", 1, 1) == nil {
+			t.Error("a part of nothing")
+		}
+	})
+}

@@ -157,9 +157,9 @@ func TestOddFiles(t *testing.T) {
 			return o
 		},
 	}
-	for name, make := range cases {
+	for name, process := range cases {
 		t.Run(name, func(t *testing.T) {
-			o := make(t)
+			o := process(t)
 			check := func(where, search string, want bool) {
 				t.Helper()
 				opts := []corewalk.Option{corewalk.WithExecutable(o.host)}

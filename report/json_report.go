@@ -36,6 +36,10 @@ func (j *jsonWriter) report(r *Report) {
 		j.fields(reflect.ValueOf(*r.Process), false)
 	}
 	array(j, "modules", r.Modules, (*jsonWriter).module)
+	if r.Wanted != nil {
+		j.key("wanted")
+		j.fields(reflect.ValueOf(*r.Wanted), false)
+	}
 	array(j, "threads", r.Threads, (*jsonWriter).thread)
 	if len(r.Tasks) > 0 {
 		array(j, "tasks", r.Tasks, (*jsonWriter).task)

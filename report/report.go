@@ -16,6 +16,8 @@ type Report struct {
 	// Process is nil if nothing is known.
 	Process *Process `json:"process,omitempty"`
 	Modules []Module `json:"modules"`
+	// Wanted is the file that would help most, of those that were not found and have frames; nil if there is none.
+	Wanted  *Wanted  `json:"wanted,omitempty"`
 	Threads []Thread `json:"threads"`
 	// Tasks are what the program schedules itself, such as goroutines, and the threads of which is known what they
 	// wait for; Deadlocks those that wait for each other; Contended what several tasks wait for, the most wanted
@@ -117,6 +119,22 @@ type Module struct {
 	Status         string `json:"status"`         // one of the Module constants
 	Symbols        string `json:"symbols"`        // one of the Symbols constants
 	Main           bool   `json:"main,omitempty"` // the main executable
+}
+
+// A Wanted file is that of a module which has frames. It was not found, or only from another build.
+type Wanted struct {
+	Path      string `json:"path"`                 // in the process
+	PathBytes string `json:"path_bytes,omitempty"` // as in Module
+	// BuildID, DebugID and CodeID are those of Module.
+	BuildID string `json:"build_id,omitempty"`
+	DebugID string `json:"debug_id,omitempty"`
+	CodeID  string `json:"code_id,omitempty"`
+	// Crashed is how many frames of the crashed thread lie in it, Frames of all threads. Of is how many modules
+	// with frames lack their files.
+	Crashed int    `json:"crashed"`
+	Frames  int    `json:"frames"`
+	Of      int    `json:"of"`
+	Advice  string `json:"advice"` // how to give it to corewalk
 }
 
 // A ListedModule is an entry of a minidump's list of modules.

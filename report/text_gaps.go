@@ -30,7 +30,31 @@ func (t *textWriter) gaps() {
 	if missing != "" {
 		t.wrap(plain, 2, missing)
 	}
+	t.wanted(t.r.Wanted)
 	t.warnings(t.r.Warnings)
+}
+
+// wanted writes which file would help most. If only one is missing, the warning about it says what to do.
+func (t *textWriter) wanted(w *Wanted) {
+	if w == nil || w.Of < 2 {
+		return
+	}
+	id := ""
+	switch {
+	case w.BuildID != "":
+		id = ", build-id " + w.BuildID
+	case w.DebugID != "":
+		id = ", debug-id " + w.DebugID
+	}
+	frames := plural(w.Crashed, "frame") + " of the crashed thread"
+	if w.Crashed == 0 {
+		frames = plural(w.Frames, "frame")
+	}
+	lie := "lie"
+	if w.Crashed == 1 || w.Crashed == 0 && w.Frames == 1 {
+		lie = "lies"
+	}
+	t.wrap(plain, 2, fmt.Sprintf("The file that would help most: %s%s: %s %s in it; %s.", brief(w.Path, maxWords), id, frames, lie, w.Advice))
 }
 
 // warnings writes warnings. Advice that several warnings in a row share is written once, after them.

@@ -133,6 +133,7 @@ func Run(ctx context.Context, p Parts, o Options) *report.Report {
 	in.listTasks(ctx, r)
 	in.hang(r)
 	in.moduleList(r)
+	r.Wanted = wanted(r)
 	in.servers(r)
 	in.warnSources(r)
 	in.warnLate(r)

@@ -243,6 +243,10 @@ func (b *builder) irrelevant(i int) (why, stop string) {
 		return "only executes calls of a language", ""
 	case f.Language == "java" && strings.HasPrefix(f.Function, "<"):
 		return "the virtual machine's own code", ""
+	case f.Language == "javascript" && f.Source.File == "":
+		return "V8's own function", ""
+	case f.Language == "javascript" && (strings.HasPrefix(f.Source.File, "node:internal/modules/") || strings.HasPrefix(f.Source.File, "node:internal/main/")):
+		return "Node's loader of modules", ""
 	case f.Language != "":
 		return "", ""
 	}

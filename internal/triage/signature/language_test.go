@@ -44,3 +44,30 @@ func TestCallsOfJava(t *testing.T) {
 		t.Errorf("the signature has %q, want %q", s.Frames, want)
 	}
 }
+
+// V8's own functions and Node's loader are in no signature, nor is what throws.
+func TestCallsOfJavaScript(t *testing.T) {
+	frames := []report.Frame{
+		{Function: "v8::base::OS::Abort", Module: "/x/node", Trust: "context"},
+		{Function: "v8::internal::Isolate::ThrowInternal", Module: "/x/node", Trust: "cfi"},
+		{Function: "v8::internal::ErrorUtils::ThrowLoadFromNullOrUndefined", Module: "/x/node", Trust: "cfi"},
+		{Function: "v8::internal::LoadIC::Load", Module: "/x/node", Trust: "cfi"},
+		{Function: "Builtins_LoadIC", Module: "/x/node", Trust: "cfi", Folded: true},
+		{Function: "pay", Language: "javascript", Kind: report.KindInterpreted, Trust: "cfi", Source: report.Source{File: "/x/shop.js", Line: 3}},
+		{Function: "map", Language: "javascript", Kind: report.KindJIT, Trust: "cfi"},
+		{Function: "shop", Language: "javascript", Kind: report.KindJIT, Trust: "cfi", Source: report.Source{File: "/x/shop.js", Line: 9}},
+		{Function: "emit", Language: "javascript", Kind: report.KindJIT, Trust: "cfi", Source: report.Source{File: "node:events", Line: 9}},
+		{Function: "Module._compile", Language: "javascript", Kind: report.KindInterpreted, Trust: "cfi", Source: report.Source{File: "node:internal/modules/cjs/loader", Line: 9}},
+		{Function: "run", Language: "javascript", Kind: report.KindInterpreted, Trust: "cfi", Source: report.Source{File: "node:internal/main/run_main_module", Line: 9}},
+		{Function: "node::StartExecution", Module: "/x/node", Trust: "cfi"},
+		{Function: "main", Module: "/x/node", Trust: "cfi"},
+	}
+	for i := range frames {
+		frames[i].Index, frames[i].Physical = i, i
+	}
+	r := &report.Report{Crash: &report.Crash{Thread: 1, Kind: report.CrashNullRead}, Threads: []report.Thread{{ID: 1, Crashed: true, Frames: frames, End: report.EndBottom}}}
+	s := Of(r)
+	if want := []string{"pay", "shop", "emit"}; !slices.Equal(s.Frames, want) {
+		t.Errorf("the signature has %q, want %q", s.Frames, want)
+	}
+}

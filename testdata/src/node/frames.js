@@ -145,7 +145,18 @@ function hot() {
 
 function recurse(n) { return n === 0 ? next() : recurse(n - 1) + 1; }
 
+// spin is busy for ever, in functions of all kinds.
+function spin() {
+  let sum = 0;
+  for (;;) {
+    sum += hotOuter(20) + [3, 1, 2].sort((a, b) => a - b)[0] + spinWork(sum);
+    if (sum > 1e9) sum = 0;
+  }
+}
+function spinWork(n) { return 'a-b-c'.replace(/-/g, () => '+').length + JSON.parse('[1]', (k, v) => v).length + new Point(n).add(2); }
+
 switch (kind) {
+  case 'spin': console.log('ready'); spin(); break;
   case 'all': next(); break;
   case 'timer': setTimeout(function onTimeout() { next(); }, 1); break;
   case 'fs': fs.readFile(__filename, function onRead() { next(); }); break;

@@ -51,7 +51,7 @@ func version(t *testing.T, node string) string {
 // kinds are what the program does, and the options of its compilers.
 var kinds = [][]string{
 	{"all"}, {"hot"}, {"deep"}, {"esm"}, {"wasm"},
-	{"timer"}, {"fs"}, {"tick"}, {"then"}, {"async"}, {"immediate"},
+	{"timer"}, {"fs"}, {"tick"}, {"then"}, {"async"}, {"immediate"}, {"worker"},
 	{"all", "--always-sparkplug"}, {"hot", "--always-sparkplug"},
 	{"all", "--always-turbofan"}, {"hot", "--always-turbofan"},
 	{"all", "--maglev"}, {"hot", "--maglev"},
@@ -146,11 +146,11 @@ func analyze(t *testing.T, core string) (*corewalk.Target, *report.Report) {
 	return target, r
 }
 
-// calls are the calls of the crashed thread, as the program prints them.
+// calls are the calls from die on, as the program prints them.
 func calls(r *report.Report) (out []string) {
 	for _, th := range r.Threads {
 		for _, f := range th.Frames {
-			if !th.Crashed || f.Language == "" {
+			if f.Language == "" || len(out) == 0 && f.Function != "die" {
 				continue
 			}
 			name, file := f.Function, f.Source.File

@@ -4,6 +4,7 @@
 const fs = require('fs');
 const vm = require('vm');
 const path = require('path');
+const { Worker, isMainThread, parentPort } = require('worker_threads');
 const kind = process.argv[2] || 'all';
 Error.stackTraceLimit = Infinity;
 
@@ -22,7 +23,13 @@ function show() {
 }
 
 function die() {
-  show(); process.abort(); // on one line, which the trace and the dump have
+  show(); isMainThread ? process.abort() : waits(); // on one line, which the trace and the dump have
+}
+
+// waits stops a worker for ever: another thread aborts.
+function waits() {
+  parentPort.postMessage(0);
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
 }
 
 const steps = [];
@@ -174,11 +181,7 @@ switch (kind) {
     import('file://' + file).then((m) => m.default(next));
     break;
   }
-  case 'worker': {
-    const { Worker, isMainThread } = require('worker_threads');
-    if (isMainThread) new Worker(__filename, { argv: ['inWorker'] });
-    break;
-  }
+  case 'worker': new Worker(__filename, { argv: ['inWorker'] }).on('message', () => process.abort()); break;
   case 'inWorker': next(); break;
   case 'uncaught': steps.length = 0; (function buyer() { JSON.parse('[1]', function total(k, v) { throw new TypeError('no price for \u00e9clair'); }); })(); break;
   case 'uncaughtProperty': (function reads(o) { return o.missing.field; })({}); break;

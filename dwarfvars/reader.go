@@ -39,6 +39,7 @@ type Reader struct {
 	called    sync.Map // *unwind.Frame -> arch.Address; see where.Process
 	direct    sync.Map // return address -> arch.Address, where the call leads to
 	known     entryMemory
+	globals   sync.Map     // *dwarf.Unit -> *globals
 	work      atomic.Int64 // entries and ranges read to find variables
 }
 

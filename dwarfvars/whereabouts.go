@@ -3,6 +3,7 @@ package dwarfvars
 import (
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/format/dwarf/op"
@@ -172,26 +173,75 @@ func (f *frameWhere) Global(addr arch.Address) (name string, t *types.Type, off 
 	return f.r.mem.SymbolText(addr), nil, 0
 }
 
+// globals are the variables with fixed addresses of a unit's namespaces, in the order of their entries. They are
+// read as far as a look-up needs, once: each goroutine may wait for another variable of the same unit.
+type globals struct {
+	mu    sync.Mutex
+	begun bool
+	rest  dwarf.Cursor // what has not been read
+	read  int          // entries, up to maxGlobals
+	found []global
+}
+
+type global struct {
+	low, size uint64 // in the file
+	name      string
+	typ       *types.Type
+}
+
 func (a *Activation) globalIn(u *dwarf.Unit, at uint64) (string, *types.Type, uint64) {
+	known, ok := a.r.globals.Load(u)
+	if !ok {
+		known, _ = a.r.globals.LoadOrStore(u, new(globals))
+	}
+	k := known.(*globals)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for i := range k.found {
+		if g := &k.found[i]; at-g.low < g.size {
+			return g.name, g.typ, at - g.low
+		}
+	}
+	if !k.begun {
+		var root dwarf.Entry
+		k.begun, k.rest = true, u.Cursor(u.Root())
+		k.rest.Next(&root)
+	}
+	for g, ok := k.next(a.r.types, u); ok; g, ok = k.next(a.r.types, u) {
+		if at-g.low < g.size {
+			return g.name, g.typ, at - g.low
+		}
+	}
+	return "", nil, 0
+}
+
+// next reads on up to the next variable. The caller holds the lock.
+func (k *globals) next(set *types.Set, u *dwarf.Unit) (global, bool) {
 	var e dwarf.Entry
-	c := u.Cursor(u.Root())
-	c.Next(&e)
-	for n := 0; n < maxGlobals && c.Next(&e); n++ {
+	for ; k.read < maxGlobals; k.read++ {
+		if !k.rest.Next(&e) {
+			k.read = maxGlobals
+			break
+		}
 		if e.Tag == dwarf.TagNamespace {
 			continue // its variables come next
 		}
+		var g global
 		if e.Tag == dwarf.TagVariable {
 			v := gather(dwarf.DIE{Unit: u, Off: e.Off})
 			if base, ok := plainAddress(u, &v); ok && v.nameIn != nil {
-				t := a.r.types.Of(v.typ)
-				if at-base < t.Whole() {
-					return v.nameIn.Text(&v.name), t, at - base
-				}
+				g.typ = set.Of(v.typ)
+				g.low, g.size, g.name = base, g.typ.Whole(), v.nameIn.Text(&v.name)
 			}
 		}
-		c.SkipChildren()
+		k.rest.SkipChildren()
+		if g.size > 0 {
+			k.read++
+			k.found = append(k.found, g)
+			return g, true
+		}
 	}
-	return "", nil, 0
+	return global{}, false
 }
 
 // plainAddress returns the address in the file of a variable with a fixed address.

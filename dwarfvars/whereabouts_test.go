@@ -304,4 +304,7 @@ func TestManyGlobals(t *testing.T) {
 			t.Errorf("%d: %q+%d, want %q", i, name, off, want)
 		}
 	}
+	if n := testing.AllocsPerRun(10, func() { a.globalIn(u, 8*(maxGlobals-1)) }); n > 0 {
+		t.Errorf("%v allocations for a variable that was read before", n)
+	}
 }

@@ -37,6 +37,9 @@ type AnalyzeOptions struct {
 	// Location of the others are left out where it does not show them, and so are most frames
 	// of a recursion of more than a thousand (report.Frame.LeftOut).
 	Text *report.TextOptions
+	// LeaveRounds leaves out the variables of the middle rounds of a recursion: of all its frames but the first and last 64
+	// (report.InRounds). Their report.Frame.VariablesLeftOut says so. With Text it means nothing.
+	LeaveRounds bool
 	// First, if not nil, is called with the report when it has the thread that crashed and all
 	// that concerns the crash, before other threads are walked: report.TextWriter.First can
 	// write that. It is not called for processes that did not crash and for running ones. It must
@@ -146,7 +149,7 @@ func (t *Target) Analyze(ctx context.Context, o AnalyzeOptions) (*report.Report,
 			return
 		}
 		opts := analysis.Options{Threads: o.Threads, NoInlines: o.NoInlines, Explain: o.Explain, Verify: o.Verify,
-			NoBlame: o.NoBlame, NoTasks: o.NoTasks, Tasks: o.Tasks, Locals: analysis.Locals(o.Locals), Values: o.Values, VariablesUntil: o.VariablesUntil, Structured: o.Structured, ShareFrames: o.ShareFrames, Each: o.Each, Text: o.Text,
+			NoBlame: o.NoBlame, NoTasks: o.NoTasks, Tasks: o.Tasks, Locals: analysis.Locals(o.Locals), Values: o.Values, VariablesUntil: o.VariablesUntil, Structured: o.Structured, ShareFrames: o.ShareFrames, Each: o.Each, Text: o.Text, LeaveRounds: o.LeaveRounds,
 			Around: analysis.Around{Source: o.SourceLines, Code: o.Disassemble, Memory: o.Memory}}
 		if o.First != nil && !now.Pending() {
 			opts.First = func(r *report.Report) {

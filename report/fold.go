@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/hex"
 	"hash/fnv"
+	"iter"
 	"strings"
 )
 
@@ -204,18 +205,46 @@ func Repeating(n, period int, same func(i, j int) bool) int {
 // frames long and repeats times times, those that are left out of frames included. A length of 0 means that no cycle repeats often enough for the text to
 // fold it.
 func Recursion(frames []Frame) (first, length, times int) {
-	for i := 0; i < len(frames); {
-		n, k := findCycle(frames[i:])
-		if n == 0 {
-			i++
-			continue
+	for c := range cycles(frames) {
+		if all := count(frames, c.first, c.last); all > length*times {
+			first, length, times = c.first, c.cycle, all/c.cycle
 		}
-		if all := count(frames, i, i+n*k-1); all > length*times {
-			first, length, times = i, n, all/n
-		}
-		i += n * k
 	}
 	return first, length, times
+}
+
+// cycles iterates over the cycles of calls that the text folds: the rows have all their rounds.
+func cycles(frames []Frame) iter.Seq[row] {
+	return func(yield func(row) bool) {
+		for i := 0; i < len(frames); {
+			n, k := findCycle(frames[i:])
+			if n == 0 {
+				i++
+				continue
+			}
+			if !yield(row{first: i, last: i + n*k - 1, cycle: n}) {
+				return
+			}
+			i += n * k
+		}
+	}
+}
+
+// roundsKept is how many frames of a recursion InRounds leaves out at its start, and how many at its end.
+const roundsKept = 64
+
+// InRounds iterates over the indexes of the frames that are in the middle rounds of a recursion: all but its first and last
+// 64 frames. Their variables say little that those do not.
+func InRounds(frames []Frame) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for c := range cycles(frames) {
+			for i := c.first + roundsKept; i <= c.last-roundsKept; i++ {
+				if !yield(i) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // elide keeps the first three quarters and the last quarter of limit rows, with one row for the rest. A limit

@@ -60,6 +60,7 @@ func (j *jsonWriter) frameRest(f *Frame) {
 	if f.Locals != nil {
 		array(j, "locals", f.Locals, (*jsonWriter).variable)
 	}
+	j.optStr("variables_left_out", f.VariablesLeftOut)
 	if f.Explain != nil {
 		j.key("explain")
 		j.explain(f.Explain)

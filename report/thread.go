@@ -105,9 +105,11 @@ type Frame struct {
 	Folded bool `json:"folded,omitempty"`
 	// Args and Locals are nil if they were not requested or nothing is known, and empty if the function has
 	// none.
-	Args    []Variable `json:"args,omitzero"`
-	Locals  []Variable `json:"locals,omitzero"`
-	Explain *Explain   `json:"explain,omitempty"`
+	Args   []Variable `json:"args,omitzero"`
+	Locals []Variable `json:"locals,omitzero"`
+	// VariablesLeftOut says why Args and Locals were not read although they were requested: LeftOutRecursion, or nothing.
+	VariablesLeftOut string   `json:"variables_left_out,omitempty"`
+	Explain          *Explain `json:"explain,omitempty"`
 	// Listing is the source around the frame's line, and Code the instructions around its address. Both are
 	// nil if they were not requested or not found; Code also for virtual entries.
 	Listing *Listing   `json:"listing,omitempty"`
@@ -132,6 +134,9 @@ const (
 	KindJIT         = "jit"         // code that was compiled while the program ran
 	KindVirtual     = "virtual"     // a call of a language that no frame stands for
 )
+
+// LeftOutRecursion is the value of Frame.VariablesLeftOut for a frame in the middle rounds of a recursion (InRounds).
+const LeftOutRecursion = "recursion"
 
 // virtual reports whether f has no frame of its own on the stack.
 func (f *Frame) virtual() bool { return f.Inlined || f.Tail }

@@ -31,7 +31,7 @@ var pathStyles = lazy.Value[map[string]report.PathStyle]{Make: func() map[string
 func (f *layoutFlags) register(fs *pflag.FlagSet) {
 	fs.IntVar(&f.width, "width", 0, "fit the text into `N` columns (default: the terminal's; in a pipe nothing is shortened)")
 	fs.BoolVar(&f.wide, "wide", false, "shorten nothing to fit the width")
-	fs.BoolVar(&f.noFold, "no-fold", false, "print every thread and every frame of a recursion")
+	fs.BoolVar(&f.noFold, "no-fold", false, "print every thread and every frame of a recursion; in JSON, the variables of every round")
 	fs.BoolVar(&f.native, "native", false, "print also the native frames that only execute Python's calls")
 	fs.StringVar(&f.paths, "paths", "base", "print source paths in this `STYLE`: base (the file's name), full, or relative (to the current directory)")
 	choose(fs, "paths", slices.Sorted(maps.Keys(pathStyles.Get()))...)

@@ -221,6 +221,7 @@ func (f *reportFlags) analyze(e env) (corewalk.AnalyzeOptions, error) {
 	if err := f.locals.apply(&o); err != nil {
 		return o, err
 	}
+	o.LeaveRounds = !f.layout.noFold && !f.explain && o.Locals != corewalk.LocalsAll
 	if f.format == formatStackwalk { // it has no place for variables, nor for where a bad value came from
 		o.Locals, o.NoBlame = corewalk.LocalsNone, true
 	}

@@ -103,6 +103,8 @@ type Options struct {
 	// Text, if not nil, says that the report is for report.WriteText with these options: variables that it does not
 	// show are not read.
 	Text *report.TextOptions
+	// LeaveRounds leaves out the variables of frames in the middle of a recursion (report.InRounds). With Text it means nothing.
+	LeaveRounds bool
 	// ShareFrames lets tasks with the same code share their report.Task.Frames: report.Task.Places has the difference.
 	ShareFrames bool
 	// Each, if not nil, is called with each task that is no thread when its stack is known: without the holders of its wait. The

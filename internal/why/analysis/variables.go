@@ -53,6 +53,8 @@ func (in *inspection) allVariables(ctx context.Context, t *report.Thread, frames
 		for i, shown := range in.opts.Text.Shown(t.Frames) {
 			in.shown[t.Frames[i].Index] = shown
 		}
+	} else if in.opts.LeaveRounds {
+		defer in.leaveRounds(t)()
 	}
 	of := func(i int) []report.Frame {
 		start := 0
@@ -75,6 +77,32 @@ func (in *inspection) allVariables(ctx context.Context, t *report.Thread, frames
 		in.stackVariables(ctx, of, frames)
 	}
 	return true
+}
+
+// leaveRounds makes the variables of the middle rounds of a recursion be left out. When all others have been read, the
+// function that it returns says so in the entries.
+func (in *inspection) leaveRounds(t *report.Thread) (mark func()) {
+	var left []int
+	for i := range report.InRounds(t.Frames) {
+		left = append(left, i)
+	}
+	if len(left) == 0 {
+		return func() {}
+	}
+	in.shown = make([]bool, t.Frames[len(t.Frames)-1].Index+1)
+	for i := range t.Frames {
+		in.shown[t.Frames[i].Index] = true
+	}
+	for _, i := range left {
+		in.shown[t.Frames[i].Index] = false
+	}
+	return func() {
+		for _, i := range left {
+			if e := &t.Frames[i]; e.Args == nil && e.Locals == nil {
+				e.VariablesLeftOut = report.LeftOutRecursion
+			}
+		}
+	}
 }
 
 // stackVariables reads the variables of the entries that are shown. A deep stack is read from the oldest frame on: a

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
@@ -262,3 +263,14 @@ func NewWalker(proc unwind.ProcessState, group unwind.StepperGroup, lookup unwin
 
 // Version is the version of corewalk.
 const Version = "0.1.0"
+
+// SourceFile returns the source file at a path that the debug information of the library at an address records. It may
+// fetch. The error wraps fs.ErrNotExist if there is none.
+func (t *Target) SourceFile(addr unwind.Address, path string) (*modules.SourceFile, error) {
+	if libs := t.subject.LibraryTracker(); libs != nil {
+		if lib, ok := libs.LibraryAt(addr); ok {
+			return t.images.SourceFile(lib, path)
+		}
+	}
+	return nil, fmt.Errorf("%s: %w", path, fs.ErrNotExist)
+}

@@ -132,6 +132,11 @@ func (o Object) Children(first, n int) (list []Child, more bool, err error) {
 		if err != nil {
 			return nil, false, nil // to nothing, to void
 		}
+		if to.Mem {
+			if _, err := a.r.mem.Int(to.Addr, 1, false); err != nil {
+				return nil, false, nil
+			}
+		}
 		inner := x.Read(&to, values.Options{MaxDepth: previewDepth, MaxElements: 8, MaxParts: MaxMembers})
 		if !inner.Compound || inner.Err != nil || x.Indexed(inner) {
 			if inner.Kind() == values.KindFunction || s.More || quotedPointer(s) {

@@ -2,10 +2,13 @@ package session
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
 
-	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/report"
-	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // Described returns n frames of a stack from number first on as a report has them, with their arguments and, if locals is
@@ -44,30 +47,45 @@ func (s *Session) Described(ctx context.Context, of StackID, first, n int, local
 	return list, more, nil
 }
 
-// Listing returns lines lines of source before and after that of a frame; nil if the source was not found, or the frame
-// has no line.
-func (s *Session) Listing(ctx context.Context, id FrameID, lines int) (l *report.Listing, err error) {
+// Source returns the source file of a frame. The error wraps fs.ErrNotExist if there is none.
+func (s *Session) Source(ctx context.Context, id FrameID) (file *modules.SourceFile, err error) {
 	err = s.guarded(ctx, func() error {
 		f, err := s.at(id)
 		if err != nil {
 			return err
 		}
-		if f.st.task != nil || lines <= 0 {
-			return nil
+		e := &f.st.named[f.index]
+		if e.Source.File == "" {
+			return fmt.Errorf("a frame without a source line: %w", fs.ErrNotExist)
 		}
-		r, err := s.t.Analyze(ctx, corewalk.AnalyzeOptions{Threads: []unwind.ThreadID{unwind.ThreadID(f.st.Number)}, Locals: corewalk.LocalsNone, NoTasks: true, NoBlame: true,
-			MaxFrames: f.st.named[f.index].Physical + spareFrames, SourceLines: lines, Runtimes: s.o.Runtimes})
-		if err != nil {
-			return err
-		}
-		for i := range r.Threads {
-			if f.index < len(r.Threads[i].Frames) {
-				l = r.Threads[i].Frames[f.index].Listing
-			}
-		}
-		return nil
+		file, err = s.t.SourceFile(arch.Address(e.Lookup), e.Source.File)
+		return err
 	})
-	return l, err
+	return file, err
+}
+
+// Listing returns lines lines of source before and after that of a frame; nil if the source was not found, or the frame
+// has no line.
+func (s *Session) Listing(ctx context.Context, id FrameID, lines int) (*report.Listing, error) {
+	file, err := s.Source(ctx, id)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f, err := s.at(id)
+	if err != nil {
+		return nil, err
+	}
+	line := f.st.named[f.index].Source.Line
+	first, text := file.Lines(line-lines, line+lines)
+	if line < first || line >= first+len(text) {
+		return nil, fmt.Errorf("%s has fewer than %d lines: it is another version", file.Path, line)
+	}
+	return &report.Listing{Path: file.Path, First: first, Lines: text, Newer: file.Newer}, nil
 }
 
 // Position returns the stack that a frame is of, and its number there.

@@ -19,6 +19,7 @@ import (
 	"github.com/corewalk/corewalk/dwarfvars"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/tasks"
+	"github.com/corewalk/corewalk/unwind"
 )
 
 // Errors of a Session. The text of an error that wraps one of them has the details.
@@ -47,9 +48,10 @@ type Session struct {
 
 	mu      sync.Mutex
 	summary *report.Report
-	stacks  []*stack  // by StackID, from 1 on
-	threads int       // how many of them are threads; 0 before they were listed
-	rest    *taskList // the tasks that have not been listed yet
+	died    *report.Report // of the thread that died alone
+	stacks  []*stack       // by StackID, from 1 on
+	threads int            // how many of them are threads; 0 before they were listed
+	rest    *taskList      // the tasks that have not been listed yet
 	frames  []*frameAt
 	refs    refTable
 }
@@ -70,7 +72,7 @@ func (s *Session) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.rest.stopAll()
-	s.rest, s.stacks, s.frames, s.summary = nil, nil, nil, nil
+	s.rest, s.stacks, s.frames, s.summary, s.died = nil, nil, nil, nil, nil
 	s.refs = refTable{most: s.o.MaxRefs}
 }
 
@@ -126,6 +128,38 @@ func (s *Session) report(ctx context.Context) (*report.Report, error) {
 	s.summary = r
 	return r, nil
 }
+
+// Crash says why the process died, and of which thread; nil if nothing says that it died. Other threads are not walked. Do not
+// change it.
+func (s *Session) Crash(ctx context.Context) (c *report.Crash, err error) {
+	err = s.guarded(ctx, func() error {
+		r, err := s.crash(ctx)
+		if r != nil {
+			c = r.Crash
+		}
+		return err
+	})
+	return c, err
+}
+
+func (s *Session) crash(ctx context.Context) (*report.Report, error) {
+	died, ok := s.t.Died()
+	if s.died != nil || !ok {
+		return s.died, nil
+	}
+	r, err := s.t.Analyze(ctx, corewalk.AnalyzeOptions{Threads: []unwind.ThreadID{died}, Locals: corewalk.LocalsNone, NoTasks: true, MaxFrames: maxCrashFrames, Runtimes: s.o.Runtimes})
+	if err != nil {
+		return nil, err
+	}
+	if err := context.Cause(ctx); err != nil { // it is not whole
+		return nil, err
+	}
+	s.died = r
+	return r, nil
+}
+
+// maxCrashFrames is how many frames of the thread that died are looked at to find out why.
+const maxCrashFrames = 1000
 
 // Info lists what is in the dump: modules, mappings, notes, the system.
 func (s *Session) Info(ctx context.Context) (in *report.Info, err error) {

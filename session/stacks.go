@@ -315,11 +315,11 @@ func (s *Session) analyse(ctx context.Context, st *stack, limit int, locals core
 // focus returns the number of the frame of a stack to look at first.
 func (s *Session) focus(ctx context.Context, st *stack) (int, error) {
 	if st.Crashed {
-		r, err := s.t.Analyze(ctx, corewalk.AnalyzeOptions{Threads: []unwind.ThreadID{unwind.ThreadID(st.Number)}, Locals: corewalk.LocalsNone, NoTasks: true, NoBlame: true, MaxFrames: 1000, Runtimes: s.o.Runtimes})
+		r, err := s.crash(ctx)
 		if err != nil {
 			return 0, err
 		}
-		if r.Crash != nil && r.Crash.Frame != nil {
+		if r != nil && r.Crash != nil && r.Crash.Frame != nil {
 			return *r.Crash.Frame, nil
 		}
 	}

@@ -33,6 +33,7 @@ func allCommands() []command {
 		{name: "triage export", run: runTriageExport, flags: query("export")},
 		{name: "print", run: runPrint, flags: new(printFlags).set, usage: printUsage},
 		{name: "shell", run: runShell, flags: new(shellFlags).set, usage: shellUsage},
+		{name: "dap", run: runDAP, flags: new(dapFlags).set, usage: dapUsage},
 		{name: "live", run: runLive, flags: new(liveFlags).set, usage: liveUsage},
 		{name: "slim", run: runSlim, flags: new(slimFlags).set, usage: slimUsage},
 		{name: "convert", run: runConvert, flags: new(convertFlags).set, usage: convertUsage},
@@ -49,7 +50,7 @@ func allCommands() []command {
 
 // withHelp lists the commands that help describes.
 func withHelp() []string {
-	return []string{"info", "triage", "print", "shell", "live", "slim", "convert", "pack", "handle", "cache", "schema", "completion", "man"}
+	return []string{"info", "triage", "print", "shell", "dap", "live", "slim", "convert", "pack", "handle", "cache", "schema", "completion", "man"}
 }
 
 // findCommand returns the command with a name.

@@ -19,6 +19,7 @@ const usageLines = `Usage:
   corewalk info [flags] CORE       what a core contains: notes, mappings, modules (corewalk info --help)
   corewalk triage [flags] DIR      many dumps, grouped by bug (corewalk triage --help)
   corewalk live [flags] PID        report on a running process, or start one (corewalk live --help)
+  corewalk dap                     the core in an editor (corewalk dap --help)
   corewalk shell CORE              a prompt with gdb's commands (corewalk shell --help)
   corewalk print CORE 'EXPR'       one value: q->head->next[3].name (corewalk print --help)
   corewalk slim CORE -o SMALL      a small core with the same report (corewalk slim --help)

@@ -28,6 +28,8 @@ var floors = map[string]int{
 	"internal/live/corecheck":            7,
 	"session":                            7,
 	"internal/faces/shell":               7,
+	"internal/faces/dap":                 7,
+	"internal/faces":                     7,
 	"":                                   6, // the facade
 	"internal/why/analysis":              5,
 	"internal/why/subject":               5,
@@ -130,6 +132,9 @@ var sideways = map[string][]string{
 	"internal/code/relocated":   {"modules"},
 	"modules":                   {"unwind"}, // its errors
 	"internal/faces/shell":      {"session"},
+	"internal/faces":            {"session"},
+	"internal/faces/dap":        {"session", "internal/faces"},
+	"internal/command/parts":    {"internal/faces"},
 	"internal/vars/values":      {"internal/vars/types"},
 	"internal/vars/where":       {"internal/vars/types", "unwind"},
 	"internal/files/libraries":  {"modules"},
@@ -147,6 +152,7 @@ var forbidden = map[string][]string{
 // outside lists the rooms that may use each outside package.
 var outside = map[string][]string{
 	"github.com/peterh/liner":            {"internal/command"},
+	"github.com/google/go-dap":           {"internal/faces/dap"},
 	"golang.org/x/sys":                   {"internal/files/mmapfile", "internal/sandbox", "livestate", "internal/command", "internal/carry/handle", "internal/triage"},
 	"golang.org/x/arch":                  {"internal/code/disasm", "internal/code/disasm/words/make"},
 	"github.com/ianlancetaylor/demangle": {"demangle"},

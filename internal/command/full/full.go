@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/corewalk/corewalk/internal/command/parts"
+	"github.com/corewalk/corewalk/internal/faces/dap"
 	"github.com/corewalk/corewalk/internal/files/debuginfod"
 	"github.com/corewalk/corewalk/internal/files/debuginfod/settings"
 	"github.com/corewalk/corewalk/internal/files/find"
@@ -16,6 +17,7 @@ import (
 // Parts returns all parts.
 func Parts() parts.Parts {
 	return parts.Parts{
+		DAP: dap.Serve,
 		Ledger: func(ctx context.Context, path, version string) (ledger.Store, error) {
 			db, err := sqlite.Open(ctx, path, version)
 			if err != nil {

@@ -4,7 +4,9 @@ package parts
 
 import (
 	"context"
+	"io"
 
+	"github.com/corewalk/corewalk/internal/faces"
 	"github.com/corewalk/corewalk/internal/files/debuginfod/settings"
 	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/internal/triage/ledger"
@@ -18,4 +20,6 @@ type Parts struct {
 	// Files makes a client of debuginfod servers, and Symbols one of symbol servers. With an error they return nil.
 	Files   func(settings.Config) (modules.Fetcher, error)
 	Symbols func([]find.SymbolServer, settings.Config) (modules.SymbolFetcher, error)
+	// DAP serves editors: see package dap.
+	DAP func(ctx context.Context, in io.Reader, out io.Writer, open faces.Opener) error
 }

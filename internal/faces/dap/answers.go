@@ -1,0 +1,377 @@
+package dap
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/google/go-dap"
+
+	"github.com/corewalk/corewalk/dwarfvars"
+	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/session"
+)
+
+// maxTasks is how many goroutines and other tasks the list of threads has.
+const maxTasks = 10_000
+
+func (sv *server) threads(ctx context.Context) (dap.ResponseMessage, error) {
+	list, err := sv.s.Threads(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tasks, more, err := sv.s.Tasks(ctx, 0, maxTasks)
+	if err != nil {
+		return nil, err
+	}
+	list = append(list, tasks...)
+	body := dap.ThreadsResponseBody{Threads: make([]dap.Thread, 0, len(list)+1)}
+	for i := range list {
+		body.Threads = append(body.Threads, dap.Thread{Id: int(list[i].ID), Name: name(&list[i])})
+	}
+	if more && len(body.Threads) > 0 {
+		last := &body.Threads[len(body.Threads)-1]
+		last.Name += " (more follow)"
+	}
+	return &dap.ThreadsResponse{Body: body}, nil
+}
+
+// name says which stack it is.
+func name(st *session.Stack) string {
+	s := fmt.Sprintf("%s %d", st.Kind, st.Number)
+	if st.Name != "" {
+		s += " " + st.Name
+	}
+	switch {
+	case st.Crashed:
+		s += " [crashed]"
+	case st.Status != "":
+		s += " [" + st.Status + "]"
+	case st.State != "":
+		s += " [" + st.State + "]"
+	}
+	return report.Clean(s)
+}
+
+// maxFrames is how many frames one question returns.
+const maxFrames = 1000
+
+func (sv *server) stackTrace(ctx context.Context, a *dap.StackTraceArguments) (dap.ResponseMessage, error) {
+	n := a.Levels
+	if n <= 0 || n > maxFrames {
+		n = maxFrames
+	}
+	frames, more, err := sv.s.Frames(ctx, session.StackID(a.ThreadId), a.StartFrame, n)
+	if err != nil {
+		return nil, err
+	}
+	body := dap.StackTraceResponseBody{StackFrames: make([]dap.StackFrame, 0, len(frames)), TotalFrames: a.StartFrame + len(frames)}
+	if more {
+		body.TotalFrames += n // those that are not walked yet are not counted
+	}
+	for i := range frames {
+		body.StackFrames = append(body.StackFrames, sv.frame(ctx, &frames[i]))
+	}
+	return &dap.StackTraceResponse{Body: body}, nil
+}
+
+func (sv *server) frame(ctx context.Context, f *session.Frame) dap.StackFrame {
+	out := dap.StackFrame{Id: int(f.ID), Name: report.Clean(f.Function), InstructionPointerReference: f.PC.String()}
+	if out.Name == "" {
+		out.Name = f.PC.String()
+	}
+	if f.Module != "" {
+		out.ModuleId = f.Module
+	}
+	switch {
+	case f.Inlined:
+		out.Name += " [inlined]"
+	case f.Tail:
+		out.Name += " [tail call]"
+	}
+	if f.Signal != "" {
+		out.Name = "signal " + report.Clean(f.Signal) + " delivered here"
+		out.PresentationHint = "label"
+		return out
+	}
+	if f.Trust == report.TrustScan || f.Source.File == "" || f.Folded {
+		out.PresentationHint = "subtle"
+	}
+	if f.Source.File != "" {
+		src := sv.sourceOf(ctx, f)
+		out.Source, out.Line, out.Column = &src, f.Source.Line, f.Source.Column
+	}
+	return out
+}
+
+// sourceOf returns the source file of a frame: on this machine, or as the program recorded it.
+func (sv *server) sourceOf(ctx context.Context, f *session.Frame) dap.Source {
+	src := dap.Source{Name: report.Clean(report.Base(f.Source.File))}
+	file, err := sv.s.Source(ctx, f.ID)
+	if err != nil {
+		src.Path, src.PresentationHint = report.Clean(f.Source.File), "deemphasize"
+		src.Origin = "not found: give search or sourceMap"
+		return src
+	}
+	src.Path = file.Path
+	if abs, err := filepath.Abs(file.Path); err == nil {
+		src.Path = abs
+	}
+	if file.Newer {
+		src.Origin = "changed since the program was built"
+	}
+	if !sv.sources[src.Path] {
+		sv.sources[src.Path] = true
+		sv.seen = append(sv.seen, src)
+	}
+	return src
+}
+
+// source returns the text of a file that a frame named, and of no other one.
+func (sv *server) source(a *dap.SourceArguments) (dap.ResponseMessage, error) {
+	if a.Source == nil || !sv.sources[a.Source.Path] {
+		return nil, errors.New("no frame is in this file")
+	}
+	text, err := os.ReadFile(a.Source.Path)
+	if err != nil {
+		return nil, err
+	}
+	return &dap.SourceResponse{Body: dap.SourceResponseBody{Content: report.UTF8(string(text))}}, nil
+}
+
+func (sv *server) scopes(ctx context.Context, a *dap.ScopesArguments) (dap.ResponseMessage, error) {
+	list, err := sv.s.Scopes(ctx, session.FrameID(a.FrameId))
+	if err != nil {
+		return nil, err
+	}
+	body := dap.ScopesResponseBody{Scopes: []dap.Scope{}}
+	for _, sc := range list {
+		out := dap.Scope{Name: sc.Name, VariablesReference: int(sc.Ref), NamedVariables: sc.Count, PresentationHint: strings.ToLower(sc.Name)}
+		out.Expensive = out.PresentationHint == "registers"
+		body.Scopes = append(body.Scopes, out)
+	}
+	return &dap.ScopesResponse{Body: body}, nil
+}
+
+// A pageOf stands for the parts of something from number first on.
+type pageOf struct {
+	ref   session.Ref
+	first int
+}
+
+const (
+	// pageSize is how many parts are listed of something with many; the last of them then stands for the rest.
+	pageSize = 200
+	// firstPage is where the numbers of pages begin, far from those of a session.
+	firstPage = 1 << 30
+	// maxPages is how many pages are remembered.
+	maxPages = 1 << 16
+)
+
+func (sv *server) variables(ctx context.Context, a *dap.VariablesArguments) (dap.ResponseMessage, error) {
+	ref, first := session.Ref(a.VariablesReference), 0
+	if i := a.VariablesReference - firstPage; i >= 0 {
+		if i >= len(sv.pages) {
+			return nil, session.ErrUnknown
+		}
+		ref, first = sv.pages[i].ref, sv.pages[i].first
+	}
+	n := pageSize
+	if a.Start > 0 {
+		first += a.Start
+	}
+	if a.Count > 0 {
+		n = min(a.Count, n)
+	}
+	list, more, err := sv.s.Children(ctx, ref, first, n)
+	if err != nil {
+		return nil, err
+	}
+	body := dap.VariablesResponseBody{Variables: make([]dap.Variable, 0, len(list)+1)}
+	for i := range list {
+		body.Variables = append(body.Variables, variable(&list[i]))
+	}
+	if more && a.Count == 0 && len(sv.pages) < maxPages {
+		sv.pages = append(sv.pages, pageOf{ref, first + len(list)})
+		body.Variables = append(body.Variables, dap.Variable{Name: "...", Value: fmt.Sprintf("from number %d on", first+len(list)), VariablesReference: firstPage + len(sv.pages) - 1})
+	}
+	return &dap.VariablesResponse{Body: body}, nil
+}
+
+func variable(v *session.Variable) dap.Variable {
+	out := dap.Variable{Name: report.Clean(v.Name), Type: report.Clean(v.Type), Value: value(v), VariablesReference: int(v.Ref), EvaluateName: report.UTF8(v.Expression)}
+	hint := dap.VariablePresentationHint{Attributes: []string{"readOnly"}}
+	if v.Status != report.StatusSuccess {
+		hint.Attributes = append(hint.Attributes, "failedEvaluation")
+	}
+	out.PresentationHint = &hint
+	out.MemoryReference = reference(v)
+	return out
+}
+
+// reference is the address of a value, or what a pointer points to.
+func reference(v *session.Variable) string {
+	if v.Kind == string(dwarfvars.KindPointer) {
+		if word, _, _ := strings.Cut(v.Value, " "); strings.HasPrefix(word, "0x") && word != "0x0" {
+			return word
+		}
+	}
+	if v.HasAddress {
+		return fmt.Sprintf("%#x", v.Address)
+	}
+	return ""
+}
+
+// value is a value, or why there is none.
+func value(v *session.Variable) string {
+	if v.Status != report.StatusSuccess {
+		return "<" + report.Clean(v.Reason) + ">"
+	}
+	s := report.Clean(v.Value)
+	if v.Entry != "" {
+		s += " (on entry " + report.Clean(v.Entry) + ")"
+	}
+	return s
+}
+
+func (sv *server) evaluate(ctx context.Context, a *dap.EvaluateArguments) (dap.ResponseMessage, error) {
+	id := session.FrameID(a.FrameId)
+	if id == 0 {
+		f, err := sv.s.Focus(ctx)
+		if err != nil {
+			return nil, err
+		}
+		id = f.ID
+	}
+	v, err := sv.s.Evaluate(ctx, id, a.Expression)
+	if err != nil {
+		return nil, err
+	}
+	if v.Status != report.StatusSuccess && a.Context == "hover" {
+		return nil, errors.New(v.Reason)
+	}
+	return &dap.EvaluateResponse{Body: dap.EvaluateResponseBody{Result: value(&v), Type: report.Clean(v.Type), VariablesReference: int(v.Ref), MemoryReference: reference(&v),
+		PresentationHint: &dap.VariablePresentationHint{Attributes: []string{"readOnly"}}}}, nil
+}
+
+func (sv *server) modules(ctx context.Context, a *dap.ModulesArguments) (dap.ResponseMessage, error) {
+	in, err := sv.s.Info(ctx)
+	if err != nil {
+		return nil, err
+	}
+	first, n := 0, len(in.Modules)
+	if a != nil {
+		first = min(max(a.StartModule, 0), n)
+		if a.ModuleCount > 0 {
+			n = a.ModuleCount
+		}
+	}
+	list := in.Modules[first:min(first+n, len(in.Modules))]
+	body := dap.ModulesResponseBody{Modules: make([]dap.Module, 0, len(list)), TotalModules: len(in.Modules)}
+	for i := range list {
+		m := &list[i]
+		body.Modules = append(body.Modules, dap.Module{Id: m.Path, Name: report.Clean(report.Base(m.Path)), Path: report.Clean(m.Path),
+			SymbolStatus: m.Status, SymbolFilePath: report.Clean(m.File), Version: m.BuildID, AddressRange: m.Base.String() + "-" + m.End.String()})
+	}
+	return &dap.ModulesResponse{Body: body}, nil
+}
+
+// at reads a memory reference.
+func at(ref string, offset int) (uint64, error) {
+	addr, err := strconv.ParseUint(ref, 0, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not an address", ref)
+	}
+	return addr + uint64(offset), nil
+}
+
+func (sv *server) readMemory(ctx context.Context, a *dap.ReadMemoryArguments) (dap.ResponseMessage, error) {
+	addr, err := at(a.MemoryReference, a.Offset)
+	if err != nil {
+		return nil, err
+	}
+	b, err := sv.s.ReadMemory(ctx, addr, a.Count)
+	body := dap.ReadMemoryResponseBody{Address: fmt.Sprintf("%#x", addr), Data: base64.StdEncoding.EncodeToString(b)}
+	if err != nil {
+		if context.Cause(ctx) != nil {
+			return nil, err
+		}
+		body.Data = ""
+	}
+	body.UnreadableBytes = max(0, a.Count-len(b))
+	return &dap.ReadMemoryResponse{Body: body}, nil
+}
+
+// maxCode is how many instructions one question returns.
+const maxCode = 4096
+
+func (sv *server) disassemble(ctx context.Context, a *dap.DisassembleArguments) (dap.ResponseMessage, error) {
+	addr, err := at(a.MemoryReference, a.Offset)
+	if err != nil {
+		return nil, err
+	}
+	count := min(max(a.InstructionCount, 0), maxCode)
+	before, n := 0, count
+	if a.InstructionOffset < 0 {
+		before = min(-a.InstructionOffset, maxCode)
+		n = max(count-before, 0)
+	}
+	skip := max(a.InstructionOffset, 0)
+	list, err := sv.s.Disassemble(ctx, addr, before, n+skip)
+	if err != nil && context.Cause(ctx) != nil {
+		return nil, err
+	}
+	here := 0
+	for here < len(list) && uint64(list[here].Address) < addr {
+		here++
+	}
+	body := dap.DisassembleResponseBody{Instructions: make([]dap.DisassembledInstruction, 0, count)}
+	for i := here - before + skip; len(body.Instructions) < count; i++ {
+		if i < 0 || i >= len(list) { // the client wants so many, whatever there is
+			body.Instructions = append(body.Instructions, dap.DisassembledInstruction{Address: fmt.Sprintf("%#x", addr+uint64(i-here)), Instruction: "(no code)"})
+			continue
+		}
+		in := &list[i]
+		text := in.Text
+		if text == "" {
+			text = "(not decoded)"
+		}
+		body.Instructions = append(body.Instructions, dap.DisassembledInstruction{Address: in.Address.String(), InstructionBytes: in.Bytes, Instruction: report.Clean(text), Symbol: report.Clean(in.Symbol)})
+	}
+	return &dap.DisassembleResponse{Body: body}, nil
+}
+
+// died says why the process died: in a few words, and in a sentence.
+func (sv *server) died(ctx context.Context) (what, why string) {
+	c, err := sv.s.Crash(ctx)
+	if err != nil || c == nil {
+		return "died", ""
+	}
+	what = c.Signal + c.Exception
+	why = c.Reason
+	if c.Message != "" {
+		why = strings.TrimSpace(c.Message + "\n" + why)
+	}
+	return report.Clean(what), report.UTF8(why)
+}
+
+func (sv *server) exceptionInfo(ctx context.Context) (dap.ResponseMessage, error) {
+	c, err := sv.s.Crash(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if c == nil {
+		return nil, errors.New("nothing says that the process died")
+	}
+	what, why := sv.died(ctx)
+	body := dap.ExceptionInfoResponseBody{ExceptionId: what, Description: why, BreakMode: "unhandled", Details: &dap.ExceptionDetails{Message: why, TypeName: c.Kind}}
+	for i := range c.Causes {
+		body.Description += fmt.Sprintf("\ncause: %s [%s]", report.Clean(c.Causes[i].Text), c.Causes[i].Confidence)
+	}
+	return &dap.ExceptionInfoResponse{Body: body}, nil
+}

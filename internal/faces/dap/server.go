@@ -1,0 +1,379 @@
+// Package dap serves a session to editors by the Debug Adapter Protocol, version 1.71. The process is only read: what would
+// run it or change it is refused with a sentence.
+package dap
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/google/go-dap"
+
+	"github.com/corewalk/corewalk/internal/faces"
+	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/session"
+)
+
+// A server has one client.
+type server struct {
+	open faces.Opener
+
+	out   io.Writer
+	write sync.Mutex
+	seq   int
+
+	s     *session.Session
+	close func()
+	ready bool // the client has sent its configuration
+	begun bool // it was told where the process stopped
+
+	pages   []pageOf
+	sources map[string]bool // paths of files that frames named
+	seen    []dap.Source
+
+	current sync.Mutex // guards the two below
+	running int        // seq of the request that is being answered; 0 for none
+	cancel  context.CancelCauseFunc
+}
+
+// maxMessage is the largest message that is read, in bytes.
+const maxMessage = 16 << 20
+
+// errCancelled: the client has cancelled the request.
+var errCancelled = errors.New("cancelled")
+
+// Serve answers requests until the client disconnects, in ends, or ctx is done.
+func Serve(ctx context.Context, in io.Reader, out io.Writer, open faces.Opener) error {
+	sv := &server{open: open, out: out, sources: map[string]bool{}}
+	defer func() {
+		if sv.close != nil {
+			sv.close()
+		}
+	}()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	requests := make(chan dap.Message)
+	failed := make(chan error, 1)
+	go sv.read(ctx, bufio.NewReader(in), requests, failed)
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case err := <-failed:
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
+		case m := <-requests:
+			if done, err := sv.answer(ctx, m); done || err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// read reads requests. Those that cancel another one are obeyed at once.
+func (sv *server) read(ctx context.Context, in *bufio.Reader, requests chan<- dap.Message, failed chan<- error) {
+	for {
+		data, err := readMessage(in)
+		if err != nil {
+			failed <- err
+			return
+		}
+		m, err := dap.DecodeProtocolMessage(data)
+		if err != nil {
+			var field *dap.DecodeProtocolMessageFieldError
+			if !errors.As(err, &field) {
+				failed <- fmt.Errorf("a message that is not the protocol's: %w", err)
+				return
+			}
+			var r dap.Request
+			if json.Unmarshal(data, &r) != nil {
+				continue
+			}
+			m = &r // a command that is not known
+		}
+		if c, ok := m.(*dap.CancelRequest); ok && c.Arguments != nil {
+			sv.current.Lock()
+			if sv.running != 0 && sv.running == c.Arguments.RequestId {
+				sv.cancel(errCancelled)
+			}
+			sv.current.Unlock()
+		}
+		select {
+		case requests <- m:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// readMessage reads one message, whose size a header tells.
+func readMessage(in *bufio.Reader) ([]byte, error) {
+	size := -1
+	for n := 0; ; n++ {
+		line, err := in.ReadSlice('\n')
+		if err != nil {
+			if errors.Is(err, bufio.ErrBufferFull) || n > 16 {
+				return nil, errors.New("a header that is not the protocol's")
+			}
+			return nil, err
+		}
+		if text := string(line); text == "\r\n" || text == "\n" {
+			break
+		} else if _, err := fmt.Sscanf(text, "Content-Length: %d", &size); err != nil && n > 16 {
+			return nil, errors.New("a header that is not the protocol's")
+		}
+	}
+	if size < 0 || size > maxMessage {
+		return nil, fmt.Errorf("a message of %d bytes", size)
+	}
+	data := make([]byte, size)
+	_, err := io.ReadFull(in, data)
+	return data, err
+}
+
+// send writes a message.
+func (sv *server) send(m dap.Message) error {
+	sv.write.Lock()
+	defer sv.write.Unlock()
+	sv.seq++
+	switch m := m.(type) {
+	case dap.ResponseMessage:
+		m.GetResponse().Seq, m.GetResponse().Type = sv.seq, "response"
+	case dap.EventMessage:
+		m.GetEvent().Seq, m.GetEvent().Type = sv.seq, "event"
+	}
+	return dap.WriteProtocolMessage(sv.out, m)
+}
+
+// answer answers one request. done says that the client has disconnected.
+func (sv *server) answer(ctx context.Context, m dap.Message) (done bool, err error) {
+	r, ok := m.(dap.RequestMessage)
+	if !ok {
+		return false, nil // responses and events of a client mean nothing
+	}
+	req := r.GetRequest()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	sv.current.Lock()
+	sv.running, sv.cancel = req.Seq, cancel
+	sv.current.Unlock()
+	response, after, err := sv.handle(ctx, m)
+	sv.current.Lock()
+	sv.running = 0
+	sv.current.Unlock()
+	if err != nil {
+		response = failure(err)
+	}
+	head := response.GetResponse()
+	head.RequestSeq, head.Command, head.Success = req.Seq, req.Command, err == nil
+	if err != nil {
+		head.Message = report.Clean(err.Error())
+		if errors.Is(err, errCancelled) {
+			head.Message = "cancelled"
+		}
+	}
+	if err := sv.send(response); err != nil {
+		return true, err
+	}
+	for _, e := range after {
+		if err := sv.send(e); err != nil {
+			return true, err
+		}
+	}
+	_, done = m.(*dap.DisconnectRequest)
+	return done, nil
+}
+
+// failure is the response to a request that failed.
+func failure(err error) *dap.ErrorResponse {
+	return &dap.ErrorResponse{Body: dap.ErrorResponseBody{Error: &dap.ErrorMessage{Id: 1, Format: "{_}", Variables: map[string]string{"_": report.Clean(err.Error())}, ShowUser: false}}}
+}
+
+// errReadOnly is the answer to what would run the process or change it.
+var errReadOnly = errors.New("the process is only read: it is not run and not changed")
+
+// errNotOpen: nothing was launched yet.
+var errNotOpen = errors.New("no dump is open yet: launch or attach comes first")
+
+// handle makes the response to a request, and events that follow it.
+func (sv *server) handle(ctx context.Context, m dap.Message) (dap.ResponseMessage, []dap.Message, error) {
+	switch r := m.(type) {
+	case *dap.InitializeRequest:
+		return &dap.InitializeResponse{Body: capabilities()}, []dap.Message{event(&dap.InitializedEvent{}, "initialized")}, nil
+	case *dap.LaunchRequest:
+		err := sv.launch(ctx, r.Arguments)
+		return &dap.LaunchResponse{}, sv.stopped(ctx, err), err
+	case *dap.AttachRequest:
+		err := sv.launch(ctx, r.Arguments)
+		return &dap.AttachResponse{}, sv.stopped(ctx, err), err
+	case *dap.ConfigurationDoneRequest:
+		sv.ready = true
+		return &dap.ConfigurationDoneResponse{}, sv.stopped(ctx, nil), nil
+	case *dap.CancelRequest:
+		return &dap.CancelResponse{}, nil, nil
+	case *dap.DisconnectRequest:
+		return &dap.DisconnectResponse{}, nil, nil
+	case *dap.TerminateRequest:
+		return &dap.TerminateResponse{}, []dap.Message{event(&dap.TerminatedEvent{}, "terminated")}, nil
+	case *dap.SetBreakpointsRequest:
+		return &dap.SetBreakpointsResponse{Body: dap.SetBreakpointsResponseBody{Breakpoints: noBreakpoints(len(r.Arguments.Breakpoints))}}, nil, nil
+	case *dap.SetFunctionBreakpointsRequest:
+		return &dap.SetFunctionBreakpointsResponse{Body: dap.SetFunctionBreakpointsResponseBody{Breakpoints: noBreakpoints(len(r.Arguments.Breakpoints))}}, nil, nil
+	case *dap.SetExceptionBreakpointsRequest:
+		return &dap.SetExceptionBreakpointsResponse{}, nil, nil
+	}
+	if sv.s == nil {
+		return nil, nil, errNotOpen
+	}
+	response, err := sv.ask(ctx, m)
+	return response, nil, err
+}
+
+// ask makes the response to a question about the dump.
+func (sv *server) ask(ctx context.Context, m dap.Message) (dap.ResponseMessage, error) {
+	switch r := m.(type) {
+	case *dap.ThreadsRequest:
+		return sv.threads(ctx)
+	case *dap.StackTraceRequest:
+		return sv.stackTrace(ctx, &r.Arguments)
+	case *dap.ScopesRequest:
+		return sv.scopes(ctx, &r.Arguments)
+	case *dap.VariablesRequest:
+		return sv.variables(ctx, &r.Arguments)
+	case *dap.EvaluateRequest:
+		return sv.evaluate(ctx, &r.Arguments)
+	case *dap.ModulesRequest:
+		return sv.modules(ctx, &r.Arguments)
+	case *dap.LoadedSourcesRequest:
+		return &dap.LoadedSourcesResponse{Body: dap.LoadedSourcesResponseBody{Sources: append([]dap.Source{}, sv.seen...)}}, nil
+	case *dap.SourceRequest:
+		return sv.source(&r.Arguments)
+	case *dap.DisassembleRequest:
+		return sv.disassemble(ctx, &r.Arguments)
+	case *dap.ReadMemoryRequest:
+		return sv.readMemory(ctx, &r.Arguments)
+	case *dap.ExceptionInfoRequest:
+		return sv.exceptionInfo(ctx)
+	}
+	return nil, errReadOnly
+}
+
+func capabilities() dap.Capabilities {
+	return dap.Capabilities{
+		SupportsConfigurationDoneRequest: true, SupportsEvaluateForHovers: true, SupportsModulesRequest: true, SupportsExceptionInfoRequest: true,
+		SupportsDelayedStackTraceLoading: true, SupportsLoadedSourcesRequest: true, SupportsReadMemoryRequest: true,
+		SupportsDisassembleRequest: true, SupportsCancelRequest: true, SupportsTerminateRequest: true,
+	}
+}
+
+// event sets the name of an event.
+func event[E dap.EventMessage](e E, name string) E {
+	e.GetEvent().Event = name
+	return e
+}
+
+// noBreakpoints says of n breakpoints that none is set.
+func noBreakpoints(n int) []dap.Breakpoint {
+	list := make([]dap.Breakpoint, n)
+	for i := range list {
+		list[i].Message = errReadOnly.Error()
+	}
+	return list
+}
+
+// A list of directories or one directory.
+type stringList []string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (l *stringList) UnmarshalJSON(data []byte) error {
+	var one string
+	if json.Unmarshal(data, &one) == nil {
+		if one != "" {
+			*l = stringList{one}
+		}
+		return nil
+	}
+	var list []string
+	err := json.Unmarshal(data, &list)
+	*l = list
+	return err
+}
+
+// arguments are those of launch and attach. They are named as the command's flags.
+type arguments struct {
+	Core            string     `json:"core"`
+	CoreFile        string     `json:"coreFile"` // as other adapters call it
+	Binary          string     `json:"binary"`
+	Program         string     `json:"program"` // as other adapters call it
+	Search          stringList `json:"search"`
+	Sysroot         stringList `json:"sysroot"`
+	DebugDir        stringList `json:"debugDir"`
+	SourceMap       sourceMap  `json:"sourceMap"`
+	SymbolPath      string     `json:"symbolPath"`
+	ForceMismatched bool       `json:"forceMismatched"`
+}
+
+// A sourceMap is a list of FROM=TO, or an object from FROM to TO.
+type sourceMap []string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (m *sourceMap) UnmarshalJSON(data []byte) error {
+	var pairs map[string]string
+	if json.Unmarshal(data, &pairs) == nil {
+		for from, to := range pairs {
+			*m = append(*m, from+"="+to)
+		}
+		return nil
+	}
+	return (*stringList)(m).UnmarshalJSON(data)
+}
+
+// launch opens a dump.
+func (sv *server) launch(ctx context.Context, data json.RawMessage) error {
+	if sv.s != nil {
+		return errors.New("a dump is open already")
+	}
+	var a arguments
+	if err := json.Unmarshal(data, &a); err != nil {
+		return fmt.Errorf("the arguments of launch: %w", err)
+	}
+	if a.Core == "" {
+		a.Core = a.CoreFile
+	}
+	if a.Binary == "" {
+		a.Binary = a.Program
+	}
+	if a.Core == "" {
+		return errors.New(`the argument "core" is missing: the path of a core, a minidump or a pack`)
+	}
+	s, end, err := sv.open(ctx, faces.Request{Core: a.Core, Binary: a.Binary, Search: a.Search, Sysroot: a.Sysroot, DebugDir: a.DebugDir,
+		SourceMap: a.SourceMap, SymbolPath: a.SymbolPath, ForceMismatched: a.ForceMismatched})
+	if err != nil {
+		return err
+	}
+	sv.s, sv.close = s, end
+	return nil
+}
+
+// stopped tells the client once, when it has sent its configuration and the dump is open, where the process stopped.
+func (sv *server) stopped(ctx context.Context, failed error) []dap.Message {
+	if failed != nil || sv.s == nil || !sv.ready || sv.begun {
+		return nil
+	}
+	sv.begun = true
+	body := dap.StoppedEventBody{Reason: "pause", Description: "a dump", AllThreadsStopped: true}
+	if threads, err := sv.s.Threads(ctx); err == nil && len(threads) > 0 {
+		body.ThreadId = int(threads[0].ID)
+		if threads[0].Crashed {
+			body.Reason = "exception"
+			body.Description, body.Text = sv.died(ctx)
+		}
+	}
+	return []dap.Message{event(&dap.StoppedEvent{Body: body}, "stopped")}
+}

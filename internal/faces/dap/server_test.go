@@ -1,0 +1,343 @@
+package dap_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-dap"
+
+	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/internal/faces"
+	serve "github.com/corewalk/corewalk/internal/faces/dap"
+	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/session"
+)
+
+// A client is an editor.
+type client struct {
+	t      testing.TB
+	in     *bufio.Reader
+	out    io.WriteCloser
+	seq    int
+	events []dap.EventMessage
+	done   chan error
+	target *corewalk.Target
+}
+
+// connect starts a server that opens a fixture, whatever the core is called.
+func connect(t testing.TB, c fixture.Case) *client {
+	t.Helper()
+	inR, inW := io.Pipe()
+	outR, outW := io.Pipe()
+	cl := &client{t: t, in: bufio.NewReader(outR), out: inW, done: make(chan error, 1)}
+	go func() {
+		err := serve.Serve(context.Background(), inR, outW, func(ctx context.Context, r faces.Request) (*session.Session, func(), error) {
+			if r.Core != "core" {
+				return nil, nil, fmt.Errorf("%s: no such file", r.Core)
+			}
+			target, err := corewalk.Open(context.Background(), c.Core(t), corewalk.WithSysroot(c.Sysroot(t)), corewalk.WithExecutable(c.Binary(t)), corewalk.WithSearch(c.Dir),
+				corewalk.WithSourceMap("/src", filepath.Join(fixture.Root(t), "testdata", "src")))
+			if err != nil {
+				return nil, nil, err
+			}
+			cl.target = target
+			s := session.New(target, session.Options{})
+			return s, func() { s.Close(); target.Close() }, nil
+		})
+		outW.Close()
+		cl.done <- err
+	}()
+	t.Cleanup(func() { inW.Close() })
+	return cl
+}
+
+// raw sends a request with arguments as JSON, and returns its response.
+func (c *client) raw(command, arguments string) dap.Message {
+	c.t.Helper()
+	c.seq++
+	content := fmt.Sprintf(`{"seq": %d, "type": "request", "command": %q, "arguments": %s}`, c.seq, command, arguments)
+	if err := dap.WriteBaseMessage(c.out, []byte(content)); err != nil {
+		c.t.Fatal(err)
+	}
+	for {
+		data, err := dap.ReadBaseMessage(c.in)
+		if err != nil {
+			c.t.Fatalf("%s: %v", command, err)
+		}
+		m, err := dap.DecodeProtocolMessage(data)
+		if err != nil { // the response to a command that is not known
+			var r dap.ErrorResponse
+			if json.Unmarshal(data, &r) == nil && r.RequestSeq == c.seq {
+				return &r
+			}
+			c.t.Fatalf("%s: %v", data, err)
+		}
+		switch m := m.(type) {
+		case dap.EventMessage:
+			c.events = append(c.events, m)
+		case dap.ResponseMessage:
+			if m.GetResponse().RequestSeq != c.seq {
+				c.t.Fatalf("%s: a response to request %d", command, m.GetResponse().RequestSeq)
+			}
+			return m
+		}
+	}
+}
+
+// ask sends a request that has a response of type R.
+func ask[R dap.Message](c *client, command string, arguments any) R {
+	c.t.Helper()
+	data, err := json.Marshal(arguments)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	m := c.raw(command, string(data))
+	r, ok := m.(R)
+	if !ok {
+		c.t.Fatalf("%s %s: %+v", command, data, m)
+	}
+	return r
+}
+
+// fails sends a request that is refused, and returns why.
+func (c *client) fails(command, arguments string) string {
+	c.t.Helper()
+	m := c.raw(command, arguments)
+	r, ok := m.(dap.ResponseMessage)
+	if !ok || r.GetResponse().Success {
+		c.t.Fatalf("%s %s: not refused: %+v", command, arguments, m)
+	}
+	return r.GetResponse().Message
+}
+
+type object map[string]any
+
+// begin opens the dump as editors do, and returns the event that says where it stopped.
+func (c *client) begin() *dap.StoppedEvent {
+	c.t.Helper()
+	init := ask[*dap.InitializeResponse](c, "initialize", object{"adapterID": "corewalk", "linesStartAt1": true})
+	if !init.Body.SupportsConfigurationDoneRequest || !init.Body.SupportsDisassembleRequest || init.Body.SupportsSetVariable {
+		c.t.Errorf("%+v", init.Body)
+	}
+	ask[*dap.LaunchResponse](c, "launch", object{"core": "core"})
+	ask[*dap.SetBreakpointsResponse](c, "setBreakpoints", object{"source": object{"path": "/a.c"}, "breakpoints": []object{{"line": 3}}})
+	ask[*dap.ConfigurationDoneResponse](c, "configurationDone", object{})
+	threads := ask[*dap.ThreadsResponse](c, "threads", object{}) // events of the request before have come now
+	if len(threads.Body.Threads) == 0 {
+		c.t.Fatal("no threads")
+	}
+	if len(c.events) != 2 || c.events[0].GetEvent().Event != "initialized" {
+		c.t.Fatalf("events %+v", c.events)
+	}
+	stopped, ok := c.events[1].(*dap.StoppedEvent)
+	if !ok || stopped.Body.ThreadId != threads.Body.Threads[0].Id {
+		c.t.Fatalf("%+v", c.events[1])
+	}
+	return stopped
+}
+
+func TestEditor(t *testing.T) {
+	c := connect(t, fixture.Get(t, "amd64-vars-c-O0"))
+	if why := c.fails("threads", "{}"); !strings.Contains(why, "no dump is open yet") {
+		t.Error(why)
+	}
+	if why := c.fails("launch", `{"core": "nowhere"}`); !strings.Contains(why, "nowhere: no such file") {
+		t.Error(why)
+	}
+	if why := c.fails("launch", `{}`); !strings.Contains(why, `"core" is missing`) {
+		t.Error(why)
+	}
+	c.events = nil
+	stopped := c.begin()
+	if b := stopped.Body; b.Reason != "exception" || b.Description != "SIGSEGV" || !strings.Contains(b.Text, "write of 4 bytes at null") || !b.AllThreadsStopped {
+		t.Errorf("%+v", b)
+	}
+	info := ask[*dap.ExceptionInfoResponse](c, "exceptionInfo", object{"threadId": stopped.Body.ThreadId})
+	if info.Body.ExceptionId != "SIGSEGV" || !strings.Contains(info.Body.Description, "cause: *p where p = 0x0") {
+		t.Errorf("%+v", info.Body)
+	}
+	all := ask[*dap.StackTraceResponse](c, "stackTrace", object{"threadId": stopped.Body.ThreadId})
+	page := ask[*dap.StackTraceResponse](c, "stackTrace", object{"threadId": stopped.Body.ThreadId, "startFrame": 2, "levels": 1})
+	if len(all.Body.StackFrames) != 8 || all.Body.TotalFrames != 8 || len(page.Body.StackFrames) != 1 || page.Body.TotalFrames <= 3 {
+		t.Fatalf("%+v\n%+v", all.Body, page.Body)
+	}
+	f := page.Body.StackFrames[0]
+	if f.Name != "records" || f.Line != 107 || f.Source == nil || f.Source.Name != "vars.c" || f.Id != all.Body.StackFrames[2].Id || f.PresentationHint != "" {
+		t.Errorf("%+v", f)
+	}
+	if last := all.Body.StackFrames[7]; last.PresentationHint != "subtle" || last.Source != nil {
+		t.Errorf("%+v", last)
+	}
+	scopes := ask[*dap.ScopesResponse](c, "scopes", object{"frameId": f.Id})
+	names := map[string]dap.Scope{}
+	for _, s := range scopes.Body.Scopes {
+		names[s.Name] = s
+	}
+	if len(names) != 3 || names["Arguments"].NamedVariables != 4 || names["Arguments"].PresentationHint != "arguments" || !names["Registers"].Expensive {
+		t.Errorf("%+v", scopes.Body)
+	}
+	locals := ask[*dap.VariablesResponse](c, "variables", object{"variablesReference": names["Locals"].VariablesReference})
+	var here dap.Variable
+	for _, v := range locals.Body.Variables {
+		if v.Name == "here" {
+			here = v
+		}
+	}
+	if here.Type != "struct node" || here.EvaluateName != "here" || here.VariablesReference == 0 || here.MemoryReference == "" {
+		t.Fatalf("%+v", here)
+	}
+	parts := ask[*dap.VariablesResponse](c, "variables", object{"variablesReference": here.VariablesReference})
+	if p := parts.Body.Variables; len(p) != 6 || p[0].Name != "next" || p[0].EvaluateName != "here.next" || p[0].VariablesReference == 0 {
+		t.Fatalf("%+v", parts.Body)
+	}
+	next := ask[*dap.VariablesResponse](c, "variables", object{"variablesReference": parts.Body.Variables[0].VariablesReference})
+	if v := next.Body.Variables[0]; v.EvaluateName != "here.next->next" || v.Value != "0x0" || v.VariablesReference != 0 {
+		t.Errorf("%+v", v)
+	}
+	for expr, want := range map[string]string{"here.next->weight.whole": "9", "*at": "{x = 3, y = 4}", "sum + 1": "8"} {
+		if r := ask[*dap.EvaluateResponse](c, "evaluate", object{"expression": expr, "frameId": f.Id, "context": "watch"}); r.Body.Result != want {
+			t.Errorf("%s: %+v", expr, r.Body)
+		}
+	}
+	if why := c.fails("evaluate", fmt.Sprintf(`{"expression": "sum = 3", "frameId": %d, "context": "repl"}`, f.Id)); !strings.Contains(why, "would change the process") {
+		t.Error(why)
+	}
+	mem := ask[*dap.ReadMemoryResponse](c, "readMemory", object{"memoryReference": here.MemoryReference, "offset": 0, "count": 48})
+	if b, err := base64.StdEncoding.DecodeString(mem.Body.Data); err != nil || len(b) != 48 || mem.Body.UnreadableBytes != 0 {
+		t.Errorf("%+v", mem.Body)
+	}
+	if mem := ask[*dap.ReadMemoryResponse](c, "readMemory", object{"memoryReference": "0x10", "count": 8}); mem.Body.UnreadableBytes != 8 {
+		t.Errorf("%+v", mem.Body)
+	}
+	code := ask[*dap.DisassembleResponse](c, "disassemble", object{"memoryReference": f.InstructionPointerReference, "instructionOffset": -3, "instructionCount": 7})
+	if list := code.Body.Instructions; len(list) != 7 || list[3].Address != f.InstructionPointerReference || !strings.HasPrefix(list[3].Symbol, "records+") {
+		t.Errorf("%+v", list)
+	}
+	if code := ask[*dap.DisassembleResponse](c, "disassemble", object{"memoryReference": "0x10", "instructionOffset": -3, "instructionCount": 7}); len(code.Body.Instructions) != 7 {
+		t.Errorf("%+v", code.Body)
+	}
+	if m := ask[*dap.ModulesResponse](c, "modules", object{}); m.Body.TotalModules != 4 || m.Body.Modules[0].SymbolStatus == "" {
+		t.Errorf("%+v", m.Body)
+	}
+	if m := ask[*dap.ModulesResponse](c, "modules", object{"startModule": 3, "moduleCount": 5}); len(m.Body.Modules) != 1 {
+		t.Errorf("%+v", m.Body)
+	}
+	for _, command := range []string{"continue", "next", "stepIn", "stepOut", "pause", "setVariable", "writeMemory", "nonsense"} {
+		if why := c.fails(command, `{"threadId": 1, "variablesReference": 1, "name": "x", "value": "1", "memoryReference": "0x1", "data": ""}`); why != "the process is only read: it is not run and not changed" {
+			t.Errorf("%s: %s", command, why)
+		}
+	}
+	ask[*dap.DisconnectResponse](c, "disconnect", object{})
+	select {
+	case err := <-c.done:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(time.Minute):
+		t.Error("the server does not end")
+	}
+}
+
+// Sources are those that frames name, and no other file of this machine is given out.
+func TestSources(t *testing.T) {
+	c := connect(t, fixture.Get(t, "amd64-vars-c-O0"))
+	stopped := c.begin()
+	for _, path := range []string{"/etc/passwd", "", "../../etc/passwd"} {
+		if why := c.fails("source", fmt.Sprintf(`{"source": {"path": %q}, "sourceReference": 0}`, path)); why != "no frame is in this file" {
+			t.Errorf("%s: %s", path, why)
+		}
+	}
+	frames := ask[*dap.StackTraceResponse](c, "stackTrace", object{"threadId": stopped.Body.ThreadId, "levels": 1})
+	src := frames.Body.StackFrames[0].Source
+	if _, err := os.Stat(src.Path); err != nil {
+		t.Skipf("the source of the fixture is not here: %s", src.Path)
+	}
+	text := ask[*dap.SourceResponse](c, "source", object{"source": object{"path": src.Path}, "sourceReference": 0})
+	if !strings.Contains(text.Body.Content, "stop(") {
+		t.Errorf("%.100s", text.Body.Content)
+	}
+	loaded := ask[*dap.LoadedSourcesResponse](c, "loadedSources", object{})
+	if len(loaded.Body.Sources) != 1 || loaded.Body.Sources[0].Path != src.Path {
+		t.Errorf("%+v", loaded.Body)
+	}
+}
+
+// Values in the editor are those of a report: all variables of all frames of some fixtures in several languages.
+func TestSameAsReport(t *testing.T) {
+	compared := 0
+	for _, name := range []string{"amd64-vars-c-O2", "amd64-vars-cxx-O0", "amd64-vars-rust-O0", "amd64-vars-go-O0", "aarch64-threads"} {
+		c := connect(t, fixture.Get(t, name))
+		c.begin()
+		r, err := c.target.Analyze(context.Background(), corewalk.AnalyzeOptions{Locals: corewalk.LocalsAll, NoTasks: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		threads := ask[*dap.ThreadsResponse](c, "threads", object{})
+		for i := range r.Threads {
+			trace := ask[*dap.StackTraceResponse](c, "stackTrace", object{"threadId": threads.Body.Threads[i].Id})
+			if len(trace.Body.StackFrames) != len(r.Threads[i].Frames) {
+				t.Fatalf("%s: %d frames, the report has %d", name, len(trace.Body.StackFrames), len(r.Threads[i].Frames))
+			}
+			for k, f := range trace.Body.StackFrames {
+				want := r.Threads[i].Frames[k]
+				for _, sc := range ask[*dap.ScopesResponse](c, "scopes", object{"frameId": f.Id}).Body.Scopes {
+					list := map[string][]report.Variable{"Arguments": want.Args, "Locals": want.Locals}[sc.Name]
+					if sc.Name == "Registers" || len(list) > 200 {
+						continue
+					}
+					got := ask[*dap.VariablesResponse](c, "variables", object{"variablesReference": sc.VariablesReference}).Body.Variables
+					if len(got) != len(list) {
+						t.Fatalf("%s #%d: %d %s, the report has %d", name, k, len(got), sc.Name, len(list))
+					}
+					for j := range list {
+						value := report.Clean(list[j].Value)
+						if list[j].Status != report.StatusSuccess {
+							value = "<" + report.Clean(list[j].Reason) + ">"
+						}
+						if list[j].Entry != "" {
+							value += " (on entry " + report.Clean(list[j].Entry) + ")"
+						}
+						if got[j].Name != report.Clean(list[j].Name) || got[j].Value != value || got[j].Type != report.Clean(list[j].Type) {
+							t.Errorf("%s #%d: %+v, the report has %+v", name, k, got[j], list[j])
+						}
+						compared++
+					}
+				}
+			}
+		}
+	}
+	if compared < 200 {
+		t.Errorf("only %d variables", compared)
+	}
+}
+
+// What is no message of the protocol ends the connection with an error, without a panic and without a wait.
+func TestBroken(t *testing.T) {
+	for _, in := range []string{"", "nonsense\r\n\r\n", "Content-Length: -1\r\n\r\n", "Content-Length: 99999999999\r\n\r\n", "Content-Length: 5\r\n\r\nabc", strings.Repeat("a", 1<<16), strings.Repeat("a: b\r\n", 1000)} {
+		if err := serve.Serve(context.Background(), strings.NewReader(in), io.Discard, nil); err == nil && in != "" {
+			t.Errorf("%.40q: no error", in)
+		}
+	}
+}
+
+func FuzzServe(f *testing.F) {
+	f.Add(`{"seq": 1, "type": "request", "command": "initialize", "arguments": {}}`)
+	f.Add(`{"seq": 1, "type": "request", "command": "launch", "arguments": {"core": "x", "search": "a", "sourceMap": {"a": "b"}}}`)
+	f.Add(`{"seq": 1, "type": "request", "command": "variables", "arguments": {"variablesReference": 1073741824}}`)
+	open := func(context.Context, faces.Request) (*session.Session, func(), error) {
+		return nil, nil, os.ErrNotExist
+	}
+	f.Fuzz(func(_ *testing.T, content string) {
+		_ = serve.Serve(context.Background(), strings.NewReader(fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(content), content)), io.Discard, open)
+	})
+}

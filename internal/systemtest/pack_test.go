@@ -7,7 +7,10 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/corewalk/corewalk"
@@ -146,6 +149,69 @@ func TestPackOfImage(t *testing.T) {
 		return
 	}
 	t.Error("no such case")
+}
+
+// TestPackElsewhere: in an empty root directory without a network, a corewalk for another architecture makes the same report of
+// a pack as this one.
+func TestPackElsewhere(t *testing.T) {
+	fixture.Long(t)
+	emulator, err := exec.LookPath("qemu-aarch64-static")
+	if err != nil {
+		t.Skip("qemu-aarch64-static is not installed: Debian's qemu-user-static")
+	}
+	if out, err := exec.Command("unshare", "--net", "chroot", "/", "true").CombinedOutput(); err != nil {
+		t.Skipf("no root directory can be changed here: %v: %s", err, out)
+	}
+	dir, root := t.TempDir(), t.TempDir()
+	build := func(goarch, to string) {
+		cmd := exec.Command("go", "build", "-o", to, "./cmd/corewalk")
+		cmd.Dir, cmd.Env = fixture.Root(t), append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+goarch)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	here, there := filepath.Join(dir, "corewalk"), filepath.Join(root, "corewalk")
+	build(runtime.GOARCH, here)
+	build("arm64", there)
+	static, err := os.ReadFile(emulator)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(root, "qemu"), static, 0o700)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range fixture.Cases(t) {
+		if !slices.Contains([]string{"amd64-abort", "amd64-cxx-virtual", "amd64-deleted", "aarch64-crash-O0"}, c.Name) {
+			continue
+		}
+		t.Run(c.Name, func(t *testing.T) {
+			files := []string{"--no-cache", "--sysroot", c.Sysroot(t), "--debug-dir", c.Dir, "--search", c.Dir, c.Core(t), c.Binary(t)}
+			pack := filepath.Join(root, "crash.cwz")
+			os.Remove(pack)
+			if out, err := exec.Command(here, append([]string{"pack", "-o", pack}, files...)...).CombinedOutput(); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			// The pack's date is printed where the core has none.
+			st, err := os.Stat(c.Core(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			os.Chtimes(pack, st.ModTime(), st.ModTime())
+			report := func(cmd *exec.Cmd) string {
+				cmd.Env = []string{"HOME=/", "TZ=UTC", "PATH=" + os.Getenv("PATH")}
+				out, err := cmd.Output()
+				if exit := (&exec.ExitError{}); err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 3) {
+					t.Fatalf("%v: %v", cmd.Args, err)
+				}
+				return string(out)
+			}
+			want := report(exec.Command(here, files...))
+			got := report(exec.Command("unshare", "--net", "chroot", root, "/qemu", "/corewalk", "--no-cache", "/crash.cwz"))
+			if len(want) < 100 || got != want {
+				t.Errorf("there: %s\nhere: %s", got, want)
+			}
+		})
+	}
 }
 
 // dockerSave makes an archive of docker save with one compressed layer, the files below dir.

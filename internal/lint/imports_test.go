@@ -30,6 +30,7 @@ var floors = map[string]int{
 	"internal/faces/shell":               7,
 	"internal/faces/dap":                 7,
 	"internal/faces":                     7,
+	"crashself":                          7,
 	"":                                   6, // the facade
 	"internal/why/analysis":              5,
 	"internal/why/subject":               5,
@@ -153,7 +154,7 @@ var forbidden = map[string][]string{
 var outside = map[string][]string{
 	"github.com/peterh/liner":            {"internal/command"},
 	"github.com/google/go-dap":           {"internal/faces/dap"},
-	"golang.org/x/sys":                   {"internal/files/mmapfile", "internal/sandbox", "livestate", "internal/command", "internal/carry/handle", "internal/triage"},
+	"golang.org/x/sys":                   {"internal/files/mmapfile", "internal/sandbox", "livestate", "internal/command", "internal/carry/handle", "internal/triage", "crashself"},
 	"golang.org/x/arch":                  {"internal/code/disasm", "internal/code/disasm/words/make"},
 	"github.com/ianlancetaylor/demangle": {"demangle"},
 	"github.com/spf13/pflag":             {"internal/command"},

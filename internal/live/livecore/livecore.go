@@ -12,6 +12,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/corewalk/corewalk/corestate"
 	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/internal/live/corewrite"
 	"github.com/corewalk/corewalk/livestate"
@@ -61,17 +62,36 @@ func Write(f File, p *livestate.Process, o Options) (*Result, error) {
 	return w.out, nil
 }
 
-type writer struct {
-	f    File
-	p    *livestate.Process
-	pid  int
-	core *corewrite.Core
-	out  *Result
-	sps  []uint64 // stack pointers of the threads
-	segs []segment
+// A Death says of what a process is dying that no signal is ending.
+type Death struct {
+	Thread unwind.ThreadID // in which it dies
+	Signal corestate.SignalInfo
 }
 
-func (w *writer) write(o Options) error {
+// Head returns the headers and the notes of the core of p, with which a core begins. The process is dying as d says. All threads
+// of p must be stopped.
+func Head(p *livestate.Process, d Death) ([]byte, error) {
+	w := &writer{p: p, pid: p.ProcessID(), out: &Result{}, death: &d}
+	if err := w.describe(Options{}); err != nil {
+		return nil, fmt.Errorf("describe process: %w", err)
+	}
+	head, _, _, _ := w.core.Layout()
+	return head, nil
+}
+
+type writer struct {
+	f     File
+	p     *livestate.Process
+	pid   int
+	death *Death // nil for what p itself says
+	core  *corewrite.Core
+	out   *Result
+	sps   []uint64 // stack pointers of the threads
+	segs  []segment
+}
+
+// describe makes the core without its memory.
+func (w *writer) describe(o Options) error {
 	if err := w.begin(); err != nil {
 		return err
 	}
@@ -89,6 +109,21 @@ func (w *writer) write(o Options) error {
 	for _, s := range w.segs {
 		w.core.Segment(s.start, progFlags(s.perms), s.end-s.start, s.size)
 	}
+	return nil
+}
+
+// signal returns the signal that ends the process.
+func (w *writer) signal() corestate.SignalInfo {
+	if w.death != nil {
+		return w.death.Signal
+	}
+	return w.p.Signal()
+}
+
+func (w *writer) write(o Options) error {
+	if err := w.describe(o); err != nil {
+		return err
+	}
 	head, tail, offsets, size := w.core.Layout()
 	w.out.Size = size
 	if err := w.f.Truncate(int64(size)); err != nil {
@@ -102,7 +137,7 @@ func (w *writer) write(o Options) error {
 			return err
 		}
 	}
-	_, err = w.f.WriteAt(tail, int64(size)-int64(len(tail)))
+	_, err := w.f.WriteAt(tail, int64(size)-int64(len(tail)))
 	return err
 }
 

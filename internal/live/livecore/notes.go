@@ -3,6 +3,7 @@ package livecore
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -38,6 +39,9 @@ func (w *writer) notes(areas []area) error {
 	if err != nil {
 		return err
 	}
+	if w.death != nil && slices.Contains(ids, w.death.Thread) {
+		first = w.death.Thread
+	}
 	order := []unwind.ThreadID{first}
 	for _, id := range ids {
 		if id != first {
@@ -68,7 +72,7 @@ func (w *writer) thread(id unwind.ThreadID, proc stat, process func()) bool {
 	fp, hasFP := w.p.ThreadNote(id, "CORE", corewrite.FPRegSet)
 	st := readStat(w.pid, int(id))
 	w.core.Note("CORE", corewrite.PRStatus, w.core.Status(corewrite.Status{
-		TID: int(id), Signal: w.p.Signal().Signo, SigPend: st.sigPend, SigHold: st.sigHold,
+		TID: int(id), Signal: w.signal().Signo, SigPend: st.sigPend, SigHold: st.sigHold,
 		PPID: proc.ppid, PGRP: proc.pgrp, SID: proc.sid, User: st.user, System: st.system,
 		Regs: regs, HasFPRegs: hasFP,
 	}))
@@ -110,7 +114,7 @@ func (w *writer) arguments() string {
 
 // sigInfo adds what is known of the signal that is about to end the process.
 func (w *writer) sigInfo() {
-	s := w.p.Signal()
+	s := w.signal()
 	if s.Source == corestate.NoSignal {
 		return
 	}

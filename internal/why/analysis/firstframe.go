@@ -90,7 +90,7 @@ func systemModule(path string) bool {
 var runtimePrefixes = []string{
 	"std::", "__gnu_cxx::", "__cxxabiv1::", "__cxa_",
 	"core::", "alloc::", "<core::", "<alloc::", "<std::", "__rustc::", "rust_begin_unwind", "__rust_",
-	"runtime.", "internal/runtime/", "internal/sync.", "sync.(*",
+	"runtime.", "internal/runtime/", "internal/sync.", "sync.(*", caughtForeign,
 	"__asan", "__ubsan", "__tsan", "__msan", "__lsan", "__hwasan", "__sanitizer", "__interceptor_", "___interceptor_",
 }
 

@@ -25,6 +25,7 @@ func TestFirstFrame(t *testing.T) {
 		{"template of the library", []report.Frame{frame(app, "std::vector<int>::operator[]", "stl_vector.h"), frame(app, "sum", "p.cc")}, 1},
 		{"Rust", []report.Frame{frame(app, "core::panicking::panic", "panicking.rs"), frame(app, "<alloc::vec::Vec<T> as core::ops::index::Index<I>>::index", "mod.rs"), frame(app, "app::pick", "main.rs")}, 2},
 		{"Go", []report.Frame{frame(app, "runtime.raise", "sys.s"), frame(app, "runtime.sigpanic", "signal.go"), frame(app, "main.(*queue).pop", "main.go")}, 2},
+		{"a thread that Go does not know", []report.Frame{frame(app, caughtForeign, "foreign.s"), {Signal: "SIGSEGV"}, frame(app, "store", "c.c")}, 2},
 		{"Go's library", []report.Frame{frame(app, "runtime.fatal", "/opt/go/src/runtime/panic.go"), frame(app, "internal/sync.fatal", "/opt/go/src/runtime/panic.go"), frame(app, "sync.(*Mutex).Unlock", "sync/mutex.go"), frame(app, "bytes.Repeat", "/opt/go/src/bytes/bytes.go"), frame(app, "main.fill", "/home/go/src/x/main.go")}, 4},
 		{"what cgo generated", []report.Frame{frame(libc, "abort", ""), frame(app, "runtime.cgocall", "/opt/go/src/runtime/cgocall.go"), frame(app, "main._Cfunc_visit", "_cgo_gotypes.go"), frame(app, "main.ask", "main.go")}, 3},
 		{"C that cgo calls", []report.Frame{frame(app, "_cgo_1_Cfunc_visit", "cgo-gcc-prolog"), frame(app, "runtime.cgocall", "x.go"), frame(app, "_cgo_visit", "my_cgo_.c")}, 2},

@@ -47,14 +47,22 @@ func (in *inspection) faultHandled(f *unwind.Frame) (int, bool) {
 	return signo, ok && reason.Faults(in.Numbers, signo)
 }
 
-// goEnds are the functions with which Go's handler of signals ends the program, after it printed the goroutines.
+// goEnds are the functions with which Go's handler of signals ends the program, after it printed the goroutines, and with which it
+// begins to print: programs that keep their own crashes are held there.
 var goEnds = lazy.Value[map[string]bool]{Make: func() map[string]bool {
-	return map[string]bool{"runtime.crash": true, "runtime.dieFromSignal": true}
+	return map[string]bool{"runtime.crash": true, "runtime.dieFromSignal": true, "runtime.fatalsignal": true}
 }}
+
+// caughtForeign is crashself's handler of signals on threads that Go does not know, where a program that keeps its own crashes is
+// held.
+const caughtForeign = "github.com/corewalk/corewalk/crashself.caught"
 
 // goHandled returns the frame at which the signal was delivered for which Go's runtime ended the program, by its
 // handler, from the frames of the thread that died; -1 if the program ended otherwise.
 func goHandled(frames []report.Frame) int {
+	if len(frames) > 2 && frames[0].Function == caughtForeign && frames[1].Signal != "" {
+		return 1
+	}
 	at := slices.IndexFunc(frames, func(f report.Frame) bool { return f.Function == "runtime.sighandler" })
 	if at < 1 || !goEnds.Get()[frames[at-1].Function] {
 		return -1
@@ -93,7 +101,7 @@ func (in *inspection) endedByGo(r *report.Report) bool {
 		return false
 	}
 	c.Kind, c.Reason = why.Kind, in.Numbers.Name(signo)
-	if slices.ContainsFunc(frames[at:], func(f report.Frame) bool { return f.Function == "runtime.asmcgocall" }) {
+	if frames[0].Function == caughtForeign || slices.ContainsFunc(frames[at:], func(f report.Frame) bool { return f.Function == "runtime.asmcgocall" }) {
 		c.Reason += " in C code"
 	}
 	c.Reason += ": " + why.Text

@@ -121,7 +121,12 @@ func (r *runtime) channels(o *object, w *tasks.Wait) {
 		}
 		at = s.word("waitlink")
 	}
+	if at != 0 { // a circle, or what is no part of such a list
+		w.Proved, w.Note = false, noteDamaged
+	}
 }
+
+const noteDamaged = "the list of what it waits for is damaged"
 
 // second is a pointer that from Go 1.26 on is a pair, whose second word is the one to trust:
 // the detection of leaks takes the first away for a while.

@@ -23,6 +23,16 @@ func asyncName(t *types.Type) string {
 	return strings.Replace(full, "_env#", "#", 1)
 }
 
+// ownName is the name of the outermost function of a chain that is the program's own, if there is one.
+func ownName(c *chain) string {
+	for _, l := range c.levels {
+		if n := asyncName(l.typ); !strings.HasPrefix(n, "async_") {
+			return n
+		}
+	}
+	return asyncName(c.levels[0].typ)
+}
+
 // States of a future; those from suspended on are suspension points.
 const (
 	unresumed = 0
@@ -58,7 +68,10 @@ type level struct {
 type chain struct {
 	levels []level
 	boxes  []*future
-	last   string // the type of what the innermost awaits, if that is no async function
+
+	// What the innermost awaits, if that is no async function; else nil.
+	lastType *types.Type
+	lastAt   unwind.Address
 }
 
 // unroll follows what a future awaits.
@@ -91,7 +104,7 @@ func (s *reach) unroll(f *future) *chain {
 		}
 		inner, addr, certain := s.inside(s.types.OfField(awaited), at+awaited.Off, 0)
 		if inner == nil {
-			c.last = s.types.OfField(awaited).FullName()
+			c.lastType, c.lastAt = s.types.OfField(awaited).Strip(), at+awaited.Off
 		}
 		t, at, sure = inner, addr, certain
 	}
@@ -180,10 +193,11 @@ func fieldNamed(fields []types.Field, name string) *types.Field {
 func (s *reach) asyncTask(f *future, chains map[*future]*chain) *tasks.Task {
 	c := chains[f]
 	if len(c.levels) == 0 {
-		return nil
+		return s.plainTask(f, c)
 	}
+	key := f.key()
 	inner := c.levels[len(c.levels)-1]
-	t := &tasks.Task{Key: tasks.Key{Kind: tasks.KindAsync, ID: f.at}, Name: asyncName(f.typ), Runtime: "rust", Thread: unwind.NullThread,
+	t := &tasks.Task{Key: key, Name: ownName(c), Runtime: "rust", Thread: unwind.NullThread,
 		State: tasks.StateWaiting, Status: "suspended", Certainty: tasks.Possible}
 	switch inner.state {
 	case unresumed:
@@ -195,17 +209,21 @@ func (s *reach) asyncTask(f *future, chains map[*future]*chain) *tasks.Task {
 	case panicked:
 		t.State, t.Status = tasks.StateDead, "panicked"
 	default:
-		if c.last != "" {
-			t.Wait = &tasks.Wait{Kind: tasks.WaitFuture, Reason: "await", Object: tasks.Object{Type: c.last}}
+		if c.lastType != nil {
+			t.Wait = s.waits(c)
 		}
+	}
+	if f.task != nil {
+		f.task.describe(t)
 	}
 	seen := map[*future]bool{}
 	sure := true
-	for ; f != nil && !seen[f] && len(t.Suspended) < maxChain; f = f.owner {
+	first := f
+	for ; f != nil && !seen[f] && len(t.Suspended) < maxChain && (f == first || f.task == nil); f = f.owner {
 		seen[f], f.emitted = true, true
 		for i := len(chains[f].levels) - 1; i >= 0; i-- {
 			l := &chains[f].levels[i]
-			out := s.level(l)
+			out := s.level(l, key)
 			if len(t.Suspended) > 0 {
 				if out.Awaits = tasks.Possible; sure {
 					out.Awaits = tasks.Certain
@@ -219,8 +237,31 @@ func (s *reach) asyncTask(f *future, chains map[*future]*chain) *tasks.Task {
 	return t
 }
 
-// level describes one async function.
-func (s *reach) level(l *level) tasks.SuspendedFrame {
+// key identifies the task of a future: by the address that its executor knows it by, if it has one.
+func (f *future) key() tasks.Key {
+	if f.task != nil {
+		return tasks.Key{Kind: tasks.KindAsync, ID: f.task.at}
+	}
+	return tasks.Key{Kind: tasks.KindAsync, ID: f.at}
+}
+
+// plainTask makes a task of an executor whose future is no async function; nil of other futures.
+func (s *reach) plainTask(f *future, c *chain) *tasks.Task {
+	if f.task == nil {
+		return nil
+	}
+	f.emitted = true
+	name := f.typ.FullName()
+	t := &tasks.Task{Key: f.key(), Name: name, Thread: unwind.NullThread, State: tasks.StateWaiting, Status: "suspended", Certainty: tasks.Possible,
+		Suspended: []tasks.SuspendedFrame{{Function: name, Object: f.at, Approximate: true}}}
+	c.lastType, c.lastAt = f.typ, f.at
+	t.Wait = s.waits(c)
+	f.task.describe(t)
+	return t
+}
+
+// level describes one async function of a task.
+func (s *reach) level(l *level, key tasks.Key) tasks.SuspendedFrame {
 	out := tasks.SuspendedFrame{Function: asyncName(l.typ), Object: l.at, Approximate: true}
 	outer, members := variant(s.types, l.typ, l.state)
 	if outer == nil {
@@ -247,7 +288,9 @@ func (s *reach) level(l *level) tasks.SuspendedFrame {
 			continue
 		}
 		have[m.Name] = true
-		if v := (variable{m.Name, m.Off, s.types.OfField(m)}); params[m.Name] {
+		v := variable{m.Name, m.Off, s.types.OfField(m)}
+		s.guard(&v, l.at, key)
+		if params[m.Name] {
 			args = append(args, v)
 		} else {
 			locals = append(locals, v)

@@ -146,14 +146,8 @@ func TestDamaged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		random := rand.New(rand.NewPCG(1, 2))
-		for range 10 {
-			bad := slices.Clone(core)
-			for range 3000 {
-				at := 4096 + random.IntN(len(bad)-4096-8)&^7
-				from := 4096 + random.IntN(len(bad)-4096-8)&^7
-				copy(bad[at:at+8], bad[from:from+8])
-			}
+		for seed := range 10 {
+			bad := damage(core, uint64(seed), 3000)
 			path := filepath.Join(t.TempDir(), "core")
 			if err := os.WriteFile(path, bad, 0o600); err != nil {
 				t.Fatal(err)
@@ -174,4 +168,16 @@ func TestDamaged(t *testing.T) {
 			target.Close()
 		}
 	}
+}
+
+// damage puts words of a core where others were.
+func damage(core []byte, seed uint64, words int) []byte {
+	random := rand.New(rand.NewPCG(seed, 2))
+	bad := slices.Clone(core)
+	for range words {
+		at := 4096 + random.IntN(len(bad)-4096-8)&^7
+		from := 4096 + random.IntN(len(bad)-4096-8)&^7
+		copy(bad[at:at+8], bad[from:from+8])
+	}
+	return bad
 }

@@ -74,6 +74,11 @@ func (s *reach) run() {
 	for _, lib := range s.list {
 		s.variables(lib)
 	}
+	s.drain()
+}
+
+// drain searches the objects that were found and not searched.
+func (s *reach) drain() {
 	for len(s.queue) > 0 && !s.stopped() {
 		next := s.queue[0]
 		s.queue = s.queue[1:]
@@ -112,6 +117,9 @@ func (s *reach) thread(id unwind.ThreadID) {
 		return
 	}
 	s.stacks = append(s.stacks, span{sp, end})
+	if s.futures != nil {
+		s.threadLocals(&regs)
+	}
 	s.scan(span{sp, end}, true)
 }
 
@@ -218,6 +226,11 @@ func (s *reach) follow(v unwind.Address) {
 	if libs := s.p.State.LibraryTracker(); libs != nil {
 		if _, ok := libs.LibraryAt(v); ok {
 			return // its variables are scanned by themselves
+		}
+	}
+	if s.futures != nil {
+		if n := len(s.futures.tasks); s.isHeader(v) != nil && len(s.futures.tasks) > n {
+			return // it is in the queue
 		}
 	}
 	if s.futures == nil && (s.candidate(v, word(2), word(3)) || s.candidate(v-2*s.word, word(0), word(1))) {

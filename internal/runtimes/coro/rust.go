@@ -21,6 +21,12 @@ import (
 type futures struct {
 	found map[unwind.Address]*future
 	order []*future
+	tasks map[unwind.Address]*ownedTask // of executors
+	cells map[cellKey]*cell
+	// lists are the schedulers of tokio whose lists were walked, and whether to the end.
+	lists map[unwind.Address]bool
+	// guards are the tasks that have a guard of a lock, by what the lock waits in.
+	guards map[unwind.Address][]tasks.Key
 }
 
 // A future is one that is found behind a pair of a pointer and a vtable.
@@ -29,7 +35,8 @@ type future struct {
 	typ   *types.Type
 	owner *future // in whose variables the pair is, or in what they point to
 
-	awaited bool // by another in this list
+	task    *ownedTask // that it is the future of; nil if it is none of an executor's
+	awaited bool       // by another in this list
 	emitted bool
 }
 
@@ -95,8 +102,11 @@ func (r *rust) Name() string { return "rust" }
 func (r *rust) Tasks(ctx context.Context) iter.Seq2[*tasks.Task, error] {
 	return func(yield func(*tasks.Task, error) bool) {
 		s := r.newReach(ctx)
-		s.futures = &futures{found: map[unwind.Address]*future{}}
+		s.futures = &futures{found: map[unwind.Address]*future{}, tasks: map[unwind.Address]*ownedTask{}, cells: map[cellKey]*cell{}, guards: map[unwind.Address][]tasks.Key{}, lists: map[unwind.Address]bool{}}
 		s.run()
+		s.owned()
+		s.drain()
+		s.executed()
 		chains := map[*future]*chain{}
 		for _, f := range s.futures.order {
 			c := s.unroll(f)
@@ -111,14 +121,21 @@ func (r *rust) Tasks(ctx context.Context) iter.Seq2[*tasks.Task, error] {
 				f.owner.awaited = true
 			}
 		}
+		var found []*tasks.Task
 		for _, cycle := range []bool{false, true} {
 			for _, f := range s.futures.order {
-				if f.emitted || f.awaited && !cycle {
+				if f.emitted || f.awaited && f.task == nil && !cycle {
 					continue
 				}
-				if t := s.asyncTask(f, chains); t != nil && !yield(t, nil) {
-					return
+				if t := s.asyncTask(f, chains); t != nil {
+					found = append(found, t)
 				}
+			}
+		}
+		s.holders(found)
+		for _, t := range found {
+			if !yield(t, nil) {
+				return
 			}
 		}
 		if s.err != nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -370,35 +369,8 @@ func TestLanguages(t *testing.T) {
 
 // TestParkingLot: waits at the locks of parking_lot, as Debian has it.
 func TestParkingLot(t *testing.T) {
-	const crates = "/usr/share/cargo/registry"
 	fixture.Long(t)
-	if _, err := exec.LookPath("cargo"); err != nil {
-		t.Skip("cargo is not installed: Debian's cargo")
-	}
-	if found, _ := filepath.Glob(crates + "/parking_lot-*"); len(found) == 0 {
-		t.Skip("parking_lot is not installed: Debian's librust-parking-lot-dev")
-	}
-	dir := t.TempDir()
-	source, err := os.ReadFile("../../../testdata/src/tasks/waits_parking_lot.rs")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, text := range map[string]string{
-		"src/main.rs":        string(source),
-		"Cargo.toml":         "[package]\nname = \"waits\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[dependencies]\nparking_lot = \"0.12\"\n[profile.release]\ndebug = true\n",
-		".cargo/config.toml": "[source.crates-io]\nreplace-with = \"deb\"\n[source.deb]\ndirectory = \"" + crates + "\"\n",
-	} {
-		os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o777)
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	cmd := exec.Command("cargo", "build", "--release", "--offline")
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Skipf("cargo: %v: %s", err, out)
-	}
-	exe := filepath.Join(dir, "target/release/waits")
+	exe := fixture.Cargo(t, "tasks/waits_parking_lot.rs", "parking_lot", `"0.12"`, true)
 	for kind, want := range map[string]string{
 		"mutex":   `1 lock parking_lot::Mutex ""`,
 		"read":    `1 read-lock parking_lot::RwLock ""`,

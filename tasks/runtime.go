@@ -26,6 +26,7 @@ type Process struct {
 
 	threadsOnce sync.Once
 	threads     map[uint64]unwind.ThreadID // by the ids that the process knows
+	own         map[unwind.ThreadID]uint64 // those ids, of a dump from outside of the process's pid namespace; nil for others
 }
 
 // OwnThreadIDs is what a Process's State may implement: the ids by which the process knows its threads differ from those of
@@ -37,22 +38,44 @@ type OwnThreadIDs interface {
 
 // ThreadKnownAs returns the thread that the process knows by an id, as its memory has it; false if it has none.
 func (p *Process) ThreadKnownAs(own uint64) (unwind.ThreadID, bool) {
+	p.identify()
+	id, ok := p.threads[own]
+	return id, ok
+}
+
+// OwnThreadID returns the id that the process's memory has for a thread; 0 if the thread has ended.
+func (p *Process) OwnThreadID(id unwind.ThreadID) uint64 {
+	if names, ok := p.State.(OwnThreadIDs); ok {
+		return names.OwnThreadID(id)
+	}
+	p.identify()
+	if own, ok := p.own[id]; ok {
+		return own
+	}
+	return uint64(id)
+}
+
+// identify finds out by which ids the process knows its threads.
+func (p *Process) identify() {
 	p.threadsOnce.Do(func() {
 		ids, _ := p.State.ThreadIDs()
-		names, _ := p.State.(OwnThreadIDs)
+		names, live := p.State.(OwnThreadIDs)
+		if !live {
+			p.own = ownIDs(p.State, ids)
+		}
 		p.threads = make(map[uint64]unwind.ThreadID, len(ids))
 		for _, id := range ids {
 			own := uint64(id)
-			if names != nil {
+			if live {
 				own = names.OwnThreadID(id)
+			} else if p.own != nil {
+				own = p.own[id]
 			}
 			if own != 0 {
 				p.threads[own] = id
 			}
 		}
 	})
-	id, ok := p.threads[own]
-	return id, ok
 }
 
 // ForgetPages gives back the memory that reading a process from a file has taken so far, if its state can: the stacks of a

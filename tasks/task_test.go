@@ -24,9 +24,12 @@ func TestKeys(t *testing.T) {
 // A process has the threads 1, 2 and 3.
 type process struct{ unwind.ProcessState }
 
-func (process) Arch() *arch.Arch                        { return arch.AMD64 }
-func (process) ThreadIDs() ([]unwind.ThreadID, error)   { return []unwind.ThreadID{1, 2, 3}, nil }
-func (process) LibraryTracker() libstate.LibraryState   { return nil }
+func (process) Arch() *arch.Arch                      { return arch.AMD64 }
+func (process) ThreadIDs() ([]unwind.ThreadID, error) { return []unwind.ThreadID{1, 2, 3}, nil }
+func (process) LibraryTracker() libstate.LibraryState { return nil }
+func (process) Registers(unwind.ThreadID) (arch.RegSet, error) {
+	return arch.RegSet{}, errors.New("no registers")
+}
 func (process) DefaultThread() (unwind.ThreadID, error) { return 1, nil }
 
 // Inside another namespace, thread 1 knows itself as 101; 2 has ended.

@@ -382,3 +382,23 @@ func TestParkingLot(t *testing.T) {
 		}
 	}
 }
+
+// TestContainer: a core that was taken outside of the process's pid namespace, in which threads have other ids.
+func TestContainer(t *testing.T) {
+	fixture.Long(t)
+	exe := build(t, "gcc")
+	dir := t.TempDir()
+	script := `unshare -p -f --mount-proc "$0" normal 2 & outer=$!
+sleep 0.25
+inner=$(pgrep -P $outer) && gcore -o core $inner
+kill -9 $inner; wait`
+	cmd := exec.Command("sh", "-c", script, exe)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); !strings.Contains(string(out), "Saved corefile") {
+		t.Skipf("unshare and gcore, of Debian's util-linux and gdb, need root: %v: %s", err, out)
+	}
+	all := read(t, fixture.CoreIn(t, dir), exe)
+	if got, want := summary(all), circle(2, ""); got != want {
+		t.Errorf("got %s\nwant %s\n%s", got, want, show(all))
+	}
+}

@@ -108,11 +108,7 @@ func ownerGone(note string) bool { return note == endedNote || strings.HasSuffix
 
 // ownID is the id of the process as it knows itself. Its threads came later, and so have larger ids until the kernel begins anew with small ones.
 func (r *runtime) ownID() uint64 {
-	id := unwind.ThreadID(r.p.State.ProcessID())
-	if names, ok := r.p.State.(tasks.OwnThreadIDs); ok {
-		return names.OwnThreadID(id)
-	}
-	return uint64(id)
+	return r.p.OwnThreadID(unwind.ThreadID(r.p.State.ProcessID()))
 }
 
 // held says which living thread holds what a thread waits for.

@@ -1,6 +1,7 @@
 package dwarfvars
 
 import (
+	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/internal/vars/values"
 	"github.com/corewalk/corewalk/unwind"
 )
@@ -17,21 +18,23 @@ const (
 	avxYMM  = 576 // upper halves, 16 bytes each
 )
 
-var amd64 = machine{
-	banks: []bank{
-		{first: 17, count: 16, name: "xmm%d", read: readSSE},
-		{first: 33, count: 8, name: "st%d", read: fxArea(fxST, x87Size)},
-		{first: 41, count: 8, name: "mm%d", read: fxArea(fxST, 8)},
-		{first: 67, count: 16, name: "xmm%d", base: 16, read: neverSaved},
-	},
-	interrupted: amd64Interrupted,
-	steady:      []uint64{58, 59}, // fs_base, gs_base
-	tls:         &tlsABI{pointer: tpRegister(58), glibcDTV: 1, muslDTV: 1},
-	goroutine:   14,
-	codeview:    codeviewAMD64,
-	longDouble:  values.X87Format,
-	maxAlign:    16,
-}
+var amd64 = lazy.Value[*machine]{Make: func() *machine {
+	return &machine{
+		banks: []bank{
+			{first: 17, count: 16, name: "xmm%d", read: readSSE},
+			{first: 33, count: 8, name: "st%d", read: fxArea(fxST, x87Size)},
+			{first: 41, count: 8, name: "mm%d", read: fxArea(fxST, 8)},
+			{first: 67, count: 16, name: "xmm%d", base: 16, read: neverSaved},
+		},
+		interrupted: amd64Interrupted,
+		steady:      []uint64{58, 59}, // fs_base, gs_base
+		tls:         &tlsABI{pointer: tpRegister(58), glibcDTV: 1, muslDTV: 1},
+		goroutine:   14,
+		codeview:    codeviewAMD64,
+		longDouble:  values.X87Format,
+		maxAlign:    16,
+	}
+}}
 
 // neverSaved is for registers whose place in the dump depends on the processor.
 func neverSaved(*savedRegs, int) ([]byte, bool) { return nil, false }

@@ -1,6 +1,7 @@
 package dwarfvars
 
 import (
+	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/internal/vars/values"
 	"github.com/corewalk/corewalk/unwind"
 )
@@ -9,17 +10,19 @@ import (
 // DWARF for the Arm 64-bit Architecture, section 4.1
 // (https://github.com/ARM-software/abi-aa).
 
-var aarch64 = machine{
-	goroutine:   28,
-	banks:       []bank{{first: 64, count: 32, name: "v%d", read: plain(noteFP, 0, 16, 16)}},
-	interrupted: aarch64Interrupted,
-	// The kernel writes the thread pointer, tpidr_el0, into a note of its own.
-	tls:             &tlsABI{pointer: tpNote(noteARMTLS), above: true, tcb: 16, glibcDTV: 0, muslDTV: -1},
-	longDouble:      values.QuadFormat,
-	maxAlign:        16,
-	virtualInAdjust: true,
-	codeview:        codeviewARM64,
-}
+var aarch64 = lazy.Value[*machine]{Make: func() *machine {
+	return &machine{
+		goroutine:   28,
+		banks:       []bank{{first: 64, count: 32, name: "v%d", read: plain(noteFP, 0, 16, 16)}},
+		interrupted: aarch64Interrupted,
+		// The kernel writes the thread pointer, tpidr_el0, into a note of its own.
+		tls:             &tlsABI{pointer: tpNote(noteARMTLS), above: true, tcb: 16, glibcDTV: 0, muslDTV: -1},
+		longDouble:      values.QuadFormat,
+		maxAlign:        16,
+		virtualInAdjust: true,
+		codeview:        codeviewARM64,
+	}
+}}
 
 // The reserved part of struct sigcontext, after siginfo and the general registers, is a
 // list of records: a magic word, the record's size, contents
@@ -47,16 +50,18 @@ func aarch64Interrupted(r *Reader, tramp *unwind.Frame, n note) ([]byte, bool) {
 	return nil, false
 }
 
-var arm = machine{
-	banks: []bank{
-		{first: 64, count: 32, name: "s%d", read: readVFPSingle},
-		{first: 256, count: 32, name: "d%d", read: plain(noteARMVFP, 0, 8, 8)},
-	},
-	interrupted:     armInterrupted,
-	tls:             &tlsABI{pointer: tpNote(noteARMTLS), above: true, tcb: 8, glibcDTV: 0, muslDTV: -1},
-	maxAlign:        8,
-	virtualInAdjust: true,
-}
+var arm = lazy.Value[*machine]{Make: func() *machine {
+	return &machine{
+		banks: []bank{
+			{first: 64, count: 32, name: "s%d", read: readVFPSingle},
+			{first: 256, count: 32, name: "d%d", read: plain(noteARMVFP, 0, 8, 8)},
+		},
+		interrupted:     armInterrupted,
+		tls:             &tlsABI{pointer: tpNote(noteARMTLS), above: true, tcb: 8, glibcDTV: 0, muslDTV: -1},
+		maxAlign:        8,
+		virtualInAdjust: true,
+	}
+}}
 
 // readVFPSingle reads one half of a double register; the lower half comes first.
 func readVFPSingle(s *savedRegs, i int) ([]byte, bool) {

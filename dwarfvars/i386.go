@@ -1,6 +1,7 @@
 package dwarfvars
 
 import (
+	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/internal/vars/values"
 	"github.com/corewalk/corewalk/unwind"
 )
@@ -8,18 +9,20 @@ import (
 // i386. DWARF numbers: System V ABI, Intel386 supplement, table 2.14
 // (https://gitlab.com/x86-psABIs/i386-ABI).
 
-var i386 = machine{
-	banks: []bank{
-		{first: 11, count: 8, name: "st%d", read: readX87},
-		{first: 21, count: 8, name: "xmm%d", read: fx386(fxXMM, 16)},
-		{first: 29, count: 8, name: "mm%d", read: fx386(fxST, 8)},
-	},
-	interrupted: i386Interrupted,
-	tls:         &tlsABI{pointer: tpNamed("gs_base"), glibcDTV: 1, muslDTV: 1},
-	codeview:    codeviewX86,
-	longDouble:  values.X87Format,
-	maxAlign:    4,
-}
+var i386 = lazy.Value[*machine]{Make: func() *machine {
+	return &machine{
+		banks: []bank{
+			{first: 11, count: 8, name: "st%d", read: readX87},
+			{first: 21, count: 8, name: "xmm%d", read: fx386(fxXMM, 16)},
+			{first: 29, count: 8, name: "mm%d", read: fx386(fxST, 8)},
+		},
+		interrupted: i386Interrupted,
+		tls:         &tlsABI{pointer: tpNamed("gs_base"), glibcDTV: 1, muslDTV: 1},
+		codeview:    codeviewX86,
+		longDouble:  values.X87Format,
+		maxAlign:    4,
+	}
+}}
 
 // readX87 reads a floating-point register, which both FXSAVE and FSAVE areas have
 // (NT_FPREGSET of i386 is the latter).

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/corewalk/corewalk/internal/format/pdb"
-	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/internal/vars/values"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -37,33 +36,36 @@ type machine struct {
 	virtualInAdjust bool
 }
 
-// machines are the architectures by arch.Arch.Name.
-var machines = lazy.Value[map[string]*machine]{Make: func() map[string]*machine {
-	return map[string]*machine{
-		"x86-64":      &amd64,
-		"i386":        &i386,
-		"aarch64":     &aarch64,
-		"arm":         &arm,
-		"ppc64le":     &ppc64,
-		"ppc64":       &ppc64,
-		"ppc":         &ppc,
-		"s390x":       &s390x,
-		"s390":        &s390,
-		"mips":        &mips32,
-		"x32":         &amd64,
-		"mipsel":      &mips32,
-		"mips64":      &mips64,
-		"mips64el":    &mips64,
-		"riscv64":     &riscv64,
-		"loongarch64": &loongarch64,
-	}
-}}
-
+// machineOf returns what is known of an architecture. It is made when first needed.
 func machineOf(a *arch.Arch) *machine {
-	if a != nil {
-		if m, ok := machines.Get()[a.Name]; ok {
-			return m
-		}
+	if a == nil {
+		return &machine{}
+	}
+	switch a.Name {
+	case "x86-64", "x32":
+		return amd64.Get()
+	case "i386":
+		return i386.Get()
+	case "aarch64":
+		return aarch64.Get()
+	case "arm":
+		return arm.Get()
+	case "ppc64le", "ppc64":
+		return ppc64.Get()
+	case "ppc":
+		return ppc.Get()
+	case "s390x":
+		return s390x.Get()
+	case "s390":
+		return s390.Get()
+	case "mips", "mipsel":
+		return mips32.Get()
+	case "mips64", "mips64el":
+		return mips64.Get()
+	case "riscv64":
+		return riscv64.Get()
+	case "loongarch64":
+		return loongarch64.Get()
 	}
 	return &machine{} // an unknown architecture
 }

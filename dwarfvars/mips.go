@@ -1,6 +1,7 @@
 package dwarfvars
 
 import (
+	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/internal/vars/values"
 	"github.com/corewalk/corewalk/unwind"
 )
@@ -11,22 +12,28 @@ import (
 // read.
 
 // A register block has 64 bits of each floating-point register.
-var mipsFloats = bank{first: 32, count: 32, name: "f%d", read: plain(noteFP, 0, 8, 8)}
-
-var mips64 = machine{
-	banks:           []bank{mipsFloats},
-	interrupted:     mipsInterrupted,
-	longDouble:      values.QuadFormat,
-	maxAlign:        16,
-	virtualInAdjust: true,
+func mipsFloats() bank {
+	return bank{first: 32, count: 32, name: "f%d", read: plain(noteFP, 0, 8, 8)}
 }
 
-var mips32 = machine{
-	banks:           []bank{{first: 32, count: 32, name: "f%d", read: readMIPS32Float}},
-	interrupted:     mipsInterrupted,
-	maxAlign:        8,
-	virtualInAdjust: true,
-}
+var mips64 = lazy.Value[*machine]{Make: func() *machine {
+	return &machine{
+		banks:           []bank{mipsFloats()},
+		interrupted:     mipsInterrupted,
+		longDouble:      values.QuadFormat,
+		maxAlign:        16,
+		virtualInAdjust: true,
+	}
+}}
+
+var mips32 = lazy.Value[*machine]{Make: func() *machine {
+	return &machine{
+		banks:           []bank{{first: 32, count: 32, name: "f%d", read: readMIPS32Float}},
+		interrupted:     mipsInterrupted,
+		maxAlign:        8,
+		virtualInAdjust: true,
+	}
+}}
 
 // mipsFR is the bit of the status register that makes all floating-point registers 64
 // bits wide. Without it the odd registers are the upper halves of the even ones, and
@@ -46,7 +53,7 @@ func readMIPS32Float(s *savedRegs, i int) ([]byte, bool) {
 			i, high = i-1, true
 		}
 	}
-	b, ok := mipsFloats.read(s, i)
+	b, ok := mipsFloats().read(s, i)
 	if !ok {
 		return nil, false
 	}

@@ -1,6 +1,7 @@
 package dwarfvars
 
 import (
+	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/internal/vars/values"
 	"github.com/corewalk/corewalk/unwind"
 )
@@ -11,30 +12,36 @@ import (
 // clang from 77.
 
 // Floating-point registers hold doubles only.
-var ppcFloats = bank{first: 32, count: 32, name: "f%d", read: plain(noteFP, 0, 8, 8), doubles: true}
-
-var ppc64 = machine{
-	banks: []bank{
-		ppcFloats,
-		{first: 1124, count: 32, name: "vr%d", read: plain(notePPCVMX, 0, 16, 16)},
-		{first: 77, count: 32, name: "vr%d", read: plain(notePPCVMX, 0, 16, 16)},
-	},
-	interrupted: ppc64Interrupted,
-	tls:         &tlsABI{pointer: tpRegister(13), above: true, bias: 0x7000, glibcDTV: -1, muslDTV: -1, muslEntry: 0x8000},
-	longDouble:  values.PairFormat,
-	maxAlign:    16,
+func ppcFloats() bank {
+	return bank{first: 32, count: 32, name: "f%d", read: plain(noteFP, 0, 8, 8), doubles: true}
 }
 
-var ppc = machine{
-	banks: []bank{
-		ppcFloats,
-		{first: 1124, count: 32, name: "vr%d", read: plain(notePPCVMX, 0, 16, 16)},
-	},
-	interrupted: ppcInterrupted,
-	tls:         &tlsABI{pointer: tpRegister(2), above: true, bias: 0x7000, glibcDTV: -1, muslDTV: -1, muslEntry: 0x8000},
-	longDouble:  values.PairFormat,
-	maxAlign:    16,
-}
+var ppc64 = lazy.Value[*machine]{Make: func() *machine {
+	return &machine{
+		banks: []bank{
+			ppcFloats(),
+			{first: 1124, count: 32, name: "vr%d", read: plain(notePPCVMX, 0, 16, 16)},
+			{first: 77, count: 32, name: "vr%d", read: plain(notePPCVMX, 0, 16, 16)},
+		},
+		interrupted: ppc64Interrupted,
+		tls:         &tlsABI{pointer: tpRegister(13), above: true, bias: 0x7000, glibcDTV: -1, muslDTV: -1, muslEntry: 0x8000},
+		longDouble:  values.PairFormat,
+		maxAlign:    16,
+	}
+}}
+
+var ppc = lazy.Value[*machine]{Make: func() *machine {
+	return &machine{
+		banks: []bank{
+			ppcFloats(),
+			{first: 1124, count: 32, name: "vr%d", read: plain(notePPCVMX, 0, 16, 16)},
+		},
+		interrupted: ppcInterrupted,
+		tls:         &tlsABI{pointer: tpRegister(2), above: true, bias: 0x7000, glibcDTV: -1, muslDTV: -1, muslEntry: 0x8000},
+		longDouble:  values.PairFormat,
+		maxAlign:    16,
+	}
+}}
 
 // Layout of a signal frame: a caller's part of 128 bytes, struct ucontext with the
 // address of the general registers, these registers, the floating-point registers, and

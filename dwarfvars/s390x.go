@@ -1,6 +1,7 @@
 package dwarfvars
 
 import (
+	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/internal/vars/values"
 	"github.com/corewalk/corewalk/unwind"
 )
@@ -13,26 +14,30 @@ import (
 // The numbers go through the even registers of each eight first, then the odd ones.
 var s390xOrder = []int{0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15}
 
-var s390x = machine{
-	banks: []bank{
-		{first: 16, count: 16, name: "f%d", order: s390xOrder, read: plain(noteFP, 8, 8, 8), left: true},
-		{first: 68, count: 16, name: "v%d", base: 16, order: s390xOrder, read: plain(noteS390High, 0, 16, 16), left: true},
-	},
-	interrupted: s390xInterrupted,
-	tls:         &tlsABI{pointer: tpRegister(48, 49), glibcDTV: 1, muslDTV: 1},
-	longDouble:  values.QuadFormat,
-	maxAlign:    8,
-}
+var s390x = lazy.Value[*machine]{Make: func() *machine {
+	return &machine{
+		banks: []bank{
+			{first: 16, count: 16, name: "f%d", order: s390xOrder, read: plain(noteFP, 8, 8, 8), left: true},
+			{first: 68, count: 16, name: "v%d", base: 16, order: s390xOrder, read: plain(noteS390High, 0, 16, 16), left: true},
+		},
+		interrupted: s390xInterrupted,
+		tls:         &tlsABI{pointer: tpRegister(48, 49), glibcDTV: 1, muslDTV: 1},
+		longDouble:  values.QuadFormat,
+		maxAlign:    8,
+	}
+}}
 
 // s390 is S/390 of 31 bits, which has no vector registers. The thread pointer is in the
 // first access register only.
-var s390 = machine{
-	banks:       s390x.banks[:1],
-	interrupted: s390Interrupted,
-	tls:         &tlsABI{pointer: tpRegister(48), glibcDTV: 1, muslDTV: 1},
-	longDouble:  values.QuadFormat,
-	maxAlign:    8,
-}
+var s390 = lazy.Value[*machine]{Make: func() *machine {
+	return &machine{
+		banks:       s390x.Get().banks[:1],
+		interrupted: s390Interrupted,
+		tls:         &tlsABI{pointer: tpRegister(48), glibcDTV: 1, muslDTV: 1},
+		longDouble:  values.QuadFormat,
+		maxAlign:    8,
+	}
+}}
 
 // Layout of signal frames, from the stack pointer in the code that returns from the
 // handler: a caller's part of 160 bytes. For a handler that takes a siginfo, an

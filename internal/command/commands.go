@@ -24,28 +24,36 @@ func allCommands() []command {
 		return func() *pflag.FlagSet { return new(queryFlags).set(name) }
 	}
 	return []command{
-		{name: "", run: runReport, flags: new(reportFlags).set, usage: usageText},
-		{name: "info", run: runInfo, flags: new(infoFlags).set, usage: infoUsage},
-		{name: "triage", run: runTriage, flags: new(triageFlags).set, usage: triageUsage},
+		{name: "", run: runReport, flags: of[reportFlags], usage: usageText},
+		{name: "info", run: runInfo, flags: of[infoFlags], usage: infoUsage},
+		{name: "triage", run: runTriage, flags: of[triageFlags], usage: triageUsage},
 		{name: "triage list", run: runTriageList, flags: query("list")},
 		{name: "triage show", run: runTriageShow, flags: query("show")},
 		{name: "triage diff", run: runTriageDiff, flags: query("diff")},
 		{name: "triage export", run: runTriageExport, flags: query("export")},
-		{name: "print", run: runPrint, flags: new(printFlags).set, usage: printUsage},
-		{name: "shell", run: runShell, flags: new(shellFlags).set, usage: shellUsage},
-		{name: "dap", run: runDAP, flags: new(dapFlags).set, usage: dapUsage},
-		{name: "live", run: runLive, flags: new(liveFlags).set, usage: liveUsage},
-		{name: "slim", run: runSlim, flags: new(slimFlags).set, usage: slimUsage},
-		{name: "convert", run: runConvert, flags: new(convertFlags).set, usage: convertUsage},
-		{name: "pack", run: runPack, flags: new(packFlags).set, usage: packUsage},
-		{name: "handle", run: runHandle, flags: new(handleFlags).set, usage: handleUsage},
-		{name: "cache", run: runCache, flags: new(cacheFlags).set, usage: cacheUsage},
+		{name: "print", run: runPrint, flags: of[printFlags], usage: printUsage},
+		{name: "shell", run: runShell, flags: of[shellFlags], usage: shellUsage},
+		{name: "dap", run: runDAP, flags: of[dapFlags], usage: dapUsage},
+		{name: "live", run: runLive, flags: of[liveFlags], usage: liveUsage},
+		{name: "slim", run: runSlim, flags: of[slimFlags], usage: slimUsage},
+		{name: "convert", run: runConvert, flags: of[convertFlags], usage: convertUsage},
+		{name: "pack", run: runPack, flags: of[packFlags], usage: packUsage},
+		{name: "handle", run: runHandle, flags: of[handleFlags], usage: handleUsage},
+		{name: "cache", run: runCache, flags: of[cacheFlags], usage: cacheUsage},
 		{name: "schema", run: runSchema, usage: schemaUsage, words: schema.Names()},
 		{name: "completion", run: runCompletion, usage: completionUsage, words: shells()},
 		{name: "man", run: runMan, usage: manUsage},
 		{name: "version", run: func(_ []string, e env) int { return runReport([]string{"--version"}, e) }},
 		{name: "help", run: runHelp, words: withHelp()},
 	}
+}
+
+// of makes the flags of a command. A method of a value would have that value made for every command of the list.
+func of[T any, P interface {
+	*T
+	set() *pflag.FlagSet
+}]() *pflag.FlagSet {
+	return P(new(T)).set()
 }
 
 // withHelp lists the commands that help describes.

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/corewalk/corewalk/internal/lazy"
 )
 
 const manUsage = `corewalk man prints corewalk's manual page.
@@ -68,10 +70,12 @@ type roff struct{ strings.Builder }
 
 // roffEscape makes text that roff prints as it is. Hyphens are ASCII's, so that examples can
 // be copied.
-var roffEscape = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`)
+var roffEscape = lazy.Value[*strings.Replacer]{Make: func() *strings.Replacer {
+	return strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`)
+}}
 
 func (r *roff) line(s string) {
-	s = roffEscape.Replace(s)
+	s = roffEscape.Get().Replace(s)
 	if strings.HasPrefix(s, ".") {
 		s = `\&` + s
 	}
@@ -99,7 +103,7 @@ func (r *roff) flag(f flagHelp) {
 	if f.short != "" {
 		fmt.Fprintf(r, `\fB\-%s\fR, `, f.short)
 	}
-	fmt.Fprintf(r, `\fB\-\-%s\fR`, roffEscape.Replace(f.name))
+	fmt.Fprintf(r, `\fB\-\-%s\fR`, roffEscape.Get().Replace(f.name))
 	switch {
 	case f.optional:
 		fmt.Fprintf(r, `[=\fI%s\fR]`, f.arg)
@@ -185,7 +189,7 @@ func manPage() string {
 	r.paragraph(top.status)
 	r.WriteString(".SH ENVIRONMENT\n")
 	for _, v := range manEnvironment {
-		r.WriteString(".TP\n\\fB" + roffEscape.Replace(v[0]) + "\\fR\n")
+		r.WriteString(".TP\n\\fB" + roffEscape.Get().Replace(v[0]) + "\\fR\n")
 		r.line(v[1])
 	}
 	r.WriteString(".SH SEE ALSO\n.BR core (5),\n.BR coredumpctl (1),\n.BR gdb (1),\n.BR debuginfod\\-find (1)\n")

@@ -6,6 +6,7 @@ import (
 
 	"github.com/corewalk/corewalk/demangle"
 	"github.com/corewalk/corewalk/internal/files/find"
+	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -352,7 +353,7 @@ func (t *typeInfo) shown() string {
 	case stdString, stdStringOld, libcxxString:
 		return "std::string"
 	}
-	s := inlineNamespaces.Replace(t.full())
+	s := inlineNamespaces.Get().Replace(t.full())
 	// The class that std::throw_with_nested derives.
 	for _, wrap := range []string{"std::_Nested_exception<", "std::__nested<"} {
 		if inner, ok := strings.CutPrefix(s, wrap); ok {
@@ -372,4 +373,6 @@ func (t *typeInfo) full() string {
 }
 
 // Inline namespaces of the standard libraries are left out of names shown to people.
-var inlineNamespaces = strings.NewReplacer("std::__1::", "std::", "std::__cxx11::", "std::")
+var inlineNamespaces = lazy.Value[*strings.Replacer]{Make: func() *strings.Replacer {
+	return strings.NewReplacer("std::__1::", "std::", "std::__cxx11::", "std::")
+}}

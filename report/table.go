@@ -1,9 +1,12 @@
 package report
 
 import (
+	"bytes"
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/olekukonko/tablewriter"
 )
 
 // A table is rows of clean strings under heads. A head that begins with > belongs to a
@@ -60,35 +63,36 @@ func WriteColumns(w io.Writer, heads []string, rows [][]string) error {
 
 // columns lays a table out: a line for the heads and one for each row.
 func columns(heads []string, rows [][]string) []string {
-	all := make([][]string, 0, 1+len(rows))
-	first, right, width := make([]string, len(heads)), make([]bool, len(heads)), make([]int, len(heads))
+	var b bytes.Buffer
+	w := tablewriter.NewWriter(&b)
+	w.SetAutoWrapText(false)
+	w.SetBorder(false)
+	w.SetHeaderLine(false)
+	w.SetColumnSeparator("")
+	w.SetCenterSeparator("")
+	w.SetRowSeparator("")
+	w.SetNoWhiteSpace(true)
+	w.SetTablePadding("  ")
+	align, first := make([]int, len(heads)), make([]string, len(heads))
 	for i, h := range heads {
-		first[i] = strings.TrimPrefix(h, ">")
-		right[i] = first[i] != h
+		first[i], align[i] = strings.TrimPrefix(h, ">"), tablewriter.ALIGN_LEFT
+		if first[i] != h {
+			align[i] = tablewriter.ALIGN_RIGHT
+		}
 	}
-	all = append(all, first)
+	w.SetColumnAlignment(align)
+	w.Append(first) // a header of the package has one alignment for all columns
 	for _, row := range rows {
 		cells := make([]string, len(heads))
 		for i := range row[:min(len(row), len(heads))] {
 			cells[i] = clean(row[i])
 		}
-		all = append(all, cells)
+		w.Append(cells)
 	}
-	for _, row := range all {
-		for i, cell := range row {
-			width[i] = max(width[i], terminal.StringWidth(cell))
-		}
-	}
-	lines := make([]string, len(all))
-	for n, row := range all {
-		for i, cell := range row {
-			if right[i] {
-				row[i] = terminal.FillLeft(cell, width[i])
-			} else {
-				row[i] = terminal.FillRight(cell, width[i])
-			}
-		}
-		lines[n] = strings.TrimRight(strings.Join(row, "  "), " ")
+	w.Render()
+	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
 	}
 	return lines
 }

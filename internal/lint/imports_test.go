@@ -163,6 +163,7 @@ var outside = map[string][]string{
 	"github.com/ulikunitz/xz":            {"internal/format/decompress"},
 	"compress/":                          {"internal/format/decompress", "internal/live/sample"},
 	"net/http":                           {"internal/files/debuginfod"},
+	"github.com/olekukonko/tablewriter":  {"report"},
 	"github.com/mattn/go-runewidth":      {"report"},
 	"github.com/vbauerster/mpb":          {"internal/command"},
 	"modernc.org/sqlite":                 {"internal/triage/ledger/sqlite"},

@@ -25,6 +25,7 @@ var mayAllocate = map[string]int{
 	"github.com/klauspost/compress/flate":            16,
 	"github.com/klauspost/compress/internal/snapref": 3,
 	"github.com/mattn/go-runewidth":                  50,
+	"github.com/olekukonko/tablewriter":              220,
 	"github.com/pierrec/lz4/v4":                      4,
 	"github.com/spf13/pflag":                         1,
 	"github.com/ulikunitz/xz/lzma":                   2,
@@ -131,7 +132,7 @@ func startComplaints(got map[string]int) (list []string) {
 		list = append(list, fmt.Sprintf("Go's library allocates %d times before main runs, at most %d times are allowed: which of its packages is new?", library, mayAllocateInAll))
 	}
 	for _, pkg := range []string{"net/http", "crypto/tls", "database/sql", "runtime/metrics",
-		"golang.org/x/arch/ppc64/ppc64asm", "golang.org/x/arch/s390x/s390xasm", "github.com/olekukonko/tablewriter"} {
+		"golang.org/x/arch/ppc64/ppc64asm", "golang.org/x/arch/s390x/s390xasm"} {
 		if _, linked := got[pkg]; linked {
 			list = append(list, pkg+" is linked with corewalk: each start pays for it")
 		}

@@ -2,11 +2,14 @@ package capture
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"io"
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/internal/format/elffile"
+	"github.com/corewalk/corewalk/internal/live/corewrite"
 )
 
 // Of the pipe, no byte behind the notes is read: the kernel would write the process's memory into it.
@@ -50,6 +53,29 @@ func TestHeadRefused(t *testing.T) {
 		if _, err := readHead(bytes.NewReader(b)); !errors.Is(err, ErrNoHead) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// A process with more mappings than the ELF header can count: the kernel writes the count at the end of the core,
+// which the handler does not wait for.
+func TestManyMappings(t *testing.T) {
+	small := open(t, coreOf(t, "amd64-abort"))
+	c := &corewrite.Core{Class: 64, Order: binary.LittleEndian, Type: elffile.ET_CORE, Machine: elffile.EM_X86_64, NoteAlign: 4}
+	c.Note("CORE", corewrite.PRStatus, c.Status(corewrite.Status{TID: 1, Signal: 6, Regs: make([]byte, 27*8)}))
+	const many, base = 70_000, 0x10000000
+	for i := range uint64(many) {
+		c.Segment(base+i*2*page, elffile.PF_R|elffile.PF_W, page, page)
+	}
+	head, _, _, _ := c.Layout()
+	taken, err := Take(bytes.NewReader(head), Process{Memory: &process{core: small}}, Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(taken.Core.Segments()); n != many {
+		t.Errorf("%d mappings, want %d", n, many)
+	}
+	if out := written(t, taken); len(out.Segments()) == 0 {
+		t.Error("the slim core has no mappings")
 	}
 }
 

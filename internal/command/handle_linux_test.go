@@ -316,3 +316,89 @@ func TestHandleKernel(t *testing.T) {
 		t.Errorf("%d of %d crashes were kept, %d of them in a container: %s", len(list), len(all), inside, log)
 	}
 }
+
+// A handler that is killed while it takes a crash leaves nothing behind that others wait for: the kernel's write ends at once, no
+// crash is half there, and the next one is kept.
+func TestHandleKilled(t *testing.T) {
+	policy, store := policyFile(t, "report = no\n")
+	pid, core := held(t, "amd64-crash-least")
+	args := []string{"handle", "--policy", policy, strconv.Itoa(pid), strconv.Itoa(pid), "11", strconv.FormatInt(time.Now().Unix(), 10), "host", "c"}
+	for _, part := range []int{0, 100, 5000} { // so much of it has come when it is killed
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command("corewalk", args...)
+		cmd.Stdin = r
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		r.Close()
+		if _, err := w.Write(core[:part]); err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait()
+		if _, err := w.Write(core); !errors.Is(err, syscall.EPIPE) {
+			t.Errorf("after %d bytes: somebody still reads the core: %v", part, err)
+		}
+		w.Close()
+		if list, _ := records(t, store); len(list) != 0 {
+			t.Fatalf("after %d bytes: %+v", part, list)
+		}
+	}
+	if _, out := piped(t, core, args[1:]...); out != "" {
+		t.Error(out)
+	}
+	if list, _ := records(t, store); len(list) != 1 {
+		t.Errorf("%d crashes, want 1", len(list))
+	}
+}
+
+// Where the kernel can be told of the handler, programs end whenever it is killed.
+func TestHandleKernelKilled(t *testing.T) {
+	fixture.Long(t)
+	policy, store := policyFile(t, "report = no\n")
+	dir := filepath.Dir(policy)
+	corewalk, err := exec.LookPath("corewalk")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The shell waits for nobody: the handler alone has the pipe.
+	script := fmt.Sprintf("#!/bin/sh\nPATH=/usr/bin:/bin\nread c < /proc/$1/comm\ncase \"$c\" in cwvictim) ;; *) exec cat > /proc/$1/cwd/core;; esac\n"+
+		"after=$(cat %s/after)\n(sleep $after; kill -9 $$) < /dev/null &\nexec %s handle --policy %s \"$@\"\n", dir, corewalk, policy)
+	handler, victim := filepath.Join(dir, "h"), filepath.Join(dir, "cwvictim")
+	code, err := os.ReadFile(fixture.Get(t, "amd64-crash-least").Binary(t))
+	if err := errors.Join(err, os.WriteFile(handler, []byte(script), 0o755), os.WriteFile(victim, code, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	kernelStarts(t, "|"+handler+" %P %i %s %t %h %e")
+	for _, after := range []string{"0", "0.002", "0.004", "0.006", "0.008", "0.012", "0.02", "0.04"} {
+		if err := os.WriteFile(filepath.Join(dir, "after"), []byte(after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			c := exec.Command(victim)
+			c.Dir = dir
+			if err := c.Start(); err != nil {
+				t.Fatal(err)
+			}
+			ended := make(chan error, 1)
+			go func() { ended <- c.Wait() }()
+			select {
+			case <-ended:
+			case <-time.After(time.Minute):
+				t.Fatalf("killed after %s s: the program hangs", after)
+			}
+		}
+	}
+	_, dirs := records(t, store)
+	t.Logf("%d of 24 crashes were kept", len(dirs))
+	for _, d := range dirs {
+		if st, err := os.Stat(filepath.Join(d, "core")); err != nil || st.Size() == 0 {
+			t.Errorf("%s: %v", d, err)
+		}
+	}
+}

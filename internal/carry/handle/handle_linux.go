@@ -152,8 +152,9 @@ func (h *Handler) Handle(c Crash, pipe *os.File, started time.Time) error {
 	r.Core.Size = w.Size
 	_ = os.Chtimes(core.Name(), c.Time, c.Time)
 	account := h.Policy.account()
+	until := time.Now().Add(copyTime)
 	for i := range files {
-		if name, err := store.keep(&h.Policy, &files[i], dir, p.uid, account); err != nil {
+		if name, err := store.keep(&h.Policy, &files[i], dir, p.uid, account, until); err != nil {
 			r.warn(h, "%s: not kept: %v", files[i].path, err)
 		} else if name != "" {
 			r.Files = append(r.Files, name)
@@ -187,6 +188,9 @@ func (h *Handler) Handle(c Crash, pipe *os.File, started time.Time) error {
 	}
 	return nil
 }
+
+// copyTime is how long the files of a process are copied. The crash itself is kept without those that take longer.
+const copyTime = time.Minute
 
 func (r *Record) warn(h *Handler, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)

@@ -333,8 +333,8 @@ func (s *Store) room(p *Policy, size uint64) {
 }
 
 // keep keeps a file of a process: by its build-id, for all crashes of the same user; or else beside the core. It returns where.
-// Others' files are not used, because anybody may give a file any build-id.
-func (s *Store) keep(p *Policy, f *file, d *crashDir, uid int, account *Account) (string, error) {
+// Others' files are not used, because anybody may give a file any build-id. What is not copied until a time is not kept.
+func (s *Store) keep(p *Policy, f *file, d *crashDir, uid int, account *Account, until time.Time) (string, error) {
 	to := filepath.Join(d.temp, plain(filepath.Base(f.path)))
 	name := filepath.Join(d.path, filepath.Base(to))
 	st, err := f.f.Stat()
@@ -371,7 +371,7 @@ func (s *Store) keep(p *Policy, f *file, d *crashDir, uid int, account *Account)
 	if err != nil {
 		return "", err
 	}
-	_, err = io.Copy(temp, io.LimitReader(f.f, st.Size()))
+	err = copyUntil(temp, io.LimitReader(f.f, st.Size()), until)
 	if account != nil {
 		err = errors.Join(err, temp.Chown(0, account.GID))
 	}
@@ -384,6 +384,26 @@ func (s *Store) keep(p *Policy, f *file, d *crashDir, uid int, account *Account)
 		return "", err
 	}
 	return name, nil
+}
+
+// errSlow: a file is on a file system that does not answer, as one of FUSE may, or that is slow.
+var errSlow = errors.New("its file system is too slow")
+
+// copyUntil copies until a time. Then a goroutine may be left that still waits: the handler is about to end.
+func copyUntil(to io.Writer, from io.Reader, until time.Time) error {
+	done := make(chan error, 1)
+	go func() {
+		_, err := io.Copy(to, from)
+		done <- err
+	}()
+	late := time.NewTimer(time.Until(until))
+	defer late.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-late.C:
+		return errSlow
+	}
 }
 
 // roomForFiles removes the kept files that were used the longest ago, until there is room for size bytes.

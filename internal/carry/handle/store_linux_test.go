@@ -2,6 +2,7 @@ package handle
 
 import (
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/iotest"
 	"time"
 )
 
@@ -192,7 +194,7 @@ func TestKeep(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		name, err := s.keep(p, &file{f: f, path: path, buildID: id}, d, uid, nil)
+		name, err := s.keep(p, &file{f: f, path: path, buildID: id}, d, uid, nil, time.Now().Add(time.Minute))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -269,5 +271,22 @@ func TestTrusted(t *testing.T) {
 	}
 	if err := trusted(exe); !errors.Is(err, ErrUnsafe) {
 		t.Errorf("user %s's: %v", strconv.Itoa(1000), err)
+	}
+}
+
+// A file that cannot be read to its end in time, as on a file system of a process that hangs, is not kept, and nothing waits for it.
+func TestCopyUntil(t *testing.T) {
+	r, w := io.Pipe()
+	defer w.Close()
+	go w.Write([]byte("the beginning"))
+	if err := copyUntil(io.Discard, r, time.Now().Add(20*time.Millisecond)); !errors.Is(err, errSlow) {
+		t.Error(err)
+	}
+	var b strings.Builder
+	if err := copyUntil(&b, strings.NewReader("all"), time.Now().Add(time.Minute)); err != nil || b.String() != "all" {
+		t.Error(b.String(), err)
+	}
+	if err := copyUntil(io.Discard, iotest.ErrReader(io.ErrUnexpectedEOF), time.Now().Add(time.Minute)); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Error(err)
 	}
 }

@@ -16,6 +16,7 @@ type Signal struct {
 	HasAddr      bool      // the signal carries an address
 	PID, UID     int       // the sender, if a process sent it
 	Syscall      int       // SIGSYS: the system call
+	NoSyscall    bool      // it is not known which it was
 	OwnPID       int       // the process that died
 	TID          int       // the thread that died
 }

@@ -53,6 +53,7 @@ func TestSent(t *testing.T) {
 		{"abort, unknown code", by(sigAbrt, -60, 0, 7), report.CrashAbort, "sent with code -60"},
 
 		{"seccomp", Signal{Number: sigSys, Code: 1, HasInfo: true, Syscall: 59}, report.CrashSeccomp, "system call 59 (execve) forbidden by a seccomp filter"},
+		{"seccomp, call not known", Signal{Number: sigSys, Code: 1, HasInfo: true, NoSyscall: true}, report.CrashSeccomp, "a system call forbidden by a seccomp filter"},
 		{"seccomp, code not known", Signal{Number: sigSys, Code: 1, Syscall: 59}, report.CrashSyscall, ""},
 		{"system call, unknown code", by(sigSys, 99, 0, 7), report.CrashSyscall, ""},
 		{"file size, by a timer", by(sigXFSZ, siTimer, 0, 7), report.CrashLimit, "sent by a timer (SI_TIMER)"},

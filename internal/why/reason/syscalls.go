@@ -127,6 +127,9 @@ const (
 
 // syscall names the system call of a SIGSYS: "system call 59 (execve)".
 func (in *Input) syscall() string {
+	if in.Signal.NoSyscall {
+		return "a system call"
+	}
 	n := in.Signal.Syscall
 	text := fmt.Sprintf("system call %d", n)
 	if name := SyscallName(in.Arch, n); name != "" {

@@ -173,7 +173,7 @@ func Signal(s Subject, now State) *reason.Signal {
 	}
 	return &reason.Signal{
 		Number: sig.Signo, Code: sig.Code, HasInfo: sig.Source == corestate.FullSigInfo,
-		Addr: sig.Addr, HasAddr: sig.HasAddr, PID: sig.PID, UID: sig.UID, Syscall: sig.Syscall,
+		Addr: sig.Addr, HasAddr: sig.HasAddr, PID: sig.PID, UID: sig.UID, Syscall: sig.Syscall, NoSyscall: !sig.HasSyscall,
 		OwnPID: now.ProcessID(), TID: int(tid), Numbers: Numbering(s),
 	}
 }

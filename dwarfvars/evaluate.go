@@ -352,9 +352,20 @@ func (e *evaluation) cast(n *paths.Cast) (Object, error) {
 	return e.word(t, v)
 }
 
+// long is the size of C's long in bytes, which on Windows is not that of an address.
+func (e *evaluation) long() uint64 {
+	if e.a.im.PE() != nil || e.a.rec != nil {
+		return 4
+	}
+	return e.a.r.types.Word()
+}
+
 // typeNamed returns the type with a name.
 func (e *evaluation) typeNamed(name paths.TypeName) (*types.Type, error) {
-	t, ok := e.a.r.types.Lookup(e.a.fn.Unit, name.Name)
+	t, ok := e.a.r.types.Lookup(e.a.fn.Unit, name.Name, e.long())
+	if !ok && e.a.db != nil {
+		t, ok = e.a.r.types.InDatabase(e.a.db, name.Name)
+	}
 	if !ok {
 		return nil, fmt.Errorf("no type is called %s", name.Name)
 	}

@@ -90,7 +90,7 @@ func (e *evaluation) variable(name string) (Object, error) {
 	}
 	t, err := e.global(name)
 	if i := strings.LastIndex(name, "::"); errors.Is(err, errNoVariable) && i > 0 {
-		if class, ok := e.a.r.types.Lookup(e.a.fn.Unit, name[:i]); ok {
+		if class, ok := e.a.r.types.Lookup(e.a.fn.Unit, name[:i], e.long()); ok {
 			if static, missing := e.object(e.x.Static(class, name[i+2:])); missing == nil {
 				return static, nil
 			}

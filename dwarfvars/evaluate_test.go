@@ -28,6 +28,10 @@ func TestExpressions(t *testing.T) {
 	for _, c := range fixture.Cases(t) {
 		cases[c.Name] = c
 	}
+	dumps := map[string]fixture.Case{}
+	for _, c := range fixture.Minidumps(t) {
+		dumps[c.Name] = c
+	}
 	var out strings.Builder
 	var r *dwarfvars.Reader
 	var frames []*unwind.Frame
@@ -36,6 +40,11 @@ func TestExpressions(t *testing.T) {
 		line = strings.TrimSuffix(line, "\n")
 		switch {
 		case strings.HasPrefix(line, "= "):
+			if c, ok := dumps[line[2:]]; ok {
+				target, walked := openMinidump(t, c)
+				r, frames = target.Variables(), walked
+				break
+			}
 			c, ok := cases[line[2:]]
 			if !ok {
 				t.Fatalf("no fixture %s", line[2:])

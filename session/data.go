@@ -1,6 +1,7 @@
 package session
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -155,6 +156,9 @@ func follow(e *report.Frame, n paths.Node) (*report.Data, *report.Variable, erro
 	return nil, nil, fmt.Errorf("only names, attributes and elements are looked up in frames of this language")
 }
 
+// errPartless is the error of what has no parts in the report.
+var errPartless = errors.New("values of this language are read whole: there are only names of variables")
+
 func childNamed(d *report.Data, name string) (*report.Data, *report.Variable, error) {
 	if d != nil {
 		for i := range d.Children {
@@ -162,6 +166,9 @@ func childNamed(d *report.Data, name string) (*report.Data, *report.Variable, er
 				return &d.Children[i].Data, nil, nil
 			}
 		}
+	}
+	if d == nil || len(d.Children) == 0 {
+		return nil, nil, errPartless
 	}
 	return nil, nil, fmt.Errorf("it has no attribute %s", name)
 }
@@ -183,6 +190,9 @@ func element(d *report.Data, at int64) (*report.Data, *report.Variable, error) {
 			}
 		}
 	}
+	if d == nil || len(d.Children) == 0 {
+		return nil, nil, errPartless
+	}
 	return nil, nil, fmt.Errorf("it has no element %d that was read", at)
 }
 
@@ -197,6 +207,9 @@ func keyed(d *report.Data, key string) (*report.Data, *report.Variable, error) {
 				return &c.Data, nil, nil
 			}
 		}
+	}
+	if d == nil || len(d.Children) == 0 {
+		return nil, nil, errPartless
 	}
 	return nil, nil, fmt.Errorf("it has no element with the key %q that was read", key)
 }

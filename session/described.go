@@ -85,7 +85,7 @@ func (s *Session) Listing(ctx context.Context, id FrameID, lines int) (*report.L
 	if line < first || line >= first+len(text) {
 		return nil, fmt.Errorf("%s has fewer than %d lines: it is another version", file.Path, line)
 	}
-	return &report.Listing{Path: file.Path, First: first, Lines: text, Newer: file.Newer}, nil
+	return &report.Listing{Path: file.Path, First: first, Lines: text, Newer: file.Newer && f.st.named[f.index].Language == ""}, nil
 }
 
 // Position returns the stack that a frame is of, and its number there.

@@ -122,7 +122,7 @@ func (sv *server) sourceOf(ctx context.Context, f *session.Frame) dap.Source {
 	if abs, err := filepath.Abs(file.Path); err == nil {
 		src.Path = abs
 	}
-	if file.Newer {
+	if file.Newer && f.Language == "" {
 		src.Origin = "changed since the program was built"
 	}
 	if !sv.sources[src.Path] {

@@ -133,3 +133,32 @@ func hashName(name string) uint32 {
 	h ^= h >> 11
 	return h ^ h>>16
 }
+
+// TypeNamed returns the class, union or enumeration with a name, as the source writes it with its scopes; false if none is
+// defined.
+func (f *File) TypeNamed(name string) (TypeID, bool) {
+	t, err := f.types()
+	if err != nil || name == "" {
+		return 0, false
+	}
+	same := func(n uint32) bool {
+		kind, rec, ok := t.record(n)
+		if !ok {
+			return false
+		}
+		def, ok := decodeType(kind, rec)
+		return ok && !def.Forward && def.Name == name && (def.Kind == TypeClass || def.Kind == TypeStruct || def.Kind == TypeUnion || def.Kind == TypeEnum)
+	}
+	if !t.hashed() {
+		return t.scan(t.first, same)
+	}
+	want := hashName(name) % t.buckets
+	left := maxCandidates
+	return t.among(t.first, t.last, func(n, bucket uint32) bool {
+		if bucket != want {
+			return false
+		}
+		left--
+		return left >= 0 && same(n)
+	})
+}

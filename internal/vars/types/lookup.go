@@ -13,10 +13,10 @@ const maxLookup = 256 << 20
 
 // Lookup returns the type with a name, as the language of unit u writes it, "struct tile", "ns::box<int>",
 // "unsigned long"; void and false if there is none. It looks in u, then in the rest of u's file, then in the
-// other libraries of the process. u may be nil.
-func (set *Set) Lookup(u *dwarf.Unit, name string) (*Type, bool) {
+// other libraries of the process. u may be nil. long is the size of C's long in bytes.
+func (set *Set) Lookup(u *dwarf.Unit, name string, long uint64) (*Type, bool) {
 	name = strings.TrimPrefix(name, "::")
-	if t := set.basic(name); t != nil {
+	if t := set.basic(name, long); t != nil {
 		return t, true
 	}
 	if u != nil {
@@ -51,6 +51,19 @@ func (set *Set) Lookup(u *dwarf.Unit, name string) (*Type, bool) {
 		}
 	}
 	return nil, false
+}
+
+// InDatabase returns the type with a name in a PDB: a class, a union or an enumeration.
+func (set *Set) InDatabase(db *Database, name string) (*Type, bool) {
+	name = strings.TrimPrefix(name, "::")
+	for _, word := range [...]string{"struct ", "union ", "class ", "enum "} {
+		name = strings.TrimPrefix(name, word)
+	}
+	id, ok := db.File.TypeNamed(name)
+	if !ok {
+		return nil, false
+	}
+	return set.Of(db.Type(id)), true
 }
 
 // named finds a type of a unit by its name. "struct tile" and "tile" are both the name of C's struct tile.
@@ -113,7 +126,7 @@ func named(u *dwarf.Unit, name string) (dwarf.DIE, bool) {
 }
 
 // basic returns a basic type of C, Go or Rust by its name; nil if it is none.
-func (set *Set) basic(name string) *Type {
+func (set *Set) basic(name string, long uint64) *Type {
 	word := uint64(set.arch.WordSize)
 	switch name {
 	case "void":
@@ -145,11 +158,11 @@ func (set *Set) basic(name string) *Type {
 	case "f64", "double", "float64":
 		return set.number(name, 8, EncFloat)
 	}
-	return set.cInteger(name)
+	return set.cInteger(name, long)
 }
 
 // cInteger returns an integer type of C, whatever the order of its words.
-func (set *Set) cInteger(name string) *Type {
+func (set *Set) cInteger(name string, size uint64) *Type {
 	var signed, unsigned, char, short, int_, long int
 	for _, w := range strings.Fields(name) {
 		switch w {
@@ -187,7 +200,7 @@ func (set *Set) cInteger(name string) *Type {
 	case short > 0:
 		return set.number(prefix+"short", 2, enc)
 	case long == 1:
-		return set.number(prefix+"long", set.LongSize(), enc)
+		return set.number(prefix+"long", size, enc)
 	case long == 2:
 		return set.number(prefix+"long long", 8, enc)
 	case signed+unsigned+int_ > 0:
@@ -195,17 +208,6 @@ func (set *Set) cInteger(name string) *Type {
 	}
 	return nil
 }
-
-// LongSize returns the size of C's long in bytes, which is 4 on Windows.
-func (set *Set) LongSize() uint64 {
-	if set.long32 {
-		return 4
-	}
-	return uint64(set.arch.WordSize)
-}
-
-// SetLong32 says that C's long has 4 bytes, as on Windows.
-func (set *Set) SetLong32() { set.long32 = true }
 
 // number makes a base type.
 func (set *Set) number(name string, size uint64, enc Encoding) *Type {

@@ -103,8 +103,6 @@ type Set struct {
 	// bytes that were searched for them in other files than their own.
 	completed sync.Map
 	foreign   atomic.Int64
-
-	long32 bool // C's long has 4 bytes
 }
 
 // Libraries are those of a process, with their files.

@@ -64,7 +64,7 @@ func (in *inspection) sources(frames []report.Frame) {
 			in.lackSource(f.Source.File, fmt.Errorf("%s has fewer than %d lines: it is another version", file.Path, f.Source.Line))
 			continue
 		}
-		f.Listing = &report.Listing{Path: file.Path, First: first, Lines: lines, Newer: file.Newer}
+		f.Listing = &report.Listing{Path: file.Path, First: first, Lines: lines, Newer: file.Newer && f.Language == ""} // a script's time says nothing of its interpreter's
 	}
 }
 

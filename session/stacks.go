@@ -5,6 +5,7 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/report"
@@ -326,10 +327,25 @@ func (s *Session) focus(ctx context.Context, st *stack) (int, error) {
 	if err := s.walk(ctx, st, 64); err != nil {
 		return 0, err
 	}
+	first := -1
 	for i := range st.named {
-		if st.named[i].Source.File != "" {
+		switch f := &st.named[i]; {
+		case f.Source.File == "":
+		case !parks(f.Function):
 			return i, nil
+		case first < 0:
+			first = i
 		}
 	}
-	return 0, nil
+	return max(first, 0), nil
+}
+
+// parks reports whether a function is of the packages of Go's library that goroutines wait in.
+func parks(function string) bool {
+	for _, pkg := range [...]string{"runtime.", "sync.", "internal/", "syscall.", "time.Sleep"} {
+		if strings.HasPrefix(function, pkg) {
+			return true
+		}
+	}
+	return false
 }

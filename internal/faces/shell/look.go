@@ -73,13 +73,11 @@ func (sh *Shell) stacks(ctx context.Context, list []session.Stack) error {
 		if sh.has && st.ID == sh.stack.ID {
 			mark = "*"
 		}
-		frames, _, err := sh.s.Frames(ctx, st.ID, 0, 1)
-		if err != nil {
-			return err
-		}
 		where := "no frames"
-		if len(frames) > 0 {
-			where = "#0 " + place(&frames[0])
+		if f, err := sh.s.FocusOf(ctx, st.ID); err == nil {
+			where = fmt.Sprintf("#%d %s", f.Index, place(&f))
+		} else if context.Cause(ctx) != nil {
+			return err
 		}
 		rows = append(rows, []string{mark, heading(st), report.Clean(where)})
 	}

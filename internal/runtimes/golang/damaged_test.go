@@ -252,3 +252,27 @@ func TestEndOfList(t *testing.T) {
 		}
 	})
 }
+
+// No other field passes for the status of goroutines, of a layout that another version has.
+func TestWrongStatusIsNoticed(t *testing.T) {
+	open(t, func(p *tasks.Process) {
+		r, _, _ := list(p, nil)
+		right := golang.Place(r, nil, "g", "atomicstatus", 1) - 1
+		if err := golang.ProveFieldsWith(r, "g", "atomicstatus", right); err != nil {
+			t.Fatalf("the right layout: %v", err)
+		}
+		passes := 0
+		for off := uint64(0); off < 400; off += 4 {
+			if off == right || golang.ProveWith(r, "g", "atomicstatus", off) != nil {
+				continue
+			}
+			passes++
+			if golang.ProveFieldsWith(r, "g", "atomicstatus", off) == nil {
+				t.Errorf("nothing is wrong with the status at %d", off)
+			}
+		}
+		if passes == 0 {
+			t.Error("no other field makes any sense as a status")
+		}
+	})
+}

@@ -223,7 +223,8 @@ func (r *runtime) sense(g uint64, seen map[uint64]bool) sense {
 }
 
 // proveFields checks what a layout of another version says of fields that prove does not need: that functions begin where goroutines
-// do, and contain where they were created; that reasons of waits have words; that what a goroutine waits in is its own. One that does not fit may be torn.
+// do, and contain where they were created; that reasons of waits have words; that goroutines which stopped in the
+// function that parks them wait, but for some that were woken; that what a goroutine waits in is its own. One that does not fit may be torn.
 func (r *runtime) proveFields() error {
 	type count struct{ good, bad int }
 	var began, created, reason, queued, runs, framed count
@@ -234,7 +235,7 @@ func (r *runtime) proveFields() error {
 			c.bad++
 		}
 	}
-	n := 0
+	n, parked, waits := 0, 0, 0
 	seen := map[uint64]bool{}
 	for g := range r.all(context.Background()) {
 		if n == fieldSample {
@@ -252,7 +253,14 @@ func (r *runtime) proveFields() error {
 			_, ok := r.im.GoFuncAt(at - 1 - r.lib.LoadBias)
 			vote(&created, ok)
 		}
-		switch status := o.u32("atomicstatus") &^ scanBit; status {
+		status := o.u32("atomicstatus") &^ scanBit
+		if f, ok := r.im.GoFuncAt(o.word("sched.pc") - 1 - r.lib.LoadBias); ok && f.Name() == "runtime.gopark" {
+			parked++
+			if status == statusWaiting {
+				waits++
+			}
+		}
+		switch status {
 		case statusWaiting:
 			bp := o.word("sched.bp")
 			vote(&framed, o.word("stack.lo") <= bp && bp < o.word("stack.hi"))
@@ -267,6 +275,9 @@ func (r *runtime) proveFields() error {
 	}
 	if framed.bad > framed.good/4 {
 		delete(r.of("g").fields, "sched.bp") // walks do without
+	}
+	if 4*waits < parked { // Go's own always wait
+		return fmt.Errorf("memory does not agree with %s: by g.atomicstatus %d of %d parked goroutines wait", r.source, waits, parked)
 	}
 	for name, c := range map[string]count{"startpc": began, "gopc": created, "waitreason": reason, "waiting": queued, "m": runs} {
 		if c.bad > c.good/4 {

@@ -24,7 +24,7 @@ func (set *Set) Lookup(u *dwarf.Unit, name string, long uint64) (*Type, bool) {
 			return set.At(d), true
 		}
 	}
-	left := uint64(maxLookup)
+	left := set.lookup()
 	var found dwarf.DIE
 	in := func(d *dwarf.Data) bool {
 		d.Units(func(v *dwarf.Unit) bool {
@@ -51,6 +51,14 @@ func (set *Set) Lookup(u *dwarf.Unit, name string, long uint64) (*Type, bool) {
 		}
 	}
 	return nil, false
+}
+
+// lookup is how much is searched.
+func (set *Set) lookup() uint64 {
+	if set.shortLookup > 0 {
+		return set.shortLookup
+	}
+	return maxLookup
 }
 
 // InDatabase returns the type with a name in a PDB: a class, a union or an enumeration.

@@ -103,6 +103,8 @@ type Set struct {
 	// bytes that were searched for them in other files than their own.
 	completed sync.Map
 	foreign   atomic.Int64
+
+	shortLookup uint64 // in tests: less than maxLookup; else 0
 }
 
 // Libraries are those of a process, with their files.

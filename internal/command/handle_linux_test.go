@@ -394,6 +394,7 @@ func TestHandleKernelKilled(t *testing.T) {
 			}
 		}
 	}
+	waitForNone(t, dir)
 	_, dirs := records(t, store)
 	t.Logf("%d of 24 crashes were kept", len(dirs))
 	for _, d := range dirs {
@@ -401,4 +402,21 @@ func TestHandleKernelKilled(t *testing.T) {
 			t.Errorf("%s: %v", d, err)
 		}
 	}
+}
+
+// waitForNone waits until no process has a directory in its arguments any more.
+func waitForNone(t *testing.T, dir string) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		found := false
+		all, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+		for _, path := range all {
+			b, _ := os.ReadFile(path)
+			found = found || bytes.Contains(b, []byte(dir))
+		}
+		if !found {
+			return
+		}
+	}
+	t.Errorf("a process that has %s in its arguments goes on", dir)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,6 +15,9 @@ import (
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/session"
+	"github.com/corewalk/corewalk/tasks"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // open opens a fixture as its case.json says.
@@ -332,5 +336,64 @@ func TestTasks(t *testing.T) {
 	}
 	if found, err := s.FindTask(ctx, all[0].Number); err != nil || found != all[0] {
 		t.Errorf("%+v, %v", found, err)
+	}
+}
+
+// many is a runtime of a hundred thousand tasks, all of which are where the process crashed.
+type many struct {
+	at    arch.RegSet
+	lists int // how often it was asked
+	given int // how many tasks it gave
+}
+
+func (m *many) Name() string { return "many" }
+
+func (m *many) Tasks(context.Context) iter.Seq2[*tasks.Task, error] {
+	m.lists++
+	return func(yield func(*tasks.Task, error) bool) {
+		for i := range uint64(100_000) {
+			m.given++
+			t := &tasks.Task{Key: tasks.Key{Kind: tasks.KindFiber, ID: i}, Runtime: "many", Thread: unwind.NullThread, Start: &tasks.Start{Regs: m.at}}
+			if !yield(t, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Of many tasks those of a page are made, and none again for the frames of one.
+func TestManyTasks(t *testing.T) {
+	ctx := context.Background()
+	target := open(t, fixture.Get(t, "amd64-vars-c-O0"))
+	died, _ := target.Died()
+	m := &many{}
+	s := session.New(target, session.Options{Runtimes: []tasks.Finder{func(p *tasks.Process) (tasks.Runtime, error) {
+		regs, err := p.State.Registers(died)
+		m.at = regs
+		return m, err
+	}}})
+	defer s.Close()
+	list, more, err := s.Tasks(ctx, 0, 50)
+	if err != nil || len(list) != 50 || !more {
+		t.Fatal(len(list), more, err)
+	}
+	crashed, _ := s.Threads(ctx)
+	want, _, _ := s.Frames(ctx, crashed[0].ID, 0, 3)
+	for _, st := range list[40:] {
+		frames, _, err := s.Frames(ctx, st.ID, 0, 3)
+		if err != nil || len(frames) != 3 {
+			t.Fatal(len(frames), err)
+		}
+		for i := range frames {
+			if frames[i].PC != want[i].PC || frames[i].Function != want[i].Function || frames[i].Function == "" {
+				t.Errorf("frame %d of %d: %+v", i, st.Number, frames[i])
+			}
+		}
+		if vars, err := s.Scopes(ctx, frames[1].ID); err != nil || len(vars) == 0 {
+			t.Error(vars, err)
+		}
+	}
+	if m.lists != 1 || m.given > 51 {
+		t.Errorf("%d tasks of %d lists were made for a page of 50", m.given, m.lists)
 	}
 }

@@ -286,7 +286,7 @@ func (s *Session) analyse(ctx context.Context, st *stack, limit int, locals core
 		o.Threads, o.NoTasks = []unwind.ThreadID{unwind.ThreadID(st.Number)}, true
 		walked, err = w.WalkStackContext(ctx, unwind.ThreadID(st.Number))
 	} else {
-		o.Threads, o.Tasks = []unwind.ThreadID{}, []uint64{st.Number}
+		o.Threads, o.Only = []unwind.ThreadID{}, []*tasks.Task{st.task}
 		walked, err = corewalk.WalkTask(ctx, w, st.task)
 	}
 	if walked == nil {

@@ -1,6 +1,8 @@
 package symlookup
 
 import (
+	"iter"
+
 	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind"
@@ -23,4 +25,22 @@ func (l *Lookup) SymbolAt(lib *libstate.Library, addr unwind.Address) (unwind.Sy
 
 func toSymbol(s elffile.Sym, bias unwind.Address) unwind.Symbol {
 	return unwind.Symbol{Name: s.Name(), Addr: s.Value + bias, Size: s.Size}
+}
+
+// Functions iterates over the functions that a module's tables name, in no order: names are linkage names, or, of PDBs and Breakpad
+// symbol files, what the compiler wrote. It may fetch.
+func (l *Lookup) Functions(lib *libstate.Library) iter.Seq[unwind.Symbol] {
+	return func(yield func(unwind.Symbol) bool) {
+		im := l.file(lib)
+		bias := im.Bias(lib.LoadBias)
+		for f := range im.Functions() {
+			from := bias
+			if f.FromBase {
+				from = lib.Start
+			}
+			if !yield(unwind.Symbol{Name: f.Name, Addr: f.Addr + from, Size: f.Size}) {
+				return
+			}
+		}
+	}
 }

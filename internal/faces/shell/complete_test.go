@@ -3,6 +3,7 @@ package shell_test
 import (
 	"bytes"
 	"context"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -76,6 +77,20 @@ func TestComplete(t *testing.T) {
 	}
 	for pos := -3; pos < 20; pos++ { // any position is harmless
 		sh.Complete(ctx, "p here.next->na", pos)
+	}
+}
+
+// Functions are listed below their modules, with where they begin.
+func TestInfoFunctions(t *testing.T) {
+	sh, out := open(t, "amd64-vars-c-O0")
+	if err := sh.Run(context.Background(), "info functions ^stop$"); err != nil {
+		t.Fatal(err)
+	}
+	if !regexp.MustCompile(`^/\S+/vars:\n  0x[0-9a-f]+ stop at vars\.c:\d+\n$`).MatchString(out.String()) {
+		t.Errorf("got %q", out)
+	}
+	if err := sh.Run(context.Background(), "info functions nothing of this name"); err == nil {
+		t.Error("no function, and no error")
 	}
 }
 

@@ -21,6 +21,7 @@ func infos() []command {
 		{[]string{"registers"}, "", "registers of the frame", (*Shell).infoRegisters},
 		{[]string{"frame"}, "", "where the frame is", (*Shell).infoFrame},
 		{[]string{"modules", "sharedlibrary"}, "", "the files that the process ran", (*Shell).infoModules},
+		{[]string{"functions"}, "REGEX", "the functions whose names match", (*Shell).infoFunctions},
 		{[]string{"line", "symbol", "address"}, "ADDRESS", "what is at an address", (*Shell).infoAddress},
 	}
 }
@@ -199,6 +200,40 @@ func (sh *Shell) infoAddress(ctx context.Context, args string) error {
 		return err
 	}
 	return sh.printf("%s\n", report.Clean(p.String()))
+}
+
+// maxFunctions is how many functions are listed.
+const maxFunctions = 500
+
+func (sh *Shell) infoFunctions(ctx context.Context, pattern string) error {
+	list, more, err := sh.s.Functions(ctx, pattern, 0, maxFunctions)
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		return fmt.Errorf("no function's name matches %s", pattern)
+	}
+	module := ""
+	for i := range list {
+		f := &list[i]
+		if f.Module != module {
+			module = f.Module
+			if err := sh.printf("%s:\n", report.Clean(module)); err != nil {
+				return err
+			}
+		}
+		at := ""
+		if f.Source.File != "" {
+			at = fmt.Sprintf(" at %s:%d", report.Base(f.Source.File), f.Source.Line)
+		}
+		if err := sh.printf("  %#x %s\n", uint64(f.Address), report.Clean(f.Name+at)); err != nil {
+			return err
+		}
+	}
+	if more {
+		return sh.printf("and others: the first %d are shown\n", maxFunctions)
+	}
+	return nil
 }
 
 // address evaluates an expression whose value is an address.

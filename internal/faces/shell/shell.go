@@ -78,7 +78,7 @@ func commands() []command {
 		{[]string{"down"}, "[N]", "go to the frame that this one called", (*Shell).down},
 		{[]string{"thread", "t"}, "[TID]", "go to a thread, or show which one this is", (*Shell).thread},
 		{[]string{"task", "goroutine"}, "ID", "go to a goroutine or another task", (*Shell).task},
-		{[]string{"info"}, "threads|tasks|args|locals|registers|frame|modules|line|symbol", "what there is", (*Shell).info},
+		{[]string{"info"}, "threads|tasks|args|locals|registers|frame|modules|functions|line|symbol", "what there is", (*Shell).info},
 		{[]string{"p", "print", "inspect"}, "[/x] EXPR", "what an expression names: q->head->next[3].name, *p, arr[2:5]", (*Shell).print},
 		{[]string{"x"}, "[/NFU] ADDRESS", "memory: N units, F of x d u c s i a, U of b h w g", (*Shell).examine},
 		{[]string{"disassemble", "disas"}, "[ADDRESS]", "instructions around the frame's, or an address", (*Shell).disassemble},

@@ -2,6 +2,7 @@ package breakpad
 
 import (
 	"bytes"
+	"iter"
 	"slices"
 )
 
@@ -170,4 +171,20 @@ func (f *File) originName(c inlined) string {
 		}
 	}
 	return name
+}
+
+// Functions iterates over the FUNC and PUBLIC records, in the order of their addresses, without Frames. Malformed ones are left out.
+func (f *File) Functions() iter.Seq[Symbol] {
+	return func(yield func(Symbol) bool) {
+		for _, e := range f.funcs {
+			if s, _, ok := f.parseFunc(e); ok && !yield(s) {
+				return
+			}
+		}
+		for _, e := range f.publics {
+			if s, ok := f.public(e.key); ok && s.Start == e.key && !yield(s) {
+				return
+			}
+		}
+	}
 }

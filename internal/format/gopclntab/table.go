@@ -15,6 +15,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"iter"
 	"sort"
 )
 
@@ -214,4 +215,15 @@ func (t *Table) ByName(name string) (Func, bool) {
 		}
 	}
 	return Func{}, false
+}
+
+// All iterates over the functions in the order of their addresses. Damaged ones are left out.
+func (t *Table) All() iter.Seq[Func] {
+	return func(yield func(Func) bool) {
+		for i := range t.Funcs {
+			if f, ok := t.function(i); ok && !yield(f) {
+				return
+			}
+		}
+	}
 }

@@ -1,0 +1,109 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"regexp"
+	"slices"
+
+	"github.com/corewalk/corewalk/demangle"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// A Function is a function of the program or a library, whether or not a stack has it.
+type Function struct {
+	Name    string // demangled, as in stacks
+	Linkage string // as the linker has it; "" if that is Name
+	Address arch.Address
+	Size    uint64        // in bytes; 0 if not known
+	Module  string        // the module's path
+	Source  report.Source // where it begins, if that is known
+}
+
+// maxMatches is how many functions of one module are found.
+const maxMatches = 100_000
+
+// Functions lists n functions, from number first on, whose names match a regular expression (package regexp): by module, those of the
+// program first, then by name. The names are those of symbol tables, or of symbol files where there are no such tables: functions
+// that were inlined everywhere are not there. more says that others follow. Every name is looked at, which takes a second for
+// half a million of C++.
+func (s *Session) Functions(ctx context.Context, pattern string, first, n int) (list []Function, more bool, err error) {
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		return nil, false, fmt.Errorf("the pattern of a search: %w", err)
+	}
+	err = s.guarded(ctx, func() error {
+		table := s.t.ProcessState().LibraryTracker()
+		lookup, ok := s.t.SymbolLookup().(interface {
+			Functions(*libstate.Library) iter.Seq[unwind.Symbol]
+		})
+		if table == nil || !ok {
+			return errors.New("the names of functions cannot be listed")
+		}
+		libs, err := table.Libraries(false)
+		if err != nil {
+			return err
+		}
+		for _, lib := range libs {
+			if more = len(list) > max(first, 0)+max(n, 0); more {
+				break
+			}
+			found, err := matching(ctx, lookup.Functions(lib), lib, re)
+			if err != nil {
+				return err
+			}
+			list = append(list, found...)
+		}
+		more = more || len(list) > max(first, 0)+max(n, 0)
+		list = list[min(max(first, 0), len(list)):]
+		list = list[:min(max(n, 0), len(list))]
+		for i := range list {
+			list[i].Source = s.begins(list[i].Address)
+		}
+		return nil
+	})
+	return list, more, err
+}
+
+// matching lists the functions of a module whose names match.
+func matching(ctx context.Context, all iter.Seq[unwind.Symbol], lib *libstate.Library, re *regexp.Regexp) (found []Function, err error) {
+	seen := 0
+	for f := range all {
+		if seen++; seen%1024 == 0 && ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		out := Function{Name: demangle.Func(f.Name), Linkage: f.Name, Address: f.Addr, Size: f.Size, Module: lib.Path}
+		if out.Linkage == out.Name {
+			out.Linkage = ""
+		}
+		if !re.MatchString(out.Name) {
+			continue
+		}
+		if found = append(found, out); len(found) == maxMatches {
+			break
+		}
+	}
+	slices.SortFunc(found, func(a, b Function) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Address, b.Address))
+	})
+	return slices.CompactFunc(found, func(a, b Function) bool { return a.Name == b.Name && a.Address == b.Address }), nil
+}
+
+// begins returns where a function begins in the source.
+func (s *Session) begins(entry arch.Address) (at report.Source) {
+	lookup, ok := s.t.SymbolLookup().(unwind.CallLookup)
+	if !ok {
+		return at
+	}
+	if calls, err := lookup.LookupCalls(entry, nil); err == nil && len(calls) > 0 {
+		last := calls[len(calls)-1]
+		at.File, at.Line = last.File, last.Line
+	}
+	return at
+}

@@ -61,8 +61,9 @@ func (t *Target) WriteSlim(ctx context.Context, w io.Writer, o SlimOptions) (*Sl
 		o.Reach = defaultReach
 	}
 	walked := &corestate.Reads{}
+	steps := slim.Steps{Arch: t.subject.Arch()}
 	if o.Redact {
-		walked = t.reads.During(t.walkAll)
+		walked = t.reads.During(func() { t.walkAll(&steps) })
 	}
 	// What this reads is kept.
 	if _, err := t.Analyze(ctx, AnalyzeOptions{Locals: LocalsAll, Structured: true, SourceLines: 1, Disassemble: true, Memory: true,
@@ -73,14 +74,11 @@ func (t *Target) WriteSlim(ctx context.Context, w io.Writer, o SlimOptions) (*Sl
 	var out *slim.Written
 	var err error
 	fault := t.guard(func() {
-		so := slim.Options{Redact: o.Redact, Found: t.found, Walked: walked, Module: func(a arch.Address) bool {
+		so := slim.Options{Redact: o.Redact, Found: t.found, Walked: walked, Steps: &steps, Module: func(a arch.Address) bool {
 			_, ok := t.subject.LibraryTracker().LibraryAt(a)
 			return ok
 		}}
-		libs, _ := t.subject.LibraryTracker().Libraries(false)
-		for _, lib := range libs {
-			so.Paths = append(so.Paths, lib.Path)
-		}
+		so.Libraries, _ = t.subject.LibraryTracker().Libraries(false)
 		out, err = t.subject.WriteSlim(w, t.reads, o.Reach, so)
 	})
 	if err = errors.Join(fault, err); err != nil {
@@ -93,8 +91,8 @@ func (t *Target) WriteSlim(ctx context.Context, w io.Writer, o SlimOptions) (*Sl
 	return s, nil
 }
 
-// walkAll walks the stacks of all threads.
-func (t *Target) walkAll() {
+// walkAll walks the stacks of all threads, and notes what their steps need of memory.
+func (t *Target) walkAll(steps *slim.Steps) {
 	w, err := t.NewWalker()
 	if err != nil {
 		return
@@ -103,7 +101,9 @@ func (t *Target) walkAll() {
 	ids, _ := w.ProcessState().ThreadIDs()
 	_ = Guard(func() {
 		for _, id := range ids {
-			_, _ = w.WalkStack(id)
+			if s, _ := w.WalkStack(id); s != nil {
+				steps.Add(s.Frames)
+			}
 		}
 	})
 }

@@ -226,7 +226,7 @@ func leadIn(lib *libstate.Library, f *elffile.File, p *elffile.Prog, bias uint64
 func (t *tally) count(f *elffile.File, page, mem []byte, relocated uint64) {
 	for size := f.PtrSize(); len(page) >= size; page, mem = page[size:], mem[size:] {
 		want := word(f.Order, page[:size])
-		if want == 0 {
+		if want == 0 || blanked(page[:size], mem[:size]) {
 			continue
 		}
 		t.words++
@@ -234,6 +234,21 @@ func (t *tally) count(f *elffile.File, page, mem []byte, relocated uint64) {
 			t.same++
 		}
 	}
+}
+
+// blanked reports whether mem has an x for each byte in which it differs from the file: that is what redacted dumps have in
+// place of values, and proves nothing.
+func blanked(file, mem []byte) bool {
+	differs := false
+	for i, b := range file {
+		if mem[i] != b {
+			if mem[i] != 'x' {
+				return false
+			}
+			differs = true
+		}
+	}
+	return differs
 }
 
 func word(order binary.ByteOrder, b []byte) uint64 {

@@ -70,6 +70,18 @@ func TestSlim(t *testing.T) {
 				os.Chtimes(path, st.ModTime(), st.ModTime())
 			}
 			t.Logf("%d of %d bytes: %v", w.Size, w.Was, w.Kept)
+			var red bytes.Buffer
+			if _, err := target.WriteSlim(ctx, &red, corewalk.SlimOptions{Redact: true}); err != nil {
+				t.Fatal(err)
+			}
+			redacted, err := corewalk.OpenReader(ctx, &red, "redacted", opts...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer redacted.Close()
+			if _, _, err := corewalk.SameStacks(target, redacted); err != nil {
+				t.Error("redacted:", err)
+			}
 			want, got := reports(full), reports(path)
 			for i := range want {
 				if want[i] != got[i] {
@@ -88,7 +100,12 @@ var secrets = []string{"Wolfgang-Ludwig", "hunter2-correct-horse-battery", "env-
 func dumpSecrets(t *testing.T, flags ...string) (exe, core string) {
 	t.Helper()
 	exe = fixture.Compile(t, "gcc", "slim/secrets.c", append([]string{"-g", "-pthread"}, flags...)...)
-	return exe, fixture.Crash(t, []string{"SECRET=" + secrets[2]}, exe, secrets[0], secrets[1])
+	library := fixture.Compile(t, "gcc", "slim/secrets.c", append([]string{"-shared", "-fPIC"}, flags...)...)
+	link := filepath.Join(t.TempDir(), secrets[1]+".so") // the dynamic linker's name for it is not the file's
+	if err := os.Symlink(library, link); err != nil {
+		t.Fatal(err)
+	}
+	return exe, fixture.Crash(t, []string{"SECRET=" + secrets[2]}, exe, secrets[0], secrets[1], link)
 }
 
 // leaks returns pieces of the secrets that are in b: six characters of one, as bytes, and as characters of
@@ -159,7 +176,10 @@ func TestRedact(t *testing.T) {
 				if found := leaks(text.Bytes()); len(found) > 0 {
 					t.Errorf("the report of the redacted core has %q", found)
 				}
-				wants := []string{"alues in it were blanked", "secrets.c:34"}
+				if !bytes.Contains(small.Core().Bytes(), []byte("\x00/lib")) {
+					t.Error("the redacted core does not have the names by which the dynamic linker knows libraries")
+				}
+				wants := []string{"alues in it were blanked", "secrets.c:35"}
 				if flags[0] == "-O0" {
 					wants = append(wants, strings.Repeat("x", len(secrets[1])), "u->next", "rdx = 0xda")
 				}

@@ -35,6 +35,17 @@ func (a *Arch) DecodeGRegSet(block []byte) (RegSet, error) {
 // GRegSetSize is the size in bytes of the block that DecodeGRegSet reads.
 func (a *Arch) GRegSetSize() int { return a.gregSize }
 
+// GRegOffset returns where the block that DecodeGRegSet reads has a register, and its size, both in bytes. ok is false if
+// the block does not have it.
+func (a *Arch) GRegOffset(r Reg) (off, size int, ok bool) {
+	for _, f := range a.tables().gregs {
+		if f.reg == r {
+			return f.off, f.size, true
+		}
+	}
+	return 0, 0, false
+}
+
 // DecodeFPRegSet adds to s the registers that a describes and that are in the
 // floating-point block (NT_FPREGSET of a core, NT_ARM_VFP on arm): those that functions
 // preserve for their callers. Registers past the end of a short block stay unknown.

@@ -65,7 +65,10 @@ func ELF(w io.Writer, c *corestate.ELFCore, want *Wanted, o Options) (*Written, 
 	out.Kept = want.sums(runs)
 	out.Blanked = red.sum()
 	if red != nil {
-		out.Stays = "the paths of files, the program's name, thread ids, signals and times"
+		out.Stays = "the paths of mapped files (to find them), the threads' program counters and stack pointers (to walk from), the program's name, thread ids, signals and times"
+		if len(red.jit) > 0 {
+			out.Stays += ", and the symbols and code that a JIT compiler wrote for debuggers (to walk through that code)"
+		}
 	}
 	return out, nil
 }

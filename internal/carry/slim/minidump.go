@@ -156,13 +156,17 @@ func (w *Wanted) cut(lo, hi uint64) []run {
 
 // minidumpRedactor makes the redactor of a minidump.
 func minidumpRedactor(m *corestate.Minidump, o Options) *redactor {
-	r := &redactor{arch: m.Arch(), found: o.Walked, module: o.Module, narrow: minidump.Of(m).WOW64()}
+	r := &redactor{arch: m.Arch(), found: o.Walked, walked: o.Walked, module: o.Module, narrow: minidump.Of(m).WOW64()}
 	for _, x := range m.Mappings() {
 		r.whole = append(r.whole, run{x.Start, x.End})
 	}
-	for _, p := range o.Paths {
-		r.paths = append(r.paths, keptPath{p, len(p) - len(keptPart(p))})
+	for _, l := range o.Libraries {
+		if l.Path == "" {
+			continue
+		}
+		r.paths = append(r.paths, keptPath{l.Path, len(l.Path) - len(keptPart(l.Path))})
 	}
+	r.step(o.Steps)
 	return r
 }
 
@@ -190,21 +194,7 @@ func shown(m *corestate.Minidump) spots {
 			list = append(list, run{mod.Base, mod.Base + min(mod.Size, page)})
 		}
 	}
-	slices.SortFunc(list, func(a, b run) int {
-		if a.lo < b.lo {
-			return -1
-		}
-		return 1
-	})
-	out := list[:0]
-	for _, r := range list {
-		if n := len(out); n > 0 && r.lo <= out[n-1].hi {
-			out[n-1].hi = max(out[n-1].hi, r.hi)
-		} else {
-			out = append(out, r)
-		}
-	}
-	return out
+	return joined(list)
 }
 
 // blankMemory blanks values in memory of a minidump, up to the end of the mapping at addr. It returns how many bytes that

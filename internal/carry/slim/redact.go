@@ -2,8 +2,11 @@ package slim
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
+	"slices"
 	"sort"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/corewalk/corewalk/corestate"
@@ -17,25 +20,35 @@ const (
 	mostNumber  = 1<<16 - 1
 )
 
+// dyninstMark is what Dyninst's instrumentation writes into its frames, to tell them by.
+const dyninstMark = 0xbeefdead
+
 // Blank is what stands for each byte that was not zero: "x" in strings, which keep their lengths.
 const Blank = 'x'
 
 // A redactor blanks values in writable memory, in read-only memory that no file has, and in registers. It
-// keeps, at multiples of a word's size, addresses of the process and small numbers, and the paths of
-// modules and their dynamic sections. So stacks are walked as before, and lists and trees keep their shape.
+// keeps, at multiples of a word's size, addresses of the process and small numbers, the paths of modules, their
+// dynamic sections, and in cores the program counters and stack pointers of the threads, whatever they are, and the files that JIT
+// compilers made for debuggers. So stacks are walked as before, debuggers find the modules, and lists and trees keep
+// their shape.
 //
 // A small number that ends a longer value is blanked: it would be the last letters of a string. So are two
 // of four bytes in one word that may be characters.
 //
 // A nil redactor keeps everything.
 type redactor struct {
-	arch   *arch.Arch
-	whole  []run            // the process's memory, ascending
-	found  *corestate.Reads // what was read to find the modules: in their data, dynamic sections
-	names  spots            // where paths of modules are, in the memory that is being written
-	module func(arch.Address) bool
-	paths  []keptPath
-	counts Blanked
+	arch    *arch.Arch
+	whole   []run            // the process's memory, ascending
+	found   *corestate.Reads // what was read to find the modules: in their data, dynamic sections
+	walked  *corestate.Reads // what was read to walk: in modules that could be written, code and tables
+	steps   Steps
+	names   spots  // where paths of modules are, in the memory that is being written
+	objects spots  // ELF files of JIT compilers
+	jit     []run  // the same, one by one
+	before  uint64 // the word before this one: behind the address of such a file is its size
+	module  func(arch.Address) bool
+	paths   []keptPath
+	counts  Blanked
 	// narrow says that halves of words may be addresses: those of the 32-bit side of a process.
 	narrow bool
 	// inside says that the byte before was blanked, at the address after it.
@@ -52,14 +65,72 @@ func newRedactor(c *corestate.ELFCore, o Options) (*redactor, error) {
 	case c.OS() != "Linux" || c.Arch() == nil:
 		return nil, ErrRedact
 	}
-	r := &redactor{arch: c.Arch(), found: o.Found, module: o.Module}
+	r := &redactor{arch: c.Arch(), found: o.Found, walked: o.Walked, module: o.Module}
 	for _, s := range c.Whole() {
 		r.whole = append(r.whole, run{s.Start, s.End})
 	}
-	for _, p := range o.Paths {
-		r.paths = append(r.paths, keptPath{p, 0})
+	for _, m := range c.FileMappings() { // gcore leaves out code
+		r.whole = append(r.whole, run{m.Start, m.End})
 	}
+	for _, l := range o.Libraries { // of cores without a list of files
+		for _, m := range l.Mappings {
+			r.whole = append(r.whole, run{m.Start, m.End})
+		}
+		r.whole = append(r.whole, run{l.Start, l.End})
+		if l.Path != "" {
+			r.paths = append(r.paths, keptPath{l.Path, 0})
+		}
+		if l.Linked != "" && tells(l.Path, l.Linked) {
+			r.paths = append(r.paths, keptPath{l.Linked, 0})
+		}
+		if l.Kind == libstate.JIT && l.ImageSize > 0 {
+			r.jit = append(r.jit, run{l.HeaderAddr, l.HeaderAddr + l.ImageSize})
+		}
+	}
+	r.whole, r.objects = joined(r.whole), joined(slices.Clone(r.jit))
+	r.step(o.Steps)
 	return r, nil
+}
+
+// step keeps what walking needs.
+func (r *redactor) step(s *Steps) {
+	if s != nil {
+		r.steps = Steps{saved: joined(s.saved), code: joined(s.code)}
+	}
+}
+
+// joined returns runs without overlaps, ascending.
+func joined(list []run) []run {
+	slices.SortFunc(list, func(a, b run) int { return cmp.Compare(a.lo, b.lo) })
+	out := list[:0]
+	for _, r := range list {
+		if n := len(out); n > 0 && r.lo <= out[n-1].hi {
+			out[n-1].hi = max(out[n-1].hi, r.hi)
+		} else {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// tells reports whether a path says nothing that another does not: but for the names of the system's directories, each
+// of its parts is the beginning of a part of the other, in their order. So /lib/libz.so.1 is told by /usr/lib/libz.so.1.2.
+func tells(path, linked string) bool {
+	for _, dir := range strings.Fields(systemDirs) {
+		linked = strings.TrimPrefix(linked, dir)
+	}
+	parts := strings.Split(path, "/")
+	for _, p := range strings.Split(linked, "/") {
+		if p == "" || p == "." || p == ".." {
+			continue
+		}
+		i := slices.IndexFunc(parts, func(q string) bool { return strings.HasPrefix(q, p) })
+		if i < 0 {
+			return false
+		}
+		parts = parts[i+1:]
+	}
+	return true
 }
 
 // A keptPath is the path of a module, which is kept in memory from an index on.
@@ -82,16 +153,12 @@ func (r *redactor) isAddress(v uint64) bool {
 	return i < len(r.whole) && r.whole[i].lo <= v
 }
 
-// spots are ranges of addresses.
+// spots are ranges of addresses, ascending.
 type spots []run
 
 func (s spots) has(a uint64) bool {
-	for _, r := range s {
-		if r.lo <= a && a < r.hi {
-			return true
-		}
-	}
-	return false
+	i := sort.Search(len(s), func(i int) bool { return s[i].hi > a })
+	return i < len(s) && s[i].lo <= a
 }
 
 // find looks for the paths of modules in memory: the dynamic linker's list has them.
@@ -109,6 +176,7 @@ func (r *redactor) find(addr uint64, b []byte) {
 			at += len(p)
 		}
 	}
+	r.names = joined(r.names)
 }
 
 // memory blanks values in bytes of memory at addr, a multiple of the size of a word or the start of a segment.
@@ -137,8 +205,14 @@ func (r *redactor) memory(addr uint64, b []byte, perm libstate.Perm) {
 func (r *redactor) word(addr uint64, b []byte) {
 	if len(b) == r.arch.WordSize {
 		v := r.arch.Word(b)
+		before := r.before
+		r.before = v
 		switch {
-		case v == 0:
+		case v > 0 && slices.Contains(r.jit, run{before, before + v}):
+			r.counts.Numbers++
+			r.inside = 0
+			return
+		case v == 0 || v == dyninstMark && r.arch.Family == arch.FamilyX86:
 			r.inside = 0
 			return
 		case r.isAddress(v):
@@ -199,7 +273,8 @@ func (r *redactor) blank(addr uint64, b []byte) {
 		case b[i] == 0:
 			r.inside = 0
 			continue
-		case r.found.Was(at) && r.module(at) || r.names.has(at):
+		case r.names.has(at) || r.objects.has(at) || r.steps.saved.has(at) || (r.found.Was(at) || r.walked.Was(at)) && r.module(at),
+			r.steps.code.has(at) && r.walked.Was(at):
 			continue
 		}
 		b[i] = Blank
@@ -215,6 +290,7 @@ const (
 	noteSigInfo     = 0x53494749
 	notePRStatus    = 1
 	noteXSaveLayout = 0x205
+	noteDescription = 0xff000000 // which registers the processor has, as XML
 )
 
 // note returns the descriptor of a note with values blanked.
@@ -223,7 +299,7 @@ func (r *redactor) note(n corestate.Note) []byte {
 		return n.Data
 	}
 	switch { // what describes the process and its files, not what it worked on
-	case n.Owner == "CORE" && (n.Type == noteAuxv || n.Type == noteFile || n.Type == noteSigInfo), n.Owner == "LINUX" && n.Type == noteXSaveLayout:
+	case n.Owner == "CORE" && (n.Type == noteAuxv || n.Type == noteFile || n.Type == noteSigInfo), n.Owner == "LINUX" && n.Type == noteXSaveLayout, n.Owner == "GDB" && n.Type == noteDescription:
 		return n.Data
 	}
 	b := append([]byte(nil), n.Data...)
@@ -232,11 +308,19 @@ func (r *redactor) note(n corestate.Note) []byte {
 		return b
 	}
 	r.inside = 0
-	w := r.arch.WordSize
-	for i := r.registers(n); i < len(b); i += w {
+	w, first := r.arch.WordSize, r.registers(n)
+	for i := first; i < len(b); i += w {
 		r.word(uint64(i), b[i:min(i+w, len(b))])
 	}
 	r.inside = 0
+	for _, reg := range []arch.Reg{r.arch.PC, r.arch.SP, r.arch.ModeFrom} { // these may be wild, and the walk begins with them
+		if reg == r.arch.ModeFrom && r.arch.Mode == arch.NoReg {
+			continue
+		}
+		if off, size, ok := r.arch.GRegOffset(reg); ok && first > 0 && first+off+size <= len(b) {
+			copy(b[first+off:], n.Data[first+off:first+off+size])
+		}
+	}
 	return b
 }
 

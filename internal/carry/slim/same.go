@@ -3,7 +3,9 @@ package slim
 import (
 	"fmt"
 
+	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // A Difference is a stack that is not walked as before.
@@ -17,7 +19,8 @@ func (d *Difference) Error() string {
 }
 
 // Same walks the stacks of all threads of two dumps. It returns the numbers of threads and frames, and a
-// *Difference if a frame has another pc or stack pointer.
+// *Difference if a frame has another pc or stack pointer. A pc where neither dump has memory is a value that
+// overwrote a return address: a redacted dump has another one.
 func Same(a, b *unwind.Walker) (threads, frames int, err error) {
 	ids, err := a.ProcessState().ThreadIDs()
 	if err != nil {
@@ -26,7 +29,7 @@ func Same(a, b *unwind.Walker) (threads, frames int, err error) {
 	for _, id := range ids {
 		x, y := walk(a, id), walk(b, id)
 		for i := range max(len(x), len(y)) {
-			if i >= len(x) || i >= len(y) || x[i].RA() != y[i].RA() || x[i].SP() != y[i].SP() {
+			if i >= len(x) || i >= len(y) || x[i].SP() != y[i].SP() || x[i].RA() != y[i].RA() && !(wild(a, x[i].RA()) && wild(b, y[i].RA())) {
 				return threads, frames, &Difference{id, i}
 			}
 			frames++
@@ -34,6 +37,18 @@ func Same(a, b *unwind.Walker) (threads, frames int, err error) {
 		threads++
 	}
 	return threads, frames, nil
+}
+
+// wild reports whether an address is in no memory of the process.
+func wild(w *unwind.Walker, addr arch.Address) bool {
+	p, ok := w.ProcessState().(interface {
+		MappingAt(arch.Address) (libstate.Mapping, bool)
+	})
+	if !ok {
+		return false
+	}
+	_, mapped := p.MappingAt(addr)
+	return !mapped
 }
 
 // walk returns the frames of a thread, as far as they can be walked.

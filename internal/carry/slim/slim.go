@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/corewalk/corewalk/corestate"
+	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -18,14 +19,16 @@ var ErrUnsupported = errors.New("only cores and minidumps have a slim form")
 type Options struct {
 	// Redact blanks values: see redactor.
 	Redact bool
-	// Walked is what was read to walk the stacks. In modules of minidumps it stays as it is.
+	// Walked is what was read to walk the stacks. In modules it stays as it is.
 	Walked *corestate.Reads
+	// Steps is what else walking needs.
+	Steps *Steps
 	// Found is what was read to find the modules, which stays as it is.
 	Found *corestate.Reads
 	// Module reports whether an address belongs to a module.
 	Module func(arch.Address) bool
-	// Paths are those of the modules.
-	Paths []string
+	// Libraries are the modules.
+	Libraries []*libstate.Library
 }
 
 // A Written describes a dump that was written. Sizes are in bytes.

@@ -1,4 +1,5 @@
 // A program with secrets everywhere, which dies.
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,6 +60,8 @@ int main(int argc, char **argv)
 	u->password = copy(argv[2]);
 	u->card = 4929131832784715;
 	u->age = 41;
+	if (argc > 3 && !dlopen(argv[3], RTLD_NOW)) // by a name that is a secret
+		return 3;
 	pthread_t t;
 	pthread_create(&t, 0, idle, copy(getenv("SECRET")));
 	usleep(100000);

@@ -30,7 +30,7 @@ PKGS ?= ./...
 MUTANTS ?=
 TORTURE ?= 1000000
 
-.PHONY: build test test-long deps bench cores fuzz lint parity soak signatures triage-page bench-peers bench-triage mutants torture release
+.PHONY: build test test-long test-services deps bench cores fuzz lint parity soak signatures triage-page bench-peers bench-triage mutants torture release
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -tags nethttpomithttp2 -o ./ ./cmd/...
@@ -55,7 +55,7 @@ test-long:
 # (gcc, clang, cross), tools that are compared with (gdb, objdump, llvm-pdbutil, cabextract ...), a server of
 # debuginfod, a browser for the page of triage.
 DEPS = gcc g++ gcc-multilib clang lld llvm clang-19 lld-19 llvm-19 libc++-dev libc++abi-dev gdb gdb-multiarch binutils binutils-multiarch \
-	elfutils libc6-dbg lldb-19 musl-tools qemu-user qemu-user-static libc6-dev-arm64-cross libgcc-12-dev-arm64-cross librust-parking-lot-dev librust-tokio-dev librust-async-std-dev delve debuginfod cabextract gcab chromium strace util-linux zsh fish groff-base jq neovim mingw-w64-tools gcc-mingw-w64-x86-64 \
+	elfutils libc6-dbg lldb-19 musl-tools qemu-user qemu-user-static libc6-dev-arm64-cross libgcc-12-dev-arm64-cross librust-parking-lot-dev librust-tokio-dev librust-async-std-dev delve debuginfod cabextract gcab chromium strace util-linux zsh fish groff-base jq neovim postgresql mingw-w64-tools gcc-mingw-w64-x86-64 \
 	$(foreach a,aarch64-linux-gnu arm-linux-gnueabihf riscv64-linux-gnu powerpc-linux-gnu powerpc64-linux-gnu \
 	powerpc64le-linux-gnu s390x-linux-gnu mips-linux-gnu mipsel-linux-gnu mips64el-linux-gnuabi64 m68k-linux-gnu \
 	sparc64-linux-gnu alpha-linux-gnu hppa-linux-gnu,binutils-$(a)) \
@@ -67,6 +67,14 @@ deps:
 	apt-get update
 	@have=; for p in $(DEPS); do if apt-cache show "$$p" >/dev/null 2>&1; then have="$$have $$p"; else echo "not in this Debian: $$p"; fi; done; \
 	DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $$have
+
+# The tests that need servers, with the servers.
+SERVERS = postgresql
+test-services:
+	@if ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then :; elif command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+		apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends $(SERVERS); \
+	else echo "not installed, its tests are skipped: $(SERVERS)" >&2; fi
+	$(GO) test ./internal/triage/ledger/...
 
 bench:
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem $(PKGS)

@@ -38,6 +38,7 @@ var floors = map[string]int{
 	"internal/triage/signature":          4,
 	"internal/triage/ledger":             4,
 	"internal/triage/ledger/sqlite":      5,
+	"internal/triage/ledger/postgres":    5,
 	"internal/triage/render":             5,
 	"internal/live/livecore":             4,
 	"internal/carry/slim":                4,
@@ -119,7 +120,7 @@ var floors = map[string]int{
 }
 
 // testRooms may be imported by tests only.
-var testRooms = []string{"internal/fixture", "internal/lint", "internal/systemtest", "internal/corebuild", "internal/stranger", "internal/format/dwarf/cfi/cfitest",
+var testRooms = []string{"internal/fixture", "internal/fixture/servers", "internal/triage/ledger/ledgertest", "internal/lint", "internal/systemtest", "internal/corebuild", "internal/stranger", "internal/format/dwarf/cfi/cfitest",
 	"internal/format/minidump/dumpbuild", "internal/format/decompress/cabtest",
 	"internal/mutants", "internal/mutants/mut", "internal/release", "internal/torture", "internal/benchpeers", "internal/runtimes/golang/layouts", "internal/code/disasm/words/make"}
 
@@ -167,6 +168,7 @@ var outside = map[string][]string{
 	"github.com/mattn/go-runewidth":      {"report"},
 	"github.com/vbauerster/mpb":          {"internal/command"},
 	"modernc.org/sqlite":                 {"internal/triage/ledger/sqlite"},
+	"github.com/jackc/pgx":               {"internal/triage/ledger/postgres"},
 
 	"github.com/rogpeppe/go-internal": {},
 	"github.com/google/go-cmp":        {},
@@ -174,9 +176,10 @@ var outside = map[string][]string{
 
 // only lists the rooms that may import a room whose packages are linked by few programs: corewalk must not have them.
 var only = map[string][]string{
-	"internal/files/debuginfod":     {"internal/command/full", "debuginfod"},
-	"internal/triage/ledger/sqlite": {"internal/command/full"},
-	"internal/command/full":         {"cmd/corewalk-full"},
+	"internal/files/debuginfod":       {"internal/command/full", "debuginfod"},
+	"internal/triage/ledger/sqlite":   {"internal/command/full"},
+	"internal/triage/ledger/postgres": {},
+	"internal/command/full":           {"cmd/corewalk-full"},
 }
 
 type source struct {

@@ -1,8 +1,8 @@
 // Package ledger stores what triage found out about dumps: which dumps were seen, which group each belongs to,
 // and when and how often each group occurred.
 //
-// Store is the interface that triage uses; package sqlite implements it as an embedded database. Another
-// implementation, such as one shared by many machines, can replace it.
+// Store is the interface that triage uses; package sqlite implements it as an embedded database, package postgres in a database that
+// many machines share.
 package ledger
 
 import (

@@ -54,7 +54,8 @@ type ELFCore struct {
 	segs  []segment
 	whole []segment // before memory was left out of the core (slim.go); else segs
 	slim  *slimnote.Note
-	last  atomic.Uint32 // index of the last segment found
+	mods  *slimnote.Modules // of the minidump of which the core was made; nil of others
+	last  atomic.Uint32     // index of the last segment found
 	files []libstate.Mapping
 
 	threads   []thread        // as anyDump.ids

@@ -224,6 +224,8 @@ func (c *ELFCore) scanNote(pos notePos, owner string, n elffile.Note) {
 		}
 	case owner == slimnote.Owner && n.Type == slimnote.Type:
 		c.readSlim(n.Desc)
+	case owner == slimnote.Owner && n.Type == slimnote.TypeModules:
+		c.readModules(n.Desc)
 	case owner == "GDB":
 		c.kind = GCore
 	case owner == "VMCOREINFO", owner == "QEMU":

@@ -97,7 +97,18 @@ func (c *ELFCore) BuildLibraries(files modules.Source) (*libstate.Table, []strin
 	if a == nil {
 		a = wordOnly(c.elf)
 	}
-	table, warnings := libraries.Build(libraries.Source{Arch: a, Mem: c.DumpMemory(), Mappings: c.maps, Auxv: c.Auxv(), Files: files})
+	src := libraries.Source{Arch: a, Mem: c.DumpMemory(), Mappings: c.maps, Auxv: c.Auxv(), Files: files}
+	var table *libstate.Table
+	var warnings []string
+	switch {
+	case c.mods == nil:
+		table, warnings = libraries.Build(src)
+	default:
+		if !c.mods.Files {
+			src.Mappings = nil
+		}
+		table, warnings = libraries.FromModules(src, c.modules())
+	}
 	c.libs.Store(table)
 	return table, warnings
 }

@@ -1,7 +1,9 @@
 package corestate
 
 import (
+	"github.com/corewalk/corewalk/internal/files/libraries"
 	"github.com/corewalk/corewalk/internal/format/slimnote"
+	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -23,6 +25,37 @@ func (c *ELFCore) readSlim(desc []byte) {
 	c.slim = n
 }
 
+// readModules reads the list of modules of the minidump of which the core was made.
+func (c *ELFCore) readModules(desc []byte) {
+	if c.mods != nil {
+		return
+	}
+	m, err := slimnote.ParseModules(desc, c.big)
+	if err != nil {
+		c.warnf("the note with the list of modules cannot be used: %v", err)
+		return
+	}
+	c.mods = m
+}
+
+// modules returns the list.
+func (c *ELFCore) modules() []libraries.Module {
+	list := make([]libraries.Module, 0, len(c.mods.List))
+	for _, m := range c.mods.List {
+		if m.Size == 0 {
+			continue
+		}
+		list = append(list, libraries.Module{Path: m.Path, Base: m.Base, BuildID: m.BuildID, Bias: m.Bias, HasBias: m.HasBias, ID: libstate.ModuleID{
+			Format: libstate.FormatELF, DebugID: m.DebugID, CodeID: m.CodeID, DebugFile: m.DebugFile, Version: m.Version, Size: m.Size, PartialBuildID: m.Partial,
+		}})
+	}
+	return list
+}
+
+// KnowsMappings reports whether Mappings are all of the process. They are, but for a core that was made of a minidump
+// without a list of them.
+func (c *ELFCore) KnowsMappings() bool { return c.mods == nil || c.mods.Mapped }
+
 // applySlim restores what is known of memory that was left out: what was mapped, and what the core did not
 // have even then.
 func (c *ELFCore) applySlim() {
@@ -38,9 +71,16 @@ func (c *ELFCore) applySlim() {
 		if c.elf.Class == 32 && r.End > 1<<32 {
 			continue
 		}
-		c.whole = append(c.whole, segment{start: r.Start, end: r.End, have: r.Have, claim: r.Claim, perm: permOf(r.Flags)})
+		c.whole = append(c.whole, segment{start: r.Start, end: r.End, have: r.Have, claim: r.Claim, perm: permOf(r.Flags) | unknown(r.Flags)})
 	}
 	c.segs = restore(c.whole, c.segs)
+}
+
+func unknown(flags uint32) libstate.Perm {
+	if flags&slimnote.UnknownPerm != 0 {
+		return libstate.Unknown
+	}
+	return 0
 }
 
 // restore returns the memory of whole, ascending and disjoint, with the bytes of kept, which are, too.

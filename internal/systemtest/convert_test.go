@@ -69,6 +69,11 @@ func TestConvert(t *testing.T) {
 				t.Errorf("minidump: %d threads, %d frames: %v", threads, frames, err)
 			}
 			sameDeath(t, core, dump, w.Lost)
+			bare := opened(t, path, []corewalk.Option{corewalk.WithSysroot(t.TempDir())}) // with nobody's files
+			alone, _ := converted(t, bare, "alone")
+			if threads, frames, err := corewalk.SameStacks(bare, opened(t, alone, []corewalk.Option{corewalk.WithSysroot(t.TempDir())})); err != nil {
+				t.Errorf("without files: %d threads, %d frames: %v", threads, frames, err)
+			}
 			path, second := converted(t, dump, "core")
 			t.Log(second.Lost)
 			again := opened(t, path, opts)

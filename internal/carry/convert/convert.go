@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/corewalk/corewalk/internal/format/elffile"
+	"github.com/corewalk/corewalk/internal/format/slimnote"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -105,10 +106,23 @@ func archName(a *arch.Arch, other string) string {
 	return a.Name
 }
 
+// noteFlags are flags for the note of what the process had mapped.
+func noteFlags(p libstate.Perm) uint32 {
+	f := bits(p)
+	if p&libstate.Unknown != 0 {
+		f |= slimnote.UnknownPerm
+	}
+	return f
+}
+
 func flags(p libstate.Perm) uint32 {
 	if p&libstate.Unknown != 0 {
 		return elffile.PF_R
 	}
+	return bits(p)
+}
+
+func bits(p libstate.Perm) uint32 {
 	f := uint32(0)
 	for bit, flag := range map[libstate.Perm]uint32{libstate.Read: elffile.PF_R, libstate.Write: elffile.PF_W, libstate.Exec: elffile.PF_X} {
 		if p&bit != 0 {

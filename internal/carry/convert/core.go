@@ -54,6 +54,7 @@ func Core(w io.Writer, m *corestate.Minidump, o Options) (*Written, error) {
 		return nil, err
 	}
 	k.core.Note(slimnote.Owner, slimnote.Type, note.Bytes(k.core.Order))
+	k.core.Note(slimnote.Owner, slimnote.TypeModules, k.modules().Bytes(k.core.Order))
 	for _, p := range parts {
 		k.core.Segment(p.Start, p.flags, p.size, uint64(len(p.Data)))
 	}
@@ -76,6 +77,31 @@ func Core(w io.Writer, m *corestate.Minidump, o Options) (*Written, error) {
 	k.losses()
 	k.out.Size = size
 	return k.out, nil
+}
+
+// modules returns the list of modules, for readers that walk where their code is not available.
+func (k *builder) modules() *slimnote.Modules {
+	list := &slimnote.Modules{Mapped: k.m.KnowsMappings(), Files: len(k.f.Linux.Maps) > 0}
+	for i := range k.f.Modules {
+		m := &k.f.Modules[i]
+		list.List = append(list.List, slimnote.Module{Base: m.Base, Size: m.Size, BuildID: m.BuildID, Partial: m.PartialID, Path: m.Path,
+			DebugID: m.DebugID(), CodeID: m.CodeID(), DebugFile: cmp.Or(m.DebugFile, m.Path), Version: m.Version})
+		if lib := k.library(m.Base); lib != nil && !lib.BiasGuessed {
+			e := &list.List[len(list.List)-1]
+			e.Bias, e.HasBias = lib.LoadBias, true
+		}
+	}
+	return list
+}
+
+// library returns the library at an address.
+func (k *builder) library(addr arch.Address) *libstate.Library {
+	if tracker := k.m.LibraryTracker(); tracker != nil {
+		if lib, ok := tracker.LibraryAt(addr); ok {
+			return lib
+		}
+	}
+	return nil
 }
 
 // spans returns the memory of the dump, ascending and disjoint, with the headers of modules whose files were found.
@@ -107,7 +133,7 @@ func (k *builder) spans() []minidump.Span {
 		added = append(added, minidump.Span{Start: lib.Start, Data: b})
 	}
 	if lost > 0 {
-		k.out.lose("build-ids of %d modules: their headers are neither in the dump nor in a file that was found", lost)
+		k.out.lose("build-ids of %d modules, for other tools: their headers are neither in the dump nor in a file that was found", lost)
 	}
 	spans = append(spans, added...)
 	slices.SortFunc(spans, func(a, b minidump.Span) int { return cmp.Compare(a.Start, b.Start) })
@@ -142,7 +168,7 @@ func (k *builder) parts(spans []minidump.Span) (parts []part, note *slimnote.Not
 				parts = append(parts, part{minidump.Span{Start: lo}, hi - lo, f})
 			}
 		}
-		note.Ranges = append(note.Ranges, slimnote.Range{Start: m.Start, End: m.End, Claim: m.Start, Have: m.Start, Flags: f})
+		note.Ranges = append(note.Ranges, slimnote.Range{Start: m.Start, End: m.End, Claim: m.Start, Have: m.Start, Flags: noteFlags(m.Perm)})
 		at := m.Start
 		for len(spans) > 0 && spans[0].Start < m.End {
 			s := spans[0]

@@ -28,7 +28,7 @@ func ELF(w io.Writer, c *corestate.ELFCore, want *Wanted, o Options) (*Written, 
 		return nil, err
 	}
 	for n := range c.Notes() {
-		if n.Owner == slimnote.Owner {
+		if n.Owner == slimnote.Owner && n.Type == slimnote.Type {
 			continue
 		}
 		core.Note(n.Owner, n.Type, red.note(n))
@@ -99,9 +99,17 @@ func noteOf(c *corestate.ELFCore, o Options) *slimnote.Note {
 		n.Have, n.Want = uint64(have), uint64(want)
 	}
 	for _, s := range c.Whole() {
-		n.Ranges = append(n.Ranges, slimnote.Range{Start: s.Start, End: s.End, Claim: s.Start + s.InFile, Have: s.Start + s.InDump, Flags: flags(s.Perm)})
+		n.Ranges = append(n.Ranges, slimnote.Range{Start: s.Start, End: s.End, Claim: s.Start + s.InFile, Have: s.Start + s.InDump, Flags: noteFlags(s.Perm)})
 	}
 	return n
+}
+
+// noteFlags are flags for the note.
+func noteFlags(p libstate.Perm) uint32 {
+	if p&libstate.Unknown != 0 {
+		return flags(p) | slimnote.UnknownPerm
+	}
+	return flags(p)
 }
 
 func flags(p libstate.Perm) uint32 {

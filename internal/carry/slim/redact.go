@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/corewalk/corewalk/corestate"
+	"github.com/corewalk/corewalk/internal/format/slimnote"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -299,7 +300,8 @@ func (r *redactor) note(n corestate.Note) []byte {
 		return n.Data
 	}
 	switch { // what describes the process and its files, not what it worked on
-	case n.Owner == "CORE" && (n.Type == noteAuxv || n.Type == noteFile || n.Type == noteSigInfo), n.Owner == "LINUX" && n.Type == noteXSaveLayout, n.Owner == "GDB" && n.Type == noteDescription:
+	case n.Owner == "CORE" && (n.Type == noteAuxv || n.Type == noteFile || n.Type == noteSigInfo), n.Owner == "LINUX" && n.Type == noteXSaveLayout, n.Owner == "GDB" && n.Type == noteDescription,
+		n.Owner == slimnote.Owner:
 		return n.Data
 	}
 	b := append([]byte(nil), n.Data...)

@@ -42,7 +42,6 @@ func newCore(core *corestate.ELFCore, path string) coreSubject {
 
 func (c coreSubject) System() string              { return c.OS() }
 func (c coreSubject) Moment(More) (Moment, error) { return Moment{State: c}, nil }
-func (c coreSubject) KnowsMappings() bool         { return true }
 func (c coreSubject) Details() *report.Details    { return linuxDetails(c) }
 func (c coreSubject) Core() *corestate.ELFCore    { return c.ELFCore }
 

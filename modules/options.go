@@ -127,7 +127,10 @@ func WithSymbolFetcher(f SymbolFetcher) Option {
 // nobody else may write to it. limit bounds what is kept in bytes; with 0 it is read and
 // nothing is written. Writing is the last that Set.Close and Cache.Close do.
 func WithKept(dir string, limit int64) Option {
-	return func(c *config) { c.kept = kept.New(dir, limit) }
+	return func(c *config) {
+		c.kept = kept.New(dir, limit)
+		c.find.Kept = c.kept
+	}
 }
 
 // WithForceMismatched uses files from a different build where no right one is found. The

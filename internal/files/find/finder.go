@@ -16,6 +16,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/corewalk/corewalk/internal/files/kept"
 )
 
 // DefaultDebugDir is where distributions install separate debug files.
@@ -56,6 +58,8 @@ type Options struct {
 	// SymbolCache is where compressed files of symbol stores are expanded; the zero
 	// SymbolCache means DefaultSymbolCache.
 	SymbolCache SymbolCache
+	// Kept is where what was found out of images is kept; nil for nowhere.
+	Kept *kept.Room
 }
 
 // A Finder proposes files. It is safe for concurrent use.
@@ -91,7 +95,7 @@ func New(ctx context.Context, opts Options) *Finder {
 	if opts.DebugDirs == nil {
 		opts.DebugDirs = []string{DefaultDebugDir}
 	}
-	return &Finder{opts: opts, shared: &shared{ctx: ctx, images: openImages(ctx, opts.Sysroots)}}
+	return &Finder{opts: opts, shared: &shared{ctx: ctx, images: openImages(ctx, opts.Sysroots, opts.Kept)}}
 }
 
 // For returns a finder for one of several dumps. It also considers executable ("" for none)

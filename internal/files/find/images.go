@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/corewalk/corewalk/internal/files/kept"
 	"github.com/corewalk/corewalk/internal/files/mmapfile"
 	"github.com/corewalk/corewalk/internal/files/rootfs"
 )
@@ -20,7 +21,7 @@ import (
 type images map[string]*rootfs.Image
 
 // openImages returns the images among the sysroots. It opens none.
-func openImages(ctx context.Context, sysroots []string) images {
+func openImages(ctx context.Context, sysroots []string, room *kept.Room) images {
 	var list images
 	for _, path := range sysroots {
 		if st, err := os.Stat(path); err != nil || st.IsDir() && !rootfs.IsDir(path) {
@@ -29,9 +30,16 @@ func openImages(ctx context.Context, sysroots []string) images {
 		if list == nil {
 			list = images{}
 		}
-		list[path] = rootfs.Open(ctx, path)
+		list[path] = rootfs.Open(ctx, path, room)
 	}
 	return list
+}
+
+// Keep writes to disk what the next run wants to know of images.
+func (f *Finder) Keep() {
+	for _, im := range f.images {
+		im.Keep()
+	}
 }
 
 // root returns the root directory in an image that a path stands for, or nil.

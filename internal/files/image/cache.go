@@ -154,6 +154,9 @@ func (im *Image) parse(data []byte) (err error) {
 
 // Keep writes what is to be kept to disk. Nothing obtained from the cache's images may be used afterwards.
 func (c *Cache) Keep() {
+	if c.finder != nil {
+		c.finder.Keep()
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, im := range c.byFile {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/corewalk/corewalk/internal/files/kept"
 	"github.com/corewalk/corewalk/internal/format/decompress"
 )
 
@@ -16,6 +17,13 @@ type part struct {
 	off  int64
 	size int64
 	kind decompress.Kind // the compression of these bytes
+	seen bool            // kind is known
+	of   *content        // what it is in an archive that is compressed; nil for others
+
+	kept     *kept.Entry // what was kept of it by another run; nil until it was asked for
+	index    *index      // to be kept
+	contents []*content  // of an index that was kept
+	used     []*content  // that were unpacked or read, to be kept
 }
 
 // newPart returns the part that is a whole file.
@@ -30,11 +38,11 @@ func newPart(f *os.File) (*part, error) {
 
 // sub returns a part of the decompressed bytes.
 func (p *part) sub(ctx context.Context, off, size int64) (*part, error) {
-	s := &part{up: p, off: off, size: size}
 	if f, start, ok := p.inPlace(); ok {
-		s = &part{file: f, off: start + off, size: size}
+		s := &part{file: f, off: start + off, size: size}
+		return s, s.sniff(ctx)
 	}
-	return s, s.sniff(ctx)
+	return &part{up: p, off: off, size: size, of: &content{in: p, off: off, size: size}}, nil // its compression is looked at when it is read: everything before it has to be
 }
 
 // inPlace returns the file that has the decompressed bytes as they are, and where.
@@ -53,7 +61,7 @@ func (p *part) sniff(ctx context.Context) error {
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		err = nil
 	}
-	p.kind = decompress.Sniff(head[:n])
+	p.kind, p.seen = decompress.Sniff(head[:n]), true
 	return err
 }
 
@@ -81,6 +89,11 @@ func (p *part) raw(ctx context.Context) (io.ReadCloser, error) {
 
 // plain reads the decompressed bytes.
 func (p *part) plain(ctx context.Context) (io.ReadCloser, error) {
+	if !p.seen {
+		if err := p.sniff(ctx); err != nil {
+			return nil, err
+		}
+	}
 	r, err := p.raw(ctx)
 	if err != nil || p.kind == decompress.None {
 		return r, err

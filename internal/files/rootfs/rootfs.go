@@ -18,6 +18,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/corewalk/corewalk/internal/files/kept"
 	"github.com/corewalk/corewalk/internal/files/mmapfile"
 	"github.com/corewalk/corewalk/internal/format/decompress"
 )
@@ -49,6 +50,8 @@ type Image struct {
 	left  budgets
 	spool *os.File // unlinked
 	at    int64    // where the spool ends
+	room  *kept.Room
+	parts []*part // of which something is kept, or to be
 }
 
 // budgets are what is left of the limits. They are guarded by Image.mu once the image is open.
@@ -102,9 +105,10 @@ func Check(path string) error {
 }
 
 // Open returns the image at a path. Nothing is read before the first use. Reading ends with an
-// error once ctx is done.
-func Open(ctx context.Context, path string) *Image {
-	return &Image{ctx: ctx, path: path, left: budgets{maxIndex, maxUnpacked, maxSpool, maxDisk, maxPasses, maxWork}}
+// error once ctx is done. What was found out by decompressing is kept in room for the next run;
+// nil for nowhere.
+func Open(ctx context.Context, path string, room *kept.Room) *Image {
+	return &Image{ctx: ctx, path: path, room: room, left: budgets{maxIndex, maxUnpacked, maxSpool, maxDisk, maxPasses, maxWork}}
 }
 
 // Roots returns the root directories in the image: one for each platform or image in it. It
@@ -254,7 +258,21 @@ func (im *Image) unpacked(n *node) (*os.File, int64, error) {
 	}
 	im.mu.Lock()
 	defer im.mu.Unlock()
+	return im.unpackedLocked(n)
+}
+
+// unpackedLocked is unpacked of a file in an archive that is compressed. The caller holds im.mu.
+func (im *Image) unpackedLocked(n *node) (*os.File, int64, error) {
+	if n.copy == nil {
+		im.takeKept(n.content)
+	}
+	if n.copy == nil && len(n.in.contents) > 0 {
+		if err := im.spoolAll(n.in); err != nil {
+			return nil, 0, err
+		}
+	}
 	if n.copy != nil {
+		n.in.use(n.content)
 		return n.copy, n.copyAt, nil
 	}
 	if im.left.passes--; im.left.passes < 0 {
@@ -283,6 +301,7 @@ func (im *Image) unpacked(n *node) (*os.File, int64, error) {
 	}
 	im.left.disk -= n.size
 	n.copy = f
+	n.in.use(n.content)
 	return f, 0, nil
 }
 

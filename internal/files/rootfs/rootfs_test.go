@@ -104,7 +104,7 @@ func want(t *testing.T, r *Root, path, wanted string) {
 
 func one(t *testing.T, path string) *Root {
 	t.Helper()
-	im := Open(context.Background(), path)
+	im := Open(context.Background(), path, nil)
 	roots := im.Roots()
 	if len(roots) != 1 {
 		t.Fatalf("%s: %d roots; %q", path, len(roots), im.Notes())
@@ -231,7 +231,7 @@ func TestOCI(t *testing.T) {
 func TestPlatforms(t *testing.T) {
 	dir := t.TempDir()
 	oci(t, dir, map[string][][]byte{"amd64": {archive(t, entry{"x", "amd64"})}, "arm64": {archive(t, entry{"x", "arm64"})}})
-	roots := Open(context.Background(), dir).Roots()
+	roots := Open(context.Background(), dir, nil).Roots()
 	if len(roots) != 2 {
 		t.Fatalf("%d roots", len(roots))
 	}
@@ -279,13 +279,13 @@ func TestNoImage(t *testing.T) {
 		}
 	}
 	bad := write(t, dir+"/bad.tar.gz", gz([]byte("not an archive")))
-	im := Open(context.Background(), bad)
+	im := Open(context.Background(), bad, nil)
 	if len(im.Roots()) != 0 || len(im.Notes()) != 1 || !strings.HasPrefix(im.Notes()[0], bad) {
 		t.Errorf("%d roots, notes %q", len(im.Roots()), im.Notes())
 	}
 	// What an archive has before its damage is used, and the damage is told.
 	data := archive(t, entry{"first", "1"}, entry{"second", strings.Repeat("2", 10000)})
-	im = Open(context.Background(), write(t, dir+"/cut.tar", data[:3000]))
+	im = Open(context.Background(), write(t, dir+"/cut.tar", data[:3000]), nil)
 	if len(im.Roots()) != 1 || len(im.Notes()) != 1 {
 		t.Fatalf("%d roots, notes %q", len(im.Roots()), im.Notes())
 	}
@@ -297,7 +297,7 @@ func TestNoImage(t *testing.T) {
 
 // limited opens an image with less of one limit.
 func limited(t *testing.T, data []byte, limit func(*budgets)) *Image {
-	im := Open(context.Background(), write(t, t.TempDir()+"/x", data))
+	im := Open(context.Background(), write(t, t.TempDir()+"/x", data), nil)
 	limit(&im.left)
 	im.Roots()
 	return im
@@ -340,7 +340,7 @@ func TestLimits(t *testing.T) {
 func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	im := Open(ctx, write(t, t.TempDir()+"/x", gz(archive(t, entry{"a", "b"}))))
+	im := Open(ctx, write(t, t.TempDir()+"/x", gz(archive(t, entry{"a", "b"}))), nil)
 	if len(im.Roots()) != 0 {
 		t.Error("opened after the end")
 	}
@@ -351,7 +351,7 @@ func FuzzImage(f *testing.F) {
 	f.Add(gz(archive(f, entry{"manifest.json", `[{"Layers":["a"]}]`}, entry{"a", string(archive(f, entry{"x", "y"}))})))
 	f.Add(archive(f, entry{"index.json", `{"manifests":[{"digest":"sha256:00"}]}`}, entry{"blobs/sha256/00", `{"layers":[{"digest":"sha256:00"}]}`}))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		im := Open(context.Background(), write(t, filepath.Join(t.TempDir(), "x"), data))
+		im := Open(context.Background(), write(t, filepath.Join(t.TempDir(), "x"), data), nil)
 		im.left = budgets{index: 1 << 20, unpacked: 16 << 20, spool: 1 << 20, disk: 1 << 20, passes: 10, work: 1 << 16}
 		for _, r := range im.Roots() {
 			for _, name := range append(r.List("/"), "lib/x", "a", "x") {

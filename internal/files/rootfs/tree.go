@@ -23,16 +23,21 @@ const (
 
 // A node is a file or directory of an image.
 type node struct {
-	kind    uint8
-	layer   int32            // the last layer that has it
-	link    string           // where a symbolic link leads
-	below   map[string]*node // of a directory
-	in      *part            // the layer of a file, and where in its decompressed bytes it is
+	kind  uint8
+	layer int32            // the last layer that has it
+	link  string           // where a symbolic link leads
+	below map[string]*node // of a directory
+	*content
+}
+
+// A content is what a file has. Its names share it.
+type content struct {
+	in      *part // the layer, and where in its decompressed bytes it is
 	off     int64
 	size    int64
 	changed time.Time
 
-	copy   *os.File // of a file that was unpacked, and where in it
+	copy   *os.File // once it was unpacked, and where in it
 	copyAt int64
 }
 
@@ -75,6 +80,26 @@ func (t *tree) add(p *part) error {
 		t.root = &node{}
 	}
 	t.layer++
+	if list := t.im.keptIndex(p); list != nil {
+		return t.replay(p, list)
+	}
+	made := &index{}
+	err := t.read(p, func(h *tar.Header, off int64, archive io.Reader, here bool) error {
+		made.add(h, off)
+		added := t.entry(h, p, off)
+		if added == nil || here || !worthKeeping(h) || h.Size > t.im.left.spool {
+			return nil
+		}
+		return t.spool(added.content, h, archive)
+	})
+	if err == nil {
+		t.im.keepIndex(p, made)
+	}
+	return err
+}
+
+// read calls f for the entries of an archive. here says that its bytes are on disk as they are.
+func (t *tree) read(p *part, f func(h *tar.Header, off int64, archive io.Reader, here bool) error) error {
 	r, err := p.plain(t.im.ctx)
 	if err != nil {
 		return err
@@ -95,9 +120,6 @@ func (t *tree) add(p *part) error {
 		if err := t.im.ctx.Err(); err != nil {
 			return err
 		}
-		if t.im.left.work < 0 {
-			return errWork()
-		}
 		h, err := archive.Next()
 		switch {
 		case err == io.EOF:
@@ -106,33 +128,59 @@ func (t *tree) add(p *part) error {
 		case err != nil:
 			return fmt.Errorf("tar archive: after %d entries: %w", n, err)
 		}
-		if t.im.left.index -= int64(256 + len(h.Name) + len(h.Linkname)); t.im.left.index < 0 {
-			return errIndex()
-		}
-		if len(h.Name) > maxName || len(h.Linkname) > maxName || strings.Count(h.Name, "/") > maxDepth {
+		if ok, err := t.charge(h); err != nil {
+			return err
+		} else if !ok {
 			continue
 		}
-		added := t.entry(h, p, offset())
-		if added == nil || here || !worthKeeping(h) || h.Size > t.im.left.spool {
-			continue
-		}
-		if err := t.spool(added, h, archive); err != nil {
+		if err := f(h, offset(), archive, here); err != nil {
 			return fmt.Errorf("tar archive: %.100q: %w", h.Name, err)
 		}
 	}
+}
+
+// charge takes an entry off the budgets. ok is false for one that is not looked at.
+func (t *tree) charge(h *tar.Header) (ok bool, err error) {
+	if t.im.left.work < 0 {
+		return false, errWork()
+	}
+	if t.im.left.index -= int64(256 + len(h.Name) + len(h.Linkname)); t.im.left.index < 0 {
+		return false, errIndex()
+	}
+	return len(h.Name) <= maxName && len(h.Linkname) <= maxName && strings.Count(h.Name, "/") <= maxDepth, nil
+}
+
+// replay adds a layer of which the index was kept.
+func (t *tree) replay(p *part, list []member) error {
+	for i := range list {
+		h := &list[i].Header
+		if ok, err := t.charge(h); err != nil {
+			return err
+		} else if !ok {
+			continue
+		}
+		if n := t.entry(h, p, list[i].off); n != nil {
+			p.contents = append(p.contents, n.content)
+		}
+	}
+	return nil
 }
 
 // worthKeeping reports whether a file may be one that is asked for, so that it is kept when
 // its layer is decompressed anyway.
 func worthKeeping(h *tar.Header) bool { return h.Size >= 64 && h.Size <= maxSpooled }
 
-// spool keeps a program or library, and what says where libraries are.
-func (t *tree) spool(n *node, h *tar.Header, r io.Reader) error {
+// maxDocument is how long a document about an image is that is kept on the way, in bytes.
+const maxDocument = 256 << 10
+
+// spool keeps a program or library, what says where libraries are, and documents about images.
+func (t *tree) spool(n *content, h *tar.Header, r io.Reader) error {
 	head := make([]byte, 4)
 	if _, err := io.ReadFull(r, head); err != nil {
 		return err
 	}
-	if string(head) != "\x7fELF" && !strings.Contains(h.Name, "etc/ld.so.conf") {
+	document := (head[0] == '{' || head[0] == '[') && h.Size <= maxDocument && strings.Count(h.Name, "/") <= 2
+	if string(head) != "\x7fELF" && !strings.Contains(h.Name, "etc/ld.so.conf") && !document {
 		return nil
 	}
 	off, err := t.im.keep(io.MultiReader(strings.NewReader(string(head)), r), n.size)
@@ -174,7 +222,7 @@ func (t *tree) entry(h *tar.Header, p *part, off int64) *node {
 	switch h.Typeflag {
 	case tar.TypeReg:
 		if !sparse(h) {
-			*n = node{kind: isFile, layer: t.layer, in: p, off: off, size: h.Size, changed: h.ModTime}
+			*n = node{kind: isFile, layer: t.layer, content: &content{in: p, off: off, size: h.Size, changed: h.ModTime}}
 		}
 	case tar.TypeSymlink:
 		n.kind, n.link = isLink, h.Linkname
@@ -344,6 +392,12 @@ func (t *tree) part(name string) (*part, error) {
 	_, n := t.resolve(name)
 	if n == nil || n.kind != isFile {
 		return nil, fmt.Errorf("%.100q is not in the archive: %w", name, os.ErrNotExist)
+	}
+	if _, _, here := n.in.inPlace(); !here && (n.size <= maxDocument || n.copy != nil) {
+		if f, off, err := t.im.unpackedLocked(n); err == nil { // a document, which the next run wants, too
+			s := &part{file: f, off: off, size: n.size, of: n.content}
+			return s, s.sniff(t.im.ctx)
+		}
 	}
 	return n.in.sub(t.im.ctx, n.off, n.size)
 }

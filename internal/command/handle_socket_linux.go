@@ -109,6 +109,9 @@ func agree(c io.ReadWriter) error {
 	if _, err := io.ReadFull(c, b[:]); err != nil {
 		return err
 	}
+	if string(b[:4]) == "\x7fELF" {
+		return errors.New("the kernel writes the core without asking: core_pattern has one @ and needs two (corewalk handle --install --socket)")
+	}
 	size, want := binary.NativeEndian.Uint32(b[:]), binary.NativeEndian.Uint32(b[4:])
 	const most = 4096
 	if size < coreRequest || size > most || want < coreRequest || want > most {

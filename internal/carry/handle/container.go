@@ -2,7 +2,9 @@ package handle
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/corewalk/corewalk/internal/lazy"
 )
@@ -28,12 +30,12 @@ type pattern struct {
 var containers = lazy.Value[[]pattern]{Make: func() (list []pattern) {
 	for _, p := range [][2]string{
 		{"docker", `(?:^|/)docker[-/]([0-9a-f]{64})(?:\.scope)?(?:/|$)`},
-		{"containerd", `(?:^|/)cri-containerd[-:]([0-9a-f]{64})(?:\.scope)?(?:/|$)`},
-		{"cri-o", `(?:^|/)crio-([0-9a-f]{64})(?:\.scope)?(?:/|$)`},
+		{"containerd", `(?:^|[/:])(?:cri-containerd|nerdctl)[-:]([0-9a-f]{64})(?:\.scope)?(?:/|$)`},
+		{"cri-o", `(?:^|[/:])crio[-:]([0-9a-f]{64})(?:\.scope)?(?:/|$)`},
 		{"podman", `(?:^|/)libpod-([0-9a-f]{64})(?:\.scope)?(?:/|$)`},
 		{"lxc", `(?:^|/)lxc(?:\.payload\.|\.payload/|/)([A-Za-z0-9_.-]{1,64})(?:/|$)`},
-		{"nspawn", `(?:^|/)machine\.slice/(?:machine-|systemd-nspawn@)([^/]{1,64}?)\.(?:scope|service)(?:/|$)`},
-		{"", `(?:^|/)(?:kubepods[^/]*/)(?:.*/)?([0-9a-f]{64})(?:/|$)`},
+		{"nspawn", `(?:^|/)machine\.slice/(?:machine-|systemd-nspawn@)([^/]{1,256}?)\.(?:scope|service)(?:/|$)`},
+		{"", `(?:^|/)([0-9a-f]{64})(?:/|$)`},
 	} {
 		list = append(list, pattern{p[0], regexp.MustCompile(p[1])})
 	}
@@ -54,10 +56,48 @@ func (c *Container) named(cgroups string) {
 		if m := pods.Get().FindStringSubmatch(f[2]); m != nil && c.Pod == "" {
 			c.Pod = strings.ReplaceAll(m[1], "_", "-")
 		}
+		if c.ID != "" {
+			continue
+		}
+		last := -1 // of containers in one another, the innermost
 		for _, p := range containers.Get() {
-			if m := p.path.FindStringSubmatch(f[2]); m != nil && c.ID == "" {
-				c.Runtime, c.ID = p.runtime, m[1]
+			for at := 0; ; {
+				m := p.path.FindStringSubmatchIndex(f[2][at:])
+				if m == nil {
+					break
+				}
+				start, runtime := at+m[2], p.runtime
+				at += m[3]
+				id := f[2][start:at]
+				if runtime == "nspawn" {
+					if id, runtime = machine(id); id == "" {
+						continue
+					}
+				}
+				if start > last {
+					c.Runtime, c.ID, last = runtime, id, start
+				}
 			}
 		}
 	}
 }
+
+// machine returns the name of a machine of systemd and what runs it: "" for a virtual one, which is a process like others.
+func machine(unit string) (name, runtime string) {
+	name = escaped.Get().ReplaceAllStringFunc(unit, func(s string) string {
+		n, _ := strconv.ParseUint(s[2:], 16, 8)
+		return string([]byte{byte(n)})
+	})
+	libvirt, rest, ok := strings.Cut(name, "-")
+	switch {
+	case !utf8.ValidString(name) || strings.ContainsAny(name, "/\x00\n") || len(name) > 64:
+		return "", ""
+	case ok && libvirt == "qemu":
+		return "", ""
+	case ok && libvirt == "lxc":
+		return rest, "lxc"
+	}
+	return name, "nspawn"
+}
+
+var escaped = lazy.Value[*regexp.Regexp]{Make: func() *regexp.Regexp { return regexp.MustCompile(`\\x[0-9a-f]{2}`) }}

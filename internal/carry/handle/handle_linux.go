@@ -118,6 +118,7 @@ func (h *Handler) Handle(c Crash, pipe *os.File, started time.Time) error {
 		alarm.Stop()
 	}
 	r.Core.Waited = time.Since(started).Seconds()
+	giveWay()
 	dir, err := store.begin(&h.Policy, c, path.Base(p.exe), uint64(taken.Pages)*4096)
 	if err != nil {
 		return fmt.Errorf("process %d (%s): not kept: %w", c.PID, p.exe, err)

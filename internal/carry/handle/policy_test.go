@@ -76,20 +76,49 @@ func FuzzPolicy(f *testing.F) {
 	})
 }
 
+// FuzzContainer: whoever may make control groups chooses their names.
+func FuzzContainer(f *testing.F) {
+	f.Add("0::/system.slice/docker-" + strings.Repeat("0123456789abcdef", 4) + ".scope\n")
+	f.Add("0::/machine.slice/machine-tree.scope\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		var c Container
+		if c.named(text); len(c.ID) > 64 || strings.ContainsAny(c.ID, "/\n") || len(c.Pod) > 36 {
+			t.Errorf("%+v", c)
+		}
+	})
+}
+
 func TestContainers(t *testing.T) {
 	id := strings.Repeat("0123456789abcdef", 4)
+	inner := strings.Repeat("fedcba9876543210", 4)
 	const pod = "11111111_2222_3333_4444_555555555555"
 	for cgroup, want := range map[string]Container{
-		"0::/system.slice/docker-" + id + ".scope\n":                                         {Runtime: "docker", ID: id},
-		"12:memory:/docker/" + id + "\n":                                                     {Runtime: "docker", ID: id},
-		"0::/kubepods.slice/kubepods-pod" + pod + ".slice/cri-containerd-" + id + ".scope\n": {Runtime: "containerd", ID: id, Pod: strings.ReplaceAll(pod, "_", "-")},
-		"0::/kubepods/besteffort/pod" + pod + "/" + id + "\n":                                {ID: id, Pod: strings.ReplaceAll(pod, "_", "-")},
-		"0::/machine.slice/libpod-" + id + ".scope/container\n":                              {Runtime: "podman", ID: id},
-		"0::/lxc.payload.web/init.scope\n":                                                   {Runtime: "lxc", ID: "web"},
-		"0::/machine.slice/machine-tree.scope\n":                                             {Runtime: "nspawn", ID: "tree"},
-		"0::/user.slice/user-1000.slice\n":                                                   {},
-		"0::/docker/short\n":                                                                 {},
-		"nothing":                                                                            {},
+		"0::/system.slice/docker-" + id + ".scope\n":                                                      {Runtime: "docker", ID: id},
+		"12:memory:/docker/" + id + "\n":                                                                  {Runtime: "docker", ID: id},
+		"0::/kubepods.slice/kubepods-pod" + pod + ".slice/cri-containerd-" + id + ".scope\n":              {Runtime: "containerd", ID: id, Pod: strings.ReplaceAll(pod, "_", "-")},
+		"0::/kubepods/besteffort/pod" + pod + "/" + id + "\n":                                             {ID: id, Pod: strings.ReplaceAll(pod, "_", "-")},
+		"0::/machine.slice/libpod-" + id + ".scope/container\n":                                           {Runtime: "podman", ID: id},
+		"0::/lxc.payload.web/init.scope\n":                                                                {Runtime: "lxc", ID: "web"},
+		"0::/machine.slice/machine-tree.scope\n":                                                          {Runtime: "nspawn", ID: "tree"},
+		"0::/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-" + id + ".scope/container\n": {Runtime: "podman", ID: id},
+		"0::/machine.slice/machine-libpod_pod_" + id + ".slice/libpod-" + id + ".scope/container\n":       {Runtime: "podman", ID: id},
+		"0::/system.slice/nerdctl-" + id + ".scope\n":                                                     {Runtime: "containerd", ID: id},
+		"0::/default/" + id + "\n":                                                                        {ID: id},
+		"0::/ecs/0123456789abcdef0123456789abcdef/" + id + "\n":                                           {ID: id},
+		"0::/system.slice/containerd.service/kubepods-burstable-pod" + pod + ".slice:cri-containerd:" + id + "\n": {
+			Runtime: "containerd", ID: id, Pod: strings.ReplaceAll(pod, "_", "-")},
+		"0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + pod + ".slice/crio-" + id + ".scope/container\n": {
+			Runtime: "cri-o", ID: id, Pod: strings.ReplaceAll(pod, "_", "-")},
+		"0::/docker/" + id + "/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-pod" + pod + ".slice/cri-containerd-" + inner + ".scope\n": {
+			Runtime: "containerd", ID: inner, Pod: strings.ReplaceAll(pod, "_", "-")},
+		"0::/docker/" + id + "/docker/" + inner + "\n":                   {Runtime: "docker", ID: inner},
+		"0::/machine.slice/systemd-nspawn@my\\x2dtree.service/payload\n": {Runtime: "nspawn", ID: "my-tree"},
+		"0::/machine.slice/machine-lxc\\x2d12\\x2dweb.scope\n":           {Runtime: "lxc", ID: "12-web"},
+		"0::/machine.slice/machine-qemu\\x2d1\\x2dvm.scope\n":            {},
+		"0::/lxc.monitor.web\n":                                          {},
+		"0::/user.slice/user-1000.slice\n":                               {},
+		"0::/docker/short\n":                                             {},
+		"nothing":                                                        {},
 	} {
 		var c Container
 		if c.named(cgroup); c != want {

@@ -56,7 +56,8 @@ func (v victim) dies(t *testing.T, args ...string) (status, said string) {
 func (v victim) kept(t *testing.T, file string, n int) (dirs []string) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if dirs, _ = filepath.Glob(filepath.Join(v.dir, "*", file)); len(dirs) >= n {
+		before := len(dirs)
+		if dirs, _ = filepath.Glob(filepath.Join(v.dir, "[0-9]*", file)); len(dirs) == n && before == n {
 			break
 		}
 	}

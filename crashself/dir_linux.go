@@ -33,9 +33,12 @@ func (w *watcher) makeDir() error {
 		return fmt.Errorf("%s: others may write there: %w", w.Dir, os.ErrPermission)
 	}
 	ending := "-" + strings.Map(plain, w.Program) + "-"
-	w.rotate(ending)
 	w.dir = filepath.Join(w.Dir, time.Now().UTC().Format(stamp)+ending+fmt.Sprint(w.pid))
-	return os.Mkdir(w.dir, 0o700)
+	if err := os.Mkdir(w.dir, 0o700); err != nil {
+		return err
+	}
+	w.rotate(ending) // after it: of several at once, the last one sees all
+	return nil
 }
 
 // plain replaces what is awkward in the names of files.
@@ -46,7 +49,7 @@ func plain(r rune) rune {
 	return r
 }
 
-// rotate removes the oldest crashes, so that there is room for one more.
+// rotate removes the oldest crashes, until there are no more than so many.
 func (w *watcher) rotate(ending string) {
 	count := w.Count
 	if count <= 0 {
@@ -54,17 +57,30 @@ func (w *watcher) rotate(ending string) {
 	}
 	list, _ := os.ReadDir(w.Dir)
 	list = slices.DeleteFunc(list, func(e os.DirEntry) bool {
-		name := e.Name()
+		name, gone := strings.CutPrefix(e.Name(), ".")
 		if len(name) < len(stamp) || !e.IsDir() {
 			return true
 		}
 		_, err := time.Parse(stamp, name[:len(stamp)])
 		pid, ok := strings.CutPrefix(name[len(stamp):], ending)
-		return err != nil || !ok || strings.Trim(pid, "0123456789") != ""
+		if err != nil || !ok || strings.Trim(pid, "0123456789") != "" {
+			return true
+		}
+		if gone { // whoever removed it was killed, or is still about it
+			_ = os.RemoveAll(filepath.Join(w.Dir, e.Name()))
+		}
+		return gone
 	})
-	for len(list) >= count {
-		_ = os.RemoveAll(filepath.Join(w.Dir, list[0].Name()))
-		list = list[1:]
+	for ; len(list) > count; list = list[1:] {
+		old := filepath.Join(w.Dir, list[0].Name())
+		if old == w.dir {
+			continue
+		}
+		// Its watcher may still write: by another name it is not found.
+		gone := filepath.Join(w.Dir, "."+list[0].Name())
+		if os.Rename(old, gone) == nil {
+			_ = os.RemoveAll(gone)
+		}
 	}
 }
 

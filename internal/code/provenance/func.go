@@ -224,6 +224,30 @@ func (f *Func) Reaches(from, to uint64, stops func(addr uint64) bool) bool {
 	return ok && ok2 && f.comes(i, j, func(n int) bool { return stops(f.steps[n].Addr) })
 }
 
+// maxDecided is how many instructions Decided goes back.
+const maxDecided = 16
+
+// Decided returns the address of the conditional jump that decides whether control comes to the instruction at an address; addr if it
+// comes there otherwise, too.
+func (f *Func) Decided(addr uint64) uint64 {
+	i, ok := f.index(addr)
+	if !ok {
+		return addr
+	}
+	for range maxDecided {
+		if len(f.preds[i]) != 1 {
+			break
+		}
+		i = int(f.preds[i][0])
+		if in := f.inst(i); in == nil || in.Kind == disasm.CondJump {
+			return f.steps[i].Addr
+		} else if in.Kind.IsCall() {
+			break
+		}
+	}
+	return addr
+}
+
 // Calls yields the calls of the function, tail calls included, in the order of their addresses.
 func (f *Func) Calls(yield func(disasm.Inst) bool) {
 	for i := range f.steps {

@@ -35,12 +35,22 @@ func TestBusy(t *testing.T) {
 		{"musl-gcc", "busy.c", []string{"-g", "-O1", "-pthread"}, true},
 		{"g++", "busy.cc", []string{"-std=c++17", "-g", "-O1", "-pthread"}, true},
 		{"go", "../go-busy", nil, false},
+		{"rustc", "busy.rs", []string{"--edition", "2021", "-g"}, false},
+		{"rustc", "busy.rs", []string{"--edition", "2021", "-g", "-O"}, false},
+		{"gcc", "busy_omp.c", []string{"-g", "-O1", "-fopenmp"}, false},
+		{"g++", "busy_coroutines.cpp", []string{"-std=c++20", "-g", "-O1", "-pthread"}, true},
+		{"cargo", "busy_tokio.rs", nil, false},
 	} {
-		t.Run(c.cc, func(t *testing.T) {
-			if c.cc == "go" {
-				c.flags = []string{"build"}
+		t.Run(c.cc+" "+c.source, func(t *testing.T) {
+			exe := ""
+			switch c.cc {
+			case "cargo":
+				exe = fixture.Cargo(t, "tasks/"+c.source, "tokio", `{ version = "1", features = ["rt-multi-thread", "time", "sync", "macros"] }`, false)
+			case "go":
+				exe = compile(t, c.cc, c.source, "build")
+			default:
+				exe = compile(t, c.cc, c.source, c.flags...)
 			}
-			exe := compile(t, c.cc, c.source, c.flags...)
 			list, err := exec.Command(exe, "list").Output()
 			if err != nil {
 				t.Fatal(err)
@@ -51,7 +61,7 @@ func TestBusy(t *testing.T) {
 					stopAt(t, exe, mode, moments, func(m *moment) { n.check(t, mode, m) })
 				})
 			}
-			t.Logf("%s: %d moments of each program, %d waits, %d certain with a holder that holds, %d possible deadlocks", c.cc, moments, n.waits, n.held, n.possible)
+			t.Logf("%s: %d moments of each program, %d waits, %d holders, %d certain that hold, %d proved by code, %d possible deadlocks", c.cc, moments, n.waits, n.holders, n.held, n.proved, n.possible)
 			if n.held == 0 && c.holders {
 				t.Error("of nothing it was certain who held it: no deadlock could be")
 			}
@@ -65,7 +75,7 @@ type moment struct {
 	slots  uint64 // where the program keeps which thread holds what
 }
 
-type busyCount struct{ waits, held, possible int }
+type busyCount struct{ waits, holders, held, proved, possible int }
 
 // check looks at one moment: no deadlock is certain, and certain holders hold what they are said to.
 func (n *busyCount) check(t *testing.T, mode string, m *moment) {
@@ -90,6 +100,10 @@ func (n *busyCount) check(t *testing.T, mode string, m *moment) {
 			continue
 		}
 		n.waits++
+		n.holders += len(w.Holders)
+		if w.Object.Type == "std::sync::Mutex" && len(w.Holders) > 0 && w.Holders[0].Certainty == tasks.Certain {
+			n.proved++
+		}
 		for _, h := range w.Holders {
 			if h.Certainty != tasks.Certain || w.Object.Type != "pthread_mutex_t" && w.Object.Type != "pthread_rwlock_t" {
 				continue

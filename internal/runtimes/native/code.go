@@ -1,6 +1,8 @@
 package native
 
 import (
+	"sync"
+
 	"github.com/corewalk/corewalk/internal/code/disasm"
 	"github.com/corewalk/corewalk/internal/code/provenance"
 	"github.com/corewalk/corewalk/internal/code/stackflow"
@@ -38,7 +40,8 @@ type function struct {
 type lockEvent struct {
 	lockCall
 	at   uint64
-	tail bool // the function ends with the call
+	call uint64 // the call, if at is the jump that decides whether it is made; else at
+	tail bool   // the function ends with the call
 	// by is the function that was called, if it does so on behalf of its caller: a wrapper; the event in it is inner.
 	by    *function
 	inner *lockEvent
@@ -86,10 +89,17 @@ func (s *functionSet) at(pc uint64, wrappers bool) *function {
 			continue
 		}
 		if c, ok := lockCallOf(s.nameOf(target)); ok {
-			f.events = append(f.events, lockEvent{lockCall: c, at: in.PC, tail: !in.Kind.IsCall()})
+			if c.hidden && s.r.arch == arch.ARM64 { // x8 has the address of the result
+				c.locks[0]--
+			}
+			e := lockEvent{lockCall: c, at: in.PC, call: in.PC, tail: !in.Kind.IsCall()}
+			if c.slow {
+				e.at = code.Decided(in.PC)
+			}
+			f.events = append(f.events, e)
 		} else if wrappers {
 			if e, ok := s.wrapped(target); ok {
-				e.at = in.PC
+				e.at, e.call = in.PC, in.PC
 				f.events = append(f.events, e)
 			}
 		}
@@ -278,7 +288,35 @@ func (r *runtime) evaluator(f *provenance.Func, fr, caller *unwind.Frame) (e *pr
 			return v, ok
 		}
 	}
+	if s.HasCFA {
+		s.Passed = r.kept(f, pc, fr.SP(), s.CFA)
+	}
 	return f.Evaluator(&s), pc, true
+}
+
+// maxKept is how many bytes of a frame are looked at for arguments that were kept there.
+const maxKept = 1 << 10
+
+// kept finds arguments of a function in its frame: unoptimised code puts them there.
+func (r *runtime) kept(f *provenance.Func, pc, sp, cfa uint64) func(arch.Reg) (uint64, bool) {
+	word := r.arch.WordSize
+	find := sync.OnceValue(func() map[arch.Reg]uint64 {
+		found := map[arch.Reg]uint64{}
+		for off := int64(-word); off >= -maxKept && cfa-uint64(-off) >= sp; off -= int64(word) {
+			v := f.Before(pc, provenance.Frame(off, word))
+			if v.Kind != provenance.Entry {
+				continue
+			}
+			if n, ok := r.readInt(cfa+uint64(off), word); ok {
+				found[v.Reg] = n
+			}
+		}
+		return found
+	})
+	return func(reg arch.Reg) (uint64, bool) {
+		v, ok := find()[reg]
+		return v, ok
+	}
 }
 
 // readInt reads an unsigned integer of 1 to 8 bytes.

@@ -337,9 +337,9 @@ func TestLanguages(t *testing.T) {
 			"circle":    `1 lock pthread_mutex_t "" held by 2 certain|2 lock pthread_mutex_t "" held by 1 certain|deadlock certain: 1 2`,
 		}},
 		{"rustc", "waits.rs", []string{"-g", "-O"}, map[string]string{
-			"mutex":   `1 lock std::sync::Mutex ""`,
-			"read":    `1 read-lock std::sync::RwLock "locked for writing"`,
-			"write":   `1 lock std::sync::RwLock ""`,
+			"mutex":   `1 lock std::sync::Mutex "" held by 0 possible`,
+			"read":    `1 read-lock std::sync::RwLock "locked for writing" held by 0 possible`,
+			"write":   `1 lock std::sync::RwLock "1 readers" held by 0 possible (readers are not recorded)`,
 			"condvar": `1 condition std::sync::Condvar ""`,
 			"once":    `1 timer  ""|2 once std::sync::Once "" held by 1 certain`,
 			"channel": `1 channel-receive std::sync::mpsc channel ""`,
@@ -372,9 +372,9 @@ func TestParkingLot(t *testing.T) {
 	fixture.Long(t)
 	exe := fixture.Cargo(t, "tasks/waits_parking_lot.rs", "parking_lot", `"0.12"`, true)
 	for kind, want := range map[string]string{
-		"mutex":   `1 lock parking_lot::Mutex ""`,
-		"read":    `1 read-lock parking_lot::RwLock ""`,
-		"write":   `1 lock parking_lot::RwLock ""`,
+		"mutex":   `1 lock parking_lot::Mutex "" held by 0 possible`,
+		"read":    `1 read-lock parking_lot::RwLock "" held by 0 possible`,
+		"write":   `1 lock parking_lot::RwLock "" held by 0 possible`,
 		"condvar": `1 condition parking_lot::Condvar ""`,
 	} {
 		if got := strings.TrimSpace(show(read(t, core(t, exe, kind), exe))); got != want {

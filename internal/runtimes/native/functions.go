@@ -53,7 +53,7 @@ var functions = []waitFunction{
 
 	// Rust's library, as its futex versions are (from 1.62 on, and where it has moved since).
 	{has: []string{"std::sys", "utex", "read_contended"}, wait: (*runtime).rustRead},
-	{has: []string{"std::sys", "utex", "write_contended"}, kind: tasks.WaitLock, typ: "std::sync::RwLock", offset: 4},
+	{has: []string{"std::sys", "utex", "write_contended"}, wait: (*runtime).rustWrite},
 	{has: []string{"std::sys", "utex", "lock_contended"}, kind: tasks.WaitLock, typ: "std::sync::Mutex"},
 	{has: []string{"std::sys", "Condvar", "wait_optional_timeout"}, kind: tasks.WaitCondition, typ: "std::sync::Condvar", inner: true},
 	{has: []string{"std::sync::barrier::Barrier", "::wait"}, kind: tasks.WaitBarrier, typ: "std::sync::Barrier", elsewhere: true},

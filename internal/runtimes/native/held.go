@@ -3,6 +3,7 @@ package native
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/corewalk/corewalk/internal/code/provenance"
 	"github.com/corewalk/corewalk/tasks"
@@ -89,19 +90,22 @@ func (r *runtime) heldLocks(ctx context.Context, all []*tasks.Task, walk func(co
 			break
 		}
 		frames := walk(ctx, id)
-		if _, _, at := r.function(frames); at >= 0 {
-			frames = frames[at+1:] // what waits holds nothing for itself
+		from := 0
+		fn, _, at := r.function(frames)
+		if at >= 0 {
+			from = at + 1 // what waits holds nothing for itself
 		}
 		wanted := holding[id]
 		if nameless {
 			wanted = slices.Clone(wanted)
 			for _, l := range order {
-				if !l.named {
+				if !l.named && !(fn.gives() && r.given(set, frames[from:], l.at)) {
 					wanted = append(wanted, l)
 				}
 			}
 		}
-		r.takenBy(set, id, frames, wanted)
+		r.takenBy(set, id, frames[from:], wanted)
+		r.guardedBy(id, frames, from, wanted)
 	}
 	for _, l := range order {
 		l.tell(len(ids) > maxAsked)
@@ -110,11 +114,18 @@ func (r *runtime) heldLocks(ctx context.Context, all []*tasks.Task, walk func(co
 
 // tell gives the waits for a lock what was found of who holds it.
 func (l *wantedLock) tell(more bool) {
-	// Who has surely called for the lock counts more than who may have.
+	// Who has surely called for the lock counts more than who may have, and nobody besides one that holds it for certain.
 	sure := slices.ContainsFunc(l.found, func(c candidate) bool { return c.always })
+	certain := slices.ContainsFunc(l.found, func(c candidate) bool { return c.Certainty == tasks.Certain })
 	var holders []tasks.Holder
+	if certain && !l.shared() && countCertain(l.found) > 1 { // one of them is wrong
+		for i := range l.found {
+			l.found[i].Certainty = tasks.Possible
+		}
+		certain = false
+	}
 	for _, c := range l.found {
-		if c.always || !sure {
+		if c.Certainty == tasks.Certain || !certain && (c.always || !sure) {
 			holders = append(holders, c.Holder)
 		}
 	}
@@ -122,7 +133,7 @@ func (l *wantedLock) tell(more bool) {
 		if len(w.Holders) == 0 {
 			if !l.named && w.Proved && len(holders) > 0 {
 				w.Holders = slices.Clone(holders)
-				w.Open = w.Open || more || l.more
+				w.Open = w.Open || (more || l.more) && holders[0].Certainty != tasks.Certain
 				w.All = w.Note == readersNote
 			}
 			continue
@@ -134,6 +145,18 @@ func (l *wantedLock) tell(more bool) {
 			}
 		}
 	}
+}
+
+// shared reports whether several threads may hold the lock at a time.
+func (l *wantedLock) shared() bool { return strings.Contains(l.waits[0].Object.Type, "RwLock") }
+
+func countCertain(found []candidate) (n int) {
+	for _, c := range found {
+		if c.Certainty == tasks.Certain {
+			n++
+		}
+	}
+	return n
 }
 
 // takenBy finds where a thread took locks.
@@ -161,7 +184,11 @@ func (r *runtime) takenBy(set *functionSet, id unwind.ThreadID, frames []*unwind
 			case len(l.found) == maxCandidates:
 				l.more = true
 			default:
-				l.found = append(l.found, candidate{tasks.Holder{Key: key, Certainty: tasks.Possible, Taken: t}, always})
+				certainty := tasks.Possible
+				if len(places[i].surely) > 0 {
+					certainty = tasks.Certain
+				}
+				l.found = append(l.found, candidate{tasks.Holder{Key: key, Certainty: certainty, Taken: t}, always})
 			}
 		}
 		left = rest
@@ -170,6 +197,7 @@ func (r *runtime) takenBy(set *functionSet, id unwind.ThreadID, frames []*unwind
 
 // evidence is what the frames of a thread tell of where it took one lock.
 type evidence struct {
+	surely   []lockPlace // by a call of which the lock is still held: the code proves it
 	guarded  []lockPlace // by an object that still has the lock's address
 	matching []lockPlace // by a call whose argument was the lock
 	loops    []lockPlace // by a call that is repeated, and whose last argument was another
@@ -188,6 +216,8 @@ func (e *evidence) taken(named bool) (t *tasks.Taken, always bool) {
 	var at lockPlace
 	certainty := tasks.Possible
 	switch {
+	case len(e.surely) > 0:
+		at, certainty = e.surely[0], tasks.Certain
 	case len(e.guarded) > 0:
 		at = e.guarded[0]
 		if named {
@@ -218,10 +248,11 @@ func (r *runtime) takenIn(set *functionSet, fr, caller *unwind.Frame, wanted []*
 	if !ok {
 		return
 	}
-	h := &heldIn{r: r, f: f, eval: eval, pc: pc}
+	h := &heldIn{r: r, f: f, eval: eval, pc: pc, sp: fr.SP()}
+	h.cfa, _ = fr.CFA()
 	for i := range f.events {
 		e := &f.events[i]
-		if e.unlocks || !f.Reaches(e.at, pc, func(at uint64) bool { return h.ends(at, e) }) {
+		if e.unlocks || e.slow && e.call == pc || !f.Reaches(e.at, pc, func(at uint64) bool { return h.ends(at, e) }) {
 			continue
 		}
 		addrs, known, guarded := h.taken(e)
@@ -231,6 +262,8 @@ func (r *runtime) takenIn(set *functionSet, fr, caller *unwind.Frame, wanted []*
 		stale := h.stale(e)
 		for k, l := range wanted {
 			switch {
+			case slices.Contains(addrs, l.at) && at.always && !repeated && !stale && h.surely(e, l.at):
+				places[k].surely = append(places[k].surely, at)
 			case slices.Contains(addrs, l.at) && guarded:
 				places[k].guarded = append(places[k].guarded, at)
 			case e.tries && !l.named: // it may have failed
@@ -251,6 +284,8 @@ type heldIn struct {
 	f    *function
 	eval *provenance.Evaluator
 	pc   uint64 // where the frame is
+
+	sp, cfa uint64 // the bounds of its memory; cfa is 0 if that is not known
 }
 
 // stale reports whether what a call locked may have been computed again, for another lock, on the way from the call to where the
@@ -258,7 +293,7 @@ type heldIn struct {
 func (h *heldIn) stale(e *lockEvent) bool {
 	stops := func(at uint64) bool { return at == e.at || h.ends(at, e) }
 	for _, n := range e.arguments() {
-		if h.again(e, h.f.Argument(e.at, n), stops, maxAgain) {
+		if h.again(e, h.f.Argument(e.call, n), stops, maxAgain) {
 			return true
 		}
 	}
@@ -274,7 +309,7 @@ func (h *heldIn) again(e *lockEvent, v *provenance.Value, stops func(uint64) boo
 	case provenance.Const, provenance.StackAddr, provenance.Entry, provenance.EntrySlot, provenance.Unknown:
 		return false
 	}
-	if left == 0 || v.At != e.at && h.f.Reaches(e.at, v.At, stops) && (v.At == h.pc || h.f.Reaches(v.At, h.pc, stops)) {
+	if left == 0 || v.At != e.call && h.f.Reaches(e.at, v.At, stops) && (v.At == h.pc || h.f.Reaches(v.At, h.pc, stops)) {
 		return true
 	}
 	for _, r := range []arch.Reg{v.Base, v.Index} {
@@ -288,20 +323,20 @@ func (h *heldIn) again(e *lockEvent, v *provenance.Value, stops func(uint64) boo
 // address computes the n-th argument of a call in the frame; of a wrapper, that of the call in it.
 func (h *heldIn) address(e *lockEvent, n int) (uint64, bool) {
 	if e.by == nil {
-		at, _, ok := h.eval.Value(h.f.Argument(e.at, n), 0)
+		at, _, ok := h.eval.Value(h.f.Argument(e.call, n), 0)
 		return at, ok && at != 0
 	}
 	abi := provenance.ABIOf(h.r.arch, false)
-	inner := e.by.Evaluator(&provenance.State{PC: e.inner.at, Read: h.r.readInt,
+	inner := e.by.Evaluator(&provenance.State{PC: e.inner.call, Read: h.r.readInt,
 		Reg: func(reg arch.Reg) (uint64, bool) { return 0, false },
 		Passed: func(reg arch.Reg) (uint64, bool) {
 			if n := slices.Index(abi.Args, reg); n >= 0 {
-				at, _, ok := h.eval.Value(h.f.Argument(e.at, n), 0)
+				at, _, ok := h.eval.Value(h.f.Argument(e.call, n), 0)
 				return at, ok
 			}
 			return 0, false
 		}})
-	at, _, ok := inner.Value(e.by.Argument(e.inner.at, e.inner.locks[0]), 0)
+	at, _, ok := inner.Value(e.by.Argument(e.inner.call, e.inner.locks[0]), 0)
 	return at, ok && at != 0
 }
 
@@ -345,6 +380,22 @@ func (h *heldIn) ends(at uint64, e *lockEvent) bool {
 	if u == nil || !u.unlocks {
 		return false
 	}
+	if u.rust && u.by == nil {
+		if !e.rust {
+			return false
+		}
+		lock, ok := h.address(e, e.locks[0])
+		if !ok {
+			return true
+		}
+		if u.guard >= 0 {
+			if _, ok := h.address(u, u.guard); !ok {
+				return true
+			}
+		}
+		_, ok = h.drops(at, lock)
+		return ok
+	}
 	if u.guard >= 0 && len(u.locks) == 0 {
 		return e.guard >= 0 && h.same(u, u.guard, e, e.guard)
 	}
@@ -360,7 +411,7 @@ func (h *heldIn) ends(at uint64, e *lockEvent) bool {
 // known may be, unless it is what another call locks.
 func (h *heldIn) same(u *lockEvent, m int, e *lockEvent, n int) bool {
 	if u.by == nil && e.by == nil {
-		a, b := h.f.Argument(u.at, m), h.f.Argument(e.at, n)
+		a, b := h.f.Argument(u.call, m), h.f.Argument(e.call, n)
 		if a == b {
 			return true
 		}
@@ -384,7 +435,7 @@ func (h *heldIn) locked(v *provenance.Value, e *lockEvent) bool {
 			continue
 		}
 		for _, n := range o.locks {
-			if h.f.Argument(o.at, n) == v {
+			if h.f.Argument(o.call, n) == v {
 				return true
 			}
 		}

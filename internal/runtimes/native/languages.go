@@ -29,6 +29,24 @@ func (r *runtime) rustRead(c *futexCall, _ *unwind.Frame, w *tasks.Wait) {
 	}
 }
 
+// rustWrite describes Rust's RwLock for a thread that wants to write: it sleeps on the word after the state.
+func (r *runtime) rustWrite(c *futexCall, _ *unwind.Frame, w *tasks.Wait) {
+	const readers = 1<<30 - 1
+	w.Kind = tasks.WaitLock
+	w.Object = tasks.Object{Address: c.addr - 4, Type: "std::sync::RwLock"}
+	state, ok := r.u32(c.addr - 4)
+	switch n := state & readers; {
+	case !ok || n == 0:
+		w.Note = "the lock is free: it is being handed over"
+		return
+	case n == readers:
+		w.Object.Detail = "locked for writing"
+	default:
+		w.Object.Detail, w.Note = fmt.Sprintf("%d readers", n), readersNote
+	}
+	w.Proved = true
+}
+
 // parked describes a lock of parking_lot: the thread's data (parking_lot_core's ThreadData, as rustc orders it) begins with the
 // address of the lock, and has the word 32 bytes on.
 func (r *runtime) parked(c *futexCall, w *tasks.Wait, kind tasks.WaitKind, typ string) {

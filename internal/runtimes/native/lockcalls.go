@@ -14,6 +14,11 @@ type lockCall struct {
 	// locks are the arguments with the addresses of locks; none if only the guard tells.
 	locks []int
 	guard int // the argument with the address of an object that unlocks when it is destroyed; -1 for none
+	// rust says that the lock is one of Rust's, whose guard is what the call returns. If it comes back through memory,
+	// the address of that memory is an argument before the others where hidden is set, or has a register of its own.
+	rust, hidden bool
+	// slow says that the call is only made where the lock is contended: the jump to it decides.
+	slow bool
 }
 
 var (
@@ -38,7 +43,8 @@ const maxScoped = 4
 
 // lockCallOf says what a function does to locks, by its linkage name; false for other functions.
 func lockCallOf(linkage string) (lockCall, bool) {
-	if !strings.Contains(linkage, "lock") && !strings.Contains(linkage, "Lock") {
+	if !strings.Contains(linkage, "lock") && !strings.Contains(linkage, "Lock") && !strings.Contains(linkage, "Guard") && !strings.Contains(linkage, "mem4drop") &&
+		!strings.Contains(linkage, "_contended") && !strings.Contains(linkage, "4wake") && !strings.Contains(linkage, "wake_writer") {
 		return lockCall{}, false // demangling costs more
 	}
 	name, _, _ := strings.Cut(linkage, "@")
@@ -49,6 +55,9 @@ func lockCallOf(linkage string) (lockCall, bool) {
 		return lockCall{}, false
 	}
 	whole := demangle.Func(name)
+	if c, ok := rustLockCall(whole); ok {
+		return c, true
+	}
 	class, method := splitMethod(whole)
 	base, _, _ := strings.Cut(class, "<")
 	base = base[strings.LastIndexByte(base, ':')+1:]

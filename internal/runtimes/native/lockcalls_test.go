@@ -49,6 +49,14 @@ func TestLockCalls(t *testing.T) {
 		"_ZNSt11scoped_lockIJSt5mutexSt15recursive_mutexEEC2ERS0_RS1_": {locks: []int{1, 2}},
 		"_ZSt4lockISt5mutexS0_JEEvRT_RT0_DpRT1_":                       lock(0, 1), // void std::lock<std::mutex, std::mutex>(std::mutex&, std::mutex&)
 		"_ZN5boost10lock_guardINS_5mutexEEC2ERS1_":                     {locks: []int{1}},
+		// Rust
+		"_ZN3std4sync6poison5mutex14Mutex$LT$T$GT$4lock17h75a6e47d6ea109caE":                                                                                          {locks: []int{1}, guard: -1, rust: true, hidden: true},
+		"_RNvMs5_NtNtNtCsjrHSEGnQ3l9_3std4sync6poison5mutexINtB5_5MutexINtNtCslNYArtu3iFV_5alloc3vec3VechEE4lockBb_":                                                  {locks: []int{1}, guard: -1, rust: true, hidden: true},
+		"_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync5mutex5futexNtB2_5Mutex14lock_contended":                                                                             {locks: []int{0}, guard: -1, rust: true, slow: true},
+		"_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync5mutex5futexNtB2_5Mutex4wake":                                                                                        {locks: []int{0}, guard: -1, rust: true, slow: true, unlocks: true},
+		"_RINvNtCsgEmfK2I1SDS_4core3ptr13drop_in_placeINtNtNtNtCsjrHSEGnQ3l9_3std4sync6poison5mutex10MutexGuardINtNtCslNYArtu3iFV_5alloc3vec3VechEEEBP_":              {unlocks: true, rust: true},
+		"_RINvNtCsgEmfK2I1SDS_4core3ptr13drop_in_placeINtNtCslNYArtu3iFV_5alloc4sync3ArcINtNtNtNtCsjrHSEGnQ3l9_3std4sync6poison5mutex5MutexINtNtBL_3vec3VechEEEEB1n_": nil, // of what is no guard
+		"_ZN4core3mem4drop17h0123456789abcdefE": {locks: []int{0, 1}, guard: -1, rust: true, unlocks: true},
 	} {
 		got, ok := lockCallOf(name)
 		if ok != (want != nil) || ok && !reflect.DeepEqual(got, *want) {

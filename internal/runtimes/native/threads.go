@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/corewalk/corewalk/dwarfvars"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -18,6 +19,8 @@ type runtime struct {
 	libc func() libc
 	// windows reports whether the process is one of Windows.
 	windows func() bool
+	// variables are those of the process's frames.
+	variables func() *dwarfvars.Reader
 
 	basesOnce sync.Once
 	base      map[uint64]uint64 // threads by their control blocks
@@ -32,6 +35,7 @@ func Find(p *tasks.Process) (tasks.Runtime, error) {
 	r := &runtime{p: p, arch: p.State.Arch(), base: map[uint64]uint64{}}
 	r.libc = sync.OnceValue(r.findLibc)
 	r.windows = sync.OnceValue(r.ofWindows)
+	r.variables = sync.OnceValue(func() *dwarfvars.Reader { return dwarfvars.New(p.State, p.Files) })
 	return r, nil
 }
 

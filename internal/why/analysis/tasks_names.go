@@ -108,8 +108,9 @@ func waitsForOthers(file, function string) bool {
 	if strings.HasPrefix(function, "__") {
 		return true // reserved for what the compiler and its libraries have
 	}
+	inherent := strings.TrimPrefix(function, "<") // Rust's "<std::sync::Mutex<T>>::lock"
 	for _, p := range []string{"runtime.", "sync.", "internal/sync.", "internal/poll.", "std::", "core::", "pthread_", "sem_", "parking_lot", "lock_api::"} {
-		if strings.HasPrefix(function, p) {
+		if strings.HasPrefix(inherent, p) {
 			return true
 		}
 	}

@@ -9,8 +9,10 @@ import (
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/steppers"
 	"github.com/corewalk/corewalk/symlookup"
 	"github.com/corewalk/corewalk/tasks"
+	"github.com/corewalk/corewalk/unwind"
 )
 
 // Info lists what is in a dump: its notes, the mappings of its process with how much of
@@ -37,6 +39,7 @@ func (t *Target) InfoWith(o InfoOptions) *report.Info {
 		in.Modules = analysis.Modules(p)
 		in.Details = t.subject.Details()
 		in.Runtimes = t.describeRuntimes()
+		in.Wanted = t.wanted(in.Modules)
 		in.Threads, in.Memory = t.subject.ThreadInfos(), t.subject.MemoryInfo(o.Memory)
 		for _, list := range []struct {
 			name string
@@ -97,4 +100,45 @@ func (t *Target) describeRuntimes() []report.Runtime {
 		list = append(list, about)
 	}
 	return list
+}
+
+// wantedFrames is how many frames of each stack are walked to see which file is missing most.
+const wantedFrames = 256
+
+// wanted says which file would help most, if several are missing. Stacks are walked with the files that are there.
+func (t *Target) wanted(mods []report.Module) *report.Wanted {
+	missing := 0
+	for i := range mods {
+		if s := mods[i].Status; s == report.ModuleMissing || s == report.ModuleMismatched {
+			missing++
+		}
+	}
+	libs := t.subject.LibraryTracker()
+	group, err := steppers.DefaultGroup(t.subject.Arch(), here{t.images})
+	if missing < 2 || libs == nil || err != nil {
+		return nil
+	}
+	limit, _ := t.budget(context.Background(), false)
+	w, err := unwind.NewWalker(t.subject, unwind.WithGroup(group), unwind.WithBudget(limit), unwind.WithMaxFrames(wantedFrames))
+	if err != nil {
+		return nil
+	}
+	defer w.Close()
+	ids, _ := t.subject.ThreadIDs()
+	crashed, _ := t.subject.DefaultThread()
+	var threads []report.Thread
+	for _, id := range ids {
+		stack, _ := w.WalkStack(id)
+		if stack == nil {
+			continue
+		}
+		th := report.Thread{ID: int(id), Crashed: id == crashed}
+		for _, f := range stack.Frames {
+			if lib, ok := libs.LibraryAt(f.LookupAddr()); ok {
+				th.Frames = append(th.Frames, report.Frame{Module: lib.Path})
+			}
+		}
+		threads = append(threads, th)
+	}
+	return analysis.Wanted(mods, threads)
 }

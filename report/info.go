@@ -17,6 +17,9 @@ type Info struct {
 	Notes    []Note    `json:"notes"`
 	Mappings []Mapping `json:"mappings"`
 	Modules  []Module  `json:"modules"`
+	// Wanted is the file that would help most, of those that are not at hand and have frames; nil if there is none. Only if
+	// several files are missing are stacks walked for it, with the files that are there.
+	Wanted *Wanted `json:"wanted,omitempty"`
 	// Runtimes are the languages' own runtimes that were found.
 	Runtimes []Runtime `json:"runtimes,omitempty"`
 	// Threads, Memory and Details are for minidumps only.
@@ -127,6 +130,10 @@ func WriteInfoJSON(w io.Writer, in *Info) error {
 	array(&j, "notes", in.Notes, (*jsonWriter).note)
 	array(&j, "mappings", in.Mappings, (*jsonWriter).mapping)
 	array(&j, "modules", in.Modules, (*jsonWriter).module)
+	if in.Wanted != nil {
+		j.key("wanted")
+		j.fields(reflect.ValueOf(*in.Wanted), false)
+	}
 	if len(in.Runtimes) > 0 {
 		j.key("runtimes")
 		j.value(reflect.ValueOf(in.Runtimes), false)

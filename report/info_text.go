@@ -31,8 +31,11 @@ func WriteInfoText(w io.Writer, in *Info, opts TextOptions) error {
 		t.end()
 		s.table.write(t.lineWriter)
 	}
-	if len(in.Warnings) > 0 {
+	if len(in.Warnings) > 0 || in.Wanted != nil {
 		t.end()
+	}
+	if in.Wanted != nil {
+		t.wanted(in.Wanted)
 	}
 	t.warnings(in.Warnings)
 	return t.w.Flush()

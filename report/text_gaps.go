@@ -30,15 +30,14 @@ func (t *textWriter) gaps() {
 	if missing != "" {
 		t.wrap(plain, 2, missing)
 	}
-	t.wanted(t.r.Wanted)
+	if w := t.r.Wanted; w != nil && w.Of > 1 { // if only one is missing, the warning about it says what to do
+		t.wanted(w)
+	}
 	t.warnings(t.r.Warnings)
 }
 
-// wanted writes which file would help most. If only one is missing, the warning about it says what to do.
+// wanted writes which file would help most.
 func (t *textWriter) wanted(w *Wanted) {
-	if w == nil || w.Of < 2 {
-		return
-	}
 	id := ""
 	switch {
 	case w.BuildID != "":

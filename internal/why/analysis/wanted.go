@@ -7,6 +7,12 @@ import (
 	"github.com/corewalk/corewalk/report"
 )
 
+// Wanted says which of the files that are missing among the modules would help most: see report.Wanted. Of frames only the module
+// counts.
+func Wanted(mods []report.Module, threads []report.Thread) *report.Wanted {
+	return wanted(&report.Report{Modules: mods, Threads: threads})
+}
+
 // wanted says which of the files that were not found would help most: that of the module in which most frames of the
 // crashed thread lie, then of all threads. The modules must be listed.
 func wanted(r *report.Report) *report.Wanted {

@@ -3,6 +3,7 @@ package corewalk
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/corewalk/corewalk/internal/why/analysis"
 	"github.com/corewalk/corewalk/internal/why/subject"
@@ -61,6 +62,11 @@ type here struct{ *modules.Set }
 
 func (h here) Image(lib *libstate.Library) *modules.Image { return h.LocalImage(lib) }
 
+// local is here for code that would ask the Set for more.
+type local struct{ files *modules.Set }
+
+func (l local) Image(lib *libstate.Library) *modules.Image { return l.files.LocalImage(lib) }
+
 // describeRuntimes lists the runtimes that say what they are, with the number of their tasks. Nothing is fetched for it.
 func (t *Target) describeRuntimes() []report.Runtime {
 	libs := t.subject.LibraryTracker()
@@ -114,8 +120,15 @@ func (t *Target) wanted(mods []report.Module) *report.Wanted {
 		}
 	}
 	libs := t.subject.LibraryTracker()
-	group, err := steppers.DefaultGroup(t.subject.Arch(), here{t.images})
-	if missing < 2 || libs == nil || err != nil {
+	if missing < 2 || libs == nil {
+		return nil
+	}
+	all, _ := libs.Libraries(false)
+	if slices.ContainsFunc(all, t.images.Lacks) { // servers would be asked for what the walk reads
+		return nil
+	}
+	group, err := steppers.DefaultGroup(t.subject.Arch(), local{t.images})
+	if err != nil {
 		return nil
 	}
 	limit, _ := t.budget(context.Background(), false)

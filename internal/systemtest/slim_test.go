@@ -179,7 +179,7 @@ func TestRedact(t *testing.T) {
 				if !bytes.Contains(small.Core().Bytes(), []byte("\x00/lib")) {
 					t.Error("the redacted core does not have the names by which the dynamic linker knows libraries")
 				}
-				wants := []string{"alues in it were blanked", "secrets.c:35"}
+				wants := []string{"alues in it were blanked", "secrets.c:37"}
 				if flags[0] == "-O0" {
 					wants = append(wants, strings.Repeat("x", len(secrets[1])), "u->next", "rdx = 0xda")
 				}

@@ -39,7 +39,7 @@ const Blank = 'x'
 // A nil redactor keeps everything.
 type redactor struct {
 	arch    *arch.Arch
-	whole   []run            // the process's memory, ascending
+	whole   spots            // the process's memory, ascending
 	found   *corestate.Reads // what was read to find the modules: in their data, dynamic sections
 	walked  *corestate.Reads // what was read to walk: in modules that could be written, code and tables
 	steps   Steps
@@ -66,19 +66,30 @@ func newRedactor(c *corestate.ELFCore, o Options) (*redactor, error) {
 	case c.OS() != "Linux" || c.Arch() == nil:
 		return nil, ErrRedact
 	}
-	r := &redactor{arch: c.Arch(), found: o.Found, walked: o.Walked, module: o.Module}
+	r := &redactor{arch: c.Arch(), found: o.Found, walked: o.Walked}
 	for _, s := range c.Whole() {
 		r.whole = append(r.whole, run{s.Start, s.End})
 	}
 	for _, m := range c.FileMappings() { // gcore leaves out code
 		r.whole = append(r.whole, run{m.Start, m.End})
 	}
-	for _, l := range o.Libraries { // of cores without a list of files
-		for _, m := range l.Mappings {
+	files := map[string]bool{} // that were mapped, as the notes say
+	for _, m := range c.FileMappings() {
+		files[strings.TrimSuffix(m.Path, " (deleted)")] = true
+	}
+	var mods spots
+	for _, l := range o.Libraries {
+		for _, m := range l.Mappings { // of cores without a list of files
 			r.whole = append(r.whole, run{m.Start, m.End})
 		}
 		r.whole = append(r.whole, run{l.Start, l.End})
-		if l.Path != "" {
+		if !proved(l, files) {
+			continue
+		}
+		for _, m := range l.Mappings {
+			mods = append(mods, run{m.Start, m.End})
+		}
+		if l.Path != "" && (len(files) == 0 || files[l.Path]) {
 			r.paths = append(r.paths, keptPath{l.Path, 0})
 		}
 		if l.Linked != "" && tells(l.Path, l.Linked) {
@@ -88,6 +99,7 @@ func newRedactor(c *corestate.ELFCore, o Options) (*redactor, error) {
 			r.jit = append(r.jit, run{l.HeaderAddr, l.HeaderAddr + l.ImageSize})
 		}
 	}
+	r.module = joined(mods).has
 	r.whole, r.objects = joined(r.whole), joined(slices.Clone(r.jit))
 	r.step(o.Steps)
 	return r, nil
@@ -100,8 +112,15 @@ func (r *redactor) step(s *Steps) {
 	}
 }
 
+// proved reports whether something besides the dynamic linker's list, which lies in memory that the process could write, says
+// that there is a module. files are those that were mapped; if nobody knows them, the list is believed.
+func proved(l *libstate.Library, files map[string]bool) bool {
+	return len(files) == 0 || l.Kind == libstate.VDSO || l.Kind == libstate.JIT ||
+		slices.ContainsFunc(l.Mappings, func(m libstate.Mapping) bool { return m.Path != "" })
+}
+
 // joined returns runs without overlaps, ascending.
-func joined(list []run) []run {
+func joined(list spots) spots {
 	slices.SortFunc(list, func(a, b run) int { return cmp.Compare(a.lo, b.lo) })
 	out := list[:0]
 	for _, r := range list {

@@ -1,5 +1,7 @@
 // A program with secrets everywhere, which dies.
+#define _GNU_SOURCE
 #include <dlfcn.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,6 +64,15 @@ int main(int argc, char **argv)
 	u->age = 41;
 	if (argc > 3 && !dlopen(argv[3], RTLD_NOW)) // by a name that is a secret
 		return 3;
+	if (argc > 3) { // and one that is no library at all, somewhere on the heap
+		struct link_map *last = dlopen(0, RTLD_NOW), *fake = calloc(1, 4096);
+		while (last->l_next)
+			last = last->l_next;
+		fake->l_name = copy(argv[3]);
+		fake->l_ld = (void *)fake;
+		fake->l_prev = last;
+		last->l_next = fake;
+	}
 	pthread_t t;
 	pthread_create(&t, 0, idle, copy(getenv("SECRET")));
 	usleep(100000);

@@ -27,3 +27,17 @@ func TestEncodeGRegSet(t *testing.T) {
 		t.Errorf("no registers are in system call %x", none[at:at+8])
 	}
 }
+
+// TestGRegOffset: indexes of struct user_regs_struct and struct user_pt_regs.
+func TestGRegOffset(t *testing.T) {
+	for _, c := range []struct {
+		a         *Arch
+		r         Reg
+		off, size int
+		ok        bool
+	}{{AMD64, RIP, 16 * 8, 8, true}, {AMD64, RSP, 19 * 8, 8, true}, {ARM64, ARM64.PC, 32 * 8, 8, true}, {X86, X86.PC, 12 * 4, 4, true}, {AMD64, NoReg, 0, 0, false}} {
+		if off, size, ok := c.a.GRegOffset(c.r); off != c.off || size != c.size || ok != c.ok {
+			t.Errorf("%s %s: %d, %d, %v", c.a.Name, c.a.RegName(c.r), off, size, ok)
+		}
+	}
+}

@@ -388,6 +388,24 @@ func (t *textWriter) otherTasks() {
 	}
 }
 
+// named reports whether a task has a name that none of its frames says: of goroutines it is that of their first function.
+func (t *Task) named() bool {
+	return t.Name != "" && !slices.ContainsFunc(t.Frames, func(f Frame) bool { return f.Function == t.Name })
+}
+
+// tells reports whether what a task of a kind waits for says more than the words of its runtime, which the heading has.
+func (w *Wait) tells(kind string) bool {
+	switch {
+	case w == nil || w.Kind == "runtime":
+		return false
+	case w.Object != nil || len(w.Cases) > 0:
+		return true
+	case w.Kind == "join":
+		return len(w.Holders) > 0
+	}
+	return kind == "async-task" && w.Kind == "io"
+}
+
 // taskHeading writes which tasks a stack is of, and what they wait for.
 func (t *textWriter) taskHeading(group []*Task) {
 	first := group[0]
@@ -395,6 +413,9 @@ func (t *textWriter) taskHeading(group []*Task) {
 	var b strings.Builder
 	if len(group) == 1 {
 		b.WriteString(kind + " " + taskID(first.Kind, first.ID))
+		if first.named() {
+			b.WriteString(" (" + brief(first.Name, maxName) + ")")
+		}
 	} else {
 		b.WriteString(kind + "s ")
 		for i, task := range group {
@@ -429,7 +450,7 @@ func (t *textWriter) taskHeading(group []*Task) {
 	var texts []string
 	count := map[string]int{}
 	for _, task := range group {
-		if task.Wait == nil || task.Wait.Kind == "runtime" || task.Wait.Object == nil && len(task.Wait.Cases) == 0 {
+		if !task.Wait.tells(task.Kind) {
 			continue
 		}
 		text := waitText(task.Wait, t.sourceText)

@@ -15,7 +15,10 @@ import (
 )
 
 // An objectName is the name that the program has for something in its memory.
-type objectName struct{ name, typ string }
+type objectName struct {
+	name, typ string
+	local     bool // by a variable of the frame
+}
 
 // Limits on the search for the name of what a task waits for.
 const (
@@ -64,8 +67,8 @@ func ofProgram(name string) string {
 
 // findName looks for a variable that has an address in it, or that points to it or to a
 // structure that it is part of. Frames of system libraries come first in the stack, and name it by
-// parameters of theirs ("mutex"): the oldest name of a program's own frame would say more, so the
-// search goes on until a frame is not in a system library, and keeps what it found on the way.
+// parameters of theirs ("mutex"), which say nothing. The oldest name of a program's own frame says most, so the
+// search goes on until a frame is not in a system library, and keeps what variables of the program it found on the way.
 func (in *inspection) findName(frames []*unwind.Frame, addr unwind.Address) objectName {
 	libs := in.Proc.LibraryTracker()
 	var fallback objectName
@@ -85,7 +88,7 @@ func (in *inspection) findName(frames []*unwind.Frame, addr unwind.Address) obje
 				file = lib.Path
 			}
 			if name, _ := f.Name(); waitsForOthers(file, name) {
-				if !ofGo(name) { // whose own names say nothing: "c.qcount"
+				if !ofGo(name) && !n.local { // whose own names say nothing: "c.qcount", "mutex"
 					fallback = n
 				}
 				continue
@@ -109,7 +112,8 @@ func waitsForOthers(file, function string) bool {
 		return true // reserved for what the compiler and its libraries have
 	}
 	inherent := strings.TrimPrefix(function, "<") // Rust's "<std::sync::Mutex<T>>::lock"
-	for _, p := range []string{"runtime.", "sync.", "internal/sync.", "internal/poll.", "std::", "core::", "pthread_", "sem_", "parking_lot", "lock_api::"} {
+	for _, p := range []string{"runtime.", "sync.", "internal/sync.", "internal/poll.", "std::", "core::", "pthread_", "sem_", "parking_lot", "lock_api::",
+		"tokio::", "async_std::", "async_lock::"} {
 		if strings.HasPrefix(inherent, p) {
 			return true
 		}
@@ -174,19 +178,19 @@ func nameIn(vars where.Frame, mem arch.Memory, f *unwind.Frame, addr unwind.Addr
 	if h, low, _, ok := vars.Object(pc, addr); ok && h.Type != nil && h.Variable != "" {
 		if path, part, ok := h.Type.Part(addr-low, 0); ok {
 			inner, part := lockIn(part)
-			return objectName{h.Variable + path + inner, part.Name()}
+			return objectName{h.Variable + path + inner, part.Name(), true}
 		}
 	}
 	if name, t, off := vars.Global(addr); name != "" {
 		if t == nil {
 			if off == 0 {
-				return objectName{name, ""}
+				return objectName{name: name}
 			}
-			return objectName{fmt.Sprintf("%s+%#x", name, off), ""}
+			return objectName{name: fmt.Sprintf("%s+%#x", name, off)}
 		}
 		if path, part, ok := t.Part(off, 0); ok {
 			inner, part := lockIn(part)
-			return objectName{name + path + inner, part.Name()}
+			return objectName{name + path + inner, part.Name(), false}
 		}
 	}
 	for _, h := range vars.Pointers(pc) {
@@ -196,7 +200,7 @@ func nameIn(vars where.Frame, mem arch.Memory, f *unwind.Frame, addr unwind.Addr
 		}
 		target := h.Type.Strip().Target()
 		if addr == v && strings.HasPrefix(target.Name(), "hchan<") {
-			return objectName{h.Name(), ""} // Go's channels are pointers
+			return objectName{h.Name(), "", true} // Go's channels are pointers
 		}
 		if addr-v >= max(target.Whole(), 1) { // p[1000] may be anything
 			continue
@@ -204,9 +208,9 @@ func nameIn(vars where.Frame, mem arch.Memory, f *unwind.Frame, addr unwind.Addr
 		if expr, part, ok := h.Type.Follow(h.Name(), int64(addr-v), 0); ok {
 			inner, part := lockIn(part)
 			if member, ok := strings.CutPrefix(inner, "."); ok && expr == "*"+h.Name() {
-				return objectName{h.Name() + "->" + member, part.Name()}
+				return objectName{h.Name() + "->" + member, part.Name(), true}
 			}
-			return objectName{expr + inner, part.Name()}
+			return objectName{expr + inner, part.Name(), true}
 		}
 	}
 	return heldIn(vars, mem, pc, addr)
@@ -233,7 +237,7 @@ func heldIn(vars where.Frame, mem arch.Memory, pc, addr unwind.Address) objectNa
 		target := h.Type.Strip().Target()
 		name, of := strings.CutPrefix(h.Name(), "&")
 		if of && holds(v, target) {
-			return objectName{name, ""}
+			return objectName{name, "", true}
 		}
 		if target = target.Strip(); !target.Aggregate() || target.Declared {
 			continue
@@ -246,9 +250,9 @@ func heldIn(vars where.Frame, mem arch.Memory, pc, addr unwind.Address) objectNa
 			}
 			if member := target.MemberType(m); holds(v+m.Off, member) {
 				if target.Language == dwarf.LangGo {
-					return objectName{h.Name() + "." + m.Name, ""}
+					return objectName{h.Name() + "." + m.Name, "", true}
 				}
-				return objectName{"*" + h.Name() + "->" + m.Name, ""}
+				return objectName{"*" + h.Name() + "->" + m.Name, "", true}
 			}
 		}
 	}

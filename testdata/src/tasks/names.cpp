@@ -1,8 +1,9 @@
 // Three threads that wait for each other, and two behind them: the locks are parts of a global, of an array in it, and
-// of what a pointer leads to.
+// of what a pointer leads to. Another waits for one that only a computed address leads to.
 #include <chrono>
 #include <cstdlib>
 #include <mutex>
+#include <pthread.h>
 #include <shared_mutex>
 #include <thread>
 #include <vector>
@@ -19,6 +20,7 @@ struct registry {
 };
 
 static registry reg;
+static pthread_mutex_t *locks;
 
 static void nap(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
 
@@ -47,6 +49,9 @@ int main()
 		nap(200);
 		std::shared_lock l(reg.rw);
 	});
+	locks = static_cast<pthread_mutex_t *>(calloc(2, sizeof(pthread_mutex_t)));
+	pthread_mutex_lock(&locks[1]);
+	v.emplace_back([] { pthread_mutex_lock(&locks[1]); });
 	nap(400);
 	abort();
 }

@@ -35,7 +35,7 @@ func TestNamesOfLocks(t *testing.T) {
 				t.Fatal(err)
 			}
 			text := strings.Join(strings.Fields(b.String()), " ")
-			for _, want := range []string{"hang: 3 threads wait for each other: ", "reg.a[0].m at names.cpp:29", "reg.a[1].m at names.cpp:29", "to read under reg.rw (pthread_rwlock_t"} {
+			for _, want := range []string{"hang: 3 threads wait for each other: ", "reg.a[0].m at names.cpp:31", "reg.a[1].m at names.cpp:31", "to read under reg.rw (pthread_rwlock_t"} {
 				if !strings.Contains(text, want) {
 					t.Errorf("no %q in %s", want, b.String())
 				}
@@ -44,7 +44,7 @@ func TestNamesOfLocks(t *testing.T) {
 				t.Errorf("a name that says nothing in %s", b.String())
 			}
 			// Optimised, the pointer is in no register any more.
-			if flag == "-O0" && !strings.Contains(text, "to->m at names.cpp:29") {
+			if flag == "-O0" && !strings.Contains(text, "to->m at names.cpp:31") {
 				t.Errorf("no to->m in %s", b.String())
 			}
 		})

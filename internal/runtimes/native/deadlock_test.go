@@ -357,7 +357,19 @@ func TestLanguages(t *testing.T) {
 	} {
 		t.Run(c.cc, func(t *testing.T) {
 			exe := compile(t, c.cc, c.source, c.flags...)
+			i686 := ""
+			if c.cc != "rustc" {
+				i686 = compile(t, c.cc, c.source, append(c.flags, "-m32")...)
+			}
 			for kind, want := range c.want {
+				if i686 != "" {
+					// Arguments that were pushed are not always known.
+					less := strings.ReplaceAll(strings.ReplaceAll(want, " held by 0 possible", ""), " possible", "")
+					got := strings.ReplaceAll(strings.TrimSpace(show(read(t, core(t, i686, kind), i686))), "\n", "|")
+					if got = strings.ReplaceAll(got, " held by 0 possible", ""); strings.ReplaceAll(got, " possible", "") != less {
+						t.Errorf("%s, i686: got %s\nwant %s", kind, got, less)
+					}
+				}
 				got := strings.ReplaceAll(strings.TrimSpace(show(read(t, core(t, exe, kind), exe))), "\n", "|")
 				if got != want {
 					t.Errorf("%s: got %s\nwant %s", kind, got, want)

@@ -37,7 +37,7 @@ var functions = []waitFunction{
 	{names: []string{"sem_wait", "sem_timedwait", "sem_clockwait", "new_sem_wait", "new_sem_wait_slow64", "new_sem_wait_slow"},
 		kind: tasks.WaitSemaphore, typ: "sem_t"},
 	{names: []string{"pthread_barrier_wait"}, wait: (*runtime).barrier},
-	{names: []string{"pthread_once", "pthread_once_slow", "pthread_once_full", "call_once"}, kind: tasks.WaitOnce, typ: "pthread_once_t"},
+	{names: []string{"pthread_once", "pthread_once_slow", "pthread_once_full", "gthread_once", "call_once"}, kind: tasks.WaitOnce, typ: "pthread_once_t"},
 	{names: []string{"cxa_guard_acquire"}, wait: (*runtime).guard},
 	{names: []string{"flockfile", "IO_flockfile", "lll_lock_wait_private_stdio"}, wait: (*runtime).stream},
 

@@ -172,6 +172,9 @@ deadlock certain: 1 2
 6 lock pthread_mutex_t "" held by 0 certain
 7 lock pthread_rwlock_t "2 readers" held by 0 possible (readers are not recorded)
 `},
+		{"mapped", `
+1 lock pthread_mutex_t "shared" held by 0 possible (shared memory: a thread of another process may have the same id)
+`},
 		{"abandoned", `
 1 lock pthread_mutex_t "" (the thread that held it has ended)
 `},

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
 )
@@ -87,6 +88,10 @@ func (r *runtime) heldBy(w *tasks.Wait, own uint64, shared bool) {
 	switch {
 	case lives:
 		r.held(w, tid)
+		if shared && r.sharable(w.Object.Address) {
+			w.Note = "shared memory: a thread of another process may have the same id"
+			w.Holders[0].Certainty = tasks.Possible
+		}
 	case shared:
 		w.Note = fmt.Sprintf("held by thread %d of another process", own)
 		w.Holders = []tasks.Holder{{Key: tasks.Key{Kind: tasks.KindThread, ID: own}, Certainty: tasks.Possible}}
@@ -95,6 +100,23 @@ func (r *runtime) heldBy(w *tasks.Wait, own uint64, shared bool) {
 	default:
 		w.Note = endedNote
 	}
+}
+
+// sharable reports whether other processes may have the memory at an address: it is that of a file, and no library's. What processes share
+// without a name has one for the kernel, too.
+func (r *runtime) sharable(addr uint64) bool {
+	p, ok := r.p.State.(interface{ Mappings() []libstate.Mapping })
+	if !ok {
+		return false
+	}
+	if libs := r.p.State.LibraryTracker(); libs != nil {
+		if _, ok := libs.LibraryAt(addr); ok {
+			return false
+		}
+	}
+	return slices.ContainsFunc(p.Mappings(), func(m libstate.Mapping) bool {
+		return m.Start <= addr && addr < m.End && m.Path != "" && m.Path[0] != '['
+	})
 }
 
 // What is said of locks whose owner is recorded, but is no thread of the process.

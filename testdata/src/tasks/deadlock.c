@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -149,6 +150,14 @@ int main(int argc, char **argv) {
 		pthread_create(&t, 0, hold_and_end, 0);
 		pthread_join(t, 0);
 		pthread_create(&t, 0, lock_it, &door[2]);
+	} else if (!strcmp(kind, "mapped")) { // another process may have it
+		pthread_mutex_t *m = mmap(0, sizeof *m, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+		pthread_mutexattr_t a;
+		pthread_mutexattr_init(&a);
+		pthread_mutexattr_setpshared(&a, PTHREAD_PROCESS_SHARED);
+		pthread_mutex_init(m, &a);
+		pthread_mutex_lock(m);
+		pthread_create(&t, 0, lock_it, m);
 	} else if (!strcmp(kind, "pi-abandoned")) {
 		pthread_create(&t, 0, hold_and_end, 0);
 		pthread_join(t, 0);

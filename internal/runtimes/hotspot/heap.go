@@ -142,7 +142,7 @@ func (vm *VM) fieldIn(klass uint64, name, signature string) (uint32, bool) {
 		return 0, false
 	}
 	is := func(index uint32, s string) bool {
-		if index == 0 || index > 0xffff {
+		if index == 0 || index > 0xffff || vm.spend(1) != nil {
 			return false
 		}
 		got, ok := vm.symbol(vm.Word(pool+vm.layout.poolSize+8*uint64(index)) &^ 1)

@@ -134,9 +134,15 @@ func (vm *VM) stubName(f *unwind.Frame) string {
 
 // ThreadName implements tasks.ThreadNamer.
 func (j *Java) ThreadName(id unwind.ThreadID) string {
+	t, _ := j.thread(id)
+	return t.Name
+}
+
+// thread is the Java thread that a thread runs; false if it runs none.
+func (j *Java) thread(id unwind.ThreadID) (Thread, bool) {
 	vm := j.machine()
 	if vm == nil {
-		return ""
+		return Thread{}, false
 	}
 	j.named.Do(func() {
 		p := j.process()
@@ -148,5 +154,6 @@ func (j *Java) ThreadName(id unwind.ThreadID) string {
 			}
 		}
 	})
-	return j.threads[id].Name
+	t, ok := j.threads[id]
+	return t, ok
 }

@@ -19,7 +19,8 @@ type VM struct {
 	memory
 	*tables
 	lib     *libstate.Library
-	version int // of Java: 17; 0 if it is not known
+	spend   func(int) error // of the budget for what a dump decides
+	version int             // of Java: 17; 0 if it is not known
 	heaps   []heap
 	callers uint64 // the return address of Java's frames into the stub that called them
 	layout  layout
@@ -49,7 +50,7 @@ func Open(p *tasks.Process, lib *libstate.Library) (*VM, error) {
 	if p.State.Arch() != arch.AMD64 {
 		return nil, fmt.Errorf("java frames of %s: known for x86-64 only, not for %s", lib.Path, p.State.Arch().Name)
 	}
-	vm := &VM{memory: memory{remote.Memory{Memory: p.State}}, lib: lib}
+	vm := &VM{memory: memory{remote.Memory{Memory: p.State}}, lib: lib, spend: p.Spend}
 	if err := vm.open(p); err != nil {
 		return nil, fmt.Errorf("java frames of %s: %w", lib.Path, err)
 	}

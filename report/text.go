@@ -96,8 +96,14 @@ func (w *TextWriter) Finish(r *Report) error {
 	t.r = r
 	t.indexTasks()
 	threads, idle := t.scheduler(r.Threads)
+	left := 0
 	for i, group := range groupThreads(threads, !t.opts.unfolded() && !t.opts.ShowRegisters) {
 		if i == 0 && w.begun {
+			continue
+		}
+		line, leave := t.brevity.short(i)
+		if t.short = line; leave {
+			left += len(group)
 			continue
 		}
 		t.end()
@@ -105,6 +111,11 @@ func (w *TextWriter) Finish(r *Report) error {
 		if i == 0 { // the crashed thread
 			t.memory()
 		}
+	}
+	if left > 0 {
+		t.variables.partly = true
+		t.end()
+		t.line(dim, fmt.Sprintf("and %s, left out", plural(left, "other thread")))
 	}
 	if r.Hang() == nil && len(r.Deadlocks) > 0 {
 		t.end()
@@ -147,6 +158,8 @@ type textWriter struct {
 	main string // the main module's path
 
 	maxValue  int // characters shown of a variable's value
+	brevity   brevity
+	short     bool // stacks are written in one line
 	tasks     taskIndex
 	variables variableCount   // of the stacks written so far
 	newer     map[string]bool // source files of which it was said that they are newer than the program

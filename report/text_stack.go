@@ -21,6 +21,11 @@ func (t *textWriter) threads(group []*Thread) {
 func (t *textWriter) stack(group []*Thread) {
 	first := group[0]
 	frames := first.Frames
+	if t.short {
+		t.variables.partly = true
+		t.stackLine(frames)
+		return
+	}
 	rows, missing := t.opts.rows(frames)
 	t.variables.add(group, rows)
 	digits := 1

@@ -364,7 +364,13 @@ func (t *textWriter) otherTasks() {
 		}
 		g.tasks, g.stacks = append(g.tasks, task), append(g.stacks, th)
 	}
-	for _, g := range groups {
+	left := 0
+	for i, g := range groups {
+		line, leave := t.brevity.short(i + 1) // the crashed thread is stack 0
+		if t.short = line; leave {
+			left += len(g.tasks)
+			continue
+		}
 		t.end()
 		t.taskHeading(g.tasks)
 		t.kind = g.tasks[0].Kind
@@ -381,6 +387,12 @@ func (t *textWriter) otherTasks() {
 			t.put(plain, "  ")
 			t.wrap(dim, 4, s)
 		}
+	}
+	t.short = false
+	if left > 0 {
+		t.variables.partly = true
+		t.end()
+		t.line(dim, fmt.Sprintf("and %s, left out", plural(left, "other task")))
 	}
 	if hidden > 0 {
 		t.end()

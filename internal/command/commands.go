@@ -25,6 +25,7 @@ func allCommands() []command {
 	}
 	return []command{
 		{name: "", run: runReport, flags: of[reportFlags], usage: usageText},
+		{name: "report", run: runReport, flags: of[reportFlags], usage: usageText},
 		{name: "info", run: runInfo, flags: of[infoFlags], usage: infoUsage},
 		{name: "triage", run: runTriage, flags: of[triageFlags], usage: triageUsage},
 		{name: "triage list", run: runTriageList, flags: query("list")},
@@ -34,6 +35,7 @@ func allCommands() []command {
 		{name: "print", run: runPrint, flags: of[printFlags], usage: printUsage},
 		{name: "shell", run: runShell, flags: of[shellFlags], usage: shellUsage},
 		{name: "dap", run: runDAP, flags: of[dapFlags], usage: dapUsage},
+		{name: "mcp", run: runMCP, flags: of[mcpFlags], usage: mcpUsage},
 		{name: "live", run: runLive, flags: of[liveFlags], usage: liveUsage},
 		{name: "slim", run: runSlim, flags: of[slimFlags], usage: slimUsage},
 		{name: "convert", run: runConvert, flags: of[convertFlags], usage: convertUsage},
@@ -58,7 +60,7 @@ func of[T any, P interface {
 
 // withHelp lists the commands that help describes.
 func withHelp() []string {
-	return []string{"info", "triage", "print", "shell", "dap", "live", "slim", "convert", "pack", "handle", "cache", "schema", "completion", "man"}
+	return []string{"info", "triage", "print", "shell", "dap", "mcp", "live", "slim", "convert", "pack", "handle", "cache", "schema", "completion", "man"}
 }
 
 // findCommand returns the command with a name.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/internal/faces"
 	"github.com/corewalk/corewalk/session"
 )
@@ -102,9 +103,9 @@ func (f *dapFlags) serve(e env) int {
 	}
 }
 
-// opener opens the dumps that an editor asks for.
-func (f *dapFlags) opener(e env) faces.Opener {
-	return func(ctx context.Context, r faces.Request) (*session.Session, func(), error) {
+// plain opens dumps without a session.
+func (f *dapFlags) plain(e env) targetOpener {
+	return func(ctx context.Context, r faces.Request, more ...corewalk.Option) (*corewalk.Target, error) {
 		both := func(flags, request []string) []string { return slices.Concat(flags, request) }
 		own := fileFlags{
 			sysroots: both(f.sysroots, r.Sysroot), debugDirs: both(f.debugDirs, r.DebugDir), search: both(f.search, r.Search),
@@ -118,13 +119,23 @@ func (f *dapFlags) opener(e env) faces.Opener {
 		e := e
 		e.ctx = context.WithoutCancel(ctx) // the dump stays open after the request
 		if err := own.check(e); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		t, err := e.open(operands{core: r.Core, binary: r.Binary}, own.options(e, r.Binary))
+		t, err := e.open(operands{core: r.Core, binary: r.Binary}, append(own.options(e, r.Binary), more...))
+		if err != nil && t != nil {
+			t.Close()
+			t = nil
+		}
+		return t, err
+	}
+}
+
+// opener opens the dumps that an editor asks for.
+func (f *dapFlags) opener(e env) faces.Opener {
+	open := f.plain(e)
+	return func(ctx context.Context, r faces.Request) (*session.Session, func(), error) {
+		t, err := open(ctx, r)
 		if err != nil {
-			if t != nil {
-				t.Close()
-			}
 			return nil, nil, err
 		}
 		s := session.New(t, session.Options{})

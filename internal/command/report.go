@@ -20,6 +20,7 @@ const usageLines = `Usage:
   corewalk triage [flags] DIR      many dumps, grouped by bug (corewalk triage --help)
   corewalk live [flags] PID        report on a running process, or start one (corewalk live --help)
   corewalk dap                     the core in an editor (corewalk dap --help)
+  corewalk mcp DIR                 dumps for an agent (corewalk mcp --help)
   corewalk shell CORE              a prompt with gdb's commands (corewalk shell --help)
   corewalk print CORE 'EXPR'       one value: q->head->next[3].name (corewalk print --help)
   corewalk slim CORE -o SMALL      a small core with the same report (corewalk slim --help)
@@ -44,6 +45,7 @@ Examples:
   corewalk core.4242 ./server
   corewalk --search /builds/1234 core.zst
   corewalk --sysroot ./rootfs --format json core | jq .crash
+  corewalk report --brief core     # at most 8 KB, to paste; corewalk report is corewalk
   corewalk --format minidump-stackwalk-json crash.dmp | jq .crash_info
   corewalk --explain --thread 4242 core ./server
   coredumpctl dump server | corewalk -
@@ -67,6 +69,7 @@ type reportFlags struct {
 	around    aroundFlags
 	tasks     taskFlags
 	limits    limitFlags
+	brief     bool
 	version   bool
 }
 
@@ -88,6 +91,7 @@ func (f *reportFlags) register(fs *pflag.FlagSet, deadline time.Duration) {
 	fs.BoolVar(&f.registers, "registers", false, "print every thread's registers")
 	fs.BoolVar(&f.explain, "explain", false, "print for each frame how it was found")
 	fs.BoolVar(&f.verify, "verify", false, "ask a second stepper about each frame, and mark the frames that it disputes")
+	fs.BoolVar(&f.brief, "brief", false, "print at most 8 KB, for a ticket or a message: why it died, the stack that matters, a line for each other one")
 	f.tasks.register(fs)
 	f.locals.register(fs)
 	f.around.register(fs)
@@ -146,6 +150,10 @@ func (f *reportFlags) writer(o *corewalk.AnalyzeOptions, e env) func(*report.Rep
 		return func(r *report.Report) error { return f.write(e, r) }
 	}
 	opts := f.text(e)
+	if f.brief {
+		o.Text = &opts
+		return func(r *report.Report) error { return report.WriteBrief(e.stdout, r, opts, report.BriefSize) }
+	}
 	text := report.NewTextWriter(e.stdout, opts)
 	o.Text, o.First = &opts, func(r *report.Report) { _ = text.First(r) } // Finish returns the error, too
 	return text.Finish
@@ -181,6 +189,9 @@ func (f *reportFlags) write(e env, r *report.Report) error {
 		return report.NewLineWriter(e.stdout).Finish(r)
 	case formatStackwalk:
 		return report.WriteStackwalk(e.stdout, r)
+	}
+	if f.brief {
+		return report.WriteBrief(e.stdout, r, f.text(e), report.BriefSize)
 	}
 	return report.WriteText(e.stdout, r, f.text(e))
 }
@@ -235,6 +246,9 @@ func (f *reportFlags) analyze(e env) (corewalk.AnalyzeOptions, error) {
 	o.Memory, o.Unlimited = f.limits.memory.show, f.limits.unlimited()
 	if err := f.layout.check(); err != nil {
 		return o, err
+	}
+	if f.brief && f.format != formatText {
+		return o, fmt.Errorf("--brief is a text: leave out --format %s", f.format)
 	}
 	if f.maxFrames < -1 {
 		return o, fmt.Errorf("--max-frames %d: must be 0 or more", f.maxFrames)

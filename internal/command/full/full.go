@@ -3,9 +3,11 @@ package full
 
 import (
 	"context"
+	"io"
 
 	"github.com/corewalk/corewalk/internal/command/parts"
 	"github.com/corewalk/corewalk/internal/faces/dap"
+	"github.com/corewalk/corewalk/internal/faces/mcp"
 	"github.com/corewalk/corewalk/internal/files/debuginfod"
 	"github.com/corewalk/corewalk/internal/files/debuginfod/settings"
 	"github.com/corewalk/corewalk/internal/files/find"
@@ -18,6 +20,9 @@ import (
 func Parts() parts.Parts {
 	return parts.Parts{
 		DAP: dap.Serve,
+		MCP: func(ctx context.Context, in io.ReadCloser, out io.WriteCloser, a parts.Agent) error {
+			return mcp.Serve(ctx, in, out, mcp.Config(a))
+		},
 		Ledger: func(ctx context.Context, path, version string) (ledger.Store, error) {
 			db, err := sqlite.Open(ctx, path, version)
 			if err != nil {

@@ -13,6 +13,14 @@ import (
 	"github.com/corewalk/corewalk/modules"
 )
 
+// An Agent says what an agent may see.
+type Agent struct {
+	Open    faces.Opener
+	Ledger  func(context.Context) (ledger.Store, error)
+	Roots   []string // directories below which files are read
+	Version string
+}
+
 // Parts are nil in corewalk, which starts corewalk-full where one is needed. Package full has them.
 type Parts struct {
 	// Ledger opens the ledger of triage; "" is one in memory.
@@ -22,4 +30,6 @@ type Parts struct {
 	Symbols func([]find.SymbolServer, settings.Config) (modules.SymbolFetcher, error)
 	// DAP serves editors: see package dap.
 	DAP func(ctx context.Context, in io.Reader, out io.Writer, open faces.Opener) error
+	// MCP serves agents: see package mcp.
+	MCP func(ctx context.Context, in io.ReadCloser, out io.WriteCloser, a Agent) error
 }

@@ -37,7 +37,7 @@ func (e *Evaluator) Came(way uint64) (came, ok bool) {
 		return false, false // both do, or neither
 	}
 	jumps, ok := e.jumps(&jump, i)
-	return jumps == taken, ok
+	return ok && jumps == taken, ok
 }
 
 // straight reports whether control that is at instruction i gets to instruction to, whatever the conditions.

@@ -214,6 +214,19 @@ func TestSame(t *testing.T) {
 	}
 }
 
+// TestReadAndWritten has an instruction that reads a slot, and writes to another.
+func TestReadAndWritten(t *testing.T) {
+	f := function(t, arch.AMD64, `
+		56 # 0 push rsi
+		ff 34 24 # 1 push qword ptr [rsp]
+		58 # 4 pop rax
+		59 # 5 pop rcx
+		c3 # 6 ret`)
+	if got := text(f, f.Before(base+6, Reg(arch.RCX))); got != "slot(rsi)" {
+		t.Errorf("what was read is %s", got)
+	}
+}
+
 // TestThumb follows code of an instruction set that the lowest bit of its address selects.
 func TestThumb(t *testing.T) {
 	raw := function(t, arch.ARM, `

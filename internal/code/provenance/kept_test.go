@@ -93,6 +93,11 @@ func TestKept(t *testing.T) {
 		if kept[arch.RSP] != 0 || kept[arch.RIP] != 0 {
 			t.Errorf("%s: the stack pointer or the program counter counts", c.name)
 		}
+		for r, in := range f.Kept(base+c.at, arch.Mask(arch.RDX)) {
+			if in != arch.Mask(arch.RDX) || kept[r]&in == 0 {
+				t.Errorf("%s: asked for rdx only, %s is in %#x", c.name, arch.AMD64.RegName(r), in)
+			}
+		}
 		if kept[arch.NoReg] != 0 {
 			t.Errorf("%s: %#x hold what no register held", c.name, kept[arch.NoReg])
 		}

@@ -2,6 +2,7 @@ package provenance
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/code/disasm"
@@ -35,6 +36,7 @@ func TestReaches(t *testing.T) {
 		{5, 0xb, 0xb, true}, // only what is between stops
 		{5, 0xb, 5, true},
 		{1, 0xd, 0xff, false}, // no instruction
+		{0, 0xc, 0xff, false},
 	} {
 		if got := f.Reaches(base+c.from, base+c.to, func(at uint64) bool { return at == base+c.stop }); got != c.want {
 			t.Errorf("from %#x to %#x without %#x: %v", c.from, c.to, c.stop, got)
@@ -78,8 +80,70 @@ func TestCalls(t *testing.T) {
 	for in := range table.Calls {
 		t.Errorf("a jump through a table is a call: %+v", in.Kind == disasm.JumpIndirect)
 	}
+	for code, want := range map[string][]uint64{
+		"ff 15 00 20 00 00 # call [rip+0x2000]\nc3 # ret":                        {6},
+		"eb 00 # jmp to the next\nc3 # ret":                                      {2},
+		"85 d2 # test edx,edx\n74 02 # je 6\nff e0 # jmp rax\nff 20 # jmp [rax]": nil,
+	} {
+		if returns := slices.Collect(function(t, arch.AMD64, code).Returns); !slices.Equal(returns, added(base, want)) {
+			t.Errorf("%s: leaves at %#x", code, returns)
+		}
+	}
+	lost := function(t, arch.AMD64, waysCode)
+	reread(lost).left = 0
+	for in := range lost.Calls {
+		t.Errorf("a call in code that cannot be read: %#x", in.PC)
+	}
+	for at := range lost.Returns {
+		t.Errorf("code that cannot be read leaves at %#x", at)
+	}
 	if f.Start() != base {
 		t.Errorf("it starts at %#x", f.Start())
+	}
+}
+
+func added(base uint64, offsets []uint64) (out []uint64) {
+	for _, o := range offsets {
+		out = append(out, base+o)
+	}
+	return out
+}
+
+// TestDecided finds the jump that decides whether control comes somewhere.
+func TestDecided(t *testing.T) {
+	f := function(t, arch.AMD64, waysCode)
+	for at, want := range map[uint64]uint64{
+		0xb: 9, 0x11: 0xf, 0x16: 0xf,
+		0xd: 0xd, // two ways meet there
+		7:   7,   // behind a call
+		0:   0,   // where the function begins
+		0xa: 0xa, // no instruction
+	} {
+		if got := f.Decided(base + at); got != base+want {
+			t.Errorf("%#x is decided at %#x, want %#x", at, got-base, want)
+		}
+	}
+	nops := function(t, arch.AMD64, "85 d2 # 0 test edx,edx\n74 12 # 2 je 16"+strings.Repeat("\n90", maxDecided+2)+"\nc3 # 16 ret")
+	for at, want := range map[uint64]uint64{4: 2, 5: 2, 4 + maxDecided - 1: 2, 4 + maxDecided: 4 + maxDecided} {
+		if got := nops.Decided(base + at); got != base+want {
+			t.Errorf("the nop at %#x is decided at %#x, want %#x", at, got-base, want)
+		}
+	}
+	call := function(t, arch.AMD64, "85 d2 # 0 test edx,edx\n74 04 # 2 je 8\nff d0 # 4 call rax\n90 # 6 nop\n90 # 7 nop\nc3 # 8 ret")
+	for at, want := range map[uint64]uint64{4: 2, 6: 6, 7: 7} {
+		if got := call.Decided(base + at); got != base+want {
+			t.Errorf("%#x, by a call, is decided at %#x, want %#x", at, got-base, want)
+		}
+	}
+	reread(call).gone = base + 2
+	if got := call.Decided(base + 4); got != base+2 {
+		t.Errorf("%#x decides, which cannot be read", got-base)
+	}
+	if gap := function(t, arch.AMD64, "75 7f # jne elsewhere\n90 # nop"); gap.Decided(base+0x81) != base {
+		t.Error("code goes on at the next that is known, behind a gap")
+	}
+	if end := function(t, arch.AMD64, "90 # nop\n90 # nop"); end.Decided(base+1) != base+1 {
+		t.Error("code that ends without a jump decides")
 	}
 }
 
@@ -107,6 +171,14 @@ func TestArgument(t *testing.T) {
 		if v := f.Argument(base+c.call, c.n); v.Kind != Const || v.K != c.want {
 			t.Errorf("argument %d at %#x: %s, want %#x", c.n, c.call, text(f, v), c.want)
 		}
+	}
+	moved := function(t, arch.X86, "6a 22 # 0: push 0x22\n89 cc # 2: mov esp,ecx\nff d0 # 4: call eax\nc3")
+	if v := moved.Argument(base+4, 0); v.Kind != Unknown {
+		t.Errorf("on another stack: %s", text(moved, v))
+	}
+	reread(f).gone = base + 7
+	if v := f.Argument(base+7, 0); v.Kind != Unknown && v.K == 0x11 {
+		t.Errorf("of a call that cannot be read: %s", text(f, v))
 	}
 	if v := f.Argument(base+1, 0); v.Kind != Unknown {
 		t.Errorf("where there is no instruction: %s", text(f, v))

@@ -229,10 +229,10 @@ func reference(v *session.Variable) string {
 
 // value is a value, or why there is none.
 func value(v *session.Variable) string {
-	if v.Status != report.StatusSuccess {
-		return "<" + report.Clean(v.Reason) + ">"
-	}
 	s := report.Clean(v.Value)
+	if v.Status != report.StatusSuccess {
+		s = "<" + report.Clean(v.Reason) + ">"
+	}
 	if v.Entry != "" {
 		s += " (on entry " + report.Clean(v.Entry) + ")"
 	}

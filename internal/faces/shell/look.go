@@ -136,10 +136,10 @@ func (sh *Shell) scope(ctx context.Context, name, none string) error {
 
 // text is the value of a variable, or why there is none.
 func text(v *session.Variable) string {
-	if v.Status != report.StatusSuccess {
-		return "<" + report.Clean(v.Reason) + ">"
-	}
 	s := report.Clean(v.Value)
+	if v.Status != report.StatusSuccess {
+		s = "<" + report.Clean(v.Reason) + ">"
+	}
 	if v.Entry != "" {
 		s += "   (on entry " + report.Clean(v.Entry) + ")"
 	}

@@ -81,10 +81,13 @@ func readPrinted(text string) map[uint64]*printed {
 // returns its core, the program, and what it printed.
 func crash(t *testing.T, release, ldflags string, args ...string) (core, program, text string) {
 	t.Helper()
-	files := []string{"main.go", "raw.go", "more_old.go"} // Go 1.19 refuses a path here
+	files := []string{"main.go", "raw.go", "park.go", "park_old.go", "more_old.go"} // Go 1.19 refuses a path here
 	minor := minorOf(release)
+	if minor >= 21 {
+		files[3] = "park_new.go"
+	}
 	if minor >= 23 {
-		files[2] = "more_new.go"
+		files[4] = "more_new.go"
 	}
 	if minor == 24 {
 		files = append(files, "more_group.go")
@@ -165,8 +168,8 @@ const emulator = "qemu-aarch64"
 
 func againstGo(t *testing.T) {
 	eachBuild(t, func(t *testing.T, release, ldflags string) {
-		core, program, text := crash(t, release, ldflags, "1000")
-		compare(t, core, program, readPrinted(text), leastStates(release))
+		core, program, text := crash(t, release, ldflags, "1000", strconv.Itoa(reasons(release)))
+		compare(t, core, program, readPrinted(text), reasons(release))
 		unknown(t, core, program, release, ldflags)
 	})
 }
@@ -215,24 +218,28 @@ func releases(t *testing.T) []string {
 	return found
 }
 
-// leastStates is in how many different states the goroutines of testdata/src/go-tasks are at least, with a release.
-func leastStates(release string) int {
+// reasons is how many words a release of Go has for what goroutines wait for.
+func reasons(release string) int {
 	switch minor := minorOf(release); {
-	case minor < 20: // one word for all of package sync
-		return 17
+	case minor < 20:
+		return 26
+	case minor < 22:
+		return 31
 	case minor < 23:
-		return 20
-	case minor < 24: // and coroutines
-		return 21
+		return 36
+	case minor < 24:
+		return 37
+	case minor < 25:
+		return 43
 	}
-	return 25 // and bubbles
+	return 46
 }
 
-func compare(t *testing.T, core, program string, want map[uint64]*printed, least int) {
+func compare(t *testing.T, core, program string, want map[uint64]*printed, reasons int) {
 	ctx := context.Background()
 	target, w := walkable(t, core, program)
 	seen := map[uint64]bool{}
-	states := map[string]bool{}
+	states, parked := map[string]bool{}, map[string]bool{}
 	labelled := ""
 	bad := 0
 	fail := func(format string, args ...any) {
@@ -269,6 +276,9 @@ func compare(t *testing.T, core, program string, want map[uint64]*printed, least
 			state += ", locked to thread"
 		}
 		states[task.Status] = true
+		if strings.HasPrefix(p.created, "main.parkAll ") {
+			parked[task.Status] = true
+		}
 		if state != p.state && !(p.state == "running" || task.State == tasks.StateRunning || task.State == tasks.StateRunnable) {
 			fail("%s: state %q, printed %q", task.Key, state, p.state)
 		}
@@ -300,8 +310,8 @@ func compare(t *testing.T, core, program string, want map[uint64]*printed, least
 		}
 	}
 	t.Logf("%d goroutines in %d states, %d frames compared, %d differ: %q", len(seen), len(states), frames, bad, slices.Sorted(maps.Keys(states)))
-	if len(seen) < 1000 || len(states) < least || !states["IO wait"] || !states["trace reader (blocked)"] {
-		t.Errorf("only %d goroutines in %d states", len(seen), len(states))
+	if len(seen) < 1000 || len(parked) != reasons || !states["runnable"] || !states["syscall"] {
+		t.Errorf("%d goroutines in %d states, of which %d are the runtime's words for waits, not %d", len(seen), len(states), len(parked), reasons)
 	}
 }
 

@@ -3,6 +3,7 @@ package golang_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/corewalk/corewalk"
@@ -126,6 +127,10 @@ func TestDamagedLists(t *testing.T) {
 
 		if _, found, errs := list(p, map[uint64]uint64{golang.Place(r, at, "g", "atomicstatus", 0): 77}); len(found) != len(whole)-1 || len(errs) != 1 {
 			t.Errorf("a torn goroutine: %d others, %v", len(found), errs)
+		}
+		_, found, _ := list(p, map[uint64]uint64{golang.Place(r, at, "g", "waitreason", 0): 200})
+		if !slices.ContainsFunc(found, func(g *tasks.Task) bool { return g.ID == at.ID && g.Status == "unknown wait reason" }) {
+			t.Error("a goroutine that waits for a reason without words is not listed as one, in the words of Go")
 		}
 		if _, found, errs := list(p, map[uint64]uint64{golang.Place(r, at, "g", "stack.hi", 0): 1}); len(found) != len(whole)-1 || len(errs) != 1 {
 			t.Errorf("a goroutine without a stack: %d others, %v", len(found), errs)

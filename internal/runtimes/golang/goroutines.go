@@ -135,8 +135,11 @@ func (r *runtime) goroutine(g uint64) (*tasks.Task, error) {
 	t.Name = r.function(o.word("startpc"), false)
 	t.State, t.Status = stateOf(status), word
 	if status == statusWaiting || status == statusLeaked {
-		if reason := int(o.u8("waitreason")); reason > 0 && reason < len(r.reasons) {
+		switch reason := int(o.u8("waitreason")); {
+		case reason > 0 && reason < len(r.reasons):
 			t.Status = r.reasons[reason]
+		case reason > 0:
+			t.Status = "unknown wait reason"
 		}
 	}
 	t.System = r.isSystem(&o, t.Status)

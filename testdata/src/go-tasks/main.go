@@ -1,5 +1,6 @@
 // Command go-tasks parks goroutines in every way that a program can reach, and waits to be
-// killed by SIGQUIT. An argument says how many more goroutines wait for one channel.
+// killed by SIGQUIT. An argument says how many more goroutines wait for one channel, a second one how many reasons to
+// wait the runtime has.
 package main
 
 import (
@@ -126,6 +127,10 @@ func main() {
 	}()
 	go pprof.Do(context.Background(), pprof.Labels("request", "42", "user", "anna"), func(context.Context) { <-d.in })
 	more(d)
+	if len(os.Args) > 2 {
+		reasons, _ := strconv.Atoi(os.Args[2])
+		parkAll(reasons)
+	}
 	if _, to, err := os.Pipe(); err == nil {
 		trace.Start(to) // its reader blocks when the pipe is full, or waits for more
 	}

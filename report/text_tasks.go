@@ -197,6 +197,9 @@ func waitText(w *Wait, source func(Source) string) string {
 			b.WriteString("for " + w.Object.text())
 		}
 	}
+	if w.Timed {
+		b.WriteString(", with a time limit")
+	}
 	for i, h := range w.Holders {
 		switch {
 		case i == 4:
@@ -223,9 +226,6 @@ func waitText(w *Wait, source func(Source) string) string {
 			b.WriteString(" have, too")
 		}
 	}
-	if w.Timed {
-		b.WriteString(", with a time limit")
-	}
 	if w.Note != "" {
 		b.WriteString(" (" + brief(w.Note, maxName) + ")")
 	}
@@ -236,7 +236,7 @@ func waitText(w *Wait, source func(Source) string) string {
 func takenText(at *Taken, place string) string {
 	s := "taken "
 	if at.Certainty != "certain" {
-		s = at.Certainty + " " + s
+		s = strings.Replace(at.Certainty, "possible", "possibly", 1) + " " + s
 	}
 	s += "in " + brief(at.Function, maxName)
 	if place != "" {

@@ -81,3 +81,18 @@ func (f *Func) writtenBy(target uint64, depth int) (mask arch.RegMask) {
 	}
 	return mask
 }
+
+// asksForPC reports whether a call only puts its return address into a register: position-independent code of i386 learns in this way where
+// it is (__x86.get_pc_thunk.bx), and the register need not be one that calls may change.
+func (f *Func) asksForPC(call *disasm.Inst, r arch.Reg) bool {
+	if f.arch != arch.X86 || call.Kind != disasm.Call {
+		return false
+	}
+	var load, ret disasm.Inst
+	if disasm.DecodeInto(&load, f.arch, f.code.CodeAt(call.Target), call.Target) != nil || load.Kind != disasm.Load || load.Dst != r || load.Size != 4 {
+		return false
+	}
+	m := load.Mem()
+	return m != nil && m.Base == f.arch.SP && m.Index == arch.NoReg && m.Disp == 0 &&
+		disasm.DecodeInto(&ret, f.arch, f.code.CodeAt(load.Next()), load.Next()) == nil && ret.Kind == disasm.Ret
+}

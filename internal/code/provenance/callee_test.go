@@ -283,3 +283,36 @@ func TestCalleeARM(t *testing.T) {
 		}
 	}
 }
+
+// TestAsksForPC: a call that reads its return address is no call that leaves ebx as the caller had it.
+func TestAsksForPC(t *testing.T) {
+	const thunk, other = "8b 1c 24 # 10: mov ebx,[esp]\n", "8b 5c 24 04 # 10: mov ebx,[esp+4]\n"
+	for _, c := range []struct {
+		callee string
+		reg    arch.Reg
+		want   string
+	}{
+		{thunk + "c3", arch.EBX, "pc"},
+		{thunk + "c3", arch.ESI, "entry"},
+		{other + "c3", arch.EBX, "entry"},
+		{thunk + "90\nc3", arch.EBX, "entry"},
+		{"89 e3 # 10: mov ebx,esp\nc3", arch.EBX, "entry"},
+		{"", arch.EBX, "entry"}, // code that is not there
+	} {
+		f := function(t, arch.X86, `
+			e8 0b 00 00 00 # 0: call 10
+			90 90 90 90 90 90 90 90 90 90 # 5
+			c3 # f: ret
+			`+c.callee)
+		v, want := f.Before(base+5, Reg(c.reg)), "?"
+		switch {
+		case v.Kind == Const && v.K == base+5:
+			want = "pc"
+		case v.Kind == Entry && v.Reg == c.reg:
+			want = "entry"
+		}
+		if want != c.want {
+			t.Errorf("%s: %s of %s", c.callee, text(f, v), c.want)
+		}
+	}
+}

@@ -142,6 +142,9 @@ func (f *Func) register(i int, in *disasm.Inst, r arch.Reg) *Value {
 	v := newValue(f.steps[i].Addr)
 	if in.Kind.IsCall() {
 		switch {
+		case f.asksForPC(in, r):
+			v.Kind, v.K = Const, int64(in.Next())
+			return v
 		case f.abi.Preserved.Has(r), !f.changes(in).Has(r):
 			return nil
 		case r == f.abi.Return:

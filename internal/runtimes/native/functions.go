@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/corewalk/corewalk/internal/code/disasm"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
 )
@@ -113,7 +114,7 @@ func ofLibrary(name string) bool {
 		return true
 	}
 	name = strings.TrimPrefix(name, "<")
-	for _, p := range []string{"syscall", "futex", "pthread_", "sem_", "new_sem_", "lll_", "cnd_", "mtx_", "thrd_", "call_once", "flockfile",
+	for _, p := range []string{"syscall", "futex", "pthread_", "sem_", "new_sem_", "lll_", "do_futex_wait", "cnd_", "mtx_", "thrd_", "call_once", "flockfile",
 		"std::", "core::", "alloc::", "parking_lot", "lock_api::", "gomp_", "GOMP_", "omp_"} {
 		if strings.HasPrefix(name, p) {
 			return true
@@ -139,11 +140,59 @@ func (r *runtime) function(frames []*unwind.Frame) (fn *waitFunction, name strin
 				fn, name, at = &functions[k], n, i
 			}
 		}
-		if !slices.ContainsFunc(names, ofLibrary) && len(names) > 0 {
+		if slices.ContainsFunc(names, ofLibrary) {
+			continue
+		}
+		if fn == nil && i > 0 && r.inLibc(frames[i-1]) && !r.inLibc(f) {
+			fn, name, at = r.calledFunction(frames, i)
+		}
+		if fn != nil || len(names) > 0 {
 			break
 		}
 	}
 	return fn, name, at
+}
+
+// calledFunction finds the function that waits by the call that the frame at an index makes. Without the symbols of the C library, the
+// functions in which it waits have no names, and those with names have jumped to them and left no frame.
+func (r *runtime) calledFunction(frames []*unwind.Frame, caller int) (fn *waitFunction, name string, at int) {
+	if frames[caller].NonCall() {
+		return nil, "", -1
+	}
+	const window = 8 // bytes; a call has fewer
+	ra := frames[caller].RA()
+	var code [window]byte
+	if n, _ := r.p.State.ReadMem(ra-window, code[:]); n < window {
+		return nil, "", -1
+	}
+	site, ok := disasm.CallBefore(r.arch, code[:], ra)
+	if !ok {
+		return nil, "", -1
+	}
+	target := site.Target
+	set := &functionSet{r: r}
+	if !site.Direct {
+		in, err := disasm.Decode(r.arch, code[window-site.Len:], ra-uint64(site.Len))
+		if err != nil {
+			return nil, "", -1
+		}
+		target = set.target(&in)
+	}
+	if name = set.nameOf(target); name == "" {
+		return nil, "", -1
+	}
+	name, _, _ = strings.Cut(name, "@")
+	for k := range functions {
+		if f := &functions[k]; len(f.has) == 0 && f.matches(name, bare(name)) {
+			return f, name, caller - 1
+		}
+	}
+	return nil, "", -1
+}
+
+// inLibc reports whether a frame's code is in the C library.
+func (r *runtime) inLibc(f *unwind.Frame) bool {
+	return r.inLibrary(f, "libc") || r.inLibrary(f, "ld-musl")
 }
 
 // namesAt names the functions of a frame, inlined ones first, without the versions of symbols.

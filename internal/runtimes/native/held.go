@@ -327,12 +327,24 @@ func (h *heldIn) address(e *lockEvent, n int) (uint64, bool) {
 		return at, ok && at != 0
 	}
 	abi := provenance.ABIOf(h.r.arch, false)
-	inner := e.by.Evaluator(&provenance.State{PC: e.inner.call, Read: h.r.readInt,
+	passed := func(n int) (uint64, bool) {
+		at, _, ok := h.eval.Value(h.f.Argument(e.call, n), 0)
+		return at, ok
+	}
+	// The frame of the wrapper is gone. Where arguments are in memory, it is thought to be where no program has any.
+	const cfa = 0xffff0000
+	word := uint64(h.r.arch.WordSize)
+	inner := e.by.Evaluator(&provenance.State{PC: e.inner.call, CFA: cfa, HasCFA: len(abi.Args) == 0,
+		Read: func(at uint64, size int) (uint64, bool) {
+			if n := (at - cfa) / word; len(abi.Args) == 0 && at >= cfa && n < maxScoped && uint64(size) == word {
+				return passed(int(n))
+			}
+			return h.r.readInt(at, size)
+		},
 		Reg: func(reg arch.Reg) (uint64, bool) { return 0, false },
 		Passed: func(reg arch.Reg) (uint64, bool) {
 			if n := slices.Index(abi.Args, reg); n >= 0 {
-				at, _, ok := h.eval.Value(h.f.Argument(e.call, n), 0)
-				return at, ok
+				return passed(n)
 			}
 			return 0, false
 		}})

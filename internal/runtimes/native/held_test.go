@@ -28,6 +28,7 @@ func TestTaken(t *testing.T) {
 		{"without linkage stubs", "g++", "-O2", []string{"-fno-plt"}, 1},
 		{"static", "g++", "-O1", []string{"-static"}, 1},
 		{"i686", "g++", "-O2", []string{"-m32", "-fno-pie", "-no-pie"}, 1},
+		{"i686, position-independent", "g++", "-O2", []string{"-m32"}, 1},
 		{"clang", "clang++", "-O0", nil, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -103,7 +103,7 @@ func (r *runtime) heldBy(w *tasks.Wait, own uint64, shared bool) {
 }
 
 // sharable reports whether other processes may have the memory at an address: it is that of a file, and no library's. What processes share
-// without a name has one for the kernel, too.
+// without a name has one for the kernel, too. A core that names no files, as qemu writes them, does not tell.
 func (r *runtime) sharable(addr uint64) bool {
 	p, ok := r.p.State.(interface{ Mappings() []libstate.Mapping })
 	if !ok {
@@ -114,9 +114,17 @@ func (r *runtime) sharable(addr uint64) bool {
 			return false
 		}
 	}
-	return slices.ContainsFunc(p.Mappings(), func(m libstate.Mapping) bool {
-		return m.Start <= addr && addr < m.End && m.Path != "" && m.Path[0] != '['
-	})
+	named := false
+	for _, m := range p.Mappings() {
+		if m.Path == "" || m.Path[0] == '[' {
+			continue
+		}
+		if m.Start <= addr && addr < m.End {
+			return true
+		}
+		named = true
+	}
+	return !named
 }
 
 // What is said of locks whose owner is recorded, but is no thread of the process.

@@ -41,16 +41,17 @@ func (r *runtime) muslMutex(c *futexCall, f *unwind.Frame, w *tasks.Wait) {
 	}
 }
 
-// musl's mutex: its type, then the lock.
+// musl's mutex: its type, then the lock and how many wait.
 const (
-	muslLockAt = 4
-	muslRobust = 4
-	muslPI     = 8
+	muslLockAt    = 4
+	muslWaitersAt = 8
+	muslRobust    = 4
+	muslPI        = 8
 )
 
 // muslRWLock reads musl's lock: a word that counts the readers, or is all ones while a writer has it.
 func (r *runtime) muslRWLock(c *futexCall, w *tasks.Wait) {
-	const count = 0x7fffffff
+	const count = 0x7fffffff // besides the bit that says that threads wait
 	w.Object = tasks.Object{Address: c.addr, Type: "pthread_rwlock_t"}
 	v, ok := r.u32(c.addr)
 	switch n := v & count; {
@@ -61,6 +62,9 @@ func (r *runtime) muslRWLock(c *futexCall, w *tasks.Wait) {
 	default:
 		w.Object.Detail = fmt.Sprintf("%d readers", n)
 		w.Note, w.Proved = readersNote, true
+		if v&^count != 0 {
+			c.expected = v // a reader that has come or gone since changed the count, and woke nobody
+		}
 	}
 }
 

@@ -105,8 +105,12 @@ func (r *runtime) refusedMutexes(ctx context.Context, all []*tasks.Task, walk fu
 		mutex, ok := r.passed(set, frames[at+1], frames[at+2])
 		if owner, kind, is := pi(mutex); ok && is && !r.lives(owner) { // which the kernel refuses, too
 			w.Object.Address, w.Object.Detail, w.Holders = mutex, mutexWords(kind), nil
-			w.Note = ""
-			r.heldBy(w, owner, kind&kindShared != 0)
+			if owner != 0 {
+				w.Note = ""
+				r.heldBy(w, owner, kind&kindShared != 0)
+			} else if r.muslLost(mutex) {
+				w.Note = endedNote
+			}
 			w.Proved = false
 			continue
 		}
@@ -235,4 +239,10 @@ func (r *runtime) muslPI(at uint64) (owner uint64, kind uint32, ok bool) {
 	kind, ok = r.u32(at)
 	lock, ok2 := r.u32(at + muslLockAt)
 	return uint64(lock & ownerMask), kind&^uint32(muslPI) | kindPI, ok && ok2 && kind <= 0xff && kind&muslPI != 0 && lock&ownerDied == 0
+}
+
+// muslLost reports whether musl has found that the owner of a priority-inheriting mutex has ended: nobody gets it any more.
+func (r *runtime) muslLost(at uint64) bool {
+	waiters, ok := r.u32(at + muslWaitersAt)
+	return r.libc() == musl && ok && int32(waiters) == -1
 }

@@ -68,7 +68,7 @@ static void *hold_and_end(void *arg) { pthread_mutex_lock(&door[2]); return arg;
 static void *hold(void *arg) { pthread_mutex_lock(arg); pause(); return arg; }
 static void *lock_it(void *arg) { pthread_mutex_lock(arg); return arg; }
 static void *timed(void *arg) {
-	struct timespec t = {4000000000L, 0};
+	struct timespec t = {2000000000L, 0};
 	pthread_mutex_timedlock(arg, &t);
 	return arg;
 }

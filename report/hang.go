@@ -55,16 +55,33 @@ func (d *Deadlock) eachOther(how string) string {
 		}
 		return fmt.Sprintf("%d goroutines sleep for ever", len(d.Tasks))
 	}
-	kind := d.Tasks[0].Kind
+	kind, n := "", 0
 	for i := range d.Tasks {
-		if d.Tasks[i].Kind != kind {
+		switch k := d.Tasks[i].Kind; {
+		case d.carries(i):
+			continue
+		case n > 0 && k != kind:
 			kind = "task"
+		default:
+			kind = k
 		}
+		n++
 	}
-	if len(d.Tasks) == 1 {
+	if n == 1 {
 		return "a " + kind + " " + how + "waits for itself"
 	}
-	return fmt.Sprintf("%d %ss %swait for each other", len(d.Tasks), kind, how)
+	return fmt.Sprintf("%d %ss %swait for each other", n, kind, how)
+}
+
+// carries reports whether one of the tasks is a thread that only runs the next one, and wants nothing itself.
+func (d *Deadlock) carries(i int) bool {
+	next := &d.Tasks[(i+1)%len(d.Tasks)]
+	return !d.Asleep && d.Tasks[i].Kind == "thread" && next.Kind != "thread" && !d.wants(i)
+}
+
+// wants reports whether it is known what one of the tasks waits for.
+func (d *Deadlock) wants(i int) bool {
+	return i < len(d.Objects) && (d.Objects[i].Address != 0 || d.Objects[i].Name != "")
 }
 
 // maxWanted is how many of what the tasks of a deadlock want are named in a headline.
@@ -78,7 +95,10 @@ func (d *Deadlock) text() string {
 	}
 	var wanted []string
 	for i := range d.Tasks {
-		if i == maxWanted {
+		if d.carries(i) {
+			continue
+		}
+		if len(wanted) == maxWanted {
 			wanted = append(wanted, fmt.Sprintf("and %d more", len(d.Tasks)-i))
 			break
 		}
@@ -86,7 +106,7 @@ func (d *Deadlock) text() string {
 		if d.Asleep {
 			s = d.Tasks[i].text()
 		}
-		if i < len(d.Objects) && (d.Objects[i].Address != 0 || d.Objects[i].Name != "") {
+		if d.wants(i) {
 			if s = brief(d.Objects[i].Name, maxName); s == "" {
 				s = d.Objects[i].text()
 			}

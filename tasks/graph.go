@@ -229,7 +229,7 @@ func (g *Graph) ordered(c []int, in map[int]bool) []int {
 	return order
 }
 
-// behind returns the stuck tasks outside the set that wait for it, breadth first.
+// behind returns the stuck tasks outside the set that wait for it, breadth first; not the threads that run one of them, whose waits are theirs.
 func (g *Graph) behind(c []int, in map[int]bool) []*Task {
 	waiters := make(map[int][]int)
 	for i := range g.tasks {
@@ -240,13 +240,21 @@ func (g *Graph) behind(c []int, in map[int]bool) []*Task {
 		}
 	}
 	var found []*Task
+	runs := make(map[uint64]bool) // threads
+	for _, i := range c {
+		if t := g.tasks[i]; t.Kind != KindThread && t.Thread > 0 {
+			runs[uint64(t.Thread)] = true
+		}
+	}
 	seen := make(map[int]bool)
 	for queue := slices.Clone(c); len(queue) > 0; queue = queue[1:] {
 		for _, w := range waiters[queue[0]] {
 			if !seen[w] {
 				seen[w] = true
-				found = append(found, g.tasks[w])
 				queue = append(queue, w)
+				if t := g.tasks[w]; t.Kind != KindThread || !runs[t.ID] {
+					found = append(found, t)
+				}
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package native
 import (
 	"context"
 	"iter"
+	"slices"
 	"strings"
 	"sync"
 
@@ -136,22 +137,25 @@ func (r *runtime) Wait(ctx context.Context, t *tasks.Task, frames []*unwind.Fram
 		t.State = tasks.StateWaiting
 		return r.waitOfWindows(b, t.ID, frames[:at+1])
 	}
-	if len(frames) > 0 {
-		if n, _ := frames[0].Name(); strings.HasPrefix(n, "runtime.") || strings.HasPrefix(n, "internal/runtime/") {
-			return nil // a thread of Go's scheduler, which has nothing to do
-		}
-		if b, ok := t.Handle.(*blocking); ok {
-			return r.waitInCall(b, frames)
-		}
-	}
 	call, ok := t.Handle.(futexCall)
+	b, other := t.Handle.(*blocking)
+	switch {
+	case len(frames) == 0:
+	case (ok || other) && ofGo(frames[0]):
+		if !slices.ContainsFunc(frames, (*unwind.Frame).IsTrampoline) || !r.dying(frames) {
+			return nil
+		}
+		ok = false
+	case other:
+		return r.waitInCall(b, frames)
+	}
 	handled := !ok // a signal interrupted it
 	dying := handled && r.dying(frames)
 	if handled {
 		if w := r.spinning(frames); w != nil {
 			return w // it runs
 		}
-		if call, frames, ok = r.underSignal(frames); !ok {
+		if call, frames, ok = r.underSignal(frames); !ok || ofGo(frames[0]) {
 			return nil
 		}
 		t.State = tasks.StateWaiting // it would go on waiting after the signal
@@ -183,14 +187,29 @@ func (r *runtime) Wait(ctx context.Context, t *tasks.Task, frames []*unwind.Fram
 	return w
 }
 
+// ofGo reports whether a frame is of Go's runtime: a thread of its scheduler that sleeps there has nothing to do.
+func ofGo(f *unwind.Frame) bool {
+	n, _ := f.Name()
+	return strings.HasPrefix(n, "runtime.") || strings.HasPrefix(n, "internal/runtime/")
+}
+
 // dying reports whether a thread ends the program, in a handler of a signal: it does nothing else any more.
 func (r *runtime) dying(frames []*unwind.Frame) bool {
+	sleeps := false
 	for _, f := range frames[:min(len(frames), maxDepth)] {
 		if f.IsTrampoline() {
 			return false
 		}
 		n, _ := f.Name()
 		n, _, _ = strings.Cut(n, "@")
+		switch n {
+		case "runtime.dieFromSignal", "runtime.crash":
+			return true
+		case "runtime.usleep": // each thread prints its stack (GOTRACEBACK=crash), and waits for the last one to end the program
+			sleeps = true
+		case "runtime.sighandler":
+			return sleeps
+		}
 		switch bare(n) {
 		case "abort", "raise", "gsignal", "pthread_kill", "pthread_kill_implementation", "exit", "Exit":
 			return true
@@ -219,13 +238,14 @@ func (r *runtime) inLibrary(f *unwind.Frame, name string) bool {
 }
 
 // underSignal finds the call that a signal interrupted which the thread handles now: that of a
-// watchdog that asks for a dump. It returns the frames from there on, too.
+// watchdog that asks for a dump. Signals may be nested. It returns the frames from there on, too.
 func (r *runtime) underSignal(frames []*unwind.Frame) (futexCall, []*unwind.Frame, bool) {
 	for i, f := range frames {
 		if i > 0 && f.NonCall() && frames[i-1].IsTrampoline() {
 			regs := f.Registers()
-			call, ok := interrupted(r.arch, r.p.State, &regs)
-			return call, frames[i:], ok
+			if call, ok := interrupted(r.arch, r.p.State, &regs); ok {
+				return call, frames[i:], true
+			} // or a handler that a signal interrupted
 		}
 		if i == 4*maxDepth {
 			break

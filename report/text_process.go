@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -21,8 +22,12 @@ func (t *textWriter) started() {
 	var parts []string
 	label := "command"
 	if len(p.Arguments) > 0 {
-		words := make([]string, 0, len(p.Arguments))
-		for _, a := range p.Arguments {
+		args := p.Arguments
+		if strings.Contains(args[0], " ") && !slices.ContainsFunc(args[1:], func(a string) bool { return a != "" }) {
+			args = args[:1] // the state of a daemon, which has written it over all of them
+		}
+		words := make([]string, 0, len(args))
+		for _, a := range args {
 			if a = shellWord(a); !t.opts.Wide {
 				a = cut(a, maxArgument)
 			}

@@ -200,36 +200,63 @@ func waitText(w *Wait, source func(Source) string) string {
 	if w.Timed {
 		b.WriteString(", with a time limit")
 	}
-	for i, h := range w.Holders {
-		switch {
-		case i == 4:
-			fmt.Fprintf(&b, ", and %d more", len(w.Holders)-i)
-		case i > 4:
-			continue
-		case i == 0 && h.Certainty == "certain":
-			b.WriteString(", held by " + TaskRef{h.Kind, h.ID}.text())
-		case i == 0 && !strings.Contains(w.Kind, "lock") && w.Kind != "once":
-			b.WriteString(", which " + TaskRef{h.Kind, h.ID}.text())
-		case i == 0:
-			b.WriteString(", held by possibly " + TaskRef{h.Kind, h.ID}.text())
-		default:
-			b.WriteString(", " + TaskRef{h.Kind, h.ID}.text())
-		}
-		if h.Taken != nil && h.Taken.Function != "" && source != nil {
-			b.WriteString(" (" + takenText(h.Taken, source(h.Taken.Source)) + ")")
-		}
-	}
 	if n := len(w.Holders); n > 0 && w.Holders[0].Certainty != "certain" && !strings.Contains(w.Kind, "lock") && w.Kind != "once" {
-		if n == 1 {
-			b.WriteString(" has, too")
-		} else {
-			b.WriteString(" have, too")
+		b.WriteString(", which " + sharers(w.Holders))
+	} else {
+		for i, h := range w.Holders[:min(n, maxHolders)] {
+			switch {
+			case i > 0:
+				b.WriteString(", ")
+			case h.Certainty == "certain":
+				b.WriteString(", held by ")
+			default:
+				b.WriteString(", possibly held by ")
+			}
+			b.WriteString(TaskRef{h.Kind, h.ID}.text())
+			if h.Taken != nil && h.Taken.Function != "" && source != nil {
+				b.WriteString(" (" + takenText(h.Taken, source(h.Taken.Source)) + ")")
+			}
+		}
+		if n > maxHolders {
+			fmt.Fprintf(&b, ", and %d more", n-maxHolders)
 		}
 	}
 	if w.Note != "" {
 		b.WriteString(" (" + brief(w.Note, maxName) + ")")
 	}
 	return b.String()
+}
+
+// maxHolders is how many of those who can end a wait are named.
+const maxHolders = 4
+
+// sharers says who else has what a task waits for: "goroutines 10, 18, 26, 34 and others have, too". Of many only some are known.
+func sharers(all []Holder) string {
+	if len(all) == 1 {
+		return TaskRef{all[0].Kind, all[0].ID}.text() + " has, too"
+	}
+	mixed := slices.ContainsFunc(all, func(h Holder) bool { return h.Kind != all[0].Kind })
+	var b strings.Builder
+	for i, h := range all[:min(len(all), maxHolders)] {
+		switch {
+		case i == 0:
+		case i == len(all)-1:
+			b.WriteString(" and ")
+		default:
+			b.WriteString(", ")
+		}
+		switch {
+		case mixed:
+			b.WriteString(h.Kind + " ")
+		case i == 0:
+			b.WriteString(h.Kind + "s ")
+		}
+		b.WriteString(taskID(h.Kind, h.ID))
+	}
+	if len(all) > maxHolders {
+		b.WriteString(" and others")
+	}
+	return b.String() + " have, too"
 }
 
 // takenText says where a lock was taken: "taken in move at bank.c:14".

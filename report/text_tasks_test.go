@@ -33,3 +33,54 @@ func TestTextOfTasks(t *testing.T) {
 		}
 	}
 }
+
+// TestTextOfHolders: how those who can end a wait are written.
+func TestTextOfHolders(t *testing.T) {
+	holders := func(kind, certainty string, n int) (all []Holder) {
+		for i := range n {
+			all = append(all, Holder{Kind: kind, ID: i + 1, Certainty: certainty})
+		}
+		return all
+	}
+	door := &WaitObject{Name: "door", Type: "mutex", Address: 16}
+	mixed := append(holders("goroutine", "possible", 1), holders("thread", "possible", 1)...)
+	taken := holders("thread", "certain", 1)
+	taken[0].Taken = &Taken{Function: "enter", Certainty: "possible"}
+	for _, c := range []struct {
+		wait Wait
+		want string
+	}{
+		{Wait{Kind: "lock", Object: door, Holders: taken, Timed: true, Note: "the thread that crashed"},
+			"waits for door (mutex at 0x10), with a time limit, held by thread 1 (possibly taken in enter) (the thread that crashed)"},
+		{Wait{Kind: "lock", Object: door, Holders: holders("thread", "possible", 2)}, "waits for door (mutex at 0x10), possibly held by thread 1, thread 2"},
+		{Wait{Kind: "lock", Object: door, Holders: holders("thread", "certain", 6)},
+			"waits for door (mutex at 0x10), held by thread 1, thread 2, thread 3, thread 4, and 2 more"},
+		{Wait{Kind: "condition", Object: door, Holders: holders("thread", "possible", 1)}, "waits for door (mutex at 0x10), which thread 1 has, too"},
+		{Wait{Kind: "condition", Object: door, Holders: holders("thread", "possible", 3)}, "waits for door (mutex at 0x10), which threads 1, 2 and 3 have, too"},
+		{Wait{Kind: "condition", Object: door, Holders: mixed}, "waits for door (mutex at 0x10), which goroutine 1 and thread 1 have, too"},
+		{Wait{Kind: "condition", Object: door, Holders: holders("thread", "possible", 4)}, "waits for door (mutex at 0x10), which threads 1, 2, 3 and 4 have, too"},
+		{Wait{Kind: "condition", Object: door, Holders: holders("thread", "possible", 5)},
+			"waits for door (mutex at 0x10), which threads 1, 2, 3, 4 and others have, too"},
+	} {
+		if got := waitText(&c.wait, func(Source) string { return "" }); got != c.want {
+			t.Errorf("got  %s\nwant %s", got, c.want)
+		}
+	}
+}
+
+// TestTextOfTitle: of a daemon that writes its state over its arguments, that is shown; empty arguments are, too.
+func TestTextOfTitle(t *testing.T) {
+	for want, args := range map[string][]string{
+		"command: 'db: waiting'\n":    {"db: waiting", "", "", ""},
+		"command: db '' ''\n":         {"db", "", ""},
+		"command: 'my db' '' -x ''\n": {"my db", "", "-x", ""},
+	} {
+		var b strings.Builder
+		if err := WriteText(&b, &Report{Process: &Process{Arguments: args}}, TextOptions{Width: 200}); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.String(); !strings.Contains(got, want) {
+			t.Errorf("want %q in\n%s", want, got)
+		}
+	}
+}

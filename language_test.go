@@ -35,12 +35,19 @@ func (t *toy) Stretches(_ context.Context, _ unwind.ThreadID, frames []*unwind.F
 			return []tasks.Stretch{{From: i, To: i + 1, Calls: []tasks.Call{
 				{Language: "toy", Kind: tasks.CallInterpreted, Function: "inner", File: "a.toy", Line: 3},
 				{Language: "toy", Kind: tasks.CallInterpreted, Function: "outer", File: "a.toy", Line: 9, Variables: func(bool) (args, own []tasks.SuspendedVariable) {
-					return []tasks.SuspendedVariable{{Name: "n", Value: "7"}}, nil
+					return []tasks.SuspendedVariable{{Name: "n", Value: "7", Tree: endless}}, nil
 				}},
 			}}, {From: len(frames), To: len(frames) + 5}}, nil // the last is wrong
 		}
 	}
 	return nil, nil
+}
+
+// endless is a tree that is a part of itself.
+func endless() tasks.Value {
+	v := tasks.Value{Kind: "struct", Text: "Loop", Parts: make([]tasks.Part, 1)}
+	v.Parts[0] = tasks.Part{Name: "again", Value: v}
+	return v
 }
 
 func (*toy) Raised(unwind.ThreadID) []tasks.Exception {
@@ -69,7 +76,7 @@ func TestLanguageOfCaller(t *testing.T) {
 	}
 	s := &toyStepper{}
 	find := func(p *tasks.Process) (tasks.Runtime, error) { return &toy{p: p, stepper: s}, nil }
-	r, err := target.Analyze(t.Context(), corewalk.AnalyzeOptions{Runtimes: []tasks.Finder{find}})
+	r, err := target.Analyze(t.Context(), corewalk.AnalyzeOptions{Structured: true, Runtimes: []tasks.Finder{find}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,6 +107,20 @@ func TestLanguageOfCaller(t *testing.T) {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the text lacks %q:\n%s", want, b.String())
 		}
+	}
+	n := is[slices.IndexFunc(is, func(f report.Frame) bool { return f.Function == "outer" })].Args[0]
+	if n.Data == nil || len(n.Data.Children) != 1 || n.Data.Children[0].Name != "again" {
+		t.Errorf("the tree of n is %+v", n.Data)
+	}
+	levels := 0
+	for d := n.Data; d != nil && levels < 100; levels++ {
+		if len(d.Children) == 0 {
+			break
+		}
+		d = &d.Children[0].Data
+	}
+	if levels == 0 || levels > 40 {
+		t.Errorf("an endless tree has %d levels", levels)
 	}
 	folded := slices.IndexFunc(is, func(f report.Frame) bool { return f.Folded })
 	if folded < 0 {

@@ -146,7 +146,7 @@ func follow(e *report.Frame, n paths.Node) (*report.Data, *report.Variable, erro
 			return element(d, int64(i.Value))
 		case *paths.Unary:
 			if num, ok := i.X.(*paths.Number); ok && i.Op == "-" && d != nil {
-				return element(d, int64(len(d.Children))-int64(num.Value))
+				return fromEnd(d, int64(num.Value))
 			}
 		case *paths.Text:
 			return keyed(d, i.Value)
@@ -157,7 +157,7 @@ func follow(e *report.Frame, n paths.Node) (*report.Data, *report.Variable, erro
 }
 
 // errPartless is the error of what has no parts in the report.
-var errPartless = errors.New("values of this language are read whole: there are only names of variables")
+var errPartless = errors.New("it has no parts that were read")
 
 func childNamed(d *report.Data, name string) (*report.Data, *report.Variable, error) {
 	if d != nil {
@@ -194,6 +194,21 @@ func element(d *report.Data, at int64) (*report.Data, *report.Variable, error) {
 		return nil, nil, errPartless
 	}
 	return nil, nil, fmt.Errorf("it has no element %d that was read", at)
+}
+
+// fromEnd returns the element of a sequence that is the nth from its end, or the one with the key -n.
+func fromEnd(d *report.Data, n int64) (*report.Data, *report.Variable, error) {
+	if len(d.Children) == 0 || d.Children[0].Key != nil {
+		return element(d, -n)
+	}
+	if d.Truncated {
+		return nil, nil, errors.New("it has more elements than were read: where it ends is not known")
+	}
+	all := int64(0)
+	for i := range d.Children {
+		all += int64(max(d.Children[i].Repeat, 1))
+	}
+	return element(d, all-n)
 }
 
 func keyed(d *report.Data, key string) (*report.Data, *report.Variable, error) {

@@ -32,4 +32,26 @@ type SuspendedVariable struct {
 	Value      string // in one line, as the source language writes it
 	Err        error  // why there is no value
 	Address    unwind.Address
+	// Tree reads the value as a tree, for expressions that name parts of it; nil if it has none. It is called while
+	// the process can be read.
+	Tree func() Value
+}
+
+// A Value is a value of a language above the native code, as a tree.
+type Value struct {
+	// Kind is as in report.Data: "bool", "int", "float", "string", "function", "sequence", "map", "struct".
+	Kind string
+	Type string
+	// Text is the value if it has no parts, else what precedes them.
+	Text      string
+	Address   unwind.Address // of the object; 0 if it is not in memory
+	Truncated bool           // there are more parts, or more text
+	Parts     []Part
+}
+
+// A Part is an attribute or an element of a Value.
+type Part struct {
+	Name  string // of an attribute; elements have none
+	Key   *Value // for an element of a map
+	Value Value
 }

@@ -54,7 +54,7 @@ func (r *runtime) scheduled(interp uint64) []uint64 {
 			continue
 		}
 		if t := r.typeAt(r.field(set, "object.type")); t != nil && t.name == "WeakSet" {
-			attributes, _, _ := r.attributes(set, t)
+			attributes, _, _ := r.attributes(set, t, maxElements)
 			set = 0
 			for _, p := range attributes {
 				if s, _ := r.str(p.key, maxName); s == "data" {

@@ -85,9 +85,78 @@ func explore(r *runtime, at uint64) int {
 		if w.Len() > 1<<20 {
 			panic("a value of " + strconv.Itoa(w.Len()) + " bytes")
 		}
+		if n := size(r.tree(v)); n > maxTreeParts+2 {
+			panic("a tree of " + strconv.Itoa(n) + " values")
+		}
 	}
 	r.Raised(1)
 	return len(list)
+}
+
+// size counts the values of a tree.
+func size(v tasks.Value) int {
+	n := 1
+	for i := range v.Parts {
+		if n += size(v.Parts[i].Value); v.Parts[i].Key != nil {
+			n += size(*v.Parts[i].Key)
+		}
+	}
+	return n
+}
+
+// TestTreeBounds reads lists that contain themselves, one another without end, and more elements than memory has.
+func TestTreeBounds(t *testing.T) {
+	data := make([]byte, 1<<16)
+	r, m := over(data, 12)
+	put := func(at, v uint64) { binary.LittleEndian.PutUint64(data[at-base:], v) }
+	const meta, typeAt, first, items = base + 0x400, base + 0x1000, base + 0x2000, base + 0x8000
+	put(meta+8, meta)
+	put(meta+r.at("type.flags"), flagType)
+	put(typeAt+8, meta)
+	put(typeAt+r.at("type.flags"), flagList)
+	put(typeAt+r.at("type.name"), base+0x1800)
+	copy(data[0x1800:], "list\x00")
+	list := func(at, items, n uint64) {
+		put(at+8, typeAt)
+		put(at+r.at("var.size"), n)
+		put(at+r.at("list.items"), items)
+	}
+	list(first, items, 2)
+	put(items, first)
+	put(items+8, first)
+	if v := r.tree(first); size(v) != 3 || !v.Parts[1].Value.Truncated {
+		t.Errorf("a list of itself is %+v", v)
+	}
+	for i := range uint64(64) { // each has the next 16: trees of 16 to the power of 64 values
+		list(first+i*64, items+i*8, 16)
+	}
+	for i := range uint64(128) {
+		put(items+i*8, first+i%64*64)
+	}
+	m.left = 1 << 30
+	if n := size(r.tree(first)); n > maxTreeParts+1 || n < maxTreeParts/2 {
+		t.Errorf("%d values, of at most %d", n, maxTreeParts)
+	}
+	if v := r.tree(first); depth(v) > maxTreeDepth+1 {
+		t.Errorf("%d levels", depth(v))
+	}
+	list(first, items, 1<<50)
+	if v := r.tree(first); len(v.Parts) > maxTreeElements || !v.Truncated {
+		t.Errorf("of an absurd length: %d parts, truncated %v", len(v.Parts), v.Truncated)
+	}
+	m.left = 100
+	if n := size(r.tree(first)); n > 100 {
+		t.Errorf("%d values: the budget is not charged", n)
+	}
+}
+
+// depth is the number of levels of a tree.
+func depth(v tasks.Value) int {
+	most := 0
+	for i := range v.Parts {
+		most = max(most, depth(v.Parts[i].Value))
+	}
+	return most + 1
 }
 
 // FuzzMemory reads memory that is not Python's: words that point into the memory itself, so that lists are circles

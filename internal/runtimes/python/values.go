@@ -93,6 +93,7 @@ func (r *runtime) variables(f *pyFrame, c *code, locals bool) (args, own []tasks
 		w := printer{r: r}
 		w.value(v, 0)
 		value.Value = w.String()
+		value.Tree = func() tasks.Value { return r.tree(v) }
 		if arg {
 			args = append(args, value)
 		} else {
@@ -280,24 +281,23 @@ func (w *printer) container(at uint64, t *typ, depth int) {
 	r := w.r
 	switch {
 	case t.flags&flagTuple != 0:
-		n := r.field(at, "var.size")
-		w.list("(", ")", r.words(at+r.at("tuple.items"), min(n, maxElements)), n, depth)
+		items, n := r.items(at, t, maxElements)
+		w.list("(", ")", items, n, depth)
 	case t.flags&flagList != 0:
-		n := r.field(at, "var.size")
-		w.list("[", "]", r.words(r.field(at, "list.items"), min(n, maxElements)), n, depth)
+		items, n := r.items(at, t, maxElements)
+		w.list("[", "]", items, n, depth)
 	case t.flags&flagDict != 0:
 		if t.name != "dict" {
 			w.WriteString(short(t.name) + "(")
 			defer w.WriteString(")")
 		}
 		w.dict(at, depth)
-	case t.name == "set" || t.name == "frozenset":
+	case isSet(t):
 		w.set(at, t, depth)
 	case t.flags&flagException != 0:
 		w.WriteString(short(t.name))
-		args := r.field(at, "exception.args")
-		n := r.field(args, "var.size")
-		w.list("(", ")", r.tuple(args, maxElements), n, -depth-1)
+		items, n := r.items(at, t, maxElements)
+		w.list("(", ")", items, n, -depth-1)
 	default:
 		w.instance(at, t, depth)
 	}
@@ -433,60 +433,89 @@ func (w *printer) dict(at uint64, depth int) {
 	w.WriteString("}")
 }
 
-// set writes the elements in the order of the table, as Python does.
-func (w *printer) set(at uint64, t *typ, depth int) {
-	r := w.r
-	n, mask := r.field(at, "set.used"), r.field(at, "set.mask")
-	begin, end := "{", "}"
-	if t.name == "frozenset" {
-		begin, end = "frozenset({", "})"
+func isSet(t *typ) bool { return t.name == "set" || t.name == "frozenset" }
+
+// items reads the first elements of a tuple, a list or a set, or the arguments of an exception; n is how many there are.
+func (r *runtime) items(at uint64, t *typ, limit int) (items []uint64, n uint64) {
+	most := uint64(limit)
+	switch {
+	case t.flags&flagTuple != 0:
+		n = r.field(at, "var.size")
+		return r.words(at+r.at("tuple.items"), min(n, most)), n
+	case t.flags&flagList != 0:
+		n = r.field(at, "var.size")
+		return r.words(r.field(at, "list.items"), min(n, most)), n
+	case t.flags&flagException != 0:
+		args := r.field(at, "exception.args")
+		return r.tuple(args, most), r.field(args, "var.size")
 	}
-	if n == 0 {
-		w.WriteString(t.name + "()")
-		return
-	}
-	var items []uint64
-	const most = 1 << 12
-	for i, v := range r.words(r.field(at, "set.table"), min(mask+1, most)*2) {
+	const mostSlots = 1 << 12
+	table, mask := r.field(at, "set.table"), r.field(at, "set.mask")
+	for i, v := range r.words(table, min(mask, mostSlots-1)*2+2) {
 		// Entries are a key and its hash, -1 for one that was removed.
-		if i%2 == 0 && v != 0 && len(items) < maxElements && r.typeAt(r.field(v, "object.type")) != nil {
-			if hash := r.word(r.field(at, "set.table") + uint64(i)*8 + 8); hash != ^uint64(0) {
+		if i%2 == 0 && v != 0 && len(items) < limit && r.typeAt(r.field(v, "object.type")) != nil {
+			if hash := r.word(table + uint64(i)*8 + 8); hash != ^uint64(0) {
 				items = append(items, v)
 			}
 		}
 	}
+	return items, r.field(at, "set.used")
+}
+
+// set writes the elements in the order of the table, as Python does.
+func (w *printer) set(at uint64, t *typ, depth int) {
+	begin, end := "{", "}"
+	if t.name == "frozenset" {
+		begin, end = "frozenset({", "})"
+	}
+	items, n := w.r.items(at, t, maxElements)
+	if n == 0 {
+		w.WriteString(t.name + "()")
+		return
+	}
 	w.list(begin, end, items, n, depth)
+}
+
+// A field is an attribute of an instance.
+type field struct {
+	name  string
+	value uint64
+}
+
+// fields reads the attributes of an instance: those of __slots__, then those of __dict__. It reports whether that is all.
+func (r *runtime) fields(at uint64, t *typ, limit int) (list []field, all bool) {
+	for _, s := range r.slotsOf(t) {
+		if v := r.word(at + s.offset); v != 0 && len(list) < limit {
+			list = append(list, field{s.name, v})
+		}
+	}
+	own, all, ok := r.attributes(at, t, limit)
+	for _, p := range own {
+		if name, whole := r.str(p.key, maxName); whole && len(list) < limit {
+			list = append(list, field{name, p.value})
+		}
+	}
+	return list, all || !ok
 }
 
 // instance writes an object of a class with its attributes.
 func (w *printer) instance(at uint64, t *typ, depth int) {
-	r := w.r
 	w.WriteString("<" + short(t.name))
-	n := 0
-	attribute := func(name string, v uint64) bool {
-		if v == 0 || n >= maxElements || w.parts > maxParts {
-			return n < maxElements
+	list, all := w.r.fields(at, t, maxElements)
+	for i, f := range list {
+		if w.parts > maxParts {
+			break
 		}
-		if n++; n > 1 {
+		if i > 0 {
 			w.WriteString(",")
 		}
-		w.WriteString(" " + name + "=")
-		w.value(v, depth+1)
-		return true
+		w.WriteString(" " + f.name + "=")
+		w.value(f.value, depth+1)
 	}
-	for _, s := range r.slotsOf(t) {
-		attribute(s.name, r.word(at+s.offset))
-	}
-	list, all, ok := r.attributes(at, t)
-	for _, p := range list {
-		if name, whole := r.str(p.key, maxName); whole {
-			attribute(name, p.value)
-		}
-	}
-	if ok && !all {
+	if !all {
 		w.WriteString(", ...")
 	}
-	if n == 0 {
+	if len(list) == 0 {
 		w.WriteString(" at " + address(at))
 	}
 	w.WriteString(">")
@@ -499,34 +528,34 @@ const (
 )
 
 // attributes reads the __dict__ of an instance.
-func (r *runtime) attributes(at uint64, t *typ) (list []pair, all, ok bool) {
+func (r *runtime) attributes(at uint64, t *typ, limit int) (list []pair, all, ok bool) {
 	switch {
 	case r.minor >= 11 && t.flags&flagManagedDict != 0:
 		keys := r.word(t.at + r.at("heaptype.cached_keys"))
 		switch {
 		case r.minor == 11: // the word at -4 has the values, the one at -3 the dict
 			if values := r.word(at - 32); values != 0 {
-				return r.keyed(keys, values, maxElements)
+				return r.keyed(keys, values, limit)
 			}
-			return r.pairs(r.word(at-24), maxElements)
+			return r.pairs(r.word(at-24), limit)
 		case r.minor == 12: // one word: the dict, or one less than the address of the values
 			v := r.word(at - 24)
 			if v&1 != 0 {
-				return r.keyed(keys, v+1, maxElements)
+				return r.keyed(keys, v+1, limit)
 			}
-			return r.pairs(v, maxElements)
+			return r.pairs(v, limit)
 		}
 		if d := r.word(at - 24); d != 0 {
-			return r.pairs(d, maxElements)
+			return r.pairs(d, limit)
 		}
 		if t.flags&flagInlineValues != 0 {
 			// They follow the object's own fields.
-			return r.keyed(keys, at+uint64(t.basic), maxElements)
+			return r.keyed(keys, at+uint64(t.basic), limit)
 		}
 		return nil, true, true
 	case t.dictOffset > 0 && t.dictOffset < 1<<20:
 		if d := r.word(at + uint64(t.dictOffset)); d != 0 {
-			return r.pairs(d, maxElements)
+			return r.pairs(d, limit)
 		}
 	}
 	return nil, true, true

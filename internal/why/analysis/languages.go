@@ -151,9 +151,9 @@ func (in *inspection) callVariables(t *report.Thread, e *report.Frame, c *tasks.
 		in.languageLocals++
 	}
 	args, own := c.Variables(all)
-	e.Args = suspendedVariables(args)
+	e.Args = in.suspendedVariables(args)
 	if all {
-		e.Locals = suspendedVariables(own)
+		e.Locals = in.suspendedVariables(own)
 	}
 	for _, list := range [][]report.Variable{e.Args, e.Locals} {
 		for i := range list {

@@ -29,8 +29,8 @@ func (in *inspection) suspended(t *tasks.Task) *taskStack {
 			e.Approximate = f.Approximate
 		}
 		if in.opts.Locals != LocalsNone {
-			e.Args = suspendedVariables(f.Args)
-			e.Locals = suspendedVariables(f.Locals)
+			e.Args = in.suspendedVariables(f.Args)
+			e.Locals = in.suspendedVariables(f.Locals)
 		}
 		out.frames = append(out.frames, e)
 		if in.Budget.Spend(entryCost) != nil {
@@ -40,15 +40,41 @@ func (in *inspection) suspended(t *tasks.Task) *taskStack {
 	return out
 }
 
-func suspendedVariables(vars []tasks.SuspendedVariable) []report.Variable {
+func (in *inspection) suspendedVariables(vars []tasks.SuspendedVariable) []report.Variable {
 	out := make([]report.Variable, 0, len(vars))
 	for i := range vars {
 		v := &vars[i]
 		r := report.Variable{Name: v.Name, Type: v.Type, Value: v.Value, Status: report.StatusSuccess, Location: "memory at " + report.Addr(v.Address).String()}
 		if v.Err != nil {
 			r.Value, r.Status, r.Reason = "", report.StatusUnknown, v.Err.Error()
+		} else if in.opts.Structured && v.Tree != nil {
+			d := in.treeData(v.Tree(), 0)
+			d.Type = "" // Variable.Type has it
+			r.Data = &d
 		}
 		out = append(out, r)
 	}
 	return out
+}
+
+// maxTreeDepth limits trees, which may be of runtimes that the caller brought.
+const maxTreeDepth = 32
+
+// treeData converts the tree of a runtime's value.
+func (in *inspection) treeData(v tasks.Value, depth int) report.Data {
+	d := report.Data{Kind: v.Kind, Type: v.Type, Text: v.Text, Address: report.Addr(v.Address), Truncated: v.Truncated}
+	for i := range v.Parts {
+		if depth >= maxTreeDepth || in.Budget.Spend(1) != nil {
+			d.Truncated = true
+			break
+		}
+		p := &v.Parts[i]
+		c := report.Child{Name: p.Name, Data: in.treeData(p.Value, depth+1)}
+		if p.Key != nil {
+			key := in.treeData(*p.Key, depth+1)
+			c.Key = &key
+		}
+		d.Children = append(d.Children, c)
+	}
+	return d
 }

@@ -1,0 +1,151 @@
+package python
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/corewalk/corewalk/tasks"
+)
+
+// Limits of a tree: those of text are too narrow for who looks for one element.
+const (
+	maxTreeElements = 200
+	maxTreeDepth    = 6
+	maxTreeParts    = 2000
+)
+
+// A planter makes the tree of a value.
+type planter struct {
+	r     *runtime
+	parts int
+	seen  []uint64 // the containers that the current value is in
+}
+
+// tree reads a value with its parts.
+func (r *runtime) tree(at uint64) tasks.Value {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := planter{r: r}
+	return p.value(at)
+}
+
+func (p *planter) value(at uint64) tasks.Value {
+	r := p.r
+	if p.parts++; p.parts > maxTreeParts || r.p.Spend(4) != nil {
+		p.parts = maxTreeParts // nothing more is read
+		return tasks.Value{Kind: kindText, Text: "...", Truncated: true}
+	}
+	t := r.typeAt(r.field(at, "object.type"))
+	if t == nil {
+		return leaf(r, at, kindText, "")
+	}
+	v := tasks.Value{Kind: kindOfType(t), Type: t.name, Address: at}
+	switch {
+	case v.Kind != "sequence" && v.Kind != "map" && v.Kind != "struct":
+		return leaf(r, at, v.Kind, t.name)
+	case len(p.seen) >= maxTreeDepth || slices.Contains(p.seen, at):
+		v.Text, v.Truncated = "...", true
+		return v
+	}
+	p.seen = append(p.seen, at)
+	switch v.Kind {
+	case "sequence":
+		p.sequence(&v, at, t)
+	case "map":
+		p.dict(&v, at, t)
+	default:
+		p.instance(&v, at, t)
+	}
+	p.seen = p.seen[:len(p.seen)-1]
+	return v
+}
+
+// kindText is a note that is not a value of the program.
+const kindText = "text"
+
+// kindOfType says what sort of value the objects of a type are, in the words of reports.
+func kindOfType(t *typ) string {
+	switch t.name {
+	case "NoneType":
+		return "void"
+	case "bool":
+		return "bool"
+	case "float", "complex":
+		return "float"
+	case "function", "builtin_function_or_method", "method":
+		return "function"
+	case "ellipsis", "module", "numpy.ndarray":
+		return kindText
+	}
+	switch {
+	case t.flags&flagLong != 0:
+		return "int"
+	case t.flags&(flagStr|flagBytes) != 0:
+		return "string"
+	case t.flags&flagType != 0:
+		return kindText
+	case t.flags&(flagTuple|flagList|flagException) != 0, isSet(t):
+		return "sequence"
+	case t.flags&flagDict != 0:
+		return "map"
+	}
+	return "struct"
+}
+
+// leaf is a value without parts, as text shows it.
+func leaf(r *runtime, at uint64, kind, name string) tasks.Value {
+	w := printer{r: r}
+	w.value(at, 0)
+	v := tasks.Value{Kind: kind, Type: name, Text: w.String(), Address: at}
+	if kind == "string" {
+		// The length of both is that of their first field after the type: characters of text, bytes of bytes.
+		v.Truncated = r.field(at, "str.length") > maxText
+	}
+	return v
+}
+
+// sequence reads a tuple, a list, a set, or the arguments of an exception.
+func (p *planter) sequence(v *tasks.Value, at uint64, t *typ) {
+	items, n := p.r.items(at, t, maxTreeElements)
+	v.Text = short(t.name) + " of length " + strconv.FormatUint(n, 10)
+	if t.flags&flagException != 0 {
+		v.Text = short(t.name)
+	}
+	for _, item := range items {
+		if p.parts >= maxTreeParts {
+			break
+		}
+		v.Parts = append(v.Parts, tasks.Part{Value: p.value(item)})
+	}
+	v.Truncated = uint64(len(v.Parts)) < n
+}
+
+func (p *planter) dict(v *tasks.Value, at uint64, t *typ) {
+	list, all, ok := p.r.pairs(at, maxTreeElements)
+	v.Text = short(t.name) + " of length " + strconv.FormatUint(p.r.field(at, "dict.used"), 10)
+	for _, e := range list {
+		if p.parts >= maxTreeParts {
+			all = false
+			break
+		}
+		key := p.value(e.key)
+		v.Parts = append(v.Parts, tasks.Part{Key: &key, Value: p.value(e.value)})
+	}
+	v.Truncated = !ok || !all
+}
+
+func (p *planter) instance(v *tasks.Value, at uint64, t *typ) {
+	list, all := p.r.fields(at, t, maxTreeElements)
+	v.Text = short(t.name)
+	if len(list) == 0 {
+		v.Text = "<" + short(t.name) + " at " + address(at) + ">"
+	}
+	for _, f := range list {
+		if p.parts >= maxTreeParts {
+			all = false
+			break
+		}
+		v.Parts = append(v.Parts, tasks.Part{Name: f.name, Value: p.value(f.value)})
+	}
+	v.Truncated = !all
+}

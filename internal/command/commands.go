@@ -36,6 +36,8 @@ func allCommands() []command {
 		{name: "shell", run: runShell, flags: of[shellFlags], usage: shellUsage},
 		{name: "dap", run: runDAP, flags: of[dapFlags], usage: dapUsage},
 		{name: "mcp", run: runMCP, flags: of[mcpFlags], usage: mcpUsage},
+		{name: "serve", run: runServe, flags: of[serveFlags], usage: serveUsage},
+		{name: "serve token", run: runServeToken, flags: of[tokenFlags]},
 		{name: "live", run: runLive, flags: of[liveFlags], usage: liveUsage},
 		{name: "slim", run: runSlim, flags: of[slimFlags], usage: slimUsage},
 		{name: "convert", run: runConvert, flags: of[convertFlags], usage: convertUsage},
@@ -60,7 +62,7 @@ func of[T any, P interface {
 
 // withHelp lists the commands that help describes.
 func withHelp() []string {
-	return []string{"info", "triage", "print", "shell", "dap", "mcp", "live", "slim", "convert", "pack", "handle", "cache", "schema", "completion", "man"}
+	return []string{"info", "triage", "print", "shell", "dap", "mcp", "serve", "live", "slim", "convert", "pack", "handle", "cache", "schema", "completion", "man"}
 }
 
 // findCommand returns the command with a name.

@@ -19,7 +19,9 @@ import (
 // Parts returns all parts.
 func Parts() parts.Parts {
 	return parts.Parts{
-		DAP: dap.Serve,
+		DAP:    dap.Serve,
+		Serve:  serve,
+		Tokens: openTokens,
 		MCP: func(ctx context.Context, in io.ReadCloser, out io.WriteCloser, a parts.Agent) error {
 			return mcp.Serve(ctx, in, out, mcp.Config(a))
 		},

@@ -5,10 +5,12 @@ package parts
 import (
 	"context"
 	"io"
+	"time"
 
 	"github.com/corewalk/corewalk/internal/faces"
 	"github.com/corewalk/corewalk/internal/files/debuginfod/settings"
 	"github.com/corewalk/corewalk/internal/files/find"
+	"github.com/corewalk/corewalk/internal/triage"
 	"github.com/corewalk/corewalk/internal/triage/ledger"
 	"github.com/corewalk/corewalk/modules"
 )
@@ -19,6 +21,42 @@ type Agent struct {
 	Ledger  func(context.Context) (ledger.Store, error)
 	Roots   []string // directories below which files are read
 	Version string
+}
+
+// A Server says how a crash service works.
+type Server struct {
+	Dir       string // where it keeps everything
+	Listen    string // address and port
+	Cert, Key string // files of TLS; "" for none
+	MaxUpload int64  // bytes
+	Rate      float64
+	Keep      time.Duration // 0 for ever
+	JSONLog   bool
+	Verbose   bool
+	Version   string
+	Log       io.Writer
+	// Signatures is the version of signatures of groups.
+	Signatures string
+	// Run is triage.Run for a project whose symbols are below a directory.
+	Run func(ctx context.Context, symbols, dumps string, src triage.Source, to ledger.Store, sink triage.Sink) error
+	// Report writes the report of a dump.
+	Report func(ctx context.Context, symbols, path, format string, w io.Writer) error
+}
+
+// A Token is what a token is known by besides its secret.
+type Token struct {
+	ID, Project, Note string
+	Scopes            []string
+	Created           time.Time
+}
+
+// Tokens are those of a crash service.
+type Tokens interface {
+	// Add makes a token and returns its secret, which is stored nowhere.
+	Add(ctx context.Context, project string, scopes []string, note string) (string, error)
+	List(ctx context.Context) ([]Token, error)
+	Revoke(ctx context.Context, id string) error
+	Close() error
 }
 
 // Parts are nil in corewalk, which starts corewalk-full where one is needed. Package full has them.
@@ -32,4 +70,7 @@ type Parts struct {
 	DAP func(ctx context.Context, in io.Reader, out io.Writer, open faces.Opener) error
 	// MCP serves agents: see package mcp.
 	MCP func(ctx context.Context, in io.ReadCloser, out io.WriteCloser, a Agent) error
+	// Serve runs a crash service: see package service. Tokens opens the tokens of the one in a directory.
+	Serve  func(ctx context.Context, s Server) error
+	Tokens func(ctx context.Context, dir string) (Tokens, error)
 }

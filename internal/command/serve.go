@@ -1,0 +1,334 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/corewalk/corewalk/internal/command/parts"
+	"github.com/corewalk/corewalk/internal/triage"
+	"github.com/corewalk/corewalk/internal/triage/ledger"
+	"github.com/corewalk/corewalk/internal/triage/signature"
+	"github.com/corewalk/corewalk/report"
+)
+
+const serveUsage = `corewalk serve is a crash service: programs and people send dumps and symbols to it over HTTP, it groups the crashes by bug, and shows
+them on a page. It needs nothing else installed, and keeps everything in one directory.
+
+Usage:
+  corewalk serve [flags]                                       serve until Ctrl-C or SIGTERM
+  corewalk serve token add --project NAME --scope SCOPE,...    make a token, and print it
+  corewalk serve token list                                    all tokens, without their secrets
+  corewalk serve token revoke ID
+
+The first start makes a token for everything in the project "default", and prints it and the page's address.
+Scopes: upload (send dumps), symbols (send symbols), fetch (get symbols, as debuggers do), read (see everything), triage (decide
+about groups), admin (make tokens, delete dumps).
+
+Examples:
+  corewalk serve
+  corewalk serve --dir /srv/crashes --listen :8780 --tls-cert cert.pem --tls-key key.pem --keep 90d
+  corewalk serve token add --project shop --scope upload --note "the tills"
+  curl -H "Authorization: Bearer $TOKEN" --data-binary @core.4242 http://127.0.0.1:8780/api/v1/projects/default/dumps
+
+Exit status: 0 the service was ended; 1 it could not go on; 2 wrong usage.
+`
+
+// The values of --log.
+const (
+	logText = "text"
+	logJSON = "json"
+)
+
+// serveDir says where a service keeps everything.
+type serveDir struct{ dir string }
+
+func (d *serveDir) register(fs *pflag.FlagSet) {
+	fs.StringVar(&d.dir, "dir", "", "keep everything in `DIR` (default: corewalk/serve in the user's state directory)")
+}
+
+func (d *serveDir) path() (string, error) {
+	if d.dir != "" {
+		return filepath.Abs(d.dir)
+	}
+	state, err := stateDir()
+	if err != nil {
+		return "", fmt.Errorf("where to keep dumps: %w; give a directory with --dir", err)
+	}
+	return filepath.Join(state, "corewalk", "serve"), nil
+}
+
+// A daysFlag is a duration that may also be in days: 90d.
+type daysFlag time.Duration
+
+func (d *daysFlag) String() string { return time.Duration(*d).String() }
+
+// Type implements pflag.Value.
+func (d *daysFlag) Type() string { return "time" }
+
+// Set implements pflag.Value.
+func (d *daysFlag) Set(v string) error {
+	t, err := time.ParseDuration(v)
+	if days, ok := strings.CutSuffix(v, "d"); ok {
+		var n int
+		if n, err = strconv.Atoi(days); err == nil && n > 36500 {
+			err = errors.New("more than a hundred years")
+		}
+		t = time.Duration(n) * 24 * time.Hour
+	}
+	if err != nil || t < 0 {
+		return errors.New("must be a time such as 90d or 36h")
+	}
+	*d = daysFlag(t)
+	return nil
+}
+
+// serveFlags are the flags of corewalk serve.
+type serveFlags struct {
+	fileFlags
+	serveDir
+	listen, cert, key, log string
+	maxUpload              sizeFlag
+	rate                   float64
+	keepFor                daysFlag
+	jobs                   int
+	deadline               time.Duration
+	memory                 sizeFlag
+	verbose                bool
+}
+
+func (f *serveFlags) set() *pflag.FlagSet {
+	fs := pflag.NewFlagSet("corewalk serve", pflag.ContinueOnError)
+	f.fileFlags.register(fs, formatText)
+	fs.MarkHidden("format")
+	fs.MarkHidden("color")
+	f.serveDir.register(fs)
+	f.sandbox.register(fs, sandboxAuto)
+	fs.StringVar(&f.listen, "listen", "127.0.0.1:8780", "take connections at `ADDRESS:PORT`; :8780 are those of all networks")
+	fs.StringVar(&f.cert, "tls-cert", "", "the certificates are in `FILE` (PEM); with --tls-key")
+	fs.StringVar(&f.key, "tls-key", "", "the certificate's key is in `FILE` (PEM)")
+	f.maxUpload = 2 << 30
+	fs.Var(&f.maxUpload, "max-upload", "take no dump and no symbol file of more than `SIZE`, unpacked")
+	fs.Float64Var(&f.rate, "rate", 0, "take at most `N` uploads a second with one token (default: no limit)")
+	fs.Var(&f.keepFor, "keep", "remove dumps after `TIME`, such as 90d; what is known of them stays (default: never)")
+	fs.Lookup("keep").DefValue = "0s"
+	fs.IntVar(&f.jobs, "jobs", 0, "analyse `N` dumps of a project at a time (default: twice the number of processors)")
+	fs.DurationVar(&f.deadline, "deadline", triage.DefaultDeadline, "give up on a dump after this `TIME`")
+	f.memory = triage.DefaultMemory
+	fs.Var(&f.memory, "memory", "give up on a dump whose analysis takes more than `SIZE` of memory")
+	fs.StringVar(&f.log, "log", logText, "log in `FORMAT` on standard error: text or json")
+	fs.BoolVar(&f.verbose, "verbose", false, "log each request")
+	choose(fs, "log", logText, logJSON)
+	return fs
+}
+
+// ownFlags are those that the analysis does not have.
+func ownFlags() []string {
+	return []string{"dir", "listen", "tls-cert", "tls-key", "max-upload", "rate", "keep", "log", "verbose", "jobs"}
+}
+
+func runServe(args []string, e env) int {
+	if len(args) > 0 && args[0] == "token" {
+		return runServeToken(args[1:], e)
+	}
+	var f serveFlags
+	fs := f.set()
+	if status, ok := parse(fs, args, serveUsage, e); !ok {
+		return status
+	}
+	err := f.check(e)
+	switch {
+	case err != nil:
+	case fs.NArg() > 0:
+		err = fmt.Errorf("unexpected argument %q", fs.Arg(0))
+	case (f.cert == "") != (f.key == ""):
+		err = errors.New("--tls-cert and --tls-key belong together")
+	case f.log != logText && f.log != logJSON:
+		err = fmt.Errorf("--log %s: must be text or json", f.log)
+	case f.jobs < 0 || f.deadline <= 0 || f.memory < minMemory || f.rate < 0:
+		err = errors.New("--jobs, --rate and --deadline are positive, and --memory is at least 32MiB")
+	}
+	if err != nil {
+		return e.wrong(err)
+	}
+	if e.parts.Serve == nil {
+		return e.fail(handOver("corewalk serve"))
+	}
+	dir, err := f.path()
+	if err != nil {
+		return e.fail(err)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return e.fail(err)
+	}
+	ctx, stop := signal.NotifyContext(e.ctx, syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	err = e.parts.Serve(ctx, parts.Server{Dir: dir, Listen: f.listen, Cert: f.cert, Key: f.key, MaxUpload: int64(f.maxUpload), Rate: f.rate, Keep: time.Duration(f.keepFor),
+		JSONLog: f.log == logJSON, Verbose: f.verbose, Version: version(), Log: e.stderr, Signatures: signature.Version,
+		Run: func(ctx context.Context, symbols, dumps string, src triage.Source, to ledger.Store, sink triage.Sink) error {
+			return f.analyse(ctx, e, exe, fs, symbols, dumps, src, to, sink)
+		},
+		Report: func(ctx context.Context, symbols, path, format string, w io.Writer) error {
+			return f.report(ctx, exe, fs, symbols, path, format, w)
+		}})
+	if err != nil {
+		return e.fail(err)
+	}
+	return exitComplete
+}
+
+// shared returns the flags that the analysis has, too.
+func shared(fs *pflag.FlagSet, symbols string) []flagValue {
+	list := slices.DeleteFunc(given(fs), func(v flagValue) bool { return slices.Contains(ownFlags(), v.Name) })
+	for i := range list {
+		if list[i].Name == "search" {
+			list[i].Values = append(list[i].Values, triage.Exact(symbols))
+			return list
+		}
+	}
+	return append(list, flagValue{"search", []triage.Exact{triage.Exact(symbols)}})
+}
+
+// analyse is triage.Run for the dumps of a project.
+func (f *serveFlags) analyse(ctx context.Context, e env, exe string, fs *pflag.FlagSet, symbols, dumps string, src triage.Source, to ledger.Store, sink triage.Sink) error {
+	e.ctx = ctx
+	o := triage.Options{Command: []string{exe, "triage", "--worker"}, Settings: shared(fs, symbols), Deadline: f.deadline, Jobs: f.jobs, Args: "serve", Fresh: true, Endless: true}
+	wanted, err := f.sandbox.wanted(e)
+	if err != nil {
+		return err
+	}
+	if wanted {
+		c, err := f.confinement([]string{dumps, symbols})
+		if err != nil {
+			return err
+		}
+		defer c.close()
+		f.fetch.begin(e)
+		o.Settings = append(shared(fs, symbols), flagValue{"sandbox", []triage.Exact{sandboxInside}})
+		o.Confinement, o.Fetch = c, c.server
+	}
+	_, err = triage.Run(ctx, o, src, to, sink)
+	return err
+}
+
+// report writes the report of a dump, which another process makes.
+func (f *serveFlags) report(ctx context.Context, exe string, fs *pflag.FlagSet, symbols, path, format string, w io.Writer) error {
+	ctx, cancel := context.WithTimeout(ctx, f.deadline)
+	defer cancel()
+	args := []string{"report", "--format=" + format, "--sandbox=" + string(f.sandbox.when)}
+	if format == formatJSON {
+		args = append(args, "--locals=all")
+	}
+	for _, flag := range shared(fs, symbols) {
+		if slices.Contains([]string{"format", "sandbox", "color"}, flag.Name) {
+			continue
+		}
+		for _, v := range flag.Values {
+			args = append(args, "--"+flag.Name+"="+string(v))
+		}
+	}
+	cmd := exec.CommandContext(ctx, exe, append(args, "--", path)...)
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = w, &said
+	cmd.WaitDelay = 5 * time.Second
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == exitIncomplete {
+		return nil
+	}
+	if err != nil {
+		line, _, _ := strings.Cut(said.String(), "\n")
+		return fmt.Errorf("%w: %s", err, report.Clean(strings.TrimPrefix(line, "corewalk: ")))
+	}
+	return nil
+}
+
+// tokenFlags are the flags of corewalk serve token.
+type tokenFlags struct {
+	serveDir
+	project, note string
+	scopes        []string
+}
+
+func (f *tokenFlags) set() *pflag.FlagSet {
+	fs := pflag.NewFlagSet("corewalk serve token", pflag.ContinueOnError)
+	f.register(fs)
+	fs.StringVar(&f.project, "project", "default", "the token is for the project `NAME`, which begins to exist with it")
+	fs.StringSliceVar(&f.scopes, "scope", nil, "its holder may do `SCOPE`: upload, symbols, fetch, read, triage, admin (repeatable)")
+	fs.StringVar(&f.note, "note", "", "remember `TEXT` with it: who or what has it")
+	return fs
+}
+
+func runServeToken(args []string, e env) int {
+	var f tokenFlags
+	fs := f.set()
+	if status, ok := parse(fs, args, serveUsage, e); !ok {
+		return status
+	}
+	if e.parts.Tokens == nil {
+		return e.fail(handOver("corewalk serve"))
+	}
+	dir, err := f.path()
+	if err != nil {
+		return e.fail(err)
+	}
+	do, rest := "", []string(nil)
+	if fs.NArg() > 0 {
+		do, rest = fs.Arg(0), fs.Args()[1:]
+	}
+	switch {
+	case do == "add" && len(rest) == 0 && len(f.scopes) == 0:
+		return e.usageError("what may the token's holder do? --scope upload")
+	case do == "add" && len(rest) == 0, do == "list" && len(rest) == 0, do == "revoke" && len(rest) == 1:
+	default:
+		return e.usageError("corewalk serve token add, list or revoke ID")
+	}
+	t, err := e.parts.Tokens(e.ctx, dir)
+	if err != nil {
+		return e.fail(err)
+	}
+	defer t.Close()
+	switch do {
+	case "add":
+		var text string
+		if text, err = t.Add(e.ctx, f.project, f.scopes, f.note); err == nil {
+			_, err = fmt.Fprintln(e.stdout, text)
+		}
+	case "list":
+		err = listTokens(e, t)
+	case "revoke":
+		err = t.Revoke(e.ctx, rest[0])
+	}
+	if err != nil {
+		return e.fail(err)
+	}
+	return exitComplete
+}
+
+func listTokens(e env, t parts.Tokens) error {
+	list, err := t.List(e.ctx)
+	if err != nil {
+		return err
+	}
+	out := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(out, "ID\tPROJECT\tSCOPES\tCREATED\tNOTE")
+	for _, x := range list {
+		fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\n", x.ID, x.Project, strings.Join(x.Scopes, ","), x.Created.Format(time.DateOnly), report.Clean(x.Note))
+	}
+	return out.Flush()
+}

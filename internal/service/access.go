@@ -1,0 +1,174 @@
+package service
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/corewalk/corewalk/internal/service/store"
+)
+
+// Scopes are all scopes of tokens.
+func Scopes() []string {
+	return []string{store.ScopeUpload, store.ScopeSymbols, store.ScopeFetch, store.ScopeRead, store.ScopeTriage, store.ScopeAdmin}
+}
+
+// tokenPrefix makes tokens recognisable to people, and to programs that search for secrets.
+const tokenPrefix = "cw_"
+
+// NewToken makes a token, and returns its secret text, which is stored nowhere.
+func NewToken(ctx context.Context, s store.Store, project string, scopes []string, note string) (text string, t store.Token, err error) {
+	if err := CheckProject(project); err != nil {
+		return "", t, err
+	}
+	if len(scopes) == 0 {
+		return "", t, errors.New("a token needs a scope")
+	}
+	for _, sc := range scopes {
+		if !slices.Contains(Scopes(), sc) {
+			return "", t, fmt.Errorf("scope %q: must be one of %s", sc, strings.Join(Scopes(), ", "))
+		}
+	}
+	var b [24 + 6]byte
+	rand.Read(b[:]) // does not fail
+	secret := base64.RawURLEncoding.EncodeToString(b[:24])
+	t = store.Token{ID: hex.EncodeToString(b[24:]), Hash: hashed(secret), Project: project, Scopes: scopes, Note: note, Created: time.Now()}
+	return tokenPrefix + t.ID + "_" + secret, t, s.AddToken(ctx, t)
+}
+
+// hashed is what is stored of a secret. It has 192 random bits, so that a slow hash would add nothing.
+func hashed(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(sum[:])
+}
+
+// CheckProject returns an error for a name that no project can have.
+func CheckProject(name string) error {
+	ok := name != "" && len(name) <= 64 && name[0] != '-' && name[0] != '.'
+	for i := range len(name) {
+		c := name[i]
+		ok = ok && (c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.')
+	}
+	if !ok {
+		return fmt.Errorf("project %q: a name has at most 64 of a to z, 0 to 9, '-', '_' and '.', and does not begin with '-' or '.'", name)
+	}
+	return nil
+}
+
+// cookieName is the cookie of the page, in which the token is.
+const cookieName = "corewalk_token"
+
+// presented returns the token of a request: in a header, in the cookie, or in one of the query parameters that clients of uploads and
+// symbols have for it; query says that it was there.
+func presented(r *http.Request) (text string, query, cookie bool) {
+	if h, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+		return strings.TrimSpace(h), false, false
+	}
+	if _, password, ok := r.BasicAuth(); ok {
+		return password, false, false
+	}
+	if h := r.Header.Get("X-Sentry-Auth"); h != "" {
+		for field := range strings.SplitSeq(strings.TrimPrefix(h, "Sentry "), ",") {
+			if key, ok := strings.CutPrefix(strings.TrimSpace(field), "sentry_key="); ok {
+				return key, false, false
+			}
+		}
+	}
+	if p := r.PathValue("token"); p != "" {
+		return p, true, false
+	}
+	for _, name := range []string{"token", "sentry_key", "key"} {
+		if q := r.URL.Query().Get(name); q != "" {
+			return q, true, false
+		}
+	}
+	if c, err := r.Cookie(cookieName); err == nil {
+		return c.Value, false, true
+	}
+	return "", false, false
+}
+
+// inURL are the scopes that a token in a URL may be used for: URLs end up in logs and histories.
+func inURL(scope string) bool {
+	return scope == store.ScopeUpload || scope == store.ScopeSymbols || scope == store.ScopeFetch
+}
+
+// An access limits how often each token is used, and remembers tokens for a moment.
+type access struct {
+	store store.Store
+	rate  rate.Limit // of a token's requests that send something, each second
+	burst int
+
+	mu       sync.Mutex
+	limiters map[string]*rate.Limiter
+}
+
+// errDenied says nothing about why, so that nothing can be learnt about other projects.
+var errDenied = errors.New("no access: a token of this project with the scope is needed")
+
+// check returns the token of a request if it may do what scope says in a project.
+func (a *access) check(r *http.Request, project, scope string) (t store.Token, err error) {
+	text, query, cookie := presented(r)
+	if query && !inURL(scope) {
+		return t, errDenied
+	}
+	if cookie && r.Method != http.MethodGet && r.Method != http.MethodHead && !sameOrigin(r) {
+		return t, errDenied
+	}
+	t, err = a.token(r.Context(), text)
+	if err != nil {
+		return t, err
+	}
+	if t.Project != project || !slices.Contains(t.Scopes, scope) {
+		return store.Token{}, errDenied
+	}
+	return t, nil
+}
+
+// token returns the token that a text is.
+func (a *access) token(ctx context.Context, text string) (t store.Token, err error) {
+	id, secret, ok := strings.Cut(strings.TrimPrefix(text, tokenPrefix), "_")
+	if !ok || !strings.HasPrefix(text, tokenPrefix) {
+		return t, errDenied
+	}
+	t, err = a.store.Token(ctx, id)
+	if errors.Is(err, store.ErrNotFound) || err == nil && subtle.ConstantTimeCompare([]byte(t.Hash), []byte(hashed(secret))) != 1 {
+		return store.Token{}, errDenied
+	}
+	return t, err
+}
+
+// sameOrigin reports whether a request that changes something comes from the service's own page.
+func sameOrigin(r *http.Request) bool {
+	return new(http.CrossOriginProtection).Check(r) == nil && r.Header.Get("X-Requested-With") == "corewalk"
+}
+
+// allow reports whether a token may send something now.
+func (a *access) allow(t *store.Token) bool {
+	if a.rate <= 0 {
+		return true
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	l := a.limiters[t.ID]
+	if l == nil {
+		if a.limiters == nil {
+			a.limiters = map[string]*rate.Limiter{}
+		}
+		l = rate.NewLimiter(a.rate, max(a.burst, 1))
+		a.limiters[t.ID] = l
+	}
+	return l.Allow()
+}

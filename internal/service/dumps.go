@@ -1,0 +1,332 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/corewalk/corewalk/internal/service/objects"
+	"github.com/corewalk/corewalk/internal/service/receive"
+	"github.com/corewalk/corewalk/internal/service/store"
+)
+
+// A dumpDoc is a dump in answers.
+type dumpDoc struct {
+	ID          string            `json:"id"`
+	SHA256      string            `json:"sha256"`
+	Name        string            `json:"name,omitempty"`
+	Size        int64             `json:"size"`
+	Received    time.Time         `json:"received"`
+	Times       int               `json:"times"`
+	State       string            `json:"state"`
+	Why         string            `json:"why,omitempty"`
+	Group       string            `json:"group,omitempty"`
+	Fault       string            `json:"fault,omitempty"`
+	Reason      string            `json:"reason,omitempty"`
+	Program     string            `json:"program,omitempty"`
+	Build       string            `json:"build,omitempty"`
+	Annotations map[string]string `json:"annotations,omitempty"`
+}
+
+func docOf(u *store.Upload) dumpDoc {
+	return dumpDoc{u.ID, u.SHA256, u.Name, u.Size, u.Received.UTC(), u.Times, u.State, u.Why, u.Group, u.Fault, u.Reason, u.Program, u.Build, u.Annotations}
+}
+
+// A limited writer fails when more than some bytes are written.
+type limited struct {
+	w    io.Writer
+	left int64
+	all  int64
+}
+
+func (l *limited) Write(b []byte) (int, error) {
+	if l.left -= int64(len(b)); l.left < 0 {
+		return 0, &http.MaxBytesError{Limit: l.all}
+	}
+	return l.w.Write(b)
+}
+
+// takeDump takes a dump: a form as Breakpad and Crashpad send it, an envelope of Sentry, or the dump itself as the body.
+func (s *Service) takeDump(w http.ResponseWriter, r *http.Request, p *request) error {
+	r.Body = http.MaxBytesReader(w, r.Body, s.c.MaxUpload+maxBesides)
+	f, err := s.c.Objects.New(r.Context())
+	if err != nil {
+		return err
+	}
+	defer f.Drop()
+	begin := func(string) (io.Writer, error) { return &limited{f, s.c.MaxUpload, s.c.MaxUpload}, nil }
+	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	plain, err := receive.Plain(r)
+	if err != nil {
+		return bodyError(err)
+	}
+	var b *receive.Body
+	switch {
+	case strings.Contains(r.URL.Path, "/envelope"):
+		b, err = receive.Envelope(plain, begin)
+	case strings.HasPrefix(kind, "multipart/"):
+		b, err = receive.Form(r.Header.Get("Content-Type"), plain, begin)
+	default:
+		b = &receive.Body{Name: r.URL.Query().Get("name"), Fields: annotationsOf(r)}
+		var to io.Writer
+		if to, err = begin(b.Name); err == nil {
+			_, err = io.Copy(to, plain)
+		}
+	}
+	if err != nil {
+		return bodyError(err)
+	}
+	u, err := s.keep(r.Context(), f, p.project, b.Name, b.Fields)
+	if err != nil {
+		return err
+	}
+	if strings.HasPrefix(r.URL.Path, "/api/v1/") {
+		answer(w, http.StatusAccepted, docOf(&u))
+		return nil
+	}
+	if strings.Contains(r.URL.Path, "/envelope") {
+		answer(w, http.StatusOK, map[string]string{"id": u.ID})
+		return nil
+	}
+	plainText(w, u.ID)
+	return nil
+}
+
+// maxBesides is how much a request may have besides the dump, in bytes.
+const maxBesides = 32 << 20
+
+// maxAnnotations is how many query parameters become annotations.
+const maxAnnotations = 64
+
+// annotationsOf returns the query parameters that are no parameters of this service.
+func annotationsOf(r *http.Request) map[string]string {
+	out := map[string]string{}
+	for name, values := range r.URL.Query() {
+		switch name {
+		case "token", "key", "sentry_key", "name":
+			continue
+		}
+		if len(out) < maxAnnotations && len(name) <= 256 && len(values[0]) <= receive.MaxField {
+			out[name] = values[0]
+		}
+	}
+	return out
+}
+
+// bodyError is the answer to a body that cannot be read: the client's fault, unless its connection broke.
+func bodyError(err error) error {
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large), errors.Is(err, receive.ErrTooMuch), errors.Is(err, context.Canceled), errors.Is(err, io.ErrUnexpectedEOF):
+		return err
+	}
+	return httpError{http.StatusBadRequest, err.Error()}
+}
+
+// maxNameLength limits the name of a dump, in bytes.
+const maxNameLength = 512
+
+// keep stores a dump that was received, and has it analysed.
+func (s *Service) keep(ctx context.Context, f objects.File, project, name string, fields map[string]string) (store.Upload, error) {
+	sum, size := f.Sum()
+	if size == 0 {
+		return store.Upload{}, wrong("the dump is empty")
+	}
+	u := store.Upload{ID: idOf(sum), Project: project, SHA256: sum, Name: strings.ToValidUTF8(name[:min(len(name), maxNameLength)], "?"), Size: size, Received: time.Now(), Annotations: fields}
+	if err := f.Keep(ctx, dumpKey(&u)); err != nil {
+		return u, err
+	}
+	u, err := s.c.Store.AddUpload(ctx, u)
+	if err != nil {
+		return u, err
+	}
+	s.metrics.GetOrCreateCounter("corewalk_uploads_total").Inc()
+	s.metrics.GetOrCreateCounter("corewalk_upload_bytes_total").Add(int(size))
+	s.c.Log.Info("received", "project", project, "dump", u.ID, "bytes", size, "times", u.Times)
+	if s.worker != nil {
+		s.worker.Tell()
+	}
+	return u, nil
+}
+
+// number returns a query parameter that is a number from 0 to most.
+func number(r *http.Request, name string, otherwise, most int) (int, error) {
+	text := r.URL.Query().Get(name)
+	if text == "" {
+		return otherwise, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 || n > most {
+		return 0, wrong("%s=%.20s: must be a number from 0 to %d", name, text, most)
+	}
+	return n, nil
+}
+
+func (s *Service) listDumps(w http.ResponseWriter, r *http.Request, p *request) error {
+	limit, err := number(r, "limit", 100, 1000)
+	if err != nil {
+		return err
+	}
+	q := store.Query{State: r.URL.Query().Get("state"), Group: r.URL.Query().Get("group"), Limit: limit}
+	if text := r.URL.Query().Get("before"); text != "" {
+		if q.Before, err = time.Parse(time.RFC3339Nano, text); err != nil {
+			return wrong("before=%.40s: must be a time such as 2026-11-01T12:00:00Z", text)
+		}
+	}
+	list, err := s.c.Store.Uploads(r.Context(), p.project, q)
+	if err != nil {
+		return err
+	}
+	out := make([]dumpDoc, len(list))
+	for i := range list {
+		out[i] = docOf(&list[i])
+	}
+	answer(w, http.StatusOK, map[string]any{"dumps": out})
+	return nil
+}
+
+func (s *Service) oneDump(w http.ResponseWriter, r *http.Request, p *request) error {
+	u, err := s.c.Store.Upload(r.Context(), p.project, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	answer(w, http.StatusOK, docOf(&u))
+	return nil
+}
+
+// local returns a dump, the path of its file, and what releases that.
+func (s *Service) local(r *http.Request, p *request) (u store.Upload, path string, release func(), err error) {
+	if u, err = s.c.Store.Upload(r.Context(), p.project, r.PathValue("id")); err == nil {
+		path, release, err = s.c.Objects.Local(r.Context(), dumpKey(&u))
+	}
+	return u, path, release, err
+}
+
+// dumpReport has a dump analysed in full. That is done in another process, in the sandbox.
+func (s *Service) dumpReport(w http.ResponseWriter, r *http.Request, p *request) error {
+	format := r.URL.Query().Get("format")
+	kind := "text/plain; charset=utf-8"
+	switch format {
+	case "", "json":
+		format, kind = "json", "application/json"
+	case "text":
+	default:
+		return wrong("format=%.20s: must be json or text", format)
+	}
+	_, path, release, err := s.local(r, p)
+	if err != nil {
+		return err
+	}
+	defer release()
+	var out strings.Builder
+	if err := s.c.Report(r.Context(), p.project, path, format, &limited{&out, maxReport, maxReport}); err != nil {
+		return httpError{http.StatusUnprocessableEntity, fmt.Sprint("the dump cannot be analysed: ", err)}
+	}
+	w.Header().Set("Content-Type", kind)
+	io.WriteString(w, out.String())
+	return nil
+}
+
+// maxReport is the size of a report that is sent, in bytes.
+const maxReport = 256 << 20
+
+func (s *Service) dumpFile(w http.ResponseWriter, r *http.Request, p *request) error {
+	u, path, release, err := s.local(r, p)
+	if err != nil {
+		return err
+	}
+	defer release()
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": u.ID + ".dmp"}))
+	http.ServeFile(w, r, path)
+	return nil
+}
+
+func (s *Service) again(w http.ResponseWriter, r *http.Request, p *request) error {
+	u, err := s.c.Store.Upload(r.Context(), p.project, r.PathValue("id"))
+	if err == nil {
+		err = s.c.Store.Again(r.Context(), p.project, u.ID)
+	}
+	if err != nil {
+		return err
+	}
+	if s.worker != nil {
+		s.worker.Tell()
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (s *Service) removeDump(w http.ResponseWriter, r *http.Request, p *request) error {
+	u, err := s.c.Store.Upload(r.Context(), p.project, r.PathValue("id"))
+	if err == nil {
+		err = s.c.Store.Remove(r.Context(), p.project, u.ID)
+	}
+	if err == nil {
+		err = s.c.Objects.Remove(r.Context(), dumpKey(&u))
+	}
+	if err == nil {
+		w.WriteHeader(http.StatusNoContent)
+	}
+	return err
+}
+
+// forget removes dumps that are older than they are kept, now and then. Their rows in the ledger stay.
+func (s *Service) forget(ctx context.Context) {
+	if s.c.Keep <= 0 {
+		return
+	}
+	tick := time.NewTicker(min(time.Hour, max(s.c.Keep/10, time.Second)))
+	defer tick.Stop()
+	for {
+		if err := s.forgetOnce(ctx, time.Now().Add(-s.c.Keep)); err != nil && ctx.Err() == nil {
+			s.c.Log.Error("old dumps are not removed", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func (s *Service) forgetOnce(ctx context.Context, before time.Time) error {
+	projects, err := s.c.Store.Projects(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range projects {
+		for {
+			list, err := s.c.Store.Forget(ctx, p, before, 100)
+			if err != nil {
+				return err
+			}
+			for i := range list {
+				if err := s.c.Objects.Remove(ctx, dumpKey(&list[i])); err != nil {
+					return err
+				}
+			}
+			if len(list) < 100 {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// decode reads a small document of JSON.
+func decode(r *http.Request, v any) error {
+	d := json.NewDecoder(io.LimitReader(r.Body, 64<<10))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return wrong("the body is not what is expected: %v", err)
+	}
+	return nil
+}

@@ -1,0 +1,156 @@
+// Package objects stores the files of a crash service, by key. Store is the interface; Dir is a directory.
+package objects
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// A Store stores files. Keys are paths with slashes, of clean elements. It is safe for concurrent use.
+type Store interface {
+	// New begins a file whose key is not known yet.
+	New(ctx context.Context) (File, error)
+	// Local returns the path of a file on this machine, and what releases it. The error is fs.ErrNotExist if there is none.
+	Local(ctx context.Context, key string) (path string, release func(), err error)
+	// Remove removes a file; it is no error if there is none.
+	Remove(ctx context.Context, key string) error
+}
+
+// A File is a file that is being written.
+type File interface {
+	io.Writer
+	// Sum returns the SHA-256 digest of what was written, in hex, and its size in bytes.
+	Sum() (sum string, size int64)
+	// Keep stores the file by its key for good, in place of one that is there. It is stored once Keep returns no error.
+	Keep(ctx context.Context, key string) error
+	// Drop ends a file that was not kept; after Keep it does nothing.
+	Drop()
+}
+
+// CheckKey returns an error for a key that is no clean path below the store.
+func CheckKey(key string) error {
+	if !fs.ValidPath(key) || key == "." || strings.ContainsAny(key, "\\\x00:") {
+		return fmt.Errorf("%q is no key of a file", key)
+	}
+	return nil
+}
+
+// Dir is a Store in a directory of this machine.
+type Dir struct{ path string }
+
+// temporary is where files are written before they have a key.
+const temporary = "tmp"
+
+// OpenDir returns the store in a directory, which it makes if it is not there. What was left half written is removed.
+func OpenDir(path string) (*Dir, error) {
+	path, err := filepath.Abs(path)
+	if err == nil {
+		err = os.RemoveAll(filepath.Join(path, temporary))
+	}
+	if err == nil {
+		err = os.MkdirAll(filepath.Join(path, temporary), 0o700)
+	}
+	return &Dir{path}, err
+}
+
+// Path returns the path that a key has, whether or not there is a file.
+func (d *Dir) Path(key string) string { return filepath.Join(d.path, filepath.FromSlash(key)) }
+
+// New implements Store.
+func (d *Dir) New(context.Context) (File, error) {
+	f, err := os.CreateTemp(filepath.Join(d.path, temporary), "*")
+	if err != nil {
+		return nil, err
+	}
+	return &file{d: d, f: f, hash: sha256.New()}, nil
+}
+
+// Local implements Store.
+func (d *Dir) Local(_ context.Context, key string) (string, func(), error) {
+	if err := CheckKey(key); err != nil {
+		return "", nil, errors.Join(fs.ErrNotExist, err)
+	}
+	path := d.Path(key)
+	st, err := os.Lstat(path)
+	if err == nil && !st.Mode().IsRegular() {
+		err = fs.ErrNotExist
+	}
+	return path, func() {}, err
+}
+
+// Remove implements Store.
+func (d *Dir) Remove(_ context.Context, key string) error {
+	if err := CheckKey(key); err != nil {
+		return err
+	}
+	if err := os.Remove(d.Path(key)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+type file struct {
+	d    *Dir
+	f    *os.File
+	hash interface {
+		io.Writer
+		Sum([]byte) []byte
+	}
+	size int64
+	kept bool
+}
+
+func (f *file) Write(b []byte) (int, error) {
+	n, err := f.f.Write(b)
+	f.hash.Write(b[:n])
+	f.size += int64(n)
+	return n, err
+}
+
+func (f *file) Sum() (string, int64) { return hex.EncodeToString(f.hash.Sum(nil)), f.size }
+
+func (f *file) Keep(_ context.Context, key string) error {
+	if err := CheckKey(key); err != nil {
+		return err
+	}
+	path := f.d.Path(key)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	if err := errors.Join(f.f.Sync(), f.f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(f.f.Name(), path); err != nil {
+		return err
+	}
+	f.kept = true
+	return syncDir(filepath.Dir(path))
+}
+
+func (f *file) Drop() {
+	if !f.kept {
+		f.f.Close()
+		os.Remove(f.f.Name())
+	}
+}
+
+// syncDir has the name of a file survive a failure of power.
+func syncDir(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,108 @@
+package service
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/tus/tusd/v2/pkg/filelocker"
+	"github.com/tus/tusd/v2/pkg/filestore"
+	"github.com/tus/tusd/v2/pkg/handler"
+	"golang.org/x/exp/slog"
+)
+
+// resumable takes dumps in parts, by the tus protocol 1.0.0: a client whose connection broke goes on where it was.
+type resumable struct {
+	s  *Service
+	mu sync.Mutex
+	of map[string]*handler.UnroutedHandler // by project
+}
+
+func (s *Service) resumable() error {
+	s.tus = &resumable{s: s, of: map[string]*handler.UnroutedHandler{}}
+	return os.MkdirAll(s.c.Uploads, 0o700)
+}
+
+// handler returns what takes the uploads of a project.
+func (u *resumable) handler(project string) (*handler.UnroutedHandler, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if h := u.of[project]; h != nil {
+		return h, nil
+	}
+	dir := filepath.Join(u.s.c.Uploads, project)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	composer := handler.NewStoreComposer()
+	filestore.New(dir).UseIn(composer)
+	filelocker.New(dir).UseIn(composer)
+	h, err := handler.NewUnroutedHandler(handler.Config{
+		StoreComposer: composer, MaxSize: u.s.c.MaxUpload, BasePath: "/api/v1/projects/" + project + "/uploads/",
+		DisableDownload: true, DisableConcatenation: true, Cors: &handler.CorsConfig{Disable: true},
+		Logger:                    slog.New(slog.NewTextHandler(io.Discard, nil)),
+		PreFinishResponseCallback: func(e handler.HookEvent) (handler.HTTPResponse, error) { return u.finish(project, dir, e) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	u.of[project] = h
+	return h, nil
+}
+
+// finish stores a dump that is whole.
+func (u *resumable) finish(project, dir string, e handler.HookEvent) (handler.HTTPResponse, error) {
+	var answer handler.HTTPResponse
+	path := filepath.Join(dir, filepath.Base(e.Upload.ID))
+	in, err := os.Open(path)
+	if err != nil {
+		return answer, err
+	}
+	defer in.Close()
+	f, err := u.s.c.Objects.New(e.Context)
+	if err != nil {
+		return answer, err
+	}
+	defer f.Drop()
+	if _, err := io.Copy(f, in); err != nil {
+		return answer, err
+	}
+	fields := map[string]string{}
+	for name, value := range e.Upload.MetaData {
+		if name != "filename" && len(fields) < maxAnnotations {
+			fields[name] = value
+		}
+	}
+	kept, err := u.s.keep(e.Context, f, project, e.Upload.MetaData["filename"], fields)
+	if err != nil {
+		u.s.c.Log.Error("a dump cannot be stored", "project", project, "error", err)
+		return answer, err
+	}
+	err = errors.Join(os.Remove(path), os.Remove(path+".info"))
+	if err != nil {
+		u.s.c.Log.Warn("an upload is not removed", "path", path, "error", err)
+	}
+	answer.Header = handler.HTTPHeader{"X-Corewalk-Dump": kept.ID}
+	return answer, nil
+}
+
+// resume answers the requests of the protocol.
+func (s *Service) resume(w http.ResponseWriter, r *http.Request, p *request) error {
+	h, err := s.tus.handler(p.project)
+	if err != nil {
+		return err
+	}
+	do := map[string]http.HandlerFunc{http.MethodPost: h.PostFile, http.MethodHead: h.HeadFile, http.MethodPatch: h.PatchFile, http.MethodDelete: h.DelFile}[r.Method]
+	if do == nil && r.Method != http.MethodOptions {
+		return httpError{http.StatusMethodNotAllowed, "POST, HEAD, PATCH, DELETE or OPTIONS"}
+	}
+	h.Middleware(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if do != nil {
+			do(w, r)
+		}
+	})).ServeHTTP(w, r)
+	return nil
+}

@@ -1,0 +1,319 @@
+// Package service is a crash service: it takes dumps and symbols over HTTP, has them analysed, and answers questions about groups of
+// crashes, by a JSON interface and a page.
+//
+// A project is what a token belongs to: it has dumps, symbols and a ledger of its own, and nothing of it is seen with a token of
+// another. Dumps are analysed by package work in other processes; this one reads nothing of a dump.
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"path"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/VictoriaMetrics/metrics"
+	"golang.org/x/time/rate"
+
+	"github.com/corewalk/corewalk/internal/service/objects"
+	"github.com/corewalk/corewalk/internal/service/receive"
+	"github.com/corewalk/corewalk/internal/service/store"
+	"github.com/corewalk/corewalk/internal/service/work"
+	"github.com/corewalk/corewalk/internal/triage"
+	"github.com/corewalk/corewalk/internal/triage/ledger"
+	"github.com/corewalk/corewalk/report"
+)
+
+// Config says what a Service works with. All of it is required but the limits.
+type Config struct {
+	Store   store.Store
+	Objects objects.Store
+	// Ledger opens the ledger of a project. The service closes what it opened.
+	Ledger func(ctx context.Context, project string) (ledger.Store, error)
+	// Run is triage.Run with the options for a project; nil for a service that leaves that to others.
+	Run func(ctx context.Context, project string, src triage.Source, to ledger.Store, sink triage.Sink) error
+	// Report writes the report of a dump in a format of the command corewalk.
+	Report func(ctx context.Context, project, path, format string, w io.Writer) error
+	// Uploads is a directory for uploads in parts, which are there until they are whole.
+	Uploads string
+	Name    string // of this process among the workers
+	Version string
+	Log     *slog.Logger
+
+	MaxUpload int64   // bytes of a dump, and of a symbol file; 0 for 2 GiB
+	Rate      float64 // uploads that a token may send each second; 0 for no limit
+	Keep      time.Duration
+	Idle      time.Duration
+}
+
+// A Service is safe for concurrent use.
+type Service struct {
+	c         Config
+	access    access
+	worker    *work.Worker
+	metrics   *metrics.Set
+	draining  atomic.Bool
+	ledgers   ledgers
+	snapshots snapshots
+	mux       *http.ServeMux
+	tus       *resumable
+}
+
+const defaultMaxUpload = 2 << 30
+
+// New returns a service. Run does its work.
+func New(c Config) (*Service, error) {
+	if c.MaxUpload <= 0 {
+		c.MaxUpload = defaultMaxUpload
+	}
+	s := &Service{c: c, access: access{store: c.Store, rate: rate.Limit(c.Rate), burst: int(2*c.Rate) + 1}, metrics: metrics.NewSet(), mux: http.NewServeMux()}
+	s.ledgers.open = c.Ledger
+	if c.Run != nil {
+		s.worker = work.New(work.Config{Name: c.Name, Store: c.Store, Objects: c.Objects, Key: dumpKey, Ledger: s.ledgers.get, Run: c.Run, Log: c.Log, Idle: c.Idle, Counted: s.counted})
+	}
+	if err := s.routes(); err != nil {
+		return nil, err
+	}
+	s.gauges()
+	return s, nil
+}
+
+// dumpKey is the key of a dump's file.
+func dumpKey(u *store.Upload) string {
+	return path.Join("projects", u.Project, "dumps", u.ID[:2], u.ID)
+}
+
+// idOf is the identifier of a dump, by its digest.
+func idOf(sum string) string { return sum[:32] }
+
+// Run analyses dumps and forgets old ones until ctx is done, and then ends: uploads that have begun must have ended before.
+func (s *Service) Run(ctx context.Context) error {
+	defer s.ledgers.close()
+	if n, err := s.c.Store.Recover(ctx); err != nil {
+		return err
+	} else if n > 0 {
+		s.c.Log.Warn("dumps were being analysed when the service died: they are analysed again", "dumps", n)
+	}
+	forgetting := make(chan struct{})
+	go func() {
+		defer close(forgetting)
+		s.forget(ctx)
+	}()
+	defer func() { <-forgetting }()
+	if s.worker == nil {
+		<-ctx.Done()
+		return nil
+	}
+	return s.worker.Run(ctx)
+}
+
+// Drain has the service say that it takes no more requests, so that others get them.
+func (s *Service) Drain() { s.draining.Store(true) }
+
+// ServeHTTP implements http.Handler.
+func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+	start := time.Now()
+	counted := &statusWriter{ResponseWriter: w}
+	defer func() {
+		if v := recover(); v != nil {
+			if v == http.ErrAbortHandler {
+				panic(v)
+			}
+			s.c.Log.Error("a request failed", "path", r.URL.Path, "panic", fmt.Sprint(v))
+			if counted.status == 0 {
+				http.Error(counted, "internal error", http.StatusInternalServerError)
+			}
+		}
+		s.metrics.GetOrCreateCounter(fmt.Sprintf(`corewalk_http_requests_total{method=%q,status="%d"}`, known(r.Method), counted.status)).Inc()
+		s.c.Log.Debug("request", "method", r.Method, "path", r.URL.Path, "status", counted.status, "seconds", time.Since(start).Seconds(), "from", r.RemoteAddr)
+	}()
+	s.mux.ServeHTTP(counted, r)
+}
+
+func known(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+		return method
+	}
+	return "other"
+}
+
+// A statusWriter remembers the status.
+type statusWriter struct {
+	http.ResponseWriter
+	status int
+}
+
+func (w *statusWriter) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *statusWriter) Write(b []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+// Unwrap is for http.ResponseController.
+func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// An action answers a request of a token's holder in a project.
+type action func(w http.ResponseWriter, r *http.Request, p *request) error
+
+// A request is who asks, and about which project.
+type request struct {
+	project string
+	token   store.Token
+}
+
+// routes sets up all paths. Each but the page's files, health and metrics needs a token with a scope.
+func (s *Service) routes() error {
+	const project = "/api/v1/projects/{project}"
+	for pattern, h := range map[string]struct {
+		scope string
+		do    action
+	}{
+		"POST " + project + "/dumps":                 {store.ScopeUpload, s.takeDump},
+		"GET " + project + "/dumps":                  {store.ScopeRead, s.listDumps},
+		"GET " + project + "/dumps/{id}":             {store.ScopeRead, s.oneDump},
+		"GET " + project + "/dumps/{id}/report":      {store.ScopeRead, s.dumpReport},
+		"GET " + project + "/dumps/{id}/file":        {store.ScopeRead, s.dumpFile},
+		"POST " + project + "/dumps/{id}/again":      {store.ScopeTriage, s.again},
+		"DELETE " + project + "/dumps/{id}":          {store.ScopeAdmin, s.removeDump},
+		"GET " + project + "/groups":                 {store.ScopeRead, s.listGroups},
+		"GET " + project + "/groups/{group}":         {store.ScopeRead, s.oneGroup},
+		"PUT " + project + "/groups/{group}/state":   {store.ScopeTriage, s.decide},
+		"POST " + project + "/groups/{group}/notes":  {store.ScopeTriage, s.addNote},
+		"GET " + project + "/builds":                 {store.ScopeRead, s.listBuilds},
+		"GET " + project + "/compare":                {store.ScopeRead, s.compare},
+		"POST /api/{project}/minidump/{$}":           {store.ScopeUpload, s.takeDump}, // Breakpad, Crashpad, Sentry
+		"POST /api/{project}/minidump":               {store.ScopeUpload, s.takeDump},
+		"POST /api/{project}/envelope/{$}":           {store.ScopeUpload, s.takeDump},
+		"PUT " + project + "/symbols/{path...}":      {store.ScopeSymbols, s.putSymbols},
+		"GET " + project + "/symbols/{path...}":      {store.ScopeFetch, s.getSymbols},
+		"POST " + project + "/sym_upload":            {store.ScopeSymbols, s.symUpload},
+		"GET /fetch/{project}/{token}/{path...}":     {store.ScopeFetch, s.getSymbols}, // for clients that know no header
+		"GET " + project + "/tokens":                 {store.ScopeAdmin, s.listTokens},
+		"POST " + project + "/tokens":                {store.ScopeAdmin, s.makeToken},
+		"DELETE " + project + "/tokens/{id}":         {store.ScopeAdmin, s.revokeToken},
+		"/api/v1/projects/{project}/uploads/{id...}": {store.ScopeUpload, s.resume},
+	} {
+		s.mux.HandleFunc(pattern, s.guarded(h.scope, h.do))
+	}
+	s.mux.HandleFunc("GET /api/v1/whoami", s.whoami)
+	s.mux.HandleFunc("POST /login", s.login)
+	s.mux.HandleFunc("POST /logout", s.logout)
+	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok\n") })
+	s.mux.HandleFunc("GET /readyz", s.ready)
+	s.mux.HandleFunc("GET /metrics", s.writeMetrics)
+	return errors.Join(s.page(), s.resumable())
+}
+
+// guarded checks the token of a request before a handler sees it.
+func (s *Service) guarded(scope string, do action) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		p := &request{project: r.PathValue("project")}
+		var err error
+		if p.token, err = s.access.check(r, p.project, scope); err == nil {
+			if sends := scope == store.ScopeUpload || scope == store.ScopeSymbols; sends && r.Method != http.MethodHead && !s.access.allow(&p.token) {
+				w.Header().Set("Retry-After", "1")
+				err = httpError{http.StatusTooManyRequests, "too many requests with this token: try again later"}
+			} else {
+				err = do(w, r, p)
+			}
+		}
+		if err != nil {
+			s.answerError(w, r, err)
+		}
+	}
+}
+
+// An httpError is an error with its status, and a text for the client.
+type httpError struct {
+	status int
+	text   string
+}
+
+func (e httpError) Error() string { return e.text }
+
+func wrong(format string, args ...any) error {
+	return httpError{http.StatusBadRequest, fmt.Sprintf(format, args...)}
+}
+
+// answerError answers with an error in one line of JSON. What the client has no part in is logged only.
+func (s *Service) answerError(w http.ResponseWriter, r *http.Request, err error) {
+	status, text := http.StatusInternalServerError, "internal error"
+	var known httpError
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &known):
+		status, text = known.status, known.text
+	case errors.Is(err, errDenied):
+		status, text = http.StatusForbidden, errDenied.Error()
+		if presentedText, _, _ := presented(r); presentedText == "" {
+			status = http.StatusUnauthorized
+			w.Header().Set("WWW-Authenticate", `Bearer realm="corewalk"`)
+		}
+	case errors.Is(err, store.ErrNotFound), errors.Is(err, ledger.ErrNotFound), errors.Is(err, fs.ErrNotExist):
+		status, text = http.StatusNotFound, "not found"
+	case errors.As(err, &large):
+		status, text = http.StatusRequestEntityTooLarge, fmt.Sprintf("more than %d bytes", large.Limit)
+	case errors.Is(err, receive.ErrTooMuch):
+		status, text = http.StatusRequestEntityTooLarge, err.Error()
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		status, text = http.StatusBadRequest, "the request ended early"
+	case errors.Is(err, context.Canceled):
+		status = 499 // the client has gone
+	default:
+		s.c.Log.Error("a request failed", "method", r.Method, "path", r.URL.Path, "error", err)
+	}
+	if status == http.StatusForbidden || status == http.StatusUnauthorized {
+		s.metrics.GetOrCreateCounter("corewalk_denied_total").Inc()
+	}
+	answer(w, status, map[string]string{"error": report.Clean(text)})
+}
+
+// answer writes a document of JSON.
+func answer(w http.ResponseWriter, status int, v any) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		status, b = http.StatusInternalServerError, []byte(`{"error":"internal error"}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	w.Write(append(report.EscapeJSON(b), '\n'))
+}
+
+func (s *Service) ready(w http.ResponseWriter, r *http.Request) {
+	if s.draining.Load() {
+		http.Error(w, "draining", http.StatusServiceUnavailable)
+		return
+	}
+	if _, err := s.c.Store.Counts(r.Context()); err != nil {
+		http.Error(w, "the store does not answer", http.StatusServiceUnavailable)
+		return
+	}
+	io.WriteString(w, "ready\n")
+}
+
+// plainText answers with a short text, as clients of uploads want it.
+func plainText(w http.ResponseWriter, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	io.WriteString(w, strings.TrimSpace(text))
+}

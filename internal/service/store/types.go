@@ -1,0 +1,168 @@
+// Package store keeps what a crash service knows besides its ledgers: which dumps it was sent and what became of each, who may do
+// what, and what people decided about groups.
+//
+// Store is the interface that the service uses; package sqlite implements it as an embedded database.
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Errors that those of a Store wrap.
+var (
+	ErrNotFound = errors.New("not found")
+	ErrNone     = errors.New("nothing to do")
+)
+
+// The states of an Upload.
+const (
+	Waiting = "waiting" // for its analysis
+	Working = "working" // being analysed
+	Done    = "done"    // in the ledger, whatever came of it
+	Aside   = "aside"   // not tried again: those who analysed it died
+)
+
+// An Upload is a dump that was sent.
+type Upload struct {
+	ID       string // the start of SHA256: the same dump sent again is the same upload
+	Project  string
+	SHA256   string // of the content, in hex
+	Name     string // as the sender calls it; any text
+	Size     int64  // bytes
+	Received time.Time
+	// Times is how often it was sent.
+	Times int
+	// Annotations are the fields that came with it.
+	Annotations map[string]string
+
+	State    string
+	Attempts int    // how often its analysis was begun
+	Why      string // why it was set aside, or given back last
+	Group    string // its group in the ledger; empty if it has none
+	Fault    string // why it has none
+	Reason   string // why the process died, in a few words
+	Program  string
+	Build    string
+}
+
+// A Result is what came of an upload.
+type Result struct{ Group, Fault, Reason, Program, Build string }
+
+// The scopes of a Token.
+const (
+	ScopeUpload  = "upload"  // send dumps
+	ScopeSymbols = "symbols" // send symbols
+	ScopeFetch   = "fetch"   // fetch symbols, as debuggers do
+	ScopeRead    = "read"    // see groups and dumps
+	ScopeTriage  = "triage"  // decide about groups
+	ScopeAdmin   = "admin"   // make and revoke tokens, delete dumps
+)
+
+// A Token says what its holder may do in one project.
+type Token struct {
+	ID      string
+	Hash    string // SHA-256 of the secret, in hex
+	Project string
+	Scopes  []string
+	Note    string
+	Created time.Time
+}
+
+// The states of a group.
+const (
+	Open    = "open"
+	Fixed   = "fixed"   // in a build: it has regressed if a later dump is of another build that came after
+	Ignored = "ignored" // it is not listed
+)
+
+// A Decision is what people decided about a group.
+type Decision struct {
+	State string
+	Build string // the build in which it is fixed
+	At    time.Time
+	By    string // the token's note
+}
+
+// A Note is what somebody wrote about a group.
+type Note struct {
+	Text string
+	At   time.Time
+	By   string
+}
+
+// A Day is how many dumps were received on a day.
+type Day struct {
+	Day   time.Time // its beginning, UTC
+	Count int
+}
+
+// A Build is how many dumps there are of a build of a program.
+type Build struct {
+	Build, Program string
+	Count          int
+	First, Last    time.Time // received
+}
+
+// A Query selects uploads, newest first.
+type Query struct {
+	State  string // "" for any
+	Group  string
+	Before time.Time // received before this; zero for now
+	Limit  int       // 0 for 100
+}
+
+// Counts are numbers of uploads by state.
+type Counts map[string]int
+
+// A Store is safe for concurrent use. Errors name the store.
+type Store interface {
+	// AddUpload stores an upload whose content is stored already, and returns it as it is then: one sent before keeps its state.
+	AddUpload(ctx context.Context, u Upload) (Upload, error)
+	// Upload returns one upload; id may be the start of its identifier if only one begins so.
+	Upload(ctx context.Context, project, id string) (Upload, error)
+	Uploads(ctx context.Context, project string, q Query) ([]Upload, error)
+	Counts(ctx context.Context) (Counts, error)
+
+	// Take returns the upload that waits longest, of one project or, with "", of any, and marks it as being worked on by
+	// worker. The error is ErrNone if none waits.
+	Take(ctx context.Context, worker, project string) (Upload, error)
+	// Finish stores what came of an upload.
+	Finish(ctx context.Context, project, id string, r Result) error
+	// GiveBack has an upload wait again. If died is true, its analysis died with the worker; after MaxDeaths of them it is
+	// set aside.
+	GiveBack(ctx context.Context, project, id, why string, died bool) error
+	// Recover gives back what workers have that are not among those alive.
+	Recover(ctx context.Context, alive ...string) (int, error)
+	// Again has an upload analysed once more.
+	Again(ctx context.Context, project, id string) error
+	// Forget removes uploads that were received before a time and are not being worked on, at most n, and returns them.
+	Forget(ctx context.Context, project string, before time.Time, n int) ([]Upload, error)
+	// Remove removes one upload.
+	Remove(ctx context.Context, project, id string) error
+
+	// Days counts the analysed dumps of groups by the day (UTC) on which they were received, since a time.
+	Days(ctx context.Context, project string, groups []string, since time.Time) (map[string][]Day, error)
+	// Builds counts the analysed dumps of a group by their builds, or with "" all dumps of the project; the build that was
+	// seen last comes first.
+	Builds(ctx context.Context, project, group string) ([]Build, error)
+	// Shared counts, for each group that has dumps of them, the dumps of builds, in their order.
+	Shared(ctx context.Context, project string, builds []string) (map[string][]int, error)
+
+	Projects(ctx context.Context) ([]string, error)
+	AddToken(ctx context.Context, t Token) error
+	// Token returns a token by its identifier.
+	Token(ctx context.Context, id string) (Token, error)
+	Tokens(ctx context.Context) ([]Token, error)
+	RemoveToken(ctx context.Context, id string) error
+
+	Decide(ctx context.Context, project, group string, d Decision) error
+	Decisions(ctx context.Context, project string) (map[string]Decision, error)
+	AddNote(ctx context.Context, project, group string, n Note) error
+	Notes(ctx context.Context, project, group string) ([]Note, error)
+	Close() error
+}
+
+// MaxDeaths is how many workers may die of an upload.
+const MaxDeaths = 3

@@ -1,0 +1,175 @@
+package service
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"mime/multipart"
+	"net/http"
+	"path"
+	"strings"
+
+	"github.com/corewalk/corewalk/internal/service/receive"
+)
+
+// symbolsDir is where a project's symbols are, below the store.
+func symbolsDir(project string) string { return path.Join("projects", project, "symbols") }
+
+// symbolKey returns the key of a symbol file: by its path in a debuginfod server (buildid/ID/debuginfo or executable), or in a
+// symbol server (NAME/ID/FILE). The first kind is stored as debuggers look for files below a debug directory.
+func symbolKey(project, p string) (string, error) {
+	parts := strings.Split(p, "/")
+	if len(parts) != 3 {
+		return "", wrong("%.100q: must be buildid/ID/debuginfo, buildid/ID/executable or NAME/ID/FILE", p)
+	}
+	if parts[0] == "buildid" {
+		id := strings.ToLower(parts[1])
+		if len(id) < 4 || len(id) > 128 || len(id)%2 != 0 || strings.Trim(id, "0123456789abcdef") != "" {
+			return "", wrong("build-id %.140q: must be bytes in hex", parts[1])
+		}
+		key := path.Join(symbolsDir(project), ".build-id", id[:2], id[2:])
+		switch parts[2] {
+		case "debuginfo":
+			return key + ".debug", nil
+		case "executable":
+			return key, nil
+		}
+		return "", wrong("%.40q: must be debuginfo or executable", parts[2])
+	}
+	for _, s := range parts {
+		if s == "" || s[0] == '.' || len(s) > 200 || strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c == 0x7f || strings.ContainsRune(`\:*?"<>|`, c) }) {
+			return "", wrong("%.100q is no path of a symbol file", p)
+		}
+	}
+	if strings.Trim(parts[1], "0123456789abcdefABCDEF") != "" {
+		return "", wrong("identifier %.100q: must be hexadecimal", parts[1])
+	}
+	return path.Join(symbolsDir(project), parts[0], strings.ToUpper(parts[1]), parts[2]), nil
+}
+
+func (s *Service) putSymbols(w http.ResponseWriter, r *http.Request, p *request) error {
+	key, err := symbolKey(p.project, r.PathValue("path"))
+	if err != nil {
+		return err
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, s.c.MaxUpload)
+	plain, err := receive.Plain(r)
+	if err != nil {
+		return bodyError(err)
+	}
+	f, err := s.c.Objects.New(r.Context())
+	if err != nil {
+		return err
+	}
+	defer f.Drop()
+	if _, err := io.Copy(&limited{f, s.c.MaxUpload, s.c.MaxUpload}, plain); err != nil {
+		return bodyError(err)
+	}
+	if _, size := f.Sum(); size == 0 {
+		return wrong("the file is empty")
+	}
+	if err := f.Keep(r.Context(), key); err != nil {
+		return err
+	}
+	s.metrics.GetOrCreateCounter("corewalk_symbols_total").Inc()
+	w.WriteHeader(http.StatusCreated)
+	return nil
+}
+
+// getSymbols serves symbols to debuggers and to corewalk.
+func (s *Service) getSymbols(w http.ResponseWriter, r *http.Request, p *request) error {
+	key, err := symbolKey(p.project, r.PathValue("path"))
+	if err != nil {
+		return fs.ErrNotExist // clients also ask for paths that are not served: sources, sections, compressed files
+	}
+	file, release, err := s.c.Objects.Local(r.Context(), key)
+	if err != nil {
+		return err
+	}
+	defer release()
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Del("Cache-Control")
+	http.ServeFile(&sized{ResponseWriter: w}, r, file)
+	return nil
+}
+
+// A sized writer adds the size in the header in which debuginfod's clients look for it.
+type sized struct{ http.ResponseWriter }
+
+func (w *sized) WriteHeader(status int) {
+	if n := w.Header().Get("Content-Length"); n != "" && status == http.StatusOK {
+		w.Header().Set("X-DEBUGINFOD-SIZE", n)
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// symUpload takes a Breakpad symbol file in a form, as Breakpad's sym_upload sends it. The file's first line says which module it
+// is of.
+func (s *Service) symUpload(w http.ResponseWriter, r *http.Request, p *request) error {
+	r.Body = http.MaxBytesReader(w, r.Body, s.c.MaxUpload+maxBesides)
+	plain, err := receive.Plain(r)
+	if err != nil {
+		return bodyError(err)
+	}
+	r.Body = io.NopCloser(plain)
+	form, err := r.MultipartReader()
+	if err != nil {
+		return bodyError(err)
+	}
+	for parts := 0; parts < receive.MaxFields; parts++ {
+		part, err := form.NextRawPart()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return bodyError(err)
+		}
+		if part.FormName() == "symbol_file" {
+			return s.keepSym(w, r, p, part)
+		}
+		if _, err := io.Copy(io.Discard, io.LimitReader(part, receive.MaxField)); err != nil {
+			return bodyError(err)
+		}
+	}
+	return wrong("the form needs a file symbol_file")
+}
+
+func (s *Service) keepSym(w http.ResponseWriter, r *http.Request, p *request, part *multipart.Part) error {
+	in := bufio.NewReaderSize(part, 4096)
+	head, err := in.Peek(4096)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return bodyError(err)
+	}
+	key, err := symKey(p.project, head)
+	if err != nil {
+		return err
+	}
+	f, err := s.c.Objects.New(r.Context())
+	if err != nil {
+		return err
+	}
+	defer f.Drop()
+	if _, err := io.Copy(&limited{f, s.c.MaxUpload, s.c.MaxUpload}, in); err != nil {
+		return bodyError(err)
+	}
+	if err := f.Keep(r.Context(), key); err != nil {
+		return err
+	}
+	s.metrics.GetOrCreateCounter("corewalk_symbols_total").Inc()
+	plainText(w, "stored")
+	return nil
+}
+
+// symKey returns the key of a Breakpad symbol file, by its MODULE line: "MODULE Linux x86_64 IDENTIFIER name".
+func symKey(project string, head []byte) (string, error) {
+	line, _, _ := bytes.Cut(head, []byte{'\n'})
+	fields := strings.SplitN(strings.TrimRight(string(line), "\r"), " ", 5)
+	if len(fields) != 5 || fields[0] != "MODULE" {
+		return "", wrong("not a Breakpad symbol file: it does not begin with a MODULE line")
+	}
+	name := fields[4]
+	return symbolKey(project, fmt.Sprintf("%s/%s/%s.sym", name, fields[3], strings.TrimSuffix(name, ".pdb")))
+}

@@ -1,0 +1,101 @@
+package service
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/corewalk/corewalk/internal/service/store"
+)
+
+type tokenDoc struct {
+	ID      string    `json:"id"`
+	Scopes  []string  `json:"scopes"`
+	Note    string    `json:"note,omitempty"`
+	Created time.Time `json:"created"`
+	// Token is the secret; it is in the answer to its making only.
+	Token string `json:"token,omitempty"`
+}
+
+func (s *Service) listTokens(w http.ResponseWriter, r *http.Request, p *request) error {
+	all, err := s.c.Store.Tokens(r.Context())
+	if err != nil {
+		return err
+	}
+	list := []tokenDoc{}
+	for _, t := range all {
+		if t.Project == p.project {
+			list = append(list, tokenDoc{ID: t.ID, Scopes: t.Scopes, Note: t.Note, Created: t.Created.UTC()})
+		}
+	}
+	answer(w, http.StatusOK, map[string]any{"tokens": list})
+	return nil
+}
+
+func (s *Service) makeToken(w http.ResponseWriter, r *http.Request, p *request) error {
+	var in struct {
+		Scopes []string
+		Note   string
+	}
+	if err := decode(r, &in); err != nil {
+		return err
+	}
+	if len(in.Note) > 256 || len(in.Scopes) > len(Scopes()) {
+		return wrong("note: more than 256 bytes, or too many scopes")
+	}
+	text, t, err := NewToken(r.Context(), s.c.Store, p.project, in.Scopes, in.Note)
+	if err != nil {
+		return wrong("%v", err)
+	}
+	answer(w, http.StatusCreated, tokenDoc{t.ID, t.Scopes, t.Note, t.Created.UTC(), text})
+	return nil
+}
+
+func (s *Service) revokeToken(w http.ResponseWriter, r *http.Request, p *request) error {
+	t, err := s.c.Store.Token(r.Context(), r.PathValue("id"))
+	if err == nil && t.Project != p.project {
+		err = store.ErrNotFound
+	}
+	if err == nil {
+		err = s.c.Store.RemoveToken(r.Context(), t.ID)
+	}
+	if err == nil {
+		w.WriteHeader(http.StatusNoContent)
+	}
+	return err
+}
+
+// whoami says what the token of a request may do.
+func (s *Service) whoami(w http.ResponseWriter, r *http.Request) {
+	text, query, _ := presented(r)
+	t, err := s.access.token(r.Context(), text)
+	if query {
+		err = errDenied
+	}
+	if err != nil {
+		s.answerError(w, r, err)
+		return
+	}
+	answer(w, http.StatusOK, map[string]any{"project": t.Project, "scopes": t.Scopes, "note": t.Note, "version": s.c.Version})
+}
+
+// login keeps a token in a cookie that no script can read.
+func (s *Service) login(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, 4096)
+	text := r.PostFormValue("token")
+	t, err := s.access.token(r.Context(), text)
+	if err != nil || !sameOrigin(r) {
+		s.answerError(w, r, errDenied)
+		return
+	}
+	http.SetCookie(w, &http.Cookie{Name: cookieName, Value: text, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil, MaxAge: 30 * 24 * 3600})
+	answer(w, http.StatusOK, map[string]any{"project": t.Project, "scopes": t.Scopes})
+}
+
+func (s *Service) logout(w http.ResponseWriter, r *http.Request) {
+	if !sameOrigin(r) {
+		s.answerError(w, r, errDenied)
+		return
+	}
+	http.SetCookie(w, &http.Cookie{Name: cookieName, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil, MaxAge: -1})
+	w.WriteHeader(http.StatusNoContent)
+}

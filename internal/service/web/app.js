@@ -1,0 +1,376 @@
+"use strict";
+// The page of a crash service. It asks the JSON interface below /api/v1/ and builds elements from what it gets: text from dumps is
+// only ever set as text.
+
+const main = document.getElementById("main");
+let who = null; // project, scopes
+
+// h makes an element. Attributes that begin with "on" are listeners; null ones are left out.
+function h(tag, attrs, ...children) {
+  const el = document.createElement(tag);
+  for (const [name, value] of Object.entries(attrs || {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) el.addEventListener(name.slice(2), value);
+    else el.setAttribute(name, value === true ? "" : value);
+  }
+  for (const c of children.flat()) {
+    if (c !== null && c !== undefined && c !== "") el.append(c);
+  }
+  return el;
+}
+
+function say(text) { document.getElementById("said").textContent = text; }
+
+// ask asks the interface about the project.
+async function ask(path, options = {}) {
+  const headers = { "X-Requested-With": "corewalk", ...(options.headers || {}) };
+  const r = await fetch(who ? `/api/v1/projects/${who.project}/${path}` : path, { ...options, headers });
+  if (!r.ok) {
+    let why = r.statusText;
+    try { why = (await r.json()).error || why; } catch { /* not JSON */ }
+    const e = new Error(why);
+    e.status = r.status;
+    throw e;
+  }
+  return r.status === 204 || r.status === 201 ? null : r.json();
+}
+
+const may = (scope) => who && who.scopes.includes(scope);
+const minute = (t) => t && !t.startsWith("0001") ? t.slice(0, 16).replace("T", " ") : "";
+const day = (t) => minute(t).slice(0, 10);
+const short = (s, n) => s && s.length > n ? s.slice(0, n - 1) + "\u2026" : s || "";
+const plural = (n, what) => `${n} ${what}${n === 1 ? "" : "s"}`;
+
+function size(n) {
+  for (const unit of ["bytes", "KiB", "MiB", "GiB"]) {
+    if (n < 1024 || unit === "GiB") return `${n < 10 && unit !== "bytes" ? n.toFixed(1) : Math.round(n)} ${unit}`;
+    n /= 1024;
+  }
+}
+
+// spark draws how many dumps came on each day.
+function spark(trend) {
+  const ns = "http://www.w3.org/2000/svg", most = Math.max(1, ...trend);
+  const svg = document.createElementNS(ns, "svg");
+  svg.setAttribute("class", "spark");
+  svg.setAttribute("viewBox", `0 0 ${trend.length * 3} 20`);
+  svg.setAttribute("role", "img");
+  svg.setAttribute("aria-label", `dumps a day, ${trend.length} days: ${trend.join(", ")}`);
+  trend.forEach((n, i) => {
+    if (!n) return;
+    const r = document.createElementNS(ns, "rect"), tall = Math.max(2, 20 * n / most);
+    for (const [k, v] of Object.entries({ x: 3 * i, y: 20 - tall, width: 2, height: tall })) r.setAttribute(k, v);
+    svg.append(r);
+  });
+  return svg;
+}
+
+function state(g) {
+  if (g.state === "open") return "";
+  return h("span", { class: "badge " + g.state }, g.state + (g.fixed_in ? " in " + short(g.fixed_in, 14) : ""));
+}
+
+function groupLink(g) {
+  return [h("a", { href: "#/g/" + g.id }, g.reason || g.kind || "unknown"), " ", state(g),
+    g.weak ? h("span", { class: "badge", title: "few function names: it is valid for one build only" }, "weak") : "",
+    h("code", { class: "where" }, short(g.where, 240))];
+}
+
+function facts(list) {
+  return h("dl", {}, list.filter(([, v]) => v !== "" && v !== null && v !== undefined && v.length !== 0).map(([k, v]) => [h("dt", {}, k), h("dd", {}, v)]));
+}
+
+function table(caption, heads, rows) {
+  return h("table", { class: "list" }, h("caption", { class: "skip" }, caption),
+    h("thead", {}, h("tr", {}, heads.map(([name, cls]) => h("th", { scope: "col", class: cls }, name)))),
+    h("tbody", {}, rows));
+}
+
+// The pages, by the first word after #/.
+const pages = {
+  async ""(args, query) {
+    const params = new URLSearchParams(query);
+    const r = await ask("groups?" + new URLSearchParams({ limit: 100, ...Object.fromEntries(params) }));
+    const option = (value, text, now) => h("option", { value, selected: value === now }, text);
+    const counted = (all, now) => Object.entries(all).sort((a, b) => b[1] - a[1]).slice(0, 200).map(([k, n]) => option(k, `${k || "unknown"} (${n})`, now));
+    const form = h("form", { class: "bar", role: "search", "aria-label": "Groups", onsubmit: (e) => { e.preventDefault(); go(); } },
+      h("label", { class: "wide" }, "Search", h("input", { id: "q", name: "q", type: "search", value: params.get("q") || "", autocomplete: "off" })),
+      h("label", {}, "Kind", h("select", { name: "kind", onchange: () => go() }, option("", "all", ""), counted(r.kinds, params.get("kind")))),
+      h("label", {}, "Program", h("select", { name: "program", onchange: () => go() }, option("", "all", ""), counted(r.programs, params.get("program")))),
+      h("label", {}, "State", h("select", { name: "state", onchange: () => go() },
+        ["", "all", "open", "regressed", "fixed", "ignored"].map((s) => option(s, s || "not ignored", params.get("state") || "")))),
+      h("button", {}, "Search"));
+    function go(skip) {
+      const q = new URLSearchParams([...new FormData(form)].filter(([, v]) => v));
+      if (params.get("build")) q.set("build", params.get("build"));
+      if (skip) q.set("skip", skip);
+      location.hash = "#/?" + q;
+    }
+    const skip = Number(params.get("skip") || 0);
+    return [h("h2", {}, plural(r.total, "group"), params.get("build") ? " of build " + params.get("build") : ""), form,
+      r.groups.length === 0 ? h("p", {}, "No groups. ", h("a", { href: "#/upload" }, "Upload a dump"), ".") :
+        table("Groups of crashes, the largest first", [["dumps", "n"], ["30 days"], ["why and where"], ["first, last"], ["builds", "n"]],
+          r.groups.map((g) => h("tr", {}, h("td", { class: "n" }, g.count), h("td", {}, spark(g.trend)), h("td", { class: "what" }, groupLink(g)),
+            h("td", { class: "dim" }, day(g.first_seen), " ", day(g.last_seen)), h("td", { class: "n" }, g.builds)))),
+      h("p", {}, skip ? h("button", { type: "button", onclick: () => go(Math.max(0, skip - 100)) }, "Back") : "", " ",
+        skip + r.groups.length < r.total ? h("button", { type: "button", onclick: () => go(skip + 100) }, "More") : "")];
+  },
+
+  async g([id]) {
+    const r = await ask("groups/" + encodeURIComponent(id)), g = r.group;
+    document.title = (g.reason || "Group") + " \u2013 Crashes";
+    const decide = h("form", { class: "bar", onsubmit: async (e) => {
+      e.preventDefault();
+      const f = new FormData(e.target);
+      await act(() => ask(`groups/${g.id}/state`, { method: "PUT", body: JSON.stringify({ state: f.get("state"), build: f.get("build") }) }), "Saved.");
+    } }, h("label", {}, "State", h("select", { name: "state" }, ["open", "fixed", "ignored"].map((s) => h("option", { selected: g.state === s || s === "fixed" && g.state === "regressed" }, s)))),
+      h("label", {}, "Fixed in build", h("input", { name: "build", value: g.fixed_in || "", list: "builds" })),
+      h("datalist", { id: "builds" }, r.builds.map((b) => h("option", { value: b.build }))), h("button", {}, "Save"));
+    const note = h("form", { onsubmit: async (e) => {
+      e.preventDefault();
+      await act(() => ask(`groups/${g.id}/notes`, { method: "POST", body: JSON.stringify({ text: new FormData(e.target).get("text") }) }), "Noted.");
+    } }, h("label", {}, "Note", h("br"), h("textarea", { name: "text", rows: 3, cols: 60, required: true })), h("br"), h("button", {}, "Add"));
+    return [h("h2", {}, g.reason, " ", state(g)), h("code", { class: "where" }, g.where),
+      facts([["Dumps", String(g.count)], ["Seen", `${minute(g.first_seen)} to ${minute(g.last_seen)}`], ["Kind", g.kind], ["Programs", (g.programs || []).join(", ")],
+        ["First build", h("code", {}, g.first_build || "unknown")], ["Signature", h("code", {}, g.signature)], ["30 days", spark(g.trend)]]),
+      g.similar ? h("p", {}, "Probably the same: ", g.similar.map((s) => [h("a", { href: "#/g/" + s.group }, s.group), ` (${Math.round(100 * s.score)} %) `])) : "",
+      may("triage") ? decide : "",
+      r.report ? [h("h3", {}, "Stack of the dump that represents the group"), reportOf(r.report)] : "",
+      h("h3", {}, "Builds"), table("Builds", [["build"], ["dumps", "n"], ["first"], ["last"]], r.builds.map((b) => h("tr", {}, h("td", {}, h("code", {}, b.build)), h("td", { class: "n" }, b.count), h("td", {}, minute(b.first)), h("td", {}, minute(b.last))))),
+      h("h3", {}, "Dumps"), dumpTable(r.dumps),
+      h("h3", {}, "Notes"), r.notes.map((n) => h("blockquote", {}, n.text, h("div", { class: "dim" }, minute(n.at), " ", n.by || ""))),
+      may("triage") ? note : ""];
+  },
+
+  async dumps(args, query) {
+    const r = await ask("dumps?" + query);
+    const last = r.dumps[r.dumps.length - 1];
+    return [h("h2", {}, "Dumps, the newest first"), dumpTable(r.dumps),
+      r.dumps.length === 100 ? h("p", {}, h("a", { href: "#/dumps?before=" + encodeURIComponent(last.received) }, "Older")) : ""];
+  },
+
+  async d([id]) {
+    const d = await ask("dumps/" + encodeURIComponent(id));
+    const place = h("div", {}, h("p", { role: "status" }, "Analysing\u2026"));
+    ask(`dumps/${d.id}/report`).then((r) => place.replaceChildren(reportOf(r)), (e) => place.replaceChildren(h("p", { class: "bad" }, e.message)));
+    return [h("h2", {}, "Dump ", h("code", {}, d.id)),
+      facts([["Name", d.name], ["Size", size(d.size)], ["Received", minute(d.received) + (d.times > 1 ? `, ${d.times} times` : "")], ["State", d.state + (d.why ? ": " + d.why : "")],
+        ["Group", d.group ? h("a", { href: "#/g/" + d.group }, d.reason || d.group) : ""], ["Fault", d.fault], ["Program", d.program], ["Build", d.build ? h("code", {}, d.build) : ""],
+        ...Object.entries(d.annotations || {}).map(([k, v]) => [k, v])]),
+      h("p", {}, h("a", { href: `/api/v1/projects/${who.project}/dumps/${d.id}/file`, download: true }, "Download"), " ",
+        may("triage") && d.state !== "working" ? h("button", { type: "button", onclick: () => act(() => ask(`dumps/${d.id}/again`, { method: "POST" }), "It is analysed again.") }, "Analyse again") : ""),
+      place];
+  },
+
+  async builds(args, query) {
+    const r = await ask("builds"), params = new URLSearchParams(query), a = params.get("a"), b = params.get("b");
+    const pick = (name, now) => h("label", {}, name === "a" ? "Older build" : "Newer build", h("select", { name }, r.builds.map((x) => h("option", { value: x.build, selected: x.build === now }, `${short(x.build, 20)} ${x.program || ""} (${x.count})`))));
+    const out = [h("h2", {}, "Builds"),
+      h("form", { class: "bar", onsubmit: (e) => { e.preventDefault(); location.hash = "#/builds?" + new URLSearchParams([...new FormData(e.target)]); } }, pick("a", a || (r.builds[1] || {}).build), pick("b", b || (r.builds[0] || {}).build), h("button", {}, "Compare"))];
+    if (a && b && a !== b) {
+      const c = await ask("compare?" + new URLSearchParams({ a, b }));
+      out.push(h("h3", {}, "Compared"), table("Groups of two builds", [["what"], ["older", "n"], ["newer", "n"], ["why and where"]], c.groups.map((g) => h("tr", {},
+        h("td", {}, h("span", { class: "badge " + (g.a === 0 ? "bad" : g.b === 0 ? "good" : "dim") }, g.a === 0 ? "new" : g.b === 0 ? "gone" : "both")),
+        h("td", { class: "n" }, g.a), h("td", { class: "n" }, g.b), h("td", { class: "what" }, groupLink(g))))));
+      return out;
+    }
+    out.push(table("Builds", [["build"], ["program"], ["dumps", "n"], ["first"], ["last"]], r.builds.map((x) => h("tr", {},
+      h("td", {}, h("a", { href: "#/?build=" + encodeURIComponent(x.build) }, h("code", {}, x.build))), h("td", {}, x.program || ""), h("td", { class: "n" }, x.count), h("td", {}, minute(x.first)), h("td", {}, minute(x.last))))));
+    return out;
+  },
+
+  async upload() {
+    const list = h("ul", {});
+    const input = h("input", { type: "file", id: "files", multiple: true, onchange: () => send([...input.files]) });
+    const drop = h("div", { class: "drop",
+      ondragover: (e) => { e.preventDefault(); drop.classList.add("over"); }, ondragleave: () => drop.classList.remove("over"),
+      ondrop: (e) => { e.preventDefault(); drop.classList.remove("over"); send([...e.dataTransfer.files]); } },
+      h("p", {}, h("label", { for: "files" }, "Drop dumps here, or choose them: "), input), h("p", { class: "dim" }, "ELF cores, minidumps and packs, also compressed"));
+    async function send(files) {
+      for (const f of files) {
+        const bar = h("progress", { max: Math.max(f.size, 1), value: 0, "aria-label": "sent of " + f.name }), text = h("span", {}, f.name + ": sending");
+        list.append(h("li", {}, text, bar));
+        try {
+          const id = await resumable(f, (n) => { bar.value = n; });
+          bar.remove();
+          text.replaceChildren(f.name + ": ", h("a", { href: "#/d/" + id }, "sent"));
+          say(f.name + " was sent.");
+        } catch (e) {
+          text.textContent = `${f.name}: ${e.message}`;
+          say(`${f.name} was not sent: ${e.message}`);
+        }
+      }
+    }
+    return [h("h2", {}, "Upload dumps"), may("upload") ? drop : h("p", {}, "This token may not upload."), list];
+  },
+};
+
+// resumable sends a file in parts, by the tus protocol: after a broken connection it goes on where the service is.
+async function resumable(file, progress) {
+  const headers = { "Tus-Resumable": "1.0.0", "X-Requested-With": "corewalk" };
+  const name = btoa(String.fromCharCode(...new TextEncoder().encode(file.name)));
+  const made = await fetch(`/api/v1/projects/${who.project}/uploads/`, { method: "POST", headers: { ...headers, "Upload-Length": String(file.size), "Upload-Metadata": "filename " + name } });
+  if (!made.ok) throw new Error((await made.text()).slice(0, 200) || made.statusText);
+  const url = new URL(made.headers.get("Location"), location.href).pathname;
+  let at = 0, failures = 0;
+  for (;;) {
+    try {
+      const r = await fetch(url, { method: "PATCH", headers: { ...headers, "Upload-Offset": String(at), "Content-Type": "application/offset+octet-stream" }, body: file.slice(at, at + (8 << 20)) });
+      if (!r.ok) throw Object.assign(new Error((await r.text()).slice(0, 200) || r.statusText), { final: r.status < 500 && r.status !== 409 });
+      failures = 0;
+      at = Number(r.headers.get("Upload-Offset"));
+      progress(at);
+      if (at >= file.size) return r.headers.get("X-Corewalk-Dump");
+    } catch (e) {
+      if (e.final || ++failures > 5) throw e;
+      await new Promise((done) => setTimeout(done, 500 * 2 ** failures));
+      const r = await fetch(url, { method: "HEAD", headers });
+      if (!r.ok) throw new Error("the upload is gone: send it again");
+      at = Number(r.headers.get("Upload-Offset"));
+    }
+  }
+}
+
+function dumpTable(dumps) {
+  return table("Dumps", [["received"], ["dump"], ["why"], ["program"], ["build"], ["size", "n"]], dumps.map((d) => h("tr", {},
+    h("td", {}, minute(d.received)), h("td", {}, h("a", { href: "#/d/" + d.id }, h("code", {}, short(d.name, 40) || d.id.slice(0, 12)))),
+    h("td", {}, d.state === "done" ? d.reason || d.fault : h("span", { class: "badge" }, d.state)), h("td", {}, d.program || ""), h("td", {}, h("code", {}, short(d.build, 14))), h("td", { class: "n" }, size(d.size)))));
+}
+
+// reportOf shows a report: the crash, and the stacks, whose frames open to their variables.
+function reportOf(r) {
+  const out = h("div", {}), c = r.crash;
+  if (c) {
+    out.append(h("div", { class: "crash" }, h("p", {}, h("b", {}, c.signal || c.exception || ""), " ", c.reason || ""), c.message ? h("p", {}, h("q", {}, c.message)) : "",
+      c.instruction && c.instruction.text ? h("p", {}, h("code", {}, c.instruction.text), " ", Object.entries(c.instruction.registers || {}).map(([k, v]) => `${k} = ${v} `).join(""), h("span", { class: "dim" }, c.instruction.note || "")) : "",
+      (c.causes || []).map((x) => h("p", {}, "Cause: ", x.text, " ", h("span", { class: "badge" }, x.confidence)))));
+  }
+  for (const d of r.deadlocks || []) out.append(h("p", { class: "bad" }, `Deadlock (${d.certainty}): tasks ${(d.tasks || []).map((t) => t.id || t).join(", ")}`));
+  const stacks = [...(r.threads || []).map((t) => ({ t, title: `Thread ${t.id}${t.name ? ` "${t.name}"` : ""}${t.crashed ? ", crashed" : ""}` })),
+    ...(r.tasks || []).filter((t) => t.kind !== "thread" && t.frames).map((t) => ({ t, title: `${t.kind} ${t.id}${t.name ? ` "${t.name}"` : ""}: ${(t.wait || {}).reason || t.state}` }))];
+  stacks.sort((a, b) => (b.t.crashed ? 1 : 0) - (a.t.crashed ? 1 : 0));
+  stacks.slice(0, 500).forEach(({ t, title }, i) => {
+    const top = (t.frames || [])[0];
+    const body = h("details", { open: i === 0 }, h("summary", {}, title, top && i > 0 ? h("span", { class: "dim" }, " " + (top.function || top.pc || "")) : ""));
+    fill(body, () => [(t.frames || []).slice(0, 300).map(frame), t.frames && t.frames.length > 300 ? h("p", { class: "dim" }, `and ${t.frames.length - 300} more frames`) : "", t.end ? h("p", { class: "dim" }, typeof t.end === "string" ? t.end : "") : ""]);
+    out.append(body);
+  });
+  if (stacks.length > 500) out.append(h("p", { class: "dim" }, `and ${stacks.length - 500} more stacks`));
+  return out;
+}
+
+// fill makes the content of an element when it is opened first.
+function fill(details, content) {
+  let done = false;
+  const make = () => { if (details.open && !done) { done = true; details.append(...content().flat().filter((x) => x !== "")); } };
+  details.addEventListener("toggle", make);
+  make();
+}
+
+function frame(f) {
+  const at = f.source && f.source.file ? `${f.source.file.split("/").pop()}:${f.source.line}` : (f.module || "").split("/").pop() + (f.offset ? "+" + f.offset : "");
+  const vars = [...(f.args || []).map((v) => ["argument", v]), ...(f.locals || []).map((v) => ["local", v])];
+  const line = [h("span", { class: "mono dim" }, "#" + f.index + " "), h("span", { class: "fn mono" }, f.function || f.pc || "unknown"), h("span", { class: "dim" }, " " + at + (f.inline || f.inlined ? " (inlined)" : ""))];
+  if (!vars.length) return h("div", { class: "frame" }, line);
+  const d = h("details", { class: "frame" }, h("summary", {}, line));
+  fill(d, () => [h("ul", { class: "vars" }, vars.map(([kind, v]) => h("li", {}, variable(v.name, v.status && v.status !== "glvv_Success" ? `<${v.reason || v.status}>` : v.value, v.type, v.data, kind))))]);
+  return d;
+}
+
+function variable(name, value, type, data, kind) {
+  const line = h("code", { title: [kind, type].filter(Boolean).join(", ") }, `${name} = ${value ?? ""}`);
+  if (!data || !(data.children || []).length) return line;
+  const d = h("details", {}, h("summary", {}, line));
+  fill(d, () => [h("ul", { class: "vars" }, data.children.slice(0, 500).map((c) => h("li", {}, variable(c.name ?? "", (c.data || {}).text ?? textOf(c.data), (c.data || {}).type, c.data))))]);
+  return d;
+}
+
+const textOf = (data) => data && data.children ? `{${data.children.length}}` : "";
+
+// act does something and shows the page anew.
+async function act(what, said) {
+  try {
+    await what();
+    say(said);
+    await show(true);
+  } catch (e) {
+    say(e.message);
+  }
+}
+
+async function login(token) {
+  const r = await fetch("/login", { method: "POST", headers: { "X-Requested-With": "corewalk" }, body: new URLSearchParams({ token }) });
+  if (!r.ok) throw new Error("This token is not known.");
+}
+
+function loginPage(why) {
+  const field = h("input", { id: "token", name: "token", type: "password", autocomplete: "current-password", required: true, size: 50 });
+  return [h("h2", {}, "Log in"), why ? h("p", { class: "bad", role: "alert" }, why) : "",
+    h("form", { class: "bar", onsubmit: async (e) => {
+      e.preventDefault();
+      try { await login(field.value); location.hash = "#/"; await begin(); } catch (err) { main.replaceChildren(...loginPage(err.message).flat()); }
+    } }, h("label", { class: "wide" }, "Token", field), h("button", {}, "Log in"))];
+}
+
+let latest = 0;
+async function show(stay) {
+  if (!who) { main.replaceChildren(...loginPage().flat().filter((x) => x !== "")); return; }
+  const [path, query = ""] = location.hash.replace(/^#\/?/, "").split("?");
+  const [page, ...args] = path.split("/").map(decodeURIComponent);
+  const mine = ++latest;
+  document.title = "Crashes";
+  for (const a of document.querySelectorAll("nav a")) {
+    if (a.getAttribute("href") === "#/" + (page === "g" ? "" : page === "d" ? "dumps" : page)) a.setAttribute("aria-current", "page"); else a.removeAttribute("aria-current");
+  }
+  let content;
+  try {
+    content = Object.hasOwn(pages, page) ? await pages[page](args, query) : [h("p", {}, "There is no such page.")];
+  } catch (e) {
+    if (e.status === 401) { who = null; return show(); }
+    content = [h("p", { class: "bad", role: "alert" }, e.message)];
+  }
+  if (mine !== latest) return;
+  main.replaceChildren(...content.flat(3).filter((x) => x !== "" && x !== null && x !== undefined));
+  if (!stay) { window.scrollTo(0, 0); main.focus({ preventScroll: true }); }
+}
+
+async function begin() {
+  try {
+    who = null;
+    who = await ask("/api/v1/whoami");
+  } catch { who = null; }
+  document.getElementById("project").textContent = who ? who.project : "";
+  document.getElementById("nav").hidden = !who;
+  await show();
+}
+
+document.getElementById("logout").addEventListener("click", async () => {
+  await fetch("/logout", { method: "POST", headers: { "X-Requested-With": "corewalk" } });
+  await begin();
+});
+
+// Keys move through the rows of the page's first list.
+document.addEventListener("keydown", (e) => {
+  if (e.ctrlKey || e.metaKey || e.altKey) return;
+  if (/^(INPUT|TEXTAREA|SELECT)$/.test(e.target.tagName)) { if (e.key === "Escape") e.target.blur(); return; }
+  const rows = [...main.querySelectorAll("table.list tbody tr")], now = rows.findIndex((r) => r.classList.contains("here"));
+  if (e.key === "/") { const q = document.getElementById("q"); if (q) { e.preventDefault(); q.focus(); } }
+  else if ((e.key === "j" || e.key === "k") && rows.length) {
+    const next = Math.min(rows.length - 1, Math.max(0, now + (e.key === "j" ? 1 : -1)));
+    if (now >= 0) rows[now].classList.remove("here");
+    rows[next].classList.add("here");
+    const link = rows[next].querySelector("a");
+    if (link) link.focus();
+    rows[next].scrollIntoView({ block: "nearest" });
+  } else if (e.key === "u") history.back();
+});
+
+window.addEventListener("hashchange", () => show());
+(async () => {
+  const token = /^#(cw_\w[\w-]*)$/.exec(location.hash);
+  if (token) {
+    history.replaceState(null, "", "#/");
+    try { await login(token[1]); } catch { /* the form says so */ }
+  }
+  await begin();
+})();

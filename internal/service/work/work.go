@@ -1,0 +1,293 @@
+// Package work has the dumps that wait in a store analysed, project by project, and enters them in the project's ledger.
+package work
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/corewalk/corewalk/internal/service/objects"
+	"github.com/corewalk/corewalk/internal/service/store"
+	"github.com/corewalk/corewalk/internal/triage"
+	"github.com/corewalk/corewalk/internal/triage/ledger"
+)
+
+// Config says what a Worker works with. All of it is required but Idle, AtOnce and Counted.
+type Config struct {
+	Name    string // of this worker among others
+	Store   store.Store
+	Objects objects.Store
+	// Key returns the key of an upload's file.
+	Key    func(u *store.Upload) string
+	Ledger func(ctx context.Context, project string) (ledger.Store, error)
+	// Run is triage.Run with the options for a project.
+	Run func(ctx context.Context, project string, src triage.Source, to ledger.Store, sink triage.Sink) error
+	Log *slog.Logger
+	// Idle is how long the analysis processes of a project wait for more dumps; 0 for 20 s. What they read from binaries is
+	// shared as long as they live.
+	Idle time.Duration
+	// AtOnce is how many projects have analysis processes at the same time; 0 for 4.
+	AtOnce int
+	// Counted is told the result of each dump, and how long it took from being taken.
+	Counted func(r store.Result, took time.Duration)
+}
+
+// A Worker analyses dumps.
+type Worker struct {
+	c     Config
+	more  chan struct{}
+	slots chan struct{}
+
+	mu      sync.Mutex
+	busy    map[string]chan struct{} // projects with analysis processes; what is sent there tells of another dump
+	running sync.WaitGroup
+}
+
+// poll is how often the store is asked though nobody told of a dump: another process may have stored one.
+const poll = 2 * time.Second
+
+// New returns a worker.
+func New(c Config) *Worker {
+	if c.Idle <= 0 {
+		c.Idle = 20 * time.Second
+	}
+	if c.AtOnce <= 0 {
+		c.AtOnce = 4
+	}
+	if c.Counted == nil {
+		c.Counted = func(store.Result, time.Duration) {}
+	}
+	return &Worker{c: c, more: make(chan struct{}, 1), slots: make(chan struct{}, c.AtOnce), busy: map[string]chan struct{}{}}
+}
+
+// Tell tells the worker that a dump waits.
+func (w *Worker) Tell() { signal(w.more) }
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// Run works until ctx is done. Dumps whose analysis has begun then are given back. The error concerns the store.
+func (w *Worker) Run(ctx context.Context) error {
+	defer w.running.Wait()
+	tick := time.NewTicker(poll)
+	defer tick.Stop()
+	for {
+		select {
+		case w.slots <- struct{}{}:
+		case <-ctx.Done():
+			return nil
+		}
+		u, err := w.next(ctx)
+		switch {
+		case err == nil:
+			w.begin(ctx, u)
+			continue
+		case errors.Is(err, store.ErrNone):
+		case ctx.Err() != nil:
+		default:
+			w.c.Log.Error("no dump can be taken", "error", err)
+		}
+		<-w.slots
+		select {
+		case <-w.more:
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// next takes a dump of a project that has no analysis processes, and tells those that have some of others.
+func (w *Worker) next(ctx context.Context) (store.Upload, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	projects, err := w.c.Store.Projects(ctx)
+	if err != nil {
+		return store.Upload{}, err
+	}
+	for _, p := range projects {
+		if c := w.busy[p]; c != nil {
+			signal(c)
+			continue
+		}
+		u, err := w.c.Store.Take(ctx, w.c.Name, p)
+		if !errors.Is(err, store.ErrNone) {
+			if err == nil {
+				w.busy[p] = make(chan struct{}, 1)
+			}
+			return u, err
+		}
+	}
+	return store.Upload{}, store.ErrNone
+}
+
+// begin analyses a dump and those of its project that come after it.
+func (w *Worker) begin(ctx context.Context, first store.Upload) {
+	w.mu.Lock()
+	more := w.busy[first.Project]
+	w.mu.Unlock()
+	w.running.Go(func() {
+		defer func() {
+			w.mu.Lock()
+			delete(w.busy, first.Project)
+			w.mu.Unlock()
+			<-w.slots
+			w.Tell()
+		}()
+		r := &run{w: w, ctx: ctx, project: first.Project, more: more, next: &first, taken: map[string]*taken{}}
+		defer r.giveBack()
+		to, err := w.c.Ledger(ctx, first.Project)
+		if err == nil {
+			err = w.c.Run(ctx, first.Project, r, to, r)
+		}
+		if err != nil && ctx.Err() == nil {
+			r.failure = err
+			w.c.Log.Error("the analysis cannot go on", "project", first.Project, "error", err)
+		}
+	})
+}
+
+// A run is a triage.Source of one project's dumps, and the triage.Sink of what comes of them.
+type run struct {
+	w       *Worker
+	ctx     context.Context
+	project string
+	more    chan struct{}
+	next    *store.Upload // taken already
+	failure error
+
+	mu    sync.Mutex
+	taken map[string]*taken // by path
+}
+
+type taken struct {
+	u       store.Upload
+	since   time.Time
+	release func()
+}
+
+// Dumps implements triage.Source: it ends when no dump has come for some time.
+func (r *run) Dumps(ctx context.Context) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for {
+			u, ok := r.take(ctx)
+			if !ok {
+				return
+			}
+			path, release, err := r.w.c.Objects.Local(ctx, r.w.c.Key(&u))
+			if err != nil {
+				r.without(u, err)
+				continue
+			}
+			r.mu.Lock()
+			r.taken[path] = &taken{u, time.Now(), release}
+			r.mu.Unlock()
+			if !yield(path, nil) {
+				return
+			}
+		}
+	}
+}
+
+// take returns the next dump; false if there is none for long enough.
+func (r *run) take(ctx context.Context) (store.Upload, bool) {
+	if u := r.next; u != nil {
+		r.next = nil
+		return *u, true
+	}
+	end := time.NewTimer(r.w.c.Idle)
+	defer end.Stop()
+	tick := time.NewTicker(poll)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		u, err := r.w.c.Store.Take(ctx, r.w.c.Name, r.project)
+		if err == nil {
+			return u, true
+		}
+		if !errors.Is(err, store.ErrNone) && ctx.Err() == nil {
+			r.w.c.Log.Error("no dump can be taken", "project", r.project, "error", err)
+		}
+		select {
+		case <-r.more:
+		case <-tick.C:
+		case <-end.C:
+			return u, false
+		case <-ctx.Done():
+		}
+	}
+	return store.Upload{}, false
+}
+
+// without ends an upload whose file cannot be had: it has no result if there is none, and waits if there may be.
+func (r *run) without(u store.Upload, err error) {
+	if errors.Is(err, fs.ErrNotExist) {
+		err = r.w.c.Store.Finish(context.WithoutCancel(r.ctx), u.Project, u.ID, store.Result{Fault: "its file is gone"})
+	} else {
+		err = errors.Join(err, r.w.c.Store.GiveBack(context.WithoutCancel(r.ctx), u.Project, u.ID, err.Error(), false))
+		time.Sleep(poll)
+	}
+	if err != nil {
+		r.w.c.Log.Error("the file of a dump cannot be read", "project", u.Project, "dump", u.ID, "error", err)
+	}
+}
+
+// Dump implements triage.Sink: the ledger has the dump.
+func (r *run) Dump(d ledger.Dump, _ bool) {
+	r.mu.Lock()
+	t := r.taken[d.Path]
+	delete(r.taken, d.Path)
+	r.mu.Unlock()
+	if t == nil {
+		r.w.c.Log.Error("a dump that was not taken", "path", d.Path)
+		return
+	}
+	t.release()
+	result := store.Result{Group: d.Group, Fault: d.Fault, Reason: d.Reason, Program: d.Program, Build: d.Build}
+	if err := r.w.c.Store.Finish(context.WithoutCancel(r.ctx), r.project, t.u.ID, result); err != nil && !errors.Is(err, store.ErrNotFound) {
+		r.w.c.Log.Error("a result cannot be stored: the dump is analysed again", "project", r.project, "dump", t.u.ID, "error", err)
+		return
+	}
+	took := time.Since(t.since)
+	r.w.c.Counted(result, took)
+	r.w.c.Log.Info("analysed", "project", r.project, "dump", t.u.ID, "group", d.Group, "reason", d.Reason, "fault", d.Fault, "seconds", took.Seconds())
+}
+
+// Trouble implements triage.Sink.
+func (r *run) Trouble(err error) {
+	r.w.c.Log.Warn("trouble", "project", r.project, "error", err)
+}
+
+// Progress implements triage.Sink.
+func (r *run) Progress(int, int, bool) {}
+
+// giveBack gives back what has no result.
+func (r *run) giveBack() {
+	why := "the service was ended"
+	if r.failure != nil {
+		why = fmt.Sprint("the analysis could not go on: ", r.failure)
+	}
+	back := func(u *store.Upload) {
+		err := r.w.c.Store.GiveBack(context.WithoutCancel(r.ctx), u.Project, u.ID, why, r.failure != nil)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			r.w.c.Log.Error("a dump cannot be given back", "project", u.Project, "dump", u.ID, "error", err)
+		}
+	}
+	if r.next != nil {
+		back(r.next)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, t := range r.taken {
+		t.release()
+		back(&t.u)
+	}
+}

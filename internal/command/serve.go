@@ -173,9 +173,17 @@ func runServe(args []string, e env) int {
 		return e.fail(err)
 	}
 	exe, err := os.Executable()
+	if err == nil {
+		err = os.MkdirAll(dir, 0o700)
+	}
 	if err != nil {
 		return e.fail(err)
 	}
+	unlock, err := lockDir(dir)
+	if err != nil {
+		return e.fail(err)
+	}
+	defer unlock()
 	ctx, stop := signal.NotifyContext(e.ctx, syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	err = e.parts.Serve(ctx, parts.Server{Dir: dir, Listen: f.listen, Cert: f.cert, Key: f.key, MaxUpload: int64(f.maxUpload), Rate: f.rate, Keep: time.Duration(f.keepFor),

@@ -25,6 +25,12 @@ var floors = map[string]int{
 	"internal/command/parts":             7,
 	"debuginfod":                         7,
 	"internal/triage":                    7,
+	"internal/service":                   7,
+	"internal/service/work":              7,
+	"internal/service/store/sqlite":      5,
+	"internal/service/store":             -2,
+	"internal/service/objects":           -2,
+	"internal/service/receive":           -2,
 	"internal/live/corecheck":            7,
 	"session":                            7,
 	"internal/faces/shell":               7,
@@ -121,7 +127,7 @@ var floors = map[string]int{
 }
 
 // testRooms may be imported by tests only.
-var testRooms = []string{"internal/fixture", "internal/fixture/servers", "internal/triage/ledger/ledgertest", "internal/lint", "internal/systemtest", "internal/corebuild", "internal/stranger", "internal/format/dwarf/cfi/cfitest",
+var testRooms = []string{"internal/fixture", "internal/fixture/servers", "internal/fixture/browser", "internal/triage/ledger/ledgertest", "internal/lint", "internal/systemtest", "internal/corebuild", "internal/stranger", "internal/format/dwarf/cfi/cfitest",
 	"internal/format/minidump/dumpbuild", "internal/format/decompress/cabtest",
 	"internal/mutants", "internal/mutants/mut", "internal/release", "internal/torture", "internal/benchpeers", "internal/runtimes/golang/layouts", "internal/code/disasm/words/make"}
 
@@ -138,7 +144,9 @@ var sideways = map[string][]string{
 	"internal/faces":            {"session"},
 	"internal/faces/dap":        {"session", "internal/faces"},
 	"internal/faces/mcp":        {"session", "internal/faces"},
-	"internal/command/parts":    {"internal/faces"},
+	"internal/command/parts":    {"internal/faces", "internal/triage"},
+	"internal/service":          {"internal/service/work", "internal/triage"},
+	"internal/service/work":     {"internal/triage"},
 	"internal/vars/values":      {"internal/vars/types"},
 	"internal/vars/where":       {"internal/vars/types", "unwind"},
 	"internal/files/libraries":  {"modules"},
@@ -165,12 +173,16 @@ var outside = map[string][]string{
 	"github.com/klauspost/compress":          {"internal/format/decompress"},
 	"github.com/pierrec/lz4":                 {"internal/format/decompress"},
 	"github.com/ulikunitz/xz":                {"internal/format/decompress"},
-	"compress/":                              {"internal/format/decompress", "internal/live/sample"},
-	"net/http":                               {"internal/files/debuginfod"},
+	"compress/":                              {"internal/format/decompress", "internal/live/sample", "internal/service/receive"},
+	"net/http":                               {"internal/files/debuginfod", "internal/service"},
+	"github.com/tus/tusd":                    {"internal/service"},
+	"golang.org/x/exp":                       {"internal/service"}, // tusd logs with it
+	"golang.org/x/time":                      {"internal/service"},
+	"github.com/VictoriaMetrics/metrics":     {"internal/service"},
 	"github.com/olekukonko/tablewriter":      {"report"},
 	"github.com/mattn/go-runewidth":          {"report"},
 	"github.com/vbauerster/mpb":              {"internal/command"},
-	"modernc.org/sqlite":                     {"internal/triage/ledger/sqlite"},
+	"modernc.org/sqlite":                     {"internal/triage/ledger/sqlite", "internal/service/store/sqlite"},
 	"github.com/jackc/pgx":                   {"internal/triage/ledger/postgres"},
 
 	"github.com/rogpeppe/go-internal": {},
@@ -182,6 +194,8 @@ var only = map[string][]string{
 	"internal/files/debuginfod":       {"internal/command/full", "debuginfod"},
 	"internal/triage/ledger/sqlite":   {"internal/command/full"},
 	"internal/triage/ledger/postgres": {},
+	"internal/service":                {"internal/command/full"},
+	"internal/service/store/sqlite":   {"internal/command/full"},
 	"internal/command/full":           {"cmd/corewalk-full"},
 }
 

@@ -63,7 +63,7 @@ func (s *Service) takeDump(w http.ResponseWriter, r *http.Request, p *request) e
 	defer f.Drop()
 	begin := func(string) (io.Writer, error) { return &limited{f, s.c.MaxUpload, s.c.MaxUpload}, nil }
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	plain, err := receive.Plain(r)
+	plain, err := receive.Plain(r.Header.Get("Content-Encoding"), r.Body)
 	if err != nil {
 		return bodyError(err)
 	}

@@ -3,14 +3,16 @@ package service
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
-	"github.com/tus/tusd/v2/pkg/filelocker"
 	"github.com/tus/tusd/v2/pkg/filestore"
 	"github.com/tus/tusd/v2/pkg/handler"
+	"github.com/tus/tusd/v2/pkg/memorylocker"
 	"golang.org/x/exp/slog"
 )
 
@@ -39,7 +41,7 @@ func (u *resumable) handler(project string) (*handler.UnroutedHandler, error) {
 	}
 	composer := handler.NewStoreComposer()
 	filestore.New(dir).UseIn(composer)
-	filelocker.New(dir).UseIn(composer)
+	memorylocker.New().UseIn(composer)
 	h, err := handler.NewUnroutedHandler(handler.Config{
 		StoreComposer: composer, MaxSize: u.s.c.MaxUpload, BasePath: "/api/v1/projects/" + project + "/uploads/",
 		DisableDownload: true, DisableConcatenation: true, Cors: &handler.CorsConfig{Disable: true},
@@ -91,6 +93,10 @@ func (u *resumable) finish(project, dir string, e handler.HookEvent) (handler.HT
 
 // resume answers the requests of the protocol.
 func (s *Service) resume(w http.ResponseWriter, r *http.Request, p *request) error {
+	id := r.PathValue("id")
+	if strings.Trim(id, "0123456789abcdef") != "" || len(id) > 64 { // it becomes the name of a file
+		return fs.ErrNotExist
+	}
 	h, err := s.tus.handler(p.project)
 	if err != nil {
 		return err
@@ -99,10 +105,12 @@ func (s *Service) resume(w http.ResponseWriter, r *http.Request, p *request) err
 	if do == nil && r.Method != http.MethodOptions {
 		return httpError{http.StatusMethodNotAllowed, "POST, HEAD, PATCH, DELETE or OPTIONS"}
 	}
+	own := r.Clone(r.Context())
+	own.URL.Path = "/" + id
 	h.Middleware(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if do != nil {
 			do(w, r)
 		}
-	})).ServeHTTP(w, r)
+	})).ServeHTTP(w, own)
 	return nil
 }

@@ -126,11 +126,9 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 	start := time.Now()
 	counted := &statusWriter{ResponseWriter: w}
+	r.Body = patient{r.Body, http.NewResponseController(w)}
 	defer func() {
 		if v := recover(); v != nil {
-			if v == http.ErrAbortHandler {
-				panic(v)
-			}
 			s.c.Log.Error("a request failed", "path", r.URL.Path, "panic", fmt.Sprint(v))
 			if counted.status == 0 {
 				http.Error(counted, "internal error", http.StatusInternalServerError)
@@ -220,6 +218,7 @@ func (s *Service) routes() error {
 	s.mux.HandleFunc("POST /login", s.login)
 	s.mux.HandleFunc("POST /logout", s.logout)
 	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok\n") })
+	s.mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	s.mux.HandleFunc("GET /readyz", s.ready)
 	s.mux.HandleFunc("GET /metrics", s.writeMetrics)
 	return errors.Join(s.page(), s.resumable())

@@ -56,7 +56,7 @@ func (s *Service) putSymbols(w http.ResponseWriter, r *http.Request, p *request)
 		return err
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, s.c.MaxUpload)
-	plain, err := receive.Plain(r)
+	plain, err := receive.Plain(r.Header.Get("Content-Encoding"), r.Body)
 	if err != nil {
 		return bodyError(err)
 	}
@@ -110,7 +110,7 @@ func (w *sized) WriteHeader(status int) {
 // is of.
 func (s *Service) symUpload(w http.ResponseWriter, r *http.Request, p *request) error {
 	r.Body = http.MaxBytesReader(w, r.Body, s.c.MaxUpload+maxBesides)
-	plain, err := receive.Plain(r)
+	plain, err := receive.Plain(r.Header.Get("Content-Encoding"), r.Body)
 	if err != nil {
 		return bodyError(err)
 	}

@@ -7,10 +7,8 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/corewalk/corewalk/internal/command/parts"
 	"github.com/corewalk/corewalk/internal/service"
@@ -20,14 +18,6 @@ import (
 	"github.com/corewalk/corewalk/internal/triage"
 	"github.com/corewalk/corewalk/internal/triage/ledger"
 	"github.com/corewalk/corewalk/internal/triage/ledger/sqlite"
-)
-
-// Limits of connections.
-const (
-	headerTime = 20 * time.Second
-	idleTime   = 2 * time.Minute
-	// drainTime is how long requests that have begun may still take when the service ends.
-	drainTime = 30 * time.Second
 )
 
 // The files of a service below its directory. Objects have names of their own.
@@ -41,15 +31,6 @@ func projectDir(dir, project string) string { return filepath.Join(dir, "project
 
 // serve runs a crash service on SQLite and a directory until ctx is done.
 func serve(ctx context.Context, c parts.Server) error {
-	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
-		return err
-	}
-	unlock, err := lockDir(c.Dir)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	log := logger(&c)
 	db, err := serviceDB.Open(ctx, filepath.Join(c.Dir, databaseFile))
 	if err != nil {
 		return err
@@ -64,7 +45,7 @@ func serve(ctx context.Context, c parts.Server) error {
 		_ = os.MkdirAll(dir, 0o700) // what needs it reports the error
 		return dir
 	}
-	s, err := service.New(service.Config{Store: db, Objects: files, Uploads: filepath.Join(c.Dir, uploadsDir), Name: "embedded", Version: c.Version, Log: log,
+	s, err := service.New(service.Config{Store: db, Objects: files, Uploads: filepath.Join(c.Dir, uploadsDir), Name: "embedded", Version: c.Version, Log: logger(&c),
 		MaxUpload: c.MaxUpload, Rate: c.Rate, Keep: c.Keep,
 		Ledger: func(ctx context.Context, project string) (ledger.Store, error) {
 			l, err := sqlite.Open(ctx, filepath.Join(projectDir(c.Dir, project), ledgerFile), c.Signatures)
@@ -90,45 +71,7 @@ func serve(ctx context.Context, c parts.Server) error {
 		l.Close()
 		return err
 	}
-	return run(ctx, &c, s, l, log)
-}
-
-// run serves connections until ctx is done; then requests that have begun are answered, dumps that are being analysed are given
-// back, and it ends.
-func run(ctx context.Context, c *parts.Server, s *service.Service, l net.Listener, log *slog.Logger) error {
-	h := &http.Server{Handler: s, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
-	working, stop := context.WithCancel(context.WithoutCancel(ctx))
-	defer stop()
-	worked, served := make(chan error, 1), make(chan error, 1)
-	go func() { worked <- s.Run(working) }()
-	go func() {
-		if c.Cert != "" {
-			served <- h.ServeTLS(l, c.Cert, c.Key)
-		} else {
-			served <- h.Serve(l)
-		}
-	}()
-	log.Info("listening", "address", l.Addr().String(), "tls", c.Cert != "", "directory", c.Dir)
-	var err error
-	select {
-	case <-ctx.Done():
-		log.Info("draining")
-	case err = <-served:
-	case err = <-worked:
-		worked <- nil
-	}
-	s.Drain()
-	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
-	defer cancel()
-	if serr := h.Shutdown(end); err == nil && serr != nil {
-		err = fmt.Errorf("requests were cut off: %w", serr)
-	}
-	stop()
-	if werr := <-worked; err == nil {
-		err = werr
-	}
-	log.Info("ended")
-	return err
+	return s.Serve(ctx, l, c.Cert, c.Key)
 }
 
 func logger(c *parts.Server) *slog.Logger {

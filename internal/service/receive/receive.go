@@ -14,7 +14,6 @@ import (
 	"io"
 	"mime"
 	"mime/multipart"
-	"net/http"
 	"strings"
 )
 
@@ -49,13 +48,13 @@ type Body struct {
 	Dumps int
 }
 
-// Plain returns the body of a request without its encoding, which may be gzip.
-func Plain(r *http.Request) (io.Reader, error) {
-	switch encoding := strings.ToLower(strings.TrimSpace(r.Header.Get("Content-Encoding"))); encoding {
+// Plain returns the body of a request without its Content-Encoding, which may be gzip.
+func Plain(encoding string, body io.Reader) (io.Reader, error) {
+	switch encoding = strings.ToLower(strings.TrimSpace(encoding)); encoding {
 	case "", "identity":
-		return r.Body, nil
+		return body, nil
 	case "gzip", "x-gzip":
-		return gzip.NewReader(r.Body)
+		return gzip.NewReader(body)
 	default:
 		return nil, fmt.Errorf("Content-Encoding %q: must be gzip", encoding)
 	}

@@ -38,13 +38,15 @@ type Upload struct {
 	Annotations map[string]string
 
 	State    string
-	Attempts int    // how often its analysis was begun
-	Why      string // why it was set aside, or given back last
-	Group    string // its group in the ledger; empty if it has none
-	Fault    string // why it has none
-	Reason   string // why the process died, in a few words
-	Program  string
-	Build    string
+	Attempts int // how often its analysis was begun
+	// Alone says that it was among several dumps of which one may have killed a worker: it is analysed with no other.
+	Alone   bool
+	Why     string // why it was set aside, or given back last
+	Group   string // its group in the ledger; empty if it has none
+	Fault   string // why it has none
+	Reason  string // why the process died, in a few words
+	Program string
+	Build   string
 }
 
 // A Result is what came of an upload.
@@ -130,10 +132,10 @@ type Store interface {
 	Take(ctx context.Context, worker, project string) (Upload, error)
 	// Finish stores what came of an upload.
 	Finish(ctx context.Context, project, id string, r Result) error
-	// GiveBack has an upload wait again. If died is true, its analysis died with the worker; after MaxDeaths of them it is
-	// set aside.
-	GiveBack(ctx context.Context, project, id, why string, died bool) error
-	// Recover gives back what workers have that are not among those alive.
+	// GiveBack has an upload wait again.
+	GiveBack(ctx context.Context, project, id, why string) error
+	// Recover gives back what workers have that are not among those alive: they died. An upload that was the only one of its
+	// worker is set aside after MaxDeaths of them; one of several is analysed alone from then on.
 	Recover(ctx context.Context, alive ...string) (int, error)
 	// Again has an upload analysed once more.
 	Again(ctx context.Context, project, id string) error

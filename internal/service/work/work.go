@@ -68,6 +68,9 @@ func New(c Config) *Worker {
 // Tell tells the worker that a dump waits.
 func (w *Worker) Tell() { signal(w.more) }
 
+// name is by whom the dumps of a project are taken: they are analysed together.
+func (w *Worker) name(project string) string { return w.c.Name + "/" + project }
+
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -119,7 +122,7 @@ func (w *Worker) next(ctx context.Context) (store.Upload, error) {
 			signal(c)
 			continue
 		}
-		u, err := w.c.Store.Take(ctx, w.c.Name, p)
+		u, err := w.c.Store.Take(ctx, w.name(p), p)
 		if !errors.Is(err, store.ErrNone) {
 			if err == nil {
 				w.busy[p] = make(chan struct{}, 1)
@@ -143,7 +146,7 @@ func (w *Worker) begin(ctx context.Context, first store.Upload) {
 			<-w.slots
 			w.Tell()
 		}()
-		r := &run{w: w, ctx: ctx, project: first.Project, more: more, next: &first, taken: map[string]*taken{}}
+		r := &run{w: w, ctx: ctx, project: first.Project, more: more, next: &first, done: make(chan struct{}, 1), taken: map[string]*taken{}}
 		defer r.giveBack()
 		to, err := w.c.Ledger(ctx, first.Project)
 		if err == nil {
@@ -152,6 +155,10 @@ func (w *Worker) begin(ctx context.Context, first store.Upload) {
 		if err != nil && ctx.Err() == nil {
 			r.failure = err
 			w.c.Log.Error("the analysis cannot go on", "project", first.Project, "error", err)
+			select { // what is wrong will not be right at once
+			case <-ctx.Done():
+			case <-time.After(poll):
+			}
 		}
 	})
 }
@@ -165,6 +172,7 @@ type run struct {
 	next    *store.Upload // taken already
 	failure error
 
+	done  chan struct{} // tells that there is a result
 	mu    sync.Mutex
 	taken map[string]*taken // by path
 }
@@ -188,12 +196,35 @@ func (r *run) Dumps(ctx context.Context) iter.Seq2[string, error] {
 				r.without(u, err)
 				continue
 			}
+			if u.Alone {
+				r.alone(ctx)
+			}
 			r.mu.Lock()
 			r.taken[path] = &taken{u, time.Now(), release}
 			r.mu.Unlock()
 			if !yield(path, nil) {
 				return
 			}
+			if u.Alone {
+				r.alone(ctx)
+			}
+		}
+	}
+}
+
+// alone waits until nothing is being analysed.
+func (r *run) alone(ctx context.Context) {
+	for ctx.Err() == nil {
+		r.mu.Lock()
+		n := len(r.taken)
+		r.mu.Unlock()
+		if n == 0 {
+			return
+		}
+		select {
+		case <-r.done:
+		case <-time.After(poll):
+		case <-ctx.Done():
 		}
 	}
 }
@@ -209,7 +240,7 @@ func (r *run) take(ctx context.Context) (store.Upload, bool) {
 	tick := time.NewTicker(poll)
 	defer tick.Stop()
 	for ctx.Err() == nil {
-		u, err := r.w.c.Store.Take(ctx, r.w.c.Name, r.project)
+		u, err := r.w.c.Store.Take(ctx, r.w.name(r.project), r.project)
 		if err == nil {
 			return u, true
 		}
@@ -232,7 +263,7 @@ func (r *run) without(u store.Upload, err error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		err = r.w.c.Store.Finish(context.WithoutCancel(r.ctx), u.Project, u.ID, store.Result{Fault: "its file is gone"})
 	} else {
-		err = errors.Join(err, r.w.c.Store.GiveBack(context.WithoutCancel(r.ctx), u.Project, u.ID, err.Error(), false))
+		err = errors.Join(err, r.w.c.Store.GiveBack(context.WithoutCancel(r.ctx), u.Project, u.ID, err.Error()))
 		time.Sleep(poll)
 	}
 	if err != nil {
@@ -250,6 +281,7 @@ func (r *run) Dump(d ledger.Dump, _ bool) {
 		r.w.c.Log.Error("a dump that was not taken", "path", d.Path)
 		return
 	}
+	defer signal(r.done)
 	t.release()
 	result := store.Result{Group: d.Group, Fault: d.Fault, Reason: d.Reason, Program: d.Program, Build: d.Build}
 	if err := r.w.c.Store.Finish(context.WithoutCancel(r.ctx), r.project, t.u.ID, result); err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -276,7 +308,7 @@ func (r *run) giveBack() {
 		why = fmt.Sprint("the analysis could not go on: ", r.failure)
 	}
 	back := func(u *store.Upload) {
-		err := r.w.c.Store.GiveBack(context.WithoutCancel(r.ctx), u.Project, u.ID, why, r.failure != nil)
+		err := r.w.c.Store.GiveBack(context.WithoutCancel(r.ctx), u.Project, u.ID, why)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			r.w.c.Log.Error("a dump cannot be given back", "project", u.Project, "dump", u.ID, "error", err)
 		}

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/corewalk/corewalk/internal/fixture/browser"
 	"github.com/corewalk/corewalk/internal/triage/ledger"
 )
 
@@ -40,9 +41,9 @@ func put(t *testing.T, s *Summary) string {
 }
 
 // quiet checks that the browser reported nothing: no error, no violation of the policy, no request.
-func quiet(t *testing.T, c *chromium) {
+func quiet(t *testing.T, c *browser.Browser) {
 	t.Helper()
-	for _, s := range c.complaints() {
+	for _, s := range c.Complaints() {
 		t.Error(s)
 	}
 }
@@ -51,16 +52,16 @@ const visible = `[...document.querySelectorAll("#cw-list > .g")].map(g => g.id).
 
 // TestPageInBrowser uses a page like a person.
 func TestPageInBrowser(t *testing.T) {
-	c := startChromium(t)
+	c := browser.Start(t)
 	url := put(t, pageSummary())
-	c.open(url, nil)
+	c.Open(url, nil)
 	all := "b41e7f000001,b41e7faa0002,77c0de000003"
-	c.want(visible + ` == "` + all + `"`)
-	c.want(`!document.getElementById("cw-form").hidden && document.getElementById("cw-shown").textContent == "3"`)
-	c.want(`document.querySelectorAll(".timeline rect").length == 3`)
-	c.want(`[...document.querySelectorAll(".spark path")].filter(p => p.getAttribute("d")).length == 2`)
+	c.Want(visible + ` == "` + all + `"`)
+	c.Want(`!document.getElementById("cw-form").hidden && document.getElementById("cw-shown").textContent == "3"`)
+	c.Want(`document.querySelectorAll(".timeline rect").length == 3`)
+	c.Want(`[...document.querySelectorAll(".spark path")].filter(p => p.getAttribute("d")).length == 2`)
 
-	c.run("search", func(t *testing.T) {
+	c.Run("search", func(t *testing.T) {
 		for _, s := range []struct{ words, want string }{
 			{"null READ", "b41e7f000001"}, // reason and kind
 			{"queue.c", "b41e7f000001"},   // a file
@@ -71,13 +72,13 @@ func TestPageInBrowser(t *testing.T) {
 			{"no such thing", ""},
 			{"", all},
 		} {
-			c.eval(fmt.Sprintf(`{ let q = document.getElementById("cw-q"); q.value = %q; q.dispatchEvent(new Event("input", {bubbles: true})) }`, s.words))
-			c.want(visible + ` == "` + s.want + `"`)
+			c.Eval(fmt.Sprintf(`{ let q = document.getElementById("cw-q"); q.value = %q; q.dispatchEvent(new Event("input", {bubbles: true})) }`, s.words))
+			c.Want(visible + ` == "` + s.want + `"`)
 		}
 	})
-	c.run("filters", func(t *testing.T) {
+	c.Run("filters", func(t *testing.T) {
 		set := func(name, value string) {
-			c.eval(fmt.Sprintf(`{ let e = document.getElementById("cw-%s"); if (e.type == "checkbox") e.checked = %q != ""; else e.value = [...e.options].find(o => o.text.startsWith(%q) || o.value == %q).value; e.dispatchEvent(new Event("change", {bubbles: true})) }`, name, value, value, value))
+			c.Eval(fmt.Sprintf(`{ let e = document.getElementById("cw-%s"); if (e.type == "checkbox") e.checked = %q != ""; else e.value = [...e.options].find(o => o.text.startsWith(%q) || o.value == %q).value; e.dispatchEvent(new Event("change", {bubbles: true})) }`, name, value, value, value))
 		}
 		for _, s := range []struct{ name, value, none, want string }{
 			{"new", "on", "", "b41e7faa0002"},
@@ -91,76 +92,76 @@ func TestPageInBrowser(t *testing.T) {
 			{"sort", "first", "count", "b41e7faa0002,b41e7f000001,77c0de000003"},
 		} {
 			set(s.name, s.value)
-			c.want(visible + ` == "` + s.want + `"`)
+			c.Want(visible + ` == "` + s.want + `"`)
 			set(s.name, s.none)
-			c.want(visible + ` == "` + all + `"`)
+			c.Want(visible + ` == "` + all + `"`)
 		}
 		set("new", "on")
-		c.want(`document.getElementById("cw-shown").textContent == "1 of 3"`)
-		c.eval(`document.querySelector("button[type=reset]").click()`)
-		c.want(visible + ` == "` + all + `"`)
+		c.Want(`document.getElementById("cw-shown").textContent == "1 of 3"`)
+		c.Eval(`document.querySelector("button[type=reset]").click()`)
+		c.Want(visible + ` == "` + all + `"`)
 	})
-	c.run("keyboard", func(t *testing.T) {
-		c.eval(`document.activeElement.blur()`)
-		c.key("j")
-		c.want(`document.activeElement.parentElement.id == "b41e7f000001"`)
-		c.key("j")
-		c.key("j")
-		c.key("j") // there is none after the last
-		c.want(`document.activeElement.parentElement.id == "77c0de000003"`)
-		c.key("k")
-		c.want(`document.activeElement.parentElement.id == "b41e7faa0002"`)
-		c.key("Enter")
-		c.want(`document.getElementById("b41e7faa0002").open && location.hash == "#b41e7faa0002"`)
-		c.key("Escape")
-		c.want(`!document.getElementById("b41e7faa0002").open`)
-		c.key("/")
-		c.want(`document.activeElement.id == "cw-q"`)
-		c.key("j")
-		c.want(`document.activeElement.value == "j"`)
-		c.key("Escape")
-		c.want(`document.activeElement.value == "" && ` + visible + ` == "` + all + `"`)
+	c.Run("keyboard", func(t *testing.T) {
+		c.Eval(`document.activeElement.blur()`)
+		c.Key("j")
+		c.Want(`document.activeElement.parentElement.id == "b41e7f000001"`)
+		c.Key("j")
+		c.Key("j")
+		c.Key("j") // there is none after the last
+		c.Want(`document.activeElement.parentElement.id == "77c0de000003"`)
+		c.Key("k")
+		c.Want(`document.activeElement.parentElement.id == "b41e7faa0002"`)
+		c.Key("Enter")
+		c.Want(`document.getElementById("b41e7faa0002").open && location.hash == "#b41e7faa0002"`)
+		c.Key("Escape")
+		c.Want(`!document.getElementById("b41e7faa0002").open`)
+		c.Key("/")
+		c.Want(`document.activeElement.id == "cw-q"`)
+		c.Key("j")
+		c.Want(`document.activeElement.value == "j"`)
+		c.Key("Escape")
+		c.Want(`document.activeElement.value == "" && ` + visible + ` == "` + all + `"`)
 	})
-	c.run("stack", func(t *testing.T) {
-		c.eval(`document.querySelector("#b41e7f000001 > summary").click()`)
-		c.want(`document.querySelectorAll("#b41e7f000001 .stack > li").length == 2`)
-		c.want(`document.querySelector("#b41e7f000001 .stack .fn").textContent == "visit"`)
-		c.want(`document.querySelector("#b41e7f000001 .stack details").open`)
-		c.want(`document.querySelector("#b41e7f000001 .vars th").textContent == "p"`)
-		c.want(`document.querySelector("#b41e7f000001 .similar a").hash == "#b41e7faa0002"`)
-		c.eval(`document.querySelector("#b41e7f000001 .similar a").click()`)
-		c.want(`document.getElementById("b41e7faa0002").open`)
+	c.Run("stack", func(t *testing.T) {
+		c.Eval(`document.querySelector("#b41e7f000001 > summary").click()`)
+		c.Want(`document.querySelectorAll("#b41e7f000001 .stack > li").length == 2`)
+		c.Want(`document.querySelector("#b41e7f000001 .stack .fn").textContent == "visit"`)
+		c.Want(`document.querySelector("#b41e7f000001 .stack details").open`)
+		c.Want(`document.querySelector("#b41e7f000001 .vars th").textContent == "p"`)
+		c.Want(`document.querySelector("#b41e7f000001 .similar a").hash == "#b41e7faa0002"`)
+		c.Eval(`document.querySelector("#b41e7f000001 .similar a").click()`)
+		c.Want(`document.getElementById("b41e7faa0002").open`)
 	})
 	quiet(t, c)
 
-	c.run("deep link", func(t *testing.T) {
-		c.open(url+"#77c0de", nil) // the start of an identifier is enough
-		c.want(`document.getElementById("77c0de000003").open`)
+	c.Run("deep link", func(t *testing.T) {
+		c.Open(url+"#77c0de", nil) // the start of an identifier is enough
+		c.Want(`document.getElementById("77c0de000003").open`)
 		quiet(t, c)
 	})
-	c.run("dark", func(t *testing.T) {
+	c.Run("dark", func(t *testing.T) {
 		bg := `getComputedStyle(document.body).backgroundColor`
-		light := c.eval(bg)
-		c.do("Emulation.setEmulatedMedia", object{"features": []object{{"name": "prefers-color-scheme", "value": "dark"}}})
-		if dark := c.eval(bg); light != `"rgb(255, 255, 255)"` || dark == light {
+		light := c.Eval(bg)
+		c.Do("Emulation.setEmulatedMedia", browser.Object{"features": []browser.Object{{"name": "prefers-color-scheme", "value": "dark"}}})
+		if dark := c.Eval(bg); light != `"rgb(255, 255, 255)"` || dark == light {
 			t.Errorf("background %s when light, %s when dark", light, dark)
 		}
 	})
-	c.run("narrow", func(t *testing.T) {
-		c.do("Emulation.setDeviceMetricsOverride", object{"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": true})
-		c.eval(`document.querySelectorAll("details").forEach(d => d.open = true)`)
-		c.want(`document.documentElement.scrollWidth <= 390`)
+	c.Run("narrow", func(t *testing.T) {
+		c.Do("Emulation.setDeviceMetricsOverride", browser.Object{"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": true})
+		c.Eval(`document.querySelectorAll("details").forEach(d => d.open = true)`)
+		c.Want(`document.documentElement.scrollWidth <= 390`)
 	})
-	c.run("print", func(t *testing.T) {
-		c.do("Emulation.setEmulatedMedia", object{"media": "print"})
-		c.want(`getComputedStyle(document.getElementById("cw-form")).display == "none"`)
-		c.do("Page.printToPDF", object{})
-		c.do("Emulation.setEmulatedMedia", object{"media": ""})
+	c.Run("print", func(t *testing.T) {
+		c.Do("Emulation.setEmulatedMedia", browser.Object{"media": "print"})
+		c.Want(`getComputedStyle(document.getElementById("cw-form")).display == "none"`)
+		c.Do("Page.printToPDF", browser.Object{})
+		c.Do("Emulation.setEmulatedMedia", browser.Object{"media": ""})
 	})
-	c.run("no script", func(t *testing.T) {
-		c.open(url, func() { c.do("Emulation.setScriptExecutionDisabled", object{"value": true}) })
-		c.want(`document.getElementById("cw-form").hidden && document.querySelectorAll("#cw-list > .g").length == 3`)
-		c.want(`document.querySelector("#b41e7f000001 .stack .fn").textContent == "visit"`)
+	c.Run("no script", func(t *testing.T) {
+		c.Open(url, func() { c.Do("Emulation.setScriptExecutionDisabled", browser.Object{"value": true}) })
+		c.Want(`document.getElementById("cw-form").hidden && document.querySelectorAll("#cw-list > .g").length == 3`)
+		c.Want(`document.querySelector("#b41e7f000001 .stack .fn").textContent == "visit"`)
 		quiet(t, c)
 	})
 }
@@ -199,21 +200,21 @@ func addHostile(s *Summary, h string, i int) {
 
 // TestHostilePageInBrowser has groups written by Go and groups for which the script makes rows.
 func TestHostilePageInBrowser(t *testing.T) {
-	c := startChromium(t)
+	c := browser.Start(t)
 	s := hostileSummary(maxPageStacks/len(hostile) + 2)
-	c.open(put(t, s), nil)
+	c.Open(put(t, s), nil)
 	last := anchor(s.Groups[len(s.Groups)-1].ID, len(s.Groups)-1)
-	c.eval(`location.hash = "` + last + `"`)
-	c.want(fmt.Sprintf(`document.querySelectorAll("#cw-list > .g").length == %d`, len(s.Groups)))
-	c.eval(`document.querySelectorAll("details").forEach(d => d.open = true)`)
-	c.want(fmt.Sprintf(`document.querySelectorAll(".stack").length == %d`, maxPageStacks))
-	c.want(`window.pwned === undefined && document.scripts.length == 2 && document.styleSheets.length == 1`)
-	c.want(`document.querySelectorAll("img, iframe, object, embed, base, link, [onload], [onerror], [style]").length == 0 && document.querySelectorAll("h1").length == 1`)
-	c.want(`!/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]/.test(document.documentElement.textContent)`)
-	c.want(`document.documentElement.scrollWidth <= innerWidth`)
-	c.want(`[...document.querySelectorAll("a")].every(a => a.getAttribute("href").startsWith("#"))`)
-	c.eval(`{ let q = document.getElementById("cw-q"); q.value = "<img src=x onerror"; q.dispatchEvent(new Event("input", {bubbles: true})) }`)
-	c.want(fmt.Sprintf(`document.querySelectorAll("#cw-list > .g").length == %d && window.pwned === undefined`, len(s.Groups)/len(hostile)))
+	c.Eval(`location.hash = "` + last + `"`)
+	c.Want(fmt.Sprintf(`document.querySelectorAll("#cw-list > .g").length == %d`, len(s.Groups)))
+	c.Eval(`document.querySelectorAll("details").forEach(d => d.open = true)`)
+	c.Want(fmt.Sprintf(`document.querySelectorAll(".stack").length == %d`, maxPageStacks))
+	c.Want(`window.pwned === undefined && document.scripts.length == 2 && document.styleSheets.length == 1`)
+	c.Want(`document.querySelectorAll("img, iframe, object, embed, base, link, [onload], [onerror], [style]").length == 0 && document.querySelectorAll("h1").length == 1`)
+	c.Want(`!/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]/.test(document.documentElement.textContent)`)
+	c.Want(`document.documentElement.scrollWidth <= innerWidth`)
+	c.Want(`[...document.querySelectorAll("a")].every(a => a.getAttribute("href").startsWith("#"))`)
+	c.Eval(`{ let q = document.getElementById("cw-q"); q.value = "<img src=x onerror"; q.dispatchEvent(new Event("input", {bubbles: true})) }`)
+	c.Want(fmt.Sprintf(`document.querySelectorAll("#cw-list > .g").length == %d && window.pwned === undefined`, len(s.Groups)/len(hostile)))
 	quiet(t, c)
 }
 
@@ -242,19 +243,19 @@ var manyFrames = func() []byte {
 }()
 
 func TestManyGroupsInBrowser(t *testing.T) {
-	c := startChromium(t)
+	c := browser.Start(t)
 	s := manySummary(10000, 100000)
-	c.open(put(t, s), nil)
-	c.want(`document.getElementById("cw-shown").textContent == "10000"`)
-	c.want(`document.querySelectorAll("#cw-list > .g").length < 500`)
-	t.Logf("loaded in %s ms, of these the script to its end %s ms", c.eval(`Math.round(performance.timing.loadEventEnd - performance.timing.navigationStart)`),
-		c.eval(`Math.round(performance.timing.domContentLoadedEventEnd - performance.timing.domLoading)`))
+	c.Open(put(t, s), nil)
+	c.Want(`document.getElementById("cw-shown").textContent == "10000"`)
+	c.Want(`document.querySelectorAll("#cw-list > .g").length < 500`)
+	t.Logf("loaded in %s ms, of these the script to its end %s ms", c.Eval(`Math.round(performance.timing.loadEventEnd - performance.timing.navigationStart)`),
+		c.Eval(`Math.round(performance.timing.domContentLoadedEventEnd - performance.timing.domLoading)`))
 	last := s.Groups[len(s.Groups)-1].ID
-	c.eval(`location.hash = "` + last + `"`) // the script adds rows up to it
-	c.want(`document.getElementById("` + last + `").open && document.querySelectorAll("#cw-list > .g").length == 10000`)
-	c.want(`document.querySelector("[id='` + last + `'] .body code").textContent.startsWith("corewalk triage show ")`)
-	c.eval(`{ let q = document.getElementById("cw-q"); q.value = "function_9999"; q.dispatchEvent(new Event("input", {bubbles: true})) }`)
-	c.want(visible + ` == "` + last + `"`)
+	c.Eval(`location.hash = "` + last + `"`) // the script adds rows up to it
+	c.Want(`document.getElementById("` + last + `").open && document.querySelectorAll("#cw-list > .g").length == 10000`)
+	c.Want(`document.querySelector("[id='` + last + `'] .body code").textContent.startsWith("corewalk triage show ")`)
+	c.Eval(`{ let q = document.getElementById("cw-q"); q.value = "function_9999"; q.dispatchEvent(new Event("input", {bubbles: true})) }`)
+	c.Want(visible + ` == "` + last + `"`)
 	quiet(t, c)
 }
 
@@ -269,24 +270,24 @@ func TestPictures(t *testing.T) {
 	if *shotPage == "" || *shotDir == "" {
 		t.Skip("no page was given")
 	}
-	c := startChromium(t)
+	c := browser.Start(t)
 	for _, x := range []struct {
 		name          string
 		width, height int
 		scheme        string
 		open          bool
 	}{{"triage-list.png", 1200, 720, "light", false}, {"triage-group.png", 1200, 760, "dark", true}, {"triage-narrow.png", 390, 640, "light", true}, {"triage-narrow-dark.png", 390, 640, "dark", false}} {
-		c.open("file://"+*shotPage, func() {
-			c.do("Emulation.setEmulatedMedia", object{"features": []object{{"name": "prefers-color-scheme", "value": x.scheme}}})
-			c.do("Emulation.setDeviceMetricsOverride", object{"width": x.width, "height": x.height, "deviceScaleFactor": 1, "mobile": x.width < 800})
+		c.Open("file://"+*shotPage, func() {
+			c.Do("Emulation.setEmulatedMedia", browser.Object{"features": []browser.Object{{"name": "prefers-color-scheme", "value": x.scheme}}})
+			c.Do("Emulation.setDeviceMetricsOverride", browser.Object{"width": x.width, "height": x.height, "deviceScaleFactor": 1, "mobile": x.width < 800})
 		})
-		c.want(`!document.getElementById("cw-form").hidden`)
+		c.Want(`!document.getElementById("cw-form").hidden`)
 		if x.open {
-			c.eval(fmt.Sprintf(`location.hash = [...document.querySelectorAll("#cw-list > .g")].find(g => g.textContent.includes(%q)).id`, *shotOpen))
-			c.want(`document.querySelector(".g[open]") != null`)
+			c.Eval(fmt.Sprintf(`location.hash = [...document.querySelectorAll("#cw-list > .g")].find(g => g.textContent.includes(%q)).id`, *shotOpen))
+			c.Want(`document.querySelector(".g[open]") != null`)
 		}
 		var shot struct{ Data string }
-		json.Unmarshal(c.do("Page.captureScreenshot", object{"format": "png", "optimizeForSpeed": false}), &shot)
+		json.Unmarshal(c.Do("Page.captureScreenshot", browser.Object{"format": "png", "optimizeForSpeed": false}), &shot)
 		b, err := base64.StdEncoding.DecodeString(shot.Data)
 		if err == nil {
 			b, err = fewColours(b)

@@ -46,6 +46,7 @@ var migrations = [...]string{
 		worker TEXT NOT NULL DEFAULT '',
 		attempts INTEGER NOT NULL DEFAULT 0,
 		deaths INTEGER NOT NULL DEFAULT 0,
+		alone INTEGER NOT NULL DEFAULT 0,
 		why TEXT NOT NULL DEFAULT '',
 		grp TEXT NOT NULL DEFAULT '',
 		fault TEXT NOT NULL DEFAULT '',
@@ -160,12 +161,12 @@ func nanos(t time.Time) int64 {
 	return t.UnixNano()
 }
 
-const columns = "project, id, sha256, name, size, received, times, annotations, state, attempts, why, grp, fault, reason, program, build"
+const columns = "project, id, sha256, name, size, received, times, annotations, state, attempts, alone, why, grp, fault, reason, program, build"
 
 func scan(r interface{ Scan(...any) error }) (u store.Upload, err error) {
 	var received int64
 	var notes string
-	if err = r.Scan(&u.Project, &u.ID, &u.SHA256, &u.Name, &u.Size, &received, &u.Times, &notes, &u.State, &u.Attempts, &u.Why, &u.Group, &u.Fault, &u.Reason, &u.Program, &u.Build); err != nil {
+	if err = r.Scan(&u.Project, &u.ID, &u.SHA256, &u.Name, &u.Size, &received, &u.Times, &notes, &u.State, &u.Attempts, &u.Alone, &u.Why, &u.Group, &u.Fault, &u.Reason, &u.Program, &u.Build); err != nil {
 		return u, err
 	}
 	u.Received = moment(received)
@@ -284,29 +285,56 @@ func (d *DB) Finish(ctx context.Context, project, id string, r store.Result) err
 		r.Group, r.Fault, r.Reason, r.Program, r.Build, project, id)
 }
 
-const backAgain = "worker = '', why = ?, deaths = deaths + ?, state = CASE WHEN deaths + ? >= ? THEN 'aside' ELSE 'waiting' END"
-
 // GiveBack implements Store.
-func (d *DB) GiveBack(ctx context.Context, project, id, why string, died bool) error {
-	deaths := 0
-	if died {
-		deaths = 1
-	}
-	return d.change(ctx, id, "UPDATE uploads SET "+backAgain+" WHERE project = ? AND id = ? AND state = 'working'", why, deaths, deaths, store.MaxDeaths, project, id)
+func (d *DB) GiveBack(ctx context.Context, project, id, why string) error {
+	return d.change(ctx, id, "UPDATE uploads SET worker = '', why = ?, state = 'waiting' WHERE project = ? AND id = ? AND state = 'working'", why, project, id)
 }
 
 // Recover implements Store.
 func (d *DB) Recover(ctx context.Context, alive ...string) (int, error) {
-	args := []any{"the worker died", 1, 1, store.MaxDeaths}
-	for _, name := range alive {
-		args = append(args, name)
-	}
-	res, err := d.db.ExecContext(ctx, "UPDATE uploads SET "+backAgain+" WHERE state = 'working' AND worker NOT IN ("+marks(len(alive))+")", args...)
+	all := 0
+	err := d.inTx(ctx, func(tx *sql.Tx) error {
+		dead, err := workers(ctx, tx)
+		if err != nil {
+			return err
+		}
+		for name, n := range dead {
+			if slices.Contains(alive, name) {
+				continue
+			}
+			died := 0
+			if n == 1 {
+				died = 1
+			}
+			_, err := tx.ExecContext(ctx, `UPDATE uploads SET worker = '', why = 'the worker died', alone = 1, deaths = deaths + ?,
+				state = CASE WHEN deaths + ? >= ? THEN 'aside' ELSE 'waiting' END WHERE state = 'working' AND worker = ?`, died, died, store.MaxDeaths, name)
+			if err != nil {
+				return err
+			}
+			all += n
+		}
+		return nil
+	})
+	return all, d.failed(err)
+}
+
+// workers counts what each worker has.
+func workers(ctx context.Context, tx *sql.Tx) (map[string]int, error) {
+	rows, err := tx.QueryContext(ctx, "SELECT worker, count(*) FROM uploads WHERE state = 'working' GROUP BY worker")
 	if err != nil {
-		return 0, d.failed(err)
+		return nil, err
 	}
-	n, err := res.RowsAffected()
-	return int(n), d.failed(err)
+	out := map[string]int{}
+	for rows.Next() {
+		var name string
+		var n int
+		if err := rows.Scan(&name, &n); err != nil {
+			rows.Close()
+			return nil, err
+		}
+		out[name] = n
+	}
+	return out, errors.Join(rows.Err(), rows.Close())
 }
 
 // Again implements Store.

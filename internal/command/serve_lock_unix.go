@@ -1,6 +1,6 @@
 //go:build unix
 
-package full
+package command
 
 import (
 	"errors"

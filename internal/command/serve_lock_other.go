@@ -1,6 +1,6 @@
 //go:build !unix
 
-package full
+package command
 
 // lockDir would keep a second service from a directory.
 func lockDir(string) (unlock func(), err error) { return func() {}, nil }

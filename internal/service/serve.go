@@ -1,0 +1,70 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+)
+
+// Limits of connections.
+const (
+	headerTime = 20 * time.Second
+	idleTime   = 2 * time.Minute
+	// stallTime is how long a client may send nothing of a body, and take nothing of an answer.
+	stallTime = time.Minute
+	// drainTime is how long requests that have begun may still take when the service ends.
+	drainTime = 30 * time.Second
+)
+
+// Serve serves connections until ctx is done, with TLS if cert and key are files. Then requests that have begun are answered, dumps
+// that are being analysed are given back, and it ends.
+func (s *Service) Serve(ctx context.Context, l net.Listener, cert, key string) error {
+	h := &http.Server{Handler: s, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(s.c.Log.Handler(), slog.LevelDebug)}
+	working, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	worked, served := make(chan error, 1), make(chan error, 1)
+	go func() { worked <- s.Run(working) }()
+	go func() {
+		if cert != "" {
+			served <- h.ServeTLS(l, cert, key)
+		} else {
+			served <- h.Serve(l)
+		}
+	}()
+	s.c.Log.Info("listening", "address", l.Addr().String(), "tls", cert != "")
+	var err error
+	select {
+	case <-ctx.Done():
+		s.c.Log.Info("draining")
+	case err = <-served:
+	case err = <-worked:
+		worked <- nil
+	}
+	s.Drain()
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
+	defer cancel()
+	if serr := h.Shutdown(end); err == nil && serr != nil {
+		err = fmt.Errorf("requests were cut off: %w", serr)
+	}
+	stop()
+	if werr := <-worked; err == nil {
+		err = werr
+	}
+	s.c.Log.Info("ended")
+	return err
+}
+
+// A patient body waits for each part of it, but not for ever. A whole body may take as long as it goes on.
+type patient struct {
+	io.ReadCloser
+	c *http.ResponseController
+}
+
+func (p patient) Read(b []byte) (int, error) {
+	_ = p.c.SetReadDeadline(time.Now().Add(stallTime)) // a test's recorder has none
+	return p.ReadCloser.Read(b)
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"maps"
@@ -383,6 +384,20 @@ func (p *program) settledAll(n int) {
 	}
 }
 
+var shotDir = flag.String("pictures", "", "put the pictures of docs/service.md into this directory")
+
+// picture takes a picture of the page if pictures are wanted.
+func picture(c *browser.Browser, name string, width, height int, scheme string) {
+	if *shotDir == "" {
+		return
+	}
+	c.Do("Emulation.setEmulatedMedia", browser.Object{"features": []browser.Object{{"name": "prefers-color-scheme", "value": scheme}}})
+	c.Do("Emulation.setDeviceMetricsOverride", browser.Object{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 800})
+	c.Picture(filepath.Join(*shotDir, name))
+	c.Do("Emulation.clearDeviceMetricsOverride", nil)
+	c.Do("Emulation.setEmulatedMedia", browser.Object{})
+}
+
 // The page in a browser: log in, groups, a group, a dump whose frames open to variables, upload, states; nothing is asked of elsewhere,
 // and no error is said.
 func TestPage(t *testing.T) {
@@ -425,6 +440,7 @@ func TestPage(t *testing.T) {
 		c.Want(`[...document.querySelectorAll("ul.vars code")].some(e => e.textContent.startsWith("p = {x = 3, y = 4}"))`)
 		c.Eval(`[...document.querySelectorAll("ul.vars details")].find(e => e.querySelector("code").textContent.startsWith("p = ")).open = true`)
 		c.Want(`[...document.querySelectorAll("ul.vars ul.vars code")].some(e => e.textContent == "y = 4")`)
+		picture(c, "service-dump.png", 1100, 800, "light")
 	})
 	c.Run("group", func(t *testing.T) {
 		c.Eval(`[...document.querySelectorAll("dd a")].find(a => a.getAttribute("href").startsWith("#/g/")).click()`)
@@ -437,6 +453,7 @@ func TestPage(t *testing.T) {
 	c.Run("keyboard", func(t *testing.T) {
 		c.Eval(`location.hash = "#/"`)
 		c.Want(`!!document.getElementById("q")`)
+		picture(c, "service-groups.png", 1100, 560, "light")
 		c.Eval(`document.activeElement.blur()`)
 		c.Key("j")
 		c.Key("j")
@@ -458,6 +475,7 @@ func TestPage(t *testing.T) {
 		c.Eval(`location.hash = "#/"`)
 		c.Want(`document.querySelectorAll("table.list tbody tr").length >= 3 && document.documentElement.scrollWidth <= 360`)
 		c.Want(`getComputedStyle(document.body).backgroundColor == "rgb(20, 23, 26)"`)
+		picture(c, "service-narrow-dark.png", 390, 640, "dark")
 	})
 	c.Run("log out", func(t *testing.T) {
 		c.Eval(`document.getElementById("logout").click()`)

@@ -13,7 +13,7 @@ function h(tag, attrs, ...children) {
     if (name.startsWith("on")) el.addEventListener(name.slice(2), value);
     else el.setAttribute(name, value === true ? "" : value);
   }
-  for (const c of children.flat()) {
+  for (const c of children.flat(9)) {
     if (c !== null && c !== undefined && c !== "") el.append(c);
   }
   return el;
@@ -111,7 +111,7 @@ const pages = {
       r.groups.length === 0 ? h("p", {}, "No groups. ", h("a", { href: "#/upload" }, "Upload a dump"), ".") :
         table("Groups of crashes, the largest first", [["dumps", "n"], ["30 days"], ["why and where"], ["first, last"], ["builds", "n"]],
           r.groups.map((g) => h("tr", {}, h("td", { class: "n" }, g.count), h("td", {}, spark(g.trend)), h("td", { class: "what" }, groupLink(g)),
-            h("td", { class: "dim" }, day(g.first_seen), " ", day(g.last_seen)), h("td", { class: "n" }, g.builds)))),
+            h("td", { class: "dim date" }, h("span", {}, day(g.first_seen)), h("span", {}, day(g.last_seen))), h("td", { class: "n" }, g.builds)))),
       h("p", {}, skip ? h("button", { type: "button", onclick: () => go(Math.max(0, skip - 100)) }, "Back") : "", " ",
         skip + r.groups.length < r.total ? h("button", { type: "button", onclick: () => go(skip + 100) }, "More") : "")];
   },
@@ -262,7 +262,7 @@ function reportOf(r) {
 // fill makes the content of an element when it is opened first.
 function fill(details, content) {
   let done = false;
-  const make = () => { if (details.open && !done) { done = true; details.append(...content().flat().filter((x) => x !== "")); } };
+  const make = () => { if (details.open && !done) { done = true; details.append(...content().flat(9).filter((x) => x !== "")); } };
   details.addEventListener("toggle", make);
   make();
 }
@@ -330,7 +330,7 @@ async function show(stay) {
     content = [h("p", { class: "bad", role: "alert" }, e.message)];
   }
   if (mine !== latest) return;
-  main.replaceChildren(...content.flat(3).filter((x) => x !== "" && x !== null && x !== undefined));
+  main.replaceChildren(...content.flat(9).filter((x) => x !== "" && x !== null && x !== undefined));
   if (!stay) { window.scrollTo(0, 0); main.focus({ preventScroll: true }); }
 }
 

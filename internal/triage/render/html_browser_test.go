@@ -1,18 +1,11 @@
 package render
 
 import (
-	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"flag"
 	"fmt"
-	"image"
-	"image/color"
-	"image/png"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -286,52 +279,7 @@ func TestPictures(t *testing.T) {
 			c.Eval(fmt.Sprintf(`location.hash = [...document.querySelectorAll("#cw-list > .g")].find(g => g.textContent.includes(%q)).id`, *shotOpen))
 			c.Want(`document.querySelector(".g[open]") != null`)
 		}
-		var shot struct{ Data string }
-		json.Unmarshal(c.Do("Page.captureScreenshot", browser.Object{"format": "png", "optimizeForSpeed": false}), &shot)
-		b, err := base64.StdEncoding.DecodeString(shot.Data)
-		if err == nil {
-			b, err = fewColours(b)
-		}
-		if err == nil {
-			err = os.WriteFile(filepath.Join(*shotDir, x.name), b, 0o644)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		c.Picture(filepath.Join(*shotDir, x.name))
 		quiet(t, c)
 	}
-}
-
-// fewColours makes a picture a third as large: it keeps the 256 most frequent colours.
-func fewColours(data []byte) ([]byte, error) {
-	src, err := png.Decode(bytes.NewReader(data))
-	if err != nil {
-		return nil, err
-	}
-	uses := map[color.RGBA]int{}
-	at := func(x, y int) color.RGBA { return color.RGBAModel.Convert(src.At(x, y)).(color.RGBA) }
-	r := src.Bounds()
-	for y := r.Min.Y; y < r.Max.Y; y++ {
-		for x := r.Min.X; x < r.Max.X; x++ {
-			uses[at(x, y)]++
-		}
-	}
-	list := slices.SortedFunc(maps.Keys(uses), func(a, b color.RGBA) int { return uses[b] - uses[a] })
-	var palette color.Palette
-	for _, c := range list[:min(len(list), 256)] {
-		palette = append(palette, c)
-	}
-	index := map[color.RGBA]uint8{}
-	for _, c := range list {
-		index[c] = uint8(palette.Index(c))
-	}
-	dst := image.NewPaletted(r, palette)
-	for y := r.Min.Y; y < r.Max.Y; y++ {
-		for x := r.Min.X; x < r.Max.X; x++ {
-			dst.SetColorIndex(x, y, index[at(x, y)])
-		}
-	}
-	var b bytes.Buffer
-	err = (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&b, dst)
-	return b.Bytes(), err
 }

@@ -32,7 +32,7 @@ func (t *toy) Steppers() []unwind.FrameStepper { return []unwind.FrameStepper{t.
 func (t *toy) Stretches(_ context.Context, _ unwind.ThreadID, frames []*unwind.Frame) ([]tasks.Stretch, error) {
 	for i, f := range frames {
 		if name, err := f.Name(); err == nil && strings.Contains(name, "main") && i > 0 {
-			return []tasks.Stretch{{From: i, To: i + 1, Calls: []tasks.Call{
+			return []tasks.Stretch{{From: i, To: i + 1, Ended: true, Calls: []tasks.Call{
 				{Language: "toy", Kind: tasks.CallInterpreted, Function: "inner", File: "a.toy", Line: 3},
 				{Language: "toy", Kind: tasks.CallInterpreted, Function: "outer", File: "a.toy", Line: 9, Variables: func(bool) (args, own []tasks.SuspendedVariable) {
 					return []tasks.SuspendedVariable{{Name: "n", Value: "7", Tree: endless}}, nil
@@ -111,6 +111,9 @@ func TestLanguageOfCaller(t *testing.T) {
 	n := is[slices.IndexFunc(is, func(f report.Frame) bool { return f.Function == "outer" })].Args[0]
 	if n.Data == nil || len(n.Data.Children) != 1 || n.Data.Children[0].Name != "again" {
 		t.Errorf("the tree of n is %+v", n.Data)
+	}
+	if *plain.Crash.Frame != 0 || is[*r.Crash.Frame].Function != "inner" {
+		t.Errorf("the report points to %s, want the call that ended the process", is[*r.Crash.Frame].Function)
 	}
 	levels := 0
 	for d := n.Data; d != nil && levels < 100; levels++ {

@@ -33,6 +33,9 @@ type Stretch struct {
 	// before it are inlined into it. Otherwise the Calls have no frames: the native ones execute them, and the
 	// text shows the Calls instead.
 	Named bool
+	// Ended says that Calls[0] asked the runtime to end the process (os.abort): it is what a report points to, not the
+	// runtime's function before From.
+	Ended bool
 	Calls []Call // innermost first; none if the native frames are only the runtime's business
 }
 

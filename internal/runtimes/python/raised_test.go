@@ -18,6 +18,9 @@ func TestRaised(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			r := analyze(t, dump(t, python, "raised.py", "said"), corewalk.AnalyzeOptions{Locals: corewalk.LocalsNone})
+			if c := r.Crash.Frame; c == nil || r.Threads[0].Frames[*c].Function != "pay" {
+				t.Errorf("the report points to %v, want the call of os.abort", c)
+			}
 			var got []string
 			for _, e := range r.Crash.Raised {
 				got = append(got, fmt.Sprintf("%s %s(%s) at %s:%d in %s, handled %t", e.Relation, e.Type, e.Message, filepath.Base(e.File), e.Line, e.Function, e.Handled))

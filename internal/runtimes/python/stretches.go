@@ -31,6 +31,7 @@ const evalName = "_PyEval_EvalFrameDefault"
 const (
 	foreign = iota // not its own
 	own            // does something by itself
+	ends           // ends the process because Python asked for it
 	leads          // leads from call to call
 	eval           // runs Python's instructions
 )
@@ -66,6 +67,11 @@ func (r *runtime) kind(f *unwind.Frame) uint8 {
 		return leads
 	case strings.HasPrefix(s.Name, evalName):
 		return eval
+	}
+	for _, p := range [...]string{"os_abort", "os_kill", "signal_raise_signal", "signal_pthread_kill"} {
+		if strings.HasPrefix(s.Name, p) {
+			return ends
+		}
 	}
 	for _, p := range glue.Get() {
 		if strings.HasPrefix(s.Name, p) {
@@ -153,6 +159,7 @@ func (r *runtime) stretches(list []pyFrame, groups []group, kinds []uint8) []tas
 			if st.From == 0 && g.native > 0 {
 				st.From = g.native // the youngest frame is where it is
 			}
+			st.Ended = i == 0 && endsAt(kinds[:g.native])
 		}
 		for k := g.from; k < g.to; k++ {
 			st.Calls = append(st.Calls, r.call(&list[k]))
@@ -161,6 +168,17 @@ func (r *runtime) stretches(list []pyFrame, groups []group, kinds []uint8) []tas
 		at = max(at, st.To)
 	}
 	return out
+}
+
+// endsAt reports whether a Python call asked for the end of the process: kinds are those of the native frames younger than
+// the one that runs the call.
+func endsAt(kinds []uint8) bool {
+	for i := len(kinds) - 1; i >= 0; i-- {
+		if kinds[i] != leads {
+			return kinds[i] == ends
+		}
+	}
+	return false
 }
 
 // call describes a Python call.

@@ -125,6 +125,9 @@ func (in *inspection) addCalls(r *report.Report, t *report.Thread, frames []*unw
 			in.callVariables(t, &e, c)
 			out = append(out, e)
 		}
+		if st.Ended && crash >= 0 && crash < at && len(out) > first {
+			*r.Crash.Frame = first
+		}
 		if st.Named {
 			for ; at < len(t.Frames) && t.Frames[at].Physical < st.To; at++ {
 				if at == crash {

@@ -69,6 +69,12 @@ func (s *reach) waits(c *chain) *tasks.Wait {
 	return w
 }
 
+// methodOf is the last part of a function's name, without the blocks in it: "read" of "RwLock::read::{async_fn#0}::{async_block#0}<u32>".
+func methodOf(fn string) string {
+	fn, _, _ = strings.Cut(fn, "::{async_")
+	return fn[strings.LastIndexByte(fn, ':')+1:]
+}
+
 func (s *reach) innermost(c *chain) *tasks.Wait {
 	t := c.lastType
 	name := t.FullName()
@@ -95,7 +101,7 @@ func (s *reach) innermost(c *chain) *tasks.Wait {
 			if strings.Contains(fn, a.function) || i == len(c.levels)-1 && strings.Contains(name, "<"+a.function) {
 				w.Kind, w.Object.Type = a.kind, a.as
 				w.Timed = a.kind == tasks.WaitTimer
-				switch method := fn[strings.LastIndexByte(fn, ':')+1:]; {
+				switch method := methodOf(fn); {
 				case a.kind == tasks.WaitLock && strings.HasPrefix(method, "read"):
 					w.Kind = tasks.WaitReadLock
 				case a.kind == tasks.WaitReceive && (strings.HasPrefix(method, "reserve") || strings.HasPrefix(method, "send") || method == "closed"):

@@ -400,16 +400,58 @@ func (s *reach) owned() {
 	}
 }
 
-// ownedBy walks the list of tasks in a scheduler of a type. more says that it had tasks that were not known, whole that it was walked to its end.
+// maxShards is how many lists of tasks a scheduler may have: up to 64 thousand threads have four each.
+const maxShards = 1 << 18
+
+// ownedBy walks the lists of tasks in a scheduler of a type. more says that they had tasks that were not known, whole that they were walked to their ends.
+// Recent releases of tokio (1.43) have several, each behind a lock of its own; older ones, and those of a LocalSet, have one.
 func (s *reach) ownedBy(at unwind.Address, scheduler *types.Type) (more, whole bool) {
-	owned, off, ok := s.part(scheduler, "OwnedTasksInner<")
-	if !ok {
-		owned, off, ok = s.part(scheduler, "CountedOwnedTasksInner<")
+	for _, name := range []string{"OwnedTasksInner<", "CountedOwnedTasksInner<"} {
+		if owned, off, ok := s.part(scheduler, name); ok {
+			return s.listed(at+off, owned)
+		}
 	}
+	owned, off, ok := s.part(scheduler, "OwnedTasks<")
 	if !ok {
 		return false, false
 	}
-	list, listOff, ok := s.part(owned, "LinkedList<")
+	sharded, shardedOff, ok := s.part(owned, "ShardedList<")
+	if !ok {
+		return false, false
+	}
+	lists := fieldNamed(sharded.Members().Fields, "lists")
+	if lists == nil {
+		return false, false
+	}
+	fields := s.types.OfField(lists).Strip().Members().Fields
+	data, length := fieldNamed(fields, "data_ptr"), fieldNamed(fields, "length")
+	if data == nil || length == nil {
+		return false, false
+	}
+	shard := s.pointsAt(s.types.OfField(data))
+	slice := at + off + shardedOff + lists.Off
+	first, err := s.p.State.ReadWord(slice + data.Off)
+	n, err2 := s.p.State.ReadWord(slice + length.Off)
+	if shard == nil || shard.Size() == 0 || err != nil || err2 != nil || n > maxShards {
+		return false, false
+	}
+	whole = true
+	for i := range n {
+		if s.stopped() || s.p.Spend(shardCost) != nil {
+			return more, false
+		}
+		m, w := s.listed(first+i*shard.Size(), shard)
+		more, whole = more || m, whole && w
+	}
+	return more, whole
+}
+
+// shardCost is what a list of tasks costs of the budget, however short.
+const shardCost = 16
+
+// listed walks the list that is in an object of a type.
+func (s *reach) listed(at unwind.Address, owner *types.Type) (more, whole bool) {
+	list, off, ok := s.part(owner, "LinkedList<")
 	if !ok {
 		return false, false
 	}
@@ -417,7 +459,7 @@ func (s *reach) ownedBy(at unwind.Address, scheduler *types.Type) (more, whole b
 	if head == nil {
 		return false, false
 	}
-	next, err := s.p.State.ReadWord(at + off + listOff + head.Off)
+	next, err := s.p.State.ReadWord(at + off + head.Off)
 	seen := map[unwind.Address]bool{}
 	for err == nil && next != 0 && !seen[next] && len(seen) < maxFrames && !s.stopped() {
 		seen[next] = true

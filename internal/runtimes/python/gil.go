@@ -62,18 +62,17 @@ func (r *runtime) gils() []gil {
 	return list
 }
 
-// Resolve says of threads that wait at the condition variable of an interpreter's lock who has the lock. They ask again
+// Resolve says of threads that wait for locks of threading what they wait for (locks), and of threads that wait at the condition variable of an interpreter's lock who has the lock. They ask again
 // every few milliseconds, but do nothing else until they have it.
 func (r *runtime) Resolve(_ context.Context, all []*tasks.Task, _ func(context.Context, unwind.ThreadID) []*unwind.Frame) {
 	var locks []gil
+	read := false
 	for _, t := range all {
 		if t.Kind != tasks.KindThread || t.Wait == nil || t.Wait.Object.Address == 0 {
 			continue
 		}
-		if locks == nil {
-			if locks = r.gils(); locks == nil {
-				return
-			}
+		if !read {
+			locks, read = r.gils(), true
 		}
 		for _, g := range locks {
 			if a := t.Wait.Object.Address; a < g.cond || a >= g.cond+sizeofCond {
@@ -93,4 +92,5 @@ func (r *runtime) Resolve(_ context.Context, all []*tasks.Task, _ func(context.C
 			t.Wait = w
 		}
 	}
+	r.locks(all)
 }

@@ -352,3 +352,57 @@ func TestProve(t *testing.T) {
 		}
 	}
 }
+
+// TestLockGuards makes a thread that waits for an RLock, and then one thing at a time that does not agree.
+func TestLockGuards(t *testing.T) {
+	const state, other, frame, lock, native, typeAt, meta = base + 0x400, base + 0x800, base + 0x1000, base + 0x3000, base + 0x3800, base + 0x4000, base + 0x5000
+	for name, c := range map[string]struct {
+		spoil        func(put func(at, v uint64))
+		kind         tasks.WaitKind
+		held, starve bool
+	}{
+		"":                        {func(func(at, v uint64)) {}, tasks.WaitLock, true, false},
+		"another native lock":     {func(put func(at, v uint64)) { put(lock+lockNative, native+8) }, tasks.WaitSemaphore, false, false},
+		"another type":            {func(put func(at, v uint64)) { copyName(put, typeAt+0x800, "_thread.local") }, tasks.WaitSemaphore, false, false},
+		"a type that is none":     {func(put func(at, v uint64)) { put(meta+8, 0) }, tasks.WaitSemaphore, false, false},
+		"held by itself":          {func(put func(at, v uint64)) { put(lock+lockOwner, 0x111) }, tasks.WaitLock, false, false},
+		"held by no known thread": {func(put func(at, v uint64)) { put(lock+lockOwner, 0x333) }, tasks.WaitLock, false, false},
+		"not held":                {func(put func(at, v uint64)) { put(lock+lockCount, 0) }, tasks.WaitLock, false, false},
+		"no budget":               {func(func(at, v uint64)) {}, tasks.WaitSemaphore, false, true},
+	} {
+		data := make([]byte, 1<<15)
+		r, m := over(data, 13)
+		put := func(at, v uint64) { binary.LittleEndian.PutUint64(data[at-base:], v) }
+		r.states = []threadState{{at: state, thread: 1, known: true}, {at: other, thread: 2, known: true}}
+		put(state+r.at("thread.current_frame"), frame)
+		put(state+r.at("thread.thread_id"), 0x111)
+		put(other+r.at("thread.thread_id"), 0x222)
+		put(frame+r.at("frame.localsplus")+40, lock)
+		put(lock+8, typeAt)
+		put(lock+lockNative, native)
+		put(lock+lockOwner, 0x222)
+		put(lock+lockCount, 1)
+		put(typeAt+8, meta)
+		put(typeAt+r.at("type.name"), typeAt+0x800)
+		copyName(put, typeAt+0x800, "_thread.RLock")
+		put(meta+8, meta)
+		put(meta+r.at("type.flags"), flagType)
+		c.spoil(put)
+		if c.starve {
+			m.left = 20
+		}
+		task := &tasks.Task{Key: tasks.Key{Kind: tasks.KindThread, ID: 1}, Wait: &tasks.Wait{Kind: tasks.WaitSemaphore, Object: tasks.Object{Address: native}}}
+		r.locks([]*tasks.Task{task})
+		if w := task.Wait; w.Kind != c.kind || (len(w.Holders) == 1 && w.Holders[0].ID == 2) != c.held || w.Proved != c.held {
+			t.Errorf("%q: %+v", name, w)
+		}
+	}
+}
+
+// copyName writes a text of at most 16 bytes.
+func copyName(put func(at, v uint64), at uint64, name string) {
+	var b [16]byte
+	copy(b[:], name)
+	put(at, binary.LittleEndian.Uint64(b[:]))
+	put(at+8, binary.LittleEndian.Uint64(b[8:]))
+}

@@ -171,6 +171,8 @@ type Object struct {
 	Name    string         // in the program: "q.mu"; "" if unknown
 	Type    string         // as the program would write it: "pthread_mutex_t", "chan int"
 	Detail  string         // its state: "0 of 4 buffered", "locked, 3 waiters"
+	// Language is that of a runtime whose object it is: a task waits for it at the innermost call in this language.
+	Language string
 }
 
 // A Case is one of the things that a select waits for.

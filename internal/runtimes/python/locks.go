@@ -31,7 +31,7 @@ func (r *runtime) locks(all []*tasks.Task) {
 			continue
 		}
 		w := *t.Wait
-		w.Kind, w.Object = tasks.WaitLock, tasks.Object{Address: at, Type: name}
+		w.Kind, w.Object = tasks.WaitLock, tasks.Object{Address: at, Type: name, Language: language}
 		if name == "_thread.RLock" && r.word(at+lockCount) != 0 {
 			if owner, ok := r.threadOf(r.word(at + lockOwner)); ok && uint64(owner) != t.ID {
 				w.Holders = []tasks.Holder{{Key: tasks.Key{Kind: tasks.KindThread, ID: uint64(owner)}, Certainty: tasks.Certain}}

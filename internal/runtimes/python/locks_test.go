@@ -30,7 +30,14 @@ func TestLocks(t *testing.T) {
 				}
 			}
 			if len(r.Deadlocks) != 1 {
-				t.Errorf("deadlocks: %+v", r.Deadlocks)
+				t.Fatalf("deadlocks: %+v", r.Deadlocks)
+			}
+			lines := map[string]int{}
+			for _, at := range r.Deadlocks[0].Places {
+				lines[at.Function] = at.Source.Line
+			}
+			if len(lines) != 2 || lines["first"] != 11 || lines["second"] != 18 {
+				t.Errorf("they wait in %v, want line 11 of first and 18 of second", lines)
 			}
 		})
 	}

@@ -567,7 +567,7 @@ func (in *inspection) deadlock(r *report.Report, d *tasks.Deadlock) report.Deadl
 	for _, t := range d.Tasks {
 		out.Objects = append(out.Objects, object(&t.Wait.Object))
 		var at report.WaitPlace
-		if f := waitingFrame(in.framesOf(r, t.Key)); f != nil {
+		if f := waitingFrame(in.framesOf(r, t.Key), t.Wait.Object.Language); f != nil {
 			at = report.WaitPlace{Function: f.Function, Module: f.Module, Source: f.Source}
 		}
 		out.Places = append(out.Places, at)

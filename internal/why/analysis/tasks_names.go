@@ -141,11 +141,12 @@ func ofInlined(name string) bool {
 	return name == "this" || strings.HasPrefix(name, "__")
 }
 
-// waitingFrame is the youngest frame that is the program's own; nil if there is none.
-func waitingFrame(frames []report.Frame) *report.Frame {
+// waitingFrame is the youngest frame that is the program's own, or a call in a language, if that is given; nil if there
+// is none.
+func waitingFrame(frames []report.Frame, language string) *report.Frame {
 	for i := range frames {
 		f := &frames[i]
-		if f.Function != "" && f.Signal == "" && !waitsForOthers(f.Module, f.Function) {
+		if f.Function != "" && f.Signal == "" && !waitsForOthers(f.Module, f.Function) && (language == "" || f.Language == language) {
 			return f
 		}
 	}

@@ -105,7 +105,7 @@ func (e *engine) calls(f *unwind.Frame, builtin string) ([]tasks.Call, bool) {
 			if !ok {
 				pos = -1
 			}
-			return []tasks.Call{e.call(activation{fun, pos}, fn, tasks.CallInterpreted)}, true
+			return e.withVariables(activationFrame{fp, fn, fun, true}, e.call(activation{fun, pos}, fn, tasks.CallInterpreted)), true
 		}
 		if fun.hidden || fun.script != nil {
 			return nil, true
@@ -139,7 +139,7 @@ func (e *engine) compiled(f *unwind.Frame, fun *function, fn uint64) ([]tasks.Ca
 			if !ok {
 				pos = -1
 			}
-			return []tasks.Call{e.call(activation{fun, pos}, fn, tasks.CallInterpreted)}, true
+			return e.withVariables(activationFrame{f.FP(), fn, fun, true}, e.call(activation{fun, pos}, fn, tasks.CallInterpreted)), true
 		}
 	case c.baseline:
 		pos := -1
@@ -148,7 +148,7 @@ func (e *engine) compiled(f *unwind.Frame, fun *function, fn uint64) ([]tasks.Ca
 				pos = p
 			}
 		}
-		return []tasks.Call{e.call(activation{fun, pos}, fn, tasks.CallJIT)}, true
+		return e.withVariables(activationFrame{f.FP(), fn, fun, true}, e.call(activation{fun, pos}, fn, tasks.CallJIT)), true
 	case c.deopt != 0:
 		list := e.activations(c, f.LookupAddr())
 		if len(list) == 0 || list[len(list)-1].shared != fun.shared {
@@ -162,7 +162,7 @@ func (e *engine) compiled(f *unwind.Frame, fun *function, fn uint64) ([]tasks.Ca
 			}
 			out[i] = e.call(a, of, tasks.CallJIT)
 		}
-		return out, true
+		return e.withVariables(activationFrame{f.FP(), fn, fun, false}, out...), true
 	}
 	return []tasks.Call{e.call(activation{fun, -1}, fn, tasks.CallJIT)}, true
 }
@@ -217,4 +217,12 @@ func (e *engine) call(a activation, fn uint64, kind tasks.CallKind) tasks.Call {
 	}
 	c.File = strings.TrimPrefix(c.File, "file://")
 	return c
+}
+
+// withVariables lets the last of the calls of a frame, its function, read its variables.
+func (e *engine) withVariables(a activationFrame, calls ...tasks.Call) []tasks.Call {
+	if !e.noValues {
+		calls[len(calls)-1].Variables = func(locals bool) (args, own []tasks.SuspendedVariable) { return e.variables(a, locals) }
+	}
+	return calls
 }

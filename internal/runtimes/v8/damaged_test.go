@@ -67,10 +67,12 @@ func TestDamaged(t *testing.T) {
 
 // FuzzMemory changes one word.
 func FuzzMemory(f *testing.F) {
-	r := read(f, recordings[0])
-	pages := slices.Sorted(maps.Keys(r.Pages))
+	both := []*recorded{read(f, recordings[0]), read(f, "node24-variables.zst")}
 	f.Add(uint(3), uint(8), uint64(1))
 	f.Fuzz(func(t *testing.T, number, offset uint, v uint64) {
+		r := both[number%2]
+		number /= 2
+		pages := slices.Sorted(maps.Keys(r.Pages))
 		p := pages[number%uint(len(pages))]
 		c := r.changed(map[uint64]uint64{p + uint64(offset)%page&^7: v})
 		c.walk(t)
@@ -140,5 +142,77 @@ func TestLayouts(t *testing.T) {
 	}
 	if err := (&layout{}).table("9.4"); err == nil || !strings.Contains(err.Error(), "V8 9.4") {
 		t.Errorf("an unknown version: %v", err)
+	}
+}
+
+// Each guard keeps variables from being made of what is none.
+func TestVariableGuards(t *testing.T) {
+	r := read(t, "node24-variables.zst")
+	r.walk(t)
+	good := r.variables
+	has := func(list []string, begin string) bool {
+		return slices.ContainsFunc(list, func(s string) bool { return strings.HasPrefix(s, begin) })
+	}
+	if !has(good, "show b={") || !has(good, "show sum=14.5") || !has(good, "outer r3='in a register'") {
+		t.Fatalf("%q", good)
+	}
+	// The frames of show, doubled and outer.
+	var fps []uint64
+	for fp := r.FP; len(fps) < 3 && fp != 0; fp = r.word(fp) {
+		fn := r.word(from(fp, frameFunction))
+		if r.word(from(fp, frameContext))&1 == 1 && fn&3 == 1 && r.word(from(fp, frameOffset))<<32 == 0 && r.word(from(fp, frameOffset)) != 0 {
+			fps = append(fps, fp)
+		}
+	}
+	show, outer := fps[0], fps[2]
+	context := r.word(from(show, frameContext))
+	function := r.word(context - 1 + 24) // the block's is within the function's
+	info := r.word(function - 1 + 16)
+	bytecode := r.word(from(outer, frameBytecode))
+	for _, c := range []struct {
+		what, begin string // what there must not be any more
+		words       map[uint64]uint64
+	}{
+		{"no count of arguments", "show this=undefined", map[uint64]uint64{from(show, frameCount): 0}},
+		{"an absurd count of arguments", "show this=undefined", map[uint64]uint64{from(show, frameCount): 1 << 40}},
+		{"a context of another type", "show sum=", map[uint64]uint64{from(show, frameContext): bytecode}},
+		{"a context that does not lead to the function's own", "show sum=", map[uint64]uint64{function - 1 + 24: r.word(from(outer, frameFunction))}},
+		{"a context in a circle", "show sum=", map[uint64]uint64{function - 1 + 24: function}},
+		{"names of another type", "show sum=", map[uint64]uint64{function - 1 + 16: bytecode}},
+		{"an absurd number of names", "show sum=", map[uint64]uint64{info - 1 + 24: 1 << 60}},
+		{"a name that is no string", "show sum=", map[uint64]uint64{info - 1 + 8*6: bytecode, info - 1 + 8*7: bytecode, info - 1 + 8*8: bytecode}},
+		{"a value that is none", "outer r3=", map[uint64]uint64{outer - 56 - 8*3: bytecode}},
+		{"an absurd number of registers", "outer r3=", map[uint64]uint64{bytecode - 1 + 48: 7}},
+		{"more names than parameters", "outer n=", map[uint64]uint64{bytecode - 1 + 48: 8<<3 | 1<<32}},
+	} {
+		d := r.changed(c.words)
+		d.walk(t)
+		if len(d.variables) == 0 || has(d.variables, c.begin) {
+			t.Errorf("%s: still %s in %q", c.what, c.begin, d.variables)
+		}
+	}
+}
+
+// TestParameterNames: names are read as far as they are certain.
+func TestParameterNames(t *testing.T) {
+	for source, want := range map[string]string{
+		"(a, b) {":                   "a b",
+		"() {":                       "",
+		"(/* (x, */ a, // y,\n b) {": "a b",
+		"(a, b = ')', c) {":          "a b",
+		"(a, {b}, c) {":              "a",
+		"(a, ...rest) {":             "a",
+		"x => x":                     "x",
+		"x.y":                        "",
+		"($a1, größe)":               "$a1 größe",
+		"(a":                         "",
+		"(a, b":                      "a",
+		"(1, 2)":                     "",
+		"":                           "",
+		"(/*":                        "",
+	} {
+		if got := strings.Join(parameterNames([]rune(source)), " "); got != want {
+			t.Errorf("%s: %q, want %q", source, got, want)
+		}
 	}
 }

@@ -56,13 +56,9 @@ const (
 // scope reads the function's name and the position of its source from a ScopeInfo.
 func (e *engine) scope(info uint64) (name string, start int) {
 	start = -1
-	w := e.at(info, 8)
-	flags, ok := smi(w)
-	if e.scopeGap != 0 {
-		flags, ok = int(uint32(w)), true
-	}
-	locals, ok2 := smi(e.at(info, 24))
-	if !ok || !ok2 || locals < 0 || locals > 1<<20 {
+	flags := e.scopeFlags(info)
+	locals, ok := smi(e.at(info, 24))
+	if !ok || locals < 0 || locals > 1<<20 {
 		return "", start
 	}
 	slot := uint64(4)

@@ -19,6 +19,7 @@ type layout struct {
 	// From layouts.txt.
 	header, codeStart, codeSize, codeFlags, codeDeopt, codePositions    uint64
 	bytecodePositions, functionData, evalShared, evalPosition, scopeGap uint64
+	frameSize, parameterUnit, firstRegister, bigIntType, dateDouble     uint64
 
 	// From V8's own variables.
 	shared, sharedName, sharedScript                     uint64
@@ -27,6 +28,10 @@ type layout struct {
 	mapType, mapField3, mapDescriptors, mapConstructor   uint64
 	kindInterpreted, kindBaseline                        uint32
 	deoptCount, deoptLiterals, deoptShared, deoptInlined uint64
+	noValues                                             bool // what values need is not known
+	functionContext, elementsAt, numberValue             uint64
+	oddballKind, symbolName, dateValue, viewLength       uint64
+	oddballs                                             map[uint64]string // by kind: "undefined"
 	types                                                typeNumbers
 	frames                                               map[uint64]string // by marker: "Exit"
 }
@@ -36,6 +41,9 @@ type typeNumbers struct {
 	meta, bytecode, code, stream, feedbackCell, feedbackVector, script, sharedInfo, scopeInfo, debugInfo, jsError uint16
 	firstFunction, lastFunction                                                                                   uint16
 	byteArrays, fixedArrays                                                                                       []uint16
+	hole, oddball, heapNumber, bigInt, symbol, fixedDoubles, firstContext, lastContext                            uint16
+	array, jsMap, jsSet, date, promise, regExp, typedArray                                                        uint16
+	firstObject                                                                                                   uint16
 }
 
 // variables reads V8's own variables.
@@ -151,7 +159,32 @@ func readLayout(v *variables, version string) (*layout, error) {
 	if v.missing != "" {
 		return nil, fmt.Errorf("v8dbg_%s is not among its symbols", v.missing)
 	}
+	of := *v
+	l.readValues(&of)
+	l.noValues = of.missing != ""
 	return l, nil
+}
+
+// readValues reads what values need: without it, calls are known all the same.
+func (l *layout) readValues(v *variables) {
+	l.functionContext = v.field("JSFunction", "context__Context", "context__Tagged_Context_")
+	l.elementsAt = v.field("JSObject", "elements__Object")
+	l.numberValue = v.field("HeapNumber", "value__double")
+	l.oddballKind = v.field("Oddball", "kind_offset__int", "kind__int")
+	l.symbolName = v.field("Symbol", "name__Object")
+	l.dateValue = v.field("JSDate", "value__Object")
+	l.viewLength = v.field("JSArrayBufferView", "byte_length__size_t")
+	l.oddballs = map[uint64]string{v.need("OddballTrue"): "true", v.need("OddballFalse"): "false", v.need("OddballNull"): "null", v.need("OddballUndefined"): "undefined"}
+	t := &l.types
+	t.oddball, t.heapNumber, t.symbol = v.typ("Oddball", "ODDBALL"), v.typ("HeapNumber", "HEAP_NUMBER"), v.typ("Symbol", "SYMBOL")
+	t.fixedDoubles, t.bigInt = v.typ("FixedDoubleArray", "FIXED_DOUBLE_ARRAY"), uint16(l.bigIntType)
+	t.firstContext, t.lastContext = uint16(v.need("FirstContextType")), uint16(v.need("LastContextType"))
+	t.array, t.jsMap, t.jsSet, t.date = v.typ("JSArray", "JS_ARRAY"), v.typ("JSMap", "JS_MAP"), v.typ("JSSet", "JS_SET"), v.typ("JSDate", "JS_DATE")
+	t.promise, t.regExp, t.typedArray = v.typ("JSPromise", "JS_PROMISE"), v.typ("JSRegExp", "JS_REG_EXP"), v.typ("JSTypedArray", "JS_TYPED_ARRAY")
+	t.firstObject = min(v.typ("JSProxy", "JS_PROXY"), v.typ("JSGlobalObject", "JS_GLOBAL_OBJECT"), v.typ("JSGlobalProxy", "JS_GLOBAL_PROXY"), v.typ("JSModuleNamespace", "JS_MODULE_NAMESPACE"))
+	if x, ok := v.get("type_Hole__HOLE_TYPE"); ok { // before 12 it is an oddball
+		t.hole = uint16(x)
+	}
 }
 
 // table takes what layouts.txt has of a version.
@@ -166,7 +199,7 @@ func (l *layout) table(version string) error {
 		if f[0] != version {
 			continue
 		}
-		to := []*uint64{&l.header, &l.codeStart, &l.codeSize, &l.codeFlags, &l.codeDeopt, &l.codePositions, &l.bytecodePositions, &l.functionData, &l.evalShared, &l.evalPosition, &l.scopeGap}
+		to := []*uint64{&l.header, &l.codeStart, &l.codeSize, &l.codeFlags, &l.codeDeopt, &l.codePositions, &l.bytecodePositions, &l.functionData, &l.evalShared, &l.evalPosition, &l.scopeGap, &l.frameSize, &l.parameterUnit, &l.firstRegister, &l.bigIntType, &l.dateDouble}
 		for i, p := range to {
 			*p, _ = strconv.ParseUint(f[i+2], 10, 32)
 		}

@@ -25,6 +25,7 @@ type recording struct {
 	At         map[uint64]string        // V8's own code, by the addresses that were asked for
 	PC, SP, FP uint64
 	Want       []string
+	Variables  []string // of all calls; none were recorded if it is empty
 }
 
 const page = 4096
@@ -33,8 +34,9 @@ const page = 4096
 type recorded struct {
 	libstate.LibraryState
 	*recording
-	lib   *libstate.Library
-	reads int
+	lib       *libstate.Library
+	reads     int
+	variables []string // what walk found
 }
 
 func (r *recorded) ReadMem(at arch.Address, b []byte) (int, error) {
@@ -108,6 +110,7 @@ func (r *recorded) walk(tb testing.TB) []string {
 	}
 	s, _ := w.WalkStackFromFrame(f)
 	list, _ := j.Stretches(context.Background(), 1, s.Frames)
+	r.variables = held(list)
 	return shown(list)
 }
 
@@ -116,6 +119,22 @@ func shown(list []tasks.Stretch) (out []string) {
 	for _, st := range list {
 		for i, c := range st.Calls {
 			out = append(out, fmt.Sprintf("%s %s:%d:%d %s %v", c.Function, c.File, c.Line, c.Column, c.Kind, i < len(st.Calls)-1))
+		}
+	}
+	return out
+}
+
+// held writes the variables of calls in lines.
+func held(list []tasks.Stretch) (out []string) {
+	for _, st := range list {
+		for _, c := range st.Calls {
+			if c.Variables == nil || !strings.HasSuffix(c.File, "variables.js") { // the others have much of Node's own
+				continue
+			}
+			args, own := c.Variables(true)
+			for _, v := range append(args, own...) {
+				out = append(out, fmt.Sprintf("%s %s=%s %v", c.Function, v.Name, v.Value, v.Err))
+			}
 		}
 	}
 	return out
@@ -143,7 +162,7 @@ func read(tb testing.TB, name string) *recorded {
 	return &recorded{recording: rec}
 }
 
-var recordings = []string{"node18-hot.zst", "node20-all.zst", "node22-sparkplug.zst", "node24-hot.zst"}
+var recordings = []string{"node18-hot.zst", "node20-all.zst", "node22-sparkplug.zst", "node24-hot.zst", "node24-variables.zst"}
 
 // TestRecordings walks recorded stacks of real programs: interpreted functions, compiled ones, inlined ones.
 func TestRecordings(t *testing.T) {
@@ -153,6 +172,9 @@ func TestRecordings(t *testing.T) {
 			got := r.walk(t)
 			if strings.Join(got, "\n") != strings.Join(r.Want, "\n") || len(got) < 10 {
 				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(r.Want, "\n"))
+			}
+			if got := r.variables; len(r.Variables) > 0 && strings.Join(got, "\n") != strings.Join(r.Variables, "\n") {
+				t.Errorf("variables\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(r.Variables, "\n"))
 			}
 		})
 	}

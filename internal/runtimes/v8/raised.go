@@ -90,7 +90,7 @@ func (e *engine) thrown(frames []*unwind.Frame, list []tasks.Stretch) (obj uint6
 		case strings.HasPrefix(name, errorsOfNode) && strings.Contains(name, "TriggerUncaughtException"):
 			return e.argument(frames[first].FP()), false
 		case strings.HasPrefix(name, runtimeThrow):
-			return e.value(e.Word(frames[first].FP() + 16)), true
+			return e.errorOrText(e.Word(frames[first].FP() + 16)), true
 		case strings.HasPrefix(name, isolate) && (strings.Contains(name, "Throw") || strings.Contains(name, "CreateMessageOrAbort")):
 			if inHand == 0 {
 				inHand = e.handle(f)
@@ -100,8 +100,8 @@ func (e *engine) thrown(frames []*unwind.Frame, list []tasks.Stretch) (obj uint6
 	return inHand, inHand != 0
 }
 
-// value is a word if it is an error or a string, else 0.
-func (e *engine) value(w uint64) uint64 {
+// errorOrText is a word if it is an error or a string, else 0.
+func (e *engine) errorOrText(w uint64) uint64 {
 	if e.typeOf(w) == e.types.jsError || e.isString(w) {
 		return w
 	}

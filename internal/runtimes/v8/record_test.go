@@ -96,7 +96,7 @@ func Record(t *testing.T, p *tasks.Process, stack *unwind.Stack) {
 	}
 	s, _ := w.WalkStackFromFrame(f)
 	list, _ := j.Stretches(context.Background(), 1, s.Frames)
-	rec.Want = shown(list)
+	rec.Want, rec.Variables = shown(list), held(list)
 	var b bytes.Buffer
 	if err := gob.NewEncoder(&b).Encode(rec); err != nil {
 		t.Fatal(err)

@@ -1,0 +1,48 @@
+package v8
+
+import (
+	"github.com/corewalk/corewalk/tasks"
+	"github.com/corewalk/corewalk/unwind"
+)
+
+// An item is a value, or a part of one.
+type item struct {
+	Name, Type string
+	Value      string // in one line, as util.inspect writes it
+	Err        error  // why there is no value
+	Address    unwind.Address
+
+	Kind  string // as in report.Data; "" if the sort is not known
+	Key   string // of an element of a map, which has no Name
+	Parts []item // elements and properties
+	More  bool   // parts were left out
+}
+
+// suspended is the item as a variable of a call.
+func (v item) suspended() tasks.SuspendedVariable {
+	out := tasks.SuspendedVariable{Name: v.Name, Type: v.Type, Value: v.Value, Err: v.Err, Address: v.Address}
+	if v.Err == nil && v.Kind != "" {
+		out.Tree = v.tree
+	}
+	return out
+}
+
+// tree is the item with its parts, as deep as they were read.
+func (v item) tree() tasks.Value {
+	out := tasks.Value{Kind: v.Kind, Type: v.Type, Address: v.Address, Truncated: v.More}
+	if v.Err != nil {
+		out.Kind, out.Text = "text", "<"+v.Err.Error()+">"
+		return out
+	}
+	if len(v.Parts) == 0 {
+		out.Text = v.Value
+	}
+	for _, p := range v.Parts {
+		part := tasks.Part{Name: p.Name, Value: p.tree()}
+		if p.Key != "" {
+			part.Key = &tasks.Value{Kind: "text", Text: p.Key}
+		}
+		out.Parts = append(out.Parts, part)
+	}
+	return out
+}

@@ -58,6 +58,7 @@ func groupOf(g *ledger.Group) groupDoc {
 // than a page may, and a page that is a moment old does no harm.
 type snapshot struct {
 	groups []ledger.Group
+	first  map[string]time.Time // when builds were seen first
 	at     time.Time
 }
 
@@ -86,7 +87,7 @@ func (h *held) get() snapshot {
 }
 
 // make makes a snapshot, unless another has just been made.
-func (h *held) make(ctx context.Context, from ledger.Store) error {
+func (h *held) make(ctx context.Context, s *Service, project string, from ledger.Store) error {
 	h.making.Lock()
 	defer h.making.Unlock()
 	if time.Since(h.get().at) < fresh {
@@ -97,13 +98,22 @@ func (h *held) make(ctx context.Context, from ledger.Store) error {
 	if err != nil {
 		return err
 	}
+	builds, err := s.c.Store.Builds(ctx, project, "")
+	if err != nil {
+		return err
+	}
+	first := make(map[string]time.Time, len(builds))
+	for _, b := range builds {
+		first[b.Build] = b.First
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.now = snapshot{groups, at}
+	h.now = snapshot{groups, first, at}
 	return nil
 }
 
-func (s *Service) groups(ctx context.Context, project string) ([]ledger.Group, error) {
+// now returns the groups of a project.
+func (s *Service) now(ctx context.Context, project string) (snapshot, error) {
 	s.snapshots.mu.Lock()
 	if s.snapshots.list == nil {
 		s.snapshots.list = map[string]*held{}
@@ -116,24 +126,24 @@ func (s *Service) groups(ctx context.Context, project string) ([]ledger.Group, e
 	s.snapshots.mu.Unlock()
 	from, err := s.ledgers.get(ctx, project)
 	if err != nil {
-		return nil, err
+		return snapshot{}, err
 	}
 	now := h.get()
 	switch age := time.Since(now.at); {
 	case age < fresh:
 	case age < maxAge:
 		go func() {
-			if err := h.make(context.WithoutCancel(ctx), from); err != nil {
+			if err := h.make(context.WithoutCancel(ctx), s, project, from); err != nil {
 				s.c.Log.Error("the groups cannot be read", "project", project, "error", err)
 			}
 		}()
 	default:
-		if err := h.make(ctx, from); err != nil {
-			return nil, err
+		if err := h.make(ctx, s, project, from); err != nil {
+			return snapshot{}, err
 		}
 		now = h.get()
 	}
-	return now.groups, nil
+	return now, nil
 }
 
 // decided returns the state of a group. builds are those of the group's dumps, first when builds of the project were seen first.
@@ -154,38 +164,19 @@ func decided(c store.Decision, builds []store.Build, first map[string]time.Time)
 }
 
 // states returns the states of all groups about which somebody decided.
-func (s *Service) states(ctx context.Context, project string) (map[string]string, map[string]store.Decision, error) {
+func (s *Service) states(ctx context.Context, project string, first map[string]time.Time) (map[string]string, map[string]store.Decision, error) {
 	decisions, err := s.c.Store.Decisions(ctx, project)
-	if err != nil || len(decisions) == 0 {
-		return nil, decisions, err
-	}
-	states, first := map[string]string{}, map[string]time.Time(nil)
+	states := make(map[string]string, len(decisions))
 	for id, c := range decisions {
-		if c.State != store.Fixed {
-			states[id] = decided(c, nil, nil)
-			continue
-		}
-		if first == nil {
-			if first, err = s.firstSeen(ctx, project); err != nil {
+		var builds []store.Build
+		if c.State == store.Fixed {
+			if builds, err = s.c.Store.Builds(ctx, project, id); err != nil {
 				return nil, nil, err
 			}
 		}
-		builds, err := s.c.Store.Builds(ctx, project, id)
-		if err != nil {
-			return nil, nil, err
-		}
 		states[id] = decided(c, builds, first)
 	}
-	return states, decisions, nil
-}
-
-func (s *Service) firstSeen(ctx context.Context, project string) (map[string]time.Time, error) {
-	all, err := s.c.Store.Builds(ctx, project, "")
-	first := make(map[string]time.Time, len(all))
-	for _, b := range all {
-		first[b.Build] = b.First
-	}
-	return first, err
+	return states, decisions, err
 }
 
 // A filter says which groups are listed.
@@ -214,11 +205,12 @@ func (s *Service) listGroups(w http.ResponseWriter, r *http.Request, p *request)
 	}
 	q := r.URL.Query()
 	f := filter{strings.ToLower(q.Get("q")), q.Get("kind"), q.Get("program"), q.Get("build"), q.Get("state")}
-	groups, err := s.groups(r.Context(), p.project)
+	now, err := s.now(r.Context(), p.project)
 	if err != nil {
 		return err
 	}
-	states, decisions, err := s.states(r.Context(), p.project)
+	groups := now.groups
+	states, decisions, err := s.states(r.Context(), p.project, now.first)
 	if err != nil {
 		return err
 	}
@@ -326,12 +318,12 @@ func (s *Service) oneGroup(w http.ResponseWriter, r *http.Request, p *request) e
 	if err != nil {
 		return err
 	}
-	first, err := s.firstSeen(ctx, p.project)
+	now, err := s.now(ctx, p.project)
 	if err != nil {
 		return err
 	}
 	c := decisions[g.ID]
-	d.State, d.FixedIn = decided(c, builds, first), c.Build
+	d.State, d.FixedIn = decided(c, builds, now.first), c.Build
 	uploads, err := s.c.Store.Uploads(ctx, p.project, store.Query{Group: g.ID, Limit: 50})
 	if err != nil {
 		return err
@@ -421,10 +413,11 @@ func (s *Service) compare(w http.ResponseWriter, r *http.Request, p *request) er
 	if err != nil {
 		return err
 	}
-	groups, err := s.groups(r.Context(), p.project)
+	now, err := s.now(r.Context(), p.project)
 	if err != nil {
 		return err
 	}
+	groups := now.groups
 	type row struct {
 		groupDoc
 		A int `json:"a"`

@@ -32,7 +32,7 @@ import (
 
 // A world is a service whose dumps are texts: the analysis of "group G build B" is of group G, and that of another text fails.
 type world struct {
-	t     *testing.T
+	t     testing.TB
 	db    *sqlite.DB
 	dir   string
 	url   string
@@ -69,7 +69,7 @@ func textual(ctx context.Context, _ string, src triage.Source, to ledger.Store, 
 	return nil
 }
 
-func start(t *testing.T, change func(*service.Config)) *world {
+func start(t testing.TB, change func(*service.Config)) *world {
 	t.Helper()
 	w := &world{t: t, dir: t.TempDir(), token: map[string]string{}}
 	var err error

@@ -47,11 +47,11 @@ func (d *DB) Days(ctx context.Context, project string, groups []string, since ti
 
 // Builds implements Store.
 func (d *DB) Builds(ctx context.Context, project, group string) ([]store.Build, error) {
-	where, args := "project = ? AND build <> ''", []any{project}
+	from, where, args := "uploads INDEXED BY uploads_build", "project = ? AND build > ''", []any{project}
 	if group != "" {
-		where, args = where+" AND grp = ?", append(args, group)
+		from, where, args = "uploads INDEXED BY uploads_builds", "project = ? AND grp = ? AND build > ''", append(args, group)
 	}
-	rows, err := d.db.QueryContext(ctx, "SELECT build, max(program), count(*), min(received), max(received) AS last FROM uploads WHERE "+where+" GROUP BY build ORDER BY last DESC, build", args...)
+	rows, err := d.db.QueryContext(ctx, "SELECT build, max(program), count(*), min(received), max(received) AS last FROM "+from+" WHERE "+where+" GROUP BY build ORDER BY last DESC, build", args...)
 	if err != nil {
 		return nil, d.failed(err)
 	}

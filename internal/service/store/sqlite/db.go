@@ -57,6 +57,8 @@ var migrations = [...]string{
 	CREATE INDEX uploads_state ON uploads (state, received, project) WHERE state <> 'done';
 	CREATE INDEX uploads_received ON uploads (project, received);
 	CREATE INDEX uploads_group ON uploads (project, grp, received);
+	CREATE INDEX uploads_builds ON uploads (project, grp, build, received, program);
+	CREATE INDEX uploads_build ON uploads (project, build, received, program, grp);
 	CREATE TABLE tokens (
 		id TEXT PRIMARY KEY,
 		hash TEXT NOT NULL,

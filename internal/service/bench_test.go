@@ -1,0 +1,82 @@
+package service_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/corewalk/corewalk/internal/service"
+	"github.com/corewalk/corewalk/internal/service/store"
+	"github.com/corewalk/corewalk/internal/triage/ledger"
+	"github.com/corewalk/corewalk/internal/triage/ledger/ledgertest"
+)
+
+// What the page asks of a project with 100,000 dumps in 10,000 groups.
+func BenchmarkPage(b *testing.B) {
+	var to ledger.Store
+	w := start(b, func(c *service.Config) {
+		open := c.Ledger
+		c.Ledger = func(ctx context.Context, project string) (ledger.Store, error) {
+			l, err := open(ctx, project)
+			to = l
+			return l, err
+		}
+	})
+	w.want(200, nil, "GET", "/api/v1/projects/a/groups", "")
+	ledgertest.Large(b, to, 100_000, 10_000)
+	for i := range 100_000 {
+		u := store.Upload{Project: "a", ID: fmt.Sprintf("%032x", i), SHA256: fmt.Sprintf("%064x", i), Name: "core", Received: time.Now().Add(-time.Duration(i) * 20 * time.Second)}
+		if _, err := w.db.AddUpload(b.Context(), u); err != nil {
+			b.Fatal(err)
+		}
+		if err := w.db.Finish(b.Context(), "a", u.ID, store.Result{Group: fmt.Sprintf("%012x", i%10_000), Build: fmt.Sprintf("%040d", i%200), Program: "p"}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for i := range 20 {
+		if err := w.db.Decide(b.Context(), "a", fmt.Sprintf("%012x", i), store.Decision{State: store.Fixed, Build: fmt.Sprintf("%040d", i), At: time.Now()}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	time.Sleep(1100 * time.Millisecond)
+	for _, path := range []string{"groups", "groups?q=function77", "groups?skip=9000", "groups?build=" + fmt.Sprintf("%040d", 7), "groups/" + fmt.Sprintf("%012x", 5), "dumps", "builds"} {
+		b.Run(path[:min(len(path), 12)], func(b *testing.B) {
+			for b.Loop() {
+				status, _, _ := w.do(w.token["a all"], "GET", "/api/v1/projects/a/"+path, nil)
+				if status != 200 {
+					b.Fatal(status)
+				}
+			}
+		})
+	}
+}
+
+// zeros is as large as a dump may be.
+type zeros struct{ left int64 }
+
+func (z *zeros) Read(b []byte) (int, error) {
+	n := int(min(int64(len(b)), z.left))
+	z.left -= int64(n)
+	if n == 0 {
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+// An upload of 1 GiB takes as much memory as one of 1 MiB.
+func BenchmarkUpload(b *testing.B) {
+	w := start(b, func(c *service.Config) { c.MaxUpload = 2 << 30 })
+	for _, size := range []int64{1 << 20, 1 << 30} {
+		b.Run(fmt.Sprint(size>>20, "MiB"), func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetBytes(size)
+			for b.Loop() {
+				if status, text, _ := w.do(w.token["a upload"], "POST", "/api/v1/projects/a/dumps", &zeros{size}); status != 202 {
+					b.Fatal(status, text)
+				}
+			}
+		})
+	}
+}

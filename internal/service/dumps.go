@@ -99,6 +99,20 @@ func (s *Service) takeDump(w http.ResponseWriter, r *http.Request, p *request) e
 	return nil
 }
 
+// receiveForm stores the dump of a form.
+func (s *Service) receiveForm(r *http.Request, plain io.Reader, project string) (store.Upload, error) {
+	f, err := s.c.Objects.New(r.Context())
+	if err != nil {
+		return store.Upload{}, err
+	}
+	defer f.Drop()
+	b, err := receive.Form(r.Header.Get("Content-Type"), plain, func(string) (io.Writer, error) { return &limited{f, s.c.MaxUpload, s.c.MaxUpload}, nil })
+	if err != nil {
+		return store.Upload{}, bodyError(err)
+	}
+	return s.keep(r.Context(), f, project, b.Name, b.Fields)
+}
+
 // maxBesides is how much a request may have besides the dump, in bytes.
 const maxBesides = 32 << 20
 

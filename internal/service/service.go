@@ -64,6 +64,8 @@ type Service struct {
 	snapshots snapshots
 	mux       *http.ServeMux
 	tus       *resumable
+	pending   pendingUploads
+	reports   pendingReports
 }
 
 const defaultMaxUpload = 2 << 30
@@ -206,7 +208,12 @@ func (s *Service) routes() error {
 		"PUT " + project + "/symbols/{path...}":      {store.ScopeSymbols, s.putSymbols},
 		"GET " + project + "/symbols/{path...}":      {store.ScopeFetch, s.getSymbols},
 		"POST " + project + "/sym_upload":            {store.ScopeSymbols, s.symUpload},
-		"GET /fetch/{project}/{token}/{path...}":     {store.ScopeFetch, s.getSymbols}, // for clients that know no header
+		"GET /fetch/{project}/{token}/{path...}":     {store.ScopeFetch, s.getSymbols},  // for clients that know no header
+		"GET /sym/{project}/v1/symbols/{file}/{id}":  {store.ScopeSymbols, s.symStatus}, // Breakpad's sym_upload, version 2
+		"POST /sym/{project}/v1/uploads:create":      {store.ScopeSymbols, s.symCreate},
+		"POST /sym/{project}/v1/uploads/{upload}":    {store.ScopeSymbols, s.symComplete},
+		"POST " + project + "/minidump":              {store.ScopeRead, s.symbolicate}, // Symbolicator
+		"GET " + project + "/requests/{id}":          {store.ScopeRead, s.symbolicated},
 		"GET " + project + "/tokens":                 {store.ScopeAdmin, s.listTokens},
 		"POST " + project + "/tokens":                {store.ScopeAdmin, s.makeToken},
 		"DELETE " + project + "/tokens/{id}":         {store.ScopeAdmin, s.revokeToken},
@@ -214,6 +221,7 @@ func (s *Service) routes() error {
 	} {
 		s.mux.HandleFunc(pattern, s.guarded(h.scope, h.do))
 	}
+	s.mux.HandleFunc("PUT /sym/put/{key}", s.symPut) // its key is the permission
 	s.mux.HandleFunc("GET /api/v1/whoami", s.whoami)
 	s.mux.HandleFunc("POST /login", s.login)
 	s.mux.HandleFunc("POST /logout", s.logout)

@@ -399,7 +399,9 @@ func endpoints(id, group, token string) map[string]string {
 		"GET " + p + "/groups": "read", "GET " + p + "/groups/" + group: "read", "GET " + p + "/builds": "read", "GET " + p + "/compare?a=1&b=2": "read",
 		"POST " + p + "/dumps/" + id + "/again": "triage", "PUT " + p + "/groups/" + group + "/state": "triage", "POST " + p + "/groups/" + group + "/notes": "triage",
 		"PUT " + p + "/symbols/a/AB/a.sym": "symbols", "POST " + p + "/sym_upload": "symbols", "GET " + p + "/symbols/a/AB/a.sym": "fetch", "GET /fetch/a/" + token + "/a/AB/a.sym": "fetch",
-		"GET " + p + "/tokens": "admin", "POST " + p + "/tokens": "admin", "DELETE " + p + "/tokens/x": "admin", "DELETE " + p + "/dumps/" + id: "admin",
+		"GET /sym/a/v1/symbols/a/AB:checkStatus": "symbols", "POST /sym/a/v1/uploads:create": "symbols", "POST /sym/a/v1/uploads/x:complete": "symbols",
+		"GET " + p + "/requests/" + id: "read",
+		"GET " + p + "/tokens":         "admin", "POST " + p + "/tokens": "admin", "DELETE " + p + "/tokens/x": "admin", "DELETE " + p + "/dumps/" + id: "admin",
 	}
 }
 
@@ -724,6 +726,130 @@ func TestSymbols(t *testing.T) {
 	})
 	if len(outside) > 0 {
 		t.Errorf("files elsewhere: %v", outside)
+	}
+}
+
+// The second protocol of sym_upload: ask, get a URL, put the file there without a token, name it.
+func TestSymUpload2(t *testing.T) {
+	w := start(t, nil)
+	token := w.token["a symbols"]
+	key := "?key=" + token
+	id := "0001-0203-0405"
+	var st struct{ Status, UploadURL, UploadKey, Result string }
+	ask := func(status int, method, path, body string) {
+		t.Helper()
+		st.Status, st.Result = "", ""
+		got, text, _ := w.do("", method, path, strings.NewReader(body))
+		if got != status {
+			t.Fatalf("%s %s: %d %s, want %d", method, path, got, text, status)
+		}
+		if err := json.Unmarshal([]byte(text), &st); got == 200 && text != "" && err != nil {
+			t.Fatal(text, err)
+		}
+	}
+	if ask(200, "GET", "/sym/a/v1/symbols/shop.pdb/"+id+":checkStatus"+key, ""); st.Status != "MISSING" {
+		t.Errorf("%+v", st)
+	}
+	ask(200, "POST", "/sym/a/v1/uploads:create"+key, "")
+	put := strings.TrimPrefix(st.UploadURL, w.url)
+	named := `{"symbol_id":{"debug_file":"shop.pdb","debug_id":"` + id + `"},"symbol_upload_type":"BREAKPAD"}`
+	complete := "/sym/a/v1/uploads/" + st.UploadKey + ":complete"
+	ask(404, "POST", complete+key, named) // nothing was put yet
+	ask(404, "PUT", "/sym/put/0123", "x")
+	ask(200, "PUT", put, "MODULE windows x86_64 1 shop.pdb\n")
+	if status, _, _ := w.do(w.token["b symbols"], "POST", strings.Replace(complete, "/a/", "/b/", 1), strings.NewReader(named)); status != 404 {
+		t.Errorf("another project completes it: %d", status)
+	}
+	ask(400, "POST", complete+key, `{"symbol_id":{"debug_file":"../x","debug_id":"1"}}`)
+	ask(400, "POST", complete+key, strings.Replace(named, "BREAKPAD", "NATIVE", 1))
+	if ask(200, "POST", complete+key, named); st.Result != "OK" {
+		t.Errorf("%+v", st)
+	}
+	ask(404, "POST", complete+key, named) // it is used up
+	ask(404, "PUT", put, "y")
+	if ask(200, "GET", "/sym/a/v1/symbols/shop.pdb/"+id+":checkStatus"+key, ""); st.Status != "FOUND" {
+		t.Errorf("%+v", st)
+	}
+	if status, text, _ := w.do(w.token["a fetch"], "GET", "/api/v1/projects/a/symbols/shop.pdb/000102030405/shop.sym", nil); status != 200 || !strings.HasPrefix(text, "MODULE") {
+		t.Errorf("%d %s", status, text)
+	}
+}
+
+// Symbolicator's way: a dump is sent in a form, and its stacks are the answer, at once or when they are there.
+func TestSymbolicator(t *testing.T) {
+	hold := make(chan struct{})
+	w := start(t, func(c *service.Config) {
+		c.Report = func(_ context.Context, _, path, format string, out io.Writer) error {
+			text, err := os.ReadFile(path)
+			if strings.Contains(string(text), "slow") {
+				<-hold
+			}
+			if strings.Contains(string(text), "bad") {
+				return errors.New("not a dump")
+			}
+			io.WriteString(out, `{"dump":{"os":"linux","arch":"x86-64"},"crash":{"signal":"SIGSEGV","code":"SEGV_MAPERR","reason":"write at null"},
+				"modules":[{"path":"/bin/shop","base":"0x1000","end":"0x3000","file":"/bin/shop","build_id":"ab12"},{"path":"/lib/x","base":"0x5000","end":"0x4000"}],
+				"threads":[{"id":7,"name":"till","crashed":true,"registers":{"rip":"0x1010"},"frames":[
+					{"pc":"0x1010","module":"/bin/shop","function":"pay","trust":"context","source":{"file":"/src/pay.c","line":12}},{"pc":"0x5010","module":"/lib/x","trust":"scan"}]}]}`)
+			return err
+		}
+	})
+	type doc struct {
+		Status, Message string
+		RequestID       string `json:"request_id"`
+		Crashed         bool
+		CrashReason     string            `json:"crash_reason"`
+		System          map[string]string `json:"system_info"`
+		Stacktraces     []struct {
+			ID     int  `json:"thread_id"`
+			Is     bool `json:"is_requesting"`
+			Frames []struct {
+				Status, Function, Filename, Trust string
+				Address                           string `json:"instruction_addr"`
+				Line                              int    `json:"lineno"`
+			}
+		}
+		Modules []struct {
+			Code string `json:"code_id"`
+			Size int    `json:"image_size"`
+			Type string
+		}
+	}
+	send := func(text, query string) (d doc) {
+		t.Helper()
+		body, kind := form(t, map[string]string{"sources": "[]"}, map[string]string{"upload_file_minidump": text})
+		w.want(200, &d, "POST", "/api/v1/projects/a/minidump"+query, body, "Content-Type", kind)
+		return d
+	}
+	d := send("group g1 build b1", "?timeout=30&scope=x")
+	if d.Status != "completed" || !d.Crashed || d.CrashReason != "SIGSEGV / SEGV_MAPERR" || d.System["os_name"] != "Linux" || d.System["cpu_arch"] != "x86_64" || len(d.Stacktraces) != 1 || !d.Stacktraces[0].Is {
+		t.Fatalf("%+v", d)
+	}
+	if got := fmt.Sprint(d.Stacktraces[0].Frames); got != "[{symbolicated pay pay.c context 0x1010 12} {missing_symbol   scan 0x5010 0}]" {
+		t.Error(got)
+	}
+	if got := fmt.Sprint(d.Modules); got != "[{ab12 8192 elf} { 0 elf}]" {
+		t.Error(got)
+	}
+	if d := send("bad", ""); d.Status != "failed" || d.Message != "not a dump" {
+		t.Errorf("%+v", d)
+	}
+	slow := send("slow", "?timeout=0")
+	if slow.Status != "pending" || slow.RequestID == "" {
+		t.Fatalf("%+v", slow)
+	}
+	path := "/api/v1/projects/a/requests/" + slow.RequestID
+	if status, _, _ := w.do(w.token["b all"], "GET", strings.Replace(path, "/a/", "/b/", 1), nil); status != 404 {
+		t.Errorf("another project: %d", status)
+	}
+	close(hold)
+	if w.want(200, &d, "GET", path+"?timeout=30", ""); d.Status != "completed" {
+		t.Errorf("%+v", d)
+	}
+	w.want(404, nil, "GET", path, "") // handed out once
+	w.want(400, nil, "POST", "/api/v1/projects/a/minidump?timeout=x", "")
+	if status, _, _ := w.do(w.token["a read"], "POST", "/api/v1/projects/a/minidump", strings.NewReader("x")); status != 403 {
+		t.Errorf("without the scope to send: %d", status)
 	}
 }
 

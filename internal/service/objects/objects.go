@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 )
 
@@ -20,6 +21,8 @@ type Store interface {
 	New(ctx context.Context) (File, error)
 	// Local returns the path of a file on this machine, and what releases it. The error is fs.ErrNotExist if there is none.
 	Local(ctx context.Context, key string) (path string, release func(), err error)
+	// Rename gives a file another key, in place of a file that has it.
+	Rename(ctx context.Context, from, to string) error
 	// Remove removes a file; it is no error if there is none.
 	Remove(ctx context.Context, key string) error
 }
@@ -86,6 +89,21 @@ func (d *Dir) Local(_ context.Context, key string) (string, func(), error) {
 	return path, func() {}, err
 }
 
+// Rename implements Store.
+func (d *Dir) Rename(_ context.Context, from, to string) error {
+	if err := errors.Join(CheckKey(from), CheckKey(to)); err != nil {
+		return err
+	}
+	path := d.Path(to)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	if err := os.Rename(d.Path(from), path); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
 // Remove implements Store.
 func (d *Dir) Remove(_ context.Context, key string) error {
 	if err := CheckKey(key); err != nil {
@@ -149,7 +167,7 @@ func syncDir(path string) error {
 		return err
 	}
 	defer d.Close()
-	if err := d.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+	if err := d.Sync(); err != nil && runtime.GOOS != "windows" { // which has no such thing
 		return err
 	}
 	return nil

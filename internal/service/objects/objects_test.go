@@ -1,0 +1,90 @@
+package objects
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func put(t *testing.T, d *Dir, key, text string) error {
+	t.Helper()
+	f, err := d.New(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Drop()
+	if _, err := fmt.Fprint(f, text); err != nil {
+		t.Fatal(err)
+	}
+	if sum, size := f.Sum(); size != int64(len(text)) || len(sum) != 64 {
+		t.Errorf("%s, %d bytes", sum, size)
+	}
+	return f.Keep(t.Context(), key)
+}
+
+// Files are found by their keys, and by nothing that leads out of the store.
+func TestDir(t *testing.T) {
+	root := t.TempDir()
+	d, err := OpenDir(filepath.Join(root, "store"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(root, "secret"), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(put(t, d, "a/b", "one"), put(t, d, "a/b", "two")); err != nil {
+		t.Fatal(err)
+	}
+	path, release, err := d.Local(t.Context(), "a/b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	release()
+	if text, err := os.ReadFile(path); err != nil || string(text) != "two" {
+		t.Errorf("%s %v", text, err)
+	}
+	if err := os.Symlink(filepath.Join(root, "secret"), d.Path("a/link")); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"../secret", "a/../../secret", "/secret", "", ".", "a", "a//b", "a/link", "none", `a\b`, "a\x00", "C:x"} {
+		if _, _, err := d.Local(t.Context(), key); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%q: %v", key, err)
+		}
+		if key == "a/link" || key == "none" || key == "a" {
+			continue
+		}
+		if err := put(t, d, key, "x"); err == nil {
+			t.Errorf("%q is stored", key)
+		}
+		if d.Remove(t.Context(), key) == nil || d.Rename(t.Context(), "a/b", key) == nil || d.Rename(t.Context(), key, "y") == nil {
+			t.Errorf("%q is removed or renamed", key)
+		}
+	}
+	if err := d.Rename(t.Context(), "a/b", "c/d"); err != nil {
+		t.Error(err)
+	}
+	if err := errors.Join(d.Remove(t.Context(), "c/d"), d.Remove(t.Context(), "c/d")); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(root, "secret")); err != nil {
+		t.Error(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(root, "store", temporary, "*")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+	// What was half written when the service died is removed by the next.
+	f, err := d.New(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprint(f, "half")
+	if _, err := OpenDir(filepath.Join(root, "store")); err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(root, "store", temporary, "*")); len(left) > 0 {
+		t.Errorf("half written: %v", left)
+	}
+}

@@ -1,0 +1,198 @@
+package service
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/corewalk/corewalk/internal/service/receive"
+)
+
+// The second version of the protocol of Breakpad's sym_upload: a client asks whether a symbol file is there, gets a URL, puts the file
+// there, and says of which module it is.
+
+// pendingUploads are symbol files between being put and being named. They are kept for an hour.
+type pendingUploads struct {
+	mu   sync.Mutex
+	list map[string]*pendingUpload
+}
+
+type pendingUpload struct {
+	project string
+	key     string // of the file, once it was put
+	until   time.Time
+}
+
+// Limits of pending uploads.
+const (
+	pendingTime = time.Hour
+	maxPending  = 10_000
+)
+
+// add returns the key of a new upload; "" if there are too many.
+func (p *pendingUploads) add(project string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	for key, u := range p.list {
+		if now.After(u.until) {
+			delete(p.list, key)
+		}
+	}
+	if len(p.list) >= maxPending {
+		return ""
+	}
+	if p.list == nil {
+		p.list = map[string]*pendingUpload{}
+	}
+	var b [16]byte
+	rand.Read(b[:]) // does not fail
+	key := hex.EncodeToString(b[:])
+	p.list[key] = &pendingUpload{project: project, until: now.Add(pendingTime)}
+	return key
+}
+
+func (p *pendingUploads) get(key string) (u pendingUpload, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if u := p.list[key]; u != nil && time.Now().Before(u.until) {
+		return *u, true
+	}
+	return u, false
+}
+
+func (p *pendingUploads) set(key, file string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if u := p.list[key]; u != nil {
+		u.key = file
+	}
+}
+
+func (p *pendingUploads) remove(key string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.list, key)
+}
+
+// debugKey is the key of the symbol file of a module, by its debug file and identifier.
+func debugKey(project, file, id string) (string, error) {
+	return symbolKey(project, file+"/"+strings.ReplaceAll(id, "-", "")+"/"+strings.TrimSuffix(file, ".pdb")+".sym")
+}
+
+// symStatus answers whether a symbol file is there: GET symbols/FILE/ID:checkStatus.
+func (s *Service) symStatus(w http.ResponseWriter, r *http.Request, p *request) error {
+	id, ok := strings.CutSuffix(r.PathValue("id"), ":checkStatus")
+	if !ok {
+		return fs.ErrNotExist
+	}
+	key, err := debugKey(p.project, r.PathValue("file"), id)
+	if err != nil {
+		return err
+	}
+	status := "FOUND"
+	_, release, err := s.c.Objects.Local(r.Context(), key)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		status = "MISSING"
+	case err != nil:
+		return err
+	default:
+		release()
+	}
+	answer(w, http.StatusOK, map[string]string{"status": status})
+	return nil
+}
+
+// symCreate answers where to put a symbol file: POST uploads:create. The client puts it there without its token.
+func (s *Service) symCreate(w http.ResponseWriter, r *http.Request, p *request) error {
+	key := s.pending.add(p.project)
+	if key == "" {
+		return httpError{http.StatusTooManyRequests, "too many uploads that were not completed: try again later"}
+	}
+	scheme := "http"
+	if r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" {
+		scheme = "https"
+	}
+	answer(w, http.StatusOK, map[string]string{"uploadUrl": scheme + "://" + r.Host + "/sym/put/" + key, "uploadKey": key})
+	return nil
+}
+
+// symPut takes a symbol file at a URL that symCreate gave: the URL is the permission.
+func (s *Service) symPut(w http.ResponseWriter, r *http.Request) {
+	err := s.symPutFile(w, r)
+	if err != nil {
+		s.answerError(w, r, err)
+	}
+}
+
+func (s *Service) symPutFile(w http.ResponseWriter, r *http.Request) error {
+	u, ok := s.pending.get(r.PathValue("key"))
+	if !ok {
+		return fs.ErrNotExist
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, s.c.MaxUpload)
+	plain, err := receive.Plain(r.Header.Get("Content-Encoding"), r.Body)
+	if err != nil {
+		return bodyError(err)
+	}
+	f, err := s.c.Objects.New(r.Context())
+	if err != nil {
+		return err
+	}
+	defer f.Drop()
+	if _, err := io.Copy(&limited{f, s.c.MaxUpload, s.c.MaxUpload}, plain); err != nil {
+		return bodyError(err)
+	}
+	key := symbolsDir(u.project) + "/incoming/" + r.PathValue("key")
+	if err := f.Keep(r.Context(), key); err != nil {
+		return err
+	}
+	s.pending.set(r.PathValue("key"), key)
+	w.WriteHeader(http.StatusOK)
+	return nil
+}
+
+// symComplete stores a file that was put, by its module: POST uploads/KEY:complete.
+func (s *Service) symComplete(w http.ResponseWriter, r *http.Request, p *request) error {
+	upload, ok := strings.CutSuffix(r.PathValue("upload"), ":complete")
+	u, known := s.pending.get(upload)
+	if !ok || !known || u.project != p.project || u.key == "" {
+		return fs.ErrNotExist
+	}
+	var in struct {
+		ID struct {
+			File string `json:"debug_file"`
+			ID   string `json:"debug_id"`
+		} `json:"symbol_id"`
+		Type string `json:"symbol_upload_type"`
+	}
+	if err := decode(r, &in); err != nil {
+		return err
+	}
+	if in.Type != "" && in.Type != "BREAKPAD" {
+		return wrong("symbol_upload_type %.20q: must be BREAKPAD", in.Type)
+	}
+	key, err := debugKey(p.project, in.ID.File, in.ID.ID)
+	if err != nil {
+		return err
+	}
+	result := "OK"
+	if _, release, err := s.c.Objects.Local(r.Context(), key); err == nil {
+		release()
+		result = "DUPLICATE_DATA"
+	}
+	if err := s.c.Objects.Rename(r.Context(), u.key, key); err != nil {
+		return err
+	}
+	s.pending.remove(upload)
+	s.metrics.GetOrCreateCounter("corewalk_symbols_total").Inc()
+	answer(w, http.StatusOK, map[string]string{"result": result})
+	return nil
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/corewalk/corewalk/internal/command/full"
+	"github.com/corewalk/corewalk/internal/command/parts"
 )
 
 // tool returns the path of a program, or skips the test.
@@ -161,6 +162,9 @@ func TestZshCompletion(t *testing.T) {
 
 // The values that completion and help tell of are those that a command takes.
 func TestChoices(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	own := full.Parts()
+	own.Serve = func(context.Context, parts.Server) error { return nil } // would serve for ever
 	seen := 0
 	for _, c := range allCommands() {
 		if c.flags == nil {
@@ -181,7 +185,7 @@ func TestChoices(t *testing.T) {
 					continue
 				}
 				seen++
-				run(args, env{context.Background(), nil, &out, &errs, full.Parts(), nil})
+				run(args, env{context.Background(), nil, &out, &errs, own, nil})
 				if refused := strings.Contains(errs.String(), "--"+f.Name+sep+v+":"); refused != (v == "none of them") {
 					t.Errorf("%q: refused: %v; %s", args, refused, errs.String())
 				}

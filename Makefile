@@ -74,7 +74,7 @@ test-services:
 	@if ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then :; elif command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
 		apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends $(SERVERS); \
 	else echo "not installed, its tests are skipped: $(SERVERS)" >&2; fi
-	$(GO) test ./internal/triage/ledger/...
+	$(GO) test ./internal/triage/ledger/... ./internal/service/store/...
 
 bench:
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem $(PKGS)

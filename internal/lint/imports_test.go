@@ -28,6 +28,7 @@ var floors = map[string]int{
 	"internal/service":                   7,
 	"internal/service/work":              7,
 	"internal/service/store/sqlite":      5,
+	"internal/service/store/postgres":    5,
 	"internal/service/store":             -2,
 	"internal/service/objects":           -2,
 	"internal/service/receive":           -2,
@@ -127,7 +128,7 @@ var floors = map[string]int{
 }
 
 // testRooms may be imported by tests only.
-var testRooms = []string{"internal/fixture", "internal/fixture/servers", "internal/fixture/browser", "internal/triage/ledger/ledgertest", "internal/lint", "internal/systemtest", "internal/corebuild", "internal/stranger", "internal/format/dwarf/cfi/cfitest",
+var testRooms = []string{"internal/fixture", "internal/fixture/servers", "internal/fixture/browser", "internal/triage/ledger/ledgertest", "internal/service/store/storetest", "internal/lint", "internal/systemtest", "internal/corebuild", "internal/stranger", "internal/format/dwarf/cfi/cfitest",
 	"internal/format/minidump/dumpbuild", "internal/format/decompress/cabtest",
 	"internal/mutants", "internal/mutants/mut", "internal/release", "internal/torture", "internal/benchpeers", "internal/runtimes/golang/layouts", "internal/code/disasm/words/make"}
 
@@ -183,7 +184,7 @@ var outside = map[string][]string{
 	"github.com/mattn/go-runewidth":          {"report"},
 	"github.com/vbauerster/mpb":              {"internal/command"},
 	"modernc.org/sqlite":                     {"internal/triage/ledger/sqlite", "internal/service/store/sqlite"},
-	"github.com/jackc/pgx":                   {"internal/triage/ledger/postgres"},
+	"github.com/jackc/pgx":                   {"internal/triage/ledger/postgres", "internal/service/store/postgres"},
 
 	"github.com/rogpeppe/go-internal": {},
 	"github.com/google/go-cmp":        {},
@@ -196,6 +197,7 @@ var only = map[string][]string{
 	"internal/triage/ledger/postgres": {},
 	"internal/service":                {"internal/command/full"},
 	"internal/service/store/sqlite":   {"internal/command/full"},
+	"internal/service/store/postgres": {},
 	"internal/command/full":           {"cmd/corewalk-full"},
 }
 

@@ -1,7 +1,8 @@
 // Package store keeps what a crash service knows besides its ledgers: which dumps it was sent and what became of each, who may do
 // what, and what people decided about groups.
 //
-// Store is the interface that the service uses; package sqlite implements it as an embedded database.
+// Store is the interface that the service uses; package sqlite implements it as an embedded database, package postgres in a database that
+// many machines share.
 package store
 
 import (

@@ -1,0 +1,59 @@
+package postgres
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/corewalk/corewalk/internal/fixture/servers"
+	"github.com/corewalk/corewalk/internal/service/store"
+	"github.com/corewalk/corewalk/internal/service/store/storetest"
+)
+
+func TestStore(t *testing.T) {
+	server := servers.StartPostgres(t)
+	n := 0
+	pool := func(t *testing.T, connection string) *pgxpool.Pool {
+		t.Helper()
+		p, err := pgxpool.New(t.Context(), connection)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(p.Close)
+		return p
+	}
+	open := func(t *testing.T) store.Store {
+		n++
+		name := fmt.Sprint("s", n)
+		if _, err := pool(t, server.Connection()).Exec(t.Context(), "CREATE SCHEMA "+name); err != nil {
+			t.Fatal(err)
+		}
+		own := pool(t, server.Schema(name))
+		if _, err := Use(t.Context(), own); err != nil { // the first makes the tables
+			t.Fatal(err)
+		}
+		db, err := Use(t.Context(), own)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return db
+	}
+	storetest.Run(t, open)
+	t.Run("newer", func(t *testing.T) {
+		db := open(t).(*DB)
+		if _, err := db.pool.Exec(t.Context(), "INSERT INTO service_schema (version) VALUES (99)"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Use(t.Context(), db.pool); err == nil || !strings.Contains(err.Error(), "newer version") {
+			t.Error(err)
+		}
+	})
+	t.Run("no server", func(t *testing.T) {
+		own := pool(t, "postgres://user:secret@127.0.0.1:1/none?connect_timeout=1")
+		if _, err := Use(t.Context(), own); err == nil || strings.Contains(err.Error(), "secret") {
+			t.Error(err)
+		}
+	})
+}

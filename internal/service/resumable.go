@@ -1,6 +1,7 @@
 package service
 
 import (
+	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/tus/tusd/v2/pkg/filestore"
 	"github.com/tus/tusd/v2/pkg/handler"
@@ -113,4 +115,44 @@ func (s *Service) resume(w http.ResponseWriter, r *http.Request, p *request) err
 		}
 	})).ServeHTTP(w, own)
 	return nil
+}
+
+// unfinished is how long an upload in parts may lie unfinished.
+const unfinished = 24 * time.Hour
+
+// tidyUploads removes uploads that nobody has gone on with.
+func (s *Service) tidyUploads(ctx context.Context) {
+	tick := time.NewTicker(time.Hour)
+	defer tick.Stop()
+	for {
+		if err := removeOld(s.c.Uploads, time.Now().Add(-unfinished)); err != nil {
+			s.c.Log.Error("unfinished uploads are not removed", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// removeOld removes the files below a directory that were last changed before a time. The description of an upload is as old as its
+// beginning: it goes with its content.
+func removeOld(dir string, before time.Time) error {
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		st, err := os.Stat(strings.TrimSuffix(path, ".info"))
+		if errors.Is(err, fs.ErrNotExist) {
+			st, err = os.Stat(path)
+		}
+		if err == nil && st.ModTime().Before(before) {
+			err = os.Remove(path)
+		}
+		if errors.Is(err, fs.ErrNotExist) { // it has just been finished
+			return nil
+		}
+		return err
+	})
 }

@@ -66,5 +66,9 @@ type patient struct {
 
 func (p patient) Read(b []byte) (int, error) {
 	_ = p.c.SetReadDeadline(time.Now().Add(stallTime)) // a test's recorder has none
-	return p.ReadCloser.Read(b)
+	n, err := p.ReadCloser.Read(b)
+	if err != nil { // the connection stays as it is while the answer is made
+		_ = p.c.SetReadDeadline(time.Time{})
+	}
+	return n, err
 }

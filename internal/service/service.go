@@ -16,7 +16,9 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
@@ -103,12 +105,10 @@ func (s *Service) Run(ctx context.Context) error {
 	} else if n > 0 {
 		s.c.Log.Warn("dumps were being analysed when the service died: they are analysed again", "dumps", n)
 	}
-	forgetting := make(chan struct{})
-	go func() {
-		defer close(forgetting)
-		s.forget(ctx)
-	}()
-	defer func() { <-forgetting }()
+	var tidying sync.WaitGroup
+	tidying.Go(func() { s.forget(ctx) })
+	tidying.Go(func() { s.tidyUploads(ctx) })
+	defer tidying.Wait()
 	if s.worker == nil {
 		<-ctx.Done()
 		return nil
@@ -127,8 +127,10 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 	start := time.Now()
-	counted := &statusWriter{ResponseWriter: w}
-	r.Body = patient{r.Body, http.NewResponseController(w)}
+	connection := http.NewResponseController(w)
+	_ = connection.SetWriteDeadline(time.Time{}) // that of the request before
+	counted := &statusWriter{ResponseWriter: w, c: connection}
+	r.Body = patient{r.Body, connection}
 	defer func() {
 		if v := recover(); v != nil {
 			s.c.Log.Error("a request failed", "path", r.URL.Path, "panic", fmt.Sprint(v))
@@ -150,9 +152,10 @@ func known(method string) string {
 	return "other"
 }
 
-// A statusWriter remembers the status.
+// A statusWriter remembers the status, and waits for each part of the answer to be taken, but not for ever.
 type statusWriter struct {
 	http.ResponseWriter
+	c      *http.ResponseController
 	status int
 }
 
@@ -167,6 +170,7 @@ func (w *statusWriter) Write(b []byte) (int, error) {
 	if w.status == 0 {
 		w.status = http.StatusOK
 	}
+	_ = w.c.SetWriteDeadline(time.Now().Add(stallTime)) // a test's recorder has none
 	return w.ResponseWriter.Write(b)
 }
 
@@ -279,6 +283,9 @@ func (s *Service) answerError(w http.ResponseWriter, r *http.Request, err error)
 		}
 	case errors.Is(err, store.ErrNotFound), errors.Is(err, ledger.ErrNotFound), errors.Is(err, fs.ErrNotExist):
 		status, text = http.StatusNotFound, "not found"
+	case errors.Is(err, syscall.ENOSPC):
+		status, text = http.StatusInsufficientStorage, "the service's disk is full"
+		s.c.Log.Error("the disk is full", "path", r.URL.Path)
 	case errors.As(err, &large):
 		status, text = http.StatusRequestEntityTooLarge, fmt.Sprintf("more than %d bytes", large.Limit)
 	case errors.Is(err, receive.ErrTooMuch):

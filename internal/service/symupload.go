@@ -35,27 +35,33 @@ const (
 	maxPending  = 10_000
 )
 
-// add returns the key of a new upload; "" if there are too many.
-func (p *pendingUploads) add(project string) string {
+// incoming is the key of a file that was put and has no name yet. Such files do not outlive the service.
+func incoming(key string) string { return "tmp/symbols-" + key }
+
+// add returns the key of a new upload; "" if there are too many. expired are the files that were put and never named.
+func (p *pendingUploads) add(project string) (key string, expired []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
 	for key, u := range p.list {
 		if now.After(u.until) {
 			delete(p.list, key)
+			if u.key != "" {
+				expired = append(expired, u.key)
+			}
 		}
 	}
 	if len(p.list) >= maxPending {
-		return ""
+		return "", expired
 	}
 	if p.list == nil {
 		p.list = map[string]*pendingUpload{}
 	}
 	var b [16]byte
 	rand.Read(b[:]) // does not fail
-	key := hex.EncodeToString(b[:])
+	key = hex.EncodeToString(b[:])
 	p.list[key] = &pendingUpload{project: project, until: now.Add(pendingTime)}
-	return key
+	return key, expired
 }
 
 func (p *pendingUploads) get(key string) (u pendingUpload, ok bool) {
@@ -112,7 +118,12 @@ func (s *Service) symStatus(w http.ResponseWriter, r *http.Request, p *request) 
 
 // symCreate answers where to put a symbol file: POST uploads:create. The client puts it there without its token.
 func (s *Service) symCreate(w http.ResponseWriter, r *http.Request, p *request) error {
-	key := s.pending.add(p.project)
+	key, expired := s.pending.add(p.project)
+	for _, old := range expired {
+		if err := s.c.Objects.Remove(r.Context(), old); err != nil {
+			return err
+		}
+	}
 	if key == "" {
 		return httpError{http.StatusTooManyRequests, "too many uploads that were not completed: try again later"}
 	}
@@ -133,7 +144,7 @@ func (s *Service) symPut(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Service) symPutFile(w http.ResponseWriter, r *http.Request) error {
-	u, ok := s.pending.get(r.PathValue("key"))
+	_, ok := s.pending.get(r.PathValue("key"))
 	if !ok {
 		return fs.ErrNotExist
 	}
@@ -150,7 +161,7 @@ func (s *Service) symPutFile(w http.ResponseWriter, r *http.Request) error {
 	if _, err := io.Copy(&limited{f, s.c.MaxUpload, s.c.MaxUpload}, plain); err != nil {
 		return bodyError(err)
 	}
-	key := symbolsDir(u.project) + "/incoming/" + r.PathValue("key")
+	key := incoming(r.PathValue("key"))
 	if err := f.Keep(r.Context(), key); err != nil {
 		return err
 	}

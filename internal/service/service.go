@@ -133,13 +133,14 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r.Body = patient{r.Body, connection}
 	defer func() {
 		if v := recover(); v != nil {
-			s.c.Log.Error("a request failed", "path", r.URL.Path, "panic", fmt.Sprint(v))
+			s.c.Log.Error("a request failed", "request", r.Pattern, "panic", fmt.Sprint(v))
 			if counted.status == 0 {
 				http.Error(counted, "internal error", http.StatusInternalServerError)
 			}
 		}
 		s.metrics.GetOrCreateCounter(fmt.Sprintf(`corewalk_http_requests_total{method=%q,status="%d"}`, known(r.Method), counted.status)).Inc()
-		s.c.Log.Debug("request", "method", r.Method, "path", r.URL.Path, "status", counted.status, "seconds", time.Since(start).Seconds(), "from", r.RemoteAddr)
+		// The pattern, because paths and queries have tokens in them.
+		s.c.Log.Debug("answered", "request", r.Pattern, "status", counted.status, "seconds", time.Since(start).Seconds(), "from", r.RemoteAddr)
 	}()
 	s.mux.ServeHTTP(counted, r)
 }
@@ -285,7 +286,7 @@ func (s *Service) answerError(w http.ResponseWriter, r *http.Request, err error)
 		status, text = http.StatusNotFound, "not found"
 	case errors.Is(err, syscall.ENOSPC):
 		status, text = http.StatusInsufficientStorage, "the service's disk is full"
-		s.c.Log.Error("the disk is full", "path", r.URL.Path)
+		s.c.Log.Error("the disk is full", "request", r.Pattern)
 	case errors.As(err, &large):
 		status, text = http.StatusRequestEntityTooLarge, fmt.Sprintf("more than %d bytes", large.Limit)
 	case errors.Is(err, receive.ErrTooMuch):
@@ -295,7 +296,7 @@ func (s *Service) answerError(w http.ResponseWriter, r *http.Request, err error)
 	case errors.Is(err, context.Canceled):
 		status = 499 // the client has gone
 	default:
-		s.c.Log.Error("a request failed", "method", r.Method, "path", r.URL.Path, "error", err)
+		s.c.Log.Error("a request failed", "request", r.Pattern, "error", err)
 	}
 	if status == http.StatusForbidden || status == http.StatusUnauthorized {
 		s.metrics.GetOrCreateCounter("corewalk_denied_total").Inc()

@@ -37,6 +37,7 @@ type world struct {
 	dir   string
 	url   string
 	stop  func()
+	log   *words
 	token map[string]string // by project and scope: "a upload"
 }
 
@@ -71,7 +72,7 @@ func textual(ctx context.Context, _ string, src triage.Source, to ledger.Store, 
 
 func start(t testing.TB, change func(*service.Config)) *world {
 	t.Helper()
-	w := &world{t: t, dir: t.TempDir(), token: map[string]string{}}
+	w := &world{t: t, dir: t.TempDir(), token: map[string]string{}, log: new(words)}
 	var err error
 	if w.db, err = sqlite.Open(t.Context(), filepath.Join(w.dir, "service.db")); err != nil {
 		t.Fatal(err)
@@ -80,7 +81,7 @@ func start(t testing.TB, change func(*service.Config)) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := service.Config{Store: w.db, Objects: files, Uploads: filepath.Join(w.dir, "uploads"), Name: "test", Version: "1", Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+	c := service.Config{Store: w.db, Objects: files, Uploads: filepath.Join(w.dir, "uploads"), Name: "test", Version: "1", Log: slog.New(slog.NewTextHandler(io.MultiWriter(t.Output(), w.log), &slog.HandlerOptions{Level: slog.LevelDebug})),
 		MaxUpload: 1 << 20, Idle: 10 * time.Millisecond,
 		Ledger: func(ctx context.Context, project string) (ledger.Store, error) {
 			return ledgerDB.Open(ctx, filepath.Join(w.dir, "projects", project, "ledger.db"), "v1")
@@ -464,6 +465,9 @@ func TestAccess(t *testing.T) {
 		if method == "DELETE" {
 			d = w.send("group g1 build b1")
 		}
+	}
+	if strings.Contains(w.log.String(), "cw_") {
+		t.Error("a token is in the log")
 	}
 	// A revoked token is wrong at once.
 	var made struct{ ID, Token string }

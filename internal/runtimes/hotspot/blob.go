@@ -29,6 +29,8 @@ type blob struct {
 	scopesEnd      uint64
 	metadata       uint64 // pointers to methods
 	metadataCount  uint64
+	oops           uint64 // the objects that the code names
+	level          uint32 // of compilation; 0 if it is not known
 }
 
 // The most steps from a segment to the beginning of its block, each up to 254 segments long.
@@ -128,6 +130,10 @@ func (vm *VM) readCompiled(b *blob) {
 	if off, ok := vm.off("CompiledMethod._method", "nmethod._method"); ok {
 		b.method = vm.Word(b.at + off)
 	}
+	if off, ok := vm.off("nmethod._comp_level"); ok {
+		n, _ := vm.U32(b.at + off)
+		b.level = n & 0xff
+	}
 	// Offsets from the beginning of the blob, or of data that lies elsewhere (from JDK 23 on).
 	at := func(base uint64, names ...string) uint64 {
 		off, ok := vm.off(names...)
@@ -139,6 +145,9 @@ func (vm *VM) readCompiled(b *blob) {
 			return 0
 		}
 		return base + uint64(n)
+	}
+	if b.oops = at(b.at, "nmethod._oops_offset"); b.oops == 0 {
+		b.oops = at(b.at, "CodeBlob._data_offset")
 	}
 	var pcs, end uint64
 	if off, ok := vm.off("nmethod._immutable_data"); ok {

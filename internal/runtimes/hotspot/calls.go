@@ -1,32 +1,13 @@
 package hotspot
 
-import "github.com/corewalk/corewalk/unwind"
+import (
+	"github.com/corewalk/corewalk/tasks"
+	"github.com/corewalk/corewalk/unwind"
+)
 
 // Calls appends the method activations of a frame, innermost first; nothing if it is no Java method's.
 func (vm *VM) Calls(f *unwind.Frame, buf []unwind.Call) []unwind.Call {
-	b := vm.blobAt(f.LookupAddr())
-	if b == nil {
-		return buf
-	}
-	var all []activation
-	exact := true
-	switch b.kind {
-	case kindInterpreter:
-		m := vm.methodAt(vm.Word(at(f.FP(), interpretedMethod)))
-		if m == nil {
-			return buf
-		}
-		all = []activation{{m, vm.bytecode(f.FP(), m)}}
-	case kindCompiled, kindNative:
-		pc := f.RA()
-		called := !interrupted(f)
-		if _, here, _ := b.describes(pc); called && here == 0 {
-			pc = vm.deoptimised(b, f.SP(), pc)
-		}
-		all, exact = vm.activations(b, pc, called)
-	default:
-		return buf
-	}
+	all, _, exact := vm.running(f)
 	for i, a := range all {
 		buf = append(buf, unwind.Call{
 			Name: a.method.display(), LinkageName: a.method.linkage(),
@@ -34,6 +15,50 @@ func (vm *VM) Calls(f *unwind.Frame, buf []unwind.Call) []unwind.Call {
 		})
 	}
 	return buf
+}
+
+// running are the method activations of a frame, innermost first, and its code; none if it is no Java method's. exact is
+// false if a place nearby is meant.
+func (vm *VM) running(f *unwind.Frame) (all []activation, b *blob, exact bool) {
+	b = vm.blobAt(f.LookupAddr())
+	if b == nil {
+		return nil, nil, false
+	}
+	switch b.kind {
+	case kindInterpreter:
+		m := vm.methodAt(vm.Word(at(f.FP(), interpretedMethod)))
+		if m == nil {
+			return nil, b, false
+		}
+		return []activation{{method: m, bci: vm.bytecode(f.FP(), m)}}, b, true
+	case kindCompiled, kindNative:
+		pc := f.RA()
+		called := !interrupted(f)
+		if _, here, _ := b.describes(pc); called && here == 0 {
+			pc = vm.deoptimised(b, f.SP(), pc)
+		}
+		all, exact = vm.activations(b, pc, called)
+		return all, b, exact
+	}
+	return nil, b, false
+}
+
+// variablesOf returns what reads the variables of an activation of a frame; nil if nothing can be said of them.
+func (vm *VM) variablesOf(f *unwind.Frame, b *blob, a activation, exact bool) func(locals bool) (args, own []tasks.SuspendedVariable) {
+	j := frameOf(f)
+	switch {
+	case !vm.objects.ready || !exact:
+		return nil
+	case b.kind == kindInterpreter:
+		return func(locals bool) (args, own []tasks.SuspendedVariable) {
+			return vm.variables(a.method, a.bci, vm.interpretedSlots(j.fp, a.method), locals)
+		}
+	case b.kind == kindCompiled && a.bci >= 0:
+		return func(locals bool) (args, own []tasks.SuspendedVariable) {
+			return vm.variables(a.method, a.bci, vm.compiledSlots(b, a, j), locals)
+		}
+	}
+	return nil
 }
 
 // bytecode is the index of the bytecode that an interpreted frame runs; -1 if it is not known.

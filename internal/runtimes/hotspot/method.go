@@ -15,6 +15,10 @@ type method struct {
 	code      uint64 // where its bytecode is
 	codeSize  int
 	lines     []lineEntry // in the order of the table
+
+	internal   string // the class as the virtual machine has it: "java/lang/Thread"
+	parameters int    // slots of parameters, this with them
+	locals     []localEntry
 }
 
 // A lineEntry says at which bytecode the code of a line begins.
@@ -75,7 +79,7 @@ func (vm *VM) readMethod(at uint64) *method {
 		}
 		return vm.symbol(vm.Word(pool+l.poolSize+8*uint64(i)) &^ 1)
 	}
-	m := &method{class: strings.ReplaceAll(class, "/", ".")}
+	m := &method{class: strings.ReplaceAll(class, "/", "."), internal: class}
 	if m.name, ok = slot(cm + l.nameIndex); !ok || m.name == "" {
 		return nil
 	}
@@ -94,9 +98,18 @@ func (vm *VM) readMethod(at uint64) *method {
 		}
 		m.file, _ = slot(in + l.sourceName)
 	}
-	if flags, ok := vm.U16(cm + l.flags); ok && flags&1 != 0 {
+	flags, _ := vm.U16(cm + l.flags)
+	if flags&1 != 0 {
 		m.lines = vm.lineTable(m.code+uint64(m.codeSize), m.codeSize)
 	}
+	if off, ok := vm.off("ConstMethod._size_of_parameters"); ok {
+		n, _ := vm.U16(cm + off)
+		m.parameters = int(n)
+	}
+	m.locals = vm.localTable(cm, uint64(flags), func(i uint16) string {
+		s, _ := vm.symbol(vm.Word(pool+l.poolSize+8*uint64(i)) &^ 1)
+		return s
+	})
 	return m
 }
 
@@ -193,32 +206,33 @@ func (vm *VM) symbol(at uint64) (string, bool) {
 // parameters writes the parameters of a signature as Java does: "(I[Ljava/lang/String;)V" is "(int, String[])".
 func parameters(signature string) string {
 	var out []string
-	s := strings.TrimPrefix(signature, "(")
-	for s != "" && s[0] != ')' {
-		arrays := 0
-		for s != "" && s[0] == '[' {
-			arrays++
-			s = s[1:]
-		}
-		if s == "" {
-			break
-		}
-		name, rest := "", s[1:]
-		switch s[0] {
-		case 'L':
-			end := strings.IndexByte(s, ';')
-			if end < 0 {
-				return "(...)"
-			}
-			name, rest = s[1:end], s[end+1:]
-			name = name[strings.LastIndexByte(name, '/')+1:]
-		default:
-			name = primitives[strings.IndexByte(primitiveKeys, s[0])+1]
-		}
-		out = append(out, name+strings.Repeat("[]", arrays))
-		s = rest
+	for _, t := range signatureTypes(signature) {
+		out = append(out, simpleName(javaType(t)))
 	}
 	return "(" + strings.Join(out, ", ") + ")"
+}
+
+// signatureTypes are the types of the parameters in a signature.
+func signatureTypes(signature string) (out []string) {
+	s := strings.TrimPrefix(signature, "(")
+	for s != "" && s[0] != ')' {
+		n := 0
+		for n < len(s) && s[n] == '[' {
+			n++
+		}
+		if n == len(s) {
+			return out
+		}
+		if s[n] == 'L' {
+			end := strings.IndexByte(s, ';')
+			if end < 0 {
+				return out
+			}
+			n = end
+		}
+		out, s = append(out, s[:n+1]), s[n+1:]
+	}
+	return out
 }
 
 const primitiveKeys = "BCDFIJSZ"

@@ -46,23 +46,4 @@ func (vm *VM) pending(thread uint64) (out []tasks.Exception) {
 }
 
 // isThrowable reports whether an object's class, or one above it, is Throwable.
-func (vm *VM) isThrowable(obj uint64) bool {
-	super, ok := vm.off("Klass._super")
-	if !ok {
-		return false
-	}
-	klass := vm.klassOf(obj)
-	for range maxSupers {
-		if vm.spend(1) != nil {
-			return false
-		}
-		switch vm.className(klass) {
-		case "":
-			return false
-		case "java/lang/Throwable":
-			return true
-		}
-		klass = vm.Word(klass + super)
-	}
-	return false
-}
+func (vm *VM) isThrowable(obj uint64) bool { return vm.isA(obj, "java/lang/Throwable") }

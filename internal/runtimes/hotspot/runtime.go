@@ -96,20 +96,21 @@ func (j *Java) Stretches(_ context.Context, _ unwind.ThreadID, frames []*unwind.
 	}
 	var out []tasks.Stretch
 	for i, f := range frames {
-		calls := vm.Calls(f, nil)
-		if len(calls) == 0 {
+		all, b, exact := vm.running(f)
+		if len(all) == 0 {
 			if name := vm.stubName(f); name != "" {
 				out = append(out, tasks.Stretch{From: i, To: i + 1, Named: true, Calls: []tasks.Call{{Language: "java", Kind: tasks.CallJIT, Function: name}}})
 			}
 			continue
 		}
 		kind := tasks.CallJIT
-		if b := vm.blobAt(f.LookupAddr()); b != nil && b.kind == kindInterpreter {
+		if b.kind == kindInterpreter {
 			kind = tasks.CallInterpreted
 		}
 		s := tasks.Stretch{From: i, To: i + 1, Named: true}
-		for _, c := range calls {
-			s.Calls = append(s.Calls, tasks.Call{Language: "java", Kind: kind, Function: c.Name, Symbol: c.LinkageName, File: c.File, Line: c.Line, Approximate: c.Approximate})
+		for _, a := range all {
+			s.Calls = append(s.Calls, tasks.Call{Language: "java", Kind: kind, Function: a.method.display(), Symbol: a.method.linkage(),
+				File: a.method.file, Line: a.method.line(a.bci), Approximate: !exact, Variables: vm.variablesOf(f, b, a, exact)})
 		}
 		out = append(out, s)
 	}

@@ -15,6 +15,8 @@ const maxInlined = 256
 type activation struct {
 	method *method
 	bci    int
+	// Of compiled code: where its variables and the monitors that it holds are described; 0 if they are not.
+	values, monitors uint32
 }
 
 // activations are the methods that run at an address of compiled code, innermost first; nil if
@@ -27,7 +29,7 @@ func (vm *VM) activations(b *blob, pc uint64, called bool) (all []activation, ex
 	if b.kind == kindCompiled {
 		before, here, after := b.describes(pc)
 		if called && here == 0 { // calls have descriptions of their own
-			return []activation{{own, -1}}, true
+			return []activation{{method: own, bci: -1}}, true
 		}
 		// Interrupted code: what comes next says more, unless that is a slow path at the end.
 		for _, at := range []uint32{here, after, before} {
@@ -39,7 +41,7 @@ func (vm *VM) activations(b *blob, pc uint64, called bool) (all []activation, ex
 			}
 		}
 	}
-	return []activation{{own, -1}}, true
+	return []activation{{method: own, bci: -1}}, true
 }
 
 // scopesFrom decodes a scope and those it is inlined in, out to the method own; nil if that fails.
@@ -59,7 +61,14 @@ func (vm *VM) scopesFrom(b *blob, at uint32, own *method) (out []activation) {
 		if m == nil {
 			return nil
 		}
-		a := activation{m, int(bci) - 1}
+		a := activation{method: m, bci: int(bci) - 1}
+		rest := data[n+n2+n3:]
+		values, n4 := vm.unsigned5(rest)
+		_, n5 := vm.unsigned5(rest[n4:])
+		monitors, n6 := vm.unsigned5(rest[n4+n5:])
+		if n4 != 0 && n5 != 0 && n6 != 0 {
+			a.values, a.monitors = values, monitors
+		}
 		if a.bci >= m.codeSize {
 			a.bci = -1
 		}
@@ -78,9 +87,9 @@ func (vm *VM) scopesFrom(b *blob, at uint32, own *method) (out []activation) {
 	return nil
 }
 
-// scope reads the beginning of an encoded scope: three numbers of at most five bytes.
+// scope reads the beginning of an encoded scope: six numbers of at most five bytes.
 func (vm *VM) scope(b *blob, at uint64) []byte {
-	return vm.Bytes(at, int(min(15, b.scopesEnd-at)))
+	return vm.Bytes(at, int(min(30, b.scopesEnd-at)))
 }
 
 // describes finds the scopes that are described for an address, before it and behind it: offsets in the

@@ -53,9 +53,10 @@ func (vm *VM) interpreted(in, out *unwind.Frame) unwind.Status {
 		return unwind.StatusNotMe
 	}
 	sp := vm.Word(at(fp, interpretedSender))
-	if sp < fp+16 || sp-fp > maxFrame {
+	if sp < fp+8 || sp-fp > maxFrame {
 		return unwind.StatusNotMe
 	}
+	sp = max(sp, fp+16) // until JDK 11, calls by method handles leave the place of the argument that they drop
 	return vm.caller(out, fp+8, fp, sp)
 }
 

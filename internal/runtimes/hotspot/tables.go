@@ -20,19 +20,22 @@ type field struct {
 type tables struct {
 	fields map[string]field  // by "Type.field"
 	sizes  map[string]uint64 // of types, in bytes
+
+	constants map[string]uint32 // those of locations
 }
 
 // wanted are the types whose fields are read.
 const wanted = " AbstractMethod Abstract_VM_Version ThreadsSMRSupport ThreadsList JavaThread Thread OSThread JavaFrameAnchor ThreadShadow" +
 	" CodeCache GrowableArrayBase GenericGrowableArray GrowableArray<int> CodeHeap VirtualSpace HeapBlock CodeBlob nmethod CompiledMethod" +
 	" Method ConstMethod ConstantPool InstanceKlass Klass Symbol StubRoutines PcDesc" +
-	" Array<Method*> Array<int> Array<Metadata*> CompressedOops CompressedKlassPointers Universe JVMFlag "
+	" Array<Method*> Array<int> Array<Metadata*> CompressedOops CompressedKlassPointers Universe JVMFlag Flag Threads" +
+	" ObjectMonitor BasicObjectLock LockStack ObjArrayKlass java_lang_Class "
 
 func isWanted(typ string) bool { return strings.Contains(wanted, " "+typ+" ") }
 
 // readTables reads the tables; symbol answers where a variable of the virtual machine is.
 func (m memory) readTables(symbol func(name string) (uint64, bool), spend func(int) error) (*tables, error) {
-	t := &tables{map[string]field{}, map[string]uint64{}}
+	t := &tables{map[string]field{}, map[string]uint64{}, map[string]uint32{}}
 	texts := map[uint64]string{} // of the names of types, which many entries share
 	typ := func(at uint64) string {
 		s, ok := texts[at]
@@ -69,7 +72,23 @@ func (m memory) readTables(symbol func(name string) (uint64, bool), spend func(i
 		}
 		return true
 	})
-	return t, err
+	if err != nil {
+		return nil, err
+	}
+	err = m.eachEntry("gHotSpotVMIntConstant", symbol, spend, []string{"Name", "Value"}, func(e []uint64) bool {
+		name := m.Word(e[0])
+		if name == 0 {
+			return false
+		}
+		if s, _ := m.Text(name); strings.HasPrefix(s, "Location::") {
+			t.constants[s], _ = m.U32(e[1])
+		}
+		return true
+	})
+	if err != nil { // they are not needed
+		t.constants = nil
+	}
+	return t, nil
 }
 
 // eachEntry calls do with the addresses of the columns of each entry of a table, until it returns false.

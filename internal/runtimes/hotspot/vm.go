@@ -25,9 +25,12 @@ type VM struct {
 	callers uint64 // the return address of Java's frames into the stub that called them
 	layout  layout
 	objects objects
+	// narrowLocation is what debug information says of a reference of 32 bits.
+	narrowLocation uint64
 
-	blobs   remote.Kept[*blob]
-	methods remote.Kept[*method]
+	blobs      remote.Kept[*blob]
+	methods    remote.Kept[*method]
+	fieldLists remote.Kept[[]classField] // by class
 }
 
 // layout has the offsets that frames need of most structures.
@@ -74,8 +77,15 @@ func (vm *VM) open(p *tasks.Process) error {
 		return err
 	}
 	vm.findObjects()
+	vm.narrowLocation = defaultNarrowLocation
+	if v, ok := t.constants["Location::narrowoop"]; ok {
+		vm.narrowLocation = uint64(v)
+	}
 	return vm.findHeaps()
 }
+
+// defaultNarrowLocation is that of JDK 8 to 21.
+const defaultNarrowLocation = 8
 
 func (vm *VM) findLayout() error {
 	l, missing := &vm.layout, ""

@@ -210,7 +210,7 @@ public class Frames {
         start("park", ready, () -> LockSupport.park());
         start("lock", ready, () -> { LOCK.lock(); });
         start("deep", ready, () -> deep(900, () -> LockSupport.park()));
-        start("stream", ready, () -> List.of(3, 1, 2).stream().sorted().forEach(i -> LockSupport.park()));
+        start("stream", ready, () -> java.util.Arrays.asList(3, 1, 2).stream().sorted().forEach(i -> LockSupport.park()));
         synchronized (Frames.class) {
             ready.await();
             Thread.sleep(300);

@@ -1,0 +1,131 @@
+package hotspot
+
+import "strconv"
+
+// A localEntry is a row of a method's table of local variables: where in its bytecode a variable is in which slot.
+type localEntry struct {
+	start, length   int
+	name, signature string
+	slot            int
+}
+
+// Flags of a ConstMethod: what lies between its lines and its end. Each is a list of 16-bit numbers with its length
+// behind it, the first ones nearest to the end.
+const (
+	hasCheckedExceptions = 1 << 1
+	hasLocals            = 1 << 2
+	hasExceptionTable    = 1 << 3
+	hasGenericSignature  = 1 << 4
+	hasParameters        = 1 << 5
+	hasAnnotations       = 1<<7 | 1<<8 | 1<<9 | 1<<10 // a pointer for each
+)
+
+// Numbers of an entry of each list.
+const (
+	parameterNumbers = 2
+	exceptionNumbers = 1
+	handlerNumbers   = 4
+	localNumbers     = 6
+)
+
+// maxLocals bounds a method's variables.
+const maxLocals = 1 << 10
+
+// localTable reads the variables of a method; none if it was compiled without them.
+func (vm *VM) localTable(cm, flags uint64, text func(index uint16) string) (out []localEntry) {
+	size, ok := vm.off("ConstMethod._constMethod_size")
+	if !ok || flags&hasLocals == 0 {
+		return nil
+	}
+	words, ok := vm.U32(cm + size)
+	if !ok || words > 1<<20 {
+		return nil
+	}
+	at := cm + 8*uint64(words)
+	for bit := uint64(hasAnnotations) &^ (hasAnnotations - 1); bit <= hasAnnotations; bit <<= 1 {
+		if flags&hasAnnotations&bit != 0 {
+			at -= 8
+		}
+	}
+	if flags&hasGenericSignature != 0 {
+		at -= 2
+	}
+	list := func(numbers int) (first uint64, n int) {
+		c, _ := vm.U16(at - 2)
+		at -= 2 + 2*uint64(c)*uint64(numbers)
+		return at, int(c)
+	}
+	for _, l := range []struct {
+		flag    uint64
+		numbers int
+	}{{hasParameters, parameterNumbers}, {hasCheckedExceptions, exceptionNumbers}, {hasExceptionTable, handlerNumbers}} {
+		if flags&l.flag != 0 {
+			list(l.numbers)
+		}
+	}
+	first, n := list(localNumbers)
+	if n > maxLocals || first < cm+vm.layout.constMethodSize {
+		return nil
+	}
+	data := vm.Bytes(first, n*localNumbers*2)
+	for ; len(data) >= localNumbers*2; data = data[localNumbers*2:] {
+		u2 := func(i int) int { return int(data[2*i]) | int(data[2*i+1])<<8 }
+		e := localEntry{u2(0), u2(1), text(uint16(u2(2))), text(uint16(u2(3))), u2(5)}
+		if e.name == "" || e.signature == "" {
+			return nil // not the table
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// A local is a variable of a method.
+type local struct {
+	name, signature string
+	slot            int
+	argument        bool
+}
+
+// variablesAt are the variables that are in scope at a bytecode, arguments first. Without a table they are the arguments,
+// named by their places.
+func (m *method) variablesAt(bci int) (out []local) {
+	if len(m.locals) == 0 {
+		return m.parameterSlots()
+	}
+	bci = max(bci, 0)
+	for _, e := range m.locals {
+		if bci < e.start || bci >= e.start+e.length {
+			continue
+		}
+		out = append(out, local{e.name, e.signature, e.slot, e.start == 0 && e.slot < m.parameters})
+	}
+	return out
+}
+
+// parameterSlots are the parameters of a method by its signature.
+func (m *method) parameterSlots() (out []local) {
+	types := signatureTypes(m.signature)
+	slot := 0
+	for _, t := range types {
+		slot += slots(t)
+	}
+	if m.parameters == slot+1 {
+		out = append(out, local{"this", "L" + m.internal + ";", 0, true})
+	} else if m.parameters != slot {
+		return nil
+	}
+	slot = m.parameters - slot
+	for i, t := range types {
+		out = append(out, local{"arg" + strconv.Itoa(i), t, slot, true})
+		slot += slots(t)
+	}
+	return out
+}
+
+// slots is how many slots a variable of a type has.
+func slots(signature string) int {
+	if signature == "J" || signature == "D" {
+		return 2
+	}
+	return 1
+}

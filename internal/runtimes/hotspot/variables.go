@@ -1,0 +1,262 @@
+package hotspot
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"strings"
+
+	"github.com/corewalk/corewalk/tasks"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+var littleEndian = binary.LittleEndian
+
+// A javaFrame is what the variables of a frame are read from.
+type javaFrame struct {
+	sp, fp uint64
+	rbp    uint64 // in the frame; calls keep no other register
+	hasRBP bool
+}
+
+func frameOf(f *unwind.Frame) javaFrame {
+	j := javaFrame{sp: f.SP(), fp: f.FP()}
+	j.rbp, _, j.hasRBP = f.Reg(arch.RBP)
+	return j
+}
+
+// A place is where a frame has the value of a slot: in memory, as a constant, or nowhere.
+type place struct {
+	at       uint64 // of memory; 0 for a constant
+	constant uint64
+	narrow   bool // a reference of 32 bits
+	isConst  bool
+	isInt    bool // a constant of 32 bits
+	unsure   bool // C2 says 0 and null of what it does not keep, too
+	err      error
+}
+
+// variables reads the variables of an activation; slot finds where the frame has one.
+func (vm *VM) variables(m *method, bci int, slot func(n int, wide bool) place, locals bool) (args, own []tasks.SuspendedVariable) {
+	args, own = []tasks.SuspendedVariable{}, []tasks.SuspendedVariable{}
+	for _, l := range m.variablesAt(bci) {
+		if vm.spend(1) != nil {
+			break
+		}
+		if !l.argument && !locals {
+			continue
+		}
+		v := vm.variable(l, slot(l.slot, slots(l.signature) == 2))
+		if l.argument {
+			args = append(args, v)
+		} else {
+			own = append(own, v)
+		}
+	}
+	return args, own
+}
+
+// variable reads the value of a variable.
+func (vm *VM) variable(l local, p place) tasks.SuspendedVariable {
+	v := tasks.SuspendedVariable{Name: l.name, Type: javaType(l.signature), Err: p.err}
+	if p.err != nil {
+		return v
+	}
+	reference := l.signature[0] == 'L' || l.signature[0] == '['
+	switch {
+	case p.isInt && strings.IndexByte("L[JD", l.signature[0]) >= 0:
+		v.Err = errDropped
+		return v
+	case p.unsure && p.isConst && p.constant == 0:
+		v.Err = errZero
+		if reference {
+			v.Err = errNull
+		}
+		return v
+	}
+	word := p.constant
+	if !p.isConst {
+		b := vm.Bytes(p.at, 8)
+		if b == nil {
+			v.Err = errMemory
+			return v
+		}
+		word = littleEndian.Uint64(b)
+	}
+	if !reference {
+		var b [8]byte
+		littleEndian.PutUint64(b[:], word)
+		v.Value = primitive(l.signature[0], b[:]).Text
+		v.Tree = func() tasks.Value { return primitive(l.signature[0], b[:]) }
+		return v
+	}
+	obj := word
+	if p.narrow {
+		obj = vm.widened(uint32(word))
+	}
+	if obj != 0 && !vm.isObject(obj) {
+		v.Err = errObject
+		return v
+	}
+	v.Address = obj
+	text := planter{VM: vm, limits: textLimits}
+	v.Value = line(text.object(obj))
+	v.Tree = func() tasks.Value { p := planter{VM: vm, limits: treeLimits}; return p.object(obj) }
+	return v
+}
+
+// Where an interpreted frame of x86-64 has what leads to its variables, in bytes from its frame pointer.
+const (
+	interpretedLocals = -56 // pointer to the first variable, or how many words it is from the frame pointer
+	oldLocals         = -48 // the same before JDK 9
+)
+
+// interpretedSlots finds the slots of an interpreted frame: they grow down.
+func (vm *VM) interpretedSlots(fp uint64, m *method) func(n int, wide bool) place {
+	offset := int64(interpretedLocals)
+	if vm.static("CodeCache._heap") != 0 {
+		offset = oldLocals
+	}
+	first := vm.Word(at(fp, offset))
+	if int64(first) > 0 && first < maxFrame/8 {
+		first = fp + 8*first
+	}
+	return func(n int, wide bool) place {
+		if wide { // the second of two has the value
+			n++
+		}
+		if first < fp || first-fp > maxFrame || n > maxSlots {
+			return place{err: errMemory}
+		}
+		return place{at: first - 8*uint64(n)}
+	}
+}
+
+// maxSlots is the most slots of a frame.
+const maxSlots = 1 << 16
+
+// What debug information has for a value.
+const (
+	scopeLocation = iota
+	scopeInt
+	scopeObject
+	scopeLong
+	scopeDouble
+	scopeRemoved   // an object that the compiler does without
+	scopeRemovedID // one that was described before
+	scopeBox
+	scopeMarker
+)
+
+// compiledSlots finds the slots of a method in compiled code, by the values that its scope describes.
+func (vm *VM) compiledSlots(b *blob, a activation, f javaFrame) func(n int, wide bool) place {
+	values := vm.scopeValues(b, a.values)
+	return func(n int, wide bool) place {
+		if wide {
+			n++
+		}
+		if n >= len(values) {
+			return place{err: errDropped}
+		}
+		p := vm.placeOf(b, values[n], f)
+		p.unsure = b.level < levelC1Least || b.level > levelC1Most
+		return p
+	}
+}
+
+// A scopeValue is an undecoded value of debug information.
+type scopeValue struct {
+	kind   uint32
+	number uint64
+}
+
+// scopeValues decodes a list of values; nil if it is damaged.
+func (vm *VM) scopeValues(b *blob, at uint32) (out []scopeValue) {
+	if at == 0 || uint64(at) >= b.scopesEnd-b.scopes {
+		return nil
+	}
+	r := reader{m: vm.memory, at: b.scopes + uint64(at)}
+	number := func() uint32 { v, _ := r.unsigned5(vm); return v }
+	n := number()
+	if n > maxSlots {
+		return nil
+	}
+	for range n {
+		if vm.spend(1) != nil {
+			return out
+		}
+		v := scopeValue{kind: number()}
+		switch v.kind {
+		case scopeLocation, scopeObject, scopeRemovedID:
+			v.number = uint64(number())
+		case scopeInt:
+			v.number = uint64(uint32(zigzag(number())))
+		case scopeLong:
+			low, high := uint32(zigzag(number())), uint32(zigzag(number()))
+			v.number = uint64(high)<<32 | uint64(low)
+		case scopeDouble:
+			high, low := bits.Reverse32(number()), bits.Reverse32(number())
+			v.number = uint64(high)<<32 | uint64(low)
+		case scopeMarker:
+		default: // what follows an object that is described here is not known
+			return out
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// Bits of a location.
+const (
+	locationType     = 0xf
+	locationRegister = 1 << 4
+	locationShift    = 5
+	locationInvalid  = 0
+)
+
+// The levels of compilation that are C1's.
+const (
+	levelC1Least = 1
+	levelC1Most  = 3
+)
+
+// vmRegisterRBP is the number of rbp among the registers of debug information, which have two each.
+const vmRegisterRBP = 5
+
+// placeOf is where a value of debug information is.
+func (vm *VM) placeOf(b *blob, v scopeValue, f javaFrame) place {
+	switch v.kind {
+	case scopeInt:
+		return place{isConst: true, isInt: true, constant: v.number}
+	case scopeLong, scopeDouble:
+		return place{isConst: true, constant: v.number}
+	case scopeObject:
+		if v.number == 0 {
+			return place{isConst: true}
+		}
+		if b.oops == 0 || v.number > maxOops {
+			return place{err: errDropped}
+		}
+		return place{at: b.oops + 8*(v.number-1)}
+	case scopeLocation:
+	default:
+		return place{err: errDropped}
+	}
+	typ, number := v.number&locationType, v.number>>locationShift
+	narrow := typ == vm.narrowLocation
+	switch {
+	case typ == locationInvalid:
+		return place{err: errDropped}
+	case v.number&locationRegister == 0:
+		if 4*number >= b.frameSize+maxFrame {
+			return place{err: errMemory}
+		}
+		return place{at: f.sp + 4*number, narrow: narrow}
+	case number/2 == vmRegisterRBP && f.hasRBP:
+		return place{isConst: true, constant: f.rbp, narrow: narrow}
+	}
+	return place{err: errRegister}
+}
+
+// maxOops is the most objects that the code of a method names.
+const maxOops = 1 << 16

@@ -83,10 +83,14 @@ func (t *textWriter) call(group []*Thread, i int) {
 		if t.opts.Wide {
 			avail = unlimited
 		}
-		if width(f.Function)+width(args) > avail && len(args) > 40 {
+		function := f.Function
+		if args != "" && f.Language == "java" { // the values stand for the types
+			function, _, _ = strings.Cut(function, "(")
+		}
+		if width(function)+width(args) > avail && len(args) > 40 {
 			args = variablesText(group, i, 24)
 		}
-		name := briefFunction(f.Function, max(avail-width(args), 40))
+		name := briefFunction(function, max(avail-width(args), 40))
 		t.put(yellow, name)
 		t.put(plain, cutArgs(args, max(avail-width(name), 40)))
 	}

@@ -63,7 +63,7 @@ func (t *textWriter) deadlocks() {
 				t.line(dim, fmt.Sprintf("    and %d more", len(d.Tasks)-k))
 				break
 			}
-			s := ref.text()
+			s := t.named(ref)
 			if task := t.find(ref); task != nil && task.Wait != nil {
 				s += " " + waitText(task.Wait, t.sourceText)
 				if k < len(d.Places) && d.Places[k].Function != "" {
@@ -84,6 +84,14 @@ func (t *textWriter) deadlocks() {
 	if n := len(t.r.Deadlocks) - maxDeadlocks; n > 0 {
 		t.line(dim, fmt.Sprintf("  %d more deadlocks are in the JSON", n))
 	}
+}
+
+// named is a task with its name, if it is a thread that has one.
+func (t *textWriter) named(ref TaskRef) string {
+	if i := slices.IndexFunc(t.r.Threads, func(th Thread) bool { return ref.Kind == "thread" && th.ID == ref.ID }); i >= 0 {
+		return "thread " + threadName(&t.r.Threads[i])
+	}
+	return ref.text()
 }
 
 func (r TaskRef) text() string { return r.Kind + " " + taskID(r.Kind, r.ID) }

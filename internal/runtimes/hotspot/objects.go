@@ -66,7 +66,7 @@ func (vm *VM) findObjects() {
 	o.shift, _ = vm.U32(vm.static("CompressedOops._shift", "CompressedOops._narrow_oop._shift", "Universe._narrow_oop._shift"))
 	o.base = vm.Word(vm.static("CompressedKlassPointers._base", "CompressedKlassPointers._narrow_klass._base", "Universe._narrow_klass._base"))
 	o.narrowKlass.shift, _ = vm.U32(vm.static("CompressedKlassPointers._shift", "CompressedKlassPointers._narrow_klass._shift", "Universe._narrow_klass._shift"))
-	o.ready = o.shift < 32 && o.narrowKlass.shift < 32
+	o.ready = (o.shift < 32 || !o.narrowOops) && (o.narrowKlass.shift < 32 || !o.compressed && !o.inMark)
 }
 
 // oop reads a reference that is stored in an object.

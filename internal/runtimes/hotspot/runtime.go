@@ -151,6 +151,7 @@ func (j *Java) thread(id unwind.ThreadID) (Thread, bool) {
 		j.threads = make(map[unwind.ThreadID]Thread, len(list))
 		for _, t := range list {
 			if id, ok := p.ThreadKnownAs(t.LWP); ok {
+				t.id = id
 				j.threads[id] = t
 			}
 		}

@@ -1,6 +1,10 @@
 package hotspot
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/corewalk/corewalk/unwind"
+)
 
 // A Thread is a Java thread.
 type Thread struct {
@@ -8,6 +12,7 @@ type Thread struct {
 	Name  string // "" if it is not known
 	State string // what the virtual machine says of it: "in Java", "in native code", "blocked"; "" if unknown
 	at    uint64
+	id    unwind.ThreadID // of the process
 }
 
 // maxThreads is the most Java threads that are listed.

@@ -110,7 +110,7 @@ func primitive(signature byte, b []byte) tasks.Value {
 	case 'B':
 		v.Text = strconv.Itoa(int(int8(b[0])))
 	case 'C':
-		v.Kind, v.Text = "string", strconv.QuoteRune(rune(binary.LittleEndian.Uint16(b)))
+		v.Kind, v.Text = "char", strconv.QuoteRune(rune(binary.LittleEndian.Uint16(b)))
 	case 'S':
 		v.Text = strconv.Itoa(int(int16(binary.LittleEndian.Uint16(b))))
 	case 'I':
@@ -145,7 +145,7 @@ func floating(f float64, bits int) string {
 // object reads an object.
 func (p *planter) object(obj uint64) tasks.Value {
 	if obj == 0 {
-		return tasks.Value{Kind: "text", Text: "null"}
+		return tasks.Value{Kind: "void", Text: "null"}
 	}
 	if p.count++; p.count > p.parts || p.spend(4) != nil {
 		p.count = p.parts // nothing more is read
@@ -214,7 +214,7 @@ func (p *planter) simple(v *tasks.Value, obj uint64, name string) bool {
 		switch p.className(klass) {
 		case "java/lang/Enum":
 			if s, ok := p.stringAt(p.ref(obj, "name", "Ljava/lang/String;")); ok {
-				v.Kind, v.Text = "text", simpleName(v.Type)+"."+s
+				v.Kind, v.Text = "enum", simpleName(v.Type)+"."+s
 				return true
 			}
 		case "java/lang/Thread":
@@ -234,7 +234,7 @@ func (p *planter) simple(v *tasks.Value, obj uint64, name string) bool {
 // array reads the elements of an array.
 func (p *planter) array(v *tasks.Value, a array, name string) {
 	element := name[1:]
-	v.Kind, v.Type = "sequence", javaType(name)
+	v.Kind, v.Type = "array", javaType(name)
 	of, dimensions, _ := strings.Cut(simpleName(v.Type), "[]")
 	v.Text = of + "[" + strconv.Itoa(a.length) + "]" + dimensions
 	for i := range a.length {
@@ -410,21 +410,18 @@ func line(v tasks.Value) string {
 
 func writeLine(b *strings.Builder, v tasks.Value) {
 	b.WriteString(v.Text)
-	opening, closing := "{", "}"
-	switch {
-	case v.Kind == "sequence" && !strings.HasSuffix(v.Text, "]"):
+	opening, closing := " {", "}"
+	switch v.Kind {
+	case "sequence":
 		opening, closing = " [", "]"
-	case v.Kind != "struct":
-		opening = " {"
+	case "struct":
+		opening = "{"
 	}
-	if len(v.Parts) == 0 {
-		if v.Kind == "sequence" || v.Kind == "map" || v.Kind == "struct" && !strings.HasSuffix(v.Text, "}") {
-			b.WriteString(opening)
-			if v.Truncated {
-				b.WriteString("...")
-			}
-			b.WriteString(closing)
-		}
+	switch {
+	case v.Kind != "sequence" && v.Kind != "array" && v.Kind != "map" && v.Kind != "struct", strings.HasSuffix(v.Text, "{...}"):
+		return
+	case len(v.Parts) == 0 && v.Truncated:
+		b.WriteString(opening + "..." + closing)
 		return
 	}
 	b.WriteString(opening)

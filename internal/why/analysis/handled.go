@@ -38,6 +38,11 @@ func (in *inspection) handled(r *report.Report) {
 	}
 }
 
+// caughtFault reports whether the thread that died handled a fault: the program ended because of that.
+func (in *inspection) caughtFault() bool {
+	return slices.ContainsFunc(in.diedStack, func(f *unwind.Frame) bool { _, ok := in.faultHandled(f); return ok })
+}
+
 // faultHandled returns the signal that a trampoline delivered, and whether it is a fault's.
 func (in *inspection) faultHandled(f *unwind.Frame) (int, bool) {
 	if !f.IsTrampoline() {

@@ -636,7 +636,7 @@ func noteCrashed(c *report.Crash, all []*tasks.Task) {
 func (in *inspection) hang(r *report.Report) {
 	c := r.Crash
 	switch {
-	case c == nil || !c.MayBeHang():
+	case c == nil || !c.MayBeHang(), c.Kind == report.CrashAbort && in.caughtFault():
 	case len(r.Deadlocks) > 0 && r.Deadlocks[0].Certainty == string(tasks.Certain):
 		c.Kind = report.CrashDeadlock
 	case c.Kind != report.CrashAbort && (len(r.Deadlocks) > 0 || in.waitsForLock(uint64(c.Thread))):

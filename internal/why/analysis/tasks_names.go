@@ -146,11 +146,16 @@ func ofInlined(name string) bool {
 func waitingFrame(frames []report.Frame, language string) *report.Frame {
 	for i := range frames {
 		f := &frames[i]
-		if f.Function != "" && f.Signal == "" && !waitsForOthers(f.Module, f.Function) && (language == "" || f.Language == language) {
+		if f.Function != "" && f.Signal == "" && !waitsForOthers(f.Module, f.Function) && !ofJava(f) && (language == "" || f.Language == language) {
 			return f
 		}
 	}
 	return nil
+}
+
+// ofJava reports whether a frame is one of Java's own packages: that of a lock, or of a thread.
+func ofJava(f *report.Frame) bool {
+	return f.Language == "java" && (strings.HasPrefix(f.Function, "java.") || strings.HasPrefix(f.Function, "jdk.internal.") || strings.HasPrefix(f.Function, "sun."))
 }
 
 // maxLockIn is how many structures within each other are looked into for an object.

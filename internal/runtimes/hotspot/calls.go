@@ -51,7 +51,7 @@ func (vm *VM) variablesOf(f *unwind.Frame, b *blob, a activation, exact bool) fu
 		return nil
 	case b.kind == kindInterpreter:
 		return func(locals bool) (args, own []tasks.SuspendedVariable) {
-			return vm.variables(a.method, a.bci, vm.interpretedSlots(j.fp, a.method), locals)
+			return vm.variables(a.method, a.bci, vm.interpretedSlots(j.fp), locals)
 		}
 	case b.kind == kindCompiled && a.bci >= 0:
 		return func(locals bool) (args, own []tasks.SuspendedVariable) {

@@ -23,6 +23,9 @@ type Java struct {
 	err     error
 	threads map[unwind.ThreadID]Thread
 	named   sync.Once
+
+	mu       sync.Mutex
+	uncaught map[unwind.ThreadID]uint64 // the exceptions that threads did not catch, as far as their stacks were seen
 }
 
 // New returns the stepper of a process; process is called once, if at all.
@@ -89,7 +92,7 @@ func (j *Java) CallerFrame(in, out *unwind.Frame) unwind.Status {
 }
 
 // Stretches implements tasks.Framer.
-func (j *Java) Stretches(_ context.Context, _ unwind.ThreadID, frames []*unwind.Frame) ([]tasks.Stretch, error) {
+func (j *Java) Stretches(_ context.Context, id unwind.ThreadID, frames []*unwind.Frame) ([]tasks.Stretch, error) {
 	vm := j.machine()
 	if vm == nil {
 		return nil, j.err
@@ -109,6 +112,7 @@ func (j *Java) Stretches(_ context.Context, _ unwind.ThreadID, frames []*unwind.
 		}
 		s := tasks.Stretch{From: i, To: i + 1, Named: true}
 		for _, a := range all {
+			j.noteUncaught(id, a, f, b)
 			s.Calls = append(s.Calls, tasks.Call{Language: "java", Kind: kind, Function: a.method.display(), Symbol: a.method.linkage(),
 				File: a.method.file, Line: a.method.line(a.bci), Approximate: !exact, Variables: vm.variablesOf(f, b, a, exact)})
 		}

@@ -43,22 +43,26 @@ func (vm *VM) running(f *unwind.Frame) (all []activation, b *blob, exact bool) {
 	return nil, b, false
 }
 
-// variablesOf returns what reads the variables of an activation of a frame; nil if nothing can be said of them.
-func (vm *VM) variablesOf(f *unwind.Frame, b *blob, a activation, exact bool) func(locals bool) (args, own []tasks.SuspendedVariable) {
+// variablesOf returns what reads the variables of an activation of a frame of a thread; nil if nothing can be said of them.
+func (vm *VM) variablesOf(f *unwind.Frame, b *blob, a activation, exact bool, thread uint64) func(locals bool) (args, own []tasks.SuspendedVariable) {
 	j := frameOf(f)
+	slot, held := vm.interpretedSlots(j.fp), func() []uint64 { return vm.interpretedHeld(j.fp) }
 	switch {
 	case !vm.objects.ready || !exact:
 		return nil
 	case b.kind == kindInterpreter:
-		return func(locals bool) (args, own []tasks.SuspendedVariable) {
-			return vm.variables(a.method, a.bci, vm.interpretedSlots(j.fp), locals)
-		}
 	case b.kind == kindCompiled && a.bci >= 0:
-		return func(locals bool) (args, own []tasks.SuspendedVariable) {
-			return vm.variables(a.method, a.bci, vm.compiledSlots(b, a, j), locals)
-		}
+		slot, held = vm.compiledSlots(b, a, j), func() []uint64 { return vm.compiledHeld(b, a, j) }
+	default:
+		return nil
 	}
-	return nil
+	return func(locals bool) (args, own []tasks.SuspendedVariable) {
+		args, own = vm.variables(a.method, a.bci, slot, locals)
+		if locals {
+			own = append(own, vm.locked(held(), thread)...)
+		}
+		return args, own
+	}
 }
 
 // bytecode is the index of the bytecode that an interpreted frame runs; -1 if it is not known.

@@ -98,6 +98,7 @@ func (j *Java) Stretches(_ context.Context, id unwind.ThreadID, frames []*unwind
 		return nil, j.err
 	}
 	var out []tasks.Stretch
+	thread, _ := j.thread(id)
 	for i, f := range frames {
 		all, b, exact := vm.running(f)
 		if len(all) == 0 {
@@ -114,7 +115,7 @@ func (j *Java) Stretches(_ context.Context, id unwind.ThreadID, frames []*unwind
 		for _, a := range all {
 			j.noteUncaught(id, a, f, b)
 			s.Calls = append(s.Calls, tasks.Call{Language: "java", Kind: kind, Function: a.method.display(), Symbol: a.method.linkage(),
-				File: a.method.file, Line: a.method.line(a.bci), Approximate: !exact, Variables: vm.variablesOf(f, b, a, exact)})
+				File: a.method.file, Line: a.method.line(a.bci), Approximate: !exact, Variables: vm.variablesOf(f, b, a, exact, thread.at)})
 		}
 		out = append(out, s)
 	}

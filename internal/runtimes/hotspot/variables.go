@@ -74,14 +74,10 @@ func (vm *VM) variable(l local, p place) tasks.SuspendedVariable {
 		}
 		return v
 	}
-	word := p.constant
-	if !p.isConst {
-		b := vm.Bytes(p.at, 8)
-		if b == nil {
-			v.Err = errMemory
-			return v
-		}
-		word = littleEndian.Uint64(b)
+	word, ok := vm.wordAt(p)
+	if !ok {
+		v.Err = errMemory
+		return v
 	}
 	if !reference {
 		var b [8]byte
@@ -103,6 +99,27 @@ func (vm *VM) variable(l local, p place) tasks.SuspendedVariable {
 	v.Value = line(text.object(obj))
 	v.Tree = func() tasks.Value { p := planter{VM: vm, limits: treeLimits}; return p.object(obj) }
 	return v
+}
+
+// wordAt is what a place has.
+func (vm *VM) wordAt(p place) (uint64, bool) {
+	if p.isConst {
+		return p.constant, true
+	}
+	b := vm.Bytes(p.at, 8)
+	if b == nil {
+		return 0, false
+	}
+	return littleEndian.Uint64(b), true
+}
+
+// reference is the object to which a place refers; 0 if there is none.
+func (vm *VM) reference(p place) uint64 {
+	w, _ := vm.wordAt(p)
+	if p.narrow {
+		return vm.widened(uint32(w))
+	}
+	return w
 }
 
 // Where an interpreted frame of x86-64 has what leads to its variables, in bytes from its frame pointer.
@@ -176,34 +193,39 @@ func (vm *VM) scopeValues(b *blob, at uint32) (out []scopeValue) {
 		return nil
 	}
 	r := reader{m: vm.memory, at: b.scopes + uint64(at)}
-	number := func() uint32 { v, _ := r.unsigned5(vm); return v }
-	n := number()
+	n, _ := r.unsigned5(vm)
 	if n > maxSlots {
 		return nil
 	}
 	for range n {
-		if vm.spend(1) != nil {
-			return out
-		}
-		v := scopeValue{kind: number()}
-		switch v.kind {
-		case scopeLocation, scopeObject, scopeRemovedID:
-			v.number = uint64(number())
-		case scopeInt:
-			v.number = uint64(uint32(zigzag(number())))
-		case scopeLong:
-			low, high := uint32(zigzag(number())), uint32(zigzag(number()))
-			v.number = uint64(high)<<32 | uint64(low)
-		case scopeDouble:
-			high, low := bits.Reverse32(number()), bits.Reverse32(number())
-			v.number = uint64(high)<<32 | uint64(low)
-		case scopeMarker:
-		default: // what follows an object that is described here is not known
+		v, ok := vm.scopeValue(&r)
+		if !ok || vm.spend(1) != nil {
 			return out
 		}
 		out = append(out, v)
 	}
 	return out
+}
+
+// scopeValue decodes a value; false for an object that is described right there: what follows it is not known.
+func (vm *VM) scopeValue(r *reader) (v scopeValue, ok bool) {
+	number := func() uint32 { v, good := r.unsigned5(vm); ok = good; return v }
+	switch v.kind = number(); v.kind {
+	case scopeLocation, scopeObject, scopeRemovedID:
+		v.number = uint64(number())
+	case scopeInt:
+		v.number = uint64(uint32(zigzag(number())))
+	case scopeLong:
+		low, high := uint32(zigzag(number())), uint32(zigzag(number()))
+		v.number = uint64(high)<<32 | uint64(low)
+	case scopeDouble:
+		high, low := bits.Reverse32(number()), bits.Reverse32(number())
+		v.number = uint64(high)<<32 | uint64(low)
+	case scopeMarker:
+	default:
+		return v, false
+	}
+	return v, ok
 }
 
 // Bits of a location.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/report"
 )
 
 // TestWaits: what threads wait for, who has it, and the deadlocks are those that the virtual machine's own management
@@ -36,20 +37,32 @@ func waits(t *testing.T, home string, options []string) {
 	if out, err := exec.CommandContext(ctx, filepath.Join(home, "bin/javac"), "-XDignore.symbol.file", "-nowarn", "-g", "-d", dir, source).CombinedOutput(); err != nil {
 		t.Skipf("javac: %v: %s", err, out)
 	}
-	args := append([]string{"-Xmx64m", "-XX:+UnlockExperimentalVMOptions", "-XX:+IgnoreUnrecognizedVMOptions", "-XX:+CreateCoredumpOnCrash", "-cp", dir}, options...)
+	args := append([]string{"-Xmx64m", "-XX:+UnlockExperimentalVMOptions", "-XX:+IgnoreUnrecognizedVMOptions", "-XX:+CreateCoredumpOnCrash", "-XX:-BackgroundCompilation",
+		"-XX:CompileCommand=quiet", "-XX:CompileCommand=exclude,Locks$Held.pause", "-cp", dir}, options...)
 	printed, _ := fixture.Dies(dir, filepath.Join(home, "bin/java"), append(args, "Locks")...).Output()
 	target, err := corewalk.Open(ctx, fixture.CoreIn(t, dir))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer target.Close()
-	r, err := target.Analyze(ctx, corewalk.AnalyzeOptions{})
+	r, err := target.Analyze(ctx, corewalk.AnalyzeOptions{Locals: corewalk.LocalsAll})
 	if err != nil {
 		t.Fatal(err)
 	}
 	names := map[int]string{}
+	var held []string
+	compiled := false // code has monitors, too
 	for _, th := range r.Threads {
 		names[th.ID] = th.Name
+		for _, f := range th.Frames {
+			for _, v := range f.Locals {
+				if v.Name == "(locked)" {
+					function, _, _ := strings.Cut(f.Function, "(")
+					compiled = compiled || f.Kind == report.KindJIT
+					held = append(held, hidden.ReplaceAllString(fmt.Sprintf("%s %s %s", th.Name, v.Type, function), ""))
+				}
+			}
+		}
 	}
 	got := map[string]string{}
 	for i := range r.Tasks {
@@ -69,12 +82,18 @@ func waits(t *testing.T, home string, options []string) {
 		got[names[r.Tasks[i].ID]] = fmt.Sprintf("%s %s %v", what, owner, w.Timed)
 	}
 	threads := 0
-	var stuck []string
+	var stuck, locked []string
 	for l := range strings.Lines(string(printed)) {
 		f := strings.Split(strings.TrimSuffix(l, "\n"), "\t")
 		switch {
 		case f[0] == "deadlock":
 			stuck = append(stuck, f[1])
+		case f[0] == "locked":
+			class := f[2]
+			if class == "[I" {
+				class = "int[]"
+			}
+			locked = append(locked, hidden.ReplaceAllString(fmt.Sprintf("%s %s %s", f[1], class, f[3]), ""))
 		case f[0] != "thread" || f[2] == "RUNNABLE" || strings.HasPrefix(f[1], "Common-"): // that one may have woken up since
 		default:
 			threads++
@@ -101,6 +120,11 @@ func waits(t *testing.T, home string, options []string) {
 	slices.Sort(found)
 	if threads < 20 || len(stuck) != 6 || len(r.Deadlocks) != 3 || !slices.Equal(found, stuck) {
 		t.Errorf("%d threads; deadlocks of %q, want %q", threads, found, stuck)
+	}
+	slices.Sort(held)
+	slices.Sort(locked)
+	if !slices.Equal(held, locked) || len(locked) < 8 || !compiled {
+		t.Errorf("locked\n%s\nwant\n%s", strings.Join(held, "\n"), strings.Join(locked, "\n"))
 	}
 	if r.Crash.Kind == "deadlock" || r.Hang() != nil {
 		t.Errorf("the crash is called a hang")

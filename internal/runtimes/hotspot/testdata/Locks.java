@@ -25,6 +25,16 @@ public class Locks {
     static synchronized void holdsClass() throws Exception { Thread.sleep(1000000); }
     static synchronized void wantsClass() { }
 
+    static class Held {
+        static int hot(int n, Object o, long time) throws Exception {
+            synchronized (o) { return within(n, time) + o.hashCode(); }
+        }
+        static int within(int n, long time) throws Exception {
+            synchronized (Held.class) { pause(time); return n; }
+        }
+        static void pause(long time) throws Exception { if (time > 0) Thread.sleep(time); }
+    }
+
     public static void main(String[] args) throws Exception {
         CyclicBarrier two = new CyclicBarrier(2), locks = new CyclicBarrier(2), mixed = new CyclicBarrier(2);
         start("monitor-1", () -> { synchronized (A) { two.await(); synchronized (B) { } } });
@@ -36,6 +46,9 @@ public class Locks {
         start("holds-class", () -> holdsClass());
         Thread.sleep(100);
         start("wants-class", () -> wantsClass());
+        start("twice", () -> { synchronized (new Named()) { synchronized (new int[2]) { Thread.sleep(1000000); } } });
+        for (int i = 0; i < 20000; i++) Held.hot(i, new Named(), 0);
+        start("compiled", () -> Held.hot(1, new Named(), 1000000));
         start("waits", () -> { Object o = new Named(); synchronized (o) { o.wait(); } });
         start("waits-timed", () -> { Object o = new Object(); synchronized (o) { o.wait(1000000); } });
         Thread sleeper = start("sleeps", () -> Thread.sleep(1000000));
@@ -61,6 +74,8 @@ public class Locks {
             LockInfo l = t.getLockInfo();
             System.out.println("thread\t" + t.getThreadName() + "\t" + t.getThreadState() + "\t" + (l == null ? "" : l.getClassName()) + "\t"
                 + (t.getLockOwnerName() == null ? "" : t.getLockOwnerName()));
+            for (MonitorInfo m : t.getLockedMonitors())
+                System.out.println("locked\t" + t.getThreadName() + "\t" + m.getClassName() + "\t" + m.getLockedStackFrame().getClassName() + "." + m.getLockedStackFrame().getMethodName());
         }
         for (long id : bean.findDeadlockedThreads()) System.out.println("deadlock\t" + bean.getThreadInfo(id).getThreadName());
         System.out.flush();

@@ -61,10 +61,14 @@ func TestDamaged(t *testing.T) {
 
 // FuzzMemory changes one word and the first page after it.
 func FuzzMemory(f *testing.F) {
-	r := read(f, recordings[0])
-	pages := slices.Sorted(maps.Keys(r.Pages))
-	f.Add(uint(3), uint(8), uint64(1))
-	f.Fuzz(func(t *testing.T, number, offset uint, v uint64) {
+	var all []*recorded
+	for _, name := range recordings {
+		all = append(all, read(f, name))
+	}
+	f.Add(uint(0), uint(3), uint(8), uint64(1))
+	f.Fuzz(func(t *testing.T, which, number, offset uint, v uint64) {
+		r := all[which%uint(len(all))]
+		pages := slices.Sorted(maps.Keys(r.Pages))
 		p := pages[number%uint(len(pages))]
 		c := r.changed(map[uint64]uint64{p + uint64(offset)%page&^7: v})
 		c.walk(t)

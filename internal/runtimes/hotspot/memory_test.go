@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,6 +25,7 @@ type recording struct {
 	Symbols    map[string]uint64
 	PC, SP, FP uint64
 	Want       []string
+	Values     bool // the variables are recorded, too
 }
 
 const page = 4096
@@ -100,14 +102,26 @@ func (r *recorded) walk(tb testing.TB) []string {
 	if vm := j.machine(); vm != nil {
 		_, _ = vm.Threads()
 	}
-	return shown(list)
+	return shown(list, r.Values)
 }
 
-// shown writes calls in lines.
-func shown(list []tasks.Stretch) (out []string) {
+// shown writes calls in lines, and their variables.
+func shown(list []tasks.Stretch, values bool) (out []string) {
 	for _, st := range list {
 		for i, c := range st.Calls {
 			out = append(out, fmt.Sprintf("%s %s %s:%d %s %v", c.Function, c.Symbol, c.File, c.Line, c.Kind, i < len(st.Calls)-1))
+			if !values || c.Variables == nil {
+				continue
+			}
+			args, own := c.Variables(true)
+			for _, v := range slices.Concat(args, own) {
+				if v.Err != nil {
+					v.Value = v.Err.Error()
+				} else if v.Tree != nil {
+					v.Tree()
+				}
+				out = append(out, fmt.Sprintf("  %s %s = %s", v.Type, v.Name, v.Value))
+			}
 		}
 	}
 	return out
@@ -135,7 +149,8 @@ func read(tb testing.TB, name string) *recorded {
 	return &recorded{recording: rec}
 }
 
-var recordings = []string{"java17-compiled.zst", "java17-interpreted.zst", "java25-compiled.zst", "java25-interpreted.zst"}
+var recordings = []string{"java17-compiled.zst", "java17-interpreted.zst", "java25-compiled.zst", "java25-interpreted.zst", "java8-values.zst",
+	"java25-values.zst"}
 
 // TestRecordings walks recorded stacks of real virtual machines: interpreted methods, compiled ones, inlined ones.
 func TestRecordings(t *testing.T) {
@@ -143,7 +158,7 @@ func TestRecordings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := read(t, name)
 			got := r.walk(t)
-			if strings.Join(got, "\n") != strings.Join(r.Want, "\n") || len(got) < 40 {
+			if strings.Join(got, "\n") != strings.Join(r.Want, "\n") || len(got) < 20 {
 				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(r.Want, "\n"))
 			}
 		})

@@ -50,8 +50,9 @@ func (r *recorder) ReadWord(at arch.Address) (uint64, error) {
 	return v, err
 }
 
-// Record records what the walk of the Java frames of a stack reads, from the first of them on.
-func Record(t *testing.T, p *tasks.Process, frames []*unwind.Frame) {
+// Record records what the walk of the Java frames of a stack reads, from the first of them on, and what their variables
+// need if values.
+func Record(t *testing.T, p *tasks.Process, frames []*unwind.Frame, values bool) {
 	if *recordTo == "" {
 		return
 	}
@@ -59,11 +60,12 @@ func Record(t *testing.T, p *tasks.Process, frames []*unwind.Frame) {
 	q := &tasks.Process{State: state, Symbols: p.Symbols, Modules: p.Modules}
 	j := New(func() *tasks.Process { return q })
 	vm := j.machine()
-	rec := &recording{Pages: state.pages, Symbols: map[string]uint64{}}
+	rec := &recording{Pages: state.pages, Symbols: map[string]uint64{}, Values: values}
 	for _, lib := range p.Modules {
-		for _, table := range []string{"Struct", "Type"} {
+		for _, table := range []string{"Struct", "Type", "IntConstant"} {
 			for _, n := range []string{"s", "EntryArrayStride", "EntryTypeNameOffset", "EntryFieldNameOffset", "EntryIsStaticOffset", "EntryOffsetOffset",
-				"EntryAddressOffset", "EntryTypeStringOffset", "EntrySizeOffset"} {
+				"EntryAddressOffset", "EntryTypeStringOffset", "EntrySizeOffset",
+				"EntryNameOffset", "EntryValueOffset"} {
 				if s, ok := p.Symbols.SymbolByName(lib, "gHotSpotVM"+table+n); ok {
 					rec.Symbols[s.Name] = s.Addr
 				}
@@ -88,7 +90,7 @@ func Record(t *testing.T, p *tasks.Process, frames []*unwind.Frame) {
 	}
 	s, _ := w.WalkStackFromFrame(f)
 	list, _ := j.Stretches(context.Background(), 1, s.Frames)
-	rec.Want = shown(list)
+	rec.Want = shown(list, values)
 	vm.Threads()
 	var b bytes.Buffer
 	if err := gob.NewEncoder(&b).Encode(rec); err != nil {

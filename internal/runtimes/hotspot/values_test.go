@@ -101,6 +101,7 @@ func valuesOf(t *testing.T, home string, options []string, hot bool) map[string]
 	if err != nil {
 		t.Fatal(err)
 	}
+	record(t, target, true)
 	got := map[string][]string{}
 	for _, f := range r.Threads[0].Frames {
 		for _, v := range slices.Concat(f.Args, f.Locals) {

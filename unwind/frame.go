@@ -247,6 +247,14 @@ func (f *Frame) arch() *arch.Arch {
 	return f.walker.arch
 }
 
+// numRegs is the number of registers of the frame's architecture.
+func (f *Frame) numRegs() int {
+	if f.walker == nil {
+		return arch.AMD64.NumRegs()
+	}
+	return f.walker.numRegs
+}
+
 // A nameCache keeps the result of one symbol lookup. It is allocated with the frame but
 // apart from it: the Frame stays small, and reading the cache needs no lock but the cache's
 // own.

@@ -21,10 +21,15 @@ type regChange struct {
 
 func (c *regChange) location() Location { return Location{Kind: c.kind, Addr: c.addr, Reg: c.loc} }
 
-// fullRegs is a checkpoint: every register, indexed by Reg.
+// fullRegs is a checkpoint: every register that is known, in ascending order.
 type fullRegs struct {
 	valid arch.RegMask
 	regs  []regChange
+}
+
+// at returns register r, which must be valid.
+func (u *fullRegs) at(r arch.Reg) *regChange {
+	return &u.regs[(u.valid & (arch.Mask(r) - 1)).Count()]
 }
 
 // Reg returns the value of register r in this frame and where it was found. It returns
@@ -43,7 +48,7 @@ func (f *Frame) Reg(r arch.Reg) (uint64, Location, bool) {
 			if !n.full.valid.Has(r) {
 				return 0, Location{}, false
 			}
-			c := &n.full.regs[r]
+			c := n.full.at(r)
 			return c.value, c.location(), true
 		}
 		if !n.inherit.Has(r) {
@@ -67,7 +72,7 @@ func (f *Frame) Registers() arch.RegSet {
 // SetReg sets a register of the frame and where it was found. It returns false once the
 // Walker has accepted the frame.
 func (f *Frame) SetReg(r arch.Reg, v uint64, l Location) bool {
-	if f.has(flagAccepted) || int(r) >= f.arch().NumRegs() {
+	if f.has(flagAccepted) || int(r) >= f.numRegs() {
 		return false
 	}
 	switch r {
@@ -183,15 +188,36 @@ func (f *Frame) setLocation(r arch.Reg, l Location) bool {
 	return true
 }
 
-// checkpoint stores the whole register set in f.
+// checkpoint stores the whole register set in f. It finds what Reg finds, of all registers in one pass.
 func (f *Frame) checkpoint() {
-	n := f.arch().NumRegs()
-	full := &fullRegs{regs: make([]regChange, n)}
-	for r := range arch.Reg(n) {
-		if v, l, ok := f.Reg(r); ok {
-			full.regs[r] = regChange{value: v, addr: l.Addr, reg: r, kind: l.Kind, loc: l.Reg}
-			full.valid |= arch.Mask(r)
+	var regs [arch.MaxRegs]regChange
+	var valid arch.RegMask
+	left := arch.RegMask(1)<<f.numRegs() - 1 // not found so far
+	keep := func(c *regChange) {
+		if left.Has(c.reg) {
+			regs[c.reg] = *c
+			valid |= arch.Mask(c.reg)
+			left &^= arch.Mask(c.reg)
 		}
+	}
+	if f.has(flagPlainSP) {
+		keep(&regChange{value: f.sp, reg: f.arch().SP})
+	}
+	for n := f; n != nil; n = n.prev {
+		for i := range n.changes {
+			keep(&n.changes[i])
+		}
+		if n.full != nil {
+			for rest := left & n.full.valid; rest != 0; rest &= rest - 1 {
+				keep(n.full.at(rest.First()))
+			}
+			break
+		}
+		left &= n.inherit
+	}
+	full := &fullRegs{valid: valid, regs: make([]regChange, 0, valid.Count())}
+	for ; valid != 0; valid &= valid - 1 {
+		full.regs = append(full.regs, regs[valid.First()])
 	}
 	f.full, f.changes = full, nil
 }

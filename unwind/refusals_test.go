@@ -41,3 +41,30 @@ func TestRefusals(t *testing.T) {
 		})
 	}
 }
+
+// TestRefusalsOfAGroupThatChanges: a stepper that is added in a recursion, before those that answered so far, is asked from
+// the next frame on.
+func TestRefusalsOfAGroupThatChanges(t *testing.T) {
+	const frames, added = 100, 50
+	asked := 0
+	late := stepper("late", 1, func(in, out *unwind.Frame) unwind.Status {
+		asked++
+		return unwind.StatusNotMe
+	})
+	var w *unwind.Walker
+	n := 0
+	w = mustWalker(deepStack(frames, 16, 0x400500), nil, &byCode{stepper("never", 2, func(in, out *unwind.Frame) unwind.Status {
+		return unwind.StatusNotMe
+	}), true}, stepper("fp", 3, func(in, out *unwind.Frame) unwind.Status {
+		if n++; n == added {
+			if err := w.AddStepper(late); err != nil {
+				t.Error(err)
+			}
+		}
+		return byFP(in, out)
+	}))
+	s, err := w.WalkStack(1)
+	if err != nil || len(s.Frames) != frames || asked != frames-added {
+		t.Errorf("%d frames, %v; asked %d times, want %d", len(s.Frames), err, asked, frames-added)
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 )
 
 // A Stack is the result of a walk: physical frames, youngest first. Inlined and tail-called
@@ -43,34 +42,45 @@ type stepState struct {
 }
 
 func (w *Walker) walkFrom(ctx context.Context, s *Stack, top *Frame) {
-	var st stepState
 	var loop loopGuard
-	f := top
-	for {
-		s.Frames = append(s.Frames, f)
-		if n := len(s.Frames); n >= w.maxFrames {
+	f, n := w.follow(ctx, s, top, &loop)
+	s.Frames = make([]*Frame, n)
+	for n--; n >= 0; n-- {
+		s.Frames[n], f = f, f.prev
+	}
+	if s.End == EndLoop {
+		start, n := loop.find(s.Frames)
+		s.Err = fmt.Errorf("frame %d (%v) repeats frame %d: %w", start+n, s.Frames[start], start, ErrLoop)
+		s.Frames = s.Frames[:start+n]
+	}
+}
+
+// follow walks from top, and returns the last frame and the number of frames. It sets s.End and, but for loops, s.Err.
+func (w *Walker) follow(ctx context.Context, s *Stack, top *Frame, loop *loopGuard) (f *Frame, n int) {
+	var st stepState
+	f = top
+	for n = 1; ; n++ {
+		if n >= w.maxFrames {
 			s.End, s.Err = EndMaxFrames, fmt.Errorf("%w (%d)", ErrMaxFrames, n)
-			return
+			return f, n
 		} else if n%256 == 0 && ctx.Err() != nil {
 			s.End, s.Err = EndCancelled, context.Cause(ctx)
-			return
+			return f, n
 		}
 		if err := f.Spend(frameCost); err != nil {
 			if s.End, s.Err = EndLimit, err; ctx.Err() != nil {
 				s.End = EndCancelled
 			}
-			return
+			return f, n
 		}
-		if start, n, ok := loop.seen(s.Frames); ok {
+		if loop.seen(f, n-1) {
 			s.End = EndLoop
-			s.Err = fmt.Errorf("frame %d (%v) repeats frame %d: %w", start+n, s.Frames[start], start, ErrLoop)
-			s.Frames = s.Frames[:start+n]
-			return
+			return f, n
 		}
 		next, end, err := w.step(&st, f)
 		if next == nil {
 			s.End, s.Err = end, err
-			return
+			return f, n
 		}
 		f = next
 	}
@@ -92,18 +102,13 @@ func (w *Walker) step(st *stepState, in *Frame) (*Frame, EndReason, error) {
 		st.blocks++
 	}
 	out := &st.block[0]
-	var last FrameStepper
 	var rejected string // why the last success was rejected
-	refused, known := st.refusalsAt(in)
-	for {
-		s, err := w.group.FindStepperForAddr(in.ra, last)
+	refused := st.refusalsAt(in)
+	s, err := w.firstStepper(in, refused)
+	for ; ; s, err = w.nextStepper(in, s, refused) {
 		if err != nil {
 			*out = Frame{}
 			return nil, EndNoStepper, noStepper(in, rejected, err)
-		}
-		if known && slices.Contains(refused.steppers, s) {
-			last = s
-			continue
 		}
 		w.prepare(out, st.scratch, in)
 		status := s.CallerFrame(in, out)
@@ -129,10 +134,9 @@ func (w *Walker) step(st *stepState, in *Frame) (*Frame, EndReason, error) {
 			*out = Frame{}
 			return nil, EndError, fmt.Errorf("stepper %s at %#x: %w", s.Name(), in.ra, ErrStepper)
 		}
-		if known && status == StatusNotMe {
+		if refused != nil && status == StatusNotMe {
 			refused.add(s, in)
 		}
-		last = s
 	}
 }
 
@@ -215,40 +219,47 @@ const maxStanding = 16
 // one remembered frame, which it replaces at every power of two. A loop is found within
 // three times its length; one in which a register changes, within maxStanding times that.
 type loopGuard struct {
-	mark     int // index of the remembered frame
+	frame    *Frame // the remembered one
+	mark     int    // its index
+	last     int    // index of the newest frame
 	limit    int
 	standing int // how many frames had the pc and stack pointer of the remembered one
 }
 
-// seen reports whether the newest of frames repeats an earlier one (same pc, stack pointer
-// and registers), and if so the first frame of the loop and its length.
-func (g *loopGuard) seen(frames []*Frame) (start, n int, ok bool) {
-	last := len(frames) - 1
-	if last == 0 {
-		return 0, 0, false
-	}
-	f, mark := frames[last], frames[g.mark]
-	if samePlace(f, mark) {
+// seen reports whether the newest frame, which has index i, repeats an earlier one: same pc, stack pointer and registers.
+func (g *loopGuard) seen(f *Frame, i int) bool {
+	g.last = i
+	if i > 0 && samePlace(f, g.frame) {
 		g.standing++
-		same := sameRegs
-		if g.standing > maxStanding {
-			same = samePlace
-		}
-		if same(f, mark) {
-			start, n = g.mark, last-g.mark
-			if g.standing > maxStanding {
-				n /= g.standing
-			}
-			for start > 0 && same(frames[start-1], frames[start-1+n]) {
-				start--
-			}
-			return start, n, true
+		if g.same()(f, g.frame) {
+			return true
 		}
 	}
-	if last >= g.limit {
-		g.mark, g.limit, g.standing = last, 2*last+1, 0
+	if i >= g.limit {
+		g.frame, g.mark, g.limit, g.standing = f, i, 2*i+1, 0
 	}
-	return 0, 0, false
+	return false
+}
+
+// same returns what compares two frames.
+func (g *loopGuard) same() func(a, b *Frame) bool {
+	if g.standing > maxStanding {
+		return samePlace
+	}
+	return sameRegs
+}
+
+// find returns the first frame of the loop that was seen, and its length.
+func (g *loopGuard) find(frames []*Frame) (start, n int) {
+	same := g.same()
+	start, n = g.mark, g.last-g.mark
+	if g.standing > maxStanding {
+		n /= g.standing
+	}
+	for start > 0 && same(frames[start-1], frames[start-1+n]) {
+		start--
+	}
+	return start, n
 }
 
 // samePlace reports whether two frames have one pc and stack pointer.

@@ -20,6 +20,8 @@ type Walker struct {
 	lookup SymbolLookup
 	reader SymbolReader
 	arch   *arch.Arch
+	// numRegs is arch.NumRegs().
+	numRegs int
 	// codeMask is the process's own mask; 0 means use the architecture's.
 	codeMask Address
 
@@ -94,7 +96,7 @@ func NewWalker(proc ProcessState, opts ...Option) (*Walker, error) {
 	if proc == nil {
 		return nil, fmt.Errorf("new walker without a process: %w", ErrBadParam)
 	}
-	w := &Walker{proc: proc, arch: proc.Arch(), maxFrames: DefaultMaxFrames, walks: map[ThreadID]int{}}
+	w := &Walker{proc: proc, arch: proc.Arch(), numRegs: proc.Arch().NumRegs(), maxFrames: DefaultMaxFrames, walks: map[ThreadID]int{}}
 	if m, ok := proc.(CodeMasker); ok {
 		w.codeMask = m.CodeMask()
 	}

@@ -67,6 +67,8 @@ type foundRow struct {
 	row        cfi.Row
 	fn         image.GoFunc // set if the row alone does not lead to the caller
 	pe         bool         // the library is a PE image
+	again      bool         // the row was found for an earlier frame
+	repeat     repeatedRow  // see repeat.go
 }
 
 // calleeRegs returns the registers of a frame by DWARF number.
@@ -107,6 +109,11 @@ func (s *DebugStepper) step(x *cfiScratch, in, out *unwind.Frame) unwind.Status 
 	found := s.findRow(x, in, out)
 	if found == nil {
 		return unwind.StatusNotMe
+	}
+	if found.again && !out.Tracing() {
+		if r := s.repeated(found); r != nil && s.stepRepeated(r, in, out) {
+			return unwind.StatusSuccess
+		}
 	}
 	x.regs = calleeRegs{s.arch, in, in.SP()}
 	if found.fn != image.GoOther && !interrupted(in) {
@@ -222,9 +229,10 @@ func (s *DebugStepper) findRow(x *cfiScratch, in, out *unwind.Frame) *foundRow {
 	f := &x.found[(ra^ra>>3)%rowCache]
 	if f.lib == lib && f.lookup == lookup && f.ra == ra {
 		s.noteRow(out, &f.row, lib)
+		f.again = true
 		return f
 	}
-	f.lib = nil
+	f.lib, f.again, f.repeat.state = nil, false, repeatUnknown
 	if !s.lookUp(f, lib, lookup, ra, out) {
 		return nil
 	}

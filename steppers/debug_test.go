@@ -83,6 +83,13 @@ func TestDebugStepperRules(t *testing.T) {
 			lost: []arch.Reg{arch.RBX, arch.RBP},
 		},
 		{
+			name: "a saved register outside the memory",
+			prog: new(cfitest.Program).DefCFAOffset(16).Offset(dwRBX, 2).OffsetSF(dwRBP, -0x100000),
+			put:  map[uint64]uint64{sp: 0xb0, sp + 8: bias + raCaller},
+			want: map[arch.Reg]reg{arch.RIP: {bias + raCaller, sp + 8}, arch.RBX: {0xb0, sp}},
+			lost: []arch.Reg{arch.RBP},
+		},
+		{
 			name: "an expression that makes no sense",
 			prog: new(cfitest.Program).ValExpression(dwRBX, 0x22), // DW_OP_plus with one operand
 			put:  map[uint64]uint64{sp: bias + raCaller},
@@ -106,25 +113,33 @@ func TestDebugStepperRules(t *testing.T) {
 			im := buildImage(t, func(eh, _ *cfitest.Section) {
 				eh.AddFDE(eh.AddCIE(cfitest.CIE{Insns: plain()}), fnCallee, 11, tc.prog)
 			})
-			w := walker(t, p, nil, debugStepper(im))
-			in := must(w.InitialFrame(1))
-			f, err := w.WalkSingleFrame(in)
-			if err != nil {
-				t.Fatalf("%v; %q", err, notes(in))
-			}
-			for r, want := range tc.want {
-				v, loc, ok := f.Reg(r)
-				if !ok || v != want.v || want.at != 0 && loc != unwind.AtAddress(want.at) || want.at == 0 && loc.Kind == unwind.LocAddress {
-					t.Errorf("%s = %#x %s (%v); want %#x at %#x", arch.AMD64.RegName(r), v, loc.Describe(arch.AMD64), ok, want.v, want.at)
+			stepper := debugStepper(im)
+			for i := range 3 { // a row that comes back is applied in another form, unless the walk explains itself
+				w := must(unwind.NewWalker(p))
+				if i == 0 {
+					w = walker(t, p, nil, stepper)
+				} else if err := w.AddStepper(stepper); err != nil {
+					t.Fatal(err)
 				}
-			}
-			for _, r := range tc.lost {
-				if v, _, ok := f.Reg(r); ok {
-					t.Errorf("%s = %#x; want it unknown", arch.AMD64.RegName(r), v)
+				in := must(w.InitialFrame(1))
+				f, err := w.WalkSingleFrame(in)
+				if err != nil {
+					t.Fatalf("%v; %q", err, notes(in))
 				}
-			}
-			if cfa, ok := in.CFA(); f.Trust() != unwind.TrustCFI || !ok || cfa == 0 || f.NonCall() {
-				t.Errorf("trust %v, CFA %#x (%v), non-call %v", f.Trust(), cfa, ok, f.NonCall())
+				for r, want := range tc.want {
+					v, loc, ok := f.Reg(r)
+					if !ok || v != want.v || want.at != 0 && loc != unwind.AtAddress(want.at) || want.at == 0 && loc.Kind == unwind.LocAddress {
+						t.Errorf("%s = %#x %s (%v); want %#x at %#x", arch.AMD64.RegName(r), v, loc.Describe(arch.AMD64), ok, want.v, want.at)
+					}
+				}
+				for _, r := range tc.lost {
+					if v, _, ok := f.Reg(r); ok {
+						t.Errorf("%s = %#x; want it unknown", arch.AMD64.RegName(r), v)
+					}
+				}
+				if cfa, ok := in.CFA(); f.Trust() != unwind.TrustCFI || !ok || cfa == 0 || f.NonCall() {
+					t.Errorf("trust %v, CFA %#x (%v), non-call %v", f.Trust(), cfa, ok, f.NonCall())
+				}
 			}
 		})
 	}
@@ -167,7 +182,8 @@ func TestDebugStepperDeclines(t *testing.T) {
 					eh.AddFDE(eh.AddCIE(cfitest.CIE{Insns: plain()}), fnCallee, 11, tc.prog)
 				})
 			}
-			w := walker(t, mapper{p}, nil, debugStepper(im))
+			stepper := debugStepper(im)
+			w := walker(t, mapper{p}, nil, stepper)
 			in := must(w.InitialFrame(1))
 			_, err := w.WalkSingleFrame(in)
 			want := unwind.ErrNoStepper
@@ -176,6 +192,15 @@ func TestDebugStepperDeclines(t *testing.T) {
 			}
 			if !errors.Is(err, want) {
 				t.Errorf("%v; want %v", err, want)
+			}
+			quiet := must(unwind.NewWalker(mapper{p}))
+			if err := quiet.AddStepper(stepper); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				if f, err := quiet.WalkSingleFrame(must(quiet.InitialFrame(1))); !errors.Is(err, want) {
+					t.Errorf("again: %v, %v; want %v", f, err, want)
+				}
 			}
 			if got := strings.Join(notes(in), "\n"); !strings.Contains(got, tc.note) {
 				t.Errorf("notes %q do not say %q", got, tc.note)

@@ -315,8 +315,8 @@ func (vm *VM) beginning(obj uint64, most int) (s string, whole, ok bool) {
 		if value, ok = vm.fieldOf(obj, "value", "[B"); !ok {
 			return "", false, false
 		}
-		c, ok := vm.fieldOf(obj, "coder", "B")
-		if wide, ok = vm.U8(c); !ok {
+		c, has := vm.fieldOf(obj, "coder", "B")
+		if wide, ok = vm.U8(c); !has || !ok {
 			return "", false, false
 		}
 	}

@@ -2,7 +2,6 @@ package hotspot
 
 import (
 	"context"
-	"iter"
 	"path"
 	"strings"
 	"sync"
@@ -65,11 +64,6 @@ func (j *Java) Describe() string {
 		return vm.describe()
 	}
 	return ""
-}
-
-// Tasks implements tasks.Runtime: Java's threads are the system's.
-func (j *Java) Tasks(context.Context) iter.Seq2[*tasks.Task, error] {
-	return func(func(*tasks.Task, error) bool) {}
 }
 
 // Priority implements unwind.FrameStepper: after unwind tables, before what guesses.

@@ -53,6 +53,9 @@ func (vm *VM) interpreted(in, out *unwind.Frame) unwind.Status {
 		return unwind.StatusNotMe
 	}
 	sp := vm.Word(at(fp, interpretedSender))
+	if sp < maxFrame/8 { // in a chunk: words
+		sp = fp + 8*sp
+	}
 	if sp < fp+8 || sp-fp > maxFrame {
 		return unwind.StatusNotMe
 	}
@@ -117,13 +120,23 @@ func (vm *VM) caller(out *unwind.Frame, ra, fp, sp uint64) unwind.Status {
 
 func (vm *VM) setCaller(out *unwind.Frame, ra, fp, sp uint64) unwind.Status {
 	v, err := vm.ReadWord(ra)
-	if err != nil || v == 0 {
+	if err != nil {
+		return unwind.StatusNotMe
+	}
+	chunk, inChunk := vm.chunks.containing(sp)
+	if handled, status := vm.returnsTo(out, v, sp, chunk, inChunk); handled {
+		return status
+	}
+	if v == 0 {
 		return unwind.StatusNotMe
 	}
 	if fp != 0 {
 		saved, err := vm.ReadWord(fp)
 		if err != nil {
 			return unwind.StatusNotMe
+		}
+		if inChunk {
+			saved = vm.framePointer(fp)
 		}
 		out.SetFP(saved)
 		out.SetFPLocation(unwind.AtAddress(fp))

@@ -29,7 +29,7 @@ const wanted = " AbstractMethod Abstract_VM_Version ThreadsSMRSupport ThreadsLis
 	" CodeCache GrowableArrayBase GenericGrowableArray GrowableArray<int> CodeHeap VirtualSpace HeapBlock CodeBlob nmethod CompiledMethod" +
 	" Method ConstMethod ConstantPool InstanceKlass Klass Symbol StubRoutines PcDesc" +
 	" Array<Method*> Array<int> Array<Metadata*> CompressedOops CompressedKlassPointers Universe JVMFlag Flag Threads" +
-	" ObjectMonitor BasicObjectLock LockStack ObjArrayKlass java_lang_Class "
+	" ObjectMonitor BasicObjectLock LockStack java_lang_Class ClassLoaderDataGraph ClassLoaderData "
 
 func isWanted(typ string) bool { return strings.Contains(wanted, " "+typ+" ") }
 

@@ -67,7 +67,7 @@ func (j *Java) waitOf(t Thread) *tasks.Wait {
 			}
 		}
 	case status&statusParked != 0:
-		j.parked(w, t, vm.refIn(thread, "parkBlocker"))
+		j.parked(w, tasks.Key{Kind: tasks.KindThread, ID: uint64(t.id)}, vm.refIn(thread, "parkBlocker"))
 	case status&statusSleeping != 0:
 		w.Kind, w.Reason = tasks.WaitTimer, "Thread.sleep"
 	default:
@@ -76,8 +76,8 @@ func (j *Java) waitOf(t Thread) *tasks.Wait {
 	return w
 }
 
-// parked fills in the wait of a thread that java.util.concurrent parked; for says for which object.
-func (j *Java) parked(w *tasks.Wait, t Thread, blocker uint64) {
+// parked fills in the wait of a thread that java.util.concurrent parked for an object.
+func (j *Java) parked(w *tasks.Wait, own tasks.Key, blocker uint64) {
 	vm := j.vm
 	w.Kind, w.Reason = tasks.WaitSemaphore, "LockSupport.park"
 	if blocker == 0 || !vm.isObject(blocker) {
@@ -97,9 +97,9 @@ func (j *Java) parked(w *tasks.Wait, t Thread, blocker uint64) {
 		if owner == 0 { // readers have it, or it was about to be taken
 			return
 		}
-		if id, ok := j.javaThread(owner); ok && id != t.id {
+		if key, ok := j.keyOf(owner); ok && key != own {
 			w.Proved = true
-			w.Holders = []tasks.Holder{{Key: tasks.Key{Kind: tasks.KindThread, ID: uint64(id)}, Certainty: tasks.Certain}}
+			w.Holders = []tasks.Holder{{Key: key, Certainty: tasks.Certain}}
 		} else if !ok {
 			w.Object.Detail = "held by " + line((&planter{VM: vm, limits: textLimits}).object(owner))
 		}
@@ -225,6 +225,17 @@ func (vm *VM) inLockStack(thread, obj uint64) bool {
 		at += 8
 	}
 	return false
+}
+
+// keyOf is the task that a java.lang.Thread stands for; false if it has ended.
+func (j *Java) keyOf(obj uint64) (tasks.Key, bool) {
+	if id, ok := j.javaThread(obj); ok {
+		return tasks.Key{Kind: tasks.KindThread, ID: uint64(id)}, true
+	}
+	if j.vm.isA(obj, "java/lang/VirtualThread") && j.vm.intIn(obj, "state")&^virtualSuspended != virtualTerminated {
+		return tasks.Key{Kind: tasks.KindFiber, ID: obj}, true
+	}
+	return tasks.Key{}, false
 }
 
 // javaThread is the thread that a java.lang.Thread stands for; false if it has ended, or is a virtual one.

@@ -167,7 +167,7 @@ func (vm *VM) entered(out *unwind.Frame, carrier uint64) unwind.Status {
 	if carrier == 0 {
 		return unwind.StatusStackBottom
 	}
-	b := vm.entry.Get(0, vm.entryCode)
+	b := vm.enters.Get(0, vm.entryCode)
 	if b == nil || b.frameSize < 16 {
 		return unwind.StatusNotMe
 	}

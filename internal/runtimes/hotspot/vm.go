@@ -32,7 +32,7 @@ type VM struct {
 	methods    remote.Kept[*method]
 	fieldLists remote.Kept[[]classField] // by class
 	chunks     chunks
-	entry      remote.Kept[*blob] // by which threads begin to run virtual ones, at 0
+	enters     remote.Kept[*blob] // by which threads begin to run virtual ones, at 0
 }
 
 // layout has the offsets that frames need of most structures.

@@ -53,6 +53,16 @@ func (in *inspection) lookForLanguages(entries []report.Frame) {
 	}
 }
 
+// walkedByLanguage reports whether a runtime of a language walked a frame.
+func (in *inspection) walkedByLanguage(frames []*unwind.Frame) bool {
+	for _, rt := range slices.Concat(in.walking, in.Found) {
+		if by, ok := rt.(unwind.FrameStepper); ok && slices.ContainsFunc(frames, func(f *unwind.Frame) bool { return f.Stepper() == by }) {
+			return true
+		}
+	}
+	return false
+}
+
 // speak adds the calls of languages to a thread of the report. Its entries are numbered anew.
 func (in *inspection) speak(ctx context.Context, r *report.Report, t *report.Thread, s *unwind.Stack) {
 	in.lookForLanguages(t.Frames)

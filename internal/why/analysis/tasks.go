@@ -343,6 +343,11 @@ func (in *inspection) ofThread(ctx context.Context, t *tasks.Task) []*unwind.Fra
 // taskStack makes the entries of a task's stack. Of stacks with the same code the names are looked up once, if only the
 // names are wanted. Where the text shows such stacks once, they are one.
 func (in *inspection) taskStack(ctx context.Context, s *unwind.Stack, named map[string]*taskStack) *taskStack {
+	if in.walkedByLanguage(s.Frames) { // one address may stand for any function
+		t := in.thread(ctx, s, false)
+		in.speak(ctx, &report.Report{}, &t, s)
+		return &taskStack{frames: t.Frames, end: s.End.String(), more: in.endDetail(s)}
+	}
 	if in.opts.Locals != LocalsNone || in.opts.Explain || in.opts.Verify {
 		return &taskStack{frames: in.thread(ctx, s, false).Frames, end: s.End.String(), more: in.endDetail(s)}
 	}

@@ -86,12 +86,16 @@ func (t *textWriter) deadlocks() {
 	}
 }
 
-// named is a task with its name, if it is a thread that has one.
+// named is a task with the name that the program gave it, if any.
 func (t *textWriter) named(ref TaskRef) string {
 	if i := slices.IndexFunc(t.r.Threads, func(th Thread) bool { return ref.Kind == "thread" && th.ID == ref.ID }); i >= 0 {
 		return "thread " + threadName(&t.r.Threads[i])
 	}
-	return ref.text()
+	s := ref.text()
+	if task := t.find(ref); task != nil && task.Name != "" && task.Kind != "goroutine" { // their names are those of functions
+		s += ` "` + brief(task.Name, maxName) + `"`
+	}
+	return s
 }
 
 func (r TaskRef) text() string { return r.Kind + " " + taskID(r.Kind, r.ID) }
@@ -339,7 +343,7 @@ func (t *textWriter) waitLines(group []*Thread) {
 	}
 	if len(group) == 1 {
 		for _, task := range t.tasks.runs[group[0].ID] {
-			t.line(plain, "  runs "+TaskRef{task.Kind, task.ID}.text()+lockedText(task))
+			t.line(plain, "  runs "+t.named(TaskRef{task.Kind, task.ID})+lockedText(task))
 		}
 	}
 }

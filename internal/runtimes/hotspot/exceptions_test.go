@@ -61,3 +61,42 @@ func raised(t *testing.T, home, option string, mode []string) {
 		t.Errorf("got %+v, want %+v", r.Crash.Raised, want)
 	}
 }
+
+// TestFull: where the virtual machine ended the program because its heap is full, and that it says so.
+func TestFull(t *testing.T) {
+	fixture.Long(t)
+	for _, home := range homes(t) {
+		t.Run(filepath.Base(home), func(t *testing.T) {
+			dir := t.TempDir()
+			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+			defer cancel()
+			source, err := filepath.Abs("testdata/Full.java")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if out, err := exec.CommandContext(ctx, filepath.Join(home, "bin/javac"), "-g", "-d", dir, source).CombinedOutput(); err != nil {
+				t.Skipf("javac: %v: %s", err, out)
+			}
+			_ = fixture.Dies(dir, filepath.Join(home, "bin/java"), "-Xmx64m", "-XX:+CrashOnOutOfMemoryError", "-XX:+IgnoreUnrecognizedVMOptions", "-XX:+CreateCoredumpOnCrash", "-cp", dir, "Full").Run()
+			target, err := corewalk.Open(ctx, fixture.CoreIn(t, dir))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer target.Close()
+			r, err := target.Analyze(ctx, corewalk.AnalyzeOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.ContainsFunc(r.Threads[0].Frames, func(f report.Frame) bool { return f.Function == "VMError::report_and_die" }) {
+				t.Skip("this JDK is not installed with symbols, as Debian's openjdk-17-jdk-headless is")
+			}
+			f := r.Threads[0].Frames[*r.Crash.Frame]
+			if want := "fatal error: OutOfMemory encountered: Java heap space"; r.Crash.Reason != want || r.Crash.Kind != report.CrashOutOfMemory {
+				t.Errorf("%s (%s), want %s", r.Crash.Reason, r.Crash.Kind, want)
+			}
+			if f.Function != "Full.fill()" || f.Source.Line != 8 {
+				t.Errorf("it points to %s, line %d", f.Function, f.Source.Line)
+			}
+		})
+	}
+}

@@ -105,7 +105,7 @@ func (j *Java) Stretches(_ context.Context, id unwind.ThreadID, frames []*unwind
 		if b.kind == kindInterpreter {
 			kind = tasks.CallInterpreted
 		}
-		s := tasks.Stretch{From: i, To: i + 1, Named: true}
+		s := tasks.Stretch{From: i, To: i + 1, Named: true, Ended: len(out) == 0 && j.gaveUp(frames[:i])}
 		for _, a := range all {
 			j.noteUncaught(id, a, f, b)
 			s.Calls = append(s.Calls, tasks.Call{Language: "java", Kind: kind, Function: a.method.display(), Symbol: a.method.linkage(),
@@ -114,6 +114,35 @@ func (j *Java) Stretches(_ context.Context, id unwind.ThreadID, frames []*unwind
 		out = append(out, s)
 	}
 	return out, nil
+}
+
+// errorReport is the beginning of the names of what ends the virtual machine after an error.
+const errorReport = "_ZN7VMError"
+
+// gaveUp reports whether the virtual machine itself ended the process, because of what Java called there: no other
+// library was called, and frames lead to the report of an error.
+func (j *Java) gaveUp(frames []*unwind.Frame) bool {
+	p := j.process()
+	libs := p.State.LibraryTracker()
+	if libs == nil {
+		return false
+	}
+	reported := false
+	for _, f := range frames {
+		lib, ok := libs.LibraryAt(f.LookupAddr())
+		if !ok {
+			continue
+		}
+		base := path.Base(lib.Path)
+		switch {
+		case lib == j.vm.lib:
+			s, ok := p.Symbols.SymbolAt(lib, f.LookupAddr())
+			reported = reported || ok && strings.HasPrefix(s.Name, errorReport)
+		case !strings.HasPrefix(base, "libc.") && !strings.HasPrefix(base, "libc-") && !strings.HasPrefix(base, "libpthread") && !strings.HasPrefix(base, "ld-musl"):
+			return false
+		}
+	}
+	return reported
 }
 
 // stubName is what the virtual machine calls code that is no method's; "" if it is not its code.

@@ -166,7 +166,7 @@ func Read(p *Process) Words {
 	if p.Arch == nil || p.Mem == nil {
 		return Words{}
 	}
-	for _, read := range []func(*Process) Words{sanitizerWords, goWords, rustWords, cxxWords, abortMessage, androidMessage, msvcWords, dotNetWords} {
+	for _, read := range []func(*Process) Words{sanitizerWords, goWords, rustWords, hotspotWords, cxxWords, abortMessage, androidMessage, msvcWords, dotNetWords} {
 		if w := read(p); w.Message != "" || w.Reason != "" {
 			return w
 		}

@@ -36,6 +36,9 @@ func (in *Input) protectionFault() Reason {
 	if r, ok := in.transfer(); ok {
 		return r
 	}
+	if r, ok := in.noRoom(); ok {
+		return r
+	}
 	r := Reason{Kind: report.CrashBadAccess, Text: "general protection fault", AtInst: true}
 	switch in.Inst.Kind {
 	case disasm.Halt:
@@ -44,6 +47,22 @@ func (in *Input) protectionFault() Reason {
 		r.Kind, r.Text = report.CrashPrivileged, "software interrupt that programs may not raise"+in.instText()
 	}
 	return r
+}
+
+// noRoom explains a stack overflow in a program that handles SIGSEGV, but not on a stack of its own: the kernel cannot begin
+// the handler, and ends the program with a signal that has no address.
+func (in *Input) noRoom() (Reason, bool) {
+	if s := in.Signal; s.Number != sigSegv || s.Code != siKernel {
+		return Reason{}, false
+	}
+	for _, a := range in.accesses() {
+		if m, _ := in.mapping(a.Addr); a.Known && in.belowStack(a.Addr, m) {
+			r := in.describe(a, a.Addr)
+			r.Text += ", which left no room for the signal's handler"
+			return r, true
+		}
+	}
+	return Reason{}, false
 }
 
 // transfer explains an indirect jump, a call or a return to a non-canonical address.

@@ -224,3 +224,29 @@ func TestControlFlow(t *testing.T) {
 		t.Errorf("an instruction without text: %q", got)
 	}
 }
+
+// TestNoRoom: without an address the fault is the stack's overflow only if the instruction reaches below an almost full
+// stack, and only if the kernel sent the signal.
+func TestNoRoom(t *testing.T) {
+	const bottom = 0x10000000
+	stack := area(bottom, bottom+0x100000, rw)
+	for _, c := range []struct {
+		name string
+		sp   uint64
+		code int
+		want bool
+	}{
+		{"full", bottom + 4, siKernel, true},
+		{"room", bottom + 0x8000, siKernel, false},
+		{"with an address", bottom + 4, 1, false},
+	} {
+		in := over(arch.AMD64, regs{"rsp": c.sp}, stack)
+		in.Signal = Signal{Number: sigSegv, Code: c.code, HasInfo: true}
+		if inst, err := disasm.Decode(arch.AMD64, []byte{0x55}, 0); err == nil {
+			in.Inst = &inst
+		}
+		if r, ok := in.noRoom(); ok != c.want || ok && r.Kind != report.CrashStackOverflow {
+			t.Errorf("%s: %v, %s", c.name, ok, r.Text)
+		}
+	}
+}

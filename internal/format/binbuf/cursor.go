@@ -55,20 +55,17 @@ func (c *Cursor) Len() int { return len(c.Data) - c.Off }
 // More reports whether bytes are left and no read has failed.
 func (c *Cursor) More() bool { return c.Error == nil && c.Off < len(c.Data) }
 
+// need reports whether n bytes are left. It is just small enough to be inlined (go build -gcflags=-m=2).
 func (c *Cursor) need(n int) bool {
-	if c.Error != nil {
-		return false
-	}
-	if n < 0 || n > len(c.Data)-c.Off {
-		c.short(n)
-		return false
-	}
-	return true
+	return c.Error == nil && n >= 0 && n <= len(c.Data)-c.Off || c.short(n)
 }
 
-// short is separate from need so that need can be inlined.
-func (c *Cursor) short(n int) {
-	c.Error = fmt.Errorf("need %d bytes at offset %#x of %#x: %w", n, c.Off, len(c.Data), ErrShort)
+// short fails for want of n bytes. It returns false.
+func (c *Cursor) short(n int) bool {
+	if c.Error == nil {
+		c.Error = fmt.Errorf("need %d bytes at offset %#x of %#x: %w", n, c.Off, len(c.Data), ErrShort)
+	}
+	return false
 }
 
 // U8 reads one byte.
@@ -163,6 +160,12 @@ func (c *Cursor) Int(size int) int64 {
 
 // ULEB reads an unsigned LEB128 number. Nonzero bits past the 64th are an error.
 func (c *Cursor) ULEB() uint64 {
+	if c.More() { // most have one byte
+		if b := c.Data[c.Off]; b < 0x80 {
+			c.Off++
+			return uint64(b)
+		}
+	}
 	var v uint64
 	var shift uint
 	for {

@@ -36,8 +36,9 @@ const maxCallSites = 1 << 16
 // CallSites appends to buf the call sites of the function at off, including those of
 // inlined calls.
 func (u *Unit) CallSites(off uint64, buf []CallSite) []CallSite {
-	u.eachCallSite(off, func(s *CallSite) bool {
-		buf = append(buf, *s)
+	u.eachCallSite(off, func(c *Cursor, e *Entry) bool {
+		s, _ := u.callSite(c, e, 0)
+		buf = append(buf, s)
 		return len(buf) < maxCallSites
 	})
 	return buf
@@ -45,18 +46,19 @@ func (u *Unit) CallSites(off uint64, buf []CallSite) []CallSite {
 
 // CallSiteAt returns the call site of the function at off that returns to pc.
 func (u *Unit) CallSiteAt(off, pc uint64) (site CallSite, ok bool) {
-	u.eachCallSite(off, func(s *CallSite) bool {
-		if s.ReturnPC == pc && !s.Tail {
-			site, ok = *s, true
+	u.eachCallSite(off, func(c *Cursor, e *Entry) bool {
+		s, there := u.callSite(c, e, pc)
+		if there && s.ReturnPC == pc && !s.Tail {
+			site, ok = s, true
 		}
 		return !ok
 	})
 	return site, ok
 }
 
-// eachCallSite calls yield for the call sites of a function until yield returns false. It
+// eachCallSite calls yield for the entries of a function's call sites until yield returns false. It
 // skips functions nested in it, which have their own call sites.
-func (u *Unit) eachCallSite(off uint64, yield func(*CallSite) bool) {
+func (u *Unit) eachCallSite(off uint64, yield func(*Cursor, *Entry) bool) {
 	var e Entry
 	c := u.Cursor(off)
 	if !c.Next(&e) {
@@ -66,8 +68,7 @@ func (u *Unit) eachCallSite(off uint64, yield func(*CallSite) bool) {
 		switch e.Tag {
 		case 0, TagInlinedSubroutine, TagLexicalBlock, TagTryBlock, TagCatchBlock, TagWithStmt:
 		case TagCallSite, TagGNUCallSite:
-			s := u.callSite(&c, &e)
-			if !yield(&s) {
+			if !yield(&c, &e) {
 				return
 			}
 			c.SkipChildren()
@@ -77,13 +78,17 @@ func (u *Unit) eachCallSite(off uint64, yield func(*CallSite) bool) {
 	}
 }
 
-func (u *Unit) callSite(c *Cursor, e *Entry) CallSite {
-	s := CallSite{DIE: DIE{u, e.Off}}
+// callSite reads the call site at c. If to is not 0, it stops, and returns false, where the site turns out to return to
+// another address.
+func (u *Unit) callSite(c *Cursor, e *Entry, to uint64) (s CallSite, ok bool) {
+	s.DIE = DIE{u, e.Off}
 	var v Value
 	for c.Attr(&v) {
 		switch v.Attr {
 		case AttrCallReturnPC, AttrLowPC: // AttrLowPC in the GNU form
-			s.ReturnPC, _ = u.Address(&v)
+			if s.ReturnPC, _ = u.Address(&v); to != 0 && s.ReturnPC != to {
+				return s, false
+			}
 		case AttrCallPC:
 			s.PC, _ = u.Address(&v)
 		case AttrCallOrigin, AttrAbstractOrigin:
@@ -94,5 +99,5 @@ func (u *Unit) callSite(c *Cursor, e *Entry) CallSite {
 			s.Tail = v.Flag()
 		}
 	}
-	return s
+	return s, true
 }

@@ -137,6 +137,20 @@ func (c *Cursor) Find(attr Attr, v *Value) bool {
 	return false
 }
 
+// has reports whether the current entry has attr, whatever its value.
+func (c *Cursor) has(attr Attr) bool {
+	if c.ab == nil {
+		return false
+	}
+	specs := c.table.of(c.ab)
+	for i := range specs {
+		if specs[i].attr == attr {
+			return true
+		}
+	}
+	return false
+}
+
 // skipAttrs skips the attributes before index end.
 func (c *Cursor) skipAttrs(end int) {
 	if counting {

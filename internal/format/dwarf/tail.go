@@ -249,10 +249,12 @@ func (s *tailSearch) tailSites(f Func) (tails []CallSite, described bool) {
 	if f.Unit == nil {
 		return nil, false
 	}
-	f.Unit.eachCallSite(f.Off, func(site *CallSite) bool {
+	f.Unit.eachCallSite(f.Off, func(c *Cursor, e *Entry) bool {
 		s.sites++
-		if site.Tail {
-			tails = append(tails, *site)
+		if c.has(AttrCallTailCall) || c.has(AttrGNUTailCall) {
+			if site, _ := f.Unit.callSite(c, e, 0); site.Tail {
+				tails = append(tails, site)
+			}
 		}
 		return s.sites < maxTailSites
 	})

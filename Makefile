@@ -70,11 +70,14 @@ deps:
 
 # The tests that need servers, with the servers.
 SERVERS = postgresql
+VERSITYGW = github.com/versity/versitygw/cmd/versitygw@v1.8.0
 test-services:
 	@if ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then :; elif command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
 		apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends $(SERVERS); \
 	else echo "not installed, its tests are skipped: $(SERVERS)" >&2; fi
-	$(GO) test ./internal/triage/ledger/... ./internal/service/store/...
+	@command -v versitygw >/dev/null || [ -x "$$HOME/go/bin/versitygw" ] || GOBIN="$$HOME/go/bin" timeout 550 $(GO) install $(VERSITYGW) || \
+		echo "not installed, its tests are skipped: versitygw" >&2
+	$(GO) test ./internal/triage/ledger/... ./internal/service/store/... ./internal/service/objects/...
 
 bench:
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem $(PKGS)

@@ -31,6 +31,7 @@ var floors = map[string]int{
 	"internal/service/store/postgres":    5,
 	"internal/service/store":             -2,
 	"internal/service/objects":           -2,
+	"internal/service/objects/s3":        -1,
 	"internal/service/receive":           -2,
 	"internal/live/corecheck":            7,
 	"session":                            7,
@@ -185,6 +186,7 @@ var outside = map[string][]string{
 	"github.com/vbauerster/mpb":              {"internal/command"},
 	"modernc.org/sqlite":                     {"internal/triage/ledger/sqlite", "internal/service/store/sqlite"},
 	"github.com/jackc/pgx":                   {"internal/triage/ledger/postgres", "internal/service/store/postgres"},
+	"github.com/minio/minio-go":              {"internal/service/objects/s3"},
 
 	"github.com/rogpeppe/go-internal": {},
 	"github.com/google/go-cmp":        {},
@@ -198,6 +200,7 @@ var only = map[string][]string{
 	"internal/service":                {"internal/command/full"},
 	"internal/service/store/sqlite":   {"internal/command/full"},
 	"internal/service/store/postgres": {},
+	"internal/service/objects/s3":     {},
 	"internal/command/full":           {"cmd/corewalk-full"},
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -123,9 +124,32 @@ func summary(all []*tasks.Task) string {
 	return s
 }
 
+// A library is a C library to build programs with: the system's, or one below a directory of COREWALK_SYSROOTS, which
+// has the files of Debian's libc6, libc6-dev and linux-libc-dev of another release.
+type library struct {
+	name  string
+	flags []string
+}
+
+func libraries() []library {
+	all := []library{{name: "system"}}
+	for _, root := range filepath.SplitList(os.Getenv("COREWALK_SYSROOTS")) {
+		libs := filepath.Join(root, "usr/lib/x86_64-linux-gnu")
+		all = append(all, library{root, []string{"--sysroot=" + root, "-B" + libs, "-L" + libs, "-Wl,--dynamic-linker=" + filepath.Join(root, "lib64/ld-linux-x86-64.so.2"),
+			"-Wl,-rpath," + filepath.Join(root, "lib/x86_64-linux-gnu")}})
+	}
+	return all
+}
+
 func TestCircles(t *testing.T) {
 	fixture.Long(t)
-	exe := build(t, "gcc")
+	for _, l := range libraries() {
+		t.Run(l.name, func(t *testing.T) { circles(t, l) })
+	}
+}
+
+func circles(t *testing.T, l library) {
+	exe := build(t, "gcc", l.flags...)
 	for _, c := range []struct {
 		args, detail string
 	}{
@@ -147,7 +171,13 @@ func TestCircles(t *testing.T) {
 // their creation.
 func TestWaits(t *testing.T) {
 	fixture.Long(t)
-	exe := build(t, "gcc")
+	for _, l := range libraries() {
+		t.Run(l.name, func(t *testing.T) { waits(t, l) })
+	}
+}
+
+func waits(t *testing.T, l library) {
+	exe := build(t, "gcc", l.flags...)
 	for _, c := range []struct{ args, want string }{
 		{"self", `
 1 lock pthread_mutex_t "" held by 1 certain

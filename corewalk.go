@@ -227,18 +227,28 @@ func (t *Target) NewWalker(opts ...unwind.Option) (*unwind.Walker, error) {
 }
 
 func (t *Target) newWalker(proc unwind.ProcessState, opts []unwind.Option) (*unwind.Walker, error) {
-	group, err := steppers.DefaultGroup(proc.Arch(), t.images)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", t.path, err)
-	}
-	process := func() *tasks.Process {
+	process := t.processOf(proc)
+	return t.newWalkerBy(proc, []unwind.FrameStepper{hotspot.New(process), v8.New(process)}, opts)
+}
+
+// processOf returns the process with all its modules, as runtimes need it.
+func (t *Target) processOf(proc unwind.ProcessState) func() *tasks.Process {
+	return func() *tasks.Process {
 		p := &tasks.Process{State: proc, Files: t.images, Symbols: t.lookup, Names: t.lookup}
 		if libs := proc.LibraryTracker(); libs != nil {
 			p.Modules, _ = libs.Libraries(false)
 		}
 		return p
 	}
-	for _, s := range []unwind.FrameStepper{hotspot.New(process), v8.New(process)} {
+}
+
+// newWalkerBy is newWalker with steppers for code of languages.
+func (t *Target) newWalkerBy(proc unwind.ProcessState, languages []unwind.FrameStepper, opts []unwind.Option) (*unwind.Walker, error) {
+	group, err := steppers.DefaultGroup(proc.Arch(), t.images)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", t.path, err)
+	}
+	for _, s := range languages {
 		if err := group.RegisterStepper(s); err != nil {
 			return nil, fmt.Errorf("%s: %w", t.path, err)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/why/subject"
 	"github.com/corewalk/corewalk/livestate"
+	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
 )
 
@@ -18,6 +19,8 @@ type Moment struct {
 	Activity []livestate.Activity
 	// Tasks are what the process's own schedulers run, and the threads that run none; nil but from a Sampler.
 	Tasks []TaskStack
+	// Calls are what parts of the stacks of threads stand for in languages above the native code; nil but from a Sampler.
+	Calls map[unwind.ThreadID][]tasks.Stretch
 	// Pause is how long a running process was stopped; 0 for others.
 	Pause time.Duration
 }
@@ -50,6 +53,11 @@ func (m *Moment) walk(ctx context.Context, t *Target, now subject.Moment, opts [
 	if err != nil {
 		return err
 	}
+	return m.walkWith(ctx, w, now)
+}
+
+// walkWith walks with a Walker, and closes it.
+func (m *Moment) walkWith(ctx context.Context, w *unwind.Walker, now subject.Moment) error {
 	defer w.Close()
 	ids, err := now.State.ThreadIDs()
 	if err != nil {

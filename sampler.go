@@ -1,10 +1,15 @@
 package corewalk
 
 import (
+	"cmp"
 	"context"
 	"hash/maphash"
+	"slices"
 	"strings"
 
+	"github.com/corewalk/corewalk/internal/runtimes/hotspot"
+	"github.com/corewalk/corewalk/internal/runtimes/python"
+	"github.com/corewalk/corewalk/internal/runtimes/v8"
 	"github.com/corewalk/corewalk/internal/why/subject"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/tasks"
@@ -12,10 +17,15 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// A Sampler takes Moments of a process one after the other, with what its own schedulers run: goroutines. A stack that is as it
-// was at the Moment before is not walked again. It is not safe for concurrent use.
+// A Sampler takes Moments of a process one after the other, with what its own schedulers run: goroutines, and with the calls of
+// Python, Java and JavaScript that stacks stand for. A goroutine's stack that is as it was at the Moment before is not walked again. It is not
+// safe for concurrent use.
 type Sampler struct {
 	t         *Target
+	subject   subject.Subject
+	java      *hotspot.Java  // nil if the process has no Java
+	script    *v8.JavaScript // nil if it has no V8
+	python    bool
 	runtimes  []tasks.Sampled
 	known     map[tasks.Key]knownStack
 	scheduler map[unwind.Address]bool // whether code is of a function in which a scheduler's own threads begin
@@ -41,16 +51,29 @@ type TaskStack struct {
 
 // NewSampler returns a Sampler. It finds the schedulers in the process's program; there may be none.
 func (t *Target) NewSampler() (*Sampler, error) {
-	s := &Sampler{t: t, known: map[tasks.Key]knownStack{}, scheduler: map[unwind.Address]bool{}, seed: maphash.MakeSeed()}
+	s := &Sampler{t: t, subject: t.subject, known: map[tasks.Key]knownStack{}, scheduler: map[unwind.Address]bool{}, seed: maphash.MakeSeed()}
 	err := t.guard(func() {
 		for _, r := range findRuntimes(s.process(t.subject), runtimes) {
 			if r, ok := r.(tasks.Sampled); ok {
 				s.runtimes = append(s.runtimes, r)
 			}
 		}
+		p := t.processOf(t.subject)()
+		if j, ok := found(hotspot.Find(p)).(*hotspot.Java); ok {
+			s.java = j
+		}
+		if j, ok := found(v8.Find(p)).(*v8.JavaScript); ok {
+			s.script = j
+		}
+		// Python's frames are in memory that changes with each call, so the process is stopped while they are read.
+		if r, err := python.Find(p); r != nil || err != nil {
+			s.python, s.subject = true, subject.Held(t.subject)
+		}
 	})
 	return s, err
 }
+
+func found(r tasks.Runtime, _ error) tasks.Runtime { return r }
 
 // HasTasks reports whether the process has schedulers of its own.
 func (s *Sampler) HasTasks() bool { return len(s.runtimes) > 0 }
@@ -67,7 +90,7 @@ func (s *Sampler) process(state subject.State) *tasks.Process {
 
 // Next is Target.Moment, and lists in Moment.Tasks where each task was.
 func (s *Sampler) Next(ctx context.Context, opts ...unwind.Option) (*Moment, error) {
-	now, err := s.t.subject.Moment(func(mem arch.Memory, take func([][2]arch.Address)) {
+	now, err := s.subject.Moment(func(mem arch.Memory, take func([][2]arch.Address)) {
 		for _, r := range s.runtimes {
 			r.Needs(mem, take)
 		}
@@ -78,7 +101,7 @@ func (s *Sampler) Next(ctx context.Context, opts ...unwind.Option) (*Moment, err
 	defer now.Release()
 	m := &Moment{}
 	fault := s.t.guard(func() {
-		if err = m.walk(ctx, s.t, now, opts); err == nil {
+		if err = s.walk(ctx, m, now, opts); err == nil {
 			err = s.tasks(ctx, m, now, opts)
 		}
 	})
@@ -90,6 +113,45 @@ func (s *Sampler) Next(ctx context.Context, opts ...unwind.Option) (*Moment, err
 	}
 	m.Pause = now.Pause()
 	return m, nil
+}
+
+// walk walks the threads' stacks, and finds the calls of languages in them.
+func (s *Sampler) walk(ctx context.Context, m *Moment, now subject.Moment, opts []unwind.Option) error {
+	if s.java == nil && s.script == nil && !s.python {
+		return m.walk(ctx, s.t, now, opts)
+	}
+	process := s.t.processOf(now.State)
+	var framers []tasks.Framer
+	var by []unwind.FrameStepper
+	if s.java != nil {
+		j := s.java.At(process)
+		by, framers = append(by, j), append(framers, j)
+	}
+	if s.script != nil {
+		j := s.script.At(process)
+		by, framers = append(by, j), append(framers, j)
+	}
+	w, err := s.t.newWalkerBy(now.State, by, opts)
+	if err != nil {
+		return err
+	}
+	if err := m.walkWith(ctx, w, now); err != nil {
+		return err
+	}
+	if s.python {
+		if f, ok := found(python.Find(process())).(tasks.Framer); ok {
+			framers = append(framers, f)
+		}
+	}
+	m.Calls = map[unwind.ThreadID][]tasks.Stretch{}
+	for _, st := range m.Stacks {
+		for _, f := range framers {
+			list, _ := f.Stretches(ctx, st.Thread, st.Frames) // what is damaged has no calls
+			m.Calls[st.Thread] = append(m.Calls[st.Thread], list...)
+		}
+		slices.SortStableFunc(m.Calls[st.Thread], func(a, b tasks.Stretch) int { return cmp.Compare(a.From, b.From) })
+	}
+	return nil
 }
 
 // tasks adds the tasks of a moment, and the threads that run none and are not the scheduler's.

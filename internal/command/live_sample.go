@@ -74,7 +74,7 @@ func (f *liveFlags) sample(e env, t *corewalk.Target, o corewalk.AnalyzeOptions)
 	if frames == 0 {
 		frames = sampleFrames
 	}
-	names := &namer{t: t, modules: map[*libstate.Library]*sample.Module{}}
+	names := &namer{t: t, modules: map[*libstate.Library]*sample.Module{}, numbers: map[sample.Call]uint64{}}
 	p := sample.New(f.every, names.place)
 	if lib, ok := t.ProcessState().LibraryTracker().AOut(); ok {
 		p.Program = names.module(lib)
@@ -82,17 +82,13 @@ func (f *liveFlags) sample(e env, t *corewalk.Target, o corewalk.AnalyzeOptions)
 	early := 0
 	// Goroutines are what a Go program does; its threads only run them.
 	byTask := !o.NoTasks && !f.onCPU && len(o.Threads) == 0
-	next := t.Moment
-	if byTask {
-		s, err := t.NewSampler()
-		if err != nil {
-			return e.fail(err)
-		}
-		if byTask = s.HasTasks(); byTask {
-			next = s.Next
-		} else if len(o.Tasks) > 0 {
-			return e.fail(errors.New("--task: the process has no goroutines that can be sampled"))
-		}
+	s, err := t.NewSampler()
+	if err != nil {
+		return e.fail(err)
+	}
+	next := s.Next
+	if byTask = byTask && s.HasTasks(); !byTask && len(o.Tasks) > 0 {
+		return e.fail(errors.New("--task: the process has no goroutines that can be sampled"))
 	}
 	var last map[unwind.ThreadID]time.Duration
 	err = p.Collect(e.ctx, f.long, func() ([]sample.Stack, time.Duration, error) {
@@ -107,7 +103,7 @@ func (f *liveFlags) sample(e env, t *corewalk.Target, o corewalk.AnalyzeOptions)
 		if byTask {
 			return f.tasksOf(m, o.Tasks, &early), m.Pause, nil
 		}
-		return stacksOf(m, o.Threads, &early), m.Pause, nil
+		return names.stacksOf(m, o.Threads, &early), m.Pause, nil
 	})
 	status := exitComplete
 	if _, _, ended := t.Live().Exited(); ended && p.Samples > 0 {
@@ -149,7 +145,7 @@ func keepRunning(m *corewalk.Moment, last map[unwind.ThreadID]time.Duration) map
 }
 
 // stacksOf returns the parts of a moment that a profile needs.
-func stacksOf(m *corewalk.Moment, wanted []unwind.ThreadID, early *int) []sample.Stack {
+func (n *namer) stacksOf(m *corewalk.Moment, wanted []unwind.ThreadID, early *int) []sample.Stack {
 	out := make([]sample.Stack, 0, len(m.Stacks))
 	for i, s := range m.Stacks {
 		if len(wanted) > 0 && !slices.Contains(wanted, s.Thread) || len(s.Frames) == 0 {
@@ -158,13 +154,46 @@ func stacksOf(m *corewalk.Moment, wanted []unwind.ThreadID, early *int) []sample
 		if s.End != unwind.EndBottom {
 			*early++
 		}
-		addrs := make([]uint64, len(s.Frames))
-		for j, f := range s.Frames {
-			addrs[j] = f.LookupAddr()
-		}
-		out = append(out, sample.Stack{Thread: report.Clean(m.Names[i]), Addrs: addrs})
+		out = append(out, sample.Stack{Thread: report.Clean(m.Names[i]), Addrs: n.addrs(s.Frames, m.Calls[s.Thread])})
 	}
 	return out
+}
+
+// addrs are the addresses of frames, with the calls that stretches of them stand for in their place.
+func (n *namer) addrs(frames []*unwind.Frame, stretches []tasks.Stretch) []uint64 {
+	addrs := make([]uint64, 0, len(frames))
+	at := 0
+	for _, st := range stretches {
+		if st.From < at || st.To < st.From || st.To > len(frames) {
+			continue
+		}
+		for ; at < st.From; at++ {
+			addrs = append(addrs, frames[at].LookupAddr())
+		}
+		for _, c := range st.Calls {
+			addrs = append(addrs, n.call(c))
+		}
+		at = st.To
+	}
+	for ; at < len(frames); at++ {
+		addrs = append(addrs, frames[at].LookupAddr())
+	}
+	return addrs
+}
+
+// firstCall is the first of the numbers that stand for calls of languages where addresses are meant: no code is there.
+const firstCall = 1 << 63
+
+// call is the number of a call.
+func (n *namer) call(c tasks.Call) uint64 {
+	k := sample.Call{Name: report.Clean(c.Function), SystemName: report.Clean(c.Symbol), File: report.Clean(c.File), Line: c.Line}
+	number, ok := n.numbers[k]
+	if !ok {
+		number = firstCall + uint64(len(n.calls))
+		n.numbers[k] = number
+		n.calls = append(n.calls, k)
+	}
+	return number
 }
 
 // tasksOf returns the parts of a moment that a profile of tasks needs. The runtime's own goroutines count while they run.
@@ -244,9 +273,14 @@ func (s sampleFiles) close() {
 type namer struct {
 	t       *corewalk.Target
 	modules map[*libstate.Library]*sample.Module
+	calls   []sample.Call          // of languages
+	numbers map[sample.Call]uint64 // of calls
 }
 
 func (n *namer) place(addr uint64) sample.Place {
+	if i := addr - firstCall; addr >= firstCall && i < uint64(len(n.calls)) {
+		return sample.Place{Calls: []sample.Call{n.calls[i]}}
+	}
 	lib, known := n.t.ProcessState().LibraryTracker().LibraryAt(addr)
 	var p sample.Place
 	if known {

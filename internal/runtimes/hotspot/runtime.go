@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/corewalk/corewalk/internal/runtimes/remote"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
 )
@@ -37,6 +38,23 @@ func Find(p *tasks.Process) (tasks.Runtime, error) {
 		return nil, j.err
 	}
 	return j, nil
+}
+
+// At is the Java of the same process at another moment. What the virtual machine says of itself is not read again; what may
+// have changed since, is.
+func (j *Java) At(process func() *tasks.Process) *Java {
+	now := New(process)
+	now.once.Do(func() {
+		old := j.machine()
+		if p := process(); p != nil && old != nil {
+			vm := &VM{memory: memory{remote.Memory{Memory: p.State}}, lib: old.lib, spend: p.Spend, tables: old.tables, version: old.version,
+				callers: old.callers, layout: old.layout, objects: old.objects, narrowLocation: old.narrowLocation}
+			if now.err = vm.findHeaps(); now.err == nil {
+				now.vm = vm
+			}
+		}
+	})
+	return now
 }
 
 func (j *Java) machine() *VM {

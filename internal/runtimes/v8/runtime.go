@@ -48,6 +48,19 @@ func Find(p *tasks.Process) (tasks.Runtime, error) {
 	return j, nil
 }
 
+// At is the V8 of the same process at another moment. What V8 says of itself is not read again; what may have changed since, is.
+func (j *JavaScript) At(process func() *tasks.Process) *JavaScript {
+	now := New(process)
+	old := j.anywhere()
+	p := process()
+	if old == nil || p == nil {
+		return now
+	}
+	now.p, now.opened = p, true
+	now.engine = &engine{Memory: remote.Memory{Memory: p.State}, layout: old.layout, p: p, lib: old.lib, version: old.version, bytecodeSizes: old.bytecodeSizes}
+	return now
+}
+
 func (j *JavaScript) of() *tasks.Process {
 	if j.p == nil {
 		j.p = j.process()

@@ -46,6 +46,15 @@ type liveSubject struct {
 // it is stopped only while its registers and stacks are copied.
 func OfProcess(p *livestate.Process, hold bool) Subject { return liveSubject{Process: p, hold: hold} }
 
+// Held is the subject whose Moments keep a running process stopped; other subjects are as they were.
+func Held(s Subject) Subject {
+	if l, ok := s.(liveSubject); ok {
+		l.hold = true
+		return l
+	}
+	return s
+}
+
 // Leave detaches.
 func (l liveSubject) Leave() error { return l.Close() }
 

@@ -132,6 +132,28 @@ func TestGuards(t *testing.T) {
 	}
 }
 
+// TestNoValues: without a symbol that values need, calls are known, no variable is read, and the description says so.
+func TestNoValues(t *testing.T) {
+	r := read(t, "node24-variables.zst")
+	c := *r.recording
+	c.Symbols = maps.Clone(c.Symbols)
+	lacks := ""
+	for name := range c.Symbols {
+		if strings.HasPrefix(name, "v8dbg_class_JSFunction__context__") {
+			lacks = name
+		}
+	}
+	delete(c.Symbols, lacks)
+	without := &recorded{recording: &c}
+	j := without.script()
+	if got := j.Describe(); lacks == "" || !strings.Contains(got, "variables are not read: v8dbg_class_JSFunction__context") {
+		t.Errorf("without %s: %s", lacks, got)
+	}
+	if got := without.walk(t); len(got) == 0 || len(without.variables) != 0 {
+		t.Errorf("without values: %d calls, %q", len(got), without.variables)
+	}
+}
+
 // TestLayouts: every version of the table has all columns, and those that are known only they.
 func TestLayouts(t *testing.T) {
 	for _, v := range []string{"10.2", "11.3", "12.4", "13.6"} {

@@ -28,7 +28,7 @@ type layout struct {
 	mapType, mapField3, mapDescriptors, mapConstructor   uint64
 	kindInterpreted, kindBaseline                        uint32
 	deoptCount, deoptLiterals, deoptShared, deoptInlined uint64
-	noValues                                             bool // what values need is not known
+	noValues                                             string // what values need and is not known; "" if all is
 	functionContext, elementsAt, numberValue             uint64
 	oddballKind, symbolName, dateValue, viewLength       uint64
 	oddballs                                             map[uint64]string // by kind: "undefined"
@@ -161,7 +161,7 @@ func readLayout(v *variables, version string) (*layout, error) {
 	}
 	of := *v
 	l.readValues(&of)
-	l.noValues = of.missing != ""
+	l.noValues = of.missing
 	return l, nil
 }
 

@@ -89,12 +89,17 @@ func (r *recorded) SymbolByName(_ *libstate.Library, name string) (unwind.Symbol
 	return s, ok
 }
 
-// walk walks the recorded stack and shows it.
-func (r *recorded) walk(tb testing.TB) []string {
+// script is the JavaScript of the recorded process.
+func (r *recorded) script() *JavaScript {
 	r.lib = &libstate.Library{Path: "/usr/bin/node"}
-	j := New(func() *tasks.Process {
+	return New(func() *tasks.Process {
 		return &tasks.Process{State: r, Symbols: r, Modules: []*libstate.Library{r.lib}}
 	})
+}
+
+// walk walks the recorded stack and shows it.
+func (r *recorded) walk(tb testing.TB) []string {
+	j := r.script()
 	group := unwind.NewAddrRangeGroup()
 	if err := group.RegisterStepper(j); err != nil {
 		tb.Fatal(err)

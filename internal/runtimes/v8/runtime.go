@@ -129,7 +129,11 @@ func (j *JavaScript) Describe() string {
 	if e == nil {
 		return ""
 	}
-	return "V8 " + e.version + ", layout from its own symbols and a table"
+	s := "V8 " + e.version + ", layout from its own symbols and a table"
+	if e.noValues != "" {
+		s += "; variables are not read: v8dbg_" + e.noValues + " is not among its symbols"
+	}
+	return s
 }
 
 // Tasks implements tasks.Runtime: the threads of JavaScript are the system's.

@@ -33,7 +33,7 @@ func TestDamaged(t *testing.T) {
 		usual := r.reads
 		pages := slices.Sorted(maps.Keys(r.Pages))
 		rng := rand.New(rand.NewPCG(1, 2))
-		for range 150 {
+		for range 60 {
 			words := map[uint64]uint64{}
 			for range 1 + rng.IntN(40) {
 				at := pages[rng.IntN(len(pages))] + rng.Uint64N(page)&^7

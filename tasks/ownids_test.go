@@ -13,11 +13,18 @@ import (
 // A dump is a process of threads with control blocks, as a debugger outside of its pid namespace wrote it.
 type dump struct {
 	unwind.ProcessState
+	arch  *arch.Arch // nil for AMD64
 	bases map[unwind.ThreadID]uint64
 	mem   map[uint64]uint64
 }
 
-func (d *dump) Arch() *arch.Arch                      { return arch.AMD64 }
+func (d *dump) Arch() *arch.Arch {
+	if d.arch != nil {
+		return d.arch
+	}
+	return arch.AMD64
+}
+
 func (d *dump) LibraryTracker() libstate.LibraryState { return nil }
 func (d *dump) ThreadIDs() ([]unwind.ThreadID, error) {
 	return []unwind.ThreadID{5001, 5002, 5005}, nil
@@ -25,7 +32,11 @@ func (d *dump) ThreadIDs() ([]unwind.ThreadID, error) {
 
 func (d *dump) Registers(id unwind.ThreadID) (regs arch.RegSet, err error) {
 	if base, ok := d.bases[id]; ok {
-		regs.Set(arch.FSBase, base)
+		pointer := arch.FSBase
+		if d.arch == arch.X86 {
+			pointer, _ = d.arch.RegByName("gs_base")
+		}
+		regs.Set(pointer, base)
 	}
 	return regs, nil
 }
@@ -60,6 +71,11 @@ func blocks(self, at uint64, ids ...uint64) *dump {
 	return d
 }
 
+func of(a *arch.Arch, d *dump) *dump {
+	d.arch = a
+	return d
+}
+
 // TestOutside: of a dump from outside of the process's pid namespace, control blocks tell the process's own ids, if they prove it.
 func TestOutside(t *testing.T) {
 	changed := func(change func(*dump)) *dump {
@@ -73,6 +89,10 @@ func TestOutside(t *testing.T) {
 	}{
 		"glibc":               {blocks(16, 720, 1, 2, 3), true},
 		"musl":                {blocks(0, 48, 1, 2, 3), true},
+		"i386, glibc":         {of(arch.X86, blocks(8, 104, 1, 2, 3)), true},
+		"i386, musl":          {of(arch.X86, blocks(0, 24, 1, 2, 3)), true},
+		"i386, of x86-64":     {of(arch.X86, blocks(16, 720, 1, 2, 3)), false},
+		"arm64":               {of(arch.ARM64, blocks(16, 720, 1, 2, 3)), false},
 		"the same namespace":  {blocks(16, 720, 5001, 5002, 5005), false},
 		"one that is alike":   {blocks(16, 720, 1, 2, 5005), false},
 		"in another order":    {blocks(16, 720, 2, 1, 3), false},

@@ -215,8 +215,22 @@ func releases(t *testing.T) []string {
 			found = append(found, v)
 		}
 	}
+	for minor := range newest + 1 - oldest {
+		minor += oldest
+		if !slices.ContainsFunc(found, func(v string) bool { return minorOf(v) == minor }) {
+			t.Run(fmt.Sprintf("go1.%d", minor), func(t *testing.T) {
+				t.Skipf("Go 1.%d is not installed: GOTOOLCHAIN=go1.%d.0 go version fetches it, Debian's golang-go is another", minor, minor)
+			})
+		}
+	}
 	return found
 }
+
+// The releases of Go, by their second number, that tests want.
+const (
+	oldest = 18
+	newest = 26
+)
 
 // reasons is how many words a release of Go has for what goroutines wait for.
 func reasons(release string) int {

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "settle.h"
 
 #ifndef __GLIBC__
 #define PTHREAD_MUTEX_ADAPTIVE_NP PTHREAD_MUTEX_NORMAL
@@ -171,9 +172,10 @@ int main(int argc, char **argv) {
 		}
 	} else {
 		for (long i = 0; i < threads; i++) pthread_create(&who[i], 0, circle, (void *)i);
-		usleep(100000);
+		settle();
 		pthread_create(&t, 0, lock_it, &door[0]);
 	}
-	usleep(400000);
+	usleep(300000); // some sleep before they wait
+	settle();
 	abort();
 }

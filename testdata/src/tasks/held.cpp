@@ -1,6 +1,7 @@
 // Threads that hold a lock each, taken in as many ways, and wait for ever; others wait for those locks. A comment
 // "name: certainty" is at the line where the lock is taken, the first certainty is that
 // of unoptimised code, the second of optimised.
+#include "settle.h"
 #include <chrono>
 #include <cstdlib>
 #include <mutex>
@@ -146,12 +147,12 @@ int main()
 	for (auto f : {take_guarded, take_later, take_two_levels, take_shared})
 		std::thread(f).detach();
 	std::thread(take_deep, 2).detach();
-	usleep(200000);
+	settle();
 	for (auto m : {&plain, &again, &early, &branch, &wrapped, &gone, &member[1], guarded.native_handle(), later.native_handle(), first.native_handle(),
 	               two.native_handle(), deep.native_handle()})
 		pthread_create(&t, 0, want, m);
 	pthread_create(&t, 0, want_read, &written);
 	std::thread([] { shared.lock_shared(); }).detach();
-	usleep(200000);
+	settle();
 	abort();
 }

@@ -1,4 +1,5 @@
 // waits KIND: a thread that waits in the way of KIND; then abort.
+#include "settle.h"
 #include <atomic>
 #include <barrier>
 #include <condition_variable>
@@ -52,12 +53,20 @@ int main(int argc, char **argv) {
 	if (is("once")) start(recurse);
 	if (is("twice")) { start([] { std::call_once(once, pause); }); start([] { std::call_once(once, pause); }); }
 	if (is("static")) { start(first_use); start(first_use); }
-	if (is("spin")) { pthread_spin_init(&spin, 0); pthread_spin_lock(&spin); start([] { pthread_spin_lock(&spin); }); }
+	if (is("spin")) {
+		static std::atomic<bool> here;
+		pthread_spin_init(&spin, 0);
+		pthread_spin_lock(&spin);
+		start([] { here = true; pthread_spin_lock(&spin); });
+		while (!here) usleep(1000);
+		usleep(100000);
+		abort();
+	}
 	if (is("circle")) {
 		static std::latch both(2);
 		start([&] { crossed(plain, other, both); });
 		start([&] { crossed(other, plain, both); });
 	}
-	usleep(200000);
+	settle();
 	abort();
 }

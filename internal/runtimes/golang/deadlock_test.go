@@ -21,7 +21,8 @@ import (
 // wait, each for the next; "" where there is none.
 var planted = map[string]string{
 	"mutexes": "main.transfer main.transfer", "deferred": "main.transferDeferred main.transferDeferred",
-	"three": "main.transfer main.transfer main.transferDeferred", "globals": "main.lockNorth main.lockSouth",
+	"three": "main.transfer main.transfer main.transferDeferred", "five": "main.transfer main.transfer main.transfer main.transfer main.transfer",
+	"five-channels": "main.relay main.relay main.relay main.relay main.relay", "globals": "main.lockNorth main.lockSouth",
 	"itself": "main.(*account).sum", "readers": "main.(*cache).get main.(*cache).set",
 	"helpers": "main.(*vault).open main.(*vault).open",
 	"mixed":   "main.publish main.subscribe", "channels": "main.relay main.relay", "healthy": "",

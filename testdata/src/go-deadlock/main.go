@@ -253,6 +253,14 @@ func main() {
 		go transfer(x, y, 1, wait)
 		go transfer(y, z, 1, wait)
 		go transferDeferred(z, x, 1, wait)
+	case "five":
+		all := make([]*account, 5)
+		for i := range all {
+			all[i] = &account{owner: fmt.Sprint(i)}
+		}
+		for i := range all {
+			go transfer(all[i], all[(i+1)%len(all)], 1, func() { time.Sleep(50 * time.Millisecond) })
+		}
 	case "globals":
 		go lockNorth(m.first)
 		go lockSouth(m.second)
@@ -278,6 +286,17 @@ func main() {
 		var wg sync.WaitGroup
 		wg.Add(1)
 		go func() { defer wg.Done(); relay(b, a) }()
+		wg.Wait()
+	case "five-channels":
+		var c [5]chan int
+		for i := range c {
+			c[i] = make(chan int)
+		}
+		var wg sync.WaitGroup
+		for i := range c {
+			wg.Add(1)
+			go func(i int) { defer wg.Done(); relay(c[i], c[(i+1)%len(c)]) }(i)
+		}
 		wg.Wait()
 	case "healthy":
 	}

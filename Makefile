@@ -42,14 +42,14 @@ release:
 test:
 	$(GO) test $(PKGS)
 
-# Says what was run, and what was skipped and why; everything when a test fails.
+# Says what was run, and what was skipped and why; or what failed.
 test-long:
 	@log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
 	if COREWALK_LONG=1 $(GO) test -count=1 -timeout 30m -v $(PKGS) >"$$log" 2>&1; then \
 		grep -aE '^(ok|FAIL|---) *.*[0-9]s' "$$log" | grep -avE '^--- (SKIP|PASS).*\((0|1|2|3|4)\.[0-9]+s\)'; \
 		echo "skipped:"; grep -aA1 -E '^ *--- SKIP' "$$log" | grep -aE '^ +[a-z0-9_]+\.go:[0-9]+: ' | sed 's/^ *[a-z0-9_]*\.go:[0-9]*: //' | sort | uniq -c; \
 		echo "$$(grep -acE '^ *--- PASS' "$$log") tests passed, $$(grep -acE '^ *--- SKIP' "$$log") were skipped"; \
-	else cat "$$log"; exit 1; fi
+	else awk -f .ci/failed.awk "$$log"; exit 1; fi
 
 # The packages of Debian that tests need. What they are for: compilers and libraries of other architectures
 # (gcc, clang, cross), tools that are compared with (gdb, objdump, llvm-pdbutil, cabextract ...), a server of
@@ -100,7 +100,7 @@ parity:
 	if $(GO) test -count=1 -v -run '^TestGDBParity$$' ./internal/systemtest >"$$log" 2>&1 && \
 	$(GO) test -count=1 -v -timeout 30m -run '^TestGDBParity$$' ./dwarfvars -args -matrix -update >>"$$log" 2>&1; then \
 		grep -aE '^ *(difference|parity): |frames of [0-9]+ stacks compared|parity.md: (written|current)|^ok|^ +[a-z_]+\.go:[0-9]+: .*(is not installed|not compared)' "$$log"; \
-	else cat "$$log"; exit 1; fi
+	else awk -f .ci/failed.awk "$$log"; exit 1; fi
 
 mutants:
 	nice $(GO) run ./internal/mutants $(MUTANTS)

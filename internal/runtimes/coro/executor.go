@@ -236,7 +236,7 @@ func (s *reach) asyncCell(e *executor, fn dwarf.DIE, vtable unwind.Address) *cel
 	if raw == nil {
 		raw = s.sibling(fn, "async_task::raw::RawTask<")
 	}
-	if raw == nil {
+	if raw == nil || !s.headed(e, raw) {
 		return nil
 	}
 	future, out, schedule := raw.TypeArg(0), raw.TypeArg(1), raw.TypeArg(2)
@@ -263,6 +263,21 @@ func (s *reach) asyncCell(e *executor, fn dwarf.DIE, vtable unwind.Address) *cel
 		return nil
 	}
 	return c
+}
+
+// headed reports whether the header of a RawTask<F, T, S> has its vtable and its state where an executor has them: what lies before one
+// layout's header looks like the beginning of another's.
+func (s *reach) headed(e *executor, raw *types.Type) bool {
+	pointer := fieldNamed(raw.Members().Fields, "header")
+	if pointer == nil {
+		return false
+	}
+	header := s.pointsAt(s.types.OfField(pointer))
+	if header == nil {
+		return false
+	}
+	vtable, state := fieldNamed(header.Members().Fields, "vtable"), fieldNamed(header.Members().Fields, "state")
+	return vtable != nil && state != nil && vtable.Off == e.vtable*s.word && state.Off == e.state*s.word
 }
 
 // local returns the type, the name of which begins with name, of a variable of a function; nil if it has none.

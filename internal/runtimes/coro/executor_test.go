@@ -1,7 +1,9 @@
 package coro_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"os"
 	"path/filepath"
 	"slices"
@@ -145,7 +147,31 @@ func TestAsyncStd(t *testing.T) {
 				t.Errorf("who ends is joined: %+v", task.Wait)
 			}
 		}
+		// What lies three words before a header looks like a header of another layout.
+		for _, task := range all {
+			if _, got := asyncTasks(t, leadTo(t, core, task.ID-3*8), exe); !slices.Equal(got, want) {
+				t.Errorf("release %v, with a pointer to before %s: got %q\nwant %q", release, place(task), got, want)
+			}
+		}
 	}
+}
+
+// leadTo returns a copy of a core in which the program's variable for that has an address.
+func leadTo(t *testing.T, path string, to uint64) string {
+	t.Helper()
+	core, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mark := binary.LittleEndian.AppendUint64(nil, 0x5eadbeefc0decafe)
+	if !bytes.Contains(core, mark) {
+		t.Fatal("the variable is not in the core")
+	}
+	copied := filepath.Join(t.TempDir(), "core")
+	if err := os.WriteFile(copied, bytes.ReplaceAll(core, mark, binary.LittleEndian.AppendUint64(nil, to)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return copied
 }
 
 // damaged: lists of tasks that lead in circles or elsewhere end.

@@ -2,7 +2,12 @@
 use async_std::channel;
 use async_std::sync::{Arc, Mutex};
 use async_std::task;
+use std::hint::black_box;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+
+// The test puts an address here.
+static LEADS_TO: AtomicUsize = AtomicUsize::new(0x5ead_beef_c0de_cafe);
 
 macro_rules! told {
     ($name:expr) => {
@@ -50,6 +55,7 @@ fn main() {
         task::spawn(joiner());
         task::sleep(Duration::from_millis(400)).await;
         let _keep = s;
+        black_box(LEADS_TO.fetch_add(0, Ordering::SeqCst));
         std::process::abort();
     });
 }

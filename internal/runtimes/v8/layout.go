@@ -20,6 +20,7 @@ type layout struct {
 	header, codeStart, codeSize, codeFlags, codeDeopt, codePositions    uint64
 	bytecodePositions, functionData, evalShared, evalPosition, scopeGap uint64
 	frameSize, parameterUnit, firstRegister, bigIntType, dateDouble     uint64
+	reactionNext, asyncPromise                                          uint64
 
 	// From V8's own variables.
 	shared, sharedName, sharedScript                     uint64
@@ -33,6 +34,8 @@ type layout struct {
 	oddballKind, symbolName, dateValue, viewLength       uint64
 	oddballs                                             map[uint64]string // by kind: "undefined"
 	types                                                typeNumbers
+	noAsync                                              string // what async functions need and is not known
+	async                                                asyncTypes
 	frames                                               map[uint64]string // by marker: "Exit"
 }
 
@@ -162,6 +165,9 @@ func readLayout(v *variables, version string) (*layout, error) {
 	of := *v
 	l.readValues(&of)
 	l.noValues = of.missing
+	of = *v
+	l.readAsync(&of)
+	l.noAsync = of.missing
 	return l, nil
 }
 
@@ -199,7 +205,7 @@ func (l *layout) table(version string) error {
 		if f[0] != version {
 			continue
 		}
-		to := []*uint64{&l.header, &l.codeStart, &l.codeSize, &l.codeFlags, &l.codeDeopt, &l.codePositions, &l.bytecodePositions, &l.functionData, &l.evalShared, &l.evalPosition, &l.scopeGap, &l.frameSize, &l.parameterUnit, &l.firstRegister, &l.bigIntType, &l.dateDouble}
+		to := []*uint64{&l.header, &l.codeStart, &l.codeSize, &l.codeFlags, &l.codeDeopt, &l.codePositions, &l.bytecodePositions, &l.functionData, &l.evalShared, &l.evalPosition, &l.scopeGap, &l.frameSize, &l.parameterUnit, &l.firstRegister, &l.bigIntType, &l.dateDouble, &l.reactionNext, &l.asyncPromise}
 		for i, p := range to {
 			*p, _ = strconv.ParseUint(f[i+2], 10, 32)
 		}

@@ -1,10 +1,8 @@
 package v8
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"path"
 	"strings"
 	"sync"
@@ -134,11 +132,6 @@ func (j *JavaScript) Describe() string {
 		s += "; variables are not read: v8dbg_" + e.noValues + " is not among its symbols"
 	}
 	return s
-}
-
-// Tasks implements tasks.Runtime: the threads of JavaScript are the system's.
-func (j *JavaScript) Tasks(context.Context) iter.Seq2[*tasks.Task, error] {
-	return func(func(*tasks.Task, error) bool) {}
 }
 
 // An engine is the V8 of a process. Concurrent use is allowed.

@@ -1,0 +1,360 @@
+package v8
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+
+	"github.com/corewalk/corewalk/tasks"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// Limits of the search for async functions.
+const (
+	maxObjects = 1 << 19 // objects that are looked at
+	maxStack   = 1 << 18 // bytes of a stack in which V8's frames are looked for
+	maxChain   = 1 << 16 // frames of one stack
+	maxAwaits  = 1 << 10 // async functions that await each other
+)
+
+// Where a suspended function has its parts.
+const (
+	generatorFunction = 24
+	generatorOffset   = 48 // into the bytecode, as a frame has it
+	generatorState    = 64 // number of the place at which it is suspended; less than 0 if it runs or has ended
+	generatorSaved    = 72 // its parameters and registers
+	generatorRequests = 80 // of an async generator: for its next values
+	generatorAwaits   = 88 // of an async generator: whether it awaits
+)
+
+// Where promises have what.
+const (
+	promiseReactions = 24
+	promiseFlags     = 32
+	reactionFulfil   = 16 // behind the next reaction
+	requestNext      = 8
+	requestPromise   = 32
+)
+
+// asyncTypes are the types of the objects on the way to async functions.
+type asyncTypes struct {
+	function, generator, reaction, request uint16
+	tables, structs, weak                  []uint16
+}
+
+// readAsync reads what async functions need; without it none are listed.
+func (l *layout) readAsync(v *variables) {
+	t := &l.async
+	t.function, t.generator = v.typ("JSAsyncFunctionObject", "JS_ASYNC_FUNCTION_OBJECT"), v.typ("JSAsyncGeneratorObject", "JS_ASYNC_GENERATOR_OBJECT")
+	t.reaction, t.request = v.typ("PromiseReaction", "PROMISE_REACTION"), v.typ("AsyncGeneratorRequest", "ASYNC_GENERATOR_REQUEST")
+	some := func(to *[]uint16, names ...string) {
+		for _, n := range names {
+			if x, ok := v.get("type_" + n + "_TYPE"); ok {
+				*to = append(*to, uint16(x))
+			}
+		}
+	}
+	t.tables = slices.Clone(l.types.fixedArrays)
+	some(&t.tables, "PropertyArray__PROPERTY_ARRAY", "HashTable__HASH_TABLE", "NameDictionary__NAME_DICTIONARY", "NumberDictionary__NUMBER_DICTIONARY",
+		"GlobalDictionary__GLOBAL_DICTIONARY", "OrderedHashMap__ORDERED_HASH_MAP", "OrderedHashSet__ORDERED_HASH_SET", "ScriptContextTable__SCRIPT_CONTEXT_TABLE",
+		"ObjectBoilerplateDescription__OBJECT_BOILERPLATE_DESCRIPTION")
+	some(&t.structs, "Cell__CELL", "PropertyCell__PROPERTY_CELL", "PromiseCapability__PROMISE_CAPABILITY", "AccessorPair__ACCESSOR_PAIR",
+		"SourceTextModule__SOURCE_TEXT_MODULE", "ContextCell__CONTEXT_CELL")
+	t.structs = append(t.structs, t.reaction, t.request)
+	some(&t.weak, "JSWeakRef__JS_WEAK_REF", "JSWeakMap__JS_WEAK_MAP", "JSWeakSet__JS_WEAK_SET", "JSFinalizationRegistry__JS_FINALIZATION_REGISTRY")
+}
+
+// errObjects says that some async functions may be missing.
+var errObjects = errors.New("async functions of JavaScript: the program has more objects than are looked at, the list may lack some")
+
+// Tasks implements tasks.Runtime. It yields the async functions that are suspended at an await and lead to a function
+// that nothing awaits, as far as objects that V8's frames refer to lead to them. The threads of JavaScript are the system's.
+func (j *JavaScript) Tasks(ctx context.Context) iter.Seq2[*tasks.Task, error] {
+	return func(yield func(*tasks.Task, error) bool) {
+		e := j.anywhere()
+		if e == nil || e.noValues != "" || e.noAsync != "" {
+			return
+		}
+		s := &search{engine: e, seen: map[uint64]bool{}, awaited: map[uint64]uint64{}, of: map[uint64]uint64{}, inner: map[uint64]bool{}}
+		ids, err := e.p.State.ThreadIDs()
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for _, id := range ids {
+			s.roots(id)
+		}
+		err = s.walk(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		for _, g := range s.suspended {
+			if !s.inner[g] && !yield(s.task(g), nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// A search follows references from frames to suspended functions.
+type search struct {
+	*engine
+	queue     []uint64
+	seen      map[uint64]bool
+	suspended []uint64          // in the order in which they are found
+	awaited   map[uint64]uint64 // the promise that a suspended function awaits
+	of        map[uint64]uint64 // the suspended function whose end, or next value, a promise is
+	inner     map[uint64]bool   // suspended functions that another awaits
+}
+
+func (s *search) push(w uint64) {
+	if isObject(w) && !s.seen[w] && len(s.seen) <= maxObjects {
+		s.seen[w] = true
+		s.queue = append(s.queue, w)
+	}
+}
+
+// roots adds what V8's frames of a thread have: function, context, receiver and arguments, registers. These are the
+// places that the collector keeps right.
+func (s *search) roots(id unwind.ThreadID) {
+	regs, err := s.p.State.Registers(id)
+	if err != nil {
+		return
+	}
+	sp, _ := regs.Get(arch.RSP)
+	first := make([]byte, maxStack)
+	n, _ := s.p.State.ReadMem(sp, first)
+	for at := 0; at+16 <= n; at += 8 {
+		fp := sp + uint64(at)
+		if m := s.marker(fp); (m == "Exit" || m == "BuiltinExit" || m == "ApiCallbackExit" || m == "ApiAccessorExit") && s.chain(fp) {
+			return // the youngest leads to the others of its entry, which are all that is followed
+		}
+	}
+}
+
+// chain follows frame pointers up to the frame by which C++ called JavaScript, and adds what is in the frames. It reports whether it is there.
+func (s *search) chain(fp uint64) bool {
+	var frames []uint64
+	for range maxChain {
+		if s.p.Spend(1) != nil {
+			return false
+		}
+		switch m := s.marker(fp); {
+		case m == "Entry" || m == "ConstructEntry":
+			for _, f := range frames {
+				s.frame(f)
+			}
+			return len(frames) > 0
+		case m == "" && s.isFunction(s.Word(from(fp, frameFunction))):
+			frames = append(frames, fp)
+		case m == "":
+			return false
+		}
+		next := s.Word(fp)
+		if next%8 != 0 || next <= fp || next-fp > maxFrame {
+			return false
+		}
+		fp = next
+	}
+	return false
+}
+
+// frame adds what a frame of a function has.
+func (s *search) frame(fp uint64) {
+	s.push(s.Word(from(fp, frameContext)))
+	s.push(s.Word(from(fp, frameFunction)))
+	if n := s.Word(from(fp, frameCount)); n <= maxGiven {
+		for i := range n {
+			s.push(s.Word(fp + 16 + 8*i))
+		}
+	}
+	if _, ok := s.interpreted(fp); ok {
+		size, _ := s.U32(s.Word(from(fp, frameBytecode)) - 1 + s.frameSize)
+		for i := range min(uint64(size/8), maxRegisters) {
+			s.push(s.Word(fp - s.firstRegister - 8*i))
+		}
+	}
+}
+
+// walk looks at all objects that are reached.
+func (s *search) walk(ctx context.Context) error {
+	for i := 0; i < len(s.queue); i++ {
+		if i%1024 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := s.p.Spend(1); err != nil {
+			return err
+		}
+		s.object(s.queue[i])
+	}
+	for _, g := range s.suspended {
+		if below := s.of[s.awaited[g]]; below != 0 {
+			s.inner[below] = true
+		}
+	}
+	if len(s.seen) > maxObjects {
+		return errObjects
+	}
+	return nil
+}
+
+// object adds what an object refers to.
+func (s *search) object(w uint64) {
+	t := s.typeOf(w)
+	switch {
+	case t == 0 || slices.Contains(s.async.weak, t):
+		return
+	case t >= s.types.firstContext && t <= s.types.lastContext, slices.Contains(s.async.tables, t):
+		n, ok := smi(s.at(w, 8))
+		if ok && t != s.types.firstContext && n > maxTable {
+			n &= 1<<10 - 1 // of an array of properties, with a hash
+		}
+		if !ok || n < 0 || n > maxTable || s.p.Spend(n/16) != nil {
+			return
+		}
+		s.words(w-1+16, n)
+		return
+	case t < s.types.firstObject && !slices.Contains(s.async.structs, t):
+		return
+	}
+	size, _ := s.U8(s.Word(w-1) - 1 + 8)
+	if size > 1 {
+		s.words(w-1+8, int(size)-1)
+	}
+	switch t {
+	case s.async.function, s.async.generator:
+		s.generator(w, t)
+	case s.types.promise:
+		s.promise(w)
+	}
+}
+
+func (s *search) words(at uint64, n int) {
+	for b := s.Bytes(at, 8*n); len(b) >= 8; b = b[8:] {
+		s.push(littleEndian.Uint64(b))
+	}
+}
+
+// generator notes a suspended function.
+func (s *search) generator(g uint64, t uint16) {
+	if !s.isSuspended(g) {
+		return
+	}
+	switch {
+	case t == s.async.function:
+		if p := s.at(g, s.asyncPromise); s.typeOf(p) == s.types.promise {
+			s.of[p] = g
+		}
+	default:
+		if awaits, ok := smi(s.at(g, generatorAwaits)); !ok || awaits != 1 {
+			return // at a yield
+		}
+		for r, i := s.at(g, generatorRequests), 0; i < maxAwaits && s.typeOf(r) == s.async.request; r, i = s.at(r, requestNext), i+1 {
+			if p := s.at(r, requestPromise); s.typeOf(p) == s.types.promise {
+				s.of[p] = g
+			}
+		}
+	}
+	s.suspended = append(s.suspended, g)
+}
+
+// isSuspended reports whether a function is suspended: its place lies in its bytecode, and as many values are saved as it has.
+func (s *search) isSuspended(g uint64) bool {
+	state, ok := smi(s.at(g, generatorState))
+	fn := s.at(g, generatorFunction)
+	if !ok || state < 0 || !s.isFunction(fn) {
+		return false
+	}
+	shared := s.at(fn, s.shared)
+	f := s.functionOf(shared)
+	if f == nil || f.script == nil {
+		return false
+	}
+	bytecode := s.bytecodeOf(shared)
+	size, ok := s.U32(bytecode - 1 + s.frameSize)
+	count, ok2 := s.parameterCount(f)
+	n, _, ok3 := s.array(s.at(g, generatorSaved), s.types.fixedArrays)
+	if !ok || !ok2 || !ok3 || n < int(size/8) || n > int(size/8)+count {
+		return false
+	}
+	_, ok = s.suspendedAt(g, bytecode)
+	return ok
+}
+
+// suspendedAt is the offset into its bytecode at which a function is suspended.
+func (s *search) suspendedAt(g, bytecode uint64) (int, bool) {
+	offset, ok := smi(s.at(g, generatorOffset))
+	n, ok2 := smi(s.at(bytecode, 8))
+	offset -= int(s.bytecodeData) - 1
+	return offset, ok && ok2 && s.typeOf(bytecode) == s.types.bytecode && offset >= 0 && offset < n
+}
+
+// promise notes which suspended functions await a promise: its reactions have functions of V8's own, whose contexts have those.
+func (s *search) promise(p uint64) {
+	if flags, ok := smi(s.at(p, promiseFlags)); !ok || flags&3 != 0 {
+		return
+	}
+	r := s.at(p, promiseReactions)
+	for range maxAwaits {
+		if s.typeOf(r) != s.async.reaction || s.p.Spend(1) != nil {
+			return
+		}
+		if fn := s.at(r, s.reactionNext+reactionFulfil); s.isFunction(fn) {
+			f := s.functionOf(s.at(fn, s.shared))
+			c := s.at(fn, s.functionContext)
+			n, ok := smi(s.at(c, 8))
+			if t := s.typeOf(c); f != nil && f.script == nil && t >= s.types.firstContext && t <= s.types.lastContext && ok && n == firstContextSlot+1 {
+				g := s.at(c, s.contextSlot(firstContextSlot))
+				if t := s.typeOf(g); t == s.async.function || t == s.async.generator {
+					s.awaited[g] = p
+				}
+			}
+		}
+		r = s.at(r, s.reactionNext)
+	}
+}
+
+// task describes a suspended function that nothing awaits, with what it awaits.
+func (s *search) task(g uint64) *tasks.Task {
+	t := &tasks.Task{Key: tasks.Key{Kind: tasks.KindAsync, ID: g - 1}, Runtime: "V8", Thread: unwind.NullThread, State: tasks.StateWaiting, Status: "await",
+		Certainty: tasks.Certain}
+	seen := map[uint64]bool{}
+	for range maxAwaits {
+		if seen[g] || s.p.Spend(8) != nil {
+			break
+		}
+		seen[g] = true
+		t.Suspended = append(t.Suspended, s.suspendedFrame(g))
+		p := s.awaited[g]
+		below := s.of[p]
+		if below == 0 {
+			if p != 0 {
+				t.Wait = &tasks.Wait{Kind: tasks.WaitFuture, Reason: "await", Object: tasks.Object{Address: p - 1, Type: "Promise", Language: Language}, Proved: true, Open: true}
+			}
+			break
+		}
+		g = below
+	}
+	slices.Reverse(t.Suspended)
+	return t
+}
+
+// suspendedFrame is a suspended function as a report has it.
+func (s *search) suspendedFrame(g uint64) tasks.SuspendedFrame {
+	fn := s.at(g, generatorFunction)
+	shared := s.at(fn, s.shared)
+	a := activation{s.functionOf(shared), -1}
+	bytecode := s.bytecodeOf(shared)
+	if offset, ok := s.suspendedAt(g, bytecode); ok {
+		if pos, _, ok := lookUp(s.byteArray(s.at(bytecode, s.bytecodePositions)), offset); ok {
+			a.pos = pos
+		}
+	}
+	c := s.call(a, fn, tasks.CallInterpreted)
+	return tasks.SuspendedFrame{Function: c.Function, File: c.File, Line: c.Line, Approximate: c.Approximate, Language: Language, Object: g - 1, Awaits: tasks.Certain}
+}

@@ -31,6 +31,7 @@ type SuspendedVariable struct {
 	Name, Type string
 	Value      string // in one line, as the source language writes it
 	Err        error  // why there is no value
+	Entry      string // what an argument was when the function was called, if it may have changed since; "" for none
 	Address    unwind.Address
 	// Tree reads the value as a tree, for expressions that name parts of it; nil if it has none. It is called while
 	// the process can be read.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"unicode"
 
+	"github.com/corewalk/corewalk/internal/vars/unknown"
 	"github.com/corewalk/corewalk/tasks"
 )
 
@@ -81,7 +82,11 @@ func (e *engine) variables(a activationFrame, locals bool) (args, own []tasks.Su
 			args = append(args, tasks.SuspendedVariable{Name: name, Err: errMemory})
 			continue
 		}
-		args = append(args, e.variable(name, w))
+		v := e.variable(name, w)
+		if !a.registers && i > 0 && int(i) <= len(formals) && v.Err == nil { // compiled code keeps what is assigned to it elsewhere
+			v = tasks.SuspendedVariable{Name: v.Name, Type: v.Type, Err: unknown.ErrOptimisedOut, Entry: v.Value}
+		}
+		args = append(args, v)
 	}
 	if !locals {
 		return args, own

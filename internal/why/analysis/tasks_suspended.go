@@ -45,6 +45,9 @@ func (in *inspection) suspendedVariables(vars []tasks.SuspendedVariable) []repor
 	for i := range vars {
 		v := &vars[i]
 		r := report.Variable{Name: v.Name, Type: v.Type, Value: v.Value, Status: report.StatusSuccess, Location: "memory at " + report.Addr(v.Address).String()}
+		if r.Entry = v.Entry; v.Entry != "" && v.Err != nil {
+			r.Location = "" // what it was is there
+		}
 		if v.Err != nil {
 			r.Value, r.Status, r.Reason = "", report.StatusUnknown, v.Err.Error()
 		} else if in.opts.Structured && v.Tree != nil {

@@ -32,7 +32,7 @@ async function ask(path, options = {}) {
     e.status = r.status;
     throw e;
   }
-  return r.status === 204 || r.status === 201 ? null : r.json();
+  return (r.headers.get("Content-Type") || "").startsWith("application/json") ? r.json() : null;
 }
 
 const may = (scope) => who && who.scopes.includes(scope);
@@ -203,6 +203,27 @@ const pages = {
     }
     return [h("h2", {}, "Upload dumps"), may("upload") ? drop : h("p", {}, "This token may not upload."), list];
   },
+
+  async tokens() {
+    if (!may("admin")) return [h("h2", {}, "Tokens"), h("p", {}, "This token may not see them.")];
+    const r = await ask("tokens"), made = h("p", { role: "status" });
+    const scopes = Object.entries({ upload: "send dumps", symbols: "send symbols", fetch: "get symbols", read: "see everything", triage: "decide about groups", admin: "make tokens, remove dumps" });
+    const form = h("form", { class: "bar", onsubmit: async (e) => {
+      e.preventDefault();
+      const f = new FormData(form);
+      try {
+        const t = await ask("tokens", { method: "POST", body: JSON.stringify({ scopes: f.getAll("scope"), note: f.get("note") }) });
+        const text = h("code", { id: "secret" }, t.token);
+        await show(true);
+        document.getElementById("made").append("The new token, which is not shown again: ", text);
+      } catch (err) { made.textContent = err.message; say(err.message); }
+    } }, h("fieldset", {}, h("legend", {}, "A new token may"), scopes.map(([s, what]) => h("label", { class: "check" }, h("input", { type: "checkbox", name: "scope", value: s }), `${s}: ${what}`))),
+      h("label", { class: "wide" }, "Note: who or what has it", h("input", { name: "note", maxlength: 200, autocomplete: "off" })), h("button", {}, "Make it"));
+    const revoke = (t) => confirm(`Revoke ${t.note || t.id}? Programs that use it are refused from then on.`) && act(() => ask("tokens/" + t.id, { method: "DELETE" }), "It was revoked.");
+    return [h("h2", {}, "Tokens"), h("p", { id: "made" }), made, form, table("Tokens of this project", [["note"], ["may"], ["made"], ["id"], [""]], r.tokens.map((t) => h("tr", {},
+      h("td", {}, t.note || ""), h("td", {}, t.scopes.join(", ")), h("td", {}, minute(t.created)), h("td", {}, h("code", {}, t.id)),
+      h("td", {}, h("button", { type: "button", onclick: () => revoke(t), "aria-label": "Revoke " + (t.note || t.id) }, "Revoke")))))];
+  },
 };
 
 // resumable sends a file in parts, by the tus protocol: after a broken connection it goes on where the service is.
@@ -341,6 +362,7 @@ async function begin() {
   } catch { who = null; }
   document.getElementById("project").textContent = who ? who.project : "";
   document.getElementById("nav").hidden = !who;
+  document.getElementById("admin").hidden = !may("admin");
   await show();
 }
 

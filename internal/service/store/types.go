@@ -50,6 +50,24 @@ type Upload struct {
 	Build   string
 }
 
+// Hint is what the sender says of the build of an upload's program, "" if nothing: dumps with the same hint probably need the same
+// files.
+func Hint(u *Upload) string {
+	for _, name := range []string{"build", "build_id", "build-id", "release"} {
+		if v := u.Annotations[name]; v != "" {
+			return v[:min(len(v), maxHint)]
+		}
+	}
+	product, version := u.Annotations["prod"], u.Annotations["ver"]
+	if product == "" || version == "" {
+		return ""
+	}
+	hint := product + " " + version
+	return hint[:min(len(hint), maxHint)]
+}
+
+const maxHint = 200 // bytes: it is in an index
+
 // A Result is what came of an upload.
 type Result struct{ Group, Fault, Reason, Program, Build string }
 

@@ -17,7 +17,13 @@ import (
 	"github.com/corewalk/corewalk/internal/triage/ledger"
 )
 
-// Config says what a Worker works with. All of it is required but Idle, AtOnce and Counted.
+// A Finished upload is one with its result.
+type Finished struct {
+	ID     string
+	Result store.Result
+}
+
+// Config says what a Worker works with. All of it is required but Enter, Idle, AtOnce, Ahead and Counted.
 type Config struct {
 	Name    string // of this worker among others
 	Store   store.Store
@@ -27,12 +33,17 @@ type Config struct {
 	Ledger func(ctx context.Context, project string) (ledger.Store, error)
 	// Run is triage.Run with the options for a project.
 	Run func(ctx context.Context, project string, src triage.Source, to ledger.Store, sink triage.Sink) error
-	Log *slog.Logger
+	// Enter, if set, enters the results of dumps in a project's ledger, for a run of it, and in Store what came of their uploads,
+	// together. Without it the ledger has them first, and an upload whose result does not get into Store is analysed again.
+	Enter func(ctx context.Context, project string, run int64, dumps []ledger.Dump, of []Finished) error
+	Log   *slog.Logger
 	// Idle is how long the analysis processes of a project wait for more dumps; 0 for 20 s. What they read from binaries is
 	// shared as long as they live.
 	Idle time.Duration
 	// AtOnce is how many projects have analysis processes at the same time; 0 for 4.
 	AtOnce int
+	// Ahead is how many files are fetched at a time for one project; 0 for 1.
+	Ahead int
 	// Counted is told the result of each dump, and how long it took from being taken.
 	Counted func(r store.Result, took time.Duration)
 }
@@ -59,6 +70,7 @@ func New(c Config) *Worker {
 	if c.AtOnce <= 0 {
 		c.AtOnce = 4
 	}
+	c.Ahead = max(c.Ahead, 1)
 	if c.Counted == nil {
 		c.Counted = func(store.Result, time.Duration) {}
 	}
@@ -149,6 +161,9 @@ func (w *Worker) begin(ctx context.Context, first store.Upload) {
 		r := &run{w: w, ctx: ctx, project: first.Project, more: more, next: &first, done: make(chan struct{}, 1), taken: map[string]*taken{}}
 		defer r.giveBack()
 		to, err := w.c.Ledger(ctx, first.Project)
+		if err == nil && w.c.Enter != nil {
+			to = together{to, r}
+		}
 		if err == nil {
 			err = w.c.Run(ctx, first.Project, r, to, r)
 		}
@@ -172,9 +187,11 @@ type run struct {
 	next    *store.Upload // taken already
 	failure error
 
-	done  chan struct{} // tells that there is a result
-	mu    sync.Mutex
-	taken map[string]*taken // by path
+	done    chan struct{}  // tells that there is a result
+	feeding sync.WaitGroup // Dumps
+	mu      sync.Mutex
+	taken   map[string]*taken // by path
+	over    bool              // nothing more is taken
 }
 
 type taken struct {
@@ -183,32 +200,72 @@ type taken struct {
 	release func()
 }
 
-// Dumps implements triage.Source: it ends when no dump has come for some time.
+// Dumps implements triage.Source: it ends when no dump has come for some time. Files are fetched while others are analysed.
 func (r *run) Dumps(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		for {
-			u, ok := r.take(ctx)
-			if !ok {
-				return
-			}
-			path, release, err := r.w.c.Objects.Local(ctx, r.w.c.Key(&u))
-			if err != nil {
-				r.without(u, err)
-				continue
-			}
-			if u.Alone {
-				r.alone(ctx)
-			}
-			r.mu.Lock()
-			r.taken[path] = &taken{u, time.Now(), release}
-			r.mu.Unlock()
-			if !yield(path, nil) {
-				return
-			}
-			if u.Alone {
-				r.alone(ctx)
+		r.mu.Lock()
+		over := r.over
+		if !over {
+			r.feeding.Add(1)
+		}
+		r.mu.Unlock()
+		if over {
+			return
+		}
+		defer r.feeding.Done()
+		ctx, stop := context.WithCancel(ctx)
+		paths := make(chan string)
+		go func() {
+			defer close(paths)
+			r.fetch(ctx, paths)
+		}()
+		for path := range paths {
+			if ctx.Err() == nil && !yield(path, nil) {
+				stop() // what is still fetched is given back with the rest
 			}
 		}
+		stop()
+	}
+}
+
+// fetch takes uploads and sends the paths of their files, until no upload has come for some time.
+func (r *run) fetch(ctx context.Context, paths chan<- string) {
+	var fetching sync.WaitGroup
+	defer fetching.Wait()
+	slots := make(chan struct{}, r.w.c.Ahead)
+	for {
+		u, ok := r.take(ctx)
+		if !ok {
+			return
+		}
+		if u.Alone {
+			fetching.Wait()
+			r.alone(ctx)
+			r.fetchOne(ctx, u, paths)
+			r.alone(ctx)
+			continue
+		}
+		slots <- struct{}{}
+		fetching.Go(func() {
+			defer func() { <-slots }()
+			r.fetchOne(ctx, u, paths)
+		})
+	}
+}
+
+// fetchOne fetches the file of an upload that was taken, and sends its path.
+func (r *run) fetchOne(ctx context.Context, u store.Upload, paths chan<- string) {
+	path, release, err := r.w.c.Objects.Local(ctx, r.w.c.Key(&u))
+	if err != nil {
+		r.without(ctx, u, err)
+		return
+	}
+	r.mu.Lock()
+	r.taken[path] = &taken{u, time.Now(), release}
+	r.mu.Unlock()
+	select {
+	case paths <- path:
+	case <-ctx.Done(): // giveBack has it
 	}
 }
 
@@ -259,7 +316,11 @@ func (r *run) take(ctx context.Context) (store.Upload, bool) {
 }
 
 // without ends an upload whose file cannot be had: it has no result if there is none, and waits if there may be.
-func (r *run) without(u store.Upload, err error) {
+func (r *run) without(ctx context.Context, u store.Upload, err error) {
+	if ctx.Err() != nil {
+		r.back(&u, "the service was ended")
+		return
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		err = r.w.c.Store.Finish(context.WithoutCancel(r.ctx), u.Project, u.ID, store.Result{Fault: "its file is gone"})
 	} else {
@@ -269,6 +330,29 @@ func (r *run) without(u store.Upload, err error) {
 	if err != nil {
 		r.w.c.Log.Error("the file of a dump cannot be read", "project", u.Project, "dump", u.ID, "error", err)
 	}
+}
+
+// together is a project's ledger that is written together with the store.
+type together struct {
+	ledger.Store
+	r *run
+}
+
+// Add implements ledger.Store.
+func (t together) Add(ctx context.Context, run int64, dumps []ledger.Dump) error {
+	var of []Finished
+	t.r.mu.Lock()
+	for i := range dumps {
+		if taken := t.r.taken[dumps[i].Path]; taken != nil {
+			of = append(of, Finished{taken.u.ID, resultOf(&dumps[i])})
+		}
+	}
+	t.r.mu.Unlock()
+	return t.r.w.c.Enter(ctx, t.r.project, run, dumps, of)
+}
+
+func resultOf(d *ledger.Dump) store.Result {
+	return store.Result{Group: d.Group, Fault: d.Fault, Reason: d.Reason, Program: d.Program, Build: d.Build}
 }
 
 // Dump implements triage.Sink: the ledger has the dump.
@@ -283,8 +367,10 @@ func (r *run) Dump(d ledger.Dump, _ bool) {
 	}
 	defer signal(r.done)
 	t.release()
-	result := store.Result{Group: d.Group, Fault: d.Fault, Reason: d.Reason, Program: d.Program, Build: d.Build}
-	if err := r.w.c.Store.Finish(context.WithoutCancel(r.ctx), r.project, t.u.ID, result); err != nil && !errors.Is(err, store.ErrNotFound) {
+	result := resultOf(&d)
+	if r.w.c.Enter != nil {
+		// The store has it.
+	} else if err := r.w.c.Store.Finish(context.WithoutCancel(r.ctx), r.project, t.u.ID, result); err != nil && !errors.Is(err, store.ErrNotFound) {
 		r.w.c.Log.Error("a result cannot be stored: the dump is analysed again", "project", r.project, "dump", t.u.ID, "error", err)
 		return
 	}
@@ -307,19 +393,24 @@ func (r *run) giveBack() {
 	if r.failure != nil {
 		why = fmt.Sprint("the analysis could not go on: ", r.failure)
 	}
-	back := func(u *store.Upload) {
-		err := r.w.c.Store.GiveBack(context.WithoutCancel(r.ctx), u.Project, u.ID, why)
-		if err != nil && !errors.Is(err, store.ErrNotFound) {
-			r.w.c.Log.Error("a dump cannot be given back", "project", u.Project, "dump", u.ID, "error", err)
-		}
-	}
+	r.mu.Lock()
+	r.over = true
+	r.mu.Unlock()
+	r.feeding.Wait() // the analysis may end before its source has
 	if r.next != nil {
-		back(r.next)
+		r.back(r.next, why)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, t := range r.taken {
 		t.release()
-		back(&t.u)
+		r.back(&t.u, why)
+	}
+}
+
+func (r *run) back(u *store.Upload, why string) {
+	err := r.w.c.Store.GiveBack(context.WithoutCancel(r.ctx), u.Project, u.ID, why)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		r.w.c.Log.Error("a dump cannot be given back", "project", u.Project, "dump", u.ID, "error", err)
 	}
 }

@@ -19,8 +19,16 @@ import (
 
 // A DB is a Store in a PostgreSQL database, of version 12 or newer. Several processes may use one database at the same time.
 type DB struct {
-	pool *pgxpool.Pool
+	pool querier
 	name string // of the database, without the password
+}
+
+// A querier is a pool of connections, or a transaction.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+	Begin(ctx context.Context) (pgx.Tx, error)
 }
 
 var _ store.Store = (*DB)(nil)
@@ -35,6 +43,9 @@ func Use(ctx context.Context, pool *pgxpool.Pool) (*DB, error) {
 	return d, nil
 }
 
+// In returns the store within a transaction of the caller's: what it changes is there once that is committed.
+func (d *DB) In(tx pgx.Tx) *DB { return &DB{pool: tx, name: d.name} }
+
 // failed adds the name of the database to an error.
 func (d *DB) failed(err error) error {
 	var refused *pgconn.ConnectError
@@ -44,9 +55,15 @@ func (d *DB) failed(err error) error {
 	case errors.Is(err, pgx.ErrNoRows):
 		return store.ErrNotFound
 	case errors.As(err, &refused):
-		return fmt.Errorf("database %s: no connection: %w", d.name, errors.Unwrap(refused)) // its own text has the connection's settings
+		return fmt.Errorf("database %s: no connection: %s", d.name, firstLine(errors.Unwrap(refused))) // its own text has the connection's settings
 	}
 	return fmt.Errorf("database %s: %w", d.name, err)
+}
+
+// firstLine is the text of an error about several attempts but for the others.
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
 }
 
 // Close implements Store.
@@ -97,8 +114,8 @@ func (d *DB) AddUpload(ctx context.Context, u store.Upload) (store.Upload, error
 	if err != nil {
 		return u, d.failed(err)
 	}
-	u, err = scan(d.pool.QueryRow(ctx, `INSERT INTO service_uploads AS u (project, id, sha256, name, size, received, annotations, state) VALUES ($1, $2, $3, $4, $5, $6, $7, 'waiting')
-		ON CONFLICT (project, id) DO UPDATE SET times = u.times + 1 RETURNING `+columns, text(u.Project), text(u.ID), u.SHA256, []byte(u.Name), u.Size, nanos(u.Received), notes))
+	u, err = scan(d.pool.QueryRow(ctx, `INSERT INTO service_uploads AS u (project, id, sha256, name, size, received, annotations, hint, state) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'waiting')
+		ON CONFLICT (project, id) DO UPDATE SET times = u.times + 1 RETURNING `+columns, text(u.Project), text(u.ID), u.SHA256, []byte(u.Name), u.Size, nanos(u.Received), notes, text(store.Hint(&u))))
 	return u, d.failed(err)
 }
 
@@ -155,8 +172,17 @@ func (d *DB) Counts(ctx context.Context) (store.Counts, error) {
 
 // Take implements Store. Uploads that another process is just taking are passed over.
 func (d *DB) Take(ctx context.Context, worker, project string) (store.Upload, error) {
+	return d.take(ctx, "$2 = '' OR project = $2", text(worker), text(project))
+}
+
+// TakeOf is Take of the uploads of one project with one of some hints.
+func (d *DB) TakeOf(ctx context.Context, worker, project string, hints []string) (store.Upload, error) {
+	return d.take(ctx, "project = $2 AND hint = ANY($3)", text(worker), text(project), hints)
+}
+
+func (d *DB) take(ctx context.Context, which string, args ...any) (store.Upload, error) {
 	u, err := scan(d.pool.QueryRow(ctx, `UPDATE service_uploads SET state = 'working', worker = $1, attempts = attempts + 1 WHERE (project, id) IN
-		(SELECT project, id FROM service_uploads WHERE state = 'waiting' AND ($2 = '' OR project = $2) ORDER BY received LIMIT 1 FOR UPDATE SKIP LOCKED) RETURNING `+columns, text(worker), text(project)))
+		(SELECT project, id FROM service_uploads WHERE state = 'waiting' AND (`+which+`) ORDER BY received LIMIT 1 FOR UPDATE SKIP LOCKED) RETURNING `+columns, args...))
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = store.ErrNone
 	}
@@ -184,36 +210,43 @@ func (d *DB) GiveBack(ctx context.Context, project, id, why string) error {
 }
 
 // Recover implements Store.
-func (d *DB) Recover(ctx context.Context, alive ...string) (n int, err error) {
+func (d *DB) Recover(ctx context.Context, alive ...string) (int, error) {
+	back, err := d.RecoverAll(ctx, func(worker string) bool { return slices.Contains(alive, worker) })
+	return len(back), err
+}
+
+// RecoverAll is Recover for those workers that are not alive, and returns the uploads that they had, as they are then.
+func (d *DB) RecoverAll(ctx context.Context, alive func(worker string) bool) (back []store.Upload, err error) {
 	err = pgx.BeginFunc(ctx, d.pool, func(tx pgx.Tx) error {
+		back = nil
 		rows, err := tx.Query(ctx, "SELECT worker, count(*) FROM service_uploads WHERE state = 'working' GROUP BY worker")
 		if err != nil {
 			return err
 		}
-		dead := map[string]int{}
+		had := map[string]int{}
 		var name string
 		var has int
-		if _, err := pgx.ForEachRow(rows, []any{&name, &has}, func() error { dead[name] = has; return nil }); err != nil {
+		if _, err := pgx.ForEachRow(rows, []any{&name, &has}, func() error { had[name] = has; return nil }); err != nil {
 			return err
 		}
-		for name, has := range dead {
-			if slices.Contains(alive, name) {
+		for name, has := range had {
+			if alive(name) {
 				continue
 			}
 			died := 0
 			if has == 1 {
 				died = 1
 			}
-			tag, err := tx.Exec(ctx, `UPDATE service_uploads SET worker = '', why = 'the worker died', alone = true, deaths = deaths + $1,
-				state = CASE WHEN deaths + $1 >= $2 THEN 'aside' ELSE 'waiting' END WHERE state = 'working' AND worker = $3`, died, store.MaxDeaths, name)
+			list, err := d.In(tx).list(ctx, `UPDATE service_uploads SET worker = '', why = 'the worker died', alone = true, deaths = deaths + $1,
+				state = CASE WHEN deaths + $1 >= $2 THEN 'aside' ELSE 'waiting' END WHERE state = 'working' AND worker = $3 RETURNING `+columns, died, store.MaxDeaths, name)
 			if err != nil {
 				return err
 			}
-			n += int(tag.RowsAffected())
+			back = append(back, list...)
 		}
 		return nil
 	})
-	return n, d.failed(err)
+	return back, d.failed(err)
 }
 
 // Again implements Store.

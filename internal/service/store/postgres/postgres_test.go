@@ -46,7 +46,7 @@ func TestStore(t *testing.T) {
 		if _, err := db.pool.Exec(t.Context(), "INSERT INTO service_schema (version) VALUES (99)"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Use(t.Context(), db.pool); err == nil || !strings.Contains(err.Error(), "newer version") {
+		if _, err := Use(t.Context(), db.pool.(*pgxpool.Pool)); err == nil || !strings.Contains(err.Error(), "newer version") {
 			t.Error(err)
 		}
 	})

@@ -58,6 +58,12 @@ var migrations = [...]string{
 		at bigint NOT NULL,
 		by text NOT NULL);
 	CREATE INDEX service_notes_group ON service_notes (project, grp);`,
+	`ALTER TABLE service_uploads ADD COLUMN hint text COLLATE "C" NOT NULL DEFAULT '';
+	CREATE INDEX service_uploads_hint ON service_uploads (project, hint, received) WHERE state = 'waiting';
+	CREATE INDEX service_uploads_worker ON service_uploads (worker) WHERE state = 'working';
+	CREATE TABLE service_workers (
+		name text COLLATE "C" PRIMARY KEY,
+		beat timestamptz NOT NULL);`,
 }
 
 // migrating is the key of the lock that one process at a time has while it changes the schema.

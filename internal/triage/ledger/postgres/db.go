@@ -64,9 +64,15 @@ func (d *DB) failed(err error) error {
 	}
 	var refused *pgconn.ConnectError
 	if errors.As(err, &refused) {
-		return fmt.Errorf("ledger %s: no connection: %w", d.name, errors.Unwrap(refused)) // its own text has the connection's settings
+		return fmt.Errorf("ledger %s: no connection: %s", d.name, firstLine(errors.Unwrap(refused))) // its own text has the connection's settings
 	}
 	return fmt.Errorf("ledger %s: %w", d.name, err)
+}
+
+// firstLine is the text of an error about several attempts but for the others.
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
 }
 
 // Close implements Store.

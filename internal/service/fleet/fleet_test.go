@@ -1,0 +1,406 @@
+package fleet_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/corewalk/corewalk/internal/fixture/servers"
+	"github.com/corewalk/corewalk/internal/service/fleet"
+	"github.com/corewalk/corewalk/internal/service/objects"
+	"github.com/corewalk/corewalk/internal/service/store"
+	"github.com/corewalk/corewalk/internal/service/work"
+	"github.com/corewalk/corewalk/internal/triage"
+	"github.com/corewalk/corewalk/internal/triage/ledger"
+	ledgerDB "github.com/corewalk/corewalk/internal/triage/ledger/postgres"
+)
+
+// A world is a database, and workers whose analysis is a function of the test.
+type world struct {
+	t      *testing.T
+	server *servers.Postgres
+	pool   *pgxpool.Pool
+	store  *fleet.Store
+	log    *slog.Logger
+	ledger ledger.Store
+	// what an analysis does; it may wait for ctx
+	analyse func(ctx context.Context, worker, id string) error
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, server: servers.StartPostgres(t), log: slog.New(slog.NewTextHandler(t.Output(), nil)), analyse: func(context.Context, string, string) error { return nil }}
+	w.pool = w.connect(w.server.Connection())
+	var err error
+	if w.store, err = fleet.Open(t.Context(), w.pool, w.log, 0); err != nil {
+		t.Fatal(err)
+	}
+	w.store.Silent(time.Second)
+	if _, err := w.pool.Exec(t.Context(), "CREATE SCHEMA "+fleet.Ledger("shop")); err != nil {
+		t.Fatal(err)
+	}
+	if w.ledger, err = ledgerDB.Use(t.Context(), w.connect(w.server.Schema(fleet.Ledger("shop"))), "v1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.store.AddToken(t.Context(), store.Token{ID: "a", Hash: "b", Project: "shop", Scopes: []string{store.ScopeRead}}); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func (w *world) connect(connection string) *pgxpool.Pool {
+	w.t.Helper()
+	p, err := fleet.Connect(w.t.Context(), connection, 10)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(p.Close)
+	return p
+}
+
+// add adds n uploads; each has the hint of its number.
+func (w *world) add(n int, hint func(i int) string) (ids []string) {
+	w.t.Helper()
+	for i := range n {
+		u := store.Upload{ID: fmt.Sprintf("%032d", i), Project: "shop", SHA256: fmt.Sprintf("%064d", i), Size: 1, Received: time.Now()}
+		if hint != nil {
+			u.Annotations = map[string]string{"build": hint(i)}
+		}
+		if _, err := w.store.AddUpload(w.t.Context(), u); err != nil {
+			w.t.Fatal(err)
+		}
+		ids = append(ids, u.ID)
+	}
+	return ids
+}
+
+// nothing has all files.
+type nothing struct{ objects.Store }
+
+func (nothing) Local(_ context.Context, key string) (string, func(), error) {
+	if strings.HasPrefix(key, "gone") {
+		return "", nil, fs.ErrNotExist
+	}
+	return key, func() {}, nil
+}
+
+// worker starts a worker, which stop ends.
+func (w *world) worker(name string, limit time.Duration) (stop func()) {
+	w.t.Helper()
+	f, err := fleet.NewWorker(w.store, fleet.Options{Name: name, Jobs: 20, Limit: limit, Log: w.log})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(w.t.Context())
+	k := work.New(work.Config{Name: name, Store: f, Objects: nothing{}, Log: w.log, Idle: 50 * time.Millisecond, Key: func(u *store.Upload) string { return u.ID },
+		Ledger: func(context.Context, string) (ledger.Store, error) { return w.ledger, nil }, Enter: f.Enter,
+		Run: func(ctx context.Context, _ string, src triage.Source, to ledger.Store, sink triage.Sink) error {
+			run, err := to.Begin(ctx, "")
+			if err != nil {
+				return err
+			}
+			for id := range src.Dumps(ctx) {
+				if err := w.analyse(ctx, name, id); err != nil {
+					return err
+				}
+				d := ledger.Dump{Path: id, Identity: "sha256:" + id, Signature: "v1:" + id[31:], Group: id[31:], Program: name}
+				if err := to.Add(context.WithoutCancel(ctx), run.ID, []ledger.Dump{d}); err != nil {
+					return err
+				}
+				sink.Dump(d, false)
+			}
+			return nil
+		}})
+	f.Tell(k.Tell)
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := f.Run(ctx); err != nil {
+			w.t.Log(err)
+		}
+	})
+	running.Go(func() { _ = k.Run(ctx) })
+	stop = sync.OnceFunc(func() { cancel(); running.Wait() })
+	w.t.Cleanup(stop)
+	return stop
+}
+
+// settled waits until all uploads are in a state.
+func (w *world) settled(n int, state string) []store.Upload {
+	w.t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		list, err := w.store.Uploads(w.t.Context(), "shop", store.Query{Limit: 10000})
+		if err == nil && len(list) == n && !slices.ContainsFunc(list, func(u store.Upload) bool { return u.State != state }) {
+			return list
+		}
+		if time.Now().After(end) {
+			w.t.Fatalf("%d uploads, %v: %+v", len(list), err, list)
+		}
+	}
+}
+
+// jobs counts the queue's jobs that are not over.
+func (w *world) jobs() (n int) {
+	w.t.Helper()
+	if err := w.pool.QueryRow(w.t.Context(), "SELECT count(*) FROM river_job WHERE state NOT IN ('completed', 'discarded', 'cancelled')").Scan(&n); err != nil {
+		w.t.Fatal(err)
+	}
+	return n
+}
+
+func (w *world) counted() int {
+	w.t.Helper()
+	groups, err := w.ledger.Groups(w.t.Context(), ledger.Query{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	n := 0
+	for _, g := range groups {
+		n += g.Count
+	}
+	return n
+}
+
+// Two workers share the dumps; each is in the ledger once, and no job is left.
+func TestShared(t *testing.T) {
+	w := newWorld(t)
+	w.analyse = func(context.Context, string, string) error { time.Sleep(5 * time.Millisecond); return nil }
+	w.worker("one", time.Minute)
+	w.worker("two", time.Minute)
+	w.add(100, nil)
+	by := map[string]int{}
+	for _, u := range w.settled(100, store.Done) {
+		by[u.Program]++
+	}
+	if n := w.counted(); n != 100 || by["one"] == 0 || by["two"] == 0 {
+		t.Errorf("%d in the ledger, by %v", n, by)
+	}
+	for end := time.Now().Add(20 * time.Second); w.jobs() > 0; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d jobs are left", w.jobs())
+		}
+	}
+	if err := w.store.Again(t.Context(), "shop", fmt.Sprintf("%032d", 3)); err != nil {
+		t.Fatal(err)
+	}
+	w.settled(100, store.Done)
+	if n := w.counted(); n != 100 {
+		t.Errorf("%d in the ledger when one was analysed again", n)
+	}
+}
+
+// A transaction that fails leaves nothing of a result: not in the ledger, not in the upload, not in the queue.
+func TestTogether(t *testing.T) {
+	w := newWorld(t)
+	if _, err := w.pool.Exec(t.Context(), `CREATE FUNCTION refuse() RETURNS trigger AS $$ BEGIN RAISE EXCEPTION 'refused'; END $$ LANGUAGE plpgsql;
+		CREATE TRIGGER refuse BEFORE UPDATE ON river_job FOR EACH ROW WHEN (NEW.state = 'completed') EXECUTE FUNCTION refuse()`); err != nil {
+		t.Fatal(err)
+	}
+	tried := make(chan bool, 100)
+	w.analyse = func(context.Context, string, string) error { tried <- true; return nil }
+	stop := w.worker("one", time.Minute)
+	w.add(1, nil)
+	<-tried
+	<-tried
+	if n := w.counted(); n != 0 {
+		t.Errorf("%d in the ledger though its job is not done", n)
+	}
+	stop()
+	if _, err := w.pool.Exec(t.Context(), "DROP TRIGGER refuse ON river_job"); err != nil {
+		t.Fatal(err)
+	}
+	w.worker("two", time.Minute)
+	w.settled(1, store.Done)
+	if n := w.counted(); n != 1 {
+		t.Errorf("%d in the ledger", n)
+	}
+}
+
+// What a dead worker had is analysed by others; what three workers died of, each time with nothing else, is set aside. A worker that
+// says that it is alive keeps what it has.
+func TestPoison(t *testing.T) {
+	w := newWorld(t)
+	ctx := t.Context()
+	ids := w.add(2, nil)
+	ghost := func(n int) {
+		t.Helper()
+		for range n {
+			if _, err := w.store.DB.Take(ctx, "ghost/shop", "shop"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	state := func(id string, alone bool, want string) {
+		t.Helper()
+		u, err := w.store.Upload(ctx, "shop", id)
+		if err != nil || u.State != want || u.Alone != alone {
+			t.Errorf("%+v, %v: want %s, alone %v", u, err, want, alone)
+		}
+	}
+	recovered := func(want int) {
+		t.Helper()
+		before := w.jobs()
+		if n, err := w.store.Recover(ctx); err != nil || n != want {
+			t.Errorf("%d, %v: want %d", n, err, want)
+		}
+		if got := w.jobs() - before; got > want {
+			t.Errorf("%d more jobs for %d uploads", got, want)
+		}
+	}
+	ghost(2)
+	if err := w.store.Beat(ctx, "ghost", time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	recovered(0)
+	if err := w.store.Leave(ctx, "ghost"); err != nil {
+		t.Fatal(err)
+	}
+	recovered(2)
+	state(ids[0], true, store.Waiting)
+	for range store.MaxDeaths - 1 {
+		ghost(1)
+		recovered(1)
+		state(ids[0], true, store.Waiting)
+	}
+	ghost(1)
+	jobs := w.jobs()
+	recovered(1)
+	state(ids[0], true, store.Aside)
+	if w.jobs() != jobs {
+		t.Error("a job for what is set aside")
+	}
+	w.worker("one", time.Minute)
+	for end := time.Now().Add(20 * time.Second); w.counted() == 0 && time.Now().Before(end); {
+		time.Sleep(20 * time.Millisecond)
+	}
+	state(ids[1], true, store.Done)
+	state(ids[0], true, store.Aside)
+	if err := w.store.Again(ctx, "shop", ids[0]); err != nil {
+		t.Fatal(err)
+	}
+	w.settled(2, store.Done)
+}
+
+// The jobs that a dead worker had with which it had taken nothing are replaced; those of a worker that is alive are not.
+func TestReplace(t *testing.T) {
+	w := newWorld(t)
+	ctx := t.Context()
+	w.add(3, nil)
+	if _, err := w.pool.Exec(ctx, "UPDATE river_job SET state = 'running', attempted_at = now(), attempted_by = ARRAY['ghost']"); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.store.Beat(ctx, "ghost", time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []int{3, 6, 6} {
+		if _, err := w.store.Recover(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if n := w.jobs(); n != want {
+			t.Errorf("%d jobs, want %d", n, want)
+		}
+		if err := w.store.Leave(ctx, "ghost"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.worker("one", time.Minute)
+	w.settled(3, store.Done)
+}
+
+// A dump whose analysis does not end is set aside, and the others go on.
+func TestLimit(t *testing.T) {
+	w := newWorld(t)
+	w.analyse = func(ctx context.Context, _, _ string) error {
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+		return errors.New("nothing came of it")
+	}
+	w.worker("one", 500*time.Millisecond)
+	w.worker("two", 500*time.Millisecond)
+	w.add(1, nil)
+	if u := w.settled(1, store.Aside)[0]; !strings.Contains(u.Why, "did not end within") {
+		t.Errorf("why: %q", u.Why)
+	}
+}
+
+// The database is restarted while workers work: nothing is lost, and nothing counted twice.
+func TestRestart(t *testing.T) {
+	w := newWorld(t)
+	w.analyse = func(context.Context, string, string) error { time.Sleep(10 * time.Millisecond); return nil }
+	w.worker("one", time.Minute)
+	w.worker("two", time.Minute)
+	w.add(300, nil)
+	for range 2 {
+		time.Sleep(300 * time.Millisecond)
+		w.server.Crash(t)
+		time.Sleep(300 * time.Millisecond)
+		w.server.Start(t)
+	}
+	w.settled(300, store.Done)
+	if n := w.counted(); n != 300 {
+		t.Errorf("%d in the ledger", n)
+	}
+}
+
+// A worker prefers the builds that it has just worked on.
+func TestAffinity(t *testing.T) {
+	w := newWorld(t)
+	var mu sync.Mutex
+	builds := map[string]map[string]int{}
+	hint := func(i int) string { return fmt.Sprint("build", i%8) }
+	w.analyse = func(_ context.Context, worker, id string) error {
+		var n int
+		fmt.Sscan(strings.TrimLeft(id, "0"), &n)
+		mu.Lock()
+		defer mu.Unlock()
+		if builds[worker] == nil {
+			builds[worker] = map[string]int{}
+		}
+		builds[worker][hint(n)]++
+		time.Sleep(time.Millisecond)
+		return nil
+	}
+	w.add(160, hint)
+	stop := w.worker("one", time.Minute)
+	w.settled(160, store.Done)
+	stop()
+	if len(builds["one"]) != 8 {
+		t.Errorf("a worker alone does them all: %v", builds)
+	}
+}
+
+func TestForeign(t *testing.T) {
+	for _, connection := range []string{"mysql://x", "postgres://u:secret@127.0.0.1:1/none?connect_timeout=1"} {
+		pool, err := fleet.Connect(t.Context(), connection, 2)
+		if err == nil {
+			_, err = fleet.Open(t.Context(), pool, slog.New(slog.DiscardHandler), 0)
+			pool.Close()
+		}
+		if err == nil || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v", connection, err)
+		}
+	}
+}
+
+// Projects with long names have ledgers of their own.
+func TestLedger(t *testing.T) {
+	long := strings.Repeat("x", 63)
+	for _, name := range []string{fleet.Ledger(long + "a"), fleet.Ledger("shop")} {
+		if len(name) > 63 {
+			t.Errorf("%s has %d bytes", name, len(name))
+		}
+	}
+	if fleet.Ledger(long+"a") == fleet.Ledger(long+"b") {
+		t.Error("two projects have one ledger")
+	}
+}

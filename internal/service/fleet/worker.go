@@ -1,0 +1,376 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+
+	"github.com/corewalk/corewalk/internal/service/store"
+	"github.com/corewalk/corewalk/internal/service/work"
+	"github.com/corewalk/corewalk/internal/triage/ledger"
+	ledgerDB "github.com/corewalk/corewalk/internal/triage/ledger/postgres"
+)
+
+// Options configure a Worker. All of it is required.
+type Options struct {
+	Name  string        // of this process among all; without a slash
+	Jobs  int           // dumps that wait here, are being analysed, or whose results are being entered
+	Limit time.Duration // for one dump, with all attempts to analyse it
+	Log   *slog.Logger
+}
+
+// A Worker is the store.Store of a process that analyses dumps: Take gives what River's jobs allow.
+type Worker struct {
+	*Store
+	o      Options
+	client *river.Client[pgx.Tx]
+
+	mu    sync.Mutex
+	tell  func()
+	free  map[string][]*permit // by project
+	bound map[key]*permit
+	taken int      // how many were taken
+	hints []string // of those taken last, the newest last
+	lost  map[key]bool
+}
+
+type key struct{ project, id string }
+
+// A permit is a job of River's that runs: it allows to take one upload.
+type permit struct {
+	ctx  context.Context
+	job  *river.Job[waits]
+	done chan struct{} // closed when the job is over
+}
+
+// NewWorker returns the store of a worker. Run does its work.
+func NewWorker(s *Store, o Options) (*Worker, error) {
+	w := &Worker{Store: s, o: o, tell: func() {}, free: map[string][]*permit{}, bound: map[key]*permit{}}
+	workers := river.NewWorkers()
+	river.AddWorker(workers, &runs{w: w})
+	var err error
+	w.client, err = river.NewClient(riverpgxv5.New(s.pool), &river.Config{
+		ID: o.Name, Logger: s.log, Workers: workers, Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: o.Jobs}},
+		JobTimeout: o.Limit, RescueStuckJobsAfter: o.Limit + time.Minute, CompletedJobRetentionPeriod: time.Hour,
+	})
+	return w, err
+}
+
+// Tell sets who is told that a dump may be taken.
+func (w *Worker) Tell(f func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.tell = f
+}
+
+// Run takes jobs until ctx is done.
+func (w *Worker) Run(ctx context.Context) error {
+	if err := w.DB.Beat(ctx, w.o.Name, 10*w.silent); err != nil {
+		return err
+	}
+	if err := w.client.Start(context.WithoutCancel(ctx)); err != nil {
+		return err
+	}
+	tick := time.NewTicker(w.silent / 5)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		select {
+		case <-tick.C:
+			w.beat(ctx)
+		case <-ctx.Done():
+		}
+	}
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
+	defer cancel()
+	return errors.Join(w.client.StopAndCancel(end), w.DB.Leave(end, w.o.Name))
+}
+
+// beat says that this worker is alive, takes back what dead ones have, and gives back what it has itself and does not know of: the
+// database did not answer when that should have been given back.
+func (w *Worker) beat(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, w.silent)
+	defer cancel()
+	err := w.DB.Beat(ctx, w.o.Name, 10*w.silent)
+	if err == nil {
+		var n int
+		if n, err = w.Recover(ctx); n > 0 {
+			w.o.Log.Warn("a worker died: what it had is analysed again", "dumps", n)
+		}
+	}
+	if err == nil {
+		err = w.giveUp(ctx)
+	}
+	if err != nil && ctx.Err() == nil {
+		w.o.Log.Error("the database does not answer", "error", err)
+	}
+}
+
+func (w *Worker) giveUp(ctx context.Context) error {
+	has, err := w.DB.Has(ctx, w.o.Name+"/")
+	lost := map[key]bool{}
+	for i := range has {
+		k := key{has[i].Project, has[i].ID}
+		w.mu.Lock()
+		known, before := w.bound[k] != nil, w.lost[k]
+		w.mu.Unlock()
+		switch {
+		case known:
+		case before && err == nil: // it was not being taken just then
+			err = w.GiveBack(ctx, k.project, k.id, "the database did not answer")
+		default:
+			lost[k] = true
+		}
+	}
+	w.mu.Lock()
+	w.lost = lost
+	w.mu.Unlock()
+	return err
+}
+
+// runs has River run the jobs of a Worker.
+type runs struct {
+	river.WorkerDefaults[waits]
+	w *Worker
+}
+
+// NextRetry implements river.Worker.
+func (r *runs) NextRetry(*river.Job[waits]) time.Time { return time.Now().Add(5 * time.Second) }
+
+// Work implements river.Worker. A job is over when an upload that was taken with it is, or when there is none.
+func (r *runs) Work(ctx context.Context, job *river.Job[waits]) error {
+	w := r.w
+	p := &permit{ctx: ctx, job: job, done: make(chan struct{})}
+	w.mu.Lock()
+	w.free[job.Args.Project] = append(w.free[job.Args.Project], p)
+	tell := w.tell
+	w.mu.Unlock()
+	tell()
+	select {
+	case <-p.done:
+		return nil
+	case <-ctx.Done():
+	}
+	if w.withdraw(p) { // nothing was taken with it
+		return river.JobSnooze(0)
+	}
+	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) || errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return w.late(p)
+	}
+	// This process ends: its analysis gives back what it has.
+	select {
+	case <-p.done:
+	case <-time.After(10 * time.Second):
+	}
+	return nil
+}
+
+// withdraw takes back a permit that nobody has used.
+func (w *Worker) withdraw(p *permit) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	list := w.free[p.job.Args.Project]
+	i := slices.Index(list, p)
+	if i < 0 {
+		return false
+	}
+	w.free[p.job.Args.Project] = slices.Delete(list, i, i+1)
+	return true
+}
+
+// late ends an upload's attempt that takes too long.
+func (w *Worker) late(p *permit) error {
+	w.mu.Lock()
+	var k key
+	for at, b := range w.bound {
+		if b == p {
+			k = at
+		}
+	}
+	delete(w.bound, k)
+	w.mu.Unlock()
+	if k.id == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.ctx), time.Minute)
+	defer cancel()
+	why := fmt.Sprintf("its analysis did not end within %s", w.o.Limit)
+	w.o.Log.Error("a dump takes too long", "project", k.project, "dump", k.id, "limit", w.o.Limit)
+	return w.again(ctx, func(tx pgx.Tx) error {
+		u, err := w.DB.In(tx).Late(ctx, k.project, k.id, why)
+		if err == nil && u.State == store.Waiting {
+			err = w.enqueue(ctx, tx, k.project, time.Time{})
+		}
+		if errors.Is(err, store.ErrNotFound) {
+			return nil
+		}
+		return err
+	})
+}
+
+// maxHints is how many builds a worker remembers: about as many as its analysis processes have the files of in memory.
+const maxHints = 16
+
+// fair is how often the oldest dump is taken, whatever its build.
+const fair = 4
+
+// Take implements store.Store.
+func (w *Worker) Take(ctx context.Context, worker, project string) (store.Upload, error) {
+	for {
+		w.mu.Lock()
+		list := w.free[project]
+		if len(list) == 0 {
+			w.mu.Unlock()
+			return store.Upload{}, store.ErrNone
+		}
+		p := list[0]
+		w.free[project] = list[1:]
+		w.taken++
+		hints := slices.Clone(w.hints)
+		byAge := w.taken%fair == 0
+		w.mu.Unlock()
+		u, err := store.Upload{}, error(store.ErrNone)
+		if !byAge && len(hints) > 0 {
+			u, err = w.DB.TakeOf(ctx, worker, project, hints)
+		}
+		if errors.Is(err, store.ErrNone) {
+			u, err = w.DB.Take(ctx, worker, project)
+		}
+		switch {
+		case err == nil:
+			w.bind(u, p)
+			return u, nil
+		case errors.Is(err, store.ErrNone):
+			var left bool
+			if left, err = w.DB.Waits(ctx, project); err == nil && !left { // what the job was for has been taken with another, or is done
+				close(p.done)
+				continue
+			}
+			if err == nil {
+				err = store.ErrNone // others have the rows of those that wait for a moment: they may not take them
+			}
+		}
+		w.mu.Lock()
+		w.free[project] = append(w.free[project], p)
+		w.mu.Unlock()
+		return u, err
+	}
+}
+
+func (w *Worker) bind(u store.Upload, p *permit) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.bound[key{u.Project, u.ID}] = p
+	if h := store.Hint(&u); h != "" {
+		w.hints = append(slices.DeleteFunc(w.hints, func(s string) bool { return s == h }), h)
+		w.hints = w.hints[max(0, len(w.hints)-maxHints):]
+	}
+}
+
+func (w *Worker) permitOf(project, id string) *permit {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.bound[key{project, id}]
+}
+
+// release ends the jobs of uploads.
+func (w *Worker) release(project string, ids ...string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, id := range ids {
+		k := key{project, id}
+		if p := w.bound[k]; p != nil {
+			delete(w.bound, k)
+			close(p.done)
+		}
+	}
+}
+
+// complete marks the job of an upload as done, as a part of a transaction.
+func (w *Worker) complete(ctx context.Context, tx pgx.Tx, project, id string) error {
+	p := w.permitOf(project, id)
+	if p == nil {
+		return nil // its time was over, or its worker was thought dead
+	}
+	_, err := river.JobCompleteTx[*riverpgxv5.Driver](context.WithoutCancel(p.ctx), tx, p.job)
+	if errors.Is(err, river.ErrNotFound) { // it has been removed from the queue
+		return nil
+	}
+	return err
+}
+
+// Finish implements store.Store.
+func (w *Worker) Finish(ctx context.Context, project, id string, r store.Result) error {
+	err := w.again(ctx, func(tx pgx.Tx) error {
+		return errors.Join(w.DB.In(tx).Finish(ctx, project, id, r), w.complete(ctx, tx, project, id))
+	})
+	w.release(project, id)
+	return err
+}
+
+// GiveBack implements store.Store. The upload waits a moment, longer each time.
+func (w *Worker) GiveBack(ctx context.Context, project, id, why string) error {
+	defer w.release(project, id)
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second) // giveUp does it otherwise
+	defer cancel()
+	return w.again(ctx, func(tx pgx.Tx) error {
+		db := w.DB.In(tx)
+		u, err := db.Upload(ctx, project, id)
+		if err != nil {
+			return err
+		}
+		if err := db.GiveBack(ctx, project, id, why); err != nil {
+			return err
+		}
+		var from time.Time
+		if u.Attempts > 1 {
+			from = time.Now().Add(min(time.Duration(u.Attempts)*time.Second, time.Minute))
+		}
+		return errors.Join(w.enqueue(ctx, tx, project, from), w.complete(ctx, tx, project, id))
+	})
+}
+
+// Enter enters dumps in a project's ledger, what came of their uploads in their rows, and ends their jobs: all or none. It goes on for as long
+// as the database does not answer: see work.Config.
+func (w *Worker) Enter(ctx context.Context, project string, run int64, dumps []ledger.Dump, of []work.Finished) error {
+	err := w.again(ctx, func(tx pgx.Tx) error {
+		var before string
+		if err := tx.QueryRow(ctx, "SELECT current_setting('search_path')").Scan(&before); err != nil {
+			return err
+		}
+		path := "SELECT set_config('search_path', $1, true)"
+		if _, err := tx.Exec(ctx, path, pgx.Identifier{Ledger(project)}.Sanitize()); err != nil {
+			return err
+		}
+		if err := ledgerDB.AddTx(ctx, tx, run, dumps); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, path, before); err != nil {
+			return err
+		}
+		db := w.DB.In(tx)
+		for _, f := range of {
+			if err := db.Finish(ctx, project, f.ID, f.Result); err != nil && !errors.Is(err, store.ErrNotFound) { // one that was removed meanwhile
+				return err
+			}
+			if err := w.complete(ctx, tx, project, f.ID); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("results cannot be stored: %w", err)
+	}
+	for _, f := range of {
+		w.release(project, f.ID)
+	}
+	return nil
+}

@@ -164,9 +164,7 @@ func (s *Service) keep(ctx context.Context, f objects.File, project, name string
 	s.metrics.GetOrCreateCounter("corewalk_uploads_total").Inc()
 	s.metrics.GetOrCreateCounter("corewalk_upload_bytes_total").Add(int(size))
 	s.c.Log.Info("received", "project", project, "dump", u.ID, "bytes", size, "times", u.Times)
-	if s.worker != nil {
-		s.worker.Tell()
-	}
+	s.Tell()
 	return u, nil
 }
 
@@ -271,9 +269,7 @@ func (s *Service) again(w http.ResponseWriter, r *http.Request, p *request) erro
 	if err != nil {
 		return err
 	}
-	if s.worker != nil {
-		s.worker.Tell()
-	}
+	s.Tell()
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }

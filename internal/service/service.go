@@ -41,6 +41,11 @@ type Config struct {
 	Ledger func(ctx context.Context, project string) (ledger.Store, error)
 	// Run is triage.Run with the options for a project; nil for a service that leaves that to others.
 	Run func(ctx context.Context, project string, src triage.Source, to ledger.Store, sink triage.Sink) error
+	// Enter is that of work.Config; it may be nil.
+	Enter func(ctx context.Context, project string, run int64, dumps []ledger.Dump, of []work.Finished) error
+	Ahead int // that of work.Config
+	// Closed says that nothing is served but health and metrics.
+	Closed bool
 	// Report writes the report of a dump in a format of the command corewalk.
 	Report func(ctx context.Context, project, path, format string, w io.Writer) error
 	// Uploads is a directory for uploads in parts, which are there until they are whole.
@@ -80,7 +85,7 @@ func New(c Config) (*Service, error) {
 	s := &Service{c: c, access: access{store: c.Store, rate: rate.Limit(c.Rate), burst: int(2*c.Rate) + 1}, metrics: metrics.NewSet(), mux: http.NewServeMux()}
 	s.ledgers.open = c.Ledger
 	if c.Run != nil {
-		s.worker = work.New(work.Config{Name: c.Name, Store: c.Store, Objects: c.Objects, Key: dumpKey, Ledger: s.ledgers.get, Run: c.Run, Log: c.Log, Idle: c.Idle, Counted: s.counted})
+		s.worker = work.New(work.Config{Name: c.Name, Store: c.Store, Objects: c.Objects, Key: dumpKey, Ledger: s.ledgers.get, Run: c.Run, Enter: c.Enter, Ahead: c.Ahead, Log: c.Log, Idle: c.Idle, Counted: s.counted})
 	}
 	if err := s.routes(); err != nil {
 		return nil, err
@@ -107,13 +112,22 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 	var tidying sync.WaitGroup
 	tidying.Go(func() { s.forget(ctx) })
-	tidying.Go(func() { s.tidyUploads(ctx) })
+	if !s.c.Closed {
+		tidying.Go(func() { s.tidyUploads(ctx) })
+	}
 	defer tidying.Wait()
 	if s.worker == nil {
 		<-ctx.Done()
 		return nil
 	}
 	return s.worker.Run(ctx)
+}
+
+// Tell tells the service that a dump may wait that somebody else has stored.
+func (s *Service) Tell() {
+	if s.worker != nil {
+		s.worker.Tell()
+	}
 }
 
 // Drain has the service say that it takes no more requests, so that others get them.
@@ -189,6 +203,12 @@ type request struct {
 
 // routes sets up all paths. Each but the page's files, health and metrics needs a token with a scope.
 func (s *Service) routes() error {
+	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok\n") })
+	s.mux.HandleFunc("GET /readyz", s.ready)
+	s.mux.HandleFunc("GET /metrics", s.writeMetrics)
+	if s.c.Closed {
+		return nil
+	}
 	const project = "/api/v1/projects/{project}"
 	for pattern, h := range map[string]struct {
 		scope string
@@ -230,10 +250,7 @@ func (s *Service) routes() error {
 	s.mux.HandleFunc("GET /api/v1/whoami", s.whoami)
 	s.mux.HandleFunc("POST /login", s.login)
 	s.mux.HandleFunc("POST /logout", s.logout)
-	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok\n") })
 	s.mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
-	s.mux.HandleFunc("GET /readyz", s.ready)
-	s.mux.HandleFunc("GET /metrics", s.writeMetrics)
 	return errors.Join(s.page(), s.resumable())
 }
 

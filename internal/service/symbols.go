@@ -85,15 +85,8 @@ func (s *Service) getSymbols(w http.ResponseWriter, r *http.Request, p *request)
 	if err != nil {
 		return fs.ErrNotExist // clients also ask for paths that are not served: sources, sections, compressed files
 	}
-	file, release, err := s.c.Objects.Local(r.Context(), key)
-	if err != nil {
-		return err
-	}
-	defer release()
-	w.Header().Set("Content-Type", "application/octet-stream")
-	w.Header().Del("Cache-Control")
-	http.ServeFile(&sized{ResponseWriter: w}, r, file)
-	return nil
+	serveSymbols(w, r, s.c.Objects, key, func(e error) { err = e })
+	return err
 }
 
 // A sized writer adds the size in the header in which debuginfod's clients look for it.

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"time"
 )
 
 // A Store stores files. Keys are paths with slashes, of clean elements. It is safe for concurrent use.
@@ -46,8 +47,8 @@ func CheckKey(key string) error {
 	return nil
 }
 
-// Dir is a Store in a directory of this machine.
-type Dir struct{ path string }
+// Dir is a Store in a directory of this machine, or of a file system that several share.
+type Dir struct{ path, tmp string }
 
 // temporary is where files are written before they have a key.
 const temporary = "tmp"
@@ -61,7 +62,33 @@ func OpenDir(path string) (*Dir, error) {
 	if err == nil {
 		err = os.MkdirAll(filepath.Join(path, temporary), 0o700)
 	}
-	return &Dir{path}, err
+	return &Dir{path, filepath.Join(path, temporary)}, err
+}
+
+// abandoned is how long what another process began to write may lie there.
+const abandoned = 48 * time.Hour
+
+// OpenShared is OpenDir of a directory that other processes use at the same time. What they have half written is removed after two days.
+func OpenShared(path string) (*Dir, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	all := filepath.Join(path, temporary)
+	if err := os.MkdirAll(all, 0o700); err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(all)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if st, err := e.Info(); err == nil && time.Since(st.ModTime()) > abandoned {
+			_ = os.RemoveAll(filepath.Join(all, e.Name())) // it is tried again at the next start
+		}
+	}
+	tmp, err := os.MkdirTemp(all, "process")
+	return &Dir{path, tmp}, err
 }
 
 // Path returns the path that a key has, whether or not there is a file.
@@ -69,7 +96,7 @@ func (d *Dir) Path(key string) string { return filepath.Join(d.path, filepath.Fr
 
 // New implements Store.
 func (d *Dir) New(context.Context) (File, error) {
-	f, err := os.CreateTemp(filepath.Join(d.path, temporary), "*")
+	f, err := os.CreateTemp(d.tmp, "*")
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync/atomic"
+	"time"
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
@@ -19,6 +20,7 @@ import (
 const (
 	partSize  = 16 << 20 // bytes; larger files are sent in parts, 10,000 of which are allowed
 	threads   = 2        // parts of one file that are sent at once
+	openings  = 5        // how often a bucket is asked for again that does not answer
 	downloads = 5        // how often a download that broke off is taken up again
 )
 
@@ -58,6 +60,13 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, fmt.Errorf("object storage %s: %w", o.Endpoint, err)
 	}
 	there, err := client.BucketExists(ctx, o.Bucket)
+	for n := range openings {
+		if status := minio.ToErrorResponse(err).StatusCode; err == nil || status > 0 && status < 500 || ctx.Err() != nil {
+			break
+		}
+		time.Sleep(time.Duration(n+1) * 200 * time.Millisecond)
+		there, err = client.BucketExists(ctx, o.Bucket)
+	}
 	if err == nil && !there {
 		err = fs.ErrNotExist
 	}

@@ -69,15 +69,16 @@ deps:
 	DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $$have
 
 # The tests that need servers, with the servers.
-SERVERS = postgresql
+SERVERS = postgresql chromium
 VERSITYGW = github.com/versity/versitygw/cmd/versitygw@v1.8.0
 test-services:
-	@if ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then :; elif command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+	@if ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 && command -v chromium >/dev/null; then :; elif command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
 		apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends $(SERVERS); \
 	else echo "not installed, its tests are skipped: $(SERVERS)" >&2; fi
 	@command -v versitygw >/dev/null || [ -x "$$HOME/go/bin/versitygw" ] || GOBIN="$$HOME/go/bin" timeout 550 $(GO) install $(VERSITYGW) || \
 		echo "not installed, its tests are skipped: versitygw" >&2
-	$(GO) test ./internal/triage/ledger/... ./internal/service/store/... ./internal/service/objects/...
+	$(GO) test ./internal/triage/ledger/... ./internal/service/store/... ./internal/service/objects/... ./internal/service/fleet/...
+	COREWALK_LONG=1 $(GO) test -count=1 -run "^(TestFleet|TestPage)" ./internal/service
 
 bench:
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem $(PKGS)

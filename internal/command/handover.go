@@ -8,23 +8,29 @@ import (
 	"runtime/debug"
 )
 
-// fullName is the program that has all parts.
-const fullName = "corewalk-full"
+// fullName is the program that has all parts but those of a service on many machines, and fleetName the one that has these, too.
+const (
+	fullName  = "corewalk-full"
+	fleetName = "corewalkd"
+)
 
-// starterVar tells corewalk-full which build of corewalk starts it.
+// starterVar tells the other program which build of corewalk starts it.
 const starterVar = "COREWALK_STARTED_BY"
 
-// An absentError says that corewalk-full is needed, and not there.
-type absentError struct{ what, dir string }
+// An absentError says that another program is needed, and not there.
+type absentError struct{ what, program, dir string }
 
 func (e *absentError) Error() string {
-	return fmt.Sprintf("%s needs the program %s, which is not in %s; 'go install github.com/corewalk/corewalk/cmd/...@latest' installs both, and in the sources 'go run ./cmd/%[2]s' does the same",
-		e.what, fullName, e.dir)
+	return fmt.Sprintf("%s needs the program %s, which is not in %s; 'go install github.com/corewalk/corewalk/cmd/...@latest' installs it, and in the sources 'go run ./cmd/%[2]s' does the same",
+		e.what, e.program, e.dir)
 }
 
-// handOver has corewalk-full carry out the whole command line in place of this program. It returns only if that fails.
+// handOver has corewalk-full carry out the whole command line in place of this program: see handOverTo.
+func handOver(what string) error { return handOverTo(fullName, what) }
+
+// handOverTo has another program carry out the whole command line in place of this program. It returns only if that fails.
 // Nothing may have been read or written before.
-func handOver(what string) error {
+func handOverTo(program, what string) error {
 	exe, err := os.Executable()
 	if err != nil {
 		return err
@@ -33,7 +39,7 @@ func handOver(what string) error {
 	if err != nil {
 		target = exe
 	}
-	name := fullName
+	name := program
 	if runtime.GOOS == "windows" {
 		name += ".exe"
 	}
@@ -46,7 +52,7 @@ func handOver(what string) error {
 			return fmt.Errorf("%s: %w", what, err)
 		}
 	}
-	return &absentError{what, filepath.Dir(exe)}
+	return &absentError{what, program, filepath.Dir(exe)}
 }
 
 // build identifies the sources of this program, as far as it knows them.
@@ -66,7 +72,7 @@ func checkStarter() error {
 	}
 	os.Unsetenv(starterVar) // this program starts others
 	if own := build(); starter != own {
-		return fmt.Errorf("%s is of another build (%s) than corewalk (%s): install both together", fullName, own, starter)
+		return fmt.Errorf("%s is of another build (%s) than the program that starts it (%s): install them together", filepath.Base(os.Args[0]), own, starter)
 	}
 	return nil
 }

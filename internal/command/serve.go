@@ -34,6 +34,7 @@ Usage:
   corewalk serve token add --project NAME --scope SCOPE,...    make a token, and print it
   corewalk serve token list                                    all tokens, without their secrets
   corewalk serve token revoke ID
+  corewalk serve --db URL --objects PLACE [flags]              serve for many machines: see corewalk worker
 
 The first start makes a token for everything in the project "default", and prints it and the page's address.
 Scopes: upload (send dumps), symbols (send symbols), fetch (get symbols, as debuggers do), read (see everything), triage (decide
@@ -55,9 +56,10 @@ const (
 )
 
 // serveDir says where a service keeps everything.
-type serveDir struct{ dir string }
+type serveDir struct{ dir, db string }
 
 func (d *serveDir) register(fs *pflag.FlagSet) {
+	fs.StringVar(&d.db, "db", "", "keep what is known in the PostgreSQL database at `URL`, such as postgres://USER@HOST/NAME: for many machines")
 	fs.StringVar(&d.dir, "dir", "", "keep everything in `DIR` (default: corewalk/serve in the user's state directory)")
 }
 
@@ -102,6 +104,7 @@ type serveFlags struct {
 	fileFlags
 	serveDir
 	listen, cert, key, log string
+	objects                string
 	maxUpload              sizeFlag
 	rate                   float64
 	keepFor                daysFlag
@@ -112,12 +115,7 @@ type serveFlags struct {
 }
 
 func (f *serveFlags) set() *pflag.FlagSet {
-	fs := pflag.NewFlagSet("corewalk serve", pflag.ContinueOnError)
-	f.fileFlags.register(fs, formatText)
-	fs.MarkHidden("format")
-	fs.MarkHidden("color")
-	f.serveDir.register(fs)
-	f.sandbox.register(fs, sandboxAuto)
+	fs := f.common("corewalk serve")
 	fs.StringVar(&f.listen, "listen", "127.0.0.1:8780", "take connections at `ADDRESS:PORT`; :8780 are those of all networks")
 	fs.StringVar(&f.cert, "tls-cert", "", "the certificates are in `FILE` (PEM); with --tls-key")
 	fs.StringVar(&f.key, "tls-key", "", "the certificate's key is in `FILE` (PEM)")
@@ -126,6 +124,18 @@ func (f *serveFlags) set() *pflag.FlagSet {
 	fs.Float64Var(&f.rate, "rate", 0, "take at most `N` uploads a second with one token (default: no limit)")
 	fs.Var(&f.keepFor, "keep", "remove dumps after `TIME`, such as 90d; what is known of them stays (default: never)")
 	fs.Lookup("keep").DefValue = "0s"
+	return fs
+}
+
+// common are the flags that corewalk worker has, too.
+func (f *serveFlags) common(name string) *pflag.FlagSet {
+	fs := pflag.NewFlagSet(name, pflag.ContinueOnError)
+	f.fileFlags.register(fs, formatText)
+	fs.MarkHidden("format")
+	fs.MarkHidden("color")
+	f.serveDir.register(fs)
+	fs.StringVar(&f.objects, "objects", "", "with --db, keep dumps and symbols in `PLACE`, for all machines: a directory, or s3://BUCKET/PREFIX?endpoint=URL")
+	f.sandbox.register(fs, sandboxAuto)
 	fs.IntVar(&f.jobs, "jobs", 0, "analyse `N` dumps of a project at a time (default: twice the number of processors)")
 	fs.DurationVar(&f.deadline, "deadline", triage.DefaultDeadline, "give up on a dump after this `TIME`")
 	f.memory = triage.DefaultMemory
@@ -138,7 +148,7 @@ func (f *serveFlags) set() *pflag.FlagSet {
 
 // ownFlags are those that the analysis does not have.
 func ownFlags() []string {
-	return []string{"dir", "listen", "tls-cert", "tls-key", "max-upload", "rate", "keep", "log", "verbose", "jobs"}
+	return []string{"dir", "db", "objects", "listen", "tls-cert", "tls-key", "max-upload", "rate", "keep", "log", "verbose", "jobs"}
 }
 
 func runServe(args []string, e env) int {
@@ -150,6 +160,25 @@ func runServe(args []string, e env) int {
 	if status, ok := parse(fs, args, serveUsage, e); !ok {
 		return status
 	}
+	if err := f.valid(e, fs); err != nil {
+		return e.wrong(err)
+	}
+	if e.parts.Serve == nil || f.db != "" && e.parts.Work == nil {
+		return e.fail(handOverTo(f.program(), "corewalk serve"))
+	}
+	return f.run(e, fs, e.parts.Serve)
+}
+
+// program is the one that has what is needed.
+func (f *serveDir) program() string {
+	if f.db != "" {
+		return fleetName
+	}
+	return fullName
+}
+
+// valid reports what is wrong with the flags.
+func (f *serveFlags) valid(e env, fs *pflag.FlagSet) error {
 	err := f.check(e)
 	switch {
 	case err != nil:
@@ -161,13 +190,16 @@ func runServe(args []string, e env) int {
 		err = fmt.Errorf("--log %s: must be text or json", f.log)
 	case f.jobs < 0 || f.deadline <= 0 || f.memory < minMemory || f.rate < 0:
 		err = errors.New("--jobs, --rate and --deadline are positive, and --memory is at least 32MiB")
+	case f.db != "" && f.objects == "":
+		err = errors.New("--db needs --objects: where dumps are, for all machines")
+	case f.db == "" && f.objects != "":
+		err = errors.New("--objects needs --db; without it, everything is in --dir")
 	}
-	if err != nil {
-		return e.wrong(err)
-	}
-	if e.parts.Serve == nil {
-		return e.fail(handOver("corewalk serve"))
-	}
+	return err
+}
+
+// run has a part do its work until the process is told to end.
+func (f *serveFlags) run(e env, fs *pflag.FlagSet, do func(context.Context, parts.Server) error) int {
 	dir, err := f.path()
 	if err != nil {
 		return e.fail(err)
@@ -186,12 +218,13 @@ func runServe(args []string, e env) int {
 	defer unlock()
 	ctx, stop := signal.NotifyContext(e.ctx, syscall.SIGTERM, os.Interrupt)
 	defer stop()
-	err = e.parts.Serve(ctx, parts.Server{Dir: dir, Listen: f.listen, Cert: f.cert, Key: f.key, MaxUpload: int64(f.maxUpload), Rate: f.rate, Keep: time.Duration(f.keepFor),
+	err = do(ctx, parts.Server{Dir: dir, DB: f.db, Objects: f.objects, Jobs: f.jobs, Deadline: f.deadline,
+		Listen: f.listen, Cert: f.cert, Key: f.key, MaxUpload: int64(f.maxUpload), Rate: f.rate, Keep: time.Duration(f.keepFor),
 		JSONLog: f.log == logJSON, Verbose: f.verbose, Version: version(), Log: e.stderr, Signatures: signature.Version,
-		Run: func(ctx context.Context, symbols, dumps string, src triage.Source, to ledger.Store, sink triage.Sink) error {
+		Run: func(ctx context.Context, symbols parts.Symbols, dumps string, src triage.Source, to ledger.Store, sink triage.Sink) error {
 			return f.analyse(ctx, e, exe, fs, symbols, dumps, src, to, sink)
 		},
-		Report: func(ctx context.Context, symbols, path, format string, w io.Writer) error {
+		Report: func(ctx context.Context, symbols parts.Symbols, path, format string, w io.Writer) error {
 			return f.report(ctx, exe, fs, symbols, path, format, w)
 		}})
 	if err != nil {
@@ -200,20 +233,36 @@ func runServe(args []string, e env) int {
 	return exitComplete
 }
 
-// shared returns the flags that the analysis has, too.
-func shared(fs *pflag.FlagSet, symbols string) []flagValue {
+// shared are the flags of the analysis of a project's dumps.
+func shared(fs *pflag.FlagSet, symbols parts.Symbols) []flagValue {
 	list := slices.DeleteFunc(given(fs), func(v flagValue) bool { return slices.Contains(ownFlags(), v.Name) })
-	for i := range list {
-		if list[i].Name == "search" {
-			list[i].Values = append(list[i].Values, triage.Exact(symbols))
-			return list
+	add := func(name, value, otherwise string) {
+		i := slices.IndexFunc(list, func(v flagValue) bool { return v.Name == name })
+		if i < 0 {
+			i, list = len(list), append(list, flagValue{Name: name})
+			if otherwise != "" { // what the environment has counts without the flag only
+				list[i].Values = append(list[i].Values, triage.Exact(otherwise))
+			}
 		}
+		list[i].Values = append(list[i].Values, triage.Exact(value))
 	}
-	return append(list, flagValue{"search", []triage.Exact{triage.Exact(symbols)}})
+	if symbols.Dir != "" {
+		add("search", symbols.Dir, "")
+	}
+	if symbols.URL != "" {
+		servers := ""
+		if os.Getenv("DEBUGINFOD_URLS") != "" {
+			servers = serversOfEnv
+		}
+		path, _ := symbolPathOfEnv()
+		add("debuginfod", symbols.URL, servers)
+		add("symbol-path", "srv*"+symbols.URL, path)
+	}
+	return list
 }
 
 // analyse is triage.Run for the dumps of a project.
-func (f *serveFlags) analyse(ctx context.Context, e env, exe string, fs *pflag.FlagSet, symbols, dumps string, src triage.Source, to ledger.Store, sink triage.Sink) error {
+func (f *serveFlags) analyse(ctx context.Context, e env, exe string, fs *pflag.FlagSet, symbols parts.Symbols, dumps string, src triage.Source, to ledger.Store, sink triage.Sink) error {
 	e.ctx = ctx
 	o := triage.Options{Command: []string{exe, "triage", "--worker"}, Settings: shared(fs, symbols), Deadline: f.deadline, Jobs: f.jobs, Args: "serve", Fresh: true, Endless: true}
 	wanted, err := f.sandbox.wanted(e)
@@ -221,7 +270,11 @@ func (f *serveFlags) analyse(ctx context.Context, e env, exe string, fs *pflag.F
 		return err
 	}
 	if wanted {
-		c, err := f.confinement([]string{dumps, symbols})
+		dirs := []string{dumps}
+		if symbols.Dir != "" {
+			dirs = append(dirs, symbols.Dir)
+		}
+		c, err := f.confinement(dirs)
 		if err != nil {
 			return err
 		}
@@ -235,7 +288,7 @@ func (f *serveFlags) analyse(ctx context.Context, e env, exe string, fs *pflag.F
 }
 
 // report writes the report of a dump, which another process makes.
-func (f *serveFlags) report(ctx context.Context, exe string, fs *pflag.FlagSet, symbols, path, format string, w io.Writer) error {
+func (f *serveFlags) report(ctx context.Context, exe string, fs *pflag.FlagSet, symbols parts.Symbols, path, format string, w io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, f.deadline)
 	defer cancel()
 	args := []string{"report", "--format=" + format, "--sandbox=" + string(f.sandbox.when)}
@@ -288,8 +341,8 @@ func runServeToken(args []string, e env) int {
 	if status, ok := parse(fs, args, serveUsage, e); !ok {
 		return status
 	}
-	if e.parts.Tokens == nil {
-		return e.fail(handOver("corewalk serve"))
+	if e.parts.Tokens == nil || f.db != "" && e.parts.Work == nil {
+		return e.fail(handOverTo(f.program(), "corewalk serve"))
 	}
 	dir, err := f.path()
 	if err != nil {
@@ -306,7 +359,7 @@ func runServeToken(args []string, e env) int {
 	default:
 		return e.usageError("corewalk serve token add, list or revoke ID")
 	}
-	t, err := e.parts.Tokens(e.ctx, dir)
+	t, err := e.parts.Tokens(e.ctx, dir, f.db, e.stderr)
 	if err != nil {
 		return e.fail(err)
 	}

@@ -1,4 +1,4 @@
-// Command release makes the archives of a release: corewalk and corewalk-full for each target, with the manual
+// Command release makes the archives of a release: corewalk, corewalk-full and corewalkd for each target, with the manual
 // page, completions and licences, and the archives' SHA-256 sums. The same sources and the same
 // Go give the same bytes, on any machine: paths are left out, and everything in an archive has
 // the time of the last commit.
@@ -159,7 +159,7 @@ func (r *release) build(system, processor string) ([]file, error) {
 		end = ".exe"
 	}
 	var list []file
-	for _, name := range []string{"corewalk", "corewalk-full"} {
+	for _, name := range []string{"corewalk", "corewalk-full", "corewalkd"} {
 		data, err := os.ReadFile(filepath.Join(dir, name+end))
 		if err != nil {
 			return nil, err

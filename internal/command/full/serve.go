@@ -40,41 +40,58 @@ func serve(ctx context.Context, c parts.Server) error {
 	if err != nil {
 		return err
 	}
-	symbols := func(project string) string {
+	own := Config(&c, db, files)
+	symbols := func(project string) parts.Symbols {
 		dir := filepath.Join(projectDir(c.Dir, project), "symbols")
 		_ = os.MkdirAll(dir, 0o700) // what needs it reports the error
-		return dir
+		return parts.Symbols{Dir: dir}
 	}
-	s, err := service.New(service.Config{Store: db, Objects: files, Uploads: filepath.Join(c.Dir, uploadsDir), Name: "embedded", Version: c.Version, Log: logger(&c),
-		MaxUpload: c.MaxUpload, Rate: c.Rate, Keep: c.Keep,
-		Ledger: func(ctx context.Context, project string) (ledger.Store, error) {
-			l, err := sqlite.Open(ctx, filepath.Join(projectDir(c.Dir, project), ledgerFile), c.Signatures)
-			if err != nil {
-				return nil, err
-			}
-			return l, nil
-		},
-		Run: func(ctx context.Context, project string, src triage.Source, to ledger.Store, sink triage.Sink) error {
-			return c.Run(ctx, symbols(project), filepath.Join(projectDir(c.Dir, project), "dumps"), src, to, sink)
-		},
-		Report: func(ctx context.Context, project, path, format string, w io.Writer) error {
-			return c.Report(ctx, symbols(project), path, format, w)
-		}})
+	own.Name = "embedded"
+	own.Ledger = func(ctx context.Context, project string) (ledger.Store, error) {
+		l, err := sqlite.Open(ctx, filepath.Join(projectDir(c.Dir, project), ledgerFile), c.Signatures)
+		if err != nil {
+			return nil, err
+		}
+		return l, nil
+	}
+	own.Run = func(ctx context.Context, project string, src triage.Source, to ledger.Store, sink triage.Sink) error {
+		return c.Run(ctx, symbols(project), filepath.Join(projectDir(c.Dir, project), "dumps"), src, to, sink)
+	}
+	own.Report = func(ctx context.Context, project, path, format string, w io.Writer) error {
+		return c.Report(ctx, symbols(project), path, format, w)
+	}
+	return Serve(ctx, &c, own, true)
+}
+
+// Config is what the configuration of a service has of the command's flags.
+func Config(c *parts.Server, db store.Store, files objects.Store) service.Config {
+	return service.Config{Store: db, Objects: files, Uploads: filepath.Join(c.Dir, uploadsDir), Version: c.Version, Log: Logger(c), MaxUpload: c.MaxUpload, Rate: c.Rate, Keep: c.Keep}
+}
+
+// Serve serves a service until ctx is done; with token it makes the first token if there is none. made are told of it.
+func Serve(ctx context.Context, c *parts.Server, own service.Config, token bool, made ...func(*service.Service)) error {
+	s, err := service.New(own)
 	if err != nil {
 		return err
+	}
+	for _, f := range made {
+		f(s)
 	}
 	l, err := net.Listen("tcp", c.Listen)
 	if err != nil {
 		return err
 	}
-	if err := firstToken(ctx, &c, db, l.Addr()); err != nil {
-		l.Close()
-		return err
+	if token {
+		if err := firstToken(ctx, c, own.Store, l.Addr()); err != nil {
+			l.Close()
+			return err
+		}
 	}
 	return s.Serve(ctx, l, c.Cert, c.Key)
 }
 
-func logger(c *parts.Server) *slog.Logger {
+// Logger is the log of a service.
+func Logger(c *parts.Server) *slog.Logger {
 	o := &slog.HandlerOptions{Level: slog.LevelInfo}
 	if c.Verbose {
 		o.Level = slog.LevelDebug
@@ -103,23 +120,29 @@ func firstToken(ctx context.Context, c *parts.Server, db store.Store, at net.Add
 	return err
 }
 
-// tokens are those of the service in a directory.
-type tokens struct{ db *serviceDB.DB }
+// A tokenStore has the tokens of a service.
+type tokenStore struct {
+	db  store.Store
+	end func()
+}
 
-func openTokens(ctx context.Context, dir string) (parts.Tokens, error) {
+// Tokens are those in a store; end is called after it is closed.
+func Tokens(db store.Store, end func()) parts.Tokens { return tokenStore{db, end} }
+
+func openTokens(ctx context.Context, dir, _ string, _ io.Writer) (parts.Tokens, error) {
 	db, err := serviceDB.Open(ctx, filepath.Join(dir, databaseFile))
 	if err != nil {
 		return nil, err
 	}
-	return tokens{db}, nil
+	return Tokens(db, func() {}), nil
 }
 
-func (t tokens) Add(ctx context.Context, project string, scopes []string, note string) (string, error) {
+func (t tokenStore) Add(ctx context.Context, project string, scopes []string, note string) (string, error) {
 	text, _, err := service.NewToken(ctx, t.db, project, scopes, note)
 	return text, err
 }
 
-func (t tokens) List(ctx context.Context) (out []parts.Token, err error) {
+func (t tokenStore) List(ctx context.Context) (out []parts.Token, err error) {
 	list, err := t.db.Tokens(ctx)
 	for _, x := range list {
 		out = append(out, parts.Token{ID: x.ID, Project: x.Project, Note: x.Note, Scopes: x.Scopes, Created: x.Created})
@@ -127,7 +150,7 @@ func (t tokens) List(ctx context.Context) (out []parts.Token, err error) {
 	return out, err
 }
 
-func (t tokens) Revoke(ctx context.Context, id string) error {
+func (t tokenStore) Revoke(ctx context.Context, id string) error {
 	err := t.db.RemoveToken(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return fmt.Errorf("no token %.40q: corewalk serve token list lists them", id)
@@ -135,4 +158,7 @@ func (t tokens) Revoke(ctx context.Context, id string) error {
 	return err
 }
 
-func (t tokens) Close() error { return t.db.Close() }
+func (t tokenStore) Close() error {
+	defer t.end()
+	return t.db.Close()
+}

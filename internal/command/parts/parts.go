@@ -23,9 +23,16 @@ type Agent struct {
 	Version string
 }
 
+// Symbols say where the symbols of a project are: below a directory, or on a server that has them as debuginfod and symbol servers do.
+type Symbols struct{ Dir, URL string }
+
 // A Server says how a crash service works.
 type Server struct {
-	Dir       string // where it keeps everything
+	Dir       string // where it keeps everything, or with DB what is on its way
+	DB        string // connection string of a database that many machines share; "" for none
+	Objects   string // with DB, where dumps and symbols are: a directory, or s3://BUCKET/PREFIX
+	Jobs      int    // dumps of a project that are analysed at a time; 0 for twice the number of processors
+	Deadline  time.Duration
 	Listen    string // address and port
 	Cert, Key string // files of TLS; "" for none
 	MaxUpload int64  // bytes
@@ -37,10 +44,10 @@ type Server struct {
 	Log       io.Writer
 	// Signatures is the version of signatures of groups.
 	Signatures string
-	// Run is triage.Run for a project whose symbols are below a directory.
-	Run func(ctx context.Context, symbols, dumps string, src triage.Source, to ledger.Store, sink triage.Sink) error
+	// Run is triage.Run for dumps below a directory.
+	Run func(ctx context.Context, symbols Symbols, dumps string, src triage.Source, to ledger.Store, sink triage.Sink) error
 	// Report writes the report of a dump.
-	Report func(ctx context.Context, symbols, path, format string, w io.Writer) error
+	Report func(ctx context.Context, symbols Symbols, path, format string, w io.Writer) error
 }
 
 // A Token is what a token is known by besides its secret.
@@ -59,7 +66,7 @@ type Tokens interface {
 	Close() error
 }
 
-// Parts are nil in corewalk, which starts corewalk-full where one is needed. Package full has them.
+// Parts are nil in corewalk, which starts corewalk-full or corewalkd where one is needed. Packages full and fleet have them.
 type Parts struct {
 	// Ledger opens the ledger of triage; "" is one in memory.
 	Ledger func(ctx context.Context, path, version string) (ledger.Store, error)
@@ -70,7 +77,10 @@ type Parts struct {
 	DAP func(ctx context.Context, in io.Reader, out io.Writer, open faces.Opener) error
 	// MCP serves agents: see package mcp.
 	MCP func(ctx context.Context, in io.ReadCloser, out io.WriteCloser, a Agent) error
-	// Serve runs a crash service: see package service. Tokens opens the tokens of the one in a directory.
+	// Serve runs a crash service: see package service. Tokens opens the tokens of the one in a directory, or in a database if
+	// that is not "".
 	Serve  func(ctx context.Context, s Server) error
-	Tokens func(ctx context.Context, dir string) (Tokens, error)
+	Tokens func(ctx context.Context, dir, db string, log io.Writer) (Tokens, error)
+	// Work analyses the dumps of a service on many machines. Only corewalkd has it, and a database for Serve and Tokens.
+	Work func(ctx context.Context, s Server) error
 }

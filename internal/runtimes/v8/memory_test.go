@@ -26,6 +26,7 @@ type recording struct {
 	PC, SP, FP uint64
 	Want       []string
 	Variables  []string // of all calls; none were recorded if it is empty
+	Tasks      []string // async functions; if there are some, Want is empty and SP is that of the only thread
 }
 
 const page = 4096
@@ -63,7 +64,11 @@ func (r *recorded) ProcessID() int                          { return 1 }
 func (r *recorded) ThreadIDs() ([]unwind.ThreadID, error)   { return []unwind.ThreadID{1}, nil }
 func (r *recorded) DefaultThread() (unwind.ThreadID, error) { return 1, nil }
 func (r *recorded) Registers(unwind.ThreadID) (s arch.RegSet, err error) {
-	return s, unwind.ErrNoThread
+	if len(r.Tasks) == 0 {
+		return s, unwind.ErrNoThread
+	}
+	s.Set(arch.RSP, r.SP)
+	return s, nil
 }
 func (r *recorded) PreStackwalk(unwind.ThreadID) error    { return nil }
 func (r *recorded) PostStackwalk(unwind.ThreadID) error   { return nil }

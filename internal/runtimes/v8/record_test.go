@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/gob"
 	"flag"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -97,6 +99,12 @@ func Record(t *testing.T, p *tasks.Process, stack *unwind.Stack) {
 	s, _ := w.WalkStackFromFrame(f)
 	list, _ := j.Stretches(context.Background(), 1, s.Frames)
 	rec.Want, rec.Variables = shown(list), held(list)
+	rec.write(t)
+	t.Logf("%d pages, %d frames:\n%s", len(rec.Pages), len(s.Frames), strings.Join(rec.Want, "\n"))
+}
+
+// write writes a recording into the file of -record.
+func (rec *recording) write(t *testing.T) {
 	var b bytes.Buffer
 	if err := gob.NewEncoder(&b).Encode(rec); err != nil {
 		t.Fatal(err)
@@ -105,5 +113,44 @@ func Record(t *testing.T, p *tasks.Process, stack *unwind.Stack) {
 	if err := os.WriteFile(*recordTo, z.EncodeAll(b.Bytes(), nil), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d pages, %d frames:\n%s", len(rec.Pages), len(s.Frames), strings.Join(rec.Want, "\n"))
+}
+
+// RecordTasks records what the search for async functions reads. The search reads much of the heap, of which little leads to
+// the functions: pages are left out as long as the same functions are found without them.
+func RecordTasks(t *testing.T, p *tasks.Process) {
+	if *recordTo == "" {
+		return
+	}
+	id, err := p.State.DefaultThread()
+	if err != nil {
+		t.Fatal(err)
+	}
+	regs, err := p.State.Registers(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := &recording{Pages: map[uint64][]byte{}, Symbols: map[string]unwind.Symbol{}, At: map[uint64]string{}}
+	rec.SP, _ = regs.Get(arch.RSP)
+	r := &recorder{p.State, p.Symbols, rec}
+	q := &tasks.Process{State: r, Symbols: r, Modules: p.Modules}
+	j := New(func() *tasks.Process { return q })
+	rec.Tasks = listed(t, j)
+	if got := (&recorded{recording: rec}).tasks(t); !slices.Equal(got, rec.Tasks) {
+		t.Fatalf("the pages that were read lead to\n%s\nnot to\n%s", strings.Join(got, "\n"), strings.Join(rec.Tasks, "\n"))
+	}
+	all := len(rec.Pages)
+	for size := all / 2; size > 0; size /= 2 {
+		for pages := range slices.Chunk(slices.Sorted(maps.Keys(rec.Pages)), size) {
+			less := *rec
+			less.Pages = maps.Clone(rec.Pages)
+			for _, at := range pages {
+				delete(less.Pages, at)
+			}
+			if j := (&recorded{recording: &less}).script(); j.anywhere() != nil && slices.Equal(listed(t, j), rec.Tasks) {
+				rec = &less
+			}
+		}
+	}
+	rec.write(t)
+	t.Logf("%d of %d pages:\n%s", len(rec.Pages), all, strings.Join(rec.Tasks, "\n"))
 }

@@ -39,7 +39,7 @@ func (p *planter) value(at uint64) tasks.Value {
 	if t == nil {
 		return leaf(r, at, kindText, "")
 	}
-	v := tasks.Value{Kind: kindOfType(t), Type: t.name, Address: at}
+	v := tasks.Value{Kind: r.kindOfType(t), Type: t.name, Address: at}
 	switch {
 	case v.Kind != "sequence" && v.Kind != "map" && v.Kind != "struct":
 		return leaf(r, at, v.Kind, t.name)
@@ -64,7 +64,7 @@ func (p *planter) value(at uint64) tasks.Value {
 const kindText = "text"
 
 // kindOfType says what sort of value the objects of a type are, in the words of reports.
-func kindOfType(t *typ) string {
+func (r *runtime) kindOfType(t *typ) string {
 	switch t.name {
 	case "NoneType":
 		return "void"
@@ -76,6 +76,9 @@ func kindOfType(t *typ) string {
 		return "function"
 	case "ellipsis", "module", "numpy.ndarray":
 		return kindText
+	}
+	if s, ok := r.scalarOf(t); ok {
+		return s.data()
 	}
 	switch {
 	case t.flags&flagLong != 0:

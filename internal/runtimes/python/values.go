@@ -224,6 +224,10 @@ func (w *printer) value(at uint64, depth int) {
 		w.array(at)
 		return
 	}
+	if s, ok := r.scalarOf(t); ok {
+		w.scalar(at, s)
+		return
+	}
 	switch {
 	case t.flags&flagLong != 0:
 		s, ok := r.integer(at)
@@ -567,10 +571,9 @@ func (r *runtime) slotsOf(t *typ) []slot {
 		return t.slots
 	}
 	t.slotsRead = true
-	const heap = 1 << 9
 	of := t
 	for range 8 {
-		if of == nil || of.flags&heap == 0 {
+		if of == nil || of.flags&flagHeap == 0 {
 			break
 		}
 		members := r.word(of.at + r.at("type.members"))
@@ -723,15 +726,7 @@ func floatText(f float64) string {
 }
 
 func complexText(re, im float64) string {
-	part := func(f float64) string { return strings.TrimSuffix(floatText(f), ".0") }
-	i := part(im) + "j"
-	if re == 0 && !math.Signbit(re) {
-		return i
-	}
-	if !strings.HasPrefix(i, "-") {
-		i = "+" + i
-	}
-	return "(" + part(re) + i + ")"
+	return complexOf(binaryFloat{re, 64}, binaryFloat{im, 64})
 }
 
 func address(at uint64) string { return "0x" + strconv.FormatUint(at, 16) }

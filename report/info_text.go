@@ -46,8 +46,10 @@ func (t *textWriter) runtimes(list []Runtime) {
 	for i := range list {
 		r := &list[i]
 		s := "runtime: " + brief(r.Name, maxName)
-		if r.Description != "" {
-			s += ", " + brief(r.Description, maxPath)
+		if d := brief(r.Description, maxPath); strings.HasPrefix(d, brief(r.Name, maxName)+" ") { // and the version
+			s = "runtime: " + d
+		} else if d != "" {
+			s += ", " + d
 		}
 		if r.Tasks > 0 || r.Problem == "" {
 			s += fmt.Sprintf(", %d tasks", r.Tasks)

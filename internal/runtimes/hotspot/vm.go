@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sort"
+	"strconv"
 
 	"github.com/corewalk/corewalk/internal/runtimes/remote"
 	"github.com/corewalk/corewalk/libstate"
@@ -187,14 +188,35 @@ func (vm *VM) heapOf(pc uint64) *heap {
 	return nil
 }
 
+// maxRelease is the most bytes of the name of a release.
+const maxRelease = 64
+
 // describe says which version it is, and how its layout is known.
 func (vm *VM) describe() string {
 	v := "HotSpot"
-	if vm.version != 0 {
-		v = fmt.Sprintf("HotSpot %d", vm.version)
-		if vm.static("CodeCache._heap") != 0 { // the machine of JDK 8 calls itself 25
-			v = "HotSpot of JDK 8"
-		}
+	old := vm.static("CodeCache._heap") != 0 // the machine of JDK 8 calls itself 25
+	if s := vm.release(); s != "" {
+		v += " " + s
+	} else if vm.version != 0 && !old {
+		v += " " + strconv.Itoa(vm.version)
+	}
+	if old {
+		v += " of JDK 8"
 	}
 	return v + ", layout from its own tables"
+}
+
+// release is what the virtual machine calls its release: "17.0.15+6-Debian-1"; "" if it does not say, or if that is
+// not the name of one.
+func (vm *VM) release() string {
+	s, ok := vm.Text(vm.Word(vm.static("Abstract_VM_Version._s_vm_release")))
+	if !ok || s == "" || len(s) > maxRelease || s[0] < '0' || s[0] > '9' {
+		return ""
+	}
+	for _, c := range []byte(s) {
+		if c <= ' ' || c > '~' {
+			return ""
+		}
+	}
+	return s
 }

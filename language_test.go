@@ -138,3 +138,39 @@ func TestLanguageOfCaller(t *testing.T) {
 		t.Errorf("with Native, a folded frame is not shown (%v)", err)
 	}
 }
+
+// A stubbed runtime names two frames as its own that only lead from call to call: the one that crashed, and its caller.
+type stubbed struct{ toy }
+
+func (*stubbed) Stretches(_ context.Context, _ unwind.ThreadID, frames []*unwind.Frame) (list []tasks.Stretch, err error) {
+	for i := range min(2, len(frames)) {
+		list = append(list, tasks.Stretch{From: i, To: i + 1, Named: true, Folded: true, Calls: []tasks.Call{{Language: "toy", Kind: tasks.CallJIT, Function: "stub" + strconv.Itoa(i)}}})
+	}
+	return list, nil
+}
+
+// TestFoldedNames: a runtime's own frame that only leads to a call is left out of the text, but not the crash's.
+func TestFoldedNames(t *testing.T) {
+	target, err := corewalk.Open(t.Context(), "testdata/cores/amd64-fiber/core.zst", corewalk.WithSysroot("testdata/sysroot/amd64"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer target.Close()
+	find := func(p *tasks.Process) (tasks.Runtime, error) { return &stubbed{toy{p: p, stepper: &toyStepper{}}}, nil }
+	r, err := target.Analyze(t.Context(), corewalk.AnalyzeOptions{Runtimes: []tasks.Finder{find}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *r.Crash.Frame != 0 || r.Threads[0].Frames[0].Folded || !r.Threads[0].Frames[1].Folded {
+		t.Errorf("frame %d crashed; folded are %v, %v", *r.Crash.Frame, r.Threads[0].Frames[0].Folded, r.Threads[0].Frames[1].Folded)
+	}
+	for _, native := range []bool{false, true} {
+		var b strings.Builder
+		if err := report.WriteText(&b, r, report.TextOptions{Native: native}); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b.String(), "stub0") || strings.Contains(b.String(), "stub1") != native {
+			t.Errorf("with Native %v:\n%s", native, b.String())
+		}
+	}
+}

@@ -33,6 +33,8 @@ type Stretch struct {
 	// before it are inlined into it. Otherwise the Calls have no frames: the native ones execute them, and the
 	// text shows the Calls instead.
 	Named bool
+	// Folded says of a Named stretch that it only leads from one call to the next: the text leaves it out.
+	Folded bool
 	// Ended says that Calls[0] asked the runtime to end the process (os.abort): it is what a report points to, not the
 	// runtime's function before From.
 	Ended bool

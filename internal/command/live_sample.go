@@ -171,6 +171,9 @@ func (n *namer) addrs(frames []*unwind.Frame, stretches []tasks.Stretch) []uint6
 			addrs = append(addrs, frames[at].LookupAddr())
 		}
 		for _, c := range st.Calls {
+			if st.Folded {
+				break
+			}
 			addrs = append(addrs, n.call(c))
 		}
 		at = st.To

@@ -89,6 +89,12 @@ func fatal(t *testing.T, home, classes string, tables map[string]lineTable, how,
 	if err != nil {
 		t.Fatal(err)
 	}
+	first := slices.IndexFunc(r.Threads[0].Frames, func(f report.Frame) bool { return f.Language == "java" })
+	for _, f := range r.Threads[0].Frames[max(first, 0):] {
+		if !f.Folded && (filepath.Base(f.Module) == "libjvm.so" || f.Function == "<call stub>") {
+			t.Errorf("the text shows %s between Java calls", f.Function)
+		}
+	}
 	java := javaOf(t, target)
 	read := linesOf(home, classes, tables)
 	sections, found := []string{"Java frames", "Native frames"}, 0

@@ -24,6 +24,7 @@ type Java struct {
 	threads map[unwind.ThreadID]Thread
 	named   sync.Once
 
+	glue     remote.Kept[bool] // whether frames at an address only lead to Java calls
 	mu       sync.Mutex
 	uncaught map[unwind.ThreadID]uint64 // the exceptions that threads did not catch, as far as their stacks were seen
 }
@@ -131,7 +132,7 @@ func (j *Java) Stretches(_ context.Context, id unwind.ThreadID, frames []*unwind
 		}
 		out = append(out, s)
 	}
-	return out, nil
+	return j.fold(frames, out), nil
 }
 
 // errorReport is the beginning of the names of what ends the virtual machine after an error.
@@ -163,6 +164,9 @@ func (j *Java) gaveUp(frames []*unwind.Frame) bool {
 	return reported
 }
 
+// callStub is the name of the stub by which C++ calls Java.
+const callStub = "<call stub>"
+
 // stubName is what the virtual machine calls code that is no method's; "" if it is not its code.
 func (vm *VM) stubName(f *unwind.Frame) string {
 	b := vm.blobAt(f.LookupAddr())
@@ -170,7 +174,7 @@ func (vm *VM) stubName(f *unwind.Frame) string {
 	case b == nil:
 		return ""
 	case b.kind == kindRoutines && f.RA() == vm.callers:
-		return "<call stub>"
+		return callStub
 	case b.kind == kindCompiled || b.kind == kindNative:
 		return ""
 	case strings.HasPrefix(b.name, "StubRoutines"):

@@ -117,6 +117,7 @@ func (in *inspection) addCalls(r *report.Report, t *report.Thread, frames []*unw
 			base.PC, base.SP, base.Lookup = report.Addr(f.RA()), report.Addr(f.SP()), report.Addr(f.LookupAddr())
 		}
 		first := len(out)
+		ofCrash := crash >= 0 && crash < len(t.Frames) && t.Frames[crash].Physical == st.From
 		for k := range st.Calls {
 			if in.Budget.Spend(entryCost) != nil {
 				break
@@ -129,6 +130,7 @@ func (in *inspection) addCalls(r *report.Report, t *report.Thread, frames []*unw
 			}
 			e.Language, e.Kind, e.Function = c.Language, string(c.Kind), c.Function
 			e.Symbol, e.Entry, e.Source, e.Approximate = c.Symbol, 0, report.Source{}, c.Approximate
+			e.Folded = st.Folded && !ofCrash
 			if c.File != "" {
 				e.Source = report.Source{File: c.File, Line: c.Line, Column: c.Column}
 			}

@@ -312,11 +312,14 @@ func symbolName(in *unwind.Frame, lib *libstate.Library) string {
 // there. The frame may be in clone if the function has no name, or has the name of the
 // next exported function of a stripped library.
 func threadName(in *unwind.Frame, lib *libstate.Library) bool {
+	if lib.Kind != libstate.Executable {
+		return true
+	}
 	switch symbolName(in, lib) {
 	case "", "clone", "__clone", "clone3", "__clone3", "thread_start", "__thread_start", "runtime.clone", "runtime.clone.abi0":
 		return true
 	}
-	return lib.Kind != libstate.Executable
+	return false
 }
 
 func goexitName(in *unwind.Frame, lib *libstate.Library) bool {

@@ -222,6 +222,26 @@ func (f *Frame) checkpoint() {
 	f.full, f.changes = full, nil
 }
 
+// setAll stores a thread's registers in a frame that has none, as SetReg and checkpoint do.
+func (f *Frame) setAll(regs *arch.RegSet) {
+	valid := regs.Valid & (arch.RegMask(1)<<f.numRegs() - 1)
+	full := &fullRegs{valid: valid, regs: make([]regChange, 0, valid.Count())}
+	for ; valid != 0; valid &= valid - 1 {
+		r := valid.First()
+		v, _ := regs.Get(r)
+		switch r {
+		case f.arch().PC:
+			f.ra, f.flags = v, f.flags|flagHasRA
+		case f.arch().SP:
+			f.sp, f.flags = v, f.flags|flagHasSP
+		case f.arch().FP:
+			f.fp = v
+		}
+		full.regs = append(full.regs, regChange{value: v, reg: r, kind: LocRegister, loc: r})
+	}
+	f.full = full
+}
+
 // sameRegs reports whether two frames hold the same registers.
 func sameRegs(a, b *Frame) bool {
 	if a.ra != b.ra || a.sp != b.sp || a.fp != b.fp {

@@ -20,14 +20,14 @@ type Stack struct {
 // frameCost is what a frame costs of a Budget: the work of finding it, and its memory.
 const frameCost = 128
 
-// frameBlock is the largest number of frames allocated at a time. The first block of a walk is of firstBlock
-// frames: most stacks of a process with thousands of threads need no more.
+// frameBlock is the largest number of frames allocated at a time. The first block is of firstBlock frames. What a walk leaves of
+// a block is for the next walk.
 const (
 	frameBlock = 64
 	firstBlock = 8
 )
 
-// stepState is the working space of one walk, or of one step.
+// stepState is the working space of one walk, or of one step. The next walk goes on with that of the last (Walker.spare).
 type stepState struct {
 	one     bool        // a single step: allocate only what it needs
 	blocks  int         // allocated so far
@@ -57,7 +57,14 @@ func (w *Walker) walkFrom(ctx context.Context, s *Stack, top *Frame) {
 
 // follow walks from top, and returns the last frame and the number of frames. It sets s.End and, but for loops, s.Err.
 func (w *Walker) follow(ctx context.Context, s *Stack, top *Frame, loop *loopGuard) (f *Frame, n int) {
-	var st stepState
+	st := w.spare.Swap(nil)
+	if st == nil {
+		st = &stepState{}
+	}
+	defer func() {
+		st.forget()
+		w.spare.Store(st)
+	}()
 	f = top
 	for n = 1; ; n++ {
 		if n >= w.maxFrames {
@@ -77,13 +84,23 @@ func (w *Walker) follow(ctx context.Context, s *Stack, top *Frame, loop *loopGua
 			s.End = EndLoop
 			return f, n
 		}
-		next, end, err := w.step(&st, f)
+		next, end, err := w.step(st, f)
 		if next == nil {
 			s.End, s.Err = end, err
 			return f, n
 		}
 		f = next
 	}
+}
+
+// forget leaves nothing of a walk but unused memory. What steppers refused is forgotten, too: a process may go on between walks.
+func (st *stepState) forget() {
+	for i := range st.refusals {
+		r := &st.refusals[i]
+		clear(r.steppers)
+		*r = refusals{steppers: r.steppers[:0]}
+	}
+	st.second, st.secondChanges = nil, nil
 }
 
 // ahead is how many elements to allocate: many for a walk, few for a single step.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -30,6 +31,8 @@ type Walker struct {
 	explain   bool
 	verify    bool
 	cancel    func()
+
+	spare atomic.Pointer[stepState] // what the last walk left
 
 	hookMu sync.Mutex
 	walks  map[ThreadID]int // number of walks in progress, by thread
@@ -204,15 +207,10 @@ func (w *Walker) initialFrame(t ThreadID) (*Frame, error) {
 		return nil, fmt.Errorf("registers of thread %d: %w", t, err)
 	}
 	f := &Frame{walker: w, thread: t, trust: TrustContext}
-	for r := range arch.Reg(w.arch.NumRegs()) {
-		if v, ok := regs.Get(r); ok {
-			f.SetReg(r, v, InRegister(r))
-		}
-	}
+	f.setAll(&regs)
 	if !f.has(flagHasRA) || !f.has(flagHasSP) {
 		return nil, fmt.Errorf("thread %d has no program counter or stack pointer", t)
 	}
-	f.checkpoint()
 	f.flags |= flagTop | flagAccepted
 	if w.proc.IsFirstParty() {
 		f.flags |= flagCalled

@@ -1,6 +1,7 @@
 package image
 
 import (
+	"encoding/binary"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -8,6 +9,7 @@ import (
 	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/internal/files/kept"
 	"github.com/corewalk/corewalk/internal/format/decompress"
+	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/format/elffile"
 )
 
@@ -33,6 +35,13 @@ type onDisk struct {
 	mu       sync.Mutex
 	written  bool // or found not to be worth it
 	sections []*keptSection
+	units    []keptUnits
+}
+
+// keptUnits are debug information whose index of units by address may be kept.
+type keptUnits struct {
+	key kept.Key
+	of  *dwarf.Data
 }
 
 // keptEntry opens what is kept of the file.
@@ -73,6 +82,24 @@ func (im *Image) storedIndex(kind elffile.Index, table *elffile.Section) []byte 
 
 func indexKey(kind elffile.Index, table *elffile.Section) kept.Key {
 	return kept.Key{Kind: kept.KindIndex | uint32(kind), Section: uint32(table.Index), Offset: table.Off, Length: table.Size}
+}
+
+// kindUnits is the kind of indexes of .debug_aranges.
+const kindUnits = kept.KindIndex | 1<<20 | dwarf.UnitIndexVersion
+
+// unitsKey says as what the index of the file's units by address is kept, which depends on where the code of im is, the file that
+// they describe. False if nothing is kept.
+func (im *Image) unitsKey(of *Image) (kept.Key, bool) {
+	if im.cache == nil || im.cache.Kept == nil || im.file == nil {
+		return kept.Key{}, false
+	}
+	s := im.elf.Section(".debug_aranges")
+	if s == nil {
+		return kept.Key{}, false
+	}
+	low, high, _ := of.textRange()
+	text := binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, low), high)
+	return kept.Key{Kind: kindUnits, Section: uint32(s.Index), Offset: s.Off, Length: s.Size, Ends: kept.Checksum(text, nil)}, true
 }
 
 // A keptSection is a decompressed section. What is kept of it is taken from there, the rest is
@@ -165,6 +192,12 @@ func (im *Image) keep() {
 		parts = append(parts, kept.NewPart{Key: indexKey(kind, table), Size: uint64(len(data)), Data: data})
 		fresh += minFresh // it is made for being kept
 	})
+	for _, u := range k.units {
+		if data := u.of.UnitIndex(); data != nil {
+			parts = append(parts, kept.NewPart{Key: u.key, Size: uint64(len(data)), Data: data})
+			fresh += minFresh
+		}
+	}
 	if fresh < minFresh && !damaged {
 		return
 	}

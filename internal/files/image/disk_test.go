@@ -149,3 +149,56 @@ func TestKeptIndexes(t *testing.T) {
 		}
 	}
 }
+
+// TestKeptUnits: a later run finds the index of units that an earlier one made, and makes it again if it is damaged. That of a file
+// whose code is elsewhere is another one.
+func TestKeptUnits(t *testing.T) {
+	data, err := os.ReadFile(fixture.Get(t, "amd64-cxx-errors").Binary(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "errors")
+	if err := os.WriteFile(path, data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(2100 * time.Millisecond)
+	dir := filepath.Join(t.TempDir(), "kept")
+	var key, moved kept.Key
+	run := func() (fresh bool) {
+		with(t, kept.New(dir, 1<<30), path, func(im *Image) {
+			for _, name := range []string{"main", "_init", "_fini", "_start"} {
+				s, _ := im.SymbolByName(name)
+				im.DWARF().UnitForPC(s.Value)
+			}
+			fresh = im.DWARF().UnitIndex() != nil
+			key, _ = im.unitsKey(im)
+			for i := range im.elf.Progs {
+				im.elf.Progs[i].Vaddr += 0x1000
+			}
+			moved, _ = im.unitsKey(im)
+		})
+		return fresh
+	}
+	for i, want := range []bool{true, false} {
+		if fresh := run(); fresh != want {
+			t.Errorf("run %d: a new index: %v, want %v", i, fresh, want)
+		}
+	}
+	if key == moved || key == (kept.Key{}) {
+		t.Errorf("key %+v, %+v where the code is elsewhere", key, moved)
+	}
+	entries, _ := filepath.Glob(filepath.Join(dir, "*", "*"))
+	if len(entries) == 0 {
+		t.Fatal("nothing is kept")
+	}
+	for _, e := range entries {
+		bad, _ := os.ReadFile(e)
+		bad[len(bad)-1] ^= 1
+		os.WriteFile(e, bad, 0o600)
+	}
+	for i, want := range []bool{true, false} {
+		if fresh := run(); fresh != want {
+			t.Errorf("damaged, run %d: a new index: %v, want %v", i, fresh, want)
+		}
+	}
+}

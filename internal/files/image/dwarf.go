@@ -35,7 +35,17 @@ func (im *Image) openDWARF() *dwarf.Data {
 	if sup := holder.supplement(); sup != nil {
 		opts = append(opts, dwarf.WithSup(sup))
 	}
-	return dwarf.New(withDebugFile{im}, im.elf.Order, opts...)
+	key, ok := holder.unitsKey(im)
+	if ok {
+		opts = append(opts, dwarf.WithUnitIndex(func() []byte { return holder.keptEntry().Whole(key) }))
+	}
+	d := dwarf.New(withDebugFile{im}, im.elf.Order, opts...)
+	if ok {
+		holder.disk.mu.Lock()
+		defer holder.disk.mu.Unlock()
+		holder.disk.units = append(holder.disk.units, keptUnits{key, d})
+	}
+	return d
 }
 
 // textRange returns the address range of the executable segments.

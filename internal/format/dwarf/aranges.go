@@ -20,6 +20,9 @@ const maxArangeScans = 24
 type aranges struct {
 	mu    sync.Mutex
 	scans int
+	// stored is what an earlier run made of the section; see arangestored.go.
+	stored       storedAranges
+	lookedStored bool
 	// hot are the sets in which addresses have been found.
 	hot []arangeSet
 
@@ -32,6 +35,7 @@ type aranges struct {
 
 // An arangeSet is the part of .debug_aranges for one unit.
 type arangeSet struct {
+	at       int    // offset of the set
 	unit     uint64 // offset of the unit's header
 	tuples   []byte // complete tuples, including the terminator
 	addrSize int
@@ -51,6 +55,16 @@ func (a *aranges) find(d *Data, pc uint64, skip *int) (span, bool) {
 				return s, true
 			}
 		}
+	}
+	if *skip == 0 && a.findStored(d) {
+		a.mu.Unlock()
+		set, s, ok := a.stored.find(d, pc)
+		if ok {
+			a.mu.Lock()
+			a.hot = append(a.hot, set)
+			a.mu.Unlock()
+		}
+		return s, ok
 	}
 	if a.scans < maxArangeScans {
 		defer a.mu.Unlock()
@@ -120,47 +134,50 @@ func (s *arangeSet) all(d *Data) iter.Seq[span] {
 // arangeSets iterates over the sets of the section, and reads the section only as far as
 // needed.
 func arangeSets(d *Data) iter.Seq[arangeSet] {
-	const lengthField = 12
 	return func(yield func(arangeSet) bool) {
-		plain := d.load(SecAranges).need == nil && !d.big
 		for off := 0; off < d.size(SecAranges); {
-			if plain {
-				if set, end := plainSet(d.sections[SecAranges].data, off); end > 0 {
-					if off = end; !yield(set) {
-						return
-					}
-					continue
-				}
-			}
-			data, err := d.part(SecAranges, uint64(off), uint64(off)+lengthField)
-			if err != nil {
+			set, end := setAt(d, off)
+			if end == 0 || set.addrSize != 0 && !yield(set) {
 				return
-			}
-			c := binbuf.New(data, off, d.big)
-			size, offSize := readLength(&c)
-			start := c.Off
-			if c.Error != nil || size > uint64(len(data)-start) {
-				return
-			}
-			end := start + int(size)
-			if _, err := d.part(SecAranges, uint64(off), uint64(end)); err != nil {
-				return
-			}
-			c.Data = data[:end]
-			version := c.U16()
-			unit := c.Uint(int(offSize))
-			addrSize, segSize := c.U8(), c.U8()
-			if c.Error == nil && version == 2 && segSize == 0 && (addrSize == 2 || addrSize == 4 || addrSize == 8) {
-				// Tuples are aligned to their size, counted from the set's start.
-				tuple := 2 * int(addrSize)
-				first := min(off+(c.Off-off+tuple-1)/tuple*tuple, end)
-				if !yield(arangeSet{unit: unit, tuples: data[first:end], addrSize: int(addrSize)}) {
-					return
-				}
 			}
 			off = end
 		}
 	}
+}
+
+// setAt returns the set at off, and where it ends: 0 if it is damaged. Of a set that is not understood the size of addresses is 0.
+func setAt(d *Data, off int) (set arangeSet, end int) {
+	const lengthField = 12
+	if !d.big && d.load(SecAranges).need == nil {
+		if set, end := plainSet(d.sections[SecAranges].data, off); end > 0 {
+			return set, end
+		}
+	}
+	data, err := d.part(SecAranges, uint64(off), uint64(off)+lengthField)
+	if err != nil {
+		return set, 0
+	}
+	c := binbuf.New(data, off, d.big)
+	size, offSize := readLength(&c)
+	start := c.Off
+	if c.Error != nil || size > uint64(len(data)-start) {
+		return set, 0
+	}
+	end = start + int(size)
+	if _, err := d.part(SecAranges, uint64(off), uint64(end)); err != nil {
+		return set, 0
+	}
+	c.Data = data[:end]
+	version := c.U16()
+	unit := c.Uint(int(offSize))
+	addrSize, segSize := c.U8(), c.U8()
+	if c.Error == nil && version == 2 && segSize == 0 && (addrSize == 2 || addrSize == 4 || addrSize == 8) {
+		// Tuples are aligned to their size, counted from the set's start.
+		tuple := 2 * int(addrSize)
+		first := min(off+(c.Off-off+tuple-1)/tuple*tuple, end)
+		set = arangeSet{at: off, unit: unit, tuples: data[first:end], addrSize: int(addrSize)}
+	}
+	return set, end
 }
 
 // plainSet returns the set at off and where it ends, if it is as nearly all are: little-endian,
@@ -175,7 +192,7 @@ func plainSet(data []byte, off int) (set arangeSet, end int) {
 	if n < first || n > uint64(len(b)) || n >= 0xfffffff0 || binary.LittleEndian.Uint16(b[4:]) != 2 || b[header-2] != 8 || b[header-1] != 0 {
 		return set, 0
 	}
-	return arangeSet{unit: uint64(binary.LittleEndian.Uint32(b[6:])), tuples: b[first:n], addrSize: 8}, off + int(n)
+	return arangeSet{at: off, unit: uint64(binary.LittleEndian.Uint32(b[6:])), tuples: b[first:n], addrSize: 8}, off + int(n)
 }
 
 // coveredUnits returns the units that have a set with live ranges. A set without any proves

@@ -117,6 +117,8 @@ type Data struct {
 	sup   *Data
 	split func(*Unit) (*Data, error)
 	text  textRange
+	// keptUnits returns what UnitIndex returned in an earlier run; nil if nothing may be kept.
+	keptUnits func() []byte
 
 	sections [numSections]section
 	work     atomic.Int64

@@ -46,6 +46,8 @@ const (
 	askedChainAt uint32 = 5
 	// askedTarget asks whether it is known which function the call that returns to A calls.
 	askedTarget uint32 = 6
+	// askedMentions asks whether the text of B bytes with the FNV-1a hash A is among the names of symbols.
+	askedMentions uint32 = 7
 )
 
 // answers has what is known of questions about the code of one file.

@@ -169,3 +169,29 @@ func FuzzAnswers(f *testing.F) {
 		}
 	})
 }
+
+// Whether a large table of names has a text is known to a later run, which does not read the table.
+func TestMentionsKept(t *testing.T) {
+	data, err := os.ReadFile(fixture.Get(t, "amd64-vars-libcxx").Binary(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "many")
+	if err := os.WriteFile(path, data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(2100 * time.Millisecond)
+	dir := filepath.Join(t.TempDir(), "kept")
+	for run := range 2 {
+		with(t, kept.New(dir, 1<<30), path, func(im *Image) {
+			for text, want := range map[string]bool{"main\x00": true, "basic_string": true, "no such name": false, "no such names": false} {
+				if got := im.MentionsSymbol(text); got != want {
+					t.Errorf("run %d: %q: %v", run, text, got)
+				}
+			}
+			if n := len(im.answers.fresh); n != 4*(1-run) {
+				t.Errorf("run %d: %d answers are new", run, n)
+			}
+		})
+	}
+}

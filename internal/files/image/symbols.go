@@ -1,6 +1,9 @@
 package image
 
 import (
+	"hash/fnv"
+	"slices"
+
 	"github.com/corewalk/corewalk/internal/format/decompress"
 	"github.com/corewalk/corewalk/internal/format/elffile"
 )
@@ -131,17 +134,34 @@ func (im *Image) HasDynSym() bool {
 	return err == nil && t != nil && t.Len() > 1
 }
 
+// manyNames is the size in bytes of names in which a text is searched once, and not in each run.
+const manyNames = 64 << 10
+
 // MentionsSymbol reports whether a text occurs in the names of the module's symbols; one that ends
 // in a zero byte ends a name. It looks for the text in the whole table of names, which takes less
-// than a millisecond for a few megabytes.
+// than a millisecond for a few megabytes; a later run knows the answer.
 func (im *Image) MentionsSymbol(text string) bool {
 	if im == nil {
 		return false
 	}
-	for _, t := range im.symTabs() {
-		if t.Mentions(text) {
-			return true
-		}
+	tabs := im.symTabs()
+	mentions := func() bool {
+		return slices.ContainsFunc(tabs, func(t *elffile.SymTab) bool { return t.Mentions(text) })
 	}
-	return false
+	size := 0
+	for _, t := range tabs {
+		size += t.NamesSize()
+	}
+	if size < manyNames {
+		return mentions()
+	}
+	h := fnv.New64a()
+	h.Write([]byte(text))
+	answer := im.Answer(Question{Kind: askedMentions, A: h.Sum64(), B: uint64(len(text))}, func() []byte {
+		if mentions() {
+			return []byte{1}
+		}
+		return []byte{0}
+	})
+	return len(answer) == 1 && answer[0] == 1
 }

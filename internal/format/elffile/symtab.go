@@ -296,6 +296,9 @@ func (s Sym) RawName() []byte {
 // mentionsStep is how many bytes of names are read before they are released.
 const mentionsStep = 2 * minReleased
 
+// NamesSize is the size in bytes of the table of names.
+func (t *SymTab) NamesSize() int { return len(t.strs) }
+
 // Mentions reports whether a text occurs among the names of the table's symbols.
 func (t *SymTab) Mentions(text string) bool {
 	want := []byte(text)

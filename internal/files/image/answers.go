@@ -48,6 +48,8 @@ const (
 	askedTarget uint32 = 6
 	// askedMentions asks whether the text of B bytes with the FNV-1a hash A is among the names of symbols.
 	askedMentions uint32 = 7
+	// askedUnit and a dwarf.Question's kind ask a unit of the debug information.
+	askedUnit uint32 = 1 << 16
 )
 
 // answers has what is known of questions about the code of one file.

@@ -37,7 +37,7 @@ func (im *Image) openDWARF() *dwarf.Data {
 	}
 	key, ok := holder.unitsKey(im)
 	if ok {
-		opts = append(opts, dwarf.WithUnitIndex(func() []byte { return holder.keptEntry().Whole(key) }))
+		opts = append(opts, dwarf.WithUnitIndex(func() []byte { return holder.keptEntry().Whole(key) }), dwarf.WithAnswers(im.unitAnswer))
 	}
 	d := dwarf.New(withDebugFile{im}, im.elf.Order, opts...)
 	if ok {
@@ -46,6 +46,11 @@ func (im *Image) openDWARF() *dwarf.Data {
 		holder.disk.units = append(holder.disk.units, keptUnits{key, d})
 	}
 	return d
+}
+
+// unitAnswer keeps what is found in units of the debug information.
+func (im *Image) unitAnswer(q dwarf.Question, find func() []byte) []byte {
+	return im.DebugAnswer(Question{Kind: askedUnit | q.Kind, A: q.Unit, B: q.Addr, C: q.Of}, find)
 }
 
 // textRange returns the address range of the executable segments.

@@ -44,8 +44,8 @@ func (u *Unit) CallSites(off uint64, buf []CallSite) []CallSite {
 	return buf
 }
 
-// CallSiteAt returns the call site of the function at off that returns to pc.
-func (u *Unit) CallSiteAt(off, pc uint64) (site CallSite, ok bool) {
+// findCallSite implements CallSiteAt by reading the function's entries up to the call.
+func (u *Unit) findCallSite(off, pc uint64) (site CallSite, ok bool) {
 	u.eachCallSite(off, func(c *Cursor, e *Entry) bool {
 		s, there := u.callSite(c, e, pc)
 		if there && s.ReturnPC == pc && !s.Tail {

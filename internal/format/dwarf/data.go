@@ -119,6 +119,8 @@ type Data struct {
 	text  textRange
 	// keptUnits returns what UnitIndex returned in an earlier run; nil if nothing may be kept.
 	keptUnits func() []byte
+	// answers returns what find returned, maybe in an earlier run; nil if nothing may be kept.
+	answers func(q Question, find func() []byte) []byte
 
 	sections [numSections]section
 	work     atomic.Int64

@@ -52,11 +52,7 @@ func (u *Unit) FuncAt(pc uint64) (Func, bool) {
 		}
 		u = s
 	}
-	s, ok := u.outline.function(u, pc)
-	if !ok && u.outline.skips() {
-		skip := 0
-		s, ok = u.allFunctions().find(pc, &skip)
-	}
+	s, ok := u.functionAt(pc)
 	if !ok {
 		return Func{}, false
 	}
@@ -64,6 +60,16 @@ func (u *Unit) FuncAt(pc uint64) (Func, bool) {
 	f := Func{DIE: DIE{u, u.Off + s.id>>1}, Range: Range{s.low, s.high}, top: s.id&1 != 0}
 	f.Entry = u.entryOf(f.Off, s.low)
 	return f, true
+}
+
+// findFunction returns the span of the function with the code at pc.
+func (u *Unit) findFunction(pc uint64) (span, bool) {
+	s, ok := u.outline.function(u, pc)
+	if !ok && u.outline.skips() {
+		skip := 0
+		s, ok = u.allFunctions().find(pc, &skip)
+	}
+	return s, ok
 }
 
 // entryOf returns where the code of the entry at off begins: DW_AT_entry_pc, or

@@ -26,7 +26,8 @@ type outline struct {
 	inner    spanSet // the functions of queue[1:finished]
 	// skipped says that a segment in the queue skipped contents that may have functions.
 	skipped bool
-	budget  int // how many ranges of functions may still be read
+	known   map[uint64]span // functions by addresses that were asked for, where answers are kept
+	budget  int             // how many ranges of functions may still be read
 
 	deepOnce sync.Once
 	deep     spanIndex

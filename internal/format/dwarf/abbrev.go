@@ -3,6 +3,7 @@ package dwarf
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -140,39 +141,59 @@ func (d *Data) abbrevTable(off uint64, enc encoding) *abbrevTable {
 // stored anywhere.
 const abbrevStep = 4 << 10
 
+// abbrevScratch has lists of abbreviations of unknown length, until the table has them.
+type abbrevScratch struct {
+	list  []abbrev
+	specs []attrSpec
+}
+
+var abbrevScratches = sync.Pool{New: func() any { return new(abbrevScratch) }}
+
 // parseAbbrevs decodes the table at off and returns its size in bytes.
 func (d *Data) parseAbbrevs(off uint64, enc encoding) (t *abbrevTable, size int) {
+	scratch := abbrevScratches.Get().(*abbrevScratch)
+	defer abbrevScratches.Put(scratch)
+	t = &abbrevTable{list: scratch.list[:0], specs: scratch.specs[:0]}
+	at := off
 	for step := uint64(abbrevStep); ; step *= 4 {
 		end := min(off, uint64(d.size(SecAbbrev))) + step
 		data, err := d.part(SecAbbrev, off, end)
 		if err != nil {
 			return &abbrevTable{err: err}, 0
 		}
-		t, size := parseAbbrevs(data[:min(end, uint64(len(data)))], off, enc)
+		at = t.parse(data[:min(end, uint64(len(data)))], at, enc)
 		// A table without a terminator continues past the requested bytes.
 		if end >= uint64(len(data)) || !errors.Is(t.err, binbuf.ErrShort) {
-			return t, size
+			scratch.list, scratch.specs = t.list, t.specs
+			t.list, t.specs = slices.Clone(t.list), slices.Clone(t.specs)
+			return t, int(at - off)
 		}
+		t.err = nil
 	}
 }
 
-// parseAbbrevs decodes a table and returns its size in bytes.
-func parseAbbrevs(data []byte, off uint64, enc encoding) (t *abbrevTable, size int) {
-	t = new(abbrevTable)
-	if off > uint64(len(data)) {
-		t.err = fmt.Errorf("abbreviations at %#x are past the %#x bytes of .debug_abbrev: %w", off, len(data), ErrFormat)
-		return t, 0
+// parse decodes the abbreviations from at on, adds them to the table, and returns where it stopped: if the data ended, where the
+// abbreviation that was not complete begins.
+func (t *abbrevTable) parse(data []byte, at uint64, enc encoding) uint64 {
+	if at > uint64(len(data)) {
+		t.err = fmt.Errorf("abbreviations at %#x are past the %#x bytes of .debug_abbrev: %w", at, len(data), ErrFormat)
+		return at
 	}
-	c := binbuf.New(data, int(off), false)
+	c := binbuf.New(data, int(at), false)
 	for {
+		start := c.Off
 		code := c.ULEB()
-		if code == 0 || c.Error != nil {
-			break
+		if c.Error != nil {
+			t.err = c.Error
+			return uint64(start)
+		}
+		if code == 0 {
+			return uint64(c.Off)
 		}
 		a, specs, err := parseAbbrev(&c, enc, t.specs)
 		if err != nil {
 			t.err = err
-			break
+			return uint64(start)
 		}
 		t.specs = specs
 		if code == t.dense+1 && t.dense == uint64(len(t.list)) {
@@ -185,10 +206,6 @@ func parseAbbrevs(data []byte, off uint64, enc encoding) (t *abbrevTable, size i
 		}
 		t.list = append(t.list, a)
 	}
-	if t.err == nil {
-		t.err = c.Error
-	}
-	return t, c.Off - int(off)
 }
 
 // Limits on the attributes of an abbreviation, and on those of them whose values take no bytes in the entries: an entry

@@ -1,6 +1,9 @@
 package dwarf
 
 import (
+	"encoding/binary"
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,5 +25,30 @@ func TestEmptyAttributes(t *testing.T) {
 		if ok && (err != nil || int(a.count) != n+2*maxEmpty) || !ok && (err == nil || !strings.Contains(err.Error(), "without bytes")) {
 			t.Errorf("%d: %d attributes, %v", n, a.count, err)
 		}
+	}
+}
+
+// A table that is longer than what is requested of it at first is the same as one that is read at once.
+func TestLongAbbrevs(t *testing.T) {
+	var b []byte
+	for code := 1; code <= 3000; code++ {
+		b = binary.AppendUvarint(b, uint64(code))
+		b = append(b, byte(TagVariable), 0, byte(AttrName), byte(FormString), byte(1+code%60), byte(FormData1), 0, 0)
+	}
+	b = append(b, 0, 0xff)
+	want := new(abbrevTable)
+	if end := want.parse(b, 0, encoding{4, 8, 4}); end != uint64(len(b)-1) || want.err != nil {
+		t.Fatal(end, want.err)
+	}
+	d := New(onlyLazy(b), binary.LittleEndian)
+	for range 2 { // the second time with the lists of the first
+		got, size := d.parseAbbrevs(0, encoding{4, 8, 4})
+		if got.err != nil || size != len(b)-1 || got.dense != 3000 || !slices.Equal(got.list, want.list) || !slices.Equal(got.specs, want.specs) {
+			t.Errorf("%d bytes, %d of %d abbreviations, %v", size, len(got.list), len(want.list), got.err)
+		}
+	}
+	cut, _ := New(onlyLazy(b[:9000]), binary.LittleEndian).parseAbbrevs(0, encoding{4, 8, 4})
+	if !errors.Is(cut.err, binbuf.ErrShort) || len(cut.list) == 0 || !slices.Equal(cut.list, want.list[:len(cut.list)]) {
+		t.Errorf("cut short: %d abbreviations, %v", len(cut.list), cut.err)
 	}
 }

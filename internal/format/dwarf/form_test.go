@@ -201,7 +201,8 @@ func TestAbbrevCodes(t *testing.T) {
 		a.u8(0, 0, 0)
 	}
 	a.u8(0)
-	table, _ := parseAbbrevs(a.b, 0, encoding{4, 8, 4})
+	table := new(abbrevTable)
+	table.parse(a.b, 0, encoding{4, 8, 4})
 	for _, code := range []uint64{7, 1, 2, 1 << 40} {
 		got := table.find(code)
 		if got == nil || got.tag != TagVariable+Tag(code&0xff) {

@@ -241,6 +241,8 @@ type onlyLazy []byte
 
 func (s onlyLazy) Section(string) ([]byte, error) { return s, nil }
 
-func (s onlyLazy) LazySection(string) ([]byte, func(uint64) error, error) {
-	return s, func(uint64) error { return nil }, nil
+func (s onlyLazy) LazySection(string) ([]byte, func(from, end uint64) error, error) {
+	return s, func(from, end uint64) error { return nil }, nil
 }
+
+var _ LazySource = onlyLazy(nil)

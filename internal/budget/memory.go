@@ -9,9 +9,6 @@ import (
 // watchEvery is how often WatchMemory looks.
 const watchEvery = 20 * time.Millisecond
 
-// untouched is more memory than the Go runtime asks the system for before it uses it.
-const untouched = 64 << 20
-
 // WatchMemory waits until the Go runtime of this program has more than limit bytes of memory from the system, and
 // then calls over; or until ctx is done. Mapped files do not count.
 func WatchMemory(ctx context.Context, limit uint64, over func()) {
@@ -26,7 +23,7 @@ func WatchMemory(ctx context.Context, limit uint64, over func()) {
 		}
 		// ReadMemStats stops all goroutines and makes the runtime's lists of spans, of a kilobyte and more each: a tenth of the page
 		// faults of a report of 200 threads. It is asked only where the answer is not known.
-		if used, ok := private(); ok && used+untouched < limit {
+		if most, ok := writable(); ok && most <= limit {
 			continue
 		}
 		runtime.ReadMemStats(&m)

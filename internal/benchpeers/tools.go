@@ -83,8 +83,8 @@ func (m *measurer) delve(dir, program string, a asked) tool {
 func (m *measurer) batch(dir string, n int) []tool {
 	dir = filepath.Join(m.builder.dir, dir)
 	tools := []tool{{
-		name: second, lines: [][]string{{m.corewalk, "triage", "--no-db", filepath.Join(dir, "cores")}},
-		want: [][]string{{fmt.Sprintf("analysed %d dumps", n)}},
+		name: second, lines: [][]string{{m.corewalk, "triage", "--no-db", "--search", dir, filepath.Join(dir, "cores")}},
+		want: [][]string{{fmt.Sprintf("analysed %d dumps", n), fmt.Sprintf("reply%d w6.c", n-1)}}, // the sandbox lets the programs be read
 	}}
 	peers := []tool{euStack(tool{name: "eu-stack"}), euStack(tool{name: "eu-stack -i -v"}), {name: "gdb"}}
 	for i := range n {

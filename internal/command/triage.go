@@ -243,7 +243,7 @@ func (f *triageFlags) serve(e env, fs *pflag.FlagSet) int {
 				return o, err
 			}
 		}
-		return triage.WorkerOptions{Files: f.options(e, ""), Deadline: f.deadline, Memory: int64(f.memory)}, nil
+		return triage.WorkerOptions{Files: f.options(e, ""), Deadline: f.deadline, Memory: int64(f.memory), NoReports: f.noDB && f.format == formatText}, nil
 	}
 	if err := triage.Serve(e.ctx, e.stdin, e.stdout, configure); err != nil {
 		return e.fail(err)

@@ -59,3 +59,29 @@ func TestTriageFlagsReachAnalysis(t *testing.T) {
 		}
 	}
 }
+
+// The table of groups is the same whether reports of them are kept or not: without a ledger none is made.
+func TestTriageWithoutReports(t *testing.T) {
+	dumps := t.TempDir()
+	args := []string{"triage"}
+	for _, name := range []string{"amd64-inline-tail-O2", "amd64-recursion-O0", "amd64-cxx-sort", "amd64-cxx-uncaught", "amd64-abort"} {
+		c := fixture.Get(t, name)
+		if err := os.Symlink(c.Core(t), filepath.Join(dumps, name)); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, "--search", filepath.Dir(c.Binary(t)), "--sysroot", c.Sysroot(t))
+	}
+	table := func(more ...string) (rows []string) {
+		out, _ := exec.Command("corewalk", append(append(args[:len(args):len(args)], more...), dumps)...).Output()
+		for line := range strings.Lines(string(out)) {
+			if fields := strings.Fields(line); len(fields) > 3 && fields[0] >= "1" && fields[0] <= "9" {
+				rows = append(rows, line)
+			}
+		}
+		return rows
+	}
+	without, with := table("--no-db"), table("--db", filepath.Join(t.TempDir(), "ledger"))
+	if len(with) != 5 || !slices.Equal(with, without) {
+		t.Errorf("without a ledger:\n%s\nwith one:\n%s", strings.Join(without, ""), strings.Join(with, ""))
+	}
+}

@@ -26,6 +26,8 @@ type WorkerOptions struct {
 	// Memory is the memory limit of the process, in bytes; 0 is DefaultMemory. Above it the process ends, and
 	// the supervisor finds out which dump caused it.
 	Memory int64
+	// NoReports says that nobody will see the groups' reports, so that none are made: variables and causes are not looked for.
+	NoReports bool
 	// hook, if set, is called before each dump is opened. Tests use it to die.
 	hook func(path string)
 }
@@ -191,7 +193,10 @@ func (w *worker) dump(ctx context.Context, o order) {
 	}
 	var denied []Exact
 	if err == nil {
-		a := analysis{names: &w.names, full: w.first, likely: w.firstOf(build(target))}
+		a := analysis{names: &w.names}
+		if !w.opts.NoReports {
+			a.full, a.likely = w.first, w.firstOf(build(target))
+		}
 		denied, err = a.analyze(ctx, target, &d)
 	}
 	if err != nil {

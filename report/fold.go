@@ -14,25 +14,44 @@ func StackKey(t *Thread) string {
 	h := fnv.New128a()
 	b := append(make([]byte, 0, 256), t.End...)
 	for i := range t.Frames {
-		f := &t.Frames[i]
-		b = append(append(b, 0), f.Function...)
-		b = append(append(b, 0), f.Signal...)
-		b = append(b, 0, kindBits(f))
-		if f.LeftOut.Entries > 0 {
-			b = appendWord(b, uint64(f.LeftOut.Entries))
-		}
-		if f.Source.Line != 0 {
-			b = append(append(b, f.Source.File...), 0)
-			b = appendWord(b, uint64(f.Source.Line))
-		} else {
-			b = append(append(b, f.Module...), 1)
-			b = appendWord(b, uint64(codeOffset(f)))
-		}
+		b = appendPlace(b, &t.Frames[i])
 		h.Write(b)
 		b = b[:0]
 	}
 	h.Write(b)
 	return hex.EncodeToString(h.Sum(nil))
+}
+
+// shortStack is how many frames a stack may have of which the places themselves are the key in one report: to compare them takes
+// less than to hash them.
+const shortStack = 128
+
+// appendKey appends a key like StackKey, but for one report only.
+func appendKey(b []byte, t *Thread) []byte {
+	if len(t.Frames) > shortStack {
+		return append(b, StackKey(t)...)
+	}
+	b = append(b, t.End...)
+	for i := range t.Frames {
+		b = appendPlace(b, &t.Frames[i])
+	}
+	return b
+}
+
+// appendPlace appends a frame's place in the code.
+func appendPlace(b []byte, f *Frame) []byte {
+	b = append(append(b, 0), f.Function...)
+	b = append(append(b, 0), f.Signal...)
+	b = append(b, 0, kindBits(f))
+	if f.LeftOut.Entries > 0 {
+		b = appendWord(b, uint64(f.LeftOut.Entries))
+	}
+	if f.Source.Line != 0 {
+		b = append(append(b, f.Source.File...), 0)
+		return appendWord(b, uint64(f.Source.Line))
+	}
+	b = append(append(b, f.Module...), 1)
+	return appendWord(b, uint64(codeOffset(f)))
 }
 
 func appendWord(b []byte, v uint64) []byte {
@@ -99,6 +118,7 @@ func groupThreads(threads []Thread, fold bool) [][]*Thread {
 	}
 	byKey := make(map[string]int)
 	byFrames := make(map[*Frame]int) // of threads that share frames
+	var key []byte
 	for i := range threads {
 		t := &threads[i]
 		if t.Crashed {
@@ -114,15 +134,15 @@ func groupThreads(threads []Thread, fold bool) [][]*Thread {
 				continue
 			}
 		}
-		key := StackKey(t)
-		if g, ok := byKey[key]; ok && sameStack(groups[g][0], t) {
+		key = appendKey(key[:0], t)
+		if g, ok := byKey[string(key)]; ok && sameStack(groups[g][0], t) {
 			groups[g] = append(groups[g], t)
 			if t.Alike && len(t.Frames) > 0 {
 				byFrames[&t.Frames[0]] = g
 			}
 			continue
 		}
-		byKey[key] = len(groups)
+		byKey[string(key)] = len(groups)
 		groups = append(groups, []*Thread{t})
 	}
 	return groups

@@ -24,13 +24,14 @@ const (
 	machStep      = 1          // its code EXC_I386_SGL
 
 	s390MaxLen = 6 // bytes in an instruction
+
+	sigIll, sigTrap, sigFPE = 4, 5, 8
 )
 
 // BehindBreakpoint reports whether the pc of a thread with signal s is after the
 // instruction that stopped it (unwind.TrapState). gdb sets the pc of a program that it
 // stopped back to a breakpoint, so the bytes before the pc must be one.
 func BehindBreakpoint(a *arch.Arch, s SignalInfo, regs arch.RegSet, mem arch.Memory) bool {
-	const sigIll, sigTrap, sigFPE = 4, 5, 8
 	if a != nil && a.Family == arch.FamilyS390 && s.HasAddr && (s.Signo == sigIll || s.Signo == sigTrap || s.Signo == sigFPE) {
 		pc, ok := regs.Get(a.PC)
 		return ok && pc > s.Addr && pc-s.Addr <= s390MaxLen
@@ -60,7 +61,7 @@ func behindInt3(a *arch.Arch, regs arch.RegSet, mem arch.Memory) bool {
 // BehindTrap reports whether the pc of the thread is after the instruction that it died at.
 func (c *ELFCore) BehindTrap(id unwind.ThreadID) bool {
 	s, ok := c.ThreadSignal(id)
-	if !ok || s.Signo == 0 {
+	if !ok || s.Signo != sigIll && s.Signo != sigTrap && s.Signo != sigFPE {
 		return false
 	}
 	regs, err := c.Registers(id)

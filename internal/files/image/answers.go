@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"hash/fnv"
 	"os"
 	"path/filepath"
@@ -111,7 +112,8 @@ func (im *Image) answer(q Question, find func() []byte, keeps func([]byte) bool)
 	return a
 }
 
-// openAnswers reads what is kept. Answers depend on the symbols, and so on the debug file that was found.
+// openAnswers reads what is kept. Answers depend on the symbols, and so on the debug file that was found. Builds of the program,
+// such as the two commands of one, have entries of their own: each would throw away the others' answers.
 func (im *Image) openAnswers() {
 	if im.cache == nil || im.cache.Kept == nil || im.file == nil || im.pe != nil {
 		return
@@ -134,7 +136,7 @@ func (im *Image) openAnswers() {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs
 	}
-	k.entry = im.cache.Kept.Entry(kept.Source{File: im.file.ID(), Path: path, BuildID: im.elf.BuildID(), Use: "answers", Packaged: find.InPackages(path)})
+	k.entry = im.cache.Kept.Entry(kept.Source{File: im.file.ID(), Path: path, BuildID: im.elf.BuildID(), Use: fmt.Sprintf("answers %x", program), Packaged: find.InPackages(path)})
 	k.disk, k.fresh = openAnswerTable(k.entry.WholePart(k.key)), map[Question][]byte{}
 }
 

@@ -18,7 +18,7 @@ import (
 
 // Limits on the answers that are kept of a file.
 const (
-	maxAnswers = 1 << 10
+	maxAnswers = 1 << 12
 	maxAnswer  = 4 << 10 // bytes; a longer one is not kept
 )
 

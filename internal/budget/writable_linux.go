@@ -4,20 +4,19 @@ import (
 	"bytes"
 	"os"
 	"strconv"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 )
 
 // writable returns the size in bytes of this process's private memory that may be written to, in use or not: at least what the
 // Go runtime has from the system.
 func writable() (uint64, bool) {
-	fd, err := unix.Open("/proc/self/statm", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	fd, err := syscall.Open("/proc/self/statm", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
 		return 0, false
 	}
-	defer unix.Close(fd)
+	defer syscall.Close(fd)
 	var buf [256]byte // seven numbers
-	n, err := unix.Read(fd, buf[:])
+	n, err := syscall.Read(fd, buf[:])
 	if err != nil || n <= 0 {
 		return 0, false
 	}

@@ -140,6 +140,7 @@ func (e *evaluation) global(name string) (Object, error) {
 	if own := e.a.Library; own != nil {
 		all = append([]*libstate.Library{own}, all...)
 	}
+	q := &dwarf.NameQuery{Name: lastPart(name), Fits: func(t dwarf.Tag) bool { return t == dwarf.TagVariable }}
 	for i, lib := range all {
 		if i > 0 && lib == e.a.Library {
 			continue
@@ -153,17 +154,20 @@ func (e *evaluation) global(name string) (Object, error) {
 			continue
 		}
 		var found dwarf.DIE
+		search := d.Listing(q).Search(func(u *dwarf.Unit) (ok, end bool) {
+			for _, n := range names {
+				if found = globalIn(u, n, i == 0); found.Valid() {
+					return true, true
+				}
+			}
+			return false, false
+		}, nil)
 		d.Units(func(u *dwarf.Unit) bool {
 			if u.End-u.Off > left {
 				return false
 			}
 			left -= u.End - u.Off
-			for _, n := range names {
-				if found = globalIn(u, n, i == 0); found.Valid() {
-					return false
-				}
-			}
-			return true
+			return !search.Try(u)
 		})
 		if found.Valid() {
 			return e.programVariable(&Function{r: e.a.r, Library: lib, im: im, bias: im.Bias(lib.LoadBias)}, found)
@@ -172,12 +176,17 @@ func (e *evaluation) global(name string) (Object, error) {
 	return Object{}, errNoVariable
 }
 
+// lastPart is a name without its scopes.
+func lastPart(name string) string {
+	if i := strings.LastIndex(name, "::"); i >= 0 {
+		return name[i+2:]
+	}
+	return name
+}
+
 // globalIn finds a variable with a place in a unit by its name with scopes, or, with bare, by its last part alone.
 func globalIn(u *dwarf.Unit, name string, bare bool) (found dwarf.DIE) {
-	last := name
-	if i := strings.LastIndex(name, "::"); i >= 0 {
-		last = name[i+2:]
-	}
+	last := lastPart(name)
 	var e dwarf.Entry
 	var v dwarf.Value
 	c := u.Cursor(u.Root())

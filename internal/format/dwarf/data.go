@@ -67,13 +67,14 @@ const (
 	SecTypes
 	SecCUIndex
 	SecGDBIndex
+	SecNames
 	numSections
 )
 
 var sectionNames = [numSections]string{
 	".debug_info", ".debug_abbrev", ".debug_line", ".debug_str", ".debug_line_str",
 	".debug_str_offsets", ".debug_addr", ".debug_ranges", ".debug_rnglists", ".debug_aranges",
-	".debug_loc", ".debug_loclists", ".debug_types", ".debug_cu_index", ".gdb_index",
+	".debug_loc", ".debug_loclists", ".debug_types", ".debug_cu_index", ".gdb_index", ".debug_names",
 }
 
 // String returns the ELF name of the section: ".debug_info".
@@ -131,7 +132,10 @@ type Data struct {
 	lines   lineCache
 	index   pcIndex
 	gdb     gdbIndex
+	names   nameTable
 	sigs    signatures
+
+	coverage coverage
 }
 
 type section struct {

@@ -2,11 +2,13 @@ package dwarf
 
 import (
 	"encoding/binary"
+	"sort"
 	"sync"
 )
 
-// The section .gdb_index (gdb's manual, "Index Section Format"; versions 7 to 9), which lld, gold,
-// mold and gdb-add-index write, lists which unit has the code at an address. It serves for files
+// The section .gdb_index (gdb's manual, "Index Section Format"; versions 5 to 9), which lld, gold,
+// mold and gdb-add-index write, lists which unit has the code at an address (from version 7 on), and which
+// units have a symbol (names.go). Addresses serve for files
 // without .debug_aranges: otherwise the first entries of all units must be read. An index may be
 // older than the rest of the file. So a unit counts only if it claims the address itself.
 
@@ -16,6 +18,7 @@ type gdbIndex struct {
 	read  bool
 	units []byte // pairs of a unit's offset and its length
 	areas []byte // triples of low, high and the number of a unit
+	names symbolTable
 	scans int
 
 	indexOnce sync.Once
@@ -48,10 +51,7 @@ func (x *gdbIndex) unit(d *Data, pc uint64) (*Unit, bool) {
 func (x *gdbIndex) find(d *Data, pc uint64) (best span, ok bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if !x.read {
-		x.read = true
-		x.parse(d.bytes(SecGDBIndex))
-	}
+	x.load(d)
 	if x.scans >= maxArangeScans {
 		x.indexOnce.Do(func() {
 			var spans []span
@@ -82,27 +82,83 @@ func (x *gdbIndex) find(d *Data, pc uint64) (best span, ok bool) {
 // section does not list, such as type units.
 func (x *gdbIndex) area(d *Data, b []byte) (span, bool) {
 	s := span{low: binary.LittleEndian.Uint64(b), high: binary.LittleEndian.Uint64(b[8:])}
-	n := uint64(binary.LittleEndian.Uint32(b[16:])) * gdbUnitSize
-	if s.low >= s.high || n >= uint64(len(x.units)) || d.dead(s.low, 8) {
+	off, _, ok := x.listed(uint64(binary.LittleEndian.Uint32(b[16:])))
+	if s.low >= s.high || !ok || d.dead(s.low, 8) {
 		return span{}, false
 	}
-	s.id = binary.LittleEndian.Uint64(x.units[n:])
+	s.id = off
 	return s, true
 }
 
-// parse finds the two lists. All numbers of the section are little-endian.
+// load reads the section, once. The caller holds the lock.
+func (x *gdbIndex) load(d *Data) {
+	if !x.read {
+		x.read = true
+		x.parse(d.bytes(SecGDBIndex))
+	}
+}
+
+// parse finds the lists. All numbers of the section are little-endian.
 func (x *gdbIndex) parse(data []byte) {
 	const header = 24
 	if len(data) < header {
 		return
 	}
 	word := func(i int) uint64 { return uint64(binary.LittleEndian.Uint32(data[4*i:])) }
-	version, units, types, areas, symbols := word(0), word(1), word(2), word(3), word(4)
-	if version < 7 || version > 9 || units > types || types > areas || areas > symbols || symbols > uint64(len(data)) {
+	version, units, types, areas, symbols, pool := word(0), word(1), word(2), word(3), word(4), word(5)
+	end := pool // of the symbols
+	if version >= 9 && len(data) >= header+4 {
+		pool = word(6) // behind what tells gdb of the main function
+	}
+	if version < 5 || version > 9 || units > types || types > areas || areas > symbols || symbols > uint64(len(data)) {
 		return
 	}
 	x.units = data[units : types-(types-units)%gdbUnitSize]
-	x.areas = data[areas:symbols]
+	if version >= 7 {
+		x.areas = data[areas:symbols]
+	}
+	if symbols > end || end > pool || pool > uint64(len(data)) {
+		return
+	}
+	if n := (end - symbols) / symbolSize; n&(n-1) == 0 {
+		x.names = symbolTable{uint32(version), data[symbols : symbols+n*symbolSize], data[pool:]}
+	}
+}
+
+// symbols returns the table of symbols; nil if there is none.
+func (x *gdbIndex) symbols(d *Data) *symbolTable {
+	if d.size(SecGDBIndex) == 0 || d.load(SecGDBIndex).need != nil && d.size(SecGDBIndex) > maxPackedIndex {
+		return nil
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.load(d)
+	if len(x.names.slots) == 0 {
+		return nil
+	}
+	return &x.names
+}
+
+// listed returns unit n of the list, and its length.
+func (x *gdbIndex) listed(n uint64) (off, size uint64, ok bool) {
+	if n >= uint64(len(x.units)/gdbUnitSize) {
+		return 0, 0, false
+	}
+	b := x.units[n*gdbUnitSize:]
+	return binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:]), true
+}
+
+// lists reports whether the list has a unit, with its length. Units that are not in order are not found.
+func (x *gdbIndex) lists(d *Data, u *Unit) bool {
+	if x.symbols(d) == nil {
+		return false
+	}
+	i := sort.Search(len(x.units)/gdbUnitSize, func(i int) bool {
+		off, _, _ := x.listed(uint64(i))
+		return off >= u.Off
+	})
+	off, size, ok := x.listed(uint64(i))
+	return ok && off == u.Off && size == u.End-u.Off
 }
 
 // claims reports whether the unit's first entry says that it has the code at pc.

@@ -35,39 +35,107 @@ func (set *Set) Complete(t *Type) (*Type, bool) {
 		d := v.(dwarf.DIE)
 		return set.At(d), d.Valid()
 	}
-	if d, ok := set.Named(own, name); ok {
-		return set.At(d), true
+	q := t.query()
+	search := set.searchOwn(own, name, own.Data.Listing(q))
+	if search.Try(own) {
+		return set.At(search.found), true
 	}
-	d := set.inOwnFile(own, name)
+	d := search.others()
 	if !d.Valid() {
-		d = set.inOtherFiles(t)
+		d = set.inOtherFiles(t, q)
 	}
 	set.completed.Store(key, d)
 	return set.At(d), d.Valid()
 }
 
-// inOwnFile looks for a type in the other units of own's file.
-func (set *Set) inOwnFile(own *dwarf.Unit, name string) (found dwarf.DIE) {
+// query is what the indexes of a file are asked for the definition of t; nil if they cannot know.
+func (t *Type) query() *dwarf.NameQuery {
+	q := &dwarf.NameQuery{Name: t.BareName, Scoped: true, Spaces: true, Fits: structural}
+	switch {
+	case IsC(t.Language):
+		return q
+	case !IsCXX(t.Language):
+		return nil
+	}
+	names, spaces, ok := t.Ref.Scopes()
+	if !ok || strings.Join(append(names, t.BareName), "::") != t.FullName() {
+		return nil
+	}
+	q.Scopes, q.Spaces = names, spaces
+	return q
+}
+
+// structural reports whether entries with a tag may be the definition of a declared type.
+func structural(tag dwarf.Tag) bool {
+	switch tag {
+	case dwarf.TagStructureType, dwarf.TagClassType, dwarf.TagUnionType, dwarf.TagEnumerationType, dwarf.TagInterfaceType:
+		return true
+	}
+	return false
+}
+
+// defines reports whether an entry is the definition of the type that is called name in its unit, outside functions.
+func (set *Set) defines(d dwarf.DIE, name string) bool {
+	t := set.At(d)
+	if t.Declared || !structural(t.Tag) {
+		return false
+	}
+	scopes, _, ok := d.Scopes()
+	return ok && t.plainName() == name && (len(scopes) == 0 || !IsC(t.Language))
+}
+
+// An ownSearch looks for a type in the file of the unit that declares it.
+type ownSearch struct {
+	*dwarf.Search
+	set   *Set
+	own   *dwarf.Unit
+	found dwarf.DIE
+}
+
+// searchOwn returns the search for a type in own's file. list is what the file's indexes say of it.
+func (set *Set) searchOwn(own *dwarf.Unit, name string, list *dwarf.Listing) *ownSearch {
+	s := &ownSearch{set: set, own: own}
+	s.Search = list.Search(func(u *dwarf.Unit) (found, end bool) {
+		s.found, found = set.Named(u, name)
+		return found, found
+	}, func(d dwarf.DIE) bool {
+		if !set.defines(d, name) {
+			return false
+		}
+		s.found = d
+		return true
+	})
+	return s
+}
+
+// others looks in the other units of the file. A definition that an index lists behind the limit is found, too; what is read
+// for it counts as that of other files.
+func (s *ownSearch) others() dwarf.DIE {
 	left := uint64(MaxSearch)
-	own.Data.Units(func(u *dwarf.Unit) bool {
-		if u.Off == own.Off && u.Sec == own.Sec {
+	var rest *dwarf.Unit
+	s.own.Data.Units(func(u *dwarf.Unit) bool {
+		if u.Off == s.own.Off && u.Sec == s.own.Sec {
 			return true
 		}
 		if u.End-u.Off > left {
+			rest = u
 			return false
 		}
 		left -= u.End - u.Off
-		d, ok := set.Named(u, name)
-		found = d
-		return !ok
+		return !s.Try(u)
 	})
-	return found
+	if rest != nil && rest.Sec == dwarf.SecInfo {
+		s.From(rest, func(u *dwarf.Unit) bool {
+			return u != s.own && s.set.foreign.Add(int64(u.End-u.Off)) <= maxForeign && !s.Try(u)
+		})
+	}
+	return s.found
 }
 
 // inOtherFiles looks for a type in the other libraries of the process. In C++ a program has
 // only one type of a name. In other languages it may have several; then all those found must
-// look alike.
-func (set *Set) inOtherFiles(t *Type) (found dwarf.DIE) {
+// look alike. q asks the files' indexes.
+func (set *Set) inOtherFiles(t *Type, q *dwarf.NameQuery) (found dwarf.DIE) {
 	full := t.FullName()
 	unnamed := strings.Contains(full, "(anonymous namespace)") // is its own file's only
 	for _, lib := range set.libs.All() {
@@ -87,7 +155,7 @@ func (set *Set) inOtherFiles(t *Type) (found dwarf.DIE) {
 		if full == "" || unnamed {
 			continue
 		}
-		enough := !set.inFile(d, t, full, func(typ dwarf.DIE) bool {
+		enough := !set.inFile(d, t, full, d.Listing(q), func(typ dwarf.DIE) bool {
 			if found.Valid() && !set.alike(set.At(found), set.At(typ)) {
 				found = dwarf.DIE{}
 				return false
@@ -103,10 +171,22 @@ func (set *Set) inOtherFiles(t *Type) (found dwarf.DIE) {
 }
 
 // inFile calls yield for the types of a file that may be the definition of t. It returns
-// false if yield does. It stops without that when the limit of what to search is reached.
-func (set *Set) inFile(d *dwarf.Data, t *Type, full string, yield func(dwarf.DIE) bool) bool {
-	on := true
+// false if yield does. It stops without that when the limit of what to search is reached. list is what the
+// file's indexes say of the type.
+func (set *Set) inFile(d *dwarf.Data, t *Type, full string, list *dwarf.Listing, yield func(dwarf.DIE) bool) bool {
 	scoped := strings.ContainsAny(full, ":<") // C has no scopes and no templates
+	called := func(l dwarf.Language) string {
+		if IsC(l) {
+			return keyword(t.Tag) + full
+		}
+		return full
+	}
+	on := true
+	search := list.Search(func(u *dwarf.Unit) (found, end bool) {
+		typ, ok := set.Named(u, called(u.Language))
+		on = !ok || yield(typ)
+		return ok, !on
+	}, nil)
 	d.Units(func(u *dwarf.Unit) bool {
 		if !sameTypeNames(u.Language, t.Language) || scoped && IsC(u.Language) {
 			return true
@@ -114,14 +194,8 @@ func (set *Set) inFile(d *dwarf.Data, t *Type, full string, yield func(dwarf.DIE
 		if _, known := set.names.Load(u); !known && set.foreign.Add(int64(u.End-u.Off)) > maxForeign {
 			return false
 		}
-		name := full
-		if IsC(u.Language) {
-			name = keyword(t.Tag) + full
-		}
-		if typ, ok := set.Named(u, name); ok {
-			on = yield(typ)
-		}
-		return on
+		set.typesOf(u) // an index may save the search: it counts nevertheless
+		return !search.Try(u)
 	})
 	return on
 }

@@ -83,7 +83,7 @@ func TestSearch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if found := NewSet(arch.AMD64, nil).inOwnFile(own, "struct a"); found.Valid() != s.want {
+		if found := NewSet(arch.AMD64, nil).searchOwn(own, "struct a", nil).others(); found.Valid() != s.want {
 			t.Errorf("%s: %v, want %v", s.name, found.Valid(), s.want)
 		}
 	}
@@ -92,11 +92,11 @@ func TestSearch(t *testing.T) {
 	cxx := &Type{Tag: dwarf.TagStructureType, BareName: "a", Language: dwarf.LangCPlus14}
 	for _, full := range []string{"n::a", "a<int>"} {
 		set := NewSet(arch.AMD64, nil)
-		if !set.inFile(rawData(cu, cu), cxx, full, func(dwarf.DIE) bool { return false }) || set.foreign.Load() != 0 {
+		if !set.inFile(rawData(cu, cu), cxx, full, nil, func(dwarf.DIE) bool { return false }) || set.foreign.Load() != 0 {
 			t.Errorf("%d bytes of C searched for %s", set.foreign.Load(), full)
 		}
 	}
-	if NewSet(arch.AMD64, nil).inFile(rawData(cu), cxx, "a", func(dwarf.DIE) bool { return false }) {
+	if NewSet(arch.AMD64, nil).inFile(rawData(cu), cxx, "a", nil, func(dwarf.DIE) bool { return false }) {
 		t.Error("a type of C was not found for C++")
 	}
 
@@ -118,12 +118,12 @@ func TestSearch(t *testing.T) {
 		data := rawData(s.units...)
 		for range 2 { // those that are known count nothing
 			n := 0
-			if !set.inFile(data, typ, "a", func(dwarf.DIE) bool { n++; return true }) || n != s.want {
+			if !set.inFile(data, typ, "a", nil, func(dwarf.DIE) bool { n++; return true }) || n != s.want {
 				t.Errorf("%s: %d, want %d", s.name, n, s.want)
 			}
 		}
 		n := 0
-		if set.inFile(data, typ, "a", func(dwarf.DIE) bool { n++; return false }) != (s.want == 0) || n != min(s.want, 1) {
+		if set.inFile(data, typ, "a", nil, func(dwarf.DIE) bool { n++; return false }) != (s.want == 0) || n != min(s.want, 1) {
 			t.Errorf("%s: goes on after %d", s.name, n)
 		}
 	}

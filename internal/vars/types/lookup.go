@@ -26,15 +26,18 @@ func (set *Set) Lookup(u *dwarf.Unit, name string, long uint64) (*Type, bool) {
 	}
 	left := set.lookup()
 	var found dwarf.DIE
+	q := &dwarf.NameQuery{Name: lastComponent(untagged(name)), Fits: nameableTag}
 	in := func(d *dwarf.Data) bool {
+		search := d.Listing(q).Search(func(v *dwarf.Unit) (ok, end bool) {
+			found, ok = named(v, name)
+			return ok, ok
+		}, nil)
 		d.Units(func(v *dwarf.Unit) bool {
 			if v.End-v.Off > left {
 				return false
 			}
 			left -= v.End - v.Off
-			var ok bool
-			found, ok = named(v, name)
-			return !ok
+			return !search.Try(v)
 		})
 		return found.Valid()
 	}
@@ -74,14 +77,24 @@ func (set *Set) InDatabase(db *Database, name string) (*Type, bool) {
 	return set.Of(db.Type(id)), true
 }
 
-// named finds a type of a unit by its name. "struct tile" and "tile" are both the name of C's struct tile.
-func named(u *dwarf.Unit, name string) (dwarf.DIE, bool) {
-	bare := name
+// untagged returns the name of a type without C's keyword before it.
+func untagged(name string) string {
 	for _, word := range [...]string{"struct ", "union ", "class ", "enum "} {
 		if rest, ok := strings.CutPrefix(name, word); ok {
-			bare = strings.TrimPrefix(rest, "::")
+			return strings.TrimPrefix(rest, "::")
 		}
 	}
+	return name
+}
+
+// nameableTag reports whether named finds entries with a tag.
+func nameableTag(tag dwarf.Tag) bool {
+	return structural(tag) || tag == dwarf.TagTypedef || tag == dwarf.TagBaseType
+}
+
+// named finds a type of a unit by its name. "struct tile" and "tile" are both the name of C's struct tile.
+func named(u *dwarf.Unit, name string) (dwarf.DIE, bool) {
+	bare := untagged(name)
 	if u.Language == dwarf.LangGo {
 		return searchGo(u, bare)
 	}

@@ -1,0 +1,268 @@
+package types
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// The sources of a program whose types are declared here and defined there.
+var indexedSources = map[string]string{
+	"uses.cpp": `
+namespace shop { struct Order; struct Lost; enum class Kind : int; template<class T> struct Box; inline namespace v2 { struct Item; } }
+struct Plain; class Klass; union Either; struct node;
+struct Outer { struct Inner; Inner *inner; struct Whole { int w; } whole; };
+namespace other { struct Order { char c; } held; }
+namespace { struct Hidden { int h; } hidden; }
+namespace std { class condition_variable; }
+extern shop::Order *order; extern shop::Lost *lost; extern shop::Kind *kind; extern shop::Box<shop::Box<long>> *box; extern shop::Item *item;
+extern Plain *plain; extern Klass *klass; extern Either *either; extern "C" node *list; extern Outer outer; extern std::condition_variable *cv;
+int local(int n) { struct Plain { int elsewhere; } p{n}; struct Lost { int l; } l{n}; return p.elsewhere + l.l; }
+void *all[] = {order, lost, kind, box, item, plain, klass, either, list, &outer, cv, &hidden, &other::held};
+int use(shop::Order *o, shop::Lost *l, shop::Kind *k, shop::Box<shop::Box<long>> *b, shop::Item *i, Plain *p, Klass *c, Either *e, node *n, std::condition_variable *v) {
+	return local((o != 0) + (l != 0) + (k != 0) + (b != 0) + (i != 0) + (p != 0) + (c != 0) + (e != 0) + (n != 0) + (v != 0) + hidden.h); }
+`,
+	"has.cpp": `
+namespace shop { struct Order { long number; struct Line { int n; } line; }; enum class Kind : int { Small, Large }; template<class T> struct Box { T value; }; template<> struct Box<long> { long l; };
+ inline namespace v2 { struct Item { int price; }; } }
+struct Plain { int a, b; }; class Klass { public: int x; virtual int f() { return x; } }; union Either { int i; float f; };
+struct Outer { struct Inner { int deep; }; Inner *inner; struct Whole { int w; } whole; };
+namespace { struct Hidden { long other; } hidden; }
+shop::Order o; shop::Kind k; shop::Box<shop::Box<long>> b; shop::Item i; Plain p; Klass c; Either e; Outer outer; Outer::Inner in;
+shop::Order *order = &o; shop::Kind *kind = &k; shop::Box<shop::Box<long>> *box = &b; shop::Item *item = &i; Plain *plain = &p; Klass *klass = &c; Either *either = &e;
+namespace shop { struct Lost; } shop::Lost *lost; namespace std { class condition_variable; } std::condition_variable *cv;
+static int counter = 3; namespace shop { int total = 4; } int more() { return counter + hidden.other + in.deep; }
+`,
+	"again.cpp": `
+namespace shop { struct Order { long number; struct Line { int n; } line; }; struct Last { int z; } last; }
+struct Plain { int a, b; }; Plain second; shop::Order third; typedef struct { int q; } Klass2; Klass2 k2;
+int again() { return second.a + third.number; }
+`,
+	"list.c":  "struct node { struct node *next; struct tail *end; int n; } first; struct node *list = &first; typedef struct tail *tail_t; tail_t t;\n",
+	"tail.c":  "struct tail { int length; struct node *n; } tail; typedef int node; node number;\n",
+	"tail2.c": "struct tail { char name[8]; long length; } tail2;\n",
+	"main.cpp": `
+namespace shop { struct Order; struct Lost; enum class Kind : int; template<class T> struct Box; inline namespace v2 { struct Item; } }
+struct Plain; class Klass; union Either; struct node; namespace std { class condition_variable; } int more(); int again();
+int use(shop::Order *, shop::Lost *, shop::Kind *, shop::Box<shop::Box<long>> *, shop::Item *, Plain *, Klass *, Either *, node *, std::condition_variable *);
+int main() { return use(0, 0, 0, 0, 0, 0, 0, 0, 0, 0) + more() + again(); }
+`,
+}
+
+// indexed is a way to make the program with an index.
+type indexed struct {
+	name    string
+	clang   bool
+	flags   []string
+	plain   []string // sources that are compiled without flags
+	link    []string
+	lld     bool
+	after   []string // a command for the program
+	section string
+	helps   bool // the index must save searches
+}
+
+var indexedBy = []indexed{
+	{name: "clang, an index of each unit", clang: true, flags: []string{"-gdwarf-5", "-gpubnames"}, lld: true, section: ".debug_names", helps: true},
+	{name: "clang, one index", clang: true, flags: []string{"-gdwarf-5", "-gpubnames"}, lld: true, link: []string{"-Wl,--debug-names"}, section: ".debug_names", helps: true},
+	{name: "clang -O2, 64-bit DWARF", clang: true, flags: []string{"-gdwarf-5", "-gdwarf64", "-gpubnames", "-O2"}, lld: true, section: ".debug_names", helps: true},
+	{name: "clang, one index, some units without names", clang: true, flags: []string{"-gdwarf-5", "-gpubnames"}, plain: []string{"has.cpp", "tail.c"}, lld: true, link: []string{"-Wl,--debug-names"}, section: ".debug_names", helps: true},
+	{name: "clang, type units", clang: true, flags: []string{"-gdwarf-5", "-gpubnames", "-fdebug-types-section"}, lld: true, section: ".debug_names"},
+	{name: "clang, lld --gdb-index", clang: true, flags: []string{"-gdwarf-5", "-ggnu-pubnames"}, lld: true, link: []string{"-Wl,--gdb-index"}, section: ".gdb_index", helps: true},
+	{name: "clang, DWARF 4, lld --gdb-index", clang: true, flags: []string{"-gdwarf-4", "-ggnu-pubnames"}, lld: true, link: []string{"-Wl,--gdb-index"}, section: ".gdb_index", helps: true},
+	{name: "clang, lld --gdb-index, some units without names", clang: true, flags: []string{"-gdwarf-5", "-ggnu-pubnames"}, plain: []string{"has.cpp", "tail.c"}, lld: true, link: []string{"-Wl,--gdb-index"}, section: ".gdb_index", helps: true},
+	{name: "clang -gpubnames, DWARF 4, lld --gdb-index", clang: true, flags: []string{"-gdwarf-4", "-gpubnames"}, lld: true, link: []string{"-Wl,--gdb-index"}, section: ".gdb_index"},
+	{name: "clang, gdb-add-index", clang: true, flags: []string{"-gdwarf-5"}, lld: true, after: []string{"gdb-add-index"}, section: ".gdb_index", helps: true},
+	{name: "gcc, lld --gdb-index", flags: []string{"-ggnu-pubnames"}, lld: true, link: []string{"-Wl,--gdb-index"}, section: ".gdb_index", helps: true},
+	{name: "gcc, type units, lld --gdb-index", flags: []string{"-ggnu-pubnames", "-fdebug-types-section"}, lld: true, link: []string{"-Wl,--gdb-index"}, section: ".gdb_index"},
+	{name: "gcc, gold --gdb-index", flags: []string{"-ggnu-pubnames"}, link: []string{"-fuse-ld=gold", "-Wl,--gdb-index"}, section: ".gdb_index", helps: true},
+	{name: "gcc, gdb-add-index", after: []string{"gdb-add-index"}, section: ".gdb_index", helps: true},
+	{name: "gcc, gdb-add-index -dwarf-5", after: []string{"gdb-add-index", "-dwarf-5"}, section: ".debug_names"},
+}
+
+// build makes the program; it skips the test where a tool is missing.
+func (x *indexed) build(t *testing.T) string {
+	t.Helper()
+	cc, cxx := "gcc", "g++"
+	if x.clang {
+		cc, cxx = fixture.LLVM(t, "clang"), fixture.LLVM(t, "clang++")
+	}
+	needed := []string{cc, cxx}
+	link := slices.Clone(x.link)
+	if x.lld {
+		link = append(link, "-fuse-ld=lld")
+		needed = append(needed, "ld.lld")
+	}
+	if slices.Contains(link, "-fuse-ld=gold") {
+		needed = append(needed, "ld.gold")
+	}
+	if x.after != nil {
+		needed = append(needed, x.after[0], "gdb")
+	}
+	for _, name := range needed {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Skipf("%s is not installed: Debian's gcc, g++, clang-19, lld, binutils, gdb", name)
+		}
+	}
+	dir := t.TempDir()
+	run := func(name string, args ...string) {
+		cmd := exec.Command(name, args...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Skipf("%s %v: %v: %.500s", name, args, err, out)
+		}
+	}
+	var objects []string
+	for _, source := range []string{"uses.cpp", "list.c", "has.cpp", "tail.c", "again.cpp", "tail2.c", "main.cpp"} {
+		if err := os.WriteFile(filepath.Join(dir, source), []byte(indexedSources[source]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		compiler, args := cxx, []string{"-g", "-c", "-o", source + ".o", source}
+		if strings.HasSuffix(source, ".c") {
+			compiler = cc
+		}
+		if !slices.Contains(x.plain, source) {
+			args = append(slices.Clone(x.flags), args...)
+		}
+		run(compiler, args...)
+		objects = append(objects, source+".o")
+	}
+	run(cxx, append(append(objects, "-o", "program"), link...)...)
+	if x.after != nil {
+		run(x.after[0], append(slices.Clone(x.after[1:]), "program")...)
+	}
+	return filepath.Join(dir, "program")
+}
+
+// sectionsOf reads all debug information of a program.
+func sectionsOf(t *testing.T, path string) (map[string][]byte, *elf.File) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := elf.NewFile(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string][]byte{}
+	for _, s := range f.Sections {
+		if s.Type != elf.SHT_NOBITS && (strings.HasPrefix(s.Name, ".debug_") || s.Name == ".gdb_index") {
+			if all[s.Name], err = s.Data(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return all, f
+}
+
+// withIndex returns the debug information with index as the section; without any index if that is nil.
+func withIndex(all map[string][]byte, section string, index []byte) *dwarf.Data {
+	return dwarf.New(dwarf.SourceFunc(func(name string) ([]byte, error) {
+		switch name {
+		case section:
+			return index, nil
+		case ".debug_names", ".gdb_index":
+			return nil, nil
+		}
+		return all[name], nil
+	}), binary.LittleEndian)
+}
+
+// answers completes all declared types of a file and looks up all names in it, and some that are not. It returns
+// the entries, and how many units were searched.
+func answers(d *dwarf.Data) (found map[string]uint64, searches int) {
+	found = map[string]uint64{}
+	set := NewSet(arch.AMD64, noLibraries{})
+	var first *dwarf.Unit
+	names := map[string]bool{"shop::Nothing": true, "nothing": true, "Plain::Order": true, "struct tail": true, "std::condition_variable": true}
+	d.Units(func(u *dwarf.Unit) bool {
+		if first == nil {
+			first = u
+		}
+		var e dwarf.Entry
+		for c := u.Cursor(u.Root()); c.Next(&e) && c.Level() > 0; {
+			if !structural(e.Tag) {
+				continue
+			}
+			at := dwarf.DIE{Unit: u, Off: e.Off}
+			typ := set.At(at)
+			if !typ.Declared {
+				continue
+			}
+			def, ok := set.Complete(typ)
+			if ok {
+				found["declared "+at.Unit.String()+" "+typ.FullName()] = def.Ref.Off
+			} else {
+				found["declared "+at.Unit.String()+" "+typ.FullName()] = 0
+			}
+		}
+		for name := range nameable(u) {
+			names[name] = true
+		}
+		return true
+	})
+	set.names.Range(func(_, v any) bool {
+		searches += int(v.(*unitTypes).asked.Load())
+		return true
+	})
+	for name := range names {
+		if typ, ok := set.Lookup(first, name, 8); ok {
+			found["named "+name] = typ.Ref.Off
+		}
+	}
+	return found, searches
+}
+
+// compareAnswers reports where two sets of answers differ.
+func compareAnswers(t *testing.T, what string, got, want map[string]uint64) {
+	t.Helper()
+	for name, off := range want {
+		if got[name] != off {
+			t.Errorf("%s: %s at %#x, want %#x", what, name, got[name], off)
+		}
+	}
+	for name, off := range got {
+		if _, ok := want[name]; !ok {
+			t.Errorf("%s: %s at %#x, want none", what, name, off)
+		}
+	}
+}
+
+// Types are the same with an index and without.
+func TestIndexed(t *testing.T) {
+	for _, x := range indexedBy {
+		t.Run(x.name, func(t *testing.T) {
+			all, _ := sectionsOf(t, x.build(t))
+			if len(all[x.section]) == 0 {
+				t.Skipf("the tools wrote no %s", x.section)
+			}
+			want, without := answers(withIndex(all, "", nil))
+			got, with := answers(withIndex(all, x.section, all[x.section]))
+			compareAnswers(t, x.name, got, want)
+			found := 0
+			for name, off := range want {
+				if strings.HasPrefix(name, "declared ") && off != 0 {
+					found++
+				}
+			}
+			if found < 8 && !slices.Contains(x.flags, "-fdebug-types-section") {
+				t.Errorf("%d declared types found", found)
+			}
+			t.Logf("%d declared types found, %d searches of units, without the index %d", found, with, without)
+			if x.helps && with > without*2/3 {
+				t.Errorf("%d searches of units, without the index %d", with, without)
+			}
+		})
+	}
+}

@@ -17,6 +17,7 @@ type gdbIndex struct {
 	mu    sync.Mutex
 	read  bool
 	units []byte // pairs of a unit's offset and its length
+	types uint64 // how many type units are listed; they have the numbers after units
 	areas []byte // triples of low, high and the number of a unit
 	names symbolTable
 	scans int
@@ -28,6 +29,7 @@ type gdbIndex struct {
 const (
 	gdbUnitSize = 16 // bytes of an element of gdbIndex.units
 	gdbAreaSize = 20 // and of areas
+	gdbTypeSize = 24 // and of the list of type units
 )
 
 // unit returns the unit with the code at pc, if the section has it.
@@ -114,6 +116,7 @@ func (x *gdbIndex) parse(data []byte) {
 		return
 	}
 	x.units = data[units : types-(types-units)%gdbUnitSize]
+	x.types = (areas - types) / gdbTypeSize
 	if version >= 7 {
 		x.areas = data[areas:symbols]
 	}
@@ -147,6 +150,9 @@ func (x *gdbIndex) listed(n uint64) (off, size uint64, ok bool) {
 	b := x.units[n*gdbUnitSize:]
 	return binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:]), true
 }
+
+// all returns how many units are listed, type units included.
+func (x *gdbIndex) all() uint64 { return uint64(len(x.units)/gdbUnitSize) + x.types }
 
 // lists reports whether the list has a unit, with its length. Units that are not in order are not found.
 func (x *gdbIndex) lists(d *Data, u *Unit) bool {

@@ -29,6 +29,7 @@ type Listing struct {
 	names  bool // .debug_names was asked, and contradicts itself nowhere
 	gdb    bool // .gdb_index was
 	hits   []hit
+	other  []hit   // entries that have the name, and are something else by .debug_names
 	passed []*Unit // that Try passed over
 }
 
@@ -40,8 +41,12 @@ type hit struct {
 	sure bool // the scopes fit, too
 }
 
-// maxHitsInUnit is how many entries of one unit are looked at.
-const maxHitsInUnit = 8
+// Limits on the entries of one unit that are looked at: those that may be what is wanted, and those that are something
+// else, for instance each inlined call of the constructor.
+const (
+	maxHitsInUnit = 8
+	maxOther      = 1 << 8
+)
 
 // Listing looks a name up in the file's indexes. It returns nil if there are none that can help.
 func (d *Data) Listing(q *NameQuery) *Listing {
@@ -53,7 +58,7 @@ func (d *Data) Listing(q *NameQuery) *Listing {
 		l.names = true
 		for _, x := range d.names.indexes {
 			if l.names = l.inIndex(x, hash); !l.names {
-				l.hits = nil
+				l.hits, l.other = nil, nil
 				break
 			}
 		}
@@ -64,7 +69,9 @@ func (d *Data) Listing(q *NameQuery) *Listing {
 	if !l.names && !l.gdb {
 		return nil
 	}
-	slices.SortStableFunc(l.hits, func(a, b hit) int { return compare(a.unit, b.unit) })
+	for _, list := range [...][]hit{l.hits, l.other} {
+		slices.SortStableFunc(list, func(a, b hit) int { return compare(a.unit, b.unit) })
+	}
 	return l
 }
 
@@ -86,15 +93,19 @@ func (l *Listing) inIndex(x *nameIndex, hash uint32) bool {
 	}
 	var scopes map[uint64]bool // the entries of the scopes around, once they are needed
 	bad, entries := false, 0
-	err = x.each(n, func(e *nameEntry) bool {
+	err = x.each(l.d, n, func(e *nameEntry) bool {
 		if entries++; entries > maxNameEntries {
 			bad = true
 			return false
 		}
-		if !l.q.Fits(e.tag) || e.elsewhere {
+		if e.elsewhere {
 			return true
 		}
-		sure := false
+		h := hit{unit: e.unit, off: e.off, tag: e.tag}
+		if !l.q.Fits(e.tag) {
+			l.other = append(l.other, h)
+			return true
+		}
 		switch {
 		case !l.q.Scoped:
 		case e.inScope:
@@ -105,17 +116,19 @@ func (l *Listing) inIndex(x *nameIndex, hash uint32) bool {
 				}
 			}
 			if !scopes[e.parent] {
+				l.other = append(l.other, h)
 				return true
 			}
-			sure = l.q.Spaces
+			h.sure = l.q.Spaces
 		case e.noParent:
 			// What is inside a namespace has a parent; what is inside a class that is only declared has none.
 			if len(l.q.Scopes) > 0 && l.q.Spaces {
+				l.other = append(l.other, h)
 				return true
 			}
-			sure = len(l.q.Scopes) == 0
+			h.sure = len(l.q.Scopes) == 0
 		}
-		l.hits = append(l.hits, hit{e.unit, e.off, e.tag, sure})
+		l.hits = append(l.hits, h)
 		return true
 	})
 	return err == nil && !bad
@@ -135,7 +148,7 @@ func (l *Listing) scopesIn(x *nameIndex, names []string) (map[uint64]bool, error
 		}
 		inner := map[uint64]bool{}
 		entries := 0
-		err = x.each(n, func(e *nameEntry) bool {
+		err = x.each(l.d, n, func(e *nameEntry) bool {
 			entries++
 			if isScope(e.tag) && (!e.inScope && (i == 0 || !l.q.Spaces) || e.inScope && around[e.parent]) {
 				inner[e.at] = true
@@ -165,37 +178,59 @@ func (l *Listing) inGDB() bool {
 	if err != nil {
 		return false
 	}
-	s.types(list, func(n uint64) {
+	bad := false
+	s.each(list, func(n uint64) {
 		if off, _, ok := x.listed(n); ok {
 			l.hits = append(l.hits, hit{unit: off, sure: true})
+		} else {
+			bad = bad || n >= x.all()
 		}
 	})
-	return true
+	return !bad
 }
 
 // full returns the name with its scopes.
 func (q *NameQuery) full() string { return strings.Join(append(slices.Clone(q.Scopes), q.Name), "::") }
 
-// in returns what is listed of a unit.
-func (l *Listing) in(u *Unit) []hit {
+// in returns what of a list is in a unit.
+func (l *Listing) in(list []hit, u *Unit) []hit {
 	if u.Data != l.d || u.Sec != SecInfo {
 		return nil
 	}
-	i := sort.Search(len(l.hits), func(i int) bool { return l.hits[i].unit >= u.Off })
+	i := sort.Search(len(list), func(i int) bool { return list[i].unit >= u.Off })
 	n := i
-	for n < len(l.hits) && l.hits[n].unit == u.Off {
+	for n < len(list) && list[n].unit == u.Off {
 		n++
 	}
-	return l.hits[i:n]
+	return list[i:n]
 }
 
-// lacks reports whether an index knows what u has, and does not list the name there.
+// lacks reports whether an index knows what u has, and does not list the name there, or only as something else.
 func (l *Listing) lacks(u *Unit) bool {
-	if u.Data != l.d || u.Sec != SecInfo || u.Type != UnitCompile || len(l.in(u)) > 0 {
+	if u.Data != l.d || u.Sec != SecInfo || u.Type != UnitCompile || len(l.in(l.hits, u)) > 0 {
 		return false
 	}
 	names, gdb := l.d.covers(u)
 	return l.names && names || l.gdb && gdb
+}
+
+// mistaken reports whether what is listed of u as something else is what is wanted, or is not what the index says.
+func (l *Listing) mistaken(u *Unit) bool {
+	other := l.in(l.other, u)
+	for _, h := range other[:min(len(other), maxOther)] {
+		d, ok := l.entry(u, h)
+		if !ok {
+			return true
+		}
+		if !l.q.Fits(h.tag) {
+			continue
+		}
+		// By the index it is in another scope.
+		if names, _, ok := d.Scopes(); ok && slices.Equal(names, l.q.Scopes) {
+			return true
+		}
+	}
+	return len(other) > maxOther
 }
 
 // A Search goes through the units of a file for a name.
@@ -219,15 +254,18 @@ func (l *Listing) Search(unit func(*Unit) (found, end bool), entry func(DIE) boo
 // and so are all that follow.
 func (s *Search) Try(u *Unit) (end bool) {
 	l := s.list
-	if l != nil && l.lacks(u) {
-		l.passed = append(l.passed, u)
-		return false
-	}
 	if l == nil {
 		_, end = s.unit(u)
 		return end
 	}
-	hits, wrong := l.in(u), false
+	hits, wrong := l.in(l.hits, u), false
+	if l.lacks(u) {
+		if !l.mistaken(u) {
+			l.passed = append(l.passed, u)
+			return false
+		}
+		wrong = true
+	}
 	for _, h := range hits[:min(len(hits), maxHitsInUnit)] {
 		if h.off == 0 {
 			continue
@@ -275,23 +313,25 @@ func (s *Search) From(u *Unit, yield func(*Unit) bool) {
 
 // entry returns the entry of a hit. It returns false if that is not what the index says.
 func (l *Listing) entry(u *Unit, h hit) (DIE, bool) {
-	off := u.Off + h.off
-	if off < u.Off || off < u.entries || off >= u.End {
+	d := DIE{u, u.Off + h.off}
+	if d.Off < u.Off {
 		return DIE{}, false
 	}
-	e, err := u.Entry(off)
+	e, err := u.Entry(d.Off)
 	if err != nil || e.Tag != h.tag {
 		return DIE{}, false
 	}
-	v := u.Value(off, AttrName)
-	name, ok := u.Bytes(&v)
-	if !ok {
-		// A definition has the name of its declaration.
-		if f := (DIE{u, off}).rawInfo(); f.Name != l.q.Name && f.LinkageName != l.q.Name {
-			return DIE{}, false
-		}
+	v := u.Value(d.Off, AttrName)
+	if name, ok := u.Bytes(&v); ok && string(name) == l.q.Name {
+		return d, true
 	}
-	return DIE{u, off}, !ok || string(name) == l.q.Name
+	if l.q.Fits(h.tag) && h.tag != TagVariable {
+		return DIE{}, false
+	}
+	// A definition has the name of its declaration, and a function is also listed by its mangled name, and by its name without
+	// the arguments of a template.
+	f := d.rawInfo()
+	return d, f.Name == l.q.Name || f.LinkageName == l.q.Name || strings.HasPrefix(f.Name, l.q.Name+"<")
 }
 
 // coverage remembers which units the indexes know.

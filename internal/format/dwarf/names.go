@@ -178,7 +178,8 @@ func (t *nameTable) of(d *Data, off uint64) *nameIndex {
 // errNames is wrapped by errors about an index that contradicts itself.
 var errNames = fmt.Errorf("index of names: %w", ErrFormat)
 
-// find returns the number of a name, from 0; false if the index does not have it.
+// find returns the number of a name, from 0; false if the index does not have it. What it goes by is checked: a hash must be
+// that of its name, and names of one bucket stay together.
 func (x *nameIndex) find(d *Data, name string, hash uint32) (uint64, bool, error) {
 	if x.buckets == 0 {
 		return x.scan(d, name)
@@ -186,35 +187,41 @@ func (x *nameIndex) find(d *Data, name string, hash uint32) (uint64, bool, error
 	bucket := uint64(hash) % x.buckets
 	first := x.u32(x.bucketList, bucket)
 	if first == 0 {
-		return 0, false, nil
+		return 0, false, x.empty(bucket)
+	}
+	if first > x.names || first > 1 && x.u32(x.hashes, first-2)%x.buckets == bucket {
+		return 0, false, errNames
 	}
 	for i := first - 1; i < x.names; i++ {
 		h := x.u32(x.hashes, i)
-		switch {
-		case h%x.buckets == bucket:
-		case i == first-1:
-			return 0, false, errNames // the bucket leads to names of another
-		default:
-			return 0, false, nil
-		}
-		if i+1-first >= maxNameChain {
+		in := h%x.buckets == bucket
+		s, ok := d.str(SecStr, x.word(x.texts, i))
+		if own, plain := nameHash(string(s)); !ok || plain && uint64(own) != h || !in && i == first-1 || i+1-first >= maxNameChain {
 			return 0, false, errNames
 		}
-		if uint32(h) != hash {
-			continue
+		if !in {
+			break
 		}
-		s, ok := d.str(SecStr, x.word(x.texts, i))
-		if ok && string(s) == name {
+		if string(s) == name {
 			return i, true, nil
 		}
-		if own, plain := nameHash(string(s)); !ok || plain && own != hash {
-			return 0, false, errNames // the hash is that of another name
-		}
-	}
-	if first > x.names {
-		return 0, false, errNames
 	}
 	return 0, false, nil
+}
+
+// empty returns an error if a bucket has names nevertheless: they would be before those of the next bucket.
+func (x *nameIndex) empty(bucket uint64) error {
+	last := x.names
+	for b := bucket + 1; b < min(x.buckets, bucket+maxNameChain); b++ {
+		if next := x.u32(x.bucketList, b); next > 0 {
+			last = min(last, next-1)
+			break
+		}
+	}
+	if last > 0 && x.u32(x.hashes, last-1)%x.buckets == bucket {
+		return errNames
+	}
+	return nil
 }
 
 // scan goes through the names of an index without buckets.
@@ -235,7 +242,7 @@ func (x *nameIndex) scan(d *Data, name string) (uint64, bool, error) {
 }
 
 // each calls yield for the entries of a name, by its number, until it returns false.
-func (x *nameIndex) each(name uint64, yield func(*nameEntry) bool) error {
+func (x *nameIndex) each(d *Data, name uint64, yield func(*nameEntry) bool) error {
 	off := x.word(x.entries, name)
 	if off > uint64(len(x.data)-x.pool) {
 		return errNames
@@ -245,11 +252,11 @@ func (x *nameIndex) each(name uint64, yield func(*nameEntry) bool) error {
 		return err
 	}
 	c := binbuf.New(x.data, x.pool+int(off), x.big)
-	for {
+	for n := 0; ; n++ {
 		e := nameEntry{at: uint64(c.Off - x.pool)}
 		code := c.ULEB()
-		if c.Error == nil && code == 0 {
-			return nil
+		if c.Error == nil && code == 0 && n > 0 { // no name is without an entry
+			return x.ends(d, &c, table)
 		}
 		ab, ok := table[code]
 		if c.Error != nil || !ok {
@@ -263,6 +270,29 @@ func (x *nameIndex) each(name uint64, yield func(*nameEntry) bool) error {
 			return nil
 		}
 	}
+}
+
+// ends checks that the entries of a name end where c is: those of another name follow, of which the first must be right.
+func (x *nameIndex) ends(d *Data, c *binbuf.Cursor, table map[uint64]nameAbbrev) error {
+	if c.Len() < 4 { // no more than what fills the last word
+		return nil
+	}
+	var e nameEntry
+	ab, ok := table[c.ULEB()]
+	if !ok {
+		return errNames
+	}
+	if err := x.entry(c, ab.specs, &e); err != nil || e.elsewhere || e.off == 0 {
+		return err
+	}
+	u, err := d.UnitAt(SecInfo, e.unit)
+	if err != nil || u.Type == UnitSkeleton {
+		return err
+	}
+	if to, err := u.Entry(u.Off + e.off); err != nil || to.Tag != ab.tag {
+		return errNames
+	}
+	return nil
 }
 
 // entry reads the attributes of an entry.
@@ -373,10 +403,7 @@ type symbolTable struct {
 	pool    []byte
 }
 
-const (
-	symbolSize = 8 // bytes of an element of symbolTable.slots
-	kindType   = 1 // of a symbol in a list of units
-)
+const symbolSize = 8 // bytes of an element of symbolTable.slots
 
 // symbolHash is that of the section's versions from 5.
 func symbolHash(name []byte) uint32 {
@@ -416,7 +443,7 @@ func (s *symbolTable) find(name string) ([]byte, error) {
 			}
 			count := uint64(binary.LittleEndian.Uint32(b))
 			units, ok := binbuf.Slice(s.pool, uint64(list)+4, 4*count)
-			if !ok || count > maxSymbolUnits {
+			if !ok || count == 0 || count > maxSymbolUnits {
 				return nil, errNames
 			}
 			return units, nil
@@ -428,25 +455,28 @@ func (s *symbolTable) find(name string) ([]byte, error) {
 	return nil, errNames
 }
 
-// leads reports whether a look-up of a hash comes to a slot, so that what is there may be found.
+// leads reports whether a look-up of a hash comes to a slot, so that what is there may be found: all slots before it
+// are taken.
 func (s *symbolTable) leads(hash, at uint32) bool {
 	for n := range min(maxSymbolProbes, len(s.slots)/symbolSize) {
-		if s.slot(hash, n) == at {
+		next := s.slot(hash, n)
+		if next == at {
 			return true
+		}
+		if binary.LittleEndian.Uint64(s.slots[next*symbolSize:]) == 0 {
+			return false
 		}
 	}
 	return false
 }
 
-// types calls yield for the units, by their numbers, that have a type in a list of find's.
-func (s *symbolTable) types(list []byte, yield func(uint64)) {
+// each calls yield for the units, by their numbers, in a list of find's. What kind of symbol it is there, a type or something
+// else, is not needed: a unit that is listed is searched.
+func (s *symbolTable) each(list []byte, yield func(unit uint64)) {
 	for ; len(list) >= 4; list = list[4:] {
 		v := binary.LittleEndian.Uint32(list)
 		if s.version >= 7 {
-			if v>>28&7 != kindType {
-				continue
-			}
-			v &= 1<<24 - 1
+			v &= 1<<24 - 1 // the rest is the kind
 		}
 		yield(uint64(v))
 	}

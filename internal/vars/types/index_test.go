@@ -1,9 +1,14 @@
 package types
 
 import (
+	"archive/zip"
 	"bytes"
 	"debug/elf"
 	"encoding/binary"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -69,16 +74,17 @@ type indexed struct {
 	lld     bool
 	after   []string // a command for the program
 	section string
-	helps   bool // the index must save searches
+	helps   bool   // the index must save searches
+	record  string // under this name the sections are kept in testdata
 }
 
 var indexedBy = []indexed{
-	{name: "clang, an index of each unit", clang: true, flags: []string{"-gdwarf-5", "-gpubnames"}, lld: true, section: ".debug_names", helps: true},
-	{name: "clang, one index", clang: true, flags: []string{"-gdwarf-5", "-gpubnames"}, lld: true, link: []string{"-Wl,--debug-names"}, section: ".debug_names", helps: true},
+	{name: "clang, an index of each unit", record: "names-units", clang: true, flags: []string{"-gdwarf-5", "-gpubnames"}, lld: true, section: ".debug_names", helps: true},
+	{name: "clang, one index", record: "names", clang: true, flags: []string{"-gdwarf-5", "-gpubnames"}, lld: true, link: []string{"-Wl,--debug-names"}, section: ".debug_names", helps: true},
 	{name: "clang -O2, 64-bit DWARF", clang: true, flags: []string{"-gdwarf-5", "-gdwarf64", "-gpubnames", "-O2"}, lld: true, section: ".debug_names", helps: true},
-	{name: "clang, one index, some units without names", clang: true, flags: []string{"-gdwarf-5", "-gpubnames"}, plain: []string{"has.cpp", "tail.c"}, lld: true, link: []string{"-Wl,--debug-names"}, section: ".debug_names", helps: true},
+	{name: "clang, one index, some units without names", record: "names-partly", clang: true, flags: []string{"-gdwarf-5", "-gpubnames"}, plain: []string{"has.cpp", "tail.c"}, lld: true, link: []string{"-Wl,--debug-names"}, section: ".debug_names", helps: true},
 	{name: "clang, type units", clang: true, flags: []string{"-gdwarf-5", "-gpubnames", "-fdebug-types-section"}, lld: true, section: ".debug_names"},
-	{name: "clang, lld --gdb-index", clang: true, flags: []string{"-gdwarf-5", "-ggnu-pubnames"}, lld: true, link: []string{"-Wl,--gdb-index"}, section: ".gdb_index", helps: true},
+	{name: "clang, lld --gdb-index", record: "gdb-lld", clang: true, flags: []string{"-gdwarf-5", "-ggnu-pubnames"}, lld: true, link: []string{"-Wl,--gdb-index"}, section: ".gdb_index", helps: true},
 	{name: "clang, DWARF 4, lld --gdb-index", clang: true, flags: []string{"-gdwarf-4", "-ggnu-pubnames"}, lld: true, link: []string{"-Wl,--gdb-index"}, section: ".gdb_index", helps: true},
 	{name: "clang, lld --gdb-index, some units without names", clang: true, flags: []string{"-gdwarf-5", "-ggnu-pubnames"}, plain: []string{"has.cpp", "tail.c"}, lld: true, link: []string{"-Wl,--gdb-index"}, section: ".gdb_index", helps: true},
 	{name: "clang -gpubnames, DWARF 4, lld --gdb-index", clang: true, flags: []string{"-gdwarf-4", "-gpubnames"}, lld: true, link: []string{"-Wl,--gdb-index"}, section: ".gdb_index"},
@@ -86,7 +92,7 @@ var indexedBy = []indexed{
 	{name: "gcc, lld --gdb-index", flags: []string{"-ggnu-pubnames"}, lld: true, link: []string{"-Wl,--gdb-index"}, section: ".gdb_index", helps: true},
 	{name: "gcc, type units, lld --gdb-index", flags: []string{"-ggnu-pubnames", "-fdebug-types-section"}, lld: true, link: []string{"-Wl,--gdb-index"}, section: ".gdb_index"},
 	{name: "gcc, gold --gdb-index", flags: []string{"-ggnu-pubnames"}, link: []string{"-fuse-ld=gold", "-Wl,--gdb-index"}, section: ".gdb_index", helps: true},
-	{name: "gcc, gdb-add-index", after: []string{"gdb-add-index"}, section: ".gdb_index", helps: true},
+	{name: "gcc, gdb-add-index", record: "gdb-added", after: []string{"gdb-add-index"}, section: ".gdb_index", helps: true},
 	{name: "gcc, gdb-add-index -dwarf-5", after: []string{"gdb-add-index", "-dwarf-5"}, section: ".debug_names"},
 }
 
@@ -145,7 +151,7 @@ func (x *indexed) build(t *testing.T) string {
 }
 
 // sectionsOf reads all debug information of a program.
-func sectionsOf(t *testing.T, path string) (map[string][]byte, *elf.File) {
+func sectionsOf(t *testing.T, path string) map[string][]byte {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -163,7 +169,7 @@ func sectionsOf(t *testing.T, path string) (map[string][]byte, *elf.File) {
 			}
 		}
 	}
-	return all, f
+	return all
 }
 
 // withIndex returns the debug information with index as the section; without any index if that is nil.
@@ -179,10 +185,28 @@ func withIndex(all map[string][]byte, section string, index []byte) *dwarf.Data 
 	}), binary.LittleEndian)
 }
 
+// An answer is the entry of a type, and what a report says of it.
+type answer struct {
+	off  uint64
+	says string
+}
+
+func answerOf(t *Type) answer {
+	var b strings.Builder
+	fmt.Fprint(&b, t.Name(), " ", t.ByteSize)
+	m := t.Members()
+	for i := range m.Fields {
+		f := &m.Fields[i]
+		fmt.Fprint(&b, ", ", f.Name, " ", f.Off)
+	}
+	fmt.Fprint(&b, m.Enums)
+	return answer{t.Ref.Off, b.String()}
+}
+
 // answers completes all declared types of a file and looks up all names in it, and some that are not. It returns
 // the entries, and how many units were searched.
-func answers(d *dwarf.Data) (found map[string]uint64, searches int) {
-	found = map[string]uint64{}
+func answers(d *dwarf.Data) (found map[string]answer, searches int) {
+	found = map[string]answer{}
 	set := NewSet(arch.AMD64, noLibraries{})
 	var first *dwarf.Unit
 	names := map[string]bool{"shop::Nothing": true, "nothing": true, "Plain::Order": true, "struct tail": true, "std::condition_variable": true}
@@ -202,9 +226,9 @@ func answers(d *dwarf.Data) (found map[string]uint64, searches int) {
 			}
 			def, ok := set.Complete(typ)
 			if ok {
-				found["declared "+at.Unit.String()+" "+typ.FullName()] = def.Ref.Off
+				found["declared "+at.Unit.String()+" "+typ.FullName()] = answerOf(def)
 			} else {
-				found["declared "+at.Unit.String()+" "+typ.FullName()] = 0
+				found["declared "+at.Unit.String()+" "+typ.FullName()] = answer{}
 			}
 		}
 		for name := range nameable(u) {
@@ -218,50 +242,156 @@ func answers(d *dwarf.Data) (found map[string]uint64, searches int) {
 	})
 	for name := range names {
 		if typ, ok := set.Lookup(first, name, 8); ok {
-			found["named "+name] = typ.Ref.Off
+			found["named "+name] = answerOf(typ)
 		}
 	}
 	return found, searches
 }
 
-// compareAnswers reports where two sets of answers differ.
-func compareAnswers(t *testing.T, what string, got, want map[string]uint64) {
+// compareAnswers reports where two sets of answers differ, in the entries or, if said, in what a report says.
+func compareAnswers(t *testing.T, what string, got, want map[string]answer, said bool) {
 	t.Helper()
-	for name, off := range want {
-		if got[name] != off {
-			t.Errorf("%s: %s at %#x, want %#x", what, name, got[name], off)
+	for name, w := range want {
+		if g := got[name]; g.says != w.says || !said && g.off != w.off {
+			t.Errorf("%s: %s at %#x, %s; want %#x, %s", what, name, g.off, g.says, w.off, w.says)
 		}
 	}
-	for name, off := range got {
+	for name, g := range got {
 		if _, ok := want[name]; !ok {
-			t.Errorf("%s: %s at %#x, want none", what, name, off)
+			t.Errorf("%s: %s at %#x, want none", what, name, g.off)
 		}
 	}
+}
+
+var update = flag.Bool("update", false, "record the sections of the programs with an index")
+
+// recordPath is where sections are kept.
+func recordPath(name string) string { return filepath.Join("testdata", "indexed-"+name+".zip") }
+
+// record keeps sections.
+func record(t *testing.T, name string, all map[string][]byte) {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for _, section := range slices.Sorted(maps.Keys(all)) {
+		if section == ".debug_line" || section == ".debug_gnu_pubnames" || section == ".debug_gnu_pubtypes" || section == ".debug_aranges" {
+			continue
+		}
+		w, err := z.Create(section)
+		if err == nil {
+			_, err = w.Write(all[section])
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(recordPath(name), b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// recorded reads sections that were kept.
+func recorded(t testing.TB, name string) map[string][]byte {
+	t.Helper()
+	z, err := zip.OpenReader(recordPath(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	all := map[string][]byte{}
+	for _, f := range z.File {
+		r, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all[f.Name], err = io.ReadAll(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
 }
 
 // Types are the same with an index and without.
 func TestIndexed(t *testing.T) {
 	for _, x := range indexedBy {
 		t.Run(x.name, func(t *testing.T) {
-			all, _ := sectionsOf(t, x.build(t))
+			all := sectionsOf(t, x.build(t))
 			if len(all[x.section]) == 0 {
 				t.Skipf("the tools wrote no %s", x.section)
 			}
+			if *update && x.record != "" {
+				record(t, x.record, all)
+			}
+			sameAnswers(t, &x, all)
+		})
+	}
+}
+
+// The same of programs that were recorded.
+func TestIndexedRecorded(t *testing.T) {
+	for _, x := range indexedBy {
+		if x.record != "" {
+			t.Run(x.record, func(t *testing.T) { sameAnswers(t, &x, recorded(t, x.record)) })
+		}
+	}
+}
+
+// sameAnswers compares what is found with the index and without.
+func sameAnswers(t *testing.T, x *indexed, all map[string][]byte) {
+	t.Helper()
+	want, without := answers(withIndex(all, "", nil))
+	got, with := answers(withIndex(all, x.section, all[x.section]))
+	compareAnswers(t, x.name, got, want, false)
+	found := 0
+	for name, w := range want {
+		if strings.HasPrefix(name, "declared ") && w.off != 0 {
+			found++
+		}
+	}
+	if found < 8 && !slices.Contains(x.flags, "-fdebug-types-section") {
+		t.Errorf("%d declared types found", found)
+	}
+	t.Logf("%d declared types found, %d searches of units, without the index %d", found, with, without)
+	if x.helps && with > without*2/3 {
+		t.Errorf("%d searches of units, without the index %d", with, without)
+	}
+}
+
+// What is wrong with an index changes nothing that a report says, and costs no more searches: each word of it becomes another
+// one, and it ends anywhere. (An index that leaves out one of several definitions of a type leads to another.)
+func TestIndexLies(t *testing.T) {
+	for _, x := range indexedBy {
+		if x.record == "" {
+			continue
+		}
+		t.Run(x.record, func(t *testing.T) {
+			all := recorded(t, x.record)
+			index := all[x.section]
 			want, without := answers(withIndex(all, "", nil))
-			got, with := answers(withIndex(all, x.section, all[x.section]))
-			compareAnswers(t, x.name, got, want)
-			found := 0
-			for name, off := range want {
-				if strings.HasPrefix(name, "declared ") && off != 0 {
-					found++
+			try := func(what string, changed []byte) {
+				got, with := answers(withIndex(all, x.section, changed))
+				compareAnswers(t, what, got, want, true)
+				if with > without {
+					t.Errorf("%s: %d searches of units, %d without the index", what, with, without)
 				}
 			}
-			if found < 8 && !slices.Contains(x.flags, "-fdebug-types-section") {
-				t.Errorf("%d declared types found", found)
+			for at := 0; at+4 <= len(index); at += 4 {
+				old := binary.LittleEndian.Uint32(index[at:])
+				values := []uint32{0, old + 1, old + 4, ^uint32(0)}
+				if old == 0 { // most words of a hash table
+					values = []uint32{1 << 4}
+				}
+				for _, v := range values {
+					changed := slices.Clone(index)
+					binary.LittleEndian.PutUint32(changed[at:], v)
+					try(fmt.Sprintf("word %#x of %#x is %#x", at, len(index), v), changed)
+				}
 			}
-			t.Logf("%d declared types found, %d searches of units, without the index %d", found, with, without)
-			if x.helps && with > without*2/3 {
-				t.Errorf("%d searches of units, without the index %d", with, without)
+			for n := 0; n < len(index); n += 1 + len(index)/200 {
+				try(fmt.Sprintf("%#x of %#x bytes", n, len(index)), index[:n])
 			}
 		})
 	}

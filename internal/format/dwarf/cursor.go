@@ -2,6 +2,7 @@ package dwarf
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 )
@@ -210,8 +211,13 @@ func (c *Cursor) SkipChildren() {
 		return
 	}
 	c.parent = false
+	c.skipRest()
 	var e Entry
-	for c.level > target && c.Next(&e) {
+	for c.level > target {
+		if c.skipLeaves(math.MaxUint64); !c.Next(&e) {
+			return
+		}
+		c.skipRest()
 	}
 }
 

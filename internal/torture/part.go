@@ -132,6 +132,7 @@ func partBases(t tb, cores, dumps []fixture.Case) (list []base) {
 	list = append(list, partFiles(t, "pdb", dumps, pdbShape, usePDB, ".pdb")...)
 	list = append(list, windowsParts()...)
 	list = append(list, packedParts(t)...)
+	list = append(list, nameParts(t)...)
 	list = append(list, textParts(t)...)
 	list = append(list, codeParts()...)
 	return append(list, processParts()...)

@@ -2,6 +2,7 @@ package dwarf
 
 import (
 	"encoding/binary"
+	"slices"
 	"testing"
 )
 
@@ -165,4 +166,48 @@ func walkAll(t *testing.T, u *Unit) {
 		}
 		e2 = Entry{}
 	}
+}
+
+// FuzzNames looks names up in damaged indexes. What they lead to is there, and no unit is searched twice.
+func FuzzNames(f *testing.F) {
+	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
+		c := newCatalogue(order, 4)
+		c.f.names(&namesSpec{buckets: 3, parents: true, units: c.units[:3], entries: slices.Concat(c.entries[:3]...)})
+		c.f.names(&namesSpec{buckets: 0, units: c.units[3:], entries: c.entries[3]})
+		flags := byte(0)
+		if order == binary.ByteOrder(binary.BigEndian) {
+			flags = fuzzBig
+		}
+		f.Add(pack(c.f, flags))
+	}
+	for _, version := range []uint32{6, 7, 9} {
+		c := newCatalogue(binary.LittleEndian, 4)
+		c.symbols(version, c.qualified())
+		f.Add(pack(c.f, 0))
+	}
+	wanted := new(catalogue).wanted()
+	f.Fuzz(func(t *testing.T, b []byte) {
+		file, _ := unpack(b)
+		d := file.data()
+		units := 0
+		d.Units(func(*Unit) bool { units++; return units < 50 })
+		if units == 50 {
+			return
+		}
+		for _, q := range wanted {
+			off, searched := lookFor(d, q)
+			if searched > units {
+				t.Errorf("%s: %d searches of %d units", q.Name, searched, units)
+			}
+			if off != 0 {
+				u, err := d.UnitContaining(SecInfo, off)
+				if err != nil {
+					if u, err = d.UnitContaining(SecTypes, off); err != nil {
+						t.Errorf("%s at %#x, which is in no unit", q.Name, off)
+					}
+				}
+				_ = u
+			}
+		}
+	})
 }

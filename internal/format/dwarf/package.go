@@ -58,7 +58,10 @@ func NewPackage(src Source, order binary.ByteOrder) (*Package, error) {
 	}
 	columns := c.U32()
 	p.units, p.slots = c.U32(), c.U32()
-	if c.Error == nil && (columns == 0 || columns > 64 || p.slots&(p.slots-1) != 0) {
+	if c.Error != nil {
+		return nil, fmt.Errorf("package index: %w", c.Error)
+	}
+	if columns == 0 || columns > 64 || p.slots&(p.slots-1) != 0 {
 		return nil, fmt.Errorf("package index has %d columns and %d slots, which is invalid: %w", columns, p.slots, ErrFormat)
 	}
 	p.hashes = c.Off

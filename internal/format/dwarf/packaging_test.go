@@ -2,6 +2,7 @@ package dwarf
 
 import (
 	"debug/elf"
+	"encoding/binary"
 	"os"
 	"path/filepath"
 	"testing"
@@ -84,5 +85,18 @@ func checkSymbols(t *testing.T, f *elf.File, d *Data) {
 	}
 	if found < 3 || !inlined {
 		t.Errorf("%d functions known, inlined calls: %v", found, inlined)
+	}
+}
+
+// A truncated index of a package is refused before its counts are believed: this one says that it has 2^32-1 columns.
+func TestPackageTruncated(t *testing.T) {
+	f := newFile(binary.LittleEndian)
+	o := f.section(SecCUIndex)
+	o.u32(2)
+	o.u32(0xffffffff)
+	var p *Package
+	var err error
+	if n := testing.AllocsPerRun(1, func() { p, err = NewPackage(f, f.order) }); err == nil || n > 20 {
+		t.Errorf("%v, %v, %v allocations", p, err, n)
 	}
 }

@@ -28,7 +28,7 @@ func (im *Image) openDWARF() *dwarf.Data {
 			return nil
 		}
 	}
-	opts := []dwarf.Option{dwarf.WithSplit(holder.findSplit)}
+	opts := []dwarf.Option{dwarf.WithSplit(holder.findSplit), dwarf.WithAnswers(im.unitAnswer)}
 	if low, high, ok := im.textRange(); ok {
 		opts = append(opts, dwarf.WithText(low, high))
 	}
@@ -37,7 +37,7 @@ func (im *Image) openDWARF() *dwarf.Data {
 	}
 	key, ok := holder.unitsKey(im)
 	if ok {
-		opts = append(opts, dwarf.WithUnitIndex(func() []byte { return holder.keptEntry().Whole(key) }), dwarf.WithAnswers(im.unitAnswer))
+		opts = append(opts, dwarf.WithUnitIndex(func() []byte { return holder.keptEntry().Whole(key) }))
 	}
 	d := dwarf.New(withDebugFile{im}, im.elf.Order, opts...)
 	if ok {

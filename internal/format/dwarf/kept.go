@@ -2,6 +2,8 @@ package dwarf
 
 import (
 	"encoding/binary"
+	"hash/fnv"
+	"io"
 )
 
 // What look-ups find in a unit may be kept from one run to the next, by whoever knows where. To find the function with an address,
@@ -21,12 +23,25 @@ const (
 	AskedFunc uint32 = 1
 	// AskedSite asks for the call site in the function Of that returns to Addr.
 	AskedSite uint32 = 2
+	// AskedName asks where what has a name is, whose hash is Addr; see Data.Remember.
+	AskedName uint32 = 3
 )
 
 // WithAnswers sets the function that returns what find returns, or what it returned in an earlier run, for the same question
 // about the same file with the same WithText. What find returns as nil is not to be kept.
 func WithAnswers(answer func(q Question, find func() []byte) []byte) Option {
 	return func(d *Data) { d.answers = answer }
+}
+
+// Remember returns what find returns for a name and the unit that asks, or what it returned before. The answer must depend
+// on the name and the file alone. It is not to be modified. Nil is not remembered.
+func (d *Data) Remember(u *Unit, name string, find func() []byte) []byte {
+	if d.answers == nil || u.Sec != SecInfo {
+		return find()
+	}
+	h := fnv.New64a()
+	io.WriteString(h, name)
+	return d.answers(Question{Kind: AskedName, Unit: u.Off, Addr: h.Sum64()}, find)
 }
 
 // minKeptUnit is the size in bytes of a unit of which answers are kept. A smaller one is read at once.

@@ -1,6 +1,7 @@
 package types
 
 import (
+	"encoding/binary"
 	"slices"
 	"strings"
 	"sync"
@@ -36,11 +37,10 @@ func (set *Set) Complete(t *Type) (*Type, bool) {
 		return set.At(d), d.Valid()
 	}
 	q := t.query()
-	search := set.searchOwn(own, name, own.Data.Listing(q))
-	if search.Try(own) {
-		return set.At(search.found), true
+	d, inUnit := set.inOwnFile(own, name, q)
+	if inUnit {
+		return set.At(d), true
 	}
-	d := search.others()
 	if !d.Valid() {
 		d = set.inOtherFiles(t, q)
 	}
@@ -84,18 +84,79 @@ func (set *Set) defines(d dwarf.DIE, name string) bool {
 	return ok && t.plainName() == name && (len(scopes) == 0 || !IsC(t.Language))
 }
 
+// minRemembered is how many bytes a search must have read for its result to be remembered.
+const minRemembered = 1 << 20
+
+// inOwnFile looks for a type in the unit that declares it and in the rest of its file, and reports whether it is in
+// that unit. What took long is remembered, also from one run to the next.
+func (set *Set) inOwnFile(own *dwarf.Unit, name string, q *dwarf.NameQuery) (found dwarf.DIE, inUnit bool) {
+	fresh := false
+	a := own.Data.Remember(own, name, func() []byte {
+		fresh = true
+		s := set.searchOwn(own, name, own.Data.Listing(q))
+		if inUnit = s.Try(own); !inUnit {
+			s.others()
+		}
+		if found = s.found; s.read < minRemembered || s.cut {
+			return nil
+		}
+		return packFound(found, name)
+	})
+	if fresh {
+		return found, inUnit
+	}
+	found, ok := unpackFound(own.Data, a, name)
+	if !ok { // another name has the same hash
+		s := set.searchOwn(own, name, own.Data.Listing(q))
+		if s.Try(own) {
+			return s.found, true
+		}
+		return s.others(), false
+	}
+	return found, found.Valid() && found.Unit.Off == own.Off && found.Unit.Sec == own.Sec
+}
+
+// What is remembered: the section of the entry plus one, or 0 for none; its offset, eight bytes; the name.
+
+func packFound(d dwarf.DIE, name string) []byte {
+	a := make([]byte, 9, 9+len(name))
+	if d.Valid() {
+		a[0] = 1 + byte(d.Unit.Sec)
+		binary.LittleEndian.PutUint64(a[1:], d.Off)
+	}
+	return append(a, name...)
+}
+
+func unpackFound(data *dwarf.Data, a []byte, name string) (dwarf.DIE, bool) {
+	if len(a) < 9 || string(a[9:]) != name {
+		return dwarf.DIE{}, false
+	}
+	if a[0] == 0 {
+		return dwarf.DIE{}, true
+	}
+	if sec := dwarf.Section(a[0] - 1); sec != dwarf.SecInfo && sec != dwarf.SecTypes {
+		return dwarf.DIE{}, false
+	}
+	off := binary.LittleEndian.Uint64(a[1:])
+	u, err := data.UnitContaining(dwarf.Section(a[0]-1), off)
+	return dwarf.DIE{Unit: u, Off: off}, err == nil
+}
+
 // An ownSearch looks for a type in the file of the unit that declares it.
 type ownSearch struct {
 	*dwarf.Search
 	set   *Set
 	own   *dwarf.Unit
 	found dwarf.DIE
+	read  uint64 // bytes of the units that were looked through
+	cut   bool   // the limit on other files ended the search
 }
 
 // searchOwn returns the search for a type in own's file. list is what the file's indexes say of it.
 func (set *Set) searchOwn(own *dwarf.Unit, name string, list *dwarf.Listing) *ownSearch {
 	s := &ownSearch{set: set, own: own}
 	s.Search = list.Search(func(u *dwarf.Unit) (found, end bool) {
+		s.read += u.End - u.Off
 		s.found, found = set.Named(u, name)
 		return found, found
 	}, func(d dwarf.DIE) bool {
@@ -126,7 +187,11 @@ func (s *ownSearch) others() dwarf.DIE {
 	})
 	if rest != nil && rest.Sec == dwarf.SecInfo {
 		s.From(rest, func(u *dwarf.Unit) bool {
-			return u != s.own && s.set.foreign.Add(int64(u.End-u.Off)) <= maxForeign && !s.Try(u)
+			if u == s.own {
+				return true
+			}
+			s.cut = s.set.foreign.Add(int64(u.End-u.Off)) > maxForeign
+			return !s.cut && !s.Try(u)
 		})
 	}
 	return s.found

@@ -31,6 +31,11 @@ func (u rawUnit) size() int {
 
 // rawData writes units.
 func rawData(units ...rawUnit) *dwarf.Data {
+	sections := rawSections(units...)
+	return dwarf.New(dwarf.SourceFunc(func(name string) ([]byte, error) { return sections[name], nil }), binary.LittleEndian)
+}
+
+func rawSections(units ...rawUnit) map[string][]byte {
 	sections := map[string][]byte{".debug_abbrev": {1, byte(dwarf.TagCompileUnit), 1, byte(dwarf.AttrLanguage), byte(dwarf.FormData2), 0, 0,
 		2, byte(dwarf.TagPartialUnit), 1, byte(dwarf.AttrLanguage), byte(dwarf.FormData2), 0, 0, 3, byte(dwarf.TagTypeUnit), 1, byte(dwarf.AttrLanguage), byte(dwarf.FormData2), 0, 0,
 		4, byte(dwarf.TagStructureType), 0, byte(dwarf.AttrName), byte(dwarf.FormString), 0, 0, 0}}
@@ -52,7 +57,7 @@ func rawData(units ...rawUnit) *dwarf.Data {
 		}
 		sections[section] = append(info, make([]byte, u.fill+1)...)
 	}
-	return dwarf.New(dwarf.SourceFunc(func(name string) ([]byte, error) { return sections[name], nil }), binary.LittleEndian)
+	return sections
 }
 
 // TestSearch goes through the units of files up to the limits, and one byte further.

@@ -396,3 +396,69 @@ func TestIndexLies(t *testing.T) {
 		})
 	}
 }
+
+// What a long search found is remembered, whether it is something or nothing; what is remembered of another name, or is damaged, does no harm.
+func TestRemembered(t *testing.T) {
+	own := rawUnit{root: dwarf.TagCompileUnit, lang: dwarf.LangC99}
+	long, has := own, own
+	long.fill, has.name = minRemembered, 'a'
+	sections := rawSections(own, long, has)
+	kept := map[dwarf.Question][]byte{}
+	asked, made := 0, 0
+	open := func() *dwarf.Data {
+		return dwarf.New(dwarf.SourceFunc(func(name string) ([]byte, error) { return sections[name], nil }), binary.LittleEndian,
+			dwarf.WithAnswers(func(q dwarf.Question, find func() []byte) []byte {
+				if q.Kind != dwarf.AskedName {
+					return find()
+				}
+				asked++
+				if a, ok := kept[q]; ok {
+					return a
+				}
+				made++
+				a := find()
+				if a != nil {
+					kept[q] = a
+				}
+				return a
+			}))
+	}
+	look := func(bare string) (*Type, bool) {
+		d := open()
+		u, err := d.UnitAt(dwarf.SecInfo, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		set := NewSet(arch.AMD64, noLibraries{})
+		return set.Complete(&Type{set: set, Tag: dwarf.TagStructureType, BareName: bare, Language: dwarf.LangC99, Ref: Ref{DIE: dwarf.DIE{Unit: u, Off: u.Root()}}})
+	}
+	check := func(what string) {
+		t.Helper()
+		if got, ok := look("a"); !ok || got.BareName != "a" || got.Tag != dwarf.TagStructureType {
+			t.Errorf("%s: a: %+v, %v", what, got, ok)
+		}
+		if got, ok := look("b"); ok {
+			t.Errorf("%s: b: %+v", what, got)
+		}
+	}
+	check("first")
+	check("again")
+	if asked != 4 || made != 2 || len(kept) != 2 {
+		t.Errorf("asked %d times, made %d, %d kept", asked, made, len(kept))
+	}
+	whole := maps.Clone(kept)
+	for _, bad := range [][]byte{{}, {1}, packFound(dwarf.DIE{}, "c"), append([]byte{9, 0, 0, 0, 0, 0, 0, 0, 0}, 'a'), append([]byte{9, 0, 0, 0, 0, 0, 0, 0, 0}, "struct a"...),
+		append([]byte{1, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0}, "struct a"...), append([]byte{9, 0, 0, 0, 0, 0, 0, 0, 0}, "struct b"...)} {
+		for k := range kept {
+			kept[k] = bad
+		}
+		check(fmt.Sprintf("%q", bad))
+	}
+	kept = whole
+	long.fill = 100 // a short search is not remembered
+	sections = rawSections(own, long, has)
+	clear(kept)
+	if check("short"); len(kept) != 0 {
+		t.Errorf("%d kept", len(kept))
+	}
+}

@@ -211,8 +211,8 @@ func globalIn(u *dwarf.Unit, name string, bare bool) (found dwarf.DIE) {
 					break
 				}
 				full := plain
-				if n := at.origin.FuncInfo().Name; strings.HasSuffix(n, plain) {
-					full = n
+				if scopes, _, ok := at.origin.Scopes(); ok && !types.IsC(u.Language) {
+					full = strings.Join(append(scopes, plain), "::")
 				}
 				if full == name || plain == name {
 					if full == name || bare {

@@ -378,7 +378,11 @@ func TestIndexLies(t *testing.T) {
 					t.Errorf("%s: %d searches of units, %d without the index", what, with, without)
 				}
 			}
-			for at := 0; at+4 <= len(index); at += 4 {
+			step := 4
+			if x.section == ".gdb_index" && os.Getenv("COREWALK_LONG") == "" {
+				step = 12 // a third of a large table
+			}
+			for at := 0; at+4 <= len(index); at += step {
 				old := binary.LittleEndian.Uint32(index[at:])
 				values := []uint32{0, old + 1, old + 4, ^uint32(0)}
 				if old == 0 { // most words of a hash table

@@ -2,7 +2,7 @@ package dwarf
 
 import (
 	"encoding/binary"
-	"fmt"
+	"errors"
 	"slices"
 	"sort"
 	"strings"
@@ -175,8 +175,8 @@ func (t *nameTable) of(d *Data, off uint64) *nameIndex {
 	return all[i]
 }
 
-// errNames is wrapped by errors about an index that contradicts itself.
-var errNames = fmt.Errorf("index of names: %w", ErrFormat)
+// errNames says that an index contradicts itself.
+var errNames = errors.New("the index of names is damaged")
 
 // find returns the number of a name, from 0; false if the index does not have it. What it goes by is checked: a hash must be
 // that of its name, and names of one bucket stay together.

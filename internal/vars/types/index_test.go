@@ -466,3 +466,62 @@ func TestRemembered(t *testing.T) {
 		t.Errorf("%d kept", len(kept))
 	}
 }
+
+// rawNames writes an index of units, of which one has a struct with a name of one letter at an offset.
+func rawNames(units []uint64, unit int, name byte, off uint32) (index, text []byte) {
+	le := binary.LittleEndian
+	abbrevs := []byte{1, byte(dwarf.TagStructureType), 1, byte(dwarf.FormData1), 3, byte(dwarf.FormRef4), 4, byte(dwarf.FormFlagPresent), 0, 0, 0}
+	b := []byte{5, 0, 0, 0}
+	for _, n := range []int{len(units), 0, 0, 0, 1, len(abbrevs), 0} {
+		b = le.AppendUint32(b, uint32(n))
+	}
+	for _, u := range units {
+		b = le.AppendUint32(b, uint32(u))
+	}
+	b = le.AppendUint32(le.AppendUint32(b, 0), 0) // the name, and its entries
+	b = append(b, abbrevs...)
+	b = append(le.AppendUint32(append(b, 1, byte(unit)), off), 0)
+	return append(le.AppendUint32(nil, uint32(len(b))), b...), []byte{name, 0}
+}
+
+// A definition behind the limit is found where an index says that it is, as far as the limit on other files allows.
+func TestIndexedBehindLimit(t *testing.T) {
+	own := rawUnit{root: dwarf.TagCompileUnit, lang: dwarf.LangC99}
+	filler, has := own, own
+	filler.fill, has.name = MaxSearch, 'a'
+	last := uint64(own.size() + filler.size())
+	sections := rawSections(own, filler, has)
+	index, text := rawNames([]uint64{0, uint64(own.size()), last}, 2, 'a', uint32(has.size()-4))
+	for _, c := range []struct {
+		name  string
+		index []byte
+		used  int64 // of the limit on other files
+		want  bool
+	}{
+		{"without an index", nil, 0, false},
+		{"with one", index, 0, true},
+		{"up to the limit", index, maxForeign - int64(has.size()), true},
+		{"beyond the limit", index, maxForeign - int64(has.size()) + 1, false},
+	} {
+		d := dwarf.New(dwarf.SourceFunc(func(name string) ([]byte, error) {
+			switch name {
+			case ".debug_names":
+				return c.index, nil
+			case ".debug_str":
+				return text, nil
+			}
+			return sections[name], nil
+		}), binary.LittleEndian)
+		u, err := d.UnitAt(dwarf.SecInfo, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		set := NewSet(arch.AMD64, noLibraries{})
+		set.foreign.Store(c.used)
+		typ := &Type{set: set, Tag: dwarf.TagStructureType, BareName: "a", Language: dwarf.LangC99, Ref: Ref{DIE: dwarf.DIE{Unit: u, Off: u.Root()}}}
+		got, ok := set.Complete(typ)
+		if ok != c.want || ok && got.Ref.Unit.Off != last {
+			t.Errorf("%s: %+v, %v", c.name, got, ok)
+		}
+	}
+}

@@ -71,6 +71,7 @@ work();
 			if err != nil {
 				t.Fatal(err)
 			}
+			fixture.Bind(t, cmd.Process.Pid)
 			defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
 			if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "ready\n" {
 				t.Skipf("%s cannot run the program: %q, %v (Debian's openjdk-17-jdk-headless compiles it)", c.command[0], line, err)

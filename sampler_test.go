@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/corewalk/corewalk/internal/fixture"
 )
 
 // TestSamplerWalks: what waits is walked once, however often it is sampled.
@@ -27,6 +29,7 @@ func TestSamplerWalks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	fixture.Bind(t, cmd.Process.Pid)
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	if _, err := out.Read(make([]byte, 6)); err != nil {
 		t.Fatal(err)

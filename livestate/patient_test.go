@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/corewalk/corewalk/internal/fixture"
 )
 
 // A process whose stack has pages that another program never fills: reading them does not
@@ -46,6 +48,7 @@ int main(void) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	fixture.Bind(t, cmd.Process.Pid)
 	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
 	said := make([]byte, 5)
 	if _, err := out.Read(said); err != nil || string(said) != "ready" {

@@ -53,6 +53,7 @@ func unkindProgram(t *testing.T, exe, how, arg string) *exec.Cmd {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	fixture.Bind(t, cmd.Process.Pid)
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	said := make([]byte, 6)
 	if _, err := out.Read(said); err != nil {

@@ -29,6 +29,7 @@ func parked(t *testing.T) *exec.Cmd {
 	if err := cmd.Start(); err != nil {
 		t.Skipf("not run: %v", err)
 	}
+	fixture.Bind(t, cmd.Process.Pid)
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	for n := 0; n < c.Threads; time.Sleep(10 * time.Millisecond) {
 		tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", cmd.Process.Pid))

@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/corewalk/corewalk/internal/fixture"
 )
 
 // manyGoroutines starts testdata/src/go-many with n goroutines.
@@ -31,6 +33,7 @@ func manyGoroutines(t *testing.T, n int) (pid string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	fixture.Bind(t, cmd.Process.Pid)
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	if _, err := out.Read(make([]byte, 6)); err != nil { // "ready"
 		t.Fatal(err)

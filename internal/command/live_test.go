@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/command/full"
+	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/report"
 )
 
@@ -51,6 +52,7 @@ func TestLivePID(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Skip(err)
 	}
+	fixture.Bind(t, cmd.Process.Pid)
 	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
 	pid := fmt.Sprint(cmd.Process.Pid)
 	status, out, errs := live(t, pid)

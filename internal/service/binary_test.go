@@ -92,6 +92,7 @@ func (p *program) begin() {
 	if err := p.cmd.Start(); err != nil {
 		p.t.Fatal(err)
 	}
+	fixture.Bind(p.t, p.cmd.Process.Pid)
 	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		if m := tokenWord.FindStringSubmatch(p.log.String()); m != nil {
 			p.token = m[1]

@@ -42,6 +42,7 @@ func startHeartbeat(b *testing.B) *heartbeat {
 	if err != nil {
 		b.Fatal(err)
 	}
+	fixture.Bind(b, cmd.Process.Pid)
 	b.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	h := &heartbeat{cmd.Process.Pid, in, bufio.NewScanner(out)}
 	if !h.lines.Scan() || h.lines.Text() != "ready" {

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/livestate"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind"
@@ -74,6 +75,7 @@ func runLive(t *testing.T, exe string) *exec.Cmd {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	fixture.Bind(t, cmd.Process.Pid)
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	if s := bufio.NewScanner(out); !s.Scan() {
 		t.Fatal(s.Err())
@@ -197,6 +199,7 @@ func TestLiveReportNamespaces(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	fixture.Bind(t, cmd.Process.Pid)
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	if lines := bufio.NewScanner(out); !lines.Scan() {
 		t.Skip("namespaces of its own cannot be had here")

@@ -66,6 +66,7 @@ func TestSoakUnderLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	fixture.Bind(t, cmd.Process.Pid)
 	defer cmd.Process.Kill()
 	lines := bufio.NewScanner(out)
 	if !lines.Scan() || lines.Text() != "ready" {

@@ -179,6 +179,7 @@ func TestGCore(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Skipf("not compared: %v", err)
 	}
+	fixture.Bind(t, cmd.Process.Pid)
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	pid := cmd.Process.Pid
 	for tasks := 0; tasks < c.Threads; time.Sleep(10 * time.Millisecond) {

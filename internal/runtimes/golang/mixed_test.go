@@ -24,6 +24,7 @@ func TestMixedDeadlock(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	fixture.Bind(t, cmd.Process.Pid)
 	defer cmd.Wait()
 	defer cmd.Process.Kill()
 	time.Sleep(500 * time.Millisecond)

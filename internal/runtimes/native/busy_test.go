@@ -168,6 +168,7 @@ func running(t *testing.T, exe, mode string) (*corewalk.Target, uint64) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	fixture.Bind(t, cmd.Process.Pid)
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {

@@ -36,6 +36,7 @@ func TestMoments(t *testing.T) {
 				if err := cmd.Start(); err != nil {
 					t.Fatal(err)
 				}
+				fixture.Bind(t, cmd.Process.Pid)
 				defer cmd.Wait()
 				defer cmd.Process.Kill()
 				if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {

@@ -43,7 +43,9 @@ type Config struct {
 	Run func(ctx context.Context, project string, src triage.Source, to ledger.Store, sink triage.Sink) error
 	// Enter is that of work.Config; it may be nil.
 	Enter func(ctx context.Context, project string, run int64, dumps []ledger.Dump, of []work.Finished) error
-	Ahead int // that of work.Config
+	// Wanted is that of work.Config; it may be nil.
+	Wanted func(ctx context.Context, u *store.Upload, build string) bool
+	Ahead  int // that of work.Config
 	// Closed says that nothing is served but health and metrics.
 	Closed bool
 	// Report writes the report of a dump in a format of the command corewalk.
@@ -85,7 +87,7 @@ func New(c Config) (*Service, error) {
 	s := &Service{c: c, access: access{store: c.Store, rate: rate.Limit(c.Rate), burst: int(2*c.Rate) + 1}, metrics: metrics.NewSet(), mux: http.NewServeMux()}
 	s.ledgers.open = c.Ledger
 	if c.Run != nil {
-		s.worker = work.New(work.Config{Name: c.Name, Store: c.Store, Objects: c.Objects, Key: dumpKey, Ledger: s.ledgers.get, Run: c.Run, Enter: c.Enter, Ahead: c.Ahead, Log: c.Log, Idle: c.Idle, Counted: s.counted})
+		s.worker = work.New(work.Config{Name: c.Name, Store: c.Store, Objects: c.Objects, Key: dumpKey, Ledger: s.ledgers.get, Run: c.Run, Enter: c.Enter, Wanted: c.Wanted, Ahead: c.Ahead, Log: c.Log, Idle: c.Idle, Counted: s.counted})
 	}
 	if err := s.routes(); err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package triage
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -149,7 +150,7 @@ func limited(r *report.Report) bool {
 }
 
 // maxBuildID is how long an identifier of a build may be, in bytes, to be remembered.
-const maxBuildID = 64
+const maxBuildID = 128
 
 // build identifies the program of a dump before it is analysed; "" if it has no identifier.
 func build(t *corewalk.Target) string {
@@ -161,14 +162,14 @@ func build(t *corewalk.Target) string {
 	if !ok {
 		return ""
 	}
-	id := string(main.BuildID)
+	id := firstOf(hex.EncodeToString(main.BuildID), main.GoBuildID)
 	if id == "" && main.Module != nil {
 		id = main.Module.DebugID
 	}
 	if len(id) > maxBuildID {
 		return "" // nothing that a linker writes
 	}
-	return id
+	return report.UTF8(id)
 }
 
 // How many frames of a stack are kept: an overflowed stack has hundreds of thousands of similar frames.

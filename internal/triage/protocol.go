@@ -29,7 +29,7 @@ import (
 //
 // A dump's report is large. It follows the line as it is, and "report" is how many bytes it has.
 //
-// A path that comes with "go" is analysed at once. An analysis process without network asks for files:
+// A path that comes with "build":true is opened, too, and its identity then has the build of the program. A path that comes with "go" is analysed at once. An analysis process without network asks for files:
 //
 //	analysis    {"fetch":{"n":1,"build_id":"abcd...","kind":"debuginfo"}}
 //	supervisor  {"fetched":{"n":1,"path":"/home/..."}}
@@ -44,6 +44,8 @@ type order struct {
 	N    int   `json:"n"`
 	Path Exact `json:"path,omitempty"`
 	Go   *bool `json:"go,omitempty"`
+	// Build asks for the build with the identity.
+	Build bool `json:"build,omitempty"`
 	// Fetched answers a request for a file.
 	Fetched *broker.Answer `json:"fetched,omitempty"`
 }
@@ -95,7 +97,8 @@ type identity struct {
 	ID     string    `json:"id"`
 	SHA256 string    `json:"sha256,omitempty"`
 	Size   int64     `json:"size"`
-	Time   time.Time `json:"time,omitzero"` // modification time of the file
+	Time   time.Time `json:"time,omitzero"`   // modification time of the file
+	Build  string    `json:"build,omitempty"` // of the program, if it was asked for
 	// Fault says why the file cannot be read.
 	Fault string `json:"fault,omitempty"`
 }

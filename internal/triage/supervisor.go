@@ -44,6 +44,7 @@ type supervisor struct {
 	opts     Options
 	settings json.RawMessage
 	batch    *batch
+	chooser  Chooser // nil if all dumps are wanted
 	n        int
 	strays   []string // dumps that the confined process cannot read: links to other directories
 	also     []string // those of them that it can read after all
@@ -169,7 +170,7 @@ func (s *supervisor) session(ctx context.Context, paths <-chan string, jobs int)
 			}
 			s.n++
 			inWork[s.n] = job{s.n, path, time.Now()}
-			p.orders.write(order{N: s.n, Path: Exact(path), Go: s.unasked()})
+			p.orders.write(order{N: s.n, Path: Exact(path), Go: s.unasked(), Build: s.chooser != nil})
 		case r, ok := <-p.replies:
 			if !ok {
 				return ended(inWork), p.ending(kind), s.batch.flush()
@@ -219,6 +220,17 @@ func (s *supervisor) reply(ctx context.Context, p *process, inWork map[int]job, 
 		r.Dump.Path = newDump(j.path, identity{}).Path // whatever the process says
 		return s.batch.add(*r.Dump, false)
 	case r.Identity != nil:
+		if s.chooser != nil && !s.chooser.Wanted(j.path, buildOf(r.Identity)) {
+			wanted := false
+			p.orders.write(order{N: r.N, Go: &wanted})
+			delete(inWork, r.N)
+			s.batch.count(-1, false)
+			return nil
+		}
+		if s.opts.Fresh {
+			p.orders.write(order{N: r.N, Go: &s.opts.Fresh})
+			return nil
+		}
 		known, err := s.batch.store.Known(context.WithoutCancel(ctx), r.Identity.ID)
 		if err != nil && !errors.Is(err, ledger.ErrNotFound) {
 			return err
@@ -255,9 +267,17 @@ func (s *supervisor) late(inWork map[int]job) bool {
 	return false
 }
 
-// unasked is the answer to go on without asking; nil if the store has to be asked.
+// buildOf is what the analysis process, which may have been taken over by a dump, says of a build.
+func buildOf(id *identity) string {
+	if len(id.Build) > maxBuildID {
+		return ""
+	}
+	return id.Build
+}
+
+// unasked is the answer to go on without asking; nil if the store or the source has to be asked.
 func (s *supervisor) unasked() *bool {
-	if s.opts.Fresh {
+	if s.opts.Fresh && s.chooser == nil {
 		return &s.opts.Fresh
 	}
 	return nil

@@ -28,6 +28,13 @@ type Source interface {
 	Dumps(ctx context.Context) iter.Seq2[string, error]
 }
 
+// A Chooser is a Source that is asked about each dump before it is analysed, with the build of its program as the analysis process reads it;
+// "" if that has no identifier. One that is not wanted has no result: the Chooser has left it to others. It is called for one dump at a time.
+type Chooser interface {
+	Source
+	Wanted(path, build string) bool
+}
+
 // Options configure a run. Only Command is required.
 type Options struct {
 	// Command starts the analysis process, which must call Serve.
@@ -95,6 +102,7 @@ func Run(ctx context.Context, o Options, src Source, store ledger.Store, sink Si
 	}
 	b := newBatch(store, sink, run.ID)
 	s := supervisor{opts: o, settings: settings, batch: b}
+	s.chooser, _ = src.(Chooser)
 	werr := s.work(ctx, src)
 	if err := b.flush(); werr == nil {
 		werr = err

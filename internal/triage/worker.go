@@ -184,11 +184,19 @@ func (w *worker) dump(ctx context.Context, o order) {
 		w.out.writeDump(o.N, &d, nil)
 		return
 	}
+	if o.Build {
+		if target == nil {
+			target, err = open()
+		}
+		if err == nil {
+			id.Build = build(target)
+		}
+	}
 	if o.Go == nil && !w.ask(o.N, &id) {
 		return
 	}
 	d := newDump(path, id)
-	if target == nil {
+	if target == nil && err == nil {
 		target, err = open()
 	}
 	var denied []Exact

@@ -209,7 +209,7 @@ func work(ctx context.Context, c parts.Server) error {
 	}
 	own := o.config(&c, w)
 	own.Ahead = ahead
-	own.Name, own.Closed, own.Keep, own.Enter = name, true, 0, w.Enter
+	own.Name, own.Closed, own.Keep, own.Enter, own.Wanted = name, true, 0, w.Enter, w.Wanted
 	own.Run = func(ctx context.Context, project string, src triage.Source, to ledger.Store, sink triage.Sink) error {
 		return c.Run(ctx, o.symbols(project), o.dumps(project), src, to, sink)
 	}

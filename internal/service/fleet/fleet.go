@@ -1,8 +1,9 @@
 // Package fleet has many machines share the work of a crash service: what it knows is in a PostgreSQL database, and its jobs are in a queue
 // of River's in the same database.
 //
-// A job says that a dump of a project waits, not which: a worker chooses when it has room, the one whose build it has just worked on,
-// else the oldest. That the upload is being worked on is in its row. What comes of it goes to the project's ledger, to the row and to the
+// A job says that a dump of a project waits, not which: a worker chooses when it has room, the one whose build it has the files of, as far as
+// that is known, else the oldest. When the analysis process has read which build a dump is of, and another worker has the files of that build, the
+// dump is given to that worker, once: its job goes to a queue that only that worker takes from, and for some time nobody else takes it. That the upload is being worked on is in its row. What comes of it goes to the project's ledger, to the row and to the
 // job in one transaction, so that a dump is counted once, whoever dies when. River does not know that a worker has died before a job's
 // time is over: workers say every few seconds that they are alive, and the others take back what a silent one has.
 package fleet
@@ -34,6 +35,8 @@ import (
 // A waits job says that a dump of a project waits.
 type waits struct {
 	Project string `json:"project"`
+	// Build is that of the dump if the job is for one worker, who has the files of the build: see Worker.Wanted.
+	Build string `json:"build,omitempty"`
 }
 
 // Kind implements river.JobArgs.
@@ -160,9 +163,18 @@ func passing(err error) bool {
 
 // enqueue inserts the job of an upload that waits, to be worked on from a time on.
 func (s *Store) enqueue(ctx context.Context, tx pgx.Tx, project string, from time.Time) error {
-	_, err := s.insert.InsertTx(ctx, tx, waits{project}, &river.InsertOpts{ScheduledAt: from})
+	_, err := s.insert.InsertTx(ctx, tx, waits{Project: project}, &river.InsertOpts{ScheduledAt: from})
 	return err
 }
+
+// queueOf is the queue from which one worker takes jobs besides those for all.
+func queueOf(worker string) string {
+	sum := sha256.Sum256([]byte(worker))
+	return "worker-" + hex.EncodeToString(sum[:12])
+}
+
+// reserve is how long others leave a dump to those who have the files of its build.
+func (s *Store) reserve() time.Duration { return s.silent / 2 }
 
 // AddUpload implements store.Store.
 func (s *Store) AddUpload(ctx context.Context, u store.Upload) (out store.Upload, err error) {
@@ -226,6 +238,15 @@ func (s *Store) replace(ctx context.Context, tx pgx.Tx, alive []string) error {
 	var first bool
 	if err := tx.QueryRow(ctx, "SELECT pg_try_advisory_xact_lock($1)", int64(replacing)).Scan(&first); err != nil || !first {
 		return err // another does it
+	}
+	// Jobs that were for workers that have died, or that do not come to them, are for all.
+	queues := []string{river.QueueDefault}
+	for _, name := range alive {
+		queues = append(queues, queueOf(name))
+	}
+	if _, err := tx.Exec(ctx, `UPDATE river_job SET queue = $2 WHERE kind = $1 AND state IN ('available', 'scheduled', 'retryable', 'pending')
+		AND queue <> $2 AND (NOT queue = ANY($3) OR scheduled_at < now() - make_interval(secs => $4))`, waits{}.Kind(), river.QueueDefault, queues, s.reserve().Seconds()); err != nil {
+		return err
 	}
 	rows, err := tx.Query(ctx, `SELECT project, count(*) - (SELECT count(*) FROM river_job WHERE kind = $1 AND args->>'project' = project
 			AND (state IN ('available', 'scheduled', 'retryable', 'pending') OR state = 'running' AND attempted_by[array_length(attempted_by, 1)] = ANY($2)))

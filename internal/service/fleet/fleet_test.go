@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -34,11 +35,12 @@ type world struct {
 	ledger ledger.Store
 	// what an analysis does; it may wait for ctx
 	analyse func(ctx context.Context, worker, id string) error
+	build   func(id string) string // that the analysis finds
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, server: servers.StartPostgres(t), log: slog.New(slog.NewTextHandler(t.Output(), nil)), analyse: func(context.Context, string, string) error { return nil }}
+	w := &world{t: t, server: servers.StartPostgres(t), log: slog.New(slog.NewTextHandler(t.Output(), nil)), analyse: func(context.Context, string, string) error { return nil }, build: func(string) string { return "" }}
 	w.pool = w.connect(w.server.Connection())
 	var err error
 	if w.store, err = fleet.Open(t.Context(), w.pool, w.log, 0); err != nil {
@@ -102,13 +104,16 @@ func (w *world) worker(name string, limit time.Duration) (stop func()) {
 	}
 	ctx, cancel := context.WithCancel(w.t.Context())
 	k := work.New(work.Config{Name: name, Store: f, Objects: nothing{}, Log: w.log, Idle: 50 * time.Millisecond, Key: func(u *store.Upload) string { return u.ID },
-		Ledger: func(context.Context, string) (ledger.Store, error) { return w.ledger, nil }, Enter: f.Enter,
+		Ledger: func(context.Context, string) (ledger.Store, error) { return w.ledger, nil }, Enter: f.Enter, Wanted: f.Wanted,
 		Run: func(ctx context.Context, _ string, src triage.Source, to ledger.Store, sink triage.Sink) error {
 			run, err := to.Begin(ctx, "")
 			if err != nil {
 				return err
 			}
 			for id := range src.Dumps(ctx) {
+				if !src.(triage.Chooser).Wanted(id, w.build(id)) {
+					continue
+				}
 				if err := w.analyse(ctx, name, id); err != nil {
 					return err
 				}
@@ -352,30 +357,226 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// A worker prefers the builds that it has just worked on.
+// number is that of an upload.
+func number(id string) (n int) {
+	fmt.Sscan(strings.TrimLeft(id[:31], "0")+id[31:], &n)
+	return n
+}
+
+// by counts by which worker each build was analysed.
+func by(list []store.Upload, build func(id string) string) map[string]map[string]int {
+	out := map[string]map[string]int{}
+	for _, u := range list {
+		if out[build(u.ID)] == nil {
+			out[build(u.ID)] = map[string]int{}
+		}
+		out[build(u.ID)][u.Program]++
+	}
+	return out
+}
+
+// queued waits until no job is left.
+func (w *world) queued() {
+	w.t.Helper()
+	for end := time.Now().Add(20 * time.Second); w.jobs() > 0; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			w.t.Fatalf("%d jobs are left", w.jobs())
+		}
+	}
+}
+
+// Senders say nothing of builds: what the analysis finds brings each build to a worker of its own, a dump or two at a time and with many waiting.
+// A worker alone does all of them.
 func TestAffinity(t *testing.T) {
 	w := newWorld(t)
-	var mu sync.Mutex
-	builds := map[string]map[string]int{}
-	hint := func(i int) string { return fmt.Sprint("build", i%8) }
-	w.analyse = func(_ context.Context, worker, id string) error {
-		var n int
-		fmt.Sscan(strings.TrimLeft(id, "0"), &n)
-		mu.Lock()
-		defer mu.Unlock()
-		if builds[worker] == nil {
-			builds[worker] = map[string]int{}
+	w.store.Silent(20 * time.Second)
+	w.build = func(id string) string { return fmt.Sprint("build", number(id)%2) }
+	w.analyse = func(context.Context, string, string) error { time.Sleep(5 * time.Millisecond); return nil }
+	w.worker("one", time.Minute)
+	two := w.worker("two", time.Minute)
+	w.alive(2)
+	for n := 2; n <= 40; n += 2 {
+		w.add(n, nil)
+		w.settled(n, store.Done)
+	}
+	got := by(w.settled(40, store.Done), w.build)
+	if len(got["build0"]) != 1 || len(got["build1"]) != 1 || fmt.Sprint(got["build0"]) == fmt.Sprint(got["build1"]) {
+		t.Errorf("one after the other: %v", got)
+	}
+	w.add(400, nil)
+	got = by(w.settled(400, store.Done), w.build)
+	for _, build := range []string{"build0", "build1"} {
+		if most := max(got[build]["one"], got[build]["two"]); most < 180 {
+			t.Errorf("of 200 at most %d by one worker: %v", most, got)
 		}
-		builds[worker][hint(n)]++
-		time.Sleep(time.Millisecond)
+	}
+	w.queued()
+	two()
+	w.add(420, nil)
+	w.settled(420, store.Done)
+	if n := w.counted(); n != 420 {
+		t.Errorf("%d in the ledger", n)
+	}
+}
+
+// alive waits until so many workers are.
+func (w *world) alive(n int) {
+	w.t.Helper()
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		if list, err := w.store.Alive(w.t.Context(), time.Minute); err == nil && len(list) == n {
+			return
+		} else if time.Now().After(end) {
+			w.t.Fatalf("%v, %v are alive", list, err)
+		}
+	}
+}
+
+// Many dumps of one build are shared by all workers, though one had its files first.
+func TestCrowd(t *testing.T) {
+	w := newWorld(t)
+	w.store.Silent(2 * time.Minute)
+	w.build = func(string) string { return "build" }
+	w.analyse = func(context.Context, string, string) error { time.Sleep(5 * time.Millisecond); return nil }
+	w.worker("one", time.Minute)
+	w.worker("two", time.Minute)
+	w.alive(2)
+	w.add(300, nil)
+	if got := by(w.settled(300, store.Done), w.build)["build"]; got["one"] < 60 || got["two"] < 60 {
+		t.Errorf("%v", got)
+	}
+}
+
+// A dump that is left to a worker that does nothing, be it alive or dead, is analysed by another, once.
+func TestLeftBehind(t *testing.T) {
+	for _, lives := range []bool{true, false} {
+		t.Run(fmt.Sprint("alive ", lives), func(t *testing.T) {
+			w := newWorld(t)
+			ctx := t.Context()
+			if err := w.store.Beat(ctx, "ghost", time.Minute); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w.pool.Exec(ctx, "INSERT INTO service_builds VALUES ('build', 'ghost')"); err != nil {
+				t.Fatal(err)
+			}
+			var mu sync.Mutex
+			asked := map[string]int{}
+			w.build = func(id string) string {
+				mu.Lock()
+				defer mu.Unlock()
+				asked[id]++
+				return "build"
+			}
+			w.worker("one", time.Minute)
+			ids := w.add(5, nil)
+			for end := time.Now().Add(time.Minute); w.counted() < 5; time.Sleep(100 * time.Millisecond) {
+				if lives {
+					if err := w.store.Beat(ctx, "ghost", time.Minute); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if time.Now().After(end) {
+					t.Fatalf("%d of 5 are in the ledger", w.counted())
+				}
+			}
+			mu.Lock()
+			most := slices.Max(slices.Collect(maps.Values(asked)))
+			mu.Unlock()
+			if most != 2 {
+				t.Errorf("the build of a dump was asked for %d times: want twice, the second time to stay", most)
+			}
+			for _, u := range w.settled(5, store.Done) {
+				if u.Attempts != 1 || u.Program != "one" {
+					t.Errorf("%+v", u)
+				}
+			}
+			if err := w.store.Again(ctx, "shop", ids[0]); err != nil {
+				t.Fatal(err)
+			}
+			w.settled(5, store.Done)
+			w.queued()
+		})
+	}
+}
+
+// A worker that has the files but no time, though it is alive, does not keep others from what was left to it.
+func TestNoTime(t *testing.T) {
+	w := newWorld(t)
+	ctx := t.Context()
+	busy, free := make(chan struct{}), make(chan struct{})
+	begin, end := sync.OnceFunc(func() { close(busy) }), sync.OnceFunc(func() { close(free) })
+	defer end()
+	w.build = func(string) string { return "build" }
+	w.analyse = func(_ context.Context, worker, _ string) error {
+		if worker == "two" {
+			begin()
+			<-free
+		}
 		return nil
 	}
-	w.add(160, hint)
-	stop := w.worker("one", time.Minute)
-	w.settled(160, store.Done)
-	stop()
-	if len(builds["one"]) != 8 {
-		t.Errorf("a worker alone does them all: %v", builds)
+	w.worker("two", time.Minute)
+	w.add(1, nil)
+	<-busy
+	w.worker("one", time.Minute)
+	w.alive(2)
+	w.add(15, nil)
+	for end := time.Now().Add(30 * time.Second); w.counted() < 12; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d of 15 are in the ledger", w.counted())
+		}
+	}
+	end()
+	w.settled(15, store.Done)
+	w.queued()
+	list, err := w.store.Uploads(ctx, "shop", store.Query{})
+	if err != nil || w.counted() != 15 || len(by(list, w.build)["build"]) != 2 {
+		t.Errorf("%d in the ledger, %v, %v", w.counted(), by(list, w.build), err)
+	}
+}
+
+// What is given to another worker changes together: with the job's row refused, the dump stays.
+func TestPassTogether(t *testing.T) {
+	w := newWorld(t)
+	ctx := t.Context()
+	if err := w.store.Beat(ctx, "ghost", time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.pool.Exec(ctx, `INSERT INTO service_builds VALUES ('build', 'ghost');
+		CREATE FUNCTION refuse() RETURNS trigger AS $$ BEGIN RAISE EXCEPTION 'refused'; END $$ LANGUAGE plpgsql;
+		CREATE TRIGGER refuse BEFORE INSERT ON river_job FOR EACH ROW WHEN (NEW.queue <> 'default') EXECUTE FUNCTION refuse()`); err != nil {
+		t.Fatal(err)
+	}
+	w.build = func(string) string { return "build" }
+	w.worker("one", time.Minute)
+	w.add(3, nil)
+	for _, u := range w.settled(3, store.Done) {
+		if u.Attempts != 1 || u.Program != "one" {
+			t.Errorf("%+v", u)
+		}
+	}
+	w.queued()
+	if n := w.counted(); n != 3 {
+		t.Errorf("%d in the ledger", n)
+	}
+}
+
+// A worker that has worked on many builds forgets those that it had first, and tells the others.
+func TestForget(t *testing.T) {
+	w := newWorld(t)
+	w.build = func(id string) string { return fmt.Sprint("build", number(id)) }
+	w.worker("one", time.Minute)
+	w.add(100, nil)
+	w.settled(100, store.Done)
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		var n int
+		if err := w.pool.QueryRow(t.Context(), "SELECT count(*) FROM service_builds").Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		if n <= 64 && n > 0 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d builds", n)
+		}
 	}
 }
 

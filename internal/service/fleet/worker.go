@@ -38,7 +38,8 @@ type Worker struct {
 	free  map[string][]*permit // by project
 	bound map[key]*permit
 	taken int      // how many were taken
-	hints []string // of those taken last, the newest last
+	hints []string // builds whose files are here, and what senders said of them: of those taken last, the newest last
+	gone  []string // those that were forgotten, and of which the database has not been told
 	lost  map[key]bool
 }
 
@@ -58,7 +59,7 @@ func NewWorker(s *Store, o Options) (*Worker, error) {
 	river.AddWorker(workers, &runs{w: w})
 	var err error
 	w.client, err = river.NewClient(riverpgxv5.New(s.pool), &river.Config{
-		ID: o.Name, Logger: s.log, Workers: workers, Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: o.Jobs}},
+		ID: o.Name, Logger: s.log, Workers: workers, Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: o.Jobs}, queueOf(o.Name): {MaxWorkers: o.Jobs}},
 		JobTimeout: o.Limit, RescueStuckJobsAfter: o.Limit + time.Minute, CompletedJobRetentionPeriod: time.Hour,
 	})
 	return w, err
@@ -108,11 +109,33 @@ func (w *Worker) beat(ctx context.Context) {
 	if err == nil {
 		err = w.giveUp(ctx)
 	}
+	if err == nil {
+		err = w.forget(ctx)
+	}
 	if err != nil && ctx.Err() == nil {
 		w.o.Log.Error("the database does not answer", "error", err)
 	}
 }
 
+// forget tells the database of which builds the files may not be here any more.
+func (w *Worker) forget(ctx context.Context) error {
+	w.mu.Lock()
+	gone := slices.DeleteFunc(w.gone, func(s string) bool { return slices.Contains(w.hints, s) })
+	w.gone = nil
+	w.mu.Unlock()
+	if len(gone) == 0 {
+		return nil
+	}
+	err := w.DB.Without(ctx, w.o.Name, gone)
+	if err != nil {
+		w.mu.Lock()
+		w.gone = append(w.gone, gone...)
+		w.mu.Unlock()
+	}
+	return err
+}
+
+// giveUp gives back what the database says that this worker has, and it does not.
 func (w *Worker) giveUp(ctx context.Context) error {
 	has, err := w.DB.Has(ctx, w.o.Name+"/")
 	lost := map[key]bool{}
@@ -157,6 +180,20 @@ func (r *runs) Work(ctx context.Context, job *river.Job[waits]) error {
 	case <-p.done:
 		return nil
 	case <-ctx.Done():
+	case <-time.After(w.reserve()):
+		switch unused := w.withdraw(p); { // this worker has no time for it: others may have
+		case unused && p.own():
+			return w.again(ctx, func(tx pgx.Tx) error {
+				return errors.Join(w.enqueue(ctx, tx, job.Args.Project, time.Time{}), completed(ctx, tx, job))
+			})
+		case unused:
+			return river.JobSnooze(time.Second)
+		}
+		select {
+		case <-p.done:
+			return nil
+		case <-ctx.Done():
+		}
 	}
 	if w.withdraw(p) { // nothing was taken with it
 		return river.JobSnooze(0)
@@ -171,6 +208,9 @@ func (r *runs) Work(ctx context.Context, job *river.Job[waits]) error {
 	}
 	return nil
 }
+
+// own reports whether a permit is for one upload of a build, which others have left to this worker.
+func (p *permit) own() bool { return p.job.Args.Build != "" }
 
 // withdraw takes back a permit that nobody has used.
 func (w *Worker) withdraw(p *permit) bool {
@@ -215,8 +255,8 @@ func (w *Worker) late(p *permit) error {
 	})
 }
 
-// maxHints is how many builds a worker remembers: about as many as its analysis processes have the files of in memory.
-const maxHints = 16
+// maxHints is how many builds a worker remembers to have the files of, in memory or on disk.
+const maxHints = 64
 
 // fair is how often the oldest dump is taken, whatever its build.
 const fair = 4
@@ -237,7 +277,10 @@ func (w *Worker) Take(ctx context.Context, worker, project string) (store.Upload
 		byAge := w.taken%fair == 0
 		w.mu.Unlock()
 		u, err := store.Upload{}, error(store.ErrNone)
-		if !byAge && len(hints) > 0 {
+		if p.own() {
+			u, err = w.DB.TakeOf(ctx, worker, project, []string{p.job.Args.Build})
+		}
+		if errors.Is(err, store.ErrNone) && !byAge && len(hints) > 0 {
 			u, err = w.DB.TakeOf(ctx, worker, project, hints)
 		}
 		if errors.Is(err, store.ErrNone) {
@@ -254,7 +297,7 @@ func (w *Worker) Take(ctx context.Context, worker, project string) (store.Upload
 				continue
 			}
 			if err == nil {
-				err = store.ErrNone // others have the rows of those that wait for a moment: they may not take them
+				err = store.ErrNone // those that wait are reserved for others, or others have their rows for a moment: they may not take them
 			}
 		}
 		w.mu.Lock()
@@ -268,10 +311,66 @@ func (w *Worker) bind(u store.Upload, p *permit) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.bound[key{u.Project, u.ID}] = p
-	if h := store.Hint(&u); h != "" {
-		w.hints = append(slices.DeleteFunc(w.hints, func(s string) bool { return s == h }), h)
-		w.hints = w.hints[max(0, len(w.hints)-maxHints):]
+}
+
+// remember notes what is known of the build of an upload that is analysed here: its files will be here.
+func (w *Worker) remember(u *store.Upload, build string) {
+	for _, h := range []string{store.Hint(u), build} {
+		if h != "" {
+			w.hints = append(slices.DeleteFunc(w.hints, func(s string) bool { return s == h }), h)
+		}
 	}
+	if n := len(w.hints) - maxHints; n > 0 {
+		w.gone = append(w.gone, w.hints[:n]...)
+		w.hints = slices.Clone(w.hints[n:])
+	}
+}
+
+// crowd is how many dumps wait for the workers who have the files of their build until another gets the files, too: so many are always there for
+// a worker that is not idle, and few of them are enough.
+const crowd = 16
+
+// Wanted decides whether this worker analyses an upload that it has taken, now that its build is known: see work.Config. If not, the upload, its job
+// and its new job for another worker change in one transaction.
+func (w *Worker) Wanted(ctx context.Context, u *store.Upload, build string) bool {
+	w.mu.Lock()
+	has := build == "" || slices.Contains(w.hints, build)
+	if has {
+		w.remember(u, build)
+	}
+	w.mu.Unlock()
+	if has {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	var to string
+	err := pgx.BeginFunc(ctx, w.pool, func(tx pgx.Tx) (err error) {
+		db := w.DB.In(tx)
+		if to, err = db.Place(ctx, w.o.Name, u.Project, u.ID, build, w.silent, crowd); err != nil || to == w.o.Name {
+			return err
+		}
+		if err := db.Pass(ctx, u.Project, u.ID, build, w.reserve()); err != nil {
+			return err
+		}
+		if _, err := w.insert.InsertTx(ctx, tx, waits{Project: u.Project, Build: build}, &river.InsertOpts{Queue: queueOf(to)}); err != nil {
+			return err
+		}
+		return w.complete(ctx, tx, u.Project, u.ID)
+	})
+	if err != nil || to == w.o.Name {
+		if err != nil {
+			w.o.Log.Warn("no worker can be chosen for a dump: this one analyses it", "project", u.Project, "dump", u.ID, "error", err)
+			return true
+		}
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.remember(u, build)
+		return true
+	}
+	w.o.Log.Info("left to a worker that has its files", "project", u.Project, "dump", u.ID, "build", build, "worker", to)
+	w.release(u.Project, u.ID)
+	return false
 }
 
 func (w *Worker) permitOf(project, id string) *permit {
@@ -299,7 +398,12 @@ func (w *Worker) complete(ctx context.Context, tx pgx.Tx, project, id string) er
 	if p == nil {
 		return nil // its time was over, or its worker was thought dead
 	}
-	_, err := river.JobCompleteTx[*riverpgxv5.Driver](context.WithoutCancel(p.ctx), tx, p.job)
+	return completed(context.WithoutCancel(p.ctx), tx, p.job)
+}
+
+// completed marks a job that runs as done, as a part of a transaction.
+func completed(ctx context.Context, tx pgx.Tx, job *river.Job[waits]) error {
+	_, err := river.JobCompleteTx[*riverpgxv5.Driver](ctx, tx, job)
 	if errors.Is(err, river.ErrNotFound) { // it has been removed from the queue
 		return nil
 	}

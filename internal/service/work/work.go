@@ -23,7 +23,7 @@ type Finished struct {
 	Result store.Result
 }
 
-// Config says what a Worker works with. All of it is required but Enter, Idle, AtOnce, Ahead and Counted.
+// Config says what a Worker works with. All of it is required but Enter, Wanted, Idle, AtOnce, Ahead and Counted.
 type Config struct {
 	Name    string // of this worker among others
 	Store   store.Store
@@ -36,7 +36,10 @@ type Config struct {
 	// Enter, if set, enters the results of dumps in a project's ledger, for a run of it, and in Store what came of their uploads,
 	// together. Without it the ledger has them first, and an upload whose result does not get into Store is analysed again.
 	Enter func(ctx context.Context, project string, run int64, dumps []ledger.Dump, of []Finished) error
-	Log   *slog.Logger
+	// Wanted, if set, is asked about each upload when the build of its program is known, before it is analysed. If it says no, it has given the
+	// upload to others. One that is analysed alone is not asked about.
+	Wanted func(ctx context.Context, u *store.Upload, build string) bool
+	Log    *slog.Logger
 	// Idle is how long the analysis processes of a project wait for more dumps; 0 for 20 s. What they read from binaries is
 	// shared as long as they live.
 	Idle time.Duration
@@ -165,7 +168,11 @@ func (w *Worker) begin(ctx context.Context, first store.Upload) {
 			to = together{to, r}
 		}
 		if err == nil {
-			err = w.c.Run(ctx, first.Project, r, to, r)
+			var src triage.Source = r
+			if w.c.Wanted != nil {
+				src = choosing{r}
+			}
+			err = w.c.Run(ctx, first.Project, src, to, r)
 		}
 		if err != nil && ctx.Err() == nil {
 			r.failure = err
@@ -330,6 +337,29 @@ func (r *run) without(ctx context.Context, u store.Upload, err error) {
 	if err != nil {
 		r.w.c.Log.Error("the file of a dump cannot be read", "project", u.Project, "dump", u.ID, "error", err)
 	}
+}
+
+// choosing is a run whose uploads may be left to others.
+type choosing struct{ *run }
+
+// Wanted implements triage.Chooser.
+func (c choosing) Wanted(path, build string) bool {
+	r := c.run
+	r.mu.Lock()
+	t := r.taken[path]
+	delete(r.taken, path) // nobody gives it back who does not have it any more
+	r.mu.Unlock()
+	if t == nil || t.u.Alone || r.w.c.Wanted(context.WithoutCancel(r.ctx), &t.u, build) {
+		if t != nil {
+			r.mu.Lock()
+			r.taken[path] = t
+			r.mu.Unlock()
+		}
+		return true
+	}
+	t.release()
+	signal(r.done)
+	return false
 }
 
 // together is a project's ledger that is written together with the store.

@@ -170,9 +170,9 @@ func (d *DB) Counts(ctx context.Context) (store.Counts, error) {
 	return counts, d.failed(err)
 }
 
-// Take implements Store. Uploads that another process is just taking are passed over.
+// Take implements Store. Uploads that another process is just taking are passed over, and those that are reserved for others.
 func (d *DB) Take(ctx context.Context, worker, project string) (store.Upload, error) {
-	return d.take(ctx, "$2 = '' OR project = $2", text(worker), text(project))
+	return d.take(ctx, "($2 = '' OR project = $2) AND (reserved IS NULL OR reserved < now())", text(worker), text(project))
 }
 
 // TakeOf is Take of the uploads of one project with one of some hints.
@@ -251,7 +251,7 @@ func (d *DB) RecoverAll(ctx context.Context, alive func(worker string) bool) (ba
 
 // Again implements Store.
 func (d *DB) Again(ctx context.Context, project, id string) error {
-	return d.change(ctx, id, "UPDATE service_uploads SET state = 'waiting', deaths = 0, why = '' WHERE project = $1 AND id = $2 AND state <> 'working'", text(project), text(id))
+	return d.change(ctx, id, "UPDATE service_uploads SET state = 'waiting', deaths = 0, why = '', reserved = NULL WHERE project = $1 AND id = $2 AND state <> 'working'", text(project), text(id))
 }
 
 // Forget implements Store.

@@ -64,6 +64,12 @@ var migrations = [...]string{
 	CREATE TABLE service_workers (
 		name text COLLATE "C" PRIMARY KEY,
 		beat timestamptz NOT NULL);`,
+	`ALTER TABLE service_uploads ADD COLUMN reserved timestamptz;
+	CREATE TABLE service_builds (
+		build text COLLATE "C" NOT NULL,
+		worker text COLLATE "C" NOT NULL REFERENCES service_workers (name) ON DELETE CASCADE,
+		PRIMARY KEY (build, worker));
+	CREATE INDEX service_builds_worker ON service_builds (worker);`,
 }
 
 // migrating is the key of the lock that one process at a time has while it changes the schema.

@@ -256,7 +256,8 @@ func shared(fs *pflag.FlagSet, symbols parts.Symbols) []flagValue {
 		}
 		path, _ := symbolPathOfEnv()
 		add("debuginfod", symbols.URL, servers)
-		add("symbol-path", "srv*"+symbols.URL, path)
+		add("fetch-cache", filepath.Join(symbols.Cache, "debuginfod"), "")
+		add("symbol-path", "srv*"+filepath.Join(symbols.Cache, "symbols")+"*"+symbols.URL, path)
 	}
 	return list
 }
@@ -270,21 +271,35 @@ func (f *serveFlags) analyse(ctx context.Context, e env, exe string, fs *pflag.F
 		return err
 	}
 	if wanted {
-		dirs := []string{dumps}
-		if symbols.Dir != "" {
-			dirs = append(dirs, symbols.Dir)
+		own, err := f.of(e, fs, symbols)
+		if err != nil {
+			return err
 		}
-		c, err := f.confinement(dirs)
+		c, err := own.confinement([]string{dumps})
 		if err != nil {
 			return err
 		}
 		defer c.close()
-		f.fetch.begin(e)
+		own.fetch.begin(e)
 		o.Settings = append(shared(fs, symbols), flagValue{"sandbox", []triage.Exact{sandboxInside}})
 		o.Confinement, o.Fetch = c, c.server
 	}
 	_, err = triage.Run(ctx, o, src, to, sink)
 	return err
+}
+
+// of returns the flags that say where the files of a project's dumps are: this process fetches them for the one in the sandbox.
+func (f *serveFlags) of(e env, fs *pflag.FlagSet, symbols parts.Symbols) (*fileFlags, error) {
+	var own serveFlags
+	set := own.common("corewalk serve")
+	for _, flag := range shared(fs, symbols) {
+		for _, v := range flag.Values {
+			if err := set.Set(flag.Name, string(v)); err != nil {
+				return nil, fmt.Errorf("--%s: %w", flag.Name, err)
+			}
+		}
+	}
+	return &own.fileFlags, own.check(e)
 }
 
 // report writes the report of a dump, which another process makes.

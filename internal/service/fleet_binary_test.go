@@ -3,6 +3,8 @@ package service_test
 import (
 	"bytes"
 	"context"
+	"debug/elf"
+	"encoding/hex"
 	"io"
 	"maps"
 	"math/rand/v2"
@@ -240,6 +242,105 @@ func TestFleet(t *testing.T) {
 		if err := p.cmd.Wait(); err != nil {
 			t.Errorf("%v: %s", err, p.log)
 		}
+	}
+}
+
+// Senders say nothing of builds. Two workers, each with files of its own, end up with a build each, and fetch the symbols of that build alone. When one is
+// killed, the other does it all.
+func TestFleetAffinity(t *testing.T) {
+	fixture.Long(t)
+	bin := build(t)
+	f := newFleet(t, bin)
+	defer f.end()
+	var kinds [][]byte
+	var ids []string
+	for _, name := range []string{"amd64-vars-c-O0", "amd64-cxx-sort"} {
+		c := fixture.Get(t, name)
+		core, err := os.ReadFile(c.Core(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		exe, err := os.ReadFile(c.Binary(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, err := elf.NewFile(bytes.NewReader(exe))
+		if err != nil {
+			t.Fatal(err)
+		}
+		note, err := file.Section(".note.gnu.build-id").Data()
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := hex.EncodeToString(note[16:])
+		if status := f.serve.ask("PUT", "symbols/buildid/"+id+"/executable", bytes.NewReader(exe), nil); status != 201 {
+			t.Fatal(status)
+		}
+		kinds, ids = append(kinds, core), append(ids, id)
+	}
+	f.scale(2)
+	sent := 0
+	more := func(n int) {
+		dir := t.TempDir()
+		var files []string
+		for range n {
+			path := filepath.Join(dir, strconv.Itoa(sent))
+			if err := os.WriteFile(path, append(slices.Clone(kinds[sent%2]), strconv.Itoa(sent)...), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			sent++
+			files = append(files, path)
+		}
+		send(t.Context(), f.serve, files)
+		f.serve.settled(sent)
+	}
+	for range 5 {
+		more(2)
+	}
+	more(60)
+	// analysed counts the dumps of each build in a worker's log.
+	type one struct{ ID, Build, Group string }
+	var list struct{ Dumps []one }
+	f.serve.ask("GET", "dumps?limit=1000", nil, &list)
+	var mostly []string
+	for i, w := range f.workers {
+		count := map[string]int{}
+		for _, d := range list.Dumps {
+			if d.Group == "" {
+				t.Fatalf("%+v", d)
+			}
+			if strings.Contains(w.log.String(), "msg=analysed project=default dump="+d.ID) {
+				count[d.Build]++
+			}
+		}
+		var fetched []string
+		for _, id := range ids {
+			if found, _ := filepath.Glob(filepath.Join(w.dir, "fetched", "default", "debuginfod", id, "*")); len(found) > 0 {
+				fetched = append(fetched, id)
+			}
+		}
+		most := ids[0]
+		if count[ids[1]] > count[most] {
+			most = ids[1]
+		}
+		mostly = append(mostly, most)
+		t.Logf("worker %d: %v, symbols of %v", i, count, fetched)
+		if count[most] < 30 || !slices.Equal(fetched, []string{most}) {
+			t.Errorf("worker %d: %v, symbols of %v", i, count, fetched)
+		}
+	}
+	if mostly[0] == mostly[1] {
+		t.Errorf("both have build %s", mostly[0])
+	}
+	f.workers[0].kill()
+	more(20)
+	got := f.serve.grouped(sent)
+	sum := 0
+	for _, n := range got {
+		sum += n
+	}
+	if len(got) != 2 || sum != sent {
+		t.Errorf("%v: want %d dumps in 2 groups", got, sent)
 	}
 }
 

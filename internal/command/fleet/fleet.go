@@ -119,7 +119,9 @@ func (o *common) openObjects(ctx context.Context, c *parts.Server) error {
 	}
 	o.dumps = func(string) string { return options.Dir }
 	at, err := service.LocalSymbols(ctx, o.objects)
-	o.symbols = func(project string) parts.Symbols { return parts.Symbols{URL: at(project)} }
+	o.symbols = func(project string) parts.Symbols {
+		return parts.Symbols{URL: at(project), Cache: filepath.Join(c.Dir, "fetched", project)}
+	}
 	return err
 }
 

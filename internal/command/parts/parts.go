@@ -24,7 +24,10 @@ type Agent struct {
 }
 
 // Symbols say where the symbols of a project are: below a directory, or on a server that has them as debuginfod and symbol servers do.
-type Symbols struct{ Dir, URL string }
+type Symbols struct {
+	Dir, URL string
+	Cache    string // with URL, the directory for what was fetched: what one project sent is not for others
+}
 
 // A Server says how a crash service works.
 type Server struct {

@@ -27,7 +27,7 @@ const (
 type fetchFlags struct {
 	urls    []string
 	symbols symbolFlags
-	cache   string // keeps what is fetched; "" for the directory that clients share
+	cache   string // keeps what debuginfod servers have sent; "" for the directory that clients share
 
 	client modules.Fetcher // nil if there are none
 	shown  fetching
@@ -41,9 +41,6 @@ func (f *fetchFlags) register(fs *pflag.FlagSet) {
 	fs.StringArrayVar(&f.urls, "debuginfod", nil, "fetch missing files from the debuginfod server at `URL` (repeatable; default: those of DEBUGINFOD_URLS; none disables servers)")
 	fs.Lookup("debuginfod").NoOptDefVal = serversOfEnv
 	f.symbols.register(fs)
-	// What the service fetches for one project is not for others.
-	fs.StringVar(&f.cache, "fetch-cache", "", "keep files of debuginfod servers in `DIR`")
-	fs.MarkHidden("fetch-cache")
 }
 
 // check makes the clients that the flags and the environment ask for. Errors in the

@@ -256,7 +256,6 @@ func shared(fs *pflag.FlagSet, symbols parts.Symbols) []flagValue {
 		}
 		path, _ := symbolPathOfEnv()
 		add("debuginfod", symbols.URL, servers)
-		add("fetch-cache", filepath.Join(symbols.Cache, "debuginfod"), "")
 		add("symbol-path", "srv*"+filepath.Join(symbols.Cache, "symbols")+"*"+symbols.URL, path)
 	}
 	return list
@@ -266,6 +265,9 @@ func shared(fs *pflag.FlagSet, symbols parts.Symbols) []flagValue {
 func (f *serveFlags) analyse(ctx context.Context, e env, exe string, fs *pflag.FlagSet, symbols parts.Symbols, dumps string, src triage.Source, to ledger.Store, sink triage.Sink) error {
 	e.ctx = ctx
 	o := triage.Options{Command: []string{exe, "triage", "--worker"}, Settings: shared(fs, symbols), Deadline: f.deadline, Jobs: f.jobs, Args: "serve", Fresh: true, Endless: true}
+	if symbols.URL != "" {
+		o.Env = []string{cacheVariable + debuginfodCache(symbols)}
+	}
 	wanted, err := f.sandbox.wanted(e)
 	if err != nil {
 		return err
@@ -288,6 +290,11 @@ func (f *serveFlags) analyse(ctx context.Context, e env, exe string, fs *pflag.F
 	return err
 }
 
+// cacheVariable says where a process keeps what debuginfod servers have sent.
+const cacheVariable = "DEBUGINFOD_CACHE_PATH="
+
+func debuginfodCache(symbols parts.Symbols) string { return filepath.Join(symbols.Cache, "debuginfod") }
+
 // of returns the flags that say where the files of a project's dumps are: this process fetches them for the one in the sandbox.
 func (f *serveFlags) of(e env, fs *pflag.FlagSet, symbols parts.Symbols) (*fileFlags, error) {
 	var own serveFlags
@@ -298,6 +305,9 @@ func (f *serveFlags) of(e env, fs *pflag.FlagSet, symbols parts.Symbols) (*fileF
 				return nil, fmt.Errorf("--%s: %w", flag.Name, err)
 			}
 		}
+	}
+	if symbols.URL != "" {
+		own.fetch.cache = debuginfodCache(symbols)
 	}
 	return &own.fileFlags, own.check(e)
 }
@@ -319,6 +329,9 @@ func (f *serveFlags) report(ctx context.Context, exe string, fs *pflag.FlagSet, 
 		}
 	}
 	cmd := exec.CommandContext(ctx, exe, append(args, "--", path)...)
+	if symbols.URL != "" {
+		cmd.Env = append(os.Environ(), cacheVariable+debuginfodCache(symbols))
+	}
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = w, &said
 	cmd.WaitDelay = 5 * time.Second

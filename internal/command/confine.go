@@ -55,6 +55,7 @@ func (w *sandboxWhen) Type() string { return "WHEN" }
 type sandboxFlags struct {
 	when sandboxWhen
 	off  bool // --no-sandbox
+	asks bool // the process in the sandbox reads standard input
 }
 
 func (f *sandboxFlags) register(fs *pflag.FlagSet, otherwise sandboxWhen) {
@@ -163,7 +164,7 @@ func (f *fileFlags) confine(e env, args, files []string) (status int, err error)
 	}
 	cmd := exec.Command(exe, args...)
 	cmd.Env = os.Environ()
-	if slices.Contains(files, "-") {
+	if f.sandbox.asks || slices.Contains(files, "-") {
 		cmd.Stdin = e.stdin
 	}
 	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = e.stdout, e.stderr, []*os.File{answers, requests}

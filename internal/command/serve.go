@@ -112,6 +112,7 @@ type serveFlags struct {
 	deadline               time.Duration
 	memory                 sizeFlag
 	verbose                bool
+	answer                 string
 }
 
 func (f *serveFlags) set() *pflag.FlagSet {
@@ -124,6 +125,8 @@ func (f *serveFlags) set() *pflag.FlagSet {
 	fs.Float64Var(&f.rate, "rate", 0, "take at most `N` uploads a second with one token (default: no limit)")
 	fs.Var(&f.keepFor, "keep", "remove dumps after `TIME`, such as 90d; what is known of them stays (default: never)")
 	fs.Lookup("keep").DefValue = "0s"
+	fs.StringVar(&f.answer, "answer", "", "answer questions about the dump in `FILE`, on standard input and output")
+	fs.MarkHidden("answer")
 	return fs
 }
 
@@ -148,7 +151,7 @@ func (f *serveFlags) common(name string) *pflag.FlagSet {
 
 // ownFlags are those that the analysis does not have.
 func ownFlags() []string {
-	return []string{"dir", "db", "objects", "listen", "tls-cert", "tls-key", "max-upload", "rate", "keep", "log", "verbose", "jobs"}
+	return []string{"dir", "db", "objects", "listen", "tls-cert", "tls-key", "max-upload", "rate", "keep", "log", "verbose", "jobs", "answer"}
 }
 
 func runServe(args []string, e env) int {
@@ -162,6 +165,9 @@ func runServe(args []string, e env) int {
 	}
 	if err := f.valid(e, fs); err != nil {
 		return e.wrong(err)
+	}
+	if f.answer != "" {
+		return f.answers(e, args)
 	}
 	if e.parts.Serve == nil || f.db != "" && e.parts.Work == nil {
 		return e.fail(handOverTo(f.program(), "corewalk serve"))
@@ -226,6 +232,9 @@ func (f *serveFlags) run(e env, fs *pflag.FlagSet, do func(context.Context, part
 		},
 		Report: func(ctx context.Context, symbols parts.Symbols, path, format string, w io.Writer) error {
 			return f.report(ctx, exe, fs, symbols, path, format, w)
+		},
+		Ask: func(_ context.Context, symbols parts.Symbols, path string) (io.ReadWriteCloser, error) {
+			return f.ask(exe, fs, symbols, path)
 		}})
 	if err != nil {
 		return e.fail(err)
@@ -312,14 +321,9 @@ func (f *serveFlags) of(e env, fs *pflag.FlagSet, symbols parts.Symbols) (*fileF
 	return &own.fileFlags, own.check(e)
 }
 
-// report writes the report of a dump, which another process makes.
-func (f *serveFlags) report(ctx context.Context, exe string, fs *pflag.FlagSet, symbols parts.Symbols, path, format string, w io.Writer) error {
-	ctx, cancel := context.WithTimeout(ctx, f.deadline)
-	defer cancel()
-	args := []string{"report", "--format=" + format, "--sandbox=" + string(f.sandbox.when)}
-	if format == formatJSON {
-		args = append(args, "--locals=all")
-	}
+// files are arguments that have a process find the files of a project's dumps as this one does.
+func (f *serveFlags) files(fs *pflag.FlagSet, symbols parts.Symbols) []string {
+	args := []string{"--sandbox=" + string(f.sandbox.when)}
 	for _, flag := range shared(fs, symbols) {
 		if slices.Contains([]string{"format", "sandbox", "color"}, flag.Name) {
 			continue
@@ -328,10 +332,28 @@ func (f *serveFlags) report(ctx context.Context, exe string, fs *pflag.FlagSet, 
 			args = append(args, "--"+flag.Name+"="+string(v))
 		}
 	}
-	cmd := exec.CommandContext(ctx, exe, append(args, "--", path)...)
-	if symbols.URL != "" {
-		cmd.Env = append(os.Environ(), cacheVariable+debuginfodCache(symbols))
+	return args
+}
+
+// environment is that of such a process; nil for the one of this process.
+func environment(symbols parts.Symbols) []string {
+	if symbols.URL == "" {
+		return nil
 	}
+	return append(os.Environ(), cacheVariable+debuginfodCache(symbols))
+}
+
+// report writes the report of a dump, which another process makes.
+func (f *serveFlags) report(ctx context.Context, exe string, fs *pflag.FlagSet, symbols parts.Symbols, path, format string, w io.Writer) error {
+	ctx, cancel := context.WithTimeout(ctx, f.deadline)
+	defer cancel()
+	args := []string{"report", "--format=" + format}
+	if format == formatJSON {
+		args = append(args, "--locals=all")
+	}
+	args = append(append(args, f.files(fs, symbols)...), "--", path)
+	cmd := exec.CommandContext(ctx, exe, args...)
+	cmd.Env = environment(symbols)
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = w, &said
 	cmd.WaitDelay = 5 * time.Second

@@ -479,7 +479,20 @@ func TestPage(t *testing.T) {
 		c.Want(`[...document.querySelectorAll("ul.vars code")].some(e => e.textContent.startsWith("p = {x = 3, y = 4}"))`)
 		c.Eval(`[...document.querySelectorAll("ul.vars details")].find(e => e.querySelector("code").textContent.startsWith("p = ")).open = true`)
 		c.Want(`[...document.querySelectorAll("ul.vars ul.vars code")].some(e => e.textContent == "y = 4")`)
-		picture(c, "service-dump.png", 1100, 800, "light")
+		c.Want(`document.querySelectorAll("details.stack").length == 1 && document.querySelector("details.stack summary").textContent.includes("crashed")`)
+		picture(c, "service-dump.png", 1100, 1000, "light")
+		c.Eval(`[...document.querySelectorAll("details.frame details")].find(e => e.querySelector("summary").textContent.startsWith("Registers")).open = true`)
+		c.Want(`[...document.querySelectorAll("ul.vars code")].some(e => e.textContent.startsWith("rip = 0x"))`)
+		if low := c.Eval(lowContrast); low != "" && low != `""` {
+			t.Error(low)
+		}
+		// With keys alone; what was long goes on where it ended.
+		c.Eval(`[...document.querySelectorAll("details.frame")].find(e => e.querySelector(".fn").textContent == "arrays").querySelector("summary").focus()`)
+		c.Key("Enter")
+		c.Want(`[...document.querySelectorAll("ul.vars details code")].some(e => e.textContent.startsWith("same = {0 <repeats 39 times>"))`)
+		c.Eval(`[...document.querySelectorAll("ul.vars details")].find(e => e.querySelector("code").textContent.startsWith("plain =")).querySelector("summary").focus()`)
+		c.Key("Enter")
+		c.Want(`[...document.querySelectorAll("ul.vars ul.vars code")].some(e => e.textContent == "[4] = 5")`)
 	})
 	c.Run("group", func(t *testing.T) {
 		c.Eval(`[...document.querySelectorAll("dd a")].find(a => a.getAttribute("href").startsWith("#/g/")).click()`)

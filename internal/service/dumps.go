@@ -269,6 +269,7 @@ func (s *Service) again(w http.ResponseWriter, r *http.Request, p *request) erro
 	if err != nil {
 		return err
 	}
+	s.sessions.drop(p.project, u.ID) // there may be symbols now
 	s.Tell()
 	w.WriteHeader(http.StatusNoContent)
 	return nil
@@ -280,6 +281,7 @@ func (s *Service) removeDump(w http.ResponseWriter, r *http.Request, p *request)
 		err = s.c.Store.Remove(r.Context(), p.project, u.ID)
 	}
 	if err == nil {
+		s.sessions.drop(p.project, u.ID)
 		err = s.c.Objects.Remove(r.Context(), dumpKey(&u))
 	}
 	if err == nil {

@@ -22,6 +22,7 @@ func (s *Service) counted(r store.Result, took time.Duration) {
 
 // gauges are read when they are asked for.
 func (s *Service) gauges() {
+	s.metrics.NewGauge("corewalk_open_dumps", func() float64 { return float64(s.sessions.count()) })
 	for _, state := range []string{store.Waiting, store.Working, store.Aside} {
 		s.metrics.NewGauge(`corewalk_dumps{state="`+state+`"}`, func() float64 {
 			counts, err := s.c.Store.Counts(context.Background())

@@ -6,6 +6,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,6 +26,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/corewalk/corewalk/internal/service/objects"
+	"github.com/corewalk/corewalk/internal/service/question"
 	"github.com/corewalk/corewalk/internal/service/receive"
 	"github.com/corewalk/corewalk/internal/service/store"
 	"github.com/corewalk/corewalk/internal/service/work"
@@ -50,6 +52,10 @@ type Config struct {
 	Closed bool
 	// Report writes the report of a dump in a format of the command corewalk.
 	Report func(ctx context.Context, project, path, format string, w io.Writer) error
+	// Ask opens a dump in another process for questions.
+	Ask func(ctx context.Context, project, path string) (Conversation, error)
+	// Patience is how long that process may take for an answer; 0 for a minute.
+	Patience time.Duration
 	// Uploads is a directory for uploads in parts, which are there until they are whole.
 	Uploads string
 	Name    string // of this process among the workers
@@ -75,6 +81,7 @@ type Service struct {
 	tus       *resumable
 	pending   pendingUploads
 	reports   pendingReports
+	sessions  sessions
 }
 
 const defaultMaxUpload = 2 << 30
@@ -86,6 +93,7 @@ func New(c Config) (*Service, error) {
 	}
 	s := &Service{c: c, access: access{store: c.Store, rate: rate.Limit(c.Rate), burst: int(2*c.Rate) + 1}, metrics: metrics.NewSet(), mux: http.NewServeMux()}
 	s.ledgers.open = c.Ledger
+	s.sessions = sessions{begin: c.Ask, idle: openIdle, limit: cmp.Or(c.Patience, time.Minute) + answerGrace}
 	if c.Run != nil {
 		s.worker = work.New(work.Config{Name: c.Name, Store: c.Store, Objects: c.Objects, Key: dumpKey, Ledger: s.ledgers.get, Run: c.Run, Enter: c.Enter, Wanted: c.Wanted, Ahead: c.Ahead, Log: c.Log, Idle: c.Idle, Counted: s.counted})
 	}
@@ -107,6 +115,7 @@ func idOf(sum string) string { return sum[:32] }
 // Run analyses dumps and forgets old ones until ctx is done, and then ends: uploads that have begun must have ended before.
 func (s *Service) Run(ctx context.Context) error {
 	defer s.ledgers.close()
+	defer s.sessions.shut()
 	if n, err := s.c.Store.Recover(ctx); err != nil {
 		return err
 	} else if n > 0 {
@@ -216,35 +225,39 @@ func (s *Service) routes() error {
 		scope string
 		do    action
 	}{
-		"POST " + project + "/dumps":                 {store.ScopeUpload, s.takeDump},
-		"GET " + project + "/dumps":                  {store.ScopeRead, s.listDumps},
-		"GET " + project + "/dumps/{id}":             {store.ScopeRead, s.oneDump},
-		"GET " + project + "/dumps/{id}/report":      {store.ScopeRead, s.dumpReport},
-		"GET " + project + "/dumps/{id}/file":        {store.ScopeRead, s.dumpFile},
-		"POST " + project + "/dumps/{id}/again":      {store.ScopeTriage, s.again},
-		"DELETE " + project + "/dumps/{id}":          {store.ScopeAdmin, s.removeDump},
-		"GET " + project + "/groups":                 {store.ScopeRead, s.listGroups},
-		"GET " + project + "/groups/{group}":         {store.ScopeRead, s.oneGroup},
-		"PUT " + project + "/groups/{group}/state":   {store.ScopeTriage, s.decide},
-		"POST " + project + "/groups/{group}/notes":  {store.ScopeTriage, s.addNote},
-		"GET " + project + "/builds":                 {store.ScopeRead, s.listBuilds},
-		"GET " + project + "/compare":                {store.ScopeRead, s.compare},
-		"POST /api/{project}/minidump/{$}":           {store.ScopeUpload, s.takeDump}, // Breakpad, Crashpad, Sentry
-		"POST /api/{project}/minidump":               {store.ScopeUpload, s.takeDump},
-		"POST /api/{project}/envelope/{$}":           {store.ScopeUpload, s.takeDump},
-		"PUT " + project + "/symbols/{path...}":      {store.ScopeSymbols, s.putSymbols},
-		"GET " + project + "/symbols/{path...}":      {store.ScopeFetch, s.getSymbols},
-		"POST " + project + "/sym_upload":            {store.ScopeSymbols, s.symUpload},
-		"GET /fetch/{project}/{token}/{path...}":     {store.ScopeFetch, s.getSymbols},  // for clients that know no header
-		"GET /sym/{project}/v1/symbols/{file}/{id}":  {store.ScopeSymbols, s.symStatus}, // Breakpad's sym_upload, version 2
-		"POST /sym/{project}/v1/uploads:create":      {store.ScopeSymbols, s.symCreate},
-		"POST /sym/{project}/v1/uploads/{upload}":    {store.ScopeSymbols, s.symComplete},
-		"POST " + project + "/minidump":              {store.ScopeRead, s.symbolicate}, // Symbolicator
-		"GET " + project + "/requests/{id}":          {store.ScopeRead, s.symbolicated},
-		"GET " + project + "/tokens":                 {store.ScopeAdmin, s.listTokens},
-		"POST " + project + "/tokens":                {store.ScopeAdmin, s.makeToken},
-		"DELETE " + project + "/tokens/{id}":         {store.ScopeAdmin, s.revokeToken},
-		"/api/v1/projects/{project}/uploads/{id...}": {store.ScopeUpload, s.resume},
+		"POST " + project + "/dumps":                                             {store.ScopeUpload, s.takeDump},
+		"GET " + project + "/dumps":                                              {store.ScopeRead, s.listDumps},
+		"GET " + project + "/dumps/{id}":                                         {store.ScopeRead, s.oneDump},
+		"GET " + project + "/dumps/{id}/report":                                  {store.ScopeRead, s.dumpReport},
+		"GET " + project + "/dumps/{id}/file":                                    {store.ScopeRead, s.dumpFile},
+		"GET " + project + "/dumps/{id}/about":                                   {store.ScopeRead, s.inDump(question.About)},
+		"GET " + project + "/dumps/{id}/stacks":                                  {store.ScopeRead, s.inDump(question.Stacks)},
+		"GET " + project + "/dumps/{id}/stacks/{stack}/frames":                   {store.ScopeRead, s.inDump(question.Frames)},
+		"GET " + project + "/dumps/{id}/stacks/{stack}/frames/{frame}/variables": {store.ScopeRead, s.inDump(question.Variables)},
+		"POST " + project + "/dumps/{id}/again":                                  {store.ScopeTriage, s.again},
+		"DELETE " + project + "/dumps/{id}":                                      {store.ScopeAdmin, s.removeDump},
+		"GET " + project + "/groups":                                             {store.ScopeRead, s.listGroups},
+		"GET " + project + "/groups/{group}":                                     {store.ScopeRead, s.oneGroup},
+		"PUT " + project + "/groups/{group}/state":                               {store.ScopeTriage, s.decide},
+		"POST " + project + "/groups/{group}/notes":                              {store.ScopeTriage, s.addNote},
+		"GET " + project + "/builds":                                             {store.ScopeRead, s.listBuilds},
+		"GET " + project + "/compare":                                            {store.ScopeRead, s.compare},
+		"POST /api/{project}/minidump/{$}":                                       {store.ScopeUpload, s.takeDump}, // Breakpad, Crashpad, Sentry
+		"POST /api/{project}/minidump":                                           {store.ScopeUpload, s.takeDump},
+		"POST /api/{project}/envelope/{$}":                                       {store.ScopeUpload, s.takeDump},
+		"PUT " + project + "/symbols/{path...}":                                  {store.ScopeSymbols, s.putSymbols},
+		"GET " + project + "/symbols/{path...}":                                  {store.ScopeFetch, s.getSymbols},
+		"POST " + project + "/sym_upload":                                        {store.ScopeSymbols, s.symUpload},
+		"GET /fetch/{project}/{token}/{path...}":                                 {store.ScopeFetch, s.getSymbols},  // for clients that know no header
+		"GET /sym/{project}/v1/symbols/{file}/{id}":                              {store.ScopeSymbols, s.symStatus}, // Breakpad's sym_upload, version 2
+		"POST /sym/{project}/v1/uploads:create":                                  {store.ScopeSymbols, s.symCreate},
+		"POST /sym/{project}/v1/uploads/{upload}":                                {store.ScopeSymbols, s.symComplete},
+		"POST " + project + "/minidump":                                          {store.ScopeRead, s.symbolicate}, // Symbolicator
+		"GET " + project + "/requests/{id}":                                      {store.ScopeRead, s.symbolicated},
+		"GET " + project + "/tokens":                                             {store.ScopeAdmin, s.listTokens},
+		"POST " + project + "/tokens":                                            {store.ScopeAdmin, s.makeToken},
+		"DELETE " + project + "/tokens/{id}":                                     {store.ScopeAdmin, s.revokeToken},
+		"/api/v1/projects/{project}/uploads/{id...}":                             {store.ScopeUpload, s.resume},
 	} {
 		s.mux.HandleFunc(pattern, s.guarded(h.scope, h.do))
 	}

@@ -32,13 +32,14 @@ import (
 
 // A world is a service whose dumps are texts: the analysis of "group G build B" is of group G, and that of another text fails.
 type world struct {
-	t     testing.TB
-	db    *sqlite.DB
-	dir   string
-	url   string
-	stop  func()
-	log   *words
-	token map[string]string // by project and scope: "a upload"
+	t       testing.TB
+	service *service.Service
+	db      *sqlite.DB
+	dir     string
+	url     string
+	stop    func()
+	log     *words
+	token   map[string]string // by project and scope: "a upload"
 }
 
 // textual analyses texts.
@@ -94,7 +95,8 @@ func start(t testing.TB, change func(*service.Config)) *world {
 			}
 			fmt.Fprintf(out, `{"format":%q}`, format)
 			return err
-		}}
+		},
+		Ask: talk(nil)}
 	if change != nil {
 		change(&c)
 	}
@@ -102,6 +104,7 @@ func start(t testing.TB, change func(*service.Config)) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
+	w.service = s
 	server := httptest.NewServer(s)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error)
@@ -397,6 +400,8 @@ func endpoints(id, group, token string) map[string]string {
 		"POST " + p + "/dumps": "upload", "POST /api/a/minidump": "upload", "POST /api/a/minidump/": "upload", "POST /api/a/envelope/": "upload",
 		"POST " + p + "/uploads/": "upload", "HEAD " + p + "/uploads/x": "upload", "PATCH " + p + "/uploads/x": "upload", "DELETE " + p + "/uploads/x": "upload", "OPTIONS " + p + "/uploads/": "upload",
 		"GET " + p + "/dumps": "read", "GET " + p + "/dumps/" + id: "read", "GET " + p + "/dumps/" + id + "/report": "read", "GET " + p + "/dumps/" + id + "/file": "read",
+		"GET " + p + "/dumps/" + id + "/about": "read", "GET " + p + "/dumps/" + id + "/stacks": "read", "GET " + p + "/dumps/" + id + "/stacks/0/frames": "read",
+		"GET " + p + "/dumps/" + id + "/stacks/0/frames/0/variables": "read",
 		"GET " + p + "/groups": "read", "GET " + p + "/groups/" + group: "read", "GET " + p + "/builds": "read", "GET " + p + "/compare?a=1&b=2": "read",
 		"POST " + p + "/dumps/" + id + "/again": "triage", "PUT " + p + "/groups/" + group + "/state": "triage", "POST " + p + "/groups/" + group + "/notes": "triage",
 		"PUT " + p + "/symbols/a/AB/a.sym": "symbols", "POST " + p + "/sym_upload": "symbols", "GET " + p + "/symbols/a/AB/a.sym": "fetch", "GET /fetch/a/" + token + "/a/AB/a.sym": "fetch",

@@ -192,6 +192,9 @@ func (o *common) config(c *parts.Server, db store.Store) service.Config {
 	own.Report = func(ctx context.Context, project, path, format string, w io.Writer) error {
 		return c.Report(ctx, o.symbols(project), path, format, w)
 	}
+	own.Ask = func(ctx context.Context, project, path string) (service.Conversation, error) {
+		return c.Ask(ctx, o.symbols(project), path)
+	}
 	return own
 }
 

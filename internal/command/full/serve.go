@@ -60,12 +60,15 @@ func serve(ctx context.Context, c parts.Server) error {
 	own.Report = func(ctx context.Context, project, path, format string, w io.Writer) error {
 		return c.Report(ctx, symbols(project), path, format, w)
 	}
+	own.Ask = func(ctx context.Context, project, path string) (service.Conversation, error) {
+		return c.Ask(ctx, symbols(project), path)
+	}
 	return Serve(ctx, &c, own, true)
 }
 
 // Config is what the configuration of a service has of the command's flags.
 func Config(c *parts.Server, db store.Store, files objects.Store) service.Config {
-	return service.Config{Store: db, Objects: files, Uploads: filepath.Join(c.Dir, uploadsDir), Version: c.Version, Log: Logger(c), MaxUpload: c.MaxUpload, Rate: c.Rate, Keep: c.Keep}
+	return service.Config{Store: db, Objects: files, Uploads: filepath.Join(c.Dir, uploadsDir), Version: c.Version, Log: Logger(c), MaxUpload: c.MaxUpload, Rate: c.Rate, Keep: c.Keep, Patience: c.Deadline}
 }
 
 // Serve serves a service until ctx is done; with token it makes the first token if there is none. made are told of it.

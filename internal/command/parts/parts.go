@@ -51,6 +51,8 @@ type Server struct {
 	Run func(ctx context.Context, symbols Symbols, dumps string, src triage.Source, to ledger.Store, sink triage.Sink) error
 	// Report writes the report of a dump.
 	Report func(ctx context.Context, symbols Symbols, path, format string, w io.Writer) error
+	// Ask opens a dump in another process for questions: see package question. Close ends the process, and says why it ended if it did so itself.
+	Ask func(ctx context.Context, symbols Symbols, path string) (io.ReadWriteCloser, error)
 }
 
 // A Token is what a token is known by besides its secret.

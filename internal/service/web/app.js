@@ -151,15 +151,19 @@ const pages = {
 
   async d([id]) {
     const d = await ask("dumps/" + encodeURIComponent(id));
-    const place = h("div", {}, h("p", { role: "status" }, "Analysing\u2026"));
-    ask(`dumps/${d.id}/report`).then((r) => place.replaceChildren(reportOf(r)), (e) => place.replaceChildren(h("p", { class: "bad" }, e.message)));
+    const about = h("div", {}), stacks = h("div", {}, h("p", { role: "status" }, "Opening the dump\u2026"));
+    const failed = (to) => (e) => to.replaceChildren(h("p", { class: "bad" }, e.message));
+    const list = h("div", {});
+    entries(list, `dumps/${d.id}/stacks?`, "stacks", 50, (s, n) => stack(d.id, s, n)).then(() => stacks.replaceChildren(h("h3", {}, "Threads and tasks"), list)).catch(failed(stacks));
+    ask(`dumps/${d.id}/about`).then((r) => about.replaceChildren(reportOf(r.about || {}), ...((r.about || {}).warnings || []).slice(0, 20).map((w) => h("p", { class: "dim" }, w.message))))
+      .catch((e) => stacks.querySelector(".bad") ? null : failed(about)(e)); // it is said once
     return [h("h2", {}, "Dump ", h("code", {}, d.id)),
       facts([["Name", d.name], ["Size", size(d.size)], ["Received", minute(d.received) + (d.times > 1 ? `, ${d.times} times` : "")], ["State", d.state + (d.why ? ": " + d.why : "")],
         ["Group", d.group ? h("a", { href: "#/g/" + d.group }, d.reason || d.group) : ""], ["Fault", d.fault], ["Program", d.program], ["Build", d.build ? h("code", {}, d.build) : ""],
         ...Object.entries(d.annotations || {}).map(([k, v]) => [k, v])]),
       h("p", {}, h("a", { href: `/api/v1/projects/${who.project}/dumps/${d.id}/file`, download: true }, "Download"), " ",
         may("triage") && d.state !== "working" ? h("button", { type: "button", onclick: () => act(() => ask(`dumps/${d.id}/again`, { method: "POST" }), "It is analysed again.") }, "Analyse again") : ""),
-      place];
+      about, stacks];
   },
 
   async builds(args, query) {
@@ -288,10 +292,113 @@ function fill(details, content) {
   make();
 }
 
+// later makes the content of an element when it is opened first, from what has to be asked for.
+function later(details, content) {
+  let asked = false;
+  const make = async () => {
+    if (!details.open || asked) return;
+    asked = true;
+    const wait = h("p", { class: "dim", role: "status" }, "Reading\u2026");
+    details.append(wait);
+    try {
+      wait.replaceWith(...(await content()).flat(9).filter((x) => x !== ""));
+    } catch (e) {
+      asked = false; // the next opening tries again
+      const why = h("p", { class: "bad" }, e.message);
+      details.addEventListener("toggle", () => why.remove(), { once: true });
+      wait.replaceWith(why);
+    }
+  };
+  details.addEventListener("toggle", make);
+  make();
+  return details;
+}
+
+// entries appends a page of a list that is asked for to an element, and a button for those that follow.
+async function entries(to, path, name, count, make, first = 0) {
+  const r = await ask(`${path}first=${first}&count=${count}`);
+  const list = (r[name] || []).map((x, i) => make(x, first + i));
+  to.append(...list);
+  if (r.more) to.append(more(to, path, name, count, make, first + list.length));
+  else if (r.end) to.append(h("p", { class: "dim" }, r.end));
+  return list[0];
+}
+
+function more(to, path, name, count, make, first) {
+  const button = h("button", { type: "button", class: "more", onclick: async () => {
+    button.disabled = true;
+    try {
+      const next = await entries(to, path, name, count, make, first);
+      button.remove();
+      const focus = next && (next.querySelector("summary") || next);
+      if (focus) { if (focus.tagName !== "SUMMARY") focus.tabIndex = -1; focus.focus(); }
+    } catch (e) {
+      button.disabled = false;
+      say(e.message);
+    }
+  } }, `More ${name}, from number ${first} on`);
+  return to.tagName === "UL" ? h("li", {}, button) : button;
+}
+
+// stack shows one whose frames are asked for when it is opened.
+function stack(dump, s, n) {
+  const title = `${s.kind === "thread" ? "Thread" : s.kind} ${s.id}${s.name ? ` "${s.name}"` : ""}${s.crashed ? ", crashed" : s.status ? ": " + s.status : ""}`;
+  return later(h("details", { class: "stack", open: n === 0 }, h("summary", {}, title, s.top ? h("span", { class: "dim mono" }, " " + short(s.top, 120)) : "")), async () => {
+    const list = h("div", {});
+    await entries(list, `dumps/${dump}/stacks/${n}/frames?`, "frames", 100, (f, i) => openFrame(dump, n, f, i));
+    return [list];
+  });
+}
+
+// openFrame shows a frame whose variables are asked for when it is opened.
+function openFrame(dump, stackNumber, f, n) {
+  const at = f.file ? `${f.file.split("/").pop()}:${f.line}` : (f.module || "").split("/").pop();
+  const line = frameLine(n, f.signal ? `signal ${f.signal} delivered here` : f.function || f.pc, at + (f.trust === "scan" ? " (found by scanning: it may be wrong)" : ""), f.inlined);
+  return later(h("details", { class: "frame" }, h("summary", {}, line)), async () => {
+    const path = `dumps/${dump}/stacks/${stackNumber}/frames/${n}/variables?`;
+    const r = await ask(path + "count=100");
+    const out = [];
+    if (r.source) {
+      out.push(h("pre", { class: "source", "aria-label": "source of " + at, tabindex: 0 }, r.source.lines.map((text, i) => {
+        const now = r.source.first + i === r.source.line;
+        return h("span", { class: now ? "now" : null }, `${now ? "\u25b6" : " "}${String(r.source.first + i).padStart(5)}  ${text}\n`);
+      })), r.source.newer ? h("p", { class: "dim" }, "The file was changed since the program was built.") : "");
+    }
+    (r.groups || []).forEach((g, i) => {
+      const list = h("ul", { class: "vars", "aria-label": g.name });
+      const make = (v, k) => h("li", {}, openVariable(path, v, [i, k], g.name));
+      if (!g.variables) {
+        if (g.count) out.push(later(h("details", {}, h("summary", {}, `${g.name} (${g.count})`)), async () => { await entries(list, `${path}path=${i}&`, "variables", 100, make); return [list]; }));
+        return;
+      }
+      list.append(...g.variables.map(make));
+      if (g.more) list.append(more(list, `${path}path=${i}&`, "variables", 100, make, g.variables.length));
+      out.push(list);
+    });
+    return out.length ? out : [h("p", { class: "dim" }, "Nothing is known of its variables.")];
+  });
+}
+
+// openVariable shows a variable whose parts are asked for when it is opened.
+function openVariable(path, v, at, group) {
+  const value = v.reason ? `<${v.reason}>` : v.value ?? "";
+  const line = h("code", { title: [group, v.type].filter(Boolean).join(", ") }, `${v.name} = ${short(value, 2000)}`, v.entry ? h("span", { class: "dim" }, ` (on entry ${v.entry})`) : "");
+  if (!v.parts) return line;
+  return later(h("details", {}, h("summary", {}, line)), async () => {
+    const list = h("ul", { class: "vars" });
+    await entries(list, `${path}path=${at.join(".")}&`, "variables", 100, (x, k) => h("li", {}, openVariable(path, x, [...at, k])));
+    return list.children.length ? [list] : [h("p", { class: "dim" }, "nothing")];
+  });
+}
+
+function frameLine(index, name, at, inlined) {
+  return [h("span", { class: "mono dim" }, `#${index} `), h("span", { class: "fn mono" }, name || "unknown"), h("span", { class: "dim" }, " " + at + (inlined ? " (inlined)" : ""))];
+}
+
 function frame(f) {
   const at = f.source && f.source.file ? `${f.source.file.split("/").pop()}:${f.source.line}` : (f.module || "").split("/").pop() + (f.offset ? "+" + f.offset : "");
   const vars = [...(f.args || []).map((v) => ["argument", v]), ...(f.locals || []).map((v) => ["local", v])];
-  const line = [h("span", { class: "mono dim" }, "#" + f.index + " "), h("span", { class: "fn mono" }, f.function || f.pc || "unknown"), h("span", { class: "dim" }, " " + at + (f.inline || f.inlined ? " (inlined)" : ""))];
+  const line = frameLine(f.index, f.function || f.pc, at, f.inline || f.inlined);
   if (!vars.length) return h("div", { class: "frame" }, line);
   const d = h("details", { class: "frame" }, h("summary", {}, line));
   fill(d, () => [h("ul", { class: "vars" }, vars.map(([kind, v]) => h("li", {}, variable(v.name, v.status && v.status !== "glvv_Success" ? `<${v.reason || v.status}>` : v.value, v.type, v.data, kind))))]);

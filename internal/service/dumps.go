@@ -50,8 +50,17 @@ func (l *limited) Write(b []byte) (int, error) {
 	if l.left -= int64(len(b)); l.left < 0 {
 		return 0, &http.MaxBytesError{Limit: l.all}
 	}
-	return l.w.Write(b)
+	n, err := l.w.Write(b)
+	if err != nil {
+		err = &notKept{err}
+	}
+	return n, err
 }
+
+// A notKept error is one of where a body is kept, not of the body.
+type notKept struct{ error }
+
+func (e *notKept) Unwrap() error { return e.error }
 
 // takeDump takes a dump: a form as Breakpad and Crashpad send it, an envelope of Sentry, or the dump itself as the body.
 func (s *Service) takeDump(w http.ResponseWriter, r *http.Request, p *request) error {
@@ -134,10 +143,14 @@ func annotationsOf(r *http.Request) map[string]string {
 	return out
 }
 
-// bodyError is the answer to a body that cannot be read: the client's fault, unless its connection broke.
+// bodyError is the answer to a body that cannot be read: the client's fault, unless its connection broke or there is no place for the body. A client that
+// was told that its request is wrong does not send it again.
 func bodyError(err error) error {
 	var large *http.MaxBytesError
+	var here *notKept
 	switch {
+	case errors.As(err, &here):
+		return here.error
 	case errors.As(err, &large), errors.Is(err, receive.ErrTooMuch), errors.Is(err, context.Canceled), errors.Is(err, io.ErrUnexpectedEOF):
 		return err
 	}

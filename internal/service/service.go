@@ -316,9 +316,9 @@ func (s *Service) answerError(w http.ResponseWriter, r *http.Request, err error)
 		}
 	case errors.Is(err, store.ErrNotFound), errors.Is(err, ledger.ErrNotFound), errors.Is(err, fs.ErrNotExist):
 		status, text = http.StatusNotFound, "not found"
-	case errors.Is(err, syscall.ENOSPC):
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		status, text = http.StatusInsufficientStorage, "the service's disk is full"
-		s.c.Log.Error("the disk is full", "request", r.Pattern)
+		s.c.Log.Error("the disk is full", "request", r.Pattern, "error", err)
 	case errors.As(err, &large):
 		status, text = http.StatusRequestEntityTooLarge, fmt.Sprintf("more than %d bytes", large.Limit)
 	case errors.Is(err, receive.ErrTooMuch):

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -49,6 +50,7 @@ func (d *DB) In(tx pgx.Tx) *DB { return &DB{pool: tx, name: d.name} }
 // failed adds the name of the database to an error.
 func (d *DB) failed(err error) error {
 	var refused *pgconn.ConnectError
+	var known *pgconn.PgError
 	switch {
 	case err == nil, errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrNone), errors.Is(err, context.Canceled):
 		return err
@@ -57,8 +59,14 @@ func (d *DB) failed(err error) error {
 	case errors.As(err, &refused):
 		return fmt.Errorf("database %s: no connection: %s", d.name, firstLine(errors.Unwrap(refused))) // its own text has the connection's settings
 	}
+	if errors.As(err, &known) && known.Code == diskFull {
+		return fmt.Errorf("database %s: %w", d.name, syscall.ENOSPC)
+	}
 	return fmt.Errorf("database %s: %w", d.name, err)
 }
+
+// diskFull is PostgreSQL's code for that.
+const diskFull = "53100"
 
 // firstLine is the text of an error about several attempts but for the others.
 func firstLine(err error) string {

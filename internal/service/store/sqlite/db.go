@@ -12,9 +12,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
-	_ "modernc.org/sqlite" // the driver "sqlite"
+	"modernc.org/sqlite" // the driver "sqlite"
 
 	"github.com/corewalk/corewalk/internal/service/store"
 )
@@ -90,6 +91,10 @@ func Open(ctx context.Context, path string) (*DB, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, d.failed(err)
 	}
+	// SQLite would let everybody read it.
+	if f, err := os.OpenFile(path, os.O_RDONLY|os.O_CREATE, 0o600); err == nil { // else SQLite says why not
+		f.Close()
+	}
 	query := url.Values{"_txlock": {"immediate"}, "_pragma": {fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "journal_mode(WAL)", "synchronous(FULL)"}}
 	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: query.Encode()}).String())
 	if err != nil {
@@ -143,8 +148,15 @@ func (d *DB) failed(err error) error {
 	case errors.Is(err, sql.ErrNoRows):
 		return store.ErrNotFound
 	}
+	var known *sqlite.Error
+	if errors.As(err, &known) && known.Code()&0xff == sqliteFull {
+		return fmt.Errorf("database %s: %w", d.path, syscall.ENOSPC)
+	}
 	return fmt.Errorf("database %s: %w", d.path, err)
 }
+
+// sqliteFull is SQLITE_FULL: there is no room on the disk.
+const sqliteFull = 13
 
 // Close implements Store.
 func (d *DB) Close() error { return d.failed(d.db.Close()) }

@@ -1,7 +1,12 @@
 package sqlite
 
 import (
+	"errors"
+	"fmt"
+	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/service/store"
@@ -31,5 +36,42 @@ func TestNewer(t *testing.T) {
 	db.Close()
 	if _, err := Open(t.Context(), db.path); err == nil {
 		t.Error("it is opened")
+	}
+}
+
+// A full disk is known as such.
+func TestFull(t *testing.T) {
+	ctx := t.Context()
+	d, err := Open(ctx, filepath.Join(t.TempDir(), "service.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if _, err := d.db.ExecContext(ctx, "PRAGMA max_page_count = 1"); err != nil { // SQLite sets it to how many there are
+		t.Fatal(err)
+	}
+	for i := range 1000 {
+		_, err = d.AddUpload(ctx, store.Upload{Project: "a", ID: fmt.Sprint(i), Name: strings.Repeat("x", 1000)})
+		if err != nil {
+			break
+		}
+	}
+	if !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("%v", err)
+	}
+}
+
+// Nobody else reads the database.
+func TestPrivate(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "service.db")
+	d, err := Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	for _, name := range []string{path, path + "-wal", path + "-shm"} {
+		if st, err := os.Stat(name); err != nil || st.Mode().Perm()&0o77 != 0 {
+			t.Errorf("%s: %v, %v", name, st.Mode(), err)
+		}
 	}
 }

@@ -48,6 +48,10 @@ func Open(ctx context.Context, path, version string) (*DB, error) {
 		if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() && !st.IsDir() {
 			return nil, d.failed(errors.New("not a regular file")) // reading a pipe could block
 		}
+		// It has values of variables, and SQLite would let everybody read it.
+		if f, err := os.OpenFile(path, os.O_RDONLY|os.O_CREATE, 0o600); err == nil { // else SQLite says why not
+			f.Close()
+		}
 		name = (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: query.Encode()}).String()
 	}
 	db, err := sql.Open("sqlite", name)

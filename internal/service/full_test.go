@@ -76,6 +76,13 @@ func TestNoRoom(t *testing.T) {
 				t.Errorf("%v: %s %s: %d %s, want %d", c.err, q[0], q[1], status, text, c.status)
 			}
 		}
+		status, text, h := w.do(w.token["a all"], "POST", api+"/uploads/", nil, "Tus-Resumable", "1.0.0", "Upload-Length", "15")
+		if status == 201 {
+			status, text, _ = w.do(w.token["a all"], "PATCH", strings.TrimPrefix(h.Get("Location"), w.url), strings.NewReader("group g build b"), "Tus-Resumable", "1.0.0", "Upload-Offset", "0", "Content-Type", "application/offset+octet-stream")
+		}
+		if c.err == nil && status != 204 || c.err != nil && status != c.status || strings.Contains(text, "secret") {
+			t.Errorf("%v: in parts: %d %s, want %d", c.err, status, text, c.status)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/tus/tusd/v2/pkg/filestore"
@@ -109,12 +111,52 @@ func (s *Service) resume(w http.ResponseWriter, r *http.Request, p *request) err
 	}
 	own := r.Clone(r.Context())
 	own.URL.Path = "/" + id
+	failed := &failures{ResponseWriter: w}
 	h.Middleware(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if do != nil {
 			do(w, r)
 		}
-	})).ServeHTTP(w, own)
-	return nil
+	})).ServeHTTP(failed, own)
+	return failed.err()
+}
+
+// failures keeps to itself what the protocol's library says of errors that the client has no part in: it has names of files.
+type failures struct {
+	http.ResponseWriter
+	status int // 500 or more, or 0
+	said   strings.Builder
+}
+
+func (f *failures) WriteHeader(status int) {
+	if status >= http.StatusInternalServerError {
+		f.status = status
+		return
+	}
+	f.ResponseWriter.WriteHeader(status)
+}
+
+func (f *failures) Write(b []byte) (int, error) {
+	if f.status != 0 {
+		f.said.Write(b[:min(len(b), max(0, 4096-f.said.Len()))])
+		return len(b), nil
+	}
+	return f.ResponseWriter.Write(b)
+}
+
+// Unwrap is for http.ResponseController.
+func (f *failures) Unwrap() http.ResponseWriter { return f.ResponseWriter }
+
+func (f *failures) err() error {
+	if f.status == 0 {
+		return nil
+	}
+	f.Header().Del("Content-Length")
+	for _, full := range []error{syscall.ENOSPC, syscall.EDQUOT} {
+		if strings.Contains(f.said.String(), full.Error()) {
+			return fmt.Errorf("%s: %w", f.said.String(), full)
+		}
+	}
+	return errors.New(f.said.String())
 }
 
 // unfinished is how long an upload in parts may lie unfinished.

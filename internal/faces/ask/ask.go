@@ -155,7 +155,11 @@ func (sv *server) framesOf(ctx context.Context, q *question.Question, a *questio
 	for i := range list {
 		f := &list[i]
 		sv.frames[[2]int{q.Stack, q.First + i}] = f.ID
-		a.Frames = append(a.Frames, question.Frame{Function: report.Clean(f.Function), PC: f.PC.String(), File: report.Clean(f.Source.File), Line: f.Source.Line,
+		offset := ""
+		if f.Offset != 0 {
+			offset = f.Offset.String()
+		}
+		a.Frames = append(a.Frames, question.Frame{Offset: offset, Function: report.Clean(f.Function), PC: f.PC.String(), File: report.Clean(f.Source.File), Line: f.Source.Line,
 			Module: report.Clean(f.Module), Inlined: f.Inlined, Tail: f.Tail, Signal: report.Clean(f.Signal), Trust: f.Trust})
 	}
 	return nil

@@ -62,6 +62,7 @@ type Frame struct {
 	File     string `json:"file,omitempty"`
 	Line     int    `json:"line,omitempty"`
 	Module   string `json:"module,omitempty"`
+	Offset   string `json:"offset,omitempty"` // in the module
 	Inlined  bool   `json:"inlined,omitempty"`
 	Tail     bool   `json:"tail,omitempty"`
 	Signal   string `json:"signal,omitempty"` // one was delivered here

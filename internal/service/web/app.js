@@ -352,7 +352,7 @@ function stack(dump, s, n) {
 
 // openFrame shows a frame whose variables are asked for when it is opened.
 function openFrame(dump, stackNumber, f, n) {
-  const at = f.file ? `${f.file.split("/").pop()}:${f.line}` : (f.module || "").split("/").pop();
+  const at = f.file ? `${f.file.split("/").pop()}:${f.line}` : (f.module || "").split("/").pop() + (f.offset ? "+" + f.offset : "");
   const line = frameLine(n, f.signal ? `signal ${f.signal} delivered here` : f.function || f.pc, at + (f.trust === "scan" ? " (found by scanning: it may be wrong)" : ""), f.inlined);
   return later(h("details", { class: "frame" }, h("summary", {}, line)), async () => {
     const path = `dumps/${dump}/stacks/${stackNumber}/frames/${n}/variables?`;

@@ -554,6 +554,23 @@ func TestPage(t *testing.T) {
 		c.Want(`document.querySelectorAll("table.list tbody tr").length >= 3 && document.documentElement.scrollWidth <= 360`)
 		c.Want(`getComputedStyle(document.body).backgroundColor == "rgb(20, 23, 26)"`)
 		picture(c, "service-narrow-dark.png", 390, 640, "dark")
+		c.Do("Emulation.setDeviceMetricsOverride", browser.Object{"width": 360, "height": 700, "deviceScaleFactor": 1, "mobile": true})
+		for _, hash := range pageHashes(p) {
+			c.Eval(fmt.Sprintf(`{ document.querySelector("main").replaceChildren(); location.hash = %q }`, hash))
+			c.Want(`!!document.querySelector("main h2")`)
+			if strings.HasPrefix(hash, "#/d/") {
+				c.Want(`document.querySelectorAll("details.frame").length > 0`)
+				c.Eval(`[...document.querySelectorAll("details.frame")].slice(0, 3).forEach(e => e.open = true)`)
+				c.Want(`document.querySelectorAll("details.frame[open] ul.vars, details.frame[open] details").length > 0`)
+				if *shotDir != "" {
+					picture(c, "narrow-dump.png", 360, 1200, "dark")
+					c.Do("Emulation.setDeviceMetricsOverride", browser.Object{"width": 360, "height": 700, "deviceScaleFactor": 1, "mobile": true})
+				}
+			}
+			if wide := c.Eval(`document.documentElement.scrollWidth`); wide != "360" {
+				t.Errorf("%s is %s wide", hash, wide)
+			}
+		}
 	})
 	c.Run("log out", func(t *testing.T) {
 		c.Eval(`document.getElementById("logout").click()`)

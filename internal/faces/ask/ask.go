@@ -115,8 +115,8 @@ func (sv *server) stacks(ctx context.Context, q *question.Question, a *question.
 	a.More = more
 	for _, st := range list {
 		out := question.Stack{Kind: st.Kind, ID: st.Number, Name: report.Clean(st.Name), Status: report.Clean(cmp.Or(st.Status, st.State)), Crashed: st.Crashed}
-		if top, _, err := sv.s.Frames(ctx, st.ID, 0, 1); err == nil && len(top) > 0 {
-			out.Top = report.Clean(cmp.Or(top[0].Function, top[0].PC.String()))
+		if f, err := sv.s.FocusOf(ctx, st.ID); err == nil {
+			out.Top = report.Clean(cmp.Or(f.Function, f.PC.String()))
 		}
 		if err := context.Cause(ctx); err != nil {
 			return err

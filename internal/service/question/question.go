@@ -52,7 +52,7 @@ type Stack struct {
 	Name    string `json:"name,omitempty"`
 	Status  string `json:"status,omitempty"`
 	Crashed bool   `json:"crashed,omitempty"`
-	Top     string `json:"top,omitempty"` // the function in which it is
+	Top     string `json:"top,omitempty"` // the function in which it is; not that of a runtime in which it waits
 }
 
 // A Frame is an entry of a stack.

@@ -382,7 +382,7 @@ function openFrame(dump, stackNumber, f, n) {
 // openVariable shows a variable whose parts are asked for when it is opened.
 function openVariable(path, v, at, group) {
   const value = v.reason ? `<${v.reason}>` : v.value ?? "";
-  const line = h("code", { title: [group, v.type].filter(Boolean).join(", ") }, `${v.name} = ${short(value, 2000)}`, v.entry ? h("span", { class: "dim" }, ` (on entry ${v.entry})`) : "");
+  const line = h("code", { title: [group, v.type].filter(Boolean).join(", ") }, `${v.name} = ${short(value, 500)}`, v.entry ? h("span", { class: "dim" }, ` (on entry ${v.entry})`) : "");
   if (!v.parts) return line;
   return later(h("details", {}, h("summary", {}, line)), async () => {
     const list = h("ul", { class: "vars" });

@@ -34,7 +34,7 @@ func TestNoLanguageNoCost(t *testing.T) {
 	}
 	defer target.Close()
 	for i := range languages {
-		languages[i].function = "main" // which the program does have
+		languages[i].shows = func(function, _ string) bool { return function == "main" } // which the program does have
 	}
 	if _, err := target.Analyze(t.Context(), AnalyzeOptions{}); err != nil || asked != 1 {
 		t.Errorf("a runtime was looked for %d times (%v)", asked, err)

@@ -32,7 +32,7 @@ func (t *Target) parts(now subject.State) analysis.Parts {
 		},
 	}
 	for _, l := range languages {
-		p.Languages = append(p.Languages, analysis.Language{Function: l.function, Find: func(libs []*libstate.Library, b *budget.Budget) tasks.Runtime {
+		p.Languages = append(p.Languages, analysis.Language{Shows: l.shows, Find: func(libs []*libstate.Library, b *budget.Budget) tasks.Runtime {
 			if found := findRuntimes(within(libs, b), []tasks.Finder{l.find}); len(found) > 0 {
 				return found[0]
 			}

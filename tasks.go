@@ -19,14 +19,14 @@ import (
 // runtimes are the schedulers whose tasks are listed.
 var runtimes = []tasks.Finder{native.Find, golang.Find, coro.Find, coro.FindRust}
 
-// A language is a runtime that reports look for when a function of it is on a stack.
+// A language is a runtime that reports look for in modules of which a function or a file's path says that it may be there.
 type language struct {
-	function string
-	find     tasks.Finder
+	shows func(function, module string) bool
+	find  tasks.Finder
 }
 
 // languages are the runtimes of languages above the native code.
-var languages = [...]language{{"_PyEval_EvalFrameDefault", python.Find}}
+var languages = [...]language{{python.Shows, python.Find}}
 
 // Tasks yields the process's threads and what its own schedulers run: goroutines. Each Task says what it
 // waits for and where its walk begins: WalkTask walks it. It reads one task at a time.

@@ -45,9 +45,13 @@ func (r *runtime) Tasks(ctx context.Context) iter.Seq2[*tasks.Task, error] {
 func (r *runtime) scheduled(interp uint64) []uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	list := r.linked(interp)
+	have := map[uint64]bool{}
+	for _, at := range list {
+		have[at] = true
+	}
 	module := r.get(r.field(interp, "interp.modules"), "asyncio.tasks", maxModules)
 	dict := r.field(module, "module.dict")
-	var list []uint64
 	for _, name := range []string{"_scheduled_tasks", "_eager_tasks", "_all_tasks"} {
 		set := r.get(dict, name, 1<<10)
 		if set == 0 {
@@ -73,9 +77,38 @@ func (r *runtime) scheduled(interp uint64) []uint64 {
 			if !r.isTask(v) {
 				v = r.field(v, "weakref.object")
 			}
-			if r.isTask(v) {
+			if r.isTask(v) && !have[v] {
+				have[v] = true
 				list = append(list, v)
 			}
+		}
+	}
+	return list
+}
+
+// linked returns the tasks in the lists of 3.14 and later: each thread has one, and the interpreter one of those whose threads have
+// ended. The head of a list is a node, too.
+func (r *runtime) linked(interp uint64) []uint64 {
+	if !r.has("task.node") {
+		return nil
+	}
+	var list []uint64
+	heads := []uint64{interp + r.at("interp.tasks")}
+	for i := range r.states {
+		if r.states[i].interp == interp {
+			heads = append(heads, r.states[i].at+r.at("thread.tasks"))
+		}
+	}
+	for _, head := range heads {
+		before := head
+		for node := r.word(head); node != head && len(list) < maxTasks; node = r.word(node) {
+			// The word after is the way back.
+			if at := node - r.at("task.node"); r.word(node+8) == before && r.isTask(at) {
+				list = append(list, at)
+				before = node
+				continue
+			}
+			break
 		}
 	}
 	return list
@@ -164,30 +197,63 @@ func (r *runtime) awaits(coro uint64) (list []tasks.SuspendedFrame, running bool
 			break
 		}
 		seen[coro] = true
-		state := int8(r.u8(coro + r.at("generator.state")))
-		if state > 0 {
-			break // done
+		state := r.generatorState(coro)
+		if state == generatorDone {
+			break
 		}
 		frame := coro + r.at("generator.frame")
-		c := r.codeIn(r.field(frame, "frame.code"))
+		c := r.codeIn(r.field(frame, "frame.code") &^ r.tag())
 		if c == nil {
 			break
 		}
 		f := tasks.SuspendedFrame{Function: c.function, File: c.file, Language: language, Object: coro, Awaits: tasks.Certain}
-		f.Line, _ = r.placeIn(c, r.instruction(c.at, r.field(frame, "frame.instr")))
+		f.Line, _ = r.placeIn(c, r.instruction(c.at, r.field(frame, "frame.instr"), frame))
 		list = append(list, f)
-		if state == 0 {
+		if state == generatorRuns {
 			running = true
 			break
 		}
-		top := int32(r.u32(frame + r.at("frame.stacktop")))
-		if top < 1 || top > 1<<16 {
-			break
-		}
-		coro = r.word(frame + r.at("frame.localsplus") + uint64(top-1)*8)
+		coro = r.operand(frame)
 	}
 	for i, k := 0, len(list)-1; i < k; i, k = i+1, k-1 {
 		list[i], list[k] = list[k], list[i]
 	}
 	return list, running
+}
+
+// What a generator or a coroutine does.
+const (
+	generatorWaits = iota
+	generatorRuns
+	generatorDone
+)
+
+func (r *runtime) generatorState(at uint64) int {
+	state, runs := int8(r.u8(at+r.at("generator.state"))), int8(0)
+	if r.minor >= 15 {
+		runs = 4
+	}
+	switch {
+	case state == runs:
+		return generatorRuns
+	case state > runs:
+		return generatorDone
+	}
+	return generatorWaits
+}
+
+// operand returns the object on top of the operands of a call that is suspended; 0 if there is none.
+func (r *runtime) operand(frame uint64) uint64 {
+	first := frame + r.at("frame.localsplus")
+	top := first + uint64(r.u32(frame+r.at("frame.stacktop")))*8
+	if r.has("frame.stackpointer") {
+		top = r.field(frame, "frame.stackpointer")
+	}
+	if r.minor >= 15 {
+		top -= 8 // the place of an iterator's index is above
+	}
+	if top <= first || top > first+1<<19 {
+		return 0
+	}
+	return r.word(top-8) &^ r.tag()
 }

@@ -1,6 +1,7 @@
 package python
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -34,6 +35,18 @@ type threadState struct {
 	at, interp uint64
 	thread     unwind.ThreadID
 	known      bool // thread is a thread of the process
+}
+
+// Shows reports whether a function or the path of its module is likely to be CPython's: where the interpreter has only the
+// symbols that it exports, as distributions ship it, most of its code has no name.
+func Shows(function, module string) bool {
+	name := strings.TrimLeft(function, "_")
+	for _, p := range [...]string{"PyEval_", "PyObject_", "Py_", "PyRun_", "PyVectorcall_"} {
+		if strings.HasPrefix(name, p) {
+			return true
+		}
+	}
+	return strings.Contains(module[strings.LastIndexAny(module, `/\\`)+1:], "python")
 }
 
 // Find finds CPython among the modules of a process; nil if there is none.
@@ -76,9 +89,7 @@ var pathVersion = lazy.Value[*regexp.Regexp]{Make: func() *regexp.Regexp {
 // oldest and newest are the minor versions that are understood.
 const (
 	oldest = 6
-	newest = 14
-	// newestTable is the last one that layouts.txt has; of later ones only what they publish is believed.
-	newestTable = 13
+	newest = 15
 )
 
 // open finds the version and the layout, and proves it.
@@ -115,30 +126,46 @@ func (r *runtime) open(root, head uint64) error {
 	if minor < oldest || minor > newest {
 		return fmt.Errorf("no layout is known for version 3.%d", minor)
 	}
-	r.layout = tableLayout(layoutsText, min(minor, newestTable))
-	if minor > newestTable {
-		r.forget()
-	}
-	r.minor = minor
-	if words != nil {
-		if !r.published(words) {
+	if r.root = head; words != nil {
+		kind := ""
+		if free {
+			kind = freeThreaded
+		}
+		if r.layout = tableLayout(layoutsText, minor, kind); r.layout == nil || !r.published(words) {
 			return errors.New("the offsets in _PyRuntime make no sense")
 		}
-		if free {
-			return errors.New("no layout is known for free-threaded builds")
-		}
-		r.source = "_Py_DebugOffsets"
-	} else if minor > 12 {
+		r.free, r.source = free, "_Py_DebugOffsets"
+		r.root = root + r.at("runtime.interpreters_head")
+		return r.prove()
+	}
+	if minor > 12 {
 		return errors.New("it does not publish its layout")
 	}
-	if abi != "" && abi != "m" && words == nil {
-		return fmt.Errorf("no layout is known for builds of the kind %q", abi)
+	kinds := []string{"", debugBuild}
+	if strings.Contains(abi, debugBuild) {
+		kinds = []string{debugBuild}
 	}
-	if r.root = head; head == 0 {
-		r.root = root + r.at("runtime.interpreters_head")
+	var failed error
+	for _, kind := range kinds {
+		r.layout = tableLayout(layoutsText, minor, kind)
+		r.states, r.codes, r.types, r.codeT = nil, map[uint64]*code{}, map[uint64]*typ{}, 0
+		if head == 0 {
+			r.root = root + r.at("runtime.interpreters_head")
+		}
+		err := r.prove()
+		if err == nil {
+			return nil
+		}
+		failed = cmp.Or(failed, err)
 	}
-	return r.prove()
+	return failed
 }
+
+// Kinds of builds, as the names of programs and columns of layouts.txt have them.
+const (
+	debugBuild   = "d"
+	freeThreaded = "t"
+)
 
 // Limits on what memory can ask for.
 const (

@@ -94,7 +94,7 @@ func (r *runtime) chain(s *threadState) ([]pyFrame, error) {
 				}
 				fallthrough
 			case owner < ownerShim:
-				f.offset = r.instruction(f.code, instr)
+				f.offset = r.instruction(f.code, instr, at)
 				list = append(list, f)
 			default:
 				for i := group; i < len(list); i++ {
@@ -134,9 +134,16 @@ func (r *runtime) frameHead() uint64 {
 	return min(n, 1<<12)
 }
 
-// instruction returns the offset in bytes of an address in a code object's instructions; -1 if it is before them.
-func (r *runtime) instruction(code, instr uint64) int {
+// instruction returns the offset in bytes of an address in a code object's instructions, of a call at an address; -1 if it is
+// before them. Free-threaded builds of 3.14 and later copy the instructions for each thread.
+func (r *runtime) instruction(code, instr, frame uint64) int {
 	begin := code + r.at("code.adaptive")
+	if r.free && r.has("frame.tlbc") && r.has("tlbc.entries") {
+		copies := r.field(code, "code.tlbc")
+		if i := uint64(r.u32(frame + r.at("frame.tlbc"))); i > 0 && i < r.word(copies) {
+			begin = r.word(copies + r.at("tlbc.entries") + i*8)
+		}
+	}
 	if instr < begin || instr-begin > maxRead {
 		return -1
 	}

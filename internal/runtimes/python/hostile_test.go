@@ -63,7 +63,7 @@ func over(data []byte, minor int) (*runtime, *meter) {
 	m := &meter{left: 1 << 15}
 	h := &hole{data: data, base: base}
 	r := &runtime{codes: map[uint64]*code{}, types: map[uint64]*typ{}}
-	r.memory = memory{p: &tasks.Process{State: h, Budget: m}, layout: tableLayout(layoutsText, minor)}
+	r.memory = memory{p: &tasks.Process{State: h, Budget: m}, layout: tableLayout(layoutsText, minor, "")}
 	return r, m
 }
 
@@ -362,12 +362,12 @@ func TestLockGuards(t *testing.T) {
 		held, starve bool
 	}{
 		"":                        {func(func(at, v uint64)) {}, tasks.WaitLock, true, false},
-		"another native lock":     {func(put func(at, v uint64)) { put(lock+lockNative, native+8) }, tasks.WaitSemaphore, false, false},
+		"another native lock":     {func(put func(at, v uint64)) { put(lock+16+lockNative, native+8) }, tasks.WaitSemaphore, false, false},
 		"another type":            {func(put func(at, v uint64)) { copyName(put, typeAt+0x800, "_thread.local") }, tasks.WaitSemaphore, false, false},
 		"a type that is none":     {func(put func(at, v uint64)) { put(meta+8, 0) }, tasks.WaitSemaphore, false, false},
-		"held by itself":          {func(put func(at, v uint64)) { put(lock+lockOwner, 0x111) }, tasks.WaitLock, false, false},
-		"held by no known thread": {func(put func(at, v uint64)) { put(lock+lockOwner, 0x333) }, tasks.WaitLock, false, false},
-		"not held":                {func(put func(at, v uint64)) { put(lock+lockCount, 0) }, tasks.WaitLock, false, false},
+		"held by itself":          {func(put func(at, v uint64)) { put(lock+16+lockOwner, 0x111) }, tasks.WaitLock, false, false},
+		"held by no known thread": {func(put func(at, v uint64)) { put(lock+16+lockOwner, 0x333) }, tasks.WaitLock, false, false},
+		"not held":                {func(put func(at, v uint64)) { put(lock+16+lockCount, 0) }, tasks.WaitLock, false, false},
 		"no budget":               {func(func(at, v uint64)) {}, tasks.WaitSemaphore, false, true},
 	} {
 		data := make([]byte, 1<<15)
@@ -379,9 +379,9 @@ func TestLockGuards(t *testing.T) {
 		put(other+r.at("thread.thread_id"), 0x222)
 		put(frame+r.at("frame.localsplus")+40, lock)
 		put(lock+8, typeAt)
-		put(lock+lockNative, native)
-		put(lock+lockOwner, 0x222)
-		put(lock+lockCount, 1)
+		put(lock+16+lockNative, native)
+		put(lock+16+lockOwner, 0x222)
+		put(lock+16+lockCount, 1)
 		put(typeAt+8, meta)
 		put(typeAt+r.at("type.name"), typeAt+0x800)
 		copyName(put, typeAt+0x800, "_thread.RLock")

@@ -2,7 +2,6 @@ package python
 
 import (
 	_ "embed"
-	"maps"
 	"strconv"
 	"strings"
 )
@@ -12,7 +11,8 @@ var layoutsText string
 
 // A layout has the offsets of fields, "record.field", of one version.
 type layout struct {
-	minor   int // of Python 3.minor
+	minor   int  // of Python 3.minor
+	free    bool // it is a free-threaded build
 	offsets map[string]uint64
 	source  string // where they come from, in words for reports
 }
@@ -27,20 +27,8 @@ func (l *layout) at(field string) uint64 {
 
 func (l *layout) has(field string) bool { _, ok := l.offsets[field]; return ok }
 
-// forget removes what moves from version to version, so that the table of an older version says nothing of it.
-func (l *layout) forget() {
-	maps.DeleteFunc(l.offsets, func(name string, _ uint64) bool {
-		record, _, _ := strings.Cut(name, ".")
-		switch record {
-		case "runtime", "interp", "thread", "gil", "task", "generator", "exc":
-			return true
-		}
-		return name == "frame.stacktop"
-	})
-}
-
-// tableLayout reads one version's column of layouts.txt; nil if there is none.
-func tableLayout(text string, minor int) *layout {
+// tableLayout reads one column of layouts.txt: of a version, and of a kind of build: "", "d" or "t"; nil if there is none.
+func tableLayout(text string, minor int, kind string) *layout {
 	want := "3." + strconv.Itoa(minor) + "."
 	column := -1
 	l := &layout{minor: minor, offsets: map[string]uint64{}}
@@ -50,7 +38,7 @@ func tableLayout(text string, minor int) *layout {
 		case len(f) == 0 || f[0] == "#":
 		case f[0] == "field":
 			for i, v := range f {
-				if strings.HasPrefix(v, want) {
+				if micro, ok := strings.CutPrefix(v, want); ok && strings.TrimLeft(micro, "0123456789") == kind {
 					column, l.source = i, "the table of "+v
 				}
 			}
@@ -64,23 +52,24 @@ func tableLayout(text string, minor int) *layout {
 	return l
 }
 
-// debugOffsets are the fields of _Py_DebugOffsets in their order, by version. A field named "-" is not needed.
-// 3.14 inserts some, which are written with +.
+// debugOffsetsOrder has the fields of _Py_DebugOffsets in their order. Those of 3.14 and later are written with @14.
 const debugOffsetsOrder = `runtime.size runtime.finalizing runtime.interpreters_head
-interp.size interp.id interp.next interp.threads_head +interp.threads_main interp.gc interp.modules interp.sysdict interp.builtins interp.ceval_gil interp.gil interp.gil_enabled interp.gil_locked interp.gil_holder
-thread.size thread.prev thread.next thread.interp thread.current_frame thread.thread_id thread.native_thread_id thread.datastack thread.status
-frame.size frame.previous frame.code frame.instr frame.localsplus frame.owner +frame.stackpointer
-code.size code.filename code.name code.qualname code.linetable code.firstlineno code.argcount code.localsplusnames code.localspluskinds code.adaptive
+interp.size interp.id interp.next interp.threads_head interp.threads_main@14 interp.gc interp.modules interp.sysdict interp.builtins interp.ceval_gil interp.gil interp.gil_enabled interp.gil_locked interp.gil_holder interp.code_generation@14 interp.tlbc_generation@14
+thread.size thread.prev thread.next thread.interp thread.current_frame thread.base_frame@15 thread.profiled@15 thread.profiled_seq@15 thread.thread_id thread.native_thread_id thread.datastack thread.status thread.holds_gil@15 thread.gil_requested@15 thread.raised@15 thread.exc_state@15
+exc.value@15
+frame.size frame.previous frame.code frame.instr frame.localsplus frame.owner frame.stackpointer@14 frame.tlbc@14
+code.size code.filename code.name code.qualname code.linetable code.firstlineno code.argcount code.localsplusnames code.localspluskinds code.adaptive code.tlbc@14
 object.size object.type
-type.size type.name type.repr type.flags
+type.size type.name type.repr type.flags type.basicsize@15 type.dictoffset@15
+heaptype.size@15 heaptype.cached_keys@15
 tuple.size tuple.items tuple.length
 list.size list.items list.length
-+set.size +set.used +set.table +set.mask
+set.size@14 set.used@14 set.table@14 set.mask@14
 dict.size dict.keys dict.values
 float.size float.value
 long.size long.tag long.digit
 bytes.size bytes.length bytes.data
-str.size str.state str.length str.ascii_size`
+str.size str.state str.length str.ascii str.compact@15`
 
 // published reads the offsets that _PyRuntime begins with: words of 8 bytes, in the order of the version. The table's
 // offsets stay for what they do not have. It reports whether they make sense.
@@ -88,11 +77,9 @@ func (l *layout) published(words []uint64) bool {
 	i := 0
 	got := map[string]uint64{}
 	for _, name := range strings.Fields(debugOffsetsOrder) {
-		if added := name[0] == '+'; added {
-			if l.minor < 14 {
-				continue
-			}
-			name = name[1:]
+		name, since, _ := strings.Cut(name, "@")
+		if n, _ := strconv.Atoi(since); l.minor < n {
+			continue
 		}
 		if i >= len(words) || words[i] > 1<<20 {
 			return false
@@ -102,6 +89,9 @@ func (l *layout) published(words []uint64) bool {
 	}
 	for name, v := range got {
 		l.offsets[name] = v
+	}
+	if gil := l.offsets["interp.gil"]; gil < l.offsets["interp.gil_locked"] && gil < l.offsets["interp.gil_holder"] {
+		l.offsets["gil.locked"], l.offsets["gil.holder"] = l.offsets["interp.gil_locked"]-gil, l.offsets["interp.gil_holder"]-gil
 	}
 	return true
 }

@@ -5,12 +5,12 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// Fields of the objects of threading.Lock and RLock, which all versions have after the type: the native lock; of an RLock
-// then the ident of the thread that has it, and how often.
+// Fields of the objects of threading.Lock and RLock, after what each object begins with: the native lock; of an RLock
+// then the ident of the thread that has it, and how often (from 3.14 on: how often besides).
 const (
-	lockNative = 16
-	lockOwner  = 24
-	lockCount  = 32
+	lockNative = 0
+	lockOwner  = 8
+	lockCount  = 16
 )
 
 // locks says of threads that wait at a semaphore which is the native lock of a threading.Lock or RLock that it is one. An
@@ -19,7 +19,7 @@ func (r *runtime) locks(all []*tasks.Task) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, t := range all {
-		if t.Kind != tasks.KindThread || t.Wait == nil || t.Wait.Kind != tasks.WaitSemaphore || t.Wait.Object.Address == 0 {
+		if t.Kind != tasks.KindThread || t.Wait == nil || !r.parks(t.Wait.Kind) || t.Wait.Object.Address == 0 {
 			continue
 		}
 		s := r.state(unwind.ThreadID(t.ID))
@@ -27,13 +27,14 @@ func (r *runtime) locks(all []*tasks.Task) {
 			continue
 		}
 		at, name := r.lockOf(s, t.Wait.Object.Address)
-		if at == 0 {
+		if name == "" {
 			continue
 		}
 		w := *t.Wait
 		w.Kind, w.Object = tasks.WaitLock, tasks.Object{Address: at, Type: name, Language: language}
-		if name == "_thread.RLock" && r.word(at+lockCount) != 0 {
-			if owner, ok := r.threadOf(r.word(at + lockOwner)); ok && uint64(owner) != t.ID {
+		own := at + r.at("object.size")
+		if name == "_thread.RLock" && (r.minor >= 14 || r.word(own+lockCount) != 0) {
+			if owner, ok := r.threadOf(r.word(own + lockOwner)); ok && uint64(owner) != t.ID {
 				w.Holders = []tasks.Holder{{Key: tasks.Key{Kind: tasks.KindThread, ID: uint64(owner)}, Certainty: tasks.Certain}}
 				w.Proved = true
 			}
@@ -52,9 +53,16 @@ func (r *runtime) threadOf(ident uint64) (unwind.ThreadID, bool) {
 	return 0, false
 }
 
-// lockOf looks in the youngest call of a thread for the lock object whose native lock is at an address: who waits for a
-// lock has it, or a method of it, among the operands of its call. What else lies there is not a lock with this native lock.
+// lockOf finds the lock object for which a thread waits at a native semaphore.
 func (r *runtime) lockOf(s *threadState, native unwind.Address) (at uint64, name string) {
+	own := r.at("object.size") + lockNative
+	if r.minor >= 14 {
+		// The semaphore is the thread's own. Before it lies the address of what the thread waits for: the lock in the object.
+		at = r.word(native-8) - own
+		return at, r.lockType(at)
+	}
+	// Who waits for a lock has it, or a method of it, among the operands of its youngest call. What else lies there is not
+	// a lock with this native lock.
 	const chunk, most = 32, 512 // words
 	from := r.top(s) + r.at("frame.localsplus")
 	for n := uint64(0); n < most; n += chunk {
@@ -63,21 +71,34 @@ func (r *runtime) lockOf(s *threadState, native unwind.Address) (at uint64, name
 			break
 		}
 		for _, v := range words {
-			if r.word(v+lockNative) != native {
+			if r.word(v+own) != native {
 				// Or it is the lock's method: with, until 3.11, keeps __exit__ alone.
-				const self = 24 // of a builtin method
 				method := v
-				if v = r.word(v + self); r.word(v+lockNative) != native {
+				if v = r.field(v, "builtin.self"); r.word(v+own) != native {
 					continue
 				}
 				if t := r.typeAt(r.field(method, "object.type")); t == nil || t.name != "builtin_function_or_method" {
 					continue
 				}
 			}
-			if t := r.typeAt(r.field(v, "object.type")); t != nil && (t.name == "_thread.lock" || t.name == "_thread.RLock") {
-				return v, t.name
+			if name := r.lockType(v); name != "" {
+				return v, name
 			}
 		}
 	}
 	return 0, ""
+}
+
+// lockType is the name of the type of a lock object; empty if the object is none.
+func (r *runtime) lockType(at uint64) string {
+	if t := r.typeAt(r.field(at, "object.type")); t != nil && (t.name == "_thread.lock" || t.name == "_thread.RLock") {
+		return t.name
+	}
+	return ""
+}
+
+// parks reports whether a wait may be for a lock object. From 3.14 on the semaphore lies on the thread's stack, where not every
+// C library's code tells what it is.
+func (r *runtime) parks(kind tasks.WaitKind) bool {
+	return kind == tasks.WaitSemaphore || r.minor >= 14 && kind == tasks.WaitAddress
 }

@@ -80,8 +80,8 @@ func (r *runtime) scalarOf(t *typ) (scalar, bool) {
 	return s, t.flags&flagHeap == 0 && t.basic == room && t.item == 0
 }
 
-// header is the size of what each object begins with: its type is the last of that.
-func (r *runtime) header() uint64 { return r.at("object.type") + 8 }
+// header is the size of what each object begins with.
+func (r *runtime) header() uint64 { return r.at("object.size") }
 
 // scalar writes a value of numpy as its repr does, without the name of the type that 2.x adds.
 func (w *printer) scalar(at uint64, s scalar) {

@@ -85,11 +85,16 @@ func (r *runtime) text(at uint64, limit int) (s string, whole, ok bool) {
 	}
 	n := o.Uint64(b[r.at("str.length"):])
 	state := o.Uint32(b[r.at("str.state"):])
-	kind, compact, ascii := state>>2&7, state>>5&1 != 0, state>>6&1 != 0
-	if r.minor >= 14 { // interned has 16 bits
-		s := o.Uint32(b[r.at("str.state"):]) >> 16
-		kind, compact, ascii = s&7, s>>3&1 != 0, s>>4&1 != 0
+	// The bits of how it is interned come before: 2, 8 in free-threaded builds, in the first releases of 3.14 16. A kind is never 0.
+	switch {
+	case state>>2&7 != 0:
+		state >>= 2
+	case r.free && state>>8&7 != 0:
+		state >>= 8
+	case r.minor >= 14:
+		state >>= 16
 	}
+	kind, compact, ascii := state&7, state>>3&1 != 0, state>>4&1 != 0
 	if kind != 1 && kind != 2 && kind != 4 || n > 1<<40 {
 		return "", false, false
 	}

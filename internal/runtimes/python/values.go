@@ -66,9 +66,7 @@ func (r *runtime) variables(f *pyFrame, c *code, locals bool) (args, own []tasks
 			continue
 		}
 		v := r.p.State.Arch().ByteOrder.Uint64(stored[i*8:])
-		if r.minor >= 14 {
-			v &^= 3
-		}
+		v &^= r.tag()
 		if v != 0 && kind&(kindCell|kindFree) != 0 {
 			if t := r.typeAt(r.field(v, "object.type")); t != nil && t.name == "cell" {
 				v = r.field(v, "cell.value")
@@ -549,7 +547,11 @@ func (r *runtime) attributes(at uint64, t *typ, limit int) (list []pair, all, ok
 			}
 			return r.pairs(v, limit)
 		}
-		if d := r.word(at - 24); d != 0 {
+		before := uint64(24)
+		if r.free {
+			before = 8
+		}
+		if d := r.word(at - before); d != 0 {
 			return r.pairs(d, limit)
 		}
 		if t.flags&flagInlineValues != 0 {
@@ -603,7 +605,7 @@ func (r *runtime) slotsOf(t *typ) []slot {
 func (w *printer) function(at uint64, t *typ) {
 	r := w.r
 	if t.name == "method" {
-		at = r.word(at + 16)
+		at = r.field(at, "method.function")
 	}
 	if t.name == "function" || t.name == "method" {
 		for _, off := range []uint64{r.at("function.qualname"), r.at("function.name")} {
@@ -620,7 +622,7 @@ func (w *printer) function(at uint64, t *typ) {
 // dimensions, strides, base, descriptor.
 func (w *printer) array(at uint64) {
 	r := w.r
-	at += 16
+	at += r.at("object.size")
 	nd := r.u32(at + 8)
 	if nd > 64 {
 		w.WriteString("<numpy.ndarray>")
@@ -639,7 +641,7 @@ func (w *printer) array(at uint64) {
 	w.WriteString(")")
 	// A descriptor begins with the type of its scalars, a kind and a letter.
 	descr := r.word(at + 40)
-	if t := r.typeAt(r.word(descr + 16)); t != nil {
+	if t := r.typeAt(r.word(descr + r.at("object.size"))); t != nil {
 		w.WriteString(" dtype=" + short(t.name))
 	}
 	w.WriteString(">")

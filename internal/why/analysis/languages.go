@@ -13,11 +13,15 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// A Language is a runtime that is looked for when a function is on a stack. Without it, nothing of the runtime runs.
+// A Language is a runtime that is looked for when a stack shows that it may be there. Without that, nothing of the runtime runs.
 type Language struct {
-	Function string // that only this runtime has
-	// Find finds the runtime in the module of the function; nil if it is not there.
+	// Shows reports whether a function, or the path of its module, is likely to be the runtime's. An executable without symbols
+	// may have no name for the function that runs the language's code.
+	Shows func(function, module string) bool
+	// Find finds the runtime in the module; nil if it is not there.
 	Find func([]*libstate.Library, *budget.Budget) tasks.Runtime
+
+	asked map[string]bool // modules, by their paths
 }
 
 // executes reports whether entries execute calls of a language.
@@ -36,21 +40,38 @@ func (in *inspection) lookForLanguages(entries []report.Frame) {
 		}
 	}
 	for k := 0; k < len(in.Languages); k++ {
-		l := in.Languages[k]
-		i := slices.IndexFunc(entries, func(e report.Frame) bool { return e.Function == l.Function })
-		if i < 0 {
+		rt := in.languageOf(&in.Languages[k], entries)
+		if rt == nil {
 			continue
 		}
 		in.Languages = slices.Delete(slices.Clone(in.Languages), k, k+1)
 		k--
-		if libs := in.Proc.LibraryTracker(); libs != nil {
-			if lib, ok := libs.LibraryAt(unwind.Address(entries[i].Lookup)); ok {
-				if rt := l.Find([]*libstate.Library{lib}, in.Budget); rt != nil {
-					in.Found = append(in.Found, rt)
-				}
+		in.Found = append(in.Found, rt)
+	}
+}
+
+// languageOf looks for a language in the modules that entries show, once in each; nil if it is in none.
+func (in *inspection) languageOf(l *Language, entries []report.Frame) tasks.Runtime {
+	libs := in.Proc.LibraryTracker()
+	if libs == nil {
+		return nil
+	}
+	for i := range entries {
+		e := &entries[i]
+		if e.Module == "" || l.asked[e.Module] || !l.Shows(e.Function, e.Module) {
+			continue
+		}
+		if l.asked == nil {
+			l.asked = map[string]bool{}
+		}
+		l.asked[e.Module] = true
+		if lib, ok := libs.LibraryAt(unwind.Address(e.Lookup)); ok {
+			if rt := l.Find([]*libstate.Library{lib}, in.Budget); rt != nil {
+				return rt
 			}
 		}
 	}
+	return nil
 }
 
 // walkedByLanguage reports whether a runtime of a language walked a frame.

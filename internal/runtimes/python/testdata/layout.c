@@ -26,14 +26,20 @@
 #include "internal/pycore_long.h"
 #include "internal/pycore_typeobject.h"
 #endif
+#if PY_VERSION_HEX >= 0x030e0000
+#include "internal/pycore_tstate.h"
+#endif
 #include <traceback.h>
 #if PY_VERSION_HEX >= 0x030b0000
 #define FRAMEOBJ offsetof(PyFrameObject, f_frame)
 #endif
 #define O(name, type, field) printf("%s %zu\n", name, offsetof(type, field))
 #define S(name, type) printf("%s %zu\n", name, sizeof(type))
-int main(void) {
-	printf("version %d.%d\n", PY_MAJOR_VERSION, PY_MINOR_VERSION);
+int main(int argc, char **argv) {
+	if (argc > 1) {
+		printf("%d.%d.%d\n", PY_MAJOR_VERSION, PY_MINOR_VERSION, PY_MICRO_VERSION);
+		return 0;
+	}
 #if PY_VERSION_HEX >= 0x03070000
 	O("runtime.interpreters_head", _PyRuntimeState, interpreters.head);
 #endif
@@ -47,6 +53,9 @@ int main(void) {
 	O("gil.holder", struct _gil_runtime_state, last_holder);
 	O("gil.locked", struct _gil_runtime_state, locked);
 	O("gil.cond", struct _gil_runtime_state, cond);
+#ifdef Py_GIL_DISABLED
+	O("gil.enabled", struct _gil_runtime_state, enabled);
+#endif
 #endif
 	O("interp.next", PyInterpreterState, next);
 #if PY_VERSION_HEX >= 0x030b0000
@@ -102,7 +111,16 @@ int main(void) {
 	O("frame.previous", _PyInterpreterFrame, previous);
 	O("frame.owner", _PyInterpreterFrame, owner);
 	O("frame.localsplus", _PyInterpreterFrame, localsplus);
+#if PY_VERSION_HEX >= 0x030e0000
+	O("frame.stackpointer", _PyInterpreterFrame, stackpointer);
+#ifdef Py_GIL_DISABLED
+	O("frame.tlbc", _PyInterpreterFrame, tlbc_index);
+	O("code.tlbc", PyCodeObject, co_tlbc);
+	O("tlbc.entries", _PyCodeArray, entries);
+#endif
+#else
 	O("frame.stacktop", _PyInterpreterFrame, stacktop);
+#endif
 #if PY_VERSION_HEX < 0x030c0000
 	O("frame.is_entry", _PyInterpreterFrame, is_entry);
 #endif
@@ -112,6 +130,11 @@ int main(void) {
 	O("frame.lasti", PyFrameObject, f_lasti);
 	O("frame.previous", PyFrameObject, f_back);
 	O("frame.localsplus", PyFrameObject, f_localsplus);
+#endif
+#if PY_VERSION_HEX >= 0x030e0000
+	O("interp.tasks", PyInterpreterState, asyncio_tasks_head);
+	O("thread.tasks", _PyThreadStateImpl, asyncio_tasks_head);
+	O("thread.running_task", _PyThreadStateImpl, asyncio_running_task);
 #endif
 	S("code.size", PyCodeObject);
 	O("code.argcount", PyCodeObject, co_argcount);
@@ -155,6 +178,9 @@ int main(void) {
 	O("function.qualname", PyFunctionObject, func_qualname);
 	O("cell.value", PyCellObject, ob_ref);
 	O("weakref.object", PyWeakReference, wr_object);
+	O("builtin.self", PyCFunctionObject, m_self);
+	O("method.function", PyMethodObject, im_func);
+	S("object.size", PyObject);
 #if PY_VERSION_HEX >= 0x030b0000
 	O("module.dict", PyModuleObject, md_dict);
 #if PY_VERSION_HEX >= 0x030c0000

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"iter"
 	"regexp"
 	"strconv"
 	"strings"
@@ -141,13 +142,9 @@ func (r *runtime) open(root, head uint64) error {
 	if minor > 12 {
 		return errors.New("it does not publish its layout")
 	}
-	kinds := []string{"", debugBuild}
-	if strings.Contains(abi, debugBuild) {
-		kinds = []string{debugBuild}
-	}
 	var failed error
-	for _, kind := range kinds {
-		r.layout = tableLayout(layoutsText, minor, kind)
+	for l := range r.layouts(minor, abi) {
+		r.layout = l
 		r.states, r.codes, r.types, r.codeT = nil, map[uint64]*code{}, map[uint64]*typ{}, 0
 		if head == 0 {
 			r.root = root + r.at("runtime.interpreters_head")
@@ -159,6 +156,25 @@ func (r *runtime) open(root, head uint64) error {
 		failed = cmp.Or(failed, err)
 	}
 	return failed
+}
+
+// layouts yields what the layout may be, the surest first: the table of the same release, the interpreter's own debug information,
+// the table of another patch release, that of debug builds.
+func (r *runtime) layouts(minor int, abi string) iter.Seq[*layout] {
+	return func(yield func(*layout) bool) {
+		plain, debug := tableLayout(layoutsText, minor, ""), tableLayout(layoutsText, minor, debugBuild)
+		isDebug := strings.Contains(abi, debugBuild)
+		if !isDebug && plain.source == tableOf+r.version && !yield(plain) {
+			return
+		}
+		if l := r.described(minor); l != nil && !yield(l) {
+			return
+		}
+		if !isDebug && plain.source != tableOf+r.version && !yield(plain) {
+			return
+		}
+		yield(debug)
+	}
 }
 
 // Kinds of builds, as the names of programs and columns of layouts.txt have them.

@@ -11,6 +11,7 @@ func TestGIL(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it runs all CPythons of this machine")
 	}
+	t.Setenv("PYTHON_GIL", "1") // free-threaded builds have one, but do not use it otherwise
 	for version, python := range interpreters(t) {
 		t.Run(version, func(t *testing.T) {
 			waiting := 0

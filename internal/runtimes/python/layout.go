@@ -17,6 +17,9 @@ type layout struct {
 	source  string // where they come from, in words for reports
 }
 
+// tableOf and a version are the source of a column of layouts.txt.
+const tableOf = "the table of "
+
 // at returns an offset; a field that the version does not have is at no address that can be read.
 func (l *layout) at(field string) uint64 {
 	if v, ok := l.offsets[field]; ok {
@@ -39,7 +42,7 @@ func tableLayout(text string, minor int, kind string) *layout {
 		case f[0] == "field":
 			for i, v := range f {
 				if micro, ok := strings.CutPrefix(v, want); ok && strings.TrimLeft(micro, "0123456789") == kind {
-					column, l.source = i, "the table of "+v
+					column, l.source = i, tableOf+v
 				}
 			}
 			if column < 0 {

@@ -15,11 +15,11 @@ const (
 	maxAwaits  = 1 << 10
 )
 
-// Tasks yields asyncio's tasks, with what each awaits. Python's threads are the kernel's.
+// Tasks yields greenlets, and asyncio's tasks with what each awaits. Python's threads are the kernel's.
 func (r *runtime) Tasks(ctx context.Context) iter.Seq2[*tasks.Task, error] {
 	return func(yield func(*tasks.Task, error) bool) {
-		if !r.has("task.coro") {
-			return // a version whose tasks are not understood
+		if !r.greenlets(ctx, yield) || !r.has("task.coro") {
+			return // the tasks of versions before 3.11 are not understood
 		}
 		seen := map[uint64]bool{}
 		for i := range r.states {

@@ -406,3 +406,65 @@ func copyName(put func(at, v uint64), at uint64, name string) {
 	put(at, binary.LittleEndian.Uint64(b[:]))
 	put(at+8, binary.LittleEndian.Uint64(b[8:]))
 }
+
+// TestGreenletGuards makes a list of the garbage collector with a greenlet, and then one thing at a time that does not agree.
+func TestGreenletGuards(t *testing.T) {
+	const interp, first, second, typeAt, meta, saved, other = base + 0x400, base + 0x2000, base + 0x2100, base + 0x3000, base + 0x4000, base + 0x5000, base + 0x5800
+	for name, c := range map[string]struct {
+		spoil func(r *runtime, put func(at, v uint64))
+		want  int // greenlets found
+		read  bool
+	}{
+		"":                {func(*runtime, func(at, v uint64)) {}, 2, true},
+		"a torn list":     {func(_ *runtime, put func(at, v uint64)) { put(first+8, second) }, 0, true},
+		"a circle":        {func(_ *runtime, put func(at, v uint64)) { put(second, first) }, 2, true},
+		"another type":    {func(_ *runtime, put func(at, v uint64)) { copyName(put, typeAt+0x800, "greenlet.hub") }, 0, false},
+		"a type of none":  {func(_ *runtime, put func(at, v uint64)) { put(meta+8, 0) }, 0, false},
+		"of another":      {func(_ *runtime, put func(at, v uint64)) { put(saved+8, second+16) }, 2, false},
+		"no parent":       {func(_ *runtime, put func(at, v uint64)) { put(saved+0x60, 0) }, 2, false},
+		"nothing saved":   {func(_ *runtime, put func(at, v uint64)) { put(first+16+32, 0) }, 2, false},
+		"still to call":   {func(_ *runtime, put func(at, v uint64)) { put(saved+0x58, 8) }, 2, false},
+		"it runs nowhere": {func(_ *runtime, put func(at, v uint64)) { put(saved+0x10, 1); put(saved+0x18, 1<<40) }, 2, true},
+	} {
+		data := make([]byte, 1<<15)
+		r, m := over(data, 12)
+		m.left = 1 << 20
+		put := func(at, v uint64) { binary.LittleEndian.PutUint64(data[at-base:], v) }
+		r.states = []threadState{{at: other, interp: interp}}
+		list := interp + r.at("interp.generations")
+		for i := range uint64(4) {
+			put(list+24*i, list+24*i)
+			put(list+24*i+8, list+24*i)
+		}
+		put(list, first)
+		put(list+8, second)
+		put(first, second)
+		put(first+8, list|1) // flags
+		put(second, list)
+		put(second+8, first)
+		for _, at := range []uint64{first + 16, second + 16} {
+			put(at+8, typeAt)
+		}
+		put(first+16+32, saved)
+		put(saved+8, first+16)
+		put(saved+0x50, second+16)
+		put(saved+0x60, second+16)
+		put(typeAt+8, meta)
+		put(typeAt+r.at("type.name"), typeAt+0x800)
+		copyName(put, typeAt+0x800, "greenlet.greenle")
+		put(typeAt+0x810, 't')
+		put(meta+8, meta)
+		put(meta+r.at("type.flags"), flagType)
+		c.spoil(r, put)
+		found, err := r.findGreenlets(t.Context())
+		if len(found) != c.want || err != nil {
+			t.Errorf("%q: %d greenlets are found, %v", name, len(found), err)
+		}
+		if g, ok := r.readGreenlet(first + 16); ok != c.read || ok && g.parent != second+16 {
+			t.Errorf("%q: %+v %v", name, g, ok)
+		}
+		if task := r.greenletTask(first + 16); task != nil {
+			t.Errorf("%q: it is %+v, which has no calls", name, task)
+		}
+	}
+}

@@ -90,6 +90,9 @@ func (l *layout) published(words []uint64) bool {
 		got[name] = words[i]
 		i++
 	}
+	if l.has("interp.generations") {
+		l.offsets["interp.generations"] += got["interp.gc"] - l.offsets["interp.gc"]
+	}
 	for name, v := range got {
 		l.offsets[name] = v
 	}

@@ -6,6 +6,9 @@
 #include <frameobject.h>
 #include <stddef.h>
 #include <stdio.h>
+#if PY_VERSION_HEX >= 0x03090000
+#include "internal/pycore_gc.h"
+#endif
 #if PY_VERSION_HEX >= 0x03080000
 #include "internal/pycore_pystate.h"
 #elif PY_VERSION_HEX >= 0x03070000
@@ -56,6 +59,15 @@ int main(int argc, char **argv) {
 #ifdef Py_GIL_DISABLED
 	O("gil.enabled", struct _gil_runtime_state, enabled);
 #endif
+#endif
+#ifndef Py_GIL_DISABLED
+#if PY_VERSION_HEX >= 0x03090000
+	O("interp.gc", PyInterpreterState, gc);
+	O("interp.generations", PyInterpreterState, gc.generations);
+#elif PY_VERSION_HEX >= 0x03070000
+	O("runtime.generations", _PyRuntimeState, gc.generations);
+#endif
+	S("gc.head", PyGC_Head);
 #endif
 	O("interp.next", PyInterpreterState, next);
 #if PY_VERSION_HEX >= 0x030b0000

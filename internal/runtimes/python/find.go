@@ -257,11 +257,19 @@ func (r *runtime) findThreads() {
 	for i := range r.states {
 		s := &r.states[i]
 		if r.has("thread.native_thread_id") {
-			s.thread, s.known = r.p.ThreadKnownAs(r.field(s.at, "thread.native_thread_id"))
+			s.thread, s.known = r.p.ThreadKnownAs(r.long(s.at, "thread.native_thread_id"))
 		} else {
-			s.thread, s.known = byBase[r.field(s.at, "thread.thread_id")]
+			s.thread, s.known = byBase[r.long(s.at, "thread.thread_id")]
 		}
 	}
+}
+
+// long reads an unsigned long of a thread state, which Windows has in 4 bytes: there the two ids are beside each other.
+func (r *runtime) long(at uint64, name string) uint64 {
+	if r.at("thread.native_thread_id") == r.at("thread.thread_id")+4 {
+		return uint64(r.u32(at + r.at(name)))
+	}
+	return r.field(at, name)
 }
 
 // state returns the thread state of a thread that runs Python, or has run it; nil if there is none.

@@ -46,7 +46,7 @@ func (r *runtime) locks(all []*tasks.Task) {
 // threadOf returns the thread whose thread state has an ident.
 func (r *runtime) threadOf(ident uint64) (unwind.ThreadID, bool) {
 	for i := range r.states {
-		if s := &r.states[i]; ident != 0 && s.known && r.field(s.at, "thread.thread_id") == ident {
+		if s := &r.states[i]; ident != 0 && s.known && r.long(s.at, "thread.thread_id") == ident {
 			return s.thread, true
 		}
 	}

@@ -43,6 +43,7 @@ func (r *runtime) Stretches(ctx context.Context, id unwind.ThreadID, frames []*u
 		return nil, nil
 	}
 	list, err := r.chain(s)
+	list = onStack(list, frames[0].SP())
 	if len(list) == 0 {
 		return nil, err
 	}
@@ -52,6 +53,16 @@ func (r *runtime) Stretches(ctx context.Context, id unwind.ThreadID, frames []*u
 	}
 	groups := r.groups(list, frames, kinds)
 	return r.stretches(list, groups, kinds), err
+}
+
+// onStack leaves out calls younger than a stack: a handler of the exception, written in Python, ran on below it.
+func onStack(list []pyFrame, sp uint64) []pyFrame {
+	for i := range list {
+		if at := list[i].stack; at == 0 || at >= sp {
+			return list[i:]
+		}
+	}
+	return nil
 }
 
 // kind tells what a frame is to the interpreter.

@@ -56,9 +56,6 @@ func (r *runtime) gils() []gil {
 		at := r.field(r.states[i].interp, "interp.ceval_gil")
 		if at != 0 && !seen[at] {
 			seen[at] = true
-			if r.has("gil.enabled") && r.u32(at+r.at("gil.enabled")) == 0 {
-				continue // a free-threaded build that does not use it
-			}
 			list = append(list, read(at, at+r.at("gil.holder"), at+r.at("gil.locked"), at+r.at("gil.cond")))
 		}
 	}

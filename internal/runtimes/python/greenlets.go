@@ -201,7 +201,9 @@ func (r *runtime) greenletTask(at uint64) *tasks.Task {
 	return t
 }
 
-func (r *runtime) object(at uint64) bool { return at != 0 && r.typeAt(r.field(at, "object.type")) != nil }
+func (r *runtime) object(at uint64) bool {
+	return at != 0 && r.typeAt(r.field(at, "object.type")) != nil
+}
 
 // threadBelow returns the thread whose stack pointer is the nearest below an address of a stack.
 func (r *runtime) threadBelow(stop uint64) unwind.ThreadID {

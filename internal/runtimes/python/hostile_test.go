@@ -1,6 +1,8 @@
 package python
 
 import (
+	"cmp"
+	"context"
 	"encoding/binary"
 	"errors"
 	"math/rand"
@@ -58,12 +60,20 @@ func (m *meter) Err() error { return nil }
 
 const base = 0x10000
 
+// kinds is how many layouts over knows: the versions, then the free-threaded builds of 3.13 to 3.15.
+const kinds = newest - oldest + 1 + 3
+
 // over makes a runtime that reads a block of memory as a version does.
 func over(data []byte, minor int) (*runtime, *meter) {
 	m := &meter{left: 1 << 15}
 	h := &hole{data: data, base: base}
 	r := &runtime{codes: map[uint64]*code{}, types: map[uint64]*typ{}}
-	r.memory = memory{p: &tasks.Process{State: h, Budget: m}, layout: tableLayout(layoutsText, minor, "")}
+	l := tableLayout(layoutsText, minor, "")
+	if minor > newest {
+		l = tableLayout(layoutsText, minor-3, freeThreaded)
+		l.free = true
+	}
+	r.memory = memory{p: &tasks.Process{State: h, Budget: m}, layout: l}
 	return r, m
 }
 
@@ -90,6 +100,17 @@ func explore(r *runtime, at uint64) int {
 		}
 	}
 	r.Raised(1)
+	r.linked(at)
+	if r.has("gc.head") {
+		if found, _ := r.findGreenlets(context.Background()); len(found) > 0 {
+			r.greenletTask(found[0])
+		}
+	}
+	for _, v := range []uint64{at, at + 64} {
+		r.greenletTask(v)
+		r.frameObjects(v)
+		r.awaits(v)
+	}
 	return len(list)
 }
 
@@ -163,14 +184,14 @@ func depth(v tasks.Value) int {
 // and objects are of each other's types. Nothing may hang, panic, or take memory without end.
 func FuzzMemory(f *testing.F) {
 	rnd := rand.New(rand.NewSource(1))
-	for minor := oldest; minor <= 13; minor++ {
-		f.Add(wild(rnd), uint8(minor))
+	for i := range kinds {
+		f.Add(wild(rnd), uint8(i))
 	}
 	f.Fuzz(func(t *testing.T, data []byte, minor uint8) {
 		if len(data) > 1<<16 {
 			return
 		}
-		r, _ := over(data, oldest+int(minor)%8)
+		r, _ := over(data, oldest+int(minor)%kinds)
 		explore(r, base)
 	})
 }
@@ -207,7 +228,7 @@ func TestWild(t *testing.T) {
 	rnd := rand.New(rand.NewSource(7))
 	calls, shown := 0, 0
 	for i := range 4000 {
-		r, _ := over(wild(rnd), oldest+i%8)
+		r, _ := over(wild(rnd), oldest+i%kinds)
 		calls += explore(r, base)
 		for _, c := range r.types {
 			if c != nil {
@@ -222,14 +243,14 @@ func TestWild(t *testing.T) {
 
 // TestCircle gives the list of a thread's calls a circle: it ends with what there is and an error.
 func TestCircle(t *testing.T) {
-	for minor := oldest; minor <= 13; minor++ {
+	for minor := oldest; minor < oldest+kinds; minor++ {
 		data := make([]byte, 1<<16)
 		r, m := over(data, minor)
 		put := func(at, v uint64) { binary.LittleEndian.PutUint64(data[at-base:], v) }
 		const first, second, third = base + 0x1000, base + 0x2000, base + 0x3000
 		top := "thread.frame"
 		switch {
-		case minor == 13:
+		case minor >= 13:
 			top = "thread.current_frame"
 		case minor >= 11:
 			top = "thread.cframe"
@@ -276,6 +297,25 @@ func TestTypes(t *testing.T) {
 	copy(data[0x100+r.at("str.ascii"):], "hello")
 	if s, ok := r.str(object, 10); !ok || s != "hello" {
 		t.Errorf("%q %v", s, ok)
+	}
+	for _, c := range []struct {
+		minor int
+		state uint64
+		want  bool
+	}{{14, 1<<2 | 1<<5 | 1<<6 | 0xcd<<8, true}, {14, 3 | (1|1<<3|1<<4)<<16, true}, {newest + 2, 1 | (1|1<<3|1<<4)<<8, true}, {13, (1 | 1<<3 | 1<<4) << 16, false}, {14, 3, false}} {
+		r, _ := over(data, c.minor)
+		at := uint64(base + 0x3000)
+		put(at+r.at("object.type"), a+0x800)
+		put(a+0x800+r.at("object.type"), a+0x800)
+		put(a+0x800+r.at("type.flags"), flagType|flagStr)
+		put(a+0x800+r.at("type.name"), object+0x40)
+		copy(data[0x140:], "str\x00")
+		put(at+r.at("str.length"), 5)
+		put(at+r.at("str.state"), c.state)
+		copy(data[0x3000+r.at("str.ascii"):], "hello")
+		if s, _ := r.str(at, 10); (s == "hello") != c.want {
+			t.Errorf("3.%d with the state %#x: %q", c.minor, c.state, s)
+		}
 	}
 	put(object+r.at("str.length"), 1<<39)
 	if s, whole, ok := r.text(object, 5); s != "hello" || whole || !ok {
@@ -360,15 +400,17 @@ func TestLockGuards(t *testing.T) {
 		spoil        func(put func(at, v uint64))
 		kind         tasks.WaitKind
 		held, starve bool
+		as           tasks.WaitKind // of the wait before; a semaphore if it is empty
 	}{
-		"":                        {func(func(at, v uint64)) {}, tasks.WaitLock, true, false},
-		"another native lock":     {func(put func(at, v uint64)) { put(lock+16+lockNative, native+8) }, tasks.WaitSemaphore, false, false},
-		"another type":            {func(put func(at, v uint64)) { copyName(put, typeAt+0x800, "_thread.local") }, tasks.WaitSemaphore, false, false},
-		"a type that is none":     {func(put func(at, v uint64)) { put(meta+8, 0) }, tasks.WaitSemaphore, false, false},
-		"held by itself":          {func(put func(at, v uint64)) { put(lock+16+lockOwner, 0x111) }, tasks.WaitLock, false, false},
-		"held by no known thread": {func(put func(at, v uint64)) { put(lock+16+lockOwner, 0x333) }, tasks.WaitLock, false, false},
-		"not held":                {func(put func(at, v uint64)) { put(lock+16+lockCount, 0) }, tasks.WaitLock, false, false},
-		"no budget":               {func(func(at, v uint64)) {}, tasks.WaitSemaphore, false, true},
+		"":                        {func(func(at, v uint64)) {}, tasks.WaitLock, true, false, ""},
+		"another native lock":     {func(put func(at, v uint64)) { put(lock+16+lockNative, native+8) }, tasks.WaitSemaphore, false, false, ""},
+		"another type":            {func(put func(at, v uint64)) { copyName(put, typeAt+0x800, "_thread.local") }, tasks.WaitSemaphore, false, false, ""},
+		"a type that is none":     {func(put func(at, v uint64)) { put(meta+8, 0) }, tasks.WaitSemaphore, false, false, ""},
+		"held by itself":          {func(put func(at, v uint64)) { put(lock+16+lockOwner, 0x111) }, tasks.WaitLock, false, false, ""},
+		"held by no known thread": {func(put func(at, v uint64)) { put(lock+16+lockOwner, 0x333) }, tasks.WaitLock, false, false, ""},
+		"not held":                {func(put func(at, v uint64)) { put(lock+16+lockCount, 0) }, tasks.WaitLock, false, false, ""},
+		"at an address":           {func(func(at, v uint64)) {}, tasks.WaitAddress, false, false, tasks.WaitAddress},
+		"no budget":               {func(func(at, v uint64)) {}, tasks.WaitSemaphore, false, true, ""},
 	} {
 		data := make([]byte, 1<<15)
 		r, m := over(data, 13)
@@ -391,7 +433,7 @@ func TestLockGuards(t *testing.T) {
 		if c.starve {
 			m.left = 20
 		}
-		task := &tasks.Task{Key: tasks.Key{Kind: tasks.KindThread, ID: 1}, Wait: &tasks.Wait{Kind: tasks.WaitSemaphore, Object: tasks.Object{Address: native}}}
+		task := &tasks.Task{Key: tasks.Key{Kind: tasks.KindThread, ID: 1}, Wait: &tasks.Wait{Kind: cmp.Or(c.as, tasks.WaitSemaphore), Object: tasks.Object{Address: native}}}
 		r.locks([]*tasks.Task{task})
 		if w := task.Wait; w.Kind != c.kind || (len(w.Holders) == 1 && w.Holders[0].ID == 2) != c.held || w.Proved != c.held {
 			t.Errorf("%q: %+v", name, w)
@@ -415,15 +457,22 @@ func TestGreenletGuards(t *testing.T) {
 		want  int // greenlets found
 		read  bool
 	}{
-		"":                {func(*runtime, func(at, v uint64)) {}, 2, true},
-		"a torn list":     {func(_ *runtime, put func(at, v uint64)) { put(first+8, second) }, 0, true},
-		"a circle":        {func(_ *runtime, put func(at, v uint64)) { put(second, first) }, 2, true},
-		"another type":    {func(_ *runtime, put func(at, v uint64)) { copyName(put, typeAt+0x800, "greenlet.hub") }, 0, false},
-		"a type of none":  {func(_ *runtime, put func(at, v uint64)) { put(meta+8, 0) }, 0, false},
-		"of another":      {func(_ *runtime, put func(at, v uint64)) { put(saved+8, second+16) }, 2, false},
-		"no parent":       {func(_ *runtime, put func(at, v uint64)) { put(saved+0x60, 0) }, 2, false},
-		"nothing saved":   {func(_ *runtime, put func(at, v uint64)) { put(first+16+32, 0) }, 2, false},
-		"still to call":   {func(_ *runtime, put func(at, v uint64)) { put(saved+0x58, 8) }, 2, false},
+		"":               {func(*runtime, func(at, v uint64)) {}, 2, true},
+		"a torn list":    {func(_ *runtime, put func(at, v uint64)) { put(first+8, second) }, 0, true},
+		"a circle":       {func(_ *runtime, put func(at, v uint64)) { put(second, first) }, 2, true},
+		"another type":   {func(_ *runtime, put func(at, v uint64)) { copyName(put, typeAt+0x800, "greenlet.hub") }, 0, false},
+		"a type of none": {func(_ *runtime, put func(at, v uint64)) { put(meta+8, 0) }, 0, false},
+		"of another":     {func(_ *runtime, put func(at, v uint64)) { put(saved+8, second+16) }, 2, false},
+		"no parent":      {func(_ *runtime, put func(at, v uint64)) { put(saved+0x60, 0) }, 2, false},
+		"nothing saved":  {func(_ *runtime, put func(at, v uint64)) { put(first+16+32, 0) }, 2, false},
+		"still to call":  {func(_ *runtime, put func(at, v uint64)) { put(saved+0x58, 8) }, 2, false},
+		"no calls": {func(r *runtime, put func(at, v uint64)) {
+			put(saved+0x28, other+0x100) // a frame without code
+			put(other+0x108, typeAt+0x900)
+			put(typeAt+0x908, meta)
+			put(typeAt+0x900+r.at("type.name"), typeAt+0x880)
+			copyName(put, typeAt+0x880, "frame")
+		}, 2, true},
 		"it runs nowhere": {func(_ *runtime, put func(at, v uint64)) { put(saved+0x10, 1); put(saved+0x18, 1<<40) }, 2, true},
 	} {
 		data := make([]byte, 1<<15)
@@ -465,6 +514,66 @@ func TestGreenletGuards(t *testing.T) {
 		}
 		if task := r.greenletTask(first + 16); task != nil {
 			t.Errorf("%q: it is %+v, which has no calls", name, task)
+		}
+	}
+}
+
+// TestCopies: threads of free-threaded builds run copies of a code's instructions.
+func TestCopies(t *testing.T) {
+	const at, frame, copies, second = base + 0x400, base + 0x1000, base + 0x2000, base + 0x3000
+	data := make([]byte, 1<<14)
+	r, _ := over(data, newest+2) // 3.14
+	put := func(at, v uint64) { binary.LittleEndian.PutUint64(data[at-base:], v) }
+	put(at+r.at("code.tlbc"), copies)
+	put(copies, 2)
+	put(copies+8, at+r.at("code.adaptive"))
+	put(copies+16, second)
+	first := at + r.at("code.adaptive")
+	for _, c := range []struct {
+		index, instr uint64
+		want         int
+	}{{0, first + 6, 6}, {1, second + 8, 8}, {1, second - 2, -1}, {2, first + 4, 4}, {1 << 31, first + 2, 2}} {
+		put(frame+r.at("frame.tlbc"), c.index)
+		if got := r.instruction(at, c.instr, frame); got != c.want {
+			t.Errorf("of copy %d %#x is %d, want %d", c.index, c.instr, got, c.want)
+		}
+	}
+}
+
+// TestTaskList makes the list of asyncio's tasks of 3.14, and then one thing at a time that does not agree.
+func TestTaskList(t *testing.T) {
+	const interp, first, second, typeAt, meta = base, base + 0x4000, base + 0x4400, base + 0x5000, base + 0x5800
+	for name, c := range map[string]struct {
+		spoil func(r *runtime, put func(at, v uint64))
+		want  int
+	}{
+		"":               {func(*runtime, func(at, v uint64)) {}, 2},
+		"not a task":     {func(_ *runtime, put func(at, v uint64)) { put(second+8, meta) }, 1},
+		"torn":           {func(r *runtime, put func(at, v uint64)) { put(second+r.at("task.node")+8, 0) }, 1},
+		"a circle":       {func(r *runtime, put func(at, v uint64)) { put(second+r.at("task.node"), second+r.at("task.node")) }, 2},
+		"not in memory":  {func(r *runtime, put func(at, v uint64)) { put(first+r.at("task.node"), 1<<40) }, 1},
+		"nothing begins": {func(r *runtime, put func(at, v uint64)) { put(interp+r.at("interp.tasks"), 0) }, 0},
+	} {
+		data := make([]byte, 1<<15)
+		r, m := over(data, 14)
+		m.left = 1 << 20
+		put := func(at, v uint64) { binary.LittleEndian.PutUint64(data[at-base:], v) }
+		head, node := interp+r.at("interp.tasks"), r.at("task.node")
+		put(head, first+node)
+		put(first+node, second+node)
+		put(first+node+8, head)
+		put(second+node, head)
+		put(second+node+8, first+node)
+		put(first+8, typeAt)
+		put(second+8, typeAt)
+		put(typeAt+8, meta)
+		put(typeAt+r.at("type.name"), typeAt+0x700)
+		copyName(put, typeAt+0x700, "_asyncio.Task")
+		put(meta+8, meta)
+		put(meta+r.at("type.flags"), flagType)
+		c.spoil(r, put)
+		if got := r.linked(interp); len(got) != c.want {
+			t.Errorf("%q: %d tasks, want %d", name, len(got), c.want)
 		}
 	}
 }

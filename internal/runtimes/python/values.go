@@ -682,6 +682,20 @@ func (r *runtime) integer(at uint64) (string, bool) {
 	if b == nil {
 		return "", false
 	}
+	if digits <= 2 { // nearly all
+		low, high := r.p.State.Arch().ByteOrder.Uint32(b), uint32(0)
+		if digits == 2 {
+			high = r.p.State.Arch().ByteOrder.Uint32(b[4:])
+		}
+		if low >= 1<<30 || high >= 1<<30 {
+			return "", false
+		}
+		v := int64(high)<<30 | int64(low)
+		if negative {
+			v = -v
+		}
+		return strconv.FormatInt(v, 10), true
+	}
 	v := new(big.Int)
 	for i := int(digits) - 1; i >= 0; i-- {
 		d := r.p.State.Arch().ByteOrder.Uint32(b[i*4:])

@@ -40,6 +40,7 @@ def shown(v):
 
 def die(zero, small, neg, big, huge, flag, none, f1, f2, f3, f4, f5, c1, c2, s1, s2, s3, s4, s5, b1, e, li, nested, t0, t1, d0, d1, d2, d3, st, fs, p1, p2, fx, mo, sub, ex, cls, *rest, kw=5, **more):
     local = [small, {"k": (1, 2.5)}]
+    replaced = swapped
     unset = None
     del unset
     cell = 17
@@ -55,6 +56,8 @@ def die(zero, small, neg, big, huge, flag, none, f1, f2, f3, f4, f5, c1, c2, s1,
 split = Plain(a=1, b="x")
 changed = Plain(a=1, b=2)
 changed.__dict__["c"] = [1]
+swapped = Plain(a=1)
+swapped.__dict__ = {"z": 5}
 holes = {1: 1, 2: 2, 3: 3}
 del holes[2]
 die(0, 42, -7, 1 << 30, -(3 ** 200), True, None, 1.0, -2.5, 1e300, 1e-7, float("inf"), 1j, 2 - 3j,

@@ -1,0 +1,592 @@
+package python_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/internal/runtimes/python"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/tasks"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+var recordTo = flag.String("record", "", "make the dumps in this directory anew, of the CPythons of this machine or of the dumps that RECORD_DUMPS lists, with the files of RECORD_SEARCH")
+
+// A recording goes with a slim core: what the interpreter's file says, which is not in the core, and what is found.
+type recording struct {
+	Module  string            // part of the interpreter's path
+	Symbols map[string]uint64 // from where the module begins
+	Stack   []nativeFrame     // of the thread that died
+	Data    map[uint64][]byte // read-only data of files, which no core has: pieces of 64 bytes
+	Want    []string
+}
+
+type nativeFrame struct {
+	RA, SP, FP, Entry uint64
+	Name              string // of the interpreter's own functions; "?" for those without a name
+}
+
+// file is the interpreter's file of a recording.
+type file struct {
+	unwind.SymbolReader
+	rec *recording
+	lib *libstate.Library
+}
+
+func (f *file) SymbolByName(lib *libstate.Library, name string) (unwind.Symbol, bool) {
+	at, ok := f.rec.Symbols[name]
+	return unwind.Symbol{Name: name, Addr: f.lib.Start + at}, ok && lib == f.lib
+}
+
+func (f *file) SymbolAt(_ *libstate.Library, addr unwind.Address) (unwind.Symbol, bool) {
+	for _, n := range f.rec.Stack {
+		if (n.RA == addr || n.RA-1 == addr) && n.Name != "?" {
+			return unwind.Symbol{Name: n.Name, Addr: n.Entry}, n.Name != ""
+		}
+	}
+	return unwind.Symbol{}, false
+}
+
+const piece = 64
+
+// A withData is a process that has the data of a recording, too.
+type withData struct {
+	unwind.ProcessState
+	rec   *recording
+	whole unwind.ProcessState // where the data is taken from that the process does not have; nil when replaying
+}
+
+func (w *withData) ReadMem(at arch.Address, b []byte) (int, error) {
+	if n, err := w.ProcessState.ReadMem(at, b); err == nil && n == len(b) {
+		return n, nil
+	}
+	for n := 0; n < len(b); {
+		p := (at + uint64(n)) &^ (piece - 1)
+		var data [piece]byte
+		if got, err := w.ProcessState.ReadMem(p, data[:]); err != nil || got < piece {
+			if w.whole != nil && w.rec.Data[p] == nil {
+				if got, err := w.whole.ReadMem(p, data[:]); err != nil || got < piece {
+					return n, err
+				}
+				w.rec.Data[p] = data[:]
+			}
+			if w.rec.Data[p] == nil {
+				return n, errors.New("not in the dump")
+			}
+			copy(data[:], w.rec.Data[p])
+		}
+		n += copy(b[n:], data[(at+uint64(n))%piece:])
+	}
+	return len(b), nil
+}
+
+func (w *withData) ReadWord(at arch.Address) (uint64, error) {
+	var b [8]byte
+	_, err := w.ReadMem(at, b[:])
+	return binary.LittleEndian.Uint64(b[:]), err
+}
+
+// noted notes which symbols are asked for.
+type noted struct {
+	unwind.SymbolReader
+	rec *recording
+}
+
+func (n *noted) SymbolByName(lib *libstate.Library, name string) (unwind.Symbol, bool) {
+	s, ok := n.SymbolReader.SymbolByName(lib, name)
+	if ok {
+		n.rec.Symbols[name] = s.Addr - lib.Start
+	}
+	return s, ok
+}
+
+// open opens a dump, and what a runtime reads of its process.
+func open(tb testing.TB, path string, opts ...corewalk.Option) (*corewalk.Target, *tasks.Process, int) {
+	tb.Helper()
+	target, err := corewalk.Open(tb.Context(), path, opts...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { target.Close() })
+	var p *tasks.Process
+	ctx, cancel := context.WithCancel(tb.Context())
+	died := 0
+	_, _ = target.Analyze(ctx, corewalk.AnalyzeOptions{NoTasks: true, Runtimes: []tasks.Finder{func(q *tasks.Process) (tasks.Runtime, error) {
+		p = q
+		id, err := q.State.DefaultThread()
+		if err != nil {
+			tb.Fatal(err)
+		}
+		died = int(id)
+		cancel() // nothing else of the report is needed
+		return nil, nil
+	}}})
+	p.Budget = nil
+	return target, p, died
+}
+
+// told is all that a runtime says of a process.
+func told(tb testing.TB, rt tasks.Runtime, p *tasks.Process, died int, stack []*unwind.Frame) []string {
+	tb.Helper()
+	list := []string{rt.(interface{ Describe() string }).Describe()}
+	ids, _ := p.State.ThreadIDs()
+	slices.Sort(ids)
+	framer := rt.(tasks.Framer)
+	for _, id := range ids {
+		frames := stack
+		if int(id) != died {
+			frames = frameList(tb, p, []nativeFrame{{RA: 1, SP: 1, FP: 1}})
+		}
+		stretches, err := framer.Stretches(tb.Context(), id, frames)
+		list = append(list, fmt.Sprintf("thread %d died %t error %v", id, int(id) == died, err))
+		for _, s := range stretches {
+			if int(id) == died {
+				list = append(list, fmt.Sprintf(" frames %d to %d ended %t", s.From, s.To, s.Ended))
+			}
+			for _, c := range s.Calls {
+				list = append(list, fmt.Sprintf("  %s %s:%d", c.Function, c.File[strings.LastIndexAny(c.File, `/\`)+1:], c.Line))
+				args, own := c.Variables(true)
+				for _, v := range append(args, own...) {
+					if strings.HasSuffix(c.File, "small.py") {
+						list = append(list, fmt.Sprintf("   %s %s = %s %v", v.Type, v.Name, v.Value, v.Err))
+					}
+				}
+			}
+		}
+	}
+	for _, e := range rt.(tasks.Raiser).Raised(unwind.ThreadID(died)) {
+		list = append(list, fmt.Sprintf("%s %s %s %s:%d %t", e.Relation, e.Type, e.Message, e.Function, e.Line, e.Handled))
+	}
+	for task, err := range rt.Tasks(tb.Context()) {
+		if err != nil {
+			tb.Fatal(err)
+		}
+		line := fmt.Sprintf("task %s %s", task.Name, task.State)
+		for _, f := range task.Suspended {
+			line += fmt.Sprintf(" %s:%d", f.Function, f.Line)
+		}
+		list = append(list, line)
+	}
+	return list
+}
+
+// frameList makes frames.
+func frameList(tb testing.TB, p *tasks.Process, stack []nativeFrame) []*unwind.Frame {
+	tb.Helper()
+	w, err := unwind.NewWalker(p.State)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { w.Close() })
+	var list []*unwind.Frame
+	for _, n := range stack {
+		f, err := unwind.NewFrame(n.RA, n.SP, n.FP, w)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
+// replay finds the interpreter in a slim core, as a recording says what its file has.
+func replay(tb testing.TB, path string, whole unwind.ProcessState) (tasks.Runtime, *tasks.Process, *recording, int) {
+	tb.Helper()
+	b, err := os.ReadFile(strings.TrimSuffix(path, ".zst") + ".json")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	rec := &recording{}
+	if err := json.Unmarshal(b, rec); err != nil {
+		tb.Fatal(err)
+	}
+	_, p, died := open(tb, path, corewalk.WithSysroot(tb.TempDir())) // no file of this machine
+	f := &file{rec: rec}
+	if rec.Data == nil {
+		rec.Data = map[uint64][]byte{}
+	}
+	q := &tasks.Process{State: &withData{p.State, rec, whole}, Symbols: f}
+	for _, lib := range p.Modules {
+		if strings.HasSuffix(lib.Path, rec.Module) {
+			q.Modules, f.lib = append(q.Modules, lib), lib
+		}
+	}
+	rt, err := python.Find(q)
+	if err != nil || rt == nil {
+		tb.Fatalf("%s: no interpreter is found: %v", path, err)
+	}
+	return rt, q, rec, died
+}
+
+// TestRecorded reads kept cores of real interpreters. They are slim: corewalk slim made them.
+func TestRecorded(t *testing.T) {
+	if *recordTo != "" {
+		record(t)
+	}
+	list, _ := filepath.Glob("testdata/recorded/*.zst")
+	if len(list) < 7 {
+		t.Fatalf("%d cores", len(list))
+	}
+	for _, path := range list {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			rt, p, rec, died := replay(t, path, nil)
+			got := told(t, rt, p, died, frameList(t, p, rec.Stack))
+			if len(got) < 30 || !slices.Equal(got, rec.Want) {
+				t.Errorf("%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(rec.Want, "\n"))
+			}
+		})
+	}
+}
+
+// smallDump is the core of testdata/small.py, without the environment of whoever records it.
+func smallDump(t *testing.T, py string) string {
+	t.Helper()
+	dir := t.TempDir()
+	text, err := os.ReadFile("testdata/small.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(dir, "small.py")
+	if err := os.WriteFile(program, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd := fixture.Dies(dir, py, "-I", program, "said")
+	cmd.Env = []string{"PATH=/usr/bin:/bin", "LANG=C.UTF-8"}
+	_ = cmd.Run() // it dies
+	return fixture.CoreIn(t, dir)
+}
+
+// neutral replaces directories of the machine in a core by others of the same length.
+func neutral(b []byte) []byte {
+	home, _ := os.UserHomeDir()
+	for _, from := range []string{filepath.Join(home, ".pyenv/versions"), home + "/"} {
+		to := ("/opt/pythons" + strings.Repeat("/", len(from)))[:len(from)]
+		if len(from) < 8 {
+			to = "/home/"[:len(from)-1] + "/"
+		}
+		b = bytes.ReplaceAll(b, []byte(from), []byte(to))
+	}
+	return b
+}
+
+// record makes slim cores and what goes with them.
+func record(t *testing.T) {
+	dumps := map[string]string{}
+	if list := os.Getenv("RECORD_DUMPS"); list != "" { // of Windows: named like the recording
+		for _, path := range filepath.SplitList(list) {
+			dumps[strings.TrimSuffix(filepath.Base(path), ".dmp")] = path
+		}
+	} else {
+		for version, py := range interpreters(t) {
+			dumps[version] = smallDump(t, py)
+		}
+	}
+	for version, core := range dumps {
+		slim := filepath.Join(t.TempDir(), "slim")
+		args := []string{"run", "../../../cmd/corewalk", "slim", core, "-o", slim, "--reach", "4KiB"}
+		var opts []corewalk.Option
+		for _, dir := range filepath.SplitList(os.Getenv("RECORD_SEARCH")) {
+			args, opts = append(args, "--search", dir), append(opts, corewalk.WithSearch(dir))
+		}
+		if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		b, err := os.ReadFile(slim)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b = neutral(b)
+		z, _ := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression))
+		path := filepath.Join(*recordTo, version+".zst")
+		if err := os.WriteFile(path, z.EncodeAll(b, nil), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		rec := &recording{Symbols: map[string]uint64{}}
+		target, p, died := open(t, core, opts...)
+		var lib *libstate.Library
+		for _, l := range p.Modules {
+			if rt, _ := python.Find(&tasks.Process{State: p.State, Symbols: &noted{p.Symbols, rec}, Modules: []*libstate.Library{l}}); rt != nil {
+				lib = l
+			}
+		}
+		rec.Module = lib.Path[strings.LastIndexAny(lib.Path, `/\`):]
+		w, err := target.NewWalker()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := w.WalkStackContext(t.Context(), unwind.ThreadID(died))
+		if err != nil {
+			t.Log(err)
+		}
+		for _, f := range s.Frames {
+			n := nativeFrame{RA: f.RA(), SP: f.SP(), FP: f.FP()}
+			if l, ok := p.State.LibraryTracker().LibraryAt(f.LookupAddr()); ok && l == lib {
+				n.Name = "?"
+				if sym, ok := p.Symbols.SymbolAt(lib, f.LookupAddr()); ok {
+					n.Name, n.Entry = sym.Name, sym.Addr
+				}
+			}
+			rec.Stack = append(rec.Stack, n)
+		}
+		write := func() {
+			b, err := json.MarshalIndent(rec, "", " ")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(strings.TrimSuffix(path, ".zst")+".json", append(b, '\n'), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write()
+		rt, q, again, died := replay(t, path, p.State)
+		rec.Want = told(t, rt, q, died, frameList(t, q, rec.Stack))
+		rec.Data = again.Data
+		write()
+		// What is read of the slim core is what is read of the whole one.
+		whole, err := python.Find(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all := told(t, whole, p, died, s.Frames); !slices.Equal(all[1:], rec.Want[1:]) {
+			t.Errorf("%s: of the whole core\n%s\nof the slim one\n%s", version, strings.Join(all, "\n"), strings.Join(rec.Want, "\n"))
+		}
+	}
+}
+
+// everything asks a runtime for all that it can tell, and returns how many calls it told of.
+func everything(tb testing.TB, rt tasks.Runtime, p *tasks.Process, stack []*unwind.Frame) int {
+	tb.Helper()
+	n := 0
+	ids, _ := p.State.ThreadIDs()
+	for _, id := range ids {
+		stretches, _ := rt.(tasks.Framer).Stretches(tb.Context(), id, stack)
+		for _, s := range stretches {
+			for _, c := range s.Calls {
+				n++
+				if c.Variables != nil {
+					c.Variables(true)
+				}
+			}
+		}
+		rt.(tasks.Raiser).Raised(id)
+	}
+	for range rt.Tasks(tb.Context()) {
+		n++
+	}
+	return n
+}
+
+// BenchmarkCalls reads all calls of the threads of a core, with arguments and local variables; first also finds the interpreter,
+// and reads code and types for the first time.
+func BenchmarkCalls(b *testing.B) {
+	for _, version := range []string{"3.8.18", "3.12.1", "3.14.10"} {
+		_, p, rec, _ := replay(b, "testdata/recorded/"+version+".zst", nil)
+		stack := frameList(b, p, rec.Stack)
+		find := func() tasks.Runtime {
+			rt, err := python.Find(&tasks.Process{State: p.State, Symbols: p.Symbols, Modules: p.Modules})
+			if err != nil {
+				b.Fatal(err)
+			}
+			return rt
+		}
+		calls := func(rt tasks.Runtime) (n int) {
+			ids, _ := p.State.ThreadIDs()
+			for _, id := range ids {
+				stretches, _ := rt.(tasks.Framer).Stretches(b.Context(), id, stack)
+				for _, s := range stretches {
+					for _, c := range s.Calls {
+						n++
+						c.Variables(true)
+					}
+				}
+			}
+			return n
+		}
+		b.Run(version+"/first", func(b *testing.B) {
+			n := 0
+			for b.Loop() {
+				n += calls(find())
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/call")
+		})
+		b.Run(version+"/again", func(b *testing.B) {
+			rt, n := find(), 0
+			for b.Loop() {
+				n += calls(rt)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/call")
+		})
+	}
+}
+
+// damaged is a process some of whose words are others.
+type damaged struct {
+	unwind.ProcessState
+	words map[uint64]uint64
+}
+
+func (d *damaged) ReadMem(at arch.Address, b []byte) (int, error) {
+	n, err := d.ProcessState.ReadMem(at, b)
+	for w := at &^ 7; w < at+uint64(n); w += 8 {
+		if v, ok := d.words[w]; ok {
+			var word [8]byte
+			binary.LittleEndian.PutUint64(word[:], v)
+			for i := range uint64(8) {
+				if k := w + i - at; k < uint64(n) {
+					b[k] = word[i]
+				}
+			}
+		}
+	}
+	return n, err
+}
+
+func (d *damaged) ReadWord(at arch.Address) (uint64, error) {
+	var b [8]byte
+	_, err := d.ReadMem(at, b[:])
+	return binary.LittleEndian.Uint64(b[:]), err
+}
+
+// asked notes which words are read.
+type asked struct {
+	unwind.ProcessState
+	seen  map[uint64]bool
+	words []uint64
+}
+
+func (a *asked) note(at uint64, n int) {
+	for w := at &^ 7; w < at+uint64(min(n, 256)); w += 8 {
+		if !a.seen[w] {
+			a.seen[w] = true
+			a.words = append(a.words, w)
+		}
+	}
+}
+
+func (a *asked) ReadMem(at arch.Address, b []byte) (int, error) {
+	a.note(at, len(b))
+	return a.ProcessState.ReadMem(at, b)
+}
+
+func (a *asked) ReadWord(at arch.Address) (uint64, error) {
+	a.note(at, 8)
+	return a.ProcessState.ReadWord(at)
+}
+
+// units is a budget that ends.
+type units struct{ left int }
+
+func (u *units) Spend(n int) error {
+	if u.left -= n; u.left < 0 {
+		return errors.New("spent")
+	}
+	return nil
+}
+func (u *units) Err() error { return nil }
+
+// A victim is a kept core whose words are changed.
+type victim struct {
+	p     *tasks.Process
+	stack []*unwind.Frame
+	words []uint64 // that are read
+	calls int
+}
+
+func victims(tb testing.TB) []victim {
+	tb.Helper()
+	var list []victim
+	for _, version := range []string{"3.6.15", "3.8.18", "3.11.7", "3.12.1", "3.13.5t", "3.14.10"} {
+		_, p, rec, _ := replay(tb, "testdata/recorded/"+version+".zst", nil)
+		a := &asked{p.State, map[uint64]bool{}, nil}
+		q := &tasks.Process{State: a, Symbols: p.Symbols, Modules: p.Modules}
+		rt, err := python.Find(q)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		v := victim{p: p, stack: frameList(tb, p, rec.Stack)}
+		v.calls = everything(tb, rt, q, v.stack)
+		v.words = a.words
+		list = append(list, v)
+	}
+	return list
+}
+
+// harm reads the core with words of it replaced. Nothing may hang, panic or tell of calls without end.
+func (v *victim) harm(tb testing.TB, words map[uint64]uint64) bool {
+	tb.Helper()
+	budget := &units{1 << 22}
+	p := &tasks.Process{State: &damaged{v.p.State, words}, Symbols: v.p.Symbols, Modules: v.p.Modules, Budget: budget}
+	rt, err := python.Find(p)
+	if err != nil || rt == nil {
+		return false
+	}
+	if n := everything(tb, rt, p, v.stack); n > 1<<18 {
+		tb.Errorf("%d calls of %d, with %#x", n, v.calls, words)
+	}
+	return true
+}
+
+// TestDamaged changes each word that is read of real interpreters into what it is most likely to be wrong as.
+func TestDamaged(t *testing.T) {
+	list := victims(t)
+	step := 97
+	if fixture.IsLong() {
+		step = 1
+	}
+	tried, found := 0, 0
+	for k := range list {
+		v := &list[k]
+		for i := k; i < len(v.words); i += step {
+			at := v.words[i]
+			was, _ := v.p.State.ReadWord(at)
+			for _, to := range []uint64{0, at, was + 8, was ^ 1<<40, 1 << 63, 0x7fffffff, was &^ 0xff} {
+				tried++
+				if v.harm(t, map[uint64]uint64{at: to}) {
+					found++
+				}
+			}
+		}
+	}
+	t.Logf("%d times damaged, %d times calls are found", tried, found)
+	if tried < 1000 || found < tried/2 {
+		t.Errorf("%d times damaged, %d times calls are found: too few to mean anything", tried, found)
+	}
+}
+
+// FuzzRecorded changes words of real interpreters.
+func FuzzRecorded(f *testing.F) {
+	list := victims(f)
+	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) < 12 || len(data) > 256 {
+			return
+		}
+		v := &list[int(data[0])%len(list)]
+		words := map[uint64]uint64{}
+		for data = data[1:]; len(data) >= 11; data = data[11:] {
+			at := v.words[int(binary.LittleEndian.Uint16(data))%len(v.words)]
+			to := binary.LittleEndian.Uint64(data[3:])
+			if data[2]&1 != 0 { // another word's address
+				to = v.words[to%uint64(len(v.words))] + uint64(data[2]>>1&3)
+			}
+			words[at] = to
+		}
+		v.harm(t, words)
+	})
+}

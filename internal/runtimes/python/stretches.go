@@ -33,7 +33,9 @@ const (
 	own            // does something by itself
 	ends           // ends the process because Python asked for it
 	leads          // leads from call to call
+	nameless       // of the interpreter, without a symbol: taken for leads
 	eval           // runs Python's instructions
+	aborts         // not its own: abort
 )
 
 // Stretches pairs the Python calls of a thread with the native frames that run them.
@@ -69,13 +71,17 @@ func onStack(list []pyFrame, sp uint64) []pyFrame {
 func (r *runtime) kind(f *unwind.Frame) uint8 {
 	at := f.LookupAddr()
 	lib, ok := r.p.State.LibraryTracker().LibraryAt(at)
-	if !ok || lib != r.lib {
+	if !ok {
 		return foreign
 	}
 	s, ok := r.p.Symbols.SymbolAt(lib, at)
 	switch {
+	case lib != r.lib && ok && s.Name == "abort":
+		return aborts
+	case lib != r.lib:
+		return foreign
 	case !ok:
-		return leads
+		return nameless
 	case strings.HasPrefix(s.Name, evalName):
 		return eval
 	}
@@ -135,7 +141,7 @@ func (r *runtime) groups(list []pyFrame, frames []*unwind.Frame, kinds []uint8) 
 					break
 				}
 				if at < end {
-					if kinds[k] != foreign {
+					if kinds[k] != foreign && kinds[k] != aborts {
 						g.native, n = k, k
 					}
 					break
@@ -157,14 +163,14 @@ func (r *runtime) stretches(list []pyFrame, groups []group, kinds []uint8) []tas
 		if g.native >= at {
 			kinds[g.native] = eval
 			st.From, st.To = g.native, g.native+1
-			for st.From > at && kinds[st.From-1] == leads {
+			for st.From > at && leadsOn(kinds[st.From-1]) {
 				st.From--
 			}
 			last := len(kinds)
 			if i+1 < len(groups) && groups[i+1].native > g.native {
 				last = groups[i+1].native
 			}
-			for st.To < last && kinds[st.To] == leads {
+			for st.To < last && leadsOn(kinds[st.To]) {
 				st.To++
 			}
 			if st.From == 0 && g.native > 0 {
@@ -182,15 +188,21 @@ func (r *runtime) stretches(list []pyFrame, groups []group, kinds []uint8) []tas
 }
 
 // endsAt reports whether a Python call asked for the end of the process: kinds are those of the native frames younger than
-// the one that runs the call.
+// the one that runs the call. Where os.abort has no name, abort is called by code without one; what finds the
+// interpreter at fault has a name (_Py_FatalErrorFunc), and the C library calls abort for others from another function (free).
 func endsAt(kinds []uint8) bool {
 	for i := len(kinds) - 1; i >= 0; i-- {
-		if kinds[i] != leads {
+		switch {
+		case kinds[i] == aborts:
+			return i+1 < len(kinds) && kinds[i+1] == nameless
+		case !leadsOn(kinds[i]):
 			return kinds[i] == ends
 		}
 	}
 	return false
 }
+
+func leadsOn(kind uint8) bool { return kind == leads || kind == nameless }
 
 // call describes a Python call.
 func (r *runtime) call(f *pyFrame) tasks.Call {

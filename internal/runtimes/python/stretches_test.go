@@ -14,6 +14,12 @@ func TestEndsAt(t *testing.T) {
 		{[]uint8{foreign, ends, foreign}, false},
 		{[]uint8{foreign, ends, own, leads}, false},
 		{[]uint8{leads, leads}, false},
+		{[]uint8{foreign, aborts, nameless}, true},
+		{[]uint8{foreign, aborts, nameless, leads, nameless}, true},
+		{[]uint8{foreign, aborts, leads}, false},
+		{[]uint8{foreign, aborts, foreign, nameless}, false},
+		{[]uint8{foreign, aborts, own, nameless}, false},
+		{[]uint8{foreign, aborts}, false},
 	} {
 		if got := endsAt(c.kinds); got != c.want {
 			t.Errorf("%v: %v", c.kinds, got)

@@ -158,8 +158,9 @@ func (in *inspection) addCalls(r *report.Report, t *report.Thread, frames []*unw
 			in.callVariables(t, &e, c)
 			out = append(out, e)
 		}
-		if st.Ended && crash >= 0 && crash < at && len(out) > first {
+		if st.Ended && crash >= 0 && len(out) > first {
 			*r.Crash.Frame = first
+			crash = -1 // also where the native frames between have no names, and one that called all this was taken for the place
 		}
 		if st.Named {
 			for ; at < len(t.Frames) && t.Frames[at].Physical < st.To; at++ {

@@ -25,6 +25,8 @@ type typ struct {
 	basic, item, dictOffset int64
 	slots                   []slot
 	slotsRead               bool
+	fields                  []string // of a named tuple
+	fieldsRead              bool
 }
 
 // typeAt reads a type; nil if there is none at the address. The caller has the lock, or is alone.

@@ -29,13 +29,13 @@ const evalName = "_PyEval_EvalFrameDefault"
 
 // What a native frame is to the interpreter.
 const (
-	foreign = iota // not its own
-	own            // does something by itself
-	ends           // ends the process because Python asked for it
-	leads          // leads from call to call
-	nameless       // of the interpreter, without a symbol: taken for leads
-	eval           // runs Python's instructions
-	aborts         // not its own: abort
+	foreign  = iota // not its own
+	own             // does something by itself
+	ends            // ends the process because Python asked for it
+	leads           // leads from call to call
+	nameless        // of the interpreter, without a symbol: taken for leads
+	eval            // runs Python's instructions
+	aborts          // not its own: abort
 )
 
 // Stretches pairs the Python calls of a thread with the native frames that run them.

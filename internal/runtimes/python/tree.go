@@ -76,6 +76,10 @@ func (r *runtime) kindOfType(t *typ) string {
 		return "function"
 	case "ellipsis", "module", "numpy.ndarray":
 		return kindText
+	case "bytearray", "range", "slice":
+		if t.flags&flagHeap == 0 {
+			return kindText
+		}
 	}
 	if s, ok := r.scalarOf(t); ok {
 		return s.data()
@@ -87,7 +91,7 @@ func (r *runtime) kindOfType(t *typ) string {
 		return "string"
 	case t.flags&flagType != 0:
 		return kindText
-	case t.flags&(flagTuple|flagList|flagException) != 0, isSet(t):
+	case t.flags&(flagTuple|flagList|flagException) != 0, isSet(t), isDeque(t):
 		return "sequence"
 	case t.flags&flagDict != 0:
 		return "map"
@@ -114,11 +118,19 @@ func (p *planter) sequence(v *tasks.Value, at uint64, t *typ) {
 	if t.flags&flagException != 0 {
 		v.Text = short(t.name)
 	}
-	for _, item := range items {
+	var names []string
+	if t.flags&flagTuple != 0 {
+		names = p.r.fieldNames(t)
+	}
+	for i, item := range items {
 		if p.parts >= maxTreeParts {
 			break
 		}
-		v.Parts = append(v.Parts, tasks.Part{Value: p.value(item)})
+		part := tasks.Part{Value: p.value(item)}
+		if uint64(len(names)) == n {
+			part.Name = names[i]
+		}
+		v.Parts = append(v.Parts, part)
 	}
 	v.Truncated = uint64(len(v.Parts)) < n
 }

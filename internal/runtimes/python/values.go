@@ -216,8 +216,22 @@ func (w *printer) value(at uint64, depth int) {
 		w.function(at, t)
 		return
 	case "module":
-		w.WriteString("<module>")
+		w.WriteString("<module")
+		if name, ok := r.str(r.get(r.word(at+r.at("object.size")), "__name__", maxModules), maxText); ok {
+			w.WriteString(" '" + name + "'")
+		}
+		w.WriteString(">")
 		return
+	case "bytearray":
+		if t.flags&flagHeap == 0 {
+			w.byteArray(at)
+			return
+		}
+	case "range", "slice":
+		if t.flags&flagHeap == 0 {
+			w.span(at, t.name, depth)
+			return
+		}
 	case "numpy.ndarray":
 		w.array(at)
 		return
@@ -284,6 +298,10 @@ func (w *printer) container(at uint64, t *typ, depth int) {
 	switch {
 	case t.flags&flagTuple != 0:
 		items, n := r.items(at, t, maxElements)
+		if names := r.fieldNames(t); uint64(len(names)) == n && n > 0 && len(items) == len(names) {
+			w.named(short(t.name), names, items, depth)
+			return
+		}
 		w.list("(", ")", items, n, depth)
 	case t.flags&flagList != 0:
 		items, n := r.items(at, t, maxElements)
@@ -296,6 +314,9 @@ func (w *printer) container(at uint64, t *typ, depth int) {
 		w.dict(at, depth)
 	case isSet(t):
 		w.set(at, t, depth)
+	case isDeque(t):
+		items, n := r.items(at, t, maxElements)
+		w.list("deque([", "])", items, n, depth)
 	case t.flags&flagException != 0:
 		w.WriteString(short(t.name))
 		items, n := r.items(at, t, maxElements)
@@ -451,6 +472,9 @@ func (r *runtime) items(at uint64, t *typ, limit int) (items []uint64, n uint64)
 		args := r.field(at, "exception.args")
 		return r.tuple(args, most), r.field(args, "var.size")
 	}
+	if isDeque(t) {
+		return r.dequeItems(at, most)
+	}
 	const mostSlots = 1 << 12
 	table, mask := r.field(at, "set.table"), r.field(at, "set.mask")
 	for i, v := range r.words(table, min(mask, mostSlots-1)*2+2) {
@@ -500,10 +524,18 @@ func (r *runtime) fields(at uint64, t *typ, limit int) (list []field, all bool) 
 	return list, all || !ok
 }
 
-// instance writes an object of a class with its attributes.
+// instance writes an object of a class with its attributes, a member of an enumeration as that writes it.
 func (w *printer) instance(at uint64, t *typ, depth int) {
 	w.WriteString("<" + short(t.name))
 	list, all := w.r.fields(at, t, maxElements)
+	if name, value, ok := enumMember(list); ok {
+		if s, ok := w.r.str(name, maxText); ok {
+			w.WriteString("." + s + ": ")
+			w.value(value, depth+1)
+			w.WriteString(">")
+			return
+		}
+	}
 	for i, f := range list {
 		if w.parts > maxParts {
 			break

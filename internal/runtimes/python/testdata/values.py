@@ -1,5 +1,5 @@
 # A program with values of all kinds, which prints what it has and dies.
-import collections, json, os, sys
+import collections, enum, json, os, sys
 
 
 class Plain:
@@ -27,6 +27,18 @@ class Sub(dict):
     pass
 
 
+class Color(enum.Enum):
+    RED = 1
+    BLUE = "b"
+
+
+Pair = collections.namedtuple("Pair", "x y")
+
+
+class Lying(bytearray):
+    pass
+
+
 def shown(v):
     if isinstance(v, (Plain, Fixed)):
         names = getattr(v, "__dict__", None)
@@ -41,13 +53,23 @@ def shown(v):
 def die(zero, small, neg, big, huge, flag, none, f1, f2, f3, f4, f5, c1, c2, s1, s2, s3, s4, s5, b1, e, li, nested, t0, t1, d0, d1, d2, d3, st, fs, p1, p2, fx, mo, sub, ex, cls, *rest, kw=5, **more):
     local = [small, {"k": (1, 2.5)}]
     replaced = swapped
+    enums, pair, empty_pair = Color.BLUE, Pair(1, "y"), ()
+    queue = collections.deque(range(150))
+    few = collections.deque([1, "two"])
+    few.rotate(1)
+    array, no_array, cut = bytearray(b"xyz\x00"), bytearray(), bytearray(b"abcdef")
+    del cut[:3]
+    lying = [Lying(b"q")][0:0]
+    spans = [range(3), range(1, 10, 2), slice(1, 2), slice(None)]
     unset = None
     del unset
     cell = 17
     fn = lambda: cell
     here = dict(locals())
     raw = Plain(a=1, b="x")  # whose __dict__ nobody asked for
+    module = os
     said = {k: shown(v) for k, v in here.items() if k not in ("fn", "here")}
+    said["queue"] = "deque([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ...])"
     with open(sys.argv[1] + ".json", "w") as f:
         json.dump(said, f)
     f.close(); os.abort()

@@ -3,6 +3,7 @@ package python
 import (
 	"context"
 	"iter"
+	"slices"
 
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
@@ -183,9 +184,91 @@ func (r *runtime) task(at uint64) *tasks.Task {
 	t.State = tasks.StateWaiting
 	t.Wait = &tasks.Wait{Kind: tasks.WaitFuture, Reason: "await", Object: tasks.Object{Address: waiter, Type: short(kind.name)}, Proved: true, Open: true}
 	if r.isTask(waiter) {
-		t.Wait.Holders = []tasks.Holder{{Key: tasks.Key{Kind: tasks.KindAsync, ID: waiter}, Certainty: tasks.Certain}}
+		hold(t.Wait, waiter)
+	}
+	if kind.name == "_GatheringFuture" {
+		t.Wait.All = true
+		for _, child := range r.gathered(waiter, kind) {
+			hold(t.Wait, child)
+		}
 	}
 	return t
+}
+
+// hold says that a wait ends when a task ends.
+func hold(w *tasks.Wait, task uint64) {
+	h := tasks.Holder{Key: tasks.Key{Kind: tasks.KindAsync, ID: task}, Certainty: tasks.Certain}
+	if len(w.Holders) < maxHolders && !slices.ContainsFunc(w.Holders, func(o tasks.Holder) bool { return o.Key == h.Key }) {
+		w.Holders = append(w.Holders, h)
+	}
+}
+
+// maxHolders limits the tasks that one waits for.
+const maxHolders = 1 << 8
+
+// gathered returns the tasks of asyncio.gather that have not ended.
+func (r *runtime) gathered(at uint64, t *typ) (list []uint64) {
+	attributes, _, _ := r.attributes(at, t, maxElements)
+	for _, p := range attributes {
+		if s, _ := r.str(p.key, maxName); s != "_children" {
+			continue
+		}
+		of := r.typeAt(r.field(p.value, "object.type"))
+		if of == nil || of.flags&flagList == 0 {
+			continue
+		}
+		items, _ := r.items(p.value, of, maxHolders)
+		for _, child := range items {
+			if r.isTask(child) && r.pending(child) {
+				list = append(list, child)
+			}
+		}
+	}
+	return list
+}
+
+// pending reports whether a task has not ended.
+func (r *runtime) pending(task uint64) bool {
+	list, running := r.awaits(r.field(task, "task.coro"))
+	return running || len(list) > 0
+}
+
+// awaited says of tasks which others they wait for, as those keep it from 3.14 on: a task, or the future of a group of them.
+func (r *runtime) awaited(all []*tasks.Task) {
+	if !r.has("task.awaited_by") {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	by := map[uint64][]uint64{}
+	for _, t := range all {
+		if t.Kind != tasks.KindAsync || t.Runtime != "python" || !r.isTask(t.ID) {
+			continue
+		}
+		at := r.field(t.ID, "task.awaited_by")
+		waiters := []uint64{at}
+		if r.u8(t.ID+r.at("task.awaited_by_is_set")) != 0 {
+			waiters = nil
+			if of := r.typeAt(r.field(at, "object.type")); of != nil && of.name == "set" {
+				waiters, _ = r.items(at, of, maxHolders)
+			}
+		}
+		for _, w := range waiters {
+			by[w] = append(by[w], t.ID)
+		}
+	}
+	for _, t := range all {
+		if t.Kind != tasks.KindAsync || t.Runtime != "python" || t.Wait == nil {
+			continue
+		}
+		before := len(t.Wait.Holders)
+		for _, at := range []uint64{t.ID, t.Wait.Object.Address} {
+			for _, other := range by[at] {
+				hold(t.Wait, other)
+			}
+		}
+		t.Wait.All = t.Wait.All || len(t.Wait.Holders) > max(before, 1)
+	}
 }
 
 // awaits lists the coroutines of a task, first the one that awaits something else. running says that the task runs.
@@ -193,10 +276,18 @@ func (r *runtime) awaits(coro uint64) (list []tasks.SuspendedFrame, running bool
 	seen := map[uint64]bool{}
 	for range maxAwaits {
 		t := r.typeAt(r.field(coro, "object.type"))
-		if t == nil || t.name != "coroutine" && t.name != "generator" && t.name != "async_generator" || seen[coro] || r.p.Spend(8) != nil {
+		if t == nil || seen[coro] || r.p.Spend(8) != nil {
 			break
 		}
 		seen[coro] = true
+		switch t.name {
+		case "async_generator_asend", "async_generator_athrow", "coroutine_wrapper":
+			coro = r.word(coro + r.at("object.size")) // the generator or the coroutine that it is of
+			continue
+		case "coroutine", "generator", "async_generator":
+		default:
+			return reversed(list), false
+		}
 		state := r.generatorState(coro)
 		if state == generatorDone {
 			break
@@ -215,10 +306,12 @@ func (r *runtime) awaits(coro uint64) (list []tasks.SuspendedFrame, running bool
 		}
 		coro = r.operand(frame)
 	}
-	for i, k := 0, len(list)-1; i < k; i, k = i+1, k-1 {
-		list[i], list[k] = list[k], list[i]
-	}
-	return list, running
+	return reversed(list), running
+}
+
+func reversed(list []tasks.SuspendedFrame) []tasks.SuspendedFrame {
+	slices.Reverse(list)
+	return list
 }
 
 // What a generator or a coroutine does.

@@ -27,7 +27,7 @@ for v in 3.6 3.7 3.8 3.9 3.10 3.11 3.12 3.13 3.14 3.15; do
 			for so in ${TASKS-}; do
 				case $so in */python$v/* | */python${v}t/* | */python${v}d) ;; *) continue ;; esac
 				head=$(gdb -nx -batch -ex 'print sizeof(PyObject)' "$so" | sed 's/.*= //')
-				for field in waiter=task_fut_waiter coro=task_coro name=task_name node=task_node; do
+				for field in waiter=task_fut_waiter coro=task_coro name=task_name node=task_node awaited_by=task_awaited_by awaited_by_is_set=task_awaited_by_is_set; do
 					at=$(gdb -nx -batch -ex "print (int)&((TaskObj*)0)->${field#*=}" "$so" 2>/dev/null | sed -n 's/.*= //p')
 					[ -n "$at" ] && echo "task.${field%=*} $((at - head + $(sed -n 's/^object.size //p' "$tmp/$full")))"
 				done >>"$tmp/$full"

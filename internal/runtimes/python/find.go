@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,18 +25,20 @@ type runtime struct {
 	version string
 	root    uint64 // of the list of interpreters
 
-	mu     sync.Mutex
-	states []threadState
-	codes  map[uint64]*code
-	types  map[uint64]*typ
-	codeT  uint64 // the type of code objects
+	mu      sync.Mutex
+	states  []threadState
+	codes   map[uint64]*code
+	types   map[uint64]*typ
+	codeT   uint64 // the type of code objects
+	several bool   // there are several interpreters
 }
 
 // A threadState is a PyThreadState.
 type threadState struct {
 	at, interp uint64
 	thread     unwind.ThreadID
-	known      bool // thread is a thread of the process
+	known      bool   // thread is a thread of the process
+	stack      uint64 // an address on the stack of its youngest call; 0 if it is not needed or not known
 }
 
 // Shows reports whether a function or the path of its module is likely to be CPython's: where the interpreter has only the
@@ -216,6 +219,9 @@ func (r *runtime) prove() error {
 		return errors.New("it has no threads: it had not started, or had ended")
 	}
 	r.findThreads()
+	if r.several = n > 1; r.several {
+		r.whereRun()
+	}
 	known := 0
 	for _, s := range r.states {
 		if s.known {
@@ -270,6 +276,43 @@ func (r *runtime) long(at uint64, name string) uint64 {
 		return uint64(r.u32(at + r.at(name)))
 	}
 	return r.field(at, name)
+}
+
+// whereRun finds the threads of thread states by the stacks on which their calls run, and puts the youngest first. Where there are
+// several interpreters a thread state may be run by another thread than the one that made it, and a thread may run several: one
+// interpreter within another.
+func (r *runtime) whereRun() {
+	if r.minor < 10 {
+		slices.Reverse(r.states) // the first interpreter is the last; where the others run is not known
+		return
+	}
+	for i := range r.states {
+		s := &r.states[i]
+		list, _ := r.chain(s)
+		k := slices.IndexFunc(list, func(f pyFrame) bool { return f.stack != 0 })
+		if k < 0 {
+			continue
+		}
+		s.stack = list[k].stack
+		if id := r.threadBelow(s.stack); id != unwind.NullThread {
+			s.thread, s.known = id, true
+		}
+	}
+	slices.SortStableFunc(r.states, func(a, b threadState) int { return cmp.Compare(a.stack-1, b.stack-1) }) // 0 last
+}
+
+// statesOf returns the thread states that a thread runs, the youngest first; without several interpreters at most one.
+func (r *runtime) statesOf(id unwind.ThreadID) []*threadState {
+	var list []*threadState
+	for i := range r.states {
+		if s := &r.states[i]; s.known && s.thread == id && s.stack != 0 {
+			list = append(list, s)
+		}
+	}
+	if s := r.state(id); len(list) == 0 && s != nil {
+		list = append(list, s)
+	}
+	return list
 }
 
 // state returns the thread state of a thread that runs Python, or has run it; nil if there is none.

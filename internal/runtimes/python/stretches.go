@@ -1,8 +1,10 @@
 package python
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
+	"slices"
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/lazy"
@@ -40,11 +42,10 @@ const (
 
 // Stretches pairs the Python calls of a thread with the native frames that run them.
 func (r *runtime) Stretches(ctx context.Context, id unwind.ThreadID, frames []*unwind.Frame) ([]tasks.Stretch, error) {
-	s := r.state(id)
-	if s == nil || len(frames) == 0 {
+	if len(frames) == 0 {
 		return nil, nil
 	}
-	list, err := r.chain(s)
+	list, err := r.callsOf(id)
 	list = onStack(list, frames[0].SP())
 	if len(list) == 0 {
 		return nil, err
@@ -54,7 +55,34 @@ func (r *runtime) Stretches(ctx context.Context, id unwind.ThreadID, frames []*u
 		kinds[i] = r.kind(f)
 	}
 	groups := r.groups(list, frames, kinds)
+	if r.several && r.minor < 10 && err == nil && count(kinds, eval) > len(list)+1 {
+		err = errOthers
+	}
 	return r.stretches(list, groups, kinds), err
+}
+
+const errOthers chainError = "it runs calls of another interpreter, which are not found in versions before 3.10"
+
+func count(kinds []uint8, kind uint8) (n int) {
+	for _, k := range kinds {
+		if k == kind {
+			n++
+		}
+	}
+	return n
+}
+
+// callsOf lists the calls of a thread, youngest first: those of several interpreters by where they are on the stack.
+func (r *runtime) callsOf(id unwind.ThreadID) (list []pyFrame, failed error) {
+	states := r.statesOf(id)
+	for _, s := range states {
+		calls, err := r.chain(s)
+		list, failed = append(list, calls...), cmp.Or(failed, err)
+	}
+	if len(states) > 1 && !slices.ContainsFunc(list, func(f pyFrame) bool { return f.stack == 0 }) {
+		slices.SortStableFunc(list, func(a, b pyFrame) int { return cmp.Compare(a.stack, b.stack) })
+	}
+	return list, failed
 }
 
 // onStack leaves out calls younger than a stack: a handler of the exception, written in Python, ran on below it.

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math/rand"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -575,5 +576,56 @@ func TestTaskList(t *testing.T) {
 		if got := r.linked(interp); len(got) != c.want {
 			t.Errorf("%q: %d tasks, want %d", name, len(got), c.want)
 		}
+	}
+}
+
+// A stacked process has two threads with a stack pointer each.
+type stacked struct{ hole }
+
+func (s *stacked) ThreadIDs() ([]unwind.ThreadID, error) { return []unwind.ThreadID{1, 2}, nil }
+func (s *stacked) Registers(id unwind.ThreadID) (regs arch.RegSet, err error) {
+	regs.Set(arch.RSP, base+0x4000+uint64(id)*0x4000) // 0x8000, 0xc000
+	return regs, nil
+}
+
+// TestWhereRun: whichever thread made a thread state, who runs it has its calls on the stack.
+func TestWhereRun(t *testing.T) {
+	data := make([]byte, 1<<16)
+	r, m := over(data, 13)
+	m.left = 1 << 20
+	r.p.State = &stacked{hole{data: data, base: base}}
+	put := func(at, v uint64) { binary.LittleEndian.PutUint64(data[at-base:], v) }
+	state := func(at, shim uint64) {
+		if shim != 0 {
+			frame := at + 0x200
+			put(at+r.at("thread.current_frame"), frame)
+			put(frame+r.at("frame.previous"), shim)
+			data[shim+r.at("frame.owner")-base] = ownerShim
+		}
+		r.states = append(r.states, threadState{at: at, interp: at, thread: 1, known: true})
+	}
+	const first, second, third, idle, lost = base + 0x1000, base + 0x1800, base + 0x2000, base + 0x2800, base + 0x3000
+	state(first, base+0x9000)  // of thread 1
+	state(second, base+0xd000) // of thread 2
+	state(third, base+0x8800)  // within the first
+	state(idle, 0)
+	state(lost, base+0x7000) // on no stack that is known
+	r.whereRun()
+	var got []uint64
+	for _, id := range []unwind.ThreadID{1, 2} {
+		for _, s := range r.statesOf(id) {
+			got = append(got, uint64(id), s.at-base)
+		}
+	}
+	want := []uint64{1, lost - base, 1, third - base, 1, first - base, 2, second - base}
+	if !slices.Equal(got, want) {
+		t.Errorf("%#x, want %#x", got, want)
+	}
+	if list, err := r.callsOf(1); err != nil || len(list) != 3 || list[1].at != third+0x200 {
+		t.Errorf("the calls of the first thread are %+v, %v", list, err)
+	}
+	r.minor = 9
+	if r.whereRun(); r.states[0].at == lost {
+		t.Error("before 3.10 the first interpreter's states do not come first")
 	}
 }

@@ -31,15 +31,21 @@ const (
 // maxLocals bounds a method's variables.
 const maxLocals = 1 << 10
 
-// localTable reads the variables of a method; none if it was compiled without them.
-func (vm *VM) localTable(cm, flags uint64, text func(index uint16) string) (out []localEntry) {
+// A numberList is where one of these lists is.
+type numberList struct {
+	first uint64
+	n     int
+}
+
+// methodLists finds the lists of a method that has their flags: its exception table and its variables.
+func (vm *VM) methodLists(cm, flags uint64) (handlers, locals numberList) {
 	size, ok := vm.off("ConstMethod._constMethod_size")
-	if !ok || flags&hasLocals == 0 {
-		return nil
+	if !ok || flags&(hasExceptionTable|hasLocals) == 0 {
+		return handlers, locals
 	}
 	words, ok := vm.U32(cm + size)
 	if !ok || words > 1<<20 {
-		return nil
+		return handlers, locals
 	}
 	at := cm + 8*uint64(words)
 	for bit := uint64(hasAnnotations) &^ (hasAnnotations - 1); bit <= hasAnnotations; bit <<= 1 {
@@ -50,31 +56,53 @@ func (vm *VM) localTable(cm, flags uint64, text func(index uint16) string) (out 
 	if flags&hasGenericSignature != 0 {
 		at -= 2
 	}
-	list := func(numbers int) (first uint64, n int) {
-		c, _ := vm.U16(at - 2)
-		at -= 2 + 2*uint64(c)*uint64(numbers)
-		return at, int(c)
-	}
 	for _, l := range []struct {
 		flag    uint64
 		numbers int
-	}{{hasParameters, parameterNumbers}, {hasCheckedExceptions, exceptionNumbers}, {hasExceptionTable, handlerNumbers}} {
-		if flags&l.flag != 0 {
-			list(l.numbers)
+		to      *numberList
+	}{{hasParameters, parameterNumbers, nil}, {hasCheckedExceptions, exceptionNumbers, nil}, {hasExceptionTable, handlerNumbers, &handlers}, {hasLocals, localNumbers, &locals}} {
+		if flags&l.flag == 0 {
+			continue
+		}
+		n, _ := vm.U16(at - 2)
+		if at -= 2 + 2*uint64(n)*uint64(l.numbers); at < cm+vm.layout.constMethodSize {
+			return numberList{}, numberList{}
+		}
+		if l.to != nil {
+			*l.to = numberList{at, int(n)}
 		}
 	}
-	first, n := list(localNumbers)
-	if n > maxLocals || first < cm+vm.layout.constMethodSize {
+	return handlers, locals
+}
+
+// localTable reads the variables of a method; none if it was compiled without them.
+func (vm *VM) localTable(list numberList, text func(index uint16) string) (out []localEntry) {
+	if list.n > maxLocals {
 		return nil
 	}
-	data := vm.Bytes(first, n*localNumbers*2)
-	for ; len(data) >= localNumbers*2; data = data[localNumbers*2:] {
+	for data := vm.Bytes(list.first, list.n*localNumbers*2); len(data) >= localNumbers*2; data = data[localNumbers*2:] {
 		u2 := func(i int) int { return int(data[2*i]) | int(data[2*i+1])<<8 }
 		e := localEntry{u2(0), u2(1), text(uint16(u2(2))), text(uint16(u2(3))), u2(5)}
 		if e.name == "" || e.signature == "" {
 			return nil // not the table
 		}
 		out = append(out, e)
+	}
+	return out
+}
+
+// exceptionTable reads the handlers of a method.
+func (vm *VM) exceptionTable(list numberList, codeSize int) (out []handlerEntry) {
+	if list.n > maxHandlers {
+		return nil
+	}
+	for data := vm.Bytes(list.first, list.n*handlerNumbers*2); len(data) >= handlerNumbers*2; data = data[handlerNumbers*2:] {
+		u2 := func(i int) int { return int(data[2*i]) | int(data[2*i+1])<<8 }
+		h := handlerEntry{u2(0), u2(1), u2(2)}
+		if h.start >= h.end || h.end > codeSize || h.pc >= codeSize {
+			return nil // not the table
+		}
+		out = append(out, h)
 	}
 	return out
 }

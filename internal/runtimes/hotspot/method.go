@@ -19,6 +19,7 @@ type method struct {
 	internal   string // the class as the virtual machine has it: "java/lang/Thread"
 	parameters int    // slots of parameters, this with them
 	locals     []localEntry
+	handlers   []handlerEntry
 }
 
 // A lineEntry says at which bytecode the code of a line begins.
@@ -106,7 +107,9 @@ func (vm *VM) readMethod(at uint64) *method {
 		n, _ := vm.U16(cm + off)
 		m.parameters = int(n)
 	}
-	m.locals = vm.localTable(cm, uint64(flags), func(i uint16) string {
+	handlers, locals := vm.methodLists(cm, uint64(flags))
+	m.handlers = vm.exceptionTable(handlers, m.codeSize)
+	m.locals = vm.localTable(locals, func(i uint16) string {
 		s, _ := vm.symbol(vm.Word(pool+l.poolSize+8*uint64(i)) &^ 1)
 		return s
 	})

@@ -24,7 +24,7 @@ const maxHeld = 64
 // interpretedHeld are the objects whose monitors an interpreted frame has, or wants.
 func (vm *VM) interpretedHeld(fp uint64) (out []uint64) {
 	offset := int64(interpretedMonitors)
-	if vm.static("CodeCache._heap") != 0 {
+	if vm.isOld() {
 		offset = oldMonitors
 	}
 	end := at(fp, offset)

@@ -8,20 +8,30 @@ import (
 // maxCauses is the most exceptions of a chain of causes.
 const maxCauses = 16
 
-// Raised implements tasks.Raiser: the exception that waits in a thread for native code to return, or that nobody caught,
-// and its causes.
+// Raised implements tasks.Raiser: the exception that waits in a thread for native code to return, or is on its way to who
+// catches it, or that nobody caught; else the one that a catch or a finally handles. Then those that it came of.
 func (j *Java) Raised(id unwind.ThreadID) []tasks.Exception {
-	t, ok := j.thread(id)
-	if !ok {
+	if t, ok := j.thread(id); ok {
+		if out := j.vm.pending(t.at); len(out) > 0 {
+			return out
+		}
+	}
+	if j.vm == nil {
 		return nil
 	}
-	if out := j.vm.pending(t.at); len(out) > 0 {
-		return out
-	}
 	j.mu.Lock()
-	obj := j.uncaught[id]
+	thrown, uncaught := j.thrown[id], j.uncaught[id]
 	j.mu.Unlock()
-	return j.vm.exceptions(obj)
+	for _, obj := range []uint64{thrown, uncaught} {
+		if out := j.vm.exceptions(obj); len(out) > 0 {
+			return out
+		}
+	}
+	out := j.vm.exceptions(j.handled(id))
+	if len(out) > 0 {
+		out[0].Handled = true
+	}
+	return out
 }
 
 // uncaughtBy is what the virtual machine calls when a thread did not catch an exception: its first argument.

@@ -51,8 +51,8 @@ func (r *recorder) ReadWord(at arch.Address) (uint64, error) {
 }
 
 // Record records what the walk of the Java frames of a stack reads, from the first of them on, and what their variables
-// need if values.
-func Record(t *testing.T, p *tasks.Process, frames []*unwind.Frame, values bool) {
+// need if values, and the exceptions of the thread if raised.
+func Record(t *testing.T, p *tasks.Process, frames []*unwind.Frame, values, raised bool) {
 	if *recordTo == "" {
 		return
 	}
@@ -60,7 +60,7 @@ func Record(t *testing.T, p *tasks.Process, frames []*unwind.Frame, values bool)
 	q := &tasks.Process{State: state, Symbols: p.Symbols, Modules: p.Modules}
 	j := New(func() *tasks.Process { return q })
 	vm := j.machine()
-	rec := &recording{Pages: state.pages, Symbols: map[string]uint64{}, Values: values}
+	rec := &recording{Pages: state.pages, Symbols: map[string]uint64{}, Values: values, Raised: raised}
 	for _, lib := range p.Modules {
 		for _, table := range []string{"Struct", "Type", "IntConstant"} {
 			for _, n := range []string{"s", "EntryArrayStride", "EntryTypeNameOffset", "EntryFieldNameOffset", "EntryIsStaticOffset", "EntryOffsetOffset",
@@ -91,6 +91,9 @@ func Record(t *testing.T, p *tasks.Process, frames []*unwind.Frame, values bool)
 	s, _ := w.WalkStackFromFrame(f)
 	list, _ := j.Stretches(context.Background(), 1, s.Frames)
 	rec.Want = shown(list, values)
+	if raised {
+		rec.Want = append(rec.Want, raisedLines(j)...)
+	}
 	vm.Threads()
 	var b bytes.Buffer
 	if err := gob.NewEncoder(&b).Encode(rec); err != nil {

@@ -26,7 +26,9 @@ type Java struct {
 
 	glue     remote.Kept[bool] // whether frames at an address only lead to Java calls
 	mu       sync.Mutex
-	uncaught map[unwind.ThreadID]uint64 // the exceptions that threads did not catch, as far as their stacks were seen
+	uncaught map[unwind.ThreadID]uint64    // the exceptions that threads did not catch, as far as their stacks were seen
+	thrown   map[unwind.ThreadID]uint64    // those that are on their way to who catches them
+	handlers map[unwind.ThreadID][]handler // activations that may be handling one, youngest first
 }
 
 // New returns the stepper of a process; process is called once, if at all.
@@ -112,8 +114,13 @@ func (j *Java) Stretches(_ context.Context, id unwind.ThreadID, frames []*unwind
 	}
 	var out []tasks.Stretch
 	thread, _ := j.thread(id)
+	youngest := true
 	for i, f := range frames {
 		all, b, exact := vm.running(f)
+		if b != nil && youngest && (len(all) > 0 || i == 0) {
+			j.noteFlying(id, thread.at, frames, i, b)
+			youngest = len(all) == 0
+		}
 		if len(all) == 0 {
 			if name := vm.stubName(f); name != "" {
 				out = append(out, tasks.Stretch{From: i, To: i + 1, Named: true, Calls: []tasks.Call{{Language: "java", Kind: tasks.CallJIT, Function: name}}})
@@ -127,6 +134,7 @@ func (j *Java) Stretches(_ context.Context, id unwind.ThreadID, frames []*unwind
 		s := tasks.Stretch{From: i, To: i + 1, Named: true, Ended: len(out) == 0 && j.gaveUp(frames[:i])}
 		for _, a := range all {
 			j.noteUncaught(id, a, f, b)
+			j.noteHandler(id, a, f, b, exact)
 			s.Calls = append(s.Calls, tasks.Call{Language: "java", Kind: kind, Function: a.method.display(), Symbol: a.method.linkage(),
 				File: a.method.file, Line: a.method.line(a.bci), Approximate: !exact, Variables: vm.variablesOf(f, b, a, exact, thread.at)})
 		}

@@ -3,11 +3,13 @@ package hotspot_test
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -63,8 +65,57 @@ func TestMoments(t *testing.T) {
 
 // moment counts the stacks of busy threads that are right, and those that are not.
 func moment(t *testing.T, pid int, show bool) (good, bad int) {
-	ctx := context.Background()
-	target, err := corewalk.Attach(ctx, pid, corewalk.WithHold())
+	stopped(t, pid, func(java *hotspot.Java, id unwind.ThreadID, s *unwind.Stack) {
+		stretches, _ := java.Stretches(context.Background(), id, s.Frames)
+		isJava := len(stretches) > 0
+		var names []string
+		ends := ""
+		for i, f := range s.Frames {
+			name, _ := f.Name()
+			for _, st := range stretches {
+				for _, c := range st.Calls {
+					if st.From == i {
+						name = c.Function
+					}
+				}
+			}
+			names = append(names, name+" "+java.Code(f)+" "+f.Trust().String())
+			ends = name
+		}
+		all := strings.Join(names, "\n")
+		if !isJava {
+			return
+		}
+		bottom := ends == "__clone3" || ends == "clone3" || ends == "__clone" || ends == "" && s.End == unwind.EndBottom // of a libc without symbols
+		if bottom && (!strings.Contains(all, "Frames") || strings.Contains(all, "Frames.spinOnce(int)") || strings.Contains(all, "Frames.spin()") || strings.Contains(all, "Frames.lambda$spin")) {
+			good++
+			return
+		}
+		bad++
+		if show {
+			t.Logf("thread %d ends %s at %q:\n%s", id, s.End, ends, all)
+		}
+	})
+	return good, bad
+}
+
+// stopped stops a process, so that all that is read of it is of one moment, and calls do with the stack of each of its threads.
+func stopped(t *testing.T, pid int, do func(*hotspot.Java, unwind.ThreadID, *unwind.Stack)) {
+	t.Helper()
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Kill(pid, syscall.SIGCONT)
+	for running := true; running; {
+		running = false
+		stats, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+		for _, name := range stats {
+			b, _ := os.ReadFile(name)
+			_, state, ok := strings.Cut(string(b), ") ")
+			running = running || ok && !strings.HasPrefix(state, "T")
+		}
+	}
+	target, err := corewalk.Attach(context.Background(), pid)
 	if err != nil {
 		t.Skipf("attach: %v", err)
 	}
@@ -83,35 +134,6 @@ func moment(t *testing.T, pid int, show bool) (good, bad int) {
 	ids, _ := w.AvailableThreads()
 	for _, id := range ids {
 		s, _ := w.WalkStack(id)
-		stretches, _ := java.Stretches(ctx, id, s.Frames)
-		isJava := len(stretches) > 0
-		var names []string
-		ends := ""
-		for i, f := range s.Frames {
-			name, _ := f.Name()
-			for _, st := range stretches {
-				for _, c := range st.Calls {
-					if st.From == i {
-						name = c.Function
-					}
-				}
-			}
-			names = append(names, name+" "+java.Code(f)+" "+f.Trust().String())
-			ends = name
-		}
-		all := strings.Join(names, "\n")
-		if !isJava {
-			continue
-		}
-		bottom := ends == "__clone3" || ends == "clone3" || ends == "__clone" || ends == "" && s.End == unwind.EndBottom // of a libc without symbols
-		if bottom && (!strings.Contains(all, "Frames") || strings.Contains(all, "Frames.spinOnce(int)") || strings.Contains(all, "Frames.spin()") || strings.Contains(all, "Frames.lambda$spin")) {
-			good++
-			continue
-		}
-		bad++
-		if show {
-			t.Logf("thread %d ends %s at %q:\n%s", id, s.End, ends, all)
-		}
+		do(java, id, s)
 	}
-	return good, bad
 }

@@ -141,7 +141,7 @@ func (vm *VM) unsigned5(b []byte) (v uint32, n int) {
 
 // noZeroBytes is true from JDK 20 on. JDK 8 calls its machine 25.
 func (vm *VM) noZeroBytes() bool {
-	return vm.version >= 20 && vm.static("CodeCache._heap") == 0
+	return vm.version >= 20 && !vm.isOld()
 }
 
 // zigzag is a signed number out of an unsigned one.

@@ -101,7 +101,7 @@ func valuesOf(t *testing.T, home string, options []string, hot bool) map[string]
 	if err != nil {
 		t.Fatal(err)
 	}
-	record(t, target, true)
+	record(t, target, true, false)
 	got := map[string][]string{}
 	for _, f := range r.Threads[0].Frames {
 		for _, v := range slices.Concat(f.Args, f.Locals) {

@@ -131,7 +131,7 @@ const (
 // interpretedSlots finds the slots of an interpreted frame: they grow down.
 func (vm *VM) interpretedSlots(fp uint64) func(n int, wide bool) place {
 	offset := int64(interpretedLocals)
-	if vm.static("CodeCache._heap") != 0 {
+	if vm.isOld() {
 		offset = oldLocals
 	}
 	first := vm.Word(at(fp, offset))

@@ -51,7 +51,7 @@ func virtual(t *testing.T, home string, options []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	record(t, target, false)
+	record(t, target, false, false)
 	lines := func(frames []report.Frame) (out []string) {
 		for _, f := range frames {
 			if name, _, ok := strings.Cut(f.Symbol, "("); ok && f.Language == "java" {

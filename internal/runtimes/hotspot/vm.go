@@ -87,6 +87,9 @@ func (vm *VM) open(p *tasks.Process) error {
 	return vm.findHeaps()
 }
 
+// isOld is true before JDK 9.
+func (vm *VM) isOld() bool { return vm.static("CodeCache._heap") != 0 }
+
 // defaultNarrowLocation is that of JDK 8 to 21.
 const defaultNarrowLocation = 8
 
@@ -194,7 +197,7 @@ const maxRelease = 64
 // describe says which version it is, and how its layout is known.
 func (vm *VM) describe() string {
 	v := "HotSpot"
-	old := vm.static("CodeCache._heap") != 0 // the machine of JDK 8 calls itself 25
+	old := vm.isOld() // the machine of JDK 8 calls itself 25
 	if s := vm.release(); s != "" {
 		v += " " + s
 	} else if vm.version != 0 && !old {

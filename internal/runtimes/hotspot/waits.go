@@ -149,7 +149,7 @@ func (vm *VM) monitorObject(monitor uint64) uint64 {
 		return 0
 	}
 	obj := vm.Word(monitor + off)
-	if vm.version >= 16 && vm.static("CodeCache._heap") == 0 {
+	if vm.version >= 16 && !vm.isOld() {
 		obj = vm.handle(obj)
 	}
 	return obj

@@ -106,7 +106,7 @@ func compare(t *testing.T, core, printed string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	record(t, target, false)
+	record(t, target, false, false)
 	got := map[string]string{}
 	for _, th := range r.Threads {
 		var lines []string
@@ -184,14 +184,18 @@ func parse(text string) (out []*stack) {
 }
 
 // record records the stack of the thread that crashed, with -record.
-func record(t *testing.T, target *corewalk.Target, values bool) {
+func record(t *testing.T, target *corewalk.Target, values, raised bool) {
+	t.Helper()
 	w, err := target.NewWalker()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer w.Close()
 	s, _ := w.WalkStack(unwind.NullThread)
-	for range target.Tasks(context.Background(), func(p *tasks.Process) (tasks.Runtime, error) { hotspot.Record(t, p, s.Frames, values); return nil, nil }) {
+	for range target.Tasks(context.Background(), func(p *tasks.Process) (tasks.Runtime, error) {
+		hotspot.Record(t, p, s.Frames, values, raised)
+		return nil, nil
+	}) {
 		break
 	}
 }

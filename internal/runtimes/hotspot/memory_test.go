@@ -163,7 +163,7 @@ func read(tb testing.TB, name string) *recorded {
 }
 
 var recordings = []string{"java17-compiled.zst", "java17-interpreted.zst", "java25-compiled.zst", "java25-interpreted.zst", "java8-values.zst",
-	"java25-values.zst", "java25-virtual.zst", "java25-handled.zst"}
+	"java25-values.zst", "java25-virtual.zst", "java25-handled.zst", "java25-removed.zst", "java17-removed.zst"}
 
 // TestRecordings walks recorded stacks of real virtual machines: interpreted methods, compiled ones, inlined ones.
 func TestRecordings(t *testing.T) {

@@ -48,16 +48,16 @@ func (vm *VM) compiledHeld(b *blob, a activation, f javaFrame) (out []uint64) {
 	if a.monitors == 0 || uint64(a.monitors) >= b.scopesEnd-b.scopes {
 		return nil
 	}
-	r := reader{m: vm.memory, at: b.scopes + uint64(a.monitors)}
-	n, ok := r.unsigned5(vm)
+	r := vm.scopeReader(b, a.monitors)
+	n, ok := r.number()
 	if !ok || n > maxHeld {
 		return nil
 	}
 	for range n {
-		if _, ok := r.unsigned5(vm); !ok { // where the frame keeps the lock
+		if _, ok := r.number(); !ok { // where the frame keeps the lock
 			return out
 		}
-		v, known := vm.scopeValue(&r)
+		v, known := r.value()
 		if !known {
 			return out
 		}

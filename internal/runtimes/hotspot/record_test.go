@@ -26,6 +26,9 @@ type recorder struct {
 }
 
 func (r *recorder) note(at uint64, n int) {
+	if n <= 0 { // nothing is there, perhaps at the end of all addresses
+		return
+	}
 	for p := at &^ (page - 1); p < at+uint64(n); p += page {
 		if r.pages[p] == nil {
 			b := make([]byte, page)

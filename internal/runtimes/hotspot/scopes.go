@@ -17,6 +17,7 @@ type activation struct {
 	bci    int
 	// Of compiled code: where its variables and the monitors that it holds are described; 0 if they are not.
 	values, monitors uint32
+	objects          uint32 // and the objects that the compiler removed
 }
 
 // activations are the methods that run at an address of compiled code, innermost first; nil if
@@ -34,6 +35,11 @@ func (vm *VM) activations(b *blob, pc uint64, called bool) (all []activation, ex
 		// Interrupted code: what comes next says more, unless that is a slow path at the end.
 		for _, at := range []uint32{here, after, before} {
 			if all := vm.scopesFrom(b, at, own); len(all) > 0 && all[0].bci >= 0 {
+				if at == here {
+					for i := range all {
+						all[i].objects = b.objectsAt(pc)
+					}
+				}
 				return all, at == here
 			}
 			if called {
@@ -118,6 +124,18 @@ func (b *blob) describes(pc uint64) (before, here, after uint32) {
 		_, after = at(i + 1)
 	}
 	return before, scope, after
+}
+
+// objectsAt is where the objects are described that the compiler removed, for an address that has a description; 0 if there
+// are none.
+func (b *blob) objectsAt(pc uint64) uint32 {
+	n := len(b.descs) / descSize
+	want := int64(pc - b.begin)
+	i := sort.Search(n, func(i int) bool { return int64(int32(binary.LittleEndian.Uint32(b.descs[i*descSize:]))) >= want })
+	if i == n || int64(int32(binary.LittleEndian.Uint32(b.descs[i*descSize:]))) != want {
+		return 0
+	}
+	return binary.LittleEndian.Uint32(b.descs[i*descSize+8:])
 }
 
 // unsigned5 decodes a number of one to five bytes, of 6 bits each but the first ones of the last; 0 bytes if it is damaged.

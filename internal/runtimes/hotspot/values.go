@@ -200,8 +200,8 @@ func (p *planter) simple(v *tasks.Value, obj uint64, name string) bool {
 			return true
 		}
 		return false
-	case "java/lang/Integer", "java/lang/Long", "java/lang/Short", "java/lang/Byte", "java/lang/Character", "java/lang/Boolean",
-		"java/lang/Float", "java/lang/Double":
+	}
+	if isBox(name) {
 		at, signature, ok := p.member(obj, "value")
 		if ok && strings.Contains(primitiveKeys, signature) {
 			inner := p.typed(signature, at)
@@ -236,7 +236,7 @@ func (p *planter) array(v *tasks.Value, a array, name string) {
 	element := name[1:]
 	v.Kind, v.Type = "array", javaType(name)
 	of, dimensions, _ := strings.Cut(simpleName(v.Type), "[]")
-	v.Text = of + "[" + strconv.Itoa(a.length) + "]" + dimensions
+	v.Text = arrayText(of, a.length, dimensions)
 	for i := range a.length {
 		if i == p.elements || p.count >= p.parts {
 			v.Truncated = true
@@ -244,6 +244,11 @@ func (p *planter) array(v *tasks.Value, a array, name string) {
 		}
 		v.Parts = append(v.Parts, tasks.Part{Value: p.typed(element, a.data+uint64(i)*a.size)})
 	}
+}
+
+// arrayText is an array of so many elements as Java writes it.
+func arrayText(of string, n int, dimensions string) string {
+	return of + "[" + strconv.Itoa(n) + "]" + dimensions
 }
 
 // members reads the fields of an object, those that its class adds last.

@@ -120,3 +120,64 @@ func orderTree(t *testing.T, d *report.Data) {
 		t.Errorf("order is %+v", d)
 	}
 }
+
+// TestRemoved: objects that the second compiler does without are shown as they would be in memory.
+func TestRemoved(t *testing.T) {
+	fixture.Long(t)
+	want := []string{
+		"three=int[3] {20, 21, -20}", "wide=long[2] {60, -1}",
+		`inner=Removed$Order{total=210000000000, count=22, tiny=-109, paid=true, letter='a', small=1, part=10.5, ratio=5.25, name="label", next=null, ...}`,
+		`order=Removed$Order{total=200000000000, count=21, tiny=-110, paid=true, letter='c', small=0, part=10.0, ratio=5.0, name="outer", next=Removed$Order{total=210000000000, ...}, ...}`,
+		`pair=Removed$Pair{first="label", second=100000000000}`, `nested=Removed$Pair{first=Removed$Pair{first="label", second=100000000000}, second=1}`,
+		"boxed=1020", "big=10000000020", `either=Removed$Pair{first="even", second=2}`,
+	}
+	for _, home := range homes(t) {
+		dir := t.TempDir()
+		if out, err := exec.Command(filepath.Join(home, "bin/javac"), "-XDignore.symbol.file", "-nowarn", "-g", "-d", dir, "testdata/Removed.java").CombinedOutput(); err != nil {
+			t.Skipf("javac: %v: %s", err, out)
+		}
+		for _, options := range [][]string{{"-Xint"}, nil, {"-XX:+UseZGC"}, {"-XX:+UseSerialGC", "-XX:-UseCompressedOops"}, {"-XX:+UseCompactObjectHeaders"}} {
+			t.Run(filepath.Base(home)+" "+strings.Join(options, " "), func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+				defer cancel()
+				dies := t.TempDir()
+				args := append([]string{"-Xmx64m", "-XX:+UnlockExperimentalVMOptions", "-XX:+IgnoreUnrecognizedVMOptions", "-XX:+CreateCoredumpOnCrash", "-XX:-BackgroundCompilation",
+					"-XX:-TieredCompilation", "-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,Removed.stop"}, options...)
+				rounds := "30000"
+				if slices.Contains(options, "-Xint") {
+					rounds = "5"
+				}
+				_ = fixture.Dies(dies, filepath.Join(home, "bin/java"), append(args, "-cp", dir, "Removed", rounds)...).Run()
+				target, err := corewalk.Open(ctx, fixture.CoreIn(t, dies))
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer target.Close()
+				r, err := target.Analyze(ctx, corewalk.AnalyzeOptions{Locals: corewalk.LocalsAll, Structured: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				record(t, target, true, false)
+				var got []string
+				removed := 0
+				for _, f := range r.Threads[0].Frames {
+					if f.Function != "Removed.hot(int, String)" {
+						continue
+					}
+					for _, v := range f.Locals {
+						got = append(got, v.Name+"="+v.Value)
+						if v.Data != nil && v.Data.Address == 0 {
+							removed++
+						}
+					}
+				}
+				if !slices.Equal(got, want) {
+					t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+				}
+				if len(options) == 0 && removed < 5 {
+					t.Errorf("%d of them were removed", removed)
+				}
+			})
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math/bits"
 	"strings"
+	"sync"
 
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
@@ -33,6 +34,7 @@ type place struct {
 	isConst  bool
 	isInt    bool // a constant of 32 bits
 	unsure   bool // C2 says 0 and null of what it does not keep, too
+	removed  *removal
 	err      error
 }
 
@@ -63,6 +65,16 @@ func (vm *VM) variable(l local, p place) tasks.SuspendedVariable {
 		return v
 	}
 	reference := l.signature[0] == 'L' || l.signature[0] == '['
+	if p.removed != nil {
+		if !reference {
+			v.Err = errDropped
+			return v
+		}
+		grow := func(of limits) tasks.Value { return (&planter{VM: vm, limits: of}).removed(*p.removed) }
+		v.Value = line(grow(textLimits))
+		v.Tree = func() tasks.Value { return grow(treeLimits) }
+		return v
+	}
 	switch {
 	case p.isInt && strings.IndexByte("L[JD", l.signature[0]) >= 0:
 		v.Err = errDropped
@@ -161,19 +173,28 @@ const (
 	scopeDouble
 	scopeRemoved   // an object that the compiler does without
 	scopeRemovedID // one that was described before
-	scopeBox
+	scopeBox       // like scopeRemoved
 	scopeMarker
+	scopeMerge // one of several objects
 )
 
 // compiledSlots finds the slots of a method in compiled code, by the values that its scope describes.
 func (vm *VM) compiledSlots(b *blob, a activation, f javaFrame) func(n int, wide bool) place {
 	values := vm.scopeValues(b, a.values)
+	objects := sync.OnceValue(func() removedObjects { return vm.removedAt(b, a.objects) })
 	return func(n int, wide bool) place {
 		if wide {
 			n++
 		}
 		if n >= len(values) {
 			return place{err: errDropped}
+		}
+		if v := values[n]; v.kind == scopeRemovedID {
+			id := uint32(v.number)
+			if objects()[id] == nil {
+				return place{err: errDropped}
+			}
+			return place{removed: &removal{b, f, objects(), id}}
 		}
 		p := vm.placeOf(b, values[n], f)
 		p.unsure = b.level < levelC1Least || b.level > levelC1Most
@@ -192,14 +213,14 @@ func (vm *VM) scopeValues(b *blob, at uint32) (out []scopeValue) {
 	if at == 0 || uint64(at) >= b.scopesEnd-b.scopes {
 		return nil
 	}
-	r := reader{m: vm.memory, at: b.scopes + uint64(at)}
-	n, _ := r.unsigned5(vm)
+	r := vm.scopeReader(b, at)
+	n, _ := r.number()
 	if n > maxSlots {
 		return nil
 	}
 	for range n {
-		v, ok := vm.scopeValue(&r)
-		if !ok || vm.spend(1) != nil {
+		v, ok := r.value()
+		if !ok {
 			return out
 		}
 		out = append(out, v)
@@ -207,9 +228,13 @@ func (vm *VM) scopeValues(b *blob, at uint32) (out []scopeValue) {
 	return out
 }
 
-// scopeValue decodes a value; false for an object that is described right there: what follows it is not known.
-func (vm *VM) scopeValue(r *reader) (v scopeValue, ok bool) {
-	number := func() uint32 { v, good := r.unsigned5(vm); ok = good; return v }
+// value decodes a value; false if that is not possible: what follows it is not known then.
+func (r *scopeReader) value() (v scopeValue, ok bool) {
+	if r.left--; r.left < 0 || r.vm.spend(1) != nil {
+		return v, false
+	}
+	ok = true
+	number := func() uint32 { n, good := r.number(); ok = ok && good; return n }
 	switch v.kind = number(); v.kind {
 	case scopeLocation, scopeObject, scopeRemovedID:
 		v.number = uint64(number())
@@ -222,6 +247,8 @@ func (vm *VM) scopeValue(r *reader) (v scopeValue, ok bool) {
 		high, low := bits.Reverse32(number()), bits.Reverse32(number())
 		v.number = uint64(high)<<32 | uint64(low)
 	case scopeMarker:
+	case scopeRemoved, scopeBox, scopeMerge:
+		return r.object(v.kind)
 	default:
 		return v, false
 	}

@@ -26,6 +26,12 @@ func (vm *VM) running(f *unwind.Frame) (all []activation, b *blob, exact bool) {
 	}
 	switch b.kind {
 	case kindInterpreter:
+		if s, ok := vm.crossing(b, f); ok { // a method begins, or has ended
+			if m := vm.methodAt(s.method); m != nil {
+				return []activation{{method: m}}, b, false
+			}
+			return nil, b, false
+		}
 		m := vm.methodAt(vm.Word(at(f.FP(), interpretedMethod)))
 		if m == nil {
 			return nil, b, false
@@ -34,6 +40,9 @@ func (vm *VM) running(f *unwind.Frame) (all []activation, b *blob, exact bool) {
 	case kindCompiled, kindNative:
 		pc := f.RA()
 		called := !interrupted(f)
+		if !called && b.kind == kindCompiled && vm.inCallStub(pc) {
+			return nil, b, false
+		}
 		if _, here, _ := b.describes(pc); called && here == 0 {
 			pc = vm.deoptimised(b, f.SP(), pc)
 		}

@@ -77,7 +77,7 @@ func (vm *VM) leaving(pc uint64) (depth uint64, saved, ok bool) {
 			}
 			depth, saved = depth+8, true
 		case disasm.CondJump: // the thread is asked to stop
-		case disasm.Other: // compares for that
+		case disasm.Other, disasm.Load, disasm.Mov, disasm.MovImm: // compares for that, a result
 			if i.Writes.Has(arch.RSP) || i.Writes.Has(arch.RBP) {
 				return 0, false, false
 			}

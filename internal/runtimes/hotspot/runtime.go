@@ -183,6 +183,8 @@ func (vm *VM) stubName(f *unwind.Frame) string {
 		return ""
 	case b.kind == kindRoutines && f.RA() == vm.callers:
 		return callStub
+	case b.kind == kindCompiled && interrupted(f) && vm.inCallStub(f.RA()):
+		return "<call of an interpreted method>"
 	case b.kind == kindCompiled || b.kind == kindNative:
 		return ""
 	case strings.HasPrefix(b.name, "StubRoutines"):

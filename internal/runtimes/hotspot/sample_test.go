@@ -137,3 +137,60 @@ func stopped(t *testing.T, pid int, do func(*hotspot.Java, unwind.ThreadID, *unw
 		do(java, id, s)
 	}
 }
+
+// TestCrosses stops threads in which compiled methods call interpreted ones, and those compiled ones, without end: in
+// adapters, where frames begin and where they end. Each stack is the end of the one chain of calls that there is.
+func TestCrosses(t *testing.T) {
+	fixture.Long(t)
+	chain := " fastFive slowFour fastThree slowTwo fastOne slowSpin spin"
+	for _, home := range homes(t) {
+		dir := t.TempDir()
+		if out, err := exec.Command(filepath.Join(home, "bin/javac"), "-g", "-d", dir, "testdata/Crosses.java").CombinedOutput(); err != nil {
+			t.Skipf("javac: %v: %s", err, out)
+		}
+		t.Run(filepath.Base(home), func(t *testing.T) {
+			cmd := exec.Command(filepath.Join(home, "bin/java"), "-Xmx64m", "-XX:CompileCommand=quiet", "-XX:CompileCommand=exclude,Crosses.slow*",
+				"-XX:CompileCommand=dontinline,Crosses.fast*", "-cp", dir, "Crosses")
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			defer cmd.Wait()
+			defer cmd.Process.Kill()
+			if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Second) // until it is compiled
+			good := 0
+			for range 4 * moments {
+				time.Sleep(time.Millisecond)
+				stopped(t, cmd.Process.Pid, func(java *hotspot.Java, id unwind.ThreadID, s *unwind.Stack) {
+					stretches, _ := java.Stretches(context.Background(), id, s.Frames)
+					names := ""
+					for _, st := range stretches {
+						for _, c := range st.Calls {
+							if name, ok := strings.CutPrefix(c.Function, "Crosses."); ok && !strings.HasPrefix(name, "main(") {
+								name, _, _ = strings.Cut(name, "(")
+								names += " " + name
+							}
+						}
+					}
+					switch {
+					case names == "":
+					case strings.HasSuffix(chain, names) && strings.HasSuffix(names, " spin"):
+						good++
+					default:
+						t.Errorf("got%s at %s", names, java.Code(s.Frames[0]))
+					}
+				})
+			}
+			t.Logf("%d stacks are right", good)
+			if good < 6*moments {
+				t.Errorf("%d stacks of %d moments", good, 4*moments)
+			}
+		})
+	}
+}

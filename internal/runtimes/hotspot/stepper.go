@@ -1,6 +1,7 @@
 package hotspot
 
 import (
+	"github.com/corewalk/corewalk/internal/code/disasm"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -28,6 +29,9 @@ func (vm *VM) callerFrame(in, out *unwind.Frame) unwind.Status {
 	b := vm.blobAt(pc)
 	if b == nil {
 		return unwind.StatusNotMe
+	}
+	if s, ok := vm.crossing(b, in); ok {
+		return vm.crossed(s, in, out)
 	}
 	switch b.kind {
 	case kindInterpreter:
@@ -89,6 +93,17 @@ func (vm *VM) sized(b *blob, in, out *unwind.Frame) unwind.Status {
 		}
 		if b.hasComplete && in.RA()-b.begin < b.complete {
 			return vm.starting(b, in, out)
+		}
+		if b.kind == kindCompiled && vm.inCallStub(in.RA()) {
+			return vm.returnsAt(in, out, sp, false)
+		}
+		if b.kind == kindStub && !b.hasComplete {
+			if depth, ok := vm.made(b, in.RA()); ok && depth+8 < b.frameSize {
+				return vm.returnsAt(in, out, sp+depth, false)
+			}
+		}
+		if i, ok := vm.instruction(in.RA()); ok && i.Kind == disasm.Pop && i.Mem() != nil && i.Dst == arch.NoReg { // arguments are moved through the stack
+			sp += 8
 		}
 	}
 	if b.frameSize < 16 || b.frameSize > maxFrame {

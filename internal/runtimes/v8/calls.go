@@ -87,7 +87,7 @@ func (e *engine) calls(f *unwind.Frame, builtin string) ([]tasks.Call, bool) {
 		if builtin != "" {
 			return nil, true
 		}
-		return []tasks.Call{{Language: "wasm", Kind: tasks.CallJIT, Function: "<wasm function>"}}, true
+		return e.wasmCalls(fp, f.LookupAddr()), true
 	default:
 		return nil, true
 	}
@@ -133,6 +133,8 @@ func (e *engine) compiled(f *unwind.Frame, fun *function, fn uint64) ([]tasks.Ca
 	switch {
 	case c == nil:
 		return nil, false
+	case e.noWasm == "" && fun.script != nil && e.wasmModuleOfScript(fun.script.at) != nil: // only leads to WebAssembly, and V8's traces do not have it
+		return nil, true
 	case c.kind == e.kindInterpreted: // a copy of the interpreter, made for profilers
 		if offset, ok := e.interpreted(f.FP()); ok {
 			pos, _, ok := lookUp(e.byteArray(e.at(e.Word(from(f.FP(), frameBytecode)), e.bytecodePositions)), offset)

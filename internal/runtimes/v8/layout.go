@@ -17,10 +17,11 @@ var layoutsText string
 // layout says where objects have what.
 type layout struct {
 	// From layouts.txt.
-	header, codeStart, codeSize, codeFlags, codeDeopt, codePositions    uint64
-	bytecodePositions, functionData, evalShared, evalPosition, scopeGap uint64
-	frameSize, parameterUnit, firstRegister, bigIntType, dateDouble     uint64
-	reactionNext, asyncPromise                                          uint64
+	header, codeStart, codeSize, codeFlags, codeDeopt, codePositions     uint64
+	bytecodePositions, functionData, evalShared, evalPosition, scopeGap  uint64
+	frameSize, parameterUnit, firstRegister, bigIntType, dateDouble      uint64
+	reactionNext, asyncPromise                                           uint64
+	wasmWire, wasmOwned, wasmMeta, wasmSizes, wasmProtected, wasmInlined uint64
 
 	// From V8's own variables.
 	shared, sharedName, sharedScript                     uint64
@@ -36,6 +37,8 @@ type layout struct {
 	types                                                typeNumbers
 	noAsync                                              string // what async functions need and is not known
 	async                                                asyncTypes
+	noWasm                                               string // what names of WebAssembly's functions need and is not known
+	wasm                                                 wasmTypes
 	frames                                               map[uint64]string // by marker: "Exit"
 }
 
@@ -168,6 +171,9 @@ func readLayout(v *variables, version string) (*layout, error) {
 	of = *v
 	l.readAsync(&of)
 	l.noAsync = of.missing
+	of = *v
+	l.readWasm(&of)
+	l.noWasm = of.missing
 	return l, nil
 }
 
@@ -205,7 +211,7 @@ func (l *layout) table(version string) error {
 		if f[0] != version {
 			continue
 		}
-		to := []*uint64{&l.header, &l.codeStart, &l.codeSize, &l.codeFlags, &l.codeDeopt, &l.codePositions, &l.bytecodePositions, &l.functionData, &l.evalShared, &l.evalPosition, &l.scopeGap, &l.frameSize, &l.parameterUnit, &l.firstRegister, &l.bigIntType, &l.dateDouble, &l.reactionNext, &l.asyncPromise}
+		to := []*uint64{&l.header, &l.codeStart, &l.codeSize, &l.codeFlags, &l.codeDeopt, &l.codePositions, &l.bytecodePositions, &l.functionData, &l.evalShared, &l.evalPosition, &l.scopeGap, &l.frameSize, &l.parameterUnit, &l.firstRegister, &l.bigIntType, &l.dateDouble, &l.reactionNext, &l.asyncPromise, &l.wasmWire, &l.wasmOwned, &l.wasmMeta, &l.wasmSizes, &l.wasmProtected, &l.wasmInlined}
 		for i, p := range to {
 			*p, _ = strconv.ParseUint(f[i+2], 10, 32)
 		}

@@ -172,7 +172,8 @@ func read(tb testing.TB, name string) *recorded {
 	return &recorded{recording: rec}
 }
 
-var recordings = []string{"node18-hot.zst", "node20-all.zst", "node22-sparkplug.zst", "node24-hot.zst", "node24-variables.zst"}
+var recordings = []string{"node18-hot.zst", "node20-all.zst", "node22-sparkplug.zst", "node24-hot.zst", "node24-variables.zst",
+	"node18-wasm.zst", "node20-wasm.zst", "node22-wasm.zst", "node24-wasm.zst"}
 
 // TestRecordings walks recorded stacks of real programs: interpreted functions, compiled ones, inlined ones.
 func TestRecordings(t *testing.T) {

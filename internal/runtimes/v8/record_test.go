@@ -3,6 +3,7 @@ package v8
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/gob"
 	"flag"
 	"maps"
@@ -28,27 +29,27 @@ type recorder struct {
 	*recording
 }
 
-func (r *recorder) note(at uint64, n int) {
-	for p := at &^ (page - 1); p < at+uint64(n); p += page {
+// note keeps what was read; the rest of its pages stays empty, so that recordings are small.
+func (r *recorder) note(at uint64, b []byte) {
+	for i := range b {
+		p := (at + uint64(i)) &^ (page - 1)
 		if r.Pages[p] == nil {
-			b := make([]byte, page)
-			if got, _ := r.ProcessState.ReadMem(p, b); got == page {
-				r.Pages[p] = b
-			}
+			r.Pages[p] = make([]byte, page)
 		}
+		r.Pages[p][(at+uint64(i))%page] = b[i]
 	}
 }
 
 func (r *recorder) ReadMem(at arch.Address, b []byte) (int, error) {
 	n, err := r.ProcessState.ReadMem(at, b)
-	r.note(at, n)
+	r.note(at, b[:n])
 	return n, err
 }
 
 func (r *recorder) ReadWord(at arch.Address) (uint64, error) {
 	v, err := r.ProcessState.ReadWord(at)
 	if err == nil {
-		r.note(at, 8)
+		r.note(at, binary.LittleEndian.AppendUint64(nil, v))
 	}
 	return v, err
 }

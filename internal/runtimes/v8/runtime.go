@@ -148,6 +148,8 @@ type engine struct {
 	codes     remote.Kept[*code]
 	functions remote.Kept[*function]
 	scripts   remote.Kept[*script]
+	wasms     remote.Kept[*wasmModule]
+	wasmCodes remote.Kept[*wasmCode]
 }
 
 // open reads what V8 says of itself.

@@ -212,7 +212,12 @@ func waitText(w *Wait, source func(Source) string) string {
 	if w.Timed {
 		b.WriteString(", with a time limit")
 	}
-	if n := len(w.Holders); n > 0 && w.Holders[0].Certainty != "certain" && !strings.Contains(w.Kind, "lock") && w.Kind != "once" {
+	if n := len(w.Holders); n > 0 && w.Kind == "future" {
+		if b.WriteString(", "); w.Holders[0].Certainty != "certain" {
+			b.WriteString("possibly ")
+		}
+		b.WriteString("by " + several(w.Holders))
+	} else if n > 0 && w.Holders[0].Certainty != "certain" && !strings.Contains(w.Kind, "lock") && w.Kind != "once" {
 		b.WriteString(", which " + sharers(w.Holders))
 	} else {
 		for i, h := range w.Holders[:min(n, maxHolders)] {
@@ -245,7 +250,15 @@ const maxHolders = 4
 // sharers says who else has what a task waits for: "goroutines 10, 18, 26, 34 and others have, too". Of many only some are known.
 func sharers(all []Holder) string {
 	if len(all) == 1 {
-		return TaskRef{all[0].Kind, all[0].ID}.text() + " has, too"
+		return several(all) + " has, too"
+	}
+	return several(all) + " have, too"
+}
+
+// several names tasks: "goroutines 10, 18, 26, 34 and others".
+func several(all []Holder) string {
+	if len(all) == 1 {
+		return TaskRef{all[0].Kind, all[0].ID}.text()
 	}
 	mixed := slices.ContainsFunc(all, func(h Holder) bool { return h.Kind != all[0].Kind })
 	var b strings.Builder
@@ -268,7 +281,7 @@ func sharers(all []Holder) string {
 	if len(all) > maxHolders {
 		b.WriteString(" and others")
 	}
-	return b.String() + " have, too"
+	return b.String()
 }
 
 // takenText says where a lock was taken: "taken in move at bank.c:14".

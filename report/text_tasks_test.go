@@ -61,6 +61,8 @@ func TestTextOfHolders(t *testing.T) {
 		{Wait{Kind: "condition", Object: door, Holders: holders("thread", "possible", 4)}, "waits for door (mutex at 0x10), which threads 1, 2, 3 and 4 have, too"},
 		{Wait{Kind: "condition", Object: door, Holders: holders("thread", "possible", 5)},
 			"waits for door (mutex at 0x10), which threads 1, 2, 3, 4 and others have, too"},
+		{Wait{Kind: "future", Object: door, Holders: holders("async-task", "certain", 2)}, "waits for door (mutex at 0x10), by async-tasks 0x1 and 0x2"},
+		{Wait{Kind: "future", Object: door, Holders: holders("async-task", "possible", 1)}, "waits for door (mutex at 0x10), possibly by async-task 0x1"},
 	} {
 		if got := waitText(&c.wait, func(Source) string { return "" }); got != c.want {
 			t.Errorf("got  %s\nwant %s", got, c.want)

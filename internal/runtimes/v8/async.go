@@ -3,6 +3,7 @@ package v8
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
 
@@ -34,6 +35,7 @@ const (
 	promiseReactions = 24
 	promiseFlags     = 32
 	reactionFulfil   = 16 // behind the next reaction
+	reactionDerived  = 24 // behind the next reaction: the promise that then made
 	requestNext      = 8
 	requestPromise   = 32
 )
@@ -41,6 +43,7 @@ const (
 // asyncTypes are the types of the objects on the way to async functions.
 type asyncTypes struct {
 	function, generator, reaction, request uint16
+	capability                             uint16 // 0 if it is not known
 	tables, structs, weak                  []uint16
 }
 
@@ -63,6 +66,9 @@ func (l *layout) readAsync(v *variables) {
 	some(&t.structs, "Cell__CELL", "PropertyCell__PROPERTY_CELL", "PromiseCapability__PROMISE_CAPABILITY", "AccessorPair__ACCESSOR_PAIR",
 		"SourceTextModule__SOURCE_TEXT_MODULE", "ContextCell__CONTEXT_CELL")
 	t.structs = append(t.structs, t.reaction, t.request)
+	if x, ok := v.get("type_PromiseCapability__PROMISE_CAPABILITY_TYPE"); ok {
+		t.capability = uint16(x)
+	}
 	some(&t.weak, "JSWeakRef__JS_WEAK_REF", "JSWeakMap__JS_WEAK_MAP", "JSWeakSet__JS_WEAK_SET", "JSFinalizationRegistry__JS_FINALIZATION_REGISTRY")
 }
 
@@ -77,7 +83,8 @@ func (j *JavaScript) Tasks(ctx context.Context) iter.Seq2[*tasks.Task, error] {
 		if e == nil || e.noValues != "" || e.noAsync != "" {
 			return
 		}
-		s := &search{engine: e, seen: map[uint64]bool{}, awaited: map[uint64]uint64{}, of: map[uint64]uint64{}, inner: map[uint64]bool{}}
+		s := &search{engine: e, seen: map[uint64]bool{}, awaited: map[uint64]uint64{}, of: map[uint64]uint64{}, from: map[uint64][]passed{},
+			above: map[uint64]uint64{}, asked: map[uint64]bool{}}
 		ids, err := e.p.State.ThreadIDs()
 		if err != nil {
 			yield(nil, err)
@@ -91,7 +98,7 @@ func (j *JavaScript) Tasks(ctx context.Context) iter.Seq2[*tasks.Task, error] {
 			return
 		}
 		for _, g := range s.suspended {
-			if !s.inner[g] && !yield(s.task(g), nil) {
+			if s.above[g] == 0 && !yield(s.task(g), nil) {
 				return
 			}
 		}
@@ -106,10 +113,21 @@ type search struct {
 	*engine
 	queue     []uint64
 	seen      map[uint64]bool
-	suspended []uint64          // in the order in which they are found
-	awaited   map[uint64]uint64 // the promise that a suspended function awaits
-	of        map[uint64]uint64 // the suspended function whose end, or next value, a promise is
-	inner     map[uint64]bool   // suspended functions that another awaits
+	suspended []uint64            // in the order in which they are found
+	awaited   map[uint64]uint64   // the promise that a suspended function awaits
+	of        map[uint64]uint64   // the suspended function whose end, or next value, a promise is
+	from      map[uint64][]passed // the promises whose values are passed on to a promise
+	above     map[uint64]uint64   // a suspended function that awaits a suspended function
+	asked     map[uint64]bool     // words that may be Isolates
+	tried     int
+}
+
+// passed is a promise whose value is passed on to another: by then, by an async function that returned it, by Promise.race;
+// or with those of others, by Promise.all.
+type passed struct {
+	promise uint64
+	all     bool
+	left    int // how many Promise.all waits for
 }
 
 func (s *search) push(w uint64) {
@@ -129,6 +147,7 @@ func (s *search) roots(id unwind.ThreadID) {
 	sp, _ := regs.Get(arch.RSP)
 	first := make([]byte, maxStack)
 	n, _ := s.p.State.ReadMem(sp, first)
+	defer s.isolates(sp, first[:n])
 	for at := 0; at+16 <= n; at += 8 {
 		fp := sp + uint64(at)
 		if m := s.marker(fp); (m == "Exit" || m == "BuiltinExit" || m == "ApiCallbackExit" || m == "ApiAccessorExit") && s.chain(fp) {
@@ -193,8 +212,8 @@ func (s *search) walk(ctx context.Context) error {
 		s.object(s.queue[i])
 	}
 	for _, g := range s.suspended {
-		if below := s.of[s.awaited[g]]; below != 0 {
-			s.inner[below] = true
+		if below, _ := s.below(s.awaited[g]); below != 0 && below != g {
+			s.above[below] = g
 		}
 	}
 	if len(s.seen) > maxObjects {
@@ -304,19 +323,69 @@ func (s *search) promise(p uint64) {
 		if s.typeOf(r) != s.async.reaction || s.p.Spend(1) != nil {
 			return
 		}
-		if fn := s.at(r, s.reactionNext+reactionFulfil); s.isFunction(fn) {
-			f := s.functionOf(s.at(fn, s.shared))
-			c := s.at(fn, s.functionContext)
-			n, ok := smi(s.at(c, 8))
-			if t := s.typeOf(c); f != nil && f.script == nil && t >= s.types.firstContext && t <= s.types.lastContext && ok && n == firstContextSlot+1 {
-				g := s.at(c, s.contextSlot(firstContextSlot))
-				if t := s.typeOf(g); t == s.async.function || t == s.async.generator {
-					s.awaited[g] = p
-				}
-			}
+		if !s.resumes(s.at(r, s.reactionNext+reactionFulfil), p) {
+			s.pass(p, s.at(r, s.reactionNext+reactionDerived), 0)
 		}
 		r = s.at(r, s.reactionNext)
 	}
+}
+
+// resumes notes what a function of V8's own does with the value of a promise; false if the function is none of these.
+func (s *search) resumes(fn, p uint64) bool {
+	if !s.isFunction(fn) {
+		return false
+	}
+	f := s.functionOf(s.at(fn, s.shared))
+	c := s.at(fn, s.functionContext)
+	n, ok := smi(s.at(c, 8))
+	if t := s.typeOf(c); f == nil || f.script != nil || t < s.types.firstContext || t > s.types.lastContext || !ok || n <= firstContextSlot || n > firstContextSlot+maxResumed {
+		return false
+	}
+	slot := func(i uint64) uint64 { return s.at(c, s.contextSlot(i)) }
+	switch w := slot(firstContextSlot); s.typeOf(w) {
+	case s.async.function, s.async.generator:
+		if n == firstContextSlot+1 {
+			s.awaited[w] = p
+			return true
+		}
+	case s.types.promise: // it fulfils this one
+		return s.pass(p, w, 0)
+	}
+	if left, ok := smi(slot(firstContextSlot)); ok && left > 0 && n > firstContextSlot+1 { // one of several that Promise.all waits for
+		return s.pass(p, slot(firstContextSlot+1), left)
+	}
+	return false
+}
+
+// maxResumed is the most variables of V8's own functions that go on when a promise is fulfilled.
+const maxResumed = 4
+
+// pass notes that the value of a promise is passed on to another; false if that is none.
+func (s *search) pass(p, to uint64, left int) bool {
+	if s.async.capability != 0 && s.typeOf(to) == s.async.capability {
+		to = s.at(to, 8)
+	}
+	if s.typeOf(to) != s.types.promise {
+		return false
+	}
+	s.from[to] = append(s.from[to], passed{p, left > 0, left})
+	return true
+}
+
+// below is the suspended function whose end fulfils a promise, directly or by other promises; else the promise that is waited
+// for in the end, which may wait for several.
+func (s *search) below(p uint64) (g, last uint64) {
+	for range maxAwaits {
+		if g := s.of[p]; g != 0 {
+			return g, p
+		}
+		from := s.from[p]
+		if len(from) != 1 || from[0].left > 1 {
+			return 0, p
+		}
+		p = from[0].promise
+	}
+	return 0, p
 }
 
 // task describes a suspended function that nothing awaits, with what it awaits.
@@ -331,18 +400,49 @@ func (s *search) task(g uint64) *tasks.Task {
 		seen[g] = true
 		t.Suspended = append(t.Suspended, s.suspendedFrame(g))
 		p := s.awaited[g]
-		below := s.of[p]
+		below, last := s.below(p)
 		if below == 0 {
-			if p != 0 {
-				t.Wait = &tasks.Wait{Kind: tasks.WaitFuture, Reason: "await", Object: tasks.Object{Address: p - 1, Type: "Promise", Language: Language}, Proved: true, Open: true}
-			}
+			t.Wait = s.wait(last)
 			break
+		}
+		if s.of[p] == 0 {
+			t.Suspended[len(t.Suspended)-1].Note = "by another promise"
 		}
 		g = below
 	}
 	slices.Reverse(t.Suspended)
 	return t
 }
+
+// wait is the wait for a promise that no suspended function fulfils by itself; nil if it is not known for which.
+func (s *search) wait(p uint64) *tasks.Wait {
+	if p == 0 {
+		return nil
+	}
+	w := &tasks.Wait{Kind: tasks.WaitFuture, Reason: "await", Object: tasks.Object{Address: p - 1, Type: "Promise", Language: Language}, Proved: true, Open: true}
+	for i, f := range s.from[p] {
+		if f.all {
+			w.All = true
+			w.Object.Detail = fmt.Sprintf("all of %d", f.left)
+		} else if i > 0 {
+			w.Object.Detail = fmt.Sprintf("the first of %d", len(s.from[p]))
+		}
+		g, _ := s.below(f.promise)
+		for range maxAwaits {
+			if g == 0 || s.above[g] == 0 {
+				break
+			}
+			g = s.above[g]
+		}
+		if g != 0 && len(w.Holders) < maxHolders {
+			w.Holders = append(w.Holders, tasks.Holder{Key: tasks.Key{Kind: tasks.KindAsync, ID: g - 1}, Certainty: tasks.Certain})
+		}
+	}
+	return w
+}
+
+// maxHolders is the most tasks that are told to be waited for.
+const maxHolders = 64
 
 // suspendedFrame is a suspended function as a report has it.
 func (s *search) suspendedFrame(g uint64) tasks.SuspendedFrame {

@@ -14,8 +14,9 @@ import (
 	"github.com/corewalk/corewalk/tasks"
 )
 
-// asyncRecordings are of testdata/async.js.
+// asyncRecordings are of testdata/async.js, and of testdata/idle.js.
 var asyncRecordings = []string{"node18-async.zst", "node20-async.zst", "node22-async.zst", "node24-async.zst"}
+var idleRecordings = []string{"node18-idle.zst", "node20-idle.zst", "node22-idle.zst", "node24-idle.zst"}
 
 // listed writes async functions in lines, sorted; each with what it awaits.
 func listed(tb testing.TB, j *JavaScript) (out []string) {
@@ -30,7 +31,7 @@ func listed(tb testing.TB, j *JavaScript) (out []string) {
 		}
 		what := "nothing"
 		if w := task.Wait; w != nil {
-			what = fmt.Sprintf("%s %s %v", w.Object.Type, w.Kind, w.Proved)
+			what = fmt.Sprintf("%s %s %v %s %v %d", w.Object.Type, w.Kind, w.Proved, w.Object.Detail, w.All, len(w.Holders))
 		}
 		out = append(out, strings.Join(line, " < ")+" waits for "+what)
 	}
@@ -42,11 +43,11 @@ func (r *recorded) tasks(tb testing.TB) []string { return listed(tb, r.script())
 
 // TestAsyncRecordings finds async functions in recorded memory of real programs.
 func TestAsyncRecordings(t *testing.T) {
-	for _, name := range asyncRecordings {
+	for _, name := range slices.Concat(asyncRecordings, idleRecordings) {
 		t.Run(name, func(t *testing.T) {
 			r := read(t, name)
 			got := r.tasks(t)
-			if !slices.Equal(got, r.Tasks) || len(got) < 8 {
+			if !slices.Equal(got, r.Tasks) || len(got) < 7 {
 				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(r.Tasks, "\n"))
 			}
 		})
@@ -114,7 +115,7 @@ func asyncGuards(t *testing.T, r *recorded) {
 
 // TestAsyncDamaged damages the memory in which async functions are. The search must end, and not take much longer.
 func TestAsyncDamaged(t *testing.T) {
-	for _, name := range asyncRecordings {
+	for _, name := range slices.Concat(asyncRecordings, idleRecordings) {
 		r := read(t, name)
 		r.tasks(t)
 		usual := r.reads
@@ -147,7 +148,7 @@ func TestAsyncDamaged(t *testing.T) {
 // FuzzAsync changes one word of the memory in which async functions are.
 func FuzzAsync(f *testing.F) {
 	var all []*recorded
-	for _, name := range asyncRecordings {
+	for _, name := range slices.Concat(asyncRecordings, idleRecordings) {
 		all = append(all, read(f, name))
 	}
 	f.Add(uint(0), uint(3), uint(8), uint64(1))
@@ -158,4 +159,79 @@ func FuzzAsync(f *testing.F) {
 		c := r.changed(map[uint64]uint64{pages[number%uint(len(pages))] + uint64(offset)%page&^7: v})
 		c.tasks(t)
 	})
+}
+
+// Each guard keeps what is no Isolate, or none of its handles, from being searched.
+func TestIsolateGuards(t *testing.T) {
+	for _, name := range idleRecordings {
+		t.Run(name, func(t *testing.T) { isolateGuards(t, read(t, name)) })
+	}
+}
+
+func isolateGuards(t *testing.T, r *recorded) {
+	// The Isolate, its handles, their space, its first block.
+	var at, handles, space, block uint64
+	var inIsolate, inHandles uint64 // where the next is
+	for p := range r.Pages {
+		for self := p; self < p+page; self += 16 {
+			if r.word(self+isolateSelf) != self || r.word(self) == self {
+				continue
+			}
+			for a := self; a < self+isolateSize; a += 8 {
+				h := r.word(a)
+				for i := uint64(8); i <= 8*handlesSpace && h >= firstAddress && r.word(h) == self; i += 8 {
+					if s := r.word(h + i); s >= firstAddress && r.word(s) == h && block == 0 {
+						at, inIsolate, inHandles, handles, space, block = self, a, h+i, h, s, r.word(s+8)
+					}
+				}
+			}
+		}
+	}
+	if block == 0 {
+		t.Fatal("no handles")
+	}
+	found := func(words map[uint64]uint64) int {
+		n := 0
+		for _, err := range r.changed(words).script().Tasks(context.Background()) {
+			if err == nil {
+				n++
+			}
+		}
+		return n
+	}
+	if n := found(nil); n < 20 {
+		t.Fatalf("%d functions", n)
+	}
+	weak := map[uint64]uint64{}
+	owned := map[uint64]uint64{}
+	for b, i := block, 0; b != 0 && i < 100; b, i = r.word(b+blockHandles*handleSize), i+1 {
+		for h := b; h < b+blockHandles*handleSize; h += handleSize {
+			if w := r.word(h + 8); w>>24&handleStates == handleStrong {
+				weak[h+8] = w&^(handleStates<<24) | 2<<24
+			}
+		}
+		owned[b+blockHandles*handleSize+8] = at
+	}
+	inner := map[uint64]uint64{}
+	for b := block; b != 0; b = r.word(b + blockHandles*handleSize) {
+		inner[b+blockHandles*handleSize+16] = handles
+	}
+	for what, words := range map[string]map[uint64]uint64{
+		"an Isolate that does not say that it is one": {at + isolateSelf: at + 16},
+		"the head of an empty list":                   {at: at},
+		"handles of another":                          {handles: at + 16},
+		"a space of other handles":                    {space: at},
+		"blocks of other handles":                     owned,
+		"blocks of another space":                     inner,
+		"weak handles":                                weak,
+		"handles that are no address":                 {inIsolate: 7},
+		"a space that is no address":                  {inHandles: 7},
+	} {
+		if n := found(words); n != 0 {
+			t.Errorf("%s: %d functions", what, n)
+		}
+	}
+	if n := found(map[uint64]uint64{block + blockHandles*handleSize: block}); n > 30 { // a circle
+		t.Errorf("a circle of blocks: %d functions", n)
+	}
 }

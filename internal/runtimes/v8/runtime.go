@@ -121,6 +121,11 @@ func (j *JavaScript) open() *engine {
 // Name implements unwind.FrameStepper and tasks.Runtime.
 func (j *JavaScript) Name() string { return "V8" }
 
+// WaitsIn reports whether a native function is Node's loop: threads of JavaScript wait there for what comes next.
+func (j *JavaScript) WaitsIn(function string) bool {
+	return strings.HasPrefix(function, "node::SpinEventLoop")
+}
+
 // Describe implements tasks.Describer.
 func (j *JavaScript) Describe() string {
 	e := j.anywhere()

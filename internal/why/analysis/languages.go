@@ -30,10 +30,17 @@ func (in *inspection) executes(entries []report.Frame) bool {
 	return slices.ContainsFunc(in.Found, func(rt tasks.Runtime) bool { _, ok := rt.(tasks.Framer); return ok })
 }
 
+// A waiting runtime of a language knows the native functions in which its threads wait while none of its calls is on their stacks.
+type waiting interface {
+	WaitsIn(function string) bool
+}
+
 // lookForLanguages looks for the runtimes whose functions are among the entries of a stack, once for each.
 func (in *inspection) lookForLanguages(entries []report.Frame) {
 	for k := 0; k < len(in.walking); k++ {
-		if rt := in.walking[k]; slices.ContainsFunc(entries, func(e report.Frame) bool { return e.Stepper == rt.Name() }) {
+		rt := in.walking[k]
+		w, _ := rt.(waiting)
+		if slices.ContainsFunc(entries, func(e report.Frame) bool { return e.Stepper == rt.Name() || w != nil && w.WaitsIn(e.Function) }) {
 			in.Found = append(in.Found, rt)
 			in.walking = slices.Delete(in.walking, k, k+1)
 			k--

@@ -54,7 +54,6 @@ setTimeout(function die() {
   say([['produce', 'produce'], ['consume', 'consume']]);
   say([['leaf', 'leaf']]);
   say([['all', 'all']]);
-  say([['leaf', 'leaf']]);
-  say([['then', 'then']]);
+  say([['leaf', 'leaf'], ['then', 'then']]);
   process.abort();
 }, 50, kept);

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -15,40 +16,7 @@ import (
 // stepper, lookup and source of files, with nothing but the public packages, and compares
 // what it prints. What the build needs is what this module needs: no network is used.
 func TestOutsideModule(t *testing.T) {
-	const root, dir = "../..", "../../testdata/outside"
-	var mod, sum []byte
-	for _, f := range []struct {
-		path string
-		to   *[]byte
-	}{{filepath.Join(root, "go.mod"), &mod}, {filepath.Join(root, "go.sum"), &sum}} {
-		data, err := os.ReadFile(f.path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		*f.to = data
-	}
-	own, err := os.ReadFile(filepath.Join(dir, "go.mod"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	// The requirements of the module that is used, so that none are looked for.
-	require := bytes.Index(mod, []byte("\nrequire"))
-	if require < 0 {
-		t.Fatal("go.mod requires nothing")
-	}
-	tmp := t.TempDir()
-	modfile, program := filepath.Join(tmp, "go.mod"), filepath.Join(tmp, "outside")
-	for path, data := range map[string][]byte{modfile: append(own, mod[require:]...), filepath.Join(tmp, "go.sum"): sum} {
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	build := exec.Command("go", "build", "-mod=mod", "-modfile="+modfile, "-o", program, ".")
-	build.Dir = dir
-	build.Env = append(os.Environ(), "GOPROXY=off", "GOFLAGS=", "GOWORK=off")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	program := outside(t)
 	c := fixture.Get(t, "amd64-pie")
 	for _, tt := range []struct {
 		args []string
@@ -81,5 +49,85 @@ bottom
 		if err != nil || string(out) != tt.want {
 			t.Errorf("outside %s: %v\n%s\nwant:\n%s", strings.Join(tt.args, " "), err, out, tt.want)
 		}
+	}
+}
+
+// outside builds the program.
+func outside(t *testing.T) (program string) {
+	t.Helper()
+	const root, dir = "../..", "../../testdata/outside"
+	var mod, sum []byte
+	for _, f := range []struct {
+		path string
+		to   *[]byte
+	}{{filepath.Join(root, "go.mod"), &mod}, {filepath.Join(root, "go.sum"), &sum}} {
+		data, err := os.ReadFile(f.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		*f.to = data
+	}
+	own, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The requirements of the module that is used, so that none are looked for.
+	require := bytes.Index(mod, []byte("\nrequire"))
+	if require < 0 {
+		t.Fatal("go.mod requires nothing")
+	}
+	tmp := t.TempDir()
+	modfile := filepath.Join(tmp, "go.mod")
+	program = filepath.Join(tmp, "outside")
+	for path, data := range map[string][]byte{modfile: append(own, mod[require:]...), filepath.Join(tmp, "go.sum"): sum} {
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	build := exec.Command("go", "build", "-mod=mod", "-modfile="+modfile, "-o", program, ".")
+	build.Dir = dir
+	build.Env = append(os.Environ(), "GOPROXY=off", "GOFLAGS=", "GOWORK=off")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return program
+}
+
+// TestOutsideRuntime runs the worked example of a runtime, of a language that a program of C interprets and compiles: its calls, with their
+// variables, its error and its fiber are in the report, and its interpreter is not.
+func TestOutsideRuntime(t *testing.T) {
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		t.Skip("the toy's compiler makes code of x86-64 for Linux")
+	}
+	cc, err := exec.LookPath("cc")
+	if err != nil {
+		t.Skip("no C compiler: install gcc")
+	}
+	text, err := os.ReadFile("../../testdata/outside/toy.go")
+	if n := bytes.Count(text, []byte("\n")); err != nil || n > 100 {
+		t.Errorf("the example has %d lines (%v): it is to be read at once", n, err)
+	}
+	program := outside(t)
+	dir := t.TempDir()
+	toy := filepath.Join(dir, "toy")
+	if out, err := exec.Command(cc, "-g", "-O1", "-o", toy, "../../testdata/src/toy.c").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	fixture.Dies(dir, toy).Run()
+	out, err := exec.Command(program, "toy", fixture.CoreIn(t, dir)).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	at := 0
+	for _, want := range []string{"toy: Trouble in shop.toy:50: none left", "inner(n=5) at shop.toy:50", "<compiled>", "middle(n=4) at shop.toy:40", "middle(n=3) at shop.toy:30",
+		"middle(n=2) at shop.toy:20", "outer(n=1) at shop.toy:10", "main() at toy.c:", "await of a socket", "produce() at shop.toy:7"} {
+		i := strings.Index(string(out[at:]), want)
+		if i < 0 {
+			t.Fatalf("no %q where it should be in\n%s", want, out)
+		}
+		at += i
+	}
+	if strings.Contains(string(out), "toy_execute") || strings.Count(string(out), "Trouble in") != 1 || strings.Contains(string(out), "Fibers") {
+		t.Errorf("the interpreter is shown, or something twice:\n%s", out)
 	}
 }

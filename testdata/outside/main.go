@@ -4,6 +4,7 @@
 //
 //	outside made
 //	outside core CORE DIRECTORY
+//	outside toy CORE
 package main
 
 import (
@@ -12,12 +13,14 @@ import (
 )
 
 func main() {
-	err := fmt.Errorf("usage: outside made | core CORE DIRECTORY")
+	err := fmt.Errorf("usage: outside made | core CORE DIRECTORY | toy CORE")
 	switch {
 	case len(os.Args) == 2 && os.Args[1] == "made":
 		err = made(os.Stdout)
 	case len(os.Args) == 4 && os.Args[1] == "core":
 		err = core(os.Stdout, os.Args[2], os.Args[3])
+	case len(os.Args) == 3 && os.Args[1] == "toy":
+		err = toys(os.Stdout, os.Args[2])
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "outside:", err)

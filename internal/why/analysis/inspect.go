@@ -4,6 +4,7 @@ package analysis
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/corewalk/corewalk/dwarfvars"
@@ -125,7 +126,8 @@ func Run(ctx context.Context, p Parts, o Options) *report.Report {
 	in := &inspection{Parts: p, opts: o, arch: p.Proc.Arch()}
 	if p.Walker != nil {
 		for _, s := range p.Walker.StepperGroup().Steppers() {
-			if rt, ok := s.(tasks.Runtime); ok {
+			rt, ok := s.(tasks.Runtime)
+			if ok && !slices.ContainsFunc(p.Found, func(f tasks.Runtime) bool { return f.Name() == rt.Name() }) { // the caller's is known already
 				in.walking = append(in.walking, rt)
 			}
 		}

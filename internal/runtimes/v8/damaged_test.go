@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/tasks"
 )
 
 // changed is a recording some of whose words are others.
@@ -123,6 +126,17 @@ func TestGuards(t *testing.T) {
 	// A frame pointer that does not rise ends the walk.
 	if got := r.changed(map[uint64]uint64{fp: fp}).walk(t); len(got) > 2 {
 		t.Errorf("a frame that is its own caller: %d calls", len(got))
+	}
+	// V8 with compressed pointers, as Electron has it, has no calls, and says why.
+	for name, want := range map[string]string{"v8dbg_TaggedSize": "pointers compressed to 4 bytes", "v8dbg_SmiShiftSize": "small integers are shifted by"} {
+		at := r.recording.Symbols[name].Addr
+		c := r.changed(map[uint64]uint64{at &^ 7: r.word(at&^7)&^(0xffffffff<<(8*(at&7))) | 4<<(8*(at&7))})
+		if rt, err := Find(&tasks.Process{State: c, Symbols: c, Modules: []*libstate.Library{{Path: "electron"}}}); rt != nil || err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got := c.walk(t); len(got) != 0 {
+			t.Errorf("%s: %q", name, got[0])
+		}
 	}
 	// A version that is not known has no calls.
 	major := r.recording.Symbols["_ZN2v88internal7Version6major_E"].Addr

@@ -103,14 +103,14 @@ const markers = "Entry ConstructEntry Exit Wasm WasmToJs JsToWasm WasmToJsFuncti
 // readLayout reads the layout of a version.
 func readLayout(v *variables, version string) (*layout, error) {
 	l := &layout{frames: map[uint64]string{}}
-	if err := l.table(version); err != nil {
-		return nil, err
-	}
-	if size, ok := v.get("TaggedSize"); ok && size != 8 {
-		return nil, fmt.Errorf("its pointers are compressed to %d bytes", size)
+	if size, ok := v.get("TaggedSize"); ok && size != 8 { // of any version
+		return nil, fmt.Errorf("V8 with pointers compressed to %d bytes is not read", size)
 	}
 	if shift, ok := v.get("SmiShiftSize"); ok && shift != 31 {
-		return nil, fmt.Errorf("its small integers are shifted by %d", shift+1)
+		return nil, fmt.Errorf("V8 whose small integers are shifted by %d is not read", shift+1)
+	}
+	if err := l.table(version); err != nil {
+		return nil, err
 	}
 	l.shared = v.field("JSFunction", "shared__SharedFunctionInfo")
 	l.sharedName = v.field("SharedFunctionInfo", "name_or_scope_info__Object", "name_or_scope_info__Tagged_Object_", "name_or_scope_info__Tagged_NameOrScopeInfoT_")

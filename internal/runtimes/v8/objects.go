@@ -201,38 +201,16 @@ const (
 )
 
 // property is the value of an own property of an object, as a word; false if it has none of that name, or no value.
-func (e *engine) property(obj uint64, name string) (uint64, bool) {
+func (e *engine) property(obj uint64, name string) (value uint64, ok bool) {
 	if e.typeOf(obj) == 0 {
 		return 0, false
 	}
-	m := e.Word(obj - 1)
-	bits, ok := e.U32(m - 1 + e.mapField3)
-	if !ok || bits&mapDictionary != 0 {
-		return 0, false
-	}
-	size, _ := e.U8(m - 1 + 8)
-	start, _ := e.U8(m - 1 + 9)
-	inside := max(0, int(size)-int(start))
-	entries := e.at(m, e.mapDescriptors) - 1 + 24
-	for i := range uint64(bits >> mapOwnShift & mapOwnMask) {
-		if e.p.Spend(1) != nil {
-			break
+	e.each(obj, func(key, v uint64, accessor bool) bool {
+		if s, is := e.text(key); !is || s != name {
+			return true
 		}
-		key, ok := e.text(e.Word(entries + 24*i))
-		if !ok || key != name {
-			continue
-		}
-		details, ok := smi(e.Word(entries + 24*i + 8))
-		switch index := details >> detailIndex & detailIndexMask; {
-		case !ok || details&detailAccessor != 0:
-			return 0, false
-		case details&detailInMap != 0:
-			return e.Word(entries + 24*i + 16), true
-		case index < inside:
-			return e.at(obj, uint64(int(start)+index)*8), true
-		default:
-			return e.at(e.at(obj, e.properties), 16+8*uint64(index-inside)), true
-		}
-	}
-	return 0, false
+		value, ok = v, !accessor
+		return false
+	})
+	return value, ok
 }

@@ -12,10 +12,11 @@ type item struct {
 	Err        error  // why there is no value
 	Address    unwind.Address
 
-	Kind  string // as in report.Data; "" if the sort is not known
-	Key   string // of an element of a map, which has no Name
-	Parts []item // elements and properties
-	More  bool   // parts were left out
+	Kind    string // as in report.Data; "" if the sort is not known
+	Key     string // of an element of a map, which has no Name
+	private bool   // a private field: its Name, #x, is no text
+	Parts   []item // elements and properties
+	More    bool   // parts were left out
 }
 
 // suspended is the item as a variable of a call.

@@ -364,6 +364,8 @@ func (r *reader) join(v *item, begin, end string) string {
 		switch {
 		case p.Key != "":
 			b.WriteString(p.Key + " => ")
+		case p.private:
+			b.WriteString(p.Name + ": ")
 		case p.Name != "":
 			b.WriteString(propertyName(p.Name) + ": ")
 		}
@@ -494,9 +496,15 @@ func (r *reader) own(out *item, w uint64) {
 			out.More = true
 			return false
 		}
-		name := ""
+		name, private := "", false
 		if r.typeOf(key) == r.types.symbol {
-			name = "[" + r.symbol(key) + "]"
+			flags, _ := r.U32(key - 1 + r.symbolName - 4)
+			switch private = flags&symbolPrivate != 0; {
+			case !private:
+				name = "[" + r.symbol(key) + "]"
+			case flags&symbolPrivateName != 0 && flags&symbolBrand == 0: // a field of a class; the others are V8's and Node's own
+				name, _ = r.text(r.at(key, r.symbolName))
+			}
 		} else {
 			name, _, _ = r.shortText(key)
 		}
@@ -509,11 +517,18 @@ func (r *reader) own(out *item, w uint64) {
 		} else {
 			p = r.read(v)
 		}
-		p.Name = name
+		p.Name, p.private = name, private
 		out.Parts = append(out.Parts, p)
 		return true
 	})
 }
+
+// Flags of a Symbol.
+const (
+	symbolPrivate     = 1 << 0
+	symbolPrivateName = 1 << 4
+	symbolBrand       = 1 << 5
+)
 
 // each calls a function for each own property of an object, in order, until it returns false.
 func (e *engine) each(obj uint64, yield func(key, value uint64, accessor bool) bool) {

@@ -22,7 +22,8 @@ var held = []string{
 	"symbol=Symbol(sy)", "dict={ k: 1, 'two words': 2 }", "promise=Promise { 3 }", "waits=Promise { <pending> }", "err=[TypeError: bad]",
 	"small=-7", "zero=-0", "huge=1e+21", "nan=NaN", "nested={ 0: 'el', a: { b: { c: { d: [Object] } } }, acc: [Getter], [Symbol(sy)]: 5 }",
 	"circle={ name: 'c', self: [Circular] }", "weak=WeakMap { <items unknown> }", "bytes=Uint8Array of 3 bytes",
-	"sliced='3456789012345678901234567890123456789'", "joined='aaaaaaaaaaaaaaaaaaaa14'", "inner='in a block'", "later=undefined", "r0=[Function: uses]",
+	"sliced='3456789012345678901234567890123456789'", "joined='aaaaaaaaaaaaaaaaaaaa14'", "secret=Secret { #field: 5, '#text': 6 }", "slow=[RangeError: slow]",
+	"inner='in a block'", "later=undefined", "r0=[Function: uses]",
 }
 
 // TestVariables: what functions have is shown as Node's own inspect writes it, in interpreted and baseline frames.

@@ -16,11 +16,15 @@ function show(a, /* a comment, (with) parts */ b) {
   const circle = { name: 'c' };
   circle.self = circle;
   const weak = new WeakMap(), bytes = new Uint8Array(3), sliced = ('0123456789'.repeat(5) + text).slice(3, 40), joined = 'a'.repeat(20) + a;
+  const secret = new (class Secret { #field = 5; '#text' = 6; #method() {} })(), slow = new RangeError('slow');
+  slow.first = 1;
+  slow.second = 2;
+  delete slow.first; // the error has its properties in a table now
   {
     const inner = 'in a block';
     let later;
     const uses = () => [sum, big, text, wide, array, doubles, hole, long, map, set, arrow, re, date, symbol, dict, promise, waits, err, small, zero, huge,
-      nan, nested, circle, weak, bytes, sliced, joined, inner, later, never];
+      nan, nested, circle, weak, bytes, sliced, joined, secret, slow, inner, later, never];
     process.abort();
     const never = 1;
     return uses;

@@ -157,20 +157,25 @@ const maxText = 1024
 
 // text reads a string; false if the object is none.
 func (e *engine) text(obj uint64) (string, bool) {
+	return e.textUpTo(obj, maxText)
+}
+
+// textUpTo reads a string, or its beginning of so many characters.
+func (e *engine) textUpTo(obj uint64, most int) (string, bool) {
 	var out []uint16
-	if !e.units(obj, &out, maxDepth) {
+	if !e.units(obj, &out, most, maxDepth) {
 		return "", false
 	}
 	return string(utf16.Decode(out)), true
 }
 
-// units appends the characters of a string, up to maxText.
-func (e *engine) units(obj uint64, out *[]uint16, depth int) bool {
+// units appends the characters of a string, until there are as many as is said.
+func (e *engine) units(obj uint64, out *[]uint16, most, depth int) bool {
 	if depth == 0 || !e.isString(obj) {
 		return false
 	}
 	if data, n, one, ok := e.flat(obj); ok {
-		n = min(n, maxText-len(*out))
+		n = min(n, most-len(*out))
 		if one {
 			for _, c := range e.Bytes(data, n) {
 				*out = append(*out, uint16(c))
@@ -183,10 +188,10 @@ func (e *engine) units(obj uint64, out *[]uint16, depth int) bool {
 		}
 		return true
 	}
-	if e.typeOf(obj)&stringKind != 1 || len(*out) >= maxText || e.p.Spend(1) != nil {
+	if e.typeOf(obj)&stringKind != 1 || len(*out) >= most || e.p.Spend(1) != nil {
 		return false
 	}
-	return e.units(e.at(obj, 16), out, depth-1) && (len(*out) >= maxText || e.units(e.at(obj, 24), out, depth-1))
+	return e.units(e.at(obj, 16), out, most, depth-1) && (len(*out) >= most || e.units(e.at(obj, 24), out, most, depth-1))
 }
 
 // Where a property is described: bits of its details.

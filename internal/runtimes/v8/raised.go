@@ -1,6 +1,7 @@
 package v8
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/corewalk/corewalk/libstate"
@@ -17,44 +18,119 @@ func (j *JavaScript) Raised(id unwind.ThreadID) []tasks.Exception {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if e, ok := j.raised[id]; ok {
-		return []tasks.Exception{e}
+		return e
 	}
 	return nil
 }
 
-// note keeps the exception that a thread throws, if it throws one.
-func (j *JavaScript) note(e *engine, id unwind.ThreadID, frames []*unwind.Frame, list []tasks.Stretch) {
-	obj, thrown := e.thrown(frames, list)
-	if obj == 0 {
+// note keeps the exception that a thread throws or reports, if it does, and those that it came of.
+func (j *JavaScript) note(e *engine, id unwind.ThreadID, frames []*unwind.Frame, stretches []tasks.Stretch) {
+	obj, thrown := e.thrown(frames, stretches)
+	var list []tasks.Exception
+	for obj != 0 && len(list) < maxCauses { // they may be in a circle
+		x := e.exception(obj)
+		if x.Type == "" {
+			break
+		}
+		if len(list) > 0 {
+			x.Relation = "cause"
+		}
+		list = append(list, x)
+		obj, _ = e.property(obj, "cause")
+	}
+	if len(list) == 0 {
 		return
 	}
-	x := tasks.Exception{Language: Language}
-	if e.typeOf(obj) == e.types.jsError {
-		x.Type = e.className(obj)
-		if w, ok := e.property(obj, "message"); ok {
-			x.Message, _ = e.text(w)
-		}
-	} else if s, ok := e.text(obj); ok {
-		x.Type, x.Message = "string", s
-	}
-	if x.Type == "" {
-		return
-	}
-	if thrown { // right here
-		for _, st := range list {
-			for _, c := range st.Calls {
-				if x.Line == 0 && c.Line != 0 {
-					x.Function, x.File, x.Line = c.Function, c.File, c.Line
-				}
-			}
-		}
+	if c := first(stretches); thrown && c.Line != 0 {
+		list[0].Function, list[0].File, list[0].Line = c.Function, c.File, c.Line
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.raised == nil || len(j.raised) >= maxThreads {
-		j.raised = map[unwind.ThreadID]tasks.Exception{}
+		j.raised = map[unwind.ThreadID][]tasks.Exception{}
 	}
-	j.raised[id] = x
+	j.raised[id] = list
+}
+
+// maxCauses is the most errors of which each is the cause of the one before it.
+const maxCauses = 8
+
+// first is the youngest call whose line is known.
+func first(stretches []tasks.Stretch) tasks.Call {
+	for _, st := range stretches {
+		for _, c := range st.Calls {
+			if c.Line != 0 {
+				return c
+			}
+		}
+	}
+	return tasks.Call{}
+}
+
+// exception describes an error, or a string that was thrown; its Type is "" if the object is neither.
+func (e *engine) exception(obj uint64) tasks.Exception {
+	x := tasks.Exception{Language: Language}
+	if e.typeOf(obj) != e.types.jsError {
+		if s, ok := e.text(obj); ok {
+			x.Type, x.Message = "string", s
+		}
+		return x
+	}
+	x.Type = e.className(obj)
+	if w, ok := e.property(obj, "message"); ok {
+		x.Message, _ = e.text(w)
+	}
+	if e.noValues != "" {
+		return x
+	}
+	e.each(obj, func(key, v uint64, accessor bool) bool { // V8 has written the stack if somebody asked for it: Node does before it ends the process
+		flags, _ := e.U32(key - 1 + e.symbolName - 4)
+		if accessor || e.typeOf(key) != e.types.symbol || flags&symbolPrivate == 0 || !e.isString(v) {
+			return true
+		}
+		if trace, ok := e.textUpTo(v, maxTrace); ok {
+			x.Function, x.File, x.Line = place(strings.TrimPrefix(trace, x.Type+": "+x.Message))
+		}
+		return x.Line == 0
+	})
+	return x
+}
+
+// maxTrace is the most characters of an error's stack that are read.
+const maxTrace = 1 << 14
+
+// place is the youngest place of an error's stack that is in a file of the program, not in Node's own.
+func place(trace string) (function, file string, line int) {
+	for s := range strings.SplitSeq(trace, "\n") {
+		s, ok := strings.CutPrefix(s, "    at ")
+		if !ok {
+			continue
+		}
+		s = strings.TrimPrefix(s, "async ")
+		where := s
+		if i := strings.Index(s, " ("); i >= 0 && strings.HasSuffix(s, ")") {
+			function, where = s[:i], s[i+2:len(s)-1]
+		} else {
+			function = "<anonymous>"
+		}
+		where, _, ok = cutLast(where) // the column
+		path, number, ok2 := cutLast(where)
+		n, err := strconv.Atoi(number)
+		if !ok || !ok2 || err != nil || n <= 0 || strings.HasPrefix(path, "node:") {
+			continue
+		}
+		return function, strings.TrimSuffix(strings.TrimPrefix(path, "file://"), ", <anonymous>"), n
+	}
+	return "", "", 0
+}
+
+// cutLast cuts a text before its last colon.
+func cutLast(s string) (before, after string, ok bool) {
+	i := strings.LastIndexByte(s, ':')
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+1:], true
 }
 
 // Functions of V8 and of Node that have an exception in hand, by the beginnings of their linkage names.

@@ -30,7 +30,7 @@ type JavaScript struct {
 	opened  bool
 	engine  *engine
 	err     error
-	raised  map[unwind.ThreadID]tasks.Exception
+	raised  map[unwind.ThreadID][]tasks.Exception
 	without *libstate.Library // the last library that was found to have no V8 in it
 }
 

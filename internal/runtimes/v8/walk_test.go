@@ -86,7 +86,7 @@ func TestRaised(t *testing.T) {
 			"uncaught":         {"TypeError: no price for éclair", "function total("},
 			"uncaughtProperty": {"TypeError: Cannot read properties of undefined (reading 'field')", "function reads("},
 			"uncaughtValue":    {"string: a string", "throw 'a string'"},
-			"rejection":        {"RangeError: out of stock", ""},
+			"rejection":        {"RangeError: out of stock", "throw new RangeError"},
 		} {
 			t.Run(name+" "+kind, func(t *testing.T) {
 				core, _ := die(t, node, []string{kind, "--abort-on-uncaught-exception"})
@@ -108,8 +108,30 @@ func TestRaised(t *testing.T) {
 	}
 }
 
+// TestCauses: the errors that an error came of are told, and a circle of them ends.
+func TestCauses(t *testing.T) {
+	for _, node := range nodes(t) {
+		for _, circle := range []bool{false, true} {
+			core, _ := die(t, node, []string{"cause", "--abort-on-uncaught-exception"}, map[bool][]string{true: {"circle"}}[circle]...)
+			_, r := analyze(t, core)
+			var got []string
+			for _, x := range r.Crash.Raised {
+				got = append(got, x.Relation+" "+x.Type+": "+x.Message)
+			}
+			want := []string{" Error: no offer", "cause RangeError: too low"}
+			if circle {
+				want = slices.Repeat([]string{"cause Error: no offer", "cause RangeError: too low"}, 4)
+				want[0] = " Error: no offer"
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: %q, want %q", version(t, node), got, want)
+			}
+		}
+	}
+}
+
 // die runs the program until it dies.
-func die(t *testing.T, node string, kind []string) (core string, printed []byte) {
+func die(t *testing.T, node string, kind []string, args ...string) (core string, printed []byte) {
 	t.Helper()
 	dir := t.TempDir()
 	source, err := os.ReadFile(filepath.Join(fixture.Root(t), "testdata/src/node/frames.js"))
@@ -120,7 +142,7 @@ func die(t *testing.T, node string, kind []string) (core string, printed []byte)
 	if err := os.WriteFile(program, source, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	cmd := fixture.Dies(dir, node, append(slices.Clone(kind[1:]), program, kind[0])...)
+	cmd := fixture.Dies(dir, node, append(append(slices.Clone(kind[1:]), program, kind[0]), args...)...)
 	cmd.Env = append(os.Environ(), "FRAMES_DIR="+dir)
 	var errs bytes.Buffer
 	cmd.Stderr = &errs

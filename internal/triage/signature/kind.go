@@ -43,6 +43,21 @@ func kindOf(c *report.Crash) (kind, class string, said bool) {
 	return kind, class, said
 }
 
+// madeElsewhere returns the type of the error of JavaScript that ended the process, and the function that made it, if no function of the
+// program is on the stack: Node reports a promise that was rejected, and nothing on the stack says by whom.
+func madeElsewhere(c *report.Crash, th *report.Thread) string {
+	if c == nil || th == nil || len(c.Raised) == 0 || c.Raised[0].Language != "javascript" || c.Raised[0].Function == "" {
+		return ""
+	}
+	for i := range th.Frames {
+		if f := &th.Frames[i]; f.Language == "javascript" && f.Source.File != "" && !strings.HasPrefix(f.Source.File, "node:") {
+			return ""
+		}
+	}
+	x := &c.Raised[0]
+	return report.Clean(x.Type) + " in " + Normalize(x.Function) + " of " + report.Clean(baseName(x.File))
+}
+
 // thrown returns the type of an exception from the messages of libstdc++ and libc++; "" if there is none.
 func thrown(message string) string {
 	_, rest, _ := strings.Cut(message, "instance of '")

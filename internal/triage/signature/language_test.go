@@ -71,3 +71,33 @@ func TestCallsOfJavaScript(t *testing.T) {
 		t.Errorf("the signature has %q, want %q", s.Frames, want)
 	}
 }
+
+// What Node ends for a rejected promise is told apart by what made the error, if no function of the program is on the stack.
+func TestRejections(t *testing.T) {
+	of := func(raised report.Raised, more ...report.Frame) Signature {
+		frames := append([]report.Frame{
+			{Function: "node::Abort", Module: "/x/node", Trust: "context"},
+			{Function: "throwUnhandledRejectionsMode", Language: "javascript", Kind: report.KindInterpreted, Trust: "cfi", Source: report.Source{File: "node:internal/process/promises", Line: 3}},
+			{Function: "processPromiseRejections", Language: "javascript", Kind: report.KindInterpreted, Trust: "cfi", Source: report.Source{File: "node:internal/process/promises", Line: 9}},
+		}, more...)
+		for i := range frames {
+			frames[i].Index, frames[i].Physical = i, i
+		}
+		return Of(&report.Report{Crash: &report.Crash{Thread: 1, Kind: report.CrashAbort, Raised: []report.Raised{raised}}, Threads: []report.Thread{{ID: 1, Crashed: true, Frames: frames, End: report.EndBottom}}})
+	}
+	parse := report.Raised{Language: "javascript", Type: "SyntaxError", Function: "parse", File: "/x/shop.js", Line: 3, Message: "at position 1"}
+	later, load, none := parse, parse, parse
+	later.Line, later.Message, later.File = 4, "at position 2", "/y/shop.js"
+	load.Function = "load"
+	none.Function = ""
+	if a, b := of(parse), of(later); a.Hash != b.Hash || a.Class != "abort: SyntaxError in parse of shop.js" {
+		t.Errorf("%s %s, %s %s: want the same", a.Class, a.Hash, b.Class, b.Hash)
+	}
+	if a, b, c := of(parse), of(load), of(none); a.Hash == b.Hash || a.Hash == c.Hash {
+		t.Error("errors of other functions are the same")
+	}
+	user := report.Frame{Function: "mine", Language: "javascript", Kind: report.KindInterpreted, Trust: "cfi", Source: report.Source{File: "/x/mine.js", Line: 9}}
+	if a, b := of(parse, user), of(load, user); a.Hash != b.Hash {
+		t.Error("with a function of the program on the stack, what made the error counts")
+	}
+}

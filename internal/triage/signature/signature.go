@@ -88,6 +88,9 @@ func of(r *report.Report, c *Cache) Signature {
 	b := builder{report: r, sig: &s}
 	s.Kind, s.Class, b.said = kindOf(r.Crash)
 	th := crashed(r)
+	if what := madeElsewhere(r.Crash, th); what != "" {
+		s.Kind, s.Class, b.said = s.Kind+": "+what, s.Class+": "+what, true
+	}
 	if d := r.Hang(); d != nil {
 		b.cycle(d, th, c)
 	} else if th != nil {

@@ -186,6 +186,11 @@ switch (kind) {
   case 'uncaught': steps.length = 0; (function buyer() { JSON.parse('[1]', function total(k, v) { throw new TypeError('no price for \u00e9clair'); }); })(); break;
   case 'uncaughtProperty': (function reads(o) { return o.missing.field; })({}); break;
   case 'uncaughtValue': throw 'a string';
+  case 'cause': {
+    const inner = new RangeError('too low'), outer = new Error('no offer', { cause: inner });
+    if (process.argv[3]) inner.cause = outer; // a circle
+    throw outer;
+  }
   case 'rejection': (async function rejects() { await 1; throw new RangeError('out of stock'); })(); break;
   default: throw new Error('no kind ' + kind);
 }

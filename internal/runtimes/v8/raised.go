@@ -26,6 +26,14 @@ func (j *JavaScript) Raised(id unwind.ThreadID) []tasks.Exception {
 // note keeps the exception that a thread throws or reports, if it does, and those that it came of.
 func (j *JavaScript) note(e *engine, id unwind.ThreadID, frames []*unwind.Frame, stretches []tasks.Stretch) {
 	obj, thrown := e.thrown(frames, stretches)
+	if thrown || e.asked(frames, stretches) {
+		for i, st := range stretches {
+			if len(st.Calls) > 0 && st.Calls[0].Line != 0 && !strings.HasPrefix(st.Calls[0].File, "node:") {
+				stretches[i].Ended = true // the program's own call, and not Node's or V8's functions above it
+				break
+			}
+		}
+	}
 	var list []tasks.Exception
 	for obj != 0 && len(list) < maxCauses { // they may be in a circle
 		x := e.exception(obj)
@@ -139,6 +147,31 @@ const (
 	isolate      = "_ZN2v88internal7Isolate"
 	errorsOfNode = "_ZN4node6errors"
 )
+
+// Functions by which JavaScript ends the process: process.abort, and V8 for want of memory.
+const (
+	processAbort = "_ZN4nodeL5AbortERK"
+	outOfMemory  = "_ZN2v88internal2V823FatalProcessOutOfMemory"
+)
+
+// asked reports whether the youngest call of JavaScript asked Node or V8 to end the process.
+func (e *engine) asked(frames []*unwind.Frame, list []tasks.Stretch) bool {
+	if len(list) == 0 {
+		return false
+	}
+	libs := frames[0].Walker().ProcessState().LibraryTracker()
+	if libs == nil {
+		return false
+	}
+	for _, f := range frames[:list[0].From] {
+		if lib, _ := libs.LibraryAt(f.LookupAddr()); lib != nil && lib.Path == e.lib.Path {
+			if s, ok := e.p.Symbols.SymbolAt(lib, f.LookupAddr()); ok && (strings.HasPrefix(s.Name, processAbort) || strings.HasPrefix(s.Name, outOfMemory)) {
+				return true
+			}
+		}
+	}
+	return false
+}
 
 // maxArguments is the most words above a frame that are looked at for arguments.
 const maxArguments = 16

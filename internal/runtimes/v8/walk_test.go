@@ -100,6 +100,9 @@ func TestRaised(t *testing.T) {
 					before, _, _ := strings.Cut(string(text), want.where)
 					line = 1 + strings.Count(before, "\n")
 				}
+				if f := r.Threads[0].Frames[*r.Crash.Frame]; kind != "rejection" && f.Source.Line != line {
+					t.Errorf("the report points to %s:%d, not to line %d", f.Function, f.Source.Line, line)
+				}
 				if got := x.Type + ": " + x.Message; got != want.what || x.Line != line || x.Language != "javascript" {
 					t.Errorf("%s, line %d, want %s, line %d", got, x.Line, want.what, line)
 				}
@@ -203,6 +206,9 @@ func compare(t *testing.T, core string, printed []byte) {
 	}
 	if len(want) < 10 {
 		t.Fatalf("the program printed %q", printed)
+	}
+	if f := r.Threads[0].Frames[*r.Crash.Frame]; f.Function != "die" && slices.ContainsFunc(r.Threads[0].Frames, func(f report.Frame) bool { return f.Function == "die" }) {
+		t.Errorf("the report points to %s", f.Function)
 	}
 	bad, inlined := 0, 0
 	for i := 0; i < len(want) && i < len(got); i++ {

@@ -43,7 +43,7 @@ const (
 // asyncTypes are the types of the objects on the way to async functions.
 type asyncTypes struct {
 	function, generator, reaction, request uint16
-	capability                             uint16 // 0 if it is not known
+	capability, properties                 uint16 // 0 if it is not known
 	tables, structs, weak                  []uint16
 }
 
@@ -66,6 +66,9 @@ func (l *layout) readAsync(v *variables) {
 	some(&t.structs, "Cell__CELL", "PropertyCell__PROPERTY_CELL", "PromiseCapability__PROMISE_CAPABILITY", "AccessorPair__ACCESSOR_PAIR",
 		"SourceTextModule__SOURCE_TEXT_MODULE", "ContextCell__CONTEXT_CELL")
 	t.structs = append(t.structs, t.reaction, t.request)
+	if x, ok := v.get("type_PropertyArray__PROPERTY_ARRAY_TYPE"); ok {
+		t.properties = uint16(x)
+	}
 	if x, ok := v.get("type_PromiseCapability__PROMISE_CAPABILITY_TYPE"); ok {
 		t.capability = uint16(x)
 	}
@@ -230,13 +233,12 @@ func (s *search) object(w uint64) {
 		return
 	case t >= s.types.firstContext && t <= s.types.lastContext, slices.Contains(s.async.tables, t):
 		n, ok := smi(s.at(w, 8))
-		if ok && t != s.types.firstContext && n > maxTable {
-			n &= 1<<10 - 1 // of an array of properties, with a hash
+		if t == s.async.properties {
+			n &= 1<<10 - 1 // above is a hash
 		}
-		if !ok || n < 0 || n > maxTable || s.p.Spend(n/16) != nil {
-			return
+		if ok {
+			s.words(w-1+16, n)
 		}
-		s.words(w-1+16, n)
 		return
 	case t < s.types.firstObject && !slices.Contains(s.async.structs, t):
 		return
@@ -254,8 +256,16 @@ func (s *search) object(w uint64) {
 }
 
 func (s *search) words(at uint64, n int) {
-	for b := s.Bytes(at, 8*n); len(b) >= 8; b = b[8:] {
-		s.push(littleEndian.Uint64(b))
+	const block = 1 << 10
+	for n > 0 && len(s.seen) <= maxObjects && s.p.Spend(block/16) == nil {
+		b := s.Bytes(at, 8*min(n, block))
+		if b == nil {
+			return
+		}
+		at, n = at+8*block, n-block
+		for ; len(b) >= 8; b = b[8:] {
+			s.push(littleEndian.Uint64(b))
+		}
 	}
 }
 

@@ -44,6 +44,7 @@ const (
 type asyncTypes struct {
 	function, generator, reaction, request uint16
 	capability, properties                 uint16 // 0 if it is not known
+	prototype                              uint64 // of a Map; 0 if it is not known
 	tables, structs, weak                  []uint16
 }
 
@@ -66,6 +67,7 @@ func (l *layout) readAsync(v *variables) {
 	some(&t.structs, "Cell__CELL", "PropertyCell__PROPERTY_CELL", "PromiseCapability__PROMISE_CAPABILITY", "AccessorPair__ACCESSOR_PAIR",
 		"SourceTextModule__SOURCE_TEXT_MODULE", "ContextCell__CONTEXT_CELL")
 	t.structs = append(t.structs, t.reaction, t.request)
+	t.prototype, _ = v.get("class_Map__prototype__HeapObject", "class_Map__prototype__Tagged_HeapObject_", "class_Map__prototype__Tagged_JSPrototype_", "class_Map__prototype__Object")
 	if x, ok := v.get("type_PropertyArray__PROPERTY_ARRAY_TYPE"); ok {
 		t.properties = uint16(x)
 	}
@@ -87,7 +89,7 @@ func (j *JavaScript) Tasks(ctx context.Context) iter.Seq2[*tasks.Task, error] {
 			return
 		}
 		s := &search{engine: e, seen: map[uint64]bool{}, awaited: map[uint64]uint64{}, of: map[uint64]uint64{}, from: map[uint64][]passed{},
-			above: map[uint64]uint64{}, asked: map[uint64]bool{}}
+			above: map[uint64]uint64{}, asked: map[uint64]bool{}, listed: map[uint64]bool{}}
 		ids, err := e.p.State.ThreadIDs()
 		if err != nil {
 			yield(nil, err)
@@ -121,6 +123,7 @@ type search struct {
 	of        map[uint64]uint64   // the suspended function whose end, or next value, a promise is
 	from      map[uint64][]passed // the promises whose values are passed on to a promise
 	above     map[uint64]uint64   // a suspended function that awaits a suspended function
+	listed    map[uint64]bool     // tables
 	asked     map[uint64]bool     // words that may be Isolates
 	tried     int
 }
@@ -247,11 +250,43 @@ func (s *search) object(w uint64) {
 	if size > 1 {
 		s.words(w-1+8, int(size)-1)
 	}
+	if t >= s.types.firstObject {
+		s.tables(w, t)
+	}
 	switch t {
 	case s.async.function, s.async.generator:
 		s.generator(w, t)
 	case s.types.promise:
 		s.promise(w)
+	}
+}
+
+// tables adds what an object of JavaScript keeps in tables: many properties, elements far apart, what a Map or a Set has. V8 does not
+// tell the types of tables: they are known by where they are, and what is in them has maps of its own.
+func (s *search) tables(w uint64, t uint16) {
+	m := s.Word(w - 1)
+	if bits, ok := s.U32(m - 1 + s.mapField3); ok && bits&mapDictionary != 0 {
+		s.table(s.at(w, s.properties))
+	}
+	if s.async.prototype != 0 && !s.listed[m] {
+		s.listed[m] = true
+		s.push(s.at(m, s.async.prototype))
+	}
+	if t == s.types.jsMap || t == s.types.jsSet {
+		s.table(s.at(w, 24))
+	}
+	if list := s.at(w, s.elementsAt); t != s.types.typedArray && !slices.Contains(s.types.fixedArrays, s.typeOf(list)) && s.typeOf(list) != s.types.fixedDoubles {
+		s.table(list)
+	}
+}
+
+func (s *search) table(w uint64) {
+	if s.typeOf(w) == 0 || s.listed[w] || len(s.listed) > maxObjects {
+		return
+	}
+	s.listed[w] = true
+	if n, ok := smi(s.at(w, 8)); ok {
+		s.words(w-1+16, n)
 	}
 }
 

@@ -65,6 +65,39 @@ async function misled() {
   await never; // misled
 }
 
+// These promises are held by those who can resolve them alone.
+const events = require('events');
+const map = new Map(), set = new Set(), table = { gone: 1, kept: 2 }, far = [], emitter = new events(), proto = { __proto__: {} };
+delete table.gone;
+class Private { #done; wait() { return new Promise((done) => { this.#done = done; }); } }
+const secret = new Private();
+async function inMap() {
+  await new Promise((done) => map.set('done', done)); // inMap
+}
+async function inSet() {
+  await new Promise((done) => set.add(done)); // inSet
+}
+async function inTable() {
+  await new Promise((done) => { table.done = done; }); // inTable
+}
+async function farAway() {
+  await new Promise((done) => { far[1e7] = done; }); // farAway
+}
+async function byEvent() {
+  await events.once(emitter, 'done'); // byEvent
+}
+async function byPrototype() {
+  await new Promise((done) => { Object.getPrototypeOf(proto).done = done; }); // byPrototype
+}
+async function byGlobal() {
+  await new Promise((done) => { globalThis.done = done; }); // byGlobal
+}
+async function byField() {
+  await secret.wait(); // byField
+}
+const held = [inMap, inSet, inTable, farAway, byEvent, byPrototype, byGlobal, byField];
+if (isMainThread) for (const f of held) f();
+
 const kept = isMainThread ? [all(), allSettled(), one(), race(), any(), then(), returned(), made(), nested(), new Shop().total, twice(1), twice(2), thenable(), misled()] : [all()];
 const all_ = 'all of leaf, other', any_ = 'any of leaf, other', nothing = '';
 const said = isMainThread ? [
@@ -76,18 +109,18 @@ const said = isMainThread ? [
   [['leaf', 'then'], nothing], [['leaf', 'returned'], nothing], [['leaf', 'made'], nothing],
   [['nested'], 'all of allSettled'], [['leaf'], nothing], [['other'], nothing], [['allSettled'], all_], [['leaf'], nothing], [['other'], nothing],
   [['leaf', 'items', 'count'], nothing],
-  [['leaf', 'twice'], nothing], [['leaf', 'twice'], nothing], [['thenable'], nothing], [['misled'], nothing], [['other'], nothing],
+  [['leaf', 'twice'], nothing], [['leaf', 'twice'], nothing], [['thenable'], nothing], [['misled'], nothing], [['other'], nothing], ...held.map((f) => [[f.name], nothing]),
 ] : [[['all'], all_], [['leaf'], nothing], [['other'], nothing], [['leaf'], nothing]]; // the last one is the worker's shared
 const say = () => said.map(([chain, what]) => [chain.map((f) => f + ':' + line(f)).join(' < '), what]);
 if (process.argv[2] === 'alone') {
   setTimeout(() => fs.writeSync(1, JSON.stringify(say()) + '\n'), 50);
-  setInterval(() => kept.length, 1e8);
+  setInterval(() => [kept, map, set, table, far, emitter, proto, secret], 1e8);
 } else if (isMainThread) {
   new Worker(__filename).on('message', (more) => {
     setTimeout(() => fs.writeSync(1, JSON.stringify([...say(), ...more]) + '\n'), 50);
   });
-  setInterval(() => kept.length, 1e8);
+  setInterval(() => [kept, map, set, table, far, emitter, proto, secret], 1e8);
 } else {
   setTimeout(() => parentPort.postMessage(say()), 50);
-  setInterval(() => kept.length, 1e8);
+  setInterval(() => [kept, map, set, table, far, emitter, proto, secret], 1e8);
 }

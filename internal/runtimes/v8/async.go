@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
@@ -455,8 +456,14 @@ func (s *search) task(g uint64) *tasks.Task {
 		}
 		g = below
 	}
+	t.System = !slices.ContainsFunc(t.Suspended, func(f tasks.SuspendedFrame) bool { return !ofLoader(f.File) })
 	slices.Reverse(t.Suspended)
 	return t
+}
+
+// ofLoader reports whether a file is of Node's loader of modules, whose functions wait as long as a module's own await does.
+func ofLoader(file string) bool {
+	return strings.HasPrefix(file, "node:internal/modules/") || strings.HasPrefix(file, "node:internal/process/") || strings.HasPrefix(file, "node:internal/main/")
 }
 
 // wait is the wait for a promise that no suspended function fulfils by itself; nil if it is not known for which.

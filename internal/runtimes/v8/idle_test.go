@@ -83,6 +83,54 @@ func TestIdle(t *testing.T) {
 	}
 }
 
+// TestIdleModule: a module that awaits at its top is a task, by the path of its file; Node's loader, which waits for it, is the system's.
+func TestIdleModule(t *testing.T) {
+	for _, node := range nodes(t) {
+		t.Run(version(t, node), func(t *testing.T) {
+			program := filepath.Join(t.TempDir(), "top.mjs")
+			if err := os.WriteFile(program, []byte("export async function slow() {\n  await new Promise((done) => setTimeout(done, 1e8));\n}\nconsole.log('ready');\nawait slow();\n"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.Command(node, program)
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			defer cmd.Wait()
+			defer cmd.Process.Kill()
+			if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(100 * time.Millisecond) // it goes to wait
+			target, err := corewalk.Attach(context.Background(), cmd.Process.Pid, corewalk.WithHold())
+			if err != nil {
+				t.Skipf("attach: %v", err)
+			}
+			defer target.Close()
+			own, system := "", 0
+			for task, err := range target.Tasks(context.Background()) {
+				switch {
+				case err != nil:
+					t.Error(err)
+				case task.Kind != tasks.KindAsync:
+				case task.System:
+					system++
+				default:
+					for _, f := range task.Suspended {
+						own += fmt.Sprintf("%s %s:%d ", f.Function, f.File, f.Line)
+					}
+				}
+			}
+			if want := "slow " + program + ":2 <anonymous> " + program + ":5 "; own != want || system == 0 {
+				t.Errorf("%q, %d of the system, want %q", own, system, want)
+			}
+		})
+	}
+}
+
 // waitsOf are the async functions of a program, in lines: the one that waits, those that await it, and which of the others they wait for.
 func waitsOf(t *testing.T, target *corewalk.Target, program string) (out []string) {
 	var all []*tasks.Task

@@ -86,10 +86,8 @@ func (t *nameTable) all(d *Data) []*nameIndex {
 			return
 		}
 		data, err := d.Bytes(SecNames)
-		for off := 0; err == nil && off < len(data); {
-			if len(t.indexes) == maxNameIndexes {
-				break // units in those that follow are searched as before
-			}
+		// Units in indexes after so many, damaged ones included, are searched as before.
+		for off, n := 0, 0; err == nil && off < len(data) && n < maxNameIndexes; n++ {
 			x, end := readNameIndex(data, off, d.big)
 			if end <= off {
 				break
@@ -244,9 +242,6 @@ func (x *nameIndex) scan(d *Data, name string) (uint64, bool, error) {
 // each calls yield for the entries of a name, by its number, until it returns false.
 func (x *nameIndex) each(d *Data, name uint64, yield func(*nameEntry) bool) error {
 	off := x.word(x.entries, name)
-	if off > uint64(len(x.data)-x.pool) {
-		return errNames
-	}
 	table, err := x.abbrevTable()
 	if err != nil {
 		return err

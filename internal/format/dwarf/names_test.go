@@ -18,6 +18,8 @@ type namesSpec struct {
 	whole   bool // entries name their unit though there is one alone
 	parents bool
 	hashes  bool // entries have DW_IDX_type_hash
+	spare   int  // abbreviations that no entry has
+	wide    int  // attributes of one more
 	entries []named
 }
 
@@ -105,6 +107,17 @@ func (f *dwarfFile) names(s *namesSpec) {
 			}
 		}
 		pool.u8(0)
+	}
+	for i := range s.spare {
+		abbrevs.uleb(uint64(1000 + i))
+		abbrevs.u8(uint8(TagVariable), 0, 0)
+	}
+	if s.wide > 0 {
+		abbrevs.u8(100, uint8(TagVariable))
+		for range s.wide {
+			abbrevs.u8(6, uint8(FormData1))
+		}
+		abbrevs.u8(0, 0)
 	}
 	abbrevs.u8(0)
 	for _, p := range patches {
@@ -475,6 +488,96 @@ func TestNamesHostile(t *testing.T) {
 	d := c.f.data()
 	if n := len(d.names.all(d)); n != maxNameIndexes {
 		t.Errorf("%d indexes", n)
+	}
+}
+
+// Tables that exceed the limits, and lists that are empty, end the use of an index.
+func TestNamesLimits(t *testing.T) {
+	q := &NameQuery{Name: "Type0", Scopes: []string{"ns"}, Scoped: true, Spaces: true, Fits: structures}
+	for _, s := range []struct {
+		spec namesSpec
+		used bool
+	}{
+		{namesSpec{spare: 900, wide: maxNameAttrs}, true},
+		{namesSpec{spare: maxNameAbbrevs + 1}, false},
+		{namesSpec{wide: maxNameAttrs + 2}, false},
+	} {
+		c := newCatalogue(binary.LittleEndian, 2)
+		spec := s.spec
+		spec.buckets, spec.parents, spec.units, spec.entries = 3, true, c.units, slices.Concat(c.entries...)
+		c.f.names(&spec)
+		if l := c.f.data().Listing(q); (l != nil) != s.used {
+			t.Errorf("%d abbreviations, %d attributes: %+v", spec.spare, spec.wide, l)
+		}
+		c.compareLooks(t, "limits")
+	}
+	c := newCatalogue(binary.LittleEndian, 2) // a name whose entries are at the end, where there are none
+	c.f.names(&namesSpec{buckets: 3, parents: true, units: c.units, entries: slices.Concat(c.entries...)})
+	d := c.f.data()
+	x := d.names.all(d)[0]
+	hash, _ := nameHash("Type0")
+	n, ok, err := x.find(d, "Type0", hash)
+	if !ok || err != nil {
+		t.Fatal(n, ok, err)
+	}
+	for _, off := range []uint32{uint32(len(x.data) - x.pool - 1), uint32(len(x.data) - x.pool), 0xffffffff} {
+		binary.LittleEndian.PutUint32(c.f.section(SecNames).b[x.entries+4*int(n):], off)
+		if l := c.f.data().Listing(q); l != nil {
+			t.Errorf("entries at %#x: %+v", off, l)
+		}
+		c.compareLooks(t, "entries elsewhere")
+	}
+	for size, used := range map[int]bool{0: false, 1: true, maxSymbolUnits: true, maxSymbolUnits + 1: false} {
+		c := newCatalogue(binary.LittleEndian, 3)
+		names := c.qualified()
+		names["ns::Type0"] = make([]uint32, size)
+		c.symbols(7, names)
+		if l := c.f.data().Listing(q); (l != nil) != used {
+			t.Errorf("%d units of a name: %v", size, l != nil)
+		}
+		c.compareLooks(t, "units of a name")
+	}
+}
+
+// packed is a file whose indexes of names are compressed.
+type packed struct{ *dwarfFile }
+
+func (p packed) LazySection(name string) ([]byte, func(from, end uint64) error, error) {
+	b, err := p.Section(name)
+	if name == SecNames.String() || name == SecGDBIndex.String() {
+		return b, func(uint64, uint64) error { return nil }, err
+	}
+	return b, nil, err
+}
+
+// An index of another version is not read, nor is a large one decompressed.
+func TestNamesUnused(t *testing.T) {
+	q := &NameQuery{Name: "Type0", Scopes: []string{"ns"}, Scoped: true, Spaces: true, Fits: structures}
+	for _, index := range []Section{SecNames, SecGDBIndex} {
+		c := newCatalogue(binary.LittleEndian, 2)
+		if index == SecNames {
+			c.f.names(&namesSpec{buckets: 3, parents: true, units: c.units, entries: slices.Concat(c.entries...)})
+		} else {
+			c.symbols(7, c.qualified())
+		}
+		o := c.f.sec[index.String()]
+		whole := len(o.b)
+		for size, used := range map[int]bool{whole: true, maxPackedIndex: true, maxPackedIndex + 1: false} {
+			o.b = append(o.b[:whole], make([]byte, size-whole)...)
+			if l := New(packed{c.f}, c.f.order).Listing(q); (l != nil) != used {
+				t.Errorf("%v: %d bytes compressed: %v", index, size, l != nil)
+			}
+			if l := c.f.data().Listing(q); l == nil {
+				t.Errorf("%v: %d bytes are not used", index, size)
+			}
+		}
+		o.b = o.b[:whole]
+		if index == SecNames {
+			o.b[4] = 6
+			if l := c.f.data().Listing(q); l != nil {
+				t.Error("version 6")
+			}
+		}
 	}
 }
 

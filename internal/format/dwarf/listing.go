@@ -207,7 +207,7 @@ func (l *Listing) in(list []hit, u *Unit) []hit {
 
 // lacks reports whether an index knows what u has, and does not list the name there, or only as something else.
 func (l *Listing) lacks(u *Unit) bool {
-	if u.Data != l.d || u.Sec != SecInfo || u.Type != UnitCompile || len(l.in(l.hits, u)) > 0 {
+	if u.Data != l.d || u.Sec != SecInfo || len(l.in(l.hits, u)) > 0 {
 		return false
 	}
 	names, gdb := l.d.covers(u)

@@ -308,6 +308,39 @@ func TestNamesPartly(t *testing.T) {
 			t.Errorf("%d searches of units", n)
 		}
 	}
+	c := newCatalogue(binary.LittleEndian, 5) // a linker lists units that were compiled without names
+	all := c.entries
+	c.entries = all[:3]
+	names := c.qualified()
+	c.entries = all
+	c.symbols(7, names)
+	if n := c.compareLooks(t, "symbols of three units of five"); n < 12 || n > 50 {
+		t.Errorf("%d searches of units", n)
+	}
+}
+
+// Units in languages whose compilers list only some types are searched.
+func TestNamesLanguage(t *testing.T) {
+	q := &NameQuery{Name: "Nothing", Scopes: []string{"ns"}, Scoped: true, Spaces: true, Fits: structures}
+	for lang, want := range map[Language]int{LangRust: 2, LangD: 2, LangC11: 0, LangCPlus20: 0} {
+		for _, index := range []string{"names", "gdb_index"} {
+			c := newCatalogue(binary.LittleEndian, 2)
+			f := newFile(binary.LittleEndian)
+			for _, u := range c.units {
+				u.root.attrs[0].value = lang
+				f.unit(u)
+			}
+			c.f = f
+			if index == "names" {
+				c.f.names(&namesSpec{buckets: 3, parents: true, units: c.units, entries: slices.Concat(c.entries...)})
+			} else {
+				c.symbols(7, c.qualified())
+			}
+			if _, n := lookFor(c.f.data(), q); n != want {
+				t.Errorf("%s, language %#x: %d searches of units", index, lang, n)
+			}
+		}
+	}
 }
 
 // Types in type units that an index lists are found in them.

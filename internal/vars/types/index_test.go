@@ -530,3 +530,40 @@ func TestIndexedBehindLimit(t *testing.T) {
 		}
 	}
 }
+
+// An index that leads to a declaration, to a type of a function or to another name is not followed.
+func TestIndexedElsewhere(t *testing.T) {
+	sections := map[string][]byte{".debug_abbrev": {1, byte(dwarf.TagCompileUnit), 1, byte(dwarf.AttrLanguage), byte(dwarf.FormData1), 0, 0,
+		2, byte(dwarf.TagStructureType), 0, byte(dwarf.AttrName), byte(dwarf.FormString), 0, 0,
+		3, byte(dwarf.TagStructureType), 0, byte(dwarf.AttrName), byte(dwarf.FormString), byte(dwarf.AttrDeclaration), byte(dwarf.FormFlag), 0, 0,
+		4, byte(dwarf.TagSubprogram), 1, 0, 0, 0}}
+	var info []byte
+	var units []uint64
+	for _, body := range [][]byte{
+		{1, byte(dwarf.LangC99), 0},
+		{1, byte(dwarf.LangC99), 4, 2, 'a', 0, 0, 3, 'a', 0, 1, 2, 'b', 0, 0}, // void f() { struct a; } struct a; declared; struct b
+		{1, byte(dwarf.LangC99), 2, 'a', 0, 0},
+	} {
+		units = append(units, uint64(len(info)))
+		info = binary.LittleEndian.AppendUint32(info, uint32(len(body)+7))
+		info = append(append(info, 4, 0, 0, 0, 0, 0, 8), body...)
+	}
+	sections[".debug_info"] = info
+	for what, c := range map[string]struct {
+		unit int
+		off  uint32
+	}{"a type of a function": {1, 14}, "a declaration": {1, 18}, "another name": {1, 22}, "no entry": {1, 15}, "another unit": {2, 18}, "the definition": {2, 13}, "no unit": {9, 13}} {
+		index, text := rawNames(units, c.unit, 'a', c.off)
+		sections[".debug_names"], sections[".debug_str"] = index, text
+		d := dwarf.New(dwarf.SourceFunc(func(name string) ([]byte, error) { return sections[name], nil }), binary.LittleEndian)
+		u, err := d.UnitAt(dwarf.SecInfo, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		set := NewSet(arch.AMD64, noLibraries{})
+		typ := &Type{set: set, Tag: dwarf.TagStructureType, BareName: "a", Language: dwarf.LangC99, Ref: Ref{DIE: dwarf.DIE{Unit: u, Off: u.Root()}}}
+		if got, ok := set.Complete(typ); !ok || got.Ref.Off != units[2]+13 {
+			t.Errorf("%s: %#x, %v; want %#x", what, got.Ref.Off, ok, units[2]+13)
+		}
+	}
+}

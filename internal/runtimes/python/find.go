@@ -50,7 +50,8 @@ func Shows(function, module string) bool {
 			return true
 		}
 	}
-	return strings.Contains(module[strings.LastIndexAny(module, `/\\`)+1:], "python")
+	file := module[strings.LastIndexAny(module, `/\\`)+1:]
+	return strings.HasPrefix(strings.TrimPrefix(file, "lib"), "python")
 }
 
 // Find finds CPython among the modules of a process; nil if there is none.

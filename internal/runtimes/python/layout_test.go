@@ -83,3 +83,19 @@ func TestPublished(t *testing.T) {
 		t.Error("a version that the table does not have has a layout")
 	}
 }
+
+// TestShows: which functions and files are reasons to look for the interpreter in a module.
+func TestShows(t *testing.T) {
+	for _, c := range []struct {
+		function, module string
+		want             bool
+	}{
+		{"_PyEval_EvalFrameDefault", "/opt/blender", true}, {"PyObject_Vectorcall", "", true}, {"", "/usr/bin/python3.14", true},
+		{"", "/usr/lib/libpython3.8.so.1.0", true}, {"", `C:\Python\python314.dll`, true},
+		{"", "/usr/lib/python3/_asyncio.cpython-314-x86_64-linux-gnu.so", false}, {"main", "/home/python/server", false}, {"Python", "", false},
+	} {
+		if got := Shows(c.function, c.module); got != c.want {
+			t.Errorf("%q of %q: %v", c.function, c.module, got)
+		}
+	}
+}

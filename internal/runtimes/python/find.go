@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -88,7 +89,7 @@ func (r *runtime) Describe() string { return "CPython " + r.version + ", layout 
 
 // pathVersion finds the version in the name of a library or of a program.
 var pathVersion = lazy.Value[*regexp.Regexp]{Make: func() *regexp.Regexp {
-	return regexp.MustCompile(`python(3)\.(\d+)([a-z]*)[^/]*$`)
+	return regexp.MustCompile(`python(3)\.?(\d+)([a-z]*)[^/]*$`)
 }}
 
 // oldest and newest are the minor versions that are understood.
@@ -167,6 +168,12 @@ func (r *runtime) open(root, head uint64) error {
 func (r *runtime) layouts(minor int, abi string) iter.Seq[*layout] {
 	return func(yield func(*layout) bool) {
 		plain, debug := tableLayout(layoutsText, minor, ""), tableLayout(layoutsText, minor, debugBuild)
+		if strings.EqualFold(path.Ext(r.lib.Path), ".dll") {
+			plain.windows()
+			plain.source += ", as on Windows"
+			yield(plain)
+			return
+		}
 		isDebug := strings.Contains(abi, debugBuild)
 		if !isDebug && plain.source == tableOf+r.version && !yield(plain) {
 			return
@@ -271,9 +278,10 @@ func (r *runtime) findThreads() {
 	}
 }
 
-// long reads an unsigned long of a thread state, which Windows has in 4 bytes: there the two ids are beside each other.
+// long reads an unsigned long of a thread state, which Windows has in 4 bytes: there the two ids that are published are beside each
+// other.
 func (r *runtime) long(at uint64, name string) uint64 {
-	if r.at("thread.native_thread_id") == r.at("thread.thread_id")+4 {
+	if r.short || r.at("thread.native_thread_id") == r.at("thread.thread_id")+4 {
 		return uint64(r.u32(at + r.at(name)))
 	}
 	return r.field(at, name)

@@ -13,6 +13,7 @@ var layoutsText string
 type layout struct {
 	minor   int  // of Python 3.minor
 	free    bool // it is a free-threaded build
+	short   bool // an unsigned long has 4 bytes
 	offsets map[string]uint64
 	source  string // where they come from, in words for reports
 }
@@ -100,4 +101,22 @@ func (l *layout) published(words []uint64) bool {
 		l.offsets["gil.locked"], l.offsets["gil.holder"] = l.offsets["interp.gil_locked"]-gil, l.offsets["interp.gil_holder"]-gil
 	}
 	return true
+}
+
+// windows changes the table of a version before 3.13 to what it is on Windows, where an unsigned long has 4 bytes: the ids in
+// thread states are beside each other, and what follows them is 8 bytes before. Where locks and the modules of an interpreter
+// are is not known.
+func (l *layout) windows() {
+	for name := range l.offsets {
+		record, _, _ := strings.Cut(name, ".")
+		if record == "gil" || record == "task" || name == "interp.modules" || name == "interp.ceval_gil" || strings.HasPrefix(name, "runtime.gil") ||
+			strings.HasSuffix(name, ".generations") {
+			delete(l.offsets, name)
+		}
+	}
+	l.offsets["thread.native_thread_id"] = l.offsets["thread.thread_id"] // the thread's own id is Windows'
+	if at, ok := l.offsets["thread.root_cframe"]; ok {
+		l.offsets["thread.root_cframe"] = at - 8
+	}
+	l.short = true
 }

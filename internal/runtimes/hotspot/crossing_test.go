@@ -73,6 +73,8 @@ func TestCrossing(t *testing.T) {
 			copy(mem, c.code)
 			littleEndian.PutUint64(stack, inCode)
 			littleEndian.PutUint64(stack[8:], inCode+2)
+			littleEndian.PutUint64(stack[0x78:], theStack+0xa0) // of the whole frame
+			littleEndian.PutUint64(stack[0x88:], inCode+2)
 			r := &recorded{recording: &recording{Pages: map[uint64][]byte{0x1000: mem, theStack: stack}}}
 			vm := &VM{memory: memory{remote.Memory{Memory: r}}, spend: func(int) error { return nil }, tables: &tables{fields: map[string]field{}}}
 			vm.returnsInto(inCode&^0xff, inCode|0xff)

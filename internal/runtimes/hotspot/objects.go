@@ -148,8 +148,10 @@ func (vm *VM) className(klass uint64) string {
 	if klass == 0 || klass%8 != 0 {
 		return ""
 	}
-	s, _ := vm.symbol(vm.Word(klass + vm.layout.klassName))
-	return s
+	return vm.classNames.Get(klass, func() string {
+		s, _ := vm.symbol(vm.Word(klass + vm.layout.klassName))
+		return s
+	})
 }
 
 // maxSupers is the most classes between a class and Object.
@@ -165,13 +167,30 @@ type classField struct {
 	static          bool
 }
 
+// fieldsNamed are the fields of a name that objects of a class have, those of the class itself before those of the classes
+// above it.
+func (vm *VM) fieldsNamed(klass uint64, name string) []classField {
+	if klass == 0 {
+		return nil
+	}
+	return vm.fieldMaps.Get(klass, func() map[string][]classField {
+		out := map[string][]classField{}
+		for k := range vm.supers(klass) {
+			for _, f := range vm.fieldsOf(k) {
+				if !f.static {
+					out[f.name] = append(out[f.name], f)
+				}
+			}
+		}
+		return out
+	})[name]
+}
+
 // fieldOf is where a field of an object is; false if its class and those above have none of that name and type.
 func (vm *VM) fieldOf(obj uint64, name, signature string) (uint64, bool) {
-	for klass := range vm.supers(vm.klassOf(obj)) {
-		for _, f := range vm.fieldsOf(klass) {
-			if f.name == name && f.signature == signature && !f.static {
-				return obj + uint64(f.offset), true
-			}
+	for _, f := range vm.fieldsNamed(vm.klassOf(obj), name) {
+		if f.signature == signature {
+			return obj + uint64(f.offset), true
 		}
 	}
 	return 0, false

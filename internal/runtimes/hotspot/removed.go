@@ -179,7 +179,7 @@ func (p *planter) removed(r removal) tasks.Value {
 	}
 	v.Text = simpleName(v.Type)
 	for _, f := range fields {
-		if len(v.Parts) == p.elements || p.count >= p.parts {
+		if len(v.Parts) == p.elements || p.full() {
 			v.Truncated = true
 			break
 		}
@@ -259,7 +259,7 @@ func (p *planter) removedField(r removal, signature string, at scopeValue) tasks
 	}
 	var b [8]byte
 	littleEndian.PutUint64(b[:], word)
-	return primitive(signature[0], b[:])
+	return p.told(primitive(signature[0], b[:]))
 }
 
 // removedArray reads an array that the compiler removed.
@@ -274,7 +274,7 @@ func (p *planter) removedArray(r removal, o *removed, name string) tasks.Value {
 	n := len(o.fields) / words
 	v.Text = arrayText(of, n, dimensions)
 	for i := range n {
-		if i == p.elements || p.count >= p.parts {
+		if i == p.elements || p.full() {
 			v.Truncated = true
 			break
 		}

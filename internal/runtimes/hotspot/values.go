@@ -17,10 +17,11 @@ type limits struct {
 	depth    int // objects within objects
 	parts    int // values within a value
 	text     int // bytes of a string in memory
+	line     int // bytes of text, behind which nothing more is read; 0 for no limit
 }
 
 var (
-	textLimits = limits{elements: 10, depth: 4, parts: 64, text: 400}
+	textLimits = limits{elements: 10, depth: 4, parts: 64, text: 400, line: maxLine}
 	treeLimits = limits{elements: 200, depth: 6, parts: 2000, text: maxString}
 )
 
@@ -44,6 +45,18 @@ type planter struct {
 	limits
 	count int
 	in    []uint64 // the objects around
+	wrote int      // bytes of text of what was read
+}
+
+// full reports whether no more values are wanted.
+func (p *planter) full() bool {
+	return p.count >= p.parts || p.line != 0 && p.wrote > p.line
+}
+
+// told counts the text of a value.
+func (p *planter) told(v tasks.Value) tasks.Value {
+	p.wrote += len(v.Text)
+	return v
 }
 
 // isObject reports whether an address is that of an object: its class must lead back to itself.
@@ -81,7 +94,7 @@ func (p *planter) typed(signature string, at uint64) tasks.Value {
 	if b == nil {
 		return note(errMemory)
 	}
-	return primitive(signature[0], b)
+	return p.told(primitive(signature[0], b))
 }
 
 // note is the place of a value that cannot be told.
@@ -157,7 +170,7 @@ func (p *planter) object(obj uint64) tasks.Value {
 	name := p.className(p.klassOf(obj))
 	v := tasks.Value{Kind: "struct", Type: dotted(name), Address: obj}
 	if p.simple(&v, obj, name) {
-		return v
+		return p.told(v)
 	}
 	if len(p.in) >= p.depth || slices.Contains(p.in, obj) {
 		v.Text, v.Truncated = simpleName(v.Type)+"{...}", true
@@ -238,7 +251,7 @@ func (p *planter) array(v *tasks.Value, a array, name string) {
 	of, dimensions, _ := strings.Cut(simpleName(v.Type), "[]")
 	v.Text = arrayText(of, a.length, dimensions)
 	for i := range a.length {
-		if i == p.elements || p.count >= p.parts {
+		if i == p.elements || p.full() {
 			v.Truncated = true
 			break
 		}
@@ -263,7 +276,7 @@ func (p *planter) members(v *tasks.Value, obj uint64) {
 			if f.static || f.name == "" {
 				continue
 			}
-			if len(v.Parts) == p.elements || p.count >= p.parts {
+			if len(v.Parts) == p.elements || p.full() {
 				v.Truncated = true
 				return
 			}
@@ -274,12 +287,8 @@ func (p *planter) members(v *tasks.Value, obj uint64) {
 
 // member is where a field is, and its type, whatever that is.
 func (vm *VM) member(obj uint64, name string) (at uint64, signature string, ok bool) {
-	for klass := range vm.supers(vm.klassOf(obj)) {
-		for _, f := range vm.fieldsOf(klass) {
-			if f.name == name && !f.static {
-				return obj + uint64(f.offset), f.signature, true
-			}
-		}
+	for _, f := range vm.fieldsNamed(vm.klassOf(obj), name) {
+		return obj + uint64(f.offset), f.signature, true
 	}
 	return 0, "", false
 }

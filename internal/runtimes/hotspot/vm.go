@@ -32,6 +32,8 @@ type VM struct {
 	blobs      remote.Kept[*blob]
 	methods    remote.Kept[*method]
 	fieldLists remote.Kept[[]classField] // by class
+	fieldMaps  remote.Kept[map[string][]classField]
+	classNames remote.Kept[string]
 	chunks     chunks
 	enters     remote.Kept[*blob] // by which threads begin to run virtual ones, at 0
 }

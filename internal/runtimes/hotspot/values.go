@@ -231,7 +231,11 @@ func (p *planter) simple(v *tasks.Value, obj uint64, name string) bool {
 				return true
 			}
 		case "java/lang/Thread":
-			v.Kind, v.Text = "text", simpleName(v.Type)+" "+strconv.Quote(p.nameOf(obj))
+			name := strconv.Quote(p.nameOf(obj))
+			if at, ok := p.fieldOf(obj, "tid", "J"); ok && name == `""` { // virtual threads have names only if they are given some
+				name = "#" + strconv.FormatUint(p.Word(at), 10)
+			}
+			v.Kind, v.Text = "text", simpleName(v.Type)+" "+name
 			return true
 		case "java/lang/Throwable":
 			v.Kind, v.Text = "text", v.Type

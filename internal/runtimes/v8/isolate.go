@@ -21,6 +21,9 @@ func isAddress(w uint64) bool { return w%8 == 0 && w >= firstAddress && w < behi
 
 // isolates adds what the Isolates to which a stack refers hold: all that JavaScript reaches while none runs.
 func (s *search) isolates(sp uint64, stack []byte) {
+	if s.p.Spend(len(stack)/512) != nil {
+		return
+	}
 	for ; len(stack) >= 8; stack = stack[8:] {
 		w := littleEndian.Uint64(stack)
 		if w%16 != 0 || !isAddress(w) || w-sp < maxStack || s.asked[w] || len(s.asked) > maxObjects {

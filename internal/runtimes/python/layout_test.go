@@ -99,3 +99,24 @@ func TestShows(t *testing.T) {
 		}
 	}
 }
+
+// TestWindows: what an unsigned long of 4 bytes changes, and what is not known there.
+func TestWindows(t *testing.T) {
+	l := tableLayout(layoutsText, 12, "")
+	before := tableLayout(layoutsText, 12, "")
+	l.windows()
+	if l.at("thread.root_cframe") != before.at("thread.root_cframe")-8 || l.at("thread.native_thread_id") != before.at("thread.thread_id") || !l.short {
+		t.Errorf("root_cframe at %d, native_thread_id at %d", l.at("thread.root_cframe"), l.at("thread.native_thread_id"))
+	}
+	for _, field := range []string{"gil.holder", "interp.ceval_gil", "interp.generations", "interp.modules", "task.coro"} {
+		if l.has(field) || !before.has(field) {
+			t.Errorf("%s is believed", field)
+		}
+	}
+	if l = tableLayout(layoutsText, 9, ""); !l.has("runtime.gil_holder") {
+		t.Error("the table of 3.9 has no runtime.gil_holder")
+	}
+	if l.windows(); l.has("runtime.gil_holder") || l.has("thread.root_cframe") {
+		t.Error("of 3.9 the lock is believed, or what it has not")
+	}
+}

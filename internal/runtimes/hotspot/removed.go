@@ -124,7 +124,7 @@ type removal struct {
 }
 
 // found resolves objects of several ways: the object that was removed, or the place of the one that was not.
-func (vm *VM) found(r removal) (o *removed, real place) {
+func (vm *VM) found(r removal) (o *removed, kept place) {
 	for range maxRemovedDeep {
 		o := r.objects[r.id]
 		if o == nil || !o.merged {
@@ -152,12 +152,12 @@ func (p *planter) removed(r removal) tasks.Value {
 		p.count = p.parts
 		return tasks.Value{Kind: "text", Text: "...", Truncated: true}
 	}
-	o, real := p.found(r)
+	o, kept := p.found(r)
 	if o == nil {
-		if real == (place{}) || real.err != nil {
+		if kept == (place{}) || kept.err != nil {
 			return note(errDropped)
 		}
-		return p.object(p.reference(real))
+		return p.object(p.reference(kept))
 	}
 	name := p.className(o.class)
 	if name == "" {

@@ -131,3 +131,26 @@ func TestLines(t *testing.T) {
 		}
 	}
 }
+
+// TestLineLimit: of a variable no more is read than its text shows, and the text is the same.
+func TestLineLimit(t *testing.T) {
+	for _, name := range []string{"java25-values.zst", "java8-values.zst", "java25-removed.zst"} {
+		r := read(t, name)
+		want := strings.Join(r.walk(t), "\n")
+		func() {
+			defer func(of limits) { textLimits = of }(textLimits)
+			textLimits.line = 0
+			r = read(t, name)
+			if got := strings.Join(r.walk(t), "\n"); got != want {
+				t.Errorf("%s: with all that may be read\n%s\nwant\n%s", name, got, want)
+			}
+		}()
+	}
+	p := planter{limits: limits{parts: 2, line: 5}}
+	if p.told(tasks.Value{Text: "12345"}); p.full() {
+		t.Error("full before its line is")
+	}
+	if p.told(tasks.Value{Text: "6"}); !p.full() {
+		t.Error("not full behind its line")
+	}
+}

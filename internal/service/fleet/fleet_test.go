@@ -375,6 +375,17 @@ func by(list []store.Upload, build func(id string) string) map[string]map[string
 	return out
 }
 
+// rows are the uploads that are not done, and the jobs.
+func (w *world) rows() string {
+	var text string
+	err := w.pool.QueryRow(w.t.Context(), `SELECT coalesce((SELECT string_agg(concat_ws(' ', right(id, 3), state, worker, reserved < now(), alone, attempts, why), '; ') FROM service_uploads WHERE state <> 'done'), '')
+		|| ' | ' || coalesce((SELECT string_agg(concat_ws(' ', id, state, queue, args, attempted_by[array_length(attempted_by, 1)]), '; ') FROM river_job WHERE state <> 'completed'), '')`).Scan(&text)
+	if err != nil {
+		return err.Error()
+	}
+	return text
+}
+
 // queued waits until no job is left.
 func (w *world) queued() {
 	w.t.Helper()
@@ -521,7 +532,7 @@ func TestNoTime(t *testing.T) {
 	w.add(15, nil)
 	for end := time.Now().Add(30 * time.Second); w.counted() < 12; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("%d of 15 are in the ledger", w.counted())
+			t.Fatalf("%d of 15 are in the ledger; %s", w.counted(), w.rows())
 		}
 	}
 	end()

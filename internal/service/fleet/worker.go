@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -187,7 +188,8 @@ func (r *runs) Work(ctx context.Context, job *river.Job[waits]) error {
 				return errors.Join(w.enqueue(ctx, tx, job.Args.Project, time.Time{}), completed(ctx, tx, job))
 			})
 		case unused:
-			return river.JobSnooze(time.Second)
+			// Workers ask for jobs every second, each at a moment of its own: with the same pause for all jobs the same worker would get them again.
+			return river.JobSnooze(500*time.Millisecond + rand.N(2*time.Second))
 		}
 		select {
 		case <-p.done:

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -33,7 +34,22 @@ func policyFile(t *testing.T, lines string) (path, store string) {
 	if err := os.WriteFile(path, []byte("directory = "+store+"\nfree = 0\n"+lines), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { // before the directory is removed
+		for end := time.Now().Add(20 * time.Second); handles(dir) && time.Now().Before(end); {
+			time.Sleep(10 * time.Millisecond)
+		}
+	})
 	return path, store
+}
+
+// handles reports whether a process works with the files below dir: a handler that the kernel started may still put the store in order when all
+// crashes have their reports.
+func handles(dir string) bool {
+	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	return slices.ContainsFunc(lines, func(path string) bool {
+		line, err := os.ReadFile(path)
+		return err == nil && bytes.Contains(line, []byte(dir+"/"))
+	})
 }
 
 // records reads what was kept.

@@ -52,10 +52,8 @@ func (w *Walker) firstStepper(in *Frame, refused *refusals) (FrameStepper, error
 	pieces := group.pieces.Load()
 	if refused.first == nil || refused.pieces != pieces {
 		s, err := w.nextStepper(in, nil, refused)
-		if err != nil {
-			return nil, err
-		}
 		refused.first, refused.pieces = s, pieces
+		return s, err
 	}
 	return refused.first, nil
 }

@@ -21,18 +21,20 @@ func TestRefusals(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		code    bool
+		answer  unwind.Status
 		options []unwind.Option
 		want    int
 	}{
-		{"by code", true, nil, 3}, // also about the youngest frame
-		{"by registers", false, nil, frames},
-		{"explained", true, []unwind.Option{unwind.WithExplain()}, frames},
+		{"by code", true, unwind.StatusNotMe, nil, 3}, // also about the youngest frame
+		{"by registers", false, unwind.StatusNotMe, nil, frames},
+		{"explained", true, unwind.StatusNotMe, []unwind.Option{unwind.WithExplain()}, frames},
+		{"an answer that cannot be right", true, unwind.StatusSuccess, nil, frames}, // without registers
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			asked := 0
 			first := &byCode{stepper("first", 1, func(in, out *unwind.Frame) unwind.Status {
 				asked++
-				return unwind.StatusNotMe
+				return c.answer
 			}), c.code}
 			s, err := mustWalker(deepStack(frames, 16, 0x400500), c.options, first, stepper("fp", 2, byFP)).WalkStack(1)
 			if err != nil || len(s.Frames) != frames || asked != c.want {

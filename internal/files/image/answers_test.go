@@ -6,25 +6,15 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/corewalk/corewalk/internal/files/kept"
-	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/format/elffile"
 )
 
 // TestAnswers: what one run found out the next one of the same program knows, unless what is kept is damaged. Another program finds
 // it out itself, and leaves that of the first as it is.
 func TestAnswers(t *testing.T) {
-	data, err := os.ReadFile(fixture.Get(t, "amd64-pie").Binary(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "program")
-	if err := os.WriteFile(path, data, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	time.Sleep(2100 * time.Millisecond)
+	path := settled(t, "amd64-pie")
 	dir := filepath.Join(t.TempDir(), "kept")
 	run := func(limit int64, other uint64) (asked int) {
 		with(t, kept.New(dir, limit), path, func(im *Image) {
@@ -176,15 +166,7 @@ func FuzzAnswers(f *testing.F) {
 
 // Whether a large table of names has a text is known to a later run, which does not read the table.
 func TestMentionsKept(t *testing.T) {
-	data, err := os.ReadFile(fixture.Get(t, "amd64-vars-libcxx").Binary(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "many")
-	if err := os.WriteFile(path, data, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	time.Sleep(2100 * time.Millisecond)
+	path := settled(t, "amd64-vars-libcxx")
 	dir := filepath.Join(t.TempDir(), "kept")
 	for run := range 2 {
 		with(t, kept.New(dir, 1<<30), path, func(im *Image) {

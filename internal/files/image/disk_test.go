@@ -26,6 +26,21 @@ func packedFile(t *testing.T) string {
 	return path
 }
 
+// settled returns a copy of a fixture's program that is old enough for something of it to be kept.
+func settled(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(fixture.Get(t, name).Binary(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "program")
+	if err := os.WriteFile(path, data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(2100 * time.Millisecond)
+	return path
+}
+
 // with opens a file with a room, and closes it.
 func with(t *testing.T, room *kept.Room, path string, use func(im *Image)) {
 	t.Helper()
@@ -108,15 +123,7 @@ func TestKeptSections(t *testing.T) {
 
 // TestKeptIndexes: a later run finds the indexes of symbols that an earlier one made, and makes them again if they are damaged.
 func TestKeptIndexes(t *testing.T) {
-	data, err := os.ReadFile(fixture.Get(t, "amd64-vars-libcxx").Binary(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "many")
-	if err := os.WriteFile(path, data, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	time.Sleep(2100 * time.Millisecond)
+	path := settled(t, "amd64-vars-libcxx")
 	dir := filepath.Join(t.TempDir(), "kept")
 	run := func(limit int64) (name string, stored int) {
 		with(t, kept.New(dir, limit), path, func(im *Image) {
@@ -153,15 +160,7 @@ func TestKeptIndexes(t *testing.T) {
 // TestKeptUnits: a later run finds the index of units that an earlier one made, and makes it again if it is damaged. That of a file
 // whose code is elsewhere is another one.
 func TestKeptUnits(t *testing.T) {
-	data, err := os.ReadFile(fixture.Get(t, "amd64-cxx-errors").Binary(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "errors")
-	if err := os.WriteFile(path, data, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	time.Sleep(2100 * time.Millisecond)
+	path := settled(t, "amd64-cxx-errors")
 	dir := filepath.Join(t.TempDir(), "kept")
 	var key, moved kept.Key
 	run := func() (fresh bool) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -182,14 +181,8 @@ func (r *runs) Work(ctx context.Context, job *river.Job[waits]) error {
 		return nil
 	case <-ctx.Done():
 	case <-time.After(w.reserve()):
-		switch unused := w.withdraw(p); { // this worker has no time for it: others may have
-		case unused && p.own():
-			return w.again(ctx, func(tx pgx.Tx) error {
-				return errors.Join(w.enqueue(ctx, tx, job.Args.Project, time.Time{}), completed(ctx, tx, job))
-			})
-		case unused:
-			// Workers ask for jobs every second, each at a moment of its own: with the same pause for all jobs the same worker would get them again.
-			return river.JobSnooze(500*time.Millisecond + rand.N(2*time.Second))
+		if w.withdraw(p) { // this worker has no time for it: others may have
+			return w.handOn(ctx, job)
 		}
 		select {
 		case <-p.done:
@@ -209,6 +202,56 @@ func (r *runs) Work(ctx context.Context, job *river.Job[waits]) error {
 	case <-time.After(10 * time.Second):
 	}
 	return nil
+}
+
+// handOn gives a job that this worker has not used to one that is alive and has fewer, else back to the queue. Put back without a name, it might
+// come here again and again: workers ask for jobs every second, and the one that asks first gets all.
+func (w *Worker) handOn(ctx context.Context, job *river.Job[waits]) error {
+	to, err := w.idler(ctx)
+	switch {
+	case err != nil || to == "" && job.Args.Build == "":
+		return river.JobSnooze(0) // beat tells of a database that does not answer
+	case to == "":
+		to = river.QueueDefault
+	}
+	return w.again(ctx, func(tx pgx.Tx) error {
+		_, err := w.insert.InsertTx(ctx, tx, waits{Project: job.Args.Project}, &river.InsertOpts{Queue: to})
+		return errors.Join(err, completed(ctx, tx, job))
+	})
+}
+
+// idler returns the queue of the worker that has the fewest jobs, running or waiting for it alone, if they are at least two fewer than this one has.
+func (w *Worker) idler(ctx context.Context) (queue string, err error) {
+	names, err := w.DB.Alive(ctx, w.silent)
+	if err != nil {
+		return "", err
+	}
+	queues := make([]string, len(names))
+	for i, name := range names {
+		queues[i] = queueOf(name)
+	}
+	rows, err := w.pool.Query(ctx, `SELECT w.name, w.queue, (SELECT count(*) FROM river_job WHERE kind = $1 AND state = 'running' AND attempted_by[array_length(attempted_by, 1)] = w.name)
+			+ (SELECT count(*) FROM river_job WHERE kind = $1 AND state = 'available' AND queue = w.queue) AS jobs
+		FROM unnest($2::text[], $3::text[]) AS w (name, queue) ORDER BY jobs, random()`, waits{}.Kind(), names, queues)
+	if err != nil {
+		return "", err
+	}
+	var name, of string
+	var jobs, fewest, own int
+	first := true
+	_, err = pgx.ForEachRow(rows, []any{&name, &of, &jobs}, func() error {
+		if first {
+			queue, fewest, first = of, jobs, false
+		}
+		if name == w.o.Name {
+			own = jobs
+		}
+		return nil
+	})
+	if fewest+2 > own {
+		queue = ""
+	}
+	return queue, err
 }
 
 // own reports whether a permit is for one upload of a build, which others have left to this worker.

@@ -82,7 +82,7 @@ func mergeVariable(group []*Thread, i, v int, of func(*Frame) []Variable) Variab
 }
 
 // MaxByThread is the number of threads with the same stack whose own values the text shows where they differ.
-const MaxByThread = 16
+const MaxByThread = 8
 
 // byThread writes, below the stack that a group of threads has in common, the values in which each thread
 // differs from the others.

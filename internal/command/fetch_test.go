@@ -192,8 +192,8 @@ func TestFetching(t *testing.T) {
 	report := func(p settings.Progress) {
 		f.report(p)
 		text := "nothing"
-		if f.line.bars != nil {
-			text = f.line.text
+		if f.line.shown {
+			text = f.line.line
 		}
 		got = append(got, text)
 	}
@@ -206,7 +206,7 @@ func TestFetching(t *testing.T) {
 	report(two)
 	want := []string{"fetching debuginfo of 2f0fc63b from host:80",
 		"fetching executable of 2f0fc63b from host:80: 1.0 MB, and 1 more",
-		"fetching debuginfo of 2f0fc63b from host:80: 25% of 2.0 MB, and 1 more",
+		"[########                        ] fetching debuginfo of 2f0fc63b from host:80: 25% of 2.0 MB, and 1 more",
 		"fetching executable of 2f0fc63b from host:80: 1.0 MB", "nothing"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want\n%q", got, want)

@@ -3,11 +3,10 @@ package command
 import (
 	"fmt"
 	"io"
+	"os"
+	"strings"
 	"sync"
 	"time"
-
-	"github.com/vbauerster/mpb/v8"
-	"github.com/vbauerster/mpb/v8/decor"
 
 	"github.com/corewalk/corewalk/report"
 )
@@ -22,8 +21,9 @@ const (
 // barWidth is the width of a bar, in columns.
 const barWidth = 32
 
-// progress shows the progress of long work on one line of a terminal: a text and, if
-// the amount of work is known, a bar.
+// progress shows the progress of long work on one line of a terminal: a bar, if the amount
+// of work is known, and a text. (Packages that draw bars compile regular expressions at the
+// start of every run.)
 type progress struct {
 	out   io.Writer // a terminal
 	start time.Time
@@ -31,10 +31,10 @@ type progress struct {
 	total int64     // bytes of the compressed file; 0 if not known
 
 	mu    sync.Mutex
-	text  string
-	bars  *mpb.Progress // nil while nothing is shown
-	bar   *mpb.Bar
-	drawn bool // a bar is shown, not only text
+	line  string
+	shown bool
+	drawn time.Time
+	later *time.Timer // draws what came too soon after a change; nil if nothing did
 }
 
 // report is called with the numbers of bytes of a compressed core that were read and
@@ -55,41 +55,50 @@ func (p *progress) report(in, out int64) {
 // show changes the line. Without a total (0) it shows no bar.
 func (p *progress) show(text string, done, total int64) {
 	p.mu.Lock()
-	p.text = report.Clean(text) // names of files are from dumps
-	p.mu.Unlock()
-	if p.bars != nil && p.drawn != (total > 0) {
-		p.done()
+	defer p.mu.Unlock()
+	p.line = report.Clean(text) // names of files are from dumps
+	if total > 0 {
+		full := int(barWidth * float64(min(max(done, 0), total)) / float64(total))
+		p.line = "[" + strings.Repeat("#", full) + strings.Repeat(" ", barWidth-full) + "] " + p.line
 	}
-	if p.bars == nil {
-		p.begin(total)
-	}
-	if p.drawn {
-		p.bar.SetTotal(total, false)
-		p.bar.SetCurrent(min(done, total-1)) // a bar that is full ends
+	p.shown = true
+	switch wait := pace - time.Since(p.drawn); {
+	case wait <= 0:
+		p.draw()
+	case p.later == nil:
+		p.later = time.AfterFunc(wait, func() {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			if p.later = nil; p.shown {
+				p.draw()
+			}
+		})
 	}
 }
 
-func (p *progress) begin(total int64) {
-	style := mpb.NopStyle()
-	if p.drawn = total > 0; p.drawn {
-		style = mpb.BarStyle().Lbound("[").Filler("#").Tip("#").Padding(" ").Rbound("]")
+// eraseLine goes back to the start of the line and erases it.
+const eraseLine = "\r\x1b[K"
+
+// draw writes the line, no longer than the terminal is wide: of two lines only the last would be erased.
+func (p *progress) draw() {
+	line := []rune(p.line)
+	if f, ok := p.out.(*os.File); ok {
+		if n := terminalColumns(f); n > 0 && len(line) >= n {
+			line = line[:n-1]
+		}
 	}
-	p.bars = mpb.New(mpb.WithOutput(p.out), mpb.WithRefreshRate(pace), mpb.WithAutoRefresh())
-	p.bar = p.bars.New(total, style, mpb.BarWidth(barWidth), mpb.AppendDecorators(decor.Any(func(decor.Statistics) string {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		return p.text
-	})))
+	_, _ = io.WriteString(p.out, eraseLine+string(line))
+	p.drawn = time.Now()
 }
 
 // done removes the line from the screen.
 func (p *progress) done() {
-	if p.bars == nil {
-		return
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.shown && !p.drawn.IsZero() {
+		_, _ = io.WriteString(p.out, eraseLine)
 	}
-	p.bar.Abort(true)
-	p.bars.Wait()
-	p.bars = nil
+	p.shown = false
 }
 
 func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -86,9 +87,6 @@ func TestWriteErrors(t *testing.T) {
 	}
 }
 
-// clearLine moves the cursor up and erases from there.
-const clearLine = "\x1b[1A\x1b[J"
-
 // A bar is shown when unpacking is long, and taken away after.
 func TestProgress(t *testing.T) {
 	out, err := os.Create(filepath.Join(t.TempDir(), "terminal"))
@@ -104,16 +102,55 @@ func TestProgress(t *testing.T) {
 	if st, err := out.Stat(); err != nil || st.Size() > 0 {
 		t.Errorf("a bar at once: %v bytes, %v", st.Size(), err)
 	}
+	want := ""
 	for _, total := range []int64{1 << 20, 0} {
 		p = &progress{out: out, start: time.Now().Add(-2 * patience), total: total}
 		p.report(1<<18, 0)
-		p.report(1<<18, 0)
-		time.Sleep(3 * pace)
+		p.report(1<<18, 0) // too soon
 		p.done()
+		want += eraseLine
+		if total > 0 {
+			want += "[########                        ] unpacking: 25% of 1.0 MB, 0.0 MB so far" + eraseLine
+		} else {
+			want += "unpacking: 0.3 MB read, 0.0 MB so far" + eraseLine
+		}
 	}
 	text, err := os.ReadFile(out.Name())
-	if err != nil || !strings.Contains(string(text), "[###") || strings.Count(string(text), "unpacking") < 2 || !strings.HasSuffix(string(text), clearLine) {
-		t.Errorf("%q, %v", text, err)
+	if err != nil || string(text) != want {
+		t.Errorf("%q, want\n%q, %v", text, want, err)
+	}
+}
+
+// syncBuffer is written by a timer.
+type syncBuffer struct {
+	mu   sync.Mutex
+	text strings.Builder
+	more chan struct{}
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	defer func() { b.more <- struct{}{} }()
+	return b.text.Write(p)
+}
+
+// What comes soon after a change is drawn, though nothing comes after it, and not after the line has been removed.
+func TestProgressLater(t *testing.T) {
+	b := &syncBuffer{more: make(chan struct{}, 10)}
+	p := &progress{out: b}
+	for _, text := range []string{"one", "two", "three"} {
+		p.show(text, 0, 0)
+	}
+	<-b.more
+	<-b.more
+	p.show("four", 0, 0)
+	p.done()
+	time.Sleep(2 * pace)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if want := eraseLine + "one" + eraseLine + "three" + eraseLine; b.text.String() != want {
+		t.Errorf("%q, want %q", b.text.String(), want)
 	}
 }
 

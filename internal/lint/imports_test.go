@@ -191,7 +191,6 @@ var outside = map[string][]string{
 	"github.com/VictoriaMetrics/metrics":     {"internal/service"},
 	"github.com/olekukonko/tablewriter":      {"report"},
 	"github.com/mattn/go-runewidth":          {"report"},
-	"github.com/vbauerster/mpb":              {"internal/command"},
 	"modernc.org/sqlite":                     {"internal/triage/ledger/sqlite", "internal/service/store/sqlite"},
 	"github.com/jackc/pgx":                   {"internal/triage/ledger/postgres", "internal/service/store/postgres", "internal/service/fleet", "internal/command/fleet"},
 	"github.com/riverqueue/river":            {"internal/service/fleet"},

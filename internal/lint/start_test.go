@@ -20,7 +20,6 @@ import (
 var mayAllocate = map[string]int{
 	module + "/internal/files/find":                  3,
 	module + "/unwind/arch":                          28, // the public tables of six MIPS and three PowerPC architectures
-	"github.com/acarl005/stripansi":                  110,
 	"github.com/ianlancetaylor/demangle":             110,
 	"github.com/klauspost/compress/flate":            16,
 	"github.com/klauspost/compress/internal/snapref": 3,
@@ -29,7 +28,6 @@ var mayAllocate = map[string]int{
 	"github.com/pierrec/lz4/v4":                      4,
 	"github.com/spf13/pflag":                         1,
 	"github.com/ulikunitz/xz/lzma":                   2,
-	"github.com/vbauerster/mpb/v8":                   8,
 	"golang.org/x/arch/arm/armasm":                   5,
 	"golang.org/x/arch/arm64/arm64asm":               10,
 	"golang.org/x/arch/loong64/loong64asm":           3,

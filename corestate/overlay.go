@@ -2,6 +2,7 @@ package corestate
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/internal/format/elffile"
@@ -16,6 +17,17 @@ type overlay struct {
 	libraryAt func(arch.Address) (*libstate.Library, bool)
 	from      modules.Source
 	files     sync.Map // *libstate.Library to *backingFile
+	recent    [1 << recentBits]atomic.Pointer[overlayBytes]
+}
+
+// recentBits is the binary logarithm of how many answers are remembered: steppers look at the code of every frame, and
+// hundreds of threads wait in the same functions.
+const recentBits = 7
+
+// An overlayBytes is what bytesAt answered for an address.
+type overlayBytes struct {
+	addr arch.Address
+	data []byte
 }
 
 // A backingFile is the file of one library; nil if no file may be used.
@@ -76,6 +88,16 @@ func hasTextRel(f *elffile.File) bool {
 // bytesAt returns bytes of a file for the memory from addr; none if no file may be
 // used. s is the core's segment that contains addr, or nil.
 func (o *overlay) bytesAt(addr arch.Address, s *segment) []byte {
+	slot := &o.recent[addr*0x9e3779b97f4a7c15>>(64-recentBits)]
+	if r := slot.Load(); r != nil && r.addr == addr {
+		return r.data
+	}
+	data := o.find(addr, s)
+	slot.Store(&overlayBytes{addr, data})
+	return data
+}
+
+func (o *overlay) find(addr arch.Address, s *segment) []byte {
 	if s != nil && s.perm&libstate.Write != 0 {
 		return nil
 	}

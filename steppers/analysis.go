@@ -105,7 +105,7 @@ func (s *AnalysisStepper) step(x *flowScratch, in, out *unwind.Frame) unwind.Sta
 func (s *AnalysisStepper) certain(x *flowScratch, in *unwind.Frame) (*stackflow.Row, arch.Address) {
 	w, lookup := in.Walker(), in.LookupAddr()
 	lib := libraryAt(w.ProcessState(), lookup)
-	f := &x.found[(lookup^lookup>>3)%rowCache]
+	f := &x.found[rowSlot(lookup)]
 	if lib != nil && f.lib == lib && f.lookup == lookup {
 		return f.row, f.start
 	}

@@ -51,14 +51,17 @@ func (s *DebugStepper) Priority() uint32 { return unwind.PriorityDebugStepper }
 
 // A cfiScratch holds the buffers of one step, for the next to reuse.
 type cfiScratch struct {
-	found   [rowCache]foundRow
+	found   [rowCache]*foundRow
 	machine op.Machine
 	regs    calleeRegs
 }
 
-// rowCache is how many rows a walk remembers: recursion returns to the same few
-// addresses thousands of times.
-const rowCache = 8
+// rowCache is how many rows walks remember: recursion returns to the same few addresses
+// thousands of times, and hundreds of threads wait in the same functions.
+const rowCache = 64
+
+// rowSlot is where the row for a return address is remembered.
+func rowSlot(ra arch.Address) uint64 { return ra * 0x9e3779b97f4a7c15 >> 58 }
 
 // A foundRow is a row and the address that it was looked up for.
 type foundRow struct {
@@ -171,7 +174,7 @@ func (s *DebugStepper) stepAs(in, out *unwind.Frame, lib *libstate.Library, pc a
 		return unwind.StatusNotMe
 	}
 	x := &cfiScratch{regs: calleeRegs{s.arch, in, in.SP()}}
-	row := &x.found[0].row
+	row := new(cfi.Row)
 	row.Bias = im.Bias(lib.LoadBias)
 	if !s.rowAt(row, im, lib, pc, out) {
 		return unwind.StatusNotMe
@@ -226,7 +229,12 @@ func (s *DebugStepper) findRow(x *cfiScratch, in, out *unwind.Frame) *foundRow {
 		}
 		return nil
 	}
-	f := &x.found[(ra^ra>>3)%rowCache]
+	slot := &x.found[rowSlot(ra)]
+	f := *slot
+	if f == nil {
+		f = new(foundRow)
+		*slot = f
+	}
 	if f.lib == lib && f.lookup == lookup && f.ra == ra {
 		s.noteRow(out, &f.row, lib)
 		f.again = true

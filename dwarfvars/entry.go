@@ -238,11 +238,29 @@ func (e *evaluator) callOf(f *unwind.Frame) (*Function, dwarf.CallSite, error) {
 	if fn.rec != nil {
 		return nil, none, &unknown.Entry{Why: "the caller does not describe the call"}
 	}
-	site, ok := fn.fn.Unit.CallSiteAt(fn.fn.Off, f.RA()-fn.bias)
+	site, ok := fn.siteAt(f.RA())
 	if !ok {
 		return nil, none, &unknown.Entry{Why: "the caller does not describe the call"}
 	}
 	return fn, site, nil
+}
+
+// A knownSite is what the function says about the call that returns to an address.
+type knownSite struct {
+	site dwarf.CallSite
+	ok   bool
+}
+
+// siteAt returns the call of the function that returns to an address. The threads of a process are in the same few calls.
+func (f *Function) siteAt(ra arch.Address) (dwarf.CallSite, bool) {
+	pc := ra - f.bias
+	if v, ok := f.sites.Load(pc); ok {
+		k := v.(*knownSite)
+		return k.site, k.ok
+	}
+	site, ok := f.fn.Unit.CallSiteAt(f.fn.Off, pc)
+	f.sites.Store(pc, &knownSite{site, ok})
+	return site, ok
 }
 
 // callSite finds the call that led to the frame's function. It must be certain: either the call

@@ -28,6 +28,7 @@ type Reader struct {
 	files   modules.Source
 
 	funcs sync.Map // funcKey -> *Function
+	found sync.Map // funcAddr -> *Function, of the addresses that were asked for
 	tls   tlsModules
 	types *types.Set
 	mem   *values.Process // what values are read from
@@ -85,6 +86,7 @@ type Function struct {
 	db  *types.Database
 
 	scopes  sync.Map // pc in the file -> []*Scope
+	sites   sync.Map // return address in the file -> *knownSite
 	allOnce sync.Once
 	all     []*Scope
 }
@@ -92,6 +94,11 @@ type Function struct {
 type funcKey struct {
 	lib *libstate.Library
 	die dwarf.DIE
+}
+
+type funcAddr struct {
+	lib  *libstate.Library
+	addr arch.Address
 }
 
 // FunctionForFrame returns the function of a frame: the one that has the frame, not a call
@@ -112,10 +119,16 @@ func (r *Reader) functionAt(addr arch.Address) (*Function, error) {
 	if !ok {
 		return nil, fmt.Errorf("%#x is in no library: %w", addr, ErrNoFunction)
 	}
+	key := funcAddr{lib, addr}
+	if v, ok := r.found.Load(key); ok {
+		return v.(*Function), nil
+	}
 	im := r.file(lib)
 	if d := im.DWARF(); d != nil {
 		if fn, ok := funcAt(d, addr-im.Bias(lib.LoadBias)); ok {
-			return r.function(lib, im, fn), nil
+			f := r.function(lib, im, fn)
+			r.found.Store(key, f)
+			return f, nil
 		}
 	}
 	if fn := r.recordFunction(lib, im, addr); fn != nil {

@@ -113,22 +113,31 @@ func tailCalls(from *Image, ret uint64, to *Image, pc uint64) (TailChain, error)
 	return tailCallsByName(name, to, pc)
 }
 
-// callTarget is CallTarget of from's debug information d, or knows from an earlier run that the call is not described: to
-// find that out, all units are asked.
+// toName stands before the name of what is called in another file, as it is kept on disk.
+const toName = 't'
+
+// callTarget is CallTarget of from's debug information d, or knows from an earlier run that the call is not described, or
+// which function of another file it calls: to find that out, all units are asked.
 func callTarget(from *Image, d *dwarf.Data, ret uint64) (starts []dwarf.Func, name string, err error) {
 	found := false
 	a := from.DebugAnswer(Question{Kind: askedTarget, A: ret}, func() []byte {
 		found = true
-		if starts, name, err = d.CallTarget(ret, from.resolver()); errors.Is(err, dwarf.ErrNotFound) {
+		starts, name, err = d.CallTarget(ret, from.resolver())
+		switch {
+		case errors.Is(err, dwarf.ErrNotFound):
 			return []byte{noPath}
+		case err == nil && len(starts) == 0:
+			return append([]byte{toName}, name...)
 		}
 		return nil
 	})
-	if found {
+	switch {
+	case found:
 		return starts, name, err
-	}
-	if len(a) == 1 && a[0] == noPath {
+	case len(a) == 1 && a[0] == noPath:
 		return nil, "", fmt.Errorf("call that returns to %#x: %w", ret, dwarf.ErrNotFound)
+	case len(a) > 1 && a[0] == toName:
+		return nil, string(a[1:]), nil
 	}
 	return d.CallTarget(ret, from.resolver())
 }

@@ -83,11 +83,13 @@ func (g *AddrRangeGroup) AddAddressRanges(ranges []AddrRange, s FrameStepper) er
 		if slices.Contains(have, s) {
 			return have
 		}
-		have = append(slices.Clone(have), s)
-		slices.SortStableFunc(have, func(a, b FrameStepper) int {
-			return cmp.Or(cmp.Compare(a.Priority(), b.Priority()), cmp.Compare(g.order[a], g.order[b]))
+		at, _ := slices.BinarySearchFunc(have, s, func(a, b FrameStepper) int {
+			if c := cmp.Compare(a.Priority(), b.Priority()); c != 0 {
+				return c
+			}
+			return cmp.Compare(g.order[a], g.order[b])
 		})
-		return have
+		return slices.Insert(slices.Clone(have), at, s)
 	})
 }
 

@@ -12,7 +12,6 @@ type FuncInfo struct {
 	Name string
 	// LinkageName is the mangled name, "" for languages without mangling.
 	LinkageName string
-	DeclFile    FileName
 	DeclLine    int
 	Noreturn    bool
 	External    bool
@@ -71,7 +70,7 @@ func (f *FuncInfo) manglesScope() bool {
 // any.
 func (d DIE) gather(f *FuncInfo, first bool) (next DIE) {
 	var e Entry
-	var v, name, origin, file Value
+	var v, name, origin Value
 	u := d.Unit
 	c := u.Cursor(d.Off)
 	if !c.Next(&e) {
@@ -88,8 +87,6 @@ func (d DIE) gather(f *FuncInfo, first bool) (next DIE) {
 			}
 		case AttrAbstractOrigin, AttrSpecification:
 			origin = v
-		case AttrDeclFile:
-			file = v
 		case AttrDeclLine:
 			line = int(v.U)
 		case AttrNoreturn:
@@ -107,9 +104,6 @@ func (d DIE) gather(f *FuncInfo, first bool) (next DIE) {
 	}
 	if f.DeclLine == 0 {
 		f.DeclLine = line
-	}
-	if f.DeclFile.Name == "" && file.Present() {
-		f.DeclFile = u.File(file.U)
 	}
 	if origin.Present() {
 		if to, err := u.Ref(&origin); err == nil && to != d {

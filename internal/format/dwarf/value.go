@@ -132,6 +132,15 @@ func (u *Unit) linked() *Data {
 	return u.Data
 }
 
+// errAbsent is the error for an entry that does not have the attribute. Most have not.
+const errAbsent = absent("no reference")
+
+type absent string
+
+func (a absent) Error() string { return string(a) }
+
+func (absent) Unwrap() error { return ErrFormat }
+
 // Ref returns the entry to which v refers.
 func (u *Unit) Ref(v *Value) (DIE, error) {
 	to, err := u.ref(v)
@@ -142,6 +151,9 @@ func (u *Unit) Ref(v *Value) (DIE, error) {
 }
 
 func (u *Unit) ref(v *Value) (DIE, error) {
+	if !v.Present() {
+		return DIE{}, errAbsent
+	}
 	d := u.Data
 	switch v.Form {
 	case FormRef1, FormRef2, FormRef4, FormRef8, FormRefUdata:

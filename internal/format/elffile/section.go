@@ -23,8 +23,9 @@ type Section struct {
 	Flags, Addr, Off, Size, Align, Entsize uint64
 	Link, Info                             uint32
 
-	nameOff uint32
-	file    *File
+	nameOff  uint32
+	nameHash uint32
+	file     *File
 }
 
 // Name returns the section's name, or "" if it has none or there is no name table.
@@ -126,8 +127,19 @@ func (f *File) Sections() []Section {
 		if uint64(f.shstrndx) < uint64(len(list)) && f.shstrndx != 0 {
 			f.shstr, _ = f.rawSection(&list[f.shstrndx])
 		}
+		f.hashSections()
 	})
 	return f.sections
+}
+
+// hashSections sets what Section compares first.
+func (f *File) hashSections() {
+	for i := range f.sections {
+		s := &f.sections[i]
+		if off := uint64(s.nameOff); off < uint64(len(f.shstr)) {
+			s.nameHash = hashSection(f.shstr[off:min(off+maxSectionHash, uint64(len(f.shstr)))])
+		}
+	}
 }
 
 func (f *File) sectionNames() []byte {
@@ -137,13 +149,28 @@ func (f *File) sectionNames() []byte {
 
 // Section returns the first section with a name, or nil. It looks at all sections.
 func (f *File) Section(name string) *Section {
-	list := f.Sections()
+	list, hash := f.Sections(), hashSection([]byte(name[:min(len(name), maxSectionHash)]))
 	for i := range list {
-		if list[i].Type != SHT_NULL && hasName(f.shstr, uint64(list[i].nameOff), name) {
+		if list[i].nameHash == hash && list[i].Type != SHT_NULL && hasName(f.shstr, uint64(list[i].nameOff), name) {
 			return &list[i]
 		}
 	}
 	return nil
+}
+
+// maxSectionHash is how many bytes of a section's name are hashed. Names may overlap in one as long as the file.
+const maxSectionHash = 24
+
+// hashSection hashes the string that begins in b, up to its end (FNV-1a).
+func hashSection(b []byte) uint32 {
+	h := uint32(2166136261)
+	for _, c := range b {
+		if c == 0 {
+			break
+		}
+		h = (h ^ uint32(c)) * 16777619
+	}
+	return h
 }
 
 // hasName reports whether the NUL-terminated string at off in table is name.

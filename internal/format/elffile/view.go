@@ -72,6 +72,7 @@ func (f *File) layOut(list []LayoutSection) {
 			nameOff: uint32(len(f.shstr)), file: f})
 		f.shstr = append(append(f.shstr, s.Name...), 0)
 	}
+	f.hashSections()
 }
 
 // sectionOver returns the number of the section that contains an address, or of the first

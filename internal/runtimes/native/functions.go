@@ -129,15 +129,12 @@ func (r *runtime) function(frames []*unwind.Frame) (fn *waitFunction, name strin
 	for i, f := range frames[:min(len(frames), maxDepth)] {
 		names := r.namesAt(f)
 		for _, n := range names {
-			b := bare(n)
-			for k := range functions {
-				if !functions[k].matches(n, b) {
-					continue
-				}
-				if !functions[k].inner {
-					return &functions[k], n, i
-				}
-				fn, name, at = &functions[k], n, i
+			f := r.named(n)
+			if f != nil && !f.inner {
+				return f, n, i
+			}
+			if f != nil {
+				fn, name, at = f, n, i
 			}
 		}
 		if slices.ContainsFunc(names, ofLibrary) {
@@ -151,6 +148,33 @@ func (r *runtime) function(frames []*unwind.Frame) (fn *waitFunction, name strin
 		}
 	}
 	return fn, name, at
+}
+
+// maxNamed is how many names are remembered.
+const maxNamed = 1 << 10
+
+// named finds the function that waits by its name: one that is not inner, if there is one. The threads of a process wait in few.
+func (r *runtime) named(name string) *waitFunction {
+	r.namedMu.Lock()
+	defer r.namedMu.Unlock()
+	if f, ok := r.byName[name]; ok {
+		return f
+	}
+	var found *waitFunction
+	b := bare(name)
+	for k := range functions {
+		if functions[k].matches(name, b) {
+			found = &functions[k]
+			if !found.inner {
+				break
+			}
+		}
+	}
+	if r.byName == nil || len(r.byName) >= maxNamed {
+		r.byName = map[string]*waitFunction{}
+	}
+	r.byName[name] = found
+	return found
 }
 
 // calledFunction finds the function that waits by the call that the frame at an index makes. Without the symbols of the C library, the

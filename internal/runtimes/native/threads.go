@@ -25,6 +25,9 @@ type runtime struct {
 
 	basesOnce sync.Once
 	base      map[uint64]uint64 // threads by their control blocks
+
+	namedMu sync.Mutex
+	byName  map[string]*waitFunction // nil for functions that do not wait
 }
 
 // Find returns the threads of a process as tasks; nil if nothing is known of how this system's

@@ -3,6 +3,7 @@ package analysis
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"slices"
 	"strconv"
 
@@ -37,6 +38,9 @@ type waiting interface {
 
 // lookForLanguages looks for the runtimes whose functions are among the entries of a stack, once for each.
 func (in *inspection) lookForLanguages(entries []report.Frame) {
+	if in.heardBefore(entries) {
+		return
+	}
 	for k := 0; k < len(in.walking); k++ {
 		rt := in.walking[k]
 		w, _ := rt.(waiting)
@@ -55,6 +59,37 @@ func (in *inspection) lookForLanguages(entries []report.Frame) {
 		k--
 		in.Found = append(in.Found, rt)
 	}
+}
+
+// maxHeard is the deepest stack that is compared with others, and maxHeardStacks with how many.
+const (
+	maxHeard       = 1 << 8
+	maxHeardStacks = 1 << 8
+)
+
+// heardBefore reports whether entries at the same addresses, found by the same steppers, were looked through: of a thousand threads
+// nearly all wait in a few places.
+func (in *inspection) heardBefore(entries []report.Frame) bool {
+	if len(entries) > maxHeard {
+		return false
+	}
+	key := in.heardKey[:0]
+	for i := range entries {
+		e := &entries[i]
+		key = append(binary.LittleEndian.AppendUint64(key, uint64(e.Lookup)), e.Stepper...)
+		key = append(append(append(key, 0), e.Function...), 0)
+	}
+	in.heardKey = key
+	if in.heard[string(key)] {
+		return true
+	}
+	if in.heard == nil {
+		in.heard = map[string]bool{}
+	}
+	if len(in.heard) < maxHeardStacks {
+		in.heard[string(key)] = true
+	}
+	return false
 }
 
 // languageOf looks for a language in the modules that entries show, once in each; nil if it is in none.

@@ -43,7 +43,9 @@ type inspection struct {
 	languageLocals int
 	// badArgument is the number of the argument of the youngest frame that the blame found bad, from 1; 0 for none.
 	badArgument int
-	walking     []tasks.Runtime                   // steppers that know what frames are in their language, and have not walked one yet
+	walking     []tasks.Runtime // steppers that know what frames are in their language, and have not walked one yet
+	heard       map[string]bool // stacks in which languages were looked for
+	heardKey    []byte
 	left        leftRounds                        // of the current stack
 	keepsRounds bool                              // no rounds are left out
 	direct      map[unwind.Address]unwind.Address // where direct calls lead to, by their return addresses

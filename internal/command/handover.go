@@ -14,8 +14,14 @@ const (
 	fleetName = "corewalkd"
 )
 
-// starterVar tells the other program which build of corewalk starts it.
-const starterVar = "COREWALK_STARTED_BY"
+// starterVar tells the other program which build of corewalk starts it, and starterPathVar where that is.
+const (
+	starterVar     = "COREWALK_STARTED_BY"
+	starterPathVar = "COREWALK_STARTER"
+)
+
+// starter is the path of the program of the same build that handed its command line over to this one; "" if none did.
+var starter string
 
 // An absentError says that another program is needed, and not there.
 type absentError struct{ what, program, dir string }
@@ -48,7 +54,7 @@ func handOverTo(program, what string) error {
 		if st, err := os.Stat(path); err != nil || !st.Mode().IsRegular() {
 			continue
 		}
-		if err := become(path, os.Args[1:], append(os.Environ(), starterVar+"="+build())); err != nil {
+		if err := become(path, os.Args[1:], append(os.Environ(), starterVar+"="+build(), starterPathVar+"="+target)); err != nil {
 			return fmt.Errorf("%s: %w", what, err)
 		}
 	}
@@ -66,13 +72,25 @@ func build() string {
 
 // checkStarter refuses to stand in for a corewalk of other sources.
 func checkStarter() error {
-	starter, started := os.LookupEnv(starterVar)
+	by, started := os.LookupEnv(starterVar)
 	if !started {
 		return nil
 	}
+	path := os.Getenv(starterPathVar)
 	os.Unsetenv(starterVar) // this program starts others
-	if own := build(); starter != own {
-		return fmt.Errorf("%s is of another build (%s) than the program that starts it (%s): install them together", filepath.Base(os.Args[0]), own, starter)
+	os.Unsetenv(starterPathVar)
+	if own := build(); by != own {
+		return fmt.Errorf("%s is of another build (%s) than the program that starts it (%s): install them together", filepath.Base(os.Args[0]), own, by)
 	}
+	starter = path
 	return nil
+}
+
+// analyst returns the program whose processes analyse dumps for this one: that which handed over to this one, which starts
+// sooner and has all that they need; or this program, if they are to ask servers.
+func (f *fileFlags) analyst() (string, error) {
+	if files, symbols := f.fetch.fetchers(); starter != "" && files == nil && symbols == nil {
+		return starter, nil
+	}
+	return os.Executable()
 }

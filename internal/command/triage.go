@@ -273,7 +273,7 @@ func (f *triageFlags) run(e env, args []string, fs *pflag.FlagSet) int {
 		return e.fail(err)
 	}
 	defer store.Close()
-	exe, err := os.Executable()
+	exe, err := f.analyst()
 	if err != nil {
 		return e.fail(err)
 	}

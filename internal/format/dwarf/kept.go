@@ -101,13 +101,9 @@ func (u *Unit) askFunction(pc uint64) (s span, ok bool) {
 
 // hasSpan reports whether the entry that a span names is a function with that range.
 func (u *Unit) hasSpan(s span) (has bool) {
-	off := u.Off + s.id&^leftover>>1
-	if off < u.entries || off >= u.End {
-		return false
-	}
 	var e Entry
-	c := u.Cursor(off)
-	if !c.Next(&e) || e.Tag != TagSubprogram || c.ab == nil || !c.ab.hasPC {
+	c := u.Cursor(u.Off + s.id&^leftover>>1)
+	if !c.Next(&e) || e.Tag != TagSubprogram {
 		return false
 	}
 	budget := maxFuncRanges
@@ -131,7 +127,7 @@ func (u *Unit) CallSiteAt(off, pc uint64) (site CallSite, ok bool) {
 	if found {
 		return site, ok
 	}
-	if n, ok := unpackNumbers(b, 1); ok && n[0] > off && n[0] < u.End {
+	if n, ok := unpackNumbers(b, 1); ok && n[0] > off { // before it are those of others
 		var e Entry
 		c := u.Cursor(n[0])
 		if c.Next(&e) && (e.Tag == TagCallSite || e.Tag == TagGNUCallSite) {

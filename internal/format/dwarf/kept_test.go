@@ -1,8 +1,10 @@
 package dwarf
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -91,6 +93,7 @@ func TestKeptAnswersLie(t *testing.T) {
 	for name, lie := range map[string][]byte{
 		"nothing":            {},
 		"cut short":          {0x80},
+		"a number too large": bytes.Repeat([]byte{0xff}, 11),
 		"too much":           packNumbers(1, 2, 3, 4),
 		"another function":   packNumbers(funcID(other.Off-root.Off, true), 0x10500, 0x10600),
 		"wrong range":        packNumbers(funcID(other.Off-root.Off, true), 0x10000, 0x20000),
@@ -106,6 +109,66 @@ func TestKeptAnswersLie(t *testing.T) {
 			if got, want := lookUp(t, d, pc), lookUp(t, f.data(), pc); got != want {
 				t.Errorf("%s, %#x: %+v, want %+v", name, pc, got, want)
 			}
+		}
+	}
+}
+
+// What was kept leads to an entry of the right kind, and to no call of a function before the one that is asked about. All
+// these entries have the addresses of what is looked up.
+func TestKeptAnswersAlike(t *testing.T) {
+	const low, size, ret = 0x10000, 0x100, 0x10020
+	call := func(attrs ...any) *node { return die(TagCallSite, attrs...) }
+	returns := at(AttrCallReturnPC, FormAddr, uint64(ret))
+	folded := call(returns)
+	block := die(TagLexicalBlock, name("block"), pcs(low, size))
+	label := die(TagLabel, name("label"), at(AttrLowPC, FormAddr, uint64(ret)))
+	tail := call(returns, at(AttrCallTailCall, FormFlag, 1))
+	nowhere := call(at(AttrCallPC, FormAddr, uint64(ret)))
+	right, again := call(returns), call(returns)
+	gnu := die(TagGNUCallSite, at(AttrLowPC, FormAddr, uint64(ret)))
+	first := die(TagSubprogram, name("first"), pcs(low, size), folded)
+	second := die(TagSubprogram, name("second"), pcs(low, size), block, label, tail, nowhere, right, again, gnu)
+	file := newFile(binary.LittleEndian)
+	file.unit(&unitSpec{version: 5, addrSize: 8, root: die(TagCompileUnit, name(strings.Repeat("long", minKeptUnit/4)), pcs(low, size), first, second)})
+
+	var kept []byte
+	open := func() *Unit {
+		u, err := file.data(WithAnswers(func(Question, func() []byte) []byte { return kept })).UnitForPC(low)
+		if err != nil || !u.keeps() {
+			t.Fatal(u, err)
+		}
+		return u
+	}
+	for what, c := range map[string]struct{ kept, want *node }{
+		"the call": {right, right}, "another that returns there": {again, again}, "GNU's": {gnu, gnu}, "a call of a function with the same code": {folded, right},
+		"a label": {label, right}, "a tail call": {tail, right}, "a call that returns nowhere": {nowhere, right}, "the function": {second, right},
+	} {
+		kept = packNumbers(c.kept.off)
+		if site, ok := open().CallSiteAt(second.off, ret); !ok || site.Off != c.want.off || site.ReturnPC != ret {
+			t.Errorf("%s: %+v, %v; want %#x", what, site, ok, c.want.off)
+		}
+	}
+	kept = append(packNumbers(again.off), 0)
+	if site, ok := open().CallSiteAt(second.off, ret); !ok || site.Off != right.off {
+		t.Errorf("a byte too much: %+v, %v", site, ok)
+	}
+	for what, c := range map[string]struct{ kept, want *node }{
+		"the function": {first, first}, "another with the same code": {second, second}, "a block": {block, first}, "a label": {label, first},
+	} {
+		kept = packNumbers(funcID(c.kept.off, true), low, low+size)
+		if f, ok := open().FuncAt(low); !ok || f.Off != c.want.off || f.Range != (Range{low, low + size}) {
+			t.Errorf("%s: %+v, %v; want %#x", what, f, ok, c.want.off)
+		}
+	}
+	u := open()
+	for what, off := range map[string]uint64{"before the entries": u.entries - 1, "the end": u.End, "behind it": u.End + 1, "far away": 1 << 61} {
+		kept = packNumbers(funcID(off-u.Off, true), low, low+size)
+		if f, ok := open().FuncAt(low); !ok || f.Off != first.off {
+			t.Errorf("%s: %+v, %v", what, f, ok)
+		}
+		kept = packNumbers(off)
+		if site, ok := open().CallSiteAt(second.off, ret); !ok || site.Off != right.off {
+			t.Errorf("%s: %+v, %v", what, site, ok)
 		}
 	}
 }

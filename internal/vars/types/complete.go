@@ -77,7 +77,7 @@ func structural(tag dwarf.Tag) bool {
 // defines reports whether an entry is the definition of the type that is called name in its unit, outside functions.
 func (set *Set) defines(d dwarf.DIE, name string) bool {
 	t := set.At(d)
-	if t.Declared || !structural(t.Tag) {
+	if t.Declared {
 		return false
 	}
 	scopes, _, ok := d.Scopes()
@@ -202,7 +202,7 @@ func (s *ownSearch) others() dwarf.DIE {
 // look alike. q asks the files' indexes.
 func (set *Set) inOtherFiles(t *Type, q *dwarf.NameQuery) (found dwarf.DIE) {
 	full := t.FullName()
-	unnamed := strings.Contains(full, "(anonymous namespace)") // is its own file's only
+	local := strings.Contains(full, unnamed) // is its own file's only
 	for _, lib := range set.libs.All() {
 		im := set.libs.File(lib)
 		if !im.HasDWARF() { // to ask for it would fetch it
@@ -217,7 +217,7 @@ func (set *Set) inOtherFiles(t *Type, q *dwarf.NameQuery) (found dwarf.DIE) {
 				return typ
 			}
 		}
-		if full == "" || unnamed {
+		if full == "" || local {
 			continue
 		}
 		enough := !set.inFile(d, t, full, d.Listing(q), func(typ dwarf.DIE) bool {
@@ -316,41 +316,41 @@ func (set *Set) Named(u *dwarf.Unit, name string) (dwarf.DIE, bool) {
 			return d, ok
 		}
 	}
-	if u.Language == dwarf.LangGo {
-		return searchGo(u, name)
-	}
 	return search(u, name)
 }
 
 // InUnit returns the complete types of a unit by their names.
 func (set *Set) InUnit(u *dwarf.Unit) map[string]dwarf.DIE {
 	t := set.typesOf(u)
-	t.once.Do(func() { t.all = set.findTypes(u) })
+	t.once.Do(func() { t.all = findTypes(u) })
 	return t.all
 }
 
-// search finds a type of a unit in any language but Go. It enters only the scopes in the name.
+// unnamed is what namespaces without a name are called.
+const unnamed = "(anonymous namespace)"
+
+// search finds a complete type of a unit by the name that typeKey has.
 func search(u *dwarf.Unit, name string) (dwarf.DIE, bool) {
-	c := IsC(u.Language)
-	bare := name
-	if word, rest, ok := strings.Cut(name, " "); c && ok {
-		switch word {
-		case "struct", "union", "class", "enum":
-			bare = rest
-		}
+	switch {
+	case u.Language == dwarf.LangGo:
+		return searchGo(u, name)
+	case !IsC(u.Language):
+		return find(u, name, unnamed, structural)
 	}
+	bare := untagged(name)
+	return find(u, bare, unnamed, func(tag dwarf.Tag) bool { return structural(tag) && keyword(tag)+bare == name })
+}
+
+// find finds a complete type of a unit, in any language but Go, by its name with those of the scopes around it. It enters
+// only the scopes in the name. Namespaces without a name are called space; if that is empty, they add nothing to names.
+func find(u *dwarf.Unit, name, space string, fits func(dwarf.Tag) bool) (dwarf.DIE, bool) {
 	var e dwarf.Entry
 	var v dwarf.Value
-	var known [maxScopeDepth + 2]int // by depth: how much of bare the scopes around are
-	for cur := u.Cursor(u.Root()); cur.Next(&e) && cur.Level() > 0; {
-		if e.Depth > maxScopeDepth {
-			continue
-		}
-		switch e.Tag {
-		case 0, dwarf.TagCompileUnit, dwarf.TagPartialUnit, dwarf.TagTypeUnit:
-			continue
-		case dwarf.TagNamespace, dwarf.TagModule, dwarf.TagStructureType, dwarf.TagClassType, dwarf.TagUnionType, dwarf.TagEnumerationType, dwarf.TagInterfaceType:
-		default:
+	var known [maxScopeDepth + 2]int // by depth: how much of name the scopes around are
+	cur := u.Cursor(u.Root())
+	cur.Next(&e)
+	for cur.Level() > 0 && cur.Next(&e) {
+		if e.Depth > maxScopeDepth || !scope(e.Tag) && !fits(e.Tag) {
 			cur.SkipChildren()
 			continue
 		}
@@ -358,20 +358,22 @@ func search(u *dwarf.Unit, name string) (dwarf.DIE, bool) {
 		if cur.Find(dwarf.AttrName, &v) {
 			own, _ = u.Bytes(&v)
 		}
-		space := e.Tag == dwarf.TagNamespace || e.Tag == dwarf.TagModule
 		if e.Tag == dwarf.TagNamespace && len(own) == 0 {
-			own = []byte("(anonymous namespace)")
+			if own = []byte(space); len(own) == 0 {
+				known[e.Depth+1] = known[e.Depth]
+				continue
+			}
 		}
-		rest := bare[known[e.Depth]:]
-		if len(own) <= len(rest) && rest[:len(own)] == string(own) {
+		rest := name[known[e.Depth]:]
+		if len(own) > 0 && len(own) <= len(rest) && rest[:len(own)] == string(own) {
 			rest = rest[len(own):]
-			if rest == "" && len(own) > 0 && !space && (!c || keyword(e.Tag)+bare == name) {
+			if rest == "" && fits(e.Tag) {
 				if d := u.Value(e.Off, dwarf.AttrDeclaration); !d.Flag() {
 					return dwarf.DIE{Unit: u, Off: e.Off}, true
 				}
 			}
 			if strings.HasPrefix(rest, "::") {
-				known[e.Depth+1] = len(bare) - len(rest) + 2
+				known[e.Depth+1] = len(name) - len(rest) + 2
 				continue
 			}
 		}
@@ -380,29 +382,39 @@ func search(u *dwarf.Unit, name string) (dwarf.DIE, bool) {
 	return dwarf.DIE{}, false
 }
 
-// searchGo finds a type of a unit in Go, which has no scopes.
+// scope reports whether types may be inside entries with a tag.
+func scope(tag dwarf.Tag) bool {
+	return tag == dwarf.TagNamespace || tag == dwarf.TagModule || structural(tag)
+}
+
+// searchGo finds the last type of a name in a unit of Go: the typedef, which the linker writes behind the type that it names.
 func searchGo(u *dwarf.Unit, name string) (found dwarf.DIE, ok bool) {
+	eachGo(u, func(own []byte, off uint64) {
+		if string(own) == name {
+			found = dwarf.DIE{Unit: u, Off: off}
+		}
+	})
+	return found, found.Valid()
+}
+
+// eachGo calls yield for the types of a unit of Go that have a name. Go has no scopes.
+func eachGo(u *dwarf.Unit, yield func(name []byte, off uint64)) {
 	var e dwarf.Entry
 	var v dwarf.Value
-	for c := u.Cursor(u.Root()); c.Next(&e) && c.Level() > 0; {
-		structure := false
+	cur := u.Cursor(u.Root())
+	cur.Next(&e)
+	for cur.Level() > 0 && cur.Next(&e) {
 		switch e.Tag {
-		case 0, dwarf.TagCompileUnit, dwarf.TagPartialUnit, dwarf.TagTypeUnit:
-			continue
 		case dwarf.TagSubprogram, dwarf.TagVariable, dwarf.TagConstant:
-			c.SkipChildren()
-			continue
-		case dwarf.TagNamespace, dwarf.TagModule, dwarf.TagStructureType, dwarf.TagClassType, dwarf.TagUnionType, dwarf.TagEnumerationType, dwarf.TagInterfaceType:
-			structure = true
-		}
-		if (!structure || !found.Valid()) && c.Find(dwarf.AttrName, &v) {
-			if own, _ := u.Bytes(&v); len(own) > 0 && string(own) == name {
-				found = dwarf.DIE{Unit: u, Off: e.Off}
+		default:
+			if cur.Find(dwarf.AttrName, &v) {
+				if own, _ := u.Bytes(&v); len(own) > 0 {
+					yield(own, e.Off)
+				}
 			}
 		}
-		c.SkipChildren()
+		cur.SkipChildren()
 	}
-	return found, found.Valid()
 }
 
 // Limits on the types kept of one unit, and on how deep their scopes are nested.
@@ -411,41 +423,36 @@ const (
 	maxScopeDepth = 64
 )
 
-func (set *Set) findTypes(u *dwarf.Unit) map[string]dwarf.DIE {
+func findTypes(u *dwarf.Unit) map[string]dwarf.DIE {
 	names := map[string]dwarf.DIE{}
-	var e dwarf.Entry
-	c := u.Cursor(u.Root())
-	var prefix []string // by depth: what is in front of names there
-	for len(names) < maxTypeNames && c.Next(&e) && c.Level() > 0 {
-		if e.Depth > maxScopeDepth {
-			continue
-		}
-		switch e.Tag {
-		case 0, dwarf.TagCompileUnit, dwarf.TagPartialUnit, dwarf.TagTypeUnit:
-			continue
-		case dwarf.TagNamespace, dwarf.TagModule, dwarf.TagStructureType, dwarf.TagClassType, dwarf.TagUnionType, dwarf.TagEnumerationType, dwarf.TagInterfaceType:
-		default:
-			if u.Language == dwarf.LangGo && e.Tag != dwarf.TagSubprogram && e.Tag != dwarf.TagVariable && e.Tag != dwarf.TagConstant {
-				if name, _ := nameAndDeclaration(u, &c); name != "" {
-					names[name] = dwarf.DIE{Unit: u, Off: e.Off}
-				}
+	if u.Language == dwarf.LangGo {
+		eachGo(u, func(name []byte, off uint64) {
+			if len(names) < maxTypeNames {
+				names[string(name)] = dwarf.DIE{Unit: u, Off: off}
 			}
+		})
+		return names
+	}
+	var e dwarf.Entry
+	var prefix [maxScopeDepth + 2]string // by depth: what is in front of names there
+	c := u.Cursor(u.Root())
+	c.Next(&e)
+	for len(names) < maxTypeNames && c.Level() > 0 && c.Next(&e) {
+		if e.Depth > maxScopeDepth || !scope(e.Tag) {
 			c.SkipChildren()
 			continue
 		}
 		name, declared := nameAndDeclaration(u, &c)
-		for len(prefix) <= e.Depth+1 {
-			prefix = append(prefix, "")
+		if e.Tag == dwarf.TagNamespace && name == "" {
+			name = unnamed
 		}
-		if u.Language == dwarf.LangGo {
-			c.SkipChildren() // members, which are no types
+		if name == "" { // no name leads to what is inside
+			c.SkipChildren()
+			continue
 		}
 		full := prefix[e.Depth] + name
-		if e.Tag == dwarf.TagNamespace && name == "" {
-			full = prefix[e.Depth] + "(anonymous namespace)"
-		}
 		prefix[e.Depth+1] = full + "::"
-		if name == "" || declared || e.Tag == dwarf.TagNamespace || e.Tag == dwarf.TagModule {
+		if declared || !structural(e.Tag) {
 			continue
 		}
 		if IsC(u.Language) {

@@ -95,55 +95,13 @@ func nameableTag(tag dwarf.Tag) bool {
 // named finds a type of a unit by its name. "struct tile" and "tile" are both the name of C's struct tile.
 func named(u *dwarf.Unit, name string) (dwarf.DIE, bool) {
 	bare := untagged(name)
-	if u.Language == dwarf.LangGo {
+	switch {
+	case u.Language == dwarf.LangGo:
 		return searchGo(u, bare)
+	case bare != name:
+		return find(u, bare, "", structural)
 	}
-	tagged := bare != name
-	var e dwarf.Entry
-	var v dwarf.Value
-	var known [maxScopeDepth + 2]int // by depth: how much of bare the scopes around are
-	for cur := u.Cursor(u.Root()); cur.Next(&e) && cur.Level() > 0; {
-		if e.Depth > maxScopeDepth {
-			continue
-		}
-		switch e.Tag {
-		case 0, dwarf.TagCompileUnit, dwarf.TagPartialUnit, dwarf.TagTypeUnit:
-			continue
-		case dwarf.TagTypedef, dwarf.TagBaseType:
-			if tagged {
-				cur.SkipChildren()
-				continue
-			}
-		case dwarf.TagNamespace, dwarf.TagModule, dwarf.TagStructureType, dwarf.TagClassType, dwarf.TagUnionType, dwarf.TagEnumerationType, dwarf.TagInterfaceType:
-		default:
-			cur.SkipChildren()
-			continue
-		}
-		var own []byte
-		if cur.Find(dwarf.AttrName, &v) {
-			own, _ = u.Bytes(&v)
-		}
-		space := e.Tag == dwarf.TagNamespace || e.Tag == dwarf.TagModule
-		rest := bare[known[e.Depth]:]
-		if len(own) > 0 && len(own) <= len(rest) && rest[:len(own)] == string(own) {
-			rest = rest[len(own):]
-			if rest == "" && !space {
-				if d := u.Value(e.Off, dwarf.AttrDeclaration); !d.Flag() {
-					return dwarf.DIE{Unit: u, Off: e.Off}, true
-				}
-			}
-			if strings.HasPrefix(rest, "::") {
-				known[e.Depth+1] = len(bare) - len(rest) + 2
-				continue
-			}
-		}
-		if e.Tag == dwarf.TagNamespace && len(own) == 0 { // without a name: transparent
-			known[e.Depth+1] = known[e.Depth]
-			continue
-		}
-		cur.SkipChildren()
-	}
-	return dwarf.DIE{}, false
+	return find(u, bare, "", nameableTag)
 }
 
 // basic returns a basic type of C, Go or Rust by its name; nil if it is none.

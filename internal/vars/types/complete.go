@@ -23,29 +23,44 @@ const (
 // Complete returns the definition of a declared type t, which must be stripped; void and
 // false if none is found.
 func (set *Set) Complete(t *Type) (*Type, bool) {
-	if t.Ref.DB != nil {
-		return set.defined(t)
+	v, ok := set.completed.Load(t.Ref)
+	if !ok {
+		if t.Ref.DB != nil {
+			v = t.Ref.DB.defined(t.Ref)
+		} else {
+			v = Ref{DIE: set.complete(t)}
+		}
+		set.completed.Store(t.Ref, v)
 	}
+	ref := v.(Ref)
+	return set.Of(ref), ref.Valid()
+}
+
+// complete implements Complete for types of DWARF.
+func (set *Set) complete(t *Type) dwarf.DIE {
 	if t.BareName == "" && t.sig == 0 {
-		return nil, false
+		return dwarf.DIE{}
 	}
-	name := t.plainName()
-	own := t.Ref.Unit
+	name, own, q := t.plainName(), t.Ref.Unit, t.query()
 	key := typeKey{own.Data, name, t.sig}
-	if v, ok := set.completed.Load(key); ok {
-		d := v.(dwarf.DIE)
-		return set.At(d), d.Valid()
+	if v, ok := set.elsewhere.Load(key); ok {
+		// Another unit asked. In C++ a program has only one type of a name; in other languages this unit may have its own.
+		if !IsCXX(t.Language) {
+			if s := set.searchOwn(own, name, own.Data.Listing(q)); s.Try(own) {
+				return s.found
+			}
+		}
+		return v.(dwarf.DIE)
 	}
-	q := t.query()
 	d, inUnit := set.inOwnFile(own, name, q)
 	if inUnit {
-		return set.At(d), true
+		return d
 	}
 	if !d.Valid() {
 		d = set.inOtherFiles(t, q)
 	}
-	set.completed.Store(key, d)
-	return set.At(d), d.Valid()
+	set.elsewhere.Store(key, d)
+	return d
 }
 
 // query is what the indexes of a file are asked for the definition of t; nil if they cannot know.
@@ -209,7 +224,7 @@ func (set *Set) inOtherFiles(t *Type, q *dwarf.NameQuery) (found dwarf.DIE) {
 			continue
 		}
 		d := im.DWARF()
-		if d == nil || d == t.Ref.Unit.Data {
+		if d == t.Ref.Unit.Data {
 			continue
 		}
 		if t.sig != 0 {
@@ -335,15 +350,15 @@ func search(u *dwarf.Unit, name string) (dwarf.DIE, bool) {
 	case u.Language == dwarf.LangGo:
 		return searchGo(u, name)
 	case !IsC(u.Language):
-		return find(u, name, unnamed, structural)
+		return searchScopes(u, name, unnamed, structural)
 	}
 	bare := untagged(name)
-	return find(u, bare, unnamed, func(tag dwarf.Tag) bool { return structural(tag) && keyword(tag)+bare == name })
+	return searchScopes(u, bare, unnamed, func(tag dwarf.Tag) bool { return structural(tag) && keyword(tag)+bare == name })
 }
 
-// find finds a complete type of a unit, in any language but Go, by its name with those of the scopes around it. It enters
+// searchScopes finds a complete type of a unit, in any language but Go, by its name with those of the scopes around it. It enters
 // only the scopes in the name. Namespaces without a name are called space; if that is empty, they add nothing to names.
-func find(u *dwarf.Unit, name, space string, fits func(dwarf.Tag) bool) (dwarf.DIE, bool) {
+func searchScopes(u *dwarf.Unit, name, space string, fits func(dwarf.Tag) bool) (dwarf.DIE, bool) {
 	var e dwarf.Entry
 	var v dwarf.Value
 	var known [maxScopeDepth + 2]int // by depth: how much of name the scopes around are

@@ -49,7 +49,7 @@ func (set *Set) Lookup(u *dwarf.Unit, name string, long uint64) (*Type, bool) {
 		if !im.HasDWARF() { // to ask for it would fetch it
 			continue
 		}
-		if d := im.DWARF(); d != nil && (u == nil || d != u.Data) && in(d) {
+		if d := im.DWARF(); (u == nil || d != u.Data) && in(d) {
 			return set.At(found), true
 		}
 	}
@@ -99,9 +99,9 @@ func named(u *dwarf.Unit, name string) (dwarf.DIE, bool) {
 	case u.Language == dwarf.LangGo:
 		return searchGo(u, bare)
 	case bare != name:
-		return find(u, bare, "", structural)
+		return searchScopes(u, bare, "", structural)
 	}
-	return find(u, bare, "", nameableTag)
+	return searchScopes(u, bare, "", nameableTag)
 }
 
 // basic returns a basic type of C, Go or Rust by its name; nil if it is none.

@@ -248,16 +248,10 @@ func (m *Members) record(db *Database, of *pdb.Type, rec *pdb.Member) {
 	m.Fields = append(m.Fields, f)
 }
 
-// defined returns the definition of a type that is only declared where it is used.
-func (set *Set) defined(t *Type) (*Type, bool) {
-	if v, ok := set.completed.Load(t.Ref); ok {
-		ref := v.(Ref)
-		return set.Of(ref), ref.Valid()
+// defined returns the definition of a type that is only declared where it is used; not valid if there is none.
+func (db *Database) defined(ref Ref) Ref {
+	if id, ok := db.File.Definition(pdb.TypeID(ref.Off)); ok {
+		return db.Type(id)
 	}
-	var ref Ref
-	if id, ok := t.Ref.DB.File.Definition(pdb.TypeID(t.Ref.Off)); ok {
-		ref = t.Ref.DB.Type(id)
-	}
-	set.completed.Store(t.Ref, ref)
-	return set.Of(ref), ref.Valid()
+	return Ref{}
 }

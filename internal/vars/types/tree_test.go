@@ -342,3 +342,46 @@ func TestNamedOften(t *testing.T) {
 		}
 	}
 }
+
+// A member whose type is only declared ends where the next one begins; the others have their size.
+func TestExtent(t *testing.T) {
+	unknown, number := structure("u", declared), die(dwarf.TagBaseType, "int", sized(4))
+	member := func(off int, typ *node, parts ...any) *node {
+		return die(dwarf.TagMember, "m", append(parts, nodeAttr{dwarf.AttrType, typ}, nodeAttr{dwarf.AttrDataMemberLoc, off})...)
+	}
+	static := nodeAttr{dwarf.AttrExternal, true}
+	whole := structure("s", sized(40), member(0, unknown), member(4, number, static), member(8, unknown), member(8, unknown), member(20, number), member(28, number), member(32, unknown), member(48, unknown))
+	u := &tree{lang: dwarf.LangC99, kids: []*node{unknown, number, whole}}
+	d := open(forest(u))
+	typ := typeIn(t, d, u, whole)
+	fields := typ.Members().Fields
+	for i, want := range []uint64{8, 4, 12, 12, 4, 4, 8, 0} {
+		if got := typ.extent(fields, i); got != want {
+			t.Errorf("member %d at %d has %d bytes, want %d", i, fields[i].Off, got, want)
+		}
+	}
+}
+
+// What a member has, and what a type refers to, is looked up once.
+func TestKeptTypes(t *testing.T) {
+	number := die(dwarf.TagBaseType, "int", sized(4))
+	typedef := die(dwarf.TagTypedef, "t", nodeAttr{dwarf.AttrType, number})
+	whole := structure("s", sized(4), die(dwarf.TagMember, "m", nodeAttr{dwarf.AttrType, typedef}))
+	u := &tree{lang: dwarf.LangC99, kids: []*node{number, typedef, whole}}
+	d := open(forest(u))
+	s := typeIn(t, d, u, whole)
+	f := &s.Members().Fields[0]
+	if f.typ.Load() != nil {
+		t.Error("the type of a member is read although nobody asked for it")
+	}
+	got := s.set.OfField(f)
+	if got.Name() != "t" || f.typ.Load() != got || s.set.OfField(f) != got {
+		t.Errorf("%s, kept %p", got.Name(), f.typ.Load())
+	}
+	if to := got.Target(); to.Name() != "int" || got.target.Load() != to || got.Target() != to {
+		t.Errorf("%s, kept %p", to.Name(), got.target.Load())
+	}
+	if got := s.set.OfField(&Field{Type: f.Type}); got.Name() != "t" { // of no type that is kept
+		t.Errorf("%s", got.Name())
+	}
+}

@@ -98,11 +98,11 @@ type Set struct {
 	types sync.Map // typeRef -> *Type
 	dbs   sync.Map // database -> *database
 	names sync.Map // *dwarf.Unit -> *unitTypes
-	// completed are declared types with their definitions: typeKey -> dwarf.DIE, of
-	// PDBs typeRef -> typeRef; not valid for those without one. foreign counts the
-	// bytes that were searched for them in other files than their own.
-	completed sync.Map
-	foreign   atomic.Int64
+	// completed are declared types with their definitions, Ref -> Ref, and elsewhere is where the
+	// definition for units without their own is, typeKey -> dwarf.DIE; not valid for those without one.
+	// foreign counts the bytes that were searched for them in other files than their own.
+	completed, elsewhere sync.Map
+	foreign              atomic.Int64
 
 	shortLookup uint64 // in tests: less than maxLookup; else 0
 }

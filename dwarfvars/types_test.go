@@ -1004,7 +1004,7 @@ func TestTypesOfUnit(t *testing.T) {
 	deep := func(n int) *handDIE {
 		d := s("deep")
 		for range n {
-			d = die(dwarf.TagStructureType).with(d)
+			d = space("n", d)
 		}
 		return d
 	}
@@ -1020,7 +1020,7 @@ func TestTypesOfUnit(t *testing.T) {
 		{dwarf.LangCPlus14, []*handDIE{s("a", s("b", s("c")), member("m", integer, 0)), s("d")}, "a, a::b, a::b::c, d"},
 		{dwarf.LangCPlus14, []*handDIE{space("n", s("a"), space("m", s("b")), s("c")), s("d")}, "d, n::a, n::c, n::m::b"},
 		{dwarf.LangCPlus14, []*handDIE{die(dwarf.TagNamespace).with(s("a")), space("n", die(dwarf.TagNamespace).with(s("b")))}, "(anonymous namespace)::a, n::(anonymous namespace)::b"},
-		{dwarf.LangCPlus14, []*handDIE{die(dwarf.TagStructureType).with(s("a")), s("d")}, "::a, d"},
+		{dwarf.LangCPlus14, []*handDIE{die(dwarf.TagStructureType).with(s("a")), s("d")}, "d"}, // no name leads to a
 		{dwarf.LangCPlus14, []*handDIE{named(dwarf.TagUnionType, "u").with(s("a")), named(dwarf.TagClassType, "k").with(s("b")), named(dwarf.TagInterfaceType, "i").with(s("c")), named(dwarf.TagEnumerationType, "e").with(s("d"))},
 			"e, e::d, i, i::c, k, k::b, u, u::a"},
 		{dwarf.LangFortran90, []*handDIE{named(dwarf.TagModule, "m").with(s("a"))}, "m::a"},
@@ -1028,8 +1028,8 @@ func TestTypesOfUnit(t *testing.T) {
 		{dwarf.LangGo, []*handDIE{integer, s("main.a"), named(dwarf.TagTypedef, "main.b"), named(dwarf.TagPointerType, "*main.c"), die(dwarf.TagPointerType), named(dwarf.TagSubprogram, "main.f").with(s("inside")),
 			named(dwarf.TagVariable, "main.v"), named(dwarf.TagConstant, "main.k"), named(dwarf.TagArrayType, "[2]int").with(named(dwarf.TagSubrangeType, "no type"))},
 			"*main.c, [2]int, int, main.a, main.b"},
-		{dwarf.LangC99, []*handDIE{deep(63)}, "struct " + strings.Repeat("::", 63) + "deep"},
-		{dwarf.LangC99, []*handDIE{deep(64), s("a")}, "struct a"},
+		{dwarf.LangCPlus14, []*handDIE{deep(63)}, strings.Repeat("n::", 63) + "deep"},
+		{dwarf.LangCPlus14, []*handDIE{deep(64), s("a")}, "a"},
 	} {
 		u := unit(t, binary.LittleEndian, 8, c.lang, c.list...)
 		names := types.NewSet(arch.AMD64, alone{}).InUnit(u)

@@ -72,8 +72,8 @@ func (t *Type) query() *dwarf.NameQuery {
 	case !IsCXX(t.Language):
 		return nil
 	}
-	names, spaces, ok := t.Ref.Scopes()
-	if !ok || strings.Join(append(names, t.BareName), "::") != t.FullName() {
+	names, spaces, _ := t.Ref.Scopes()
+	if strings.Join(append(names, t.BareName), "::") != t.FullName() { // inside a function
 		return nil
 	}
 	q.Scopes, q.Spaces = names, spaces
@@ -143,7 +143,7 @@ func packFound(d dwarf.DIE, name string) []byte {
 }
 
 func unpackFound(data *dwarf.Data, a []byte, name string) (dwarf.DIE, bool) {
-	if len(a) < 9 || string(a[9:]) != name {
+	if len(a) != 9+len(name) || string(a[9:]) != name {
 		return dwarf.DIE{}, false
 	}
 	if a[0] == 0 {

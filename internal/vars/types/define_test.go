@@ -114,21 +114,32 @@ func declaring(name string, kids ...*node) (*tree, *node) {
 	return &tree{lang: dwarf.LangC99, kids: append([]*node{n}, kids...)}, n
 }
 
-// Units of one file may define types of a name: each finds its own.
+// In C, units of one file may define types of a name: each finds its own, and one without its own the first, whoever asks
+// before. In C++ there is one type of a name: what one unit found is that of the next.
 func TestOwnDefinition(t *testing.T) {
-	first, one := declaring("a", structure("a", sized(1)))
-	second, two := declaring("a", structure("a", sized(2)))
-	third, none := declaring("a")
-	d := open(forest(first, second, third))
-	set := NewSet(arch.AMD64, noLibraries{})
-	for range 2 {
-		for _, c := range []struct {
-			u    *tree
-			n    *node
-			want uint64
-		}{{first, one, 1}, {second, two, 2}, {third, none, 1}} {
-			if got, ok := set.Complete(set.At(dwarf.DIE{Unit: unitAt(t, d, c.u.off), Off: c.n.off})); !ok || got.ByteSize != c.want {
-				t.Errorf("in the unit at %#x: %+v, want %d bytes", c.u.off, got, c.want)
+	for _, c := range []struct {
+		lang  dwarf.Language
+		order []int // in which they ask
+		want  []int // the sizes that they find
+	}{
+		{dwarf.LangC99, []int{0, 1, 2}, []int{1, 2, 1}}, {dwarf.LangC99, []int{2, 1, 0}, []int{1, 2, 1}}, {dwarf.LangC99, []int{1, 2, 0}, []int{2, 1, 1}},
+		{dwarf.LangCPlus14, []int{2, 1, 0}, []int{1, 1, 1}}, {dwarf.LangCPlus14, []int{1, 2, 0}, []int{2, 1, 1}},
+	} {
+		var units []*tree
+		var asks []*node
+		for _, own := range [][]*node{{structure("a", sized(1))}, {structure("a", sized(2))}, nil} {
+			u, n := declaring("a", own...)
+			u.lang = c.lang
+			units, asks = append(units, u), append(asks, n)
+		}
+		d := open(forest(units...))
+		set := NewSet(arch.AMD64, noLibraries{})
+		for range 2 {
+			for i, n := range c.order {
+				got, ok := set.Complete(set.At(dwarf.DIE{Unit: unitAt(t, d, units[n].off), Off: asks[n].off}))
+				if !ok || got.ByteSize != uint64(c.want[i]) {
+					t.Errorf("language %#x: unit %d finds a type of %d bytes, want %d", uint16(c.lang), n, got.ByteSize, c.want[i])
+				}
 			}
 		}
 	}
@@ -215,27 +226,48 @@ func TestRememberedAnswers(t *testing.T) {
 	}
 }
 
-// listing writes an index, in which a name of one letter leads to entries. By sure, it says that they are outside all scopes.
-func listing(units []*tree, name byte, sure bool, list ...[2]uint64) (index, text []byte) {
+// listed is what an index says: a structure with a name of one letter is in a unit.
+type listed struct {
+	name byte
+	unit *tree
+	node *node
+}
+
+// listing adds an index of units. By sure, it says that the entries are outside all scopes.
+func listing(sections map[string][]byte, units []*tree, sure bool, list ...listed) {
 	le := binary.LittleEndian
 	abbrevs := []byte{1, byte(dwarf.TagStructureType), 1, byte(dwarf.FormData1), 3, byte(dwarf.FormRef4)}
 	if sure {
 		abbrevs = append(abbrevs, 4, byte(dwarf.FormFlagPresent))
 	}
 	abbrevs = append(abbrevs, 0, 0, 0)
+	var names, text, strs, entries, pool []byte
+	for _, e := range list {
+		i := bytes.IndexByte(names, e.name)
+		if i < 0 {
+			names = append(names, e.name)
+		}
+	}
+	for _, name := range names {
+		strs = le.AppendUint32(strs, uint32(len(text)))
+		text = append(text, name, 0)
+		entries = le.AppendUint32(entries, uint32(len(pool)))
+		for _, e := range list {
+			if e.name == name {
+				pool = le.AppendUint32(append(pool, 1, byte(slices.Index(units, e.unit))), uint32(e.node.off-e.unit.off))
+			}
+		}
+		pool = append(pool, 0)
+	}
 	b := []byte{5, 0, 0, 0}
-	for _, n := range []int{len(units), 0, 0, 0, 1, len(abbrevs), 0} {
+	for _, n := range []int{len(units), 0, 0, 0, len(names), len(abbrevs), 0} {
 		b = le.AppendUint32(b, uint32(n))
 	}
 	for _, u := range units {
 		b = le.AppendUint32(b, uint32(u.off))
 	}
-	b = le.AppendUint32(le.AppendUint32(b, 0), 0)
-	b = append(b, abbrevs...)
-	for _, e := range list {
-		b = le.AppendUint32(append(b, 1, byte(e[0])), uint32(e[1]-units[e[0]].off))
-	}
-	return append(le.AppendUint32(nil, uint32(len(b)+1)), append(b, 0)...), []byte{name, 0}
+	b = slices.Concat(b, strs, entries, abbrevs, pool)
+	sections[".debug_names"], sections[".debug_str"] = append(le.AppendUint32(nil, uint32(len(b))), b...), text
 }
 
 // Behind the limit of what is searched, units are gone through that an index lists: the first definition is taken, that of a function is
@@ -258,7 +290,7 @@ func TestListedBehindLimit(t *testing.T) {
 		var asks *node
 		first := &tree{lang: dwarf.LangC99, kids: []*node{structure("z")}, fill: MaxSearch}
 		units = append(units, first)
-		var list [][2]uint64
+		var list []listed
 		var entries []*node
 		for _, n := range c.in {
 			u := &tree{lang: dwarf.LangC99, kids: []*node{n}}
@@ -279,9 +311,9 @@ func TestListedBehindLimit(t *testing.T) {
 		units = append(units, in...)
 		sections := forest(units...)
 		for i, n := range entries {
-			list = append(list, [2]uint64{uint64(slices.Index(units, in[i])), n.off})
+			list = append(list, listed{'a', in[i], n})
 		}
-		sections[".debug_names"], sections[".debug_str"] = listing(units, 'a', false, list...)
+		listing(sections, units, false, list...)
 		d := open(sections)
 		set := NewSet(arch.AMD64, noLibraries{})
 		got, ok := set.Complete(set.At(dwarf.DIE{Unit: unitAt(t, d, own.off), Off: asks.off}))
@@ -295,6 +327,46 @@ func TestListedBehindLimit(t *testing.T) {
 		if n := set.foreign.Load(); uint64(n) != counted {
 			t.Errorf("%s: %d bytes count as those of other files, want %d", c.what, n, counted)
 		}
+	}
+}
+
+// A search that the limit on other files ended is not remembered; one that found something there, or nothing, is.
+func TestCutSearch(t *testing.T) {
+	own, asks := declaring("a")
+	own.fill = minRemembered
+	filler, has := &tree{lang: dwarf.LangC99, kids: []*node{structure("z")}, fill: MaxSearch}, &tree{lang: dwarf.LangC99, kids: []*node{structure("a")}}
+	units := []*tree{own, filler, has}
+	sections := forest(units...)
+	listing(sections, units, true, listed{'a', has, has.kids[0]})
+	for used, want := range map[int64]bool{0: true, maxForeign: false} {
+		kept := 0
+		d := open(sections, dwarf.WithAnswers(func(q dwarf.Question, find func() []byte) []byte {
+			a := find()
+			if a != nil && q.Kind == dwarf.AskedName {
+				kept++
+			}
+			return a
+		}))
+		set := NewSet(arch.AMD64, noLibraries{})
+		set.foreign.Store(used)
+		if got, ok := set.Complete(set.At(dwarf.DIE{Unit: unitAt(t, d, 0), Off: asks.off})); ok != want || (kept > 0) != want {
+			t.Errorf("%d bytes were searched before: %+v, %v, %d answers are kept", used, got, ok, kept)
+		}
+	}
+}
+
+// Where a type unit exceeds the limit, no unit is searched again.
+func TestLimitAtTypeUnit(t *testing.T) {
+	own, asks := declaring("a")
+	local := structure("a")
+	other := &tree{lang: dwarf.LangC99, kids: []*node{die(dwarf.TagSubprogram, "f", local)}}
+	units := []*tree{own, other}
+	sections := forest(own, other, &tree{lang: dwarf.LangC99, types: true, kids: []*node{structure("a")}, fill: MaxSearch})
+	listing(sections, units, false, listed{'a', other, local})
+	d := open(sections)
+	set := NewSet(arch.AMD64, noLibraries{})
+	if got, ok := set.Complete(set.At(dwarf.DIE{Unit: unitAt(t, d, 0), Off: asks.off})); ok || set.foreign.Load() != 0 {
+		t.Errorf("%+v, %v, %d bytes count as those of other files", got, ok, set.foreign.Load())
 	}
 }
 
@@ -366,7 +438,7 @@ func TestListedFileCounts(t *testing.T) {
 	first, has := &tree{lang: dwarf.LangC99, kids: []*node{structure("z")}}, &tree{lang: dwarf.LangC99, kids: []*node{structure("b", sized(4))}}
 	units := []*tree{first, has}
 	sections := forest(units...)
-	sections[".debug_names"], sections[".debug_str"] = listing(units, 'b', true, [2]uint64{1, has.kids[0].off})
+	listing(sections, units, true, listed{'z', first, first.kids[0]}, listed{'b', has, has.kids[0]})
 	im := library(t, sections)
 	set := NewSet(arch.AMD64, files{im})
 	typ := set.At(dwarf.DIE{Unit: unitAt(t, d, 0), Off: asks.off})

@@ -122,12 +122,12 @@ func TestOwnDefinition(t *testing.T) {
 		order []int // in which they ask
 		want  []int // the sizes that they find
 	}{
-		{dwarf.LangC99, []int{0, 1, 2}, []int{1, 2, 1}}, {dwarf.LangC99, []int{2, 1, 0}, []int{1, 2, 1}}, {dwarf.LangC99, []int{1, 2, 0}, []int{2, 1, 1}},
-		{dwarf.LangCPlus14, []int{2, 1, 0}, []int{1, 1, 1}}, {dwarf.LangCPlus14, []int{1, 2, 0}, []int{2, 1, 1}},
+		{dwarf.LangC99, []int{0, 1, 2, 3}, []int{1, 2, 1, 1}}, {dwarf.LangC99, []int{2, 1, 0, 3}, []int{1, 2, 1, 1}}, {dwarf.LangC99, []int{1, 2, 3, 0}, []int{2, 1, 1, 1}},
+		{dwarf.LangCPlus14, []int{2, 1, 0, 3}, []int{1, 1, 1, 1}}, {dwarf.LangCPlus14, []int{1, 2, 3, 0}, []int{2, 1, 1, 1}},
 	} {
 		var units []*tree
 		var asks []*node
-		for _, own := range [][]*node{{structure("a", sized(1))}, {structure("a", sized(2))}, nil} {
+		for _, own := range [][]*node{{structure("a", sized(1))}, {structure("a", sized(2))}, nil, nil} {
 			u, n := declaring("a", own...)
 			u.lang = c.lang
 			units, asks = append(units, u), append(asks, n)

@@ -23,15 +23,21 @@ type victim struct {
 	before    []string // a command that starts it
 }
 
+func TestMain(m *testing.M) { os.Exit(fixture.Main(m)) }
+
+// build returns a program that is built once for all tests.
 func build(t *testing.T, name string, args ...string) victim {
 	t.Helper()
+	path := fixture.Once(t, name+strings.Join(args, " "), func(dir string) string {
+		path := filepath.Join(dir, name)
+		if out, err := exec.Command("go", append(append([]string{"build", "-o", path}, args...), "./testdata/"+name)...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return path
+	})
 	dir := t.TempDir()
 	for d := dir; d != os.TempDir() && d != "/"; d = filepath.Dir(d) { // others run it, too
 		_ = os.Chmod(d, 0o755)
-	}
-	path := filepath.Join(dir, name)
-	if out, err := exec.Command("go", append(append([]string{"build", "-o", path}, args...), "./testdata/"+name)...).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
 	}
 	return victim{path: path, dir: filepath.Join(dir, "crashes")}
 }

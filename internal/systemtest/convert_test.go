@@ -47,6 +47,7 @@ func opened(t *testing.T, path string, opts []corewalk.Option) *corewalk.Target 
 func TestConvert(t *testing.T) {
 	for _, c := range fixture.Cases(t) {
 		t.Run(c.Name, func(t *testing.T) {
+			c.SampleOnly(t)
 			opts := []corewalk.Option{corewalk.WithSysroot(c.Sysroot(t)), corewalk.WithDebugDir(c.Dir), corewalk.WithSearch(c.Dir), corewalk.WithExecutable(c.Binary(t))}
 			core := opened(t, c.Core(t), opts)
 			switch {

@@ -61,9 +61,13 @@ func TestInfoOfMinidumps(t *testing.T) {
 // comes of it, it is told in valid JSON and clean text.
 func TestInfoOfDamagedMinidumps(t *testing.T) {
 	opts := []corewalk.Option{corewalk.WithSysroot(t.TempDir()), corewalk.WithDebugDir(t.TempDir())}
+	step := 29
+	if !fixture.IsLong() {
+		step *= 5 // bytes of each sort of fields are still among them
+	}
 	for name, whole := range dumpbuild.Samples() {
 		t.Run(name, func(t *testing.T) {
-			for i := 0; i < len(whole); i += 29 {
+			for i := 0; i < len(whole); i += step {
 				data := bytes.Clone(whole)
 				data[i] ^= 0xff
 				tell(t, data, opts)

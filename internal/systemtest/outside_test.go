@@ -52,8 +52,13 @@ bottom
 	}
 }
 
-// outside builds the program.
-func outside(t *testing.T) (program string) {
+// outside returns the program, which is built once.
+func outside(t *testing.T) string {
+	t.Helper()
+	return fixture.Once(t, "outside", func(tmp string) string { return buildOutside(t, tmp) })
+}
+
+func buildOutside(t *testing.T, tmp string) (program string) {
 	t.Helper()
 	const root, dir = "../..", "../../testdata/outside"
 	var mod, sum []byte
@@ -76,7 +81,6 @@ func outside(t *testing.T) (program string) {
 	if require < 0 {
 		t.Fatal("go.mod requires nothing")
 	}
-	tmp := t.TempDir()
 	modfile := filepath.Join(tmp, "go.mod")
 	program = filepath.Join(tmp, "outside")
 	for path, data := range map[string][]byte{modfile: append(own, mod[require:]...), filepath.Join(tmp, "go.sum"): sum} {

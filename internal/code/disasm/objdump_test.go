@@ -33,9 +33,25 @@ func objdumpLines(t *testing.T, f func(objdumpLine), args ...string) {
 	if err != nil {
 		t.Skip("objdump is not installed (Debian: binutils)")
 	}
+	if err := objdumpColumns(t, func(addr uint64, bytes, text string) bool {
+		code, err := hex.DecodeString(strings.ReplaceAll(bytes, " ", ""))
+		if err != nil || len(code) == 0 {
+			return false
+		}
+		text, _, _ = strings.Cut(text, "\t")
+		f(objdumpLine{addr, code, text})
+		return true
+	}, tool, append([]string{"-w", "-M", "intel"}, args...)...); err != nil {
+		t.Skipf("objdump: %v", err)
+	}
+}
+
+// objdumpColumns calls f with the columns of each instruction that an objdump prints; without COREWALK_LONG only until f has taken objdumpSample.
+func objdumpColumns(t *testing.T, f func(addr uint64, code, text string) bool, tool string, args ...string) error {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	cmd := exec.CommandContext(ctx, tool, append([]string{"-w", "-M", "intel"}, args...)...)
+	cmd := exec.CommandContext(ctx, tool, args...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -46,29 +62,21 @@ func objdumpLines(t *testing.T, f func(objdumpLine), args ...string) {
 	sc := bufio.NewScanner(out)
 	n, whole := 0, fixture.IsLong()
 	for sc.Scan() && (whole || n < objdumpSample) {
-		parts := strings.Split(sc.Text(), "\t")
+		parts := strings.SplitN(sc.Text(), "\t", 3)
 		if len(parts) < 3 {
 			continue
 		}
 		addr, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimSpace(parts[0]), ":"), 16, 64)
-		if err != nil {
-			continue
+		if err == nil && f(addr, strings.TrimSpace(parts[1]), parts[2]) {
+			n++
 		}
-		code, err := hex.DecodeString(strings.ReplaceAll(strings.TrimSpace(parts[1]), " ", ""))
-		if err != nil || len(code) == 0 {
-			continue
-		}
-		n++
-		f(objdumpLine{addr, code, parts[2]})
 	}
 	if !whole && n == objdumpSample {
 		cancel()
 		_ = cmd.Wait() // it was killed
-		return
+		return nil
 	}
-	if err := cmd.Wait(); err != nil {
-		t.Skipf("objdump: %v", err)
-	}
+	return cmd.Wait()
 }
 
 var objdumpSizes = map[string]uint16{"BYTE": 1, "WORD": 2, "DWORD": 4, "QWORD": 8, "TBYTE": 10, "OWORD": 16, "XMMWORD": 16,

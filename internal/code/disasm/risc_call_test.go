@@ -4,7 +4,6 @@ import (
 	"encoding/hex"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -93,33 +92,24 @@ func TestCallsUndecodedLibrary(t *testing.T) {
 	}
 }
 
-// callsOfObjdump tests CallBefore after every instruction that tool prints: it must find
+// callsOfObjdump tests CallBefore after every instruction that tool prints, or a sample of them: it must find
 // those that isCall accepts, and few others.
 func callsOfObjdump(t *testing.T, a *arch.Arch, tool, path string, behind uint64, isCall func(text string) bool) {
-	out, err := exec.Command(tool, "-d", "-w", path).Output()
-	if err != nil {
-		t.Skipf("%s: %v", tool, err)
-	}
 	var window []byte
 	calls, others, wrong, bad := 0, 0, 0, 0
 	returns := map[uint64]string{} // where calls return to
 	next := uint64(0)
-	for line := range strings.Lines(string(out)) {
-		parts := strings.SplitN(strings.TrimRight(line, "\n"), "\t", 3)
-		if len(parts) < 3 {
-			continue
-		}
-		addr, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimSpace(parts[0]), ":"), 16, 64)
-		code, errCode := hex.DecodeString(strings.ReplaceAll(strings.TrimSpace(parts[1]), " ", ""))
-		if err != nil || errCode != nil || len(code) == 0 {
-			continue
+	if err := objdumpColumns(t, func(addr uint64, bytes, text string) bool {
+		code, err := hex.DecodeString(strings.ReplaceAll(bytes, " ", ""))
+		if err != nil || len(code) == 0 {
+			return false
 		}
 		if addr != next {
 			window, next = window[:0], addr
 		}
 		window, next = append(window, code...), next+uint64(len(code))
-		if isCall(parts[2]) {
-			returns[next+behind] = parts[2]
+		if isCall(text) {
+			returns[next+behind] = text
 		}
 		_, ok := CallBefore(a, window[max(0, len(window)-8):], next)
 		switch text, call := returns[next]; {
@@ -135,6 +125,9 @@ func callsOfObjdump(t *testing.T, a *arch.Arch, tool, path string, behind uint64
 		default:
 			others++
 		}
+		return true
+	}, tool, "-d", "-w", path); err != nil {
+		t.Skipf("%s: %v", tool, err)
 	}
 	t.Logf("%d calls found; %d of %d other addresses look like one", calls, wrong, others)
 	if calls < 1000 || wrong*100 > others {

@@ -1,7 +1,6 @@
 package disasm
 
 import (
-	"bufio"
 	"fmt"
 	"os"
 	"os/exec"
@@ -14,7 +13,7 @@ import (
 )
 
 // crossObjdump runs a target's objdump on the libc of its cross compiler, and calls f for
-// every instruction with the address, the columns of code as objdump groups them, and the
+// every instruction, of a sample as objdumpColumns says, with the address, the columns of code as objdump groups them, and the
 // text. It skips the test if either is missing.
 func crossObjdump(t *testing.T, triple string, f func(addr uint64, code []string, text string)) {
 	t.Helper()
@@ -26,28 +25,12 @@ func crossObjdump(t *testing.T, triple string, f func(addr uint64, code []string
 	if testing.Short() {
 		t.Skip("decodes a whole library")
 	}
-	cmd := exec.Command(tool, "-d", "-w", lib)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	sc, n := bufio.NewScanner(out), 0
-	for sc.Scan() {
-		parts := strings.SplitN(sc.Text(), "\t", 3)
-		if len(parts) < 3 {
-			continue
-		}
-		addr, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimSpace(parts[0]), ":"), 16, 64)
-		if err != nil {
-			continue
-		}
+	n := 0
+	if err := objdumpColumns(t, func(addr uint64, code, text string) bool {
 		n++
-		f(addr, strings.Fields(parts[1]), parts[2])
-	}
-	if err := cmd.Wait(); err != nil || n < 50_000 {
+		f(addr, strings.Fields(code), text)
+		return true
+	}, tool, "-d", "-w", lib); err != nil || n < 50_000 {
 		t.Errorf("%d instructions compared, %v", n, err)
 	}
 	t.Logf("%d instructions compared", n)

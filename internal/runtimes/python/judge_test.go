@@ -3,6 +3,7 @@ package python_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/internal/fixture"
+	pythons "github.com/corewalk/corewalk/internal/runtimes/python"
 	"github.com/corewalk/corewalk/report"
 )
 
@@ -36,6 +38,17 @@ func interpreters(t *testing.T) map[string]string {
 		t.Skip("no CPython is installed: neither ~/.pyenv/versions nor python3")
 	}
 	return out
+}
+
+// sampled are those interpreters that tests ask at every change which prove the same of each; in the long run all. TestJudge compares stacks of all.
+func sampled(t *testing.T) map[string]string {
+	t.Helper()
+	all := interpreters(t)
+	maps.DeleteFunc(all, func(version, _ string) bool { return !pythons.InSample(version) })
+	if len(all) == 0 {
+		t.Skip("no CPython of the sample is installed: make test-long asks the others")
+	}
+	return all
 }
 
 // listed reports whether a CPython is of COREWALK_PYTHONS: it may have no symbols but those that it exports.

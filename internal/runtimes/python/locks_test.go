@@ -11,7 +11,7 @@ func TestLocks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it runs all CPythons of this machine")
 	}
-	for version, python := range interpreters(t) {
+	for version, python := range sampled(t) {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			r := analyze(t, dump(t, python, "locks.py", "said"), corewalk.AnalyzeOptions{Locals: corewalk.LocalsNone})

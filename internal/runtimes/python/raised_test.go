@@ -14,7 +14,7 @@ func TestRaised(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it runs all CPythons of this machine")
 	}
-	for version, python := range interpreters(t) {
+	for version, python := range sampled(t) {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			r := analyze(t, dump(t, python, "raised.py", "said"), corewalk.AnalyzeOptions{Locals: corewalk.LocalsNone})

@@ -15,7 +15,7 @@ func TestValues(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it runs all CPythons of this machine")
 	}
-	for version, python := range interpreters(t) {
+	for version, python := range sampled(t) {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			core := dump(t, python, "values.py", "said")

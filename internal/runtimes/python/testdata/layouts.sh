@@ -7,6 +7,17 @@ set -eu
 here=$(dirname "$0")
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
+
+# tasks MODULE SIZE prints where tasks have their fields, if an object's head has SIZE bytes. A version lacks some of the fields.
+tasks() {
+	so=$1 size=$2
+	set --
+	for field in waiter=task_fut_waiter coro=task_coro name=task_name node=task_node awaited_by=task_awaited_by awaited_by_is_set=task_awaited_by_is_set; do
+		set -- "$@" -ex "printf \"task.${field%=*} %d\\n\", (int)&((TaskObj*)0)->${field#*=} - (int)sizeof(PyObject) + $size"
+	done
+	gdb -nx -batch "$@" "$so" 2>/dev/null | sed -n '/^task\./p'
+}
+
 for v in 3.6 3.7 3.8 3.9 3.10 3.11 3.12 3.13 3.14 3.15; do
 	for d in "$@"; do
 		case $d in */python$v | */python$v[mt]) ;; *) continue ;; esac
@@ -26,11 +37,7 @@ for v in 3.6 3.7 3.8 3.9 3.10 3.11 3.12 3.13 3.14 3.15; do
 			# The object's head is all that differs between builds.
 			for so in ${TASKS-}; do
 				case $so in */python$v/* | */python${v}t/* | */python${v}d) ;; *) continue ;; esac
-				head=$(gdb -nx -batch -ex 'print sizeof(PyObject)' "$so" | sed 's/.*= //')
-				for field in waiter=task_fut_waiter coro=task_coro name=task_name node=task_node awaited_by=task_awaited_by awaited_by_is_set=task_awaited_by_is_set; do
-					at=$(gdb -nx -batch -ex "print (int)&((TaskObj*)0)->${field#*=}" "$so" 2>/dev/null | sed -n 's/.*= //p')
-					[ -n "$at" ] && echo "task.${field%=*} $((at - head + $(sed -n 's/^object.size //p' "$tmp/$full")))"
-				done >>"$tmp/$full"
+				tasks "$so" "$(sed -n 's/^object.size //p' "$tmp/$full")" >>"$tmp/$full"
 				break
 			done
 			echo "$full" >>"$tmp/versions"

@@ -45,13 +45,20 @@ func (waits) Kind() string { return "corewalk_dump" }
 // silence is how long a worker says nothing until it counts as dead.
 const silence = 20 * time.Second
 
+// poll is how often a worker asks for jobs of which no notification has told it, and retry how long a job waits whose end could not be noted.
+const (
+	poll  = time.Second
+	retry = 5 * time.Second
+)
+
 // A Store is the store.Store of a service on many machines. Whatever has an upload wait inserts its job.
 type Store struct {
 	*postgres.DB
 	pool   *pgxpool.Pool
 	insert *river.Client[pgx.Tx]
 	log    *slog.Logger
-	silent time.Duration
+
+	silent, poll, retry time.Duration
 }
 
 var _ store.Store = (*Store)(nil)
@@ -90,7 +97,7 @@ func Open(ctx context.Context, pool *pgxpool.Pool, to *slog.Logger, wait time.Du
 	if err := migrate(ctx, pool, quiet); err != nil {
 		return nil, fmt.Errorf("the queue's tables: %w", err)
 	}
-	s := &Store{DB: db, pool: pool, log: quiet, silent: silence}
+	s := &Store{DB: db, pool: pool, log: quiet, silent: silence, poll: poll, retry: retry}
 	s.insert, err = river.NewClient(riverpgxv5.New(pool), &river.Config{Logger: quiet})
 	return s, err
 }

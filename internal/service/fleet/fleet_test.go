@@ -7,14 +7,17 @@ import (
 	"io/fs"
 	"log/slog"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/fixture/servers"
 	"github.com/corewalk/corewalk/internal/service/fleet"
 	"github.com/corewalk/corewalk/internal/service/objects"
@@ -38,15 +41,24 @@ type world struct {
 	build   func(id string) string // that the analysis finds
 }
 
+func TestMain(m *testing.M) { os.Exit(fixture.Main(m)) }
+
+// newWorld makes a world with a new database.
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, server: servers.StartPostgres(t), log: slog.New(slog.NewTextHandler(t.Output(), nil)), analyse: func(context.Context, string, string) error { return nil }, build: func(string) string { return "" }}
+	return worldOf(t, servers.NewDatabase(t))
+}
+
+func worldOf(t *testing.T, server *servers.Postgres) *world {
+	t.Helper()
+	w := &world{t: t, server: server, log: slog.New(slog.NewTextHandler(t.Output(), nil)), analyse: func(context.Context, string, string) error { return nil }, build: func(string) string { return "" }}
 	w.pool = w.connect(w.server.Connection())
 	var err error
 	if w.store, err = fleet.Open(t.Context(), w.pool, w.log, 0); err != nil {
 		t.Fatal(err)
 	}
 	w.store.Silent(time.Second)
+	w.store.Hurry()
 	if _, err := w.pool.Exec(t.Context(), "CREATE SCHEMA "+fleet.Ledger("shop")); err != nil {
 		t.Fatal(err)
 	}
@@ -204,13 +216,22 @@ func TestShared(t *testing.T) {
 
 // A transaction that fails leaves nothing of a result: not in the ledger, not in the upload, not in the queue.
 func TestTogether(t *testing.T) {
+	t.Parallel() // this and other tests only wait
 	w := newWorld(t)
 	if _, err := w.pool.Exec(t.Context(), `CREATE FUNCTION refuse() RETURNS trigger AS $$ BEGIN RAISE EXCEPTION 'refused'; END $$ LANGUAGE plpgsql;
 		CREATE TRIGGER refuse BEFORE UPDATE ON river_job FOR EACH ROW WHEN (NEW.state = 'completed') EXECUTE FUNCTION refuse()`); err != nil {
 		t.Fatal(err)
 	}
 	tried := make(chan bool, 100)
-	w.analyse = func(context.Context, string, string) error { tried <- true; return nil }
+	var attempts atomic.Int32
+	w.analyse = func(ctx context.Context, worker, _ string) error {
+		if worker == "one" && attempts.Add(1) > 2 { // this one does nothing any more
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		tried <- true
+		return nil
+	}
 	stop := w.worker("one", time.Minute)
 	w.add(1, nil)
 	<-tried
@@ -218,10 +239,10 @@ func TestTogether(t *testing.T) {
 	if n := w.counted(); n != 0 {
 		t.Errorf("%d in the ledger though its job is not done", n)
 	}
-	stop()
-	if _, err := w.pool.Exec(t.Context(), "DROP TRIGGER refuse ON river_job"); err != nil {
+	if _, err := w.pool.Exec(t.Context(), "DROP TRIGGER refuse ON river_job"); err != nil { // River's own attempts to note the end of jobs would keep stop
 		t.Fatal(err)
 	}
+	stop()
 	w.worker("two", time.Minute)
 	w.settled(1, store.Done)
 	if n := w.counted(); n != 1 {
@@ -322,6 +343,7 @@ func TestReplace(t *testing.T) {
 
 // A dump whose analysis does not end is set aside, and the others go on.
 func TestLimit(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.analyse = func(ctx context.Context, _, _ string) error {
 		select {
@@ -340,7 +362,8 @@ func TestLimit(t *testing.T) {
 
 // The database is restarted while workers work: nothing is lost, and nothing counted twice.
 func TestRestart(t *testing.T) {
-	w := newWorld(t)
+	t.Parallel()
+	w := worldOf(t, servers.StartPostgres(t))
 	w.analyse = func(context.Context, string, string) error { time.Sleep(10 * time.Millisecond); return nil }
 	w.worker("one", time.Minute)
 	w.worker("two", time.Minute)
@@ -406,11 +429,15 @@ func TestAffinity(t *testing.T) {
 	w.worker("one", time.Minute)
 	two := w.worker("two", time.Minute)
 	w.alive(2)
-	for n := 2; n <= 40; n += 2 {
+	last := 40
+	if !fixture.IsLong() {
+		last = 20
+	}
+	for n := 2; n <= last; n += 2 {
 		w.add(n, nil)
 		w.settled(n, store.Done)
 	}
-	got := by(w.settled(40, store.Done), w.build)
+	got := by(w.settled(last, store.Done), w.build)
 	if len(got["build0"]) != 1 || len(got["build1"]) != 1 || fmt.Sprint(got["build0"]) == fmt.Sprint(got["build1"]) {
 		t.Errorf("one after the other: %v", got)
 	}
@@ -459,6 +486,7 @@ func TestCrowd(t *testing.T) {
 
 // A dump that is left to a worker that does nothing, be it alive or dead, is analysed by another, once.
 func TestLeftBehind(t *testing.T) {
+	t.Parallel()
 	for _, lives := range []bool{true, false} {
 		t.Run(fmt.Sprint("alive ", lives), func(t *testing.T) {
 			w := newWorld(t)

@@ -60,7 +60,7 @@ func NewWorker(s *Store, o Options) (*Worker, error) {
 	var err error
 	w.client, err = river.NewClient(riverpgxv5.New(s.pool), &river.Config{
 		ID: o.Name, Logger: s.log, Workers: workers, Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: o.Jobs}, queueOf(o.Name): {MaxWorkers: o.Jobs}},
-		JobTimeout: o.Limit, RescueStuckJobsAfter: o.Limit + time.Minute, CompletedJobRetentionPeriod: time.Hour,
+		FetchPollInterval: s.poll, JobTimeout: o.Limit, RescueStuckJobsAfter: o.Limit + time.Minute, CompletedJobRetentionPeriod: time.Hour,
 	})
 	return w, err
 }
@@ -165,7 +165,7 @@ type runs struct {
 }
 
 // NextRetry implements river.Worker.
-func (r *runs) NextRetry(*river.Job[waits]) time.Time { return time.Now().Add(5 * time.Second) }
+func (r *runs) NextRetry(*river.Job[waits]) time.Time { return time.Now().Add(r.w.retry) }
 
 // Work implements river.Worker. A job is over when an upload that was taken with it is, or when there is none.
 func (r *runs) Work(ctx context.Context, job *river.Job[waits]) error {

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/corewalk/corewalk/internal/fixture"
 )
@@ -21,11 +20,8 @@ func keptAbout(t *testing.T, flags ...string) (dir string) {
 	t.Setenv("XDG_CACHE_HOME", dir)
 	c := fixture.Get(t, "amd64-vars-cxx-O2")
 	file, _ := fixture.PackDebug(t, c.Binary(t))
-	binary := filepath.Join(t.TempDir(), "packed")
-	if err := os.WriteFile(binary, file, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	time.Sleep(2100 * time.Millisecond)
+	binary := fixture.Keep(t, "packed", file)
+	fixture.Settle(t, binary)
 	args := append(flags, "--sysroot", c.Sysroot(t), "--debug-dir", c.Dir, "--locals", "all", "--format", "json", c.Core(t), binary)
 	want := printed(t, append([]string{"--no-cache"}, args...)...)
 	for range 2 {

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/internal/files/kept"
@@ -17,7 +16,8 @@ import (
 // TestKept: reports are the same to the byte without anything kept on disk, when it is made, and when it is there. The
 // binaries' debugging information is compressed, because that is what is kept.
 func TestKept(t *testing.T) {
-	room, dir := t.TempDir(), t.TempDir()
+	room := t.TempDir()
+	var files []string
 	binaries := map[string]string{}
 	cases := fixture.Sample(fixture.Cases(t))
 	for _, c := range cases {
@@ -34,15 +34,10 @@ func TestKept(t *testing.T) {
 		if packed == 0 {
 			continue
 		}
-		binaries[c.Name] = filepath.Join(dir, c.Name, filepath.Base(c.Binary(t)))
-		if err := os.Mkdir(filepath.Dir(binaries[c.Name]), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(binaries[c.Name], file, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		binaries[c.Name] = fixture.Keep(t, filepath.Base(c.Binary(t)), file)
+		files = append(files, binaries[c.Name])
 	}
-	time.Sleep(2100 * time.Millisecond) // of files that have just changed nothing is kept
+	fixture.Settle(t, files...)
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
 			run := func(opts ...corewalk.Option) string {

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/internal/files/kept"
@@ -18,11 +17,8 @@ import (
 func packedFile(t *testing.T) string {
 	t.Helper()
 	file, _ := fixture.PackDebug(t, fixture.Get(t, "amd64-vars-cxx-O2").Binary(t))
-	path := filepath.Join(t.TempDir(), "packed")
-	if err := os.WriteFile(path, file, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	time.Sleep(2100 * time.Millisecond)
+	path := fixture.Keep(t, "packed", file)
+	fixture.Settle(t, path)
 	return path
 }
 
@@ -33,11 +29,8 @@ func settled(t *testing.T, name string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(t.TempDir(), "program")
-	if err := os.WriteFile(path, data, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	time.Sleep(2100 * time.Millisecond)
+	path := fixture.Keep(t, "program", data)
+	fixture.Settle(t, path)
 	return path
 }
 

@@ -60,6 +60,9 @@ func TestIndexedReports(t *testing.T) {
 		{"g++, gdb-add-index -dwarf-5", ".debug_names", "g++", nil, nil, []string{"gdb-add-index", "-dwarf-5"}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
+			if x.name != "clang -gpubnames" && x.name != "g++, gold --gdb-index" { // one of each sort of index, and of each compiler
+				fixture.Long(t)
+			}
 			compiler := x.compiler
 			if strings.HasPrefix(compiler, "clang") {
 				compiler = fixture.LLVM(t, compiler)

@@ -62,6 +62,7 @@ func TestSameAsReport(t *testing.T) {
 			continue // all variables of thousands of frames
 		}
 		t.Run(c.Name, func(t *testing.T) {
+			c.SampleOnly(t)
 			target := open(t, c)
 			r, err := target.Analyze(context.Background(), corewalk.AnalyzeOptions{Locals: corewalk.LocalsAll, Structured: true, NoTasks: true})
 			if err != nil {

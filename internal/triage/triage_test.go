@@ -186,6 +186,7 @@ var names = []string{"amd64-inline-tail-O2", "amd64-cxx-sort", "amd64-abort"}
 
 // TestRun analyses a directory twice: known dumps are not analysed again.
 func TestRun(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	sub := filepath.Join(dir, "sub")
 	if err := os.Mkdir(sub, 0o755); err != nil {
@@ -234,6 +235,7 @@ func TestRun(t *testing.T) {
 // TestCulprits has, among others, dumps that kill the analysis process, one that never ends and one that uses
 // up all memory.
 func TestCulprits(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	core := fixture.Get(t, names[0]).Core(t)
 	bad := map[string]string{"core.dies-1": ledger.FaultCrashed, "core.dies-2": ledger.FaultCrashed, "core.hangs": ledger.FaultTimeout, "core.eats": ledger.FaultMemory}
@@ -261,6 +263,7 @@ func TestCulprits(t *testing.T) {
 
 // TestInterrupted interrupts a run.
 func TestInterrupted(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	core := fixture.Get(t, names[0]).Core(t)
 	for i := range 50 {
@@ -282,6 +285,7 @@ func TestInterrupted(t *testing.T) {
 // TestInterruptedLong interrupts a run while it analyses a dump that takes longer than an
 // interrupt waits: the dump is left for the next run.
 func TestInterruptedLong(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	core := fixture.Get(t, names[0]).Core(t)
 	put(t, dir, "core.0", core)
@@ -318,6 +322,7 @@ func TestDeadCommand(t *testing.T) {
 
 // TestStuck: a process that does not read its orders is killed, and does not hang the supervisor.
 func TestStuck(t *testing.T) {
+	t.Parallel()
 	unread, in, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)

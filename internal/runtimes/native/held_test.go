@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/report"
 )
 
@@ -32,6 +34,9 @@ func TestTaken(t *testing.T) {
 		{"clang", "clang++", "-O0", nil, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if !slices.Contains([]string{"unoptimised", "optimised", "i686, position-independent"}, c.name) {
+				fixture.Long(t)
+			}
 			exe := compile(t, c.cc, "held.cpp", append([]string{"-std=c++20", "-g", c.optimise, "-pthread"}, c.flags...)...)
 			want := map[string]string{"gone": "-"}
 			for i, line := range strings.Split(string(source), "\n") {

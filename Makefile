@@ -30,7 +30,7 @@ PKGS ?= ./...
 MUTANTS ?=
 TORTURE ?= 1000000
 
-.PHONY: build test test-long test-services deps bench cores fuzz lint parity soak signatures triage-page bench-peers bench-triage mutants torture release
+.PHONY: build test test-long services test-services deps bench cores fuzz lint parity soak signatures triage-page bench-peers bench-triage mutants torture release
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -tags nethttpomithttp2 -o ./ ./cmd/...
@@ -68,15 +68,17 @@ deps:
 	@have=; for p in $(DEPS); do if apt-cache show "$$p" >/dev/null 2>&1; then have="$$have $$p"; else echo "not in this Debian: $$p"; fi; done; \
 	DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $$have
 
-# The tests that need servers, with the servers.
+# services installs the servers that tests need; test-services runs those tests, which are among those of test-long.
 SERVERS = postgresql chromium
 VERSITYGW = github.com/versity/versitygw/cmd/versitygw@v1.8.0
-test-services:
+services:
 	@if ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 && command -v chromium >/dev/null; then :; elif command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
 		apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends $(SERVERS); \
 	else echo "not installed, its tests are skipped: $(SERVERS)" >&2; fi
 	@command -v versitygw >/dev/null || [ -x "$$HOME/go/bin/versitygw" ] || GOBIN="$$HOME/go/bin" timeout 550 $(GO) install $(VERSITYGW) || \
 		echo "not installed, its tests are skipped: versitygw" >&2
+
+test-services: services
 	$(GO) test ./internal/triage/ledger/... ./internal/service/store/... ./internal/service/objects/... ./internal/service/fleet/...
 	COREWALK_LONG=1 $(GO) test -count=1 -run "^(TestFleet|TestPage)" ./internal/service
 

@@ -37,10 +37,10 @@ func raised(t *testing.T, home, option string, mode []string) {
 			t.Skipf("%s: %v: %s", name, err, out)
 		}
 	}
-	run(filepath.Join(home, "bin/javac"), "-g", "-d", dir, filepath.Join(src, "Throws.java"))
+	classes := javac(t, home, filepath.Join(src, "Throws.java"))
 	lib := filepath.Join(dir, "libthrows.so")
 	run("gcc", "-shared", "-fPIC", "-I"+home+"/include", "-I"+home+"/include/linux", "-o", lib, filepath.Join(src, "throws.c"))
-	_ = fixture.Dies(dir, filepath.Join(home, "bin/java"), append([]string{"-Xmx64m", option, "-cp", dir, "Throws", lib}, mode...)...).Run()
+	_ = fixture.Dies(dir, filepath.Join(home, "bin/java"), append([]string{"-Xmx64m", option, "-cp", classes, "Throws", lib}, mode...)...).Run()
 	target, err := corewalk.Open(ctx, fixture.CoreIn(t, dir))
 	if err != nil {
 		t.Fatal(err)

@@ -76,17 +76,11 @@ func TestValues(t *testing.T) {
 // valuesOf runs Values and returns what each of its functions has.
 func valuesOf(t *testing.T, home string, options []string, hot bool) map[string][]string {
 	dir := t.TempDir()
-	source, err := filepath.Abs("testdata/Values.java")
-	if err != nil {
-		t.Fatal(err)
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	if out, err := exec.CommandContext(ctx, filepath.Join(home, "bin/javac"), "-encoding", "UTF-8", "-XDignore.symbol.file", "-nowarn", "-g", "-d", dir, source).CombinedOutput(); err != nil {
-		t.Skipf("javac: %v: %s", err, out)
-	}
+	classes := javac(t, home, "testdata/Values.java", "-encoding", "UTF-8", "-XDignore.symbol.file", "-nowarn")
 	args := append([]string{"-Xmx64m", "-XX:+UnlockExperimentalVMOptions", "-XX:+UnlockDiagnosticVMOptions", "-XX:+IgnoreUnrecognizedVMOptions", "-XX:+CreateCoredumpOnCrash",
-		"-XX:-BackgroundCompilation", "-XX:CompileCommand=quiet", "-XX:CompileCommand=exclude,Values.die", "-cp", dir}, options...)
+		"-XX:-BackgroundCompilation", "-XX:CompileCommand=quiet", "-XX:CompileCommand=exclude,Values.die", "-cp", classes}, options...)
 	args = append(args, "Values")
 	if hot {
 		args = append(args, "hot")

@@ -31,16 +31,10 @@ func TestVirtual(t *testing.T) {
 
 func virtual(t *testing.T, home string, options []string) {
 	dir := t.TempDir()
-	source, err := filepath.Abs("testdata/Virtual.java")
-	if err != nil {
-		t.Fatal(err)
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	if out, err := exec.CommandContext(ctx, filepath.Join(home, "bin/javac"), "-XDignore.symbol.file", "-nowarn", "-g", "-d", dir, source).CombinedOutput(); err != nil {
-		t.Skipf("javac: %v: %s", err, out)
-	}
-	args := append([]string{"-Xmx64m", "-XX:+UnlockDiagnosticVMOptions", "-XX:+IgnoreUnrecognizedVMOptions", "-XX:+ShowHiddenFrames", "-XX:+CreateCoredumpOnCrash", "-cp", dir}, options...)
+	classes := javac(t, home, "testdata/Virtual.java", "-XDignore.symbol.file", "-nowarn")
+	args := append([]string{"-Xmx64m", "-XX:+UnlockDiagnosticVMOptions", "-XX:+IgnoreUnrecognizedVMOptions", "-XX:+ShowHiddenFrames", "-XX:+CreateCoredumpOnCrash", "-cp", classes}, options...)
 	printed, _ := fixture.Dies(dir, filepath.Join(home, "bin/java"), append(args, "Virtual")...).Output()
 	target, err := corewalk.Open(ctx, fixture.CoreIn(t, dir))
 	if err != nil {

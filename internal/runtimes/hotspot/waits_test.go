@@ -3,7 +3,6 @@ package hotspot_test
 import (
 	"context"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -28,17 +27,11 @@ func TestWaits(t *testing.T) {
 
 func waits(t *testing.T, home string, options []string) {
 	dir := t.TempDir()
-	source, err := filepath.Abs("testdata/Locks.java")
-	if err != nil {
-		t.Fatal(err)
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	if out, err := exec.CommandContext(ctx, filepath.Join(home, "bin/javac"), "-XDignore.symbol.file", "-nowarn", "-g", "-d", dir, source).CombinedOutput(); err != nil {
-		t.Skipf("javac: %v: %s", err, out)
-	}
+	classes := javac(t, home, "testdata/Locks.java", "-XDignore.symbol.file", "-nowarn")
 	args := append([]string{"-Xmx64m", "-XX:+UnlockExperimentalVMOptions", "-XX:+IgnoreUnrecognizedVMOptions", "-XX:+CreateCoredumpOnCrash", "-XX:-BackgroundCompilation",
-		"-XX:CompileCommand=quiet", "-XX:CompileCommand=exclude,Locks$Held.pause", "-cp", dir}, options...)
+		"-XX:CompileCommand=quiet", "-XX:CompileCommand=exclude,Locks$Held.pause", "-cp", classes}, options...)
 	printed, _ := fixture.Dies(dir, filepath.Join(home, "bin/java"), append(args, "Locks")...).Output()
 	target, err := corewalk.Open(ctx, fixture.CoreIn(t, dir))
 	if err != nil {

@@ -82,12 +82,20 @@ func TestAgainstJava(t *testing.T) {
 // compiled compiles the program for a Java development kit.
 func compiled(t *testing.T, home string) string {
 	t.Helper()
-	classes := t.TempDir()
-	source := filepath.Join(fixture.Root(t), "testdata/src/java/Frames.java")
-	if out, err := exec.Command(filepath.Join(home, "bin/javac"), "-XDignore.symbol.file", "-nowarn", "-g", "-d", classes, source).CombinedOutput(); err != nil {
-		t.Skipf("javac: %v: %s", err, out)
-	}
-	return classes
+	return javac(t, home, filepath.Join(fixture.Root(t), "testdata/src/java/Frames.java"), "-XDignore.symbol.file", "-nowarn")
+}
+
+func TestMain(m *testing.M) { os.Exit(fixture.Main(m)) }
+
+// javac compiles a source for a Java development kit, once for all tests, and returns the directory of the classes.
+func javac(t *testing.T, home, source string, flags ...string) string {
+	t.Helper()
+	return fixture.Once(t, strings.Join(append([]string{home, source}, flags...), " "), func(dir string) string {
+		if out, err := exec.Command(filepath.Join(home, "bin/javac"), append(flags, "-g", "-d", dir, source)...).CombinedOutput(); err != nil {
+			t.Skipf("javac: %v: %s", err, out)
+		}
+		return dir
+	})
 }
 
 // compare looks for every printed stack among those of the core.

@@ -13,7 +13,7 @@ import (
 
 // A session stays open for a day in an editor: what it keeps does not grow with the questions, however often all are asked.
 func TestKeepsNoMore(t *testing.T) {
-	rounds := 40
+	rounds := 20
 	if fixture.IsLong() {
 		rounds = 400
 	}

@@ -163,6 +163,9 @@ func TestCompiled(t *testing.T) {
 	for _, compiler := range []string{"gcc", "clang"} {
 		for _, flags := range []string{"-O0", "-O1", "-O2", "-O3", "-Os", "-O2 -fno-omit-frame-pointer", "-O2 -fstack-clash-protection", "-O2 -mavx -mpreferred-stack-boundary=5"} {
 			t.Run(compiler+flags, func(t *testing.T) {
+				if !slices.Contains([]string{"-O0", "-O2", "-O2 -mavx -mpreferred-stack-boundary=5"}, flags) {
+					fixture.Long(t)
+				}
 				t.Parallel()
 				compiled(t, compiler, strings.Fields(flags))
 			})

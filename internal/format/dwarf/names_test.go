@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"testing"
+
+	"github.com/corewalk/corewalk/internal/fixture"
 )
 
 // A namesSpec says how an index of .debug_names is written.
@@ -481,7 +483,11 @@ func TestNamesHostile(t *testing.T) {
 	}
 	size := len(whole().f.section(SecNames).b)
 	for at := 0; at < size; at++ {
-		for _, v := range []byte{0, 1, 0x7f, 0x80, 0xff} {
+		values := []byte{0, 1, 0x7f, 0x80, 0xff}
+		if n := at % len(values); !fixture.IsLong() {
+			values = values[n : n+1]
+		}
+		for _, v := range values {
 			c := whole()
 			b := c.f.section(SecNames).b
 			if b[at] == v {

@@ -163,9 +163,13 @@ func TestDamage(t *testing.T) {
 	p := build(t, nil, "x86_64-pc-windows-msvc", "-O2")
 	r := rand.New(rand.NewSource(1))
 	vars, _ := buildVars(t, "x86_64-pc-windows-msvc", "-O2")
-	for i := range 400 {
+	rounds := 400
+	if !fixture.IsLong() {
+		rounds = 100
+	}
+	for i := range rounds {
 		data := append([]byte(nil), p.data...)
-		if i >= 200 {
+		if i >= rounds/2 {
 			data = append([]byte(nil), vars.data...)
 		}
 		for range 1 + r.Intn(20) {

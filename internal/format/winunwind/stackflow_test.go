@@ -94,6 +94,9 @@ func TestEveryInstruction(t *testing.T) {
 		machine := map[*arch.Arch]string{arch.AMD64: "x86_64", arch.ARM64: "aarch64"}[a]
 		for _, flags := range []string{"-O0", "-O1", "-O2", "-Os", "-Oz", "-O2 -fno-omit-frame-pointer", "-O2 -fno-optimize-sibling-calls -fno-inline"} {
 			t.Run(machine+flags, func(t *testing.T) {
+				if !slices.Contains([]string{"-O0", "-O2", "-Oz"}, flags) {
+					fixture.Long(t)
+				}
 				pe, _ := link(t, machine, strings.Fields(flags), "testdata/frames.c")
 				tab, err := winunwind.New(a, pe.Pdata(), pe)
 				if err != nil {

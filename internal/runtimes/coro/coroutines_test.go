@@ -146,7 +146,11 @@ func TestDamaged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for seed := range 10 {
+		seeds := 3
+		if fixture.IsLong() {
+			seeds = 10
+		}
+		for seed := range seeds {
 			bad := damage(core, uint64(seed), 3000)
 			path := filepath.Join(t.TempDir(), "core")
 			if err := os.WriteFile(path, bad, 0o600); err != nil {

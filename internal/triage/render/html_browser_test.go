@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/fixture/browser"
 	"github.com/corewalk/corewalk/internal/triage/ledger"
 )
@@ -193,6 +194,7 @@ func addHostile(s *Summary, h string, i int) {
 
 // TestHostilePageInBrowser has groups written by Go and groups for which the script makes rows.
 func TestHostilePageInBrowser(t *testing.T) {
+	fixture.Long(t) // TestHTMLHostile reads the page's text at every change
 	c := browser.Start(t)
 	s := hostileSummary(maxPageStacks/len(hostile) + 2)
 	c.Open(put(t, s), nil)
@@ -236,6 +238,7 @@ var manyFrames = func() []byte {
 }()
 
 func TestManyGroupsInBrowser(t *testing.T) {
+	fixture.Long(t)
 	c := browser.Start(t)
 	s := manySummary(10000, 100000)
 	c.Open(put(t, s), nil)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/tasks"
 )
 
@@ -26,6 +27,9 @@ func TestIdle(t *testing.T) {
 	for _, node := range nodes(t) {
 		for option, how := range map[string]string{"--no-opt": "with a worker", "--always-sparkplug": "alone"} {
 			t.Run(version(t, node)+option, func(t *testing.T) {
+				if how == "alone" {
+					fixture.Long(t)
+				}
 				program := filepath.Join(t.TempDir(), "idle.js")
 				if err := os.WriteFile(program, source, 0o644); err != nil {
 					t.Fatal(err)

@@ -1,0 +1,285 @@
+package values
+
+import (
+	"strings"
+
+	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"github.com/corewalk/corewalk/internal/vars/types"
+	"github.com/corewalk/corewalk/internal/vars/unknown"
+)
+
+// Element returns element number i of an array, of what a pointer points to, or of a container.
+func (x Explorer) Element(o *Object, i int64) (Object, error) {
+	s, err := x.Elements(o, i, 1)
+	if err != nil {
+		return Object{}, err
+	}
+	if len(s.Parts) == 0 {
+		return Object{}, wrong("there is no element %d", i)
+	}
+	p := s.Parts[0].Value
+	if at, ok := s.Object(p); ok {
+		return at, nil
+	}
+	if p.Err != nil {
+		return Object{}, p.Err
+	}
+	return Object{}, &NotStored{Value: p}
+}
+
+// A NotStored error has an element that is no object of its own, such as a bit of a std::vector<bool>.
+type NotStored struct{ Value *Value }
+
+func (n *NotStored) Error() string { return "the element has no address" }
+
+// MaxRun is the largest number of elements that are read at once.
+const MaxRun = 1 << 16
+
+// Elements reads n elements from number first on, of an array, of what a pointer points to, or of a container.
+func (x Explorer) Elements(o *Object, first, n int64) (*Seen, error) {
+	if n < 0 || n > MaxRun {
+		return nil, wrong("%d elements: at most %d are read at once", n, MaxRun)
+	}
+	b := x.many(n)
+	at := *o
+	for range maxSteps {
+		t := at.Type.Strip()
+		switch {
+		case goContainer(at.Type):
+			return x.printed(&at, first, n)
+		case t.Reference():
+			to, err := x.Pointee(&at)
+			if err != nil {
+				return nil, err
+			}
+			at = to
+			continue
+		case t.Pointer():
+			to, err := x.Pointee(&at)
+			if err != nil {
+				return nil, err
+			}
+			if rustReference(t.BareName) && !single(to.Type) {
+				at = to
+				continue
+			}
+			if to.Size == 0 {
+				return nil, wrong("elements of %s have no size", describe(to.Type))
+			}
+			return x.run(b, &to, first, n)
+		case t.Tag == dwarf.TagArrayType:
+			return x.array(b, &at, t, first, n)
+		case t.Aggregate():
+			return x.printed(&at, first, n)
+		}
+		break
+	}
+	return nil, wrong("%s has no elements", describe(o.Type))
+}
+
+// goContainer reports whether a type is that of Go's maps or channels, which are pointers.
+func goContainer(t *types.Type) bool {
+	if t.Language != dwarf.LangGo || !t.Strip().Pointer() {
+		return false
+	}
+	name := t.Name()
+	return strings.HasPrefix(name, "map[") || strings.HasPrefix(name, "chan ") || strings.HasPrefix(name, "<-chan ") || strings.HasPrefix(name, "chan<- ")
+}
+
+// single reports whether what a reference refers to is no array and no container.
+func single(t *types.Type) bool {
+	s := t.Strip()
+	return s.Tag != dwarf.TagArrayType && !s.Aggregate()
+}
+
+// Run reads n objects one after the other in memory, the first of which is o.
+func (x Explorer) Run(o *Object, n int64) (*Seen, error) {
+	if !o.Mem {
+		return nil, wrong("what is not in memory has no neighbours")
+	}
+	if n < 1 || n > MaxRun {
+		return nil, wrong("%d elements: from 1 to %d are read at once", n, MaxRun)
+	}
+	if o.Size == 0 {
+		return nil, wrong("elements of %s have no size", describe(o.Type))
+	}
+	return x.run(x.many(n), o, 0, n)
+}
+
+// many returns a builder that reads n elements, each as large as a variable.
+func (x Explorer) many(n int64) *builder {
+	b := x.builder(Options{MaxElements: int(max(n, 200)), MaxParts: 8 * int(max(n, 250))})
+	b.objects, b.noRepeats = map[*Value][]Object{}, true
+	return b
+}
+
+func (x Explorer) run(b *builder, first *Object, from, n int64) (*Seen, error) {
+	storage := Object{Type: first.Type, Mem: true, Addr: first.Addr + uint64(from)*first.Size, Size: uint64(n) * first.Size}
+	v := &Value{Compound: true}
+	v = b.runIn(v, &storage, first.Type, uint64(n), first.Size, 0)
+	return &Seen{v, b.objects}, nil
+}
+
+// array reads elements of an array, which may have several dimensions.
+func (x Explorer) array(b *builder, o *Object, t *types.Type, first, n int64) (*Seen, error) {
+	at := *o
+	if t.DataLocation.Present() {
+		if err := b.follow(&at, t); err != nil {
+			return nil, err
+		}
+	}
+	dims := t.Dims()
+	if len(dims) == 0 {
+		return nil, &unknown.Corrupt{Err: unknown.ErrLimit}
+	}
+	count, err := t.Count(b.f, &dims[0])
+	if err != nil {
+		return nil, err
+	}
+	stride, err := b.strideOf(t, 1)
+	if err != nil {
+		return nil, err
+	}
+	flexible := count == 0 && at.Mem
+	if !flexible && (first < 0 || uint64(first) >= count && n > 0) {
+		return nil, wrong("element %d of an array of %d", first, count)
+	}
+	if !flexible {
+		n = min(n, int64(count)-first)
+	}
+	elem := t.Target()
+	if len(dims) > 1 {
+		if elem, err = x.P.Types.Row(t); err != nil {
+			return nil, err
+		}
+	}
+	if first < 0 {
+		return nil, wrong("element %d of an array without a length", first)
+	}
+	at.Type, b.skip = elem, uint64(first)
+	v := b.runIn(&Value{Compound: true}, &at, elem, uint64(first+n), stride, 0)
+	return &Seen{v, b.objects}, nil
+}
+
+// printed reads elements of a container as its printer does.
+func (x Explorer) printed(o *Object, first, n int64) (*Seen, error) {
+	if first < 0 {
+		return nil, wrong("there is no element %d", first)
+	}
+	s, left := x.page(o, uint64(first), n)
+	if p, ok := s.held(); ok { // a smart pointer to an array
+		return x.Elements(&p, first, n)
+	}
+	if left == uint64(first) && first > 0 { // its printer begins at the first element
+		if first+n > MaxRun {
+			return nil, wrong("element %d: only %d elements are read of %s", first, MaxRun, describe(o.Type))
+		}
+		s, _ = x.page(o, 0, first+n)
+		cut := min(int(first), len(s.Parts))
+		left = uint64(first) - uint64(cut)
+		s.Parts = s.Parts[cut:]
+	}
+	if int64(len(s.Parts)) > n {
+		s.Parts, s.More = s.Parts[:n], true
+	}
+	v := s.Value
+	switch k := v.Kind(); {
+	case v.Err != nil:
+		return nil, v.Err
+	case k != KindSequence && k != KindMap && k != KindArray && !goContainer(o.Type):
+		if in, ok := s.inner(v); ok && in.Type.Strip() != o.Type.Strip() { // a box
+			return x.Elements(&in, first, n)
+		}
+		if to, ok := x.boxed(o); ok {
+			return x.Elements(&to, first, n)
+		}
+		return nil, wrong("%s has no elements", describe(o.Type))
+	case left > 0 || len(v.Parts) == 0 && first > 0:
+		return nil, wrong("element %d of %s", first, strings.TrimSuffix(v.Text, " ="))
+	}
+	return s, nil
+}
+
+// page reads a container without its first elements. It returns how many of these its printer did not leave out.
+func (x Explorer) page(o *Object, first uint64, n int64) (*Seen, uint64) {
+	b := x.many(n)
+	b.skip = first
+	at := *o
+	v := b.value(&at, 0)
+	return &Seen{v, b.objects}, b.skip
+}
+
+// maxKeys is how many elements of a map are looked at to find one.
+const maxKeys = 1 << 16
+
+// Key returns the element of a map with a key, a string or a number in words.
+func (x Explorer) Key(o *Object, text string, isText bool) (Object, error) {
+	at := *o
+	for range maxSteps {
+		t := at.Type.Strip()
+		if !t.Reference() && !t.Pointer() || goContainer(at.Type) {
+			break
+		}
+		to, err := x.Pointee(&at)
+		if err != nil {
+			return Object{}, err
+		}
+		at = to
+	}
+	want := text
+	if isText {
+		want = stringText(nil, []byte(text), false, false)
+	}
+	for first := int64(0); first < maxKeys; {
+		s, err := x.printed(&at, first, 1<<10)
+		if err != nil {
+			if first > 0 {
+				break
+			}
+			return Object{}, err
+		}
+		if s.Kind() != KindMap {
+			return Object{}, wrong("%s has no keys", describe(o.Type))
+		}
+		for i := range s.Parts {
+			p := &s.Parts[i]
+			if p.Key == nil || !sameKey(p.Key, want, isText) {
+				continue
+			}
+			if v, ok := s.Object(p.Value); ok {
+				return v, nil
+			}
+			return Object{}, &NotStored{Value: p.Value}
+		}
+		first += int64(len(s.Parts))
+		if !s.More {
+			break
+		}
+	}
+	return Object{}, wrong("there is no element with the key %s", want)
+}
+
+// Keyed reports whether an object is a map, so that an index is a key.
+func (x Explorer) Keyed(o *Object) bool {
+	if goContainer(o.Type) {
+		return strings.HasPrefix(o.Type.Name(), "map[")
+	}
+	t := o.Type.Strip()
+	for n := 0; (t.Reference() || t.Pointer() && rustReference(t.BareName)) && n < maxSteps; n++ {
+		t = t.Target().Strip()
+	}
+	return t.Aggregate() && mapType(t.BareName)
+}
+
+// sameKey compares a key with what somebody wrote.
+func sameKey(k *Value, want string, isText bool) bool {
+	if k.Err != nil {
+		return false
+	}
+	text := k.Text
+	if isText {
+		return text == want || strings.HasSuffix(text, " "+want) || strings.TrimLeft(text, "LUu8") == want
+	}
+	own, _, _ := strings.Cut(text, " ")
+	return own == want
+}

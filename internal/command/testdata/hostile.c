@@ -39,8 +39,9 @@ static void *stopper(void *a) { for (;;) raise(SIGSTOP); return a; }
 
 // helper is a child that lives as long as this process.
 static int helper(void) {
-	int child = fork();
+	int self = getpid(), child = fork();
 	if (!child) prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (!child && getppid() != self) _exit(0); // it died before
 	return child;
 }
 

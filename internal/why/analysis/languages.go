@@ -76,8 +76,8 @@ func (in *inspection) heardBefore(entries []report.Frame) bool {
 	key := in.heardKey[:0]
 	for i := range entries {
 		e := &entries[i]
-		key = append(binary.LittleEndian.AppendUint64(key, uint64(e.Lookup)), e.Stepper...)
-		key = append(append(append(key, 0), e.Function...), 0)
+		key = append(binary.LittleEndian.AppendUint64(key, uint64(e.Lookup)), e.Stepper...) // the names of functions follow from the addresses
+		key = append(key, 0)
 	}
 	in.heardKey = key
 	if in.heard[string(key)] {

@@ -278,10 +278,10 @@ func (w *worker) one(r *ready, in input, f *figures) (fresh int, err error) {
 	return fresh, nil
 }
 
-// limit is limitTime, for programs that count what they run twice that.
+// limit is limitTime, for programs that count what they run more.
 func (w *worker) limit() time.Duration {
 	if w.trail != nil {
-		return 2 * limitTime
+		return countingCosts * limitTime
 	}
 	return limitTime
 }
@@ -340,8 +340,8 @@ func (w *worker) watch() {
 		}
 		why := ""
 		switch took := time.Since(time.Unix(0, wall)); {
-		case cpu > killTime:
-			why = fmt.Sprintf("takes more than %v of processor time", killTime)
+		case cpu > w.limit()+killAfter:
+			why = fmt.Sprintf("takes more than %v of processor time", w.limit()+killAfter)
 		case took > killWall:
 			why = fmt.Sprintf("takes more than %v", killWall)
 		case metric("/memory/classes/heap/objects:bytes") > killMemory:

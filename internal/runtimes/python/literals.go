@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/corewalk/corewalk/internal/runtimes/remote"
 )
 
 // integer returns an int in decimal.
@@ -113,65 +115,23 @@ func address(at uint64) string { return "0x" + strconv.FormatUint(at, 16) }
 func short(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
 
 // quote writes text as Python's repr does.
-func quote(s string) string {
-	q := byte('\'')
-	if strings.ContainsRune(s, '\'') && !strings.ContainsRune(s, '"') {
-		q = '"'
-	}
-	var b strings.Builder
-	b.WriteByte(q)
-	for _, c := range s {
-		switch {
-		case c == '\n':
-			b.WriteString(`\n`)
-		case c == '\r':
-			b.WriteString(`\r`)
-		case c == '\t':
-			b.WriteString(`\t`)
-		case c == '\\' || c == rune(q):
-			b.WriteByte('\\')
-			b.WriteRune(c)
-		case c < 0x20 || c == 0x7f:
-			fmt.Fprintf(&b, `\x%02x`, c)
-		case unicode.IsPrint(c):
-			b.WriteRune(c)
-		case c < 0x100:
-			fmt.Fprintf(&b, `\x%02x`, c)
-		case c < 0x10000:
-			fmt.Fprintf(&b, `\u%04x`, c)
-		default:
-			fmt.Fprintf(&b, `\U%08x`, c)
-		}
-	}
-	b.WriteByte(q)
-	return b.String()
-}
+func quote(s string) string { return remote.Quote([]rune(s), unicode.IsPrint, escape) }
 
 // quoteBytes writes bytes as Python's repr does, without the b.
 func quoteBytes(data []byte) string {
-	q := byte('\'')
-	if strings.ContainsRune(string(data), '\'') && !strings.ContainsRune(string(data), '"') {
-		q = '"'
+	chars := make([]rune, len(data))
+	for i, c := range data {
+		chars[i] = rune(c)
 	}
-	var b strings.Builder
-	b.WriteByte(q)
-	for _, c := range data {
-		switch {
-		case c == '\n':
-			b.WriteString(`\n`)
-		case c == '\r':
-			b.WriteString(`\r`)
-		case c == '\t':
-			b.WriteString(`\t`)
-		case c == '\\' || c == q:
-			b.WriteByte('\\')
-			b.WriteByte(c)
-		case c < 0x20 || c >= 0x7f:
-			fmt.Fprintf(&b, `\x%02x`, c)
-		default:
-			b.WriteByte(c)
-		}
+	return remote.Quote(chars, func(c rune) bool { return c >= 0x20 && c < 0x7f }, escape)
+}
+
+func escape(c rune) string {
+	switch {
+	case c < 0x100:
+		return fmt.Sprintf(`\x%02x`, c)
+	case c < 0x10000:
+		return fmt.Sprintf(`\u%04x`, c)
 	}
-	b.WriteByte(q)
-	return b.String()
+	return fmt.Sprintf(`\U%08x`, c)
 }

@@ -1,4 +1,5 @@
-// Package remote reads the memory of a 64-bit little-endian process, for runtimes that describe themselves there.
+// Package remote reads the memory of a 64-bit little-endian process, for runtimes that describe themselves there, and has what the texts of
+// their values share.
 package remote
 
 import (

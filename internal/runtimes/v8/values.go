@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/corewalk/corewalk/internal/runtimes/remote"
 )
 
 // Limits of what is shown of a value.
@@ -140,33 +142,12 @@ func (e *engine) shortText(w uint64) (s string, whole, ok bool) {
 
 // quote writes a string as JavaScript does.
 func quote(s string) string {
-	q := byte('\'')
-	if strings.Contains(s, "'") && !strings.Contains(s, `"`) {
-		q = '"'
-	}
-	var b strings.Builder
-	b.WriteByte(q)
-	for _, c := range s {
-		switch {
-		case c == '\n':
-			b.WriteString(`\n`)
-		case c == '\r':
-			b.WriteString(`\r`)
-		case c == '\t':
-			b.WriteString(`\t`)
-		case c == '\\' || c == rune(q):
-			b.WriteByte('\\')
-			b.WriteRune(c)
-		case strconv.IsPrint(c):
-			b.WriteRune(c)
-		case c < 0x100:
-			b.WriteString(`\x` + strings.ToUpper(strconv.FormatInt(int64(c)+0x100, 16)[1:]))
-		default:
-			b.WriteString(`\u{` + strings.ToUpper(strconv.FormatInt(int64(c), 16)) + "}")
+	return remote.Quote([]rune(s), strconv.IsPrint, func(c rune) string {
+		if c < 0x100 {
+			return `\x` + strings.ToUpper(strconv.FormatInt(int64(c)+0x100, 16)[1:])
 		}
-	}
-	b.WriteByte(q)
-	return b.String()
+		return `\u{` + strings.ToUpper(strconv.FormatInt(int64(c), 16)) + "}"
+	})
 }
 
 // numberText writes a number as JavaScript does.

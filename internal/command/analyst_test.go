@@ -16,14 +16,15 @@ func TestAnalyst(t *testing.T) {
 	t.Cleanup(func() { starter = "" })
 	for _, tt := range []struct {
 		by, path string
-		asks     bool
+		asks     string
 		want     string
 	}{
 		{want: own},
 		{path: "/opt/corewalk", want: own},
 		{by: build(), path: "/opt/corewalk", want: "/opt/corewalk"},
 		{by: build(), want: own},
-		{by: build(), path: "/opt/corewalk", asks: true, want: own},
+		{by: build(), path: "/opt/corewalk", asks: "files", want: own},
+		{by: build(), path: "/opt/corewalk", asks: "symbols", want: own},
 		{by: "corewalk of yesterday", path: "/opt/corewalk", want: own},
 	} {
 		starter = ""
@@ -36,8 +37,11 @@ func TestAnalyst(t *testing.T) {
 			t.Errorf("%+v: %v", tt, err)
 		}
 		var f fileFlags
-		if tt.asks {
+		switch tt.asks {
+		case "files":
 			f.fetch.client = anyServer{}
+		case "symbols":
+			f.fetch.symbols.client = anySymbols{}
 		}
 		if got, err := f.analyst(); err != nil || got != tt.want {
 			t.Errorf("%+v: %s, %v", tt, got, err)
@@ -46,3 +50,5 @@ func TestAnalyst(t *testing.T) {
 }
 
 type anyServer struct{ modules.Fetcher }
+
+type anySymbols struct{ modules.SymbolFetcher }

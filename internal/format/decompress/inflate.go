@@ -5,6 +5,7 @@ import (
 	"errors"
 	"hash/adler32"
 	"io"
+	"math/bits"
 
 	"github.com/corewalk/corewalk/internal/lazy"
 )
@@ -207,32 +208,43 @@ func (z *inflater) codes(end int) error {
 }
 
 // fast decompresses symbols until end is reached, the block has ended, or the input nearly so.
+//
+// The entry of the next symbol is looked up before a match is copied, so that the processor does both at the same
+// time. Matches are short: two words are copied without asking, which is cheaper than a loop whose end is not foreseen.
 func (z *inflater) fast(end int) error {
-	lit, dist := &z.lit.first, &z.dist.first
 	in, out, bits, n, pos, w := z.in, z.out, z.bits, z.n, z.pos, z.w
+	if w >= end || pos+8 > len(in) {
+		return nil
+	}
 	var err error
-	for w < end && pos+8 <= len(in) {
-		bits |= binary.LittleEndian.Uint64(in[pos:]) << (n & 63)
-		pos += int((63 - n) >> 3)
-		n |= 56
-		e := lit[bits&(1<<litBits-1)]
+	bits |= binary.LittleEndian.Uint64(in[pos:]) << (n & 63)
+	pos += int((63 - n) >> 3)
+	n |= 56
+	for e := z.lit.first[bits&(1<<litBits-1)]; w < end; {
 		if e&entryLiteral != 0 { // three codes of the first table fit in what there is
 			bits >>= e & entryBits
 			n -= uint(e & entryBits)
 			out[w] = byte(e >> valueShift)
 			w++
-			e = lit[bits&(1<<litBits-1)]
+			e = z.lit.first[bits&(1<<litBits-1)]
 			if e&entryLiteral != 0 {
 				bits >>= e & entryBits
 				n -= uint(e & entryBits)
 				out[w] = byte(e >> valueShift)
 				w++
-				e = lit[bits&(1<<litBits-1)]
+				e = z.lit.first[bits&(1<<litBits-1)]
 				if e&entryLiteral != 0 {
 					bits >>= e & entryBits
 					n -= uint(e & entryBits)
 					out[w] = byte(e >> valueShift)
 					w++
+					if pos+8 > len(in) {
+						break
+					}
+					bits |= binary.LittleEndian.Uint64(in[pos:]) << (n & 63)
+					pos += int((63 - n) >> 3)
+					n |= 56
+					e = z.lit.first[bits&(1<<litBits-1)]
 					continue
 				}
 			}
@@ -249,13 +261,6 @@ func (z *inflater) fast(end int) error {
 			if e&entryMore != 0 {
 				e = z.lit.second(e, bits>>litBits)
 			}
-			if e&entryLiteral != 0 {
-				bits >>= e & entryBits
-				n -= uint(e & entryBits)
-				out[w] = byte(e >> valueShift)
-				w++
-				continue
-			}
 			if e&entryRare != 0 {
 				if e&entryEnd == 0 {
 					err = errDeflate
@@ -266,12 +271,25 @@ func (z *inflater) fast(end int) error {
 				z.block = blockNone
 				break
 			}
+			if e&entryLiteral != 0 {
+				bits >>= e & entryBits
+				n -= uint(e & entryBits)
+				out[w] = byte(e >> valueShift)
+				w++
+				if pos+8 > len(in) {
+					break
+				}
+				bits |= binary.LittleEndian.Uint64(in[pos:]) << (n & 63)
+				pos += int((63 - n) >> 3)
+				n |= 56
+				e = z.lit.first[bits&(1<<litBits-1)]
+				continue
+			}
 		}
-		extra := bits & (1<<(e&entryBits) - 1) >> (e >> codeShift & codeBits)
-		size := int(e>>valueShift) + int(extra)
+		size := int(e>>valueShift) + int(bits&(1<<(e&entryBits)-1)>>(e>>codeShift&codeBits))
 		bits >>= e & entryBits
 		n -= uint(e & entryBits)
-		d := dist[bits&(1<<distBits-1)]
+		d := z.dist.first[bits&(1<<distBits-1)]
 		if d&entryRare != 0 {
 			if d&entryMore != 0 {
 				d = z.dist.second(d, bits>>distBits)
@@ -281,24 +299,36 @@ func (z *inflater) fast(end int) error {
 				break
 			}
 		}
-		extra = bits & (1<<(d&entryBits) - 1) >> (d >> codeShift & codeBits)
-		back := int(d>>valueShift) + int(extra)
+		back := int(d>>valueShift) + int(bits&(1<<(d&entryBits)-1)>>(d>>codeShift&codeBits))
 		bits >>= d & entryBits
 		n -= uint(d & entryBits)
 		if back > w {
 			err = errDeflate
 			break
 		}
+		last := pos+8 > len(in)
+		if !last {
+			bits |= binary.LittleEndian.Uint64(in[pos:]) << (n & 63)
+			pos += int((63 - n) >> 3)
+			n |= 56
+			e = z.lit.first[bits&(1<<litBits-1)]
+		}
 		from, to := out[w-back:], out[w:w+maxMatch+8] // slack makes room for that
 		w += size
-		if back < 8 {
+		switch {
+		case back < 8:
 			for i := range to[:size] {
 				to[i] = from[i]
 			}
-			continue
+		default:
+			binary.LittleEndian.PutUint64(to, binary.LittleEndian.Uint64(from))
+			binary.LittleEndian.PutUint64(to[8:], binary.LittleEndian.Uint64(from[8:]))
+			for i := 16; i < size; i += 8 {
+				binary.LittleEndian.PutUint64(to[i:], binary.LittleEndian.Uint64(from[i:]))
+			}
 		}
-		for i := 0; i < size; i += 8 {
-			binary.LittleEndian.PutUint64(to[i:], binary.LittleEndian.Uint64(from[i:]))
+		if last {
+			break
 		}
 	}
 	z.bits, z.n, z.pos, z.w = bits, n, pos, w
@@ -463,13 +493,7 @@ func (t *codeTable) build(lengths []uint8, primary uint, symbols []entry) error 
 }
 
 // reverse reverses the low n bits of code: in the stream the first bit is the lowest.
-func reverse(code, n uint) (r uint) {
-	for range n {
-		r = r<<1 | code&1
-		code >>= 1
-	}
-	return r
-}
+func reverse(code, n uint) uint { return uint(bits.Reverse16(uint16(code))) >> (16 - n) }
 
 // symbols are the entries of all symbols, but for what their codes add.
 var symbols = lazy.Value[*alphabets]{Make: func() *alphabets {

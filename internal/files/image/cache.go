@@ -160,6 +160,7 @@ func (c *Cache) Keep() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, im := range c.byFile {
+		im.side.Wait()
 		im.keep()
 		im.keepAnswers()
 	}

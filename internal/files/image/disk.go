@@ -59,11 +59,19 @@ func (im *Image) keptEntry() *kept.Entry {
 
 // inflate decompresses a section, or finds it decompressed.
 func (im *Image) inflate(p elffile.Packed) (elffile.Inflated, error) {
+	info := im
+	if n := p.Name(); n != ".debug_info" && n != ".zdebug_info" {
+		info = nil
+	}
 	if im.cache == nil || im.cache.Kept == nil || im.file == nil || p.Size < minKept {
-		return inflate(p)
+		l, err := newLazy(p)
+		if err != nil {
+			return nil, err
+		}
+		return lazySection{l, info}, nil
 	}
 	ends := kept.Checksum(p.Data[:min(len(p.Data), keptEnds)], p.Data[max(0, len(p.Data)-keptEnds):])
-	s := &keptSection{packed: p, key: kept.Key{Kind: kept.KindSection, Section: uint32(p.Index), Offset: p.Off, Length: p.Section.Size, Ends: ends}}
+	s := &keptSection{packed: p, info: info, key: kept.Key{Kind: kept.KindSection, Section: uint32(p.Index), Offset: p.Off, Length: p.Section.Size, Ends: ends}}
 	if s.part = im.keptEntry().Part(s.key, p.Size); s.part == nil {
 		if err := s.begin(); err != nil {
 			return nil, err
@@ -107,6 +115,7 @@ func (im *Image) unitsKey(of *Image) (kept.Key, bool) {
 type keptSection struct {
 	packed  elffile.Packed
 	key     kept.Key
+	info    *Image     // if the section is .debug_info
 	part    *kept.Part // nil if nothing is kept
 	lazy    atomic.Pointer[decompress.Lazy]
 	damaged atomic.Bool // some of what is kept
@@ -114,7 +123,7 @@ type keptSection struct {
 
 // begin prepares to decompress the section from its start.
 func (s *keptSection) begin() error {
-	l, err := decompress.NewLazy(decompress.Method(s.packed.Method), s.packed.Data, s.packed.Size, elffile.DefaultMaxSection)
+	l, err := newLazy(s.packed)
 	if err == nil {
 		s.lazy.Store(l)
 	}
@@ -134,7 +143,11 @@ func (s *keptSection) Need(from, end uint64) error {
 	if s.part != nil {
 		return s.part.Need(from, end, s.fill)
 	}
-	return s.lazy.Load().Need(end)
+	l := s.lazy.Load()
+	if s.info != nil {
+		s.info.beside(l, end)
+	}
+	return l.Need(end)
 }
 
 // fill copies what is decompressed from off on to dst. Part.Need makes one call at a time.

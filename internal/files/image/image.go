@@ -55,6 +55,8 @@ type Image struct {
 	exidxOnce sync.Once
 	exidx     *exidx.Table
 
+	side sync.WaitGroup // what decompresses other sections; see beside
+
 	dwarfOnce sync.Once
 	dwarf     *dwarf.Data
 
@@ -143,15 +145,27 @@ func (im *Image) warn(s string) {
 
 // inflate decompresses sections for elffile.
 func inflate(p elffile.Packed) (elffile.Inflated, error) {
-	l, err := decompress.NewLazy(decompress.Method(p.Method), p.Data, p.Size, elffile.DefaultMaxSection)
+	l, err := newLazy(p)
 	if err != nil {
 		return nil, err
 	}
-	return lazySection{l}, nil
+	return lazySection{Lazy: l}, nil
+}
+
+func newLazy(p elffile.Packed) (*decompress.Lazy, error) {
+	return decompress.NewLazy(decompress.Method(p.Method), p.Data, p.Size, elffile.DefaultMaxSection)
 }
 
 // A lazySection is decompressed from its start, so whatever is below what is needed is, too.
-type lazySection struct{ *decompress.Lazy }
+type lazySection struct {
+	*decompress.Lazy
+	info *Image // if the section is .debug_info
+}
 
 // Need implements elffile.Inflated.
-func (l lazySection) Need(_, end uint64) error { return l.Lazy.Need(end) }
+func (l lazySection) Need(_, end uint64) error {
+	if l.info != nil {
+		l.info.beside(l.Lazy, end)
+	}
+	return l.Lazy.Need(end)
+}

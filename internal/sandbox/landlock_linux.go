@@ -6,11 +6,13 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/corewalk/corewalk/internal/files/mmapfile"
+	"github.com/corewalk/corewalk/internal/format/elffile"
 )
 
 // Access rights to files.
@@ -123,13 +125,9 @@ func (r ruleset) add(p Policy, program string) error {
 	if err := r.addPath(program, execFile); err != nil {
 		return err
 	}
-	// If the program is not linked statically, the kernel starts the dynamic loader.
-	for _, pattern := range []string{"/lib*/ld*.so*", "/lib/*/ld*.so*", "/usr/lib*/ld*.so*", "/usr/lib/*/ld*.so*"} {
-		loaders, _ := filepath.Glob(pattern)
-		for _, l := range loaders {
-			if err := r.addPath(l, execFile); err != nil {
-				return err
-			}
+	if loader := interpreter(program); loader != "" {
+		if err := r.addPath(loader, execFile); err != nil {
+			return err
 		}
 	}
 	for _, path := range p.Read {
@@ -151,6 +149,20 @@ func (r ruleset) add(p Policy, program string) error {
 		}
 	}
 	return nil
+}
+
+// interpreter is the dynamic loader, which the kernel executes for a program that is not linked statically.
+func interpreter(program string) string {
+	m, err := mmapfile.Open(program)
+	if err != nil {
+		return ""
+	}
+	defer m.Close()
+	f, err := elffile.Parse(m.Data())
+	if err != nil {
+		return ""
+	}
+	return f.Interp()
 }
 
 // addPath allows access to the file at a path, or to everything below a directory. What this process cannot

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -311,7 +312,7 @@ func (f *triageFlags) run(e env, args []string, fs *pflag.FlagSet) int {
 	if err != nil {
 		return e.fail(errors.Join(err, out.close()))
 	}
-	s := &render.Summary{Run: run, Elapsed: time.Since(start), Notes: sink.notes, Broken: e.ctx.Err() != nil && !f.watch, Kept: !f.noDB}
+	s := &render.Summary{Run: run.Run, Groups: run.Groups, Elapsed: time.Since(start), Notes: sink.notes, Broken: e.ctx.Err() != nil && !f.watch, Kept: !f.noDB}
 	if len(before) > 0 {
 		s.Since = before[0].Started
 	}
@@ -358,12 +359,16 @@ func (f *triageFlags) confineWorker(e env, o *triage.Options, fs *pflag.FlagSet)
 
 // gather collects the results of the run.
 func (f *triageFlags) gather(ctx context.Context, store ledger.Store, s *render.Summary) (err error) {
-	if s.Groups, err = store.RunGroups(ctx, s.Run.ID); err != nil {
-		return err
+	if s.Groups == nil {
+		if s.Groups, err = store.RunGroups(ctx, s.Run.ID); err != nil {
+			return err
+		}
 	}
-	all, err := store.Groups(ctx, ledger.Query{Run: s.Run.ID})
-	if err != nil {
-		return err
+	all := s.Groups
+	if slices.ContainsFunc(all, func(g ledger.Group) bool { return !g.New }) { // a new group has dumps of this run only
+		if all, err = store.Groups(ctx, ledger.Query{Run: s.Run.ID}); err != nil {
+			return err
+		}
 	}
 	whole := make(map[string]*ledger.Group, len(all))
 	for i := range all {

@@ -11,11 +11,12 @@ import (
 const maxSimilar = 5
 
 // link finds the groups that the new groups of a run are probably the same as. It links them and does not merge
-// them: people decide.
-func link(ctx context.Context, store ledger.Store, run int64) error {
+// them: people decide. alone says that the store has no other run. The result is what the store's RunGroups lists, nil
+// if that has changed since.
+func link(ctx context.Context, store ledger.Store, run int64, alone bool) ([]ledger.Group, error) {
 	mine, err := store.RunGroups(ctx, run)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	fresh := 0
 	for _, g := range mine {
@@ -24,11 +25,13 @@ func link(ctx context.Context, store ledger.Store, run int64) error {
 		}
 	}
 	if fresh == 0 {
-		return nil
+		return mine, nil
 	}
-	all, err := store.Groups(ctx, ledger.Query{})
-	if err != nil {
-		return err
+	all := mine
+	if !alone {
+		if all, err = store.Groups(ctx, ledger.Query{}); err != nil {
+			return nil, err
+		}
 	}
 	var index similar.Index
 	for _, g := range all {
@@ -36,17 +39,22 @@ func link(ctx context.Context, store ledger.Store, run int64) error {
 			index.Add(g.ID, g.Frames)
 		}
 	}
+	linked := false
 	for _, g := range mine {
 		if !g.New || !linkable(g) {
 			continue
 		}
 		if list := like(&index, g); len(list) > 0 {
 			if err := store.Link(ctx, g.ID, list); err != nil {
-				return err
+				return nil, err
 			}
+			linked = true
 		}
 	}
-	return nil
+	if linked {
+		return nil, nil
+	}
+	return mine, nil
 }
 
 // linkable reports whether a group has enough functions to compare.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -16,9 +17,14 @@ type groupStore struct {
 	groups []ledger.Group
 	linked map[string][]ledger.Similar
 	broken error // returned by Link
+
+	noGroups bool // Groups is an error
 }
 
 func (s *groupStore) Groups(context.Context, ledger.Query) ([]ledger.Group, error) {
+	if s.noGroups {
+		return nil, errors.New("asked for all groups")
+	}
 	return s.groups, nil
 }
 
@@ -49,8 +55,13 @@ func TestLink(t *testing.T) {
 		"two functions do": {[]ledger.Group{{ID: "a", Frames: stack[:3]}, {ID: "b", Frames: stack[:3], New: true}}, map[string][]string{"b": {"a"}}},
 	} {
 		s := &groupStore{groups: c.groups, linked: map[string][]ledger.Similar{}}
-		if err := link(t.Context(), s, 1); err != nil {
-			t.Errorf("%s: %v", name, err)
+		mine, err := link(t.Context(), s, 1, false)
+		if err != nil || (mine == nil) != (len(c.want) > 0) {
+			t.Errorf("%s: %d groups that have not changed: %v", name, len(mine), err)
+		}
+		alone := &groupStore{groups: c.groups, linked: map[string][]ledger.Similar{}, noGroups: true}
+		if _, err := link(t.Context(), alone, 1, true); err != nil || !reflect.DeepEqual(alone.linked, s.linked) {
+			t.Errorf("%s, in the only run: %v, want %v: %v", name, alone.linked, s.linked, err)
 		}
 		if len(s.linked) != len(c.want) {
 			t.Errorf("%s: %v, want %v", name, s.linked, c.want)
@@ -73,11 +84,11 @@ func TestLinkIsBounded(t *testing.T) {
 	for i := range 3 * maxSimilar {
 		s.groups = append(s.groups, ledger.Group{ID: fmt.Sprint(i), Frames: []string{"f", "g", "h", "k", "main"}, New: i == 0})
 	}
-	if err := link(t.Context(), s, 1); err != nil || len(s.linked["0"]) != maxSimilar {
+	if _, err := link(t.Context(), s, 1, false); err != nil || len(s.linked["0"]) != maxSimilar {
 		t.Errorf("%v, %v", s.linked, err)
 	}
 	s.broken = errors.New("full")
-	if err := link(t.Context(), s, 1); !errors.Is(err, s.broken) {
+	if _, err := link(t.Context(), s, 1, false); !errors.Is(err, s.broken) {
 		t.Errorf("a store that fails: %v", err)
 	}
 }

@@ -43,7 +43,7 @@ func Enter(ctx context.Context, store ledger.Store, args string, dumps []ledger.
 	if err := store.Add(ctx, run.ID, dumps); err != nil {
 		return err
 	}
-	if err := link(ctx, store, run.ID); err != nil {
+	if _, err := link(ctx, store, run.ID, false); err != nil {
 		return err
 	}
 	_, err = store.Finish(ctx, run.ID)

@@ -82,23 +82,30 @@ type Sink interface {
 	Progress(done, found int, all bool)
 }
 
+// A Result is what came of a run.
+type Result struct {
+	ledger.Run
+	// Groups are the run's, as the store's RunGroups lists them; nil if the store has to be asked.
+	Groups []ledger.Group
+}
+
 // Run analyses all dumps of src and stores the results in store. It ends when ctx is done: dumps that are then
 // being analysed are left for another run, and nothing that sink received is lost. The error concerns the
 // store, or an analysis process that cannot be started.
-func Run(ctx context.Context, o Options, src Source, store ledger.Store, sink Sink) (ledger.Run, error) {
+func Run(ctx context.Context, o Options, src Source, store ledger.Store, sink Sink) (Result, error) {
 	if len(o.Command) == 0 {
-		return ledger.Run{}, errors.New("triage: no command for the analysis process")
+		return Result{}, errors.New("triage: no command for the analysis process")
 	}
 	if o.Deadline <= 0 {
 		o.Deadline = DefaultDeadline
 	}
 	settings, err := json.Marshal(o.Settings)
 	if err != nil {
-		return ledger.Run{}, fmt.Errorf("triage: settings of the analysis process: %w", err)
+		return Result{}, fmt.Errorf("triage: settings of the analysis process: %w", err)
 	}
 	run, err := store.Begin(ctx, o.Args)
 	if err != nil {
-		return run, err
+		return Result{Run: run}, err
 	}
 	b := newBatch(store, sink, run.ID)
 	s := supervisor{opts: o, settings: settings, batch: b}
@@ -107,12 +114,13 @@ func Run(ctx context.Context, o Options, src Source, store ledger.Store, sink Si
 	if err := b.flush(); werr == nil {
 		werr = err
 	}
+	var groups []ledger.Group
 	if werr == nil {
 		linked := ctx
 		if o.Endless {
 			linked = context.WithoutCancel(ctx)
 		}
-		werr = link(linked, store, run.ID)
+		groups, werr = link(linked, store, run.ID, o.Fresh)
 	}
 	// Finish the run even if it was interrupted.
 	done, err := store.Finish(context.WithoutCancel(ctx), run.ID)
@@ -120,7 +128,7 @@ func Run(ctx context.Context, o Options, src Source, store ledger.Store, sink Si
 		werr = err
 	}
 	if werr != nil && !errors.Is(werr, context.Canceled) {
-		return done, fmt.Errorf("triage: %w", werr)
+		return Result{Run: done}, fmt.Errorf("triage: %w", werr)
 	}
-	return done, nil
+	return Result{done, groups}, nil
 }

@@ -37,22 +37,18 @@ func (in *inspection) merged(frames []*unwind.Frame, physical int, calls []unwin
 	if len(leading) < 2 {
 		return nil, calls
 	}
-	certain := w.certain(calls[len(calls)-1].Entry)
 	throws := onlyLibraryCalls(name)
 	m := &report.Merged{Lost: calls[0].Approximate || throws && !inLibrary(calls)}
 	differ := m.Lost
 	all := ways{}
-	for _, addr := range leading {
+	place := make([]int, len(leading)) // in all.places; -1 for others
+	for i, addr := range leading {
 		c, err := lookup.LookupCalls(addr, nil)
 		if err != nil || c[len(c)-1].Entry != calls[len(calls)-1].Entry {
 			return nil, calls
 		}
-		came, known := false, false
-		if certain {
-			came, known = w.eval.Came(addr)
-		}
 		if throws && !inLibrary(c) {
-			all.others = all.others || came || !known
+			place[i] = -1
 			continue // the compiler knew there what an inlined function of the library would do
 		}
 		p := report.MergedPlace{Source: source(c[0])}
@@ -67,12 +63,25 @@ func (in *inspection) merged(frames []*unwind.Frame, physical int, calls []unwin
 			all.places = append(all.places, wayOf{calls: c})
 			differ = differ || !slices.EqualFunc(c, calls, func(x, y unwind.Call) bool { return x.Name == y.Name })
 		}
-		all.places[at].came = all.places[at].came || came && known
-		all.places[at].open = all.places[at].open || !known
+		place[i] = at
 	}
 	switch {
 	case !differ, len(m.Places) == 0, len(m.Places) > maxMerged, len(m.Places) == 1 && !m.Lost:
 		return nil, calls
+	}
+	certain := w.certain(calls[len(calls)-1].Entry)
+	for i, addr := range leading {
+		came, known := false, false
+		if certain {
+			came, known = w.eval.Came(addr)
+		}
+		if place[i] < 0 {
+			all.others = all.others || came || !known
+			continue
+		}
+		p := &all.places[place[i]]
+		p.came = p.came || came && known
+		p.open = p.open || !known
 	}
 	at, moved := all.decide(m, calls)
 	if moved {

@@ -52,6 +52,7 @@ type worker struct {
 	names signature.Cache
 	out   *lineWriter
 	fetch *broker.Client
+	next  chan order // to a goroutine that is done with a dump
 
 	mu      sync.Mutex
 	answers map[int]chan bool // by the number of the dump
@@ -91,7 +92,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, configure Configure
 	// frequent collections cost much and free little.
 	debug.SetGCPercent(gcPercent)
 	debug.SetMemoryLimit(o.Memory / 4 * 3)
-	w := &worker{opts: o, out: replies, fetch: fetch, answers: map[int]chan bool{}, shown: map[string]bool{}, builds: map[string]bool{},
+	w := &worker{opts: o, out: replies, fetch: fetch, next: make(chan order), answers: map[int]chan bool{}, shown: map[string]bool{}, builds: map[string]bool{},
 		cache: corewalk.NewCache(ctx, o.Memory/4, o.Files...)}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -102,6 +103,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, configure Configure
 	select {
 	case err := <-ended:
 		w.refuse()
+		close(w.next)
 		fetch.Close()
 		if !within(grace, work.Wait) {
 			return errors.Join(err, errAlone) // a hanging dump would keep the process alive for ever
@@ -146,7 +148,16 @@ func (w *worker) take(ctx context.Context, o order, work *sync.WaitGroup) {
 		}
 		return
 	}
-	work.Go(func() { w.dump(ctx, o) })
+	// A goroutine's stack grows several times during an analysis: the next one has a grown stack.
+	select {
+	case w.next <- o:
+	default:
+		work.Go(func() {
+			for ok := true; ok; o, ok = <-w.next {
+				w.dump(ctx, o)
+			}
+		})
+	}
 }
 
 // refuse answers all dumps that wait for the supervisor, which is gone.

@@ -83,7 +83,7 @@ func (m *measurer) delve(dir, program string, a asked) tool {
 func (m *measurer) batch(dir string, n int) []tool {
 	dir = filepath.Join(m.builder.dir, dir)
 	tools := []tool{{
-		name: second, lines: [][]string{{m.corewalk, "triage", "--no-db", "--search", dir, filepath.Join(dir, "cores")}},
+		name: second, prime: m.caches, env: []string{"XDG_CACHE_HOME=" + filepath.Join(m.dir, "second")}, lines: [][]string{{m.corewalk, "triage", "--no-db", "--search", dir, filepath.Join(dir, "cores")}},
 		want: [][]string{{fmt.Sprintf("analysed %d dumps", n), fmt.Sprintf("reply%d w6.c", n-1)}}, // the sandbox lets the programs be read
 	}}
 	peers := []tool{euStack(tool{name: "eu-stack"}), euStack(tool{name: "eu-stack -i -v"}), {name: "gdb"}}

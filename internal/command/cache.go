@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/internal/files/kept"
+	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/report"
 )
 
@@ -52,6 +54,16 @@ func (f *keepFlags) options(inside bool) []corewalk.Option {
 		limit = 0
 	}
 	return []corewalk.Option{corewalk.WithKept(dir, limit)}
+}
+
+// also keeps what an analysis process could not keep. That is worth no word: what was asked for is done.
+func (f *keepFlags) also(ctx context.Context, list []modules.Unkept) {
+	if len(list) == 0 {
+		return
+	}
+	c := corewalk.NewCache(ctx, 0, f.options(false)...)
+	_ = c.KeepAlso(list)
+	_ = c.Close()
 }
 
 // dir returns the directory, if there is to be one.

@@ -8,12 +8,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/sandbox"
 )
@@ -308,5 +310,53 @@ func TestNeededVariables(t *testing.T) {
 		if isNeeded(v) != want {
 			t.Errorf("%s: %v", v, !want)
 		}
+	}
+}
+
+// TestTriageKeeps: what the process in the sandbox decompressed of a package's debug file is kept by the one outside,
+// once, and the groups are the same.
+func TestTriageKeeps(t *testing.T) {
+	needSandbox(t)
+	sleeper := exec.Command("sleep", "1000")
+	if err := sleeper.Start(); err != nil {
+		t.Skip(err)
+	}
+	fixture.Bind(t, sleeper.Process.Pid)
+	defer func() { _ = sleeper.Process.Kill(); _ = sleeper.Wait() }()
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	dir := t.TempDir()
+	if out := printed(t, "live", "--core", filepath.Join(dir, "core"), fmt.Sprint(sleeper.Process.Pid)); !strings.HasSuffix(out, "status 0") {
+		t.Skip(out)
+	}
+	debugFiles := func() (list []string) {
+		for _, e := range listedCache(t).Entries {
+			if strings.HasPrefix(e.Path, find.DefaultDebugDir) {
+				list = append(list, e.Path)
+			}
+		}
+		slices.Sort(list)
+		return list
+	}
+	printed(t, filepath.Join(dir, "core"))
+	want := debugFiles()
+	if len(want) == 0 {
+		t.Skip("libc has no compressed debug file here (Debian: libc6-dbg)")
+	}
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	seen := regexp.MustCompile(`"(first|last)_seen": ?"[^"]*"`)
+	triaged := func(more ...string) string {
+		out := printed(t, append(append([]string{"triage", "--no-db", "--sandbox", "--format", "json"}, more...), dir)...)
+		return seen.ReplaceAllString(strings.Join(group.FindAllString(out, -1), "\n"), "")
+	}
+	if out := triaged("--no-cache"); out == "" || len(listedCache(t).Entries) > 0 {
+		t.Fatalf("%q; kept with --no-cache: %+v", out, listedCache(t).Entries)
+	}
+	first := triaged()
+	kept := listedCache(t).Entries
+	if got := debugFiles(); !slices.Equal(got, want) || len(kept) != len(want) {
+		t.Errorf("kept: %+v, want those of %q, as a report", kept, want)
+	}
+	if second := triaged(); second != first || second != triaged("--no-cache") || !reflect.DeepEqual(listedCache(t).Entries, kept) {
+		t.Errorf("first %s\nsecond %s\nkept %+v, then %+v", first, second, kept, listedCache(t).Entries)
 	}
 }

@@ -295,7 +295,8 @@ func (f *serveFlags) analyse(ctx context.Context, e env, exe string, fs *pflag.F
 		o.Settings = append(shared(fs, symbols), flagValue{"sandbox", []triage.Exact{sandboxInside}})
 		o.Confinement, o.Fetch = c, c.server
 	}
-	_, err = triage.Run(ctx, o, src, to, sink)
+	run, err := triage.Run(ctx, o, src, to, sink)
+	f.keep.also(ctx, run.Unkept)
 	return err
 }
 

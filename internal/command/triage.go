@@ -324,6 +324,7 @@ func (f *triageFlags) run(e env, args []string, fs *pflag.FlagSet) int {
 	if err = errors.Join(err, sink.err, out.close()); err != nil {
 		return e.written(err, exitComplete)
 	}
+	f.keep.also(ctx, run.Unkept)
 	return f.status(s)
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/files/broker"
 	"github.com/corewalk/corewalk/internal/triage/ledger"
+	"github.com/corewalk/corewalk/modules"
 )
 
 // The two processes exchange lines of JSON. The first line tells the analysis process how to work; only the
@@ -33,6 +34,10 @@ import (
 //
 //	analysis    {"fetch":{"n":1,"build_id":"abcd...","kind":"debuginfo"}}
 //	supervisor  {"fetched":{"n":1,"path":"/home/..."}}
+//
+// After the last dump one that may write nothing says what it decompressed:
+//
+//	analysis    {"unkept":[{"path":"/usr/lib/debug/...","section":28,"end":2836802}]}
 
 // A greeting is the first line to the analysis process.
 type greeting struct {
@@ -62,6 +67,8 @@ type reply struct {
 	Memory bool `json:"memory,omitempty"`
 	// Fetch asks for a file.
 	Fetch *broker.Request `json:"fetch,omitempty"`
+	// Unkept is what the process decompressed of packages' files and may not keep. It comes after the last dump.
+	Unkept []modules.Unkept `json:"unkept,omitempty"`
 }
 
 // An Exact is a name that has any bytes, as names of files have. In JSON one that is UTF-8 is a string, and another

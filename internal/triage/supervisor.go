@@ -16,6 +16,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/files/broker"
 	"github.com/corewalk/corewalk/internal/triage/ledger"
+	"github.com/corewalk/corewalk/modules"
 )
 
 // maxInWork is how many dumps are analysed at the same time at most.
@@ -48,6 +49,7 @@ type supervisor struct {
 	n        int
 	strays   []string // dumps that the confined process cannot read: links to other directories
 	also     []string // those of them that it can read after all
+	unkept   []modules.Unkept
 }
 
 func (s *supervisor) jobs() int {
@@ -201,7 +203,7 @@ func (s *supervisor) session(ctx context.Context, paths <-chan string, jobs int)
 		}
 	}
 	p.orders.close()
-	p.drain()
+	s.unkept = modules.AddUnkept(s.unkept, p.drain())
 	return nil, nil, s.batch.flush()
 }
 
@@ -363,11 +365,13 @@ func (p *process) kill() {
 	go p.drain()
 }
 
-// drain waits for the end of the process.
-func (p *process) drain() {
-	for range p.replies {
+// drain waits for the end of the process, and returns what it could not keep.
+func (p *process) drain() (unkept []modules.Unkept) {
+	for r := range p.replies {
+		unkept = modules.AddUnkept(unkept, r.Unkept)
 	}
 	p.wait()
+	return unkept
 }
 
 // ending says why the process ended, once its replies have ended.

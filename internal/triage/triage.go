@@ -19,6 +19,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/files/broker"
 	"github.com/corewalk/corewalk/internal/triage/ledger"
+	"github.com/corewalk/corewalk/modules"
 )
 
 // A Source lists the dumps to analyse.
@@ -87,6 +88,8 @@ type Result struct {
 	ledger.Run
 	// Groups are the run's, as the store's RunGroups lists them; nil if the store has to be asked.
 	Groups []ledger.Group
+	// Unkept is what the analysis decompressed of packages' files and could not keep.
+	Unkept []modules.Unkept
 }
 
 // Run analyses all dumps of src and stores the results in store. It ends when ctx is done: dumps that are then
@@ -130,5 +133,5 @@ func Run(ctx context.Context, o Options, src Source, store ledger.Store, sink Si
 	if werr != nil && !errors.Is(werr, context.Canceled) {
 		return Result{Run: done}, fmt.Errorf("triage: %w", werr)
 	}
-	return Result{done, groups}, nil
+	return Result{done, groups, s.unkept}, nil
 }

@@ -108,6 +108,9 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, configure Configure
 		if !within(grace, work.Wait) {
 			return errors.Join(err, errAlone) // a hanging dump would keep the process alive for ever
 		}
+		if list := w.cache.Unkept(); len(list) > 0 {
+			w.out.write(reply{Unkept: list})
+		}
 		return errors.Join(err, w.cache.Close())
 	case <-ctx.Done():
 		if errors.Is(context.Cause(ctx), errMemory) {

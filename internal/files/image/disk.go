@@ -13,6 +13,9 @@ import (
 	"github.com/corewalk/corewalk/internal/format/elffile"
 )
 
+// inPackages is replaced by tests.
+var inPackages = find.InPackages
+
 // Sizes in bytes of what is kept on disk.
 const (
 	// minKept is the size below which a section is decompressed faster than it is looked for.
@@ -52,7 +55,7 @@ func (im *Image) keptEntry() *kept.Entry {
 		if abs, err := filepath.Abs(path); err == nil {
 			path = abs
 		}
-		k.entry = im.cache.Kept.Entry(kept.Source{File: im.file.ID(), Path: path, BuildID: im.elf.BuildID(), Packaged: find.InPackages(path)})
+		k.entry = im.cache.Kept.Entry(kept.Source{File: im.file.ID(), Path: path, BuildID: im.elf.BuildID(), Packaged: inPackages(path)})
 	})
 	return k.entry
 }

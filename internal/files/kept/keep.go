@@ -90,12 +90,27 @@ func (e *Entry) keep(parts []NewPart) error {
 			return err
 		}
 		for i := range parts {
-			if _, err := f.WriteAt(parts[i].Data, int64(at[i])); err != nil {
+			if err := writePieces(f, parts[i].Data, int64(at[i])); err != nil {
 				return err
 			}
 		}
 		return f.Truncate(size)
 	})
+}
+
+// pieceSize is how much is written at once, in bytes. What is, the kernel holds together, and maps together where a
+// page of it is read: with megabytes at once, a report that reads some pages has megabytes more in its memory.
+const pieceSize = 64 << 10
+
+func writePieces(f *os.File, data []byte, at int64) error {
+	for len(data) > 0 {
+		n := min(int64(len(data)), pieceSize-at%pieceSize)
+		if _, err := f.WriteAt(data[:n], at); err != nil {
+			return err
+		}
+		data, at = data[n:], at+n
+	}
+	return nil
 }
 
 // merged adds to parts what the entry already has of others, or more of.

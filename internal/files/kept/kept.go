@@ -27,6 +27,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/corewalk/corewalk/internal/files/mmapfile"
@@ -60,6 +61,10 @@ type Room struct {
 
 	settled time.Duration
 	now     func() time.Time
+
+	mu      sync.Mutex
+	counted time.Time // when the entries were last looked at, to know their size
+	size    int64     // of all of them then, and of those written since
 }
 
 // DefaultDir is corewalk/kept in the user's cache directory.

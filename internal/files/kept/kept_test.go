@@ -24,6 +24,13 @@ func newRoom(t testing.TB, limit int64) *Room {
 	return r
 }
 
+// again is the room as another process opens it.
+func again(r *Room) *Room {
+	o := New(r.dir, r.limit)
+	o.settled = r.settled
+	return o
+}
+
 // newSource makes a file.
 func newSource(t testing.TB) Source {
 	t.Helper()
@@ -402,6 +409,46 @@ func TestLimit(t *testing.T) {
 	}
 }
 
+// TestCounted: entries are looked at once for many that are written, and again when they may not fit, or after some
+// time, since other processes write, too.
+func TestCounted(t *testing.T) {
+	whole := contents(16 * blockSize)
+	one := int64(18 * blockSize) // an entry, with its header
+	r := newRoom(t, 6*one)
+	now := time.Now()
+	r.now = func() time.Time { return now }
+	put := func(r *Room) { keep(t, r, newSource(t), whole, len(whole)) }
+	size := func() (n int64) {
+		list, err := r.List()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, in := range list {
+			n += in.Size
+		}
+		return n
+	}
+	put(r)
+	at := r.counted
+	now = now.Add(recount / 2)
+	if put(r); r.counted != at || r.size < size() {
+		t.Errorf("looked at again: %v; %d bytes, %d known", r.counted != at, size(), r.size)
+	}
+	other := again(r)
+	for range 3 {
+		put(other)
+	}
+	now = now.Add(recount)
+	if put(r); r.counted != now || r.size < size() || size() > r.limit {
+		t.Errorf("not looked at after %v; %d bytes, %d known, the limit is %d", recount, size(), r.size, r.limit)
+	}
+	for range 20 { // those that may not fit
+		if put(r); size() > r.limit {
+			t.Fatalf("%d bytes, the limit is %d", size(), r.limit)
+		}
+	}
+}
+
 func TestAbandoned(t *testing.T) {
 	r, whole := newRoom(t, 1<<30), contents(blockSize)
 	path := keep(t, r, newSource(t), whole, len(whole))
@@ -412,6 +459,7 @@ func TestAbandoned(t *testing.T) {
 		}
 		os.Chtimes(file, at, at)
 	}
+	r = again(r) // the next process
 	keep(t, r, newSource(t), whole, len(whole))
 	names := func() (list []string) {
 		entries, _ := os.ReadDir(filepath.Dir(path))

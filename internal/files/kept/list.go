@@ -68,9 +68,20 @@ func (d dir) files(wing string, is func(string) bool) (list []found) {
 	return list
 }
 
+// recount is how long a Room relies on the size of all entries that it counted. Other processes write there, too.
+const recount = time.Minute
+
 // makeRoom removes the oldest entries until size bytes more fit, in place of the entry named
-// name, and what others left half written.
+// name, and what others left half written. It looks at the entries only if they may not fit, or have not been looked at
+// for some time: one report may write an entry for each of a hundred modules, where there are thousands.
 func (r *Room) makeRoom(size int64, name string) error {
+	size = int64(RoundUp(uint64(size))) + blockSize // on disk there may be a hole before each part
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if age := r.now().Sub(r.counted); age >= 0 && age < recount && r.size+size <= r.limit {
+		r.size += size // what it replaces counts twice: it is looked at again too early
+		return nil
+	}
 	list, err := r.files(func(n string) bool { return isTemp(n) || isEntry(n) })
 	if err != nil {
 		return err
@@ -100,6 +111,7 @@ func (r *Room) makeRoom(size int64, name string) error {
 			size -= f.size
 		}
 	}
+	r.counted, r.size = r.now(), size
 	return r.remove(gone)
 }
 

@@ -49,7 +49,7 @@ type supervisor struct {
 	n        int
 	strays   []string // dumps that the confined process cannot read: links to other directories
 	also     []string // those of them that it can read after all
-	unkept   []modules.Unkept
+	leaving  []*process // those that have nothing more to do
 }
 
 func (s *supervisor) jobs() int {
@@ -203,7 +203,8 @@ func (s *supervisor) session(ctx context.Context, paths <-chan string, jobs int)
 		}
 	}
 	p.orders.close()
-	s.unkept = modules.AddUnkept(s.unkept, p.drain())
+	s.leaving = append(s.leaving, p)
+	go p.drain() // while the process ends, the last results are stored
 	return nil, nil, s.batch.flush()
 }
 
@@ -300,6 +301,8 @@ type process struct {
 	replies chan reply
 	stderr  tail
 	wait    func() error
+	unkept  []modules.Unkept // when gone is closed
+	gone    chan struct{}
 }
 
 // orders is the connection on which a process gets its orders.
@@ -330,7 +333,7 @@ func (s *supervisor) start(ctx context.Context) (*process, error) {
 	cmd := exec.Command(s.opts.Command[0], s.opts.Command[1:]...)
 	ownGroup(cmd)
 	cmd.Env = append(os.Environ(), s.opts.Env...)
-	p := &process{cmd: cmd, replies: make(chan reply, 64)}
+	p := &process{cmd: cmd, replies: make(chan reply, 64), gone: make(chan struct{})}
 	cmd.Stderr = &p.stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -365,13 +368,23 @@ func (p *process) kill() {
 	go p.drain()
 }
 
-// drain waits for the end of the process, and returns what it could not keep.
-func (p *process) drain() (unkept []modules.Unkept) {
+// drain waits for the end of the process.
+func (p *process) drain() {
+	defer close(p.gone)
 	for r := range p.replies {
-		unkept = modules.AddUnkept(unkept, r.Unkept)
+		p.unkept = modules.AddUnkept(p.unkept, r.Unkept)
 	}
 	p.wait()
-	return unkept
+}
+
+// unkept waits for the processes that have nothing more to do, and returns what they could not keep.
+func (s *supervisor) unkept() (list []modules.Unkept) {
+	for _, p := range s.leaving {
+		<-p.gone
+		list = modules.AddUnkept(list, p.unkept)
+	}
+	s.leaving = nil
+	return list
 }
 
 // ending says why the process ended, once its replies have ended.

@@ -113,6 +113,7 @@ func Run(ctx context.Context, o Options, src Source, store ledger.Store, sink Si
 	b := newBatch(store, sink, run.ID)
 	s := supervisor{opts: o, settings: settings, batch: b}
 	s.chooser, _ = src.(Chooser)
+	defer s.unkept() // no process is left behind
 	werr := s.work(ctx, src)
 	if err := b.flush(); werr == nil {
 		werr = err
@@ -133,5 +134,5 @@ func Run(ctx context.Context, o Options, src Source, store ledger.Store, sink Si
 	if werr != nil && !errors.Is(werr, context.Canceled) {
 		return Result{Run: done}, fmt.Errorf("triage: %w", werr)
 	}
-	return Result{done, groups, s.unkept}, nil
+	return Result{done, groups, s.unkept()}, nil
 }

@@ -217,10 +217,11 @@ func (z *inflater) fast(end int) error {
 		return nil
 	}
 	var err error
+	safe := len(in) - 2*8 // a round reads eight bytes twice
 	bits |= binary.LittleEndian.Uint64(in[pos:]) << (n & 63)
 	pos += int((63 - n) >> 3)
 	n |= 56
-	for e := z.lit.first[bits&(1<<litBits-1)]; w < end; {
+	for e := z.lit.first[bits&(1<<litBits-1)]; w < end && pos <= safe; {
 		if e&entryLiteral != 0 { // three codes of the first table fit in what there is
 			bits >>= e & entryBits
 			n -= uint(e & entryBits)
@@ -238,9 +239,6 @@ func (z *inflater) fast(end int) error {
 					n -= uint(e & entryBits)
 					out[w] = byte(e >> valueShift)
 					w++
-					if pos+8 > len(in) {
-						break
-					}
 					bits |= binary.LittleEndian.Uint64(in[pos:]) << (n & 63)
 					pos += int((63 - n) >> 3)
 					n |= 56
@@ -248,14 +246,9 @@ func (z *inflater) fast(end int) error {
 					continue
 				}
 			}
-			if n < matchBits {
-				if pos+8 > len(in) {
-					break
-				}
-				bits |= binary.LittleEndian.Uint64(in[pos:]) << (n & 63)
-				pos += int((63 - n) >> 3)
-				n |= 56
-			}
+			bits |= binary.LittleEndian.Uint64(in[pos:]) << (n & 63)
+			pos += int((63 - n) >> 3)
+			n |= 56
 		}
 		if e&entryRare != 0 {
 			if e&entryMore != 0 {
@@ -276,9 +269,6 @@ func (z *inflater) fast(end int) error {
 				n -= uint(e & entryBits)
 				out[w] = byte(e >> valueShift)
 				w++
-				if pos+8 > len(in) {
-					break
-				}
 				bits |= binary.LittleEndian.Uint64(in[pos:]) << (n & 63)
 				pos += int((63 - n) >> 3)
 				n |= 56
@@ -306,13 +296,10 @@ func (z *inflater) fast(end int) error {
 			err = errDeflate
 			break
 		}
-		last := pos+8 > len(in)
-		if !last {
-			bits |= binary.LittleEndian.Uint64(in[pos:]) << (n & 63)
-			pos += int((63 - n) >> 3)
-			n |= 56
-			e = z.lit.first[bits&(1<<litBits-1)]
-		}
+		bits |= binary.LittleEndian.Uint64(in[pos:]) << (n & 63)
+		pos += int((63 - n) >> 3)
+		n |= 56
+		e = z.lit.first[bits&(1<<litBits-1)]
 		from, to := out[w-back:], out[w:w+maxMatch+8] // slack makes room for that
 		w += size
 		switch {
@@ -326,9 +313,6 @@ func (z *inflater) fast(end int) error {
 			for i := 16; i < size; i += 8 {
 				binary.LittleEndian.PutUint64(to[i:], binary.LittleEndian.Uint64(from[i:]))
 			}
-		}
-		if last {
-			break
 		}
 	}
 	z.bits, z.n, z.pos, z.w = bits, n, pos, w

@@ -121,7 +121,7 @@ func (set *Set) inOwnFile(own *dwarf.Unit, name string, q *dwarf.NameQuery) (fou
 		return found, inUnit
 	}
 	found, ok := unpackFound(own.Data, a, name)
-	if !ok { // another name has the same hash
+	if !ok || found.Valid() && !set.defines(found, name) { // another name has the same hash, or what is kept is damaged
 		s := set.searchOwn(own, name, own.Data.Listing(q))
 		if s.Try(own) {
 			return s.found, true

@@ -220,7 +220,9 @@ func TestRememberedAnswers(t *testing.T) {
 		}
 		// Neither is one that leads to another entry, or into one.
 		for _, off := range []uint64{at.off, at.off + 1, at.off - 1, 1, own.off} {
-			d := open(sections, dwarf.WithAnswers(func(dwarf.Question, func() []byte) []byte { return packFound(dwarf.DIE{Unit: new(dwarf.Unit), Off: off}, "struct a") }))
+			d := open(sections, dwarf.WithAnswers(func(dwarf.Question, func() []byte) []byte {
+				return packFound(dwarf.DIE{Unit: new(dwarf.Unit), Off: off}, "struct a")
+			}))
 			if found, inUnit := NewSet(arch.AMD64, noLibraries{}).inOwnFile(unitAt(t, d, 0), "struct a", nil); found.Valid() != (c.to >= -1) || inUnit != (c.to == -1) || found.Valid() && found.Off == off {
 				t.Errorf("%s, remembered at %#x: %v, %v", c.what, off, found, inUnit)
 			}

@@ -47,8 +47,8 @@ type supervisor struct {
 	batch    *batch
 	chooser  Chooser // nil if all dumps are wanted
 	n        int
-	strays   []string // dumps that the confined process cannot read: links to other directories
-	also     []string // those of them that it can read after all
+	strays   []string   // dumps that the confined process cannot read: links to other directories
+	also     []string   // those of them that it can read after all
 	leaving  []*process // those that have nothing more to do
 }
 

@@ -193,8 +193,6 @@ const (
 
 const (
 	maxMatch = 258
-	// matchBits is how many bits the longest length and distance take.
-	matchBits = maxCode + 5 + maxCode + 13
 	// slack is how far from the end of out no match writes past it: it is copied in words.
 	slack = maxMatch + 8 + 3
 )
@@ -222,7 +220,7 @@ func (z *inflater) fast(end int) error {
 	pos += int((63 - n) >> 3)
 	n |= 56
 	for e := z.lit.first[bits&(1<<litBits-1)]; w < end && pos <= safe; {
-		if e&entryLiteral != 0 { // three codes of the first table fit in what there is
+		if e&entryLiteral != 0 { // of the 56 bits that there are, three codes of the first table take 33; a match takes 48
 			bits >>= e & entryBits
 			n -= uint(e & entryBits)
 			out[w] = byte(e >> valueShift)

@@ -3,7 +3,6 @@ package modules
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/corewalk/corewalk/internal/files/find"
@@ -27,35 +26,6 @@ type Cache struct {
 	mu      sync.Mutex
 	current *generation
 	unkept  []Unkept // of generations that are closed
-}
-
-// Unkept says how much of a section of a package's file was decompressed, and is not kept on disk.
-type Unkept = image.Unkept
-
-// Unkept lists what was decompressed of packages' files so far that is not kept, although WithKept names a directory,
-// because the limit is 0. A process that may write there can pass the list to KeepAlso.
-func (c *Cache) Unkept() []Unkept {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.current == nil {
-		return c.unkept
-	}
-	return AddUnkept(slices.Clone(c.unkept), c.current.images.Unkept())
-}
-
-// AddUnkept adds to a list what is not in it, as long as it is short enough for KeepAlso.
-func AddUnkept(list, more []Unkept) []Unkept { return image.Add(list, more) }
-
-// KeepAlso decompresses what another process could not keep, and keeps it (WithKept). The list may come from a process that a dump has
-// taken over: only files of packages are read, at most 64 MB of what is in them.
-func (c *Cache) KeepAlso(list []Unkept) error {
-	if len(list) == 0 {
-		return nil
-	}
-	g := c.acquire()
-	g.images.KeepAlso(list)
-	g.images.Keep()
-	return c.release(g)
 }
 
 // A generation is a set of files that several Sets share.
@@ -92,7 +62,7 @@ func (c *Cache) retire() error {
 	g := c.current
 	c.current = nil
 	g.old = true
-	c.unkept = AddUnkept(c.unkept, g.images.Unkept())
+	c.unkept = g.unkept(c.unkept)
 	if g.users > 0 {
 		return nil
 	}

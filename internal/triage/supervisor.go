@@ -372,7 +372,7 @@ func (p *process) kill() {
 func (p *process) drain() {
 	defer close(p.gone)
 	for r := range p.replies {
-		p.unkept = modules.AddUnkept(p.unkept, r.Unkept)
+		p.unkept = modules.AddUnkept(p.unkept, r.Unkept...)
 	}
 	p.wait()
 }
@@ -381,7 +381,7 @@ func (p *process) drain() {
 func (s *supervisor) unkept() (list []modules.Unkept) {
 	for _, p := range s.leaving {
 		<-p.gone
-		list = modules.AddUnkept(list, p.unkept)
+		list = modules.AddUnkept(list, p.unkept...)
 	}
 	s.leaving = nil
 	return list

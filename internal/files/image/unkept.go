@@ -1,7 +1,7 @@
 package image
 
 import (
-	"slices"
+	"iter"
 
 	"github.com/corewalk/corewalk/internal/files/mmapfile"
 )
@@ -13,11 +13,8 @@ type Unkept struct {
 	End     uint64 `json:"end"`     // where it ends in the decompressed section, in bytes
 }
 
-// Limits of what KeepAlso decompresses, whoever asks for it.
-const (
-	maxUnkept      = 256
-	maxUnkeptBytes = 64 << 20
-)
+// maxUnkeptBytes limits what KeepAlso decompresses, whoever asks for it.
+const maxUnkeptBytes = 64 << 20
 
 // Unkept lists what was decompressed of packages' files, for a process that may keep it where this one may not.
 func (c *Cache) Unkept() []Unkept {
@@ -39,7 +36,7 @@ func (im *Image) unkept() (list []Unkept) {
 		return nil
 	}
 	for _, s := range k.sections {
-		if s.fresh() >= minFresh && len(list) < maxUnkept {
+		if s.fresh() >= minFresh {
 			list = append(list, Unkept{im.path, s.packed.Index, s.lazy.Load().Filled()})
 		}
 	}
@@ -48,9 +45,9 @@ func (im *Image) unkept() (list []Unkept) {
 
 // KeepAlso decompresses what another process could not keep, so that Keep does. The list is not believed: only packages' files are
 // opened, and of those only sections that are there are decompressed, up to a limit.
-func (c *Cache) KeepAlso(list []Unkept) {
+func (c *Cache) KeepAlso(list iter.Seq[Unkept]) {
 	left := uint64(maxUnkeptBytes)
-	for _, u := range list[:min(len(list), maxUnkept)] {
+	for u := range list {
 		if u.End > left || !inPackages(u.Path) {
 			continue
 		}
@@ -65,18 +62,4 @@ func (c *Cache) KeepAlso(list []Unkept) {
 			}
 		})
 	}
-}
-
-// Add adds to a list what is not in it, as long as there is room.
-func Add(list, more []Unkept) []Unkept {
-	for _, u := range more {
-		at := slices.IndexFunc(list, func(v Unkept) bool { return v.Path == u.Path && v.Section == u.Section })
-		switch {
-		case at >= 0:
-			list[at].End = max(list[at].End, u.End)
-		case len(list) < maxUnkept:
-			list = append(list, u)
-		}
-	}
-	return list
 }

@@ -2,6 +2,7 @@ package image
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,7 +35,7 @@ func TestUnkept(t *testing.T) {
 	})
 	keep := func(list ...Unkept) {
 		t.Helper()
-		with(t, kept.New(dir, 1<<30), path, func(im *Image) { im.cache.KeepAlso(list) })
+		with(t, kept.New(dir, 1<<30), path, func(im *Image) { im.cache.KeepAlso(slices.Values(list)) })
 	}
 	// What such a list may say, and nothing is kept for.
 	u := list[0]
@@ -55,28 +56,6 @@ func TestUnkept(t *testing.T) {
 	readOnly(func(im *Image) {
 		if info(im); decompressed(im) > 0 || len(im.cache.Unkept()) > 0 {
 			t.Errorf("%d bytes are decompressed again; %+v", decompressed(im), im.cache.Unkept())
-		}
-	})
-}
-
-// TestKeepAlsoIsBounded: a list of what is asked for is cut off.
-func TestKeepAlsoIsBounded(t *testing.T) {
-	var list []Unkept
-	for i := range 3 * maxUnkept {
-		list = Add(list, []Unkept{{"/usr/lib/x", i, 5}, {"/usr/lib/x", 0, uint64(i)}})
-	}
-	if len(list) != maxUnkept || list[0].End != 3*maxUnkept-1 {
-		t.Errorf("%d, the first as far as %d", len(list), list[0].End)
-	}
-	path := packedFile(t)
-	opened := 0
-	inPackages = func(string) bool { opened++; return false }
-	defer func() { inPackages = defaultInPackages }()
-	with(t, nil, path, func(im *Image) {
-		opened = 0
-		im.cache.KeepAlso(make([]Unkept, 100*maxUnkept))
-		if opened > maxUnkept {
-			t.Errorf("%d places were looked at", opened)
 		}
 	})
 }

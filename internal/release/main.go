@@ -49,6 +49,7 @@ type release struct {
 	targets      []string
 	time         time.Time
 	shared       []file // what all archives have
+	built        map[string][]file
 }
 
 func (r *release) run(unix int64) error {
@@ -132,7 +133,7 @@ func (r *release) archive(target string) (name string, data []byte, err error) {
 		return "", nil, err
 	}
 	base := fmt.Sprintf("corewalk-%s-%s-%s", r.version, system, processor)
-	files := append(programs, r.shared...)
+	files := slices.Concat(programs, r.shared)
 	if system == "windows" {
 		data, err = zipOf(base, files, r.time)
 		return base + ".zip", data, err
@@ -141,8 +142,12 @@ func (r *release) archive(target string) (name string, data []byte, err error) {
 	return base + ".tar.gz", data, err
 }
 
-// build returns the programs for a target, corewalk first.
+// build returns the programs for a target, corewalk first. It builds them once.
 func (r *release) build(system, processor string) ([]file, error) {
+	target := system + "/" + processor
+	if list, ok := r.built[target]; ok {
+		return list, nil
+	}
 	dir, err := os.MkdirTemp("", "corewalk-release-*")
 	if err != nil {
 		return nil, err
@@ -166,6 +171,10 @@ func (r *release) build(system, processor string) ([]file, error) {
 		}
 		list = append(list, file{name + end, data, true})
 	}
+	if r.built == nil {
+		r.built = map[string][]file{}
+	}
+	r.built[target] = list
 	return list, nil
 }
 

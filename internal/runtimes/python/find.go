@@ -167,7 +167,7 @@ func (r *runtime) open(root, head uint64) error {
 // the table of another patch release, that of debug builds.
 func (r *runtime) layouts(minor int, abi string) iter.Seq[*layout] {
 	return func(yield func(*layout) bool) {
-		plain, debug := tableLayout(layoutsText, minor, ""), tableLayout(layoutsText, minor, debugBuild)
+		plain := tableLayout(layoutsText, minor, "")
 		if strings.EqualFold(path.Ext(r.lib.Path), ".dll") {
 			plain.windows()
 			plain.source += ", as on Windows"
@@ -184,7 +184,7 @@ func (r *runtime) layouts(minor int, abi string) iter.Seq[*layout] {
 		if !isDebug && plain.source != tableOf+r.version && !yield(plain) {
 			return
 		}
-		yield(debug)
+		yield(tableLayout(layoutsText, minor, debugBuild))
 	}
 }
 

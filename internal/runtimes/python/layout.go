@@ -37,20 +37,26 @@ func tableLayout(text string, minor int, kind string) *layout {
 	column := -1
 	l := &layout{minor: minor, offsets: map[string]uint64{}}
 	for line := range strings.Lines(text) {
-		f := strings.Fields(line)
-		switch {
-		case len(f) == 0 || f[0] == "#":
-		case f[0] == "field":
-			for i, v := range f {
-				if micro, ok := strings.CutPrefix(v, want); ok && strings.TrimLeft(micro, "0123456789") == kind {
-					column, l.source = i, tableOf+v
+		i, name := -1, ""
+		for f := range strings.FieldsSeq(line) {
+			if i++; i == 0 {
+				if name = f; f == "#" {
+					break
 				}
 			}
-			if column < 0 {
-				return nil
+			if name == "field" {
+				if micro, ok := strings.CutPrefix(f, want); ok && strings.TrimLeft(micro, "0123456789") == kind {
+					column, l.source = i, tableOf+f
+				}
+			} else if column > 0 && i == column {
+				if f != "-" {
+					l.offsets[name], _ = strconv.ParseUint(f, 10, 64)
+				}
+				break
 			}
-		case column > 0 && column < len(f) && f[column] != "-":
-			l.offsets[f[0]], _ = strconv.ParseUint(f[column], 10, 64)
+		}
+		if name == "field" && column < 0 {
+			return nil
 		}
 	}
 	return l

@@ -555,7 +555,11 @@ func TestDamaged(t *testing.T) {
 		for i := k; i < len(v.words); i += step {
 			at := v.words[i]
 			was, _ := v.p.State.ReadWord(at)
-			for _, to := range []uint64{0, at, was + 8, was ^ 1<<40, 1 << 63, 0x7fffffff, was &^ 0xff} {
+			wrong := []uint64{0, at, was + 8, was ^ 1<<40, 1 << 63, 0x7fffffff, was &^ 0xff}
+			for n, to := range wrong {
+				if to == was || slices.Contains(wrong[:n], to) {
+					continue
+				}
 				tried++
 				if v.harm(t, map[uint64]uint64{at: to}) {
 					found++

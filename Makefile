@@ -45,11 +45,18 @@ release:
 test:
 	$(GO) test $(PKGS)
 
+# LONG are the packages whose tests ask fixture which run it is: of the others, test-long runs what test does.
+LONG = $(sort $(patsubst %,./%,$(patsubst %/,%,$(dir $(shell grep -rlE --include='*_test.go' '\<(IsLong|Long|Sample|SampleOnly|COREWALK_LONG)\>' * | grep -v testdata/)))))
+# DEAREST begin first: one that takes minutes and begins last would leave the other processors idle.
+DEAREST = $(addprefix ./,internal/systemtest internal/command internal/runtimes/hotspot internal/release internal/runtimes/native internal/service internal/runtimes/python \
+	internal/torture dwarfvars internal/runtimes/v8 internal/runtimes/golang)
+# As tests also wait, for processes that they started, one package more than there are processors is tested at a time.
+AT_ONCE ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 # Says what was run, and what was skipped and why; or what failed. SKIP is a pattern of tests that are left out.
 SKIP ?=
 test-long:
 	@log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
-	if COREWALK_LONG=1 $(GO) test -count=1 -timeout 30m -v $(if $(SKIP),-skip '$(SKIP)') $(PKGS) >"$$log" 2>&1; then \
+	if COREWALK_LONG=1 $(GO) test -vet=off -count=1 -p $(AT_ONCE) -timeout 30m -v $(if $(SKIP),-skip '$(SKIP)') $(filter $(if $(filter ./...,$(PKGS)),%,$(PKGS)),$(DEAREST)) $(PKGS) >"$$log" 2>&1; then \
 		grep -aE '^(ok|FAIL|---) *.*[0-9]s' "$$log" | grep -avE '^--- (SKIP|PASS).*\((0|1|2|3|4)\.[0-9]+s\)'; \
 		echo "skipped:"; grep -aA1 -E '^ *--- SKIP' "$$log" | grep -aE '^ +[a-z0-9_]+\.go:[0-9]+: ' | sed 's/^ *[a-z0-9_]*\.go:[0-9]*: //' | sort | uniq -c; \
 		echo "$$(grep -acE '^ *--- PASS' "$$log") tests passed, $$(grep -acE '^ *--- SKIP' "$$log") were skipped"; \

@@ -1,0 +1,32 @@
+package lint
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+)
+
+// asksForLong matches code by which a test does more in the long run.
+var asksForLong = regexp.MustCompile(`\b(fixture\.(IsLong|Long|Sample)|SampleOnly)\(`)
+
+// TestTestsAskForLong: .ci/run finds the packages of the long run by their tests that ask for it, which a helper in another package would hide.
+func TestTestsAskForLong(t *testing.T) {
+	n := 0
+	for _, s := range sources(t) {
+		text, err := os.ReadFile(filepath.Join("..", "..", s.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case !asksForLong.Match(text):
+		case s.test:
+			n++
+		case s.room != "internal/fixture":
+			t.Errorf("%s is no test, and asks whether this is the long run", s.file)
+		}
+	}
+	if n < 20 {
+		t.Errorf("only %d tests ask", n)
+	}
+}

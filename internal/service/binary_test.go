@@ -60,11 +60,7 @@ func (w *words) String() string {
 func build(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", dir+"/", "./cmd/...")
-	cmd.Dir = fixture.Root(t)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	fixture.Programs(t, dir, nil, "corewalk", "corewalk-full", "corewalkd")
 	return dir
 }
 

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"testing"
 
@@ -163,16 +162,9 @@ func TestPackElsewhere(t *testing.T) {
 		t.Skipf("no root directory can be changed here: %v: %s", err, out)
 	}
 	dir, root := t.TempDir(), t.TempDir()
-	build := func(goarch, to string) {
-		cmd := exec.Command("go", "build", "-o", to, "./cmd/corewalk")
-		cmd.Dir, cmd.Env = fixture.Root(t), append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+goarch)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-	}
-	here, there := filepath.Join(dir, "corewalk"), filepath.Join(root, "corewalk")
-	build(runtime.GOARCH, here)
-	build("arm64", there)
+	here := filepath.Join(dir, "corewalk")
+	fixture.Programs(t, dir, nil, "corewalk")
+	fixture.Programs(t, root, []string{"CGO_ENABLED=0", "GOOS=linux", "GOARCH=arm64"}, "corewalk")
 	static, err := os.ReadFile(emulator)
 	if err == nil {
 		err = os.WriteFile(filepath.Join(root, "qemu"), static, 0o700)

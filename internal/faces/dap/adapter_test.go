@@ -28,7 +28,7 @@ func TestAdapterPackage(t *testing.T) {
 	if out, err := install.CombinedOutput(); err != nil {
 		t.Skipf("npm cannot fetch @vscode/debugadapter-testsupport: %v %s", err, out)
 	}
-	programs(t, dir)
+	fixture.Programs(t, dir, nil, "corewalk", "corewalk-full")
 	script, err := os.ReadFile(filepath.Join("testdata", "adapter.js"))
 	if err != nil {
 		t.Fatal(err)
@@ -55,16 +55,6 @@ func TestAdapterPackage(t *testing.T) {
 	}
 }
 
-// programs builds both programs in a directory.
-func programs(t *testing.T, dir string) {
-	t.Helper()
-	build := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "./cmd/corewalk", "./cmd/corewalk-full")
-	build.Dir = fixture.Root(t)
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v %s", err, out)
-	}
-}
-
 // Neovim opens a core, shows the source of a frame, and asks for a value.
 func TestNeovim(t *testing.T) {
 	fixture.Long(t)
@@ -73,7 +63,7 @@ func TestNeovim(t *testing.T) {
 		t.Skip("nvim is not installed (Debian: neovim)")
 	}
 	dir := t.TempDir()
-	programs(t, dir)
+	fixture.Programs(t, dir, nil, "corewalk", "corewalk-full")
 	script, err := filepath.Abs(filepath.Join("testdata", "neovim.lua"))
 	if err != nil {
 		t.Fatal(err)

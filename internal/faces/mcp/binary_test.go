@@ -20,13 +20,7 @@ func TestProgram(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	dir := t.TempDir()
-	for _, name := range []string{"corewalk", "corewalk-full"} {
-		build := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(dir, name), "./cmd/"+name)
-		build.Dir = fixture.Root(t)
-		if out, err := build.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-	}
+	fixture.Programs(t, dir, nil, "corewalk", "corewalk-full")
 	c := fixture.Get(t, "amd64-vars-c-O0")
 	core := filepath.Join(dir, "core")
 	if err := os.Link(c.Core(t), core); err != nil {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -30,7 +31,13 @@ func build(t *testing.T, name string, args ...string) victim {
 	t.Helper()
 	path := fixture.Once(t, name+strings.Join(args, " "), func(dir string) string {
 		path := filepath.Join(dir, name)
-		if out, err := exec.Command("go", append(append([]string{"build", "-o", path}, args...), "./testdata/"+name)...).CombinedOutput(); err != nil {
+		cmd := exec.Command("go", append(append([]string{"build", "-o", path}, args...), "./testdata/"+name)...)
+		if name == "cvictim" {
+			cmd.Env = append(os.Environ(), "CGO_ENABLED=1")
+		} else if slices.Contains(args, "-trimpath") {
+			cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // the packages are those of a release, and compiled for its tests, too
+		}
+		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
 		return path
@@ -108,6 +115,7 @@ type death struct {
 func check(t *testing.T, v victim, onlyGo bool, deaths []death) {
 	for i, d := range deaths {
 		t.Run(d.args, func(t *testing.T) {
+			t.Parallel()
 			v := v
 			v.dir = t.TempDir()
 			args := strings.Fields(d.args)
@@ -148,7 +156,7 @@ func check(t *testing.T, v victim, onlyGo bool, deaths []death) {
 
 // TestGo: what ends Go programs, without C in them, which tells the runtime when all goroutines are asleep.
 func TestGo(t *testing.T) {
-	v := build(t, "victim", "-tags", "osusergo")
+	v := build(t, "victim", "-trimpath")
 	check(t, v, true, []death{
 		{"nil", "exit status 2", []string{"panic: runtime error: invalid memory address or nil pointer dereference (goroutine ", "main.transfer at main.go:"}, "runtime.printpanics", false},
 		{"custom", "exit status 2", []string{"panic: refused with 451: the vault is closed", "main.refused) {code = 451, what = \"the vault is closed\"}"}, "runtime.printpanics", false},
@@ -170,7 +178,6 @@ func TestC(t *testing.T) {
 	if _, err := exec.LookPath("gcc"); err != nil {
 		t.Skip("gcc is not installed (Debian: gcc)")
 	}
-	t.Setenv("CGO_ENABLED", "1")
 	v := build(t, "cvictim")
 	check(t, v, false, []death{
 		{"segv", "exit status 2", []string{"SIGSEGV in C code: write of 4 bytes at null+0x10", "store at main.go:10"}, "store", false},

@@ -41,6 +41,9 @@ var tableSteppers = []string{"Debug", "PEUnwind", "SymCFI", "WinFrame", "Exidx"}
 func TestGoldenWalks(t *testing.T) {
 	for _, c := range append(fixture.Cases(t), fixture.Minidumps(t)...) {
 		t.Run(c.Name, func(t *testing.T) {
+			if !*update {
+				c.SampleOnly(t)
+			}
 			target := openCase(t, c)
 			var text bytes.Buffer
 			opts := []unwind.Option{unwind.WithVerify()}

@@ -70,14 +70,7 @@ func TestFull(t *testing.T) {
 			dir := t.TempDir()
 			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 			defer cancel()
-			source, err := filepath.Abs("testdata/Full.java")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if out, err := exec.CommandContext(ctx, filepath.Join(home, "bin/javac"), "-g", "-d", dir, source).CombinedOutput(); err != nil {
-				t.Skipf("javac: %v: %s", err, out)
-			}
-			_ = fixture.Dies(dir, filepath.Join(home, "bin/java"), "-Xmx64m", "-XX:+CrashOnOutOfMemoryError", "-XX:+IgnoreUnrecognizedVMOptions", "-XX:+CreateCoredumpOnCrash", "-cp", dir, "Full").Run()
+			_ = fixture.Dies(dir, filepath.Join(home, "bin/java"), "-Xmx64m", "-XX:+CrashOnOutOfMemoryError", "-XX:+IgnoreUnrecognizedVMOptions", "-XX:+CreateCoredumpOnCrash", "-cp", javac(t, home, "testdata/Full.java"), "Full").Run()
 			target, err := corewalk.Open(ctx, fixture.CoreIn(t, dir))
 			if err != nil {
 				t.Fatal(err)

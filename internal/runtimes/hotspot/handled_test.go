@@ -42,15 +42,7 @@ func TestHandled(t *testing.T) {
 		"deeper":   func(n, _ string) []report.Raised { return []report.Raised{bank(n, "")} },
 	}
 	for _, home := range homes(t) {
-		dir := t.TempDir()
-		for _, args := range [][]string{
-			{filepath.Join(home, "bin/javac"), "-g", "-d", dir, "testdata/Handles.java"},
-			{"gcc", "-shared", "-fPIC", "-I" + home + "/include", "-I" + home + "/include/linux", "-o", filepath.Join(dir, "libhandles.so"), "testdata/handles.c"},
-		} {
-			if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
-				t.Skipf("%s: %v: %s", args[0], err, out)
-			}
-		}
+		dir, library := withLibrary(t, home, "testdata/Handles.java", "testdata/handles.c")
 		for mode, raised := range want {
 			for _, c := range []struct{ rounds, third, option string }{
 				{"5", "7", "-Xint"}, {"30000", "30002", "-XX:TieredStopAtLevel=1"}, {"30000", "30002", "-XX:-TieredCompilation"},
@@ -60,7 +52,7 @@ func TestHandled(t *testing.T) {
 					defer cancel()
 					dies := t.TempDir()
 					_ = fixture.Dies(dies, filepath.Join(home, "bin/java"), "-Xmx64m", "-XX:-BackgroundCompilation", c.option, "-cp", dir, "Handles",
-						filepath.Join(dir, "libhandles.so"), mode, c.rounds).Run()
+						library, mode, c.rounds).Run()
 					target, err := corewalk.Open(ctx, fixture.CoreIn(t, dies))
 					if err != nil {
 						t.Fatal(err)
@@ -89,10 +81,7 @@ func TestFlying(t *testing.T) {
 		"java.lang.ArrayIndexOutOfBoundsException": {"Flies.nothing(int[], int)", "Flies.spin()"},
 	}
 	for _, home := range homes(t) {
-		dir := t.TempDir()
-		if out, err := exec.Command(filepath.Join(home, "bin/javac"), "-g", "-d", dir, "testdata/Flies.java").CombinedOutput(); err != nil {
-			t.Skipf("javac: %v: %s", err, out)
-		}
+		dir := javac(t, home, "testdata/Flies.java")
 		for _, option := range []string{"-Xint", "-XX:TieredStopAtLevel=1", "-XX:-OmitStackTraceInFastThrow"} {
 			t.Run(filepath.Base(home)+" "+option, func(t *testing.T) {
 				cmd := exec.Command(filepath.Join(home, "bin/java"), "-Xmx64m", option, "-cp", dir, "Flies")

@@ -26,7 +26,7 @@ func TestAgainstItsErrorReport(t *testing.T) {
 	all := os.Getenv("COREWALK_MOMENTS") != ""
 	total, same := 0, 0
 	for _, home := range homes(t) {
-		dir := compiledFatal(t, home)
+		classes, library := withLibrary(t, home, "testdata/Fatal.java", "testdata/fatal.c", "-g", "-O0", "-fno-omit-frame-pointer")
 		lines := map[string]lineTable{}
 		n := 0
 		for _, how := range []string{"native", "unsafe", "back", "held"} {
@@ -37,7 +37,7 @@ func TestAgainstItsErrorReport(t *testing.T) {
 						continue
 					}
 					t.Run(strings.Join(append([]string{filepath.Base(home), how, where}, options...), " "), func(t *testing.T) {
-						s, of := fatal(t, home, dir, lines, how, where, options)
+						s, of := fatal(t, home, classes, library, lines, how, where, options)
 						same, total = same+s, total+of
 					})
 				}
@@ -47,23 +47,7 @@ func TestAgainstItsErrorReport(t *testing.T) {
 	t.Logf("%d of %d frames are the same", same, total)
 }
 
-// compiledFatal compiles the program and its library.
-func compiledFatal(t *testing.T, home string) string {
-	t.Helper()
-	dir := t.TempDir()
-	for _, args := range [][]string{
-		{filepath.Join(home, "bin/javac"), "-XDignore.symbol.file", "-nowarn", "-g", "-d", dir, "testdata/Fatal.java"},
-		{"gcc", "-g", "-O0", "-fno-omit-frame-pointer", "-shared", "-fPIC", "-I" + home + "/include", "-I" + home + "/include/linux",
-			"-o", filepath.Join(dir, "libfatal.so"), "testdata/fatal.c"},
-	} {
-		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
-			t.Skipf("%s: %v: %s", args[0], err, out)
-		}
-	}
-	return dir
-}
-
-func fatal(t *testing.T, home, classes string, tables map[string]lineTable, how, where string, options []string) (same, total int) {
+func fatal(t *testing.T, home, classes, library string, tables map[string]lineTable, how, where string, options []string) (same, total int) {
 	dir := t.TempDir()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
@@ -72,7 +56,7 @@ func fatal(t *testing.T, home, classes string, tables map[string]lineTable, how,
 		rounds = "10"
 	}
 	args := append([]string{"-Xmx64m", "-XX:+IgnoreUnrecognizedVMOptions", "-XX:+CreateCoredumpOnCrash", "-XX:ErrorFile=" + filepath.Join(dir, "hs.log"), "-cp", classes}, options...)
-	out, _ := fixture.Dies(dir, filepath.Join(home, "bin/java"), append(args, "Fatal", filepath.Join(classes, "libfatal.so"), how, where, rounds)...).CombinedOutput()
+	out, _ := fixture.Dies(dir, filepath.Join(home, "bin/java"), append(args, "Fatal", library, how, where, rounds)...).CombinedOutput()
 	if strings.Contains(string(out), "NoSuchMethodException: java.lang.Thread.startVirtualThread") {
 		t.Skip("this version has no virtual threads")
 	}

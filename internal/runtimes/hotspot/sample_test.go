@@ -144,10 +144,7 @@ func TestCrosses(t *testing.T) {
 	fixture.Long(t)
 	chain := " fastFive slowFour fastThree slowTwo fastOne slowSpin spin"
 	for _, home := range homes(t) {
-		dir := t.TempDir()
-		if out, err := exec.Command(filepath.Join(home, "bin/javac"), "-g", "-d", dir, "testdata/Crosses.java").CombinedOutput(); err != nil {
-			t.Skipf("javac: %v: %s", err, out)
-		}
+		dir := javac(t, home, "testdata/Crosses.java")
 		t.Run(filepath.Base(home), func(t *testing.T) {
 			cmd := exec.Command(filepath.Join(home, "bin/java"), "-Xmx64m", "-XX:CompileCommand=quiet", "-XX:CompileCommand=exclude,Crosses.slow*",
 				"-XX:CompileCommand=dontinline,Crosses.fast*", "-cp", dir, "Crosses")

@@ -2,7 +2,6 @@ package hotspot_test
 
 import (
 	"context"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -126,10 +125,7 @@ func TestRemoved(t *testing.T) {
 		"boxed=1020", "big=10000000020", `either=Removed$Pair{first="even", second=2}`,
 	}
 	for _, home := range homes(t) {
-		dir := t.TempDir()
-		if out, err := exec.Command(filepath.Join(home, "bin/javac"), "-XDignore.symbol.file", "-nowarn", "-g", "-d", dir, "testdata/Removed.java").CombinedOutput(); err != nil {
-			t.Skipf("javac: %v: %s", err, out)
-		}
+		dir := javac(t, home, "testdata/Removed.java", "-XDignore.symbol.file", "-nowarn")
 		for _, options := range [][]string{{"-Xint"}, nil, {"-XX:+UseZGC"}, {"-XX:+UseSerialGC", "-XX:-UseCompressedOops"}, {"-XX:+UseCompactObjectHeaders"}} {
 			t.Run(filepath.Base(home)+" "+strings.Join(options, " "), func(t *testing.T) {
 				ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -87,15 +88,26 @@ func compiled(t *testing.T, home string) string {
 
 func TestMain(m *testing.M) { os.Exit(fixture.Main(m)) }
 
-// javac compiles a source for a Java development kit, once for all tests, and returns the directory of the classes.
+// javac compiles a source for a Java development kit, once, and returns the directory of the classes.
 func javac(t *testing.T, home, source string, flags ...string) string {
 	t.Helper()
-	return fixture.Once(t, strings.Join(append([]string{home, source}, flags...), " "), func(dir string) string {
-		if out, err := exec.Command(filepath.Join(home, "bin/javac"), append(flags, "-g", "-d", dir, source)...).CombinedOutput(); err != nil {
+	return fixture.Made(t, flags, []string{filepath.Join(home, "release"), filepath.Join(home, "bin/javac"), source}, func(dir string) {
+		if out, err := exec.Command(filepath.Join(home, "bin/javac"), append(slices.Clip(flags), "-g", "-d", dir, source)...).CombinedOutput(); err != nil {
 			t.Skipf("javac: %v: %s", err, out)
 		}
-		return dir
 	})
+}
+
+// withLibrary returns the directory of the classes of a source, and a library of C that they load.
+func withLibrary(t *testing.T, home, source, library string, flags ...string) (classes, path string) {
+	t.Helper()
+	dir := fixture.Made(t, append([]string{home}, flags...), []string{filepath.Join(home, "include/jni.h"), library}, func(dir string) {
+		args := append(slices.Clip(flags), "-shared", "-fPIC", "-I"+home+"/include", "-I"+home+"/include/linux", "-o", filepath.Join(dir, "library.so"), library)
+		if out, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
+			t.Skipf("gcc: %v: %s", err, out)
+		}
+	})
+	return javac(t, home, source, "-XDignore.symbol.file", "-nowarn"), filepath.Join(dir, "library.so")
 }
 
 // compare looks for every printed stack among those of the core.

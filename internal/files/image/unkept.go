@@ -16,13 +16,13 @@ type Unkept struct {
 // maxUnkeptBytes limits what KeepAlso decompresses, whoever asks for it.
 const maxUnkeptBytes = 64 << 20
 
-// Unkept lists what was decompressed of packages' files, for a process that may keep it where this one may not.
+// Unkept lists what was decompressed of packages' files, for a process that may keep it where this one may not. Others may
+// use the images meanwhile: it does not wait for what is being decompressed.
 func (c *Cache) Unkept() []Unkept {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var list []Unkept
 	for _, im := range c.byFile {
-		im.side.Wait()
 		list = append(list, im.unkept()...)
 	}
 	return list

@@ -61,3 +61,31 @@ func TestUnkept(t *testing.T) {
 }
 
 var defaultInPackages = inPackages
+
+// TestUnkeptMeanwhile: a list may be made while other goroutines decompress.
+func TestUnkeptMeanwhile(t *testing.T) {
+	path := packedFile(t)
+	for range 20 {
+		with(t, kept.New(filepath.Join(t.TempDir(), "kept"), 0), path, func(im *Image) {
+			done := make(chan error)
+			go func() {
+				data, need, err := im.elf.LazyDebugSection("info")
+				if err == nil {
+					err = need(0, uint64(len(data)))
+				}
+				done <- err
+			}()
+			for {
+				im.cache.Unkept()
+				select {
+				case err := <-done:
+					if err != nil {
+						t.Error(err)
+					}
+					return
+				default:
+				}
+			}
+		})
+	}
+}

@@ -32,7 +32,7 @@ func (im *Image) unkept() (list []Unkept) {
 	k := &im.disk
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.entry == nil || k.entry.Keeps() || !inPackages(im.path) {
+	if len(k.sections) == 0 || k.entry.Keeps() || !inPackages(im.path) { // who added a section had the entry
 		return nil
 	}
 	for _, s := range k.sections {

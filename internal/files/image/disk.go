@@ -192,32 +192,34 @@ func (im *Image) keep() {
 		return
 	}
 	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.written {
+	written, units := k.written, k.units
+	k.written = true
+	k.mu.Unlock()
+	if written {
 		return
 	}
-	k.written = true
-	var fresh uint64
-	damaged := false
-	for _, s := range k.sections {
-		fresh += s.fresh()
-		damaged = damaged || s.damaged.Load()
-	}
+	// An index reads tables, which may be in compressed sections: inflate adds those to k.sections.
 	var parts []kept.NewPart
 	im.elf.Storable(func(kind elffile.Index, table *elffile.Section, data []byte) {
 		parts = append(parts, kept.NewPart{Key: indexKey(kind, table), Size: uint64(len(data)), Data: data})
-		fresh += minFresh // it is made for being kept
 	})
-	for _, u := range k.units {
+	for _, u := range units {
 		if data := u.of.UnitIndex(); data != nil {
 			parts = append(parts, kept.NewPart{Key: u.key, Size: uint64(len(data)), Data: data})
-			fresh += minFresh
 		}
+	}
+	k.mu.Lock()
+	sections := k.sections
+	k.mu.Unlock()
+	fresh, damaged := uint64(len(parts))*minFresh, false // an index is made for being kept
+	for _, s := range sections {
+		fresh += s.fresh()
+		damaged = damaged || s.damaged.Load()
 	}
 	if fresh < minFresh && !damaged {
 		return
 	}
-	for _, s := range k.sections {
+	for _, s := range sections {
 		l := s.lazy.Load()
 		if l == nil {
 			continue

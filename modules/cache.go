@@ -23,6 +23,8 @@ type Cache struct {
 	kept   *kept.Room
 	budget int64
 
+	// mu guards the two below, and generations. image.Cache.mu and the locks of its images may be taken inside, to list what is
+	// not kept; nothing is opened, closed or waited for.
 	mu      sync.Mutex
 	current *generation
 	unkept  []Unkept // of generations that are closed
@@ -45,25 +47,43 @@ func NewCache(ctx context.Context, budget int64, opts ...Option) *Cache {
 
 // acquire returns the generation for another Set.
 func (c *Cache) acquire() *generation {
+	g, unused := c.next()
+	_ = unused.close()
+	return g
+}
+
+// next returns the generation for another Set, and the one before it if that is to be closed now.
+func (c *Cache) next() (g, unused *generation) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if g := c.current; g != nil && c.budget > 0 && g.images.Mapped() > c.budget {
-		c.retire()
+		unused = c.retire()
 	}
 	if c.current == nil {
 		c.current = &generation{images: newImages(c.finder, c.kept)}
 	}
 	c.current.users++
-	return c.current
+	return c.current, unused
 }
 
-// retire ends the current generation. The caller holds c.mu.
-func (c *Cache) retire() error {
+// retire ends the current generation, and returns it if it is to be closed now. The caller holds c.mu, and closes it without.
+func (c *Cache) retire() *generation {
 	g := c.current
+	if g == nil {
+		return nil
+	}
 	c.current = nil
 	g.old = true
 	c.unkept = g.unkept(c.unkept)
 	if g.users > 0 {
+		return nil
+	}
+	return g
+}
+
+// close releases the files of a generation that nobody uses; it may be nil.
+func (g *generation) close() error {
+	if g == nil {
 		return nil
 	}
 	return g.images.Close()
@@ -71,21 +91,21 @@ func (c *Cache) retire() error {
 
 func (c *Cache) release(g *generation) error {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if g.users--; g.users > 0 || !g.old {
+	g.users--
+	unused := g.users <= 0 && g.old
+	c.mu.Unlock()
+	if !unused {
 		return nil
 	}
-	return g.images.Close()
+	return g.close()
 }
 
 // Close releases the files. Sets that are open keep theirs.
 func (c *Cache) Close() error {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.current == nil {
-		return nil
-	}
-	return c.retire()
+	unused := c.retire()
+	c.mu.Unlock()
+	return unused.close()
 }
 
 func newImages(finder *find.Finder, room *kept.Room) *image.Cache {

@@ -20,11 +20,12 @@ const maxUnkept = 256
 // because the limit is 0. A process that may write there can pass the list to KeepAlso.
 func (c *Cache) Unkept() []Unkept {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.current == nil {
-		return c.unkept
+	g, list := c.current, c.unkept
+	c.mu.Unlock()
+	if g == nil {
+		return list
 	}
-	return c.current.unkept(slices.Clone(c.unkept))
+	return g.unkept(slices.Clone(list))
 }
 
 // unkept adds what the files of a generation have.

@@ -61,9 +61,30 @@ func (f *keepFlags) also(ctx context.Context, list []modules.Unkept) {
 	if len(list) == 0 {
 		return
 	}
-	c := corewalk.NewCache(ctx, 0, f.options(false)...)
-	_ = c.KeepAlso(list)
-	_ = c.Close()
+	afterAnswer(func() {
+		c := corewalk.NewCache(ctx, 0, f.options(false)...)
+		_ = c.KeepAlso(list)
+		_ = c.Close()
+	})
+}
+
+// afterwards is how long what only later runs need may take when the answer is printed. Targets and caches have such a limit
+// of their own.
+const afterwards = 2 * time.Second
+
+// afterAnswer does what only later runs need. If a disk hangs, it does not wait for the end.
+func afterAnswer(do func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		do()
+	}()
+	late := time.NewTimer(afterwards)
+	defer late.Stop()
+	select {
+	case <-done:
+	case <-late.C:
+	}
 }
 
 // dir returns the directory, if there is to be one.

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/corewalk/corewalk/internal/faces/shell"
+	"github.com/corewalk/corewalk/internal/files/mmapfile"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/session"
 )
@@ -123,11 +124,11 @@ func prompt(e env, sh *shell.Shell, s *session.Session) int {
 		return sh.Complete(e.ctx, text, pos)
 	})
 	path := history()
-	if f, err := os.Open(path); err == nil {
+	if f, _, err := mmapfile.OpenRegular(path); err == nil {
 		_, _ = line.ReadHistory(f) // lines that are lost do no harm
 		f.Close()
 	}
-	defer keepHistory(line, path)
+	defer afterAnswer(func() { keepHistory(line, path) })
 	if err := sh.Run(e.ctx, "frame"); err != nil {
 		e.say("%s", shell.Explain(err))
 	}
@@ -173,9 +174,12 @@ func history() string {
 }
 
 // keepHistory writes the lines for later runs. They may have secrets: only the user may read them.
-func keepHistory(line *liner.State, path string) {
+func keepHistory(line interface{ WriteHistory(io.Writer) (int, error) }, path string) {
 	if path == "" || os.MkdirAll(filepath.Dir(path), 0o700) != nil {
 		return
+	}
+	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
+		return // a pipe would wait for its reader
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {

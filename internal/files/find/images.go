@@ -35,10 +35,10 @@ func openImages(ctx context.Context, sysroots []string, room *kept.Room) images 
 	return list
 }
 
-// Keep writes to disk what the next run wants to know of images.
-func (f *Finder) Keep() {
+// Keep writes to disk what the next run wants to know of images. Nothing more is written once ctx is done.
+func (f *Finder) Keep(ctx context.Context) {
 	for _, im := range f.images {
-		im.Keep()
+		im.Keep(ctx)
 	}
 }
 

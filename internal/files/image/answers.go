@@ -2,6 +2,7 @@ package image
 
 import (
 	"cmp"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -59,9 +60,10 @@ type answers struct {
 	entry *kept.Entry // nil if nothing may be kept
 	disk  answerTable // what an earlier run has kept
 
-	mu    sync.Mutex
-	key   kept.Key
-	fresh map[Question][]byte // not on disk
+	key kept.Key
+
+	mu    sync.Mutex          // guards fresh; no other lock is taken inside
+	fresh map[Question][]byte // not on disk; nil once it is being written
 }
 
 // Answer returns what find returns, or what it returned in an earlier run of the same build of this program. The answer
@@ -104,9 +106,12 @@ func (im *Image) answer(q Question, find func() []byte, keeps func([]byte) bool)
 		return a
 	}
 	a = find()
+	if len(a) > maxAnswer || !keeps(a) {
+		return a
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.disk.n+len(k.fresh) < maxAnswers && len(a) <= maxAnswer && keeps(a) {
+	if k.fresh != nil && k.disk.n+len(k.fresh) < maxAnswers {
 		k.fresh[q] = a
 	}
 	return a
@@ -161,14 +166,18 @@ func fingerprint(id mmapfile.ID) uint64 {
 }
 
 // keepAnswers writes the answers, if there are new ones.
-func (im *Image) keepAnswers() {
+func (im *Image) keepAnswers(ctx context.Context) {
 	k := &im.answers
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.entry == nil || len(k.fresh) == 0 || !k.entry.Keeps() {
+	if k.entry == nil || !k.entry.Keeps() {
 		return
 	}
+	k.mu.Lock()
 	all := k.fresh
+	k.fresh = nil
+	k.mu.Unlock()
+	if len(all) == 0 {
+		return
+	}
 	for i := range k.disk.n {
 		if q, at, size := k.disk.row(i); size <= maxAnswer {
 			if a, ok := k.disk.bytes(at, size); ok {
@@ -177,8 +186,7 @@ func (im *Image) keepAnswers() {
 		}
 	}
 	data := packAnswers(all)
-	k.fresh = nil
-	_ = k.entry.Replace([]kept.NewPart{{Key: k.key, Size: uint64(len(data)), Data: data}})
+	_ = k.entry.Replace(ctx, []kept.NewPart{{Key: k.key, Size: uint64(len(data)), Data: data}})
 }
 
 // Answers are kept as a table, sorted by question: u32 their number; for each its question (u32, three u64), u32 where the

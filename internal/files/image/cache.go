@@ -7,6 +7,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/internal/files/kept"
@@ -24,14 +25,17 @@ type Cache struct {
 	// is set before the first image is opened.
 	Kept *kept.Room
 
-	finder *find.Finder
+	finder  *find.Finder
+	closing time.Duration // see closing.go; tests have less of it
 
-	mu     sync.Mutex
+	mu     sync.Mutex // guards the four below; no other lock is taken inside
 	byPath map[string]*entry
 	byFile map[mmapfile.ID]*Image
 	// symbols are PDBs and Breakpad symbol files, by path.
 	symbols map[string]*symbolEntry
-	served  servedKinds
+	keeping chan struct{} // closed when the Keep that runs ends; nil if none does
+
+	served servedKinds
 
 	mapped atomic.Int64
 
@@ -47,7 +51,7 @@ type entry struct {
 
 // NewCache returns an empty cache whose images locate companion files with finder.
 func NewCache(finder *find.Finder) *Cache {
-	return &Cache{finder: finder, byPath: map[string]*entry{}, byFile: map[mmapfile.ID]*Image{}, symbols: map[string]*symbolEntry{}}
+	return &Cache{finder: finder, closing: closing, byPath: map[string]*entry{}, byFile: map[mmapfile.ID]*Image{}, symbols: map[string]*symbolEntry{}}
 }
 
 // Open returns the image of the ELF or PE file at path. Failures are cached too.
@@ -150,48 +154,4 @@ func (im *Image) parse(data []byte) (err error) {
 		}
 	}
 	return err
-}
-
-// Keep writes what is to be kept to disk. Nothing obtained from the cache's images may be used afterwards.
-func (c *Cache) Keep() {
-	if c.finder != nil {
-		c.finder.Keep()
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, im := range c.byFile {
-		im.side.Wait()
-		im.keep()
-		im.keepAnswers()
-	}
-}
-
-// Close writes what is to be kept to disk, and unmaps all files. Nothing obtained from the cache's images may be used afterwards.
-func (c *Cache) Close() error {
-	c.Keep()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var first error
-	for id, im := range c.byFile {
-		if im.disk.entry != nil {
-			im.disk.entry.Close()
-		}
-		if im.answers.entry != nil {
-			im.answers.entry.Close()
-		}
-		if err := im.file.Close(); err != nil && first == nil {
-			first = err
-		}
-		delete(c.byFile, id)
-	}
-	clear(c.byPath)
-	for _, e := range c.symbols {
-		if e.file != nil {
-			if err := e.file.file.Close(); err != nil && first == nil {
-				first = err
-			}
-		}
-	}
-	clear(c.symbols)
-	return first
 }

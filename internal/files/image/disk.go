@@ -1,6 +1,7 @@
 package image
 
 import (
+	"context"
 	"encoding/binary"
 	"path/filepath"
 	"sync"
@@ -35,8 +36,8 @@ type onDisk struct {
 	once  sync.Once
 	entry *kept.Entry
 
-	mu       sync.Mutex
-	written  bool // or found not to be worth it
+	mu       sync.Mutex // guards the three below; no other lock is taken inside
+	written  bool       // or found not to be worth it
 	sections []*keptSection
 	units    []keptUnits
 }
@@ -186,7 +187,7 @@ func (s *keptSection) fresh() uint64 {
 
 // keep writes what was decompressed of the file, and indexes of its symbols, to disk, if it is worth it.
 // Nothing of the image may be used afterwards.
-func (im *Image) keep() {
+func (im *Image) keep(ctx context.Context) {
 	k := &im.disk
 	if k.entry == nil || !k.entry.Keeps() {
 		return
@@ -220,6 +221,9 @@ func (im *Image) keep() {
 		return
 	}
 	for _, s := range sections {
+		if ctx.Err() != nil {
+			return
+		}
 		l := s.lazy.Load()
 		if l == nil {
 			continue
@@ -233,5 +237,5 @@ func (im *Image) keep() {
 		_ = l.Need(end) // what is damaged is not kept
 		parts = append(parts, kept.NewPart{Key: s.key, Size: s.packed.Size, Data: l.Data()[:l.Filled()]})
 	}
-	_ = k.entry.Keep(parts) // it is worth no word to the user: the report is printed
+	_ = k.entry.Keep(ctx, parts) // it is worth no word to the user: the report is printed
 }

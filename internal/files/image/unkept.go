@@ -2,6 +2,8 @@ package image
 
 import (
 	"iter"
+	"maps"
+	"slices"
 
 	"github.com/corewalk/corewalk/internal/files/mmapfile"
 )
@@ -20,9 +22,10 @@ const maxUnkeptBytes = 64 << 20
 // use the images meanwhile: it does not wait for what is being decompressed.
 func (c *Cache) Unkept() []Unkept {
 	c.mu.Lock()
-	defer c.mu.Unlock()
+	images := slices.Collect(maps.Values(c.byFile))
+	c.mu.Unlock()
 	var list []Unkept
-	for _, im := range c.byFile {
+	for _, im := range images {
 		list = append(list, im.unkept()...)
 	}
 	return list
@@ -31,11 +34,12 @@ func (c *Cache) Unkept() []Unkept {
 func (im *Image) unkept() (list []Unkept) {
 	k := &im.disk
 	k.mu.Lock()
-	defer k.mu.Unlock()
-	if len(k.sections) == 0 || k.entry.Keeps() || !inPackages(im.path) { // who added a section had the entry
+	sections := k.sections // others add some, and change none
+	k.mu.Unlock()
+	if len(sections) == 0 || k.entry.Keeps() || !inPackages(im.path) { // who added a section had the entry
 		return nil
 	}
-	for _, s := range k.sections {
+	for _, s := range sections {
 		if s.fresh() >= minFresh {
 			list = append(list, Unkept{im.path, s.packed.Index, s.lazy.Load().Filled()})
 		}

@@ -2,6 +2,7 @@ package kept
 
 import (
 	"cmp"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -17,13 +18,17 @@ import (
 // ErrReadOnly: the Room's limit is 0.
 var ErrReadOnly = errors.New("nothing is kept")
 
+// errStuck: the disk did not take an earlier entry in time, or others' writers left many files.
+var errStuck = errors.New("the disk does not take what is to be kept")
+
 // errUnsettled: the file changed while it was read, or may have without trace.
 var errUnsettled = errors.New("the file has changed just now")
 
 // Keep writes an entry with parts, and those that were kept before and are not among them, or
 // longer. It must be called before Close. The file that the parts were made of must not have
-// changed since it was opened.
-func (e *Entry) Keep(parts []NewPart) error {
+// changed since it was opened. Once ctx is done nothing more is written, and what was is removed; but a write that
+// the disk does not end is waited for, so the caller may want to wait elsewhere.
+func (e *Entry) Keep(ctx context.Context, parts []NewPart) error {
 	r := e.room
 	if r.limit <= 0 {
 		return ErrReadOnly
@@ -31,17 +36,32 @@ func (e *Entry) Keep(parts []NewPart) error {
 	if !e.source.usable() {
 		return fmt.Errorf("%s: no build-id, or no number of the file: %w", e.source.Path, fs.ErrInvalid)
 	}
+	if r.stuck.Load() > 0 {
+		return errStuck
+	}
+	ended := r.watch(ctx)
+	defer ended()
 	if err := e.unchanged(); err != nil {
 		return err
 	}
 	var err error
-	fault := mmapfile.Guard(func() { err = e.keep(parts) })
+	fault := mmapfile.Guard(func() { err = e.keep(ctx, parts) })
 	return cmp.Or(fault, err)
 }
 
+// watch counts a writer as stuck from the end of ctx until ended is called.
+func (r *Room) watch(ctx context.Context) (ended func()) {
+	late := context.AfterFunc(ctx, func() { r.stuck.Add(1) })
+	return func() {
+		if !late() {
+			r.stuck.Add(-1)
+		}
+	}
+}
+
 // Replace is Keep, but what was kept before is lost.
-func (e *Entry) Replace(parts []NewPart) error {
-	return (&Entry{room: e.room, source: e.source, opened: e.opened}).Keep(parts)
+func (e *Entry) Replace(ctx context.Context, parts []NewPart) error {
+	return (&Entry{room: e.room, source: e.source, opened: e.opened}).Keep(ctx, parts)
 }
 
 // unchanged checks that the source is still as it was when it was opened, and that its times
@@ -59,7 +79,7 @@ func (e *Entry) unchanged() error {
 }
 
 // keep writes the entry. It reads what was kept before, so it may fault.
-func (e *Entry) keep(parts []NewPart) error {
+func (e *Entry) keep(ctx context.Context, parts []NewPart) error {
 	parts = e.merged(parts)
 	if len(parts) > maxParts {
 		return fmt.Errorf("%s: %d parts, at most %d are kept", e.source.Path, len(parts), maxParts)
@@ -86,15 +106,18 @@ func (e *Entry) keep(parts []NewPart) error {
 		return err
 	}
 	return d.write(e.source.name(), func(f *os.File) error {
-		if _, err := f.Write(head); err != nil {
+		if err := r.writePieces(ctx, f, head, 0); err != nil {
 			return err
 		}
 		for i := range parts {
-			if err := writePieces(f, parts[i].Data, int64(at[i])); err != nil {
+			if err := r.writePieces(ctx, f, parts[i].Data, int64(at[i])); err != nil {
 				return err
 			}
 		}
-		return f.Truncate(size)
+		if err := f.Truncate(size); err != nil {
+			return err
+		}
+		return ctx.Err() // others may have removed the file as one that nobody writes any more
 	})
 }
 
@@ -102,8 +125,15 @@ func (e *Entry) keep(parts []NewPart) error {
 // page of it is read: with megabytes at once, a report that reads some pages has megabytes more in its memory.
 const pieceSize = 64 << 10
 
-func writePieces(f *os.File, data []byte, at int64) error {
+func (r *Room) writePieces(ctx context.Context, f *os.File, data []byte, at int64) error {
 	for len(data) > 0 {
+		err := ctx.Err()
+		if err == nil && r.Writing != nil {
+			err = r.Writing()
+		}
+		if err != nil {
+			return err
+		}
 		n := min(int64(len(data)), pieceSize-at%pieceSize)
 		if _, err := f.WriteAt(data[:n], at); err != nil {
 			return err

@@ -14,6 +14,7 @@
 // not forgery: whoever can write as this user can do worse.
 //
 // Writing is the last that a run does, and its failure has no effect but that nothing is
+// kept. It has the time that its context says: what the disk has not taken by then is not
 // kept. Entries are bounded in total; the oldest in use is removed first.
 //
 // A Room and an Entry are safe for concurrent use.
@@ -28,6 +29,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/corewalk/corewalk/internal/files/mmapfile"
@@ -62,9 +64,14 @@ type Room struct {
 	settled time.Duration
 	now     func() time.Time
 
-	mu      sync.Mutex
-	counted time.Time // when the entries were last looked at, to know their size
-	size    int64     // of all of them then, and of those written since
+	// Writing, if set, is called before each piece of an entry is written. An error is as one of the disk. It is for tests.
+	Writing func() error
+
+	stuck atomic.Int32 // writers that have not ended although their time is over
+
+	mu      sync.Mutex // guards the two below; no other lock is taken inside
+	counted time.Time  // when the entries were last looked at, to know their size
+	size    int64      // of all of them then, and of those written since
 }
 
 // DefaultDir is corewalk/kept in the user's cache directory.

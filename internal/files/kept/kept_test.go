@@ -67,7 +67,7 @@ func keep(t testing.TB, r *Room, s Source, whole []byte, have int) string {
 	t.Helper()
 	e := r.Entry(s)
 	defer e.Close()
-	if err := e.Keep([]NewPart{{key, uint64(len(whole)), whole[:have]}}); err != nil {
+	if err := e.Keep(t.Context(), []NewPart{{key, uint64(len(whole)), whole[:have]}}); err != nil {
 		t.Fatal(err)
 	}
 	return filepath.Join(r.dir, s.wing(), s.name())
@@ -157,7 +157,7 @@ func TestMerged(t *testing.T) {
 	other := key
 	other.Section++
 	e := r.Entry(s)
-	if err := e.Keep([]NewPart{{other, blockSize, whole[:blockSize]}, {key, uint64(len(whole)), whole[:blockSize]}}); err != nil {
+	if err := e.Keep(t.Context(), []NewPart{{other, blockSize, whole[:blockSize]}, {key, uint64(len(whole)), whole[:blockSize]}}); err != nil {
 		t.Fatal(err)
 	}
 	e.Close()
@@ -183,7 +183,7 @@ func TestWhole(t *testing.T) {
 	}
 	for _, size := range []int{len(whole), blockSize, 5} {
 		e := r.Entry(s)
-		if err := e.Keep([]NewPart{{index, uint64(size), whole[:size]}}); err != nil {
+		if err := e.Keep(t.Context(), []NewPart{{index, uint64(size), whole[:size]}}); err != nil {
 			t.Fatal(err)
 		}
 		e.Close()
@@ -219,7 +219,7 @@ func TestReplace(t *testing.T) {
 		if i > 0 && e.Whole(Key{Kind: KindAnswers, Offset: i - 1}) == nil {
 			t.Fatalf("%d: nothing is kept", i)
 		}
-		if err := e.Replace([]NewPart{{Key{Kind: KindAnswers, Offset: i}, 100, whole}}); err != nil {
+		if err := e.Replace(t.Context(), []NewPart{{Key{Kind: KindAnswers, Offset: i}, 100, whole}}); err != nil {
 			t.Fatal(err)
 		}
 		e.Close()
@@ -268,7 +268,7 @@ func TestDamage(t *testing.T) {
 	try(bad)
 	e, made := r.Entry(s), 0
 	e.Part(key, uint64(len(whole))).Need(0, 1<<60, filler(whole, &made))
-	if err := e.Keep([]NewPart{{key, uint64(len(whole)), whole[:blockSize]}}); err != nil || made != 1 {
+	if err := e.Keep(t.Context(), []NewPart{{key, uint64(len(whole)), whole[:blockSize]}}); err != nil || made != 1 {
 		t.Fatal(made, err)
 	}
 	e.Close()
@@ -331,7 +331,7 @@ func TestUnsettled(t *testing.T) {
 	r, s, whole := newRoom(t, 1<<30), newSource(t), contents(2*blockSize)
 	parts := []NewPart{{key, uint64(len(whole)), whole}}
 	r.settled = settled
-	if err := r.Entry(s).Keep(parts); !errors.Is(err, errUnsettled) {
+	if err := r.Entry(s).Keep(t.Context(), parts); !errors.Is(err, errUnsettled) {
 		t.Errorf("a new file: %v", err)
 	}
 	r.settled = -time.Hour
@@ -339,15 +339,15 @@ func TestUnsettled(t *testing.T) {
 	if err := os.WriteFile(s.Path, []byte("others"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := e.Keep(parts); !errors.Is(err, errUnsettled) && mmapSame(t, s) {
+	if err := e.Keep(t.Context(), parts); !errors.Is(err, errUnsettled) && mmapSame(t, s) {
 		t.Errorf("a file that changed: %v", err)
 	}
 	os.Remove(s.Path)
-	if err := e.Keep(parts); !errors.Is(err, os.ErrNotExist) {
+	if err := e.Keep(t.Context(), parts); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a file that is gone: %v", err)
 	}
 	for _, bad := range []Source{{File: s.File, Path: s.Path}, {File: mmapfile.ID{Size: 6}, Path: s.Path, BuildID: s.BuildID}} {
-		if err := r.Entry(bad).Keep(parts); err == nil {
+		if err := r.Entry(bad).Keep(t.Context(), parts); err == nil {
 			t.Errorf("kept of %+v", bad)
 		}
 	}
@@ -397,14 +397,14 @@ func TestLimit(t *testing.T) {
 	if size > r.limit || size == 0 {
 		t.Errorf("%d bytes are kept, the limit is %d", size, r.limit)
 	}
-	if err := r.Entry(newSource(t)).Keep(nil); err != nil {
+	if err := r.Entry(newSource(t)).Keep(t.Context(), nil); err != nil {
 		t.Errorf("an entry without parts: %v", err)
 	}
 	big := contents(64 * blockSize)
-	if err := r.Entry(newSource(t)).Keep([]NewPart{{key, uint64(len(big)), big}}); err == nil {
+	if err := r.Entry(newSource(t)).Keep(t.Context(), []NewPart{{key, uint64(len(big)), big}}); err == nil {
 		t.Error("an entry of more than half the limit is kept")
 	}
-	if err := New(r.dir, 0).Entry(sources[0]).Keep(nil); !errors.Is(err, ErrReadOnly) {
+	if err := New(r.dir, 0).Entry(sources[0]).Keep(t.Context(), nil); !errors.Is(err, ErrReadOnly) {
 		t.Errorf("without a limit: %v", err)
 	}
 }
@@ -515,7 +515,7 @@ func TestTogether(t *testing.T) {
 		wg.Go(func() {
 			for n := range 10 {
 				e := r.Entry(s)
-				if err := e.Keep([]NewPart{{key, uint64(len(whole)), whole[:(i+n)*blockSize]}}); err != nil {
+				if err := e.Keep(t.Context(), []NewPart{{key, uint64(len(whole)), whole[:(i+n)*blockSize]}}); err != nil {
 					t.Error(err)
 				}
 				e.Close()

@@ -24,8 +24,12 @@ type Info struct {
 	Stale bool
 }
 
-// abandoned is how old a temporary file is that nobody writes any more.
-const abandoned = time.Hour
+// abandoned is how old a temporary file is that nobody writes any more: a run has a second or two for all of its entries.
+const abandoned = time.Minute
+
+// maxTemps is how many temporary files there may be for another one to be written. Runs that the disk keeps from
+// writing leave one each.
+const maxTemps = 32
 
 // A found is a file in a wing.
 type found struct {
@@ -76,10 +80,7 @@ const recount = time.Minute
 // for some time: one report may write an entry for each of a hundred modules, where there are thousands.
 func (r *Room) makeRoom(size int64, name string) error {
 	size = int64(RoundUp(uint64(size))) + blockSize // on disk there may be a hole before each part
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if age := r.now().Sub(r.counted); age >= 0 && age < recount && r.size+size <= r.limit {
-		r.size += size // what it replaces counts twice: it is looked at again too early
+	if r.fits(size) {
 		return nil
 	}
 	list, err := r.files(func(n string) bool { return isTemp(n) || isEntry(n) })
@@ -87,6 +88,7 @@ func (r *Room) makeRoom(size int64, name string) error {
 		return err
 	}
 	var gone []found
+	temps := 0
 	entries := list[:0]
 	for _, f := range list {
 		switch {
@@ -98,8 +100,12 @@ func (r *Room) makeRoom(size int64, name string) error {
 		case r.now().Sub(f.used) > abandoned:
 			gone = append(gone, f)
 		default:
+			temps++
 			size += f.size
 		}
+	}
+	if temps >= maxTemps {
+		return errors.Join(errStuck, r.remove(gone))
 	}
 	slices.SortFunc(entries, func(a, b found) int { return a.used.Compare(b.used) })
 	for _, f := range entries {
@@ -111,8 +117,21 @@ func (r *Room) makeRoom(size int64, name string) error {
 			size -= f.size
 		}
 	}
+	r.mu.Lock()
 	r.counted, r.size = r.now(), size
+	r.mu.Unlock()
 	return r.remove(gone)
+}
+
+// fits reports whether so many bytes more fit for all that is known, and counts them.
+func (r *Room) fits(size int64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if age := r.now().Sub(r.counted); age < 0 || age >= recount || r.size+size > r.limit {
+		return false
+	}
+	r.size += size // what it replaces counts twice: it is looked at again too early
+	return true
 }
 
 func (r *Room) remove(list []found) error {

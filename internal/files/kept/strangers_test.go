@@ -3,6 +3,7 @@
 package kept
 
 import (
+	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -63,7 +64,7 @@ func TestStrangers(t *testing.T) {
 				if want := name == "sound" || name == "room writable by all" || name == "room is a link to somebody's"; used != want {
 					t.Errorf("used: %v, want %v", used, want)
 				}
-				if err := e.Keep([]NewPart{{key, uint64(len(whole)), whole}}); (err == nil) != c.writes {
+				if err := e.Keep(t.Context(), []NewPart{{key, uint64(len(whole)), whole}}); (err == nil) != c.writes {
 					t.Errorf("written: %v", err)
 				}
 			}()
@@ -95,7 +96,7 @@ func TestNoRoom(t *testing.T) {
 		r := New(dir, 1<<30)
 		r.settled = -time.Hour
 		e := r.Entry(s)
-		if err := e.Keep([]NewPart{{key, uint64(len(whole)), whole}}); err == nil {
+		if err := e.Keep(t.Context(), []NewPart{{key, uint64(len(whole)), whole}}); err == nil {
 			t.Errorf("%q: kept", dir)
 		}
 		if list, _ := r.List(); len(list) > 0 {
@@ -120,7 +121,7 @@ func TestMain(m *testing.M) {
 		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 20 * blockSize, Max: 20 * blockSize}); err != nil {
 			os.Exit(3)
 		}
-		if err := r.Entry(s).Keep([]NewPart{{key, uint64(len(whole)), whole}}); !errors.Is(err, syscall.EFBIG) {
+		if err := r.Entry(s).Keep(context.Background(), []NewPart{{key, uint64(len(whole)), whole}}); !errors.Is(err, syscall.EFBIG) {
 			println("error", err)
 			os.Exit(1)
 		}
@@ -129,7 +130,7 @@ func TestMain(m *testing.M) {
 	os.Stdout.WriteString("go\n")
 	for n := 0; ; n++ {
 		e := r.Entry(s)
-		if err := e.Keep([]NewPart{{key, uint64(len(whole)), whole[:n%51*blockSize]}}); err != nil {
+		if err := e.Keep(context.Background(), []NewPart{{key, uint64(len(whole)), whole[:n%51*blockSize]}}); err != nil {
 			os.Exit(1)
 		}
 		e.Close()

@@ -3,10 +3,12 @@ package rootfs
 import (
 	"archive/tar"
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"time"
 
@@ -187,40 +189,69 @@ func (p *part) use(c *content) {
 }
 
 // Keep writes what the next run wants to know of the image. It is the last that is done with it, and fails silently: then
-// nothing is kept.
-func (im *Image) Keep() {
+// nothing is kept. Nothing more is written once ctx is done.
+func (im *Image) Keep(ctx context.Context) {
+	for _, p := range im.leaving() {
+		_ = p.keep(ctx)
+		_ = p.entry.Close()
+	}
+}
+
+// A leaving is what is to be kept of a part.
+type leaving struct {
+	entry *kept.Entry
+	parts []kept.NewPart
+	files []spooled
+}
+
+// A spooled file is one that was unpacked to a file of this process.
+type spooled struct {
+	key kept.Key
+	in  *os.File
+	at  int64
+	len int64
+}
+
+// leaving lists what is to be kept, and has nothing more kept. Others may use the image meanwhile: what takes long is done later.
+func (im *Image) leaving() (list []leaving) {
 	im.mu.Lock()
 	defer im.mu.Unlock()
 	for _, p := range im.parts {
-		_ = p.keep()
-		_ = p.kept.Close()
+		list = append(list, p.leaving())
 		p.kept = nil
 	}
 	im.parts, im.room = nil, nil
+	return list
 }
 
-// keep writes what is new.
-func (p *part) keep() error {
-	if !p.kept.Keeps() {
-		return nil
+func (p *part) leaving() leaving {
+	l := leaving{entry: p.kept}
+	if !l.entry.Keeps() {
+		return l
 	}
-	var list []kept.NewPart
 	if p.index != nil {
-		list = append(list, kept.NewPart{Key: indexKey, Size: uint64(len(p.index.data)), Data: p.index.data})
+		l.parts = append(l.parts, kept.NewPart{Key: indexKey, Size: uint64(len(p.index.data)), Data: p.index.data})
 	}
 	left := int64(maxKept)
 	for _, c := range p.used {
-		if left -= c.size; left < 0 || c.size > maxSpooled || c.copy == nil || p.kept.WholePart(fileKey(c)) != nil {
-			continue
+		if left -= c.size; left >= 0 && c.size <= maxSpooled && c.copy != nil && l.entry.WholePart(fileKey(c)) == nil {
+			l.files = append(l.files, spooled{fileKey(c), c.copy, c.copyAt, c.size})
 		}
-		b := make([]byte, c.size)
-		if _, err := c.copy.ReadAt(b, c.copyAt); err != nil {
+	}
+	return l
+}
+
+// keep writes what is new.
+func (l *leaving) keep(ctx context.Context) error {
+	for _, f := range l.files {
+		b := make([]byte, f.len)
+		if _, err := f.in.ReadAt(b, f.at); err != nil {
 			return err
 		}
-		list = append(list, kept.NewPart{Key: fileKey(c), Size: uint64(c.size), Data: b})
+		l.parts = append(l.parts, kept.NewPart{Key: f.key, Size: uint64(f.len), Data: b})
 	}
-	if len(list) == 0 {
+	if len(l.parts) == 0 {
 		return nil
 	}
-	return p.kept.Keep(list)
+	return l.entry.Keep(ctx, l.parts)
 }

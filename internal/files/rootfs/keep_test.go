@@ -31,7 +31,7 @@ func TestKeep(t *testing.T) {
 			run := func(limit func(*budgets), more string) {
 				im := Open(context.Background(), path, kept.New(filepath.Join(cache, "kept"), 1<<30))
 				limit(&im.left)
-				defer im.Keep()
+				defer im.Keep(t.Context())
 				if len(im.Roots()) != 1 {
 					t.Fatalf("%d roots; %q", len(im.Roots()), im.Notes())
 				}
@@ -69,7 +69,7 @@ func TestKeptOfAnother(t *testing.T) {
 	for _, wanted := range []string{"first", "other"} {
 		im := Open(context.Background(), path, room)
 		want(t, im.Roots()[0], "a", wanted)
-		im.Keep()
+		im.Keep(t.Context())
 		write(t, path, gz(archive(t, entry{"a", "other"})))
 	}
 }

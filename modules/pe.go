@@ -13,7 +13,7 @@ import (
 // identity is what to search for a library's files by.
 func identity(lib *libstate.Library) find.Module {
 	m := find.Module{Path: lib.Path, BuildID: lib.BuildID, PartialID: lib.PartialBuildID(), Main: lib.Kind == libstate.Executable,
-		Archive: lib.Archive, Offset: lib.ArchiveOffset, Linked: lib.Linked}
+		Archive: lib.Archive, Offset: lib.ArchiveOffset, Linked: lib.Linked, Deleted: lib.Deleted}
 	if id := lib.Module; id != nil {
 		m.DebugID, m.DebugFile = id.DebugID, id.DebugFile
 		if id.Format == libstate.FormatPE {

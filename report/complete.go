@@ -2,7 +2,7 @@ package report
 
 // Complete reports whether nothing is missing that could hide what happened: every stack was walked to its
 // bottom, every module file found is the right build, and the dump is whole. Missing variables and symbols do
-// not count.
+// not count, unless a caller could only be guessed because a module's file is missing: frames may then be left out.
 func (r *Report) Complete() bool {
 	if r.Dump.Truncated {
 		return false
@@ -12,8 +12,17 @@ func (r *Report) Complete() bool {
 			return false
 		}
 	}
+	missing := make(map[string]bool)
 	for i := range r.Modules {
-		if r.Modules[i].Status == ModuleMismatched {
+		switch m := &r.Modules[i]; m.Status {
+		case ModuleMismatched:
+			return false
+		case ModuleMissing:
+			missing[m.Path] = true
+		}
+	}
+	for i := range r.Threads {
+		if guessed(r.Threads[i].Frames, missing) {
 			return false
 		}
 	}
@@ -23,6 +32,16 @@ func (r *Report) Complete() bool {
 		}
 	}
 	return true
+}
+
+// guessed reports whether the caller of a frame in one of these modules was found by scanning the stack.
+func guessed(frames []Frame, modules map[string]bool) bool {
+	for i := 1; i < len(frames); i++ {
+		if frames[i].Trust == TrustScan && modules[frames[i-1].Module] {
+			return true
+		}
+	}
+	return false
 }
 
 // Codes of warnings that programs may test for.

@@ -23,7 +23,8 @@ func fileOf(files modules.Source, lib *libstate.Library) *image.Image {
 
 // DebugStepper walks by call frame information. It looks in .eh_frame first, which the
 // process itself would have used, and in .debug_frame if that has nothing (assembly,
-// and C programs built without unwind tables). For Go programs without .debug_frame it
+// and C programs built without unwind tables). Without the library's file it looks for
+// .eh_frame in the process's memory. For Go programs without .debug_frame it
 // uses the pc-line table, from which their linker makes that section.
 //
 // It restores every register that has a rule, from the frames below and from memory. A
@@ -31,6 +32,7 @@ func fileOf(files modules.Source, lib *libstate.Library) *image.Image {
 type DebugStepper struct {
 	arch    *arch.Arch
 	files   modules.Source
+	memory  memoryTables
 	scratch sync.Pool // *cfiScratch
 }
 
@@ -176,7 +178,7 @@ func (s *DebugStepper) stepAs(in, out *unwind.Frame, lib *libstate.Library, pc a
 	x := &cfiScratch{regs: calleeRegs{s.arch, in, in.SP()}}
 	row := new(cfi.Row)
 	row.Bias = im.Bias(lib.LoadBias)
-	if !s.rowAt(row, im, lib, pc, out) {
+	if !s.rowAt(row, im, lib, pc, in, out) {
 		return unwind.StatusNotMe
 	}
 	return s.apply(x, row, in, out)
@@ -241,7 +243,7 @@ func (s *DebugStepper) findRow(x *cfiScratch, in, out *unwind.Frame) *foundRow {
 		return f
 	}
 	f.lib, f.again, f.repeat.state = nil, false, repeatUnknown
-	if !s.lookUp(f, lib, lookup, ra, out) {
+	if !s.lookUp(f, lib, lookup, ra, in, out) {
 		return nil
 	}
 	f.lib, f.lookup, f.ra = lib, lookup, ra
@@ -251,30 +253,27 @@ func (s *DebugStepper) findRow(x *cfiScratch, in, out *unwind.Frame) *foundRow {
 }
 
 // lookUp looks up f.row for a frame at ra, with lookup as the address to look for.
-func (s *DebugStepper) lookUp(f *foundRow, lib *libstate.Library, lookup, ra arch.Address, out *unwind.Frame) bool {
+func (s *DebugStepper) lookUp(f *foundRow, lib *libstate.Library, lookup, ra arch.Address, in, out *unwind.Frame) bool {
 	im := fileOf(s.files, lib)
-	if im == nil {
-		if out.Tracing() {
-			out.Notef("no file that matches %s", lib.Path)
-		}
-		return false
+	if im == nil && out.Tracing() {
+		out.Notef("no file that matches %s", lib.Path)
 	}
 	f.row.Bias = im.Bias(lib.LoadBias)
-	found := s.rowAt(&f.row, im, lib, lookup, out)
+	found := s.rowAt(&f.row, im, lib, lookup, in, out)
 	if lookup == ra || found && ra-f.row.Bias < f.row.FDE.End {
 		return found
 	}
 	// The byte before the return address belongs to another function, or to none.
 	// Either a call was that function's last instruction, or the return address is the
 	// first byte of a signal trampoline, to which the kernel makes handlers return.
-	if s.rowAt(&f.row, im, lib, ra, out) && f.row.Signal {
+	if s.rowAt(&f.row, im, lib, ra, in, out) && f.row.Signal {
 		return true
 	}
-	return found && s.rowAt(&f.row, im, lib, lookup, out)
+	return found && s.rowAt(&f.row, im, lib, lookup, in, out)
 }
 
 // rowAt sets row to the row for the process's address pc.
-func (s *DebugStepper) rowAt(row *cfi.Row, im *image.Image, lib *libstate.Library, pc arch.Address, out *unwind.Frame) bool {
+func (s *DebugStepper) rowAt(row *cfi.Row, im *image.Image, lib *libstate.Library, pc arch.Address, in, out *unwind.Frame) bool {
 	addr := pc - im.Bias(lib.LoadBias)
 	var missed [2]error
 	for i, t := range [...]*cfi.Table{im.EHFrame(), im.DebugFrame()} {
@@ -289,6 +288,13 @@ func (s *DebugStepper) rowAt(row *cfi.Row, im *image.Image, lib *libstate.Librar
 	if s.goRow(row, im, addr) {
 		s.noteRow(out, row, lib)
 		return true
+	}
+	if im == nil || im.PE() == nil && im.ELF().DebugOnly() {
+		if m := s.memory.of(in, lib); m.table != nil && m.bias == row.Bias && m.table.Row(addr, row) == nil {
+			s.noteRow(out, row, lib)
+			note(out, "the table is in the process's memory")
+			return true
+		}
 	}
 	for _, err := range missed {
 		if err != nil && out.Tracing() {

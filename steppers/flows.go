@@ -183,21 +183,30 @@ func (c *memoryCode) symbol(addr uint64) (string, bool) {
 }
 
 // mayReturn reports whether ra, in a module whose code is not available, may be a
-// return address as far as anyone can tell. It asks only about listed modules
-// (minidumps leave their code out), not about a mapping whose file is missing. headers says
-// that ra may be where modules usually have their headers.
+// return address as far as anyone can tell: minidumps leave code out, and so do cores, where the
+// file of the module is missing. headers says that ra may be where modules usually have their headers.
 func (fl *flows) mayReturn(p unwind.ProcessState, ra arch.Address, headers bool) bool {
 	if ra < lowestCode || !unreadCode(p, ra) {
 		return false
 	}
 	lib := libraryAt(p, ra-1)
-	if lib == nil || lib.Module == nil || !headers && ra-lib.Start < leastHeader {
+	if lib == nil || lib.Module == nil && !fl.fileMissing(lib) || !headers && ra-lib.Start < leastHeader {
 		return false
 	}
 	if lib.Kind == libstate.Executable {
 		fl.entryOnce.Do(func() { fl.entry, _ = auxEntry(p) })
 	}
 	return ra != fl.entry && !fl.noCallAt(lib, ra)
+}
+
+// fileMissing reports whether a library of a core has a file, and that is not at hand: there is none, or only one with debug
+// information. Code that a file at hand does not have is none.
+func (fl *flows) fileMissing(lib *libstate.Library) bool {
+	if fl.files == nil || lib.Kind == libstate.VDSO || lib.Kind == libstate.JIT {
+		return false
+	}
+	im := fileOf(fl.files, lib)
+	return im == nil || im.PE() == nil && im.ELF().DebugOnly()
 }
 
 // insideFunction reports whether ra, a code pointer whose code is not available, is inside of a function whose

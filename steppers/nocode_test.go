@@ -53,6 +53,32 @@ func TestFramePointersWithoutCode(t *testing.T) {
 	}
 }
 
+// A word below a return address that was guessed is the caller's frame pointer only if it leads to a record.
+func TestScanSavedBelow(t *testing.T) {
+	const sp = winStack + 0x100
+	for _, tc := range []struct {
+		name  string
+		above [2]uint32 // at the address in the word
+		want  bool
+	}{
+		{"a record", [2]uint32{sp + 0x40, winBase + 0x3005}, true},
+		{"the last record", [2]uint32{0, 0}, true},
+		{"data", [2]uint32{7, 9}, false},
+		{"a list of one argument", [2]uint32{sp + 0x40, 0}, false},
+	} {
+		p := newWinProc(nil, map[string]uint64{"eip": winBase + 0x1010, "esp": sp, "ebp": 1})
+		p.put32(sp, 0, 0, sp+0x18, winBase+0x2005, 0, 0, tc.above[0], tc.above[1])
+		w := must(unwind.NewWalker(p, unwind.WithGroup(must(steppers.DefaultGroup(arch.X86, noFile)))))
+		out, err := w.WalkSingleFrame(must(w.InitialFrame(1)))
+		if err != nil || out.RA() != winBase+0x2005 {
+			t.Fatal(out, err)
+		}
+		if _, _, ok := out.Reg(arch.EBP); ok != tc.want {
+			t.Errorf("%s: %v", tc.name, ok)
+		}
+	}
+}
+
 // Symbol files tell where no call can return to: outside of functions, and at their
 // beginnings.
 func TestScanWithoutCodeAsksSymbolFiles(t *testing.T) {

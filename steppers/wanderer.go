@@ -223,6 +223,17 @@ func (s *StepperWanderer) record(fp arch.Address, in *unwind.Frame) bool {
 	return err == nil && isCode(p, codePointer(in.Walker(), ra)-1)
 }
 
+// lastRecord reports whether a frame pointer leads to a record that ends a chain: both of its words are zero.
+func (s *StepperWanderer) lastRecord(fp arch.Address, in *unwind.Frame) bool {
+	p, a, c := in.Walker().ProcessState(), s.m.arch, s.m.chain
+	if c == nil || c.back || c.save != 0 || fp > endOfStack(in)-2*uint64(a.RegSize) {
+		return false
+	}
+	ra, err := a.ReadReg(p, fp+uint64(c.ra))
+	next, err2 := a.ReadReg(p, fp+uint64(c.fp))
+	return err == nil && err2 == nil && ra == 0 && next == 0
+}
+
 // fill fills in the frame that the return address at slot belongs to. Only if the call
 // before it leads to the frame's function (exact), the frame is known to end there.
 func (s *StepperWanderer) fill(slot, ra arch.Address, exact bool, in, out *unwind.Frame) {
@@ -235,8 +246,10 @@ func (s *StepperWanderer) fill(slot, ra arch.Address, exact bool, in, out *unwin
 		// has not saved FP yet, or does not use it, the register is still its caller's.
 		hasFP = hasFP && fp > slot && s.record(fp, in)
 		if slot-word >= in.SP() {
+			// Unless it is certain that the function saves FP there, the word must lead to another such record.
 			v, err := a.ReadReg(p, slot-word)
-			if err == nil && v > slot && v%word == 0 && v < endOfStack(in) {
+			saves := exact && typ == StandardFrame
+			if err == nil && v > slot && v%word == 0 && v < endOfStack(in) && (saves || s.record(v, in) || s.lastRecord(v, in)) {
 				fp, fpLoc, hasFP = v, unwind.AtAddress(slot-word), true
 			}
 		}

@@ -179,11 +179,16 @@ func (e env) unused(o operands, modules []report.Module) bool {
 			e.say("%s: not used as BINARY: it is from a different build than the core; %s matches and was used", o.binary, main.File)
 		}
 	} else if o.binary != "" && main.Status == report.ModuleMismatched && !sameFile(main.DebugFile, o.binary) {
-		e.say("%s: is from a different build than the core: give the one with %s", o.binary, wantedID(main))
+		if id := wantedID(main); id != "" {
+			e.say("%s: is from a different build than the core: give the one with %s", o.binary, id)
+		} else {
+			e.say("%s: is from a different build than the core, which has no build-id of its program: the report says what differs", o.binary)
+		}
 	}
 	return main == nil || main.File == "" || main.Status == report.ModuleMismatched
 }
 
+// wantedID says which file a module's is; "" if the dump has nothing that does.
 func wantedID(m *report.Module) string {
 	switch {
 	case m.BuildID != "":
@@ -193,7 +198,7 @@ func wantedID(m *report.Module) string {
 	case m.DebugID != "":
 		return "debug-id " + m.DebugID
 	}
-	return "its headers"
+	return ""
 }
 
 func mainModule(modules []report.Module) *report.Module {

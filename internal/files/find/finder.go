@@ -109,8 +109,10 @@ func (f *Finder) For(executable string, beside []string, machine string) *Finder
 
 // A Module is what a dump says about a module whose file is needed.
 type Module struct {
-	Path    string // as the process named it
-	Linked  string // another path by which it was opened, or ""
+	Path   string // as the process named it
+	Linked string // another path by which it was opened, or ""
+	// Deleted says that the system's name of the file had " (deleted)" after Path: the file was removed, or is called so.
+	Deleted bool
 	BuildID []byte // nil if unknown
 	// PartialID says that BuildID may be truncated or padded with zeros.
 	PartialID bool
@@ -127,6 +129,14 @@ type Module struct {
 	File      string // the module's own file, if it has been found
 }
 
+// calledDeleted returns the path of a file whose own name ends like those of files that were removed; "" if there is none such.
+func (m *Module) calledDeleted() string {
+	if !m.Deleted {
+		return ""
+	}
+	return m.Path + " (deleted)"
+}
+
 // Binaries proposes files that may be the module, best candidates first. It may repeat a
 // path, and does not check whether the files exist.
 func (f *Finder) Binaries(m Module) iter.Seq[string] {
@@ -137,7 +147,7 @@ func (f *Finder) Binaries(m Module) iter.Seq[string] {
 		if m.Main && f.opts.Executable != "" && !yield(f.opts.Executable) {
 			return
 		}
-		for _, path := range []string{m.Path, m.Linked} {
+		for _, path := range []string{m.calledDeleted(), m.Path, m.Linked} {
 			if !filepath.IsAbs(path) {
 				continue
 			}

@@ -201,8 +201,13 @@ func (b *builder) preliminary(path string, maps []libstate.Mapping) *libstate.Li
 			l.Kind = libstate.Interpreter
 		}
 	}
+	// A program may have unmapped the page that has its program headers; its entry point is still in it.
+	program := address(b.src.Auxv, libstate.ATPhdr)
+	if b.mappingAt(program) < 0 {
+		program = address(b.src.Auxv, libstate.ATEntry)
+	}
 	for _, m := range maps {
-		if phdr := address(b.src.Auxv, libstate.ATPhdr); phdr != 0 && phdr >= m.Start && phdr < m.End {
+		if program != 0 && program >= m.Start && program < m.End {
 			l.Kind = libstate.Executable
 		}
 	}

@@ -52,7 +52,8 @@ func TestWantedBy(t *testing.T) {
 		lib  libstate.Library
 		want string
 	}{
-		{libstate.Library{}, "its build-id"},
+		{libstate.Library{}, ""},
+		{libstate.Library{BuildID: []byte{1}}, "its build-id"},
 		{libstate.Library{BuildID: []byte{1}, Module: &libstate.ModuleID{Format: libstate.FormatPE}}, "its build-id"},
 		{libstate.Library{Module: &libstate.ModuleID{Format: libstate.FormatPE}}, "its symbol server path"},
 		{libstate.Library{Module: &libstate.ModuleID{Format: libstate.FormatMachO}}, "its UUID"},
@@ -60,8 +61,12 @@ func TestWantedBy(t *testing.T) {
 		if got := wantedBy(&c.lib); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.lib, got, c.want)
 		}
-		if w, ok := moduleWarning(&c.lib, modules.Resolution{}, 1); !ok || !strings.HasSuffix(w.Advice, c.want) {
+		if w, ok := moduleWarning(&c.lib, modules.Resolution{}, 1); !ok || !strings.HasSuffix(w.Advice, c.want) || strings.Contains(w.Advice, "lists") != (c.want != "") {
 			t.Errorf("%+v: %+v", c.lib, w)
+		}
+		other, _ := moduleWarning(&c.lib, modules.Resolution{Match: modules.Mismatched}, 1)
+		if strings.Contains(other.Advice, "lists") != (c.want != "") || !strings.Contains(other.Advice, "--force-mismatched") {
+			t.Errorf("%+v: %+v", c.lib, other)
 		}
 	}
 }

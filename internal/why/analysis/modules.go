@@ -194,6 +194,9 @@ func moduleWarning(lib *libstate.Library, res modules.Resolution, frames int) (r
 		w.Code = report.WarnMismatched
 		w.Message = fmt.Sprintf("%s: %s is from a different build and was not used: %s", name, res.Path, res.Why)
 		w.Advice = "Find the right file (corewalk info --missing lists " + wantedBy(lib) + "), or use this one with --force-mismatched"
+		if wantedBy(lib) == "" {
+			w.Advice = "The dump has no build-id to find the right file by: find the file of that build, or use this one with --force-mismatched"
+		}
 	case res.Match == modules.Missing && frames > 0:
 		w.Code = "module-missing"
 		w.Message = fmt.Sprintf("%s: no file found; %s in it %s walked without its unwind tables and symbols", name, frameCount(frames), were(frames))
@@ -204,13 +207,16 @@ func moduleWarning(lib *libstate.Library, res modules.Resolution, frames int) (r
 			w.Message += " (" + res.Why + ")"
 		}
 		w.Advice = "Name its directory with --search or --sysroot; corewalk info --missing lists " + wantedBy(lib)
+		if wantedBy(lib) == "" {
+			w.Advice = "Name its directory with --search or --sysroot; the dump has no build-id of it"
+		}
 	default:
 		return w, false
 	}
 	return w, true
 }
 
-// wantedBy returns what identifies a library's file.
+// wantedBy returns what identifies a library's file; "" for nothing.
 func wantedBy(lib *libstate.Library) string {
 	if lib.Module != nil && len(lib.BuildID) == 0 {
 		switch lib.Module.Format {
@@ -219,6 +225,9 @@ func wantedBy(lib *libstate.Library) string {
 		case libstate.FormatMachO:
 			return "its UUID"
 		}
+	}
+	if len(lib.BuildID) == 0 {
+		return ""
 	}
 	return "its build-id"
 }

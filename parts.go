@@ -25,6 +25,7 @@ func (t *Target) parts(now subject.State) analysis.Parts {
 		Files:       t.images,
 		Variables:   t.variables(now),
 		Numbers:     subject.Numbering(t.subject),
+		Blocked:     t.subject.Blocked,
 		Exception:   t.subject.Exception(),
 		PartialMaps: !t.subject.KnowsMappings(),
 		Runtimes: func(libs []*libstate.Library, b *budget.Budget) []tasks.Runtime {

@@ -42,6 +42,7 @@ func (j *jsonWriter) frameCode(f *Frame) {
 	j.optBool("tail", f.Tail)
 	j.optStr("signal", f.Signal)
 	j.optNum("signal_number", f.SignalNumber)
+	j.optStr("signal_confidence", f.SignalConfidence)
 	j.str("trust", f.Trust)
 	j.str("stepper", f.Stepper)
 	j.optBool("mismatched", f.Mismatched)

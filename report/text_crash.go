@@ -181,14 +181,27 @@ func threadName(th *Thread) string {
 	return s
 }
 
+// frame returns the frame that stopped at the instruction: the youngest one, or one that a signal interrupted; nil if
+// there is none.
+func (in *Instruction) frame(thread *Thread) *Frame {
+	if thread == nil {
+		return nil
+	}
+	for i := range thread.Frames {
+		f := &thread.Frames[i]
+		if (i == 0 || thread.Frames[i-1].Signal != "") && f.Language == "" && (f.PC == in.Address || f.Lookup == in.Address) {
+			return f
+		}
+	}
+	return nil
+}
+
 func (t *textWriter) instruction(in *Instruction, thread *Thread) {
 	place := in.Address.String()
-	if thread != nil && len(thread.Frames) > 0 && thread.Frames[0].Language == "" && (thread.Frames[0].PC == in.Address || thread.Frames[0].Lookup == in.Address) {
-		if f := &thread.Frames[0]; f.Source.File != "" {
-			place = t.sourceText(f.Source)
-		} else if f.Module != "" {
-			place = moduleOffset(f)
-		}
+	if f := in.frame(thread); f != nil && f.Source.File != "" {
+		place = t.sourceText(f.Source)
+	} else if f != nil && f.Module != "" {
+		place = moduleOffset(f)
 	}
 	t.put(plain, "  "+place+"   ")
 	t.put(bold, brief(in.Text, maxValue))

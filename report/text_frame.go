@@ -54,7 +54,11 @@ func signalText(f *Frame) string {
 	default:
 		s += "a signal"
 	}
-	return s + " delivered here ---"
+	s += " delivered here"
+	if f.SignalConfidence != "" {
+		s += " [" + brief(f.SignalConfidence, maxName) + "]"
+	}
+	return s + " ---"
 }
 
 // call writes a frame's function, arguments, source line, marks and module. If the line is too long it shortens

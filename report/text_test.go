@@ -253,3 +253,16 @@ func TestEmptyInfo(t *testing.T) {
 		t.Errorf("have %q\nwant %q", out.String(), want)
 	}
 }
+
+// TestSignalText: which signal a trampoline delivered, and how sure that is.
+func TestSignalText(t *testing.T) {
+	for want, f := range map[string]Frame{
+		"--- signal 14 (SIGALRM) delivered here ---":          {Signal: "SIGALRM", SignalNumber: 14},
+		"--- signal 14 (SIGALRM) delivered here [likely] ---": {Signal: "SIGALRM", SignalNumber: 14, SignalConfidence: "likely"},
+		"--- a signal delivered here ---":                     {Signal: UnknownSignal},
+	} {
+		if got := signalText(&f); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

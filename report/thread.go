@@ -83,8 +83,10 @@ type Frame struct {
 	// UnknownSignal. The next frame is the one that the signal interrupted.
 	Signal       string `json:"signal,omitempty"`
 	SignalNumber int    `json:"signal_number,omitempty"` // number of that signal
-	Trust        string `json:"trust"`                   // one of the Trust constants
-	Stepper      string `json:"stepper"`                 // the stepper that found it
+	// SignalConfidence is "likely" if nothing proves which signal it was, and empty if its number is certain or not known.
+	SignalConfidence string `json:"signal_confidence,omitempty"`
+	Trust            string `json:"trust"`   // one of the Trust constants
+	Stepper          string `json:"stepper"` // the stepper that found it
 	// Mismatched says that a file from a different build was used for this frame, at the user's request.
 	Mismatched bool `json:"mismatched,omitempty"`
 	// ReturnAddressLocation is where PC was found: in a register for the youngest frame, in the place of the

@@ -38,5 +38,5 @@ func alphaSigFrame() *sigFrame {
 }
 
 func alphaRTSigFrame() *sigFrame {
-	return &sigFrame{saved: alphaSigContext(128 + 48), signo: 0}
+	return &sigFrame{saved: alphaSigContext(128 + 48), signo: 0, hasInfo: true}
 }

@@ -22,7 +22,7 @@ var amd64 = lazy.Value[*machine]{Make: func() *machine {
 			{code: codePattern{0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05}, stops: []stop{{0, 0}, {5, 0}}},
 			freeBSDAMD64(), openBSDAMD64(),
 		},
-		sigFrame: &sigFrame{saved: sigContext64(40), signo: 304}, // struct siginfo follows struct ucontext
+		sigFrame: rtSigFrame64(40),
 		sigKept:  []arch.Reg{arch.FSBase, arch.GSBase, arch.DS, arch.ES, arch.FS, arch.GS},
 		threadExits: []codePattern{
 			// mov %rax,%rdi; mov $60,%eax; syscall: glibc's clone and clone3.
@@ -49,6 +49,17 @@ var amd64 = lazy.Value[*machine]{Make: func() *machine {
 		inst:   &x86InstFrame,
 	}
 }}
+
+// rtSigFrame64 is the frame whose struct sigcontext_64 begins at context. Behind it are
+// the blocked signals and struct siginfo, which is written only for handlers with
+// SA_SIGINFO.
+func rtSigFrame64(context uint64) *sigFrame {
+	const mask, info = 256, 264
+	return &sigFrame{
+		saved: sigContext64(context), signo: context + info, asked: true, info: context + info, hasInfo: true, blocked: context + mask,
+		trap: trapX86(arch.AMD64, 8, context+160, context+152, context+176),
+	}
+}
 
 // sigContext64 lists what struct sigcontext_64 at SP+at saves.
 func sigContext64(at uint64) []savedReg {

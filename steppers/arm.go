@@ -26,7 +26,7 @@ var arm = lazy.Value[*machine]{Make: func() *machine {
 			{code: codePattern{0x77, 0x27, 0x00, 0xdf}, stops: []stop{{0, 0}, {2, 0}}, frame: armOldFrame()},
 			{code: codePattern{0x4f, 0xf0, 0x77, 0x07, 0x00, 0xdf}, stops: []stop{{0, 0}, {4, 0}}, frame: armOldFrame()},
 		},
-		sigFrame: &sigFrame{saved: armSaved(armSiginfo), signo: 0, more: armSavedVectors},
+		sigFrame: &sigFrame{saved: armSaved(armSiginfo), signo: 0, hasInfo: true, trap: trapARM(armSiginfo + armTrap), more: armSavedVectors},
 		threadExits: []codePattern{
 			{0x4f, 0xf0, 0x01, 0x07, 0x00, 0xdf},                    // mov.w r7, 1; svc 0: glibc's clone
 			codeWords(arch.ARM, 0xe3a07001, 0xef000000),             // mov r7, 1; svc 0: musl's, and glibc's in A32
@@ -53,6 +53,10 @@ const (
 	// armContext is where struct sigcontext has r0, from the struct ucontext on: the
 	// others follow, then cpsr.
 	armContext = 20 + 12
+	// armTrap is where struct sigcontext begins, with the exception, and armBlocked what
+	// follows it: the blocked signals.
+	armTrap    = 20
+	armBlocked = armTrap + 84
 	// armRecords is where the records of the coprocessors' registers begin (struct
 	// aux_sigframe), the first 8 of their bytes being a magic number and the size.
 	armRecords     = 232
@@ -61,7 +65,7 @@ const (
 )
 
 func armOldFrame() *sigFrame {
-	return &sigFrame{saved: armSaved(0), signo: noSigno, more: armOldSavedVectors}
+	return &sigFrame{saved: armSaved(0), signo: noSigno, blocked: armBlocked, trap: trapARM(armTrap), more: armOldSavedVectors}
 }
 
 func armSaved(context uint64) []savedReg {

@@ -20,7 +20,7 @@ var arm64 = lazy.Value[*machine]{Make: func() *machine {
 			// mov x8, 139; svc 0: the vDSO's, musl's, Go's.
 			{code: codeWords(arch.ARM64, 0xd2801168, 0xd4000001), stops: []stop{{0, 0}, {4, 0}}},
 		},
-		sigFrame: &sigFrame{saved: arm64Saved(), signo: 0, more: arm64SavedVectors},
+		sigFrame: &sigFrame{saved: arm64Saved(), signo: 0, asked: true, hasInfo: true, blocked: 168, trap: trapARM64, more: arm64SavedVectors},
 		threadExits: []codePattern{
 			// mov x8, 93; svc 0: clone of glibc and musl.
 			codeWords(arch.ARM64, 0xd2800ba8, 0xd4000001),
@@ -56,6 +56,7 @@ const (
 	arm64RecordsSize = 4096
 
 	arm64FPSIMDMagic = 0x46508001
+	arm64ESRMagic    = 0x45535201
 	arm64ExtraMagic  = 0x45585401
 	// arm64MaxRecords is more than there are kinds of records.
 	arm64MaxRecords = 32
@@ -69,12 +70,23 @@ func arm64Saved() []savedReg {
 	return saved
 }
 
-// arm64SavedVectors restores d8 to d15 from struct fpsimd_context, which is one
-// of the records behind the general registers, or of the further ones that
-// struct extra_context points at. (SVE's record has no others: the low halves are
-// in both.)
+// arm64SavedVectors restores d8 to d15 from struct fpsimd_context. (SVE's record has no
+// others: the low halves are in both.)
 func arm64SavedVectors(in, out *unwind.Frame, base arch.Address) {
 	mem := in.Walker().ProcessState()
+	arm64SavedRecords(mem, base, func(magic uint32, at arch.Address) bool {
+		if magic != arm64FPSIMDMagic {
+			return true
+		}
+		arm64ReadVectors(mem, out, at+16) // behind the head, fpsr and fpcr
+		return false
+	})
+}
+
+// arm64SavedRecords calls yield with the magic number and the address of each record
+// behind the general registers, and of the further ones that struct extra_context points
+// at, until it returns false.
+func arm64SavedRecords(mem arch.Memory, base arch.Address, yield func(magic uint32, at arch.Address) bool) {
 	at, end := base+arm64Records, base+arm64Records+arm64RecordsSize
 	for range arm64MaxRecords {
 		head, err := mem.ReadWord(at)
@@ -82,11 +94,7 @@ func arm64SavedVectors(in, out *unwind.Frame, base arch.Address) {
 			return
 		}
 		magic, size := uint32(head), head>>32
-		switch {
-		case magic == arm64FPSIMDMagic:
-			arm64ReadVectors(mem, out, at+16) // behind the head, fpsr and fpcr
-			return
-		case magic == arm64ExtraMagic:
+		if magic == arm64ExtraMagic {
 			data, err := mem.ReadWord(at + 8)
 			if err != nil {
 				return
@@ -98,7 +106,7 @@ func arm64SavedVectors(in, out *unwind.Frame, base arch.Address) {
 			at, end = data, data+extra // only the end follows
 			continue
 		}
-		if size < 8 || size%16 != 0 || at+size >= end {
+		if !yield(magic, at) || size < 8 || size%16 != 0 || at+size >= end {
 			return
 		}
 		at += size

@@ -23,7 +23,7 @@ func freeBSDAMD64() restorer {
 				arch.R12, arch.R13, arch.R14, arch.R15),
 			savedInOrder(164, 2, arch.FS, arch.GS), savedInOrder(180, 2, arch.ES, arch.DS),
 			savedInOrder(192, 8, arch.RIP, arch.CS, arch.EFLAGS, arch.RSP, arch.SS),
-		), signo: noSigno},
+		), signo: noSigno, trap: trapFreeBSD},
 	}
 }
 

@@ -19,7 +19,7 @@ var loong64 = lazy.Value[*machine]{Make: func() *machine {
 			{code: codePattern{0x0b, 0x2c, 0x82, 0x03, 0, 0, 0x2b, 0}, stops: []stop{{0, 0}, {4, 0}}},
 			{code: codePattern{0x0b, 0x2c, 0x82, 0x02, 0, 0, 0x2b, 0}, stops: []stop{{0, 0}, {4, 0}}},
 		},
-		sigFrame: &sigFrame{saved: loongSaved(), signo: 0},
+		sigFrame: &sigFrame{saved: loongSaved(), signo: 0, hasInfo: true},
 		threadExits: []codePattern{
 			// ori a7, zero, 93 or addi.w; syscall 0: glibc's and musl's clone.
 			{0x0b, 0x74, 0x81, 0x03, 0, 0, 0x2b, 0},

@@ -138,6 +138,16 @@ type sigFrame struct {
 	// signo is where the four-byte signal number is: in the siginfo or among the
 	// handler's arguments. noSigno if nowhere.
 	signo uint64
+	// asked: the kernel writes it only for handlers with SA_SIGINFO, as all of the siginfo.
+	asked bool
+	// info is where the siginfo is, with hasInfo.
+	info    uint64
+	hasInfo bool
+	// blocked is where the set of signals is that were blocked before; 0 for nowhere.
+	blocked uint64
+	// trap reads the processor's exception at base, SP at the restorer's start; nil if the
+	// frame has none.
+	trap func(mem arch.Memory, base arch.Address) Trap
 	// more restores the registers that have no fixed offset; may be nil. base is SP at
 	// the restorer's start.
 	more func(in, out *unwind.Frame, base arch.Address)

@@ -70,6 +70,9 @@ func mipsRestorer(a *arch.Arch, number uint32, frame *sigFrame) restorer {
 // bytes all the same.
 func mipsSigFrame(a *arch.Arch, context, signo uint64) *sigFrame {
 	f := &sigFrame{signo: signo}
+	if signo != noSigno {
+		f.info, f.hasInfo = signo, true
+	}
 	size, low := uint8(a.RegSize), uint64(0)
 	pc, regs := context+576, context
 	if a.RegSize == 4 {

@@ -13,7 +13,7 @@ var (
 			arch:         arch.PPC64LE,
 			chain:        &frameChain{ra: 16, back: true},
 			restorers:    ppcRestorers64(arch.PPC64LE),
-			sigFrame:     ppcSigFrame64(),
+			sigFrame:     ppcSigFrame64(arch.PPC64LE, 128),
 			threadExits:  []codePattern{codeWords(arch.PPC64LE, ppcExitV2...)},
 			threadBirths: []codePattern{codeWords(arch.PPC64LE, ppcBirth64...)},
 			birthPC:      4,
@@ -28,7 +28,7 @@ var (
 			arch:         arch.PPC64,
 			chain:        &frameChain{ra: 16, back: true},
 			restorers:    ppcRestorers64(arch.PPC64),
-			sigFrame:     ppcSigFrame64(),
+			sigFrame:     ppcSigFrame64(arch.PPC64, 128),
 			threadExits:  []codePattern{codeWords(arch.PPC64, ppcExitV1...), codeWords(arch.PPC64, ppcExitV2...)},
 			threadBirths: []codePattern{codeWords(arch.PPC64, ppcBirth64...)},
 			birthPC:      4,
@@ -74,7 +74,7 @@ var (
 func ppcRestorers64(a *arch.Arch) []restorer {
 	return []restorer{
 		{code: codeWords(a, ppcSigCode64...), stops: ppcSigStops64},
-		{code: codeWords(a, ppcSigCode64[1:]...), stops: []stop{{0, 0}, {4, 0}}, frame: ppcQemuFrame64()},
+		{code: codeWords(a, ppcSigCode64[1:]...), stops: []stop{{0, 0}, {4, 0}}, frame: ppcSigFrame64(a, 144)},
 	}
 }
 
@@ -90,20 +90,15 @@ var (
 )
 
 // ppcSigFrame64 is struct rt_sigframe of the kernel's
-// arch/powerpc/kernel/signal_64.c, above the 128 bytes: struct ucontext, whose
+// arch/powerpc/kernel/signal_64.c, above the bytes below it: struct ucontext, whose
 // struct sigcontext at byte 168 has the signal's number at 32, the general
 // registers at 64 and the floating-point registers at 448.
-func ppcSigFrame64() *sigFrame {
+func ppcSigFrame64(a *arch.Arch, below uint64) *sigFrame {
+	context := below + 168
 	return &sigFrame{
-		saved: ppcSaved(128+168+64, 8, 128+168+448),
-		signo: 128 + 168 + 32,
-	}
-}
-
-func ppcQemuFrame64() *sigFrame {
-	return &sigFrame{
-		saved: ppcSaved(144+168+64, 8, 144+168+448),
-		signo: 144 + 168 + 32,
+		saved: ppcSaved(context+64, 8, context+448),
+		signo: context + 32,
+		trap:  trapPPC(a, context+64, 8),
 	}
 }
 
@@ -112,7 +107,8 @@ func ppcQemuFrame64() *sigFrame {
 func ppcSigFrame() *sigFrame {
 	return &sigFrame{
 		saved: ppcSaved(80+128+192, 4, 80+128+192+192),
-		signo: 80,
+		signo: 80, info: 80, hasInfo: true,
+		trap: trapPPC(arch.PPC, 80+128+192, 4),
 	}
 }
 
@@ -122,6 +118,7 @@ func ppcOldSigFrame() *sigFrame {
 	return &sigFrame{
 		saved: ppcSaved(64+32, 4, 64+32+192),
 		signo: 64 + 16,
+		trap:  trapPPC(arch.PPC, 64+32, 4),
 	}
 }
 

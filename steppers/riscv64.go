@@ -18,7 +18,7 @@ var riscv64 = lazy.Value[*machine]{Make: func() *machine {
 			// li a7, 139; ecall: the vDSO's.
 			{code: codePattern{0x93, 0x08, 0xb0, 0x08, 0x73, 0, 0, 0}, stops: []stop{{0, 0}, {4, 0}}},
 		},
-		sigFrame: &sigFrame{saved: riscvSaved(), signo: 0},
+		sigFrame: &sigFrame{saved: riscvSaved(), signo: 0, hasInfo: true},
 		threadExits: []codePattern{
 			// li a7, 93; ecall: clone of glibc and musl.
 			{0x93, 0x08, 0xd0, 0x05, 0x73, 0, 0, 0},

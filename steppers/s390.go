@@ -28,7 +28,7 @@ func s390Machine(a *arch.Arch, regs, info, old uint64) *machine {
 			{code: codePattern{0x0a, 119}, stops: []stop{{0, 0}}, // svc 119: sigreturn
 				frame: &sigFrame{saved: saved, signo: end.addr + uint64(end.size)}},
 		},
-		sigFrame: &sigFrame{saved: s390Saved(a, regs), signo: info},
+		sigFrame: &sigFrame{saved: s390Saved(a, regs), signo: info, info: info, hasInfo: true},
 		// svc 1: glibc's clone.
 		threadExits: []codePattern{{0x0a, 1}},
 		// svc 120; ltgr %r2,%r2 or ltr %r2,%r2.

@@ -69,8 +69,8 @@ func TestKernelSignalFrames(t *testing.T) {
 					t.Errorf("%s: %v at %s, want SP+%d", c.a.RegName(r), ok, loc.Describe(c.a), off)
 				}
 			}
-			if n, ok := steppers.SignalAt(in); !ok || n != 12 {
-				t.Errorf("signal %d, %v", n, ok)
+			if n, ok := steppers.SignalAt(in); !ok || n.Number != 12 || !n.Sure {
+				t.Errorf("signal %+v, %v", n, ok)
 			}
 		})
 	}

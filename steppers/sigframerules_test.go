@@ -128,8 +128,8 @@ func TestNumbersOfTrampolines(t *testing.T) {
 	if _, err := w.WalkSingleFrame(in); err != nil || !in.IsTrampoline() {
 		t.Fatal(err, in.IsTrampoline())
 	}
-	if n, ok := steppers.SignalAt(in); ok {
-		t.Errorf("signal %d", n)
+	if s, ok := steppers.SignalAt(in); ok {
+		t.Errorf("%+v", s)
 	}
 	// The frame's registers are there, the siginfo behind them is not.
 	const sp = stack + stackLen - 0x100
@@ -140,8 +140,8 @@ func TestNumbersOfTrampolines(t *testing.T) {
 	if _, err := w.WalkSingleFrame(in); err != nil {
 		t.Fatal(err)
 	}
-	if n, ok := steppers.SignalAt(in); ok {
-		t.Errorf("signal %d of a siginfo that cannot be read", n)
+	if s, ok := steppers.SignalAt(in); !ok || s.Number != 0 || s.HasBlocked {
+		t.Errorf("%+v of a siginfo that cannot be read", s)
 	}
 }
 

@@ -25,7 +25,7 @@ var sparc64 = lazy.Value[*machine]{Make: func() *machine {
 				savedWords(2047+320+8, 8, arch.SPARCG0+1, arch.SPARCO7)...),
 				savedReg{arch.SPARCTSt, 2047 + 448, 8}, savedReg{arch.SPARCPC, 2047 + 456, 8}, savedReg{arch.SPARCNPC, 2047 + 464, 8},
 				savedReg{arch.SPARCY, 2047 + 472, 4}),
-			signo: 2047 + 192,
+			signo: 2047 + 192, info: 2047 + 192, hasInfo: true,
 		},
 		threadExits: []codePattern{
 			// mov 1,%g1; ta 0x6d: glibc's clone.

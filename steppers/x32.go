@@ -19,8 +19,8 @@ var x32 = lazy.Value[*machine]{Make: func() *machine {
 		},
 		// struct rt_sigframe_x32 of the kernel's arch/x86/include/asm/sigframe.h: its struct
 		// ucontext_x32 has pointers of 32 bits, so that struct sigcontext_64 begins at byte
-		// 24 of it, and siginfo is behind it.
-		sigFrame: &sigFrame{saved: sigContext64(24), signo: 288},
+		// 24 of it.
+		sigFrame: rtSigFrame64(24),
 		sigKept:  []arch.Reg{arch.FSBase, arch.GSBase, arch.DS, arch.ES, arch.FS, arch.GS},
 		threadExits: []codePattern{
 			// mov %rax,%rdi; mov $0x4000003c,%eax; syscall: glibc's clone and clone3.

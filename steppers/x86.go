@@ -59,11 +59,16 @@ var x86 = lazy.Value[*machine]{Make: func() *machine {
 // two addresses, a siginfo of 128 bytes and 20 bytes of struct ucontext_ia32 come
 // before.
 func x86SigFrame() *sigFrame {
-	return &sigFrame{saved: x86SigContext(4), signo: 0}
+	return &sigFrame{saved: x86SigContext(4), signo: 0, trap: x86Trap(4)}
 }
 
 func x86RTSigFrame() *sigFrame {
-	return &sigFrame{saved: x86SigContext(160), signo: 0}
+	return &sigFrame{saved: x86SigContext(160), signo: 0, info: 12, hasInfo: true, trap: x86Trap(160)}
+}
+
+// x86Trap reads the exception in struct sigcontext_32 at SP+at.
+func x86Trap(at uint64) func(arch.Memory, arch.Address) Trap {
+	return trapX86(arch.X86, 4, at+48, at+52, at+84)
 }
 
 // x86SigContext lists what struct sigcontext_32 at SP+at saves.

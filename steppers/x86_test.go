@@ -123,8 +123,8 @@ func TestSignalFramesX86(t *testing.T) {
 					t.Errorf("%s = %#x, %v, %v; want %#x, %v", name, v, loc, ok, 0x1000+i, at)
 				}
 			}
-			if sig, ok := steppers.SignalAt(in); !f.NonCall() || f.Trust() != unwind.TrustSignal || !ok || sig != 12 {
-				t.Errorf("non-call %v, trust %v, signal %d, %v", f.NonCall(), f.Trust(), sig, ok)
+			if sig, ok := steppers.SignalAt(in); !f.NonCall() || f.Trust() != unwind.TrustSignal || !ok || sig.Number != 12 || !sig.Sure {
+				t.Errorf("non-call %v, trust %v, signal %+v, %v", f.NonCall(), f.Trust(), sig, ok)
 			}
 		})
 	}

@@ -96,6 +96,9 @@ func (sv *server) frame(ctx context.Context, f *session.Frame) dap.StackFrame {
 	}
 	if f.Signal != "" {
 		out.Name = "signal " + report.Clean(f.Signal) + " delivered here"
+		if f.SignalConfidence != "" {
+			out.Name += " [" + report.Clean(f.SignalConfidence) + "]"
+		}
 		out.PresentationHint = "label"
 		return out
 	}

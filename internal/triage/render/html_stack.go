@@ -88,7 +88,11 @@ func (p *page) frame(f *report.Frame, look bool) {
 			name = "a signal"
 		}
 		p.text(name, maxPageID)
-		p.raw(" delivered here</span></div>")
+		p.raw(" delivered here")
+		if f.SignalConfidence != "" {
+			p.text(" ["+f.SignalConfidence+"]", maxPageID)
+		}
+		p.raw("</span></div>")
 	case vars == 0:
 		p.raw(`<div class="f">`)
 		p.call(f)

@@ -85,7 +85,7 @@ func (in *inspection) alikeTo(t *report.Thread, stack *unwind.Stack) *alike {
 
 // sameEntry reports whether the text shows two entries at the same address alike, but for their variables.
 func sameEntry(x, y *report.Frame) bool {
-	return x.Function == y.Function && x.Source == y.Source && x.Module == y.Module && x.Signal == y.Signal && x.SignalNumber == y.SignalNumber &&
+	return x.Function == y.Function && x.Source == y.Source && x.Module == y.Module && x.Signal == y.Signal && x.SignalNumber == y.SignalNumber && x.SignalConfidence == y.SignalConfidence &&
 		x.Inlined == y.Inlined && x.Tail == y.Tail && x.Trust == y.Trust && x.Mismatched == y.Mismatched
 }
 

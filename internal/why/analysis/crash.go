@@ -49,15 +49,20 @@ func (in *inspection) crash(r *report.Report) {
 		}
 	}
 	in.handled(r)
+	in.blame(c, &inst, &ci.Regs, &why)
+}
+
+// blame adds address, instruction and the origin of the bad value.
+func (in *inspection) blame(c *report.Crash, inst *disasm.Inst, regs *arch.RegSet, why *reason.Reason) {
 	if why.HasAddr {
 		addr := report.Addr(why.Addr)
 		c.Address = &addr
 	}
 	if why.AtInst {
-		c.Instruction = in.instruction(&inst, &ci.Regs, why)
+		c.Instruction = in.instruction(inst, regs, *why)
 	}
 	if !in.opts.NoBlame {
-		c.Blame = in.blamed(&inst, &ci.Regs, &why)
+		c.Blame = in.blamed(inst, regs, why)
 	}
 	if c.Blame != nil {
 		if c.Instruction != nil && len(c.Instruction.Registers) > 0 {
@@ -65,6 +70,19 @@ func (in *inspection) crash(r *report.Report) {
 		}
 		c.Causes = append([]report.Cause{{Text: blameText(c.Blame, c.Kind), Confidence: c.Blame.Confidence}}, c.Causes...)
 	}
+}
+
+// atFault adds the same for a fault that interrupted a frame of the thread that died. Steps count frames from that one.
+func (in *inspection) atFault(c *report.Crash, physical int, why *reason.Reason) {
+	all := in.diedStack
+	defer func() { in.diedStack = all }()
+	in.diedStack = all[physical:]
+	var inst disasm.Inst
+	if in.decode(&inst, all[physical]) != nil {
+		why.AtInst = false
+	}
+	regs := all[physical].Registers()
+	in.blame(c, &inst, &regs, why)
 }
 
 // why sets the signal or exception in c, and finds the reason.

@@ -22,7 +22,7 @@ func (in *inspection) frame(out []report.Frame, frames []*unwind.Frame, physical
 		}
 	}
 	from := len(out)
-	base := in.place(f, physical)
+	base := in.place(frames, physical)
 	merged, calls := in.merged(frames, physical, in.callsOf(f))
 	if !in.opts.NoInlines {
 		for _, c := range in.tailCalls(frames, physical, target) {
@@ -130,7 +130,8 @@ func (in *inspection) returnAddressOf(f *unwind.Frame) report.Location {
 }
 
 // place returns what is known of a frame without symbols.
-func (in *inspection) place(f *unwind.Frame, physical int) report.Frame {
+func (in *inspection) place(frames []*unwind.Frame, physical int) report.Frame {
+	f := frames[physical]
 	out := report.Frame{
 		Physical: physical,
 		PC:       report.Addr(f.RA()),
@@ -155,13 +156,13 @@ func (in *inspection) place(f *unwind.Frame, physical int) report.Frame {
 			}
 		}
 	}
-	in.signal(f, &out)
+	in.signal(frames, physical, &out)
 	return out
 }
 
 // virtual returns the entry of a call that has no frame of its own.
 func virtual(base report.Frame) report.Frame {
-	base.Signal, base.SignalNumber = "", 0
+	base.Signal, base.SignalNumber, base.SignalConfidence = "", 0, ""
 	base.ReturnAddressLocation = report.Location{}
 	return base
 }

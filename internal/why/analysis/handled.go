@@ -6,50 +6,110 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/corewalk/corewalk/internal/code/disasm"
 	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/internal/why/reason"
 	"github.com/corewalk/corewalk/report"
-	"github.com/corewalk/corewalk/steppers"
-	"github.com/corewalk/corewalk/unwind"
 )
 
 // handled adds, as the first cause, the fault for which a signal handler on the crashing thread's stack was
-// called: the program then died in the handler or because of it. Of several faults it takes the oldest, which
-// came first. If the handler was Go's, the fault is the reason itself.
+// called: the program then died in the handler or because of it. If the handler was Go's, the fault is the reason itself.
 func (in *inspection) handled(r *report.Report) {
 	if len(r.Threads) == 0 || !r.Threads[0].Crashed || in.endedByGo(r) {
 		return
 	}
-	for i := len(in.diedStack) - 1; i > 0; i-- {
-		signo, ok := in.faultHandled(in.diedStack[i-1])
-		if !ok {
-			continue
-		}
-		text := in.Numbers.Name(signo) + " caught earlier"
-		if why, ok := in.whyInterrupted(in.diedStack[i], signo); ok {
-			text += ": " + why.Text
-		}
-		if where := frameOf(r.Threads[0].Frames, i); where != "" {
-			text += ", in " + where
-		}
-		r.Crash.Causes = append([]report.Cause{{Text: text, Confidence: "likely"}}, r.Crash.Causes...)
+	i, s := in.firstFault()
+	if i == 0 {
 		return
 	}
+	text := s.Name() + " caught earlier"
+	if why, ok := in.whyInterrupted(i, s); ok {
+		text += ": " + why.Text
+	}
+	if where := frameOf(r.Threads[0].Frames, i); where != "" {
+		text += ", in " + where
+	}
+	in.caughtEarlier = text
+	r.Crash.Causes = append([]report.Cause{{Text: text, Confidence: "likely"}}, r.Crash.Causes...)
+}
+
+// firstFault returns the frame of the thread that died which a caught fault interrupted, and the fault's signal; 0 if there is
+// none. Of several faults it takes the oldest, which came first.
+func (in *inspection) firstFault() (physical int, s reason.Signal) {
+	for i := len(in.diedStack) - 1; i > 0; i-- {
+		if s, ok := in.faultHandled(i - 1); ok {
+			return i, s
+		}
+	}
+	return 0, reason.Signal{}
+}
+
+// caught makes a fault the reason of a program whose handler of the fault then aborted: place, instruction, address and
+// blame are the fault's. It returns false if that is not so.
+func (in *inspection) caught(r *report.Report) bool {
+	c := r.Crash
+	if c == nil || in.caughtEarlier == "" || c.Kind != report.CrashAbort || c.Message != "" || in.Signal == nil || in.Signal.Number != sigABRT {
+		return false
+	}
+	physical, s := in.firstFault()
+	why, ok := in.whyInterrupted(physical, s)
+	frames := r.Threads[0].Frames
+	from := slices.IndexFunc(frames, func(f report.Frame) bool { return f.Physical >= physical })
+	if !ok || from < 0 {
+		return false
+	}
+	fault := report.Crash{Kind: why.Kind, Reason: why.Text}
+	in.atFault(&fault, physical, &why)
+	in.titled(&fault, seenFrom(frames[from:], physical))
+	c.Kind, c.Reason = fault.Kind, s.Name()+" caught: "+fault.Reason+"; its handler called abort"
+	c.Address, c.Instruction, c.Blame = fault.Address, fault.Instruction, fault.Blame
+	c.AdjustedAddress, c.Accesses, c.BitFlips, c.Inconsistencies = why.Adjusted, why.Accesses, why.BitFlips, why.Inconsistencies
+	c.Causes = slices.DeleteFunc(c.Causes, func(x report.Cause) bool { return x.Text == in.caughtEarlier })
+	c.Causes = slices.Concat(fault.Causes, why.Causes, c.Causes)
+	if b := c.Blame; b != nil {
+		for i := range b.Steps {
+			b.Steps[i].Physical += physical
+		}
+	}
+	if why.Kind == report.CrashStackOverflow {
+		c.Overflow = overflow(frames[from:])
+	}
+	if at := firstFrame(frames[from:], in.program()); at != nil {
+		*at += from
+		c.Frame = at
+	} else {
+		c.Frame = &from
+	}
+	return true
+}
+
+// seenFrom returns the youngest of the frames that a signal interrupted as a stack of their own, whose first frame is the
+// physical one.
+func seenFrom(frames []report.Frame, physical int) []report.Frame {
+	const most = 64 // frames inside of a library's function
+	out := slices.Clone(frames[:min(len(frames), most)])
+	for i := range out {
+		out[i].Physical -= physical
+	}
+	return out
 }
 
 // caughtFault reports whether the thread that died handled a fault: the program ended because of that.
 func (in *inspection) caughtFault() bool {
-	return slices.ContainsFunc(in.diedStack, func(f *unwind.Frame) bool { _, ok := in.faultHandled(f); return ok })
+	for i := range in.diedStack {
+		if _, ok := in.faultHandled(i); ok {
+			return true
+		}
+	}
+	return false
 }
 
-// faultHandled returns the signal that a trampoline delivered, and whether it is a fault's.
-func (in *inspection) faultHandled(f *unwind.Frame) (int, bool) {
-	if !f.IsTrampoline() {
-		return 0, false
+// faultHandled returns the signal that a trampoline of the thread that died delivered, and whether it is a fault's.
+func (in *inspection) faultHandled(physical int) (reason.Signal, bool) {
+	if !in.diedStack[physical].IsTrampoline() {
+		return reason.Signal{}, false
 	}
-	signo, ok := steppers.SignalAt(f)
-	return signo, ok && reason.Faults(in.Numbers, signo)
+	s, sure := in.delivered(in.diedStack, physical)
+	return s, sure != "" && reason.Faults(in.Numbers, s.Number)
 }
 
 // goEnds are the functions with which Go's handler of signals ends the program, after it printed the goroutines, and with which it
@@ -89,23 +149,23 @@ func (in *inspection) endedByGo(r *report.Report) bool {
 		return false
 	}
 	c, trampoline := r.Crash, frames[at].Physical
-	signo, ok := steppers.SignalAt(in.diedStack[trampoline])
-	if !ok || signo == sigABRT {
+	s, sure := in.delivered(in.diedStack, trampoline)
+	if sure == "" || s.Number == sigABRT {
 		return false
 	}
-	if !reason.Faults(in.Numbers, signo) {
-		c.Kind, c.Reason = report.CrashSignal, in.Numbers.Name(signo)+" received, for which Go prints the goroutines and aborts"
+	if !reason.Faults(in.Numbers, s.Number) {
+		c.Kind, c.Reason = report.CrashSignal, s.Name()+" received, for which Go prints the goroutines and aborts"
 		if c.Frame == nil {
 			next := at + 1 // what the thread did says more than how it ended
 			c.Frame = &next
 		}
 		return true
 	}
-	why, ok := in.whyInterrupted(in.diedStack[trampoline+1], signo)
+	why, ok := in.whyInterrupted(trampoline+1, s)
 	if !ok {
 		return false
 	}
-	c.Kind, c.Reason = why.Kind, in.Numbers.Name(signo)
+	c.Kind, c.Reason = why.Kind, s.Name()
 	if frames[0].Function == caughtForeign || slices.ContainsFunc(frames[at:], func(f report.Frame) bool { return f.Function == "runtime.asmcgocall" }) {
 		c.Reason += " in C code"
 	}
@@ -113,16 +173,11 @@ func (in *inspection) endedByGo(r *report.Report) bool {
 	return true
 }
 
-// whyInterrupted explains what the instruction did at which a frame was interrupted; false if nothing seems
-// wrong with it: somebody may have sent the signal.
-func (in *inspection) whyInterrupted(f *unwind.Frame, signo int) (reason.Reason, bool) {
-	ci := in.crashInput()
-	ci.Regs = f.Registers()
-	var inst disasm.Inst
-	if err := in.decode(&inst, f); err == nil {
-		ci.Inst = &inst
-	}
-	ci.Signal = reason.Signal{Number: signo, Numbers: in.Numbers}
+// whyInterrupted explains a signal by the instruction at which it interrupted a frame of the thread that died; false if
+// nothing seems wrong with it: somebody may have sent the signal.
+func (in *inspection) whyInterrupted(physical int, s reason.Signal) (reason.Reason, bool) {
+	ci := in.interruptedInput(in.diedStack, physical)
+	ci.Signal = s
 	switch why := reason.Why(ci); why.Kind {
 	case report.CrashBadRead, report.CrashBadWrite, report.CrashBadAccess, report.CrashBadCall:
 		return reason.Reason{}, false

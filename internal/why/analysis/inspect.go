@@ -42,6 +42,8 @@ type Parts struct {
 	// Assertion and Recorded are what the dump's writer recorded of the process's own messages: the failed
 	// assertion, and other text. Most dumps have neither.
 	Assertion, Recorded message.Words
+	// Blocked returns the signals that a thread blocks, bit n-1 for signal n; false if that is not known. It may be nil.
+	Blocked func(unwind.ThreadID) (uint64, bool)
 	// Numbers is how the dump's system numbers signals.
 	Numbers reason.Numbering
 	// Files has the files of libraries; nil if files are not used.
@@ -152,7 +154,9 @@ func (in *inspection) diagnose(ctx context.Context, r *report.Report, died *unwi
 		r.Memory = in.memory(r)
 	}
 	in.lastWords(r)
-	in.title(r)
+	if !in.caught(r) {
+		in.title(r)
+	}
 	if died != nil {
 		in.speak(ctx, r, &r.Threads[0], died)
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/report"
-	"github.com/corewalk/corewalk/steppers"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -39,6 +38,8 @@ type inspection struct {
 	diedStack  []*unwind.Frame
 	diedLeft   leftRounds
 	witnesses  int // made to find out what was called; see called
+	// caughtEarlier is the cause that says which fault the crashing thread caught; "" if it caught none.
+	caughtEarlier string
 	// languageLocals is the number of calls of languages of the crashing thread whose local variables were read.
 	languageLocals int
 	// badArgument is the number of the argument of the youngest frame that the blame found bad, from 1; 0 for none.
@@ -287,15 +288,18 @@ func (in *inspection) registers(f *unwind.Frame) report.Registers {
 }
 
 // signal names the signal that a trampoline frame delivered.
-func (in *inspection) signal(f *unwind.Frame, out *report.Frame) {
-	if !f.IsTrampoline() {
+func (in *inspection) signal(frames []*unwind.Frame, physical int, out *report.Frame) {
+	if !frames[physical].IsTrampoline() {
 		return
 	}
 	out.Signal = report.UnknownSignal
-	if n, ok := steppers.SignalAt(f); ok {
-		out.SignalNumber = n
-		if name := in.Numbers.Name(n); name != "" {
+	if s, sure := in.delivered(frames, physical); sure != "" {
+		out.SignalNumber = s.Number
+		if name := s.Name(); name != "" {
 			out.Signal = name
+		}
+		if sure != report.Certain {
+			out.SignalConfidence = sure
 		}
 	}
 }

@@ -12,10 +12,17 @@ import (
 // a string function that was given a bad pointer. The fault itself is the library's business.
 func (in *inspection) title(r *report.Report) {
 	c := r.Crash
-	if c == nil || len(r.Threads) == 0 || !r.Threads[0].Crashed || c.Message != "" || !dataFault(c) {
+	if c == nil || len(r.Threads) == 0 || !r.Threads[0].Crashed || c.Message != "" {
 		return
 	}
-	frames := r.Threads[0].Frames
+	in.titled(c, r.Threads[0].Frames)
+}
+
+// titled is title for a fault and the frames from the one that made it.
+func (in *inspection) titled(c *report.Crash, frames []report.Frame) {
+	if !dataFault(c) {
+		return
+	}
 	if name, ok := allocating(frames); ok {
 		what := "heap corrupted"
 		if name == "free" || name == "realloc" {

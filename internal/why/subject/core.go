@@ -56,6 +56,12 @@ func (c coreSubject) Records() iter.Seq2[uint32, []byte] {
 	}
 }
 
+// Blocked returns the signals that a thread blocks. Cores that debuggers write have none.
+func (c coreSubject) Blocked(id unwind.ThreadID) (uint64, bool) {
+	t, ok := c.Thread(id)
+	return t.SigHold, ok && t.SigHold != 0
+}
+
 // ThreadName returns the name of a thread; "" if the core has none.
 func (c coreSubject) ThreadName(id unwind.ThreadID) string {
 	th, _ := c.Thread(id)

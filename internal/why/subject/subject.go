@@ -93,6 +93,8 @@ type Death interface {
 	// Words returns what the writer of a dump recorded of the process's own messages: the failed assertion, and
 	// other text.
 	Words() (assertion, text message.Words)
+	// Blocked returns the signals that a thread blocks, bit n-1 for signal n; false if that is not known.
+	Blocked(unwind.ThreadID) (uint64, bool)
 	// LastError returns a thread's last error code on Windows, by name; "" if not known.
 	LastError(unwind.ThreadID) string
 }
@@ -211,6 +213,7 @@ type plain struct{}
 
 func (plain) Exception() *reason.Exception           { return nil }
 func (plain) UnknownCause() bool                     { return false }
+func (plain) Blocked(unwind.ThreadID) (uint64, bool) { return 0, false }
 func (plain) Words() (assertion, text message.Words) { return }
 func (plain) Leave() error                           { return nil }
 func (plain) Started() Start                         { return Start{} }

@@ -171,18 +171,23 @@ const (
 // before it ends, one that runs has a thread, the saved stack pointer of one that waits is in it, ids are small and
 // differ, statuses are known. One that does not fit may be torn; a layout that is wrong fits none.
 func (r *runtime) prove() error {
-	good, bad := 0, 0
+	good, bad, absent := 0, 0, 0
 	seen := map[uint64]bool{}
 	for g := range r.all(context.Background()) {
-		if good+bad == proveSample {
+		if good+bad+absent == proveSample {
 			break
 		}
 		switch r.sense(g, seen) {
+		case senseAbsent:
+			absent++
 		case senseBad:
 			bad++
 		case senseGood:
 			good++
 		}
+	}
+	if absent > 0 && good == 0 && bad == 0 {
+		return fmt.Errorf("nothing proves %s: %d goroutines are not in the dump", r.source, absent)
 	}
 	if good == 0 || bad > good {
 		return fmt.Errorf("memory does not agree with %s: %d of %d goroutines make sense", r.source, good, good+bad)
@@ -194,14 +199,18 @@ func (r *runtime) prove() error {
 type sense uint8
 
 const (
-	senseBad  sense = iota
-	senseDead       // nothing speaks against it: its stack may be gone
+	senseBad    sense = iota
+	senseAbsent       // the dump lacks it
+	senseDead         // nothing speaks against it: its stack may be gone
 	senseGood
 )
 
 // sense looks at a goroutine; seen has the ids of those before it.
 func (r *runtime) sense(g uint64, seen map[uint64]bool) sense {
 	o, ok := r.object(r.of("g"), g)
+	if !ok && r.lacks(r.of("g"), g) {
+		return senseAbsent
+	}
 	if !ok {
 		return senseBad
 	}

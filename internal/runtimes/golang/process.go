@@ -1,6 +1,7 @@
 package golang
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/corewalk/corewalk/tasks"
@@ -61,6 +62,15 @@ func (m memory) object(rec *record, at uint64) (object, bool) {
 	}
 	b := m.bytes(at, rec.size)
 	return object{m, at, rec, b}, b != nil
+}
+
+// lacks reports whether a dump lacks memory of a structure that the process had.
+func (m memory) lacks(rec *record, at uint64) bool {
+	if rec == nil || at == 0 || rec.size > 1<<20 {
+		return false
+	}
+	_, err := m.p.State.ReadMem(at, make([]byte, rec.size))
+	return errors.Is(err, arch.ErrNotInDump) || errors.Is(err, arch.ErrTruncated)
 }
 
 // word is a pointer-sized field; 0 if this version does not have it.

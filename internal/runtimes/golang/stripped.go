@@ -119,7 +119,7 @@ func (r *runtime) ends() bool {
 	n := min(r.count, proveSample)
 	for i := uint64(1); i <= n; i++ {
 		g, ok := r.word(r.allgs + (r.count-i)*uint64(r.arch.WordSize))
-		if !ok || g == 0 || r.sense(g, seen) == senseBad {
+		if !ok || g == 0 || r.sense(g, seen) <= senseAbsent {
 			if bad++; i == 1 {
 				return false
 			}

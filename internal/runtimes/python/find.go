@@ -32,6 +32,8 @@ type runtime struct {
 	types   map[uint64]*typ
 	codeT   uint64 // the type of code objects
 	several bool   // there are several interpreters
+
+	byAddress map[uint64]string // names of types that have symbols; nil before they are needed
 }
 
 // A threadState is a PyThreadState.
@@ -98,6 +100,9 @@ const (
 	newest = 15
 )
 
+// debugOffsets is how much of _PyRuntime is read for _Py_DebugOffsets, in bytes.
+const debugOffsets = 8 * 96
+
 // open finds the version and the layout, and proves it.
 func (r *runtime) open(root, head uint64) error {
 	minor := 0
@@ -116,7 +121,7 @@ func (r *runtime) open(root, head uint64) error {
 	var words []uint64
 	free := false
 	if root != 0 {
-		if b := r.bytes(root, 8*96); b != nil && string(b[:8]) == "xdebugpy" {
+		if b := r.bytes(root, debugOffsets); b != nil && string(b[:8]) == "xdebugpy" {
 			o := r.p.State.Arch().ByteOrder
 			v := o.Uint64(b[8:])
 			minor, free = int(v>>16&0xff), o.Uint64(b[16:]) != 0
@@ -145,6 +150,9 @@ func (r *runtime) open(root, head uint64) error {
 		return r.prove()
 	}
 	if minor > 12 {
+		if at := r.absent.Load(); at >= root && at-root < debugOffsets {
+			return fmt.Errorf("the layout that it publishes is not known: memory at %#x is not in the dump", at)
+		}
 		return errors.New("it does not publish its layout")
 	}
 	var failed error
@@ -203,6 +211,7 @@ const (
 // prove lists the thread states, and checks that each belongs to its interpreter and to the one before it, and that
 // some frame has code. A process that has not begun to run Python has no frames, which proves nothing wrong.
 func (r *runtime) prove() error {
+	r.absent.Store(0)
 	seen := map[uint64]bool{}
 	n := 0
 	for interp := r.word(r.root); interp != 0 && !seen[interp]; interp = r.field(interp, "interp.next") {
@@ -215,13 +224,16 @@ func (r *runtime) prove() error {
 			seen[t] = true
 			if r.field(t, "thread.interp") != interp || r.field(t, "thread.prev") != before {
 				if len(r.states) == 0 {
-					return fmt.Errorf("memory does not agree with %s: a thread state at %#x does not belong to its interpreter", r.source, t)
+					return r.disagrees(fmt.Sprintf("a thread state at %#x does not belong to its interpreter", t))
 				}
 				break // torn
 			}
 			r.states = append(r.states, threadState{at: t, interp: interp})
 			before = t
 		}
+	}
+	if at := r.absent.Load(); len(r.states) == 0 && at != 0 {
+		return r.unproved(at)
 	}
 	if len(r.states) == 0 {
 		return errors.New("it has no threads: it had not started, or had ended")
@@ -237,7 +249,7 @@ func (r *runtime) prove() error {
 		}
 	}
 	if known == 0 {
-		return fmt.Errorf("memory does not agree with %s: no thread state has a thread of the process", r.source)
+		return r.disagrees("no thread state has a thread of the process")
 	}
 	if s, ok := r.p.Symbols.SymbolByName(r.lib, "PyCode_Type"); ok {
 		r.codeT = s.Addr
@@ -249,10 +261,22 @@ func (r *runtime) prove() error {
 					return nil
 				}
 			}
-			return fmt.Errorf("memory does not agree with %s: frames have no code", r.source)
+			return r.disagrees("frames have no code")
 		}
 	}
 	return nil
+}
+
+// disagrees says that memory speaks against the layout; or, when the dump lacks memory that was read for it, that nothing is proved.
+func (r *runtime) disagrees(how string) error {
+	if at := r.absent.Load(); at != 0 {
+		return r.unproved(at)
+	}
+	return fmt.Errorf("memory does not agree with %s: %s", r.source, how)
+}
+
+func (r *runtime) unproved(at uint64) error {
+	return fmt.Errorf("nothing proves %s: memory at %#x is not in the dump", r.source, at)
 }
 
 // findThreads finds the kernel's thread of each thread state.

@@ -32,7 +32,7 @@ func interpreters(t *testing.T) map[string]string {
 		out[strings.TrimPrefix(filepath.Base(p), "python")] = p
 	}
 	if p, err := exec.LookPath("python3"); err == nil && len(out) == 0 {
-		out["of the system"] = p
+		out[versionOf(t, p)] = p
 	}
 	if len(out) == 0 {
 		t.Skip("no CPython is installed: neither ~/.pyenv/versions nor python3")
@@ -40,10 +40,23 @@ func interpreters(t *testing.T) map[string]string {
 	return out
 }
 
+// versionOf asks an interpreter for its version: its name may not tell.
+func versionOf(t *testing.T, python string) string {
+	t.Helper()
+	out, err := exec.Command(python, "-I", "-c", "import sys; print('%d.%d.%d' % sys.version_info[:3])").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
 // sampled are those interpreters that tests ask at every change which prove the same of each; in the long run all. TestJudge compares stacks of all.
 func sampled(t *testing.T) map[string]string {
 	t.Helper()
 	all := interpreters(t)
+	if len(all) == 1 {
+		return all
+	}
 	maps.DeleteFunc(all, func(version, _ string) bool { return !pythons.InSample(version) })
 	if len(all) == 0 {
 		t.Skip("no CPython of the sample is installed: make test-long asks the others")

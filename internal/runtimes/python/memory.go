@@ -1,15 +1,43 @@
 package python
 
 import (
+	"errors"
 	"strings"
+	"sync/atomic"
 
 	"github.com/corewalk/corewalk/tasks"
+	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // memory reads objects of a process.
 type memory struct {
 	p *tasks.Process
 	*layout
+	absent atomic.Uint64 // where memory was wanted last that the process had and that the dump lacks; 0 for nowhere
+}
+
+// failed notes why memory could not be read, and reports whether the dump lacks it. Memory that the process did not have says that
+// an address is wrong; memory that the dump lacks says nothing.
+func (m *memory) failed(at uint64, err error) bool {
+	if !errors.Is(err, arch.ErrNotInDump) && !errors.Is(err, arch.ErrTruncated) {
+		return false
+	}
+	var e *arch.MemError
+	if errors.As(err, &e) {
+		at = e.Addr
+	}
+	m.absent.Store(at)
+	return true
+}
+
+// lacks reports whether the dump lacks memory at an address that the process had.
+func (m *memory) lacks(at uint64) bool {
+	if at == 0 || at >= 1<<56 || m.p.Spend(1) != nil {
+		return false
+	}
+	var b [1]byte
+	_, err := m.p.State.ReadMem(at, b[:])
+	return err != nil && m.failed(at, err)
 }
 
 // bytes reads n bytes; nil if not all of them are there, or if the work is at its limit.
@@ -19,6 +47,7 @@ func (m *memory) bytes(at, n uint64) []byte {
 	}
 	b := make([]byte, n)
 	if got, err := m.p.State.ReadMem(at, b); err != nil || got < len(b) {
+		m.failed(at, err)
 		return nil
 	}
 	return b
@@ -33,6 +62,7 @@ func (m *memory) word(at uint64) uint64 {
 	}
 	v, err := m.p.State.ReadWord(at)
 	if err != nil {
+		m.failed(at, err)
 		return 0
 	}
 	return v

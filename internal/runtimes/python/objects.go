@@ -63,7 +63,10 @@ func (r *runtime) readType(at uint64) *typ {
 	}
 	t := &typ{at: at, flags: word("type.flags"), basic: int64(word("type.basicsize")), item: int64(word("type.itemsize")),
 		dictOffset: int64(word("type.dictoffset"))}
-	if t.name = r.cstring(word("type.name"), 512); t.name == "" || !utf8.ValidString(t.name) {
+	if t.name = r.cstring(word("type.name"), 512); t.name == "" && r.lacks(word("type.name")) {
+		t.name = r.nameWithout(t)
+	}
+	if t.name == "" || !utf8.ValidString(t.name) {
 		return nil
 	}
 	return t

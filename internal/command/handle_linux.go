@@ -147,7 +147,11 @@ func (f *handleFlags) makeReport(e env) int {
 		return e.fail(err)
 	}
 	r.format, r.keep.off, r.sandbox.when = formatJSON, true, sandboxInside
-	r.debugDirs = []string{f.debug, find.DefaultDebugDir}
+	for _, dir := range []string{f.debug, find.DefaultDebugDir} { // of a user nothing is kept yet, or the machine has no debug files
+		if st, err := os.Stat(dir); err == nil && st.IsDir() {
+			r.debugDirs = append(r.debugDirs, dir)
+		}
+	}
 	if d, err := time.ParseDuration(os.Getenv("COREWALK_DEADLINE")); err == nil && d > 0 {
 		r.limits.deadline = d
 	}

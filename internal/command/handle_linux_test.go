@@ -173,6 +173,17 @@ func TestHandle(t *testing.T) {
 	if err != nil || string(now) != string(text) {
 		t.Errorf("%v: corewalk prints %s\nbut the report is %s", err, now, text)
 	}
+
+	// There is a report, too, of the first crash of a user of whom no file is kept.
+	policy, store = policyFile(t, "ledger = no\nfiles = no\n")
+	_, out = piped(t, core, "--policy", policy, strconv.Itoa(pid), strconv.Itoa(pid), "11", strconv.FormatInt(time.Now().Unix(), 10), "host", "c")
+	if _, dirs = records(t, store); len(dirs) != 1 {
+		t.Fatalf("%d crashes without files: %s", len(dirs), out)
+	}
+	text, err = os.ReadFile(filepath.Join(dirs[0], "report.txt"))
+	if err != nil || !strings.Contains(string(text), "died of SIGFPE") || !strings.Contains(string(text), "  #0  ") {
+		t.Errorf("without files: %v: %s", err, text)
+	}
 }
 
 // What the kernel passes on of a process is never a flag; and what is no crash changes nothing.

@@ -35,7 +35,7 @@ func build(t *testing.T, name string, args ...string) victim {
 		if name == "cvictim" {
 			cmd.Env = append(os.Environ(), "CGO_ENABLED=1")
 		} else if slices.Contains(args, "-trimpath") {
-			cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // the packages are those of a release, and compiled for its tests, too
+			cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // the packages are those of a release
 		}
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
@@ -59,7 +59,7 @@ func (v victim) dies(t *testing.T, args ...string) (status, said string) {
 	cmd.Stderr = &err
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: v.as}
 	cmd.WaitDelay = time.Minute
-	killed := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+	killed := time.AfterFunc(4*time.Minute, func() { _ = cmd.Process.Kill() })
 	defer killed.Stop()
 	_ = cmd.Run()
 	return strings.TrimSuffix(cmd.ProcessState.String(), " (core dumped)"), err.String() // as the limits of the shell are
@@ -156,7 +156,11 @@ func check(t *testing.T, v victim, onlyGo bool, deaths []death) {
 
 // TestGo: what ends Go programs, without C in them, which tells the runtime when all goroutines are asleep.
 func TestGo(t *testing.T) {
-	v := build(t, "victim", "-trimpath")
+	var flags []string
+	if fixture.IsLong() { // all packages are compiled once more
+		flags = append(flags, "-trimpath")
+	}
+	v := build(t, "victim", flags...)
 	check(t, v, true, []death{
 		{"nil", "exit status 2", []string{"panic: runtime error: invalid memory address or nil pointer dereference (goroutine ", "main.transfer at main.go:"}, "runtime.printpanics", false},
 		{"custom", "exit status 2", []string{"panic: refused with 451: the vault is closed", "main.refused) {code = 451, what = \"the vault is closed\"}"}, "runtime.printpanics", false},

@@ -17,8 +17,9 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// own builds and runs a program of testdata/src, and returns the lines that it prints.
-func own(t *testing.T, program, cgo string) []string {
+// own builds and runs a program of testdata/src, and returns the lines that it prints. env is for the build: without it, the packages of these tests are
+// not compiled once more.
+func own(t *testing.T, program string, env ...string) []string {
 	t.Helper()
 	goTool, err := exec.LookPath("go")
 	if err != nil {
@@ -26,7 +27,7 @@ func own(t *testing.T, program, cgo string) []string {
 	}
 	exe := filepath.Join(t.TempDir(), program)
 	build := exec.Command(goTool, "build", "-o", exe, "github.com/corewalk/corewalk/testdata/src/"+program)
-	build.Env = append(os.Environ(), "CGO_ENABLED="+cgo, "GOFLAGS=", "CGO_CFLAGS=-O1 -g")
+	build.Env = append(os.Environ(), env...)
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -56,7 +57,16 @@ func lineOf(t *testing.T, program, text string) string {
 // A goroutine's own recursion, with the lines of the calls, although its stack has
 // moved since.
 func TestSelf(t *testing.T) {
-	got := own(t, "goself", "0")
+	t.Run("built as the tests", func(t *testing.T) { self(t) })
+	t.Run("without C", func(t *testing.T) {
+		fixture.Long(t)
+		self(t, "CGO_ENABLED=0")
+	})
+}
+
+func self(t *testing.T, env ...string) {
+	t.Helper()
+	got := own(t, "goself", env...)
 	call := "main.descend " + lineOf(t, "goself", "descend(n - 1)")
 	want := []string{"first party true threads 1", "main.descend " + lineOf(t, "goself", "the youngest frame"), call, call, call,
 		"main.start " + lineOf(t, "goself", "descend(3)")}
@@ -80,7 +90,7 @@ func TestSelfThroughC(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("not run: Go's way from C is known on x86-64 only")
 	}
-	got := own(t, "goselfcgo", "1")
+	got := own(t, "goselfcgo", "CGO_ENABLED=1")
 	want := []string{"main.callback", "runtime.cgocallback", "crosscall2", "callback", "twice", "once", "runtime.asmcgocall", "runtime.cgocall", "main.ask", "main.main", "runtime.main", "runtime.goexit", "end bottom"}
 	for _, line := range got {
 		if len(want) > 0 && line == want[0] {

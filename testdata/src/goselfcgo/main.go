@@ -4,6 +4,8 @@
 package main
 
 /*
+#cgo CFLAGS: -O1 -g
+
 extern void callback(int);
 
 static int __attribute__((noinline)) twice(int n)

@@ -1,4 +1,4 @@
-# build  the two programs       test   every test but the long ones
+# build  the two programs       test   every test but the long ones, and what was skipped
 # test-long  every test, the long ones too: gdb parity, damaged files, whole libraries; minutes
 # deps   installs what tests compare with, on Debian; a test that is skipped names its package
 # bench  every benchmark        fuzz   each fuzz target for FUZZTIME
@@ -42,8 +42,21 @@ build:
 release:
 	$(GO) run ./internal/release -o dist $(if $(VERSION),-version $(VERSION))
 
+# tests runs tests, and says what was skipped and why; or what failed.
+define tests
+log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
+if $(1) >"$$log" 2>&1; then \
+	LC_ALL=C awk -f .ci/passed.awk "$$log"; \
+else awk -f .ci/failed.awk "$$log"; exit 1; fi
+endef
+
+# What go test ./... runs: that says nothing of tests that were skipped.
+FLAGS ?=
 test:
-	$(GO) test $(PKGS)
+	@$(call tests,$(GO) test -v $(FLAGS) $(PKGS))
+
+# RIGHTS are the packages of tests that depend on who runs them.
+RIGHTS = $(sort $(patsubst %,./%,$(patsubst %/,%,$(dir $(shell grep -rlE --include='*_test.go' '\<(Gete?uid|Credential)\>' * | grep -v testdata/)))))
 
 # LONG are the packages whose tests ask fixture which run it is: of the others, test-long runs what test does.
 LONG = $(sort $(patsubst %,./%,$(patsubst %/,%,$(dir $(shell grep -rlE --include='*_test.go' '\<(IsLong|Long|Sample|SampleOnly|COREWALK_LONG)\>' * | grep -v testdata/)))))
@@ -52,15 +65,10 @@ DEAREST = $(addprefix ./,internal/systemtest internal/command internal/runtimes/
 	internal/torture dwarfvars internal/runtimes/v8 internal/runtimes/golang)
 # As tests also wait, for processes that they started, one package more than there are processors is tested at a time.
 AT_ONCE ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
-# Says what was run, and what was skipped and why; or what failed. SKIP is a pattern of tests that are left out.
+# SKIP is a pattern of tests that are left out.
 SKIP ?=
 test-long:
-	@log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
-	if COREWALK_LONG=1 $(GO) test -vet=off -count=1 -p $(AT_ONCE) -timeout 30m -v $(if $(SKIP),-skip '$(SKIP)') $(filter $(if $(filter ./...,$(PKGS)),%,$(PKGS)),$(DEAREST)) $(PKGS) >"$$log" 2>&1; then \
-		grep -aE '^(ok|FAIL|---) *.*[0-9]s' "$$log" | grep -avE '^--- (SKIP|PASS).*\((0|1|2|3|4)\.[0-9]+s\)'; \
-		echo "skipped:"; grep -aA1 -E '^ *--- SKIP' "$$log" | grep -aE '^ +[a-z0-9_]+\.go:[0-9]+: ' | sed 's/^ *[a-z0-9_]*\.go:[0-9]*: //' | sort | uniq -c; \
-		echo "$$(grep -acE '^ *--- PASS' "$$log") tests passed, $$(grep -acE '^ *--- SKIP' "$$log") were skipped"; \
-	else awk -f .ci/failed.awk "$$log"; exit 1; fi
+	@$(call tests,COREWALK_LONG=1 $(GO) test -vet=off -count=1 -p $(AT_ONCE) -timeout 30m -v $(if $(SKIP),-skip '$(SKIP)') $(filter $(if $(filter ./...,$(PKGS)),%,$(PKGS)),$(DEAREST)) $(PKGS))
 
 # The packages of Debian that tests need. What they are for: compilers and libraries of other architectures
 # (gcc, clang, cross), tools that are compared with (gdb, objdump, llvm-pdbutil, cabextract ...), a server of

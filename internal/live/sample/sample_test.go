@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/corewalk/corewalk/internal/fixture"
 )
 
 var program = &Module{Path: "/usr/bin/prog", BuildID: "c0ffee", Start: 0x1000, End: 0x9000}
@@ -100,8 +102,9 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// pprof itself reports what the profile contains.
+// pprof itself reports what the profile contains. The go command builds it first, of many packages.
 func TestPprof(t *testing.T) {
+	fixture.Long(t)
 	goTool, err := exec.LookPath("go")
 	if err != nil {
 		t.Skip("not compared: go is not installed (Debian: golang-go)")

@@ -22,6 +22,7 @@ import (
 
 	"github.com/corewalk/corewalk/corestate"
 	"github.com/corewalk/corewalk/internal/files/mmapfile"
+	"github.com/corewalk/corewalk/internal/format/slimnote"
 	"github.com/corewalk/corewalk/internal/runtimes/hotspot"
 	"github.com/corewalk/corewalk/internal/runtimes/v8"
 	"github.com/corewalk/corewalk/internal/why/subject"
@@ -104,6 +105,13 @@ func open(ctx context.Context, s subject.Subject, name string, cfg *config) (*Ta
 	files := cfg.files
 	if a := s.Arch(); a != nil { // a damaged minidump's is not known
 		files = append(files, modules.WithMachine(a.Name))
+		if c := s.Core(); c != nil {
+			for n := range c.Notes() {
+				if n.Owner == slimnote.Owner && n.Type == slimnote.TypeKept {
+					files = append(files, modules.WithSaid(n.Data, a.ByteOrder, a.WordSize))
+				}
+			}
+		}
 	}
 	set, err := modules.New(ctx, s.DumpMemory(), files...)
 	if err != nil {
@@ -115,7 +123,11 @@ func open(ctx context.Context, s subject.Subject, name string, cfg *config) (*Ta
 		table, t.libWarnings = s.BuildLibraries(t.images)
 		table.SetLate(t.mayBeJIT, t.jitLibraries)
 		s.SetBacking(t.images)
-		t.lookup = symlookup.New(s.LibraryTracker(), t.images, symlookup.WithRelocated(s.Arch(), s.DumpMemory()))
+		how := []symlookup.Option{symlookup.WithRelocated(s.Arch(), s.DumpMemory())}
+		if cfg.reads != nil {
+			how = append(how, symlookup.Recording())
+		}
+		t.lookup = symlookup.New(s.LibraryTracker(), t.images, how...)
 	})
 	if fault != nil {
 		return nil, errors.Join(fault, t.Close())

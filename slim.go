@@ -8,6 +8,7 @@ import (
 
 	"github.com/corewalk/corewalk/corestate"
 	"github.com/corewalk/corewalk/internal/carry/slim"
+	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -61,9 +62,12 @@ func (t *Target) WriteSlim(ctx context.Context, w io.Writer, o SlimOptions) (*Sl
 		o.Reach = defaultReach
 	}
 	walked := &corestate.Reads{}
-	steps := slim.Steps{Arch: t.subject.Arch()}
+	steps, rows := slim.Steps{Arch: t.subject.Arch()}, slim.Rows{Arch: t.subject.Arch()}
+	walk := func() { t.walkAll(&steps, &rows) }
 	if o.Redact {
-		walked = t.reads.During(func() { t.walkAll(&steps) })
+		walked = t.reads.During(walk)
+	} else {
+		walk()
 	}
 	// What this reads is kept.
 	if _, err := t.Analyze(ctx, AnalyzeOptions{Locals: LocalsAll, Structured: true, SourceLines: 1, Disassemble: true, Memory: true,
@@ -79,6 +83,11 @@ func (t *Target) WriteSlim(ctx context.Context, w io.Writer, o SlimOptions) (*Sl
 			return ok
 		}}
 		so.Libraries, _ = t.subject.LibraryTracker().Libraries(false)
+		for _, lib := range so.Libraries {
+			if k := rows.Kept(lib, t.lookup.Asked(lib)); len(k.Symbols)+len(k.Rows) > 0 && lib.Kind != libstate.JIT && lib.Kind != libstate.VDSO {
+				so.Kept = append(so.Kept, k)
+			}
+		}
 		out, err = t.subject.WriteSlim(w, t.reads, o.Reach, so)
 	})
 	if err = errors.Join(fault, err); err != nil {
@@ -91,8 +100,8 @@ func (t *Target) WriteSlim(ctx context.Context, w io.Writer, o SlimOptions) (*Sl
 	return s, nil
 }
 
-// walkAll walks the stacks of all threads, and notes what their steps need of memory.
-func (t *Target) walkAll(steps *slim.Steps) {
+// walkAll walks the stacks of all threads, and notes what their steps need of memory and of files.
+func (t *Target) walkAll(steps *slim.Steps, rows *slim.Rows) {
 	w, err := t.NewWalker()
 	if err != nil {
 		return
@@ -103,6 +112,12 @@ func (t *Target) walkAll(steps *slim.Steps) {
 		for _, id := range ids {
 			if s, _ := w.WalkStack(id); s != nil {
 				steps.Add(s.Frames)
+				rows.Add(s.Frames)
+				for _, f := range s.Frames { // which functions they are
+					if lib, ok := t.subject.LibraryTracker().LibraryAt(f.LookupAddr()); ok {
+						t.lookup.SymbolAt(lib, f.LookupAddr())
+					}
+				}
 			}
 		}
 	})

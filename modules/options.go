@@ -16,6 +16,7 @@ type config struct {
 	force bool
 	cache *Cache
 	kept  *kept.Room
+	said  *said
 	// progress is told how far unpacking the executable is.
 	progress func(in, out int64)
 }

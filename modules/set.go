@@ -74,6 +74,8 @@ type Set struct {
 
 	jitBytes atomic.Uint64
 
+	said *said // nil if the dump says nothing of files
+
 	sourceMu    sync.Mutex
 	sources     map[sourceKey]sourceEntry
 	sourceBytes int // about what they hold
@@ -105,7 +107,7 @@ func New(ctx context.Context, mem arch.Memory, opts ...Option) (*Set, error) {
 		}
 		return images.Open(path)
 	}
-	return &Set{cache: images, finder: finder, mem: mem, force: c.force, open: open, release: release, entries: map[string]*setEntry{}}, nil
+	return &Set{cache: images, finder: finder, mem: mem, force: c.force, open: open, release: release, entries: map[string]*setEntry{}, said: c.said}, nil
 }
 
 // Keep writes to disk what is to be kept of the files between runs, as Close does, and releases nothing. Afterwards the
@@ -116,14 +118,14 @@ func (s *Set) Keep() { s.cache.Keep() }
 func (s *Set) Close() error { return s.release() }
 
 // Image returns the image of lib, or nil. If no directory has the file, it is fetched; if no
-// server has it either, its debug file is.
+// server has it either, its debug file is. What the dump itself says of the file (WithSaid) comes last.
 func (s *Set) Image(lib *libstate.Library) *Image {
 	if im := s.Obtain(lib).Image; im != nil {
 		return im
 	}
 	e := s.resolved(lib)
 	if !s.fetches(lib) {
-		return nil
+		return s.said.of(lib)
 	}
 	e.debugOnce.Do(func() {
 		defer e.debugDone.Store(true)
@@ -135,7 +137,10 @@ func (s *Set) Image(lib *libstate.Library) *Image {
 		r.Image = (*Image)(im)
 		e.fetched.Store(&r)
 	})
-	return s.Resolve(lib).Image
+	if im := s.Resolve(lib).Image; im != nil {
+		return im
+	}
+	return s.said.of(lib)
 }
 
 // fetches reports whether servers can be asked for files of lib.
@@ -147,7 +152,12 @@ func (s *Set) fetches(lib *libstate.Library) bool {
 }
 
 // LocalImage returns the image of lib as far as it is known without fetching, or nil.
-func (s *Set) LocalImage(lib *libstate.Library) *Image { return s.Resolve(lib).Image }
+func (s *Set) LocalImage(lib *libstate.Library) *Image {
+	if im := s.Resolve(lib).Image; im != nil {
+		return im
+	}
+	return s.said.of(lib)
+}
 
 // MatchedImage returns the binary of lib; nil if there is none, or only one from a different
 // build. It fetches the binary if no directory has it.

@@ -12,7 +12,11 @@ import (
 func (l *Lookup) SymbolByName(lib *libstate.Library, name string) (unwind.Symbol, bool) {
 	im := l.file(lib)
 	s, ok := im.SymbolByName(name)
-	return toSymbol(s, im.Bias(lib.LoadBias)), ok
+	sym := toSymbol(s, im.Bias(lib.LoadBias))
+	if ok {
+		l.asked.add(lib, sym)
+	}
+	return sym, ok
 }
 
 // SymbolAt implements unwind.SymbolReader: the name is the linkage name.
@@ -20,7 +24,13 @@ func (l *Lookup) SymbolAt(lib *libstate.Library, addr unwind.Address) (unwind.Sy
 	im := l.file(lib)
 	bias := im.Bias(lib.LoadBias)
 	s, ok := im.SymbolAt(addr - bias)
-	return toSymbol(s, bias), ok
+	sym := toSymbol(s, bias)
+	if ok {
+		kept := sym
+		kept.Size = max(kept.Size, addr-kept.Addr+1)
+		l.asked.add(lib, kept)
+	}
+	return sym, ok
 }
 
 func toSymbol(s elffile.Sym, bias unwind.Address) unwind.Symbol {

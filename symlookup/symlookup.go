@@ -36,6 +36,8 @@ type Lookup struct {
 	arch      *arch.Arch
 	mem       arch.Memory
 
+	asked *asked // nil without Recording
+
 	calls sync.Map // unwind.Address -> answer
 	tails sync.Map // tailKey -> []unwind.Call
 	work  atomic.Int64

@@ -1,8 +1,10 @@
 package slim
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/corewalk/corewalk/corestate"
 	"github.com/corewalk/corewalk/internal/format/elffile"
@@ -28,14 +30,18 @@ func ELF(w io.Writer, c *corestate.ELFCore, want *Wanted, o Options) (*Written, 
 		return nil, err
 	}
 	for n := range c.Notes() {
-		if n.Owner == slimnote.Owner && n.Type == slimnote.Type {
+		if n.Owner == slimnote.Owner && (n.Type == slimnote.Type || n.Type == slimnote.TypeKept) {
 			continue
 		}
 		core.Note(n.Owner, n.Type, red.note(n))
 	}
 	core.Note(slimnote.Owner, slimnote.Type, noteOf(c, o).Bytes(f.Order))
+	if len(o.Kept) > 0 {
+		core.Note(slimnote.Owner, slimnote.TypeKept, slimnote.KeptBytes(o.Kept, f.Order))
+	}
 
-	runs := want.runs(c)
+	runs := append(want.runs(c), want.ofFiles(c, o.Steps)...)
+	slices.SortFunc(runs, func(a, b run) int { return cmp.Compare(a.lo, b.lo) })
 	parts := headersOf(c, runs)
 	for _, p := range parts {
 		core.Segment(p.lo, flags(p.perm), p.hi-p.lo, p.bytes())
@@ -177,11 +183,10 @@ func gaps(parts []part, lo, hi uint64, perm libstate.Perm, files *[]libstate.Map
 
 // copyMemory writes the bytes of a part, a megabyte at a time.
 func copyMemory(w io.Writer, at uint64, c *corestate.ELFCore, p part, red *redactor) (uint64, error) {
-	mem := c.DumpMemory()
 	buf := make([]byte, min(p.hi-p.lo, 1<<20))
 	for a := p.lo; a < p.hi; a += uint64(len(buf)) {
 		b := buf[:min(uint64(len(buf)), p.hi-a)]
-		if _, err := mem.ReadMem(a, b); err != nil {
+		if _, err := c.ReadMem(a, b); err != nil {
 			return at, err
 		}
 		red.memory(a, b, p.perm)

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/corewalk/corewalk/corestate"
+	"github.com/corewalk/corewalk/internal/format/slimnote"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -29,6 +30,8 @@ type Options struct {
 	Module func(arch.Address) bool
 	// Libraries are the modules.
 	Libraries []*libstate.Library
+	// Kept is what is kept of the files of modules.
+	Kept []slimnote.Kept
 }
 
 // A Written describes a dump that was written. Sizes are in bytes.
@@ -61,10 +64,11 @@ const (
 	Headers
 	ModuleData
 	PointedTo
+	OfFiles
 	reasons
 )
 
-var whys = [reasons]string{"stacks of the threads", "read by the report", "headers of modules", "data of modules", "pointed to by registers and stacks"}
+var whys = [reasons]string{"stacks of the threads", "read by the report", "headers of modules", "data of modules", "pointed to by registers and stacks", "read-only data of modules' files"}
 
 // A Wanted is the memory to keep, in pages.
 type Wanted struct {
@@ -98,6 +102,46 @@ func (w *Wanted) runs(c *corestate.ELFCore) []run {
 	var list []run
 	for _, s := range c.Segments() {
 		list = append(list, w.cut(s.Start, s.Start+s.InDump)...)
+	}
+	return list
+}
+
+// maxOfFiles is how much of files is kept, in bytes.
+const maxOfFiles = 512 << 10
+
+// ofFiles returns what the report read of the process's memory that the core does not have and that files had instead, ascending:
+// read-only data of modules, and code that returns from signals' handlers; other code only shows what rules and symbols say, too.
+// None crosses a boundary of c.Whole.
+func (w *Wanted) ofFiles(c *corestate.ELFCore, steps *Steps) []run {
+	var list []run
+	buf, left := make([]byte, corestate.ReadPage), maxOfFiles
+	if w.sorted == nil {
+		w.sort()
+	}
+	for _, s := range c.Whole() {
+		if s.Perm&libstate.Write != 0 {
+			continue
+		}
+		for _, r := range w.cut(max(s.Start+s.InDump, s.Start), s.End) {
+			for a := r.lo; a < r.hi && left > 0; {
+				b := buf[:min(r.hi, (a/corestate.ReadPage+1)*corestate.ReadPage)-a]
+				wanted := w.pages[a/corestate.ReadPage] == ReadByReport && (s.Perm&libstate.Exec == 0 || steps.inPage(a))
+				if !wanted {
+					a += uint64(len(b))
+					continue
+				}
+				if _, err := c.ReadMem(a, b); err == nil {
+					w.pages[a/corestate.ReadPage] = OfFiles
+					if n := len(list); n > 0 && list[n-1].hi == a && a > s.Start+s.InDump {
+						list[n-1].hi = a + uint64(len(b))
+					} else {
+						list = append(list, run{a, a + uint64(len(b))})
+					}
+					left -= len(b)
+				}
+				a += uint64(len(b))
+			}
+		}
 	}
 	return list
 }

@@ -1,6 +1,7 @@
 package slim
 
 import (
+	"slices"
 	"unicode/utf8"
 
 	"github.com/corewalk/corewalk/unwind"
@@ -38,4 +39,10 @@ func (s *Steps) Add(frames []*unwind.Frame) {
 			s.code = append(s.code, run{f.RA() - min(f.RA(), beforeCode), f.RA() + min(^f.RA(), afterCode)})
 		}
 	}
+}
+
+// inPage reports whether code is needed of the page that an address is in.
+func (s *Steps) inPage(a arch.Address) bool {
+	a &^= page - 1
+	return s != nil && slices.ContainsFunc(s.code, func(r run) bool { return r.lo < a+page && a < r.hi })
 }

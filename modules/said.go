@@ -1,0 +1,50 @@
+package modules
+
+import (
+	"encoding/binary"
+	"sync"
+
+	"github.com/corewalk/corewalk/internal/files/image"
+	"github.com/corewalk/corewalk/internal/format/slimnote"
+	"github.com/corewalk/corewalk/libstate"
+)
+
+// WithSaid gives the note of a slim core that has what was known of its modules from their files: symbols, and unwind rules of
+// the addresses on its stacks. It stands for files that are missing. order is the core's, and wordSize that of its process, in bytes.
+// A note that cannot be read is not used, and neither is one of a big-endian core.
+func WithSaid(note []byte, order binary.ByteOrder, wordSize int) Option {
+	return func(c *config) {
+		if list, err := slimnote.ParseKept(note, false); err == nil && order == binary.ByteOrder(binary.LittleEndian) {
+			c.said = &said{list: list, wordSize: wordSize, images: map[uint64]*image.Image{}}
+		}
+	}
+}
+
+// said is what a dump says of files.
+type said struct {
+	list     []slimnote.Kept
+	wordSize int
+
+	mu     sync.Mutex
+	images map[uint64]*image.Image // by where the modules begin
+}
+
+// of returns the image of a library, nil if the dump says nothing of it.
+func (s *said) of(lib *libstate.Library) *Image {
+	if s == nil || isPE(lib) {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	im, ok := s.images[lib.Start]
+	if !ok {
+		for i := range s.list {
+			if k := &s.list[i]; k.Start == lib.Start {
+				im = image.FromKept(k, lib.LoadBias, s.wordSize)
+				break
+			}
+		}
+		s.images[lib.Start] = im
+	}
+	return (*Image)(im)
+}

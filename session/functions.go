@@ -51,7 +51,7 @@ func (s *Session) Functions(ctx context.Context, pattern string, first, n int) (
 			return err
 		}
 		for _, lib := range libs {
-			if more = len(list) > max(first, 0)+max(n, 0); more {
+			if more = len(list) > after(first, n); more {
 				break
 			}
 			found, err := matching(ctx, lookup.Functions(lib), lib, re)
@@ -60,7 +60,7 @@ func (s *Session) Functions(ctx context.Context, pattern string, first, n int) (
 			}
 			list = append(list, found...)
 		}
-		more = more || len(list) > max(first, 0)+max(n, 0)
+		more = more || len(list) > after(first, n)
 		list = list[min(max(first, 0), len(list)):]
 		list = list[:min(max(n, 0), len(list))]
 		for i := range list {

@@ -104,7 +104,7 @@ func (s *Session) Tasks(ctx context.Context, first, n int) (list []Stack, more b
 		if err := s.listThreads(); err != nil {
 			return err
 		}
-		more, err = s.listTasks(first + max(n, 0))
+		more, err = s.listTasks(after(first, n))
 		if err != nil {
 			return err
 		}
@@ -219,17 +219,24 @@ func (s *Session) Frames(ctx context.Context, of StackID, first, n int) (list []
 		if first < 0 || n <= 0 {
 			return nil
 		}
-		if err := s.walk(ctx, st, first+n); err != nil {
+		end := after(first, n)
+		if err := s.walk(ctx, st, end); err != nil {
 			return err
 		}
-		for i := first; i < min(first+n, len(st.named)); i++ {
+		for i := first; i < min(end, len(st.named)); i++ {
 			list = append(list, s.frame(st, i))
 		}
-		more = first+n < len(st.named) || !st.whole
+		more = end < len(st.named) || !st.whole
 		return nil
 	})
 	return list, more, err
 }
+
+// farthest is a number beyond those of all entries that are asked for by pages.
+const farthest = 1 << 28
+
+// after is the number of the entry after n from number first on.
+func after(first, n int) int { return min(max(first, 0), farthest) + min(max(n, 0), farthest) }
 
 // frame returns a frame of a stack, and gives it a number.
 func (s *Session) frame(st *stack, i int) Frame {

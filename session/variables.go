@@ -422,7 +422,7 @@ func (s *Session) scopeVariables(h *holder, first, n int) (list []Variable, more
 		if hidden(v) {
 			continue
 		}
-		if i >= first+n {
+		if i >= after(first, n) {
 			return list, true, nil
 		}
 		if i >= first {

@@ -35,10 +35,13 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, s *session.Session,
 	w := bufio.NewWriter(out)
 	for lines.Scan() {
 		var q question.Question
+		var a question.Answer
 		if err := json.Unmarshal(lines.Bytes(), &q); err != nil {
-			return fmt.Errorf("not a question: %w", err)
+			a.Error = report.Clean(fmt.Sprintf("not a question: %v", err))
+		} else {
+			a = sv.answer(ctx, &q, limit)
 		}
-		b, err := json.Marshal(sv.answer(ctx, &q, limit))
+		b, err := json.Marshal(a)
 		if err != nil {
 			return err
 		}

@@ -213,3 +213,34 @@ func TestNowhere(t *testing.T) {
 		}
 	}
 }
+
+// What is no question is answered with an error, and those after it are answered.
+func TestNoQuestions(t *testing.T) {
+	c := fixture.Get(t, "amd64-vars-c-O0")
+	target, err := corewalk.Open(t.Context(), c.Core(t), corewalk.WithSysroot(c.Sysroot(t)), corewalk.WithSearch(c.Dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer target.Close()
+	s := session.New(target, session.Options{})
+	defer s.Close()
+	wrong := []string{"", "{", "[]", "5", "\x00", "null", "{}", `{"ask":"frames","stack":"a"}`, `{"ask":5}`, `{"ask":"stacks","first":1e300}`, `{"ask":"variables","path":{}}`, `{"ask":"variables","path":[9223372036854775807]}`,
+		`{"ask":"frames","stack":9223372036854775807,"count":1}`, `{"ask":"frames","stack":-9223372036854775808,"count":1}`, `{"ask":"variables","path":[0,9223372036854775807],"count":1}`,
+		`{"ask":"variables","frame":9223372036854775807}`}
+	fine := []string{`{"ask":"frames","first":9223372036854775807,"count":9223372036854775807}`, `{"ask":"stacks","first":9223372036854775807,"count":5}`, `{"ask":"variables","path":[0],"first":9223372036854775807,"count":5}`, `{"ask":"stacks","count":5}`}
+	var out bytes.Buffer
+	if err := ask.Serve(t.Context(), strings.NewReader(strings.Join(append(wrong, fine...), "\n")+"\n"), &out, s, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for line := range bytes.Lines(out.Bytes()) {
+		var a question.Answer
+		if err := json.Unmarshal(line, &a); err != nil || (a.Error == "") != (n >= len(wrong)) || a.More {
+			t.Errorf("answer %d: %v, %s", n, err, line)
+		}
+		n++
+	}
+	if n != len(wrong)+len(fine) {
+		t.Errorf("%d answers", n)
+	}
+}

@@ -70,9 +70,12 @@ func (sv *server) stackTrace(ctx context.Context, a *dap.StackTraceArguments) (d
 	if err != nil {
 		return nil, err
 	}
-	body := dap.StackTraceResponseBody{StackFrames: make([]dap.StackFrame, 0, len(frames)), TotalFrames: a.StartFrame + len(frames)}
-	if more {
-		body.TotalFrames += n // those that are not walked yet are not counted
+	body := dap.StackTraceResponseBody{StackFrames: make([]dap.StackFrame, 0, len(frames))}
+	if len(frames) > 0 {
+		body.TotalFrames = a.StartFrame + len(frames)
+		if more {
+			body.TotalFrames += n // those that are not walked yet are not counted
+		}
 	}
 	for i := range frames {
 		body.StackFrames = append(body.StackFrames, sv.frame(ctx, &frames[i]))
@@ -271,7 +274,7 @@ func (sv *server) modules(ctx context.Context, a *dap.ModulesArguments) (dap.Res
 	if a != nil {
 		first = min(max(a.StartModule, 0), n)
 		if a.ModuleCount > 0 {
-			n = a.ModuleCount
+			n = min(a.ModuleCount, n)
 		}
 	}
 	list := in.Modules[first:min(first+n, len(in.Modules))]
@@ -319,15 +322,13 @@ func (sv *server) disassemble(ctx context.Context, a *dap.DisassembleArguments) 
 		return nil, err
 	}
 	count := min(max(a.InstructionCount, 0), maxCode)
-	before, n := 0, count
-	if a.InstructionOffset < 0 {
-		before = min(-a.InstructionOffset, maxCode)
-		n = max(count-before, 0)
-	}
-	skip := max(a.InstructionOffset, 0)
-	list, err := sv.s.Disassemble(ctx, addr, before, n+skip)
-	if err != nil && context.Cause(ctx) != nil {
-		return nil, err
+	before, skip := max(-max(a.InstructionOffset, -maxCode), 0), max(a.InstructionOffset, 0)
+	var list []session.Instruction // of those farther away, nothing is said
+	if a.InstructionOffset >= -maxCode && a.InstructionOffset <= maxCode {
+		list, err = sv.s.Disassemble(ctx, addr, before, max(count-before, 0)+skip)
+		if err != nil && context.Cause(ctx) != nil {
+			return nil, err
+		}
 	}
 	here := 0
 	for here < len(list) && uint64(list[here].Address) < addr {

@@ -84,18 +84,9 @@ func (sv *server) read(ctx context.Context, in *bufio.Reader, requests chan<- da
 			failed <- err
 			return
 		}
-		m, err := dap.DecodeProtocolMessage(data)
-		if err != nil {
-			var field *dap.DecodeProtocolMessageFieldError
-			if !errors.As(err, &field) {
-				failed <- fmt.Errorf("a message that is not the protocol's: %w", err)
-				return
-			}
-			var r dap.Request
-			if json.Unmarshal(data, &r) != nil {
-				continue
-			}
-			m = &r // a command that is not known
+		m := decode(data)
+		if m == nil {
+			continue
 		}
 		if c, ok := m.(*dap.CancelRequest); ok && c.Arguments != nil {
 			sv.current.Lock()
@@ -110,6 +101,44 @@ func (sv *server) read(ctx context.Context, in *bufio.Reader, requests chan<- da
 			return
 		}
 	}
+}
+
+// An invalid request is one that cannot be read. Its client gets an answer, and may go on: where the next message begins is known.
+type invalid struct {
+	dap.Request
+	why error
+}
+
+// decode reads a message; nil for responses and events, which mean nothing. One that is not the protocol's is invalid, or, if only its
+// command is not known, a bare dap.Request.
+func decode(data []byte) dap.Message {
+	m, err := dap.DecodeProtocolMessage(data)
+	if err == nil {
+		return m
+	}
+	var parts struct{ Seq, Type, Command json.RawMessage }
+	if json.Unmarshal(data, &parts) != nil {
+		return &invalid{why: errors.New("a message that is not the protocol's: no object of JSON")}
+	}
+	var r dap.Request
+	for _, part := range []struct {
+		text json.RawMessage
+		to   any
+	}{{parts.Seq, &r.Seq}, {parts.Type, &r.Type}, {parts.Command, &r.Command}} {
+		_ = json.Unmarshal(part.text, part.to) // what is of another type stays empty
+	}
+	if r.Type == "response" || r.Type == "event" {
+		return nil
+	}
+	var field *dap.DecodeProtocolMessageFieldError
+	if errors.As(err, &field) && field.FieldName == "command" {
+		return &r
+	}
+	var other *json.UnmarshalTypeError
+	if errors.As(err, &other) {
+		err = fmt.Errorf("%s: %s is not its type in the protocol", other.Field, other.Value)
+	}
+	return &invalid{r, fmt.Errorf("a message that is not the protocol's: %w", err)}
 }
 
 // readMessage reads one message, whose size a header tells.
@@ -204,6 +233,8 @@ var errNotOpen = errors.New("no dump is open yet: launch or attach comes first")
 // handle makes the response to a request, and events that follow it.
 func (sv *server) handle(ctx context.Context, m dap.Message) (dap.ResponseMessage, []dap.Message, error) {
 	switch r := m.(type) {
+	case *invalid:
+		return nil, nil, r.why
 	case *dap.InitializeRequest:
 		return &dap.InitializeResponse{Body: capabilities()}, []dap.Message{event(&dap.InitializedEvent{}, "initialized")}, nil
 	case *dap.LaunchRequest:

@@ -385,14 +385,97 @@ func TestBroken(t *testing.T) {
 	}
 }
 
+// A request with arguments of other types, without them, or with numbers beyond all others has an answer, and so have those after it.
+func TestWrongArguments(t *testing.T) {
+	c := connect(t, fixture.Get(t, "amd64-vars-c-O0"))
+	c.begin()
+	commands := map[string][]string{
+		"stackTrace": {"threadId", "startFrame", "levels"}, "scopes": {"frameId"}, "variables": {"variablesReference", "start", "count"},
+		"evaluate": {"expression", "frameId", "context"}, "modules": {"startModule", "moduleCount"}, "source": {"source", "sourceReference"},
+		"disassemble": {"memoryReference", "offset", "instructionOffset", "instructionCount"}, "readMemory": {"memoryReference", "offset", "count"},
+		"exceptionInfo": {"threadId"}, "setBreakpoints": {"source", "breakpoints"}, "setFunctionBreakpoints": {"breakpoints"}, "launch": {"core", "search", "sourceMap"},
+		"attach": {"core"}, "cancel": {"requestId"}, "threads": {"x"}, "loadedSources": {"x"}, "configurationDone": {"x"}, "initialize": {"adapterID", "linesStartAt1"},
+		"nonsense": {"x"}, "": {"x"}, "setVariable": {"variablesReference"}, "terminate": {"restart"},
+	}
+	values := []string{`"abc"`, `""`, `null`, `true`, `[]`, `{}`, `[1, "a"]`, `{"path": 5}`, `0`, `1`, `-1`, `1.5`, `1e300`, `9223372036854775807`, `-9223372036854775808`, `2147483647`, `"0x1"`}
+	good := map[string]string{"stackTrace": `"threadId": 1`, "variables": `"variablesReference": 1`, "modules": `"startModule": 1`, "disassemble": `"memoryReference": "0x10", "instructionCount": 5`,
+		"readMemory": `"memoryReference": "0x10"`, "evaluate": `"expression": "1"`}
+	for command, names := range commands {
+		for _, arguments := range values {
+			c.raw(command, arguments)
+		}
+		for _, name := range names {
+			for _, v := range values {
+				c.raw(command, fmt.Sprintf(`{%q: %s}`, name, v))
+				if g := good[command]; g != "" {
+					c.raw(command, fmt.Sprintf(`{%s, %q: %s}`, g, name, v))
+				}
+			}
+		}
+	}
+	if why := c.fails("stackTrace", `{"threadId": "abc"}`); why != "a message that is not the protocol's: arguments.threadId: string is not its type in the protocol" {
+		t.Error(why)
+	}
+	for _, body := range []string{"", "{", "[]", "null", "5", `"text"`, "\x00\xff", `{"seq": "a", "type": "request", "command": "threads"}`, `{"seq": 0, "type": "request", "command": ["threads"]}`,
+		`{"seq": 0, "type": 7}`, `{"seq": 0}`, strings.Repeat("[", 20000), `{"seq": 0, "type": "request", "command": "scopes", "arguments": ` + strings.Repeat(`{"a":`, 20000)} {
+		if err := dap.WriteBaseMessage(c.out, []byte(body)); err != nil {
+			t.Fatal(err)
+		}
+		data, err := dap.ReadBaseMessage(c.in)
+		var r dap.ErrorResponse
+		if err != nil || json.Unmarshal(data, &r) != nil || r.Success || r.RequestSeq != 0 || !strings.HasPrefix(r.Message, "a message that is not the protocol's: ") {
+			t.Errorf("%.60q: %v, %s", body, err, data)
+		}
+	}
+	// What a client answers, or tells, means nothing.
+	for _, body := range []string{`{"seq": 1, "type": "response", "command": "nonsense", "success": true}`, `{"seq": 1, "type": "event", "event": 5}`, `{"seq": 1, "type": "event", "event": "nonsense"}`} {
+		if err := dap.WriteBaseMessage(c.out, []byte(body)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if threads := ask[*dap.ThreadsResponse](c, "threads", object{}); len(threads.Body.Threads) != 1 {
+		t.Errorf("%+v", threads.Body)
+	}
+}
+
+// framed is a message with its header.
+func framed(content string) string {
+	return fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(content), content)
+}
+
+// Of any request about an open dump.
 func FuzzServe(f *testing.F) {
 	f.Add(`{"seq": 1, "type": "request", "command": "initialize", "arguments": {}}`)
 	f.Add(`{"seq": 1, "type": "request", "command": "launch", "arguments": {"core": "x", "search": "a", "sourceMap": {"a": "b"}}}`)
 	f.Add(`{"seq": 1, "type": "request", "command": "variables", "arguments": {"variablesReference": 1073741824}}`)
+	f.Add(`{"seq": 1, "type": "request", "command": "stackTrace", "arguments": {"threadId": "abc"}}`)
+	f.Add(`{"seq": 1, "type": "request", "command": "modules", "arguments": {"startModule": 1, "moduleCount": 9223372036854775807}}`)
+	f.Add(`{"seq": 1, "type": "request", "command": "disassemble", "arguments": {"memoryReference": "0x10", "instructionOffset": -9223372036854775808, "instructionCount": 5}}`)
+	c := fixture.Get(f, "amd64-vars-c-O0")
+	target, err := corewalk.Open(context.Background(), c.Core(f), options(f, c)...)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { target.Close() })
+	launch := framed(`{"seq": 1, "type": "request", "command": "launch", "arguments": {"core": "core"}}`)
+	f.Fuzz(func(_ *testing.T, content string) {
+		open := func(context.Context, faces.Request) (*session.Session, func(), error) {
+			s := session.New(target, session.Options{})
+			return s, s.Close, nil
+		}
+		_ = serve.Serve(context.Background(), strings.NewReader(launch+framed(content)), io.Discard, open)
+	})
+}
+
+// Of anything that comes instead of messages.
+func FuzzMessages(f *testing.F) {
+	f.Add("Content-Length: 2\r\n\r\n{}Content-Length: 1\n\n5")
+	f.Add("Content-Length: 99999999999999999999\r\n\r\n")
+	f.Add("content-length: 1\r\nContent-Type: x\r\n\r\n")
 	open := func(context.Context, faces.Request) (*session.Session, func(), error) {
 		return nil, nil, os.ErrNotExist
 	}
-	f.Fuzz(func(_ *testing.T, content string) {
-		_ = serve.Serve(context.Background(), strings.NewReader(fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(content), content)), io.Discard, open)
+	f.Fuzz(func(_ *testing.T, in string) {
+		_ = serve.Serve(context.Background(), strings.NewReader(in), io.Discard, open)
 	})
 }

@@ -386,3 +386,78 @@ func FuzzCall(f *testing.F) {
 		cl.call(name, args)
 	})
 }
+
+// Arguments of other types, none, or numbers beyond all others have an answer, and so has what comes after them.
+func TestWrongArguments(t *testing.T) {
+	c := fixture.Get(t, "amd64-vars-c-O0")
+	cl := connect(t, []string{filepath.Dir(c.Core(t))}, options(t, c)...)
+	cl.must("open_dump", map[string]any{"path": c.Core(t)})
+	for tool, names := range map[string][]string{
+		"open_dump": {"path", "binary", "search", "sysroot"}, "summary": {"dump"}, "threads": {"from"}, "frame": {"stack", "frame", "from"}, "variables": {"frame", "ref", "from"},
+		"print": {"frame", "expression"}, "memory_at": {"address", "length"}, "waits": {"from"}, "triage_groups": {"text", "build", "from"}, "similar": {"dump", "group"}, "nothing": {"x"}, "": {"x"},
+	} {
+		for _, v := range []any{"abc", "", nil, true, []any{}, map[string]any{}, []any{1, "a"}, 0, 1, -1, 1.5, 1e300, json.Number("9223372036854775807"), json.Number("-9223372036854775808"), json.Number("18446744073709551616")} {
+			for _, name := range names {
+				args := map[string]any{"dump": 1, name: v}
+				if tool == "open_dump" || tool == "triage_groups" {
+					delete(args, "dump")
+				}
+				cl.call(tool, args)
+			}
+			cl.rpc("tools/call", map[string]any{"name": tool, "arguments": v})
+			cl.rpc("tools/call", map[string]any{"name": v, "arguments": map[string]any{}})
+			cl.rpc("tools/call", v)
+			cl.rpc("tools/list", v)
+			cl.rpc("nonsense", v)
+		}
+	}
+	if text, failed := cl.call("frame", map[string]any{"dump": 1, "stack": "abc"}); !failed || !strings.Contains(text, "stack") {
+		t.Error(text)
+	}
+	cl.must("threads", map[string]any{"dump": 1})
+}
+
+// What is no message is answered with an error, and those after it are answered.
+func TestNoMessages(t *testing.T) {
+	cl := connect(t, nil)
+	for line, id := range map[string]any{
+		"{": nil, "[]": nil, "null": nil, "5": nil, `"x"`: nil, "{}": nil, "\x00\xff": nil, `{"jsonrpc":"2.0"}`: nil, `{"jsonrpc":"1.0","id":2,"method":"ping"}`: 2.0, `{"jsonrpc":2,"id":"a","method":"ping"}`: "a",
+		`{"jsonrpc":"2.0","id":{},"method":"ping"}`: nil, `{"jsonrpc":"2.0","id":2,"method":5}`: 2.0, `{"jsonrpc":"2.0","id":3,"method":["ping"]} x`: nil, `{"jsonrpc":"2.0","id":3,"method":"ping"} x`: nil, `[5]`: nil,
+		strings.Repeat("[", 5000): nil, `{"jsonrpc":"2.0","id":3,"method":"ping","params":` + strings.Repeat(`{"a":`, 2000) + "1" + strings.Repeat("}", 2001): 3.0,
+	} {
+		if _, err := io.WriteString(cl.to, line+"\n\n"); err != nil {
+			t.Fatal(err)
+		}
+		answer, err := cl.from.ReadBytes('\n')
+		var m struct {
+			ID    any
+			Error struct{ Message string }
+		}
+		if err != nil || json.Unmarshal(answer, &m) != nil || m.ID != id || !strings.HasPrefix(m.Error.Message, "not a message of the protocol: ") {
+			t.Fatalf("%.60q: %v, %s", line, err, answer)
+		}
+	}
+	// Each message of a batch has an answer, even if two have the same identifier.
+	io.WriteString(cl.to, `[{"jsonrpc":"2.0","id":5,"method":"ping"},{"jsonrpc":"2.0","id":5,"method":"ping"}]`+"\n")
+	for range 2 {
+		if answer, err := cl.from.ReadBytes('\n'); err != nil || !strings.Contains(string(answer), `"id":5,"result"`) {
+			t.Fatalf("%v, %s", err, answer)
+		}
+	}
+	cl.rpc("ping", map[string]any{})
+}
+
+// FuzzMessages sends anything instead of messages.
+func FuzzMessages(f *testing.F) {
+	f.Add(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
+	f.Add("{\n[]\n[{}]\nnull")
+	f.Fuzz(func(t *testing.T, in string) {
+		_, out := io.Pipe()
+		_ = mcp.Serve(context.Background(), io.NopCloser(strings.NewReader(in)), discarded{out}, mcp.Config{Version: "test"})
+	})
+}
+
+// discarded is an output that nobody reads.
+type discarded struct{ io.Closer }
+
+func (discarded) Write(p []byte) (int, error) { return len(p), nil }

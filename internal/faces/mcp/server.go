@@ -83,7 +83,8 @@ func Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser, c Config) 
 			}
 		}
 	}()
-	err := s.Run(ctx, &mcp.IOTransport{Reader: in, Writer: out, MaxLineLength: maxMessage})
+	shared := &lockedWriter{WriteCloser: out}
+	err := s.Run(ctx, &mcp.IOTransport{Reader: newSieve(in, shared), Writer: shared, MaxLineLength: maxMessage + 1})
 	if errors.Is(err, io.EOF) {
 		return nil
 	}

@@ -33,7 +33,7 @@ func (sv *server) groups(ctx context.Context, in groupsIn) (*answer, error) {
 		return nil, err
 	}
 	defer db.Close()
-	from := max(in.From, 0)
+	from := min(max(in.From, 0), maxGroups)
 	list, err := db.Groups(ctx, ledger.Query{Text: in.Text, Build: in.Build, Limit: from + page + 1})
 	if err != nil {
 		return nil, err
@@ -61,6 +61,9 @@ func day(t time.Time) string {
 	}
 	return t.UTC().Format(time.DateOnly)
 }
+
+// maxGroups is the number up to which groups are listed.
+const maxGroups = 1 << 20
 
 type similarIn struct {
 	Dump  int    `json:"dump,omitempty" jsonschema:"number of a dump, from open_dump"`

@@ -94,10 +94,25 @@ func TestInfoFunctions(t *testing.T) {
 	}
 }
 
+// Numbers beyond all others lead nowhere.
+func TestFarNumbers(t *testing.T) {
+	sh, _ := open(t, "amd64-vars-c-O0")
+	for line, want := range map[string]string{"up 9223372036854775807": "no frame", "down -9223372036854775808": "no frame", "up -9223372036854775808": "youngest", "down 9223372036854775807": "youngest",
+		"frame 9223372036854775807": "no frame", "frame -1": "youngest"} {
+		if err := sh.Run(context.Background(), line); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+}
+
 // FuzzRun runs any line.
 func FuzzRun(f *testing.F) {
 	for _, s := range []string{"bt", "p here", "x/4gx $sp", "info registers", "frame 1", "up", "list", "p/x 1", "x/s list->name", "disas", "info symbol 0", "thread 1"} {
 		f.Add(s)
+	}
+	for _, command := range []string{"up ", "down ", "frame ", "bt ", "info tasks ", "thread ", "task ", "x/", "x ", "disas ", "p/x "} {
+		f.Add(command + "9223372036854775807")
+		f.Add(command + "-9223372036854775808")
 	}
 	sh, out := open(f, "amd64-vars-c-O0")
 	f.Fuzz(func(_ *testing.T, line string) {

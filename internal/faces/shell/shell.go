@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -256,7 +257,7 @@ func (sh *Shell) move(ctx context.Context, args string, by int) error {
 	if err != nil {
 		return err
 	}
-	return sh.to(ctx, f.Index+by*n)
+	return sh.to(ctx, f.Index+by*max(min(n, math.MaxInt32), -math.MaxInt32))
 }
 
 func (sh *Shell) up(ctx context.Context, args string) error   { return sh.move(ctx, args, 1) }

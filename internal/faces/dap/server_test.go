@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -416,6 +417,15 @@ func TestWrongArguments(t *testing.T) {
 	if why := c.fails("stackTrace", `{"threadId": "abc"}`); why != "a message that is not the protocol's: arguments.threadId: string is not its type in the protocol" {
 		t.Error(why)
 	}
+	f := ask[*dap.StackTraceResponse](c, "stackTrace", object{"threadId": 1}).Body.StackFrames[0]
+	for _, offset := range []int{-maxOffset - 1, maxOffset + 1, math.MinInt, math.MaxInt} { // what is too far away is not told, and nothing else instead
+		code := ask[*dap.DisassembleResponse](c, "disassemble", object{"memoryReference": f.InstructionPointerReference, "instructionOffset": offset, "instructionCount": 3})
+		for _, in := range code.Body.Instructions {
+			if in.Instruction != "(no code)" {
+				t.Errorf("%d: %+v", offset, in)
+			}
+		}
+	}
 	for _, body := range []string{"", "{", "[]", "null", "5", `"text"`, "\x00\xff", `{"seq": "a", "type": "request", "command": "threads"}`, `{"seq": 0, "type": "request", "command": ["threads"]}`,
 		`{"seq": 0, "type": 7}`, `{"seq": 0}`, strings.Repeat("[", 20000), `{"seq": 0, "type": "request", "command": "scopes", "arguments": ` + strings.Repeat(`{"a":`, 20000)} {
 		if err := dap.WriteBaseMessage(c.out, []byte(body)); err != nil {
@@ -437,6 +447,9 @@ func TestWrongArguments(t *testing.T) {
 		t.Errorf("%+v", threads.Body)
 	}
 }
+
+// maxOffset is the number of instructions from an address up to which they are told.
+const maxOffset = 4096
 
 // framed is a message with its header.
 func framed(content string) string {

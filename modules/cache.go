@@ -2,6 +2,7 @@ package modules
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -28,6 +29,8 @@ type Cache struct {
 	mu      sync.Mutex
 	current *generation
 	unkept  []Unkept // of generations that are closed
+	sets    int      // that are open
+	ended   bool
 }
 
 // A generation is a set of files that several Sets share.
@@ -63,6 +66,7 @@ func (c *Cache) next() (g, unused *generation) {
 		c.current = &generation{images: newImages(c.finder, c.kept)}
 	}
 	c.current.users++
+	c.sets++
 	return c.current, unused
 }
 
@@ -92,20 +96,31 @@ func (g *generation) close() error {
 func (c *Cache) release(g *generation) error {
 	c.mu.Lock()
 	g.users--
-	unused := g.users <= 0 && g.old
+	c.sets--
+	unused, last := g.users <= 0 && g.old, c.ended && c.sets == 0
 	c.mu.Unlock()
-	if !unused {
-		return nil
+	var failed error
+	if unused {
+		failed = g.close()
 	}
-	return g.close()
+	return errors.Join(failed, c.end(last))
 }
 
-// Close releases the files. Sets that are open keep theirs.
+// end closes what all generations share, if the cache is closed and no Set is open any more.
+func (c *Cache) end(last bool) error {
+	if !last {
+		return nil
+	}
+	return c.finder.Close()
+}
+
+// Close releases the files. Sets that are open keep theirs. No Set may be made of the cache afterwards.
 func (c *Cache) Close() error {
 	c.mu.Lock()
-	unused := c.retire()
+	c.ended = true
+	unused, last := c.retire(), c.sets == 0
 	c.mu.Unlock()
-	return unused.close()
+	return errors.Join(unused.close(), c.end(last))
 }
 
 func newImages(finder *find.Finder, room *kept.Room) *image.Cache {
@@ -119,7 +134,7 @@ func (c *config) open(ctx context.Context) (finder *find.Finder, images *image.C
 	if c.cache == nil {
 		finder = find.New(ctx, c.find)
 		images = newImages(finder, c.kept)
-		return finder, images, images.Close, nil
+		return finder, images, func() error { return errors.Join(images.Close(), finder.Close()) }, nil
 	}
 	if c.places() {
 		return nil, nil, nil, fmt.Errorf("a shared cache works for dumps only; give directories and servers to NewCache: %w", unwind.ErrBadParam)

@@ -42,6 +42,16 @@ func (f *Finder) Keep(ctx context.Context) {
 	}
 }
 
+// Close closes the files of images. What was opened of them stays open. It is for all Finders that share them, and the last that is done
+// with any.
+func (f *Finder) Close() error {
+	var failed error
+	for _, im := range f.images {
+		failed = errors.Join(failed, im.Close())
+	}
+	return failed
+}
+
 // root returns the root directory in an image that a path stands for, or nil.
 func (l images) root(path string) *rootfs.Root {
 	for _, im := range l {

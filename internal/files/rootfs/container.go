@@ -39,7 +39,13 @@ func (d directory) part(name string) (*part, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newPart(f)
+	p, err := newPart(f)
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	p.alone = true
+	return p, nil
 }
 
 // Limits of a container.
@@ -55,6 +61,9 @@ func readJSON(im *Image, in container, name string, to any) error {
 	p, err := in.part(name)
 	if err != nil {
 		return err
+	}
+	if p.alone {
+		defer p.file.Close()
 	}
 	r, err := p.raw(im.ctx)
 	if err != nil {

@@ -12,13 +12,14 @@ import (
 
 // A part is a run of bytes: of a file on disk, or of what another part is decompressed to.
 type part struct {
-	file *os.File // nil if up is set
-	up   *part
-	off  int64
-	size int64
-	kind decompress.Kind // the compression of these bytes
-	seen bool            // kind is known
-	of   *content        // what it is in an archive that is compressed; nil for others
+	file  *os.File // nil if up is set
+	up    *part
+	off   int64
+	size  int64
+	kind  decompress.Kind // the compression of these bytes
+	seen  bool            // kind is known
+	alone bool            // no other part is of this file, and who asked for the part closes it
+	of    *content        // what it is in an archive that is compressed; nil for others
 
 	kept     *kept.Entry // what was kept of it by another run; nil until it was asked for
 	index    *index      // to be kept

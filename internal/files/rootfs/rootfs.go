@@ -37,8 +37,7 @@ const (
 	maxWork     = 256 << 20 // entries that names and whiteouts lead over
 )
 
-// An Image is an opened image. It is safe for concurrent use. It needs no closing: its files
-// are closed when nothing refers to it.
+// An Image is an opened image. It is safe for concurrent use.
 type Image struct {
 	ctx   context.Context
 	path  string
@@ -52,6 +51,8 @@ type Image struct {
 	at    int64    // where the spool ends
 	room  *kept.Room
 	parts []*part // of which something is kept, or to be
+	files []io.Closer
+	ended bool
 }
 
 // budgets are what is left of the limits. They are guarded by Image.mu once the image is open.
@@ -111,12 +112,34 @@ func Open(ctx context.Context, path string, room *kept.Room) *Image {
 	return &Image{ctx: ctx, path: path, room: room, left: budgets{maxIndex, maxUnpacked, maxSpool, maxDisk, maxPasses, maxWork}}
 }
 
+// Close closes the files of the image. What was mapped of them stays; nothing more is read.
+func (im *Image) Close() error {
+	im.mu.Lock()
+	defer im.mu.Unlock()
+	im.ended = true
+	var failed error
+	for _, f := range im.files {
+		failed = errors.Join(failed, f.Close())
+	}
+	for _, p := range im.parts {
+		failed = errors.Join(failed, p.kept.Close())
+	}
+	im.files, im.parts, im.room = nil, nil, nil
+	return failed
+}
+
+// owns has a file closed with the image. The caller holds im.mu.
+func (im *Image) owns(f io.Closer) { im.files = append(im.files, f) }
+
 // Roots returns the root directories in the image: one for each platform or image in it. It
 // is empty if the image cannot be read; Notes says why.
 func (im *Image) Roots() []*Root {
 	im.once.Do(func() {
 		im.mu.Lock()
 		defer im.mu.Unlock()
+		if im.ended {
+			return
+		}
 		if err := im.open(); err != nil {
 			im.note("%s: %v", im.path, err)
 		}
@@ -151,12 +174,14 @@ func (im *Image) open() error {
 		if err != nil {
 			return err
 		}
+		im.owns(dir)
 		return im.openContainer(directory{dir})
 	}
 	f, _, err := mmapfile.OpenRegular(im.path)
 	if err != nil {
 		return err
 	}
+	im.owns(f)
 	p, err := newPart(f)
 	if err != nil {
 		return err
@@ -203,6 +228,9 @@ func (r *Root) files() *tree {
 		for _, l := range r.layers {
 			p, err := l.in.part(l.name)
 			if err == nil {
+				if p.alone {
+					r.im.owns(p.file)
+				}
 				err = r.tree.add(p)
 			}
 			if err != nil {
@@ -301,6 +329,7 @@ func (im *Image) unpackedLocked(n *node) (*os.File, int64, error) {
 	}
 	im.left.disk -= n.size
 	n.copy = f
+	im.owns(f)
 	n.in.use(n.content)
 	return f, 0, nil
 }
@@ -313,6 +342,7 @@ func (im *Image) keep(r io.Reader, size int64) (off int64, err error) {
 			return 0, err
 		}
 		os.Remove(im.spool.Name())
+		im.owns(im.spool)
 	}
 	off = im.at
 	n, err := io.Copy(io.NewOffsetWriter(im.spool, off), io.LimitReader(r, size))

@@ -352,6 +352,7 @@ func FuzzImage(f *testing.F) {
 	f.Add(archive(f, entry{"index.json", `{"manifests":[{"digest":"sha256:00"}]}`}, entry{"blobs/sha256/00", `{"layers":[{"digest":"sha256:00"}]}`}))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		im := Open(context.Background(), write(t, filepath.Join(t.TempDir(), "x"), data), nil)
+		defer im.Close()
 		im.left = budgets{index: 1 << 20, unpacked: 16 << 20, spool: 1 << 20, disk: 1 << 20, passes: 10, work: 1 << 16}
 		for _, r := range im.Roots() {
 			for _, name := range append(r.List("/"), "lib/x", "a", "x") {

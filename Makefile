@@ -1,4 +1,4 @@
-# build  the two programs       test   every test but the long ones, and what was skipped
+# build  corewalk, corewalk-full and corewalkd   test   every test but the long ones, and what was skipped
 # test-long  every test, the long ones too: gdb parity, damaged files, whole libraries; minutes
 # deps   installs what tests compare with, on Debian; a test that is skipped names its package
 # bench  every benchmark        fuzz   each fuzz target for FUZZTIME

@@ -1,5 +1,5 @@
-// Package command is the command corewalk: flags, subcommands, exit statuses. Two programs are made of it, which differ
-// in their parts.
+// Package command is the command corewalk: flags, subcommands, exit statuses. Three programs are made of it, which
+// differ in their parts.
 package command
 
 import (

@@ -26,6 +26,9 @@ import (
 // targets are the systems and processors that releases are for.
 var targets = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
 
+// programs are those of a release: all of cmd, the one that makes the manual page first.
+var programs = []string{"corewalk", "corewalk-full", "corewalkd"}
+
 func main() {
 	r := release{}
 	var unix int64
@@ -164,7 +167,7 @@ func (r *release) build(system, processor string) ([]file, error) {
 		end = ".exe"
 	}
 	var list []file
-	for _, name := range []string{"corewalk", "corewalk-full", "corewalkd"} {
+	for _, name := range programs {
 		data, err := os.ReadFile(filepath.Join(dir, name+end))
 		if err != nil {
 			return nil, err

@@ -1,6 +1,10 @@
 package corestate
 
-import "github.com/corewalk/corewalk/unwind/arch"
+import (
+	"math"
+
+	"github.com/corewalk/corewalk/unwind/arch"
+)
 
 // OpenHead opens a core of which only the beginning is there yet: the headers and the notes, which kernels write
 // first. Memory that the headers announce comes from memory, which returns contiguous bytes of the process from an address
@@ -26,7 +30,7 @@ func (c *ELFCore) announced(memory func(arch.Address) []byte) {
 		s := &c.segs[i]
 		s.have = s.claim
 	}
-	c.size = 1<<63 - 1 // nothing is missing
+	c.size = math.MaxInt // nothing is missing
 	c.memory = &headMemory{c, memory}
 }
 

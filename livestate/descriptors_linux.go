@@ -68,7 +68,7 @@ func (p *Process) LockHolder(fd int) int {
 	if err != nil {
 		return 0
 	}
-	return lockHolder(locks, p.pid, fmt.Sprintf("%02x:%02x:%d", unix.Major(st.Dev), unix.Minor(st.Dev), st.Ino))
+	return lockHolder(locks, p.pid, fmt.Sprintf("%02x:%02x:%d", unix.Major(uint64(st.Dev)), unix.Minor(uint64(st.Dev)), st.Ino))
 }
 
 // lockHolder finds in /proc/locks the lock on a file that a process waits for: each lock has a line, and those

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -26,17 +25,22 @@ type victim struct {
 
 func TestMain(m *testing.M) { os.Exit(fixture.Main(m)) }
 
+// withoutC, before the flags of a build, has no C in the program: the runtime then sees a deadlock.
+const withoutC = "CGO_ENABLED=0"
+
 // build returns a program that is built once for all tests.
 func build(t *testing.T, name string, args ...string) victim {
 	t.Helper()
 	path := fixture.Once(t, name+strings.Join(args, " "), func(dir string) string {
 		path := filepath.Join(dir, name)
-		cmd := exec.Command("go", append(append([]string{"build", "-o", path}, args...), "./testdata/"+name)...)
+		env := os.Environ()
 		if name == "cvictim" {
-			cmd.Env = append(os.Environ(), "CGO_ENABLED=1")
-		} else if slices.Contains(args, "-trimpath") {
-			cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // the packages are those of a release
+			env = append(env, "CGO_ENABLED=1")
+		} else if len(args) > 0 && args[0] == withoutC {
+			env, args = append(env, withoutC), args[1:]
 		}
+		cmd := exec.Command("go", append(append([]string{"build", "-o", path}, args...), "./testdata/"+name)...)
+		cmd.Env = env
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
@@ -59,7 +63,7 @@ func (v victim) dies(t *testing.T, args ...string) (status, said string) {
 	cmd.Stderr = &err
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: v.as}
 	cmd.WaitDelay = time.Minute
-	killed := time.AfterFunc(4*time.Minute, func() { _ = cmd.Process.Kill() })
+	killed := time.AfterFunc(3*time.Minute, func() { _ = cmd.Process.Kill() })
 	defer killed.Stop()
 	_ = cmd.Run()
 	return strings.TrimSuffix(cmd.ProcessState.String(), " (core dumped)"), err.String() // as the limits of the shell are
@@ -156,7 +160,7 @@ func check(t *testing.T, v victim, onlyGo bool, deaths []death) {
 
 // TestGo: what ends Go programs, without C in them, which tells the runtime when all goroutines are asleep.
 func TestGo(t *testing.T) {
-	var flags []string
+	flags := []string{withoutC}
 	if fixture.IsLong() { // all packages are compiled once more
 		flags = append(flags, "-trimpath")
 	}

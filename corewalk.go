@@ -22,7 +22,6 @@ import (
 
 	"github.com/corewalk/corewalk/corestate"
 	"github.com/corewalk/corewalk/internal/files/mmapfile"
-	"github.com/corewalk/corewalk/internal/format/slimnote"
 	"github.com/corewalk/corewalk/internal/runtimes/hotspot"
 	"github.com/corewalk/corewalk/internal/runtimes/v8"
 	"github.com/corewalk/corewalk/internal/why/subject"
@@ -105,12 +104,8 @@ func open(ctx context.Context, s subject.Subject, name string, cfg *config) (*Ta
 	files := cfg.files
 	if a := s.Arch(); a != nil { // a damaged minidump's is not known
 		files = append(files, modules.WithMachine(a.Name))
-		if c := s.Core(); c != nil {
-			for n := range c.Notes() {
-				if n.Owner == slimnote.Owner && n.Type == slimnote.TypeKept {
-					files = append(files, modules.WithSaid(n.Data, a.ByteOrder, a.WordSize))
-				}
-			}
+		if note := s.SaidOfFiles(); note != nil {
+			files = append(files, modules.WithSaid(note, a.ByteOrder, a.WordSize))
 		}
 	}
 	set, err := modules.New(ctx, s.DumpMemory(), files...)

@@ -13,6 +13,7 @@ import (
 	"github.com/corewalk/corewalk/corestate"
 	"github.com/corewalk/corewalk/internal/carry/convert"
 	"github.com/corewalk/corewalk/internal/carry/slim"
+	"github.com/corewalk/corewalk/internal/format/slimnote"
 	"github.com/corewalk/corewalk/internal/why/process"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/report"
@@ -109,6 +110,16 @@ func (c coreSubject) Describe() report.Dump {
 func (c coreSubject) Convert(w io.Writer, to string) (*convert.Written, error) {
 	s := c.Started()
 	return convert.Minidump(w, c.ELFCore, convert.Options{To: to, Args: s.Arguments, Env: s.Env, Time: c.Describe().Time, Name: c.ThreadName})
+}
+
+// SaidOfFiles returns the first note of that kind.
+func (c coreSubject) SaidOfFiles() []byte {
+	for n := range c.ELFCore.Notes() {
+		if n.Owner == slimnote.Owner && n.Type == slimnote.TypeKept {
+			return n.Data
+		}
+	}
+	return nil
 }
 
 // WriteSlim keeps what was read of the core.

@@ -189,6 +189,9 @@ type BlameStep struct {
 	Offset     Addr   `json:"offset,omitempty"`
 	// Value is what Name held if that is not the bad value itself: the bad value may be a part of it, or it
 	// plus an offset.
-	Value    *Addr `json:"value,omitempty"`
+	Value *Addr `json:"value,omitempty"`
+	// Memory is what Name holds in the dump, if that is another value than was read from it: it was changed since, or the
+	// register that holds the value is of another moment than the memory. It is nil otherwise.
+	Memory   *Addr `json:"memory,omitempty"`
 	Physical int   `json:"physical"` // number of the physical frame
 }

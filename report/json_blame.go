@@ -28,6 +28,9 @@ func (j *jsonWriter) blameStep(s *BlameStep) {
 	if s.Value != nil {
 		j.addr("value", *s.Value)
 	}
+	if s.Memory != nil {
+		j.addr("memory", *s.Memory)
+	}
 	j.num("physical", s.Physical)
 	j.close('}')
 }

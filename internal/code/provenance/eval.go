@@ -41,6 +41,24 @@ func (e *Evaluator) Value(v *Value, past uint64) (val uint64, exact, ok bool) {
 	return e.eval(v.resolve(), past, 0)
 }
 
+// Memory returns what the memory that v was read from holds now, whatever registers hold; false for values that were not
+// read, and for memory that the code has changed since or that is not known.
+func (e *Evaluator) Memory(v *Value, past uint64) (val uint64, ok bool) {
+	e.left = maxEvals
+	switch v = v.resolve(); {
+	case !e.fresh(v, past):
+	case v.Kind == Load:
+		if addr, _, known := e.sum(v, past, 0); known {
+			return e.read(v, addr)
+		}
+	case v.Kind == Slot:
+		val, _, ok = e.slot(v, e.f.Before(v.At, Frame(v.K, v.Size)), v.K)
+	case v.Kind == EntrySlot:
+		val, _, ok = e.slot(v, v, v.K)
+	}
+	return val, ok
+}
+
 func (e *Evaluator) eval(v *Value, past uint64, depth int) (val uint64, exact, ok bool) {
 	if e.left--; depth > maxEval || e.left < 0 {
 		return 0, false, false

@@ -226,7 +226,11 @@ func (t *tracer) trace(s suspect) *report.Blame {
 	n := w.name(v, w.state.PC, s.reg, 0)
 	// Only a variable makes a step here. Memory that the value was read from makes its step in read.
 	if n.text != "" && n.held != nil {
-		t.add(t.variable(w, n, w.state.PC))
+		step := t.variable(w, n, w.state.PC)
+		if v.Kind != provenance.Load {
+			step.Memory = t.otherwise(w, v, value)
+		}
+		t.add(step)
 	}
 	for len(b.Steps) < maxBlameSteps {
 		t.value = value
@@ -374,6 +378,32 @@ func (t *tracer) unsure(exact bool) {
 	}
 }
 
+// otherwise returns what the memory holds that the value in a register was read from, if that is another value; the trace is
+// not certain then, nor if that memory is not known.
+func (t *tracer) otherwise(w *witness, v *provenance.Value, value uint64) *report.Addr {
+	if t.loose {
+		return nil
+	}
+	switch v.Kind {
+	case provenance.Load, provenance.Slot, provenance.EntrySlot:
+	default:
+		return nil
+	}
+	now, ok := w.eval.Memory(v, t.past)
+	if ok && now == value {
+		return nil
+	}
+	if !ok && v.Kind != provenance.Load {
+		return nil // the code has used the place for something else since
+	}
+	t.doubt(report.Likely)
+	if !ok {
+		return nil
+	}
+	held := report.Addr(now)
+	return &held
+}
+
 // read ends the trace with the memory that the value was read from. That memory must still hold the value.
 func (t *tracer) read(w *witness, v *provenance.Value, value uint64) {
 	got, _, ok := w.eval.Value(v, t.past)
@@ -384,6 +414,7 @@ func (t *tracer) read(w *witness, v *provenance.Value, value uint64) {
 		t.doubt(report.Likely)
 	}
 	s := w.step(report.BlameRead, v.At)
+	s.Memory = t.otherwise(w, v, value)
 	n := w.target(v.At, v.Base, v.Index, v.Scale, v.K, v.Size, 0)
 	if n.text == "" && t.in.literal(v) {
 		s.Kind = report.BlameSet
@@ -394,6 +425,7 @@ func (t *tracer) read(w *witness, v *provenance.Value, value uint64) {
 		s.Role = "global"
 	}
 	if k := len(t.out.Steps); k > 0 && n.held != nil && t.out.Steps[k-1].Name == n.text && t.out.Steps[k-1].Physical == w.number {
+		t.out.Steps[k-1].Memory = s.Memory
 		return // the variable is told, and lies in memory
 	}
 	if n.text == "" {

@@ -75,6 +75,12 @@ func blameText(b *report.Blame, kind string) string {
 	for i := range steps {
 		parts = append(parts, blameStep(b, &steps[i]))
 	}
+	for i := range b.Steps {
+		if m := b.Steps[i].Memory; m != nil {
+			parts = append(parts, fmt.Sprintf("but memory has %#x there: it was changed since, or the register is of another moment", uint64(*m)))
+			break
+		}
+	}
 	return strings.Join(parts, "; ")
 }
 

@@ -14,6 +14,7 @@ type Graph struct {
 	edges   [][]edge
 	unknown []int
 	stuck   []bool
+	halted  bool // no thread goes on
 }
 
 type edge struct {
@@ -134,9 +135,15 @@ func (g *Graph) Stuck(k Key) bool {
 	return ok && g.stuck[i]
 }
 
+// Threads tells the graph which threads the process has, by number: whether one of them goes on. Without that it
+// counts as if one did.
+func (g *Graph) Threads(ids []uint64) {
+	g.halted = len(ids) > 0 && !slices.ContainsFunc(ids, func(id uint64) bool { return !g.Stuck(Key{Kind: KindThread, ID: id}) })
+}
+
 // A Deadlock is a set of tasks each of which waits for another of them, directly or not.
 type Deadlock struct {
-	// Certainty is Certain if every wait and every holder in it is.
+	// Certainty is Certain if every wait and every holder in it is, and no thread goes on that could cancel one.
 	Certainty Certainty
 	// Tasks are in the order of waiting: each waits for the next, the last for the first, if
 	// the set is one cycle; it begins with the smallest key.
@@ -179,7 +186,7 @@ func (g *Graph) deadlock(c []int) Deadlock {
 	}
 	d := Deadlock{Certainty: Certain}
 	for _, i := range c {
-		if !g.certainWithin(i, in) {
+		if !g.certainWithin(i, in) || g.tasks[i].Wait.Cancellable && !g.halted {
 			d.Certainty = Possible
 		}
 	}

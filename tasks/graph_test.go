@@ -157,3 +157,30 @@ func TestContended(t *testing.T) {
 		t.Errorf("got %q, want %q", s, want)
 	}
 }
+
+// TestCancelled: a thread that goes on may cancel one that joins another: such a circle is certain only if none goes on.
+func TestCancelled(t *testing.T) {
+	waits := func(id, holder uint64, cancellable bool) *tasks.Task {
+		return &tasks.Task{Key: tasks.Key{tasks.KindThread, id}, State: tasks.StateWaiting, Wait: &tasks.Wait{Kind: tasks.WaitJoin, Proved: true, Cancellable: cancellable,
+			Holders: []tasks.Holder{{Key: tasks.Key{tasks.KindThread, holder}, Certainty: tasks.Certain}}}}
+	}
+	for _, c := range []struct {
+		name        string
+		cancellable bool
+		threads     []uint64
+		want        tasks.Certainty
+	}{
+		{"all wait", true, []uint64{1, 2, 3}, tasks.Certain},
+		{"one goes on", true, []uint64{1, 2, 3, 4}, tasks.Possible},
+		{"not known", true, nil, tasks.Possible},
+		{"no cancellation point", false, []uint64{1, 2, 3, 4}, tasks.Certain},
+	} {
+		g := tasks.NewGraph([]*tasks.Task{waits(1, 2, c.cancellable), waits(2, 1, false), waits(3, 1, true)})
+		if c.threads != nil {
+			g.Threads(c.threads)
+		}
+		if d := g.Deadlocks(); len(d) != 1 || d[0].Certainty != c.want {
+			t.Errorf("%s: %+v", c.name, d)
+		}
+	}
+}

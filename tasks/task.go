@@ -155,6 +155,9 @@ type Wait struct {
 	All bool
 	// Open says that others than Holders may be able to end the wait, too. No deadlock is made of it.
 	Open bool
+	// Cancellable says that any thread may end the wait with the task, as pthread_cancel does: a deadlock of it is certain
+	// only if no thread goes on.
+	Cancellable bool
 	// Timed says that the wait ends by itself.
 	Timed bool
 	// Proved says that memory proves that the task waits for Object; otherwise the frames

@@ -264,7 +264,7 @@ func (r *runtime) condition(c *futexCall, f *unwind.Frame, w *tasks.Wait) {
 // join says for which thread it waits: the word that sleeps is the thread's id, which the
 // kernel clears when the thread ends.
 func (r *runtime) join(c *futexCall, _ *unwind.Frame, w *tasks.Wait) {
-	w.Kind = tasks.WaitJoin
+	w.Kind, w.Cancellable = tasks.WaitJoin, true
 	w.Object = tasks.Object{}
 	own := uint64(c.expected)
 	if r.libc() == musl { // the word is the state of the thread that is joined, after its id

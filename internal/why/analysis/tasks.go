@@ -147,6 +147,7 @@ func (in *inspection) listTasks(ctx context.Context, r *report.Report) {
 	in.resolveLanguages(ctx)
 	l.all = tasks.Bind(l.all)
 	g := tasks.NewGraph(in.withHolders(l.all))
+	g.Threads(in.threadNumbers())
 	noteCrashed(r.Crash, l.all)
 	for _, d := range g.Deadlocks() {
 		r.Deadlocks = append(r.Deadlocks, in.deadlock(r, &d))
@@ -168,6 +169,19 @@ func (in *inspection) listTasks(ctx context.Context, r *report.Report) {
 			r.Tasks = append(r.Tasks, in.task(t))
 		}
 	}
+}
+
+// threadNumbers returns the numbers of all threads of the process; nil if they are not known.
+func (in *inspection) threadNumbers() []uint64 {
+	ids, err := in.Walker.AvailableThreads()
+	if err != nil {
+		return nil
+	}
+	out := make([]uint64, len(ids))
+	for i, id := range ids {
+		out[i] = uint64(id)
+	}
+	return out
 }
 
 // listOnly reports the tasks that the caller has.

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/corewalk/corewalk/dwarfvars"
+	"github.com/corewalk/corewalk/livestate"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -27,7 +28,8 @@ type runtime struct {
 	base      map[uint64]uint64 // threads by their control blocks
 
 	namedMu sync.Mutex
-	byName  map[string]*waitFunction // nil for functions that do not wait
+	byName  map[string]*waitFunction            // nil for functions that do not wait
+	slept   map[unwind.ThreadID]livestate.Sleep // of a moving process: the calls in which threads slept when it was read who holds what they wait for
 }
 
 // Find returns the threads of a process as tasks; nil if nothing is known of how this system's
@@ -169,6 +171,7 @@ func (r *runtime) Wait(ctx context.Context, t *tasks.Task, frames []*unwind.Fram
 	case fn != nil:
 		w.Reason = name
 		fn.describe(r, &call, frames[at], w)
+		r.again(t.Thread, &call, fn, frames[at], frames[0].SP(), w)
 	case call.op == futexLockPI || call.op == futexLockPI2:
 		r.mutex(&call, nil, w)
 	case len(frames) > 0 && r.inLibrary(frames[0], "libgomp."):
@@ -223,6 +226,7 @@ func (r *runtime) dying(frames []*unwind.Frame) bool {
 
 // Resolve says who holds what threads wait for, and where they took it. walk walks the stack of a thread.
 func (r *runtime) Resolve(ctx context.Context, all []*tasks.Task, walk func(context.Context, unwind.ThreadID) []*unwind.Frame) {
+	r.stillAsleep(all)
 	r.initialisers(ctx, all, walk)
 	if r.libc() != otherLibc {
 		r.refusedMutexes(ctx, all, walk)

@@ -52,6 +52,8 @@ type Target struct {
 
 	unpacked string // the directory of an unpacked pack; "" for none
 
+	files []modules.Option // where files of modules are; see WithFilesOf
+
 	reads, found *corestate.Reads // ForSlim: what was read so far, and by the time the modules were known
 
 	lateMu       sync.Mutex
@@ -112,7 +114,7 @@ func open(ctx context.Context, s subject.Subject, name string, cfg *config) (*Ta
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	t := &Target{subject: s, path: name, images: set}
+	t := &Target{subject: s, path: name, images: set, files: cfg.files}
 	fault := t.guard(func() {
 		var table *libstate.Table
 		table, t.libWarnings = s.BuildLibraries(t.images)

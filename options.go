@@ -71,6 +71,12 @@ func WithSymbolFetcher(f modules.SymbolFetcher) Option {
 	return withFiles(modules.WithSymbolFetcher(f))
 }
 
+// WithFilesOf looks for files wherever t does, also beside its dump, or in its pack: for another dump of the same process, such as one that WriteSlim
+// wrote. Other options about files are not needed then. t must stay open as long as the new Target.
+func WithFilesOf(t *Target) Option {
+	return func(c *config) { c.files = append(c.files, t.files...) }
+}
+
 // WithKept keeps what was decompressed of files in a directory from one run to the next; see
 // modules.WithKept.
 func WithKept(dir string, limit int64) Option { return withFiles(modules.WithKept(dir, limit)) }

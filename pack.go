@@ -39,7 +39,19 @@ type PackedFile struct {
 // dump's name in it. Nothing may use the Target meanwhile.
 func (t *Target) WritePack(w io.Writer, name, core string) (*Packed, error) {
 	files, executable := t.Files()
-	m, err := pack.Write(w, name, core, executable, files, t.images.CopyFile)
+	// Flags and the place of the dump may have given relative paths, which could lead out of the pack.
+	as := func(path string) string {
+		if abs, err := filepath.Abs(path); err == nil && path != "" {
+			return abs
+		}
+		return path
+	}
+	was := map[string]string{}
+	for i, path := range files {
+		files[i] = as(path)
+		was[files[i]] = path
+	}
+	m, err := pack.Write(w, name, core, as(executable), files, func(w io.Writer, path string) error { return t.images.CopyFile(w, was[path]) })
 	if err != nil {
 		return nil, fmt.Errorf("pack: %w", err)
 	}

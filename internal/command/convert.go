@@ -69,13 +69,13 @@ func runConvert(args []string, e env) int {
 	if f.to != "" && f.to != toCore && f.to != toMinidump {
 		return e.usageError("convert: --to %s: the formats are %s and %s", f.to, toCore, toMinidump)
 	}
-	return f.carry(e, fs.Args(), "convert", func(t *corewalk.Target, o operands, to string) (outcome, error) {
-		r, err := f.convert(e, t, o, to)
+	return f.carry(e, fs.Args(), "convert", func(t *corewalk.Target, _ operands, to string) (outcome, error) {
+		r, err := f.convert(e, t, to)
 		return r, err
 	})
 }
 
-func (f *convertFlags) convert(e env, t *corewalk.Target, o operands, to string) (*convertReport, error) {
+func (f *convertFlags) convert(e env, t *corewalk.Target, to string) (*convertReport, error) {
 	file, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // as the kernel's: it contains secrets
 	if err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func (f *convertFlags) convert(e env, t *corewalk.Target, o operands, to string)
 		return nil, err
 	}
 	r := &convertReport{Path: f.output, Format: w.Format, Size: w.Size, Was: w.Was, Lost: append([]string{}, w.Lost...)}
-	r.Threads, r.Frames, err = f.compare(e, t, o, to)
+	r.Threads, r.Frames, err = compare(e, t, to, corewalk.WithFilesOf(t))
 	if r.Same = err == nil; err != nil {
 		r.Lost = append(r.Lost, "what the stacks need: "+err.Error())
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/pflag"
 
@@ -81,7 +82,7 @@ func runMCP(args []string, e env) int {
 	}
 	open := f.opener(e)
 	if f.redact {
-		open = redacted(open, f.plain(e))
+		open = redacted(f.plain(e))
 	}
 	l := ledgerFlags{db: f.db}
 	err := e.parts.MCP(e.ctx, io.NopCloser(in), unclosed{out}, parts.Agent{Open: open, Roots: roots, Version: version(),
@@ -105,37 +106,46 @@ func (unclosed) Close() error { return nil }
 type targetOpener func(context.Context, faces.Request, ...corewalk.Option) (*corewalk.Target, error)
 
 // redacted opens dumps of which the secrets are blanked: it makes a slim dump of each without them, and opens that.
-func redacted(open faces.Opener, whole targetOpener) faces.Opener {
-	return func(ctx context.Context, r faces.Request) (*session.Session, func(), error) {
+func redacted(open targetOpener) faces.Opener {
+	return func(ctx context.Context, r faces.Request) (_ *session.Session, end func(), err error) {
 		dir, err := os.MkdirTemp("", "corewalk-mcp-*")
 		if err != nil {
 			return nil, nil, err
 		}
-		remove := func() { os.RemoveAll(dir) }
-		small := filepath.Join(dir, filepath.Base(r.Core))
-		if err := redact(ctx, r, small, whole); err != nil {
-			remove()
+		undo := []func(){func() { os.RemoveAll(dir) }}
+		end = func() {
+			for _, f := range slices.Backward(undo) {
+				f()
+			}
+		}
+		defer func() {
+			if err != nil {
+				end()
+			}
+		}()
+		t, err := open(ctx, r, corewalk.ForSlim())
+		if err != nil {
 			return nil, nil, fmt.Errorf("%s: its secrets cannot be blanked: %w", r.Core, err)
 		}
-		r.Core = small
-		s, end, err := open(ctx, r)
+		undo = append(undo, func() { t.Close() })
+		whole := r.Core
+		r.Core = filepath.Join(dir, filepath.Base(whole))
+		if err := redact(ctx, t, r.Core); err != nil {
+			return nil, nil, fmt.Errorf("%s: its secrets cannot be blanked: %w", whole, err)
+		}
+		blank, err := open(ctx, r, corewalk.WithFilesOf(t))
 		if err != nil {
-			remove()
 			return nil, nil, err
 		}
-		return s, func() { end(); remove() }, nil
+		undo = append(undo, func() { blank.Close() })
+		s := session.New(blank, session.Options{})
+		undo = append(undo, func() { s.Close() })
+		return s, end, nil
 	}
 }
 
 // redact writes a slim dump without secrets.
-func redact(ctx context.Context, r faces.Request, to string, whole targetOpener) error {
-	t, err := whole(ctx, r, corewalk.ForSlim())
-	if t != nil {
-		defer t.Close()
-	}
-	if err != nil {
-		return err
-	}
+func redact(ctx context.Context, t *corewalk.Target, to string) error {
 	file, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err

@@ -79,7 +79,7 @@ func (f *packFlags) pack(e env, t *corewalk.Target, o operands, to string) (*pac
 	full := f.full
 	var err error
 	if !full {
-		if r.Slim, err = f.write(e, t, o, core); err == nil {
+		if r.Slim, err = f.write(e, t, core); err == nil {
 			r.Slim.Path = filepath.Base(core)
 		} else if full = errors.Is(err, slim.ErrMicrodump); full { // it is as small as it gets
 			r.Slim = nil
@@ -107,7 +107,7 @@ func (f *packFlags) pack(e env, t *corewalk.Target, o operands, to string) (*pac
 	if st, err := os.Stat(to); err == nil {
 		r.Size = st.Size()
 	}
-	_, _, err = f.compare(e, t, operands{}, to)
+	_, _, err = compare(e, t, to, f.options(e, "")...)
 	return r, err
 }
 

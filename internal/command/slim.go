@@ -103,8 +103,8 @@ func runSlim(args []string, e env) int {
 	if err := f.check(e); err != nil {
 		return e.wrong(err)
 	}
-	return f.carry(e, fs.Args(), "slim", func(t *corewalk.Target, o operands, to string) (outcome, error) {
-		r, err := f.write(e, t, o, to)
+	return f.carry(e, fs.Args(), "slim", func(t *corewalk.Target, _ operands, to string) (outcome, error) {
+		r, err := f.write(e, t, to)
 		return r, err
 	})
 }
@@ -161,7 +161,7 @@ func same(a, b string) bool {
 }
 
 // write writes the small core, and compares its stacks with the core's.
-func (f *slimFlags) write(e env, t *corewalk.Target, o operands, to string) (*slimReport, error) {
+func (f *slimFlags) write(e env, t *corewalk.Target, to string) (*slimReport, error) {
 	file, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // as the kernel's: it contains secrets
 	if err != nil {
 		return nil, err
@@ -177,13 +177,13 @@ func (f *slimFlags) write(e env, t *corewalk.Target, o operands, to string) (*sl
 	if f.redact {
 		r.Redacted = &slimRedactReport{w.Blanked.Bytes, w.Blanked.Pointers, w.Blanked.Numbers, w.Stays}
 	}
-	r.Threads, r.Frames, err = f.compare(e, t, o, to)
+	r.Threads, r.Frames, err = compare(e, t, to, corewalk.WithFilesOf(t))
 	return r, err
 }
 
-// compare compares the stacks of a dump with those of what was made of it.
-func (f *outFlags) compare(e env, t *corewalk.Target, o operands, with string) (threads, frames int, err error) {
-	other, err := corewalk.Open(context.WithoutCancel(e.ctx), with, f.options(e, o.binary)...)
+// compare compares the stacks of a dump with those of what was made of it, whose files opts say.
+func compare(e env, t *corewalk.Target, with string, opts ...corewalk.Option) (threads, frames int, err error) {
+	other, err := corewalk.Open(context.WithoutCancel(e.ctx), with, opts...)
 	if other == nil {
 		return 0, 0, err
 	}

@@ -71,31 +71,49 @@ func runShell(args []string, e env) int {
 	s := session.New(t, session.Options{})
 	defer s.Close()
 	opts := report.TextOptions{Color: f.colored(e.stdout)}
+	to := &failed{to: e.stdout}
 	if out, ok := e.stdout.(*os.File); ok {
 		opts.Width = terminalColumns(out)
 	}
-	sh, err := shell.New(e.ctx, s, e.stdout, opts)
+	sh, err := shell.New(e.ctx, s, to, opts)
 	if err != nil {
 		e.say("%v", err)
 	}
 	in, isFile := e.stdin.(*os.File)
 	switch {
 	case len(f.execute) > 0:
-		return runLines(e, sh, strings.NewReader(strings.Join(f.execute, "\n")))
+		return runLines(e, sh, to, strings.NewReader(strings.Join(f.execute, "\n")))
 	case isFile && terminal(in) && liner.TerminalSupported():
 		return prompt(e, sh, s)
 	}
-	return runLines(e, sh, e.stdin)
+	return runLines(e, sh, to, e.stdin)
 }
 
-// runLines runs commands that nobody types.
-func runLines(e env, sh *shell.Shell, in io.Reader) int {
+// failed remembers that what is written was lost.
+type failed struct {
+	to  io.Writer
+	err error
+}
+
+func (f *failed) Write(b []byte) (int, error) {
+	n, err := f.to.Write(b)
+	if err != nil {
+		f.err = err
+	}
+	return n, err
+}
+
+// runLines runs commands that nobody types, until what they say is lost.
+func runLines(e env, sh *shell.Shell, out *failed, in io.Reader) int {
 	status := exitComplete
 	lines := bufio.NewScanner(in)
 	for lines.Scan() && e.ctx.Err() == nil {
 		err := sh.Run(e.ctx, lines.Text())
 		if errors.Is(err, shell.ErrQuit) {
 			break
+		}
+		if out.err != nil {
+			return e.written(out.err, status)
 		}
 		if err != nil {
 			e.say("%s", shell.Explain(err))

@@ -3,6 +3,7 @@ package command
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/internal/triage"
@@ -34,7 +35,12 @@ func (f *triageFlags) explainAll(e env, out io.Writer, paths []string) int {
 	status, some := exitComplete, false
 	for path, err := range (triage.Files{Paths: paths, Recursive: f.recursive}).Dumps(e.ctx) {
 		if err == nil {
-			err = explainSignature(e, out, cache, path)
+			var text string
+			if text, err = explainSignature(e, cache, path); err == nil {
+				if _, lost := io.WriteString(out, text); lost != nil {
+					return status // out says so when it is closed
+				}
+			}
 		}
 		if err != nil {
 			e.say("%v", err)
@@ -49,36 +55,38 @@ func (f *triageFlags) explainAll(e env, out io.Writer, paths []string) int {
 	return status
 }
 
-func explainSignature(e env, out io.Writer, cache *modules.Cache, path string) error {
+// explainSignature says what the signature of a dump is made of.
+func explainSignature(e env, cache *modules.Cache, path string) (string, error) {
 	t, err := corewalk.Open(e.ctx, path, corewalk.WithCache(cache))
 	if t != nil {
 		defer t.Close()
 	}
 	if err != nil {
-		return err
+		return "", err
 	}
 	r, err := triage.ForSignature(e.ctx, t)
 	if err != nil {
-		return err
+		return "", err
 	}
 	s := signature.Of(r)
 	weak := ""
 	if s.Weak {
 		weak = ", weak: valid for this build only"
 	}
-	fmt.Fprintf(out, "%s: %s\n  signature %s, strict %s%s\n  kind %s (class %s), module %s\n", report.Clean(path), report.Clean(s.String()), s.Hash, s.Strict, weak,
+	var out strings.Builder
+	fmt.Fprintf(&out, "%s: %s\n  signature %s, strict %s%s\n  kind %s (class %s), module %s\n", report.Clean(path), report.Clean(s.String()), s.Hash, s.Strict, weak,
 		report.Clean(s.Kind), report.Clean(s.Class), report.Clean(s.Module))
 	for _, d := range s.Decisions {
 		mark := " "
 		if d.First {
 			mark = "*"
 		}
-		fmt.Fprintf(out, "  %s #%-3d %-9s %s", mark, d.Frame, d.Action, report.Clean(d.Name))
+		fmt.Fprintf(&out, "  %s #%-3d %-9s %s", mark, d.Frame, d.Action, report.Clean(d.Name))
 		if d.Why != "" {
-			fmt.Fprintf(out, ": %s", report.Clean(d.Why))
+			fmt.Fprintf(&out, ": %s", report.Clean(d.Why))
 		}
-		fmt.Fprintln(out)
+		out.WriteString("\n")
 	}
-	_, err = fmt.Fprintln(out)
-	return err
+	out.WriteString("\n")
+	return out.String(), nil
 }

@@ -86,7 +86,7 @@ func runShell(args []string, e env) int {
 	case isFile && terminal(in) && liner.TerminalSupported():
 		return prompt(e, sh, s)
 	}
-	return runLines(e, sh, to, e.stdin)
+	return runLines(e, sh, to, interruptible(e.ctx, e.stdin))
 }
 
 // failed remembers that what is written was lost.
@@ -119,6 +119,9 @@ func runLines(e env, sh *shell.Shell, out *failed, in io.Reader) int {
 			e.say("%s", shell.Explain(err))
 			status = exitNothing
 		}
+	}
+	if e.ctx.Err() != nil {
+		return e.fail(errors.New("interrupted before all commands were done"))
 	}
 	if err := lines.Err(); err != nil {
 		return e.fail(fmt.Errorf("read commands: %w", err))

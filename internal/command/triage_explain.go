@@ -21,7 +21,9 @@ func (f *triageFlags) explainSignatures(e env, args, paths []string) int {
 	if err != nil {
 		return e.fail(err)
 	}
-	e.stdout = out
+	if out.file != nil { // to standard output, a process in a sandbox writes itself, and says how that went
+		e.stdout = out
+	}
 	e, status, done := f.sandboxed(e, []string{"triage"}, args, f.operands(paths))
 	if !done {
 		status = f.explainAll(e, out, paths)

@@ -1,0 +1,33 @@
+// Package everyday runs the linked programs as their users do: every command, on programs of several languages whose files are as they were built,
+// stripped, moved, replaced or apart, with every state of what is kept between runs, and with outputs that nobody reads. Each command must end, say the
+// same again, and leave nothing behind.
+package everyday
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/corewalk/corewalk/internal/fixture"
+)
+
+func TestMain(m *testing.M) { os.Exit(fixture.Main(m)) }
+
+// programVariable names another corewalk to test than that of these sources: the path of a corewalk with its corewalk-full beside it.
+const programVariable = "COREWALK_EVERYDAY"
+
+// tested is the path of the program under test.
+func tested(t *testing.T) string {
+	t.Helper()
+	if path := os.Getenv(programVariable); path != "" {
+		abs, err := filepath.Abs(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return abs
+	}
+	return fixture.Once(t, "programs", func(dir string) string {
+		fixture.Programs(t, dir, []string{"CGO_ENABLED=0"}, "corewalk", "corewalk-full")
+		return filepath.Join(dir, "corewalk")
+	})
+}

@@ -236,6 +236,9 @@ func (f *serveFlags) run(e env, fs *pflag.FlagSet, do func(context.Context, part
 		Ask: func(_ context.Context, symbols parts.Symbols, path string) (io.ReadWriteCloser, error) {
 			return f.ask(exe, fs, symbols, path)
 		}})
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) { // it was told to end while it began
+		err = nil
+	}
 	if err != nil {
 		return e.fail(err)
 	}

@@ -20,7 +20,8 @@ type Crash struct {
 	// malloc's error.
 	Message string `json:"message,omitempty"`
 	// Thread is the identifier of the thread that crashed. Frame is the index in that thread's Frames of the
-	// frame to look at first. If it is nil, the text report takes the innermost frame with a source line.
+	// frame to look at first: the one that failed, or its first caller that is not known as a helper. If it is nil, that
+	// is the innermost frame.
 	Thread      int          `json:"thread"`
 	Frame       *int         `json:"frame,omitempty"`
 	Instruction *Instruction `json:"instruction,omitempty"`

@@ -17,6 +17,9 @@ func (c *Crash) MayBeHang() bool {
 	return c.Panic.Asleep()
 }
 
+// sentBy reports whether Reason says which process sent the signal.
+func (c *Crash) sentBy() bool { return strings.HasPrefix(c.Reason, "sent by ") }
+
 // Hang returns the deadlock that explains why a process was dumped; nil if none does. A process that
 // did not crash, or ended itself, has a certain one; one that was ended from outside may have one that is possible.
 func (r *Report) Hang() *Deadlock {

@@ -181,6 +181,9 @@ func (t *textWriter) headline() {
 		t.put(red, "hang: "+brief(s, maxWords))
 		if c := t.r.Crash; c != nil {
 			t.put(plain, ", ended by "+brief(c.name(), maxName))
+			if c.sentBy() {
+				t.put(plain, ", "+brief(c.Reason, maxWords))
+			}
 		}
 	} else if c := t.r.Crash; c != nil {
 		t.put(plain, " died of ")

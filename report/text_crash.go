@@ -128,9 +128,6 @@ func (c *Crash) frame(thread *Thread) int {
 	if c.Frame != nil && *c.Frame >= 0 && *c.Frame < len(fs) {
 		return *c.Frame
 	}
-	if i := slices.IndexFunc(fs, func(f Frame) bool { return f.Source.File != "" }); i >= 0 {
-		return i
-	}
 	return min(0, len(fs)-1)
 }
 

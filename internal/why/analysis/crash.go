@@ -43,12 +43,15 @@ func (in *inspection) crash(r *report.Report) {
 	c.AdjustedAddress, c.Accesses, c.BitFlips = why.Adjusted, why.Accesses, why.BitFlips
 	c.Inconsistencies, c.Causes = why.Inconsistencies, why.Causes
 	if len(r.Threads) > 0 && r.Threads[0].Crashed {
-		c.Frame = firstFrame(r.Threads[0].Frames, in.program())
+		c.Frame = firstFrame(r.Threads[0].Frames, in.endedItself() || c.Signal != "" && sentByProcess(c.Code), calledNoCode(c.Kind))
 		if why.Kind == report.CrashStackOverflow {
 			c.Overflow = overflow(r.Threads[0].Frames)
 		}
 	}
 	in.handled(r)
+	if c.Frame == nil && len(r.Threads) > 0 && r.Threads[0].Crashed && len(r.Threads[0].Frames) > 0 {
+		c.Frame = new(int) // nothing is known to have failed but the innermost
+	}
 	in.blame(c, &inst, &ci.Regs, &why)
 }
 
@@ -98,6 +101,20 @@ func (in *inspection) why(c *report.Crash, ci reason.Input) reason.Reason {
 	}
 	ci.Signal = *s
 	return reason.Why(ci)
+}
+
+// calledNoCode reports whether a kind says that the program counter led to no code.
+func calledNoCode(kind string) bool {
+	switch kind {
+	case report.CrashNullCall, report.CrashWildCall, report.CrashNonCanonicalCall, report.CrashExecNoExec, report.CrashBadCall:
+		return true
+	}
+	return false
+}
+
+// sentByProcess reports whether the code of a signal says that a process sent it, such as the handler of a fault that passes it on.
+func sentByProcess(code string) bool {
+	return code == "SI_USER" || code == "SI_TKILL" || code == "SI_QUEUE"
 }
 
 func (in *inspection) word(addr unwind.Address) (uint64, bool) {

@@ -4,37 +4,24 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/corewalk/corewalk/internal/triage/signature"
 	"github.com/corewalk/corewalk/report"
 )
 
-// firstFrame picks the frame to look at first: the innermost that is in the program's own
-// source. The C library, a language's runtime and library, other libraries of the system
-// and vendored code mostly only noticed that something was wrong. Where no line is the
-// program's own, these come in turn: the innermost frame with a line, with a name, in a
-// module. The answer is nil when none of the program's code is on the stack. program is
-// the path of the main module.
-func firstFrame(frames []report.Frame, program string) *int {
+// firstFrame picks the frame to look at first: the one that failed (signature.Place, of which triage makes its groups). Besides the
+// functions that the rules there name, headers of the system and libraries of languages, compiled into the program, only noticed that
+// something was wrong. The answer is nil when helpers alone are on the stack, or lead to a frame that was guessed. ended says that the program
+// ended itself, called that the innermost frame is at no code: its caller made a bad call.
+func firstFrame(frames []report.Frame, ended, called bool) *int {
 	root := goSources(frames)
-	systemSource := func(file string) bool {
-		return systemSource(file) || root != "" && strings.HasPrefix(file, root)
+	i, ok := signature.Place(frames, ended, func(f *report.Frame) bool {
+		file := f.Source.File
+		return called && f == &frames[0] && f.Function == "" || runtimeFunction(f.Function) || systemModule(f.Module) || file != "" && (systemSource(file) || root != "" && strings.HasPrefix(file, root))
+	})
+	if !ok {
+		return nil
 	}
-	for _, known := range []func(*report.Frame) bool{
-		func(f *report.Frame) bool {
-			return f.Source.File != "" && !systemSource(f.Source.File) && !vendoredSource(f.Source.File) && !installed(f.Module, program)
-		},
-		func(f *report.Frame) bool { return f.Source.File != "" && !systemSource(f.Source.File) },
-		func(f *report.Frame) bool { return f.Source.File != "" },
-		func(f *report.Frame) bool { return f.Function != "" && f.Function != "main" && f.Function != "_start" },
-		func(f *report.Frame) bool { return f.Module != "" },
-	} {
-		for i := range frames {
-			f := &frames[i]
-			if known(f) && f.Signal == "" && !systemModule(f.Module) && !runtimeFunction(f.Function) {
-				return &i
-			}
-		}
-	}
-	return nil
+	return &i
 }
 
 // goSources returns the directory of the sources of Go's library, which the paths of its runtime tell; "" if none
@@ -48,25 +35,6 @@ func goSources(frames []report.Frame) string {
 		}
 	}
 	return ""
-}
-
-// installed reports whether a module is a library of the system that a program from
-// elsewhere uses: it lies in a directory of shared libraries, the program does not.
-func installed(module, program string) bool {
-	return libraryDir(module) && !libraryDir(program)
-}
-
-// libraryDir reports whether a path lies where distributions install shared libraries,
-// and not in a directory of one package below (/usr/lib/postgresql).
-func libraryDir(path string) bool {
-	dir := filepath.Dir(path)
-	for _, root := range []string{"/lib", "/lib32", "/lib64", "/libx32", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libx32", "/usr/local/lib", "/usr/local/lib64"} {
-		rest, below := strings.CutPrefix(dir, root)
-		if below && (rest == "" || strings.Count(rest, "/") == 1 && strings.Contains(rest, "-linux-")) {
-			return true
-		}
-	}
-	return false
 }
 
 // systemModules are prefixes of the names of libraries that every program has.
@@ -91,7 +59,7 @@ var runtimePrefixes = []string{
 	"std::", "__gnu_cxx::", "__cxxabiv1::", "__cxa_",
 	"core::", "alloc::", "<core::", "<alloc::", "<std::", "__rustc::", "rust_begin_unwind", "__rust_",
 	"runtime.", "internal/runtime/", "internal/sync.", "sync.(*", caughtForeign,
-	"__asan", "__ubsan", "__tsan", "__msan", "__lsan", "__hwasan", "__sanitizer", "__interceptor_", "___interceptor_",
+	"___chkstk", "__asan", "__ubsan", "__tsan", "__msan", "__lsan", "__hwasan", "__sanitizer", "__interceptor_", "___interceptor_",
 }
 
 func runtimeFunction(name string) bool {

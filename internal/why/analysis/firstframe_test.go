@@ -28,33 +28,33 @@ func TestFirstFrame(t *testing.T) {
 		{"a thread that Go does not know", []report.Frame{frame(app, caughtForeign, "foreign.s"), {Signal: "SIGSEGV"}, frame(app, "store", "c.c")}, 2},
 		{"Go's library", []report.Frame{frame(app, "runtime.fatal", "/opt/go/src/runtime/panic.go"), frame(app, "internal/sync.fatal", "/opt/go/src/runtime/panic.go"), frame(app, "sync.(*Mutex).Unlock", "sync/mutex.go"), frame(app, "bytes.Repeat", "/opt/go/src/bytes/bytes.go"), frame(app, "main.fill", "/home/go/src/x/main.go")}, 4},
 		{"what cgo generated", []report.Frame{frame(libc, "abort", ""), frame(app, "runtime.cgocall", "/opt/go/src/runtime/cgocall.go"), frame(app, "main._Cfunc_visit", "_cgo_gotypes.go"), frame(app, "main.ask", "main.go")}, 3},
-		{"C that cgo calls", []report.Frame{frame(app, "_cgo_1_Cfunc_visit", "cgo-gcc-prolog"), frame(app, "runtime.cgocall", "x.go"), frame(app, "_cgo_visit", "my_cgo_.c")}, 2},
+		{"C that cgo calls", []report.Frame{frame(app, "_cgo_1_Cfunc_visit", "cgo-gcc-prolog"), frame(app, "runtime.cgocall", "x.go"), frame(app, "visit", "my_cgo_.c")}, 2},
 		{"no Go, but a directory like its", []report.Frame{frame(app, "runtime_init", "/opt/go/src/runtime/x.c"), frame(app, "main", "m.c")}, 0},
 		{"after a signal", []report.Frame{{Signal: "SIGSEGV", Module: libc, Function: "__restore_rt", Source: report.Source{File: "x.S"}}, frame(app, "crash", "q.c")}, 1},
 		{"inlined from the system's headers", []report.Frame{frame(app, "_mm_add_ps", "/usr/lib/gcc/x86_64-linux-gnu/12/include/xmmintrin.h"), frame(app, "add4", "/usr/src/sse.c")}, 1},
-		{"nothing but headers", []report.Frame{frame(app, "strcpy", "/usr/include/bits/string_fortified.h"), frame(app, "main", "")}, 0},
+		{"nothing but headers", []report.Frame{frame(app, "strcpy", "/usr/include/bits/string_fortified.h"), frame(app, "main", "")}, 1},
 		{"own header", []report.Frame{frame(app, "get", "/usr/local/src/include/own.h"), frame(app, "main", "q.c")}, 0},
 		{"sanitizer", []report.Frame{frame("/lib/libasan.so.8", "f", "x.cpp"), frame(app, "handleIntegerOverflowImpl<__ubsan::Value>", "../src/libsanitizer/ubsan/ubsan_handlers.cpp"),
 			frame(app, "__ubsan_handle_add_overflow_abort", "x.cpp"), frame(app, "inc", "q.c")}, 3},
-		{"names, no lines", []report.Frame{frame(libc, "abort", "abort.c"), frame(app, "", ""), frame(app, "give_up", ""), frame(app, "main", "")}, 2},
-		{"a line further out", []report.Frame{frame("/lib/libz.so.1", "inflate", ""), frame(app, "load", "q.c")}, 1},
+		{"no name, then one", []report.Frame{frame(libc, "abort", "abort.c"), frame(app, "", ""), frame(app, "give_up", ""), frame(app, "main", "")}, 1},
+		{"a line further out", []report.Frame{frame("/lib/libz.so.1", "inflate", ""), frame(app, "load", "q.c")}, 0},
 		{"no names", []report.Frame{frame(libc, "abort", "abort.c"), frame(app, "", ""), frame(app, "main", "")}, 1},
 		{"libc alone", []report.Frame{frame(libc, "abort", "abort.c"), frame(libc, "", "")}, -1},
 		{"Rust's library, compiled into the program", []report.Frame{frame(app, "<usize as core::slice::index::SliceIndex<[T]>>::index", "/rustc/9fc6b43126469e3858e2fe86cafb4f0fd5068869/library/core/src/slice/index.rs"), frame(app, "app::pick", "src/main.rs")}, 1},
-		{"a library of the system", []report.Frame{frame("/usr/lib/x86_64-linux-gnu/libuv.so.1", "uv__run_timers", "timer.c"), frame(app, "loop", "q.c")}, 1},
+		{"a library of the system", []report.Frame{frame("/usr/lib/x86_64-linux-gnu/libuv.so.1", "uv__run_timers", "timer.c"), frame(app, "loop", "q.c")}, 0},
 		{"a library of the system alone", []report.Frame{frame("/usr/lib/x86_64-linux-gnu/libuv.so.1", "uv__run_timers", "timer.c"), frame(libc, "", "")}, 0},
 		{"a plug-in", []report.Frame{frame("/srv/plugins/sound.so", "play", "sound.c"), frame(app, "call", "q.c")}, 0},
 		{"a package's own directory", []report.Frame{frame("/usr/lib/postgresql/15/lib/plpgsql.so", "exec_stmt", "pl_exec.c"), frame(app, "call", "q.c")}, 0},
-		{"vendored", []report.Frame{frame(app, "uv__run_timers", "../deps/uv/src/timer.c"), frame(app, "loop", "src/node.cc")}, 1},
+		{"vendored", []report.Frame{frame(app, "uv__run_timers", "../deps/uv/src/timer.c"), frame(app, "loop", "src/node.cc")}, 0},
 		{"vendored, with a line", []report.Frame{frame(app, "strcpy", "/usr/include/bits/string_fortified.h"), frame(app, "g", "vendor/g.c")}, 1},
-		{"headers, with a line", []report.Frame{frame(app, "f", ""), frame(app, "strcpy", "/usr/include/bits/string_fortified.h")}, 1},
+		{"no line, but it failed", []report.Frame{frame(app, "f", ""), frame(app, "strcpy", "/usr/include/bits/string_fortified.h")}, 0},
 		{"no names but main and the start", []report.Frame{frame(app, "", ""), frame(app, "main", ""), frame(app, "_start", "")}, 0},
 		{"no names but the start", []report.Frame{frame(app, "", ""), frame(app, "_start", "")}, 0},
 		{"a static libc's trampoline", []report.Frame{{Signal: "SIGSEGV", Module: app, Function: "__restore_rt", Source: report.Source{File: "x.S"}}, frame(app, "crash", "q.c")}, 1},
-		{"no module", []report.Frame{frame("", "", ""), frame("", "", "")}, -1},
+		{"no module", []report.Frame{frame("", "", ""), frame("", "", "")}, 0},
 	} {
 		got := -1
-		if p := firstFrame(c.frames, app); p != nil {
+		if p := firstFrame(c.frames, true, false); p != nil {
 			got = *p
 		}
 		if got != c.want {
@@ -63,27 +63,52 @@ func TestFirstFrame(t *testing.T) {
 	}
 }
 
-// TestInstalled: which libraries are the system's, and not of the program's maker.
-func TestInstalled(t *testing.T) {
-	for _, module := range []string{
-		"/lib/liba.so", "/lib32/liba.so", "/lib64/liba.so", "/libx32/liba.so", "/usr/lib/liba.so", "/usr/lib32/liba.so", "/usr/lib64/liba.so",
-		"/usr/libx32/liba.so", "/usr/local/lib/liba.so", "/usr/local/lib64/liba.so",
-		"/lib/x86_64-linux-gnu/liba.so", "/usr/lib/i386-linux-gnu/liba.so.1", "/usr/lib/arm-linux-gnueabihf/liba.so",
-	} {
-		if !installed(module, "/opt/app/bin/app") {
-			t.Errorf("%s is not installed", module)
-		}
-		if installed(module, module) || installed(module, "/usr/lib/libmain.so") {
-			t.Errorf("%s: a program from there has libraries of its own there", module)
-		}
+// TestFailedFrame: what failed, and not what has debug information, a guess, or a handler that was told of it.
+func TestFailedFrame(t *testing.T) {
+	frame := func(module, function, file string) report.Frame {
+		return report.Frame{Module: module, Function: function, Source: report.Source{File: file}, Trust: report.TrustCFI}
 	}
-	for _, module := range []string{
-		"", "liba.so", "/liba.so", "/lib", "/opt/app/lib/liba.so", "/opt/lib/liba.so", "/usr/bin/app", "/usr/libexec/app", "/usr/lib128/liba.so", "/library/liba.so",
-		"/usr/liba.so", "/usr/local/liba.so", "/usr/local/lib32/liba.so", "/home/me/usr/lib/liba.so",
-		"/usr/lib/postgresql/liba.so", "/usr/lib/x86_64-linux-gnu/odbc/liba.so", "/usr/lib/linux/liba.so", "/usr/lib-linux-gnu/liba.so", "/my-linux-libraries/liba.so",
+	guess := func(f report.Frame) report.Frame { f.Trust = report.TrustScan; return f }
+	const app, lib, libc, libstdcxx = "/srv/app", "/srv/libeach.so", "/lib/x86_64-linux-gnu/libc.so.6", "/usr/lib/libstdc++.so.6.0.30"
+	thrown := []report.Frame{frame(libc, "abort", "abort.c"), frame(app, "on_terminate", "t.cc"), frame(libstdcxx, "", ""), frame(libstdcxx, "std::terminate", ""),
+		frame(libstdcxx, "__cxa_throw", ""), frame(app, "read_row", "t.cc")}
+	hook := []report.Frame{frame(app, "std::process::abort", "/rustc/1/library/std/src/process.rs"), frame(app, "app::main::{{closure}}", "main.rs"), frame(app, "std::panicking::rust_panic_with_hook", "/rustc/1/library/std/src/panicking.rs"),
+		frame(app, "core::panicking::panic_fmt", "/rustc/1/library/core/src/panicking.rs"), frame(app, "core::option::unwrap_failed", "/rustc/1/library/core/src/option.rs"), frame(app, "app::load", "main.rs")}
+	handled := []report.Frame{frame(libc, "raise", ""), frame(app, "bugReportEnd", "debug.c"), frame(app, "sigsegvHandler", "debug.c"), {Signal: "SIGSEGV", Module: libc}, frame(app, "lookup", "db.c")}
+	for _, c := range []struct {
+		name          string
+		frames        []report.Frame
+		ended, called bool
+		want          int // -1 for none
+	}{
+		{"a program without symbols that a library with lines called", []report.Frame{frame(app, "", ""), frame(app, "", ""), frame(lib, "each", "cb.c"), frame(app, "", "")}, false, false, 0},
+		{"a terminate handler", thrown, true, false, 5},
+		{"a fault in a terminate handler", thrown[1:], false, false, 0},
+		{"a panic hook", hook, true, false, 5},
+		{"a fault in a panic hook", hook[1:], false, false, 0},
+		{"a handler that tells of a fault and passes it on", handled, true, false, 4},
+		{"the same, as seen by the function that ended", handled, false, false, 4},
+		{"a fault in a handler", handled[1:], false, false, 0},
+		{"a handler of another signal", []report.Frame{frame(libc, "abort", ""), frame(app, "on_alarm", "a.c"), {Signal: "SIGALRM", Module: libc}, frame(libc, "raise", ""), frame(app, "work", "a.c")}, true, false, 1},
+		{"a guess", []report.Frame{frame(libc, "free", ""), guess(frame(app, "stale", "s.c"))}, false, false, -1},
+		{"a guess in machinery", []report.Frame{frame(libc, "", ""), guess(frame(libc, "abort", "")), frame(app, "stale", "s.c")}, true, false, -1},
+		{"a call of no code", []report.Frame{frame("", "", ""), frame(app, "call", "c.c")}, false, true, 1},
+		{"a return to no code", []report.Frame{frame(app, "copy", "c.c"), frame("", "", "")}, false, true, 0},
+		{"code that a rewriter moved", []report.Frame{frame(app, "work_dyninst", ""), {Module: app, Function: "work", Trust: report.TrustInstrumentation}}, false, false, 1},
+		{"a probe of the stack", []report.Frame{frame(app, "___chkstk_ms", ""), frame(app, "dig", "c.c")}, false, false, 1},
+		{"code without a module", []report.Frame{frame("", "", ""), frame(app, "call", "c.c")}, false, false, 0},
+		{"an allocator", []report.Frame{frame(libc, "malloc_printerr", "malloc.c"), frame(libc, "_int_free", "malloc.c"), frame(libc, "free", "malloc.c"), frame(app, "drop", "")}, true, false, 3},
+		{"an allocator that is linked in", []report.Frame{frame(app, "je_free", "jemalloc.c"), frame(app, "drop", "")}, false, false, 1},
+		{"helpers up to the start", []report.Frame{frame(libc, "free", ""), frame(app, "_start", ""), frame(app, "wrong", "x.c")}, false, false, -1},
+		{"main", []report.Frame{frame(libc, "strlen", ""), frame(app, "main", "")}, false, false, 1},
+		{"a call of a language", []report.Frame{{Language: "python", Function: "free"}, frame(app, "x", "")}, false, false, 0},
 	} {
-		if installed(module, "/opt/app/bin/app") {
-			t.Errorf("%s is installed", module)
+		got := -1
+		if p := firstFrame(c.frames, c.ended, c.called); p != nil {
+			got = *p
+		}
+		if got != c.want {
+			t.Errorf("%s: frame %d, want %d", c.name, got, c.want)
 		}
 	}
 }

@@ -40,17 +40,3 @@ func systemSource(file string) bool {
 	}
 	return false
 }
-
-// vendoredSource reports whether a source file lies where build tools keep the code of
-// others: of Go's, Rust's and Node's package managers, and directories that projects name
-// so by convention.
-func vendoredSource(file string) bool {
-	file = "/" + strings.ToLower(strings.ReplaceAll(file, `\`, "/"))
-	for _, part := range []string{"/.cargo/registry/", "/.cargo/git/", "/pkg/mod/", "/vendor/", "/third_party/", "/third-party/", "/thirdparty/",
-		"/3rdparty/", "/node_modules/", "/deps/", "/_deps/", "/.conan/", "/vcpkg/"} {
-		if strings.Contains(file, part) {
-			return true
-		}
-	}
-	return false
-}

@@ -667,7 +667,25 @@ func (in *inspection) hang(r *report.Report) {
 func (in *inspection) waitsForLock(tid uint64) bool {
 	for _, t := range in.tasks.all {
 		if w := t.Wait; t.Kind == tasks.KindThread && t.ID == tid && w != nil && w.Proved && !w.Timed {
-			return w.Kind == tasks.WaitLock || w.Kind == tasks.WaitReadLock || w.Kind == tasks.WaitOnce
+			return (w.Kind == tasks.WaitLock || w.Kind == tasks.WaitReadLock || w.Kind == tasks.WaitOnce) && !in.atWork(w, maxHolders)
+		}
+	}
+	return false
+}
+
+// maxHolders is how many holders of locks are followed, each of which waits for the next.
+const maxHolders = 16
+
+// atWork reports whether the holder of what is waited for runs, or waits for one that does: the process does not hang.
+func (in *inspection) atWork(w *tasks.Wait, left int) bool {
+	for _, h := range w.Holders {
+		for _, t := range in.tasks.all {
+			if t.Key != h.Key || left == 0 {
+				continue
+			}
+			if t.Wait == nil && t.State == tasks.StateRunning || t.Wait != nil && in.atWork(t.Wait, left-1) {
+				return true
+			}
 		}
 	}
 	return false
@@ -692,7 +710,7 @@ func (in *inspection) needsTasks(r *report.Report) bool {
 	if in.tasks.threads == nil {
 		return false
 	}
-	if r.Dump.Threads > 1 && (r.Crash.MayBeHang()) {
+	if r.Crash.MayBeHang() { // of a single thread, too: it may wait for what it holds itself
 		return true
 	}
 	return slices.ContainsFunc(r.Threads[0].Frames, func(f report.Frame) bool {

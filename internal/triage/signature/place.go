@@ -1,0 +1,78 @@
+package signature
+
+import "github.com/corewalk/corewalk/report"
+
+// maxPlace is how many frames Place looks at. Machinery and helpers are not deeper.
+const maxPlace = 512
+
+// Place returns the index of the frame that failed, from the frames of the thread that did, innermost first: the innermost
+// one, or the first outside of it if that one and all between are known as helpers: of the C library, an allocator, a language's
+// runtime. What has debug information and what has not does not count. If ended is set, the program ended itself,
+// and all that is inside of the outermost function of machinery that aborts, throws or delivers a fault's signal is machinery, too: handlers
+// and hooks that the program was given time for.
+//
+// helper knows more helpers than the rules do. Place returns false if helpers lead to a frame that was only guessed, to the start of the
+// program or thread, or to the end of the stack.
+func Place(frames []report.Frame, ended bool, helper func(*report.Frame) bool) (int, bool) {
+	frames = frames[:min(len(frames), maxPlace)]
+	var c Cache
+	from := 0
+	if ended || len(frames) > 0 && ruleOf(&c, &frames[0]).cuts() {
+		from = machinery(&c, frames)
+	}
+	for i := from; i < len(frames); i++ {
+		f := &frames[i]
+		if f.Trust == report.TrustScan {
+			return 0, false
+		}
+		if f.Signal != "" || i+1 < len(frames) && frames[i+1].Trust == report.TrustInstrumentation {
+			continue // the code that a rewriter put in place of the next frame's
+		}
+		if f.Language != "" {
+			return i, true
+		}
+		r := ruleOf(&c, f)
+		switch {
+		case r != nil && r.action == actStart:
+			return 0, false
+		case r != nil && (r.action == actLast || r.action == actKeep):
+			return i, true
+		case r != nil, helper(f):
+			continue
+		}
+		return i, true
+	}
+	return 0, false
+}
+
+// machinery returns the number of frames that are machinery.
+func machinery(c *Cache, frames []report.Frame) (end int) {
+	for i := range frames {
+		f := &frames[i]
+		switch {
+		case f.Signal != "":
+			if synchronous.Get()[f.Signal] {
+				end = i + 1
+			} else if f.Signal != report.UnknownSignal {
+				return end // what it interrupted did not fail
+			}
+		case f.Trust != report.TrustScan && ruleOf(c, f).cuts():
+			end = i + 1
+		}
+	}
+	return end
+}
+
+// ruleOf returns the rule for a frame's function; nil for none.
+func ruleOf(c *Cache, f *report.Frame) *rule {
+	if f.Language != "" {
+		return nil
+	}
+	c.mu.RLock()
+	m, ok := c.known[keyOf(f)]
+	c.mu.RUnlock()
+	if !ok {
+		m = c.learn(f)
+	}
+	return m.rule
+}

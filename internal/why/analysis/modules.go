@@ -73,16 +73,6 @@ func (in *inspection) main() []report.Module {
 	return nil
 }
 
-// program is the path of the main module; "" when it is not known.
-func (in *inspection) program() string {
-	if libs := in.Proc.LibraryTracker(); libs != nil {
-		if lib, ok := libs.AOut(); ok {
-			return lib.Path
-		}
-	}
-	return ""
-}
-
 // Modules describes the libraries of a process without walking its stacks.
 func Modules(p Parts) []report.Module {
 	in := &inspection{Parts: p}

@@ -37,7 +37,7 @@ type entryAnswer struct {
 
 // entryValues are the results for one frame, which has few.
 type entryValues struct {
-	mu   sync.Mutex
+	mu   sync.Mutex // guards list; no other lock is taken inside
 	list []entryAnswer
 }
 

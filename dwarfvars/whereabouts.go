@@ -176,7 +176,7 @@ func (f *frameWhere) Global(addr arch.Address) (name string, t *types.Type, off 
 // globals are the variables with fixed addresses of a unit's namespaces, in the order of their entries. They are
 // read as far as a look-up needs, once: each goroutine may wait for another variable of the same unit.
 type globals struct {
-	mu    sync.Mutex
+	mu    sync.Mutex // held while the variables are read on, which takes the locks of the debug information and of files, never another of these
 	begun bool
 	rest  dwarf.Cursor // what has not been read
 	read  int          // entries, up to maxGlobals

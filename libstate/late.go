@@ -15,7 +15,8 @@ type lateFinder struct {
 	find    func() []*Library
 
 	done atomic.Bool
-	mu   sync.Mutex // held during the search
+	// mu is held during the search, and while subscribers are told what was found: those locks are taken inside.
+	mu sync.Mutex
 }
 
 // SetLate adds libraries that are searched for late: code that the process has compiled

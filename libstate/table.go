@@ -20,8 +20,8 @@ type Table struct {
 	view atomic.Pointer[view]
 	late atomic.Pointer[lateFinder]
 
-	replacing sync.Mutex // held during Replace, so that notifications come in order
-	mu        sync.Mutex // guards subs and nextSub
+	replacing sync.Mutex // held during Replace, so that notifications come in order; mu is taken inside
+	mu        sync.Mutex // guards subs and nextSub; no other lock is taken inside
 	subs      map[int]func(*Library, Change)
 	nextSub   int
 }

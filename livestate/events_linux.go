@@ -22,7 +22,7 @@ const maxEvents = 1 << 16
 type events struct {
 	p *Process
 
-	mu      sync.Mutex
+	mu      sync.Mutex // guards what is below, and is that of arrived; no other lock is taken inside
 	arrived *sync.Cond
 	on      bool
 	closed  bool

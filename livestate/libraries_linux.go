@@ -19,7 +19,7 @@ type liveLibraries struct {
 	built atomic.Uint64 // the fingerprint of the mappings that it was built from
 	seen  atomic.Uint64 // the generation in which that was last checked
 
-	mu    sync.Mutex // held while building
+	mu    sync.Mutex // held while building; the locks of memory and of files are taken inside
 	files modules.Source
 }
 

@@ -20,7 +20,7 @@ const pageSize = 4096
 type memory struct {
 	p *Process
 
-	mu    sync.RWMutex
+	mu    sync.RWMutex // guards what is below; no other lock is taken inside
 	held  bool
 	pages map[arch.Address]*[pageSize]byte
 	file  *os.File // /proc/PID/mem, opened when needed

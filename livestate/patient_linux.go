@@ -21,7 +21,7 @@ const maxPiece = 1 << 20
 type patient struct {
 	limit time.Duration // instead of patience, if not 0
 
-	mu     sync.Mutex
+	mu     sync.Mutex // guards the three below; no other lock is taken inside
 	idle   []*reading
 	stuck  int
 	closed bool

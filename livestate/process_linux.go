@@ -34,7 +34,7 @@ type Process struct {
 	limit   arch.Address // the highest address; 0 for all 64 bits
 	gen     atomic.Uint64
 	mapping atomic.Pointer[mapList]
-	mapMu   sync.Mutex
+	mapMu   sync.Mutex // held while mapping is read anew; no other lock is taken inside
 
 	libs   liveLibraries
 	events events

@@ -19,7 +19,7 @@ type reaper struct {
 	start  time.Time
 	stop   chan struct{}
 	done   chan struct{}
-	mu     sync.Mutex
+	mu     sync.Mutex // guards reaped; no other lock is taken inside
 	reaped []waited
 }
 

@@ -37,8 +37,8 @@ type SelfState struct {
 	path  string
 
 	table atomic.Pointer[libstate.Table]
-	memMu sync.Mutex
-	file  *os.File // /proc/self/mem, opened when needed
+	memMu sync.Mutex // guards file; no other lock is taken inside
+	file  *os.File   // /proc/self/mem, opened when needed
 }
 
 var _ unwind.ProcessState = (*SelfState)(nil)

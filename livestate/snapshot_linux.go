@@ -50,7 +50,7 @@ type Snapshot struct {
 	pause   time.Duration
 	more    uint64 // bytes that were copied besides stacks of threads
 
-	mu    sync.RWMutex
+	mu    sync.RWMutex // guards the two below; no other lock is taken inside
 	pages map[arch.Address]*[pageSize]byte
 	late  int
 }

@@ -36,7 +36,7 @@ type tracer struct {
 	// do runs a function on the thread of a caller who traces the process; nil if we
 	// trace it.
 	do     func(func())
-	callMu sync.Mutex // held with do
+	callMu sync.Mutex // held with do: the locks of what is done are taken inside
 
 	lwps    map[int]*lwp
 	scratch []byte // for register blocks

@@ -68,16 +68,16 @@ type Set struct {
 	// release gives the files back.
 	release func() error
 
-	byLib   sync.Map // *libstate.Library -> *setEntry, to find the entry without its key
-	mu      sync.Mutex
+	byLib   sync.Map   // *libstate.Library -> *setEntry, to find the entry without its key
+	mu      sync.Mutex // guards entries; no other lock is taken inside
 	entries map[string]*setEntry
 
 	jitBytes atomic.Uint64
 
 	said *said // nil if the dump says nothing of files
 
-	sourceMu    sync.Mutex
-	sources     map[sourceKey]sourceEntry
+	sourceMu    sync.Mutex // guards the two below; no other lock is taken inside
+	sources     map[sourceKey]*sourceEntry
 	sourceBytes int // about what they hold
 }
 

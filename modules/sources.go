@@ -8,8 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/corewalk/corewalk/internal/files/mmapfile"
 	"github.com/corewalk/corewalk/libstate"
 )
 
@@ -41,7 +43,9 @@ const (
 
 type sourceKey struct{ id, path string }
 
+// A sourceEntry is read by who asks for it first: others that want it wait for that, and those that want other files do not.
 type sourceEntry struct {
+	once sync.Once
 	file *SourceFile
 	err  error
 }
@@ -53,26 +57,39 @@ type sourceEntry struct {
 // a stranger's debug information must not choose which files are shown. The error wraps
 // fs.ErrNotExist if there is none.
 func (s *Set) SourceFile(lib *libstate.Library, path string) (*SourceFile, error) {
-	key := sourceKey{string(lib.BuildID) + "\x00" + lib.Path, path}
+	e := s.sourceEntry(sourceKey{string(lib.BuildID) + "\x00" + lib.Path, path})
+	e.once.Do(func() {
+		e.err = mmapfile.ErrChanged // remains if reading faults
+		if e.file, e.err = s.readSource(lib, path); e.file != nil {
+			s.countSource(e.file)
+		}
+	})
+	return e.file, e.err
+}
+
+func (s *Set) sourceEntry(key sourceKey) *sourceEntry {
 	s.sourceMu.Lock()
 	defer s.sourceMu.Unlock()
-	if e, ok := s.sources[key]; ok {
-		return e.file, e.err
-	}
-	f, err := s.readSource(lib, path)
-	if f != nil {
-		if s.sourceBytes > maxSources {
-			s.sources, s.sourceBytes = nil, 0
+	e := s.sources[key]
+	if e == nil {
+		if s.sourceBytes > maxSources || s.sources == nil {
+			s.sources, s.sourceBytes = map[sourceKey]*sourceEntry{}, 0
 		}
-		for _, l := range f.lines {
-			s.sourceBytes += len(l) + 16
-		}
+		e = new(sourceEntry)
+		s.sources[key] = e
 	}
-	if s.sources == nil {
-		s.sources = map[sourceKey]sourceEntry{}
+	return e
+}
+
+// countSource counts what a file holds.
+func (s *Set) countSource(f *SourceFile) {
+	size := 0
+	for _, l := range f.lines {
+		size += len(l) + 16
 	}
-	s.sources[key] = sourceEntry{f, err}
-	return f, err
+	s.sourceMu.Lock()
+	defer s.sourceMu.Unlock()
+	s.sourceBytes += size
 }
 
 func (s *Set) readSource(lib *libstate.Library, recorded string) (*SourceFile, error) {

@@ -46,7 +46,7 @@ type Session struct {
 	o    Options
 	vars *dwarfvars.Reader
 
-	mu      sync.Mutex
+	mu      sync.Mutex // guards what is below; no other lock is taken inside
 	summary *report.Report
 	died    *report.Report // of the thread that died alone
 	stacks  []*stack       // by StackID, from 1 on

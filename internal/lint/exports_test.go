@@ -3,14 +3,10 @@ package lint
 import (
 	"fmt"
 	"go/ast"
-	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
-	"io"
 	"maps"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -19,17 +15,12 @@ import (
 // TestNoInternalTypeIsPublic: what a program outside the module can reach of a public
 // package names no type of a package below internal/, which that program could not name.
 func TestNoInternalTypeIsPublic(t *testing.T) {
-	list, err := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Name}} {{.Export}}", module+"/...").Output()
-	if err != nil {
-		t.Fatalf("go list: %v", err)
+	list := goList(t)
+	names := map[string]string{}
+	for _, p := range list {
+		names[p.path] = p.name
 	}
-	names, exports := map[string]string{}, map[string]string{}
-	for line := range strings.Lines(string(list)) {
-		if f := strings.Fields(line); len(f) == 3 {
-			names[f[0]], exports[f[0]] = f[1], f[2]
-		}
-	}
-	read := importer.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
+	read := exportImporter(list)
 	public := 0
 	for _, path := range slices.Sorted(maps.Keys(names)) {
 		if path != module && !strings.HasPrefix(path, module+"/") || isInternal(path) || names[path] == "main" {

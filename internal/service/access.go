@@ -111,7 +111,7 @@ type access struct {
 	rate  rate.Limit // of a token's requests that send something, each second
 	burst int
 
-	mu       sync.Mutex
+	mu       sync.Mutex // guards limiters; no other lock is taken inside
 	limiters map[string]*rate.Limiter
 }
 

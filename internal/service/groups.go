@@ -70,13 +70,13 @@ const (
 
 // snapshots are those of the projects.
 type snapshots struct {
-	mu   sync.Mutex
+	mu   sync.Mutex // guards list; no other lock is taken inside
 	list map[string]*held
 }
 
 type held struct {
-	making sync.Mutex
-	mu     sync.Mutex
+	making sync.Mutex // held while a snapshot is made; mu is taken inside
+	mu     sync.Mutex // guards now; no other lock is taken inside
 	now    snapshot
 }
 

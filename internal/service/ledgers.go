@@ -12,7 +12,7 @@ import (
 type ledgers struct {
 	open func(ctx context.Context, project string) (ledger.Store, error)
 
-	mu   sync.Mutex
+	mu   sync.Mutex // held while a ledger is opened or closed, and guards list; a ledger's own locks are taken inside
 	list map[string]ledger.Store
 }
 

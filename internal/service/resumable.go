@@ -23,7 +23,7 @@ import (
 // resumable takes dumps in parts, by the tus protocol 1.0.0: a client whose connection broke goes on where it was.
 type resumable struct {
 	s  *Service
-	mu sync.Mutex
+	mu sync.Mutex                          // held while a project's directory is made, and guards of; no other lock is taken inside
 	of map[string]*handler.UnroutedHandler // by project
 }
 

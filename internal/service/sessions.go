@@ -43,7 +43,7 @@ type sessions struct {
 	idle  time.Duration
 	limit time.Duration // for one answer, at which the process is ended
 
-	mu    sync.Mutex
+	mu    sync.Mutex           // guards the two below; no other lock is taken inside
 	open  map[string]*openDump // by project and identifier
 	ended bool
 	all   sync.WaitGroup

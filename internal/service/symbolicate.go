@@ -23,7 +23,7 @@ import (
 
 // pendingReports are reports that are being made, or wait to be taken. Each is taken once.
 type pendingReports struct {
-	mu   sync.Mutex
+	mu   sync.Mutex // guards list; no other lock is taken inside
 	list map[string]*pendingReport
 }
 

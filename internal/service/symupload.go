@@ -19,7 +19,7 @@ import (
 
 // pendingUploads are symbol files between being put and being named. They are kept for an hour.
 type pendingUploads struct {
-	mu   sync.Mutex
+	mu   sync.Mutex // guards list; no other lock is taken inside
 	list map[string]*pendingUpload
 }
 

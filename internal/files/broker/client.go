@@ -14,7 +14,7 @@ import (
 type Client struct {
 	send func(Request) error
 
-	mu      sync.Mutex
+	mu      sync.Mutex // guards the three below; no other lock is taken inside, and nothing is sent
 	n       int
 	waiting map[int]chan<- Answer
 	closed  bool
@@ -43,11 +43,11 @@ func (c *Client) Answered(a Answer) {
 // Close ends all requests, now and later, with an error.
 func (c *Client) Close() {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.closed = true
-	for n, w := range c.waiting {
+	waiting := c.waiting
+	c.closed, c.waiting = true, map[int]chan<- Answer{}
+	c.mu.Unlock()
+	for _, w := range waiting {
 		w <- Answer{Error: errClosed.Error()}
-		delete(c.waiting, n)
 	}
 }
 

@@ -15,7 +15,7 @@ const maxLine = 64 << 10
 // Relay reads requests, one on each line, and writes their answers, until there are no more requests. When ctx is
 // done it tells the client. The error is about a request that cannot be read.
 func (s *Server) Relay(ctx context.Context, in io.Reader, out io.Writer) error {
-	var mu sync.Mutex
+	var mu sync.Mutex // held while an answer is written; no other lock is taken inside
 	write := func(a Answer) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -38,7 +38,7 @@ func (s *Server) Relay(ctx context.Context, in io.Reader, out io.Writer) error {
 // Connect returns a client of a Relay. It calls interrupted when the Relay says so; when there are no more answers
 // it closes the client and calls gone.
 func Connect(answers io.Reader, requests io.Writer, interrupted, gone func()) *Client {
-	var mu sync.Mutex
+	var mu sync.Mutex // held while a request is written; no other lock is taken inside
 	c := NewClient(func(r Request) error {
 		mu.Lock()
 		defer mu.Unlock()

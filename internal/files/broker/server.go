@@ -18,8 +18,8 @@ type Server struct {
 	Files   modules.Fetcher       // nil for none
 	Symbols modules.SymbolFetcher // nil for none
 
-	mu     sync.Mutex
-	open   int // requests without an answer
+	mu     sync.Mutex // guards the two below; no other lock is taken inside
+	open   int        // requests without an answer
 	served int
 }
 

@@ -8,7 +8,7 @@ import (
 // answers caches the results of requests. Goroutines that make the same request wait for
 // the first.
 type answers[K comparable] struct {
-	mu    sync.Mutex
+	mu    sync.Mutex // guards asked; no other lock is taken inside
 	asked map[K]*answer
 }
 

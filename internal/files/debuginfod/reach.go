@@ -43,7 +43,7 @@ func depthOf(ip netip.Addr) depth {
 // reach is how deep a client's redirections may lead: as deep as the servers and proxies
 // that the user named are. Its zero value allows public addresses.
 type reach struct {
-	mu    sync.Mutex
+	mu    sync.Mutex      // guards the two below; no other lock is taken inside
 	named map[string]bool // host:port
 	most  depth           // of the named servers, as far as there were connections
 }

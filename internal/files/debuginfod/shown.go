@@ -15,7 +15,7 @@ const pace = 100 * time.Millisecond
 type shown struct {
 	call func(settings.Progress) // may be nil
 
-	mu       sync.Mutex
+	mu       sync.Mutex // guards the three below; no other lock is taken inside
 	progress settings.Progress
 	begun    bool
 	told     time.Time

@@ -25,7 +25,7 @@ func (e *FetchError) Is(target error) bool { return target == fs.ErrNotExist && 
 
 // notes is a set of messages collected by several goroutines.
 type notes struct {
-	mu   sync.Mutex
+	mu   sync.Mutex // guards seen; no other lock is taken inside
 	seen map[string]bool
 }
 

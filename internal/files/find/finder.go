@@ -82,11 +82,11 @@ type shared struct {
 	zips   zips
 
 	loaderOnce sync.Once
-	loader     []string // where the dynamic loader looks
-	loadMu     sync.Mutex
-	loadPath   []string // directories of modules that were found
+	loader     []string   // where the dynamic loader looks
+	loadMu     sync.Mutex // guards loadPath; no other lock is taken inside
+	loadPath   []string   // directories of modules that were found
 
-	expandMu   sync.Mutex
+	expandMu   sync.Mutex        // held while a file is expanded, and guards expandedTo; the locks of notes and of the file are taken inside
 	expandedTo map[string]string // compressed file -> expanded file in the cache, or "" if that failed
 }
 

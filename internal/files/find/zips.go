@@ -15,7 +15,7 @@ import (
 // zips are the zip archives that were looked into: the libraries in them that are not compressed, which a process can
 // map where they lie. Android does so with those of APKs.
 type zips struct {
-	mu      sync.Mutex
+	mu      sync.Mutex            // guards the two below; no other lock is taken inside
 	listed  map[string][]zipEntry // by the archive's path
 	entries map[string]zipEntry   // by the path that stands for the library
 }

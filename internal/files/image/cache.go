@@ -121,15 +121,23 @@ func (c *Cache) open(path string, open func(string) (*mmapfile.File, error)) (*I
 		m.Close()
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if known := c.byFile[m.ID()]; known != nil { // another goroutine was faster
+	if known = c.add(im); known != im { // another goroutine was faster
 		m.Close()
 		return known, nil
 	}
-	c.byFile[m.ID()] = im
 	c.mapped.Add(int64(len(m.Data())))
 	return im, nil
+}
+
+// add returns the image that the cache has of a file: im, if it had none.
+func (c *Cache) add(im *Image) *Image {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known := c.byFile[im.file.ID()]; known != nil {
+		return known
+	}
+	c.byFile[im.file.ID()] = im
+	return im
 }
 
 // Mapped is the total size in bytes of the files that the cache has open. The memory used

@@ -19,7 +19,7 @@ type funcRange struct{ start, end uint64 }
 
 // A flowCache keeps the results of analysing an image's code.
 type flowCache struct {
-	mu       sync.Mutex
+	mu       sync.Mutex                    // guards the two below; no other lock is taken inside
 	funcs    map[funcRange]*stackflow.Func // nil for code that cannot be analysed
 	noReturn map[uint64]bool
 

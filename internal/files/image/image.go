@@ -87,7 +87,7 @@ type Image struct {
 	disk    onDisk
 	answers answers
 
-	warnMu   sync.Mutex
+	warnMu   sync.Mutex // guards the three below; no other lock is taken inside
 	warnings []string
 	with     []string // files that were opened beside it; under warnMu
 	parted   bool     // the debug information is partly in other files; under warnMu

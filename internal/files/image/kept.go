@@ -8,7 +8,7 @@ const maxKept = 1 << 12
 
 // A keeper keeps results about a file, by key.
 type keeper struct {
-	mu      sync.Mutex
+	mu      sync.Mutex // guards results; no other lock is taken inside
 	results map[any]any
 }
 

@@ -63,7 +63,7 @@ type Part struct {
 	data []byte // the whole part; only what is kept has contents, or what its user wrote
 	have uint64
 	sums []byte
-	// mu is held while a block is checked or made.
+	// mu is held while a block is checked or made; that of the section that is decompressed for it is taken inside.
 	mu    sync.Mutex
 	ready []atomic.Uint32 // a bit for each block of data
 }

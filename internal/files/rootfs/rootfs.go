@@ -44,7 +44,7 @@ type Image struct {
 	once  sync.Once
 	roots []*Root
 
-	mu    sync.Mutex
+	mu    sync.Mutex // held while the image is read, and guards what is below; the locks of what is kept of it are taken inside
 	notes []string
 	left  budgets
 	spool *os.File // unlinked

@@ -33,7 +33,7 @@ type Worker struct {
 	o      Options
 	client *river.Client[pgx.Tx]
 
-	mu    sync.Mutex
+	mu    sync.Mutex // guards what is below; no other lock is taken inside
 	tell  func()
 	free  map[string][]*permit // by project
 	bound map[key]*permit

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"iter"
 	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
@@ -57,7 +58,7 @@ type Worker struct {
 	more  chan struct{}
 	slots chan struct{}
 
-	mu      sync.Mutex
+	mu      sync.Mutex               // held while a dump is taken in the store, whose locks are taken inside, and guards busy
 	busy    map[string]chan struct{} // projects with analysis processes; what is sent there tells of another dump
 	running sync.WaitGroup
 }
@@ -194,9 +195,9 @@ type run struct {
 	next    *store.Upload // taken already
 	failure error
 
-	done    chan struct{}  // tells that there is a result
-	feeding sync.WaitGroup // Dumps
-	mu      sync.Mutex
+	done    chan struct{}     // tells that there is a result
+	feeding sync.WaitGroup    // Dumps
+	mu      sync.Mutex        // guards the two below; no other lock is taken inside
 	taken   map[string]*taken // by path
 	over    bool              // nothing more is taken
 }
@@ -431,8 +432,9 @@ func (r *run) giveBack() {
 		r.back(r.next, why)
 	}
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, t := range r.taken {
+	taken := maps.Clone(r.taken)
+	r.mu.Unlock()
+	for _, t := range taken {
 		t.release()
 		r.back(&t.u, why)
 	}

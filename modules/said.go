@@ -25,7 +25,7 @@ type said struct {
 	list     []slimnote.Kept
 	wordSize int
 
-	mu     sync.Mutex
+	mu     sync.Mutex              // guards images; no other lock is taken inside
 	images map[uint64]*image.Image // by where the modules begin
 }
 
@@ -35,8 +35,8 @@ func (s *said) of(lib *libstate.Library) *Image {
 		return nil
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	im, ok := s.images[lib.Start]
+	s.mu.Unlock()
 	if !ok {
 		for i := range s.list {
 			if k := &s.list[i]; k.Start == lib.Start {
@@ -44,7 +44,18 @@ func (s *said) of(lib *libstate.Library) *Image {
 				break
 			}
 		}
-		s.images[lib.Start] = im
+		im = s.add(lib.Start, im)
 	}
 	return (*Image)(im)
+}
+
+// add keeps the image of the module that begins at start, and returns it, or the one that another goroutine made before.
+func (s *said) add(start uint64, im *image.Image) *image.Image {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if first, ok := s.images[start]; ok {
+		return first
+	}
+	s.images[start] = im
+	return im
 }

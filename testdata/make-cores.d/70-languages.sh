@@ -12,6 +12,7 @@ cxx_case() {
 
 make_cxx-uncaught() { cxx_case uncaught -O1 -fno-inline -g; }
 make_cxx-destructor() { cxx_case destructor -O1 -fno-inline -g; }
+make_cxx-handler() { cxx_case handler -O1 -g; }
 make_cxx-virtual() { cxx_case virtual -O0 -g; }
 make_cxx-sort() { cxx_case sorting -O2 -g; }
 make_cxx-closure() { cxx_case closure -O2 -g; }

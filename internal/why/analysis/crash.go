@@ -27,6 +27,7 @@ func (in *inspection) crash(r *report.Report) {
 	tid := in.died()
 	c := &report.Crash{Thread: int(tid)}
 	r.Crash = c
+	in.os = r.Dump.OS
 	ci := in.crashInput()
 	var inst disasm.Inst
 	if in.top == nil {

@@ -188,7 +188,7 @@ func (in *inspection) whyInterrupted(physical int, s reason.Signal) (reason.Reas
 
 // crashInput is what package reason needs to know about the process.
 func (in *inspection) crashInput() reason.Input {
-	ci := reason.Input{Arch: in.arch, Mapping: in.Proc.MappingAt, Word: in.word, Bytes: in.bytes}
+	ci := reason.Input{Arch: in.arch, Mapping: in.Proc.MappingAt, Word: in.word, Bytes: in.bytes, Has: in.hasAllocator}
 	if in.PartialMaps {
 		ci.Mapping = nil
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
+	"slices"
 )
 
 // Signals with which programs end themselves: abort, and the instructions that compilers and handlers of fatal
@@ -91,6 +92,9 @@ func (in *inspection) tell(r *report.Report, w message.Words) {
 	if w.Finding != "" {
 		c.Causes = append(c.Causes, report.Cause{Text: w.Finding, Confidence: "certain"})
 	}
+	if w.Cause == message.UncaughtException && w.Panic == nil && len(r.Threads) > 0 && r.Threads[0].Crashed {
+		c.Frame = thrownAt(r.Threads[0].Frames, c.Frame)
+	}
 	if w.Cause == message.StackOverflow && c.Frame != nil && c.Overflow == nil {
 		c.Overflow = overflow(r.Threads[0].Frames[*c.Frame:])
 	}
@@ -105,6 +109,21 @@ func (in *inspection) tell(r *report.Report, w message.Words) {
 		c.Panic = &report.Panic{Runtime: q.Runtime, Type: q.Type, Value: q.Value, Fatal: q.Fatal,
 			File: q.File, Line: q.Line, Column: q.Column, Goroutine: q.Goroutine}
 	}
+}
+
+// thrownAt returns the frame to look at of an uncaught exception: the one that threw, not the handler that ends the program,
+// which is on top of it. Otherwise it returns the frame that was found.
+func thrownAt(frames []report.Frame, found *int) *int {
+	end := slices.IndexFunc(frames, func(f report.Frame) bool { return message.Terminates(f.Function) })
+	if end < 0 || found == nil || *found > end {
+		return found
+	}
+	i := firstFrame(frames[end+1:], true, false)
+	if i == nil {
+		return found
+	}
+	*i += end + 1
+	return i
 }
 
 var crashKinds = [...]string{

@@ -14,6 +14,7 @@ import (
 )
 
 type inspection struct {
+	os string // Dump.OS, once a crash is looked at
 	Parts
 	opts Options
 	arch *arch.Arch

@@ -2,6 +2,7 @@ package message
 
 import (
 	"math/bits"
+	"slices"
 	"strings"
 
 	"github.com/corewalk/corewalk/demangle"
@@ -31,6 +32,12 @@ var terminators = []string{"std::terminate", "std::__terminate", "__cxa_call_ter
 
 // throwers call a terminator if nothing catches an exception.
 var throwers = []string{"__cxa_throw", "__cxa_rethrow", "std::rethrow_exception", "_Unwind_Resume", "__cxa_init_primary_exception"}
+
+// Terminates reports whether a function of C++'s run-time library ends the program when nothing catches an exception. What it
+// calls, the handler of std::set_terminate, only tells of that.
+func Terminates(function string) bool {
+	return slices.Contains(terminators, function) || slices.Contains(throwers, function)
+}
 
 // cxxWords describes the exception that std::terminate was called for, or the call of a pure virtual function.
 func cxxWords(p *Process) Words {
@@ -66,17 +73,69 @@ func cxxWords(p *Process) Words {
 	}
 	w := Words{Thrown: chain, Source: source, Cause: UncaughtException}
 	w.Message, w.Reason = uncaught(chain)
+	if !p.printed(chain[0].Runtime) {
+		w.Message = ""
+	}
 	return w
 }
 
 // pureVirtual: the virtual function table of an abstract class was used, by its constructor or destructor, or
-// after the destructor.
+// after the destructor. The function prints this itself, and terminates the program.
 func (p *Process) pureVirtual(f *Frame) Words {
-	w := Words{Message: "pure virtual method called\nterminate called without an active exception", Source: "the call to __cxa_pure_virtual", Cause: InvalidArgument, Reason: "call to a pure virtual function"}
+	w := Words{Message: "pure virtual method called", Source: "the call to __cxa_pure_virtual", Cause: InvalidArgument, Reason: "call to a pure virtual function"}
 	if lib := p.LibraryAt(f.LookupAddr()); lib != nil && strings.Contains(find.BaseName(lib.Path), "c++abi") {
 		w.Message = "libc++abi: Pure virtual function called!"
+	} else if p.printed(LibStdCxx) {
+		w.Message += "\nterminate called without an active exception"
 	}
 	return w
+}
+
+// handlers are the functions of run-time libraries that print why std::terminate was called, unless the program sets its own
+// (std::set_terminate), and what they call for that.
+var handlers = []string{"__gnu_cxx::__verbose_terminate_handler", "demangling_terminate_handler", "abort_message", "__abort_message"}
+
+// printed reports whether the run-time library's own handler runs, which prints the exception: it is on the stack. A handler
+// of the program prints what it likes.
+//
+// The handlers mostly have no names: that of libstdc++ calls abort in a part of its own, those of libc++abi are not exported.
+// Without names they are frames of the library, above the ones that call handlers and directly below the C library's.
+func (p *Process) printed(runtime string) bool {
+	if p.frame(handlers...) != nil {
+		return true
+	}
+	i := slices.IndexFunc(p.Stack, func(f Frame) bool { return f.is(terminators...) || f.is(throwers...) })
+	if i < 0 || p.LibraryAt == nil {
+		return false
+	}
+	least := 2 // libstdc++: __terminate, the handler
+	if runtime == LibCxxABI && !p.Stack[i].is("std::__terminate") {
+		least = 3 // __terminate, the handler, abort_message
+	}
+	lib, own := p.LibraryAt(p.Stack[i].LookupAddr()), 0
+	for i--; i >= 0 && lib != nil; i-- {
+		in := p.LibraryAt(p.Stack[i].LookupAddr())
+		switch {
+		case in != nil && strings.HasPrefix(find.BaseName(in.Path), "libgcc_s"): // it found no handler
+			continue
+		case p.Stack[i].is("__gxx_personality_v0"):
+			own, least = 0, least+1 // __cxa_call_terminate
+			continue
+		case in != lib:
+			return own >= least && in != nil && cLibrary(find.BaseName(in.Path))
+		}
+		names := p.Stack[i].Names
+		if len(names) > 0 && names[0] != "" && !p.Stack[i].is("__cxxabiv1::__terminate") {
+			return false // a handler of a program that has the run-time library in itself
+		}
+		own++
+	}
+	return false
+}
+
+// cLibrary reports whether a file is a C library: glibc, musl, Android's.
+func cLibrary(name string) bool {
+	return strings.HasPrefix(name, "libc.") || strings.HasPrefix(name, "libc-") || strings.HasPrefix(name, "ld-musl")
 }
 
 // lostException: a thrower called std::terminate, and the exception is not in the dump.
@@ -92,10 +151,12 @@ func (p *Process) noException(end *Frame, lib *libstate.Library) Words {
 	if end == nil {
 		return Words{}
 	}
-	w := Words{Message: "terminate called without an active exception", Source: in("caughtExceptions", lib), Cause: UncaughtException,
-		Reason: "std::terminate called without an active exception"}
-	if lib != nil && strings.Contains(find.BaseName(lib.Path), "c++abi") {
+	w := Words{Source: in("caughtExceptions", lib), Cause: UncaughtException, Reason: "std::terminate called without an active exception"}
+	switch libcxx := lib != nil && strings.Contains(find.BaseName(lib.Path), "c++abi"); {
+	case libcxx && p.printed(LibCxxABI):
 		w.Message = "libc++abi: terminating"
+	case !libcxx && p.printed(LibStdCxx):
+		w.Message = "terminate called without an active exception"
 	}
 	if p.frame("std::thread::~thread") != nil {
 		w.Reason = "a std::thread was destroyed without being joined or detached"

@@ -36,6 +36,9 @@ func msvcWords(p *Process) Words {
 		}
 		w := Words{Thrown: chain, Source: "the exception record", Cause: UncaughtException}
 		w.Message, w.Reason = uncaught(chain)
+		if !p.printed(chain[0].Runtime) { // it is raised first, and printed when nobody takes it
+			w.Message = ""
+		}
 		return w
 	case e.Code == codeMSVC && len(e.Params) >= 3 && e.Params[0] >= msvcMagicFirst && e.Params[0] <= msvcMagicLast:
 		return p.microsoft(e.Params)

@@ -58,9 +58,9 @@ func TestPointers(t *testing.T) {
 		want string // "" if nothing
 		sure string
 	}{
-		{"Windows's, elsewhere", at{a: arch.X86, code: loadRAX8, regs: regs{"eax": 0xfeeefeee}}, 0xfeeefef6, "eax holds 0xfeeefeee: a fill pattern used for debugging", "likely"},
-		{"Microsoft's, elsewhere", at{a: arch.X86, code: loadRAX, regs: regs{"eax": 0xcdcdcdcd}}, 0xcdcdcdcd, "eax holds 0xcdcdcdcd: a fill pattern", "likely"},
-		{"jemalloc, arm64", at{a: arch.ARM64, code: "000040f9", regs: regs{"x0": 0x5a5a5a5a5a5a5a5a}}, 0x005a5a5a5a5a5a5a, "x0 holds 0x5a5a5a5a5a5a5a5a: fill pattern of freed memory (jemalloc)", "likely"},
+		{"Windows's, elsewhere", at{a: arch.X86, code: loadRAX8, regs: regs{"eax": 0xfeeefeee}}, 0xfeeefef6, "eax holds 0xfeeefeee: a marker for invalid memory that programs use", "likely"},
+		{"Microsoft's, elsewhere", at{a: arch.X86, code: loadRAX, regs: regs{"eax": 0xcdcdcdcd}}, 0xcdcdcdcd, "eax holds 0xcdcdcdcd: one byte repeated", "likely"},
+		{"jemalloc, arm64", at{a: arch.ARM64, code: "000040f9", regs: regs{"x0": 0x5a5a5a5a5a5a5a5a}}, 0x005a5a5a5a5a5a5a, "x0 holds 0x5a5a5a5a5a5a5a5a: one byte repeated", "likely"},
 		{"marked, arm", at{a: arch.ARM, code: "000093e5", regs: regs{"r3": 0xdeadbeef}}, 0xdeadbeef, "r3 holds 0xdeadbeef", "likely"},
 		{"marked, 64 bits", at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": 0xdeadbeef}}, 0xdeadbeef, "rax holds 0xdeadbeef", "likely"},
 		{"no code", at{a: arch.X86}, 0xfeeefef6, "the address is near 0xfeeefeee", "likely"},

@@ -10,30 +10,45 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// poisons are the words that fill memory so that its use is noticed, and who writes them, restricted to one
-// system if that is named. Single bytes are repeated four times.
+// An Allocator fills memory with patterns of its own. A process has it or not.
+type Allocator string
+
+// The allocators, and what else fills memory.
+const (
+	JEMalloc         Allocator = "jemalloc"
+	MozillaAllocator Allocator = "Mozilla's allocator"
+	MacOS            Allocator = "macOS"
+	AddressSanitizer Allocator = "address sanitizer"
+	windows          Allocator = "windows"
+)
+
+// poisons are the words that fill memory so that its use is noticed, and who writes them, if it is only known of
+// one. Single bytes are repeated four times.
 var poisons = [...]struct {
-	word   uint32
-	words  string
-	system string
+	word  uint32
+	words string
+	by    Allocator // "" for anybody
 }{
 	{0xdeadbeef, "a marker for invalid memory that programs use", ""},
 	{0xdeadc0de, "a marker for invalid memory that programs use", ""},
-	{0xfeeefeee, "fill pattern of freed memory (Windows)", "windows"},
-	{0xbaadf00d, "fill pattern of uninitialised memory (Windows)", "windows"},
-	{0xdddddddd, "fill pattern of freed memory (Microsoft's debug heap)", "windows"},
-	{0xcdcdcdcd, "fill pattern of new memory (Microsoft's debug heap)", "windows"},
-	{0xcccccccc, "fill pattern of the stack (Microsoft's compiler, debug build)", "windows"},
-	{0xfdfdfdfd, "guard bytes around a block (Microsoft's debug heap)", "windows"},
-	{0xabababab, "guard bytes after a block (Windows)", "windows"},
-	{0xe5e5e5e5, "fill pattern of freed memory (Mozilla's allocator)", ""},
-	{0x5a5a5a5a, "fill pattern of freed memory (jemalloc)", ""},
-	{0xa5a5a5a5, "fill pattern of new memory (jemalloc)", ""},
-	{0x55555555, "fill pattern of freed memory (macOS, MallocScribble)", ""},
-	{0xaaaaaaaa, "fill pattern of uninitialised memory (compilers, macOS)", ""},
-	{0xbebebebe, "fill pattern of new memory (address sanitizer)", ""},
-	{0xefefefef, "fill pattern of freed memory (some allocators)", ""},
+	{0xfeeefeee, "fill pattern of freed memory (Windows)", windows},
+	{0xbaadf00d, "fill pattern of uninitialised memory (Windows)", windows},
+	{0xdddddddd, "fill pattern of freed memory (Microsoft's debug heap)", windows},
+	{0xcdcdcdcd, "fill pattern of new memory (Microsoft's debug heap)", windows},
+	{0xcccccccc, "fill pattern of the stack (Microsoft's compiler, debug build)", windows},
+	{0xfdfdfdfd, "guard bytes around a block (Microsoft's debug heap)", windows},
+	{0xabababab, "guard bytes after a block (Windows)", windows},
+	{0xe5e5e5e5, "fill pattern of freed memory (Mozilla's allocator)", MozillaAllocator},
+	{0x5a5a5a5a, "fill pattern of freed memory (jemalloc)", JEMalloc},
+	{0xa5a5a5a5, "fill pattern of new memory (jemalloc)", JEMalloc},
+	{0x55555555, "fill pattern of freed memory (macOS, MallocScribble)", MacOS},
+	{0xaaaaaaaa, "fill pattern of uninitialised memory (macOS, MallocPreScribble)", MacOS},
+	{0xbebebebe, "fill pattern of new memory (address sanitizer)", AddressSanitizer},
+	{0xefefefef, anyPattern, ""},
 }
+
+// anyPattern is what a pattern is if the process does not have whoever is known to write it.
+const anyPattern = "one byte repeated, as memset and debugging allocators fill memory"
 
 // poison returns who writes the pattern that a pointer's value consists of; "" if it is not a pattern.
 func (in *Input) poison(v uint64) string {
@@ -49,13 +64,16 @@ func (in *Input) poison(v uint64) string {
 	return ""
 }
 
-// poisonWords says who writes a pattern. On another system the pattern means as much, but somebody else wrote
-// it.
+// poisonWords says who writes a pattern, if the process has it: somebody else may fill memory with the same, such as the
+// program itself.
 func (in *Input) poisonWords(i int) string {
-	if p := &poisons[i]; p.system != "windows" || in.Signal.Number == 0 {
+	switch p := &poisons[i]; {
+	case p.by == "", p.by == windows && in.Signal.Number == 0, p.by != windows && in.Has != nil && in.Has(p.by):
 		return p.words
+	case byte(p.word) == byte(p.word>>8):
+		return anyPattern
 	}
-	return "a fill pattern used for debugging"
+	return "a marker for invalid memory that programs use"
 }
 
 // poisonNear is poison for an address: that of a member of the object that a pattern points to.

@@ -22,22 +22,30 @@ func TestPoisons(t *testing.T) {
 		0xcccccccc: {"the stack (Microsoft's compiler", true}, 0xfdfdfdfd: {"around a block (Microsoft's debug heap)", true},
 		0xabababab: {"after a block (Windows)", true}, 0xe5e5e5e5: {"freed memory (Mozilla's allocator)", false},
 		0x5a5a5a5a: {"freed memory (jemalloc)", false}, 0xa5a5a5a5: {"new memory (jemalloc)", false},
-		0x55555555: {"freed memory (macOS, MallocScribble)", false}, 0xaaaaaaaa: {"uninitialised memory (compilers, macOS)", false},
-		0xbebebebe: {"new memory (address sanitizer)", false}, 0xefefefef: {"freed memory (some allocators)", false},
+		0x55555555: {"freed memory (macOS, MallocScribble)", false}, 0xaaaaaaaa: {"uninitialised memory (macOS", false},
+		0xbebebebe: {"new memory (address sanitizer)", false}, 0xefefefef: {"one byte repeated", false},
 		0: {}, 0xffffffff: {}, 0x11111111: {}, 0xdeadbef0: {},
 	} {
-		in := Input{Arch: arch.AMD64} // as for an exception: there is no signal
+		all := func(Allocator) bool { return true }
+		in := Input{Arch: arch.AMD64, Has: all} // as for an exception: there is no signal
 		for v, want := range map[uint64]string{word: c.who, word<<32 | word: c.who, 0xffffffff<<32 | word: c.who, 1<<32 | word: "", 0xfffffffe<<32 | word: ""} {
 			if got := in.poison(v); !strings.Contains(got, want) || (got == "") != (want == "") {
 				t.Errorf("%#x: %q, want %q", v, got, want)
 			}
 		}
-		if got := (&Input{Arch: arch.X86}).poison(5<<32 | word); !strings.Contains(got, c.who) || (got == "") != (c.who == "") {
+		if got := (&Input{Arch: arch.X86, Has: all}).poison(5<<32 | word); !strings.Contains(got, c.who) || (got == "") != (c.who == "") {
 			t.Errorf("%#x, 32 bits: %q, want %q", word, got, c.who)
 		}
 		in.Signal.Number = sigSegv
-		if got := in.poison(word); c.windows && got != "a fill pattern used for debugging" || !c.windows && !strings.Contains(got, c.who) {
+		if got := in.poison(word); c.windows && got != anyPattern && got != "a marker for invalid memory that programs use" || !c.windows && !strings.Contains(got, c.who) {
 			t.Errorf("%#x, off Windows: %q", word, got)
+		}
+		// Nobody is named whom the process does not have.
+		for _, has := range []func(Allocator) bool{nil, func(Allocator) bool { return false }} {
+			in.Has = has
+			if got := in.poison(word); (got == "") != (c.who == "") || strings.ContainsAny(got, "(") || strings.Contains(got, "jemalloc") {
+				t.Errorf("%#x, with no such allocator: %q", word, got)
+			}
 		}
 	}
 }

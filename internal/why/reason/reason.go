@@ -35,6 +35,8 @@ type Input struct {
 	// Bytes reads memory into buf and returns how many bytes it could read from the start; nil if there is no
 	// memory.
 	Bytes func(addr uint64, buf []byte) int
+	// Has reports whether the process has an allocator; nil if that is not known, and then it has none.
+	Has func(Allocator) bool
 }
 
 // A Reason says why the process died.

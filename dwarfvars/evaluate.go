@@ -10,6 +10,7 @@ import (
 	"github.com/corewalk/corewalk/internal/vars/paths"
 	"github.com/corewalk/corewalk/internal/vars/types"
 	"github.com/corewalk/corewalk/internal/vars/values"
+	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -63,6 +64,7 @@ func (r *Reader) Evaluate(swalk []*unwind.Frame, frame, call int, expr string) (
 	if t.Type() == "" && t.at && t.ob.Type == nil {
 		return Object{}, &ExpressionError{n.At(), errors.New("no value")}
 	}
+	t.other = e.other
 	return t, nil
 }
 
@@ -97,6 +99,7 @@ type evaluation struct {
 	in     *scene
 	scopes []*Scope
 	steps  int
+	other  *libstate.Library // of a variable that is not one of the frame's module; nil if there is none
 }
 
 // maxEvaluated is how many parts of one expression are evaluated.

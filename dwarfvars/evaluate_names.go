@@ -3,8 +3,10 @@ package dwarfvars
 import (
 	"errors"
 	"fmt"
+	"path"
 	"strings"
 
+	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/vars/paths"
 	"github.com/corewalk/corewalk/internal/vars/types"
@@ -25,10 +27,17 @@ func (e *evaluation) ident(n *paths.Ident) (Object, error) {
 		return t, err
 	}
 	if addr, ok := e.symbol(n.Name); ok {
+		if lib := e.libraryOf(addr); lib != nil && lib != e.a.Library {
+			e.other = lib
+		}
 		if e.a.r.mem.SymbolText(addr) != "" && e.executable(addr) {
 			return e.word(e.a.r.types.PointerTo(e.a.r.types.Of(types.Ref{})), addr)
 		}
-		return Object{}, fmt.Errorf("%s is at %#x, but no debugging information tells its type: write *(type *)&%s", n.Name, addr, n.Name)
+		of := ""
+		if e.other != nil {
+			of = " of " + path.Base(e.other.Path)
+		}
+		return Object{}, fmt.Errorf("%s%s is at %#x, but no debugging information tells its type: write *(type *)&%s", n.Name, of, addr, n.Name)
 	}
 	return Object{}, e.unknownName(n.Name)
 }
@@ -117,15 +126,20 @@ func (e *evaluation) ofThis(name string) (Object, bool) {
 	return Object{}, false
 }
 
-// global finds a variable of the program: in the unit of the function, in the rest of its file, in other libraries.
+// global finds a variable of the program: in the unit of the function, in the rest of its file, in other libraries. Of these
+// only what they export, as the dynamic linker does, unless the name begins with that of the library: libc.so.6::rc.
 func (e *evaluation) global(name string) (Object, error) {
 	name = strings.TrimPrefix(name, "::")
+	of := ""
+	if module, rest, ok := strings.Cut(name, "::"); ok && strings.Contains(module, ".") {
+		of, name = module, rest
+	}
 	names := []string{name}
 	if pkg, _, ok := strings.Cut(e.a.Name, "."); ok && e.a.fn.Unit != nil && e.a.fn.Unit.Language == dwarf.LangGo && !strings.Contains(name, ".") {
 		names = append(names, pkg+"."+name)
 	}
 	left := uint64(maxNamedSearch)
-	if u := e.a.fn.Unit; u != nil {
+	if u := e.a.fn.Unit; u != nil && of == "" {
 		for _, n := range names {
 			if d := globalIn(u, n, true); d.Valid() {
 				return e.programVariable(e.a.Function, d)
@@ -146,9 +160,10 @@ func (e *evaluation) global(name string) (Object, error) {
 			continue
 		}
 		im := e.a.r.file(lib)
-		if !im.HasDWARF() {
+		if !im.HasDWARF() || of != "" && path.Base(lib.Path) != of {
 			continue
 		}
+		foreign := lib != e.a.Library
 		d := im.DWARF()
 		if d == nil {
 			continue
@@ -156,8 +171,11 @@ func (e *evaluation) global(name string) (Object, error) {
 		var found dwarf.DIE
 		search := d.Listing(q).Search(func(u *dwarf.Unit) (ok, end bool) {
 			for _, n := range names {
-				if found = globalIn(u, n, i == 0); found.Valid() {
-					return true, true
+				if found = globalIn(u, n, i == 0 || of != ""); found.Valid() {
+					if ok := !foreign || of != "" || exported(im, found); ok {
+						return true, true
+					}
+					found = dwarf.DIE{}
 				}
 			}
 			return false, false
@@ -170,11 +188,36 @@ func (e *evaluation) global(name string) (Object, error) {
 			return !search.Try(u)
 		})
 		if found.Valid() {
+			if foreign {
+				e.other = lib
+			}
 			return e.programVariable(&Function{r: e.a.r, Library: lib, im: im, bias: im.Bias(lib.LoadBias)}, found)
 		}
 	}
 	return Object{}, errNoVariable
 }
+
+// exported reports whether the file of a variable gives it to other modules.
+func exported(im *image.Image, d dwarf.DIE) bool {
+	at := gather(d)
+	if !at.external {
+		return false
+	}
+	v := d.Unit.Value(at.origin.Off, dwarf.AttrLinkageName)
+	name := at.nameIn.Text(&at.name)
+	if v.Present() && at.origin.Unit == d.Unit {
+		name = d.Unit.Text(&v)
+	}
+	s, ok := im.SymbolByName(name)
+	return ok && s.Bind != localSymbol && s.Other&3 != hiddenSymbol && s.Other&3 != internalSymbol
+}
+
+// Of symbols of ELF files: STB_LOCAL, STV_INTERNAL, STV_HIDDEN.
+const (
+	localSymbol    = 0
+	internalSymbol = 1
+	hiddenSymbol   = 2
+)
 
 // lastPart is a name without its scopes.
 func lastPart(name string) string {
@@ -259,6 +302,16 @@ func (e *evaluation) symbol(name string) (arch.Address, bool) {
 		}
 	}
 	return 0, false
+}
+
+// libraryOf returns the library at an address; nil if there is none.
+func (e *evaluation) libraryOf(addr arch.Address) *libstate.Library {
+	if libs := e.a.r.proc.LibraryTracker(); libs != nil {
+		if lib, ok := libs.LibraryAt(addr); ok {
+			return lib
+		}
+	}
+	return nil
 }
 
 // executable reports whether an address is one of code, by the function there.

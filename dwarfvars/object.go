@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/vars/values"
+	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -21,6 +22,7 @@ type Object struct {
 	// elements, if not nil, are those that a slice has.
 	elements *values.Seen
 	first    int64 // number of the first of them
+	other    *libstate.Library
 }
 
 // A scene is the frame that an Object belongs to.
@@ -82,6 +84,14 @@ func (o Object) Type() string {
 		return ""
 	}
 	return o.v.Type()
+}
+
+// Module returns the path of the module whose variable an expression named, if that is not the frame's own; else "".
+func (o Object) Module() string {
+	if o.other == nil {
+		return ""
+	}
+	return o.other.Path
 }
 
 // Addr returns where the object is in the process's memory, and its size in bytes; false if it is not in memory.

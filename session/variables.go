@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"strings"
 
 	"github.com/corewalk/corewalk"
@@ -29,6 +30,8 @@ type Variable struct {
 	Entry string
 	// Location says in words where a variable of a frame is stored.
 	Location string
+	// Module is the path of the module whose variable an expression named, if that is not the one of the frame.
+	Module string
 	// Address is where it is in memory, if HasAddress, and Size how many bytes it has.
 	Address    arch.Address
 	Size       uint64
@@ -39,6 +42,14 @@ type Variable struct {
 	Ref Ref
 	// Expression names it for Evaluate, in the same frame; "" if none does.
 	Expression string
+}
+
+// Whose says, after the value, in which other module a variable is that an expression named; "" for one of the frame's own.
+func (v *Variable) Whose() string {
+	if v.Module == "" {
+		return ""
+	}
+	return "   (of " + report.Clean(path.Base(v.Module)) + ")"
 }
 
 // A Scope is a group of variables of a frame.
@@ -522,7 +533,7 @@ func (s *Session) Evaluate(ctx context.Context, id FrameID, expr string) (v Vari
 			return err
 		}
 		v = s.object(f, ob, expr)
-		v.Name = expr
+		v.Name, v.Module = expr, ob.Module()
 		return nil
 	})
 	return v, err
@@ -531,6 +542,9 @@ func (s *Session) Evaluate(ctx context.Context, id FrameID, expr string) (v Vari
 // Report returns a Variable as a report has it, with its value as a tree.
 func (s *Session) Report(ctx context.Context, v Variable) (out report.Variable, err error) {
 	out = report.Variable{Name: v.Name, Type: v.Type, Value: v.Value, Status: v.Status, Reason: v.Reason, Entry: v.Entry, Location: v.Location}
+	if v.Module != "" {
+		out.Location = "of " + v.Module
+	}
 	err = s.guarded(ctx, func() error {
 		if v.Status != report.StatusSuccess {
 			return nil

@@ -152,7 +152,7 @@ func runPrint(args []string, e env) int {
 	if v.Status != report.StatusSuccess {
 		text = "<" + v.Reason + ">"
 	}
-	_, err = fmt.Fprintln(e.stdout, report.Clean(text))
+	_, err = fmt.Fprintln(e.stdout, report.Clean(text)+v.Whose())
 	return e.written(err, printStatus(&v))
 }
 

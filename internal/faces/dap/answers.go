@@ -242,7 +242,7 @@ func value(v *session.Variable) string {
 	if v.Entry != "" {
 		s += " (on entry " + report.Clean(v.Entry) + ")"
 	}
-	return s
+	return s + v.Whose()
 }
 
 func (sv *server) evaluate(ctx context.Context, a *dap.EvaluateArguments) (dap.ResponseMessage, error) {

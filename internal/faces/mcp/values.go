@@ -81,6 +81,7 @@ func variableText(v *session.Variable) string {
 	if v.Entry != "" {
 		s += "; on entry " + report.Clean(v.Entry)
 	}
+	s += v.Whose()
 	if v.Ref != 0 {
 		s += fmt.Sprintf("  [ref %d]", v.Ref)
 	}

@@ -143,7 +143,7 @@ func text(v *session.Variable) string {
 	if v.Entry != "" {
 		s += "   (on entry " + report.Clean(v.Entry) + ")"
 	}
-	return s
+	return s + v.Whose()
 }
 
 func (sh *Shell) infoArgs(ctx context.Context, _ string) error {

@@ -353,6 +353,10 @@ func (p *parser) primary() (Node, error) {
 	case register:
 		return &Register{at(t.where), t.text}, nil
 	case quoted:
+		if p.is("::") && p.tokens[p.i+1].kind == name { // 'libc.so.6'::rc
+			p.i++
+			return &Ident{at(t.where), t.text + "::" + p.next().text, true}, nil
+		}
 		return &Ident{at(t.where), t.text, true}, nil
 	case name:
 		switch t.text {

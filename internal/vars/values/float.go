@@ -1,6 +1,7 @@
 package values
 
 import (
+	"fmt"
 	"math"
 	"math/big"
 	"strconv"
@@ -117,6 +118,10 @@ func x87(raw []byte) string {
 	man := types.Uint(raw[:8], false)
 	se := types.Uint(raw[8:10], false)
 	exp, neg := int(se&0x7fff), se>>15 == 1
+	if exp != 0 && man>>63 == 0 {
+		// Such bits are no number since the 80387: an operation with them is invalid.
+		return fmt.Sprintf("invalid encoding 0x%04x%016x", se, man)
+	}
 	if exp == 0x7fff {
 		if man<<1 != 0 {
 			return "nan"

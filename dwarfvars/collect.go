@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"github.com/corewalk/corewalk/internal/vars/types"
 )
 
 // Limits on the scopes of one function.
@@ -154,14 +155,18 @@ func (c *collector) child(cur *dwarf.Cursor, u *dwarf.Unit, e *dwarf.Entry, s *S
 	return dwarf.DIE{}
 }
 
-// variable adds one variable and returns its abstract instance.
 // written reports whether a programmer may have written the name of a variable that the
 // compiler declared: gcc declares what a lambda captured and the parameters of a coroutine
-// under their own names. Names with two underscores are reserved.
-func written(name string) bool {
-	return name != "this" && !strings.HasPrefix(name, "_Coro_") && !strings.Contains(name, "__") && !strings.ContainsAny(name, ".<$ ")
+// under their own names. Names with two underscores are reserved. In Fortran a name begins with a letter: gfortran marks
+// the descriptors of arguments, and gives a name of its own only to what it adds, such as the length of a string.
+func written(name string, param bool, l dwarf.Language) bool {
+	if types.Fortran(l) {
+		return name[0] != '_' && !strings.ContainsAny(name, ".$ ")
+	}
+	return !param && name != "this" && !strings.HasPrefix(name, "_Coro_") && !strings.Contains(name, "__") && !strings.ContainsAny(name, ".<$ ")
 }
 
+// variable adds one variable and returns its abstract instance.
 func (c *collector) variable(d dwarf.DIE, tag dwarf.Tag, s *Scope, b *block) dwarf.DIE {
 	a := gather(d)
 	if a.nameIn == nil || c.vars >= maxVars || a.declaration && a.locIn == nil && a.cstIn == nil {
@@ -173,7 +178,7 @@ func (c *collector) variable(d dwarf.DIE, tag dwarf.Tag, s *Scope, b *block) dwa
 	}
 	c.vars++
 	v := &LocalVar{
-		Name: name, Param: tag == dwarf.TagFormalParameter, Artificial: a.artificial && (tag == dwarf.TagFormalParameter || !written(name)), Line: a.line,
+		Name: name, Param: tag == dwarf.TagFormalParameter, Artificial: a.artificial && !written(name, tag == dwarf.TagFormalParameter, a.nameIn.Language), Line: a.line,
 		fn: c.f, block: b, die: d, attrs: a,
 	}
 	if v.Param {

@@ -326,14 +326,37 @@ func (e *evaluator) integer(d dwarf.DIE) (uint64, error) {
 		return 0, err
 	}
 	size, signed := uint64(e.r.arch.WordSize), false
-	if t := e.r.types.Of(a.typ).Strip(); t.ByteSize > 0 && t.ByteSize <= 8 {
+	if t := e.r.types.Of(a.typ).Base(); t.ByteSize > 0 && t.ByteSize <= 8 {
 		size, signed = t.ByteSize, t.Encoding.Signed()
 	}
+	return in.numberAt(&loc, size, signed)
+}
+
+// stored returns the integer of size bytes, with a sign, that lies where an expression of unit u says. The expression may
+// be one of the type of an object.
+func (e *evaluator) stored(u *dwarf.Unit, expr []byte, size uint64) (uint64, error) {
+	in, err := e.nest()
+	if err != nil {
+		return 0, err
+	}
+	in.unit = u
+	if err := in.charge(); err != nil {
+		return 0, err
+	}
+	loc, err := in.m.Eval(in.env(), expr)
+	if err != nil {
+		return 0, err
+	}
+	return in.numberAt(&loc, size, true)
+}
+
+// numberAt returns the integer of size bytes at a location.
+func (e *evaluator) numberAt(loc *op.Location, size uint64, signed bool) (uint64, error) {
 	switch loc.Kind {
 	case op.Memory:
 		return e.r.mem.Int(loc.Addr, int(size), signed)
 	case op.Register:
-		v, err := in.DWARFReg(loc.Reg)
+		v, err := e.DWARFReg(loc.Reg)
 		return types.Resize(v, int(size), signed), err
 	case op.StackValue:
 		return types.Resize(loc.Value.Bits, int(size), signed), nil

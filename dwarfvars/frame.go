@@ -34,8 +34,32 @@ func (f *frame) Number(u *dwarf.Unit, v *dwarf.Value) (uint64, error) {
 
 // NumberOf implements Frame.
 func (f *frame) NumberOf(object arch.Address, u *dwarf.Unit, v *dwarf.Value) (uint64, error) {
+	outer, in := f.e.object, f.e.inObject
 	f.e.object, f.e.inObject = object, true
-	return f.Number(u, v)
+	n, err := f.Number(u, v)
+	f.e.object, f.e.inObject = outer, in
+	return n, err
+}
+
+// Stored implements Frame.
+func (f *frame) Stored(u *dwarf.Unit, v *dwarf.Value, size uint64) (uint64, error) {
+	switch v.Form.Class() {
+	case dwarf.ClassReference:
+		return f.Number(u, v)
+	case dwarf.ClassExprloc, dwarf.ClassBlock:
+		n, err := f.e.stored(u, v.B, size)
+		return n, unknown.Reason(err)
+	}
+	return v.U, nil
+}
+
+// StoredOf implements Frame.
+func (f *frame) StoredOf(object arch.Address, u *dwarf.Unit, v *dwarf.Value, size uint64) (uint64, error) {
+	outer, in := f.e.object, f.e.inObject
+	f.e.object, f.e.inObject = object, true
+	n, err := f.Stored(u, v, size)
+	f.e.object, f.e.inObject = outer, in
+	return n, err
 }
 
 // Address implements Frame.

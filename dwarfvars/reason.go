@@ -49,6 +49,9 @@ var (
 	ErrUnsupportedOp = unknown.ErrOperator
 	// ErrCorrupt: the location or the object there is damaged.
 	ErrCorrupt = unknown.ErrCorrupt
+	// ErrLength: the debugging information does not say how many elements an array has, or the number is not
+	// known: then the error also wraps the reason.
+	ErrLength = unknown.ErrLength
 	// ErrLimit: a limit on nesting or size was reached.
 	ErrLimit = unknown.ErrLimit
 )

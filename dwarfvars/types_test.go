@@ -258,6 +258,10 @@ func TestTypeNames(t *testing.T) {
 // oddFrame evaluates expressions: the only operation that they have is a number, of which 0x30 is 0.
 type oddFrame struct{}
 
+func (oddFrame) Stored(*dwarf.Unit, *dwarf.Value, uint64) (uint64, error) {
+	return 0, unknown.ErrOptimisedOut
+}
+
 func (oddFrame) Number(_ *dwarf.Unit, v *dwarf.Value) (uint64, error) {
 	switch {
 	case v.Form.Class() == dwarf.ClassConstant:

@@ -10,7 +10,7 @@
 # able to create /opt/corewalk-fixtures: programs are built and run there, because their
 # paths end up in the cores. It installs nothing. It uses these Debian packages:
 #   gcc g++ libc6-dev binutils gdb zstd xz-utils dwz elfutils musl-tools
-#   clang-19 llvm-19 libc++-19-dev libc++abi-19-dev rustc, and Go 1.22 or newer
+#   clang-19 llvm-19 libc++-19-dev libc++abi-19-dev rustc gfortran gnat, and Go 1.22 or newer
 # A case whose tool is missing is skipped with a message, and its files stay.
 # src/README.md explains how to add a case.
 #

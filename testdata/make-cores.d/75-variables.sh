@@ -155,3 +155,15 @@ make_vars-libcxx() {
 	show_flags=(compile clang++-19 -stdlib=libc++)
 	vars_cxx compile clang++-19 -fdebug-compilation-dir=/src -stdlib=libc++ -static-libstdc++ -fstandalone-debug -O0 -g -w
 }
+
+# foreign NAME START COMPILER FLAG...: a program of another language whose main program is in C. No runtime library is linked.
+foreign() {
+	local name=$1 start=$2 compiler=$3
+	shift 3
+	need "$compiler" || return $?
+	compile "$compiler" -c -g -O0 "$@" -o "$name.o" && cc -g -DSTART="$start" sections_main.c "$dir/$name.o" -o "$name" &&
+		run "$name" && ship "$name" && finish "$name"
+}
+
+make_sections() { foreign sections start_ gfortran sections.f90 -J"$dir"; }
+make_packing() { need gnatmake || return $?; foreign packing ada_start gcc -gnatp packing.adb; }

@@ -25,6 +25,12 @@ func (f noFrame) NumberOf(_ arch.Address, u *dwarf.Unit, v *dwarf.Value) (uint64
 	return f.Number(u, v)
 }
 
+func (noFrame) Stored(*dwarf.Unit, *dwarf.Value, uint64) (uint64, error) { return 0, errNoFrame }
+
+func (noFrame) StoredOf(arch.Address, *dwarf.Unit, *dwarf.Value, uint64) (uint64, error) {
+	return 0, errNoFrame
+}
+
 func (noFrame) Address(*dwarf.Unit, []byte, arch.Address) (arch.Address, error) {
 	return 0, errNoFrame
 }

@@ -229,7 +229,7 @@ func (set *Set) Row(t *Type) (*Type, error) {
 	if len(dims) < 2 {
 		return t.Target(), nil
 	}
-	row := &Type{set: set, Tag: dwarf.TagArrayType, Elem: t.Elem, Language: t.Language, Ref: t.Ref, Stride: t.Stride}
+	row := &Type{set: set, Tag: dwarf.TagArrayType, Elem: t.Elem, Language: t.Language, Ref: t.Ref, Stride: t.Stride, bitStride: t.bitStride, Row: true}
 	row.target.Store(t.Target())
 	row.membersOnce.Do(func() { row.m = Members{dims: dims[1:]} })
 	return row, nil

@@ -1,6 +1,7 @@
 package types
 
 import (
+	"slices"
 	"sync/atomic"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
@@ -43,7 +44,8 @@ type Enumerator struct {
 // A Dim is one dimension of an array.
 type Dim struct {
 	count, upper, lower dwarf.Value
-	first               uint64 // the lower bound without lower
+	stride, bitStride   dwarf.Value // from one element to the next, in bytes or in bits, when they are apart
+	first               uint64      // the lower bound without lower
 }
 
 // A Template is a template argument: a type, or a value of a type.
@@ -73,7 +75,8 @@ func (t *Type) Members() *Members {
 	return &t.m
 }
 
-// Dims returns the dimensions of an array type t, which must be stripped.
+// Dims returns the dimensions of an array type t, which must be stripped, the outermost in memory first: in Fortran
+// the last.
 func (t *Type) Dims() []Dim { return t.Members().dims }
 
 func (m *Members) read(t *Type) {
@@ -103,6 +106,9 @@ func (m *Members) read(t *Type) {
 			m.Variant = &v
 		}
 		c.SkipChildren()
+	}
+	if t.columns {
+		slices.Reverse(m.dims)
 	}
 }
 
@@ -224,6 +230,10 @@ func readDim(u *dwarf.Unit, c *dwarf.Cursor) (d Dim) {
 			d.upper = v
 		case dwarf.AttrLowerBound:
 			d.lower = v
+		case dwarf.AttrByteStride:
+			d.stride = v
+		case dwarf.AttrBitStride:
+			d.bitStride = v
 		}
 	}
 	return d

@@ -37,7 +37,7 @@ func (t *Type) Part(off, size uint64) (path string, part *Type, ok bool) {
 			}
 			t, off = s.set.Of(f.Type), off-f.Off
 		case s.Tag == dwarf.TagArrayType && !s.Vector:
-			if len(s.Dims()) > 1 {
+			if len(s.Dims()) > 1 || s.apart() {
 				return "", nil, false
 			}
 			elem := s.Target()

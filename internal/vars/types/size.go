@@ -20,6 +20,9 @@ type Frame interface {
 	// Number evaluates an attribute of an entry of unit u: a constant, a reference to
 	// the variable that holds the number, or an expression for it.
 	Number(u *dwarf.Unit, v *dwarf.Value) (uint64, error)
+	// Stored returns the integer of size bytes that lies where an attribute of an entry of unit u says: a variable,
+	// or a location.
+	Stored(u *dwarf.Unit, v *dwarf.Value, size uint64) (uint64, error)
 }
 
 // SizeIn returns the type's size in bytes in a frame.
@@ -32,7 +35,7 @@ func (t *Type) sizeAt(f Frame, depth int) (uint64, error) {
 		return 0, &unknown.Corrupt{Err: unknown.ErrLimit}
 	case s.sized.Present():
 		return f.Number(s.Ref.Unit, &s.sized)
-	case s.ByteSize > 0:
+	case s.ByteSize > 0 && !s.Length.Present():
 		return s.ByteSize, nil
 	case s.Pointer(), s.Reference():
 		return s.Size(), nil
@@ -42,26 +45,16 @@ func (t *Type) sizeAt(f Frame, depth int) (uint64, error) {
 		}
 		return uint64(s.set.arch.WordSize), nil
 	case s.Tag == dwarf.TagArrayType:
-		elem, err := s.Target().sizeAt(f, depth+1)
-		if err != nil {
+		if absent, err := s.Absent(f); err != nil || absent != "" {
 			return 0, err
 		}
-		n := uint64(1)
-		dims := s.Dims()
-		for i := range dims {
-			c, err := s.Count(f, &dims[i])
-			if err != nil {
-				return 0, err
-			}
-			if c != 0 && n > 1<<40/c {
-				return 0, &unknown.Corrupt{Err: unknown.ErrLimit}
-			}
-			n *= c
+		shape, err := s.shapeAt(f, depth+1)
+		if err != nil || len(shape) == 0 {
+			return 0, err
 		}
-		if elem != 0 && n > 1<<48/elem {
-			return 0, &unknown.Corrupt{Err: unknown.ErrLimit}
-		}
-		return n * elem, nil
+		return shape[0].bits() / 8, nil
+	case s.Tag == dwarf.TagStringType:
+		return s.CharsIn(f)
 	case s.Tag == dwarf.TagSubroutineType:
 		if s.Language == dwarf.LangGo {
 			return uint64(s.set.arch.WordSize), nil // a pointer to a closure
@@ -97,6 +90,9 @@ func (t *Type) wholeAt(depth int) uint64 {
 		return s.Size()
 	}
 	n := s.Target().wholeAt(depth + 1)
+	if s.apart() {
+		return 0
+	}
 	for _, d := range s.Dims() {
 		count, ok := d.length()
 		if !ok {
@@ -122,28 +118,29 @@ func (d *Dim) length() (n uint64, ok bool) {
 // between is the number of elements from the lower to the upper bound, which are signed.
 func between(lower, upper uint64) uint64 { return uint64(max(int64(upper-lower)+1, 0)) }
 
-// Count returns the number of elements in one dimension of an array in a frame.
-func (t *Type) Count(f Frame, d *Dim) (uint64, error) {
+// countIn returns the number of elements in one dimension of an array in a frame; false if the debugging information
+// does not have it.
+func (t *Type) countIn(f Frame, d *Dim) (uint64, bool, error) {
 	u := t.Ref.Unit
 	if d.count.Present() {
 		n, err := f.Number(u, &d.count)
-		return between(1, n), err
+		return between(1, n), true, err
 	}
 	if !d.upper.Present() {
-		return 0, nil // [] at the end of a struct
+		return 0, false, nil // [] at the end of a struct
 	}
 	upper, err := f.Number(u, &d.upper)
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	upper = resizeBound(&d.upper, upper)
 	lower := d.first
 	if d.lower.Present() {
 		if lower, err = f.Number(u, &d.lower); err != nil {
-			return 0, err
+			return 0, false, err
 		}
 	}
-	return between(lower, upper), nil
+	return between(lower, upper), true, nil
 }
 
 // resizeBound reads the bound -1 of an empty array, which some compilers write unsigned.
@@ -155,12 +152,20 @@ func resizeBound(v *dwarf.Value, n uint64) uint64 {
 	return n
 }
 
-// oneBased reports whether arrays of a language begin at 1 (DWARF 5, 7.12).
-func oneBased(l dwarf.Language) bool {
+// Fortran reports whether a language is Fortran, whose arrays have the first dimension innermost.
+func Fortran(l dwarf.Language) bool {
 	switch l {
-	case dwarf.LangFortran77, dwarf.LangFortran90, dwarf.LangFortran95, dwarf.LangFortran03, dwarf.LangFortran08, dwarf.LangFortran18,
-		dwarf.LangAda83, dwarf.LangAda95, dwarf.LangPascal83, dwarf.LangModula2, dwarf.LangCobol74:
+	case dwarf.LangFortran77, dwarf.LangFortran90, dwarf.LangFortran95, dwarf.LangFortran03, dwarf.LangFortran08, dwarf.LangFortran18:
 		return true
 	}
 	return false
+}
+
+// oneBased reports whether arrays of a language begin at 1 (DWARF 5, 7.12).
+func oneBased(l dwarf.Language) bool {
+	switch l {
+	case dwarf.LangAda83, dwarf.LangAda95, dwarf.LangPascal83, dwarf.LangModula2, dwarf.LangCobol74:
+		return true
+	}
+	return Fortran(l)
 }

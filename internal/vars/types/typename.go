@@ -93,6 +93,13 @@ func (t *Type) declarator(depth int) (before, after string) {
 			before += " "
 		}
 		return before, b.String() + after
+	case dwarf.TagStringType:
+		if t.BareName == "" {
+			if t.Length.Present() || t.ByteSize == 0 {
+				return "character(len=*)", ""
+			}
+			return fmt.Sprintf("character(len=%d)", t.ByteSize), ""
+		}
 	case dwarf.TagSubroutineType:
 		if t.BareName != "" && t.Language == dwarf.LangGo {
 			return t.BareName, ""

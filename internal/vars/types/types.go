@@ -55,10 +55,18 @@ type Type struct {
 	sig      uint64 // of a declared type; 0 when it has none
 	Language dwarf.Language
 
-	Class        Ref // of a pointer to a member
-	GoKind       uint8
-	EnumClass    bool
-	Stride       dwarf.Value // of an array, when its elements are apart
+	Class     Ref // of a pointer to a member
+	GoKind    uint8
+	EnumClass bool
+	Stride    dwarf.Value // of an array, when its elements are apart
+	bitStride dwarf.Value // the same in bits
+	columns   bool        // of an array: the last of its dimensions is the outermost
+	Row       bool        // the type of a part of an array of several dimensions, which has the entry of the whole
+	// allocated and associated say of an array of Fortran whether there is one.
+	allocated, associated dwarf.Value
+	// Length says where the length of a string of Fortran is, lengthSize in how many bytes.
+	Length       dwarf.Value
+	lengthSize   uint64
 	Vector       bool
 	DataLocation dwarf.Value // of an array whose elements are elsewhere
 	sized        dwarf.Value // DW_AT_byte_size that must be evaluated
@@ -158,6 +166,7 @@ func (set *Set) readType(d dwarf.DIE) *Type {
 	var e dwarf.Entry
 	var v, signature, spec dwarf.Value
 	t.Language = d.Unit.Language
+	t.columns = Fortran(t.Language)
 	c := d.Unit.Cursor(d.Off)
 	c.Next(&e)
 	t.Tag = e.Tag
@@ -193,6 +202,18 @@ func (set *Set) readType(d dwarf.DIE) *Type {
 			t.EnumClass = v.Flag()
 		case dwarf.AttrByteStride:
 			t.Stride = v
+		case dwarf.AttrBitStride:
+			t.bitStride = v
+		case dwarf.AttrOrdering:
+			t.columns = v.U == columnMajor
+		case dwarf.AttrAllocated:
+			t.allocated = v
+		case dwarf.AttrAssociated:
+			t.associated = v
+		case dwarf.AttrStringLength:
+			t.Length = v
+		case dwarf.AttrStringLengthBytes:
+			t.lengthSize = v.U
 		case dwarf.AttrDataLocation:
 			t.DataLocation = v
 		case attrGNUVector:
@@ -215,6 +236,8 @@ func (set *Set) readType(d dwarf.DIE) *Type {
 }
 
 const attrGNUVector dwarf.Attr = 0x2107
+
+const columnMajor = 1 // DW_ORD_col_major
 
 // Transparent reports whether a type only adds a name or a qualifier to another.
 func (t *Type) Transparent() bool {

@@ -17,6 +17,7 @@ var (
 	ErrOutOfScope   = errors.New("not in scope here")
 	ErrLimit        = errors.New("exceeds a limit")
 	ErrNoCFA        = errors.New("the frame's CFA is not known")
+	ErrLength       = errors.New("length not known")
 	ErrNoFrame      = errors.New("the function has not set its frame up here")
 )
 
@@ -71,6 +72,13 @@ func (e *Corrupt) Error() string        { return "corrupt location: " + e.Err.Er
 func (e *Corrupt) Unwrap() error        { return e.Err }
 func (e *Corrupt) Is(target error) bool { return target == ErrCorrupt }
 
+// A Bound or a stride of an array, or the length of a string, that is not known, and why not.
+type Bound struct{ Err error }
+
+func (e *Bound) Error() string        { return ErrLength.Error() + ": " + e.Err.Error() }
+func (e *Bound) Unwrap() error        { return e.Err }
+func (e *Bound) Is(target error) bool { return target == ErrLength }
+
 // An Incomplete type is one of which the debugging information has the name only.
 type Incomplete struct{ Name string }
 
@@ -119,10 +127,13 @@ func Reason(err error) error {
 		uns   op.ErrUnsupportedOp
 		gone  *Memory
 		whole *Incomplete
+		bound *Bound
 	)
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &bound):
+		return bound
 	case errors.As(err, &reg):
 		return reg
 	case errors.As(err, &entry):
@@ -138,7 +149,7 @@ func Reason(err error) error {
 	case errors.As(err, &uns):
 		return &Operator{uns.Op.String()}
 	}
-	for _, plain := range [...]error{ErrOptimisedOut, ErrNoCFA, ErrOutOfScope} {
+	for _, plain := range [...]error{ErrOptimisedOut, ErrNoCFA, ErrOutOfScope, ErrLength} {
 		if errors.Is(err, plain) {
 			return plain
 		}

@@ -101,6 +101,9 @@ type place struct {
 // field returns the object of a member or a base class of o.
 func (b *builder) field(o *Object, f *types.Field) (Object, error) {
 	t := b.p.Types.OfField(f)
+	if t.Dynamic() && !f.Expr.Present() && f.Table == nil {
+		return b.dynamic(o, f, t)
+	}
 	size, err := b.sizeOf(t)
 	if err != nil {
 		return Object{}, err
@@ -115,9 +118,23 @@ func (b *builder) field(o *Object, f *types.Field) (Object, error) {
 		p := o.part(t, f.Off, size)
 		return p, nil
 	}
-	first := f.BitOff / 8
-	p := o.part(t, first, (f.BitOff%8+f.Bits+7)/8)
-	p.Size, p.bits, p.bitOff = size, f.Bits, f.BitOff%8
+	p := o.bitPart(t, f.BitOff, f.Bits, size)
+	return b.p.bytewise(&p), nil
+}
+
+// dynamic returns a member whose size depends on the record.
+func (b *builder) dynamic(o *Object, f *types.Field, t *types.Type) (Object, error) {
+	p := o.part(t, f.Off, 0)
+	p.whole = o
+	size, err := t.SizeIn(b.in(&p))
+	if err != nil {
+		return Object{}, err
+	}
+	if !o.Mem {
+		p = o.part(t, f.Off, size)
+		p.whole = o
+	}
+	p.Size = size
 	return p, nil
 }
 

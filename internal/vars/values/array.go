@@ -8,66 +8,35 @@ import (
 	"github.com/corewalk/corewalk/internal/vars/unknown"
 )
 
-// array reads dimension number n of an array. t is the stripped type of o.
-func (b *builder) array(o *Object, t *types.Type, n, depth int) *Value {
-	dims := t.Dims()
-	if n >= len(dims) {
-		return Failed(o.Type, &unknown.Corrupt{Err: unknown.ErrLimit})
+// array reads an array. t is the stripped type of o.
+func (b *builder) array(o *Object, t *types.Type, depth int) *Value {
+	if absent, err := t.Absent(b.in(o)); err != nil {
+		return Failed(o.Type, err)
+	} else if absent != "" {
+		return b.text(o, absent)
 	}
-	if t.DataLocation.Present() && n == 0 {
-		if err := b.follow(o, t); err != nil {
-			return Failed(o.Type, err)
-		}
-	}
-	count, err := t.Count(b.f, &dims[n])
+	shape, err := b.layOut(o, t)
 	if err != nil {
 		return Failed(o.Type, err)
 	}
-	stride, err := b.strideOf(t, n+1)
-	if err != nil {
-		return Failed(o.Type, err)
-	}
-	if elem := t.Target(); n == len(dims)-1 && !t.Vector && len(o.Holes) == 0 {
-		if size, ok := elem.Char(); ok && size == stride {
-			return b.charArray(o, elem, count)
-		}
-	}
-	return b.elements(o, count, stride, depth, func(part *Object) *Value {
-		if n+1 < len(dims) {
-			row := b.array(part, t, n+1, depth+1)
-			row.row = true
-			return row
-		}
-		part.Type = t.Target()
-		return b.value(part, depth+1)
-	})
+	return b.dimension(o, t, shape, depth)
 }
 
-// strideOf returns the number of bytes from one element of dimension n-1 to the next.
-func (b *builder) strideOf(t *types.Type, n int) (uint64, error) {
-	stride, err := b.sizeOf(t.Target())
-	if err != nil {
-		return 0, err
+// layOut returns the dimensions of an array, and moves o to its elements, which may be elsewhere.
+func (b *builder) layOut(o *Object, t *types.Type) ([]types.Extent, error) {
+	shape, err := t.Shape(b.in(o))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(shape) == 0:
+		return nil, &unknown.Corrupt{Err: unknown.ErrLimit}
+	case t.DataLocation.Present():
+		return shape, b.follow(o, t)
 	}
-	if t.Stride.Present() {
-		if stride, err = b.f.Number(t.Ref.Unit, &t.Stride); err != nil {
-			return 0, err
-		}
-	}
-	for ; n < len(t.Dims()); n++ {
-		c, err := t.Count(b.f, &t.Dims()[n])
-		if err != nil {
-			return 0, err
-		}
-		if c != 0 && stride > 1<<48/c {
-			return 0, &unknown.Corrupt{Err: unknown.ErrLimit}
-		}
-		stride *= c
-	}
-	return stride, nil
+	return shape, nil
 }
 
-// follow moves o to the elements of an array with DW_AT_data_location.
+// follow moves o to the elements of an array, or to the characters of a string, with DW_AT_data_location.
 func (b *builder) follow(o *Object, t *types.Type) error {
 	addr, err := b.f.NumberOf(o.Addr, t.Ref.Unit, &t.DataLocation)
 	if err != nil {
@@ -77,15 +46,55 @@ func (b *builder) follow(o *Object, t *types.Type) error {
 	return nil
 }
 
-// elements reads count elements, stride bytes apart. Equal elements in a row become one part.
-func (b *builder) elements(o *Object, count, stride uint64, depth int, read func(*Object) *Value) *Value {
+// dimension reads an array from the outermost dimension in shape on.
+func (b *builder) dimension(o *Object, t *types.Type, shape []types.Extent, depth int) *Value {
+	e, last := &shape[0], len(shape) == 1
+	if !e.Known {
+		return Failed(o.Type, unknown.ErrLength)
+	}
+	if elem := t.Target(); last && !t.Vector && len(o.Holes) == 0 {
+		if size, ok := elem.Char(); ok && int64(8*size) == e.Stride {
+			return b.charArray(o, elem, e.Count)
+		}
+	}
+	return b.elements(o, e, depth, func(part *Object) *Value {
+		if !last {
+			row := b.dimension(part, t, shape[1:], depth+1)
+			row.row = true
+			return row
+		}
+		b.retype(part, t.Target())
+		return b.value(part, depth+1)
+	})
+}
+
+// element returns element number i of a dimension of o. It has the type of o.
+func (b *builder) element(o *Object, e *types.Extent, i uint64) Object {
+	bit := int64(o.bitOff) + int64(i)*e.Stride // a row may begin within a byte
+	if bit%8 == 0 && e.Stride%8 == 0 && e.Size%8 == 0 && uint64(max(e.Stride, -e.Stride)) >= e.Size {
+		return o.part(o.Type, uint64(bit/8), e.Size/8)
+	}
+	// Elements are no wider than their distance: as a whole they may have more bits.
+	return o.bitPart(o.Type, uint64(bit), min(uint64(max(e.Stride, -e.Stride)), e.Size), (e.Size+7)/8)
+}
+
+// retype gives a part its type. A part of some bits that is more than a number gets bytes of its own.
+func (b *builder) retype(part *Object, t *types.Type) {
+	part.Type = t
+	if part.bits != 0 {
+		*part = b.p.bytewise(part)
+	}
+}
+
+// elements reads the elements of a dimension. Equal elements in a row become one part.
+func (b *builder) elements(o *Object, e *types.Extent, depth int, read func(*Object) *Value) *Value {
 	v := b.text(o, "")
 	v.Compound = true
 	if t := o.Type.Strip(); t.Language == dwarf.LangRust {
 		v.style = brackets
 	}
 	shown := uint64(0)
-	i := uint64(0)
+	i, count := uint64(0), e.Count
 	if depth == 0 {
 		i = min(b.skip, count)
 		b.skip -= i
@@ -95,9 +104,9 @@ func (b *builder) elements(o *Object, count, stride uint64, depth int, read func
 			v.More = true
 			break
 		}
-		part := o.part(o.Type, i*stride, stride)
+		part := b.element(o, e, i)
 		el := read(&part)
-		n := b.repeats(o, i, count, stride)
+		n := b.repeats(o, e, i)
 		if n < minRepeat {
 			n = 1
 		}
@@ -127,13 +136,15 @@ func sameFailure(a, b *Value) bool {
 // minRepeat is the least number of equal elements that become one part with a count.
 const minRepeat = 10
 
-// repeats counts how many elements, from number i on, have the same bytes.
-func (b *builder) repeats(o *Object, i, count, stride uint64) uint64 {
-	if stride == 0 || stride > MaxObject/minRepeat || b.noRepeats {
+// repeats counts how many elements, from number i on, have the same bytes. Where there is something between elements, or
+// between the elements of a row, it does not look.
+func (b *builder) repeats(o *Object, e *types.Extent, i uint64) uint64 {
+	stride := uint64(e.Stride) / 8
+	if e.Stride <= 0 || uint64(e.Stride) != e.Size || e.Size%8 != 0 || stride > MaxObject/minRepeat || b.noRepeats {
 		return 1
 	}
 	const most = 1 << 16 // bytes looked at
-	n := min(count-i, max(most/stride, minRepeat))
+	n := min(e.Count-i, max(most/stride, minRepeat))
 	raw, err := b.p.Bytes(o, i*stride, n*stride)
 	if err != nil {
 		return 1
@@ -166,4 +177,33 @@ func (b *builder) charArray(o *Object, elem *types.Type, count uint64) *Value {
 		end = limit
 	}
 	return b.stringValue(o, elem, raw[:end*size], cut || n < count && end == limit)
+}
+
+// fixedString reads a string of Fortran, which ends where its length says, with the blanks before that.
+func (b *builder) fixedString(o *Object, t *types.Type) *Value {
+	if absent, err := t.Absent(b.in(o)); err != nil {
+		return Failed(o.Type, err)
+	} else if absent != "" {
+		return b.text(o, absent)
+	}
+	n, err := t.CharsIn(b.in(o))
+	if err != nil {
+		return Failed(o.Type, err)
+	}
+	if t.DataLocation.Present() {
+		if err := b.follow(o, t); err != nil {
+			return Failed(o.Type, err)
+		}
+	}
+	char := t.CharOf()
+	size, ok := char.Char()
+	if !ok {
+		char, size = nil, 1
+	}
+	limit := uint64(b.opts.MaxString) * size
+	raw, err := b.p.Bytes(o, 0, min(n, limit))
+	if err != nil {
+		return Failed(o.Type, err)
+	}
+	return b.stringValue(o, char, raw, n > limit)
 }

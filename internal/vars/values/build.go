@@ -31,10 +31,7 @@ func (b *builder) anyValue(o *Object, depth int) *Value {
 	case 0:
 		return b.text(o, "void")
 	case dwarf.TagBaseType, dwarf.TagSubrangeType:
-		if t.Tag == dwarf.TagSubrangeType && t.Elem.Valid() {
-			t = t.Target().Strip()
-		}
-		return b.scalar(o, t)
+		return b.scalar(o, t.Base())
 	case dwarf.TagEnumerationType:
 		return b.enum(o, t)
 	case dwarf.TagPointerType:
@@ -44,7 +41,9 @@ func (b *builder) anyValue(o *Object, depth int) *Value {
 	case dwarf.TagPtrToMemberType:
 		return b.memberPointer(o, t)
 	case dwarf.TagArrayType:
-		return b.array(o, t, 0, depth)
+		return b.array(o, t, depth)
+	case dwarf.TagStringType:
+		return b.fixedString(o, t)
 	case dwarf.TagStructureType, dwarf.TagClassType, dwarf.TagUnionType, dwarf.TagInterfaceType:
 		return b.aggregate(o, t, depth)
 	case dwarf.TagUnspecifiedType:
@@ -114,7 +113,7 @@ func (b *builder) scalar(o *Object, t *types.Type) *Value {
 
 // scalarText returns the text of a number. named is its type, not stripped.
 func scalarText(named *types.Type, v uint64) string {
-	t := named.Strip()
+	t := named.Base()
 	var num string
 	switch {
 	case t.Encoding == types.EncBoolean && v <= 1:

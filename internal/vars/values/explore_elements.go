@@ -5,7 +5,6 @@ import (
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/vars/types"
-	"github.com/corewalk/corewalk/internal/vars/unknown"
 )
 
 // Element returns element number i of an array, of what a pointer points to, or of a container.
@@ -123,23 +122,17 @@ func (x Explorer) run(b *builder, first *Object, from, n int64) (*Seen, error) {
 // array reads elements of an array, which may have several dimensions.
 func (x Explorer) array(b *builder, o *Object, t *types.Type, first, n int64) (*Seen, error) {
 	at := *o
-	if t.DataLocation.Present() {
-		if err := b.follow(&at, t); err != nil {
-			return nil, err
-		}
+	if absent, err := t.Absent(b.in(&at)); err != nil {
+		return nil, err
+	} else if absent != "" {
+		return nil, wrong("the array is %s", absent)
 	}
-	dims := t.Dims()
-	if len(dims) == 0 {
-		return nil, &unknown.Corrupt{Err: unknown.ErrLimit}
-	}
-	count, err := t.Count(b.f, &dims[0])
+	whole := at
+	shape, err := b.layOut(&at, t)
 	if err != nil {
 		return nil, err
 	}
-	stride, err := b.strideOf(t, 1)
-	if err != nil {
-		return nil, err
-	}
+	count := shape[0].Count
 	flexible := count == 0 && at.Mem
 	if !flexible && (first < 0 || uint64(first) >= count && n > 0) {
 		return nil, wrong("element %d of an array of %d", first, count)
@@ -148,7 +141,11 @@ func (x Explorer) array(b *builder, o *Object, t *types.Type, first, n int64) (*
 		n = min(n, int64(count)-first)
 	}
 	elem := t.Target()
-	if len(dims) > 1 {
+	if len(shape) > 1 {
+		if whole.Type.Strip().Row && whole.whole != nil {
+			whole = *whole.whole
+		}
+		at.whole = &whole
 		if elem, err = x.P.Types.Row(t); err != nil {
 			return nil, err
 		}
@@ -157,7 +154,9 @@ func (x Explorer) array(b *builder, o *Object, t *types.Type, first, n int64) (*
 		return nil, wrong("element %d of an array without a length", first)
 	}
 	at.Type, b.skip = elem, uint64(first)
-	v := b.runIn(&Value{Compound: true}, &at, elem, uint64(first+n), stride, 0)
+	e := shape[0]
+	e.Count = uint64(first + n)
+	v := b.extentIn(&Value{Compound: true}, &at, elem, &e, 0)
 	return &Seen{v, b.objects}, nil
 }
 

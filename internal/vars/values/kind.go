@@ -87,6 +87,8 @@ func kind(t *types.Type) Kind {
 		return KindFunction
 	case dwarf.TagArrayType:
 		return KindArray
+	case dwarf.TagStringType:
+		return KindString
 	case dwarf.TagUnionType:
 		return KindUnion
 	case dwarf.TagStructureType, dwarf.TagClassType, dwarf.TagInterfaceType:

@@ -27,6 +27,9 @@ type Object struct {
 	// Of a bit-field: its width and its offset, in bits. The offset counts from the least
 	// significant bit of the first byte, on big-endian machines from the most significant one.
 	bits, bitOff uint64
+
+	// whole is the record that o is a member of, or the array that it is a row of, if the bounds of o depend on it.
+	whole *Object
 }
 
 // A Hole is a part of an object without a value, in bits from the start of the object.
@@ -44,7 +47,7 @@ type Implicit struct {
 
 // part returns the object of type t at a byte offset in o.
 func (o *Object) part(t *types.Type, off, size uint64) Object {
-	p := Object{Type: t, Size: size, Mem: o.Mem, Addr: o.Addr + off}
+	p := Object{Type: t, Size: size, Mem: o.Mem, Addr: o.Addr + off, whole: o.whole}
 	if o.Mem {
 		return p
 	}
@@ -86,6 +89,43 @@ func (p *Process) Bytes(o *Object, off, n uint64) ([]byte, error) {
 		}
 	}
 	return o.Data[off : off+n], nil
+}
+
+// bitPart returns the object of type t, of size bytes, of which bits are at a bit of o.
+func (o *Object) bitPart(t *types.Type, bit, bits, size uint64) Object {
+	first := uint64(int64(bit) >> 3)
+	p := o.part(t, first, (bit%8+bits+7)/8)
+	p.Size, p.bits, p.bitOff = size, bits, bit%8
+	return p
+}
+
+// bytewise returns an object of some bits as one that begins with a byte. Numbers stay what they are: bitfield reads them.
+// The bytes of others are gathered, as no address has them.
+func (p *Process) bytewise(o *Object) Object {
+	t := o.Type.Strip()
+	switch t.Tag {
+	case dwarf.TagBaseType, dwarf.TagSubrangeType, dwarf.TagEnumerationType, dwarf.TagPointerType:
+		if !t.Base().Floats() && o.Size <= 8 {
+			return *o
+		}
+	}
+	at := *o
+	at.bits, at.bitOff = 0, 0
+	if o.bitOff == 0 && o.bits == 8*o.Size {
+		return at
+	}
+	at.Mem, at.Addr, at.Holes = false, 0, nil
+	at.Data = make([]byte, min(o.Size, MaxObject))
+	n := min(o.bits, 8*uint64(len(at.Data)))
+	whole := *o
+	whole.bits, whole.bitOff = 0, 0
+	raw, err := p.Bytes(&whole, 0, (o.bitOff+n+7)/8)
+	if err != nil {
+		at.Holes = []Hole{{0, 8 * o.Size, err, nil}}
+		return at
+	}
+	CopyBits(at.Data, 0, raw, o.bitOff, n, p.Arch.Big())
+	return at
 }
 
 // bitfield returns the value of a bit-field.

@@ -151,8 +151,14 @@ func (b *builder) run(v *Value, t *types.Type, addr, n uint64, depth int) *Value
 func (b *builder) runIn(v *Value, storage *Object, t *types.Type, n, size uint64, depth int) *Value {
 	o := *storage
 	o.Type = t
-	at := b.elements(&o, n, size, depth, func(part *Object) *Value {
-		part.Type = t
+	e := types.Extent{Count: n, Known: true, Stride: int64(8 * size), Size: 8 * size}
+	return b.extentIn(v, &o, t, &e, depth)
+}
+
+// extentIn reads the elements of a dimension of storage.
+func (b *builder) extentIn(v *Value, o *Object, t *types.Type, e *types.Extent, depth int) *Value {
+	at := b.elements(o, e, depth, func(part *Object) *Value {
+		b.retype(part, t)
 		return b.value(part, depth+1)
 	})
 	v.Compound, v.Parts, v.More, v.style = true, at.Parts, at.More, at.style

@@ -192,7 +192,15 @@ func stdSpan(b *builder, o *Object, t *types.Type, depth int) *Value {
 	}
 	for _, a := range t.Members().Templates {
 		if elem, _, ok := b.elem(o, "_M_ptr"); ok && a.Has {
-			first, _ := b.num(o, "_M_ptr")
+			if extent, ok := b.path(o, "_M_extent", "_M_extent_value"); ok { // of std::dynamic_extent
+				if _, err := b.uint(&extent, false); err != nil {
+					return &Value{typ: o.Type, Text: "std::span", Err: &unknown.Bound{Err: err}}
+				}
+			}
+			first, ok := b.num(o, "_M_ptr")
+			if !ok {
+				return nil
+			}
 			return b.run(b.text(o, fmt.Sprintf("std::span of length %d", a.Val.U)), elem, first, a.Val.U, depth)
 		}
 	}

@@ -89,6 +89,8 @@ type Frame interface {
 	types.Frame
 	// NumberOf is Number for an expression that may use DW_OP_push_object_address.
 	NumberOf(object arch.Address, u *dwarf.Unit, v *dwarf.Value) (uint64, error)
+	// StoredOf is Stored for such an expression.
+	StoredOf(object arch.Address, u *dwarf.Unit, v *dwarf.Value, size uint64) (uint64, error)
 	// Address evaluates an expression of unit u with base on the stack.
 	Address(u *dwarf.Unit, expr []byte, base arch.Address) (arch.Address, error)
 	// Constant returns the object of type t with the value of a DW_AT_const_value of unit u.

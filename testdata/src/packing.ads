@@ -1,0 +1,4 @@
+package Packing is
+   procedure Start;
+   pragma Export (C, Start, "ada_start");
+end Packing;

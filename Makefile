@@ -3,7 +3,7 @@
 # deps   installs what tests compare with, on Debian; a test that is skipped names its package
 # bench  every benchmark        fuzz   each fuzz target for FUZZTIME
 # parity compares with gdb (docs/parity.md)
-# lint   gofmt, go vet and staticcheck   cores  remakes testdata/cores (see testdata/README.md)
+# lint   gofmt, go vet, staticcheck and the laws, and the types for every port   cores  remakes testdata/cores (see testdata/README.md)
 # signatures  measures signatures again (docs/signatures.md)
 # bench-peers  corewalk and its peers on large and small workloads, into docs/performance.md; the first time half an hour
 #        of building, 2 GB in BENCH_DIR; BENCH_SIZE=small, PEERS="-only W1,W3 -runs 20" prints them only
@@ -155,3 +155,4 @@ lint:
 	$(GO) vet $(PKGS)
 	$(STATICCHECK) $(PKGS)
 	$(GO) test -count=1 ./internal/lint
+	COREWALK_LONG=1 $(GO) test -count=1 -run '^TestPorts$$' ./internal/release

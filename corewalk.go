@@ -16,12 +16,12 @@ import (
 	"io"
 	"io/fs"
 	"iter"
-	"os"
 	"path/filepath"
 	"sync"
 
 	"github.com/corewalk/corewalk/corestate"
 	"github.com/corewalk/corewalk/internal/files/mmapfile"
+	"github.com/corewalk/corewalk/internal/files/scratch"
 	"github.com/corewalk/corewalk/internal/runtimes/hotspot"
 	"github.com/corewalk/corewalk/internal/runtimes/v8"
 	"github.com/corewalk/corewalk/internal/why/subject"
@@ -50,7 +50,7 @@ type Target struct {
 
 	libWarnings []string
 
-	unpacked string // the directory of an unpacked pack; "" for none
+	unpacked *scratch.Dir // of an unpacked pack; nil for none
 
 	files []modules.Option // where files of modules are; see WithFilesOf
 
@@ -155,25 +155,17 @@ func (t *Target) changed(err error) error {
 	return fmt.Errorf("%s: another process truncated the dump or the file of a module: wait until it is written, or copy it first (%w)", t.path, err)
 }
 
-// Close releases the dump and the files, and detaches from a running process. Do not use
+// Close releases the dump and the files, removes what was unpacked of a pack, and detaches from a running process. Do not use
 // anything that came from the Target afterwards.
 func (t *Target) Close() error {
-	return errors.Join(t.images.Close(), t.subject.Close(), t.removeUnpacked())
-}
-
-// removeUnpacked removes what was unpacked of a pack. What is mapped stays readable on systems that have mmap.
-func (t *Target) removeUnpacked() error {
-	if t.unpacked == "" {
-		return nil
-	}
-	return os.RemoveAll(t.unpacked)
+	return errors.Join(t.images.Close(), t.subject.Close(), t.unpacked.Remove())
 }
 
 // Leave is Close for a program that ends next. It keeps what is to be kept between runs, and detaches from a running
 // process, but leaves what is mapped to the end of the program, which releases it all at once, in less time.
 func (t *Target) Leave() error {
 	t.images.Keep()
-	return errors.Join(t.subject.Leave(), t.removeUnpacked())
+	return errors.Join(t.subject.Leave(), t.unpacked.Remove())
 }
 
 // ProcessState returns the process: as the dump has it, or as it runs.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/corewalk/corewalk/internal/carry/pack"
+	"github.com/corewalk/corewalk/internal/files/scratch"
 	"github.com/corewalk/corewalk/internal/why/subject"
 	"github.com/corewalk/corewalk/modules"
 )
@@ -76,14 +77,14 @@ func isPack(path string) bool {
 
 // openPack unpacks a pack and opens its dump with its files.
 func openPack(ctx context.Context, path string, cfg *config) (*Target, error) {
-	dir, err := os.MkdirTemp("", "corewalk-pack-*")
+	dir, err := scratch.Make("", "corewalk-pack-*")
 	if err != nil { // a machine without a /tmp: beside the pack
-		if dir, err = os.MkdirTemp(filepath.Dir(path), ".corewalk-pack-*"); err != nil {
+		if dir, err = scratch.Make(filepath.Dir(path), ".corewalk-pack-*"); err != nil {
 			return nil, fmt.Errorf("%s: no directory to unpack it: %w", path, err)
 		}
 	}
-	fail := func(err error) (*Target, error) { return nil, errors.Join(err, os.RemoveAll(dir)) }
-	u, err := pack.Extract(path, dir)
+	fail := func(err error) (*Target, error) { return nil, errors.Join(err, dir.Remove()) }
+	u, err := pack.Extract(ctx, path, dir.Path)
 	if err != nil {
 		return fail(fmt.Errorf("%s: %w", path, err))
 	}

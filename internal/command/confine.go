@@ -20,6 +20,7 @@ import (
 	"github.com/corewalk/corewalk/internal/files/broker"
 	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/internal/files/kept"
+	"github.com/corewalk/corewalk/internal/files/scratch"
 	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/internal/sandbox"
 )
@@ -187,24 +188,26 @@ func (f *fileFlags) confine(e env, args, files []string) (status int, err error)
 
 // A confinement is the sandbox of analysis processes. It is a triage.Confinement.
 type confinement struct {
-	policy  sandbox.Policy
-	temp    string // for unpacked files
-	release func() // removes it; nil without a sandbox
-	server  *broker.Server
-	kept    map[string]bool // files that were not read because of the sandbox
+	policy sandbox.Policy
+	temp   *scratch.Dir // for unpacked files
+	server *broker.Server
+	kept   map[string]bool // files that were not read because of the sandbox
 }
+
+// makeTemp makes the directory for the temporary files of analysis processes, of which some are killed.
+func makeTemp() (*scratch.Dir, error) { return scratch.Make("", "corewalk-analysis-*") }
 
 // confinement returns the sandbox in which the files and directories that the user names can
 // be analysed.
 func (f *fileFlags) confinement(files []string) (*confinement, error) {
-	temp, release, err := tempDir()
+	temp, err := makeTemp()
 	if err != nil {
 		return nil, err
 	}
-	c := &confinement{temp: temp, release: release, server: new(broker.Server)}
+	c := &confinement{temp: temp, server: new(broker.Server)}
 	c.server.Files, c.server.Symbols = f.fetch.fetchers()
 	p := &c.policy
-	p.Write = []string{temp}
+	p.Write = []string{temp.Path}
 	p.Read = slices.Concat(find.PackagePaths(), find.LoaderFiles(), []string{find.DefaultDebugDir, "/etc/localtime"}, f.sysroots, f.debugDirs, f.search)
 	for _, m := range f.sourceMaps {
 		_, to, _ := strings.Cut(m, "=")
@@ -253,9 +256,7 @@ func made(dir string, perm fs.FileMode) string {
 
 // close removes the temporary files.
 func (c *confinement) close() {
-	if c.release != nil {
-		c.release()
-	}
+	_ = c.temp.Remove() // what it leaves, the next run removes
 }
 
 // maxKept is how many of those files are counted.
@@ -286,7 +287,7 @@ func (c *confinement) sayDenied(e env) {
 
 // Start implements triage.Confinement.
 func (c *confinement) Start(cmd *exec.Cmd, also []string) error {
-	cmd.Env = append(slices.DeleteFunc(cmd.Env, func(v string) bool { return !isNeeded(v) }), "TMPDIR="+c.temp)
+	cmd.Env = append(slices.DeleteFunc(cmd.Env, func(v string) bool { return !isNeeded(v) }), "TMPDIR="+c.temp.Path)
 	p := c.policy
 	p.Read = slices.Concat(p.Read, also)
 	return sandbox.Start(cmd, p)

@@ -18,6 +18,7 @@ import (
 	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/sandbox"
+	"github.com/corewalk/corewalk/internal/triage"
 )
 
 func needSandbox(t *testing.T) {
@@ -251,30 +252,30 @@ func TestSandboxTemporary(t *testing.T) {
 	}
 }
 
-// TestTempDir: what a killed process left behind is removed, what another one uses is not.
-func TestTempDir(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
-	first, release, err := tempDir()
+// TestAnalysisTemp: what analysis processes unpack is in a directory of the process that started them, which removes it when they were killed,
+// with a sandbox and without.
+func TestAnalysisTemp(t *testing.T) {
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	var f triageFlags
+	fs := f.set()
+	if err := fs.Parse([]string{"--sandbox=off"}); err != nil {
+		t.Fatal(err)
+	}
+	var o triage.Options
+	c, err := f.confineWorker(env{ctx: t.Context()}, &o, fs)
 	if err != nil {
 		t.Fatal(err)
 	}
-	left := filepath.Join(os.TempDir(), "corewalk-sandbox-1")
-	if err := os.Mkdir(left, 0o700); err != nil {
+	if len(o.Env) != 1 || o.Env[0] != "TMPDIR="+c.temp.Path || filepath.Dir(c.temp.Path) != temp {
+		t.Errorf("%q, %+v", o.Env, c.temp)
+	}
+	if err := os.MkdirAll(filepath.Join(c.temp.Path, "corewalk-pack-1", "files"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	second, release2, err := tempDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for dir, want := range map[string]bool{first: true, second: true, left: false} {
-		if _, err := os.Stat(dir); (err == nil) != want {
-			t.Errorf("%s: %v", dir, err)
-		}
-	}
-	release()
-	release2()
-	if list, _ := os.ReadDir(os.TempDir()); len(list) > 0 {
-		t.Errorf("left: %v", list)
+	c.close()
+	if left, _ := os.ReadDir(temp); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/internal/command/parts"
 	"github.com/corewalk/corewalk/internal/faces"
+	"github.com/corewalk/corewalk/internal/files/scratch"
 	"github.com/corewalk/corewalk/internal/triage/ledger"
 	"github.com/corewalk/corewalk/session"
 )
@@ -108,11 +109,11 @@ type targetOpener func(context.Context, faces.Request, ...corewalk.Option) (*cor
 // redacted opens dumps of which the secrets are blanked: it makes a slim dump of each without them, and opens that.
 func redacted(open targetOpener) faces.Opener {
 	return func(ctx context.Context, r faces.Request) (_ *session.Session, end func(), err error) {
-		dir, err := os.MkdirTemp("", "corewalk-mcp-*")
+		dir, err := scratch.Make("", "corewalk-mcp-*")
 		if err != nil {
 			return nil, nil, err
 		}
-		undo := []func(){func() { os.RemoveAll(dir) }}
+		undo := []func(){func() { _ = dir.Remove() }}
 		end = func() {
 			for _, f := range slices.Backward(undo) {
 				f()
@@ -129,7 +130,7 @@ func redacted(open targetOpener) faces.Opener {
 		}
 		undo = append(undo, func() { t.Close() })
 		whole := r.Core
-		r.Core = filepath.Join(dir, filepath.Base(whole))
+		r.Core = filepath.Join(dir.Path, filepath.Base(whole))
 		if err := redact(ctx, t, r.Core); err != nil {
 			return nil, nil, fmt.Errorf("%s: its secrets cannot be blanked: %w", whole, err)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/internal/files/scratch"
 	"github.com/corewalk/corewalk/report"
 )
 
@@ -128,12 +129,12 @@ func (f *outFlags) carry(e env, args []string, name string, write func(t *corewa
 	if same(o.core, f.output) {
 		return e.usageError("%s: -o %s is the core itself", name, f.output)
 	}
-	dir, err := os.MkdirTemp(filepath.Dir(f.output), ".corewalk-"+name+"-*")
+	dir, err := scratch.Make(filepath.Dir(f.output), ".corewalk-"+name+"-*")
 	if err != nil {
 		return e.fail(err)
 	}
-	defer os.RemoveAll(dir)
-	to := filepath.Join(dir, name)
+	defer dir.Remove()
+	to := filepath.Join(dir.Path, name)
 	r, err := write(t, o, to)
 	if err != nil {
 		return e.fail(fmt.Errorf("%s: not written: %w", f.output, err))

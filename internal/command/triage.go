@@ -341,8 +341,17 @@ func (f *triageFlags) dumps(args []string) triage.Source {
 
 // confineWorker makes the sandbox of the analysis process, if it is to have one.
 func (f *triageFlags) confineWorker(e env, o *triage.Options, fs *pflag.FlagSet) (*confinement, error) {
-	if wanted, err := f.sandbox.wanted(e); err != nil || !wanted {
-		return new(confinement), err
+	wanted, err := f.sandbox.wanted(e)
+	if err != nil {
+		return nil, err
+	}
+	if !wanted {
+		temp, err := makeTemp()
+		if err != nil { // a machine without a /tmp: what is to be unpacked there fails
+			return new(confinement), nil
+		}
+		o.Env = append(o.Env, "TMPDIR="+temp.Path)
+		return &confinement{temp: temp}, nil
 	}
 	places := f.operands(fs.Args())
 	if f.source != "" {

@@ -3,6 +3,7 @@ package pack
 import (
 	"archive/zip"
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -39,8 +40,8 @@ func (u *Unpacked) Executable() string {
 }
 
 // Extract unpacks the pack at file into the directory dir, which must be empty. Each file must have the size and
-// the sum that the manifest says.
-func Extract(file, dir string) (*Unpacked, error) {
+// the sum that the manifest says. When ctx is done, it ends, and what it has unpacked stays in dir.
+func Extract(ctx context.Context, file, dir string) (*Unpacked, error) {
 	z, err := zip.OpenReader(file)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotPack, err)
@@ -63,7 +64,7 @@ func Extract(file, dir string) (*Unpacked, error) {
 			return fmt.Errorf("%w: %s has %d bytes", ErrTooBig, name, m.Size)
 		}
 		left -= m.Size
-		return extract(named[name], filepath.Join(dir, filepath.FromSlash(name)), m, &disk)
+		return extract(ctx, named[name], filepath.Join(dir, filepath.FromSlash(name)), m, &disk)
 	}
 	if err := take(coreName, u.Manifest.Core); err != nil {
 		return nil, err
@@ -106,8 +107,21 @@ func readManifest(f *zip.File, m *Manifest) error {
 	return nil
 }
 
+// A stopping reader ends when its context is done.
+type stopping struct {
+	ctx context.Context
+	io.Reader
+}
+
+func (s stopping) Read(b []byte) (int, error) {
+	if err := s.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return s.Reader.Read(b)
+}
+
 // extract writes one file, and compares it with what the manifest says.
-func extract(f *zip.File, to string, m Member, disk *uint64) error {
+func extract(ctx context.Context, f *zip.File, to string, m Member, disk *uint64) error {
 	if f == nil || !f.Mode().IsRegular() {
 		return fmt.Errorf("%w: %s is not in it", ErrDamaged, m.Path)
 	}
@@ -125,10 +139,10 @@ func extract(f *zip.File, to string, m Member, disk *uint64) error {
 		return err
 	}
 	sum := sha256.New()
-	n, err := io.Copy(io.MultiWriter(&holes{f: out, disk: disk}, sum), io.LimitReader(in, int64(m.Size)+1))
+	n, err := io.Copy(io.MultiWriter(&holes{f: out, disk: disk}, sum), io.LimitReader(stopping{ctx, in}, int64(m.Size)+1))
 	err = errors.Join(err, out.Truncate(n), out.Close())
 	switch {
-	case errors.Is(err, ErrTooBig):
+	case errors.Is(err, ErrTooBig), ctx.Err() != nil:
 		return err
 	case err != nil:
 		return fmt.Errorf("%w: %s: %w", ErrDamaged, m.Path, err)

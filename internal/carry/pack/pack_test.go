@@ -3,6 +3,7 @@ package pack
 import (
 	"archive/zip"
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -39,7 +40,7 @@ func TestWriteAndExtract(t *testing.T) {
 	if !Sniff(a.Bytes()[:4]) {
 		t.Error("it is not recognised")
 	}
-	u, err := Extract(pack, t.TempDir())
+	u, err := Extract(t.Context(), pack, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +95,7 @@ func TestHostile(t *testing.T) {
 		return made{Manifest{Format: format, Version: version, Core: member("core", "c"), Files: []Member{member("/lib/x", "x")}},
 			map[string]string{"core": "c", "files/lib/x": "x"}, 0o644}
 	}
-	if _, err := Extract(honest().write(t), t.TempDir()); err != nil {
+	if _, err := Extract(t.Context(), honest().write(t), t.TempDir()); err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
@@ -127,7 +128,7 @@ func TestHostile(t *testing.T) {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Extract(m.write(t), dir); err == nil || c.err != nil && !errors.Is(err, c.err) {
+		if _, err := Extract(t.Context(), m.write(t), dir); err == nil || c.err != nil && !errors.Is(err, c.err) {
 			t.Errorf("%s: %v, want %v", name, err, c.err)
 		}
 		if list, _ := os.ReadDir(around); len(list) != 1 {
@@ -161,8 +162,18 @@ func TestHoles(t *testing.T) {
 func TestNoPack(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x")
 	os.WriteFile(path, []byte("PK\x03\x04 and nothing else"), 0o600)
-	if _, err := Extract(path, t.TempDir()); !errors.Is(err, ErrNotPack) {
+	if _, err := Extract(t.Context(), path, t.TempDir()); !errors.Is(err, ErrNotPack) {
 		t.Error(err)
+	}
+}
+
+// TestExtractStops: a pack whose files are large when they are unpacked is left when the caller no longer waits.
+func TestExtractStops(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	path := made{Manifest{Format: format, Version: version, Core: member("core", "c")}, map[string]string{"core": "c"}, 0o644}.write(t)
+	cancel()
+	if _, err := Extract(ctx, path, t.TempDir()); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
 	}
 }
 
@@ -181,6 +192,6 @@ func FuzzExtract(f *testing.F) {
 		if err := os.WriteFile(path, b, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		Extract(path, t.TempDir())
+		Extract(t.Context(), path, t.TempDir())
 	})
 }

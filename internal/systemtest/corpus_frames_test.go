@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/report"
 )
 
 // TestCorpusARM compares the stacks of the corpus's cores of ARM with what gdb and
@@ -38,9 +39,12 @@ func TestCorpusARM(t *testing.T) {
 		for i := range r.Threads {
 			var got []string
 			for _, f := range r.Threads[i].Frames {
+				if f.Trust == report.TrustScan { // in libraries without a file: nobody knows better
+					break
+				}
 				got = append(got, fmt.Sprintf("%x", uint64(f.PC)))
 			}
-			if r.Threads[i].End == "bottom" {
+			if r.Threads[i].End == "bottom" && len(got) == len(r.Threads[i].Frames) {
 				got = append(got, "end")
 			}
 			if text := strings.Join(got, " "); i >= len(want) || text != want[i] {

@@ -25,7 +25,7 @@ func Place(frames []report.Frame, ended bool, helper func(*report.Frame) bool) (
 		if f.Trust == report.TrustScan {
 			return 0, false
 		}
-		if f.Signal != "" || i+1 < len(frames) && frames[i+1].Trust == report.TrustInstrumentation {
+		if f.Signal != "" || f.Source.File == "" && i+1 < len(frames) && frames[i+1].Trust == report.TrustInstrumentation {
 			continue // the code that a rewriter put in place of the next frame's
 		}
 		if f.Language != "" {

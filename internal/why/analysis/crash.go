@@ -44,7 +44,7 @@ func (in *inspection) crash(r *report.Report) {
 	c.AdjustedAddress, c.Accesses, c.BitFlips = why.Adjusted, why.Accesses, why.BitFlips
 	c.Inconsistencies, c.Causes = why.Inconsistencies, why.Causes
 	if len(r.Threads) > 0 && r.Threads[0].Crashed {
-		c.Frame = firstFrame(r.Threads[0].Frames, in.endedItself() || c.Signal != "" && sentByProcess(c.Code), calledNoCode(c.Kind))
+		c.Frame = firstFrame(r.Threads[0].Frames, in.endedItself() || c.Signal != "" && sentByProcess(c.Code), calledNoCode(c, r.Threads[0].Frames))
 		if why.Kind == report.CrashStackOverflow {
 			c.Overflow = overflow(r.Threads[0].Frames)
 		}
@@ -104,9 +104,13 @@ func (in *inspection) why(c *report.Crash, ci reason.Input) reason.Reason {
 	return reason.Why(ci)
 }
 
-// calledNoCode reports whether a kind says that the program counter led to no code.
-func calledNoCode(kind string) bool {
-	switch kind {
+// calledNoCode reports whether the innermost frame is at an address without code, of which its caller is to blame. Where the processor refused
+// to go there, the frame is still at the call.
+func calledNoCode(c *report.Crash, frames []report.Frame) bool {
+	if len(frames) < 2 || frames[0].Function != "" && frames[1].Trust != report.TrustWildPC {
+		return false
+	}
+	switch c.Kind {
 	case report.CrashNullCall, report.CrashWildCall, report.CrashNonCanonicalCall, report.CrashExecNoExec, report.CrashBadCall:
 		return true
 	}

@@ -16,7 +16,7 @@ func firstFrame(frames []report.Frame, ended, called bool) *int {
 	root := goSources(frames)
 	i, ok := signature.Place(frames, ended, func(f *report.Frame) bool {
 		file := f.Source.File
-		return called && f == &frames[0] && f.Function == "" || runtimeFunction(f.Function) || systemModule(f.Module) || file != "" && (systemSource(file) || root != "" && strings.HasPrefix(file, root))
+		return called && f == &frames[0] || runtimeFunction(f.Function) || systemModule(f.Module) || file != "" && (systemSource(file) || root != "" && strings.HasPrefix(file, root))
 	})
 	if !ok {
 		return nil

@@ -93,7 +93,7 @@ func TestFailedFrame(t *testing.T) {
 		{"a guess", []report.Frame{frame(libc, "free", ""), guess(frame(app, "stale", "s.c"))}, false, false, -1},
 		{"a guess in machinery", []report.Frame{frame(libc, "", ""), guess(frame(libc, "abort", "")), frame(app, "stale", "s.c")}, true, false, -1},
 		{"a call of no code", []report.Frame{frame("", "", ""), frame(app, "call", "c.c")}, false, true, 1},
-		{"a return to no code", []report.Frame{frame(app, "copy", "c.c"), frame("", "", "")}, false, true, 0},
+		{"a return to no code", []report.Frame{frame(app, "copy", "c.c"), frame("", "", "")}, false, false, 0},
 		{"code that a rewriter moved", []report.Frame{frame(app, "work_dyninst", ""), {Module: app, Function: "work", Trust: report.TrustInstrumentation}}, false, false, 1},
 		{"a probe of the stack", []report.Frame{frame(app, "___chkstk_ms", ""), frame(app, "dig", "c.c")}, false, false, 1},
 		{"code without a module", []report.Frame{frame("", "", ""), frame(app, "call", "c.c")}, false, false, 0},

@@ -3,6 +3,7 @@
 package slim
 
 import (
+	"bytes"
 	"errors"
 	"maps"
 	"slices"
@@ -111,7 +112,7 @@ const maxOfFiles = 512 << 10
 
 // ofFiles returns what the report read of the process's memory that the core does not have and that files had instead, ascending:
 // read-only data of modules, and code that returns from signals' handlers; other code only shows what rules and symbols say, too.
-// None crosses a boundary of c.Whole.
+// Headers are not among it, which have a build-id: that would prove a file which nothing of the process proves. None crosses a boundary of c.Whole.
 func (w *Wanted) ofFiles(c *corestate.ELFCore, steps *Steps) []run {
 	var list []run
 	buf, left := make([]byte, corestate.ReadPage), maxOfFiles
@@ -130,7 +131,7 @@ func (w *Wanted) ofFiles(c *corestate.ELFCore, steps *Steps) []run {
 					a += uint64(len(b))
 					continue
 				}
-				if _, err := c.ReadMem(a, b); err == nil {
+				if _, err := c.ReadMem(a, b); err == nil && !bytes.HasPrefix(b, []byte("\x7fELF")) {
 					w.pages[a/corestate.ReadPage] = OfFiles
 					if n := len(list); n > 0 && list[n-1].hi == a && a > s.Start+s.InDump {
 						list[n-1].hi = a + uint64(len(b))

@@ -117,7 +117,7 @@ func TestFetchLies(t *testing.T) {
 	s := serve(t, map[string]string{packID + "/executable": other, libcID + "/debuginfo": other})
 	status, out, errs := fetchRun(t, context.Background(), "--debuginfod="+s.URL)
 	words := strings.Join(strings.Fields(out), " ")
-	if status != exitComplete || errs != "" || strings.Contains(out, "pack.c") ||
+	if status != exitIncomplete || errs != "" || strings.Contains(out, "pack.c") || // callers in pack are guessed
 		!strings.Contains(words, "pack: no file found") || !strings.Contains(words, ", want "+packID) ||
 		!strings.Contains(words, "cannot fetch debug information") || !strings.Contains(words, ", want "+libcID) {
 		t.Errorf("status %d, %s\n%s", status, errs, out)

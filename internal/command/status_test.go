@@ -128,6 +128,9 @@ func TestStatuses(t *testing.T) {
 		"the `BINARY` could": func() runs {
 			return runs{"report": {there(with(files, "alone/core", "text"))}, "info": {there(with(info, "alone/core", "text"))}}
 		},
+		"the file of a module is": func() runs {
+			return runs{"report": {there(with(files, "alone/core"))}, "info": {there(with(info, "alone/core"))}, "triage": {there(with(triage, "alone/core"))}}
+		},
 		"a stack could not": func() runs {
 			return runs{"report": {there(with(files, "lost/core"))}, "info": {there(with(info, "lost/core"))},
 				"triage": {there(with(triage, "lost/core"))}}

@@ -53,7 +53,7 @@ func goProgram(t *testing.T) (string, string) {
 	t.Helper()
 	compiler, err := exec.LookPath("go")
 	if err != nil {
-		t.Skip("go is not installed")
+		t.Skip("go is not installed (Debian: golang)")
 	}
 	source := filepath.Join(fixture.Root(t), "testdata", "src", "gonil", "main.go")
 	build := func(flags string) string {
@@ -76,7 +76,7 @@ func interpreter(t *testing.T) (string, string) {
 			return strings.TrimSpace(string(out)), ""
 		}
 	}
-	t.Skip("python3 is not installed")
+	t.Skip("python3 is not installed (Debian: python3)")
 	return "", ""
 }
 

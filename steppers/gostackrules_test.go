@@ -170,7 +170,7 @@ func TestGoLeft(t *testing.T) {
 	callback := func(before uint64, slot int, ra uint64) func(*proc) {
 		return func(p *proc) { p.put(goOnG0, before); p.put(goOnG0+uint64(slot), ra) }
 	}
-	began, called := goOnG0, func(slot uint64) uint64 { return goOnG0 + slot + 8 }
+	began, called := uint64(goOnG0), func(slot uint64) uint64 { return goOnG0 + slot + 8 }
 	for _, c := range []struct {
 		name string
 		set  func(*proc)

@@ -185,7 +185,7 @@ func TestEntryPointOfAuxiliaryVector(t *testing.T) {
 	p.put(stack+0x108, bias+0x1100, bias+0x1129, bias+0x1300)
 	g := must(steppers.DefaultGroup(arch.AMD64, noFile))
 	s, _ := must(unwind.NewWalker(started{mapper{p}}, unwind.WithGroup(g))).WalkStack(1)
-	if got := chainText(s); got != fmt.Sprintf("%x scan end", bias+0x1129) {
+	if got := chainText(s); got != fmt.Sprintf("%x scan end", uint64(bias+0x1129)) {
 		t.Error(got)
 	}
 }

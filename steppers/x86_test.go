@@ -95,7 +95,7 @@ func TestSignalFramesX86(t *testing.T) {
 			for _, w := range tc.head {
 				stack = binary.LittleEndian.AppendUint32(stack, w)
 			}
-			context := uint64(smallStack + len(stack))
+			context := smallStack + uint64(len(stack))
 			for i := range x86SigContextOrder {
 				stack = binary.LittleEndian.AppendUint32(stack, uint32(0x1000+i))
 			}

@@ -75,7 +75,6 @@ type lockCall struct {
 	to      *types.Func // of a function or method, maybe of an interface; nil for a value
 	values  []any       // what is called if to is nil
 	args    [][]any     // what is passed
-	outside bool        // to is not among the functions: it calls what is passed
 	results resultOf    // the call itself, as a source of values
 }
 
@@ -96,9 +95,7 @@ type resultOf struct {
 type lockGraph struct {
 	fset   *token.FileSet
 	funcs  map[any]*lockFunc // by *types.Func or *ast.FuncLit, or the call of sync.OnceValue
-	decls  map[any]*ast.FuncType
-	infos  []*types.Info
-	named  []*types.Named // all types
+	named  []*types.Named    // all types
 	own    map[*types.Package]bool
 	cuts   map[lockCut]string // calls that do not happen, and why
 	judged func(lockKey) bool // whether the law is about a lock

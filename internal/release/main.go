@@ -24,7 +24,7 @@ import (
 )
 
 // targets are the systems and processors that releases are for.
-var targets = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
+var targets = []string{"linux/amd64", "linux/arm64", "linux/386", "linux/arm", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
 
 // programs are those of a release: all of cmd, the one that makes the manual page first.
 var programs = []string{"corewalk", "corewalk-full", "corewalkd"}

@@ -94,7 +94,7 @@ func TestStoredDamage(t *testing.T) {
 			b = append([]byte(nil), b[:len(b)-r.Intn(2)*r.Intn(len(b)+1)]...)
 			for range r.Intn(2000) {
 				if len(b) > 8 {
-					binary.LittleEndian.PutUint32(b[r.Intn(len(b)-4):], uint32(r.Intn(1<<(1+r.Intn(31)))))
+					binary.LittleEndian.PutUint32(b[r.Intn(len(b)-4):], uint32(r.Int63n(1<<(1+r.Intn(31)))))
 				}
 			}
 			m[kind] = b

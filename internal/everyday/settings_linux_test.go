@@ -65,7 +65,7 @@ var settings = []setting{
 		}
 		return mounted(`mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"`, p.path("cache"))
 	}},
-	{name: "full", within: func(p *place) []string {
+	{name: settingFull, within: func(p *place) []string {
 		return mounted(`mount -t tmpfs -o size=16k none "$0" && exec "$@"`, p.path("cache"))
 	}},
 	{name: "without HOME", homeless: true, before: func(_ *testing.T, p *place) { p.unset([]string{"HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"}) }},
@@ -96,5 +96,8 @@ func mounted(script, dir string) []string {
 	// Files of some size cannot be written.
 	return []string{"sh", "-c", `ulimit -f 8; exec "$@"`, dir}
 }
+
+// settingFull is the setting in which nothing more can be written into the cache.
+const settingFull = "full"
 
 var mounts = sync.OnceValue(func() bool { return exec.Command("unshare", "--mount", "true").Run() == nil })

@@ -1,6 +1,7 @@
 package python_test
 
 import (
+	"debug/elf"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -214,7 +215,31 @@ func order(t *testing.T, r *report.Report) {
 		}
 	}
 	want := []string{"numbers", "map_next", "inner", "__lt__", "list", "builtin_sorted", "pay"}
+	if !slices.Contains(seen, "map_next") && !slices.Contains(seen, "list") && stripped(r) {
+		want = []string{"numbers", "inner", "__lt__", "pay"} // the functions of C are local to their files, and have no names
+	}
 	if evals == 0 || !slices.Equal(slices.Compact(seen), want) {
 		t.Errorf("the order is %v, want %v", seen, want)
 	}
+}
+
+// stripped reports whether the interpreter, and its library if it has one, have no symbols of functions local to files.
+func stripped(r *report.Report) bool {
+	n := 0
+	for _, m := range r.Modules {
+		if base := filepath.Base(m.Path); !strings.HasPrefix(base, "python3") && !strings.HasPrefix(base, "libpython3") {
+			continue
+		}
+		f, err := elf.Open(m.Path)
+		if err != nil {
+			return false
+		}
+		n++
+		whole := f.Section(".symtab") != nil
+		f.Close()
+		if whole {
+			return false
+		}
+	}
+	return n > 0
 }

@@ -75,7 +75,8 @@ func TestSamplingGoroutines(t *testing.T) {
 				n += k
 			}
 		}
-		if n != each*samples {
+		late := each == 1 && n == samples-1 // on a busy machine, the first sample may be taken before main waits
+		if n != each*samples && !late {
 			t.Errorf("%s: %d in %d samples, want %d in each", what, n, samples, each)
 		}
 	}

@@ -30,7 +30,7 @@ PKGS ?= ./...
 MUTANTS ?=
 TORTURE ?= 1000000
 
-.PHONY: build test test-long services test-services deps bench cores fuzz lint parity soak signatures triage-page bench-peers bench-triage mutants torture release
+.PHONY: build test test-32 test-long services test-services deps bench cores fuzz lint parity soak signatures triage-page bench-peers bench-triage mutants torture release
 
 # The linker writes a program through a mapping, which leaves the kernel single pages of it. A copy, as an installation
 # makes it, starts a twentieth to a tenth faster.
@@ -86,6 +86,14 @@ deps:
 	apt-get update
 	@have=; for p in $(DEPS); do if apt-cache show "$$p" >/dev/null 2>&1; then have="$$have $$p"; else echo "not in this Debian: $$p"; fi; done; \
 	DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $$have
+
+# test-32 runs the readers' tests where an int has 32 bits: as 386 where the kernel runs that, else as arm by qemu-user.
+READERS = ./internal/format/... ./unwind/... ./libstate ./corestate ./steppers ./symlookup ./modules
+test-32:
+	@d=$$(mktemp -d); trap 'rm -rf "$$d"' EXIT; printf 'package main\n\nfunc main() {}\n' >"$$d/main.go"; export CGO_ENABLED=0; \
+	if GOARCH=386 $(GO) run "$$d/main.go" 2>/dev/null; then GOARCH=386 $(GO) test -vet=off -short $(READERS); \
+	elif command -v qemu-arm-static >/dev/null; then GOARCH=arm $(GO) test -exec qemu-arm-static -vet=off -short $(READERS); \
+	else echo "this kernel runs no programs of 386, and qemu-user-static is not installed: nothing was tested" >&2; exit 1; fi
 
 # services installs the servers that tests need; test-services runs those tests, which are among those of test-long.
 SERVERS = postgresql chromium

@@ -404,7 +404,7 @@ func TestCFAOfLast(t *testing.T) {
 	}
 	for i, f := range stack.Frames {
 		cfa, ok := f.CFA()
-		want := uint64(stackBase + 16*(i+1))
+		want := stackBase + 16*uint64(i+1)
 		if i == 2 {
 			want = 0
 		}

@@ -22,7 +22,7 @@ func (t *SymTab) ByName(name string) (Sym, bool) {
 	t.namesOnce.Do(func() { t.names = t.indexNames() })
 	best := named{tab: t, name: name, rank: -1}
 	for i := range t.names.of(name) {
-		if uint(i) < uint(t.Len()) && best.look(i) { // where an int has 32 bits, a large index is negative
+		if uint(i) < uint(t.Len()) && best.look(i) { // large indexes are negative where an int has 32 bits
 			break
 		}
 	}

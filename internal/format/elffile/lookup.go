@@ -45,7 +45,7 @@ func (t *SymTab) Lookup(addr uint64) (Sym, bool) {
 	}
 	t.once.Do(func() { t.index = t.buildIndex() })
 	i, ok := t.index.find(addr)
-	if !ok || i >= t.Len() {
+	if !ok || uint(i) >= uint(t.Len()) { // large indexes are negative where an int has 32 bits
 		return Sym{}, false
 	}
 	s := t.sym(i)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // The big program: modules of 52 kB each, 1 GB together, like a browser's.
@@ -222,8 +224,7 @@ func BenchmarkBigPDB(b *testing.B) {
 	file.Sync()
 	for b.Loop() {
 		// Pages in the page cache would be mapped along with those touched.
-		const dontNeed = 4 // POSIX_FADV_DONTNEED
-		syscall.Syscall6(syscall.SYS_FADVISE64, file.Fd(), 0, 0, dontNeed, 0, 0)
+		unix.Fadvise(int(file.Fd()), 0, 0, unix.FADV_DONTNEED)
 		data, err := syscall.Mmap(int(file.Fd()), 0, int(stat.Size()), syscall.PROT_READ, syscall.MAP_SHARED)
 		if err != nil {
 			b.Fatal(err)

@@ -14,7 +14,7 @@ type typed struct{}
 
 func (typed) WriteHistory(w io.Writer) (int, error) { return io.WriteString(w, "bt\n") }
 
-// TestKeepHistory: the lines are kept in a file, and a directory in its place keeps nobody from leaving; a pipe, see
+// TestKeepHistory: the lines are kept in a file, and a directory in its place keeps nobody from leaving. Of a pipe, see TestHistoryIsPipe.
 // after_unix_test.go.
 func TestKeepHistory(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "corewalk", "history")

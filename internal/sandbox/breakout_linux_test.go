@@ -191,7 +191,7 @@ func attempts(dir string) map[string]attempt {
 
 		// Programs and processes.
 		"program":      {do: func() error { return exec.Command("/bin/true").Run() }},
-		"execve":       raw(unix.SYS_EXECVE, text("/nonexistent"), 0, 0),
+		"execve":       raw(unix.SYS_EXECVE, text(in("absent")), 0, 0),
 		"execveat":     raw(unix.SYS_EXECVEAT, nobody, text(""), 0, 0, 0),
 		"fork":         {do: fork},
 		"user ns":      raw(unix.SYS_CLONE, unix.CLONE_NEWUSER|unix.CLONE_FS),
@@ -217,10 +217,10 @@ func attempts(dir string) map[string]attempt {
 		"SIGIO":        raw(unix.SYS_FCNTL, 0, unix.F_SETOWN, parent),
 
 		// The kernel.
-		"mount":         rootOnly(unix.SYS_MOUNT, text("none"), text("/nonexistent"), text("tmpfs"), 0, 0),
-		"umount":        rootOnly(unix.SYS_UMOUNT2, text("/nonexistent"), 0),
-		"chroot":        rootOnly(unix.SYS_CHROOT, text("/nonexistent")),
-		"pivot_root":    rootOnly(unix.SYS_PIVOT_ROOT, text("/nonexistent"), text("/nonexistent")),
+		"mount":         rootOnly(unix.SYS_MOUNT, text("none"), text(in("absent")), text("tmpfs"), 0, 0),
+		"umount":        rootOnly(unix.SYS_UMOUNT2, text(in("absent")), 0),
+		"chroot":        rootOnly(unix.SYS_CHROOT, text(in("absent"))),
+		"pivot_root":    rootOnly(unix.SYS_PIVOT_ROOT, text(in("absent")), text(in("absent"))),
 		"unshare":       raw(unix.SYS_UNSHARE, 0),
 		"setns":         raw(unix.SYS_SETNS, nobody, 0),
 		"io_uring":      {do: func() error { return call(unix.SYS_IO_URING_SETUP, 1, 0) }, elsewhere: true},
@@ -466,7 +466,7 @@ func attack(t *testing.T, mode string) map[string]syscall.Errno {
 	var out, errs strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if mode == "confined" {
-		err = Start(cmd, Policy{Read: append([]string{"/usr", "/lib", "/lib64", "/bin", "/sbin", "/opt"}, filepath.Join(dir, "read"), "/nonexistent"), Files: slices.Values([]*os.File{one}), Write: []string{filepath.Join(dir, "write")}})
+		err = Start(cmd, Policy{Read: append([]string{"/usr", "/lib", "/lib64", "/bin", "/sbin", "/opt"}, filepath.Join(dir, "read"), filepath.Join(dir, "absent")), Files: slices.Values([]*os.File{one}), Write: []string{filepath.Join(dir, "write")}})
 	} else {
 		err = cmd.Start()
 	}

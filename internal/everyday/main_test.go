@@ -4,6 +4,7 @@
 package everyday
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -11,7 +12,16 @@ import (
 	"github.com/corewalk/corewalk/internal/fixture"
 )
 
-func TestMain(m *testing.M) { os.Exit(fixture.Main(m)) }
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == hangs {
+		fmt.Fprintln(os.Stderr, hang(os.Args[2:]))
+		os.Exit(125)
+	}
+	os.Exit(fixture.Main(m))
+}
+
+// hangs as first argument has the test become the command that follows, on a disk that hangs.
+const hangs = "--hangs"
 
 // programVariable names another corewalk to test than that of these sources: the path of a corewalk with its corewalk-full beside it.
 const programVariable = "COREWALK_EVERYDAY"

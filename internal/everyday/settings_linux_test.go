@@ -68,6 +68,7 @@ var settings = []setting{
 	{name: settingFull, within: func(p *place) []string {
 		return mounted(`mount -t tmpfs -o size=16k none "$0" && exec "$@"`, p.path("cache"))
 	}},
+	{name: settingHangs, within: func(*place) []string { return hanging() }},
 	{name: "without HOME", homeless: true, before: func(_ *testing.T, p *place) { p.unset([]string{"HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"}) }},
 	{name: "HOME not writable", before: func(_ *testing.T, p *place) {
 		p.unset([]string{"HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"}, "HOME=/proc/self")
@@ -99,5 +100,17 @@ func mounted(script, dir string) []string {
 
 // settingFull is the setting in which nothing more can be written into the cache.
 const settingFull = "full"
+
+// settingHangs is the setting in which the disk takes nothing for the cache and never says so.
+const settingHangs = "a disk that hangs"
+
+// hanging is a command that runs another one on a disk that hangs; nil if this kernel cannot.
+var hanging = sync.OnceValue(func() []string {
+	self, err := os.Executable()
+	if err != nil || exec.Command(self, hangs, "/bin/true").Run() != nil {
+		return nil
+	}
+	return []string{self, hangs}
+})
 
 var mounts = sync.OnceValue(func() bool { return exec.Command("unshare", "--mount", "true").Run() == nil })

@@ -91,8 +91,8 @@ deps:
 READERS = ./internal/format/... ./unwind/... ./libstate ./corestate ./steppers ./symlookup ./modules
 test-32:
 	@d=$$(mktemp -d); trap 'rm -rf "$$d"' EXIT; printf 'package main\n\nfunc main() {}\n' >"$$d/main.go"; export CGO_ENABLED=0; \
-	if GOARCH=386 $(GO) run "$$d/main.go" 2>/dev/null; then GOARCH=386 $(GO) test -vet=off -short $(READERS); \
-	elif command -v qemu-arm-static >/dev/null; then GOARCH=arm $(GO) test -exec qemu-arm-static -vet=off -short $(READERS); \
+	if GOARCH=386 $(GO) run "$$d/main.go" 2>/dev/null; then GOARCH=386 $(GO) test -vet=off -short $(FLAGS) $(READERS); \
+	elif command -v qemu-arm-static >/dev/null; then GOARCH=arm $(GO) test -exec qemu-arm-static -vet=off -short $(FLAGS) $(READERS); \
 	else echo "this kernel runs no programs of 386, and qemu-user-static is not installed: nothing was tested" >&2; exit 1; fi
 
 # services installs the servers that tests need; test-services runs those tests, which are among those of test-long.

@@ -80,7 +80,7 @@ func show(all []*tasks.Task) string {
 		}
 		b.WriteString("\n")
 	}
-	for _, d := range tasks.NewGraph(all).Deadlocks() {
+	for _, d := range deadlocks(all) {
 		fmt.Fprintf(&b, "deadlock %s:", d.Certainty)
 		for _, t := range d.Tasks {
 			fmt.Fprintf(&b, " %d", number[t.ID])
@@ -91,6 +91,19 @@ func show(all []*tasks.Task) string {
 		b.WriteString("\n")
 	}
 	return b.String()
+}
+
+// deadlocks are those of a process whose threads are among the tasks.
+func deadlocks(all []*tasks.Task) []tasks.Deadlock {
+	g := tasks.NewGraph(all)
+	var ids []uint64
+	for _, t := range all {
+		if t.Kind == tasks.KindThread {
+			ids = append(ids, t.ID)
+		}
+	}
+	g.Threads(ids)
+	return g.Deadlocks()
 }
 
 // circle is what show writes for a circle of threads: each waits for the next, another for the

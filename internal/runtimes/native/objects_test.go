@@ -12,8 +12,8 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// A stack is a thread of an invented process: its functions, innermost first, and what a callee-saved register has in the
-// frame of a function: "pthread_once_slow=5000".
+// A stack is a thread of an invented process: its functions, innermost first, and what callee-saved registers have in the
+// frame of a function: "pthread_once_slow=5000", "lock=5000,5008".
 type stack []string
 
 const glibcPath, muslPath = "/lib/libc.so.6", "/lib/ld-musl-x86_64.so.1"
@@ -56,9 +56,13 @@ func (s stack) frames(t *testing.T, w *unwind.Walker, base uint64, regs arch.Reg
 			}
 		}
 		if value != "" {
-			var v uint64
-			fmt.Sscanf(value, "%x", &v)
-			f.SetReg(a.CalleeSaved.First(), v, unwind.Location{})
+			saved := a.CalleeSaved
+			for text := range strings.SplitSeq(value, ",") {
+				var v uint64
+				fmt.Sscanf(text, "%x", &v)
+				f.SetReg(saved.First(), v, unwind.Location{})
+				saved &= saved - 1
+			}
 		}
 		frames = append(frames, f)
 	}
@@ -189,6 +193,14 @@ func TestObjects(t *testing.T) {
 		}
 		return m
 	}
+	words := func(lock int64, pairs ...int64) map[uint64]uint32 { // memory around a lock
+		m := map[uint64]uint32{}
+		for i := 0; i < len(pairs); i += 2 {
+			m[uint64(lock+pairs[i])] = uint32(pairs[i+1])
+		}
+		return m
+	}
+	rdlock, wrlock := stack{"pthread_rwlock_rdlock"}, stack{"pthread_rwlock_wrlock"}
 	below := func(off uint64, v uint32) map[uint64]uint32 { return map[uint64]uint32{at - off: v} }
 	for name, c := range map[string]struct {
 		situation
@@ -207,31 +219,56 @@ func TestObjects(t *testing.T) {
 		"by the kernel": {situation{expected: 0, op: 0x86, stack: stack{"", "work"}, mem: at1(0, 0x80000002, 16, 0x20)}, "lock pthread_mutex_t 0x5000 [priority-inheriting] 2 certain"},
 		"by the kernel, newer call": {situation{expected: 0, op: 0x8d, stack: stack{"", "work"}, mem: at1(0, 0x80000002, 16, 0x20)},
 			"lock pthread_mutex_t 0x5000 [priority-inheriting] 2 certain"},
-		"x86":                         {situation{arch: arch.X86, expected: 2, stack: stack{"pthread_mutex_lock"}, mem: at1(8, 2, 12, 1, 16, 0x7777)}, "lock pthread_mutex_t 0x5000 [recursive] 2 certain"},
-		"once of x86":                 {situation{arch: arch.X86, expected: 1, op: 0x80, stack: stack{"pthread_once"}}, "once pthread_once_t 0x5000"},
-		"robust, without names":       {situation{expected: 0x80000002, op: 0x100, stack: stack{"", "work"}, mem: at1(16, 0x90)}, "lock pthread_mutex_t 0x5000 [robust, shared] 2 certain"},
-		"not robust, without names":   {situation{expected: 0x80000002, stack: stack{"", "work"}, mem: at1(16, 0x80)}, "address  0x5000 unproved"},
-		"robust, of no thread":        {situation{expected: 0x80000003, stack: stack{"", "work"}, mem: at1(16, 0x90)}, "address  0x5000 unproved"},
-		"read, written":               {situation{expected: 3, stack: stack{"pthread_rwlock_rdlock"}, mem: map[uint64]uint32{at - 8: 0xb, at + 16: 2}}, "read-lock pthread_rwlock_t 0x4ff8 [locked for writing] 2 certain"},
-		"read, not yet written":       {situation{expected: 3, stack: stack{"pthread_rwlock_rdlock"}, mem: map[uint64]uint32{at - 8: 0xb, at + 16: 77}}, "read-lock pthread_rwlock_t 0x4ff8 unproved"},
-		"write, readers":              {situation{expected: 2, stack: stack{"pthread_rwlock_wrlock"}, mem: below(8, 0x1a)}, "lock pthread_rwlock_t 0x4ff8 [3 readers] (readers are not recorded)"},
-		"write, written":              {situation{expected: 3, stack: stack{"pthread_rwlock_wrlock"}, mem: map[uint64]uint32{at - 12: 3, at + 12: 2}}, "lock pthread_rwlock_t 0x4ff4 [locked for writing] 2 certain"},
-		"write, x86":                  {situation{arch: arch.X86, expected: 3, stack: stack{"pthread_rwlock_wrlock"}, mem: map[uint64]uint32{at - 12: 3, at + 16: 2}}, "lock pthread_rwlock_t 0x4ff4 [locked for writing] 2 certain"},
-		"write, old glibc":            {situation{expected: 3, stack: stack{"pthread_rwlock_wrlock"}, mem: map[uint64]uint32{at - 12: 0, at + 12: 2}}, "lock pthread_rwlock_t 0x4ff4 [locked for writing] 2 certain"},
-		"write, free but for waiters": {situation{expected: 3, stack: stack{"pthread_rwlock_wrlock"}, mem: map[uint64]uint32{at - 12: 0, at - 8: 1, at + 12: 2}}, "lock pthread_rwlock_t 0x4ff8 unproved"},
-		"read, one reader":            {situation{expected: 3, stack: stack{"pthread_rwlock_rdlock"}, mem: map[uint64]uint32{at - 8: 0xa}}, "read-lock pthread_rwlock_t 0x4ff8 [1 readers] (readers are not recorded)"},
-		"barrier, all left":           {situation{expected: 5, stack: stack{"pthread_barrier_wait"}, mem: map[uint64]uint32{at - 4: 3, at + 4: 4}}, "barrier pthread_barrier_t 0x4ffc unproved"},
-		"of another C library":        {situation{libc: "/lib/libother.so", expected: 2, stack: stack{"pthread_mutex_lock"}, mem: at1(8, 2)}, "lock pthread_mutex_t 0x5000 unproved"},
-		"condition":                   {situation{expected: 1, stack: stack{"pthread_cond_wait@@GLIBC_2.3.2"}}, "condition pthread_cond_t 0x4fd8"},
-		"condition of a new glibc":    {situation{expected: 1, stack: stack{"pthread_cond_wait=4fe0"}}, "condition pthread_cond_t 0x4fe0"},
-		"condition of an old glibc":   {situation{expected: 1, stack: stack{"pthread_cond_wait=4ffc"}}, "condition pthread_cond_t 0x4ffc"},
-		"join":                        {situation{op: 0x109, expected: 2, stack: stack{"__pthread_clockjoin_ex"}}, "join  0x0 2 certain"},
-		"join, no thread":             {situation{op: 0x109, expected: 3, stack: stack{"pthread_join"}}, "join  0x0 unproved"},
-		"semaphore":                   {situation{op: 0x189, stack: stack{"__new_sem_wait_slow64"}}, "semaphore sem_t 0x5000"},
-		"barrier":                     {situation{expected: 5, stack: stack{"pthread_barrier_wait"}, mem: map[uint64]uint32{at - 4: 7, at + 4: 4}}, "barrier pthread_barrier_t 0x4ffc [2 of 4 arrived]"},
-		"barrier of no size":          {situation{expected: 5, stack: stack{"pthread_barrier_wait"}, mem: map[uint64]uint32{at - 4: 7, at + 4: 0}}, "barrier pthread_barrier_t 0x4ffc unproved"},
-		"stream":                      {situation{expected: 2, stack: stack{"_IO_flockfile"}, mem: at1(8, 0x4f00, 12, 0)}, "lock lock of a FILE 0x5000 2 certain"},
-		"stream of nobody":            {situation{expected: 2, stack: stack{"_IO_flockfile"}, mem: at1(8, 0x4f08, 12, 0)}, "lock lock of a FILE 0x5000 unproved"},
+		"x86":                       {situation{arch: arch.X86, expected: 2, stack: stack{"pthread_mutex_lock"}, mem: at1(8, 2, 12, 1, 16, 0x7777)}, "lock pthread_mutex_t 0x5000 [recursive] 2 certain"},
+		"once of x86":               {situation{arch: arch.X86, expected: 1, op: 0x80, stack: stack{"pthread_once"}}, "once pthread_once_t 0x5000"},
+		"robust, without names":     {situation{expected: 0x80000002, op: 0x100, stack: stack{"", "work"}, mem: at1(16, 0x90)}, "lock pthread_mutex_t 0x5000 [robust, shared] 2 certain"},
+		"not robust, without names": {situation{expected: 0x80000002, stack: stack{"", "work"}, mem: at1(16, 0x80)}, "address  0x5000 unproved"},
+		"robust, of no thread":      {situation{expected: 0x80000003, stack: stack{"", "work"}, mem: at1(16, 0x90)}, "address  0x5000 unproved"},
+
+		// rwlocks: its words are at 0, 8 and 12, who writes at 24, on i386 at 28; to glibc 2.24 readers at 4, who sleeps at 16 and 20
+		"read, written":                    {situation{expected: 3, stack: rdlock, mem: words(0x4ff8, 0, 0xb, 24, 2)}, "read-lock pthread_rwlock_t 0x4ff8 [locked for writing] 2 certain"},
+		"read, written by one gone":        {situation{expected: 3, stack: rdlock, mem: words(0x4ff8, 0, 0xb, 24, 77)}, "read-lock pthread_rwlock_t 0x4ff8 [locked for writing] (the thread that held it has ended)"},
+		"read, written elsewhere":          {situation{expected: 3, stack: rdlock, mem: words(0x4ff8, 0, 0xb, 24, 77, 28, 1)}, "read-lock pthread_rwlock_t 0x4ff8 [locked for writing] 77 possible (held by thread 77 of another process)"},
+		"read, not yet written":            {situation{expected: 3, stack: rdlock, mem: words(0x4ff8, 0, 0xb)}, "read-lock pthread_rwlock_t 0x4ff8 [locked for writing] unproved (the owner is not recorded yet)"},
+		"read, one reader":                 {situation{expected: 3, stack: rdlock, mem: words(0x4ff8, 0, 0xa)}, "read-lock pthread_rwlock_t 0x4ff8 [1 readers] (readers are not recorded)"},
+		"read, readers wait":               {situation{expected: 3, stack: rdlock, mem: words(0x4ff8, 0, 0x9)}, "read-lock pthread_rwlock_t 0x4ff8 unproved (the lock is free: it is being handed over)"},
+		"read, a writer comes first":       {situation{expected: 0xe, stack: rdlock, mem: words(0x5000, 0, 0xe)}, "read-lock pthread_rwlock_t 0x5000 [1 readers] (readers are not recorded)"},
+		"read, no reader comes first":      {situation{expected: 6, stack: rdlock, mem: words(0x5000, 0, 6)}, "read-lock pthread_rwlock_t 0x0 unproved"},
+		"write, old or new, two addresses": {situation{arch: arch.X86, expected: 2, stack: stack{"futex_wait", "pthread_rwlock_wrlock=4ff4,4ff8"}, mem: words(0x4ff4, 4, 2, 20, 1)}, "lock pthread_rwlock_t 0x0 unproved"},
+		"write, with rubbish in it":        {situation{word: 0x5004, expected: 3, stack: wrlock, mem: words(0x4ff8, 0, 3, 20, 5, 24, 2)}, "lock pthread_rwlock_t 0x4ff8 [locked for writing] 2 certain"},
+		"read, in no known way":            {situation{expected: 0xa, stack: rdlock, mem: words(0x4ff8, 0, 0xa, 8, 0xa)}, "read-lock pthread_rwlock_t 0x0 unproved"},
+		"read, readers and a writer":       {situation{expected: 3, stack: rdlock, mem: words(0x4ff8, 0, 0xa, 24, 2)}, "read-lock pthread_rwlock_t 0x4ff8 unproved (the lock is free: it is being handed over)"},
+		"write, readers":                   {situation{expected: 2, stack: wrlock, mem: words(0x4ff8, 0, 0x1a)}, "lock pthread_rwlock_t 0x4ff8 [3 readers] (readers are not recorded)"},
+		"write, after a pointer":           {situation{expected: 2, stack: wrlock, mem: words(0x4ff8, -8, 0x12345672, -4, 0x55d2, 0, 0xa)}, "lock pthread_rwlock_t 0x4ff8 [1 readers] (readers are not recorded)"},
+		"write, after 0":                   {situation{expected: 2, stack: wrlock, mem: words(0x4ff8, 0, 0xa, 12, 3, 16, 7)}, "lock pthread_rwlock_t 0x4ff8 [1 readers] (readers are not recorded)"},
+		"write, written":                   {situation{word: 0x5004, expected: 3, stack: wrlock, mem: words(0x4ff8, 0, 3, 24, 2)}, "lock pthread_rwlock_t 0x4ff8 [locked for writing] 2 certain"},
+		"write, before a word":             {situation{word: 0x5004, expected: 3, stack: wrlock, mem: words(0x4ff8, 0, 0xa, 4, 0x1a)}, "lock pthread_rwlock_t 0x4ff8 [1 readers] (readers are not recorded)"},
+		"write, not aligned":               {situation{expected: 3, stack: wrlock, mem: words(0x4ff4, 0, 3, 24, 2)}, "lock pthread_rwlock_t 0x0 unproved"},
+		"write, packed":                    {situation{expected: 3, stack: stack{"pthread_rwlock_wrlock=4ff4"}, mem: words(0x4ff4, 0, 3, 24, 2)}, "lock pthread_rwlock_t 0x4ff4 [locked for writing] 2 certain"},
+		"write, x86":                       {situation{arch: arch.X86, expected: 3, stack: wrlock, mem: words(0x4ff4, 0, 3, 28, 2)}, "lock pthread_rwlock_t 0x4ff4 [locked for writing] 2 certain"},
+		"write, x86, elsewhere":            {situation{arch: arch.X86, expected: 3, stack: wrlock, mem: words(0x4ff4, 0, 3, 24, 0x100, 28, 77)}, "lock pthread_rwlock_t 0x4ff4 [locked for writing] 77 possible (held by thread 77 of another process)"},
+		"write, x86, after a pointer":      {situation{arch: arch.X86, expected: 2, stack: wrlock, mem: words(0x4ff8, -4, 0x56789abe, 0, 0xa)}, "lock pthread_rwlock_t 0x4ff8 [1 readers] (readers are not recorded)"},
+		"write, old glibc":                 {situation{word: 0x5004, expected: 7, stack: wrlock, mem: words(0x4ff8, 20, 1, 24, 2)}, "lock pthread_rwlock_t 0x4ff8 [locked for writing] 2 certain"},
+		"write, old, readers":              {situation{word: 0x5004, expected: 7, stack: wrlock, mem: words(0x4ff8, 4, 2, 20, 1)}, "lock pthread_rwlock_t 0x4ff8 [2 readers] (readers are not recorded)"},
+		"write, old, nobody sleeps":        {situation{word: 0x5004, expected: 7, stack: wrlock, mem: words(0x4ff8, 4, 2)}, "lock pthread_rwlock_t 0x0 unproved"},
+		"read, old glibc":                  {situation{expected: 7, stack: rdlock, mem: words(0x4ff8, 16, 1, 24, 2)}, "read-lock pthread_rwlock_t 0x4ff8 [locked for writing] 2 certain"},
+		"write, old or new":                {situation{arch: arch.X86, expected: 2, stack: wrlock, mem: words(0x4ff4, 4, 2, 20, 1)}, "lock pthread_rwlock_t 0x0 unproved"},
+		"write, old by its address":        {situation{arch: arch.X86, expected: 2, stack: stack{"futex_wait", "pthread_rwlock_wrlock=4ff4"}, mem: words(0x4ff4, 4, 2, 20, 1)}, "lock pthread_rwlock_t 0x4ff4 [2 readers] (readers are not recorded)"},
+		"write, new by its address":        {situation{arch: arch.X86, expected: 2, stack: stack{"futex_wait", "pthread_rwlock_wrlock=4ff8"}, mem: words(0x4ff4, 4, 0xa, 20, 1)}, "lock pthread_rwlock_t 0x4ff8 [1 readers] (readers are not recorded)"},
+		"write, of an unknown C library":   {situation{libc: "/lib/libother.so", word: 0x5004, expected: 3, stack: wrlock, mem: words(0x4ff8, 0, 3, 24, 2)}, "lock pthread_rwlock_t 0x0 unproved"},
+
+		"barrier, all left":         {situation{expected: 5, stack: stack{"pthread_barrier_wait"}, mem: map[uint64]uint32{at - 4: 3, at + 4: 4}}, "barrier pthread_barrier_t 0x4ffc unproved"},
+		"of another C library":      {situation{libc: "/lib/libother.so", expected: 2, stack: stack{"pthread_mutex_lock"}, mem: at1(8, 2)}, "lock pthread_mutex_t 0x5000 unproved"},
+		"condition":                 {situation{expected: 1, stack: stack{"pthread_cond_wait@@GLIBC_2.3.2"}}, "condition pthread_cond_t 0x4fd8"},
+		"condition of a new glibc":  {situation{expected: 1, stack: stack{"pthread_cond_wait=4fe0"}}, "condition pthread_cond_t 0x4fe0"},
+		"condition of an old glibc": {situation{expected: 1, stack: stack{"pthread_cond_wait=4ffc"}}, "condition pthread_cond_t 0x4ffc"},
+		"join":                      {situation{op: 0x109, expected: 2, stack: stack{"__pthread_clockjoin_ex"}}, "join  0x0 2 certain"},
+		"join, no thread":           {situation{op: 0x109, expected: 3, stack: stack{"pthread_join"}}, "join  0x0 unproved"},
+		"semaphore":                 {situation{op: 0x189, stack: stack{"__new_sem_wait_slow64"}}, "semaphore sem_t 0x5000"},
+		"barrier":                   {situation{expected: 5, stack: stack{"pthread_barrier_wait"}, mem: map[uint64]uint32{at - 4: 7, at + 4: 4}}, "barrier pthread_barrier_t 0x4ffc [2 of 4 arrived]"},
+		"barrier of no size":        {situation{expected: 5, stack: stack{"pthread_barrier_wait"}, mem: map[uint64]uint32{at - 4: 7, at + 4: 0}}, "barrier pthread_barrier_t 0x4ffc unproved"},
+		"stream":                    {situation{expected: 2, stack: stack{"_IO_flockfile"}, mem: at1(8, 0x4f00, 12, 0)}, "lock lock of a FILE 0x5000 2 certain"},
+		"stream of nobody":          {situation{expected: 2, stack: stack{"_IO_flockfile"}, mem: at1(8, 0x4f08, 12, 0)}, "lock lock of a FILE 0x5000 unproved"},
 
 		// refused by the kernel
 		"refused":              {situation{op: 0x189, stack: stack{"__futex_abstimed_wait64", "__pthread_mutex_lock_full=5040"}, mem: at1(0x40, 2, 0x50, 0x20)}.onStack(), "lock pthread_mutex_t 0x5040 [priority-inheriting] unproved 2 certain (the lock was refused: there would be a deadlock)"},

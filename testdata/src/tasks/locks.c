@@ -1,0 +1,56 @@
+// locks KIND: threads that wait for locks which lie where they are easily taken for others; then SIGABRT after a moment.
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "settle.h"
+
+// A lock after a pointer, of which half would be thousands of readers.
+struct map {
+	char *name;
+	pthread_rwlock_t lock;
+};
+static struct map *maps[2];
+
+static void *write_it(void *arg) {
+	pthread_rwlock_wrlock(arg);
+	return arg;
+}
+static void *read_it(void *arg) {
+	pthread_rwlock_rdlock(arg);
+	return arg;
+}
+
+// rwlocks: main reads two of them. In the second writers come before readers.
+static void rwlocks(void) {
+	pthread_t t;
+	for (int i = 0; i < 2; i++) {
+		pthread_rwlockattr_t a;
+		pthread_rwlockattr_init(&a);
+#ifdef __GLIBC__
+		if (i) pthread_rwlockattr_setkind_np(&a, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+#endif
+		maps[i] = calloc(1, sizeof *maps[i]);
+		maps[i]->name = malloc(16);
+		pthread_rwlock_init(&maps[i]->lock, &a);
+		pthread_rwlock_rdlock(&maps[i]->lock);
+		pthread_create(&t, 0, write_it, &maps[i]->lock);
+		usleep(50000);
+		pthread_create(&t, 0, write_it, &maps[i]->lock);
+		usleep(50000);
+	}
+	pthread_create(&t, 0, read_it, &maps[1]->lock);
+}
+
+int main(int argc, char **argv) {
+	const char *kind = argc > 1 ? argv[1] : "";
+	if (!strcmp(kind, "rwlocks"))
+		rwlocks();
+	else
+		return 2;
+	usleep(300000); // some sleep before they wait
+	settle();
+	abort();
+}

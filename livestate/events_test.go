@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/corewalk/corewalk/internal/fixture"
 )
 
 // cProgram compiles a C program, or skips the test where no compiler is.
@@ -30,6 +32,7 @@ func cProgram(t *testing.T, source string, flags ...string) string {
 	if msg, err := exec.Command(gcc, args...).CombinedOutput(); err != nil {
 		t.Skipf("gcc %s: %v\n%s", strings.Join(flags, " "), err, msg)
 	}
+	fixture.Need386(t, flags...)
 	return out
 }
 

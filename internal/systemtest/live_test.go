@@ -61,6 +61,7 @@ func liveProgram(t *testing.T, flags ...string) string {
 	if out, err := exec.Command(gcc, append([]string{"-g", "-O0", "-pthread", "-o", exe, src}, flags...)...).CombinedOutput(); err != nil {
 		t.Skipf("gcc %v: %v\n%s", flags, err, out)
 	}
+	fixture.Need386(t, flags...)
 	return exe
 }
 

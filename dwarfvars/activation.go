@@ -2,6 +2,7 @@ package dwarfvars
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
@@ -62,7 +63,7 @@ func (a *Activation) Close() {
 func (a *Activation) Frame() *unwind.Frame { return a.frames[a.index] }
 
 // Live returns the variables that are in scope in the frame: those of the innermost inlined
-// call first, those of the function itself last.
+// call first, those of the function itself last. A local variable of Go is in scope after its declaration.
 func (a *Activation) Live() []*Scope {
 	addr := a.Frame().LookupAddr()
 	if a.e.virtual {
@@ -70,8 +71,30 @@ func (a *Activation) Live() []*Scope {
 	}
 	before := a.r.work.Load()
 	s := a.LiveScopes(addr)
+	s = a.declaredOf(s)
 	_ = a.Frame().Spend(int(a.r.work.Load() - before)) // reading the variables notices that nothing is left
 	return s
+}
+
+// declaredOf returns scopes without the variables whose declarations have not run.
+func (a *Activation) declaredOf(scopes []*Scope) []*Scope {
+	absent := func(v *LocalVar) bool { return !a.declared(v) }
+	var out []*Scope
+	for i, s := range scopes {
+		if !slices.ContainsFunc(s.Locals, absent) {
+			continue
+		}
+		if out == nil {
+			out = slices.Clone(scopes)
+		}
+		some := *s
+		some.Locals = slices.DeleteFunc(slices.Clone(s.Locals), absent)
+		out[i] = &some
+	}
+	if out == nil {
+		return scopes
+	}
+	return out
 }
 
 // locate returns the location of a variable. It is valid until the next evaluation.
@@ -122,8 +145,8 @@ func (a *Activation) owns(v *LocalVar) bool {
 		(v.fn == a.Function || a.fn.Valid() && v.fn.fn.DIE == a.fn.DIE && v.fn.Library == a.Library)
 }
 
-// inScope reports whether the frame's address is in the block of v.
-func (a *Activation) inScope(v *LocalVar) bool { return v.block.at(a.e.pc) }
+// inScope reports whether the frame's address is in the block of v and, in Go, after its declaration.
+func (a *Activation) inScope(v *LocalVar) bool { return v.block.at(a.e.pc) && a.declared(v) }
 
 // GetLocalVariableValue reads the value of v in frame number frame of a stack into buf, as the
 // bytes that the variable has in memory. n is the number of bytes. With GlvvEBufferSize it is the

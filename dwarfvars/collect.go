@@ -179,7 +179,7 @@ func (c *collector) variable(d dwarf.DIE, tag dwarf.Tag, s *Scope, b *block) dwa
 	c.vars++
 	v := &LocalVar{
 		Name: name, Param: tag == dwarf.TagFormalParameter, Artificial: a.artificial && !written(name, tag == dwarf.TagFormalParameter, a.nameIn.Language), Line: a.line,
-		fn: c.f, block: b, die: d, attrs: a,
+		fn: c.f, block: b, die: d, attrs: a, inlined: s.Inlined,
 	}
 	if v.Param {
 		s.Params = append(s.Params, v)

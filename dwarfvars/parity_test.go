@@ -38,6 +38,7 @@ var notSo = []string{
 	wrongThere,
 	notSoThere,
 	"gdb shows what a callee left in a register",
+	notDeclared,
 	"gdb reads zeros where the core has no memory",
 }
 

@@ -222,7 +222,11 @@ func (c *comparison) scope(where string, a *dwarfvars.Activation, s *dwarfvars.S
 	for _, v := range g.Vars {
 		have := ours[v.Name]
 		if len(have) == 0 {
-			c.count("missing", where, v.Name, "", v.Text)
+			verdict := "missing"
+			if undeclared(where, v.Name) {
+				verdict = notDeclared
+			}
+			c.count(verdict, where, v.Name, "", v.Text)
 			continue
 		}
 		ours[v.Name] = have[1:]
@@ -334,6 +338,14 @@ var peerDifferences = []struct{ where, name, ours, why string }{
 	{"runtime.gopanic", "p", `\{arg = \(string\) "runtime error: invalid memory address or nil pointer dereference"`, "gdb has no printer for it"},
 	{"musl-tls #0 break_down", "each", `^17$`, "gdb finds no thread-local storage under musl"},
 	{"musl-tls #1 main", "own", `^3$`, "gdb finds no thread-local storage under musl"},
+}
+
+// notDeclared is why gdb lists more variables of Go: their blocks begin before their declarations.
+const notDeclared = "gdb shows a variable whose declaration has not run"
+
+// undeclared reports whether a frame is where the declaration of a variable waits for a call, by the source.
+func undeclared(where, name string) bool {
+	return strings.HasSuffix(where, " main.values") && name == "got"
 }
 
 // keptByCode is why gdb has no value on entry where the source says what it was: it looks at the

@@ -89,6 +89,10 @@ type Function struct {
 	sites   sync.Map // return address in the file -> *knownSite
 	allOnce sync.Once
 	all     []*Scope
+
+	sources  sync.Map // pc in the file -> *dwarf.Call; see declared.go
+	usesOnce sync.Once
+	uses     []stackUse
 }
 
 type funcKey struct {

@@ -50,6 +50,7 @@ type LocalVar struct {
 	attrs varAttrs // for a variable of a PDB only the type
 	rec   *pdb.Var // nil for variables of DWARF
 
+	inlined bool // of an inlined call
 }
 
 // Function returns the function whose frames have the variable. For a variable of an inlined

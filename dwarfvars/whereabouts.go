@@ -104,6 +104,9 @@ func (a *Activation) each(pc arch.Address, do func(*Scope, *LocalVar, *op.Locati
 	for _, s := range a.LiveScopes(pc) {
 		for _, list := range [...][]*LocalVar{s.Params, s.Locals} {
 			for _, v := range list {
+				if !a.declared(v) {
+					continue
+				}
 				loc, _ := a.locate(v)
 				do(s, v, &loc, a.r.types.Of(v.attrs.typ))
 			}

@@ -1,0 +1,3 @@
+module fixtures/go-declared
+
+go 1.18

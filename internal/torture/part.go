@@ -134,6 +134,7 @@ func partBases(t tb, cores, dumps []fixture.Case) (list []base) {
 	list = append(list, packedParts(t)...)
 	list = append(list, nameParts(t)...)
 	list = append(list, textParts(t)...)
+	list = append(list, slimParts()...)
 	list = append(list, codeParts()...)
 	return append(list, processParts()...)
 }

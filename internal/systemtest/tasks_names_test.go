@@ -3,6 +3,7 @@ package systemtest
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -51,6 +52,39 @@ func TestNamesOfLocks(t *testing.T) {
 				t.Errorf("no to->m in %s", b.String())
 			}
 		})
+	}
+}
+
+// TestNamesOfRefused: of a circle of priority-inheriting mutexes each thread waits for the one that it names, also the thread whose lock the kernel
+// refused, of which only the others' waits tell what it was.
+func TestNamesOfRefused(t *testing.T) {
+	core := fixture.Crash(t, nil, fixture.Compile(t, "gcc", "tasks/deadlock.c", "-g", "-O1", "-pthread"), "pi", "3")
+	target, err := corewalk.Open(context.Background(), core)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer target.Close()
+	r, err := target.Analyze(context.Background(), corewalk.AnalyzeOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const size = 40 // of a pthread_mutex_t
+	starts, named, refused := map[report.Addr]bool{}, map[string]bool{}, 0
+	for _, task := range r.Tasks {
+		if w := task.Wait; w != nil && w.Object != nil && w.Kind == "lock" {
+			var n int
+			if _, err := fmt.Sscanf(w.Object.Name, "door[%d]", &n); err != nil {
+				t.Errorf("thread %d waits for %+v", task.ID, *w.Object)
+			}
+			starts[w.Object.Address-report.Addr(n*size)] = true
+			named[w.Object.Name] = true
+			if strings.Contains(w.Note, "refused") {
+				refused++
+			}
+		}
+	}
+	if len(starts) != 1 || len(named) != 3 || refused != 1 {
+		t.Errorf("mutexes %v, of an array at %v, %d refused", named, starts, refused)
 	}
 }
 

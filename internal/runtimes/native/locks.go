@@ -28,6 +28,7 @@ const (
 
 	lockStates = 1<<19 - 1 // below the ceiling
 	ownerMask  = 0x3fffffff
+	lockWanted = 0x80000000
 	ownerDied  = 0x40000000
 	ownerLost  = 0x7ffffffe
 )
@@ -44,7 +45,7 @@ func (r *runtime) mutex(c *futexCall, f *unwind.Frame, w *tasks.Wait) {
 		return
 	}
 	if r.refused(c, f) {
-		r.refusedMutex(f, w, r.glibcPI)
+		refusedMutex(w)
 		return
 	}
 	at := c.addr + r.kindAt()

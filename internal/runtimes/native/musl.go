@@ -16,8 +16,7 @@ func (r *runtime) muslMutex(c *futexCall, f *unwind.Frame, w *tasks.Wait) {
 		held     = 16 // of a normal one: EBUSY
 	)
 	if r.refused(c, f) {
-		w.Object.Type = "pthread_mutex_t"
-		r.refusedMutex(f, w, r.muslPI)
+		refusedMutex(w)
 		return
 	}
 	m := c.addr - muslLockAt

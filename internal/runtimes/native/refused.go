@@ -33,9 +33,10 @@ func (r *runtime) words(f *unwind.Frame) []uint64 {
 	return words
 }
 
-// refused reports whether a thread sleeps because its lock was refused.
+// refused reports whether a thread sleeps because its lock was refused: on a word that is 0, as no lock is that others hold. One with a time limit
+// sleeps until then.
 func (r *runtime) refused(c *futexCall, f *unwind.Frame) bool {
-	return f != nil && !c.timed && (c.op == futexWait || c.op == futexWaitBitset) && c.expected == 0 && c.addr-f.SP()+256 < 4096
+	return f != nil && (c.op == futexWait || c.op == futexWaitBitset) && c.expected == 0 && c.addr-f.SP()+256 < 4096
 }
 
 // unnamed describes the wait in a C library without symbols, whose own functions have no names and were
@@ -53,7 +54,7 @@ func (r *runtime) unnamed(c *futexCall, frames []*unwind.Frame, w *tasks.Wait) {
 		}
 		if top, ok := f.CFA(); ok && c.addr >= f.SP() && c.addr < top && r.refused(c, f) {
 			w.Kind = tasks.WaitLock
-			r.refusedMutex(f, w, r.glibcPI)
+			refusedMutex(w)
 			return
 		}
 	}
@@ -63,12 +64,15 @@ func (r *runtime) unnamed(c *futexCall, frames []*unwind.Frame, w *tasks.Wait) {
 	}
 }
 
-// refusedNote is said of a lock that the kernel refused.
-const refusedNote = "the lock was refused: there would be a deadlock"
+// What is said of a lock that the kernel refused, and of one that it possibly was.
+const (
+	refusedNote  = "the lock was refused: there would be a deadlock"
+	possiblyNote = "a lock was refused, possibly this one: there would be a deadlock"
+)
 
 // refusedMutexes finds the mutexes that were refused, once all waits are known. The kernel refuses a lock whose owner waits, directly
-// or not, for the thread that wants it: that is how the mutex is known among those that the thread's frames have. It is proved if
-// the code of the function that wanted it says that it was passed.
+// or not, for the thread that wants it, and has marked it as wanted by then: that is how the mutex is known among those that the thread's frames
+// have. It is proved if the code of the function that wanted it, or the debug information of the C library's, says that it was passed.
 func (r *runtime) refusedMutexes(ctx context.Context, all []*tasks.Task, walk func(context.Context, unwind.ThreadID) []*unwind.Frame) {
 	set := &functionSet{r: r, known: map[uint64]*function{}}
 	pi := r.glibcPI
@@ -99,10 +103,10 @@ func (r *runtime) refusedMutexes(ctx context.Context, all []*tasks.Task, walk fu
 		for at+1 < len(frames) && at < 0 && r.inLibrary(frames[at+1], "libc") { // without symbols
 			at++
 		}
-		if at < 0 || at+2 >= len(frames) {
+		if at < 0 {
 			continue
 		}
-		mutex, ok := r.passed(set, frames[at+1], frames[at+2])
+		mutex, ok := r.passed(set, frames, at)
 		if owner, kind, is := pi(mutex); ok && is && !r.lives(owner) { // which the kernel refuses, too
 			w.Object.Address, w.Object.Detail, w.Holders = mutex, mutexWords(kind), nil
 			if owner != 0 {
@@ -116,22 +120,14 @@ func (r *runtime) refusedMutexes(ctx context.Context, all []*tasks.Task, walk fu
 		}
 		proved := ok && closes(mutex)
 		if !proved {
-			var found, own []uint64
-			for _, f := range frames[:at+2] {
-				for _, part := range r.pointees(f, pi) {
-					for _, m := range part {
-						switch owner, _, _ := pi(m); {
-						case !closes(m) || slices.Contains(found, m) || slices.Contains(own, m):
-						case r.is(owner, t.ID): // a frame has the mutexes that the thread holds, too
-							own = append(own, m)
-						default:
-							found = append(found, m)
-						}
+			var found []uint64
+			for _, f := range frames[:min(at+2, len(frames))] {
+				for _, m := range r.pointees(f, pi) {
+					// A frame has the mutexes that the thread holds, too.
+					if owner, _, _ := pi(m); closes(m) && !r.is(owner, t.ID) && r.wanted(m) && !slices.Contains(found, m) {
+						found = append(found, m)
 					}
 				}
-			}
-			if len(found) == 0 {
-				found = own
 			}
 			if len(found) != 1 {
 				continue
@@ -139,10 +135,24 @@ func (r *runtime) refusedMutexes(ctx context.Context, all []*tasks.Task, walk fu
 			mutex = found[0]
 		}
 		owner, kind, _ := pi(mutex)
-		w.Object.Address, w.Object.Detail, w.Holders = mutex, mutexWords(kind), nil
+		w.Object.Address, w.Object.Detail = mutex, mutexWords(kind)
 		r.heldBy(w, owner, kind&kindShared != 0)
-		w.Proved = proved
+		if w.Proved = proved; !proved {
+			w.Note = possiblyNote
+			for i := range w.Holders {
+				w.Holders[i].Certainty = tasks.Possible
+			}
+		}
 	}
+}
+
+// wanted reports whether the kernel has marked a mutex as one that others than its owner want.
+func (r *runtime) wanted(at uint64) bool {
+	if r.libc() == musl {
+		at += muslLockAt
+	}
+	lock, ok := r.u32(at)
+	return ok && lock&lockWanted != 0
 }
 
 // is reports whether a thread is the one that the process knows by an id.
@@ -159,7 +169,7 @@ func leadsTo(waits map[uint64]*tasks.Wait, from, to uint64) bool {
 			return true
 		}
 		w := waits[from]
-		if w != nil && w.Note == refusedNote {
+		if w != nil && (w.Note == refusedNote || w.Note == possiblyNote) {
 			return true
 		}
 		if w == nil || !w.Proved || w.Timed || len(w.Holders) != 1 || w.Holders[0].Certainty != tasks.Certain {
@@ -170,55 +180,76 @@ func leadsTo(waits map[uint64]*tasks.Wait, from, to uint64) bool {
 	return false
 }
 
-// passed is the first argument of the call for a lock that a frame is in.
-func (r *runtime) passed(set *functionSet, f, caller *unwind.Frame) (at uint64, ok bool) {
-	code := set.at(f.LookupAddr(), false)
-	if code == nil {
-		return 0, false
+// passed is the mutex that was passed to the function at an index of frames: as its debug information says, or the code of its caller.
+func (r *runtime) passed(set *functionSet, frames []*unwind.Frame, at int) (mutex uint64, ok bool) {
+	if mutex, ok = r.parameter(frames, at, "mutex"); ok || at+2 >= len(frames) {
+		return mutex, ok
 	}
-	eval, pc, ok := r.evaluator(code.Func, f, caller)
-	if e := code.event(pc); !ok || e == nil || e.unlocks || len(e.locks) != 1 {
-		return 0, false
-	}
-	at, _, ok = eval.Value(code.Argument(pc, 0), 0)
-	return at, ok
-}
-
-// refusedMutex finds the mutex that was refused: a priority-inheriting one that is held, to which, or to the kind of
-// which, a register of the frame points, or else a word of its stack. Nothing proves that it is this one: code that never goes on need not
-// keep its address.
-func (r *runtime) refusedMutex(f *unwind.Frame, w *tasks.Wait, pi func(at uint64) (owner uint64, kind uint32, ok bool)) {
-	w.Object = tasks.Object{Type: "pthread_mutex_t"}
-	w.Note = refusedNote
-	for _, found := range r.pointees(f, pi) {
-		if len(found) == 1 {
-			owner, kind, _ := pi(found[0])
-			w.Object.Address, w.Object.Detail = found[0], mutexWords(kind)
-			r.heldBy(w, owner, kind&kindShared != 0)
-			w.Proved = false
+	f, caller := frames[at+1], frames[at+2]
+	for _, wrappers := range []bool{false, true} {
+		code := set.at(f.LookupAddr(), wrappers)
+		if code == nil {
+			return 0, false
 		}
-		if len(found) > 0 {
-			return
+		eval, pc, ok := r.evaluator(code.Func, f, caller)
+		if !ok {
+			return 0, false
+		}
+		if e := code.event(pc); e != nil {
+			if e.unlocks || len(e.locks) != 1 || e.by != nil && !e.inner.tail {
+				return 0, false
+			}
+			h := &heldIn{r: r, f: code, eval: eval, pc: pc}
+			return h.address(e, e.locks[0])
 		}
 	}
+	return 0, false
 }
 
-// pointees returns the mutexes that are held to which, or to the kind of which, the registers of a frame point, and those to which
-// the words of its stack do.
-func (r *runtime) pointees(f *unwind.Frame, pi func(at uint64) (owner uint64, kind uint32, ok bool)) [2][]uint64 {
-	words := r.words(f)
-	registers := min(len(words), r.arch.CalleeSaved.Count())
-	var found [2][]uint64
-	for i, part := range [2][]uint64{words[:registers], words[registers:]} {
-		for _, v := range part {
-			for _, at := range []uint64{v, v - r.kindAt()} {
-				if owner, _, ok := pi(at); ok && r.lives(owner) && !slices.Contains(found[i], at) {
-					found[i] = append(found[i], at)
-				}
+// parameter is the value of a parameter of the function of a frame that is a pointer, by debug information.
+func (r *runtime) parameter(frames []*unwind.Frame, at int, name string) (uint64, bool) {
+	if r.p.Files == nil {
+		return 0, false
+	}
+	act, err := r.variables().At(frames, at)
+	if err != nil {
+		return 0, false
+	}
+	defer act.Close()
+	for _, s := range act.Live() {
+		for _, v := range s.Params {
+			if v.Name != name {
+				continue
+			}
+			var buf [8]byte
+			n, _, err := r.variables().GetLocalVariableValue(v, frames, at, buf[:r.arch.WordSize])
+			if err != nil || n != r.arch.WordSize {
+				return 0, false
+			}
+			if n == 4 {
+				return uint64(r.arch.ByteOrder.Uint32(buf[:])), true
+			}
+			return r.arch.ByteOrder.Uint64(buf[:]), true
+		}
+	}
+	return 0, false
+}
+
+// pointees returns the mutexes that are held to which, or to the kind of which, the registers of a frame or the words of its stack point.
+func (r *runtime) pointees(f *unwind.Frame, pi func(at uint64) (owner uint64, kind uint32, ok bool)) (found []uint64) {
+	for _, v := range r.words(f) {
+		for _, at := range []uint64{v, v - r.kindAt()} {
+			if owner, _, ok := pi(at); ok && r.lives(owner) && !slices.Contains(found, at) {
+				found = append(found, at)
 			}
 		}
 	}
 	return found
+}
+
+// refusedMutex describes the wait for a mutex that was refused, before it is known which that was.
+func refusedMutex(w *tasks.Wait) {
+	w.Object, w.Note = tasks.Object{Type: "pthread_mutex_t"}, refusedNote
 }
 
 // glibcPI reads a priority-inheriting mutex of glibc that is held.

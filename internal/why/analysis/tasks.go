@@ -136,12 +136,22 @@ func (in *inspection) listTasks(ctx context.Context, r *report.Report) {
 		return
 	}
 	if rs, ok := l.threads.(tasks.Resolver); ok {
+		before := make([]unwind.Address, len(l.all))
+		for i, t := range l.all {
+			if t.Wait != nil {
+				before[i] = t.Wait.Object.Address
+			}
+		}
 		rs.Resolve(ctx, l.all, func(ctx context.Context, id unwind.ThreadID) []*unwind.Frame {
 			s, _ := in.Walker.WalkStackContext(ctx, id)
 			return s.Frames
 		})
-		for _, t := range l.all {
-			t.Wait = in.wait(t.Wait)
+		for i, t := range l.all {
+			if t.Wait = in.wait(t.Wait); t.Wait != nil && t.Wait.Object.Address != before[i] { // the name was that of another object
+				t.Wait.Object.Name = ""
+				s, _ := in.Walker.WalkStackContext(ctx, t.Thread)
+				in.nameObjects(s.Frames, t.Wait)
+			}
 		}
 	}
 	in.resolveLanguages(ctx)

@@ -91,6 +91,7 @@ type situation struct {
 	mem      map[uint64]uint32
 	word     uint64 // the address of the word; lockAt if 0
 	waits    bool   // thread 2 waits for what thread 1 has
+	waitsAt  uint64 // the address of that
 }
 
 // describe says what thread 1 waits for.
@@ -161,7 +162,7 @@ func (s situation) describe(t *testing.T) string {
 	all := []*tasks.Task{task}
 	if s.waits {
 		all = append(all, &tasks.Task{Key: tasks.Key{Kind: tasks.KindThread, ID: 2}, Runtime: "native", Wait: &tasks.Wait{Kind: tasks.WaitLock, Proved: true,
-			Holders: []tasks.Holder{{Key: task.Key, Certainty: tasks.Certain}}}})
+			Object: tasks.Object{Address: s.waitsAt}, Holders: []tasks.Holder{{Key: task.Key, Certainty: tasks.Certain}}}})
 	}
 	r.Resolve(context.Background(), all, func(_ context.Context, id unwind.ThreadID) []*unwind.Frame {
 		if id == 1 {
@@ -277,17 +278,18 @@ func TestObjects(t *testing.T) {
 		"stream of nobody":          {situation{expected: 2, stack: stack{"_IO_flockfile"}, mem: at1(8, 0x4f08, 12, 0)}, "lock lock of a FILE 0x5000 unproved"},
 
 		// refused by the kernel
-		"refused":                                {situation{op: 0x189, stack: stack{"__futex_abstimed_wait64", "__pthread_mutex_lock_full=5040"}, mem: at1(0x40, 0x80000002, 0x50, 0x20)}.onStack(), "lock pthread_mutex_t 0x0 unproved (the lock was refused: there would be a deadlock)"},
-		"refused, of one who waits":              {situation{op: 0x189, stack: stack{"__futex_abstimed_wait64", "__pthread_mutex_lock_full=5040"}, mem: at1(0x40, 0x80000002, 0x50, 0x20), waits: true}.onStack(), "lock pthread_mutex_t 0x5040 [priority-inheriting] unproved 2 possible (a lock was refused, possibly this one: there would be a deadlock)"},
-		"refused, with a limit":                  {situation{op: 0x189, timeout: 1, stack: stack{"__futex_abstimed_wait64", "__pthread_mutex_lock_full=5040"}, mem: at1(0x40, 0x80000002, 0x50, 0x20), waits: true}.onStack(), "lock pthread_mutex_t 0x5040 [priority-inheriting] timed unproved 2 possible (a lock was refused, possibly this one: there would be a deadlock)"},
-		"refused, by the kind":                   {situation{op: 0x189, stack: stack{"__futex_abstimed_wait64", "__pthread_mutex_lock_full=5050"}, mem: at1(0x40, 0x80000002, 0x50, 0x20), waits: true}.onStack(), "lock pthread_mutex_t 0x5040 [priority-inheriting] unproved 2 possible (a lock was refused, possibly this one: there would be a deadlock)"},
-		"refused, another's mutex is not wanted": {situation{op: 0x189, stack: stack{"__futex_abstimed_wait64", "__pthread_mutex_lock_full=5040"}, mem: at1(0x40, 2, 0x50, 0x20), waits: true}.onStack(), "lock pthread_mutex_t 0x0 unproved (the lock was refused: there would be a deadlock)"},
-		"refused, its own":                       {situation{op: 0x189, stack: stack{"__futex_abstimed_wait64", "__pthread_mutex_lock_full=5040"}, mem: at1(0x40, 0x80000001, 0x50, 0x20), waits: true}.onStack(), "lock pthread_mutex_t 0x0 unproved (the lock was refused: there would be a deadlock)"},
-		"refused, one of two":                    {situation{op: 0x189, stack: stack{"__futex_abstimed_wait64", "__pthread_mutex_lock_full=5040,5080"}, mem: at1(0x40, 0x80000002, 0x50, 0x20, 0x80, 0x80000002, 0x90, 0x20), waits: true}.onStack(), "lock pthread_mutex_t 0x0 unproved (the lock was refused: there would be a deadlock)"},
-		"refused, no mutex":                      {situation{op: 0x189, stack: stack{"__futex_abstimed_wait64", "__pthread_mutex_lock_full=5040"}, mem: at1(0x40, 0x80000002, 0x50, 0), waits: true}.onStack(), "lock pthread_mutex_t 0x0 unproved (the lock was refused: there would be a deadlock)"},
-		"refused, free":                          {situation{op: 0x189, stack: stack{"__futex_abstimed_wait64", "__pthread_mutex_lock_full=5040"}, mem: at1(0x40, 0x80000000, 0x50, 0x20), waits: true}.onStack(), "lock pthread_mutex_t 0x0 unproved (the lock was refused: there would be a deadlock)"},
-		"refused by musl":                        {situation{libc: muslPath, stack: stack{"__timedwait", "__pthread_mutex_timedlock=5040"}, mem: at1(0x40, 8, 0x44, 0x80000002), waits: true}.onStack(), "lock pthread_mutex_t 0x5040 [priority-inheriting] unproved 2 possible (a lock was refused, possibly this one: there would be a deadlock)"},
-		"refused by musl, not wanted":            {situation{libc: muslPath, stack: stack{"__timedwait", "__pthread_mutex_timedlock=5040"}, mem: at1(0x40, 8, 0x44, 2), waits: true}.onStack(), "lock pthread_mutex_t 0x0 unproved (the lock was refused: there would be a deadlock)"},
+		"refused":                                   {situation{op: 0x189, stack: stack{"__futex_abstimed_wait64", "__pthread_mutex_lock_full=5040"}, mem: at1(0x40, 0x80000002, 0x50, 0x20)}.onStack(), "lock pthread_mutex_t 0x0 unproved (the lock was refused: there would be a deadlock)"},
+		"refused, of one who waits":                 {situation{op: 0x189, stack: stack{"__futex_abstimed_wait64", "__pthread_mutex_lock_full=5040"}, mem: at1(0x40, 0x80000002, 0x50, 0x20), waits: true}.onStack(), "lock pthread_mutex_t 0x5040 [priority-inheriting] unproved 2 possible (a lock was refused, possibly this one: there would be a deadlock)"},
+		"refused, with a limit":                     {situation{op: 0x189, timeout: 1, stack: stack{"__futex_abstimed_wait64", "__pthread_mutex_lock_full=5040"}, mem: at1(0x40, 0x80000002, 0x50, 0x20), waits: true}.onStack(), "lock pthread_mutex_t 0x5040 [priority-inheriting] timed unproved 2 possible (a lock was refused, possibly this one: there would be a deadlock)"},
+		"refused, by the kind":                      {situation{op: 0x189, stack: stack{"__futex_abstimed_wait64", "__pthread_mutex_lock_full=5050"}, mem: at1(0x40, 0x80000002, 0x50, 0x20), waits: true}.onStack(), "lock pthread_mutex_t 0x5040 [priority-inheriting] unproved 2 possible (a lock was refused, possibly this one: there would be a deadlock)"},
+		"refused, another's mutex is not wanted":    {situation{op: 0x189, stack: stack{"__futex_abstimed_wait64", "__pthread_mutex_lock_full=5040"}, mem: at1(0x40, 2, 0x50, 0x20), waits: true}.onStack(), "lock pthread_mutex_t 0x0 unproved (the lock was refused: there would be a deadlock)"},
+		"refused, its own":                          {situation{op: 0x189, stack: stack{"__futex_abstimed_wait64", "__pthread_mutex_lock_full=5040"}, mem: at1(0x40, 0x80000001, 0x50, 0x20), waits: true}.onStack(), "lock pthread_mutex_t 0x0 unproved (the lock was refused: there would be a deadlock)"},
+		"refused, one of two":                       {situation{op: 0x189, stack: stack{"__futex_abstimed_wait64", "__pthread_mutex_lock_full=5040,5080"}, mem: at1(0x40, 0x80000002, 0x50, 0x20, 0x80, 0x80000002, 0x90, 0x20), waits: true}.onStack(), "lock pthread_mutex_t 0x0 unproved (the lock was refused: there would be a deadlock)"},
+		"refused, one of two that nobody waits for": {situation{op: 0x189, stack: stack{"__futex_abstimed_wait64", "__pthread_mutex_lock_full=5040,5080"}, mem: at1(0x40, 0x80000002, 0x50, 0x20, 0x80, 0x80000002, 0x90, 0x20), waits: true, waitsAt: 0x5080}.onStack(), "lock pthread_mutex_t 0x5040 [priority-inheriting] unproved 2 possible (a lock was refused, possibly this one: there would be a deadlock)"},
+		"refused, no mutex":                         {situation{op: 0x189, stack: stack{"__futex_abstimed_wait64", "__pthread_mutex_lock_full=5040"}, mem: at1(0x40, 0x80000002, 0x50, 0), waits: true}.onStack(), "lock pthread_mutex_t 0x0 unproved (the lock was refused: there would be a deadlock)"},
+		"refused, free":                             {situation{op: 0x189, stack: stack{"__futex_abstimed_wait64", "__pthread_mutex_lock_full=5040"}, mem: at1(0x40, 0x80000000, 0x50, 0x20), waits: true}.onStack(), "lock pthread_mutex_t 0x0 unproved (the lock was refused: there would be a deadlock)"},
+		"refused by musl":                           {situation{libc: muslPath, stack: stack{"__timedwait", "__pthread_mutex_timedlock=5040"}, mem: at1(0x40, 8, 0x44, 0x80000002), waits: true}.onStack(), "lock pthread_mutex_t 0x5040 [priority-inheriting] unproved 2 possible (a lock was refused, possibly this one: there would be a deadlock)"},
+		"refused by musl, not wanted":               {situation{libc: muslPath, stack: stack{"__timedwait", "__pthread_mutex_timedlock=5040"}, mem: at1(0x40, 8, 0x44, 2), waits: true}.onStack(), "lock pthread_mutex_t 0x0 unproved (the lock was refused: there would be a deadlock)"},
 
 		"not refused, another value": {situation{op: 0x189, expected: 1, stack: stack{"__futex_abstimed_wait64", "__pthread_mutex_lock_full=5040"}, mem: at1(0x40, 2, 0x50, 0x20)}.onStack(), "lock pthread_mutex_t 0x9110 unproved"},
 

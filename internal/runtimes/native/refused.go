@@ -129,6 +129,11 @@ func (r *runtime) refusedMutexes(ctx context.Context, all []*tasks.Task, walk fu
 					}
 				}
 			}
+			if len(found) > 1 { // those for which others wait are marked anyway
+				found = slices.DeleteFunc(found, func(m uint64) bool {
+					return slices.ContainsFunc(all, func(o *tasks.Task) bool { return o != t && o.Wait != nil && o.Wait.Object.Address == m })
+				})
+			}
 			if len(found) != 1 {
 				continue
 			}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"syscall"
 
 	"github.com/spf13/pflag"
 
@@ -65,7 +66,8 @@ func runDAP(args []string, e env) int {
 	if e.stdin == nil {
 		return exitComplete
 	}
-	if err := e.parts.DAP(e.ctx, e.stdin, e.stdout, f.opener(e)); err != nil && !errors.Is(err, context.Canceled) {
+	err := e.parts.DAP(e.ctx, e.stdin, e.stdout, f.opener(e))
+	if err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, syscall.EPIPE) { // an editor that has left wants no more
 		return e.fail(err)
 	}
 	return exitComplete

@@ -425,7 +425,11 @@ func runServeToken(args []string, e env) int {
 			_, err = fmt.Fprintln(e.stdout, text)
 		}
 	case "list":
-		err = listTokens(e, t)
+		list, err := t.List(e.ctx)
+		if err != nil {
+			return e.fail(err)
+		}
+		return e.written(printTokens(e.stdout, list), exitComplete)
 	case "revoke":
 		err = t.Revoke(e.ctx, rest[0])
 	}
@@ -435,12 +439,8 @@ func runServeToken(args []string, e env) int {
 	return exitComplete
 }
 
-func listTokens(e env, t parts.Tokens) error {
-	list, err := t.List(e.ctx)
-	if err != nil {
-		return err
-	}
-	out := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
+func printTokens(w io.Writer, list []parts.Token) error {
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(out, "ID\tPROJECT\tSCOPES\tCREATED\tNOTE")
 	for _, x := range list {
 		fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\n", x.ID, x.Project, strings.Join(x.Scopes, ","), x.Created.Format(time.DateOnly), report.Clean(x.Note))

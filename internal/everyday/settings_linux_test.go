@@ -16,6 +16,7 @@ type setting struct {
 	warm     bool // the command has been run before
 	together bool // its runs are at the same time
 	homeless bool // there is no directory for what is kept
+	occupied bool // there is something else in its place
 	before   func(t *testing.T, p *place)
 	// within is a command that runs another one, given as its last arguments.
 	within func(p *place) []string
@@ -36,7 +37,7 @@ var settings = []setting{
 			return err
 		})
 	}},
-	{name: "a file in its place", before: func(t *testing.T, p *place) {
+	{name: "a file in its place", occupied: true, before: func(t *testing.T, p *place) {
 		if err := os.WriteFile(p.path("cache", "corewalk"), []byte("hello"), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -32,7 +32,7 @@ func (t *Type) Part(off, size uint64) (path string, part *Type, ok bool) {
 			if f == nil {
 				return b.String(), t, off == 0 && size == s.ByteSize && size > 0
 			}
-			if f.Name != "" {
+			if f.Name != "" && (b.Len() == 0 || !s.oneInGo()) {
 				b.WriteString("." + f.Name)
 			}
 			t, off = s.set.Of(f.Type), off-f.Off
@@ -52,6 +52,26 @@ func (t *Type) Part(off, size uint64) (path string, part *Type, ok bool) {
 		}
 	}
 	return "", nil, false
+}
+
+// Kinds of Go's types (DW_AT_go_kind, as in package reflect).
+const (
+	goInterface = 20
+	goSlice     = 23
+	goString    = 24
+)
+
+// oneInGo reports whether t is a structure of which Go's source names no members: a string, a slice, an interface.
+func (t *Type) oneInGo() bool {
+	switch t.GoKind {
+	case goInterface, goSlice, goString:
+		return true
+	}
+	switch t.BareName {
+	case "string", "runtime.iface", "runtime.eface":
+		return t.Language == dwarf.LangGo
+	}
+	return false
 }
 
 // fieldAt returns the member of t, which must be stripped, that has the bytes; nil if there is

@@ -105,11 +105,16 @@ func (t *tracer) suspect(inst *disasm.Inst, regs *arch.RegSet, why *reason.Reaso
 	if inst.Rep && value != 0 {
 		return suspect{}, false // it was advanced in each round: nobody passed it
 	}
-	w := t.witness(0, nil)
+	w := t.witness(0, t.in.faultRegs)
 	if w == nil {
 		return suspect{}, false
 	}
 	s := suspect{w: w, reg: reg, value: value, v: w.code.Before(w.state.PC, provenance.Reg(reg))}
+	if nilCheck(inst, t.in.arch) && !t.preserved(w) {
+		if m, ok = w.checkedFor(inst); !ok {
+			return s, true
+		}
+	}
 	s.use = w.target(w.state.PC, m.Base, m.Index, m.Scale, m.Disp, int(m.Size), 0)
 	if s.use.text == "" && m.Index == arch.NoReg && inst.Kind != disasm.Load && inst.Kind != disasm.Store {
 		// One instruction may read several members of a structure at once.
@@ -117,6 +122,9 @@ func (t *tracer) suspect(inst *disasm.Inst, regs *arch.RegSet, why *reason.Reaso
 	}
 	return s, true
 }
+
+// preserved reports whether functions of the witness's language preserve registers: those of Go do not.
+func (t *tracer) preserved(w *witness) bool { return w.vars == nil || w.vars.CallsPreserve() }
 
 // operand returns the memory operand of the access that failed.
 func operand(inst *disasm.Inst, regs *arch.RegSet, addr uint64, a *arch.Arch) (disasm.MemOperand, bool) {

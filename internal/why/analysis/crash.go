@@ -78,15 +78,20 @@ func (in *inspection) blame(c *report.Crash, inst *disasm.Inst, regs *arch.RegSe
 
 // atFault adds the same for a fault that interrupted a frame of the thread that died. Steps count frames from that one.
 func (in *inspection) atFault(c *report.Crash, physical int, why *reason.Reason) {
-	all := in.diedStack
-	defer func() { in.diedStack = all }()
-	in.diedStack = all[physical:]
 	var inst disasm.Inst
-	if in.decode(&inst, all[physical]) != nil {
+	if in.decode(&inst, in.diedStack[physical]) != nil {
 		why.AtInst = false
 	}
-	regs := all[physical].Registers()
-	in.blame(c, &inst, &regs, why)
+	regs := in.diedStack[physical].Registers()
+	in.blameFrom(c, physical, &inst, &regs, why)
+}
+
+// blameFrom is blame for a fault of a frame of the thread that died, with the registers at its instruction. Steps count frames from that one.
+func (in *inspection) blameFrom(c *report.Crash, physical int, inst *disasm.Inst, regs *arch.RegSet, why *reason.Reason) {
+	all := in.diedStack
+	in.diedStack, in.faultRegs = all[physical:], regs
+	in.blame(c, inst, regs, why)
+	in.diedStack, in.faultRegs = all, nil
 }
 
 // why sets the signal or exception in c, and finds the reason.

@@ -65,11 +65,7 @@ func (in *inspection) caught(r *report.Report) bool {
 	c.AdjustedAddress, c.Accesses, c.BitFlips, c.Inconsistencies = why.Adjusted, why.Accesses, why.BitFlips, why.Inconsistencies
 	c.Causes = slices.DeleteFunc(c.Causes, func(x report.Cause) bool { return x.Text == in.caughtEarlier })
 	c.Causes = slices.Concat(fault.Causes, why.Causes, c.Causes)
-	if b := c.Blame; b != nil {
-		for i := range b.Steps {
-			b.Steps[i].Physical += physical
-		}
-	}
+	countFrom(c.Blame, physical)
 	if why.Kind == report.CrashStackOverflow {
 		c.Overflow = overflow(frames[from:])
 	}
@@ -80,6 +76,16 @@ func (in *inspection) caught(r *report.Report) bool {
 		c.Frame = &from
 	}
 	return true
+}
+
+// countFrom makes the steps of a blame, whose frames are counted from the physical one, count all frames.
+func countFrom(b *report.Blame, physical int) {
+	if b == nil {
+		return
+	}
+	for i := range b.Steps {
+		b.Steps[i].Physical += physical
+	}
 }
 
 // seenFrom returns the youngest of the frames that a signal interrupted as a stack of their own, whose first frame is the

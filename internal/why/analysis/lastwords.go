@@ -109,6 +109,12 @@ func (in *inspection) tell(r *report.Report, w message.Words) {
 		c.Panic = &report.Panic{Runtime: q.Runtime, Type: q.Type, Value: q.Value, Fatal: q.Fatal,
 			File: q.File, Line: q.Line, Column: q.Column, Goroutine: q.Goroutine}
 	}
+	switch {
+	case w.Fault != nil:
+		in.goFault(r, w.Fault)
+	case w.Panic != nil && w.Panic.Value == nilMap && len(r.Threads) > 0:
+		in.goNilMap(r)
+	}
 }
 
 // thrownAt returns the frame to look at of an uncaught exception: the one that threw, not the handler that ends the program,

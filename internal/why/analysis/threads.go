@@ -37,6 +37,7 @@ type inspection struct {
 	noSource   map[string]error       // source files that are not shown
 	moved      map[*unwind.Frame]bool // frames shown at another place of a merged call than their address says
 	diedStack  []*unwind.Frame
+	faultRegs  *arch.RegSet // at the instruction of a fault, if not those of the dump; see blameFrom
 	diedLeft   leftRounds
 	witnesses  int // made to find out what was called; see called
 	// caughtEarlier is the cause that says which fault the crashing thread caught; "" if it caught none.

@@ -3,10 +3,12 @@ package message
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/code/disasm"
+	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -60,6 +62,54 @@ func goWords(p *Process) Words {
 	return Words{}
 }
 
+// A Fault is a fault of the processor of which Go's runtime made a panic or a fatal error.
+type Fault struct {
+	Signal, Code int
+	Addr         arch.Address  // that the kernel reported
+	PC           arch.Address  // of the instruction; without code if that was called
+	Frame        *unwind.Frame // that made it, or called PC
+}
+
+// goSignals are the offsets of sig, of 32 bits, and of sigpc in runtime.g, by the size of a word: Go 1.18 and newer. Before sigpc are
+// sigcode0 and sigcode1, words like it.
+var goSignals = map[int][][2]uint64{
+	8: {{240, 288}, {216, 264}, {224, 272}, {228, 272}, {220, 264}},
+	4: {{156, 180}, {136, 160}, {140, 164}, {144, 168}, {144, 172}},
+}
+
+// fault returns the fault for which the runtime called f, with which it ends the program; nil if it called f for another reason. The
+// goroutine has the signal of its last fault: it must be of the instruction to which runtime.sigpanic returns, or of an address without
+// code that was called there.
+func (p *Process) fault(f *Frame) *Fault {
+	at := slices.IndexFunc(p.Stack, func(s Frame) bool { return s.Frame == f.Frame }) + 1
+	if at < len(p.Stack) && !p.Stack[at].is("runtime.sigpanic") {
+		at++ // runtime.panicmem
+	}
+	if at == 0 || at+1 >= len(p.Stack) || !p.Stack[at].is("runtime.sigpanic") {
+		return nil
+	}
+	g, ok := p.goroutine(f)
+	if !ok {
+		return nil
+	}
+	by := p.Stack[at+1].Frame
+	w := uint64(p.Arch.WordSize)
+	for _, offs := range goSignals[p.Arch.WordSize] {
+		sig, ok1 := p.uint(g+offs[0], 4)
+		v, ok2 := p.words(g+offs[1]-2*w, 3)
+		if !ok1 || !ok2 || sig == 0 || sig > maxSignal || v[0] > maxCode {
+			continue
+		}
+		if pc := v[2]; pc == by.RA() || pc == v[1] && !p.runs(pc) {
+			return &Fault{Signal: int(sig), Code: int(v[0]), Addr: v[1], PC: pc, Frame: by}
+		}
+	}
+	return nil
+}
+
+// Limits of what signals of faults have.
+const maxSignal, maxCode = 31, 128
+
 // goFatal reads the argument of runtime.throw. It is in a closure in the function's frame, after the address of
 // the closure's code and, in some versions, one more word.
 func (p *Process) goFatal(f *Frame) Words {
@@ -79,6 +129,7 @@ func (p *Process) goFatal(f *Frame) Words {
 	if s == "stack overflow" {
 		w.Cause = StackOverflow
 	}
+	w.Fault = p.fault(f)
 	w.inGoroutine(p, f)
 	return w
 }
@@ -144,7 +195,7 @@ func (p *Process) goPanic(f *Frame) Words {
 	} else if kind == "string" { // or the text of another type's value
 		kind = ""
 	}
-	words := Words{Source: "the goroutine's panics", Cause: UncaughtException, Reason: "panic: " + texts[0],
+	words := Words{Source: "the goroutine's panics", Fault: p.fault(f), Cause: UncaughtException, Reason: "panic: " + texts[0],
 		Panic: &Panic{Runtime: Go, Type: kind, Value: texts[0]}}
 	for i := len(texts) - 1; i >= 0; i-- { // as printed: the oldest first
 		if words.Message != "" {

@@ -99,6 +99,8 @@ type Words struct {
 	// Thrown holds the uncaught exception, then the exceptions nested in it.
 	Thrown []Thrown
 	Panic  *Panic
+	// Fault is the fault of the processor that the panic stands for; nil for none.
+	Fault *Fault
 }
 
 // A Cause is why the program ended itself.

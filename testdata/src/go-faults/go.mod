@@ -1,0 +1,3 @@
+module fixtures/go-faults
+
+go 1.20

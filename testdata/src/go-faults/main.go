@@ -1,0 +1,122 @@
+// Dies of the fault that its argument names: nil pointers, wild ones, functions and maps that are nil, a file that was cut.
+package main
+
+import (
+	"os"
+	"syscall"
+	"unsafe"
+)
+
+type inner struct {
+	pad  [5]int
+	City string
+	List []int
+}
+type outer struct {
+	Name string
+	In   *inner
+	Far  [1000]int
+	Last *inner
+}
+type shape interface{ Area() int }
+
+var global *outer
+var zero int
+
+//go:noinline
+func field(o *outer) string { return o.In.City }
+
+//go:noinline
+func slicelen(o *outer) int { return len(o.In.List) }
+
+//go:noinline
+func far(o *outer) *inner { return o.Last }
+
+//go:noinline
+func write(o *outer, n int) { o.In.pad[2] = n }
+
+//go:noinline
+func index(o *outer, n int) int { return o.In.pad[n] }
+
+//go:noinline
+func call(f func(int) int) int { x := 1; return f(x) + 1 }
+
+//go:noinline
+func method(s shape) int { return s.Area() }
+
+//go:noinline
+func wild(p *int) int { return *p }
+
+//go:noinline
+func wildcall(f func() int) int { return f() }
+
+//go:noinline
+func fromGlobal() string { return global.Name }
+
+//go:noinline
+func mapped() byte {
+	f, _ := os.CreateTemp("", "x")
+	os.Remove(f.Name())
+	f.Truncate(8192)
+	data, err := syscall.Mmap(int(f.Fd()), 0, 8192, syscall.PROT_READ, syscall.MAP_SHARED)
+	if err != nil {
+		panic(err)
+	}
+	f.Truncate(0)
+	return data[5000]
+}
+
+//go:noinline
+func nilmap(m map[string]int, k string) { m[k] = 1 }
+
+//go:noinline
+func deferred(o *outer) (s string) {
+	defer func() {
+		var m map[int]int
+		m[3] = 4
+	}()
+	return o.In.City
+}
+
+//go:noinline
+func readonly() { s := "constant"; *(*byte)(unsafe.Pointer(unsafe.StringData(s))) = 1 }
+
+func main() {
+	o := &outer{Name: "o"}
+	switch os.Args[1] {
+	case "field":
+		println(field(o))
+	case "slicelen":
+		println(slicelen(o))
+	case "far":
+		println(far(nil))
+	case "write":
+		write(o, 3)
+	case "index":
+		println(index(o, 3))
+	case "call":
+		println(call(nil))
+	case "method":
+		println(method(nil))
+	case "wild":
+		println(wild((*int)(unsafe.Pointer(uintptr(0x123456789000)))))
+	case "noncanon":
+		println(wild((*int)(unsafe.Pointer(uintptr(0xdeadbeefdeadbeef)))))
+	case "wildcall":
+		v := uintptr(0x123456789000)
+		p := &v
+		println(wildcall(*(*func() int)(unsafe.Pointer(&p))))
+	case "global":
+		println(fromGlobal())
+	case "mapped":
+		println(mapped())
+	case "nilmap":
+		nilmap(nil, "key")
+	case "deferred":
+		println(deferred(o))
+	case "readonly":
+		readonly()
+	case "div":
+		println(5 / zero)
+	}
+}

@@ -223,8 +223,11 @@ func (c *comparison) scope(where string, a *dwarfvars.Activation, s *dwarfvars.S
 		have := ours[v.Name]
 		if len(have) == 0 {
 			verdict := "missing"
-			if undeclared(where, v.Name) {
+			switch {
+			case undeclared(where, v.Name):
 				verdict = notDeclared
+			case notationOf(where) == "ada" && strings.HasPrefix(v.Name, "<"):
+				verdict = "gdb lists what the compiler made for itself"
 			}
 			c.count(verdict, where, v.Name, "", v.Text)
 			continue
@@ -336,6 +339,7 @@ var peerDifferences = []struct{ where, name, ours, why string }{
 	{"go-nil #", "parked", `^chan int \(len 0, cap 0\)$`, "gdb has no printer for it"},
 	{"runtime.gopanic", "e", `^\(runtime\.errorString\) "invalid memory address or nil pointer dereference"`, "gdb has no printer for it"},
 	{"runtime.gopanic", "p", `\{arg = \(string\) "runtime error: invalid memory address or nil pointer dereference"`, "gdb has no printer for it"},
+	{"packing #4 packing.work", "s", `^\{P_ARRAY = 0x557b81a6b008, P_BOUNDS = 0x557b81a6b010\}$`, "gdb follows the pointers of a string; corewalk shows them"},
 	{"musl-tls #0 break_down", "each", `^17$`, "gdb finds no thread-local storage under musl"},
 	{"musl-tls #1 main", "own", `^3$`, "gdb finds no thread-local storage under musl"},
 }
@@ -465,7 +469,10 @@ func compareValues(notation, ours, theirs string) string {
 	if notation == "rust" {
 		a, b = strings.ReplaceAll(plain(normalRust(a)), "@0x", "0x"), normalRust(b)
 	}
-	unknown := strings.HasPrefix(b, "<optimized out>") || strings.HasPrefix(b, "<error:") || strings.HasPrefix(b, "<synthetic") ||
+	if notation == "fortran" || notation == "ada" {
+		a, b = strings.ReplaceAll(a, "packing__", ""), normal(inBraces(theirs)) // gdb names enumerators without their package
+	}
+	unknown := strings.HasPrefix(b, "<optimized out>") || strings.HasPrefix(b, "<error:") || strings.HasPrefix(b, "<error reading") || strings.HasPrefix(b, "<synthetic") ||
 		strings.HasPrefix(b, "<no memory>")
 	switch {
 	case a == b, plain(a) == plain(b):
@@ -491,6 +498,19 @@ func notationOf(subject string) string {
 		return "libcxx"
 	case strings.Contains(subject, "-rust-"):
 		return "rust"
+	case strings.Contains(subject, "-sections"):
+		return "fortran"
+	case strings.Contains(subject, "-packing"):
+		return "ada"
 	}
 	return ""
+}
+
+// adaIndex is the index of an element, which gdb writes where the first is not 1.
+var adaIndex = regexp.MustCompile(`\b\d+ => `)
+
+// inBraces is gdb's text of a value of Fortran or Ada in the notation of C.
+func inBraces(text string) string {
+	text = adaIndex.ReplaceAllString(text, "")
+	return strings.NewReplacer("( ", "{", " )", "}", " => ", " = ", ") (", "}, {", "(", "{", ")", "}", "'", `"`, "<not allocated>", "not allocated", "<not associated>", "not associated").Replace(text)
 }

@@ -30,7 +30,6 @@ func (b *builder) cycle(d *report.Deadlock, th *report.Thread, c *Cache) {
 	for _, w := range all {
 		b.strict = append(b.strict, w.parts()...)
 	}
-	b.first = nil
 	for _, w := range slices.CompactFunc(all, func(x, y waiting) bool { return x.name == y.name && x.kind == y.kind && x.module == y.module }) {
 		b.first = append(b.first, w.kind, w.module, w.name)
 		if !slices.Contains(b.sig.Frames, w.name) {

@@ -64,6 +64,11 @@ func TestCycle(t *testing.T) {
 	same := Of(hungReport("deposit", "deposit"))
 	kinds := hungReport("deposit", "deposit")
 	kinds.Tasks[1].Wait.Kind = "join"
+	joined := hungReport("deposit", "deposit")
+	joined.Tasks[0].Wait.Kind, joined.Tasks[1].Wait.Kind = "join", "join"
+	if Of(kinds).Hash == Of(joined).Hash {
+		t.Error("two kinds: the signature is that of the second")
+	}
 	modules := hungReport("deposit", "deposit")
 	for i := range modules.Threads[2].Frames {
 		if f := &modules.Threads[2].Frames[i]; f.Function == "deposit" {
@@ -74,6 +79,13 @@ func TestCycle(t *testing.T) {
 		if got := Of(r); got.Hash == same.Hash {
 			t.Errorf("%s: %s has the signature of one", name, got.String())
 		}
+	}
+	nameless := hungReport("deposit", "withdraw")
+	for i := range nameless.Threads[2].Frames {
+		nameless.Threads[2].Frames[i].Function, nameless.Threads[2].Frames[i].Module = "", "/usr/bin/app"
+	}
+	if got := Of(nameless); !got.Weak {
+		t.Errorf("%s is sure, though one of its waits has no name", got.String())
 	}
 	if one, two := Of(hungReport("deposit")), Of(hungReport("deposit", "deposit")); one.Hash == two.Hash {
 		t.Error("a thread that waits for itself is two that wait for each other")

@@ -1,0 +1,56 @@
+package signature
+
+import (
+	"testing"
+
+	"github.com/corewalk/corewalk/report"
+)
+
+// TestPlace: the frame that failed, and that there is none where it would be guessed.
+func TestPlace(t *testing.T) {
+	frame := func(name string) report.Frame {
+		f := stackOf("", name).Threads[0].Frames[0]
+		return f
+	}
+	signal := func(name string) report.Frame { return report.Frame{Signal: name} }
+	guess := func(f report.Frame) report.Frame { f.Trust = report.TrustScan; return f }
+	const none = -1
+	for _, c := range []struct {
+		name   string
+		ended  bool
+		frames []report.Frame
+		want   int
+	}{
+		{"nothing", true, nil, none},
+		{"its own function", false, []report.Frame{frame("f"), frame("main")}, 0},
+		{"abort", false, []report.Frame{frame("abort" + libc), frame("f")}, 1},
+		{"a handler of a fault aborts", true, []report.Frame{frame("abort" + libc), frame("on_fault"), signal("SIGSEGV"), frame("f")}, 3},
+		{"a handler of a fault, still alive", false, []report.Frame{frame("on_fault"), signal("SIGSEGV"), frame("f")}, 0},
+		{"a handler of a timer aborts", true, []report.Frame{frame("abort" + libc), frame("on_timer"), signal("SIGALRM"), frame("f")}, 1},
+		{"a handler of a timer, in abort", true, []report.Frame{frame("on_timer"), signal("SIGALRM"), frame("abort" + libc), frame("f")}, 0},
+		{"a handler of nobody knows what, in abort", true, []report.Frame{frame("on_signal"), signal(report.UnknownSignal), frame("abort" + libc), frame("f")}, 3},
+		{"a guess", false, []report.Frame{frame("abort" + libc), guess(frame("f"))}, none},
+		{"guessed machinery", true, []report.Frame{frame("f"), guess(frame("abort" + libc)), frame("g")}, 0},
+		{"the start", false, []report.Frame{frame("abort" + libc), frame("__libc_start_main" + libc), frame("f")}, none},
+		{"only machinery", false, []report.Frame{frame("abort" + libc)}, none},
+	} {
+		got, ok := Place(c.frames, c.ended, func(*report.Frame) bool { return false })
+		if !ok {
+			got = none
+		}
+		if got != c.want {
+			t.Errorf("%s: frame %d, want %d", c.name, got, c.want)
+		}
+	}
+	if got, ok := Place([]report.Frame{frame("f"), frame("g")}, false, func(f *report.Frame) bool { return f.Function == "f" }); !ok || got != 1 {
+		t.Errorf("a helper that only the caller knows: frame %d, %v", got, ok)
+	}
+	deep := make([]report.Frame, maxPlace+1)
+	for i := range deep {
+		deep[i] = frame("abort" + libc)
+	}
+	deep[maxPlace] = frame("f")
+	if got, ok := Place(deep, false, func(*report.Frame) bool { return false }); ok {
+		t.Errorf("frame %d of so many is looked at", got)
+	}
+}

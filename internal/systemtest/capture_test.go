@@ -25,6 +25,7 @@ func (m coreMemory) ReadAt(b []byte, at int64) (int, error) {
 // differs are the fixtures of which a capture that searches for memory lacks some that the report shows, and what that is.
 var differs = map[string]string{
 	"amd64-jit-object": "the file that the JIT compiler registered is on the heap",
+	"i386-crash-again": "what a global variable holds now is not taken, so that its value in the program's file is no proof",
 	"amd64-jit-placed": "the file that the JIT compiler registered is on the heap",
 }
 

@@ -395,6 +395,57 @@ func TestTypeSizes(t *testing.T) {
 	}
 }
 
+// TestTypeShapes: where the elements of arrays are.
+func TestTypeShapes(t *testing.T) {
+	integer := base("int", types.EncSigned, 4)
+	dims := func(attrs ...handAttr) *handDIE { // of two elements each; the first attribute is the first dimension's
+		a := to(dwarf.TagArrayType, integer)
+		for _, at := range attrs {
+			d := die(dwarf.TagSubrangeType, handAttr{dwarf.AttrCount, 2})
+			if at.attr != 0 {
+				d = die(dwarf.TagSubrangeType, handAttr{dwarf.AttrCount, 2}, at)
+			}
+			a.with(d)
+		}
+		return a
+	}
+	none := handAttr{}
+	bytes := func(n int) handAttr { return handAttr{dwarf.AttrByteStride, n} }
+	bits := func(n int) handAttr { return handAttr{dwarf.AttrBitStride, n} }
+	for _, c := range []struct {
+		name  string
+		typ   *handDIE
+		want  string
+		whole uint64
+	}{
+		{"one dimension", dims(none), "[{2 true 32 32 false}]", 8},
+		{"two", dims(none, none), "[{2 true 64 64 true} {2 true 32 32 false}]", 16},
+		{"three", dims(none, none, none), "[{2 true 128 128 true} {2 true 64 64 true} {2 true 32 32 false}]", 32},
+		{"with gaps", dims(bytes(12)), "[{2 true 96 32 false}]", 0},
+		{"of bits", dims(bits(3)), "[{2 true 3 32 false}]", 0},
+		{"with gaps in rows", dims(none, bytes(8)), "[{2 true 128 128 false} {2 true 64 32 false}]", 0},
+		{"with gaps between rows", dims(bytes(40), none), "[{2 true 320 64 true} {2 true 32 32 false}]", 0},
+		{"with gaps in the middle", dims(none, bytes(24), none), "[{2 true 384 384 false} {2 true 192 64 true} {2 true 32 32 false}]", 0},
+		{"with gaps in the innermost rows", dims(none, none, bytes(8)), "[{2 true 256 256 false} {2 true 128 128 false} {2 true 64 32 false}]", 0},
+		{"all of it with gaps", to(dwarf.TagArrayType, integer, bytes(6)).with(die(dwarf.TagSubrangeType, handAttr{dwarf.AttrCount, 2})), "[{2 true 48 32 false}]", 0},
+		{"all of it of bits", to(dwarf.TagArrayType, integer, bits(5)).with(die(dwarf.TagSubrangeType, handAttr{dwarf.AttrCount, 2})), "[{2 true 5 32 false}]", 0},
+		{"by columns", to(dwarf.TagArrayType, integer, handAttr{dwarf.AttrOrdering, 1}).with(die(dwarf.TagSubrangeType, handAttr{dwarf.AttrCount, 2}), die(dwarf.TagSubrangeType, handAttr{dwarf.AttrCount, 3})), "[{3 true 64 64 true} {2 true 32 32 false}]", 24},
+		{"by rows", to(dwarf.TagArrayType, integer, handAttr{dwarf.AttrOrdering, 0}).with(die(dwarf.TagSubrangeType, handAttr{dwarf.AttrCount, 2}), die(dwarf.TagSubrangeType, handAttr{dwarf.AttrCount, 3})), "[{2 true 96 96 true} {3 true 32 32 false}]", 24},
+	} {
+		u := unit(t, binary.LittleEndian, 8, dwarf.LangC99, all(c.typ)...)
+		typ := types.NewSet(arch.AMD64, alone{}).At(c.typ.in(u))
+		shape, err := typ.Shape(oddFrame{})
+		if got := fmt.Sprint(shape); err != nil || got != c.want || typ.Whole() != c.whole {
+			t.Errorf("%s: %s, %v, %d bytes; want %s, %d", c.name, got, err, typ.Whole(), c.want, c.whole)
+		}
+	}
+	outer := structure("outer", 64, member("apart", to(dwarf.TagArrayType, integer).with(die(dwarf.TagSubrangeType, handAttr{dwarf.AttrCount, 2}, bytes(12))), 0), member("last", integer, 60))
+	u := unit(t, binary.LittleEndian, 8, dwarf.LangC99, all(outer)...)
+	if text, _, ok := types.NewSet(arch.AMD64, alone{}).At(outer.in(u)).Part(12, 4); ok {
+		t.Errorf("%q is 12 bytes into an array with gaps", text)
+	}
+}
+
 // alone is the libraries of a process that are not known.
 type alone struct{}
 

@@ -308,6 +308,10 @@ type unitTypes struct {
 	asked atomic.Int32
 	once  sync.Once
 	all   map[string]dwarf.DIE
+
+	described   atomic.Int32
+	runtimeOnce sync.Once
+	runtime     map[uint64]dwarf.DIE // in Go, by their descriptors
 }
 
 func (set *Set) typesOf(u *dwarf.Unit) *unitTypes {
@@ -332,6 +336,57 @@ func (set *Set) Named(u *dwarf.Unit, name string) (dwarf.DIE, bool) {
 		}
 	}
 	return search(u, name)
+}
+
+// Described returns the type of a unit of Go that has the descriptor at an offset from the start of the program's descriptors
+// (DW_AT_go_runtime_type). Names do not tell types apart: those of descriptors have only the last element of a package's path.
+func (set *Set) Described(u *dwarf.Unit, descriptor uint64) (dwarf.DIE, bool) {
+	if u.Language != dwarf.LangGo || descriptor == 0 {
+		return dwarf.DIE{}, false
+	}
+	t := set.typesOf(u)
+	if t.described.Add(1) > maxSearches {
+		t.runtimeOnce.Do(func() {
+			t.runtime = map[uint64]dwarf.DIE{}
+			eachDescribed(u, func(at, off uint64) {
+				if len(t.runtime) < maxTypeNames {
+					t.runtime[at] = dwarf.DIE{Unit: u, Off: off}
+				}
+			})
+		})
+		if d, ok := t.runtime[descriptor]; ok || len(t.runtime) < maxTypeNames {
+			return d, ok
+		}
+	}
+	var found dwarf.DIE
+	eachDescribed(u, func(at, off uint64) {
+		if at == descriptor {
+			found = dwarf.DIE{Unit: u, Off: off}
+		}
+	})
+	return found, found.Valid()
+}
+
+// eachDescribed calls yield for the types of a unit of Go that have a descriptor.
+func eachDescribed(u *dwarf.Unit, yield func(descriptor, off uint64)) {
+	var e dwarf.Entry
+	var v dwarf.Value
+	cur := u.Cursor(u.Root())
+	cur.Next(&e)
+	for cur.Level() > 0 && cur.Next(&e) {
+		switch e.Tag {
+		case dwarf.TagSubprogram, dwarf.TagVariable, dwarf.TagConstant:
+		default:
+			if cur.Find(dwarf.AttrGoRuntimeType, &v) {
+				if at := v.U; v.Form.Class() != dwarf.ClassAddress {
+					yield(at, e.Off)
+				} else if at, ok := u.Address(&v); ok {
+					yield(at, e.Off)
+				}
+			}
+		}
+		cur.SkipChildren()
+	}
 }
 
 // InUnit returns the complete types of a unit by their names.

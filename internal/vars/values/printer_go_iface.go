@@ -10,17 +10,16 @@ import (
 	"github.com/corewalk/corewalk/internal/vars/unknown"
 )
 
-// Layout of abi.Type (internal/abi): flags, kind, and the offset of the name from
-// the start of the module's types. An itab has the type in its second word.
+// Parts of abi.Type (internal/abi): flags, kind, and the offset of the name from the start of the module's types. An itab has the
+// type in its second word.
 const (
-	goTypeFlags = 20
-	goTypeKind  = 23
-	goTypeName  = 40
-	goItabType  = 8
-
 	goExtraStar = 1 << 1 // the name begins with a star that is not part of it
 	goKindMask  = 1<<5 - 1
 )
+
+func (b *builder) goTypeFlags() uint64 { return 2*b.word() + 4 }
+func (b *builder) goTypeKind() uint64  { return 2*b.word() + 7 }
+func (b *builder) goTypeStr() uint64   { return 4*b.word() + 8 }
 
 // goInterfaceValue prints the dynamic type and value of an interface.
 func goInterfaceValue(b *builder, o *Object, t *types.Type, depth int) *Value {
@@ -34,7 +33,7 @@ func goInterfaceValue(b *builder, o *Object, t *types.Type, depth int) *Value {
 			return b.text(o, "nil")
 		}
 		var err error
-		if typ, err = b.p.Memory.ReadWord(tab + goItabType); err != nil {
+		if typ, err = b.p.Memory.ReadWord(tab + b.word()); err != nil {
 			return Failed(o.Type, unknown.Reason(err))
 		}
 	}
@@ -49,11 +48,11 @@ func goInterfaceValue(b *builder, o *Object, t *types.Type, depth int) *Value {
 	if err != nil {
 		return nil
 	}
-	held := b.goTypeNamed(name, t.Ref.Unit)
+	held := b.goTypeAt(typ, name, t.Ref.Unit)
 	if held == nil || depth >= b.opts.MaxDepth || !b.take() {
 		return b.text(o, fmt.Sprintf("(%s) %#x", name, data))
 	}
-	kind, _ := b.p.Int(typ+goTypeKind, 1, false)
+	kind, _ := b.p.Int(typ+b.goTypeKind(), 1, false)
 	var v *Value
 	switch kind & goKindMask {
 	case goPointer, goMap, goChan, goFunc, goUnsafe:
@@ -89,7 +88,7 @@ func (b *builder) goTypeName(typ uint64) (string, error) {
 	if !ok {
 		return "", errNoTypes
 	}
-	off, err := b.p.Int(typ+goTypeName, 4, true)
+	off, err := b.p.Int(typ+b.goTypeStr(), 4, true)
 	if err != nil {
 		return "", err
 	}
@@ -112,11 +111,26 @@ func (b *builder) goTypeName(typ uint64) (string, error) {
 	if err := b.p.Read(at, raw); err != nil {
 		return "", err
 	}
-	flags, err := b.p.Int(typ+goTypeFlags, 1, false)
+	flags, err := b.p.Int(typ+b.goTypeFlags(), 1, false)
 	if err == nil && flags&goExtraStar != 0 {
 		raw = []byte(strings.TrimPrefix(string(raw), "*"))
 	}
 	return string(raw), nil
+}
+
+// goTypeAt finds the type with a descriptor and a name.
+func (b *builder) goTypeAt(typ uint64, name string, shared *dwarf.Unit) *types.Type {
+	if start, ok := b.f.Symbol("runtime.types"); ok && typ > start {
+		for _, u := range []*dwarf.Unit{shared, b.f.Unit()} {
+			if u == nil {
+				continue
+			}
+			if d, ok := b.p.Types.Described(u, typ-start); ok {
+				return b.p.Types.At(d)
+			}
+		}
+	}
+	return b.goTypeNamed(name, shared)
 }
 
 // goTypeNamed finds a type by the runtime's name for it, which begins with the last element of

@@ -3,7 +3,9 @@ package values
 import (
 	"fmt"
 
+	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/vars/types"
+	"github.com/corewalk/corewalk/internal/vars/unknown"
 )
 
 // Maps of Go 1.24 and newer (internal/runtime/maps): tables of groups, each with eight slots and
@@ -78,12 +80,39 @@ func (b *builder) goMapValue(o *Object, named *types.Type, m *Object, depth int)
 			i = 0
 		}
 	})
+	keys, elems := b.goLarge(named, dwarf.AttrGoKey), b.goLarge(named, dwarf.AttrGoElem)
 	for i := range v.Parts {
 		if el := v.Parts[i].Value; el.Compound && len(el.Parts) == 2 && el.Err == nil {
-			v.Parts[i].Key, v.Parts[i].Value = el.Parts[0].Value, el.Parts[1].Value
+			key, value := el.Parts[0].Value, el.Parts[1].Value
+			v.Parts[i].Key, v.Parts[i].Value = b.elsewhere(key, keys, depth), b.elsewhere(value, elems, depth)
 		}
 	}
 	return v
+}
+
+// goLarge returns the type of a map's keys or elements, by an attribute of the map's type, if they are so large that slots have their
+// addresses; else nil.
+func (b *builder) goLarge(named *types.Type, attr dwarf.Attr) *types.Type {
+	t := b.goTypeOf(named, attr)
+	if t == nil {
+		return nil
+	}
+	if n, err := b.sizeOf(t); err != nil || n <= goIndirectSize {
+		return nil
+	}
+	return t
+}
+
+// elsewhere reads the key or element of type t whose address a slot has; if t is nil, the slot has it itself.
+func (b *builder) elsewhere(slot *Value, t *types.Type, depth int) *Value {
+	if t == nil || slot.Addr == 0 {
+		return slot
+	}
+	at, err := b.p.Memory.ReadWord(slot.Addr)
+	if err != nil {
+		return Failed(t, unknown.Reason(err))
+	}
+	return b.read(t, at, depth+1)
 }
 
 // types finds the types of tables and groups, from that of the directory.

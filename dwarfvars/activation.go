@@ -146,7 +146,9 @@ func (a *Activation) owns(v *LocalVar) bool {
 }
 
 // inScope reports whether the frame's address is in the block of v and, in Go, after its declaration.
-func (a *Activation) inScope(v *LocalVar) bool { return v.block.at(a.e.pc) && a.declared(v) }
+func (a *Activation) inScope(v *LocalVar) bool {
+	return v.block.at(a.e.pc) && (v.passed != nil || a.declared(v))
+}
 
 // GetLocalVariableValue reads the value of v in frame number frame of a stack into buf, as the
 // bytes that the variable has in memory. n is the number of bytes. With GlvvEBufferSize it is the

@@ -14,7 +14,10 @@ import (
 // called (gdb's x@entry). It returns false if that is not known: the caller must describe the
 // call, and must have passed the parameter in one register or in one place on the stack.
 func (a *Activation) ReadEntry(v *LocalVar, o Options) (Value, bool) {
-	if !v.Param || !a.owns(v) || v.block.parent != nil || v.block.ranges != nil || v.attrs.locIn == nil {
+	if v.passed != nil {
+		v = v.passed
+	}
+	if !v.Param || v.onHeap || !a.owns(v) || v.block.parent != nil || v.block.ranges != nil || v.attrs.locIn == nil {
 		return Value{}, false // also parameters of inlined calls, which no call passed
 	}
 	t := a.r.types.Of(v.attrs.typ)

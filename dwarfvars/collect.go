@@ -49,6 +49,7 @@ func (c *collector) run() []*Scope {
 
 // finish sorts the variables of inner blocks to the front, and parameters by their declarations.
 func (s *Scope) finish() {
+	s.moved()
 	s.innermostFirst()
 	inOne := true // unit
 	for _, p := range s.Params {
@@ -57,6 +58,22 @@ func (s *Scope) finish() {
 	if inOne {
 		slices.SortStableFunc(s.Params, func(a, b *LocalVar) int { return cmp.Compare(a.attrs.origin.Off, b.attrs.origin.Off) })
 	}
+}
+
+// moved puts the parameters of a function of Go that are on the heap in the places of what they were copied from.
+func (s *Scope) moved() {
+	s.Locals = slices.DeleteFunc(s.Locals, func(v *LocalVar) bool {
+		if !v.onHeap {
+			return false
+		}
+		i := slices.IndexFunc(s.Params, func(p *LocalVar) bool { return p.Name == v.Name && p.block == v.block && !p.onHeap })
+		if i < 0 {
+			return false
+		}
+		v.Param, v.passed, v.Line, v.attrs.origin = true, s.Params[i], s.Params[i].Line, s.Params[i].attrs.origin
+		s.Params[i] = v
+		return true
+	})
 }
 
 func (s *Scope) innermostFirst() {
@@ -177,9 +194,13 @@ func (c *collector) variable(d dwarf.DIE, tag dwarf.Tag, s *Scope, b *block) dwa
 		return a.first
 	}
 	c.vars++
+	onHeap := len(name) > 1 && name[0] == '&' && a.nameIn.Language == dwarf.LangGo
+	if onHeap {
+		name = name[1:]
+	}
 	v := &LocalVar{
 		Name: name, Param: tag == dwarf.TagFormalParameter, Artificial: a.artificial && !written(name, tag == dwarf.TagFormalParameter, a.nameIn.Language), Line: a.line,
-		fn: c.f, block: b, die: d, attrs: a, inlined: s.Inlined,
+		fn: c.f, block: b, die: d, attrs: a, inlined: s.Inlined, onHeap: onHeap,
 	}
 	if v.Param {
 		s.Params = append(s.Params, v)

@@ -2,7 +2,6 @@ package dwarfvars
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/corewalk/corewalk/internal/code/disasm"
 	"github.com/corewalk/corewalk/internal/format/binbuf"
@@ -33,7 +32,7 @@ type stackUse struct {
 
 // declared reports whether the declaration of a variable has run at the frame's address, a.e.pc. It is true where nothing tells.
 func (a *Activation) declared(v *LocalVar) bool {
-	if v.Param || v.fn.rec != nil || v.fn.fn.Unit == nil || v.fn.fn.Unit.Language != dwarf.LangGo || v.attrs.line <= 0 || a.e.virtual {
+	if v.Param && !v.onHeap || v.fn.rec != nil || v.fn.fn.Unit == nil || v.fn.fn.Unit.Language != dwarf.LangGo || v.attrs.line <= 0 || a.e.virtual {
 		return true
 	}
 	slot, ok := a.slotOf(v)
@@ -43,8 +42,7 @@ func (a *Activation) declared(v *LocalVar) bool {
 	}
 	at := a.Function.sourceAt(a.e.pc)
 	size := int64(a.r.arch.WordSize)
-	heap := strings.HasPrefix(v.Name, "&")
-	if n, err := a.sizeOf(a.r.types.Of(v.attrs.typ)); err == nil && !heap {
+	if n, err := a.sizeOf(a.r.types.Of(v.attrs.typ)); err == nil && !v.onHeap {
 		size = int64(min(n, maxDeclCode))
 	}
 	var first *stackUse
@@ -68,7 +66,7 @@ func (a *Activation) declared(v *LocalVar) bool {
 	if first.pc >= a.e.pc {
 		return false
 	}
-	if !heap {
+	if !v.onHeap {
 		return true
 	}
 	for i := range uses {

@@ -12,11 +12,41 @@ import (
 // object returns the object of a variable.
 func (a *Activation) object(v *LocalVar) (values.Object, error) {
 	t := a.r.types.Of(v.attrs.typ)
+	if v.passed != nil && !a.declared(v) {
+		v = v.passed // it is not copied yet
+	}
 	loc, err := a.locate(v)
 	if err != nil {
 		return values.Object{}, err
 	}
-	return a.at(loc, t)
+	o, err := a.at(loc, t)
+	if err != nil || !v.onHeap {
+		return o, err
+	}
+	return a.pointedTo(&o, t)
+}
+
+// pointedTo returns the object on the heap whose address o is, of a pointer type t.
+func (a *Activation) pointedTo(o *values.Object, t *types.Type) (values.Object, error) {
+	a.e.inputs.Other()
+	b, err := a.r.mem.Bytes(o, 0, o.Size)
+	if err != nil {
+		return values.Object{}, err
+	}
+	addr := types.Uint(b, a.r.arch.Big())
+	if addr == 0 {
+		return values.Object{}, unknown.ErrOutOfScope
+	}
+	return a.at(op.Location{Kind: op.Memory, Addr: addr}, t.Strip().Target())
+}
+
+// typeOf returns the type of a variable.
+func (a *Activation) typeOf(v *LocalVar) *types.Type {
+	t := a.r.types.Of(v.attrs.typ)
+	if v.onHeap {
+		return t.Strip().Target()
+	}
+	return t
 }
 
 // at returns the object of type t at a location.

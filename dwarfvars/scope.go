@@ -51,6 +51,10 @@ type LocalVar struct {
 	rec   *pdb.Var // nil for variables of DWARF
 
 	inlined bool // of an inlined call
+	// onHeap says of a variable of Go that it is on the heap: its place has its address. passed is what a parameter was
+	// copied from then, which is no longer it.
+	onHeap bool
+	passed *LocalVar
 }
 
 // Function returns the function whose frames have the variable. For a variable of an inlined

@@ -106,7 +106,7 @@ func (v Value) String() string { return v.tree().String() }
 
 // Read reads the value of a variable in the frame. Its Err says why the value is not known.
 func (a *Activation) Read(v *LocalVar, o Options) Value {
-	t := a.r.types.Of(v.attrs.typ)
+	t := a.typeOf(v)
 	switch {
 	case !a.owns(v):
 		return Value{values.Failed(t, ErrParam)}
@@ -114,7 +114,7 @@ func (a *Activation) Read(v *LocalVar, o Options) Value {
 		return Value{values.Failed(t, ErrOutOfScope)}
 	}
 	inputs := a.e.inputs
-	if inputs != nil {
+	if inputs != nil && !v.onHeap {
 		if in, ok := a.numberOnStack(v); ok {
 			inputs.AddInput(in)
 			a.e.inputs = nil // nothing else counts

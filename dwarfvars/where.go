@@ -16,6 +16,11 @@ func (a *Activation) Where(v *LocalVar) string {
 	if !a.owns(v) || !a.inScope(v) {
 		return ""
 	}
+	if v.onHeap {
+		if o, err := a.object(v); err == nil && o.Mem {
+			return a.where(&op.Location{Kind: op.Memory, Addr: o.Addr})
+		}
+	}
 	loc, _ := a.locate(v)
 	if loc.Kind != op.Composite {
 		return a.where(&loc)

@@ -45,10 +45,16 @@ func goInterfaceValue(b *builder, o *Object, t *types.Type, depth int) *Value {
 		return nil
 	}
 	name, err := b.goTypeName(typ)
-	if err != nil {
+	if errors.Is(err, errNoTypes) {
 		return nil
 	}
+	if err != nil { // Go's location lists mix up the words of some interfaces
+		return Failed(o.Type, &unknown.Corrupt{Err: errNoType})
+	}
 	held := b.goTypeAt(typ, name, t.Ref.Unit)
+	if held == nil {
+		held = b.goBasic(typ)
+	}
 	if held == nil || depth >= b.opts.MaxDepth || !b.take() {
 		return b.text(o, fmt.Sprintf("(%s) %#x", name, data))
 	}
@@ -71,6 +77,35 @@ func goInterfaceValue(b *builder, o *Object, t *types.Type, depth int) *Value {
 
 var errNoTypes = errors.New("the file of the function has no symbol runtime.types")
 
+var errNoType = errors.New("an interface of no type of the program")
+
+// goKinds are the basic types by their kinds (package reflect): those that need no debugging information.
+var goKinds = [...]string{1: "bool", "int", "int8", "int16", "int32", "int64", "uint", "uint8", "uint16", "uint32", "uint64", "uintptr", "float32", "float64"}
+
+// goBasic returns the basic type that a type without debugging information is of; nil for none: the linker leaves out types
+// that only interfaces hold.
+func (b *builder) goBasic(typ uint64) *types.Type {
+	kind, err := b.p.Int(typ+b.goTypeKind(), 1, false)
+	if kind &= goKindMask; err != nil || kind >= uint64(len(goKinds)) && kind != goString {
+		return nil
+	}
+	name := "string"
+	switch {
+	case kind == goString:
+	case goKinds[kind] == "int" && b.word() == 8:
+		name = "int64"
+	case goKinds[kind] == "int":
+		name = "int32"
+	default:
+		name = goKinds[kind]
+	}
+	held, ok := b.p.Types.Lookup(b.f.Unit(), name, b.word())
+	if !ok {
+		return nil
+	}
+	return held
+}
+
 // wordBytes returns an address as it is in memory.
 func (b *builder) wordBytes(v uint64) []byte {
 	raw := make([]byte, 8)
@@ -91,6 +126,9 @@ func (b *builder) goTypeName(typ uint64) (string, error) {
 	off, err := b.p.Int(typ+b.goTypeStr(), 4, true)
 	if err != nil {
 		return "", err
+	}
+	if end, known := b.f.Symbol("runtime.etypes"); typ < names || known && typ >= end || off == 0 {
+		return "", errNoType
 	}
 	at := names + off + 1 // over the flags
 	n, shift := uint64(0), uint(0)

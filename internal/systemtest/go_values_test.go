@@ -1,0 +1,55 @@
+package systemtest
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/corewalk/corewalk/report"
+)
+
+// Values of Go that lie elsewhere than their variables: what interfaces hold, by types of packages whose paths have slashes and whose
+// names are alike; variables and parameters on the heap, under their own names; large keys and elements of maps.
+func TestGoValues(t *testing.T) {
+	t.Parallel()
+	zeros := "{0 <repeats 20 times>}"
+	wants := map[string]map[string]string{
+		"main.escaped": {"count": "9", "at": "{X = 2, Y = 8}", "text": `"s"`, "result": "7", "total": "14"},
+		"main.held": {
+			"opts":  `(dep.Opts) {Host = "localhost", Port = 8080}`,
+			"level": "(dep.Level) 3",
+			"named": `(dep.Level) "high"`,
+			"err":   `(dep.Err) {Code = 42, Why = "boom"}`,
+			"list": `[]interface {} (len 4, cap 4) = {(dep.Opts) {Host = "localhost", Port = 8080}, ` +
+				`([]dep.Level) []fixtures/deep/go-values/dep.Level (len 2, cap 2) {1, 2}, nil, (float64) 2.5}`,
+			"big": `map[main.large]main.large (len 1) = {[{Pad = ` + zeros + `, Name = "key"}] = {Pad = ` + zeros + `, Name = "value"}}`,
+		},
+	}
+	for _, release := range goReleases() {
+		for _, optimised := range []bool{false, true} {
+			g := goBuild{release: release, optimised: optimised}
+			t.Run(g.name(), func(t *testing.T) {
+				t.Parallel()
+				r := goCrash(t, goProgram(t, "go-values", g))
+				for function, want := range wants {
+					f := frameOf(t, r, function)
+					seen := 0
+					for _, v := range slices.Concat(f.Args, f.Locals) {
+						text, ok := want[v.Name]
+						switch {
+						case !ok:
+						case optimised && (v.Status != report.StatusSuccess || strings.Contains(v.Value, "<optimised out>")): // nothing tells where it is
+						case v.Status != report.StatusSuccess || v.Value != text:
+							t.Errorf("%s: %s = %s %s, want %s", function, v.Name, v.Value, v.Reason, text)
+						default:
+							seen++
+						}
+					}
+					if seen < len(want) && !optimised {
+						t.Errorf("%s: %d variables, want %d", function, seen, len(want))
+					}
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,3 @@
+module fixtures/deep/go-values
+
+go 1.20

@@ -1,0 +1,53 @@
+// Variables of Go whose values lie elsewhere: in interfaces, on the heap, in slots of maps that have addresses.
+package main
+
+import (
+	"fixtures/deep/go-values/dep"
+	other "fixtures/deep/go-values/other/dep"
+	"os"
+)
+
+type large struct {
+	Pad  [20]int
+	Name string
+}
+
+type point struct{ X, Y int }
+
+var kept []any
+
+//go:noinline
+func stop(n int) {
+	if n > 0 {
+		var p *int
+		*p = n
+	}
+}
+
+// escaped has variables on the heap, parameters among them, which are no longer what was passed.
+//
+//go:noinline
+func escaped(count int, at point, text string) (result int) {
+	kept = append(kept, &count, &at, &result)
+	total := 5
+	kept = append(kept, &total)
+	count, at.Y, result = 9, 8, 7
+	total += count
+	stop(len(os.Args))
+	return total + len(text)
+}
+
+//go:noinline
+func held() {
+	var opts any = dep.Opts{Host: "localhost", Port: 8080}
+	var level any = dep.Level(3)
+	var named any = other.Level("high")
+	var err error = dep.Err{Code: 42, Why: "boom"}
+	var pointer any = &point{1, 2}
+	list := []any{opts, []dep.Level{1, 2}, nil, 2.5}
+	big := map[large]large{{Name: "key"}: {Name: "value"}}
+	escaped(1, point{2, 3}, "s")
+	kept = append(kept, opts, level, named, err, pointer, list, big)
+}
+
+func main() { held() }

@@ -1,0 +1,4 @@
+// Package dep has the name of another one.
+package dep
+
+type Level string

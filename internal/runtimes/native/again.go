@@ -63,7 +63,7 @@ func (r *runtime) again(tid unwind.ThreadID, call *futexCall, fn *waitFunction, 
 	if ok && r.arch.Truncate(before.Args[0]) == call.addr && before.SP == sp {
 		fresh := &runtime{p: &tasks.Process{State: present{r.p.State, now}, Files: r.p.Files, Modules: r.p.Modules, Symbols: r.p.Symbols,
 			Names: r.p.Names, Budget: r.p.Budget}, arch: r.arch, base: map[uint64]uint64{}, libc: r.libc, windows: r.windows,
-			variables: r.variables}
+			variables: r.variables, files: r.files}
 		fn.describe(fresh, call, at, &second)
 		if after, sleeps := now.Asleep(tid); sleeps && after == before {
 			w.Holders, w.Note, w.Object, w.Proved = second.Holders, second.Note, second.Object, second.Proved

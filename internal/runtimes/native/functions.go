@@ -40,7 +40,8 @@ var functions = []waitFunction{
 	{names: []string{"pthread_barrier_wait"}, wait: (*runtime).barrier},
 	{names: []string{"pthread_once", "pthread_once_slow", "pthread_once_full", "gthread_once", "call_once"}, kind: tasks.WaitOnce, typ: "pthread_once_t"},
 	{names: []string{"cxa_guard_acquire"}, wait: (*runtime).guard},
-	{names: []string{"flockfile", "IO_flockfile", "lll_lock_wait_private_stdio"}, wait: (*runtime).stream},
+	{names: []string{"flockfile", "IO_flockfile", "lockfile"}, wait: (*runtime).stream},
+	{names: []string{"lll_lock_wait_private"}, wait: (*runtime).privateLock},
 
 	// C++: libstdc++. Objects whose word is not an int wait for one of a pool.
 	{has: []string{"std::__atomic_futex_unsigned_base::_M_futex_wait_until"}, wait: (*runtime).future},

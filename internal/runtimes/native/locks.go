@@ -225,15 +225,3 @@ func (r *runtime) barrier(c *futexCall, _ *unwind.Frame, w *tasks.Wait) {
 		w.Proved = true
 	}
 }
-
-// stream describes the lock of a FILE: lock 0, count 4, and the thread pointer of its owner.
-func (r *runtime) stream(c *futexCall, _ *unwind.Frame, w *tasks.Wait) {
-	w.Kind = tasks.WaitLock
-	w.Object.Type = "lock of a FILE"
-	if r.libc() != glibc {
-		return
-	}
-	if tid, ok := r.threadAt(r.word(c.addr + 8)); ok {
-		r.held(w, unwind.ThreadID(tid))
-	}
-}

@@ -79,6 +79,17 @@ func (n stackNames) LookupAtAddr(at unwind.Address) (string, any, error) {
 	return "", nil, unwind.ErrNoSymbol
 }
 
+// A listAt is a symbol table with the list of FILEs at an address.
+type listAt uint64
+
+func (l listAt) SymbolByName(_ *libstate.Library, name string) (unwind.Symbol, bool) {
+	return unwind.Symbol{Name: name, Addr: uint64(l)}, name == "_IO_list_all"
+}
+
+func (l listAt) SymbolAt(*libstate.Library, unwind.Address) (unwind.Symbol, bool) {
+	return unwind.Symbol{}, false
+}
+
 // A situation is what thread 1 does, and what memory has.
 type situation struct {
 	arch     *arch.Arch // nil for x86-64
@@ -90,6 +101,7 @@ type situation struct {
 	other    stack // of thread 2
 	mem      map[uint64]uint32
 	word     uint64 // the address of the word; lockAt if 0
+	files    uint64 // the address of glibc's list of FILEs
 	waits    bool   // thread 2 waits for what thread 1 has
 	waitsAt  uint64 // the address of that
 }
@@ -147,7 +159,11 @@ func (s situation) describe(t *testing.T) string {
 		t.Fatal(err)
 	}
 	frames, others := s.stack.frames(t, w, 0x1100, regs), s.other.frames(t, w, 0x3000, two)
-	found, err := Find(&tasks.Process{State: p, Names: names})
+	process := &tasks.Process{State: p, Names: names}
+	if s.files != 0 {
+		process.Symbols = listAt(s.files)
+	}
+	found, err := Find(process)
 	if err != nil || found == nil {
 		t.Fatal("no runtime", err)
 	}
@@ -204,6 +220,13 @@ func TestObjects(t *testing.T) {
 		m := map[uint64]uint32{}
 		for i := 0; i < len(pairs); i += 2 {
 			m[uint64(lock+pairs[i])] = uint32(pairs[i+1])
+		}
+		return m
+	}
+	file := func(pairs ...int64) map[uint64]uint32 { // a FILE at 0x4f60 with the lock, first of the list that begins at 0x50f0
+		m := words(at, 0xf0, 0x4f60, -0xa0, 0xfbad2484, -0x30, 3, -0x18, at)
+		for k, v := range words(at, pairs...) {
+			m[k] = v
 		}
 		return m
 	}
@@ -274,8 +297,22 @@ func TestObjects(t *testing.T) {
 		"semaphore":                 {situation{op: 0x189, stack: stack{"__new_sem_wait_slow64"}}, "semaphore sem_t 0x5000"},
 		"barrier":                   {situation{expected: 5, stack: stack{"pthread_barrier_wait"}, mem: map[uint64]uint32{at - 4: 7, at + 4: 4}}, "barrier pthread_barrier_t 0x4ffc [2 of 4 arrived]"},
 		"barrier of no size":        {situation{expected: 5, stack: stack{"pthread_barrier_wait"}, mem: map[uint64]uint32{at - 4: 7, at + 4: 0}}, "barrier pthread_barrier_t 0x4ffc unproved"},
-		"stream":                    {situation{expected: 2, stack: stack{"_IO_flockfile"}, mem: at1(8, 0x4f00, 12, 0)}, "lock lock of a FILE 0x5000 2 certain"},
-		"stream of nobody":          {situation{expected: 2, stack: stack{"_IO_flockfile"}, mem: at1(8, 0x4f08, 12, 0)}, "lock lock of a FILE 0x5000 unproved"},
+		"stream":                    {situation{expected: 2, stack: stack{"_IO_flockfile"}, mem: at1(4, 1, 8, 0x4f00, 12, 0)}, "lock lock of a FILE 0x5000 2 certain"},
+		"stream of nobody":          {situation{expected: 2, stack: stack{"_IO_flockfile"}, mem: at1(4, 1, 8, 0x4f08, 12, 0)}, "lock lock of a FILE 0x5000 unproved"},
+		"stream, given back":        {situation{expected: 2, stack: stack{"_IO_flockfile"}, mem: at1(4, 0, 8, 0x4f00, 12, 0)}, "lock lock of a FILE 0x5000 unproved"},
+		"FILE":                      {situation{expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, files: 0x50f0, mem: file(4, 1, 8, 0x4f00)}, "lock FILE 0x4f60 [descriptor 3] 2 certain"},
+		"FILE of nobody":            {situation{expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, files: 0x50f0, mem: file(4, 1, 8, 0x4f08)}, "lock FILE 0x4f60 [descriptor 3]"},
+		"FILE without a descriptor": {situation{expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, files: 0x50f0, mem: file(-0x30, 0xffffffff)}, "lock FILE 0x4f60"},
+		"FILE, the second":          {situation{expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, files: 0x50f0, mem: file(0xf0, 0x5010, 0x10, 0xfbad0000, 0x78, 0x4f60, 0x98, 0x5060)}, "lock FILE 0x4f60 [descriptor 3]"},
+		"FILE, after what is none":  {situation{expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, files: 0x50f0, mem: file(0xf0, 0x5010, 0x10, 0xfbac0000, 0x78, 0x4f60, 0x98, 0x5060)}, "lock lock of the C library 0x5000"},
+		"FILE, in a circle":         {situation{expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, files: 0x50f0, mem: file(-0x38, 0x4f60)}, "lock FILE 0x4f60 [descriptor 3]"},
+		"FILE, x86":                 {situation{arch: arch.X86, expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, files: 0x50f0, mem: words(0x4f80, 0x170, 0x4f80, 0, 0xfbad2484, 72, 0x5000, 56, 5)}, "lock FILE 0x4f80 [descriptor 5]"},
+		"no FILE":                   {situation{expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, files: 0x50f0, mem: file(-0x18, 0x5004)}, "lock lock of the C library 0x5000"},
+		"no list of FILEs":          {situation{expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, mem: file()}, "lock lock of the C library 0x5000"},
+		"lock of another C library": {situation{libc: "/lib/libother.so", expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, files: 0x50f0, mem: file()}, "lock lock of the C library 0x5000 unproved"},
+		"FILE of musl":              {situation{libc: muslPath, expected: 0x40000002, stack: stack{"__lockfile", "fputs", "work"}}, "lock lock of a FILE 0x5000 2 certain"},
+		"FILE of musl, free":        {situation{libc: muslPath, expected: 0x40000000, stack: stack{"__lockfile", "fputs", "work"}}, "lock lock of a FILE 0x5000 unproved"},
+		"FILE of another C library": {situation{libc: "/lib/libother.so", expected: 2, stack: stack{"flockfile"}, files: 0x50f0, mem: file(4, 1, 8, 0x4f00)}, "lock lock of a FILE 0x5000 unproved"},
 
 		// refused by the kernel
 		"refused":                                   {situation{op: 0x189, stack: stack{"__futex_abstimed_wait64", "__pthread_mutex_lock_full=5040"}, mem: at1(0x40, 0x80000002, 0x50, 0x20)}.onStack(), "lock pthread_mutex_t 0x0 unproved (the lock was refused: there would be a deadlock)"},

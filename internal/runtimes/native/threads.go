@@ -23,6 +23,8 @@ type runtime struct {
 	windows func() bool
 	// variables are those of the process's frames.
 	variables func() *dwarfvars.Reader
+	// files are glibc's FILEs, by the addresses of their locks.
+	files func() map[uint64]uint64
 
 	basesOnce sync.Once
 	base      map[uint64]uint64 // threads by their control blocks
@@ -41,6 +43,7 @@ func Find(p *tasks.Process) (tasks.Runtime, error) {
 	r := &runtime{p: p, arch: p.State.Arch(), base: map[uint64]uint64{}}
 	r.libc = sync.OnceValue(r.findLibc)
 	r.windows = sync.OnceValue(r.ofWindows)
+	r.files = sync.OnceValue(r.filesOf)
 	r.variables = sync.OnceValue(func() *dwarfvars.Reader { return dwarfvars.New(p.State, p.Files) })
 	return r, nil
 }

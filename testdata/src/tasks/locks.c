@@ -44,13 +44,42 @@ static void rwlocks(void) {
 	pthread_create(&t, 0, read_it, &maps[1]->lock);
 }
 
+// stdio: a thread has a FILE and wants a mutex; another has that, and wants to write to the FILE in some way.
+static pthread_mutex_t door = PTHREAD_MUTEX_INITIALIZER;
+static FILE *out;
+static void *lock_file(void *arg) {
+	flockfile(out);
+	usleep(100000);
+	pthread_mutex_lock(&door);
+	return arg;
+}
+static void *write_to_it(void *arg) {
+	const char *how = arg;
+	pthread_mutex_lock(&door);
+	usleep(150000);
+	if (!strcmp(how, "fprintf")) fprintf(out, "%p\n", arg);
+	if (!strcmp(how, "fputs")) fputs("x\n", out);
+	if (!strcmp(how, "fputc")) fputc('x', out);
+	if (!strcmp(how, "fflush")) fflush(out);
+	if (!strcmp(how, "all")) fflush(0);
+	return arg;
+}
+
 int main(int argc, char **argv) {
 	const char *kind = argc > 1 ? argv[1] : "";
 	if (!strcmp(kind, "rwlocks"))
 		rwlocks();
-	else
+	else if (!strcmp(kind, "stdio")) {
+		pthread_t t;
+		out = fopen("/dev/null", "w");
+		pthread_create(&t, 0, lock_file, 0);
+		pthread_create(&t, 0, write_to_it, argv[2]);
+	} else
 		return 2;
 	usleep(300000); // some sleep before they wait
-	settle();
+	if (strcmp(kind, "stdio")) // where one has the list of all FILEs, nobody opens another
+		settle();
+	else
+		usleep(400000);
 	abort();
 }

@@ -1,0 +1,107 @@
+package native
+
+import (
+	"fmt"
+
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/tasks"
+	"github.com/corewalk/corewalk/unwind"
+)
+
+// glibc's FILE: a magic number in the upper half of its first word, the next of all FILEs, its descriptor, and its lock, which lies elsewhere:
+// the word on which threads sleep, how often its owner has it, and that thread's control block.
+const (
+	fileMagic     = 0xfbad
+	fileChain64   = 104
+	fileNumber64  = 112
+	fileLock64    = 136
+	fileChain32   = 52
+	fileNumber32  = 56
+	fileLock32    = 72
+	streamCountAt = 4
+	streamOwnerAt = 8
+)
+
+// maxFiles is how many FILEs of a process are looked at.
+const maxFiles = 1 << 12
+
+// filesOf lists the FILEs of a process by their locks. The list of them begins where a variable says that glibc exports.
+func (r *runtime) filesOf() map[uint64]uint64 {
+	lib := r.libcFile()
+	if lib == nil || r.p.Symbols == nil {
+		return nil
+	}
+	first, ok := r.p.Symbols.SymbolByName(lib, "_IO_list_all")
+	if !ok {
+		return nil
+	}
+	chain, lock := uint64(fileChain64), uint64(fileLock64)
+	if r.arch.WordSize == 4 {
+		chain, lock = fileChain32, fileLock32
+	}
+	found := map[uint64]uint64{}
+	for at := r.word(first.Addr); at != 0 && len(found) < maxFiles && r.p.Spend(1) == nil; at = r.word(at + chain) {
+		flags, ok := r.u32(at)
+		l := r.word(at + lock)
+		if _, twice := found[l]; !ok || flags>>16 != fileMagic || twice {
+			break
+		}
+		found[l] = at
+	}
+	return found
+}
+
+// libcFile is the library that has the C library's code: the program itself, if that is static; nil if none is known.
+func (r *runtime) libcFile() *libstate.Library {
+	libs := r.p.State.LibraryTracker()
+	if libs == nil {
+		return nil
+	}
+	if l, ok := libs.Libc(); ok {
+		return l
+	}
+	exe, _ := libs.AOut()
+	return exe
+}
+
+// privateLock describes a lock of glibc's own for which a thread sleeps: that of a FILE, or another.
+func (r *runtime) privateLock(c *futexCall, f *unwind.Frame, w *tasks.Wait) {
+	if r.libc() == glibc && r.files()[c.addr] != 0 {
+		r.stream(c, f, w)
+		return
+	}
+	w.Kind = tasks.WaitLock
+	w.Object.Type = "lock of the C library"
+	w.Proved = r.libc() == glibc
+}
+
+// stream describes the lock of a FILE.
+func (r *runtime) stream(c *futexCall, _ *unwind.Frame, w *tasks.Wait) {
+	w.Kind = tasks.WaitLock
+	w.Object.Type = "lock of a FILE"
+	if r.libc() == musl { // the word has the owner's id
+		const wanted = 0x40000000
+		if lock, ok := r.u32(c.addr); ok && lock&^wanted != 0 {
+			r.heldBy(w, uint64(lock&^wanted), false)
+		}
+		return
+	}
+	if r.libc() != glibc {
+		return
+	}
+	if at := r.files()[c.addr]; at != 0 {
+		w.Object = tasks.Object{Address: at, Type: "FILE"}
+		number := uint64(fileNumber64)
+		if r.arch.WordSize == 4 {
+			number = fileNumber32
+		}
+		if fd, ok := r.u32(at + number); ok && int32(fd) >= 0 {
+			w.Object.Detail = fmt.Sprintf("descriptor %d", fd)
+		}
+		w.Proved = true
+	}
+	count, ok := r.u32(c.addr + streamCountAt)
+	if tid, lives := r.threadAt(r.word(c.addr + streamOwnerAt)); lives && ok && count > 0 {
+		r.held(w, unwind.ThreadID(tid))
+	}
+}

@@ -110,11 +110,49 @@ func (a *Activation) locate(v *LocalVar) (op.Location, error) {
 		if err != nil {
 			return op.Location{}, a.e.unlocated(err)
 		}
-		return a.e.location(at.locIn, expr) // if expr is empty, it is optimised out here
+		loc, err := a.e.location(at.locIn, expr) // if expr is empty, it is optimised out here
+		if err == nil && a.lost(&loc) {
+			if spilled, ok := a.spilled(at); ok {
+				return spilled, nil
+			}
+			return a.e.location(at.locIn, expr)
+		}
+		return loc, err
 	case at.cstIn != nil:
 		return constant(at.cstIn, &at.cst), nil
 	}
 	return op.Location{}, nil
+}
+
+// lost reports whether all of a variable of Go is in registers, which calls do not preserve, and the frame made a call.
+func (a *Activation) lost(loc *op.Location) bool {
+	if a.fn.Unit == nil || a.fn.Unit.Language != dwarf.LangGo || a.e.virtual || a.e.frame().LookupAddr() == a.e.frame().RA() {
+		return false
+	}
+	switch loc.Kind {
+	case op.Register:
+		return true
+	case op.Composite:
+		return !slices.ContainsFunc(loc.Pieces, func(p op.Piece) bool { return p.Loc.Kind != op.Register })
+	}
+	return false
+}
+
+// spilled returns where a variable of Go lies after the call that the frame made, if that is in memory: it was stored there before the
+// call, of which the location list takes notice only from the return address on.
+func (a *Activation) spilled(at *varAttrs) (op.Location, bool) {
+	expr, found, err := at.locIn.Location(&at.loc, a.e.frame().RA()-a.bias, a.e.frame())
+	if err != nil || !found || len(expr) == 0 {
+		return op.Location{}, false
+	}
+	loc, err := a.e.location(at.locIn, expr)
+	switch {
+	case err != nil:
+		return loc, false
+	case loc.Kind == op.Composite:
+		return loc, len(loc.Pieces) > 0 && !slices.ContainsFunc(loc.Pieces, func(p op.Piece) bool { return p.Loc.Kind != op.Memory })
+	}
+	return loc, loc.Kind == op.Memory
 }
 
 // constant returns the location of a DW_AT_const_value.

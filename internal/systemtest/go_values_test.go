@@ -31,6 +31,11 @@ func TestGoValues(t *testing.T) {
 			t.Run(g.name(), func(t *testing.T) {
 				t.Parallel()
 				r := goCrash(t, goProgram(t, "go-values", g))
+				if optimised { // its arguments are in registers up to the call, and on the stack from the return address on
+					if f := frameOf(t, r, "runtime.sigtrampgo"); len(f.Args) == 0 || f.Args[0].Value != "6" {
+						t.Errorf("runtime.sigtrampgo: %v, want sig = 6, SIGABRT", f.Args)
+					}
+				}
 				for function, want := range wants {
 					f := frameOf(t, r, function)
 					seen := 0

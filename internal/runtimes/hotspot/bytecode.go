@@ -88,6 +88,7 @@ type instruction struct {
 	size   int
 	jumps  []int
 	falls  bool // goes on behind it
+	loads  int  // the slot that it reads; -1 if none
 	stores int  // the slot that it changes; -1 if none
 	wide   bool // and the one behind
 }
@@ -106,7 +107,7 @@ func (b *bytecodes) at(i int) (in instruction, ok bool) {
 		}
 		op = rewritten[n]
 	}
-	in = instruction{op: op, size: bytecodeSize(op), falls: true, stores: -1}
+	in = instruction{op: op, size: bytecodeSize(op), falls: true, loads: -1, stores: -1}
 	s4 := func(at int) (int, bool) {
 		if at < 0 || at+4 > len(rest) {
 			return 0, false
@@ -168,6 +169,13 @@ func (b *bytecodes) at(i int) (in instruction, ok bool) {
 		return in, false
 	case op >= opIreturn && op <= opReturn, op == opAthrow:
 		in.falls = false
+	case op == opIinc, op >= opIload && op < opIload0:
+		in.loads = int(rest[1])
+		if wide {
+			in.loads = int(rest[2])<<8 | int(rest[3])
+		}
+	case op >= opIload0 && op < opAload0+4:
+		in.loads = int(op-opIload0) % 4
 	case op >= opIstore && op <= opAstore:
 		in.stores, in.wide = int(rest[1]), (op-opIstore)%2 == 1
 		if wide {
@@ -294,4 +302,14 @@ func (b *bytecodes) handling(at int) (slot int, ok bool) {
 	}
 	lost, ok := b.reach(after, func(i int, _ instruction) bool { return i == best })
 	return first.stores, ok && !lost[at]
+}
+
+// live reports whether what a slot has before the code at an index may still be read: some way from there leads to a
+// bytecode that reads the slot, before one that changes it. known is false if the bytecode cannot be read.
+func (b *bytecodes) live(at, slot int) (live, known bool) {
+	_, known = b.reach([]int{at}, func(_ int, in instruction) bool {
+		live = live || in.loads == slot
+		return live || in.stores == slot || in.wide && in.stores+1 == slot
+	})
+	return live, known || live
 }

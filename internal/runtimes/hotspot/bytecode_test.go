@@ -59,6 +59,47 @@ func TestHandling(t *testing.T) {
 	}
 }
 
+// TestLive: whether what is in a slot may still be read.
+func TestLive(t *testing.T) {
+	const iload1, lload1, aload0, istore1, lstore1 = 27, 31, 42, 60, 64
+	for _, c := range []struct {
+		what        string
+		code        []byte
+		handlers    []handlerEntry
+		at, slot    int
+		live, known bool
+	}{
+		{"read at once", []byte{iload1, ret}, nil, 0, 1, true, true},
+		{"read later", []byte{nop, opGoto, 0, 4, ret, iload1, ret}, nil, 0, 1, true, true},
+		{"read before", []byte{iload1, nop, ret}, nil, 1, 1, false, true},
+		{"another slot", []byte{iload1, ret}, nil, 0, 0, false, true},
+		{"the first slot", []byte{aload0, ret}, nil, 0, 0, true, true},
+		{"changed before it is read", []byte{null, istore1, iload1, ret}, nil, 0, 1, false, true},
+		{"changed on one way only", []byte{null, opIfnull, 0, 5, null, istore1, iload1, ret}, nil, 0, 1, true, true},
+		{"the second of a long", []byte{null, lstore0, iload1, ret}, nil, 0, 1, false, true},
+		{"a long", []byte{null, lload1, ret}, nil, 0, 1, true, true},
+		{"changed as a long", []byte{null, lstore1, lload1, ret}, nil, 0, 1, false, true},
+		{"counted up", []byte{nop, opIinc, 1, 1, ret}, nil, 0, 1, true, true},
+		{"counted up, with a wide number", []byte{nop, opWide, opIinc, 1, 2, 0, 1, ret}, nil, 0, 258, true, true},
+		{"a slot with a number", []byte{nop, opIload, 7, ret}, nil, 0, 7, true, true},
+		{"a wide number", []byte{nop, opWide, opIload, 1, 2, ret}, nil, 0, 258, true, true},
+		{"another wide number", []byte{nop, opWide, opIload, 1, 2, ret}, nil, 0, 2, false, true},
+		{"in a loop", []byte{iload1, nop, opGoto, 0xff, 0xfe}, nil, 1, 1, true, true},
+		{"where an exception is caught", []byte{nop, ret, iload1, ret}, []handlerEntry{{0, 1, 2}}, 0, 1, true, true},
+		{"where an exception of others is caught", []byte{nop, ret, iload1, ret}, []handlerEntry{{1, 2, 2}}, 2, 0, false, true},
+		{"in the virtual machine's own bytecode", []byte{nop, 220, 7, ret}, nil, 0, 0, true, true},
+		{"in another of its own", []byte{nop, 224, 7, ret}, nil, 0, 7, true, true},
+		{"behind one that nobody knows", []byte{nop, 250, iload1, ret}, nil, 0, 1, false, false},
+		{"read, before one that nobody knows", []byte{iload1, 250, ret}, nil, 0, 1, true, true},
+		{"nowhere", nil, nil, 0, 1, false, false},
+	} {
+		b := bytecodes{code: c.code, handlers: c.handlers, steps: maxBytecodeSteps}
+		if live, known := b.live(c.at, c.slot); live != c.live || known != c.known {
+			t.Errorf("%s: live %v, known %v; want %v, %v", c.what, live, known, c.live, c.known)
+		}
+	}
+}
+
 // FuzzBytecode: whatever bytecode is in memory, looking for what it handles ends.
 func FuzzBytecode(f *testing.F) {
 	f.Add([]byte{nop, opGoto, 0, 8, astore1, nop, opGoto, 0, 3, ret}, uint16(0), uint16(1), uint16(4), uint16(5))
@@ -71,6 +112,7 @@ func FuzzBytecode(f *testing.F) {
 			}
 		}
 		b.handling(int(at))
+		b.live(int(at), int(pc))
 	})
 }
 

@@ -60,6 +60,7 @@ func (vm *VM) variablesOf(f *unwind.Frame, b *blob, a activation, exact bool, th
 	case !vm.objects.ready || !exact:
 		return nil
 	case b.kind == kindInterpreter:
+		slot = vm.undone(a.method, a.bci, slot)
 	case b.kind == kindCompiled && a.bci >= 0:
 		slot, held = vm.compiledSlots(b, a, j), func() []uint64 { return vm.compiledHeld(b, a, j) }
 	default:

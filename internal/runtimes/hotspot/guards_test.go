@@ -89,6 +89,14 @@ func TestNotKept(t *testing.T) {
 		{"J", zero, errDropped},
 		{"Ljava/lang/String;", place{isConst: true, unsure: true}, errNull},
 		{"Ljava/lang/String;", place{err: errRegister}, errRegister},
+		{"I", place{isConst: true, dead: true}, errZero},
+		{"I", place{isConst: true, constant: 7 << 32, dead: true}, errZero}, // the upper half of a slot is nothing
+		{"I", place{isConst: true, constant: 7, dead: true}, nil},
+		{"Z", place{isConst: true, dead: true}, errZero},
+		{"J", place{isConst: true, constant: 7 << 32, dead: true}, nil},
+		{"D", place{isConst: true, dead: true}, errZero},
+		{"[I", place{isConst: true, dead: true}, errNull},
+		{"Ljava/lang/String;", place{isConst: true}, nil},
 	} {
 		if v := vm.variable(local{name: "v", signature: c.signature}, c.p); !errors.Is(v.Err, c.want) || c.want == nil && v.Err != nil {
 			t.Errorf("%s at %+v: %v, %q, want %v", c.signature, c.p, v.Err, v.Value, c.want)

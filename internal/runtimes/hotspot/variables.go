@@ -34,6 +34,7 @@ type place struct {
 	isConst  bool
 	isInt    bool // a constant of 32 bits
 	unsure   bool // C2 says 0 and null of what it does not keep, too
+	dead     bool // so does the interpreter, of what compiled code did not keep that was undone
 	removed  *removal
 	err      error
 }
@@ -89,6 +90,13 @@ func (vm *VM) variable(l local, p place) tasks.SuspendedVariable {
 	word, ok := vm.wordAt(p)
 	if !ok {
 		v.Err = errMemory
+		return v
+	}
+	if p.dead && zeroOf(l.signature[0], word) {
+		v.Err = errZero
+		if reference {
+			v.Err = errNull
+		}
 		return v
 	}
 	if !reference {
@@ -159,6 +167,30 @@ func (vm *VM) interpretedSlots(fp uint64) func(n int, wide bool) place {
 		}
 		return place{at: first - 8*uint64(n)}
 	}
+}
+
+// undone marks the slots of an interpreted frame that nothing reads any more. If the frame was one of compiled code, which is undone when an assumption of
+// the compiler fails (deoptimisation), they are 0 and null: compilers do not keep them. Nothing in the frame tells whether it was.
+func (vm *VM) undone(m *method, bci int, slot func(n int, wide bool) place) func(n int, wide bool) place {
+	code := sync.OnceValue(func() []byte { return vm.Bytes(m.code, m.codeSize) })
+	return func(n int, wide bool) place {
+		p := slot(n, wide)
+		if p.err == nil && vm.spend(m.codeSize/64+1) == nil {
+			b := bytecodes{code: code(), handlers: m.handlers, steps: maxBytecodeSteps}
+			live, known := b.live(bci, n)
+			p.dead = !live || !known
+		}
+		return p
+	}
+}
+
+// zeroOf reports whether a slot of the interpreter has 0 or null of a type.
+func zeroOf(signature byte, word uint64) bool {
+	switch signature {
+	case 'J', 'D', 'L', '[':
+		return word == 0
+	}
+	return uint32(word) == 0
 }
 
 // maxSlots is the most slots of a frame.

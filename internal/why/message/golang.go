@@ -70,11 +70,11 @@ type Fault struct {
 	Frame        *unwind.Frame // that made it, or called PC
 }
 
-// goSignals are the offsets of sig, of 32 bits, and of sigpc in runtime.g, by the size of a word: Go 1.18 and newer. Before sigpc are
-// sigcode0 and sigcode1, words like it.
-var goSignals = map[int][][2]uint64{
-	8: {{240, 288}, {216, 264}, {224, 272}, {228, 272}, {220, 264}},
-	4: {{156, 180}, {136, 160}, {140, 164}, {144, 168}, {144, 172}},
+// goSignals are the offsets of sig, of 32 bits, and of sigpc in runtime.g, where words have 8 bytes and where they have 4: Go 1.18 and newer.
+// Before sigpc are sigcode0 and sigcode1, words like it.
+var goSignals = [...][5][2]uint64{
+	{{240, 288}, {216, 264}, {224, 272}, {228, 272}, {220, 264}},
+	{{156, 180}, {136, 160}, {140, 164}, {144, 168}, {144, 172}},
 }
 
 // fault returns the fault for which the runtime called f, with which it ends the program; nil if it called f for another reason. The
@@ -94,7 +94,7 @@ func (p *Process) fault(f *Frame) *Fault {
 	}
 	by := p.Stack[at+1].Frame
 	w := uint64(p.Arch.WordSize)
-	for _, offs := range goSignals[p.Arch.WordSize] {
+	for _, offs := range goSignals[1-w/8] {
 		sig, ok1 := p.uint(g+offs[0], 4)
 		v, ok2 := p.words(g+offs[1]-2*w, 3)
 		if !ok1 || !ok2 || sig == 0 || sig > maxSignal || v[0] > maxCode {

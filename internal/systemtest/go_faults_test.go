@@ -80,3 +80,21 @@ func TestGoFaults(t *testing.T) {
 		}
 	}
 }
+
+// The signal that ended a program of Go is the one that it received: until Go 1.20, the runtime sends SIGQUIT to its other threads, and the
+// last of them ends the program.
+func TestGoSignals(t *testing.T) {
+	t.Parallel()
+	for _, release := range goReleases() {
+		g := goBuild{release: release}
+		t.Run(g.name(), func(t *testing.T) {
+			t.Parallel()
+			program := goProgram(t, "go-faults", g)
+			for way, want := range map[string]string{"abrt": "^(SIGABRT received|abort called)", "trap": "^SIGTRAP", "quit": "^SIGQUIT received"} {
+				if got := goCrash(t, program, way).Crash.Reason; !regexp.MustCompile(want).MatchString(got) {
+					t.Errorf("%s: %q, want %s", way, got, want)
+				}
+			}
+		})
+	}
+}

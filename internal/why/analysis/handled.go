@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"context"
 	"fmt"
 	"path"
 	"slices"
@@ -160,7 +161,8 @@ func (in *inspection) endedByGo(r *report.Report) bool {
 		return false
 	}
 	if !reason.Faults(in.Numbers, s.Number) {
-		c.Kind, c.Reason = report.CrashSignal, s.Name()+" received, for which Go prints the goroutines and aborts"
+		c.Kind, c.Reason = report.CrashSignal, s.Name()+receivedByGo
+		in.toldToQuit = s.Number == sigQUIT && s.HasInfo && s.PID == in.Proc.ProcessID()
 		if c.Frame == nil {
 			next := at + 1 // what the thread did says more than how it ended
 			c.Frame = &next
@@ -177,6 +179,41 @@ func (in *inspection) endedByGo(r *report.Report) bool {
 	}
 	c.Reason += ": " + why.Text
 	return true
+}
+
+// receivedByGo is what Go does when it receives a signal that it does not handle otherwise.
+const receivedByGo = " received, for which Go prints the goroutines and aborts"
+
+// receivedFirst corrects the reason of a Go program in which the thread that died got SIGQUIT from the program itself: until Go 1.20 the
+// thread that received a signal sends that to all others, one after the other, and the last one ends the program.
+func (in *inspection) receivedFirst(ctx context.Context, r *report.Report) {
+	if !in.toldToQuit || r.Crash == nil {
+		return
+	}
+	told := false
+	for i := range r.Threads {
+		t := &r.Threads[i]
+		at := slices.IndexFunc(t.Frames, func(f report.Frame) bool { return f.Function == "runtime.sighandler" })
+		if t.Crashed || at < 0 {
+			continue
+		}
+		rest := t.Frames[at:]
+		from := slices.IndexFunc(rest, func(f report.Frame) bool { return f.Signal != "" })
+		if from < 0 {
+			continue
+		}
+		if got := rest[from].Signal; got != "SIGQUIT" {
+			r.Crash.Reason = fmt.Sprintf("%s%s; thread %d had it", got, receivedByGo, t.ID)
+			if got == "SIGABRT" {
+				r.Crash.Kind = report.CrashAbort
+			}
+			return
+		}
+		told = true
+	}
+	if !told && (len(in.opts.Threads) > 0 || in.stopReading(ctx)) { // the thread that received the first signal may not be in the report
+		r.Crash.Reason = "a signal" + receivedByGo
+	}
 }
 
 // whyInterrupted explains a signal by the instruction at which it interrupted a frame of the thread that died; false if

@@ -137,6 +137,7 @@ func Run(ctx context.Context, p Parts, o Options) *report.Report {
 	r := &report.Report{Schema: report.Schema, Dump: p.Dump, Warnings: p.Warnings}
 	in.findThreads()
 	in.threads(ctx, r)
+	in.receivedFirst(ctx, r)
 	in.listTasks(ctx, r)
 	in.hang(r)
 	in.moduleList(r)

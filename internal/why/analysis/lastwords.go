@@ -14,6 +14,7 @@ import (
 // Signals with which programs end themselves: abort, and the instructions that compilers and handlers of fatal
 // errors use. The numbers are the same in every signal numbering.
 const (
+	sigQUIT = 3
 	sigILL  = 4
 	sigTRAP = 5
 	sigABRT = 6

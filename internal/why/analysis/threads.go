@@ -39,7 +39,8 @@ type inspection struct {
 	diedStack  []*unwind.Frame
 	faultRegs  *arch.RegSet // at the instruction of a fault, if not those of the dump; see blameFrom
 	diedLeft   leftRounds
-	witnesses  int // made to find out what was called; see called
+	toldToQuit bool // the program itself sent the SIGQUIT for which Go ended it; see receivedFirst
+	witnesses  int  // made to find out what was called; see called
 	// caughtEarlier is the cause that says which fault the crashing thread caught; "" if it caught none.
 	caughtEarlier string
 	// languageLocals is the number of calls of languages of the crashing thread whose local variables were read.

@@ -4,6 +4,7 @@ package main
 import (
 	"os"
 	"syscall"
+	"time"
 	"unsafe"
 )
 
@@ -81,6 +82,11 @@ func deferred(o *outer) (s string) {
 //go:noinline
 func readonly() { s := "constant"; *(*byte)(unsafe.Pointer(unsafe.StringData(s))) = 1 }
 
+func receive(s syscall.Signal) {
+	syscall.Kill(os.Getpid(), s)
+	time.Sleep(time.Second)
+}
+
 func main() {
 	o := &outer{Name: "o"}
 	switch os.Args[1] {
@@ -116,6 +122,12 @@ func main() {
 		println(deferred(o))
 	case "readonly":
 		readonly()
+	case "abrt":
+		receive(syscall.SIGABRT)
+	case "trap":
+		receive(syscall.SIGTRAP)
+	case "quit":
+		receive(syscall.SIGQUIT)
 	case "div":
 		println(5 / zero)
 	}

@@ -65,6 +65,17 @@ var blockings = []blocking{
 	{"fcntl", [3]uint16{72, 221, 25}, tasks.WaitLock, fcntlArg},
 }
 
+// column is the index of an architecture in the numbers of calls.
+func column(a *arch.Arch) int {
+	switch a {
+	case arch.X86:
+		return 1
+	case arch.ARM64:
+		return 2
+	}
+	return 0
+}
+
 // blockedIn finds the system call in which a thread waits, other than futex; nil if it is in none, or has come back.
 func blockedIn(a *arch.Arch, regs *arch.RegSet) *blocking {
 	c, ok := conventionOf(a)
@@ -75,13 +86,7 @@ func blockedIn(a *arch.Arch, regs *arch.RegSet) *blocking {
 	if number = a.Truncate(number); !ok || number > 0x7fff {
 		return nil
 	}
-	column := 0
-	switch a {
-	case arch.X86:
-		column = 1
-	case arch.ARM64:
-		column = 2
-	}
+	column := column(a)
 	if number == 0 && column == 0 {
 		number = 0xffff
 	}

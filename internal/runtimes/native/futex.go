@@ -33,17 +33,18 @@ type callingConvention struct {
 	// sameRegister says that the result takes the place of the first argument, unless the
 	// registers are set up to repeat the call.
 	sameRegister bool
+	restart      uint64 // the number of restart_syscall
 }
 
 func conventionOf(a *arch.Arch) (callingConvention, bool) {
 	reg := func(name string) arch.Reg { r, _ := a.RegByName(name); return r }
 	switch a {
 	case arch.AMD64, arch.X32:
-		return callingConvention{arch.OrigRAX, arch.RAX, arch.RDI, arch.RSI, arch.RDX, arch.R10, []uint64{202, 0x40000000 + 202}, false}, true
+		return callingConvention{arch.OrigRAX, arch.RAX, arch.RDI, arch.RSI, arch.RDX, arch.R10, []uint64{202, 0x40000000 + 202}, false, 219}, true
 	case arch.X86:
-		return callingConvention{reg("orig_eax"), reg("eax"), reg("ebx"), reg("ecx"), reg("edx"), reg("esi"), []uint64{240, 422}, false}, true
+		return callingConvention{reg("orig_eax"), reg("eax"), reg("ebx"), reg("ecx"), reg("edx"), reg("esi"), []uint64{240, 422}, false, 0}, true
 	case arch.ARM64:
-		return callingConvention{reg("x8"), reg("x0"), reg("x0"), reg("x1"), reg("x2"), reg("x3"), []uint64{98}, true}, true
+		return callingConvention{reg("x8"), reg("x0"), reg("x0"), reg("x1"), reg("x2"), reg("x3"), []uint64{98}, true, 128}, true
 	}
 	return callingConvention{}, false
 }

@@ -26,6 +26,13 @@ deadlock certain: 1 2
 4 lock pthread_rwlock_t "1 readers" (readers are not recorded)
 5 read-lock pthread_rwlock_t "1 readers" (readers are not recorded)
 `,
+				"stopped": `
+1 lock pthread_mutex_t "" timed held by 0 certain
+2 condition pthread_cond_t "" timed
+3 io descriptor 0 "" timed
+4 timer  ""
+5 address  "" timed unproved
+`,
 				"stdio fprintf": stdio, "stdio fputs": stdio, "stdio fputc": stdio, "stdio fflush": stdio, "stdio all": stdio,
 			} {
 				if got := "\n" + show(read(t, core(t, exe, strings.Fields(kind)...), exe)); got != want {

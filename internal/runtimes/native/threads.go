@@ -84,10 +84,8 @@ func (r *runtime) Thread(id unwind.ThreadID, frames []*unwind.Frame) *tasks.Task
 		return t
 	}
 	regs := frames[0].Registers()
-	if call, ok := sleeping(r.arch, &regs); ok {
+	if call := r.callOf(&regs, frames); call != nil || restarted(r.arch, &regs) {
 		t.State, t.Handle = tasks.StateWaiting, call
-	} else if b := blockedIn(r.arch, &regs); b != nil {
-		t.State, t.Handle = tasks.StateWaiting, b
 	} else if _, _, ok := r.underSignal(frames); !ok && r.spinning(frames) == nil {
 		return nil
 	}
@@ -119,10 +117,8 @@ func (r *runtime) Tasks(ctx context.Context) iter.Seq2[*tasks.Task, error] {
 		for _, id := range ids {
 			t := &tasks.Task{Key: tasks.Key{Kind: tasks.KindThread, ID: uint64(id)}, Runtime: r.Name(), Thread: id, State: tasks.StateRunning}
 			if regs, err := r.p.State.Registers(id); err == nil {
-				if call, ok := sleeping(r.arch, &regs); ok {
+				if call := r.callOf(&regs, nil); call != nil || restarted(r.arch, &regs) { // of which, the frames tell
 					t.State, t.Handle = tasks.StateWaiting, call
-				} else if b := blockedIn(r.arch, &regs); b != nil {
-					t.State, t.Handle = tasks.StateWaiting, b
 				}
 			}
 			if ctx.Err() != nil || !yield(t, nil) {
@@ -144,6 +140,13 @@ func (r *runtime) Wait(ctx context.Context, t *tasks.Task, frames []*unwind.Fram
 		}
 		t.State = tasks.StateWaiting
 		return r.waitOfWindows(b, t.ID, frames[:at+1])
+	}
+	if t.Handle == nil && len(frames) > 0 {
+		if regs := frames[0].Registers(); restarted(r.arch, &regs) {
+			if t.Handle = r.callOf(&regs, frames); t.Handle == nil {
+				return someTime()
+			}
+		}
 	}
 	call, ok := t.Handle.(futexCall)
 	b, other := t.Handle.(*blocking)

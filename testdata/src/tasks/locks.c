@@ -1,9 +1,14 @@
 // locks KIND: threads that wait for locks which lie where they are easily taken for others; then SIGABRT after a moment.
 #define _GNU_SOURCE
+#include <linux/futex.h>
+#include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "settle.h"
 
@@ -65,6 +70,52 @@ static void *write_to_it(void *arg) {
 	return arg;
 }
 
+// stopped: waits with time limits, in a process that was stopped meanwhile and went on.
+static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
+static struct timespec far = {2000000000L, 0};
+static int word;
+static void *timed_lock(void *arg) {
+	pthread_mutex_timedlock(&door, &far);
+	return arg;
+}
+static void *timed_condition(void *arg) {
+	static pthread_mutex_t mine = PTHREAD_MUTEX_INITIALIZER;
+	pthread_mutex_lock(&mine);
+	pthread_cond_timedwait(&never, &mine, &far);
+	return arg;
+}
+static void *timed_poll(void *arg) {
+	struct pollfd in = {0, 0, 0};
+	poll(&in, 1, 3600000);
+	return arg;
+}
+static void *timed_sleep(void *arg) {
+	sleep(3600);
+	return arg;
+}
+static void *timed_call(void *arg) {
+	struct timespec hour = {3600, 0};
+	syscall(SYS_futex, &word, FUTEX_WAIT, 0, &hour);
+	return arg;
+}
+static void stopped(void) {
+	static void *(*const waits[])(void *) = {timed_lock, timed_condition, timed_poll, timed_sleep, timed_call};
+	pthread_mutex_lock(&door);
+	for (unsigned i = 0; i < sizeof waits / sizeof *waits; i++) {
+		pthread_t t;
+		pthread_create(&t, 0, waits[i], 0);
+	}
+	usleep(300000);
+	pid_t self = getpid();
+	if (!fork()) {
+		kill(self, SIGSTOP);
+		usleep(200000);
+		kill(self, SIGCONT);
+		_exit(0);
+	}
+	wait(0);
+}
+
 int main(int argc, char **argv) {
 	const char *kind = argc > 1 ? argv[1] : "";
 	if (!strcmp(kind, "rwlocks"))
@@ -74,7 +125,9 @@ int main(int argc, char **argv) {
 		out = fopen("/dev/null", "w");
 		pthread_create(&t, 0, lock_file, 0);
 		pthread_create(&t, 0, write_to_it, argv[2]);
-	} else
+	} else if (!strcmp(kind, "stopped"))
+		stopped();
+	else
 		return 2;
 	usleep(300000); // some sleep before they wait
 	if (strcmp(kind, "stdio")) // where one has the list of all FILEs, nobody opens another

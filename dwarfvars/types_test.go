@@ -429,6 +429,7 @@ func TestTypeShapes(t *testing.T) {
 		{"with gaps in the innermost rows", dims(none, none, bytes(8)), "[{2 true 256 256 false} {2 true 128 128 false} {2 true 64 32 false}]", 0},
 		{"all of it with gaps", to(dwarf.TagArrayType, integer, bytes(6)).with(die(dwarf.TagSubrangeType, handAttr{dwarf.AttrCount, 2})), "[{2 true 48 32 false}]", 0},
 		{"all of it of bits", to(dwarf.TagArrayType, integer, bits(5)).with(die(dwarf.TagSubrangeType, handAttr{dwarf.AttrCount, 2})), "[{2 true 5 32 false}]", 0},
+		{"somewhere else", to(dwarf.TagArrayType, integer, handAttr{dwarf.AttrDataLocation, []byte{0x31}}).with(die(dwarf.TagSubrangeType, handAttr{dwarf.AttrCount, 2})), "[{2 true 32 32 false}]", 0},
 		{"by columns", to(dwarf.TagArrayType, integer, handAttr{dwarf.AttrOrdering, 1}).with(die(dwarf.TagSubrangeType, handAttr{dwarf.AttrCount, 2}), die(dwarf.TagSubrangeType, handAttr{dwarf.AttrCount, 3})), "[{3 true 64 64 true} {2 true 32 32 false}]", 24},
 		{"by rows", to(dwarf.TagArrayType, integer, handAttr{dwarf.AttrOrdering, 0}).with(die(dwarf.TagSubrangeType, handAttr{dwarf.AttrCount, 2}), die(dwarf.TagSubrangeType, handAttr{dwarf.AttrCount, 3})), "[{2 true 96 96 true} {3 true 32 32 false}]", 24},
 	} {
@@ -437,6 +438,30 @@ func TestTypeShapes(t *testing.T) {
 		shape, err := typ.Shape(oddFrame{})
 		if got := fmt.Sprint(shape); err != nil || got != c.want || typ.Whole() != c.whole {
 			t.Errorf("%s: %s, %v, %d bytes; want %s, %d", c.name, got, err, typ.Whole(), c.want, c.whole)
+		}
+	}
+	for name, c := range map[string]struct {
+		typ  *handDIE
+		want bool
+	}{
+		"a number":                          {integer, false},
+		"an array":                          {array(integer, 2), false},
+		"a computed count":                  {dim(integer, handAttr{dwarf.AttrCount, []byte{0x32}}), true},
+		"a computed end":                    {dim(integer, handAttr{dwarf.AttrUpperBound, []byte{0x32}}), true},
+		"a computed stride":                 {dim(integer, handAttr{dwarf.AttrCount, 2}, handAttr{dwarf.AttrByteStride, []byte{0x32}}), true},
+		"another name of one":               {to(dwarf.TagTypedef, dim(integer, handAttr{dwarf.AttrCount, []byte{0x32}})), true},
+		"in an array":                       {array(dim(integer, handAttr{dwarf.AttrCount, []byte{0x32}}), 2), true},
+		"by another name, in an array":      {array(to(dwarf.TagTypedef, dim(integer, handAttr{dwarf.AttrCount, []byte{0x32}})), 2), true},
+		"a constant one by another name":    {array(to(dwarf.TagTypedef, array(integer, 2)), 2), false},
+		"a pointer to one":                  {pointerTo(dim(integer, handAttr{dwarf.AttrCount, []byte{0x32}})), false},
+		"what may not be there":             {to(dwarf.TagArrayType, integer, handAttr{dwarf.AttrAllocated, []byte{0x31}}).with(die(dwarf.TagSubrangeType, handAttr{dwarf.AttrCount, 2})), true},
+		"what a pointer may not point to":   {to(dwarf.TagArrayType, integer, handAttr{dwarf.AttrAssociated, []byte{0x31}}).with(die(dwarf.TagSubrangeType, handAttr{dwarf.AttrCount, 2})), true},
+		"a string with a variable length":   {die(dwarf.TagStringType, handAttr{dwarf.AttrStringLength, []byte{0x31}}), true},
+		"a string with a number for length": {die(dwarf.TagStringType, handAttr{dwarf.AttrByteSize, 3}), false},
+	} {
+		u := unit(t, binary.LittleEndian, 8, dwarf.LangC99, all(c.typ)...)
+		if got := types.NewSet(arch.AMD64, alone{}).At(c.typ.in(u)).Dynamic(); got != c.want {
+			t.Errorf("%s: dynamic %v, want %v", name, got, c.want)
 		}
 	}
 	outer := structure("outer", 64, member("apart", to(dwarf.TagArrayType, integer).with(die(dwarf.TagSubrangeType, handAttr{dwarf.AttrCount, 2}, bytes(12))), 0), member("last", integer, 60))

@@ -93,6 +93,8 @@ type Overflow struct {
 	// cycle. Times is how often the cycle repeated.
 	Cycle []string `json:"cycle,omitempty"`
 	Times int      `json:"times,omitempty"`
+	// Alternate says that the stack is one on which signals are handled (sigaltstack(2)). Only its frames count.
+	Alternate bool `json:"alternate,omitempty"`
 }
 
 // A BitFlip is a guess that the hardware flipped one bit of an address.

@@ -43,6 +43,9 @@ func (t *textWriter) overflow(o *Overflow) {
 	if o.Bytes > 0 {
 		text = sizeText(o.Bytes) + " in " + text
 	}
+	if o.Alternate {
+		text += " of the alternate signal stack"
+	}
 	names := make([]string, 0, len(o.Cycle))
 	for _, name := range o.Cycle {
 		names = append(names, briefFunction(name, 40))

@@ -49,7 +49,7 @@ func (t *Type) sizeAt(f Frame, depth int) (uint64, error) {
 			return 0, err
 		}
 		shape, err := s.shapeAt(f, depth+1)
-		if err != nil || len(shape) == 0 {
+		if len(shape) == 0 { // also if there is an error
 			return 0, err
 		}
 		return shape[0].bits() / 8, nil

@@ -13,9 +13,14 @@ func overflow(frames []report.Frame) *report.Overflow {
 	if len(frames) == 0 {
 		return o
 	}
+	frames, o.Alternate = onStack(frames)
 	first, last := &frames[0], &frames[len(frames)-1]
 	o.Frames = last.Physical + 1
-	if end := max(last.CFA, last.SP); end > first.SP {
+	end := max(last.CFA, last.SP)
+	if o.Alternate {
+		end = last.SP // its caller is on another stack
+	}
+	if end > first.SP {
 		o.Bytes = uint64(end - first.SP)
 	}
 	if from, length, times := report.Recursion(frames); 2*length*times > last.Index-first.Index+1 {
@@ -27,6 +32,20 @@ func overflow(frames []report.Frame) *report.Overflow {
 	}
 	o.Cycle = crowd(frames)
 	return o
+}
+
+// maxSignalFrame is more than the kernel puts on a stack between what a signal interrupts and its handler, in bytes.
+const maxSignalFrame = 64 << 10
+
+// onStack returns the frames of the stack that the innermost frame is on. alternate is set if it is one on which signals are handled: the
+// outermost of its frames is that of the signal then, and what it interrupted was on another stack.
+func onStack(frames []report.Frame) (own []report.Frame, alternate bool) {
+	for i := range frames[:len(frames)-1] {
+		if at, next := frames[i].SP, frames[i+1].SP; frames[i].Signal != "" && (next < at || next-at > maxSignalFrame) {
+			return frames[:i+1], true
+		}
+	}
+	return frames, false
 }
 
 // addName adds a function to a list that names each function once.

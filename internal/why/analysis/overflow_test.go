@@ -49,6 +49,19 @@ func TestOverflow(t *testing.T) {
 			t.Errorf("%.20s: %+v, want %s", c.stack, o, c.cycle)
 		}
 	}
+	onSignal := func(sp report.Addr) *report.Overflow {
+		frames := deep("aaaaasm")
+		frames[5].Signal, frames[5].CFA = "SIGSEGV", sp
+		frames[6].SP, frames[6].CFA = sp, sp+16
+		return overflow(frames)
+	}
+	at := deep("aaaaasm")[5].SP
+	for sp, alternate := range map[report.Addr]bool{at + 0x400: false, at + maxSignalFrame: false, at + maxSignalFrame + 1: true, at - 8: true, 0x7f0000000000: true} {
+		o := onSignal(sp)
+		if o.Alternate != alternate || alternate && (o.Frames != 6 || o.Bytes != 5*16) || !alternate && o.Frames != 7 || o.Times != 5 {
+			t.Errorf("interrupted at %s: %+v", sp, o)
+		}
+	}
 	if o := overflow(nil); o.Frames != 0 || o.Cycle != nil {
 		t.Errorf("no frames: %+v", o)
 	}

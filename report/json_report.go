@@ -157,6 +157,7 @@ func (j *jsonWriter) overflow(o *Overflow) {
 	j.size("bytes", o.Bytes)
 	j.optStrings("cycle", o.Cycle)
 	j.optNum("times", o.Times)
+	j.optBool("alternate", o.Alternate)
 	j.close('}')
 }
 

@@ -133,7 +133,11 @@ func leaf(s *Scope, v *LocalVar, t *types.Type, off, size uint64) where.Held {
 }
 
 func held(s *Scope, v *LocalVar, path string, t *types.Type) where.Held {
-	return where.Held{Variable: v.Name, Param: v.Param, Artificial: v.Artificial, Function: s.Function, Path: path, Type: t, Of: v}
+	name := v.Name
+	if v.onHeap { // the place has its address
+		name = "&" + name
+	}
+	return where.Held{Variable: name, Param: v.Param, Artificial: v.Artificial, Function: s.Function, Path: path, Type: t, Of: v}
 }
 
 // Number implements where.Frame.
@@ -141,6 +145,10 @@ func (f *frameWhere) Number(h *where.Held) (uint64, bool) {
 	of, ok := h.Of.(*LocalVar)
 	if !ok {
 		return 0, false
+	}
+	if of.onHeap {
+		o, err := (*Activation)(f).object(of)
+		return o.Addr, err == nil && o.Mem
 	}
 	v := (*Activation)(f).Read(of, Options{})
 	text, _, _ := strings.Cut(v.Text(), " ")

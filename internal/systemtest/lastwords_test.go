@@ -55,7 +55,7 @@ func TestPanics(t *testing.T) {
 		{"amd64-words-rust", "panicked at lastwords.rs:14:5:\ncannot bind port 8080: in use", "panic at lastwords.rs:14: cannot bind port 8080: in use",
 			report.Panic{Runtime: "rust", Value: "cannot bind port 8080: in use", File: "lastwords.rs", Line: 14, Column: 5}},
 		{"amd64-go-nil", "panic: runtime error: invalid memory address or nil pointer dereference",
-			"panic: runtime error: invalid memory address or nil pointer dereference (goroutine 1)",
+			"panic: runtime error: invalid memory address or nil pointer dereference (goroutine 1): read of 8 bytes at null",
 			report.Panic{Runtime: "go", Type: "runtime.errorString", Value: "runtime error: invalid memory address or nil pointer dereference", Goroutine: 1}},
 		{"amd64-go-stripped", "panic: food is overdrawn", "panic: food is overdrawn (goroutine 6)",
 			report.Panic{Runtime: "go", Type: "*main.overdrawn", Value: "food is overdrawn", Goroutine: 6}},
@@ -68,7 +68,11 @@ func TestPanics(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := analyzeCase(t, fixture.Get(t, tc.name)).Crash
-			if c.Message != tc.message || c.Reason != tc.reason || c.Kind != report.CrashException {
+			kind := report.CrashException
+			if c.Address != nil { // the fault that the panic stands for
+				kind = report.CrashNullRead
+			}
+			if c.Message != tc.message || c.Reason != tc.reason || c.Kind != kind {
 				t.Errorf("message %q, reason %q, kind %q", c.Message, c.Reason, c.Kind)
 			}
 			if c.Panic == nil || *c.Panic != tc.panic {

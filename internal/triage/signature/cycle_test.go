@@ -80,6 +80,50 @@ func TestCycle(t *testing.T) {
 			t.Errorf("%s: %s has the signature of one", name, got.String())
 		}
 	}
+	if got := Of(hungReport("deposit", "deposit", "withdraw")); !slices.Equal(got.Frames, []string{"deposit", "withdraw"}) {
+		t.Errorf("frames %q: each function is named once", got.Frames)
+	}
+	if got := Of(hungReport("deposit", "withdraw")); len(got.Decisions) == 0 || got.Decisions[0].Why != "a deadlock is known by the functions that wait in it" {
+		t.Errorf("decisions %+v", got.Decisions)
+	}
+	absent := hungReport("deposit", "withdraw")
+	absent.Deadlocks[0].Tasks[1].ID = 99
+	if got := Of(absent); !got.Weak {
+		t.Errorf("%s is sure, though one of its tasks is not there", got.String())
+	}
+	first := hungReport("deposit", "withdraw")
+	for i := range first.Threads[1].Frames {
+		first.Threads[1].Frames[i].Function, first.Threads[1].Frames[i].Module = "", "/usr/bin/app"
+	}
+	if got := Of(first); !got.Weak {
+		t.Errorf("%s is sure, though the first of its waits has no name", got.String())
+	}
+	// Tasks that are no threads have stacks of their own, and the same numbers as threads.
+	routines := hungReport("deposit", "withdraw")
+	for i := range routines.Tasks {
+		routines.Tasks[i].Kind, routines.Tasks[i].Frames, routines.Tasks[i].End = "goroutine", stackOf("", "park", "main.work", "main.start").Threads[0].Frames, report.EndBottom
+	}
+	for i := range routines.Deadlocks[0].Tasks {
+		routines.Deadlocks[0].Tasks[i].Kind = "goroutine"
+	}
+	if got := Of(routines); slices.Contains(got.Frames, "deposit") || len(got.Frames) != 1 {
+		t.Errorf("frames %q are of threads with the goroutines' numbers", got.Frames)
+	}
+	unwaited := hungReport("deposit", "withdraw")
+	unwaited.Tasks[0].Wait = nil
+	if got := Of(unwaited); got.Hash == want.Hash {
+		t.Error("a task that waits for nothing known is one that waits for a lock")
+	}
+	elsewhereInIt := hungReport("deposit", "withdraw")
+	for i := range elsewhereInIt.Threads[1].Frames {
+		if f := &elsewhereInIt.Threads[1].Frames[i]; f.Function == "deposit" {
+			f.Offset += 0x20
+			f.Source.Line += 7
+		}
+	}
+	if got := Of(elsewhereInIt); got.Hash != want.Hash || got.Strict == want.Strict {
+		t.Errorf("in another line: %s %s, strictly %s", got.String(), got.Hash, got.Strict)
+	}
 	nameless := hungReport("deposit", "withdraw")
 	for i := range nameless.Threads[2].Frames {
 		nameless.Threads[2].Frames[i].Function, nameless.Threads[2].Frames[i].Module = "", "/usr/bin/app"

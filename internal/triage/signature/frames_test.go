@@ -170,6 +170,23 @@ func TestNoCrash(t *testing.T) {
 	}
 }
 
+// TestWatching: a handler that ends the program because something took too long says nothing about why; any other handler does.
+func TestWatching(t *testing.T) {
+	for name, want := range map[string]string{"SIGQUIT": "f", "SIGALRM": "f", "SIGVTALRM": "f", "SIGPROF": "f", "SIGXCPU": "f", "SIGUSR1": "on_signal", "SIGIO": "on_signal"} {
+		if s := Of(stackOf("abort", "abort"+libc, "on_signal", "!"+name+libc, "f", "main")); len(s.Frames) == 0 || s.Frames[0] != want {
+			t.Errorf("%s: the first frame of %q, want %s", name, s.Frames, want)
+		}
+	}
+}
+
+// TestTraits: a function of Rust whose name begins as that of the Java virtual machine's own code does.
+func TestTraits(t *testing.T) {
+	const name = "<app::T as app::Draw>::draw"
+	if s := Of(stackOf("null-read", name, "main")); !slices.Equal(s.Frames, []string{name, "main"}) {
+		t.Errorf("the frames are %q", s.Frames)
+	}
+}
+
 // TestSignals: the signals of crashes, with the class of the crash that a handler dealt with. The handler of
 // any other signal is code of its own.
 func TestSignals(t *testing.T) {

@@ -2,6 +2,7 @@ package signature
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/corewalk/corewalk/report"
@@ -95,6 +96,23 @@ func TestRejections(t *testing.T) {
 	}
 	if a, b, c := of(parse), of(load), of(none); a.Hash == b.Hash || a.Hash == c.Hash {
 		t.Error("errors of other functions are the same")
+	}
+	java := parse
+	java.Language = "java"
+	if a, b := of(java), of(none); a.Hash != b.Hash {
+		t.Error("an error of Java is told apart as one of JavaScript")
+	}
+	quiet := Of(&report.Report{Crash: &report.Crash{Kind: report.CrashAbort, Raised: []report.Raised{parse}}})
+	if strings.Contains(quiet.Class, "parse") {
+		t.Errorf("%s, of a report without a stack", quiet.Class)
+	}
+	for what, f := range map[string]report.Frame{
+		"V8's own function": {Function: "then", Language: "javascript", Kind: report.KindJIT, Trust: "cfi"},
+		"native code":       {Function: "uv_run", Module: "/x/node", Trust: "cfi", Source: report.Source{File: "/x/uv.c", Line: 9}},
+	} {
+		if a, b := of(parse, f), of(load, f); a.Hash == b.Hash {
+			t.Errorf("with %s on the stack, what made the error does not count", what)
+		}
 	}
 	user := report.Frame{Function: "mine", Language: "javascript", Kind: report.KindInterpreted, Trust: "cfi", Source: report.Source{File: "/x/mine.js", Line: 9}}
 	if a, b := of(parse, user), of(load, user); a.Hash != b.Hash {

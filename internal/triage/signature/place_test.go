@@ -15,6 +15,10 @@ func TestPlace(t *testing.T) {
 	signal := func(name string) report.Frame { return report.Frame{Signal: name} }
 	guess := func(f report.Frame) report.Frame { f.Trust = report.TrustScan; return f }
 	const none = -1
+	python := report.Frame{Function: "pay", Language: "python", Source: report.Source{File: "shop.py"}}
+	pythonAbort := report.Frame{Function: "abort", Module: "/lib/libc.so.6", Language: "python", Source: report.Source{File: "shop.py"}}
+	patch, patched := frame("f"), frame("f")
+	patch.Function, patch.Source, patched.Trust = "f_dyninst", report.Source{}, report.TrustInstrumentation
 	for _, c := range []struct {
 		name   string
 		ended  bool
@@ -22,6 +26,17 @@ func TestPlace(t *testing.T) {
 		want   int
 	}{
 		{"nothing", true, nil, none},
+		{"nothing, still alive", false, nil, none},
+		{"main", false, []report.Frame{frame("abort" + libc), frame("main"), frame("__libc_start_main" + libc)}, 1},
+		{"a function of the C library", false, []report.Frame{frame("memcpy" + libc), frame("f")}, 1},
+		{"a hook of abort's, still alive", false, []report.Frame{frame("raise" + libc), frame("on_abort"), frame("abort" + libc), frame("f")}, 3},
+		{"a frame of Python", false, []report.Frame{python, frame("f")}, 0},
+		{"a frame of Python with a name of machinery", true, []report.Frame{frame("abort" + libc), frame("helper"), pythonAbort, frame("f")}, 1},
+		{"code in place of a function", false, []report.Frame{patch, patched, frame("f")}, 1},
+		{"code with a line, in place of a function", false, []report.Frame{frame("f"), patched}, 0},
+		{"code without a line", false, []report.Frame{patch, frame("f")}, 0},
+		{"code without a line, alone", false, []report.Frame{patch}, 0},
+		{"a signal that nobody handled", false, []report.Frame{signal("SIGALRM"), frame("f")}, 1},
 		{"its own function", false, []report.Frame{frame("f"), frame("main")}, 0},
 		{"abort", false, []report.Frame{frame("abort" + libc), frame("f")}, 1},
 		{"a handler of a fault aborts", true, []report.Frame{frame("abort" + libc), frame("on_fault"), signal("SIGSEGV"), frame("f")}, 3},

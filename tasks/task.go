@@ -158,6 +158,8 @@ type Wait struct {
 	// Cancellable says that any thread may end the wait with the task, as pthread_cancel does: a deadlock of it is certain
 	// only if no thread goes on.
 	Cancellable bool
+	// Abandoned says that who held what the task waits for has ended without giving it back.
+	Abandoned bool
 	// Timed says that the wait ends by itself.
 	Timed bool
 	// Proved says that memory proves that the task waits for Object; otherwise the frames

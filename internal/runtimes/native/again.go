@@ -66,7 +66,7 @@ func (r *runtime) again(tid unwind.ThreadID, call *futexCall, fn *waitFunction, 
 			variables: r.variables, files: r.files}
 		fn.describe(fresh, call, at, &second)
 		if after, sleeps := now.Asleep(tid); sleeps && after == before {
-			w.Holders, w.Note, w.Object, w.Proved = second.Holders, second.Note, second.Object, second.Proved
+			w.Holders, w.Note, w.Object, w.Proved, w.Abandoned = second.Holders, second.Note, second.Object, second.Proved, second.Abandoned
 			r.namedMu.Lock()
 			defer r.namedMu.Unlock()
 			if r.slept == nil {

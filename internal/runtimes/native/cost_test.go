@@ -38,8 +38,8 @@ func TestWalksWhoHolds(t *testing.T) {
 		{"one reads", lock(tasks.WaitReadLock, true, 7), 1},
 		{"it is not proved that anybody does", lock(tasks.WaitLock, false), 0},
 		{"an address that is not known", &tasks.Wait{Kind: tasks.WaitLock, Proved: true}, 0},
-		{"its owner has ended", &tasks.Wait{Kind: tasks.WaitLock, Proved: true, Object: tasks.Object{Address: lockAt}, Note: endedNote}, 0},
-		{"its owner is the parent's", &tasks.Wait{Kind: tasks.WaitLock, Proved: true, Object: tasks.Object{Address: lockAt}, Note: "held by thread 9" + forkedNote}, 0},
+		{"its owner has ended", &tasks.Wait{Kind: tasks.WaitLock, Proved: true, Object: tasks.Object{Address: lockAt}, Abandoned: true}, 0},
+		{"its owner is the parent's", &tasks.Wait{Kind: tasks.WaitLock, Proved: true, Object: tasks.Object{Address: lockAt}, Abandoned: true}, 0},
 		{"who is not recorded", lock(tasks.WaitLock, true), maxAsked},
 	} {
 		var all []*tasks.Task

@@ -68,7 +68,7 @@ func (r *runtime) heldLocks(ctx context.Context, all []*tasks.Task, walk func(co
 				}
 			}
 		}
-		l.named = l.named || ownerGone(w.Note)
+		l.named = l.named || w.Abandoned
 		nameless = nameless || w.Proved && !l.named
 	}
 	if len(order) == 0 {

@@ -97,9 +97,10 @@ func (r *runtime) heldBy(w *tasks.Wait, own uint64, shared bool) {
 		w.Note = fmt.Sprintf("held by thread %d of another process", own)
 		w.Holders = []tasks.Holder{{Key: tasks.Key{Kind: tasks.KindThread, ID: own}, Certainty: tasks.Possible}}
 	case own < r.ownID():
+		w.Abandoned = true
 		w.Note = fmt.Sprintf("held by thread %d%s", own, forkedNote)
 	default:
-		w.Note = endedNote
+		w.Abandoned, w.Note = true, endedNote
 	}
 }
 
@@ -133,9 +134,6 @@ const (
 	endedNote  = "the thread that held it has ended"
 	forkedNote = ", which this process never had: it was forked while the lock was held"
 )
-
-// ownerGone reports whether a note says that a lock's owner is no thread of the process.
-func ownerGone(note string) bool { return note == endedNote || strings.HasSuffix(note, forkedNote) }
 
 // ownID is the id of the process as it knows itself. Its threads came later, and so have larger ids until the kernel begins anew with small ones.
 func (r *runtime) ownID() uint64 {

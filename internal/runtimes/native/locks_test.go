@@ -1,6 +1,7 @@
 package native_test
 
 import (
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -40,6 +41,22 @@ deadlock certain: 1 2
 				}
 			}
 		})
+	}
+}
+
+// TestCancelledJoin: a circle of joins ends if a thread cancels one of those that wait, so it is only possible while one goes on.
+func TestCancelledJoin(t *testing.T) {
+	exe := compile(t, "gcc", "locks.c", "-g", "-O1", "-pthread")
+	if err := exec.Command(exe, "joins", "cancel").Run(); err != nil {
+		t.Errorf("the circle was not broken: %v", err)
+	}
+	want := `
+0 join  "" held by 1 certain
+1 join  "" held by 0 certain
+deadlock possible: 0 1
+`
+	if got := "\n" + show(read(t, core(t, exe, "joins", "abort"), exe)); got != want {
+		t.Errorf("got %s\nwant %s", got, want)
 	}
 }
 

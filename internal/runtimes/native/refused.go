@@ -113,7 +113,7 @@ func (r *runtime) refusedMutexes(ctx context.Context, all []*tasks.Task, walk fu
 				w.Note = ""
 				r.heldBy(w, owner, kind&kindShared != 0)
 			} else if r.muslLost(mutex) {
-				w.Note = endedNote
+				w.Abandoned, w.Note = true, endedNote
 			}
 			w.Proved = false
 			continue

@@ -49,6 +49,54 @@ func TestHang(t *testing.T) {
 	}
 }
 
+// TestHangOfNobody: a thread that waits for a lock makes a hang only if nothing that runs holds the lock, or may.
+func TestHangOfNobody(t *testing.T) {
+	key := func(id uint64) tasks.Key { return tasks.Key{Kind: tasks.KindThread, ID: id} }
+	by := func(c tasks.Certainty, ids ...uint64) (all []tasks.Holder) {
+		for _, id := range ids {
+			all = append(all, tasks.Holder{Key: key(id), Certainty: c})
+		}
+		return all
+	}
+	lock := func(id uint64, w tasks.Wait) *tasks.Task {
+		w.Kind, w.Proved = tasks.WaitLock, true
+		return &tasks.Task{Key: key(id), State: tasks.StateWaiting, Wait: &w}
+	}
+	asleep := func(id uint64) *tasks.Task {
+		return &tasks.Task{Key: key(id), State: tasks.StateWaiting, Wait: &tasks.Wait{Kind: tasks.WaitSignal}}
+	}
+	goroutine := tasks.Key{Kind: tasks.KindGoroutine, ID: 7}
+	for _, c := range []struct {
+		name  string
+		tasks []*tasks.Task // thread 6 runs if it is not listed
+		want  bool
+	}{
+		{"held by one that runs", []*tasks.Task{lock(5, tasks.Wait{Holders: by(tasks.Certain, 6)})}, false},
+		{"possibly held by one that runs", []*tasks.Task{lock(5, tasks.Wait{Holders: by(tasks.Possible, 6)})}, false},
+		{"held by one that sleeps", []*tasks.Task{lock(5, tasks.Wait{Holders: by(tasks.Certain, 6)}), asleep(6)}, true},
+		{"held by one that sleeps, another runs", []*tasks.Task{lock(5, tasks.Wait{Holders: by(tasks.Certain, 8)}), asleep(8)}, true},
+		{"possibly held by one that sleeps, another runs", []*tasks.Task{lock(5, tasks.Wait{Holders: by(tasks.Possible, 8)}), asleep(8)}, false},
+		{"possibly held by one that sleeps", []*tasks.Task{lock(5, tasks.Wait{Holders: by(tasks.Possible, 8)}), asleep(8), asleep(6)}, true},
+		{"held by one that waits for one that runs", []*tasks.Task{lock(5, tasks.Wait{Holders: by(tasks.Certain, 8)}), lock(8, tasks.Wait{Holders: by(tasks.Certain, 6)})}, false},
+		{"held by one that waits for one that sleeps", []*tasks.Task{lock(5, tasks.Wait{Holders: by(tasks.Certain, 8)}), lock(8, tasks.Wait{Holders: by(tasks.Certain, 6)}), asleep(6)}, true},
+		{"a circle", []*tasks.Task{lock(5, tasks.Wait{Holders: by(tasks.Certain, 8)}), lock(8, tasks.Wait{Holders: by(tasks.Certain, 5)})}, true},
+		{"nameless, one runs", []*tasks.Task{lock(5, tasks.Wait{})}, false},
+		{"nameless, nobody runs", []*tasks.Task{lock(5, tasks.Wait{}), asleep(6)}, true},
+		{"held by one of many, one runs", []*tasks.Task{lock(5, tasks.Wait{Holders: by(tasks.Certain, 8), Open: true}), asleep(8)}, false},
+		{"of one that has ended, one runs", []*tasks.Task{lock(5, tasks.Wait{Abandoned: true})}, true},
+		{"of another process", []*tasks.Task{lock(5, tasks.Wait{Holders: by(tasks.Possible, 77)}), asleep(6)}, false},
+		{"held by a goroutine that runs", []*tasks.Task{lock(5, tasks.Wait{Holders: []tasks.Holder{{Key: goroutine, Certainty: tasks.Certain}}}), asleep(6), {Key: goroutine, State: tasks.StateRunnable}}, false},
+		{"held by a goroutine that is dead", []*tasks.Task{lock(5, tasks.Wait{Holders: []tasks.Holder{{Key: goroutine, Certainty: tasks.Certain}}}), asleep(6), {Key: goroutine, State: tasks.StateDead}}, true},
+	} {
+		in := &inspection{}
+		in.tasks.all, in.tasks.ids = c.tasks, []uint64{5, 6}
+		r := &report.Report{Crash: &report.Crash{Kind: report.CrashSignal, Thread: 5}}
+		if in.hang(r); (r.Crash.Kind == report.CrashHang) != c.want {
+			t.Errorf("%s: %s", c.name, r.Crash.Kind)
+		}
+	}
+}
+
 // TestNoteCrashed: who waits for a lock of the thread that crashed is told so.
 func TestNoteCrashed(t *testing.T) {
 	for kind, want := range map[string]string{report.CrashWildRead: "the thread that crashed", report.CrashAbort: "the thread that crashed", report.CrashSignal: ""} {

@@ -22,6 +22,7 @@ type threadReader interface {
 // A taskList collects the tasks of the process while its threads are walked.
 type taskList struct {
 	threads threadReader
+	ids     []uint64      // of the process's threads
 	all     []*tasks.Task // those that wait, and those of other runtimes
 	frames  map[tasks.Key]*taskStack
 	modules []*libstate.Library                // where threads begin, and the program: another runtime may be in them
@@ -157,7 +158,8 @@ func (in *inspection) listTasks(ctx context.Context, r *report.Report) {
 	in.resolveLanguages(ctx)
 	l.all = tasks.Bind(l.all)
 	g := tasks.NewGraph(in.withHolders(l.all))
-	g.Threads(in.threadNumbers())
+	l.ids = in.threadNumbers()
+	g.Threads(l.ids)
 	noteCrashed(r.Crash, l.all)
 	for _, d := range g.Deadlocks() {
 		r.Deadlocks = append(r.Deadlocks, in.deadlock(r, &d))
@@ -673,32 +675,52 @@ func (in *inspection) hang(r *report.Report) {
 	}
 }
 
-// waitsForLock reports whether a thread waits for a lock that memory proves to be held.
+// waitsForLock reports whether a thread waits for a lock that memory proves to be held, by nobody who could give it back.
 func (in *inspection) waitsForLock(tid uint64) bool {
+	key := tasks.Key{Kind: tasks.KindThread, ID: tid}
+	h := holding{listed: make(map[tasks.Key]*tasks.Task, len(in.tasks.all)), seen: map[tasks.Key]bool{}}
 	for _, t := range in.tasks.all {
-		if w := t.Wait; t.Kind == tasks.KindThread && t.ID == tid && w != nil && w.Proved && !w.Timed {
-			return (w.Kind == tasks.WaitLock || w.Kind == tasks.WaitReadLock || w.Kind == tasks.WaitOnce) && !in.atWork(w, maxHolders)
+		if h.listed[t.Key] == nil {
+			h.listed[t.Key] = t
 		}
 	}
-	return false
+	h.some = slices.ContainsFunc(in.tasks.ids, func(id uint64) bool { return h.runs(tasks.Key{Kind: tasks.KindThread, ID: id}) })
+	t := h.listed[key]
+	return t != nil && t.Wait != nil && ofLock(t.Wait) && t.Wait.Proved && !t.Wait.Timed && !h.atWork(t.Wait)
 }
 
-// maxHolders is how many holders of locks are followed, each of which waits for the next.
-const maxHolders = 16
+func ofLock(w *tasks.Wait) bool {
+	return w.Kind == tasks.WaitLock || w.Kind == tasks.WaitReadLock || w.Kind == tasks.WaitOnce
+}
 
-// atWork reports whether the holder of what is waited for runs, or waits for one that does: the process does not hang.
-func (in *inspection) atWork(w *tasks.Wait, left int) bool {
-	for _, h := range w.Holders {
-		for _, t := range in.tasks.all {
-			if t.Key != h.Key || left == 0 {
-				continue
-			}
-			if t.Wait == nil && t.State == tasks.StateRunning || t.Wait != nil && in.atWork(t.Wait, left-1) {
-				return true
-			}
+// holding follows who holds what.
+type holding struct {
+	listed map[tasks.Key]*tasks.Task // threads only if they wait
+	some   bool                      // some thread runs
+	seen   map[tasks.Key]bool
+}
+
+// runs reports whether a task runs, or may: also a thread of another process.
+func (h *holding) runs(k tasks.Key) bool {
+	t := h.listed[k]
+	return t == nil || t.Wait == nil && (t.State == tasks.StateRunning || t.State == tasks.StateRunnable)
+}
+
+// atWork reports whether one who holds what is waited for runs, or waits for one that does: the process does not hang. Of a lock of which it
+// is not certain who holds it, that is so while any thread runs.
+func (h *holding) atWork(w *tasks.Wait) bool {
+	certain := w.Abandoned
+	for _, by := range w.Holders {
+		certain = certain || by.Certainty == tasks.Certain && !w.Open
+		if h.seen[by.Key] {
+			continue
+		}
+		h.seen[by.Key] = true
+		if t := h.listed[by.Key]; h.runs(by.Key) || t.Wait != nil && h.atWork(t.Wait) {
+			return true
 		}
 	}
-	return false
+	return !certain && h.some && ofLock(w)
 }
 
 // framesOf returns the frames of a task in the report.

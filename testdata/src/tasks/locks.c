@@ -116,6 +116,28 @@ static void stopped(void) {
 	wait(0);
 }
 
+// joins: main and a thread wait for the end of each other, until a third thread cancels the one, or aborts before.
+static pthread_t of_main, one;
+static void *join_main(void *arg) {
+	pthread_join(of_main, 0);
+	return arg;
+}
+static void *cancel_or_abort(void *arg) {
+	usleep(300000);
+	if (!strcmp(arg, "abort")) abort();
+	pthread_cancel(one);
+	return arg;
+}
+
+// held: main waits for a mutex of a thread that is busy or idle, until another process sends SIGQUIT.
+static void *hold(void *arg) {
+	pthread_mutex_lock(&door);
+	if (!strcmp(arg, "idle")) pause();
+	for (volatile int busy = 1; busy;) {
+	}
+	return arg;
+}
+
 int main(int argc, char **argv) {
 	const char *kind = argc > 1 ? argv[1] : "";
 	if (!strcmp(kind, "rwlocks"))
@@ -127,7 +149,24 @@ int main(int argc, char **argv) {
 		pthread_create(&t, 0, write_to_it, argv[2]);
 	} else if (!strcmp(kind, "stopped"))
 		stopped();
-	else
+	else if (!strcmp(kind, "joins")) {
+		pthread_t t;
+		of_main = pthread_self();
+		pthread_create(&one, 0, join_main, 0);
+		pthread_create(&t, 0, cancel_or_abort, argv[2]);
+		return pthread_join(one, 0);
+	} else if (!strcmp(kind, "held")) {
+		pthread_t t;
+		pid_t self = getpid();
+		signal(SIGQUIT, SIG_DFL);
+		if (!fork()) {
+			usleep(500000);
+			return kill(self, SIGQUIT);
+		}
+		pthread_create(&t, 0, hold, argv[2]);
+		usleep(200000);
+		return pthread_mutex_lock(&door);
+	} else
 		return 2;
 	usleep(300000); // some sleep before they wait
 	if (strcmp(kind, "stdio")) // where one has the list of all FILEs, nobody opens another

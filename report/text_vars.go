@@ -75,6 +75,9 @@ func mergeVariable(group []*Thread, i, v int, of func(*Frame) []Variable) Variab
 		if v < len(vars) && vars[v].Same(&merged) {
 			continue
 		}
+		if f := &th.Frames[i]; !merged.known() && len(f.Args) == 0 && len(f.Locals) == 0 {
+			continue // not read, and the code decides why there is no value
+		}
 		merged.Value, merged.Status, merged.Entry = differs, StatusSuccess, ""
 		break
 	}

@@ -58,3 +58,23 @@ func TestGoValues(t *testing.T) {
 		}
 	}
 }
+
+// Of more goroutines than all variables are read of, the variables of the first are, and the report says of how many.
+func TestGoManyVariables(t *testing.T) {
+	t.Parallel()
+	r := goCrash(t, goProgram(t, "go-values", goBuild{release: "local"}), "many")
+	read := 0
+	for i := range r.Tasks {
+		for k := range r.Tasks[i].Frames {
+			if f := &r.Tasks[i].Frames[k]; f.Function == "main.wait" && len(f.Args) > 0 {
+				read++
+			}
+		}
+	}
+	said := slices.ContainsFunc(r.Warnings, func(w report.Warning) bool {
+		return w.Code == report.WarnVariables && strings.Contains(w.Message, "the variables of 200 of ")
+	})
+	if read < 150 || read > 200 || !said {
+		t.Errorf("variables of %d goroutines, warnings %v", read, r.Warnings)
+	}
+}

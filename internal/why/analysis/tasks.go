@@ -108,7 +108,7 @@ func (in *inspection) findThreads() {
 	}
 }
 
-// manyTasks is how many tasks a runtime may have for the variables of all of them to be read.
+// manyTasks is of how many tasks of a runtime the variables are read; the report says when there are more.
 const manyTasks = 200
 
 // listTasks reports the tasks of the process, who waits for whom, and what they wait for.
@@ -261,11 +261,18 @@ func (in *inspection) listRuntime(ctx context.Context, r *report.Report, rt task
 			first = append(first, t)
 			continue
 		}
-		in.opts.Locals = LocalsNone
-		whole = walk(first...) && walk(t)
-		if first = nil; !whole {
+		if first != nil {
+			whole, first = walk(first...), nil
+			in.opts.Locals = LocalsNone
+		}
+		if whole = whole && walk(t); !whole {
 			break
 		}
+	}
+	if found > manyTasks && locals != LocalsNone && in.Variables != nil {
+		r.Warnings = append(r.Warnings, report.Warning{Code: report.WarnVariables,
+			Message: fmt.Sprintf("%s: the variables of %d of %d tasks were read", rt.Name(), manyTasks, found),
+			Advice:  "--task with the ID of another one reads its variables"})
 	}
 	if whole = whole && walk(first...); !whole {
 		r.Warnings = append(r.Warnings, report.Warning{Code: report.WarnTasks,

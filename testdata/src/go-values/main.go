@@ -5,6 +5,7 @@ import (
 	"fixtures/deep/go-values/dep"
 	other "fixtures/deep/go-values/other/dep"
 	"os"
+	"time"
 )
 
 type large struct {
@@ -50,4 +51,16 @@ func held() {
 	kept = append(kept, opts, level, named, err, pointer, list, big)
 }
 
-func main() { held() }
+//go:noinline
+func wait(number int, on chan int) int { return <-on + number }
+
+func main() {
+	if len(os.Args) > 1 {
+		on := make(chan int)
+		for i := 0; i < 300; i++ {
+			go wait(i, on)
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	held()
+}

@@ -22,7 +22,10 @@ func TestGoValues(t *testing.T) {
 			"err":   `(dep.Err) {Code = 42, Why = "boom"}`,
 			"list": `[]interface {} (len 4, cap 4) = {(dep.Opts) {Host = "localhost", Port = 8080}, ` +
 				`([]dep.Level) []fixtures/deep/go-values/dep.Level (len 2, cap 2) {1, 2}, nil, (float64) 2.5}`,
-			"big": `map[main.large]main.large (len 1) = {[{Pad = ` + zeros + `, Name = "key"}] = {Pad = ` + zeros + `, Name = "value"}}`,
+			"date":  "2024-02-29 12:14:15.123456789 UTC",
+			"never": "0001-01-01 00:00:00 UTC",
+			"now":   "2023-11-14 22:13:20.000000005 UTC",
+			"big":   `map[main.large]main.large (len 1) = {[{Pad = ` + zeros + `, Name = "key"}] = {Pad = ` + zeros + `, Name = "value"}}`,
 		},
 	}
 	for _, release := range goReleases() {
@@ -42,7 +45,7 @@ func TestGoValues(t *testing.T) {
 					for _, v := range slices.Concat(f.Args, f.Locals) {
 						text, ok := want[v.Name]
 						switch {
-						case !ok:
+						case !ok || optimised && v.Name == "now": // the compiler says where one of its words is, as if that were all
 						case optimised && (v.Status != report.StatusSuccess || strings.Contains(v.Value, "<optimised out>")): // nothing tells where it is
 						case v.Status != report.StatusSuccess || v.Value != text:
 							t.Errorf("%s: %s = %s %s, want %s", function, v.Name, v.Value, v.Reason, text)

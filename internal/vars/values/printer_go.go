@@ -2,6 +2,7 @@ package values
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/vars/types"
@@ -30,8 +31,38 @@ func goPrinter(t *types.Type) printer {
 		return goSliceValue
 	case t.BareName == "runtime.iface" || t.BareName == "runtime.eface":
 		return goInterfaceValue
+	case t.BareName == "time.Time":
+		return goTimeValue
 	}
 	return nil
+}
+
+// Bits of time.Time.wall and epochs of package time, in seconds.
+const (
+	goMonotonic = 1 << 63            // wall has the seconds since 1885, in 33 bits
+	goNanos     = 1<<30 - 1          // of wall: the nanoseconds
+	goFrom1885  = 59453308800        // from the year 1 to 1885
+	goToUnix    = 62135596800        // from the year 1 to 1970
+	goLastYear  = 9999*31556952 + 1  // from the year 1 on, about: more is no date
+	goSecond    = 1000 * 1000 * 1000 // nanoseconds
+)
+
+// goTimeValue prints a time.Time as a date, in UTC whatever its location.
+func goTimeValue(b *builder, o *Object, t *types.Type, depth int) *Value {
+	wall, ok := b.num(o, "wall")
+	ext, ok2 := b.num(o, "ext")
+	nanos := wall & goNanos
+	if !ok || !ok2 || nanos >= goSecond {
+		return nil
+	}
+	sec := int64(ext)
+	if wall&goMonotonic != 0 {
+		sec = goFrom1885 + int64(wall<<1>>31)
+	}
+	if sec < 0 || sec > goLastYear {
+		return nil
+	}
+	return b.text(o, time.Unix(sec-goToUnix, int64(nanos)).UTC().Format("2006-01-02 15:04:05.999999999 UTC"))
 }
 
 func goStringValue(b *builder, o *Object, t *types.Type, depth int) *Value {

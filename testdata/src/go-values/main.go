@@ -45,10 +45,13 @@ func held() {
 	var named any = other.Level("high")
 	var err error = dep.Err{Code: 42, Why: "boom"}
 	var pointer any = &point{1, 2}
+	date := time.Date(2024, 2, 29, 13, 14, 15, 123456789, time.FixedZone("east", 3600))
+	var never time.Time
+	now := time.Unix(1700000000, 5)
 	list := []any{opts, []dep.Level{1, 2}, nil, 2.5}
 	big := map[large]large{{Name: "key"}: {Name: "value"}}
 	escaped(1, point{2, 3}, "s")
-	kept = append(kept, opts, level, named, err, pointer, list, big)
+	kept = append(kept, opts, level, named, err, pointer, list, big, date, never, now)
 }
 
 //go:noinline

@@ -345,6 +345,10 @@ var peerDifferences = []struct{ where, name, ours, why string }{
 	{"runtime.gopanic", "e", `^\(runtime\.errorString\) "invalid memory address or nil pointer dereference"`, "gdb has no printer for it"},
 	{"runtime.gopanic", "p", `\{arg = \(string\) "runtime error: invalid memory address or nil pointer dereference"`, "gdb has no printer for it"},
 	{"packing #4 packing.work", "s", `^\{P_ARRAY = 0x557b81a6b008, P_BOUNDS = 0x557b81a6b010\}$`, "gdb follows the pointers of a string; corewalk shows them"},
+	{"go-nil #12 main.drain", "q", `^0x3b8a64406f30$`, keptOnStack},
+	{"go-nil #12 main.drain", "n", `^3$`, keptOnStack},
+	{" runtime.sigtrampgo", "info", `^0x[0-9a-f]+5b0$`, keptOnStack}, // behind ctx, a struct ucontext of 304 bytes
+	{" runtime.sigtrampgo", "ctx", `^0x[0-9a-f]+480$`, keptOnStack},
 	{"musl-tls #0 break_down", "each", `^17$`, "gdb finds no thread-local storage under musl"},
 	{"musl-tls #1 main", "own", `^3$`, "gdb finds no thread-local storage under musl"},
 }
@@ -356,6 +360,10 @@ const notDeclared = "gdb shows a variable whose declaration has not run"
 func undeclared(where, name string) bool {
 	return strings.HasSuffix(where, " main.values") && name == "got"
 }
+
+// keptOnStack is why gdb shows something else of a variable of Go that is on the stack from the return address on: it looks at the place
+// that the variable had before the call, a register that calls do not keep.
+const keptOnStack = "gdb shows what a callee left in a register"
 
 // keptByCode is why gdb has no value on entry where the source says what it was: it looks at the
 // call only.

@@ -38,7 +38,7 @@ func TestCycle(t *testing.T) {
 	elsewhere.Threads[0] = stackOf("", libc, "abort"+libc, "other", "main").Threads[0]
 	alive := hungReport("deposit", "withdraw")
 	alive.Crash = nil
-	for name, r := range map[string]*report.Report{"in another order": later, "aborted elsewhere": elsewhere, "not aborted": alive} {
+	for name, r := range map[string]*report.Report{"in another order": later, "found in another order": hungReport("withdraw", "deposit"), "aborted elsewhere": elsewhere, "not aborted": alive} {
 		if got := Of(r); got.Hash != want.Hash || got.Strict != want.Strict {
 			t.Errorf("%s: %s %s, want %s %s", name, got.String(), got.Hash, want.String(), want.Hash)
 		}

@@ -198,8 +198,8 @@ func (m *matrix) again(t *testing.T, r *row, s *subject, c setting) {
 	if r.asks("DIES") && s.dies == "" {
 		t.Skip("the program of a recorded core is not started")
 	}
-	if c.name == settingFull && r.asks("OUT") && !mounts() {
-		t.Skip("without rights to mount, a full cache is a limit on the size of all files, and outputs are larger")
+	if c.name == settingFull && (r.asks("OUT") || r.stdin == "CORE") && !mounts() {
+		t.Skip("without rights to mount, a full cache is a limit on the size of all files, and outputs and dumps from pipes are larger")
 	}
 	if c.name == settingHangs && (r.asks("OUT") || r.stdin == "CORE") {
 		t.Skip("an output, and a dump that comes from a pipe, are written as what is kept is")

@@ -471,6 +471,50 @@ func TestTypeShapes(t *testing.T) {
 	}
 }
 
+// TestTypesWithDescriptors: the type of a unit of Go that has a descriptor, the first time and after many.
+func TestTypesWithDescriptors(t *testing.T) {
+	described := func(name string, at int) *handDIE {
+		return named(dwarf.TagStructureType, name, handAttr{dwarf.AttrByteSize, 8}, handAttr{dwarf.AttrGoRuntimeType, at}).with(member("x", base("int", types.EncSigned, 8), 0))
+	}
+	for _, lang := range []dwarf.Language{dwarf.LangGo, dwarf.LangC99} {
+		one, two, none := described("p.one", 0x100), described("q.one", 0x200), structure("p.none", 8)
+		u := unit(t, binary.LittleEndian, 8, lang, all(one, two, none)...)
+		set := types.NewSet(arch.AMD64, alone{})
+		for n := range 100 {
+			for at, want := range map[uint64]*handDIE{0x100: one, 0x200: two, 0x300: nil, 0: nil} {
+				if lang != dwarf.LangGo {
+					want = nil
+				}
+				d, ok := set.Described(u, at)
+				if ok != (want != nil) || ok && d != want.in(u) {
+					t.Fatalf("language %d, search %d: descriptor %#x is %v, %v", lang, n, at, d, ok)
+				}
+			}
+		}
+	}
+}
+
+// TestPartsOfGo: Go's source names no members of strings, slices and interfaces.
+func TestPartsOfGo(t *testing.T) {
+	long := base("int", types.EncSigned, 8)
+	for kind, shown := range map[int]bool{20: false, 23: false, 24: false, 25: true} { // reflect.Interface, Slice, String, Struct
+		inner := named(dwarf.TagStructureType, "inner", handAttr{dwarf.AttrByteSize, 16}, handAttr{dwarf.AttrGoKind, kind}).with(member("first", long, 0), member("second", long, 8))
+		outer := structure("outer", 24, member("own", long, 0), member("held", inner, 8))
+		u := unit(t, binary.LittleEndian, 8, dwarf.LangGo, all(outer)...)
+		set := types.NewSet(arch.AMD64, alone{})
+		want := ".held"
+		if shown {
+			want = ".held.second"
+		}
+		if got, _, ok := set.At(outer.in(u)).Part(16, 8); !ok || got != want {
+			t.Errorf("kind %d: %q, %v, want %q", kind, got, ok, want)
+		}
+		if got, _, ok := set.At(inner.in(u)).Part(8, 8); !ok || got != ".second" {
+			t.Errorf("kind %d, by itself: %q, %v", kind, got, ok)
+		}
+	}
+}
+
 // alone is the libraries of a process that are not known.
 type alone struct{}
 

@@ -76,6 +76,8 @@ func TestObjectGuards(t *testing.T) {
 func TestNotKept(t *testing.T) {
 	vm := &VM{memory: read(t, "java25-values.zst").java().machine().memory}
 	zero := place{isConst: true, isInt: true, unsure: true}
+	vm.spend = func(int) error { return nil }
+	dead := &undoneSlot{vm, &method{}, 0, 0} // without bytecode
 	for _, c := range []struct {
 		signature string
 		p         place
@@ -89,13 +91,13 @@ func TestNotKept(t *testing.T) {
 		{"J", zero, errDropped},
 		{"Ljava/lang/String;", place{isConst: true, unsure: true}, errNull},
 		{"Ljava/lang/String;", place{err: errRegister}, errRegister},
-		{"I", place{isConst: true, dead: true}, errZero},
-		{"I", place{isConst: true, constant: 7 << 32, dead: true}, errZero}, // the upper half of a slot is nothing
-		{"I", place{isConst: true, constant: 7, dead: true}, nil},
-		{"Z", place{isConst: true, dead: true}, errZero},
-		{"J", place{isConst: true, constant: 7 << 32, dead: true}, nil},
-		{"D", place{isConst: true, dead: true}, errZero},
-		{"[I", place{isConst: true, dead: true}, errNull},
+		{"I", place{isConst: true, undone: dead}, errZero},
+		{"I", place{isConst: true, constant: 7 << 32, undone: dead}, errZero}, // the upper half of a slot is nothing
+		{"I", place{isConst: true, constant: 7, undone: dead}, nil},
+		{"Z", place{isConst: true, undone: dead}, errZero},
+		{"J", place{isConst: true, constant: 7 << 32, undone: dead}, nil},
+		{"D", place{isConst: true, undone: dead}, errZero},
+		{"[I", place{isConst: true, undone: dead}, errNull},
 		{"Ljava/lang/String;", place{isConst: true}, nil},
 	} {
 		if v := vm.variable(local{name: "v", signature: c.signature}, c.p); !errors.Is(v.Err, c.want) || c.want == nil && v.Err != nil {

@@ -32,9 +32,9 @@ type place struct {
 	constant uint64
 	narrow   bool // a reference of 32 bits
 	isConst  bool
-	isInt    bool // a constant of 32 bits
-	unsure   bool // C2 says 0 and null of what it does not keep, too
-	dead     bool // so does the interpreter, of what compiled code did not keep that was undone
+	isInt    bool        // a constant of 32 bits
+	unsure   bool        // C2 says 0 and null of what it does not keep, too
+	undone   *undoneSlot // so may the interpreter, of what compiled code did not keep
 	removed  *removal
 	err      error
 }
@@ -92,7 +92,7 @@ func (vm *VM) variable(l local, p place) tasks.SuspendedVariable {
 		v.Err = errMemory
 		return v
 	}
-	if p.dead && zeroOf(l.signature[0], word) {
+	if p.undone != nil && zeroOf(l.signature[0], word) && p.undone.dead() {
 		v.Err = errZero
 		if reference {
 			v.Err = errNull
@@ -169,17 +169,29 @@ func (vm *VM) interpretedSlots(fp uint64) func(n int, wide bool) place {
 	}
 }
 
-// undone marks the slots of an interpreted frame that nothing reads any more. If the frame was one of compiled code, which is undone when an assumption of
-// the compiler fails (deoptimisation), they are 0 and null: compilers do not keep them. Nothing in the frame tells whether it was.
+// An undoneSlot is a slot of an interpreted frame. If the frame was one of compiled code, which is undone when an assumption of the compiler fails
+// (deoptimisation), slots that nothing reads any more are 0 and null: compilers do not keep them. Nothing in the frame tells whether it was.
+type undoneSlot struct {
+	vm     *VM
+	method *method
+	bci, n int
+}
+
+// dead reports whether nothing reads what the slot has. If the bytecode cannot be read, that may be so.
+func (s *undoneSlot) dead() bool {
+	if s.vm.spend(s.method.codeSize/64+1) != nil {
+		return true
+	}
+	b := bytecodes{code: s.vm.Bytes(s.method.code, s.method.codeSize), handlers: s.method.handlers, steps: maxBytecodeSteps}
+	live, known := b.live(s.bci, s.n)
+	return !live || !known
+}
+
+// undone finds the slots of a frame that may have been compiled code.
 func (vm *VM) undone(m *method, bci int, slot func(n int, wide bool) place) func(n int, wide bool) place {
-	code := sync.OnceValue(func() []byte { return vm.Bytes(m.code, m.codeSize) })
 	return func(n int, wide bool) place {
 		p := slot(n, wide)
-		if p.err == nil && vm.spend(m.codeSize/64+1) == nil {
-			b := bytecodes{code: code(), handlers: m.handlers, steps: maxBytecodeSteps}
-			live, known := b.live(bci, n)
-			p.dead = !live || !known
-		}
+		p.undone = &undoneSlot{vm, m, bci, n}
 		return p
 	}
 }

@@ -369,24 +369,13 @@ func (set *Set) Described(u *dwarf.Unit, descriptor uint64) (dwarf.DIE, bool) {
 
 // eachDescribed calls yield for the types of a unit of Go that have a descriptor.
 func eachDescribed(u *dwarf.Unit, yield func(descriptor, off uint64)) {
-	var e dwarf.Entry
-	var v dwarf.Value
-	cur := u.Cursor(u.Root())
-	cur.Next(&e)
-	for cur.Level() > 0 && cur.Next(&e) {
-		switch e.Tag {
-		case dwarf.TagSubprogram, dwarf.TagVariable, dwarf.TagConstant:
-		default:
-			if cur.Find(dwarf.AttrGoRuntimeType, &v) {
-				if at := v.U; v.Form.Class() != dwarf.ClassAddress {
-					yield(at, e.Off)
-				} else if at, ok := u.Address(&v); ok {
-					yield(at, e.Off)
-				}
-			}
+	eachOfGo(u, dwarf.AttrGoRuntimeType, func(v *dwarf.Value, off uint64) {
+		if at := v.U; v.Form.Class() != dwarf.ClassAddress {
+			yield(at, off)
+		} else if at, ok := u.Address(v); ok {
+			yield(at, off)
 		}
-		cur.SkipChildren()
-	}
+	})
 }
 
 // InUnit returns the complete types of a unit by their names.
@@ -467,8 +456,17 @@ func searchGo(u *dwarf.Unit, name string) (found dwarf.DIE, ok bool) {
 	return found, found.Valid()
 }
 
-// eachGo calls yield for the types of a unit of Go that have a name. Go has no scopes.
+// eachGo calls yield for the types of a unit of Go that have a name.
 func eachGo(u *dwarf.Unit, yield func(name []byte, off uint64)) {
+	eachOfGo(u, dwarf.AttrName, func(v *dwarf.Value, off uint64) {
+		if own, _ := u.Bytes(v); len(own) > 0 {
+			yield(own, off)
+		}
+	})
+}
+
+// eachOfGo calls yield with an attribute of the types of a unit of Go that have it. Go has no scopes.
+func eachOfGo(u *dwarf.Unit, attr dwarf.Attr, yield func(v *dwarf.Value, off uint64)) {
 	var e dwarf.Entry
 	var v dwarf.Value
 	cur := u.Cursor(u.Root())
@@ -477,10 +475,8 @@ func eachGo(u *dwarf.Unit, yield func(name []byte, off uint64)) {
 		switch e.Tag {
 		case dwarf.TagSubprogram, dwarf.TagVariable, dwarf.TagConstant:
 		default:
-			if cur.Find(dwarf.AttrName, &v) {
-				if own, _ := u.Bytes(&v); len(own) > 0 {
-					yield(own, e.Off)
-				}
+			if cur.Find(attr, &v) {
+				yield(&v, e.Off)
 			}
 		}
 		cur.SkipChildren()

@@ -31,14 +31,23 @@ func (w Watch) Dumps(ctx context.Context) iter.Seq2[string, error] {
 		events := os.NewFile(uintptr(fd), "inotify")
 		defer events.Close()
 		defer context.AfterFunc(ctx, func() { events.Close() })()
-		s := watching{Watch: w, ctx: ctx, yield: yield, fd: fd, dirs: map[int32]string{}, seen: map[string]arrival{}}
+		s := watching{Watch: w, ctx: ctx, yield: yield, fd: fd, dirs: map[int32]string{}, seen: map[string]arrival{}, written: beingWritten}
 		s.scan()
 		if w.Ready != nil {
 			w.Ready()
 		}
 		buf := make([]byte, 64<<10)
 		for !s.over && ctx.Err() == nil {
+			var until time.Time
+			if len(s.late) > 0 {
+				until = s.late[0].at
+			}
+			events.SetReadDeadline(until)
 			n, err := events.Read(buf)
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				s.again(time.Now())
+				continue
+			}
 			if err != nil {
 				if ctx.Err() == nil {
 					yield("", fmt.Errorf("cannot watch directories any more: %w", err))
@@ -59,7 +68,25 @@ type watching struct {
 	fd    int
 	dirs  map[int32]string // by their number
 	seen  map[string]arrival
+	late  []lateFile // the next one to look at first
+
+	written func(path string) bool // whether somebody has a file open for writing
 }
+
+// A lateFile is looked at once more. The kernel tells that a writer has closed a file before it takes the writer from those who have the file
+// open: a look in between finds a writer, of which nothing more is told.
+type lateFile struct {
+	path   string
+	closed bool
+	at     time.Time
+	wait   time.Duration
+}
+
+// Between looks the time doubles, from the least to the most. A writer that is still there has not closed the file.
+const (
+	leastLate = time.Millisecond
+	mostLate  = 256 * time.Millisecond
+)
 
 // An arrival is a file as it was given: a second event for it says nothing new.
 type arrival struct {
@@ -170,9 +197,29 @@ func (s *watching) forget(dir string) {
 }
 
 // file gives a file if it may be a dump, and has not been given as it is.
-func (s *watching) file(path string, closed bool) {
+func (s *watching) file(path string, closed bool) { s.look(path, closed, leastLate) }
+
+// again looks at the files whose time has come.
+func (s *watching) again(now time.Time) {
+	for len(s.late) > 0 && !s.late[0].at.After(now) {
+		f := s.late[0]
+		s.late = s.late[1:]
+		s.look(f.path, f.closed, 2*f.wait)
+	}
+}
+
+// look is file. If somebody has the file open, it is looked at again after a time, if that is not too long.
+func (s *watching) look(path string, closed bool, wait time.Duration) {
 	st, err := os.Stat(path)
-	if s.over || s.ctx.Err() != nil || err != nil || !st.Mode().IsRegular() || !looksLikeDump(path) || beingWritten(path) {
+	if s.over || s.ctx.Err() != nil || err != nil || !st.Mode().IsRegular() || !looksLikeDump(path) {
+		return
+	}
+	if s.written(path) {
+		if wait <= mostLate {
+			f := lateFile{path, closed, time.Now().Add(wait), wait}
+			i, _ := slices.BinarySearchFunc(s.late, f, func(a, b lateFile) int { return a.at.Compare(b.at) })
+			s.late = slices.Insert(s.late, i, f)
+		}
 		return
 	}
 	if st.Size() == 0 && !closed {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -146,7 +147,7 @@ func TestWatchRecursive(t *testing.T) {
 func TestWatchOverflow(t *testing.T) {
 	dir := t.TempDir()
 	var got []string
-	s := watching{Watch: Watch{Paths: []string{dir}}, ctx: t.Context(), fd: -1, dirs: map[int32]string{}, seen: map[string]arrival{},
+	s := watching{Watch: Watch{Paths: []string{dir}}, ctx: t.Context(), fd: -1, dirs: map[int32]string{}, seen: map[string]arrival{}, written: beingWritten,
 		yield: func(p string, err error) bool {
 			if err == nil {
 				got = append(got, filepath.Base(p))
@@ -173,4 +174,36 @@ func TestWatchGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.next("error: " + dir + ": is gone, and is not watched any more")
+}
+
+// TestJustClosed: a file that somebody still seems to write is looked at again, for half a second.
+func TestJustClosed(t *testing.T) {
+	dir := t.TempDir()
+	first, second := filepath.Join(dir, "core.1"), filepath.Join(dir, "core.2")
+	write(t, first, coreHead)
+	write(t, second, coreHead)
+	for _, c := range []struct {
+		closed bool
+		busy   int // looks at the first that find a writer
+		want   string
+	}{{true, 0, "core.1 core.2"}, {true, 3, "core.2 core.1"}, {false, 9, "core.2 core.1"}, {false, 10, "core.2"}} {
+		var got []string
+		s := watching{ctx: t.Context(), yield: func(p string, _ error) bool { got = append(got, filepath.Base(p)); return true }, seen: map[string]arrival{}}
+		s.written = func(path string) bool {
+			if path == first {
+				c.busy--
+			}
+			return path == first && c.busy >= 0
+		}
+		s.file(first, c.closed)
+		s.file(second, c.closed)
+		now := time.Now()
+		for range 20 {
+			now = now.Add(mostLate * 2)
+			s.again(now)
+		}
+		if list := strings.Join(got, " "); list != c.want || len(s.late) > 0 {
+			t.Errorf("%+v: %s, %d left", c, list, len(s.late))
+		}
+	}
 }

@@ -223,7 +223,7 @@ func TestServers(t *testing.T) {
 		{name: "no answer", answer: func(c call) { <-c.r.Context().Done() }, cfg: func(c *settings.Config) { c.Timeout = 100 * time.Millisecond }, want: errSlow.Error(), down: true},
 		{name: "drops", answer: func(c call) { drip(c.w, c.r, time.Millisecond, 1) }, cfg: func(c *settings.Config) { c.Timeout = 100 * time.Millisecond }, want: errSlow.Error(), down: true},
 		{name: "no end", answer: func(c call) { drip(c.w, c.r, time.Millisecond, 16<<10) },
-			cfg: func(c *settings.Config) { c.MaxTime, c.Timeout = 300*time.Millisecond, 100*time.Millisecond }, want: errMaxTime.Error()},
+			cfg: func(c *settings.Config) { c.MaxTime, c.Timeout = time.Second, 900*time.Millisecond }, want: errMaxTime.Error()},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

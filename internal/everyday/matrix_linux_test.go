@@ -154,10 +154,22 @@ func (m *matrix) prepare(t *testing.T) {
 				if err != nil || r.status != 0 && r.status != 3 || s.gap && r.status != 3 {
 					t.Errorf("status %d, %v\n%s", r.status, err, r.errs)
 				}
-				s.whole = r.status
+				s.whole, s.alone = r.status, m.alone(t, s)
 			})
 		}
 	})
+}
+
+// alone is the status of the report of a copy of a core, beside which nothing lies.
+func (m *matrix) alone(t *testing.T, s *subject) int {
+	t.Helper()
+	p := newPlace(t)
+	copyFile(t, s.core, p.path("out", "core"))
+	r, err := p.run("", m.line([]string{"FILES", "OUT/core"}, s, p)...)
+	if err != nil || r.status != 0 && r.status != 3 {
+		t.Errorf("a copy of the core: status %d, %v\n%s", r.status, err, r.errs)
+	}
+	return r.status
 }
 
 // line is the command line of some words.

@@ -48,6 +48,7 @@ var outputs = []struct {
 func TestOutputs(t *testing.T) {
 	m := &matrix{corewalk: tested(t)}
 	s := placed(t, t.TempDir()+"/c", "c", "amd64-vars-c-O2", recordedStates[0])
+	s.alone = m.alone(t, s)
 	for _, i := range sample() {
 		r := &rows[i]
 		if r.asks("DIES") || r.asks("GROUP") || len(r.first) > 1 || r.silent && r.varies {

@@ -28,12 +28,7 @@ func always(list ...int) statuses { return func(*subject, *setting) []int { retu
 func ofReport(s *subject, _ *setting) []int { return []int{s.whole} }
 
 // ofStdin is the status of a report of a core that comes without a path: what lies beside it is not found.
-func ofStdin(s *subject, _ *setting) []int {
-	if s.beside {
-		return []int{3}
-	}
-	return []int{s.whole}
-}
+func ofStdin(s *subject, _ *setting) []int { return []int{s.alone} }
 
 // ofSearch is the status of a report that looks for files where the subject has them, so that it may miss less.
 func ofSearch(s *subject, _ *setting) []int { return []int{0, s.whole} }

@@ -21,7 +21,7 @@ type subject struct {
 	dies    string   // a program to start that dies; "" if it is not of this machine
 	gap     bool     // the state hides why the program died, so that the status says so
 	cut     bool     // the state may hide that: what is left of the file says whether it is the program's
-	beside  bool     // its program is found only beside its core
+	alone   int      // the status of the report of a copy of the core, beside which nothing lies
 	whole   int      // the status of the plain report
 }
 
@@ -225,10 +225,8 @@ func placed(t *testing.T, dir, name, which string, s state) *subject {
 	copyFile(t, c.Core(t), out.core)
 	switch s.name {
 	case "beside its core":
-		out.beside = true
 		copyFile(t, c.Binary(t), out.program)
 	case "compressed":
-		out.beside = true
 		file, _ := fixture.PackDebug(t, c.Binary(t))
 		if err := os.WriteFile(out.program, file, 0o755); err != nil {
 			t.Fatal(err)

@@ -31,21 +31,7 @@ func parked(t *testing.T) *exec.Cmd {
 	}
 	fixture.Bind(t, cmd.Process.Pid)
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	for asleep := 0; asleep < 2; time.Sleep(10 * time.Millisecond) { // one that has only lost the processor is not asleep
-		stats, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", cmd.Process.Pid))
-		if err != nil {
-			t.Fatal(err)
-		}
-		asleep++
-		for _, path := range stats {
-			if b, err := os.ReadFile(path); err != nil || !bytes.Contains(b, []byte(") S ")) {
-				asleep = 0
-			}
-		}
-		if len(stats) < c.Threads {
-			asleep = 0
-		}
-	}
+	fixture.Asleep(t, cmd.Process.Pid, c.Threads)
 	return cmd
 }
 

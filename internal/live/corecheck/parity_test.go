@@ -182,14 +182,7 @@ func TestGCore(t *testing.T) {
 	fixture.Bind(t, cmd.Process.Pid)
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	pid := cmd.Process.Pid
-	for tasks := 0; tasks < c.Threads; time.Sleep(10 * time.Millisecond) {
-		list, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
-		if err != nil {
-			t.Fatal(err)
-		}
-		tasks = len(list)
-	}
-	time.Sleep(50 * time.Millisecond) // until all wait; if one does not yet, the test fails
+	fixture.Asleep(t, pid, c.Threads)
 	theirs := filepath.Join(t.TempDir(), "core")
 	if out, err := exec.Command(gcore, "-o", theirs, fmt.Sprint(pid)).CombinedOutput(); err != nil {
 		t.Skipf("not compared: gcore: %v\n%s", err, out)

@@ -234,11 +234,12 @@ func TestHeldStill(t *testing.T) {
 	fixture.Long(t)
 	exe := build(t, "gcc")
 	for want, o := range map[string][]corewalk.Option{"certain": {corewalk.WithHold()}, "possible": nil} {
-		cmd := exec.Command(exe, "normal", "2")
+		cmd := exec.Command(exe, "normal", "2", "stay")
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(200 * time.Millisecond) // it ends 400 ms after its threads wait
+		fixture.Bind(t, cmd.Process.Pid)
+		fixture.Asleep(t, cmd.Process.Pid, 4)
 		target, err := corewalk.Attach(context.Background(), cmd.Process.Pid, o...)
 		if err != nil {
 			t.Skipf("attach: %v", err)

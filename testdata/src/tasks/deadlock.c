@@ -177,5 +177,6 @@ int main(int argc, char **argv) {
 	}
 	usleep(300000); // some sleep before they wait
 	settle();
+	if (argc > 3) pause(); // until the test ends it
 	abort();
 }

@@ -112,12 +112,16 @@ func (a *Activation) locate(v *LocalVar) (op.Location, error) {
 		}
 		loc, err := a.e.location(at.locIn, expr) // if expr is empty, it is optimised out here
 		if err == nil && a.lost(&loc) {
-			if spilled, ok := a.spilled(at); ok {
-				return spilled, nil
+			spilled, ok := a.spilled(at)
+			if ok {
+				return a.goWords(at, spilled), nil
 			}
-			return a.e.location(at.locIn, expr)
+			loc, err = a.e.location(at.locIn, expr)
 		}
-		return loc, err
+		if err != nil {
+			return loc, err
+		}
+		return a.goWords(at, loc), nil
 	case at.cstIn != nil:
 		return constant(at.cstIn, &at.cst), nil
 	}

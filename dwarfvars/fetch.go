@@ -1,6 +1,7 @@
 package dwarfvars
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf/op"
@@ -52,7 +53,7 @@ func (a *Activation) typeOf(v *LocalVar) *types.Type {
 // at returns the object of type t at a location.
 func (a *Activation) at(loc op.Location, t *types.Type) (values.Object, error) {
 	if loc.Kind == op.Empty {
-		return values.Object{}, unknown.ErrOptimisedOut
+		return values.Object{}, cmp.Or(loc.Why, unknown.ErrOptimisedOut)
 	}
 	o := values.Object{Type: t}
 	a.e.object, a.e.inObject = loc.Addr, loc.Kind == op.Memory
@@ -123,7 +124,7 @@ func (a *Activation) fill(dst []byte, at, n uint64, loc *op.Location, off uint64
 	var src []byte
 	switch loc.Kind {
 	case op.Empty:
-		h.Err = unknown.ErrOptimisedOut
+		h.Err = cmp.Or(loc.Why, unknown.ErrOptimisedOut)
 		return h
 	case op.Memory:
 		src = make([]byte, (off+n+7)/8)

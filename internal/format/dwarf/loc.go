@@ -51,6 +51,36 @@ func (u *Unit) Location(v *Value, pc uint64, b Budget) (expr []byte, found bool,
 	}
 }
 
+// Locations returns the expressions of a location list, whatever addresses they are for; of a single expression nothing.
+// Reading a long list is charged to b as Location does.
+func (u *Unit) Locations(v *Value, b Budget) ([][]byte, error) {
+	switch v.Form.Class() {
+	case ClassOffset, ClassConstant:
+	default:
+		return nil, nil
+	}
+	for step := uint64(locStep); ; step *= 8 {
+		var l locIter
+		if err := l.open(u, v, step); err != nil {
+			return nil, err
+		}
+		var out [][]byte
+		for e, ok := l.next(); ok; e, ok = l.next() {
+			if out = append(out, e.expr); len(out)%longList == 0 && b != nil {
+				if err := b.Spend(longList); err != nil {
+					return nil, err
+				}
+			}
+		}
+		switch {
+		case l.c.Error == nil:
+			return out, nil
+		case l.whole || !errors.Is(l.c.Error, binbuf.ErrShort):
+			return nil, fmt.Errorf("location list of %v: %w", u, l.c.Error)
+		}
+	}
+}
+
 // A Budget limits work; see unwind.Budget.
 type Budget interface{ Spend(units int) error }
 

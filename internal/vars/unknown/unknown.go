@@ -19,6 +19,10 @@ var (
 	ErrNoCFA        = errors.New("the frame's CFA is not known")
 	ErrLength       = errors.New("length not known")
 	ErrNoFrame      = errors.New("the function has not set its frame up here")
+	// Go's compiler keeps single words of a variable, and does not always say which.
+	ErrPart = errors.New("optimised out but for a part, and not said which")
+	// ErrCapacity is of a slice's capacity, if what is taken for its length may be that.
+	ErrCapacity = errors.New("optimised out, or what is taken for the length")
 )
 
 // What the reasons with details are, for errors.Is.

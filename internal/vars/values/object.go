@@ -1,7 +1,9 @@
 package values
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/vars/types"
@@ -43,6 +45,11 @@ type Hole struct {
 type Implicit struct {
 	DIE    dwarf.DIE
 	Offset int64
+}
+
+// lacks reports whether a part of o has no value for a reason.
+func (o *Object) lacks(why error) bool {
+	return slices.ContainsFunc(o.Holes, func(h Hole) bool { return errors.Is(h.Err, why) })
 }
 
 // part returns the object of type t at a byte offset in o.

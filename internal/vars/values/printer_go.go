@@ -91,6 +91,9 @@ func goSliceValue(b *builder, o *Object, t *types.Type, depth int) *Value {
 	text := fmt.Sprintf("%s (len %d, cap %d)", t.BareName, n, room)
 	if !hasRoom {
 		text = fmt.Sprintf("%s (len %d)", t.BareName, n)
+		if o.lacks(unknown.ErrCapacity) {
+			text = fmt.Sprintf("%s (len or cap %d)", t.BareName, n)
+		}
 	}
 	return b.run(b.text(o, text), elem, addr, n, depth)
 }

@@ -54,6 +54,42 @@ func held() {
 	kept = append(kept, opts, level, named, err, pointer, list, big, date, never, now)
 }
 
+type box struct {
+	room, head, tail []int
+	when             time.Time
+	name             string
+	pair             pair
+}
+
+type pair struct{ left, right int }
+
+//go:noinline
+func plus(n int) int { return n + len(os.Args) - 1 }
+
+// apart has variables of several words, some of which are constants: an optimising compiler keeps the others only.
+//
+//go:noinline
+func apart(text []int, pass string) (result []int) {
+	room := make([]int, 0, plus(5))
+	head := text[:plus(2)]
+	tail := text[plus(1):]
+	when := time.Unix(int64(plus(1000)), 0)
+	name := "constant"
+	pairs := pair{left: 3}
+	pairs.right = plus(11)
+	if plus(0) > 3 {
+		name, result = pass, text
+	}
+	b := &box{room: room}
+	held()
+	b.head, b.when, b.name, b.pair = head, when, name, pairs
+	kept = append(kept, b, len(tail), len(pass), cap(text))
+	for _, n := range tail {
+		result = append(result, n)
+	}
+	return result
+}
+
 //go:noinline
 func wait(number int, on chan int) int { return <-on + number }
 
@@ -65,5 +101,5 @@ func main() {
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	held()
+	apart([]int{1, 2, 3}, "passed")
 }

@@ -54,6 +54,7 @@ type Location struct {
 	Value  Value
 	Bytes  []byte  // a slice of the expression, not a copy
 	Pieces []Piece // owned by the Machine; valid until its next evaluation
+	Why    error   // of an Empty location that is not optimised out: why there is none; the Machine sets none
 }
 
 // A Piece is a part of a composite location.

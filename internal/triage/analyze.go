@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/internal/files/mmapfile"
+	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/internal/triage/ledger"
 	"github.com/corewalk/corewalk/internal/triage/signature"
 	"github.com/corewalk/corewalk/report"
@@ -54,10 +56,14 @@ func (a analysis) analyze(ctx context.Context, t *corewalk.Target, d *ledger.Dum
 		r = with
 		if h := r.Hang(); h != nil {
 			stack.Threads = threadsOf(h, stack.Threads)
-			all.Threads = stack.Threads
 		}
+		id, joined := signature.Joined(r)
+		if joined {
+			stack.Threads = append(stack.Threads, unwind.ThreadID(id))
+		}
+		all.Threads = stack.Threads
 		if a.likely {
-			if detailed, err := t.Analyze(ctx, all); err == nil && detailed.HangText() != "" && !limited(detailed) {
+			if detailed, err := t.Analyze(ctx, all); err == nil && (joined || detailed.HangText() != "") && !limited(detailed) {
 				r = detailed
 			}
 		}
@@ -118,14 +124,17 @@ func ForSignature(ctx context.Context, t *corewalk.Target) (*report.Report, erro
 }
 
 // hung analyses all threads of a process that may have been ended because it hung, after r of one thread. It returns nil
-// if it did not hang.
+// if it did not hang, and its signature is of that thread.
 func hung(ctx context.Context, t *corewalk.Target, r *report.Report, o corewalk.AnalyzeOptions) *report.Report {
 	if r.Dump.Threads < 2 || r.Crash != nil && !r.Crash.MayBeHang() {
 		return nil
 	}
 	o.Threads = nil
 	with, err := t.Analyze(ctx, o)
-	if err != nil || with.HangText() == "" || limited(with) {
+	if err != nil || limited(with) {
+		return nil
+	}
+	if _, joined := signature.Joined(with); !joined && with.HangText() == "" {
 		return nil
 	}
 	return with
@@ -198,7 +207,7 @@ func describe(d *ledger.Dump, r *report.Report, sig *signature.Signature) {
 		d.Kind = r.Crash.Kind
 	}
 	if text := r.HangText(); text != "" {
-		d.Reason = "hang: " + text
+		d.Reason = "hang: " + everywhere(text)
 		d.Kind = firstOf(d.Kind, report.CrashDeadlock)
 	}
 	d.Where = where(r, sig)
@@ -226,7 +235,7 @@ func Reason(c *report.Crash) string {
 		return "did not crash"
 	}
 	name := firstOf(c.Signal, c.Exception)
-	switch text := firstOf(c.Reason, c.Message); {
+	switch text := everywhere(firstOf(c.Reason, c.Message)); {
 	case text == "":
 		return name
 	case c.Kind == report.CrashAbort && !strings.HasPrefix(text, "abort"):
@@ -235,6 +244,15 @@ func Reason(c *report.Crash) string {
 		return text
 	}
 }
+
+// differs is what two dumps of one bug never have in common: who sent a signal, and addresses of heaps and stacks, which are longer than numbers that
+// programs fill memory with.
+var differs = lazy.Value[*regexp.Regexp]{Make: func() *regexp.Regexp {
+	return regexp.MustCompile(` from process \d+ of user \d+| at 0x[0-9a-f]{9,}`)
+}}
+
+// everywhere leaves out of a reason what differs between dumps of one bug.
+func everywhere(reason string) string { return differs.Get().ReplaceAllString(reason, "") }
 
 // maxWhere is how many functions of a stack are listed on one line.
 const maxWhere = 3

@@ -12,6 +12,9 @@ func TestReason(t *testing.T) {
 		want  string
 	}{
 		{nil, "did not crash"},
+		{&report.Crash{Signal: "SIGTERM", Reason: "sent by sigqueue from process 12 of user 1000"}, "sent by sigqueue"},
+		{&report.Crash{Signal: "SIGSEGV", Reason: "read of 8 bytes at 0x7ffd0a1b2c3d, on the stack"}, "read of 8 bytes, on the stack"},
+		{&report.Crash{Signal: "SIGSEGV", Reason: "read of 8 bytes at 0xdeadbeef"}, "read of 8 bytes at 0xdeadbeef"},
 		{&report.Crash{Signal: "SIGTRAP"}, "SIGTRAP"},
 		{&report.Crash{Exception: "EXCEPTION_GUARD_PAGE"}, "EXCEPTION_GUARD_PAGE"},
 		{&report.Crash{Signal: "SIGABRT", Kind: report.CrashAbort, Reason: "abort called by the program itself"}, "abort called by the program itself"},

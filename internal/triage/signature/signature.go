@@ -79,8 +79,8 @@ type Decision struct {
 	First  bool   // it belongs to the first level
 }
 
-// Of returns the signature of a report: of the thread that crashed or, if none did, of the first thread. For a
-// report without threads it is made from the kind alone.
+// Of returns the signature of a report: of the thread that crashed or, if none did, of the first thread; if that waits for the end of another, of that
+// one. For a report without threads it is made from the kind alone.
 func Of(r *report.Report) Signature { return of(r, new(Cache)) }
 
 func of(r *report.Report, c *Cache) Signature {
@@ -94,8 +94,12 @@ func of(r *report.Report, c *Cache) Signature {
 	if d := r.Hang(); d != nil {
 		b.cycle(d, th, c)
 	} else if th != nil {
-		b.thread, b.known = th, c.meanings(th.Frames)
+		b.thread = awaited(r, th)
+		b.known = c.meanings(b.thread.Frames)
 		b.build()
+		if b.thread != th {
+			b.waits(th, c)
+		}
 	} else {
 		s.Weak = true
 		b.first, b.strict = []string{b.alone()}, []string{b.alone()}

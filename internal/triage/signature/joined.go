@@ -1,0 +1,58 @@
+package signature
+
+import "github.com/corewalk/corewalk/report"
+
+// maxJoins is how many threads that wait for each other's ends are followed.
+const maxJoins = 16
+
+// awaited returns the thread for whose end a thread waits, or for the end of that one, and so on: what it does is what the first waits for, and says more
+// than the function that waits. It returns th if that waits for no other thread, or in a ring.
+func awaited(r *report.Report, th *report.Thread) *report.Thread {
+	at := th
+	for range maxJoins {
+		next := joins(r, at)
+		if next == nil {
+			return at
+		}
+		at = next
+	}
+	return th
+}
+
+// Joined returns the thread that the signature of a report is of, if that is not the thread that the report is about: that waits for its end.
+func Joined(r *report.Report) (id int, ok bool) {
+	th := crashed(r)
+	if th == nil || r.Hang() != nil {
+		return 0, false
+	}
+	at := awaited(r, th)
+	return at.ID, at != th
+}
+
+// joins returns the thread for whose end a thread waits; nil if it waits for none.
+func joins(r *report.Report, th *report.Thread) *report.Thread {
+	var w *report.Wait
+	for i := range r.Tasks {
+		if t := &r.Tasks[i]; t.Kind == "thread" && t.ID == th.ID {
+			w = t.Wait
+		}
+	}
+	if w == nil || w.Kind != "join" || len(w.Holders) != 1 || w.Holders[0].Kind != "thread" {
+		return nil
+	}
+	for i := range r.Threads {
+		if next := &r.Threads[i]; next.ID == w.Holders[0].ID && next != th && len(next.Frames) > 0 {
+			return next
+		}
+	}
+	return nil
+}
+
+// waits marks the frames of the thread that the dump is about, if another one's are the signature.
+func (b *builder) waits(th *report.Thread, c *Cache) {
+	b.sig.Decisions = make([]Decision, len(th.Frames))
+	b.known, b.thread = c.meanings(th.Frames), th
+	for i := range th.Frames {
+		b.decide(i, Dropped, "it waits for the end of another thread")
+	}
+}

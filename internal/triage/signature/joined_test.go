@@ -1,0 +1,55 @@
+package signature
+
+import (
+	"testing"
+
+	"github.com/corewalk/corewalk/report"
+)
+
+// joiningReport is a process that was told to abort while its main thread waits for the end of a thread, which waits for the end of the next.
+// The last is in a function.
+func joiningReport(function string, joins int) *report.Report {
+	r := stackOf("signal", "futex_wait"+libc, "pthread_join"+libc, "main")
+	r.Threads[0].ID = 1
+	for i := range joins {
+		th := stackOf("", "futex_wait"+libc, "pthread_join"+libc, "worker", "start_thread"+libc).Threads[0]
+		if i == joins-1 {
+			th = stackOf("", "read"+libc, function, "worker", "start_thread"+libc).Threads[0]
+		}
+		th.ID, th.Crashed = i+2, false
+		r.Threads = append(r.Threads, th)
+		r.Tasks = append(r.Tasks, report.Task{Kind: "thread", ID: i + 1, Wait: &report.Wait{Kind: "join", Holders: []report.Holder{{Kind: "thread", ID: i + 2}}}})
+	}
+	return r
+}
+
+// TestJoined: two processes whose main threads wait for a thread's end are alike only if what that thread does is.
+func TestJoined(t *testing.T) {
+	want := Of(joiningReport("read_reply", 1))
+	if want.Frames[0] != "read_reply" || len(want.Decisions) != 3 || want.Decisions[2].Action != Dropped || want.Decisions[2].First {
+		t.Errorf("%s, %+v", want.String(), want.Decisions)
+	}
+	if got := Of(joiningReport("read_reply", 3)); got.Hash != want.Hash {
+		t.Errorf("behind more threads: %s, want %s", got.String(), want.String())
+	}
+	if got := Of(joiningReport("wait_for_flush", 1)); got.Hash == want.Hash {
+		t.Errorf("%s is as another's", got.String())
+	}
+	for name, change := range map[string]func(*report.Report){
+		"another wait":            func(r *report.Report) { r.Tasks[0].Wait.Kind = "lock" },
+		"no wait":                 func(r *report.Report) { r.Tasks[0].Wait = nil },
+		"a thread that is gone":   func(r *report.Report) { r.Tasks[0].Wait.Holders[0].ID = 9 },
+		"who is not known":        func(r *report.Report) { r.Tasks[0].Wait.Holders = nil },
+		"a task of a runtime":     func(r *report.Report) { r.Tasks[0].Wait.Holders[0].Kind = "goroutine" },
+		"a thread without frames": func(r *report.Report) { r.Threads[1].Frames = nil },
+		"a ring": func(r *report.Report) {
+			r.Tasks = append(r.Tasks, report.Task{Kind: "thread", ID: 2, Wait: &report.Wait{Kind: "join", Holders: []report.Holder{{Kind: "thread", ID: 1}}}})
+		},
+	} {
+		r := joiningReport("read_reply", 1)
+		change(r)
+		if got := Of(r); got.Frames[0] != "main" {
+			t.Errorf("%s: %s, want main", name, got.String())
+		}
+	}
+}

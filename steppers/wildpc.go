@@ -10,7 +10,7 @@ import (
 const PriorityWildPC = unwind.PriorityFrame - 8
 
 // WildPCStepper steps from a pc that is not in executable memory: the program called
-// through a null or wild pointer. No instruction ran there, so the return address is
+// through a null or wild pointer, or a call that the kernel carries out (arch.Vsyscall). No instruction ran there, so the return address is
 // where the call left it, and every register is the caller's.
 //
 // It requires a call before the return address; where the code is not available, a symbol
@@ -38,7 +38,10 @@ func (s *WildPCStepper) Priority() uint32 { return PriorityWildPC }
 // CallerFrame implements unwind.FrameStepper.
 func (s *WildPCStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 	p := in.Walker().ProcessState()
-	if !interrupted(in) || isCode(p, in.RA()) {
+	if !interrupted(in) {
+		return unwind.StatusNotMe
+	}
+	if _, kernels := s.arch.Vsyscall(in.RA()); isCode(p, in.RA()) && !kernels {
 		return unwind.StatusNotMe
 	}
 	ra, loc, err := leftByCall(s.arch, in)

@@ -1,6 +1,8 @@
 package analysis
 
 import (
+	"errors"
+
 	"github.com/corewalk/corewalk/internal/code/disasm"
 	"github.com/corewalk/corewalk/internal/why/reason"
 	"github.com/corewalk/corewalk/report"
@@ -44,7 +46,7 @@ func (in *inspection) crash(r *report.Report) {
 	c.AdjustedAddress, c.Accesses, c.BitFlips = why.Adjusted, why.Accesses, why.BitFlips
 	c.Inconsistencies, c.Causes = why.Inconsistencies, why.Causes
 	if len(r.Threads) > 0 && r.Threads[0].Crashed {
-		c.Frame = firstFrame(r.Threads[0].Frames, in.endedItself() || c.Signal != "" && sentByProcess(c.Code), calledNoCode(c, r.Threads[0].Frames))
+		c.Frame = firstFrame(r.Threads[0].Frames, in.endedItself() || c.Signal != "" && sentByProcess(c.Code), in.calledNoCode(c, r.Threads[0].Frames))
 		if why.Kind == report.CrashStackOverflow {
 			c.Overflow = overflow(r.Threads[0].Frames)
 		}
@@ -111,9 +113,12 @@ func (in *inspection) why(c *report.Crash, ci reason.Input) reason.Reason {
 
 // calledNoCode reports whether the innermost frame is at an address without code, of which its caller is to blame. Where the processor refused
 // to go there, the frame is still at the call.
-func calledNoCode(c *report.Crash, frames []report.Frame) bool {
+func (in *inspection) calledNoCode(c *report.Crash, frames []report.Frame) bool {
 	if len(frames) < 2 || frames[0].Function != "" && frames[1].Trust != report.TrustWildPC {
 		return false
+	}
+	if _, kernels := in.arch.Vsyscall(uint64(frames[0].PC)); kernels {
+		return true
 	}
 	switch c.Kind {
 	case report.CrashNullCall, report.CrashWildCall, report.CrashNonCanonicalCall, report.CrashExecNoExec, report.CrashBadCall:
@@ -137,6 +142,8 @@ func (in *inspection) bytes(addr unwind.Address, buf []byte) int {
 	return n
 }
 
+var errNoCode = errors.New("the kernel carries the call out: there is no code")
+
 // decode decodes the instruction of a frame; in the youngest frame of a thread, the breakpoint instruction that
 // it stopped after.
 func (in *inspection) decode(inst *disasm.Inst, f *unwind.Frame) error {
@@ -147,6 +154,9 @@ func (in *inspection) decode(inst *disasm.Inst, f *unwind.Frame) error {
 			back = at - s.Addr // its instructions have several lengths
 		}
 		at, pointer = at-back, pointer-back
+	}
+	if _, kernels := in.arch.Vsyscall(at); kernels {
+		return errNoCode
 	}
 	n, err := in.Proc.ReadMem(at, code[:])
 	if n == 0 {

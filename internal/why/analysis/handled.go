@@ -70,7 +70,7 @@ func (in *inspection) caught(r *report.Report) bool {
 	if why.Kind == report.CrashStackOverflow {
 		c.Overflow = overflow(frames[from:])
 	}
-	if at := firstFrame(frames[from:], false, calledNoCode(c, frames[from:])); at != nil {
+	if at := firstFrame(frames[from:], false, in.calledNoCode(c, frames[from:])); at != nil {
 		*at += from
 		c.Frame = at
 	} else {

@@ -18,6 +18,9 @@ func (in *Input) protectionFault() Reason {
 	if !in.canonical(pc) {
 		return in.notCanonical(in.how(pc), pc)
 	}
+	if r, ok := in.vsyscall(pc); ok {
+		return r
+	}
 	if in.Inst == nil {
 		return Reason{Kind: report.CrashBadAccess, Text: "general protection fault"}
 	}

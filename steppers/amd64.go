@@ -44,6 +44,9 @@ var amd64 = lazy.Value[*machine]{Make: func() *machine {
 		loaderCode:  0x40, // _start and _dl_start_user
 		// mov %rbx,%rsp; mov (%rsp),%rdi; test %rdi,%rdi: glibc's __start_context.
 		contextEnd: codePattern{0x48, 0x89, 0xdc, 0x48, 0x8b, 0x3c, 0x24, 0x48, 0x85, 0xff},
+		// push %rbp; jmp *%rbx, then xor %rdi,%rdi; call _exit: make_fcontext's, the second with an endbr64.
+		fiberEnds: []codePattern{{0x55, 0xff, 0xe3, 0x48, 0x31, 0xff, 0xe8}, {0x55, 0xff, 0xe3, 0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x31, 0xff, 0xe8}},
+		fiberBack: 3,
 		// nop; call runtime.goexit1.
 		goExit: codePattern{0x90, 0xe8},
 		inst:   &x86InstFrame,

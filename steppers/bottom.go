@@ -15,7 +15,7 @@ import (
 // BottomOfStackStepper recognises frames that have no caller: the entry point of the
 // program and of the dynamic linker, the code in clone where a new thread begins, the
 // Windows functions where threads begin, and the end of a goroutine or of a context
-// made by makecontext.
+// made by makecontext or Boost.Context.
 //
 // The entry point is in the ELF header that the process has mapped. A thread's first
 // code is recognised by what it does after its call: it exits. So stripped programs
@@ -262,7 +262,8 @@ func (s *BottomOfStackStepper) startOfThread(in *unwind.Frame, lib *libstate.Lib
 		return ""
 	}
 	is := func(code codePattern, back arch.Address) bool {
-		if len(code) == 0 || back <= 1 && !g.mayBe(code, int(1-back)) {
+		skip := int(back) - 1 // the glance is at ra-1
+		if len(code) <= max(skip, 0) || !g.mayBe(code[max(skip, 0):], max(-skip, 0)) {
 			return false
 		}
 		ok, _ := code.at(p, a, ra-back)
@@ -275,6 +276,11 @@ func (s *BottomOfStackStepper) startOfThread(in *unwind.Frame, lib *libstate.Lib
 	}
 	if is(s.m.contextEnd, 0) {
 		return "the code to which contexts of makecontext return"
+	}
+	for _, code := range s.m.fiberEnds {
+		if is(code, s.m.fiberBack) {
+			return "the code to which fibers of Boost.Context return"
+		}
 	}
 	if is(s.m.goExit, max(s.m.goExitPC, 1)) && goexitName(in, lib) {
 		return "the end of a goroutine"

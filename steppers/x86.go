@@ -45,6 +45,9 @@ var x86 = lazy.Value[*machine]{Make: func() *machine {
 		loaderCode:  0x50, // _start and _dl_start_user
 		// lea (%esp,%ebx,4),%esp; cmpl $0,(%esp): the end of glibc's makecontext.
 		contextEnd: codePattern{0x8d, 0x24, 0x9c, 0x83, 0x3c, 0x24, 0},
+		// push %ebp; jmp *%ebx, then call and pop %ebx: make_fcontext's.
+		fiberEnds: []codePattern{{0x55, 0xff, 0xe3, 0xe8, 0, 0, 0, 0, 0x5b}},
+		fiberBack: 3,
 		// nop; call runtime.goexit1.
 		goExit: codePattern{0x90, 0xe8},
 		inst:   &x86InstFrame,

@@ -77,6 +77,7 @@ func TestDelivered(t *testing.T) {
 		{"the map allows it now, and its siginfo", load(data), "", asked(pageFault(data, false), segv(1, data)), sigSegv, report.Certain, 1, "code addr"},
 		{"SIGBUS, blocked", load(data), "", blocks(asked(pageFault(data, false), stale), 0, bit(sigBus)), sigBus, report.Likely, 0, ""},
 		{"another signal is blocked", load(0), "", blocks(asked(pageFault(0, false), stale), 0, bit(14)), 14, report.Likely, 0, ""},
+		{"it is blocked itself", load(0), "", blocks(asked(pageFault(0, false), stale), 0, bit(sigSegv)), sigSegv, report.Certain, 0, "addr"},
 		{"the signal was unblocked", load(0), "", blocks(asked(pageFault(0, false), stale), bit(3), bit(3)), sigSegv, report.Certain, 0, "addr"},
 		{"jump to null", at{regs: regs{"rip": 0}}, "", asked(pageFault(0, false), stale), sigSegv, report.Certain, 0, "addr"},
 		{"not canonical", load(1 << 60), "", asked(steppers.Trap{Kind: steppers.TrapProtection}, stale), sigSegv, report.Certain, siKernel, "code"},
@@ -90,6 +91,7 @@ func TestDelivered(t *testing.T) {
 		{"illegal", at{}, "", blocks(asked(steppers.Trap{Kind: steppers.TrapInstruction}, stale), 0, bit(sigIll)|bit(2)), sigIll, report.Likely, 0, ""},
 		{"illegal, perhaps", at{}, "", asked(steppers.Trap{Kind: steppers.TrapInstruction}, stale), 0, "", 0, ""},
 		{"int3", at{code: nop}, "\xcc", asked(steppers.Trap{Kind: steppers.TrapBreakpoint}, stale), sigTrap, report.Certain, 0, ""},
+		{"int3, its siginfo", at{code: nop}, "\xcc", asked(steppers.Trap{Kind: steppers.TrapBreakpoint}, sig(sigTrap, siKernel)), sigTrap, report.Certain, siKernel, "code"},
 		{"int3 of earlier", at{code: nop}, "\x90", asked(steppers.Trap{Kind: steppers.TrapBreakpoint}, stale), 0, "", 0, ""},
 		{"SSE", at{code: nop}, "", blocks(asked(steppers.Trap{Kind: steppers.TrapFloat}, stale), 0, bit(sigFPE)|bit(2)), sigFPE, report.Likely, 0, ""},
 		{"SSE, of earlier", at{code: nop}, "", asked(steppers.Trap{Kind: steppers.TrapFloat}, stale), 0, "", 0, ""},
@@ -148,6 +150,11 @@ func TestDeliveredElsewhere(t *testing.T) {
 	}
 	if n := FreeBSDSignals.from(sigBus); n != 10 {
 		t.Errorf("SIGBUS is %d", n)
+	}
+	for _, linux := range []int{-1, 0, len(signalNames)} {
+		if n := LinuxSignals.from(linux); n != -1 {
+			t.Errorf("%d, which is no signal, is %d", linux, n)
+		}
 	}
 	if n := FreeBSDSignals.from(16); n > 0 {
 		t.Errorf("SIGSTKFLT is %d", n)

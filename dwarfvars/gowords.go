@@ -3,6 +3,7 @@ package dwarfvars
 import (
 	"bytes"
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
@@ -29,7 +30,7 @@ type goPart struct {
 // maxGoParts is more than a variable has that is taken apart: it has four words at most.
 const maxGoParts = 64
 
-// goParts returns the parts of a type, outermost first; nil if there are too many.
+// goParts returns the parts of a type, outermost first. More than maxGoParts are not all of them.
 func (a *Activation) goParts(t *types.Type) []goPart {
 	return slices.Compact(a.appendGoParts(nil, t, 0, 0))
 }
@@ -81,15 +82,12 @@ func (a *Activation) goWords(at *varAttrs, loc op.Location) op.Location {
 	if len(parts) < 2 {
 		return loc
 	}
-	part := op.Location{Why: unknown.ErrPart}
-	if loc.Kind != op.Composite {
-		if loc.Kind == op.Memory && a.goInMemory(at) {
-			return loc
-		}
-		return part
-	}
 	loc.Pieces = pieces
-	if len(parts) > maxGoParts || len(pieces) > maxGoParts {
+	part := op.Location{Why: unknown.ErrPart}
+	switch {
+	case unoptimised(u), loc.Kind == op.Memory && a.goInMemory(at): // it is whole
+		return loc
+	case loc.Kind != op.Composite, len(parts) > maxGoParts, len(pieces) > maxGoParts:
 		return part
 	}
 	fit := arrange(parts, pieces)
@@ -99,16 +97,17 @@ func (a *Activation) goWords(at *varAttrs, loc op.Location) op.Location {
 	return a.assembled(t, parts, pieces, fit)
 }
 
-// goInMemory reports whether the variable of a location list that has no pieces lies in memory as a whole. It does if that is its one place:
-// a part is computed in a register before it is stored. Arguments that are passed on the stack are taken apart there, unless
-// nothing is optimised.
-func (a *Activation) goInMemory(at *varAttrs) bool {
-	u := at.locIn
+// unoptimised reports whether Go's compiler did not optimise a unit. It takes arguments apart for their registers only, and says where all of them is.
+func unoptimised(u *dwarf.Unit) bool {
 	v := u.Value(u.Root(), dwarf.AttrProducer)
 	by, _ := u.Bytes(&v)
-	if slices.ContainsFunc(bytes.Fields(by), func(w []byte) bool { return string(w) == "-N" }) {
-		return true
-	}
+	return slices.ContainsFunc(bytes.Fields(by), func(w []byte) bool { return string(w) == "-N" })
+}
+
+// goInMemory reports whether the variable of a location list that has no pieces lies in memory as a whole. It does if that is its one place:
+// a part is computed in a register before it is stored. Arguments that are passed on the stack are taken apart there.
+func (a *Activation) goInMemory(at *varAttrs) bool {
+	u := at.locIn
 	all, err := u.Locations(&at.loc, a.e.frame())
 	if err != nil || len(all) == 0 {
 		return false
@@ -204,7 +203,7 @@ func (a *Activation) assembled(t *types.Type, parts []goPart, pieces []op.Piece,
 	}
 	out := op.Location{Kind: op.Composite}
 	at := uint64(0)
-	for _, off := range sortedKeys(places) {
+	for _, off := range slices.Sorted(maps.Keys(places)) {
 		if off > at {
 			out.Pieces = append(out.Pieces, op.Piece{Loc: nowhere, BitSize: 8 * (off - at)})
 			at = off
@@ -222,22 +221,13 @@ func (a *Activation) assembled(t *types.Type, parts []goPart, pieces []op.Piece,
 	return out
 }
 
-func sortedKeys(m map[uint64]op.Piece) []uint64 {
-	out := make([]uint64, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
-}
-
 // sliceOf arranges a slice of which two words are left. As no length is more than the capacity, a first word that is more than the second is the
 // pointer, and the second the length or the capacity. A first word of 0 is the length, even if it is the pointer, too.
 func (a *Activation) sliceOf(t *types.Type, pieces []op.Piece) (op.Location, bool) {
 	s := t.Strip()
 	word := uint64(a.r.arch.WordSize)
 	pieces = slices.CompactFunc(slices.Clone(pieces), func(p, q op.Piece) bool { return same(&p.Loc, &q.Loc) })
-	if s.GoKind != goKindSlice || len(pieces) != 2 {
+	if s.GoKind != types.GoSlice || len(pieces) != 2 {
 		return op.Location{}, false
 	}
 	var have [2]uint64
@@ -257,6 +247,3 @@ func (a *Activation) sliceOf(t *types.Type, pieces []op.Piece) (op.Location, boo
 	}
 	return op.Location{}, false
 }
-
-// goKindSlice is the kind of a slice (DW_AT_go_kind, as in package reflect).
-const goKindSlice = 23

@@ -21,7 +21,7 @@ var (
 // Why a value is not known: the errors of Value.Err, and the reasons of GlvvEUnknown. Test for
 // them with errors.Is. The text of an error has the details.
 var (
-	// ErrOptimisedOut: the compiler kept no value of the variable here.
+	// ErrOptimisedOut: the compiler kept no value of the variable here, or (Go) only parts that cannot be told apart.
 	ErrOptimisedOut = unknown.ErrOptimisedOut
 	// ErrSometimesConstant: the debugging information has no location of the variable, only
 	// a constant that it has at some times.

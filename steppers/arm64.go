@@ -27,9 +27,10 @@ var arm64 = lazy.Value[*machine]{Make: func() *machine {
 			// mov w0, 111; mov x8, 93; svc 0: Go's runtime.clone.
 			codeWords(arch.ARM64, 0x52800de0, 0xd2800ba8, 0xd4000001),
 		},
-		// ret, then mov x0, 0: make_fcontext's, which calls _exit next. No call returns behind a ret.
+		// ret, then mov x0, 0; bl _exit: make_fcontext's. No call returns behind a ret.
 		fiberEnds: []codePattern{codeWords(arch.ARM64, 0xd65f03c0, 0xd2800000)},
 		fiberBack: 4,
+		fiberCall: 8,
 		threadBirths: []codePattern{
 			// svc 0; cmp x0, 0; b.eq: glibc's clone.
 			codeWords(arch.ARM64, 0xd4000001, 0xf100001f),

@@ -278,7 +278,7 @@ func (s *BottomOfStackStepper) startOfThread(in *unwind.Frame, lib *libstate.Lib
 		return "the code to which contexts of makecontext return"
 	}
 	for _, code := range s.m.fiberEnds {
-		if is(code, s.m.fiberBack) {
+		if is(code, s.m.fiberBack) && (s.m.fiberCall == 0 || calls(p, ra+s.m.fiberCall)) {
 			return "the code to which fibers of Boost.Context return"
 		}
 	}
@@ -286,6 +286,12 @@ func (s *BottomOfStackStepper) startOfThread(in *unwind.Frame, lib *libstate.Lib
 		return "the end of a goroutine"
 	}
 	return ""
+}
+
+// calls reports whether a call returns to an address.
+func calls(p unwind.ProcessState, ra arch.Address) bool {
+	_, ok := callBefore(p, ra)
+	return ok
 }
 
 // birthOfThread says that the thread was just created and has not called its function

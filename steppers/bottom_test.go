@@ -83,6 +83,32 @@ func TestBottomOfStack(t *testing.T) {
 	}
 }
 
+// TestFiberEnds: the ends of Boost.Context's fibers on other machines.
+func TestFiberEnds(t *testing.T) {
+	const at = 0x100
+	for _, c := range []struct {
+		name  string
+		arch  *arch.Arch
+		words []uint32
+		off   uint64
+		want  bool
+	}{
+		{"arm64", arch.ARM64, []uint32{0xd65f03c0, 0xd2800000, bl(at+8, 0x200)}, 4, true},
+		{"arm64, the next function", arch.ARM64, []uint32{0xd65f03c0, 0xd2800000, 0xd503201f}, 4, false},
+		{"arm64, after a call", arch.ARM64, []uint32{0xd63f0000, 0xd2800000, bl(at+8, 0x200)}, 4, false},
+		{"i386", arch.X86, []uint32{0xe8e3ff55, 0, 0x5b}, 3, true},
+		{"i386, after a call", arch.X86, []uint32{0xe8d3ff55, 0, 0x5b}, 3, false},
+		{"i386, without its pop", arch.X86, []uint32{0xe8e3ff55, 0, 0x90}, 3, false},
+	} {
+		p := newForeign(c.arch, map[int][]uint32{at: c.words})
+		w := walker(t, p, nil, must(steppers.NewBottomOfStackStepper(c.arch)))
+		_, err := w.WalkSingleFrame(called(t, w, foreignCode+at+c.off, foreignStack+0x100, 0))
+		if got := errors.Is(err, unwind.ErrStackBottom); got != c.want {
+			t.Errorf("%s: bottom: %v (%v)", c.name, got, err)
+		}
+	}
+}
+
 func TestBottomOfStackForgets(t *testing.T) {
 	p := newProc(map[string]uint64{"rip": bias + raCaller, "rsp": stack})
 	lib := p.program(libstate.Executable)

@@ -37,9 +37,9 @@ type machine struct {
 	// contextEnd is the code to which contexts of the C library's makecontext return.
 	contextEnd codePattern
 	// fiberEnds are the code to which Boost.Context's functions return, and before it the code that jumps to them:
-	// fiberBack bytes.
-	fiberEnds []codePattern
-	fiberBack arch.Address
+	// fiberBack bytes. If fiberCall is not 0, the call that ends the process returns so many bytes behind that place.
+	fiberEnds            []codePattern
+	fiberBack, fiberCall arch.Address
 	// goExit is the code of Go's runtime.goexit. Goroutines return to its second
 	// instruction, at goExitPC (0 means 1), as if the first had been a call.
 	goExit   codePattern

@@ -1,10 +1,8 @@
 package systemtest
 
 import (
-	"context"
 	"testing"
 
-	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/report"
 )
@@ -13,15 +11,7 @@ import (
 func TestVsyscall(t *testing.T) {
 	t.Parallel()
 	exe := fixture.Compile(t, "gcc", "vsyscall.c", "-g", "-O1")
-	target, err := corewalk.Open(context.Background(), fixture.Crash(t, nil, exe), corewalk.WithExecutable(exe))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer target.Close()
-	r, err := target.Analyze(context.Background(), corewalk.AnalyzeOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := analyzeCore(t, fixture.Crash(t, nil, exe), exe)
 	c := r.Crash
 	if c.Address != nil && uint64(*c.Address) == 0xffffffffff600000 {
 		t.Skip("this kernel does not have the page")

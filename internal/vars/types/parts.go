@@ -56,15 +56,20 @@ func (t *Type) Part(off, size uint64) (path string, part *Type, ok bool) {
 
 // Kinds of Go's types (DW_AT_go_kind, as in package reflect).
 const (
-	goInterface = 20
-	goSlice     = 23
-	goString    = 24
+	GoChan      = 18
+	GoFunc      = 19
+	GoInterface = 20
+	GoMap       = 21
+	GoPointer   = 22
+	GoSlice     = 23
+	GoString    = 24
+	GoUnsafe    = 26
 )
 
 // oneInGo reports whether t is a structure of which Go's source names no members: a string, a slice, an interface.
 func (t *Type) oneInGo() bool {
 	switch t.GoKind {
-	case goInterface, goSlice, goString:
+	case GoInterface, GoSlice, GoString:
 		return true
 	}
 	switch t.BareName {

@@ -19,10 +19,14 @@ var (
 	ErrNoCFA        = errors.New("the frame's CFA is not known")
 	ErrLength       = errors.New("length not known")
 	ErrNoFrame      = errors.New("the function has not set its frame up here")
-	// Go's compiler keeps single words of a variable, and does not always say which.
-	ErrPart = errors.New("optimised out but for a part, and not said which")
-	// ErrCapacity is of a slice's capacity, if what is taken for its length may be that.
-	ErrCapacity = errors.New("optimised out, or what is taken for the length")
+)
+
+// Reasons that are ErrOptimisedOut, too, of variables of which Go's compiler kept single words.
+var (
+	// ErrPart: it kept some, and the debugging information does not say which.
+	ErrPart = fmt.Errorf("%w but for parts that the debugging information does not tell apart", ErrOptimisedOut)
+	// ErrCapacity is of a slice's capacity: what is taken for the length may be that.
+	ErrCapacity = fmt.Errorf("%w, or what is taken for the length", ErrOptimisedOut)
 )
 
 // What the reasons with details are, for errors.Is.
@@ -153,7 +157,7 @@ func Reason(err error) error {
 	case errors.As(err, &uns):
 		return &Operator{uns.Op.String()}
 	}
-	for _, plain := range [...]error{ErrOptimisedOut, ErrNoCFA, ErrOutOfScope, ErrLength} {
+	for _, plain := range [...]error{ErrPart, ErrCapacity, ErrOptimisedOut, ErrNoCFA, ErrOutOfScope, ErrLength} {
 		if errors.Is(err, plain) {
 			return plain
 		}

@@ -9,25 +9,14 @@ import (
 	"github.com/corewalk/corewalk/internal/vars/unknown"
 )
 
-// Values of Go. DW_AT_go_kind is the reflect.Kind of a type.
-
-const (
-	goChan      = 18
-	goFunc      = 19
-	goInterface = 20
-	goMap       = 21
-	goPointer   = 22
-	goSlice     = 23
-	goString    = 24
-	goUnsafe    = 26
-)
+// Values of Go.
 
 // goPrinter returns the printer for a struct that stands for a string, a slice or an interface.
 func goPrinter(t *types.Type) printer {
 	switch {
-	case t.GoKind == goString || t.BareName == "string":
+	case t.GoKind == types.GoString || t.BareName == "string":
 		return goStringValue
-	case t.GoKind == goSlice:
+	case t.GoKind == types.GoSlice:
 		return goSliceValue
 	case t.BareName == "runtime.iface" || t.BareName == "runtime.eface":
 		return goInterfaceValue
@@ -103,12 +92,12 @@ func goSliceValue(b *builder, o *Object, t *types.Type, depth int) *Value {
 func (b *builder) goPointerValue(o *Object, t *types.Type, depth int) *Value {
 	named := o.Type
 	for range types.MaxChain {
-		if named.GoKind == goMap || named.GoKind == goChan || !named.Transparent() {
+		if named.GoKind == types.GoMap || named.GoKind == types.GoChan || !named.Transparent() {
 			break
 		}
 		named = named.Target()
 	}
-	if named.GoKind != goMap && named.GoKind != goChan {
+	if named.GoKind != types.GoMap && named.GoKind != types.GoChan {
 		return nil
 	}
 	addr, err := b.uint(o, false)
@@ -122,7 +111,7 @@ func (b *builder) goPointerValue(o *Object, t *types.Type, depth int) *Value {
 	if err != nil {
 		return nil
 	}
-	if named.GoKind == goChan {
+	if named.GoKind == types.GoChan {
 		return b.goChannel(o, named, &to, depth)
 	}
 	if _, ok := fieldNamed(to.Type.Strip(), "buckets"); ok {

@@ -61,7 +61,7 @@ func goInterfaceValue(b *builder, o *Object, t *types.Type, depth int) *Value {
 	kind, _ := b.p.Int(typ+b.goTypeKind(), 1, false)
 	var v *Value
 	switch kind & goKindMask {
-	case goPointer, goMap, goChan, goFunc, goUnsafe:
+	case types.GoPointer, types.GoMap, types.GoChan, types.GoFunc, types.GoUnsafe:
 		word := Object{Type: held, Size: uint64(b.p.Arch.WordSize), Data: b.wordBytes(data)}
 		v = b.value(&word, depth+1)
 	default:
@@ -86,12 +86,12 @@ var goKinds = [...]string{1: "bool", "int", "int8", "int16", "int32", "int64", "
 // that only interfaces hold.
 func (b *builder) goBasic(typ uint64) *types.Type {
 	kind, err := b.p.Int(typ+b.goTypeKind(), 1, false)
-	if kind &= goKindMask; err != nil || kind >= uint64(len(goKinds)) && kind != goString {
+	if kind &= goKindMask; err != nil || kind >= uint64(len(goKinds)) && kind != types.GoString {
 		return nil
 	}
 	name := "string"
 	switch {
-	case kind == goString:
+	case kind == types.GoString:
 	case goKinds[kind] == "int" && b.word() == 8:
 		name = "int64"
 	case goKinds[kind] == "int":

@@ -12,7 +12,7 @@ import (
 // vsyscall explains a fault at a call in the kernel's page of system calls: the kernel, which carries the call out, cannot write where an argument points
 // to, or does not offer the page to programs.
 func (in *Input) vsyscall(pc uint64) (Reason, bool) {
-	if in.Arch == nil {
+	if in.Arch == nil || in.Signal.Number == 0 { // other systems have exceptions, and no such page
 		return Reason{}, false
 	}
 	name, ok := in.Arch.Vsyscall(pc)

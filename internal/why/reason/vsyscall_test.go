@@ -42,6 +42,9 @@ func TestVsyscall(t *testing.T) {
 			in.Regs.Set(arch.RDI, c.rdi)
 			in.Regs.Set(arch.RSI, c.rsi)
 		}
+		if r, ok := (&Input{Arch: c.arch, Regs: in.Regs}).vsyscall(c.pc); ok {
+			t.Errorf("%s, without a signal: %q", c.name, r.Text)
+		}
 		r, ok := in.vsyscall(c.pc)
 		if ok != (c.kind != "") || r.Kind != c.kind || !strings.Contains(r.Text, c.text) || r.AtInst {
 			t.Errorf("%s: %v %s %q", c.name, ok, r.Kind, r.Text)

@@ -32,7 +32,7 @@ const maxGoParts = 64
 
 // goParts returns the parts of a type, outermost first. More than maxGoParts are not all of them.
 func (a *Activation) goParts(t *types.Type) []goPart {
-	return slices.Compact(a.appendGoParts(nil, t, 0, 0))
+	return a.appendGoParts(nil, t, 0, 0)
 }
 
 func (a *Activation) appendGoParts(out []goPart, t *types.Type, off uint64, depth int) []goPart {
@@ -87,7 +87,7 @@ func (a *Activation) goWords(at *varAttrs, loc op.Location) op.Location {
 	switch {
 	case unoptimised(u), loc.Kind == op.Memory && a.goInMemory(at): // it is whole
 		return loc
-	case loc.Kind != op.Composite, len(parts) > maxGoParts, len(pieces) > maxGoParts:
+	case len(parts) > maxGoParts, len(pieces) > maxGoParts:
 		return part
 	}
 	fit := arrange(parts, pieces)
@@ -173,26 +173,22 @@ func same(a, b *op.Location) bool {
 func (a *Activation) assembled(t *types.Type, parts []goPart, pieces []op.Piece, fit [][]int) op.Location {
 	size := t.Size()
 	places := make(map[uint64]op.Piece) // by offset
-	unsure := 0
-	for i := range pieces {
-		p := pieces[i]
-		off, sure := parts[fit[i][0]].off, true
-		for _, c := range fit[i] {
-			sure = sure && parts[c].off == off
-		}
-		switch {
-		case p.Loc.Kind == op.Empty:
-		case !sure:
-			unsure++
-		case p.Loc.Kind == op.Register && parts[fit[i][0]].whole: // no register has more than one part
-		default:
-			if old, ok := places[off]; !ok || p.BitSize < old.BitSize {
-				places[off] = p
+	unsure := false
+	for _, wholes := range []bool{false, true} { // of which the parts have no place of their own
+		for i := range pieces {
+			p, part := pieces[i], parts[fit[i][0]]
+			switch {
+			case p.Loc.Kind == op.Empty || part.whole != wholes:
+			case slices.ContainsFunc(fit[i], func(c int) bool { return parts[c].off != part.off }):
+				unsure = true
+			case wholes && (p.Loc.Kind == op.Register || within(places, part)): // no register has more than one part
+			default:
+				places[part.off] = p
 			}
 		}
 	}
 	nowhere := op.Location{}
-	if unsure > 0 {
+	if unsure {
 		if loc, ok := a.sliceOf(t, pieces); ok {
 			return loc
 		}
@@ -208,17 +204,23 @@ func (a *Activation) assembled(t *types.Type, parts []goPart, pieces []op.Piece,
 			out.Pieces = append(out.Pieces, op.Piece{Loc: nowhere, BitSize: 8 * (off - at)})
 			at = off
 		}
-		p := places[off]
-		if off < at { // within one that is whole
-			continue
-		}
-		out.Pieces = append(out.Pieces, p)
-		at += p.BitSize / 8
+		out.Pieces = append(out.Pieces, places[off])
+		at += places[off].BitSize / 8
 	}
 	if at < size {
 		out.Pieces = append(out.Pieces, op.Piece{Loc: nowhere, BitSize: 8 * (size - at)})
 	}
 	return out
+}
+
+// within reports whether one of the places is in a part.
+func within(places map[uint64]op.Piece, part goPart) bool {
+	for off := range places {
+		if off >= part.off && off < part.off+part.size {
+			return true
+		}
+	}
+	return false
 }
 
 // sliceOf arranges a slice of which two words are left. As no length is more than the capacity, a first word that is more than the second is the

@@ -41,7 +41,7 @@ func joins(r *report.Report, th *report.Thread) *report.Thread {
 		return nil
 	}
 	for i := range r.Threads {
-		if next := &r.Threads[i]; next.ID == w.Holders[0].ID && next != th && len(next.Frames) > 0 {
+		if next := &r.Threads[i]; next.ID == w.Holders[0].ID && len(next.Frames) > 0 {
 			return next
 		}
 	}

@@ -42,6 +42,7 @@ func TestJoined(t *testing.T) {
 		"who is not known":        func(r *report.Report) { r.Tasks[0].Wait.Holders = nil },
 		"a task of a runtime":     func(r *report.Report) { r.Tasks[0].Wait.Holders[0].Kind = "goroutine" },
 		"a thread without frames": func(r *report.Report) { r.Threads[1].Frames = nil },
+		"itself":                  func(r *report.Report) { r.Tasks[0].Wait.Holders[0].ID = 1 },
 		"a ring": func(r *report.Report) {
 			r.Tasks = append(r.Tasks, report.Task{Kind: "thread", ID: 2, Wait: &report.Wait{Kind: "join", Holders: []report.Holder{{Kind: "thread", ID: 1}}}})
 		},
@@ -50,6 +51,16 @@ func TestJoined(t *testing.T) {
 		change(r)
 		if got := Of(r); got.Frames[0] != "main" {
 			t.Errorf("%s: %s, want main", name, got.String())
+		}
+	}
+	if id, ok := Joined(joiningReport("read_reply", 2)); id != 3 || !ok {
+		t.Errorf("thread %d, %v; want 3", id, ok)
+	}
+	hung := hungReport("deposit", "withdraw")
+	hung.Tasks = append(hung.Tasks, report.Task{Kind: "thread", ID: hung.Threads[0].ID, Wait: &report.Wait{Kind: "join", Holders: []report.Holder{{Kind: "thread", ID: 2}}}})
+	for what, r := range map[string]*report.Report{"nobody waits": stackOf("signal", "main"), "no thread": {}, "a deadlock": hung} {
+		if id, ok := Joined(r); ok {
+			t.Errorf("%s: thread %d", what, id)
 		}
 	}
 }

@@ -1,8 +1,6 @@
 package analysis
 
 import (
-	"errors"
-
 	"github.com/corewalk/corewalk/internal/code/disasm"
 	"github.com/corewalk/corewalk/internal/why/reason"
 	"github.com/corewalk/corewalk/report"
@@ -142,8 +140,6 @@ func (in *inspection) bytes(addr unwind.Address, buf []byte) int {
 	return n
 }
 
-var errNoCode = errors.New("the kernel carries the call out: there is no code")
-
 // decode decodes the instruction of a frame; in the youngest frame of a thread, the breakpoint instruction that
 // it stopped after.
 func (in *inspection) decode(inst *disasm.Inst, f *unwind.Frame) error {
@@ -154,9 +150,6 @@ func (in *inspection) decode(inst *disasm.Inst, f *unwind.Frame) error {
 			back = at - s.Addr // its instructions have several lengths
 		}
 		at, pointer = at-back, pointer-back
-	}
-	if _, kernels := in.arch.Vsyscall(at); kernels {
-		return errNoCode
 	}
 	n, err := in.Proc.ReadMem(at, code[:])
 	if n == 0 {

@@ -1,6 +1,7 @@
 package dwarfvars
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/format/dwarf/op"
 	"github.com/corewalk/corewalk/internal/vars/types"
+	"github.com/corewalk/corewalk/internal/vars/unknown"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -157,5 +159,14 @@ func TestGoWords(t *testing.T) {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 		a.Close()
+	}
+}
+
+// TestReasonOfWords: that words are not told apart is a way to be optimised out, and stays what it is in expressions.
+func TestReasonOfWords(t *testing.T) {
+	for _, err := range []error{unknown.ErrPart, unknown.ErrCapacity} {
+		if got := unknown.Reason(fmt.Errorf("v: %w", err)); got != err || !errors.Is(got, ErrOptimisedOut) {
+			t.Errorf("%v: %v", err, got)
+		}
 	}
 }

@@ -24,10 +24,15 @@ var (
 // Reasons that are ErrOptimisedOut, too, of variables of which Go's compiler kept single words.
 var (
 	// ErrPart: it kept some, and the debugging information does not say which.
-	ErrPart = fmt.Errorf("%w but for parts that the debugging information does not tell apart", ErrOptimisedOut)
+	ErrPart error = inPart("optimised out but for parts that the debugging information does not tell apart")
 	// ErrCapacity is of a slice's capacity: what is taken for the length may be that.
-	ErrCapacity = fmt.Errorf("%w, or what is taken for the length", ErrOptimisedOut)
+	ErrCapacity error = inPart("optimised out, or what is taken for the length")
 )
+
+type inPart string
+
+func (e inPart) Error() string        { return string(e) }
+func (e inPart) Is(target error) bool { return target == ErrOptimisedOut }
 
 // What the reasons with details are, for errors.Is.
 var (

@@ -38,6 +38,9 @@ func DefaultGroup(a *arch.Arch, files modules.Source) (*unwind.AddrRangeGroup, e
 	b.add(NewBottomOfStackStepper(a))
 	b.add(NewSigHandlerStepper(a))
 	b.add(NewDebugStepper(a, files))
+	if a.Family == arch.FamilyX86 {
+		b.add(NewUprobeStepper(a))
+	}
 	b.add(NewWildPCStepper(a))
 	b.add(NewFrameFuncStepper(a, nil))
 	b.add(NewAnalysisStepper(a, nil))

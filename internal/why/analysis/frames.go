@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/steppers"
 	"github.com/corewalk/corewalk/unwind"
 )
 
@@ -155,6 +156,9 @@ func (in *inspection) place(frames []*unwind.Frame, physical int) report.Frame {
 				out.Mismatched = in.Files.Resolve(lib).Forced
 			}
 		}
+	}
+	if out.Module == "" && physical > 0 && steppers.IsUprobe(in.Proc, f.RA()) {
+		out.Function = "[uprobes]" // as the kernel calls the page
 	}
 	in.signal(frames, physical, &out)
 	return out

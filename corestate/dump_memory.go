@@ -21,11 +21,13 @@ type memory interface {
 // ReadMem fills buf with the process's memory from addr on: the dump's bytes, or else
 // those of a matched file where they cannot differ (see SetBacking). It returns how many
 // bytes it could read; if that is less than len(buf), the error is a *arch.MemError.
+// Addresses may have tags (arch.Arch.DataAddress).
 func (d *anyDump) ReadMem(addr arch.Address, buf []byte) (int, error) {
 	return d.readMem(addr, buf, d.backing.Load())
 }
 
 func (d *anyDump) readMem(addr arch.Address, buf []byte, files *overlay) (int, error) {
+	addr = d.arch.DataAddress(addr)
 	for n := 0; n < len(buf); {
 		a := addr + uint64(n)
 		if a < addr {
@@ -50,6 +52,7 @@ func (d *anyDump) ReadWord(addr arch.Address) (uint64, error) {
 }
 
 func (d *anyDump) readWord(addr arch.Address, files *overlay) (uint64, error) {
+	addr = d.arch.DataAddress(addr)
 	if b := d.memory.bytesAt(addr, files); len(b) >= d.wordSize {
 		if d.reads != nil {
 			d.reads.add(addr, d.wordSize)
@@ -103,6 +106,7 @@ func (d *anyDump) Mappings() []libstate.Mapping { return slices.Clone(d.maps) }
 // taken from the library's headers, once BuildLibraries was called; otherwise a core's
 // mapping may be code.
 func (d *anyDump) MappingAt(addr arch.Address) (libstate.Mapping, bool) {
+	addr = d.arch.DataAddress(addr)
 	i := mappingIndex(d.maps, addr)
 	if i < 0 {
 		return libstate.Mapping{}, false

@@ -17,8 +17,8 @@ func TestOrderOfSteppers(t *testing.T) {
 	common := map[string]uint32{"BottomOfStack": 0x10000, "SigHandler": 0x10020, "Debug": 0x10040, "SymCFI": 0x10043,
 		"WildPC": wild, "FrameFunc": frame, "WinFrame": 0x10042, "PEUnwind": 0x10042, "DyninstInstr": 0x10010, "DyninstInstFrame": 0x10010, "Analysis": analysis, "Wanderer": wanderer}
 	for a, more := range map[*arch.Arch][]string{
-		arch.AMD64:   {"BottomOfStack", "DyninstInstFrame", "DyninstInstr", "SigHandler", "Debug", "PEUnwind", "SymCFI", "FrameSize", "WildPC", "FrameFunc", "Analysis", "Wanderer"},
-		arch.X86:     {"BottomOfStack", "DyninstInstFrame", "DyninstInstr", "SigHandler", "Debug", "WinFrame", "SymCFI", "WildPC", "FrameFunc", "Analysis", "Wanderer"},
+		arch.AMD64:   {"BottomOfStack", "DyninstInstFrame", "DyninstInstr", "SigHandler", "Debug", "PEUnwind", "SymCFI", "FrameSize", "WildPC", "Uprobe", "FrameFunc", "Analysis", "Wanderer"},
+		arch.X86:     {"BottomOfStack", "DyninstInstFrame", "DyninstInstr", "SigHandler", "Debug", "WinFrame", "SymCFI", "WildPC", "Uprobe", "FrameFunc", "Analysis", "Wanderer"},
 		arch.ARM:     {"BottomOfStack", "SigHandler", "Debug", "Exidx", "SymCFI", "WildPC", "FrameFunc", "Analysis", "Exidx", "Wanderer"},
 		arch.RISCV64: {"BottomOfStack", "SigHandler", "Debug", "SymCFI", "WildPC", "FrameFunc", "Analysis", "Wanderer"},
 	} {

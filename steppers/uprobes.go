@@ -7,8 +7,9 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// PriorityUprobe is the priority of UprobeStepper: before every stepper that assumes that the frame is in a function.
-const PriorityUprobe = PriorityWildPC - 8
+// PriorityUprobe is the priority of UprobeStepper: after the steppers for code of modules, in which its frames are not, and before those that assume
+// that a frame is in a function.
+const PriorityUprobe = PriorityWildPC + 1
 
 // UprobeStepper steps from a return address that the kernel put in place of a call's, because somebody traces the end of the called function (Linux,
 // kernel/events/uprobes.c). The real one is in the kernel alone, and in no dump: the stepper finds it in the function that made the call. That function

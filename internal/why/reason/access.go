@@ -12,31 +12,24 @@ import (
 
 // Codes of SIGSEGV and SIGBUS that say more than whether the address was mapped.
 const (
-	segvAccess    = 2
-	segvBounds    = 3
-	segvKey       = 4
-	segvADIFirst  = 5 // memory tags: first SPARC's, then ARM's
-	segvMTEAsync  = 8
-	segvMTELast   = 9
-	segvControl   = 10
-	busAlign      = 1
-	busNoPage     = 2
-	busObject     = 3
-	busMemoryAR   = 4
-	busMemoryAO   = 5
-	tagShift      = 56 // of a pointer's tag, on arm64
-	tagMask       = 15
-	addressBits64 = 56 // of a pointer without its tag
+	segvAccess   = 2
+	segvBounds   = 3
+	segvKey      = 4
+	segvADIFirst = 5 // memory tags: first SPARC's, then ARM's
+	segvMTEAsync = 8
+	segvMTELast  = 9
+	segvControl  = 10
+	busAlign     = 1
+	busNoPage    = 2
+	busObject    = 3
+	busMemoryAR  = 4
+	busMemoryAO  = 5
+	tagShift     = 56 // of a pointer's tag, on arm64
+	tagMask      = 15
 )
 
-// pointerBits clears bits that are not part of the address: on arm64 the top byte, which the processor ignores.
-// (The kernel reports some addresses with the top byte and some without.)
-func (in *Input) pointerBits(v uint64) uint64 {
-	if in.Arch != nil && in.Arch.Family == arch.FamilyARM64 {
-		return uint64(int64(v<<(64-addressBits64)) >> (64 - addressBits64))
-	}
-	return v
-}
+// pointerBits clears bits that are not part of the address. (The kernel reports some addresses with the top byte and some without.)
+func (in *Input) pointerBits(v uint64) uint64 { return in.Arch.DataAddress(v) }
 
 // canonical reports whether user or kernel code could have the address mapped: with the 48 bits that Linux uses
 // on x86-64 unless a program asks for more, and with up to 52 bits on arm64.

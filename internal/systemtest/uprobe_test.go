@@ -1,11 +1,9 @@
 package systemtest
 
 import (
-	"context"
 	"strings"
 	"testing"
 
-	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/internal/fixture"
 )
 
@@ -22,15 +20,7 @@ func TestUprobe(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			exe := fixture.Compile(t, "gcc", "uprobe.c", "-g", "-O1", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls")
-			target, err := corewalk.Open(context.Background(), fixture.Crash(t, nil, exe, c.args...), corewalk.WithExecutable(exe))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer target.Close()
-			r, err := target.Analyze(context.Background(), corewalk.AnalyzeOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := analyzeCore(t, fixture.Crash(t, nil, exe, c.args...), exe)
 			var got []string
 			th := &r.Threads[0]
 			for i := range th.Frames {

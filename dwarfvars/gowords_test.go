@@ -98,7 +98,7 @@ func TestGoWords(t *testing.T) {
 	slice := record("[]int8", 24, types.GoSlice, "array", pointer, 0, "len", word, 8, "cap", word, 16)
 	one := record("main.one", 8, 25, "a", word, 0)
 	handle := record("main.handle", 8, 25, "p", pointer, 0)
-	const apart = "optimised out but for parts that the debugging information does not tell apart"
+	const apart = "optimised out but for unnamed words"
 	pieces := func(list ...any) (b []byte) { // sizes, each behind its place
 		for _, x := range list {
 			switch x := x.(type) {

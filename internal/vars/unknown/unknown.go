@@ -24,7 +24,7 @@ var (
 // Reasons that are ErrOptimisedOut, too, of variables of which Go's compiler kept single words.
 var (
 	// ErrPart: it kept some, and the debugging information does not say which.
-	ErrPart error = inPart("optimised out but for parts that the debugging information does not tell apart")
+	ErrPart error = inPart("optimised out but for unnamed words")
 	// ErrCapacity is of a slice's capacity: what is taken for the length may be that.
 	ErrCapacity error = inPart("optimised out, or what is taken for the length")
 )

@@ -104,6 +104,8 @@ func TestDelivered(t *testing.T) {
 		{"siginfo, others are blocked", at{code: nop}, "", blocks(asked(divide, sent(10)), 1, 1|bit(12)|bit(13)), 0, "", 0, ""},
 		{"siginfo alone", at{code: nop}, "", asked(divide, sent(10)), 10, report.Likely, siTKill, "code"},
 		{"siginfo with an end", at{code: nop}, "", Delivery{Saved: asked(divide, sent(10)).Saved, Info: sent(10)}, 0, "", 0, ""},
+		{"siginfo with an end, and its signal is blocked", at{code: nop}, "", blocks(Delivery{Saved: asked(divide, sent(10)).Saved, Info: sent(10)}, 1, 1|bit(10)), 10, report.Likely, 0, ""},
+		{"siginfo of no signal", at{code: nop}, "", asked(divide, sent(0)), 0, "", 0, ""},
 		{"siginfo without a sender", at{code: nop}, "", asked(divide, from(10, siUser, 0)), 0, "", 0, ""},
 		{"siginfo with an error", at{code: nop}, "", Delivery{Saved: asked(divide, sent(10)).Saved, Info: sent(10), Zeroed: true, Errno: 1}, 0, "", 0, ""},
 		{"siginfo with an unknown code", at{code: nop}, "", asked(divide, sig(10, 77)), 0, "", 0, ""},

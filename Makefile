@@ -1,5 +1,7 @@
 # build  corewalk, corewalk-full and corewalkd   test   every test but the long ones, and what was skipped
-# test-long  every test, the long ones too: gdb parity, damaged files, whole libraries; minutes
+# test-long  every test, the long ones too: gdb parity, damaged files, whole libraries; half an hour. TURN=3/8: an eighth of the long ones
+# test-rights  the tests that depend on who runs them
+# test-race  the packages that share state, with the race detector; TURN=1/3: a third of them
 # deps   installs what tests compare with, on Debian; a test that is skipped names its package
 # bench  every benchmark        fuzz   each fuzz target for FUZZTIME
 # parity compares with gdb (docs/parity.md)
@@ -30,7 +32,7 @@ PKGS ?= ./...
 MUTANTS ?=
 TORTURE ?= 1000000
 
-.PHONY: build test test-32 test-long services test-services deps bench cores fuzz lint parity soak signatures triage-page bench-peers bench-triage mutants torture release
+.PHONY: build test test-32 test-long test-rights test-race services test-services deps bench cores fuzz lint parity soak signatures triage-page bench-peers bench-triage mutants torture release
 
 # The linker writes a program through a mapping, which leaves the kernel single pages of it. A copy, as an installation
 # makes it, starts a twentieth to a tenth faster.
@@ -55,11 +57,15 @@ FLAGS ?=
 test:
 	@$(call tests,$(GO) test -v $(FLAGS) $(PKGS))
 
-# RIGHTS are the packages of tests that depend on who runs them.
-RIGHTS = $(sort $(patsubst %,./%,$(patsubst %/,%,$(dir $(shell grep -rlE --include='*_test.go' '\<(Gete?uid|Credential)\>' * | grep -v testdata/)))))
+# test-rights runs the tests that depend on who runs them.
+test-rights:
+	@$(call tests,$(GO) test -v -vet=off -count=1 $$($(GO) run ./internal/testsof Getuid Geteuid Credential))
 
-# LONG are the packages whose tests ask fixture which run it is: of the others, test-long runs what test does.
-LONG = $(sort $(patsubst %,./%,$(patsubst %/,%,$(dir $(shell grep -rlE --include='*_test.go' '\<(IsLong|Long|Sample|SampleOnly|COREWALK_LONG)\>' * | grep -v testdata/)))))
+# LONG are the names by which tests ask which run it is.
+LONG = IsLong IsLongRun Long LongPart Turn TurnPart Sample SampleOnly Rounds
+EACH = IsLongRun,LongPart,TurnPart,Rounds
+# TURN is a part of the long run, K/N: the tests that take long, without the others, of which it is the turn.
+TURN ?=
 # DEAREST begin first: one that takes minutes and begins last would leave the other processors idle.
 DEAREST = $(addprefix ./,internal/systemtest internal/command internal/runtimes/hotspot internal/release internal/runtimes/native internal/service internal/runtimes/python \
 	internal/torture dwarfvars internal/runtimes/v8 internal/runtimes/golang)
@@ -68,7 +74,16 @@ AT_ONCE ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 # SKIP is a pattern of tests that are left out.
 SKIP ?=
 test-long:
-	@$(call tests,COREWALK_LONG=1 $(GO) test -vet=off -count=1 -p $(AT_ONCE) -timeout 30m -v $(if $(SKIP),-skip '$(SKIP)') $(filter $(if $(filter ./...,$(PKGS)),%,$(PKGS)),$(DEAREST)) $(PKGS))
+	@$(call tests,COREWALK_LONG=$(or $(TURN),1) $(GO) test -vet=off -count=1 -p $(AT_ONCE) -timeout 30m -v $(if $(SKIP),-skip '$(SKIP)') $(if $(TURN),$$($(GO) run ./internal/testsof -turn $(TURN) -each $(EACH) $(LONG)),$(filter $(if $(filter ./...,$(PKGS)),%,$(PKGS)),$(DEAREST)) $(PKGS)))
+
+# SHARED are the packages that share state: of files that many reports read, of what is kept, of sessions and services. Those of TURN are every Nth.
+SHARED = . corestate dwarfvars libstate livestate modules session steppers symlookup unwind $(addprefix internal/,service service/store/sqlite \
+	triage triage/ledger/sqlite triage/signature triage/similar format/dwarf format/elffile $(patsubst internal/%/,%,$(sort $(dir $(wildcard internal/files/*/*_test.go)))))
+# Without what asks one thing of each dump after the other.
+ALIKE = TestSlim|TestSlimMinidumps|TestConvert|TestCapture|TestTextOnly|TestLeaveRounds|TestSameAsReport|TestKeepsNoMore|TestGoldenWalks|TestPack|TestPackOfImage|TestDamagedFiles|TestRedact|TestEndlessNotes
+test-race: # whole reports take longest, and begin
+	CGO_ENABLED=1 $(GO) test -race -vet=off -short -timeout 30m -skip '^($(ALIKE))$$' ./internal/systemtest \
+		$(patsubst %,./%,$(if $(TURN),$(shell printf '%s\n' $(SHARED) | awk 'BEGIN { split("$(TURN)", t, "/") } NR % t[2] == t[1]'),$(SHARED)))
 
 # The packages of Debian that tests need. What they are for: compilers and libraries of other architectures
 # (gcc, clang, cross), tools that are compared with (gdb, objdump, llvm-pdbutil, cabextract ...), a server of

@@ -140,7 +140,7 @@ func check(t *testing.T, v victim, onlyGo bool, deaths []death) {
 				if st, err := os.Stat(filepath.Join(dir, "core")); err != nil || st.Size() > 20<<20 || st.Mode().Perm() != 0o600 {
 					t.Errorf("%v, %v", st, err)
 				}
-				if d.gdb != "" && (i == 0 || fixture.IsLong()) { // at every change gdb is asked about one core of each program
+				if d.gdb != "" && (i == 0 || fixture.IsLong(t)) { // at every change gdb is asked about one core of each program
 					if out := gdbs(t, v, filepath.Join(dir, "core")); out != "" && !strings.Contains(out, d.gdb) {
 						t.Errorf("gdb: %s", out)
 					}
@@ -161,7 +161,7 @@ func check(t *testing.T, v victim, onlyGo bool, deaths []death) {
 // TestGo: what ends Go programs, without C in them, which tells the runtime when all goroutines are asleep.
 func TestGo(t *testing.T) {
 	flags := []string{withoutC}
-	if fixture.IsLong() { // all packages are compiled once more
+	if fixture.IsLong(t) { // all packages are compiled once more
 		flags = append(flags, "-trimpath")
 	}
 	v := build(t, "victim", flags...)
@@ -271,7 +271,7 @@ func TestContainer(t *testing.T) {
 func TestRow(t *testing.T) {
 	v := build(t, "victim")
 	n := 8
-	if fixture.IsLong() {
+	if fixture.IsLong(t) {
 		n = 50
 	}
 	for i := range n {

@@ -20,11 +20,11 @@ var paritySample = []string{"amd64-vars-c-O2", "amd64-vars-cxx-O0", "amd64-vars-
 
 // compared reports whether a subject is compared with gdb: those that -case asks for, else
 // the sample, or with COREWALK_LONG=1 all.
-func compared(name string, inSample bool) bool {
+func compared(t *testing.T, name string, inSample bool) bool {
 	if *onlyCase != "" {
 		return strings.Contains(name, *onlyCase)
 	}
-	return inSample || fixture.IsLong()
+	return inSample || fixture.IsLong(t)
 }
 
 // TestGDBParity compares every variable of every frame with gdb: of a sample of the
@@ -38,7 +38,7 @@ func TestGDBParity(t *testing.T) {
 	fixtures, built := &figures{}, &figures{}
 	t.Run("fixtures", func(t *testing.T) {
 		for _, c := range fixture.Cases(t) {
-			if compared(c.Name, slices.Contains(paritySample, c.Name)) {
+			if compared(t, c.Name, slices.Contains(paritySample, c.Name)) {
 				t.Run(c.Name, func(t *testing.T) {
 					t.Parallel()
 					fixtures.add(groupOf(c.Name), compareSubject(t, ofFixture(t, c)))
@@ -48,7 +48,7 @@ func TestGDBParity(t *testing.T) {
 	})
 	t.Run("built", func(t *testing.T) {
 		for _, r := range recipes() {
-			if compared(r.name(), false) && (r.always || *matrix || *onlyCase != "") {
+			if compared(t, r.name(), false) && (r.always || *matrix || *onlyCase != "") {
 				t.Run(r.name(), func(t *testing.T) {
 					t.Parallel()
 					built.add(r.name(), compareSubject(t, r.build(t)))
@@ -56,7 +56,7 @@ func TestGDBParity(t *testing.T) {
 			}
 		}
 	})
-	whole := *onlyCase == "" && fixture.IsLong() && !t.Failed()
+	whole := *onlyCase == "" && fixture.IsLong(t) && !t.Failed()
 	fixtures.check(t, "fixtures", whole)
 	built.check(t, "built", whole)
 	if whole {

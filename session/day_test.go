@@ -14,7 +14,7 @@ import (
 // A session stays open for a day in an editor: what it keeps does not grow with the questions, however often all are asked.
 func TestKeepsNoMore(t *testing.T) {
 	rounds := 20
-	if fixture.IsLong() {
+	if fixture.IsLong(t) {
 		rounds = 400
 	}
 	for _, name := range []string{"amd64-vars-cxx-O0", "amd64-vars-go-O0"} {

@@ -58,7 +58,7 @@ const comparedFrames = 24
 func TestSameAsReport(t *testing.T) {
 	frames, vars := 0, 0
 	for _, c := range fixture.Cases(t) {
-		if strings.HasPrefix(c.Name, "amd64-recursion") && !fixture.IsLong() {
+		if strings.HasPrefix(c.Name, "amd64-recursion") && !fixture.IsLong(t) {
 			continue // all variables of thousands of frames
 		}
 		t.Run(c.Name, func(t *testing.T) {

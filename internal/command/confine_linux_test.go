@@ -44,23 +44,26 @@ func TestSandboxSame(t *testing.T) {
 	needSandbox(t)
 	all := append(fixture.Cases(t), fixture.Minidumps(t)...)
 	step := 40
-	if fixture.IsLong() {
+	if fixture.IsLongRun() {
 		step = 1
 	}
 	for i := 0; i < len(all); i += step {
 		c := all[i]
-		args := []string{"--sysroot", c.Sysroot(t), "--debug-dir", c.Dir, "--format", "json", "--locals", "all"}
-		for _, dir := range c.Search(t) {
-			args = append(args, "--search", dir)
-		}
-		if len(c.Search(t)) == 0 {
-			args = append(args, "--search", filepath.Dir(c.Binary(t)))
-		}
-		args = append(args, c.Core(t))
-		want, got := printed(t, args...), printed(t, append([]string{"--sandbox"}, args...)...)
-		if want != got {
-			t.Errorf("%s: with --sandbox %s\nwithout %s", c.Name, got, want)
-		}
+		t.Run(c.Name, func(t *testing.T) {
+			fixture.TurnPart(t)
+			args := []string{"--sysroot", c.Sysroot(t), "--debug-dir", c.Dir, "--format", "json", "--locals", "all"}
+			for _, dir := range c.Search(t) {
+				args = append(args, "--search", dir)
+			}
+			if len(c.Search(t)) == 0 {
+				args = append(args, "--search", filepath.Dir(c.Binary(t)))
+			}
+			args = append(args, c.Core(t))
+			want, got := printed(t, args...), printed(t, append([]string{"--sandbox"}, args...)...)
+			if want != got {
+				t.Errorf("with --sandbox %s\nwithout %s", got, want)
+			}
+		})
 	}
 }
 

@@ -96,7 +96,7 @@ func plain(t *testing.T, what string, text []byte) {
 
 // times is how often to do something: in short tests and in long ones.
 func times(short, long int) int {
-	if fixture.IsLong() {
+	if fixture.IsLongRun() {
 		return long
 	}
 	return short
@@ -113,6 +113,7 @@ func TestLiveUnkind(t *testing.T) {
 			continue
 		}
 		t.Run(u.how, func(t *testing.T) {
+			fixture.TurnPart(t)
 			for range rounds {
 				if t.Failed() {
 					return
@@ -157,7 +158,8 @@ func TestLiveUnkind(t *testing.T) {
 func TestLiveKilled(t *testing.T) {
 	exe := unkindExe(t)
 	modes := [][]string{{"live"}, {"live", "--hold"}, {"live", "--every", "1ms"}, {"live", "--core", filepath.Join(t.TempDir(), "core")}}
-	for i := range times(4, 200) {
+	from, to := fixture.Rounds(times(4, 200))
+	for i := from; i < to; i++ {
 		how := []string{"churns", "leaderless", "execs", "forks"}[i%4]
 		cmd := unkindProgram(t, exe, how, "")
 		walk := exec.Command("corewalk", append(modes[rand.IntN(len(modes))], fmt.Sprint(cmd.Process.Pid))...)

@@ -221,10 +221,13 @@ func TestTriageLedgerTrouble(t *testing.T) {
 // goes on with the same ledger: in the end it has every dump once, in the groups of a run
 // that nobody disturbed. COREWALK_KILLS is how often; 1,000 take some minutes.
 func TestTriageKilledOften(t *testing.T) {
-	fixture.Long(t)
+	if !fixture.IsLongRun() {
+		fixture.Long(t)
+	}
 	kills, err := strconv.Atoi(os.Getenv("COREWALK_KILLS"))
 	if err != nil {
-		kills = 300
+		from, to := fixture.Rounds(300)
+		kills = to - from
 	}
 	const dumps, perLedger = 70, 5 // more than the ledger is told of at a time
 	dir, args := distinctDumps(t, dumps)

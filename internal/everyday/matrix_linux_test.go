@@ -53,13 +53,13 @@ func TestMatrix(t *testing.T) {
 	if len(m.subjects) == 0 {
 		t.Skip("-run leaves the programs out")
 	}
-	steps := 1
-	if fixture.IsLong() {
-		steps = max(len(states), len(settings), len(programs))
+	from, to := 0, 1
+	if fixture.IsLongRun() {
+		from, to = fixture.Rounds(max(len(states), len(settings), len(programs)))
 	}
 	t.Run("rows", func(t *testing.T) {
 		for _, i := range sample() {
-			for k := range steps {
+			for k := from; k < to; k++ {
 				s, c := m.subjects[(i+k*m.stride())%len(m.subjects)], settings[(i+k)%len(settings)]
 				if k > 0 && !rows[i].asks("CORE") {
 					s = m.subjects[0]
@@ -71,7 +71,7 @@ func TestMatrix(t *testing.T) {
 			}
 		}
 		for _, s := range m.subjects {
-			if !fixture.IsLong() && s.name == closes.subject {
+			if !fixture.IsLongRun() && s.name == closes.subject {
 				i := slices.IndexFunc(rows, func(r row) bool { return strings.Join(r.words, " ") == closes.row && r.silent })
 				for _, c := range settings {
 					if c.name == settings[0].name || c.name == settingHangs {
@@ -99,7 +99,7 @@ func sample() (list []int) {
 	for i := range rows {
 		first := !seen[rows[i].kind()]
 		seen[rows[i].kind()] = true
-		if fixture.IsLong() || first || i%8 == 0 {
+		if fixture.IsLongRun() || first || i%8 == 0 {
 			list = append(list, i)
 		}
 	}
@@ -123,8 +123,9 @@ func (m *matrix) prepare(t *testing.T) {
 		for i, r := range recorded {
 			for j, s := range recordedStates {
 				name := "recorded " + r.name + ", " + s.name
-				if fixture.IsLong() || j == i%len(recordedStates) || name == closes.subject {
+				if fixture.IsLongRun() || j == i%len(recordedStates) || name == closes.subject {
 					t.Run(name, func(t *testing.T) {
+						fixture.TurnPart(t)
 						add(placed(t, filepath.Join(top, fmt.Sprint("r", i, "-", j)), r.name, r.fixture, s))
 					})
 				}
@@ -132,8 +133,9 @@ func (m *matrix) prepare(t *testing.T) {
 		}
 		for i, p := range programs {
 			for j, s := range states {
-				if fixture.IsLong() || (i+j)%len(programs) == 0 {
+				if fixture.IsLongRun() || (i+j)%len(programs) == 0 {
 					t.Run(p.name+", "+s.name, func(t *testing.T) {
+						fixture.TurnPart(t)
 						t.Parallel()
 						add(die(t, filepath.Join(top, fmt.Sprint(i, "-", j)), p, s))
 					})
@@ -254,7 +256,7 @@ func (m *matrix) again(t *testing.T, r *row, s *subject, c setting) {
 	}
 	want := r.status(s, &c)
 	got := make([]result, 2)
-	if fixture.IsLong() {
+	if fixture.IsLongRun() {
 		got = make([]result, 3)
 	}
 	check := func(i int, err error) bool {

@@ -55,10 +55,11 @@ func TestOutputs(t *testing.T) {
 			continue
 		}
 		for j, o := range outputs {
-			if !fixture.IsLong() && i%len(outputs) != j {
+			if !fixture.IsLongRun() && i%len(outputs) != j {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s/%s", strings.Join(r.words, " "), o.name), func(t *testing.T) {
+				fixture.TurnPart(t)
 				t.Parallel()
 				p := newPlace(t)
 				if r.asks("PID") {

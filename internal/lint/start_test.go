@@ -51,7 +51,7 @@ func TestStart(t *testing.T) {
 	}
 	dir := t.TempDir()
 	program := filepath.Join(dir, "corewalk")
-	if !fixture.IsLong() { // built as the tests are: all packages are compiled once more for what is installed
+	if !fixture.IsLong(t) { // built as the tests are: all packages are compiled once more for what is installed
 		fixture.Programs(t, dir, nil, "corewalk")
 	} else {
 		cmd := exec.Command("go", "build", "-trimpath", "-tags", "nethttpomithttp2", "-o", program, "../../cmd/corewalk")

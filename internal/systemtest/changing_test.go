@@ -65,7 +65,7 @@ func (v *vandal) strike() {
 // worst: nothing that was checked is believed to be still so.
 func TestFilesChangeWhileRead(t *testing.T) {
 	rounds := 2
-	if fixture.IsLong() {
+	if fixture.IsLong(t) {
 		rounds = 500
 	}
 	for _, name := range []string{"amd64-recursion-O0", "amd64-cxx-sort", "amd64-inline-tail-O2"} {

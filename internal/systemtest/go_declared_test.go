@@ -17,9 +17,9 @@ import (
 )
 
 // goReleases are the releases that programs of the tests are built with; the first one always. Those that are not here are skipped.
-func goReleases() []string {
+func goReleases(t *testing.T) []string {
 	all := []string{"local", "go1.20.14", "go1.24.9"}
-	if !fixture.IsLong() {
+	if !fixture.IsLong(t) {
 		return all[:1]
 	}
 	return all
@@ -131,13 +131,13 @@ func TestGoDeclared(t *testing.T) {
 		18: atAll + " empty grow later",
 		19: atAll + " empty grow later held nothing ignored",
 	}
-	for _, release := range goReleases() {
+	for _, release := range goReleases(t) {
 		g := goBuild{release: release}
 		t.Run(g.name(), func(t *testing.T) {
 			t.Parallel()
 			program := goProgram(t, "go-declared", g)
 			for stop, want := range wants {
-				if !fixture.IsLong() && stop != 4 && stop < 16 {
+				if !fixture.IsLong(t) && stop != 4 && stop < 16 {
 					continue
 				}
 				f := frameOf(t, goCrash(t, program, fmt.Sprint(stop)), "main.declare")

@@ -37,7 +37,7 @@ func TestGoFaults(t *testing.T) {
 		{way: "deferred", noFault: true},
 		{way: "div", noFault: true},
 	}
-	for _, release := range goReleases() {
+	for _, release := range goReleases(t) {
 		for _, optimised := range []bool{false, true} {
 			g := goBuild{release: release, optimised: optimised}
 			t.Run(g.name(), func(t *testing.T) {
@@ -85,7 +85,7 @@ func TestGoFaults(t *testing.T) {
 // last of them ends the program.
 func TestGoSignals(t *testing.T) {
 	t.Parallel()
-	for _, release := range goReleases() {
+	for _, release := range goReleases(t) {
 		g := goBuild{release: release}
 		t.Run(g.name(), func(t *testing.T) {
 			t.Parallel()

@@ -33,7 +33,7 @@ func TestGoValues(t *testing.T) {
 			"big":   `map[main.large]main.large (len 1) = {[{Pad = ` + zeros + `, Name = "key"}] = {Pad = ` + zeros + `, Name = "value"}}`,
 		},
 	}
-	for _, release := range goReleases() {
+	for _, release := range goReleases(t) {
 		for _, optimised := range []bool{false, true} {
 			g := goBuild{release: release, optimised: optimised}
 			t.Run(g.name(), func(t *testing.T) {

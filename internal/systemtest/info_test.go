@@ -62,7 +62,7 @@ func TestInfoOfMinidumps(t *testing.T) {
 func TestInfoOfDamagedMinidumps(t *testing.T) {
 	opts := []corewalk.Option{corewalk.WithSysroot(t.TempDir()), corewalk.WithDebugDir(t.TempDir())}
 	step := 29
-	if !fixture.IsLong() {
+	if !fixture.IsLong(t) {
 		step *= 5 // bytes of each sort of fields are still among them
 	}
 	for name, whole := range dumpbuild.Samples() {

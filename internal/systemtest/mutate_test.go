@@ -68,8 +68,9 @@ func TestDamagedFiles(t *testing.T) {
 	for i, c := range fixture.Cases(t) {
 		t.Run(c.Name, func(t *testing.T) {
 			if i%sampleStep != 0 {
-				fixture.Long(t)
+				fixture.LongPart(t)
 			}
+			fixture.TurnPart(t)
 			h := fnv.New64a()
 			io.WriteString(h, c.Name)
 			d := newDamaged(t, c, sysroot, rand.New(rand.NewPCG(h.Sum64(), seed)))

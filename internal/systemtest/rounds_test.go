@@ -17,7 +17,7 @@ import (
 // says so in each frame that lacks them and in no other.
 func TestLeaveRounds(t *testing.T) {
 	total := 0
-	for _, c := range fixture.Sample(append(fixture.Cases(t), fixture.Minidumps(t)...)) {
+	for _, c := range fixture.Sample(t, append(fixture.Cases(t), fixture.Minidumps(t)...)) {
 		target := openCase(t, c)
 		part, err1 := target.Analyze(context.Background(), corewalk.AnalyzeOptions{LeaveRounds: true})
 		whole, err2 := target.Analyze(context.Background(), corewalk.AnalyzeOptions{})

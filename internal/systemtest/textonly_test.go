@@ -17,7 +17,7 @@ import (
 // recursions are left out, gives the same text as a whole report.
 func TestTextOnly(t *testing.T) {
 	unread, leftOut := 0, 0
-	for _, c := range fixture.Sample(append(fixture.Cases(t), fixture.Minidumps(t)...)) {
+	for _, c := range fixture.Sample(t, append(fixture.Cases(t), fixture.Minidumps(t)...)) {
 		for _, o := range []struct {
 			locals corewalk.Locals
 			text   report.TextOptions
@@ -48,7 +48,7 @@ func TestTextOnly(t *testing.T) {
 		}
 	}
 	least := 10_000
-	if !fixture.IsLong() {
+	if !fixture.IsLong(t) {
 		least = 4_000
 	}
 	if unread < least {

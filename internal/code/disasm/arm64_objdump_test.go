@@ -169,7 +169,7 @@ func TestARM64RandomWords(t *testing.T) {
 	var code []byte
 	x := uint32(1)
 	words := 200_000
-	if !fixture.IsLong() {
+	if !fixture.IsLong(t) {
 		words /= 5
 	}
 	for range words {

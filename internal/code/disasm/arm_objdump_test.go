@@ -252,7 +252,7 @@ func TestARMRandomWords(t *testing.T) {
 		t.Skip("arm-linux-gnueabihf-objdump is not installed (Debian: binutils-arm-linux-gnueabihf)")
 	}
 	words := 70_000
-	if !fixture.IsLong() {
+	if !fixture.IsLong(t) {
 		words /= 4
 	}
 	for name, flags := range map[string][]string{"A32": nil, "T32": {"-M", "force-thumb"}} {

@@ -26,7 +26,7 @@ func TestLoongAgainstGoDecoder(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	seen, bad := map[string]int{}, 0
 	words := 400_000
-	if fixture.IsLong() {
+	if fixture.IsLong(t) {
 		words = 3_000_000
 	}
 	for i := range words {

@@ -60,7 +60,7 @@ func objdumpColumns(t *testing.T, f func(addr uint64, code, text string) bool, t
 		t.Fatal(err)
 	}
 	sc := bufio.NewScanner(out)
-	n, whole := 0, fixture.IsLong()
+	n, whole := 0, fixture.IsLong(t)
 	for sc.Scan() && (whole || n < objdumpSample) {
 		parts := strings.SplitN(sc.Text(), "\t", 3)
 		if len(parts) < 3 {

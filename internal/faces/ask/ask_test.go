@@ -117,7 +117,7 @@ func TestPlaces(t *testing.T) {
 				variables += len(want[n].Variables)
 			}
 			alone := 3
-			if fixture.IsLong() {
+			if fixture.IsLong(t) {
 				alone = 12
 			}
 			for _, n := range order[:min(len(order), alone)] { // of a session that was asked nothing else

@@ -296,7 +296,7 @@ func TestSameAsReport(t *testing.T) {
 	compared := 0
 	some := []string{"amd64-vars-c-O2", "amd64-vars-cxx-O0", "amd64-vars-rust-O0", "amd64-vars-go-O0", "aarch64-threads"}
 	for i, fc := range fixture.Cases(t) {
-		if !fixture.IsLong() && !slices.Contains(some, fc.Name) && (i%16 > 0 || strings.HasPrefix(fc.Name, "amd64-recursion")) {
+		if !fixture.IsLong(t) && !slices.Contains(some, fc.Name) && (i%16 > 0 || strings.HasPrefix(fc.Name, "amd64-recursion")) {
 			continue
 		}
 		t.Run(fc.Name, func(t *testing.T) {

@@ -141,7 +141,7 @@ var frameLine = regexp.MustCompile(`(?m)^frame (\d+): #(\d+) `)
 func TestSameAsReport(t *testing.T) {
 	values := 0
 	for i, c := range fixture.Cases(t) {
-		if (strings.HasPrefix(c.Name, "amd64-recursion") || i%6 > 0) && !fixture.IsLong() {
+		if (strings.HasPrefix(c.Name, "amd64-recursion") || i%6 > 0) && !fixture.IsLong(t) {
 			continue
 		}
 		opts := options(t, c)

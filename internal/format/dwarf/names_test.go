@@ -484,7 +484,7 @@ func TestNamesHostile(t *testing.T) {
 	size := len(whole().f.section(SecNames).b)
 	for at := 0; at < size; at++ {
 		values := []byte{0, 1, 0x7f, 0x80, 0xff}
-		if n := at % len(values); !fixture.IsLong() {
+		if n := at % len(values); !fixture.IsLong(t) {
 			values = values[n : n+1]
 		}
 		for _, v := range values {

@@ -164,7 +164,7 @@ func TestDamage(t *testing.T) {
 	r := rand.New(rand.NewSource(1))
 	vars, _ := buildVars(t, "x86_64-pc-windows-msvc", "-O2")
 	rounds := 400
-	if !fixture.IsLong() {
+	if !fixture.IsLong(t) {
 		rounds = 100
 	}
 	for i := range rounds {

@@ -28,7 +28,7 @@ func big(size int) string {
 // types that it needs, and those beside them, may be read.
 func TestTouched(t *testing.T) {
 	size, least := 700, 80
-	if fixture.IsLong() {
+	if fixture.IsLong(t) {
 		size, least = 3000, 300
 	}
 	p := buildSources(t, map[string]string{"big.cpp": big(size)}, "x86_64-pc-windows-msvc", "-O0")

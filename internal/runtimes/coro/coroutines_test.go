@@ -150,7 +150,7 @@ func TestDamaged(t *testing.T) {
 			t.Fatal(err)
 		}
 		seeds := 3
-		if fixture.IsLong() {
+		if fixture.IsLong(t) {
 			seeds = 10
 		}
 		for seed := range seeds {

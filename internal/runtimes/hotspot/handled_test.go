@@ -97,7 +97,7 @@ func TestFlying(t *testing.T) {
 				if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
 					t.Fatal(err)
 				}
-				seen := 0
+				seen, unknown := 0, 0
 				for range 3 * moments {
 					time.Sleep(time.Millisecond)
 					stopped(t, cmd.Process.Pid, func(java *hotspot.Java, id unwind.ThreadID, s *unwind.Stack) {
@@ -108,11 +108,18 @@ func TestFlying(t *testing.T) {
 								continue
 							}
 							seen++
+							if youngest == "" { // within the few instructions of a stub that TestMoments counts
+								unknown++
+								continue
+							}
 							if !slices.Contains(passes[e.Type], youngest) {
 								t.Errorf("%s %q is in flight in %s", e.Type, e.Message, youngest)
 							}
 						}
 					})
+				}
+				if unknown > 2 && unknown*10 > seen {
+					t.Errorf("of %d in flight %d are in no method", seen, unknown)
 				}
 				t.Logf("%d in flight, of %d moments", seen, 3*moments)
 			})

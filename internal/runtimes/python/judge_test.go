@@ -58,7 +58,7 @@ func sampled(t *testing.T) map[string]string {
 	if len(all) == 1 {
 		return all
 	}
-	maps.DeleteFunc(all, func(version, _ string) bool { return !pythons.InSample(version) })
+	maps.DeleteFunc(all, func(version, _ string) bool { return !pythons.InSample(t, version) })
 	if len(all) == 0 {
 		t.Skip("no CPython of the sample is installed: make test-long asks the others")
 	}
@@ -119,7 +119,7 @@ func TestJudge(t *testing.T) {
 	for version, python := range interpreters(t) {
 		for _, how := range []string{"flat", "deep"} {
 			t.Run(version+"/"+how, func(t *testing.T) {
-				if how == "deep" && !pythons.InSample(version) {
+				if how == "deep" && !pythons.InSample(t, version) {
 					t.Skip("make test-long asks all releases for deep stacks")
 				}
 				t.Parallel()

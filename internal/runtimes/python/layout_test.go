@@ -13,9 +13,9 @@ import (
 )
 
 // InSample reports whether tests ask a version at every change: one of each way to keep frames, thread states and locks. In the long run they ask all.
-func InSample(version string) bool {
+func InSample(tb testing.TB, version string) bool {
 	parts := strings.Split(version, ".")
-	if fixture.IsLong() || len(parts) < 2 {
+	if fixture.IsLong(tb) || len(parts) < 2 {
 		return true
 	}
 	minor, err := strconv.Atoi(strings.TrimRight(parts[1], "mt"))
@@ -30,7 +30,7 @@ func TestTable(t *testing.T) {
 	}
 	home, _ := os.UserHomeDir()
 	headers, _ := filepath.Glob(filepath.Join(home, ".pyenv/versions/3.*/include/python3*"))
-	headers = slices.DeleteFunc(headers, func(dir string) bool { return !InSample(strings.TrimPrefix(filepath.Base(dir), "python")) })
+	headers = slices.DeleteFunc(headers, func(dir string) bool { return !InSample(t, strings.TrimPrefix(filepath.Base(dir), "python")) })
 	if headers = append(headers, filepath.SplitList(os.Getenv("COREWALK_PYTHON_HEADERS"))...); len(headers) == 0 {
 		t.Skip("no headers of CPython, or none of the sample, are in ~/.pyenv/versions: pyenv installs them there")
 	}

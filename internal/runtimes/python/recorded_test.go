@@ -572,7 +572,7 @@ func (v *victim) harm(tb testing.TB, words map[uint64]uint64) bool {
 func TestDamaged(t *testing.T) {
 	list := victims(t)
 	step := 97
-	if fixture.IsLong() {
+	if fixture.IsLong(t) {
 		step = 1
 	}
 	tried, found := 0, 0

@@ -36,7 +36,7 @@ func TestOptimized(t *testing.T) {
 		{"pair", []string{"this=undefined", "a=7", "b=1"}, []string{"a=7", "b=1"}},
 	}
 	which := []int{1, 5}
-	if fixture.IsLong() {
+	if fixture.IsLong(t) {
 		which = []int{0, 1, 2, 3, 4, 5, 6, 7}
 	}
 	for _, node := range nodes(t) {

@@ -62,7 +62,7 @@ func TestAgainstNode(t *testing.T) {
 	for _, node := range nodes(t) {
 		name := version(t, node)
 		for i, k := range kinds {
-			if i > 1 && !fixture.IsLong() {
+			if i > 1 && !fixture.IsLong(t) {
 				break
 			}
 			t.Run(name+" "+strings.Join(k, ""), func(t *testing.T) {

@@ -28,7 +28,7 @@ func TestWasm(t *testing.T) {
 	for _, node := range nodes(t) {
 		inlined := 0
 		for i, k := range wasmKinds {
-			if i > 1 && !fixture.IsLong() {
+			if i > 1 && !fixture.IsLong(t) {
 				break
 			}
 			t.Run(version(t, node)+" "+strings.Join(k, ""), func(t *testing.T) {

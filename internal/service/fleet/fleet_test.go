@@ -430,7 +430,7 @@ func TestAffinity(t *testing.T) {
 	two := w.worker("two", time.Minute)
 	w.alive(2)
 	last := 40
-	if !fixture.IsLong() {
+	if !fixture.IsLong(t) {
 		last = 20
 	}
 	for n := 2; n <= last; n += 2 {

@@ -101,7 +101,7 @@ func TestNamedTypes(t *testing.T) {
 		t.Fatal(err)
 	}
 	least := 1000
-	if !fixture.IsLong() {
+	if !fixture.IsLong(t) {
 		least = 400
 		var some []string
 		for i := 0; i < len(paths); i += 5 {

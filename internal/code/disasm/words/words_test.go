@@ -86,7 +86,7 @@ func TestAgainstArch(t *testing.T) {
 			}
 			r := rand.New(rand.NewPCG(1, 2))
 			each, step, random := 16, 1, 50_000
-			if !fixture.IsLong() {
+			if !fixture.IsLong(t) {
 				each, step, random = 4, 8, 10_000
 			}
 			for i, l := range f.table {

@@ -137,7 +137,7 @@ var floors = map[string]int{
 // testRooms may be imported by tests only.
 var testRooms = []string{"internal/fixture", "internal/fixture/servers", "internal/fixture/browser", "internal/fixture/slimmed", "internal/triage/ledger/ledgertest", "internal/service/store/storetest", "internal/lint", "internal/systemtest", "internal/corebuild", "internal/stranger", "internal/format/dwarf/cfi/cfitest",
 	"internal/format/minidump/dumpbuild", "internal/format/decompress/cabtest",
-	"internal/mutants", "internal/mutants/mut", "internal/release", "internal/torture", "internal/benchpeers", "internal/runtimes/golang/layouts", "internal/code/disasm/words/make"}
+	"internal/mutants", "internal/mutants/mut", "internal/release", "internal/testsof", "internal/torture", "internal/benchpeers", "internal/runtimes/golang/layouts", "internal/code/disasm/words/make"}
 
 // sideways are the imports allowed within a floor.
 var sideways = map[string][]string{

@@ -26,7 +26,9 @@ func (a *Activation) ReadEntry(v *LocalVar, o Options) (Value, bool) {
 		return Value{}, false
 	}
 	expr, _, _ := v.attrs.locIn.Location(&v.attrs.loc, a.fn.Entry, a.e.frame())
-	val, err := a.e.passedIn(expr)
+	var val op.Value
+	var err error
+	doubtful := a.doubtful(func() { val, err = a.e.passedIn(expr) })
 	if err != nil {
 		return Value{}, false
 	}
@@ -35,7 +37,7 @@ func (a *Activation) ReadEntry(v *LocalVar, o Options) (Value, bool) {
 		return Value{}, false
 	}
 	got := values.Read(a.r.mem, (*frame)(a), &ob, t, values.Options(o))
-	return Value{got}, got.Err == nil
+	return Value{got, doubtful}, got.Err == nil
 }
 
 // passedIn returns what the caller passed in the place that expr describes at the function's

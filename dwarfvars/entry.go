@@ -120,6 +120,7 @@ func (e *evaluator) passed(value [2]dwarf.Attr, wanted func(*dwarf.Unit, *dwarf.
 	if err != nil {
 		return op.Value{}, err
 	}
+	e.uses(e.frames[by.index].RALocation().Doubtful)
 	var entry dwarf.Entry
 	site := by.site
 	c := site.Unit.Cursor(site.Off)

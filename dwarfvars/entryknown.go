@@ -32,6 +32,7 @@ type entryAnswer struct {
 	key    entryKey
 	value  op.Value
 	err    error
+	doubt  bool          // it is doubtful
 	inputs *where.Inputs // what it depends on; nil if that was not recorded
 }
 
@@ -82,13 +83,15 @@ func (e *evaluator) passedKnown(key entryKey, ask func() (op.Value, error)) (op.
 		kept = v.(*entryValues)
 		if a := kept.find(key); a != nil {
 			e.inputs.AddAll(a.inputs)
+			e.uses(a.doubt)
 			return a.value, a.err
 		}
 	}
 	before := m.limited.Load()
 	var v op.Value
 	var err error
-	inputs := e.recorded(func() { v, err = ask() })
+	var inputs *where.Inputs
+	doubt := e.doubting(func() { inputs = e.recorded(func() { v, err = ask() }) })
 	if m.limited.Load() != before {
 		return v, err
 	}
@@ -98,7 +101,7 @@ func (e *evaluator) passedKnown(key entryKey, ask func() (op.Value, error)) (op.
 	}
 	kept.mu.Lock()
 	defer kept.mu.Unlock()
-	kept.list = append(kept.list, entryAnswer{key, v, err, inputs})
+	kept.list = append(kept.list, entryAnswer{key, v, err, doubt, inputs})
 	return v, err
 }
 

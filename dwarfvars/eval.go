@@ -45,13 +45,16 @@ type setting struct {
 	left    []dwarf.TailCall
 	// inputs, if not nil, gets what values depend on; see inputs.go.
 	inputs *where.Inputs
+	// doubt, if not nil, is set when a register is used that is doubtful.
+	doubt *bool
 }
 
 // answers are what is already known about a setting.
 type answers struct {
 	by      *caller // what called the function
 	byErr   error
-	based   bool // base and baseErr are known
+	based   bool // base, baseErr and byGuess are known
+	byGuess bool // base is doubtful
 	base    uint64
 	baseErr error
 }
@@ -162,8 +165,9 @@ func (e *evaluator) DWARFReg(n uint64) (uint64, error) {
 // register returns a general register of the frame.
 func (e *evaluator) register(n uint64) (uint64, bool) {
 	r, general := e.r.arch.FromDWARF(n)
-	v, _, ok := e.frame().Reg(r)
+	v, loc, ok := e.frame().Reg(r)
 	e.inputs.Add(where.InputReg, e.index, r, v, ok)
+	e.uses(ok && loc.Doubtful)
 	if ok && (!e.virtual || e.r.arch.CalleeSaved.Has(r) && !e.popped()) && !e.scratch(n, r) {
 		return v, true
 	}
@@ -178,6 +182,23 @@ func (e *evaluator) register(n uint64) (uint64, bool) {
 		return 0, false
 	}
 	return e.kept(r)
+}
+
+// uses says that something is used, which may be doubtful.
+func (e *evaluator) uses(doubtful bool) {
+	if doubtful && e.doubt != nil {
+		*e.doubt = true
+	}
+}
+
+// doubting returns whether what ask uses is doubtful, which then is true of what e evaluates.
+func (e *evaluator) doubting(ask func()) bool {
+	outer, doubtful := e.doubt, false
+	e.doubt = &doubtful
+	ask()
+	e.doubt = outer
+	e.uses(doubtful)
+	return doubtful
 }
 
 // popped reports whether the debugging information of a function that left by a tail call takes no
@@ -238,6 +259,7 @@ func (e *evaluator) Value(o op.Op, arg uint64, block []byte) (op.Value, error) {
 func (e *evaluator) cfa() (uint64, error) {
 	cfa, ok := e.frame().CFA()
 	e.inputs.Add(where.InputCFA, e.index, 0, cfa, ok)
+	e.uses(ok && e.frame().CFADoubtful())
 	if ok && !e.virtual {
 		return cfa, nil
 	}

@@ -53,7 +53,8 @@ func (r *Reader) Evaluate(swalk []*unwind.Frame, frame, call int, expr string) (
 	} else if call < len(live) {
 		e.scopes = live[call : call+1]
 	}
-	t, err := e.eval(n)
+	var t Object
+	doubtful := a.e.doubting(func() { t, err = e.eval(n) })
 	if err != nil {
 		var at *ExpressionError
 		if !errors.As(err, &at) {
@@ -64,7 +65,7 @@ func (r *Reader) Evaluate(swalk []*unwind.Frame, frame, call int, expr string) (
 	if t.Type() == "" && t.at && t.ob.Type == nil {
 		return Object{}, &ExpressionError{n.At(), errors.New("no value")}
 	}
-	t.other = e.other
+	t.other, t.doubtful = e.other, doubtful
 	return t, nil
 }
 
@@ -419,6 +420,7 @@ func (e *evaluation) register(n *paths.Register) (Object, error) {
 	case "cfa":
 		var cfa arch.Address
 		cfa, known = f.CFA()
+		e.a.e.uses(known && f.CFADoubtful())
 		v = uint64(cfa)
 	default:
 		reg, ok := a.RegByName(name)
@@ -426,7 +428,9 @@ func (e *evaluation) register(n *paths.Register) (Object, error) {
 			return Object{}, fmt.Errorf("%s has no register %s", a.Name, n.Name)
 		}
 		pointer = reg == a.PC || reg == a.SP || reg == a.FP
-		v, _, known = f.Reg(reg)
+		var at unwind.Location
+		v, at, known = f.Reg(reg)
+		e.a.e.uses(known && at.Doubtful)
 		if reg == a.PC {
 			v, known = uint64(f.RA()), true
 		}

@@ -15,12 +15,13 @@ func (e *evaluator) frameBase() (uint64, error) {
 	case e.inputs != nil && e.based && e.baseErr != nil:
 		e.inputs.Other()
 	case e.inputs != nil, !e.based:
-		e.base, e.baseErr = e.computeBase()
+		e.byGuess = e.doubting(func() { e.base, e.baseErr = e.computeBase() })
 		e.based = true
 		for o := e.outer; o != nil && o.fn == e.fn && o.index == e.index; o = o.outer {
-			o.base, o.baseErr, o.based = e.base, e.baseErr, true
+			o.base, o.baseErr, o.based, o.byGuess = e.base, e.baseErr, true, e.byGuess
 		}
 	}
+	e.uses(e.byGuess)
 	return e.base, e.baseErr
 }
 

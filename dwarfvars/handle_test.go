@@ -11,7 +11,7 @@ import (
 // TestValueHandle: a Value tells all that the tree behind it has.
 func TestValueHandle(t *testing.T) {
 	gone := errors.New("gone")
-	v := Value{&values.Value{Text: "map", Compound: true, More: true, Addr: 8, Parts: []values.Part{
+	v := Value{v: &values.Value{Text: "map", Compound: true, More: true, Addr: 8, Parts: []values.Part{
 		{Name: "a", Value: &values.Value{Text: "1", Addr: 16}},
 		{Key: &values.Value{Text: "k"}, Value: &values.Value{Text: "2"}, Repeat: 12},
 		{Name: "b", Value: &values.Value{Err: gone}},

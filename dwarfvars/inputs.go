@@ -81,11 +81,17 @@ func (r *readerWhere) SameInputs(in *where.Inputs, frames []*unwind.Frame) bool 
 			return false
 		}
 		f := frames[want.Frame]
+		if f.RALocation().Doubtful || f.CFADoubtful() {
+			return false
+		}
 		var v uint64
 		known := true
 		switch want.Kind {
 		case where.InputReg:
-			v, _, known = f.Reg(want.Reg)
+			var at unwind.Location
+			if v, at, known = f.Reg(want.Reg); at.Doubtful {
+				return false
+			}
 		case where.InputCFA:
 			v, known = f.CFA()
 		case where.InputMemory:

@@ -51,8 +51,9 @@ func (e *evaluator) isGo() bool { return e.fn.rec == nil && e.fn.fn.Unit.Languag
 // callee did not change.
 func (e *evaluator) inFrame(index int, reg arch.Reg, left int) (uint64, bool) {
 	f := e.frames[index]
-	v, _, ok := f.Reg(reg)
+	v, loc, ok := f.Reg(reg)
 	e.inputs.Add(where.InputReg, index, reg, v, ok)
+	e.uses(ok && loc.Doubtful)
 	if ok {
 		return v, true
 	}

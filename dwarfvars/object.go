@@ -23,6 +23,7 @@ type Object struct {
 	elements *values.Seen
 	first    int64 // number of the first of them
 	other    *libstate.Library
+	doubtful bool // as Value.Doubtful
 }
 
 // A scene is the frame that an Object belongs to.
@@ -52,11 +53,13 @@ func (a *Activation) Object(v *LocalVar) (Object, error) {
 	case !a.inScope(v):
 		return Object{}, ErrOutOfScope
 	}
-	ob, err := a.object(v)
+	var ob values.Object
+	var err error
+	doubtful := a.doubtful(func() { ob, err = a.object(v) })
 	if err != nil {
 		return Object{}, err
 	}
-	return Object{in: a.scene(), ob: ob, at: true}, nil
+	return Object{in: a.scene(), ob: ob, at: true, doubtful: doubtful}, nil
 }
 
 // Read reads the value as a tree.
@@ -65,14 +68,15 @@ func (o Object) Read(opts Options) Value {
 	case o.in == nil:
 		return Value{}
 	case o.elements != nil:
-		return Value{o.elements.Value}
+		return Value{o.elements.Value, o.doubtful}
 	case !o.at:
-		return Value{o.v}
+		return Value{o.v, o.doubtful}
 	}
 	a := o.in.enter()
 	defer a.Close()
 	ob := o.ob
-	return Value{values.Read(a.r.mem, (*frame)(a), &ob, ob.Type, values.Options(opts))}
+	val := values.Read(a.r.mem, (*frame)(a), &ob, ob.Type, values.Options(opts))
+	return Value{val, o.doubtful && val.Err == nil}
 }
 
 // Type returns the name of the type; "" if it is not known.
@@ -194,7 +198,7 @@ func (in *scene) children(s *values.Seen, elements bool, first int64, arrow stri
 		}
 		switch {
 		case p.Key != nil:
-			c.Key = Value{p.Key}
+			c.Key = Value{v: p.Key}
 			c.Name = "[" + p.Key.String() + "]"
 			if !strings.Contains(s.Text, "multi") { // where several elements may have the key
 				c.Suffix = keySuffix(p.Key)

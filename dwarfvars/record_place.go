@@ -235,7 +235,8 @@ func (a *Activation) virtualFrame() (uint64, error) {
 		if !ok {
 			return 0, false
 		}
-		v, _, ok := a.Frame().Reg(reg)
+		v, loc, ok := a.Frame().Reg(reg)
+		a.e.uses(ok && loc.Doubtful)
 		return uint32(v), ok
 	}, a.r.proc.ReadWord)
 	if err != nil {

@@ -9,7 +9,10 @@ import (
 
 // A Value is the value of a variable or of a part of one. It is immutable, and several
 // goroutines may use it. The zero Value is no value at all.
-type Value struct{ v *values.Value }
+type Value struct {
+	v        *values.Value
+	doubtful bool
+}
 
 // A Part is a member, a base class or an element of a compound value.
 type Part struct {
@@ -89,12 +92,16 @@ func (v Value) Addr() arch.Address { return v.tree().Addr }
 // which says why; Text may still have what is known.
 func (v Value) Err() error { return v.tree().Err }
 
+// Doubtful reports whether nothing proves the value of a variable: it comes from a register of a frame that was guessed,
+// or lies where such a register leads. Parts do not say it again.
+func (v Value) Doubtful() bool { return v.doubtful }
+
 // Parts returns the members, base classes or elements, in order.
 func (v Value) Parts() iter.Seq[Part] {
 	return func(yield func(Part) bool) {
 		for i := range v.tree().Parts {
 			p := &v.v.Parts[i]
-			if !yield(Part{Name: p.Name, Key: Value{p.Key}, Value: Value{p.Value}, Repeat: max(p.Repeat, 1)}) {
+			if !yield(Part{Name: p.Name, Key: Value{v: p.Key}, Value: Value{v: p.Value}, Repeat: max(p.Repeat, 1)}) {
 				return
 			}
 		}
@@ -109,9 +116,9 @@ func (a *Activation) Read(v *LocalVar, o Options) Value {
 	t := a.typeOf(v)
 	switch {
 	case !a.owns(v):
-		return Value{values.Failed(t, ErrParam)}
+		return Value{v: values.Failed(t, ErrParam)}
 	case !a.inScope(v):
-		return Value{values.Failed(t, ErrOutOfScope)}
+		return Value{v: values.Failed(t, ErrOutOfScope)}
 	}
 	inputs := a.e.inputs
 	if inputs != nil && !v.onHeap {
@@ -121,9 +128,18 @@ func (a *Activation) Read(v *LocalVar, o Options) Value {
 			defer func() { a.e.inputs = inputs }()
 		}
 	}
-	ob, err := a.object(v)
-	if err != nil {
-		return Value{values.Failed(t, err)}
-	}
-	return Value{values.Read(a.r.mem, (*frame)(a), &ob, t, values.Options(o))}
+	var val *values.Value
+	doubtful := a.doubtful(func() {
+		if ob, err := a.object(v); err != nil {
+			val = values.Failed(t, err)
+		} else {
+			val = values.Read(a.r.mem, (*frame)(a), &ob, t, values.Options(o))
+		}
+	})
+	return Value{val, doubtful && val.Err == nil}
+}
+
+// doubtful reports whether what ask reads is doubtful. All of a frame is that perhaps is not on the stack.
+func (a *Activation) doubtful(ask func()) bool {
+	return a.e.doubting(ask) || a.Frame().RALocation().Doubtful
 }

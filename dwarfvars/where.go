@@ -58,7 +58,7 @@ func (a *Activation) where(loc *op.Location) string {
 		name := "register " + strings.TrimPrefix(a.r.regName(loc.Reg), "register ")
 		r, _ := a.r.arch.FromDWARF(loc.Reg)
 		if _, at, _ := a.Frame().Reg(r); at.Kind == unwind.LocAddress {
-			return fmt.Sprintf("%s, saved at %#x", name, at.Addr)
+			return name + ", " + at.Describe(a.r.arch)
 		}
 		return name
 	case op.StackValue:

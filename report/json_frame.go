@@ -46,6 +46,7 @@ func (j *jsonWriter) frameCode(f *Frame) {
 	j.str("trust", f.Trust)
 	j.str("stepper", f.Stepper)
 	j.optBool("mismatched", f.Mismatched)
+	j.optBool("doubtful", f.Doubtful)
 }
 
 func (j *jsonWriter) frameRest(f *Frame) {
@@ -155,6 +156,7 @@ func (j *jsonWriter) variable(v *Variable) {
 	j.str("name", v.Name)
 	j.optStr("type", v.Type)
 	j.optStr("value", v.Value)
+	j.optBool("doubtful", v.Doubtful)
 	j.optStr("status", v.Status)
 	j.optStr("reason", v.Reason)
 	j.optStr("entry", v.Entry)

@@ -137,7 +137,12 @@ func marks(f *Frame) string {
 		ms = append(ms, "tail")
 	}
 	if m := trustMark(f.Trust); m != "" && !f.virtual() {
+		if f.Doubtful && !strings.HasSuffix(m, "?") {
+			m += "?"
+		}
 		ms = append(ms, m)
+	} else if f.Doubtful && !f.virtual() {
+		ms = append(ms, "doubtful")
 	}
 	if f.Approximate {
 		ms = append(ms, "line of the function")

@@ -23,13 +23,13 @@ func variablesText(group []*Thread, i, limit int) string {
 			b.WriteString(", ")
 		}
 		arg := mergeVariable(group, i, v, argsOf)
-		name := brief(arg.Name, maxName)
+		name := variableName(&arg)
 		if name != "" {
 			b.WriteString(name + "=")
 		}
 		b.WriteString(valueText(arg, limit))
 		if arg.Entry != "" {
-			b.WriteString(", " + name + "@entry=" + brief(arg.Entry, limit))
+			b.WriteString(", " + doubtfulName(&arg) + "@entry=" + brief(arg.Entry, limit))
 		}
 	}
 	b.WriteByte(')')
@@ -45,7 +45,23 @@ func cutArgs(args string, limit int) string {
 }
 
 func variableText(v Variable, limit int) string {
-	return brief(v.Name, maxName) + " = " + valueText(v, limit)
+	return variableName(&v) + " = " + valueText(v, limit)
+}
+
+// variableName is the name of a variable, with a question mark if it has a value, which is doubtful.
+func variableName(v *Variable) string {
+	if v.known() {
+		return doubtfulName(v)
+	}
+	return brief(v.Name, maxName)
+}
+
+// doubtfulName is the name of a variable, with a question mark if what is known of its value is doubtful.
+func doubtfulName(v *Variable) string {
+	if v.Doubtful {
+		return brief(v.Name, maxName) + "?"
+	}
+	return brief(v.Name, maxName)
 }
 
 // valueText returns the value, or in angle brackets why there is none.
@@ -119,7 +135,7 @@ func (t *textWriter) byThread(group []*Thread, shown []row) {
 			if p.v >= len(vars) {
 				continue
 			}
-			word := brief(vars[p.v].Name, maxName) + "=" + valueText(vars[p.v], t.maxValue)
+			word := variableName(&vars[p.v]) + "=" + valueText(vars[p.v], t.maxValue)
 			if vars[p.v].Entry != "" {
 				word += ", @entry=" + brief(vars[p.v].Entry, t.maxValue)
 			}

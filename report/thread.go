@@ -89,6 +89,9 @@ type Frame struct {
 	Stepper          string `json:"stepper"` // the stepper that found it
 	// Mismatched says that a file from a different build was used for this frame, at the user's request.
 	Mismatched bool `json:"mismatched,omitempty"`
+	// Doubtful says that nothing proves that the frame is on the stack: its address was guessed, or found by way of a
+	// register or a frame that was.
+	Doubtful bool `json:"doubtful,omitempty"`
 	// ReturnAddressLocation is where PC was found: in a register for the youngest frame, in the place of the
 	// return address for other frames.
 	ReturnAddressLocation Location `json:"return_address_location,omitzero"`
@@ -186,6 +189,9 @@ type Variable struct {
 	Name  string `json:"name"`            // as the source has it
 	Type  string `json:"type,omitempty"`  // as the source language writes it
 	Value string `json:"value,omitempty"` // as the text prints it
+	// Doubtful says that nothing proves the value or Entry: it comes from a register that was guessed for a frame that
+	// was found by scanning, or lies where such a register leads, or the whole frame is doubtful.
+	Doubtful bool `json:"doubtful,omitempty"`
 	// Status is StatusSuccess, or the kind of failure that left the variable without a value. Reason then says
 	// it in words: "optimised out".
 	Status string `json:"status,omitempty"`
@@ -206,7 +212,8 @@ type Variable struct {
 
 // Same reports whether the text shows two variables alike.
 func (v *Variable) Same(w *Variable) bool {
-	return v.Name == w.Name && v.Value == w.Value && v.Status == w.Status && v.Reason == w.Reason && v.Entry == w.Entry
+	return v.Name == w.Name && v.Value == w.Value && v.Status == w.Status && v.Reason == w.Reason && v.Entry == w.Entry &&
+		v.Doubtful == w.Doubtful
 }
 
 // known reports whether v has a value to show.

@@ -26,6 +26,8 @@ type Variable struct {
 	Value string // in one line, as a report writes it
 	// Status is report.StatusSuccess, or why there is no value, which Reason says in words.
 	Status, Reason string
+	// Doubtful says that nothing proves the value, as report.Variable says.
+	Doubtful bool
 	// Entry is the value that a parameter had when its function was called, if it is another one.
 	Entry string
 	// Location says in words where a variable of a frame is stored.
@@ -44,12 +46,16 @@ type Variable struct {
 	Expression string
 }
 
-// Whose says, after the value, in which other module a variable is that an expression named; "" for one of the frame's own.
+// Whose says, after the value, in which other module a variable is that an expression named, or that the value is
+// doubtful; "" for a proved one of the frame's own.
 func (v *Variable) Whose() string {
-	if v.Module == "" {
-		return ""
+	switch {
+	case v.Module != "":
+		return "   (of " + report.Clean(path.Base(v.Module)) + ")"
+	case v.Doubtful:
+		return "   (doubtful)"
 	}
-	return "   (of " + report.Clean(path.Base(v.Module)) + ")"
+	return ""
 }
 
 // A Scope is a group of variables of a frame.
@@ -296,11 +302,11 @@ func (s *Session) registers(f *frameAt) []Variable {
 	}
 	fr := f.st.walked.Frames[e.Physical]
 	a := fr.Walker().ProcessState().Arch()
-	regs := fr.Registers()
 	var list []Variable
 	for r := range arch.Reg(a.NumRegs()) {
-		if v, ok := regs.Get(r); ok {
-			list = append(list, Variable{Name: a.RegName(r), Kind: string(dwarfvars.KindInt), Value: fmt.Sprintf("%#x", v), Status: report.StatusSuccess, Expression: "$" + a.RegName(r)})
+		if v, at, ok := fr.Reg(r); ok {
+			list = append(list, Variable{Name: a.RegName(r), Kind: string(dwarfvars.KindInt), Value: fmt.Sprintf("%#x", v), Status: report.StatusSuccess,
+				Doubtful: at.Doubtful, Expression: "$" + a.RegName(r)})
 		}
 	}
 	return list
@@ -462,6 +468,7 @@ func (s *Session) variable(f *frameAt, a *dwarfvars.Activation, v *dwarfvars.Loc
 	if entry, ok := a.ReadEntry(v, s.o.Values); ok {
 		if text := entry.String(); out.Status != report.StatusSuccess || text != out.Value {
 			out.Entry = text
+			out.Doubtful = out.Doubtful || entry.Doubtful()
 		}
 	}
 	return out
@@ -487,7 +494,7 @@ func fromValue(val dwarfvars.Value) Variable {
 	v := Variable{Type: val.Type(), Kind: string(val.Kind()), Truncated: val.More()}
 	err := val.Err()
 	if err == nil {
-		v.Status, v.Value = report.StatusSuccess, val.String()
+		v.Status, v.Value, v.Doubtful = report.StatusSuccess, val.String(), val.Doubtful()
 		return v
 	}
 	v.Status, v.Reason = report.StatusUnknown, err.Error()

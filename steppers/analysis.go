@@ -122,15 +122,17 @@ type candidate struct {
 	raw     uint64 // as read, before its mode bits are removed
 	raLoc   unwind.Location
 	called  bool // a call precedes ra
+	doubt   bool // the register that leads to the CFA is doubtful, or the row is perhaps another function's
 }
 
 // tryRow applies row to the frame; false if that is not possible.
 func (s *AnalysisStepper) tryRow(row *stackflow.Row, in, out *unwind.Frame) (candidate, bool) {
 	p := in.Walker().ProcessState()
 	cfa, ok := cfaOf(s.m.arch, &row.CFA, in)
+	from := row.CFA.Reg
 	if !ok || !s.onStack(cfa, in) { // a frame pointer may be another function's
 		if bySP, known := cfaOf(s.m.arch, &row.BySP, in); known {
-			cfa, ok = bySP, true
+			cfa, ok, from = bySP, true, row.BySP.Reg
 		}
 	}
 	if !ok {
@@ -150,6 +152,8 @@ func (s *AnalysisStepper) tryRow(row *stackflow.Row, in, out *unwind.Frame) (can
 	}
 	raw += s.m.arch.ReturnOffset
 	c := candidate{cfa: cfa, raw: raw, ra: codePointer(in.Walker(), raw), raLoc: loc}
+	_, base, _ := in.Reg(from)
+	c.doubt = base.Doubtful
 	_, c.called = callBefore(p, c.ra)
 	return c, true
 }
@@ -221,6 +225,7 @@ func (s *AnalysisStepper) fill(row *stackflow.Row, c *candidate, in, out *unwind
 	out.SetPC(c.raw, c.raLoc)
 	out.SetSP(c.cfa + uint64(row.CallerSP) - s.m.arch.StackBias)
 	out.SetCalleeCFA(c.cfa)
+	out.SetDoubtful(c.doubt)
 	out.SetTrust(unwind.TrustAnalysis)
 	return unwind.StatusSuccess
 }

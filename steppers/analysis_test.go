@@ -17,7 +17,7 @@ func analysis() *steppers.AnalysisStepper {
 // TestAnalysisStepper walks out of functions with and without a frame pointer, at
 // every instruction, with symbols and without.
 func TestAnalysisStepper(t *testing.T) {
-	toCaller := want{bias + raCaller, slot + 8, fpCaller}
+	toCaller := want{ra: bias + raCaller, sp: slot + 8, fp: fpCaller}
 	tests := []struct {
 		name   string
 		pc     uint64 // in the file
@@ -33,11 +33,11 @@ func TestAnalysisStepper(t *testing.T) {
 		{name: "at ret", pc: fnCallee + 10, top: true, sp: slot, fp: fpCaller, named: toCaller, bare: toCaller},
 		{name: "at ret, the stack pointer elsewhere", pc: fnCallee + 10, top: true, sp: slot + 16, fp: fpCaller},
 		{name: "no frame pointer, 24 bytes of stack", pc: fnSpill + 4, top: true, sp: slot - 24, fp: fpCaller,
-			ra: bias + raSpill, named: want{bias + raSpill, slot + 8, fpCaller}, bare: want{bias + raSpill, slot + 8, fpCaller}},
+			ra: bias + raSpill, named: want{ra: bias + raSpill, sp: slot + 8, fp: fpCaller}, bare: want{ra: bias + raSpill, sp: slot + 8, fp: fpCaller}},
 		{name: "no frame pointer, a call made", pc: raSpill, sp: slot - 24, fp: fpCaller,
-			ra: bias + raSpill, named: want{bias + raSpill, slot + 8, fpCaller}, bare: want{bias + raSpill, slot + 8, fpCaller}},
+			ra: bias + raSpill, named: want{ra: bias + raSpill, sp: slot + 8, fp: fpCaller}, bare: want{ra: bias + raSpill, sp: slot + 8, fp: fpCaller}},
 		{name: "the call is to another function", pc: fnSpill + 4, top: true, sp: slot - 24, fp: fpCaller, ra: bias + raWrong,
-			named: want{bias + raWrong, slot + 8, fpCaller}}, // which by its symbol is known to have called by the way of others
+			named: want{ra: bias + raWrong, sp: slot + 8, fp: fpCaller}}, // which by its symbol is known to have called by the way of others
 		{name: "no call", pc: fnSpill + 4, top: true, sp: slot - 24, fp: fpCaller, ra: bias + fnCallee},
 		{name: "data", pc: fnSpill + 4, top: true, sp: slot - 24, fp: fpCaller, ra: stack},
 		{name: "no code", pc: 0x4141, sp: slot - 24, fp: fpCaller},

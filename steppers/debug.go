@@ -81,6 +81,7 @@ type calleeRegs struct {
 	arch  *arch.Arch
 	frame *unwind.Frame
 	sp    arch.Address // the base for the row; differs from the frame's SP if that changed stacks
+	doubt bool         // a register that was asked for is doubtful
 }
 
 var errNoRegister = errors.New("its value is not known in this frame")
@@ -88,10 +89,11 @@ var errNoRegister = errors.New("its value is not known in this frame")
 // DWARFReg implements op.Registers.
 func (c *calleeRegs) DWARFReg(n uint64) (uint64, error) {
 	if r, ok := c.arch.FromDWARF(n); ok {
-		if r == c.arch.SP {
-			return c.sp, nil
-		}
-		if v, _, ok := c.frame.Reg(r); ok {
+		if v, loc, ok := c.frame.Reg(r); ok {
+			c.doubt = c.doubt || loc.Doubtful
+			if r == c.arch.SP {
+				v = c.sp
+			}
 			return v, nil
 		}
 	}
@@ -120,7 +122,7 @@ func (s *DebugStepper) step(x *cfiScratch, in, out *unwind.Frame) unwind.Status 
 			return unwind.StatusSuccess
 		}
 	}
-	x.regs = calleeRegs{s.arch, in, in.SP()}
+	x.regs = calleeRegs{arch: s.arch, frame: in, sp: in.SP()}
 	if found.fn != image.GoOther && !interrupted(in) {
 		if status, done := s.goStep(x, found, in, out); done {
 			return status
@@ -175,7 +177,7 @@ func (s *DebugStepper) stepAs(in, out *unwind.Frame, lib *libstate.Library, pc a
 	if im == nil {
 		return unwind.StatusNotMe
 	}
-	x := &cfiScratch{regs: calleeRegs{s.arch, in, in.SP()}}
+	x := &cfiScratch{regs: calleeRegs{arch: s.arch, frame: in, sp: in.SP()}}
 	row := new(cfi.Row)
 	row.Bias = im.Bias(lib.LoadBias)
 	if !s.rowAt(row, im, lib, pc, in, out) {

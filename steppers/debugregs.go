@@ -19,6 +19,9 @@ func (s *DebugStepper) restore(x *cfiScratch, row *cfi.Row, cfa uint64, in, out 
 	case !ok:
 		out.Notef("the return address is undefined: the outermost frame")
 		return unwind.StatusStackBottom
+	case in.Walker().CodeAddress(ra) == 0 && x.regs.doubt && !spDoubtful(in):
+		note(out, "the return address is zero where a register leads that is doubtful")
+		return unwind.StatusNotMe // the stack pointer may lead further
 	case in.Walker().CodeAddress(ra) == 0:
 		return zeroReturn(cfa, raLoc, in, out)
 	}
@@ -43,12 +46,19 @@ func (s *DebugStepper) restore(x *cfiScratch, row *cfi.Row, cfa uint64, in, out 
 	}
 	out.SetPC(ra+s.arch.ReturnOffset, raLoc)
 	out.SetCalleeCFA(cfa)
+	out.SetDoubtful(x.regs.doubt)
 	out.SetTrust(unwind.TrustCFI)
 	if row.Signal {
 		out.SetNonCall(true)
 		out.SetTrust(unwind.TrustSignal)
 	}
 	return unwind.StatusSuccess
+}
+
+// spDoubtful reports whether the stack pointer of a frame is doubtful.
+func spDoubtful(f *unwind.Frame) bool {
+	_, at, _ := f.Reg(f.Walker().ProcessState().Arch().SP)
+	return at.Doubtful
 }
 
 // zeroReturn decides what a return address of zero means. Start-up code and coroutine

@@ -154,7 +154,7 @@ func (s *FrameFuncStepper) classify(in *unwind.Frame, pc arch.Address) (FrameTyp
 // byFP steps if FP is, or may be, the function's own.
 func (s *FrameFuncStepper) byFP(typ FrameType, pc arch.Address, in, out *unwind.Frame) unwind.Status {
 	p, a, chain := in.Walker().ProcessState(), s.m.arch, s.m.chain
-	fp, _, ok := in.Reg(a.FP)
+	fp, fpLoc, ok := in.Reg(a.FP)
 	word := uint64(a.RegSize)
 	if ok && fp == 0 && chain.ends && in.Trust() == unwind.TrustFramePointer && typ == UnknownT {
 		note(out, "the frame pointer is zero: the end of the chain")
@@ -166,7 +166,7 @@ func (s *FrameFuncStepper) byFP(typ FrameType, pc arch.Address, in, out *unwind.
 		}
 		return unwind.StatusNotMe
 	}
-	at := frameAt{ra: fp + uint64(chain.ra), fp: fp + uint64(chain.fp), hasFP: true, cfa: fp + uint64(chain.cfa)}
+	at := frameAt{ra: fp + uint64(chain.ra), fp: fp + uint64(chain.fp), hasFP: true, cfa: fp + uint64(chain.cfa), byFP: true, doubt: fpLoc.Doubtful}
 	lib := libraryAt(p, in.LookupAddr())
 	windows := lib != nil && isPE(lib)
 	if typ == UnknownT {
@@ -191,6 +191,7 @@ func (s *FrameFuncStepper) byFP(typ FrameType, pc arch.Address, in, out *unwind.
 			return unwind.StatusNotMe
 		}
 		at.guessed = !s.flows.hasCalled(in.Walker(), ra, pc)
+		at.doubt = at.doubt || at.guessed && !at.chained
 	}
 	if chain.low {
 		s.raise(&at, in)
@@ -244,6 +245,8 @@ type frameAt struct {
 	ra, fp, cfa arch.Address
 	linked      bool // the return address is still in the link register
 	hasFP       bool // otherwise FP is still the caller's
+	byFP        bool // the frame pointer leads to the record
+	doubt       bool // nothing proves that the record is the frame's, or the frame pointer that leads there is doubtful
 	unseen      bool // the function's code is not available
 	whole       bool // cfa is the frame's end, even for architectures whose frames may end above it
 	// guessed says that the record may be that of another frame further up: the function's
@@ -329,6 +332,9 @@ func (s *FrameFuncStepper) accept(at frameAt, in, out *unwind.Frame) unwind.Stat
 	}
 	if !at.guessed && (s.m.chain == nil || !s.m.chain.low || at.linked || at.whole) {
 		out.SetCalleeCFA(at.cfa + a.CFAOffset)
+	}
+	if at.byFP {
+		out.SetDoubtful(at.doubt)
 	}
 	out.SetTrust(unwind.TrustFramePointer)
 	return unwind.StatusSuccess

@@ -23,14 +23,17 @@ const (
 )
 
 // want is the caller that a walk must find; none when ra is 0.
-type want struct{ ra, sp, fp uint64 }
+type want struct {
+	ra, sp, fp uint64
+	doubt      bool // nothing proves that the frame is on the stack
+}
 
 func frameFunc(h steppers.FrameFuncHelper) *steppers.FrameFuncStepper {
 	return must(steppers.NewFrameFuncStepper(arch.AMD64, h))
 }
 
 func TestFrameFunc(t *testing.T) {
-	toCaller := want{bias + raCaller, slot + 8, fpCaller}
+	toCaller := want{ra: bias + raCaller, sp: slot + 8, fp: fpCaller}
 	tests := []struct {
 		name   string
 		pc     uint64 // in the file
@@ -50,7 +53,7 @@ func TestFrameFunc(t *testing.T) {
 		{name: "no frame pointer, 24 bytes of stack", pc: fnSpill + 4, top: true, sp: slot - 24, fp: fpCaller},
 		{name: "no frame pointer, a call made", pc: raSpill, sp: slot - 24, fp: fpCaller},
 		{name: "a call made", pc: raCaller, sp: slot - 8, fp: slot - 8, saved: map[uint64]uint64{slot: bias + raStart},
-			named: want{bias + raStart, slot + 8, fpCaller}, bare: want{bias + raStart, slot + 8, fpCaller}},
+			named: want{ra: bias + raStart, sp: slot + 8, fp: fpCaller}, bare: want{ra: bias + raStart, sp: slot + 8, fp: fpCaller}},
 		{name: "frame pointer below the stack pointer", pc: fnCallee + 8, top: true, sp: slot, fp: slot - 8},
 		{name: "frame pointer unaligned", pc: fnCallee + 8, top: true, sp: slot - 24, fp: slot - 7},
 		{name: "frame pointer off the stack", pc: fnCallee + 8, top: true, sp: slot - 24, fp: got + 0x100, saved: map[uint64]uint64{got + 0x108: bias + raCaller}},
@@ -110,8 +113,16 @@ func checkCaller(t *testing.T, w *unwind.Walker, in *unwind.Frame, exp want, tru
 	if _, _, ok := f.Reg(arch.R12); ok && trust != unwind.TrustWildPC {
 		t.Error("r12 is known; a guess cannot tell")
 	}
-	if loc := f.RALocation(); loc != unwind.AtAddress(exp.sp-8) {
-		t.Errorf("return address %s; want it at %#x", loc.Describe(arch.AMD64), exp.sp-8)
+	at := unwind.AtAddress(exp.sp - 8)
+	at.Doubtful = exp.doubt
+	if loc := f.RALocation(); loc != at {
+		t.Errorf("return address %s; want it %s", loc.Describe(arch.AMD64), at.Describe(arch.AMD64))
+	}
+	if _, loc, _ := f.Reg(arch.RSP); loc.Doubtful != exp.doubt {
+		t.Errorf("the stack pointer is doubtful: %v", loc.Doubtful)
+	}
+	if _, loc, ok := f.Reg(arch.RBP); ok && loc.Doubtful != (exp.doubt || trust == unwind.TrustScan) {
+		t.Errorf("the frame pointer is doubtful: %v", loc.Doubtful)
 	}
 }
 
@@ -144,7 +155,7 @@ func TestFrameFuncCFA(t *testing.T) {
 		p.put(slot-8, fpCaller, bias+c.ra)
 		w := walker(t, mapper{p}, symbols(names), frameFunc(c.help))
 		in := must(w.InitialFrame(1))
-		checkCaller(t, w, in, want{bias + c.ra, slot + 8, fpCaller}, unwind.TrustFramePointer)
+		checkCaller(t, w, in, want{ra: bias + c.ra, sp: slot + 8, fp: fpCaller, doubt: !c.known}, unwind.TrustFramePointer)
 		if cfa, ok := in.CFA(); ok != c.known || ok && cfa != slot+8 {
 			t.Errorf("%s: CFA %#x, %v", c.name, cfa, ok)
 		}
@@ -155,12 +166,12 @@ func TestFrameFuncHelper(t *testing.T) {
 	if _, err := steppers.NewFrameFuncStepper(nil, nil); !errors.Is(err, unwind.ErrUnsupported) {
 		t.Error(err)
 	}
-	atSP := want{bias + raCaller, slot + 8, slot - 8}
+	atSP := want{ra: bias + raCaller, sp: slot + 8, fp: slot - 8}
 	for h, exp := range map[helper]want{
 		{steppers.StandardFrame, steppers.UnsetFrame}:     atSP,
-		{steppers.StandardFrame, steppers.HalfsetFrame}:   {bias + raWrong, slot + 16, bias + raCaller},
-		{steppers.StandardFrame, steppers.SetFrame}:       {bias + raCaller, slot + 8, fpCaller},
-		{steppers.SaveFPOnlyFrame, steppers.HalfsetFrame}: {bias + raWrong, slot + 16, bias + raCaller},
+		{steppers.StandardFrame, steppers.HalfsetFrame}:   {ra: bias + raWrong, sp: slot + 16, fp: bias + raCaller},
+		{steppers.StandardFrame, steppers.SetFrame}:       {ra: bias + raCaller, sp: slot + 8, fp: fpCaller},
+		{steppers.SaveFPOnlyFrame, steppers.HalfsetFrame}: {ra: bias + raWrong, sp: slot + 16, fp: bias + raCaller},
 		{steppers.SaveFPOnlyFrame, steppers.SetFrame}:     {},
 		{steppers.NoFrame, steppers.UnsetFrame}:           atSP,
 		{steppers.NoFrame, steppers.UnknownS}:             {},
@@ -208,7 +219,7 @@ func TestFrameFuncWithoutCall(t *testing.T) {
 				w := walker(t, mapper{p}, syms, frameFunc(nil))
 				var exp want
 				if syms != nil && tc.want || syms == nil && tc.bare {
-					exp = want{tc.ra, slot + 8, fpCaller}
+					exp = want{ra: tc.ra, sp: slot + 8, fp: fpCaller}
 				}
 				checkStep(t, w, must(w.InitialFrame(1)), exp, unwind.TrustFramePointer)
 			})
@@ -236,10 +247,10 @@ func TestWildPC(t *testing.T) {
 		ra   uint64
 		want want
 	}{
-		{name: "call through a null pointer", pc: 0, top: true, ra: bias + raSpill, want: want{bias + raSpill, slot + 8, fpCaller}},
-		{name: "call of data", pc: got, top: true, ra: bias + raSpill, want: want{bias + raSpill, slot + 8, fpCaller}},
-		{name: "call of nowhere", pc: 0xdead0000, top: true, ra: bias + raSpill, want: want{bias + raSpill, slot + 8, fpCaller}},
-		{name: "jump through a null pointer", pc: 0, top: true, ra: bias + raCaller, want: want{bias + raCaller, slot + 8, fpCaller}},
+		{name: "call through a null pointer", pc: 0, top: true, ra: bias + raSpill, want: want{ra: bias + raSpill, sp: slot + 8, fp: fpCaller}},
+		{name: "call of data", pc: got, top: true, ra: bias + raSpill, want: want{ra: bias + raSpill, sp: slot + 8, fp: fpCaller}},
+		{name: "call of nowhere", pc: 0xdead0000, top: true, ra: bias + raSpill, want: want{ra: bias + raSpill, sp: slot + 8, fp: fpCaller}},
+		{name: "jump through a null pointer", pc: 0, top: true, ra: bias + raCaller, want: want{ra: bias + raCaller, sp: slot + 8, fp: fpCaller}},
 		{name: "return to nowhere", pc: 0x4141, top: true, ra: 0x4141},
 		{name: "the word on top follows no call", pc: 0, top: true, ra: bias + fnCallee},
 		{name: "code", pc: bias + fnCallee, top: true, ra: bias + raCaller},

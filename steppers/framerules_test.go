@@ -110,7 +110,7 @@ func TestFrameStatesWithLinkRegister(t *testing.T) {
 // says that it has taken no stack.
 func TestFrameStatesOfCallers(t *testing.T) {
 	for h, exp := range map[helper]want{
-		{steppers.StandardFrame, steppers.UnsetFrame}: {bias + raCaller, slot + 8, slot - 8},
+		{steppers.StandardFrame, steppers.UnsetFrame}: {ra: bias + raCaller, sp: slot + 8, fp: slot - 8},
 		{steppers.NoFrame, steppers.UnsetFrame}:       {},
 		{steppers.NoFrame, steppers.SetFrame}:         {},
 		{steppers.SaveFPOnlyFrame, steppers.SetFrame}: {},

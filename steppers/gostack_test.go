@@ -46,7 +46,7 @@ func goProc() *proc {
 }
 
 func TestGoStacks(t *testing.T) {
-	toGo := want{goCaller, goOnG + 16, 0}
+	toGo := want{ra: goCaller, sp: goOnG + 16, fp: 0}
 	tests := []struct {
 		name string
 		fn   string
@@ -59,7 +59,7 @@ func TestGoStacks(t *testing.T) {
 			set: func(p *proc) { p.put(goOnG0, goStack+0x1000-goOnG, goG) }},
 		{name: "C called, before Go 1.21", fn: "runtime.asmcgocall.abi0", want: toGo,
 			set: func(p *proc) { p.put(goOnG0, goOnG0+1, 7); p.put(goOnG0+40, goStack+0x1000-goOnG, goG) }},
-		{name: "C called on g0", fn: "runtime.asmcgocall.abi0", want: want{goCaller, goOnG0 + 0x50, 0},
+		{name: "C called on g0", fn: "runtime.asmcgocall.abi0", want: want{ra: goCaller, sp: goOnG0 + 0x50, fp: 0},
 			set: func(p *proc) { p.put(goOnG0, goOnG0+0x40, 0); p.put(goOnG0+0x48, goCaller) }},
 		{name: "C called, but the g is lost", fn: "runtime.asmcgocall.abi0", none: true,
 			set: func(p *proc) { p.put(goOnG0, 0x100, 0x10) }},
@@ -69,15 +69,15 @@ func TestGoStacks(t *testing.T) {
 		{name: "systemstack that has not switched", fn: "runtime.systemstack.abi0", sp: goOnG, want: toGo},
 		{name: "systemstack, without a goroutine", fn: "runtime.systemstack.abi0", none: true,
 			set: func(p *proc) { p.put(goMach+0xb8, 0) }},
-		{name: "the scheduler", fn: "runtime.mcall", sp: goOnG0 - 8, want: want{goCaller, goOnG0, 0}},
-		{name: "the scheduler, in a callback", fn: "runtime.mcall", sp: goOnG0 - 8, want: want{goCaller, goOnG0 + 40, 0},
+		{name: "the scheduler", fn: "runtime.mcall", sp: goOnG0 - 8, want: want{ra: goCaller, sp: goOnG0, fp: 0}},
+		{name: "the scheduler, in a callback", fn: "runtime.mcall", sp: goOnG0 - 8, want: want{ra: goCaller, sp: goOnG0 + 40, fp: 0},
 			set: func(p *proc) { p.put(goOnG0, goOnG0+0x200, 0, 0, 0, goCaller) }},
 		{name: "the scheduler of who knows whom", fn: "runtime.mcall", sp: goOnG0 - 8,
 			set: func(p *proc) { p.setRegs(map[string]uint64{"r14": goIdle}) }},
 		{name: "the scheduler on another stack", fn: "runtime.mcall", sp: goOnG0 - 64, set: func(p *proc) { p.put(goOnG0-56, goCaller) }},
 		{name: "the scheduler's beginning is lost", fn: "runtime.mcall", sp: goOnG0 - 8, set: func(p *proc) { p.put(goG0+64, 0) }},
-		{name: "a stack too small", fn: "runtime.morestack.abi0", want: want{goCaller, goOnG, 0}},
-		{name: "a stack too small, preempted", fn: "runtime.morestack.abi0", want: want{goCaller, goOnG0, 0},
+		{name: "a stack too small", fn: "runtime.morestack.abi0", want: want{ra: goCaller, sp: goOnG, fp: 0}},
+		{name: "a stack too small, preempted", fn: "runtime.morestack.abi0", want: want{ra: goCaller, sp: goOnG0, fp: 0},
 			set: func(p *proc) { p.put(goG+48, 0) }},
 		{name: "g0's stack too small", fn: "runtime.morestack.abi0", sp: goOnG, want: toGo},
 		{name: "the clock", fn: "time.now", want: toGo, set: func(p *proc) { p.setRegs(map[string]uint64{"r12": goOnG}) }},
@@ -86,12 +86,12 @@ func TestGoStacks(t *testing.T) {
 			set: func(p *proc) { p.put(goOnG0+8, goCaller); p.setRegs(map[string]uint64{"r14": 0x10}) }},
 		{name: "a stack too small, g0 being another m's", fn: "runtime.morestack.abi0",
 			set: func(p *proc) { p.put(goOnG0+8, goCaller); p.put(goMach, goIdle) }},
-		{name: "a signal passed on", fn: "runtime.sigfwd.abi0", want: want{goCaller, goOnG + 16, goOnG},
+		{name: "a signal passed on", fn: "runtime.sigfwd.abi0", want: want{ra: goCaller, sp: goOnG + 16, fp: goOnG},
 			set: func(p *proc) { p.setRegs(map[string]uint64{"rbp": goOnG}) }},
 		{name: "start-up code", fn: "runtime.rt0_go.abi0"},
 		{name: "start of a thread", fn: "runtime.clone.abi0"},
 		{name: "any other function", fn: "runtime.main", sp: goOnG, want: toGo},
-		{name: "called by C", fn: "runtime.cgocallback.abi0", sp: goOnG, want: want{goCaller, goOnG0 + 16, 0},
+		{name: "called by C", fn: "runtime.cgocallback.abi0", sp: goOnG, want: want{ra: goCaller, sp: goOnG0 + 16, fp: 0},
 			set: func(p *proc) { p.put(goOnG0+8, goCaller); p.setRegs(map[string]uint64{"r14": goG}) }},
 		{name: "called by C, which a panic has left", fn: "runtime.cgocallback.abi0", sp: goOnG, want: toGo},
 		{name: "called by C, on a thread that is lost", fn: "runtime.cgocallback.abi0", sp: goOnG, want: toGo,
@@ -118,7 +118,7 @@ func TestGoStacks(t *testing.T) {
 			case err != nil:
 				t.Errorf("%v; %q", err, notes(in))
 			case f.RA() != tc.want.ra || f.SP() != tc.want.sp || f.FP() != tc.want.fp || f.Trust() != unwind.TrustCFI:
-				t.Errorf("%v, trust %v; want %#x; %q", f, f.Trust(), tc.want, notes(in))
+				t.Errorf("%v, trust %v; want %+v; %q", f, f.Trust(), tc.want, notes(in))
 			}
 		})
 	}

@@ -39,7 +39,7 @@ func goProcARM64() *proc {
 // On arm64 the scheduler and morestack put 16 bytes on g0's stack, asmcgocall keeps the g first, and a function
 // whose stack is too small has its return address in the link register.
 func TestGoStacksARM64(t *testing.T) {
-	toGo := want{goCaller64, goOnG + 16, 0}
+	toGo := want{ra: goCaller64, sp: goOnG + 16, fp: 0}
 	tests := []struct {
 		name string
 		fn   string
@@ -51,16 +51,16 @@ func TestGoStacksARM64(t *testing.T) {
 		{name: "systemstack", fn: "runtime.systemstack.abi0", want: toGo},
 		{name: "C called from a goroutine", fn: "runtime.asmcgocall.abi0", want: toGo,
 			set: func(p *proc) { p.put(goOnG0, goG, goStack+0x1000-goOnG) }},
-		{name: "the scheduler", fn: "runtime.mcall", sp: goOnG0 - 16, want: want{goCaller64, goOnG0, 0}},
+		{name: "the scheduler", fn: "runtime.mcall", sp: goOnG0 - 16, want: want{ra: goCaller64, sp: goOnG0, fp: 0}},
 		{name: "the scheduler, in the place of amd64's", fn: "runtime.mcall", sp: goOnG0 - 8},
-		{name: "a stack too small", fn: "runtime.morestack.abi0", sp: goOnG0 - 16, want: want{goCaller64, goOnG, 0}, lr: goCallerLR,
+		{name: "a stack too small", fn: "runtime.morestack.abi0", sp: goOnG0 - 16, want: want{ra: goCaller64, sp: goOnG, fp: 0}, lr: goCallerLR,
 			set: func(p *proc) { p.put(goG+88, goCallerLR) }},
-		{name: "a stack too small, before Go 1.25", fn: "runtime.morestack.abi0", sp: goOnG0 - 16, want: want{goCaller64, goOnG, 0}, lr: goCallerLR,
+		{name: "a stack too small, before Go 1.25", fn: "runtime.morestack.abi0", sp: goOnG0 - 16, want: want{ra: goCaller64, sp: goOnG, fp: 0}, lr: goCallerLR,
 			set: func(p *proc) { p.put(goG+88, 0, goCallerLR) }},
-		{name: "a stack too small, no return address kept", fn: "runtime.morestack.abi0", sp: goOnG0 - 16, want: want{goCaller64, goOnG, 0},
+		{name: "a stack too small, no return address kept", fn: "runtime.morestack.abi0", sp: goOnG0 - 16, want: want{ra: goCaller64, sp: goOnG, fp: 0},
 			set: func(p *proc) { p.put(goG+88, goOnG, goOnG) }},
 		{name: "the clock", fn: "runtime.nanotime1.abi0", want: toGo},
-		{name: "the race detector", fn: "racecall", want: want{goCaller64, goOnG + 16 + 0x100, 0}, set: func(p *proc) { p.put(goOnG+0x108, goCaller64) }},
+		{name: "the race detector", fn: "racecall", want: want{ra: goCaller64, sp: goOnG + 16 + 0x100, fp: 0}, set: func(p *proc) { p.put(goOnG+0x108, goCaller64) }},
 		{name: "a signal passed on", fn: "runtime.sigfwd.abi0", sp: goOnG, want: toGo},
 	}
 	for _, tc := range tests {
@@ -93,7 +93,7 @@ func TestGoStacksARM64(t *testing.T) {
 			}
 			lr, _, ok := f.Reg(arch.ARM64.RA)
 			if f.RA() != tc.want.ra || f.SP() != tc.want.sp || tc.lr != 0 && lr != tc.lr || tc.lr == 0 && ok && lr == goOnG {
-				t.Errorf("%v, link register %#x %v; want %#x, %#x; %q", f, lr, ok, tc.want, tc.lr, notes(in))
+				t.Errorf("%v, link register %#x %v; want %+v, %#x; %q", f, lr, ok, tc.want, tc.lr, notes(in))
 			}
 		})
 	}

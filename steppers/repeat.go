@@ -75,12 +75,9 @@ func (s *DebugStepper) repeat(r *repeatedRow, f *foundRow) bool {
 // stepRepeated finds the caller of in. It returns false, and has not changed out, if the row must be applied as usual.
 func (s *DebugStepper) stepRepeated(r *repeatedRow, in, out *unwind.Frame) bool {
 	a, w := s.arch, in.Walker()
-	base := in.SP()
-	if r.base != a.SP {
-		var ok bool
-		if base, _, ok = in.Reg(r.base); !ok {
-			return false
-		}
+	base, loc, ok := in.Reg(r.base)
+	if !ok {
+		return false
 	}
 	mem := w.ProcessState()
 	cfa := base + r.offset
@@ -100,6 +97,7 @@ func (s *DebugStepper) stepRepeated(r *repeatedRow, in, out *unwind.Frame) bool 
 	}
 	out.SetPC(ra+a.ReturnOffset, unwind.AtAddress(cfa+r.ra))
 	out.SetCalleeCFA(cfa)
+	out.SetDoubtful(loc.Doubtful)
 	out.SetTrust(unwind.TrustCFI)
 	return true
 }

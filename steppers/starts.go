@@ -59,6 +59,7 @@ func (s *AnalysisStepper) choose(x *flowScratch, lookup arch.Address, in, out *u
 	if out.Tracing() {
 		out.Notef("from the code at %#x on: CFA %#x", bestStart.addr, best.cfa)
 	}
+	best.doubt = best.doubt || bestStart.weak
 	return s.fill(bestRow, &best, in, out)
 }
 

@@ -38,6 +38,10 @@ const (
 // a return address. It prefers the return address of a call whose target is the frame's
 // function. Without one, it takes the first call that may have led there.
 //
+// What it fills in is doubtful, except a return address and the stack pointer behind it if no other one that the scan could
+// have reached follows a call of the function. The frame pointer stays doubtful then: nothing shows whether the function
+// has saved it, or where.
+//
 // It stays in the stack's mapping. It does not scan for a frame whose own address is
 // not code, unless the processor got there.
 type StepperWanderer struct {
@@ -106,7 +110,7 @@ func (s *StepperWanderer) CallerFrame(in, out *unwind.Frame) unwind.Status {
 	if exact {
 		return s.fillLinked(ra, in, out)
 	}
-	slot, ra, exact := s.scan(helper, in)
+	slot, ra, exact, only := s.scan(helper, in)
 	if ra == 0 && s.atBase(in) {
 		note(out, "no return address up to the base of the thread's stack")
 		return unwind.StatusStackBottom
@@ -121,6 +125,7 @@ func (s *StepperWanderer) CallerFrame(in, out *unwind.Frame) unwind.Status {
 		out.Notef("return address %#x found at %#x; calls this function: %v", ra, slot, exact)
 	}
 	s.fill(slot, ra, exact, in, out)
+	out.SetDoubtful(!only || spDoubtful(in))
 	return unwind.StatusSuccess
 }
 
@@ -155,10 +160,12 @@ func (s *StepperWanderer) fillLinked(ra arch.Address, in, out *unwind.Frame) unw
 	fp, fpLoc, hasFP := in.Reg(s.m.arch.FP)
 	out.ForgetRegs()
 	out.SetPC(ra, loc)
-	out.SetSP(in.SP())
+	out.SetReg(s.m.arch.SP, in.SP(), unwind.Location{Doubtful: true})
 	if hasFP {
+		fpLoc.Doubtful = true
 		out.SetReg(s.m.arch.FP, fp, fpLoc)
 	}
+	out.SetDoubtful(loc.Doubtful)
 	out.SetTrust(unwind.TrustScan)
 	if out.Tracing() {
 		out.Notef("return address %#x in %s calls this function", ra, s.m.arch.RegName(s.m.arch.RA))
@@ -166,8 +173,9 @@ func (s *StepperWanderer) fillLinked(ra arch.Address, in, out *unwind.Frame) unw
 	return unwind.StatusSuccess
 }
 
-// scan looks for a return address; ra is 0 when there is none.
-func (s *StepperWanderer) scan(helper WandererHelper, in *unwind.Frame) (slot, ra arch.Address, exact bool) {
+// scan looks for a return address; ra is 0 when there is none. If the call before it calls the frame's function (exact),
+// only says that no other such return address is in reach: an old one may be left in what the frame has not used yet.
+func (s *StepperWanderer) scan(helper WandererHelper, in *unwind.Frame) (slot, ra arch.Address, exact, only bool) {
 	p, word := in.Walker().ProcessState(), uint64(s.m.arch.RegSize)
 	sp := (in.SP() + word - 1) &^ (word - 1)
 	if c := s.m.chain; c != nil && c.back && !interrupted(in) {
@@ -200,16 +208,16 @@ func (s *StepperWanderer) scan(helper WandererHelper, in *unwind.Frame) (slot, r
 			}
 			continue
 		}
-		switch helper.IsPCInFunc(target, pc) {
-		case InFunc:
-			return at, v, true
-		case PCUnknown:
-			if ra == 0 && !helper.RequireExactMatch() {
-				slot, ra = at, v
-			}
+		switch leads := helper.IsPCInFunc(target, pc); {
+		case leads == InFunc && exact:
+			return slot, ra, true, false
+		case leads == InFunc:
+			slot, ra, exact, only = at, v, true, true
+		case leads == PCUnknown && ra == 0 && !helper.RequireExactMatch():
+			slot, ra = at, v
 		}
 	}
-	return slot, ra, false
+	return slot, ra, exact, only
 }
 
 // record reports whether a frame pointer leads to a record that holds a code address.
@@ -262,6 +270,7 @@ func (s *StepperWanderer) fill(slot, ra arch.Address, exact bool, in, out *unwin
 	out.SetPC(ra, unwind.AtAddress(slot))
 	out.SetSP(end)
 	if hasFP {
+		fpLoc.Doubtful = true
 		out.SetReg(a.FP, fp, fpLoc)
 	}
 	if exact {

@@ -30,6 +30,8 @@ func TestWanderer(t *testing.T) {
 		{name: "indirect call", pc: fnCallee + 8, top: true, words: map[uint64]uint64{sp + 8: bias + raSpill}, want: want{ra: bias + raSpill, sp: sp + 16}, guess: true},
 		{name: "exact match beyond an indirect call", pc: fnCallee + 8, top: true,
 			words: map[uint64]uint64{sp + 8: bias + raSpill, sp + 0x40: bias + raCaller}, want: want{ra: bias + raCaller, sp: sp + 0x48}},
+		{name: "two that match", pc: fnCallee + 8, top: true,
+			words: map[uint64]uint64{sp + 8: bias + raCaller, sp + 0x40: bias + raCaller}, want: want{ra: bias + raCaller, sp: sp + 16, doubt: true}},
 		{name: "through a linkage stub", pc: fnCallee + 8, top: true, words: map[uint64]uint64{sp + 8: bias + raViaPLT}, want: want{ra: bias + raViaPLT, sp: sp + 16}},
 		{name: "through a tail call", pc: fnCallee + 8, top: true, words: map[uint64]uint64{sp + 8: bias + raViaTail}, want: want{ra: bias + raViaTail, sp: sp + 16}},
 		{name: "call of another function", pc: fnCallee + 8, top: true, words: map[uint64]uint64{sp + 8: bias + raWrong}},
@@ -71,6 +73,7 @@ func TestWanderer(t *testing.T) {
 					checkStep(t, w, in, tc.want, unwind.TrustScan)
 					return
 				}
+				tc.want.doubt = true
 				checkCaller(t, w, in, tc.want, unwind.TrustScan)
 				if cfa, ok := in.CFA(); ok {
 					t.Errorf("CFA %#x by a guess", cfa)

@@ -46,8 +46,13 @@ const (
 	flagHasRA
 	flagHasSP
 	flagHasCFA
-	flagPlainSP // sp is the stack pointer and was computed; no regChange records it
-	flagCalled  // a top frame whose pc is after the instruction it stands for: the process walks itself, or hit a breakpoint
+	flagPlainSP     // sp is the stack pointer and was computed; no regChange records it
+	flagDoubtfulSP  // sp is plain and doubtful
+	flagDoubtfulCFA // nothing proves the cfa
+	flagAllDoubtful // perhaps the frame is not on the stack: every register is doubtful
+	flagDoubt       // the stepper said that what it found is doubtful
+	flagNoDoubt     // it said that it is not
+	flagCalled      // a top frame whose pc is after the instruction it stands for: the process walks itself, or hit a breakpoint
 )
 
 func (f *Frame) has(x frameFlags) bool { return f.flags&x != 0 }
@@ -82,7 +87,10 @@ func (f *Frame) FP() Address { return f.fp }
 // early).
 func (f *Frame) CFA() (Address, bool) { return f.cfa, f.has(flagHasCFA) }
 
-// RALocation is where RA was found.
+// CFADoubtful reports whether nothing proves the CFA: it was guessed, or computed from a register that is doubtful.
+func (f *Frame) CFADoubtful() bool { return f.has(flagDoubtfulCFA) }
+
+// RALocation is where RA was found. If it is doubtful, nothing proves that the frame is on the stack.
 func (f *Frame) RALocation() Location { return f.locationOf(f.arch().PC) }
 
 // SPLocation is where SP was found. It is usually unknown because SP is usually computed.
@@ -125,6 +133,14 @@ func (f *Frame) SetTrust(t Trust) bool {
 	}
 	f.trust = t
 	return true
+}
+
+// SetDoubtful says whether the place from which the stepper computed the caller is in doubt: then everything that it sets
+// is doubtful, but for what the callee has in a register. If a stepper does not say, the place is in doubt if the callee's
+// stack or frame pointer is, or if the stepper scanned for it.
+func (f *Frame) SetDoubtful(v bool) bool {
+	f.setFlag(flagNoDoubt, !v)
+	return f.setFlag(flagDoubt, v)
 }
 
 // SetCalleeCFA sets the canonical frame address of the callee: the frame that the stepper

@@ -17,9 +17,12 @@ type regChange struct {
 	reg   arch.Reg
 	kind  Storage
 	loc   arch.Reg // the Location's register
+	doubt bool     // the Location is doubtful
 }
 
-func (c *regChange) location() Location { return Location{Kind: c.kind, Addr: c.addr, Reg: c.loc} }
+func (c *regChange) location() Location {
+	return Location{Kind: c.kind, Addr: c.addr, Reg: c.loc, Doubtful: c.doubt}
+}
 
 // fullRegs is a checkpoint: every register that is known, in ascending order.
 type fullRegs struct {
@@ -35,8 +38,14 @@ func (u *fullRegs) at(r arch.Reg) *regChange {
 // Reg returns the value of register r in this frame and where it was found. It returns
 // false if the value is unknown.
 func (f *Frame) Reg(r arch.Reg) (uint64, Location, bool) {
+	v, l, ok := f.reg(r)
+	l.Doubtful = ok && (l.Doubtful || f.has(flagAllDoubtful))
+	return v, l, ok
+}
+
+func (f *Frame) reg(r arch.Reg) (uint64, Location, bool) {
 	if r == f.arch().SP && f.has(flagPlainSP) {
-		return f.sp, Location{}, true
+		return f.sp, Location{Doubtful: f.has(flagDoubtfulSP)}, true
 	}
 	for n := f; n != nil; n = n.prev {
 		for i := range n.changes {
@@ -81,16 +90,19 @@ func (f *Frame) SetReg(r arch.Reg, v uint64, l Location) bool {
 		f.flags |= flagHasRA
 	case f.arch().SP:
 		f.sp = v
-		f.flags = f.flags&^flagPlainSP | flagHasSP
-		if l == (Location{}) {
+		f.flags = f.flags&^(flagPlainSP|flagDoubtfulSP) | flagHasSP
+		if l == (Location{Doubtful: l.Doubtful}) {
 			// SP is almost always computed: there is no change to record.
 			f.flags |= flagPlainSP
+			if l.Doubtful {
+				f.flags |= flagDoubtfulSP
+			}
 			return true
 		}
 	case f.arch().FP:
 		f.fp = v
 	}
-	c := regChange{value: v, addr: l.Addr, reg: r, kind: l.Kind, loc: l.Reg}
+	c := regChange{value: v, addr: l.Addr, reg: r, kind: l.Kind, loc: l.Reg, doubt: l.Doubtful}
 	for i := range f.changes {
 		if f.changes[i].reg == r {
 			f.changes[i] = c
@@ -201,7 +213,7 @@ func (f *Frame) checkpoint() {
 		}
 	}
 	if f.has(flagPlainSP) {
-		keep(&regChange{value: f.sp, reg: f.arch().SP})
+		keep(&regChange{value: f.sp, reg: f.arch().SP, doubt: f.has(flagDoubtfulSP)})
 	}
 	for n := f; n != nil; n = n.prev {
 		for i := range n.changes {

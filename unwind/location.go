@@ -21,6 +21,9 @@ type Location struct {
 	Addr Address
 	Reg  arch.Reg
 	Kind Storage
+	// Doubtful says that nothing proves that the register had this value: it was guessed, or what it was computed from
+	// or found by is doubtful.
+	Doubtful bool
 }
 
 // AtAddress is the location of a value in memory.
@@ -29,13 +32,18 @@ func AtAddress(a Address) Location { return Location{Kind: LocAddress, Addr: a} 
 // InRegister is the location of a value in the thread's register r.
 func InRegister(r arch.Reg) Location { return Location{Kind: LocRegister, Reg: r} }
 
-// Describe returns the location in words, with a's register names.
+// Describe returns the location in words, with a's register names: "saved at 0x7ffc10", "possibly in rbx" if it is
+// doubtful.
 func (l Location) Describe(a *arch.Arch) string {
+	words := "computed"
 	switch l.Kind {
 	case LocAddress:
-		return fmt.Sprintf("saved at %#x", l.Addr)
+		words = fmt.Sprintf("saved at %#x", l.Addr)
 	case LocRegister:
-		return "in " + a.RegName(l.Reg)
+		words = "in " + a.RegName(l.Reg)
 	}
-	return "computed"
+	if l.Doubtful {
+		return "possibly " + words
+	}
+	return words
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // A Stack is the result of a walk: physical frames, youngest first. Inlined and tail-called
@@ -200,6 +202,7 @@ func (f *Frame) attempt(s FrameStepper, status Status, out *Frame, refused strin
 // is known only once the walk has stepped from it.
 func (w *Walker) accept(st *stepState, s FrameStepper, in, out *Frame) {
 	st.block = st.block[1:]
+	out.doubt(in)
 	n := len(out.changes)
 	if cap(st.changes)-len(st.changes) < n {
 		st.changes = make([]regChange, 0, st.ahead(max(4*len(st.block), n), n))
@@ -216,6 +219,9 @@ func (w *Walker) accept(st *stepState, s FrameStepper, in, out *Frame) {
 	if out.has(flagHasCFA) {
 		in.cfa = out.cfa
 		in.flags |= flagHasCFA
+		if out.has(flagDoubt) {
+			in.flags |= flagDoubtfulCFA
+		}
 		out.cfa = 0
 		out.flags &^= flagHasCFA
 	}
@@ -226,6 +232,29 @@ func (w *Walker) accept(st *stepState, s FrameStepper, in, out *Frame) {
 		out.trace.notes = nil
 	}
 	out.flags |= flagAccepted
+}
+
+// doubt marks what is doubtful of the caller of in: what lies where a guess, or a doubtful register, leads. If that is true of
+// its return address, it is perhaps not on the stack, and all of its registers, and of its callers, are doubtful.
+func (f *Frame) doubt(in *Frame) {
+	doubtful := func(r arch.Reg) bool {
+		_, l, ok := in.Reg(r)
+		return ok && l.Doubtful
+	}
+	switch {
+	case in.has(flagAllDoubtful):
+		f.flags |= flagAllDoubtful | flagDoubt
+	case f.has(flagNoDoubt):
+	case f.has(flagDoubt), f.trust == TrustScan, doubtful(f.arch().SP), doubtful(f.arch().FP):
+		f.flags |= flagDoubt | flagDoubtfulSP
+		for i := range f.changes {
+			c := &f.changes[i]
+			c.doubt = c.doubt || c.kind != LocRegister
+			if c.doubt && c.reg == f.arch().PC {
+				f.flags |= flagAllDoubtful
+			}
+		}
+	}
 }
 
 // maxStanding is how often a walk may come back to one pc and stack pointer with other

@@ -169,6 +169,9 @@ func frameWords(f *unwind.Frame) string {
 		v, at, known := f.Reg(r)
 		if callee := f.PrevFrame(); callee != nil {
 			u, before, was := callee.Reg(r)
+			if f.RALocation().Doubtful { // as all registers are
+				at.Doubtful, before.Doubtful = false, false
+			}
 			switch {
 			case !known && (!was || !a.CalleeSaved.Has(r)), known == was && v == u && at == before && a.CalleeSaved.Has(r):
 				continue
@@ -186,8 +189,12 @@ func frameWords(f *unwind.Frame) string {
 }
 
 // place tells where register r of f was found: in memory, relative to its callee's CFA, or
-// in a register, if not in r itself.
+// in a register, if not in r itself. "?" follows what is doubtful.
 func place(f *unwind.Frame, at unwind.Location, r arch.Reg) string {
+	if at.Doubtful {
+		at.Doubtful = false
+		return place(f, at, r) + "?"
+	}
 	switch at.Kind {
 	case unwind.LocAddress:
 		if callee := f.PrevFrame(); callee != nil {

@@ -31,7 +31,7 @@ type alike struct {
 // A knownVariable is a variable, its value on entry, and what the two were computed from.
 type knownVariable struct {
 	value               report.Variable
-	entry               string
+	entry               entryValue
 	hasEntry            bool
 	inputs, entryInputs where.Inputs
 }
@@ -86,7 +86,7 @@ func (in *inspection) alikeTo(t *report.Thread, stack *unwind.Stack) *alike {
 // sameEntry reports whether the text shows two entries at the same address alike, but for their variables.
 func sameEntry(x, y *report.Frame) bool {
 	return x.Function == y.Function && x.Source == y.Source && x.Module == y.Module && x.Signal == y.Signal && x.SignalNumber == y.SignalNumber && x.SignalConfidence == y.SignalConfidence &&
-		x.Inlined == y.Inlined && x.Tail == y.Tail && x.Trust == y.Trust && x.Mismatched == y.Mismatched
+		x.Inlined == y.Inlined && x.Tail == y.Tail && x.Trust == y.Trust && x.Mismatched == y.Mismatched && x.Doubtful == y.Doubtful
 }
 
 // add adds a thread whose variables have been read.

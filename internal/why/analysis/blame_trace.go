@@ -99,6 +99,11 @@ func (t *tracer) trace(s suspect) *report.Blame {
 	if len(b.Steps) == 0 {
 		return nil
 	}
+	for _, w := range t.witnesses {
+		if w.doubt {
+			t.doubt(report.Possible)
+		}
+	}
 	return b
 }
 

@@ -21,6 +21,7 @@ type witness struct {
 	vars   where.Frame           // of act; nil without
 	abi    provenance.ABI
 	state  provenance.State
+	doubt  bool // the frame is doubtful, or a register of it that was asked for
 	eval   *provenance.Evaluator
 }
 
@@ -124,17 +125,20 @@ func (w *witness) locate(early *arch.RegSet) bool {
 	}
 	w.state = provenance.State{PC: pc, Read: w.in.readInt}
 	w.state.CFA, w.state.HasCFA = f.CFA()
+	w.doubt = f.RALocation().Doubtful || f.CFADoubtful()
 	w.state.Reg = func(r arch.Reg) (uint64, bool) {
 		if early != nil {
 			return early.Get(r)
 		}
-		v, _, ok := f.Reg(r)
+		v, at, ok := f.Reg(r)
+		w.doubt = w.doubt || at.Doubtful
 		return v, ok && (pc == f.RA() || w.abi.Preserved.Has(r))
 	}
 	if w.number+1 < len(w.stack) {
 		caller := w.stack[w.number+1]
 		w.state.AtEntry = func(r arch.Reg) (uint64, bool) {
-			v, _, ok := caller.Reg(r)
+			v, at, ok := caller.Reg(r)
+			w.doubt = w.doubt || at.Doubtful
 			return v, ok
 		}
 	}

@@ -81,7 +81,7 @@ type nameKey struct {
 	ra, lookup, callee, target unwind.Address
 	trust                      unwind.Trust
 	stepper                    unwind.FrameStepper
-	nonCall, crashed           bool
+	nonCall, crashed, doubtful bool
 }
 
 // maxNamed limits how many frames' entries are kept for others.
@@ -97,7 +97,7 @@ func (in *inspection) nameKey(frames []*unwind.Frame, physical int, target unwin
 		return nameKey{}, false // the signal is in memory
 	}
 	key := nameKey{ra: f.RA(), lookup: f.LookupAddr(), callee: callee.LookupAddr(), target: target,
-		trust: f.Trust(), stepper: f.Stepper(), nonCall: f.NonCall(), crashed: in.crashed}
+		trust: f.Trust(), stepper: f.Stepper(), nonCall: f.NonCall(), crashed: in.crashed, doubtful: f.RALocation().Doubtful}
 	// Which of several merged calls it was depends on registers.
 	return key, !in.crashed || in.named[key] != nil || in.neverReturned(f, callee) == ""
 }
@@ -140,6 +140,7 @@ func (in *inspection) place(frames []*unwind.Frame, physical int) report.Frame {
 		Lookup:   report.Addr(f.LookupAddr()),
 		Trust:    f.Trust().String(),
 		Stepper:  "registers",
+		Doubtful: f.RALocation().Doubtful,
 	}
 	if cfa, ok := f.CFA(); ok {
 		out.CFA = report.Addr(cfa)

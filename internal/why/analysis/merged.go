@@ -160,6 +160,9 @@ func (w *witness) leading(lookup unwind.CallLookup) []uint64 {
 // caller passed to the function at start.
 func (w *witness) certain(start unwind.Address) bool {
 	rules := func(f *unwind.Frame) bool {
+		if f.RALocation().Doubtful || f.CFADoubtful() {
+			return false
+		}
 		switch f.Trust() {
 		case unwind.TrustContext, unwind.TrustCFI, unwind.TrustSymCFI, unwind.TrustExidx, unwind.TrustPEUnwind:
 			return true

@@ -338,18 +338,25 @@ func (in *inspection) variable(a *dwarfvars.Activation, v *dwarfvars.LocalVar) r
 }
 
 // entryOf reads the value that a parameter had when its function was called; false if that is not known.
-func (in *inspection) entryOf(a *dwarfvars.Activation, v *dwarfvars.LocalVar) (string, bool) {
+func (in *inspection) entryOf(a *dwarfvars.Activation, v *dwarfvars.LocalVar) (entryValue, bool) {
 	entry, ok := a.ReadEntry(v, in.opts.Values)
 	if !ok {
-		return "", false
+		return entryValue{}, false
 	}
-	return entry.String(), true
+	return entryValue{entry.String(), entry.Doubtful()}, true
+}
+
+// An entryValue is the value of a parameter when its function was called, and whether that is doubtful.
+type entryValue struct {
+	text     string
+	doubtful bool
 }
 
 // withEntry adds the value on entry, if it is known and another one.
-func withEntry(out report.Variable, entry string, ok bool) report.Variable {
-	if ok && (out.Status != report.StatusSuccess || entry != out.Value) {
-		out.Entry = entry
+func withEntry(out report.Variable, entry entryValue, ok bool) report.Variable {
+	if ok && (out.Status != report.StatusSuccess || entry.text != out.Value) {
+		out.Entry = entry.text
+		out.Doubtful = out.Doubtful || entry.doubtful
 	}
 	return out
 }
@@ -369,7 +376,7 @@ func (in *inspection) valueOf(a *dwarfvars.Activation, v *dwarfvars.LocalVar) re
 		}
 	}
 	if val.Err() == nil {
-		out.Status, out.Value = report.StatusSuccess, val.String()
+		out.Status, out.Value, out.Doubtful = report.StatusSuccess, val.String(), val.Doubtful()
 		if in.opts.Structured {
 			d := Data(val)
 			d.Type = "" // Variable.Type has it

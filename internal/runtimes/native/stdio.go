@@ -22,6 +22,9 @@ const (
 	streamOwnerAt = 8
 )
 
+// privateType is what the C library's own locks are called.
+const privateType = "lock of the C library"
+
 // maxFiles is how many FILEs of a process are looked at.
 const maxFiles = 1 << 12
 
@@ -71,7 +74,7 @@ func (r *runtime) privateLock(c *futexCall, f *unwind.Frame, w *tasks.Wait) {
 		return
 	}
 	w.Kind = tasks.WaitLock
-	w.Object.Type = "lock of the C library"
+	w.Object.Type = privateType
 	w.Proved = r.libc() == glibc
 }
 

@@ -178,6 +178,9 @@ func (r *runtime) Wait(ctx context.Context, t *tasks.Task, frames []*unwind.Fram
 		w.Reason = name
 		fn.describe(r, &call, frames[at], w)
 		r.again(t.Thread, &call, fn, frames[at], frames[0].SP(), w)
+		if w.Object.Type == privateType {
+			r.ownArena(t.Thread, &call, frames, w)
+		}
 	case call.op == futexLockPI || call.op == futexLockPI2:
 		r.mutex(&call, nil, w)
 	case len(frames) > 0 && r.inLibrary(frames[0], "libgomp."):

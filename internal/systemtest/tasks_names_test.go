@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -119,6 +120,52 @@ func TestNamesOfChannels(t *testing.T) {
 	for name, found := range want {
 		if !found {
 			t.Errorf("no goroutine waits for %q: %v", name, want)
+		}
+	}
+}
+
+// TestNamesOfSync: goroutines that wait for a sync.Cond say for which, and a lock was taken where the program calls RLock, which is
+// inlined there together with what it calls.
+func TestNamesOfSync(t *testing.T) {
+	for _, flags := range []string{"", "-N -l"} {
+		exe := filepath.Join(t.TempDir(), "sync")
+		build := exec.Command("go", "build", "-gcflags="+flags, "-o", exe, ".")
+		build.Dir = "../../testdata/src/go-sync"
+		if out, err := build.CombinedOutput(); err != nil {
+			t.Skipf("go build: %v: %s", err, out)
+		}
+		target, err := corewalk.Open(context.Background(), fixture.Crash(t, []string{"GOTRACEBACK=crash"}, exe))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer target.Close()
+		r, err := target.Analyze(context.Background(), corewalk.AnalyzeOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		conds := map[report.Addr]string{}
+		locks := 0
+		for _, task := range r.Tasks {
+			w := task.Wait
+			switch {
+			case w == nil || w.Object == nil:
+			case w.Object.Type == "sync.Cond":
+				conds[w.Object.Address] += w.Object.Detail + ", " + w.Certainty + "; "
+			case w.Object.Type == "sync.RWMutex":
+				locks++
+				if w.Object.Name != "main.rw" || len(w.Holders) != 1 || w.Holders[0].Taken == nil || w.Holders[0].Taken.Function != "main.main" {
+					t.Errorf("%q: a lock %+v, held by %+v", flags, w.Object, w.Holders)
+				}
+			}
+		}
+		var got []string
+		for _, s := range conds {
+			got = append(got, s)
+		}
+		slices.Sort(got)
+		want := []string{"1 waiting, certain; ", "2 waiting, certain; 2 waiting, certain; "}
+		if !slices.Equal(got, want) || locks != 1 {
+			t.Errorf("%q: %d locks, conditions %q, want %q", flags, locks, got, want)
 		}
 	}
 }

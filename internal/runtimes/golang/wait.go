@@ -80,6 +80,8 @@ func (r *runtime) Wait(ctx context.Context, t *tasks.Task, frames []*unwind.Fram
 		w.Proved = true
 	case tasks.WaitTimer:
 		w.Timed = true
+	case tasks.WaitCondition:
+		r.condition(&o, w, frames)
 	case tasks.WaitSemaphore, tasks.WaitLock, tasks.WaitReadLock, tasks.WaitBarrier:
 		r.semaphore(&o, w, frames)
 	}

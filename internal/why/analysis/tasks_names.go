@@ -52,6 +52,9 @@ func (in *inspection) nameObject(frames []*unwind.Frame, o *tasks.Object) {
 	o.Name = ofProgram(n.name)
 	if strings.HasPrefix(o.Type, "sync.") {
 		o.Name = ofSync(o.Name)
+		if o.Type == "sync.RWMutex" && n.typ == "sync.Mutex" { // which lies at its beginning
+			o.Name = strings.TrimSuffix(o.Name, ".w")
+		}
 	}
 }
 
@@ -112,7 +115,7 @@ func waitsForOthers(file, function string) bool {
 		return true // reserved for what the compiler and its libraries have
 	}
 	inherent := strings.TrimPrefix(function, "<") // Rust's "<std::sync::Mutex<T>>::lock"
-	for _, p := range []string{"runtime.", "sync.", "internal/sync.", "internal/poll.", "std::", "core::", "pthread_", "sem_", "parking_lot", "lock_api::",
+	for _, p := range []string{"runtime.", "sync.", "sync/atomic.", "internal/sync.", "internal/poll.", "std::", "core::", "pthread_", "sem_", "parking_lot", "lock_api::",
 		"tokio::", "async_std::", "async_lock::"} {
 		if strings.HasPrefix(inherent, p) {
 			return true

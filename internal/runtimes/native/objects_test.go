@@ -79,10 +79,13 @@ func (n stackNames) LookupAtAddr(at unwind.Address) (string, any, error) {
 	return "", nil, unwind.ErrNoSymbol
 }
 
-// A listAt is a symbol table with the list of FILEs at an address.
+// A listAt is a symbol table with the list of FILEs at an address, and, below it, where a struct pthread has the thread's id.
 type listAt uint64
 
 func (l listAt) SymbolByName(_ *libstate.Library, name string) (unwind.Symbol, bool) {
+	if name == "_thread_db_pthread_tid" {
+		return unwind.Symbol{Name: name, Addr: uint64(l) - 0x10}, true
+	}
 	return unwind.Symbol{Name: name, Addr: uint64(l)}, name == "_IO_list_all"
 }
 
@@ -230,6 +233,10 @@ func TestObjects(t *testing.T) {
 		}
 		return m
 	}
+	byID := func(a *arch.Arch, bits, number, offset, id int64) situation { // the owner's struct pthread is at 0x4f10
+		return situation{arch: a, expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, files: 0x50f0,
+			mem: file(4, 1, 8, 0x4f10, 0xe0, bits, 0xe4, number, 0xe8, offset, -0x50, id, 0x1f10, id)}
+	}
 	rdlock, wrlock := stack{"pthread_rwlock_rdlock"}, stack{"pthread_rwlock_wrlock"}
 	below := func(off uint64, v uint32) map[uint64]uint32 { return map[uint64]uint32{at - off: v} }
 	for name, c := range map[string]struct {
@@ -287,32 +294,38 @@ func TestObjects(t *testing.T) {
 		"write, new by its address":        {situation{arch: arch.X86, expected: 2, stack: stack{"futex_wait", "pthread_rwlock_wrlock=4ff8"}, mem: words(0x4ff4, 4, 0xa, 20, 1)}, "lock pthread_rwlock_t 0x4ff8 [1 readers] (readers are not recorded)"},
 		"write, of an unknown C library":   {situation{libc: "/lib/libother.so", word: 0x5004, expected: 3, stack: wrlock, mem: words(0x4ff8, 0, 3, 24, 2)}, "lock pthread_rwlock_t 0x0 unproved"},
 
-		"barrier, all left":         {situation{expected: 5, stack: stack{"pthread_barrier_wait"}, mem: map[uint64]uint32{at - 4: 3, at + 4: 4}}, "barrier pthread_barrier_t 0x4ffc unproved"},
-		"of another C library":      {situation{libc: "/lib/libother.so", expected: 2, stack: stack{"pthread_mutex_lock"}, mem: at1(8, 2)}, "lock pthread_mutex_t 0x5000 unproved"},
-		"condition":                 {situation{expected: 1, stack: stack{"pthread_cond_wait@@GLIBC_2.3.2"}}, "condition pthread_cond_t 0x4fd8"},
-		"condition of a new glibc":  {situation{expected: 1, stack: stack{"pthread_cond_wait=4fe0"}}, "condition pthread_cond_t 0x4fe0"},
-		"condition of an old glibc": {situation{expected: 1, stack: stack{"pthread_cond_wait=4ffc"}}, "condition pthread_cond_t 0x4ffc"},
-		"join":                      {situation{op: 0x109, expected: 2, stack: stack{"__pthread_clockjoin_ex"}}, "join  0x0 2 certain"},
-		"join, no thread":           {situation{op: 0x109, expected: 3, stack: stack{"pthread_join"}}, "join  0x0 unproved"},
-		"semaphore":                 {situation{op: 0x189, stack: stack{"__new_sem_wait_slow64"}}, "semaphore sem_t 0x5000"},
-		"barrier":                   {situation{expected: 5, stack: stack{"pthread_barrier_wait"}, mem: map[uint64]uint32{at - 4: 7, at + 4: 4}}, "barrier pthread_barrier_t 0x4ffc [2 of 4 arrived]"},
-		"barrier of no size":        {situation{expected: 5, stack: stack{"pthread_barrier_wait"}, mem: map[uint64]uint32{at - 4: 7, at + 4: 0}}, "barrier pthread_barrier_t 0x4ffc unproved"},
-		"stream":                    {situation{expected: 2, stack: stack{"_IO_flockfile"}, mem: at1(4, 1, 8, 0x4f00, 12, 0)}, "lock lock of a FILE 0x5000 2 certain"},
-		"stream of nobody":          {situation{expected: 2, stack: stack{"_IO_flockfile"}, mem: at1(4, 1, 8, 0x4f08, 12, 0)}, "lock lock of a FILE 0x5000 unproved"},
-		"stream, given back":        {situation{expected: 2, stack: stack{"_IO_flockfile"}, mem: at1(4, 0, 8, 0x4f00, 12, 0)}, "lock lock of a FILE 0x5000 unproved"},
-		"FILE":                      {situation{expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, files: 0x50f0, mem: file(4, 1, 8, 0x4f00)}, "lock FILE 0x4f60 [descriptor 3] 2 certain"},
-		"FILE of nobody":            {situation{expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, files: 0x50f0, mem: file(4, 1, 8, 0x4f08)}, "lock FILE 0x4f60 [descriptor 3]"},
-		"FILE without a descriptor": {situation{expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, files: 0x50f0, mem: file(-0x30, 0xffffffff)}, "lock FILE 0x4f60"},
-		"FILE, the second":          {situation{expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, files: 0x50f0, mem: file(0xf0, 0x5010, 0x10, 0xfbad0000, 0x78, 0x4f60, 0x98, 0x5060)}, "lock FILE 0x4f60 [descriptor 3]"},
-		"FILE, after what is none":  {situation{expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, files: 0x50f0, mem: file(0xf0, 0x5010, 0x10, 0xfbac0000, 0x78, 0x4f60, 0x98, 0x5060)}, "lock lock of the C library 0x5000"},
-		"FILE, in a circle":         {situation{expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, files: 0x50f0, mem: file(-0x38, 0x4f60)}, "lock FILE 0x4f60 [descriptor 3]"},
-		"FILE, x86":                 {situation{arch: arch.X86, expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, files: 0x50f0, mem: words(0x4f80, 0x170, 0x4f80, 0, 0xfbad2484, 72, 0x5000, 56, 5)}, "lock FILE 0x4f80 [descriptor 5]"},
-		"no FILE":                   {situation{expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, files: 0x50f0, mem: file(-0x18, 0x5004)}, "lock lock of the C library 0x5000"},
-		"no list of FILEs":          {situation{expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, mem: file()}, "lock lock of the C library 0x5000"},
-		"lock of another C library": {situation{libc: "/lib/libother.so", expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, files: 0x50f0, mem: file()}, "lock lock of the C library 0x5000 unproved"},
-		"FILE of musl":              {situation{libc: muslPath, expected: 0x40000002, stack: stack{"__lockfile", "fputs", "work"}}, "lock lock of a FILE 0x5000 2 certain"},
-		"FILE of musl, free":        {situation{libc: muslPath, expected: 0x40000000, stack: stack{"__lockfile", "fputs", "work"}}, "lock lock of a FILE 0x5000 unproved"},
-		"FILE of another C library": {situation{libc: "/lib/libother.so", expected: 2, stack: stack{"flockfile"}, files: 0x50f0, mem: file(4, 1, 8, 0x4f00)}, "lock lock of a FILE 0x5000 unproved"},
+		"barrier, all left":              {situation{expected: 5, stack: stack{"pthread_barrier_wait"}, mem: map[uint64]uint32{at - 4: 3, at + 4: 4}}, "barrier pthread_barrier_t 0x4ffc unproved"},
+		"of another C library":           {situation{libc: "/lib/libother.so", expected: 2, stack: stack{"pthread_mutex_lock"}, mem: at1(8, 2)}, "lock pthread_mutex_t 0x5000 unproved"},
+		"condition":                      {situation{expected: 1, stack: stack{"pthread_cond_wait@@GLIBC_2.3.2"}}, "condition pthread_cond_t 0x4fd8"},
+		"condition of a new glibc":       {situation{expected: 1, stack: stack{"pthread_cond_wait=4fe0"}}, "condition pthread_cond_t 0x4fe0"},
+		"condition of an old glibc":      {situation{expected: 1, stack: stack{"pthread_cond_wait=4ffc"}}, "condition pthread_cond_t 0x4ffc"},
+		"join":                           {situation{op: 0x109, expected: 2, stack: stack{"__pthread_clockjoin_ex"}}, "join  0x0 2 certain"},
+		"join, no thread":                {situation{op: 0x109, expected: 3, stack: stack{"pthread_join"}}, "join  0x0 unproved"},
+		"semaphore":                      {situation{op: 0x189, stack: stack{"__new_sem_wait_slow64"}}, "semaphore sem_t 0x5000"},
+		"barrier":                        {situation{expected: 5, stack: stack{"pthread_barrier_wait"}, mem: map[uint64]uint32{at - 4: 7, at + 4: 4}}, "barrier pthread_barrier_t 0x4ffc [2 of 4 arrived]"},
+		"barrier of no size":             {situation{expected: 5, stack: stack{"pthread_barrier_wait"}, mem: map[uint64]uint32{at - 4: 7, at + 4: 0}}, "barrier pthread_barrier_t 0x4ffc unproved"},
+		"stream":                         {situation{expected: 2, stack: stack{"_IO_flockfile"}, mem: at1(4, 1, 8, 0x4f00, 12, 0)}, "lock lock of a FILE 0x5000 2 certain"},
+		"stream of nobody":               {situation{expected: 2, stack: stack{"_IO_flockfile"}, mem: at1(4, 1, 8, 0x4f08, 12, 0)}, "lock lock of a FILE 0x5000 unproved"},
+		"stream, given back":             {situation{expected: 2, stack: stack{"_IO_flockfile"}, mem: at1(4, 0, 8, 0x4f00, 12, 0)}, "lock lock of a FILE 0x5000 unproved"},
+		"FILE":                           {situation{expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, files: 0x50f0, mem: file(4, 1, 8, 0x4f00)}, "lock FILE 0x4f60 [descriptor 3] 2 certain"},
+		"FILE of nobody":                 {situation{expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, files: 0x50f0, mem: file(4, 1, 8, 0x4f08)}, "lock FILE 0x4f60 [descriptor 3]"},
+		"FILE without a descriptor":      {situation{expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, files: 0x50f0, mem: file(-0x30, 0xffffffff)}, "lock FILE 0x4f60"},
+		"FILE, the second":               {situation{expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, files: 0x50f0, mem: file(0xf0, 0x5010, 0x10, 0xfbad0000, 0x78, 0x4f60, 0x98, 0x5060)}, "lock FILE 0x4f60 [descriptor 3]"},
+		"FILE, after what is none":       {situation{expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, files: 0x50f0, mem: file(0xf0, 0x5010, 0x10, 0xfbac0000, 0x78, 0x4f60, 0x98, 0x5060)}, "lock lock of the C library 0x5000"},
+		"FILE, in a circle":              {situation{expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, files: 0x50f0, mem: file(-0x38, 0x4f60)}, "lock FILE 0x4f60 [descriptor 3]"},
+		"FILE, x86":                      {situation{arch: arch.X86, expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, files: 0x50f0, mem: words(0x4f80, 0x170, 0x4f80, 0, 0xfbad2484, 72, 0x5000, 56, 5)}, "lock FILE 0x4f80 [descriptor 5]"},
+		"FILE, arm64, by the owner's id": {byID(arch.ARM64, 32, 1, 0xa0, 2), "lock FILE 0x4f60 [descriptor 3] 2 certain"},
+		"FILE, the owner has no such id": {byID(arch.ARM64, 32, 1, 0xa0, 3), "lock FILE 0x4f60 [descriptor 3]"},
+		"FILE, the id is no number":      {byID(arch.ARM64, 64, 1, 0xa0, 2), "lock FILE 0x4f60 [descriptor 3]"},
+		"FILE, the ids are several":      {byID(arch.ARM64, 32, 2, 0xa0, 2), "lock FILE 0x4f60 [descriptor 3]"},
+		"FILE, the id is too far":        {byID(arch.ARM64, 32, 1, 1<<13, 2), "lock FILE 0x4f60 [descriptor 3]"},
+		"FILE, x86, by the owner's id":   {situation{arch: arch.X86, expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, files: 0x50f0, mem: words(0x4f80, 0x170, 0x4f80, 0, 0xfbad2484, 72, 0x5000, 56, 5, 0x84, 1, 0x88, 0x4f10, 0x160, 32, 0x164, 1, 0x168, 0x68, -8, 2)}, "lock FILE 0x4f80 [descriptor 5] 2 certain"},
+		"no FILE":                        {situation{expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, files: 0x50f0, mem: file(-0x18, 0x5004)}, "lock lock of the C library 0x5000"},
+		"no list of FILEs":               {situation{expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, mem: file()}, "lock lock of the C library 0x5000"},
+		"lock of another C library":      {situation{libc: "/lib/libother.so", expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, files: 0x50f0, mem: file()}, "lock lock of the C library 0x5000 unproved"},
+		"FILE of musl":                   {situation{libc: muslPath, expected: 0x40000002, stack: stack{"__lockfile", "fputs", "work"}}, "lock lock of a FILE 0x5000 2 certain"},
+		"FILE of musl, free":             {situation{libc: muslPath, expected: 0x40000000, stack: stack{"__lockfile", "fputs", "work"}}, "lock lock of a FILE 0x5000 unproved"},
+		"FILE of another C library":      {situation{libc: "/lib/libother.so", expected: 2, stack: stack{"flockfile"}, files: 0x50f0, mem: file(4, 1, 8, 0x4f00)}, "lock lock of a FILE 0x5000 unproved"},
 
 		// refused by the kernel
 		"refused":                                   {situation{op: 0x189, stack: stack{"__futex_abstimed_wait64", "__pthread_mutex_lock_full=5040"}, mem: at1(0x40, 0x80000002, 0x50, 0x20)}.onStack(), "lock pthread_mutex_t 0x0 unproved (the lock was refused: there would be a deadlock)"},

@@ -67,6 +67,34 @@ func (r *runtime) libcFile() *libstate.Library {
 	return exe
 }
 
+// threadOf returns the thread that a pointer to glibc's struct pthread stands for. Where no register shows where a thread has
+// it, the structure itself has the thread's id: glibc tells libthread_db where.
+func (r *runtime) threadOf(control uint64) (tid uint64, ok bool) {
+	if tid, ok = r.threadAt(control); ok || control == 0 {
+		return tid, ok
+	}
+	lib := r.libcFile()
+	if lib == nil || r.p.Symbols == nil {
+		return 0, false
+	}
+	field, ok := r.p.Symbols.SymbolByName(lib, "_thread_db_pthread_tid")
+	if !ok {
+		return 0, false
+	}
+	bits, ok := r.u32(field.Addr)
+	number, ok2 := r.u32(field.Addr + 4)
+	offset, ok3 := r.u32(field.Addr + 8)
+	if !ok || !ok2 || !ok3 || bits != 32 || number != 1 || offset >= maxThreadSize {
+		return 0, false
+	}
+	own, ok := r.u32(control + uint64(offset))
+	id, lives := r.p.ThreadKnownAs(uint64(own))
+	return uint64(id), ok && lives
+}
+
+// maxThreadSize is more than the size of glibc's struct pthread.
+const maxThreadSize = 1 << 13
+
 // privateLock describes a lock of glibc's own for which a thread sleeps: that of a FILE, or another.
 func (r *runtime) privateLock(c *futexCall, f *unwind.Frame, w *tasks.Wait) {
 	if r.libc() == glibc && r.files()[c.addr] != 0 {
@@ -104,7 +132,7 @@ func (r *runtime) stream(c *futexCall, _ *unwind.Frame, w *tasks.Wait) {
 		w.Proved = true
 	}
 	count, ok := r.u32(c.addr + streamCountAt)
-	if tid, lives := r.threadAt(r.word(c.addr + streamOwnerAt)); lives && ok && count > 0 {
+	if tid, lives := r.threadOf(r.word(c.addr + streamOwnerAt)); lives && ok && count > 0 {
 		r.held(w, unwind.ThreadID(tid))
 	}
 }

@@ -101,7 +101,8 @@ type situation struct {
 	expected uint32
 	timeout  uint64
 	stack    stack
-	other    stack // of thread 2
+	other    stack  // of thread 2
+	code     uint64 // where the code of stack is; in the C library if 0
 	mem      map[uint64]uint32
 	word     uint64 // the address of the word; lockAt if 0
 	files    uint64 // the address of glibc's list of FILEs
@@ -152,7 +153,11 @@ func (s situation) describe(t *testing.T) string {
 	two.Set(arch.FSBase, 0x4f00)
 	p.regs[1], p.regs[2] = regs, two
 	names := stackNames{}
-	for base, st := range map[uint64]stack{0x1100: s.stack, 0x3000: s.other} {
+	code := s.code
+	if code == 0 {
+		code = 0x1100
+	}
+	for base, st := range map[uint64]stack{code: s.stack, 0x3000: s.other} {
 		for i, text := range st {
 			names[base+uint64(i)<<4], _, _ = strings.Cut(text, "=")
 		}
@@ -161,7 +166,7 @@ func (s situation) describe(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	frames, others := s.stack.frames(t, w, 0x1100, regs), s.other.frames(t, w, 0x3000, two)
+	frames, others := s.stack.frames(t, w, code, regs), s.other.frames(t, w, 0x3000, two)
 	process := &tasks.Process{State: p, Names: names}
 	if s.files != 0 {
 		process.Symbols = listAt(s.files)
@@ -294,38 +299,43 @@ func TestObjects(t *testing.T) {
 		"write, new by its address":        {situation{arch: arch.X86, expected: 2, stack: stack{"futex_wait", "pthread_rwlock_wrlock=4ff8"}, mem: words(0x4ff4, 4, 0xa, 20, 1)}, "lock pthread_rwlock_t 0x4ff8 [1 readers] (readers are not recorded)"},
 		"write, of an unknown C library":   {situation{libc: "/lib/libother.so", word: 0x5004, expected: 3, stack: wrlock, mem: words(0x4ff8, 0, 3, 24, 2)}, "lock pthread_rwlock_t 0x0 unproved"},
 
-		"barrier, all left":              {situation{expected: 5, stack: stack{"pthread_barrier_wait"}, mem: map[uint64]uint32{at - 4: 3, at + 4: 4}}, "barrier pthread_barrier_t 0x4ffc unproved"},
-		"of another C library":           {situation{libc: "/lib/libother.so", expected: 2, stack: stack{"pthread_mutex_lock"}, mem: at1(8, 2)}, "lock pthread_mutex_t 0x5000 unproved"},
-		"condition":                      {situation{expected: 1, stack: stack{"pthread_cond_wait@@GLIBC_2.3.2"}}, "condition pthread_cond_t 0x4fd8"},
-		"condition of a new glibc":       {situation{expected: 1, stack: stack{"pthread_cond_wait=4fe0"}}, "condition pthread_cond_t 0x4fe0"},
-		"condition of an old glibc":      {situation{expected: 1, stack: stack{"pthread_cond_wait=4ffc"}}, "condition pthread_cond_t 0x4ffc"},
-		"join":                           {situation{op: 0x109, expected: 2, stack: stack{"__pthread_clockjoin_ex"}}, "join  0x0 2 certain"},
-		"join, no thread":                {situation{op: 0x109, expected: 3, stack: stack{"pthread_join"}}, "join  0x0 unproved"},
-		"semaphore":                      {situation{op: 0x189, stack: stack{"__new_sem_wait_slow64"}}, "semaphore sem_t 0x5000"},
-		"barrier":                        {situation{expected: 5, stack: stack{"pthread_barrier_wait"}, mem: map[uint64]uint32{at - 4: 7, at + 4: 4}}, "barrier pthread_barrier_t 0x4ffc [2 of 4 arrived]"},
-		"barrier of no size":             {situation{expected: 5, stack: stack{"pthread_barrier_wait"}, mem: map[uint64]uint32{at - 4: 7, at + 4: 0}}, "barrier pthread_barrier_t 0x4ffc unproved"},
-		"stream":                         {situation{expected: 2, stack: stack{"_IO_flockfile"}, mem: at1(4, 1, 8, 0x4f00, 12, 0)}, "lock lock of a FILE 0x5000 2 certain"},
-		"stream of nobody":               {situation{expected: 2, stack: stack{"_IO_flockfile"}, mem: at1(4, 1, 8, 0x4f08, 12, 0)}, "lock lock of a FILE 0x5000 unproved"},
-		"stream, given back":             {situation{expected: 2, stack: stack{"_IO_flockfile"}, mem: at1(4, 0, 8, 0x4f00, 12, 0)}, "lock lock of a FILE 0x5000 unproved"},
-		"FILE":                           {situation{expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, files: 0x50f0, mem: file(4, 1, 8, 0x4f00)}, "lock FILE 0x4f60 [descriptor 3] 2 certain"},
-		"FILE of nobody":                 {situation{expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, files: 0x50f0, mem: file(4, 1, 8, 0x4f08)}, "lock FILE 0x4f60 [descriptor 3]"},
-		"FILE without a descriptor":      {situation{expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, files: 0x50f0, mem: file(-0x30, 0xffffffff)}, "lock FILE 0x4f60"},
-		"FILE, the second":               {situation{expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, files: 0x50f0, mem: file(0xf0, 0x5010, 0x10, 0xfbad0000, 0x78, 0x4f60, 0x98, 0x5060)}, "lock FILE 0x4f60 [descriptor 3]"},
-		"FILE, after what is none":       {situation{expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, files: 0x50f0, mem: file(0xf0, 0x5010, 0x10, 0xfbac0000, 0x78, 0x4f60, 0x98, 0x5060)}, "lock lock of the C library 0x5000"},
-		"FILE, in a circle":              {situation{expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, files: 0x50f0, mem: file(-0x38, 0x4f60)}, "lock FILE 0x4f60 [descriptor 3]"},
-		"FILE, x86":                      {situation{arch: arch.X86, expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, files: 0x50f0, mem: words(0x4f80, 0x170, 0x4f80, 0, 0xfbad2484, 72, 0x5000, 56, 5)}, "lock FILE 0x4f80 [descriptor 5]"},
-		"FILE, arm64, by the owner's id": {byID(arch.ARM64, 32, 1, 0xa0, 2), "lock FILE 0x4f60 [descriptor 3] 2 certain"},
-		"FILE, the owner has no such id": {byID(arch.ARM64, 32, 1, 0xa0, 3), "lock FILE 0x4f60 [descriptor 3]"},
-		"FILE, the id is no number":      {byID(arch.ARM64, 64, 1, 0xa0, 2), "lock FILE 0x4f60 [descriptor 3]"},
-		"FILE, the ids are several":      {byID(arch.ARM64, 32, 2, 0xa0, 2), "lock FILE 0x4f60 [descriptor 3]"},
-		"FILE, the id is too far":        {byID(arch.ARM64, 32, 1, 1<<13, 2), "lock FILE 0x4f60 [descriptor 3]"},
-		"FILE, x86, by the owner's id":   {situation{arch: arch.X86, expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, files: 0x50f0, mem: words(0x4f80, 0x170, 0x4f80, 0, 0xfbad2484, 72, 0x5000, 56, 5, 0x84, 1, 0x88, 0x4f10, 0x160, 32, 0x164, 1, 0x168, 0x68, -8, 2)}, "lock FILE 0x4f80 [descriptor 5] 2 certain"},
-		"no FILE":                        {situation{expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, files: 0x50f0, mem: file(-0x18, 0x5004)}, "lock lock of the C library 0x5000"},
-		"no list of FILEs":               {situation{expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, mem: file()}, "lock lock of the C library 0x5000"},
-		"lock of another C library":      {situation{libc: "/lib/libother.so", expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, files: 0x50f0, mem: file()}, "lock lock of the C library 0x5000 unproved"},
-		"FILE of musl":                   {situation{libc: muslPath, expected: 0x40000002, stack: stack{"__lockfile", "fputs", "work"}}, "lock lock of a FILE 0x5000 2 certain"},
-		"FILE of musl, free":             {situation{libc: muslPath, expected: 0x40000000, stack: stack{"__lockfile", "fputs", "work"}}, "lock lock of a FILE 0x5000 unproved"},
-		"FILE of another C library":      {situation{libc: "/lib/libother.so", expected: 2, stack: stack{"flockfile"}, files: 0x50f0, mem: file(4, 1, 8, 0x4f00)}, "lock lock of a FILE 0x5000 unproved"},
+		"barrier, all left":                {situation{expected: 5, stack: stack{"pthread_barrier_wait"}, mem: map[uint64]uint32{at - 4: 3, at + 4: 4}}, "barrier pthread_barrier_t 0x4ffc unproved"},
+		"of another C library":             {situation{libc: "/lib/libother.so", expected: 2, stack: stack{"pthread_mutex_lock"}, mem: at1(8, 2)}, "lock pthread_mutex_t 0x5000 unproved"},
+		"condition":                        {situation{expected: 1, stack: stack{"pthread_cond_wait@@GLIBC_2.3.2"}}, "condition pthread_cond_t 0x4fd8"},
+		"condition of a new glibc":         {situation{expected: 1, stack: stack{"pthread_cond_wait=4fe0"}}, "condition pthread_cond_t 0x4fe0"},
+		"condition of an old glibc":        {situation{expected: 1, stack: stack{"pthread_cond_wait=4ffc"}}, "condition pthread_cond_t 0x4ffc"},
+		"join":                             {situation{op: 0x109, expected: 2, stack: stack{"__pthread_clockjoin_ex"}}, "join  0x0 2 certain"},
+		"join, no thread":                  {situation{op: 0x109, expected: 3, stack: stack{"pthread_join"}}, "join  0x0 unproved"},
+		"semaphore":                        {situation{op: 0x189, stack: stack{"__new_sem_wait_slow64"}}, "semaphore sem_t 0x5000"},
+		"barrier":                          {situation{expected: 5, stack: stack{"pthread_barrier_wait"}, mem: map[uint64]uint32{at - 4: 7, at + 4: 4}}, "barrier pthread_barrier_t 0x4ffc [2 of 4 arrived]"},
+		"barrier of no size":               {situation{expected: 5, stack: stack{"pthread_barrier_wait"}, mem: map[uint64]uint32{at - 4: 7, at + 4: 0}}, "barrier pthread_barrier_t 0x4ffc unproved"},
+		"stream":                           {situation{expected: 2, stack: stack{"_IO_flockfile"}, mem: at1(4, 1, 8, 0x4f00, 12, 0)}, "lock lock of a FILE 0x5000 2 certain"},
+		"stream of nobody":                 {situation{expected: 2, stack: stack{"_IO_flockfile"}, mem: at1(4, 1, 8, 0x4f08, 12, 0)}, "lock lock of a FILE 0x5000 unproved"},
+		"stream, given back":               {situation{expected: 2, stack: stack{"_IO_flockfile"}, mem: at1(4, 0, 8, 0x4f00, 12, 0)}, "lock lock of a FILE 0x5000 unproved"},
+		"FILE":                             {situation{expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, files: 0x50f0, mem: file(4, 1, 8, 0x4f00)}, "lock FILE 0x4f60 [descriptor 3] 2 certain"},
+		"FILE of nobody":                   {situation{expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, files: 0x50f0, mem: file(4, 1, 8, 0x4f08)}, "lock FILE 0x4f60 [descriptor 3]"},
+		"FILE without a descriptor":        {situation{expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, files: 0x50f0, mem: file(-0x30, 0xffffffff)}, "lock FILE 0x4f60"},
+		"FILE, the second":                 {situation{expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, files: 0x50f0, mem: file(0xf0, 0x5010, 0x10, 0xfbad0000, 0x78, 0x4f60, 0x98, 0x5060)}, "lock FILE 0x4f60 [descriptor 3]"},
+		"FILE, after what is none":         {situation{expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, files: 0x50f0, mem: file(0xf0, 0x5010, 0x10, 0xfbac0000, 0x78, 0x4f60, 0x98, 0x5060)}, "lock lock of the C library 0x5000"},
+		"FILE, in a circle":                {situation{expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, files: 0x50f0, mem: file(-0x38, 0x4f60)}, "lock FILE 0x4f60 [descriptor 3]"},
+		"FILE, x86":                        {situation{arch: arch.X86, expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, files: 0x50f0, mem: words(0x4f80, 0x170, 0x4f80, 0, 0xfbad2484, 72, 0x5000, 56, 5)}, "lock FILE 0x4f80 [descriptor 5]"},
+		"FILE, arm64, by the owner's id":   {byID(arch.ARM64, 32, 1, 0xa0, 2), "lock FILE 0x4f60 [descriptor 3] 2 certain"},
+		"FILE, the owner has no such id":   {byID(arch.ARM64, 32, 1, 0xa0, 3), "lock FILE 0x4f60 [descriptor 3]"},
+		"FILE, the id is no number":        {byID(arch.ARM64, 64, 1, 0xa0, 2), "lock FILE 0x4f60 [descriptor 3]"},
+		"FILE, the ids are several":        {byID(arch.ARM64, 32, 2, 0xa0, 2), "lock FILE 0x4f60 [descriptor 3]"},
+		"FILE, the id is too far":          {byID(arch.ARM64, 32, 1, 1<<13, 2), "lock FILE 0x4f60 [descriptor 3]"},
+		"FILE, x86, by the owner's id":     {situation{arch: arch.X86, expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, files: 0x50f0, mem: words(0x4f80, 0x170, 0x4f80, 0, 0xfbad2484, 72, 0x5000, 56, 5, 0x84, 1, 0x88, 0x4f10, 0x160, 32, 0x164, 1, 0x168, 0x68, -8, 2)}, "lock FILE 0x4f80 [descriptor 5] 2 certain"},
+		"no FILE":                          {situation{expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, files: 0x50f0, mem: file(-0x18, 0x5004)}, "lock lock of the C library 0x5000"},
+		"no list of FILEs":                 {situation{expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, mem: file()}, "lock lock of the C library 0x5000"},
+		"lock of another C library":        {situation{libc: "/lib/libother.so", expected: 2, stack: stack{"__lll_lock_wait_private", "fputs", "work"}, files: 0x50f0, mem: file()}, "lock lock of the C library 0x5000 unproved"},
+		"FILE of musl":                     {situation{libc: muslPath, expected: 0x40000002, stack: stack{"__lockfile", "fputs", "work"}}, "lock lock of a FILE 0x5000 2 certain"},
+		"FILE of musl, no symbols":         {situation{libc: muslPath, expected: 0x40000002, stack: stack{"", "vfprintf", "work"}}, "lock lock of a FILE 0x5000 2 certain"},
+		"a word of musl, no such owner":    {situation{libc: muslPath, expected: 0x40000009, stack: stack{"", "vfprintf", "work"}}, "address  0x5000 unproved"},
+		"a word of musl, nobody waits":     {situation{libc: muslPath, expected: 2, stack: stack{"", "vfprintf", "work"}}, "address  0x5000 unproved"},
+		"a word like musl's, of glibc":     {situation{expected: 0x40000002, stack: stack{"", "vfprintf", "work"}}, "address  0x5000 unproved"},
+		"a word like musl's, another code": {situation{libc: muslPath, expected: 0x40000002, code: 0x2800, stack: stack{"", "work"}}, "address  0x5000 unproved"},
+		"FILE of musl, free":               {situation{libc: muslPath, expected: 0x40000000, stack: stack{"__lockfile", "fputs", "work"}}, "lock lock of a FILE 0x5000 unproved"},
+		"FILE of another C library":        {situation{libc: "/lib/libother.so", expected: 2, stack: stack{"flockfile"}, files: 0x50f0, mem: file(4, 1, 8, 0x4f00)}, "lock lock of a FILE 0x5000 unproved"},
 
 		// refused by the kernel
 		"refused":                                   {situation{op: 0x189, stack: stack{"__futex_abstimed_wait64", "__pthread_mutex_lock_full=5040"}, mem: at1(0x40, 0x80000002, 0x50, 0x20)}.onStack(), "lock pthread_mutex_t 0x0 unproved (the lock was refused: there would be a deadlock)"},

@@ -45,6 +45,10 @@ func (r *runtime) unnamed(c *futexCall, frames []*unwind.Frame, w *tasks.Wait) {
 	if len(frames) > 0 && r.arch == arch.X86 && !r.inLibrary(frames[0], "libc") {
 		frames = frames[1:] // the system call, in the vDSO
 	}
+	if r.libc() == musl && len(frames) > 0 && r.inLibc(frames[0]) && c.expected&muslWanted != 0 && r.lives(uint64(c.expected&^muslWanted)) {
+		r.stream(c, nil, w) // of musl's words, only those of FILEs have that
+		return
+	}
 	if r.libc() != glibc || len(frames) == 0 || !r.inLibrary(frames[0], "libc") {
 		return
 	}

@@ -20,6 +20,7 @@ const (
 	fileLock32    = 72
 	streamCountAt = 4
 	streamOwnerAt = 8
+	muslWanted    = 0x40000000 // in the lock of a musl FILE, besides the owner's id: others wait for it
 )
 
 // privateType is what the C library's own locks are called.
@@ -111,9 +112,8 @@ func (r *runtime) stream(c *futexCall, _ *unwind.Frame, w *tasks.Wait) {
 	w.Kind = tasks.WaitLock
 	w.Object.Type = "lock of a FILE"
 	if r.libc() == musl { // the word has the owner's id
-		const wanted = 0x40000000
-		if lock, ok := r.u32(c.addr); ok && lock&^wanted != 0 {
-			r.heldBy(w, uint64(lock&^wanted), false)
+		if lock, ok := r.u32(c.addr); ok && lock&^muslWanted != 0 {
+			r.heldBy(w, uint64(lock&^muslWanted), false)
 		}
 		return
 	}

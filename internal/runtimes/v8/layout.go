@@ -28,6 +28,7 @@ type layout struct {
 	scriptSource, scriptName, scriptLineEnds             uint64
 	bytecodeData, properties                             uint64
 	mapType, mapField3, mapDescriptors, mapConstructor   uint64
+	mapPrototype                                         uint64 // 0 if not known
 	kindInterpreted, kindBaseline                        uint32
 	deoptCount, deoptLiterals, deoptShared, deoptInlined uint64
 	noValues                                             string // what values need and is not known; "" if all is
@@ -124,6 +125,7 @@ func readLayout(v *variables, version string) (*layout, error) {
 	l.mapField3 = v.field("Map", "bit_field3__int")
 	l.mapDescriptors = v.field("Map", "instance_descriptors__DescriptorArray", "instance_descriptors__Tagged_DescriptorArray_")
 	l.mapConstructor = v.field("Map", "constructor_or_back_pointer__Object", "constructor_or_back_pointer__Tagged_Object_")
+	l.mapPrototype, _ = v.get("class_Map__prototype__HeapObject", "class_Map__prototype__Tagged_HeapObject_", "class_Map__prototype__Tagged_JSPrototype_", "class_Map__prototype__Object")
 	l.kindInterpreted, l.kindBaseline = uint32(v.need("CodeKindInterpretedFunction")), uint32(v.need("CodeKindBaseline"))
 	l.deoptCount, l.deoptLiterals, l.deoptShared, l.deoptInlined = 1, 2, 6, 7
 	for to, name := range map[*uint64]string{&l.deoptCount: "InlinedFunctionCount", &l.deoptLiterals: "LiteralArray", &l.deoptShared: "SharedFunctionInfo", &l.deoptInlined: "InliningPositions"} {

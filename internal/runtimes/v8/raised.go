@@ -75,19 +75,17 @@ func first(stretches []tasks.Stretch) tasks.Call {
 	return tasks.Call{}
 }
 
-// exception describes an error, or a string that was thrown; its Type is "" if the object is neither.
+// exception describes what was thrown; its Type is "" if that is no value of JavaScript.
 func (e *engine) exception(obj uint64) tasks.Exception {
 	x := tasks.Exception{Language: Language}
 	if e.typeOf(obj) != e.types.jsError {
-		if s, ok := e.text(obj); ok {
-			x.Type, x.Message = "string", s
-		}
+		x.Type, x.Message = e.thrownValue(obj)
 		return x
 	}
-	x.Type = e.className(obj)
 	if w, ok := e.property(obj, "message"); ok {
 		x.Message, _ = e.text(w)
 	}
+	x.Type = e.errorType(obj, x.Message)
 	if e.noValues != "" {
 		return x
 	}
@@ -97,11 +95,33 @@ func (e *engine) exception(obj uint64) tasks.Exception {
 			return true
 		}
 		if trace, ok := e.textUpTo(v, maxTrace); ok {
-			x.Function, x.File, x.Line = place(strings.TrimPrefix(trace, x.Type+": "+x.Message))
+			if _, calls, ok := strings.Cut(trace, x.Message); ok { // it may look like a call
+				trace = calls
+			}
+			x.Function, x.File, x.Line = place(trace)
 		}
 		return x.Line == 0
 	})
 	return x
+}
+
+// thrownValue is what was thrown, if that is no error: its type, and how Node writes it.
+func (e *engine) thrownValue(w uint64) (typ, message string) {
+	if s, ok := e.text(w); ok && e.isString(w) {
+		return "string", s
+	}
+	if e.noValues != "" || !e.isValue(w) {
+		return "", ""
+	}
+	v := e.value(w)
+	if v.Err != nil {
+		return "", ""
+	}
+	switch v.Value {
+	case "undefined", "null":
+		return v.Value, ""
+	}
+	return orObject(v.Type), v.Value
 }
 
 // maxTrace is the most characters of an error's stack that are read.
@@ -199,7 +219,7 @@ func (e *engine) thrown(frames []*unwind.Frame, list []tasks.Stretch) (obj uint6
 		case strings.HasPrefix(name, errorsOfNode) && strings.Contains(name, "TriggerUncaughtException"):
 			return e.argument(frames[first].FP()), false
 		case strings.HasPrefix(name, runtimeThrow):
-			return e.errorOrText(e.Word(frames[first].FP() + 16)), true
+			return e.Word(frames[first].FP() + 16), true // the only argument
 		case strings.HasPrefix(name, isolate) && (strings.Contains(name, "Throw") || strings.Contains(name, "CreateMessageOrAbort")):
 			if inHand == 0 {
 				inHand = e.handle(f)
@@ -207,14 +227,6 @@ func (e *engine) thrown(frames []*unwind.Frame, list []tasks.Stretch) (obj uint6
 		}
 	}
 	return inHand, inHand != 0
-}
-
-// errorOrText is a word if it is an error or a string, else 0.
-func (e *engine) errorOrText(w uint64) uint64 {
-	if e.typeOf(w) == e.types.jsError || e.isString(w) {
-		return w
-	}
-	return 0
 }
 
 // argument is the first error among the arguments of a native function that JavaScript calls.
@@ -244,25 +256,4 @@ func (e *engine) handle(f *unwind.Frame) uint64 {
 		}
 	}
 	return 0
-}
-
-// maxTransitions is the most maps between a map and that of the objects which a constructor makes.
-const maxTransitions = 256
-
-// className is the name of the function that made an object.
-func (e *engine) className(obj uint64) string {
-	at := e.at(e.Word(obj-1), e.mapConstructor)
-	for range maxTransitions {
-		switch {
-		case e.isFunction(at):
-			if f := e.functionOf(e.at(at, e.shared)); f != nil {
-				return f.name
-			}
-			return ""
-		case e.typeOf(at) != e.types.meta || e.p.Spend(1) != nil:
-			return ""
-		}
-		at = e.at(at, e.mapConstructor)
-	}
-	return ""
 }

@@ -150,6 +150,7 @@ type engine struct {
 
 	maps      remote.Kept[uint16]
 	builtins  remote.Kept[string]
+	classes   remote.Kept[string] // by the map
 	codes     remote.Kept[*code]
 	functions remote.Kept[*function]
 	scripts   remote.Kept[*script]

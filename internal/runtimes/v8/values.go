@@ -197,15 +197,7 @@ func (e *engine) bigInt(w uint64) (string, bool) {
 func (r *reader) object(w uint64) item {
 	t := r.typeOf(w)
 	if r.isFunction(w) {
-		name := ""
-		if p, ok := r.property(w, "name"); ok {
-			name, _ = r.text(p)
-		}
-		if name == "" {
-			if f := r.functionOf(r.at(w, r.shared)); f != nil {
-				name = f.name
-			}
-		}
+		name := r.functionName(w)
 		if name == "" {
 			return text("function", "Function", "[Function (anonymous)]")
 		}
@@ -286,7 +278,7 @@ func (r *reader) object(w uint64) item {
 			message, _ = r.text(p)
 		}
 		r.own(&out, w)
-		out.Value = "[" + strings.TrimSuffix(orObject(class)+": "+message, ": ") + "]"
+		out.Value = "[" + strings.TrimSuffix(orObject(r.errorType(w, message))+": "+message, ": ") + "]"
 		return out
 	case r.types.typedArray:
 		bytes := r.at(w, r.viewLength)

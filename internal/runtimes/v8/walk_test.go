@@ -87,6 +87,19 @@ func TestRaised(t *testing.T) {
 			"uncaughtProperty": {"TypeError: Cannot read properties of undefined (reading 'field')", "function reads("},
 			"uncaughtValue":    {"string: a string", "throw 'a string'"},
 			"rejection":        {"RangeError: out of stock", "throw new RangeError"},
+			"named":            {"NotFound: no user 7", "function seeks("},
+			"getterNamed":      {"HttpError: bad gateway", "case 'getterNamed'"},
+			"ownNamed":         {"TypeFoo: x", "case 'ownNamed'"},
+			"standardNamed":    {"Late: x", "case 'standardNamed'"},
+			"many":             {"AggregateError: many", "case 'many'"},
+			"coded":            {"TypeError [ERR_NO_PORT]: no port", "case 'coded'"},
+			"codedTwice":       {"Error: ENOENT: no file", "case 'codedTwice'"},
+			"codedOddly":       {"Error: odd", "case 'codedOddly'"},
+			"object":           {"Object: { code: 7, msg: 'plain' }", "case 'object'"},
+			"number":           {"number: 42", "case 'number'"},
+			"nothing":          {"undefined: ", "case 'nothing'"},
+			"instance":         {"Late: Late { by: 3 }", "case 'instance'"},
+			"collection":       {"Late: Late(1) { 1 => 2 }", "case 'collection'"},
 		} {
 			t.Run(name+" "+kind, func(t *testing.T) {
 				core, _ := die(t, node, []string{kind, "--abort-on-uncaught-exception"})
@@ -107,6 +120,31 @@ func TestRaised(t *testing.T) {
 					t.Errorf("%s, line %d, want %s, line %d", got, x.Line, want.what, line)
 				}
 			})
+		}
+	}
+}
+
+// TestAssertion: an error of Node's own has the code that Node writes.
+func TestAssertion(t *testing.T) {
+	for _, node := range nodes(t) {
+		core, _ := die(t, node, []string{"assertion", "--abort-on-uncaught-exception"})
+		_, r := analyze(t, core)
+		if len(r.Crash.Raised) != 1 || r.Crash.Raised[0].Type != "AssertionError [ERR_ASSERTION]" || !strings.HasPrefix(r.Crash.Raised[0].Message, "one is two") {
+			t.Errorf("%s: %+v", version(t, node), r.Crash.Raised)
+		}
+	}
+}
+
+// TestOutOfHeap: V8 that has no room any more in its heap is the cause, and the function of the program the place.
+func TestOutOfHeap(t *testing.T) {
+	for _, node := range nodes(t) {
+		core, _ := die(t, node, []string{"heap", "--max-old-space-size=20"})
+		_, r := analyze(t, core)
+		if r.Crash.Kind != report.CrashOutOfMemory || r.Crash.Reason != "JavaScript heap out of memory" {
+			t.Errorf("%s: %s (%s)", version(t, node), r.Crash.Reason, r.Crash.Kind)
+		}
+		if f := r.Threads[0].Frames[*r.Crash.Frame]; f.Function != "hoards" {
+			t.Errorf("%s: the report points to %s", version(t, node), f.Function)
 		}
 	}
 }

@@ -249,6 +249,8 @@ func (b *builder) irrelevant(i int) (why, stop string) {
 		return "Node's loader of modules", ""
 	case f.Language != "":
 		return "", ""
+	case inlinedHeader(f):
+		return "inlined from a header of an interpreter", ""
 	}
 	rule := b.rule(i)
 	switch {
@@ -370,39 +372,4 @@ func (b *builder) place(i int) string {
 // baseName returns the last part of a path, of any operating system.
 func baseName(p string) string {
 	return path.Base(strings.ReplaceAll(p, `\`, "/"))
-}
-
-// moduleName returns a module's name without directory and version numbers: "libfoo.so" for
-// "/usr/lib/libfoo-2.1.so.3.0", "app" for "C:\app.exe".
-func moduleName(p string) string {
-	if p == "" {
-		return ""
-	}
-	name := strings.TrimSuffix(strings.ToLower(baseName(p)), " (deleted)")
-	name = strings.TrimSuffix(name, ".exe")
-	if so := strings.Index(name, ".so."); so > 0 {
-		name = name[:so+len(".so")]
-	}
-	stem, ext := name, ""
-	if dot := strings.LastIndexByte(name, '.'); dot > 0 && !isVersion(name[dot+1:]) {
-		stem, ext = name[:dot], name[dot:]
-	}
-	if dash := strings.LastIndexAny(stem, "-_"); dash > 0 && isVersion(stem[dash+1:]) {
-		stem = stem[:dash]
-	}
-	return report.Clean(stem + ext)
-}
-
-// isVersion reports whether s consists of numbers separated by dots.
-func isVersion(s string) bool {
-	digits := false
-	for i := range len(s) {
-		switch {
-		case s[i] >= '0' && s[i] <= '9':
-			digits = true
-		case s[i] != '.':
-			return false
-		}
-	}
-	return digits
 }

@@ -393,6 +393,24 @@ func TestModuleName(t *testing.T) {
 		"a-1":                          "a",
 		"a-1-2":                        "a-1",
 		"a.x-1":                        "a.x-1",
+		// For which interpreter an extension was built.
+		"/x/_json.cpython-311-x86_64-linux-gnu.so":   "_json.so",
+		"/x/_json.cpython-313t-aarch64-linux-gnu.so": "_json.so",
+		"/x/_json.cpython-39.so":                     "_json.so",
+		"/x/_json.abi3.so":                           "_json.so",
+		"/x/_json.x86_64-linux-gnu.so":               "_json.so",
+		"/x/_json.pypy39-pp73-x86_64-linux-gnu.so":   "_json.so",
+		`C:\x\_json.cp312-win_amd64.pyd`:             "_json.pyd",
+		"/x/my.cpython.so":                           "my.cpython.so",
+		"/x/my.cpython-311-x86_64-linux-gnu":         "my.cpython-311-x86_64-linux-gnu",
+		"/usr/bin/python3.11":                        "python",
+		"/usr/bin/python3":                           "python",
+		"/usr/lib/libpython3.11.so.1.0":              "libpython.so",
+		"/usr/lib/libpython3.6m.so.1.0":              "libpython.so",
+		`C:\python312.dll`:                           "python.dll",
+		"/usr/bin/python":                            "python",
+		"/usr/bin/python3-shop":                      "python3-shop",
+		"/usr/bin/mypython3.11":                      "mypython3.11",
 		// Nothing is left out of a name that is all version or extension.
 		".so.1":  ".so.1",
 		".app-1": ".app",
@@ -403,6 +421,50 @@ func TestModuleName(t *testing.T) {
 		if got := moduleName(in); got != want {
 			t.Errorf("moduleName(%q) = %q, want %q", in, got, want)
 		}
+	}
+}
+
+// TestInlinedHeader: what a header of an interpreter had inlined says nothing about the bug; what has such a name elsewhere does.
+func TestInlinedHeader(t *testing.T) {
+	for file, want := range map[string]bool{
+		"/usr/include/python3.11/object.h":              true,
+		"./Include/object.h":                            true,
+		"Include/object.h":                              true,
+		"/b/Python-3.11.7/./Include/cpython/abstract.h": true,
+		`C:\b\Include\object.h`:                         true,
+		"/b/deps/v8/src/objects/objects-inl.h":          true,
+		"/usr/include/ruby-3.1.0/ruby/internal/core.h":  true,
+		"/b/shop-inl.h":                                 false,
+		"/b/include/object.h":                           false,
+		"/b/Include/object.c":                           false,
+		"/b/Objects/object.h":                           false,
+		"":                                              false,
+	} {
+		f := report.Frame{Function: "Py_DECREF", Inlined: true, Source: report.Source{File: file, Line: 3}}
+		if got := inlinedHeader(&f); got != want {
+			t.Errorf("%s: %t", file, got)
+		}
+		if f.Inlined = false; inlinedHeader(&f) {
+			t.Errorf("%s: not inlined", file)
+		}
+	}
+	if f := (report.Frame{Function: "v8::internal::Map::size", Inlined: true, Source: report.Source{File: "map-inl.h"}}); !inlinedHeader(&f) {
+		t.Error("a function of V8, by its name")
+	}
+	frames := []report.Frame{
+		{Function: "Py_DECREF", Inlined: true, Module: "/x/shop.so", Trust: "context", Source: report.Source{File: "/usr/include/python3.11/object.h", Line: 3}},
+		{Function: "sell", Module: "/x/shop.so", Trust: "context", Source: report.Source{File: "shop.c", Line: 3}},
+		{Function: "main", Module: "/x/python3", Trust: "cfi"},
+	}
+	for i := range frames {
+		frames[i].Index = i
+	}
+	r := &report.Report{Crash: &report.Crash{Thread: 1, Kind: report.CrashNullRead}, Threads: []report.Thread{{ID: 1, Crashed: true, Frames: frames, End: report.EndBottom}}}
+	if s := Of(r); s.Frames[0] != "sell" || s.Decisions[0].Action != Dropped {
+		t.Errorf("%q", s.Frames)
+	}
+	if i, ok := Place(frames, false, func(*report.Frame) bool { return false }); !ok || i != 1 {
+		t.Errorf("the place is frame %d", i)
 	}
 }
 

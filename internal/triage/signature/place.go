@@ -31,6 +31,9 @@ func Place(frames []report.Frame, ended bool, helper func(*report.Frame) bool) (
 		if f.Language != "" {
 			return i, true
 		}
+		if inlinedHeader(f) {
+			continue
+		}
 		r := ruleOf(&c, f)
 		switch {
 		case r != nil && r.action == actStart:

@@ -204,6 +204,10 @@ func (in *inspection) addCalls(r *report.Report, t *report.Thread, frames []*unw
 			*r.Crash.Frame = first
 			crash = -1 // also where the native frames between have no names, and one that called all this was taken for the place
 		}
+		if crash >= 0 && crash < len(t.Frames) && len(out) > first && inStretch(&t.Frames[crash], st) {
+			*r.Crash.Frame = first
+			crash = -1
+		}
 		if st.Named {
 			for ; at < len(t.Frames) && t.Frames[at].Physical < st.To; at++ {
 				if at == crash {
@@ -218,6 +222,12 @@ func (in *inspection) addCalls(r *report.Report, t *report.Thread, frames []*unw
 		out[i].Index = i
 	}
 	t.Frames = out
+}
+
+// inStretch reports whether a frame only executes the calls of a stretch for helpers that failed: the call is the place. In the innermost frame
+// the interpreter itself failed.
+func inStretch(f *report.Frame, st *tasks.Stretch) bool {
+	return f.Physical > 0 && f.Physical >= st.From && f.Physical < st.To
 }
 
 // callVariables reads the variables of a call, if they are wanted.

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"github.com/corewalk/corewalk/internal/code/provenance"
 	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/internal/why/message"
 	"github.com/corewalk/corewalk/internal/why/reason"
@@ -169,7 +170,8 @@ func (in *inspection) process(r *report.Report) *message.Process {
 			addr, err := where.ProcessOf(in.Variables).ThreadLocal(in.died(), module, offset)
 			return addr, err == nil
 		},
-		Mapping: in.Proc.MappingAt,
+		Mapping:  in.Proc.MappingAt,
+		Argument: in.passed,
 	}
 	if e := in.Exception; e != nil && e.Of == reason.WindowsExceptions {
 		p.Exception = message.Exception{Code: e.Code, Params: e.Params}
@@ -199,6 +201,53 @@ func (in *inspection) process(r *report.Report) *message.Process {
 		}
 	}
 	return p
+}
+
+// maxPassed is the most callers through which an argument is followed that is passed on.
+const maxPassed = 4
+
+// passed returns what the function of a frame of the thread that died passes as an argument in the call that it is in. An argument of its
+// own that it passes on is looked for in its caller, if that called this function and no other that jumped here.
+func (in *inspection) passed(frame, n int, direct bool) (uint64, bool) {
+	for range maxPassed {
+		v, own, ok := in.passes(frame, n, direct)
+		if ok || own < 0 {
+			return v, ok
+		}
+		frame, n, direct = frame+1, own, true
+	}
+	return 0, false
+}
+
+// passes is passed for one frame. own is the number of the argument of its own that it passes on; -1 if it is none.
+func (in *inspection) passes(frame, n int, direct bool) (val uint64, own int, ok bool) {
+	if frame <= 0 || in.diedLeft.end > in.diedLeft.from && frame >= in.diedLeft.from { // message counts without what was left out
+		return 0, -1, false
+	}
+	w := in.witness(frame, nil)
+	if w == nil {
+		return 0, -1, false
+	}
+	defer w.close()
+	if w.state.PC == w.frame.RA() {
+		return 0, -1, false
+	}
+	if direct {
+		callee := in.witness(frame-1, nil)
+		defer callee.close()
+		call, ok := w.code.Inst(w.state.PC)
+		if callee == nil || !ok || !(&tracer{in: in}).calls(&call, callee) {
+			return 0, -1, false
+		}
+	}
+	v := w.code.Argument(w.state.PC, n)
+	if val, exact, ok := w.eval.Value(v, 0); ok && exact {
+		return val, -1, true
+	}
+	if v.Kind != provenance.Entry {
+		return 0, -1, false
+	}
+	return 0, slices.Index(w.abi.Args, v.Reg), false
 }
 
 // stackOf returns the walked frames with the names that the report gives them, without the rounds of a recursion that the

@@ -39,6 +39,9 @@ type Process struct {
 	// ThreadLocal returns an address in the dying thread's copy of a library's thread-local storage, for a
 	// module number and an offset as compilers pass them to __tls_get_addr.
 	ThreadLocal func(module, offset uint64) (arch.Address, bool)
+	// Argument returns what the function of a frame passes as its n-th argument, from 0, in the call that it is in; false if that is not
+	// certain. direct says that the call must lead to the function of the next younger frame itself. It may be nil.
+	Argument func(frame, n int, direct bool) (uint64, bool)
 	// NamedMapping returns the mapping that has this name and is not of a file; false if there is none.
 	NamedMapping func(name string) (libstate.Mapping, bool)
 	// Mapping returns the mapping at an address; false if there is none.
@@ -168,7 +171,7 @@ func Read(p *Process) Words {
 	if p.Arch == nil || p.Mem == nil {
 		return Words{}
 	}
-	for _, read := range []func(*Process) Words{sanitizerWords, goWords, rustWords, hotspotWords, cxxWords, abortMessage, androidMessage, msvcWords, dotNetWords} {
+	for _, read := range []func(*Process) Words{sanitizerWords, goWords, rustWords, hotspotWords, v8Words, pythonWords, cxxWords, abortMessage, androidMessage, msvcWords, dotNetWords} {
 		if w := read(p); w.Message != "" || w.Reason != "" {
 			return w
 		}

@@ -12,6 +12,8 @@ func sent(s Signal) Reason {
 	r := Reason{Kind: report.CrashSignal}
 	own := s.own()
 	switch {
+	case own && s.Number == sigAbrt && s.linux().Code == siUser: // abort sends it to its own thread
+		r.Text = "sent by the program to itself by kill, not by abort"
 	case own && s.Number == sigAbrt:
 		return Reason{Kind: report.CrashAbort, Text: "abort called by the program itself"}
 	case own:

@@ -22,6 +22,8 @@ func TestSent(t *testing.T) {
 	}{
 		{"abort", by(sigAbrt, siTKill, 7, 7), report.CrashAbort, "abort called by the program itself"},
 		{"abort by the first process", by(sigAbrt, siTKill, 1, 1), report.CrashAbort, "abort called by the program itself"},
+		{"abort by its own kill", by(sigAbrt, siUser, 7, 7), report.CrashSignal, "sent by the program to itself by kill, not by abort"},
+		{"abort by its own sigqueue", by(sigAbrt, siQueue, 7, 7), report.CrashAbort, "abort called by the program itself"},
 		{"abort by another", by(sigAbrt, siUser, 9, 7), report.CrashSignal, another},
 		{"abort by the service manager", by(sigAbrt, siUser, 1, 7), report.CrashWatchdog, "sent by kill from process 1 of user 1000"},
 		{"end by the service manager", by(15, siUser, 1, 7), report.CrashSignal, "sent by kill from process 1 of user 1000"},

@@ -192,5 +192,20 @@ switch (kind) {
     throw outer;
   }
   case 'rejection': (async function rejects() { await 1; throw new RangeError('out of stock'); })(); break;
+  case 'named': (function seeks() { class NotFound extends Error {} throw new NotFound('no user 7'); })(); break;
+  case 'getterNamed': { class HttpError extends Error { get name() { return 'asked'; } } throw new HttpError('bad gateway'); }
+  case 'ownNamed': { const e = new RangeError('x'); e.name = 'TypeFoo'; throw e; }
+  case 'standardNamed': { class Late extends Error {} const e = new Late('x'); e.name = 'TypeError'; throw e; }
+  case 'many': throw new AggregateError([new Error('a')], 'many');
+  case 'coded': { const e = new TypeError('no port'); e.code = 'ERR_NO_PORT'; throw e; }
+  case 'codedTwice': { const e = new Error('ENOENT: no file'); e.code = 'ENOENT'; throw e; }
+  case 'codedOddly': { const e = new Error('odd'); e.code = 'not a code'; throw e; }
+  case 'assertion': require('assert').strictEqual(1, 2, 'one is two'); break;
+  case 'object': throw { code: 7, msg: 'plain' };
+  case 'number': throw 42;
+  case 'nothing': throw undefined;
+  case 'instance': { class Late { constructor() { this.by = 3; } } throw new Late(); }
+  case 'collection': { class Late extends Map {} throw new Late([[1, 2]]); }
+  case 'heap': (function hoards() { const keep = []; for (;;) keep.push({ a: [1, 2, 3], b: 'x' + keep.length }); })(); break;
   default: throw new Error('no kind ' + kind);
 }

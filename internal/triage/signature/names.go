@@ -1,0 +1,77 @@
+package signature
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/corewalk/corewalk/internal/lazy"
+	"github.com/corewalk/corewalk/report"
+)
+
+// moduleName returns a module's name without directory and version numbers: "libfoo.so" for
+// "/usr/lib/libfoo-2.1.so.3.0", "app" for "C:\app.exe", "_json.so" for "_json.cpython-311-x86_64-linux-gnu.so".
+func moduleName(p string) string {
+	if p == "" {
+		return ""
+	}
+	name := strings.TrimSuffix(strings.ToLower(baseName(p)), " (deleted)")
+	name = strings.TrimSuffix(name, ".exe")
+	if so := strings.Index(name, ".so."); so > 0 {
+		name = name[:so+len(".so")]
+	}
+	stem, ext := name, ""
+	if dot := strings.LastIndexByte(name, '.'); dot > 0 && !isVersion(name[dot+1:]) {
+		stem, ext = name[:dot], name[dot:]
+	}
+	if ext == ".so" || ext == ".pyd" {
+		stem = pythonTag.Get().ReplaceAllString(stem, "")
+	}
+	if v := interpreter.Get().FindStringSubmatch(stem); v != nil {
+		stem = v[1]
+	}
+	if dash := strings.LastIndexAny(stem, "-_"); dash > 0 && isVersion(stem[dash+1:]) {
+		stem = stem[:dash]
+	}
+	return report.Clean(stem + ext)
+}
+
+// pythonTag is what the file of an extension has between its name and its ending: for which interpreter and which system it was built.
+var pythonTag = lazy.Value[*regexp.Regexp]{Make: func() *regexp.Regexp {
+	return regexp.MustCompile(`\.(?:cpython-[0-9]+[a-z]*(?:-[a-z0-9_-]+)?|pypy[0-9]+-pp[0-9]+(?:-[a-z0-9_-]+)?|graalpy[0-9a-z]*-[a-z0-9_-]+|abi3|cp[0-9]+[a-z]*-[a-z0-9_]+|(?:x86_64|i386|aarch64|arm|powerpc64le|s390x)-linux-(?:gnu|musl)[a-z]*)$`)
+}}
+
+// interpreter is the name of CPython or its library with its version: "python3.11", "libpython3.8m".
+var interpreter = lazy.Value[*regexp.Regexp]{Make: func() *regexp.Regexp {
+	return regexp.MustCompile(`^((?:lib)?python)[23](?:\.?[0-9]+)?[a-z]{0,2}$`)
+}}
+
+// isVersion reports whether s consists of numbers separated by dots.
+func isVersion(s string) bool {
+	digits := false
+	for i := range len(s) {
+		switch {
+		case s[i] >= '0' && s[i] <= '9':
+			digits = true
+		case s[i] != '.':
+			return false
+		}
+	}
+	return digits
+}
+
+// inlinedHeader reports whether a call was inlined from a header of CPython, V8 or Ruby: a reference counted, the type of an object
+// asked for. Whether a report has it depends on debugging information and on the version.
+func inlinedHeader(f *report.Frame) bool {
+	if !f.Inlined {
+		return false
+	}
+	file := strings.ReplaceAll(f.Source.File, `\`, "/")
+	switch {
+	case strings.HasSuffix(file, "-inl.h"):
+		return strings.Contains(file, "/v8/") || strings.HasPrefix(f.Function, "v8::")
+	case !strings.HasSuffix(file, ".h"):
+		return false
+	}
+	return strings.Contains(file, "/include/python") || strings.HasPrefix(file, "Include/") || strings.Contains(file, "/Include/") ||
+		strings.Contains(file, "/include/ruby")
+}

@@ -1,0 +1,60 @@
+package message
+
+import (
+	"testing"
+
+	"github.com/corewalk/corewalk/unwind"
+)
+
+func TestPythonWords(t *testing.T) {
+	const name, text, binary = fakeBase + 0x100, fakeBase + 0x200, fakeBase + 0x300
+	type passed struct {
+		frame, n int
+		direct   bool
+	}
+	type values map[passed]uint64
+	given := func(n int) passed { return passed{2, n, true} }   // what Py_FatalError was called with
+	passes := func(n int) passed { return passed{1, n, false} } // what it calls fatal_error with
+	const bare, named = "Fatal Python error: no heap", "Fatal Python error: GC: no heap"
+	for what, c := range map[string]struct {
+		function string
+		args     values
+		want     string
+	}{
+		"nothing known":               {"Py_FatalError", nil, "Fatal Python error"},
+		"another function":            {"Py_FatalErrors", values{given(0): text}, ""},
+		"given":                       {"Py_FatalError", values{given(0): text}, bare},
+		"given, with a name":          {"_Py_FatalErrorFunc", values{given(0): name, given(1): text}, named},
+		"given a name alone":          {"_Py_FatalErrorFunc", values{given(0): name}, "Fatal Python error"},
+		"passed on, before 3.9":       {"Py_FatalError", values{passes(0): 0, passes(1): text}, bare},
+		"passed on":                   {"Py_FatalError", values{passes(1): 1, passes(2): 0, passes(3): text}, bare},
+		"passed on, with a name":      {"_Py_FatalErrorFunc", values{passes(1): 1, passes(2): name, passes(3): text}, named},
+		"passed on, a name alone":     {"_Py_FatalErrorFunc", values{passes(1): 1, passes(2): name}, "Fatal Python error"},
+		"passed on, no name wanted":   {"Py_FatalError", values{passes(1): 1, passes(2): name, passes(3): text}, "Fatal Python error"},
+		"passed on, a name is wanted": {"_Py_FatalErrorFunc", values{passes(1): 1, passes(2): 0, passes(3): text}, "Fatal Python error"},
+		"no text":                     {"Py_FatalError", values{given(0): binary}, "Fatal Python error"},
+		"an empty text":               {"Py_FatalError", values{given(0): fakeBase + 0x400}, "Fatal Python error"},
+		"nowhere":                     {"Py_FatalError", values{given(0): 8}, "Fatal Python error"},
+	} {
+		m := make(fakeMemory, 0x500)
+		copy(m[0x100:], "GC")
+		copy(m[0x200:], "no heap\n")
+		copy(m[0x300:], "\x01\x02")
+		p := m.process(nil)
+		for _, f := range []string{"abort", c.function, "collect"} {
+			p.Stack = append(p.Stack, Frame{Frame: new(unwind.Frame), Names: []string{f}})
+		}
+		p.Argument = func(frame, n int, direct bool) (uint64, bool) {
+			v, ok := c.args[passed{frame, n, direct}]
+			return v, ok
+		}
+		if got := pythonWords(p); got.Message != c.want {
+			t.Errorf("%s: %q, want %q", what, got.Message, c.want)
+		}
+	}
+	p := make(fakeMemory, 16).process(nil)
+	p.Stack = []Frame{{Frame: new(unwind.Frame), Names: []string{"Py_FatalError"}}}
+	if got := pythonWords(p); got.Message != "Fatal Python error" {
+		t.Errorf("%q, without a way to ask for arguments", got.Message)
+	}
+}

@@ -1,7 +1,11 @@
 package corestate
 
 import (
+	"regexp"
+	"strconv"
+
 	"github.com/corewalk/corewalk/internal/format/elffile"
+	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -42,7 +46,8 @@ const dumpRequested = 0xffffffff
 // other systems, and for dumps that were requested.
 //
 // Crashpad always writes si_code. Old Breakpad clients wrote 0 instead, which could as
-// well be SI_USER: the Source is then CurSig, even if there is an address.
+// well be SI_USER: the Source is then CurSig, even if there is an address. LLDB writes no
+// code, and an address only in its description.
 func (d *Minidump) Signal() SignalInfo {
 	e, ok := d.Exception()
 	if !ok || !d.file.System.Platform.Linux() || e.Code == 0 || e.Code == dumpRequested {
@@ -60,7 +65,11 @@ func (d *Minidump) Signal() SignalInfo {
 		fault = true
 	}
 	switch {
-	case fault && (s.Code > 0 || s.Code == 0 && !crashpad):
+	case s.Code == 0 && !crashpad && fault:
+		s.Addr, s.HasAddr = d.faultAddress(s.Signo == sig.segv || s.Signo == sig.bus)
+	case s.Code == 0 && !crashpad && d.atPC(e.Address):
+	case d.file.Exception.Description != "":
+	case fault && s.Code > 0:
 		s.HasAddr, s.Addr = true, e.Address
 	case s.Code > 0 && s.Signo == sig.sys && len(e.Params) >= 2:
 		s.HasSyscall, s.CallAddr, s.Syscall, s.AuditArch = true, e.Address, int(int32(e.Params[0])), uint32(e.Params[1])
@@ -73,6 +82,37 @@ func (d *Minidump) Signal() SignalInfo {
 		s.HasSender, s.PID, s.UID = true, int(int32(e.Params[0])), int(int32(e.Params[1]))
 	}
 	return s
+}
+
+// saidAddress finds the address that LLDB's description of a signal has.
+var saidAddress = regexp.MustCompile(`fault address[:=] ?0x([0-9a-f]{1,16})\b`)
+
+// faultAddress returns the address of the fault in a dump that has no si_code, if it is there: LLDB stores where the thread was. Of a signal of
+// memory it is not if code can run there, as the fault was then at what an instruction accessed.
+func (d *Minidump) faultAddress(access bool) (addr arch.Address, known bool) {
+	if said := d.file.Exception.Description; said != "" {
+		m := saidAddress.FindStringSubmatch(said)
+		if m == nil {
+			return 0, false
+		}
+		n, err := strconv.ParseUint(m[1], 16, 64)
+		return n, err == nil
+	}
+	info, _ := d.Exception()
+	if mp, mapped := d.MappingAt(info.Address); access && mapped && mp.Perm&libstate.Exec != 0 && d.atPC(info.Address) {
+		return 0, false
+	}
+	return info.Address, true
+}
+
+// atPC reports whether the exception's thread was at an address.
+func (d *Minidump) atPC(addr arch.Address) bool {
+	regs, err := d.Registers(unwind.ThreadID(d.file.Exception.ThreadID))
+	if err != nil {
+		return false
+	}
+	pc, ok := regs.Get(d.arch.PC)
+	return ok && pc == addr
 }
 
 // signalNumbersOf is signalNumbers for an architecture, which may be nil.

@@ -2,6 +2,7 @@ package corestate
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"os"
 	"path/filepath"
@@ -246,6 +247,58 @@ func TestMinidumpSignals(t *testing.T) {
 		if got := openMade(t, d).Signal(); got != tt.want {
 			t.Errorf("%+v: %+v", tt, got)
 		}
+	}
+}
+
+// A debugger stores where the thread was in place of an address, or says why it stopped.
+func TestMinidumpSignalsOfLLDB(t *testing.T) {
+	const (
+		pc      = 0x400010
+		flagged = 0x4c4c4442
+	)
+	for _, tt := range []struct {
+		name        string
+		code, flags uint32
+		addr        uint64
+		said        string
+		want        SignalInfo
+	}{
+		{"an access by code that runs", 11, 0, pc, "", SignalInfo{Source: CurSig, Signo: 11}},
+		{"of a page of a file", 7, 0, pc, "", SignalInfo{Source: CurSig, Signo: 7}},
+		{"an access elsewhere", 11, 0, 0x400018, "", SignalInfo{Source: CurSig, Signo: 11, HasAddr: true, Addr: 0x400018}},
+		{"with a code", 11, 2, pc, "", SignalInfo{Source: FullSigInfo, Signo: 11, Code: 2, HasAddr: true, Addr: pc}},
+		{"an instruction", 4, 0, pc, "", SignalInfo{Source: CurSig, Signo: 4, HasAddr: true, Addr: pc}},
+		{"sent", 6, 0, pc, "", SignalInfo{Source: CurSig, Signo: 6}},
+		{"sent by a process", 6, 0, 0x4d14400005be6, "", SignalInfo{Source: CurSig, Signo: 6, HasSender: true, PID: 0x5be6, UID: 0x4d144}},
+		{"said", 11, flagged, pc, "signal SIGSEGV: address not mapped to object (fault address: 0x18)", SignalInfo{Source: CurSig, Signo: 11, HasAddr: true, Addr: 0x18}},
+		{"said otherwise", 11, flagged, pc, "signal SIGSEGV: invalid permissions for mapped object (fault address=0xffffffffff600010)", SignalInfo{Source: CurSig, Signo: 11, HasAddr: true, Addr: 0xffffffffff600010}},
+		{"not said", 11, flagged, 0x18, "signal SIGSEGV", SignalInfo{Source: CurSig, Signo: 11}},
+		{"no number", 11, flagged, pc, "fault address: 0x18181818181818181", SignalInfo{Source: CurSig, Signo: 11}},
+		{"sent, said", 6, flagged, pc + 1, "signal SIGABRT", SignalInfo{Source: CurSig, Signo: 6}},
+	} {
+		d := dumpbuild.New(false)
+		d.System(onAMD64, linuxOS, 5, 4, 0, "")
+		d.Threads(false, dumpbuild.Thread{ID: 7, Context: d.Blob(d.AMD64(0x10000b, pc, 2, 3))})
+		d.Stream(0x47670009, []byte("00400000-00401000 r-xp 00000000 08:01 1 /bin/a\n"))
+		text := make([]byte, 120)
+		copy(text, tt.said)
+		e := dumpbuild.Exception{Thread: 7, Code: tt.code, Flags: tt.flags, Address: tt.addr}
+		for i := 0; i < len(text) && tt.said != ""; i += 8 {
+			e.Params = append(e.Params, binary.LittleEndian.Uint64(text[i:]))
+		}
+		d.Exception(e)
+		if got := openMade(t, d).Signal(); got != tt.want {
+			t.Errorf("%s: %+v", tt.name, got)
+		}
+	}
+	// Where nothing may run, a jump failed there.
+	d := dumpbuild.New(false)
+	d.System(onAMD64, linuxOS, 5, 4, 0, "")
+	d.Threads(false, dumpbuild.Thread{ID: 7, Context: d.Blob(d.AMD64(0x10000b, pc, 2, 3))})
+	d.Stream(0x47670009, []byte("00400000-00401000 rw-p 00000000 08:01 1 /bin/a\n"))
+	d.Exception(dumpbuild.Exception{Thread: 7, Code: 11, Address: pc})
+	if got := openMade(t, d).Signal(); !got.HasAddr || got.Addr != pc {
+		t.Errorf("a jump to data: %+v", got)
 	}
 }
 

@@ -1,5 +1,10 @@
 package minidump
 
+import (
+	"bytes"
+	"slices"
+)
+
 // An Exception is the content of the Exception stream.
 type Exception struct {
 	ThreadID uint32
@@ -11,13 +16,47 @@ type Exception struct {
 	Address     uint64
 	Params      []uint64
 	Context     []byte // the registers at the exception, or nil
+	// Description says why a thread stopped, if LLDB wrote the record: Address is then where the thread was, whatever the signal, and there are no
+	// flags and parameters.
+	Description string
 }
 
 // maxParams is EXCEPTION_MAXIMUM_PARAMETERS.
 const maxParams = 15
 
+// byLLDB marks, as flags, a record that has a text in place of parameters: "LLDB".
+const byLLDB = 0x4c4c4442
+
+// readExceptions decodes the streams of exceptions. LLDB writes one for each thread that something stopped: the exception is the first that
+// is a fault, otherwise the first that is anything, as a signal that stopped all.
+func (f *File) readExceptions(streams [][]byte) {
+	rank := func(e *Exception) int {
+		switch {
+		case e.Code == 0 || e.Code == 0xffffffff: // nothing; asked for
+			return 0
+		case f.System.Platform.Linux() && !slices.Contains(fatal, e.Code):
+			return 1
+		}
+		return 2
+	}
+	for _, s := range streams[:min(len(streams), maxExceptions)] {
+		if e := f.readException(s); e != nil && (f.Exception == nil || rank(e) > rank(f.Exception)) {
+			f.Exception = e
+		}
+	}
+	if len(streams) > 1 && f.Exception != nil {
+		f.warnf("stream Exception: occurs %d times, using that of thread %d", len(streams), f.Exception.ThreadID)
+	}
+}
+
+// maxExceptions is how many streams of exceptions are read.
+const maxExceptions = 10_000
+
+// fatal are Linux's numbers of signals that a program causes itself: SIGQUIT and what stops a process for a debugger are not among them.
+var fatal = []uint32{4, 6, 7, 8, 11, 31}
+
 // readException decodes MINIDUMP_EXCEPTION_STREAM (168 bytes).
-func (f *File) readException(s []byte) {
+func (f *File) readException(s []byte) *Exception {
 	c := f.cursor(s)
 	e := &Exception{ThreadID: c.U32()}
 	c.Skip(4)
@@ -26,7 +65,15 @@ func (f *File) readException(s []byte) {
 	c.Skip(4)
 	if c.Error != nil {
 		f.warnf("stream Exception: truncated after %d bytes", len(s))
-		return
+		return nil
+	}
+	if e.Flags == byLLDB {
+		text, _, _ := bytes.Cut(c.Bytes(8*maxParams), []byte{0})
+		e.Flags, e.Description = 0, string(bytes.ToValidUTF8(text, nil))
+		if loc := readLocation(&c); c.Error == nil {
+			e.Context = f.context(e.ThreadID, loc)
+		}
+		return e
 	}
 	if n > maxParams {
 		f.warnf("stream Exception: has %d parameters, at most %d are possible", n, maxParams)
@@ -40,7 +87,7 @@ func (f *File) readException(s []byte) {
 	if loc := readLocation(&c); c.Error == nil {
 		e.Context = f.context(e.ThreadID, loc)
 	}
-	f.Exception = e
+	return e
 }
 
 // A BreakpadInfo says which threads wrote and requested the dump; 0 means unknown.

@@ -247,3 +247,49 @@ func TestMicrodumpLogcat(t *testing.T) {
 		}
 	}
 }
+
+// Of several exceptions, as LLDB writes one for each thread that was stopped, the first that is a fault is the dump's.
+func TestSeveralExceptions(t *testing.T) {
+	const lldb = 0x4c4c4442
+	text := []uint64{0x6c616e676973, 0} // "signal"
+	for _, c := range []struct {
+		name string
+		of   uint32 // system
+		list []dumpbuild.Exception
+		want uint32
+		said string
+	}{
+		{"one", linux, []dumpbuild.Exception{{Thread: 1, Code: 11}}, 1, ""},
+		{"a stop before the fault", linux, []dumpbuild.Exception{{Thread: 1, Code: 19, Flags: lldb, Params: text}, {Thread: 2, Code: 11, Flags: lldb, Params: text}}, 2, "signal"},
+		{"a stop behind the fault", linux, []dumpbuild.Exception{{Thread: 1, Code: 6}, {Thread: 2, Code: 19}}, 1, ""},
+		{"two faults", linux, []dumpbuild.Exception{{Thread: 1, Code: 11}, {Thread: 2, Code: 6}}, 1, ""},
+		{"nothing, and a stop", linux, []dumpbuild.Exception{{Thread: 1}, {Thread: 2, Code: 19}, {Thread: 3, Code: 19}}, 2, ""},
+		{"asked for, and a fault", linux, []dumpbuild.Exception{{Thread: 1, Code: 0xffffffff}, {Thread: 2, Code: 8}}, 2, ""},
+		{"of Windows", winNT, []dumpbuild.Exception{{Thread: 1, Code: 0x80000003}, {Thread: 2, Code: 0xc0000005}}, 1, ""},
+	} {
+		d := dumpbuild.New(false)
+		d.System(cpuAMD64, c.of, 5, 0, 0, "")
+		var threads []dumpbuild.Thread
+		for _, e := range c.list {
+			threads = append(threads, dumpbuild.Thread{ID: e.Thread, Context: d.Blob(d.AMD64(0x10000b, 1, 2, 3))})
+			d.Exception(e)
+		}
+		d.Threads(false, threads...)
+		f := parse(t, d)
+		if f.Exception == nil || f.Exception.ThreadID != c.want || f.Exception.Description != c.said || f.Exception.Flags != 0 || c.said != "" && f.Exception.Params != nil {
+			t.Errorf("%s: %+v", c.name, f.Exception)
+		}
+		if len(c.list) > 1 {
+			warned(t, f, fmt.Sprintf("stream Exception: occurs %d times, using that of thread %d", len(c.list), c.want))
+		}
+	}
+	d := linuxDump(cpuAMD64)
+	for range 3 {
+		d.Stream(6, d.W().U32(1, 0).B)
+	}
+	d.Exception(dumpbuild.Exception{Thread: 5, Code: 11})
+	f := parse(t, d)
+	if f.Exception == nil || f.Exception.ThreadID != 5 {
+		t.Errorf("behind broken ones: %+v", f.Exception)
+	}
+}

@@ -141,8 +141,13 @@ func (f *File) header() error {
 // readStreams decodes the known streams, in the order in which they depend on each other.
 func (f *File) readStreams() {
 	chosen := make(map[StreamType]Stream)
+	var exceptions [][]byte
 	for _, s := range f.Streams {
 		if s.Type == Unused || len(s.Data) == 0 {
+			continue
+		}
+		if s.Type == ExceptionStream {
+			exceptions = append(exceptions, s.Data)
 			continue
 		}
 		if _, twice := chosen[s.Type]; twice {
@@ -153,6 +158,9 @@ func (f *File) readStreams() {
 	for _, d := range decoders {
 		if s, ok := chosen[d.of]; ok {
 			d.decode(f, s.Data)
+		}
+		if d.of == MemoryInfoListStream { // what is about the threads
+			f.readExceptions(exceptions)
 		}
 	}
 }
@@ -173,7 +181,6 @@ var decoders = []struct {
 	{MemoryListStream, (*File).readMemoryList},
 	{Memory64ListStream, (*File).readMemory64},
 	{MemoryInfoListStream, (*File).readMemoryInfo},
-	{ExceptionStream, (*File).readException},
 	{BreakpadInfoStream, (*File).readBreakpadInfo},
 	{AssertionInfoStream, (*File).readAssertion},
 	{HandleDataStream, (*File).readHandles},

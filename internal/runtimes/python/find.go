@@ -33,6 +33,8 @@ type runtime struct {
 	codeT   uint64 // the type of code objects
 	several bool   // there are several interpreters
 
+	threadNames map[uint64]map[uint64]string // by interpreter and ident; nil before one is asked for
+
 	byAddress map[uint64]string // names of types that have symbols; nil before they are needed
 }
 

@@ -257,6 +257,17 @@ func TestWin(t *testing.T) {
 			t.Errorf("%#x: %+v, %v; want %+v", c.addr, *w, err, c.want)
 		}
 	}
+	// A record without a program in another's range is of a function there, or says less of the same.
+	f = parse(t, "MODULE windows x86 0 a\nFUNC 1000 100 0 f\nFUNC 1080 20 0 between\n"+
+		"STACK WIN 4 1000 100 0 0 0 0 0 0 1 $eip 4 =\nSTACK WIN 0 1020 10 0 0 0 0 0 0 0 0\nSTACK WIN 0 1080 20 0 0 0 0 0 0 0 0\n"+
+		"STACK WIN 4 2000 100 0 0 0 0 0 0 1 $eip 4 =\nSTACK WIN 0 2020 10 0 0 0 0 0 0 0 0\n"+
+		"PUBLIC 3080 0 between\nSTACK WIN 4 3000 100 0 0 0 0 0 0 1 $eip 4 =\nSTACK WIN 0 3080 10 0 0 0 0 0 0 0 0\n")
+	for addr, start := range map[uint64]uint32{0x1020: 0x1000, 0x1080: 0x1080, 0x1040: 0x1000, 0x2020: 0x2000, 0x3088: 0x3080} {
+		if w, err := f.Win(addr); err != nil || w.Start != start {
+			t.Errorf("%#x: %+v, %v", addr, w, err)
+		}
+	}
+	f = parse(t, small)
 	if w, err := f.winIn(f.win0, 0x1000); err != nil || !w.UsesBP {
 		t.Errorf("%+v, %v", w, err)
 	}

@@ -7,15 +7,14 @@ import (
 	"github.com/corewalk/corewalk/internal/format/unwindrules"
 )
 
-// Win returns the STACK WIN record for an address: the one that begins last, and if several
-// begin there, the one with a program. Records may begin anywhere in a function and extend
-// to its end; those of a function with separate parts extend over functions in between. It
+// Win returns the STACK WIN record for an address: of those of its function one with a program, and the one that begins last. Records may begin
+// anywhere in a function and extend to its end; those of a function with separate parts extend over functions in between, which have their own. It
 // returns nil and no error if there is none.
 func (f *File) Win(addr uint64) (*unwindrules.WinFrame, error) {
 	w4, err := f.winIn(f.win4, addr)
 	w0, err0 := f.winIn(f.win0, addr)
 	switch {
-	case w4 != nil && (w0 == nil || w4.Start >= w0.Start):
+	case w4 != nil && (w0 == nil || w4.Start >= w0.Start || !f.beginsBehind(addr, uint64(w4.Start))):
 		return w4, nil
 	case w0 != nil:
 		return w0, nil
@@ -23,6 +22,15 @@ func (f *File) Win(addr uint64) (*unwindrules.WinFrame, error) {
 		return nil, err
 	}
 	return nil, err0
+}
+
+// beginsBehind reports whether the function of an address is known to begin behind another address.
+func (f *File) beginsBehind(addr, other uint64) bool {
+	s, _, ok := f.function(addr)
+	if !ok {
+		s, ok = f.public(addr)
+	}
+	return ok && s.Start > other
 }
 
 func (f *File) winIn(list []entry, addr uint64) (*unwindrules.WinFrame, error) {

@@ -80,7 +80,7 @@ test-long:
 SHARED = . corestate dwarfvars libstate livestate modules session steppers symlookup unwind $(addprefix internal/,service service/store/sqlite \
 	triage triage/ledger/sqlite triage/signature triage/similar format/dwarf format/elffile $(patsubst internal/%/,%,$(sort $(dir $(wildcard internal/files/*/*_test.go)))))
 # Without what asks one thing of each dump after the other.
-ALIKE = TestSlim|TestSlimMinidumps|TestConvert|TestCapture|TestTextOnly|TestLeaveRounds|TestSameAsReport|TestKeepsNoMore|TestGoldenWalks|TestPack|TestPackOfImage|TestDamagedFiles|TestRedact|TestEndlessNotes
+ALIKE = TestGDBParity|TestSlim|TestSlimMinidumps|TestConvert|TestCapture|TestTextOnly|TestLeaveRounds|TestSameAsReport|TestKeepsNoMore|TestGoldenWalks|TestPack|TestPackOfImage|TestDamagedFiles|TestRedact|TestEndlessNotes
 test-race: # whole reports take longest, and begin
 	CGO_ENABLED=1 $(GO) test -race -vet=off -short -timeout 30m -skip '^($(ALIKE))$$' ./internal/systemtest \
 		$(patsubst %,./%,$(if $(TURN),$(shell printf '%s\n' $(SHARED) | awk 'BEGIN { split("$(TURN)", t, "/") } NR % t[2] == t[1]'),$(SHARED)))

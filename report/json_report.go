@@ -233,6 +233,7 @@ func (j *jsonWriter) thread(t *Thread) {
 	if t.CPUSeconds != 0 {
 		j.float("cpu_seconds", t.CPUSeconds)
 	}
+	j.optStrings("notes", t.Notes)
 	j.key("registers")
 	j.registers(t.Registers)
 	j.str("end", t.End)

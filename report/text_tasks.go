@@ -320,8 +320,24 @@ func verb(kind string) string {
 // maxWaitLines is how many different objects a group of threads is said to wait for.
 const maxWaitLines = 4
 
+// notes writes what runtimes know of the threads of a group, each on a line.
+func (t *textWriter) notes(group []*Thread) {
+	for _, th := range group {
+		if len(th.Notes) == 0 {
+			continue
+		}
+		text := brief(strings.Join(th.Notes, "; "), maxWords)
+		if len(group) > 1 {
+			text = strconv.Itoa(th.ID) + " " + text
+		}
+		t.put(plain, "  ")
+		t.wrap(plain, 4, text)
+	}
+}
+
 // waitLines writes what the threads of a group wait for, and which goroutines they run.
 func (t *textWriter) waitLines(group []*Thread) {
+	t.notes(group)
 	var texts []string
 	byText := map[string][]int{}
 	for _, th := range group {

@@ -34,6 +34,23 @@ func TestTextOfTasks(t *testing.T) {
 	}
 }
 
+// TestTextOfNotes: what a runtime knows of a thread is below its heading, with the thread's number if others have the same stack.
+func TestTextOfNotes(t *testing.T) {
+	threads := []Thread{
+		{ID: 7, Notes: []string{"has the GIL", "garbage is being collected"}, Frames: []Frame{at("serve", "a.c", 15)}},
+		{ID: 8, Frames: []Frame{at("serve", "a.c", 15)}},
+	}
+	for n, want := range map[int]string{1: "Thread 7\n  has the GIL; garbage is being collected\n  #0", 2: "\n  7 has the GIL; garbage is being collected\n  #0"} {
+		var b strings.Builder
+		if err := WriteText(&b, &Report{Threads: threads[:n]}, TextOptions{Width: 200}); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.String(); !strings.Contains(got, want) {
+			t.Errorf("want %q in\n%s", want, got)
+		}
+	}
+}
+
 // TestTextOfHolders: how those who can end a wait are written.
 func TestTextOfHolders(t *testing.T) {
 	holders := func(kind, certainty string, n int) (all []Holder) {

@@ -16,6 +16,8 @@ type Thread struct {
 	// run so far, in user and kernel mode.
 	State      string  `json:"state,omitempty"`
 	CPUSeconds float64 `json:"cpu_seconds,omitempty"`
+	// Notes are what the runtime of a language knows of the thread, in short, stable phrases: "has the GIL", "garbage is being collected".
+	Notes []string `json:"notes,omitempty"`
 	// Registers are the thread's registers when it was dumped.
 	Registers Registers `json:"registers"`
 	// End says why the walk stopped: EndBottom or another short, stable word for programs. EndDetail says it in

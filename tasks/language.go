@@ -72,6 +72,12 @@ type ThreadNamer interface {
 	ThreadName(thread unwind.ThreadID) string
 }
 
+// A ThreadNoter is a Runtime that knows of its threads what they have, such as the lock of an interpreter.
+type ThreadNoter interface {
+	// ThreadNotes says it in short, stable phrases, "has the GIL"; nil if there is nothing to say.
+	ThreadNotes(thread unwind.ThreadID) []string
+}
+
 // A Raiser is a Runtime that knows which exceptions its threads are dealing with.
 type Raiser interface {
 	// Raised returns the exception that a thread is raising or handling, then those that it came of.

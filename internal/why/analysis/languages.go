@@ -133,6 +133,9 @@ func (in *inspection) speak(ctx context.Context, r *report.Report, t *report.Thr
 		if n, ok := rt.(tasks.ThreadNamer); ok {
 			t.Name = cmp.Or(n.ThreadName(s.Thread), t.Name)
 		}
+		if n, ok := rt.(tasks.ThreadNoter); ok {
+			t.Notes = append(t.Notes, n.ThreadNotes(s.Thread)...)
+		}
 		f, ok := rt.(tasks.Framer)
 		if !ok {
 			continue

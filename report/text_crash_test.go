@@ -55,3 +55,38 @@ func TestRecursion(t *testing.T) {
 		}
 	}
 }
+
+// TestMadeElsewhere: the place of an error that a runtime reports later is where it was raised, as long as no call of the program is on the
+// stack.
+func TestMadeElsewhere(t *testing.T) {
+	late := Raised{Language: "javascript", Type: "Late", Function: "fetches", File: "/x/shop.js", Line: 4}
+	handled, nowhere := late, late
+	handled.Handled = true
+	nowhere.File = ""
+	node := Frame{Function: "processPromiseRejections", Language: "javascript", Source: Source{File: "node:internal/process/promises", Line: 470}}
+	own := Frame{Function: "serve", Language: "javascript", Source: Source{File: "/x/shop.js", Line: 9}}
+	native := Frame{Function: "uv_run", Module: "/x/node"}
+	const elsewhere = "fetches at shop.js:4 (no longer on the stack), thread 7"
+	for _, c := range []struct {
+		name   string
+		raised []Raised
+		frames []Frame
+		want   string
+	}{
+		{"a rejection", []Raised{late}, []Frame{node, native}, elsewhere},
+		{"a call of the program", []Raised{late}, []Frame{node, own}, "processPromiseRejections at promises:470, thread 7"},
+		{"no call of the language", []Raised{late}, []Frame{native}, "uv_run in node+"},
+		{"handled", []Raised{handled}, []Frame{node}, "processPromiseRejections at promises:470, thread 7"},
+		{"nobody knows where", []Raised{nowhere}, []Frame{node}, "processPromiseRejections at promises:470, thread 7"},
+		{"no error", nil, []Frame{node}, "processPromiseRejections at promises:470, thread 7"},
+	} {
+		r := &Report{Crash: &Crash{Thread: 7, Raised: c.raised}, Threads: []Thread{{ID: 7, Crashed: true, Frames: c.frames}}}
+		var b strings.Builder
+		if err := WriteText(&b, r, TextOptions{Width: 200}); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.String(); !strings.Contains(got, c.want) {
+			t.Errorf("%s: want %q in\n%s", c.name, c.want, got)
+		}
+	}
+}

@@ -68,7 +68,6 @@ func TestWhatCannotBeAnalysed(t *testing.T) {
 		{"minidump", []byte("MDMP\x93\xa7\x00\x00"), ErrNotELF, "is a minidump", false},
 		{"Windows kernel dump", []byte("PAGEDU64\x0f\x00\x00\x00"), ErrKernelDump, "Windows kernel crash dump", false},
 		{"kdump", []byte("KDUMP   \x06\x00\x00\x00"), ErrKernelDump, "kernel crash dump", false},
-		{"bzip2", []byte("BZh91AY&SY"), ErrNotELF, "bzip2", false},
 		{"vmcore", notes("VMCOREINFO"), ErrKernelDump, "is a kernel crash dump (vmcore)", true},
 		{"guest memory", notes("QEMU"), ErrKernelDump, "QEMU guest", true},
 		{"no notes", noNotes.Bytes(), ErrNoThreads, "has no notes", true},

@@ -20,7 +20,6 @@ var foreign = [...]struct {
 	{"makedumpfile", "is a kernel crash dump (makedumpfile, flattened), not the core of a process: use makedumpfile -R and the crash utility", ErrKernelDump},
 	{"\xcf\xfa\xed\xfe", "is a Mach-O file, not an ELF core: macOS dumps cannot be analysed", ErrNotELF},
 	{"\xce\xfa\xed\xfe", "is a Mach-O file, not an ELF core: macOS dumps cannot be analysed", ErrNotELF},
-	{"BZh", "is compressed with bzip2: unpack it first", ErrNotELF},
 	{"\x1f\x9d", "is compressed with compress: unpack it first", ErrNotELF},
 	{"PK\x03\x04", "is a zip archive: unpack it first", ErrNotELF},
 	{"7z\xbc\xaf\x27\x1c", "is a 7z archive: unpack it first", ErrNotELF},

@@ -44,7 +44,7 @@ func (c *config) places() bool {
 
 // WithExecutable gives the main program's file. It is used if it is the build that the
 // process ran. Files of other modules are looked for beside it. It may be compressed (zstd,
-// lz4, xz, gzip); it is then unpacked into a temporary file.
+// lz4, xz, gzip, bzip2); it is then unpacked into a temporary file.
 func WithExecutable(path string) Option { return func(c *config) { c.find.Executable = path } }
 
 // WithUnpackProgress sets a function that is called while the executable is unpacked, with

@@ -45,6 +45,7 @@ const (
 	XZFile
 	Gzip
 	Zlib // SniffZlib recognises it
+	BZip2
 )
 
 // String returns the name of the format.
@@ -62,6 +63,8 @@ func (k Kind) String() string {
 		return "gzip"
 	case Zlib:
 		return "zlib"
+	case BZip2:
+		return "bzip2"
 	}
 	return fmt.Sprintf("compression kind %d", int(k))
 }
@@ -80,6 +83,8 @@ func Sniff(head []byte) Kind {
 		return XZFile
 	case bytes.HasPrefix(head, []byte{0x1f, 0x8b, 8}):
 		return Gzip
+	case len(head) >= 10 && string(head[:3]) == "BZh" && head[3] >= '1' && head[3] <= '9' && (string(head[4:10]) == bzip2Block || string(head[4:10]) == bzip2End):
+		return BZip2
 	case len(head) >= 4 && head[0]&0xf0 == 0x50 && head[1] == 0x2a && head[2] == 0x4d && head[3] == 0x18:
 		return Zstd // a skippable frame, with which pzstd begins its files
 	}
@@ -92,6 +97,12 @@ func SniffZlib(head []byte) bool {
 	const deflate, preset = 8, 1 << 5 // a preset dictionary would have to be known
 	return len(head) >= 2 && head[0]&0xf == deflate && head[0]>>4 <= 7 && head[1]&preset == 0 && (int(head[0])<<8|int(head[1]))%31 == 0
 }
+
+// How bzip2's blocks and its end begin.
+const (
+	bzip2Block = "1AY&SY"
+	bzip2End   = "\x17rE8P\x90"
+)
 
 // lz4Legacy is the magic number of lz4 -l.
 var lz4Legacy = []byte{0x02, 0x21, 0x4c, 0x18}

@@ -7,7 +7,9 @@ import (
 	"io"
 	"math/rand"
 	"os"
+	"os/exec"
 	"runtime"
+	"strings"
 	"testing"
 	"testing/iotest"
 
@@ -81,13 +83,63 @@ func TestSniff(t *testing.T) {
 			t.Errorf("%q: zlib: %v", head, !want)
 		}
 	}
-	for _, head := range []string{"", "\x28", "\x78\x9c", "\x1f\x8b", "MDMP", "BZh9"} {
+	for _, head := range []string{"", "\x28", "\x78\x9c", "\x1f\x8b", "MDMP", "BZh9", "BZh01AY&SYxxx", "BZh91AY&SZxxx"} {
 		if got := Sniff([]byte(head)); got != None {
 			t.Errorf("%q is taken for %v", head, got)
 		}
 	}
 	if got := Sniff([]byte("\x50\x2a\x4d\x18\x04\x00\x00\x00")); got != Zstd {
 		t.Errorf("a skippable frame is taken for %v", got)
+	}
+}
+
+// bzipped is "\x7fELF and more" by bzip2; it has no writer here.
+const bzipped = "\x42\x5a\x68\x39\x31\x41\x59\x26\x53\x59\xf6\xb8\xfd\xa6\x00\x00\x06\x15\x80\x40\x00\x03\x04\x26\x03\x90\x00\xa0\x00\x22\x01\xa0\x68\x40\xd0\x34\x1c\x10\x06\x97\xce\x27\xc5\xdc\x91\x4e\x14\x24\x3d\xae\x3f\x69\x80"
+
+func TestBZip2(t *testing.T) {
+	const plain = "\x7fELF and more"
+	for _, c := range []struct {
+		name, packed, want string
+		err                error
+	}{
+		{"one stream", bzipped, plain, nil},
+		{"two, as pbzip2 writes", bzipped + bzipped, plain + plain, nil},
+		{"nothing", "BZh9" + bzip2End + "\x00\x00\x00\x00", "", nil},
+		{"cut", bzipped[:len(bzipped)-3], plain, ErrTruncatedStream},
+		{"damaged", bzipped[:12] + "\xff\xff" + bzipped[14:], plain, ErrCorrupt}, // the sum alone,
+	} {
+		if got := Sniff([]byte(c.packed)); got != BZip2 || got.String() != "bzip2" {
+			t.Errorf("%s: taken for %v", c.name, got)
+		}
+		f, n, err := ToSparse(context.Background(), strings.NewReader(c.packed), BZip2, Options{Dir: t.TempDir()})
+		if !errors.Is(err, c.err) || c.err == nil && err != nil {
+			t.Errorf("%s: %v, want %v", c.name, err, c.err)
+		}
+		if f != nil {
+			got := make([]byte, n)
+			if _, err := f.ReadAt(got, 0); err != nil && n > 0 || string(got) != c.want {
+				t.Errorf("%s: %q, %v; want %q", c.name, got, err, c.want)
+			}
+			f.Close()
+		}
+	}
+	cmd := exec.Command("bzip2", "-c")
+	data := dump(3 << 20)
+	cmd.Stdin = bytes.NewReader(data)
+	packed, err := cmd.Output()
+	if err != nil {
+		t.Skipf("bzip2 is not installed: no large file (%v)", err)
+	}
+	f, n, err := ToSparse(context.Background(), iotest.HalfReader(bytes.NewReader(packed)), BZip2, Options{Dir: t.TempDir()})
+	if err != nil || n != int64(len(data)) {
+		t.Fatalf("%d bytes, %v", n, err)
+	}
+	defer f.Close()
+	if got, err := io.ReadAll(io.NewSectionReader(f, 0, n)); err != nil || !bytes.Equal(got, data) {
+		t.Errorf("other bytes came out, %v", err)
+	}
+	if _, n, err := ToSparse(context.Background(), bytes.NewReader(packed), BZip2, Options{Dir: t.TempDir(), MaxSize: 1 << 20}); !errors.Is(err, ErrTooLarge) || n != 1<<20 {
+		t.Errorf("bounded: %d bytes, %v", n, err)
 	}
 }
 

@@ -2,6 +2,7 @@ package decompress
 
 import (
 	"bufio"
+	"compress/bzip2"
 	"errors"
 	"fmt"
 	"io"
@@ -38,6 +39,8 @@ func NewReader(r io.Reader, kind Kind) (io.ReadCloser, error) {
 		s.r, err = gzip.NewReader(bufio.NewReaderSize(r, 64<<10))
 	case Zlib:
 		s.r, err = zlib.NewReader(bufio.NewReaderSize(r, 64<<10))
+	case BZip2:
+		s.r = bzip2.NewReader(bufio.NewReaderSize(r, 64<<10))
 	default:
 		return nil, fmt.Errorf("%v: %w", kind, ErrUnsupported)
 	}

@@ -194,16 +194,56 @@ func TestStarted(t *testing.T) {
 	args, env := []string{"./x", "", "two words"}, []string{"A=1", "B=", "C=x=y"}
 	for _, a := range []*arch.Arch{arch.AMD64, arch.X86, arch.S390X} {
 		mem, auxv := start(a, args, env, nil)
-		gotArgs, gotEnv, ok := Started(mem, a, auxv)
+		gotArgs, gotEnv, _, ok := Started(mem, a, auxv)
 		if !ok || !slices.Equal(gotArgs, args) || !slices.Equal(gotEnv, env) {
 			t.Errorf("%s: %q, %q, %v", a.Name, gotArgs, gotEnv, ok)
 		}
 	}
 	for _, c := range []struct{ args, env []string }{{nil, nil}, {args, nil}, {nil, env}} {
 		mem, auxv := start(arch.AMD64, c.args, c.env, nil)
-		gotArgs, gotEnv, ok := Started(mem, arch.AMD64, auxv)
+		gotArgs, gotEnv, _, ok := Started(mem, arch.AMD64, auxv)
 		if !ok || !slices.Equal(gotArgs, c.args) || !slices.Equal(gotEnv, c.env) {
 			t.Errorf("%q, %q: %q, %q, %v", c.args, c.env, gotArgs, gotEnv, ok)
+		}
+	}
+}
+
+// A title that the program wrote over its arguments is one string, and variables that it wrote over are left out.
+func TestStartedTitle(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		args, env []string
+		title     string // written from the first argument on
+		fill      byte   // of what is behind it
+		until     int    // where the filling ends
+		change    func([]uint64)
+		wantArgs  []string
+		wantEnv   []string
+		whole     bool
+	}{
+		{"as started", []string{"./x", "y"}, []string{"A=1", "B=2"}, "", 0, 0, nil, []string{"./x", "y"}, []string{"A=1", "B=2"}, true},
+		{"in another order", []string{"./x", "y", "z"}, []string{"A=1"}, "", 0, 0, func(w []uint64) { w[2], w[3] = w[3], w[2] }, []string{"./x", "z", "y"}, []string{"A=1"}, true},
+		{"a variable elsewhere", []string{"./x", "y"}, []string{"A=1", "B=2"}, "", 0, 0, func(w []uint64) { w[4] = w[1] - 8 }, []string{"./x", "y"}, []string{"", "B=2"}, true},
+		{"an empty variable", []string{"./x", "y"}, []string{"", "B=2"}, "", 0, 0, nil, []string{"./x", "y"}, []string{"", "B=2"}, true},
+		{"over a whole variable", []string{"./x", "y"}, []string{"A=1", "B=2", "C=3"}, "title", 0, 14, nil, []string{"title"}, []string{"C=3"}, false},
+		{"over all arguments", []string{"/usr/sbin/x", "-c", "file"}, []string{"A=1"}, "work", 0, 20, nil, []string{"work"}, []string{"A=1"}, false},
+		{"with spaces", []string{"/usr/sbin/x", "-c", "file"}, []string{"A=1"}, "work", ' ', 19, nil, []string{"work"}, []string{"A=1"}, false},
+		{"over the only argument", []string{"/usr/sbin/x"}, []string{"A=1"}, "work", 0, 12, nil, []string{"work"}, []string{"A=1"}, false},
+		{"over variables", []string{"./x", "y"}, []string{"A=1", "B=2", "C=3"}, "a long ti=t", 0, 12, nil, []string{"a long ti=t"}, []string{"C=3"}, false},
+		{"over variables, of the only argument", []string{"./x"}, []string{"A=1", "B=2"}, "a title", 0, 8, nil, []string{"a title"}, []string{"B=2"}, false},
+		{"to the end of a variable", []string{"./x"}, []string{"AB=1", "B=2"}, "title", 0, 8, nil, []string{"title"}, []string{"B=2"}, false},
+	} {
+		mem, auxv := start(arch.AMD64, c.args, c.env, c.change)
+		texts := mem.data[len(mem.data)-len(strings.Join(append(append(slices.Clone(c.args), c.env...), "./x"), "\x00"))-1:]
+		if c.title != "" {
+			for i := range texts[:c.until] {
+				texts[i] = c.fill
+			}
+			copy(texts, c.title)
+		}
+		args, env, whole, ok := Started(mem, arch.AMD64, auxv)
+		if !ok || whole != c.whole || !slices.Equal(args, c.wantArgs) || !slices.Equal(env, c.wantEnv) {
+			t.Errorf("%s: %q, %q, whole %v, %v", c.name, args, env, whole, ok)
 		}
 	}
 }
@@ -218,20 +258,20 @@ func TestStartedDamaged(t *testing.T) {
 		"another vector":          func(w []uint64) { w[7]++ },
 	} {
 		mem, auxv := start(arch.AMD64, args, env, change)
-		if gotArgs, gotEnv, ok := Started(mem, arch.AMD64, auxv); ok {
+		if gotArgs, gotEnv, _, ok := Started(mem, arch.AMD64, auxv); ok {
 			t.Errorf("%s: %q, %q", name, gotArgs, gotEnv)
 		}
 	}
 	mem, auxv := start(arch.AMD64, args, env, nil)
 	for name, vector := range map[string]libstate.Auxv{"none": nil, "one entry": auxv[:1], "no address": auxv[:2], "an address elsewhere": append(auxv[:2:2], libstate.AuxEntry{Key: libstate.ATExecFn, Value: 8})} {
-		if _, _, ok := Started(mem, arch.AMD64, vector); ok {
+		if _, _, _, ok := Started(mem, arch.AMD64, vector); ok {
 			t.Errorf("%s: found", name)
 		}
 	}
 	// Strings that are not in the dump are empty.
 	short := mem
 	short.data = short.data[:len(short.data)-8] // "A=1" and the name that was executed
-	if gotArgs, gotEnv, ok := Started(short, arch.AMD64, auxv); !ok || !slices.Equal(gotArgs, args) || !slices.Equal(gotEnv, []string{""}) {
+	if gotArgs, gotEnv, _, ok := Started(short, arch.AMD64, auxv); !ok || !slices.Equal(gotArgs, args) || !slices.Equal(gotEnv, []string{""}) {
 		t.Errorf("%q, %q, %v", gotArgs, gotEnv, ok)
 	}
 }
@@ -242,7 +282,7 @@ func FuzzStarted(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, execFn uint64) {
 		b := block{arch.AMD64, 0x1000, data}
 		auxv := libstate.Auxv{{Key: libstate.ATSysinfoEhdr, Value: 0x7fff1000}, {Key: libstate.ATPageSize, Value: 4096}, {Key: libstate.ATExecFn, Value: 0x1000 + execFn}}
-		args, env, _ := Started(b, arch.AMD64, auxv)
+		args, env, _, _ := Started(b, arch.AMD64, auxv)
 		total := 0
 		for _, s := range append(args, env...) {
 			total += len(s)
@@ -270,7 +310,7 @@ func TestStartedOfNothing(t *testing.T) {
 	asked := 0
 	n := nothing{&asked}
 	_, auxv := start(arch.AMD64, []string{"a"}, nil, nil)
-	if _, _, ok := Started(n, arch.AMD64, auxv); ok || asked > maxVector/smallestPage+maxMisses+1 {
+	if _, _, _, ok := Started(n, arch.AMD64, auxv); ok || asked > maxVector/smallestPage+maxMisses+1 {
 		t.Errorf("found: %v, %d words asked for", ok, asked)
 	}
 }

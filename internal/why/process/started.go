@@ -3,6 +3,7 @@ package process
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -18,27 +19,74 @@ const (
 )
 
 // Started returns the arguments and the environment of a process as the kernel put them at
-// the end of its first stack (ELF gABI, "Process Initialization"). The program may have
-// changed the strings since, as daemons do that show their state. ok is false if the stack
-// is not in the dump.
+// the end of its first stack (ELF gABI, "Process Initialization"). Daemons write over the
+// strings to show their state (setproctitle): then whole is false, args has what ps shows as
+// one string, and env only what is left of variables. ok is false if the stack is not in the
+// dump.
 //
 // The vectors lie below the auxiliary vector, which dumps have a copy of: it is found again
 // in memory by its first entries, and the vectors are read backwards from it.
-func Started(mem arch.Memory, a *arch.Arch, auxv libstate.Auxv) (args, env []string, ok bool) {
+func Started(mem arch.Memory, a *arch.Arch, auxv libstate.Auxv) (args, env []string, whole, ok bool) {
 	at, ok := vectorAt(mem, a, auxv)
 	if !ok {
-		return nil, nil, false
+		return nil, nil, false, false
 	}
 	r := reader{mem, uint64(a.WordSize), maxTotal}
 	envp, at, ok := r.pointersBelow(at)
 	if !ok {
-		return nil, nil, false
+		return nil, nil, false, false
 	}
 	argv, _, ok := r.argumentsBelow(at)
 	if !ok {
-		return nil, nil, false
+		return nil, nil, false, false
 	}
-	return r.strings(argv), r.strings(envp), true
+	args, env = r.strings(argv), r.strings(envp)
+	if r.whole(argv, args, envp) {
+		return args, env, true, true
+	}
+	left := env[:0]
+	for i, at := range envp {
+		if strings.Contains(env[i], "=") && r.follows(at) {
+			left = append(left, env[i])
+		}
+	}
+	title := strings.TrimRight(r.text(slices.Min(argv)), " ")
+	return []string{title}, left, false, true
+}
+
+// whole reports whether the arguments are as the kernel wrote them: each string behind another, and behind the last the
+// first variable. Programs may have put the pointers into another order, as getopt does, and variables elsewhere.
+func (r *reader) whole(argv []arch.Address, args []string, envp []arch.Address) bool {
+	if len(argv) == 0 {
+		return true
+	}
+	ends := make(map[arch.Address]bool, len(argv))
+	for i, at := range argv {
+		ends[at+uint64(len(args[i]))+1] = true
+	}
+	first, behind := slices.Min(argv), 0
+	for _, at := range argv {
+		if at != first && ends[at] {
+			behind++
+		}
+		delete(ends, at)
+	}
+	if behind != len(argv)-1 {
+		return false
+	}
+	var end arch.Address
+	for end = range ends { // of the last
+	}
+	var next [1]byte
+	n, _ := r.mem.ReadMem(end, next[:])
+	return !slices.ContainsFunc(envp, func(at arch.Address) bool { return at > first && at < end }) && (n == 0 || next[0] != 0 || slices.Contains(envp, end))
+}
+
+// follows reports whether a string begins behind the end of another.
+func (r *reader) follows(at arch.Address) bool {
+	var before [1]byte
+	n, _ := r.mem.ReadMem(at-1, before[:])
+	return n == 1 && before[0] == 0
 }
 
 // smallestPage is the size of a page, or a part of a page, in bytes.

@@ -59,9 +59,16 @@ func (s *Start) readStack(p stack) {
 		uid := int(uint32(id))
 		s.UID = &uid
 	}
-	args, env, ok := process.Started(p, p.Arch(), auxv)
+	args, env, whole, ok := process.Started(p, p.Arch(), auxv)
 	if !ok {
 		return
+	}
+	if !whole { // the system recorded a title, perhaps cut
+		if !strings.HasPrefix(args[0], strings.Join(s.Arguments, " ")) {
+			args = nil
+		} else {
+			args = strings.Fields(args[0])
+		}
 	}
 	if len(args) > 0 && args[0] != "" {
 		s.Arguments, s.ArgumentsCut = args, false

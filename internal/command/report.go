@@ -198,17 +198,16 @@ func (f *reportFlags) write(e env, r *report.Report) error {
 	return report.WriteText(e.stdout, r, f.text(e))
 }
 
-// unwalkable reports the contents of a core that has no threads or whose architecture
-// is not supported.
+// unwalkable says why a core cannot be walked that has no threads or whose architecture is not supported: in text in one
+// line, as its contents may be long. The other formats have its modules and what it says of itself.
 func (f *reportFlags) unwalkable(e env, t *corewalk.Target, why error) int {
-	in := t.Info()
-	var err error
-	if f.format != formatText {
-		err = f.write(e, &report.Report{Schema: report.Schema, Dump: in.Dump, Modules: in.Modules, Details: in.Details,
-			Warnings: append(in.Warnings, report.Warning{Code: "not-walkable", Message: why.Error()})})
-	} else {
-		err = report.WriteInfoText(e.stdout, in, report.TextOptions{Color: f.colored(e.stdout)})
+	if f.format == formatText {
+		e.say("%v; corewalk info shows what the file has", why)
+		return exitNothing
 	}
+	in := t.Info()
+	err := f.write(e, &report.Report{Schema: report.Schema, Dump: in.Dump, Modules: in.Modules, Details: in.Details,
+		Warnings: append(in.Warnings, report.Warning{Code: "not-walkable", Message: why.Error()})})
 	e.say("%v", why)
 	return e.written(err, exitNothing)
 }

@@ -403,18 +403,27 @@ func (s *Set) compare(lib *libstate.Library, im *image.Image) (Match, string) {
 	case want != nil:
 		return Mismatched, fmt.Sprintf("file has no build-id, the process had %x", want)
 	}
+	match, why := s.compareContents(lib, im.ELF())
+	if match == Mismatched && have == nil {
+		why += "; the file has no build-id"
+	}
+	return match, why
+}
+
+// compareContents is compare for a library without a build-id to compare.
+func (s *Set) compareContents(lib *libstate.Library, f *elffile.File) (Match, string) {
 	if lib.HeaderAddr != 0 {
-		if why := s.headerDiffers(lib.HeaderAddr, im.ELF()); why != "" {
+		if why := s.headerDiffers(lib.HeaderAddr, f); why != "" {
 			return Mismatched, why
 		}
 	}
-	if why := layoutDiffers(lib, im.ELF()); why != "" {
+	if why := layoutDiffers(lib, f); why != "" {
 		return Mismatched, why
 	}
-	if why := tooShort(lib, im.ELF()); why != "" {
+	if why := tooShort(lib, f); why != "" {
 		return Mismatched, why
 	}
-	return s.prove(lib, im.ELF())
+	return s.prove(lib, f)
 }
 
 // headerDiffers compares the ELF header and the program headers in memory at addr with the
@@ -437,8 +446,12 @@ func (s *Set) headerDiffers(addr arch.Address, f *elffile.File) string {
 	for i := range mem.Progs {
 		a, b := mem.Progs[i], f.Progs[i]
 		loads := a.Type == elffile.PT_LOAD
-		if loads != (b.Type == elffile.PT_LOAD) || loads && (a.Vaddr != b.Vaddr || a.Memsz != b.Memsz || a.Off != b.Off) {
-			return fmt.Sprintf("program header %d differs from the process's module", i)
+		switch {
+		case loads != (b.Type == elffile.PT_LOAD):
+			return fmt.Sprintf("program header %d differs: only one of the file's and the process's module's is of a segment", i)
+		case loads && (a.Vaddr != b.Vaddr || a.Memsz != b.Memsz || a.Off != b.Off):
+			return fmt.Sprintf("program header %d differs: the file has a segment of %#x bytes at %#x from offset %#x, the process's module one of %#x at %#x from %#x",
+				i, b.Memsz, b.Vaddr, b.Off, a.Memsz, a.Vaddr, a.Off)
 		}
 	}
 	return ""

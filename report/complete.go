@@ -53,5 +53,6 @@ const (
 	WarnMismatched = "module-mismatched" // the file found for a module is from a different build and was not used
 	WarnChanged    = "changed"           // a file was truncated while it was read
 	WarnTruncated  = "truncated"         // the dump is truncated; the message says where
+	WarnNameless   = "module-symbols"    // modules on the stack have no symbols: frames have no names
 	WarnLate       = "late"              // live process: memory was read after the moment of the report
 )

@@ -142,6 +142,7 @@ func Run(ctx context.Context, p Parts, o Options) *report.Report {
 	in.hang(r)
 	in.moduleList(r)
 	r.Wanted = wanted(r)
+	nameless(r)
 	in.servers(r)
 	in.warnSources(r)
 	in.warnLate(r)

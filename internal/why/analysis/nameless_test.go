@@ -1,0 +1,56 @@
+package analysis
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/corewalk/corewalk/report"
+)
+
+// Only modules count that were found, are on the crashed thread's stack with frames without names, and have no symbols.
+func TestNameless(t *testing.T) {
+	frame := func(module, function string) report.Frame { return report.Frame{Module: module, Function: function} }
+	module := func(path, symbols, status, id string) report.Module {
+		return report.Module{Path: path, Symbols: symbols, Status: status, BuildID: id}
+	}
+	const exports, found = report.SymbolsExports, report.ModuleMatched
+	other := report.Thread{Frames: []report.Frame{frame("/bin/other", "")}}
+	signal, python := frame("/bin/prog", ""), frame("/bin/prog", "")
+	signal.Signal, python.Language = "SIGSEGV", "python"
+	for _, c := range []struct {
+		name    string
+		frames  []report.Frame
+		modules []report.Module
+		message string
+		advice  string
+	}{
+		{"one", []report.Frame{frame("/bin/prog", ""), frame("/bin/prog", "main")}, []report.Module{module("/bin/prog", exports, found, "ab12"), module("/bin/prog", exports, found, "ab12")},
+			"1 frame of the stack has no names: prog has no symbols", "build-ids: prog ab12"},
+		{"several", []report.Frame{frame("/bin/a", ""), frame("/lib/b", ""), frame("/lib/b", ""), frame("/lib/c", ""), frame("/lib/d", ""), frame("/lib/e", "")},
+			[]report.Module{module("/bin/a", report.SymbolsNone, found, "1"), module("/lib/b", exports, report.ModuleNoID, ""), module("/lib/c", exports, found, "3"), module("/lib/d", exports, found, "4"), module("/lib/e", exports, found, "5")},
+			"6 frames of the stack have no names: a, b, c, d and 1 more have no symbols", "build-ids: a 1, c 3, d 4"},
+		{"no build-id", []report.Frame{frame("/bin/a", "")}, []report.Module{module("/bin/a", exports, report.ModuleNoID, "")}, "1 frame of the stack has no names: a has no symbols", "Rebuild it without stripping, or give its debug files with --debug-dir"},
+		{"named", []report.Frame{frame("/bin/prog", "main")}, []report.Module{module("/bin/prog", exports, found, "")}, "", ""},
+		{"with symbols", []report.Frame{frame("/bin/prog", "")}, []report.Module{module("/bin/prog", report.SymbolsSymtab, found, "")}, "", ""},
+		{"of another file", []report.Frame{frame("/bin/prog", "")}, []report.Module{module("/bin/prog", exports, report.ModuleMismatched, "")}, "", ""},
+		{"missing", []report.Frame{frame("/bin/prog", "")}, []report.Module{module("/bin/prog", report.SymbolsNone, report.ModuleMissing, "")}, "", ""},
+		{"the C library", []report.Frame{frame("/lib/libc.so.6", "")}, []report.Module{module("/lib/libc.so.6", exports, found, "")}, "", ""},
+		{"the kernel's", []report.Frame{frame("[vsyscall]", "")}, []report.Module{module("[vsyscall]", report.SymbolsNone, found, "")}, "", ""},
+		{"on another stack", nil, []report.Module{module("/bin/other", exports, found, "")}, "", ""},
+		{"a signal's, and a language's", []report.Frame{signal, python}, []report.Module{module("/bin/prog", exports, found, "")}, "", ""},
+	} {
+		r := &report.Report{Threads: []report.Thread{other, {Crashed: true, Frames: c.frames}}, Modules: c.modules}
+		nameless(r)
+		switch {
+		case c.message == "" && len(r.Warnings) > 0, c.message != "" && (len(r.Warnings) != 1 || r.Warnings[0].Code != report.WarnNameless || r.Warnings[0].Message != c.message || !strings.HasSuffix(r.Warnings[0].Advice, c.advice)):
+			t.Errorf("%s: %q", c.name, r.Warnings)
+		}
+	}
+	r := &report.Report{Threads: []report.Thread{other}, Modules: []report.Module{module("/bin/other", exports, found, "")}}
+	if nameless(r); len(r.Warnings) != 1 {
+		t.Errorf("of a process that did not crash: %q", r.Warnings)
+	}
+	if r = new(report.Report); len(r.Warnings) > 0 {
+		t.Errorf("of no thread: %q", r.Warnings)
+	}
+}

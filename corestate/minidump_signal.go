@@ -1,8 +1,8 @@
 package corestate
 
 import (
-	"regexp"
 	"strconv"
+	"strings"
 
 	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/libstate"
@@ -84,19 +84,26 @@ func (d *Minidump) Signal() SignalInfo {
 	return s
 }
 
-// saidAddress finds the address that LLDB's description of a signal has.
-var saidAddress = regexp.MustCompile(`fault address[:=] ?0x([0-9a-f]{1,16})\b`)
+// saidAddress finds the address in LLDB's description of a signal: "fault address: 0x18" or "fault address=0x18".
+func saidAddress(said string) (addr arch.Address, known bool) {
+	_, text, _ := strings.Cut(said, "fault address")
+	text, found := strings.CutPrefix(strings.TrimLeft(text, ":= "), "0x")
+	end := strings.IndexFunc(text, func(r rune) bool { return !strings.ContainsRune("0123456789abcdef", r) })
+	if end >= 0 {
+		text = text[:end]
+	}
+	n, err := strconv.ParseUint(text, 16, 64)
+	if !found || err != nil {
+		return 0, false
+	}
+	return n, true
+}
 
 // faultAddress returns the address of the fault in a dump that has no si_code, if it is there: LLDB stores where the thread was. Of a signal of
 // memory it is not if code can run there, as the fault was then at what an instruction accessed.
 func (d *Minidump) faultAddress(access bool) (addr arch.Address, known bool) {
 	if said := d.file.Exception.Description; said != "" {
-		m := saidAddress.FindStringSubmatch(said)
-		if m == nil {
-			return 0, false
-		}
-		n, err := strconv.ParseUint(m[1], 16, 64)
-		return n, err == nil
+		return saidAddress(said)
 	}
 	info, _ := d.Exception()
 	if mp, mapped := d.MappingAt(info.Address); access && mapped && mp.Perm&libstate.Exec != 0 && d.atPC(info.Address) {

@@ -40,8 +40,8 @@ and every thread's stack with functions, files, lines and inlined calls.
 
 ` + usageLines + `
 You may omit BINARY if the file that the core names still exists and is the same build. Both files
-may be compressed (zstd, lz4, xz, gzip, bzip2). CORE may be a tar archive with one dump in it, or an apport
-report.
+may be compressed (zstd, lz4, xz, gzip, bzip2). CORE may be a tar archive with one dump in it, or
+an apport report.
 
 Examples:
   corewalk core.4242 ./server

@@ -128,7 +128,7 @@ func TestBZip2(t *testing.T) {
 	cmd.Stdin = bytes.NewReader(data)
 	packed, err := cmd.Output()
 	if err != nil {
-		t.Skipf("bzip2 is not installed: no large file (%v)", err)
+		t.Skipf("bzip2 is not installed (Debian: bzip2): no large file: %v", err)
 	}
 	f, n, err := ToSparse(context.Background(), iotest.HalfReader(bytes.NewReader(packed)), BZip2, Options{Dir: t.TempDir()})
 	if err != nil || n != int64(len(data)) {

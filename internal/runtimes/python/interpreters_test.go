@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/report"
 )
 
 // TestInterpreters: threads run interpreters within interpreters. Thread states are those of whoever made them.
@@ -43,8 +44,10 @@ func TestInterpreters(t *testing.T) {
 			if !slices.Equal(got, []string{"<module>", want, want}) {
 				t.Errorf("%q, want %q", got, want)
 			}
-			if warned := len(r.Warnings) > 0; warned != (minor < 10) {
-				t.Errorf("warnings: %+v", r.Warnings)
+			// That the interpreter is stripped is said, and is no doubt of these frames.
+			doubts := slices.DeleteFunc(slices.Clone(r.Warnings), func(w report.Warning) bool { return w.Code == report.WarnNameless })
+			if warned := len(doubts) > 0; warned != (minor < 10) {
+				t.Errorf("warnings: %+v", doubts)
 			}
 		})
 	}

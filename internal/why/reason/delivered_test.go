@@ -114,6 +114,7 @@ func TestDelivered(t *testing.T) {
 		{"raise, not blocked for it", inRaise, raised, blocks(asked(divide, stale), 1, 1|bit(12)), 10, report.Likely, 0, ""},
 		{"raise, and it was blocked", inRaise, raised, blocks(asked(divide, stale), bit(10), bit(10)), 0, "", 0, ""},
 		{"raise, the masks are not known", inRaise, raised, asked(divide, stale), 10, report.Likely, 0, ""},
+		{"raise of no signal", at{code: nop, regs: regs{"rax": 0, "rdi": 7, "rsi": 8, "rdx": 65}}, raised, asked(divide, stale), 0, "", 0, ""},
 		{"another call", inRaise, strings.Repeat("\x90", 24) + "\x0f\x05", asked(divide, stale), 0, "", 0, ""},
 		{"raise failed", at{code: nop, regs: regs{"rax": 1, "rdi": 7, "rsi": 8, "rdx": 10}}, raised, asked(divide, stale), 0, "", 0, ""},
 		{"raised for another thread", at{code: nop, regs: regs{"rax": 0, "rdi": 7, "rsi": 9, "rdx": 10}}, raised, asked(divide, stale), 0, "", 0, ""},
@@ -185,6 +186,20 @@ func TestDeliveredElsewhere(t *testing.T) {
 			if s, _ := Delivered(in, Delivery{}); s.Number != 0 {
 				t.Errorf("%s: with another %s: %+v", c.a.Name, r, s)
 			}
+		}
+	}
+}
+
+// Without the process's own number, a call that sends a signal is not known to be to itself.
+func TestDeliveredByNobody(t *testing.T) {
+	const raised = "\xb8\xea\x00\x00\x00" + "\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90" + "\x0f\x05"
+	for pid, want := range map[int]int{0: 0, 7: 10} {
+		in := at{code: nop, regs: regs{"rax": 0, "rdi": uint64(pid), "rsi": 8, "rdx": 10}}.handled(t)
+		in.Signal.OwnPID = pid
+		pc, _ := in.Regs.Get(arch.RIP)
+		memory(&in, pc-uint64(len(raised)), raised+"\x06")
+		if s, _ := Delivered(in, Delivery{}); s.Number != want {
+			t.Errorf("of process %d: signal %d, want %d", pid, s.Number, want)
 		}
 	}
 }

@@ -1,6 +1,9 @@
 package report
 
-import "reflect"
+import (
+	"reflect"
+	"strings"
+)
 
 // An Assertion is an assertion that failed in the program.
 type Assertion struct {
@@ -42,6 +45,31 @@ type Raised struct {
 	Handled bool `json:"handled,omitempty"`
 	// Relation says how the exception before it came of this one: "cause" or "context"; empty in the first.
 	Relation string `json:"relation,omitempty"`
+}
+
+// MadeElsewhere returns the error of JavaScript that ended the process, if no call of the program is on the thread's stack any more: Node
+// reports a promise that was rejected when all of them have returned. It returns nil if there is none, or if it is not known where it was raised.
+func (c *Crash) MadeElsewhere(thread *Thread) *Raised {
+	if c == nil || thread == nil || len(c.Raised) == 0 {
+		return nil
+	}
+	x := &c.Raised[0]
+	if x.Language != "javascript" || x.Handled || x.Function == "" || x.File == "" {
+		return nil
+	}
+	calls := false
+	for i := range thread.Frames {
+		if f := &thread.Frames[i]; f.Language == x.Language && f.Source.File != "" {
+			if !strings.HasPrefix(f.Source.File, "node:") {
+				return nil
+			}
+			calls = true
+		}
+	}
+	if !calls {
+		return nil
+	}
+	return x
 }
 
 // A Panic is a panic of Rust or Go.

@@ -108,7 +108,7 @@ func (t *textWriter) crashedThread(c *Crash) (nth int, thread *Thread) {
 
 func (t *textWriter) where(c *Crash, nth int, thread *Thread) {
 	t.put(plain, "  ")
-	if x := c.madeElsewhere(thread); x != nil {
+	if x := c.MadeElsewhere(thread); x != nil {
 		t.put(yellow, briefFunction(x.Function, t.width/2))
 		t.put(plain, " at "+t.sourceText(Source{File: x.File, Line: x.Line})+" (no longer on the stack), ")
 	} else if i := c.frame(thread); i >= 0 {
@@ -135,28 +135,6 @@ func (c *Crash) frame(thread *Thread) int {
 		return *c.Frame
 	}
 	return min(0, len(fs)-1)
-}
-
-// madeElsewhere returns the exception of a language that ended the process, if no call of the program is on the thread's stack any
-// more: of a promise that was rejected, the runtime tells later. It returns nil if there is none, or if it is not known where it was raised.
-func (c *Crash) madeElsewhere(thread *Thread) *Raised {
-	if len(c.Raised) == 0 || c.Raised[0].Handled || c.Raised[0].Function == "" || c.Raised[0].File == "" {
-		return nil
-	}
-	x := &c.Raised[0]
-	calls := false
-	for i := range thread.Frames {
-		if f := &thread.Frames[i]; f.Language == x.Language && f.Source.File != "" {
-			if !strings.HasPrefix(f.Source.File, "node:") {
-				return nil
-			}
-			calls = true
-		}
-	}
-	if !calls {
-		return nil
-	}
-	return x
 }
 
 // placeName returns the frame's function, or its module and offset if it has no symbol.

@@ -49,13 +49,17 @@ type Variable struct {
 // Whose says, after the value, in which other module a variable is that an expression named, or that the value is
 // doubtful; "" for a proved one of the frame's own.
 func (v *Variable) Whose() string {
-	switch {
-	case v.Module != "":
-		return "   (of " + report.Clean(path.Base(v.Module)) + ")"
-	case v.Doubtful:
-		return "   (doubtful)"
+	var of []string
+	if v.Module != "" {
+		of = append(of, "of "+report.Clean(path.Base(v.Module)))
 	}
-	return ""
+	if v.Doubtful {
+		of = append(of, "doubtful")
+	}
+	if of == nil {
+		return ""
+	}
+	return "   (" + strings.Join(of, ", ") + ")"
 }
 
 // A Scope is a group of variables of a frame.

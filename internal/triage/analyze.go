@@ -262,6 +262,9 @@ func where(r *report.Report, sig *signature.Signature) string {
 	if len(sig.Frames) == 0 {
 		return nowhere(r)
 	}
+	if x := r.Crash.MadeElsewhere(&r.Threads[0]); x != nil {
+		return fmt.Sprintf("%s %s:%d (no longer on the stack)", signature.Normalize(x.Function), find.BaseName(x.File), x.Line)
+	}
 	var parts []string
 	for i, name := range sig.Frames[:min(len(sig.Frames), maxWhere)] {
 		if i == 0 {

@@ -43,18 +43,12 @@ func kindOf(c *report.Crash) (kind, class string, said bool) {
 	return kind, class, said
 }
 
-// madeElsewhere returns the type of the error of JavaScript that ended the process, and the function that made it, if no function of the
-// program is on the stack: Node reports a promise that was rejected, and nothing on the stack says by whom.
+// madeElsewhere tells an error that is no longer on the stack by its type and by the function that made it: nothing on the stack does.
 func madeElsewhere(c *report.Crash, th *report.Thread) string {
-	if c == nil || th == nil || len(c.Raised) == 0 || c.Raised[0].Language != "javascript" || c.Raised[0].Function == "" {
+	x := c.MadeElsewhere(th)
+	if x == nil {
 		return ""
 	}
-	for i := range th.Frames {
-		if f := &th.Frames[i]; f.Language == "javascript" && f.Source.File != "" && !strings.HasPrefix(f.Source.File, "node:") {
-			return ""
-		}
-	}
-	x := &c.Raised[0]
 	return report.Clean(x.Type) + " in " + Normalize(x.Function) + " of " + report.Clean(baseName(x.File))
 }
 

@@ -227,8 +227,8 @@ func (in *inspection) addCalls(r *report.Report, t *report.Thread, frames []*unw
 	t.Frames = out
 }
 
-// inStretch reports whether a frame only executes the calls of a stretch for helpers that failed: the call is the place. In the innermost frame
-// the interpreter itself failed.
+// inStretch reports whether a frame is the interpreter's, which executes the calls of a stretch and called what failed: then the call is the
+// place. If the frame is the innermost one, the interpreter itself failed.
 func inStretch(f *report.Frame, st *tasks.Stretch) bool {
 	return f.Physical > 0 && f.Physical >= st.From && f.Physical < st.To
 }

@@ -522,3 +522,70 @@ func TestSecondOpinionsStartAfresh(t *testing.T) {
 		}
 	}
 }
+
+// TestDoubt: what a stepper finds by way of a guess is doubtful, in that frame and in its callers; if that is the return address, the frame is
+// perhaps not on the stack, and registers that are still the thread's are doubtful, too.
+func TestDoubt(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		ra     unwind.Location
+		set    func(out *unwind.Frame)
+		proved bool   // the second step says so of itself
+		want   string // of each frame: the return address, the stack pointer, rbx, r12
+	}{
+		{"nothing", unwind.AtAddress(8), func(*unwind.Frame) {}, false, ".... .... ...."},
+		{"said", unwind.AtAddress(8), func(out *unwind.Frame) { out.SetDoubtful(true) }, false, ".... ???? ????"},
+		{"said, and not", unwind.AtAddress(8), func(out *unwind.Frame) { out.SetDoubtful(true); out.SetDoubtful(false) }, false, ".... .... ...."},
+		{"the return address is in a register", unwind.InRegister(arch.R11), func(out *unwind.Frame) { out.SetDoubtful(true) }, false, ".... .??. ????"},
+		{"found by scanning", unwind.AtAddress(8), func(out *unwind.Frame) { out.SetTrust(unwind.TrustScan) }, false, ".... ???? ????"},
+		{"found by scanning, and proved", unwind.AtAddress(8), func(out *unwind.Frame) { out.SetTrust(unwind.TrustScan); out.SetDoubtful(false) }, false, ".... .... ...."},
+		{"the frame pointer is a guess", unwind.AtAddress(8), func(out *unwind.Frame) {
+			out.SetDoubtful(false)
+			out.SetReg(arch.RBP, 1, unwind.Location{Doubtful: true})
+		}, false, ".... .... ????"},
+		{"behind a guess, and proved", unwind.AtAddress(8), func(out *unwind.Frame) { out.SetDoubtful(true) }, true, ".... ???? ????"},
+		{"behind a guess that is in a register, and proved", unwind.InRegister(arch.R11), func(out *unwind.Frame) { out.SetDoubtful(true) }, true, ".... .??. ...."},
+	} {
+		s := stepper("s", 1, func(in, out *unwind.Frame) unwind.Status {
+			n := in.SP() - stackBase
+			ra := unwind.AtAddress(8)
+			if n == 2 {
+				return unwind.StatusStackBottom
+			}
+			if n == 0 {
+				ra = c.ra
+			}
+			out.SetPC(0x1001+n, ra)
+			out.SetSP(in.SP() + 1)
+			out.SetReg(arch.RBX, 1000+n, unwind.AtAddress(n))
+			if n == 0 {
+				c.set(out)
+			} else if c.proved {
+				out.SetDoubtful(false)
+			}
+			return unwind.StatusSuccess
+		})
+		p := newProc(0x1000, stackBase, 0)
+		p.regs.Set(arch.R12, 12)
+		stack, err := mustWalker(p, nil, s).WalkStack(1)
+		if err != nil || len(stack.Frames) != 3 {
+			t.Fatal(len(stack.Frames), err)
+		}
+		var got []string
+		for _, f := range stack.Frames {
+			marks := ""
+			for _, doubtful := range []bool{f.RALocation().Doubtful, f.SPLocation().Doubtful, doubtfulReg(f, arch.RBX), doubtfulReg(f, arch.R12)} {
+				marks += map[bool]string{true: "?", false: "."}[doubtful]
+			}
+			got = append(got, marks)
+		}
+		if s := strings.Join(got, " "); s != c.want {
+			t.Errorf("%s: %s, want %s", c.name, s, c.want)
+		}
+	}
+}
+
+func doubtfulReg(f *unwind.Frame, r arch.Reg) bool {
+	_, l, ok := f.Reg(r)
+	return ok && l.Doubtful
+}

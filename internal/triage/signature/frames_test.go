@@ -401,6 +401,7 @@ func TestModuleName(t *testing.T) {
 		"/x/_json.x86_64-linux-gnu.so":               "_json.so",
 		"/x/_json.pypy39-pp73-x86_64-linux-gnu.so":   "_json.so",
 		`C:\x\_json.cp312-win_amd64.pyd`:             "_json.pyd",
+		`C:\x\app.abi3.dll`:                          "app.abi3.dll",
 		"/x/my.cpython.so":                           "my.cpython.so",
 		"/x/my.cpython-311-x86_64-linux-gnu":         "my.cpython-311-x86_64-linux-gnu",
 		"/usr/bin/python3.11":                        "python",

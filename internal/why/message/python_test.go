@@ -8,6 +8,7 @@ import (
 
 func TestPythonWords(t *testing.T) {
 	const name, text, binary = fakeBase + 0x100, fakeBase + 0x200, fakeBase + 0x300
+	const unsure = 1 << 63 // of a value that is not certain
 	type passed struct {
 		frame, n int
 		direct   bool
@@ -21,20 +22,26 @@ func TestPythonWords(t *testing.T) {
 		args     values
 		want     string
 	}{
-		"nothing known":               {"Py_FatalError", nil, "Fatal Python error"},
-		"another function":            {"Py_FatalErrors", values{given(0): text}, ""},
-		"given":                       {"Py_FatalError", values{given(0): text}, bare},
-		"given, with a name":          {"_Py_FatalErrorFunc", values{given(0): name, given(1): text}, named},
-		"given a name alone":          {"_Py_FatalErrorFunc", values{given(0): name}, "Fatal Python error"},
-		"passed on, before 3.9":       {"Py_FatalError", values{passes(0): 0, passes(1): text}, bare},
-		"passed on":                   {"Py_FatalError", values{passes(1): 1, passes(2): 0, passes(3): text}, bare},
-		"passed on, with a name":      {"_Py_FatalErrorFunc", values{passes(1): 1, passes(2): name, passes(3): text}, named},
-		"passed on, a name alone":     {"_Py_FatalErrorFunc", values{passes(1): 1, passes(2): name}, "Fatal Python error"},
-		"passed on, no name wanted":   {"Py_FatalError", values{passes(1): 1, passes(2): name, passes(3): text}, "Fatal Python error"},
-		"passed on, a name is wanted": {"_Py_FatalErrorFunc", values{passes(1): 1, passes(2): 0, passes(3): text}, "Fatal Python error"},
-		"no text":                     {"Py_FatalError", values{given(0): binary}, "Fatal Python error"},
-		"an empty text":               {"Py_FatalError", values{given(0): fakeBase + 0x400}, "Fatal Python error"},
-		"nowhere":                     {"Py_FatalError", values{given(0): 8}, "Fatal Python error"},
+		"nothing known":                {"Py_FatalError", nil, "Fatal Python error"},
+		"another function":             {"Py_FatalErrors", values{given(0): text}, ""},
+		"given":                        {"Py_FatalError", values{given(0): text}, bare},
+		"given, with a name":           {"_Py_FatalErrorFunc", values{given(0): name, given(1): text}, named},
+		"given a name alone":           {"_Py_FatalErrorFunc", values{given(0): name}, "Fatal Python error"},
+		"passed on, before 3.9":        {"Py_FatalError", values{passes(0): 0, passes(1): text}, bare},
+		"passed on":                    {"Py_FatalError", values{passes(1): 1, passes(2): 0, passes(3): text}, bare},
+		"passed on, with a name":       {"_Py_FatalErrorFunc", values{passes(1): 1, passes(2): name, passes(3): text}, named},
+		"passed on, a name alone":      {"_Py_FatalErrorFunc", values{passes(1): 1, passes(2): name}, "Fatal Python error"},
+		"passed on, no name wanted":    {"Py_FatalError", values{passes(1): 1, passes(2): name, passes(3): text}, "Fatal Python error"},
+		"passed on, a name is wanted":  {"_Py_FatalErrorFunc", values{passes(1): 1, passes(2): 0, passes(3): text}, "Fatal Python error"},
+		"no text":                      {"Py_FatalError", values{given(0): binary}, "Fatal Python error"},
+		"an empty text":                {"Py_FatalError", values{given(0): fakeBase + 0x400}, "Fatal Python error"},
+		"given, perhaps":               {"Py_FatalError", values{given(0): text | unsure}, "Fatal Python error"},
+		"given a name, and perhaps":    {"_Py_FatalErrorFunc", values{given(0): name, given(1): text | unsure}, "Fatal Python error"},
+		"passed on, perhaps since 3.9": {"Py_FatalError", values{passes(1): 1 | unsure, passes(2): 0, passes(3): text}, "Fatal Python error"},
+		"passed on, perhaps":           {"Py_FatalError", values{passes(1): 1, passes(2): 0, passes(3): text | unsure}, "Fatal Python error"},
+		"passed on, perhaps a name":    {"_Py_FatalErrorFunc", values{passes(1): 1, passes(2): name | unsure, passes(3): text}, "Fatal Python error"},
+		"passed on, perhaps no name":   {"Py_FatalError", values{passes(1): 1, passes(2): 0 | unsure, passes(3): text}, "Fatal Python error"},
+		"nowhere":                      {"Py_FatalError", values{given(0): 8}, "Fatal Python error"},
 	} {
 		m := make(fakeMemory, 0x500)
 		copy(m[0x100:], "GC")
@@ -46,7 +53,7 @@ func TestPythonWords(t *testing.T) {
 		}
 		p.Argument = func(frame, n int, direct bool) (uint64, bool) {
 			v, ok := c.args[passed{frame, n, direct}]
-			return v, ok
+			return v &^ unsure, ok && v&unsure == 0
 		}
 		if got := pythonWords(p); got.Message != c.want {
 			t.Errorf("%s: %q, want %q", what, got.Message, c.want)

@@ -227,6 +227,8 @@ func TestStartedTitle(t *testing.T) {
 		{"an empty variable", []string{"./x", "y"}, []string{"", "B=2"}, "", 0, 0, nil, []string{"./x", "y"}, []string{"", "B=2"}, true},
 		{"over a whole variable", []string{"./x", "y"}, []string{"A=1", "B=2", "C=3"}, "title", 0, 14, nil, []string{"title"}, []string{"C=3"}, false},
 		{"over all arguments", []string{"/usr/sbin/x", "-c", "file"}, []string{"A=1"}, "work", 0, 20, nil, []string{"work"}, []string{"A=1"}, false},
+		{"a shorter last argument", []string{"./x", "y", "long"}, []string{"A=1"}, "./x\x00y\x00lo", 0, 11, nil, []string{"./x"}, []string{"A=1"}, false},
+		{"a shorter only argument", []string{"./long"}, []string{"A=1"}, "./lo", 0, 7, nil, []string{"./lo"}, []string{"A=1"}, false},
 		{"with spaces", []string{"/usr/sbin/x", "-c", "file"}, []string{"A=1"}, "work", ' ', 19, nil, []string{"work"}, []string{"A=1"}, false},
 		{"over the only argument", []string{"/usr/sbin/x"}, []string{"A=1"}, "work", 0, 12, nil, []string{"work"}, []string{"A=1"}, false},
 		{"over variables", []string{"./x", "y"}, []string{"A=1", "B=2", "C=3"}, "a long ti=t", 0, 12, nil, []string{"a long ti=t"}, []string{"C=3"}, false},

@@ -66,7 +66,7 @@ func (r *reader) whole(argv []arch.Address, args []string, envp []arch.Address) 
 	}
 	first, behind := slices.Min(argv), 0
 	for _, at := range argv {
-		if at != first && ends[at] {
+		if ends[at] {
 			behind++
 		}
 		delete(ends, at)

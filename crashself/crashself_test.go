@@ -193,6 +193,7 @@ func TestC(t *testing.T) {
 		{"segvthread", "signal: segmentation fault", []string{"SIGSEGV in C code: write of 4 bytes at null+0x10", "store at main.go:10"}, "store", false},
 		{"abortthread", "signal: aborted", []string{"abort called by the program itself", "aborts at main.go:"}, "aborts", false},
 		{"deep", "exit status 2", []string{"SIGSEGV in C code: stack overflow", "deep at main.go:"}, "deep", false},
+		{"deepsmall", "exit status 2", []string{"SIGSEGV in C code: stack overflow", "deep at main.go:"}, "deep", false},
 		{"fork", "exit status 2", []string{"SIGSEGV in C code: write of 4 bytes at null+0x10"}, "store", false},
 		{"panic", "exit status 2", []string{"panic: in Go"}, "runtime.printpanics", false},
 	})

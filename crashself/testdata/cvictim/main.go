@@ -35,7 +35,7 @@ import (
 	"os"
 	"unsafe"
 
-	_ "github.com/corewalk/corewalk/crashself"
+	"github.com/corewalk/corewalk/crashself"
 )
 
 func main() {
@@ -48,6 +48,9 @@ func main() {
 		C.abort_on_thread()
 	case "segvthread":
 		C.store_on_thread()
+	case "deepsmall": // not all of the memory is kept
+		_ = crashself.Start(crashself.Options{Memory: 4 << 20})
+		C.deep(0)
 	case "deep":
 		C.deep(0)
 	case "fork":

@@ -3,9 +3,11 @@ package slim
 import (
 	"math"
 	"slices"
+	"sort"
 
 	"github.com/corewalk/corewalk/corestate"
 	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/steppers"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -27,8 +29,11 @@ const (
 	// maxStack is how much of a stack is kept whether something read it or not. The walk of a deeper one reads
 	// what debuggers need of it.
 	maxStack = 256 << 10
-	// overflow is how far below its stack a stack pointer may be, in bytes.
-	overflow = 4 * page
+	// overflow is how far below its stack a stack pointer may be, in bytes: the kernel keeps so much free below a stack that
+	// grows (stack_guard_gap of mm/mmap.c), and frames are seldom larger.
+	overflow = 256 * page
+	// maxInterrupted is how many stacks are kept on which a signal handler interrupted one thread.
+	maxInterrupted = 4
 	// maxWholeStack is how much is kept of a stack of which only the memory itself says where it ends.
 	maxWholeStack = 64 << 20
 	// stackTop is how much of the end of the first stack is kept: the arguments and the environment.
@@ -88,7 +93,7 @@ func Collect(p Process, read *corestate.Reads, c Choice) *Wanted {
 				size = min(c.Stack, firstOfStack) // of each, before more of any
 			}
 		}
-		w.stack(p, &regs, size)
+		w.stacks(p, &regs, size, c.Stack)
 		w.threadPointer(p, &regs)
 		if i == 0 && c.Most > 0 {
 			w.most = uint64(len(w.pages)) + c.Most/page
@@ -101,7 +106,7 @@ func Collect(p Process, read *corestate.Reads, c Choice) *Wanted {
 			break
 		}
 		if regs, err := p.Registers(id); err == nil {
-			w.stack(p, &regs, c.Stack)
+			w.stacks(p, &regs, c.Stack, c.Stack)
 		}
 	}
 	w.reach(p, ids, starts, c)
@@ -139,25 +144,74 @@ func (w *Wanted) Runs(c *corestate.ELFCore, f func(lo, hi uint64)) {
 	}
 }
 
-// stack wants the thread's stack from its stack pointer on, at most size bytes of it.
-func (w *Wanted) stack(p Process, regs *arch.RegSet, size uint64) {
-	sp, ok := regs.Get(p.Arch().SP)
+// stacks wants the thread's stack and, if it is that of a signal handler, those that the signals interrupted, at most size
+// bytes of each, but of a handler's no more than others have. No walk says where they are: it may be too early for one.
+func (w *Wanted) stacks(p Process, regs *arch.RegSet, size, others uint64) {
+	a := p.Arch()
+	sp, ok := regs.Get(a.SP)
 	if !ok {
 		return
 	}
-	m, ok := p.MappingAt(sp)
-	if !ok { // below the end of a stack that overflowed
-		if m, ok = p.MappingAt(sp + overflow); !ok {
-			return
+	list := []run{stackOf(p, sp, size)}
+	buf := make([]byte, scanned)
+	for i := 0; i < len(list) && i <= maxInterrupted; i++ { // a handler may have been interrupted, too
+		at := list[i].lo
+		if i == 0 {
+			at = max(at, sp&^uint64(a.WordSize-1)) // not what is left of earlier calls
 		}
-		sp = max(sp, m.Start)
+		n, _ := p.DumpMemory().ReadMem(at, buf[:min(scanned, list[i].hi-at)])
+		for sp, pc := range steppers.StacksSaved(a, buf[:n]) {
+			if len(list) > maxInterrupted {
+				break
+			}
+			if m, ok := p.MappingAt(pc); !ok || m.Perm&libstate.Exec == 0 {
+				continue
+			}
+			m, ok := stackAt(p, sp)
+			from := max(sp, m.Start)
+			if !ok || slices.ContainsFunc(list, func(r run) bool { return r.lo <= from && from < r.hi }) {
+				continue
+			}
+			list = append(list, stackOf(p, sp, size))
+		}
 	}
+	if len(list) > 1 {
+		list[0] = stackOf(p, sp, min(size, others))
+	}
+	for _, r := range list {
+		w.add(r.lo, r.hi, Stacks)
+	}
+}
+
+// stackAt returns the mapping of the stack that sp is of, which may have overflowed: sp is then below it, where nothing is, or in
+// memory that guards it.
+func stackAt(p Process, sp uint64) (libstate.Mapping, bool) {
+	if m, ok := p.MappingAt(sp); ok && m.Perm&libstate.Write != 0 {
+		return m, true
+	}
+	all := p.Mappings()
+	i := sort.Search(len(all), func(i int) bool { return all[i].End > sp })
+	for ; i < len(all) && all[i].Start-min(sp, all[i].Start) <= overflow; i++ {
+		if all[i].Perm&libstate.Write != 0 {
+			return all[i], true
+		}
+	}
+	return libstate.Mapping{}, false
+}
+
+// stackOf returns the stack from the stack pointer on, at most size bytes of it.
+func stackOf(p Process, sp, size uint64) run {
+	m, ok := stackAt(p, sp)
+	if !ok {
+		return run{}
+	}
+	sp = max(sp, m.Start)
 	limit := size
 	if k, ok := p.(interface{ KnowsMappings() bool }); ok && !k.KnowsMappings() {
 		// Where a minidump has memory is all that says how far the stack goes: a gap would end it.
 		limit = maxWholeStack
 	}
-	w.add(max(m.Start, sp-min(sp, redZone)), min(m.End, sp+min(limit, ^sp)), Stacks)
+	return run{max(m.Start, sp-min(sp, redZone)), min(m.End, sp+min(limit, ^sp))}
 }
 
 // started wants what the process was started with: the auxiliary vector, the arguments and the environment, at

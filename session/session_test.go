@@ -86,7 +86,7 @@ func TestSameAsReport(t *testing.T) {
 			}
 		})
 	}
-	if frames < 2000 || vars < 1500 {
+	if frames < 2000 || vars < 800 { // 1,000 where the C library has no debug information
 		t.Errorf("only %d frames and %d variables were compared", frames, vars)
 	}
 }

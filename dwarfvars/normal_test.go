@@ -60,7 +60,7 @@ func normal(s string) string {
 var (
 	lostBase  = regexp.MustCompile(`<[\w:]+> = <no memory>(?:, )?`) // gdb shows a virtual base once
 	listTitle = regexp.MustCompile(`std::(?:__cxx11::)?(list|forward_list)(?: of length \d+)? =`)
-	reference = regexp.MustCompile(`@0x[0-9a-f]+: `)
+	reference = regexp.MustCompile(`@?0x[0-9a-f]+(?: <[^<>]*>)?: `)
 )
 
 // plain leaves out what only one of the two shows: numbers of elements, and what

@@ -71,6 +71,7 @@ func baseName(function string) string {
 
 var (
 	address  = regexp.MustCompile(`\b0x[0-9a-f]{4,}\b`)
+	constant = regexp.MustCompile(`^\w+\.\w+(?: \| \w+\.\w+)*$`)
 	noString = regexp.MustCompile(`<memory not in the dump: [^>]*>`)
 )
 
@@ -95,7 +96,10 @@ func matches(got, want string, depth int) bool {
 		return matches(strings.TrimPrefix(got, ":"), wanted, depth)
 	}
 	if symbol, ok := strings.CutPrefix(got, want); ok && strings.HasSuffix(want, "0x*") {
-		return strings.HasPrefix(symbol, " <") // whose name the program does not print
+		return strings.HasPrefix(symbol, " <") || strings.HasPrefix(symbol, ": ") // whose name, or what it points to, the program does not print
+	}
+	if name, ok := strings.CutSuffix(got, " ("+want+")"); ok && constant.MatchString(name) { // nor a constant's name
+		return true
 	}
 	if rest, ok := strings.CutPrefix(want, "0x* "); ok && strings.HasPrefix(got, "0x* ") {
 		return matches(strings.TrimPrefix(got, "0x* "), rest, depth)

@@ -53,6 +53,23 @@ func TestBrief(t *testing.T) {
 	}
 }
 
+func TestBriefValue(t *testing.T) {
+	for _, c := range []struct {
+		value, want string
+		limit       int
+	}{
+		{`0x3f50978e2730: {name = "tail"}`, `0x3f50978e2730: {name = "tail"}`, 40},
+		{`0x3f50978e2730: {name = "tail"}`, "0x3f50978e2730: …", 24},
+		{`(*main.E) 0x3f50978e27: {name = "tail"}`, "(*main.E) 0x3f50978e27: …", 25},
+		{`(*main.E) 0x3f50978e27: {name = "tail"}`, `(*main.E) 0x3f50…"tail"}`, 24},
+		{`"a sentence: with words in it"`, `"a sentence: wit… in it"`, 24},
+	} {
+		if got := briefValue(c.value, c.limit); got != c.want {
+			t.Errorf("%s in %d: %s, want %s", c.value, c.limit, got, c.want)
+		}
+	}
+}
+
 func TestBriefFunction(t *testing.T) {
 	tests := []struct {
 		in    string

@@ -67,13 +67,23 @@ func doubtfulName(v *Variable) string {
 // valueText returns the value, or in angle brackets why there is none.
 func valueText(v Variable, limit int) string {
 	if v.known() {
-		return brief(v.Value, limit)
+		return briefValue(v.Value, limit)
 	}
 	reason := v.Reason
 	if reason == "" {
 		reason = v.Status
 	}
 	return "<" + brief(reason, maxValue) + ">"
+}
+
+// briefValue shortens a value to limit characters. Of a pointer and what it points to, the pointer stays.
+func briefValue(value string, limit int) string {
+	if pointer, _, ok := strings.Cut(value, ": "); ok && width(value) > limit && width(pointer)+3 <= limit {
+		if at := strings.LastIndexByte(pointer, ' ') + 1; strings.HasPrefix(pointer[at:], "0x") {
+			return brief(pointer, limit-3) + ": …"
+		}
+	}
+	return brief(value, limit)
 }
 
 // differs stands for the value of a variable that the threads of a group do not share.

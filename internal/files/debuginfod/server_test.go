@@ -1,6 +1,7 @@
 package debuginfod
 
 import (
+	"bytes"
 	"compress/gzip"
 	"context"
 	"encoding/binary"
@@ -113,6 +114,10 @@ func raw(w http.ResponseWriter, head string, body []byte) {
 // Various answers to a query for the debug information of testID or of a real file.
 func TestServers(t *testing.T) {
 	small, large := elfWithID(testID, 0), elfWithID(testID, 300<<10)
+	var many bytes.Buffer // before the time limits run
+	z := gzip.NewWriter(&many)
+	z.Write(elfWithID(testID, 10<<20))
+	z.Close()
 	realID, whole := debugFile(t)
 	debugOnly := whole
 	drip := func(w http.ResponseWriter, r *http.Request, every time.Duration, n int) {
@@ -215,9 +220,7 @@ func TestServers(t *testing.T) {
 		}, cfg: func(c *settings.Config) { c.MaxSize = int64(len(large)) }},
 		{name: "compressed many times over", answer: func(c call) {
 			c.w.Header().Set("Content-Encoding", "gzip")
-			z := gzip.NewWriter(c.w)
-			z.Write(elfWithID(testID, 10<<20))
-			z.Close()
+			c.w.Write(many.Bytes())
 		}, cfg: func(c *settings.Config) { c.MaxSize = 1 << 20 }, want: errSize.Error()},
 		{name: "too large, the server's word", answer: func(c call) { c.w.WriteHeader(406) }, cfg: func(c *settings.Config) { c.MaxSize = 1000 }, want: errSize.Error()},
 		{name: "no answer", answer: func(c call) { <-c.r.Context().Done() }, cfg: func(c *settings.Config) { c.Timeout = 100 * time.Millisecond }, want: errSlow.Error(), down: true},

@@ -312,6 +312,9 @@ type unitTypes struct {
 	described   atomic.Int32
 	runtimeOnce sync.Once
 	runtime     map[uint64]dwarf.DIE // in Go, by their descriptors
+
+	constantsOnce sync.Once
+	constants     map[dwarf.DIE][]Enumerator // in Go, by their types
 }
 
 func (set *Set) typesOf(u *dwarf.Unit) *unitTypes {

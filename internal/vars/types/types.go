@@ -103,9 +103,10 @@ type Set struct {
 	arch *arch.Arch
 	libs Libraries
 
-	types sync.Map // typeRef -> *Type
-	dbs   sync.Map // database -> *database
-	names sync.Map // *dwarf.Unit -> *unitTypes
+	types    sync.Map // typeRef -> *Type
+	dbs      sync.Map // database -> *database
+	names    sync.Map // *dwarf.Unit -> *unitTypes
+	packages sync.Map // *dwarf.Data -> *goPackages
 	// completed are declared types with their definitions, Ref -> Ref, and elsewhere is where the
 	// definition for units without their own is, typeKey -> dwarf.DIE; not valid for those without one.
 	// foreign counts the bytes that were searched for them in other files than their own.

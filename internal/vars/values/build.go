@@ -108,6 +108,9 @@ func (b *builder) scalar(o *Object, t *types.Type) *Value {
 	if err != nil {
 		return Failed(o.Type, err)
 	}
+	if text := b.goNumber(t, v); text != "" {
+		return b.text(o, text)
+	}
 	return b.text(o, scalarText(o.Type, v))
 }
 

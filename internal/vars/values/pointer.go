@@ -20,6 +20,11 @@ func (b *builder) pointer(o *Object, t *types.Type, depth int) *Value {
 		if v := b.goPointerValue(o, t, depth); v != nil {
 			return v
 		}
+		if depth == 0 {
+			if v := b.goFollowed(o, t, addr, depth); v != nil {
+				return v
+			}
+		}
 	}
 	v := b.text(o, "")
 	elem := t.Target()

@@ -2,6 +2,7 @@ package values
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
@@ -90,14 +91,8 @@ func goSliceValue(b *builder, o *Object, t *types.Type, depth int) *Value {
 // goPointerValue prints a map or a channel, which DWARF describes as pointers. It returns nil for
 // other pointers.
 func (b *builder) goPointerValue(o *Object, t *types.Type, depth int) *Value {
-	named := o.Type
-	for range types.MaxChain {
-		if named.GoKind == types.GoMap || named.GoKind == types.GoChan || !named.Transparent() {
-			break
-		}
-		named = named.Target()
-	}
-	if named.GoKind != types.GoMap && named.GoKind != types.GoChan {
+	named := goNamed(o.Type)
+	if !goHeadered(named) {
 		return nil
 	}
 	addr, err := b.uint(o, false)
@@ -119,6 +114,50 @@ func (b *builder) goPointerValue(o *Object, t *types.Type, depth int) *Value {
 	}
 	return b.goMapValue(o, named, &to, depth)
 }
+
+// goFollowed prints a pointer and what it points to, which of an error, a context or a large number is what they are: nil if that
+// cannot be read, says nothing more, or is the runtime's own. Pointers in it are not followed, but those that interfaces have are.
+func (b *builder) goFollowed(o *Object, t *types.Type, addr uint64, depth int) *Value {
+	elem := t.Target()
+	switch s := elem.Strip(); {
+	case addr == 0 || !t.Pointer() || depth >= b.opts.MaxDepth || b.opts.Raw || goHeadered(goNamed(o.Type)),
+		s.Tag == 0 || s.Pointer() || s.Tag == dwarf.TagSubroutineType,
+		strings.HasPrefix(s.BareName, "runtime.") || strings.HasPrefix(s.BareName, "internal/"):
+		return nil
+	}
+	to, err := b.inMemory(elem, addr)
+	if err != nil || to.Size == 0 || !b.take() {
+		return nil
+	}
+	var end [1]byte
+	if b.p.Read(addr, end[:]) != nil || b.p.Read(addr+to.Size-1, end[:]) != nil {
+		return nil
+	}
+	v := b.value(&to, depth+1)
+	if v.Err != nil {
+		return nil
+	}
+	mark := b.p.addressText(addr) + ":"
+	if v.Text != "" {
+		mark += " " + v.Text
+	}
+	v.Text, v.typ, v.Addr, v.printed = mark, o.Type, 0, false
+	return v
+}
+
+// goNamed returns the type that says whether t is a map or a channel.
+func goNamed(t *types.Type) *types.Type {
+	for range types.MaxChain {
+		if goHeadered(t) || !t.Transparent() {
+			break
+		}
+		t = t.Target()
+	}
+	return t
+}
+
+// goHeadered reports whether DWARF describes values of a type as pointers to what the runtime has of them.
+func goHeadered(t *types.Type) bool { return t.GoKind == types.GoMap || t.GoKind == types.GoChan }
 
 // goFuncValue prints a variable of a function type. It has the address of a closure, which begins
 // with the address of the code.

@@ -63,7 +63,12 @@ func goInterfaceValue(b *builder, o *Object, t *types.Type, depth int) *Value {
 	switch kind & goKindMask {
 	case types.GoPointer, types.GoMap, types.GoChan, types.GoFunc, types.GoUnsafe:
 		word := Object{Type: held, Size: uint64(b.p.Arch.WordSize), Data: b.wordBytes(data)}
-		v = b.value(&word, depth+1)
+		if v = nil; kind&goKindMask == types.GoPointer {
+			v = b.goFollowed(&word, held.Strip(), data, depth)
+		}
+		if v == nil {
+			v = b.value(&word, depth+1)
+		}
 	default:
 		v = b.read(held, data, depth+1)
 	}

@@ -2,8 +2,14 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fixtures/deep/go-values/dep"
 	other "fixtures/deep/go-values/other/dep"
+	"fmt"
+	"io/fs"
+	"math/big"
+	"net/url"
 	"os"
 	"time"
 )
@@ -93,6 +99,51 @@ func apart(text []int, pass string) (result []int) {
 //go:noinline
 func wait(number int, on chan int) int { return <-on + number }
 
+type tone int
+
+const (
+	low tone = iota
+	middle
+	high
+	loud
+)
+
+type access uint8
+
+const (
+	canRead access = 1 << iota
+	canWrite
+	canRun
+)
+
+type twice uint8
+
+const (
+	once twice = iota + 1
+	both
+)
+
+type person struct {
+	Name string
+	Next *person
+}
+
+type key string
+
+// told has pointers to what says more than an address, and numbers that have names.
+//
+//go:noinline
+func told(p, nobody *person, number *big.Int, link *url.URL, err error, ctx context.Context) {
+	t, strange, odd := tone(plus(2)), tone(plus(5)), tone(plus(-1))
+	a, all, much := access(plus(1)), access(plus(5)), access(plus(9))
+	two, three := twice(plus(2)), twice(plus(3))
+	span, mode, day := time.Duration(plus(90_000_000_000)), fs.FileMode(plus(0o644)), time.Weekday(plus(3))
+	text, count := &p.Name, &os.Args
+	again := &p
+	apart([]int{1, 2, 3}, "passed")
+	kept = append(kept, p, nobody, number, link, err, ctx, t, strange, odd, a, all, much, two, three, span, mode, day, text, count, again)
+}
+
 func main() {
 	if len(os.Args) > 1 {
 		on := make(chan int)
@@ -101,5 +152,9 @@ func main() {
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	apart([]int{1, 2, 3}, "passed")
+	number := new(big.Int).SetBits([]big.Word{0, 2}) // 2 to the 65
+	link, _ := url.Parse("https://example.com:8080/path?q=1")
+	err := fmt.Errorf("load: %w", &fs.PathError{Op: "open", Path: "/etc/x", Err: errors.New("gone")})
+	ctx := context.WithValue(context.Background(), key("user"), "ann")
+	told(&person{"ann", &person{Name: "bob"}}, nil, number, link, err, ctx)
 }

@@ -367,6 +367,9 @@ func compareStack(c *client, id int, want *report.Thread) (vars int) {
 				if list[j].Entry != "" {
 					value += " (on entry " + report.Clean(list[j].Entry) + ")"
 				}
+				if list[j].Doubtful {
+					value += "   (doubtful)"
+				}
 				if got[j].Name != report.Clean(list[j].Name) || got[j].Value != value || got[j].Type != report.Clean(list[j].Type) {
 					c.t.Errorf("#%d: %+v, the report has %+v", k, got[j], list[j])
 				}

@@ -88,7 +88,11 @@ type Access struct {
 // An Overflow describes a stack that ran out of space.
 type Overflow struct {
 	Frames int    `json:"frames"` // number of frames walked
-	Bytes  uint64 `json:"bytes"`  // from the stack pointer to the oldest frame; 0 when not known
+	Bytes  uint64 `json:"bytes"`  // from the stack pointer to the oldest frame walked; 0 when not known
+	// Incomplete says that the walk ended at a limit before the stack did: Frames, Bytes and Times are less than there are. Stack is
+	// then how much of the stack is used, in bytes, if that is known otherwise.
+	Incomplete bool   `json:"incomplete,omitempty"`
+	Stack      uint64 `json:"stack,omitempty"`
 	// Cycle names the functions that called one another repeatedly, innermost first; empty if there is no such
 	// cycle. Times is how often the cycle repeated.
 	Cycle []string `json:"cycle,omitempty"`

@@ -155,6 +155,8 @@ func (j *jsonWriter) overflow(o *Overflow) {
 	j.open('{', true)
 	j.num("frames", o.Frames)
 	j.size("bytes", o.Bytes)
+	j.optBool("incomplete", o.Incomplete)
+	j.optSize("stack", o.Stack)
 	j.optStrings("cycle", o.Cycle)
 	j.optNum("times", o.Times)
 	j.optBool("alternate", o.Alternate)

@@ -40,7 +40,12 @@ func (t *textWriter) overflow(o *Overflow) {
 	if o.Frames == 1 {
 		text = "1 frame"
 	}
-	if o.Bytes > 0 {
+	switch {
+	case o.Stack > 0 && o.Bytes > 0:
+		text = sizeText(o.Stack) + ", of which " + text + " (" + sizeText(o.Bytes) + ") were walked"
+	case o.Incomplete && o.Bytes > 0:
+		text = "more than " + sizeText(o.Bytes) + " in more than " + text
+	case o.Bytes > 0:
 		text = sizeText(o.Bytes) + " in " + text
 	}
 	if o.Alternate {
@@ -57,6 +62,9 @@ func (t *textWriter) overflow(o *Overflow) {
 		text += "; " + strings.Join(names, " <-> ") + ","
 	case len(names) > 1:
 		text += "; mostly " + strings.Join(names, ", ")
+	}
+	if o.Times > 1 && o.Incomplete {
+		text += " at least"
 	}
 	if o.Times > 1 {
 		text += " " + strconv.Itoa(o.Times) + " times"

@@ -15,6 +15,8 @@ func TestCrashLines(t *testing.T) {
 	}{
 		{Crash{Overflow: &Overflow{Frames: 4000, Bytes: 8 << 20, Cycle: []string{"odd", "even"}, Times: 1998}}, "  stack: 8.4 MB in 4000 frames; odd <-> even, 1998 times\n"},
 		{Crash{Overflow: &Overflow{Frames: 300, Bytes: 1 << 20, Cycle: []string{"walk"}, Times: 298}}, "  stack: 1.0 MB in 300 frames; walk called itself 298 times\n"},
+		{Crash{Overflow: &Overflow{Frames: 1000, Bytes: 24000, Incomplete: true, Cycle: []string{"walk"}, Times: 998}}, "  stack: more than 24 kB in more than 1000 frames; walk called itself at least 998 times\n"},
+		{Crash{Overflow: &Overflow{Frames: 1000, Bytes: 24000, Incomplete: true, Stack: 8 << 20}}, "  stack: 8.4 MB, of which 1000 frames (24 kB) were walked\n"},
 		{Crash{Overflow: &Overflow{Frames: 900, Cycle: []string{"expression", "term"}}}, "  stack: 900 frames; mostly expression, term\n"},
 		{Crash{Overflow: &Overflow{Frames: 11, Bytes: 19000, Cycle: []string{"deep"}, Times: 9, Alternate: true}}, "  stack: 19 kB in 11 frames of the alternate signal stack; deep called itself 9 times\n"},
 		{Crash{Overflow: &Overflow{Frames: 1, Bytes: 9000}}, "  stack: 9.0 kB in 1 frame\n"},

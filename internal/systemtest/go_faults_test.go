@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strconv"
 	"testing"
 
+	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/report"
 )
 
@@ -93,6 +96,48 @@ func TestGoSignals(t *testing.T) {
 			for way, want := range map[string]string{"abrt": "^(SIGABRT received|abort called)", "trap": "^SIGTRAP", "quit": "^SIGQUIT received"} {
 				if got := goCrash(t, program, way).Crash.Reason; !regexp.MustCompile(want).MatchString(got) {
 					t.Errorf("%s: %q, want %s", way, got, want)
+				}
+			}
+		})
+	}
+}
+
+// exceeded is the runtime's own line about a stack that is too large.
+var exceeded = regexp.MustCompile(`runtime: sp=(0x[0-9a-f]+) stack=\[0x[0-9a-f]+, (0x[0-9a-f]+)\]`)
+
+// A stack overflow of Go is of the goroutine, whose stack the report measures also where the walk ends before it.
+func TestGoOverflow(t *testing.T) {
+	t.Parallel()
+	for _, release := range goReleases(t) {
+		g := goBuild{release: release}
+		t.Run(g.name(), func(t *testing.T) {
+			t.Parallel()
+			program := goProgram(t, "go-faults", g)
+			said, _ := exec.Command(program, "deep").CombinedOutput()
+			line := exceeded.FindStringSubmatch(string(said))
+			if line == nil {
+				t.Fatalf("the runtime says %.300s", said)
+			}
+			sp, _ := strconv.ParseUint(line[1], 0, 64)
+			end, _ := strconv.ParseUint(line[2], 0, 64)
+			core := fixture.Crash(t, []string{"GOTRACEBACK=crash"}, program, "deep")
+			for _, most := range []int{0, 1000} {
+				target, err := corewalk.Open(t.Context(), core)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r, err := target.Analyze(t.Context(), corewalk.AnalyzeOptions{MaxFrames: most})
+				target.Close()
+				if err != nil {
+					t.Fatal(err)
+				}
+				c, o := r.Crash, r.Crash.Overflow
+				if c.Kind != report.CrashStackOverflow || o == nil || c.Reason != "fatal error: stack overflow (goroutine 1)" || !slices.Equal(o.Cycle, []string{"main.deep"}) {
+					t.Fatalf("%+v, %+v", c, o)
+				}
+				// The runtime speaks of where it was called, the report of its caller.
+				if used, is := end-sp, o.Stack; most > 0 && (!o.Incomplete || is > used || is+256 < used) || most == 0 && (o.Incomplete || is > 0 || o.Bytes > used || o.Bytes+2048 < used) {
+					t.Errorf("%d frames at most: %+v; the runtime says %d bytes", most, o, used)
 				}
 			}
 		})

@@ -46,7 +46,7 @@ func (in *inspection) crash(r *report.Report) {
 	if len(r.Threads) > 0 && r.Threads[0].Crashed {
 		c.Frame = firstFrame(r.Threads[0].Frames, in.endedItself() || c.Signal != "" && sentByProcess(c.Code), in.calledNoCode(c, r.Threads[0].Frames))
 		if why.Kind == report.CrashStackOverflow {
-			c.Overflow = overflow(r.Threads[0].Frames)
+			c.Overflow = overflow(r.Threads[0].Frames, overflowed(r, [2]uint64{}))
 		}
 	}
 	in.handled(r)

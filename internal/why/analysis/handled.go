@@ -68,7 +68,7 @@ func (in *inspection) caught(r *report.Report) bool {
 	c.Causes = slices.Concat(fault.Causes, why.Causes, c.Causes)
 	countFrom(c.Blame, physical)
 	if why.Kind == report.CrashStackOverflow {
-		c.Overflow = overflow(frames[from:])
+		c.Overflow = overflow(frames[from:], overflowed(r, [2]uint64{}))
 	}
 	if at := firstFrame(frames[from:], false, in.calledNoCode(c, frames[from:])); at != nil {
 		*at += from

@@ -98,7 +98,7 @@ func (in *inspection) tell(r *report.Report, w message.Words) {
 		c.Frame = thrownAt(r.Threads[0].Frames, c.Frame)
 	}
 	if w.Cause == message.StackOverflow && c.Frame != nil && c.Overflow == nil {
-		c.Overflow = overflow(r.Threads[0].Frames[*c.Frame:])
+		c.Overflow = overflow(r.Threads[0].Frames[*c.Frame:], overflowed(r, w.Stack))
 	}
 	for _, t := range w.Thrown {
 		out := report.Thrown{Type: t.Type, Runtime: t.Runtime, Address: report.Addr(t.Object)}

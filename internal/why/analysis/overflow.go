@@ -5,11 +5,25 @@ import (
 
 	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
 )
 
+// A fullStack is what is known of a stack that overflowed besides its frames.
+type fullStack struct {
+	bounds [2]arch.Address // from low to high, exclusive; 0 if they are not known
+	cut    bool            // it has more frames than the walk went to
+}
+
+// overflowed says whether the walk of the thread that died came to an end.
+func overflowed(r *report.Report, bounds [2]arch.Address) fullStack {
+	end := r.Threads[0].End
+	return fullStack{bounds, end == unwind.EndMaxFrames.String() || end == unwind.EndLimit.String() || end == unwind.EndCancelled.String()}
+}
+
 // overflow measures a stack that overflowed, and finds the functions that filled it.
-func overflow(frames []report.Frame) *report.Overflow {
-	o := &report.Overflow{}
+func overflow(frames []report.Frame, of fullStack) *report.Overflow {
+	o := &report.Overflow{Incomplete: of.cut}
 	if len(frames) == 0 {
 		return o
 	}
@@ -22,6 +36,9 @@ func overflow(frames []report.Frame) *report.Overflow {
 	}
 	if end > first.SP {
 		o.Bytes = uint64(end - first.SP)
+	}
+	if sp := arch.Address(first.SP); o.Incomplete && !o.Alternate && of.bounds[0] <= sp && sp < of.bounds[1] {
+		o.Stack = of.bounds[1] - sp
 	}
 	if from, length, times := report.Recursion(frames); 2*length*times > last.Index-first.Index+1 {
 		o.Times = times

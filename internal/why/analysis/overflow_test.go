@@ -41,7 +41,7 @@ func TestOverflow(t *testing.T) {
 		{rep("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", 3), "", 0}, // too many functions
 	} {
 		frames := deep(c.stack)
-		o := overflow(frames)
+		o := overflow(frames, fullStack{})
 		if o.Times != c.times || o.Frames != len(frames) || o.Bytes != uint64(16*(len(frames)-1)) {
 			t.Errorf("%.20s: %+v", c.stack, o)
 		}
@@ -53,7 +53,7 @@ func TestOverflow(t *testing.T) {
 		frames := deep("aaaaasm")
 		frames[5].Signal, frames[5].CFA = "SIGSEGV", sp
 		frames[6].SP, frames[6].CFA = sp, sp+16
-		return overflow(frames)
+		return overflow(frames, fullStack{})
 	}
 	at := deep("aaaaasm")[5].SP
 	for sp, alternate := range map[report.Addr]bool{at + 0x400: false, at + maxSignalFrame: false, at + maxSignalFrame + 1: true, at - 8: true, 0x7f0000000000: true} {
@@ -62,7 +62,18 @@ func TestOverflow(t *testing.T) {
 			t.Errorf("interrupted at %s: %+v", sp, o)
 		}
 	}
-	if o := overflow(nil); o.Frames != 0 || o.Cycle != nil {
+	full := fullStack{bounds: [2]uint64{0x1000, 0x9000}, cut: true}
+	for of, want := range map[fullStack]report.Overflow{
+		full:                  {Incomplete: true, Stack: 0x8000},
+		{bounds: full.bounds}: {},
+		{bounds: [2]uint64{0x1008, 0x9000}, cut: true}: {Incomplete: true},
+		{bounds: [2]uint64{0x800, 0x1000}, cut: true}:  {Incomplete: true},
+	} {
+		if o := overflow(deep("aaaa"), of); o.Incomplete != want.Incomplete || o.Stack != want.Stack {
+			t.Errorf("%+v: %+v", of, o)
+		}
+	}
+	if o := overflow(nil, fullStack{}); o.Frames != 0 || o.Cycle != nil {
 		t.Errorf("no frames: %+v", o)
 	}
 }

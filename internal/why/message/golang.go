@@ -128,10 +128,32 @@ func (p *Process) goFatal(f *Frame) Words {
 	}
 	if s == "stack overflow" {
 		w.Cause = StackOverflow
+		f = p.overflowed(&w, f)
 	}
 	w.Fault = p.fault(f)
 	w.inGoroutine(p, f)
 	return w
+}
+
+// overflowed returns the frame that needed more stack than there may be, which the runtime looked at on its own stack, and the
+// goroutine's stack with it; f if it is not found.
+func (p *Process) overflowed(w *Words, f *Frame) *Frame {
+	for i := range p.Stack {
+		if !p.Stack[i].is("runtime.morestack", "runtime.morestack_noctxt") {
+			continue
+		}
+		for i++; i < len(p.Stack); i++ {
+			g, ok := p.goroutine(&p.Stack[i])
+			if !ok {
+				continue // the runtime's own stack
+			}
+			if s, ok := p.words(g, gStackHi+1); ok {
+				w.Stack = [2]arch.Address{s[gStackLo], s[gStackHi]}
+			}
+			return &p.Stack[i]
+		}
+	}
+	return f
 }
 
 // closureText finds the string in a function's closure among the words of a frame.

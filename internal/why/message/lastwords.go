@@ -102,6 +102,8 @@ type Words struct {
 	// Thrown holds the uncaught exception, then the exceptions nested in it.
 	Thrown []Thrown
 	Panic  *Panic
+	// Stack is the stack that overflowed, from low to high, exclusive; 0 if it is not known.
+	Stack [2]arch.Address
 	// Fault is the fault of the processor that the panic stands for; nil for none.
 	Fault *Fault
 }

@@ -3,6 +3,7 @@ package main
 
 import (
 	"os"
+	"runtime/debug"
 	"syscall"
 	"time"
 	"unsafe"
@@ -23,6 +24,14 @@ type shape interface{ Area() int }
 
 var global *outer
 var zero int
+
+//go:noinline
+func deep(n int) int {
+	if n < 0 {
+		return 0
+	}
+	return deep(n+1) + 1
+}
 
 //go:noinline
 func field(o *outer) string { return o.In.City }
@@ -128,6 +137,9 @@ func main() {
 		receive(syscall.SIGTRAP)
 	case "quit":
 		receive(syscall.SIGQUIT)
+	case "deep":
+		debug.SetMaxStack(1 << 20)
+		println(deep(0))
 	case "div":
 		println(5 / zero)
 	}

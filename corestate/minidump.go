@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 
 	"github.com/corewalk/corewalk/internal/files/mmapfile"
 	"github.com/corewalk/corewalk/internal/format/minidump"
@@ -25,13 +26,16 @@ type Minidump struct {
 	wow64 bool
 
 	threads []*minidump.Thread // as anyDump.ids
-	mapped  bool               // maps are all of the process's mappings, not only those in the dump
+	// functions sorts the function tables of code made at run time, when first needed.
+	functions func() *minidump.FunctionIndex
+	mapped    bool // maps are all of the process's mappings, not only those in the dump
 }
 
 // newMinidump makes a Minidump without threads and mappings.
 func newMinidump(f *minidump.File, a *arch.Arch) *Minidump {
 	d := &Minidump{held: minidump.Hold(f), file: f}
 	d.memory, d.size = d, len(f.Data)
+	d.functions = sync.OnceValue(f.FunctionIndex)
 	d.arch, d.wordSize, d.big = a, f.PCBits()/8, f.Big
 	if a != nil {
 		d.wordSize = a.WordSize

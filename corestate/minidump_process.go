@@ -64,7 +64,7 @@ func (d *Minidump) Registers(tid unwind.ThreadID) (arch.RegSet, error) {
 // data. On Windows that is the thread environment block; Crashpad writes the thread
 // pointer of other systems in its place.
 func (d *Minidump) addThreadPointer(t *minidump.Thread, regs *arch.RegSet) {
-	if t.TEB == 0 || d.wow64 {
+	if t.TEB == 0 {
 		return
 	}
 	windows := d.file.System.Platform.Windows()
@@ -87,6 +87,15 @@ func (d *Minidump) CodeMask() arch.Address {
 		return c.AddressMask
 	}
 	return 0
+}
+
+// RuntimeFunction implements steppers.FunctionTabler.
+func (d *Minidump) RuntimeFunction(pc arch.Address) (entry []byte, base arch.Address, ok bool) {
+	if len(d.file.Functions) == 0 {
+		return nil, 0, false
+	}
+	f, ok := d.functions().At(pc)
+	return f.Entry, f.Base, ok
 }
 
 // FPRegs returns a thread's floating-point and vector registers as its CONTEXT record has

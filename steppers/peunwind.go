@@ -5,14 +5,16 @@ import (
 	"sync"
 
 	"github.com/corewalk/corewalk/internal/format/winunwind"
+	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // PEUnwindStepper walks x64 and arm64 code of Windows by the unwind tables of the
-// images (.pdata, .xdata), which are exact at every instruction. A return address of
-// zero is the bottom of the stack.
+// images (.pdata, .xdata), which are exact at every instruction, and by those that were
+// registered for code made at run time (FunctionTabler). A return address of zero is the
+// bottom of the stack.
 type PEUnwindStepper struct {
 	arch    *arch.Arch
 	files   modules.Source
@@ -37,20 +39,37 @@ func (s *PEUnwindStepper) Priority() uint32 { return unwind.PriorityDebugStepper
 
 // CallerFrame implements unwind.FrameStepper.
 func (s *PEUnwindStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
-	p := in.Walker().ProcessState()
-	lib := libraryAt(p, in.LookupAddr())
-	if lib == nil {
+	if lib := libraryAt(in.Walker().ProcessState(), in.LookupAddr()); lib != nil {
+		if table := fileOf(s.files, lib).PEUnwind(); table != nil {
+			return s.byImage(table, lib, in, out)
+		}
+	}
+	return s.byRegistered(in, out)
+}
+
+// byImage finds the caller by the table of a library's image.
+func (s *PEUnwindStepper) byImage(table *winunwind.Table, lib *libstate.Library, in, out *unwind.Frame) unwind.Status {
+	f, stopped := s.frame(in)
+	defer s.scratch.Put(f)
+	if err := table.Step(f, in.Walker().ProcessState(), lib.Start, stopped); err != nil {
+		if out.Tracing() {
+			out.Notef("%s: %v", lib.Path, err)
+		}
 		return unwind.StatusNotMe
 	}
-	table := fileOf(s.files, lib).PEUnwind()
-	if table == nil {
+	if _, described := table.Find(uint32(in.LookupAddr() - lib.Start)); !described && !s.leaf(f, in, out) {
 		return unwind.StatusNotMe
 	}
-	f, _ := s.scratch.Get().(*winunwind.Frame)
+	return s.restore(f, in, out)
+}
+
+// frame copies the registers of in. stopped says that its pc is where it was interrupted,
+// not a return address.
+func (s *PEUnwindStepper) frame(in *unwind.Frame) (f *winunwind.Frame, stopped bool) {
+	f, _ = s.scratch.Get().(*winunwind.Frame)
 	if f == nil {
 		f = &winunwind.Frame{}
 	}
-	defer s.scratch.Put(f)
 	f.Regs.Valid = 0
 	for r := range arch.Reg(s.arch.NumRegs()) {
 		if v, _, ok := in.Reg(r); ok {
@@ -62,16 +81,7 @@ func (s *PEUnwindStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 		at, stopped = in.LookupAddr(), true
 	}
 	f.Regs.Set(s.arch.PC, at)
-	if err := table.Step(f, p, lib.Start, stopped); err != nil {
-		if out.Tracing() {
-			out.Notef("%s: %v", lib.Path, err)
-		}
-		return unwind.StatusNotMe
-	}
-	if _, described := table.Find(uint32(in.LookupAddr() - lib.Start)); !described && !s.leaf(f, in, out) {
-		return unwind.StatusNotMe
-	}
-	return s.restore(f, in, out)
+	return f, stopped
 }
 
 // leaf reports whether a function that no table describes, and whose caller is f, is a

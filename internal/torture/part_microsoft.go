@@ -112,6 +112,11 @@ func useMinidump(data []byte, _ *rand.Rand) {
 		r.TypeName()
 		r.Executable()
 	}
+	functions := d.FunctionIndex()
+	for i := range d.Functions[:min(len(d.Functions), 200)] {
+		functions.At(d.Functions[i].MinAddress)
+		functions.At(d.Functions[i].MaxAddress - 1)
+	}
 	d.System.Version()
 	d.System.Processor()
 	l := &d.Linux

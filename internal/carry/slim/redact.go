@@ -108,7 +108,7 @@ func newRedactor(c *corestate.ELFCore, o Options) (*redactor, error) {
 // step keeps what walking needs.
 func (r *redactor) step(s *Steps) {
 	if s != nil {
-		r.steps = Steps{saved: joined(s.saved), code: joined(s.code)}
+		r.steps = Steps{saved: joined(s.saved), code: joined(s.code), info: joined(s.info)}
 	}
 }
 
@@ -293,7 +293,7 @@ func (r *redactor) blank(addr uint64, b []byte) {
 		case b[i] == 0:
 			r.inside = 0
 			continue
-		case r.names.has(at) || r.objects.has(at) || r.steps.saved.has(at) || (r.found.Was(at) || r.walked.Was(at)) && r.module(at),
+		case r.names.has(at) || r.objects.has(at) || r.steps.saved.has(at) || r.steps.info.has(at) || (r.found.Was(at) || r.walked.Was(at)) && r.module(at),
 			r.steps.code.has(at) && r.walked.Was(at):
 			continue
 		}

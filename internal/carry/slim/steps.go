@@ -4,6 +4,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/corewalk/corewalk/steppers"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -15,6 +16,7 @@ type Steps struct {
 	Arch  *arch.Arch
 	saved spots // a word each
 	code  spots // around program counters; of it, what was read
+	info  spots // unwind information of code made at run time
 }
 
 // beforeCode and afterCode are how much code around a program counter is read to tell what it does, in bytes.
@@ -24,6 +26,11 @@ const beforeCode, afterCode = 16, 64
 func (s *Steps) Add(frames []*unwind.Frame) {
 	word := arch.Address(s.Arch.WordSize)
 	for i, f := range frames {
+		if i+1 < len(frames) && frames[i+1].Trust() == unwind.TrustPEUnwind {
+			for _, x := range steppers.RegisteredInfo(f) {
+				s.info = append(s.info, run{x.Start, x.End})
+			}
+		}
 		for _, reg := range []arch.Reg{s.Arch.PC, s.Arch.SP, s.Arch.FP} {
 			v, l, ok := f.Reg(reg)
 			if ok && l.Kind == unwind.LocAddress && (l.Addr%word != 0 || v <= utf8.MaxRune) && !wild(f.Walker(), v) {

@@ -18,7 +18,7 @@ func rich() []byte {
 	d.MemoryInfo(48, dumpbuild.Region{Base: 0x1000, Size: 0x1000, State: 0x1000, Protect: 4, Type: 0x20000})
 	d.Exception(dumpbuild.Exception{Thread: 1, Code: 0xc0000005, Params: []uint64{0, 4}, Context: ctx})
 	d.Stream(12, d.W().U32(16, 40, 1, 0).U64(0x44).U32(d.String("File"), d.String("x"), 1, 2, 3, 4, d.Blob(make([]byte, 12)).Off, 0).B)
-	d.Stream(13, d.W().U32(24, 32, 8, 12, 1, 0).U64(0x1000, 0x2000, 0x1000).U32(1, 0).Zeros(20).B)
+	d.Stream(13, d.W().U32(24, 32, 8, 12, 1, 0).U64(0x1000, 0x2000, 0x1000).U32(1, 0).Zeros(8).U32(0, 0x100, 0x200).B)
 	d.Stream(14, d.W().U32(12, 24, 1).U64(0x1000).U32(0x1000, 0, 7, d.String("gone.dll")).B)
 	d.Stream(0x47670009, []byte("00400000-0041a000 r-xp 00001000 08:01 1234 /srv/crash\n"))
 	d.Stream(0x4767000a, d.W().U32(1, d.Blob(make([]byte, 40)).Off, 2).U64(1, 2, 3).Zeros(16).B)
@@ -75,8 +75,25 @@ func use(t *testing.T, d *minidump.File) {
 		d.Regions[i].Protection()
 	}
 	d.UnloadedAt(0x1000)
+	useFunctions(t, d)
 	if d.Crashpad != nil {
 		d.Crashpad.Annotation("key")
+	}
+}
+
+// useFunctions looks up the ends of all function tables.
+func useFunctions(t *testing.T, d *minidump.File) {
+	x := d.FunctionIndex()
+	for i := range d.Functions[:min(len(d.Functions), 100)] {
+		f := &d.Functions[i]
+		for _, pc := range []uint64{f.MinAddress, f.Base, f.MaxAddress - 1} {
+			if e, ok := x.At(pc); ok && len(e.Entry) != 8 && len(e.Entry) != 12 {
+				t.Errorf("%#x: %x", pc, e.Entry)
+			}
+		}
+		if _, ok := x.At(f.MaxAddress); ok && len(d.Functions) == 1 {
+			t.Errorf("an entry at %#x, where its table ends", f.MaxAddress)
+		}
 	}
 }
 

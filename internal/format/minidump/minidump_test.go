@@ -452,21 +452,6 @@ func TestHandles(t *testing.T) {
 	}
 }
 
-func TestFunctionTables(t *testing.T) {
-	d := windows()
-	w := d.W().U32(24, 32, 8, 12, 2, 0)
-	w.U64(0x1000, 0x2000, 0x1000).U32(2, 4).Zeros(8).Bytes(bytes.Repeat([]byte{7}, 24)).Zeros(4)
-	w.U64(0x5000, 0x6000, 0x5000).U32(1, 0).Zeros(8).Bytes(bytes.Repeat([]byte{8}, 12))
-	d.Stream(13, w.B)
-	f := parse(t, d)
-	if len(f.Functions) != 2 || len(f.Functions[0].Functions) != 24 || f.Functions[1].Base != 0x5000 || f.Functions[1].Functions[0] != 8 {
-		t.Errorf("%+v", f.Functions)
-	}
-	warned(t, f)
-	d.Stream(13, w.B[:len(w.B)-1])
-	warned(t, parse(t, d), "occurs several times", "truncated after 1 of 2 tables")
-}
-
 func TestComments(t *testing.T) {
 	d := windows()
 	d.Stream(10, []byte("plain\x00rest"))

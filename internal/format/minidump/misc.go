@@ -162,44 +162,6 @@ func (f *File) readVMCounters(s []byte) {
 	f.VMCounters = v
 }
 
-// A FunctionTable is an unwind table that the process registered for code generated at run
-// time.
-type FunctionTable struct {
-	MinAddress, MaxAddress, Base uint64
-	Native                       []byte // the table's descriptor in the process
-	Functions                    []byte // RUNTIME_FUNCTION entries
-	EntrySize                    int    // size of an entry in bytes
-}
-
-// readFunctionTable decodes MINIDUMP_FUNCTION_TABLE_STREAM. The size of each structure
-// includes the padding before the next.
-func (f *File) readFunctionTable(s []byte) {
-	c := f.cursor(s)
-	head, desc, native, entry := c.U32(), c.U32(), c.U32(), c.U32()
-	count, pad := c.U32(), c.U32()
-	if c.Error != nil || head < 24 || desc < 32 || entry == 0 {
-		f.warnf("stream FunctionTable: damaged header")
-		return
-	}
-	c.Off = 0
-	c.Skip64(uint64(head) + uint64(pad))
-	for i := range count {
-		d := f.cursor(c.Bytes64(uint64(desc)))
-		t := FunctionTable{MinAddress: d.U64(), MaxAddress: d.U64(), Base: d.U64(), EntrySize: int(entry)}
-		entries, pad := uint64(d.U32()), uint64(d.U32())
-		t.Native = c.Bytes64(uint64(native))
-		t.Functions = c.Bytes64(entries * uint64(entry))
-		if c.Error != nil || d.Error != nil {
-			f.warnf("stream FunctionTable: truncated after %d of %d tables", i, count)
-			return
-		}
-		f.Functions = append(f.Functions, t)
-		if i+1 < count {
-			c.Skip64(pad)
-		}
-	}
-}
-
 func (f *File) readCommentA(s []byte) { f.Comments = append(f.Comments, cstring(s)) }
 func (f *File) readCommentW(s []byte) { f.Comments = append(f.Comments, f.utf16(s)) }
 

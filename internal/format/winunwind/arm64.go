@@ -62,27 +62,53 @@ func (s *stepper) stepARM64(fn Function, found bool) error {
 	return nil
 }
 
+// An xdataHeader begins an .xdata record.
+type xdataHeader struct {
+	head          int  // its size in bytes
+	single        bool // one epilogue, at the end: scopes is the index of its codes
+	scopes, words int  // epilogues, and words of codes
+}
+
+// readXdata reads the header at the start of b; false if it is not there.
+func readXdata(b []byte) (x xdataHeader, ok bool) {
+	if len(b) < 4 {
+		return x, false
+	}
+	w := le.Uint32(b)
+	x = xdataHeader{4, w>>21&1 != 0, int(w >> 22 & 31), int(w >> 27)}
+	if x.scopes == 0 && x.words == 0 {
+		if len(b) < 8 {
+			return x, false
+		}
+		w = le.Uint32(b[4:])
+		x.head, x.scopes, x.words = 8, int(w&0xffff), int(w>>16&0xff)
+	}
+	return x, true
+}
+
+// size returns the size in bytes of the record without its handler.
+func (x xdataHeader) size() int {
+	if x.single {
+		return x.head + 4*x.words
+	}
+	return x.head + 4*(x.scopes+x.words)
+}
+
 // full undoes what an .xdata record describes.
 func (s *stepper) full(fn Function) error {
 	b := s.image.At(fn.Data)
 	if len(b) < 4 {
 		return fmt.Errorf("unwind information at RVA %#x: %w", fn.Data, ErrTruncated)
 	}
-	w := le.Uint32(b)
-	if v := w >> 18 & 3; v != 0 {
+	x, ok := readXdata(b)
+	if v := le.Uint32(b) >> 18 & 3; v != 0 {
 		return fmt.Errorf("unwind information at RVA %#x has version %d, want 0: %w", fn.Data, v, ErrUnsupported)
 	}
-	single := w>>21&1 != 0
-	scopes, words := int(w>>22&31), int(w>>27)
-	b = b[4:]
-	if scopes == 0 && words == 0 {
-		if len(b) < 4 {
-			return fmt.Errorf("extension of RVA %#x: %w", fn.Data, ErrTruncated)
-		}
-		w = le.Uint32(b)
-		scopes, words = int(w&0xffff), int(w>>16&0xff)
-		b = b[4:]
+	if !ok {
+		return fmt.Errorf("extension of RVA %#x: %w", fn.Data, ErrTruncated)
 	}
+	single, scopes, words := x.single, x.scopes, x.words
+	b = b[x.head:]
 	index := uint32(0)
 	if single { // the count is the index of its codes
 		index, scopes = uint32(scopes), 0

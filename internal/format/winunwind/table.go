@@ -79,6 +79,16 @@ func (t *Table) entrySize() int {
 	return entryAMD64
 }
 
+// Entry decodes the first entry in b. It returns false if b is too short, or, on arm64, the unwind
+// information is not in the image.
+func (t *Table) Entry(b []byte) (Function, bool) {
+	if len(b) < t.entrySize() {
+		return Function{}, false
+	}
+	fn, err := t.entry(b)
+	return fn, err == nil
+}
+
 // Find returns the entry that covers rva, in time logarithmic in the number of functions.
 // If the table is not sorted, it may miss some.
 func (t *Table) Find(rva uint32) (Function, bool) {
@@ -142,24 +152,52 @@ func Nonvolatile(a *arch.Arch) arch.RegMask {
 // which has not moved the stack pointer; otherwise the error is ErrNoFunction. After an
 // error the contents of f are undefined.
 func (t *Table) Step(f *Frame, mem arch.Memory, base uint64, exact bool) error {
+	at, err := t.lookupRVA(f, base, exact)
+	if err != nil {
+		return err
+	}
+	fn, found := t.Find(at)
+	if !found && !exact {
+		return fmt.Errorf("RVA %#x: %w", at, ErrNoFunction)
+	}
+	return t.step(f, mem, base, exact, fn, found)
+}
+
+// StepIn is Step for a pc that fn is known to cover: the entry need not be in the table.
+// Otherwise the error is ErrNoFunction.
+func (t *Table) StepIn(fn Function, f *Frame, mem arch.Memory, base uint64, exact bool) error {
+	at, err := t.lookupRVA(f, base, exact)
+	if err == nil && (at < fn.Begin || at >= fn.End) {
+		err = fmt.Errorf("RVA %#x is not in %#x..%#x: %w", at, fn.Begin, fn.End, ErrNoFunction)
+	}
+	if err != nil {
+		return err
+	}
+	return t.step(f, mem, base, exact, fn, true)
+}
+
+// lookupRVA returns the address by which a frame is looked up: inside the call that it made.
+func (t *Table) lookupRVA(f *Frame, base uint64, exact bool) (uint32, error) {
 	pc, ok := f.Regs.Get(t.arch.PC)
-	sp, ok2 := f.Regs.Get(t.arch.SP)
-	if !ok || !ok2 {
-		return fmt.Errorf("pc or stack pointer: %w", ErrUnknownReg)
+	if _, ok2 := f.Regs.Get(t.arch.SP); !ok || !ok2 {
+		return 0, fmt.Errorf("pc or stack pointer: %w", ErrUnknownReg)
 	}
 	at := pc - base
 	if !exact {
 		at-- // of a call at the function's end
 	}
 	if at > 0xffffffff {
-		return fmt.Errorf("pc %#x is not in the image at %#x: %w", pc, base, ErrNoFunction)
+		return 0, fmt.Errorf("pc %#x is not in the image at %#x: %w", pc, base, ErrNoFunction)
 	}
+	return uint32(at), nil
+}
+
+// step is Step in fn; in a leaf if no function was found.
+func (t *Table) step(f *Frame, mem arch.Memory, base uint64, exact bool, fn Function, found bool) error {
+	pc, _ := f.Regs.Get(t.arch.PC)
+	sp, _ := f.Regs.Get(t.arch.SP)
 	f.Saved, f.SavedXMM, f.Interrupted = 0, 0, false
 	s := stepper{Table: t, f: f, mem: mem, base: base, rva: uint32(pc - base), sp: sp, exact: exact}
-	fn, found := t.Find(uint32(at))
-	if !found && !exact {
-		return fmt.Errorf("RVA %#x: %w", at, ErrNoFunction)
-	}
 	var err error
 	switch {
 	case t.arch == arch.ARM64:
@@ -168,6 +206,10 @@ func (t *Table) Step(f *Frame, mem arch.Memory, base uint64, exact bool) error {
 		err = s.stepAMD64(fn, found)
 	}
 	if err != nil {
+		at := s.rva
+		if !exact {
+			at--
+		}
 		return fmt.Errorf("RVA %#x: %w", at, err)
 	}
 	f.CFA = s.sp

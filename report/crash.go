@@ -178,6 +178,7 @@ const (
 	BlamePassed   = "passed"    // the caller passed Name
 	BlameOffset   = "offset"    // it is Name plus Offset bytes, like the address of a member
 	BlameNeverSet = "never-set" // nothing was stored in Name
+	BlameIndex    = "index"     // Name, an index of an expression in another step or in Blame.Expression, was Value, which is signed; "" if it has no name
 )
 
 // A BlameStep is one step on the way back from the bad value to its origin.

@@ -1,6 +1,9 @@
 package provenance
 
-import "github.com/corewalk/corewalk/unwind/arch"
+import (
+	"github.com/corewalk/corewalk/internal/code/disasm"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
 
 // A State is the state of a frame at one of its instructions.
 type State struct {
@@ -105,6 +108,8 @@ func (e *Evaluator) eval(v *Value, past uint64, depth int) (val uint64, exact, o
 		return val, false, ok
 	case Sum:
 		return e.sum(v, past, depth)
+	case Arith:
+		return e.arith(v, past, depth)
 	case Cut:
 		if val, exact, ok = e.eval(e.f.Before(v.At, Reg(v.Base)), past, depth+1); ok {
 			val, ok = extend(v, val)
@@ -178,10 +183,67 @@ func (e *Evaluator) sum(v *Value, past uint64, depth int) (val uint64, exact, ok
 	return e.f.arch.Truncate(val), exact, ok
 }
 
+// arith computes the arithmetic of one instruction.
+func (e *Evaluator) arith(v *Value, past uint64, depth int) (val uint64, exact, ok bool) {
+	a, exact, ok := e.eval(e.f.Before(v.At, Reg(v.Base)), past, depth+1)
+	if !ok {
+		return 0, false, false
+	}
+	b := uint64(v.K)
+	if v.Index != arch.NoReg || v.Mem {
+		from := e.f.second(v)
+		var x bool
+		if b, x, ok = e.eval(from, past, depth+1); !ok {
+			return 0, false, false
+		}
+		exact = exact && x
+	}
+	bits := 8 * v.Size
+	low := ^uint64(0) >> (64 - bits)
+	switch v.Op {
+	case disasm.Plus:
+		a += b
+	case disasm.Minus:
+		a -= b
+	case disasm.Times:
+		a *= b
+	case disasm.Negate:
+		a = -a
+	case disasm.BitAnd:
+		a &= b
+	case disasm.BitOr:
+		a |= b
+	case disasm.ShiftLeft:
+		a <<= b & 63
+	case disasm.ShiftRight:
+		a = a & low >> (b & 63)
+	case disasm.ShiftSigned:
+		a = uint64(int64(a<<(64-bits)) >> (64 - bits) >> (b & 63))
+	default:
+		return 0, false, false
+	}
+	return a & low, exact, true
+}
+
+// second returns the second operand of an Arith that is not a constant.
+func (f *Func) second(v *Value) *Value {
+	if !v.Mem {
+		return f.Before(v.At, Reg(v.Index))
+	}
+	if i, ok := f.index(v.At); ok {
+		return f.memory(i)
+	}
+	return unknown
+}
+
 // extend extends a value of 1 to 8 bytes to a register. It returns false if that may be by a sign that is set.
 func extend(v *Value, val uint64) (uint64, bool) {
 	bits := 8 * v.Size
 	val &= 1<<bits - 1
+	if v.Signed && v.Into > 0 {
+		val = uint64(int64(val<<(64-bits))>>(64-bits)) & (^uint64(0) >> (64 - 8*v.Into))
+		return val, true
+	}
 	return val, !v.Signed || val>>(bits-1) == 0
 }
 

@@ -100,7 +100,7 @@ func TestEvaluate(t *testing.T) {
 			c3 # ret`, 0x85868788, false, true},
 		{"an extended load of a negative number", `
 			49 63 00 # movsxd rax,dword ptr [r8]
-			c3 # ret`, 0, false, false},
+			c3 # ret`, 0xffffffff85868788, false, true},
 		{"an extended load", `
 			48 63 07 # movsxd rax,dword ptr [rdi]
 			c3 # ret`, 0x6000, false, true},
@@ -116,7 +116,7 @@ func TestEvaluate(t *testing.T) {
 			c3 # ret`, 0x5000, true, true},
 		{"an extended negative half", `
 			49 63 c2 # movsxd rax,r10d
-			c3 # ret`, 0, false, false},
+			c3 # ret`, 0xffffffff80000001, true, true},
 		{"an extended half with its second bit set", `
 			49 63 c3 # movsxd rax,r11d
 			c3 # ret`, 0x40000001, true, true},
@@ -126,7 +126,7 @@ func TestEvaluate(t *testing.T) {
 		{"a negative half of the frame", `
 			89 94 24 08 e0 ff ff # mov [rsp-0x1ff8],edx
 			48 63 84 24 08 e0 ff ff # movsxd rax,dword ptr [rsp-0x1ff8]
-			c3 # ret`, 0, false, false},
+			c3 # ret`, 0xffffffff85868788, true, true},
 		{"an extended result", `
 			48 89 f8 # mov rax,rdi
 			48 98 # cdqe
@@ -134,6 +134,82 @@ func TestEvaluate(t *testing.T) {
 		{"an extended negative result", `
 			4c 89 d0 # mov rax,r10
 			48 98 # cdqe
+			c3 # ret`, 0xffffffff80000001, true, true},
+		{"a byte, extended", `
+			41 0f b6 00 # movzx eax,byte ptr [r8]
+			c3 # ret`, 0x88, false, true},
+		{"a negative byte, extended to 4 bytes", `
+			41 0f be 00 # movsx eax,byte ptr [r8]
+			c3 # ret`, 0xffffff88, false, true},
+		{"two negative bytes, extended", `
+			49 0f bf 00 # movsx rax,word ptr [r8]
+			c3 # ret`, 0xffffffffffff8788, false, true},
+		{"a byte of a register", `
+			41 0f b6 c2 # movzx eax,r10b
+			c3 # ret`, 1, true, true},
+		{"the second byte of a register", `
+			0f b6 c4 # movzx eax,ah
+			c3 # ret`, 0, false, false},
+		{"a byte of the frame", `
+			44 88 54 24 f8 # mov [rsp-8],r10b
+			0f b6 44 24 f8 # movzx eax,byte ptr [rsp-8]
+			48 89 74 24 f8 # mov [rsp-8],rsi
+			c3 # ret`, 1, true, true},
+		{"a second byte in the frame", `
+			88 64 24 f8 # mov [rsp-8],ah
+			0f b6 44 24 f8 # movzx eax,byte ptr [rsp-8]
+			48 89 74 24 f8 # mov [rsp-8],rsi
+			c3 # ret`, 0, false, false},
+		{"a difference", `
+			4c 89 d0 # mov rax,r10
+			48 29 f8 # sub rax,rdi
+			c3 # ret`, 0x7fffb001, true, true},
+		{"a difference from memory", `
+			4c 89 d0 # mov rax,r10
+			49 2b 00 # sub rax,[r8]
+			c3 # ret`, 0x7e7d7c7bfa797879, false, true},
+		{"a short difference", `
+			44 89 d0 # mov eax,r10d
+			83 e8 02 # sub eax,2
+			c3 # ret`, 0x7fffffff, true, true},
+		{"a product", `
+			48 6b c7 18 # imul rax,rdi,24
+			c3 # ret`, 0x78000, true, true},
+		{"a product of registers", `
+			48 89 f8 # mov rax,rdi
+			48 0f af c7 # imul rax,rdi
+			c3 # ret`, 0x19000000, true, true},
+		{"a shift", `
+			48 89 f8 # mov rax,rdi
+			48 c1 e0 04 # shl rax,4
+			c3 # ret`, 0x50000, true, true},
+		{"a short shift with its sign", `
+			44 89 d0 # mov eax,r10d
+			c1 f8 01 # sar eax,1
+			c3 # ret`, 0xc0000000, true, true},
+		{"a short shift without sign", `
+			44 89 d0 # mov eax,r10d
+			c1 e8 01 # shr eax,1
+			c3 # ret`, 0x40000000, true, true},
+		{"masked", `
+			44 89 d0 # mov eax,r10d
+			83 e0 0f # and eax,15
+			c3 # ret`, 1, true, true},
+		{"set bits", `
+			44 89 d0 # mov eax,r10d
+			83 c8 06 # or eax,6
+			c3 # ret`, 0x80000007, true, true},
+		{"negative", `
+			89 f8 # mov eax,edi
+			f7 d8 # neg eax
+			c3 # ret`, 0xffffb000, true, true},
+		{"a difference from what is not known", `
+			48 89 f8 # mov rax,rdi
+			48 29 d0 # sub rax,rdx
+			c3 # ret`, 0, false, false},
+		{"of what is not known", `
+			48 89 d0 # mov rax,rdx
+			48 29 f8 # sub rax,rdi
 			c3 # ret`, 0, false, false},
 		{"half of what is not known", `
 			89 d0 # mov eax,edx
@@ -197,7 +273,7 @@ func TestEvaluate(t *testing.T) {
 			44 89 54 24 f8 # mov [rsp-8],r10d
 			48 63 44 24 f8 # movsxd rax,dword ptr [rsp-8]
 			48 89 74 24 f8 # mov [rsp-8],rsi
-			c3 # ret`, 0, false, false},
+			c3 # ret`, 0xffffffff80000001, true, true},
 		{"a negative number in half a word that is written again", `
 			c7 44 24 f8 fe ff ff ff # mov dword ptr [rsp-8],-2
 			8b 44 24 f8 # mov eax,[rsp-8]
@@ -259,13 +335,14 @@ func TestEvaluate(t *testing.T) {
 			t.Errorf("%s: %#x without a CFA", code, got)
 		}
 	}
-	// The stack pointer and the program counter hold nothing that is looked for.
+	// The program counter holds nothing that is looked for, and the stack pointer an address of the frame.
 	f := function(t, arch.AMD64, "c3")
 	s := frame(f, regs)
-	for _, r := range []arch.Reg{arch.RSP, arch.RIP} {
-		if got, _, ok := f.Evaluator(s).Value(f.Before(base, Reg(r)), 0); ok {
-			t.Errorf("register %d: %#x", r, got)
-		}
+	if got, _, ok := f.Evaluator(s).Value(f.Before(base, Reg(arch.RIP)), 0); ok {
+		t.Errorf("the program counter: %#x", got)
+	}
+	if got, exact, ok := f.Evaluator(s).Value(f.Before(base, Reg(arch.RSP)), 0); got != 0x7ff8 || !exact || !ok {
+		t.Errorf("the stack pointer: %#x %v %v", got, exact, ok)
 	}
 	// A parameter on the stack is read while its bytes hold it.
 	f = function(t, arch.AMD64, `

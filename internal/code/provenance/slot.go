@@ -113,7 +113,7 @@ func (f *Func) stored(i int, in *disasm.Inst, p Place) *Value {
 
 // storedBy returns what a store that overlaps p put there.
 func (f *Func) storedBy(i int, in *disasm.Inst, m *disasm.MemOperand, off int64, p Place) *Value {
-	if in.Conditional || in.Kind != disasm.Store && in.Kind != disasm.Push {
+	if in.Conditional || in.StoresHigh() || in.Kind != disasm.Store && in.Kind != disasm.Push {
 		return unknown
 	}
 	whole := off == p.off && int(m.Size) == p.size

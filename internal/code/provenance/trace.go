@@ -29,6 +29,9 @@ func (f *Func) Before(addr uint64, p Place) *Value {
 // join stands for itself until its value is known (Braun et al., Simple and Efficient Construction of Static
 // Single Assignment Form, CC 2013).
 func (f *Func) before(i int, p Place) *Value {
+	if p.size == 0 && p.reg == f.arch.SP && f.arch.SP != arch.NoReg {
+		return f.stackPointer(i)
+	}
 	for {
 		if f.left--; f.left < 0 {
 			return unknown
@@ -50,9 +53,20 @@ func (f *Func) before(i int, p Place) *Value {
 	}
 }
 
+// stackPointer returns what the stack pointer held before instruction i.
+func (f *Func) stackPointer(i int) *Value {
+	k := key{int32(i), Reg(f.arch.SP)}
+	if v := f.made[k]; v != nil {
+		return v
+	}
+	v := f.stackAddress(i, newValue(f.steps[i].Addr), f.arch.SP, 0)
+	f.made[k] = v
+	return v
+}
+
 // atEntry returns what a place held when the function was called.
 func (f *Func) atEntry(p Place) *Value {
-	k := key{int32(f.entry), p}
+	k := key{-1, p} // not what the first instruction made of it
 	if v := f.made[k]; v != nil {
 		return v
 	}
@@ -165,14 +179,19 @@ func (f *Func) register(i int, in *disasm.Inst, r arch.Reg) *Value {
 			return v
 		}
 	case disasm.Mov:
+		from, to, signed, extends := in.Extends()
 		switch {
+		case extends:
+			v.Kind, v.Base, v.Size = Cut, in.Src, from
+			v.extended(signed, to)
+			return v
 		case size < 4:
 		case in.Src == f.arch.SP:
 			return f.stackAddress(i, v, in.Src, 0)
 		case size >= word:
 			return f.before(i, Reg(in.Src))
 		default:
-			v.Kind, v.Base, v.Size, v.Signed = Cut, in.Src, size, f.signed(in)
+			v.Kind, v.Base, v.Size, v.Signed, v.Into = Cut, in.Src, size, f.signed(in), f.into(in)
 			return v
 		}
 	case disasm.MovSPtoFP:
@@ -194,8 +213,10 @@ func (f *Func) computed(in *disasm.Inst, v *Value) *Value {
 	op, _, a, b, imm := in.ALU()
 	switch {
 	case int(in.Size) < f.arch.WordSize:
+		return f.arithmetic(in, v)
 	case op == disasm.ALUExtend && in.Size == 8:
-		v.Kind, v.Base, v.Size, v.Signed = Cut, a, 4, true
+		v.Kind, v.Base, v.Size = Cut, a, 4
+		v.extended(true, f.into(in))
 		return v
 	case op == disasm.ALUAddImm && a != f.arch.SP:
 		v.Kind, v.Base, v.K = Sum, a, imm
@@ -204,7 +225,37 @@ func (f *Func) computed(in *disasm.Inst, v *Value) *Value {
 		v.Kind, v.Base, v.Index, v.Scale = Sum, a, b, 1
 		return v
 	}
-	return unknown
+	return f.arithmetic(in, v)
+}
+
+// arithmetic returns the result of arithmetic that is not the sum of an address.
+func (f *Func) arithmetic(in *disasm.Inst, v *Value) *Value {
+	const most = 3 // bits by which an operand's index can be shifted
+	a, ok := in.Arith()
+	switch sp := f.arch.SP; {
+	case !ok || a.A == sp || a.B == sp:
+		return unknown
+	case a.Op == disasm.ShiftLeft && int(in.Size) == f.arch.WordSize && a.Imm <= most: // what lea does in other places
+		v.Kind, v.Index, v.Scale = Sum, a.A, 1<<a.Imm
+	default:
+		v.Kind, v.Op, v.Base, v.Index, v.K, v.Mem, v.Size = Arith, a.Op, a.A, a.B, a.Imm, a.Mem, int(in.Size)
+	}
+	return v
+}
+
+// extended says that a value is extended to a number of bytes.
+func (v *Value) extended(signed bool, to int) {
+	if v.Signed = signed; signed {
+		v.Into = to
+	}
+}
+
+// into returns to how many bytes an instruction for which signed holds certainly extends by the sign; 0 if that is not known.
+func (f *Func) into(in *disasm.Inst) int {
+	if f.arch.Family == arch.FamilyX86 && f.arch.WordSize == 8 && (in.Size == 8 || opcode(in.Bytes()) == 0x63 && in.Bytes()[0]&0xf8 == 0x48) {
+		return 8
+	}
+	return 0
 }
 
 // address makes v the address of an operand.
@@ -214,6 +265,9 @@ func (f *Func) address(i int, v *Value, m *disasm.MemOperand) *Value {
 		return v
 	}
 	if !f.plain(m) {
+		return unknown
+	}
+	if _, known := f.offsetOf(i, f.arch.SP); m.Base == f.arch.SP && (m.Index == arch.NoReg || !known) {
 		return unknown
 	}
 	v.Base, v.Index, v.Scale, v.K = m.Base, m.Index, m.Scale, m.Disp
@@ -226,7 +280,7 @@ func (f *Func) address(i int, v *Value, m *disasm.MemOperand) *Value {
 
 // plain reports whether the address of an operand is a sum of registers and a constant.
 func (f *Func) plain(m *disasm.MemOperand) bool {
-	return m.Segment == arch.NoReg && !m.Opaque && m.IndexBits == 0 && m.Base != f.arch.SP && int(m.AddrSize) >= f.arch.WordSize
+	return m.Segment == arch.NoReg && !m.Opaque && m.IndexBits == 0 && int(m.AddrSize) >= f.arch.WordSize
 }
 
 // load returns what a load put into register r.
@@ -240,12 +294,18 @@ func (f *Func) load(i int, in *disasm.Inst, r arch.Reg, v *Value) *Value {
 		first = f.arch.FP
 	}
 	off, size, ok := transferred(f.arch, in, &ms[0], r, first, in.Dst2)
+	at := ms[0]
+	at.Disp += off
+	if from, to, signed, extends := in.Extends(); extends && ok && size == from {
+		v.extended(signed, to)
+		return f.fromMemory(i, v, &at, size)
+	}
 	if !ok || size < 4 {
 		return unknown // the updated base register, or a part of the register
 	}
-	at := ms[0]
-	at.Disp += off
-	v.Signed = size < f.arch.WordSize && f.signed(in)
+	if v.Signed = size < f.arch.WordSize && f.signed(in); v.Signed {
+		v.Into = f.into(in)
+	}
 	return f.fromMemory(i, v, &at, size)
 }
 

@@ -94,6 +94,14 @@ func within(f *Func, v *Value, outer []*Value) string {
 			parts = append(parts, part(a))
 		}
 		return "one of " + strings.Join(parts, " | ")
+	case Arith:
+		parts := []string{fmt.Sprintf("%d bytes of op%d", v.Size, v.Op), part(f.Before(v.At, Reg(v.Base)))}
+		if v.Index != arch.NoReg || v.Mem {
+			parts = append(parts, part(f.second(v)))
+		} else {
+			parts = append(parts, fmt.Sprint(v.K))
+		}
+		return strings.Join(parts, " ")
 	case Result:
 		return fmt.Sprintf("result@%#x", v.At)
 	}

@@ -1,6 +1,9 @@
 package provenance
 
-import "github.com/corewalk/corewalk/unwind/arch"
+import (
+	"github.com/corewalk/corewalk/internal/code/disasm"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
 
 // A Kind says how code got a value.
 type Kind uint8
@@ -18,10 +21,11 @@ const (
 	Cut                   // the Size low bytes of Base
 	Result                // the result of a call
 	Join                  // it depends on the path: one of Alternatives
+	Arith                 // the Size low bytes of Op of Base and Index, of Base and the memory operand of At (Mem), or of Base and K
 )
 
 func (k Kind) String() string {
-	return [...]string{"unknown", "entry", "entry-slot", "const", "stack-address", "load", "slot", "sum", "cut", "result", "join"}[k]
+	return [...]string{"unknown", "entry", "entry-slot", "const", "stack-address", "load", "slot", "sum", "cut", "result", "join", "arithmetic"}[k]
 }
 
 // A Value is what an instruction computed. Base and Index refer to the registers before that instruction:
@@ -35,8 +39,11 @@ type Value struct {
 	Base, Index arch.Reg // NoReg if absent
 	Scale       uint8
 	K           int64
-	Size        int    // bytes, of what was read or cut
-	Signed      bool   // a Load or Cut may be sign-extended
+	Size        int  // bytes, of what was read or cut
+	Signed      bool // a Load, Slot or Cut may be sign-extended
+	Into        int  // of a Load, Slot or Cut that is Signed: it is sign-extended to so many bytes; 0 if that is not certain
+	Op          disasm.ArithOp
+	Mem         bool   // for Arith
 	Target      uint64 // for Result: the function called, 0 if not known
 
 	alts []*Value // for a Join

@@ -309,7 +309,7 @@ func (h *heldIn) again(e *lockEvent, v *provenance.Value, stops func(uint64) boo
 	case provenance.Const, provenance.StackAddr, provenance.Entry, provenance.EntrySlot, provenance.Unknown:
 		return false
 	}
-	if left == 0 || v.At != e.call && h.f.Reaches(e.at, v.At, stops) && (v.At == h.pc || h.f.Reaches(v.At, h.pc, stops)) {
+	if left == 0 || v.Mem || v.At != e.call && h.f.Reaches(e.at, v.At, stops) && (v.At == h.pc || h.f.Reaches(v.At, h.pc, stops)) {
 		return true
 	}
 	for _, r := range []arch.Reg{v.Base, v.Index} {

@@ -17,6 +17,8 @@ type named struct {
 	held   *where.Held // the variable, if the expression is just a variable
 	at     uint64      // the instruction at which it is that variable
 	global bool
+	used   []types.Index // the indexes in text
+	doubt  bool          // text depends on memory that may have changed since
 }
 
 // maxNameDepth is how many pointers a name may follow.
@@ -92,6 +94,15 @@ func (w *witness) heldNow(n named) (uint64, bool) {
 
 // target names what an operand of the instruction at addr accesses.
 func (w *witness) target(addr uint64, base, index arch.Reg, scale uint8, disp int64, size, depth int) named {
+	n := w.targetByNames(addr, base, index, scale, disp, size, depth)
+	if n.text == "" && w.vars != nil && depth <= maxNameDepth {
+		n = w.computed(addr, base, index, scale, disp, size, depth)
+	}
+	return n
+}
+
+// targetByNames is target for operands whose registers are pointers and indexes themselves.
+func (w *witness) targetByNames(addr uint64, base, index arch.Reg, scale uint8, disp int64, size, depth int) named {
 	if w.vars == nil {
 		return named{}
 	}
@@ -114,7 +125,7 @@ func (w *witness) follow(v *provenance.Value, addr uint64, base arch.Reg, disp i
 	n := w.name(v, addr, base, depth+1)
 	if n.typ != nil {
 		if text, t, ok := n.typ.Follow(n.text, disp, uint64(size)); ok {
-			return named{text: text, typ: t}
+			return named{text: text, typ: t, used: n.used, doubt: n.doubt}
 		}
 	}
 	switch v.Kind {

@@ -54,6 +54,16 @@ func (t *tracer) suspect(inst *disasm.Inst, regs *arch.RegSet, why *reason.Reaso
 		}
 	}
 	s.use = w.target(w.state.PC, m.Base, m.Index, m.Scale, m.Disp, int(m.Size), 0)
+	if at, known := m.Address(regs); known && len(s.use.used) > 0 {
+		switch same, known := w.addsUp(w.state.PC, &m, at); {
+		case known && !same:
+			s.use = named{}
+		case known: // what may have changed since has not
+			s.use.doubt = false
+		default:
+			s.use.doubt = true
+		}
+	}
 	if s.use.text == "" && m.Index == arch.NoReg && inst.Kind != disasm.Load && inst.Kind != disasm.Store {
 		// One instruction may read several members of a structure at once.
 		s.use = w.target(w.state.PC, m.Base, m.Index, m.Scale, m.Disp, 0, 0)

@@ -53,7 +53,8 @@ type tracer struct {
 	loose     bool   // only a part of the value is followed: do not compare numbers
 	past      uint64 // see provenance.Evaluator.Value
 	value     uint64 // the value being followed
-	argument  int    // the number of the argument of the youngest frame, from 1, that the value is; 0 for none
+	indexes   []report.BlameStep
+	argument  int // the number of the argument of the youngest frame, from 1, that the value is; 0 for none
 }
 
 func (t *tracer) close() {
@@ -79,7 +80,9 @@ func (t *tracer) trace(s suspect) *report.Blame {
 	}
 	w, v, value := s.w, s.v, s.value
 	t.value = value
+	t.uses(w, &s.use)
 	n := w.name(v, w.state.PC, s.reg, 0)
+	t.uses(w, &n)
 	// Only a variable makes a step here. Memory that the value was read from makes its step in read.
 	if n.text != "" && n.held != nil {
 		step := t.variable(w, n, w.state.PC)
@@ -96,7 +99,7 @@ func (t *tracer) trace(s suspect) *report.Blame {
 		}
 		w, v, value = nw, next, nvalue
 	}
-	if len(b.Steps) == 0 {
+	if t.addIndexes(b); len(b.Steps) == 0 {
 		return nil
 	}
 	for _, w := range t.witnesses {
@@ -154,7 +157,12 @@ func (t *tracer) back(w *witness, v *provenance.Value, value uint64) (*provenanc
 		t.loose = true
 		return w.code.Before(v.At, provenance.Reg(v.Base)), w, value, true
 	case provenance.Sum:
-		return t.offset(w, v, value)
+		if next, nw, nvalue, ok := t.offset(w, v, value); ok {
+			return next, nw, nvalue, true
+		}
+		return t.bySum(w, v, value)
+	case provenance.Arith:
+		return t.bySum(w, v, value)
 	case provenance.Load:
 		t.read(w, v, value)
 	case provenance.Const:
@@ -277,6 +285,7 @@ func (t *tracer) read(w *witness, v *provenance.Value, value uint64) {
 	s := w.step(report.BlameRead, v.At)
 	s.Memory = t.otherwise(w, v, value)
 	n := w.target(v.At, v.Base, v.Index, v.Scale, v.K, v.Size, 0)
+	t.uses(w, &n)
 	if n.text == "" && t.in.literal(v) {
 		s.Kind = report.BlameSet
 		t.add(s)

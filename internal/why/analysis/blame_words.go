@@ -52,6 +52,13 @@ func blameText(b *report.Blame, kind string) string {
 	if b.Expression != "" {
 		head = sourceWords(b.Expression) + " where "
 	}
+	if steps[0].Kind == report.BlameIndex {
+		parts := []string{indexText(b, &steps[0])}
+		for i := range steps[1:] {
+			parts = append(parts, blameStep(b, &steps[1+i]))
+		}
+		return strings.Join(parts, "; ")
+	}
 	value := b.Value
 	if steps[0].Value != nil && who != b.Register {
 		value = *steps[0].Value
@@ -82,6 +89,14 @@ func blameText(b *report.Blame, kind string) string {
 		}
 	}
 	return strings.Join(parts, "; ")
+}
+
+// indexText says which index an expression has that leads to a bad address.
+func indexText(b *report.Blame, s *report.BlameStep) string {
+	if s.Name == "" {
+		return sourceWords(b.Expression) + ", an index that was computed" + atSource(s)
+	}
+	return fmt.Sprintf("%s where %s = %d%s", sourceWords(b.Expression), s.Name, int64(*s.Value), atSource(s))
 }
 
 func blameStep(b *report.Blame, s *report.BlameStep) string {
@@ -126,6 +141,8 @@ func blameStep(b *report.Blame, s *report.BlameStep) string {
 			text = "the address of " + sourceWords(s.Expression)
 		}
 		return fmt.Sprintf("%s where %s = %#x%s", text, sourceWords(s.Name), uint64(value), atSource(s))
+	case report.BlameIndex:
+		return fmt.Sprintf("%s = %d", s.Name, int64(value))
 	case report.BlameNeverSet:
 		return s.Name + " was never set"
 	}

@@ -1,0 +1,77 @@
+package systemtest
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/corewalk/corewalk/internal/fixture"
+)
+
+// causesOf calls do with what the report says of each way in which a program of testdata/src/causes dies, by each compiler, not optimised and
+// optimised: the text of the first cause and its confidence, "-" for none.
+func causesOf(t *testing.T, source string, compilers []string, ways string, do func(t *testing.T, way byte, build, cause string)) {
+	t.Helper()
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the instructions that are followed are of amd64")
+	}
+	for _, compiler := range compilers {
+		for _, level := range []string{"-O0", "-O1", "-O2"} {
+			t.Run(compiler+level, func(t *testing.T) {
+				t.Parallel()
+				exe := fixture.Compile(t, compiler, "causes/"+source, "-g", level, "-w")
+				for i := range len(ways) {
+					r := analyzeCore(t, fixture.Crash(t, nil, exe, ways[i:i+1]), exe)
+					cause := "-"
+					if r.Crash == nil {
+						t.Fatalf("%c: no crash", ways[i])
+					}
+					if r.Crash.Blame != nil {
+						cause = r.Crash.Causes[0].Text + " [" + r.Crash.Causes[0].Confidence + "]"
+					}
+					do(t, ways[i], compiler+level, cause)
+				}
+			})
+		}
+	}
+}
+
+// A member whose place was computed is named with its indexes and what they were. The program says what is right.
+func TestComputedMembers(t *testing.T) {
+	t.Parallel()
+	want := map[byte][]string{ // any of
+		'm': {"parent->reg[2]->lo where parent->reg[2] = 0x0, read by modulo"},
+		't': {"tab[i].next->v where tab[i].next = 0x0, read by table", "tab[3].next->v where tab[3].next = 0x0, read by table"},
+		'c': {"m->rows[r].cells[c].b where m->rows[r].cells = 0x0, read by cells"},
+		'C': {"m->rows[r].cells[c].b where c = 90000000 at computed.c"},
+		'p': {"g->px[2000000001], an index that was computed at computed.c"},
+		'b': {"numbers[-7999999999], an index that was computed at computed.c"},
+		'w': {"p[i].e[j].name[2] where p[i].e[j].name = 0x0, read by within", "p[i].e[j].name[2] where rax = 0x2; the address of p[i].e[j].name[2] where p[i].e[j].name = 0x0"},
+		'2': {"*rows[y][x + 1] where rows[y][x + 1] = 0x0, read by twice", "*rows[y][3] where rows[y][3] = 0x0, read by twice"},
+		's': {"*p->b[1] where p->b[1] = 0x0, read by second", "*p->b[k - 1] where p->b[k - 1] = 0x0, read by second"},
+		'l': {"loc[k - 2]->val where loc[k - 2] = 0x0, read by local"},
+	}
+	indexes := map[byte][]string{'t': {"i = 3"}, 'c': {"r = 2", "c = 3"}, 'C': {"r = 1"}, 'w': {"i = 2", "j = 1"}, '2': {"y = 2"}}
+	// What the machine code no longer tells: the registers with the array and its index are written again.
+	gone := map[string]bool{"m clang-O1": true, "m clang-O2": true, "l clang-O0": true}
+	causesOf(t, "computed.c", []string{"gcc", "clang"}, "mtcCpbw2slaf", func(t *testing.T, way byte, build, cause string) {
+		said := func(text string) bool { return strings.HasPrefix(cause, text) }
+		ok := len(want[way]) == 0
+		for _, w := range want[way] {
+			ok = ok || said(w)
+		}
+		switch {
+		case gone[string(way)+" "+build]:
+			ok = said("rax = 0x0; read from [")
+		case way == 'a' || way == 'f': // which of two is not known
+			ok = !strings.Contains(cause, "->u") && !strings.Contains(cause, "->data") && !strings.Contains(cause, "f[")
+		default:
+			for _, i := range indexes[way] {
+				ok = ok && (strings.Contains(cause, "; "+i) || strings.Contains(cause, strings.Replace(i, "i = ", "tab[", 1)))
+			}
+		}
+		if !ok {
+			t.Errorf("%c: %s", way, cause)
+		}
+	})
+}

@@ -26,6 +26,8 @@ type InfoOptions struct {
 	// Memory lists a minidump's ranges of memory, and the regions of pages that it
 	// describes.
 	Memory bool
+	// OnStack lists only the modules of the first 256 frames of each stack, as far as the files that are there lead.
+	OnStack bool
 }
 
 // InfoWith is like Info, with options.
@@ -41,6 +43,10 @@ func (t *Target) InfoWith(o InfoOptions) *report.Info {
 		in.Details = t.subject.Details()
 		in.Runtimes = t.describeRuntimes()
 		in.Wanted = t.wanted(in.Modules)
+		if o.OnStack {
+			on := t.onStacks()
+			in.Modules = slices.DeleteFunc(in.Modules, func(m report.Module) bool { return !on[m.Path] })
+		}
 		in.Threads, in.Memory = t.subject.ThreadInfos(), t.subject.MemoryInfo(o.Memory)
 		for _, list := range []struct {
 			name string
@@ -127,6 +133,24 @@ func (t *Target) wanted(mods []report.Module) *report.Wanted {
 	if slices.ContainsFunc(all, t.images.Lacks) { // servers would be asked for what the walk reads
 		return nil
 	}
+	return analysis.Wanted(mods, t.stacksOfModules(libs))
+}
+
+// onStacks returns the paths of the modules of all stacks.
+func (t *Target) onStacks() map[string]bool {
+	on := map[string]bool{}
+	if libs := t.subject.LibraryTracker(); libs != nil {
+		for _, th := range t.stacksOfModules(libs) {
+			for i := range th.Frames {
+				on[th.Frames[i].Module] = true
+			}
+		}
+	}
+	return on
+}
+
+// stacksOfModules walks all stacks with the files that are there, and says which modules their frames are in.
+func (t *Target) stacksOfModules(libs libstate.LibraryState) []report.Thread {
 	group, err := steppers.DefaultGroup(t.subject.Arch(), local{t.images})
 	if err != nil {
 		return nil
@@ -153,5 +177,5 @@ func (t *Target) wanted(mods []report.Module) *report.Wanted {
 		}
 		threads = append(threads, th)
 	}
-	return analysis.Wanted(mods, threads)
+	return threads
 }

@@ -18,6 +18,7 @@ Usage:
 Examples:
   corewalk info core.4242
   corewalk info --missing core.4242       # BUILD-ID PATH of each file to fetch, one per line
+  corewalk info --missing=stack core.4242 # of the modules on the stacks only
   corewalk info --missing crash.dmp       # for PE files NAME/ID/NAME, as on symbol servers
   corewalk info --memory crash.dmp        # with every range of memory
   corewalk info --missing core.4242 | while read -r id path; do debuginfod-find debuginfo "$id"; done
@@ -27,10 +28,16 @@ Exit status: 0 all was read; 1 the file is not a core; 2 wrong usage; 3 there ar
 core, one of a kind whose stacks cannot be walked, a file from a different build).
 `
 
+// Values of --missing.
+const (
+	missingAll     = "all"
+	missingOnStack = "stack"
+)
+
 // infoFlags are the flags of corewalk info.
 type infoFlags struct {
 	fileFlags
-	missing bool
+	missing string // "" for all that a core contains
 	limits  limitFlags
 }
 
@@ -38,7 +45,8 @@ func (f *infoFlags) set() *pflag.FlagSet {
 	fs := pflag.NewFlagSet("corewalk info", pflag.ContinueOnError)
 	f.register(fs, formatText, formatJSON)
 	f.sandbox.register(fs, sandboxOff)
-	fs.BoolVar(&f.missing, "missing", false, "list only the modules' files to fetch, by their build-ids or their names on symbol servers")
+	fs.StringVar(&f.missing, "missing", "", "list only the files to fetch, by their build-ids or their names on symbol servers: of all modules, or of those `WHERE`: on the stack")
+	fs.Lookup("missing").NoOptDefVal = missingAll
 	f.limits.register(fs, defaultDeadline, "list a minidump's memory ranges, and the pages that it describes")
 	return fs
 }
@@ -51,6 +59,9 @@ func runInfo(args []string, e env) int {
 	}
 	if err := f.check(e); err != nil {
 		return e.wrong(err)
+	}
+	if !slices.Contains([]string{"", missingAll, missingOnStack}, f.missing) {
+		return e.usageError("--missing=%s: want %s or %s", f.missing, missingAll, missingOnStack)
 	}
 	if err := f.limits.check(); err != nil {
 		return e.usageError("%v", err)
@@ -69,7 +80,7 @@ func runInfo(args []string, e env) int {
 	if err != nil { // the contents of the file can still be shown
 		e.say("%v", err)
 	}
-	in := t.InfoWith(corewalk.InfoOptions{Memory: f.limits.memory.show})
+	in := t.InfoWith(corewalk.InfoOptions{Memory: f.limits.memory.show, OnStack: f.missing == missingOnStack})
 	mismatched := slices.ContainsFunc(in.Modules, func(m report.Module) bool { return m.Status == report.ModuleMismatched })
 	if e.unused(o, in.Modules) || err != nil || in.Dump.Truncated || mismatched {
 		status = exitIncomplete
@@ -81,7 +92,7 @@ func runInfo(args []string, e env) int {
 		}
 	}
 	switch {
-	case f.missing:
+	case f.missing != "":
 		err = report.WriteMissing(e.stdout, in.Modules)
 	case f.format == formatJSON:
 		err = report.WriteInfoJSON(e.stdout, in)

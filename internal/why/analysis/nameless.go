@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/files/find"
@@ -13,8 +14,9 @@ const maxNameless = 4
 
 // nameless warns of the modules on the crashed thread's stack, or on the first thread's, that have been found, but whose
 // functions have no names: programs and libraries of distributions are stripped, and their symbols are in files apart. Of
-// the libraries that every program has, the exported functions say enough. The modules must be listed.
-func nameless(r *report.Report) {
+// those that are installed it warns, too, if they have names and no lines. Of the libraries that every program has, the exported functions
+// say enough. The modules must be listed. release returns os-release(5) of the system that has them.
+func nameless(r *report.Report, release func() []byte) {
 	if len(r.Threads) == 0 {
 		return
 	}
@@ -25,49 +27,94 @@ func nameless(r *report.Report) {
 			break
 		}
 	}
-	frames := map[string]int{}
+	names, lines := without{frames: map[string]int{}}, without{frames: map[string]int{}}
 	for i := range t.Frames {
-		if f := &t.Frames[i]; f.Function == "" && f.Module != "" && f.Language == "" && f.Signal == "" {
-			frames[f.Module]++
+		f := &t.Frames[i]
+		switch {
+		case f.Module == "" || f.Language != "" || f.Signal != "":
+		case f.Function == "":
+			names.frames[f.Module]++
+		case f.Source.File == "":
+			lines.frames[f.Module]++
 		}
 	}
-	var names, ids []string
-	all, n := 0, 0
 	for i := range r.Modules {
 		m := &r.Modules[i]
-		k := frames[m.Path]
 		found := m.Status == report.ModuleMatched || m.Status == report.ModuleNoID
 		bare := m.Symbols == report.SymbolsExports || m.Symbols == report.SymbolsNone
-		if k == 0 || !found || !bare || systemModule(m.Path) || strings.HasPrefix(m.Path, "[") {
+		if !found || !bare || systemModule(m.Path) || strings.HasPrefix(m.Path, "[") {
 			continue
 		}
-		delete(frames, m.Path) // it may be listed twice
-		all, n = all+k, n+1
-		if len(names) < maxNameless {
-			name := find.BaseName(m.Path)
-			names = append(names, name)
-			if m.BuildID != "" {
-				ids = append(ids, name+" "+m.BuildID)
-			}
+		switch installed := installed(m); {
+		case names.frames[m.Path] > 0:
+			names.add(m, names.frames[m.Path], installed)
+			delete(names.frames, m.Path) // it may be listed twice
+			delete(lines.frames, m.Path)
+		case lines.frames[m.Path] > 0 && installed && m.BuildID != "":
+			lines.add(m, lines.frames[m.Path], installed)
+			delete(lines.frames, m.Path)
 		}
 	}
-	if n == 0 {
+	names.warn(r, "names", "symbols", release)
+	lines.warn(r, "lines", "debug information", release)
+}
+
+// installed reports whether a module is one of the system's packages, and was found where the system has it.
+func installed(m *report.Module) bool {
+	for _, dir := range [...]string{"/usr/bin/", "/usr/sbin/", "/usr/lib", "/bin/", "/sbin/", "/lib"} {
+		if strings.HasPrefix(m.Path, dir) {
+			return strings.HasSuffix(filepath.ToSlash(m.File), m.Path)
+		}
+	}
+	return false
+}
+
+// A without collects modules that lack something.
+type without struct {
+	frames     map[string]int // of the stack, by the paths of modules
+	names, ids []string
+	all, n     int
+	installed  int // how many of them are
+}
+
+func (w *without) add(m *report.Module, frames int, installed bool) {
+	if w.all, w.n = w.all+frames, w.n+1; installed {
+		w.installed++
+	}
+	if len(w.names) < maxNameless {
+		name := find.BaseName(m.Path)
+		w.names = append(w.names, name)
+		if m.BuildID != "" {
+			w.ids = append(w.ids, name+" "+m.BuildID)
+		}
+	}
+}
+
+// warn says what frames of the stack have none of, because the modules lack something.
+func (w *without) warn(r *report.Report, none, lack string, release func() []byte) {
+	if w.n == 0 {
 		return
 	}
-	which := strings.Join(names, ", ")
-	if more := n - len(names); more > 0 {
+	which := strings.Join(w.names, ", ")
+	if more := w.n - len(w.names); more > 0 {
 		which += fmt.Sprintf(" and %d more", more)
 	}
-	w := report.Warning{Code: report.WarnNameless, Message: fmt.Sprintf("%s of the stack %s no names: %s has no symbols", frameCount(all), have(all), which),
+	warning := report.Warning{Code: report.WarnNameless, Message: fmt.Sprintf("%s of the stack %s no %s: %s %s no %s", frameCount(w.all), have(w.all), none, which, have(w.n), lack),
 		Advice: "Rebuild it without stripping, or give its debug files with --debug-dir"}
-	if n > 1 {
-		w.Message = strings.Replace(w.Message, " has no symbols", " have no symbols", 1)
-		w.Advice = "Rebuild them without stripping, or give their debug files with --debug-dir"
+	if w.n > 1 {
+		warning.Advice = "Rebuild them without stripping, or give their debug files with --debug-dir"
 	}
-	if len(ids) > 0 {
-		w.Advice = "Fetch the debug files with --debuginfod, or install the -dbgsym or -debuginfo packages; build-ids: " + strings.Join(ids, ", ")
+	if len(w.ids) > 0 {
+		var d *distribution
+		if w.installed == w.n && release != nil {
+			d = distributionOf(release())
+		}
+		warning.Advice = d.advice() + "; build-ids: " + strings.Join(w.ids, ", ")
+		if w.n > len(w.names) {
+			warning.Advice += " (info --missing=stack has them all)"
+		}
 	}
-	r.Warnings = append(r.Warnings, w)
+	r.Warnings = append(r.Warnings, warning)
 }
 
 func have(n int) string {

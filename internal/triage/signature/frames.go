@@ -83,9 +83,19 @@ func (b *builder) build() {
 }
 
 // guarded reports whether the frame below the machinery is a function with a name that found its own frame
-// overwritten. It is to blame, whatever is left of the stack below it.
+// overwritten, or whose return does not lead anywhere. It is to blame, whatever is left of the stack below it.
 func (b *builder) guarded(from int) bool {
-	return stackGuards.Get()[b.sig.Via] && b.kept[0].named && b.kept[0].frame == from
+	return (stackGuards.Get()[b.sig.Via] || from == 0 && b.returns()) && b.kept[0].named && b.kept[0].frame == from
+}
+
+// returns reports whether the instruction that failed is a return: the return address is no address of code.
+func (b *builder) returns() bool {
+	c := b.report.Crash
+	if c == nil || c.Instruction == nil || classOf(c.Kind) != "call" {
+		return false
+	}
+	name, _, _ := strings.Cut(c.Instruction.Text, " ")
+	return name == "ret" || name == "retn" || name == "retf"
 }
 
 // stackGuards are the functions that compilers call from a function whose stack guard changed.

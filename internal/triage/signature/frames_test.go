@@ -478,3 +478,28 @@ func TestIsVersion(t *testing.T) {
 		}
 	}
 }
+
+// A function whose return leads nowhere is to blame, though nothing is left of the stack outside of it. What it called for that, or
+// what it only reads, says nothing of its caller.
+func TestSmashedReturn(t *testing.T) {
+	for _, c := range []struct {
+		kind, text, frames string
+		weak               bool
+	}{
+		{"non-canonical-call", "ret", "f|@/", false},
+		{"wild-call", "ret 8", "f|@/", false},
+		{"control-flow", "retf", "f", false},
+		{"non-canonical-call", "ret", "|f", true},
+		{"non-canonical-call", "call rax", "f|@/", true},
+		{"non-canonical-call", "retaining", "f|@/", true},
+		{"wild-read", "ret", "f|@/", true}, // it could not read the stack
+		{"wild-call", "ret", "abort@/lib/libc.so.6|f", true},
+	} {
+		r := stackOf(c.kind, strings.Split(c.frames, "|")...)
+		r.Threads[0].End = "no-caller"
+		r.Crash.Instruction = &report.Instruction{Text: c.text}
+		if s := Of(r); s.Weak != c.weak {
+			t.Errorf("%+v: %+v", c, s)
+		}
+	}
+}

@@ -403,7 +403,10 @@ func TestMinidumpRefused(t *testing.T) {
 	}{
 		{"empty", nil, ErrEmpty, "is empty", false},
 		{"elf", []byte("\x7fELF" + strings.Repeat("\x00", 100)), ErrNotMinidump, "is not a minidump", false},
-		{"kernel", append([]byte("PAGEDU64"), make([]byte, 200)...), ErrKernelDump, "Windows kernel crash dump (64-bit)", false},
+		{"kernel", append([]byte("PAGEDU64"), make([]byte, 200)...), ErrKernelDump, "Windows kernel crash dump (64-bit), not the dump of a process: use WinDbg", false},
+		{"kernel, stopped", append(append([]byte("PAGEDU64"), make([]byte, 0x30)...), 0x16, 1, 0, 0), ErrKernelDump, "use WinDbg (stop code 0x116, VIDEO_TDR_FAILURE)", false},
+		{"kernel, unknown code", append(append([]byte("PAGEDU64"), make([]byte, 0x30)...), 0, 0, 0, 0x7f), ErrKernelDump, "use WinDbg (stop code 0x7f000000)", false},
+		{"kernel, 32 bits, stopped", append(append([]byte("PAGEDUMP"), make([]byte, 0x20)...), 0xa, 0, 0, 0), ErrKernelDump, "use WinDbg (stop code 0xa, IRQL_NOT_LESS_OR_EQUAL)", false},
 		{"kernel, 32 bits", append([]byte("PAGEDUMP"), make([]byte, 200)...), ErrKernelDump, "Windows kernel crash dump (32-bit)", false},
 		{"header", []byte("MDMP\x93\xa7\x00\x00"), ErrTruncatedHeader, "truncated in its headers", false},
 		{"no threads", bare.Bytes(), ErrNoThreads, "without threads", true},
@@ -415,6 +418,9 @@ func TestMinidumpRefused(t *testing.T) {
 		var oe *OpenError
 		if !errors.Is(err, tt.want) || !errors.As(err, &oe) || oe.Path != "x" || !strings.Contains(err.Error(), tt.text) || (m != nil) != tt.open {
 			t.Errorf("%s: %v, %v", tt.name, m != nil, err)
+		}
+		if strings.Contains(err.Error(), "stop code") != strings.Contains(tt.text, "stop code") {
+			t.Errorf("%s: %v", tt.name, err)
 		}
 		if m != nil {
 			useMinidump(m)

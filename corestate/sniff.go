@@ -2,9 +2,11 @@ package corestate
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 
 	"github.com/corewalk/corewalk/internal/format/elffile"
+	"github.com/corewalk/corewalk/internal/format/wincodes"
 )
 
 // foreign lists files that are often mistaken for cores, by their first bytes.
@@ -33,7 +35,7 @@ func sniff(data []byte) *OpenError {
 	}
 	for i := range foreign {
 		if bytes.HasPrefix(data, []byte(foreign[i].magic)) {
-			return &OpenError{Text: foreign[i].text, Err: foreign[i].err}
+			return &OpenError{Text: foreign[i].text + stopCode(data), Err: foreign[i].err}
 		}
 	}
 	const magic = "\x7fELF"
@@ -50,6 +52,28 @@ func sniff(data []byte) *OpenError {
 		return &OpenError{Text: "begins with zeros instead of an ELF header: the dump was not completely written, or part of it was lost; copy it again", Err: ErrNotELF}
 	}
 	return &OpenError{Text: fmt.Sprintf("is not an ELF core: begins with % x, not with 7f 45 4c 46", data[:min(len(data), 4)]), Err: ErrNotELF}
+}
+
+// stopCode says why Windows' kernel stopped, of the header of its dump: BugCheckCode of DUMP_HEADER64 or DUMP_HEADER.
+func stopCode(data []byte) string {
+	at := 0x38
+	switch {
+	case bytes.HasPrefix(data, []byte("PAGEDUMP")):
+		at = 0x28
+	case !bytes.HasPrefix(data, []byte("PAGEDU64")):
+		return ""
+	}
+	if len(data) < at+4 {
+		return ""
+	}
+	code := binary.LittleEndian.Uint32(data[at:])
+	if code == 0 {
+		return "" // a header that is not filled in
+	}
+	if name := wincodes.BugCheck(code); name != "" {
+		return fmt.Sprintf(" (stop code %#x, %s)", code, name)
+	}
+	return fmt.Sprintf(" (stop code %#x)", code)
 }
 
 func allZero(b []byte) bool {

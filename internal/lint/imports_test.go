@@ -124,6 +124,7 @@ var floors = map[string]int{
 	"internal/format/binbuf":      -2,
 	"internal/format/spans":       -2,
 	"internal/format/codeview":    -2,
+	"internal/format/wincodes":    -2,
 	"internal/files/mmapfile":     -2,
 	"internal/files/scratch":      -2,
 	"internal/format/unwindrules": -2,
@@ -137,7 +138,7 @@ var floors = map[string]int{
 // testRooms may be imported by tests only.
 var testRooms = []string{"internal/fixture", "internal/fixture/servers", "internal/fixture/browser", "internal/fixture/slimmed", "internal/triage/ledger/ledgertest", "internal/service/store/storetest", "internal/lint", "internal/systemtest", "internal/corebuild", "internal/stranger", "internal/format/dwarf/cfi/cfitest",
 	"internal/format/minidump/dumpbuild", "internal/format/decompress/cabtest",
-	"internal/mutants", "internal/mutants/mut", "internal/release", "internal/testsof", "internal/torture", "internal/benchpeers", "internal/runtimes/golang/layouts", "internal/code/disasm/words/make"}
+	"internal/mutants", "internal/mutants/mut", "internal/release", "internal/testsof", "internal/torture", "internal/benchpeers", "internal/runtimes/golang/layouts", "internal/code/disasm/words/make", "internal/format/wincodes/make"}
 
 // sideways are the imports allowed within a floor.
 var sideways = map[string][]string{
@@ -178,7 +179,7 @@ var outside = map[string][]string{
 	"github.com/google/go-dap":               {"internal/faces/dap"},
 	"github.com/modelcontextprotocol/go-sdk": {"internal/faces/mcp"},
 	"golang.org/x/sys":                       {"internal/files/mmapfile", "internal/files/scratch", "internal/sandbox", "livestate", "internal/command", "internal/carry/handle", "internal/triage", "crashself"},
-	"golang.org/x/arch":                      {"internal/code/disasm", "internal/code/disasm/words/make"},
+	"golang.org/x/arch":                      {"internal/code/disasm", "internal/code/disasm/words/make", "internal/format/wincodes/make"},
 	"github.com/ianlancetaylor/demangle":     {"demangle"},
 	"github.com/spf13/pflag":                 {"internal/command"},
 	"github.com/klauspost/compress":          {"internal/format/decompress"},

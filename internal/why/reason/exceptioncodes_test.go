@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/corewalk/corewalk/internal/format/wincodes"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -13,7 +14,7 @@ import (
 // corexcep.h of .NET, unwind-seh.c of libgcc.
 func TestWindowsCodes(t *testing.T) {
 	known := map[string][]uint32{
-		report.CrashNone:               {0, 0x0517a7ed, 0x40010006, 0x4001000a, 0x406d1388},
+		report.CrashNone:               {0, 0x0517a7ed, 0x40010006, 0x4001000a, 0x40080201, 0x40080202, 0x406d1388},
 		report.CrashBadAccess:          {0xc0000005},
 		report.CrashBusError:           {0xc0000006},
 		report.CrashNoAccess:           {0x80000001},
@@ -31,12 +32,12 @@ func TestWindowsCodes(t *testing.T) {
 		report.CrashLoad:               {0xc0000135, 0xc0000138, 0xc0000139, 0xc0000142, 0xc06d007e, 0xc06d007f},
 		report.CrashInvalidArgument:    {0xc0000008, 0xc000000d, 0xc0000417},
 		report.CrashAssertion:          {0xc0000420},
-		report.CrashAbort:              {0x40000015, 0xc0000602},
+		report.CrashAbort:              {0x40000015, 0xc0000602, 0x80131623},
 		report.CrashSignal:             {0x40010005, 0xc000013a},
 		report.CrashWatchdog:           {0xc0000194},
-		report.CrashException: {0xe06d7363, 0xe0434352, 0xe0434f4d, 0x20474343, 0x0eedfade, 0xc0000025, 0xc0000026, 0xc000041d,
+		report.CrashException: {0xe06d7363, 0xe0434352, 0xe0434f4d, 0x20474343, 0x0eedfade, 0x0eefface, 0xe0465043, 0xe0440001, 0xc0000025, 0xc0000026, 0xc000041d,
 			0xe0000001, 0x20000000, 0xe0464645}, // bit 29: raised by a program
-		report.CrashUnknown: {0x8000000d, 0xc00002c9, 1, 0xc0000001, 0xdf000000},
+		report.CrashUnknown: {0x8000000d, 0xc00002c9, 0x80131506, 1, 0xc0000001, 0xdf000000},
 	}
 	atInst := []uint32{0x80000002, 0x80000003, 0xc000001d, 0xc0000096, 0xc000008c, 0xc000008d, 0xc000008e, 0xc000008f, 0xc0000090,
 		0xc0000091, 0xc0000092, 0xc0000093, 0xc0000094, 0xc0000095}
@@ -69,7 +70,9 @@ func TestWindowsCodes(t *testing.T) {
 		}
 	}
 	for code, want := range map[uint32]string{
-		0x8000000d: "abandoned", 0xc000013a: "ended by Ctrl+C", 0: "dump without an exception", 0xe0000001: "exception 0xe0000001, raised by the program itself",
+		0x8000000d: "partial copy (0x8000000d)", 0xc000027b: "stowed exception (0xc000027b)", 0x80131623: "Environment.FailFast",
+		0x887a0005: "DXGI_ERROR_DEVICE_REMOVED (0x887a0005)", 0x80070002: "file not found (0x80070002)", 0x80070005: "E_ACCESSDENIED (0x80070005)", 0xd0000017: "no memory (0xd0000017)", 0x6ba: "RPC_S_SERVER_UNAVAILABLE (0x000006ba)",
+		0xe0000005: "raised by the program itself", 0x8007ffff: "exception 0x8007ffff (facility 0x7, code 0xffff)", 0xc000013a: "ended by Ctrl+C", 0: "dump without an exception", 0xe0000001: "exception 0xe0000001, raised by the program itself",
 		0xc0de0012: "exception 0xc0de0012 (facility 0xde, code 0x12)", 0x00120345: "exception 0x00120345 (facility 0x12, code 0x345)",
 	} {
 		if got := WhyException(Input{Arch: arch.AMD64}, win(code)).Text; !strings.Contains(got, want) {
@@ -166,6 +169,36 @@ func TestMachCodes(t *testing.T) {
 		}
 		if got := WhyException(Input{Arch: c.arch}, e).Kind; c.kind != "" && got != c.kind {
 			t.Errorf("%s of %s is of kind %s, want %s", name, c.arch.Name, got, c.kind)
+		}
+	}
+}
+
+// What programs raise, and what functions leave for GetLastError, has its name in Windows' headers: but not what
+// reports success, and not what programs define, which have the customer bit.
+func TestStatusNames(t *testing.T) {
+	for code, want := range map[uint32]string{
+		0xc000027b: "STATUS_STOWED_EXCEPTION", 0xc0000139: "STATUS_ENTRYPOINT_NOT_FOUND", 0x8001010d: "RPC_E_CANTCALLOUT_ININPUTSYNCCALL",
+		0x80070005: "E_ACCESSDENIED", 0x80070002: "HRESULT_FROM_WIN32(ERROR_FILE_NOT_FOUND)", 0xd0000017: "HRESULT_FROM_NT(STATUS_NO_MEMORY)",
+		0x6ba: "RPC_S_SERVER_UNAVAILABLE", 0x80131506: "COR_E_EXECUTIONENGINE",
+		0xe0000005: "0xe0000005", 0x102: "0x00000102", 0x8007ffff: "0x8007ffff", 0xa0070005: "0xa0070005",
+	} {
+		if got := win(code).Name(arch.AMD64); got != want {
+			t.Errorf("exception %#08x is %s, want %s", code, got, want)
+		}
+	}
+	for code, want := range map[uint32]string{0xc0000034: "STATUS_OBJECT_NAME_NOT_FOUND", 0x80070002: "HRESULT_FROM_WIN32(ERROR_FILE_NOT_FOUND)", 5: "ERROR_ACCESS_DENIED",
+		1722: "RPC_S_SERVER_UNAVAILABLE", 0xe0000005: "0xe0000005"} {
+		if got := WinErrorName(code); got != want {
+			t.Errorf("error %#08x is %s, want %s", code, got, want)
+		}
+	}
+}
+
+// The names in our list are those of the headers, but for what winnt.h calls EXCEPTION_.
+func TestOwnNamesAreTheHeaders(t *testing.T) {
+	for code, n := range winExceptions.Get() {
+		if is := wincodes.Status(code); strings.HasPrefix(n.name, "STATUS_") && is != n.name {
+			t.Errorf("%#08x is %s, and %s in ntstatus.h", code, n.name, is)
 		}
 	}
 }

@@ -7,12 +7,22 @@ import (
 )
 
 // WinErrorName returns the name of a Windows system error code (winerror.h), as GetLastError returns it:
-// "ERROR_ACCESS_DENIED". NTSTATUS codes, which some functions leave there, have their exception names. An
+// "ERROR_ACCESS_DENIED". NTSTATUS and HRESULT codes, which some functions leave there, have their names, too. An
 // unknown code is its number.
 func WinErrorName(code uint32) string {
 	if e, ok := winExceptions.Get()[code]; ok {
 		return e.name
 	}
+	for _, of := range [...]func(uint32) string{systemErrorName, statusName} {
+		if name := of(code); name != "" {
+			return name
+		}
+	}
+	return fmt.Sprintf("0x%08x", code)
+}
+
+// systemErrorName returns the name of a system error code; "" if it is not known.
+func systemErrorName(code uint32) string {
 	for line := range strings.Lines(winErrors) {
 		first, names, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		n, _ := strconv.ParseUint(first, 10, 32)
@@ -26,7 +36,7 @@ func WinErrorName(code uint32) string {
 			n++
 		}
 	}
-	return fmt.Sprintf("0x%08x", code)
+	return ""
 }
 
 // winErrors are the names of the codes below 2000 in ascending order, without their prefix ERROR_. Each line

@@ -2,7 +2,9 @@ package reason
 
 import (
 	"fmt"
+	"strings"
 
+	"github.com/corewalk/corewalk/internal/format/wincodes"
 	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/report"
 )
@@ -33,11 +35,12 @@ var winExceptions = lazy.Value[map[uint32]named]{Make: func() map[uint32]named {
 		0x80000002:          {"EXCEPTION_DATATYPE_MISALIGNMENT", "misaligned access"},
 		winBreakpoint:       {"EXCEPTION_BREAKPOINT", "breakpoint"},
 		0x80000004:          {"EXCEPTION_SINGLE_STEP", "single step"},
-		0x8000000d:          {"STATUS_ABANDONED", "abandoned"},
 		0x40000015:          {"STATUS_FATAL_APP_EXIT", "the program ended itself"},
 		0x40010005:          {"DBG_CONTROL_C", "Ctrl+C"},
 		0x40010006:          {"DBG_PRINTEXCEPTION_C", "debug output, not a crash"},
 		0x4001000a:          {"DBG_PRINTEXCEPTION_WIDE_C", "debug output, not a crash"},
+		0x40080201:          {"EXCEPTION_RO_ORIGINATEERROR", "report of a WinRT error, not a crash"},
+		0x40080202:          {"EXCEPTION_RO_TRANSFORMERROR", "report of a WinRT error, not a crash"},
 		0x406d1388:          {"MS_VC_EXCEPTION", "thread name for the debugger, not a crash"},
 		0x0517a7ed:          {"Simulated Exception", "dump without a crash"},
 		winAccessViolation:  {"EXCEPTION_ACCESS_VIOLATION", "access violation"},
@@ -80,8 +83,13 @@ var winExceptions = lazy.Value[map[uint32]named]{Make: func() map[uint32]named {
 		0xe0434352:          {"CLR exception", "uncaught .NET exception"},
 		0xe0434f4d:          {"CLR exception", "uncaught .NET exception"},
 		0xe0464645:          {"CLR fatal error", ".NET runtime failure"},
+		0x80131506:          {"COR_E_EXECUTIONENGINE", ".NET runtime failure"},
+		0x80131623:          {"COR_E_FAILFAST", "the .NET program ended itself (Environment.FailFast)"},
 		0x20474343:          {"GCC exception", "uncaught C++ exception"},
 		0x0eedfade:          {"Delphi exception", "uncaught Delphi exception"},
+		0x0eefface:          {"Borland C++ exception", "uncaught C++ exception"},
+		0xe0465043:          {"Free Pascal exception", "uncaught Free Pascal exception"},
+		0xe0440001:          {"D exception", "uncaught D exception"},
 	}
 }}
 
@@ -168,21 +176,53 @@ func (e Exception) memoryFault() (kind string, addr uint64, ok bool) {
 }
 
 func (e Exception) windowsName() string {
-	n, known := winExceptions.Get()[e.Code]
-	if !known {
-		return fmt.Sprintf("%#08x", e.Code)
+	name := winExceptions.Get()[e.Code].name
+	if name == "" {
+		name = orElse(statusName(e.Code), fmt.Sprintf("%#08x", e.Code))
 	}
-	name := n.name
 	kind, _, _ := e.memoryFault()
 	switch {
 	case e.Code == winAccessViolation || e.Code == winInPageError:
 		name += accessSuffix.Get()[kind]
 		if e.Code == winInPageError && len(e.Params) > 2 {
-			name += fmt.Sprintf(" / %#08x", uint32(e.Params[2]))
+			name += " / " + status(e.Params[2])
 		}
 	case e.Code == winFastFail && len(e.Params) > 0:
 		if f := FastFailName(e.Params[0]); f != "" {
 			name += " / " + f
+		}
+	}
+	return name
+}
+
+// statusName returns the name of a code that is no exception by itself, but that programs raise as one: of an NTSTATUS, of an HRESULT
+// or of an error of remote procedure calls; "" if it has none. Programs and languages define codes with the customer bit.
+func statusName(code uint32) string {
+	for _, of := range [...]func(uint32) string{wincodes.Status, wincodes.HResult, wincodes.RPC} {
+		if name := of(code); name != "" {
+			return name
+		}
+	}
+	const fromWin32 = 0x80070000
+	if name := systemErrorName(code & 0xffff); code&^0xffff == fromWin32 && name != "" {
+		return "HRESULT_FROM_WIN32(" + name + ")"
+	}
+	return ""
+}
+
+// status is an NTSTATUS as text, of the low half of an exception's parameter.
+func status(param uint64) string {
+	return orElse(wincodes.Status(uint32(param)), fmt.Sprintf("%#08x", uint32(param)))
+}
+
+// statusWords makes words of the name of a status: "STATUS_DATA_ERROR" becomes "data error".
+func statusWords(name string) string {
+	if from, ok := strings.CutPrefix(strings.TrimSuffix(name, ")"), "HRESULT_FROM_"); ok {
+		_, name, _ = strings.Cut(from, "(")
+	}
+	for _, prefix := range [...]string{"STATUS_", "ERROR_"} {
+		if rest, ok := strings.CutPrefix(name, prefix); ok {
+			return readable(rest, "")
 		}
 	}
 	return name
@@ -208,6 +248,9 @@ func (in *Input) whyWindows(e Exception) Reason {
 		return Reason{Kind: report.CrashPrivileged, Text: in.privileged(), AtInst: true}
 	}
 	n, known := winExceptions.Get()[e.Code]
+	if name := statusName(e.Code); !known && name != "" {
+		return Reason{Kind: windowsKind(e.Code), Text: fmt.Sprintf("%s (%#08x)", statusWords(name), e.Code)}
+	}
 	if !known {
 		return Reason{Kind: windowsKind(e.Code), Text: unknownCode(e.Code)}
 	}
@@ -234,7 +277,7 @@ func (in *Input) windowsFault(e Exception, kind string, addr uint64) Reason {
 		r.Kind = report.CrashBusError
 		r.Text += ": the page could not be loaded"
 		if len(e.Params) > 2 {
-			r.Text += fmt.Sprintf(" (status %#08x)", uint32(e.Params[2]))
+			r.Text += " (" + status(e.Params[2]) + ")"
 		}
 	case winStackOverflow:
 		r.Kind, r.Text = report.CrashStackOverflow, "stack overflow: "+r.Text
@@ -267,7 +310,7 @@ func (in *Input) windowsBreakpoint() Reason {
 // windowsKind returns the kind of an exception by its code alone.
 func windowsKind(code uint32) string {
 	switch code {
-	case 0, 0x517a7ed, 0x40010006, 0x4001000a, 0x406d1388:
+	case 0, 0x517a7ed, 0x40010006, 0x4001000a, 0x40080201, 0x40080202, 0x406d1388:
 		return report.CrashNone
 	case winAccessViolation:
 		return report.CrashBadAccess
@@ -303,13 +346,13 @@ func windowsKind(code uint32) string {
 		return report.CrashInvalidArgument
 	case 0xc0000420:
 		return report.CrashAssertion
-	case 0x40000015, 0xc0000602:
+	case 0x40000015, 0xc0000602, 0x80131623:
 		return report.CrashAbort
 	case 0x40010005, 0xc000013a:
 		return report.CrashSignal
 	case 0xc0000194:
 		return report.CrashWatchdog
-	case 0x0eedfade, 0xc0000025, 0xc0000026, winFatalUserCall:
+	case 0x0eedfade, 0x0eefface, 0xc0000025, 0xc0000026, winFatalUserCall:
 		return report.CrashException
 	}
 	if code>>29&1 != 0 { // a code defined by the program or its language, as C++'s and .NET's

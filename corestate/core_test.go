@@ -253,6 +253,42 @@ func TestWhoCrashed(t *testing.T) {
 	}
 }
 
+// Where the threads' states do not tell who died, NT_SIGINFO does.
+func TestWhoHasTheSignal(t *testing.T) {
+	regs := make([]byte, 27*8)
+	for _, tt := range []struct {
+		name           string
+		signals, infos []int // of threads 1, 2, 3; 0 in infos for no NT_SIGINFO, -1 for one of no signal
+		want           unwind.ThreadID
+		signo          int
+		source         SignalSource
+	}{
+		{"kernel", []int{11, 11, 11}, []int{11, 0, 0}, 1, 11, FullSigInfo},
+		{"gdb: all have the signal", []int{11, 11, 11}, []int{0, 0, 11}, 3, 11, FullSigInfo},
+		{"gdb: all have the signal, the others were stopped", []int{11, 11, 11}, []int{19, 11, 19}, 2, 11, FullSigInfo},
+		{"gdb: none has the signal", []int{0, 0, 0}, []int{-1, 6, -1}, 2, 6, FullSigInfo},
+		{"gdb, before it wrote NT_SIGINFO", []int{0, 11, 0}, []int{0, 0, 0}, 2, 11, CurSig},
+		{"gdb, before it wrote NT_SIGINFO, to all", []int{11, 11, 11}, []int{0, 0, 0}, 1, 11, CurSig},
+		{"another signal", []int{11, 11, 11}, []int{0, 6, 0}, 1, 11, CurSig},
+		{"one has the signal, another the information", []int{0, 11, 0}, []int{11, 0, 0}, 2, 11, CurSig},
+		{"all stopped", []int{19, 19, 19}, []int{19, 19, 19}, 1, 0, NoSignal},
+		{"alive", []int{0, 0, 0}, []int{0, 19, -1}, 1, 0, NoSignal},
+	} {
+		b := corebuild.New()
+		for i, s := range tt.signals {
+			b.Thread(i+1, s, regs)
+			if n := tt.infos[i]; n != 0 {
+				b.SignalInfo(max(n, 0), 1, nil)
+			}
+		}
+		c := open(t, b)
+		tid, _ := c.DefaultThread()
+		if s := c.Signal(); tid != tt.want || s.Signo != tt.signo || s.Source != tt.source {
+			t.Errorf("%s: thread %d, %+v", tt.name, tid, s)
+		}
+	}
+}
+
 func TestKinds(t *testing.T) {
 	regs := make([]byte, 27*8)
 	gcore := corebuild.New()

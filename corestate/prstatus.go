@@ -122,7 +122,9 @@ func (c *ELFCore) registerBlock(t *thread) []byte {
 }
 
 // chooseCrashed finds the thread that died. The kernel writes it first, and writes the
-// signal into every thread; gdb, lldb and qemu write the signal into one thread only.
+// signal into every thread; gdb, lldb and qemu write the signal into one thread only. Some
+// releases of gdb write the signal, or none, into all of them, in an order of their own:
+// then the thread has it whose NT_SIGINFO does.
 func (c *ELFCore) chooseCrashed() {
 	stop := signalNumbers(c.elf.Machine).stop // with these, debuggers stop a live process
 	same := true
@@ -143,9 +145,27 @@ func (c *ELFCore) chooseCrashed() {
 			c.crashed = i
 		}
 	case same:
+		c.crashed = c.signalled()
 	case killed >= 0:
 		c.crashed = killed
 	case stopped >= 0:
 		c.crashed = stopped
 	}
+}
+
+// signalled returns the first thread with an NT_SIGINFO of the signal that all threads have, or of any if they have
+// none; the first thread if there is no such one.
+func (c *ELFCore) signalled() int {
+	for i := range c.threads {
+		t := &c.threads[i]
+		desc, ok := c.noteOf(t, "CORE", ntSigInfo)
+		if !ok || len(desc) < 12 {
+			continue
+		}
+		s := c.sigInfo(desc)
+		if s.Signo != 0 && s.Signo != signalNumbers(c.elf.Machine).stop && (t.cursig == 0 || s.Signo == t.cursig) {
+			return i
+		}
+	}
+	return 0
 }

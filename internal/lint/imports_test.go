@@ -185,7 +185,7 @@ var outside = map[string][]string{
 	"github.com/klauspost/compress":          {"internal/format/decompress"},
 	"github.com/pierrec/lz4":                 {"internal/format/decompress"},
 	"github.com/ulikunitz/xz":                {"internal/format/decompress"},
-	"compress/":                              {"internal/format/decompress", "internal/live/sample", "internal/service/receive"},
+	"compress/":                              {"internal/format/decompress", "internal/format/wincodes", "internal/live/sample", "internal/service/receive"},
 	"net/http":                               {"internal/files/debuginfod", "internal/service"},
 	"github.com/tus/tusd":                    {"internal/service"},
 	"golang.org/x/exp":                       {"internal/service"}, // tusd logs with it

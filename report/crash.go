@@ -178,6 +178,8 @@ const (
 	BlamePassed   = "passed"    // the caller passed Name
 	BlameOffset   = "offset"    // it is Name plus Offset bytes, like the address of a member
 	BlameNeverSet = "never-set" // nothing was stored in Name
+	BlameComputed = "computed"  // it was computed as Name; the steps of kind operand that follow have the parts
+	BlameOperand  = "operand"   // Name, a part of what was computed, was Value, which is signed
 	BlameIndex    = "index"     // Name, an index of an expression in another step or in Blame.Expression, was Value, which is signed; "" if it has no name
 )
 

@@ -75,3 +75,30 @@ func TestComputedMembers(t *testing.T) {
 		}
 	})
 }
+
+// A division that failed names its divisor, and what that was computed from.
+func TestDivisors(t *testing.T) {
+	t.Parallel()
+	want := map[byte]string{
+		'm': "p->count = 0, read by member at divide.c",
+		'n': "p->few = 0, read by narrow at divide.c",
+		'd': "p->k - 3 = 0, computed by difference at divide.c:10; p->k = 3 [",
+		'p': "p->to - p->from = 0, computed by pointers at divide.c:11; p->to = 0; p->from = 0 [",
+		'g': "buckets = 0, global, read by global at divide.c",
+		'e': "sizes[i] = 0, read by element at divide.c",
+		'w': "w * h = 0, computed by product at divide.c:16; ",
+		'l': "b = -1, argument of least at divide.c:17; ",
+		'r': "b = -1, argument of rest at divide.c:18; ",
+	}
+	other := map[byte]string{'w': "h = 0 [", 'l': "; a = -2147483648 [", 'r': "; a = -9223372036854775808 ["}
+	causesOf(t, "divide.c", []string{"gcc", "clang"}, "mndpgewlro", func(t *testing.T, way byte, build, cause string) {
+		switch {
+		case way == 'o':
+			if strings.Contains(cause, "w * h") {
+				t.Errorf("%c: %s", way, cause)
+			}
+		case !strings.HasPrefix(cause, want[way]) || !strings.Contains(cause, other[way]):
+			t.Errorf("%c: %s", way, cause)
+		}
+	})
+}

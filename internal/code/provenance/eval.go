@@ -191,7 +191,7 @@ func (e *Evaluator) arith(v *Value, past uint64, depth int) (val uint64, exact, 
 	}
 	b := uint64(v.K)
 	if v.Index != arch.NoReg || v.Mem {
-		from := e.f.second(v)
+		from := e.f.Second(v)
 		var x bool
 		if b, x, ok = e.eval(from, past, depth+1); !ok {
 			return 0, false, false
@@ -225,8 +225,8 @@ func (e *Evaluator) arith(v *Value, past uint64, depth int) (val uint64, exact, 
 	return a & low, exact, true
 }
 
-// second returns the second operand of an Arith that is not a constant.
-func (f *Func) second(v *Value) *Value {
+// Second returns the second operand of an Arith, if that is not a constant.
+func (f *Func) Second(v *Value) *Value {
 	if !v.Mem {
 		return f.Before(v.At, Reg(v.Index))
 	}

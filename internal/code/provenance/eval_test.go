@@ -168,6 +168,15 @@ func TestEvaluate(t *testing.T) {
 			4c 89 d0 # mov rax,r10
 			49 2b 00 # sub rax,[r8]
 			c3 # ret`, 0x7e7d7c7bfa797879, false, true},
+		{"a short sum by lea", `
+			8d 47 fd # lea eax,[rdi-3]
+			c3 # ret`, 0x4ffd, true, true},
+		{"a short sum of two by lea", `
+			41 8d 04 3a # lea eax,[r10+rdi]
+			c3 # ret`, 0x80005001, true, true},
+		{"a short sum of multiples", `
+			8d 44 77 03 # lea eax,[rdi+rsi*2+3]
+			c3 # ret`, 0, false, false},
 		{"a short difference", `
 			44 89 d0 # mov eax,r10d
 			83 e8 02 # sub eax,2

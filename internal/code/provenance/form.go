@@ -128,7 +128,7 @@ func (e *Evaluator) addArith(out *Form, v *Value, times int64, left *int, depth 
 		out.K += second * v.K
 		return true
 	}
-	return e.addForm(out, e.f.second(v), second, left, depth+1)
+	return e.addForm(out, e.f.Second(v), second, left, depth+1)
 }
 
 // narrow adds times whole, which is the arithmetic v of fewer bytes, extended: if its parts, extended alike, are known and add

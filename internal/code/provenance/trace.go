@@ -197,8 +197,13 @@ func (f *Func) register(i int, in *disasm.Inst, r arch.Reg) *Value {
 	case disasm.MovSPtoFP:
 		return f.stackAddress(i, v, f.arch.SP, 0)
 	case disasm.Lea:
-		if size >= word {
-			return f.address(i, v, in.Mem())
+		m := in.Mem()
+		switch {
+		case size >= word:
+			return f.address(i, v, m)
+		case size == 4 && f.arch.Family == arch.FamilyX86 && f.plain(m) && m.Base != arch.NoReg && m.Base != f.arch.SP && (m.Index == arch.NoReg || m.Scale == 1 && m.Disp == 0):
+			v.Kind, v.Op, v.Base, v.Index, v.K, v.Size = Arith, disasm.Plus, m.Base, m.Index, m.Disp, size
+			return v
 		}
 	case disasm.Load, disasm.Pop, disasm.Leave:
 		return f.load(i, in, r, v)

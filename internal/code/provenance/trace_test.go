@@ -97,7 +97,7 @@ func within(f *Func, v *Value, outer []*Value) string {
 	case Arith:
 		parts := []string{fmt.Sprintf("%d bytes of op%d", v.Size, v.Op), part(f.Before(v.At, Reg(v.Base)))}
 		if v.Index != arch.NoReg || v.Mem {
-			parts = append(parts, part(f.second(v)))
+			parts = append(parts, part(f.Second(v)))
 		} else {
 			parts = append(parts, fmt.Sprint(v.K))
 		}

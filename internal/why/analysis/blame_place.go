@@ -180,7 +180,7 @@ func (t *tracer) bySum(w *witness, v *provenance.Value, value uint64) (*provenan
 	switch {
 	case s.from != nil && !t.mapped(s.value):
 		return s.from, w, s.value, true
-	case len(s.by) == 1 && s.by[0].Name != "":
+	case len(s.by) == 1 && s.by[0].Name != "" && s.of[0] != v && t.out.Expression != "":
 		step, held := w.step(report.BlameIndex, v.At), report.Addr(uint64(s.by[0].Value))
 		step.Name, step.Value = s.by[0].Name, &held
 		t.add(step)

@@ -11,22 +11,6 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// divisor returns the operand by which an instruction divided, which was zero.
-func (t *tracer) divisor(inst *disasm.Inst, regs *arch.RegSet) (suspect, bool) {
-	const least = 4 // bytes: of smaller parts of registers the code does not tell enough
-	if inst.Kind != disasm.Div || inst.Size < least {
-		return suspect{}, false
-	}
-	if v, ok := regs.Get(inst.Src); inst.Src != arch.NoReg && (!ok || v != 0) {
-		return suspect{}, false
-	}
-	w := t.witness(0, nil)
-	if w == nil {
-		return suspect{}, false
-	}
-	return suspect{w: w, reg: inst.Src, v: w.code.Operand(w.state.PC)}, true
-}
-
 // handedIn finds the argument with which one of the C library's string functions was called, if its own code, with
 // many paths, does not tell: the bad value is what the caller passed for that argument and for no other. That is
 // likely, as such functions change little but the addresses in their arguments.

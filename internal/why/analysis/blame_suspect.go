@@ -15,6 +15,9 @@ type suspect struct {
 	reg   arch.Reg // the register that held it; NoReg for a word of memory
 	value uint64
 	use   named // what was accessed through it
+	// divides says that it is a divisor, of size bytes.
+	divides bool
+	size    int
 }
 
 // suspect finds the bad operand.
@@ -28,8 +31,8 @@ func (t *tracer) suspect(inst *disasm.Inst, regs *arch.RegSet, why *reason.Reaso
 	if why.Access == report.AccessExecute {
 		return t.jumpedTo(inst, why.Addr)
 	}
-	if why.Kind == report.CrashDivZero {
-		return t.divisor(inst, regs)
+	if why.Kind == report.CrashDivZero || why.Kind == report.CrashDivOverflow {
+		return t.divisor(inst, regs, why.Kind)
 	}
 	m, ok := operand(inst, regs, why.Addr, t.in.arch)
 	if !ok {

@@ -24,7 +24,7 @@ const (
 
 // blamed finds out which value was bad and where it came from; nil if that is not known.
 func (in *inspection) blamed(inst *disasm.Inst, regs *arch.RegSet, why *reason.Reason) *report.Blame {
-	if len(in.diedStack) == 0 || !why.HasAddr && why.Kind != report.CrashDivZero || why.Kind == report.CrashStackOverflow {
+	if len(in.diedStack) == 0 || !why.HasAddr && why.Kind != report.CrashDivZero && why.Kind != report.CrashDivOverflow || why.Kind == report.CrashStackOverflow {
 		return nil
 	}
 	t := &tracer{in: in, out: report.Blame{Confidence: report.Certain}}
@@ -50,6 +50,7 @@ type tracer struct {
 	in        *inspection
 	witnesses []*witness
 	out       report.Blame
+	divides   bool   // the value is a divisor
 	loose     bool   // only a part of the value is followed: do not compare numbers
 	past      uint64 // see provenance.Evaluator.Value
 	value     uint64 // the value being followed
@@ -75,6 +76,7 @@ func (t *tracer) witness(number int, early *arch.RegSet) *witness {
 func (t *tracer) trace(s suspect) *report.Blame {
 	b := &t.out
 	b.Value, b.Expression = report.Addr(s.value), s.use.text
+	t.divides = s.divides
 	if s.reg != arch.NoReg {
 		b.Register = t.in.arch.RegName(s.reg)
 	}
@@ -98,6 +100,9 @@ func (t *tracer) trace(s suspect) *report.Blame {
 			break
 		}
 		w, v, value = nw, next, nvalue
+	}
+	if s.divides {
+		t.divided(s)
 	}
 	if t.addIndexes(b); len(b.Steps) == 0 {
 		return nil
@@ -154,14 +159,26 @@ func (t *tracer) back(w *witness, v *provenance.Value, value uint64) (*provenanc
 		}
 		return w.code.Stored(v), w, value, true
 	case provenance.Cut:
+		if from := w.code.Before(v.At, provenance.Reg(v.Base)); len(t.out.Steps) == 0 && t.divides && from.Kind == provenance.Arith {
+			t.calculated(w, v)
+			return none()
+		}
 		t.loose = true
 		return w.code.Before(v.At, provenance.Reg(v.Base)), w, value, true
 	case provenance.Sum:
+		if len(t.out.Steps) == 0 && t.divides {
+			t.calculated(w, v)
+			return none()
+		}
 		if next, nw, nvalue, ok := t.offset(w, v, value); ok {
 			return next, nw, nvalue, true
 		}
 		return t.bySum(w, v, value)
 	case provenance.Arith:
+		if len(t.out.Steps) == 0 && t.divides {
+			t.calculated(w, v)
+			return none()
+		}
 		return t.bySum(w, v, value)
 	case provenance.Load:
 		t.read(w, v, value)

@@ -45,7 +45,7 @@ func blameText(b *report.Blame, kind string) string {
 	}
 	if who == "" {
 		who = "the target"
-		if kind == report.CrashDivZero {
+		if kind == report.CrashDivZero || kind == report.CrashDivOverflow {
 			who = "the divisor"
 		}
 	}
@@ -63,9 +63,15 @@ func blameText(b *report.Blame, kind string) string {
 	if steps[0].Value != nil && who != b.Register {
 		value = *steps[0].Value
 	}
-	if kind == report.CrashDivZero && value == 0 {
+	if steps[0].Kind == report.BlameComputed {
+		who = steps[0].Name
+	}
+	switch {
+	case kind == report.CrashDivZero && value == 0:
 		head += who + " = 0" // a number
-	} else {
+	case kind == report.CrashDivOverflow:
+		head += who + " = -1"
+	default:
 		head += fmt.Sprintf("%s = %#x", who, uint64(value))
 	}
 	if steps[0].Kind == report.BlameVariable {
@@ -76,6 +82,9 @@ func blameText(b *report.Blame, kind string) string {
 			head += ", global"
 		}
 		head += ", read by " + steps[0].Function + atSource(&steps[0])
+		steps = steps[1:]
+	} else if steps[0].Kind == report.BlameComputed {
+		head += ", computed by " + steps[0].Function + atSource(&steps[0])
 		steps = steps[1:]
 	}
 	parts := []string{head}
@@ -141,7 +150,10 @@ func blameStep(b *report.Blame, s *report.BlameStep) string {
 			text = "the address of " + sourceWords(s.Expression)
 		}
 		return fmt.Sprintf("%s where %s = %#x%s", text, sourceWords(s.Name), uint64(value), atSource(s))
-	case report.BlameIndex:
+	case report.BlameIndex, report.BlameOperand:
+		if n := uint64(value); n >= 1<<32 && n < 1<<48 { // an address
+			return fmt.Sprintf("%s = %#x", s.Name, n)
+		}
 		return fmt.Sprintf("%s = %d", s.Name, int64(value))
 	case report.BlameNeverSet:
 		return s.Name + " was never set"

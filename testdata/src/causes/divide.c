@@ -1,0 +1,39 @@
+/* Dies of a division. The argument says which. */
+#include <limits.h>
+#include <stdlib.h>
+
+#define APART __attribute__((noinline))
+
+struct parts { int id; int count; short few; unsigned char k; int *from, *to; };
+APART int member(struct parts *p, int total) { return total / p->count; }
+APART int narrow(struct parts *p, int total) { return total % p->few + total; }
+APART int difference(struct parts *p, int total) { return total / (p->k - 3); }
+APART long pointers(struct parts *p, long sum) { return sum / (p->to - p->from); }
+unsigned long buckets;
+APART unsigned long global(unsigned long h) { return h % buckets; }
+int sizes[8] = { 1, 2, 3, 0, 5 };
+APART int element(unsigned i, int t) { return t % sizes[i]; }
+APART int product(int w, int h, int t) { return t / (w * h); }
+APART int least(int a, int b) { return a / b; }
+APART long rest(long a, long b) { return a % b; }
+/* Neither is zero: 65536 * 65536 in 32 bits. */
+APART int overflowed(unsigned w, unsigned h, int t) { return t / (int)(w * h); }
+
+int main(int argc, char **argv)
+{
+	int c = argc - 1; /* 1 */
+	struct parts p = { .k = 3 };
+	switch (argv[1][0]) {
+	case 'm': return member(&p, c * 100);
+	case 'n': return narrow(&p, c * 100);
+	case 'd': return difference(&p, c * 100);
+	case 'p': return pointers(&p, c * 100);
+	case 'g': return global(c * 77);
+	case 'e': return element(c + 2, c * 9);
+	case 'w': return product(c * 12, c - 1, c * 9);
+	case 'l': return least(INT_MIN, -c);
+	case 'r': return rest((long)(1UL << 63) * c, -c);
+	case 'o': return overflowed(c << 16, c << 16, c * 9);
+	}
+	return 0;
+}

@@ -102,3 +102,23 @@ func TestDivisors(t *testing.T) {
 		}
 	})
 }
+
+// Elements, ends and smart pointers of libstdc++ have the names of the containers, of iterators and of the pointers.
+func TestContainers(t *testing.T) {
+	t.Parallel()
+	want := map[byte]string{'u': "o.box->b where o.box = 0x0, ", 's': "o.shared->b where o.shared = 0x0, ", 'l': "p", 'v': "[i]->b where ", 'e': "*l.end() = 0x0, ", 'b': "end() = 0x0, "}
+	causesOf(t, "container.cpp", []string{"g++", "clang++"}, "uslvebid", func(t *testing.T, way byte, build, cause string) {
+		plain := strings.HasSuffix(build, "-O0") // the values are results of functions of the library
+		switch {
+		case strings.Contains(cause, "_M_color") || strings.Contains(cause, "_M_head_impl") || strings.Contains(cause, "_M_impl"):
+			t.Errorf("%c: %s", way, cause)
+		case way == 'd' && strings.Contains(cause, "end()"): // its size, which was meant
+			t.Errorf("%c: %s", way, cause)
+		case way == 'e' && strings.Contains(cause, "[certain]") && strings.Contains(cause, "end()"):
+			t.Errorf("%c: %s", way, cause)
+		case way == 'l' && cause == "-": // the compiler knew that it holds nothing
+		case !plain && !strings.Contains(cause, want[way]):
+			t.Errorf("%c: %s", way, cause)
+		}
+	})
+}

@@ -134,6 +134,9 @@ func (t *Type) Follow(text string, off int64, size uint64) (expr string, part *T
 	}
 	at := uint64(off)
 	index := at / whole
+	if index > 0 && strings.HasSuffix(to.defined().BareName, "_node_base") {
+		return "", nil, false // behind it lies what a node of a container holds, not another one
+	}
 	if size == 0 && index > 0 && at%whole == 0 && !s.Reference() {
 		return fmt.Sprintf("%s[%d]", text, index), to, true
 	}

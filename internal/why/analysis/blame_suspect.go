@@ -15,6 +15,8 @@ type suspect struct {
 	reg   arch.Reg // the register that held it; NoReg for a word of memory
 	value uint64
 	use   named // what was accessed through it
+	// pointer says that it is the only register of the access.
+	pointer bool
 	// divides says that it is a divisor, of size bytes.
 	divides bool
 	size    int
@@ -50,7 +52,7 @@ func (t *tracer) suspect(inst *disasm.Inst, regs *arch.RegSet, why *reason.Reaso
 	if w == nil {
 		return suspect{}, false
 	}
-	s := suspect{w: w, reg: reg, value: value, v: w.code.Before(w.state.PC, provenance.Reg(reg))}
+	s := suspect{w: w, reg: reg, value: value, v: w.code.Before(w.state.PC, provenance.Reg(reg)), pointer: m.Base == reg && m.Index == arch.NoReg}
 	if nilCheck(inst, t.in.arch) && !t.preserved(w) {
 		if m, ok = w.checkedFor(inst); !ok {
 			return s, true

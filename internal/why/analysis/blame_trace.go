@@ -50,6 +50,7 @@ type tracer struct {
 	in        *inspection
 	witnesses []*witness
 	out       report.Blame
+	pointer   bool   // the value is what the instruction used as a pointer, not as an index
 	divides   bool   // the value is a divisor
 	loose     bool   // only a part of the value is followed: do not compare numbers
 	past      uint64 // see provenance.Evaluator.Value
@@ -76,7 +77,7 @@ func (t *tracer) witness(number int, early *arch.RegSet) *witness {
 func (t *tracer) trace(s suspect) *report.Blame {
 	b := &t.out
 	b.Value, b.Expression = report.Addr(s.value), s.use.text
-	t.divides = s.divides
+	t.divides, t.pointer = s.divides, s.pointer
 	if s.reg != arch.NoReg {
 		b.Register = t.in.arch.RegName(s.reg)
 	}
@@ -310,6 +311,10 @@ func (t *tracer) read(w *witness, v *provenance.Value, value uint64) {
 	}
 	if s.Name = n.text; n.global {
 		s.Role = "global"
+	}
+	if end, ok := atEnd(n.text); ok && t.pointer && len(t.out.Steps) == 0 {
+		s.Name = end
+		t.doubt(report.Likely)
 	}
 	if k := len(t.out.Steps); k > 0 && n.held != nil && t.out.Steps[k-1].Name == n.text && t.out.Steps[k-1].Physical == w.number {
 		t.out.Steps[k-1].Memory = s.Memory

@@ -163,7 +163,10 @@ func blameStep(b *report.Blame, s *report.BlameStep) string {
 
 // sourceWords translates the members that the source does not name: the one of C++ objects with virtual functions,
 // "the vtable pointer of p", and the pointers of std::unique_ptr and std::shared_ptr, which are called like these.
+//
+// What is in libstdc++'s containers and iterators is named by the container and the iterator: v[i], v.end(), *it.
 func sourceWords(name string) string {
+	name = containerWords(name)
 	for _, inner := range smartPointers {
 		if object, rest, ok := strings.Cut(name, inner); ok && (rest == "" || strings.HasPrefix(rest, "->")) {
 			return sourceWords(object + rest)
@@ -185,7 +188,42 @@ func sourceWords(name string) string {
 }
 
 // smartPointers are the paths to the pointers in libstdc++'s smart pointers, the longer first.
-var smartPointers = []string{"._M_t._M_t._M_head_impl", "._M_t._M_head_impl", "._M_ptr"}
+var smartPointers = []string{"._M_t._M_t._M_head_impl", "._M_t._M_head_impl", "._M_ptr", "._M_t"}
+
+// containerWords is sourceWords for containers and iterators.
+func containerWords(name string) string {
+	for inner, words := range map[string]string{"_M_impl._M_start": "begin()", "_M_impl._M_finish": "end()"} {
+		for _, sep := range [...]string{".", "->"} {
+			object, rest, ok := strings.Cut(name, sep+inner)
+			switch {
+			case !ok || strings.HasPrefix(object, "*"):
+			case rest == "":
+				return object + sep + words
+			case inner == "_M_impl._M_start" && rest[0] == '[' && sep == "->":
+				return containerWords("(*" + object + ")" + rest)
+			case inner == "_M_impl._M_start" && rest[0] == '[':
+				return containerWords(object + rest)
+			}
+		}
+	}
+	for _, inner := range [...]string{"._M_current", "._M_node", "._M_cur"} {
+		if object, ok := strings.CutSuffix(name, inner); ok && !strings.HasSuffix(object, "_M_impl") {
+			return object
+		}
+	}
+	return name
+}
+
+// atEnd names the place of the element that a container would have at its end. Lists and trees of libstdc++ have other members there:
+// of how many elements they are.
+func atEnd(name string) (string, bool) {
+	for _, inner := range [...]string{"._M_impl._M_node._M_size", "._M_t._M_impl._M_node_count"} {
+		if object, ok := strings.CutSuffix(name, inner); ok {
+			return "*" + object + ".end()", true
+		}
+	}
+	return "", false
+}
 
 // atSource is " at list.c:41", or " at" the address if the line is not known.
 func atSource(s *report.BlameStep) string {

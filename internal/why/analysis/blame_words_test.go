@@ -22,6 +22,19 @@ func TestSourceWords(t *testing.T) {
 		"p._M_ptrs":                            "p._M_ptrs",
 		"h.w._M_t._M_t._M_head_impl.filler":    "h.w._M_t._M_t._M_head_impl.filler",
 		"h.list._M_impl._M_start._M_ptr._size": "h.list._M_impl._M_start._M_ptr._size",
+		"p._M_t":                               "p",
+		"p._M_t->b":                            "p->b",
+		"m._M_t._M_impl":                       "m._M_t._M_impl",
+		"v._M_impl._M_start[i]->b":             "v[i]->b",
+		"this->_M_impl._M_start[i]->b":         "(*this)[i]->b",
+		"v._M_impl._M_start":                   "v.begin()",
+		"v._M_impl._M_finish":                  "v.end()",
+		"this->_M_impl._M_finish":              "this->end()",
+		"*v._M_impl._M_start":                  "*v._M_impl._M_start",
+		"*it._M_current":                       "*it",
+		"it._M_node":                           "it",
+		"m._M_impl._M_node":                    "m._M_impl._M_node",
+		"it._M_node->_M_next":                  "it._M_node->_M_next",
 	} {
 		if got := sourceWords(name); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)

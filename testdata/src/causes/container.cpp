@@ -1,0 +1,39 @@
+// Dies of an element of a container or of a smart pointer that holds nothing. The argument says which.
+#include <list>
+#include <memory>
+#include <set>
+#include <vector>
+
+#define APART __attribute__((noinline))
+
+struct Box { int a, b; };
+struct Owner { int z; std::unique_ptr<Box> box; std::shared_ptr<Box> shared; };
+
+APART int unique(Owner &o) { return o.box->b; }
+APART int shared(Owner &o) { return o.shared->b; }
+APART int local(int c) { std::unique_ptr<Box> p; if (c > 5) p.reset(new Box); return p->b; }
+APART int element(std::vector<std::unique_ptr<Box>> &v, int i) { return v[i]->b; }
+APART int ended(std::list<Box *> &l) { auto it = l.end(); return (*it)->b; }
+APART int back(std::vector<Box *> &v) { return v.back()->b; }
+APART int singular(std::set<int>::iterator it) { return *it; }
+APART int size(std::list<Box *> &l, int total) { return total / (int)l.size(); }
+
+int main(int argc, char **argv)
+{
+	int c = argc - 1; // 1
+	Owner o;
+	std::vector<std::unique_ptr<Box>> four(4);
+	std::list<Box *> l;
+	std::vector<Box *> none;
+	switch (argv[1][0]) {
+	case 'u': return unique(o);
+	case 's': return shared(o);
+	case 'l': return local(c);
+	case 'v': return element(four, c + 1);
+	case 'e': return ended(l);
+	case 'b': return back(none);
+	case 'i': return singular(std::set<int>::iterator());
+	case 'd': return size(l, c * 9);
+	}
+	return 0;
+}

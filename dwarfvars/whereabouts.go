@@ -150,7 +150,7 @@ func (f *frameWhere) Number(h *where.Held) (uint64, bool) {
 		o, err := (*Activation)(f).object(of)
 		return o.Addr, err == nil && o.Mem
 	}
-	v := (*Activation)(f).Read(of, Options{})
+	v := (*Activation)(f).Read(of, Options{Raw: true}) // not what it points to
 	text, _, _ := strings.Cut(v.Text(), " ")
 	n, err := strconv.ParseUint(text, 0, 64)
 	return n, v.Err() == nil && err == nil

@@ -70,6 +70,25 @@ func TestBriefValue(t *testing.T) {
 	}
 }
 
+func TestPointing(t *testing.T) {
+	for _, c := range []struct {
+		value, want string
+		most        int
+	}{
+		{`0x3f50978e2730: {name = "tail"}`, `0x3f50978e2730: {name = "tail"}`, 40},
+		{`0x3f50978e2730: {name = "tail"}`, "0x3f50978e2730: …", 30},
+		{`(*main.E) 0x3f50978e27: "text: 0x1"`, "(*main.E) 0x3f50978e27: …", 0},
+		{`"a sentence: with words in it"`, `"a sentence: with words in it"`, 0},
+		{`{a = 0x1, b = "x: y"}`, `{a = 0x1, b = "x: y"}`, 0},
+		{`{err = (*main.E) 0x3f50978e27: {n = 1}}`, `{err = (*main.E) 0x3f50978e27: {n = 1}}`, 0},
+		{`"at 0x1: " + 2`, `"at 0x1: " + 2`, 0},
+	} {
+		if got := pointing(Variable{Value: c.value}, c.most).Value; got != c.want {
+			t.Errorf("%s in %d: %s, want %s", c.value, c.most, got, c.want)
+		}
+	}
+}
+
 func TestBriefFunction(t *testing.T) {
 	tests := []struct {
 		in    string

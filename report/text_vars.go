@@ -27,7 +27,7 @@ func variablesText(group []*Thread, i, limit int) string {
 		if name != "" {
 			b.WriteString(name + "=")
 		}
-		b.WriteString(valueText(arg, limit))
+		b.WriteString(valueText(pointing(arg, maxPointing), limit))
 		if arg.Entry != "" {
 			b.WriteString(", " + doubtfulName(&arg) + "@entry=" + brief(arg.Entry, limit))
 		}
@@ -78,12 +78,30 @@ func valueText(v Variable, limit int) string {
 
 // briefValue shortens a value to limit characters. Of a pointer and what it points to, the pointer stays.
 func briefValue(value string, limit int) string {
-	if pointer, _, ok := strings.Cut(value, ": "); ok && width(value) > limit && width(pointer)+3 <= limit {
-		if at := strings.LastIndexByte(pointer, ' ') + 1; strings.HasPrefix(pointer[at:], "0x") {
-			return brief(pointer, limit-3) + ": …"
-		}
+	if pointer, ok := pointerOf(value); ok && width(value) > limit && width(pointer)+3 <= limit {
+		return brief(pointer, limit-3) + ": …"
 	}
 	return brief(value, limit)
+}
+
+// maxPointing is how much of what an argument points to is shown among others, in bytes, with the pointer.
+const maxPointing = 120
+
+// pointing is a variable in a list of others: of a pointer, what it points to is left out if it is longer than most.
+func pointing(v Variable, most int) Variable {
+	if len(v.Value) > most {
+		if pointer, ok := pointerOf(v.Value); ok {
+			v.Value = pointer + ": …"
+		}
+	}
+	return v
+}
+
+// pointerOf returns the pointer in front of what it points to, with the type that an interface has.
+func pointerOf(value string) (string, bool) {
+	pointer, _, ok := strings.Cut(value, ": ")
+	at := strings.LastIndexByte(pointer, ' ') + 1
+	return pointer, ok && strings.HasPrefix(pointer[at:], "0x") && !strings.ContainsAny(pointer, `{"`)
 }
 
 // differs stands for the value of a variable that the threads of a group do not share.
@@ -145,7 +163,7 @@ func (t *textWriter) byThread(group []*Thread, shown []row) {
 			if p.v >= len(vars) {
 				continue
 			}
-			word := variableName(&vars[p.v]) + "=" + valueText(vars[p.v], t.maxValue)
+			word := variableName(&vars[p.v]) + "=" + valueText(pointing(vars[p.v], 0), t.maxValue)
 			if vars[p.v].Entry != "" {
 				word += ", @entry=" + brief(vars[p.v].Entry, t.maxValue)
 			}

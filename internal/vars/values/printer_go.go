@@ -115,6 +115,13 @@ func (b *builder) goPointerValue(o *Object, t *types.Type, depth int) *Value {
 	return b.goMapValue(o, named, &to, depth)
 }
 
+// Limits on what is shown of what one variable points to: parts in all, how deep they are nested, and bytes of one object.
+const (
+	maxFollowed   = 32
+	maxFollowedAt = 4096
+	followedDepth = 5
+)
+
 // goFollowed prints a pointer and what it points to, which of an error, a context or a large number is what they are: nil if that
 // cannot be read, says nothing more, or is the runtime's own. Pointers in it are not followed, but those that interfaces have are.
 func (b *builder) goFollowed(o *Object, t *types.Type, addr uint64, depth int) *Value {
@@ -126,14 +133,21 @@ func (b *builder) goFollowed(o *Object, t *types.Type, addr uint64, depth int) *
 		return nil
 	}
 	to, err := b.inMemory(elem, addr)
-	if err != nil || to.Size == 0 || !b.take() {
+	if err != nil || to.Size == 0 || to.Size > maxFollowedAt || !b.take() {
 		return nil
 	}
 	var end [1]byte
 	if b.p.Read(addr, end[:]) != nil || b.p.Read(addr+to.Size-1, end[:]) != nil {
 		return nil
 	}
-	v := b.value(&to, depth+1)
+	if !b.followed { // all that is followed from one variable has a budget of its own
+		b.followed = true
+		before := b.left
+		b.left = min(before, maxFollowed)
+		given := b.left
+		defer func() { b.followed, b.left = false, before-(given-max(b.left, 0)) }()
+	}
+	v := b.value(&to, max(depth+1, b.opts.MaxDepth-followedDepth))
 	if v.Err != nil {
 		return nil
 	}

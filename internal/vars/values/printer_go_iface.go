@@ -63,7 +63,7 @@ func goInterfaceValue(b *builder, o *Object, t *types.Type, depth int) *Value {
 	switch kind & goKindMask {
 	case types.GoPointer, types.GoMap, types.GoChan, types.GoFunc, types.GoUnsafe:
 		word := Object{Type: held, Size: uint64(b.p.Arch.WordSize), Data: b.wordBytes(data)}
-		if v = nil; kind&goKindMask == types.GoPointer {
+		if v = nil; kind&goKindMask == types.GoPointer && (depth == 0 || goChain(o.Type)) {
 			v = b.goFollowed(&word, held.Strip(), data, depth)
 		}
 		if v == nil {
@@ -78,6 +78,11 @@ func goInterfaceValue(b *builder, o *Object, t *types.Type, depth int) *Value {
 	v.Text = strings.TrimSpace("(" + name + ") " + v.Text)
 	v.typ = o.Type
 	return v
+}
+
+// goChain reports whether an interface is of those whose values have others of the same in them: all of the chain is what they say.
+func goChain(t *types.Type) bool {
+	return t.BareName == "error" || t.BareName == "context.Context"
 }
 
 var errNoTypes = errors.New("the file of the function has no symbol runtime.types")

@@ -116,6 +116,8 @@ type builder struct {
 	f    Frame
 	opts Options
 	left int // how many more parts may be read
+	// followed says that what a pointer of Go points to is being read.
+	followed bool
 
 	scanned int // bytes of hash tables that were looked at
 

@@ -109,6 +109,9 @@ func (d *anyDump) MappingAt(addr arch.Address) (libstate.Mapping, bool) {
 	addr = d.arch.DataAddress(addr)
 	i := mappingIndex(d.maps, addr)
 	if i < 0 {
+		if lib, ok := d.libraryAt(addr); ok { // code that the dump does not list
+			return lib.MappingAt(addr)
+		}
 		return libstate.Mapping{}, false
 	}
 	m := d.maps[i]

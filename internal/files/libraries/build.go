@@ -58,6 +58,7 @@ const (
 func Build(src Source) (*libstate.Table, []string) {
 	b := newBuilder(src)
 	trap := b.find()
+	b.addLostCode()
 	return b.table(trap, b.isDynamic()), b.warnings
 }
 

@@ -1,0 +1,64 @@
+package types
+
+import (
+	"debug/elf"
+	"testing"
+
+	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// The constants of a type are those of its package, in their order; other types have none.
+func TestGoConstants(t *testing.T) {
+	f, err := elf.Open(fixture.Get(t, "amd64-vars-go-O0").Binary(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	data, set := fileData(f), NewSet(arch.AMD64, nil)
+	named := func(name string) *Type {
+		t.Helper()
+		var found *Type
+		data.Units(func(u *dwarf.Unit) bool {
+			if d, ok := set.Named(u, name); ok && found == nil {
+				found = set.At(d)
+			}
+			return found == nil
+		})
+		if found == nil {
+			t.Fatalf("no type %s", name)
+		}
+		return found.Strip()
+	}
+	colour := named("main.colour")
+	list := set.GoConstants(colour)
+	if len(list) != 2 || list[0] != (Enumerator{"main.red", 0}) || list[1] != (Enumerator{"main.blue", 1}) {
+		t.Errorf("main.colour: %v", list)
+	}
+	if list := set.GoConstants(named("runtime.waitReason")); len(list) < 10 || list[0].Name != "runtime.waitReasonZero" || list[2].Val != 2 {
+		t.Errorf("runtime.waitReason: %v", list)
+	}
+	for _, name := range []string{"int", "string", "main.point", "*main.point"} {
+		if list := set.GoConstants(named(name)); list != nil {
+			t.Errorf("%s: %v", name, list)
+		}
+	}
+	for what, change := range map[string]func(*Type){
+		"of no entry":        func(t *Type) { t.Ref = Ref{} },
+		"of a PDB":           func(t *Type) { t.Ref.DB = &Database{} },
+		"of C":               func(t *Type) { t.Language = dwarf.LangC },
+		"a struct":           func(t *Type) { t.Tag = dwarf.TagStructureType },
+		"of another package": func(t *Type) { t.BareName = "other.colour" },
+		"generic":            func(t *Type) { t.BareName = "main.colour[int]" },
+		"without package":    func(t *Type) { t.BareName = ".colour" },
+	} {
+		other := Type{Ref: colour.Ref, Tag: colour.Tag, BareName: colour.BareName, Language: colour.Language}
+		if len(set.GoConstants(&other)) != 2 {
+			t.Fatal("the copy has no constants")
+		}
+		if change(&other); set.GoConstants(&other) != nil {
+			t.Errorf("%s has constants", what)
+		}
+	}
+}

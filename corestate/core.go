@@ -112,6 +112,7 @@ func parse(data []byte) (*ELFCore, *OpenError) {
 	c.maps = mergeMappings(c.whole, c.files)
 	c.chooseCrashed()
 	c.codeMask = c.findCodeMask()
+	c.tagBits = c.findTagBits()
 	return c, c.verdict()
 }
 

@@ -29,6 +29,7 @@ type anyDump struct {
 	maps []libstate.Mapping
 	// unknown are the permissions assumed for memory whose permissions are not known.
 	unknown libstate.Perm
+	tagBits uint // how many top bits of addresses are a tag, besides those of the architecture
 	backing atomic.Pointer[overlay]
 	reads   *Reads // nil if nobody asked
 

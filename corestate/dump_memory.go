@@ -21,13 +21,19 @@ type memory interface {
 // ReadMem fills buf with the process's memory from addr on: the dump's bytes, or else
 // those of a matched file where they cannot differ (see SetBacking). It returns how many
 // bytes it could read; if that is less than len(buf), the error is a *arch.MemError.
-// Addresses may have tags (arch.Arch.DataAddress).
+// Addresses may have tags, where the processor ignored them: on every arm64 (arch.Arch.DataAddress), on RISC-V if the
+// dump says so.
 func (d *anyDump) ReadMem(addr arch.Address, buf []byte) (int, error) {
 	return d.readMem(addr, buf, d.backing.Load())
 }
 
+// dataAddress returns an address without its tag.
+func (d *anyDump) dataAddress(addr arch.Address) arch.Address {
+	return uint64(int64(d.arch.DataAddress(addr)<<d.tagBits) >> d.tagBits)
+}
+
 func (d *anyDump) readMem(addr arch.Address, buf []byte, files *overlay) (int, error) {
-	addr = d.arch.DataAddress(addr)
+	addr = d.dataAddress(addr)
 	for n := 0; n < len(buf); {
 		a := addr + uint64(n)
 		if a < addr {
@@ -52,7 +58,7 @@ func (d *anyDump) ReadWord(addr arch.Address) (uint64, error) {
 }
 
 func (d *anyDump) readWord(addr arch.Address, files *overlay) (uint64, error) {
-	addr = d.arch.DataAddress(addr)
+	addr = d.dataAddress(addr)
 	if b := d.memory.bytesAt(addr, files); len(b) >= d.wordSize {
 		if d.reads != nil {
 			d.reads.add(addr, d.wordSize)
@@ -106,7 +112,7 @@ func (d *anyDump) Mappings() []libstate.Mapping { return slices.Clone(d.maps) }
 // taken from the library's headers, once BuildLibraries was called; otherwise a core's
 // mapping may be code.
 func (d *anyDump) MappingAt(addr arch.Address) (libstate.Mapping, bool) {
-	addr = d.arch.DataAddress(addr)
+	addr = d.dataAddress(addr)
 	i := mappingIndex(d.maps, addr)
 	if i < 0 {
 		if lib, ok := d.libraryAt(addr); ok { // code that the dump does not list

@@ -26,6 +26,7 @@ const (
 	ntX86XState  = 0x202
 	ntARMVFP     = 0x400
 	ntARMPACMask = 0x406
+	ntRISCVTags  = 0x902
 	ntX86SHStk   = 0x204
 	ntX86XSaveL  = 0x205
 	ntGDBTDesc   = 0xff000000

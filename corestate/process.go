@@ -60,6 +60,21 @@ func (c *ELFCore) findCodeMask() arch.Address {
 	return cur.U64()
 }
 
+// findTagBits returns how many top bits of addresses of data a RISC-V processor ignored (pointer masking, Smnpm and Ssnpm),
+// from the process's PR_GET_TAGGED_ADDR_CTRL, which NT_RISCV_TAGGED_ADDR_CTRL has: the kernel sets 7 or 16. Without the
+// note, which kernels write from 6.13 on, none.
+func (c *ELFCore) findTagBits() uint {
+	note, ok := c.ThreadNote(unwind.NullThread, "LINUX", ntRISCVTags)
+	if !ok || c.elf.Machine != elffile.EM_RISCV || c.wordSize != 8 || len(note) < 8 {
+		return 0
+	}
+	cur := binbuf.New(note, 0, c.big)
+	if n := uint(cur.U64() >> 24 & 0x7f); n == 7 || n == 16 {
+		return n
+	}
+	return 0
+}
+
 // FPRegs returns a thread's floating-point registers in the machine's layout (NT_FPREGSET,
 // which on x86-64 is the FXSAVE area; on arm NT_ARM_VFP); false if the core has none.
 func (c *ELFCore) FPRegs(tid unwind.ThreadID) ([]byte, bool) {

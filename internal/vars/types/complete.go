@@ -468,13 +468,10 @@ func eachGo(u *dwarf.Unit, yield func(name []byte, off uint64)) {
 	})
 }
 
-// eachOfGo calls yield with an attribute of the types of a unit of Go that have it. Go has no scopes.
+// eachOfGo calls yield with an attribute of the types of a unit of Go that have it.
 func eachOfGo(u *dwarf.Unit, attr dwarf.Attr, yield func(v *dwarf.Value, off uint64)) {
-	var e dwarf.Entry
 	var v dwarf.Value
-	cur := u.Cursor(u.Root())
-	cur.Next(&e)
-	for cur.Level() > 0 && cur.Next(&e) {
+	topOfGo(u, func(e *dwarf.Entry, cur *dwarf.Cursor) {
 		switch e.Tag {
 		case dwarf.TagSubprogram, dwarf.TagVariable, dwarf.TagConstant:
 		default:
@@ -482,6 +479,16 @@ func eachOfGo(u *dwarf.Unit, attr dwarf.Attr, yield func(v *dwarf.Value, off uin
 				yield(&v, e.Off)
 			}
 		}
+	})
+}
+
+// topOfGo calls yield for the entries of a unit of Go, which has no scopes. The cursor stands at the entry; yield must leave it there.
+func topOfGo(u *dwarf.Unit, yield func(e *dwarf.Entry, cur *dwarf.Cursor)) {
+	var e dwarf.Entry
+	cur := u.Cursor(u.Root())
+	cur.Next(&e)
+	for cur.Level() > 0 && cur.Next(&e) {
+		yield(&e, &cur)
 		cur.SkipChildren()
 	}
 }

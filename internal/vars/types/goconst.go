@@ -18,17 +18,12 @@ type goPackages struct {
 
 // goPackage returns the unit of a package by its path; nil if the file has none.
 func (set *Set) goPackage(d *dwarf.Data, path string) *dwarf.Unit {
-	v, ok := set.packages.Load(d)
-	if !ok {
-		v, _ = set.packages.LoadOrStore(d, new(goPackages))
-	}
+	v, _ := set.packages.LoadOrStore(d, new(goPackages))
 	p := v.(*goPackages)
 	p.once.Do(func() {
 		p.units = map[string]*dwarf.Unit{}
 		_ = d.Units(func(u *dwarf.Unit) bool { // of a damaged file, those that can be read
-			if u.Language == dwarf.LangGo {
-				p.units[u.Name()] = u
-			}
+			p.units[u.Name()] = u
 			return true
 		})
 	})
@@ -41,11 +36,15 @@ func (set *Set) GoConstants(t *Type) []Enumerator {
 	if t.Language != dwarf.LangGo || t.Tag != dwarf.TagBaseType || !t.Ref.DIE.Valid() || t.Ref.DB != nil {
 		return nil
 	}
-	dot := strings.LastIndexByte(t.BareName, '.')
-	if dot <= 0 || strings.IndexByte(t.BareName, '[') >= 0 {
+	path, rest := "", t.BareName
+	if slash := strings.LastIndex(rest, "/"); slash >= 0 {
+		path, rest = rest[:slash+1], rest[slash+1:]
+	}
+	name, _, ok := strings.Cut(rest, ".")
+	if !ok || strings.Contains(t.BareName, "[") {
 		return nil
 	}
-	u := set.goPackage(t.Ref.Unit.Data, t.BareName[:dot])
+	u := set.goPackage(t.Ref.Unit.Data, path+name)
 	if u == nil {
 		return nil
 	}
@@ -56,19 +55,16 @@ func (set *Set) GoConstants(t *Type) []Enumerator {
 
 // goConstants returns the constants of a unit by their types.
 func goConstants(u *dwarf.Unit) map[dwarf.DIE][]Enumerator {
-	var e dwarf.Entry
 	var name, typ, value dwarf.Value
-	list := map[dwarf.DIE][]Enumerator{}
-	cur := u.Cursor(u.Root())
-	cur.Next(&e)
-	for left := maxConstants; left > 0 && cur.Level() > 0 && cur.Next(&e); {
-		if e.Tag == dwarf.TagConstant && cur.Find(dwarf.AttrName, &name) && cur.Find(dwarf.AttrType, &typ) && cur.Find(dwarf.AttrConstValue, &value) {
-			if d, _ := u.Ref(&typ); d.Valid() {
-				list[d] = append(list[d], Enumerator{Name: u.Text(&name), Val: value.U})
-				left--
-			}
+	list, left := map[dwarf.DIE][]Enumerator{}, maxConstants
+	topOfGo(u, func(e *dwarf.Entry, cur *dwarf.Cursor) {
+		if e.Tag != dwarf.TagConstant || !cur.Find(dwarf.AttrName, &name) || !cur.Find(dwarf.AttrType, &typ) || !cur.Find(dwarf.AttrConstValue, &value) {
+			return
 		}
-		cur.SkipChildren()
-	}
+		if d, _ := u.Ref(&typ); left > 0 {
+			list[d] = append(list[d], Enumerator{Name: u.Text(&name), Val: value.U})
+			left--
+		}
+	})
 	return list
 }

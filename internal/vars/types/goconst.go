@@ -36,15 +36,9 @@ func (set *Set) GoConstants(t *Type) []Enumerator {
 	if t.Language != dwarf.LangGo || t.Tag != dwarf.TagBaseType || !t.Ref.DIE.Valid() || t.Ref.DB != nil {
 		return nil
 	}
-	path, rest := "", t.BareName
-	if slash := strings.LastIndex(rest, "/"); slash >= 0 {
-		path, rest = rest[:slash+1], rest[slash+1:]
-	}
-	name, _, ok := strings.Cut(rest, ".")
-	if !ok || strings.Contains(t.BareName, "[") {
-		return nil
-	}
-	u := set.goPackage(t.Ref.Unit.Data, path+name)
+	slash := strings.LastIndex(t.BareName, "/") + 1
+	name, _, _ := strings.Cut(t.BareName[slash:], ".")
+	u := set.goPackage(t.Ref.Unit.Data, t.BareName[:slash]+name)
 	if u == nil {
 		return nil
 	}

@@ -39,6 +39,9 @@ func TestGoConstants(t *testing.T) {
 	if list := set.GoConstants(named("runtime.waitReason")); len(list) < 10 || list[0].Name != "runtime.waitReasonZero" || list[2].Val != 2 {
 		t.Errorf("runtime.waitReason: %v", list)
 	}
+	if list := set.GoConstants(named("internal/abi.Kind")); len(list) < 20 || list[1] != (Enumerator{"internal/abi.Bool", 1}) {
+		t.Errorf("internal/abi.Kind: %v", list)
+	}
 	for _, name := range []string{"int", "string", "main.point", "*main.point"} {
 		if list := set.GoConstants(named(name)); list != nil {
 			t.Errorf("%s: %v", name, list)
@@ -50,7 +53,6 @@ func TestGoConstants(t *testing.T) {
 		"of C":               func(t *Type) { t.Language = dwarf.LangC },
 		"a struct":           func(t *Type) { t.Tag = dwarf.TagStructureType },
 		"of another package": func(t *Type) { t.BareName = "other.colour" },
-		"generic":            func(t *Type) { t.BareName = "main.colour[int]" },
 		"without package":    func(t *Type) { t.BareName = ".colour" },
 	} {
 		other := Type{Ref: colour.Ref, Tag: colour.Tag, BareName: colour.BareName, Language: colour.Language}

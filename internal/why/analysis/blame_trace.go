@@ -186,6 +186,7 @@ func (t *tracer) back(w *witness, v *provenance.Value, value uint64) (*provenanc
 	case provenance.Const:
 		if t.in.arch.Truncate(uint64(v.K)) == value {
 			s := w.step(report.BlameSet, v.At)
+			s.Value = t.another(value)
 			t.add(s)
 		}
 	case provenance.Result:
@@ -305,7 +306,7 @@ func (t *tracer) read(w *witness, v *provenance.Value, value uint64) {
 	n := w.target(v.At, v.Base, v.Index, v.Scale, v.K, v.Size, 0)
 	t.uses(w, &n)
 	if n.text == "" && t.in.literal(v) {
-		s.Kind = report.BlameSet
+		s.Kind, s.Value = report.BlameSet, t.another(value)
 		t.add(s)
 		return
 	}
@@ -593,4 +594,12 @@ func sameName(name string, names ...string) bool {
 // its caller.
 func (in *inspection) tailBetween(number int) bool {
 	return number+1 < len(in.diedStack) && len(in.tailCalls(in.diedStack, number+1, in.calledAs(in.diedStack, number+1))) > 0
+}
+
+// another returns a value that is traced, if it is another than the bad one: an index that it was computed from.
+func (t *tracer) another(value uint64) *report.Addr {
+	if v := report.Addr(value); v != t.out.Value {
+		return &v
+	}
+	return nil
 }

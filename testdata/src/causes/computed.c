@@ -55,6 +55,9 @@ APART int ambiguous(struct chosen *s, long i) { return *s->u.p[i]; }
 struct flexible { long len; int *data[]; };
 APART int behind(struct flexible *f, long i) { return *f->data[i]; }
 
+/* The caller passes a number that it writes. */
+APART int far(int *a, int n) { return a[n - 100000000]; }
+
 int main(int argc, char **argv)
 {
 	int c = argc - 1; /* 1 */
@@ -92,6 +95,8 @@ int main(int argc, char **argv)
 		struct tagged x[5], *y[5] = { &x[0], &x[1], 0, &x[3], &x[4] };
 		return local(y, c + 3);
 	}
+	case 'n':
+		return far((int *)numbers, 5);
 	case 'a':
 		return ambiguous(calloc(1, 100), c + 1);
 	case 'f':

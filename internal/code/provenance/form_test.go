@@ -96,6 +96,21 @@ func TestForm(t *testing.T) {
 			75 f7 # jne L
 			48 8b 01 # mov rax,[rcx]
 			c3 # ret`, "56 1*rdi=4096 24*one of (again+24) | (rdi+32)=2 steps", map[arch.Reg]uint64{arch.RDI: 4096, arch.RCX: 4096 + 56 + 48}},
+		{"once, after it was subtracted", `
+			48 6b cf 02 # imul rcx,rdi,2
+			48 29 f9 # sub rcx,rdi
+			48 8b 04 0e # mov rax,[rsi+rcx]
+			c3 # ret`, "0 1*rsi=? 1*rdi=?", nil},
+		{"the difference is known, its parts are not", `
+			48 89 f9 # mov rcx,rdi
+			48 29 f1 # sub rcx,rsi
+			48 8b 04 ca # mov rax,[rdx+rcx*8]
+			c3 # ret`, "0 1*rdx=? 8*8 bytes of op2 rdi rsi=5", map[arch.Reg]uint64{arch.RCX: 5}},
+		{"neither the difference nor its parts are known", `
+			48 89 f9 # mov rcx,rdi
+			48 29 f1 # sub rcx,rsi
+			48 8b 04 ca # mov rax,[rdx+rcx*8]
+			c3 # ret`, "0 1*rdx=? 8*rdi=? -8*rsi=?", nil},
 		{"an array of the frame", `
 			48 8b 44 fc f0 # mov rax,[rsp+rdi*8-16]
 			c3 # ret`, "-16 1*&stack-8=32760 8*rdi=?", nil},

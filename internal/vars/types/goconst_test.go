@@ -64,3 +64,17 @@ func TestGoConstants(t *testing.T) {
 		}
 	}
 }
+
+// A constant without a name, a type or a value is none, and neither is what is of another kind or another unit's.
+func TestConstantsOfGo(t *testing.T) {
+	number := die(dwarf.TagBaseType, "main.t")
+	of := func(tag dwarf.Tag, attrs ...any) *node { return die(tag, "", attrs...) }
+	name, typ, value := nodeAttr{dwarf.AttrName, "main.c"}, nodeAttr{dwarf.AttrType, number}, nodeAttr{dwarf.AttrConstValue, 7}
+	unit := &tree{lang: dwarf.LangGo, kids: []*node{number, of(dwarf.TagConstant, name, typ), of(dwarf.TagConstant, name, value), of(dwarf.TagConstant, typ, value),
+		of(dwarf.TagVariable, name, typ, value), of(dwarf.TagConstant, name, typ, value)}, tail: []*node{of(dwarf.TagConstant, name, typ, value)}}
+	u := unitAt(t, open(forest(unit)), 0)
+	got := goConstants(u)
+	if list := got[dwarf.DIE{Unit: u, Off: number.off}]; len(got) != 1 || len(list) != 1 || list[0] != (Enumerator{"main.c", 7}) {
+		t.Errorf("%v", got)
+	}
+}

@@ -69,6 +69,7 @@ func TestDelivered(t *testing.T) {
 		{"exception of earlier", load(data), "", asked(pageFault(0, false), stale), 0, "", 0, ""},
 		{"exception and siginfo of earlier", load(data), "", asked(pageFault(0, false), segv(1, 0)), 0, "", 0, ""},
 		{"no access", at{code: nop}, "", asked(pageFault(0, false), segv(1, 0)), 0, "", 0, ""},
+		{"a fault's siginfo, the exception is another", at{code: nop}, "", asked(divide, segv(1, 0)), 0, "", 0, ""},
 		{"a write, the instruction reads", load(0), "", asked(pageFault(0, true), stale), 0, "", 0, ""},
 		{"a read, the instruction writes", at{code: storeRAX, regs: regs{"rax": 0}}, "", asked(pageFault(0, false), stale), 0, "", 0, ""},
 		{"a write, the instruction does both", at{code: incRAX, regs: regs{"rax": 0}}, "", asked(pageFault(0, true), stale), sigSegv, report.Certain, 0, "addr"},
@@ -148,7 +149,7 @@ func TestDelivered(t *testing.T) {
 func TestDeliveredElsewhere(t *testing.T) {
 	in := at{code: loadRAX, regs: regs{"rax": 0}}.handled(t)
 	in.Signal.Numbers = FreeBSDSignals
-	if s, sure := Delivered(in, Delivery{Saved: steppers.SavedSignal{Sure: true, Trap: pageFault(0, false)}}); s.Name() != "SIGSEGV" || sure != report.Certain {
+	if s, sure := Delivered(in, Delivery{Saved: steppers.SavedSignal{Sure: true, Trap: pageFault(0, false)}}); s.Name() != "SIGSEGV" || s.Numbers != FreeBSDSignals || sure != report.Certain {
 		t.Errorf("%+v, %s", s, sure)
 	}
 	if n := FreeBSDSignals.from(sigBus); n != 10 {

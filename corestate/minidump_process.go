@@ -64,7 +64,7 @@ func (d *Minidump) Registers(tid unwind.ThreadID) (arch.RegSet, error) {
 // data. On Windows that is the thread environment block; Crashpad writes the thread
 // pointer of other systems in its place.
 func (d *Minidump) addThreadPointer(t *minidump.Thread, regs *arch.RegSet) {
-	if t.TEB == 0 {
+	if t.TEB == 0 || d.wow64 { // the block of the 64-bit side
 		return
 	}
 	windows := d.file.System.Platform.Windows()

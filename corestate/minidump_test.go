@@ -364,6 +364,9 @@ func TestMinidumpWOW64(t *testing.T) {
 	if !slices.Equal(ids, []unwind.ThreadID{2}) || pc != 0x401234 || err != nil || word != 0xaaaa || err2 != nil || w.Arch() != arch.X86 {
 		t.Errorf("threads %v, pc %#x %v, word %#x %v", ids, pc, err, word, err2)
 	}
+	if at, ok := regs.Get(arch.X86FSBase); ok {
+		t.Errorf("the 32-bit side has the block of the 64-bit side, at %#x", at)
+	}
 	// A thread that crashed ran 32-bit code: its registers are those of the exception.
 	d.Exception(dumpbuild.Exception{Thread: 1, Code: 0xc0000005, Context: d.Blob(d.Context(1232).Put(0x30, 4, 0x10001f).Put(0x38, 2, 0x23).
 		Put(0xf8, 8, 0x401999).Put(0x98, 8, 0x7004).Put(0x78, 8, 0xffffffff00000001).B)})

@@ -223,7 +223,8 @@ func variable(v *session.Variable) dap.Variable {
 // reference is the address of a value, or what a pointer points to.
 func reference(v *session.Variable) string {
 	if v.Kind == string(dwarfvars.KindPointer) {
-		if word, _, _ := strings.Cut(v.Value, " "); strings.HasPrefix(word, "0x") && word != "0x0" {
+		word, _, _ := strings.Cut(v.Value, " ")
+		if word = strings.TrimSuffix(word, ":"); strings.HasPrefix(word, "0x") && word != "0x0" { // of Go's, what it points to follows
 			return word
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -372,6 +373,11 @@ func compareStack(c *client, id int, want *report.Thread) (vars int) {
 				}
 				if got[j].Name != report.Clean(list[j].Name) || got[j].Value != value || got[j].Type != report.Clean(list[j].Type) {
 					c.t.Errorf("#%d: %+v, the report has %+v", k, got[j], list[j])
+				}
+				if ref := got[j].MemoryReference; ref != "" {
+					if _, err := strconv.ParseUint(ref, 0, 64); err != nil {
+						c.t.Errorf("#%d: %+v: %v", k, got[j], err)
+					}
 				}
 				vars++
 			}

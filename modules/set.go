@@ -234,9 +234,9 @@ func (s *Set) Unreachable() []string { return s.finder.Unreachable() }
 // the reason.
 func (s *Set) Unusable() []string { return s.finder.Unusable() }
 
-// Release returns what the system that has the files says of itself (os-release(5)): that of the first sysroot that has such a file,
-// or this machine's if there are none; nil if it says nothing.
-func (s *Set) Release() []byte { return s.finder.Release() }
+// Release returns what the system says of itself (os-release(5)) that has a module's file where the process had it, at path: a
+// sysroot, or this machine; nil if the file was found elsewhere, or the system says nothing.
+func (s *Set) Release(file, path string) []byte { return s.finder.Release(file, path) }
 
 // fetch asks the servers for a library's binary.
 func (s *Set) fetch(lib *libstate.Library, e *setEntry) Resolution {

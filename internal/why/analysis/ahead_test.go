@@ -130,7 +130,7 @@ func (f fakeFiles) Resolve(*libstate.Library) modules.Resolution { return module
 func (f fakeFiles) Lacks(l *libstate.Library) bool               { return f.lacks(l) }
 func (f fakeFiles) Complete(l *libstate.Library)                 { f.complete(l) }
 func (f fakeFiles) Unreachable() []string                        { return nil }
-func (f fakeFiles) Release() []byte                              { return nil }
+func (f fakeFiles) Release(_, _ string) []byte                   { return nil }
 func (f fakeFiles) Unusable() []string                           { return nil }
 
 func (f fakeFiles) SourceFile(*libstate.Library, string) (*modules.SourceFile, error) {

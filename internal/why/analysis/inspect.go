@@ -80,8 +80,8 @@ type Files interface {
 	Unreachable() []string
 	// Unusable lists files of symbol stores that could not be expanded, each with the reason.
 	Unusable() []string
-	// Release returns os-release(5) of the system that has the files; nil if it has none.
-	Release() []byte
+	// Release returns os-release(5) of the system that has a module's file where the process had it, at path; nil for none.
+	Release(file, path string) []byte
 	// SourceFile returns the source file at a path that the debug information of a library
 	// records. It may fetch. The error wraps fs.ErrNotExist if there is none.
 	SourceFile(lib *libstate.Library, path string) (*modules.SourceFile, error)
@@ -144,7 +144,11 @@ func Run(ctx context.Context, p Parts, o Options) *report.Report {
 	in.hang(r)
 	in.moduleList(r)
 	r.Wanted = wanted(r)
-	nameless(r, in.release())
+	release := func(_, _ string) []byte { return nil }
+	if in.Files != nil {
+		release = in.Files.Release
+	}
+	nameless(r, release)
 	in.servers(r)
 	in.warnSources(r)
 	in.warnLate(r)
@@ -170,14 +174,6 @@ func (in *inspection) diagnose(ctx context.Context, r *report.Report, died *unwi
 	r.Modules = in.main()
 	in.opts.First(r)
 	r.Modules = nil
-}
-
-// release returns what says which system has the files of the modules; nil if files are not used.
-func (in *inspection) release() func() []byte {
-	if in.Files == nil {
-		return nil
-	}
-	return in.Files.Release
 }
 
 // servers warns of servers that could not be reached, once per server, and of unusable files of symbol stores.

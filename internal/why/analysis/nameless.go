@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/files/find"
@@ -15,8 +14,8 @@ const maxNameless = 4
 // nameless warns of the modules on the crashed thread's stack, or on the first thread's, that have been found, but whose
 // functions have no names: programs and libraries of distributions are stripped, and their symbols are in files apart. Of
 // those that are installed it warns, too, if they have names and no lines. Of the libraries that every program has, the exported functions
-// say enough. The modules must be listed. release returns os-release(5) of the system that has them.
-func nameless(r *report.Report, release func() []byte) {
+// say enough. The modules must be listed. release returns os-release(5) of the system that has a file at a path; nil for none.
+func nameless(r *report.Report, release func(file, path string) []byte) {
 	if len(r.Threads) == 0 {
 		return
 	}
@@ -42,31 +41,33 @@ func nameless(r *report.Report, release func() []byte) {
 		m := &r.Modules[i]
 		found := m.Status == report.ModuleMatched || m.Status == report.ModuleNoID
 		bare := m.Symbols == report.SymbolsExports || m.Symbols == report.SymbolsNone
-		if !found || !bare || systemModule(m.Path) || strings.HasPrefix(m.Path, "[") {
+		if !found || !bare || systemModule(m.Path) || strings.HasPrefix(m.Path, "[") || names.frames[m.Path]+lines.frames[m.Path] == 0 {
 			continue
 		}
-		switch installed := installed(m); {
+		of, installed := installedBy(m, release)
+		switch {
 		case names.frames[m.Path] > 0:
-			names.add(m, names.frames[m.Path], installed)
-			delete(names.frames, m.Path) // it may be listed twice
-			delete(lines.frames, m.Path)
-		case lines.frames[m.Path] > 0 && installed && m.BuildID != "":
-			lines.add(m, lines.frames[m.Path], installed)
-			delete(lines.frames, m.Path)
+			names.add(m, of)
+		case installed && m.BuildID != "":
+			lines.add(m, of)
 		}
+		delete(names.frames, m.Path) // it may be listed twice
+		delete(lines.frames, m.Path)
 	}
-	names.warn(r, "names", "symbols", release)
-	lines.warn(r, "lines", "debug information", release)
+	names.warn(r, "names", "symbols")
+	lines.warn(r, "lines", "debug information")
 }
 
-// installed reports whether a module is one of the system's packages, and was found where the system has it.
-func installed(m *report.Module) bool {
+// installedBy reports whether a module is where packages have their files and was found there, and returns whose packages they are; nil if
+// that is not known.
+func installedBy(m *report.Module, release func(file, path string) []byte) (d *distribution, ok bool) {
 	for _, dir := range [...]string{"/usr/bin/", "/usr/sbin/", "/usr/lib", "/bin/", "/sbin/", "/lib"} {
 		if strings.HasPrefix(m.Path, dir) {
-			return strings.HasSuffix(filepath.ToSlash(m.File), m.Path)
+			says := release(m.File, m.Path)
+			return distributionOf(says), says != nil
 		}
 	}
-	return false
+	return nil, false
 }
 
 // A without collects modules that lack something.
@@ -74,13 +75,16 @@ type without struct {
 	frames     map[string]int // of the stack, by the paths of modules
 	names, ids []string
 	all, n     int
-	installed  int // how many of them are
+	of         *distribution // whose packages have them all; nil if that is not known
 }
 
-func (w *without) add(m *report.Module, frames int, installed bool) {
-	if w.all, w.n = w.all+frames, w.n+1; installed {
-		w.installed++
+func (w *without) add(m *report.Module, of *distribution) {
+	if w.n == 0 {
+		w.of = of
+	} else if w.of != of {
+		w.of = nil
 	}
+	w.all, w.n = w.all+w.frames[m.Path], w.n+1
 	if len(w.names) < maxNameless {
 		name := find.BaseName(m.Path)
 		w.names = append(w.names, name)
@@ -91,7 +95,7 @@ func (w *without) add(m *report.Module, frames int, installed bool) {
 }
 
 // warn says what frames of the stack have none of, because the modules lack something.
-func (w *without) warn(r *report.Report, none, lack string, release func() []byte) {
+func (w *without) warn(r *report.Report, none, lack string) {
 	if w.n == 0 {
 		return
 	}
@@ -105,13 +109,9 @@ func (w *without) warn(r *report.Report, none, lack string, release func() []byt
 		warning.Advice = "Rebuild them without stripping, or give their debug files with --debug-dir"
 	}
 	if len(w.ids) > 0 {
-		var d *distribution
-		if w.installed == w.n && release != nil {
-			d = distributionOf(release())
-		}
-		warning.Advice = d.advice() + "; build-ids: " + strings.Join(w.ids, ", ")
+		warning.Advice = w.of.advice() + "; build-ids: " + strings.Join(w.ids, ", ")
 		if w.n > len(w.names) {
-			warning.Advice += " (info --missing=stack has them all)"
+			warning.Advice += " (corewalk info --missing=stack lists them all)"
 		}
 	}
 	r.Warnings = append(r.Warnings, warning)

@@ -7,6 +7,8 @@ import (
 	"github.com/corewalk/corewalk/report"
 )
 
+func unknownSystem(_, _ string) []byte { return nil }
+
 // Only modules count that were found, are on the crashed thread's stack with frames without names, and have no symbols.
 func TestNameless(t *testing.T) {
 	frame := func(module, function string) report.Frame { return report.Frame{Module: module, Function: function} }
@@ -28,7 +30,7 @@ func TestNameless(t *testing.T) {
 			"1 frame of the stack has no names: prog has no symbols", "build-ids: prog ab12"},
 		{"several", []report.Frame{frame("/bin/a", ""), frame("/lib/b", ""), frame("/lib/b", ""), frame("/lib/c", ""), frame("/lib/d", ""), frame("/lib/e", "")},
 			[]report.Module{module("/bin/a", report.SymbolsNone, found, "1"), module("/lib/b", exports, report.ModuleNoID, ""), module("/lib/c", exports, found, "3"), module("/lib/d", exports, found, "4"), module("/lib/e", exports, found, "5")},
-			"6 frames of the stack have no names: a, b, c, d and 1 more have no symbols", "build-ids: a 1, c 3, d 4 (info --missing=stack has them all)"},
+			"6 frames of the stack have no names: a, b, c, d and 1 more have no symbols", "build-ids: a 1, c 3, d 4 (corewalk info --missing=stack lists them all)"},
 		{"no build-id", []report.Frame{frame("/bin/a", "")}, []report.Module{module("/bin/a", exports, report.ModuleNoID, "")}, "1 frame of the stack has no names: a has no symbols", "Rebuild it without stripping, or give its debug files with --debug-dir"},
 		{"named", []report.Frame{frame("/bin/prog", "main")}, []report.Module{module("/bin/prog", exports, found, "")}, "", ""},
 		{"with symbols", []report.Frame{frame("/bin/prog", "")}, []report.Module{module("/bin/prog", report.SymbolsSymtab, found, "")}, "", ""},
@@ -40,14 +42,14 @@ func TestNameless(t *testing.T) {
 		{"a signal's, and a language's", []report.Frame{signal, python}, []report.Module{module("/bin/prog", exports, found, "")}, "", ""},
 	} {
 		r := &report.Report{Threads: []report.Thread{other, {Crashed: true, Frames: c.frames}}, Modules: c.modules}
-		nameless(r, nil)
+		nameless(r, unknownSystem)
 		switch {
 		case c.message == "" && len(r.Warnings) > 0, c.message != "" && (len(r.Warnings) != 1 || r.Warnings[0].Code != report.WarnNameless || r.Warnings[0].Message != c.message || !strings.HasSuffix(r.Warnings[0].Advice, c.advice)):
 			t.Errorf("%s: %q", c.name, r.Warnings)
 		}
 	}
 	r := &report.Report{Threads: []report.Thread{other}, Modules: []report.Module{module("/bin/other", exports, found, "")}}
-	if nameless(r, nil); len(r.Warnings) != 1 {
+	if nameless(r, unknownSystem); len(r.Warnings) != 1 {
 		t.Errorf("of a process that did not crash: %q", r.Warnings)
 	}
 	if r = new(report.Report); len(r.Warnings) > 0 {
@@ -64,7 +66,7 @@ func TestLineless(t *testing.T) {
 		message       string
 		advice        string
 	}{
-		{"installed", "NAME=x\nID_LIKE=debian\nID=\"ubuntu\"\n", []report.Module{{Path: "/usr/bin/perl", File: "/usr/bin/perl", BuildID: "ab"}},
+		{"installed", "NAME=x\nID_LIKE=debian\nID=\"ubuntu\"\n", []report.Module{{Path: "/usr/bin/perl", File: "/usr/bin/perl", BuildID: "ab"}, {Path: "/usr/bin/perl", File: "/usr/bin/perl", BuildID: "ab"}},
 			"2 frames of the stack have no lines: perl has no debug information", "Fetch the debug files with --debuginfod=https://debuginfod.ubuntu.com, or install the packages' -dbgsym; build-ids: perl ab"},
 		{"like another", "ID=other\nID_LIKE='x debian'\n", []report.Module{{Path: "/usr/bin/perl", File: "/usr/bin/perl", BuildID: "ab"}},
 			"2 frames of the stack have no lines: perl has no debug information", "Fetch the debug files with --debuginfod=https://debuginfod.debian.net, or install the packages' -dbgsym; build-ids: perl ab"},
@@ -84,7 +86,12 @@ func TestLineless(t *testing.T) {
 			c.modules[i].Symbols, c.modules[i].Status = report.SymbolsExports, report.ModuleMatched
 		}
 		r := &report.Report{Threads: []report.Thread{{Frames: frames}}, Modules: c.modules}
-		nameless(r, func() []byte { return []byte(c.release) })
+		nameless(r, func(file, path string) []byte {
+			if strings.HasSuffix(file, path) {
+				return []byte(c.release)
+			}
+			return nil
+		})
 		switch {
 		case c.message == "" && len(r.Warnings) > 0, c.message != "" && (len(r.Warnings) != 1 || r.Warnings[0].Message != c.message || r.Warnings[0].Advice != c.advice):
 			t.Errorf("%s: %q", c.name, r.Warnings)
@@ -93,7 +100,7 @@ func TestLineless(t *testing.T) {
 	named := frames[0]
 	named.Source.File = "run.c"
 	r := &report.Report{Threads: []report.Thread{{Frames: []report.Frame{named}}}, Modules: []report.Module{{Path: "/usr/bin/perl", File: "/usr/bin/perl", BuildID: "ab", Symbols: report.SymbolsExports, Status: report.ModuleMatched}}}
-	if nameless(r, nil); len(r.Warnings) > 0 {
+	if nameless(r, unknownSystem); len(r.Warnings) > 0 {
 		t.Errorf("with lines: %q", r.Warnings)
 	}
 }

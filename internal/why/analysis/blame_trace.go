@@ -304,6 +304,9 @@ func (t *tracer) read(w *witness, v *provenance.Value, value uint64) {
 	s := w.step(report.BlameRead, v.At)
 	s.Memory = t.otherwise(w, v, value)
 	n := w.target(v.At, v.Base, v.Index, v.Scale, v.K, v.Size, 0)
+	if s.Memory != nil { // what the indexes are now leads elsewhere
+		n.used = nil
+	}
 	t.uses(w, &n)
 	if n.text == "" && t.in.literal(v) {
 		s.Kind, s.Value = report.BlameSet, t.another(value)

@@ -58,6 +58,10 @@ APART int behind(struct flexible *f, long i) { return *f->data[i]; }
 /* The caller passes a number that it writes. */
 APART int far(int *a, int n) { return a[n - 100000000]; }
 
+/* The index is another by the time of the crash. */
+struct box { int k; struct reg *t[4]; };
+APART int changed(struct box *b) { struct reg *r = b->t[b->k]; b->k = 3; return r->lo; }
+
 int main(int argc, char **argv)
 {
 	int c = argc - 1; /* 1 */
@@ -94,6 +98,12 @@ int main(int argc, char **argv)
 	case 'l': {
 		struct tagged x[5], *y[5] = { &x[0], &x[1], 0, &x[3], &x[4] };
 		return local(y, c + 3);
+	}
+	case 'x': {
+		struct box *b = calloc(1, sizeof *b);
+		b->k = c;
+		b->t[3] = calloc(1, sizeof(struct reg));
+		return changed(b);
 	}
 	case 'n':
 		return far((int *)numbers, 5);

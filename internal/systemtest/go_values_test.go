@@ -33,6 +33,8 @@ func TestGoValues(t *testing.T) {
 			"t":   "main.high (2)", "strange": "5", "odd": "-1", "a": "main.canRead (1)", "all": "main.canRead | main.canRun (5)", "much": "9",
 			"two": "main.both (2)", "three": "3", "span": "1m30s", "mode": "-rw-r--r--", "day": "time.Wednesday (3)",
 			"text": `0x*: "ann"`, "again": "0x*",
+			"long": "0x*: {List = {{X = 0, Y = 7}, {X = 1, Y = 7}, {X = 2, Y = 7}, {X = 3, Y = 7}, {X = 4, Y = 7}, {X = 5, Y = 7}, {X = 6, Y = 7}, {X = 7, Y = 7}, {X = 8, Y = 7}, {X = 9, Y = 7}, {...} ...}}",
+			"wide": "0x*", "holds": "0x*: {Any = (*main.person) 0x*}",
 		},
 		"main.held": {
 			"pointer": "(*main.point) 0x*: {X = 1, Y = 2}",

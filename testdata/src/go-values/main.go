@@ -128,6 +128,12 @@ type person struct {
 	Next *person
 }
 
+type many struct{ List [50]point }
+
+type huge struct{ Pad [600]int }
+
+type holder struct{ Any any }
+
 type key string
 
 // told has pointers to what says more than an address, and numbers that have names.
@@ -140,8 +146,12 @@ func told(p, nobody *person, number *big.Int, link *url.URL, err error, ctx cont
 	span, mode, day := time.Duration(plus(90_000_000_000)), fs.FileMode(plus(0o644)), time.Weekday(plus(3))
 	text, count := &p.Name, &os.Args
 	again := &p
+	long, wide, holds := &many{}, &huge{}, &holder{p}
+	for i := range long.List {
+		long.List[i] = point{plus(i), 7}
+	}
 	apart([]int{1, 2, 3}, "passed")
-	kept = append(kept, p, nobody, number, link, err, ctx, t, strange, odd, a, all, much, two, three, span, mode, day, text, count, again)
+	kept = append(kept, p, nobody, number, link, err, ctx, t, strange, odd, a, all, much, two, three, span, mode, day, text, count, again, long, wide, holds)
 }
 
 func main() {

@@ -145,6 +145,8 @@ func (d *DB) failed(err error) error {
 	switch {
 	case err == nil, errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrNone), errors.Is(err, context.Canceled):
 		return err
+	case errors.Is(err, sql.ErrTxDone): // the context ended, and database/sql rolled back
+		return context.Canceled
 	case errors.Is(err, sql.ErrNoRows):
 		return store.ErrNotFound
 	}

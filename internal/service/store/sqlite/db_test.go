@@ -1,6 +1,8 @@
 package sqlite
 
 import (
+	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -73,5 +75,22 @@ func TestPrivate(t *testing.T) {
 		if st, err := os.Stat(name); err != nil || st.Mode().Perm()&0o77 != 0 {
 			t.Errorf("%s: %v, %v", name, st.Mode(), err)
 		}
+	}
+}
+
+// A transaction that ended with its context says so, and not that the database is at fault: a server that is told to end ends well.
+func TestCancelledTransaction(t *testing.T) {
+	db := open(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	err := db.failed(db.inTx(ctx, func(tx *sql.Tx) error {
+		cancel()
+		for {
+			if _, err := tx.Exec("SELECT 1"); err != nil { // rolled back by now
+				return err
+			}
+		}
+	}))
+	if !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), db.path) {
+		t.Errorf("%v", err)
 	}
 }

@@ -79,6 +79,9 @@ func (d *DB) failed(err error) error {
 	if err == nil || errors.Is(err, ledger.ErrNotFound) || errors.Is(err, context.Canceled) {
 		return err
 	}
+	if errors.Is(err, sql.ErrTxDone) { // the context ended, and database/sql rolled back
+		return context.Canceled
+	}
 	name := d.path
 	if name == "" {
 		name = "in memory"

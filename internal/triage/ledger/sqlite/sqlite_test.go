@@ -168,3 +168,18 @@ func TestMemory(t *testing.T) {
 		t.Errorf("another: %s, error %v", ledgertest.IDs(list), err)
 	}
 }
+
+// A transaction that ended with its context says so, and not that the ledger is at fault.
+func TestCancelledTransaction(t *testing.T) {
+	db := open(t, filepath.Join(t.TempDir(), "ledger.db"))
+	tx, err := db.db.Begin()
+	if err == nil {
+		err = tx.Rollback()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.failed(tx.Commit()); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+}

@@ -71,7 +71,11 @@ func (d *Deadlock) eachOther(how string) string {
 		n++
 	}
 	if n == 1 {
-		return "a " + kind + " " + how + "waits for itself"
+		article := "a "
+		if kind == "async-task" {
+			article = "an "
+		}
+		return article + kind + " " + how + "waits for itself"
 	}
 	return fmt.Sprintf("%d %ss %swait for each other", n, kind, how)
 }

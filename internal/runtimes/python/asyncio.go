@@ -335,16 +335,21 @@ func (r *runtime) generatorState(at uint64) int {
 	return generatorWaits
 }
 
-// operand returns the object on top of the operands of a call that is suspended; 0 if there is none.
-func (r *runtime) operand(frame uint64) uint64 {
-	first := frame + r.at("frame.localsplus")
-	top := first + uint64(r.u32(frame+r.at("frame.stacktop")))*8
+// operands is where the operands of a call that is suspended end.
+func (r *runtime) operands(frame uint64) uint64 {
+	top := frame + r.at("frame.localsplus") + uint64(r.u32(frame+r.at("frame.stacktop")))*8
 	if r.has("frame.stackpointer") {
 		top = r.field(frame, "frame.stackpointer")
 	}
 	if r.minor >= 15 {
 		top -= 8 // the place of an iterator's index is above
 	}
+	return top
+}
+
+// operand returns the object on top of the operands of a call that is suspended; 0 if there is none.
+func (r *runtime) operand(frame uint64) uint64 {
+	first, top := frame+r.at("frame.localsplus"), r.operands(frame)
 	if top <= first || top > first+1<<19 {
 		return 0
 	}

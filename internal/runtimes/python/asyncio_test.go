@@ -74,3 +74,64 @@ func TestAsyncio(t *testing.T) {
 		})
 	}
 }
+
+// TestAsyncioLocks checks what tasks wait for in the rows of asyncio's objects, and who possibly has its locks: tasks in the body of
+// an "async with", but neither those that wait to enter, nor those whose lock was given back.
+func TestAsyncioLocks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs all CPythons of this machine")
+	}
+	for version, python := range sampled(t) {
+		if !slices.ContainsFunc([]string{"3.11.", "3.12.", "3.13.", "3.14.", "3.15."}, func(v string) bool { return strings.HasPrefix(version, v) }) {
+			continue // tasks are not read of others
+		}
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			r := analyze(t, dump(t, python, "asyncio_locks.py", "said"), corewalk.AnalyzeOptions{Locals: corewalk.LocalsNone})
+			names := map[int]string{}
+			for _, task := range r.Tasks {
+				names[task.ID] = task.Name
+			}
+			got := map[string]string{}
+			for _, task := range r.Tasks {
+				if task.Kind != "async-task" || task.Wait == nil {
+					continue
+				}
+				s := task.Wait.Kind + " " + task.Wait.Object.Type
+				for _, h := range task.Wait.Holders {
+					s += " " + h.Certainty + " " + names[h.ID]
+				}
+				got[task.Name] = s
+			}
+			want := map[string]string{
+				"A":         "lock asyncio.Lock possible B",
+				"B":         "lock asyncio.Lock possible A",
+				"behind":    "future Task certain A",
+				"second":    "lock asyncio.Lock possible A", // not B and itself, which wait to enter
+				"again":     "lock asyncio.Lock possible again",
+				"manual":    "future Future",
+				"unknown":   "lock asyncio.Lock", // acquired without "async with"
+				"holds":     "future Future",
+				"held":      "lock asyncio.Lock possible holds",
+				"passes":    "future Future", // another method of the lock among its operands
+				"gave":      "future Future",
+				"woken":     "lock asyncio.Lock", // given back meanwhile
+				"event":     "condition asyncio.Event",
+				"semaphore": "semaphore asyncio.Semaphore",
+				"get":       "channel-receive asyncio.Queue",
+				"put":       "channel-send asyncio.Queue",
+				"condition": "condition asyncio.Condition",
+			}
+			if !maps.Equal(got, want) {
+				t.Errorf("%q, want %q", got, want)
+			}
+			deadlocks := map[int]string{}
+			for _, d := range r.Deadlocks {
+				deadlocks[len(d.Tasks)] = d.Certainty
+			}
+			if want := map[int]string{1: "possible", 2: "possible"}; !maps.Equal(deadlocks, want) {
+				t.Errorf("deadlocks %v, want %v", deadlocks, want)
+			}
+		})
+	}
+}

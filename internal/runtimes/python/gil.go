@@ -63,7 +63,7 @@ func (r *runtime) gils() []gil {
 }
 
 // Resolve says of threads that wait for locks of threading what they wait for (locks), of tasks which others they wait for
-// (awaited), and of threads that wait at the condition variable of an interpreter's lock who has the lock. They ask again every
+// (awaited, asyncLocks), and of threads that wait at the condition variable of an interpreter's lock who has the lock. They ask again every
 // few milliseconds, but do nothing else until they have it.
 func (r *runtime) Resolve(_ context.Context, all []*tasks.Task, _ func(context.Context, unwind.ThreadID) []*unwind.Frame) {
 	var locks []gil
@@ -94,5 +94,6 @@ func (r *runtime) Resolve(_ context.Context, all []*tasks.Task, _ func(context.C
 		}
 	}
 	r.locks(all)
+	r.asyncLocks(all)
 	r.awaited(all)
 }

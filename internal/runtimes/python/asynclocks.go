@@ -1,0 +1,177 @@
+package python
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/corewalk/corewalk/tasks"
+)
+
+// An asyncQueue is a method of asyncio in which a task waits in a row: the object's class, the attribute with the row, and what is
+// waited for.
+type asyncQueue struct {
+	method, file, class, row string
+	kind                     tasks.WaitKind
+}
+
+// asyncQueues are the methods of asyncio's classes in which tasks wait in a row.
+func asyncQueues() []asyncQueue {
+	const locks, queues = "/asyncio/locks.py", "/asyncio/queues.py"
+	return []asyncQueue{
+		{"Lock.acquire", locks, "asyncio.Lock", "_waiters", tasks.WaitLock},
+		{"Semaphore.acquire", locks, "asyncio.Semaphore", "_waiters", tasks.WaitSemaphore},
+		{"Condition.wait", locks, "asyncio.Condition", "_waiters", tasks.WaitCondition},
+		{"Event.wait", locks, "asyncio.Event", "_waiters", tasks.WaitCondition},
+		{"Queue.get", queues, "asyncio.Queue", "_getters", tasks.WaitReceive},
+		{"Queue.put", queues, "asyncio.Queue", "_putters", tasks.WaitSend},
+	}
+}
+
+// maxRow limits how many of the futures in a row are looked at.
+const maxRow = 1 << 12
+
+// asyncLocks says of tasks that wait in the row of a lock, a semaphore, a condition, an event or a queue of asyncio that it is one, and
+// who may have the lock. asyncio records no owner: whoever is suspended in the body of an "async with" of a lock keeps its __aexit__.
+// That is possible only, as the body may have given the lock back itself.
+func (r *runtime) asyncLocks(all []*tasks.Task) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var waiting []*tasks.Task
+	for _, t := range all {
+		if t.Kind != tasks.KindAsync || t.Runtime != "python" || t.Wait == nil || len(t.Suspended) == 0 || r.p.Spend(64) != nil {
+			continue
+		}
+		if at, q := r.rowOf(t); q != nil {
+			w := *t.Wait
+			w.Kind, w.Object = q.kind, tasks.Object{Address: at, Type: q.class}
+			if q.kind == tasks.WaitLock && r.flag(at, "_locked") {
+				waiting = append(waiting, t)
+			}
+			t.Wait = &w
+		}
+	}
+	if len(waiting) == 0 {
+		return
+	}
+	inside := map[uint64][]tasks.Key{}
+	for _, t := range all {
+		if t.Kind != tasks.KindAsync || t.Runtime != "python" || r.p.Spend(64) != nil {
+			continue
+		}
+		for _, f := range t.Suspended {
+			for _, lock := range r.exits(f.Object) {
+				inside[lock] = append(inside[lock], t.Key)
+			}
+		}
+	}
+	for _, t := range waiting {
+		for _, k := range inside[t.Wait.Object.Address] {
+			// A task that waits to enter keeps __aexit__, too.
+			other := tasks.Holder{Key: k, Certainty: tasks.Possible}
+			if !slices.ContainsFunc(waiting, func(o *tasks.Task) bool {
+				return o.Key == k && o.Wait.Object.Address == t.Wait.Object.Address && !r.twice(o)
+			}) && len(t.Wait.Holders) < maxHolders && !slices.Contains(t.Wait.Holders, other) {
+				t.Wait.Holders, t.Wait.Open = append(t.Wait.Holders, other), false
+			}
+		}
+	}
+}
+
+// twice reports whether a task is in the body of a lock for which it waits again: it keeps two of its __aexit__.
+func (r *runtime) twice(t *tasks.Task) bool {
+	n := 0
+	for _, f := range t.Suspended {
+		for _, lock := range r.exits(f.Object) {
+			if lock == t.Wait.Object.Address {
+				n++
+			}
+		}
+	}
+	return n > 1
+}
+
+// rowOf finds the object in whose row a task's future is: self of the call that awaits it.
+func (r *runtime) rowOf(t *tasks.Task) (at uint64, found *asyncQueue) {
+	f := t.Suspended[0]
+	for _, q := range asyncQueues() {
+		if f.Function != q.method || !strings.HasSuffix(f.File, q.file) {
+			continue
+		}
+		at = r.word(f.Object+r.at("generator.frame")+r.at("frame.localsplus")) &^ r.tag()
+		row := r.attribute(at, q.row)
+		if of := r.typeAt(r.field(row, "object.type")); of == nil || !isDeque(of) {
+			return 0, nil
+		}
+		if items, _ := r.dequeItems(row, maxRow); !slices.Contains(items, t.Wait.Object.Address) {
+			return 0, nil
+		}
+		return at, &q
+	}
+	return 0, nil
+}
+
+// attribute returns the value of an attribute in an object's __dict__; 0 if there is none.
+func (r *runtime) attribute(at uint64, name string) uint64 {
+	t := r.typeAt(r.field(at, "object.type"))
+	if t == nil {
+		return 0
+	}
+	list, _, _ := r.attributes(at, t, maxVariables)
+	for _, p := range list {
+		if s, _ := r.str(p.key, maxName); s == name {
+			return p.value
+		}
+	}
+	return 0
+}
+
+// flag reports whether an attribute of an object is True.
+func (r *runtime) flag(at uint64, name string) bool {
+	v := r.attribute(at, name)
+	if t := r.typeAt(r.field(v, "object.type")); t == nil || t.name != "bool" {
+		return false
+	}
+	s, ok := r.integer(v)
+	return ok && s == "1"
+}
+
+// exits returns the objects whose __aexit__ a suspended coroutine keeps among its operands: a method, or from 3.14 on the function and
+// the object after it.
+func (r *runtime) exits(coro uint64) (of []uint64) {
+	frame := coro + r.at("generator.frame")
+	c := r.codeIn(r.field(frame, "frame.code") &^ r.tag())
+	if c == nil {
+		return nil
+	}
+	if !c.namesRead {
+		c.namesRead = true
+		r.readNames(c)
+	}
+	first := frame + r.at("frame.localsplus") + uint64(len(c.names))*8
+	top := r.operands(frame)
+	if top <= first || top > first+maxOperands*8 {
+		return nil
+	}
+	operands := r.words(first, (top-first)/8)
+	for i, v := range operands {
+		v &^= r.tag()
+		if t := r.typeAt(r.field(v, "object.type")); t == nil || t.name != "method" && t.name != "function" {
+			continue
+		} else if t.name == "method" {
+			if r.isExit(r.field(v, "method.function")) {
+				of = append(of, r.word(v+r.at("method.function")+8))
+			}
+		} else if i+1 < len(operands) && r.isExit(v) {
+			of = append(of, operands[i+1]&^r.tag())
+		}
+	}
+	return of
+}
+
+// maxOperands limits how many operands of a call are looked at.
+const maxOperands = 1 << 8
+
+func (r *runtime) isExit(function uint64) bool {
+	s, ok := r.str(r.field(function, "function.name"), maxName)
+	return ok && s == "__aexit__"
+}

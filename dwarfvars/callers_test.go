@@ -271,40 +271,44 @@ func TestCallers(t *testing.T) {
 	}
 }
 
-// TestPassedOn: a value that each call of a recursion passes on. From the oldest frame to the
-// youngest each takes a step; from the youngest there may be too many.
+// TestPassedOn: a value that each call of a recursion passes on, more of them than evaluations may wait for one another. It does not
+// matter which frame is asked about first.
 func TestPassedOn(t *testing.T) {
 	const rdi = op.Reg0 + 5
 	f := function("f", 0x2000, 0x2100)
 	f.with(callTo(0x2050, handAttr{dwarf.AttrCallOrigin, f}, passes(ops(rdi), ops(op.EntryValue, 1, rdi))))
 	main := function("main", 0x1000, 0x1100).with(callTo(0x1010, handAttr{dwarf.AttrCallOrigin, f}, passes(ops(rdi), ops(op.Lit0+5))))
 	p := newProgram(t, []*handDIE{spans(0x1000, 0x3000), f, main})
-	pcs := append(slices.Repeat([]uint64{0x2050}, 40), 0x1010)
-	r, frames := p.at(t, pcs...)
-	read := func(frame int) string {
-		a, err := r.At(frames, frame)
-		if err != nil {
-			t.Fatal(err)
+	const deep = 1000
+	pcs := append(slices.Repeat([]uint64{0x2050}, deep), 0x1010)
+	for name, order := range map[string]func(i int) int{
+		"youngest first": func(i int) int { return i },
+		"oldest first":   func(i int) int { return deep - 1 - i },
+		"inside first":   func(i int) int { return (i + deep/2) % deep },
+	} {
+		r, frames := p.at(t, pcs...)
+		for i := range deep {
+			n := order(i)
+			a, err := r.At(frames, n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if v, err := a.e.entryValue(ops(rdi)); v.Bits != 5 || err != nil {
+				t.Errorf("%s: frame %d: %d, %v", name, n, v.Bits, err)
+			}
+			a.Close()
 		}
-		defer a.Close()
-		v, err := a.e.entryValue(ops(rdi))
-		if err != nil {
-			var entry *unknown.Entry
-			errors.As(err, &entry)
-			return entry.Why
-		}
-		return fmt.Sprint(v.Bits)
 	}
-	if got := read(0); got != tooFar {
-		t.Errorf("the youngest first: %s", got)
+	// Without an origin it ends, and says why.
+	r, frames := p.at(t, pcs[:deep]...)
+	a, err := r.At(frames, 0)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if got := read(0); got != tooFar {
-		t.Errorf("the youngest again: %s", got)
-	}
-	for i := 39; i >= 0; i-- {
-		if got := read(i); got != "5" {
-			t.Errorf("frame %d: %s", i, got)
-		}
+	defer a.Close()
+	var entry *unknown.Entry
+	if _, err := a.e.entryValue(ops(rdi)); !errors.As(err, &entry) || entry.Why != "the stack has no caller" {
+		t.Errorf("without an origin: %v", err)
 	}
 }
 
@@ -588,7 +592,7 @@ func TestCalledWithoutDWARF(t *testing.T) {
 	} {
 		r, frames := p.at(t, 0x2010, 0x1010)
 		if c.target != 0 {
-			where.ProcessOf(r).Called(frames[0], handBias+c.target)
+			where.ProcessOf(r).Ask(calledTarget(handBias + c.target))
 		}
 		a, err := r.At(frames, 0)
 		if err != nil {
@@ -610,6 +614,11 @@ func TestCalledWithoutDWARF(t *testing.T) {
 		a.Close()
 	}
 }
+
+// calledTarget is what all calls led to.
+type calledTarget arch.Address
+
+func (c calledTarget) CalledAs([]*unwind.Frame, int) arch.Address { return arch.Address(c) }
 
 // TestPoppedRegisters: a value that a tail call's site describes by a register which calls preserve. LLVM means
 // what the register held before the epilogue.

@@ -280,7 +280,7 @@ func (e *evaluator) callSite() (*caller, error) {
 		return nil, &unknown.Entry{Why: "a tail call may have entered the function again"}
 	}
 	fn, site, err := e.callOf(f)
-	target := e.r.calledAt(e.frame(), f.RA())
+	target := e.r.calledAt(e.frames, e.index)
 	e.inputs.Add(where.InputTarget, e.index, 0, target, true)
 	if err != nil && target == 0 {
 		return nil, err

@@ -2,7 +2,6 @@ package dwarfvars
 
 import (
 	"sync"
-	"sync/atomic"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf/op"
 	"github.com/corewalk/corewalk/internal/vars/where"
@@ -11,15 +10,13 @@ import (
 
 // What a caller passed may be what its own caller passed, and so on through a whole recursion.
 // Results are kept for each frame. So reading the frames from the oldest to the youngest takes
-// one step each, however deep the stack is.
+// one step each, however deep the stack is. Where an evaluation would go back through more
+// callers than may wait for one another, it ends; what it was asking last is asked first then, by itself.
 
 // An entryMemory keeps results for frames.
 type entryMemory struct {
 	callers sync.Map // *unwind.Frame -> callerAnswer
 	values  sync.Map // *unwind.Frame -> *entryValues
-	// limited counts how often maxNested was reached. Results that depend on that are not kept,
-	// since they would differ in another evaluation.
-	limited atomic.Int64
 }
 
 // An entryKey is a place at the entry of a function.
@@ -56,14 +53,10 @@ func (v *entryValues) find(key entryKey) *entryAnswer {
 // Forget implements where.Process.
 func (r *readerWhere) Forget(frames []*unwind.Frame) {
 	for _, f := range frames {
-		r.called.Delete(f)
 		r.known.callers.Delete(f)
 		r.known.values.Delete(f)
 	}
 }
-
-// Limited implements where.Process.
-func (r *readerWhere) Limited() int64 { return r.known.limited.Load() }
 
 type callerAnswer struct {
 	by     *caller
@@ -87,12 +80,13 @@ func (e *evaluator) passedKnown(key entryKey, ask func() (op.Value, error)) (op.
 			return a.value, a.err
 		}
 	}
-	before := m.limited.Load()
 	var v op.Value
 	var err error
 	var inputs *where.Inputs
-	doubt := e.doubting(func() { inputs = e.recorded(func() { v, err = ask() }) })
-	if m.limited.Load() != before {
+	var doubt bool
+	if limited := e.deepening(pending{key: key}, func() {
+		doubt = e.doubting(func() { inputs = e.recorded(func() { v, err = ask() }) })
+	}); limited {
 		return v, err
 	}
 	if kept == nil {
@@ -113,12 +107,79 @@ func (e *evaluator) callSiteKnown() (*caller, error) {
 		e.inputs.AddAll(a.inputs)
 		return a.by, a.err
 	}
-	before := m.limited.Load()
 	var by *caller
 	var err error
-	inputs := e.recorded(func() { by, err = e.callSite() })
-	if m.limited.Load() == before {
+	var inputs *where.Inputs
+	if limited := e.deepening(pending{site: true}, func() { inputs = e.recorded(func() { by, err = e.callSite() }) }); !limited {
 		m.callers.Store(f, callerAnswer{by, err, inputs})
 	}
 	return by, err
+}
+
+// A pending question is one that an evaluation had to give up: what was passed at a place to the function of a frame, or where
+// that was called.
+type pending struct {
+	fn    *Function
+	index int // of the frame
+	key   entryKey
+	site  bool // where it was called
+}
+
+// A depth is how far an evaluation goes back.
+type depth struct {
+	limited bool // maxNested was reached
+	last    pending
+	known   bool // last is
+}
+
+// deepening asks something of the frame, and again after what it had to give up was asked by itself, as often as that leads
+// further. It reports whether the answer is still limited: it is not kept then, since it would differ in another evaluation.
+func (e *evaluator) deepening(p pending, ask func()) (limited bool) {
+	p.fn, p.index = e.fn, e.index
+	if d := e.depth; d != nil {
+		ask()
+		if d.limited && !d.known {
+			d.last, d.known = p, true
+		}
+		return d.limited
+	}
+	defer func() { e.depth = nil }()
+	by, byErr := e.by, e.byErr
+	var before []pending // what is to be asked before, the last one first
+	for {
+		d, at := new(depth), p
+		if n := len(before); n > 0 {
+			at = before[n-1]
+			e.askFirst(at, d)
+		} else {
+			e.depth, e.by, e.byErr = d, by, byErr
+			ask()
+		}
+		switch {
+		case !d.limited && len(before) == 0:
+			return false
+		case !d.limited:
+			before = before[:len(before)-1]
+		case !d.known || d.last.index <= at.index || e.frame().Spend(evalCost) != nil:
+			return true
+		default:
+			before = append(before, d.last)
+		}
+	}
+}
+
+// askFirst asks what an evaluation had to give up. The answer is kept, if d is not limited then.
+func (e *evaluator) askFirst(p pending, d *depth) {
+	a := e.r.activation(p.fn, e.frames, p.index)
+	defer a.Close()
+	a.e.depth = d
+	if e.inputs != nil {
+		a.e.inputs = new(where.Inputs)
+	}
+	if p.site {
+		_, _ = a.e.callSiteKnown()
+		return
+	}
+	place := entryPlace{reg: p.key.reg, pointed: p.key.pointed}
+	_, _ = a.e.passedKnown(p.key, func() (op.Value, error) { return a.e.passedAt(place) })
 }

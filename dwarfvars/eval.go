@@ -47,6 +47,8 @@ type setting struct {
 	inputs *where.Inputs
 	// doubt, if not nil, is set when a register is used that is doubtful.
 	doubt *bool
+	// depth, if not nil, is how far back the evaluation of what a caller passed goes; see entryknown.go.
+	depth *depth
 }
 
 // answers are what is already known about a setting.
@@ -90,7 +92,9 @@ func (e *evaluator) frame() *unwind.Frame { return e.frames[e.index] }
 // evaluate it, because its Machine is in use.
 func (e *evaluator) nest() (*evaluator, error) {
 	if e.nested >= maxNested {
-		e.r.known.limited.Add(1)
+		if e.depth != nil {
+			e.depth.limited = true
+		}
 		e.inputs.Other()
 		return nil, fmt.Errorf("%d nested expressions: %w", e.nested, unknown.ErrLimit)
 	}

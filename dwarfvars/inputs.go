@@ -100,7 +100,7 @@ func (r *readerWhere) SameInputs(in *where.Inputs, frames []*unwind.Frame) bool 
 			if int(want.Frame)+1 >= len(frames) {
 				return false
 			}
-			v = (*Reader)(r).calledAt(f, frames[want.Frame+1].RA())
+			v = (*Reader)(r).calledAt(frames, int(want.Frame))
 		}
 		if known != want.Known || v != want.Value {
 			return false

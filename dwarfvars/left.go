@@ -1,6 +1,7 @@
 package dwarfvars
 
 import (
+	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -26,21 +27,13 @@ func (a *Activation) Left() []*Activation {
 	return out
 }
 
-// Called implements where.Process.
-func (r *readerWhere) Called(callee *unwind.Frame, target arch.Address) {
-	r.called.Store(callee, target)
-}
+// Ask implements where.Process.
+func (r *readerWhere) Ask(c where.Callers) { r.asks = c }
 
-// CallsDirectly implements where.Process.
-func (r *readerWhere) CallsDirectly(ret, target arch.Address) { r.direct.Store(ret, target) }
-
-// calledAt returns the address that the call which led to a frame was of, if somebody told it;
-// otherwise 0. The call returns to ret.
-func (r *Reader) calledAt(callee *unwind.Frame, ret arch.Address) arch.Address {
-	v, ok := r.called.Load(callee)
-	if !ok {
-		v, _ = r.direct.Load(ret)
+// calledAt returns the address that the call was of which led to frame number callee of a stack, if somebody knows it; otherwise 0.
+func (r *Reader) calledAt(frames []*unwind.Frame, callee int) arch.Address {
+	if r.asks == nil {
+		return 0
 	}
-	target, _ := v.(arch.Address)
-	return target
+	return r.asks.CalledAs(frames, callee+1)
 }

@@ -33,12 +33,11 @@ type Reader struct {
 	types *types.Set
 	mem   *values.Process // what values are read from
 
-	tails     sync.Map // tailKey -> tailAnswer
-	untouched sync.Map // imageKey -> map[arch.Reg]arch.RegMask
-	same      sync.Map // originKey -> whether they are the same function
-	again     sync.Map // *Function -> whether tail calls lead back to it
-	called    sync.Map // *unwind.Frame -> arch.Address; see where.Process
-	direct    sync.Map // return address -> arch.Address, where the call leads to
+	tails     sync.Map      // tailKey -> tailAnswer
+	untouched sync.Map      // imageKey -> map[arch.Reg]arch.RegMask
+	same      sync.Map      // originKey -> whether they are the same function
+	again     sync.Map      // *Function -> whether tail calls lead back to it
+	asks      where.Callers // nil for nobody
 	known     entryMemory
 	globals   sync.Map     // *dwarf.Unit -> *globals
 	work      atomic.Int64 // entries and ranges read to find variables

@@ -9,7 +9,6 @@ import (
 
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/dwarfvars"
-	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/internal/why/analysis"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -224,41 +223,6 @@ func (s *Session) activation(f *frameAt) (a *dwarfvars.Activation, call int, ok 
 	return nil, 0, false
 }
 
-// maxPassed is how many callers are asked what they passed on.
-const maxPassed = 1 << 14
-
-// passed asks all callers of a frame what they passed on, the oldest first: then it is known to the functions that they
-// passed it to, however many they are. It reports whether that was not done before.
-func (s *Session) passed(ctx context.Context, f *frameAt) (bool, error) {
-	st := f.st
-	if st.passed {
-		return false, nil
-	}
-	st.passed = true
-	if err := s.walk(ctx, st, maxPassed); err != nil {
-		return false, err
-	}
-	frames := st.walked.Frames
-	for i := len(frames) - 1; i > st.named[f.index].Physical; i-- {
-		a, err := s.vars.At(frames, i)
-		if err != nil {
-			continue
-		}
-		for _, sc := range a.Live() {
-			for _, v := range sc.Params {
-				if !hidden(v) {
-					a.Where(v)
-				}
-			}
-		}
-		a.Close()
-		if err := context.Cause(ctx); err != nil {
-			return false, err
-		}
-	}
-	return true, nil
-}
-
 // reported reads the variables of a stack as a report has them, once.
 func (s *Session) reported(ctx context.Context, st *stack) error {
 	if st.values {
@@ -327,15 +291,12 @@ func (s *Session) Children(ctx context.Context, of Ref, first, n int) (list []Va
 			return nil
 		}
 		here := *h // adding to the table may move it
-		before := where.ProcessOf(s.vars).Limited()
 		list, more, err = s.children(here, first, n)
-		if err != nil || here.scope == nil || where.ProcessOf(s.vars).Limited() == before && (here.frame.st.whole || known(list)) {
-			return err
+		if err == nil && here.scope != nil && !here.frame.st.whole && !known(list) { // callers that were not walked may know
+			if err = s.walk(ctx, here.frame.st, farthest); err == nil {
+				list, more, err = s.children(here, first, n)
+			}
 		}
-		if again, err := s.passed(ctx, here.frame); err != nil || !again {
-			return err
-		}
-		list, more, err = s.children(here, first, n)
 		return err
 	})
 	return list, more, err
@@ -536,7 +497,7 @@ func (s *Session) Evaluate(ctx context.Context, id FrameID, expr string) (v Vari
 		}
 		ob, err := s.vars.Evaluate(f.st.walked.Frames, f.st.named[f.index].Physical, call, expr)
 		if errors.Is(err, dwarfvars.ErrEntryValue) { // its callers may know
-			if again, failed := s.passed(ctx, f); failed == nil && again {
+			if !f.st.whole && s.walk(ctx, f.st, farthest) == nil {
 				ob, err = s.vars.Evaluate(f.st.walked.Frames, f.st.named[f.index].Physical, call, expr)
 			}
 		}

@@ -47,17 +47,11 @@ type Process interface {
 	Forget(frames []*unwind.Frame)
 	// SameInputs reports whether inputs are the same in another stack at the same instructions.
 	SameInputs(in *Inputs, frames []*unwind.Frame) bool
-	// Limited counts the evaluations so far that gave up because too many callers had passed on a value. They
-	// go further once frames nearer to its origin were asked about.
-	Limited() int64
 	// Bounds tells where the function, or the part of one, begins and ends that holds an
 	// address of code, by call frame information.
 	Bounds(addr arch.Address) (low, high arch.Address, ok bool)
-	// Called tells which address the call was of that led to a frame, where the caller's
-	// registers and code say so. Only what is asked afterwards makes use of it.
-	Called(callee *unwind.Frame, target arch.Address)
-	// CallsDirectly tells where the call that returns to ret leads to, in all stacks: its instruction names it.
-	CallsDirectly(ret, target arch.Address)
+	// Ask says whom to ask what calls led to. It is called before anything else, if at all.
+	Ask(Callers)
 	// ReturnsNothing reports whether the function at an address of code is known to have
 	// no result.
 	ReturnsNothing(addr arch.Address) bool
@@ -80,3 +74,10 @@ type Held struct {
 
 // Name is the variable's name with the part's path.
 func (h *Held) Name() string { return h.Variable + h.Path }
+
+// Callers know what calls led to, by the code and the registers of who called. They may be asked about any frame, in any order.
+type Callers interface {
+	// CalledAs returns the address that the call in frame number number of a stack was of, which led to the frame before; 0 if that is
+	// not certain.
+	CalledAs(frames []*unwind.Frame, number int) arch.Address
+}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/corewalk/corewalk/dwarfvars"
 	"github.com/corewalk/corewalk/internal/budget"
+	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/internal/why/message"
 	"github.com/corewalk/corewalk/internal/why/reason"
 	"github.com/corewalk/corewalk/libstate"
@@ -135,6 +136,9 @@ func Run(ctx context.Context, p Parts, o Options) *report.Report {
 				in.walking = append(in.walking, rt)
 			}
 		}
+	}
+	if p.Variables != nil {
+		where.ProcessOf(p.Variables).Ask(callers{in})
 	}
 	r := &report.Report{Schema: report.Schema, Dump: p.Dump, Warnings: p.Warnings}
 	in.findThreads()

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/corewalk/corewalk/internal/code/disasm"
-	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -28,34 +27,40 @@ func madeCall(frames []*unwind.Frame, number int) bool {
 	return number > 0 && !frames[number].NonCall() && !frames[number-1].IsTrampoline()
 }
 
-// calledAs returns the address that the call in a frame led to, and tells it to those who read variables; 0 if that
-// is not certain, or nobody asks.
+// calledAs returns the address that the call in a frame led to; 0 if that is not certain, or nobody asks.
 func (in *inspection) calledAs(frames []*unwind.Frame, number int) unwind.Address {
 	if _, ok := in.Walker.SymbolLookup().(unwind.TailCallLookup); !ok || !madeCall(frames, number) {
 		return 0
 	}
-	ra := frames[number].CodePointer()
+	ra, callee := frames[number].CodePointer(), frames[number-1]
 	if target := in.direct[ra]; target != 0 {
 		return target
 	}
-	target, direct := in.called(frames, number)
-	if target == 0 {
-		return 0
+	if target, known := in.targets[callee]; known {
+		return target
 	}
-	if direct {
+	target, direct := in.called(frames, number)
+	switch {
+	case direct:
 		if in.direct == nil {
 			in.direct = map[unwind.Address]unwind.Address{}
 		}
 		in.direct[ra] = target
-	}
-	if in.Variables != nil {
-		if p := where.ProcessOf(in.Variables); direct {
-			p.CallsDirectly(frames[number].RA(), target)
-		} else {
-			p.Called(frames[number-1], target)
+	default:
+		if in.targets == nil {
+			in.targets = map[*unwind.Frame]unwind.Address{}
 		}
+		in.targets[callee] = target
 	}
 	return target
+}
+
+// A callers knows where calls led to, for those who read variables.
+type callers struct{ in *inspection }
+
+// CalledAs implements where.Callers.
+func (c callers) CalledAs(frames []*unwind.Frame, number int) unwind.Address {
+	return c.in.calledAs(frames, number)
 }
 
 // leftArguments adds the arguments to the entries of the functions that left by tail calls before the callee of

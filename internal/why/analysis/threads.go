@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
@@ -25,7 +24,6 @@ type inspection struct {
 	crashed    bool                   // the current thread is the crashing one
 	withLocals int                    // number of its frames whose local variables were read
 	shown      []bool                 // by entry of its stack, whether the text shows its variables; nil if all are needed
-	through    bool                   // whether the stack's other variables are located, too: values may have come through them
 	tooLate    bool                   // the time for variables is over
 	alike      map[string]*alike      // threads by their stacks
 	frames     []*unwind.Frame        // the current stack
@@ -51,8 +49,8 @@ type inspection struct {
 	heard       map[string]bool // stacks in which languages were looked for
 	heardKey    []byte
 	left        leftRounds                        // of the current stack
-	keepsRounds bool                              // no rounds are left out
 	direct      map[unwind.Address]unwind.Address // where direct calls lead to, by their return addresses
+	targets     map[*unwind.Frame]unwind.Address  // where the other calls led to, by the frames that they led to
 	named       map[nameKey][]report.Frame        // entries of frames
 	untraced    map[unwind.Address]bool           // return addresses of calls through values that cannot be traced back
 }
@@ -107,7 +105,7 @@ func (in *inspection) threads(ctx context.Context, r *report.Report) {
 		r.Threads = append(r.Threads, t)
 		in.walked(ctx, stack)
 		if in.Variables != nil {
-			where.ProcessOf(in.Variables).Forget(stack.Frames)
+			in.forget(stack.Frames)
 		}
 		if in.ended(ctx, r, len(ids)) {
 			return
@@ -196,12 +194,12 @@ func (in *inspection) thread(ctx context.Context, s *unwind.Stack, crashed bool)
 		t.Frames = in.entries[:0]
 	} else {
 		size := len(frames) + len(frames)/8
-		if in.foldsRounds(crashed) && !in.keepsRounds {
+		if in.foldsRounds(crashed) {
 			size = min(size, 4*roundsEvery)
 		}
 		t.Frames = make([]report.Frame, 0, size)
 	}
-	folds := in.foldsRounds(crashed) && !in.keepsRounds
+	folds := in.foldsRounds(crashed)
 	ends := make([]int, len(frames)) // where the entries of each frame end
 	in.left = leftRounds{}
 	var left report.LeftOut
@@ -253,10 +251,7 @@ func (in *inspection) thread(ctx context.Context, s *unwind.Stack, crashed bool)
 		}
 		t.Frames = slices.Clone(t.Frames)
 	}
-	if !in.allVariables(ctx, &t, frames, ends) {
-		in.keepsRounds = true // what passed through each frame matters
-		return in.thread(ctx, s, crashed)
-	}
+	in.allVariables(ctx, &t, frames, ends)
 	if like != nil {
 		like.add(t.Frames)
 	}

@@ -42,10 +42,10 @@ const (
 const keptFrames = 32
 
 // allVariables adds the variables to the entries of a stack, those that are shown; the entries of frame i end at
-// ends[i]. It stops early when ctx is done. False means that frames without entries matter, too.
-func (in *inspection) allVariables(ctx context.Context, t *report.Thread, frames []*unwind.Frame, ends []int) bool {
+// ends[i]. It stops early when ctx is done.
+func (in *inspection) allVariables(ctx context.Context, t *report.Thread, frames []*unwind.Frame, ends []int) {
 	if in.Variables == nil || in.opts.Locals == LocalsNone {
-		return true
+		return
 	}
 	in.shown = nil
 	if in.opts.Text != nil {
@@ -64,19 +64,15 @@ func (in *inspection) allVariables(ctx context.Context, t *report.Thread, frames
 		return t.Frames[start:ends[i]]
 	}
 	in.frames = frames
-	process := where.ProcessOf(in.Variables)
-	before := process.Limited()
-	in.through = in.shown == nil
 	in.stackVariables(ctx, of, frames)
-	if !in.through && len(frames) > deepStack && process.Limited() != before {
-		if in.left.end > 0 {
-			return false
-		}
-		// A value came through more callers than an evaluation goes back: ask every frame in between.
-		in.through, in.withLocals, in.unlike = true, 0, false
-		in.stackVariables(ctx, of, frames)
+}
+
+// forget drops what is kept of frames that nobody will ask about again.
+func (in *inspection) forget(frames []*unwind.Frame) {
+	where.ProcessOf(in.Variables).Forget(frames)
+	for _, f := range frames {
+		delete(in.targets, f)
 	}
-	return true
 }
 
 // leaveRounds makes the variables of the middle rounds of a recursion be left out. When all others have been read, the
@@ -112,7 +108,7 @@ func (in *inspection) stackVariables(ctx context.Context, of func(int) []report.
 	top := len(frames)
 	if top > deepStack {
 		first := deepStack
-		if all || in.through {
+		if all || in.shown == nil {
 			first = shallowPart
 		}
 		for i := len(frames) - 1; i >= first && !in.stopReading(ctx); i-- {
@@ -121,7 +117,7 @@ func (in *inspection) stackVariables(ctx context.Context, of func(int) []report.
 			}
 			in.variables(of(i), frames, i, all)
 			if far := i + keptFrames; i%keptFrames == 0 && i > deepStack && far < len(frames) {
-				where.ProcessOf(in.Variables).Forget(frames[far:min(far+keptFrames, len(frames))])
+				in.forget(frames[far:min(far+keptFrames, len(frames))])
 			}
 		}
 		if top = deepStack; all {
@@ -153,10 +149,10 @@ func (in *inspection) warnLate(r *report.Report) {
 	}
 }
 
-// leaves reports whether nothing is to be found out about a frame with these entries: none is shown, nobody needs what
-// passed through it, and it does not decide which frames' local variables are read.
+// leaves reports whether nothing is to be found out about a frame with these entries: none is shown, and it does not decide which
+// frames' local variables are read.
 func (in *inspection) leaves(entries []report.Frame, mayLocals bool) bool {
-	if in.through || mayLocals && in.countsTop() {
+	if in.shown == nil || mayLocals && in.countsTop() {
 		return false
 	}
 	for i := range entries {
@@ -203,9 +199,6 @@ func (in *inspection) read(entries []report.Frame, a *dwarfvars.Activation, loca
 		case in.unlike:
 			return
 		case in.shown != nil && !in.shown[e.Index]:
-			if in.through {
-				in.locateAll(a, s.Params)
-			}
 		case in.like != nil:
 			in.compareAll(a, s.Params, place{entry: e.Index})
 			if locals {
@@ -216,19 +209,6 @@ func (in *inspection) read(entries []report.Frame, a *dwarfvars.Activation, loca
 			if locals {
 				e.Locals = in.readAll(a, s.Locals, place{entry: e.Index, local: true})
 			}
-		}
-	}
-}
-
-// locateAll finds out where variables are that the report does not show. What their functions were passed is then known
-// to the functions that they passed it on to.
-func (in *inspection) locateAll(a *dwarfvars.Activation, vars []*dwarfvars.LocalVar) {
-	for _, v := range vars {
-		if !hidden(v) {
-			a.Where(v)
-		}
-		if in.Budget.Spend(1) != nil {
-			break
 		}
 	}
 }

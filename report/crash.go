@@ -181,6 +181,8 @@ const (
 	BlameComputed = "computed"  // it was computed as Name; the steps of kind operand that follow have the parts
 	BlameOperand  = "operand"   // Name, a part of what was computed, was Value, which is signed
 	BlameIndex    = "index"     // Name, an index of an expression in another step or in Blame.Expression, was Value, which is signed; "" if it has no name
+	// BlameConversion: Function, of the family of printf or scanf, took the value for Name, a conversion of a format ("%s").
+	BlameConversion = "conversion"
 )
 
 // A BlameStep is one step on the way back from the bad value to its origin.
@@ -194,7 +196,8 @@ type BlameStep struct {
 	Function string `json:"function,omitempty"` // name of the function in which this step lies
 	Source   Source `json:"source,omitzero"`
 	Address  Addr   `json:"address,omitempty"` // of the instruction
-	// For BlameOffset: the value is the address of Expression, "p->items", which lies Offset bytes after Name.
+	// For BlameOffset: the value is the address of Expression, "p->items", which lies Offset bytes after Name. For BlameConversion: the
+	// format, cut after 256 bytes.
 	Expression string `json:"expression,omitempty"`
 	Offset     Addr   `json:"offset,omitempty"`
 	// Value is what Name held if that is not the bad value itself: the bad value may be a part of it, or it
@@ -203,5 +206,10 @@ type BlameStep struct {
 	// Memory is what Name holds in the dump, if that is another value than was read from it: it was changed since, or the
 	// register that holds the value is of another moment than the memory. It is nil otherwise.
 	Memory   *Addr `json:"memory,omitempty"`
-	Physical int   `json:"physical"` // number of the physical frame
+	Physical int   `json:"physical"`         // number of the physical frame
+	Number   int   `json:"number,omitempty"` // for BlameConversion: the number of the conversion in the format, from 1
+	// Passed is what the caller passed for a BlameConversion: "n"; "" if that has no name.
+	Passed string `json:"passed,omitempty"`
+	// Type is the type of Passed, if that is an integer: "int".
+	Type string `json:"type,omitempty"`
 }

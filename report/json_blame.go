@@ -32,5 +32,8 @@ func (j *jsonWriter) blameStep(s *BlameStep) {
 		j.addr("memory", *s.Memory)
 	}
 	j.num("physical", s.Physical)
+	j.optNum("number", s.Number)
+	j.optStr("passed", s.Passed)
+	j.optStr("type", s.Type)
 	j.close('}')
 }

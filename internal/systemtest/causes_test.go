@@ -9,7 +9,7 @@ import (
 )
 
 // causesOf calls do with what the report says of each way in which a program of testdata/src/causes dies, by each compiler, not optimised and
-// optimised: the text of the first cause and its confidence, "-" for none.
+// optimised: the text of the first cause and its confidence, "-" for none. A compiler may have a flag: "gcc -m32".
 func causesOf(t *testing.T, source string, compilers []string, ways string, do func(t *testing.T, way byte, build, cause string)) {
 	t.Helper()
 	if runtime.GOARCH != "amd64" {
@@ -19,7 +19,8 @@ func causesOf(t *testing.T, source string, compilers []string, ways string, do f
 		for _, level := range []string{"-O0", "-O1", "-O2"} {
 			t.Run(compiler+level, func(t *testing.T) {
 				t.Parallel()
-				exe := fixture.Compile(t, compiler, "causes/"+source, "-g", level, "-w")
+				with := strings.Fields(compiler)
+				exe := fixture.Compile(t, with[0], "causes/"+source, append([]string{"-g", level, "-w"}, with[1:]...)...)
 				for i := range len(ways) {
 					r := analyzeCore(t, fixture.Crash(t, nil, exe, ways[i:i+1]), exe)
 					cause := "-"
@@ -128,6 +129,57 @@ func TestContainers(t *testing.T) {
 			t.Errorf("%c: %s", way, cause)
 		case way == 'l' && cause == "-": // the compiler knew that it holds nothing
 		case !plain && !strings.Contains(cause, want[way]):
+			t.Errorf("%c: %s", way, cause)
+		}
+	})
+}
+
+// conversions are what the report says of the ways of conversion.c. The program says what is right.
+var conversions = map[byte]string{
+	'p': `%s, conversion 1 of printf's "count %s of %d\n", took count = 5, an integer (int) at conversion.c:19; `,
+	'm': `%s, conversion 5 of snprintf's "%d%% %-10s|%.2f|%*s %s", took it->size = 4242, an integer (long) at conversion.c:23; `,
+	'w': `%s, conversion 3 of vfprintf's "%s has %d at %s", took shelf.id = 7, an integer (int) at conversion.c:114; `,
+	't': `%s, conversion 4 of vsnprintf's "%s: %f %x %s", took shelf.id = 7, an integer (int) at conversion.c:115; `,
+	'y': `%s, conversion 9 of printf's "%d %d %d %d %f %d %d %s %s\n", took code = 502, an integer (int) at conversion.c:51; `,
+	'f': `%s, conversion 17 of printf's "%f%f%f%f%f%f%f%f%f%Lf %d %d %d %d %d %lld %s\n", took code = 602, an integer (int) at conversion.c:55; `,
+	'q': `%1$s, conversion 2 of printf's "%2$d %1$s\n", took code = 92, an integer (int) at conversion.c:59; `,
+	's': `%d, conversion 2 of sscanf's "%*d %d", took `,
+	'P': `%s, conversion 1 of printf's "[%s]\n", took `,
+	'n': `%n, conversion 2 of printf's "%d%n\n", took at = 11, an integer (int) at conversion.c:77; `,
+	'c': `%s, conversion 2 of printf's "made %d %s\n", took count = 21, an integer (int) at conversion.c:84; `,
+	'0': `%s, conversion 2 of printf's "%s %s\n", took count = 31, an integer (int) at conversion.c:103; `,
+	'l': `%s, conversion 1 of printf's "tail %s, %d\n", took count = 41, an integer (int) at conversion.c:107; `,
+}
+
+// A crash in printf or scanf says which conversion of which format took what, through functions that pass on lists of arguments, too.
+func TestConversions(t *testing.T) {
+	t.Parallel()
+	causesOf(t, "conversion.c", []string{"gcc", "clang", "musl-gcc", "gcc -m32", "gcc -s", "gcc -static"}, "pmwtyfqsPnc0lFT", func(t *testing.T, way byte, build, cause string) {
+		want, optimised := conversions[way], !strings.HasSuffix(build, "-O0")
+		cause = strings.Replace(cause, "(long int)", "(long)", 1)
+		switch {
+		case way == 'F' || way == 'T':
+			if strings.Contains(cause, ", conversion ") {
+				t.Errorf("%c: %s", way, cause)
+			}
+			return
+		case way == 'l' && strings.HasSuffix(build, "-O2"): // printf was called by a jump
+			want = ""
+			if strings.Contains(cause, ", conversion ") {
+				t.Errorf("%c: %s", way, cause)
+			}
+		case way == 'P' && optimised && cause == "-": // puts
+			return
+		}
+		if way == 'f' && build == "clang-O0" || strings.Contains(build, "-s-") { // the argument has no name
+			want, _, _ = strings.Cut(want, "code = ")
+			want, _, _ = strings.Cut(want, "took ")
+		}
+		doubt := " [likely]"
+		if way == 'c' {
+			doubt = " [possible]"
+		}
+		if !strings.HasPrefix(cause, want) || want != "" && !strings.HasSuffix(cause, doubt) {
 			t.Errorf("%c: %s", way, cause)
 		}
 	})

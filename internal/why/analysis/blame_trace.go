@@ -30,10 +30,13 @@ func (in *inspection) blamed(inst *disasm.Inst, regs *arch.RegSet, why *reason.R
 	t := &tracer{in: in, out: report.Blame{Confidence: report.Certain}}
 	defer t.close()
 	s, ok := t.suspect(inst, regs, why)
-	if !ok {
+	b := t.given(s, why)
+	switch {
+	case b == nil && !ok:
 		return t.folded(inst, why)
+	case b == nil:
+		b = t.trace(s)
 	}
-	b := t.trace(s)
 	if b == nil {
 		if s, ok = t.handedIn(s); ok {
 			b = t.trace(s)
@@ -81,9 +84,15 @@ func (t *tracer) trace(s suspect) *report.Blame {
 	if s.reg != arch.NoReg {
 		b.Register = t.in.arch.RegName(s.reg)
 	}
+	t.uses(s.w, &s.use)
+	return t.from(s)
+}
+
+// from adds the steps that lead back from the value of a suspect; nil if there are none.
+func (t *tracer) from(s suspect) *report.Blame {
+	b := &t.out
 	w, v, value := s.w, s.v, s.value
 	t.value = value
-	t.uses(w, &s.use)
 	n := w.name(v, w.state.PC, s.reg, 0)
 	t.uses(w, &n)
 	// Only a variable makes a step here. Memory that the value was read from makes its step in read.

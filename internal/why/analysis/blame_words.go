@@ -3,6 +3,7 @@ package analysis
 import (
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/corewalk/corewalk/report"
@@ -59,6 +60,13 @@ func blameText(b *report.Blame, kind string) string {
 		}
 		return strings.Join(parts, "; ")
 	}
+	if steps[0].Kind == report.BlameConversion {
+		parts := []string{conversionText(b, &steps[0])}
+		for i := range steps[1:] {
+			parts = append(parts, blameStep(b, &steps[1+i]))
+		}
+		return strings.Join(parts, "; ")
+	}
 	value := b.Value
 	if steps[0].Value != nil && who != b.Register {
 		value = *steps[0].Value
@@ -106,6 +114,22 @@ func indexText(b *report.Blame, s *report.BlameStep) string {
 		return sourceWords(b.Expression) + ", an index that was computed" + atSource(s)
 	}
 	return fmt.Sprintf("%s where %s = %d%s", sourceWords(b.Expression), s.Name, int64(*s.Value), atSource(s))
+}
+
+// conversionText says what a function took for a conversion of its format: "%s, conversion 2 of printf's "%d %s", took n = 5, an integer (int)".
+func conversionText(b *report.Blame, s *report.BlameStep) string {
+	text := fmt.Sprintf("%s, conversion %d of %s's %s, took ", s.Name, s.Number, s.Function, strconv.Quote(s.Expression))
+	value := uint64(b.Value)
+	if s.Value != nil {
+		value = uint64(*s.Value)
+	}
+	if s.Passed != "" {
+		text += sourceWords(s.Passed) + " = "
+	}
+	if s.Type == "" {
+		return text + fmt.Sprintf("%#x", value) + atSource(s)
+	}
+	return text + fmt.Sprintf("%d, an integer (%s)%s", int64(value), s.Type, atSource(s))
 }
 
 func blameStep(b *report.Blame, s *report.BlameStep) string {

@@ -177,7 +177,7 @@ var forbidden = map[string][]string{
 var outside = map[string][]string{
 	"github.com/peterh/liner":                {"internal/command"},
 	"github.com/google/go-dap":               {"internal/faces/dap"},
-	"github.com/modelcontextprotocol/go-sdk": {"internal/faces/mcp"},
+	"github.com/modelcontextprotocol/go-sdk": {}, // the client of tests
 	"golang.org/x/sys":                       {"internal/files/mmapfile", "internal/files/scratch", "internal/sandbox", "livestate", "internal/command", "internal/carry/handle", "internal/triage", "crashself"},
 	"golang.org/x/arch":                      {"internal/code/disasm", "internal/code/disasm/words/make", "internal/format/wincodes/make"},
 	"github.com/ianlancetaylor/demangle":     {"demangle"},
@@ -190,8 +190,6 @@ var outside = map[string][]string{
 	"github.com/tus/tusd":                    {"internal/service"},
 	"golang.org/x/exp":                       {"internal/service"}, // tusd logs with it
 	"golang.org/x/time":                      {"internal/service"},
-	"github.com/VictoriaMetrics/metrics":     {"internal/service"},
-	"github.com/olekukonko/tablewriter":      {"report"},
 	"github.com/mattn/go-runewidth":          {"report"},
 	"modernc.org/sqlite":                     {"internal/triage/ledger/sqlite", "internal/service/store/sqlite"},
 	"github.com/jackc/pgx":                   {"internal/triage/ledger/postgres", "internal/service/store/postgres", "internal/service/fleet", "internal/command/fleet"},

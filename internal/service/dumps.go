@@ -174,8 +174,8 @@ func (s *Service) keep(ctx context.Context, f objects.File, project, name string
 	if err != nil {
 		return u, err
 	}
-	s.metrics.GetOrCreateCounter("corewalk_uploads_total").Inc()
-	s.metrics.GetOrCreateCounter("corewalk_upload_bytes_total").Add(int(size))
+	s.metrics.add("corewalk_uploads_total", 1)
+	s.metrics.add("corewalk_upload_bytes_total", size)
 	s.c.Log.Info("received", "project", project, "dump", u.ID, "bytes", size, "times", u.Times)
 	s.Tell()
 	return u, nil

@@ -22,7 +22,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/VictoriaMetrics/metrics"
 	"golang.org/x/time/rate"
 
 	"github.com/corewalk/corewalk/internal/service/objects"
@@ -73,7 +72,7 @@ type Service struct {
 	c         Config
 	access    access
 	worker    *work.Worker
-	metrics   *metrics.Set
+	metrics   counters
 	draining  atomic.Bool
 	ledgers   ledgers
 	snapshots snapshots
@@ -91,7 +90,7 @@ func New(c Config) (*Service, error) {
 	if c.MaxUpload <= 0 {
 		c.MaxUpload = defaultMaxUpload
 	}
-	s := &Service{c: c, access: access{store: c.Store, rate: rate.Limit(c.Rate), burst: int(2*c.Rate) + 1}, metrics: metrics.NewSet(), mux: http.NewServeMux()}
+	s := &Service{c: c, access: access{store: c.Store, rate: rate.Limit(c.Rate), burst: int(2*c.Rate) + 1}, mux: http.NewServeMux()}
 	s.ledgers.open = c.Ledger
 	s.sessions = sessions{begin: c.Ask, idle: openIdle, limit: cmp.Or(c.Patience, time.Minute) + answerGrace}
 	if c.Run != nil {
@@ -100,7 +99,6 @@ func New(c Config) (*Service, error) {
 	if err := s.routes(); err != nil {
 		return nil, err
 	}
-	s.gauges()
 	return s, nil
 }
 
@@ -163,7 +161,7 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				http.Error(counted, "internal error", http.StatusInternalServerError)
 			}
 		}
-		s.metrics.GetOrCreateCounter(fmt.Sprintf(`corewalk_http_requests_total{method=%q,status="%d"}`, known(r.Method), counted.status)).Inc()
+		s.metrics.add(fmt.Sprintf(`corewalk_http_requests_total{method=%q,status="%d"}`, known(r.Method), counted.status), 1)
 		// The pattern, because paths and queries have tokens in them.
 		s.c.Log.Debug("answered", "request", r.Pattern, "status", counted.status, "seconds", time.Since(start).Seconds(), "from", r.RemoteAddr)
 	}()
@@ -331,7 +329,7 @@ func (s *Service) answerError(w http.ResponseWriter, r *http.Request, err error)
 		s.c.Log.Error("a request failed", "request", r.Pattern, "error", err)
 	}
 	if status == http.StatusForbidden || status == http.StatusUnauthorized {
-		s.metrics.GetOrCreateCounter("corewalk_denied_total").Inc()
+		s.metrics.add("corewalk_denied_total", 1)
 	}
 	answer(w, status, map[string]string{"error": report.Clean(text)})
 }

@@ -74,7 +74,7 @@ func (s *Service) putSymbols(w http.ResponseWriter, r *http.Request, p *request)
 	if err := f.Keep(r.Context(), key); err != nil {
 		return err
 	}
-	s.metrics.GetOrCreateCounter("corewalk_symbols_total").Inc()
+	s.metrics.add("corewalk_symbols_total", 1)
 	w.WriteHeader(http.StatusCreated)
 	return nil
 }
@@ -151,7 +151,7 @@ func (s *Service) keepSym(w http.ResponseWriter, r *http.Request, p *request, pa
 	if err := f.Keep(r.Context(), key); err != nil {
 		return err
 	}
-	s.metrics.GetOrCreateCounter("corewalk_symbols_total").Inc()
+	s.metrics.add("corewalk_symbols_total", 1)
 	plainText(w, "stored")
 	return nil
 }

@@ -203,7 +203,7 @@ func (s *Service) symComplete(w http.ResponseWriter, r *http.Request, p *request
 		return err
 	}
 	s.pending.remove(upload)
-	s.metrics.GetOrCreateCounter("corewalk_symbols_total").Inc()
+	s.metrics.add("corewalk_symbols_total", 1)
 	answer(w, http.StatusOK, map[string]string{"result": result})
 	return nil
 }

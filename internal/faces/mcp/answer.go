@@ -13,7 +13,7 @@ import (
 const MaxAnswer = 8 << 10
 
 // maxText is what is left of that for the text, in JSON: the rest is the protocol's.
-const maxText = MaxAnswer - 256
+const maxText = MaxAnswer - 384
 
 // An answerOf is what a tool answers.
 type answerOf struct {

@@ -423,7 +423,7 @@ func TestNoMessages(t *testing.T) {
 	for line, id := range map[string]any{
 		"{": nil, "[]": nil, "null": nil, "5": nil, `"x"`: nil, "{}": nil, "\x00\xff": nil, `{"jsonrpc":"2.0"}`: nil, `{"jsonrpc":"1.0","id":2,"method":"ping"}`: 2.0, `{"jsonrpc":2,"id":"a","method":"ping"}`: "a",
 		`{"jsonrpc":"2.0","id":{},"method":"ping"}`: nil, `{"jsonrpc":"2.0","id":2,"method":5}`: 2.0, `{"jsonrpc":"2.0","id":3,"method":["ping"]} x`: nil, `{"jsonrpc":"2.0","id":3,"method":"ping"} x`: nil, `[5]`: nil,
-		strings.Repeat("[", 5000): nil, `{"jsonrpc":"2.0","id":3,"method":"ping","params":` + strings.Repeat(`{"a":`, 2000) + "1" + strings.Repeat("}", 2001): 3.0,
+		strings.Repeat("[", 5000): nil, `{"jsonrpc":"2.0","id":3,"method":"ping","params":` + strings.Repeat(`{"a":`, 20000) + "1" + strings.Repeat("}", 20001): nil,
 	} {
 		if _, err := io.WriteString(cl.to, line+"\n\n"); err != nil {
 			t.Fatal(err)

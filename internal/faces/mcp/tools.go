@@ -8,32 +8,32 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/corewalk/corewalk/internal/faces"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/session"
 )
 
-// tools adds the tools.
-func (sv *server) tools(s *mcp.Server) {
-	tool(s, "open_dump", "Opens a core file, minidump or pack. Returns its number and in a line why the process died.", sv.open)
-	tool(s, "summary", "Why the process died: reason, cause with certainty, the stack that matters with its variables, a line for each other stack, deadlocks, what is missing.", sv.summary)
-	tool(s, "threads", "Lists threads, goroutines and other tasks with the numbers of their stacks.", sv.threads)
-	tool(s, "frame", "Lists the frames of a stack with their numbers, or describes one frame: where it is, its source and code.", sv.frame)
-	tool(s, "variables", "Lists the arguments and local variables of a frame, or the parts of a variable.", sv.variables)
-	tool(s, "print", "Evaluates an expression in a frame, in the language of the frame: q->head->next[3].name, *p, arr[2:5], (T*)0x7f10, $rip. Nothing is called or changed.", sv.print)
-	tool(s, "memory_at", "Says what is at an address and shows the memory there.", sv.memoryAt)
-	tool(s, "waits", "Who waits for whom: deadlocks, contended locks, and what each thread or task waits for.", sv.waits)
-	tool(s, "triage_groups", "Lists groups of crashes that the ledger of corewalk triage has, largest first.", sv.groups)
-	tool(s, "similar", "Finds the group of a dump in the ledger, and groups that are probably the same bug as a dump or a group.", sv.similar)
+// tools are what can be asked.
+func (sv *server) tools() []tool {
+	return []tool{
+		question("open_dump", "Opens a core file, minidump or pack. Returns its number and in a line why the process died.", sv.open),
+		question("summary", "Why the process died: reason, cause with certainty, the stack that matters with its variables, a line for each other stack, deadlocks, what is missing.", sv.summary),
+		question("threads", "Lists threads, goroutines and other tasks with the numbers of their stacks.", sv.threads),
+		question("frame", "Lists the frames of a stack with their numbers, or describes one frame: where it is, its source and code.", sv.frame),
+		question("variables", "Lists the arguments and local variables of a frame, or the parts of a variable.", sv.variables),
+		question("print", "Evaluates an expression in a frame, in the language of the frame: q->head->next[3].name, *p, arr[2:5], (T*)0x7f10, $rip. Nothing is called or changed.", sv.print),
+		question("memory_at", "Says what is at an address and shows the memory there.", sv.memoryAt),
+		question("waits", "Who waits for whom: deadlocks, contended locks, and what each thread or task waits for.", sv.waits),
+		question("triage_groups", "Lists groups of crashes that the ledger of corewalk triage has, largest first.", sv.groups),
+		question("similar", "Finds the group of a dump in the ledger, and groups that are probably the same bug as a dump or a group.", sv.similar),
+	}
 }
 
 type openIn struct {
-	Path    string   `json:"path" jsonschema:"path of the core file, minidump or pack"`
-	Binary  string   `json:"binary,omitempty" jsonschema:"path of the program, if it is not where the dump names it"`
-	Search  []string `json:"search,omitempty" jsonschema:"directories with binaries and debug files"`
-	Sysroot []string `json:"sysroot,omitempty" jsonschema:"directories, archives or images with the system's files"`
+	Path    string   `json:"path" doc:"path of the core file, minidump or pack"`
+	Binary  string   `json:"binary,omitempty" doc:"path of the program, if it is not where the dump names it"`
+	Search  []string `json:"search,omitempty" doc:"directories with binaries and debug files"`
+	Sysroot []string `json:"sysroot,omitempty" doc:"directories, archives or images with the system's files"`
 }
 
 func (sv *server) open(ctx context.Context, in openIn) (*answer, error) {
@@ -81,7 +81,7 @@ func (sv *server) open(ctx context.Context, in openIn) (*answer, error) {
 }
 
 type dumpIn struct {
-	Dump int `json:"dump" jsonschema:"number of the dump, from open_dump"`
+	Dump int `json:"dump" doc:"number of the dump, from open_dump"`
 }
 
 func (sv *server) summary(ctx context.Context, in dumpIn) (*answer, error) {
@@ -116,7 +116,7 @@ func (sv *server) summary(ctx context.Context, in dumpIn) (*answer, error) {
 
 type pageIn struct {
 	dumpIn
-	From int `json:"from,omitempty" jsonschema:"number of the first line to list, as the answer before says"`
+	From int `json:"from,omitempty" doc:"number of the first line to list, as the answer before says"`
 }
 
 // page is how many entries are asked for at once: more than an answer has room for.
@@ -168,9 +168,9 @@ func quoted(s string) string { return `"` + report.Clean(s) + `"` }
 
 type frameIn struct {
 	dumpIn
-	Stack int `json:"stack,omitempty" jsonschema:"number of the stack whose frames to list, from threads; 0 for the one that crashed"`
-	Frame int `json:"frame,omitempty" jsonschema:"number of one frame to describe"`
-	From  int `json:"from,omitempty" jsonschema:"number of the first frame to list, as the answer before says"`
+	Stack int `json:"stack,omitempty" doc:"number of the stack whose frames to list, from threads; 0 for the one that crashed"`
+	Frame int `json:"frame,omitempty" doc:"number of one frame to describe"`
+	From  int `json:"from,omitempty" doc:"number of the first frame to list, as the answer before says"`
 }
 
 func (sv *server) frame(ctx context.Context, in frameIn) (*answer, error) {

@@ -14,9 +14,9 @@ import (
 )
 
 type groupsIn struct {
-	Text  string `json:"text,omitempty" jsonschema:"only groups with this text in their reason, a function or their identifier"`
-	Build string `json:"build,omitempty" jsonschema:"only groups with a dump of the build whose build-id begins so"`
-	From  int    `json:"from,omitempty" jsonschema:"number of the first group to list, as the answer before says"`
+	Text  string `json:"text,omitempty" doc:"only groups with this text in their reason, a function or their identifier"`
+	Build string `json:"build,omitempty" doc:"only groups with a dump of the build whose build-id begins so"`
+	From  int    `json:"from,omitempty" doc:"number of the first group to list, as the answer before says"`
 }
 
 // ledger opens the ledger.
@@ -66,8 +66,8 @@ func day(t time.Time) string {
 const maxGroups = 1 << 20
 
 type similarIn struct {
-	Dump  int    `json:"dump,omitempty" jsonschema:"number of a dump, from open_dump"`
-	Group string `json:"group,omitempty" jsonschema:"instead of a dump: identifier of a group, or how it begins"`
+	Dump  int    `json:"dump,omitempty" doc:"number of a dump, from open_dump"`
+	Group string `json:"group,omitempty" doc:"instead of a dump: identifier of a group, or how it begins"`
 }
 
 // shownDumps is how many dumps of a group are listed.

@@ -13,9 +13,9 @@ import (
 
 type variablesIn struct {
 	dumpIn
-	Frame int `json:"frame,omitempty" jsonschema:"number of the frame, from frame or summary"`
-	Ref   int `json:"ref,omitempty" jsonschema:"instead of a frame: number of a variable whose parts to list"`
-	From  int `json:"from,omitempty" jsonschema:"number of the first variable to list, as the answer before says"`
+	Frame int `json:"frame,omitempty" doc:"number of the frame, from frame or summary"`
+	Ref   int `json:"ref,omitempty" doc:"instead of a frame: number of a variable whose parts to list"`
+	From  int `json:"from,omitempty" doc:"number of the first variable to list, as the answer before says"`
 }
 
 func (sv *server) variables(ctx context.Context, in variablesIn) (*answer, error) {
@@ -97,8 +97,8 @@ func valueText(v *session.Variable) string {
 
 type printIn struct {
 	dumpIn
-	Frame      int    `json:"frame,omitempty" jsonschema:"number of the frame; 0 for the one to look at first"`
-	Expression string `json:"expression" jsonschema:"what to print, for instance list->head.name"`
+	Frame      int    `json:"frame,omitempty" doc:"number of the frame; 0 for the one to look at first"`
+	Expression string `json:"expression" doc:"what to print, for instance list->head.name"`
 }
 
 func (sv *server) print(ctx context.Context, in printIn) (*answer, error) {
@@ -125,8 +125,8 @@ func (sv *server) print(ctx context.Context, in printIn) (*answer, error) {
 
 type memoryIn struct {
 	dumpIn
-	Address string `json:"address" jsonschema:"the address, as 0x7f10"`
-	Length  int    `json:"length,omitempty" jsonschema:"how many bytes to show, at most 1024; 64 if it is not given"`
+	Address string `json:"address" doc:"the address, as 0x7f10"`
+	Length  int    `json:"length,omitempty" doc:"how many bytes to show, at most 1024; 64 if it is not given"`
 }
 
 // maxBytes is how many bytes of memory an answer shows.

@@ -183,6 +183,9 @@ const (
 	BlameIndex    = "index"     // Name, an index of an expression in another step or in Blame.Expression, was Value, which is signed; "" if it has no name
 	// BlameConversion: Function, of the family of printf or scanf, took the value for Name, a conversion of a format ("%s").
 	BlameConversion = "conversion"
+	// BlameOverwritten: the first Number bytes of the value are those of Expression, text in memory that begins Offset bytes before it, in
+	// the array Name.
+	BlameOverwritten = "overwritten"
 )
 
 // A BlameStep is one step on the way back from the bad value to its origin.
@@ -197,7 +200,7 @@ type BlameStep struct {
 	Source   Source `json:"source,omitzero"`
 	Address  Addr   `json:"address,omitempty"` // of the instruction
 	// For BlameOffset: the value is the address of Expression, "p->items", which lies Offset bytes after Name. For BlameConversion: the
-	// format, cut after 256 bytes.
+	// format, cut after 256 bytes. For BlameOverwritten: the text, cut after 48.
 	Expression string `json:"expression,omitempty"`
 	Offset     Addr   `json:"offset,omitempty"`
 	// Value is what Name held if that is not the bad value itself: the bad value may be a part of it, or it
@@ -207,7 +210,7 @@ type BlameStep struct {
 	// register that holds the value is of another moment than the memory. It is nil otherwise.
 	Memory   *Addr `json:"memory,omitempty"`
 	Physical int   `json:"physical"`         // number of the physical frame
-	Number   int   `json:"number,omitempty"` // for BlameConversion: the number of the conversion in the format, from 1
+	Number   int   `json:"number,omitempty"` // for BlameConversion: the number of the conversion in the format, from 1; for BlameOverwritten of bytes
 	// Passed is what the caller passed for a BlameConversion: "n"; "" if that has no name.
 	Passed string `json:"passed,omitempty"`
 	// Type is the type of Passed, if that is an integer: "int".

@@ -184,3 +184,33 @@ func TestConversions(t *testing.T) {
 		}
 	})
 }
+
+// Text that runs over the end of an array into a pointer or a return address is told with the array that it begins in.
+func TestOverruns(t *testing.T) {
+	t.Parallel()
+	want := map[byte][2]string{
+		'w': {`; overwritten by text that begins in e->name, 16 bytes before: "a name of sixteen and some more"`, "likely"},
+		'h': {`; its first 4 bytes overwritten by text that begins in e->name, 16 bytes before: "exactly sixteen.half"`, "likely"},
+		't': {`; its first 2 bytes overwritten by text that begins in e->name, 16 bytes before: "exactly sixteen.ha"`, "possible"},
+		's': {`; overwritten by text that begins in p->first, 16 bytes before: "eight of first, second and a pointer"`, "likely"},
+		'k': {`; overwritten by text that begins in kept.title, 24 bytes before: "a title of twenty-four and a pointer"`, "likely"},
+		'n': {`; overwritten by text that begins in a->name, 16 bytes before: "twelve and a number and a pointer"`, "likely"},
+		'l': {`; overwritten by text that begins in v.word, 16 bytes before: "sixteen letters.and a pointer"`, "likely"},
+		'r': {`overwritten by text that begins in line, `, "likely"},
+		'H': {`; overwritten by text that begins 16 bytes before: "before the list.xxxxxxxx"`, "possible"},
+		'o': {"", ""},
+		'a': {"", ""},
+	}
+	causesOf(t, "overrun.c", []string{"gcc -fno-stack-protector", "clang"}, "whtsknlrHoabzc", func(t *testing.T, way byte, build, cause string) {
+		text, confidence := want[way][0], want[way][1]
+		if way == 'r' && strings.HasPrefix(build, "clang") { // which addresses locals by registers that no longer hold what they did
+			text, confidence = "overwritten by text that begins ", "possible"
+		}
+		if text == "" && strings.Contains(cause, "overwritten") || text != "" && (!strings.Contains(cause, text) || !strings.HasSuffix(cause, " ["+confidence+"]")) {
+			t.Errorf("%c: %s", way, cause)
+		}
+		if way == 'r' && !strings.HasPrefix(cause, "the return address = 0x") {
+			t.Errorf("%c: %s", way, cause)
+		}
+	})
+}

@@ -44,6 +44,17 @@ func (e *Evaluator) Value(v *Value, past uint64) (val uint64, exact, ok bool) {
 	return e.eval(v.resolve(), past, 0)
 }
 
+// Address returns the address that v, a Load, was read from.
+func (e *Evaluator) Address(v *Value, past uint64) (addr uint64, ok bool) {
+	e.left = maxEvals
+	v = v.resolve()
+	if v.Kind != Load || !e.fresh(v, past) {
+		return 0, false
+	}
+	addr, _, ok = e.sum(v, past, 0)
+	return addr, ok
+}
+
 // Memory returns what the memory that v was read from holds now, whatever registers hold; false for values that were not
 // read, and for memory that the code has changed since or that is not known.
 func (e *Evaluator) Memory(v *Value, past uint64) (val uint64, ok bool) {
@@ -51,7 +62,7 @@ func (e *Evaluator) Memory(v *Value, past uint64) (val uint64, ok bool) {
 	switch v = v.resolve(); {
 	case !e.fresh(v, past):
 	case v.Kind == Load:
-		if addr, _, known := e.sum(v, past, 0); known {
+		if addr, known := e.Address(v, past); known {
 			return e.read(v, addr)
 		}
 	case v.Kind == Slot:

@@ -33,6 +33,9 @@ func (in *inspection) blamed(inst *disasm.Inst, regs *arch.RegSet, why *reason.R
 	b := t.given(s, why)
 	switch {
 	case b == nil && !ok:
+		if b = t.smashed(inst, why); b != nil {
+			return b
+		}
 		return t.folded(inst, why)
 	case b == nil:
 		b = t.trace(s)
@@ -167,6 +170,10 @@ func (t *tracer) back(w *witness, v *provenance.Value, value uint64) (*provenanc
 		if got, _, ok := w.eval.Value(v, t.past); ok && got != value && !t.loose {
 			return none()
 		}
+		if s, ok := t.overwritten(w, v, value); ok {
+			t.add(s)
+			return none()
+		}
 		return w.code.Stored(v), w, value, true
 	case provenance.Cut:
 		if from := w.code.Before(v.At, provenance.Reg(v.Base)); len(t.out.Steps) == 0 && t.divides && from.Kind == provenance.Arith {
@@ -192,6 +199,9 @@ func (t *tracer) back(w *witness, v *provenance.Value, value uint64) (*provenanc
 		return t.bySum(w, v, value)
 	case provenance.Load:
 		t.read(w, v, value)
+		if s, ok := t.overwritten(w, v, value); ok && len(t.out.Steps) > 0 {
+			t.add(s)
+		}
 	case provenance.Const:
 		if t.in.arch.Truncate(uint64(v.K)) == value {
 			s := w.step(report.BlameSet, v.At)
@@ -203,6 +213,10 @@ func (t *tracer) back(w *witness, v *provenance.Value, value uint64) (*provenanc
 	case provenance.EntrySlot:
 		if v.K < 0 {
 			t.neverSet(w, v)
+			return none()
+		}
+		if s, ok := t.overwritten(w, v, value); ok {
+			t.add(s)
 			return none()
 		}
 		return t.passed(w, v, value)

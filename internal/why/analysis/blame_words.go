@@ -71,8 +71,13 @@ func blameText(b *report.Blame, kind string) string {
 	if steps[0].Value != nil && who != b.Register {
 		value = *steps[0].Value
 	}
-	if steps[0].Kind == report.BlameComputed {
+	switch steps[0].Kind {
+	case report.BlameComputed:
 		who = steps[0].Name
+	case report.BlameOverwritten:
+		if b.Register == "" {
+			who = "the return address"
+		}
 	}
 	switch {
 	case kind == report.CrashDivZero && value == 0:
@@ -132,6 +137,19 @@ func conversionText(b *report.Blame, s *report.BlameStep) string {
 	return text + fmt.Sprintf("%d, an integer (%s)%s", int64(value), s.Type, atSource(s))
 }
 
+// overwrittenText says which text a value is a part of: "overwritten by text that begins in o->name, 16 bytes before: "xxxxx..."".
+func overwrittenText(s *report.BlameStep) string {
+	text := "overwritten by text"
+	if s.Number < 8 {
+		text = fmt.Sprintf("its first %d bytes overwritten by text", s.Number)
+	}
+	where := " that begins"
+	if s.Name != "" {
+		where += " in " + sourceWords(s.Name) + ","
+	}
+	return text + where + fmt.Sprintf(" %d bytes before: ", uint64(s.Offset)) + strconv.Quote(s.Expression)
+}
+
 func blameStep(b *report.Blame, s *report.BlameStep) string {
 	value := b.Value
 	if s.Value != nil {
@@ -179,6 +197,8 @@ func blameStep(b *report.Blame, s *report.BlameStep) string {
 			return fmt.Sprintf("%s = %#x", s.Name, n)
 		}
 		return fmt.Sprintf("%s = %d", s.Name, int64(value))
+	case report.BlameOverwritten:
+		return overwrittenText(s)
 	case report.BlameNeverSet:
 		return s.Name + " was never set"
 	}

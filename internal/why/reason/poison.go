@@ -111,12 +111,51 @@ func (in *Input) text(v uint64) string {
 		switch {
 		case c < ' ' || c > '~':
 			return ""
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == ' ':
+		case letter(c):
 			letters++
 		}
 	}
 	if in.programLike(v) || len(s) < 4 || len(s) < in.Arch.WordSize-3 || letters < len(s)-2 {
 		return ""
+	}
+	return string(s)
+}
+
+// letter reports whether text is mostly made of such characters.
+func letter(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == ' '
+}
+
+// wideText returns the characters that a pointer's value consists of in UTF-16: all must be letters, digits or spaces of ASCII.
+func (in *Input) wideText(v uint64) string {
+	if in.Arch.WordSize != 8 {
+		return ""
+	}
+	var b [8]byte
+	in.Arch.ByteOrder.PutUint64(b[:], v)
+	var s []byte
+	for i := 0; i < len(b); i += 2 {
+		unit := in.Arch.ByteOrder.Uint16(b[i:])
+		if unit > '~' || !letter(byte(unit)) {
+			return ""
+		}
+		s = append(s, byte(unit))
+	}
+	return string(s)
+}
+
+// lastText returns the characters that the second half in memory of a pointer of 8 bytes consists of, where the first half is none: in
+// little-endian memory that is the upper half, of which no address of a process has so many bits.
+func (in *Input) lastText(v uint64) string {
+	if in.Arch.WordSize != 8 || in.Arch.Big() {
+		return ""
+	}
+	var s []byte
+	for half := v >> 32; len(s) < 4; half >>= 8 {
+		if !letter(byte(half)) {
+			return ""
+		}
+		s = append(s, byte(half))
 	}
 	return string(s)
 }
@@ -185,6 +224,12 @@ func (in *Input) tell(p pointer) (text, confidence string) {
 	}
 	if s := in.text(v); s != "" {
 		return fmt.Sprintf("%s text: %s", who, strconv.Quote(s)), "likely"
+	}
+	if s := in.wideText(v); s != "" {
+		return fmt.Sprintf("%s text in UTF-16: %s", who, strconv.Quote(s)), "likely"
+	}
+	if s := in.lastText(v); s != "" {
+		return fmt.Sprintf("%s %#x, of which the last 4 bytes in memory are text: %s", who, v, strconv.Quote(s)), "possible"
 	}
 	if p.name == "" {
 		if pattern, words := in.poisonNear(v); words != "" {

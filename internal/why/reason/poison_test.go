@@ -109,6 +109,38 @@ func TestText(t *testing.T) {
 	}
 }
 
+// TestTextInPart: characters of two bytes each, and text in the half of a pointer that an address has other bits in.
+func TestTextInPart(t *testing.T) {
+	for _, c := range []struct {
+		a    *arch.Arch
+		v    uint64
+		wide string
+		last string
+	}{
+		{arch.AMD64, 0x0064006300620061, "abcd", ""}, {arch.S390X, 0x0061006200630064, "abcd", ""}, {arch.AMD64, 0x0064006300620001, "", ""},
+		{arch.AMD64, 0x0064006301620061, "", ""}, {arch.AMD64, 0x0064006300620000, "", ""}, {arch.X86, 0x00620061, "", ""},
+		{arch.AMD64, 0x64636261_90003f80, "", "abcd"}, {arch.AMD64, 0x64630061_90003f80, "", ""}, {arch.AMD64, 0x2d636261_90003f80, "", ""},
+		{arch.S390X, 0x64636261_90003f80, "", ""}, {arch.X86, 0x90003f80, "", ""}, {arch.AMD64, 0x90003f80_64636261, "", ""},
+	} {
+		in := &Input{Arch: c.a}
+		if got := in.wideText(c.v); got != c.wide {
+			t.Errorf("%s, %#x: %q, want %q", c.a.Name, c.v, got, c.wide)
+		}
+		if got := in.lastText(c.v); got != c.last {
+			t.Errorf("%s, %#x: %q, want %q", c.a.Name, c.v, got, c.last)
+		}
+	}
+	in := &Input{Arch: arch.AMD64}
+	for v, want := range map[uint64]string{
+		0x0064006300620061:  `rax holds text in UTF-16: "abcd" likely`,
+		0x64636261_90003f80: `rax holds 0x6463626190003f80, of which the last 4 bytes in memory are text: "abcd" possible`,
+	} {
+		if text, confidence := in.tell(pointer{v, "rax"}); text+" "+confidence != want {
+			t.Errorf("%s %s", text, confidence)
+		}
+	}
+}
+
 // TestBadPointers: the registers to blame are those that the bad address was computed from.
 func TestBadPointers(t *testing.T) {
 	const v, w = 0x5000000, 0x100

@@ -299,16 +299,26 @@ func TestPassedOn(t *testing.T) {
 			a.Close()
 		}
 	}
-	// Without an origin it ends, and says why.
-	r, frames := p.at(t, pcs[:deep]...)
+	// Without an origin it ends, and says why, until the rest of the stack has been walked.
+	r, frames := p.at(t, pcs...)
+	for range 2 {
+		a, err := r.At(frames[:deep], 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var entry *unknown.Entry
+		if _, err := a.e.entryValue(ops(rdi)); !errors.As(err, &entry) || entry.Why != "the stack has no caller" {
+			t.Errorf("without an origin: %v", err)
+		}
+		a.Close()
+	}
 	a, err := r.At(frames, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	var entry *unknown.Entry
-	if _, err := a.e.entryValue(ops(rdi)); !errors.As(err, &entry) || entry.Why != "the stack has no caller" {
-		t.Errorf("without an origin: %v", err)
+	if v, err := a.e.entryValue(ops(rdi)); v.Bits != 5 || err != nil {
+		t.Errorf("with the rest: %d, %v", v.Bits, err)
 	}
 }
 

@@ -270,6 +270,7 @@ func (f *Function) siteAt(ra arch.Address) (dwarf.CallSite, bool) {
 func (e *evaluator) callSite() (*caller, error) {
 	index := e.index + 1
 	if index >= len(e.frames) {
+		e.depth.endsAt(len(e.frames))
 		return nil, &unknown.Entry{Why: "the stack has no caller"}
 	}
 	f := e.frames[index]

@@ -31,6 +31,8 @@ type entryAnswer struct {
 	err    error
 	doubt  bool          // it is doubtful
 	inputs *where.Inputs // what it depends on; nil if that was not recorded
+	// end is the number of the stack's frames, if the answer depends on where it ends, else 0: the rest may be walked later.
+	end int
 }
 
 // entryValues are the results for one frame, which has few.
@@ -39,11 +41,12 @@ type entryValues struct {
 	list []entryAnswer
 }
 
-func (v *entryValues) find(key entryKey) *entryAnswer {
+// find returns the answer for a place in a stack of n frames; nil if there is none.
+func (v *entryValues) find(key entryKey, n int) *entryAnswer {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for i := range v.list {
-		if v.list[i].key == key {
+		if a := &v.list[i]; a.key == key && (a.end == 0 || a.end == n) {
 			return &v.list[i]
 		}
 	}
@@ -62,6 +65,7 @@ type callerAnswer struct {
 	by     *caller
 	err    error
 	inputs *where.Inputs // as of an entryAnswer
+	end    int           // likewise
 }
 
 // passedKnown returns the result of ask, and keeps it for the place in the frame. It keeps none
@@ -74,7 +78,8 @@ func (e *evaluator) passedKnown(key entryKey, ask func() (op.Value, error)) (op.
 	var kept *entryValues
 	if v, ok := m.values.Load(e.frame()); ok {
 		kept = v.(*entryValues)
-		if a := kept.find(key); a != nil {
+		if a := kept.find(key, len(e.frames)); a != nil {
+			e.depth.endsAt(a.end)
 			e.inputs.AddAll(a.inputs)
 			e.uses(a.doubt)
 			return a.value, a.err
@@ -84,9 +89,10 @@ func (e *evaluator) passedKnown(key entryKey, ask func() (op.Value, error)) (op.
 	var err error
 	var inputs *where.Inputs
 	var doubt bool
-	if limited := e.deepening(pending{key: key}, func() {
+	limited, end := e.deepening(pending{key: key}, func() {
 		doubt = e.doubting(func() { inputs = e.recorded(func() { v, err = ask() }) })
-	}); limited {
+	})
+	if limited {
 		return v, err
 	}
 	if kept == nil {
@@ -95,7 +101,7 @@ func (e *evaluator) passedKnown(key entryKey, ask func() (op.Value, error)) (op.
 	}
 	kept.mu.Lock()
 	defer kept.mu.Unlock()
-	kept.list = append(kept.list, entryAnswer{key, v, err, doubt, inputs})
+	kept.list = append(kept.list, entryAnswer{key, v, err, doubt, inputs, end})
 	return v, err
 }
 
@@ -103,15 +109,17 @@ func (e *evaluator) passedKnown(key entryKey, ask func() (op.Value, error)) (op.
 func (e *evaluator) callSiteKnown() (*caller, error) {
 	m, f := &e.r.known, e.frame()
 	if v, ok := m.callers.Load(f); ok {
-		a := v.(callerAnswer)
-		e.inputs.AddAll(a.inputs)
-		return a.by, a.err
+		if a := v.(callerAnswer); a.end == 0 || a.end == len(e.frames) {
+			e.depth.endsAt(a.end)
+			e.inputs.AddAll(a.inputs)
+			return a.by, a.err
+		}
 	}
 	var by *caller
 	var err error
 	var inputs *where.Inputs
-	if limited := e.deepening(pending{site: true}, func() { inputs = e.recorded(func() { by, err = e.callSite() }) }); !limited {
-		m.callers.Store(f, callerAnswer{by, err, inputs})
+	if limited, end := e.deepening(pending{site: true}, func() { inputs = e.recorded(func() { by, err = e.callSite() }) }); !limited {
+		m.callers.Store(f, callerAnswer{by, err, inputs, end})
 	}
 	return by, err
 }
@@ -130,18 +138,30 @@ type depth struct {
 	limited bool // maxNested was reached
 	last    pending
 	known   bool // last is
+	end     int  // the number of the stack's frames, if the last one's caller was asked for
+}
+
+// endsAt takes note that an answer depends on where the stack ends. It may be called on nil.
+func (d *depth) endsAt(n int) {
+	if d != nil {
+		d.end = max(d.end, n)
+	}
 }
 
 // deepening asks something of the frame, and again after what it had to give up was asked by itself, as often as that leads
-// further. It reports whether the answer is still limited: it is not kept then, since it would differ in another evaluation.
-func (e *evaluator) deepening(p pending, ask func()) (limited bool) {
+// further. It reports whether the answer is still limited: it is not kept then, since it would differ in another evaluation. end is
+// as of an entryAnswer.
+func (e *evaluator) deepening(p pending, ask func()) (limited bool, end int) {
 	p.fn, p.index = e.fn, e.index
 	if d := e.depth; d != nil {
+		outer := d.end
+		d.end = 0
 		ask()
+		end, d.end = d.end, max(d.end, outer)
 		if d.limited && !d.known {
 			d.last, d.known = p, true
 		}
-		return d.limited
+		return d.limited, end
 	}
 	defer func() { e.depth = nil }()
 	by, byErr := e.by, e.byErr
@@ -157,11 +177,11 @@ func (e *evaluator) deepening(p pending, ask func()) (limited bool) {
 		}
 		switch {
 		case !d.limited && len(before) == 0:
-			return false
+			return false, d.end
 		case !d.limited:
 			before = before[:len(before)-1]
 		case !d.known || d.last.index <= at.index || e.frame().Spend(evalCost) != nil:
-			return true
+			return true, 0
 		default:
 			before = append(before, d.last)
 		}

@@ -91,13 +91,12 @@ func writeData(b *strings.Builder, d *report.Data) {
 }
 
 // path follows an expression through the variables of a frame that a report has.
-func (s *Session) path(f *frameAt, expr string) (Variable, error) {
+func (s *Session) path(f *frameAt, read variables, expr string) (Variable, error) {
 	n, err := paths.Parse(expr)
 	if err != nil {
 		return Variable{}, &dwarfvars.ExpressionError{At: errorAt(err), Err: err}
 	}
-	e := &f.st.named[f.index]
-	d, whole, err := follow(e, n)
+	d, whole, err := follow(&read, n)
 	if err != nil {
 		return Variable{}, &dwarfvars.ExpressionError{At: n.At(), Err: err}
 	}
@@ -119,10 +118,10 @@ func errorAt(err error) int {
 }
 
 // follow walks from a variable of a frame to a part of its tree. It returns the variable itself for its name.
-func follow(e *report.Frame, n paths.Node) (*report.Data, *report.Variable, error) {
+func follow(read *variables, n paths.Node) (*report.Data, *report.Variable, error) {
 	switch n := n.(type) {
 	case *paths.Ident:
-		for _, list := range [...][]report.Variable{e.Args, e.Locals} {
+		for _, list := range [...][]report.Variable{read.args, read.locals} {
 			for i := range list {
 				if list[i].Name == n.Name {
 					return list[i].Data, &list[i], nil
@@ -131,13 +130,13 @@ func follow(e *report.Frame, n paths.Node) (*report.Data, *report.Variable, erro
 		}
 		return nil, nil, fmt.Errorf("no variable is called %s", n.Name)
 	case *paths.Member:
-		d, _, err := follow(e, n.X)
+		d, _, err := follow(read, n.X)
 		if err != nil {
 			return nil, nil, err
 		}
 		return childNamed(d, n.Name)
 	case *paths.Index:
-		d, _, err := follow(e, n.X)
+		d, _, err := follow(read, n.X)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -16,7 +16,7 @@ func TestFollow(t *testing.T) {
 	key := func(s string) *report.Data { d := text(s); return &d }
 	m := report.Data{Kind: "map", Children: []report.Child{{Key: key("'k'"), Data: text("1")}, {Key: key("-1"), Data: text("2")}, {Key: key("7"), Data: list}}}
 	d := report.Data{Kind: "struct", Children: []report.Child{{Name: "list", Data: list}, {Name: "long", Data: long}, {Name: "m", Data: m}, {Name: "n", Data: text("5")}}}
-	e := &report.Frame{Locals: []report.Variable{{Name: "a", Data: &d}, {Name: "flat", Value: "1"}}}
+	e := &variables{locals: []report.Variable{{Name: "a", Data: &d}, {Name: "flat", Value: "1"}}}
 	for expr, want := range map[string]string{
 		"a.list[0]": "10", "a.list[3]": "11", "a.list[4]": "12", "a.list[-1]": "12", "a.list[-5]": "10", "a.list[-3]": "11",
 		"a.list[5]": "error", "a.list[-6]": "error", "a.long[4]": "12", "a.long[-1]": "error",

@@ -218,13 +218,8 @@ func (s *Session) onStack(ctx context.Context, p *Place) error {
 	if err := s.listThreads(); err != nil {
 		return err
 	}
-	w, err := s.t.NewWalker()
-	if err != nil {
-		return err
-	}
-	defer w.Close()
 	for _, st := range s.stacks[:s.threads] {
-		f, err := w.InitialFrame(unwind.ThreadID(st.Number))
+		f, err := s.facts.Walker().InitialFrame(unwind.ThreadID(st.Number))
 		if err != nil || f.SP() < p.Start || f.SP() >= p.End || p.Address < f.SP()-min(f.SP(), 128) {
 			continue
 		}
@@ -301,8 +296,11 @@ func (s *Session) Address(ctx context.Context, id FrameID, expr string) (n uint6
 		if err != nil {
 			return err
 		}
-		physical := f.st.named[f.index].Physical
-		if f.st.walked == nil || physical >= len(f.st.walked.Frames) {
+		if err := s.callers(ctx, f.st); err != nil {
+			return err
+		}
+		frames, physical := f.st.frames(), f.st.named[f.index].Physical
+		if physical >= len(frames) {
 			return errors.New("the frame is suspended: it has no registers")
 		}
 		call := dwarfvars.AllCalls
@@ -310,7 +308,7 @@ func (s *Session) Address(ctx context.Context, id FrameID, expr string) (n uint6
 			a.Close()
 			call = n
 		}
-		ob, err := s.vars.Evaluate(f.st.walked.Frames, physical, call, expr)
+		ob, err := s.facts.Variables().Evaluate(frames, physical, call, expr)
 		if err != nil {
 			return err
 		}

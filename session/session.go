@@ -42,11 +42,11 @@ type Options struct {
 
 // A Session is an opened dump or process. Several goroutines may use it; it answers one question at a time.
 type Session struct {
-	t    *corewalk.Target
-	o    Options
-	vars *dwarfvars.Reader
+	t *corewalk.Target
+	o Options
 
-	mu      sync.Mutex // guards what is below; no other lock is taken inside
+	mu      sync.Mutex      // guards what is below; no other lock is taken inside
+	facts   *corewalk.Facts // nil before the first question
 	summary *report.Report
 	died    *report.Report // of the thread that died alone
 	stacks  []*stack       // by StackID, from 1 on
@@ -61,7 +61,7 @@ func New(t *corewalk.Target, o Options) *Session {
 	if o.MaxRefs <= 0 {
 		o.MaxRefs = 1 << 18
 	}
-	return &Session{t: t, o: o, vars: t.Variables(), refs: refTable{most: o.MaxRefs}}
+	return &Session{t: t, o: o, refs: refTable{most: o.MaxRefs}}
 }
 
 // Target returns the Target of the Session.
@@ -72,6 +72,10 @@ func (s *Session) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.rest.stopAll()
+	if s.facts != nil {
+		s.facts.Close()
+		s.facts = nil
+	}
 	s.rest, s.stacks, s.frames, s.summary, s.died = nil, nil, nil, nil, nil
 	s.refs = refTable{most: s.o.MaxRefs}
 }
@@ -98,6 +102,12 @@ func (s *Session) guarded(ctx context.Context, do func() error) error {
 	}
 	defer unlock()
 	var failed error
+	if s.facts == nil {
+		if s.facts, err = s.t.Facts(corewalk.FactsOptions{Values: s.o.Values, Runtimes: s.o.Runtimes}); err != nil {
+			return err
+		}
+	}
+	defer s.facts.Ask(ctx)()
 	if err := corewalk.Guard(func() { failed = do() }); err != nil {
 		return err
 	}

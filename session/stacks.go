@@ -27,17 +27,26 @@ type Stack struct {
 	Crashed bool   // the process died in this thread
 }
 
-// A stack is a Stack with what was walked of it.
+// A stack is a Stack with what is known of it.
 type stack struct {
 	Stack
-	task   *tasks.Task
-	walked *unwind.Stack // its frames, as far as they were walked
-	named  []report.Frame
-	whole  bool // nothing is left to walk
-	end    string
-	ids    []FrameID
-	values bool // named has variables
-	passed bool // callers were asked what they passed on
+	task  *tasks.Task
+	facts *corewalk.StackFacts // nil before anything was asked
+	named []report.Frame       // its first entries
+	whole bool                 // named has all
+	ids   []FrameID
+	read  map[int]variables // of entries whose variables only a report has
+}
+
+// variables are those of an entry, as a report has them.
+type variables struct{ args, locals []report.Variable }
+
+// frames returns the frames that were walked.
+func (st *stack) frames() []*unwind.Frame {
+	if st.facts == nil {
+		return nil
+	}
+	return st.facts.Frames()
 }
 
 // Threads lists the threads: the one that died first, then the others by number.
@@ -58,12 +67,7 @@ func (s *Session) listThreads() error {
 	if s.threads > 0 {
 		return nil
 	}
-	w, err := s.t.NewWalker()
-	if err != nil {
-		return err
-	}
-	defer w.Close()
-	ids, err := w.AvailableThreads()
+	ids, err := s.facts.Threads()
 	if err != nil {
 		return err
 	}
@@ -256,68 +260,41 @@ func (s *Session) End(of StackID) string {
 	if of < 1 || int(of) > len(s.stacks) || !s.stacks[of-1].whole {
 		return ""
 	}
-	return s.stacks[of-1].end
+	return s.stacks[of-1].facts.End()
 }
-
-// spareFrames is how many frames beyond those wanted are walked: the names of a frame may depend on its callers.
-const spareFrames = 8
 
 // walk walks a stack until it has n named frames.
 func (s *Session) walk(ctx context.Context, st *stack, n int) error {
 	if st.whole || len(st.named) >= n {
 		return nil
 	}
-	limit := 2*n + spareFrames
-	walked, named, end, err := s.analyse(ctx, st, limit, corewalk.LocalsNone)
+	s.open(st)
+	named, whole, err := st.facts.Entries(ctx, n)
 	if err != nil {
 		return err
 	}
-	st.whole = len(walked.Frames) < limit
-	if !st.whole { // the last ones are named without knowing their callers
-		named = slices.DeleteFunc(named, func(f report.Frame) bool { return f.Physical >= limit-spareFrames })
-	}
-	st.walked, st.named, st.end = walked, named, end
+	st.named, st.whole = named, whole
 	return nil
 }
 
-// analyse walks at most limit frames of a stack, and names them.
-func (s *Session) analyse(ctx context.Context, st *stack, limit int, locals corewalk.Locals) (*unwind.Stack, []report.Frame, string, error) {
-	w, err := s.t.NewWalker(unwind.WithMaxFrames(limit))
-	if err != nil {
-		return nil, nil, "", err
+// open begins a stack.
+func (s *Session) open(st *stack) {
+	switch {
+	case st.facts != nil:
+	case st.task != nil:
+		st.facts = s.facts.Task(st.task)
+	default:
+		st.facts = s.facts.Thread(unwind.ThreadID(st.Number))
 	}
-	defer w.Close()
-	o := corewalk.AnalyzeOptions{Locals: locals, Structured: locals != corewalk.LocalsNone, Values: s.o.Values, NoBlame: true, MaxFrames: limit, Runtimes: s.o.Runtimes}
-	var walked *unwind.Stack
-	if st.task == nil {
-		o.Threads, o.NoTasks = []unwind.ThreadID{unwind.ThreadID(st.Number)}, true
-		walked, err = w.WalkStackContext(ctx, unwind.ThreadID(st.Number))
-	} else {
-		o.Threads, o.Only = []unwind.ThreadID{}, []*tasks.Task{st.task}
-		walked, err = corewalk.WalkTask(ctx, w, st.task)
-	}
-	if walked == nil {
-		return nil, nil, "", err
-	}
-	r, err := s.t.Analyze(ctx, o)
-	if err != nil {
-		return nil, nil, "", err
-	}
-	if err := context.Cause(ctx); err != nil {
-		return nil, nil, "", err
-	}
-	if st.task == nil {
-		for i := range r.Threads {
-			return walked, r.Threads[i].Frames, r.Threads[i].EndDetail, nil
-		}
-		return walked, nil, "", nil
-	}
-	for i := range r.Tasks {
-		if t := &r.Tasks[i]; uint64(t.ID) == st.Number && t.Kind == st.Kind {
-			return walked, t.Frames, t.EndDetail, nil
-		}
-	}
-	return walked, nil, "", nil
+}
+
+// maxCallers is how many frames of a stack are walked before variables are read: callers may know what they passed.
+const maxCallers = 1 << 14
+
+// callers walks the callers of the frames of a stack.
+func (s *Session) callers(ctx context.Context, st *stack) error {
+	s.open(st)
+	return st.facts.Walk(ctx, maxCallers)
 }
 
 // focus returns the number of the frame of a stack to look at first.

@@ -7,7 +7,6 @@ import (
 	"path"
 	"strings"
 
-	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/dwarfvars"
 	"github.com/corewalk/corewalk/internal/why/analysis"
 	"github.com/corewalk/corewalk/report"
@@ -142,14 +141,14 @@ const (
 
 func (s *Session) scopes(ctx context.Context, f *frameAt) (list []Scope, err error) {
 	if f.byReport() {
-		if err := s.reported(ctx, f.st); err != nil {
+		read, err := s.reported(ctx, f)
+		if err != nil {
 			return nil, err
 		}
-		e := &f.st.named[f.index]
 		for _, group := range [...]struct {
 			name string
 			vars []report.Variable
-		}{{scopeArguments, e.Args}, {scopeLocals, e.Locals}} {
+		}{{scopeArguments, read.args}, {scopeLocals, read.locals}} {
 			if group.vars == nil {
 				continue
 			}
@@ -159,6 +158,8 @@ func (s *Session) scopes(ctx context.Context, f *frameAt) (list []Scope, err err
 			}
 			list = append(list, Scope{group.name, s.refs.add(holder{frame: f, vars: vars}), len(vars)})
 		}
+	} else if err := s.callers(ctx, f.st); err != nil {
+		return nil, err
 	} else if a, call, ok := s.activation(f); ok {
 		scope := a.Live()[call]
 		a.Close()
@@ -205,10 +206,11 @@ func (f *frameAt) byReport() bool {
 func (s *Session) activation(f *frameAt) (a *dwarfvars.Activation, call int, ok bool) {
 	physical := f.st.named[f.index].Physical
 	first, last, own := f.calls()
-	if !own || f.st.walked == nil || physical >= len(f.st.walked.Frames) || f.st.walked.Frames[physical].IsTrampoline() {
+	frames := f.st.frames()
+	if !own || physical >= len(frames) || frames[physical].IsTrampoline() {
 		return nil, 0, false
 	}
-	a, err := s.vars.At(f.st.walked.Frames, physical)
+	a, err := s.facts.Variables().At(frames, physical)
 	if err != nil {
 		return nil, 0, false
 	}
@@ -223,29 +225,25 @@ func (s *Session) activation(f *frameAt) (a *dwarfvars.Activation, call int, ok 
 	return nil, 0, false
 }
 
-// reported reads the variables of a stack as a report has them, once.
-func (s *Session) reported(ctx context.Context, st *stack) error {
-	if st.values {
-		return nil
+// reported returns the variables of a frame as a report has them.
+func (s *Session) reported(ctx context.Context, f *frameAt) (variables, error) {
+	st := f.st
+	read, ok := st.read[f.index]
+	if ok {
+		return read, nil
 	}
-	limit := 0
-	if st.walked != nil && !st.whole {
-		limit = len(st.walked.Frames)
+	if err := s.callers(ctx, st); err != nil {
+		return read, err
 	}
-	if limit == 0 {
-		limit = 1 << 20
+	read.args, read.locals = st.facts.EntryVariables(f.index)
+	if err := context.Cause(ctx); err != nil {
+		return read, err
 	}
-	_, named, _, err := s.analyse(ctx, st, limit, corewalk.LocalsAll)
-	if err != nil {
-		return err
+	if st.read == nil {
+		st.read = map[int]variables{}
 	}
-	for i := range st.named {
-		if i < len(named) && named[i].PC == st.named[i].PC && named[i].Function == st.named[i].Function {
-			st.named[i].Args, st.named[i].Locals = named[i].Args, named[i].Locals
-		}
-	}
-	st.values = true
-	return nil
+	st.read[f.index] = read
+	return read, nil
 }
 
 // reportedVariable converts a variable of a report.
@@ -265,10 +263,11 @@ func (s *Session) reportedVariable(f *frameAt, v *report.Variable) Variable {
 // registers lists the registers of a frame whose values are known. Calls that were inlined have none.
 func (s *Session) registers(f *frameAt) []Variable {
 	e := &f.st.named[f.index]
-	if f.st.walked == nil || e.Physical >= len(f.st.walked.Frames) || e.Inlined || e.Tail || e.Language != "" && e.Kind == report.KindVirtual {
+	frames := f.st.frames()
+	if e.Physical >= len(frames) || e.Inlined || e.Tail || e.Language != "" && e.Kind == report.KindVirtual {
 		return nil
 	}
-	fr := f.st.walked.Frames[e.Physical]
+	fr := frames[e.Physical]
 	a := fr.Walker().ProcessState().Arch()
 	var list []Variable
 	for r := range arch.Reg(a.NumRegs()) {
@@ -292,11 +291,6 @@ func (s *Session) Children(ctx context.Context, of Ref, first, n int) (list []Va
 		}
 		here := *h // adding to the table may move it
 		list, more, err = s.children(here, first, n)
-		if err == nil && here.scope != nil && !here.frame.st.whole && !known(list) { // callers that were not walked may know
-			if err = s.walk(ctx, here.frame.st, farthest); err == nil {
-				list, more, err = s.children(here, first, n)
-			}
-		}
 		return err
 	})
 	return list, more, err
@@ -361,16 +355,6 @@ func bracketed(expr string) string {
 		}
 	}
 	return expr
-}
-
-// known reports whether all variables have values.
-func known(list []Variable) bool {
-	for i := range list {
-		if list[i].Status != report.StatusSuccess {
-			return false
-		}
-	}
-	return true
 }
 
 // expressionFor is how an expression names a variable: in quotes if its name is not that of one in the source.
@@ -481,13 +465,18 @@ func (s *Session) Evaluate(ctx context.Context, id FrameID, expr string) (v Vari
 			return err
 		}
 		if f.byReport() {
-			if err := s.reported(ctx, f.st); err != nil {
+			read, err := s.reported(ctx, f)
+			if err != nil {
 				return err
 			}
-			v, err = s.path(f, expr)
+			v, err = s.path(f, read, expr)
 			return err
 		}
-		if f.st.walked == nil || f.st.named[f.index].Physical >= len(f.st.walked.Frames) {
+		if err := s.callers(ctx, f.st); err != nil {
+			return err
+		}
+		frames, physical := f.st.frames(), f.st.named[f.index].Physical
+		if physical >= len(frames) {
 			return errors.New("the frame is suspended: it has no registers")
 		}
 		call := dwarfvars.AllCalls
@@ -495,12 +484,7 @@ func (s *Session) Evaluate(ctx context.Context, id FrameID, expr string) (v Vari
 			a.Close()
 			call = n
 		}
-		ob, err := s.vars.Evaluate(f.st.walked.Frames, f.st.named[f.index].Physical, call, expr)
-		if errors.Is(err, dwarfvars.ErrEntryValue) { // its callers may know
-			if !f.st.whole && s.walk(ctx, f.st, farthest) == nil {
-				ob, err = s.vars.Evaluate(f.st.walked.Frames, f.st.named[f.index].Physical, call, expr)
-			}
-		}
+		ob, err := s.facts.Variables().Evaluate(frames, physical, call, expr)
 		if err != nil {
 			return err
 		}

@@ -43,6 +43,61 @@ func TestLoops(t *testing.T) {
 	}
 }
 
+// TestWalkMore walks stacks piece by piece: the whole is what WalkStack finds, and the frames of before stay.
+func TestWalkMore(t *testing.T) {
+	loops := func() *unwind.Walker {
+		return mustWalker(newProc(0x400000, stackBase, 0), nil, stepper("circle", 1, func(in, out *unwind.Frame) unwind.Status {
+			i := int(in.RA()-0x400000) + 1
+			if i >= 50 {
+				i -= 7
+			}
+			out.SetRA(0x400000 + uint64(i))
+			out.SetSP(stackBase + uint64(i)*16)
+			out.SetFP(0)
+			return unwind.StatusSuccess
+		}))
+	}
+	for name, walker := range map[string]func() *unwind.Walker{
+		"to the bottom": func() *unwind.Walker { return mustWalker(deepStack(500, 16, 0x400500), nil, stepper("fp", 1, byFP)) },
+		"a loop":        loops,
+	} {
+		w := walker()
+		want, wantErr := w.WalkStack(1)
+		for _, piece := range []int{1, 2, 3, 40, 49, 50, 499, 500, 1000} {
+			s := &unwind.Stack{Thread: 1}
+			var first *unwind.Frame
+			var err error
+			for n := 1; ; n++ {
+				err = w.WalkMore(t.Context(), s, piece)
+				if s.End != unwind.EndMaxFrames {
+					break
+				}
+				if len(s.Frames) != n*piece || !errors.Is(err, unwind.ErrMaxFrames) {
+					t.Fatalf("%s by %d: %d frames after %d pieces: %v", name, piece, len(s.Frames), n, err)
+				}
+				if first == nil {
+					first = s.Frames[0]
+				}
+			}
+			if s.End != want.End || (err == nil) != (wantErr == nil) || s.Err != err {
+				t.Errorf("%s by %d: %v %v, want %v %v", name, piece, s.End, err, want.End, wantErr)
+			}
+			if len(s.Frames) != len(want.Frames) || first != nil && s.Frames[0] != first {
+				t.Errorf("%s by %d: %d frames, want %d", name, piece, len(s.Frames), len(want.Frames))
+				continue
+			}
+			for i, f := range s.Frames {
+				if f.RA() != want.Frames[i].RA() || f.SP() != want.Frames[i].SP() {
+					t.Errorf("%s by %d: frame %d: %v, want %v", name, piece, i, f, want.Frames[i])
+				}
+			}
+			if more := w.WalkMore(t.Context(), s, 1); more != s.Err || len(s.Frames) != len(want.Frames) {
+				t.Errorf("%s by %d: it went on: %v", name, piece, more)
+			}
+		}
+	}
+}
+
 // TestNoLoop walks stacks that look like loops but are not.
 func TestNoLoop(t *testing.T) {
 	t.Run("recursion from one call site", func(t *testing.T) {

@@ -17,6 +17,8 @@ type Stack struct {
 	// the bottom of the stack.
 	End EndReason
 	Err error
+
+	loop *loopGuard // of a walk that WalkMore goes on with
 }
 
 // frameCost is what a frame costs of a Budget: the work of finding it, and its memory.
@@ -43,12 +45,19 @@ type stepState struct {
 	secondChanges []regChange
 }
 
-func (w *Walker) walkFrom(ctx context.Context, s *Stack, top *Frame) {
-	var loop loopGuard
-	f, n := w.follow(ctx, s, top, &loop)
-	s.Frames = make([]*Frame, n)
+func (w *Walker) walkFrom(ctx context.Context, s *Stack, top *Frame, limit int) {
+	loop := s.loop
+	if loop == nil {
+		loop = new(loopGuard)
+	}
+	before := max(len(s.Frames)-1, 0) // of the frames that were walked before, top is the last one
+	f, n := w.follow(ctx, s, top, loop, before, limit)
+	s.Frames = append(s.Frames[:before:before], make([]*Frame, n)...)
 	for n--; n >= 0; n-- {
-		s.Frames[n], f = f, f.prev
+		s.Frames[before+n], f = f, f.prev
+	}
+	if s.loop = nil; s.End == EndMaxFrames {
+		s.loop = loop
 	}
 	if s.End == EndLoop {
 		start, n := loop.find(s.Frames)
@@ -57,8 +66,9 @@ func (w *Walker) walkFrom(ctx context.Context, s *Stack, top *Frame) {
 	}
 }
 
-// follow walks from top, and returns the last frame and the number of frames. It sets s.End and, but for loops, s.Err.
-func (w *Walker) follow(ctx context.Context, s *Stack, top *Frame, loop *loopGuard) (f *Frame, n int) {
+// follow walks from top, which is frame number before, up to limit frames, and returns the last frame and the number of frames. It sets
+// s.End and, but for loops, s.Err.
+func (w *Walker) follow(ctx context.Context, s *Stack, top *Frame, loop *loopGuard, before, limit int) (f *Frame, n int) {
 	st := w.spare.Swap(nil)
 	if st == nil {
 		st = &stepState{}
@@ -69,8 +79,8 @@ func (w *Walker) follow(ctx context.Context, s *Stack, top *Frame, loop *loopGua
 	}()
 	f = top
 	for n = 1; ; n++ {
-		if n >= w.maxFrames {
-			s.End, s.Err = EndMaxFrames, fmt.Errorf("%w (%d)", ErrMaxFrames, n)
+		if n >= limit {
+			s.End, s.Err = EndMaxFrames, fmt.Errorf("%w (%d)", ErrMaxFrames, before+n)
 			return f, n
 		} else if n%256 == 0 && ctx.Err() != nil {
 			s.End, s.Err = EndCancelled, context.Cause(ctx)
@@ -82,7 +92,7 @@ func (w *Walker) follow(ctx context.Context, s *Stack, top *Frame, loop *loopGua
 			}
 			return f, n
 		}
-		if loop.seen(f, n-1) {
+		if loop.seen(f, before+n-1) {
 			s.End = EndLoop
 			return f, n
 		}

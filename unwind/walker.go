@@ -244,7 +244,7 @@ func (w *Walker) WalkStackContext(ctx context.Context, thread ThreadID) (*Stack,
 			s.End, s.Err = EndNoRegister, err
 			return err
 		}
-		w.walkFrom(ctx, s, top)
+		w.walkFrom(ctx, s, top, w.maxFrames)
 		return s.Err
 	})
 	s.Err = err
@@ -262,11 +262,46 @@ func (w *Walker) WalkStackFromFrame(f *Frame) (*Stack, error) {
 	}
 	s.Thread = t
 	err = w.hooked(t, func() error {
-		w.walkFrom(context.Background(), s, f)
+		w.walkFrom(context.Background(), s, f, w.maxFrames)
 		return s.Err
 	})
 	s.Err = err
 	return s, err
+}
+
+// WalkMore walks n more frames of a stack. One without frames begins with its thread's youngest frame. If the stack ends before, its
+// End says why, as after WalkStack; else that is EndMaxFrames, and WalkMore goes on from there. Stacks that ended otherwise stay as they
+// are. The frames that it has stay the same.
+func (w *Walker) WalkMore(ctx context.Context, s *Stack, n int) error {
+	if n <= 0 || len(s.Frames) > 0 && s.End != EndMaxFrames {
+		return s.Err
+	}
+	t, err := w.thread(s.Thread)
+	if len(s.Frames) > 0 {
+		t, err = w.adopt(s.Frames[len(s.Frames)-1])
+	}
+	if err != nil {
+		s.End, s.Err = EndNoRegister, err
+		return err
+	}
+	s.Thread = t
+	s.Err = w.hooked(t, func() error {
+		s.Err = nil
+		if len(s.Frames) == 0 {
+			top, err := w.initialFrame(t)
+			if err != nil {
+				s.End = EndNoRegister
+				return err
+			}
+			w.walkFrom(ctx, s, top, n)
+			return s.Err
+		}
+		top := s.Frames[len(s.Frames)-1]
+		limit := n + 1 // with top, which is there
+		w.walkFrom(ctx, s, top, limit)
+		return s.Err
+	})
+	return s.Err
 }
 
 // WalkSingleFrame returns the frame that called f. At the bottom of the stack the error is

@@ -63,6 +63,14 @@ func (b *Budget) Stop(err error) {
 	}
 }
 
+// Renew makes the whole budget available again, for the next question. Nobody may work on the last one any more.
+func (b *Budget) Renew() {
+	if b != nil {
+		b.left.Store(b.all)
+		b.stop.Store(nil)
+	}
+}
+
 // Err returns why the work had to end; nil if it did not.
 func (b *Budget) Err() error {
 	if b == nil {

@@ -128,18 +128,7 @@ type Options struct {
 // Run analyses the process. It always returns a report; what could not be done is in its warnings and in the
 // ends of its threads. It stops early when ctx is done.
 func Run(ctx context.Context, p Parts, o Options) *report.Report {
-	in := &inspection{Parts: p, opts: o, arch: p.Proc.Arch()}
-	if p.Walker != nil {
-		for _, s := range p.Walker.StepperGroup().Steppers() {
-			rt, ok := s.(tasks.Runtime)
-			if ok && !slices.ContainsFunc(p.Found, func(f tasks.Runtime) bool { return f.Name() == rt.Name() }) { // the caller's is known already
-				in.walking = append(in.walking, rt)
-			}
-		}
-	}
-	if p.Variables != nil {
-		where.ProcessOf(p.Variables).Ask(callers{in})
-	}
+	in := newInspection(p, o)
 	r := &report.Report{Schema: report.Schema, Dump: p.Dump, Warnings: p.Warnings}
 	in.findThreads()
 	in.threads(ctx, r)
@@ -157,6 +146,22 @@ func Run(ctx context.Context, p Parts, o Options) *report.Report {
 	in.warnSources(r)
 	in.warnLate(r)
 	return r
+}
+
+func newInspection(p Parts, o Options) *inspection {
+	in := &inspection{Parts: p, opts: o, arch: p.Proc.Arch()}
+	if p.Walker != nil {
+		for _, s := range p.Walker.StepperGroup().Steppers() {
+			rt, ok := s.(tasks.Runtime)
+			if ok && !slices.ContainsFunc(p.Found, func(f tasks.Runtime) bool { return f.Name() == rt.Name() }) { // the caller's is known already
+				in.walking = append(in.walking, rt)
+			}
+		}
+	}
+	if p.Variables != nil {
+		where.ProcessOf(p.Variables).Ask(callers{in})
+	}
+	return in
 }
 
 // diagnose finds out why the process died, from the stack of the thread that it died in, if that is in the report.

@@ -156,6 +156,7 @@ func (in *inspection) speak(ctx context.Context, r *report.Report, t *report.Thr
 // addCalls puts the calls of stretches into a thread's entries.
 func (in *inspection) addCalls(r *report.Report, t *report.Thread, frames []*unwind.Frame, list []tasks.Stretch, runtime string) {
 	out := make([]report.Frame, 0, len(t.Frames)+len(list))
+	var calls []*tasks.Call // of the entries in out
 	crash := -1
 	if t.Crashed && r.Crash != nil && r.Crash.Frame != nil {
 		crash = *r.Crash.Frame
@@ -169,6 +170,9 @@ func (in *inspection) addCalls(r *report.Report, t *report.Thread, frames []*unw
 			e := t.Frames[at]
 			e.Folded = folded && (e.Physical > 0 || !t.Crashed) && at != crash
 			out = append(out, e)
+			if in.keepsCalls {
+				calls = append(calls, callAt(in.spoken, at))
+			}
 		}
 	}
 	for i := range list {
@@ -202,6 +206,9 @@ func (in *inspection) addCalls(r *report.Report, t *report.Thread, frames []*unw
 			}
 			in.callVariables(t, &e, c)
 			out = append(out, e)
+			if in.keepsCalls {
+				calls = append(calls, c)
+			}
 		}
 		if st.Ended && crash >= 0 && len(out) > first {
 			*r.Crash.Frame = first
@@ -224,7 +231,15 @@ func (in *inspection) addCalls(r *report.Report, t *report.Thread, frames []*unw
 	for i := range out {
 		out[i].Index = i
 	}
-	t.Frames = out
+	t.Frames, in.spoken = out, calls
+}
+
+// callAt returns the call of a language that entry number i of a stack is; nil if it is none.
+func callAt(calls []*tasks.Call, i int) *tasks.Call {
+	if i >= len(calls) {
+		return nil
+	}
+	return calls[i]
 }
 
 // inStretch reports whether a frame is the interpreter's, which executes the calls of a stretch and called what failed: then the call is the

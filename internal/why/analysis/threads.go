@@ -45,6 +45,8 @@ type inspection struct {
 	languageLocals int
 	// badArgument is the number of the argument of the youngest frame that the blame found bad, from 1; 0 for none.
 	badArgument int
+	keepsCalls  bool            // the calls of languages are kept, whose variables may be asked for later
+	spoken      []*tasks.Call   // of the current stack, by entry; nil for entries that are none
 	walking     []tasks.Runtime // steppers that know what frames are in their language, and have not walked one yet
 	heard       map[string]bool // stacks in which languages were looked for
 	heardKey    []byte
@@ -85,12 +87,7 @@ func (in *inspection) threads(ctx context.Context, r *report.Report) {
 		in.diagnose(ctx, r, nil)
 	} else {
 		stack, _ := in.Walker.WalkStackContext(ctx, crashed)
-		r.Threads = append(r.Threads, in.thread(ctx, stack, true))
-		if len(stack.Frames) > 0 {
-			in.top, in.diedStack, in.diedLeft = stack.Frames[0], stack.Frames, in.left
-		}
-		in.walked(ctx, stack)
-		in.diagnose(ctx, r, stack)
+		in.deadThread(ctx, r, stack)
 		if in.ended(ctx, r, len(ids)) {
 			return
 		}
@@ -111,6 +108,16 @@ func (in *inspection) threads(ctx context.Context, r *report.Report) {
 			return
 		}
 	}
+}
+
+// deadThread adds the thread that the process died in to the report, and what its stack tells of the reason.
+func (in *inspection) deadThread(ctx context.Context, r *report.Report, stack *unwind.Stack) {
+	r.Threads = append(r.Threads, in.thread(ctx, stack, true))
+	if len(stack.Frames) > 0 {
+		in.top, in.diedStack, in.diedLeft = stack.Frames[0], stack.Frames, in.left
+	}
+	in.walked(ctx, stack)
+	in.diagnose(ctx, r, stack)
 }
 
 // ended reports whether the analysis must end now, and says so in the report. all is the number of threads wanted.

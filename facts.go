@@ -1,0 +1,220 @@
+package corewalk
+
+import (
+	"context"
+
+	"github.com/corewalk/corewalk/dwarfvars"
+	"github.com/corewalk/corewalk/internal/budget"
+	"github.com/corewalk/corewalk/internal/why/analysis"
+	"github.com/corewalk/corewalk/internal/why/subject"
+	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/tasks"
+	"github.com/corewalk/corewalk/unwind"
+)
+
+// Facts tell of single stacks, frames and variables what a report says of them, for who asks about one at a time: a debugger's window, a
+// prompt. Each fact is found when it is first asked for, and costs what it takes alone; none depends on what was asked before. Facts
+// are not for concurrent use.
+type Facts struct {
+	t      *Target
+	now    subject.Moment
+	w      *unwind.Walker
+	vars   *dwarfvars.Reader
+	stacks *analysis.Stacks
+	limit  *budget.Budget
+}
+
+// FactsOptions say how much Facts read.
+type FactsOptions struct {
+	Values    dwarfvars.Options // how much of each variable
+	Runtimes  []tasks.Finder    // as those of AnalyzeOptions
+	Unlimited bool              // likewise
+}
+
+// Facts returns the Facts of the Target at this moment. Close them when done, and before the Target.
+func (t *Target) Facts(o FactsOptions) (*Facts, error) {
+	now, err := t.subject.Moment(nil)
+	if err != nil {
+		return nil, err
+	}
+	f := &Facts{t: t, now: now}
+	var opts []unwind.Option
+	f.limit, _ = t.budget(context.Background(), o.Unlimited)
+	if f.limit != nil {
+		opts = append(opts, unwind.WithBudget(f.limit))
+	}
+	fault := t.guard(func() {
+		if f.w, err = t.newWalker(now.State, opts); err != nil {
+			return
+		}
+		p := t.parts(now.State)
+		p.Walker, p.Budget, p.Late = f.w, f.limit, now.Moving()
+		if err = t.ownRuntimes(&p, f.w, o.Runtimes); err != nil {
+			return
+		}
+		f.vars, f.stacks = p.Variables, analysis.NewStacks(p, analysis.Options{Values: o.Values})
+	})
+	if fault != nil {
+		err = fault
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// Close releases the moment: a running process goes on.
+func (f *Facts) Close() {
+	if f.w != nil {
+		f.w.Close()
+	}
+	f.now.Release()
+}
+
+// Ask begins a question: what is done until done is called has a budget of its own, as an analysis has, and ends when ctx is done.
+func (f *Facts) Ask(ctx context.Context) (done func()) {
+	if f.limit == nil {
+		return func() {}
+	}
+	f.limit.Renew()
+	stop := context.AfterFunc(ctx, func() { f.limit.Stop(context.Cause(ctx)) })
+	return func() { stop() }
+}
+
+// Variables reads the variables of the frames of these stacks. It knows what calls led to, as far as code and registers tell.
+func (f *Facts) Variables() *dwarfvars.Reader { return f.vars }
+
+// Walker returns the Walker of these stacks. Do not close it.
+func (f *Facts) Walker() *unwind.Walker { return f.w }
+
+// Threads lists the threads.
+func (f *Facts) Threads() ([]unwind.ThreadID, error) { return f.w.AvailableThreads() }
+
+// Thread returns the stack of a thread, of which nothing has been walked yet.
+func (f *Facts) Thread(id unwind.ThreadID) *StackFacts {
+	return &StackFacts{f: f, walked: &unwind.Stack{Thread: id}}
+}
+
+// Task returns the stack of a task, of which nothing has been walked yet.
+func (f *Facts) Task(t *tasks.Task) *StackFacts {
+	s := &StackFacts{f: f, task: t, walked: &unwind.Stack{Thread: t.Thread}}
+	if t.Start == nil {
+		return s
+	}
+	s.walked.Thread = unwind.NullThread
+	top, err := tasks.FirstFrame(f.w, t)
+	if err != nil {
+		s.walked.End, s.walked.Err = unwind.EndNoRegister, err
+		return s
+	}
+	s.walked.Frames, s.walked.End = []*unwind.Frame{top}, unwind.EndMaxFrames
+	return s
+}
+
+// StackFacts are those of one stack. Frames that were walked stay the same while more are.
+type StackFacts struct {
+	f      *Facts
+	task   *tasks.Task // nil for a thread
+	walked *unwind.Stack
+	named  *analysis.Named
+	upTo   int // how many frames named has
+}
+
+// Walk walks the stack until it has n frames, or ends.
+func (s *StackFacts) Walk(ctx context.Context, n int) error {
+	if s.suspended() || n <= len(s.walked.Frames) {
+		return nil
+	}
+	if len(s.walked.Frames) == 0 && s.walked.End == unwind.EndNoRegister {
+		return s.walked.Err
+	}
+	_ = s.f.w.WalkMore(ctx, s.walked, n-len(s.walked.Frames)) // how the walk ended is in the stack
+	return context.Cause(ctx)
+}
+
+// suspended reports whether the task has no stack, but is suspended in frames.
+func (s *StackFacts) suspended() bool { return s.task != nil && len(s.task.Suspended) > 0 }
+
+// Whole reports whether the stack has been walked to its end.
+func (s *StackFacts) Whole() bool {
+	return s.suspended() || s.walked.End != unwind.EndMaxFrames && (len(s.walked.Frames) > 0 || s.walked.Err != nil)
+}
+
+// Frames returns the frames that were walked, the youngest first. Those that a task is suspended in are none.
+func (s *StackFacts) Frames() []*unwind.Frame {
+	if s.suspended() {
+		return nil
+	}
+	return s.walked.Frames
+}
+
+// spareFrames is how many frames beyond those wanted are walked: the names of a frame may depend on its callers.
+const spareFrames = 8
+
+// Entries returns what a report has of the stack, without variables: at least n entries, if it has as many, and whether those are all.
+// An entry's number stays the same.
+func (s *StackFacts) Entries(ctx context.Context, n int) (list []report.Frame, all bool, err error) {
+	if s.named == nil || len(s.entries()) < n && !s.all() {
+		want := min(max(n, 0), 1<<28)
+		if err := s.Walk(ctx, 2*want+spareFrames); err != nil {
+			return nil, false, err
+		}
+		if s.suspended() || s.task != nil {
+			s.named = s.f.stacks.Task(ctx, s.task, s.part(2*want+spareFrames))
+		} else {
+			s.named = s.f.stacks.Thread(ctx, s.part(2*want+spareFrames))
+		}
+		if err := context.Cause(ctx); err != nil {
+			s.named = nil
+			return nil, false, err
+		}
+	}
+	return s.entries(), s.all(), nil
+}
+
+// all reports whether the entries that have been named are all.
+func (s *StackFacts) all() bool { return s.suspended() || s.Whole() && s.upTo >= len(s.walked.Frames) }
+
+// part returns the stack up to n frames: more may have been walked for variables.
+func (s *StackFacts) part(n int) *unwind.Stack {
+	out := *s.walked
+	if n < len(out.Frames) {
+		out.Frames, out.End, out.Err = out.Frames[:n:n], unwind.EndMaxFrames, nil
+	}
+	s.upTo = len(out.Frames)
+	return &out
+}
+
+// entries are those whose callers were known when they were named.
+func (s *StackFacts) entries() []report.Frame {
+	if s.named == nil {
+		return nil
+	}
+	list := s.named.Frames
+	if s.all() {
+		return list
+	}
+	n := len(list)
+	for n > 0 && list[n-1].Physical >= s.upTo-spareFrames {
+		n--
+	}
+	return list[:n]
+}
+
+// End says why the walk ended, as a report does; "" if it has not come to the end.
+func (s *StackFacts) End() string {
+	if s.suspended() || !s.Whole() {
+		return ""
+	}
+	return s.f.stacks.End(s.walked)
+}
+
+// EntryVariables returns all variables of entry number i, as a report has them, with their values as trees. They are nil where none are
+// known of. Entries returned the entry before.
+func (s *StackFacts) EntryVariables(i int) (args, locals []report.Variable) {
+	if s.named == nil {
+		return nil, nil
+	}
+	return s.named.Variables(i)
+}

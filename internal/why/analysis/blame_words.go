@@ -250,6 +250,11 @@ func containerWords(name string) string {
 			}
 		}
 	}
+	for _, inner := range listSizes {
+		if object, rest, ok := strings.Cut(name, inner); ok && (rest == "" || rest[0] == ']') {
+			return containerWords(object + member(inner) + "size()" + rest)
+		}
+	}
 	for _, inner := range [...]string{"._M_current", "._M_node", "._M_cur"} {
 		if object, ok := strings.CutSuffix(name, inner); ok && !strings.HasSuffix(object, "_M_impl") {
 			return object
@@ -258,12 +263,23 @@ func containerWords(name string) string {
 	return name
 }
 
+// listSizes are the paths to the numbers of elements in libstdc++'s lists and trees.
+var listSizes = []string{"._M_impl._M_node._M_size", "->_M_impl._M_node._M_size", "._M_t._M_impl._M_node_count", "->_M_t._M_impl._M_node_count"}
+
+// member returns how a path begins: "->" or ".".
+func member(path string) string {
+	if strings.HasPrefix(path, "->") {
+		return "->"
+	}
+	return "."
+}
+
 // atEnd names the place of the element that a container would have at its end. Lists and trees of libstdc++ have other members there:
 // of how many elements they are.
 func atEnd(name string) (string, bool) {
-	for _, inner := range [...]string{"._M_impl._M_node._M_size", "._M_t._M_impl._M_node_count"} {
+	for _, inner := range listSizes {
 		if object, ok := strings.CutSuffix(name, inner); ok {
-			return "*" + object + ".end()", true
+			return "*" + object + member(inner) + "end()", true
 		}
 	}
 	return "", false

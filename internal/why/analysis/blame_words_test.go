@@ -30,6 +30,9 @@ func TestSourceWords(t *testing.T) {
 		"v._M_impl._M_start":                   "v.begin()",
 		"v._M_impl._M_finish":                  "v.end()",
 		"this->_M_impl._M_finish":              "this->end()",
+		"l._M_impl._M_node._M_size":            "l.size()",
+		"few[this->_M_impl._M_node._M_size]":   "few[this->size()]",
+		"few[s._M_t._M_impl._M_node_count].a":  "few[s.size()].a",
 		"*v._M_impl._M_start":                  "*v._M_impl._M_start",
 		"*it._M_current":                       "*it",
 		"it._M_node":                           "it",
@@ -61,6 +64,17 @@ func TestBlameTextOfDivision(t *testing.T) {
 	} {
 		if got := blameText(&report.Blame{Steps: []report.BlameStep{c.step}}, c.kind); got != c.want {
 			t.Errorf("%s, want %s", got, c.want)
+		}
+	}
+}
+
+// TestAtEnd: what lists and trees have where an element would be.
+func TestAtEnd(t *testing.T) {
+	for name, want := range map[string]string{
+		"l._M_impl._M_node._M_size": "*l.end()", "this->_M_impl._M_node._M_size": "*this->end()", "o->set._M_t._M_impl._M_node_count": "*o->set.end()", "l._M_size": "",
+	} {
+		if end, ok := atEnd(name); end != want || ok != (want != "") {
+			t.Errorf("%s: %q, want %q", name, end, want)
 		}
 	}
 }

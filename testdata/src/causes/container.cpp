@@ -17,6 +17,8 @@ APART int ended(std::list<Box *> &l) { auto it = l.end(); return (*it)->b; }
 APART int back(std::vector<Box *> &v) { return v.back()->b; }
 APART int singular(std::set<int>::iterator it) { return *it; }
 APART int size(std::list<Box *> &l, int total) { return total / (int)l.size(); }
+int few[4];
+APART int indexed(std::list<Box *> &l) { return few[l.size()]; }
 
 int main(int argc, char **argv)
 {
@@ -33,6 +35,7 @@ int main(int argc, char **argv)
 	case 'e': return ended(l);
 	case 'b': return back(none);
 	case 'i': return singular(std::set<int>::iterator());
+	case 'x': ((size_t *)&l)[2] = (size_t)c << 40; return indexed(l);
 	case 'd': return size(l, c * 9);
 	}
 	return 0;

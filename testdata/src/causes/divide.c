@@ -4,7 +4,7 @@
 
 #define APART __attribute__((noinline))
 
-struct parts { int id; int count; short few; unsigned char k; int *from, *to; };
+struct parts { int id; int count; short few; unsigned char k; int *from, *to; long far; };
 APART int member(struct parts *p, int total) { return total / p->count; }
 APART int narrow(struct parts *p, int total) { return total % p->few + total; }
 APART int difference(struct parts *p, int total) { return total / (p->k - 3); }
@@ -18,6 +18,10 @@ APART int least(int a, int b) { return a / b; }
 APART long rest(long a, long b) { return a % b; }
 /* Neither is zero: 65536 * 65536 in 32 bits. */
 APART int overflowed(unsigned w, unsigned h, int t) { return t / (int)(w * h); }
+/* What is subtracted from is another number by then. */
+APART long stored(struct parts *p, long total) { return total / (p->far++ - 3); }
+/* What was shifted was 5. What it is computed from is another number by then, of which 0 would come. */
+APART long shifted(struct parts *p, long total) { long d = p->far - 3; p->far = 3; return total / (d >> 4) + d; }
 
 int main(int argc, char **argv)
 {
@@ -33,6 +37,8 @@ int main(int argc, char **argv)
 	case 'w': return product(c * 12, c - 1, c * 9);
 	case 'l': return least(INT_MIN, -c);
 	case 'r': return rest((long)(1UL << 63) * c, -c);
+	case 't': p.far = 3; return stored(&p, c * 100);
+	case 'h': p.far = 8; return shifted(&p, c * 100);
 	case 'o': return overflowed(c << 16, c << 16, c * 9);
 	}
 	return 0;

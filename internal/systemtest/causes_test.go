@@ -123,7 +123,7 @@ func TestDivisors(t *testing.T) {
 // Elements, ends and smart pointers of libstdc++ have the names of the containers, of iterators and of the pointers.
 func TestContainers(t *testing.T) {
 	t.Parallel()
-	want := map[byte]string{'u': "o.box->b where o.box = 0x0, ", 's': "o.shared->b where o.shared = 0x0, ", 'l': "p", 'v': "[i]->b where ", 'e': "*l.end() = 0x0, ", 'b': "end() = 0x0, ", 'x': ".size() = 0x10000000000, "}
+	want := map[byte]string{'u': "o.box->b where o.box = 0x0, ", 's': "o.shared->b where o.shared = 0x0, ", 'l': "p", 'v': "[i]->b where ", 'e': "*l.end() = 0x0, ", 'b': "end() = 0x0, ", 'x': "size() = 0x10000000000, "}
 	causesOf(t, "container.cpp", []string{"g++", "clang++"}, "uslvebidx", func(t *testing.T, way byte, build, cause string) {
 		plain := strings.HasSuffix(build, "-O0") // the values are results of functions of the library
 		switch {

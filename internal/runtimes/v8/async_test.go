@@ -45,7 +45,7 @@ func TestAsync(t *testing.T) {
 					}
 					want = append(want, strings.Join(line, " < "))
 				}
-				target, err := corewalk.Open(context.Background(), fixture.CoreIn(t, dir))
+				target, err := corewalk.Open(context.Background(), fixture.CoreIn(t, dir), files())
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -57,7 +57,7 @@ func TestIdle(t *testing.T) {
 					want = append(want, s[0]+" waits for "+s[1])
 				}
 				time.Sleep(100 * time.Millisecond) // it goes back to wait
-				target, err := corewalk.Attach(context.Background(), cmd.Process.Pid, corewalk.WithHold())
+				target, err := corewalk.Attach(context.Background(), cmd.Process.Pid, corewalk.WithHold(), files())
 				if err != nil {
 					t.Skipf("attach: %v", err)
 				}
@@ -109,7 +109,7 @@ func TestIdleModule(t *testing.T) {
 				t.Fatal(err)
 			}
 			time.Sleep(100 * time.Millisecond) // it goes to wait
-			target, err := corewalk.Attach(context.Background(), cmd.Process.Pid, corewalk.WithHold())
+			target, err := corewalk.Attach(context.Background(), cmd.Process.Pid, corewalk.WithHold(), files())
 			if err != nil {
 				t.Skipf("attach: %v", err)
 			}

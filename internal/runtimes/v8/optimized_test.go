@@ -63,7 +63,7 @@ func TestOptimized(t *testing.T) {
 						without = true
 						t.Skipf("%s was built without Maglev", node)
 					}
-					target, err := corewalk.Open(context.Background(), fixture.CoreIn(t, dir))
+					target, err := corewalk.Open(context.Background(), fixture.CoreIn(t, dir), files())
 					if err != nil {
 						t.Fatal(err)
 					}

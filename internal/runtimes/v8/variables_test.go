@@ -41,7 +41,7 @@ func TestVariables(t *testing.T) {
 					t.Fatal(err)
 				}
 				_, _ = fixture.Dies(dir, node, option, program).Output()
-				target, err := corewalk.Open(context.Background(), fixture.CoreIn(t, dir))
+				target, err := corewalk.Open(context.Background(), fixture.CoreIn(t, dir), files())
 				if err != nil {
 					t.Fatal(err)
 				}

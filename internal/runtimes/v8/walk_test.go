@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/corewalk/corewalk"
@@ -194,10 +195,13 @@ func die(t *testing.T, node string, kind []string, args ...string) (core string,
 	return fixture.CoreIn(t, dir), printed
 }
 
+// files shares what is open of Node's own file, of 100 MB, and what was read of it.
+var files = sync.OnceValue(func() corewalk.Option { return corewalk.WithCache(corewalk.NewCache(context.Background(), 0)) })
+
 func analyze(t *testing.T, core string) (*corewalk.Target, *report.Report) {
 	t.Helper()
 	ctx := context.Background()
-	target, err := corewalk.Open(ctx, core)
+	target, err := corewalk.Open(ctx, core, files())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ func TestWasm(t *testing.T) {
 					t.Skipf("this Node has no %s", k[1:])
 				}
 				want := strings.Split(strings.TrimSpace(string(printed)), "\n")
-				target, err := corewalk.Open(t.Context(), fixture.CoreIn(t, dir))
+				target, err := corewalk.Open(t.Context(), fixture.CoreIn(t, dir), files())
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -41,7 +41,7 @@ func TestGreenlets(t *testing.T) {
 			for at, v := range said {
 				want[at] = fmt.Sprintf("%v parent %s", v[0], v[1])
 			}
-			target, err := corewalk.Open(t.Context(), core)
+			target, err := corewalk.Open(t.Context(), core, files())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,6 +1,7 @@
 package python_test
 
 import (
+	"context"
 	"debug/elf"
 	"encoding/json"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/corewalk/corewalk"
@@ -85,9 +87,12 @@ func dump(t *testing.T, python, program string, args ...string) string {
 	return fixture.CoreIn(t, dir)
 }
 
+// files shares what was read of the interpreters' files and of the libraries between the tests.
+var files = sync.OnceValue(func() corewalk.Option { return corewalk.WithCache(corewalk.NewCache(context.Background(), 0)) })
+
 func analyze(t *testing.T, core string, o corewalk.AnalyzeOptions) *report.Report {
 	t.Helper()
-	target, err := corewalk.Open(t.Context(), core)
+	target, err := corewalk.Open(t.Context(), core, files())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package python
 
 import (
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -40,9 +41,29 @@ func TestTable(t *testing.T) {
 		}
 	}
 	tasks, _ := filepath.Glob(filepath.Join(home, ".pyenv/versions/3.*/lib/python3*/lib-dynload/_asyncio.*.so"))
-	cmd := exec.Command("sh", append([]string{"testdata/layouts.sh"}, headers...)...)
-	cmd.Env = append(os.Environ(), "TASKS="+strings.Join(tasks, " "))
-	out, err := cmd.Output()
+	sources := append(slices.Clip(tasks), "testdata/layouts.sh", "testdata/layout.c")
+	for _, dir := range headers {
+		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() {
+				sources = append(sources, path)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, err := os.ReadFile(filepath.Join(fixture.Made(t, headers, sources, func(dir string) {
+		cmd := exec.Command("sh", append([]string{"testdata/layouts.sh"}, headers...)...)
+		cmd.Env = append(os.Environ(), "TASKS="+strings.Join(tasks, " "))
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "layouts"), out, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}), "layouts"))
 	if err != nil {
 		t.Fatal(err)
 	}

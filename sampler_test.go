@@ -4,9 +4,7 @@ package corewalk
 
 import (
 	"context"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/fixture"
@@ -14,14 +12,7 @@ import (
 
 // TestSamplerWalks: what waits is walked once, however often it is sampled.
 func TestSamplerWalks(t *testing.T) {
-	program := filepath.Join(t.TempDir(), "many")
-	build := exec.Command("go", "build", "-o", program, "main.go")
-	build.Dir = "testdata/src/go-many"
-	build.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Skipf("not run: Go cannot build here (Debian: golang-go): %v: %s", err, out)
-	}
-	cmd := exec.Command(program, "80")
+	cmd := exec.Command(fixture.Compile(t, "go", "go-many/main.go"), "80")
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()

@@ -25,26 +25,12 @@ type victim struct {
 
 func TestMain(m *testing.M) { os.Exit(fixture.Main(m)) }
 
-// withoutC, before the flags of a build, has no C in the program: the runtime then sees a deadlock.
-const withoutC = "CGO_ENABLED=0"
-
-// build returns a program that is built once for all tests.
-func build(t *testing.T, name string, args ...string) victim {
+// build returns a program that is built once for all tests. env is for the go command.
+func build(t *testing.T, name string, env ...string) victim {
 	t.Helper()
-	path := fixture.Once(t, name+strings.Join(args, " "), func(dir string) string {
-		path := filepath.Join(dir, name)
-		env := os.Environ()
-		if name == "cvictim" {
-			env = append(env, "CGO_ENABLED=1")
-		} else if len(args) > 0 && args[0] == withoutC {
-			env, args = append(env, withoutC), args[1:]
-		}
-		cmd := exec.Command("go", append(append([]string{"build", "-o", path}, args...), "./testdata/"+name)...)
-		cmd.Env = env
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-		return path
+	path := fixture.Once(t, name+strings.Join(env, " "), func(dir string) string {
+		fixture.Programs(t, dir, env, "crashself/testdata/"+name)
+		return filepath.Join(dir, name)
 	})
 	dir := t.TempDir()
 	for d := dir; d != os.TempDir() && d != "/"; d = filepath.Dir(d) { // others run it, too
@@ -160,11 +146,11 @@ func check(t *testing.T, v victim, onlyGo bool, deaths []death) {
 
 // TestGo: what ends Go programs, without C in them, which tells the runtime when all goroutines are asleep.
 func TestGo(t *testing.T) {
-	flags := []string{withoutC}
-	if fixture.IsLong(t) { // all packages are compiled once more
-		flags = append(flags, "-trimpath")
+	env := []string{"CGO_ENABLED=0"} // the runtime then sees a deadlock
+	if fixture.IsLong(t) {           // all packages are compiled once more
+		env = append(env, "GOFLAGS="+os.Getenv("GOFLAGS")+" -trimpath")
 	}
-	v := build(t, "victim", flags...)
+	v := build(t, "victim", env...)
 	check(t, v, true, []death{
 		{"nil", "exit status 2", []string{"panic: runtime error: invalid memory address or nil pointer dereference (goroutine ", "main.transfer at main.go:"}, "runtime.printpanics", false},
 		{"custom", "exit status 2", []string{"panic: refused with 451: the vault is closed", "main.refused) {code = 451, what = \"the vault is closed\"}"}, "runtime.printpanics", false},
@@ -186,7 +172,7 @@ func TestC(t *testing.T) {
 	if _, err := exec.LookPath("gcc"); err != nil {
 		t.Skip("gcc is not installed (Debian: gcc)")
 	}
-	v := build(t, "cvictim")
+	v := build(t, "cvictim", "CGO_ENABLED=1")
 	check(t, v, false, []death{
 		{"segv", "exit status 2", []string{"SIGSEGV in C code: write of 4 bytes at null+0x10", "store at main.go:10"}, "store", false},
 		{"abort", "exit status 2", []string{"abort called by the program itself", "main.main at main.go:"}, "abort", false},

@@ -18,14 +18,7 @@ import (
 // manyGoroutines starts testdata/src/go-many with n goroutines.
 func manyGoroutines(t *testing.T, n int) (pid string) {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "many")
-	build := exec.Command("go", "build", "-o", program, "main.go")
-	build.Dir = "../../testdata/src/go-many"
-	build.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Skipf("not run: Go cannot build here (Debian: golang-go): %v: %s", err, out)
-	}
-	cmd := exec.Command(program, fmt.Sprint(n))
+	cmd := exec.Command(fixture.Compile(t, "go", "go-many/main.go"), fmt.Sprint(n))
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()

@@ -38,7 +38,7 @@ var programs = []program{
 	{name: "c", build: compiled("gcc", "vars.c", []string{"-g", "-O1"}, []string{"-g", "-O0"})},
 	{name: "c++", build: compiled("g++", "vars.cpp", []string{"-std=c++20", "-g", "-O2"}, []string{"-std=c++20", "-g", "-O1"})},
 	{name: "rust", build: compiled("rustc", "vars.rs", []string{"--edition=2021", "-g", "-O"}, []string{"--edition=2021", "-g"})},
-	{name: "go", build: goProgram, env: []string{"GOTRACEBACK=crash"}},
+	{name: "go", build: compiled("go", "gonil/main.go", nil, []string{"-gcflags=-N -l"}), env: []string{"GOTRACEBACK=crash"}},
 	{name: "python", build: interpreter, args: script},
 	{name: "threads", build: compiled("gcc", "thread_crash.c", []string{"-g", "-O2", "-pthread"}, []string{"-g", "-O1", "-pthread"})},
 }
@@ -48,25 +48,6 @@ func compiled(compiler, source string, flags, others []string) func(*testing.T) 
 		t.Helper()
 		return fixture.Compile(t, compiler, source, flags...), fixture.Compile(t, compiler, source, others...)
 	}
-}
-
-func goProgram(t *testing.T) (string, string) {
-	t.Helper()
-	compiler, err := exec.LookPath("go")
-	if err != nil {
-		t.Skip("go is not installed (Debian: golang)")
-	}
-	source := filepath.Join(fixture.Root(t), "testdata", "src", "gonil", "main.go")
-	build := func(flags string) string {
-		return filepath.Join(fixture.Made(t, []string{flags}, []string{source, compiler}, func(dir string) {
-			cmd := exec.Command(compiler, "build", "-gcflags="+flags, "-o", filepath.Join(dir, "program"), source)
-			cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Fatalf("%v: %s", err, out)
-			}
-		}), "program")
-	}
-	return build(""), build("-N -l")
 }
 
 // interpreter is CPython itself; another build of it is not at hand.

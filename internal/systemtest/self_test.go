@@ -21,17 +21,12 @@ import (
 // not compiled once more.
 func own(t *testing.T, program string, env ...string) []string {
 	t.Helper()
-	goTool, err := exec.LookPath("go")
-	if err != nil {
+	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("not run: go is not installed (Debian: golang-go)")
 	}
-	exe := filepath.Join(t.TempDir(), program)
-	build := exec.Command(goTool, "build", "-o", exe, "github.com/corewalk/corewalk/testdata/src/"+program)
-	build.Env = append(os.Environ(), env...)
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	out, err := exec.Command(exe).CombinedOutput()
+	dir := t.TempDir()
+	fixture.Programs(t, dir, env, "testdata/src/"+program)
+	out, err := exec.Command(filepath.Join(dir, program)).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -91,14 +89,7 @@ func TestNamesOfRefused(t *testing.T) {
 
 // TestNamesOfChannels: a channel is named by the member or the captured variable that has it.
 func TestNamesOfChannels(t *testing.T) {
-	dir := t.TempDir()
-	exe := filepath.Join(dir, "names")
-	build := exec.Command("go", "build", "-gcflags=-N -l", "-o", exe, ".")
-	build.Dir = "../../testdata/src/go-names"
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Skipf("go build: %v: %s", err, out)
-	}
-	core := fixture.Crash(t, []string{"GOTRACEBACK=crash"}, exe)
+	core := fixture.Crash(t, []string{"GOTRACEBACK=crash"}, fixture.Compile(t, "go", "go-names/main.go", "-gcflags=-N -l"))
 	target, err := corewalk.Open(context.Background(), core)
 	if err != nil {
 		t.Fatal(err)
@@ -128,12 +119,7 @@ func TestNamesOfChannels(t *testing.T) {
 // inlined there together with what it calls.
 func TestNamesOfSync(t *testing.T) {
 	for _, flags := range []string{"", "-N -l"} {
-		exe := filepath.Join(t.TempDir(), "sync")
-		build := exec.Command("go", "build", "-gcflags="+flags, "-o", exe, ".")
-		build.Dir = "../../testdata/src/go-sync"
-		if out, err := build.CombinedOutput(); err != nil {
-			t.Skipf("go build: %v: %s", err, out)
-		}
+		exe := fixture.Compile(t, "go", "go-sync/main.go", "-gcflags="+flags)
 		target, err := corewalk.Open(context.Background(), fixture.Crash(t, []string{"GOTRACEBACK=crash"}, exe))
 		if err != nil {
 			t.Fatal(err)

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -49,14 +48,7 @@ func openFiles(t *testing.T) int {
 // A program under load is attached to, walked and let go again and again, COREWALK_SOAK
 // times (100 by default): it must lose nothing, and nothing may be left behind here.
 func TestSoakUnderLoad(t *testing.T) {
-	gcc, err := exec.LookPath("gcc")
-	if err != nil {
-		t.Skip("not run: gcc is not installed (Debian: gcc)")
-	}
-	exe := filepath.Join(t.TempDir(), "load")
-	if out, err := exec.Command(gcc, "-g", "-O1", "-pthread", "-o", exe, filepath.Join(fixture.Root(t), "testdata", "src", "load.c")).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	exe := fixture.Compile(t, "gcc", "load.c", "-g", "-O1", "-pthread")
 	cmd := exec.Command(exe)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()

@@ -39,31 +39,52 @@ func TestSingleStep(t *testing.T) {
 				fixture.Long(t)
 			}
 			t.Parallel()
-			out := filepath.Join(t.TempDir(), "frames")
-			args := append(strings.Fields(flags), "-nostdlib", "-static", "-no-pie", "-fno-asynchronous-unwind-tables", "-o", out, "testdata/frames.c")
-			if text, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
-				t.Skipf("gcc: %v: %s", err, text)
+			gcc, err := exec.LookPath("gcc")
+			if err != nil {
+				t.Skip("gcc is not installed (Debian: gcc)")
 			}
+			gdb, err := exec.LookPath("gdb")
+			if err != nil {
+				t.Skip("gdb is not installed (Debian: gdb)")
+			}
+			format := strings.Repeat("%lx ", len(stepped))
+			script := fmt.Sprintf("set $n = 0\nwhile $n < %d\nprintf \"STEP %s\\n\", $%s\nstepi\nset $n = $n + 1\nend\n", maxSteps, format, strings.Join(stepped, ", $"))
+			// What gdb says of the same program is the same, and takes it seconds.
+			out := fixture.Made(t, []string{flags, script}, []string{"testdata/frames.c", gcc, gdb}, func(dir string) {
+				args := append(strings.Fields(flags), "-nostdlib", "-static", "-no-pie", "-fno-asynchronous-unwind-tables", "-o", filepath.Join(dir, "frames"), "testdata/frames.c")
+				if text, err := exec.Command(gcc, args...).CombinedOutput(); err != nil {
+					t.Skipf("gcc: %v: %s", err, text)
+				}
+				steps(t, gdb, script, dir)
+			})
 			singleStep(t, out)
 		})
 	}
 }
 
-// singleStep makes gdb step through a program; this needs ptrace.
-func singleStep(t *testing.T, path string) {
-	if _, err := exec.LookPath("gdb"); err != nil {
-		t.Skip("gdb is not installed (Debian: gdb)")
-	}
-	format := strings.Repeat("%lx ", len(stepped))
-	script := fmt.Sprintf("set $n = 0\nwhile $n < %d\nprintf \"STEP %s\\n\", $%s\nstepi\nset $n = $n + 1\nend\n", maxSteps, format, strings.Join(stepped, ", $"))
-	file := filepath.Join(t.TempDir(), "script")
+// steps makes gdb step through the program frames in a directory, and keeps what it printed; this needs ptrace.
+func steps(t *testing.T, gdb, script, dir string) {
+	t.Helper()
+	file := filepath.Join(dir, "script")
 	if err := os.WriteFile(file, []byte(script), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	text, err := exec.Command("timeout", "100", "gdb", "-nx", "-batch", "-ex", "set width 0", "-ex", "starti", "-x", file, path).Output()
+	text, err := exec.Command("timeout", "100", gdb, "-nx", "-batch", "-ex", "set width 0", "-ex", "starti", "-x", file, filepath.Join(dir, "frames")).Output()
 	if !bytes.Contains(text, []byte("STEP ")) {
 		t.Skipf("gdb cannot step through the program: %v", err)
 	}
+	if err := os.WriteFile(filepath.Join(dir, "steps"), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// singleStep compares each step of the program in a directory with what its code does to the stack.
+func singleStep(t *testing.T, dir string) {
+	text, err := os.ReadFile(filepath.Join(dir, "steps"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "frames")
 	im, err := image.NewCache(find.New(context.Background(), find.Options{})).Open(path)
 	if err != nil {
 		t.Fatal(err)

@@ -220,3 +220,20 @@ func TestOverruns(t *testing.T) {
 		}
 	})
 }
+
+// Of the members of a union, the one is named that the access tells apart; where several do, all are, and that is likely.
+func TestUnions(t *testing.T) {
+	t.Parallel()
+	want := map[byte]string{
+		'h': "v->as.words->hash where v->as.words = 0x1000, read by hash at unions.c:12 [certain]",
+		'n': "v->as.node->next or v->as.words->bytes where v->as.node or v->as.words = 0x1000, read by next at unions.c:13 [likely]",
+		'o': "v->as.node or v->as.words = 0x1000, read by half at unions.c:15 [likely]",
+		'b': "v->as.number or v->as.real or v->as.node or v->as.words where v = 0x1000, argument of number at unions.c:16",
+		'f': "v->as.node[3].next->key where v->as.node[3].next = 0x0, read by far at unions.c:14 [certain]",
+	}
+	causesOf(t, "unions.c", []string{"gcc", "clang"}, "hnofb", func(t *testing.T, way byte, build, cause string) {
+		if cause != want[way] && !(way == 'b' && strings.HasPrefix(cause, want[way]) && strings.HasSuffix(cause, "[certain]")) {
+			t.Errorf("%c: %s", way, cause)
+		}
+	})
+}

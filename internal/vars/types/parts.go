@@ -144,22 +144,99 @@ func (t *Type) Follow(text string, off int64, size uint64) (expr string, part *T
 	if !ok {
 		return "", nil, false
 	}
+	expr, ok = s.behind(text, path, index)
+	return expr, part, ok
+}
+
+// behind writes the part at a path of the element with an index that a pointer or reference of type s, which is stripped, leads to.
+func (s *Type) behind(text, path string, index uint64) (string, bool) {
 	dotted := s.Reference() || s.Language == dwarf.LangGo
 	switch {
 	case index > 0 && (s.Reference() || s.Language == dwarf.LangGo || s.Language == dwarf.LangRust):
-		return "", nil, false
+		return "", false
 	case index > 0:
-		return fmt.Sprintf("%s[%d]%s", text, index, path), part, true
+		return fmt.Sprintf("%s[%d]%s", text, index, path), true
 	case path == "" && s.Reference():
-		return text, part, true
+		return text, true
 	case path == "":
-		return "*" + text, part, true
+		return "*" + text, true
 	case dotted:
-		return text + path, part, true
+		return text + path, true
 	case strings.HasPrefix(path, "[") || s.Language == dwarf.LangRust:
-		return "(*" + text + ")" + path, part, true
+		return "(*" + text + ")" + path, true
 	}
-	return text + "->" + path[1:], part, true
+	return text + "->" + path[1:], true
+}
+
+// An Arm is one of several names of the same bytes.
+type Arm struct {
+	Text string
+	Type *Type
+}
+
+// maxArms is how many names of the same bytes are told apart.
+const maxArms = 8
+
+// FollowAll is Follow where members of unions give the same bytes several names: all of them, or the one that Follow returns if there
+// are too many. size must not be 0.
+func (t *Type) FollowAll(text string, off int64, size uint64) []Arm {
+	expr, part, ok := t.Follow(text, off, size)
+	if !ok {
+		return nil
+	}
+	out := []Arm{{expr, part}}
+	s := t.Strip()
+	to := s.Target()
+	whole := to.Whole()
+	var ways []Arm
+	if size == 0 || !to.arms("", uint64(off)%whole, size, maxPart, &ways) || len(ways) < 2 {
+		return out
+	}
+	for _, w := range ways {
+		if expr, ok := s.behind(text, w.Text, uint64(off)/whole); ok && expr != out[0].Text {
+			out = append(out, Arm{expr, w.Type})
+		}
+	}
+	return out
+}
+
+// arms adds the paths of the parts that begin off bytes into a value of type t and have size bytes. It returns false if there are too many.
+func (t *Type) arms(path string, off, size uint64, depth int, out *[]Arm) bool {
+	s := t.defined()
+	switch {
+	case depth == 0:
+		return true
+	case s.Tag == dwarf.TagUnionType:
+		fields := s.Members().Fields
+		for i := range fields {
+			f := &fields[i]
+			if n := s.extent(fields, i); f.Static || f.Expr.Present() || f.Bits != 0 || off-f.Off >= n || size > n {
+				continue
+			}
+			name := path
+			if f.Name != "" {
+				name += "." + f.Name
+			}
+			if !s.MemberType(f).arms(name, off-f.Off, size, depth-1, out) {
+				return false
+			}
+		}
+		return true
+	case s.Aggregate():
+		f := s.fieldAt(off, size)
+		if f == nil {
+			return true
+		}
+		if f.Name != "" {
+			path += "." + f.Name
+		}
+		return s.MemberType(f).arms(path, off-f.Off, size, depth-1, out)
+	}
+	rest, part, ok := t.Part(off, size)
+	if ok {
+		*out = append(*out, Arm{path + rest, part})
+	}
+	return len(*out) <= maxArms
 }
 
 // Element names the size bytes at offset off in the element text[index] of a pointer or an

@@ -19,6 +19,35 @@ type named struct {
 	global bool
 	used   []types.Index // the indexes in text
 	doubt  bool          // text depends on memory that may have changed since
+	arms   []types.Arm   // other names that members of unions give the same bytes
+}
+
+// all returns the names with their types.
+func (n *named) all() []types.Arm { return append([]types.Arm{{Text: n.text, Type: n.typ}}, n.arms...) }
+
+// pick leaves the names that do for a use; all if none does.
+func (n *named) pick(does func(types.Arm) bool) {
+	if len(n.arms) == 0 {
+		return
+	}
+	var left []types.Arm
+	for _, a := range n.all() {
+		if does(a) {
+			left = append(left, a)
+		}
+	}
+	if len(left) > 0 {
+		n.text, n.typ, n.arms = left[0].Text, left[0].Type, left[1:]
+	}
+}
+
+// or writes all names.
+func (n *named) or() string {
+	text := n.text
+	for _, a := range n.arms {
+		text += " or " + a.Text
+	}
+	return text
 }
 
 // maxNameDepth is how many pointers a name may follow.
@@ -124,8 +153,14 @@ func (w *witness) targetByNames(addr uint64, base, index arch.Reg, scale uint8, 
 func (w *witness) follow(v *provenance.Value, addr uint64, base arch.Reg, disp int64, size, depth int) named {
 	n := w.name(v, addr, base, depth+1)
 	if n.typ != nil {
-		if text, t, ok := n.typ.Follow(n.text, disp, uint64(size)); ok {
-			return named{text: text, typ: t, used: n.used, doubt: n.doubt}
+		var found []types.Arm
+		for _, a := range n.all() {
+			if a.Type != nil {
+				found = append(found, a.Type.FollowAll(a.Text, disp, uint64(size))...)
+			}
+		}
+		if len(found) > 0 {
+			return named{text: found[0].Text, typ: found[0].Type, used: n.used, doubt: n.doubt, arms: found[1:]}
 		}
 	}
 	switch v.Kind {

@@ -8,6 +8,7 @@ import (
 	"github.com/corewalk/corewalk/internal/code/disasm"
 	"github.com/corewalk/corewalk/internal/code/provenance"
 	"github.com/corewalk/corewalk/internal/lazy"
+	"github.com/corewalk/corewalk/internal/vars/types"
 	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/internal/why/reason"
 	"github.com/corewalk/corewalk/libstate"
@@ -62,7 +63,8 @@ type tracer struct {
 	past      uint64 // see provenance.Evaluator.Value
 	value     uint64 // the value being followed
 	indexes   []report.BlameStep
-	argument  int // the number of the argument of the youngest frame, from 1, that the value is; 0 for none
+	used      []types.Arm // the names of what the value led to
+	argument  int         // the number of the argument of the youngest frame, from 1, that the value is; 0 for none
 }
 
 func (t *tracer) close() {
@@ -82,7 +84,8 @@ func (t *tracer) witness(number int, early *arch.RegSet) *witness {
 // trace builds the result for a suspect.
 func (t *tracer) trace(s suspect) *report.Blame {
 	b := &t.out
-	b.Value, b.Expression = report.Addr(s.value), s.use.text
+	b.Value, b.Expression = report.Addr(s.value), s.use.or()
+	t.used = s.use.all()
 	t.divides, t.pointer = s.divides, s.pointer
 	if s.reg != arch.NoReg {
 		b.Register = t.in.arch.RegName(s.reg)
@@ -336,7 +339,8 @@ func (t *tracer) read(w *witness, v *provenance.Value, value uint64) {
 		t.add(s)
 		return
 	}
-	if s.Name = n.text; n.global {
+	t.reads(&n)
+	if s.Name = n.or(); n.global {
 		s.Role = "global"
 	}
 	if end, ok := atEnd(n.text); ok && t.pointer && len(t.out.Steps) == 0 {
@@ -357,6 +361,24 @@ func (t *tracer) read(w *witness, v *provenance.Value, value uint64) {
 		s.Name = w.operandText(v.Base, v.Index, v.Scale, v.K)
 	}
 	t.add(s)
+}
+
+// reads leaves those of several names of what was read that the use of it, the value's first step, goes through.
+func (t *tracer) reads(n *named) {
+	if len(t.out.Steps) > 0 {
+		return
+	}
+	if t.pointer {
+		n.pick(func(a types.Arm) bool { return a.Type != nil && a.Type.IsPointer() })
+	}
+	n.pick(func(a types.Arm) bool {
+		return slices.ContainsFunc(t.used, func(u types.Arm) bool {
+			return u.Text == "*"+a.Text || strings.HasPrefix(u.Text, a.Text+"->") || strings.HasPrefix(u.Text, a.Text+"[") || strings.HasPrefix(u.Text, "(*"+a.Text+")")
+		})
+	})
+	if len(n.arms) > 0 {
+		t.doubt(report.Likely)
+	}
 }
 
 // asPassed names memory that an argument without a name points to, as the caller would: compilers split the closure

@@ -47,7 +47,7 @@ func (t *Target) Facts(o FactsOptions) (*Facts, error) {
 		if f.w, err = t.newWalker(now.State, opts); err != nil {
 			return
 		}
-		p := t.parts(now.State)
+		p := t.parts(now.State, o.Values)
 		p.Walker, p.Budget, p.Late = f.w, f.limit, now.Moving()
 		if err = t.ownRuntimes(&p, f.w, o.Runtimes); err != nil {
 			return

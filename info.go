@@ -3,6 +3,7 @@ package corewalk
 import (
 	"context"
 	"fmt"
+	"github.com/corewalk/corewalk/dwarfvars"
 	"slices"
 
 	"github.com/corewalk/corewalk/internal/why/analysis"
@@ -36,7 +37,7 @@ func (t *Target) InfoWith(o InfoOptions) *report.Info {
 	// What can be told without reading the file again comes first.
 	fault := t.guard(func() {
 		in.Mappings = subject.Mappings(t.subject)
-		p := t.parts(t.subject)
+		p := t.parts(t.subject, dwarfvars.Options{})
 		in.Dump, in.Warnings = p.Dump, p.Warnings
 		in.Notes = t.subject.Notes()
 		in.Modules = analysis.Modules(p)

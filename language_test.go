@@ -34,7 +34,7 @@ func (t *toy) Stretches(_ context.Context, _ unwind.ThreadID, frames []*unwind.F
 		if name, err := f.Name(); err == nil && strings.Contains(name, "main") && i > 0 {
 			return []tasks.Stretch{{From: i, To: i + 1, Ended: true, Calls: []tasks.Call{
 				{Language: "toy", Kind: tasks.CallInterpreted, Function: "inner", File: "a.toy", Line: 3},
-				{Language: "toy", Kind: tasks.CallInterpreted, Function: "outer", File: "a.toy", Line: 9, Variables: func(bool) (args, own []tasks.SuspendedVariable) {
+				{Language: "toy", Kind: tasks.CallInterpreted, Function: "outer", File: "a.toy", Line: 9, Variables: func(bool, tasks.Limits) (args, own []tasks.SuspendedVariable) {
 					return []tasks.SuspendedVariable{{Name: "n", Value: "7", Tree: endless}}, nil
 				}},
 			}}, {From: len(frames), To: len(frames) + 5}}, nil // the last is wrong

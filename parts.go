@@ -1,6 +1,7 @@
 package corewalk
 
 import (
+	"github.com/corewalk/corewalk/dwarfvars"
 	"github.com/corewalk/corewalk/internal/budget"
 	"github.com/corewalk/corewalk/internal/why/analysis"
 	"github.com/corewalk/corewalk/internal/why/subject"
@@ -10,9 +11,9 @@ import (
 )
 
 // parts returns what an analysis needs from the Target at one moment.
-func (t *Target) parts(now subject.State) analysis.Parts {
+func (t *Target) parts(now subject.State, values dwarfvars.Options) analysis.Parts {
 	within := func(libs []*libstate.Library, b *budget.Budget) *tasks.Process {
-		p := &tasks.Process{State: now, Files: t.images, Modules: libs, Symbols: t.lookup, Names: t.lookup}
+		p := &tasks.Process{State: now, Files: t.images, Modules: libs, Symbols: t.lookup, Names: t.lookup, Limits: analysis.LimitsOf(values)}
 		if b != nil {
 			p.Budget = b
 		}

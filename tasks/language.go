@@ -54,7 +54,36 @@ type Call struct {
 	Approximate bool
 	// Variables reads the arguments and the local variables; nil if that is not possible. It is called while the
 	// process's memory is as it was.
-	Variables func(locals bool) (args, own []SuspendedVariable)
+	Variables func(locals bool, limits Limits) (args, own []SuspendedVariable)
+}
+
+// Limits say how much of a value is read. A field that is 0 has the default of the language, whose text is short.
+type Limits struct {
+	Elements int // of one array, container or object
+	String   int // characters of a string
+	Depth    int // of nested values
+}
+
+// mostOf is the highest limit that somebody may ask for.
+const mostOf = 1 << 20
+
+// Or returns the limits, with those of d where there are none.
+func (l Limits) Or(d Limits) Limits {
+	one := func(own, other int) int {
+		if own <= 0 {
+			return other
+		}
+		return min(own, mostOf)
+	}
+	return Limits{one(l.Elements, d.Elements), one(l.String, d.String), one(l.Depth, d.Depth)}
+}
+
+// Parts is how many values within a value are read: as many as d where only short values are asked for, else more, in proportion.
+func (l Limits) Parts(d int) int {
+	if l == (Limits{}) {
+		return d
+	}
+	return min(max(d, 8*l.Elements, 16*l.Depth), mostOf)
 }
 
 // A CallKind says how a call is executed.

@@ -23,6 +23,8 @@ type Process struct {
 	Names unwind.SymbolLookup
 	// Budget bounds the work; nil for no bound.
 	Budget unwind.Budget
+	// Limits are those of the values that tasks have while they are suspended.
+	Limits Limits
 
 	threadsOnce sync.Once
 	threads     map[uint64]unwind.ThreadID // by the ids that the process knows

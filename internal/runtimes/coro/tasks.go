@@ -64,6 +64,12 @@ func (s *reach) task(c *coroutine) *tasks.Task {
 	return t
 }
 
+// limits are those of the variables of coroutines.
+func (s *reach) limits() values.Options {
+	most := s.p.Limits.Or(tasks.Limits{Elements: 20, Depth: 4})
+	return values.Options{MaxDepth: most.Depth, MaxElements: most.Elements, MaxString: most.String, MaxParts: s.p.Limits.Parts(100)}
+}
+
 // frame describes one frame.
 func (s *reach) frame(c *coroutine) tasks.SuspendedFrame {
 	f := c.fn
@@ -98,7 +104,7 @@ func (s *reach) variablesOf(at unwind.Address, vars []variable) []tasks.Suspende
 			continue
 		}
 		o := values.Object{Type: v.typ, Size: size, Mem: true, Addr: at + v.off}
-		val := values.Read(s.values, noFrame{}, &o, v.typ, values.Options{MaxDepth: 4, MaxElements: 20, MaxParts: 100})
+		val := values.Read(s.values, noFrame{}, &o, v.typ, s.limits())
 		out = append(out, tasks.SuspendedVariable{Name: v.name, Type: v.typ.Name(), Value: val.String(), Err: val.Err, Address: o.Addr})
 	}
 	return out

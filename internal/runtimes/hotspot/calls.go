@@ -53,7 +53,7 @@ func (vm *VM) running(f *unwind.Frame) (all []activation, b *blob, exact bool) {
 }
 
 // variablesOf returns what reads the variables of an activation of a frame of a thread; nil if nothing can be said of them.
-func (vm *VM) variablesOf(f *unwind.Frame, b *blob, a activation, exact bool, thread uint64) func(locals bool) (args, own []tasks.SuspendedVariable) {
+func (vm *VM) variablesOf(f *unwind.Frame, b *blob, a activation, exact bool, thread uint64) func(bool, tasks.Limits) (args, own []tasks.SuspendedVariable) {
 	j := frameOf(f)
 	slot, held := vm.interpretedSlots(j.fp), func() []uint64 { return vm.interpretedHeld(j.fp) }
 	switch {
@@ -66,8 +66,8 @@ func (vm *VM) variablesOf(f *unwind.Frame, b *blob, a activation, exact bool, th
 	default:
 		return nil
 	}
-	return func(locals bool) (args, own []tasks.SuspendedVariable) {
-		args, own = vm.variables(a.method, a.bci, slot, locals)
+	return func(locals bool, limits tasks.Limits) (args, own []tasks.SuspendedVariable) {
+		args, own = vm.variables(a.method, a.bci, slot, locals, limits)
 		if locals {
 			own = append(own, vm.locked(held(), thread)...)
 		}

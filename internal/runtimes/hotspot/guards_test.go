@@ -12,7 +12,7 @@ import (
 )
 
 // variableOf is a variable of the recorded stack.
-func (r *recorded) variableOf(t *testing.T, name string) tasks.SuspendedVariable {
+func (r *recorded) variableOf(t *testing.T, name string, limits ...tasks.Limits) tasks.SuspendedVariable {
 	t.Helper()
 	j := r.java()
 	group := unwind.NewAddrRangeGroup()
@@ -35,7 +35,7 @@ func (r *recorded) variableOf(t *testing.T, name string) tasks.SuspendedVariable
 			if c.Variables == nil {
 				continue
 			}
-			args, own := c.Variables(true)
+			args, own := c.Variables(true, append(limits, tasks.Limits{})[0])
 			for _, v := range slices.Concat(args, own) {
 				if v.Name == name {
 					return v
@@ -100,7 +100,7 @@ func TestNotKept(t *testing.T) {
 		{"[I", place{isConst: true, undone: dead}, errNull},
 		{"Ljava/lang/String;", place{isConst: true}, nil},
 	} {
-		if v := vm.variable(local{name: "v", signature: c.signature}, c.p); !errors.Is(v.Err, c.want) || c.want == nil && v.Err != nil {
+		if v := vm.variable(local{name: "v", signature: c.signature}, c.p, tasks.Limits{}); !errors.Is(v.Err, c.want) || c.want == nil && v.Err != nil {
 			t.Errorf("%s at %+v: %v, %q, want %v", c.signature, c.p, v.Err, v.Value, c.want)
 		}
 	}
@@ -139,6 +139,31 @@ func TestLines(t *testing.T) {
 		if got := line(v); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
+	}
+}
+
+// TestLimits: values are as long as somebody asks for, in text and as trees.
+func TestLimits(t *testing.T) {
+	r := read(t, "java25-values.zst")
+	for want, limits := range map[string]tasks.Limits{
+		"int[3] {1, -2, 3}":   {},
+		"int[3] {1, ...}":     {Elements: 1},
+		"int[3] {1, -2, 3} ": {Elements: 100, Depth: 1},
+	} {
+		v := r.variableOf(t, "ints", limits)
+		if v.Value != strings.TrimSpace(want) {
+			t.Errorf("%+v: %s", limits, v.Value)
+		}
+		if n := len(v.Tree().Parts); limits.Elements == 1 && n != 1 || limits.Elements != 1 && n != 3 {
+			t.Errorf("%+v: a tree with %d parts", limits, n)
+		}
+	}
+	long := tasks.Value{Kind: "sequence", Text: "ArrayList(40)"}
+	for range 40 {
+		long.Parts = append(long.Parts, tasks.Part{Value: tasks.Value{Kind: "string", Text: `"0123456789"`}})
+	}
+	if got := lineUpTo(long, textLimits.limited(tasks.Limits{Elements: 100}).width()); strings.Count(got, "0123456789") != 40 {
+		t.Errorf("all that was asked for: %s", got)
 	}
 }
 

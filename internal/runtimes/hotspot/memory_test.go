@@ -126,7 +126,7 @@ func shown(list []tasks.Stretch, values bool) (out []string) {
 			if !values || c.Variables == nil {
 				continue
 			}
-			args, own := c.Variables(true)
+			args, own := c.Variables(true, tasks.Limits{})
 			for _, v := range slices.Concat(args, own) {
 				if v.Err != nil {
 					v.Value = v.Err.Error()

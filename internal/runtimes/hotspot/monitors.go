@@ -85,7 +85,7 @@ func (vm *VM) locked(held []uint64, thread uint64) (out []tasks.SuspendedVariabl
 			if class[0] != '[' {
 				class = "L" + class + ";"
 			}
-			out = append(out, vm.variable(local{name: lockedName, signature: class}, place{isConst: true, constant: obj}))
+			out = append(out, vm.variable(local{name: lockedName, signature: class}, place{isConst: true, constant: obj}, tasks.Limits{}))
 		}
 	}
 	return out

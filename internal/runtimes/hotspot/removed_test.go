@@ -1,6 +1,7 @@
 package hotspot
 
 import (
+	"github.com/corewalk/corewalk/tasks"
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/runtimes/remote"
@@ -91,10 +92,10 @@ func TestRemovedObjects(t *testing.T) {
 		}
 	}
 	where := place{removed: &removal{b: b, objects: objects, id: 1}}
-	if v := vm.variable(local{name: "n", signature: "I"}, where); v.Err != errDropped {
+	if v := vm.variable(local{name: "n", signature: "I"}, where, tasks.Limits{}); v.Err != errDropped {
 		t.Errorf("a number is an object: %q", v.Value)
 	}
-	if v := vm.variable(local{name: "e", signature: "Ljava/lang/Throwable;"}, where); v.Value != "Throwable{cause=null}" || v.Address != 0 {
+	if v := vm.variable(local{name: "e", signature: "Ljava/lang/Throwable;"}, where, tasks.Limits{}); v.Value != "Throwable{cause=null}" || v.Address != 0 {
 		t.Errorf("got %q at %#x", v.Value, v.Address)
 	}
 }

@@ -13,17 +13,35 @@ import (
 
 // limits of what is read of a value.
 type limits struct {
-	elements int // of an array, of an object
-	depth    int // objects within objects
-	parts    int // values within a value
-	text     int // bytes of a string in memory
-	line     int // bytes of text, behind which nothing more is read; 0 for no limit
+	elements int  // of an array, of an object
+	depth    int  // objects within objects
+	parts    int  // values within a value
+	text     int  // bytes of a string in memory
+	line     int  // bytes of text, behind which nothing more is read; 0 for no limit
+	whole    bool // all that is read is written
 }
 
 var (
 	textLimits = limits{elements: 10, depth: 4, parts: 64, text: 400, line: maxLine}
 	treeLimits = limits{elements: 200, depth: 6, parts: 2000, text: maxString}
 )
+
+// limited are limits with those that somebody asked for. Who asks for more wants the whole line, too.
+func (l limits) limited(asked tasks.Limits) limits {
+	if asked == (tasks.Limits{}) {
+		return l
+	}
+	most := asked.Or(tasks.Limits{Elements: l.elements, String: l.text, Depth: l.depth})
+	return limits{elements: most.Elements, depth: most.Depth, parts: asked.Parts(l.parts), text: most.String, whole: true}
+}
+
+// width is how long a line of text is, about; 0 for any length.
+func (l limits) width() int {
+	if l.whole {
+		return 0
+	}
+	return maxLine
+}
 
 // A valueError says why a variable has no value.
 type valueError string
@@ -419,14 +437,17 @@ func javaType(signature string) string {
 // maxLine is the most bytes of an object's text, about; what is in it is a tree all the same.
 const maxLine = 160
 
-// line writes a value in one line.
-func line(v tasks.Value) string {
+// line writes a value in one line, of about maxLine bytes.
+func line(v tasks.Value) string { return lineUpTo(v, maxLine) }
+
+// lineUpTo writes a value in one line of about most bytes; 0 for no limit.
+func lineUpTo(v tasks.Value, most int) string {
 	var b strings.Builder
-	writeLine(&b, v)
+	writeLine(&b, v, most)
 	return b.String()
 }
 
-func writeLine(b *strings.Builder, v tasks.Value) {
+func writeLine(b *strings.Builder, v tasks.Value, most int) {
 	b.WriteString(v.Text)
 	opening, closing := " {", "}"
 	switch v.Kind {
@@ -447,18 +468,18 @@ func writeLine(b *strings.Builder, v tasks.Value) {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		if b.Len() > maxLine {
+		if most > 0 && b.Len() > most {
 			b.WriteString("..." + closing)
 			return
 		}
 		switch {
 		case p.Key != nil:
-			writeLine(b, *p.Key)
+			writeLine(b, *p.Key, most)
 			b.WriteByte('=')
 		case p.Name != "":
 			b.WriteString(p.Name + "=")
 		}
-		writeLine(b, p.Value)
+		writeLine(b, p.Value, most)
 	}
 	if v.Truncated {
 		b.WriteString(", ...")

@@ -40,7 +40,7 @@ type place struct {
 }
 
 // variables reads the variables of an activation; slot finds where the frame has one.
-func (vm *VM) variables(m *method, bci int, slot func(n int, wide bool) place, locals bool) (args, own []tasks.SuspendedVariable) {
+func (vm *VM) variables(m *method, bci int, slot func(n int, wide bool) place, locals bool, asked tasks.Limits) (args, own []tasks.SuspendedVariable) {
 	args, own = []tasks.SuspendedVariable{}, []tasks.SuspendedVariable{}
 	for _, l := range m.variablesAt(bci) {
 		if vm.spend(1) != nil {
@@ -49,7 +49,7 @@ func (vm *VM) variables(m *method, bci int, slot func(n int, wide bool) place, l
 		if !l.argument && !locals {
 			continue
 		}
-		v := vm.variable(l, slot(l.slot, slots(l.signature) == 2))
+		v := vm.variable(l, slot(l.slot, slots(l.signature) == 2), asked)
 		if l.argument {
 			args = append(args, v)
 		} else {
@@ -60,8 +60,9 @@ func (vm *VM) variables(m *method, bci int, slot func(n int, wide bool) place, l
 }
 
 // variable reads the value of a variable.
-func (vm *VM) variable(l local, p place) tasks.SuspendedVariable {
+func (vm *VM) variable(l local, p place, asked tasks.Limits) tasks.SuspendedVariable {
 	v := tasks.SuspendedVariable{Name: l.name, Type: javaType(l.signature), Err: p.err}
+	inText, inTree := textLimits.limited(asked), treeLimits.limited(asked)
 	if p.err != nil {
 		return v
 	}
@@ -72,8 +73,8 @@ func (vm *VM) variable(l local, p place) tasks.SuspendedVariable {
 			return v
 		}
 		grow := func(of limits) tasks.Value { return (&planter{VM: vm, limits: of}).removed(*p.removed) }
-		v.Value = line(grow(textLimits))
-		v.Tree = func() tasks.Value { return grow(treeLimits) }
+		v.Value = lineUpTo(grow(inText), inText.width())
+		v.Tree = func() tasks.Value { return grow(inTree) }
 		return v
 	}
 	switch {
@@ -115,9 +116,9 @@ func (vm *VM) variable(l local, p place) tasks.SuspendedVariable {
 		return v
 	}
 	v.Address = obj
-	text := planter{VM: vm, limits: textLimits}
-	v.Value = line(text.object(obj))
-	v.Tree = func() tasks.Value { p := planter{VM: vm, limits: treeLimits}; return p.object(obj) }
+	text := planter{VM: vm, limits: inText}
+	v.Value = lineUpTo(text.object(obj), inText.width())
+	v.Tree = func() tasks.Value { p := planter{VM: vm, limits: inTree}; return p.object(obj) }
 	return v
 }
 

@@ -158,7 +158,7 @@ func (r *runtime) task(at uint64) *tasks.Task {
 	t := &tasks.Task{Key: tasks.Key{Kind: tasks.KindAsync, ID: at}, Runtime: "python", Thread: unwind.NullThread, State: tasks.StateRunnable,
 		Certainty: tasks.Certain}
 	if name := r.field(at, "task.name"); name != 0 {
-		w := printer{r: r}
+		w := newPrinter(r, tasks.Limits{})
 		if s, ok := r.str(name, maxText); ok {
 			w.WriteString(s)
 		} else {

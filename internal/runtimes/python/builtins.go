@@ -8,13 +8,13 @@ import "strconv"
 func (w *printer) byteArray(at uint64) {
 	own := at + w.r.at("object.size")
 	n := w.r.word(own)
-	b := w.r.bytes(w.r.word(own+24), min(n, maxText))
+	b := w.r.bytes(w.r.word(own+24), min(n, uint64(w.most.String)))
 	if b == nil && n > 0 {
 		w.WriteString("<bytearray of length " + strconv.FormatUint(n, 10) + ">")
 		return
 	}
 	w.WriteString("bytearray(b" + quoteBytes(b))
-	if n > maxText {
+	if n > uint64(w.most.String) {
 		w.WriteString("...")
 	}
 	w.WriteString(")")
@@ -76,7 +76,7 @@ func (w *printer) named(name string, names []string, items []uint64, depth int) 
 		}
 		w.WriteString(names[i] + "=")
 		w.value(v, depth+1)
-		if w.parts > maxParts {
+		if w.parts > w.all {
 			break
 		}
 	}

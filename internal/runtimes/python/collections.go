@@ -84,7 +84,7 @@ func (r *runtime) keyed(keys, values uint64, limit int) (list []pair, all, ok bo
 }
 
 func (w *printer) dict(at uint64, depth int) {
-	list, all, ok := w.r.pairs(at, maxElements)
+	list, all, ok := w.r.pairs(at, w.most.Elements)
 	w.WriteString("{")
 	if !ok {
 		w.WriteString("?")
@@ -96,7 +96,7 @@ func (w *printer) dict(at uint64, depth int) {
 		w.value(p.key, depth+1)
 		w.WriteString(": ")
 		w.value(p.value, depth+1)
-		if w.parts > maxParts {
+		if w.parts > w.all {
 			break
 		}
 	}
@@ -144,7 +144,7 @@ func (w *printer) set(at uint64, t *typ, depth int) {
 	if t.name == "frozenset" {
 		begin, end = "frozenset({", "})"
 	}
-	items, n := w.r.items(at, t, maxElements)
+	items, n := w.r.items(at, t, w.most.Elements)
 	if n == 0 {
 		w.WriteString(t.name + "()")
 		return
@@ -177,7 +177,7 @@ func (r *runtime) fields(at uint64, t *typ, limit int) (list []field, all bool) 
 // instance writes an object of a class with its attributes, a member of an enumeration as that writes it.
 func (w *printer) instance(at uint64, t *typ, depth int) {
 	w.WriteString("<" + short(t.name))
-	list, all := w.r.fields(at, t, maxElements)
+	list, all := w.r.fields(at, t, w.most.Elements)
 	if name, value, ok := enumMember(list); ok {
 		if s, ok := w.r.str(name, maxText); ok {
 			w.WriteString("." + s + ": ")
@@ -187,7 +187,7 @@ func (w *printer) instance(at uint64, t *typ, depth int) {
 		}
 	}
 	for i, f := range list {
-		if w.parts > maxParts {
+		if w.parts > w.all {
 			break
 		}
 		if i > 0 {

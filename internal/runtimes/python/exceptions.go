@@ -89,7 +89,7 @@ func (r *runtime) describe(at, traceback uint64) tasks.Exception {
 	}
 	args := r.field(at, "exception.args")
 	items := r.tuple(args, maxElements)
-	w := printer{r: r}
+	w := newPrinter(r, tasks.Limits{})
 	switch {
 	case len(items) == 1:
 		if s, whole, ok := r.text(items[0], maxText); ok && !strings.HasSuffix(e.Type, "KeyError") {

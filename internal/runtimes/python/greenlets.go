@@ -184,7 +184,7 @@ func (r *runtime) greenletTask(at uint64) *tasks.Task {
 		}
 	case g.callable != 0:
 		t.Status = "not started"
-		w := printer{r: r}
+		w := newPrinter(r, tasks.Limits{})
 		w.value(g.callable, 0)
 		t.Name = w.String()
 	case g.stop != 0 && !g.isMain:

@@ -87,16 +87,16 @@ func explore(r *runtime, at uint64) int {
 	for i := range list {
 		c := r.call(&list[i])
 		if c.Variables != nil {
-			c.Variables(true)
+			c.Variables(true, tasks.Limits{})
 		}
 	}
 	for _, v := range []uint64{at, at + 64, at + 128} {
-		w := printer{r: r}
+		w := newPrinter(r, tasks.Limits{})
 		w.value(v, 0)
 		if w.Len() > 1<<20 {
 			panic("a value of " + strconv.Itoa(w.Len()) + " bytes")
 		}
-		if n := size(r.tree(v)); n > maxTreeParts+2 {
+		if n := size(r.tree(v, tasks.Limits{})); n > maxTreeParts+2 {
 			panic("a tree of " + strconv.Itoa(n) + " values")
 		}
 	}
@@ -146,7 +146,7 @@ func TestTreeBounds(t *testing.T) {
 	list(first, items, 2)
 	put(items, first)
 	put(items+8, first)
-	if v := r.tree(first); size(v) != 3 || !v.Parts[1].Value.Truncated {
+	if v := r.tree(first, tasks.Limits{}); size(v) != 3 || !v.Parts[1].Value.Truncated {
 		t.Errorf("a list of itself is %+v", v)
 	}
 	for i := range uint64(64) { // each has the next 16: trees of 16 to the power of 64 values
@@ -156,18 +156,18 @@ func TestTreeBounds(t *testing.T) {
 		put(items+i*8, first+i%64*64)
 	}
 	m.left = 1 << 30
-	if n := size(r.tree(first)); n > maxTreeParts+1 || n < maxTreeParts/2 {
+	if n := size(r.tree(first, tasks.Limits{})); n > maxTreeParts+1 || n < maxTreeParts/2 {
 		t.Errorf("%d values, of at most %d", n, maxTreeParts)
 	}
-	if v := r.tree(first); depth(v) > maxTreeDepth+1 {
+	if v := r.tree(first, tasks.Limits{}); depth(v) > maxTreeDepth+1 {
 		t.Errorf("%d levels", depth(v))
 	}
 	list(first, items, 1<<50)
-	if v := r.tree(first); len(v.Parts) > maxTreeElements || !v.Truncated {
+	if v := r.tree(first, tasks.Limits{}); len(v.Parts) > maxTreeElements || !v.Truncated {
 		t.Errorf("of an absurd length: %d parts, truncated %v", len(v.Parts), v.Truncated)
 	}
 	m.left = 100
-	if n := size(r.tree(first)); n > 100 {
+	if n := size(r.tree(first, tasks.Limits{})); n > 100 {
 		t.Errorf("%d values: the budget is not charged", n)
 	}
 }

@@ -2,6 +2,7 @@ package python
 
 import (
 	"encoding/binary"
+	"github.com/corewalk/corewalk/tasks"
 	"testing"
 )
 
@@ -34,7 +35,7 @@ func TestScalarGuards(t *testing.T) {
 		put(typeAt+r.at("type.basicsize"), 24)
 		copyName(put, name, "numpy.int16")
 		c.spoil(r, put)
-		w := printer{r: r}
+		w := newPrinter(r, tasks.Limits{})
 		w.value(object, 0)
 		if got := w.String(); c.want != "" && got != c.want || c.want == "" && got == "-2" {
 			t.Errorf("%q: %s", what, got)
@@ -43,7 +44,7 @@ func TestScalarGuards(t *testing.T) {
 	// The value of an object that the dump has only the head of.
 	data := make([]byte, 1<<14)
 	r, _ := over(data, 12)
-	w := printer{r: r}
+	w := newPrinter(r, tasks.Limits{})
 	if w.scalar(base+uint64(len(data))-20, scalar{scalarFloat, 8}); w.String() != "?" {
 		t.Errorf("a value that is not in the dump: %s", w.String())
 	}

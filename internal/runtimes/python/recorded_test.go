@@ -163,7 +163,7 @@ func told(tb testing.TB, rt tasks.Runtime, p *tasks.Process, died int, stack []*
 			}
 			for _, c := range s.Calls {
 				list = append(list, fmt.Sprintf("  %s %s:%d", c.Function, c.File[strings.LastIndexAny(c.File, `/\`)+1:], c.Line))
-				args, own := c.Variables(true)
+				args, own := c.Variables(true, tasks.Limits{})
 				for _, v := range append(args, own...) {
 					if strings.HasSuffix(c.File, "small.py") {
 						list = append(list, fmt.Sprintf("   %s %s = %s %v", v.Type, v.Name, v.Value, v.Err))
@@ -406,7 +406,7 @@ func everything(tb testing.TB, rt tasks.Runtime, p *tasks.Process, stack []*unwi
 			for _, c := range s.Calls {
 				n++
 				if c.Variables != nil {
-					c.Variables(true)
+					c.Variables(true, tasks.Limits{})
 				}
 			}
 		}
@@ -438,7 +438,7 @@ func BenchmarkCalls(b *testing.B) {
 				for _, s := range stretches {
 					for _, c := range s.Calls {
 						n++
-						c.Variables(true)
+						c.Variables(true, tasks.Limits{})
 					}
 				}
 			}
@@ -619,4 +619,49 @@ func FuzzRecorded(f *testing.F) {
 		}
 		v.harm(t, words)
 	})
+}
+
+// TestLimits: values are as short, and as long, as somebody asks for.
+func TestLimits(t *testing.T) {
+	_, p, rec, _ := replay(t, "testdata/recorded/3.12.1.zst", nil)
+	rt, err := python.Find(&tasks.Process{State: p.State, Symbols: p.Symbols, Modules: p.Modules})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stack := frameList(t, p, rec.Stack)
+	values := func(limits tasks.Limits) (out []string, parts int) {
+		ids, _ := p.State.ThreadIDs()
+		for _, id := range ids {
+			stretches, _ := rt.(tasks.Framer).Stretches(t.Context(), id, stack)
+			for _, s := range stretches {
+				for _, c := range s.Calls {
+					args, own := c.Variables(true, limits)
+					for _, v := range append(args, own...) {
+						out = append(out, v.Name+" = "+v.Value)
+						if v.Tree != nil {
+							parts += len(v.Tree().Parts)
+						}
+					}
+				}
+			}
+		}
+		return out, parts
+	}
+	usual, usualParts := values(tasks.Limits{})
+	one, oneParts := values(tasks.Limits{Elements: 1, String: 3, Depth: 1})
+	if len(one) != len(usual) || len(one) == 0 || oneParts >= usualParts {
+		t.Fatalf("%d variables with %d parts, without limits %d with %d", len(one), oneParts, len(usual), usualParts)
+	}
+	shorter := 0
+	for i := range one {
+		if len(one[i]) < len(usual[i]) {
+			shorter++
+		}
+		if strings.Count(one[i], "'") == 2 && !strings.Contains(one[i], "[") && len(one[i]) > len("name = 'abc'...")+20 {
+			t.Errorf("a long text: %s", one[i])
+		}
+	}
+	if shorter == 0 {
+		t.Errorf("nothing is shorter: %q", one)
+	}
 }

@@ -240,7 +240,9 @@ func (r *runtime) call(f *pyFrame) tasks.Call {
 	}
 	out := tasks.Call{Language: language, Kind: tasks.CallInterpreted, Function: c.function, File: c.file}
 	out.Line, out.Column = r.place(c, f.offset)
-	out.Variables = func(locals bool) (args, own []tasks.SuspendedVariable) { return r.variables(f, c, locals) }
+	out.Variables = func(locals bool, limits tasks.Limits) (args, own []tasks.SuspendedVariable) {
+		return r.variables(f, c, locals, limits)
+	}
 	return out
 }
 

@@ -17,33 +17,36 @@ const (
 // A planter makes the tree of a value.
 type planter struct {
 	r     *runtime
+	asked tasks.Limits
+	most  tasks.Limits
+	all   int // values within the value that may be read
 	parts int
 	seen  []uint64 // the containers that the current value is in
 }
 
 // tree reads a value with its parts.
-func (r *runtime) tree(at uint64) tasks.Value {
+func (r *runtime) tree(at uint64, limits tasks.Limits) tasks.Value {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p := planter{r: r}
+	p := planter{r: r, asked: limits, most: limits.Or(tasks.Limits{Elements: maxTreeElements, Depth: maxTreeDepth}), all: limits.Parts(maxTreeParts)}
 	return p.value(at)
 }
 
 func (p *planter) value(at uint64) tasks.Value {
 	r := p.r
-	if p.parts++; p.parts > maxTreeParts || r.p.Spend(4) != nil {
-		p.parts = maxTreeParts // nothing more is read
+	if p.parts++; p.parts > p.all || r.p.Spend(4) != nil {
+		p.parts = p.all // nothing more is read
 		return tasks.Value{Kind: kindText, Text: "...", Truncated: true}
 	}
 	t := r.typeAt(r.field(at, "object.type"))
 	if t == nil {
-		return leaf(r, at, kindText, "")
+		return p.leaf(at, kindText, "")
 	}
 	v := tasks.Value{Kind: r.kindOfType(t), Type: t.name, Address: at}
 	switch {
 	case v.Kind != "sequence" && v.Kind != "map" && v.Kind != "struct":
-		return leaf(r, at, v.Kind, t.name)
-	case len(p.seen) >= maxTreeDepth || slices.Contains(p.seen, at):
+		return p.leaf(at, v.Kind, t.name)
+	case len(p.seen) >= p.most.Depth || slices.Contains(p.seen, at):
 		v.Text, v.Truncated = "...", true
 		return v
 	}
@@ -100,20 +103,20 @@ func (r *runtime) kindOfType(t *typ) string {
 }
 
 // leaf is a value without parts, as text shows it.
-func leaf(r *runtime, at uint64, kind, name string) tasks.Value {
-	w := printer{r: r}
+func (p *planter) leaf(at uint64, kind, name string) tasks.Value {
+	w := newPrinter(p.r, p.asked)
 	w.value(at, 0)
 	v := tasks.Value{Kind: kind, Type: name, Text: w.String(), Address: at}
 	if kind == "string" {
 		// The length of both is that of their first field after the type: characters of text, bytes of bytes.
-		v.Truncated = r.field(at, "str.length") > maxText
+		v.Truncated = p.r.field(at, "str.length") > uint64(w.most.String)
 	}
 	return v
 }
 
 // sequence reads a tuple, a list, a set, or the arguments of an exception.
 func (p *planter) sequence(v *tasks.Value, at uint64, t *typ) {
-	items, n := p.r.items(at, t, maxTreeElements)
+	items, n := p.r.items(at, t, p.most.Elements)
 	v.Text = short(t.name) + " of length " + strconv.FormatUint(n, 10)
 	if t.flags&flagException != 0 {
 		v.Text = short(t.name)
@@ -123,7 +126,7 @@ func (p *planter) sequence(v *tasks.Value, at uint64, t *typ) {
 		names = p.r.fieldNames(t)
 	}
 	for i, item := range items {
-		if p.parts >= maxTreeParts {
+		if p.parts >= p.all {
 			break
 		}
 		part := tasks.Part{Value: p.value(item)}
@@ -136,10 +139,10 @@ func (p *planter) sequence(v *tasks.Value, at uint64, t *typ) {
 }
 
 func (p *planter) dict(v *tasks.Value, at uint64, t *typ) {
-	list, all, ok := p.r.pairs(at, maxTreeElements)
+	list, all, ok := p.r.pairs(at, p.most.Elements)
 	v.Text = short(t.name) + " of length " + strconv.FormatUint(p.r.field(at, "dict.used"), 10)
 	for _, e := range list {
-		if p.parts >= maxTreeParts {
+		if p.parts >= p.all {
 			all = false
 			break
 		}
@@ -150,13 +153,13 @@ func (p *planter) dict(v *tasks.Value, at uint64, t *typ) {
 }
 
 func (p *planter) instance(v *tasks.Value, at uint64, t *typ) {
-	list, all := p.r.fields(at, t, maxTreeElements)
+	list, all := p.r.fields(at, t, p.most.Elements)
 	v.Text = short(t.name)
 	if len(list) == 0 {
 		v.Text = "<" + short(t.name) + " at " + address(at) + ">"
 	}
 	for _, f := range list {
-		if p.parts >= maxTreeParts {
+		if p.parts >= p.all {
 			all = false
 			break
 		}

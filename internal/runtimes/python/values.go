@@ -36,7 +36,7 @@ const (
 const maxVariables = 512
 
 // variables reads the arguments and the local variables of a call.
-func (r *runtime) variables(f *pyFrame, c *code, locals bool) (args, own []tasks.SuspendedVariable) {
+func (r *runtime) variables(f *pyFrame, c *code, locals bool, limits tasks.Limits) (args, own []tasks.SuspendedVariable) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !c.namesRead {
@@ -85,10 +85,10 @@ func (r *runtime) variables(f *pyFrame, c *code, locals bool) (args, own []tasks
 		if t := r.typeAt(r.field(v, "object.type")); t != nil {
 			value.Type = t.name
 		}
-		w := printer{r: r}
+		w := newPrinter(r, limits)
 		w.value(v, 0)
 		value.Value = w.String()
-		value.Tree = func() tasks.Value { return r.tree(v) }
+		value.Tree = func() tasks.Value { return r.tree(v, limits) }
 		if arg {
 			args = append(args, value)
 		} else {
@@ -170,13 +170,20 @@ func (r *runtime) words(at, n uint64) []uint64 {
 type printer struct {
 	strings.Builder
 	r     *runtime
+	most  tasks.Limits
+	all   int // values within the value that may be written
 	parts int
 	seen  []uint64 // the containers that the current value is in
 }
 
+// newPrinter returns a printer with limits.
+func newPrinter(r *runtime, limits tasks.Limits) *printer {
+	return &printer{r: r, most: limits.Or(tasks.Limits{Elements: maxElements, String: maxText, Depth: maxDepthOf}), all: limits.Parts(maxParts)}
+}
+
 func (w *printer) value(at uint64, depth int) {
 	r := w.r
-	if w.parts++; w.parts > maxParts || r.p.Spend(4) != nil {
+	if w.parts++; w.parts > w.all || r.p.Spend(4) != nil {
 		w.WriteString("...")
 		return
 	}
@@ -245,7 +252,7 @@ func (w *printer) value(at uint64, depth int) {
 		}
 		w.WriteString(s)
 	case t.flags&flagStr != 0:
-		s, whole, ok := r.text(at, maxText)
+		s, whole, ok := r.text(at, w.most.String)
 		if !ok {
 			w.WriteString("?")
 			return
@@ -256,13 +263,13 @@ func (w *printer) value(at uint64, depth int) {
 		}
 	case t.flags&flagBytes != 0:
 		n := r.field(at, "var.size")
-		b := r.bytes(at+r.at("bytes.data"), min(n, maxText))
+		b := r.bytes(at+r.at("bytes.data"), min(n, uint64(w.most.String)))
 		if b == nil && n > 0 {
 			w.WriteString("?")
 			return
 		}
 		w.WriteString("b" + quoteBytes(b))
-		if n > maxText {
+		if n > uint64(w.most.String) {
 			w.WriteString("...")
 		}
 	case t.flags&flagType != 0:
@@ -271,7 +278,7 @@ func (w *printer) value(at uint64, depth int) {
 			return
 		}
 		w.WriteString("<class>")
-	case depth >= maxDepthOf || w.inside(at):
+	case depth >= w.most.Depth || w.inside(at):
 		w.WriteString("...")
 	default:
 		w.seen = append(w.seen, at)
@@ -294,14 +301,14 @@ func (w *printer) container(at uint64, t *typ, depth int) {
 	r := w.r
 	switch {
 	case t.flags&flagTuple != 0:
-		items, n := r.items(at, t, maxElements)
+		items, n := r.items(at, t, w.most.Elements)
 		if names := r.fieldNames(t); uint64(len(names)) == n && n > 0 && len(items) == len(names) {
 			w.named(short(t.name), names, items, depth)
 			return
 		}
 		w.list("(", ")", items, n, depth)
 	case t.flags&flagList != 0:
-		items, n := r.items(at, t, maxElements)
+		items, n := r.items(at, t, w.most.Elements)
 		w.list("[", "]", items, n, depth)
 	case t.flags&flagDict != 0:
 		if t.name != "dict" {
@@ -312,11 +319,11 @@ func (w *printer) container(at uint64, t *typ, depth int) {
 	case isSet(t):
 		w.set(at, t, depth)
 	case isDeque(t):
-		items, n := r.items(at, t, maxElements)
+		items, n := r.items(at, t, w.most.Elements)
 		w.list("deque([", "])", items, n, depth)
 	case t.flags&flagException != 0:
 		w.WriteString(short(t.name))
-		items, n := r.items(at, t, maxElements)
+		items, n := r.items(at, t, w.most.Elements)
 		w.list("(", ")", items, n, -depth-1)
 	default:
 		w.instance(at, t, depth)
@@ -336,7 +343,7 @@ func (w *printer) list(begin, end string, items []uint64, n uint64, depth int) {
 			w.WriteString(", ")
 		}
 		w.value(v, depth+1)
-		if w.parts > maxParts {
+		if w.parts > w.all {
 			break
 		}
 	}

@@ -224,7 +224,9 @@ func (e *engine) call(a activation, fn uint64, kind tasks.CallKind) tasks.Call {
 // withVariables lets the last of the calls of a frame, its function, read its variables.
 func (e *engine) withVariables(a activationFrame, calls ...tasks.Call) []tasks.Call {
 	if e.noValues == "" {
-		calls[len(calls)-1].Variables = func(locals bool) (args, own []tasks.SuspendedVariable) { return e.variables(a, locals) }
+		calls[len(calls)-1].Variables = func(locals bool, limits tasks.Limits) (args, own []tasks.SuspendedVariable) {
+			return e.variables(a, locals, limits)
+		}
 	}
 	return calls
 }

@@ -38,6 +38,7 @@ type recorded struct {
 	lib       *libstate.Library
 	reads     int
 	variables []string // what walk found
+	short     []string // the same with narrow limits
 }
 
 func (r *recorded) ReadMem(at arch.Address, b []byte) (int, error) {
@@ -121,6 +122,7 @@ func (r *recorded) walk(tb testing.TB) []string {
 	s, _ := w.WalkStackFromFrame(f)
 	list, _ := j.Stretches(context.Background(), 1, s.Frames)
 	r.variables = held(list)
+	r.short = heldUpTo(list, tasks.Limits{Elements: 2, String: 3, Depth: 1})
 	return shown(list)
 }
 
@@ -135,13 +137,15 @@ func shown(list []tasks.Stretch) (out []string) {
 }
 
 // held writes the variables of calls in lines.
-func held(list []tasks.Stretch) (out []string) {
+func held(list []tasks.Stretch) (out []string) { return heldUpTo(list, tasks.Limits{}) }
+
+func heldUpTo(list []tasks.Stretch, limits tasks.Limits) (out []string) {
 	for _, st := range list {
 		for _, c := range st.Calls {
 			if c.Variables == nil || !strings.HasSuffix(c.File, "variables.js") { // the others have much of Node's own
 				continue
 			}
-			args, own := c.Variables(true)
+			args, own := c.Variables(true, limits)
 			for _, v := range append(args, own...) {
 				out = append(out, fmt.Sprintf("%s %s=%s %v", c.Function, v.Name, v.Value, v.Err))
 			}
@@ -192,3 +196,34 @@ func TestRecordings(t *testing.T) {
 }
 
 func (r *recorded) Subscribe(func(*libstate.Library, libstate.Change)) func() { return func() {} }
+
+// TestLimits: values are as short as somebody asks for.
+func TestLimits(t *testing.T) {
+	r := read(t, "node24-variables.zst")
+	r.walk(t)
+	if len(r.short) != len(r.variables) || len(r.short) == 0 {
+		t.Fatalf("%d variables, %d without limits", len(r.short), len(r.variables))
+	}
+	var shorter [3]int // of elements, of text, of depth
+	for i, s := range r.short {
+		if len(s) > len(r.variables[i])+8 {
+			t.Errorf("%s, without limits %s", s, r.variables[i])
+		}
+		if s == r.variables[i] {
+			continue
+		}
+		switch {
+		case strings.Contains(s, "'..."):
+			shorter[1]++
+		case strings.Contains(s, "[Object]"), strings.Contains(s, "[Array]"):
+			shorter[2]++
+		case strings.Contains(s, ", ..."):
+			shorter[0]++
+		}
+	}
+	for i, n := range shorter {
+		if n == 0 {
+			t.Errorf("nothing is shorter by limit %d: %q", i, r.short)
+		}
+	}
+}

@@ -113,7 +113,7 @@ func (e *engine) thrownValue(w uint64) (typ, message string) {
 	if e.noValues != "" || !e.isValue(w) {
 		return "", ""
 	}
-	v := e.value(w)
+	v := e.value(w, tasks.Limits{})
 	if v.Err != nil {
 		return "", ""
 	}

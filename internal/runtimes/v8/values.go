@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/corewalk/corewalk/internal/runtimes/remote"
+	"github.com/corewalk/corewalk/tasks"
 )
 
 // Limits of what is shown of a value.
@@ -26,13 +27,19 @@ const (
 // A reader reads one value and what is in it.
 type reader struct {
 	*engine
+	most  tasks.Limits
+	all   int // values within the value that may be read
+	line  int // bytes of text, about; 0 for any number
 	parts int
 	in    []uint64 // the objects around
 }
 
 // value reads a value, written as util.inspect of Node does.
-func (e *engine) value(w uint64) item {
-	r := reader{engine: e}
+func (e *engine) value(w uint64, limits tasks.Limits) item {
+	r := reader{engine: e, most: limits.Or(tasks.Limits{Elements: maxElements, String: maxString, Depth: maxNested}), all: limits.Parts(maxParts)}
+	if limits == (tasks.Limits{}) {
+		r.line = maxLine
+	}
 	return r.read(w)
 }
 
@@ -60,14 +67,14 @@ func (r *reader) read(w uint64) (out item) {
 			out.Address = w - 1
 		}
 	}()
-	if r.parts++; r.parts > maxParts || r.p.Spend(4) != nil {
+	if r.parts++; r.parts > r.all || r.p.Spend(4) != nil {
 		return item{Kind: "text", Value: "...", More: true}
 	}
 	if n, ok := smi(w); ok {
 		return text("int", "number", strconv.Itoa(n))
 	}
 	if r.isString(w) {
-		s, whole, ok := r.shortText(w)
+		s, whole, ok := r.shortText(w, r.most.String)
 		if !ok {
 			return item{Type: "string", Err: errMemory}
 		}
@@ -130,14 +137,15 @@ func (e *engine) symbol(w uint64) string {
 	return "Symbol(" + s + ")"
 }
 
-// shortText reads the beginning of a string, and tells whether it is all.
-func (e *engine) shortText(w uint64) (s string, whole, ok bool) {
-	s, ok = e.text(w)
-	if u := []rune(s); len(u) > maxString {
-		return string(u[:maxString]), false, ok
+// shortText reads the first characters of a string, and tells whether it is all.
+func (e *engine) shortText(w uint64, most int) (s string, whole, ok bool) {
+	read := max(maxText, 2*most)
+	s, ok = e.textUpTo(w, read)
+	if u := []rune(s); len(u) > most {
+		return string(u[:most]), false, ok
 	}
 	n, _ := e.U32(w - 1 + 12)
-	return s, n <= maxText, ok
+	return s, int64(n) <= int64(read), ok
 }
 
 // quote writes a string as JavaScript does.
@@ -211,7 +219,7 @@ func (r *reader) object(w uint64) item {
 			return out
 		}
 	}
-	if len(r.in) >= maxNested {
+	if len(r.in) >= r.most.Depth {
 		out.Value, out.More = "["+orObject(class)+"]", true
 		return out
 	}
@@ -329,7 +337,7 @@ func (r *reader) join(v *item, begin, end string) string {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		if b.Len() > maxLine {
+		if r.line > 0 && b.Len() > r.line {
 			b.WriteString("... " + end)
 			return b.String()
 		}
@@ -388,7 +396,7 @@ func (r *reader) elements(out *item, w uint64, n int) {
 	}
 	holes := 0
 	for i := range length {
-		if len(out.Parts) >= maxElements || r.p.Spend(1) != nil {
+		if len(out.Parts) >= r.most.Elements || r.p.Spend(1) != nil {
 			out.More = true
 			return
 		}
@@ -442,7 +450,7 @@ func (r *reader) table(out *item, w uint64, words int) int {
 		return max(n, 0)
 	}
 	for i := range n + deleted {
-		if len(out.Parts) >= maxElements || r.p.Spend(1) != nil {
+		if len(out.Parts) >= r.most.Elements || r.p.Spend(1) != nil {
 			out.More = true
 			break
 		}
@@ -465,7 +473,7 @@ func (r *reader) table(out *item, w uint64, words int) int {
 // own reads the own properties of an object.
 func (r *reader) own(out *item, w uint64) {
 	r.each(w, func(key uint64, v uint64, accessor bool) bool {
-		if len(out.Parts) >= maxElements {
+		if len(out.Parts) >= r.most.Elements {
 			out.More = true
 			return false
 		}
@@ -479,7 +487,7 @@ func (r *reader) own(out *item, w uint64) {
 				name, _ = r.text(r.at(key, r.symbolName))
 			}
 		} else {
-			name, _, _ = r.shortText(key)
+			name, _, _ = r.shortText(key, maxString)
 		}
 		if name == "" || r.types.array == r.typeOf(w) && name == "length" || r.typeOf(w) == r.types.jsError && name == "stack" {
 			return true

@@ -41,7 +41,7 @@ type activationFrame struct {
 
 // variables reads the receiver and the arguments of a call, and its local variables. V8 keeps the names of those
 // alone that functions within use; the others are registers.
-func (e *engine) variables(a activationFrame, locals bool) (args, own []tasks.SuspendedVariable) {
+func (e *engine) variables(a activationFrame, locals bool, limits tasks.Limits) (args, own []tasks.SuspendedVariable) {
 	args, own = []tasks.SuspendedVariable{}, []tasks.SuspendedVariable{}
 	captured := e.captured(a)
 	formals := e.parameters(a.fun)
@@ -67,7 +67,7 @@ func (e *engine) variables(a activationFrame, locals bool) (args, own []tasks.Su
 		}
 		if k := slices.IndexFunc(captured, func(v slot) bool { return v.name == name }); k >= 0 && i > 0 {
 			taken[name] = true
-			args = append(args, e.variable(name, captured[k].value))
+			args = append(args, e.variable(name, captured[k].value, limits))
 			continue
 		}
 		if n == 0 {
@@ -82,7 +82,7 @@ func (e *engine) variables(a activationFrame, locals bool) (args, own []tasks.Su
 			args = append(args, tasks.SuspendedVariable{Name: name, Err: errMemory})
 			continue
 		}
-		v := e.variable(name, w)
+		v := e.variable(name, w, limits)
 		if !a.registers && i > 0 && int(i) <= len(formals) && v.Err == nil { // compiled code keeps what is assigned to it elsewhere
 			v = tasks.SuspendedVariable{Name: v.Name, Type: v.Type, Err: unknown.ErrOptimisedOut, Entry: v.Value}
 		}
@@ -93,11 +93,11 @@ func (e *engine) variables(a activationFrame, locals bool) (args, own []tasks.Su
 	}
 	for _, v := range captured {
 		if !taken[v.name] && !e.unset(v.value) {
-			own = append(own, e.variable(v.name, v.value))
+			own = append(own, e.variable(v.name, v.value, limits))
 		}
 	}
 	if a.registers {
-		own = e.registers(a, own)
+		own = e.registers(a, own, limits)
 	}
 	return args, own
 }
@@ -179,7 +179,7 @@ func (e *engine) scopeFlags(info uint64) int {
 
 // registers adds the registers of the interpreter that have a value. Among them are the local variables that no
 // function within uses, in the order of the source, then what expressions need.
-func (e *engine) registers(a activationFrame, own []tasks.SuspendedVariable) []tasks.SuspendedVariable {
+func (e *engine) registers(a activationFrame, own []tasks.SuspendedVariable, limits tasks.Limits) []tasks.SuspendedVariable {
 	bytecode := e.Word(from(a.fp, frameBytecode))
 	size, ok := e.U32(bytecode - 1 + e.frameSize)
 	if !ok || e.typeOf(bytecode) != e.types.bytecode || size%8 != 0 || size > 8<<16 {
@@ -193,7 +193,7 @@ func (e *engine) registers(a activationFrame, own []tasks.SuspendedVariable) []t
 		if t := e.typeOf(w); t >= e.types.firstContext && t <= e.types.lastContext || !e.isValue(w) {
 			continue // the interpreter's own
 		}
-		own = append(own, e.variable("r"+strconv.FormatUint(i, 10), w))
+		own = append(own, e.variable("r"+strconv.FormatUint(i, 10), w, limits))
 	}
 	return own
 }
@@ -210,8 +210,8 @@ func (e *engine) isUndefined(w uint64) bool {
 }
 
 // variable is a variable with its value.
-func (e *engine) variable(name string, w uint64) tasks.SuspendedVariable {
-	v := e.value(w)
+func (e *engine) variable(name string, w uint64, limits tasks.Limits) tasks.SuspendedVariable {
+	v := e.value(w, limits)
 	v.Name = name
 	return v.suspended()
 }

@@ -125,6 +125,11 @@ type Options struct {
 	First func(*report.Report)
 }
 
+// LimitsOf are the limits that somebody asked for of values, for languages above the native code.
+func LimitsOf(o dwarfvars.Options) tasks.Limits {
+	return tasks.Limits{Elements: o.MaxElements, String: o.MaxString, Depth: o.MaxDepth}
+}
+
 // Run analyses the process. It always returns a report; what could not be done is in its warnings and in the
 // ends of its threads. It stops early when ctx is done.
 func Run(ctx context.Context, p Parts, o Options) *report.Report {

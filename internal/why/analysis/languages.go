@@ -257,7 +257,7 @@ func (in *inspection) callVariables(t *report.Thread, e *report.Frame, c *tasks.
 	if all {
 		in.languageLocals++
 	}
-	args, own := c.Variables(all)
+	args, own := c.Variables(all, LimitsOf(in.opts.Values))
 	e.Args = in.suspendedVariables(args)
 	if all {
 		e.Locals = in.suspendedVariables(own)

@@ -79,7 +79,7 @@ func (n *Named) Variables(i int) (args, locals []report.Variable) {
 		if c.Variables == nil {
 			return nil, nil
 		}
-		args, own := c.Variables(true)
+		args, own := c.Variables(true, LimitsOf(in.opts.Values))
 		return in.suspendedVariables(args), in.suspendedVariables(own)
 	}
 	physical := n.Frames[i].Physical

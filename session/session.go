@@ -70,14 +70,14 @@ func (s *Session) Target() *corewalk.Target { return s.t }
 // Close ends the Session. The numbers that it gave are not known any more.
 func (s *Session) Close() {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	facts := s.facts
 	s.rest.stopAll()
-	if s.facts != nil {
-		s.facts.Close()
-		s.facts = nil
-	}
-	s.rest, s.stacks, s.frames, s.summary, s.died = nil, nil, nil, nil, nil
+	s.facts, s.rest, s.stacks, s.frames, s.summary, s.died = nil, nil, nil, nil, nil, nil
 	s.refs = refTable{most: s.o.MaxRefs}
+	s.mu.Unlock()
+	if facts != nil {
+		facts.Close()
+	}
 }
 
 // lock begins a question. It fails if ctx is done.

@@ -34,6 +34,7 @@ type stack struct {
 	facts *corewalk.StackFacts // nil before anything was asked
 	named []report.Frame       // its first entries
 	whole bool                 // named has all
+	end   string               // why the walk ended, if whole
 	ids   []FrameID
 	read  map[int]variables // of entries whose variables only a report has
 }
@@ -260,7 +261,7 @@ func (s *Session) End(of StackID) string {
 	if of < 1 || int(of) > len(s.stacks) || !s.stacks[of-1].whole {
 		return ""
 	}
-	return s.stacks[of-1].facts.End()
+	return s.stacks[of-1].end
 }
 
 // walk walks a stack until it has n named frames.
@@ -273,7 +274,7 @@ func (s *Session) walk(ctx context.Context, st *stack, n int) error {
 	if err != nil {
 		return err
 	}
-	st.named, st.whole = named, whole
+	st.named, st.whole, st.end = named, whole, st.facts.End()
 	return nil
 }
 

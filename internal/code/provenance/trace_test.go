@@ -260,6 +260,7 @@ func FuzzTrace(f *testing.F) {
 	f.Add([]byte{0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0x75, 0xf8, 0x48, 0x8b, 0x45, 0xf8, 0x5d, 0xc3}, uint8(0))
 	f.Add([]byte{0xe8, 0xfb, 0xff, 0xff, 0xff, 0x74, 0xf9, 0xeb, 0xf7}, uint8(0))
 	f.Add([]byte{0xfd, 0x7b, 0xbf, 0xa9, 0xfd, 0x03, 0x00, 0x91, 0xe0, 0x07, 0x40, 0xf9, 0xc0, 0x03, 0x5f, 0xd6}, uint8(1))
+	f.Add([]byte("0A07"), uint8(33)) // a jump to where there is no code
 	arches := []*arch.Arch{arch.AMD64, arch.ARM64, arch.X86, arch.ARM, arch.PPC64LE, arch.RISCV64, arch.S390X, arch.Loong64}
 	f.Fuzz(func(t *testing.T, code []byte, which uint8) {
 		a := arches[int(which)%len(arches)]
@@ -270,7 +271,12 @@ func FuzzTrace(f *testing.F) {
 		if fn == nil {
 			return
 		}
-		last := fn.steps[len(fn.steps)-1].Addr
+		last := fn.steps[0].Addr
+		for i := range fn.steps { // those outside of the code only end what jumps there
+			if at := fn.steps[i].Addr; at-base <= uint64(len(code)) {
+				last = at
+			}
+		}
 		s := &State{PC: last, CFA: 0x8000, HasCFA: true,
 			Reg:  func(r arch.Reg) (uint64, bool) { return uint64(r), r%2 == 0 },
 			Read: func(addr uint64, _ int) (uint64, bool) { return addr, true }}

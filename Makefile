@@ -1,4 +1,4 @@
-# build  corewalk, corewalk-full and corewalkd   test   every test but the long ones, and what was skipped
+# build  corewalk and corewalkd   test   every test but the long ones, and what was skipped
 # test-long  every test, the long ones too: gdb parity, damaged files, whole libraries; half an hour. TURN=3/8: an eighth of the long ones
 # test-rights  the tests that depend on who runs them
 # test-race  the packages that share state, with the race detector; TURN=1/3: a third of them

@@ -1,10 +1,6 @@
-// Command corewalk says why a process died, from its core: see the usage text. For the ledger of triage and for
-// questions to servers it starts corewalk-full.
+// Command corewalk says why a process died, from its core: see the usage text. It does everything that is done on one machine.
 package main
 
-import (
-	"github.com/corewalk/corewalk/internal/command"
-	"github.com/corewalk/corewalk/internal/command/parts"
-)
+import "github.com/corewalk/corewalk/internal/command"
 
-func main() { command.Main(parts.Parts{}) }
+func main() { command.Main(nil) }

@@ -1,4 +1,4 @@
-// Command corewalkd is corewalk-full with a crash service on many machines: a PostgreSQL database, a queue in it and S3-compatible storage.
+// Command corewalkd is a crash service on many machines: a PostgreSQL database, a queue in it and S3-compatible storage.
 package main
 
 import (
@@ -6,4 +6,4 @@ import (
 	"github.com/corewalk/corewalk/internal/command/fleet"
 )
 
-func main() { command.Main(fleet.Parts()) }
+func main() { command.Main(fleet.New()) }

@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/corewalk/corewalk/internal/command/full"
 	"github.com/corewalk/corewalk/internal/corebuild"
 	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -114,7 +113,7 @@ func TestFetchAtATime(t *testing.T) {
 	s := slowly(t, modules)
 	report := func() string {
 		var out, errs bytes.Buffer
-		run([]string{"--debuginfod=" + s.URL, "--debug-dir", t.TempDir(), core}, env{context.Background(), nil, &out, &errs, full.Parts(), nil})
+		run([]string{"--debuginfod=" + s.URL, "--debug-dir", t.TempDir(), core}, env{context.Background(), nil, &out, &errs, nil, nil})
 		if errs.Len() > 0 {
 			t.Error(errs.String())
 		}

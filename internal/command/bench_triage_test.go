@@ -31,8 +31,8 @@ func TestBenchTriage(t *testing.T) {
 		t.Skipf("%s is not set to a number of dumps: nothing is measured", benchDumps)
 	}
 	dir := t.TempDir()
-	program := filepath.Join(dir, "corewalk-full")
-	if out, err := exec.Command("go", "build", "-tags", "nethttpomithttp2", "-o", program, "../../cmd/corewalk-full").CombinedOutput(); err != nil {
+	program := filepath.Join(dir, "corewalk")
+	if out, err := exec.Command("go", "build", "-tags", "nethttpomithttp2", "-o", program, "../../cmd/corewalk").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	bins, crashes := filepath.Join(dir, "bins"), filepath.Join(dir, "crashes")

@@ -38,7 +38,6 @@ func allCommands() []command {
 		{name: "mcp", run: runMCP, flags: of[mcpFlags], usage: mcpUsage},
 		{name: "serve", run: runServe, flags: of[serveFlags], usage: serveUsage},
 		{name: "serve token", run: runServeToken, flags: of[tokenFlags]},
-		{name: "worker", run: runWorker, flags: of[workerFlags], usage: workerUsage},
 		{name: "live", run: runLive, flags: of[liveFlags], usage: liveUsage},
 		{name: "slim", run: runSlim, flags: of[slimFlags], usage: slimUsage},
 		{name: "convert", run: runConvert, flags: of[convertFlags], usage: convertUsage},
@@ -63,7 +62,7 @@ func of[T any, P interface {
 
 // withHelp lists the commands that help describes.
 func withHelp() []string {
-	return []string{"info", "triage", "print", "shell", "dap", "mcp", "serve", "worker", "live", "slim", "convert", "pack", "handle", "cache", "schema", "completion", "man"}
+	return []string{"info", "triage", "print", "shell", "dap", "mcp", "serve", "live", "slim", "convert", "pack", "handle", "cache", "schema", "completion", "man"}
 }
 
 // findCommand returns the command with a name.

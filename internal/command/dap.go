@@ -12,6 +12,7 @@ import (
 
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/internal/faces"
+	"github.com/corewalk/corewalk/internal/faces/dap"
 	"github.com/corewalk/corewalk/session"
 )
 
@@ -57,16 +58,13 @@ func runDAP(args []string, e env) int {
 	if fs.NArg() > 0 {
 		return e.usageError("corewalk dap takes no files: the editor's launch request names the core")
 	}
-	if e.parts.DAP == nil {
-		return e.fail(handOver("corewalk dap"))
-	}
 	if f.listen != "" {
 		return f.serve(e)
 	}
 	if e.stdin == nil {
 		return exitComplete
 	}
-	err := e.parts.DAP(e.ctx, e.stdin, e.stdout, f.opener(e))
+	err := dap.Serve(e.ctx, e.stdin, e.stdout, f.opener(e))
 	if err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, syscall.EPIPE) { // an editor that has left wants no more
 		return e.fail(err)
 	}
@@ -97,7 +95,7 @@ func (f *dapFlags) serve(e env) int {
 			return e.fail(err)
 		}
 		stop := context.AfterFunc(e.ctx, func() { c.Close() })
-		if err := e.parts.DAP(e.ctx, c, c, f.opener(e)); err != nil && e.ctx.Err() == nil {
+		if err := dap.Serve(e.ctx, c, c, f.opener(e)); err != nil && e.ctx.Err() == nil {
 			e.say("%v", err)
 		}
 		stop()

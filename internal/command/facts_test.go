@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/corewalk/corewalk/internal/command/parts"
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/report"
 )
@@ -30,7 +29,7 @@ func TestFormatsSayTheSame(t *testing.T) {
 		first := -1
 		for name, args := range map[string][]string{"text": {"--wide"}, "brief": {"--brief", "--wide"}, "json": {"--format=json"}, "stackwalk": {"--format=minidump-stackwalk-json"}} {
 			var o, e bytes.Buffer
-			status := run(append(args, files...), env{context.Background(), nil, &o, &e, parts.Parts{}, nil})
+			status := run(append(args, files...), env{context.Background(), nil, &o, &e, nil, nil})
 			if first < 0 {
 				first = status
 			}

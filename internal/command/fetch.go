@@ -12,6 +12,7 @@ import (
 
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/internal/files/broker"
+	"github.com/corewalk/corewalk/internal/files/debuginfod"
 	"github.com/corewalk/corewalk/internal/files/debuginfod/settings"
 	"github.com/corewalk/corewalk/modules"
 )
@@ -84,7 +85,7 @@ func (f *fetchFlags) checkDebuginfod(e env) error {
 		}
 	}
 	var err error
-	if f.client, err = e.servers(cfg); err != nil {
+	if f.client, err = servers(cfg); err != nil {
 		return fmt.Errorf("--debuginfod: %w%s", err, despite(cfg))
 	}
 	f.note(cfg)
@@ -92,11 +93,12 @@ func (f *fetchFlags) checkDebuginfod(e env) error {
 }
 
 // servers makes a client of debuginfod servers.
-func (e env) servers(cfg settings.Config) (modules.Fetcher, error) {
-	if e.parts.Files == nil {
-		return nil, handOver("asking servers")
+func servers(cfg settings.Config) (modules.Fetcher, error) {
+	c, err := debuginfod.New(cfg)
+	if err != nil {
+		return nil, err // avoids a nil *Client in a non-nil interface; so do the others
 	}
-	return e.parts.Files(cfg)
+	return c, nil
 }
 
 // ofEnv makes the client that the environment alone asks for.
@@ -109,7 +111,7 @@ func (f *fetchFlags) ofEnv(e env, cfg settings.Config) {
 		return
 	}
 	var err error
-	if f.client, err = e.servers(cfg); err != nil {
+	if f.client, err = servers(cfg); err != nil {
 		f.notes = append(f.notes, fmt.Sprintf("DEBUGINFOD_URLS: %v; no server is asked", err))
 	}
 }

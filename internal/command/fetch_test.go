@@ -17,7 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/corewalk/corewalk/internal/command/full"
 	"github.com/corewalk/corewalk/internal/files/debuginfod/settings"
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/report"
@@ -70,7 +69,7 @@ func fetchRun(t *testing.T, ctx context.Context, args ...string) (status int, ou
 	c := fixture.Get(t, "amd64-build-id")
 	var o, e bytes.Buffer
 	args = append(args, "--debug-dir", t.TempDir(), "--sysroot", c.Sysroot(t), c.Core(t))
-	status = run(args, env{ctx, nil, &o, &e, full.Parts(), nil})
+	status = run(args, env{ctx, nil, &o, &e, nil, nil})
 	return status, o.String(), e.String()
 }
 
@@ -174,7 +173,7 @@ func TestFetchFlags(t *testing.T) {
 		}
 		var out, errs bytes.Buffer
 		args = append(args, fixture.Get(t, "amd64-build-id").Core(t))
-		if status := run(args, env{context.Background(), nil, &out, &errs, full.Parts(), nil}); tt.status == exitUsage && status != exitUsage {
+		if status := run(args, env{context.Background(), nil, &out, &errs, nil, nil}); tt.status == exitUsage && status != exitUsage {
 			t.Errorf("%+v: status %d", tt, status)
 		}
 		if first, _, _ := strings.Cut(errs.String(), "\n"); tt.want != "" && !strings.Contains(first, tt.want) || tt.want == "" && strings.Contains(errs.String(), "DEBUGINFOD") {

@@ -16,7 +16,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/corewalk/corewalk"
-	"github.com/corewalk/corewalk/internal/command/full"
 	"github.com/corewalk/corewalk/internal/fixture"
 )
 
@@ -48,7 +47,7 @@ func TestFlagsDocumented(t *testing.T) {
 	}{{[]string{"--help"}, new(reportFlags).set()}, {[]string{"info", "--help"}, new(infoFlags).set()},
 		{[]string{"live", "--help"}, new(liveFlags).set()}} {
 		var out, errs bytes.Buffer
-		if status := run(cmd.args, env{context.Background(), nil, &out, &errs, full.Parts(), nil}); status != 0 || errs.Len() > 0 {
+		if status := run(cmd.args, env{context.Background(), nil, &out, &errs, nil, nil}); status != 0 || errs.Len() > 0 {
 			t.Errorf("%v: status %d, %s", cmd.args, status, errs.String())
 		}
 		cmd.set.VisitAll(func(f *pflag.Flag) {

@@ -194,35 +194,15 @@ func (f *handleFlags) makeReport(e env) int {
 	return exitComplete
 }
 
-// fullProgram is the path of corewalk-full beside this program; "" if it is not there.
-func fullProgram() string {
-	exe, err := os.Executable()
-	if err != nil {
-		return ""
-	}
-	path := filepath.Join(filepath.Dir(exe), fullName)
-	if st, err := os.Stat(path); err != nil || !st.Mode().IsRegular() {
-		return ""
-	}
-	return path
-}
-
 // enterTime limits how long it takes to enter rows into the ledger.
 const enterTime = time.Minute
 
-// enterRows has corewalk-full enter the rows, without privileges.
+// enterRows has another process enter the rows, without privileges.
 func (e env) enterRows(s handle.Store, a *handle.Account) error {
-	exe := fullProgram()
-	if e.parts.Ledger != nil {
-		exe = itself
-	}
-	if exe == "" {
-		return nil // --install and --status say so; the rows wait
-	}
 	ctx, cancel := context.WithTimeout(e.ctx, enterTime)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, exe, "handle", "--enter", filepath.Dir(s.Rows()))
-	cmd.Args[0] = fullName
+	cmd := exec.CommandContext(ctx, itself, "handle", "--enter", filepath.Dir(s.Rows()))
+	cmd.Args[0] = "corewalk"
 	var said bytes.Buffer
 	cmd.Dir, cmd.Env, cmd.Stderr, cmd.SysProcAttr = "/", []string{"PATH=/usr/bin:/bin"}, &said, credentials(a)
 	if err := cmd.Run(); err != nil {
@@ -236,9 +216,6 @@ const maxRow = 64 << 20
 
 // enterAll enters the rows below a directory into the ledger there. Only one process does so at a time.
 func (f *handleFlags) enterAll(e env) int {
-	if e.parts.Ledger == nil {
-		return e.fail(handOver("handle --enter"))
-	}
 	lock := waitFor(filepath.Join(f.enter, "rows"))
 	if lock == nil {
 		return e.fail(fmt.Errorf("%s: cannot be locked", f.enter))
@@ -350,9 +327,6 @@ func (f *handleFlags) doInstall(e env, p *handle.Policy) int {
 	if err := p.Install(exe, policy, socket); err != nil {
 		return e.fail(fmt.Errorf("handle: not installed: %w", err))
 	}
-	if p.Ledger && e.parts.Ledger == nil && fullProgram() == "" {
-		e.say("there will be no ledger: it needs %s beside %s", fullName, exe)
-	}
 	if lacks := sandbox.Missing(); len(lacks) > 0 {
 		e.say("reports are made without %s", strings.Join(lacks, "; "))
 	}
@@ -387,9 +361,6 @@ func (f *handleFlags) printStatus(e env, p *handle.Policy, path string, wrong []
 	}
 	if s.Rows > 0 {
 		fmt.Fprintf(&b, "%d crashes are not in the ledger yet\n", s.Rows)
-	}
-	if p.Ledger && e.parts.Ledger == nil && fullProgram() == "" {
-		fmt.Fprintf(&b, "there is no ledger: it needs %s beside this program\n", fullName)
 	}
 	_, err = io.WriteString(e.stdout, b.String())
 	return e.written(err, exitComplete)

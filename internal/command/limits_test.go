@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/corewalk/corewalk/internal/command/full"
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/format/minidump/dumpbuild"
 )
@@ -68,7 +67,7 @@ func TestDeadline(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out, errs bytes.Buffer
-	status := run([]string{"--deadline", "1ms", path}, env{t.Context(), nil, &out, &errs, full.Parts(), nil})
+	status := run([]string{"--deadline", "1ms", path}, env{t.Context(), nil, &out, &errs, nil, nil})
 	if s := out.String() + errs.String(); status == exitComplete || !strings.Contains(s, "the time limit of 1ms (--deadline) is over") {
 		t.Errorf("status %d, %.2000s", status, s)
 	}
@@ -79,7 +78,7 @@ func TestLimitFlags(t *testing.T) {
 	core := fixture.Get(t, "amd64-recursion-O0").Core(t)
 	for _, args := range []string{"--memory=1k", "--memory=lots", "--deadline=-1s", "--deadline=soon"} {
 		var out, errs bytes.Buffer
-		if status := run([]string{args, core}, env{t.Context(), nil, &out, &errs, full.Parts(), nil}); status != exitUsage || !strings.Contains(errs.String(), "--") {
+		if status := run([]string{args, core}, env{t.Context(), nil, &out, &errs, nil, nil}); status != exitUsage || !strings.Contains(errs.String(), "--") {
 			t.Errorf("%s: status %d, %s", args, status, &errs)
 		}
 	}

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/corewalk/corewalk"
-	"github.com/corewalk/corewalk/internal/command/full"
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/livestate"
 	"github.com/corewalk/corewalk/unwind"
@@ -39,7 +38,7 @@ func parked(t *testing.T) *exec.Cmd {
 func liveUntil(t *testing.T, ctx context.Context, args ...string) (status int, out, errs string) {
 	t.Helper()
 	var o, e bytes.Buffer
-	status = run(append([]string{"live"}, args...), env{ctx, nil, &o, &e, full.Parts(), nil})
+	status = run(append([]string{"live"}, args...), env{ctx, nil, &o, &e, nil, nil})
 	if strings.Contains(e.String(), "no permission to trace") && os.Getenv("CI_NEEDS_PTRACE") == "" {
 		t.Skipf("this machine forbids ptrace: %s", &e)
 	}

@@ -14,7 +14,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/corewalk/corewalk/internal/command/full"
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/report"
 )
@@ -23,7 +22,7 @@ import (
 func live(t *testing.T, args ...string) (status int, out, errs string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	status = run(append([]string{"live"}, args...), env{context.Background(), nil, &stdout, &stderr, full.Parts(), nil})
+	status = run(append([]string{"live"}, args...), env{context.Background(), nil, &stdout, &stderr, nil, nil})
 	if strings.Contains(stderr.String(), "no permission to trace") {
 		t.Skipf("this machine forbids ptrace: %s", stderr.String())
 	}

@@ -1,5 +1,4 @@
-// Package command is the command corewalk: flags, subcommands, exit statuses. Three programs are made of it, which
-// differ in their parts.
+// Package command is the command corewalk: flags, subcommands, exit statuses. corewalkd is made of it, too, with commands of its own.
 package command
 
 import (
@@ -17,7 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/corewalk/corewalk"
-	"github.com/corewalk/corewalk/internal/command/parts"
+	"github.com/corewalk/corewalk/internal/command/serving"
 	"github.com/corewalk/corewalk/report"
 )
 
@@ -34,7 +33,7 @@ type env struct {
 	ctx            context.Context // done at Ctrl-C
 	stdin          io.Reader
 	stdout, stderr io.Writer
-	parts          parts.Parts
+	fleet          *serving.Fleet // nil but in corewalkd
 	// catch makes Ctrl-C end ctx from now on. It is nil in tests, where the program goes on after the run.
 	catch func()
 }
@@ -44,8 +43,8 @@ type env struct {
 // what runs so short needs to be undone.
 const shortRun = 20 * time.Millisecond
 
-// Main is the whole program. It does not return.
-func Main(p parts.Parts) {
+// Main is the whole program: corewalk, or corewalkd if there is a fleet. It does not return.
+func Main(fleet *serving.Fleet) {
 	growStack(false)
 	late := putOffGC()
 
@@ -64,11 +63,7 @@ func Main(p parts.Parts) {
 		catch()
 		late()
 	})
-	e := env{ctx, os.Stdin, os.Stdout, os.Stderr, p, catch}
-	if err := checkStarter(); err != nil {
-		os.Exit(e.fail(err))
-	}
-	os.Exit(run(os.Args[1:], e))
+	os.Exit(run(os.Args[1:], env{ctx, os.Stdin, os.Stdout, os.Stderr, fleet, catch}))
 }
 
 // catchInterrupts makes Ctrl-C end the run's context at once, not after shortRun. What is to be undone at the end, in
@@ -90,6 +85,9 @@ func (e env) leave(t *corewalk.Target) {
 
 // run executes one command line and returns its exit status.
 func run(args []string, e env) int {
+	if e.fleet != nil {
+		return runDaemon(args, e)
+	}
 	if len(args) == 0 {
 		status := e.usageError("need a core file")
 		fmt.Fprintf(e.stderr, "\n%s", usageLines)
@@ -129,15 +127,16 @@ func (e env) say(format string, args ...any) {
 
 // usageError reports a wrong command line.
 func (e env) usageError(format string, args ...any) int {
-	e.say(format+" (corewalk --help shows how)", args...)
+	program := "corewalk"
+	if e.fleet != nil {
+		program = "corewalkd"
+	}
+	e.say(format+" ("+program+" --help shows how)", args...)
 	return exitUsage
 }
 
 // wrong reports why a command line cannot be carried out.
 func (e env) wrong(err error) int {
-	if errors.As(err, new(*absentError)) {
-		return e.fail(err)
-	}
 	return e.usageError("%v", err)
 }
 

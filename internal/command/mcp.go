@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,8 +11,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/corewalk/corewalk"
-	"github.com/corewalk/corewalk/internal/command/parts"
 	"github.com/corewalk/corewalk/internal/faces"
+	"github.com/corewalk/corewalk/internal/faces/mcp"
 	"github.com/corewalk/corewalk/internal/files/scratch"
 	"github.com/corewalk/corewalk/internal/triage/ledger"
 	"github.com/corewalk/corewalk/session"
@@ -74,9 +73,6 @@ func runMCP(args []string, e env) int {
 		}
 		roots = append(roots, abs)
 	}
-	if e.parts.MCP == nil {
-		return e.fail(handOver("corewalk mcp"))
-	}
 	in, out := e.stdin, e.stdout
 	if in == nil {
 		return exitComplete
@@ -86,7 +82,7 @@ func runMCP(args []string, e env) int {
 		open = redacted(f.plain(e))
 	}
 	l := ledgerFlags{db: f.db}
-	err := e.parts.MCP(e.ctx, io.NopCloser(in), unclosed{out}, parts.Agent{Open: open, Roots: roots, Version: version(),
+	err := mcp.Serve(e.ctx, in, out, mcp.Config{Open: open, Roots: roots, Version: version(),
 		Ledger: func(ctx context.Context) (ledger.Store, error) {
 			own := e
 			own.ctx = ctx
@@ -97,11 +93,6 @@ func runMCP(args []string, e env) int {
 	}
 	return exitComplete
 }
-
-// unclosed is standard output, which stays open.
-type unclosed struct{ io.Writer }
-
-func (unclosed) Close() error { return nil }
 
 // A targetOpener opens the dump of a request.
 type targetOpener func(context.Context, faces.Request, ...corewalk.Option) (*corewalk.Target, error)

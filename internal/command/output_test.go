@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/corewalk/corewalk/internal/command/full"
 	"github.com/corewalk/corewalk/internal/corebuild"
 	"github.com/corewalk/corewalk/internal/format/minidump/dumpbuild"
 	"github.com/corewalk/corewalk/internal/stranger"
@@ -54,7 +53,7 @@ func asProcess(t *testing.T, args ...string) (out, errs string) {
 func inProcess(t *testing.T, args ...string) (out, errs string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	run(args, env{context.Background(), strings.NewReader(""), &stdout, &stderr, full.Parts(), nil})
+	run(args, env{context.Background(), strings.NewReader(""), &stdout, &stderr, nil, nil})
 	safe(t, args, stdout.String(), stderr.String())
 	return stdout.String(), stderr.String()
 }

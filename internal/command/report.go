@@ -22,7 +22,6 @@ const usageLines = `Usage:
   corewalk dap                     the core in an editor (corewalk dap --help)
   corewalk mcp DIR                 dumps for an agent (corewalk mcp --help)
   corewalk serve                   a crash service: uploads, groups, a page (corewalk serve --help)
-  corewalk worker                  analyse for a crash service on many machines (corewalk worker --help)
   corewalk shell CORE              a prompt with gdb's commands (corewalk shell --help)
   corewalk print CORE 'EXPR'       one value: q->head->next[3].name (corewalk print --help)
   corewalk slim CORE -o SMALL      a small core with the same report (corewalk slim --help)

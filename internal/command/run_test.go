@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/corewalk/corewalk/internal/command/full"
 	"github.com/corewalk/corewalk/internal/fixture"
 )
 
@@ -24,7 +23,7 @@ func TestInterrupted(t *testing.T) {
 	c := fixture.Get(t, "amd64-threads")
 	for _, core := range []string{c.Core(t), filepath.Join(c.Dir, "core.zst")} {
 		var out, errs bytes.Buffer
-		status := run([]string{"--debug-dir", t.TempDir(), "--sysroot", c.Sysroot(t), core, c.Binary(t)}, env{ctx, nil, &out, &errs, full.Parts(), nil})
+		status := run([]string{"--debug-dir", t.TempDir(), "--sysroot", c.Sysroot(t), core, c.Binary(t)}, env{ctx, nil, &out, &errs, nil, nil})
 		if filepath.Ext(core) == ".zst" {
 			if status != exitNothing || strings.Count(errs.String(), "\n") != 1 {
 				t.Errorf("unpacking: status %d, %s", status, errs.String())
@@ -55,7 +54,7 @@ func TestInterruptedStream(t *testing.T) {
 			cancel()
 		}()
 		var out, errs bytes.Buffer
-		status := run([]string{"--debug-dir", t.TempDir(), "--sysroot", c.Sysroot(t), "-", c.Binary(t)}, env{ctx, r, &out, &errs, full.Parts(), nil})
+		status := run([]string{"--debug-dir", t.TempDir(), "--sysroot", c.Sysroot(t), "-", c.Binary(t)}, env{ctx, r, &out, &errs, nil, nil})
 		// How much gets through before the interruption is chance.
 		switch {
 		case status == exitNothing && strings.Count(errs.String(), "\n") == 1:
@@ -78,10 +77,10 @@ func TestWriteErrors(t *testing.T) {
 	for _, args := range [][]string{files, append([]string{"--format=json"}, files...), append([]string{"info"}, files...), {"--help"}, {"--version"}} {
 		var errs bytes.Buffer
 		gone := failing{&os.PathError{Op: "write", Path: "|1", Err: syscall.EPIPE}}
-		if status := run(args, env{context.Background(), nil, gone, &errs, full.Parts(), nil}); status != exitComplete || errs.Len() > 0 {
+		if status := run(args, env{context.Background(), nil, gone, &errs, nil, nil}); status != exitComplete || errs.Len() > 0 {
 			t.Errorf("%v: reader gone: status %d, %s", args[0], status, errs.String())
 		}
-		if status := run(args, env{context.Background(), nil, failing{syscall.ENOSPC}, &errs, full.Parts(), nil}); status != exitNothing || strings.Count(errs.String(), "\n") != 1 {
+		if status := run(args, env{context.Background(), nil, failing{syscall.ENOSPC}, &errs, nil, nil}); status != exitNothing || strings.Count(errs.String(), "\n") != 1 {
 			t.Errorf("%v: disk full: status %d, %q", args[0], status, errs.String())
 		}
 	}

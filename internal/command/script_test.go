@@ -21,8 +21,6 @@ import (
 	"github.com/ulikunitz/xz"
 
 	"github.com/corewalk/corewalk/docs/schema"
-	"github.com/corewalk/corewalk/internal/command/full"
-	"github.com/corewalk/corewalk/internal/command/parts"
 	"github.com/corewalk/corewalk/internal/corebuild"
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/format/minidump/dumpbuild"
@@ -41,9 +39,7 @@ func TestMain(m *testing.M) {
 		os.Setenv("XDG_CACHE_HOME", "/dev/null/none")
 	}
 	testscript.Main(m, map[string]func(){
-		"corewalk":      func() { Main(full.Parts()) },
-		"corewalk-full": func() { Main(full.Parts()) },
-		"corewalk-lean": func() { Main(parts.Parts{}) }, // what is installed as corewalk
+		"corewalk": func() { Main(nil) },
 	})
 }
 

@@ -19,7 +19,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/corewalk/corewalk/internal/command/parts"
+	"github.com/corewalk/corewalk/internal/command/serving"
 	"github.com/corewalk/corewalk/internal/triage"
 	"github.com/corewalk/corewalk/internal/triage/ledger"
 	"github.com/corewalk/corewalk/internal/triage/signature"
@@ -27,14 +27,13 @@ import (
 )
 
 const serveUsage = `corewalk serve is a crash service: programs and people send dumps and symbols to it over HTTP, it groups the crashes by bug, and shows
-them on a page. It needs nothing else installed, and keeps everything in one directory.
+them on a page. It needs nothing else installed, and keeps everything in one directory. For many machines there is the program corewalkd.
 
 Usage:
   corewalk serve [flags]                                       serve until Ctrl-C or SIGTERM
   corewalk serve token add --project NAME --scope SCOPE,...    make a token, and print it
   corewalk serve token list                                    all tokens, without their secrets
   corewalk serve token revoke ID
-  corewalk serve --db URL --objects PLACE [flags]              serve for many machines: see corewalk worker
 
 The first start makes a token for everything in the project "default", and prints it and the page's address.
 Scopes: upload (send dumps), symbols (send symbols), fetch (get symbols, as debuggers do), read (see everything), triage (decide
@@ -56,10 +55,9 @@ const (
 )
 
 // serveDir says where a service keeps everything.
-type serveDir struct{ dir, db string }
+type serveDir struct{ dir string }
 
 func (d *serveDir) register(fs *pflag.FlagSet) {
-	fs.StringVar(&d.db, "db", "", "keep what is known in the PostgreSQL database at `URL`, such as postgres://USER@HOST/NAME: for many machines")
 	fs.StringVar(&d.dir, "dir", "", "keep everything in `DIR` (default: corewalk/serve in the user's state directory)")
 }
 
@@ -104,7 +102,6 @@ type serveFlags struct {
 	fileFlags
 	serveDir
 	listen, cert, key, log string
-	objects                string
 	maxUpload              sizeFlag
 	rate                   float64
 	keepFor                daysFlag
@@ -130,14 +127,13 @@ func (f *serveFlags) set() *pflag.FlagSet {
 	return fs
 }
 
-// common are the flags that corewalk worker has, too.
+// common are the flags that corewalkd worker has, too.
 func (f *serveFlags) common(name string) *pflag.FlagSet {
 	fs := pflag.NewFlagSet(name, pflag.ContinueOnError)
 	f.fileFlags.register(fs, formatText)
 	fs.MarkHidden("format")
 	fs.MarkHidden("color")
 	f.serveDir.register(fs)
-	fs.StringVar(&f.objects, "objects", "", "with --db, keep dumps and symbols in `PLACE`, for all machines: a directory, or s3://BUCKET/PREFIX?endpoint=URL")
 	f.sandbox.register(fs, sandboxAuto)
 	fs.IntVar(&f.jobs, "jobs", 0, "analyse `N` dumps of a project at a time (default: twice the number of processors)")
 	fs.DurationVar(&f.deadline, "deadline", triage.DefaultDeadline, "give up on a dump after this `TIME`")
@@ -169,18 +165,7 @@ func runServe(args []string, e env) int {
 	if f.answer != "" {
 		return f.answers(e, args)
 	}
-	if e.parts.Serve == nil || f.db != "" && e.parts.Work == nil {
-		return e.fail(handOverTo(f.program(), "corewalk serve"))
-	}
-	return f.run(e, fs, e.parts.Serve)
-}
-
-// program is the one that has what is needed.
-func (f *serveDir) program() string {
-	if f.db != "" {
-		return fleetName
-	}
-	return fullName
+	return f.run(e, fs, serving.Embedded)
 }
 
 // valid reports what is wrong with the flags.
@@ -196,16 +181,12 @@ func (f *serveFlags) valid(e env, fs *pflag.FlagSet) error {
 		err = fmt.Errorf("--log %s: must be text or json", f.log)
 	case f.jobs < 0 || f.deadline <= 0 || f.memory < minMemory || f.rate < 0:
 		err = errors.New("--jobs, --rate and --deadline are positive, and --memory is at least 32MiB")
-	case f.db != "" && f.objects == "":
-		err = errors.New("--db needs --objects: where dumps are, for all machines")
-	case f.db == "" && f.objects != "":
-		err = errors.New("--objects needs --db; without it, everything is in --dir")
 	}
 	return err
 }
 
-// run has a part do its work until the process is told to end.
-func (f *serveFlags) run(e env, fs *pflag.FlagSet, do func(context.Context, parts.Server) error) int {
+// run has do work until the process is told to end.
+func (f *serveFlags) run(e env, fs *pflag.FlagSet, do func(context.Context, serving.Server) error) int {
 	dir, err := f.path()
 	if err != nil {
 		return e.fail(err)
@@ -224,16 +205,16 @@ func (f *serveFlags) run(e env, fs *pflag.FlagSet, do func(context.Context, part
 	defer unlock()
 	ctx, stop := signal.NotifyContext(e.ctx, syscall.SIGTERM, os.Interrupt)
 	defer stop()
-	err = do(ctx, parts.Server{Dir: dir, DB: f.db, Objects: f.objects, Jobs: f.jobs, Deadline: f.deadline,
+	err = do(ctx, serving.Server{Dir: dir, Jobs: f.jobs, Deadline: f.deadline,
 		Listen: f.listen, Cert: f.cert, Key: f.key, MaxUpload: int64(f.maxUpload), Rate: f.rate, Keep: time.Duration(f.keepFor),
 		JSONLog: f.log == logJSON, Verbose: f.verbose, Version: version(), Log: e.stderr, Signatures: signature.Version,
-		Run: func(ctx context.Context, symbols parts.Symbols, dumps string, src triage.Source, to ledger.Store, sink triage.Sink) error {
+		Run: func(ctx context.Context, symbols serving.Symbols, dumps string, src triage.Source, to ledger.Store, sink triage.Sink) error {
 			return f.analyse(ctx, e, exe, fs, symbols, dumps, src, to, sink)
 		},
-		Report: func(ctx context.Context, symbols parts.Symbols, path, format string, w io.Writer) error {
+		Report: func(ctx context.Context, symbols serving.Symbols, path, format string, w io.Writer) error {
 			return f.report(ctx, exe, fs, symbols, path, format, w)
 		},
-		Ask: func(_ context.Context, symbols parts.Symbols, path string) (io.ReadWriteCloser, error) {
+		Ask: func(_ context.Context, symbols serving.Symbols, path string) (io.ReadWriteCloser, error) {
 			return f.ask(exe, fs, symbols, path)
 		}})
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) { // it was told to end while it began
@@ -246,7 +227,7 @@ func (f *serveFlags) run(e env, fs *pflag.FlagSet, do func(context.Context, part
 }
 
 // shared are the flags of the analysis of a project's dumps.
-func shared(fs *pflag.FlagSet, symbols parts.Symbols) []flagValue {
+func shared(fs *pflag.FlagSet, symbols serving.Symbols) []flagValue {
 	list := slices.DeleteFunc(given(fs), func(v flagValue) bool { return slices.Contains(ownFlags(), v.Name) })
 	add := func(name, value, otherwise string) {
 		i := slices.IndexFunc(list, func(v flagValue) bool { return v.Name == name })
@@ -274,7 +255,7 @@ func shared(fs *pflag.FlagSet, symbols parts.Symbols) []flagValue {
 }
 
 // analyse is triage.Run for the dumps of a project.
-func (f *serveFlags) analyse(ctx context.Context, e env, exe string, fs *pflag.FlagSet, symbols parts.Symbols, dumps string, src triage.Source, to ledger.Store, sink triage.Sink) error {
+func (f *serveFlags) analyse(ctx context.Context, e env, exe string, fs *pflag.FlagSet, symbols serving.Symbols, dumps string, src triage.Source, to ledger.Store, sink triage.Sink) error {
 	e.ctx = ctx
 	o := triage.Options{Command: []string{exe, "triage", "--worker"}, Settings: shared(fs, symbols), Deadline: f.deadline, Jobs: f.jobs, Args: "serve", Fresh: true, Endless: true}
 	if symbols.URL != "" {
@@ -306,10 +287,12 @@ func (f *serveFlags) analyse(ctx context.Context, e env, exe string, fs *pflag.F
 // cacheVariable says where a process keeps what debuginfod servers have sent.
 const cacheVariable = "DEBUGINFOD_CACHE_PATH="
 
-func debuginfodCache(symbols parts.Symbols) string { return filepath.Join(symbols.Cache, "debuginfod") }
+func debuginfodCache(symbols serving.Symbols) string {
+	return filepath.Join(symbols.Cache, "debuginfod")
+}
 
 // of returns the flags that say where the files of a project's dumps are: this process fetches them for the one in the sandbox.
-func (f *serveFlags) of(e env, fs *pflag.FlagSet, symbols parts.Symbols) (*fileFlags, error) {
+func (f *serveFlags) of(e env, fs *pflag.FlagSet, symbols serving.Symbols) (*fileFlags, error) {
 	var own serveFlags
 	set := own.common("corewalk serve")
 	for _, flag := range shared(fs, symbols) {
@@ -326,7 +309,7 @@ func (f *serveFlags) of(e env, fs *pflag.FlagSet, symbols parts.Symbols) (*fileF
 }
 
 // files are arguments that have a process find the files of a project's dumps as this one does.
-func (f *serveFlags) files(fs *pflag.FlagSet, symbols parts.Symbols) []string {
+func (f *serveFlags) files(fs *pflag.FlagSet, symbols serving.Symbols) []string {
 	args := []string{"--sandbox=" + string(f.sandbox.when)}
 	for _, flag := range shared(fs, symbols) {
 		if slices.Contains([]string{"format", "sandbox", "color"}, flag.Name) {
@@ -340,7 +323,7 @@ func (f *serveFlags) files(fs *pflag.FlagSet, symbols parts.Symbols) []string {
 }
 
 // environment is that of such a process; nil for the one of this process.
-func environment(symbols parts.Symbols) []string {
+func environment(symbols serving.Symbols) []string {
 	if symbols.URL == "" {
 		return nil
 	}
@@ -348,7 +331,7 @@ func environment(symbols parts.Symbols) []string {
 }
 
 // report writes the report of a dump, which another process makes.
-func (f *serveFlags) report(ctx context.Context, exe string, fs *pflag.FlagSet, symbols parts.Symbols, path, format string, w io.Writer) error {
+func (f *serveFlags) report(ctx context.Context, exe string, fs *pflag.FlagSet, symbols serving.Symbols, path, format string, w io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, f.deadline)
 	defer cancel()
 	args := []string{"report", "--format=" + format}
@@ -381,8 +364,14 @@ type tokenFlags struct {
 }
 
 func (f *tokenFlags) set() *pflag.FlagSet {
-	fs := pflag.NewFlagSet("corewalk serve token", pflag.ContinueOnError)
+	fs := f.own("corewalk serve token")
 	f.register(fs)
+	return fs
+}
+
+// own are the flags that do not say where the tokens are.
+func (f *tokenFlags) own(name string) *pflag.FlagSet {
+	fs := pflag.NewFlagSet(name, pflag.ContinueOnError)
 	fs.StringVar(&f.project, "project", "default", "the token is for the project `NAME`, which begins to exist with it")
 	fs.StringSliceVar(&f.scopes, "scope", nil, "its holder may do `SCOPE`: upload, symbols, fetch, read, triage, admin (repeatable)")
 	fs.StringVar(&f.note, "note", "", "remember `TEXT` with it: who or what has it")
@@ -395,13 +384,17 @@ func runServeToken(args []string, e env) int {
 	if status, ok := parse(fs, args, serveUsage, e); !ok {
 		return status
 	}
-	if e.parts.Tokens == nil || f.db != "" && e.parts.Work == nil {
-		return e.fail(handOverTo(f.program(), "corewalk serve"))
-	}
-	dir, err := f.path()
-	if err != nil {
-		return e.fail(err)
-	}
+	return f.run(e, fs, func() (serving.Tokens, error) {
+		dir, err := f.path()
+		if err != nil {
+			return nil, err
+		}
+		return serving.OpenTokens(e.ctx, dir)
+	})
+}
+
+// run does with the tokens what the command line says.
+func (f *tokenFlags) run(e env, fs *pflag.FlagSet, open func() (serving.Tokens, error)) int {
 	do, rest := "", []string(nil)
 	if fs.NArg() > 0 {
 		do, rest = fs.Arg(0), fs.Args()[1:]
@@ -413,7 +406,7 @@ func runServeToken(args []string, e env) int {
 	default:
 		return e.usageError("corewalk serve token add, list or revoke ID")
 	}
-	t, err := e.parts.Tokens(e.ctx, dir, f.db, e.stderr)
+	t, err := open()
 	if err != nil {
 		return e.fail(err)
 	}
@@ -439,7 +432,7 @@ func runServeToken(args []string, e env) int {
 	return exitComplete
 }
 
-func printTokens(w io.Writer, list []parts.Token) error {
+func printTokens(w io.Writer, list []serving.Token) error {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(out, "ID\tPROJECT\tSCOPES\tCREATED\tNOTE")
 	for _, x := range list {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/corewalk/corewalk/internal/command/parts"
+	"github.com/corewalk/corewalk/internal/command/serving"
 	"github.com/corewalk/corewalk/internal/faces/ask"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/session"
@@ -53,7 +53,7 @@ func (f *serveFlags) answers(e env, args []string) int {
 }
 
 // ask starts a process that answers questions about a dump.
-func (f *serveFlags) ask(exe string, fs *pflag.FlagSet, symbols parts.Symbols, path string) (io.ReadWriteCloser, error) {
+func (f *serveFlags) ask(exe string, fs *pflag.FlagSet, symbols serving.Symbols, path string) (io.ReadWriteCloser, error) {
 	args := append([]string{"serve", "--answer=" + path, fmt.Sprint("--memory=", f.memory.String()), "--deadline=" + f.deadline.String()}, f.files(fs, symbols)...)
 	a := &asked{cmd: exec.Command(exe, args...), path: path}
 	a.cmd.Env, a.cmd.Stderr = environment(symbols), &a.said

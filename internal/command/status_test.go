@@ -11,7 +11,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/corewalk/corewalk/internal/command/full"
 	"github.com/corewalk/corewalk/internal/fixture"
 )
 
@@ -82,7 +81,6 @@ func TestStatuses(t *testing.T) {
 		if e.ctx == nil {
 			e.ctx = context.Background()
 		}
-		e.parts = full.Parts()
 		return run(args, e)
 	}
 	// there runs the command.

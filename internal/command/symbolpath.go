@@ -1,7 +1,6 @@
 package command
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/corewalk/corewalk/internal/files/debuginfod"
 	"github.com/corewalk/corewalk/internal/files/debuginfod/settings"
 	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/modules"
@@ -46,9 +46,7 @@ func (f *symbolFlags) check(e env, cfg settings.Config) error {
 	}
 	if len(p.Servers) > 0 {
 		var err error
-		if f.client, err = e.symbolServers(p.Servers, cfg); errors.As(err, new(*absentError)) && len(f.paths) > 0 {
-			return fmt.Errorf("%s: %w", name, err)
-		} else if err != nil {
+		if f.client, err = symbolServers(p.Servers, cfg); err != nil {
 			problems = append(problems, err.Error())
 		}
 	}
@@ -65,11 +63,12 @@ func (f *symbolFlags) check(e env, cfg settings.Config) error {
 }
 
 // symbolServers makes a client of symbol servers.
-func (e env) symbolServers(servers []find.SymbolServer, cfg settings.Config) (modules.SymbolFetcher, error) {
-	if e.parts.Symbols == nil {
-		return nil, handOver("asking servers")
+func symbolServers(servers []find.SymbolServer, cfg settings.Config) (modules.SymbolFetcher, error) {
+	c, err := debuginfod.NewSymbols(servers, cfg)
+	if err != nil {
+		return nil, err
 	}
-	return e.parts.Symbols(servers, cfg)
+	return c, nil
 }
 
 // symbolPathOfEnv returns the path in the environment, and the variable that has it.

@@ -12,7 +12,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/corewalk/corewalk/internal/command/full"
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/format/decompress/cabtest"
 	"github.com/corewalk/corewalk/internal/format/pdb"
@@ -73,7 +72,7 @@ func symbolStore(t *testing.T, c fixture.Case, pack bool) (dir string) {
 func symbolRun(t *testing.T, args ...string) (status int, out, errs string) {
 	t.Helper()
 	var o, e bytes.Buffer
-	status = run(append(args, symbolDump(t).Core(t)), env{context.Background(), nil, &o, &e, full.Parts(), nil})
+	status = run(append(args, symbolDump(t).Core(t)), env{context.Background(), nil, &o, &e, nil, nil})
 	return status, o.String(), e.String()
 }
 

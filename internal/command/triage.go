@@ -19,6 +19,7 @@ import (
 	"github.com/corewalk/corewalk/internal/sandbox"
 	"github.com/corewalk/corewalk/internal/triage"
 	"github.com/corewalk/corewalk/internal/triage/ledger"
+	"github.com/corewalk/corewalk/internal/triage/ledger/sqlite"
 	"github.com/corewalk/corewalk/internal/triage/render"
 	"github.com/corewalk/corewalk/internal/triage/signature"
 )
@@ -85,9 +86,6 @@ const elsewhere = "give another file with --db"
 
 // open opens the ledger.
 func (f *ledgerFlags) open(e env) (ledger.Store, error) {
-	if e.parts.Ledger == nil {
-		return nil, handOver("triage")
-	}
 	path := f.db
 	if path == "" && !f.noDB {
 		dir, err := stateDir()
@@ -96,11 +94,14 @@ func (f *ledgerFlags) open(e env) (ledger.Store, error) {
 		}
 		path = filepath.Join(dir, "corewalk", "triage.db")
 	}
-	db, err := e.parts.Ledger(e.ctx, path, signature.Version)
+	db, err := sqlite.Open(e.ctx, path, signature.Version)
 	if err != nil && f.db == "" && e.ctx.Err() == nil {
 		err = fmt.Errorf("%w; %s", err, elsewhere)
 	}
-	return db, err
+	if err != nil {
+		return nil, err
+	}
+	return db, nil
 }
 
 // stateDir returns the user's directory for program state (XDG Base Directory
@@ -274,7 +275,7 @@ func (f *triageFlags) run(e env, args []string, fs *pflag.FlagSet) int {
 		return e.fail(err)
 	}
 	defer store.Close()
-	exe, err := f.analyst()
+	exe, err := os.Executable()
 	if err != nil {
 		return e.fail(err)
 	}

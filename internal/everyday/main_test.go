@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 // hangs as first argument has the test become the command that follows, on a disk that hangs.
 const hangs = "--hangs"
 
-// programVariable names another corewalk to test than that of these sources: the path of a corewalk with its corewalk-full beside it.
+// programVariable names another corewalk to test than that of these sources: its path.
 const programVariable = "COREWALK_EVERYDAY"
 
 // tested is the path of the program under test.
@@ -37,7 +37,7 @@ func tested(t *testing.T) string {
 		return abs
 	}
 	return fixture.Once(t, "programs", func(dir string) string {
-		fixture.Programs(t, dir, []string{"CGO_ENABLED=0"}, "corewalk", "corewalk-full")
+		fixture.Programs(t, dir, []string{"CGO_ENABLED=0"}, "corewalk")
 		return filepath.Join(dir, "corewalk")
 	})
 }

@@ -19,12 +19,10 @@ const module = "github.com/corewalk/corewalk"
 // draws the floors.
 var floors = map[string]int{
 	"cmd/corewalk":                       9,
-	"cmd/corewalk-full":                  9,
 	"cmd/corewalkd":                      9,
 	"internal/command":                   8,
-	"internal/command/full":              8,
 	"internal/command/fleet":             8,
-	"internal/command/parts":             7,
+	"internal/command/serving":           7,
 	"debuginfod":                         7,
 	"internal/triage":                    7,
 	"internal/service":                   7,
@@ -154,11 +152,10 @@ var sideways = map[string][]string{
 	"internal/faces/dap":        {"session", "internal/faces"},
 	"internal/faces/mcp":        {"session", "internal/faces"},
 	"internal/faces/ask":        {"session"},
-	"internal/command/parts":    {"internal/faces", "internal/triage"},
+	"internal/command/serving":  {"internal/service", "internal/triage"},
 	"internal/service":          {"internal/service/work", "internal/triage"},
 	"internal/service/work":     {"internal/triage"},
 	"internal/service/fleet":    {"internal/service/work"},
-	"internal/command/fleet":    {"internal/command/full"},
 	"internal/vars/values":      {"internal/vars/types"},
 	"internal/vars/where":       {"internal/vars/types", "unwind"},
 	"internal/files/libraries":  {"modules"},
@@ -200,17 +197,18 @@ var outside = map[string][]string{
 	"github.com/google/go-cmp":        {},
 }
 
-// only lists the rooms that may import a room whose packages are linked by few programs: corewalk must not have them.
+// only lists the rooms that may import a room whose packages few programs need: corewalkd's PostgreSQL, queue and S3 are not in corewalk, and the HTTP
+// client and SQLite are not in programs that use the library, unless they import debuginfod (TestLibraryLinks).
 var only = map[string][]string{
-	"internal/files/debuginfod":       {"internal/command/full", "debuginfod"},
-	"internal/triage/ledger/sqlite":   {"internal/command/full"},
+	"internal/files/debuginfod":       {"internal/command", "debuginfod"},
+	"internal/triage/ledger/sqlite":   {"internal/command", "internal/command/serving"},
 	"internal/triage/ledger/postgres": {"internal/service/fleet", "internal/command/fleet"},
-	"internal/service":                {"internal/command/full", "internal/command/fleet"},
+	"internal/service":                {"internal/command/serving", "internal/command/fleet"},
 	"internal/service/fleet":          {"internal/command/fleet"},
-	"internal/service/store/sqlite":   {"internal/command/full"},
+	"internal/service/store/sqlite":   {"internal/command/serving"},
 	"internal/service/store/postgres": {"internal/service/fleet"},
 	"internal/service/objects/s3":     {"internal/command/fleet"},
-	"internal/command/full":           {"cmd/corewalk-full", "internal/command/fleet"},
+	"internal/command/serving":        {"internal/command", "internal/command/fleet"},
 	"internal/command/fleet":          {"cmd/corewalkd"},
 }
 

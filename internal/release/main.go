@@ -1,4 +1,4 @@
-// Command release makes the archives of a release: corewalk, corewalk-full and corewalkd for each target, with the manual
+// Command release makes the archives of a release: corewalk and corewalkd for each target, with the manual
 // page, completions and licences, and the archives' SHA-256 sums. The same sources and the same
 // Go give the same bytes, on any machine: paths are left out, and everything in an archive has
 // the time of the last commit.
@@ -27,7 +27,7 @@ import (
 var targets = []string{"linux/amd64", "linux/arm64", "linux/386", "linux/arm", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
 
 // programs are those of a release: all of cmd, the one that makes the manual page first.
-var programs = []string{"corewalk", "corewalk-full", "corewalkd"}
+var programs = []string{"corewalk", "corewalkd"}
 
 func main() {
 	r := release{}

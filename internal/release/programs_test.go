@@ -29,7 +29,7 @@ func TestPrograms(t *testing.T) {
 	for page, passage := range map[string]string{
 		"README.md":                `(?s)## Install it\n.*?\n## `,
 		"Makefile":                 `# build .*`,
-		"docs/usage.md":            `(?s)## Three programs\n.*?\n## `,
+		"docs/usage.md":            `(?s)## Two programs\n.*?\n## `,
 		"docs/architecture.md":     `(?s)\n 9 .*?\n 8 `,
 		"internal/release/main.go": `(?s)// Command release .*?\npackage`,
 	} {

@@ -143,7 +143,7 @@ func TestReproducible(t *testing.T) {
 	}
 	program := filepath.Join(dirs[0], strings.TrimSuffix(name, ".tar.gz"), "corewalk")
 	if out, err := exec.Command(program, "triage", "list", "--db", filepath.Join(t.TempDir(), "db")).CombinedOutput(); err != nil {
-		t.Errorf("corewalk-full is not beside corewalk: %v: %s", err, out)
+		t.Errorf("triage list: %v: %s", err, out)
 	}
 	out, err = exec.Command(program, "--version").Output()
 	if err != nil || !strings.HasPrefix(string(out), "corewalk 9.8.7 (go") {

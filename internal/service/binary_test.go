@@ -60,7 +60,7 @@ func (w *words) String() string {
 func build(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	fixture.Programs(t, dir, nil, "corewalk", "corewalk-full", "corewalkd")
+	fixture.Programs(t, dir, nil, "corewalk", "corewalkd")
 	return dir
 }
 

@@ -262,7 +262,7 @@ func (d *openDump) exchange(ctx context.Context, s *sessions, project string, q 
 	return question.Answer{}, httpError{http.StatusUnprocessableEntity, "the dump cannot be looked at: " + first}
 }
 
-var errLong = fmt.Errorf("an answer of more than %d bytes", maxAnswer)
+var errLong = errors.New("an answer of more than 16 MiB")
 
 // readAnswer reads a line.
 func readAnswer(r *bufio.Reader) ([]byte, error) {

@@ -1,4 +1,4 @@
-// Package fleet has the parts of corewalkd.
+// Package fleet puts a crash service on many machines together: PostgreSQL, a queue in it, and S3-compatible storage.
 package fleet
 
 import (
@@ -18,8 +18,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/corewalk/corewalk/internal/command/full"
-	"github.com/corewalk/corewalk/internal/command/parts"
+	"github.com/corewalk/corewalk/internal/command/serving"
 	"github.com/corewalk/corewalk/internal/service"
 	queue "github.com/corewalk/corewalk/internal/service/fleet"
 	"github.com/corewalk/corewalk/internal/service/objects"
@@ -30,33 +29,20 @@ import (
 	ledgerDB "github.com/corewalk/corewalk/internal/triage/ledger/postgres"
 )
 
-// Parts returns all parts.
-func Parts() parts.Parts {
-	p := full.Parts()
-	embedded, tokens := p.Serve, p.Tokens
-	p.Serve = func(ctx context.Context, c parts.Server) error {
-		if c.DB == "" {
-			return embedded(ctx, c)
-		}
-		return serve(ctx, c)
+// New returns what corewalkd does.
+func New() *serving.Fleet { return &serving.Fleet{Serve: serve, Work: work, Tokens: tokens} }
+
+func tokens(ctx context.Context, db string, log io.Writer) (serving.Tokens, error) {
+	pool, err := queue.Connect(ctx, db, 3)
+	if err != nil {
+		return nil, err
 	}
-	p.Tokens = func(ctx context.Context, dir, db string, log io.Writer) (parts.Tokens, error) {
-		if db == "" {
-			return tokens(ctx, dir, db, log)
-		}
-		pool, err := queue.Connect(ctx, db, 3)
-		if err != nil {
-			return nil, err
-		}
-		s, err := queue.Open(ctx, pool, full.Logger(&parts.Server{Log: log}), 0)
-		if err != nil {
-			pool.Close()
-			return nil, err
-		}
-		return full.Tokens(s, pool.Close), nil
+	s, err := queue.Open(ctx, pool, serving.Logger(&serving.Server{Log: log}), 0)
+	if err != nil {
+		pool.Close()
+		return nil, err
 	}
-	p.Work = work
-	return p
+	return serving.TokensOf(s, pool.Close), nil
 }
 
 // Limits of a process. Its connections to the database are those for all projects, of which River has some, and for the ledger of each project that is
@@ -74,15 +60,15 @@ type common struct {
 	store   *queue.Store
 	objects objects.Store
 	dumps   func(project string) string // the directory below which dumps are that are analysed
-	symbols func(project string) parts.Symbols
+	symbols func(project string) serving.Symbols
 }
 
-func open(ctx context.Context, c *parts.Server) (*common, error) {
+func open(ctx context.Context, c *serving.Server) (*common, error) {
 	pool, err := queue.Connect(ctx, c.DB, connections)
 	if err != nil {
 		return nil, err
 	}
-	s, err := queue.Open(ctx, pool, full.Logger(c), patience)
+	s, err := queue.Open(ctx, pool, serving.Logger(c), patience)
 	if err == nil {
 		o := &common{pool: pool, store: s}
 		if err = o.openObjects(ctx, c); err == nil {
@@ -94,7 +80,7 @@ func open(ctx context.Context, c *parts.Server) (*common, error) {
 }
 
 // openObjects opens where dumps and symbols are. Those in a bucket are copied to the directory of this process while they are used.
-func (o *common) openObjects(ctx context.Context, c *parts.Server) error {
+func (o *common) openObjects(ctx context.Context, c *serving.Server) error {
 	if !strings.HasPrefix(c.Objects, "s3:") {
 		dir, err := objects.OpenShared(c.Objects)
 		if err != nil {
@@ -102,10 +88,10 @@ func (o *common) openObjects(ctx context.Context, c *parts.Server) error {
 		}
 		o.objects = dir
 		o.dumps = func(project string) string { return dir.Path("projects/" + project + "/dumps") }
-		o.symbols = func(project string) parts.Symbols {
+		o.symbols = func(project string) serving.Symbols {
 			path := dir.Path("projects/" + project + "/symbols")
 			_ = os.MkdirAll(path, 0o700) // what needs it reports the error
-			return parts.Symbols{Dir: path}
+			return serving.Symbols{Dir: path}
 		}
 		return nil
 	}
@@ -119,8 +105,8 @@ func (o *common) openObjects(ctx context.Context, c *parts.Server) error {
 	}
 	o.dumps = func(string) string { return options.Dir }
 	at, err := service.LocalSymbols(ctx, o.objects)
-	o.symbols = func(project string) parts.Symbols {
-		return parts.Symbols{URL: at(project), Cache: filepath.Join(c.Dir, "fetched", project)}
+	o.symbols = func(project string) serving.Symbols {
+		return serving.Symbols{URL: at(project), Cache: filepath.Join(c.Dir, "fetched", project)}
 	}
 	return err
 }
@@ -145,7 +131,7 @@ func bucket(text string) (o s3.Options, err error) {
 }
 
 // ledgerOf opens the ledger of a project, in a schema of its own.
-func (o *common) ledgerOf(ctx context.Context, c *parts.Server, project string) (ledger.Store, error) {
+func (o *common) ledgerOf(ctx context.Context, c *serving.Server, project string) (ledger.Store, error) {
 	schema := pgx.Identifier{queue.Ledger(project)}.Sanitize()
 	if err := o.store.Schema(ctx, schema); err != nil {
 		return nil, err
@@ -177,17 +163,17 @@ func (c closing) Close() error {
 }
 
 // serve takes dumps for workers until ctx is done.
-func serve(ctx context.Context, c parts.Server) error {
+func serve(ctx context.Context, c serving.Server) error {
 	o, err := open(ctx, &c)
 	if err != nil {
 		return err
 	}
 	defer o.pool.Close()
-	return full.Serve(ctx, &c, o.config(&c, o.store), true)
+	return serving.Serve(ctx, &c, o.config(&c, o.store), true)
 }
 
-func (o *common) config(c *parts.Server, db store.Store) service.Config {
-	own := full.Config(c, db, o.objects)
+func (o *common) config(c *serving.Server, db store.Store) service.Config {
+	own := serving.Config(c, db, o.objects)
 	own.Ledger = func(ctx context.Context, project string) (ledger.Store, error) { return o.ledgerOf(ctx, c, project) }
 	own.Report = func(ctx context.Context, project, path, format string, w io.Writer) error {
 		return c.Report(ctx, o.symbols(project), path, format, w)
@@ -199,7 +185,7 @@ func (o *common) config(c *parts.Server, db store.Store) service.Config {
 }
 
 // work analyses dumps until ctx is done.
-func work(ctx context.Context, c parts.Server) error {
+func work(ctx context.Context, c serving.Server) error {
 	o, err := open(ctx, &c)
 	if err != nil {
 		return err
@@ -208,7 +194,7 @@ func work(ctx context.Context, c parts.Server) error {
 	host, _ := os.Hostname()
 	jobs := cmp.Or(c.Jobs, 2*runtime.GOMAXPROCS(0))
 	name := fmt.Sprintf("%s-%d-%s", strings.ReplaceAll(host, "/", "_"), os.Getpid(), rand.Text()[:6])
-	w, err := queue.NewWorker(o.store, queue.Options{Name: name, Jobs: 4*jobs + 96, Limit: 3*c.Deadline + time.Minute, Log: full.Logger(&c)})
+	w, err := queue.NewWorker(o.store, queue.Options{Name: name, Jobs: 4*jobs + 96, Limit: 3*c.Deadline + time.Minute, Log: serving.Logger(&c)})
 	if err != nil {
 		return err
 	}
@@ -220,14 +206,14 @@ func work(ctx context.Context, c parts.Server) error {
 	}
 	// The queue ends after the analysis, which gives back what it has.
 	queued, end := context.WithCancel(context.WithoutCancel(ctx))
-	serving, stop := context.WithCancel(ctx)
+	answering, stop := context.WithCancel(ctx)
 	defer stop()
 	ended := make(chan error, 1)
 	go func() {
 		defer stop()
 		ended <- w.Run(queued)
 	}()
-	err = full.Serve(serving, &c, own, false, func(s *service.Service) { w.Tell(s.Tell) })
+	err = serving.Serve(answering, &c, own, false, func(s *service.Service) { w.Tell(s.Tell) })
 	end()
 	return errors.Join(err, <-ended)
 }

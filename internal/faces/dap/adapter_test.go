@@ -28,7 +28,7 @@ func TestAdapterPackage(t *testing.T) {
 	if out, err := install.CombinedOutput(); err != nil {
 		t.Skipf("npm cannot fetch @vscode/debugadapter-testsupport: %v %s", err, out)
 	}
-	fixture.Programs(t, dir, nil, "corewalk", "corewalk-full")
+	fixture.Programs(t, dir, nil, "corewalk")
 	script, err := os.ReadFile(filepath.Join("testdata", "adapter.js"))
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func TestNeovim(t *testing.T) {
 		t.Skip("nvim is not installed (Debian: neovim)")
 	}
 	dir := t.TempDir()
-	fixture.Programs(t, dir, nil, "corewalk", "corewalk-full")
+	fixture.Programs(t, dir, nil, "corewalk")
 	script, err := filepath.Abs(filepath.Join("testdata", "neovim.lua"))
 	if err != nil {
 		t.Fatal(err)

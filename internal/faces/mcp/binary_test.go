@@ -20,7 +20,7 @@ func TestProgram(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	dir := t.TempDir()
-	fixture.Programs(t, dir, nil, "corewalk", "corewalk-full")
+	fixture.Programs(t, dir, nil, "corewalk")
 	c := fixture.Get(t, "amd64-vars-c-O0")
 	core := filepath.Join(dir, "core")
 	if err := os.Link(c.Core(t), core); err != nil {

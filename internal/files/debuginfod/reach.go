@@ -24,8 +24,14 @@ const (
 	deepNever         // of this link only: where clouds tell machines their secrets
 )
 
-// shared is where providers have addresses of their own (RFC 6598).
-var shared = netip.MustParsePrefix("100.64.0.0/10")
+// isShared reports whether an address is in 100.64.0.0/10, where providers have addresses of their own (RFC 6598).
+func isShared(ip netip.Addr) bool {
+	if !ip.Is4() {
+		return false
+	}
+	b := ip.As4()
+	return b[0] == 100 && b[1]&0xc0 == 64
+}
 
 func depthOf(ip netip.Addr) depth {
 	ip = ip.Unmap()
@@ -34,7 +40,7 @@ func depthOf(ip netip.Addr) depth {
 		return deepNever
 	case ip.IsLoopback(), ip.IsUnspecified():
 		return deepLocal
-	case ip.IsPrivate(), shared.Contains(ip):
+	case ip.IsPrivate(), isShared(ip):
 		return deepPrivate
 	}
 	return deepPublic

@@ -208,8 +208,14 @@ type symbolQuery struct {
 
 var (
 	errNotKind   = errors.New("the response is not the expected kind of file")
-	errForbidden = fmt.Errorf("403 Forbidden: %w", fs.ErrNotExist)
+	errForbidden = forbidden{}
 )
+
+// forbidden is what a server answers instead of saying that it has no such file.
+type forbidden struct{}
+
+func (forbidden) Error() string { return "403 Forbidden: " + fs.ErrNotExist.Error() }
+func (forbidden) Unwrap() error { return fs.ErrNotExist }
 
 // attempt requests the file by one of its paths.
 func (q *symbolQuery) attempt(ctx context.Context, form string) (string, error) {

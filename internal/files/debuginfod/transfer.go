@@ -33,7 +33,7 @@ var (
 	errDowngrade = errors.New("insecure redirection refused")
 	errInward    = errors.New("redirection into a local network refused")
 	errNotELF    = errors.New("the response is not an ELF file")
-	errSource    = fmt.Errorf("the source file is larger than %d MB", maxSource>>20)
+	errSource    = errors.New("the source file is larger than 16 MB")
 )
 
 const (

@@ -1,27 +1,14 @@
-// Package parts says what one of the two programs made of package command has and the other lacks, because to link it
-// makes each start slower: a database and an HTTP client.
-package parts
+// Package serving has what a crash service is made of: as corewalk serve runs it, on one machine, and what corewalkd has in common with that.
+package serving
 
 import (
 	"context"
 	"io"
 	"time"
 
-	"github.com/corewalk/corewalk/internal/faces"
-	"github.com/corewalk/corewalk/internal/files/debuginfod/settings"
-	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/internal/triage"
 	"github.com/corewalk/corewalk/internal/triage/ledger"
-	"github.com/corewalk/corewalk/modules"
 )
-
-// An Agent says what an agent may see.
-type Agent struct {
-	Open    faces.Opener
-	Ledger  func(context.Context) (ledger.Store, error)
-	Roots   []string // directories below which files are read
-	Version string
-}
 
 // Symbols say where the symbols of a project are: below a directory, or on a server that has them as debuginfod and symbol servers do.
 type Symbols struct {
@@ -71,21 +58,10 @@ type Tokens interface {
 	Close() error
 }
 
-// Parts are nil in corewalk, which starts corewalk-full or corewalkd where one is needed. Packages full and fleet have them.
-type Parts struct {
-	// Ledger opens the ledger of triage; "" is one in memory.
-	Ledger func(ctx context.Context, path, version string) (ledger.Store, error)
-	// Files makes a client of debuginfod servers, and Symbols one of symbol servers. With an error they return nil.
-	Files   func(settings.Config) (modules.Fetcher, error)
-	Symbols func([]find.SymbolServer, settings.Config) (modules.SymbolFetcher, error)
-	// DAP serves editors: see package dap.
-	DAP func(ctx context.Context, in io.Reader, out io.Writer, open faces.Opener) error
-	// MCP serves agents: see package mcp.
-	MCP func(ctx context.Context, in io.ReadCloser, out io.WriteCloser, a Agent) error
-	// Serve runs a crash service: see package service. Tokens opens the tokens of the one in a directory, or in a database if
-	// that is not "".
-	Serve  func(ctx context.Context, s Server) error
-	Tokens func(ctx context.Context, dir, db string, log io.Writer) (Tokens, error)
-	// Work analyses the dumps of a service on many machines. Only corewalkd has it, and a database for Serve and Tokens.
-	Work func(ctx context.Context, s Server) error
+// Fleet is a service on many machines, which corewalkd is: one on SQLite and a directory is Embedded, and its tokens are those of OpenTokens.
+type Fleet struct {
+	// Serve takes dumps for workers, and Work analyses them, until ctx is done.
+	Serve, Work func(ctx context.Context, s Server) error
+	// Tokens opens those of a service by the connection string of its database.
+	Tokens func(ctx context.Context, db string, log io.Writer) (Tokens, error)
 }

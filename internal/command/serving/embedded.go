@@ -1,4 +1,4 @@
-package full
+package serving
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/corewalk/corewalk/internal/command/parts"
 	"github.com/corewalk/corewalk/internal/service"
 	"github.com/corewalk/corewalk/internal/service/objects"
 	"github.com/corewalk/corewalk/internal/service/store"
@@ -29,8 +28,8 @@ const (
 
 func projectDir(dir, project string) string { return filepath.Join(dir, "projects", project) }
 
-// serve runs a crash service on SQLite and a directory until ctx is done.
-func serve(ctx context.Context, c parts.Server) error {
+// Embedded runs a crash service on SQLite and a directory until ctx is done.
+func Embedded(ctx context.Context, c Server) error {
 	db, err := serviceDB.Open(ctx, filepath.Join(c.Dir, databaseFile))
 	if err != nil {
 		return err
@@ -41,10 +40,10 @@ func serve(ctx context.Context, c parts.Server) error {
 		return err
 	}
 	own := Config(&c, db, files)
-	symbols := func(project string) parts.Symbols {
+	symbols := func(project string) Symbols {
 		dir := filepath.Join(projectDir(c.Dir, project), "symbols")
 		_ = os.MkdirAll(dir, 0o700) // what needs it reports the error
-		return parts.Symbols{Dir: dir}
+		return Symbols{Dir: dir}
 	}
 	own.Name = "embedded"
 	own.Ledger = func(ctx context.Context, project string) (ledger.Store, error) {
@@ -67,12 +66,12 @@ func serve(ctx context.Context, c parts.Server) error {
 }
 
 // Config is what the configuration of a service has of the command's flags.
-func Config(c *parts.Server, db store.Store, files objects.Store) service.Config {
+func Config(c *Server, db store.Store, files objects.Store) service.Config {
 	return service.Config{Store: db, Objects: files, Uploads: filepath.Join(c.Dir, uploadsDir), Version: c.Version, Log: Logger(c), MaxUpload: c.MaxUpload, Rate: c.Rate, Keep: c.Keep, Patience: c.Deadline}
 }
 
 // Serve serves a service until ctx is done; with token it makes the first token if there is none. made are told of it.
-func Serve(ctx context.Context, c *parts.Server, own service.Config, token bool, made ...func(*service.Service)) error {
+func Serve(ctx context.Context, c *Server, own service.Config, token bool, made ...func(*service.Service)) error {
 	s, err := service.New(own)
 	if err != nil {
 		return err
@@ -94,7 +93,7 @@ func Serve(ctx context.Context, c *parts.Server, own service.Config, token bool,
 }
 
 // Logger is the log of a service.
-func Logger(c *parts.Server) *slog.Logger {
+func Logger(c *Server) *slog.Logger {
 	o := &slog.HandlerOptions{Level: slog.LevelInfo}
 	if c.Verbose {
 		o.Level = slog.LevelDebug
@@ -106,7 +105,7 @@ func Logger(c *parts.Server) *slog.Logger {
 }
 
 // firstToken makes a token for everything if there is none at all, and says it, once.
-func firstToken(ctx context.Context, c *parts.Server, db store.Store, at net.Addr) error {
+func firstToken(ctx context.Context, c *Server, db store.Store, at net.Addr) error {
 	tokens, err := db.Tokens(ctx)
 	if err != nil || len(tokens) > 0 {
 		return err
@@ -129,15 +128,16 @@ type tokenStore struct {
 	end func()
 }
 
-// Tokens are those in a store; end is called after it is closed.
-func Tokens(db store.Store, end func()) parts.Tokens { return tokenStore{db, end} }
+// TokensOf are the tokens in a store; end is called after it is closed.
+func TokensOf(db store.Store, end func()) Tokens { return tokenStore{db, end} }
 
-func openTokens(ctx context.Context, dir, _ string, _ io.Writer) (parts.Tokens, error) {
+// OpenTokens opens the tokens of a service in a directory.
+func OpenTokens(ctx context.Context, dir string) (Tokens, error) {
 	db, err := serviceDB.Open(ctx, filepath.Join(dir, databaseFile))
 	if err != nil {
 		return nil, err
 	}
-	return Tokens(db, func() {}), nil
+	return TokensOf(db, func() {}), nil
 }
 
 func (t tokenStore) Add(ctx context.Context, project string, scopes []string, note string) (string, error) {
@@ -145,10 +145,10 @@ func (t tokenStore) Add(ctx context.Context, project string, scopes []string, no
 	return text, err
 }
 
-func (t tokenStore) List(ctx context.Context) (out []parts.Token, err error) {
+func (t tokenStore) List(ctx context.Context) (out []Token, err error) {
 	list, err := t.db.Tokens(ctx)
 	for _, x := range list {
-		out = append(out, parts.Token{ID: x.ID, Project: x.Project, Note: x.Note, Scopes: x.Scopes, Created: x.Created})
+		out = append(out, Token{ID: x.ID, Project: x.Project, Note: x.Note, Scopes: x.Scopes, Created: x.Created})
 	}
 	return out, err
 }

@@ -22,8 +22,6 @@ import (
 	"github.com/corewalk/corewalk/corestate"
 	"github.com/corewalk/corewalk/internal/files/mmapfile"
 	"github.com/corewalk/corewalk/internal/files/scratch"
-	"github.com/corewalk/corewalk/internal/runtimes/hotspot"
-	"github.com/corewalk/corewalk/internal/runtimes/v8"
 	"github.com/corewalk/corewalk/internal/why/subject"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/livestate"
@@ -228,8 +226,7 @@ func (t *Target) NewWalker(opts ...unwind.Option) (*unwind.Walker, error) {
 }
 
 func (t *Target) newWalker(proc unwind.ProcessState, opts []unwind.Option) (*unwind.Walker, error) {
-	process := t.processOf(proc)
-	return t.newWalkerBy(proc, []unwind.FrameStepper{hotspot.New(process), v8.New(process)}, opts)
+	return t.newWalkerBy(proc, walkingSteppers(t.processOf(proc)), opts)
 }
 
 // processOf returns the process with all its modules, as runtimes need it.

@@ -10,10 +10,13 @@ import (
 // Nothing of a language's runtime runs for a program that has none of its functions on a stack.
 func TestNoLanguageNoCost(t *testing.T) {
 	asked := 0
-	was := languages
-	defer func() { languages = was }()
-	for i := range languages {
-		languages[i].find = func(*tasks.Process) (tasks.Runtime, error) { asked++; return nil, errors.New("asked") }
+	was := runtimeKinds
+	defer func() { runtimeKinds = was }()
+	for i := range runtimeKinds {
+		if runtimeKinds[i].shows == nil {
+			continue
+		}
+		runtimeKinds[i].find = func(*tasks.Process) (tasks.Runtime, error) { asked++; return nil, errors.New("asked") }
 	}
 	for _, core := range []string{"amd64-fiber", "amd64-abort"} {
 		target, err := Open(t.Context(), "testdata/cores/"+core+"/core.zst", WithSysroot("testdata/sysroot/amd64"))
@@ -33,8 +36,11 @@ func TestNoLanguageNoCost(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer target.Close()
-	for i := range languages {
-		languages[i].shows = func(function, _ string) bool { return function == "main" } // which the program does have
+	for i := range runtimeKinds {
+		if runtimeKinds[i].shows == nil {
+			continue
+		}
+		runtimeKinds[i].shows = func(function, _ string) bool { return function == "main" } // which the program does have
 	}
 	if _, err := target.Analyze(t.Context(), AnalyzeOptions{}); err != nil || asked != 1 {
 		t.Errorf("a runtime was looked for %d times (%v)", asked, err)

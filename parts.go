@@ -30,12 +30,16 @@ func (t *Target) parts(now subject.State, values dwarfvars.Options) analysis.Par
 		Exception:   t.subject.Exception(),
 		PartialMaps: !t.subject.KnowsMappings(),
 		Runtimes: func(libs []*libstate.Library, b *budget.Budget) []tasks.Runtime {
-			return findRuntimes(within(libs, b), runtimes)
+			return findRuntimes(within(libs, b), schedulers())
 		},
 	}
-	for _, l := range languages {
-		p.Languages = append(p.Languages, analysis.Language{Shows: l.shows, Find: func(libs []*libstate.Library, b *budget.Budget) tasks.Runtime {
-			if found := findRuntimes(within(libs, b), []tasks.Finder{l.find}); len(found) > 0 {
+	for i := range runtimeKinds {
+		k := &runtimeKinds[i]
+		if k.shows == nil {
+			continue
+		}
+		p.Languages = append(p.Languages, analysis.Language{Shows: k.shows, Find: func(libs []*libstate.Library, b *budget.Budget) tasks.Runtime {
+			if found := findRuntimes(within(libs, b), []tasks.Finder{k.find}); len(found) > 0 {
 				return found[0]
 			}
 			return nil

@@ -7,9 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/corewalk/corewalk/internal/runtimes/hotspot"
-	"github.com/corewalk/corewalk/internal/runtimes/python"
-	"github.com/corewalk/corewalk/internal/runtimes/v8"
 	"github.com/corewalk/corewalk/internal/why/subject"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/tasks"
@@ -23,9 +20,8 @@ import (
 type Sampler struct {
 	t         *Target
 	subject   subject.Subject
-	java      *hotspot.Java  // nil if the process has no Java
-	script    *v8.JavaScript // nil if it has no V8
-	python    bool
+	walking   []func(process func() *tasks.Process) walkingRuntime // those that were found, at a moment
+	shown     []tasks.Finder                                       // of those whose frames are in memory
 	runtimes  []tasks.Sampled
 	known     map[tasks.Key]knownStack
 	scheduler map[unwind.Address]bool // whether code is of a function in which a scheduler's own threads begin
@@ -53,21 +49,25 @@ type TaskStack struct {
 func (t *Target) NewSampler() (*Sampler, error) {
 	s := &Sampler{t: t, subject: t.subject, known: map[tasks.Key]knownStack{}, scheduler: map[unwind.Address]bool{}, seed: maphash.MakeSeed()}
 	err := t.guard(func() {
-		for _, r := range findRuntimes(s.process(t.subject), runtimes) {
+		for _, r := range findRuntimes(s.process(t.subject), schedulers()) {
 			if r, ok := r.(tasks.Sampled); ok {
 				s.runtimes = append(s.runtimes, r)
 			}
 		}
 		p := t.processOf(t.subject)()
-		if j, ok := found(hotspot.Find(p)).(*hotspot.Java); ok {
-			s.java = j
-		}
-		if j, ok := found(v8.Find(p)).(*v8.JavaScript); ok {
-			s.script = j
-		}
-		// Python's frames are in memory that changes with each call, so the process is stopped while they are read.
-		if r, err := python.Find(p); r != nil || err != nil {
-			s.python, s.subject = true, subject.Held(t.subject)
+		for i := range runtimeKinds {
+			k := &runtimeKinds[i]
+			switch {
+			case k.again != nil:
+				if r := found(k.find(p)); r != nil {
+					s.walking = append(s.walking, func(process func() *tasks.Process) walkingRuntime { return k.again(r, process) })
+				}
+			case k.shows != nil:
+				// The frames are in memory that changes with each call, so the process is stopped while they are read.
+				if r, err := k.find(p); r != nil || err != nil {
+					s.shown, s.subject = append(s.shown, k.find), subject.Held(t.subject)
+				}
+			}
 		}
 	})
 	return s, err
@@ -117,19 +117,15 @@ func (s *Sampler) Next(ctx context.Context, opts ...unwind.Option) (*Moment, err
 
 // walk walks the threads' stacks, and finds the calls of languages in them.
 func (s *Sampler) walk(ctx context.Context, m *Moment, now subject.Moment, opts []unwind.Option) error {
-	if s.java == nil && s.script == nil && !s.python {
+	if len(s.walking) == 0 && len(s.shown) == 0 {
 		return m.walk(ctx, s.t, now, opts)
 	}
 	process := s.t.processOf(now.State)
 	var framers []tasks.Framer
 	var by []unwind.FrameStepper
-	if s.java != nil {
-		j := s.java.At(process)
-		by, framers = append(by, j), append(framers, j)
-	}
-	if s.script != nil {
-		j := s.script.At(process)
-		by, framers = append(by, j), append(framers, j)
+	for _, at := range s.walking {
+		r := at(process)
+		by, framers = append(by, r), append(framers, r)
 	}
 	w, err := s.t.newWalkerBy(now.State, by, opts)
 	if err != nil {
@@ -138,8 +134,8 @@ func (s *Sampler) walk(ctx context.Context, m *Moment, now subject.Moment, opts 
 	if err := m.walkWith(ctx, w, now); err != nil {
 		return err
 	}
-	if s.python {
-		if f, ok := found(python.Find(process())).(tasks.Framer); ok {
+	for _, find := range s.shown {
+		if f, ok := found(find(process())).(tasks.Framer); ok {
 			framers = append(framers, f)
 		}
 	}

@@ -3,30 +3,11 @@ package corewalk
 import (
 	"context"
 	"iter"
-	"slices"
 
-	"github.com/corewalk/corewalk/internal/runtimes/coro"
-	"github.com/corewalk/corewalk/internal/runtimes/golang"
-	"github.com/corewalk/corewalk/internal/runtimes/hotspot"
-	"github.com/corewalk/corewalk/internal/runtimes/native"
-	"github.com/corewalk/corewalk/internal/runtimes/python"
-	"github.com/corewalk/corewalk/internal/runtimes/v8"
 	"github.com/corewalk/corewalk/internal/why/analysis"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
 )
-
-// runtimes are the schedulers whose tasks are listed.
-var runtimes = []tasks.Finder{native.Find, golang.Find, coro.Find, coro.FindRust}
-
-// A language is a runtime that reports look for in modules of which a function or a file's path says that it may be there.
-type language struct {
-	shows func(function, module string) bool
-	find  tasks.Finder
-}
-
-// languages are the runtimes of languages above the native code.
-var languages = [...]language{{python.Shows, python.Find}}
 
 // Tasks yields the process's threads and what its own schedulers run: goroutines. Each Task says what it
 // waits for and where its walk begins: WalkTask walks it. It reads one task at a time.
@@ -53,16 +34,6 @@ func (t *Target) taskRuntimes(finders []tasks.Finder) []tasks.Runtime {
 		p.Modules, _ = libs.Libraries(false)
 	}
 	return findRuntimes(p, everything(finders))
-}
-
-// everything returns the finders of all runtimes, and those of the caller.
-func everything(finders []tasks.Finder) []tasks.Finder {
-	all := slices.Clone(runtimes)
-	for _, l := range languages {
-		all = append(all, l.find)
-	}
-	all = append(all, hotspot.Find, v8.Find)
-	return append(all, finders...)
 }
 
 // ownRuntimes finds the caller's runtimes, before threads are walked, and registers their steppers.

@@ -327,3 +327,27 @@ func listed(imp string) bool {
 	}
 	return false
 }
+
+// TestRuntimesAreListedOnce: whoever adds a runtime adds its room, and a line to the table of the root. No other file of the tool knows it.
+func TestRuntimesAreListedOnce(t *testing.T) {
+	const rooms, table = "internal/runtimes/", "runtimes.go"
+	listed := map[string]bool{}
+	for _, s := range sources(t) {
+		if s.test || slices.Contains(testRooms, s.room) || strings.HasPrefix(s.room, rooms) {
+			continue
+		}
+		for _, imp := range s.imports {
+			room, ours := strings.CutPrefix(imp, module+"/"+rooms)
+			switch {
+			case !ours:
+			case s.room == "" && filepath.Base(s.file) == table:
+				listed[room] = true
+			default:
+				t.Errorf("%s imports %s: %s lists the runtimes", s.file, imp, table)
+			}
+		}
+	}
+	if len(listed) < 5 {
+		t.Errorf("%s lists %v", table, listed)
+	}
+}

@@ -43,7 +43,7 @@ func (t *toy) text(at uint64) string {
 func (t *toy) call(at uint64) tasks.Call {
 	n, f := tasks.SuspendedVariable{Name: "n", Type: "int", Value: fmt.Sprint(t.word(at + 24))}, t.word(at+8)
 	return tasks.Call{Language: "toy", Kind: tasks.CallInterpreted, Function: t.text(t.word(f)), File: t.text(t.word(f + 8)), Line: int(t.word(at + 16)),
-		Variables: func(bool, tasks.Limits) (args, locals []tasks.SuspendedVariable) { return []tasks.SuspendedVariable{n}, nil }}
+		Variables: func(bool, tasks.Limits) (a, _ []tasks.SuspendedVariable) { return append(a, n), nil }}
 }
 
 // Stretches implements tasks.Framer: each native frame of toy_execute stands for one call; one of compiled code is a frame of toy's own.

@@ -146,8 +146,8 @@ func TestLines(t *testing.T) {
 func TestLimits(t *testing.T) {
 	r := read(t, "java25-values.zst")
 	for want, limits := range map[string]tasks.Limits{
-		"int[3] {1, -2, 3}":   {},
-		"int[3] {1, ...}":     {Elements: 1},
+		"int[3] {1, -2, 3}":  {},
+		"int[3] {1, ...}":    {Elements: 1},
 		"int[3] {1, -2, 3} ": {Elements: 100, Depth: 1},
 	} {
 		v := r.variableOf(t, "ints", limits)

@@ -1,0 +1,78 @@
+package corewalk
+
+import (
+	"github.com/corewalk/corewalk/internal/runtimes/coro"
+	"github.com/corewalk/corewalk/internal/runtimes/golang"
+	"github.com/corewalk/corewalk/internal/runtimes/hotspot"
+	"github.com/corewalk/corewalk/internal/runtimes/native"
+	"github.com/corewalk/corewalk/internal/runtimes/python"
+	"github.com/corewalk/corewalk/internal/runtimes/v8"
+	"github.com/corewalk/corewalk/tasks"
+	"github.com/corewalk/corewalk/unwind"
+)
+
+// A runtimeKind is what has to be known of a kind of runtime before one is found. What a runtime can do, it says itself, by the
+// interfaces of package tasks that it implements.
+type runtimeKind struct {
+	find tasks.Finder
+	// schedules says that it is looked for in the program, and where threads began, in every process.
+	schedules bool
+	// shows reports whether a function, or the path of its module, says that it may be there. Reports look for it only then.
+	shows func(function, module string) bool
+	// walks makes what walks its own code, and finds the runtime when it first sees code that no library has; again is that for another
+	// moment of a process in which it was found.
+	walks func(process func() *tasks.Process) walkingRuntime
+	again func(found tasks.Runtime, process func() *tasks.Process) walkingRuntime
+}
+
+// A walkingRuntime makes frames, and knows what they are.
+type walkingRuntime interface {
+	unwind.FrameStepper
+	tasks.Framer
+}
+
+// runtimeKinds are the runtimes that are known: the only place that lists them.
+var runtimeKinds = [...]runtimeKind{
+	{find: native.Find, schedules: true},
+	{find: golang.Find, schedules: true},
+	{find: coro.Find, schedules: true},
+	{find: coro.FindRust, schedules: true},
+	{find: python.Find, shows: python.Shows},
+	{find: hotspot.Find,
+		walks: func(p func() *tasks.Process) walkingRuntime { return hotspot.New(p) },
+		again: func(r tasks.Runtime, p func() *tasks.Process) walkingRuntime { return r.(*hotspot.Java).At(p) }},
+	{find: v8.Find,
+		walks: func(p func() *tasks.Process) walkingRuntime { return v8.New(p) },
+		again: func(r tasks.Runtime, p func() *tasks.Process) walkingRuntime { return r.(*v8.JavaScript).At(p) }},
+}
+
+// schedulers are the finders of the runtimes that schedule tasks.
+func schedulers() []tasks.Finder {
+	var all []tasks.Finder
+	for i := range runtimeKinds {
+		if k := &runtimeKinds[i]; k.schedules {
+			all = append(all, k.find)
+		}
+	}
+	return all
+}
+
+// everything returns the finders of all runtimes, and those of the caller.
+func everything(finders []tasks.Finder) []tasks.Finder {
+	var all []tasks.Finder
+	for i := range runtimeKinds {
+		all = append(all, runtimeKinds[i].find)
+	}
+	return append(all, finders...)
+}
+
+// walkingSteppers are those of the runtimes that walk their own code.
+func walkingSteppers(process func() *tasks.Process) []unwind.FrameStepper {
+	var all []unwind.FrameStepper
+	for i := range runtimeKinds {
+		if k := &runtimeKinds[i]; k.walks != nil {
+			all = append(all, k.walks(process))
+		}
+	}
+	return all
+}

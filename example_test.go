@@ -51,3 +51,36 @@ func Example() {
 	// #4 main [cfi]
 	// bottom
 }
+
+// Of the thread that crashed, the youngest frames are named, and the variables of one are read. Nothing else is looked at.
+func ExampleTarget_Facts() {
+	target, err := corewalk.Open(context.Background(), "testdata/cores/amd64-asm-between/core.zst", corewalk.WithSysroot("testdata/sysroot/amd64"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer target.Close()
+	facts, err := target.Facts(corewalk.FactsOptions{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer facts.Close()
+	defer facts.Ask(context.Background())()
+	died, _ := target.Died()
+	stack := facts.Thread(died)
+	frames, all, err := stack.Entries(context.Background(), 3)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, f := range frames[:3] {
+		fmt.Printf("#%d %s\n", f.Index, f.Function)
+	}
+	fmt.Println("all:", all)
+	// Output:
+	// #0 crash
+	// #1 on_item
+	// #2 each_item
+	// all: true
+}

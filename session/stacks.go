@@ -178,18 +178,18 @@ func (s *Session) find(ctx context.Context, number uint64, kind func(string) boo
 		if err := s.listThreads(); err != nil {
 			return err
 		}
-		for n := s.threads; ; n = 2*n + 64 {
+		for n, more := 64, !thread; ; n *= 2 {
 			for _, st := range s.stacks {
 				if st.Number == number && kind(st.Kind) {
 					found = st.Stack
 					return nil
 				}
 			}
-			if thread {
+			if !more {
 				break
 			}
-			if more, err := s.listTasks(n); err != nil || !more {
-				break
+			if more, err = s.listTasks(n); err != nil {
+				return err
 			}
 		}
 		return unknown("the thread or task", int(number))

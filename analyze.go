@@ -59,9 +59,6 @@ type AnalyzeOptions struct {
 	// Tasks are the numbers of the goroutines and other tasks to report, of threads only what they wait for;
 	// nil for all.
 	Tasks []uint64
-	// Only, if not nil, are tasks that Target.Tasks gave: these are reported, without what they wait for. No others are
-	// looked for.
-	Only []*tasks.Task
 	// NoBlame leaves out which value was bad and where it came from
 	// (report.Crash.Blame).
 	NoBlame bool
@@ -152,7 +149,7 @@ func (t *Target) Analyze(ctx context.Context, o AnalyzeOptions) (*report.Report,
 			return
 		}
 		opts := analysis.Options{Threads: o.Threads, NoInlines: o.NoInlines, Explain: o.Explain, Verify: o.Verify,
-			NoBlame: o.NoBlame, NoTasks: o.NoTasks, Tasks: o.Tasks, Only: o.Only, Locals: analysis.Locals(o.Locals), Values: o.Values, VariablesUntil: o.VariablesUntil, Structured: o.Structured, ShareFrames: o.ShareFrames, Each: o.Each, Text: o.Text, LeaveRounds: o.LeaveRounds,
+			NoBlame: o.NoBlame, NoTasks: o.NoTasks, Tasks: o.Tasks, Locals: analysis.Locals(o.Locals), Values: o.Values, VariablesUntil: o.VariablesUntil, Structured: o.Structured, ShareFrames: o.ShareFrames, Each: o.Each, Text: o.Text, LeaveRounds: o.LeaveRounds,
 			Around: analysis.Around{Source: o.SourceLines, Code: o.Disassemble, Memory: o.Memory}}
 		if o.First != nil && !now.Pending() {
 			opts.First = func(r *report.Report) {

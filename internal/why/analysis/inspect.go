@@ -98,7 +98,6 @@ type Options struct {
 	Verify    bool              // the Walker was made with WithVerify: likewise
 	NoTasks   bool              // do not list tasks, nor what threads wait for
 	Tasks     []uint64          // the numbers of the tasks to report; nil for all
-	Only      []*tasks.Task     // if not nil, the tasks to report: no other is looked for
 	NoBlame   bool              // do not trace where a bad value came from
 	Around    Around            // what of source, code and memory to report
 	Locals    Locals            // which variables to read

@@ -117,10 +117,6 @@ func (in *inspection) listTasks(ctx context.Context, r *report.Report) {
 	if in.Runtimes == nil || in.opts.NoTasks {
 		return
 	}
-	if in.opts.Only != nil {
-		in.listOnly(ctx, r)
-		return
-	}
 	if libs := in.Proc.LibraryTracker(); libs != nil {
 		if exe, ok := libs.AOut(); ok && !l.known[exe] {
 			l.modules = append(l.modules, exe)
@@ -194,25 +190,6 @@ func (in *inspection) threadNumbers() []uint64 {
 		out[i] = uint64(id)
 	}
 	return out
-}
-
-// listOnly reports the tasks that the caller has.
-func (in *inspection) listOnly(ctx context.Context, r *report.Report) {
-	in.tasks.frames = map[tasks.Key]*taskStack{}
-	w := taskWalk{named: map[string]*taskStack{}}
-	for _, t := range in.opts.Only {
-		if in.Budget.Err() != nil || ctx.Err() != nil {
-			return
-		}
-		own := *t // the caller keeps it
-		if own.Start == nil && own.Thread > 0 {
-			s, _ := in.Walker.WalkStackContext(ctx, own.Thread)
-			in.tasks.frames[own.Key] = in.taskStack(ctx, s, w.named)
-		} else {
-			in.walkTask(ctx, &own, &w)
-		}
-		r.Tasks = append(r.Tasks, in.task(&own))
-	}
 }
 
 // listRuntime adds the tasks of one runtime.

@@ -114,7 +114,7 @@ func runReport(args []string, e env) int {
 	if err != nil {
 		return e.wrong(err)
 	}
-	e, status, done := f.sandboxed(e, nil, args, fs.Args())
+	e, status, done := f.sandboxed(e, []string{"report"}, args, fs.Args())
 	if done {
 		return status
 	}

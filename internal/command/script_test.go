@@ -21,6 +21,7 @@ import (
 	"github.com/ulikunitz/xz"
 
 	"github.com/corewalk/corewalk/docs/schema"
+	"github.com/corewalk/corewalk/internal/command/serving"
 	"github.com/corewalk/corewalk/internal/corebuild"
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/format/minidump/dumpbuild"
@@ -39,7 +40,8 @@ func TestMain(m *testing.M) {
 		os.Setenv("XDG_CACHE_HOME", "/dev/null/none")
 	}
 	testscript.Main(m, map[string]func(){
-		"corewalk": func() { Main(nil) },
+		"corewalk":  func() { Main(nil) },
+		"corewalkd": func() { Main(new(serving.Fleet)) }, // without what needs servers
 	})
 }
 

@@ -11,6 +11,7 @@ require (
 	github.com/mattn/go-runewidth v0.0.23 // later ones make tables of megabytes at the start, or for the first character that is not ASCII
 	github.com/minio/minio-go/v7 v7.1.0
 	github.com/modelcontextprotocol/go-sdk v1.8.0
+	github.com/olekukonko/tablewriter v0.0.5
 	github.com/peterh/liner v1.2.2
 	github.com/pierrec/lz4/v4 v4.1.33
 	github.com/riverqueue/river v0.51.1

@@ -1,9 +1,12 @@
 package report
 
 import (
+	"bytes"
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/olekukonko/tablewriter"
 )
 
 // A table is rows of clean strings under heads. A head that begins with > belongs to a
@@ -60,39 +63,36 @@ func WriteColumns(w io.Writer, heads []string, rows [][]string) error {
 
 // columns lays a table out: a line for the heads and one for each row.
 func columns(heads []string, rows [][]string) []string {
-	right, widths := make([]bool, len(heads)), make([]int, len(heads))
-	all := make([][]string, 0, 1+len(rows))
-	add := func(row []string, clean func(string) string) {
+	var b bytes.Buffer
+	w := tablewriter.NewWriter(&b)
+	w.SetAutoWrapText(false)
+	w.SetBorder(false)
+	w.SetHeaderLine(false)
+	w.SetColumnSeparator("")
+	w.SetCenterSeparator("")
+	w.SetRowSeparator("")
+	w.SetNoWhiteSpace(true)
+	w.SetTablePadding("  ")
+	align, first := make([]int, len(heads)), make([]string, len(heads))
+	for i, h := range heads {
+		first[i], align[i] = strings.TrimPrefix(h, ">"), tablewriter.ALIGN_LEFT
+		if first[i] != h {
+			align[i] = tablewriter.ALIGN_RIGHT
+		}
+	}
+	w.SetColumnAlignment(align)
+	w.Append(first) // a header of the package has one alignment for all columns
+	for _, row := range rows {
 		cells := make([]string, len(heads))
 		for i := range row[:min(len(row), len(heads))] {
 			cells[i] = clean(row[i])
-			widths[i] = max(widths[i], width(cells[i]))
 		}
-		all = append(all, cells)
+		w.Append(cells)
 	}
-	for i, h := range heads {
-		right[i] = strings.HasPrefix(h, ">")
-	}
-	add(heads, func(h string) string { return strings.TrimPrefix(h, ">") })
-	for _, row := range rows {
-		add(row, clean)
-	}
-	lines := make([]string, 0, len(all))
-	var b strings.Builder
-	for _, cells := range all {
-		b.Reset()
-		for i, cell := range cells {
-			pad := strings.Repeat(" ", widths[i]-width(cell))
-			if i > 0 {
-				b.WriteString("  ")
-			}
-			if right[i] {
-				b.WriteString(pad + cell)
-			} else {
-				b.WriteString(cell + pad)
-			}
-		}
-		lines = append(lines, strings.TrimRight(b.String(), " "))
+	w.Render()
+	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
 	}
 	return lines
 }

@@ -187,6 +187,7 @@ var outside = map[string][]string{
 	"github.com/tus/tusd":                    {"internal/service"},
 	"golang.org/x/exp":                       {"internal/service"}, // tusd logs with it
 	"golang.org/x/time":                      {"internal/service"},
+	"github.com/olekukonko/tablewriter":      {"report"},
 	"github.com/mattn/go-runewidth":          {"report"},
 	"modernc.org/sqlite":                     {"internal/triage/ledger/sqlite", "internal/service/store/sqlite"},
 	"github.com/jackc/pgx":                   {"internal/triage/ledger/postgres", "internal/service/store/postgres", "internal/service/fleet", "internal/command/fleet"},

@@ -28,6 +28,7 @@ var mayAllocate = map[string]int{
 	"github.com/klauspost/compress/flate":            16,
 	"github.com/klauspost/compress/internal/snapref": 3,
 	"github.com/mattn/go-runewidth":                  50,
+	"github.com/olekukonko/tablewriter":              220,
 	"github.com/pierrec/lz4/v4":                      4,
 	"github.com/spf13/pflag":                         1,
 	"github.com/tus/tusd/v2/pkg/handler":             165,

@@ -131,6 +131,7 @@ var floors = map[string]int{
 	"internal/recovered":          -3,
 	"internal/lazy":               -3,
 	"internal/budget":             -2,
+	"internal/sqlite":             -2,
 }
 
 // testRooms may be imported by tests only.
@@ -189,7 +190,7 @@ var outside = map[string][]string{
 	"golang.org/x/time":                      {"internal/service"},
 	"github.com/olekukonko/tablewriter":      {"report"},
 	"github.com/mattn/go-runewidth":          {"report"},
-	"modernc.org/sqlite":                     {"internal/triage/ledger/sqlite", "internal/service/store/sqlite"},
+	"modernc.org/sqlite":                     {"internal/sqlite"},
 	"github.com/jackc/pgx":                   {"internal/triage/ledger/postgres", "internal/service/store/postgres", "internal/service/fleet", "internal/command/fleet"},
 	"github.com/riverqueue/river":            {"internal/service/fleet"},
 	"github.com/minio/minio-go":              {"internal/service/objects/s3"},

@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"modernc.org/sqlite" // the driver "sqlite"
+	engine "github.com/corewalk/corewalk/internal/sqlite"
 
 	"github.com/corewalk/corewalk/internal/service/store"
 )
@@ -96,7 +96,7 @@ func Open(ctx context.Context, path string) (*DB, error) {
 		f.Close()
 	}
 	query := url.Values{"_txlock": {"immediate"}, "_pragma": {fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "journal_mode(WAL)", "synchronous(FULL)"}}
-	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: query.Encode()}).String())
+	db, err := engine.Open((&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: query.Encode()}).String())
 	if err != nil {
 		return nil, d.failed(err)
 	}
@@ -150,15 +150,11 @@ func (d *DB) failed(err error) error {
 	case errors.Is(err, sql.ErrNoRows):
 		return store.ErrNotFound
 	}
-	var known *sqlite.Error
-	if errors.As(err, &known) && known.Code()&0xff == sqliteFull {
+	if engine.Code(err) == engine.Full {
 		return fmt.Errorf("database %s: %w", d.path, syscall.ENOSPC)
 	}
 	return fmt.Errorf("database %s: %w", d.path, err)
 }
-
-// sqliteFull is SQLITE_FULL: there is no room on the disk.
-const sqliteFull = 13
 
 // Close implements Store.
 func (d *DB) Close() error { return d.failed(d.db.Close()) }

@@ -14,9 +14,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"modernc.org/sqlite" // the driver "sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
-
+	engine "github.com/corewalk/corewalk/internal/sqlite"
 	"github.com/corewalk/corewalk/internal/triage/ledger"
 )
 
@@ -54,7 +52,7 @@ func Open(ctx context.Context, path, version string) (*DB, error) {
 		}
 		name = (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: query.Encode()}).String()
 	}
-	db, err := sql.Open("sqlite", name)
+	db, err := engine.Open(name)
 	if err != nil {
 		return nil, d.failed(err)
 	}
@@ -87,14 +85,11 @@ func (d *DB) failed(err error) error {
 		name = "in memory"
 	}
 	advice := ""
-	var broken *sqlite.Error
-	if errors.As(err, &broken) {
-		switch broken.Code() & 0xff {
-		case sqlite3.SQLITE_CORRUPT:
-			advice = ": move it away; the dumps are then analysed again"
-		case sqlite3.SQLITE_NOTADB:
-			advice = ": name another file"
-		}
+	switch engine.Code(err) {
+	case engine.Corrupt:
+		advice = ": move it away; the dumps are then analysed again"
+	case engine.NotDatabase:
+		advice = ": name another file"
 	}
 	return fmt.Errorf("ledger %s: %w%s", name, err, advice)
 }

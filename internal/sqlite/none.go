@@ -1,0 +1,16 @@
+//go:build (linux && (ppc64 || mips || mipsle || mips64 || mips64le)) || dragonfly || (openbsd && !amd64 && !arm64) || (netbsd && !amd64)
+
+package sqlite
+
+import (
+	"database/sql"
+	"errors"
+)
+
+// Open fails: nobody has made the engine for this system.
+func Open(string) (*sql.DB, error) {
+	return nil, errors.New("there is no SQLite for this system: pass --no-db to triage, or run it on another machine")
+}
+
+// Code is 0: no error is of SQLite.
+func Code(error) int { return 0 }

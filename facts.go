@@ -31,7 +31,8 @@ type FactsOptions struct {
 	Unlimited bool              // likewise
 }
 
-// Facts returns the Facts of the Target at this moment. Close them when done, and before the Target.
+// Facts returns the Facts of the Target at this moment. Close them when done, and before the Target. A running process goes on as soon as
+// its stacks are copied, and with WithHold at Close.
 func (t *Target) Facts(o FactsOptions) (*Facts, error) {
 	now, err := t.subject.Moment(nil)
 	if err != nil {
@@ -78,8 +79,16 @@ func (f *Facts) Ask(ctx context.Context) (done func()) {
 		return func() {}
 	}
 	f.limit.Renew()
-	stop := context.AfterFunc(ctx, func() { f.limit.Stop(context.Cause(ctx)) })
-	return func() { stop() }
+	stopped := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		f.limit.Stop(context.Cause(ctx))
+		close(stopped)
+	})
+	return func() {
+		if !stop() {
+			<-stopped // else it would stop the next question
+		}
+	}
 }
 
 // Variables reads the variables of the frames of these stacks. It knows what calls led to, as far as code and registers tell.

@@ -47,6 +47,7 @@ type Session struct {
 
 	mu      sync.Mutex      // guards what is below; no other lock is taken inside
 	facts   *corewalk.Facts // nil before the first question
+	closed  bool
 	summary *report.Report
 	died    *report.Report // of the thread that died alone
 	stacks  []*stack       // by StackID, from 1 on
@@ -56,7 +57,8 @@ type Session struct {
 	refs    refTable
 }
 
-// New returns a Session of a Target, which it does not close. The Target may be used for other things, too.
+// New returns a Session of a Target, which it does not close. The Target may be used for other things, too. Stacks of a running process are
+// those of the moment of the first question.
 func New(t *corewalk.Target, o Options) *Session {
 	if o.MaxRefs <= 0 {
 		o.MaxRefs = 1 << 18
@@ -67,10 +69,14 @@ func New(t *corewalk.Target, o Options) *Session {
 // Target returns the Target of the Session.
 func (s *Session) Target() *corewalk.Target { return s.t }
 
-// Close ends the Session. The numbers that it gave are not known any more.
+// errClosed: a question came after Close.
+var errClosed = errors.New("the session is closed")
+
+// Close ends the Session, which answers nothing after it.
 func (s *Session) Close() {
 	s.mu.Lock()
 	facts := s.facts
+	s.closed = true
 	s.rest.stopAll()
 	s.facts, s.rest, s.stacks, s.frames, s.summary, s.died = nil, nil, nil, nil, nil, nil
 	s.refs = refTable{most: s.o.MaxRefs}
@@ -102,6 +108,9 @@ func (s *Session) guarded(ctx context.Context, do func() error) error {
 	}
 	defer unlock()
 	var failed error
+	if s.closed {
+		return errClosed
+	}
 	if s.facts == nil {
 		if s.facts, err = s.t.Facts(corewalk.FactsOptions{Values: s.o.Values, Runtimes: s.o.Runtimes}); err != nil {
 			return err

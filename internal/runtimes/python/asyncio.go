@@ -2,6 +2,7 @@ package python
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"slices"
 
@@ -29,7 +30,11 @@ func (r *runtime) Tasks(ctx context.Context) iter.Seq2[*tasks.Task, error] {
 				continue
 			}
 			seen[interp] = true
-			for _, at := range r.scheduled(interp) {
+			list, more := r.scheduled(interp)
+			if more && !yield(nil, fmt.Errorf("asyncio: %d tasks are listed, there are more", len(list))) {
+				return
+			}
+			for _, at := range list {
 				if ctx.Err() != nil || r.p.Spend(16) != nil {
 					return
 				}
@@ -41,12 +46,30 @@ func (r *runtime) Tasks(ctx context.Context) iter.Seq2[*tasks.Task, error] {
 	}
 }
 
-// scheduled returns the addresses of the tasks of an interpreter: asyncio keeps weak references to them in a set of a
-// variable of its module.
-func (r *runtime) scheduled(interp uint64) []uint64 {
+// entries yields the keys in the table of a set, of so many entries: each is a key and its hash.
+func (r *runtime) entries(table, n uint64) iter.Seq[uint64] {
+	return func(yield func(uint64) bool) {
+		const chunk, most = 1 << 12, 1 << 22 // entries
+		for from := uint64(0); from < min(n, most); from += chunk {
+			words := r.words(table+from*16, min(n-from, chunk)*2)
+			if words == nil || r.p.Spend(chunk/8) != nil {
+				return
+			}
+			for i := 0; i < len(words); i += 2 {
+				if words[i] != 0 && !yield(words[i]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// scheduled returns the addresses of the tasks of an interpreter, and whether there are more: asyncio keeps weak references to them in a
+// set of a variable of its module.
+func (r *runtime) scheduled(interp uint64) (list []uint64, more bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	list := r.linked(interp)
+	list = r.linked(interp)
 	have := map[uint64]bool{}
 	for _, at := range list {
 		have[at] = true
@@ -70,21 +93,20 @@ func (r *runtime) scheduled(interp uint64) []uint64 {
 		if t := r.typeAt(r.field(set, "object.type")); t == nil || t.name != "set" {
 			continue
 		}
-		n := min(r.field(set, "set.mask")+1, maxTasks)
-		for i, v := range r.words(r.field(set, "set.table"), n*2) {
-			if i%2 != 0 || v == 0 {
-				continue
-			}
+		for v := range r.entries(r.field(set, "set.table"), r.field(set, "set.mask")+1) {
 			if !r.isTask(v) {
 				v = r.field(v, "weakref.object")
 			}
 			if r.isTask(v) && !have[v] {
+				if len(list) >= maxTasks {
+					return list, true
+				}
 				have[v] = true
 				list = append(list, v)
 			}
 		}
 	}
-	return list
+	return list, len(list) >= maxTasks
 }
 
 // linked returns the tasks in the lists of 3.14 and later: each thread has one, and the interpreter one of those whose threads have

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/internal/fixture"
 )
 
 // TestAsyncio checks asyncio's tasks: what each awaits, through which coroutines.
@@ -131,6 +132,35 @@ func TestAsyncioLocks(t *testing.T) {
 			}
 			if want := map[int]string{1: "possible", 2: "possible"}; !maps.Equal(deadlocks, want) {
 				t.Errorf("deadlocks %v, want %v", deadlocks, want)
+			}
+		})
+	}
+}
+
+// TestAsyncioMany: all tasks are listed, however many wait for one lock.
+func TestAsyncioMany(t *testing.T) {
+	fixture.Long(t)
+	const waiting = 19999
+	for version, python := range sampled(t) {
+		if !strings.HasPrefix(version, "3.11.") && !strings.HasPrefix(version, "3.13.") {
+			continue
+		}
+		t.Run(version, func(t *testing.T) {
+			r := analyze(t, dump(t, python, "asyncio_many.py", "said"), corewalk.AnalyzeOptions{Locals: corewalk.LocalsNone})
+			got := map[string]int{}
+			for _, task := range r.Tasks {
+				if task.Kind == "async-task" && task.Wait != nil {
+					got[task.Wait.Object.Type]++
+					if task.Wait.Object.Type == "asyncio.Lock" && len(task.Wait.Holders) != 1 {
+						t.Fatalf("%d tasks may have the lock", len(task.Wait.Holders))
+					}
+				}
+			}
+			if want := map[string]int{"asyncio.Lock": waiting, "Future": 1}; !maps.Equal(got, want) {
+				t.Errorf("tasks wait for %v, want %v", got, want)
+			}
+			if len(r.Deadlocks) != 0 {
+				t.Errorf("%d deadlocks", len(r.Deadlocks))
 			}
 		})
 	}

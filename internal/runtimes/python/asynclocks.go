@@ -14,17 +14,19 @@ type asyncQueue struct {
 	kind                     tasks.WaitKind
 }
 
+const (
+	inLocks  = "/asyncio/locks.py"
+	inQueues = "/asyncio/queues.py"
+)
+
 // asyncQueues are the methods of asyncio's classes in which tasks wait in a row.
-func asyncQueues() []asyncQueue {
-	const locks, queues = "/asyncio/locks.py", "/asyncio/queues.py"
-	return []asyncQueue{
-		{"Lock.acquire", locks, "asyncio.Lock", "_waiters", tasks.WaitLock},
-		{"Semaphore.acquire", locks, "asyncio.Semaphore", "_waiters", tasks.WaitSemaphore},
-		{"Condition.wait", locks, "asyncio.Condition", "_waiters", tasks.WaitCondition},
-		{"Event.wait", locks, "asyncio.Event", "_waiters", tasks.WaitCondition},
-		{"Queue.get", queues, "asyncio.Queue", "_getters", tasks.WaitReceive},
-		{"Queue.put", queues, "asyncio.Queue", "_putters", tasks.WaitSend},
-	}
+var asyncQueues = [...]asyncQueue{
+	{"Lock.acquire", inLocks, "asyncio.Lock", "_waiters", tasks.WaitLock},
+	{"Semaphore.acquire", inLocks, "asyncio.Semaphore", "_waiters", tasks.WaitSemaphore},
+	{"Condition.wait", inLocks, "asyncio.Condition", "_waiters", tasks.WaitCondition},
+	{"Event.wait", inLocks, "asyncio.Event", "_waiters", tasks.WaitCondition},
+	{"Queue.get", inQueues, "asyncio.Queue", "_getters", tasks.WaitReceive},
+	{"Queue.put", inQueues, "asyncio.Queue", "_putters", tasks.WaitSend},
 }
 
 // maxRow limits how many of the futures in a row are looked at.
@@ -36,7 +38,7 @@ const maxRow = 1 << 12
 func (r *runtime) asyncLocks(all []*tasks.Task) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var waiting []*tasks.Task
+	waits := map[tasks.Key]uint64{} // the locked locks that tasks wait for
 	for _, t := range all {
 		if t.Kind != tasks.KindAsync || t.Runtime != "python" || t.Wait == nil || len(t.Suspended) == 0 || r.p.Spend(64) != nil {
 			continue
@@ -45,55 +47,50 @@ func (r *runtime) asyncLocks(all []*tasks.Task) {
 			w := *t.Wait
 			w.Kind, w.Object = q.kind, tasks.Object{Address: at, Type: q.class}
 			if q.kind == tasks.WaitLock && r.flag(at, "_locked") {
-				waiting = append(waiting, t)
+				waits[t.Key] = at
 			}
 			t.Wait = &w
 		}
 	}
-	if len(waiting) == 0 {
+	if len(waits) == 0 {
 		return
 	}
-	inside := map[uint64][]tasks.Key{}
+	holders := r.insideOf(all, waits)
 	for _, t := range all {
-		if t.Kind != tasks.KindAsync || t.Runtime != "python" || r.p.Spend(64) != nil {
-			continue
-		}
-		for _, f := range t.Suspended {
-			for _, lock := range r.exits(f.Object) {
-				inside[lock] = append(inside[lock], t.Key)
-			}
-		}
-	}
-	for _, t := range waiting {
-		for _, k := range inside[t.Wait.Object.Address] {
-			// A task that waits to enter keeps __aexit__, too.
-			other := tasks.Holder{Key: k, Certainty: tasks.Possible}
-			if !slices.ContainsFunc(waiting, func(o *tasks.Task) bool {
-				return o.Key == k && o.Wait.Object.Address == t.Wait.Object.Address && !r.twice(o)
-			}) && len(t.Wait.Holders) < maxHolders && !slices.Contains(t.Wait.Holders, other) {
-				t.Wait.Holders, t.Wait.Open = append(t.Wait.Holders, other), false
-			}
+		if h := holders[waits[t.Key]]; len(h) > 0 {
+			t.Wait.Holders, t.Wait.Open = h, false
 		}
 	}
 }
 
-// twice reports whether a task is in the body of a lock for which it waits again: it keeps two of its __aexit__.
-func (r *runtime) twice(t *tasks.Task) bool {
-	n := 0
-	for _, f := range t.Suspended {
-		for _, lock := range r.exits(f.Object) {
-			if lock == t.Wait.Object.Address {
-				n++
+// insideOf returns the tasks that are in the bodies of locks for which others wait. A task that waits to enter keeps the __aexit__ of the
+// lock, too; one that waits for a lock which it is in keeps two.
+func (r *runtime) insideOf(all []*tasks.Task, waits map[tasks.Key]uint64) map[uint64][]tasks.Holder {
+	holders := map[uint64][]tasks.Holder{}
+	for _, t := range all {
+		if t.Kind != tasks.KindAsync || t.Runtime != "python" || r.p.Spend(64) != nil {
+			continue
+		}
+		entered := map[uint64]int{}
+		for _, f := range t.Suspended {
+			for _, lock := range r.exits(f.Object) {
+				entered[lock]++
+			}
+		}
+		for lock, n := range entered {
+			if (lock != waits[t.Key] || n > 1) && len(holders[lock]) < maxHolders {
+				holders[lock] = append(holders[lock], tasks.Holder{Key: t.Key, Certainty: tasks.Possible})
 			}
 		}
 	}
-	return n > 1
+	return holders
 }
 
 // rowOf finds the object in whose row a task's future is: self of the call that awaits it.
 func (r *runtime) rowOf(t *tasks.Task) (at uint64, found *asyncQueue) {
 	f := t.Suspended[0]
-	for _, q := range asyncQueues() {
+	for i := range asyncQueues {
+		q := &asyncQueues[i]
 		if f.Function != q.method || !strings.HasSuffix(f.File, q.file) {
 			continue
 		}
@@ -105,7 +102,7 @@ func (r *runtime) rowOf(t *tasks.Task) (at uint64, found *asyncQueue) {
 		if items, _ := r.dequeItems(row, maxRow); !slices.Contains(items, t.Wait.Object.Address) {
 			return 0, nil
 		}
-		return at, &q
+		return at, q
 	}
 	return 0, nil
 }

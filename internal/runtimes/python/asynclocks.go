@@ -1,7 +1,6 @@
 package python
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/corewalk/corewalk/tasks"
@@ -30,7 +29,7 @@ var asyncQueues = [...]asyncQueue{
 }
 
 // maxRow limits how many of the futures in a row are looked at.
-const maxRow = 1 << 12
+const maxRow = maxTasks
 
 // asyncLocks says of tasks that wait in the row of a lock, a semaphore, a condition, an event or a queue of asyncio that it is one, and
 // who may have the lock. asyncio records no owner: whoever is suspended in the body of an "async with" of a lock keeps its __aexit__.
@@ -38,25 +37,38 @@ const maxRow = 1 << 12
 func (r *runtime) asyncLocks(all []*tasks.Task) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	waits := map[tasks.Key]uint64{} // the locked locks that tasks wait for
+	waits := map[tasks.Key]uint64{} // the locks that tasks try to take
+	in, proved := rows{}, false
 	for _, t := range all {
 		if t.Kind != tasks.KindAsync || t.Runtime != "python" || t.Wait == nil || len(t.Suspended) == 0 || r.p.Spend(64) != nil {
 			continue
 		}
-		if at, q := r.rowOf(t); q != nil {
+		at, q := r.methodOf(t)
+		if q == nil {
+			continue
+		}
+		if q.kind == tasks.WaitLock {
+			waits[t.Key] = at
+		}
+		if in.has(r, r.attribute(at, q.row), t.Wait.Object.Address) {
 			w := *t.Wait
 			w.Kind, w.Object = q.kind, tasks.Object{Address: at, Type: q.class}
-			if q.kind == tasks.WaitLock && r.flag(at, "_locked") {
-				waits[t.Key] = at
-			}
 			t.Wait = &w
+			proved = proved || q.kind == tasks.WaitLock
 		}
 	}
-	if len(waits) == 0 {
+	if !proved {
 		return
 	}
 	holders := r.insideOf(all, waits)
+	locked := map[uint64]bool{}
+	for lock := range holders {
+		locked[lock] = r.flag(lock, "_locked")
+	}
 	for _, t := range all {
+		if t.Wait == nil || t.Wait.Kind != tasks.WaitLock || t.Wait.Object.Address != waits[t.Key] || !locked[waits[t.Key]] {
+			continue
+		}
 		if h := holders[waits[t.Key]]; len(h) > 0 {
 			t.Wait.Holders, t.Wait.Open = h, false
 		}
@@ -86,25 +98,36 @@ func (r *runtime) insideOf(all []*tasks.Task, waits map[tasks.Key]uint64) map[ui
 	return holders
 }
 
-// rowOf finds the object in whose row a task's future is: self of the call that awaits it.
-func (r *runtime) rowOf(t *tasks.Task) (at uint64, found *asyncQueue) {
+// methodOf is the object of which the innermost call of a task is a method, with what the method waits in; 0 if that is none of asyncio's.
+func (r *runtime) methodOf(t *tasks.Task) (at uint64, found *asyncQueue) {
 	f := t.Suspended[0]
 	for i := range asyncQueues {
 		q := &asyncQueues[i]
-		if f.Function != q.method || !strings.HasSuffix(f.File, q.file) {
-			continue
+		if f.Function == q.method && strings.HasSuffix(f.File, q.file) {
+			return r.word(f.Object+r.at("generator.frame")+r.at("frame.localsplus")) &^ r.tag(), q
 		}
-		at = r.word(f.Object+r.at("generator.frame")+r.at("frame.localsplus")) &^ r.tag()
-		row := r.attribute(at, q.row)
-		if of := r.typeAt(r.field(row, "object.type")); of == nil || !isDeque(of) {
-			return 0, nil
-		}
-		if items, _ := r.dequeItems(row, maxRow); !slices.Contains(items, t.Wait.Object.Address) {
-			return 0, nil
-		}
-		return at, q
 	}
 	return 0, nil
+}
+
+// rows are the futures in the rows of objects, by the addresses of the rows: thousands of tasks may wait in one.
+type rows map[uint64]map[uint64]bool
+
+// has reports whether a future is in a row, a deque.
+func (rs rows) has(r *runtime, row, future uint64) bool {
+	in, read := rs[row]
+	if !read {
+		if of := r.typeAt(r.field(row, "object.type")); of != nil && isDeque(of) {
+			items, _ := r.dequeItems(row, maxRow)
+			in = make(map[uint64]bool, len(items))
+			for _, v := range items {
+				in[v] = true
+			}
+			_ = r.p.Spend(len(items))
+		}
+		rs[row] = in
+	}
+	return in[future]
 }
 
 // attribute returns the value of an attribute in an object's __dict__; 0 if there is none.

@@ -299,26 +299,62 @@ func TestPassedOn(t *testing.T) {
 			a.Close()
 		}
 	}
-	// Without an origin it ends, and says why, until the rest of the stack has been walked.
-	r, frames := p.at(t, pcs...)
-	for range 2 {
-		a, err := r.At(frames[:deep], 0)
+	// Without an origin it ends, and says why, until the rest of the stack has been walked. What depends on where the stack ends is not
+	// taken for the answer in a longer one, whoever asked for it first.
+	ask := func(r *Reader, frames []*unwind.Frame, n int) string {
+		a, err := r.At(frames, n)
 		if err != nil {
 			t.Fatal(err)
 		}
+		defer a.Close()
+		v, err := a.e.entryValue(ops(rdi))
 		var entry *unknown.Entry
-		if _, err := a.e.entryValue(ops(rdi)); !errors.As(err, &entry) || entry.Why != "the stack has no caller" {
-			t.Errorf("without an origin: %v", err)
+		if errors.As(err, &entry) {
+			return entry.Why
 		}
-		a.Close()
+		return fmt.Sprint(v.Bits)
 	}
+	for _, order := range [][]int{{0}, {deep - 1, 10, 0}, {10, 0, deep - 1}, {0, 0, 0}} {
+		r, whole := p.at(t, pcs...)
+		for _, c := range []struct {
+			frames []*unwind.Frame
+			want   string
+		}{{whole[:deep], "the stack has no caller"}, {whole, "5"}} {
+			for _, n := range order {
+				if got := ask(r, c.frames, n); got != c.want {
+					t.Errorf("%d frames, frame %d of %v: %s, want %s", len(c.frames), n, order, got, c.want)
+				}
+			}
+		}
+	}
+}
+
+// TestPassedTooFar: what waits for as many expressions as may wait is given up, and not kept; so it is when the budget of the walk is spent.
+func TestPassedTooFar(t *testing.T) {
+	const rdi = op.Reg0 + 5
+	f := function("f", 0x2000, 0x2100)
+	f.with(callTo(0x2050, handAttr{dwarf.AttrCallOrigin, f}, passes(ops(rdi), ops(op.EntryValue, 1, rdi))))
+	main := function("main", 0x1000, 0x1100).with(callTo(0x1010, handAttr{dwarf.AttrCallOrigin, f}, passes(ops(rdi), ops(op.Lit0+5))))
+	p := newProgram(t, []*handDIE{spans(0x1000, 0x3000), f, main})
+	r, frames := p.at(t, append(slices.Repeat([]uint64{0x2050}, 40), 0x1010)...)
 	a, err := r.At(frames, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer a.Close()
+	a.e.nested = maxNested
+	var entry *unknown.Entry
+	if _, err := a.e.entryValue(ops(rdi)); !errors.As(err, &entry) || entry.Why != tooFar {
+		t.Errorf("as many as may wait: %v", err)
+	}
+	a.e.nested = 0
+	in := new(where.Inputs)
+	a.e.inputs = in
 	if v, err := a.e.entryValue(ops(rdi)); v.Bits != 5 || err != nil {
-		t.Errorf("with the rest: %d, %v", v.Bits, err)
+		t.Errorf("then: %d, %v", v.Bits, err)
+	}
+	if in.More || len(in.List) == 0 {
+		t.Errorf("what it depends on is not known: %+v", in)
 	}
 }
 

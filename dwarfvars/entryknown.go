@@ -164,7 +164,7 @@ func (e *evaluator) deepening(p pending, ask func()) (limited bool, end int) {
 		return d.limited, end
 	}
 	defer func() { e.depth = nil }()
-	by, byErr := e.by, e.byErr
+	by, byErr, inputs := e.by, e.byErr, e.inputs.Copy()
 	var before []pending // what is to be asked before, the last one first
 	for {
 		d, at := new(depth), p
@@ -173,6 +173,7 @@ func (e *evaluator) deepening(p pending, ask func()) (limited bool, end int) {
 			e.askFirst(at, d)
 		} else {
 			e.depth, e.by, e.byErr = d, by, byErr
+			e.inputs.Become(inputs) // those of an answer that was given up do not count
 			ask()
 		}
 		switch {

@@ -1,6 +1,10 @@
 package where
 
-import "github.com/corewalk/corewalk/unwind/arch"
+import (
+	"slices"
+
+	"github.com/corewalk/corewalk/unwind/arch"
+)
 
 // Inputs are what values were computed from, of what may differ between two threads whose stacks
 // are at the same instructions. If it is the same in another thread, so are the values. It is for
@@ -71,6 +75,21 @@ func (in *Inputs) AddAll(of *Inputs) {
 	}
 	for _, i := range of.List {
 		in.AddInput(i)
+	}
+}
+
+// Copy returns the inputs as they are now. It may be called on nil.
+func (in *Inputs) Copy() Inputs {
+	if in == nil {
+		return Inputs{}
+	}
+	return Inputs{slices.Clone(in.List), in.More}
+}
+
+// Become makes the inputs what they were when they were copied. It may be called on nil.
+func (in *Inputs) Become(was Inputs) {
+	if in != nil {
+		in.List, in.More = append(in.List[:0], was.List...), was.More
 	}
 }
 

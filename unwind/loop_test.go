@@ -98,6 +98,33 @@ func TestWalkMore(t *testing.T) {
 	}
 }
 
+// TestWalkMoreRefuses: what cannot be gone on with stays as it is, and says why.
+func TestWalkMoreRefuses(t *testing.T) {
+	w := mustWalker(deepStack(50, 16, 0x400500), nil, stepper("fp", 1, byFP))
+	s := &unwind.Stack{Thread: unwind.NullThread}
+	for _, n := range []int{-1, 0} {
+		if err := w.WalkMore(t.Context(), s, n); err != nil || len(s.Frames) != 0 {
+			t.Errorf("%d frames of none: %d, %v", n, len(s.Frames), err)
+		}
+	}
+	if err := w.WalkMore(t.Context(), s, 10); !errors.Is(err, unwind.ErrMaxFrames) || len(s.Frames) != 10 || s.Thread != 1 {
+		t.Fatalf("%d frames of thread %d, %v", len(s.Frames), s.Thread, err)
+	}
+	if err := w.WalkMore(t.Context(), s, 0); err != s.Err || len(s.Frames) != 10 {
+		t.Errorf("no more: %d frames, %v", len(s.Frames), err)
+	}
+	other := mustWalker(deepStack(50, 16, 0x400500), nil, stepper("fp", 1, byFP))
+	foreign := *s
+	if err := other.WalkMore(t.Context(), &foreign, 10); !errors.Is(err, unwind.ErrBadParam) || len(foreign.Frames) != 10 || foreign.Err != err || foreign.End != unwind.EndNoRegister {
+		t.Errorf("frames of another walker: %d frames, %v, %v", len(foreign.Frames), foreign.End, err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := w.WalkMore(ended, s, 1000); err != nil || len(s.Frames) != 50 {
+		t.Errorf("to the bottom: %d frames, %v", len(s.Frames), err)
+	}
+}
+
 // TestNoLoop walks stacks that look like loops but are not.
 func TestNoLoop(t *testing.T) {
 	t.Run("recursion from one call site", func(t *testing.T) {

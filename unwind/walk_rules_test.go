@@ -40,6 +40,10 @@ func TestFirstFrames(t *testing.T) {
 			if s == nil || err == nil || s.Err != err || s.End != unwind.EndNoRegister || len(s.Frames) != 0 {
 				t.Errorf("%s: %+v, %v", name, s, err)
 			}
+			s = &unwind.Stack{Thread: unwind.NullThread}
+			if err := w.WalkMore(t.Context(), s, 5); err == nil || s.Err != err || s.End != unwind.EndNoRegister || len(s.Frames) != 0 {
+				t.Errorf("%s, by pieces: %+v, %v", name, s, err)
+			}
 			continue
 		}
 		if err != nil {

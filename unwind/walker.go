@@ -276,9 +276,15 @@ func (w *Walker) WalkMore(ctx context.Context, s *Stack, n int) error {
 	if n <= 0 || len(s.Frames) > 0 && s.End != EndMaxFrames {
 		return s.Err
 	}
-	t, err := w.thread(s.Thread)
-	if len(s.Frames) > 0 {
-		t, err = w.adopt(s.Frames[len(s.Frames)-1])
+	var top *Frame
+	var t ThreadID
+	var err error
+	if k := len(s.Frames); k > 0 {
+		top = s.Frames[k-1]
+		n++ // with top, which is there
+		t, err = w.adopt(top)
+	} else {
+		t, err = w.thread(s.Thread)
 	}
 	if err != nil {
 		s.End, s.Err = EndNoRegister, err
@@ -286,19 +292,13 @@ func (w *Walker) WalkMore(ctx context.Context, s *Stack, n int) error {
 	}
 	s.Thread = t
 	s.Err = w.hooked(t, func() error {
-		s.Err = nil
-		if len(s.Frames) == 0 {
-			top, err := w.initialFrame(t)
-			if err != nil {
+		if top == nil {
+			if top, err = w.initialFrame(t); err != nil {
 				s.End = EndNoRegister
 				return err
 			}
-			w.walkFrom(ctx, s, top, n)
-			return s.Err
 		}
-		top := s.Frames[len(s.Frames)-1]
-		limit := n + 1 // with top, which is there
-		w.walkFrom(ctx, s, top, limit)
+		w.walkFrom(ctx, s, top, n)
 		return s.Err
 	})
 	return s.Err

@@ -8,7 +8,8 @@ import (
 // Limits of one Form.
 const (
 	maxTerms = 6
-	maxForm  = 16 // values that are made of one another
+	maxForm  = 16      // values that are made of one another
+	maxTimes = 1 << 31 // no instruction multiplies by more: the product of two such numbers does not overflow
 )
 
 // A Form is an address as a sum: of its Terms and of K.
@@ -49,9 +50,9 @@ func (e *Evaluator) FormOf(v *Value) (Form, bool) {
 	return out, ok
 }
 
-// addForm adds times the value v.
+// addForm adds times the value v. No more than maxTimes is allowed.
 func (e *Evaluator) addForm(out *Form, v *Value, times int64, left *int, depth int) bool {
-	if *left--; *left < 0 || depth > maxForm || times > 1<<40 || times < -1<<40 {
+	if *left--; *left < 0 || depth > maxForm {
 		return false
 	}
 	switch v = v.resolve(); v.Kind {
@@ -71,7 +72,7 @@ func (e *Evaluator) addForm(out *Form, v *Value, times int64, left *int, depth i
 	case Arith:
 		if v.Size == e.f.arch.WordSize && linear(v) {
 			part := Form{}
-			if !e.addArith(&part, v, 1, left, depth) {
+			if !e.addArith(&part, v, left, depth) {
 				return false
 			}
 			if part.unknown() > 1 {
@@ -85,7 +86,7 @@ func (e *Evaluator) addForm(out *Form, v *Value, times int64, left *int, depth i
 			return true
 		}
 	case Cut:
-		if from := e.f.Before(v.At, Reg(v.Base)); from.Kind == Arith && from.Size == v.Size && e.narrow(out, v, from, times, left, depth) {
+		if from := e.f.Before(v.At, Reg(v.Base)); from.Size == v.Size && e.narrow(out, v, from, times, left, depth) {
 			return true
 		}
 	}
@@ -101,27 +102,27 @@ func linear(v *Value) bool {
 	case disasm.Times:
 		return constant
 	case disasm.ShiftLeft:
-		return constant && v.K < 32
+		return v.K < 32 // no count in a register is taken for arithmetic
 	}
 	return false
 }
 
-// addArith adds times linear arithmetic.
-func (e *Evaluator) addArith(out *Form, v *Value, times int64, left *int, depth int) bool {
+// addArith adds linear arithmetic.
+func (e *Evaluator) addArith(out *Form, v *Value, left *int, depth int) bool {
 	a := e.f.Before(v.At, Reg(v.Base))
 	switch v.Op {
 	case disasm.Negate:
-		return e.addForm(out, a, -times, left, depth+1)
+		return e.addForm(out, a, -1, left, depth+1)
 	case disasm.Times:
-		return e.addForm(out, a, times*v.K, left, depth+1)
+		return e.addForm(out, a, v.K, left, depth+1)
 	case disasm.ShiftLeft:
-		return e.addForm(out, a, times<<v.K, left, depth+1)
+		return e.addForm(out, a, 1<<v.K, left, depth+1)
 	}
-	second := times
+	second := int64(1)
 	if v.Op == disasm.Minus {
-		second = -times
+		second = -1
 	}
-	if !e.addForm(out, a, times, left, depth+1) {
+	if !e.addForm(out, a, 1, left, depth+1) {
 		return false
 	}
 	if v.Index == arch.NoReg && !v.Mem {
@@ -142,17 +143,16 @@ func (e *Evaluator) narrow(out *Form, whole, v *Value, times int64, left *int, d
 		return false
 	}
 	part := Form{}
-	if !e.addArith(&part, v, 1, left, depth) {
+	if !e.addArith(&part, v, left, depth) {
 		return false
 	}
-	signed := whole.Kind == Cut && whole.Signed
 	sum := part.K
 	for i := range part.Terms {
 		t := &part.Terms[i]
 		if !t.Known {
 			return false
 		}
-		if t.Value &= 1<<(8*v.Size) - 1; signed {
+		if t.Value &= 1<<(8*v.Size) - 1; whole.Signed {
 			t.Value = uint64(int64(t.Value<<(64-8*v.Size)) >> (64 - 8*v.Size))
 		}
 		sum += t.Times * int64(t.Value)
@@ -222,7 +222,7 @@ func (f *Func) stepped(v *Value) (first *Value, step int64, ok bool) {
 		return nil, 0, false
 	}
 	for i, a := range all {
-		if a.Kind == Sum && a.Base != arch.NoReg && a.Index == arch.NoReg && f.Before(a.At, Reg(a.Base)) == v && all[1-i].Kind != Unknown && a.K != 0 {
+		if a.Kind == Sum && a.Index == arch.NoReg && f.Before(a.At, Reg(a.Base)) == v && all[1-i].Kind != Unknown && a.K != 0 {
 			return all[1-i], a.K, true
 		}
 	}
@@ -231,11 +231,7 @@ func (f *Func) stepped(v *Value) (first *Value, step int64, ok bool) {
 
 // addSteps adds times a value that began as part, and how often a loop has added step to it.
 func (out *Form) addSteps(e *Evaluator, part *Form, v *Value, step, times int64) bool {
-	t := Term{Of: v, Times: step, Steps: true}
-	val, exact, ok := e.Value(v, 0)
-	if part.Terms = append(part.Terms, t); ok {
-		part.solve(val, exact)
-	}
+	part.Terms = append(part.Terms, Term{Of: v, Times: step, Steps: true})
 	return out.addAll(e, part, v, times)
 }
 
@@ -246,22 +242,29 @@ func (e *Evaluator) addTerm(out *Form, v *Value, times int64) bool {
 	return out.add(e, t)
 }
 
-// add adds a term. One that was read from the same bytes of the frame, and nothing was stored there between, is the same.
+// add adds a term, unless it is a value times 0. One that was read from the same bytes of the frame, and nothing was stored
+// there between, is the same.
 func (out *Form) add(e *Evaluator, t Term) bool {
+	if t.Times == 0 {
+		return true
+	}
 	for i := range out.Terms {
 		o := &out.Terms[i]
 		if o.Steps == t.Steps && (o.Of == t.Of || e.f.alike(o.Of, t.Of)) {
 			if o.Times += t.Times; o.Times == 0 {
 				out.Terms = append(out.Terms[:i], out.Terms[i+1:]...)
+				return true
 			}
-			return true
+			return o.small()
 		}
 	}
 	out.Terms = append(out.Terms, t)
-	return len(out.Terms) <= maxTerms
+	return len(out.Terms) <= maxTerms && t.small()
 }
 
-// alike reports whether two values were read from the same bytes of the frame, or are the same parts of such values.
+func (t *Term) small() bool { return t.Times >= -maxTimes && t.Times <= maxTimes }
+
+// alike reports whether two values were read from the same bytes of the frame, or are the same parts of one value or of such values.
 func (f *Func) alike(a, b *Value) bool {
 	if a.Kind != b.Kind || a.Size != b.Size || a.Signed != b.Signed || a.Into != b.Into {
 		return false
@@ -272,7 +275,7 @@ func (f *Func) alike(a, b *Value) bool {
 		return a.K == b.K && from.Kind != Unknown && from == f.Stored(b)
 	case Cut:
 		x, y := f.Before(a.At, Reg(a.Base)), f.Before(b.At, Reg(b.Base))
-		return x.Kind != Unknown && (x == y || x.Kind == Slot && f.alike(x, y))
+		return x.Kind != Unknown && (x == y || f.alike(x, y))
 	}
 	return false
 }

@@ -290,6 +290,7 @@ func FuzzTrace(f *testing.F) {
 				e.Value(w, v.At)
 			}
 			e.Value(v, 0)
+			e.FormOf(v)
 		}
 		for r := range arch.Reg(a.NumRegs()) {
 			look(Reg(r))

@@ -24,7 +24,7 @@ func (e *Evaluator) Came(way uint64) (came, ok bool) {
 		next, i = i, int(f.preds[i][0])
 	}
 	in := f.inst(i)
-	if in == nil || in.Kind != disasm.CondJump || in.Conditional {
+	if in == nil {
 		return false, false
 	}
 	jump := *in
@@ -60,35 +60,35 @@ func (f *Func) straight(i, to int) bool {
 		}
 		var ok bool
 		if i, ok = f.index(next); !ok {
-			return false
+			break
 		}
 	}
 	return false
 }
 
-// jumps computes whether the conditional jump, instruction i, jumped when it last ran.
+// jumps computes whether the conditional jump, instruction i, jumped when it last ran; false, false for other instructions.
 func (e *Evaluator) jumps(jump *disasm.Inst, i int) (jumps, ok bool) {
 	f := e.f
 	for range f.steps {
 		if i == f.entry || len(f.preds[i]) != 1 {
-			return false, false
+			break
 		}
 		i = int(f.preds[i][0])
 		in := f.inst(i)
 		if in == nil {
-			return false, false
+			break
 		}
 		if c, ok := in.Compare(); ok {
 			size := in.Size
 			a, known := e.compared(i, c.A, c.MemA, 0)
 			b, also := e.compared(i, c.B, c.MemB, c.Imm)
 			if !known || !also {
-				return false, false
+				break
 			}
 			return jump.JumpsAfter(&c, size, a, b)
 		}
 		if !in.KeepsFlags() {
-			return false, false
+			break
 		}
 	}
 	return false, false

@@ -58,7 +58,6 @@ func (e *Evaluator) Address(v *Value, past uint64) (addr uint64, ok bool) {
 // Memory returns what the memory that v was read from holds now, whatever registers hold; false for values that were not
 // read, and for memory that the code has changed since or that is not known.
 func (e *Evaluator) Memory(v *Value, past uint64) (val uint64, ok bool) {
-	e.left = maxEvals
 	switch v = v.resolve(); {
 	case !e.fresh(v, past):
 	case v.Kind == Load:

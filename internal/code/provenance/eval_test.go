@@ -120,6 +120,20 @@ func TestEvaluate(t *testing.T) {
 		{"an extended half with its second bit set", `
 			49 63 c3 # movsxd rax,r11d
 			c3 # ret`, 0x40000001, true, true},
+		{"a half that may be extended, with its second bit set", `
+			41 63 c3 # movsxd eax,r11d
+			c3 # ret`, 0x40000001, true, true},
+		{"a negative half that may be extended", `
+			41 63 c2 # movsxd eax,r10d
+			c3 # ret`, 0, false, false},
+		{"a load less what is known", `
+			48 8b 07 # mov rax,[rdi]
+			48 29 f0 # sub rax,rsi
+			c3 # ret`, 0x5ffd, false, true},
+		{"what is known less a load", `
+			48 89 f8 # mov rax,rdi
+			48 2b 07 # sub rax,[rdi]
+			c3 # ret`, 0xfffffffffffff000, false, true},
 		{"a half below a set bit", `
 			44 89 e0 # mov eax,r12d
 			c3 # ret`, 5, true, true},

@@ -198,6 +198,7 @@ func TestFormParts(t *testing.T) {
 		{"a half twice", "89 f9 # mov ecx,edi\n89 fa # mov edx,edi\n48 8b 04 ca # mov rax,[rdx+rcx*8]\nc3", "0 9*low4(rdi)=5", values{arch.RDI: 5}},
 		{"halves of two", "89 f9 # mov ecx,edi\n89 f2 # mov edx,esi\n48 8b 04 ca # mov rax,[rdx+rcx*8]\nc3", "0 1*low4(rsi)=? 8*low4(rdi)=?", nil},
 		{"a half and a byte", "40 0f b6 cf # movzx ecx,dil\n89 fa # mov edx,edi\n48 8b 04 ca # mov rax,[rdx+rcx*8]\nc3", "0 1*low4(rdi)=? 8*low1(rdi)=?", nil},
+		{"a byte, extended to 4 bytes and to 8 without its sign", "40 0f b6 cf # movzx ecx,dil\n48 0f b6 d7 # movzx rdx,dil\n48 8b 04 ca # mov rax,[rdx+rcx*8]\nc3", "0 9*low1(rdi)=?", nil},
 		{"a half that may be extended", "63 cf # movsxd ecx,edi\n89 fa # mov edx,edi\n48 8b 04 ca # mov rax,[rdx+rcx*8]\nc3", "0 1*low4(rdi)=? 8*low4(rdi)=?", nil},
 		{"extended to 4 bytes and to 8", "40 0f be cf # movsx ecx,dil\n48 0f be d7 # movsx rdx,dil\n48 8b 04 ca # mov rax,[rdx+rcx*8]\nc3", "0 1*low1(rdi)=? 8*low1(rdi)=?", nil},
 		{"halves of the frame", "48 89 7c 24 f0 # mov [rsp-16],rdi\n48 8b 4c 24 f0 # mov rcx,[rsp-16]\n89 c9 # mov ecx,ecx\n48 8b 54 24 f0 # mov rdx,[rsp-16]\n89 d2 # mov edx,edx\n48 8b 04 ca # mov rax,[rdx+rcx*8]\nc3",

@@ -209,7 +209,7 @@ func TestSame(t *testing.T) {
 	if v := f.Before(last, Frame(8, 4)); v.At != base || v.K != 8 || v.Size != 4 || v.Reg != arch.NoReg || v.Base != arch.NoReg {
 		t.Errorf("a word of the caller: %+v", v)
 	}
-	if v := at(arch.RAX); v.At != base || v.Size != 8 || v.Reg != arch.NoReg || v.Index != arch.NoReg {
+	if v := at(arch.RAX); v.At != base || v.Size != 8 || v.Signed || v.Into != 0 || v.Reg != arch.NoReg || v.Index != arch.NoReg {
 		t.Errorf("a load: %+v", v)
 	}
 }

@@ -167,6 +167,8 @@ func TestFormParts(t *testing.T) {
 		{"times 0", "48 6b cf 00 # imul rcx,rdi,0\n" + byRCX, "0 1*rsi=?", values{arch.RCX: 0}},
 		{"added and subtracted", "48 89 f9 # mov rcx,rdi\n48 01 f1 # add rcx,rsi\n48 01 d1 # add rcx,rdx\n48 29 f9 # sub rcx,rdi\n" + atRCX, "0 1*rsi=? 1*rdx=?", nil},
 		{"added and subtracted last", "48 8d 0c 37 # lea rcx,[rdi+rsi]\n48 29 f1 # sub rcx,rsi\n" + atRCX, "0 1*rdi=?", nil},
+		{"less itself", "48 89 f9 # mov rcx,rdi\n48 f7 d9 # neg rcx\n48 8b 44 39 08 # mov rax,[rcx+rdi+8]\nc3", "8", nil},
+		{"less itself, the sum is known", "48 89 f9 # mov rcx,rdi\n48 f7 d9 # neg rcx\n48 8d 0c 39 # lea rcx,[rcx+rdi]\n48 8b 04 0e # mov rax,[rsi+rcx]\nc3", "0 1*rsi=?", values{arch.RCX: 0}},
 		// Less than an address.
 		{"4 bytes that are not known", "89 f9 # mov ecx,edi\n83 c1 02 # add ecx,2\n" + byRCX, "0 1*rsi=? 8*4 bytes of op1 low4(rdi) 2=?", nil},
 		{"4 bytes", "89 f9 # mov ecx,edi\n83 c1 02 # add ecx,2\n" + byRCX, "16 1*rsi=? 8*low4(rdi)=5", values{arch.RDI: 5}},
@@ -174,9 +176,9 @@ func TestFormParts(t *testing.T) {
 		{"4 bytes, only the sum is known", "89 f9 # mov ecx,edi\n83 c1 02 # add ecx,2\n" + byRCX, "0 1*rsi=? 8*4 bytes of op1 low4(rdi) 2=2", values{arch.RCX: 2}},
 		{"bits of 4 bytes", "48 89 f9 # mov rcx,rdi\n21 f1 # and ecx,esi\n48 8b 04 ca # mov rax,[rdx+rcx*8]\nc3", "0 1*rdx=? 8*4 bytes of op5 rdi rsi=0", values{arch.RDI: 0, arch.RSI: 0}},
 		{"4 bytes of 8", "48 89 f9 # mov rcx,rdi\n48 29 f1 # sub rcx,rsi\n89 c9 # mov ecx,ecx\n48 8b 04 ca # mov rax,[rdx+rcx*8]\nc3", "0 1*rdx=? 8*low4(8 bytes of op2 rdi rsi)=3", values{arch.RDI: 5, arch.RSI: 2}},
-		{"4 bytes of a value that is not known for its depth", strings.Repeat("89 ff # mov edi,edi\n", 16) + "89 f9\n83 e9 02 # sub ecx,2\n" + byRCX,
-			"0 1*rsi=? 8*4 bytes of op2 low4(" + cuts + ") 2=?", nil},
-		{"4 bytes of too many sums", chain(16) + "83 c1 02 # add ecx,2\n" + byRCX, "0 1*rsi=? 8*4 bytes of op1 " + deep + " 2=2", values{arch.RCX: 2}},
+		{"4 bytes of a value that is not known for its depth", "89 f9 # mov ecx,edi\n" + strings.Repeat("89 c9 # mov ecx,ecx\n", 15) + "83 e9 02 # sub ecx,2\n" + byRCX,
+			"0 1*rsi=? 8*4 bytes of op2 " + cuts + " 2=?", values{arch.RDI: 2}},
+		{"4 bytes of too many sums", chain(16) + "83 c1 02 # add ecx,2\n" + byRCX, "0 1*rsi=? 8*4 bytes of op1 " + deep + " 2=0", values{arch.RCX: 0}},
 		// Loops.
 		{"one more in each round", "48 89 f9 # mov rcx,rdi\n48 83 c1 01 # L: add rcx,1\n48 85 f6 # test rsi,rsi\n75 f7 # jne L\n" + atRCX,
 			"1 1*rdi=? 1*one of (again+1) | rdi=? steps", nil},
@@ -204,7 +206,7 @@ func TestFormParts(t *testing.T) {
 		{"halves of the frame", "48 89 7c 24 f0 # mov [rsp-16],rdi\n48 8b 4c 24 f0 # mov rcx,[rsp-16]\n89 c9 # mov ecx,ecx\n48 8b 54 24 f0 # mov rdx,[rsp-16]\n89 d2 # mov edx,edx\n48 8b 04 ca # mov rax,[rdx+rcx*8]\nc3",
 			"0 9*low4(slot(rdi))=36840", nil},
 		{"halves of what is not known", callOut + "89 ce # mov esi,ecx\n89 ca # mov edx,ecx\n48 8b 04 f2 # mov rax,[rdx+rsi*8]\nc3", "0 1*low4(unknown)=? 8*low4(unknown)=?", nil},
-		{"a half of the frame and of a register", "8b 4c 24 08 # mov ecx,[rsp+8]\n89 fa # mov edx,edi\n48 8b 04 ca # mov rax,[rdx+rcx*8]\nc3", "0 1*low4(rdi)=? 8*slot(stack+0)=36864", nil},
+		{"a half of the frame and of a register", "8b 4c 24 08 # mov ecx,[rsp+8]\n89 fa # mov edx,edi\n48 8b 04 d1 # mov rax,[rcx+rdx*8]\nc3", "0 1*slot(stack+0)=36864 8*low4(rdi)=?", nil},
 		{"stored in two places", "48 89 7c 24 f0 # mov [rsp-16],rdi\n48 89 7c 24 e8 # mov [rsp-24],rdi\n48 8b 4c 24 f0 # mov rcx,[rsp-16]\n48 8b 54 24 e8 # mov rdx,[rsp-24]\n48 8b 04 ca # mov rax,[rdx+rcx*8]\nc3",
 			"0 1*slot(rdi)=36832 8*slot(rdi)=36840", nil},
 		{"overwritten by a call", "48 89 7c 24 f0 # mov [rsp-16],rdi\n" + callOut + "48 8b 4c 24 f0 # mov rcx,[rsp-16]\n48 8b 54 24 f0 # mov rdx,[rsp-16]\n48 8b 04 ca # mov rax,[rdx+rcx*8]\nc3",
@@ -218,6 +220,8 @@ func TestFormParts(t *testing.T) {
 		// Up to the limits, and beyond them.
 		{"six terms", six + "48 8b 00 # mov rax,[rax]\nc3", "0 1*rdi=? 1*rsi=? 1*rdx=? 1*rcx=? 1*r8=? 1*r9=?", nil},
 		{"seven terms", six + "4a 8b 04 10 # mov rax,[rax+r10]\nc3", "none", nil},
+		{"seven terms, the first alone", six + "49 8b 04 02 # mov rax,[r10+rax]\nc3", "none", nil},
+		{"seven terms with how often a loop added", six + "4c 8b 18 # L: mov r11,[rax]\n48 83 c0 18 # add rax,24\n48 85 f6 # test rsi,rsi\n75 f4 # jne L\nc3", "none", nil},
 		{"seven terms, and one of them again", six + "4c 01 d0 # add rax,r10\n48 8b 04 38 # mov rax,[rax+rdi]\nc3", "none", nil},
 		{"seven terms, of 4 bytes", six + "45 89 da # mov r10d,r11d\n41 83 c2 02 # add r10d,2\n4a 8b 04 10 # mov rax,[rax+r10]\nc3", "none", values{arch.R11: 5}},
 		{"16 sums", chain(16) + "48 8b 04 0e # mov rax,[rsi+rcx]\nc3", "128 1*rsi=? 1*rdi=?", nil},
@@ -290,5 +294,15 @@ func TestFormAdd(t *testing.T) {
 	out := Form{Terms: []Term{{Of: v, Times: 8, Steps: true}}}
 	if !out.add(f.Evaluator(frame(f, nil)), Term{Of: v, Times: 1}) || len(out.Terms) != 2 || out.Terms[0].Times != 8 {
 		t.Errorf("%+v", out.Terms)
+	}
+}
+
+// TestFormSolve: what is computed from a sum that may have changed may have changed.
+func TestFormSolve(t *testing.T) {
+	for _, exact := range []bool{true, false} {
+		out := Form{K: 1, Terms: []Term{{Times: 1, Value: 5, Known: true, Exact: true}, {Times: 2}}}
+		if out.solve(12, exact); !out.Terms[1].Known || out.Terms[1].Value != 3 || out.Terms[1].Exact != exact {
+			t.Errorf("exact %v: %+v", exact, out.Terms[1])
+		}
 	}
 }

@@ -73,7 +73,7 @@ func Delivered(in Input, d Delivery) (Signal, string) {
 	}
 	single := bits.OnesCount64(newly) == 1
 	switch n := d.Info.Number; {
-	case maybe && d.Zeroed && !d.Info.faults() && single && newly == bit(n):
+	case maybe && d.Zeroed && !d.Info.faults() && newly == bit(n):
 		return d.Info, report.Certain
 	case maybe && d.Zeroed && !d.Info.faults() && (newly == 0 || newly&bit(n) != 0):
 		return d.Info, report.Likely
@@ -140,48 +140,43 @@ func (in *Input) agrees(fault, info Signal, kind steppers.TrapKind) bool {
 // faulted returns the signal that the exception in a signal frame raises, and how sure it is that the instruction raised
 // it: the exception may be one that the thread had earlier.
 func (in *Input) faulted(t steppers.Trap) (s Signal, confidence string) {
-	raise := func(signo int) Signal { return Signal{Number: signo, Numbers: LinuxSignals} }
 	switch t.Kind {
 	case steppers.TrapAccess:
-		s = raise(sigSegv)
+		s.Number = sigSegv
 		s.Addr, s.HasAddr = t.Addr, t.HasAddr
 		confidence = in.accessed(s, &t)
 	case steppers.TrapProtection:
-		s = raise(sigSegv)
+		s.Number = sigSegv
 		s.Code, s.HasInfo = siKernel, true
-		if r := in.as(s); !r.bad() && r.Kind != "" {
+		if r := in.as(s); !r.bad() {
 			confidence = report.Certain
 		}
 	case steppers.TrapInstruction:
-		s = raise(sigIll)
+		s.Number = sigIll
 		confidence = in.refusedHere()
 	case steppers.TrapDivide:
 		if kind, _ := in.division(); kind != "" {
-			s, confidence = raise(sigFPE), report.Certain
+			s.Number, confidence = sigFPE, report.Certain
 		}
 	case steppers.TrapBreakpoint:
-		s = raise(sigTrap)
+		s.Number = sigTrap
 		if pc, ok := in.Regs.Get(in.Arch.PC); ok && in.codeBefore(pc, []byte{0xcc}) {
 			confidence = report.Certain
 		}
 	case steppers.TrapFloat:
-		s = raise(sigFPE)
+		s.Number = sigFPE
 	}
-	if s.Number != 0 {
-		s.Number, s.Numbers = in.Signal.Numbers.from(s.Number), in.Signal.Numbers
-	}
+	s.Number, s.Numbers = in.Signal.Numbers.from(s.Number), in.Signal.Numbers
 	if s.Number <= 0 {
 		return Signal{}, ""
 	}
 	return s, confidence
 }
 
-// as explains a signal of the instruction.
+// as explains a signal of LinuxSignals of the instruction.
 func (in *Input) as(s Signal) Reason {
 	raw := *in
-	s.Numbers = LinuxSignals
 	raw.Signal = s
-	raw.Signal.Addr = in.truncate(s.Addr)
 	return raw.why()
 }
 
@@ -191,21 +186,21 @@ func (in *Input) accessed(s Signal, t *steppers.Trap) string {
 	r := in.as(s)
 	wrong := t.Write && r.Access != "" && r.Access != report.AccessWrite || t.Read && r.Access == report.AccessWrite
 	switch {
-	case !r.HasAddr || wrong && !r.readsToo(in):
+	case wrong && !in.readsToo():
 		return ""
 	case r.unmatched && in.Inst != nil && !slices.ContainsFunc(in.accesses(), func(a disasm.Access) bool { return !a.Known }):
 		return "" // it accesses other addresses, or none
 	case r.unmatched:
 		return report.Likely
-	case !in.touches(&r, t.Addr) || r.bad() || r.Kind == "":
+	case !in.touches(&r, t.Addr) || r.bad():
 		return ""
 	}
 	return report.Certain
 }
 
-// readsToo reports whether the access of the reason reads and writes: the processor may report either.
-func (r *Reason) readsToo(in *Input) bool {
-	return slices.ContainsFunc(in.accesses(), func(a disasm.Access) bool { return a.Known && a.Read && a.Write })
+// readsToo reports whether the instruction reads and writes the same memory: the processor may report either.
+func (in *Input) readsToo() bool {
+	return slices.ContainsFunc(in.accesses(), func(a disasm.Access) bool { return a.Read && a.Write })
 }
 
 // made reports whether the exception is an access that the instruction makes.
@@ -215,7 +210,7 @@ func (in *Input) made(t steppers.Trap) bool {
 	}
 	s := Signal{Number: sigSegv, Addr: t.Addr, HasAddr: true}
 	r := in.as(s)
-	return r.HasAddr && !r.unmatched && r.Kind != "" && in.touches(&r, t.Addr)
+	return r.HasAddr && !r.unmatched && in.touches(&r, t.Addr)
 }
 
 // touches reports whether the access of a reason is at the address.
@@ -282,7 +277,7 @@ func (in *Input) raised() int {
 			sig = arch.ARMR0 + 2
 		}
 	}
-	if v, ok := in.Regs.Get(sig); sig != arch.NoReg && ok && v > 0 && v <= lastSignal {
+	if v, _ := in.Regs.Get(sig); v <= lastSignal { // 0 if it is not known
 		return int(v)
 	}
 	return 0

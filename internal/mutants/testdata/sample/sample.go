@@ -49,3 +49,11 @@ func Name(k Kind, loud bool) (name string, ok bool) {
 	}
 	return name, !loud || len(name) > 0
 }
+
+// Half returns half of an even n.
+func Half(n int) (half int, ok bool) {
+	if n%2 != 0 {
+		return 0, false
+	}
+	return n / 2, true
+}

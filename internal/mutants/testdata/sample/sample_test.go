@@ -30,3 +30,12 @@ func TestName(t *testing.T) {
 		t.Errorf("%q, %v", got, ok)
 	}
 }
+
+func TestHalf(t *testing.T) {
+	if got, ok := Half(8); got != 4 || !ok {
+		t.Errorf("%d, %v", got, ok)
+	}
+	if _, ok := Half(5); ok {
+		t.Error("half of 5")
+	}
+}

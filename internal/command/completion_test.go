@@ -150,7 +150,7 @@ func TestZshCompletion(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil || string(out) != "_corewalk\n" {
 		t.Errorf("%v\n%s", err, out)
 	}
-	for _, want := range []string{"'--missing[", "'*--search=[", ":(text json)'", ":DIR:_files -/'", "triage list"} {
+	for _, want := range []string{"'--missing=-[", "'*--search=[", ":(text json)'", ":DIR:_files -/'", "triage list"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %s in the script", want)
 		}

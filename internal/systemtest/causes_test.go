@@ -169,7 +169,7 @@ func TestConversions(t *testing.T) {
 				t.Errorf("%c: %s", way, cause)
 			}
 			return
-		case way == 'l' && strings.HasSuffix(build, "-O2"): // printf was called by a jump
+		case way == 'l' && strings.HasSuffix(build, "-O2") && !strings.Contains(build, "-m32"): // printf was called by a jump, which needs its arguments in registers
 			want = ""
 			if strings.Contains(cause, ", conversion ") {
 				t.Errorf("%c: %s", way, cause)
@@ -179,6 +179,9 @@ func TestConversions(t *testing.T) {
 		}
 		if way == 'f' && build == "clang-O0" || strings.Contains(build, "-s-") { // the argument has no name
 			want, _, _ = strings.Cut(want, "code = ")
+			want, _, _ = strings.Cut(want, "took ")
+		}
+		if (way == 'w' || way == 't') && strings.Contains(build, "-m32") { // the global's address is in a register, and a jump table leads to what reads it
 			want, _, _ = strings.Cut(want, "took ")
 		}
 		doubt := " [likely]"

@@ -11,48 +11,52 @@ import (
 // on their stacks. The scheduler, the garbage collector and C run on g0's stack; C may
 // call Go there, which runs on the goroutine's again.
 //
-// Offsets in bytes of the runtime's structures on 64-bit machines: of struct g
-// (stack.lo 0, stack.hi 8), of the gobuf in it, and of struct m (g0 0, gsignal 72).
-// They are the same in all of Go 1.17 to 1.26, except m.curg, which has to be searched
-// for.
+// Offsets in the runtime's structures, in words: of struct g (stack.lo 0, stack.hi 1), of
+// the gobuf in it, and of struct m (g0 0). They are the same in all of Go 1.17 to 1.26,
+// except m.curg, which has to be searched for.
 const (
-	goStackHi = 8
-	goM       = 48
-	goSchedSP = 56
-	goSchedPC = 64
+	goStackHi = 1
+	goM       = 6
+	goSchedSP = 7
+	goSchedPC = 8
 	// Where there is a link register; the second one before Go 1.25, with 0 at the first.
-	goSchedLR    = 88
-	goOldSchedLR = 96
+	goSchedLR    = 11
+	goOldSchedLR = 12
 
-	goGsignal   = 72
-	goCurgFirst = 136
-	goCurgLast  = 256
+	goCurgFirst = 17
+	goCurgLast  = 32
 
 	// asmcgocall stores the depth of the goroutine's stack, and g, at the top of g0's
-	// stack; before Go 1.21 it stores them above the arguments of the Windows ABI.
-	oldGoSlots = 40
+	// stack; on i386 above the argument of C, and elsewhere before Go 1.21 above the
+	// arguments of the Windows ABI.
+	goSlotsX86 = 1
+	oldGoSlots = 5
 	// crosscall2 stores C's registers this many bytes above its SP at the call.
 	goHostRegs = 24
 )
 
 // A goMachine is what the runtime does differently on each architecture.
 type goMachine struct {
-	g          arch.Reg // has the g in compiled code, which leaves it there; C restores it
+	g          arch.Reg // has the g in compiled code, which leaves it there; C restores it; NoReg if it is in thread-local storage
 	clock      arch.Reg // has the stack pointer where the runtime calls the kernel's clock
 	race       arch.Reg // has the stack pointer where it calls the race detector
+	tls        arch.Reg // points to the end of the thread-local storage that has the g, if no register has it
 	mcall      uint64   // bytes that mcall stores on g0's stack
 	morestack  uint64   // bytes that morestack stores there
+	gsignal    uint64   // offset of m.gsignal, in words
 	keepsFrame bool     // sigfwd stays on its stack
 }
 
 func goMachineOf(a *arch.Arch) goMachine {
 	switch a {
 	case arch.AMD64:
-		return goMachine{g: arch.R14, clock: arch.R12, race: arch.R12, mcall: 8}
+		return goMachine{g: arch.R14, tls: arch.NoReg, clock: arch.R12, race: arch.R12, mcall: 8, gsignal: 9}
 	case arch.ARM64:
-		return goMachine{g: arch.ARM64X0 + 28, clock: arch.ARM64X0 + 20, race: arch.ARM64X0 + 19, mcall: 16, morestack: 16, keepsFrame: true}
+		return goMachine{g: arch.ARM64X0 + 28, tls: arch.NoReg, clock: arch.ARM64X0 + 20, race: arch.ARM64X0 + 19, mcall: 16, morestack: 16, gsignal: 9, keepsFrame: true}
+	case arch.X86:
+		return goMachine{g: arch.NoReg, tls: arch.X86GSBase, clock: a.FP, race: arch.NoReg, mcall: 4, gsignal: 11}
 	}
-	return goMachine{g: arch.NoReg, clock: arch.NoReg, race: arch.NoReg}
+	return goMachine{g: arch.NoReg, tls: arch.NoReg, clock: arch.NoReg, race: arch.NoReg}
 }
 
 // maxCallbacks limits nested calls from C.
@@ -76,6 +80,13 @@ func (g *goFrame) word(addr arch.Address) uint64 {
 	return v
 }
 
+// field reads a word of a structure of the runtime, at an offset in words.
+func (g *goFrame) field(of arch.Address, words uint64) uint64 {
+	return g.word(of + words*g.wordSize())
+}
+
+func (g *goFrame) wordSize() uint64 { return uint64(g.p.Arch().WordSize) }
+
 // stackPointer returns SP as it was before the function changed to another stack: the
 // base for its call frame information. It returns StatusSuccess with SP, or else the
 // status for the step to return. The function takes size bytes of stack, including the
@@ -89,8 +100,8 @@ func (g *goFrame) stackPointer(fn image.GoFunc, size uint64) (arch.Address, unwi
 	case image.GoCgocallback:
 		to = g.beforeCallback(size)
 	case image.GoSystemstack:
-		if m := g.machine(); m != 0 && g.word(g.word(m)+goSchedSP) == sp {
-			to = g.word(g.current(m) + goSchedSP)
+		if m := g.machine(); m != 0 && g.field(g.word(m), goSchedSP) == sp {
+			to = g.field(g.current(m), goSchedSP)
 		}
 	case image.GoClock:
 		to, _, _ = g.in.Reg(goMachineOf(g.p.Arch()).clock)
@@ -117,26 +128,55 @@ func (g *goFrame) note(format string, args ...any) {
 	}
 }
 
-// machine finds the thread's m by the register that holds one of its g; 0 if the
-// register does not.
+// maxThreadLocal is how many words of thread-local storage may lie behind the g.
+const maxThreadLocal = 16
+
+// machine finds the thread's m by the register that holds one of its g, or by the thread-local
+// storage that does; 0 if neither does.
 func (g *goFrame) machine() arch.Address {
-	of, _, ok := g.in.Reg(goMachineOf(g.p.Arch()).g)
+	how := goMachineOf(g.p.Arch())
+	if how.tls == arch.NoReg {
+		of, _, ok := g.in.Reg(how.g)
+		if !ok {
+			return 0
+		}
+		return g.machineOf(of)
+	}
+	top := g.in
+	for f := top.PrevFrame(); f != nil; f = f.PrevFrame() {
+		top = f
+	}
+	base, _, ok := top.Reg(how.tls) // which no function changes
 	if !ok {
 		return 0
 	}
-	m := g.word(of + goM)
-	if m == 0 || g.word(g.word(m)+goM) != m {
+	end := g.word(base) // the thread-local storage points to itself
+	for i := range uint64(maxThreadLocal) {
+		if m := g.machineOf(g.word(end - (i+1)*g.wordSize())); end != 0 && m != 0 {
+			return m
+		}
+	}
+	return 0
+}
+
+// machineOf returns the m of a g; 0 if it is none.
+func (g *goFrame) machineOf(of arch.Address) arch.Address {
+	if of == 0 {
+		return 0
+	}
+	m := g.field(of, goM)
+	if m == 0 || g.field(g.word(m), goM) != m {
 		return 0
 	}
 	return m
 }
 
-// current returns m's goroutine: the first g other than its g0 and gsignal that m
-// points to and that points back.
+// current returns m's goroutine: the first g other than its g0 and gsignal that m points to, that
+// points back, and that has left its stack.
 func (g *goFrame) current(m arch.Address) arch.Address {
-	g0, gsignal := g.word(m), g.word(m+goGsignal)
-	for at := m + goCurgFirst; at < m+goCurgLast; at += 8 {
-		if c := g.word(at); c != 0 && c != g0 && c != gsignal && g.word(c+goM) == m && g.onStack(c, g.word(c+goSchedSP)) {
+	g0, gsignal := g.word(m), g.field(m, goMachineOf(g.p.Arch()).gsignal)
+	for i := uint64(goCurgFirst); i < goCurgLast; i++ {
+		if c := g.field(m, i); c != 0 && c != g0 && c != gsignal && g.field(c, goM) == m && g.onStack(c, g.field(c, goSchedSP)) {
 			return c
 		}
 	}
@@ -145,7 +185,7 @@ func (g *goFrame) current(m arch.Address) arch.Address {
 
 // onStack reports whether sp is on the stack of goroutine c.
 func (g *goFrame) onStack(c, sp arch.Address) bool {
-	lo, hi := g.word(c), g.word(c+goStackHi)
+	lo, hi := g.word(c), g.field(c, goStackHi)
 	return lo != 0 && sp >= lo && sp < hi
 }
 
@@ -153,16 +193,21 @@ func (g *goFrame) onStack(c, sp arch.Address) bool {
 // there either SP and 0 (if it was on such a stack already), or SP's distance from the
 // end of the goroutine's stack, which may move, and g; on arm64 g comes first.
 func (g *goFrame) beforeC() arch.Address {
-	for _, at := range []arch.Address{g.in.SP(), g.in.SP() + oldGoSlots} {
-		v, c := g.word(at), g.word(at+8)
+	first := uint64(0)
+	if g.p.Arch() == arch.X86 {
+		first = goSlotsX86
+	}
+	for _, words := range []uint64{first, oldGoSlots} {
+		at := g.in.SP() + words*g.wordSize()
+		v, c := g.word(at), g.field(at, 1)
 		if g.p.Arch() == arch.ARM64 {
 			v, c = c, v
 		}
 		switch {
 		case c == 0 && v > at && v < stackEnd(g.p, at):
 			return v
-		case c != 0 && g.onStack(c, g.word(c+goStackHi)-v):
-			return g.word(c+goStackHi) - v
+		case c != 0 && g.onStack(c, g.field(c, goStackHi)-v):
+			return g.field(c, goStackHi) - v
 		}
 	}
 	return 0
@@ -180,7 +225,7 @@ func (g *goFrame) beforeCallback(size uint64) arch.Address {
 	if m == 0 {
 		return g.in.SP()
 	}
-	sp := g.word(g.word(m) + goSchedSP)
+	sp := g.field(g.word(m), goSchedSP)
 	seen, ok := g.lastOnStack(sp)
 	for range maxCallbacks {
 		if !ok || sp > seen {
@@ -188,7 +233,7 @@ func (g *goFrame) beforeCallback(size uint64) arch.Address {
 		}
 		sp = g.word(sp)
 	}
-	if _, called := callBefore(g.p, g.word(sp+size-8)); !called || !ok || sp <= seen || g.onStack(g.current(m), sp) {
+	if _, called := callBefore(g.p, g.word(sp+size-g.wordSize())); !called || !ok || sp <= seen || g.onStack(g.current(m), sp) {
 		return g.in.SP()
 	}
 	return sp
@@ -220,7 +265,7 @@ func (g *goFrame) leave(fn image.GoFunc) (unwind.Status, bool) {
 	} else {
 		sp += how.morestack
 	}
-	if m != 0 && g.word(g0+goSchedSP) == sp {
+	if m != 0 && g.field(g0, goSchedSP) == sp {
 		if fn == image.GoMorestack && g.resume(g.current(m)) || g.callerOfCallback(g0) || g.resume(g0) {
 			return unwind.StatusSuccess, true
 		}
@@ -234,14 +279,15 @@ func (g *goFrame) leave(fn image.GoFunc) (unwind.Status, bool) {
 // resume finds where a goroutine stopped running; for g0, where the thread began its
 // scheduler.
 func (g *goFrame) resume(c arch.Address) bool {
-	sp, pc := g.word(c+goSchedSP), g.word(c+goSchedPC)
+	w := g.wordSize()
+	sp, pc := g.field(c, goSchedSP), g.field(c, goSchedPC)
 	if _, ok := callBefore(g.p, pc); !ok || c == 0 {
 		return false
 	}
 	g.note("Go left this stack at SP %#x", sp)
-	g.caller(pc, unwind.AtAddress(c+goSchedPC), sp, unwind.AtAddress(c+goSchedSP))
+	g.caller(pc, unwind.AtAddress(c+goSchedPC*w), sp, unwind.AtAddress(c+goSchedSP*w))
 	if a := g.p.Arch(); a.RA != arch.NoReg {
-		for _, at := range []arch.Address{c + goSchedLR, c + goOldSchedLR} { // of a function that has not saved it
+		for _, at := range []arch.Address{c + goSchedLR*w, c + goOldSchedLR*w} { // of a function that has not saved it
 			lr := g.word(at)
 			if _, ok := callBefore(g.p, lr); ok {
 				g.out.SetReg(a.RA, lr, unwind.AtAddress(at))
@@ -256,15 +302,15 @@ func (g *goFrame) resume(c arch.Address) bool {
 // goroutine is not the thread's any more. It returns false if g0's stack was not left
 // there: cgocallback stores at SP where the stack was left before.
 func (g *goFrame) callerOfCallback(g0 arch.Address) bool {
-	sp := g.word(g0 + goSchedSP)
+	sp, w := g.field(g0, goSchedSP), g.wordSize()
 	if before := g.word(sp); before < sp || before >= stackEnd(g.p, sp) {
 		return false
 	}
-	for at := sp + 8; at < sp+maxCallbackFrame; at += 8 {
+	for at := sp + w; at < sp+maxCallbackFrame; at += w {
 		ra := g.word(at)
 		if site, ok := callBefore(g.p, ra); ok && site.Target != 0 {
-			g.note("C called Go at SP %#x", at+8)
-			g.caller(ra, unwind.AtAddress(at), at+8, unwind.Location{})
+			g.note("C called Go at SP %#x", at+w)
+			g.caller(ra, unwind.AtAddress(at), at+w, unwind.Location{})
 			return true
 		}
 	}
@@ -276,9 +322,11 @@ func (g *goFrame) callerOfCallback(g0 arch.Address) bool {
 func (g *goFrame) caller(pc arch.Address, pcLoc unwind.Location, sp arch.Address, spLoc unwind.Location) {
 	a := g.p.Arch()
 	reg := goMachineOf(a).g
-	v, loc, _ := g.in.Reg(reg) // known: it led to the thread's m
+	v, loc, known := g.in.Reg(reg) // which led to the thread's m, if there is one
 	g.out.ForgetRegs()
-	g.out.SetReg(reg, v, loc)
+	if known {
+		g.out.SetReg(reg, v, loc)
+	}
 	g.out.SetReg(a.PC, pc, pcLoc)
 	g.out.SetReg(a.SP, sp, spLoc)
 	g.out.SetTrust(unwind.TrustCFI)

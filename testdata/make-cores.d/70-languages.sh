@@ -63,6 +63,11 @@ go_stripped() {
 
 make_go-stripped() { go_stripped panic; }
 make_go-stripped-pie() { go_stripped throw -buildmode=pie; }
+# Where words have 32 bits the goroutine is in thread-local storage, and arguments are on the stack.
+make_i386-go-stripped() {
+	out=$here/cores/$case
+	GOARCH=386 go_stripped throw
+}
 # Go 1.18 has another layout of functions and of inlined calls. The go command fetches
 # the toolchain.
 make_go-stripped-118() { go_toolchain=go1.18.10 go_language=1.18 go_stripped panic; }

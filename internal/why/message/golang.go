@@ -15,7 +15,7 @@ import (
 // Go panics. A goroutine (runtime.g, runtime2.go of package runtime) has a list of its panics, latest first.
 // Before the runtime prints them it replaces each value that is an error or a Stringer by its text, so the text
 // can be read. Only the first fields of the structures are relied on: those of a goroutine have not moved since
-// Go 1.4.
+// Go 1.4, and all of them are words or come behind words, so that one table serves 32 and 64 bits.
 
 // Offsets in runtime.g, in words.
 const (
@@ -50,9 +50,6 @@ func (p *Process) panicking(at arch.Address) (goPanicking, bool) {
 
 // goWords describes an unrecovered panic or a fatal error of the runtime.
 func goWords(p *Process) Words {
-	if p.Arch.WordSize != 8 {
-		return Words{}
-	}
 	if f := p.frame("runtime.throw", "runtime.fatal"); f != nil {
 		return p.goFatal(f)
 	}
@@ -198,6 +195,9 @@ func (p *Process) goPanic(f *Frame) Words {
 		if !have {
 			return Words{}
 		}
+		if v.typ == 0 && n == 0 { // the panic that ended the program, so it is not runtime.Goexit
+			texts = append(texts, "nil")
+		}
 		if v.typ != 0 { // otherwise it is runtime.Goexit
 			s, t, have := p.goValue(v.typ, v.data)
 			if !have {
@@ -212,7 +212,7 @@ func (p *Process) goPanic(f *Frame) Words {
 	if len(texts) == 0 {
 		return Words{}
 	}
-	if t, ok := p.goArgType(f); ok {
+	if t, ok := p.goArgType(f); ok && texts[0] != "nil" {
 		kind = t
 	} else if kind == "string" { // or the text of another type's value
 		kind = ""
@@ -233,17 +233,25 @@ func (p *Process) goPanic(f *Frame) Words {
 }
 
 // goArgType returns the name of the type of the value that runtime.gopanic was called with. The function first
-// stores its argument, an interface in two registers, in its caller's frame.
+// stores its argument, an interface in two registers, in its caller's frame. Where words have 32 bits its caller has
+// put it there, on ARM behind the word for the return address.
 func (p *Process) goArgType(f *Frame) (string, bool) {
-	cfa, ok := f.CFA()
-	_, entry, found := p.symbol("runtime.gopanic")
-	if !ok || !found {
+	at, ok := f.CFA()
+	if !ok {
 		return "", false
 	}
-	off, ok := p.storedPair(entry)
-	at := f.SP() + off
-	if !ok || at < cfa || at > cfa+uint64(p.Arch.WordSize) {
-		return "", false
+	switch p.Arch {
+	case arch.X86:
+	case arch.ARM:
+		at += uint64(p.Arch.WordSize)
+	default:
+		_, entry, found := p.symbol("runtime.gopanic")
+		off, ok := p.storedPair(entry)
+		cfa := at
+		at = f.SP() + off
+		if !found || !ok || at < cfa || at > cfa+uint64(p.Arch.WordSize) {
+			return "", false
+		}
 	}
 	typ, ok := p.word(at)
 	if !ok {
@@ -289,15 +297,25 @@ func (p *Process) storedPair(entry arch.Address) (uint64, bool) {
 }
 
 // goroutine returns the runtime.g whose stack contains a frame: the one in Go's goroutine register, in that
-// frame or in a callee, or one that its thread (runtime.m) refers to.
+// frame or in a callee, or one that its thread (runtime.m) refers to. Where no register is set apart for it, a function
+// of the runtime has it in its frame, or its thread's.
 func (p *Process) goroutine(f *Frame) (arch.Address, bool) {
-	name := map[*arch.Arch]string{arch.AMD64: "r14", arch.ARM64: "x28"}[p.Arch]
+	name := map[*arch.Arch]string{arch.AMD64: "r14", arch.ARM64: "x28", arch.ARM: "r10"}[p.Arch]
 	reg, ok := p.Arch.RegByName(name)
-	if !ok {
-		return 0, false
-	}
 	for i := range p.Stack {
-		regs := p.Stack[i].Registers()
+		s := &p.Stack[i]
+		if !ok {
+			for _, g := range p.frameWords(s) {
+				if cur, ok := p.ofThread(g, f.SP()); ok {
+					return cur, true
+				}
+			}
+			if s.Frame == f.Frame {
+				break
+			}
+			continue
+		}
+		regs := s.Registers()
 		if g, ok := regs.Get(reg); ok {
 			if p.hasStack(g, f.SP()) {
 				return g, true
@@ -313,7 +331,7 @@ func (p *Process) goroutine(f *Frame) (arch.Address, bool) {
 // hasStack reports whether the address is in a goroutine's stack.
 func (p *Process) hasStack(g, sp arch.Address) bool {
 	const maxStack = 1 << 31
-	if g == 0 || g%8 != 0 {
+	if g == 0 || g%uint64(p.Arch.WordSize) != 0 {
 		return false
 	}
 	s, ok := p.words(g, gStackHi+1)
@@ -325,22 +343,23 @@ func (p *Process) hasStack(g, sp arch.Address) bool {
 // version; each goroutine refers back to the thread.
 func (p *Process) ofThread(g, sp arch.Address) (arch.Address, bool) {
 	const maxThread = 64 // words
-	if g == 0 || g%8 != 0 {
+	w := uint64(p.Arch.WordSize)
+	if g == 0 || g%w != 0 {
 		return 0, false
 	}
-	m, ok := p.word(g + gM*8)
-	if !ok || m == 0 || m%8 != 0 {
+	m, ok := p.word(g + gM*w)
+	if !ok || m == 0 || m%w != 0 {
 		return 0, false
 	}
 	for i := range uint64(maxThread) {
-		cand, ok := p.word(m + i*8)
+		cand, ok := p.word(m + i*w)
 		if !ok {
 			return 0, false
 		}
 		if !p.hasStack(cand, sp) {
 			continue
 		}
-		if back, ok := p.word(cand + gM*8); ok && back == m {
+		if back, ok := p.word(cand + gM*w); ok && back == m {
 			return cand, true
 		}
 	}
@@ -348,10 +367,11 @@ func (p *Process) ofThread(g, sp arch.Address) (arch.Address, bool) {
 }
 
 // goroutineID reads a goroutine's number. It follows two 32-bit numbers: the status, running, and a lock. The
-// fields before it differ between versions.
+// words before them are 18 or 19, by the version.
 func (p *Process) goroutineID(g arch.Address) (uint64, bool) {
 	const running, scanned = 2, 0x1000
-	for _, off := range []uint64{152, 160} {
+	for _, words := range []uint64{18, 19} {
+		off := words*uint64(p.Arch.WordSize) + 8
 		status, ok1 := p.uint(g+off-8, 4)
 		lock, ok2 := p.uint(g+off-4, 4)
 		id, ok3 := p.uint(g+off, 8)
@@ -378,23 +398,34 @@ const (
 	goUintptr
 	goFloat32
 	goFloat64
+	goComplex64
+	goComplex128
 	goString = 24
 	goKinds  = 27
 )
 
-// goSizes are the sizes of numbers in bytes, by kind.
-var goSizes = [...]int{goBool: 1, goInt: 8, goInt8: 1, goInt16: 2, goInt32: 4, goInt64: 8,
-	goUint: 8, goUint8: 1, goUint16: 2, goUint32: 4, goUint64: 8, goUintptr: 8, goFloat32: 4, goFloat64: 8}
+// goSizes are the sizes of numbers in bytes, by kind; 0 for a word.
+var goSizes = [...]int{goBool: 1, goInt: 0, goInt8: 1, goInt16: 2, goInt32: 4, goInt64: 8,
+	goUint: 0, goUint8: 1, goUint16: 2, goUint32: 4, goUint64: 8, goUintptr: 0, goFloat32: 4, goFloat64: 8, goComplex64: 8, goComplex128: 16}
+
+// A type (internal/abi.Type) has two words and a hash of 32 bits, a byte of flags, two of alignments, one of its kind, two
+// words, and the offset of its name.
+const (
+	goTypeFlags = 4 // after two words
+	goTypeKind  = 7
+	goTypeName  = 8 // after four
+)
 
 // goValue formats the value of an interface as the runtime prints a panic's value (printpanicval): numbers and
 // strings, with the type's name unless it is predeclared; for other types the type and the address.
 func (p *Process) goValue(typ, data arch.Address) (text, name string, ok bool) {
-	kind, ok := p.uint(typ+23, 1)
+	w := uint64(p.Arch.WordSize)
+	kind, ok := p.uint(typ+2*w+goTypeKind, 1)
 	if !ok {
 		return "", "", false
 	}
 	kind &= 31 // the upper bits are flags
-	if kind == 0 || kind >= goKinds || typ%8 != 0 {
+	if kind == 0 || kind >= goKinds || typ%w != 0 {
 		return "", "", false
 	}
 	name, named := p.goTypeName(typ)
@@ -412,15 +443,11 @@ func (p *Process) goValue(typ, data arch.Address) (text, name string, ok bool) {
 		}
 		return text, name, true
 	case kind < uint64(len(goSizes)):
-		v, ok := p.uint(data, goSizes[kind])
-		if !ok {
-			return "", "", false
-		}
-		text = goNumber(int(kind), v)
+		text, ok := p.goNumber(int(kind), data)
 		if named && strings.Contains(name, ".") {
-			text = name + "(" + text + ")"
+			text = name + "(" + strings.TrimSuffix(strings.TrimPrefix(text, "("), ")") + ")"
 		}
-		return text, name, true
+		return text, name, ok
 	}
 	if !named {
 		return "", "", false
@@ -428,28 +455,71 @@ func (p *Process) goValue(typ, data arch.Address) (text, name string, ok bool) {
 	return fmt.Sprintf("(%s) %#x", name, data), name, true
 }
 
-func goNumber(kind int, v uint64) string {
+// goNumber formats the number of a kind at an address.
+func (p *Process) goNumber(kind int, at arch.Address) (string, bool) {
+	size := goSizes[kind]
+	switch {
+	case size == 0:
+		size = p.Arch.WordSize
+	case kind == goComplex64 || kind == goComplex128:
+		half := kind - goComplex64 + goFloat32
+		re, ok := p.goNumber(half, at)
+		im, ok2 := p.goNumber(half, at+uint64(size/2))
+		if !strings.HasPrefix(im, "+") && !strings.HasPrefix(im, "-") {
+			im = "+" + im
+		}
+		return "(" + re + im + "i)", ok && ok2
+	}
+	v, ok := p.uint(at, size)
 	switch kind {
 	case goBool:
-		return strconv.FormatBool(v&1 != 0)
+		return strconv.FormatBool(v&1 != 0), ok
 	case goInt, goInt8, goInt16, goInt32, goInt64:
-		shift := 64 - 8*goSizes[kind]
-		return strconv.FormatInt(int64(v)<<shift>>shift, 10)
+		shift := 64 - 8*size
+		return strconv.FormatInt(int64(v)<<shift>>shift, 10), ok
 	case goFloat32:
-		return goFloat(float64(math.Float32frombits(uint32(v))))
+		return p.goFloat(float64(math.Float32frombits(uint32(v))), 32), ok
 	case goFloat64:
-		return goFloat(math.Float64frombits(v))
+		return p.goFloat(math.Float64frombits(v), 64), ok
 	}
-	return strconv.FormatUint(v, 10)
+	return strconv.FormatUint(v, 10), ok
 }
 
-// goFloat formats like the built-in print: with a sign and three digits of exponent.
-func goFloat(v float64) string {
+// goFloat formats like the built-in print: as short as it can be, and before Go 1.26 with a sign, six digits and three of
+// the exponent.
+func (p *Process) goFloat(v float64, bits int) string {
+	if minor, known := p.goRelease(); !known || minor >= 26 {
+		return strconv.FormatFloat(v, 'g', -1, bits)
+	}
+	switch {
+	case math.IsInf(v, 0), math.IsNaN(v):
+		return strconv.FormatFloat(v, 'g', -1, bits)
+	}
 	s := fmt.Sprintf("%+.6e", v)
 	if i := strings.LastIndexAny(s, "+-"); i > 0 && len(s)-i == 3 {
 		s = s[:i+1] + "0" + s[i+1:]
 	}
 	return s
+}
+
+// goRelease returns N of the release 1.N of Go that the program was made with; false if it is not known.
+func (p *Process) goRelease() (int, bool) {
+	_, at, ok := p.symbol("runtime.buildVersion")
+	if !ok {
+		return 0, false
+	}
+	two, ok := p.words(at, 2)
+	if !ok {
+		return 0, false
+	}
+	s, ok := p.strictText(two[0], two[1])
+	rest, is := strings.CutPrefix(s, "go1.")
+	end := strings.IndexFunc(rest, func(r rune) bool { return r < '0' || r > '9' })
+	if end < 0 {
+		end = len(rest)
+	}
+	minor, err := strconv.Atoi(rest[:end])
+	return minor, ok && is && err == nil
 }
 
 // goTypeName reads a type's name at an offset from the start of the program's types: a byte of flags, the
@@ -462,8 +532,9 @@ func (p *Process) goTypeName(typ arch.Address) (string, bool) {
 	if _, end, known := p.symbol("runtime.etypes"); typ < types || known && typ >= end {
 		return "", false // made at run time, or none
 	}
-	flags, ok1 := p.uint(typ+20, 1)
-	off, ok2 := p.uint(typ+40, 4)
+	w := uint64(p.Arch.WordSize)
+	flags, ok1 := p.uint(typ+2*w+goTypeFlags, 1)
+	off, ok2 := p.uint(typ+4*w+goTypeName, 4)
 	if !ok1 || !ok2 || off == 0 {
 		return "", false
 	}

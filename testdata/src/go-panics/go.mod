@@ -1,0 +1,3 @@
+module fixtures/go-panics
+
+go 1.20

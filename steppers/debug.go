@@ -213,8 +213,13 @@ func (s *DebugStepper) goStep(x *cfiScratch, found *foundRow, in, out *unwind.Fr
 		}
 	default:
 		cfa, _ := found.row.CFAValue(&x.machine, &x.regs, g.p)
-		if x.regs.sp, status = g.stackPointer(found.fn, cfa-in.SP()); status == unwind.StatusSuccess {
+		if x.regs.sp, status = g.stackPointer(found.fn, found.row.FDE.Start+found.row.Bias, cfa-in.SP()); status == unwind.StatusSuccess {
 			status = s.apply(x, &found.row, in, out)
+		}
+		if found.fn == image.GoCgocallback && status == unwind.StatusSuccess {
+			if _, called := callBefore(g.p, out.RA()); !called { // where C's frames are left out the runtime puts the start of a function
+				out.SetNonCall(true)
+			}
 		}
 	}
 	return status, true

@@ -89,16 +89,16 @@ func (g *goFrame) wordSize() uint64 { return uint64(g.p.Arch().WordSize) }
 
 // stackPointer returns SP as it was before the function changed to another stack: the
 // base for its call frame information. It returns StatusSuccess with SP, or else the
-// status for the step to return. The function takes size bytes of stack, including the
-// return address.
-func (g *goFrame) stackPointer(fn image.GoFunc, size uint64) (arch.Address, unwind.Status) {
+// status for the step to return. The function begins at entry and takes size bytes of stack,
+// including the return address.
+func (g *goFrame) stackPointer(fn image.GoFunc, entry arch.Address, size uint64) (arch.Address, unwind.Status) {
 	sp := g.in.SP()
 	to := sp
 	switch fn {
 	case image.GoAsmcgocall:
 		to = g.beforeC()
 	case image.GoCgocallback:
-		to = g.beforeCallback(size)
+		to = g.beforeCallback(entry, size)
 	case image.GoSystemstack:
 		if m := g.machine(); m != 0 && g.field(g.word(m), goSchedSP) == sp {
 			to = g.field(g.current(m), goSchedSP)
@@ -220,7 +220,7 @@ func (g *goFrame) beforeC() arch.Address {
 //
 // It returns the frame's own SP if C's is not available: what cgocallback left on the
 // goroutine's stack leads past C to the Go code that called C.
-func (g *goFrame) beforeCallback(size uint64) arch.Address {
+func (g *goFrame) beforeCallback(entry arch.Address, size uint64) arch.Address {
 	m := g.machine()
 	if m == 0 {
 		return g.in.SP()
@@ -233,7 +233,7 @@ func (g *goFrame) beforeCallback(size uint64) arch.Address {
 		}
 		sp = g.word(sp)
 	}
-	if _, called := callBefore(g.p, g.word(sp+size-g.wordSize())); !called || !ok || sp <= seen || g.onStack(g.current(m), sp) {
+	if site, called := callBefore(g.p, g.word(sp+size-g.wordSize())); !called || site.Target != 0 && site.Target != entry || !ok || sp <= seen || g.onStack(g.current(m), sp) {
 		return g.in.SP()
 	}
 	return sp

@@ -153,6 +153,12 @@ func TestGoBeforeCallback(t *testing.T) {
 		{"C", func(*proc) {}, goOnG0 + 16},
 		{"no call there", func(p *proc) { p.put(goOnG0+8, bias+fnOther) }, goOnG + 16},
 		{"on the goroutine's stack", func(p *proc) { p.put(goG0+56, goOnG+0x20); p.put(goOnG+0x28, goCaller) }, goOnG + 16},
+		{"another function was called there", func(p *proc) {
+			const ra = goCaller + 0x20
+			code := p.at(ra - 5)
+			copy(code.data[ra-5-code.m.Start:], "\xe8\x10\x00\x00\x00") // CALL
+			p.put(goOnG0+8, ra)
+		}, goOnG + 16},
 		{"no m", func(p *proc) { p.put(goG+48, 0) }, goOnG + 16},
 	} {
 		p := goProc()

@@ -88,11 +88,14 @@ func (f *Func) asksForPC(call *disasm.Inst, r arch.Reg) bool {
 	if f.arch != arch.X86 || call.Kind != disasm.Call {
 		return false
 	}
-	var load, ret disasm.Inst
-	if disasm.DecodeInto(&load, f.arch, f.code.CodeAt(call.Target), call.Target) != nil || load.Kind != disasm.Load || load.Dst != r || load.Size != 4 {
+	at := func(addr uint64) disasm.Inst {
+		in, _ := disasm.Decode(f.arch, f.code.CodeAt(addr), addr) // of kind Other if there is none
+		return in
+	}
+	load := at(call.Target)
+	if load.Kind != disasm.Load || load.Dst != r || load.Size != 4 {
 		return false
 	}
 	m := load.Mem()
-	return m != nil && m.Base == f.arch.SP && m.Index == arch.NoReg && m.Disp == 0 &&
-		disasm.DecodeInto(&ret, f.arch, f.code.CodeAt(load.Next()), load.Next()) == nil && ret.Kind == disasm.Ret
+	return m != nil && m.Base == f.arch.SP && m.Index == arch.NoReg && m.Disp == 0 && at(load.Next()).Kind == disasm.Ret
 }

@@ -296,6 +296,11 @@ func TestAsksForPC(t *testing.T) {
 		{thunk + "c3", arch.ESI, "entry"},
 		{other + "c3", arch.EBX, "entry"},
 		{thunk + "90\nc3", arch.EBX, "entry"},
+		{thunk, arch.EBX, "entry"},
+		{"66 8b 1c 24 # 10: mov bx,[esp]\nc3", arch.EBX, "entry"},
+		{"8b 19 # 10: mov ebx,[ecx]\nc3", arch.EBX, "entry"},
+		{"8b 1c 0c # 10: mov ebx,[esp+ecx]\nc3", arch.EBX, "entry"},
+		{"03 1c 24 # 10: add ebx,[esp]\nc3", arch.EBX, "entry"},
 		{"89 e3 # 10: mov ebx,esp\nc3", arch.EBX, "entry"},
 		{"", arch.EBX, "entry"}, // code that is not there
 	} {
@@ -314,5 +319,21 @@ func TestAsksForPC(t *testing.T) {
 		if want != c.want {
 			t.Errorf("%s: %s of %s", c.callee, text(f, v), c.want)
 		}
+	}
+}
+
+// TestAsksForPCAtZero calls through a register: that is no call of the code at 0, though it reads its return address.
+func TestAsksForPCAtZero(t *testing.T) {
+	raw := function(t, arch.X86, `
+		8b 1c 24 # mov ebx,[esp]
+		c3 # ret
+		ff d0 # call eax
+		c3 # ret`).code.(fakeCode).code
+	f := New(arch.X86, ABIOf(arch.X86, false), fakeCode{0, raw}, 4, 7)
+	if f == nil {
+		t.Fatal("the code cannot be followed")
+	}
+	if got := text(f, f.Before(6, Reg(arch.EBX))); got != "ebx" {
+		t.Errorf("%s, want ebx", got)
 	}
 }

@@ -41,13 +41,12 @@ func (f *Func) Evaluator(s *State) *Evaluator { return &Evaluator{f: f, s: s} }
 // after that join may only be available from a later iteration, so Value returns nothing for them.
 func (e *Evaluator) Value(v *Value, past uint64) (val uint64, exact, ok bool) {
 	e.left = maxEvals
-	return e.eval(v.resolve(), past, 0)
+	return e.eval(v, past, 0)
 }
 
 // Address returns the address that v, a Load, was read from.
 func (e *Evaluator) Address(v *Value, past uint64) (addr uint64, ok bool) {
 	e.left = maxEvals
-	v = v.resolve()
 	if v.Kind != Load || !e.fresh(v, past) {
 		return 0, false
 	}
@@ -58,7 +57,7 @@ func (e *Evaluator) Address(v *Value, past uint64) (addr uint64, ok bool) {
 // Memory returns what the memory that v was read from holds now, whatever registers hold; false for values that were not
 // read, and for memory that the code has changed since or that is not known.
 func (e *Evaluator) Memory(v *Value, past uint64) (val uint64, ok bool) {
-	switch v = v.resolve(); {
+	switch {
 	case !e.fresh(v, past):
 	case v.Kind == Load:
 		if addr, known := e.Address(v, past); known {
@@ -146,7 +145,7 @@ func (e *Evaluator) registers() map[*Value]uint64 {
 	}
 	e.held = map[*Value]uint64{}
 	for r := range arch.Reg(e.f.arch.NumRegs()) {
-		if r == e.f.arch.SP || r == e.f.arch.PC {
+		if r == e.f.arch.PC {
 			continue
 		}
 		val, ok := e.s.Reg(r)
@@ -250,7 +249,7 @@ func (f *Func) Second(v *Value) *Value {
 func extend(v *Value, val uint64) (uint64, bool) {
 	bits := 8 * v.Size
 	val &= 1<<bits - 1
-	if v.Signed && v.Into > 0 {
+	if v.Into != 0 {
 		val = uint64(int64(val<<(64-bits))>>(64-bits)) & (^uint64(0) >> (64 - 8*v.Into))
 		return val, true
 	}

@@ -461,6 +461,18 @@ func TestEvaluateOther(t *testing.T) {
 			a6 02 68 7c # mflr 3
 			20 00 80 4e # blr`, 0x1234, true, true},
 	})
+	// An offset that looks like the prefix and the opcode of x86's movsxd.
+	evaluate(t, arch.PPC64LE, 3, map[arch.Reg]uint64{4: ^uint64(0x6348 - 1 - 0x6000)}, []evalCase{
+		{"a load of a negative number", `
+			48 63 64 80 # lwz 3,0x6348(4)
+			20 00 80 4e # blr`, 0, false, false},
+	})
+	evaluate(t, arch.X32, arch.RAX, map[arch.Reg]uint64{arch.RDI: 0x80000001}, []evalCase{
+		{"an extended negative result", `
+			89 f8 # mov eax,edi
+			48 98 # cdqe
+			c3 # ret`, 0xffffffff80000001, true, true},
+	})
 	f := function(t, arch.ARM64, `
 		40 00 00 98 # ldrsw x0,L
 		c0 03 5f d6 # ret
@@ -485,6 +497,10 @@ func TestEvaluateLimits(t *testing.T) {
 		{strings.Repeat(next, maxEval+1), false},
 		{strings.Repeat("48 8d 04 05 01 00 00 00\n", maxEval), true}, // lea rax,[rax*1+1]
 		{strings.Repeat("48 8d 04 05 01 00 00 00\n", maxEval+1), false},
+		{strings.Repeat("83 c0 01\n", maxEval), true}, // add eax,1
+		{strings.Repeat("83 c0 01\n", maxEval+1), false},
+		{strings.Repeat("48 89 f9\n48 29 c1\n48 89 c8\n", maxEval), true}, // mov rcx,rdi; sub rcx,rax; mov rax,rcx
+		{strings.Repeat("48 89 f9\n48 29 c1\n48 89 c8\n", maxEval+1), false},
 		{strings.Repeat("89 c0\n", maxEval), true}, // mov eax,eax
 		{strings.Repeat("89 c0\n", maxEval+1), false},
 		// mov [rsp-8],rax; mov rax,[rsp-8], and the frame is overwritten afterwards
@@ -554,6 +570,116 @@ func TestPast(t *testing.T) {
 	}
 	if _, _, ok := e.Value(&Value{Kind: Sum, At: base + 1, Base: arch.NoReg, Index: arch.NoReg}, join); ok {
 		t.Error("a value of no instruction")
+	}
+	if _, _, ok := e.Value(&Value{Kind: Arith, At: base, Base: arch.RSI, Index: arch.NoReg, Size: 8}, 0); ok {
+		t.Error("an operation that nobody knows")
+	}
+	if v := f.Second(&Value{Kind: Arith, At: base - 1, Base: arch.RSI, Index: arch.NoReg, Mem: true, Size: 8}); v.Kind != Unknown {
+		t.Errorf("the operand of no instruction: %s", text(f, v))
+	}
+}
+
+// TestAddress asks for the address of loads, up to as many values as a value may depend on.
+func TestAddress(t *testing.T) {
+	const load, double, next = "48 8b 00\n", "48 8d 04 00\n", "48 8d 40 01\n" // mov rax,[rax]; lea rax,[rax+rax]; lea rax,[rax+1]
+	for _, c := range []struct {
+		name, code string
+		want       uint64
+		ok         bool
+	}{
+		{"one load", load, 0x10, true},
+		{"two loads", load + load, 0x1010, true},
+		{"the deepest", strings.Repeat(load, maxEval), 0x10 + (maxEval-1)*0x1000, true},
+		{"too deep", strings.Repeat(load, maxEval+1), 0, false},
+		{"by as many values as allowed", strings.Repeat(double, 7) + next + load, 0x10<<7 + 1, true},
+		{"by one more", strings.Repeat(double, 7) + next + next + load, 0, false},
+		{"a sum", next, 0, false},
+		{"by what is not known", "48 8b 02 # mov rax,[rdx]\n", 0, false},
+	} {
+		f := function(t, arch.AMD64, "48 89 f8\n"+c.code+"c3")
+		s := frame(f, map[arch.Reg]uint64{arch.RDI: 0x10})
+		e := f.Evaluator(s)
+		for range 2 { // the second time the limit is the same
+			if got, ok := e.Address(f.Before(s.PC, Reg(arch.RAX)), 0); ok != c.ok || ok && got != c.want {
+				t.Errorf("%s: %#x %v, want %#x %v", c.name, got, ok, c.want, c.ok)
+			}
+		}
+	}
+}
+
+// TestMemory asks what memory holds now that values were read from, and for values that were not.
+func TestMemory(t *testing.T) {
+	for _, c := range []struct {
+		name, code string
+		place      Place
+		want       uint64
+		ok         bool
+	}{
+		{"a load", `
+			48 8b 47 08 # mov rax,[rdi+8]
+			c3 # ret`, Reg(arch.RAX), 0x6008, true},
+		{"a load by what is not known", `
+			48 8b 02 # mov rax,[rdx]
+			c3 # ret`, Reg(arch.RAX), 0, false},
+		{"a slot", `
+			48 89 54 24 f8 # mov [rsp-8],rdx
+			48 8b 44 24 f8 # mov rax,[rsp-8]
+			c3 # ret`, Reg(arch.RAX), 0x8ff0, true},
+		{"a slot that is written again", `
+			48 89 54 24 f8 # mov [rsp-8],rdx
+			48 8b 44 24 f8 # mov rax,[rsp-8]
+			48 89 74 24 f8 # mov [rsp-8],rsi
+			c3 # ret`, Reg(arch.RAX), 0, false},
+		{"what the caller stored", `
+			c3 # ret`, Frame(16, 8), 0x9010, true},
+		{"what the caller stored, of a function that is entered again", `
+			48 ff cf # L: dec rdi
+			75 fb # jne L
+			c3 # ret`, Frame(16, 8), 0x9010, true},
+		{"a register", `
+			c3 # ret`, Reg(arch.RDI), 0, false},
+		{"a sum", `
+			48 8d 47 10 # lea rax,[rdi+16]
+			c3 # ret`, Reg(arch.RAX), 0, false},
+		{"arithmetic with the offset of what the caller stored", `
+			8d 47 10 # lea eax,[rdi+16]
+			c3 # ret`, Reg(arch.RAX), 0, false},
+		{"a number stored where it says", `
+			48 c7 44 24 f8 f0 ff ff ff # mov qword ptr [rsp-8],-16
+			c3 # ret`, Frame(-16, 8), 0, false},
+	} {
+		f := function(t, arch.AMD64, c.code)
+		s := frame(f, map[arch.Reg]uint64{arch.RDI: 0x5000})
+		if got, ok := f.Evaluator(s).Memory(f.Before(s.PC, c.place), 0); ok != c.ok || ok && got != c.want {
+			t.Errorf("%s: %#x %v, want %#x %v", c.name, got, ok, c.want, c.ok)
+		}
+	}
+
+	// A loop computes values again that are read from the same place: what is asked for may be of another iteration.
+	f := function(t, arch.AMD64, `
+		48 89 7c 24 f8 # mov [rsp-8],rdi
+		48 8b 06 # L: mov rax,[rsi]
+		48 8b 4c 24 f8 # mov rcx,[rsp-8]
+		48 ff ca # dec rdx
+		75 f3 # jne L
+		c3 # ret`)
+	s := frame(f, map[arch.Reg]uint64{arch.RSI: 0x5000})
+	e := f.Evaluator(s)
+	for r, want := range map[arch.Reg]uint64{arch.RAX: 0x6000, arch.RCX: 0x8ff0} {
+		v := f.Before(s.PC, Reg(r))
+		if got, ok := e.Memory(v, 0); got != want || !ok {
+			t.Errorf("%s: %#x %v, want %#x", text(f, v), got, ok, want)
+		}
+		if got, ok := e.Memory(v, base+5); ok {
+			t.Errorf("%s past a loop: %#x", text(f, v), got)
+		}
+	}
+	v := f.Before(s.PC, Reg(arch.RAX))
+	if got, ok := e.Address(v, 0); got != 0x5000 || !ok {
+		t.Errorf("the address: %#x %v", got, ok)
+	}
+	if got, ok := e.Address(v, base+5); ok {
+		t.Errorf("the address past a loop: %#x", got)
 	}
 }
 

@@ -55,7 +55,7 @@ func (e *Evaluator) addForm(out *Form, v *Value, times int64, left *int, depth i
 	if *left--; *left < 0 || depth > maxForm {
 		return false
 	}
-	switch v = v.resolve(); v.Kind {
+	switch v.Kind {
 	case Const:
 		out.K += times * v.K
 		return true

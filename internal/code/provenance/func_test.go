@@ -97,6 +97,26 @@ func TestLostCode(t *testing.T) {
 		t.Errorf("call at %#x", at)
 	}
 
+	// The operand in memory of arithmetic, and the jump that may decide.
+	f = function(t, arch.AMD64, `
+		48 03 06 # add rax,[rsi]
+		48 85 ff # test rdi,rdi
+		74 01 # je L
+		90 # nop
+		c3 # L: ret`)
+	v := f.Before(base+3, Reg(arch.RAX))
+	if got := f.Decided(base + 8); got != base+6 {
+		t.Errorf("decided at %#x", got)
+	}
+	reread(f).left = 0
+	f.at = -1 // nor is it decoded already
+	if got := text(f, f.Second(v)); got != "unknown" {
+		t.Errorf("what was added is %s", got)
+	}
+	if got := f.Decided(base + 8); got != base+6 {
+		t.Errorf("decided at %#x, without the code", got)
+	}
+
 	// What the lost code does with the frame is not known.
 	const store = `
 		56 # push rsi
@@ -202,6 +222,9 @@ func TestSame(t *testing.T) {
 	}
 	if at(arch.RDI) != f.Before(base, Reg(arch.RDI)) {
 		t.Error("a parameter is another value before the last instruction")
+	}
+	if sp := at(arch.RSP); at(arch.RSP) != sp {
+		t.Error("the stack pointer is two values")
 	}
 	if v := at(arch.RDI); v.At != base || v.Size != 0 {
 		t.Errorf("a parameter made at %#x, of %d bytes", v.At, v.Size)

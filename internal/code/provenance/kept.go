@@ -32,7 +32,7 @@ func (f *Func) Kept(at uint64, of arch.RegMask) map[arch.Reg]arch.RegMask {
 			if v.Kind != Slot || v.Size != f.arch.RegSize {
 				break
 			}
-			v = f.Stored(v).resolve()
+			v = f.Stored(v)
 		}
 		if v.Kind == Entry {
 			kept[v.Reg] |= arch.Mask(r)

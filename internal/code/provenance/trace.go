@@ -16,7 +16,7 @@ func newValue(at uint64) *Value {
 	return &Value{At: at, Reg: arch.NoReg, Base: arch.NoReg, Index: arch.NoReg}
 }
 
-// Before returns what a place held before the instruction at an address. It never returns nil.
+// Before returns what a place held before the instruction at an address: never nil, nor a Join that has turned out to be another value.
 func (f *Func) Before(addr uint64, p Place) *Value {
 	i, ok := f.index(addr)
 	if !ok {
@@ -29,7 +29,7 @@ func (f *Func) Before(addr uint64, p Place) *Value {
 // join stands for itself until its value is known (Braun et al., Simple and Efficient Construction of Static
 // Single Assignment Form, CC 2013).
 func (f *Func) before(i int, p Place) *Value {
-	if p.size == 0 && p.reg == f.arch.SP && f.arch.SP != arch.NoReg {
+	if p.reg == f.arch.SP {
 		return f.stackPointer(i)
 	}
 	for {
@@ -167,7 +167,7 @@ func (f *Func) register(i int, in *disasm.Inst, r arch.Reg) *Value {
 		}
 		return unknown
 	}
-	if in.Conditional || r == f.arch.SP {
+	if in.Conditional {
 		return unknown
 	}
 	word := f.arch.WordSize
@@ -186,12 +186,11 @@ func (f *Func) register(i int, in *disasm.Inst, r arch.Reg) *Value {
 			v.extended(signed, to)
 			return v
 		case size < 4:
-		case in.Src == f.arch.SP:
-			return f.stackAddress(i, v, in.Src, 0)
 		case size >= word:
 			return f.before(i, Reg(in.Src))
 		default:
-			v.Kind, v.Base, v.Size, v.Signed, v.Into = Cut, in.Src, size, f.signed(in), f.into(in)
+			v.Kind, v.Base, v.Size = Cut, in.Src, size
+			v.extended(f.signed(in), f.into(in))
 			return v
 		}
 	case disasm.MovSPtoFP:
@@ -201,7 +200,7 @@ func (f *Func) register(i int, in *disasm.Inst, r arch.Reg) *Value {
 		switch {
 		case size >= word:
 			return f.address(i, v, m)
-		case size == 4 && f.arch.Family == arch.FamilyX86 && f.plain(m) && m.Base != arch.NoReg && m.Base != f.arch.SP && (m.Index == arch.NoReg || m.Scale == 1 && m.Disp == 0):
+		case size == 4 && f.plain(m) && m.Base != arch.NoReg && m.Base != f.arch.SP && (m.Index == arch.NoReg || m.Scale == 1 && m.Disp == 0):
 			v.Kind, v.Op, v.Base, v.Index, v.K, v.Size = Arith, disasm.Plus, m.Base, m.Index, m.Disp, size
 			return v
 		}
@@ -257,7 +256,7 @@ func (v *Value) extended(signed bool, to int) {
 
 // into returns to how many bytes an instruction for which signed holds certainly extends by the sign; 0 if that is not known.
 func (f *Func) into(in *disasm.Inst) int {
-	if f.arch.Family == arch.FamilyX86 && f.arch.WordSize == 8 && (in.Size == 8 || opcode(in.Bytes()) == 0x63 && in.Bytes()[0]&0xf8 == 0x48) {
+	if f.arch.Family == arch.FamilyX86 && in.Bytes()[0]&0xf8 == 0x48 { // REX.W, before movsxd or cdqe
 		return 8
 	}
 	return 0
@@ -272,8 +271,10 @@ func (f *Func) address(i int, v *Value, m *disasm.MemOperand) *Value {
 	if !f.plain(m) {
 		return unknown
 	}
-	if _, known := f.offsetOf(i, f.arch.SP); m.Base == f.arch.SP && (m.Index == arch.NoReg || !known) {
-		return unknown
+	if m.Base == f.arch.SP {
+		if _, known := f.offsetOf(i, m.Base); !known {
+			return unknown
+		}
 	}
 	v.Base, v.Index, v.Scale, v.K = m.Base, m.Index, m.Scale, m.Disp
 	v.Kind = Sum
@@ -301,16 +302,14 @@ func (f *Func) load(i int, in *disasm.Inst, r arch.Reg, v *Value) *Value {
 	off, size, ok := transferred(f.arch, in, &ms[0], r, first, in.Dst2)
 	at := ms[0]
 	at.Disp += off
-	if from, to, signed, extends := in.Extends(); extends && ok && size == from {
+	if _, to, signed, extends := in.Extends(); extends {
 		v.extended(signed, to)
 		return f.fromMemory(i, v, &at, size)
 	}
 	if !ok || size < 4 {
 		return unknown // the updated base register, or a part of the register
 	}
-	if v.Signed = size < f.arch.WordSize && f.signed(in); v.Signed {
-		v.Into = f.into(in)
-	}
+	v.extended(size < f.arch.WordSize && f.signed(in), f.into(in))
 	return f.fromMemory(i, v, &at, size)
 }
 

@@ -170,6 +170,19 @@ func (r *readerWhere) ReturnsNothing(addr arch.Address) bool {
 	return !gather(fn.fn.DIE).typ.Valid()
 }
 
+// Result implements where.Process.
+func (r *readerWhere) Result(addr arch.Address) *types.Type {
+	fn, err := (*Reader)(r).functionAt(addr)
+	if err != nil || fn.rec != nil {
+		return nil
+	}
+	ref := gather(fn.fn.DIE).typ
+	if !ref.Valid() {
+		return nil
+	}
+	return r.types.Of(ref)
+}
+
 // maxGlobals is the largest number of entries searched for a global variable.
 const maxGlobals = 1 << 12
 

@@ -134,7 +134,7 @@ func (t *Type) Follow(text string, off int64, size uint64) (expr string, part *T
 	}
 	at := uint64(off)
 	index := at / whole
-	if index > 0 && strings.HasSuffix(to.defined().BareName, "_node_base") {
+	if index > 0 && to.nodeBase() {
 		return "", nil, false // behind it lies what a node of a container holds, not another one
 	}
 	if size == 0 && index > 0 && at%whole == 0 && !s.Reference() {
@@ -148,9 +148,18 @@ func (t *Type) Follow(text string, off int64, size uint64) (expr string, part *T
 	return expr, part, ok
 }
 
+// nodeBase reports whether t is what the nodes of a container of the C++ library begin with, whatever elements they have.
+func (t *Type) nodeBase() bool {
+	name, _, _ := strings.Cut(t.defined().BareName, "<")
+	return strings.HasSuffix(name, "_node_base") || name == "__tree_end_node"
+}
+
 // behind writes the part at a path of the element with an index that a pointer or reference of type s, which is stripped, leads to.
 func (s *Type) behind(text, path string, index uint64) (string, bool) {
 	dotted := s.Reference() || s.Language == dwarf.LangGo
+	if strings.HasPrefix(text, "*") && (index > 0 || path != "") { // what follows binds closer
+		text = "(" + text + ")"
+	}
 	switch {
 	case index > 0 && (s.Reference() || s.Language == dwarf.LangGo || s.Language == dwarf.LangRust):
 		return "", false

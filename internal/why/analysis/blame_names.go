@@ -53,15 +53,26 @@ func (n *named) or() string {
 // maxNameDepth is how many pointers a name may follow.
 const maxNameDepth = 6
 
-// variable picks the best of the variables in a place: the innermost call's.
+// variable picks the best of the variables in a place: the innermost call's, those of the C++ library's own functions last.
 func variable(held []where.Held, at uint64) (named, bool) {
+	var best *where.Held
 	for i := range held {
 		h := &held[i]
-		if h.Type != nil && h.Variable != "" && (!h.Artificial || h.Variable == "this" || h.Variable == "self") {
-			return named{text: h.Name(), typ: h.Type, held: h, at: at}, true
+		if h.Type == nil || h.Variable == "" || h.Artificial && h.Variable != "this" && h.Variable != "self" {
+			continue
+		}
+		if !library(h.Function) {
+			best = h
+			break
+		}
+		if best == nil {
+			best = h
 		}
 	}
-	return named{}, false
+	if best == nil {
+		return named{}, false
+	}
+	return named{text: best.Name(), typ: best.Type, held: best, at: at}, true
 }
 
 // name returns the source's name for a value that register reg holds at an instruction; reg is NoReg if no
@@ -152,6 +163,11 @@ func (w *witness) targetByNames(addr uint64, base, index arch.Reg, scale uint8, 
 // follow names the size bytes at offset disp from pointer v, which is in register base at addr.
 func (w *witness) follow(v *provenance.Value, addr uint64, base arch.Reg, disp int64, size, depth int) named {
 	n := w.name(v, addr, base, depth+1)
+	if n.text == "" {
+		if n := w.referenced(v, disp, size, depth); n.text != "" {
+			return n
+		}
+	}
 	if n.typ != nil {
 		var found []types.Arm
 		for _, a := range n.all() {

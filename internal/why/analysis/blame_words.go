@@ -208,12 +208,19 @@ func blameStep(b *report.Blame, s *report.BlameStep) string {
 // sourceWords translates the members that the source does not name: the one of C++ objects with virtual functions,
 // "the vtable pointer of p", and the pointers of std::unique_ptr and std::shared_ptr, which are called like these.
 //
-// What is in libstdc++'s containers and iterators is named by the container and the iterator: v[i], v.end(), *it.
+// What is in containers and iterators of libstdc++ and libc++ is named by the container and the iterator: v[i], v.end(), *it.
 func sourceWords(name string) string {
 	name = containerWords(name)
 	for _, inner := range smartPointers {
-		if object, rest, ok := strings.Cut(name, inner); ok && (rest == "" || strings.HasPrefix(rest, "->")) {
+		if object, rest, ok := strings.Cut(name, inner); ok && (rest == "" || strings.HasPrefix(rest, "->") && !reserved(rest[2:])) {
 			return sourceWords(object + rest)
+		}
+	}
+	for _, inner := range optionals {
+		if object, rest, ok := strings.Cut(name, inner); ok && rest == "" {
+			return sourceWords("*" + object)
+		} else if ok && (strings.HasPrefix(rest, "->") || rest[0] == '.') {
+			return sourceWords("(*" + object + ")" + rest)
 		}
 	}
 	for _, sep := range [...]string{"->_vptr", "._vptr"} {
@@ -231,21 +238,29 @@ func sourceWords(name string) string {
 	return name
 }
 
-// smartPointers are the paths to the pointers in libstdc++'s smart pointers, the longer first.
-var smartPointers = []string{"._M_t._M_t._M_head_impl", "._M_t._M_head_impl", "._M_ptr", "._M_t"}
+// smartPointers are the paths to the pointers in libstdc++'s and libc++'s smart pointers, the longer first.
+var smartPointers = []string{"._M_t._M_t._M_head_impl", "._M_t._M_head_impl", "._M_ptr", "._M_t", ".__ptr_.__value_", ".__ptr_"}
+
+// optionals are the paths to what is in a std::optional.
+var optionals = []string{"._M_payload._M_payload._M_value", ".__val_"}
+
+// reserved reports whether a member's name is one that only the library itself may have.
+func reserved(name string) bool {
+	return strings.HasPrefix(name, "__") || strings.HasPrefix(name, "_M_")
+}
 
 // containerWords is sourceWords for containers and iterators.
 func containerWords(name string) string {
-	for inner, words := range map[string]string{"_M_impl._M_start": "begin()", "_M_impl._M_finish": "end()"} {
+	for _, end := range bounds {
 		for _, sep := range [...]string{".", "->"} {
-			object, rest, ok := strings.Cut(name, sep+inner)
+			object, rest, ok := strings.Cut(name, sep+end.inner)
 			switch {
-			case !ok || strings.HasPrefix(object, "*"):
+			case !ok || strings.HasPrefix(object, "*"), object == "this" && end.libcxx: // its other classes have such members, too
 			case rest == "":
-				return object + sep + words
-			case inner == "_M_impl._M_start" && rest[0] == '[' && sep == "->":
+				return object + sep + end.words
+			case end.words == "begin()" && rest[0] == '[' && sep == "->":
 				return containerWords("(*" + object + ")" + rest)
-			case inner == "_M_impl._M_start" && rest[0] == '[':
+			case end.words == "begin()" && rest[0] == '[':
 				return containerWords(object + rest)
 			}
 		}
@@ -255,12 +270,21 @@ func containerWords(name string) string {
 			return containerWords(object + member(inner) + "size()" + rest)
 		}
 	}
-	for _, inner := range [...]string{"._M_current", "._M_node", "._M_cur"} {
+	for _, inner := range [...]string{"._M_current", "._M_node", "._M_cur", ".__i", ".__i_"} {
 		if object, ok := strings.CutSuffix(name, inner); ok && !strings.HasSuffix(object, "_M_impl") {
 			return object
 		}
 	}
 	return name
+}
+
+// bounds are the paths to where the elements of vectors and deques begin and end.
+var bounds = []struct {
+	inner, words string
+	libcxx       bool
+}{
+	{inner: "_M_impl._M_start._M_cur", words: "begin()"}, {inner: "_M_impl._M_start", words: "begin()"}, {inner: "_M_impl._M_finish", words: "end()"},
+	{inner: "__begin_", words: "begin()", libcxx: true}, {inner: "__end_", words: "end()", libcxx: true},
 }
 
 // listSizes are the paths to the numbers of elements in libstdc++'s lists and trees.

@@ -38,6 +38,21 @@ func TestSourceWords(t *testing.T) {
 		"it._M_node":                           "it",
 		"m._M_impl._M_node":                    "m._M_impl._M_node",
 		"it._M_node->_M_next":                  "it._M_node->_M_next",
+		"o.box.__ptr_.__value_->a":             "o.box->a",
+		"o.box.__ptr_->a":                      "o.box->a",
+		"it.__ptr_->__next_":                   "it.__ptr_->__next_",
+		"o.all.__begin_[1]":                    "o.all[1]",
+		"v->__begin_[1].x":                     "(*v)[1].x",
+		"this->__begin_[0][1]":                 "this->__begin_[0][1]",
+		"v.__end_":                             "v.end()",
+		"*it.__i":                              "*it",
+		"this->_M_impl._M_start._M_cur[__n]":   "(*this)[__n]",
+		"d._M_impl._M_start._M_cur[2]->a":      "d[2]->a",
+		"o.__val_":                             "*o",
+		"o.__val_->a":                          "(*o)->a",
+		"o._M_payload._M_payload._M_value.x":   "(*o).x",
+		"p->o._M_payload._M_payload._M_value":  "*p->o",
+		"e.__val_s":                            "e.__val_s",
 	} {
 		if got := sourceWords(name); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)

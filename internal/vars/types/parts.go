@@ -17,16 +17,10 @@ const maxPart = 16
 func (t *Type) Part(off, size uint64) (path string, part *Type, ok bool) {
 	var b strings.Builder
 	for range maxPart {
-		s := t.Strip()
 		if size == 0 && b.Len() > 0 && off == 0 {
 			return b.String(), t, true
 		}
-		if s.Declared {
-			if full, ok := s.set.Complete(s); ok {
-				s = full.Strip()
-			}
-		}
-		switch {
+		switch s := t.defined(); {
 		case s.Aggregate():
 			f := s.fieldAt(off, size)
 			if f == nil {

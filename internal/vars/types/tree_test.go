@@ -56,6 +56,71 @@ var declared = nodeAttr{dwarf.AttrDeclaration, true}
 // sized is how many bytes a type has.
 func sized(n int) nodeAttr { return nodeAttr{dwarf.AttrByteSize, n} }
 
+// typed is an entry with a name and a type.
+func typed(tag dwarf.Tag, name string, typ *node, parts ...any) *node {
+	return die(tag, name, append(parts, nodeAttr{dwarf.AttrType, typ})...)
+}
+
+func base(name string, size int) *node { return die(dwarf.TagBaseType, name, sized(size)) }
+
+func pointerTo(typ *node) *node   { return typed(dwarf.TagPointerType, "", typ) }
+func referenceTo(typ *node) *node { return typed(dwarf.TagReferenceType, "", typ) }
+
+// arrayOf is an array with so many elements in each dimension; -1 is a dimension of which it is not known.
+func arrayOf(typ *node, counts ...int) *node {
+	a := typed(dwarf.TagArrayType, "", typ)
+	for _, n := range counts {
+		d := die(dwarf.TagSubrangeType, "")
+		if n >= 0 {
+			d = die(dwarf.TagSubrangeType, "", nodeAttr{dwarf.AttrCount, n})
+		}
+		a.kids = append(a.kids, d)
+	}
+	return a
+}
+
+// at is a member.
+func at(off int, name string, typ *node, parts ...any) *node {
+	return typed(dwarf.TagMember, name, typ, append(parts, nodeAttr{dwarf.AttrDataMemberLoc, off})...)
+}
+
+// typeOf reads the type of an entry, in a unit with others and all that they refer to.
+func typeOf(t *testing.T, lang dwarf.Language, n *node, others ...*node) *Type {
+	t.Helper()
+	u := &tree{lang: lang}
+	seen := map[*node]bool{}
+	var inside func(*node)
+	inside = func(n *node) {
+		seen[n] = true
+		for _, k := range n.kids {
+			inside(k)
+		}
+	}
+	var add, refer func(*node)
+	refer = func(n *node) {
+		for _, a := range n.attrs {
+			if to, ok := a.value.(*node); ok {
+				add(to)
+			}
+		}
+		for _, k := range n.kids {
+			refer(k)
+		}
+	}
+	add = func(n *node) {
+		if !seen[n] {
+			inside(n)
+			u.kids = append(u.kids, n)
+			refer(n)
+		}
+	}
+	for _, o := range others {
+		add(o)
+	}
+	add(n)
+	return typeIn(t, open(forest(u)), u, n)
+}
+
 // A tree is a unit of DWARF 4.
 type tree struct {
 	lang  dwarf.Language

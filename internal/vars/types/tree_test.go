@@ -20,11 +20,17 @@ type node struct {
 	off   uint64 // in its section, once written
 }
 
-// nodeAttr is an attribute: its value is a string, a flag, a number, an expression or another node.
+// nodeAttr is an attribute: its value is a string, a flag, a number, an expression, another node, an address or the index
+// of one.
 type nodeAttr struct {
 	attr  dwarf.Attr
 	value any
 }
+
+type (
+	address      uint64
+	addressIndex uint64
+)
 
 // die makes an entry with a name; "" is none.
 func die(tag dwarf.Tag, name string, parts ...any) *node {
@@ -167,6 +173,12 @@ func forest(units ...*tree) map[string][]byte {
 			case uint64: // a signature
 				form = dwarf.FormRefSig8
 				b = le.AppendUint64(b, v)
+			case address:
+				form = dwarf.FormAddr
+				b = le.AppendUint64(b, uint64(v))
+			case addressIndex:
+				form = dwarf.FormGNUAddrIndex
+				b = binary.AppendUvarint(b, uint64(v))
 			case []byte:
 				form = dwarf.FormExprloc
 				b = append(binary.AppendUvarint(b, uint64(len(v))), v...)
@@ -216,6 +228,24 @@ func forest(units ...*tree) map[string][]byte {
 	}
 	sections[".debug_abbrev"] = append(abbrevs, 0)
 	return sections
+}
+
+// firstOfLong is where the first entry of a longUnit is.
+const firstOfLong = 14
+
+// longUnit is a unit of Go with an entry that has no attributes and then n others, which have some and are written by kid.
+func longUnit(t *testing.T, n int, tag dwarf.Tag, attrs []byte, kid func(b []byte, i int) []byte) *dwarf.Unit {
+	t.Helper()
+	body := []byte{4, 0, 0, 0, 0, 0, 8, 1, byte(dwarf.LangGo), 0, 2}
+	for i := range n {
+		body = kid(append(body, 3), i)
+	}
+	body = append(body, 0)
+	return unitAt(t, open(map[string][]byte{
+		".debug_abbrev": append(append([]byte{1, byte(dwarf.TagCompileUnit), 1, byte(dwarf.AttrLanguage), byte(dwarf.FormData2), 0, 0,
+			2, byte(dwarf.TagBaseType), 0, 0, 0, 3, byte(tag), 0}, attrs...), 0, 0, 0),
+		".debug_info": append(binary.LittleEndian.AppendUint32(nil, uint32(len(body))), body...),
+	}), 0)
 }
 
 // open reads sections.

@@ -48,6 +48,7 @@ func TestGoConstants(t *testing.T) {
 		}
 	}
 	for what, change := range map[string]func(*Type){
+		"without a name":     func(t *Type) { t.BareName = "" },
 		"of no entry":        func(t *Type) { t.Ref = Ref{} },
 		"of a PDB":           func(t *Type) { t.Ref.DB = &Database{} },
 		"of C":               func(t *Type) { t.Language = dwarf.LangC },
@@ -76,5 +77,17 @@ func TestConstantsOfGo(t *testing.T) {
 	got := goConstants(u)
 	if list := got[dwarf.DIE{Unit: u, Off: number.off}]; len(got) != 1 || len(list) != 1 || list[0] != (Enumerator{"main.c", 7}) {
 		t.Errorf("%v", got)
+	}
+}
+
+// Only so many constants of a package are kept.
+func TestManyConstantsOfGo(t *testing.T) {
+	for n, want := range map[int]int{maxConstants - 1: maxConstants - 1, maxConstants: maxConstants, maxConstants + 2: maxConstants} {
+		attrs := []byte{byte(dwarf.AttrName), byte(dwarf.FormString), byte(dwarf.AttrType), byte(dwarf.FormRef1), byte(dwarf.AttrConstValue), byte(dwarf.FormData1)}
+		u := longUnit(t, n, dwarf.TagConstant, attrs, func(b []byte, i int) []byte { return append(b, 'c', 0, firstOfLong, byte(i)) })
+		list := goConstants(u)[dwarf.DIE{Unit: u, Off: firstOfLong}]
+		if len(list) != want || list[3] != (Enumerator{"c", 3}) {
+			t.Errorf("%d of %d constants are kept", len(list), n)
+		}
 	}
 }

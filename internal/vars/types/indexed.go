@@ -2,6 +2,7 @@ package types
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
@@ -34,7 +35,8 @@ func (t *Type) Indexed(text string, off int64, size uint64, by []Multiple) (expr
 		return text + path, part, x.used, ok
 	}
 	to := s.Target()
-	mine, inner := divide(by, to.Whole())
+	n := int64(to.Whole())
+	mine, inner := divide(by, n)
 	if len(mine) == 0 {
 		path, part, ok := x.path(to, off, inner, 0)
 		switch {
@@ -47,10 +49,9 @@ func (t *Type) Indexed(text string, off int64, size uint64, by []Multiple) (expr
 		}
 		return text + "->" + path[1:], part, x.used, true
 	}
-	if s.Reference() || x.within(to, mine, off) {
+	if s.Reference() || to.within(mine) {
 		return "", nil, nil, false
 	}
-	n := int64(to.Whole())
 	at := floor(off, n)
 	index, ok := x.index(mine, n, at)
 	if !ok {
@@ -77,14 +78,14 @@ func (x *indexer) path(t *Type, off int64, by []Multiple, depth int) (string, *T
 	if depth >= maxPart {
 		return "", nil, false
 	}
-	s := t.defined()
-	switch {
-	case s.Tag == dwarf.TagArrayType:
+	switch s := t.defined(); s.Tag {
+	case dwarf.TagArrayType:
 		return x.elements(s, s.Dims(), off, by, depth)
-	case s.Aggregate() && s.Tag != dwarf.TagUnionType:
+	case dwarf.TagUnionType: // several arrays may be meant
+		return "", nil, false
+	default:
 		return x.member(s, off, by, depth)
 	}
-	return "", nil, false
 }
 
 // defined is t stripped, and its definition if the unit only declares it.
@@ -104,7 +105,7 @@ func (x *indexer) elements(s *Type, dims []Dim, off int64, by []Multiple, depth 
 	if n <= 0 {
 		return "", nil, false
 	}
-	mine, inner := divide(by, uint64(n))
+	mine, inner := divide(by, n)
 	at := floor(off, n)
 	count, bounded := dims[0].length()
 	inside := func(i int64) bool { return i >= 0 && (!bounded || count == 0 || i < int64(count)) }
@@ -124,9 +125,11 @@ func (x *indexer) elements(s *Type, dims []Dim, off int64, by []Multiple, depth 
 			return "", nil, false
 		}
 	}
-	path, part, ok := "", (*Type)(nil), false
+	var path string
+	var part *Type
+	var ok bool
 	switch {
-	case len(dims) > 1 && len(inner) == 0 && x.size == uint64(n):
+	case len(dims) > 1 && x.size == uint64(n):
 		return "", nil, false // a whole row
 	case len(dims) > 1:
 		path, part, ok = x.elements(s, dims[1:], off-at*n, inner, depth+1)
@@ -155,9 +158,6 @@ func (s *Type) stride(dims []Dim) int64 {
 			n *= count
 		}
 	}
-	if n > 1<<40 {
-		return 0
-	}
 	return int64(n)
 }
 
@@ -172,15 +172,11 @@ func (x *indexer) member(s *Type, off int64, by []Multiple, depth int) (string, 
 			if f.Static || f.Expr.Present() || f.Bits != 0 || f.Virtual {
 				continue
 			}
-			of := s.set.Of(f.Type)
-			n := int64(s.extent(fields, i))
-			if of.defined().Tag == dwarf.TagArrayType && of.Whole() == 0 && i == len(fields)-1 {
-				n = 1 << 40 // elements behind the structure
-			}
-			if at < int64(f.Off) || at-int64(f.Off) >= n {
+			last := i == len(fields)-1 // may have elements behind the structure
+			if at < int64(f.Off) || !last && at-int64(f.Off) >= int64(s.extent(fields, i)) {
 				continue
 			}
-			path, part, ok := x.path(of, rest-int64(f.Off), by, depth+1)
+			path, part, ok := x.path(s.set.Of(f.Type), rest-int64(f.Off), by, depth+1)
 			if f.Name != "" {
 				path = "." + f.Name + path
 			}
@@ -204,31 +200,22 @@ func (x *indexer) member(s *Type, off int64, by []Multiple, depth int) (string, 
 
 // within reports whether multiples for elements of type t may as well be for an array in one element: the only one of its size, or
 // at its end.
-func (x *indexer) within(t *Type, by []Multiple, off int64) bool {
+func (t *Type) within(by []Multiple) bool {
 	s := t.defined()
 	for range maxPart {
-		switch {
-		case s.Tag == dwarf.TagArrayType:
+		if s.Tag == dwarf.TagArrayType {
 			n := s.stride(s.Dims())
-			for _, m := range by {
-				if n > 0 && m.Times == n {
-					return true
-				}
+			if slices.ContainsFunc(by, func(m Multiple) bool { return m.Times == n }) {
+				return true
 			}
 			s = s.Target().defined()
-		case s.Aggregate():
-			fields := s.Members().Fields
-			if len(fields) == 0 {
-				return false
-			}
-			last := &fields[len(fields)-1]
-			if s.Tag == dwarf.TagUnionType || last.Static {
-				return false
-			}
-			s = s.set.Of(last.Type).defined()
-		default:
+			continue
+		}
+		fields := s.Members().Fields
+		if len(fields) == 0 || s.Tag == dwarf.TagUnionType || fields[len(fields)-1].Static {
 			return false
 		}
+		s = s.set.Of(fields[len(fields)-1].Type).defined()
 	}
 	return true
 }
@@ -255,9 +242,9 @@ func (x *indexer) index(by []Multiple, n, at int64) (string, bool) {
 }
 
 // divide returns which multiples are for elements of n bytes, and which for parts of them.
-func divide(by []Multiple, n uint64) (mine, inner []Multiple) {
+func divide(by []Multiple, n int64) (mine, inner []Multiple) {
 	for _, m := range by {
-		if n > 0 && n < 1<<40 && m.Times%int64(n) == 0 {
+		if n > 0 && m.Times%n == 0 {
 			mine = append(mine, m)
 		} else {
 			inner = append(inner, m)

@@ -358,7 +358,7 @@ func TestRow(t *testing.T) {
 		return a
 	}
 	row, err := set.Row(array(2, 3, 5))
-	if err != nil || len(row.Dims()) != 2 || row.Tag != dwarf.TagArrayType || row.Target() != elem || row.Stride.U != 3 || row.Language != dwarf.LangC {
+	if err != nil || len(row.Dims()) != 2 || row.Tag != dwarf.TagArrayType || row.Target() != elem || row.Stride.U != 3 || row.Language != dwarf.LangC || !row.Row {
 		t.Fatalf("%+v, %v", row, err)
 	}
 	if n, ok := row.Dims()[0].length(); !ok || n != 3 {

@@ -17,16 +17,10 @@ const maxPart = 16
 func (t *Type) Part(off, size uint64) (path string, part *Type, ok bool) {
 	var b strings.Builder
 	for range maxPart {
-		s := t.Strip()
 		if size == 0 && b.Len() > 0 && off == 0 {
 			return b.String(), t, true
 		}
-		if s.Declared {
-			if full, ok := s.set.Complete(s); ok {
-				s = full.Strip()
-			}
-		}
-		switch {
+		switch s := t.defined(); {
 		case s.Aggregate():
 			f := s.fieldAt(off, size)
 			if f == nil {
@@ -187,7 +181,7 @@ type Arm struct {
 const maxArms = 8
 
 // FollowAll is Follow where members of unions give the same bytes several names: all of them, or the one that Follow returns if there
-// are too many. size must not be 0.
+// are too many, or if size is 0.
 func (t *Type) FollowAll(text string, off int64, size uint64) []Arm {
 	expr, part, ok := t.Follow(text, off, size)
 	if !ok {
@@ -202,7 +196,7 @@ func (t *Type) FollowAll(text string, off int64, size uint64) []Arm {
 		return out
 	}
 	for _, w := range ways {
-		if expr, ok := s.behind(text, w.Text, uint64(off)/whole); ok && expr != out[0].Text {
+		if expr, _ := s.behind(text, w.Text, uint64(off)/whole); expr != out[0].Text { // Follow has one with the same index
 			out = append(out, Arm{expr, w.Type})
 		}
 	}
@@ -219,7 +213,7 @@ func (t *Type) arms(path string, off, size uint64, depth int, out *[]Arm) bool {
 		fields := s.Members().Fields
 		for i := range fields {
 			f := &fields[i]
-			if n := s.extent(fields, i); f.Static || f.Expr.Present() || f.Bits != 0 || off-f.Off >= n || size > n {
+			if n := s.extent(fields, i); f.Static || f.Expr.Present() || f.Bits != 0 || off-f.Off >= n { // also before it
 				continue
 			}
 			name := path
@@ -231,11 +225,8 @@ func (t *Type) arms(path string, off, size uint64, depth int, out *[]Arm) bool {
 			}
 		}
 		return true
-	case s.Aggregate():
-		f := s.fieldAt(off, size)
-		if f == nil {
-			return true
-		}
+	}
+	if f := s.fieldAt(off, size); f != nil {
 		if f.Name != "" {
 			path += "." + f.Name
 		}

@@ -31,9 +31,6 @@ const (
 // Absent says of an array or a string of Fortran, whose type t is stripped, that there is none: a pointer that points to
 // nothing, or what was not allocated yet. It returns "" for others.
 func (t *Type) Absent(f Frame) (string, error) {
-	if t.Row {
-		return "", nil
-	}
 	for _, is := range [...]struct {
 		v    *dwarf.Value
 		text string

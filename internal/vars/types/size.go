@@ -80,12 +80,7 @@ func (t *Type) wholeAt(depth int) uint64 {
 	if depth > MaxChain {
 		return 0
 	}
-	s := t.Strip()
-	if s.Declared {
-		if full, ok := s.set.Complete(s); ok {
-			s = full.Strip()
-		}
-	}
+	s := t.defined()
 	if s.Tag != dwarf.TagArrayType || s.ByteSize > 0 {
 		return s.Size()
 	}

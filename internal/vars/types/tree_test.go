@@ -20,11 +20,17 @@ type node struct {
 	off   uint64 // in its section, once written
 }
 
-// nodeAttr is an attribute: its value is a string, a flag, a number, an expression or another node.
+// nodeAttr is an attribute: its value is a string, a flag, a number, an expression, another node, an address or the index
+// of one.
 type nodeAttr struct {
 	attr  dwarf.Attr
 	value any
 }
+
+type (
+	address      uint64
+	addressIndex uint64
+)
 
 // die makes an entry with a name; "" is none.
 func die(tag dwarf.Tag, name string, parts ...any) *node {
@@ -55,6 +61,71 @@ var declared = nodeAttr{dwarf.AttrDeclaration, true}
 
 // sized is how many bytes a type has.
 func sized(n int) nodeAttr { return nodeAttr{dwarf.AttrByteSize, n} }
+
+// typed is an entry with a name and a type.
+func typed(tag dwarf.Tag, name string, typ *node, parts ...any) *node {
+	return die(tag, name, append(parts, nodeAttr{dwarf.AttrType, typ})...)
+}
+
+func base(name string, size int) *node { return die(dwarf.TagBaseType, name, sized(size)) }
+
+func pointerTo(typ *node) *node   { return typed(dwarf.TagPointerType, "", typ) }
+func referenceTo(typ *node) *node { return typed(dwarf.TagReferenceType, "", typ) }
+
+// arrayOf is an array with so many elements in each dimension; -1 is a dimension of which it is not known.
+func arrayOf(typ *node, counts ...int) *node {
+	a := typed(dwarf.TagArrayType, "", typ)
+	for _, n := range counts {
+		d := die(dwarf.TagSubrangeType, "")
+		if n >= 0 {
+			d = die(dwarf.TagSubrangeType, "", nodeAttr{dwarf.AttrCount, n})
+		}
+		a.kids = append(a.kids, d)
+	}
+	return a
+}
+
+// at is a member.
+func at(off int, name string, typ *node, parts ...any) *node {
+	return typed(dwarf.TagMember, name, typ, append(parts, nodeAttr{dwarf.AttrDataMemberLoc, off})...)
+}
+
+// typeOf reads the type of an entry, in a unit with others and all that they refer to.
+func typeOf(t *testing.T, lang dwarf.Language, n *node, others ...*node) *Type {
+	t.Helper()
+	u := &tree{lang: lang}
+	seen := map[*node]bool{}
+	var inside func(*node)
+	inside = func(n *node) {
+		seen[n] = true
+		for _, k := range n.kids {
+			inside(k)
+		}
+	}
+	var add, refer func(*node)
+	refer = func(n *node) {
+		for _, a := range n.attrs {
+			if to, ok := a.value.(*node); ok {
+				add(to)
+			}
+		}
+		for _, k := range n.kids {
+			refer(k)
+		}
+	}
+	add = func(n *node) {
+		if !seen[n] {
+			inside(n)
+			u.kids = append(u.kids, n)
+			refer(n)
+		}
+	}
+	for _, o := range others {
+		add(o)
+	}
+	add(n)
+	return typeIn(t, open(forest(u)), u, n)
+}
 
 // A tree is a unit of DWARF 4.
 type tree struct {
@@ -102,6 +173,12 @@ func forest(units ...*tree) map[string][]byte {
 			case uint64: // a signature
 				form = dwarf.FormRefSig8
 				b = le.AppendUint64(b, v)
+			case address:
+				form = dwarf.FormAddr
+				b = le.AppendUint64(b, uint64(v))
+			case addressIndex:
+				form = dwarf.FormGNUAddrIndex
+				b = binary.AppendUvarint(b, uint64(v))
 			case []byte:
 				form = dwarf.FormExprloc
 				b = append(binary.AppendUvarint(b, uint64(len(v))), v...)
@@ -151,6 +228,24 @@ func forest(units ...*tree) map[string][]byte {
 	}
 	sections[".debug_abbrev"] = append(abbrevs, 0)
 	return sections
+}
+
+// firstOfLong is where the first entry of a longUnit is.
+const firstOfLong = 14
+
+// longUnit is a unit of Go with an entry that has no attributes and then n others, which have some and are written by kid.
+func longUnit(t *testing.T, n int, tag dwarf.Tag, attrs []byte, kid func(b []byte, i int) []byte) *dwarf.Unit {
+	t.Helper()
+	body := []byte{4, 0, 0, 0, 0, 0, 8, 1, byte(dwarf.LangGo), 0, 2}
+	for i := range n {
+		body = kid(append(body, 3), i)
+	}
+	body = append(body, 0)
+	return unitAt(t, open(map[string][]byte{
+		".debug_abbrev": append(append([]byte{1, byte(dwarf.TagCompileUnit), 1, byte(dwarf.AttrLanguage), byte(dwarf.FormData2), 0, 0,
+			2, byte(dwarf.TagBaseType), 0, 0, 0, 3, byte(tag), 0}, attrs...), 0, 0, 0),
+		".debug_info": append(binary.LittleEndian.AppendUint32(nil, uint32(len(body))), body...),
+	}), 0)
 }
 
 // open reads sections.

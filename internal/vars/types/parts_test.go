@@ -1,0 +1,162 @@
+package types
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/corewalk/corewalk/internal/format/dwarf"
+)
+
+func union(size int, members ...any) *node {
+	return die(dwarf.TagUnionType, "u", append(members, sized(size))...)
+}
+
+// Bytes that members of unions share have all their names, unless these are too many.
+func TestArms(t *testing.T) {
+	integer, char, short, long := base("int", 4), base("char", 1), base("short", 2), base("long", 8)
+	static, virtual := nodeAttr{dwarf.AttrExternal, true}, nodeAttr{dwarf.AttrVirtuality, 1}
+	many := func(n int, inner *node) *node {
+		u := union(8)
+		for i := range n {
+			u.kids = append(u.kids, at(0, fmt.Sprint("m", i), inner))
+		}
+		return u
+	}
+	names := func(n int) string {
+		var list []string
+		for i := range n {
+			list = append(list, fmt.Sprintf("p->m%d int", i))
+		}
+		return strings.Join(list, ", ")
+	}
+	halves := structure("halves", sized(4), at(0, "low", short), at(2, "high", short))
+	pair := structure("pair", sized(8), at(0, "a", integer), at(4, "b", integer))
+	plain := union(8, at(0, "i", integer), at(0, "k", integer), at(0, "l", long))
+	deep := func(n int) *node { // an arm of n structures, after two that are numbers
+		return union(4, at(0, "i", integer), at(0, "k", integer), at(0, "d", structsIn(n, integer, 4)))
+	}
+	later := structure("later", declared)
+	definition := structure("later", sized(8), at(0, "u", plain))
+	for _, c := range []struct {
+		what string
+		typ  *node // what p points to
+		off  int64
+		size uint64
+		want string
+	}{
+		{"two", plain, 0, 4, "p->i int, p->k int"},
+		{"the one of that size", plain, 0, 8, "p->l long"},
+		{"none of that size", plain, 0, 2, ""},
+		{"no size", plain, 0, 0, "p->i int"},
+		{"one byte", union(1, at(0, "c", char), at(0, "d", char)), 0, 1, "p->c char, p->d char"},
+		{"of the second union", plain, 8, 4, "p[1].i int, p[1].k int"},
+		{"in a structure", structure("s", sized(16), at(8, "u", plain)), 8, 4, "p->u.i int, p->u.k int"},
+		{"in a structure without a name", structure("s", sized(16), at(8, "", plain)), 8, 4, "p->i int, p->k int"},
+		{"in what is declared", later, 0, 4, "p->u.i int, p->u.k int"},
+		{"in a union without a name", union(8, at(0, "", plain), at(0, "x", integer)), 0, 4, "p->x int, p->i int, p->k int"}, // Follow prefers it
+		{"of structures in a union", union(8, at(0, "x", pair), at(0, "y", pair)), 4, 4, "p->x.b int, p->y.b int"},
+		{"halves", union(8, at(0, "x", halves), at(0, "h", arrayOf(short, 4))), 2, 2, "p->x.high short, p->h[1] short"},
+		{"a structure and a number of its size", union(8, at(0, "x", pair), at(0, "l", long)), 0, 8, "p->x struct pair, p->l long"},
+		{"behind the end of an array", union(8, at(0, "x", arrayOf(short, 4)), at(0, "h", arrayOf(short, 1)), at(0, "k", arrayOf(short, 2))), 2, 2, "p->x[1] short, p->k[1] short"},
+		{"behind the end of two", union(8, at(0, "x", arrayOf(short, 4)), at(0, "h", arrayOf(short, 1)), at(0, "k", arrayOf(short, 2))), 4, 2, "p->x[2] short"},
+		{"not the first", union(8, at(4, "x", integer), at(4, "y", integer)), 4, 4, "p->x int, p->y int"},
+		{"before one", union(8, at(0, "x", integer), at(0, "y", integer), at(4, "z", integer)), 0, 4, "p->x int, p->y int"},
+		{"not the shared one", union(8, at(0, "s", integer, static), at(0, "x", integer), at(0, "y", integer)), 0, 4, "p->x int, p->y int"},
+		{"not the computed one", union(8, typed(dwarf.TagMember, "c", integer, nodeAttr{dwarf.AttrDataMemberLoc, []byte{6}}), at(0, "x", integer), at(0, "y", integer)), 0, 4, "p->x int, p->y int"},
+		{"not bits", union(8, at(0, "b", integer, nodeAttr{dwarf.AttrBitSize, 1}), at(0, "x", integer), at(0, "y", integer)), 0, 4, "p->x int, p->y int"},
+		{"not a virtual base", structure("s", sized(16), typed(dwarf.TagInheritance, "", pair, virtual, nodeAttr{dwarf.AttrDataMemberLoc, 0}), at(0, "u", plain)), 0, 4, "p->u.i int, p->u.k int"},
+		{"as many as may be", many(maxArms, integer), 0, 4, names(maxArms)},
+		{"too many", many(maxArms+1, integer), 0, 4, names(1)},
+		{"far too many", many(maxArms+4, integer), 0, 4, names(1)},
+		{"too many in one of two", union(8, at(0, "i", integer), at(0, "", many(maxArms, integer)), at(0, "k", integer)), 0, 4, "p->i int"},
+		{"deep", deep(maxPart - 2), 0, 4, "p->i int, p->k int, p->d" + strings.Repeat(".m", maxPart-2) + " int"},
+		{"too deep", deep(maxPart - 1), 0, 4, "p->i int, p->k int"},
+		{"deep unions", unionsIn(maxPart-1, integer, long), 0, 4, "p->" + strings.Repeat(".m", maxPart-1)[1:] + " int"},
+	} {
+		var got []string
+		for _, a := range typeOf(t, dwarf.LangC99, pointerTo(c.typ), definition).FollowAll("p", c.off, c.size) {
+			got = append(got, a.Text+" "+a.Type.Name())
+		}
+		if got := strings.Join(got, ", "); got != c.want {
+			t.Errorf("%s: %s, want %s", c.what, got, c.want)
+		}
+	}
+
+	// The members of Go's strings are no names.
+	text := structure("string", sized(16), at(0, "str", long), at(8, "len", long))
+	arms := typeOf(t, dwarf.LangGo, pointerTo(structure("main.s", sized(24), at(8, "name", text)))).FollowAll("p", 16, 8)
+	if len(arms) != 1 || arms[0].Text != "p.name" {
+		t.Errorf("%v", arms)
+	}
+}
+
+// unionsIn puts a type into n unions with another member each, one inside the other.
+func unionsIn(n int, inner, other *node) *node {
+	for range n {
+		inner = union(8, at(0, "m", inner), at(0, "l", other))
+	}
+	return inner
+}
+
+// Go's source names no members of strings and interfaces, which other languages may have, too.
+func TestPartsOfStrings(t *testing.T) {
+	long := base("long", 8)
+	for _, c := range []struct {
+		lang dwarf.Language
+		name string
+		want string
+	}{
+		{dwarf.LangGo, "string", ".s"}, {dwarf.LangGo, "runtime.iface", ".s"}, {dwarf.LangGo, "runtime.eface", ".s"}, {dwarf.LangGo, "other", ".s.len"},
+		{dwarf.LangCPlus14, "string", ".s.len"}, {dwarf.LangCPlus14, "other", ".s.len"},
+	} {
+		inner := structure(c.name, sized(16), at(0, "str", long), at(8, "len", long))
+		outer := structure("outer", sized(16), at(0, "s", inner))
+		if got, _, ok := typeOf(t, c.lang, outer).Part(8, 8); !ok || got != c.want {
+			t.Errorf("language %#x, %s: %q, %v, want %q", uint16(c.lang), c.name, got, ok, c.want)
+		}
+		if got, _, ok := typeOf(t, c.lang, inner).Part(8, 8); !ok || got != ".len" {
+			t.Errorf("language %#x, %s by itself: %q, %v", uint16(c.lang), c.name, got, ok)
+		}
+	}
+}
+
+// What follows the part of a node that all containers have is no other one of those.
+func TestFollowNodes(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		off  int64
+		want string
+	}{
+		{"_List_node_base", 8, "p->prev"}, {"_List_node_base", 16, ""}, {"_List_node_base", 24, ""}, {"_List_node_base", 40, ""}, {"_List_node_base", 0, "p->next"},
+		{"node", 16, "p[1].next"}, {"node", 24, "p[1].prev"}, {"node", 40, "p[2].prev"},
+	} {
+		long := base("long", 8)
+		typ := pointerTo(structure(c.name, sized(16), at(0, "next", long), at(8, "prev", long)))
+		got, part, ok := typeOf(t, dwarf.LangCPlus14, typ).Follow("p", c.off, 8)
+		if got != c.want || ok != (c.want != "") || ok && part.Name() != "long" {
+			t.Errorf("%s, %d bytes behind: %q, %v; want %q", c.name, c.off, got, ok, c.want)
+		}
+	}
+}
+
+// Nothing names the elements of an array that do not follow one another, or are in rows.
+func TestPartsOfArrays(t *testing.T) {
+	integer := base("int", 4)
+	stride := func(attr dwarf.Attr) *node {
+		return typed(dwarf.TagArrayType, "", integer, nodeAttr{attr, 4}, die(dwarf.TagSubrangeType, "", nodeAttr{dwarf.AttrCount, 4}))
+	}
+	for what, c := range map[string]struct {
+		typ  *node
+		want string
+	}{
+		"elements":    {arrayOf(integer, 4), "[1]"},
+		"strides":     {stride(dwarf.AttrByteStride), ""},
+		"bit strides": {stride(dwarf.AttrBitStride), ""},
+		"rows":        {arrayOf(integer, 2, 2), ""},
+	} {
+		if got, _, ok := typeOf(t, dwarf.LangC99, c.typ).Part(4, 4); got != c.want || ok != (c.want != "") {
+			t.Errorf("%s: %q, %v, want %q", what, got, ok, c.want)
+		}
+	}
+}

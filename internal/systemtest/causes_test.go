@@ -120,12 +120,23 @@ func TestDivisors(t *testing.T) {
 	})
 }
 
-// Elements, ends and smart pointers of libstdc++ have the names of the containers, of iterators and of the pointers.
+// Elements, ends and smart pointers have the names of the containers, of iterators and of the pointers, where the compiler inlines the library's
+// functions and where it calls them.
 func TestContainers(t *testing.T) {
 	t.Parallel()
-	want := map[byte]string{'u': "o.box->b where o.box = 0x0, ", 's': "o.shared->b where o.shared = 0x0, ", 'l': "p", 'v': "[i]->b where ", 'e': "*l.end() = 0x0, ", 'b': "end() = 0x0, ", 'x': "size() = 0x10000000000, "}
-	causesOf(t, "container.cpp", []string{"g++", "clang++"}, "uslvebidx", func(t *testing.T, way byte, build, cause string) {
+	want := map[byte]string{'u': "o.box->b where o.box = 0x0, ", 's': "o.shared->b where o.shared = 0x0, ", 'l': "p", 'v': "[i]->b where ", 'e': "*l.end() = 0x0, ", 'b': "end() = 0x0, ",
+		'x': "size() = 0x10000000000, ", 'L': "v[i].back()->b where v[i].back() = 0x0, ", 'o': "(*o)->b where *o = 0x0, "}
+	called := map[byte]string{'v': "v[i]->b where v[i] = 0x0, ", 'l': "p->b where p = 0x0, ", 'e': "(*it)->b where *it = 0x0, ", 'b': "v.back() where ", 'S': "(*it)->b where *it = 0x0, ", 'm': "m[...]->b where m[...] = 0x0, ",
+		'f': "it->second->b where it->second = 0x0, "}
+	causesOf(t, "container.cpp", []string{"g++ -std=c++17", "clang++ -std=c++17", "clang++ -std=c++17 -stdlib=libc++"}, "uslvebidxSmfLo", func(t *testing.T, way byte, build, cause string) {
 		plain := strings.HasSuffix(build, "-O0") // the values are results of functions of the library
+		text := want[way]
+		if more, ok := called[way]; plain && ok {
+			text = more
+		}
+		if plain && way == 'x' || !plain && way == 'L' { // a list's size at -O0 is what a function returned, and where a row ends is in another one
+			text = ""
+		}
 		switch {
 		case strings.Contains(cause, "_M_color") || strings.Contains(cause, "_M_head_impl") || strings.Contains(cause, "_M_impl"):
 			t.Errorf("%c: %s", way, cause)
@@ -134,8 +145,8 @@ func TestContainers(t *testing.T) {
 		case way == 'e' && strings.Contains(cause, "[certain]") && strings.Contains(cause, "end()"):
 			t.Errorf("%c: %s", way, cause)
 		case way == 'l' && cause == "-": // the compiler knew that it holds nothing
-		case !plain && !strings.Contains(cause, want[way]):
-			t.Errorf("%c: %s", way, cause)
+		case !strings.Contains(cause, text):
+			t.Errorf("%c: %s, want %s", way, cause, text)
 		}
 	})
 }

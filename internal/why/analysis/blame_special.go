@@ -100,7 +100,7 @@ func constant(m *disasm.MemOperand) bool {
 }
 
 // pointerIn names the smart pointer whose operator a call, which returned v, called; nothing for another function.
-// The pointer must still hold nothing, as the value returned.
+// The pointer must still hold nothing, as the value returned, if it is known where it is.
 func (w *witness) pointerIn(function string, v *provenance.Value) named {
 	class, method, _ := cutLast(function, "::")
 	if !strings.HasPrefix(class, "std::") || method != "operator->" && method != "operator*" && method != "get" ||
@@ -110,11 +110,11 @@ func (w *witness) pointerIn(function string, v *provenance.Value) named {
 	reg := w.abi.Args[0]
 	object := w.code.Before(v.At, provenance.Reg(reg))
 	at, _, ok := w.eval.Value(object, 0)
-	if held, read := w.in.readInt(at, w.in.arch.WordSize); !ok || !read || held != 0 {
+	if held, read := w.in.readInt(at, w.in.arch.WordSize); ok && (!read || held != 0) || !ok && object.Kind != provenance.Result { // what an operator returned is gone
 		return named{}
 	}
 	n := w.follow(object, v.At, reg, 0, w.in.arch.WordSize, 0)
-	if n.text == "" {
+	if n.text == "" && ok {
 		n, _ = variable(w.vars.InMemory(v.At, at, w.in.arch.WordSize), v.At)
 	}
 	for _, inner := range smartPointers {

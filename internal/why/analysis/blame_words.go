@@ -255,7 +255,7 @@ func containerWords(name string) string {
 		for _, sep := range [...]string{".", "->"} {
 			object, rest, ok := strings.Cut(name, sep+end.inner)
 			switch {
-			case !ok || strings.HasPrefix(object, "*"), object == "this" && end.libcxx: // its other classes have such members, too
+			case !ok || strings.HasPrefix(object, "*"), object == "this" && end.libcxx && strings.Contains(rest, "]["): // where deques have the blocks of their elements
 			case rest == "":
 				return object + sep + end.words
 			case end.words == "begin()" && rest[0] == '[' && sep == "->":
@@ -287,8 +287,9 @@ var bounds = []struct {
 	{inner: "__begin_", words: "begin()", libcxx: true}, {inner: "__end_", words: "end()", libcxx: true},
 }
 
-// listSizes are the paths to the numbers of elements in libstdc++'s lists and trees.
-var listSizes = []string{"._M_impl._M_node._M_size", "->_M_impl._M_node._M_size", "._M_t._M_impl._M_node_count", "->_M_t._M_impl._M_node_count"}
+// listSizes are the paths to the numbers of elements in the library's lists and trees.
+var listSizes = []string{"._M_impl._M_node._M_size", "->_M_impl._M_node._M_size", "._M_t._M_impl._M_node_count", "->_M_t._M_impl._M_node_count",
+	".__size_alloc_.__value_", "->__size_alloc_.__value_", ".__tree_.__pair3_.__value_", "->__tree_.__pair3_.__value_"}
 
 // member returns how a path begins: "->" or ".".
 func member(path string) string {
@@ -298,8 +299,7 @@ func member(path string) string {
 	return "."
 }
 
-// atEnd names the place of the element that a container would have at its end. Lists and trees of libstdc++ have other members there:
-// of how many elements they are.
+// atEnd names the place of the element that a container would have at its end. Lists and trees have other members there: of how many elements they are.
 func atEnd(name string) (string, bool) {
 	for _, inner := range listSizes {
 		if object, ok := strings.CutSuffix(name, inner); ok {

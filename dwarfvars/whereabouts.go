@@ -170,17 +170,30 @@ func (r *readerWhere) ReturnsNothing(addr arch.Address) bool {
 	return !gather(fn.fn.DIE).typ.Valid()
 }
 
-// Result implements where.Process.
-func (r *readerWhere) Result(addr arch.Address) *types.Type {
+// maxParams limits the parameters that Signature counts.
+const maxParams = 256
+
+// Signature implements where.Process. The parameters are those of the declaration, as a definition lacks some that are
+// optimised out.
+func (r *readerWhere) Signature(addr arch.Address) (result *types.Type, params int) {
 	fn, err := (*Reader)(r).functionAt(addr)
 	if err != nil || fn.rec != nil {
-		return nil
+		return nil, 0
 	}
-	ref := gather(fn.fn.DIE).typ
-	if !ref.Valid() {
-		return nil
+	a := gather(fn.fn.DIE)
+	if a.typ.Valid() {
+		result = r.types.Of(a.typ)
 	}
-	return r.types.Of(ref)
+	var e dwarf.Entry
+	cur := a.origin.Unit.Cursor(a.origin.Off)
+	cur.Next(&e)
+	for cur.Level() > 0 && params < maxParams && cur.Next(&e) {
+		if e.Tag == dwarf.TagFormalParameter {
+			params++
+		}
+		cur.SkipChildren()
+	}
+	return result, params
 }
 
 // maxGlobals is the largest number of entries searched for a global variable.

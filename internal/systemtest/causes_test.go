@@ -151,6 +151,31 @@ func TestContainers(t *testing.T) {
 	})
 }
 
+// What operators of a program's own classes returned is named by what the source has: nothing is taken for an element that is a product, an
+// object of another class at the same address, or what a proxy or a temporary object returned.
+func TestAccessors(t *testing.T) {
+	t.Parallel()
+	want := map[byte]string{'s': "(*m).box->b where (*m).box = 0x0, ", 'h': "(*h)->b where ", 'w': "v.items.back()->b where v.items.back() = 0x0, ", 'k': "m[...]->b where m[...] = 0x0, ",
+		'n': "(*v).at(1)->b where (*v).at(1) = 0x0, ", 'g': "shelf.back()->b where shelf.back() = 0x0, ", 'x': "r->b where r = 0x0, ", 'o': "v.back()->b where v.back() = 0x0, ",
+		'u': "w.part->b where ", 'K': "m[...]->b where m[...] = 0x0, ", 'e': "(*it).back()->b where (*it).back() = 0x0, ",
+		'i': "all[i].list.back()->b where all[i].list.back() = 0x0, ", 'f': "it->second.list.front()->b where it->second.list.front() = 0x0, "}
+	wrong := map[byte][]string{'D': {"[9]"}, 'm': {"*m", "m->", "(*n)"}, 'c': {"*m", "m->"}, 'p': {"o->b", "o."}, 'r': {"s[i]", "s[1]"}, 'q': {"(*o)", "o->"}, 'j': {"racks->", "racks[0]", "(*racks)"}, 't': {"front()"}, 'x': {"*it"}}
+	causesOf(t, "accessors.cpp", []string{"g++ -std=c++17", "clang++ -std=c++17", "clang++ -std=c++17 -stdlib=libc++"}, "mcshpworktngxifquKjeD", func(t *testing.T, way byte, build, cause string) {
+		plain := strings.HasSuffix(build, "-O0")
+		for _, text := range wrong[way] {
+			if plain && strings.Contains(cause, text) {
+				t.Errorf("%c: %s", way, cause)
+			}
+		}
+		if plain && !strings.HasPrefix(cause, want[way]) {
+			t.Errorf("%c: %s, want %s", way, cause, want[way])
+		}
+		if (way == 'm' || way == 'c') && strings.Contains(cause, "*m") {
+			t.Errorf("%c: %s", way, cause)
+		}
+	})
+}
+
 // conversions are what the report says of the ways of conversion.c. The program says what is right.
 var conversions = map[byte]string{
 	'p': `%s, conversion 1 of printf's "count %s of %d\n", took count = 5, an integer (int) at conversion.c:19; `,

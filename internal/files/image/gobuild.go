@@ -3,6 +3,8 @@ package image
 import (
 	"bytes"
 	"encoding/binary"
+	"strconv"
+	"strings"
 
 	"github.com/corewalk/corewalk/internal/format/elffile"
 )
@@ -53,4 +55,19 @@ func goVersion(data []byte) string {
 		return ""
 	}
 	return string(rest[:n])
+}
+
+// GoMinor is N of the release 1.N in a version of Go: "go1.22.3", "go1.24rc1", "devel go1.27-5f0a",
+// "go1.21.5 X:nocoverageredesign". It is 0 if there is none.
+func GoMinor(version string) int {
+	_, rest, ok := strings.Cut(version, "go1.")
+	if !ok {
+		return 0
+	}
+	end := 0
+	for end < len(rest) && rest[end] >= '0' && rest[end] <= '9' {
+		end++
+	}
+	n, _ := strconv.Atoi(rest[:end])
+	return n
 }

@@ -3,6 +3,7 @@ package golang
 import (
 	"strings"
 
+	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 )
 
@@ -45,7 +46,7 @@ func (r *runtime) dwarfLayout() *layout {
 		}
 		return r.p.Spend(entryCost) == nil
 	})
-	l := &layout{records: map[string]*record{}, minor: minorIn(r.version), source: "DWARF", reasons: r.ownReasons()}
+	l := &layout{records: map[string]*record{}, minor: image.GoMinor(r.version), source: "DWARF", reasons: r.ownReasons()}
 	if l.minor == 0 {
 		l.minor = newest(r.table)
 	}

@@ -88,7 +88,7 @@ func (r *runtime) Describe() string {
 // open finds the layout and the roots, and proves them. The table's layout counts; of a version that it does not have, or with
 // which memory does not agree, that in the program's debug information; else that of a near version, which is then marked.
 func (r *runtime) open(machine string) error {
-	minor := minorIn(r.version)
+	minor := image.GoMinor(r.version)
 	known := readLayout(r.table, minor, machine)
 	var failed error
 	try := func(l *layout) bool {

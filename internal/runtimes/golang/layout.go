@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/corewalk/corewalk/internal/files/image"
 )
 
 //go:embed layouts.txt
@@ -106,23 +108,8 @@ func newest(table string) int {
 	last := 0
 	for line := range strings.Lines(table) {
 		if v, ok := strings.CutPrefix(line, "reasons "); ok {
-			last = max(last, minorIn("go"+v))
+			last = max(last, image.GoMinor("go"+v))
 		}
 	}
 	return last
-}
-
-// minorIn finds the minor version in what the program says of its Go: "go1.22.3", "go1.24rc1",
-// "devel go1.27-5f0a", "go1.21.5 X:nocoverageredesign". It is 0 if there is none.
-func minorIn(version string) int {
-	_, rest, ok := strings.Cut(version, "go1.")
-	if !ok {
-		return 0
-	}
-	end := 0
-	for end < len(rest) && rest[end] >= '0' && rest[end] <= '9' {
-		end++
-	}
-	n, _ := strconv.Atoi(rest[:end])
-	return n
 }

@@ -55,8 +55,9 @@ type Process interface {
 	// ReturnsNothing reports whether the function at an address of code is known to have
 	// no result.
 	ReturnsNothing(addr arch.Address) bool
-	// Result is the type of what the function at an address of code returns; nil if that is nothing, or not known.
-	Result(addr arch.Address) *types.Type
+	// Signature is the type of what the function at an address of code returns, nil if that is nothing or not known, and
+	// how many parameters the source gives it, its object among them.
+	Signature(addr arch.Address) (result *types.Type, params int)
 	// ThreadLocal is the address of an object in a thread's own copy of a library's
 	// thread-local storage, by what code passes to __tls_get_addr: the library's number
 	// in the process and an offset.

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,11 +21,8 @@ type accessed struct {
 	pointer bool        // the object is used as a pointer: *text, text->x
 }
 
-// accessors are members of the library's classes that take no argument and return an element.
+// accessors are members of containers and the like that take no argument and return an element.
 var accessors = []string{"front", "back", "top", "value", "get"}
-
-// maxAccessors is how many of them may be called for each other: v[i].back()->x.
-const maxAccessors = 4
 
 // referenced names the size bytes at an offset from the address that a call returned.
 func (w *witness) referenced(v *provenance.Value, disp int64, size, depth int) named {
@@ -50,55 +48,42 @@ func (w *witness) referenced(v *provenance.Value, disp int64, size, depth int) n
 // write puts the object into an expression without it: "", ".x" and "[3]" for references, "*", "->x", "[3]" for pointers.
 func (a *accessed) write(rest string) string {
 	switch {
-	case rest == "" && a.pointer, rest == "*" && a.pointer:
-		return "*" + a.text
-	case rest == "*":
+	case rest == "*", rest == "" && a.pointer:
 		return "*" + a.text
 	case a.pointer && strings.HasPrefix(rest, "."):
 		return a.text + "->" + rest[1:]
 	case a.pointer && strings.HasPrefix(rest, "["):
 		return "(*" + a.text + ")" + rest
+	case rest != "" && strings.HasPrefix(a.text, "*"):
+		return "(" + a.text + ")" + rest
 	}
 	return a.text + rest
 }
 
 // accessedBy tells what a call returned, if it is of one of the members.
 func (w *witness) accessedBy(v *provenance.Value, depth int) (a accessed, ok bool) {
-	if v.Kind != provenance.Result || v.Target == 0 || w.vars == nil || w.in.Variables == nil || len(w.abi.Args) < 2 || depth > maxAccessors {
+	if v.Kind != provenance.Result || v.Target == 0 || w.vars == nil || w.in.Variables == nil || len(w.abi.Args) < 2 || depth > maxNameDepth { // which no name would come of
 		return a, false
 	}
-	code := codeReader{in: w.in}
-	f, ok := code.function(v.Target)
-	if !ok || f.Entry != v.Target {
-		return a, false
-	}
-	name, _, _ := strings.Cut(f.Name, "@")
-	class, method, ok := cutLast(name, "::")
-	if !ok {
-		return a, false
-	}
-	a.typ = where.ProcessOf(w.in.Variables).Result(v.Target)
-	if a.typ == nil || !a.typ.IsPointer() {
+	class, method, _ := cutLast(w.in.returnedBy(v), "::")
+	var params int
+	if a.typ, params = where.ProcessOf(w.in.Variables).Signature(v.Target); a.typ == nil || !a.typ.IsPointer() {
 		return a, false
 	}
 	object := w.memberOf(v, class, depth)
+	reference := a.typ.Strip().Reference()
 	switch {
 	case object == "":
-		return a, false
-	case method == "operator*", method == "operator->":
+	case method == "operator->" && !reference, method == "operator*" && reference && library(class): // whose iterators have both
 		a.text, a.pointer = object, true
-	case method == "operator[]":
+	case method == "operator*" && params == 1: // with two it multiplies
+		a.text = "*" + object
+	case method == "operator[]" && params == 2:
 		a.text = object + "[" + w.argument(v, 1) + "]"
-	case !library(class):
-		return a, false
-	case method == "at":
+	case method == "at" && params == 2:
 		a.text = object + ".at(" + w.argument(v, 1) + ")"
-	default:
-		for _, m := range accessors {
-			if m == method {
-				a.text = object + "." + m + "()"
-			}
-		}
+	case params == 1 && slices.Contains(accessors, method):
+		a.text = object + "." + method + "()"
 	}
 	return a, a.text != ""
 }
@@ -113,83 +98,78 @@ func (w *witness) memberOf(v *provenance.Value, class string, depth int) string 
 	reg := w.abi.Args[0]
 	object := w.code.Before(v.At, provenance.Reg(reg))
 	off := int64(0)
-	if object.Kind == provenance.Sum && object.Base != arch.NoReg && object.Index == arch.NoReg {
-		at := object.At
-		reg, off = object.Base, object.K
-		object = w.code.Before(at, provenance.Reg(reg))
+	for n := 0; n < maxNameDepth && object.Kind == provenance.Sum && object.Index == arch.NoReg; n++ {
+		reg = object.Base
+		off += object.K
+		object = w.code.Before(object.At, provenance.Reg(reg))
 	}
 	switch object.Kind {
 	case provenance.StackAddr:
 		if !w.state.HasCFA {
 			return ""
 		}
-		at := w.state.CFA + uint64(object.K+off)
-		n, low, ok := w.object(v.At, at)
-		if !ok {
-			return ""
-		}
-		return w.objectIn(n.text, n.typ, at-low, class)
+		return w.memberAt(v.At, w.state.CFA+uint64(object.K+off), class)
 	case provenance.Const:
-		n, low, ok := w.object(v.At, uint64(object.K+off))
+		return w.memberAt(v.At, uint64(object.K+off), class)
+	case provenance.Result:
+		a, ok := w.accessedBy(object, depth+1)
 		if !ok {
 			return ""
 		}
-		return w.objectIn(n.text, n.typ, uint64(object.K+off)-low, class)
-	case provenance.Result:
-		if a, ok := w.accessedBy(object, depth+1); ok && off == 0 {
-			if a.pointer {
-				return "(*" + a.text + ")"
-			}
-			return a.text
+		path, ok := objectIn(a.typ.Strip().Target(), uint64(off), class)
+		switch {
+		case !ok:
+			return ""
+		case path == "" && a.pointer:
+			return "(*" + a.text + ")"
 		}
-		return ""
+		return a.write(path)
 	}
 	n := w.name(object, object.At, reg, depth+1)
-	if n.typ == nil || !n.typ.IsPointer() || off < 0 {
+	if n.typ == nil || !n.typ.IsPointer() {
 		return ""
 	}
-	s := n.typ.Strip()
-	text := n.text
-	if !s.Reference() {
-		text = "(*" + text + ")"
+	path, ok := objectIn(n.typ.Strip().Target(), uint64(off), class)
+	switch {
+	case !ok:
+		return ""
+	case n.typ.Strip().Reference():
+		return n.text + path
+	case path == "":
+		return "(*" + n.text + ")"
 	}
-	in := w.objectIn(text, s.Target(), uint64(off), class)
-	if !s.Reference() {
-		if rest, ok := strings.CutPrefix(in, text+"."); ok {
-			return n.text + "->" + rest
-		}
-	}
-	return in
+	return (&accessed{text: n.text, pointer: true}).write(path)
 }
 
-// objectIn names the object of a class that begins at an offset in another: a variable, or a member of one.
-func (w *witness) objectIn(text string, t *types.Type, off uint64, class string) string {
-	if t == nil {
+// memberAt is memberOf for an object at an address that the code of the function has.
+func (w *witness) memberAt(at, addr uint64, class string) string {
+	n, low, ok := w.object(at, addr)
+	if !ok {
 		return ""
 	}
-	want := unqualified(class)
-	if off == 0 && (strings.HasPrefix(want, "_") || sameClass(t, want)) { // a base class of the library has no name in the source
-		return text
+	path, ok := objectIn(n.typ, addr-low, class)
+	if !ok {
+		return ""
+	}
+	return n.text + path
+}
+
+// objectIn finds the object of a class that begins at an offset in one of type t: the path to it, "" for the whole.
+func objectIn(t *types.Type, off uint64, class string) (path string, ok bool) {
+	class = template(class)
+	_, name, _ := cutLast(class, "::")
+	base := library(class) && strings.HasPrefix(name, "_") // a base class of the library has no name in the source
+	if off == 0 && (base || template(t.Strip().FullName()) == class) {
+		return "", true
 	}
 	path, part, ok := t.Part(off, 0)
-	if !ok || !strings.HasPrefix(want, "_") && !sameClass(part, want) {
-		return ""
-	}
-	return text + path
+	return path, ok && (base || template(part.Strip().FullName()) == class)
 }
 
-func sameClass(t *types.Type, want string) bool {
-	return unqualified(t.Strip().BareName) == want || unqualified(t.Strip().FullName()) == want
-}
-
-// unqualified is the name of a class without its namespaces and template arguments.
-func unqualified(class string) string {
+// template is the name of a class without template arguments.
+func template(class string) string {
 	class, _, _ = strings.Cut(class, "<")
-	_, name, ok := cutLast(class, "::")
-	if !ok {
-		return class
-	}
-	return name
+	return class
 }
 
 // argument is the text of an argument of a call: a number or a variable, "..." for anything else.
@@ -199,7 +179,7 @@ func (w *witness) argument(v *provenance.Value, n int) string {
 	if arg.Kind == provenance.Const {
 		return strconv.FormatInt(arg.K, 10)
 	}
-	if i := w.name(arg, v.At, reg, maxAccessors); i.text != "" && (i.typ == nil || !i.typ.IsPointer()) {
+	if i := w.name(arg, v.At, reg, maxNameDepth-1); i.text != "" && (i.typ == nil || !i.typ.IsPointer()) {
 		return i.text
 	}
 	return "..."

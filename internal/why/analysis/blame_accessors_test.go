@@ -19,21 +19,12 @@ func TestAccessedWrite(t *testing.T) {
 		{"v[i]", false, ".x", "v[i].x"},
 		{"v[i]", false, "*", "*v[i]"},
 		{"o.get()", false, "->a", "o.get()->a"},
+		{"*h", false, "->a", "(*h)->a"},
+		{"*h", false, "", "*h"},
 	} {
 		a := accessed{text: c.text, pointer: c.pointer}
 		if got := a.write(c.rest); got != c.want {
 			t.Errorf("%s, %q: %s, want %s", c.text, c.rest, got, c.want)
-		}
-	}
-}
-
-func TestUnqualified(t *testing.T) {
-	for class, want := range map[string]string{
-		"std::__cxx11::list<std::pair<a::b, c> >": "list", "std::_List_iterator<node*>": "_List_iterator", "Grid": "Grid", "a::Grid<int>": "Grid",
-		"std::map<int, x>::iterator": "map", // of what is in a template's instance, the template's
-	} {
-		if got := unqualified(class); got != want {
-			t.Errorf("%s: %s, want %s", class, got, want)
 		}
 	}
 }

@@ -426,16 +426,24 @@ func (t *tracer) returned(w *witness, v *provenance.Value) {
 		if t.in.Variables != nil && where.ProcessOf(t.in.Variables).ReturnsNothing(v.Target) {
 			return
 		}
-		code := codeReader{in: t.in}
-		if f, ok := code.function(v.Target); ok && f.Entry == v.Target {
-			s.Name, _, _ = strings.Cut(f.Name, "@")
-		}
+		s.Name = t.in.returnedBy(v)
 	}
 	t.doubt(report.Likely)
 	if n := w.pointerIn(s.Name, v); n.text != "" {
 		s.Kind, s.Name = report.BlameRead, n.text
 	}
 	t.add(s)
+}
+
+// returnedBy is the name of the function whose result a value is; "" if it is not known.
+func (in *inspection) returnedBy(v *provenance.Value) string {
+	code := codeReader{in: in}
+	f, ok := code.function(v.Target)
+	if !ok || f.Entry != v.Target {
+		return ""
+	}
+	name, _, _ := strings.Cut(f.Name, "@")
+	return name
 }
 
 // neverSet ends the trace with a variable in which nothing was stored.

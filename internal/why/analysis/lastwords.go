@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"github.com/corewalk/corewalk/internal/code/provenance"
+	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/internal/why/message"
 	"github.com/corewalk/corewalk/internal/why/reason"
@@ -169,6 +170,12 @@ func (in *inspection) process(r *report.Report) *message.Process {
 			}
 			addr, err := where.ProcessOf(in.Variables).ThreadLocal(in.died(), module, offset)
 			return addr, err == nil
+		},
+		GoMinor: func(lib *libstate.Library) int {
+			if in.Files == nil || lib == nil {
+				return 0
+			}
+			return image.GoMinor((*image.Image)(in.Files.Resolve(lib).Image).GoVersion())
 		},
 		Mapping:  in.Proc.MappingAt,
 		Argument: in.passed,

@@ -222,5 +222,5 @@ func onlyLibraryCalls(linkage string) bool {
 
 // inLibrary reports whether the innermost of calls is a function of the C++ library, inlined.
 func inLibrary(calls []unwind.Call) bool {
-	return len(calls) > 1 && (strings.HasPrefix(calls[0].Name, "std::") || strings.HasPrefix(calls[0].Name, "__gnu_cxx::"))
+	return len(calls) > 1 && library(calls[0].Name)
 }

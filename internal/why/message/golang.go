@@ -195,10 +195,10 @@ func (p *Process) goPanic(f *Frame) Words {
 		if !have {
 			return Words{}
 		}
-		if v.typ == 0 && n == 0 { // the panic that ended the program, so it is not runtime.Goexit
+		switch {
+		case v.typ == 0 && n == 0: // the panic that ended the program, so it is not runtime.Goexit
 			texts = append(texts, "nil")
-		}
-		if v.typ != 0 { // otherwise it is runtime.Goexit
+		case v.typ != 0: // otherwise it is runtime.Goexit
 			s, t, have := p.goValue(v.typ, v.data)
 			if !have {
 				return Words{}
@@ -212,7 +212,7 @@ func (p *Process) goPanic(f *Frame) Words {
 	if len(texts) == 0 {
 		return Words{}
 	}
-	if t, ok := p.goArgType(f); ok && texts[0] != "nil" {
+	if t, ok := p.goArgType(f); ok {
 		kind = t
 	} else if kind == "string" { // or the text of another type's value
 		kind = ""
@@ -488,11 +488,7 @@ func (p *Process) goNumber(kind int, at arch.Address) (string, bool) {
 // goFloat formats like the built-in print: as short as it can be, and before Go 1.26 with a sign, six digits and three of
 // the exponent.
 func (p *Process) goFloat(v float64, bits int) string {
-	if minor, known := p.goRelease(); !known || minor >= 26 {
-		return strconv.FormatFloat(v, 'g', -1, bits)
-	}
-	switch {
-	case math.IsInf(v, 0), math.IsNaN(v):
+	if minor := p.goMinor(); minor == 0 || minor >= 26 || math.IsInf(v, 0) || math.IsNaN(v) {
 		return strconv.FormatFloat(v, 'g', -1, bits)
 	}
 	s := fmt.Sprintf("%+.6e", v)
@@ -502,24 +498,13 @@ func (p *Process) goFloat(v float64, bits int) string {
 	return s
 }
 
-// goRelease returns N of the release 1.N of Go that the program was made with; false if it is not known.
-func (p *Process) goRelease() (int, bool) {
-	_, at, ok := p.symbol("runtime.buildVersion")
-	if !ok {
-		return 0, false
+// goMinor is N of the release 1.N of the Go whose runtime panicked; 0 if it is not known.
+func (p *Process) goMinor() int {
+	f := p.frame("runtime.gopanic")
+	if f == nil || p.GoMinor == nil || p.LibraryAt == nil {
+		return 0
 	}
-	two, ok := p.words(at, 2)
-	if !ok {
-		return 0, false
-	}
-	s, ok := p.strictText(two[0], two[1])
-	rest, is := strings.CutPrefix(s, "go1.")
-	end := strings.IndexFunc(rest, func(r rune) bool { return r < '0' || r > '9' })
-	if end < 0 {
-		end = len(rest)
-	}
-	minor, err := strconv.Atoi(rest[:end])
-	return minor, ok && is && err == nil
+	return p.GoMinor(p.LibraryAt(f.LookupAddr()))
 }
 
 // goTypeName reads a type's name at an offset from the start of the program's types: a byte of flags, the

@@ -34,6 +34,8 @@ type Process struct {
 	LibraryAt func(arch.Address) *libstate.Library
 	// Symbol returns the address of a symbol of a library.
 	Symbol func(lib *libstate.Library, name string) (arch.Address, bool)
+	// GoMinor returns N of the release 1.N of Go that a library was made with; 0 if it is not known. It may be nil.
+	GoMinor func(lib *libstate.Library) int
 	// Function returns the linkage name of the function that begins at an address, "" if none is known.
 	Function func(arch.Address) string
 	// ThreadLocal returns an address in the dying thread's copy of a library's thread-local storage, for a

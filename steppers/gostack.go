@@ -43,18 +43,17 @@ type goMachine struct {
 	tls        arch.Reg // points to the end of the thread-local storage that has the g, if no register has it
 	mcall      uint64   // bytes that mcall stores on g0's stack
 	morestack  uint64   // bytes that morestack stores there
-	gsignal    uint64   // offset of m.gsignal, in words
 	keepsFrame bool     // sigfwd stays on its stack
 }
 
 func goMachineOf(a *arch.Arch) goMachine {
 	switch a {
 	case arch.AMD64:
-		return goMachine{g: arch.R14, tls: arch.NoReg, clock: arch.R12, race: arch.R12, mcall: 8, gsignal: 9}
+		return goMachine{g: arch.R14, tls: arch.NoReg, clock: arch.R12, race: arch.R12, mcall: 8}
 	case arch.ARM64:
-		return goMachine{g: arch.ARM64X0 + 28, tls: arch.NoReg, clock: arch.ARM64X0 + 20, race: arch.ARM64X0 + 19, mcall: 16, morestack: 16, gsignal: 9, keepsFrame: true}
+		return goMachine{g: arch.ARM64X0 + 28, tls: arch.NoReg, clock: arch.ARM64X0 + 20, race: arch.ARM64X0 + 19, mcall: 16, morestack: 16, keepsFrame: true}
 	case arch.X86:
-		return goMachine{g: arch.NoReg, tls: arch.X86GSBase, clock: a.FP, race: arch.NoReg, mcall: 4, gsignal: 11}
+		return goMachine{g: arch.NoReg, tls: arch.X86GSBase, clock: a.FP, race: arch.NoReg, mcall: 4}
 	}
 	return goMachine{g: arch.NoReg, tls: arch.NoReg, clock: arch.NoReg, race: arch.NoReg}
 }
@@ -152,7 +151,7 @@ func (g *goFrame) machine() arch.Address {
 	}
 	end := g.word(base) // the thread-local storage points to itself
 	for i := range uint64(maxThreadLocal) {
-		if m := g.machineOf(g.word(end - (i+1)*g.wordSize())); end != 0 && m != 0 {
+		if m := g.machineOf(g.word(end - (i+1)*g.wordSize())); m != 0 {
 			return m
 		}
 	}
@@ -171,12 +170,12 @@ func (g *goFrame) machineOf(of arch.Address) arch.Address {
 	return m
 }
 
-// current returns m's goroutine: the first g other than its g0 and gsignal that m points to, that
-// points back, and that has left its stack.
+// current returns m's goroutine: the first g other than its g0 that m points to, that points back, and
+// that has left its stack, as the g of signals never does.
 func (g *goFrame) current(m arch.Address) arch.Address {
-	g0, gsignal := g.word(m), g.field(m, goMachineOf(g.p.Arch()).gsignal)
+	g0 := g.word(m)
 	for i := uint64(goCurgFirst); i < goCurgLast; i++ {
-		if c := g.field(m, i); c != 0 && c != g0 && c != gsignal && g.field(c, goM) == m && g.onStack(c, g.field(c, goSchedSP)) {
+		if c := g.field(m, i); c != 0 && c != g0 && g.field(c, goM) == m && g.onStack(c, g.field(c, goSchedSP)) {
 			return c
 		}
 	}

@@ -45,7 +45,7 @@ func checkGo(t *testing.T, name string, p *proc, fn string, sp uint64, want goOu
 	return in, f
 }
 
-// The goroutine of a thread is the first g in the thread's m, beside g0 and gsignal, that
+// The goroutine of a thread is the first g in the thread's m, beside g0, that
 // belongs to that m and has left its stack at a place on it.
 func TestGoCurrentGoroutine(t *testing.T) {
 	const other, away = goData + 0x800, goStack + 0x200 // another g, and where it left its stack
@@ -64,7 +64,6 @@ func TestGoCurrentGoroutine(t *testing.T) {
 		{"at the last place", curg(248), goOnG + 16},
 		{"behind the last place", curg(256), goNotKnown},
 		{"behind g0", func(p *proc) { p.put(goMach+136, goG0) }, goOnG + 16},
-		{"behind the g of signals", func(p *proc) { p.put(goMach+72, other); p.put(goMach+136, other) }, goOnG + 16},
 		{"behind another", func(p *proc) { p.put(goMach+136, other) }, away + 16},
 		{"behind another thread's", func(p *proc) { p.put(goMach+136, other); p.put(other+48, goMach+8) }, goOnG + 16},
 		{"behind one that is elsewhere", func(p *proc) { p.put(goMach+136, other); p.put(other+56, goStack+0x1000) }, goOnG + 16},

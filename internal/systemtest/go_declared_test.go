@@ -30,6 +30,7 @@ type goBuild struct {
 	release, arch string
 	optimised     bool
 	flags         []string
+	cc            string // compiles C for cgo; "" for none
 }
 
 func (g goBuild) name() string {
@@ -61,7 +62,11 @@ func goProgram(t *testing.T, source string, g goBuild) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	env := []string{"GOFLAGS=", "GOWORK=off", "CGO_ENABLED=0", "GOTOOLCHAIN=" + g.release, "GOARCH=" + cmp.Or(g.arch, "amd64")}
+	cgo := "CGO_ENABLED=0"
+	if g.cc != "" {
+		cgo = "CGO_ENABLED=1"
+	}
+	env := []string{"GOFLAGS=", "GOWORK=off", cgo, "CC=" + g.cc, "GOTOOLCHAIN=" + g.release, "GOARCH=" + cmp.Or(g.arch, "amd64")}
 	return filepath.Join(fixture.Made(t, append(slices.Clone(args), env...), append(sources, command), func(out string) {
 		cmd := exec.Command(args[0], append(args[1:], "-o", filepath.Join(out, "program"), ".")...)
 		cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)

@@ -1,0 +1,3 @@
+module fixtures/go-callbacks
+
+go 1.20

@@ -24,7 +24,7 @@ var goEmulators = map[string]string{"arm": "qemu-arm-static", "s390x": "qemu-s39
 func TestGoPanics(t *testing.T) {
 	t.Parallel()
 	ways := strings.Fields("string name int code uint8 wide int64 uintptr ratio float tiny infinite complex pair flag error wrapped pointer teller point nil " +
-		"index slice convert divide nilmap nested deferred goroutine")
+		"index slice convert divide nilmap nested deferred goexit goroutine")
 	onThreadStack := []string{"unlock", "asleep"}
 	builds := []goBuild{{release: "local", arch: "amd64", optimised: true}, {release: "local", arch: "386", optimised: true}}
 	if fixture.IsLong(t) {

@@ -297,25 +297,15 @@ func (p *Process) storedPair(entry arch.Address) (uint64, bool) {
 }
 
 // goroutine returns the runtime.g whose stack contains a frame: the one in Go's goroutine register, in that
-// frame or in a callee, or one that its thread (runtime.m) refers to. Where no register is set apart for it, a function
-// of the runtime has it in its frame, or its thread's.
+// frame or in a callee, or one that its thread (runtime.m) refers to.
 func (p *Process) goroutine(f *Frame) (arch.Address, bool) {
 	name := map[*arch.Arch]string{arch.AMD64: "r14", arch.ARM64: "x28", arch.ARM: "r10"}[p.Arch]
 	reg, ok := p.Arch.RegByName(name)
+	if !ok {
+		return p.goroutineInFrames(f)
+	}
 	for i := range p.Stack {
-		s := &p.Stack[i]
-		if !ok {
-			for _, g := range p.frameWords(s) {
-				if cur, ok := p.ofThread(g, f.SP()); ok {
-					return cur, true
-				}
-			}
-			if s.Frame == f.Frame {
-				break
-			}
-			continue
-		}
-		regs := s.Registers()
+		regs := p.Stack[i].Registers()
 		if g, ok := regs.Get(reg); ok {
 			if p.hasStack(g, f.SP()) {
 				return g, true
@@ -323,6 +313,22 @@ func (p *Process) goroutine(f *Frame) (arch.Address, bool) {
 			if cur, ok := p.ofThread(g, f.SP()); ok {
 				return cur, true
 			}
+		}
+	}
+	return 0, false
+}
+
+// goroutineInFrames is goroutine where no register is set apart for it: functions of the runtime have it, or another of its
+// thread, in their frames, down to that frame.
+func (p *Process) goroutineInFrames(f *Frame) (arch.Address, bool) {
+	for i := range p.Stack {
+		for _, g := range p.frameWords(&p.Stack[i]) {
+			if cur, ok := p.ofThread(g, f.SP()); ok {
+				return cur, true
+			}
+		}
+		if p.Stack[i].Frame == f.Frame {
+			break
 		}
 	}
 	return 0, false

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"runtime"
 	"sync"
 )
 
@@ -100,6 +101,9 @@ func main() {
 	case "deferred":
 		defer twice()
 		panic("first")
+	case "goexit":
+		defer twice()
+		runtime.Goexit()
 	case "goroutine":
 		go panic(value("error"))
 		select {}

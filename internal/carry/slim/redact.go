@@ -331,7 +331,7 @@ func (r *redactor) note(n corestate.Note) []byte {
 	r.inside = 0
 	w, first := r.arch.WordSize, r.registers(n)
 	for i := first; i < len(b); i += w {
-		r.word(uint64(i), b[i:min(i+w, len(b))])
+		r.word(uint64(w+i), b[i:min(i+w, len(b))]) // not at 0, where nothing is before
 	}
 	r.inside = 0
 	for _, reg := range []arch.Reg{r.arch.PC, r.arch.SP, r.arch.ModeFrom} { // these may be wild, and the walk begins with them

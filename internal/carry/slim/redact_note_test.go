@@ -11,7 +11,7 @@ import (
 
 // A small number stays where a note begins, as the number of a segment does in NT_386_TLS: it ends nothing.
 func TestNoteBeginsWithNumber(t *testing.T) {
-	r := &redactor{arch: arch.X86, whole: spots{{0x8000000, 0x9000000}}}
+	r := &redactor{arch: arch.X86, whole: spots{{0x8000000, 0x9000000}}, found: new(corestate.Reads), walked: new(corestate.Reads), module: func(arch.Address) bool { return false }}
 	le := binary.LittleEndian
 	data := le.AppendUint32(le.AppendUint32(le.AppendUint32(nil, 12), 0x8189d0c), 0xfffff)
 	want := append(le.AppendUint32(le.AppendUint32(nil, 12), 0x8189d0c), "xxx\x00"...)

@@ -80,7 +80,7 @@ var errTorn = errors.New("the goroutine's structure does not make sense")
 
 // thread returns the thread that runs a goroutine: the one of its m, if that says so too.
 func (r *runtime) thread(g *object) unwind.ThreadID {
-	m, ok := r.object(r.of("m"), g.word("m"))
+	m, ok := r.beginning(r.of("m"), g.word("m"))
 	if !ok || m.word("curg") != g.at {
 		return unwind.NullThread
 	}
@@ -93,7 +93,7 @@ func (r *runtime) thread(g *object) unwind.ThreadID {
 
 // lockedTo returns the thread that a goroutine is locked to: only that one runs it, and it runs nothing else.
 func (r *runtime) lockedTo(g *object) unwind.ThreadID {
-	m, ok := r.object(r.of("m"), g.word("lockedm"))
+	m, ok := r.beginning(r.of("m"), g.word("lockedm"))
 	if !ok {
 		return unwind.NullThread
 	}

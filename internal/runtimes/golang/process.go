@@ -64,6 +64,16 @@ func (m memory) object(rec *record, at uint64) (object, bool) {
 	return object{m, at, rec, b}, b != nil
 }
 
+// beginning is object for as much of a structure as can be read: a small core may end within it. Fields behind that are 0.
+func (m memory) beginning(rec *record, at uint64) (object, bool) {
+	if rec == nil || at == 0 || rec.size > 1<<20 {
+		return object{}, false
+	}
+	b := make([]byte, rec.size)
+	n, _ := m.p.State.ReadMem(at, b)
+	return object{m, at, rec, b[:max(n, 0)]}, n > 0
+}
+
 // lacks reports whether a dump lacks memory of a structure that the process had.
 func (m memory) lacks(rec *record, at uint64) bool {
 	if rec == nil || at == 0 || rec.size > 1<<20 {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 
 	"github.com/spf13/pflag"
 
@@ -88,7 +89,7 @@ func runMCP(args []string, e env) int {
 			own.ctx = ctx
 			return l.open(own)
 		}})
-	if err != nil && !errors.Is(err, context.Canceled) {
+	if err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, syscall.EPIPE) { // an agent that has left wants no more
 		return e.fail(err)
 	}
 	return exitComplete

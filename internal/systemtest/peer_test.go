@@ -75,6 +75,7 @@ var peerDifferences = []peerDifference{
 	{fixture: "amd64-go-stripped", after: "-", why: "gdb does not read Go's pc-line table, all that a stripped Go program has"},
 	{fixture: "amd64-go-stripped-118", after: "-", why: "gdb does not read Go's pc-line table, all that a stripped Go program has"},
 	{fixture: "amd64-go-stripped-pie", after: "-", why: "gdb does not read Go's pc-line table, all that a stripped Go program has"},
+	{fixture: "i386-go-stripped", after: "-", why: "gdb does not read Go's pc-line table, all that a stripped Go program has"},
 	{fixture: "amd64-relro-omitted", after: "main", why: "gdb reads .data.rel.ro of a library from a core that left it out as zeros"},
 	{fixture: "amd64-rust-unwrap", frame: "__rustc::rust_begin_unwind", why: "two names of one function: the linkage name, and that of the attribute behind it"},
 	{fixture: "amd64-vars-go-O0", after: "runtime.goexit", why: "gdb does not know the bottom of a goroutine"},

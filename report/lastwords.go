@@ -28,9 +28,12 @@ type Thrown struct {
 	Type string `json:"type"` // as the source has it: "std::out_of_range"
 	// What is what the exception's what() returns, or the value of a thrown number or string; nil if it is not
 	// known.
-	What    *string `json:"what,omitempty"`
-	Runtime string  `json:"runtime"`           // one of the Runtime constants
-	Address Addr    `json:"address,omitempty"` // of the object
+	What *string `json:"what,omitempty"`
+	// Template is What with "…" in the place of each value that the program put in: the rest is in the program's constants. It is empty if that
+	// is not known.
+	Template string `json:"template,omitempty"`
+	Runtime  string `json:"runtime"`           // one of the Runtime constants
+	Address  Addr   `json:"address,omitempty"` // of the object
 }
 
 // A Raised is an exception of a language above the native code.
@@ -128,6 +131,7 @@ func (j *jsonWriter) thrown(t *Thrown) {
 	if t.What != nil {
 		j.str("what", *t.What)
 	}
+	j.optStr("template", t.Template)
 	j.str("runtime", t.Runtime)
 	if t.Address != 0 {
 		j.addr("address", t.Address)

@@ -38,7 +38,7 @@ type analysis struct {
 func (a analysis) analyze(ctx context.Context, t *corewalk.Target, d *ledger.Dump) (denied []Exact, err error) {
 	stack := stackOptions(t)
 	all := stack
-	all.Locals, all.NoBlame, all.VariablesUntil = corewalk.LocalsTop, false, timeForVariables(ctx)
+	all.Locals, all.VariablesUntil = corewalk.LocalsTop, timeForVariables(ctx)
 	o := stack
 	if a.likely {
 		o = all
@@ -103,7 +103,7 @@ func timeForVariables(ctx context.Context) time.Time {
 
 // stackOptions are those for the stack of the thread that a dump is about.
 func stackOptions(t *corewalk.Target) corewalk.AnalyzeOptions {
-	o := corewalk.AnalyzeOptions{Locals: corewalk.LocalsNone, NoBlame: true}
+	o := corewalk.AnalyzeOptions{Locals: corewalk.LocalsNone}
 	if tid, err := t.ProcessState().DefaultThread(); err == nil {
 		o.Threads = []unwind.ThreadID{tid}
 	}

@@ -26,6 +26,9 @@ func (b *builder) cycle(d *report.Deadlock, th *report.Thread, c *Cache) {
 	for _, ref := range d.Tasks {
 		all = append(all, b.waiting(ref, c))
 	}
+	if d.Asleep {
+		all = without(all, func(w waiting) bool { return w.kind == "barrier" || w.kind == "join" })
+	}
 	slices.SortFunc(all, func(x, y waiting) int { return slices.Compare(x.parts(), y.parts()) })
 	for _, w := range all {
 		b.strict = append(b.strict, w.parts()...)
@@ -46,6 +49,15 @@ func (b *builder) cycle(d *report.Deadlock, th *report.Thread, c *Cache) {
 	for i := range th.Frames {
 		b.decide(i, Dropped, "a deadlock is known by the functions that wait in it")
 	}
+}
+
+// without leaves out the tasks that only wait until others are done: how many there are is chance, and the others say why they are not. If all
+// tasks wait so, none is left out.
+func without(all []waiting, bystander func(waiting) bool) []waiting {
+	if rest := slices.DeleteFunc(slices.Clone(all), bystander); len(rest) > 0 {
+		return rest
+	}
+	return all
 }
 
 func (w waiting) parts() []string { return []string{w.name, w.kind, w.module, w.place} }

@@ -135,3 +135,30 @@ func TestCycle(t *testing.T) {
 		t.Error("a thread that waits for itself is two that wait for each other")
 	}
 }
+
+// Of goroutines that all sleep, those that only wait for the end of others do not count: there may be any number of them.
+func TestBystanders(t *testing.T) {
+	asleep := func(kinds ...string) *report.Report {
+		functions := []string{"wait", "receive"}[:len(kinds)]
+		r := hungReport(functions...)
+		r.Deadlocks[0].Asleep = true
+		for i, k := range kinds {
+			r.Tasks[i].Wait.Kind = k
+		}
+		return r
+	}
+	if s := Of(asleep("barrier", "channel-receive")); !slices.Equal(s.Frames, []string{"receive"}) {
+		t.Errorf("a wait group counts: %q", s.Frames)
+	}
+	if s := Of(asleep("join", "channel-receive")); !slices.Equal(s.Frames, []string{"receive"}) {
+		t.Errorf("a join counts: %q", s.Frames)
+	}
+	if s := Of(asleep("barrier", "barrier")); !slices.Equal(s.Frames, []string{"receive", "wait"}) {
+		t.Errorf("nothing else: %q", s.Frames)
+	}
+	circle := asleep("barrier", "channel-receive")
+	circle.Deadlocks[0].Asleep = false
+	if s := Of(circle); !slices.Equal(s.Frames, []string{"receive", "wait"}) {
+		t.Errorf("of a circle: %q", s.Frames)
+	}
+}

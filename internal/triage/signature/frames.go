@@ -21,6 +21,8 @@ type builder struct {
 	said          bool // the class identifies the place, in the words of the program's author
 	quit          bool // the function below the abort machinery decided to end the program
 	kept          []entry
+	libraries     bool      // functions of a language's library were dropped
+	whole         bool      // they are not, since the stack has nothing else
 	started       bool      // the start of the program or thread was reached
 	inner         int       // the frame that ended the program, if one did
 	end           string    // why all frames outside of those considered so far are dropped; "" if they are not
@@ -44,6 +46,11 @@ func (b *builder) build() {
 	from := b.cut()
 	b.inner = from
 	b.choose(from)
+	if len(b.kept) == 0 && b.libraries {
+		// A stack of a language's own library: then this is what tells bugs apart.
+		b.whole, b.started, b.end = true, false, ""
+		b.choose(from)
+	}
 	named := 0
 	for _, e := range b.kept {
 		if e.named {
@@ -53,14 +60,15 @@ func (b *builder) build() {
 	cycle := b.collapse()
 	// If main itself crashes there is only one function, and its name is enough if the walk reached the start
 	// of the program.
-	if whole := b.started || b.thread.End == report.EndBottom; named == 0 || named == 1 && !whole && !b.guarded(from) {
+	// What the program itself said of the place counts without names, too.
+	if whole := b.started || b.thread.End == report.EndBottom; (named == 0 || named == 1 && !whole && !b.guarded(from)) && !(b.said && len(b.kept) > 0) {
 		b.weak(from)
 		return
 	}
 	b.sig.Module = b.known[b.kept[0].frame].module
 	b.sig.Weak = !b.kept[0].named
 	b.sig.Top = topFrames
-	if b.quit && b.kept[0].frame == b.inner {
+	if b.quit && (b.kept[0].frame == b.inner || b.thread.Frames[b.kept[0].frame].Language != "") {
 		b.sig.Top, b.sig.Quit = topQuitting, true
 	}
 	if b.said {
@@ -80,6 +88,9 @@ func (b *builder) build() {
 		}
 	}
 	b.first = b.sig.Frames[:b.sig.Top]
+	if m := b.nullMember(); m != "" {
+		b.sig.Class += " through " + m
+	}
 }
 
 // guarded reports whether the frame below the machinery is a function with a name that found its own frame
@@ -102,6 +113,29 @@ func (b *builder) returns() bool {
 var stackGuards = lazy.Value[map[string]bool]{Make: func() map[string]bool {
 	return map[string]bool{"__stack_chk_fail": true, "__stack_chk_fail_local": true}
 }}
+
+// sentByItself reports whether the program sent itself the signal of a fault, of which it is not known that it was one.
+func (b *builder) sentByItself() bool {
+	c := b.report.Crash
+	return c != nil && bySignal.Get()[c.Signal] != "" && strings.HasPrefix(c.Reason, "sent by the program to itself")
+}
+
+// machine returns one name for the functions of abort machinery that stand for each other in other versions of a library.
+func machine(name string) string {
+	switch name = strings.TrimPrefix(name, "__GI_"); {
+	case name == "std::__terminate":
+		return "std::terminate"
+	case strings.HasPrefix(name, "_Py_FatalError"):
+		return "Py_FatalError"
+	}
+	return name
+}
+
+// allocates reports whether the innermost function is an allocator's.
+func (b *builder) allocates() bool {
+	r := b.rule(0)
+	return r != nil && r.file == "allocator.txt" && r.action == actDrop
+}
 
 func (b *builder) decide(i int, action, why string) {
 	name := b.name(i)
@@ -176,11 +210,15 @@ func (b *builder) cut() int {
 		}
 		if r := b.rule(i); r.cuts() {
 			end, why[i] = i+1, r.why
-			b.quit, b.sig.Via = r.action == actQuit, strings.TrimPrefix(b.name(i), "__GI_")
+			b.quit, b.sig.Via = r.action == actQuit, machine(b.name(i))
 			overflow = overflow || r.action == actOverflow
 		}
 	}
 	switch {
+	case class == "access" && len(why) > 0 && b.allocates():
+		class = report.CrashHeapCorruption // what the allocator did not notice
+	case end == 0 && class == report.CrashSignal && b.sentByItself():
+		class = bySignal.Get()[b.report.Crash.Signal] // a handler looked at the fault, and sent its signal again
 	case overflow:
 		class = report.CrashStackOverflow
 	case b.sig.Via != "" && byMachinery.Get()[class]: // the report has a crash: without one the class is another
@@ -189,7 +227,7 @@ func (b *builder) cut() int {
 		// function that do not return, whichever inlined functions they came from.
 		// So is a panic of the program's own, unless it is in a function that does nothing else.
 		if place := rustPlace(b.report.Crash.Panic); place != "" && (!b.quit || !b.refuses(end)) {
-			class, b.said, b.quit = class+" "+place, true, false
+			class, b.said, b.quit = "panic "+place+panicWords(b.report.Crash.Panic), true, false
 		}
 	}
 	b.sig.Class = class
@@ -257,6 +295,13 @@ func (b *builder) irrelevant(i int) (why, stop string) {
 		return "V8's own function", ""
 	case f.Language == "javascript" && (strings.HasPrefix(f.Source.File, "node:internal/modules/") || strings.HasPrefix(f.Source.File, "node:internal/main/")):
 		return "Node's loader of modules", ""
+	case b.sig.Class == report.CrashOutOfMemory && strings.HasPrefix(f.Function, "v8::"):
+		return "V8's way to memory", ""
+	case f.Language == "javascript" && nameless(f) && b.writtenIn(i):
+		return "written in the function that called it", ""
+	case f.Language != "" && !b.whole && ofLibrary(f):
+		b.libraries = true
+		return "the language's own library", ""
 	case f.Language != "":
 		return "", ""
 	case inlinedHeader(f):
@@ -278,10 +323,28 @@ func (b *builder) irrelevant(i int) (why, stop string) {
 	return rule.why, ""
 }
 
+// nameless reports whether a function of JavaScript has no name.
+func nameless(f *report.Frame) bool { return f.Function == "<anonymous>" }
+
+// writtenIn reports whether the next frame outward of the program's JavaScript is in the same file, and has a name: functions without
+// names are written where they are passed to another one, and that called them.
+func (b *builder) writtenIn(i int) bool {
+	frames := b.thread.Frames
+	for k := i + 1; k < len(frames); k++ {
+		if f := &frames[k]; f.Language == "javascript" && f.Source.File != "" && !ofLibrary(f) && !nameless(f) {
+			return f.Source.File == frames[i].Source.File
+		}
+	}
+	return false
+}
+
 // keep keeps a frame. Consecutive frames without names in one module become one entry.
 func (b *builder) keep(i int) {
 	f := &b.thread.Frames[i]
 	e := entry{name: b.name(i), named: true, frame: i}
+	if f.Language == "javascript" && nameless(f) {
+		e.name += " in " + b.known[i].file
+	}
 	if e.name == "" {
 		e.named = false
 		e.name = "?" + b.known[i].module

@@ -217,10 +217,10 @@ func TestPanicPlace(t *testing.T) {
 		r.Threads[0].Frames[2].NoReturn = noReturn
 		return Of(r)
 	}
-	if s := panics("core::option::unwrap_failed", true); s.Class != "core::option::unwrap_failed queue.rs column 7" || s.Top != 0 || s.Quit {
+	if s := panics("core::option::unwrap_failed", true); s.Class != "panic queue.rs column 7" || s.Top != 0 || s.Quit {
 		t.Errorf("%+v", s)
 	}
-	if s := panics("core::panicking::panic_fmt", false); s.Class != "core::panicking::panic_fmt queue.rs column 7" || s.Top != 0 || s.Quit {
+	if s := panics("core::panicking::panic_fmt", false); s.Class != "panic queue.rs column 7" || s.Top != 0 || s.Quit {
 		t.Errorf("with the program's message: %+v", s)
 	}
 	if s := panics("core::panicking::panic_fmt", true); s.Class != "core::panicking::panic_fmt" || s.Top != 2 || !s.Quit {
@@ -229,8 +229,22 @@ func TestPanicPlace(t *testing.T) {
 	r := stackOf("abort", "abort"+libc, "core::panicking::panic_fmt")
 	r.Crash.Panic = &report.Panic{Runtime: report.RuntimeRust, File: "src/queue.rs", Line: 12, Column: 7}
 	r.Threads[0].Frames[1].Source.File = "/rustc/library/core.rs"
-	if s := Of(r); s.Class != "core::panicking::panic_fmt queue.rs column 7" {
+	if s := Of(r); s.Class != "panic queue.rs column 7" || !s.Weak {
 		t.Errorf("nothing below: %+v", s)
+	}
+	// A stripped program says as much, without any name.
+	named := stackOf("exception", "abort"+libc, "core::panicking::panic_fmt", "app::take", "main")
+	stripped := stackOf("exception", "abort"+libc, "", "", "", "")
+	for _, r := range []*report.Report{named, stripped} {
+		r.Crash.Panic = &report.Panic{Runtime: report.RuntimeRust, File: "src/queue.rs", Line: 12, Column: 7, Value: "no room for 3"}
+		r.Threads[0].Frames[1].Source.File = "/rustc/library/core.rs"
+	}
+	if a, b := Of(named), Of(stripped); a.Hash != b.Hash || a.Class != "panic queue.rs column 7: no room for" || a.Weak {
+		t.Errorf("%+v\n%+v: want the same", a, b)
+	}
+	stripped.Crash.Panic.Column = 0
+	if s := Of(stripped); !s.Weak {
+		t.Errorf("nothing is said, and nothing has a name: %+v", s)
 	}
 }
 

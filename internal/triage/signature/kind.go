@@ -1,8 +1,10 @@
 package signature
 
 import (
+	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/corewalk/corewalk/report"
 )
@@ -21,7 +23,13 @@ func kindOf(c *report.Crash) (kind, class string, said bool) {
 		word = wordOf(c)
 	}
 	kind, class = word, classOf(word)
+	if p := c.Panic; word == report.CrashException && p != nil && p.Runtime == report.RuntimeGo && strings.Contains(p.Value, "invalid memory address or nil pointer dereference") {
+		class = "access" // recovered, and raised again
+	}
 	if c.Message == "" {
+		if word == report.CrashException && len(c.Thrown) > 0 {
+			class += ": " + Normalize(c.Thrown[0].Type)
+		}
 		return kind, class, false
 	}
 	message := Mask(c.Message)
@@ -35,7 +43,7 @@ func kindOf(c *report.Crash) (kind, class string, said bool) {
 	case report.CrashException:
 		if t := thrown(c.Message); t != "" {
 			class += ": " + t
-			if words := ownWords(t, c.Message); words != "" {
+			if words := ownWords(t, c); words != "" {
 				class, said = class+": "+words, true
 			}
 		}
@@ -66,26 +74,38 @@ func thrown(message string) string {
 // ownWords returns what the program itself wrote into an exception, up to the first value. It identifies the
 // throw even if a compiler merged it with others. It is "" for texts of libraries, which are one word or the
 // name of a function.
-func ownWords(exception, message string) string {
-	_, said, _ := strings.Cut(message, "what():")
+func ownWords(exception string, c *report.Crash) string {
+	_, said, _ := strings.Cut(c.Message, "what():")
+	if len(c.Thrown) > 0 && c.Thrown[0].What != nil {
+		said = *c.Thrown[0].What
+	}
 	said = Mask(said)
 	if strings.HasPrefix(exception, "std::bad_") || strings.Contains(said, "::") {
 		return ""
 	}
-	if end := strings.IndexAny(said, ":'\"`([{<="); end >= 0 {
-		said = said[:end]
-	}
-	words := strings.Fields(said)
-	for i, w := range words {
-		if w == "N" {
-			words = words[:i]
-			break
+	// The program's constants tell which words are the author's.
+	if len(c.Thrown) > 0 && c.Thrown[0].Template != "" {
+		if words := strings.FieldsFunc(c.Thrown[0].Template, func(r rune) bool { return !unicode.IsLetter(r) }); len(words) >= 2 {
+			return strings.Join(words, " ")
 		}
 	}
+	words := leading(said)
 	if len(words) < 2 {
 		return ""
 	}
 	return strings.Join(words, " ")
+}
+
+// leading returns the words of a masked text up to the first value.
+func leading(said string) []string {
+	if end := strings.IndexAny(said, ":'\"`([{<="); end >= 0 {
+		said = said[:end]
+	}
+	words := strings.Fields(said)
+	if i := slices.Index(words, "N"); i >= 0 {
+		words = words[:i]
+	}
+	return words
 }
 
 // rustPlace returns where a Rust library panicked on behalf of the program: the file and the column. The line
@@ -95,6 +115,23 @@ func rustPlace(p *report.Panic) string {
 		return ""
 	}
 	return report.Clean(baseName(p.File)) + " column " + strconv.Itoa(p.Column)
+}
+
+// panicWords returns the words that a panic's text begins with, up to the first value.
+func panicWords(p *report.Panic) string {
+	if p.Value == "" {
+		return ""
+	}
+	said := Mask(p.Value)
+	if strings.HasPrefix(said, "called `") { // by the library, of unwrap
+		said, _, _ = strings.Cut(said, ": ")
+		return ": " + said
+	}
+	words := leading(said)
+	if len(words) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(words, " ")
 }
 
 // wordOf replaces the kind for a report that has none.

@@ -81,7 +81,7 @@ func TestOwnWords(t *testing.T) {
 		{"Error", "what():  no file =x", "no file"},
 		{"Error", "what():  no file |x", "no file |x"},
 	} {
-		if got := ownWords(c.exception, c.message); got != c.want {
+		if got := ownWords(c.exception, &report.Crash{Message: c.message}); got != c.want {
 			t.Errorf("ownWords(%q, %q) = %q, want %q", c.exception, c.message, got, c.want)
 		}
 	}
@@ -176,6 +176,73 @@ func TestMask(t *testing.T) {
 	} {
 		if got := Mask(in); got != want {
 			t.Errorf("Mask(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+// TestTemplate: the program's constants tell the words of an exception from the values, where its text does not.
+func TestTemplate(t *testing.T) {
+	of := func(what, template string) string {
+		return ownWords("Error", &report.Crash{Thrown: []report.Thrown{{What: &what, Template: template}}})
+	}
+	for _, c := range [][3]string{
+		{"cannot write abcd", "cannot write …", "cannot write"},
+		{"cannot write abcd", "", "cannot write abcd"},
+		{"line 4: no = in 'x'", "line …: no = in '…'", "line no in"},
+		{"line 4: no", "line …", ""}, // one word is no place: then what the text looks like
+		{"map::at: key not found", "map::at: key not found", ""},
+	} {
+		if got := of(c[0], c[1]); got != c[2] {
+			t.Errorf("%q, %q: %q, want %q", c[0], c[1], got, c[2])
+		}
+	}
+}
+
+// TestPanicWords: what a panic says up to the first value.
+func TestPanicWords(t *testing.T) {
+	for said, want := range map[string]string{
+		"": "", "5 of 2": "", "used 5 of 2": ": used", "index out of bounds: the len is 3": ": index out of bounds", "no file 'x'": ": no file",
+		"called `Option::unwrap()` on a `None` value":                   ": called `Option::unwrap()` on a `None` value",
+		"called `Result::unwrap()` on an `Err` value: ParseIntError {}": ": called `Result::unwrap()` on an `Err` value",
+	} {
+		if got := panicWords(&report.Panic{Value: said}); got != want {
+			t.Errorf("%q: %q, want %q", said, got, want)
+		}
+	}
+}
+
+// TestOneBugOneClass: one bug shows in several ways, whose classes are the same.
+func TestOneBugOneClass(t *testing.T) {
+	class := func(change func(*report.Report), kind string, frames ...string) string {
+		r := stackOf(kind, frames...)
+		change(r)
+		return Of(r).Class
+	}
+	as := func(*report.Report) {}
+	say := func(signal, reason string) func(*report.Report) {
+		return func(r *report.Report) { r.Crash.Signal, r.Crash.Reason = signal, reason }
+	}
+	panics := func(runtime, value string) func(*report.Report) {
+		return func(r *report.Report) { r.Crash.Panic = &report.Panic{Runtime: runtime, Value: value} }
+	}
+	const own = "sent by the program to itself"
+	for _, c := range []struct{ name, got, want string }{
+		{"past the end of a file", class(as, "bus-truncated", "f", "main"), "access"},
+		{"a handler raised the signal again", class(say("SIGBUS", own), "signal", "f", "main"), "access"},
+		{"from elsewhere", class(say("SIGBUS", "sent from process 3"), "signal", "f", "main"), "signal"},
+		{"of no fault", class(say("SIGTERM", own), "signal", "f", "main"), "signal"},
+		{"raised by the program", class(say("SIGBUS", own), "signal", "raise"+libc, "f", "main"), "raise"},
+		{"the allocator did not notice", class(as, "wild-read", "_int_free"+libc, "free"+libc, "f", "main"), "heap-corruption"},
+		{"below the allocator's caller", class(as, "wild-read", "f", "free"+libc, "main"), "access"},
+		{"nil, raised again", class(panics(report.RuntimeGo, `runtime.errorString("invalid memory address or nil pointer dereference")`), "exception", "f", "main"), "access"},
+		{"another panic", class(panics(report.RuntimeGo, "no file"), "exception", "f", "main"), "exception"},
+		{"std::__terminate", class(as, "abort", "abort"+libc, "std::__terminate", "f", "main"), "std::terminate"},
+		{"std::terminate", class(as, "abort", "abort"+libc, "std::terminate", "f", "main"), "std::terminate"},
+		{"CPython since 3.9", class(as, "abort", "abort"+libc, "_Py_FatalErrorFunc", "f", "main"), "Py_FatalError"},
+		{"an exception of which nothing was printed", class(func(r *report.Report) { r.Crash.Thrown = []report.Thrown{{Type: "a::Error<int>"}} }, "exception", "abort"+libc, "_Unwind_Resume", "f", "main"), "exception: a::Error"},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, c.got, c.want)
 		}
 	}
 }

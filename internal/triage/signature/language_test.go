@@ -68,7 +68,7 @@ func TestCallsOfJavaScript(t *testing.T) {
 	}
 	r := &report.Report{Crash: &report.Crash{Thread: 1, Kind: report.CrashNullRead}, Threads: []report.Thread{{ID: 1, Crashed: true, Frames: frames, End: report.EndBottom}}}
 	s := Of(r)
-	if want := []string{"pay", "shop", "emit"}; !slices.Equal(s.Frames, want) {
+	if want := []string{"pay", "shop"}; !slices.Equal(s.Frames, want) {
 		t.Errorf("the signature has %q, want %q", s.Frames, want)
 	}
 }
@@ -117,5 +117,84 @@ func TestRejections(t *testing.T) {
 	user := report.Frame{Function: "mine", Language: "javascript", Kind: report.KindInterpreted, Trust: "cfi", Source: report.Source{File: "/x/mine.js", Line: 9}}
 	if a, b := of(parse, user), of(load, user); a.Hash != b.Hash {
 		t.Error("with a function of the program on the stack, what made the error counts")
+	}
+}
+
+// stackOfLanguage is a program that aborts below frames, innermost first, of "python NAME FILE", "javascript NAME FILE" or a native "NAME".
+func stackOfLanguage(kind string, lines ...string) *report.Report {
+	frames := []report.Frame{{Function: "abort", Module: "/lib/libc.so.6", Trust: "cfi"}}
+	for _, line := range lines {
+		words := strings.Fields(line)
+		f := report.Frame{Function: words[0], Module: "/x/node", Trust: "cfi"}
+		if len(words) == 3 {
+			f = report.Frame{Function: words[1], Language: words[0], Kind: report.KindInterpreted, Trust: report.TrustRuntime, Source: report.Source{File: words[2], Line: 3}}
+		}
+		frames = append(frames, f)
+	}
+	for i := range frames {
+		frames[i].Index, frames[i].Physical = i, i
+	}
+	return &report.Report{Crash: &report.Crash{Thread: 1, Kind: kind}, Threads: []report.Thread{{ID: 1, Crashed: true, Frames: frames, End: report.EndBottom}}}
+}
+
+// The library that comes with a language says nothing of the bug, unless the stack has nothing else.
+func TestLibraries(t *testing.T) {
+	for _, c := range []struct {
+		lines []string
+		want  string
+	}{
+		{[]string{"PyThread_acquire_lock_timed", "python Condition.wait /usr/lib/python3.11/threading.py", "python take /x/app.py"}, "take"},
+		{[]string{"lock_acquire", "python take /usr/lib/python3.11/site-packages/app/app.py"}, "take"},
+		{[]string{"python _call <frozen", "python take /x/app.py"}, "_call < take"}, // no file of that form
+		{[]string{"python wait /usr/lib/python3.11/threading.py", "python run /usr/lib/python3.11/threading.py"}, "wait < run"},
+		{[]string{"javascript emit node:events", "javascript shop /x/shop.js"}, "shop"},
+		{[]string{"javascript emit node:events", "javascript tick node:process"}, "emit < tick"},
+		{[]string{"javascript <anonymous> /x/shop.js", "javascript map node:x", "javascript total /x/shop.js"}, "total"},
+		{[]string{"javascript <anonymous> /x/shop.js", "javascript total /x/other.js"}, "<anonymous> in shop.js < total"},
+		{[]string{"javascript <anonymous> /x/shop.js", "javascript <anonymous> /x/shop.js"}, "<anonymous> in shop.js"},
+		{[]string{"javascript <anonymous> /x/a.js", "javascript <anonymous> /x/b.js", "javascript total /x/a.js"}, "<anonymous> in b.js < total"},
+	} {
+		if s := Of(stackOfLanguage(report.CrashNullRead, c.lines...)); strings.Join(s.Frames, " < ") != c.want {
+			t.Errorf("%q: %q, want %q", c.lines, s.Frames, c.want)
+		}
+	}
+	for file, want := range map[string]bool{
+		"/root/.pyenv/versions/3.10.13/lib/python3.10/queue.py": true, "/usr/lib/python3/dist-packages/x.py": false,
+		"/usr/lib/python3.13t/threading.py": true, "/x/python3.11/app.py": false, "/x/lib/pythonic/app.py": false,
+		`C:\Python311\Lib\threading.py`: true, `C:\Python311\Lib\site-packages\x.py`: false, `C:\app\Lib\x.py`: false,
+		"/x/lib/python3.12.zip/threading.py": true, "<frozen importlib._bootstrap>": true, "<string>": false,
+	} {
+		if got := ofLibrary(&report.Frame{Language: "python", Source: report.Source{File: file}}); got != want {
+			t.Errorf("of the library: %s %v", file, got)
+		}
+	}
+	if ofLibrary(&report.Frame{Source: report.Source{File: "/usr/lib/python3.11/x.py"}}) || ofLibrary(&report.Frame{Language: "java", Source: report.Source{File: "node:x"}}) {
+		t.Error("a function of no language or another one is of Python's or Node's library")
+	}
+}
+
+// A function of a language above that ends the program is told apart by its caller, as one of C is: what leads down to the abort does not count.
+func TestQuittingOfLanguage(t *testing.T) {
+	r := stackOfLanguage(report.CrashAbort, "os_abort_impl", "os_abort", "glue", "python fatal /x/app.py", "python connect /x/app.py")
+	r.Threads[0].Frames[3].Folded = true
+	other := stackOfLanguage(report.CrashAbort, "os_abort_impl", "os_abort", "glue", "python fatal /x/app.py", "python migrate /x/app.py")
+	other.Threads[0].Frames[3].Folded = true
+	if a, b := Of(r), Of(other); a.Hash == b.Hash || !a.Quit || a.Top != 2 || a.Via != "os_abort" {
+		t.Errorf("%+v", a)
+	}
+	native := stackOf("abort", "abort"+libc, "std::f", "g", "h", "main")
+	if s := Of(native); s.Quit || s.Top != 1 {
+		t.Errorf("of C++: %+v", s)
+	}
+}
+
+// Where V8 ran out of memory says nothing: the function of the program above does. Of another crash it does.
+func TestOutOfHeap(t *testing.T) {
+	lines := []string{"v8::internal::JSObject::CreateDataProperty", "javascript hoard /x/a.js", "javascript main /x/a.js"}
+	if s := Of(stackOfLanguage(report.CrashOutOfMemory, lines...)); s.Frames[0] != "hoard" {
+		t.Errorf("%q", s.Frames)
+	}
+	if s := Of(stackOfLanguage(report.CrashNullRead, lines...)); s.Frames[0] != "v8::internal::JSObject::CreateDataProperty" {
+		t.Errorf("not out of memory: %q", s.Frames)
 	}
 }

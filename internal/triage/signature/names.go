@@ -75,3 +75,24 @@ func inlinedHeader(f *report.Frame) bool {
 	return strings.Contains(file, "/include/python") || strings.HasPrefix(file, "Include/") || strings.Contains(file, "/Include/") ||
 		strings.Contains(file, "/include/ruby")
 }
+
+// ofLibrary reports whether a function of a language is of the library that comes with the language: of Python's or Node's.
+func ofLibrary(f *report.Frame) bool {
+	file := strings.ReplaceAll(f.Source.File, `\`, "/")
+	switch f.Language {
+	case "javascript":
+		return strings.HasPrefix(file, "node:")
+	case "python":
+		if strings.HasPrefix(file, "<frozen ") {
+			return true
+		}
+		dir := pythonLibrary.Get().FindStringIndex(file)
+		return dir != nil && !strings.Contains(file[dir[1]:], "-packages/")
+	}
+	return false
+}
+
+// pythonLibrary is the directory of Python's library in a path: of Unix, an archive or Windows.
+var pythonLibrary = lazy.Value[*regexp.Regexp]{Make: func() *regexp.Regexp {
+	return regexp.MustCompile(`/lib/(?:python|pypy)[23][0-9.]*t?(?:\.zip)?/|(?i:/python[23][0-9]+(?:-32)?/lib/|/python[23][0-9]+\.zip/)`)
+}}

@@ -50,3 +50,39 @@ func TestOnNull(t *testing.T) {
 		t.Errorf("a caller without a name: %q", s.Frames)
 	}
 }
+
+// TestNullMember: two members of one object that are null are two bugs.
+func TestNullMember(t *testing.T) {
+	certain := func(kind, name, function string) *report.Blame {
+		return &report.Blame{Confidence: report.Certain, Steps: []report.BlameStep{{Kind: kind, Name: name, Function: function}}}
+	}
+	likely, wild := certain(report.BlameRead, "c->peer", "flush"), certain(report.BlameRead, "c->peer", "flush")
+	likely.Confidence, wild.Value = "likely", 0x4141
+	for _, c := range []struct {
+		name, kind string
+		blame      *report.Blame
+		class      string
+	}{
+		{"a member", "null-read", certain(report.BlameRead, "c->peer", "flush"), "access through peer"},
+		{"a member of a member", "null-write", certain(report.BlameRead, "it.Price.Cur", "flush"), "access through Cur"},
+		{"a lambda of the function", "null-read", certain(report.BlameRead, "c->peer", "flush()::{lambda()#1}::operator()() const"), "access through peer"},
+		{"likely", "null-read", likely, "access"},
+		{"no null", "wild-read", wild, "access"},
+		{"no blame", "null-read", nil, "access"},
+		{"no steps", "null-read", &report.Blame{Confidence: report.Certain}, "access"},
+		{"a variable", "null-read", certain(report.BlameRead, "c", "flush"), "access"},
+		{"not read", "null-read", certain(report.BlameVariable, "c->peer", "flush"), "access"},
+		{"of the caller", "null-read", certain(report.BlameRead, "c->peer", "main"), "access"},
+		{"of an element", "null-read", certain(report.BlameRead, "c->peer[3]", "flush"), "access"},
+		{"of a register", "null-read", certain(report.BlameRead, "[rax.8]", "flush"), "access"},
+		{"split by the compiler", "null-read", certain(report.BlameRead, "x->a$b", "flush"), "access"},
+		{"a library's", "null-read", certain(report.BlameRead, "x._M_head", "flush"), "access"},
+		{"a call", "null-call", certain(report.BlameRead, "c->peer", "flush"), "call"},
+	} {
+		r := stackOf(c.kind, "flush", "main")
+		r.Crash.Blame = c.blame
+		if s := Of(r); s.Class != c.class {
+			t.Errorf("%s: %q, want %q", c.name, s.Class, c.class)
+		}
+	}
+}

@@ -115,9 +115,12 @@ func canonicalCycle(run []entry) []entry {
 			}
 		}
 	}
-	cycle := make([]entry, p)
+	cycle := make([]entry, 0, p)
 	for k := range p {
-		cycle[k] = run[(best+k)%p]
+		// A function beside itself was inlined into itself: whether a compiler does that says nothing.
+		if e := run[(best+k)%p]; k == 0 || e.name != cycle[len(cycle)-1].name {
+			cycle = append(cycle, e)
+		}
 	}
 	return cycle
 }

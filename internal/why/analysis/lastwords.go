@@ -98,11 +98,16 @@ func (in *inspection) tell(r *report.Report, w message.Words) {
 	if w.Cause == message.UncaughtException && w.Panic == nil && len(r.Threads) > 0 && r.Threads[0].Crashed {
 		c.Frame = thrownAt(r.Threads[0].Frames, c.Frame)
 	}
+	if w.Raised > 0 {
+		if at := slices.IndexFunc(r.Threads[0].Frames, func(f report.Frame) bool { return f.Physical == w.Raised }); at >= 0 {
+			c.Frame = &at
+		}
+	}
 	if w.Cause == message.StackOverflow && c.Frame != nil && c.Overflow == nil {
 		c.Overflow = overflow(r.Threads[0].Frames[*c.Frame:], overflowed(r, w.Stack))
 	}
 	for _, t := range w.Thrown {
-		out := report.Thrown{Type: t.Type, Runtime: t.Runtime, Address: report.Addr(t.Object)}
+		out := report.Thrown{Type: t.Type, Template: t.Template, Runtime: t.Runtime, Address: report.Addr(t.Object)}
 		if t.HasWhat {
 			out.What = &t.What
 		}

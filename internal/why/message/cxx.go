@@ -64,6 +64,9 @@ func cxxWords(p *Process) Words {
 		header, known = p.thrownByFrame()
 		source = "the registers of the frame that threw it"
 	}
+	if !known && end != nil && p.frame(throwers...) == nil && p.joinless() {
+		return p.noException(end, lib)
+	}
 	if !known {
 		return p.lostException(end)
 	}
@@ -71,6 +74,7 @@ func cxxWords(p *Process) Words {
 	if len(chain) == 0 {
 		return p.lostException(end)
 	}
+	chain[0].Template = p.template(chain[0].What)
 	w := Words{Thrown: chain, Source: source, Cause: UncaughtException}
 	w.Message, w.Reason = uncaught(chain)
 	if !p.printed(chain[0].Runtime) {
@@ -158,10 +162,15 @@ func (p *Process) noException(end *Frame, lib *libstate.Library) Words {
 	case !libcxx && p.printed(LibStdCxx):
 		w.Message = "terminate called without an active exception"
 	}
-	if p.frame("std::thread::~thread") != nil {
+	if p.joinless() {
 		w.Reason = "a std::thread was destroyed without being joined or detached"
 	}
 	return w
+}
+
+// joinless reports whether a thread that was neither joined nor detached was destroyed.
+func (p *Process) joinless() bool {
+	return p.frame("std::thread::~thread", "std::__1::thread::~thread", "std::__ndk1::thread::~thread") != nil
 }
 
 // uncaught returns the text that the run-time library prints for an exception, and the reason.

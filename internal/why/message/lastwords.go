@@ -106,6 +106,8 @@ type Words struct {
 	Panic  *Panic
 	// Stack is the stack that overflowed, from low to high, exclusive; 0 if it is not known.
 	Stack [2]arch.Address
+	// Raised is the frame in Process.Stack that raised the panic, where names do not tell it; 0 where they do.
+	Raised int
 	// Fault is the fault of the processor that the panic stands for; nil for none.
 	Fault *Fault
 }
@@ -148,8 +150,10 @@ type Thrown struct {
 	// HasWhat distinguishes an empty text from none.
 	What    string
 	HasWhat bool
-	Runtime string
-	Object  arch.Address
+	// Template is What with a Value in the place of each value; "" if that is not known.
+	Template string
+	Runtime  string
+	Object   arch.Address
 
 	full    string // the type's name as the run-time library prints it
 	derived bool   // from std::exception

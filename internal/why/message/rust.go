@@ -2,6 +2,7 @@ package message
 
 import (
 	"math/bits"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,7 +23,7 @@ const maxFrameWords = 512
 
 func rustWords(p *Process) Words {
 	if f := p.frame(rustHooks...); f != nil {
-		return p.rustPanic(f)
+		return p.rustPanic(p.frameWords(f), rustHookName(f))
 	}
 	if f := p.frame("std::alloc::rust_oom"); f != nil {
 		return p.rustNoMemory(f)
@@ -36,7 +37,56 @@ func rustWords(p *Process) Words {
 			}
 		}
 	}
+	return p.rustNameless(p.frameWords)
+}
+
+// maxNameless is how many frames without names are looked at for the panic hook's. Eight lie inside of it at most.
+const maxNameless = 24
+
+// rustNameless finds the panic of a program without symbols. There the hook is one of the frames without names that called abort, and has
+// a payload and a Location as in rustPanic. That a frame has such words is no proof: an earlier panic may have left them. So a caller of it must
+// have passed this Location on, as the code of its call says.
+func (p *Process) rustNameless(words func(*Frame) []uint64) Words {
+	if p.LibraryAt == nil || p.Argument == nil {
+		return Words{}
+	}
+	end := slices.IndexFunc(p.Stack, func(f Frame) bool { return f.is("abort") })
+	if end < 0 || end+1 >= len(p.Stack) {
+		return Words{}
+	}
+	lib := p.LibraryAt(p.Stack[end+1].LookupAddr())
+	last := end
+	for last+1 < min(len(p.Stack), end+1+maxNameless) && len(p.Stack[last+1].Names) == 0 && lib != nil && p.LibraryAt(p.Stack[last+1].LookupAddr()) == lib {
+		last++
+	}
+	for i := end + 1; i <= last; i++ {
+		ws := words(&p.Stack[i])
+		where, ok := p.hookLocation(ws)
+		if !ok || !strings.HasSuffix(where.file, ".rs") {
+			continue
+		}
+		if raised := p.passesOn(i+1, last, where.at); raised > 0 {
+			w := p.rustPanic(ws, "Rust's panic hook")
+			w.Raised = raised
+			return w
+		}
+	}
 	return Words{}
+}
+
+// maxPanicArgument is the number of the last argument in which a panic function takes its Location.
+const maxPanicArgument = 4
+
+// passesOn returns the outermost of the frames whose function passes an address on, in the call that it is in; 0 if none does.
+func (p *Process) passesOn(from, to int, addr arch.Address) int {
+	for i := to; i >= from; i-- {
+		for n := range maxPanicArgument + 1 {
+			if v, ok := p.Argument(i, n, false); ok && v == addr {
+				return i
+			}
+		}
+	}
+	return 0
 }
 
 // frameWords returns the words of a frame from its stack pointer to its CFA.
@@ -53,8 +103,8 @@ func (p *Process) frameWords(f *Frame) []uint64 {
 	return ws
 }
 
-func (p *Process) rustPanic(f *Frame) Words {
-	ws := p.frameWords(f)
+// rustPanic reads a panic from the words of the frame of the hook.
+func (p *Process) rustPanic(ws []uint64, hook string) Words {
 	where, ok := p.hookLocation(ws)
 	if !ok {
 		where, ok = p.onlyLocation(ws)
@@ -65,7 +115,7 @@ func (p *Process) rustPanic(f *Frame) Words {
 	place := where.file + ":" + strconv.Itoa(where.line) + ":" + strconv.Itoa(where.column)
 	w := Words{
 		Message: "panicked at " + place + ":",
-		Source:  "the frame of " + rustHookName(f),
+		Source:  "the frame of " + hook,
 		Reason:  "panic at " + find.BaseName(where.file) + ":" + strconv.Itoa(where.line),
 		Cause:   UncaughtException,
 		Panic:   &Panic{Runtime: Rust, File: where.file, Line: where.line, Column: where.column},
@@ -90,7 +140,7 @@ func (p *Process) hookLocation(ws []uint64) (found rustLocation, ok bool) {
 		if !is {
 			continue
 		}
-		if ok && l != found {
+		if ok && (l.file != found.file || l.line != found.line || l.column != found.column) {
 			return rustLocation{}, false
 		}
 		found, ok = l, true
@@ -119,6 +169,7 @@ func rustHookName(f *Frame) string {
 }
 
 type rustLocation struct {
+	at           arch.Address
 	file         string
 	line, column int
 }
@@ -162,7 +213,7 @@ func (p *Process) location(addr arch.Address) (rustLocation, bool) {
 	if !ok || strings.ContainsAny(file, "\n\t") {
 		return rustLocation{}, false
 	}
-	return rustLocation{file, int(line), int(column)}, true
+	return rustLocation{addr, file, int(line), int(column)}, true
 }
 
 // writable reports whether an address is known to be writable.
@@ -226,7 +277,10 @@ func (p *Process) payload(data, table arch.Address) (string, bool) {
 		return p.rustString(data)
 	case 4 * w:
 		// The structure that the panic handler formats into: an Option<String> and the arguments.
-		if p.Function == nil || !strings.Contains(p.Function(t[3]), "FormatStringPayload") {
+		if p.Function == nil {
+			return "", false
+		}
+		if name := p.Function(t[3]); name != "" && !strings.Contains(name, "FormatStringPayload") {
 			return "", false
 		}
 		if s, ok := p.rustString(data); ok {

@@ -3,6 +3,8 @@ package message
 import (
 	"slices"
 	"testing"
+
+	"github.com/corewalk/corewalk/unwind"
 )
 
 // The frame of the panic hook may hold Locations of earlier calls; that of the panic follows its payload.
@@ -53,6 +55,53 @@ func TestRustStackOverflow(t *testing.T) {
 		w := rustWords(p)
 		if w.Cause != want || (w.Reason == "stack overflow") != (want == StackOverflow) {
 			t.Errorf("%s: %q, cause %d", name, w.Reason, w.Cause)
+		}
+	}
+}
+
+// A program without symbols has no hook by name. One of its frames has the hook's words, and a caller of it passed on the Location.
+func TestNamelessPanic(t *testing.T) {
+	const table, place, earlier, other, payload, code = fakeBase, fakeBase + 0x40, fakeBase + 0x60, fakeBase + 0x80, fakeBase + 0x100, fakeBase + 0x200
+	m := make(fakeMemory, 0x800)
+	m.put(0, code, 16, 8, code)
+	copy(m[0x300:], "src/main.rssrc/other.c")
+	location := func(at, text, n, line uint64) { m.put(int(at-fakeBase), fakeBase+text, n, line|7<<32) }
+	location(place, 0x300, 11, 12)
+	location(earlier, 0x300, 11, 40)
+	location(other, 0x30b, 11, 5)
+	for _, tc := range []struct {
+		name           string
+		names          [3]string // of the frames outside of abort
+		words          []uint64  // of the second of these
+		passed         uint64    // by the third
+		line, argument int       // 0 for no panic
+	}{
+		{"passed on", [3]string{}, []uint64{0, payload, table, place}, place, 12, 0},
+		{"as the fifth argument", [3]string{}, []uint64{0, payload, table, place}, place, 12, 4},
+		{"as the sixth argument", [3]string{}, []uint64{0, payload, table, place}, place, 0, 5},
+		{"left by an earlier panic", [3]string{}, []uint64{0, payload, table, earlier}, place, 0, 0},
+		{"not Rust's", [3]string{}, []uint64{0, payload, table, other}, other, 0, 0},
+		{"behind a frame with a name", [3]string{"f"}, []uint64{0, payload, table, place}, place, 0, 0},
+		{"by a frame with a name", [3]string{"", "", "f"}, []uint64{0, payload, table, place}, place, 0, 0},
+	} {
+		p := m.process(nil)
+		p.Stack = []Frame{{new(unwind.Frame), []string{"abort"}}}
+		for _, name := range tc.names {
+			f := Frame{Frame: new(unwind.Frame)}
+			if name != "" {
+				f.Names = []string{name}
+			}
+			p.Stack = append(p.Stack, f)
+		}
+		p.Argument = func(frame, n int, _ bool) (uint64, bool) { return tc.passed, frame == 3 && n == tc.argument }
+		w := p.rustNameless(func(f *Frame) []uint64 {
+			if f == &p.Stack[2] {
+				return tc.words
+			}
+			return nil
+		})
+		if got := w.Panic; (got != nil) != (tc.line != 0) || got != nil && (got.Line != tc.line || w.Raised != 3) {
+			t.Errorf("%s: %+v, raised by %d", tc.name, got, w.Raised)
 		}
 	}
 }

@@ -56,3 +56,25 @@ func TestPrinted(t *testing.T) {
 		t.Error("printed, where no library is known")
 	}
 }
+
+// TestJoinless: a thread that nobody joined ends the program without an exception, whichever C++ library it is of and whether its globals are known or not.
+func TestJoinless(t *testing.T) {
+	for _, c := range []struct {
+		names []string
+		want  string
+	}{
+		{[]string{"abort", "std::terminate", "std::__1::thread::~thread"}, "a std::thread was destroyed without being joined or detached"},
+		{[]string{"abort", "std::terminate", "std::thread::~thread"}, "a std::thread was destroyed without being joined or detached"},
+		{[]string{"abort", "std::terminate", "app::thread::~thread"}, ""},
+		{[]string{"abort", "std::__1::thread::~thread"}, ""},
+		{[]string{"abort", "std::terminate", "__cxa_throw", "std::thread::~thread"}, "uncaught C++ exception of unknown type"},
+	} {
+		p := make(fakeMemory, 8).process(nil)
+		for _, n := range c.names {
+			p.Stack = append(p.Stack, Frame{new(unwind.Frame), []string{n}})
+		}
+		if got := cxxWords(p).Reason; got != c.want {
+			t.Errorf("%q: %q, want %q", c.names, got, c.want)
+		}
+	}
+}

@@ -49,7 +49,7 @@ func (l *Lookup) tailCalls(ra, target, callee unwind.Address) []unwind.Call {
 	}
 	to, ok := l.place(callee)
 	if !ok {
-		return nil
+		return l.left(target, callee)
 	}
 	chain, err := image.TailCalls(from.im, from.pc+1, to.im, to.pc)
 	if err != nil && target != 0 {
@@ -59,12 +59,34 @@ func (l *Lookup) tailCalls(ra, target, callee unwind.Address) []unwind.Call {
 		chain, err = image.TailCallsAt(from.im, from.pc, to.im, to.pc)
 	}
 	if err != nil {
-		return nil
+		return l.left(target, callee)
 	}
 	if chain.Image == to.im {
 		from = to
 	}
 	return l.chain(chain.Calls, from)
+}
+
+// left returns the function that was called and left by an indirect jump, wherever that led: nil if the function that runs is this one, or none is known to.
+func (l *Lookup) left(target, callee unwind.Address) []unwind.Call {
+	at, ok := l.place(target)
+	if target == 0 || !ok {
+		return nil
+	}
+	s, ok := at.im.SymbolAt(at.pc)
+	if !ok || callee-target < s.Size {
+		return nil
+	}
+	if to, ok := l.place(callee); ok {
+		if c, ok := to.im.SymbolAt(to.pc); ok && c.Name() == s.Name() {
+			return nil // it stands for the function of another file that it is named after
+		}
+	}
+	chain, err := at.im.LeftBy(at.pc)
+	if err != nil {
+		return nil
+	}
+	return l.chain(chain.Calls, at)
 }
 
 // goWrapper is the source file of code that Go's compiler put between two calling conventions.

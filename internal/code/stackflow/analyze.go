@@ -14,6 +14,8 @@ type Func struct {
 	// Tails are the function's direct tail calls. TailsUnknown says that there may be others.
 	Tails        []Tail
 	TailsUnknown bool
+	// Indirect are jumps of which it is not known where they lead, in ascending order.
+	Indirect []uint64
 	// Returns reports whether control can reach a return, as far as is known.
 	Returns bool
 
@@ -148,7 +150,7 @@ func (a *analysis) exploreTables() bool {
 
 // result builds the Func of a solved analysis.
 func (a *analysis) result() *Func {
-	f := &Func{Start: a.start | a.mode, Tails: slices.Clone(a.tails), TailsUnknown: a.away || a.unresolved()}
+	f := &Func{Start: a.start | a.mode, Tails: slices.Clone(a.tails), TailsUnknown: a.away || a.unresolved(), Indirect: a.indirect()}
 	a.runs = a.runs[:0]
 	for _, n := range a.order.of(a.blocks, a.ops) {
 		b := &a.blocks[n]
@@ -215,6 +217,24 @@ func (a *analysis) blockRows(b *block) {
 		a.quickStep(o)
 	}
 	a.runs = append(a.runs, at)
+}
+
+// LeavesAt returns the indirect jumps before which the stack is as the caller left it: with these, control may leave the function. Those within
+// it have its frame on the stack, or are followed by code that needs none.
+func (f *Func) LeavesAt() []uint64 {
+	var out []uint64
+	var buf [4]*Row
+	first, _ := f.Rows(buf[:0], f.Start)
+	if len(first) != 1 {
+		return nil
+	}
+	bare := first[0].CFA
+	for _, at := range f.Indirect {
+		if rows, sure := f.Rows(buf[:0], at); sure && len(rows) == 1 && rows[0].CFA == bare {
+			out = append(out, at)
+		}
+	}
+	return out
 }
 
 // Rows appends to dst the rows for the instruction that contains pc: none if no path is

@@ -176,3 +176,22 @@ func TestConvention(t *testing.T) {
 		}
 	}
 }
+
+// TestLeavesAt: control may leave by an indirect jump before which the stack is as the caller left it.
+func TestLeavesAt(t *testing.T) {
+	for name, c := range map[string]struct {
+		code []byte
+		want []uint64
+	}{
+		"at once":          {[]byte{0xff, 0xe0}, []uint64{0x1000}},                                 // jmp rax
+		"after a frame":    {[]byte{0x53, 0x5b, 0xff, 0xe0}, []uint64{0x1002}},                     // push rbx; pop rbx; jmp rax
+		"within the frame": {[]byte{0x53, 0xff, 0xe0}, nil},                                        // push rbx; jmp rax
+		"two":              {[]byte{0x74, 0x02, 0xff, 0xe0, 0xff, 0xe1}, []uint64{0x1002, 0x1004}}, // je; jmp rax; jmp rcx
+		"none":             {[]byte{0xc3}, nil},
+	} {
+		f := stackflow.Analyze(arch.AMD64, bytesAt{0x1000, c.code}, 0x1000, 0x1000+uint64(len(c.code)))
+		if got := f.LeavesAt(); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %#x, want %#x", name, got, c.want)
+		}
+	}
+}

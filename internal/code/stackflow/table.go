@@ -1,6 +1,8 @@
 package stackflow
 
 import (
+	"slices"
+
 	"github.com/corewalk/corewalk/internal/code/disasm"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -162,4 +164,16 @@ func (a *analysis) unresolved() bool {
 		}
 	}
 	return false
+}
+
+// indirect returns the indirect jumps of which nothing is known.
+func (a *analysis) indirect() []uint64 {
+	var out []uint64
+	for i, t := range a.jumps {
+		if len(t.to) == 0 {
+			out = append(out, a.ops[i].addr)
+		}
+	}
+	slices.Sort(out)
+	return out
 }

@@ -198,6 +198,51 @@ func (im *Image) callee(pc uint64) dwarf.Callee {
 	return c
 }
 
+// LeftBy returns the function that begins at entry, a code pointer in the file, as a chain: it was called, its frame is gone, and it may have left by a jump
+// to an address that it computed. The jump is known if it is the function's only way out but for a return. Linkage stubs, and thunks that compilers make of
+// indirect calls, only pass a call on.
+func (im *Image) LeftBy(entry uint64) (TailChain, error) {
+	none := fmt.Errorf("function at %#x that leaves by an indirect jump: %w", entry, dwarf.ErrNotFound)
+	if !im.begins(entry) {
+		return TailChain{}, none
+	}
+	a := im.elf.Arch()
+	s, ok := im.SymbolAt(entry)
+	if a == nil || a.Mode != arch.NoReg || !ok || s.Value != entry || passesOn(s.Name()) {
+		return TailChain{}, none
+	}
+	if _, _, stub := im.PLTStub(entry); stub {
+		return TailChain{}, none
+	}
+	end := uint64(0)
+	if s.Size > 0 {
+		end = entry + s.Size
+	}
+	flow := im.Flow(a, entry, end)
+	if flow == nil {
+		return TailChain{}, none
+	}
+	jumps := flow.LeavesAt()
+	if len(jumps) == 0 {
+		return TailChain{}, none
+	}
+	call := dwarf.TailCall{Func: dwarf.Func{Range: dwarf.Range{Low: entry, High: max(end, entry+1)}, Entry: entry}}
+	if len(jumps) == 1 && len(flow.Indirect) == 1 && len(flow.Tails) == 0 {
+		call.PC = jumps[0]
+	}
+	return TailChain{Image: im, Calls: []dwarf.TailCall{call}}, nil
+}
+
+// passesOn reports whether a function is a thunk for indirect calls: of a compiler, or in the assembly of Go's runtime.
+func passesOn(name string) bool {
+	for _, p := range [...]string{"__x86_indirect_thunk", "__llvm_retpoline", "__llvm_slsblr", "runtime."} {
+		if strings.HasPrefix(name, p) {
+			return true
+		}
+	}
+	return false
+}
+
 // NamedAt reports whether programs may call the function of this file that begins at entry
 // by a name. A function may have several.
 func (im *Image) NamedAt(name string, entry uint64) bool {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/internal/triage"
 )
 
 // Every flag is in its command's --help and in docs/usage.md; and in the README,
@@ -106,6 +107,24 @@ func TestStackwalkVariables(t *testing.T) {
 		o, err := f.analyze(env{stdout: io.Discard, stderr: io.Discard})
 		if none := want == corewalk.LocalsNone; err != nil || o.Locals != want || o.NoBlame != none {
 			t.Errorf("%s: variables %v, no blame %v, %v", format, o.Locals, o.NoBlame, err)
+		}
+	}
+}
+
+// TestFilesOf: what says which files are looked for depends on the flags that name files, and on nothing else.
+func TestFilesOf(t *testing.T) {
+	search := flagValue{"search", []triage.Exact{"/a", "/b"}}
+	for _, c := range []struct {
+		settings []flagValue
+		want     string
+	}{
+		{nil, ""},
+		{[]flagValue{{"jobs", []triage.Exact{"3"}}, {"format", []triage.Exact{"json"}}}, ""},
+		{[]flagValue{{"jobs", []triage.Exact{"3"}}, search}, `search ["/a" "/b"]`},
+		{[]flagValue{search, {"sandbox", []triage.Exact{"inside"}}}, `search ["/a" "/b"] sandbox ["inside"]`},
+	} {
+		if got := filesOf(c.settings); got != c.want {
+			t.Errorf("%v: %q, want %q", c.settings, got, c.want)
 		}
 	}
 }

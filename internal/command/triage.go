@@ -35,7 +35,8 @@ Usage:
   corewalk triage diff [flags] [OLD [NEW]]  compare two runs: new, gone and common groups (default: the last two)
   corewalk triage export [flags]            all groups and dumps, as lines of JSON
 
-Results are kept in a ledger: a dump seen before is not analysed again.
+Results are kept in a ledger: a dump seen before is not analysed again, unless its stack had no names and
+other files are looked for.
 
 --format json prints a document on each line: first one for each dump ("type":"dump"), then one for each
 group ("type":"group"). corewalk schema triage prints their JSON Schema.
@@ -222,6 +223,18 @@ func given(fs *pflag.FlagSet) []flagValue {
 	return list
 }
 
+// filesOf says which files settings name, and whether a sandbox keeps others away: in words that equal those of the same settings.
+func filesOf(settings []flagValue) string {
+	var b strings.Builder
+	for _, v := range settings {
+		switch v.Name {
+		case "search", "sysroot", "debug-dir", "debuginfod", "symbol-path", "force-mismatched", "sandbox":
+			fmt.Fprintf(&b, "%s %q ", v.Name, v.Values)
+		}
+	}
+	return strings.TrimSpace(b.String())
+}
+
 // serve is the analysis process. Its flags are those of the supervisor.
 func (f *triageFlags) serve(e env, fs *pflag.FlagSet) int {
 	configure := func(settings json.RawMessage, fetch *broker.Client) (o triage.WorkerOptions, err error) {
@@ -307,6 +320,7 @@ func (f *triageFlags) run(e env, args []string, fs *pflag.FlagSet) int {
 		return e.fail(err)
 	}
 	defer c.close()
+	o.Files = filesOf(o.Settings.([]flagValue))
 	run, err := triage.Run(e.ctx, o, f.dumps(fs.Args()), store, sink)
 	sink.bar.done()
 	c.sayDenied(e)

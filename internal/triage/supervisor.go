@@ -221,6 +221,7 @@ func (s *supervisor) reply(ctx context.Context, p *process, inWork map[int]job, 
 		delete(inWork, r.N)
 		s.denied(r.Denied)
 		r.Dump.Path = newDump(j.path, identity{}).Path // whatever the process says
+		r.Dump.Files = s.opts.Files
 		return s.batch.add(*r.Dump, false)
 	case r.Identity != nil:
 		if s.chooser != nil && !s.chooser.Wanted(j.path, buildOf(r.Identity)) {
@@ -238,7 +239,7 @@ func (s *supervisor) reply(ctx context.Context, p *process, inWork map[int]job, 
 		if err != nil && !errors.Is(err, ledger.ErrNotFound) {
 			return err
 		}
-		wanted := err != nil
+		wanted := err != nil || known.Weak && known.Files != s.opts.Files
 		p.orders.write(order{N: r.N, Go: &wanted})
 		if !wanted {
 			delete(inWork, r.N)

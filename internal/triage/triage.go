@@ -50,6 +50,8 @@ type Options struct {
 	Args string // description of the run in the store
 	// Fresh says that the store knows no dumps, so that it need not be asked for each.
 	Fresh bool
+	// Files says which files are looked for, in words that only equal others: a dump whose signature is weak is analysed again with other ones.
+	Files string
 	// Endless says that the source ends with the context only: that interrupts nothing.
 	Endless bool
 	// Confinement confines the analysis process; nil for none.

@@ -348,3 +348,27 @@ func TestServeNonsense(t *testing.T) {
 		}
 	}
 }
+
+// TestOtherFiles: a dump whose stack had no names is analysed again with other files, one that had names is not.
+func TestOtherFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	put(t, dir, "core.0", fixture.Get(t, names[0]).Core(t))
+	var store memStore
+	none, all := settings{}, fixtureSettings(t, names[0])
+	first := run(t, t.Context(), &store, none, Options{Files: "none"}, dir)
+	if d := first.dumps["core.0"]; !d.Weak || d.Files != "none" {
+		t.Fatalf("without files: weak %v, of files %q", d.Weak, d.Files)
+	}
+	if r := run(t, t.Context(), &store, none, Options{Files: "none"}, dir); !r.known["core.0"] {
+		t.Error("with the same files it was analysed again")
+	}
+	second := run(t, t.Context(), &store, all, Options{Files: "all"}, dir)
+	if d := second.dumps["core.0"]; second.known["core.0"] || d.Weak || d.Files != "all" {
+		t.Errorf("with other files: known %v, weak %v, of files %q", second.known["core.0"], d.Weak, d.Files)
+	}
+	store.dumps = store.dumps[len(store.dumps)-1:]
+	if r := run(t, t.Context(), &store, none, Options{Files: "none"}, dir); !r.known["core.0"] {
+		t.Error("a dump with names was analysed again")
+	}
+}

@@ -38,6 +38,7 @@ type Dump struct {
 	Signature string   // the first level, with its version: "v1:0123456789abcdef"
 	Strict    string   // the second level
 	Weak      bool     // the signature is valid for one build only
+	Files     string   // which files were looked for in the analysis, in words that only equal others: with other ones a weak signature may become better
 	Frames    []string // what happened, in parentheses, then the significant functions, innermost first
 	Group     string   // identifier of its group
 

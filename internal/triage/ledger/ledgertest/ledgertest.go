@@ -26,7 +26,7 @@ func Made(i, group int, build string) ledger.Dump {
 		Path: fmt.Sprintf("/dumps/core.%d", i), Identity: fmt.Sprintf("sha256:%04d", i), SHA256: fmt.Sprintf("%04d", i), Size: 4096,
 		Time: Day.Add(time.Duration(i) * time.Hour), SeenAt: Day.AddDate(0, 0, 9),
 		Program: "server", Build: build, Arch: "x86-64", OS: "linux", Reason: "read of 4 bytes at null", Kind: "null-read",
-		Where: "visit queue.c:15 < serve", Trust: "cfi", Signature: fmt.Sprintf("v1:%d", group), Strict: "v1:x",
+		Where: "visit queue.c:15 < serve", Trust: "cfi", Signature: fmt.Sprintf("v1:%d", group), Strict: "v1:x", Files: "search /b",
 		Frames: []string{fmt.Sprintf("visit%d", group), "serve", "main"}, Group: fmt.Sprintf("g%d", group),
 	}
 }

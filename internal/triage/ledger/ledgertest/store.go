@@ -29,7 +29,7 @@ func testLedger(t *testing.T, p Place) {
 		t.Errorf("group %+v", g)
 	}
 	known, err := d.Known(ctx, "sha256:0003")
-	if want := Made(3, 1, "b2"); err != nil || known.Path != want.Path || !known.Time.Equal(want.Time) || known.Group != "g1" || !slices.Equal(known.Frames, want.Frames) {
+	if want := Made(3, 1, "b2"); err != nil || known.Path != want.Path || !known.Time.Equal(want.Time) || known.Group != "g1" || known.Files != want.Files || !slices.Equal(known.Frames, want.Frames) {
 		t.Errorf("known %+v, error %v", known, err)
 	}
 	for _, id := range []string{"sha256:9", "", "path:/dumps/core.bad"} {

@@ -25,13 +25,13 @@ type entry struct {
 
 // An earlier result stays unless the new analysis succeeds.
 const addDump = `INSERT INTO ledger_dumps (key, identity, path, sha256, size, time, seen, program, build, arch, os, reason, kind, place, trust,
-		signature, strict, weak, frames, grp, fault, fault_kind)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)
+		signature, strict, weak, frames, grp, fault, fault_kind, files)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)
 	ON CONFLICT (key) DO UPDATE SET path = excluded.path, sha256 = excluded.sha256, size = excluded.size, time = excluded.time,
 		seen = excluded.seen, program = excluded.program, build = excluded.build, arch = excluded.arch, os = excluded.os,
 		reason = excluded.reason, kind = excluded.kind, place = excluded.place, trust = excluded.trust,
 		signature = excluded.signature, strict = excluded.strict, weak = excluded.weak, frames = excluded.frames,
-		grp = excluded.grp, fault = excluded.fault, fault_kind = excluded.fault_kind
+		grp = excluded.grp, fault = excluded.fault, fault_kind = excluded.fault_kind, files = excluded.files
 	RETURNING id`
 
 const addGroup = `INSERT INTO ledger_groups AS g (id, signature, kind, reason, place, weak, frames, run, representative, report)
@@ -52,7 +52,7 @@ func AddTx(ctx context.Context, tx pgx.Tx, run int64, dumps []ledger.Dump) error
 	for _, e := range list {
 		b.Queue(addDump, key(e.identity), []byte(e.identity), []byte(e.Path), text(e.SHA256), e.Size, nanos(e.Time), nanos(e.SeenAt), text(e.Program), text(e.Build), text(e.Arch),
 			text(e.OS), text(e.Reason), text(e.Kind), text(e.Where), text(e.Trust), text(e.Signature), text(e.Strict), e.Weak, texts(e.Frames), text(e.Group), text(e.Fault),
-			text(e.FaultKind)).QueryRow(func(row pgx.Row) error { return row.Scan(&e.id) })
+			text(e.FaultKind), text(e.Files)).QueryRow(func(row pgx.Row) error { return row.Scan(&e.id) })
 	}
 	if err := tx.SendBatch(ctx, &b).Close(); err != nil {
 		return err

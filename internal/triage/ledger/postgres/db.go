@@ -134,14 +134,14 @@ func (d *DB) Finish(ctx context.Context, run int64) (ledger.Run, error) {
 }
 
 const dumpColumns = `d.path, d.identity, d.sha256, d.size, d.time, d.seen, d.program, d.build, d.arch, d.os, d.reason, d.kind, d.place, d.trust,
-	d.signature, d.strict, d.weak, d.frames, d.grp, d.fault, d.fault_kind`
+	d.signature, d.strict, d.weak, d.frames, d.grp, d.fault, d.fault_kind, d.files`
 
 func scanDump(r pgx.Row) (ledger.Dump, error) {
 	var d ledger.Dump
 	var path, identity []byte
 	var at, seen int64
 	err := r.Scan(&path, &identity, &d.SHA256, &d.Size, &at, &seen, &d.Program, &d.Build, &d.Arch, &d.OS, &d.Reason, &d.Kind, &d.Where, &d.Trust,
-		&d.Signature, &d.Strict, &d.Weak, &d.Frames, &d.Group, &d.Fault, &d.FaultKind)
+		&d.Signature, &d.Strict, &d.Weak, &d.Frames, &d.Group, &d.Fault, &d.FaultKind, &d.Files)
 	d.Path, d.Identity, d.Time, d.SeenAt = string(path), string(identity), moment(at), moment(seen)
 	if strings.HasPrefix(d.Identity, byPath) {
 		d.Identity = ""

@@ -67,6 +67,8 @@ var migrations = []string{
 		score double precision NOT NULL,
 		PRIMARY KEY (grp, other));
 	CREATE INDEX ledger_similar_other ON ledger_similar (other);`,
+
+	`ALTER TABLE ledger_dumps ADD COLUMN files text NOT NULL DEFAULT '';`,
 }
 
 // migrating is the key of the lock that one process at a time has while it changes the schema.

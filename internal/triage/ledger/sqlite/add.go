@@ -47,13 +47,13 @@ func (a *adder) prepare(tx *sql.Tx) error {
 		{&a.find, "SELECT id FROM dumps WHERE identity = ? AND fault_kind = ''"},
 		// An earlier result stays unless the new analysis succeeds.
 		{&a.dump, `INSERT INTO dumps (identity, path, sha256, size, time, seen, program, build, arch, os, reason, kind, place, trust,
-				signature, strict, weak, frames, grp, fault, fault_kind)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+				signature, strict, weak, frames, grp, fault, fault_kind, files)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT (identity) DO UPDATE SET path = excluded.path, sha256 = excluded.sha256, size = excluded.size, time = excluded.time,
 				seen = excluded.seen, program = excluded.program, build = excluded.build, arch = excluded.arch, os = excluded.os,
 				reason = excluded.reason, kind = excluded.kind, place = excluded.place, trust = excluded.trust,
 				signature = excluded.signature, strict = excluded.strict, weak = excluded.weak, frames = excluded.frames,
-				grp = excluded.grp, fault = excluded.fault, fault_kind = excluded.fault_kind
+				grp = excluded.grp, fault = excluded.fault, fault_kind = excluded.fault_kind, files = excluded.files
 			RETURNING id`},
 		{&a.runDump, "INSERT INTO run_dumps (run, dump, known) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"},
 		{&a.group, `INSERT INTO groups (id, signature, kind, reason, place, weak, frames, run, representative, report)
@@ -92,7 +92,7 @@ func (a *adder) add(d *ledger.Dump) error {
 		return err
 	}
 	err = a.dump.QueryRowContext(a.ctx, exact(identity), exact(d.Path), d.SHA256, d.Size, nanos(d.Time), nanos(d.SeenAt), d.Program, d.Build, d.Arch, d.OS,
-		d.Reason, d.Kind, d.Where, d.Trust, d.Signature, d.Strict, d.Weak, frameText(d.Frames), d.Group, d.Fault, d.FaultKind).Scan(&id)
+		d.Reason, d.Kind, d.Where, d.Trust, d.Signature, d.Strict, d.Weak, frameText(d.Frames), d.Group, d.Fault, d.FaultKind, d.Files).Scan(&id)
 	if err != nil {
 		return err
 	}

@@ -156,7 +156,7 @@ func (d *DB) Finish(ctx context.Context, run int64) (ledger.Run, error) {
 }
 
 const dumpColumns = `d.path, d.identity, d.sha256, d.size, d.time, d.seen, d.program, d.build, d.arch, d.os, d.reason, d.kind, d.place, d.trust,
-	d.signature, d.strict, d.weak, d.frames, d.grp, d.fault, d.fault_kind`
+	d.signature, d.strict, d.weak, d.frames, d.grp, d.fault, d.fault_kind, d.files`
 
 // A row is a row of a query's result.
 type row interface{ Scan(...any) error }
@@ -166,7 +166,7 @@ func scanDump(r row, more ...any) (ledger.Dump, error) {
 	var at, seen int64
 	var frames string
 	dest := append([]any{&d.Path, &d.Identity, &d.SHA256, &d.Size, &at, &seen, &d.Program, &d.Build, &d.Arch, &d.OS, &d.Reason, &d.Kind, &d.Where, &d.Trust,
-		&d.Signature, &d.Strict, &d.Weak, &frames, &d.Group, &d.Fault, &d.FaultKind}, more...)
+		&d.Signature, &d.Strict, &d.Weak, &frames, &d.Group, &d.Fault, &d.FaultKind, &d.Files}, more...)
 	err := r.Scan(dest...)
 	d.Time, d.SeenAt, d.Frames = moment(at), moment(seen), frameList(frames)
 	if strings.HasPrefix(d.Identity, byPath) {

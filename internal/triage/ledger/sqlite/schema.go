@@ -67,6 +67,8 @@ var migrations = []string{
 	`DROP INDEX dumps_group;
 	CREATE INDEX dumps_group ON dumps (grp, fault_kind, time, build, program);
 	CREATE INDEX dumps_fault ON dumps (id) WHERE fault_kind <> '';`,
+
+	`ALTER TABLE dumps ADD COLUMN files TEXT NOT NULL DEFAULT '';`,
 }
 
 // migrate brings a database to the newest schema. It refuses a database with a newer one.

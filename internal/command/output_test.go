@@ -158,7 +158,7 @@ func TestTriageNames(t *testing.T) {
 	if strings.Count(first, `"type":"dump"`) != 5 || strings.Count(first, `"path_bytes"`) != 5 || strings.Contains(first, "no such file") || strings.Count(first, `"error"`) != 1 {
 		t.Errorf("not all dumps were found:\n%s", first)
 	}
-	if again := triage("--format=json", dir); strings.Count(again, `"seen_before":true`) != 4 || strings.Count(again, `"path_bytes"`) != 5 {
+	if again := triage("--format=json", "--search", dir, dir); strings.Count(again, `"seen_before":true`) != 4 || strings.Count(again, `"path_bytes"`) != 5 {
 		t.Errorf("the ledger has lost dumps:\n%s", again)
 	}
 	for _, format := range []string{"text", "json", "sarif", "html"} {

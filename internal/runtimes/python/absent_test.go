@@ -38,7 +38,16 @@ func TestWithoutFile(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := told(t, rt, p, died, frameList(t, p, rec.Stack))
-			if g, want := placesIn(got), placesIn(rec.Want); len(g) == 0 || !slices.Equal(g, want) {
+			g, want := placesIn(got), placesIn(rec.Want)
+			if !qualifies(filepath.Base(path)) { // that a type is the one of functions is among the constants
+				for _, list := range [][]string{g, want} {
+					for i, s := range list {
+						place := strings.TrimLeft(s, " ")
+						list[i] = s[:len(s)-len(place)] + plain([]string{place})[0]
+					}
+				}
+			}
+			if len(g) == 0 || !slices.Equal(g, want) {
 				t.Errorf("%q\nwant %q", g, want)
 			}
 			for _, line := range []string{"   int amount = 3 <nil>", "   str name = 'ü' <nil>", "   tuple rest = (4,) <nil>"} {

@@ -131,6 +131,7 @@ func (r *runtime) raisedAt(e *tasks.Exception, traceback uint64) {
 	if c == nil {
 		return
 	}
+	r.qualify(c, frame)
 	e.Function, e.File = c.function, c.file
 	line := int(int32(r.u32(traceback + r.at("traceback.lineno"))))
 	if line < 0 {

@@ -151,7 +151,11 @@ func TestJudge(t *testing.T) {
 				}
 				var got []string
 				for i := range r.Threads {
-					got = append(got, strings.Join(calls(&r.Threads[i]), "\n"))
+					list := calls(&r.Threads[i])
+					if !qualifies(version) {
+						plain(list)
+					}
+					got = append(got, strings.Join(list, "\n"))
 				}
 				slices.Sort(want)
 				slices.Sort(got)
@@ -168,6 +172,20 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// qualifies reports whether code objects of a release have qualified names, so that a process says them.
+func qualifies(version string) bool {
+	return !slices.ContainsFunc([]string{"3.6.", "3.7.", "3.8.", "3.9.", "3.10."}, func(v string) bool { return strings.HasPrefix(version, v) })
+}
+
+// plain leaves of the functions of calls their own names.
+func plain(calls []string) []string {
+	for i := range calls {
+		name, place, _ := strings.Cut(calls[i], " ")
+		calls[i] = name[strings.LastIndexByte(name, '.')+1:] + " " + place
+	}
+	return calls
+}
+
 var handlerLine = regexp.MustCompile(`File "(.*)", line (\d+) in (.*)`)
 
 // faulthandler compares the crashed thread with what faulthandler wrote.
@@ -181,11 +199,7 @@ func faulthandler(t *testing.T, dir string, r *report.Report) {
 	for _, m := range handlerLine.FindAllStringSubmatch(current, -1) {
 		want = append(want, m[3]+" "+m[1]+":"+m[2])
 	}
-	got := calls(&r.Threads[0])
-	for i := range got {
-		name, place, _ := strings.Cut(got[i], " ")
-		got[i] = name[strings.LastIndexByte(name, '.')+1:] + " " + place
-	}
+	got := plain(calls(&r.Threads[0]))
 	if len(want) == 0 || len(got) < len(want) || !slices.Equal(got[:len(want)], want) {
 		t.Errorf("%s\nfaulthandler:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}

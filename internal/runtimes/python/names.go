@@ -19,6 +19,7 @@ PyByteArray_Type bytearray
 PyBytes_Type bytes
 PyCFunction_Type builtin_function_or_method
 PyCell_Type cell
+PyClassMethod_Type classmethod
 PyCode_Type code
 PyComplex_Type complex
 PyCoro_Type coroutine
@@ -33,9 +34,11 @@ PyList_Type list
 PyLong_Type int
 PyMethod_Type method
 PyModule_Type module
+PyProperty_Type property
 PyRange_Type range
 PySet_Type set
 PySlice_Type slice
+PyStaticMethod_Type staticmethod
 PyTraceBack_Type traceback
 PyTuple_Type tuple
 PyType_Type type

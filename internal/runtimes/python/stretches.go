@@ -238,7 +238,11 @@ func (r *runtime) call(f *pyFrame) tasks.Call {
 	if c == nil {
 		return tasks.Call{Language: language, Kind: tasks.CallInterpreted}
 	}
-	out := tasks.Call{Language: language, Kind: tasks.CallInterpreted, Function: c.function, File: c.file}
+	r.mu.Lock()
+	r.qualify(c, f.at)
+	function := c.function
+	r.mu.Unlock()
+	out := tasks.Call{Language: language, Kind: tasks.CallInterpreted, Function: function, File: c.file}
 	out.Line, out.Column = r.place(c, f.offset)
 	out.Variables = func(locals bool, limits tasks.Limits) (args, own []tasks.SuspendedVariable) {
 		return r.variables(f, c, locals, limits)

@@ -186,6 +186,7 @@ int main(int argc, char **argv) {
 	O("type.dict", PyTypeObject, tp_dict);
 	S("type.size", PyTypeObject);
 	O("heaptype.cached_keys", PyHeapTypeObject, ht_cached_keys);
+	O("function.code", PyFunctionObject, func_code);
 	O("function.name", PyFunctionObject, func_name);
 	O("function.qualname", PyFunctionObject, func_qualname);
 	O("cell.value", PyCellObject, ob_ref);

@@ -19,7 +19,7 @@ type Cache struct {
 const maxKnown = 1 << 14
 
 // A function is everything that the name and the rule of a frame depend on.
-type function struct{ name, symbol, module, file string }
+type function struct{ name, symbol, module, file, language string }
 
 // A meaning is what is known of a function.
 type meaning struct {
@@ -66,20 +66,27 @@ func (c *Cache) fill(out []meaning, frames []report.Frame, from int) int {
 
 func keyOf(f *report.Frame) function {
 	if f.Mismatched {
-		return function{"", f.Symbol, f.Module, f.Source.File} // the name belongs to another build
+		return function{"", f.Symbol, f.Module, f.Source.File, f.Language} // the name belongs to another build
 	}
-	return function{f.Function, f.Symbol, f.Module, f.Source.File}
+	return function{f.Function, f.Symbol, f.Module, f.Source.File, f.Language}
 }
 
 // learn computes the meaning of a frame's function.
 func (c *Cache) learn(f *report.Frame) meaning {
 	key := keyOf(f)
 	m := meaning{name: Normalize(key.name), module: moduleName(key.module), file: report.Clean(baseName(key.file))}
+	if f.Language != "" {
+		// Which native code executes it, the interpreter's or compiled one, may change from run to run.
+		m.module = ""
+		if f.Language == "python" || f.Language == "javascript" {
+			m.module = m.file
+		}
+	}
 	m.rule = ruleFor(m.name, f)
 	m.name = home(m.name)
 	// Do not keep a report's large strings alive.
 	m.name, m.module, m.file = strings.Clone(m.name), strings.Clone(m.module), strings.Clone(m.file)
-	key = function{strings.Clone(key.name), strings.Clone(key.symbol), strings.Clone(key.module), strings.Clone(key.file)}
+	key = function{strings.Clone(key.name), strings.Clone(key.symbol), strings.Clone(key.module), strings.Clone(key.file), strings.Clone(key.language)}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.known == nil || len(c.known) >= maxKnown {

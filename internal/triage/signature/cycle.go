@@ -28,6 +28,9 @@ func (b *builder) cycle(d *report.Deadlock, th *report.Thread, c *Cache) {
 	}
 	if d.Asleep {
 		all = without(all, func(w waiting) bool { return w.kind == "barrier" || w.kind == "join" })
+		for i := range all {
+			all[i].kind = "" // a channel may be nil in one run and have no other end in the next
+		}
 	}
 	slices.SortFunc(all, func(x, y waiting) int { return slices.Compare(x.parts(), y.parts()) })
 	for _, w := range all {

@@ -156,6 +156,9 @@ func TestBystanders(t *testing.T) {
 	if s := Of(asleep("barrier", "barrier")); !slices.Equal(s.Frames, []string{"receive", "wait"}) {
 		t.Errorf("nothing else: %q", s.Frames)
 	}
+	if a, b := Of(asleep("channel-receive", "channel-receive")), Of(asleep("forever", "channel-receive")); a.Hash != b.Hash {
+		t.Error("a channel that is nil makes another bug")
+	}
 	circle := asleep("barrier", "channel-receive")
 	circle.Deadlocks[0].Asleep = false
 	if s := Of(circle); !slices.Equal(s.Frames, []string{"receive", "wait"}) {

@@ -23,8 +23,8 @@ func kindOf(c *report.Crash) (kind, class string, said bool) {
 		word = wordOf(c)
 	}
 	kind, class = word, classOf(word)
-	if p := c.Panic; word == report.CrashException && p != nil && p.Runtime == report.RuntimeGo && strings.Contains(p.Value, "invalid memory address or nil pointer dereference") {
-		class = "access" // recovered, and raised again
+	if word == report.CrashException && accesses(c.Panic) {
+		class = "access"
 	}
 	if c.Message == "" {
 		if word == report.CrashException && len(c.Thrown) > 0 {
@@ -49,6 +49,15 @@ func kindOf(c *report.Crash) (kind, class string, said bool) {
 		}
 	}
 	return kind, class, said
+}
+
+// accesses reports whether a panic stands for an access: one of Go that was recovered and raised again, or a check that Rust makes without optimisation.
+func accesses(p *report.Panic) bool {
+	if p == nil {
+		return false
+	}
+	return p.Runtime == report.RuntimeGo && strings.Contains(p.Value, "invalid memory address or nil pointer dereference") ||
+		p.Runtime == report.RuntimeRust && (strings.HasPrefix(p.Value, "null pointer dereference occurred") || strings.HasPrefix(p.Value, "misaligned pointer dereference"))
 }
 
 // madeElsewhere tells an error that is no longer on the stack by its type and by the function that made it: nothing on the stack does.

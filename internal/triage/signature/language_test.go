@@ -198,3 +198,14 @@ func TestOutOfHeap(t *testing.T) {
 		t.Errorf("not out of memory: %q", s.Frames)
 	}
 }
+
+// A function of JavaScript or Python is of its file, a method of Java of its class: which native code executes it does not matter.
+func TestModuleOfLanguage(t *testing.T) {
+	for _, c := range []struct{ line, want string }{{"javascript hoard /x/a.js", "a.js"}, {"python hoard /y/b.py", "b.py"}, {"java Shop.hoard(int) Shop.java", ""}} {
+		interpreted, compiled := stackOfLanguage(report.CrashNullRead, c.line, c.line), stackOfLanguage(report.CrashNullRead, c.line, c.line)
+		compiled.Threads[0].Frames[1].Module, compiled.Threads[0].Frames[1].Kind = "/x/node", report.KindJIT
+		if a, b := Of(interpreted), Of(compiled); a.Hash != b.Hash || a.Module != c.want {
+			t.Errorf("%s: module %q, %s and %s", c.line, a.Module, a.Hash, b.Hash)
+		}
+	}
+}

@@ -34,7 +34,7 @@ func (b *builder) nullMember() string {
 	}
 	name := steps[0].Name
 	at := strings.LastIndexAny(name, ".>")
-	if at < 0 || strings.ContainsAny(name[at:], "[]()$ ") || strings.HasPrefix(name[at+1:], "_") { // a library's own
+	if at < 0 || strings.Contains(name, "_vptr") || strings.ContainsAny(name[at:], "[]()$ ") || strings.HasPrefix(name[at+1:], "_") { // a library's own
 		return ""
 	}
 	return report.Clean(name[at+1:])

@@ -76,6 +76,7 @@ func TestNullMember(t *testing.T) {
 		{"of an element", "null-read", certain(report.BlameRead, "c->peer[3]", "flush"), "access"},
 		{"of a register", "null-read", certain(report.BlameRead, "[rax.8]", "flush"), "access"},
 		{"split by the compiler", "null-read", certain(report.BlameRead, "x->a$b", "flush"), "access"},
+		{"of an object that is gone", "null-read", certain(report.BlameRead, "x->_vptr.Shape", "flush"), "access"},
 		{"a library's", "null-read", certain(report.BlameRead, "x._M_head", "flush"), "access"},
 		{"a call", "null-call", certain(report.BlameRead, "c->peer", "flush"), "call"},
 	} {

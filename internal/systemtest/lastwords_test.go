@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -148,5 +149,53 @@ func TestAssertionOfDump(t *testing.T) {
 	}
 	if a := c.Assertion; a == nil || a.Expression != "format != nullptr" || a.Line != 32 || !strings.HasSuffix(a.File, "output.cpp") {
 		t.Errorf("assertion %+v", a)
+	}
+}
+
+// TestAda checks what is told of exceptions of Ada, and where the program is to be looked at first.
+func TestAda(t *testing.T) {
+	check, broken := "raising.adb:35 index check failed", "while recovering"
+	handled := report.Raised{Language: "ada", Type: "CONSTRAINT_ERROR", File: "raising.adb", Line: 35, Message: "index check failed", Handled: true}
+	outer := handled
+	outer.Relation = "context"
+	thrown := func(name, what string) []report.Thrown {
+		return []report.Thrown{{Type: name, What: &what, Runtime: report.RuntimeGNAT}}
+	}
+	for _, tc := range []struct {
+		name, reason, kind, function string
+		line                         int
+		thrown                       []report.Thrown
+		raised                       []report.Raised
+	}{
+		{"index", "raised CONSTRAINT_ERROR : " + check, report.CrashException, "raising__element", 35, thrown("CONSTRAINT_ERROR", check), nil},
+		{"task", "raised CONSTRAINT_ERROR : " + check, report.CrashException, "raising__element", 35, thrown("CONSTRAINT_ERROR", check), nil},
+		{"stripped", "raised CONSTRAINT_ERROR : " + check, report.CrashException, "", 0, thrown("CONSTRAINT_ERROR", check), nil},
+		{"null", "SIGSEGV caught: read of 4 bytes at null; its handler raised STORAGE_ERROR : stack overflow or erroneous memory access",
+			report.CrashNullRead, "raising__value", 55, thrown("STORAGE_ERROR", "stack overflow or erroneous memory access"), nil},
+		{"second", "raised RAISING.BROKEN : " + broken, report.CrashException, "raising__recover", 96, thrown("RAISING.BROKEN", broken), []report.Raised{handled}},
+		{"nested", "abort called while handling RAISING.BROKEN : " + broken, report.CrashAbort, "raising__give_up", 19, nil,
+			[]report.Raised{{Language: "ada", Type: "RAISING.BROKEN", Message: broken, Handled: true}, outer}},
+		{"assert", "assertion `count > 0' failed at store.c:7 in store", report.CrashAssertion, "raising__assert", 71,
+			thrown("PROGRAM_ERROR", "unhandled signal"), []report.Raised{handled}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := analyzeCase(t, fixture.Get(t, "amd64-raised-"+tc.name))
+			c := r.Crash
+			if c.Reason != tc.reason || c.Kind != tc.kind {
+				t.Errorf("%s: %s, want %s: %s", c.Kind, c.Reason, tc.kind, tc.reason)
+			}
+			if f := r.Threads[0].Frames[*c.Frame]; tc.function != "" && (f.Function != tc.function || f.Source.Line != tc.line) {
+				t.Errorf("at %s line %d, want %s line %d", f.Function, f.Source.Line, tc.function, tc.line)
+			}
+			for i := range c.Thrown {
+				if c.Thrown[i].Address == 0 {
+					t.Error("an exception without an address")
+				}
+				c.Thrown[i].Address = 0
+			}
+			if !reflect.DeepEqual(c.Thrown, tc.thrown) || !reflect.DeepEqual(c.Raised, tc.raised) {
+				t.Errorf("thrown %+v, raised %+v, want %+v, %+v", c.Thrown, c.Raised, tc.thrown, tc.raised)
+			}
+		})
 	}
 }

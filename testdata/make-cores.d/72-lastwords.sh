@@ -46,3 +46,23 @@ make_words-rust() {
 		--remap-path-prefix "$src=/src" --remap-path-prefix "$dir=/src" -C linker=gcc lastwords.rs -o "$dir/lastwords") &&
 		run lastwords format && said && ship lastwords && finish lastwords
 }
+
+# raised PROGRAM WAY FLAG...: exceptions of Ada. GNAT's library is linked in.
+raised() {
+	need gnatmake || return $?
+	local program=$1 way=$2
+	shift 2
+	ship_plain=4096
+	extra_gdb=("set print demangle off") # it writes dots into names otherwise
+	(cd "$dir" && gnatmake -q -g "$@" "-I$src" "$src/$program.adb" -cargs -ffile-prefix-map="$src"=/src -ffile-prefix-map="$dir"=/src \
+		-bargs -static -largs -Wl,--gc-sections "${raised_link[@]}") && run "$program" "$way" && ship "$program" && finish "$program"
+}
+raised_link=()
+
+make_raised-index() { raised raised index -O0; }
+make_raised-null() { raised raised null -O0; }
+make_raised-nested() { raised raised nested -O2; }
+make_raised-assert() { raised raised asserted -O0; }
+make_raised-second() { raised raised second -O2; }
+make_raised-stripped() { raised_link=(-s); raised raised any -O0; }
+make_raised-task() { raised raised_task task -O0; }

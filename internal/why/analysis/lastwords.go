@@ -81,7 +81,13 @@ func (in *inspection) lastWords(r *report.Report) {
 // tell puts the message into the report.
 func (in *inspection) tell(r *report.Report, w message.Words) {
 	c := r.Crash
+	addHandling(c, w.Handling, w.Sure)
 	if w.Message == "" && w.Reason == "" {
+		return
+	}
+	if w.OfSignal && in.caughtEarlier != "" {
+		addThrown(c, w.Thrown)
+		in.raisedFor = w.Reason // what the signal was for is the reason, see caught
 		return
 	}
 	c.Message, c.MessageSource = w.Message, w.Source
@@ -101,13 +107,7 @@ func (in *inspection) tell(r *report.Report, w message.Words) {
 	if w.Cause == message.StackOverflow && c.Frame != nil && c.Overflow == nil {
 		c.Overflow = overflow(r.Threads[0].Frames[*c.Frame:], overflowed(r, w.Stack))
 	}
-	for _, t := range w.Thrown {
-		out := report.Thrown{Type: t.Type, Runtime: t.Runtime, Address: report.Addr(t.Object)}
-		if t.HasWhat {
-			out.What = &t.What
-		}
-		c.Thrown = append(c.Thrown, out)
-	}
+	addThrown(c, w.Thrown)
 	if q := w.Panic; q != nil {
 		c.Panic = &report.Panic{Runtime: q.Runtime, Type: q.Type, Value: q.Value, Fatal: q.Fatal,
 			File: q.File, Line: q.Line, Column: q.Column, Goroutine: q.Goroutine}
@@ -117,6 +117,29 @@ func (in *inspection) tell(r *report.Report, w message.Words) {
 		in.goFault(r, w.Fault)
 	case w.Panic != nil && w.Panic.Value == nilMap && len(r.Threads) > 0:
 		in.goNilMap(r)
+	}
+}
+
+func addThrown(c *report.Crash, thrown []message.Thrown) {
+	for i := range thrown {
+		t := &thrown[i]
+		out := report.Thrown{Type: t.Type, Runtime: t.Runtime, Address: report.Addr(t.Object)}
+		if t.HasWhat {
+			out.What = &t.What
+		}
+		c.Thrown = append(c.Thrown, out)
+	}
+}
+
+// addHandling tells of the exceptions of Ada that code of the crashed thread handles, or raises again unless that is sure.
+func addHandling(c *report.Crash, handling []message.Thrown, sure bool) {
+	for i := range handling {
+		out := report.Raised{Language: "ada", Type: handling[i].Type, Handled: sure}
+		out.File, out.Line, out.Message = message.AdaPlace(handling[i].What)
+		if i > 0 {
+			out.Relation = "context"
+		}
+		c.Raised = append(c.Raised, out)
 	}
 }
 

@@ -154,8 +154,8 @@ func TestAssertionOfDump(t *testing.T) {
 
 // TestAda checks what is told of exceptions of Ada, and where the program is to be looked at first.
 func TestAda(t *testing.T) {
-	check, broken := "raising.adb:35 index check failed", "while recovering"
-	handled := report.Raised{Language: "ada", Type: "CONSTRAINT_ERROR", File: "raising.adb", Line: 35, Message: "index check failed", Handled: true}
+	check, broken := "raising.adb:36 index check failed", "while recovering"
+	handled := report.Raised{Language: "ada", Type: "CONSTRAINT_ERROR", File: "raising.adb", Line: 36, Message: "index check failed", Handled: true}
 	outer := handled
 	outer.Relation = "context"
 	thrown := func(name, what string) []report.Thrown {
@@ -167,15 +167,16 @@ func TestAda(t *testing.T) {
 		thrown                       []report.Thrown
 		raised                       []report.Raised
 	}{
-		{"index", "raised CONSTRAINT_ERROR : " + check, report.CrashException, "raising__element", 35, thrown("CONSTRAINT_ERROR", check), nil},
-		{"task", "raised CONSTRAINT_ERROR : " + check, report.CrashException, "raising__element", 35, thrown("CONSTRAINT_ERROR", check), nil},
+		{"index", "raised CONSTRAINT_ERROR : " + check, report.CrashException, "raising__element", 36, thrown("CONSTRAINT_ERROR", check), nil},
+		{"task", "raised CONSTRAINT_ERROR : " + check, report.CrashException, "raising__element", 36, thrown("CONSTRAINT_ERROR", check), nil},
 		{"stripped", "raised CONSTRAINT_ERROR : " + check, report.CrashException, "", 0, thrown("CONSTRAINT_ERROR", check), nil},
 		{"null", "SIGSEGV caught: read of 4 bytes at null; its handler raised STORAGE_ERROR : stack overflow or erroneous memory access",
-			report.CrashNullRead, "raising__value", 55, thrown("STORAGE_ERROR", "stack overflow or erroneous memory access"), nil},
-		{"second", "raised RAISING.BROKEN : " + broken, report.CrashException, "raising__recover", 96, thrown("RAISING.BROKEN", broken), []report.Raised{handled}},
+			report.CrashNullRead, "raising__value", 56, thrown("STORAGE_ERROR", "stack overflow or erroneous memory access"), nil},
+		{"second", "raised RAISING.BROKEN : " + broken, report.CrashException, "raising__recover", 98, thrown("RAISING.BROKEN", broken), []report.Raised{handled}},
+		{"handler", "abort called while handling CONSTRAINT_ERROR : " + check, report.CrashAbort, "raising__give_up", 19, nil, []report.Raised{handled}},
 		{"nested", "abort called while handling RAISING.BROKEN : " + broken, report.CrashAbort, "raising__give_up", 19, nil,
 			[]report.Raised{{Language: "ada", Type: "RAISING.BROKEN", Message: broken, Handled: true}, outer}},
-		{"assert", "assertion `count > 0' failed at store.c:7 in store", report.CrashAssertion, "raising__assert", 71,
+		{"assert", "assertion `count > 0' failed at store.c:7 in store", report.CrashAssertion, "raising__assert", 72,
 			thrown("PROGRAM_ERROR", "unhandled signal"), []report.Raised{handled}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

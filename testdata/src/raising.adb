@@ -18,6 +18,7 @@ package body Raising is
       C_Signal (6, System.Null_Address);
       C_Abort;
    end Give_Up;
+   pragma No_Inline (Give_Up);
 
    procedure Dump (E : Exception_Occurrence) is
    begin
@@ -70,6 +71,7 @@ package body Raising is
    begin
       C_Assert_Fail (Expression'Address, File'Address, 7, Func'Address);
    end Assert;
+   pragma No_Inline (Assert);
 
    --  Recovers from one exception, during which there is a second one.
    procedure Recover (Way : String) is

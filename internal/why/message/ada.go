@@ -194,7 +194,7 @@ func (p *Process) adaExceptions() (flying *adaException, handled []adaException)
 				was, known[e.header] = &e, &e
 				all = append(all, was)
 			}
-			if at, ok := p.frameAt(was.handler); was.handler != 0 && ok && at > i && raises {
+			if at, ok := p.frameAt(was.handler); raises && (was.handler == 0 || ok && at > i) {
 				trace := ofHeader
 				if v == e.Object {
 					trace = ofOccurrence
@@ -222,14 +222,18 @@ func (p *Process) adaExceptions() (flying *adaException, handled []adaException)
 // raisedAgain returns the exception that was handled and is looking for another handler; nil if none is, or if it is not certain
 // which.
 func raisedAgain(all []*adaException) (found *adaException) {
+	most := ofHeader
 	for _, e := range all {
-		switch {
-		case e.inRaise == noTrace || found != nil && e.inRaise < found.inRaise:
-		case found != nil && e.inRaise == found.inRaise:
-			return nil
-		default:
-			found = e
+		most = max(most, e.inRaise)
+	}
+	for _, e := range all {
+		if e.handler == 0 || e.inRaise != most {
+			continue
 		}
+		if found != nil {
+			return nil
+		}
+		found = e
 	}
 	return found
 }

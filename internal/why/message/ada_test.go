@@ -100,7 +100,8 @@ func (m memory32) ReadWord(addr arch.Address) (uint64, error) {
 }
 
 func TestRaisedAgain(t *testing.T) {
-	none, header, occurrence := &adaException{}, &adaException{inRaise: ofHeader}, &adaException{inRaise: ofOccurrence}
+	const handler = 0x7000
+	none, header, occurrence := &adaException{handler: handler}, &adaException{handler: handler, inRaise: ofHeader}, &adaException{handler: handler, inRaise: ofOccurrence}
 	for i, tc := range []struct {
 		all  []*adaException
 		want *adaException
@@ -110,7 +111,9 @@ func TestRaisedAgain(t *testing.T) {
 		{[]*adaException{none, header}, header},
 		{[]*adaException{header, occurrence}, occurrence},
 		{[]*adaException{occurrence, header}, occurrence},
-		{[]*adaException{header, {inRaise: ofHeader}}, nil},
+		{[]*adaException{header, {handler: handler, inRaise: ofHeader}}, nil},
+		{[]*adaException{header, {inRaise: ofOccurrence}}, nil},
+		{[]*adaException{occurrence, {inRaise: ofOccurrence}}, occurrence},
 	} {
 		if got := raisedAgain(tc.all); got != tc.want {
 			t.Errorf("%d: %+v", i, got)

@@ -169,7 +169,8 @@ func TestAda(t *testing.T) {
 	}{
 		{"index", "raised CONSTRAINT_ERROR : " + check, report.CrashException, "raising__element", 36, thrown("CONSTRAINT_ERROR", check), nil},
 		{"task", "raised CONSTRAINT_ERROR : " + check, report.CrashException, "raising__element", 36, thrown("CONSTRAINT_ERROR", check), nil},
-		{"stripped", "raised CONSTRAINT_ERROR : " + check, report.CrashException, "", 0, thrown("CONSTRAINT_ERROR", check), nil},
+		{"stripped", "SIGSEGV caught: read of 4 bytes at null; its handler raised STORAGE_ERROR : stack overflow or erroneous memory access",
+			report.CrashNullRead, "", 0, thrown("STORAGE_ERROR", "stack overflow or erroneous memory access"), nil},
 		{"null", "SIGSEGV caught: read of 4 bytes at null; its handler raised STORAGE_ERROR : stack overflow or erroneous memory access",
 			report.CrashNullRead, "raising__value", 56, thrown("STORAGE_ERROR", "stack overflow or erroneous memory access"), nil},
 		{"second", "raised RAISING.BROKEN : " + broken, report.CrashException, "raising__recover", 98, thrown("RAISING.BROKEN", broken), []report.Raised{handled}},

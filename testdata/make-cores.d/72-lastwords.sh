@@ -65,5 +65,5 @@ make_raised-handler() { raised raised handler -O2 -fno-optimize-sibling-calls; }
 make_raised-nested() { raised raised nested -O2 -fno-optimize-sibling-calls; }
 make_raised-assert() { raised raised asserted -O2 -fno-optimize-sibling-calls; }
 make_raised-second() { raised raised second -O2 -fno-optimize-sibling-calls; }
-make_raised-stripped() { raised_link=(-s); raised raised any -O0; }
+make_raised-stripped() { raised_link=(-s); raised raised null -O0; }
 make_raised-task() { raised raised_task task -O0; }

@@ -201,3 +201,29 @@ func TestAda(t *testing.T) {
 		})
 	}
 }
+
+// TestFortran checks what is told of errors that gfortran's library reports, and where the program is to be looked at first.
+func TestFortran(t *testing.T) {
+	for _, tc := range []struct {
+		name, reason, kind, function string
+		line                         int
+	}{
+		{"bounds", "Fortran runtime error: Index '6' of dimension 1 of array 'a' above upper bound of 5", report.CrashAbort, "work::store", 8},
+		{"twice", "Fortran runtime error: Attempting to allocate already allocated variable 'b'", report.CrashAbort, "work::twice", 14},
+		{"much", "In file 'fortran.f90', around line 20: Error allocating 4611686018427387904 bytes", report.CrashOutOfMemory, "work::much", 19},
+		{"load", "Fortran runtime error: Cannot open file '/nonexistent': No such file or directory", report.CrashAbort, "work::load", 25},
+		{"stop", "ERROR STOP the matrix is singular", report.CrashAbort, "work::ends", 30},
+		{"normal", "abort called by the program itself", report.CrashAbort, "leave_core", 4}, // the program had ended well
+		{"abort", "abort called by the program itself", report.CrashAbort, "work::ends", 33},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := analyzeCase(t, fixture.Get(t, "amd64-fortran-"+tc.name))
+			if c := r.Crash; c.Reason != tc.reason || c.Kind != tc.kind {
+				t.Errorf("%s: %s, want %s: %s", c.Kind, c.Reason, tc.kind, tc.reason)
+			}
+			if f := r.Threads[0].Frames[*r.Crash.Frame]; f.Function != tc.function || f.Source.Line != tc.line {
+				t.Errorf("at %s line %d, want %s line %d", f.Function, f.Source.Line, tc.function, tc.line)
+			}
+		})
+	}
+}

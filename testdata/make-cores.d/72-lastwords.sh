@@ -67,3 +67,25 @@ make_raised-assert() { raised raised asserted -O2 -fno-optimize-sibling-calls; }
 make_raised-second() { raised raised second -O2 -fno-optimize-sibling-calls; }
 make_raised-stripped() { raised_link=(-s); raised raised null -O0; }
 make_raised-task() { raised raised_task task -O0; }
+
+# fortran WAY FLAG...: errors of Fortran. gfortran's library is linked in. It writes no backtrace, for which it would read all debug
+# information that the machine has into the core.
+fortran() {
+	need gfortran || return $?
+	local way=$1
+	shift
+	ship_plain=4096
+	extra_gdb=("set backtrace past-main on")
+	compile gfortran -c -g -fcheck=all -fno-backtrace "$@" -J"$dir" fortran.f90 -o fortran.o && cc -c -g -O1 fortran_end.c -o fortran_end.o &&
+		(cd "$dir" && gfortran -static-libgfortran -Wl,--gc-sections fortran.o fortran_end.o -o fortran) && run fortran "$way" &&
+		case $way in bounds | twice | load | stop) grep -v '(core dumped)' "$dir/run.log" >"$stage/stderr.txt" ;; esac &&
+		ship fortran && finish fortran
+}
+
+make_fortran-bounds() { fortran bounds -O0; }
+make_fortran-twice() { fortran twice -O2; }
+make_fortran-much() { fortran much -O0; }
+make_fortran-load() { fortran load -O0; }
+make_fortran-stop() { fortran stop -O2; }
+make_fortran-normal() { fortran normal -O0; }
+make_fortran-abort() { fortran abort -O0; }

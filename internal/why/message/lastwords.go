@@ -184,7 +184,7 @@ func Read(p *Process) Words {
 	if p.Arch == nil || p.Mem == nil {
 		return Words{}
 	}
-	for _, read := range []func(*Process) Words{sanitizerWords, goWords, rustWords, hotspotWords, v8Words, pythonWords, adaWords, cxxWords, abortMessage, androidMessage, msvcWords, dotNetWords} {
+	for _, read := range []func(*Process) Words{sanitizerWords, goWords, rustWords, hotspotWords, v8Words, pythonWords, fortranWords, adaWords, cxxWords, abortMessage, androidMessage, msvcWords, dotNetWords} {
 		if w := read(p); w.Message != "" || w.Reason != "" {
 			if len(w.Thrown) == 0 && w.Panic == nil {
 				w.Handling, w.Sure = adaHandled(p)

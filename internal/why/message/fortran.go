@@ -20,15 +20,26 @@ import (
 //
 // The library then calls exit: such a program has a core if a function that exit calls aborts.
 
-// fortranErrors are these functions without the prefixes of the exported names and of the library's own.
-var fortranErrors = map[string]func(p *Process, caller int) (text string, ok bool){
-	"runtime_error":      func(p *Process, i int) (string, bool) { return p.fortranFormat("", i, 0) },
-	"runtime_error_at":   (*Process).fortranAt,
-	"os_error":           func(p *Process, i int) (string, bool) { return p.fortranText(i, 0) },
-	"os_error_at":        (*Process).fortranOSError,
-	"generate_error":     (*Process).fortranGenerated,
-	"error_stop_string":  (*Process).fortranStop,
-	"error_stop_numeric": (*Process).fortranStopCode,
+// fortranError returns what makes the message of one of these functions, whose name is without the prefixes of the exported names and of
+// the library's own; nil for any other. caller is the frame that calls it.
+func fortranError(name string) func(p *Process, caller int) (text string, ok bool) {
+	switch name {
+	case "runtime_error":
+		return func(p *Process, i int) (string, bool) { return p.fortranFormat("", i, 0) }
+	case "runtime_error_at":
+		return (*Process).fortranAt
+	case "os_error":
+		return func(p *Process, i int) (string, bool) { return p.fortranText(i, 0) }
+	case "os_error_at":
+		return (*Process).fortranOSError
+	case "generate_error":
+		return (*Process).fortranGenerated
+	case "error_stop_string":
+		return (*Process).fortranStop
+	case "error_stop_numeric":
+		return (*Process).fortranStopCode
+	}
+	return nil
 }
 
 // fortranName is the name of a function of gfortran's library without its prefix.
@@ -47,7 +58,8 @@ func fortranName(f *Frame) (string, bool) {
 func fortranWords(p *Process) Words {
 	for i := range p.Stack {
 		name, ok := fortranName(&p.Stack[i])
-		if !ok || fortranErrors[name] == nil {
+		read := fortranError(name)
+		if !ok || read == nil {
 			continue
 		}
 		w := Words{Source: "the call to _gfortran_" + name, Reason: "Fortran runtime error"}
@@ -58,7 +70,7 @@ func fortranWords(p *Process) Words {
 		if p.Argument == nil {
 			return w
 		}
-		text, ok := fortranErrors[name](p, i+1)
+		text, ok := read(p, i+1)
 		if !ok {
 			return w
 		}
@@ -91,7 +103,7 @@ func (p *Process) fortranText(caller, n int) (string, bool) {
 	return s, true
 }
 
-const fortranError = "Fortran runtime error: "
+const fortranPrefix = "Fortran runtime error: "
 
 func (p *Process) fortranAt(caller int) (string, bool) {
 	where, ok := p.fortranText(caller, 0)
@@ -108,7 +120,7 @@ func (p *Process) fortranFormat(before string, caller, n int) (string, bool) {
 		return "", false
 	}
 	text, ok := p.fortranPrinted(format, caller, n+1)
-	return before + fortranError + text, ok
+	return before + fortranPrefix + text, ok
 }
 
 // fortranOSError is what is known of the system's errors: the number of the error is not.
@@ -206,7 +218,7 @@ func (p *Process) fortranGenerated(caller int) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	text = fortranError + text
+	text = fortranPrefix + text
 	if at, ok := p.Argument(caller, 0, false); ok {
 		text = p.fortranPlace(at) + text
 	}

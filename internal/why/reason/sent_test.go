@@ -164,3 +164,29 @@ func TestFaults(t *testing.T) {
 		}
 	}
 }
+
+// TestUndelivered: the kernel cannot begin a handler only when a system call has ended, and says so only of ordinary instructions.
+func TestUndelivered(t *testing.T) {
+	const ended, returned, none = 0x050f_00c0_8948_d089, 0x050f_0000_000f_c0c7, 0x0510_00c0_8948_d089
+	for _, c := range []struct {
+		name   string
+		p      at
+		before uint64
+		s      Signal
+		want   bool
+	}{
+		{"after a system call", at{code: movEBPEAX}, ended, segv(siKernel, 0), true},
+		{"after a handler's return", at{code: movEBPEAX}, returned, segv(siKernel, 0), false},
+		{"after another instruction", at{code: movEBPEAX}, none, segv(siKernel, 0), false},
+		{"an access", at{code: loadRAX}, ended, segv(siKernel, 0), false},
+		{"an address", at{code: movEBPEAX}, ended, segv(1, 0), false},
+		{"i386", at{a: arch.X86, code: movEBPEAX}, ended, segv(siKernel, 0), false},
+	} {
+		c.p.words = map[uint64]uint64{text - 8: c.before}
+		in := c.p.input(t)
+		in.Signal = c.s
+		if r := Why(in); (r.Kind == report.CrashStackOverflow) != c.want || c.want && len(r.Inconsistencies) != 0 {
+			t.Errorf("%s: %s: %s %v", c.name, r.Kind, r.Text, r.Inconsistencies)
+		}
+	}
+}

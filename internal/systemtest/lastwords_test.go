@@ -169,6 +169,7 @@ func TestAda(t *testing.T) {
 	}{
 		{"index", "raised CONSTRAINT_ERROR : " + check, report.CrashException, "raising__element", 36, thrown("CONSTRAINT_ERROR", check), nil},
 		{"task", "raised CONSTRAINT_ERROR : " + check, report.CrashException, "raising__element", 36, thrown("CONSTRAINT_ERROR", check), nil},
+		{"full", "stack overflow: no room on the stack for the handler of a signal", report.CrashStackOverflow, "raising__element", 36, thrown("CONSTRAINT_ERROR", check), nil},
 		{"stripped", "SIGSEGV caught: read of 4 bytes at null; its handler raised STORAGE_ERROR : stack overflow or erroneous memory access",
 			report.CrashNullRead, "", 0, thrown("STORAGE_ERROR", "stack overflow or erroneous memory access"), nil},
 		{"null", "SIGSEGV caught: read of 4 bytes at null; its handler raised STORAGE_ERROR : stack overflow or erroneous memory access",

@@ -66,6 +66,7 @@ make_raised-nested() { raised raised nested -O2 -fno-optimize-sibling-calls; }
 make_raised-assert() { raised raised asserted -O2 -fno-optimize-sibling-calls; }
 make_raised-second() { raised raised second -O2 -fno-optimize-sibling-calls; }
 make_raised-stripped() { raised_link=(-s); raised raised null -O0; }
+make_raised-full() { stack_limit=256; raised raised full -O0; }
 make_raised-task() { raised raised_task task -O0; }
 
 # fortran WAY FLAG...: errors of Fortran. gfortran's library is linked in. It writes no backtrace, for which it would read all debug

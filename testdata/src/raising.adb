@@ -99,14 +99,23 @@ package body Raising is
          end;
    end Recover;
 
+   --  GNAT's library makes an exception of SIGABRT, for which this is called again.
+   procedure Abort_Again (E : Exception_Occurrence) is
+      pragma Unreferenced (E);
+   begin
+      C_Abort;
+   end Abort_Again;
+
    procedure Work (Way : String) is
    begin
       if Way = "any" or Way = "task" then
          Register_Global_Action (Stop'Access);
+      elsif Way = "full" then
+         Register_Global_Unhandled_Action (Abort_Again'Access);
       else
          Register_Global_Unhandled_Action (Dump'Access);
       end if;
-      if Way = "index" or Way = "any" or Way = "task" then
+      if Way = "index" or Way = "full" or Way = "any" or Way = "task" then
          Last := Sum (V, Last);
       elsif Way = "null" then
          Last := Value (null);

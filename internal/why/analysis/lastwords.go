@@ -65,6 +65,7 @@ func (in *inspection) lastWords(r *report.Report) {
 		return
 	}
 	if !in.endedItself() {
+		in.raisedUntilFull(r)
 		return
 	}
 	if w := in.Recorded; w.Message != "" {
@@ -76,6 +77,33 @@ func (in *inspection) lastWords(r *report.Report) {
 		return
 	}
 	in.tell(r, message.Read(p))
+}
+
+// raisedUntilFull tells which exception of Ada began it when GNAT's handler of SIGABRT used up its stack: it raises an exception, for which
+// an action of the program aborts again.
+func (in *inspection) raisedUntilFull(r *report.Report) {
+	const siKernel = 0x80
+	c, s := r.Crash, in.Signal
+	if s == nil || s.Code != siKernel || c.Kind != report.CrashStackOverflow || c.Frame == nil {
+		return
+	}
+	p := in.process(r)
+	if p == nil {
+		return
+	}
+	w := message.Read(p)
+	if len(w.Thrown) == 0 || w.Thrown[0].Runtime != message.GNAT || w.OfSignal {
+		return
+	}
+	addThrown(c, w.Thrown)
+	c.Causes = append([]report.Cause{{Text: w.Reason, Confidence: "likely"}}, c.Causes...)
+	const oldest = 256 // frames among which it was raised
+	frames := r.Threads[0].Frames
+	from := max(len(frames)-oldest, 0)
+	if at := firstFrame(frames[from:], true, false); at != nil {
+		*at += from
+		c.Frame = at
+	}
 }
 
 // tell puts the message into the report.

@@ -23,7 +23,7 @@ const classAda = 0x474e552d41646100 // "GNU-Ada\0"
 const (
 	maxAdaMessage = 200
 	maxAdaName    = 1024
-	maxAdaFrames  = 128  // frames searched for exceptions
+	maxAdaFrames  = 128  // youngest and oldest frames searched for exceptions
 	maxAdaWords   = 8192 // words of them
 )
 
@@ -174,7 +174,10 @@ func (p *Process) adaExceptions() (flying *adaException, handled []adaException)
 	var all []*adaException
 	known := map[arch.Address]*adaException{}
 	left := maxAdaWords
-	for i := range p.Stack[:min(len(p.Stack), maxAdaFrames)] {
+	for i := range p.Stack {
+		if i >= maxAdaFrames && i < len(p.Stack)-maxAdaFrames {
+			continue
+		}
 		f := &p.Stack[i]
 		if p.ofLibc(f) {
 			continue // what it kept of its caller's registers is found in the caller

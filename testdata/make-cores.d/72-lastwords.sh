@@ -78,7 +78,7 @@ fortran() {
 	ship_plain=4096
 	extra_gdb=("set backtrace past-main on")
 	compile gfortran -c -g -fcheck=all -fno-backtrace "$@" -J"$dir" fortran.f90 -o fortran.o && cc -c -g -O1 fortran_end.c -o fortran_end.o &&
-		(cd "$dir" && gfortran -static-libgfortran -Wl,--gc-sections fortran.o fortran_end.o -o fortran) && run fortran "$way" &&
+		(cd "$dir" && gcc -Wl,--gc-sections fortran.o fortran_end.o -l:libgfortran.a -l:libquadmath.a -lm -o fortran) && run fortran "$way" &&
 		case $way in bounds | twice | load | stop) grep -v '(core dumped)' "$dir/run.log" >"$stage/stderr.txt" ;; esac &&
 		ship fortran && finish fortran
 }

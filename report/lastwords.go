@@ -19,15 +19,16 @@ const (
 	RuntimeLibStdCxx = "libstdc++"
 	RuntimeLibCxxABI = "libc++abi"
 	RuntimeMSVC      = "msvc"
+	RuntimeGNAT      = "gnat"
 	RuntimeRust      = "rust"
 	RuntimeGo        = "go"
 )
 
-// A Thrown is an exception object of C++.
+// A Thrown is an exception object of C++ or Ada.
 type Thrown struct {
 	Type string `json:"type"` // as the source has it: "std::out_of_range"
-	// What is what the exception's what() returns, or the value of a thrown number or string; nil if it is not
-	// known.
+	// What is what the exception's what() returns, the message of Ada's, or the value of a thrown number or string; nil if it is
+	// not known.
 	What *string `json:"what,omitempty"`
 	// Template is What with "…" in the place of each value that the program put in: the rest is in the program's constants. It is empty if that
 	// is not known.
@@ -36,9 +37,9 @@ type Thrown struct {
 	Address  Addr   `json:"address,omitempty"` // of the object
 }
 
-// A Raised is an exception of a language above the native code.
+// A Raised is an exception of a language above the native code, or one of Ada that is handled.
 type Raised struct {
-	Language string `json:"language"`           // "python", "java" or "javascript"
+	Language string `json:"language"`           // "python", "java", "javascript" or "ada"
 	Type     string `json:"type"`               // as the language writes it: "ZeroDivisionError"
 	Message  string `json:"message,omitempty"`  // what the exception says of itself
 	Function string `json:"function,omitempty"` // where it was raised; empty if not known

@@ -5,6 +5,8 @@ import "strconv"
 // languageNames are the languages' own names.
 func languageName(language string) string {
 	switch language {
+	case "ada":
+		return "Ada"
 	case "python":
 		return "Python"
 	case "java":

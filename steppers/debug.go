@@ -201,6 +201,9 @@ func (s *DebugStepper) goStep(x *cfiScratch, found *foundRow, in, out *unwind.Fr
 		if status = s.apply(x, &found.row, in, out); status == unwind.StatusStackBottom {
 			status = unwind.StatusNotMe // the function's code shows where the return address is
 		}
+		if status == unwind.StatusSuccess {
+			g.hostReturn()
+		}
 	case image.GoSigpanic:
 		status = s.apply(x, &found.row, in, out)
 		if status == unwind.StatusSuccess {

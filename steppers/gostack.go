@@ -354,6 +354,20 @@ func (g *goFrame) hostRegisters() {
 	}
 }
 
+// hostReturn restores the return address of a function that C or the kernel calls on 64-bit PowerPC: it is where C's functions save it, in
+// their caller's frame, to which the back chain leads. The call frame information has the place where compiled Go code saves it, which
+// has the back chain.
+func (g *goFrame) hostReturn() {
+	a, sp := g.p.Arch(), g.out.SP()
+	if a.Family != arch.FamilyPPC || a.WordSize != 8 || sp == g.in.SP() || g.word(g.in.SP()) != sp {
+		return
+	}
+	const saved = 16
+	if ra, err := a.ReadReg(g.p, sp+saved); err == nil {
+		g.out.SetReg(a.PC, ra, unwind.AtAddress(sp+saved))
+	}
+}
+
 // leavePanic undoes what Go's signal handler did to the stack of the function that
 // faulted, to make it look as if that function had called sigpanic: it pushed the link
 // register, if there is one (preparePanic of runtime/signal_ARCH.go).

@@ -18,7 +18,8 @@ var goPlace = regexp.MustCompile(`0x[0-9a-f]+$`)
 
 // goEmulators run programs of Go for other architectures. On these no register is known to have the goroutine, and what is on a thread's own
 // stack does not lead to it.
-var goEmulators = map[string]string{"arm": "qemu-arm-static", "s390x": "qemu-s390x-static", "mips64le": "qemu-mips64el-static", "mipsle": "qemu-mipsel-static", "loong64": "qemu-loongarch64-static"}
+var goEmulators = map[string]string{"arm": "qemu-arm-static", "s390x": "qemu-s390x-static", "mips64le": "qemu-mips64el-static", "mipsle": "qemu-mipsel-static", "loong64": "qemu-loongarch64-static",
+	"ppc64le": "qemu-ppc64le-static", "ppc64": "qemu-ppc64-static"}
 
 // The message of a program of Go is what its runtime prints: values of each kind, named types, errors, panics in panics, fatal errors.
 func TestGoPanics(t *testing.T) {

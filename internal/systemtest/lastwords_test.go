@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -151,5 +152,82 @@ func TestAssertionOfDump(t *testing.T) {
 	}
 	if a := c.Assertion; a == nil || a.Expression != "format != nullptr" || a.Line != 32 || !strings.HasSuffix(a.File, "output.cpp") {
 		t.Errorf("assertion %+v", a)
+	}
+}
+
+// TestAda checks what is told of exceptions of Ada, and where the program is to be looked at first.
+func TestAda(t *testing.T) {
+	check, broken := "raising.adb:36 index check failed", "while recovering"
+	handled := report.Raised{Language: "ada", Type: "CONSTRAINT_ERROR", File: "raising.adb", Line: 36, Message: "index check failed", Handled: true}
+	outer := handled
+	outer.Relation = "context"
+	thrown := func(name, what string) []report.Thrown {
+		return []report.Thrown{{Type: name, What: &what, Runtime: report.RuntimeGNAT}}
+	}
+	for _, tc := range []struct {
+		name, reason, kind, function string
+		line                         int
+		thrown                       []report.Thrown
+		raised                       []report.Raised
+	}{
+		{"index", "raised CONSTRAINT_ERROR : " + check, report.CrashException, "raising__element", 36, thrown("CONSTRAINT_ERROR", check), nil},
+		{"task", "raised CONSTRAINT_ERROR : " + check, report.CrashException, "raising__element", 36, thrown("CONSTRAINT_ERROR", check), nil},
+		{"full", "stack overflow: no room on the stack for the handler of a signal", report.CrashStackOverflow, "raising__element", 36, thrown("CONSTRAINT_ERROR", check), nil},
+		{"stripped", "SIGSEGV caught: read of 4 bytes at null; its handler raised STORAGE_ERROR : stack overflow or erroneous memory access",
+			report.CrashNullRead, "", 0, thrown("STORAGE_ERROR", "stack overflow or erroneous memory access"), nil},
+		{"null", "SIGSEGV caught: read of 4 bytes at null; its handler raised STORAGE_ERROR : stack overflow or erroneous memory access",
+			report.CrashNullRead, "raising__value", 56, thrown("STORAGE_ERROR", "stack overflow or erroneous memory access"), nil},
+		{"second", "raised RAISING.BROKEN : " + broken, report.CrashException, "raising__recover", 98, thrown("RAISING.BROKEN", broken), []report.Raised{handled}},
+		{"handler", "abort called while handling CONSTRAINT_ERROR : " + check, report.CrashAbort, "raising__give_up", 19, nil, []report.Raised{handled}},
+		{"nested", "abort called while handling RAISING.BROKEN : " + broken, report.CrashAbort, "raising__give_up", 19, nil,
+			[]report.Raised{{Language: "ada", Type: "RAISING.BROKEN", Message: broken, Handled: true}, outer}},
+		{"assert", "assertion `count > 0' failed at store.c:7 in store", report.CrashAssertion, "raising__assert", 72,
+			thrown("PROGRAM_ERROR", "unhandled signal"), []report.Raised{handled}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := analyzeCase(t, fixture.Get(t, "amd64-raised-"+tc.name))
+			c := r.Crash
+			if c.Reason != tc.reason || c.Kind != tc.kind {
+				t.Errorf("%s: %s, want %s: %s", c.Kind, c.Reason, tc.kind, tc.reason)
+			}
+			if f := r.Threads[0].Frames[*c.Frame]; tc.function != "" && (f.Function != tc.function || f.Source.Line != tc.line) {
+				t.Errorf("at %s line %d, want %s line %d", f.Function, f.Source.Line, tc.function, tc.line)
+			}
+			for i := range c.Thrown {
+				if c.Thrown[i].Address == 0 {
+					t.Error("an exception without an address")
+				}
+				c.Thrown[i].Address = 0
+			}
+			if !reflect.DeepEqual(c.Thrown, tc.thrown) || !reflect.DeepEqual(c.Raised, tc.raised) {
+				t.Errorf("thrown %+v, raised %+v, want %+v, %+v", c.Thrown, c.Raised, tc.thrown, tc.raised)
+			}
+		})
+	}
+}
+
+// TestFortran checks what is told of errors that gfortran's library reports, and where the program is to be looked at first.
+func TestFortran(t *testing.T) {
+	for _, tc := range []struct {
+		name, reason, kind, function string
+		line                         int
+	}{
+		{"bounds", "Fortran runtime error: Index '6' of dimension 1 of array 'a' above upper bound of 5", report.CrashAbort, "work::store", 8},
+		{"twice", "Fortran runtime error: Attempting to allocate already allocated variable 'b'", report.CrashAbort, "work::twice", 14},
+		{"much", "In file 'fortran.f90', around line 20: Error allocating 4611686018427387904 bytes", report.CrashOutOfMemory, "work::much", 19},
+		{"load", "Fortran runtime error: Cannot open file '/nonexistent': No such file or directory", report.CrashAbort, "work::load", 25},
+		{"stop", "ERROR STOP the matrix is singular", report.CrashAbort, "work::ends", 30},
+		{"normal", "abort called by the program itself", report.CrashAbort, "leave_core", 4}, // the program had ended well
+		{"abort", "abort called by the program itself", report.CrashAbort, "work::ends", 33},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := analyzeCase(t, fixture.Get(t, "amd64-fortran-"+tc.name))
+			if c := r.Crash; c.Reason != tc.reason || c.Kind != tc.kind {
+				t.Errorf("%s: %s, want %s: %s", c.Kind, c.Reason, tc.kind, tc.reason)
+			}
+			if f := r.Threads[0].Frames[*r.Crash.Frame]; f.Function != tc.function || f.Source.Line != tc.line {
+				t.Errorf("at %s line %d, want %s line %d", f.Function, f.Source.Line, tc.function, tc.line)
+			}
+		})
 	}
 }

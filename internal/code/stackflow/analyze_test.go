@@ -83,8 +83,9 @@ func TestAnalyze(t *testing.T) {
 	}
 }
 
-func describe(rows []*stackflow.Row) string {
-	a := arch.AMD64
+func describe(rows []*stackflow.Row) string { return describeOf(arch.AMD64, rows) }
+
+func describeOf(a *arch.Arch, rows []*stackflow.Row) string {
 	var all []string
 	for _, r := range rows {
 		if r.CFA.Reg == arch.NoReg {

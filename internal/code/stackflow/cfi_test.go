@@ -55,6 +55,7 @@ var agreements = []struct {
 	}},
 	{path: shipped + "libstdc++.so.6", arch: arch.AMD64, known: 96, wrong: 0.02},
 	{path: "/usr/lib32/libc.so.6", arch: arch.X86, known: 94, wrong: 0.3, disagree: 0.8},
+	{path: "/usr/lib32/libm.so.6", arch: arch.X86, known: 98, wrong: 0.15, disagree: 0.02},
 	{path: "/usr/libx32/libc.so.6", arch: arch.X32, known: 98.5, wrong: 0.01, disagree: 0.06},
 	{path: "/usr/aarch64-linux-gnu/lib/libc.so.6", arch: arch.ARM64, known: 98.5, wrong: 0.05, disagree: 0.01},
 	{path: "/usr/powerpc64le-linux-gnu/lib/libc.so.6", arch: arch.PPC64LE, known: 97.5, wrong: 0.01, disagree: 0.08},

@@ -143,7 +143,7 @@ func (c *Comparison) judge(x *analysis, row *Row, o *op) {
 	}
 	cfa, ok := c.cfa(s)
 	switch {
-	case !ok:
+	case !ok || c.contradicts(c.row.Rule(c.row.RetAddrReg)):
 		c.Unchecked++
 		return
 	case cfa != entryOf(m.arch.SP, m.cfa):
@@ -199,6 +199,20 @@ func (c *Comparison) judge(x *analysis, row *Row, o *op) {
 	} else {
 		c.Agree++
 	}
+}
+
+// contradicts reports whether the information says that a register is saved where the return address is: glibc's assembly for i386
+// forgets what it pushed.
+func (c *Comparison) contradicts(ra cfi.Rule) bool {
+	m := machineOf(c.Arch, c.Arch.CalleeSaved)
+	for r := arch.Reg(0); r < arch.MaxRegs; r++ {
+		if n := c.Arch.DWARF(r); m.saved.Has(r) && n >= 0 && ra.Kind == cfi.Offset {
+			if rule := c.row.Rule(uint64(n)); rule.Kind == cfi.Offset && rule.Offset == ra.Offset {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // cfa returns the CFA that the information gives in state s.

@@ -36,14 +36,22 @@ func (m *machine) exec(s *state, o *op) {
 		m.load(s, o)
 	case opTable:
 		v := s.get(o.base).plus(o.k)
-		if o.base == absolute {
+		switch {
+		case o.base == absolute:
 			v = value{kind: constant, k: o.k}
+		case v.kind != constant && o.swaps:
+			v = s.get(o.index).plus(o.k)
 		}
+		added := s.get(o.src)
 		s.lose(o.mask)
 		s.put(o.dst, value{})
-		if v.kind == constant {
-			s.put(o.dst, value{kind: tableEntry, k: v.k, size: o.size})
+		if v.kind != constant {
+			break
 		}
+		if v = (value{kind: tableEntry, k: v.k, size: o.size}); o.src != arch.NoReg {
+			v = sum(v, added, false)
+		}
+		s.put(o.dst, v)
 	case opPush:
 		v := s.get(o.src)
 		if int64(o.size) != m.word {
@@ -134,7 +142,10 @@ func (m *machine) push(s *state, v value, size int64) {
 func (m *machine) pop(s *state, o *op) {
 	sp := s.get(m.arch.SP)
 	v := s.slotAt(sp)
-	if int64(o.size) != m.word {
+	switch {
+	case o.k != 0:
+		v = value{kind: constant, k: o.k}
+	case int64(o.size) != m.word:
 		v = value{}
 	}
 	s.lose(o.mask)

@@ -2,6 +2,7 @@ package stackflow
 
 import (
 	"github.com/corewalk/corewalk/internal/code/disasm"
+	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // Limits of one analysis.
@@ -129,6 +130,9 @@ func (g *graph) decodeRun(addr uint64) {
 		}
 		predicated = predicate(&g.in, predicated)
 		g.m.lower(o, &g.in, addr)
+		if n := len(g.ops); o.kind == opPop && n > 1 && g.ops[n-2].kind == opHere && g.ops[n-2].next() == addr && int64(o.size) == g.m.word {
+			o.k = int64(addr) // the return address of the call before it, which leads here
+		}
 		o.sumUp()
 		o.leader, o.num = leader, int32(len(g.ops))
 		if o.slot {
@@ -237,7 +241,7 @@ func (g *graph) follow(o *op) bool {
 		g.reach(o.target)
 	case flowNext:
 		if o.isCall {
-			o.k = g.pops(o.target)
+			g.called(o)
 		}
 		if o.isCall && g.endsWith(o) {
 			o.flow = flowStop
@@ -245,6 +249,16 @@ func (g *graph) follow(o *op) bool {
 		}
 	}
 	return o.fallsThrough()
+}
+
+// called records what the function that o calls does to the registers.
+func (g *graph) called(o *op) {
+	if r := g.asksForPC(o.target); r != arch.NoReg {
+		o.kind, o.dst, o.k, o.mask = opConst, r, int64(o.next()), 0
+		o.sumUp()
+		return
+	}
+	o.k = g.pops(o.target)
 }
 
 // leaves reports whether a jump to addr is a tail call.

@@ -181,7 +181,7 @@ func (m *machine) lowerTable(o *op, in *disasm.Inst, mem *disasm.MemOperand) {
 		o.base = arch.NoReg
 		return
 	}
-	o.kind, o.dst, o.size = opTable, in.Dst, size
+	o.kind, o.dst, o.size, o.swaps = opTable, in.Dst, size, mem.Scale == 1
 }
 
 func (m *machine) lowerStore(o *op, in *disasm.Inst) {
@@ -215,6 +215,13 @@ func (m *machine) lowerOther(o *op, in *disasm.Inst) {
 		return
 	}
 	if in.Kind != disasm.Other {
+		return
+	}
+	if mem := in.Mem(); mem != nil && mem.Index != arch.NoReg && m.arch == arch.X86 && in.Bytes()[0] == 0x03 { // add mem, reg
+		o.address(mem)
+		if m.lowerTable(o, in, mem); o.kind == opTable {
+			o.src = in.Dst
+		}
 		return
 	}
 	switch alu, dst, a, b, imm := in.ALU(); alu {

@@ -15,12 +15,12 @@ const (
 	opStore         // words at base+k = src, src2, list
 	opLoad          // dst, dst2, list = words at base+k
 	opPush          // sp -= size; word at sp = src
-	opPop           // dst = word at sp; sp += size
+	opPop           // dst = word at sp, or k if that is not 0; sp += size
 	opEnter         // push fp; fp = sp; sp -= k
 	opLeave         // sp = fp; pop fp
 	opCall          // registers that are not preserved become unknown
 	opHere          // a call of the next instruction, to get its address: a push
-	opTable         // dst = entry of the table at base+k
+	opTable         // dst = entry of the table at base+k, plus src if that is a register
 	opCmpReg        // compares base and src
 	opCmpImm        // compares base and k
 )
@@ -70,6 +70,8 @@ type op struct {
 	// inclusive: for the jump after a comparison with a constant, the constant itself
 	// counts like smaller values.
 	inclusive bool
+	// swaps: of a table, either register may have its address.
+	swaps bool
 }
 
 // bit returns the set of r alone, or the empty set for no register.

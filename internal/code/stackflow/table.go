@@ -135,7 +135,9 @@ func (a *analysis) tableLen(b *block) int {
 		o := &a.ops[i]
 		switch {
 		case o.kind == opTable && index == arch.NoReg:
-			index = o.index
+			if index = o.index; o.swaps && a.cur.get(o.index).kind == constant && a.cur.get(o.base).kind != constant {
+				index = o.base
+			}
 		case o.kind == opCmpImm && o.base == index && a.ops[i+1].flow == flowCond:
 			n := o.k
 			if a.ops[i+1].inclusive {

@@ -40,7 +40,7 @@ func goFuncNamed(name string) GoFunc {
 		return GoMorestack
 	case "runtime.rt0_go", "runtime.clone": // clone's calls are made by the new thread
 		return GoEntry
-	case "runtime.sigtramp":
+	case "runtime.sigtramp", "sigtramp": // without a package on big-endian PowerPC, where it has a descriptor
 		return GoSigtramp
 	case "runtime.nanotime1", "runtime.walltime", "time.now":
 		return GoClock
@@ -81,7 +81,7 @@ func (im *Image) findGoFuncs() map[uint64]GoFunc {
 	}
 	compiled, asm := map[string]uint64{}, map[string]uint64{}
 	for _, t := range im.symTabs() {
-		for _, prefix := range []string{"runtime.", "crosscall2", "time.now", "racecall"} {
+		for _, prefix := range []string{"runtime.", "crosscall2", "time.now", "racecall", "sigtramp"} {
 			for s := range t.WithPrefix(prefix) {
 				name, abi0 := strings.CutSuffix(s.Name(), ".abi0")
 				switch {

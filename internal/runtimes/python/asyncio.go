@@ -207,6 +207,7 @@ func (r *runtime) task(at uint64) *tasks.Task {
 	t.Wait = &tasks.Wait{Kind: tasks.WaitFuture, Reason: "await", Object: tasks.Object{Address: waiter, Type: short(kind.name)}, Proved: true, Open: true}
 	if r.isTask(waiter) {
 		hold(t.Wait, waiter)
+		t.Wait.Open, t.Wait.Cancellable = false, true // nothing but that task's end ends the wait, or whoever cancels one of the two
 	}
 	if kind.name == "_GatheringFuture" {
 		t.Wait.All = true

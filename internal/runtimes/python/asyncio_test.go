@@ -105,33 +105,47 @@ func TestAsyncioLocks(t *testing.T) {
 				got[task.Name] = s
 			}
 			want := map[string]string{
-				"A":         "lock asyncio.Lock possible B",
-				"B":         "lock asyncio.Lock possible A",
-				"behind":    "future Task certain A",
-				"second":    "lock asyncio.Lock possible A", // not B and itself, which wait to enter
-				"again":     "lock asyncio.Lock possible again",
-				"manual":    "future Future",
-				"unknown":   "lock asyncio.Lock", // acquired without "async with"
-				"holds":     "future Future",
-				"held":      "lock asyncio.Lock possible holds",
-				"passes":    "future Future", // another method of the lock among its operands
-				"gave":      "future Future",
-				"woken":     "lock asyncio.Lock", // given back meanwhile
-				"event":     "condition asyncio.Event",
-				"semaphore": "semaphore asyncio.Semaphore",
-				"get":       "channel-receive asyncio.Queue",
-				"put":       "channel-send asyncio.Queue",
-				"condition": "condition asyncio.Condition",
+				"A":            "lock asyncio.Lock possible B",
+				"B":            "lock asyncio.Lock possible A",
+				"behind":       "future Task certain A",
+				"second":       "lock asyncio.Lock possible A", // not B and itself, which wait to enter
+				"again":        "lock asyncio.Lock possible again",
+				"manual":       "future Future",
+				"unknown":      "lock asyncio.Lock", // acquired without "async with"
+				"holds":        "future Future",
+				"held":         "lock asyncio.Lock possible holds",
+				"passes":       "future Future", // another method of the lock among its operands
+				"gave":         "future Future",
+				"woken":        "lock asyncio.Lock", // given back meanwhile
+				"event":        "condition asyncio.Event",
+				"semaphore":    "semaphore asyncio.Semaphore",
+				"get":          "channel-receive asyncio.Queue",
+				"put":          "channel-send asyncio.Queue",
+				"condition":    "condition asyncio.Condition",
+				"told":         "condition asyncio.Condition",
+				"limited":      "lock asyncio.Lock possible to limited",
+				"to limited":   "lock asyncio.Lock possible limited",
+				"unlimited":    "lock asyncio.Lock possible to unlimited",
+				"to unlimited": "lock asyncio.Lock possible unlimited",
+				"inside":       "future Task certain child",
+				"child":        "lock asyncio.Lock possible around",
+				"around":       "lock asyncio.Lock possible inside", // not told, which gave it back
 			}
 			if !maps.Equal(got, want) {
 				t.Errorf("%q, want %q", got, want)
 			}
-			deadlocks := map[int]string{}
+			var deadlocks []string
 			for _, d := range r.Deadlocks {
-				deadlocks[len(d.Tasks)] = d.Certainty
+				var in []string
+				for _, id := range d.Tasks {
+					in = append(in, names[id.ID])
+				}
+				slices.Sort(in)
+				deadlocks = append(deadlocks, d.Certainty+" "+strings.Join(in, ", "))
 			}
-			if want := map[int]string{1: "possible", 2: "possible"}; !maps.Equal(deadlocks, want) {
-				t.Errorf("deadlocks %v, want %v", deadlocks, want)
+			slices.Sort(deadlocks)
+			if want := []string{"possible A, B", "possible again", "possible around, child, inside", "possible to unlimited, unlimited"}; !slices.Equal(deadlocks, want) {
+				t.Errorf("deadlocks %q, want %q", deadlocks, want)
 			}
 		})
 	}

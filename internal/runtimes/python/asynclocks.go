@@ -1,6 +1,7 @@
 package python
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/corewalk/corewalk/tasks"
@@ -57,6 +58,9 @@ func (r *runtime) asyncLocks(all []*tasks.Task) {
 			proved = proved || q.kind == tasks.WaitLock
 		}
 	}
+	proved = proved || slices.ContainsFunc(all, func(t *tasks.Task) bool {
+		return t.Kind == tasks.KindAsync && t.Runtime == "python" && t.Wait != nil && !t.Wait.Open
+	})
 	if !proved {
 		return
 	}
@@ -86,16 +90,45 @@ func (r *runtime) insideOf(all []*tasks.Task, waits map[tasks.Key]uint64) map[ui
 		entered := map[uint64]int{}
 		for _, f := range t.Suspended {
 			for _, lock := range r.exits(f.Object) {
-				entered[lock]++
+				if t.Wait != nil && r.timesOut(lock) {
+					w := *t.Wait
+					w.Timed, t.Wait = true, &w
+				}
+				entered[r.conditionLock(lock)]++
 			}
 		}
+		if len(t.Suspended) == 0 {
+			continue
+		}
+		if at, q := r.methodOf(t); q != nil && q.kind == tasks.WaitCondition {
+			entered[r.conditionLock(at)]-- // given back while the task waits to be told
+		}
 		for lock, n := range entered {
-			if (lock != waits[t.Key] || n > 1) && len(holders[lock]) < maxHolders {
+			if (lock != waits[t.Key] || n > 1) && n > 0 && len(holders[lock]) < maxHolders {
 				holders[lock] = append(holders[lock], tasks.Holder{Key: t.Key, Certainty: tasks.Possible})
 			}
 		}
 	}
 	return holders
+}
+
+// timesOut reports whether an object is an asyncio.timeout that is going to cancel what is in its body.
+func (r *runtime) timesOut(at uint64) bool {
+	if t := r.typeAt(r.field(at, "object.type")); t == nil || t.name != "Timeout" {
+		return false
+	}
+	handle := r.typeAt(r.field(r.attribute(at, "_timeout_handler"), "object.type"))
+	return handle != nil && strings.HasSuffix(handle.name, "TimerHandle")
+}
+
+// conditionLock returns the lock of a condition; any other object is itself.
+func (r *runtime) conditionLock(at uint64) uint64 {
+	if t := r.typeAt(r.field(at, "object.type")); t != nil && t.name == "Condition" {
+		if lock := r.attribute(at, "_lock"); lock != 0 {
+			return lock
+		}
+	}
+	return at
 }
 
 // methodOf is the object of which the innermost call of a task is a method, with what the method waits in; 0 if that is none of asyncio's.

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path"
@@ -56,12 +57,15 @@ func (in *inspection) caught(r *report.Report) bool {
 	frames := r.Threads[0].Frames
 	from := slices.IndexFunc(frames, func(f report.Frame) bool { return f.Physical >= physical })
 	if !ok || from < 0 {
+		if in.raisedFor != "" {
+			c.Kind, c.Reason = report.CrashException, in.raisedFor
+		}
 		return false
 	}
 	fault := report.Crash{Kind: why.Kind, Reason: why.Text}
 	in.atFault(&fault, physical, &why)
 	in.titled(&fault, seenFrom(frames[from:], physical))
-	c.Kind, c.Reason = fault.Kind, s.Name()+" caught: "+fault.Reason+"; its handler called abort"
+	c.Kind, c.Reason = fault.Kind, s.Name()+" caught: "+fault.Reason+"; its handler "+cmp.Or(in.raisedFor, "called abort")
 	c.Address, c.Instruction, c.Blame = fault.Address, fault.Instruction, fault.Blame
 	c.AdjustedAddress, c.Accesses, c.BitFlips, c.Inconsistencies = why.Adjusted, why.Accesses, why.BitFlips, why.Inconsistencies
 	c.Causes = slices.DeleteFunc(c.Causes, func(x report.Cause) bool { return x.Text == in.caughtEarlier })

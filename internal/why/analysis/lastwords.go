@@ -65,6 +65,7 @@ func (in *inspection) lastWords(r *report.Report) {
 		return
 	}
 	if !in.endedItself() {
+		in.raisedUntilFull(r)
 		return
 	}
 	if w := in.Recorded; w.Message != "" {
@@ -78,10 +79,43 @@ func (in *inspection) lastWords(r *report.Report) {
 	in.tell(r, message.Read(p))
 }
 
+// raisedUntilFull tells which exception of Ada began it when GNAT's handler of SIGABRT used up its stack: it raises an exception, for which
+// an action of the program aborts again.
+func (in *inspection) raisedUntilFull(r *report.Report) {
+	const siKernel = 0x80
+	c, s := r.Crash, in.Signal
+	if s == nil || s.Code != siKernel || c.Kind != report.CrashStackOverflow || c.Frame == nil {
+		return
+	}
+	p := in.process(r)
+	if p == nil {
+		return
+	}
+	w := message.Read(p)
+	if len(w.Thrown) == 0 || w.Thrown[0].Runtime != message.GNAT || w.OfSignal {
+		return
+	}
+	addThrown(c, w.Thrown)
+	c.Causes = append([]report.Cause{{Text: w.Reason, Confidence: "likely"}}, c.Causes...)
+	const oldest = 256 // frames among which it was raised
+	frames := r.Threads[0].Frames
+	from := max(len(frames)-oldest, 0)
+	if at := firstFrame(frames[from:], true, false); at != nil {
+		*at += from
+		c.Frame = at
+	}
+}
+
 // tell puts the message into the report.
 func (in *inspection) tell(r *report.Report, w message.Words) {
 	c := r.Crash
+	addHandling(c, w.Handling, w.Sure)
 	if w.Message == "" && w.Reason == "" {
+		return
+	}
+	if w.OfSignal && in.caughtEarlier != "" {
+		addThrown(c, w.Thrown)
+		in.raisedFor = w.Reason // what the signal was for is the reason, see caught
 		return
 	}
 	c.Message, c.MessageSource = w.Message, w.Source
@@ -106,13 +140,7 @@ func (in *inspection) tell(r *report.Report, w message.Words) {
 	if w.Cause == message.StackOverflow && c.Frame != nil && c.Overflow == nil {
 		c.Overflow = overflow(r.Threads[0].Frames[*c.Frame:], overflowed(r, w.Stack))
 	}
-	for _, t := range w.Thrown {
-		out := report.Thrown{Type: t.Type, Template: t.Template, Runtime: t.Runtime, Address: report.Addr(t.Object)}
-		if t.HasWhat {
-			out.What = &t.What
-		}
-		c.Thrown = append(c.Thrown, out)
-	}
+	addThrown(c, w.Thrown)
 	if q := w.Panic; q != nil {
 		c.Panic = &report.Panic{Runtime: q.Runtime, Type: q.Type, Value: q.Value, Fatal: q.Fatal,
 			File: q.File, Line: q.Line, Column: q.Column, Goroutine: q.Goroutine}
@@ -122,6 +150,29 @@ func (in *inspection) tell(r *report.Report, w message.Words) {
 		in.goFault(r, w.Fault)
 	case w.Panic != nil && w.Panic.Value == nilMap && len(r.Threads) > 0:
 		in.goNilMap(r)
+	}
+}
+
+func addThrown(c *report.Crash, thrown []message.Thrown) {
+	for i := range thrown {
+		t := &thrown[i]
+		out := report.Thrown{Type: t.Type, Template: t.Template, Runtime: t.Runtime, Address: report.Addr(t.Object)}
+		if t.HasWhat {
+			out.What = &t.What
+		}
+		c.Thrown = append(c.Thrown, out)
+	}
+}
+
+// addHandling tells of the exceptions of Ada that code of the crashed thread handles, or raises again unless that is sure.
+func addHandling(c *report.Crash, handling []message.Thrown, sure bool) {
+	for i := range handling {
+		out := report.Raised{Language: "ada", Type: handling[i].Type, Handled: sure}
+		out.File, out.Line, out.Message = message.AdaPlace(handling[i].What)
+		if i > 0 {
+			out.Relation = "context"
+		}
+		c.Raised = append(c.Raised, out)
 	}
 }
 

@@ -41,6 +41,8 @@ type inspection struct {
 	witnesses  int  // made to find out what was called; see called
 	// caughtEarlier is the cause that says which fault the crashing thread caught; "" if it caught none.
 	caughtEarlier string
+	// raisedFor says which exception the handler of that fault raised; "" if none.
+	raisedFor string
 	// languageLocals is the number of calls of languages of the crashing thread whose local variables were read.
 	languageLocals int
 	// badArgument is the number of the argument of the youngest frame that the blame found bad, from 1; 0 for none.

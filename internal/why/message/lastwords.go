@@ -11,6 +11,8 @@
 package message
 
 import (
+	"strconv"
+
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -110,6 +112,12 @@ type Words struct {
 	Raised int
 	// Fault is the fault of the processor that the panic stands for; nil for none.
 	Fault *Fault
+	// OfSignal says that the handler of a signal raised the exception: the signal came first.
+	OfSignal bool
+	// Handling holds the exceptions that code of the thread handles, the innermost first, as far as Thrown has none. Sure says
+	// that they are handled, and none is being raised again.
+	Handling []Thrown
+	Sure     bool
 }
 
 // A Cause is why the program ended itself.
@@ -139,6 +147,7 @@ const (
 	LibStdCxx = "libstdc++"
 	LibCxxABI = "libc++abi"
 	MSVC      = "msvc"
+	GNAT      = "gnat"
 	Rust      = "rust"
 	Go        = "go"
 )
@@ -179,12 +188,32 @@ func Read(p *Process) Words {
 	if p.Arch == nil || p.Mem == nil {
 		return Words{}
 	}
-	for _, read := range []func(*Process) Words{sanitizerWords, goWords, rustWords, hotspotWords, v8Words, pythonWords, cxxWords, abortMessage, androidMessage, msvcWords, dotNetWords} {
+	for _, read := range []func(*Process) Words{sanitizerWords, goWords, rustWords, hotspotWords, v8Words, pythonWords, fortranWords, adaWords, cxxWords, abortMessage, androidMessage, msvcWords, dotNetWords} {
 		if w := read(p); w.Message != "" || w.Reason != "" {
+			if len(w.Thrown) == 0 && w.Panic == nil {
+				w.Handling, w.Sure = adaHandled(p)
+			}
 			return w
 		}
 	}
-	return Words{}
+	return abortedHandling(p)
+}
+
+// abortedHandling is what is known of a program that called abort in the handler of an exception, and said nothing.
+func abortedHandling(p *Process) Words {
+	handling, sure := adaHandled(p)
+	if len(handling) == 0 {
+		return Words{}
+	}
+	w := Words{Handling: handling, Sure: sure, Source: "the exception object at 0x" + strconv.FormatUint(handling[0].Object, 16)}
+	switch {
+	case p.frame("abort", "__GI_abort") == nil:
+	case sure:
+		w.Reason = "abort called while handling " + adaSaid(&handling[0])
+	default:
+		w.Reason = "abort called after " + adaSaid(&handling[0]) + " was raised"
+	}
+	return w
 }
 
 // libraries returns the libraries of the stack's frames, the youngest frame's first.

@@ -69,6 +69,33 @@ func (in *Input) division() (kind, text string) {
 	return report.CrashDivOverflow, "integer division overflow: the quotient does not fit"
 }
 
+// floats reports whether the instruction at pc is one of x86 that raises floating-point exceptions: of SSE and AVX, by what it computes
+// and the type of its numbers; of x87, which raises those of the instruction before.
+func (in *Input) floats() bool {
+	if in.Inst == nil || !in.isX86() {
+		return false
+	}
+	name, _, _ := strings.Cut(in.Inst.Text(disasm.TextOptions{}), " ")
+	name = strings.TrimPrefix(name, "v")
+	for _, what := range [...]string{"add", "sub", "mul", "div", "sqrt", "min", "max", "cmp", "comi", "ucomi", "cvt", "round", "fmadd", "fmsub", "fnmadd", "fnmsub"} {
+		rest, ok := strings.CutPrefix(name, what)
+		if !ok {
+			continue
+		}
+		for _, of := range [...]string{"ss", "sd", "ps", "pd"} {
+			if strings.HasSuffix(rest, of) || what == "cvt" && strings.Contains(rest, of) {
+				return true
+			}
+		}
+	}
+	for _, what := range [...]string{"fadd", "fiadd", "fsub", "fisub", "fmul", "fimul", "fdiv", "fidiv", "fsqrt", "fst", "fist", "fcom", "fucom", "fld", "fild", "fwait", "wait"} {
+		if strings.HasPrefix(name, what) {
+			return true
+		}
+	}
+	return false
+}
+
 // dividesLeast reports whether an idiv divides the most negative number of its operand size. The dividend has
 // twice that size: its upper half is -1 then.
 func (in *Input) dividesLeast() bool {

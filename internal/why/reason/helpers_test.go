@@ -121,6 +121,7 @@ const (
 	incRAX    = "ff00"     // inc dword ptr [rax]
 	byteRAX   = "8a10"     // mov dl, [rax]
 	movaps    = "0f2800"   // movaps xmm0, [rax]
+	movEBPEAX = "89c5"     // mov ebp, eax
 	idivECX   = "f7f9"     // idiv ecx
 	idivMem   = "f738"     // idiv dword ptr [rax]
 	callRAX   = "ffd0"     // call rax

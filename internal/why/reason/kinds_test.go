@@ -61,6 +61,7 @@ func TestKinds(t *testing.T) {
 		{"i386", at{a: x86, code: pushRBP, regs: regs{"esp": lowStack}}, segv(1, lowStack-4), report.CrashStackOverflow, "write of 4 bytes"},
 		{"arm64", at{a: a64, code: "fd7bbea9", regs: regs{"sp": lowStack + 16}}, segv(1, lowStack-16), report.CrashStackOverflow, "write of 16 bytes"},
 		{"arm", at{a: a32, code: "00482de9", regs: regs{"sp": lowStack}}, segv(1, lowStack-8), report.CrashStackOverflow, "write of 8 bytes"},
+		{"no stack for the handler of a signal", at{a: x64, code: movEBPEAX, words: map[uint64]uint64{text - 8: 0x050f_00c0_8948_d089}}, segv(siKernel, 0), report.CrashStackOverflow, "no room on the stack for the handler of a signal"},
 		{"with a handler, but no stack for it", at{a: x64, code: pushRBP, regs: regs{"rsp": lowStack}}, segv(siKernel, 0), report.CrashStackOverflow, "below the stack, which left no room for the signal's handler"},
 		{"large array", at{a: x64, code: "48830c2400", regs: regs{"rsp": lowStack - 0x4000000, "rbp": lowStack + 0x8000}}, segv(1, lowStack-0x4000000), report.CrashStackOverflow, "below the stack"},
 		{"stack pointer lost", at{a: x64, code: "48830c2400", regs: regs{"rsp": lowStack - 0x4000000, "rbp": 7}}, segv(1, lowStack-0x4000000), report.CrashWildWrite, "not mapped"},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/code/disasm"
 	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // protectionFault explains a fault for which the processor reports no address: on x86-64, mostly an access to a
@@ -42,6 +43,9 @@ func (in *Input) protectionFault() Reason {
 	if r, ok := in.noRoom(); ok {
 		return r
 	}
+	if in.undelivered(pc) {
+		return Reason{Kind: report.CrashStackOverflow, Text: "stack overflow: no room on the stack for the handler of a signal"}
+	}
 	r := Reason{Kind: report.CrashBadAccess, Text: "general protection fault", AtInst: true}
 	switch in.Inst.Kind {
 	case disasm.Halt:
@@ -66,6 +70,18 @@ func (in *Input) noRoom() (Reason, bool) {
 		}
 	}
 	return Reason{}, false
+}
+
+// undelivered reports whether the kernel could not begin the handler of a signal when a system call ended: no instruction failed, as the
+// next one cannot. A handler that raises the signal again, before it returns, uses up its stack in this way. After rt_sigreturn it was the
+// signal's own frame that the kernel could not use.
+func (in *Input) undelivered(pc uint64) bool {
+	const syscall, sigreturn, number = 0x050f, 15, 16 // the instruction, and the number that the one before it moves to rax
+	if s := in.Signal; in.Arch != arch.AMD64 || s.Number != sigSegv || s.Code != siKernel || !in.ordinary() {
+		return false
+	}
+	before, ok := in.word(pc - 8)
+	return ok && before>>48 == syscall && uint32(before>>number) != sigreturn
 }
 
 // transfer explains an indirect jump, a call or a return to a non-canonical address.

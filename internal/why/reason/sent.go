@@ -54,6 +54,8 @@ func (in *Input) sentAgain() (Reason, bool) {
 	case (s.Number == sigSegv || s.Number == sigBus) && !r.bad():
 	case r.Kind == report.CrashTrap && (s.Number == sigIll || !in.isX86()):
 	case s.Number == sigFPE && (r.Kind == report.CrashDivZero || r.Kind == report.CrashDivOverflow):
+	case s.Number == sigFPE && in.floats():
+		r.Kind, r.Text = report.CrashFloat, "floating-point exception"
 	default:
 		return Reason{}, false
 	}

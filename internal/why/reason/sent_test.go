@@ -122,7 +122,14 @@ func TestSentAgain(t *testing.T) {
 		{"trap of arm64", at{a: arch.ARM64, code: "207d20d4"}, from(sigTrap, siTKill, 7), report.CrashTrap, "trap instruction (brk #0x3e9), placed where code must not be reached" + again, true},
 		{"division", at{a: arch.AMD64, code: idivECX, regs: regs{"rcx": 0}}, from(sigFPE, siTKill, 7), report.CrashDivZero, "integer division by zero" + again, true},
 		{"division that overflows", at{a: arch.AMD64, code: idivECX, regs: regs{"rcx": 3}}, from(sigFPE, siTKill, 7), report.CrashDivOverflow, "integer division overflow: the quotient does not fit" + again, true},
+		{"a division of floating-point numbers", at{a: arch.AMD64, code: "f30f5ec1"}, from(sigFPE, siTKill, 7), report.CrashFloat, "floating-point exception" + again, true},
+		{"one of AVX", at{a: arch.AMD64, code: "c5fb5ec1"}, from(sigFPE, siTKill, 7), report.CrashFloat, "floating-point exception" + again, true},
+		{"a conversion", at{a: arch.AMD64, code: "f20f2dc1"}, from(sigFPE, siTKill, 7), report.CrashFloat, "floating-point exception" + again, true},
+		{"x87", at{a: arch.X86, code: "d8f9"}, from(sigFPE, siTKill, 7), report.CrashFloat, "floating-point exception" + again, true},
 
+		{"a move of a floating-point number", at{a: arch.AMD64, code: "f30f10c1"}, from(sigFPE, siTKill, 7), report.CrashSignal, own, false},
+		{"an addition of integers", at{a: arch.AMD64, code: "01c8"}, from(sigFPE, siTKill, 7), report.CrashSignal, own, false},
+		{"a floating-point number and another signal", at{a: arch.AMD64, code: "f30f5ec1"}, from(sigTrap, siTKill, 7), report.CrashSignal, own, false},
 		{"an access that may be allowed", blind, from(sigSegv, siTKill, 7), report.CrashSignal, own, false},
 		{"no instruction", at{a: arch.AMD64}, from(sigSegv, siTKill, 7), report.CrashSignal, own, false},
 		{"no instruction, illegal", at{a: arch.AMD64}, from(sigIll, siTKill, 7), report.CrashSignal, own, false},
@@ -154,6 +161,32 @@ func TestFaults(t *testing.T) {
 			if got := Faults(n, number); got != slices.Contains(faults, number) {
 				t.Errorf("%s of %d: %v", n.Name(number), n, got)
 			}
+		}
+	}
+}
+
+// TestUndelivered: the kernel cannot begin a handler only when a system call has ended, and says so only of ordinary instructions.
+func TestUndelivered(t *testing.T) {
+	const ended, returned, none = 0x050f_00c0_8948_d089, 0x050f_0000_000f_c0c7, 0x0510_00c0_8948_d089
+	for _, c := range []struct {
+		name   string
+		p      at
+		before uint64
+		s      Signal
+		want   bool
+	}{
+		{"after a system call", at{code: movEBPEAX}, ended, segv(siKernel, 0), true},
+		{"after a handler's return", at{code: movEBPEAX}, returned, segv(siKernel, 0), false},
+		{"after another instruction", at{code: movEBPEAX}, none, segv(siKernel, 0), false},
+		{"an access", at{code: loadRAX}, ended, segv(siKernel, 0), false},
+		{"an address", at{code: movEBPEAX}, ended, segv(1, 0), false},
+		{"i386", at{a: arch.X86, code: movEBPEAX}, ended, segv(siKernel, 0), false},
+	} {
+		c.p.words = map[uint64]uint64{text - 8: c.before}
+		in := c.p.input(t)
+		in.Signal = c.s
+		if r := Why(in); (r.Kind == report.CrashStackOverflow) != c.want || c.want && len(r.Inconsistencies) != 0 {
+			t.Errorf("%s: %s: %s %v", c.name, r.Kind, r.Text, r.Inconsistencies)
 		}
 	}
 }

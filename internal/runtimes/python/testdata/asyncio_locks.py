@@ -35,6 +35,21 @@ async def condition(c):
     async with c:
         await c.wait()
 
+async def inside(c, l):
+    async with c:
+        await asyncio.sleep(0.01)
+        await through(l)
+
+async def through(l):
+    await asyncio.create_task(enters(l), name="child")
+
+async def limited(mine, other, seconds):
+    async with mine:
+        await asyncio.sleep(0.01)
+        async with asyncio.timeout(seconds):
+            async with other:
+                pass
+
 async def main():
     loop = asyncio.get_running_loop()
     a, b = asyncio.Lock(), Guard()
@@ -61,6 +76,18 @@ async def main():
     q.put_nowait(1)
     await t(waits(q.put(2)), "put")
     await t(condition(asyncio.Condition()), "condition")
+    # a circle of a condition's lock, a lock, and a task that somebody waits for
+    c, l = asyncio.Condition(), asyncio.Lock()
+    await t(condition(c), "told") # gives the lock back while it waits
+    await t(inside(c, l), "inside")
+    await t(circle(l, c, asyncio.Event(), both), "around")
+    # a circle that a time limit ends, and one that has none
+    x, y = asyncio.Lock(), asyncio.Lock()
+    await t(limited(x, y, 1000), "limited")
+    await t(limited(y, x, None), "to limited")
+    v, w = asyncio.Lock(), asyncio.Lock()
+    await t(limited(v, w, None), "unlimited")
+    await t(limited(w, v, None), "to unlimited")
     g = asyncio.Lock()
     await t(enters(g), "gave")
     await asyncio.sleep(0.05)

@@ -1,0 +1,5 @@
+--  What raises exceptions of Ada, see raised.adb.
+package Raising is
+   Broken : exception;
+   procedure Work (Way : String);
+end Raising;

@@ -67,7 +67,7 @@ func TestDamagedFiles(t *testing.T) {
 	defer stop()
 	for i, c := range fixture.Cases(t) {
 		t.Run(c.Name, func(t *testing.T) {
-			if i%sampleStep != 0 {
+			if i%sampleStep != 0 || c.Name == "amd64-overflow" { // whose stack is deep
 				fixture.LongPart(t)
 			}
 			fixture.TurnPart(t)

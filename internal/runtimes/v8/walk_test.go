@@ -107,6 +107,7 @@ func TestRaised(t *testing.T) {
 				if !slices.Contains([]string{"uncaught", "rejection", "getterNamed", "codedOddly", "object", "collection"}, kind) {
 					fixture.Long(t)
 				}
+				t.Parallel() // it waits for the kernel to write a core
 				core, _ := die(t, node, []string{kind, "--abort-on-uncaught-exception"})
 				_, r := analyze(t, core)
 				if len(r.Crash.Raised) != 1 {

@@ -62,7 +62,7 @@ test-rights:
 	@$(call tests,$(GO) test -v -vet=off -count=1 $$($(GO) run ./internal/testsof Getuid Geteuid Credential))
 
 # LONG are the names by which tests ask which run it is.
-LONG = IsLong IsLongRun Long LongPart Turn TurnPart Sample SampleOnly Rounds
+LONG = IsLong IsLongRun Long LongPart Turn TurnPart Sample SampleOnly Half HalfOnly Rounds
 EACH = IsLongRun,LongPart,TurnPart,Rounds
 # TURN is a part of the long run, K/N: the tests that take long, without the others, of which it is the turn.
 TURN ?=

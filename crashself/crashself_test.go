@@ -187,6 +187,7 @@ func TestC(t *testing.T) {
 
 // TestNothing: what is no crash leaves nothing, and a program without its watcher ends as it would.
 func TestNothing(t *testing.T) {
+	t.Parallel()
 	v := build(t, "victim")
 	text := filepath.Join(t.TempDir(), "text")
 	for args, want := range map[string]string{"exit": "exit status 3", "exec": "exit status 0", "stopped": "exit status 2", "orphan": "exit status 2", "taken " + text: "exit status 2"} {
@@ -217,6 +218,7 @@ func TestNothing(t *testing.T) {
 
 // TestRefused: where nobody may trace the program, there is what the runtime printed, and why there is no core.
 func TestRefused(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("only root can start programs as another user")
 	}
@@ -245,6 +247,7 @@ func TestRefused(t *testing.T) {
 
 // TestContainer: the first process of a container takes all others with it when it ends, but the report is made.
 func TestContainer(t *testing.T) {
+	t.Parallel()
 	v := build(t, "victim")
 	v.before = []string{"unshare", "-p", "-m", "-f", "--mount-proc", "--kill-child"}
 	if out, err := exec.Command(v.before[0], append(v.before[1:], "true")...).CombinedOutput(); err != nil {
@@ -256,6 +259,7 @@ func TestContainer(t *testing.T) {
 
 // TestRow: of many crashes in a row, and of many at once, none is lost, and no more than so many are kept.
 func TestRow(t *testing.T) {
+	t.Parallel()
 	v := build(t, "victim")
 	n := 8
 	if fixture.IsLong(t) {

@@ -67,23 +67,37 @@ func TestIndexedReports(t *testing.T) {
 			if strings.HasPrefix(compiler, "clang") {
 				compiler = fixture.LLVM(t, compiler)
 			}
-			dir := t.TempDir()
-			run := func(args ...string) {
+			run := func(dir string, args ...string) {
 				cmd := exec.Command(args[0], args[1:]...)
 				cmd.Dir = dir
 				if out, err := cmd.CombinedOutput(); err != nil {
 					t.Skipf("%v: %v: %.500s (Debian: g++, clang-19, lld, binutils, gdb)", args, err, out)
 				}
 			}
-			for source, text := range indexedUnits {
-				if err := os.WriteFile(filepath.Join(dir, source), []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
-				run(slices.Concat([]string{compiler, "-g", "-fPIE", "-c", source}, x.flags)...)
+			path, err := exec.LookPath(compiler)
+			if err != nil {
+				t.Skipf("%s is not installed (Debian: g++, clang-19)", compiler)
 			}
-			run(slices.Concat([]string{compiler, "-pie", "uses.o", "has.o", "-o", "program"}, x.link)...)
-			if x.after != nil {
-				run(slices.Concat(x.after, []string{"program"})...)
+			key := slices.Concat([]string{"indexed", compiler}, x.flags, []string{"link"}, x.link, []string{"after"}, x.after, []string{indexedUnits["uses.cpp"], indexedUnits["has.cpp"]})
+			made := fixture.Made(t, key, []string{path}, func(dir string) {
+				for source, text := range indexedUnits {
+					if err := os.WriteFile(filepath.Join(dir, source), []byte(text), 0o600); err != nil {
+						t.Fatal(err)
+					}
+					run(dir, slices.Concat([]string{compiler, "-g", "-fPIE", "-c", source}, x.flags)...)
+				}
+				run(dir, slices.Concat([]string{compiler, "-pie", "uses.o", "has.o", "-o", "program"}, x.link)...)
+				if x.after != nil {
+					run(dir, slices.Concat(x.after, []string{"program"})...)
+				}
+			})
+			dir := t.TempDir()
+			built, err := os.ReadFile(filepath.Join(made, "program"))
+			if err == nil {
+				err = os.WriteFile(filepath.Join(dir, "program"), built, 0o700)
+			}
+			if err != nil {
+				t.Fatal(err)
 			}
 			program := filepath.Join(dir, "program")
 			f, err := elf.Open(program)
@@ -97,7 +111,7 @@ func TestIndexedReports(t *testing.T) {
 			}
 			core := fixture.Crash(t, nil, program)
 			with := everything(t, core, program)
-			run(objcopy, "-R", x.section, "program")
+			run(dir, objcopy, "-R", x.section, "program")
 			if without := everything(t, core, program); with != without {
 				t.Errorf("with %s:\n%s\nwithout:\n%s", x.section, with, without)
 			}

@@ -107,7 +107,7 @@ func TestAnyOrder(t *testing.T) {
 			continue
 		}
 		t.Run(c.Name, func(t *testing.T) {
-			c.SampleOnly(t)
+			c.HalfOnly(t)
 			target := open(t, c)
 			s := session.New(target, session.Options{})
 			defer s.Close()
@@ -146,7 +146,7 @@ func TestProcessors(t *testing.T) {
 			continue
 		}
 		t.Run(c.Name, func(t *testing.T) {
-			c.SampleOnly(t)
+			c.HalfOnly(t)
 			var first string
 			for _, n := range []int{1, 8} {
 				runtime.GOMAXPROCS(n)

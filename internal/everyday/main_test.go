@@ -17,6 +17,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, hang(os.Args[2:]))
 		os.Exit(125)
 	}
+	fixture.AtOnce(6)
 	os.Exit(fixture.Main(m))
 }
 

@@ -103,6 +103,7 @@ type lockGraph struct {
 	// flows says from which values those of a variable, field or result come.
 	flows    map[any]map[any]bool
 	paramOf  map[*types.Var]paramOf
+	params   map[any][]*types.Var // of a function
 	targets  map[any]map[any]bool
 	methods  map[*types.Func][]any
 	declared map[lockKey]token.Pos // where locks are declared, as far as they are fields or variables
@@ -114,7 +115,7 @@ type paramOf struct {
 }
 
 func newLockGraph(fset *token.FileSet) *lockGraph {
-	return &lockGraph{fset: fset, funcs: map[any]*lockFunc{}, own: map[*types.Package]bool{}, onces: map[lockKey]bool{}, flows: map[any]map[any]bool{}, paramOf: map[*types.Var]paramOf{}, methods: map[*types.Func][]any{}, declared: map[lockKey]token.Pos{}}
+	return &lockGraph{fset: fset, funcs: map[any]*lockFunc{}, own: map[*types.Package]bool{}, onces: map[lockKey]bool{}, flows: map[any]map[any]bool{}, paramOf: map[*types.Var]paramOf{}, params: map[any][]*types.Var{}, methods: map[*types.Func][]any{}, declared: map[lockKey]token.Pos{}}
 }
 
 // add adds a package.
@@ -157,6 +158,7 @@ func (g *lockGraph) enter(key any, name string, sig *types.Signature) *lockWalk 
 	g.funcs[key] = f
 	for i := range sig.Params().Len() {
 		g.paramOf[sig.Params().At(i)] = paramOf{key, i}
+		g.params[key] = append(g.params[key], sig.Params().At(i))
 	}
 	for i := range sig.Results().Len() {
 		if r := sig.Results().At(i); r.Name() != "" && r.Name() != "_" {
@@ -1027,9 +1029,9 @@ func (g *lockGraph) bind(c *lockCall, t any) (fresh bool) {
 	case *types.Func:
 		sig = t.Signature()
 	case *ast.FuncLit:
-		for v, p := range g.paramOf {
-			if p.fn == t && p.n < len(c.args) {
-				add(v, c.args[p.n]...)
+		for i, v := range g.params[t] {
+			if i < len(c.args) {
+				add(v, c.args[i]...)
 			}
 		}
 	}

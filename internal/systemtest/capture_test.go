@@ -35,7 +35,7 @@ func TestCapture(t *testing.T) {
 	same, all := 0, 0
 	for _, c := range fixture.Cases(t) {
 		t.Run(c.Name, func(t *testing.T) {
-			c.SampleOnly(t)
+			c.HalfOnly(t)
 			text := func(path string) string {
 				target, err := corewalk.Open(ctx, path, caseOptions(t, c)...)
 				if err != nil {

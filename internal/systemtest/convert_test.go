@@ -47,7 +47,7 @@ func opened(t *testing.T, path string, opts []corewalk.Option) *corewalk.Target 
 func TestConvert(t *testing.T) {
 	for _, c := range fixture.Cases(t) {
 		t.Run(c.Name, func(t *testing.T) {
-			c.SampleOnly(t)
+			c.HalfOnly(t)
 			opts := []corewalk.Option{corewalk.WithSysroot(c.Sysroot(t)), corewalk.WithDebugDir(c.Dir), corewalk.WithSearch(c.Dir), corewalk.WithExecutable(c.Binary(t))}
 			core := opened(t, c.Core(t), opts)
 			switch {
@@ -139,8 +139,11 @@ func TestConvertGDB(t *testing.T) {
 		t.Skip("gdb is not installed (Debian: gdb)")
 	}
 	pcs := regexp.MustCompile(`(?m)^#\d+ .*`)
-	for _, name := range []string{"amd64-static", "amd64-threads", "amd64-signal-altstack"} {
+	for i, name := range []string{"amd64-threads", "amd64-static", "amd64-signal-altstack"} {
 		t.Run(name, func(t *testing.T) {
+			if i > 0 {
+				fixture.Long(t)
+			}
 			c := fixture.Get(t, name)
 			opts := []corewalk.Option{corewalk.WithSysroot(c.Sysroot(t)), corewalk.WithExecutable(c.Binary(t))}
 			path, _ := converted(t, opened(t, c.Core(t), opts), "dump.dmp")

@@ -70,6 +70,9 @@ func TestGoldenReports(t *testing.T) {
 			if testing.Short() { // the race detector takes ten times as long
 				c.SampleOnly(t)
 			}
+			if c.Name == "amd64-recursion-12000" && !*update { // takes a third of all; the sample has a shorter one
+				fixture.Long(t)
+			}
 			r := analyzeCase(t, c)
 			validReport(t, r)
 			asChecked(t, c, r)

@@ -19,7 +19,7 @@ func TestKept(t *testing.T) {
 	room := t.TempDir()
 	var files []string
 	binaries := map[string]string{}
-	cases := fixture.Sample(t, fixture.Cases(t))
+	cases := fixture.Half(t, fixture.Cases(t))
 	for _, c := range cases {
 		binaries[c.Name] = c.Binary(t)
 		head := make([]byte, 4)

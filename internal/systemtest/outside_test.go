@@ -82,7 +82,9 @@ func buildOutside(t *testing.T, tmp string) (program string) {
 		t.Fatal("go.mod requires nothing")
 	}
 	modfile := filepath.Join(tmp, "go.mod")
-	program = filepath.Join(tmp, "outside")
+	kept, unlock := fixture.Linked(t, "outside "+fixture.Root(t))
+	defer unlock()
+	program = filepath.Join(kept, "outside")
 	for path, data := range map[string][]byte{modfile: append(own, mod[require:]...), filepath.Join(tmp, "go.sum"): sum} {
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)

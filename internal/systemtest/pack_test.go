@@ -23,7 +23,7 @@ func TestPack(t *testing.T) {
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
 	for i, c := range fixture.Cases(t) {
-		if i%10 != 0 && !fixture.IsLong(t) {
+		if i%20 != 0 && !fixture.IsLong(t) {
 			continue
 		}
 		t.Run(c.Name, func(t *testing.T) {

@@ -17,7 +17,7 @@ func TestSlimMinidumps(t *testing.T) {
 	ctx := context.Background()
 	for _, c := range fixture.Minidumps(t) {
 		t.Run(c.Name, func(t *testing.T) {
-			c.SampleOnly(t)
+			c.HalfOnly(t)
 			var opts []corewalk.Option
 			for _, dir := range c.Search(t) {
 				opts = append(opts, corewalk.WithSearch(dir))

@@ -20,7 +20,7 @@ func TestSlim(t *testing.T) {
 	ctx := context.Background()
 	for _, c := range fixture.Cases(t) {
 		t.Run(c.Name, func(t *testing.T) {
-			c.SampleOnly(t)
+			c.HalfOnly(t)
 			opts := []corewalk.Option{corewalk.WithSysroot(c.Sysroot(t)), corewalk.WithDebugDir(c.Dir), corewalk.WithSearch(c.Dir), corewalk.WithExecutable(c.Binary(t))}
 			reports := func(path string) []string {
 				target, err := corewalk.Open(ctx, path, opts...)

@@ -23,6 +23,7 @@ import (
 // TestMain is the analysis process if a test starts this program as one.
 func TestMain(m *testing.M) {
 	if os.Getenv("TRIAGE_WORKER") == "" {
+		fixture.AtOnce(6)
 		os.Exit(m.Run())
 	}
 	configure := func(text json.RawMessage, _ *broker.Client) (WorkerOptions, error) {

@@ -16,8 +16,7 @@ import (
 // lld and in an index of each.
 func TestFind(t *testing.T) {
 	clang, dump := fixture.LLVM(t, "clang++"), fixture.LLVM(t, "llvm-dwarfdump")
-	dir := t.TempDir()
-	run := func(name string, args ...string) string {
+	run := func(dir, name string, args ...string) string {
 		cmd := exec.Command(name, args...)
 		cmd.Dir = dir
 		out, err := cmd.CombinedOutput()
@@ -26,18 +25,22 @@ func TestFind(t *testing.T) {
 		}
 		return string(out)
 	}
-	for name, text := range map[string]string{
+	sources := map[string]string{
 		"a.cpp": "namespace n { struct Box { int v; struct Inner { int i; } in; Box(int x) : v(x) {} }; enum Kind { A }; Kind kind; int total; }\n" +
 			"namespace { struct Hidden { int h; } hidden; }\nint f(int); template<class T> T same(T x) { return x; } int g(int x) { n::Box b(x); return b.v + hidden.h + same(2) + f(x); }\n",
 		"b.cpp": "namespace n { struct Box { int v; Box(int x) : v(x) {} }; } struct box { long l; }; box lower; typedef int number;\nint f(number x) { n::Box b(x); return b.v + lower.l; } int main() { return f(1); }\n",
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
 	}
 	entry := regexp.MustCompile(`(?m)^0x([0-9a-f]+): +DW_TAG_`)
 	for _, link := range []string{"-Wl,--debug-names", "-Wl,--gc-sections"} {
-		run(clang, "-g", "-gdwarf-5", "-gpubnames", "-O1", "-fuse-ld=lld", link, "a.cpp", "b.cpp", "-o", "program")
+		args := []string{"-g", "-gdwarf-5", "-gpubnames", "-O1", "-fuse-ld=lld", link, "a.cpp", "b.cpp", "-o", "program"}
+		dir := fixture.Made(t, append(args, sources["a.cpp"], sources["b.cpp"]), []string{clang}, func(dir string) {
+			for name, text := range sources {
+				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			run(dir, clang, args...)
+		})
 		s := readELF(t, filepath.Join(dir, "program"))
 		d := s.data()
 		all := d.names.all(d)
@@ -56,7 +59,7 @@ func TestFind(t *testing.T) {
 		}
 		for name := range names {
 			var want, got []uint64
-			for _, m := range entry.FindAllStringSubmatch(run(dump, "--find="+name, "program"), -1) {
+			for _, m := range entry.FindAllStringSubmatch(run(dir, dump, "--find="+name, "program"), -1) {
 				off, _ := strconv.ParseUint(m[1], 16, 64)
 				want = append(want, off)
 			}
@@ -76,6 +79,6 @@ func TestFind(t *testing.T) {
 				t.Errorf("%s: %s: entries %#x, llvm-dwarfdump has %#x", link, name, got, want)
 			}
 		}
-		run(dump, "--verify", "program")
+		run(dir, dump, "--verify", "program")
 	}
 }

@@ -109,23 +109,29 @@ func build(t testing.TB, plain *strings.Replacer, target string, flags ...string
 func buildSources(t testing.TB, sources map[string]string, target string, flags ...string) program {
 	t.Helper()
 	clang, link := fixture.LLVM(t, "clang"), fixture.LLVM(t, "lld-link")
-	dir := t.TempDir()
-	run := func(name string, args ...string) {
-		cmd := exec.Command(name, args...)
-		cmd.Dir = dir
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v\n%s", cmd, err, out)
-		}
+	names := slices.Sorted(maps.Keys(sources))
+	key := slices.Concat([]string{"pdb", target}, flags)
+	for _, name := range names {
+		key = append(key, name, sources[name])
 	}
-	args := []string{"/debug", "/nodefaultlib", "/entry:start", "/subsystem:console", "/out:t.exe", "/pdb:t.pdb", "/opt:ref"}
-	for _, name := range slices.Sorted(maps.Keys(sources)) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(sources[name]), 0o666); err != nil {
-			t.Fatal(err)
+	dir := fixture.Made(t, key, []string{clang, link}, func(dir string) {
+		run := func(name string, args ...string) {
+			cmd := exec.Command(name, args...)
+			cmd.Dir = dir
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%s: %v\n%s", cmd, err, out)
+			}
 		}
-		run(clang, append([]string{"--target=" + target, "-g", "-gcodeview", "-fno-stack-protector", "-mno-stack-arg-probe", "-c", name, "-o", name + ".obj"}, flags...)...)
-		args = append(args, name+".obj")
-	}
-	run(link, args...)
+		args := []string{"/debug", "/nodefaultlib", "/entry:start", "/subsystem:console", "/out:t.exe", "/pdb:t.pdb", "/opt:ref"}
+		for _, name := range names {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(sources[name]), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			run(clang, append([]string{"--target=" + target, "-g", "-gcodeview", "-fno-stack-protector", "-mno-stack-arg-probe", "-c", name, "-o", name + ".obj"}, flags...)...)
+			args = append(args, name+".obj")
+		}
+		run(link, args...)
+	})
 	p := program{exe: filepath.Join(dir, "t.exe"), pdb: filepath.Join(dir, "t.pdb")}
 	var err error
 	if p.data, err = os.ReadFile(p.pdb); err != nil {

@@ -125,7 +125,7 @@ func check(t *testing.T, target *corewalk.Target, o Options) *Result {
 }
 
 // sampleStep selects the fixtures that every run compares: one in sampleStep. COREWALK_LONG=1 compares all.
-const sampleStep = 8
+const sampleStep = 16
 
 // Every program of the fixtures that runs here, at the signal that ends it.
 func TestFixturePrograms(t *testing.T) {

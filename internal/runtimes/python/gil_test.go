@@ -12,7 +12,7 @@ func TestGIL(t *testing.T) {
 		t.Skip("it runs all CPythons of this machine")
 	}
 	t.Setenv("PYTHON_GIL", "1") // free-threaded builds have one, but do not use it otherwise
-	for version, python := range sampled(t) {
+	for version, python := range outermost(t) {
 		t.Run(version, func(t *testing.T) {
 			waiting := 0
 			for range 5 { // a thread may just be awake, to ask again

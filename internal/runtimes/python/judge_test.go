@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -64,6 +65,22 @@ func sampled(t *testing.T) map[string]string {
 	if len(all) == 0 {
 		t.Skip("no CPython of the sample is installed: make test-long asks the others")
 	}
+	return all
+}
+
+// outermost are the oldest and the newest of sampled; in the long run all.
+func outermost(t *testing.T) map[string]string {
+	t.Helper()
+	all := sampled(t)
+	if fixture.IsLong(t) {
+		return all
+	}
+	minor := func(version string) int {
+		n, _ := strconv.Atoi(strings.TrimRight(strings.Split(version+".", ".")[1], "mt"))
+		return n
+	}
+	versions := slices.SortedFunc(maps.Keys(all), func(a, b string) int { return minor(a) - minor(b) })
+	maps.DeleteFunc(all, func(version, _ string) bool { return version != versions[0] && version != versions[len(versions)-1] })
 	return all
 }
 

@@ -11,7 +11,7 @@ func TestSlimWithoutFile(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it runs CPythons of this machine")
 	}
-	for version, python := range sampled(t) {
+	for version, python := range outermost(t) {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			slimmed.Check(t, smallDump(t, python), "python", "python", 5)

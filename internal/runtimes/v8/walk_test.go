@@ -103,6 +103,11 @@ func TestRaised(t *testing.T) {
 			"collection":       {"Late: Late(1) { 1 => 2 }", "case 'collection'"},
 		} {
 			t.Run(name+" "+kind, func(t *testing.T) {
+				// At every change one of each sort: an error, a rejection, a name, a code, an object that is no error.
+				if !slices.Contains([]string{"uncaught", "rejection", "getterNamed", "codedOddly", "object", "collection"}, kind) {
+					fixture.Long(t)
+				}
+				t.Parallel() // it waits for the kernel to write a core
 				core, _ := die(t, node, []string{kind, "--abort-on-uncaught-exception"})
 				_, r := analyze(t, core)
 				if len(r.Crash.Raised) != 1 {

@@ -41,7 +41,10 @@ type world struct {
 	build   func(id string) string // that the analysis finds
 }
 
-func TestMain(m *testing.M) { os.Exit(fixture.Main(m)) }
+func TestMain(m *testing.M) {
+	fixture.AtOnce(8)
+	os.Exit(fixture.Main(m))
+}
 
 // newWorld makes a world with a new database.
 func newWorld(t *testing.T) *world {
@@ -253,6 +256,7 @@ func TestTogether(t *testing.T) {
 // What a dead worker had is analysed by others; what three workers died of, each time with nothing else, is set aside. A worker that
 // says that it is alive keeps what it has.
 func TestPoison(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	ctx := t.Context()
 	ids := w.add(2, nil)
@@ -317,6 +321,7 @@ func TestPoison(t *testing.T) {
 
 // The jobs that a dead worker had with which it had taken nothing are replaced; those of a worker that is alive are not.
 func TestReplace(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	ctx := t.Context()
 	w.add(3, nil)
@@ -539,6 +544,7 @@ func TestLeftBehind(t *testing.T) {
 
 // A worker that has the files but no time, though it is alive, does not keep others from what was left to it.
 func TestNoTime(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	ctx := t.Context()
 	busy, free := make(chan struct{}), make(chan struct{})
@@ -574,6 +580,7 @@ func TestNoTime(t *testing.T) {
 
 // What is given to another worker changes together: with the job's row refused, the dump stays.
 func TestPassTogether(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	ctx := t.Context()
 	if err := w.store.Beat(ctx, "ghost", time.Minute); err != nil {
@@ -600,6 +607,7 @@ func TestPassTogether(t *testing.T) {
 
 // A worker that has worked on many builds forgets those that it had first, and tells the others.
 func TestForget(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.build = func(id string) string { return fmt.Sprint("build", number(id)) }
 	w.worker("one", time.Minute)

@@ -12,6 +12,7 @@ import (
 
 // A job goes to the worker that is alive and has the fewest, if those are two fewer: with one fewer, two would give it to each other for ever.
 func TestIdler(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	pool, err := Connect(ctx, servers.NewDatabase(t).Connection(), 5)
 	if err != nil {

@@ -104,7 +104,7 @@ func TestNamedTypes(t *testing.T) {
 	if !fixture.IsLong(t) {
 		least = 400
 		var some []string
-		for i := 0; i < len(paths); i += 5 {
+		for i := 0; i < len(paths); i += 10 {
 			some = append(some, paths[i])
 		}
 		paths = some

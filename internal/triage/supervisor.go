@@ -204,7 +204,7 @@ func (s *supervisor) session(ctx context.Context, paths <-chan string, jobs int)
 	}
 	p.orders.close()
 	s.leaving = append(s.leaving, p)
-	go p.drain() // while the process ends, the last results are stored
+	p.leave() // while the process ends, the last results are stored
 	return nil, nil, s.batch.flush()
 }
 
@@ -304,6 +304,7 @@ type process struct {
 	wait    func() error
 	unkept  []modules.Unkept // when gone is closed
 	gone    chan struct{}
+	left    sync.Once
 }
 
 // orders is the connection on which a process gets its orders.
@@ -366,8 +367,12 @@ func (s *supervisor) start(ctx context.Context) (*process, error) {
 
 func (p *process) kill() {
 	p.cmd.Process.Kill()
-	go p.drain()
+	p.leave()
 }
+
+// leave lets the process end by itself, with nobody who waits for its replies. It may be called several times: what notices that a process has to be
+// killed does not know of the others.
+func (p *process) leave() { p.left.Do(func() { go p.drain() }) }
 
 // drain waits for the end of the process.
 func (p *process) drain() {

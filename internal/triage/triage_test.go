@@ -373,3 +373,22 @@ func TestOtherFiles(t *testing.T) {
 		t.Error("a dump with names was analysed again")
 	}
 }
+
+// TestKilledTwice: a process may be found late again before its end is noticed.
+func TestKilledTwice(t *testing.T) {
+	t.Parallel()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &supervisor{opts: Options{Command: []string{exe}, Env: workerEnv}}
+	p, err := s.start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.kill()
+	p.kill()
+	<-p.gone
+	p.kill()
+	time.Sleep(50 * time.Millisecond) // a second one that waits would end the test's process
+}

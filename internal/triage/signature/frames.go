@@ -88,9 +88,6 @@ func (b *builder) build() {
 		}
 	}
 	b.first = b.sig.Frames[:b.sig.Top]
-	if m := b.nullMember(); m != "" {
-		b.sig.Class += " through " + m
-	}
 }
 
 // guarded reports whether the frame below the machinery is a function with a name that found its own frame
@@ -306,6 +303,8 @@ func (b *builder) irrelevant(i int) (why, stop string) {
 		return "", ""
 	case inlinedHeader(f):
 		return "inlined from a header of an interpreter", ""
+	case f.Inlined && strings.Contains(f.Source.File, "/include/c++/"): // its name may have no namespace
+		return "inlined from a header of the C++ library", ""
 	}
 	rule := b.rule(i)
 	switch {

@@ -126,7 +126,7 @@ func rustPlace(p *report.Panic) string {
 	return report.Clean(baseName(p.File)) + " column " + strconv.Itoa(p.Column)
 }
 
-// panicWords returns the words that a panic's text begins with, up to the first value.
+// panicWords returns the first two words of a panic's text, if no value comes before: the place tells most panics apart.
 func panicWords(p *report.Panic) string {
 	if p.Value == "" {
 		return ""
@@ -140,7 +140,7 @@ func panicWords(p *report.Panic) string {
 	if len(words) == 0 {
 		return ""
 	}
-	return ": " + strings.Join(words, " ")
+	return ": " + strings.Join(words[:min(len(words), 2)], " ")
 }
 
 // wordOf replaces the kind for a report that has none.

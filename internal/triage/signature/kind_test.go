@@ -201,7 +201,7 @@ func TestTemplate(t *testing.T) {
 // TestPanicWords: what a panic says up to the first value.
 func TestPanicWords(t *testing.T) {
 	for said, want := range map[string]string{
-		"": "", "5 of 2": "", "used 5 of 2": ": used", "index out of bounds: the len is 3": ": index out of bounds", "no file 'x'": ": no file",
+		"": "", "5 of 2": "", "used 5 of 2": ": used", "index out of bounds: the len is 3": ": index out", "bad size for cache": ": bad size", "no file 'x'": ": no file",
 		"called `Option::unwrap()` on a `None` value":                   ": called `Option::unwrap()` on a `None` value",
 		"called `Result::unwrap()` on an `Err` value: ParseIntError {}": ": called `Result::unwrap()` on an `Err` value",
 	} {

@@ -309,6 +309,7 @@ const (
 	noteFile        = 0x46494c45
 	noteSigInfo     = 0x53494749
 	notePRStatus    = 1
+	noteXState      = 0x202
 	noteXSaveLayout = 0x205
 	noteDescription = 0xff000000 // which registers the processor has, as XML
 )
@@ -342,8 +343,18 @@ func (r *redactor) note(n corestate.Note) []byte {
 			copy(b[first+off:], n.Data[first+off:first+off+size])
 		}
 	}
+	if n.Owner == "LINUX" && n.Type == noteXState && len(b) >= xsaveHeaderEnd {
+		copy(b[xsaveReserved:xsaveHeaderEnd], n.Data[xsaveReserved:xsaveHeaderEnd])
+	}
 	return b
 }
+
+// Where NT_X86_XSTATE says which components the processor has and which of them are in use: the part of the legacy area that is the software's, in which
+// Linux keeps XCR0, and the header behind it (Intel SDM, volume 1, 13.4). Without XCR0 gdb reads no register of the core.
+const (
+	xsaveReserved  = 464
+	xsaveHeaderEnd = 576
+)
 
 // registers returns the offset of the first register in a note, in bytes. What is before them in NT_PRSTATUS
 // are the thread's id, its signals and times.

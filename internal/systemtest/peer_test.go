@@ -138,6 +138,17 @@ var peerDifferences = []peerDifference{
 	{fixture: "i386-signal", frame: "on_fault", why: "of several lines at one address gdb takes the one that begins a statement"},
 	{fixture: "i386-threads", after: "-", why: "gdb ends in a function of the library that has no name"},
 	{fixture: "i386-notables", after: "-", why: "gdb makes up frames where there are neither tables nor symbols"},
+	{fixture: "amd64-raised-assert", after: "abort", why: "gdb leaves out the library's Core_Dump, which has no call sites and left by a jump to abort"},
+	{fixture: "amd64-raised-index", after: "abort", why: "gdb leaves out the library's Core_Dump, which has no call sites and left by a jump to abort"},
+	{fixture: "amd64-raised-null", after: "abort", why: "gdb leaves out the library's Core_Dump, which has no call sites and left by a jump to abort"},
+	{fixture: "amd64-raised-second", after: "abort", why: "gdb leaves out the library's Core_Dump, which has no call sites and left by a jump to abort"},
+	{fixture: "amd64-raised-full", frame: "__gnat_Unwind_RaiseException", why: "gdb leaves it out: it has no call sites, and left by a jump"},
+	{fixture: "amd64-raised-full", after: "__gnat_Unwind_RaiseException", why: "gdb leaves it out: it has no call sites, and left by a jump"},
+	{fixture: "amd64-raised-task", frame: "__gnat_Unwind_RaiseException", why: "gdb leaves it out: it has no call sites, and left by a jump"},
+	{fixture: "amd64-raised-task", after: "__gnat_Unwind_RaiseException", why: "gdb leaves it out: it has no call sites, and left by a jump"},
+	{fixture: "amd64-raised-task", frame: "pthread_cond_timedwait", why: "gdb leaves it out: it has no call sites, and left by a jump"},
+	{fixture: "amd64-raised-task", after: "pthread_cond_timedwait", why: "gdb leaves it out: it has no call sites, and left by a jump"},
+	{fixture: "amd64-tail-bad-O2", after: "-", why: "gdb leaves out main, which was called and left by a jump through a pointer"},
 	{fixture: "amd64-tail-ambiguous-O2", after: "sink", why: "gdb leaves out start, through which every one of the possible ways goes"},
 	{fixture: "amd64-tail-main-O2", after: "crash", why: "gdb does not follow tail calls from what was called through a value: it leaves out main"},
 	{fixture: "amd64-tail-main-clang", after: "fclose", why: "as of amd64-tail-main-O2"},
@@ -349,6 +360,9 @@ func sameFunction(target unwindTarget, f *report.Frame, theirs string) bool {
 	if a, b := plainName(f.Function), plainName(ornaments.ReplaceAllString(theirs, "")); a == b {
 		return true
 	}
+	if strings.ReplaceAll(adaOrnaments.ReplaceAllString(f.Function, ""), "__", ".") == theirs { // as gdb writes names of Ada
+		return true
+	}
 	syms, ok := target.SymbolLookup().(unwind.SymbolReader)
 	lib, found := target.ProcessState().LibraryTracker().LibraryAt(uint64(f.Lookup))
 	if !ok || !found {
@@ -365,6 +379,9 @@ func sameFunction(target unwindTarget, f *report.Frame, theirs string) bool {
 // ornaments are what gdb leaves at the end of names that are known from symbols only:
 // the hash of Rust's, and what compilers call the copies of a function.
 var ornaments = regexp.MustCompile(`::h[0-9a-f]{16}$|\.(constprop|isra|part)(\.[0-9]+)*$`)
+
+// adaOrnaments are what GNAT puts at the end of linkage names: that a function is of a package's body or nested, and numbers.
+var adaOrnaments = regexp.MustCompile(`(?:X[bn]*|__[0-9]+|\.[0-9]+)+$`)
 
 // bracketed are the texts in names that look like brackets and are none.
 var bracketed = strings.NewReplacer("operator()", "operator_call", "operator<<", "operator_ls", "operator<", "operator_lt",

@@ -134,7 +134,7 @@ func hung(ctx context.Context, t *corewalk.Target, r *report.Report, o corewalk.
 	if err != nil || limited(with) {
 		return nil
 	}
-	if _, joined := signature.Joined(with); !joined && with.HangText() == "" {
+	if _, joined := signature.Joined(with); !joined && !signature.OfGoroutine(with) && with.HangText() == "" {
 		return nil
 	}
 	return with

@@ -1,6 +1,10 @@
 package signature
 
-import "github.com/corewalk/corewalk/report"
+import (
+	"strings"
+
+	"github.com/corewalk/corewalk/report"
+)
 
 // maxJoins is how many threads that wait for each other's ends are followed.
 const maxJoins = 16
@@ -48,11 +52,44 @@ func joins(r *report.Report, th *report.Thread) *report.Thread {
 	return nil
 }
 
-// waits marks the frames of the thread that the dump is about, if another one's are the signature.
-func (b *builder) waits(th *report.Thread, c *Cache) {
+// mainGoroutine returns what goroutine 1 does, of a process of Go that was told to end while the builder's thread ran no goroutine: which thread gets a
+// signal is chance. It is nil if there is no such goroutine, or the thread says something.
+func (b *builder) mainGoroutine() *report.Thread {
+	if b.report.Crash == nil || b.report.Crash.Panic != nil || !b.report.Crash.MayBeHang() {
+		return nil
+	}
+	runtime := false
+	for i := range b.thread.Frames {
+		f := &b.thread.Frames[i]
+		runtime = runtime || strings.HasPrefix(f.Function, "runtime.")
+		if b.name(i) != "" && b.rule(i) == nil && f.Signal == "" {
+			return nil
+		}
+	}
+	for i := range b.report.Tasks {
+		if t := &b.report.Tasks[i]; runtime && t.Kind == "goroutine" && t.ID == 1 && len(t.Frames) > 0 {
+			return &report.Thread{Frames: t.Frames, End: t.End}
+		}
+	}
+	return nil
+}
+
+// OfGoroutine reports whether the signature of a report is of its main goroutine, since the thread that the report is about ran none.
+func OfGoroutine(r *report.Report) bool {
+	th := crashed(r)
+	if th == nil || r.Hang() != nil {
+		return false
+	}
+	b := builder{report: r, thread: awaited(r, th)}
+	b.known = new(Cache).meanings(b.thread.Frames)
+	return b.mainGoroutine() != nil
+}
+
+// waits marks the frames of the thread that the dump is about, if another one's are the signature, and says why.
+func (b *builder) waits(th *report.Thread, c *Cache, why string) {
 	b.sig.Decisions = make([]Decision, len(th.Frames))
 	b.known, b.thread = c.meanings(th.Frames), th
 	for i := range th.Frames {
-		b.decide(i, Dropped, "it waits for the end of another thread")
+		b.decide(i, Dropped, why)
 	}
 }

@@ -64,3 +64,43 @@ func TestJoined(t *testing.T) {
 		}
 	}
 }
+
+// TestMainGoroutine: a signal from outside may meet a thread that runs no goroutine. Then what the main goroutine does is what the dump is about.
+func TestMainGoroutine(t *testing.T) {
+	died := func(kind string, tasks []report.Task, frames ...string) *report.Report {
+		r := stackOf(kind, frames...)
+		for i := range r.Threads[0].Frames {
+			r.Threads[0].Frames[i].Source.File = "/go/src/x.go"
+		}
+		r.Tasks = tasks
+		return r
+	}
+	goroutine := func(kind string, id int, functions ...string) report.Task {
+		return report.Task{Kind: kind, ID: id, Frames: stackOf("", functions...).Threads[0].Frames, End: report.EndBottom}
+	}
+	idle := []string{"runtime.raise", "runtime.sighandler", "!SIGABRT", "runtime.futex", "runtime.stopm", "runtime.mstart"}
+	waits := []report.Task{goroutine("goroutine", 7, "main.other"), goroutine("goroutine", 1, "runtime.gopark", "main.acquire", "main.main")}
+	for _, c := range []struct {
+		name string
+		r    *report.Report
+		want string // the innermost function; "" if the signature is not the goroutine's
+	}{
+		{"idle", died("signal", waits, idle...), "main.acquire"},
+		{"aborted", died("abort", waits, idle...), "main.acquire"},
+		{"runs a goroutine", died("signal", waits, "runtime.raise", "!SIGABRT", "main.busy", "main.main"), ""},
+		{"a fault", died("null-read", waits, idle...), ""},
+		{"no goroutine 1", died("signal", waits[:1], idle...), ""},
+		{"another kind of task", died("signal", []report.Task{goroutine("coroutine", 1, "main.acquire")}, idle...), ""},
+		{"no Go", died("signal", waits, "futex_wait"+libc), ""},
+	} {
+		s := Of(c.r)
+		if is := len(s.Frames) > 0 && s.Frames[0] == "main.acquire"; is != (c.want != "") || OfGoroutine(c.r) != is {
+			t.Errorf("%s: %q, of the goroutine %v", c.name, s.Frames, OfGoroutine(c.r))
+		}
+	}
+	panics := died("signal", waits, idle...)
+	panics.Crash.Panic = &report.Panic{Runtime: report.RuntimeGo, Value: "x"}
+	if OfGoroutine(panics) {
+		t.Error("of a panic it is the goroutine's")
+	}
+}

@@ -96,9 +96,13 @@ func of(r *report.Report, c *Cache) Signature {
 	} else if th != nil {
 		b.thread = awaited(r, th)
 		b.known = c.meanings(b.thread.Frames)
+		instead := "it waits for the end of another thread"
+		if g := b.mainGoroutine(); g != nil {
+			b.thread, b.known, instead = g, c.meanings(g.Frames), "it ran no goroutine"
+		}
 		b.build()
 		if b.thread != th {
-			b.waits(th, c)
+			b.waits(th, c, instead)
 		}
 	} else {
 		s.Weak = true

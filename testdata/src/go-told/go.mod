@@ -1,0 +1,3 @@
+module told
+
+go 1.18

@@ -165,3 +165,12 @@ func TestBystanders(t *testing.T) {
 		t.Errorf("of a circle: %q", s.Frames)
 	}
 }
+
+// Two kinds of waits in one function are two parts of the signature, of one function.
+func TestFunctionOnce(t *testing.T) {
+	r := hungReport("take", "take")
+	r.Tasks[0].Wait.Kind = "join"
+	if s := Of(r); !slices.Equal(s.Frames, []string{"take"}) || s.Top != 1 {
+		t.Errorf("%q, of which %d", s.Frames, s.Top)
+	}
+}

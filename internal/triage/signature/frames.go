@@ -130,6 +130,9 @@ func machine(name string) string {
 
 // allocates reports whether the innermost function is an allocator's.
 func (b *builder) allocates() bool {
+	if len(b.known) == 0 {
+		return false
+	}
 	r := b.rule(0)
 	return r != nil && r.file == "allocator.txt" && r.action == actDrop
 }
@@ -212,7 +215,7 @@ func (b *builder) cut() int {
 		}
 	}
 	switch {
-	case class == "access" && len(why) > 0 && b.allocates():
+	case class == "access" && b.allocates():
 		class = report.CrashHeapCorruption // what the allocator did not notice
 	case end == 0 && class == report.CrashSignal && b.sentByItself():
 		class = bySignal.Get()[b.report.Crash.Signal] // a handler looked at the fault, and sent its signal again

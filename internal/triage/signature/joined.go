@@ -62,8 +62,12 @@ func (b *builder) mainGoroutine() *report.Thread {
 	for i := range b.thread.Frames {
 		f := &b.thread.Frames[i]
 		runtime = runtime || strings.HasPrefix(f.Function, "runtime.")
-		if b.name(i) != "" && b.rule(i) == nil && f.Signal == "" {
+		rule := b.rule(i)
+		if b.name(i) != "" && rule == nil {
 			return nil
+		}
+		if rule != nil && rule.action == actStart {
+			break
 		}
 	}
 	for i := range b.report.Tasks {

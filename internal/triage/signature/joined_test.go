@@ -1,6 +1,7 @@
 package signature
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/corewalk/corewalk/report"
@@ -86,6 +87,7 @@ func TestMainGoroutine(t *testing.T) {
 		want string // the innermost function; "" if the signature is not the goroutine's
 	}{
 		{"idle", died("signal", waits, idle...), "main.acquire"},
+		{"outside of the start", died("signal", waits, append(slices.Clone(idle), "runtime.clone")...), "main.acquire"},
 		{"aborted", died("abort", waits, idle...), "main.acquire"},
 		{"runs a goroutine", died("signal", waits, "runtime.raise", "!SIGABRT", "main.busy", "main.main"), ""},
 		{"a fault", died("null-read", waits, idle...), ""},

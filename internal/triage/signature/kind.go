@@ -23,7 +23,7 @@ func kindOf(c *report.Crash) (kind, class string, said bool) {
 		word = wordOf(c)
 	}
 	kind, class = word, classOf(word)
-	if word == report.CrashException && accesses(c.Panic) {
+	if accesses(c.Panic) {
 		class = "access"
 	}
 	if c.Message == "" {

@@ -233,6 +233,7 @@ func TestOneBugOneClass(t *testing.T) {
 		{"of no fault", class(say("SIGTERM", own), "signal", "f", "main"), "signal"},
 		{"raised by the program", class(say("SIGBUS", own), "signal", "raise"+libc, "f", "main"), "raise"},
 		{"the allocator did not notice", class(as, "wild-read", "_int_free"+libc, "free"+libc, "f", "main"), "heap-corruption"},
+		{"no frame", class(as, "wild-read"), "access"},
 		{"below the allocator's caller", class(as, "wild-read", "f", "free"+libc, "main"), "access"},
 		{"nil, raised again", class(panics(report.RuntimeGo, `runtime.errorString("invalid memory address or nil pointer dereference")`), "exception", "f", "main"), "access"},
 		{"a check of Rust", class(panics(report.RuntimeRust, "null pointer dereference occurred"), "exception", "f", "main"), "access"},

@@ -43,6 +43,7 @@ func TestJoined(t *testing.T) {
 		"who is not known":        func(r *report.Report) { r.Tasks[0].Wait.Holders = nil },
 		"a task of a runtime":     func(r *report.Report) { r.Tasks[0].Wait.Holders[0].Kind = "goroutine" },
 		"a thread without frames": func(r *report.Report) { r.Threads[1].Frames = nil },
+		"another task's wait":     func(r *report.Report) { r.Tasks[0].Kind = "goroutine" },
 		"itself":                  func(r *report.Report) { r.Tasks[0].Wait.Holders[0].ID = 1 },
 		"a ring": func(r *report.Report) {
 			r.Tasks = append(r.Tasks, report.Task{Kind: "thread", ID: 2, Wait: &report.Wait{Kind: "join", Holders: []report.Holder{{Kind: "thread", ID: 1}}}})

@@ -114,6 +114,11 @@ func TestRejections(t *testing.T) {
 			t.Errorf("with %s on the stack, what made the error does not count", what)
 		}
 	}
+	// uv_run begins Node's loop: what runs in it is native code of its own.
+	loop := report.Frame{Function: "on_timer", Module: "/x/node", Trust: "cfi", Source: report.Source{File: "/x/timer.c", Line: 9}}
+	if s := of(parse, loop); s.Top != 0 {
+		t.Errorf("with what made the error, %d functions count", s.Top)
+	}
 	user := report.Frame{Function: "mine", Language: "javascript", Kind: report.KindInterpreted, Trust: "cfi", Source: report.Source{File: "/x/mine.js", Line: 9}}
 	if a, b := of(parse, user), of(load, user); a.Hash != b.Hash {
 		t.Error("with a function of the program on the stack, what made the error counts")

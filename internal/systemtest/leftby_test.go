@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/internal/fixture"
 )
 
@@ -22,15 +21,7 @@ func TestLeftByJump(t *testing.T) {
 			"inside": "stop 21, inside 41, main",
 			"bad":    " 0, once 27 tail, main",
 		} {
-			target, err := corewalk.Open(t.Context(), fixture.Crash(t, nil, exe, how), corewalk.WithExecutable(exe))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer target.Close()
-			r, err := target.Analyze(t.Context(), corewalk.AnalyzeOptions{Locals: corewalk.LocalsNone})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := analyzeCore(t, fixture.Crash(t, nil, exe, how), exe)
 			var got []string
 			for _, f := range r.Threads[0].Frames {
 				s := fmt.Sprintf("%s %d", f.Function, f.Source.Line)

@@ -39,7 +39,6 @@ var peerDifferences = []peerDifference{
 	{fixture: "aarch64-pac-signal", after: "-", why: "gdb does not end where the signal frame is qemu's"},
 	{fixture: "aarch64-pac-notables", after: "-", why: "gdb makes up frames where there are neither tables nor symbols"},
 	{fixture: "aarch64-signal", after: "-", why: "gdb does not end where the signal frame is qemu's"},
-	{fixture: "amd64-packing", frame: "packing__work", why: "gdb writes names of Ada as its source does; corewalk as its debug information does"},
 	{fixture: "arm-signal", after: "on_alternate", why: "gdb does not know the signal frames of qemu"},
 	{fixture: "arm-thumb-signal", after: "on_alternate", why: "gdb does not know the signal frames of qemu"},
 	{fixture: "arm-threads", after: "-", why: "gdb ends in a function of the library that has no name"},

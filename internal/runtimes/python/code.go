@@ -15,7 +15,6 @@ type code struct {
 	last                  int      // the offset whose line was computed last
 	lastLine, lastColumn  int
 	haveLast              bool
-	tries                 int // to find the qualified name
 }
 
 // maxName limits names of functions and of files.

@@ -131,8 +131,7 @@ func (r *runtime) raisedAt(e *tasks.Exception, traceback uint64) {
 	if c == nil {
 		return
 	}
-	r.qualify(c, frame)
-	e.Function, e.File = c.function, c.file
+	e.Function, e.File = r.functionOf(c, frame), c.file
 	line := int(int32(r.u32(traceback + r.at("traceback.lineno"))))
 	if line < 0 {
 		line, _ = r.placeIn(c, int(int32(r.u32(traceback+r.at("traceback.lasti")))))

@@ -29,6 +29,7 @@ type runtime struct {
 	mu      sync.Mutex
 	states  []threadState
 	codes   map[uint64]*code
+	methods map[method]string // see functionOf
 	types   map[uint64]*typ
 	codeT   uint64 // the type of code objects
 	several bool   // there are several interpreters
@@ -76,7 +77,7 @@ func Find(p *tasks.Process) (tasks.Runtime, error) {
 				continue
 			}
 		}
-		r := &runtime{memory: memory{p: p}, lib: lib, codes: map[uint64]*code{}, types: map[uint64]*typ{}}
+		r := &runtime{memory: memory{p: p}, lib: lib, codes: map[uint64]*code{}, methods: map[method]string{}, types: map[uint64]*typ{}}
 		if err := r.open(s.Addr, head.Addr); err != nil {
 			failed = fmt.Errorf("calls of Python of %s: %w", lib.Path, err)
 			continue

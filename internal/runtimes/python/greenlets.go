@@ -241,7 +241,7 @@ func (r *runtime) frameObjects(at uint64) []tasks.SuspendedFrame {
 		case r.minor == 10 && offset > 0:
 			offset *= 2
 		}
-		f := tasks.SuspendedFrame{Function: c.function, File: c.file, Language: language, Object: at, Awaits: tasks.Certain}
+		f := tasks.SuspendedFrame{Function: r.functionOf(c, at), File: c.file, Language: language, Object: at, Awaits: tasks.Certain}
 		f.Line, _ = r.placeIn(c, offset)
 		list = append(list, f)
 	}

@@ -68,7 +68,7 @@ const kinds = newest - oldest + 1 + 3
 func over(data []byte, minor int) (*runtime, *meter) {
 	m := &meter{left: 1 << 15}
 	h := &hole{data: data, base: base}
-	r := &runtime{codes: map[uint64]*code{}, types: map[uint64]*typ{}}
+	r := &runtime{codes: map[uint64]*code{}, methods: map[method]string{}, types: map[uint64]*typ{}}
 	l := tableLayout(layoutsText, minor, "")
 	if minor > newest {
 		l = tableLayout(layoutsText, minor-3, freeThreaded)

@@ -10,40 +10,52 @@ import "strings"
 const (
 	maxBases   = 16   // classes that are looked through
 	maxMembers = 1024 // of a class
-	maxTries   = 4    // frames of one code object
 )
 
-// qualify gives a code object the qualified name of its function, if one of its frames tells. The caller has the lock, or is alone.
-func (r *runtime) qualify(c *code, frame uint64) {
-	if r.has("code.qualname") || !r.has("function.code") || c.tries >= maxTries || c.args == 0 {
-		return
+// A method is a code object, and the class that the first argument of a call of it tells.
+type method struct{ code, class uint64 }
+
+// functionOf returns the name of the function that runs in a frame: the qualified one, if the frame tells, otherwise the one in the code. It depends on
+// this frame alone. The caller has the lock, or is alone.
+func (r *runtime) functionOf(c *code, frame uint64) string {
+	if r.has("code.qualname") || !r.has("function.code") || c.args == 0 {
+		return c.function
 	}
-	c.tries++
 	self := r.word(frame + r.at("frame.localsplus"))
 	if self == 0 {
 		self = r.cellOfFirst(c, frame)
 	}
-	if self == 0 {
-		return
+	class := r.field(self, "object.type")
+	t := r.typeAt(class)
+	if self == 0 || t == nil {
+		return c.function
 	}
-	kind := r.field(self, "object.type")
-	t := r.typeAt(kind)
-	if t == nil {
-		return
-	}
-	classes := []uint64{kind}
 	if t.flags&flagType != 0 { // a method of the class
-		classes = []uint64{self, kind}
-	}
-	for _, class := range classes {
-		for _, base := range r.bases(class) {
-			// A decorator may have given its function the name of another.
-			if name := r.memberWith(base, c.at); strings.HasSuffix(name, "."+c.name) {
-				c.function, c.tries = name, maxTries
-				return
-			}
+		if name := r.nameIn(c, self); name != "" {
+			return name
 		}
 	}
+	if name := r.nameIn(c, class); name != "" {
+		return name
+	}
+	return c.function
+}
+
+// nameIn returns the qualified name of the function with a code object that a class or one of its bases has; "" for none.
+func (r *runtime) nameIn(c *code, class uint64) string {
+	key := method{c.at, class}
+	name, ok := r.methods[key]
+	if !ok {
+		for _, base := range r.bases(class) {
+			// A decorator may have given its function the name of another.
+			if found := r.memberWith(base, c.at); strings.HasSuffix(found, "."+c.name) {
+				name = found
+				break
+			}
+		}
+		r.methods[key] = name
+	}
+	return name
 }
 
 // cellOfFirst returns the first argument of a function whose inner functions use it: it is in a cell, and not among the variables.
@@ -94,7 +106,7 @@ func (r *runtime) memberWith(class, code uint64) string {
 		inner := 0
 		switch t.name {
 		case "function":
-			if name := r.functionOf(m.value, code); name != "" {
+			if name := r.qualname(m.value, code); name != "" {
 				return name
 			}
 		case "staticmethod", "classmethod":
@@ -105,7 +117,7 @@ func (r *runtime) memberWith(class, code uint64) string {
 		for i := range inner {
 			f := r.word(m.value + r.at("object.size") + 8*uint64(i))
 			if t := r.typeAt(r.field(f, "object.type")); t != nil && t.name == "function" {
-				if name := r.functionOf(f, code); name != "" {
+				if name := r.qualname(f, code); name != "" {
 					return name
 				}
 			}
@@ -114,8 +126,8 @@ func (r *runtime) memberWith(class, code uint64) string {
 	return ""
 }
 
-// functionOf returns the qualified name of a function; "" if it has other code.
-func (r *runtime) functionOf(at, code uint64) string {
+// qualname returns the qualified name of a function; "" if it has other code.
+func (r *runtime) qualname(at, code uint64) string {
 	if r.field(at, "function.code") != code {
 		return ""
 	}

@@ -239,8 +239,7 @@ func (r *runtime) call(f *pyFrame) tasks.Call {
 		return tasks.Call{Language: language, Kind: tasks.CallInterpreted}
 	}
 	r.mu.Lock()
-	r.qualify(c, f.at)
-	function := c.function
+	function := r.functionOf(c, f.at)
 	r.mu.Unlock()
 	out := tasks.Call{Language: language, Kind: tasks.CallInterpreted, Function: function, File: c.file}
 	out.Line, out.Column = r.place(c, f.offset)

@@ -46,16 +46,12 @@ func (b *builder) build() {
 	from := b.cut()
 	b.inner = from
 	b.choose(from)
-	if len(b.kept) == 0 && b.libraries {
-		// A stack of a language's own library: then this is what tells bugs apart.
-		b.whole, b.started, b.end = true, false, ""
+	named := b.named()
+	if named == 0 && b.libraries {
+		// Nothing but a language's own library has names: then these tell bugs apart.
+		b.whole, b.started, b.end, b.kept = true, false, "", b.kept[:0]
 		b.choose(from)
-	}
-	named := 0
-	for _, e := range b.kept {
-		if e.named {
-			named++
-		}
+		named = b.named()
 	}
 	cycle := b.collapse()
 	// If main itself crashes there is only one function, and its name is enough if the walk reached the start
@@ -88,6 +84,16 @@ func (b *builder) build() {
 		}
 	}
 	b.first = b.sig.Frames[:b.sig.Top]
+}
+
+// named returns how many of the kept entries have a name.
+func (b *builder) named() (n int) {
+	for _, e := range b.kept {
+		if e.named {
+			n++
+		}
+	}
+	return n
 }
 
 // guarded reports whether the frame below the machinery is a function with a name that found its own frame

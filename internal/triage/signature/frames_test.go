@@ -123,6 +123,21 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
+// TestHeadersOfLibrary: clang names functions of the C++ library's headers without their namespaces if there is little debug information.
+func TestHeadersOfLibrary(t *testing.T) {
+	r := stackOf("null-read", "+at", "+_M_data", "headline", "main")
+	for i, file := range []string{"/usr/include/c++/12/bits/stl_vector.h", "/usr/lib/gcc/x86_64-linux-gnu/12/include/c++/12/string"} {
+		r.Threads[0].Frames[i].Source.File = file
+	}
+	if s := Of(r); !slices.Equal(s.Frames, []string{"headline", "main"}) {
+		t.Errorf("%q", s.Frames)
+	}
+	r.Threads[0].Frames[0].Source.File, r.Threads[0].Frames[1].Inlined = "/src/include/at.h", false
+	if s := Of(r); !slices.Equal(s.Frames, []string{"at", "_M_data", "headline", "main"}) {
+		t.Errorf("of the program, and not inlined: %q", s.Frames)
+	}
+}
+
 // TestActions: what each action of a rule does to a frame outside of the machinery.
 func TestActions(t *testing.T) {
 	for _, c := range []struct {

@@ -125,12 +125,12 @@ func TestRejections(t *testing.T) {
 	}
 }
 
-// stackOfLanguage is a program that aborts below frames, innermost first, of "python NAME FILE", "javascript NAME FILE" or a native "NAME".
+// stackOfLanguage is a program that aborts below frames, innermost first, of "python NAME FILE", "javascript NAME FILE" or a native "NAME"; "?" has no name.
 func stackOfLanguage(kind string, lines ...string) *report.Report {
 	frames := []report.Frame{{Function: "abort", Module: "/lib/libc.so.6", Trust: "cfi"}}
 	for _, line := range lines {
 		words := strings.Fields(line)
-		f := report.Frame{Function: words[0], Module: "/x/node", Trust: "cfi"}
+		f := report.Frame{Function: strings.TrimPrefix(words[0], "?"), Module: "/x/node", Trust: "cfi"}
 		if len(words) == 3 {
 			f = report.Frame{Function: words[1], Language: words[0], Kind: report.KindInterpreted, Trust: report.TrustRuntime, Source: report.Source{File: words[2], Line: 3}}
 		}
@@ -152,6 +152,7 @@ func TestLibraries(t *testing.T) {
 		{[]string{"lock_acquire", "python take /usr/lib/python3.11/site-packages/app/app.py"}, "take"},
 		{[]string{"python _call <frozen", "python take /x/app.py"}, "_call < take"}, // no file of that form
 		{[]string{"python wait /usr/lib/python3.11/threading.py", "python run /usr/lib/python3.11/threading.py"}, "wait < run"},
+		{[]string{"?", "python wait /usr/lib/python3.11/threading.py", "python run /usr/lib/python3.11/threading.py"}, "node+0x0 < wait < run"},
 		{[]string{"javascript emit node:events", "javascript shop /x/shop.js"}, "shop"},
 		{[]string{"javascript emit node:events", "javascript tick node:process"}, "emit < tick"},
 		{[]string{"javascript <anonymous> /x/shop.js", "javascript map node:x", "javascript total /x/shop.js"}, "total"},

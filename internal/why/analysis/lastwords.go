@@ -233,6 +233,16 @@ func (in *inspection) process(r *report.Report) *message.Process {
 			}
 			return image.GoMinor((*image.Image)(in.Files.Resolve(lib).Image).GoVersion())
 		},
+		Constants: func(lib *libstate.Library) [][]byte {
+			if in.Files == nil {
+				return nil
+			}
+			found := in.Files.Resolve(lib)
+			if found.Forced {
+				return nil // of another build
+			}
+			return (*image.Image)(found.Image).Constants()
+		},
 		Mapping:  in.Proc.MappingAt,
 		Argument: in.passed,
 	}

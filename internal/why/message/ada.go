@@ -253,7 +253,7 @@ func adaRaises(f *Frame) bool {
 func (p *Process) mayBeAda() bool {
 	return slices.ContainsFunc(p.Stack, func(f Frame) bool {
 		return p.ofGNAT(&f) || p.stripped(&f) || slices.ContainsFunc(f.Names, func(n string) bool {
-			return strings.HasPrefix(n, "_ada_") || n != "" && n[0] >= 'a' && n[0] <= 'z' && strings.Contains(n, "__") && !strings.ContainsAny(n, ".<> ")
+			return strings.HasPrefix(n, "_ada_") || n != "" && n[0] >= 'a' && n[0] <= 'z' && strings.Contains(n, "__") && !strings.ContainsAny(n, ".:<> ")
 		})
 	})
 }

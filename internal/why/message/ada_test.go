@@ -139,3 +139,16 @@ func TestAdaPlace(t *testing.T) {
 		}
 	}
 }
+
+// TestMayBeAda: only a stack that may have Ada's functions is searched for its exceptions.
+func TestMayBeAda(t *testing.T) {
+	for name, want := range map[string]bool{
+		"_ada_main": true, "parser__read": true, "__gnat_raise": true, "main": false, "std::__throw_out_of_range": false, "__libc_start_main": false,
+		"f<g__h>": false, "memcpy__.part.0": false, "Foo__bar": false,
+	} {
+		p := &Process{Stack: []Frame{{Names: []string{"abort"}}, {Names: []string{name}}}}
+		if got := p.mayBeAda(); got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

@@ -65,7 +65,7 @@ func cxxWords(p *Process) Words {
 		source = "the registers of the frame that threw it"
 	}
 	if !known && end != nil && p.frame(throwers...) == nil && p.joinless() {
-		return p.noException(end, lib)
+		return Words{Source: "the call to std::terminate", Cause: UncaughtException, Reason: notJoined}
 	}
 	if !known {
 		return p.lostException(end)
@@ -142,6 +142,11 @@ func cLibrary(name string) bool {
 	return strings.HasPrefix(name, "libc.") || strings.HasPrefix(name, "libc-") || strings.HasPrefix(name, "ld-musl")
 }
 
+// runtimeLibrary reports whether a file is a library of C or C++'s run time, which has no text of the program's author and no panic.
+func runtimeLibrary(name string) bool {
+	return cLibrary(name) || strings.HasPrefix(name, "libstdc++") || strings.HasPrefix(name, "libc++") || strings.HasPrefix(name, "libgcc_s")
+}
+
 // lostException: a thrower called std::terminate, and the exception is not in the dump.
 func (p *Process) lostException(end *Frame) Words {
 	if end == nil || p.frame(throwers...) == nil {
@@ -163,10 +168,12 @@ func (p *Process) noException(end *Frame, lib *libstate.Library) Words {
 		w.Message = "terminate called without an active exception"
 	}
 	if p.joinless() {
-		w.Reason = "a std::thread was destroyed without being joined or detached"
+		w.Reason = notJoined
 	}
 	return w
 }
+
+const notJoined = "a std::thread was destroyed without being joined or detached"
 
 // joinless reports whether a thread that was neither joined nor detached was destroyed.
 func (p *Process) joinless() bool {

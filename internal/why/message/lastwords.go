@@ -38,6 +38,8 @@ type Process struct {
 	Symbol func(lib *libstate.Library, name string) (arch.Address, bool)
 	// GoMinor returns N of the release 1.N of Go that a library was made with; 0 if it is not known. It may be nil.
 	GoMinor func(lib *libstate.Library) int
+	// Constants returns the constants in a library's file; nil if there is none. It may be nil.
+	Constants func(lib *libstate.Library) [][]byte
 	// Function returns the linkage name of the function that begins at an address, "" if none is known.
 	Function func(arch.Address) string
 	// ThreadLocal returns an address in the dying thread's copy of a library's thread-local storage, for a
@@ -159,7 +161,7 @@ type Thrown struct {
 	// HasWhat distinguishes an empty text from none.
 	What    string
 	HasWhat bool
-	// Template is What with a Value in the place of each value; "" if that is not known.
+	// Template is What with a Placeholder in the place of each value; "" if that is not known.
 	Template string
 	Runtime  string
 	Object   arch.Address

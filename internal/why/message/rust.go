@@ -55,8 +55,11 @@ func (p *Process) rustNameless(words func(*Frame) []uint64) Words {
 		return Words{}
 	}
 	lib := p.LibraryAt(p.Stack[end+1].LookupAddr())
+	if lib == nil || runtimeLibrary(find.BaseName(lib.Path)) {
+		return Words{}
+	}
 	last := end
-	for last+1 < min(len(p.Stack), end+1+maxNameless) && len(p.Stack[last+1].Names) == 0 && lib != nil && p.LibraryAt(p.Stack[last+1].LookupAddr()) == lib {
+	for last+1 < min(len(p.Stack), end+1+maxNameless) && len(p.Stack[last+1].Names) == 0 && p.LibraryAt(p.Stack[last+1].LookupAddr()) == lib {
 		last++
 	}
 	for i := end + 1; i <= last; i++ {

@@ -64,9 +64,17 @@ class Reader(Base):
     def inherited(self):
         super(Reader, self).inherited()
 
+    def again(self, last):
+        if last:
+            self.decorated()
+        else:
+            me = self
+            self = None
+            me.again(True)
+
     def __init__(self, start=False):
         if start:
-            self.decorated()
+            self.again(False)
 
 
 Reader(True)

@@ -67,19 +67,16 @@ func (l *Lookup) tailCalls(ra, target, callee unwind.Address) []unwind.Call {
 	return l.chain(chain.Calls, from)
 }
 
-// left returns the function that was called and left by an indirect jump, wherever that led: nil if the function that runs is this one, or none is known to.
+// left returns the function that was called and left by an indirect jump, wherever that led: nil if it is the function that runs.
 func (l *Lookup) left(target, callee unwind.Address) []unwind.Call {
 	at, ok := l.place(target)
 	if target == 0 || !ok {
 		return nil
 	}
-	s, ok := at.im.SymbolAt(at.pc)
-	if !ok || callee-target < s.Size {
-		return nil
-	}
 	if to, ok := l.place(callee); ok {
+		s, _ := at.im.SymbolAt(at.pc)
 		if c, ok := to.im.SymbolAt(to.pc); ok && c.Name() == s.Name() {
-			return nil // it stands for the function of another file that it is named after
+			return nil // the function itself, or one of another file that it stands for
 		}
 	}
 	chain, err := at.im.LeftBy(at.pc)

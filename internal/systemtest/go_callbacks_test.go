@@ -25,6 +25,9 @@ func TestGoCallbacks(t *testing.T) {
 			}
 			fixture.Need386(t, strings.Fields(g.cc)...)
 			program := goProgram(t, "go-callbacks", g)
+			if got := goCrash(t, program, "a").Crash.Reason; got != "abort called by the program itself" {
+				t.Errorf("C that aborts: %q", got)
+			}
 			for way, names := range want {
 				var got []string
 				for _, f := range goCrash(t, program, way).Threads[0].Frames {

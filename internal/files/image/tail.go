@@ -199,19 +199,15 @@ func (im *Image) callee(pc uint64) dwarf.Callee {
 }
 
 // LeftBy returns the function that begins at entry, a code pointer in the file, as a chain: it was called, its frame is gone, and it may have left by a jump
-// to an address that it computed. The jump is known if it is the function's only way out but for a return. Linkage stubs, and thunks that compilers make of
-// indirect calls, only pass a call on.
+// to an address that it computed. The jump is known if it is the function's only way out but for a return. Thunks that compilers make of indirect calls only pass a call on; linkage stubs have no symbol.
 func (im *Image) LeftBy(entry uint64) (TailChain, error) {
 	none := fmt.Errorf("function at %#x that leaves by an indirect jump: %w", entry, dwarf.ErrNotFound)
-	if !im.begins(entry) {
+	if im == nil {
 		return TailChain{}, none
 	}
 	a := im.elf.Arch()
 	s, ok := im.SymbolAt(entry)
 	if a == nil || a.Mode != arch.NoReg || !ok || s.Value != entry || passesOn(s.Name()) {
-		return TailChain{}, none
-	}
-	if _, _, stub := im.PLTStub(entry); stub {
 		return TailChain{}, none
 	}
 	end := uint64(0)

@@ -161,8 +161,9 @@ func (in *inspection) endedByGo(r *report.Report) bool {
 	}
 	c, trampoline := r.Crash, frames[at].Physical
 	s, sure := in.delivered(in.diedStack, trampoline)
-	if sure == "" || s.Number == sigABRT && !(s.HasInfo && s.PID != 0 && s.PID != in.Proc.ProcessID()) {
-		return false // the program's own code called abort, as far as is known
+	const siTKill = -6 // for one thread, as abort does
+	if sure == "" || s.Number == sigABRT && (!s.HasInfo || s.Code == siTKill) {
+		return false // C code called abort, as far as is known
 	}
 	if !reason.Faults(in.Numbers, s.Number) {
 		c.Kind, c.Reason = report.CrashSignal, s.Name()+receivedByGo

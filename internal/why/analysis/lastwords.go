@@ -82,7 +82,6 @@ func (in *inspection) lastWords(r *report.Report) {
 // raisedUntilFull tells which exception of Ada began it when GNAT's handler of SIGABRT used up its stack: it raises an exception, for which
 // an action of the program aborts again.
 func (in *inspection) raisedUntilFull(r *report.Report) {
-	const siKernel = 0x80
 	c, s := r.Crash, in.Signal
 	if s == nil || s.Code != siKernel || c.Kind != report.CrashStackOverflow || c.Frame == nil {
 		return

@@ -4,7 +4,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // The frame of the panic hook may hold Locations of earlier calls; that of the panic follows its payload.
@@ -81,10 +83,15 @@ func TestNamelessPanic(t *testing.T) {
 		{"as the sixth argument", [3]string{}, []uint64{0, payload, table, place}, place, 0, 5},
 		{"left by an earlier panic", [3]string{}, []uint64{0, payload, table, earlier}, place, 0, 0},
 		{"not Rust's", [3]string{}, []uint64{0, payload, table, other}, other, 0, 0},
+		{"in the C++ library", [3]string{}, []uint64{0, payload, table, place}, place, 0, 0},
 		{"behind a frame with a name", [3]string{"f"}, []uint64{0, payload, table, place}, place, 0, 0},
 		{"by a frame with a name", [3]string{"", "", "f"}, []uint64{0, payload, table, place}, place, 0, 0},
 	} {
 		p := m.process(nil)
+		if tc.name == "in the C++ library" {
+			lib := &libstate.Library{Path: "/lib/libstdc++.so.6"}
+			p.LibraryAt = func(arch.Address) *libstate.Library { return lib }
+		}
 		p.Stack = []Frame{{new(unwind.Frame), []string{"abort"}}}
 		for _, name := range tc.names {
 			f := Frame{Frame: new(unwind.Frame)}

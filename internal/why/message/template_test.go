@@ -16,11 +16,12 @@ func TestTemplate(t *testing.T) {
 	p.Stack = []Frame{{new(unwind.Frame), nil}}
 	p.LibraryAt = func(arch.Address) *libstate.Library { return lib }
 	p.Constants = func(*libstate.Library) [][]byte {
-		return [][]byte{[]byte("\x00cannot write \x00line \x00: no = in '\x00abcd\x00"), []byte("of %-5s in {:>3}!\x00 %d\x00with no end")}
+		return [][]byte{[]byte("\x00cannot write \x00line \x00: no = in '\x00abcd\x00"), []byte("of %-5s in {:>3}!\x00 %d\x00got {:x} bytes out\x00 = \x00 12 \x00f\u00fcr \x00x y\x00y z w\x00with no end")}
 	}
 	for text, want := range map[string]string{
 		"": "", "cannot write abcd": "cannot write …", "line 4: no = in 'x'": "line …: no = in '…", "abcd": "", "nothing known": "",
 		"of one in 17!": "of … in …", "this is with no end": "…with no end", "cannot write line ": "cannot write line ", "n 4": "",
+		"got 1f bytes out": "got … bytes out", "a = b 12 c": "", "f\u00fcr 3, f\u00fcr 4": "f\u00fcr …f\u00fcr …", "x y z w": "…y z w",
 		strings.Repeat("cannot write ", 20): "",
 	} {
 		if got := p.template(text); got != want {

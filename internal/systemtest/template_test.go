@@ -1,0 +1,42 @@
+package systemtest
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/internal/fixture"
+)
+
+// TestTemplateOfFile: an exception's template is made of the constants in the program's file (here it is one), and not of those of another build.
+func TestTemplateOfFile(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "lastwords")
+	put := func(id string) {
+		data, err := os.ReadFile(fixture.Compile(t, "g++", "lastwords.cpp", "-O1", "-pthread", "-Wl,--build-id="+id))
+		if err == nil {
+			os.Remove(program) // it has run
+			err = os.WriteFile(program, data, 0o755)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("0x1111")
+	core := fixture.Crash(t, nil, program, "string")
+	for _, c := range []struct{ id, want string }{{"0x1111", "a string that is longer than what fits inside"}, {"0x2222", ""}} {
+		put(c.id)
+		target, err := corewalk.Open(t.Context(), core, corewalk.WithExecutable(program), corewalk.WithForceMismatched())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer target.Close()
+		r, err := target.Analyze(t.Context(), corewalk.AnalyzeOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Crash.Thrown) == 0 || r.Crash.Thrown[0].Template != c.want {
+			t.Errorf("%s: %+v, want %q", c.id, r.Crash.Thrown, c.want)
+		}
+	}
+}

@@ -9,11 +9,11 @@ import (
 	"github.com/corewalk/corewalk/internal/fixture"
 )
 
-// TestTemplateOfFile: an exception's template is made of the constants in the program's file (here it is one), and not of those of another build.
+// TestTemplateOfFile: an exception's template is made of the constants in the program's file (of this one, a constant as a whole), and not of those of another build.
 func TestTemplateOfFile(t *testing.T) {
-	program := filepath.Join(t.TempDir(), "lastwords")
+	program := filepath.Join(t.TempDir(), "uncaught")
 	put := func(id string) {
-		data, err := os.ReadFile(fixture.Compile(t, "g++", "lastwords.cpp", "-O1", "-pthread", "-Wl,--build-id="+id))
+		data, err := os.ReadFile(fixture.Compile(t, "g++", "uncaught.cpp", "-O1", "-Wl,--build-id="+id))
 		if err == nil {
 			os.Remove(program) // it has run
 			err = os.WriteFile(program, data, 0o755)
@@ -23,8 +23,8 @@ func TestTemplateOfFile(t *testing.T) {
 		}
 	}
 	put("0x1111")
-	core := fixture.Crash(t, nil, program, "string")
-	for _, c := range []struct{ id, want string }{{"0x1111", "a string that is longer than what fits inside"}, {"0x2222", ""}} {
+	core := fixture.Crash(t, nil, program)
+	for _, c := range []struct{ id, want string }{{"0x1111", "empty text"}, {"0x2222", ""}} {
 		put(c.id)
 		target, err := corewalk.Open(t.Context(), core, corewalk.WithExecutable(program), corewalk.WithForceMismatched())
 		if err != nil {

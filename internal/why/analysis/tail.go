@@ -19,9 +19,6 @@ func (in *inspection) tailCalls(frames []*unwind.Frame, number int, target unwin
 	if !ok || !madeCall(frames, number) {
 		return nil
 	}
-	if frames[number].RALocation().Doubtful {
-		target = 0 // perhaps this call is not on the stack: what it led to proves nothing
-	}
 	return lookup.LookupTailCalls(frames[number].RA(), target, frames[number-1].LookupAddr(), nil)
 }
 

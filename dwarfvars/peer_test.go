@@ -345,14 +345,24 @@ var peerDifferences = []struct{ where, name, ours, why string }{
 	{"go-nil #", "parked", `^chan int \(len 0, cap 0\)$`, "gdb has no printer for it"},
 	{"runtime.gopanic", "e", `^\(runtime\.errorString\) "invalid memory address or nil pointer dereference"`, "gdb has no printer for it"},
 	{"runtime.gopanic", "p", `\{arg = \(string\) "runtime error: invalid memory address or nil pointer dereference"`, "gdb has no printer for it"},
-	{"packing #4 packing.work", "s", `^\{P_ARRAY = 0x557b81a6b008, P_BOUNDS = 0x557b81a6b010\}$`, "gdb follows the pointers of a string; corewalk shows them"},
 	{"go-nil #12 main.drain", "q", `^0x3b8a64406f30(?:: .*)?$`, keptOnStack},
 	{"go-nil #12 main.drain", "n", `^3$`, keptOnStack},
 	{" runtime.sigtrampgo", "info", `^0x[0-9a-f]+5b0$`, keptOnStack}, // behind ctx, a struct ucontext of 304 bytes
 	{" runtime.sigtrampgo", "ctx", `^0x[0-9a-f]+480$`, keptOnStack},
+	{"unbounded #4 unbounded.look", "g", `^\{\{1, 2, 3\}, \{4, 5, 6\}\}$`, "gdb reads the bound of the second dimension where there is none"},
+	{"unbounded #4 unbounded.look", "d", `^\{1\.5, 2\.5\}$`, "gdb writes the index of the first element"},
+	{"unbounded #4 unbounded.look", "null_text", `^null$`, accessToArray},
+	{"unbounded #4 unbounded.look", "w", `^"wide"$`, accessToArray},
+	{"unbounded #4 unbounded.look", "last", `^\{\{1, 2, 3\}, \{4, 5, 6\}\}$`, accessToArray},
+	{"unbounded #4 unbounded.look", "t", `^\{"one", null\}$`, accessToArray},
+	{"unbounded #4 unbounded.look", "r", `^@0x56360ac4a080: \{t = "one", g = \{\{1, 2, 3\}, \{4, 5, 6\}\}\}$`, accessToArray},
+	{"raised-task #4 raised_task", "worker", `^\{_task_id = 0x[0-9a-f]+\}$`, "gdb shows no task"},
 	{"musl-tls #0 break_down", "each", `^17$`, "gdb finds no thread-local storage under musl"},
 	{"musl-tls #1 main", "own", `^3$`, "gdb finds no thread-local storage under musl"},
 }
+
+// accessToArray is why gdb shows a number of Ada where corewalk shows an array.
+const accessToArray = "gdb does not follow an access to an array"
 
 // notDeclared is why gdb lists more variables of Go: their blocks begin before their declarations.
 const notDeclared = "gdb shows a variable whose declaration has not run"
@@ -484,7 +494,8 @@ func compareValues(notation, ours, theirs string) string {
 		a, b = strings.ReplaceAll(plain(normalRust(a)), "@0x", "0x"), normalRust(b)
 	}
 	if notation == "fortran" || notation == "ada" {
-		a, b = strings.ReplaceAll(a, "packing__", ""), normal(inBraces(theirs)) // gdb names enumerators without their package
+		// gdb names enumerators without their package, and leaves out where a parameter by reference is.
+		a, b = strings.NewReplacer("packing__", "", "'", `"`).Replace(byReference.ReplaceAllString(a, "{")), normal(inBraces(theirs))
 	}
 	unknown := strings.HasPrefix(b, "<optimized out>") || strings.HasPrefix(b, "<error:") || strings.HasPrefix(b, "<error reading") || strings.HasPrefix(b, "<synthetic") ||
 		strings.HasPrefix(b, "<no memory>")
@@ -512,9 +523,9 @@ func notationOf(subject string) string {
 		return "libcxx"
 	case strings.Contains(subject, "-rust-"):
 		return "rust"
-	case strings.Contains(subject, "-sections"):
+	case strings.Contains(subject, "-sections"), strings.Contains(subject, "-fortran-"):
 		return "fortran"
-	case strings.Contains(subject, "-packing"):
+	case strings.Contains(subject, "-packing"), strings.Contains(subject, "-raised-"), strings.Contains(subject, "-unbounded"):
 		return "ada"
 	}
 	return ""
@@ -523,8 +534,14 @@ func notationOf(subject string) string {
 // adaIndex is the index of an element, which gdb writes where the first is not 1.
 var adaIndex = regexp.MustCompile(`\b\d+ => `)
 
+var byReference = regexp.MustCompile(`^@0x[0-9a-f]+: \{`)
+
+// adaZeros are zeros at the end of a string of Ada, which we leave out.
+var adaZeros = regexp.MustCompile(`(?:\["00"\])+"|", '\["00"\]' <repeats \d+ times>`)
+
 // inBraces is gdb's text of a value of Fortran or Ada in the notation of C.
 func inBraces(text string) string {
-	text = adaIndex.ReplaceAllString(text, "")
+	text = adaZeros.ReplaceAllString(adaIndex.ReplaceAllString(text, ""), `"`)
+	text = strings.ReplaceAll(text, "(system.address) ", "")
 	return strings.NewReplacer("( ", "{", " )", "}", " => ", " = ", ") (", "}, {", "(", "{", ")", "}", "'", `"`, "<not allocated>", "not allocated", "<not associated>", "not associated").Replace(text)
 }

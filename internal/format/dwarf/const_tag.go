@@ -132,6 +132,8 @@ const (
 	LangCPlus20   Language = 0x2b
 	LangC17       Language = 0x2c
 	LangFortran18 Language = 0x2d
+	LangAda2005   Language = 0x2e
+	LangAda2012   Language = 0x2f
 	LangAssembly  Language = 0x31
 	LangC23       Language = 0x3e
 	LangMipsAsm   Language = 0x8001

@@ -51,9 +51,12 @@ func (t *Type) Absent(f Frame) (string, error) {
 
 // Shape returns the dimensions of an array t, which must be stripped, in a frame, in the order of Dims. The error says why
 // a bound or a stride is not known.
-func (t *Type) Shape(f Frame) ([]Extent, error) { return t.shapeAt(f, 0) }
+func (t *Type) Shape(f Frame) ([]Extent, error) { return t.shapeAt(f, 0, nil) }
 
-func (t *Type) shapeAt(f Frame, depth int) ([]Extent, error) {
+// ShapeOf is Shape for an array whose numbers of elements are known otherwise, one for each of Dims.
+func (t *Type) ShapeOf(f Frame, counts []uint64) ([]Extent, error) { return t.shapeAt(f, 0, counts) }
+
+func (t *Type) shapeAt(f Frame, depth int, counts []uint64) ([]Extent, error) {
 	size, err := t.Target().sizeAt(f, depth)
 	if err != nil {
 		return nil, err
@@ -70,7 +73,9 @@ func (t *Type) shapeAt(f Frame, depth int) ([]Extent, error) {
 	all := uint64(1)
 	for i := len(dims) - 1; i >= 0; i-- {
 		e, d := &shape[i], &dims[i]
-		if e.Count, e.Known, err = t.countIn(f, d); err != nil {
+		if counts != nil {
+			e.Count, e.Known = counts[i], true
+		} else if e.Count, e.Known, err = t.countIn(f, d); err != nil {
 			return nil, &unknown.Bound{Err: err}
 		}
 		e.Stride, e.Size, e.Row = int64(next.Count)*next.Stride, 8*size, false

@@ -48,7 +48,7 @@ func (t *Type) sizeAt(f Frame, depth int) (uint64, error) {
 		if absent, err := s.Absent(f); err != nil || absent != "" {
 			return 0, err
 		}
-		shape, err := s.shapeAt(f, depth+1)
+		shape, err := s.shapeAt(f, depth+1, nil)
 		if len(shape) == 0 { // also if there is an error
 			return 0, err
 		}

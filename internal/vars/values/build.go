@@ -121,7 +121,7 @@ func scalarText(named *types.Type, v uint64) string {
 	switch {
 	case t.Encoding == types.EncBoolean && v <= 1:
 		return strconv.FormatBool(v == 1)
-	case t.Encoding == types.EncAddress:
+	case t.Encoding == types.EncAddress, isAda(t.Language) && named.Name() == adaAddress:
 		return fmt.Sprintf("%#x", v)
 	case t.Encoding.Signed():
 		num = strconv.FormatInt(int64(v), 10)

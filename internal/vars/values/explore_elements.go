@@ -68,6 +68,19 @@ func (x Explorer) Elements(o *Object, first, n int64) (*Seen, error) {
 			return x.run(b, &to, first, n)
 		case t.Tag == dwarf.TagArrayType:
 			return x.array(b, &at, t, first, n)
+		case t.Aggregate() && isAda(t.Language):
+			array, shape, err := b.adaArray(&at, t)
+			switch {
+			case err != nil:
+				return nil, err
+			case array == nil:
+				return nil, wrong("%s has no elements", describe(at.Type))
+			case array.Addr == 0:
+				return nil, wrong("the array is null")
+			case shape[0].Count == 0:
+				return nil, wrong("the array is empty")
+			}
+			return x.rows(b, array, &at, shape, first, n)
 		case t.Aggregate():
 			return x.printed(&at, first, n)
 		}
@@ -132,7 +145,12 @@ func (x Explorer) array(b *builder, o *Object, t *types.Type, first, n int64) (*
 	if err != nil {
 		return nil, err
 	}
-	count := shape[0].Count
+	return x.rows(b, &at, &whole, shape, first, n)
+}
+
+// rows reads elements of an array at, whose bounds are those of whole.
+func (x Explorer) rows(b *builder, at, whole *Object, shape []types.Extent, first, n int64) (*Seen, error) {
+	t, count := at.Type.Strip(), shape[0].Count
 	flexible := count == 0 && at.Mem
 	if !flexible && (first < 0 || uint64(first) >= count && n > 0) {
 		return nil, wrong("element %d of an array of %d", first, count)
@@ -143,9 +161,10 @@ func (x Explorer) array(b *builder, o *Object, t *types.Type, first, n int64) (*
 	elem := t.Target()
 	if len(shape) > 1 {
 		if whole.Type.Strip().Row && whole.whole != nil {
-			whole = *whole.whole
+			whole = whole.whole
 		}
-		at.whole = &whole
+		at.whole = whole
+		var err error
 		if elem, err = x.P.Types.Row(t); err != nil {
 			return nil, err
 		}
@@ -156,7 +175,7 @@ func (x Explorer) array(b *builder, o *Object, t *types.Type, first, n int64) (*
 	at.Type, b.skip = elem, uint64(first)
 	e := shape[0]
 	e.Count = uint64(first + n)
-	v := b.extentIn(&Value{Compound: true}, &at, elem, &e, 0)
+	v := b.extentIn(&Value{Compound: true}, at, elem, &e, 0)
 	return &Seen{v, b.objects}, nil
 }
 

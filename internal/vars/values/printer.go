@@ -22,6 +22,8 @@ func (b *builder) print(o *Object, t *types.Type, depth int) *Value {
 		p = rustPrinter(t)
 	case t.Language == dwarf.LangGo:
 		p = goPrinter(t)
+	case isAda(t.Language):
+		p = adaUnconstrained
 	}
 	if p == nil {
 		return nil

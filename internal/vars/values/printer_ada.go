@@ -1,0 +1,105 @@
+package values
+
+import (
+	"fmt"
+
+	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"github.com/corewalk/corewalk/internal/vars/types"
+	"github.com/corewalk/corewalk/internal/vars/unknown"
+)
+
+// isAda reports whether a language is Ada.
+func isAda(l dwarf.Language) bool {
+	switch l {
+	case dwarf.LangAda83, dwarf.LangAda95, dwarf.LangAda2005, dwarf.LangAda2012:
+		return true
+	}
+	return false
+}
+
+// adaAddress is the type System.Address of Ada. GNAT describes it as a number.
+const adaAddress = "system__address"
+
+// adaUnconstrained prints an array whose bounds are not part of its type, such as a parameter of type String. GNAT has a
+// record for it: a pointer to the elements, and one to a record of bounds, LB0 and UB0 for the first dimension.
+func adaUnconstrained(b *builder, o *Object, t *types.Type, depth int) *Value {
+	array, shape, err := b.adaArray(o, t)
+	switch {
+	case err != nil:
+		return Failed(o.Type, err)
+	case array == nil:
+		return nil
+	case array.Addr == 0:
+		return b.text(o, "null")
+	}
+	v := b.dimension(array, array.Type.Strip(), shape, depth)
+	v.typ = o.Type
+	return v
+}
+
+// adaArray returns the array that such a record o, whose stripped type is t, stands for, at address 0 if it is null. It
+// returns nil for other records, and where a register that has a pointer is not known: the members say that.
+func (b *builder) adaArray(o *Object, t *types.Type) (*Object, []types.Extent, error) {
+	if len(t.Members().Fields) != 2 {
+		return nil, nil, nil
+	}
+	elements, bounds := b.pointee(o, "P_ARRAY"), b.pointee(o, "P_BOUNDS")
+	if elements == nil || elements.Strip().Tag != dwarf.TagArrayType || bounds == nil || !bounds.Strip().Aggregate() {
+		return nil, nil, nil
+	}
+	addr, ok := b.num(o, "P_ARRAY")
+	at, alsoOK := b.num(o, "P_BOUNDS")
+	if !ok || !alsoOK {
+		return nil, nil, nil
+	}
+	array := &Object{Type: elements, Mem: true, Addr: addr}
+	if addr == 0 {
+		return array, nil, nil
+	}
+	dims := elements.Strip().Dims()
+	if len(dims) == 0 {
+		return nil, nil, nil
+	}
+	counts, err := b.adaCounts(bounds, at, len(dims))
+	if err != nil {
+		return nil, nil, err
+	}
+	shape, err := elements.Strip().ShapeOf(b.in(o), counts)
+	return array, shape, err
+}
+
+// pointee returns the type that a member of o points to; nil if it is no pointer.
+func (b *builder) pointee(o *Object, member string) *types.Type {
+	p, ok := b.member(o, member)
+	if !ok || !p.Type.Strip().Pointer() {
+		return nil
+	}
+	return p.Type.Strip().Target()
+}
+
+// adaCounts returns how many elements an array has in each dimension, by the record of its bounds.
+func (b *builder) adaCounts(bounds *types.Type, at uint64, dimensions int) ([]uint64, error) {
+	record, err := b.inMemory(bounds, at)
+	if err != nil {
+		return nil, err
+	}
+	counts := make([]uint64, dimensions)
+	for i := range counts {
+		var bound [2]int64
+		for k, name := range [...]string{"LB", "UB"} {
+			part, ok := b.path(&record, fmt.Sprint(name, i))
+			if !ok {
+				return nil, unknown.ErrLength
+			}
+			n, err := b.uint(&part, part.Type.Base().Encoding.Signed())
+			if err != nil {
+				return nil, &unknown.Bound{Err: unknown.Reason(err)}
+			}
+			bound[k] = int64(n)
+		}
+		if bound[1] >= bound[0] {
+			counts[i] = uint64(bound[1]-bound[0]) + 1
+		}
+	}
+	return counts, nil
+}

@@ -42,12 +42,37 @@ func (r *Report) HangText() string {
 	if r.Crash == nil || r.Crash.Kind != CrashHang {
 		return ""
 	}
-	for i := range r.Tasks {
-		if t := &r.Tasks[i]; t.Kind == "thread" && t.ID == r.Crash.Thread && t.Wait != nil {
-			return "thread " + strconv.Itoa(t.ID) + " " + waitText(t.Wait, nil)
-		}
+	if w := r.waitOf(r.Awaited(r.Crash.Thread)); w != nil {
+		return "thread " + strconv.Itoa(r.Awaited(r.Crash.Thread)) + " " + waitText(w, nil)
 	}
 	return ""
+}
+
+// maxJoins is how many threads that wait for each other's ends are followed.
+const maxJoins = 16
+
+// Awaited returns the thread for whose end a thread waits, or for the end of that one, and so on: what it does is what the first waits for.
+// It is the thread itself if that waits for the end of no other thread, or in a ring.
+func (r *Report) Awaited(thread int) int {
+	at := thread
+	for range maxJoins {
+		w := r.waitOf(at)
+		if w == nil || w.Kind != "join" || len(w.Holders) != 1 || w.Holders[0].Kind != "thread" {
+			return at
+		}
+		at = w.Holders[0].ID
+	}
+	return thread
+}
+
+// waitOf returns what a thread waits for; nil if that is not known.
+func (r *Report) waitOf(thread int) *Wait {
+	for i := range r.Tasks {
+		if t := &r.Tasks[i]; t.Kind == "thread" && t.ID == thread {
+			return t.Wait
+		}
+	}
+	return nil
 }
 
 // eachOther says in words who waits for each other; how is an adverb, with a space after it.

@@ -17,6 +17,7 @@ import (
 	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/format/elffile"
+	"github.com/corewalk/corewalk/internal/vars/types"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/unwind"
@@ -239,9 +240,30 @@ func callsAt(im *image.Image, d *dwarf.Data, pc uint64) []unwind.Call {
 		calls[i] = fromFrame(f)
 	}
 	if len(calls) > 0 {
-		nameBySymbol(&calls[len(calls)-1], im, pc)
+		last := len(calls) - 1
+		nameBySymbol(&calls[last], im, pc)
+		if scopeless(&frames[last]) {
+			scopeBySymbol(&calls[last], im, pc)
+		}
 	}
 	return calls
+}
+
+// scopeless reports whether DWARF has a function of C++ outside of any scope and without a linkage name. It may be in none; but so
+// clang describes each function where only lines are wanted (-g1, -gline-tables-only).
+func scopeless(f *dwarf.Call) bool {
+	return f.Func.Valid() && !f.Inlined && f.LinkageName == "" && f.Name != "main" && types.IsCXX(f.Language) && !strings.Contains(f.Name, "::")
+}
+
+// scopeBySymbol gives a function the name of its symbol, which has namespaces and classes, if the name itself is the same.
+func scopeBySymbol(c *unwind.Call, im *image.Image, pc uint64) {
+	s, ok := im.SymbolAt(pc)
+	if !ok || s.Value != c.Entry || !demangle.Mangled(s.Name()) {
+		return
+	}
+	if name, linkage := display("", s.Name()); strings.HasSuffix(name, "::"+c.Name) {
+		c.Name, c.LinkageName = name, linkage
+	}
 }
 
 // nameBySymbol names a function from the symbol table if DWARF has a line but no

@@ -14,6 +14,8 @@ make_cxx-uncaught() { cxx_case uncaught -O1 -fno-inline -g; }
 make_cxx-destructor() { cxx_case destructor -O1 -fno-inline -g; }
 make_cxx-handler() { cxx_case handler -O1 -g; }
 make_cxx-virtual() { cxx_case virtual -O0 -g; }
+# With lines only.
+make_cxx-lines() { need clang++-19 && compile clang++-19 -fdebug-compilation-dir=/src -O2 -gline-tables-only lines.cpp -o lines && run lines && ship lines && finish lines; }
 make_cxx-sort() { cxx_case sorting -O2 -g; }
 make_cxx-closure() { cxx_case closure -O2 -g; }
 

@@ -136,6 +136,46 @@ func TestCycle(t *testing.T) {
 	}
 }
 
+// TestItself: a thread that waits for a lock that it holds itself has the signature of a hang in its function, whether memory says who holds the lock or not.
+func TestItself(t *testing.T) {
+	certain := hungReport("deposit")
+	nameless := hungReport("deposit")
+	nameless.Deadlocks = nil
+	nameless.Crash.Kind = report.CrashHang
+	nameless.Threads = slices.Clone(nameless.Threads)
+	nameless.Threads[0], nameless.Threads[1] = nameless.Threads[1], nameless.Threads[0]
+	nameless.Threads[0].Crashed, nameless.Threads[1].Crashed = true, false
+	alive := hungReport("deposit")
+	alive.Crash = nil
+	want := Of(certain)
+	if want.String() != "deadlock in deposit" || want.Class != report.CrashHang || want.Decisions[0].Why != "another thread waits for itself" {
+		t.Errorf("%s, class %s, %+v", want.String(), want.Class, want.Decisions)
+	}
+	for name, r := range map[string]*report.Report{"its holder is not known": nameless, "not aborted": alive} {
+		if got := Of(r); got.Hash != want.Hash {
+			t.Errorf("%s: %s %s, want %s", name, got.String(), got.Hash, want.Hash)
+		}
+	}
+	if got := Of(hungReport("audit")); got.Hash == want.Hash {
+		t.Error("two functions have one signature")
+	}
+	if id, ok := Joined(certain); !ok || id != 2 {
+		t.Errorf("the signature is of thread %d, %v; want 2", id, ok)
+	}
+	routine := hungReport("deposit")
+	routine.Tasks[0].Kind, routine.Deadlocks[0].Tasks[0].Kind = "goroutine", "goroutine"
+	routine.Tasks[0].Frames = routine.Threads[1].Frames
+	asleep := hungReport("deposit")
+	asleep.Deadlocks[0].Asleep = true
+	gone := hungReport("deposit")
+	gone.Deadlocks[0].Tasks[0].ID = 99
+	for name, r := range map[string]*report.Report{"a goroutine": routine, "asleep": asleep, "gone": gone} {
+		if got := Of(r); got.Class != "deadlock with itself" {
+			t.Errorf("%s: class %s", name, got.Class)
+		}
+	}
+}
+
 // Of goroutines that all sleep, those that only wait for the end of others do not count: there may be any number of them.
 func TestBystanders(t *testing.T) {
 	asleep := func(kinds ...string) *report.Report {

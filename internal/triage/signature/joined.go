@@ -6,19 +6,19 @@ import (
 	"github.com/corewalk/corewalk/report"
 )
 
-// maxJoins is how many threads that wait for each other's ends are followed.
-const maxJoins = 16
-
-// awaited returns the thread for whose end a thread waits, or for the end of that one, and so on: what it does is what the first waits for, and says more
-// than the function that waits. It returns th if that waits for no other thread, or in a ring.
-func awaited(r *report.Report, th *report.Thread) *report.Thread {
-	at := th
-	for range maxJoins {
-		next := joins(r, at)
-		if next == nil {
-			return at
+// meant returns the thread that the signature is of: that which waits for itself, or for whose end th waits in the end, which says more than the function
+// that waits. It is th if that has no frames.
+func meant(r *report.Report, th *report.Thread) *report.Thread {
+	if d := r.Hang(); d != nil {
+		if t := itself(r, d); t != nil {
+			return t
 		}
-		at = next
+	}
+	id := r.Awaited(th.ID)
+	for i := range r.Threads {
+		if next := &r.Threads[i]; next.ID == id && len(next.Frames) > 0 {
+			return next
+		}
 	}
 	return th
 }
@@ -26,27 +26,22 @@ func awaited(r *report.Report, th *report.Thread) *report.Thread {
 // Joined returns the thread that the signature of a report is of, if that is not the thread that the report is about: that waits for its end.
 func Joined(r *report.Report) (id int, ok bool) {
 	th := crashed(r)
-	if th == nil || r.Hang() != nil {
+	d := r.Hang()
+	if th == nil || d != nil && itself(r, d) == nil {
 		return 0, false
 	}
-	at := awaited(r, th)
+	at := meant(r, th)
 	return at.ID, at != th
 }
 
-// joins returns the thread for whose end a thread waits; nil if it waits for none.
-func joins(r *report.Report, th *report.Thread) *report.Thread {
-	var w *report.Wait
-	for i := range r.Tasks {
-		if t := &r.Tasks[i]; t.Kind == "thread" && t.ID == th.ID {
-			w = t.Wait
-		}
-	}
-	if w == nil || w.Kind != "join" || len(w.Holders) != 1 || w.Holders[0].Kind != "thread" {
+// itself returns the thread of a deadlock that is in it alone; nil if there are others, or it is no thread.
+func itself(r *report.Report, d *report.Deadlock) *report.Thread {
+	if len(d.Tasks) != 1 || d.Asleep || d.Tasks[0].Kind != "thread" {
 		return nil
 	}
 	for i := range r.Threads {
-		if next := &r.Threads[i]; next.ID == w.Holders[0].ID && len(next.Frames) > 0 {
-			return next
+		if th := &r.Threads[i]; th.ID == d.Tasks[0].ID && len(th.Frames) > 0 {
+			return th
 		}
 	}
 	return nil
@@ -84,7 +79,7 @@ func OfGoroutine(r *report.Report) bool {
 	if th == nil || r.Hang() != nil {
 		return false
 	}
-	b := builder{report: r, thread: awaited(r, th)}
+	b := builder{report: r, thread: meant(r, th)}
 	b.known = new(Cache).meanings(b.thread.Frames)
 	return b.mainGoroutine() != nil
 }

@@ -91,12 +91,22 @@ func of(r *report.Report, c *Cache) Signature {
 	if what := madeElsewhere(r.Crash, th); what != "" {
 		s.Kind, s.Class, b.said = s.Kind+": "+what, s.Class+": "+what, true
 	}
-	if d := r.Hang(); d != nil {
+	if d := r.Hang(); d != nil && itself(r, d) == nil {
 		b.cycle(d, th, c)
 	} else if th != nil {
-		b.thread = awaited(r, th)
+		if d != nil {
+			// Whether memory says who holds a lock depends on the kind of lock. With it or without, this thread waits for it.
+			s.Class = report.CrashHang
+			if r.Crash == nil {
+				s.Kind = report.CrashDeadlock
+			}
+		}
+		b.thread = meant(r, th)
 		b.known = c.meanings(b.thread.Frames)
 		instead := "it waits for the end of another thread"
+		if d != nil {
+			instead = "another thread waits for itself"
+		}
 		if g := b.mainGoroutine(); g != nil {
 			b.thread, b.known, instead = g, c.meanings(g.Frames), "it ran no goroutine"
 		}

@@ -66,6 +66,9 @@ func TestHangOfNobody(t *testing.T) {
 		return &tasks.Task{Key: key(id), State: tasks.StateWaiting, Wait: &tasks.Wait{Kind: tasks.WaitSignal}}
 	}
 	goroutine := tasks.Key{Kind: tasks.KindGoroutine, ID: 7}
+	joins := func(id uint64, timed bool, of ...uint64) *tasks.Task {
+		return &tasks.Task{Key: key(id), State: tasks.StateWaiting, Wait: &tasks.Wait{Kind: tasks.WaitJoin, Proved: true, Timed: timed, Holders: by(tasks.Certain, of...)}}
+	}
 	for _, c := range []struct {
 		name  string
 		tasks []*tasks.Task // thread 6 runs if it is not listed
@@ -85,6 +88,13 @@ func TestHangOfNobody(t *testing.T) {
 		{"held by one of many, one runs", []*tasks.Task{lock(5, tasks.Wait{Holders: by(tasks.Certain, 8), Open: true}), asleep(8)}, false},
 		{"of one that has ended, one runs", []*tasks.Task{lock(5, tasks.Wait{Abandoned: true})}, true},
 		{"of another process", []*tasks.Task{lock(5, tasks.Wait{Holders: by(tasks.Possible, 77)}), asleep(6)}, false},
+		{"of the thread for whose end it waits", []*tasks.Task{joins(5, false, 6), lock(6, tasks.Wait{})}, true},
+		{"behind two such threads", []*tasks.Task{joins(5, false, 8), joins(8, false, 6), lock(6, tasks.Wait{})}, true},
+		{"of such a thread, held by one that runs", []*tasks.Task{joins(5, false, 8), lock(8, tasks.Wait{Holders: by(tasks.Certain, 6)})}, false},
+		{"of such a thread, for a time", []*tasks.Task{joins(5, true, 6), lock(6, tasks.Wait{})}, false},
+		{"of one of several threads", []*tasks.Task{joins(5, false, 6, 8), lock(6, tasks.Wait{}), asleep(8)}, false},
+		{"for whose end it waits runs", []*tasks.Task{joins(5, false, 6)}, false},
+		{"a ring of joins", []*tasks.Task{joins(5, false, 8), joins(8, false, 5), asleep(6)}, false},
 		{"held by a goroutine that runs", []*tasks.Task{lock(5, tasks.Wait{Holders: []tasks.Holder{{Key: goroutine, Certainty: tasks.Certain}}}), asleep(6), {Key: goroutine, State: tasks.StateRunnable}}, false},
 		{"held by a goroutine that is dead", []*tasks.Task{lock(5, tasks.Wait{Holders: []tasks.Holder{{Key: goroutine, Certainty: tasks.Certain}}}), asleep(6), {Key: goroutine, State: tasks.StateDead}}, true},
 	} {

@@ -27,6 +27,7 @@ type meaning struct {
 	module string // name of the module without version
 	file   string // name of the source file without directories
 	rule   *rule
+	scoped bool // all debugging information has the whole name
 }
 
 // Of is like the function Of.
@@ -83,6 +84,7 @@ func (c *Cache) learn(f *report.Frame) meaning {
 		}
 	}
 	m.rule = ruleFor(m.name, f)
+	m.scoped = f.Language != "" || strings.HasSuffix(m.file, ".rs") || rustSymbol(key.symbol)
 	m.name = home(m.name)
 	// Do not keep a report's large strings alive.
 	m.name, m.module, m.file = strings.Clone(m.name), strings.Clone(m.module), strings.Clone(m.file)

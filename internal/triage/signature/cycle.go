@@ -10,6 +10,7 @@ import (
 type waiting struct {
 	name, kind    string
 	module, place string
+	bare          string // the name in the first level
 }
 
 // cycle makes the signature of a deadlock: of the functions that wait in it, and for what kind of thing, each once.
@@ -36,8 +37,8 @@ func (b *builder) cycle(d *report.Deadlock, th *report.Thread, c *Cache) {
 	for _, w := range all {
 		b.strict = append(b.strict, w.parts()...)
 	}
-	for _, w := range slices.CompactFunc(all, func(x, y waiting) bool { return x.name == y.name && x.kind == y.kind && x.module == y.module }) {
-		b.first = append(b.first, w.kind, w.module, w.name)
+	for _, w := range slices.CompactFunc(all, func(x, y waiting) bool { return x.bare == y.bare && x.kind == y.kind && x.module == y.module }) {
+		b.first = append(b.first, w.kind, w.module, w.bare)
 		if !slices.Contains(b.sig.Frames, w.name) {
 			b.sig.Frames = append(b.sig.Frames, w.name)
 		}
@@ -63,7 +64,7 @@ func without(all []waiting, bystander func(waiting) bool) []waiting {
 	return all
 }
 
-func (w waiting) parts() []string { return []string{w.name, w.kind, w.module, w.place} }
+func (w waiting) parts() []string { return []string{w.bare, w.kind, w.module, w.place} }
 
 // waiting finds where a task of a deadlock waits, by the rules for the thread of a crash.
 func (b *builder) waiting(ref report.TaskRef, c *Cache) waiting {
@@ -77,7 +78,10 @@ func (b *builder) waiting(ref report.TaskRef, c *Cache) waiting {
 	one := builder{report: b.report, thread: th, known: c.meanings(th.Frames), sig: &sub}
 	one.build()
 	if len(one.first) > 0 {
-		w.name = one.first[0]
+		w.name, w.bare = one.first[0], one.first[0]
+	}
+	if len(sub.Frames) > 0 && sub.Top > 0 {
+		w.name = sub.Frames[0]
 	}
 	if len(one.strict) > 0 {
 		w.place = one.strict[0]

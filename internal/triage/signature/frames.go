@@ -83,7 +83,18 @@ func (b *builder) build() {
 			b.strict = append(b.strict, e.name+" at "+b.place(e.frame))
 		}
 	}
-	b.first = b.sig.Frames[:b.sig.Top]
+	for _, e := range b.kept[:b.sig.Top] {
+		b.first = append(b.first, b.bare(e))
+	}
+}
+
+// bare returns the name of a function of C++ without namespaces and classes: debugging information of lines only leaves them out. Functions of Rust have
+// theirs in each build.
+func (b *builder) bare(e entry) string {
+	if at := strings.LastIndex(e.name, "::"); at > 0 && e.named && !b.known[e.frame].scoped {
+		return e.name[at+len("::"):]
+	}
+	return e.name
 }
 
 // named returns how many of the kept entries have a name.

@@ -45,6 +45,19 @@ var interpreter = lazy.Value[*regexp.Regexp]{Make: func() *regexp.Regexp {
 	return regexp.MustCompile(`^((?:lib)?python)[23](?:\.?[0-9]+)?[a-z]{0,2}$`)
 }}
 
+// rustSymbol reports whether a linkage name is one of Rust, by either of its schemes.
+func rustSymbol(s string) bool {
+	if strings.HasPrefix(s, "_R") {
+		return true
+	}
+	at := strings.LastIndex(s, "17h")
+	if at < 0 || !strings.HasPrefix(s, "_ZN") {
+		return false
+	}
+	hash, _, ok := strings.Cut(s[at+len("17h"):], "E") // a clone's suffix may follow
+	return ok && len(hash) == 16 && strings.Trim(hash, "0123456789abcdef") == ""
+}
+
 // isVersion reports whether s consists of numbers separated by dots.
 func isVersion(s string) bool {
 	digits := false

@@ -1,0 +1,51 @@
+package signature
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/corewalk/corewalk/report"
+)
+
+// TestScopes: functions of C++ are compared without the scopes that debugging information of lines only leaves out; all others with them.
+func TestScopes(t *testing.T) {
+	of := func(function string, change func(*report.Frame)) Signature {
+		r := stackOf("wild-read", function, "main")
+		if change != nil {
+			change(&r.Threads[0].Frames[0])
+		}
+		return Of(r)
+	}
+	full, short := of("bank::Ledger::find", nil), of("find", nil)
+	if full.Hash != short.Hash || full.Strict == short.Strict {
+		t.Errorf("%s and %s, strictly %s and %s", full.Hash, short.Hash, full.Strict, short.Strict)
+	}
+	if !slices.Equal(full.Frames, []string{"bank::Ledger::find", "main"}) {
+		t.Errorf("frames %q", full.Frames)
+	}
+	if other := of("bank::Ledger::list", nil); other.Hash == full.Hash {
+		t.Error("two functions of a class have one signature")
+	}
+	for name, change := range map[string]func(*report.Frame){
+		"a file of Rust":       func(f *report.Frame) { f.Source.File = "/src/bank.rs" },
+		"a symbol of Rust":     func(f *report.Frame) { f.Symbol = "_ZN4bank6Ledger4find17h0123456789abcdefE" },
+		"another, of Rust":     func(f *report.Frame) { f.Symbol = "_RNvNtC4bank6Ledger4find" },
+		"a language's own":     func(f *report.Frame) { f.Language = "ruby" },
+		"a clone's, of Rust":   func(f *report.Frame) { f.Symbol = "_ZN4bank6Ledger4find17h0123456789abcdefE.llvm.77" },
+		"a hash within a name": func(f *report.Frame) { f.Symbol = "_ZN417hbank6Ledger4find17h0123456789abcdefE" },
+	} {
+		if got, want := of("bank::Ledger::find", change), of("find", change); got.Hash == want.Hash {
+			t.Errorf("%s: the scope does not count", name)
+		}
+	}
+	for _, symbol := range []string{"_ZN4bank6Ledger4findEi", "_ZN4bank6Ledger3f17hEv", "_ZN4bank6Ledger23f17h0123456789abcdeEEv", "_ZN4bank6Ledger24f17h0123456789abcdegEEv", "f17h0123456789abcdefE"} {
+		if rustSymbol(symbol) {
+			t.Errorf("%s is Rust's", symbol)
+		}
+	}
+	// In a deadlock, too: the order of the waits and of the functions does not depend on the scopes.
+	with, without := Of(hungReport("z::deposit", "a::withdraw")), Of(hungReport("deposit", "withdraw"))
+	if with.Hash != without.Hash || !slices.Equal(with.Frames, []string{"z::deposit", "a::withdraw"}) {
+		t.Errorf("%s %q and %s %q", with.Hash, with.Frames, without.Hash, without.Frames)
+	}
+}

@@ -62,11 +62,8 @@ type snapshot struct {
 	at     time.Time
 }
 
-// maxAge is how old a snapshot is that is still shown while the next is made, and fresh how old one is that is not made anew.
-const (
-	fresh  = time.Second
-	maxAge = time.Minute
-)
+// maxAge is how old a snapshot is that is still shown while the next is made.
+const maxAge = time.Minute
 
 // snapshots are those of the projects.
 type snapshots struct {
@@ -90,7 +87,7 @@ func (h *held) get() snapshot {
 func (h *held) make(ctx context.Context, s *Service, project string, from ledger.Store) error {
 	h.making.Lock()
 	defer h.making.Unlock()
-	if time.Since(h.get().at) < fresh {
+	if time.Since(h.get().at) < s.c.Fresh {
 		return nil
 	}
 	at := time.Now()
@@ -130,7 +127,7 @@ func (s *Service) now(ctx context.Context, project string) (snapshot, error) {
 	}
 	now := h.get()
 	switch age := time.Since(now.at); {
-	case age < fresh:
+	case age < s.c.Fresh:
 	case age < maxAge:
 		go func() {
 			if err := h.make(context.WithoutCancel(ctx), s, project, from); err != nil {

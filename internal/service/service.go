@@ -65,6 +65,7 @@ type Config struct {
 	Rate      float64 // uploads that a token may send each second; 0 for no limit
 	Keep      time.Duration
 	Idle      time.Duration
+	Fresh     time.Duration // for so long the counts of groups are not made anew; 0 for a second
 }
 
 // A Service is safe for concurrent use.
@@ -90,6 +91,7 @@ func New(c Config) (*Service, error) {
 	if c.MaxUpload <= 0 {
 		c.MaxUpload = defaultMaxUpload
 	}
+	c.Fresh = cmp.Or(c.Fresh, time.Second)
 	s := &Service{c: c, access: access{store: c.Store, rate: rate.Limit(c.Rate), burst: int(2*c.Rate) + 1}, mux: http.NewServeMux()}
 	s.ledgers.open = c.Ledger
 	s.sessions = sessions{begin: c.Ask, idle: openIdle, limit: cmp.Or(c.Patience, time.Minute) + answerGrace}

@@ -83,7 +83,7 @@ func start(t testing.TB, change func(*service.Config)) *world {
 		t.Fatal(err)
 	}
 	c := service.Config{Store: w.db, Objects: files, Uploads: filepath.Join(w.dir, "uploads"), Name: "test", Version: "1", Log: slog.New(slog.NewTextHandler(io.MultiWriter(t.Output(), w.log), &slog.HandlerOptions{Level: slog.LevelDebug})),
-		MaxUpload: 1 << 20, Idle: 10 * time.Millisecond,
+		MaxUpload: 1 << 20, Idle: 10 * time.Millisecond, Fresh: 20 * time.Millisecond,
 		Ledger: func(ctx context.Context, project string) (ledger.Store, error) {
 			return ledgerDB.Open(ctx, filepath.Join(w.dir, "projects", project, "ledger.db"), "v1")
 		},

@@ -264,7 +264,7 @@ func (s *supervisor) denied(paths []Exact) {
 // late reports whether a dump has been in analysis for longer than an analysis that ends itself can take.
 func (s *supervisor) late(inWork map[int]job) bool {
 	for _, j := range inWork {
-		if time.Since(j.since) > s.opts.Deadline+grace {
+		if time.Since(j.since) > s.opts.Deadline+s.opts.grace {
 			return true
 		}
 	}

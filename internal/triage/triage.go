@@ -9,6 +9,7 @@
 package triage
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -61,6 +62,8 @@ type Options struct {
 	Denied func(path string)
 	// Fetch fetches files for the analysis process; nil if that does so itself.
 	Fetch *broker.Server
+
+	grace time.Duration // 0 is the constant
 }
 
 // A Confinement starts the analysis process so that it can read only some files.
@@ -104,6 +107,7 @@ func Run(ctx context.Context, o Options, src Source, store ledger.Store, sink Si
 	if o.Deadline <= 0 {
 		o.Deadline = DefaultDeadline
 	}
+	o.grace = cmp.Or(o.grace, grace)
 	settings, err := json.Marshal(o.Settings)
 	if err != nil {
 		return Result{}, fmt.Errorf("triage: settings of the analysis process: %w", err)

@@ -248,7 +248,7 @@ func TestCulprits(t *testing.T) {
 	}
 	settings := fixtureSettings(t, names[0])
 	settings.Deadline = time.Second
-	r := run(t, t.Context(), &memStore{}, settings, Options{Deadline: time.Second, Jobs: 4}, dir)
+	r := run(t, t.Context(), &memStore{}, settings, Options{Deadline: time.Second, Jobs: 4, grace: time.Second / 2}, dir)
 	if len(r.dumps) != 16 {
 		t.Errorf("%d results, want 16", len(r.dumps))
 	}

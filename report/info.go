@@ -2,7 +2,6 @@ package report
 
 import (
 	"io"
-	"reflect"
 	"time"
 )
 
@@ -123,61 +122,10 @@ type Mapping struct {
 // WriteInfoJSON writes in as one JSON document, laid out like WriteJSON's. The error is w's.
 func WriteInfoJSON(w io.Writer, in *Info) error {
 	j := jsonWriter{w: w}
-	j.open('{', false)
-	j.str("schema", InfoSchema)
-	j.key("dump")
-	j.dump(&in.Dump)
-	array(&j, "notes", in.Notes, (*jsonWriter).note)
-	array(&j, "mappings", in.Mappings, (*jsonWriter).mapping)
-	array(&j, "modules", in.Modules, (*jsonWriter).module)
-	if in.Wanted != nil {
-		j.key("wanted")
-		j.fields(reflect.ValueOf(*in.Wanted), false)
-	}
-	if len(in.Runtimes) > 0 {
-		j.key("runtimes")
-		j.value(reflect.ValueOf(in.Runtimes), false)
-	}
-	if len(in.Threads) > 0 {
-		j.key("threads")
-		j.value(reflect.ValueOf(in.Threads), false)
-	}
-	if in.Memory != nil {
-		j.key("memory")
-		j.value(reflect.ValueOf(in.Memory), false)
-	}
-	j.details(in.Details)
-	array(&j, "warnings", in.Warnings, (*jsonWriter).warning)
-	j.close('}')
+	mine := *in
+	mine.Schema = InfoSchema
+	j.putInfo(&mine)
 	j.buf = append(j.buf, '\n')
 	j.flush()
 	return j.err
-}
-
-func (j *jsonWriter) details(d *Details) {
-	if d != nil {
-		j.key("details")
-		j.value(reflect.ValueOf(d), false)
-	}
-}
-
-func (j *jsonWriter) note(n *Note) {
-	j.open('{', true)
-	j.str("owner", n.Owner)
-	j.str("type", n.Type)
-	j.size("size", n.Size)
-	j.optNum("thread", n.Thread)
-	j.optStr("detail", n.Detail)
-	j.close('}')
-}
-
-func (j *jsonWriter) mapping(m *Mapping) {
-	j.open('{', true)
-	j.addr("start", m.Start)
-	j.addr("end", m.End)
-	j.str("perm", m.Perm)
-	j.addr("offset", m.Offset)
-	j.optPath("file", m.File, m.FileBytes)
-	j.size("in_dump", m.InDump)
-	j.close('}')
 }

@@ -164,6 +164,12 @@ func (j *jsonWriter) float(k string, v float64) {
 	j.buf = strconv.AppendFloat(j.buf, v, 'f', -1, 64)
 }
 
+func (j *jsonWriter) optFloat(k string, v float64) {
+	if v != 0 {
+		j.float(k, v)
+	}
+}
+
 // time writes t unless it is zero or in a year that RFC 3339 cannot express.
 func (j *jsonWriter) time(k string, t time.Time) {
 	if t.IsZero() || t.Year() < 0 || t.Year() > 9999 {
@@ -176,4 +182,53 @@ func (j *jsonWriter) time(k string, t time.Time) {
 func (j *jsonWriter) null(k string) {
 	j.key(k)
 	j.buf = append(j.buf, "null"...)
+}
+
+// array writes a field that holds a list, on outer levels with one element a line.
+func array[T any](j *jsonWriter, key string, list []T, write func(*jsonWriter, *T)) {
+	j.key(key)
+	j.open('[', false)
+	for i := range list {
+		j.next()
+		write(j, &list[i])
+	}
+	j.close(']')
+}
+
+func (j *jsonWriter) strings(key string, list []string, row bool) {
+	j.key(key)
+	j.open('[', row)
+	for _, s := range list {
+		j.next()
+		j.buf = appendJSONString(j.buf, s)
+	}
+	j.close(']')
+}
+
+func (j *jsonWriter) addrs(key string, list []Addr) {
+	j.key(key)
+	j.open('[', false)
+	for _, a := range list {
+		j.next()
+		j.buf = append(a.append(append(j.buf, '"')), '"')
+	}
+	j.close(']')
+}
+
+func (j *jsonWriter) registers(rs Registers) {
+	j.open('{', true)
+	for i := range rs {
+		j.next()
+		j.buf = append(appendJSONString(j.buf, rs[i].Name), ": \""...)
+		j.buf = append(rs[i].Value.append(j.buf), '"')
+	}
+	j.close('}')
+}
+
+func (j *jsonWriter) location(k string, l Location) {
+	if l.Register != "" {
+		j.str(k, l.Register)
+	} else {
+		j.addr(k, l.Address)
+	}
 }

@@ -29,7 +29,7 @@ func NewLineWriter(w io.Writer) *LineWriter { return &LineWriter{jsonWriter{w: w
 
 // Task writes the line of a task. The error is the writer's, as in all later calls.
 func (l *LineWriter) Task(t *Task) error {
-	l.line("task", func(j *jsonWriter) { j.task(t) })
+	l.line("task", func(j *jsonWriter) { j.putTask(t) })
 	return l.j.err
 }
 

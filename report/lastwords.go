@@ -1,9 +1,6 @@
 package report
 
-import (
-	"reflect"
-	"strings"
-)
+import "strings"
 
 // An Assertion is an assertion that failed in the program.
 type Assertion struct {
@@ -97,58 +94,4 @@ const asleepText = "all goroutines are asleep - deadlock!"
 // Asleep reports whether Go's runtime ended the process because all goroutines wait for each other or for what never happens.
 func (p *Panic) Asleep() bool {
 	return p != nil && p.Fatal && p.Runtime == RuntimeGo && p.Value == asleepText
-}
-
-// words writes the fields of the program's own messages.
-func (j *jsonWriter) words(c *Crash) {
-	j.optStr("message_source", c.MessageSource)
-	if a := c.Assertion; a != nil {
-		j.key("assertion")
-		j.open('{', true)
-		j.optStr("expression", a.Expression)
-		j.optStr("error", a.Error)
-		j.optStr("file", a.File)
-		j.optNum("line", a.Line)
-		j.optStr("function", a.Function)
-		j.close('}')
-	}
-	if len(c.Raised) > 0 {
-		array(j, "raised", c.Raised, (*jsonWriter).raised)
-	}
-	if len(c.Thrown) > 0 {
-		array(j, "thrown", c.Thrown, (*jsonWriter).thrown)
-	}
-	if q := c.Panic; q != nil {
-		j.key("panic")
-		j.panicked(q)
-	}
-}
-
-func (j *jsonWriter) raised(r *Raised) { j.fields(reflect.ValueOf(*r), true) }
-
-func (j *jsonWriter) thrown(t *Thrown) {
-	j.open('{', true)
-	j.str("type", t.Type)
-	if t.What != nil {
-		j.str("what", *t.What)
-	}
-	j.optStr("template", t.Template)
-	j.str("runtime", t.Runtime)
-	if t.Address != 0 {
-		j.addr("address", t.Address)
-	}
-	j.close('}')
-}
-
-func (j *jsonWriter) panicked(q *Panic) {
-	j.open('{', true)
-	j.str("runtime", q.Runtime)
-	j.optStr("type", q.Type)
-	j.str("value", q.Value)
-	j.optBool("fatal", q.Fatal)
-	j.optStr("file", q.File)
-	j.optNum("line", q.Line)
-	j.optNum("column", q.Column)
-	j.optSize("goroutine", q.Goroutine)
-	j.close('}')
 }

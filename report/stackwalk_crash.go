@@ -30,7 +30,7 @@ func (s *stackwalk) crashInfo() {
 	if none {
 		s.null("crash_inconsistencies")
 	} else {
-		s.strings("crash_inconsistencies", c.Inconsistencies)
+		s.strings("crash_inconsistencies", c.Inconsistencies, true)
 	}
 	if i := s.crashingThread(); i >= 0 {
 		s.num("crashing_thread", i)

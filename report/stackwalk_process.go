@@ -247,7 +247,7 @@ func (s *stackwalk) crashpadInfo() {
 				list = append(list, a.Value)
 			}
 		}
-		s.strings("list_annotations", list)
+		s.strings("list_annotations", list, true)
 		s.annotations("simple_annotations", AnnotationSimple, all[:n])
 		s.annotations("annotation_objects", AnnotationObject, all[:n])
 		s.close('}')

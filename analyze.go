@@ -144,7 +144,7 @@ func (t *Target) Analyze(ctx context.Context, o AnalyzeOptions) (*report.Report,
 	var later []report.Task
 	fault := t.guard(func() {
 		p := t.parts(now.State, o.Values)
-		p.Walker, p.Budget, p.Late = w, limit, now.Moving()
+		p.Walker, p.Budget, p.ReadsLate = w, limit, now.Moving()
 		if err = t.ownRuntimes(&p, w, o.Runtimes); err != nil {
 			return
 		}

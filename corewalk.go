@@ -159,11 +159,11 @@ func (t *Target) Close() error {
 	return errors.Join(t.images.Close(), t.subject.Close(), t.unpacked.Remove())
 }
 
-// Leave is Close for a program that ends next. It keeps what is to be kept between runs, and detaches from a running
+// CloseAtExit is Close for a program that ends next. It keeps what is to be kept between runs, and detaches from a running
 // process, but leaves what is mapped to the end of the program, which releases it all at once, in less time.
-func (t *Target) Leave() error {
+func (t *Target) CloseAtExit() error {
 	t.images.Keep()
-	return errors.Join(t.subject.Leave(), t.unpacked.Remove())
+	return errors.Join(t.subject.CloseAtExit(), t.unpacked.Remove())
 }
 
 // ProcessState returns the process: as the dump has it, or as it runs.

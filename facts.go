@@ -49,7 +49,7 @@ func (t *Target) Facts(o FactsOptions) (*Facts, error) {
 			return
 		}
 		p := t.parts(now.State, o.Values)
-		p.Walker, p.Budget, p.Late = f.w, f.limit, now.Moving()
+		p.Walker, p.Budget, p.ReadsLate = f.w, f.limit, now.Moving()
 		if err = t.ownRuntimes(&p, f.w, o.Runtimes); err != nil {
 			return
 		}

@@ -43,7 +43,7 @@ func (t *Target) InfoWith(o InfoOptions) *report.Info {
 		in.Modules = analysis.Modules(p)
 		in.Details = t.subject.Details()
 		in.Runtimes = t.describeRuntimes()
-		in.Wanted = t.wanted(in.Modules)
+		in.MissingFile = t.wanted(in.Modules)
 		if o.OnStack {
 			on := t.onStacks()
 			in.Modules = slices.DeleteFunc(in.Modules, func(m report.Module) bool { return !on[m.Path] })
@@ -119,7 +119,7 @@ func (t *Target) describeRuntimes() []report.Runtime {
 const wantedFrames = 256
 
 // wanted says which file would help most, if several are missing. Stacks are walked with the files that are there.
-func (t *Target) wanted(mods []report.Module) *report.Wanted {
+func (t *Target) wanted(mods []report.Module) *report.MissingFile {
 	missing := 0
 	for i := range mods {
 		if s := mods[i].Status; s == report.ModuleMissing || s == report.ModuleMismatched {

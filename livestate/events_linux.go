@@ -64,12 +64,12 @@ func (e *events) signal() {
 	}
 }
 
-// heard is called by the tracer for every stop and every end.
-func (p *Process) heard(l *lwp, w waited) (hold bool) {
+// onStop is called by the tracer for every stop and every end.
+func (p *Process) onStop(l *lwp, w waited) (hold bool) {
 	ev := Event{Thread: unwind.ThreadID(l.tid)}
 	switch {
 	case !w.status.Stopped():
-		p.heardEnd(ev, w)
+		p.onEnd(ev, w)
 		return false
 	case w.event() == unix.PTRACE_EVENT_CLONE:
 		if tid, err := eventMessage(l.tid); err == nil && p.t.isThread(tid) {
@@ -80,17 +80,17 @@ func (p *Process) heard(l *lwp, w waited) (hold bool) {
 		ev.Child, _ = eventMessage(l.tid)
 		p.events.record(ev)
 	case w.event() == unix.PTRACE_EVENT_EXEC:
-		p.heardExec(ev)
+		p.onExec(ev)
 	case w.event() == unix.PTRACE_EVENT_STOP && l.group:
 		ev.Kind, ev.Signal = EventStop, int(w.status.StopSignal())
 		p.events.record(ev)
 	case w.event() == 0:
-		return p.heardSignal(l, ev)
+		return p.onSignal(l, ev)
 	}
 	return false
 }
 
-func (p *Process) heardEnd(ev Event, w waited) {
+func (p *Process) onEnd(ev Event, w waited) {
 	ev.Kind = EventThreadExit
 	p.events.record(ev)
 	if w.tid == p.pid {
@@ -105,7 +105,7 @@ func (p *Process) heardEnd(ev Event, w waited) {
 	}
 }
 
-func (p *Process) heardExec(ev Event) {
+func (p *Process) onExec(ev Event) {
 	p.gen.Add(1)
 	p.mem.forget()
 	p.trap.Store(nil)
@@ -178,7 +178,7 @@ func (p *Process) tryTrap() bool {
 		if !p.events.watching() {
 			return nil
 		}
-		defer p.heardLibraries()
+		defer p.noteLibraries()
 		return p.setTrap(addr)
 	})
 	return err == nil
@@ -190,9 +190,9 @@ func (e *events) watching() bool {
 	return e.on && !e.closed
 }
 
-func (p *Process) heardSignal(l *lwp, ev Event) (hold bool) {
+func (p *Process) onSignal(l *lwp, ev Event) (hold bool) {
 	if p.passTrap(l) {
-		p.heardLibraries()
+		p.noteLibraries()
 		return false
 	}
 	ev.Kind, ev.Signal = EventSignal, l.sig
@@ -350,10 +350,10 @@ func (e *events) take(block bool) ([]Event, error) {
 	return out, nil
 }
 
-// heardLibraries records which libraries have come and gone since the last time. It is
+// noteLibraries records which libraries have come and gone since the last time. It is
 // called on the tracing thread while the thread that changed the list is stopped:
 // later, a library loaded in between may be gone again.
-func (p *Process) heardLibraries() {
+func (p *Process) noteLibraries() {
 	e := &p.events
 	list, err := readMaps(p.living())
 	if err != nil || len(list) == 0 || fingerprint(list) == e.files {

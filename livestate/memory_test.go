@@ -131,17 +131,17 @@ func TestSnapshotIsOfOneMoment(t *testing.T) {
 	}
 	sp, _ := regs.Get(s.Arch().SP)
 	stack := make([]byte, 512)
-	if _, err := s.ReadMem(sp, stack); err != nil || s.Late() != 0 {
-		t.Errorf("the stack: %v, %d late", err, s.Late())
+	if _, err := s.ReadMem(sp, stack); err != nil || s.PagesReadLate() != 0 {
+		t.Errorf("the stack: %v, %d late", err, s.PagesReadLate())
 	}
 	var b [1]byte
-	if _, err := s.ReadMem(base, b[:]); err != nil || b[0] != 'a' || s.Late() != 1 {
-		t.Errorf("%c, %v, %d late", b[0], err, s.Late())
+	if _, err := s.ReadMem(base, b[:]); err != nil || b[0] != 'a' || s.PagesReadLate() != 1 {
+		t.Errorf("%c, %v, %d late", b[0], err, s.PagesReadLate())
 	}
 	fmt.Fprint(in, "x")
 	lines.Scan()
-	if _, err := s.ReadMem(base, b[:]); err != nil || b[0] != 'a' || s.Late() != 1 {
-		t.Errorf("read twice: %c, %v, %d late", b[0], err, s.Late())
+	if _, err := s.ReadMem(base, b[:]); err != nil || b[0] != 'a' || s.PagesReadLate() != 1 {
+		t.Errorf("read twice: %c, %v, %d late", b[0], err, s.PagesReadLate())
 	}
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)

@@ -58,7 +58,7 @@ func newProcess(pid int, t *tracer, o options) *Process {
 	p.mem.p = p
 	p.libs.p = p
 	p.events.init(p)
-	t.heard = p.heard
+	t.onStop = p.onStop
 	t.stranger = p.forked
 	t.changed = p.changed
 	return p

@@ -28,7 +28,7 @@ func Adopt(int, func(func()), ...Option) (*Process, error) { return nil, ErrUnsu
 // A Snapshot is a process at one moment.
 type Snapshot struct{ none }
 
-func (Snapshot) Late() int            { return 0 }
+func (Snapshot) PagesReadLate() int   { return 0 }
 func (Snapshot) Pause() time.Duration { return 0 }
 func (Snapshot) Process() *Process    { return nil }
 

@@ -236,9 +236,9 @@ func (s *Snapshot) stacks(limit uint64) (merged []span, total uint64) {
 // Pause returns how long the process was stopped for the snapshot.
 func (s *Snapshot) Pause() time.Duration { return s.pause }
 
-// Late returns how many pages were read from the process afterwards that it may have
+// PagesReadLate returns how many pages were read from the process afterwards that it may have
 // written meanwhile.
-func (s *Snapshot) Late() int {
+func (s *Snapshot) PagesReadLate() int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.late

@@ -48,9 +48,9 @@ type tracer struct {
 	status unix.WaitStatus // of the process, when exited
 	living atomic.Int64    // a living thread, for /proc and memory
 
-	// heard is called for every stop and end, before the thread is resumed. It may
+	// onStop is called for every stop and end, before the thread is resumed. It may
 	// change the thread's sig, and returns whether all threads are to stay stopped.
-	heard func(l *lwp, w waited) (hold bool)
+	onStop func(l *lwp, w waited) (hold bool)
 	// stranger is called for a process that the kernel has attached because one of ours
 	// created it. The process is stopped; the tracer detaches from it afterwards.
 	stranger func(pid int)
@@ -61,7 +61,7 @@ type tracer struct {
 func newTracer(pid int) *tracer {
 	t := &tracer{pid: pid, reqs: make(chan func()), done: make(chan struct{}), chld: make(chan os.Signal, 1), lwps: map[int]*lwp{}}
 	t.living.Store(int64(pid))
-	t.heard = func(*lwp, waited) bool { return false }
+	t.onStop = func(*lwp, waited) bool { return false }
 	t.changed = func(bool) {}
 	t.stranger = func(int) {}
 	return t
@@ -227,7 +227,7 @@ func (t *tracer) handle(w waited) {
 	case unix.PTRACE_EVENT_EXEC:
 		t.execed(l)
 	}
-	if t.heard(l, w) {
+	if t.onStop(l, w) {
 		if t.holdAll++; t.holdAll == 1 {
 			t.changed(false)
 		}
@@ -257,7 +257,7 @@ func (t *tracer) ended(w waited) {
 		t.status = w.status
 		t.exited.Store(true)
 	}
-	t.heard(l, w)
+	t.onStop(l, w)
 }
 
 func (t *tracer) forget(tid int) {

@@ -215,7 +215,7 @@ func TestCompleteDebugFile(t *testing.T) {
 		t.Errorf("before: asked for %q", asked)
 	}
 	for range 2 {
-		set.Complete(lib)
+		set.FetchAll(lib)
 		if set.Lacks(lib) || set.Image(lib).DebugPath() != debug || !slices.Equal(asked, []string{find.KindDebugInfo}) {
 			t.Errorf("after: debug file %q, asked for %q", set.Image(lib).DebugPath(), asked)
 		}
@@ -230,7 +230,7 @@ func TestNoIDIsKept(t *testing.T) {
 	set := newSet(t, regions{base: file}, someOption, modules.WithFetcher(server{nil, errServer, &asked}))
 	lib := &libstate.Library{Path: path, LoadBias: base}
 	r := set.Obtain(lib)
-	set.Complete(lib)
+	set.FetchAll(lib)
 	if r.Match != modules.NoID || r.Path != path || set.Obtain(lib) != r || set.Lacks(lib) || len(asked) > 0 {
 		t.Errorf("%+v, asked for %q", r, asked)
 	}
@@ -293,7 +293,7 @@ func TestLacksWhat(t *testing.T) {
 			t.Errorf("%+v: image %v, lacks %v", c.lib, set.LocalImage(&c.lib) != nil, set.Lacks(&c.lib))
 		}
 		asked = nil
-		set.Complete(&c.lib)
+		set.FetchAll(&c.lib)
 		if set.Lacks(&c.lib) || !slices.Equal(asked, c.asks) {
 			t.Errorf("%+v: asked for %q", c.lib, asked)
 		}

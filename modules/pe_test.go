@@ -301,12 +301,12 @@ func TestLacksPE(t *testing.T) {
 			if set.Lacks(&lib) != c.lacks || len(asked) > 0 {
 				t.Errorf("lacks %v, want %v; asked for %v", !c.lacks, c.lacks, asked)
 			}
-			set.Complete(&lib)
+			set.FetchAll(&lib)
 			n := len(asked)
 			if (n > 0) != c.lacks || set.Lacks(&lib) {
 				t.Errorf("after: lacks %v, asked for %v", set.Lacks(&lib), asked)
 			}
-			set.Complete(&lib)
+			set.FetchAll(&lib)
 			if len(asked) != n {
 				t.Errorf("asked again: %v", asked[n:])
 			}

@@ -217,9 +217,9 @@ func (s *Set) Lacks(lib *libstate.Library) bool {
 	return res.Image.file().Unfetched() || res.Image.file().SymbolsUnfetched()
 }
 
-// Complete fetches what walking and naming frames in lib needs, if Lacks says that
+// FetchAll fetches what walking and naming frames in lib needs, if Lacks says that
 // something is missing.
-func (s *Set) Complete(lib *libstate.Library) {
+func (s *Set) FetchAll(lib *libstate.Library) {
 	if im := s.Image(lib).file(); im.DWARF() == nil {
 		im.PDB()
 	}

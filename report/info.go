@@ -16,9 +16,9 @@ type Info struct {
 	Notes    []Note    `json:"notes"`
 	Mappings []Mapping `json:"mappings"`
 	Modules  []Module  `json:"modules"`
-	// Wanted is the file that would help most, of those that are not at hand and have frames; nil if there is none. Only if
+	// MissingFile is the file that would help most, of those that are not at hand and have frames; nil if there is none. Only if
 	// several files are missing, and no server could be asked for them, are stacks walked for it, with the files that are there.
-	Wanted *Wanted `json:"wanted,omitempty"`
+	MissingFile *MissingFile `json:"wanted,omitempty"`
 	// Runtimes are the languages' own runtimes that were found.
 	Runtimes []Runtime `json:"runtimes,omitempty"`
 	// Threads, Memory and Details are for minidumps only.

@@ -31,11 +31,11 @@ func WriteInfoText(w io.Writer, in *Info, opts TextOptions) error {
 		t.end()
 		s.table.write(t.lineWriter)
 	}
-	if len(in.Warnings) > 0 || in.Wanted != nil {
+	if len(in.Warnings) > 0 || in.MissingFile != nil {
 		t.end()
 	}
-	if in.Wanted != nil {
-		t.wanted(in.Wanted)
+	if in.MissingFile != nil {
+		t.wanted(in.MissingFile)
 	}
 	t.warnings(in.Warnings)
 	return t.w.Flush()

@@ -18,9 +18,9 @@ func (j *jsonWriter) putReport(x *Report) {
 		j.putProcess(x.Process)
 	}
 	array(j, "modules", x.Modules, (*jsonWriter).putModule)
-	if x.Wanted != nil {
+	if x.MissingFile != nil {
 		j.key("wanted")
-		j.putWanted(x.Wanted)
+		j.putMissingFile(x.MissingFile)
 	}
 	array(j, "threads", x.Threads, (*jsonWriter).putThread)
 	if len(x.Tasks) > 0 {
@@ -51,9 +51,9 @@ func (j *jsonWriter) putInfo(x *Info) {
 	array(j, "notes", x.Notes, (*jsonWriter).putNote)
 	array(j, "mappings", x.Mappings, (*jsonWriter).putMapping)
 	array(j, "modules", x.Modules, (*jsonWriter).putModule)
-	if x.Wanted != nil {
+	if x.MissingFile != nil {
 		j.key("wanted")
-		j.putWanted(x.Wanted)
+		j.putMissingFile(x.MissingFile)
 	}
 	if len(x.Runtimes) > 0 {
 		array(j, "runtimes", x.Runtimes, (*jsonWriter).putRuntime)
@@ -200,7 +200,7 @@ func (j *jsonWriter) putModule(x *Module) {
 	j.close('}')
 }
 
-func (j *jsonWriter) putWanted(x *Wanted) {
+func (j *jsonWriter) putMissingFile(x *MissingFile) {
 	j.open('{', false)
 	j.path("path", x.Path, x.PathBytes)
 	j.optStr("build_id", x.BuildID)
@@ -719,9 +719,9 @@ func (j *jsonWriter) putHolder(x *Holder) {
 	j.str("kind", x.Kind)
 	j.num("id", x.ID)
 	j.str("certainty", x.Certainty)
-	if x.Taken != nil {
+	if x.AcquiredAt != nil {
 		j.key("taken")
-		j.putTaken(x.Taken)
+		j.putAcquiredAt(x.AcquiredAt)
 	}
 	j.close('}')
 }
@@ -954,7 +954,7 @@ func (j *jsonWriter) putWaitCase(x *WaitCase) {
 	j.close('}')
 }
 
-func (j *jsonWriter) putTaken(x *Taken) {
+func (j *jsonWriter) putAcquiredAt(x *AcquiredAt) {
 	j.open('{', true)
 	j.optStr("function", x.Function)
 	j.optStr("module", x.Module)

@@ -12,12 +12,11 @@ import (
 	"time"
 )
 
-
 // The layout of a document. Everything else follows from the structs' tags, as in encoding/json.
 var (
 	// outer are the structs whose fields have a line each; all of any other stays on one line.
 	outer = []reflect.Type{reflect.TypeFor[Report](), reflect.TypeFor[Info](), reflect.TypeFor[Dump](), reflect.TypeFor[Crash](), reflect.TypeFor[Process](),
-		reflect.TypeFor[Wanted](), reflect.TypeFor[Thread](), reflect.TypeFor[Task](), reflect.TypeFor[Blame](), reflect.TypeFor[Details](), reflect.TypeFor[MemoryInfo]()}
+		reflect.TypeFor[MissingFile](), reflect.TypeFor[Thread](), reflect.TypeFor[Task](), reflect.TypeFor[Blame](), reflect.TypeFor[Details](), reflect.TypeFor[MemoryInfo]()}
 	// rows are lists in such structs that stay on one line.
 	rows = []string{"Crash.Inconsistencies", "Thread.Notes"}
 	// byHand are fields that are written by functions of their own.

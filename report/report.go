@@ -16,9 +16,9 @@ type Report struct {
 	// Process is nil if nothing is known.
 	Process *Process `json:"process,omitempty"`
 	Modules []Module `json:"modules"`
-	// Wanted is the file that would help most, of those that were not found and have frames; nil if there is none.
-	Wanted  *Wanted  `json:"wanted,omitempty"`
-	Threads []Thread `json:"threads"`
+	// MissingFile is the file that would help most, of those that were not found and have frames; nil if there is none.
+	MissingFile *MissingFile `json:"wanted,omitempty"`
+	Threads     []Thread     `json:"threads"`
 	// Tasks are what the program schedules itself, such as goroutines, and the threads of which is known what they
 	// wait for; Deadlocks those that wait for each other; Contended what several tasks wait for, the most wanted
 	// first.
@@ -121,8 +121,8 @@ type Module struct {
 	Main           bool   `json:"main,omitempty"` // the main executable
 }
 
-// A Wanted file is that of a module which has frames. It was not found, or only from another build.
-type Wanted struct {
+// A MissingFile is that of a module which has frames. It was not found, or only from another build.
+type MissingFile struct {
 	Path      string `json:"path"`                 // in the process
 	PathBytes string `json:"path_bytes,omitempty"` // as in Module
 	// BuildID, DebugID and CodeID are those of Module.

@@ -91,12 +91,12 @@ type Holder struct {
 	Kind      string `json:"kind"`      // as Task.Kind
 	ID        int    `json:"id"`        // as Task.ID
 	Certainty string `json:"certainty"` // "certain" or "possible"
-	// Taken is where it took the lock that it holds; nil if that is not known.
-	Taken *Taken `json:"taken,omitempty"`
+	// AcquiredAt is where it took the lock that it holds; nil if that is not known.
+	AcquiredAt *AcquiredAt `json:"taken,omitempty"`
 }
 
-// A Taken is where a task took a lock.
-type Taken struct {
+// An AcquiredAt is where a task took a lock.
+type AcquiredAt struct {
 	Function string `json:"function,omitempty"` // as Frame.Function: the youngest that is not of a library that locks for others
 	Module   string `json:"module,omitempty"`   // path
 	Source   Source `json:"source,omitzero"`    // of the call

@@ -30,14 +30,14 @@ func (t *textWriter) gaps() {
 	if missing != "" {
 		t.wrap(plain, 2, missing)
 	}
-	if w := t.r.Wanted; w != nil && w.Of > 1 { // if only one is missing, the warning about it says what to do
+	if w := t.r.MissingFile; w != nil && w.Of > 1 { // if only one is missing, the warning about it says what to do
 		t.wanted(w)
 	}
 	t.warnings(t.r.Warnings)
 }
 
 // wanted writes which file would help most.
-func (t *textWriter) wanted(w *Wanted) {
+func (t *textWriter) wanted(w *MissingFile) {
 	id := ""
 	switch {
 	case w.BuildID != "":

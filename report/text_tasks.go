@@ -230,8 +230,8 @@ func waitText(w *Wait, source func(Source) string) string {
 				b.WriteString(", possibly held by ")
 			}
 			b.WriteString(TaskRef{h.Kind, h.ID}.text())
-			if h.Taken != nil && h.Taken.Function != "" && source != nil {
-				b.WriteString(" (" + takenText(h.Taken, source(h.Taken.Source)) + ")")
+			if h.AcquiredAt != nil && h.AcquiredAt.Function != "" && source != nil {
+				b.WriteString(" (" + takenText(h.AcquiredAt, source(h.AcquiredAt.Source)) + ")")
 			}
 		}
 		if n > maxHolders {
@@ -285,7 +285,7 @@ func several(all []Holder) string {
 }
 
 // takenText says where a lock was taken: "taken in move at bank.c:14".
-func takenText(at *Taken, place string) string {
+func takenText(at *AcquiredAt, place string) string {
 	s := "taken "
 	if at.Certainty != "certain" {
 		s = strings.Replace(at.Certainty, "possible", "possibly", 1) + " " + s

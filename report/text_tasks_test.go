@@ -62,7 +62,7 @@ func TestTextOfHolders(t *testing.T) {
 	door := &WaitObject{Name: "door", Type: "mutex", Address: 16}
 	mixed := append(holders("goroutine", "possible", 1), holders("thread", "possible", 1)...)
 	taken := holders("thread", "certain", 1)
-	taken[0].Taken = &Taken{Function: "enter", Certainty: "possible"}
+	taken[0].AcquiredAt = &AcquiredAt{Function: "enter", Certainty: "possible"}
 	for _, c := range []struct {
 		wait Wait
 		want string

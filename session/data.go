@@ -16,7 +16,7 @@ import (
 // trees: self.items[3], d["k"].
 
 // dataVariable converts a part of a tree.
-func (s *Session) dataVariable(h *holder, i int, c *report.Child) Variable {
+func (s *Session) dataVariable(h *partsOwner, i int, c *report.Child) Variable {
 	name, expr := c.Name, ""
 	switch {
 	case c.Key != nil:
@@ -45,7 +45,7 @@ func (s *Session) dataValue(f *frameAt, d *report.Data, expr string) Variable {
 		v.Status, v.Reason, v.Value = report.StatusUnknown, d.Error, ""
 	}
 	if len(d.Children) > 0 {
-		v.Ref = s.refs.add(holder{frame: f, data: d, expr: expr})
+		v.Ref = s.refs.add(partsOwner{frame: f, data: d, expr: expr})
 	}
 	return v
 }

@@ -70,12 +70,12 @@ type Scope struct {
 // A refTable has what is remembered of things with parts. The oldest are forgotten.
 type refTable struct {
 	most  int
-	list  []holder // of the numbers from first on
+	list  []partsOwner // of the numbers from first on
 	first Ref
 }
 
-// A holder has parts.
-type holder struct {
+// A partsOwner has parts.
+type partsOwner struct {
 	frame  *frameAt
 	object dwarfvars.Object // an object of the process
 	expr   string           // that names it; "" for none
@@ -87,17 +87,17 @@ type holder struct {
 }
 
 // add gives something a number.
-func (r *refTable) add(h holder) Ref {
+func (r *refTable) add(h partsOwner) Ref {
 	if len(r.list) >= r.most {
 		drop := len(r.list)/4 + 1
-		r.list = append(make([]holder, 0, r.most), r.list[drop:]...)
+		r.list = append(make([]partsOwner, 0, r.most), r.list[drop:]...)
 		r.first += Ref(drop)
 	}
 	r.list = append(r.list, h)
 	return r.first + Ref(len(r.list))
 }
 
-func (r *refTable) get(id Ref) (*holder, error) {
+func (r *refTable) get(id Ref) (*partsOwner, error) {
 	switch i := id - r.first - 1; {
 	case id < 1 || int(i) >= len(r.list):
 		return nil, unknown("variable", int(id))
@@ -140,7 +140,7 @@ const (
 )
 
 func (s *Session) scopes(ctx context.Context, f *frameAt) (list []Scope, err error) {
-	if f.byReport() {
+	if f.reportOnly() {
 		read, err := s.reported(ctx, f)
 		if err != nil {
 			return nil, err
@@ -156,7 +156,7 @@ func (s *Session) scopes(ctx context.Context, f *frameAt) (list []Scope, err err
 			for i := range group.vars {
 				vars[i] = s.reportedVariable(f, &group.vars[i])
 			}
-			list = append(list, Scope{group.name, s.refs.add(holder{frame: f, vars: vars}), len(vars)})
+			list = append(list, Scope{group.name, s.refs.add(partsOwner{frame: f, vars: vars}), len(vars)})
 		}
 	} else if err := s.callers(ctx, f.st); err != nil {
 		return nil, err
@@ -170,11 +170,11 @@ func (s *Session) scopes(ctx context.Context, f *frameAt) (list []Scope, err err
 					n++
 				}
 			}
-			list = append(list, Scope{[...]string{scopeArguments, scopeLocals}[i], s.refs.add(holder{frame: f, scope: scope, locals: i == 1, call: call}), n})
+			list = append(list, Scope{[...]string{scopeArguments, scopeLocals}[i], s.refs.add(partsOwner{frame: f, scope: scope, locals: i == 1, call: call}), n})
 		}
 	}
 	if regs := s.registers(f); len(regs) > 0 {
-		list = append(list, Scope{scopeRegisters, s.refs.add(holder{frame: f, vars: regs}), len(regs)})
+		list = append(list, Scope{scopeRegisters, s.refs.add(partsOwner{frame: f, vars: regs}), len(regs)})
 	}
 	return list, nil
 }
@@ -195,8 +195,8 @@ func (f *frameAt) calls() (first, last int, ok bool) {
 	return first, last, f.index >= first && !e.Tail && named[last].Merged == nil
 }
 
-// byReport reports whether only a report has the variables of a frame.
-func (f *frameAt) byReport() bool {
+// reportOnly reports whether only a report has the variables of a frame.
+func (f *frameAt) reportOnly() bool {
 	_, _, own := f.calls()
 	return !own || f.st.named[f.index].Language != "" || f.st.task != nil && len(f.st.task.Suspended) > 0
 }
@@ -254,7 +254,7 @@ func (s *Session) reportedVariable(f *frameAt, v *report.Variable) Variable {
 		out.Address, out.HasAddress = arch.Address(v.Data.Address), v.Data.Address != 0
 		out.Truncated = v.Data.Truncated
 		if len(v.Data.Children) > 0 {
-			out.Ref = s.refs.add(holder{frame: f, data: v.Data, expr: v.Name})
+			out.Ref = s.refs.add(partsOwner{frame: f, data: v.Data, expr: v.Name})
 		}
 	}
 	return out
@@ -296,7 +296,7 @@ func (s *Session) Children(ctx context.Context, of Ref, first, n int) (list []Va
 	return list, more, err
 }
 
-func (s *Session) children(h holder, first, n int) (list []Variable, more bool, err error) {
+func (s *Session) children(h partsOwner, first, n int) (list []Variable, more bool, err error) {
 	switch {
 	case h.scope != nil:
 		return s.scopeVariables(&h, first, n)
@@ -371,7 +371,7 @@ func expressionFor(name string) string {
 }
 
 // scopeVariables reads variables of a call.
-func (s *Session) scopeVariables(h *holder, first, n int) (list []Variable, more bool, err error) {
+func (s *Session) scopeVariables(h *partsOwner, first, n int) (list []Variable, more bool, err error) {
 	a, call, ok := s.activation(h.frame)
 	if !ok {
 		return nil, false, nil
@@ -433,7 +433,7 @@ func (s *Session) object(f *frameAt, ob dwarfvars.Object, expr string) Variable 
 	v.Address, v.Size, v.HasAddress = ob.Addr()
 	v.Expression = expr
 	if parts, _, err := ob.Children(0, 1); err == nil && len(parts) > 0 {
-		v.Ref = s.refs.add(holder{frame: f, object: ob, expr: expr})
+		v.Ref = s.refs.add(partsOwner{frame: f, object: ob, expr: expr})
 	}
 	return v
 }
@@ -464,7 +464,7 @@ func (s *Session) Evaluate(ctx context.Context, id FrameID, expr string) (v Vari
 		if err != nil {
 			return err
 		}
-		if f.byReport() {
+		if f.reportOnly() {
 			read, err := s.reported(ctx, f)
 			if err != nil {
 				return err

@@ -190,12 +190,12 @@ type Case struct {
 type Holder struct {
 	Key
 	Certainty Certainty
-	// Taken says where it took what it holds; nil if that is not known.
-	Taken *Taken
+	// AcquiredAt says where it took what it holds; nil if that is not known.
+	AcquiredAt *AcquiredAt
 }
 
-// A Taken is the place in a task's code where it took a lock.
-type Taken struct {
+// An AcquiredAt is the place in a task's code where it took a lock.
+type AcquiredAt struct {
 	PC        unwind.Address // of the call that took it
 	Certainty Certainty      // Certain, Likely or Possible
 }

@@ -77,7 +77,7 @@ func (e env) catchInterrupts() {
 // leave closes the target of a run that ends.
 func (e env) leave(t *corewalk.Target) {
 	if e.catch != nil {
-		t.Leave()
+		t.CloseAtExit()
 		return
 	}
 	t.Close()

@@ -53,8 +53,8 @@ type Config struct {
 	Report func(ctx context.Context, project, path, format string, w io.Writer) error
 	// Ask opens a dump in another process for questions.
 	Ask func(ctx context.Context, project, path string) (Conversation, error)
-	// Patience is how long that process may take for an answer; 0 for a minute.
-	Patience time.Duration
+	// AnswerTimeout is how long that process may take for an answer; 0 for a minute.
+	AnswerTimeout time.Duration
 	// Uploads is a directory for uploads in parts, which are there until they are whole.
 	Uploads string
 	Name    string // of this process among the workers
@@ -94,7 +94,7 @@ func New(c Config) (*Service, error) {
 	c.Fresh = cmp.Or(c.Fresh, time.Second)
 	s := &Service{c: c, access: access{store: c.Store, rate: rate.Limit(c.Rate), burst: int(2*c.Rate) + 1}, mux: http.NewServeMux()}
 	s.ledgers.open = c.Ledger
-	s.sessions = sessions{begin: c.Ask, idle: openIdle, limit: cmp.Or(c.Patience, time.Minute) + answerGrace}
+	s.sessions = sessions{begin: c.Ask, idle: openIdle, limit: cmp.Or(c.AnswerTimeout, time.Minute) + answerGrace}
 	if c.Run != nil {
 		s.worker = work.New(work.Config{Name: c.Name, Store: c.Store, Objects: c.Objects, Key: dumpKey, Ledger: s.ledgers.get, Run: c.Run, Enter: c.Enter, Wanted: c.Wanted, Ahead: c.Ahead, Log: c.Log, Idle: c.Idle, Counted: s.counted})
 	}

@@ -58,7 +58,7 @@ func TestKept(t *testing.T) {
 				if err := report.WriteJSON(&b, r); err != nil {
 					t.Fatal(err)
 				}
-				if err := target.Leave(); err != nil {
+				if err := target.CloseAtExit(); err != nil {
 					t.Error(err)
 				}
 				return b.String()

@@ -139,7 +139,7 @@ func TestNamesOfSync(t *testing.T) {
 				conds[w.Object.Address] += w.Object.Detail + ", " + w.Certainty + "; "
 			case w.Object.Type == "sync.RWMutex":
 				locks++
-				if w.Object.Name != "main.rw" || len(w.Holders) != 1 || w.Holders[0].Taken == nil || w.Holders[0].Taken.Function != "main.main" {
+				if w.Object.Name != "main.rw" || len(w.Holders) != 1 || w.Holders[0].AcquiredAt == nil || w.Holders[0].AcquiredAt.Function != "main.main" {
 					t.Errorf("%q: a lock %+v, held by %+v", flags, w.Object, w.Holders)
 				}
 			}

@@ -127,7 +127,7 @@ func holdersText(list []report.Holder) string {
 			break
 		}
 		s := fmt.Sprintf("%s %d [%s]", h.Kind, h.ID, h.Certainty)
-		if t := h.Taken; t != nil && t.Function != "" {
+		if t := h.AcquiredAt; t != nil && t.Function != "" {
 			s += " since " + report.Clean(t.Function)
 			if t.Source.File != "" {
 				s += fmt.Sprintf(" at %s:%d", report.Clean(report.Base(t.Source.File)), t.Source.Line)

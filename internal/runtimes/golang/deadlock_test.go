@@ -95,8 +95,8 @@ func deadlocks(t *testing.T, core, program string) (deadlocks, taken string) {
 		var functions []string
 		for _, task := range d.Tasks {
 			for _, h := range task.Wait.Holders {
-				if h.Taken != nil {
-					calls, _ := target.SymbolLookup().(unwind.CallLookup).LookupCalls(h.Taken.PC, nil)
+				if h.AcquiredAt != nil {
+					calls, _ := target.SymbolLookup().(unwind.CallLookup).LookupCalls(h.AcquiredAt.PC, nil)
 					places = append(places, calls[len(calls)-1].Name)
 				}
 			}

@@ -70,11 +70,11 @@ func (w *wanted) list() []tasks.Holder { return slices.Clip(w.holders) }
 func (w *wanted) add(k tasks.Key, taken uint64) {
 	h := tasks.Holder{Key: k, Certainty: tasks.Possible}
 	if taken != 0 {
-		h.Taken = &tasks.Taken{PC: taken, Certainty: tasks.Possible}
+		h.AcquiredAt = &tasks.AcquiredAt{PC: taken, Certainty: tasks.Possible}
 	}
 	switch at := slices.IndexFunc(w.holders, func(h tasks.Holder) bool { return h.Key == k }); {
-	case at >= 0 && w.holders[at].Taken == nil:
-		w.holders[at].Taken = h.Taken
+	case at >= 0 && w.holders[at].AcquiredAt == nil:
+		w.holders[at].AcquiredAt = h.AcquiredAt
 	case at >= 0:
 	case len(w.holders) == maxHolders:
 		w.more = true

@@ -8,7 +8,7 @@ import (
 
 // A collector adds elements to a value until it has enough.
 type collector struct {
-	*planter
+	*treeBuilder
 	v *tasks.Value
 	n int // elements that the collection says it has; -1 if it does not say
 }
@@ -40,7 +40,7 @@ func (c *collector) put(key, value uint64) bool {
 }
 
 // collection reads the elements of a collection of java.util; false if the class is none of those that are known.
-func (p *planter) collection(v *tasks.Value, obj uint64, name string) bool {
+func (p *treeBuilder) collection(v *tasks.Value, obj uint64, name string) bool {
 	c := &collector{p, v, -1}
 	v.Kind = "sequence"
 	ref := func(field string) uint64 { return p.refIn(obj, field) }

@@ -181,7 +181,7 @@ func TestLineLimit(t *testing.T) {
 			}
 		}()
 	}
-	p := planter{limits: limits{parts: 2, line: 5}}
+	p := treeBuilder{limits: limits{parts: 2, line: 5}}
 	if p.told(tasks.Value{Text: "12345"}); p.full() {
 		t.Error("full before its line is")
 	}

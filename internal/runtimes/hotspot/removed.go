@@ -147,7 +147,7 @@ func (vm *VM) found(r removal) (o *removed, kept place) {
 }
 
 // removed reads an object that the compiler removed.
-func (p *planter) removed(r removal) tasks.Value {
+func (p *treeBuilder) removed(r removal) tasks.Value {
 	if p.count++; p.count > p.parts || p.spend(4) != nil {
 		p.count = p.parts
 		return tasks.Value{Kind: "text", Text: "...", Truncated: true}
@@ -235,7 +235,7 @@ func (vm *VM) fieldPlaces(o *removed) (out []fieldPlace, ok bool) {
 }
 
 // removedField is the value of a field of a removed object.
-func (p *planter) removedField(r removal, signature string, at scopeValue) tasks.Value {
+func (p *treeBuilder) removedField(r removal, signature string, at scopeValue) tasks.Value {
 	reference := signature[0] == 'L' || signature[0] == '['
 	if at.kind == scopeRemovedID {
 		if !reference {
@@ -263,7 +263,7 @@ func (p *planter) removedField(r removal, signature string, at scopeValue) tasks
 }
 
 // removedArray reads an array that the compiler removed.
-func (p *planter) removedArray(r removal, o *removed, name string) tasks.Value {
+func (p *treeBuilder) removedArray(r removal, o *removed, name string) tasks.Value {
 	element := name[1:]
 	words := slots(element)
 	v := tasks.Value{Kind: "array", Type: javaType(name)}

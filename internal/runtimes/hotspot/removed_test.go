@@ -86,7 +86,7 @@ func TestRemovedObjects(t *testing.T) {
 		11: "<not kept by the compiler>",
 		12: "<not kept by the compiler>",
 	} {
-		p := &planter{VM: vm, limits: textLimits}
+		p := &treeBuilder{VM: vm, limits: textLimits}
 		if got := line(p.removed(removal{b: b, objects: objects, id: id})); got != want {
 			t.Errorf("object %d is %s, want %s", id, got, want)
 		}

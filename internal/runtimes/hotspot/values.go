@@ -57,8 +57,8 @@ const (
 	errObject   valueError = "no object is there"
 )
 
-// A planter makes the tree of a value.
-type planter struct {
+// A treeBuilder makes the tree of a value.
+type treeBuilder struct {
 	*VM
 	limits
 	count int
@@ -67,12 +67,12 @@ type planter struct {
 }
 
 // full reports whether no more values are wanted.
-func (p *planter) full() bool {
+func (p *treeBuilder) full() bool {
 	return p.count >= p.parts || p.line != 0 && p.wrote > p.line
 }
 
 // told counts the text of a value.
-func (p *planter) told(v tasks.Value) tasks.Value {
+func (p *treeBuilder) told(v tasks.Value) tasks.Value {
 	p.wrote += len(v.Text)
 	return v
 }
@@ -97,7 +97,7 @@ func (vm *VM) isObject(at uint64) bool {
 }
 
 // typed reads a value of a type, written as in signatures, that is stored in the heap.
-func (p *planter) typed(signature string, at uint64) tasks.Value {
+func (p *treeBuilder) typed(signature string, at uint64) tasks.Value {
 	if signature == "" {
 		return note(errMemory)
 	}
@@ -174,7 +174,7 @@ func floating(f float64, bits int) string {
 }
 
 // object reads an object.
-func (p *planter) object(obj uint64) tasks.Value {
+func (p *treeBuilder) object(obj uint64) tasks.Value {
 	if obj == 0 {
 		return tasks.Value{Kind: "void", Text: "null"}
 	}
@@ -205,7 +205,7 @@ func (p *planter) object(obj uint64) tasks.Value {
 }
 
 // simple reads an object that is shown as one value.
-func (p *planter) simple(v *tasks.Value, obj uint64, name string) bool {
+func (p *treeBuilder) simple(v *tasks.Value, obj uint64, name string) bool {
 	switch name {
 	case "java/lang/String":
 		s, whole, ok := p.beginning(obj, p.text)
@@ -267,7 +267,7 @@ func (p *planter) simple(v *tasks.Value, obj uint64, name string) bool {
 }
 
 // array reads the elements of an array.
-func (p *planter) array(v *tasks.Value, a array, name string) {
+func (p *treeBuilder) array(v *tasks.Value, a array, name string) {
 	element := name[1:]
 	v.Kind, v.Type = "array", javaType(name)
 	of, dimensions, _ := strings.Cut(simpleName(v.Type), "[]")
@@ -287,7 +287,7 @@ func arrayText(of string, n int, dimensions string) string {
 }
 
 // members reads the fields of an object, those that its class adds last.
-func (p *planter) members(v *tasks.Value, obj uint64) {
+func (p *treeBuilder) members(v *tasks.Value, obj uint64) {
 	v.Text = simpleName(v.Type)
 	var classes []uint64
 	for klass := range p.supers(p.klassOf(obj)) {
@@ -335,7 +335,7 @@ func (vm *VM) intIn(obj uint64, name string) int {
 }
 
 // builder is the text of a StringBuilder.
-func (p *planter) builder(obj uint64) (s string, whole bool) {
+func (p *treeBuilder) builder(obj uint64) (s string, whole bool) {
 	a, ok := p.arrayAt(p.refIn(obj, "value"))
 	if !ok {
 		return "", false
@@ -364,7 +364,7 @@ func (p *planter) builder(obj uint64) (s string, whole bool) {
 // maxDigits is the most words of a BigInteger.
 const maxDigits = 64
 
-func (p *planter) bigInteger(obj uint64) (string, bool) {
+func (p *treeBuilder) bigInteger(obj uint64) (string, bool) {
 	a, ok := p.arrayAt(p.refIn(obj, "mag"))
 	if !ok || a.element != 'I' || a.length > maxDigits {
 		return "", false

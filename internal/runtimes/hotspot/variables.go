@@ -72,7 +72,7 @@ func (vm *VM) variable(l local, p place, asked tasks.Limits) tasks.SuspendedVari
 			v.Err = errDropped
 			return v
 		}
-		grow := func(of limits) tasks.Value { return (&planter{VM: vm, limits: of}).removed(*p.removed) }
+		grow := func(of limits) tasks.Value { return (&treeBuilder{VM: vm, limits: of}).removed(*p.removed) }
 		v.Value = lineUpTo(grow(inText), inText.width())
 		v.Tree = func() tasks.Value { return grow(inTree) }
 		return v
@@ -116,9 +116,9 @@ func (vm *VM) variable(l local, p place, asked tasks.Limits) tasks.SuspendedVari
 		return v
 	}
 	v.Address = obj
-	text := planter{VM: vm, limits: inText}
+	text := treeBuilder{VM: vm, limits: inText}
 	v.Value = lineUpTo(text.object(obj), inText.width())
-	v.Tree = func() tasks.Value { p := planter{VM: vm, limits: inTree}; return p.object(obj) }
+	v.Tree = func() tasks.Value { p := treeBuilder{VM: vm, limits: inTree}; return p.object(obj) }
 	return v
 }
 

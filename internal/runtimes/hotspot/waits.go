@@ -101,7 +101,7 @@ func (j *Java) parked(w *tasks.Wait, own tasks.Key, blocker uint64) {
 			w.Proved = true
 			w.Holders = []tasks.Holder{{Key: key, Certainty: tasks.Certain}}
 		} else if !ok {
-			w.Object.Detail = "held by " + line((&planter{VM: vm, limits: textLimits}).object(owner))
+			w.Object.Detail = "held by " + line((&treeBuilder{VM: vm, limits: textLimits}).object(owner))
 		}
 	default:
 		w.Kind = tasks.WaitCondition

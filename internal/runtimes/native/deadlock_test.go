@@ -121,7 +121,7 @@ func summary(all []*tasks.Task) string {
 		if w := t.Wait; w != nil && w.Proved && w.Object.Type == "pthread_mutex_t" && len(w.Holders) == 1 && w.Holders[0].Certainty == tasks.Certain {
 			n++
 			detail = w.Object.Detail
-			if at := w.Holders[0].Taken; at != nil {
+			if at := w.Holders[0].AcquiredAt; at != nil {
 				taken++
 				places[at.PC] = true
 			}

@@ -141,7 +141,7 @@ func (l *wantedLock) tell(more bool) {
 		for i := range w.Holders {
 			h := &w.Holders[i]
 			if k := slices.IndexFunc(l.found, func(c candidate) bool { return c.Key == h.Key }); k >= 0 {
-				h.Taken = l.found[k].Taken
+				h.AcquiredAt = l.found[k].AcquiredAt
 			}
 		}
 	}
@@ -188,7 +188,7 @@ func (r *runtime) takenBy(set *functionSet, id unwind.ThreadID, frames []*unwind
 				if len(places[i].surely) > 0 {
 					certainty = tasks.Certain
 				}
-				l.found = append(l.found, candidate{tasks.Holder{Key: key, Certainty: certainty, Taken: t}, always})
+				l.found = append(l.found, candidate{tasks.Holder{Key: key, Certainty: certainty, AcquiredAt: t}, always})
 			}
 		}
 		left = rest
@@ -212,7 +212,7 @@ type lockPlace struct {
 
 // taken says where a lock was taken, and whether that call was surely made; nil if it is not known. named says that memory proves that the
 // thread holds it. Of several places the innermost guard counts, and the outermost call.
-func (e *evidence) taken(named bool) (t *tasks.Taken, always bool) {
+func (e *evidence) taken(named bool) (t *tasks.AcquiredAt, always bool) {
 	var at lockPlace
 	certainty := tasks.Possible
 	switch {
@@ -235,7 +235,7 @@ func (e *evidence) taken(named bool) (t *tasks.Taken, always bool) {
 	default:
 		return nil, false
 	}
-	return &tasks.Taken{PC: at.pc, Certainty: certainty}, at.always
+	return &tasks.AcquiredAt{PC: at.pc, Certainty: certainty}, at.always
 }
 
 // takenIn adds what one frame tells of where locks were taken.

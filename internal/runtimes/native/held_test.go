@@ -84,12 +84,12 @@ func taken(t *testing.T, core, exe string) map[string]string {
 			continue
 		}
 		name, _, _ := strings.Cut(task.Wait.Object.Name, "[")
-		found[name] = place(task.Wait.Holders[0].Taken)
+		found[name] = place(task.Wait.Holders[0].AcquiredAt)
 	}
 	return found
 }
 
-func place(at *report.Taken) string {
+func place(at *report.AcquiredAt) string {
 	if at == nil {
 		return "-"
 	}

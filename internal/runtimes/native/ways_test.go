@@ -72,7 +72,7 @@ func TestEvidence(t *testing.T) {
 		{"not known, no owner", evidence{unknown: at(1)}, false, 0, ""},
 	} {
 		got, _ := c.e.taken(c.named)
-		if got == nil != (c.want == "") || got != nil && (*got != tasks.Taken{PC: c.pc, Certainty: c.want}) {
+		if got == nil != (c.want == "") || got != nil && (*got != tasks.AcquiredAt{PC: c.pc, Certainty: c.want}) {
 			t.Errorf("%s: %+v, want %#x %s", c.name, got, c.pc, c.want)
 		}
 	}
@@ -81,7 +81,7 @@ func TestEvidence(t *testing.T) {
 // TestTell: who holds a lock without an owner is one of those whose code surely called for it, if there are any.
 func TestTell(t *testing.T) {
 	holder := func(id uint64, always bool) candidate {
-		return candidate{tasks.Holder{Key: tasks.Key{Kind: tasks.KindThread, ID: id}, Certainty: tasks.Possible, Taken: &tasks.Taken{PC: id}}, always}
+		return candidate{tasks.Holder{Key: tasks.Key{Kind: tasks.KindThread, ID: id}, Certainty: tasks.Possible, AcquiredAt: &tasks.AcquiredAt{PC: id}}, always}
 	}
 	for _, c := range []struct {
 		name        string
@@ -113,7 +113,7 @@ func TestTell(t *testing.T) {
 	named := tasks.Wait{Proved: true, Holders: []tasks.Holder{{Key: tasks.Key{Kind: tasks.KindThread, ID: 1}, Certainty: tasks.Certain}}}
 	l := wantedLock{named: true, waits: []*tasks.Wait{&named}, found: []candidate{holder(2, true), holder(1, false)}}
 	l.tell(false)
-	if h := named.Holders; len(h) != 1 || h[0].Certainty != tasks.Certain || h[0].Taken == nil || h[0].Taken.PC != 1 {
+	if h := named.Holders; len(h) != 1 || h[0].Certainty != tasks.Certain || h[0].AcquiredAt == nil || h[0].AcquiredAt.PC != 1 {
 		t.Errorf("%+v", named.Holders)
 	}
 }

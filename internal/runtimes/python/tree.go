@@ -14,8 +14,8 @@ const (
 	maxTreeParts    = 2000
 )
 
-// A planter makes the tree of a value.
-type planter struct {
+// A treeBuilder makes the tree of a value.
+type treeBuilder struct {
 	r     *runtime
 	asked tasks.Limits
 	most  tasks.Limits
@@ -28,11 +28,11 @@ type planter struct {
 func (r *runtime) tree(at uint64, limits tasks.Limits) tasks.Value {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p := planter{r: r, asked: limits, most: limits.Or(tasks.Limits{Elements: maxTreeElements, Depth: maxTreeDepth}), all: limits.Parts(maxTreeParts)}
+	p := treeBuilder{r: r, asked: limits, most: limits.Or(tasks.Limits{Elements: maxTreeElements, Depth: maxTreeDepth}), all: limits.Parts(maxTreeParts)}
 	return p.value(at)
 }
 
-func (p *planter) value(at uint64) tasks.Value {
+func (p *treeBuilder) value(at uint64) tasks.Value {
 	r := p.r
 	if p.parts++; p.parts > p.all || r.p.Spend(4) != nil {
 		p.parts = p.all // nothing more is read
@@ -103,7 +103,7 @@ func (r *runtime) kindOfType(t *typ) string {
 }
 
 // leaf is a value without parts, as text shows it.
-func (p *planter) leaf(at uint64, kind, name string) tasks.Value {
+func (p *treeBuilder) leaf(at uint64, kind, name string) tasks.Value {
 	w := newPrinter(p.r, p.asked)
 	w.value(at, 0)
 	v := tasks.Value{Kind: kind, Type: name, Text: w.String(), Address: at}
@@ -115,7 +115,7 @@ func (p *planter) leaf(at uint64, kind, name string) tasks.Value {
 }
 
 // sequence reads a tuple, a list, a set, or the arguments of an exception.
-func (p *planter) sequence(v *tasks.Value, at uint64, t *typ) {
+func (p *treeBuilder) sequence(v *tasks.Value, at uint64, t *typ) {
 	items, n := p.r.items(at, t, p.most.Elements)
 	v.Text = short(t.name) + " of length " + strconv.FormatUint(n, 10)
 	if t.flags&flagException != 0 {
@@ -138,7 +138,7 @@ func (p *planter) sequence(v *tasks.Value, at uint64, t *typ) {
 	v.Truncated = uint64(len(v.Parts)) < n
 }
 
-func (p *planter) dict(v *tasks.Value, at uint64, t *typ) {
+func (p *treeBuilder) dict(v *tasks.Value, at uint64, t *typ) {
 	list, all, ok := p.r.pairs(at, p.most.Elements)
 	v.Text = short(t.name) + " of length " + strconv.FormatUint(p.r.field(at, "dict.used"), 10)
 	for _, e := range list {
@@ -152,7 +152,7 @@ func (p *planter) dict(v *tasks.Value, at uint64, t *typ) {
 	v.Truncated = !ok || !all
 }
 
-func (p *planter) instance(v *tasks.Value, at uint64, t *typ) {
+func (p *treeBuilder) instance(v *tasks.Value, at uint64, t *typ) {
 	list, all := p.r.fields(at, t, p.most.Elements)
 	v.Text = short(t.name)
 	if len(list) == 0 {

@@ -106,7 +106,7 @@ func (a *ahead) thread(ctx context.Context, id unwind.ThreadID) {
 		if a.first(lib) {
 			a.running.Go(func() {
 				a.tasks <- struct{}{}
-				a.do(func() { a.Files.Complete(lib) })
+				a.do(func() { a.Files.FetchAll(lib) })
 			})
 		}
 	}

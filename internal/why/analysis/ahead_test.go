@@ -128,7 +128,7 @@ type fakeFiles struct {
 
 func (f fakeFiles) Resolve(*libstate.Library) modules.Resolution { return modules.Resolution{} }
 func (f fakeFiles) Lacks(l *libstate.Library) bool               { return f.lacks(l) }
-func (f fakeFiles) Complete(l *libstate.Library)                 { f.complete(l) }
+func (f fakeFiles) FetchAll(l *libstate.Library)                 { f.complete(l) }
 func (f fakeFiles) Unreachable() []string                        { return nil }
 func (f fakeFiles) Release(_, _ string) []byte                   { return nil }
 func (f fakeFiles) Unusable() []string                           { return nil }

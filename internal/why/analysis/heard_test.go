@@ -24,14 +24,14 @@ func TestHeardBefore(t *testing.T) {
 		{stack("jit", 1, 2), false}, {stack("cfi", 1, 2, 2), false}, {stack("cfi", 1, 3), true}, {nil, false},
 		{make([]report.Frame, maxHeard+1), false}, {make([]report.Frame, maxHeard+1), false},
 	} {
-		if got := in.heardBefore(tt.entries); got != tt.want {
+		if got := in.searchedBefore(tt.entries); got != tt.want {
 			t.Errorf("%d: %v, want %v", i, got, tt.want)
 		}
 	}
-	for i := range report.Addr(2 * maxHeardStacks) {
-		in.heardBefore(stack("cfi", 100+i))
+	for i := range report.Addr(2 * maxSearchedStacks) {
+		in.searchedBefore(stack("cfi", 100+i))
 	}
-	if n := len(in.heard); n != maxHeardStacks {
-		t.Errorf("%d stacks are remembered, want %d", n, maxHeardStacks)
+	if n := len(in.searchedStacks); n != maxSearchedStacks {
+		t.Errorf("%d stacks are remembered, want %d", n, maxSearchedStacks)
 	}
 }

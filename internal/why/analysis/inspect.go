@@ -60,8 +60,8 @@ type Parts struct {
 	// known to be there.
 	Languages []Language
 	Found     []tasks.Runtime
-	// Late says that memory is read while the process runs on: what it says of waits may be of different moments.
-	Late bool
+	// ReadsLate says that memory is read while the process runs on: what it says of waits may be of different moments.
+	ReadsLate bool
 	// Budget limits the work of the Walker and of the analysis; nil for no limit.
 	Budget *budget.Budget
 	// Warnings are those from opening the dump.
@@ -74,9 +74,9 @@ type Files interface {
 	// Resolve returns what is known of the file of a library. It fetches nothing.
 	Resolve(*libstate.Library) modules.Resolution
 	// Lacks reports whether files have to be fetched for the first frame in a library, and
-	// Complete fetches them.
+	// FetchAll fetches them.
 	Lacks(*libstate.Library) bool
-	Complete(*libstate.Library)
+	FetchAll(*libstate.Library)
 	// Unreachable lists the servers that could not be reached, each with the reason.
 	Unreachable() []string
 	// Unusable lists files of symbol stores that could not be expanded, each with the reason.
@@ -140,7 +140,7 @@ func Run(ctx context.Context, p Parts, o Options) *report.Report {
 	in.listTasks(ctx, r)
 	in.hang(r)
 	in.moduleList(r)
-	r.Wanted = wanted(r)
+	r.MissingFile = wanted(r)
 	release := func(_, _ string) []byte { return nil }
 	if in.Files != nil {
 		release = in.Files.Release
@@ -158,7 +158,7 @@ func newInspection(p Parts, o Options) *inspection {
 		for _, s := range p.Walker.StepperGroup().Steppers() {
 			rt, ok := s.(tasks.Runtime)
 			if ok && !slices.ContainsFunc(p.Found, func(f tasks.Runtime) bool { return f.Name() == rt.Name() }) { // the caller's is known already
-				in.walking = append(in.walking, rt)
+				in.languageSteppers = append(in.languageSteppers, rt)
 			}
 		}
 	}
@@ -179,7 +179,7 @@ func (in *inspection) diagnose(ctx context.Context, r *report.Report, died *unwi
 		in.title(r)
 	}
 	if died != nil {
-		in.speak(ctx, r, &r.Threads[0], died)
+		in.addLanguageCalls(ctx, r, &r.Threads[0], died)
 	}
 	if r.Crash == nil || len(r.Threads) == 0 || in.opts.First == nil || in.needsTasks(r) {
 		return

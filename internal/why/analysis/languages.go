@@ -38,15 +38,15 @@ type waiting interface {
 
 // lookForLanguages looks for the runtimes whose functions are among the entries of a stack, once for each.
 func (in *inspection) lookForLanguages(entries []report.Frame) {
-	if in.heardBefore(entries) {
+	if in.searchedBefore(entries) {
 		return
 	}
-	for k := 0; k < len(in.walking); k++ {
-		rt := in.walking[k]
+	for k := 0; k < len(in.languageSteppers); k++ {
+		rt := in.languageSteppers[k]
 		w, _ := rt.(waiting)
 		if slices.ContainsFunc(entries, func(e report.Frame) bool { return e.Stepper == rt.Name() || w != nil && w.WaitsIn(e.Function) }) {
 			in.Found = append(in.Found, rt)
-			in.walking = slices.Delete(in.walking, k, k+1)
+			in.languageSteppers = slices.Delete(in.languageSteppers, k, k+1)
 			k--
 		}
 	}
@@ -61,33 +61,33 @@ func (in *inspection) lookForLanguages(entries []report.Frame) {
 	}
 }
 
-// maxHeard is the deepest stack that is compared with others, and maxHeardStacks with how many.
+// maxHeard is the deepest stack that is compared with others, and maxSearchedStacks with how many.
 const (
 	maxHeard       = 1 << 8
-	maxHeardStacks = 1 << 8
+	maxSearchedStacks = 1 << 8
 )
 
-// heardBefore reports whether entries at the same addresses, found by the same steppers, were looked through: of a thousand threads
+// searchedBefore reports whether entries at the same addresses, found by the same steppers, were looked through: of a thousand threads
 // nearly all wait in a few places.
-func (in *inspection) heardBefore(entries []report.Frame) bool {
+func (in *inspection) searchedBefore(entries []report.Frame) bool {
 	if len(entries) > maxHeard {
 		return false
 	}
-	key := in.heardKey[:0]
+	key := in.searchedKey[:0]
 	for i := range entries {
 		e := &entries[i]
 		key = append(binary.LittleEndian.AppendUint64(key, uint64(e.Lookup)), e.Stepper...) // the names of functions follow from the addresses
 		key = append(key, 0)
 	}
-	in.heardKey = key
-	if in.heard[string(key)] {
+	in.searchedKey = key
+	if in.searchedStacks[string(key)] {
 		return true
 	}
-	if in.heard == nil {
-		in.heard = map[string]bool{}
+	if in.searchedStacks == nil {
+		in.searchedStacks = map[string]bool{}
 	}
-	if len(in.heard) < maxHeardStacks {
-		in.heard[string(key)] = true
+	if len(in.searchedStacks) < maxSearchedStacks {
+		in.searchedStacks[string(key)] = true
 	}
 	return false
 }
@@ -118,7 +118,7 @@ func (in *inspection) languageOf(l *Language, entries []report.Frame) tasks.Runt
 
 // walkedByLanguage reports whether a runtime of a language walked a frame.
 func (in *inspection) walkedByLanguage(frames []*unwind.Frame) bool {
-	for _, rt := range slices.Concat(in.walking, in.Found) {
+	for _, rt := range slices.Concat(in.languageSteppers, in.Found) {
 		if by, ok := rt.(unwind.FrameStepper); ok && slices.ContainsFunc(frames, func(f *unwind.Frame) bool { return f.Stepper() == by }) {
 			return true
 		}
@@ -126,8 +126,8 @@ func (in *inspection) walkedByLanguage(frames []*unwind.Frame) bool {
 	return false
 }
 
-// speak adds the calls of languages to a thread of the report. Its entries are numbered anew.
-func (in *inspection) speak(ctx context.Context, r *report.Report, t *report.Thread, s *unwind.Stack) {
+// addLanguageCalls adds the calls of languages to a thread of the report. Its entries are numbered anew.
+func (in *inspection) addLanguageCalls(ctx context.Context, r *report.Report, t *report.Thread, s *unwind.Stack) {
 	in.lookForLanguages(t.Frames)
 	for _, rt := range in.Found {
 		if n, ok := rt.(tasks.ThreadNamer); ok {

@@ -39,7 +39,7 @@ func (s *Stacks) Thread(ctx context.Context, stack *unwind.Stack) *Named {
 		n.Frames = r.Threads[0].Frames
 	} else {
 		t := in.thread(ctx, stack, false)
-		in.speak(ctx, &report.Report{}, &t, stack)
+		in.addLanguageCalls(ctx, &report.Report{}, &t, stack)
 		n.Frames = t.Frames
 	}
 	n.calls = in.spoken
@@ -59,7 +59,7 @@ func (s *Stacks) Task(ctx context.Context, t *tasks.Task, stack *unwind.Stack) *
 	n := &Named{in: in, stack: stack.Frames}
 	named := in.thread(ctx, stack, false)
 	if in.walkedByLanguage(stack.Frames) { // one address may stand for any function
-		in.speak(ctx, &report.Report{}, &named, stack)
+		in.addLanguageCalls(ctx, &report.Report{}, &named, stack)
 		n.calls = in.spoken
 	}
 	n.Frames = named.Frames

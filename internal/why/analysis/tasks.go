@@ -34,15 +34,15 @@ type taskList struct {
 
 // A taskStack is what is kept of a task's stack for the report.
 type taskStack struct {
-	frames    []report.Frame
-	places    []report.FramePlace // where the frames are, if they are those of another stack
-	end, more string
-	like      *taskStack // the stack that the frames are of
-	told      *told      // what has been said of the task; nil if nothing has
+	frames      []report.Frame
+	places      []report.FramePlace // where the frames are, if they are those of another stack
+	end, more   string
+	sharedStack *taskStack    // the stack that the frames are of
+	reported    *reportedWait // what has been said of the task; nil if nothing has
 }
 
-// A told is what of a task's wait has been said to Options.Each.
-type told struct {
+// A reportedWait is what of a task's wait has been said to Options.Each.
+type reportedWait struct {
 	wait   *tasks.Wait
 	proved bool
 	note   string
@@ -83,13 +83,13 @@ func (in *inspection) walked(ctx context.Context, s *unwind.Stack) {
 
 // wait makes a wait uncertain whose memory is of another moment than the registers.
 func (in *inspection) wait(w *tasks.Wait) *tasks.Wait {
-	if w != nil && in.Late {
+	if w != nil && in.ReadsLate {
 		w.Proved = false
 		for i := range w.Holders {
 			h := &w.Holders[i]
 			h.Certainty = tasks.Possible
-			if h.Taken != nil {
-				h.Taken = &tasks.Taken{PC: h.Taken.PC, Certainty: tasks.Possible}
+			if h.AcquiredAt != nil {
+				h.AcquiredAt = &tasks.AcquiredAt{PC: h.AcquiredAt.PC, Certainty: tasks.Possible}
 			}
 		}
 	}
@@ -271,14 +271,14 @@ func (in *inspection) announce(t *tasks.Task) {
 	var kept taskStack
 	switch {
 	case s == nil:
-	case s.like != nil:
-		kept.frames = s.like.frames
+	case s.sharedStack != nil:
+		kept.frames = s.sharedStack.frames
 	default:
 		kept.frames = s.frames
 	}
-	kept.told = &told{wait: t.Wait}
+	kept.reported = &reportedWait{wait: t.Wait}
 	if t.Wait != nil {
-		kept.told.proved, kept.told.note = t.Wait.Proved, t.Wait.Note
+		kept.reported.proved, kept.reported.note = t.Wait.Proved, t.Wait.Note
 	}
 	in.tasks.frames[t.Key] = &kept
 }
@@ -286,13 +286,13 @@ func (in *inspection) announce(t *tasks.Task) {
 // isNews reports whether more is known of a task than Options.Each was told.
 func (in *inspection) isNews(t *tasks.Task) bool {
 	s := in.tasks.frames[t.Key]
-	if s == nil || s.told == nil {
+	if s == nil || s.reported == nil {
 		return true
 	}
-	if t.Seconds != 0 || t.Wait != s.told.wait {
+	if t.Seconds != 0 || t.Wait != s.reported.wait {
 		return true
 	}
-	return t.Wait != nil && (len(t.Wait.Holders) > 0 || t.Wait.Proved != s.told.proved || t.Wait.Note != s.told.note)
+	return t.Wait != nil && (len(t.Wait.Holders) > 0 || t.Wait.Proved != s.reported.proved || t.Wait.Note != s.reported.note)
 }
 
 // A taskWalk is what the walks of one runtime's tasks share.
@@ -355,7 +355,7 @@ func (in *inspection) ofThread(ctx context.Context, t *tasks.Task) []*unwind.Fra
 func (in *inspection) taskStack(ctx context.Context, s *unwind.Stack, named map[string]*taskStack) *taskStack {
 	if in.walkedByLanguage(s.Frames) { // one address may stand for any function
 		t := in.thread(ctx, s, false)
-		in.speak(ctx, &report.Report{}, &t, s)
+		in.addLanguageCalls(ctx, &report.Report{}, &t, s)
 		return &taskStack{frames: t.Frames, end: s.End.String(), more: in.endDetail(s)}
 	}
 	if in.opts.Locals != LocalsNone || in.opts.Explain || in.opts.Verify {
@@ -379,10 +379,10 @@ func (in *inspection) taskStack(ctx context.Context, s *unwind.Stack, named map[
 	}
 	if in.opts.ShareFrames || in.opts.Each != nil {
 		if places := in.places(s, like.frames); places != nil {
-			return &taskStack{frames: like.frames, places: places, end: like.end, more: like.more, like: like}
+			return &taskStack{frames: like.frames, places: places, end: like.end, more: like.more, sharedStack: like}
 		}
 	}
-	out := &taskStack{frames: slices.Clone(like.frames), end: like.end, more: like.more, like: like}
+	out := &taskStack{frames: slices.Clone(like.frames), end: like.end, more: like.more, sharedStack: like}
 	for i := range out.frames {
 		e := &out.frames[i]
 		f := s.Frames[e.Physical]

@@ -13,7 +13,7 @@ func (in *inspection) task(t *tasks.Task) report.Task {
 	if t.Thread > 0 {
 		out.Thread = int(t.Thread)
 	}
-	if s := in.tasks.frames[t.Key]; s != nil && s.told == nil {
+	if s := in.tasks.frames[t.Key]; s != nil && s.reported == nil {
 		out.Frames, out.Places, out.End, out.EndDetail = s.frames, s.places, s.end, s.more
 	}
 	for _, l := range t.Labels {
@@ -89,7 +89,7 @@ func (in *inspection) holders(all []tasks.Holder) []report.Holder {
 		}
 		out = make([]report.Holder, len(all))
 		for i, h := range all {
-			out[i] = report.Holder{Kind: string(h.Kind), ID: int(h.ID), Certainty: string(h.Certainty), Taken: in.taken(h.Taken)}
+			out[i] = report.Holder{Kind: string(h.Kind), ID: int(h.ID), Certainty: string(h.Certainty), AcquiredAt: in.taken(h.AcquiredAt)}
 		}
 		l.held[key] = out
 	}
@@ -97,11 +97,11 @@ func (in *inspection) holders(all []tasks.Holder) []report.Holder {
 }
 
 // taken names the place where a lock was taken.
-func (in *inspection) taken(t *tasks.Taken) *report.Taken {
+func (in *inspection) taken(t *tasks.AcquiredAt) *report.AcquiredAt {
 	if t == nil {
 		return nil
 	}
-	out := &report.Taken{Certainty: string(t.Certainty)}
+	out := &report.AcquiredAt{Certainty: string(t.Certainty)}
 	if libs := in.Proc.LibraryTracker(); libs != nil {
 		if lib, ok := libs.LibraryAt(t.PC); ok {
 			out.Module = lib.Path

@@ -46,17 +46,17 @@ type inspection struct {
 	// languageLocals is the number of calls of languages of the crashing thread whose local variables were read.
 	languageLocals int
 	// badArgument is the number of the argument of the youngest frame that the blame found bad, from 1; 0 for none.
-	badArgument int
-	keepsCalls  bool            // the calls of languages are kept, whose variables may be asked for later
-	spoken      []*tasks.Call   // of the current stack, by entry; nil for entries that are none
-	walking     []tasks.Runtime // steppers that know what frames are in their language, and have not walked one yet
-	heard       map[string]bool // stacks in which languages were looked for
-	heardKey    []byte
-	left        leftRounds                        // of the current stack
-	direct      map[unwind.Address]unwind.Address // where direct calls lead to, by their return addresses
-	targets     map[*unwind.Frame]unwind.Address  // where the other calls led to, by the frames that they led to
-	named       map[nameKey][]report.Frame        // entries of frames
-	untraced    map[unwind.Address]bool           // return addresses of calls through values that cannot be traced back
+	badArgument      int
+	keepsCalls       bool            // the calls of languages are kept, whose variables may be asked for later
+	spoken           []*tasks.Call   // of the current stack, by entry; nil for entries that are none
+	languageSteppers []tasks.Runtime // steppers that know what frames are in their language, and have not walked one yet
+	searchedStacks   map[string]bool // stacks in which languages were looked for
+	searchedKey      []byte
+	left             leftRounds                        // of the current stack
+	direct           map[unwind.Address]unwind.Address // where direct calls lead to, by their return addresses
+	targets          map[*unwind.Frame]unwind.Address  // where the other calls led to, by the frames that they led to
+	named            map[nameKey][]report.Frame        // entries of frames
+	untraced         map[unwind.Address]bool           // return addresses of calls through values that cannot be traced back
 }
 
 // threads walks the threads that were asked for: the crashing one first, which tells why the process died, then the
@@ -100,7 +100,7 @@ func (in *inspection) threads(ctx context.Context, r *report.Report) {
 	for range others {
 		stack := next()
 		t := in.thread(ctx, stack, false)
-		in.speak(ctx, r, &t, stack)
+		in.addLanguageCalls(ctx, r, &t, stack)
 		r.Threads = append(r.Threads, t)
 		in.walked(ctx, stack)
 		if in.Variables != nil {

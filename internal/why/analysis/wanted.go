@@ -7,24 +7,24 @@ import (
 	"github.com/corewalk/corewalk/report"
 )
 
-// Wanted says which of the files that are missing among the modules would help most: see report.Wanted. Of frames only the module
+// Wanted says which of the files that are missing among the modules would help most: see report.MissingFile. Of frames only the module
 // counts.
-func Wanted(mods []report.Module, threads []report.Thread) *report.Wanted {
+func Wanted(mods []report.Module, threads []report.Thread) *report.MissingFile {
 	return wanted(&report.Report{Modules: mods, Threads: threads})
 }
 
 // wanted says which of the files that were not found would help most: that of the module in which most frames of the
 // crashed thread lie, then of all threads. The modules must be listed.
-func wanted(r *report.Report) *report.Wanted {
-	var list []*report.Wanted
-	byPath := map[string]*report.Wanted{}
+func wanted(r *report.Report) *report.MissingFile {
+	var list []*report.MissingFile
+	byPath := map[string]*report.MissingFile{}
 	for i := range r.Modules {
 		m := &r.Modules[i]
 		if m.Path == "" || byPath[m.Path] != nil || m.Status != report.ModuleMissing && m.Status != report.ModuleMismatched ||
 			m.Symbols == report.SymbolsBreakpad && served(r.Threads, m.Path) {
 			continue
 		}
-		w := &report.Wanted{Path: m.Path, PathBytes: m.PathBytes, BuildID: m.BuildID, DebugID: m.DebugID, CodeID: m.CodeID, Advice: "give its directory with --search, or a root directory or image that has it with --sysroot"}
+		w := &report.MissingFile{Path: m.Path, PathBytes: m.PathBytes, BuildID: m.BuildID, DebugID: m.DebugID, CodeID: m.CodeID, Advice: "give its directory with --search, or a root directory or image that has it with --sysroot"}
 		if m.Main {
 			w.Advice = "give it after the dump, or its directory with --search"
 		}
@@ -45,7 +45,7 @@ func wanted(r *report.Report) *report.Wanted {
 			}
 		}
 	}
-	most := slices.MaxFunc(list, func(a, b *report.Wanted) int { // the first of equals
+	most := slices.MaxFunc(list, func(a, b *report.MissingFile) int { // the first of equals
 		return cmp.Or(cmp.Compare(a.Crashed, b.Crashed), cmp.Compare(a.Frames, b.Frames))
 	})
 	if most.Frames == 0 {

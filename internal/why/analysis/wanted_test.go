@@ -25,7 +25,7 @@ func TestWanted(t *testing.T) {
 	if w == nil || w.Path != "/lib/a" || w.Crashed != 2 || w.Frames != 2 || w.Of != 3 || w.BuildID != "12ab" || !strings.Contains(w.Advice, "--search") {
 		t.Fatalf("%+v", w)
 	}
-	r.Wanted = w
+	r.MissingFile = w
 	var b bytes.Buffer
 	if err := report.WriteText(&b, r, report.TextOptions{Width: 500}); err != nil {
 		t.Fatal(err)

@@ -55,8 +55,8 @@ func Held(s Subject) Subject {
 	return s
 }
 
-// Leave detaches.
-func (l liveSubject) Leave() error { return l.Close() }
+// CloseAtExit detaches.
+func (l liveSubject) CloseAtExit() error { return l.Close() }
 
 func (l liveSubject) DumpMemory() arch.Memory  { return l.Process }
 func (l liveSubject) Live() *livestate.Process { return l.Process }
@@ -97,7 +97,7 @@ func late(s *livestate.Snapshot) []report.Warning {
 		out = append(out, report.Warning{Code: "not-stopped",
 			Message: fmt.Sprintf("thread %d is in uninterruptible sleep and could not be stopped: only its program counter and stack pointer are known", id)})
 	}
-	if n := s.Late(); n > 0 {
+	if n := s.PagesReadLate(); n > 0 {
 		out = append(out, report.Warning{Code: report.WarnLate,
 			Message: fmt.Sprintf("%d pages of memory outside the stacks were read after the process continued: their values may be newer than the stacks", n),
 			Advice:  "Stop the process for the whole report (--hold) to get a consistent snapshot"})

@@ -66,8 +66,8 @@ type Subject interface {
 	// Convert writes a minidump of a core, or a core of a minidump; to is what it should be, "" for either. For other Subjects the error is convert.ErrUnsupported.
 	Convert(w io.Writer, to string) (*convert.Written, error)
 	Close() error
-	// Leave is Close before the program ends: it undoes what the end of the program does not.
-	Leave() error
+	// CloseAtExit is Close before the program ends: it undoes what the end of the program does not.
+	CloseAtExit() error
 
 	// Core, Minidump and Live are for callers of the library who need more than the other methods offer; nil
 	// for a Subject of another kind.
@@ -217,7 +217,7 @@ func (plain) Exception() *reason.Exception           { return nil }
 func (plain) UnknownCause() bool                     { return false }
 func (plain) Blocked(unwind.ThreadID) (uint64, bool) { return 0, false }
 func (plain) Words() (assertion, text message.Words) { return }
-func (plain) Leave() error                           { return nil }
+func (plain) CloseAtExit() error                     { return nil }
 func (plain) Started() Start                         { return Start{} }
 func (plain) LastError(unwind.ThreadID) string       { return "" }
 func (plain) ThreadInfos() []report.ThreadInfo       { return nil }

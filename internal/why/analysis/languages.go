@@ -63,7 +63,7 @@ func (in *inspection) lookForLanguages(entries []report.Frame) {
 
 // maxHeard is the deepest stack that is compared with others, and maxSearchedStacks with how many.
 const (
-	maxHeard       = 1 << 8
+	maxHeard          = 1 << 8
 	maxSearchedStacks = 1 << 8
 )
 

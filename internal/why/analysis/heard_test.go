@@ -22,7 +22,7 @@ func TestHeardBefore(t *testing.T) {
 	}{
 		{stack("cfi", 1, 2), false}, {stack("cfi", 1, 2), true}, {stack("cfi", 1, 3), false}, {stack("cfi", 1), false},
 		{stack("jit", 1, 2), false}, {stack("cfi", 1, 2, 2), false}, {stack("cfi", 1, 3), true}, {nil, false},
-		{make([]report.Frame, maxHeard+1), false}, {make([]report.Frame, maxHeard+1), false},
+		{make([]report.Frame, maxSearched+1), false}, {make([]report.Frame, maxSearched+1), false},
 	} {
 		if got := in.searchedBefore(tt.entries); got != tt.want {
 			t.Errorf("%d: %v, want %v", i, got, tt.want)

@@ -61,16 +61,16 @@ func (in *inspection) lookForLanguages(entries []report.Frame) {
 	}
 }
 
-// maxHeard is the deepest stack that is compared with others, and maxSearchedStacks with how many.
+// maxSearched is the deepest stack that is compared with others, and maxSearchedStacks with how many.
 const (
-	maxHeard          = 1 << 8
+	maxSearched       = 1 << 8
 	maxSearchedStacks = 1 << 8
 )
 
 // searchedBefore reports whether entries at the same addresses, found by the same steppers, were looked through: of a thousand threads
 // nearly all wait in a few places.
 func (in *inspection) searchedBefore(entries []report.Frame) bool {
-	if len(entries) > maxHeard {
+	if len(entries) > maxSearched {
 		return false
 	}
 	key := in.searchedKey[:0]

@@ -17,7 +17,7 @@ import (
 )
 
 // mayAllocate lists the packages that allocate memory before main runs in corewalk, those of Go's library aside: how
-// often at most. docs/performance.md ("Start") says what these cost. Ours make maps, regular expressions and tables at
+// often at most. docs/decisions/start.md says what these cost. Ours make maps, regular expressions and tables at
 // their first use (package lazy), or they are data; a package that is not listed must allocate nothing.
 var mayAllocate = map[string]int{
 	module + "/internal/files/find":                  3,

@@ -33,6 +33,7 @@ type builder struct {
 // An entry is a frame that was kept.
 type entry struct {
 	name  string
+	bare  string // as the first level has it
 	named bool
 	frame int
 }
@@ -84,17 +85,18 @@ func (b *builder) build() {
 		}
 	}
 	for _, e := range b.kept[:b.sig.Top] {
-		b.first = append(b.first, b.bare(e))
+		b.first = append(b.first, e.bare)
 	}
 }
 
-// bare returns the name of a function of C++ without namespaces and classes: debugging information of lines only leaves them out. Functions of Rust have
-// theirs in each build.
-func (b *builder) bare(e entry) string {
-	if at := strings.LastIndex(e.name, "::"); at > 0 && e.named && !b.known[e.frame].scoped {
-		return e.name[at+len("::"):]
+// entry returns a function with a name. That of C++ is compared without namespaces and classes: debugging information of lines only leaves them out.
+// Functions of Rust have theirs in each build.
+func (b *builder) entry(name string, frame int) entry {
+	e := entry{name: name, bare: name, named: true, frame: frame}
+	if at := strings.LastIndex(name, "::"); at > 0 && !b.known[frame].scoped {
+		e.bare = name[at+len("::"):]
 	}
-	return e.name
+	return e
 }
 
 // named returns how many of the kept entries have a name.
@@ -360,9 +362,9 @@ func (b *builder) writtenIn(i int) bool {
 // keep keeps a frame. Consecutive frames without names in one module become one entry.
 func (b *builder) keep(i int) {
 	f := &b.thread.Frames[i]
-	e := entry{name: b.name(i), named: true, frame: i}
+	e := b.entry(b.name(i), i)
 	if f.Language == "javascript" && nameless(f) {
-		e.name += " in " + b.known[i].file
+		e = b.entry(e.name+" in "+b.known[i].file, i)
 	}
 	if e.name == "" {
 		e.named = false
@@ -373,6 +375,9 @@ func (b *builder) keep(i int) {
 			b.decide(i, Collapsed, "another function without a name in the same module")
 			return
 		}
+	}
+	if !e.named {
+		e.bare = e.name
 	}
 	b.decide(i, Kept, "")
 	b.kept = append(b.kept, e)

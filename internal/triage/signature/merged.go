@@ -66,7 +66,7 @@ func (b *builder) restore(frames []int, last int, all []string) {
 			if len(b.kept) == 0 {
 				b.inner = last
 			}
-			b.kept = append(b.kept, entry{name: name, named: true, frame: last})
+			b.kept = append(b.kept, b.entry(name, last))
 		}
 	}
 }

@@ -100,13 +100,13 @@ func canonicalCycle(run []entry) []entry {
 				set = append(set, e)
 			}
 		}
-		slices.SortFunc(set, func(a, b entry) int { return cmp.Compare(a.name, b.name) })
+		slices.SortFunc(set, byName)
 		return set[:min(len(set), maxPeriod)]
 	}
 	best := 0
 	for start := range p {
 		for k := range p {
-			c := cmp.Compare(run[(start+k)%p].name, run[(best+k)%p].name)
+			c := byName(run[(start+k)%p], run[(best+k)%p])
 			if c < 0 {
 				best = start
 			}
@@ -124,6 +124,9 @@ func canonicalCycle(run []entry) []entry {
 	}
 	return cycle
 }
+
+// byName orders functions by what the first level has of their names.
+func byName(a, b entry) int { return cmp.Or(cmp.Compare(a.bare, b.bare), cmp.Compare(a.name, b.name)) }
 
 // period returns the length of the shortest round that run repeats at least twice; 0 if there is none up to
 // maxPeriod.

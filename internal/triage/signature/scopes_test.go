@@ -43,6 +43,19 @@ func TestScopes(t *testing.T) {
 			t.Errorf("%s is Rust's", symbol)
 		}
 	}
+	// The round of a recursion begins with the same function, whatever the scopes are.
+	round := func(outer, inner string) Signature {
+		return Of(stackOf("stack-overflow", outer, inner, outer, inner, outer, inner, "main"))
+	}
+	if full, short := round("z::List::add", "a::Item::link"), round("add", "link"); full.Hash != short.Hash || full.Top != 2 {
+		t.Errorf("recursions: %s %q and %s %q", full.Hash, full.Frames, short.Hash, short.Frames)
+	}
+	irregular := func(f, g, h string) Signature {
+		return Of(stackOf("stack-overflow", f, g, h, f, h, g, g, f, h, g, "main"))
+	}
+	if full, short := irregular("z::List::add", "a::Item::link", "m::walk"), irregular("add", "link", "walk"); full.Hash != short.Hash || full.Top != 3 {
+		t.Errorf("irregular recursions: %s %q and %s %q", full.Hash, full.Frames, short.Hash, short.Frames)
+	}
 	// In a deadlock, too: the order of the waits and of the functions does not depend on the scopes.
 	with, without := Of(hungReport("z::deposit", "a::withdraw")), Of(hungReport("deposit", "withdraw"))
 	if with.Hash != without.Hash || !slices.Equal(with.Frames, []string{"z::deposit", "a::withdraw"}) {

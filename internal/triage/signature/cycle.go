@@ -1,6 +1,7 @@
 package signature
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/corewalk/corewalk/report"
@@ -77,18 +78,19 @@ func (b *builder) waiting(ref report.TaskRef, c *Cache) waiting {
 	sub := Signature{Class: b.sig.Class}
 	one := builder{report: b.report, thread: th, known: c.meanings(th.Frames), sig: &sub}
 	one.build()
-	if len(one.first) > 0 {
-		w.name, w.bare = one.first[0], one.first[0]
-	}
-	if len(sub.Frames) > 0 && sub.Top > 0 {
-		w.name = sub.Frames[0]
-	}
-	if len(one.strict) > 0 {
-		w.place = one.strict[0]
-	}
+	w.bare, w.place = head(one.first), head(one.strict)
+	w.name = cmp.Or(head(sub.Frames), w.bare)
 	w.module = sub.Module
 	b.sig.Weak = b.sig.Weak || sub.Weak
 	return w
+}
+
+// head returns the first of a list; "" if it is empty.
+func head(list []string) string {
+	for _, first := range list {
+		return first
+	}
+	return ""
 }
 
 // taskOf returns the stack of a task, and the kind of its wait.

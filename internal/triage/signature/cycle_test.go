@@ -28,7 +28,7 @@ func hungReport(functions ...string) *report.Report {
 // TestCycle: of a deadlock only the cycle counts, in no order.
 func TestCycle(t *testing.T) {
 	want := Of(hungReport("deposit", "withdraw"))
-	if want.Weak || want.Module != "app" || want.String() != "deadlock in deposit and withdraw" {
+	if want.Weak || want.Class != report.CrashDeadlock || want.Module != "app" || want.String() != "deadlock in deposit and withdraw" {
 		t.Fatalf("%s, weak %v, module %s", want.String(), want.Weak, want.Module)
 	}
 	later := hungReport("withdraw", "deposit")
@@ -109,6 +109,21 @@ func TestCycle(t *testing.T) {
 	if got := Of(routines); slices.Contains(got.Frames, "deposit") || len(got.Frames) != 1 {
 		t.Errorf("frames %q are of threads with the goroutines' numbers", got.Frames)
 	}
+	// Before them come threads with their numbers; and no thread at all is in the report.
+	mixed := hungReport("deposit", "withdraw")
+	for i := range 2 {
+		g := report.Task{Kind: "goroutine", ID: mixed.Tasks[i].ID, Frames: stackOf("", "park", "main.work", "main.start").Threads[0].Frames, End: report.EndBottom, Wait: &report.Wait{Kind: "channel-send"}}
+		mixed.Tasks = append(mixed.Tasks, g)
+		mixed.Deadlocks[0].Tasks[i].Kind = "goroutine"
+	}
+	mixed.Threads = nil
+	sends := Of(mixed)
+	for i := range mixed.Tasks {
+		mixed.Tasks[i].Wait = &report.Wait{Kind: map[bool]string{true: "channel-send", false: "join"}[mixed.Tasks[i].Kind == "goroutine"]}
+	}
+	if got := Of(mixed); sends.Weak || got.Hash != sends.Hash || len(sends.Frames) != 1 || sends.Frames[0] != "park" {
+		t.Errorf("goroutines that are numbered as threads: %s %s %q and %s", sends.String(), sends.Hash, sends.Frames, got.Hash)
+	}
 	unwaited := hungReport("deposit", "withdraw")
 	unwaited.Tasks[0].Wait = nil
 	if got := Of(unwaited); got.Hash == want.Hash {
@@ -156,6 +171,13 @@ func TestItself(t *testing.T) {
 			t.Errorf("%s: %s %s, want %s", name, got.String(), got.Hash, want.Hash)
 		}
 	}
+	possible := hungReport("deposit")
+	possible.Crash.Kind = report.CrashHang
+	for kind, r := range map[string]*report.Report{report.CrashDeadlock: alive, report.CrashHang: possible} {
+		if got := Of(r); got.Kind != kind {
+			t.Errorf("kind %s, want %s", got.Kind, kind)
+		}
+	}
 	if got := Of(hungReport("audit")); got.Hash == want.Hash {
 		t.Error("two functions have one signature")
 	}
@@ -169,7 +191,14 @@ func TestItself(t *testing.T) {
 	asleep.Deadlocks[0].Asleep = true
 	gone := hungReport("deposit")
 	gone.Deadlocks[0].Tasks[0].ID = 99
-	for name, r := range map[string]*report.Report{"a goroutine": routine, "asleep": asleep, "gone": gone} {
+	empty := hungReport("deposit")
+	empty.Threads[1].Frames = nil
+	short := hungReport("deposit")
+	short.Threads[1].Frames = short.Threads[1].Frames[2:3]
+	if got := Of(short); got.Class != report.CrashHang {
+		t.Errorf("a stack of one frame: class %s", got.Class)
+	}
+	for name, r := range map[string]*report.Report{"a goroutine": routine, "asleep": asleep, "gone": gone, "without frames": empty} {
 		if got := Of(r); got.Class != "deadlock with itself" {
 			t.Errorf("%s: class %s", name, got.Class)
 		}

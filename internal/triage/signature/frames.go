@@ -316,9 +316,9 @@ func (b *builder) irrelevant(i int) (why, stop string) {
 		return "Node's loader of modules", ""
 	case b.sig.Class == report.CrashOutOfMemory && strings.HasPrefix(f.Function, "v8::"):
 		return "V8's way to memory", ""
-	case f.Language == "javascript" && nameless(f) && b.writtenIn(i):
+	case nameless(f) && b.writtenIn(i):
 		return "written in the function that called it", ""
-	case f.Language != "" && !b.whole && ofLibrary(f):
+	case !b.whole && ofLibrary(f):
 		b.libraries = true
 		return "the language's own library", ""
 	case f.Language != "":
@@ -345,7 +345,7 @@ func (b *builder) irrelevant(i int) (why, stop string) {
 }
 
 // nameless reports whether a function of JavaScript has no name.
-func nameless(f *report.Frame) bool { return f.Function == "<anonymous>" }
+func nameless(f *report.Frame) bool { return f.Language == "javascript" && f.Function == "<anonymous>" }
 
 // writtenIn reports whether the next frame outward of the program's JavaScript is in the same file, and has a name: functions without
 // names are written where they are passed to another one, and that called them.
@@ -363,7 +363,7 @@ func (b *builder) writtenIn(i int) bool {
 func (b *builder) keep(i int) {
 	f := &b.thread.Frames[i]
 	e := b.entry(b.name(i), i)
-	if f.Language == "javascript" && nameless(f) {
+	if nameless(f) {
 		e = b.entry(e.name+" in "+b.known[i].file, i)
 	}
 	if e.name == "" {

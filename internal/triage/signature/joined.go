@@ -7,12 +7,10 @@ import (
 )
 
 // meant returns the thread that the signature is of: that which waits for itself, or for whose end th waits in the end, which says more than the function
-// that waits. It is th if that has no frames.
+// that waits. It is th if that has no frames. In a deadlock of several there is none.
 func meant(r *report.Report, th *report.Thread) *report.Thread {
 	if d := r.Hang(); d != nil {
-		if t := itself(r, d); t != nil {
-			return t
-		}
+		return itself(r, d)
 	}
 	id := r.Awaited(th.ID)
 	for i := range r.Threads {

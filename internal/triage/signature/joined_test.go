@@ -27,7 +27,7 @@ func joiningReport(function string, joins int) *report.Report {
 // TestJoined: two processes whose main threads wait for a thread's end are alike only if what that thread does is.
 func TestJoined(t *testing.T) {
 	want := Of(joiningReport("read_reply", 1))
-	if want.Frames[0] != "read_reply" || len(want.Decisions) != 3 || want.Decisions[2].Action != Dropped || want.Decisions[2].First {
+	if want.Frames[0] != "read_reply" || len(want.Decisions) != 3 || want.Decisions[2].Action != Dropped || want.Decisions[2].First || want.Decisions[2].Why != "it waits for the end of another thread" {
 		t.Errorf("%s, %+v", want.String(), want.Decisions)
 	}
 	if got := Of(joiningReport("read_reply", 3)); got.Hash != want.Hash {
@@ -35,6 +35,11 @@ func TestJoined(t *testing.T) {
 	}
 	if got := Of(joiningReport("wait_for_flush", 1)); got.Hash == want.Hash {
 		t.Errorf("%s is as another's", got.String())
+	}
+	short := joiningReport("read_reply", 1)
+	short.Threads[1].Frames = short.Threads[1].Frames[1:2]
+	if got := Of(short); got.Frames[0] != "read_reply" {
+		t.Errorf("a stack of one frame: %s", got.String())
 	}
 	for name, change := range map[string]func(*report.Report){
 		"another wait":            func(r *report.Report) { r.Tasks[0].Wait.Kind = "lock" },
@@ -88,6 +93,9 @@ func TestMainGoroutine(t *testing.T) {
 		want string // the innermost function; "" if the signature is not the goroutine's
 	}{
 		{"idle", died("signal", waits, idle...), "main.acquire"},
+		{"a start without a name", died("signal", waits, append(slices.Clone(idle), "")...), "main.acquire"},
+		{"a stack of one frame", died("signal", []report.Task{goroutine("goroutine", 1, "main.acquire")}, idle...), "main.acquire"},
+		{"a stack that is not known", died("signal", []report.Task{goroutine("goroutine", 1)}, idle...), ""},
 		{"outside of the start", died("signal", waits, append(slices.Clone(idle), "runtime.clone")...), "main.acquire"},
 		{"aborted", died("abort", waits, idle...), "main.acquire"},
 		{"runs a goroutine", died("signal", waits, "runtime.raise", "!SIGABRT", "main.busy", "main.main"), ""},
@@ -105,5 +113,11 @@ func TestMainGoroutine(t *testing.T) {
 	panics.Crash.Panic = &report.Panic{Runtime: report.RuntimeGo, Value: "x"}
 	if OfGoroutine(panics) {
 		t.Error("of a panic it is the goroutine's")
+	}
+	hung := died("signal", waits, idle...)
+	hung.Crash.Kind = report.CrashDeadlock
+	hung.Deadlocks = []report.Deadlock{{Certainty: "certain", Tasks: []report.TaskRef{{Kind: "goroutine", ID: 1}, {Kind: "goroutine", ID: 7}}}}
+	if OfGoroutine(hung) || OfGoroutine(&report.Report{}) {
+		t.Error("of a deadlock, or of nothing, it is the goroutine's")
 	}
 }

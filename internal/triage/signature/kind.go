@@ -128,9 +128,6 @@ func rustPlace(p *report.Panic) string {
 
 // panicWords returns the first two words of a panic's text, if no value comes before: the place tells most panics apart.
 func panicWords(p *report.Panic) string {
-	if p.Value == "" {
-		return ""
-	}
 	said := Mask(p.Value)
 	if strings.HasPrefix(said, "called `") { // by the library, of unwrap
 		said, _, _ = strings.Cut(said, ": ")

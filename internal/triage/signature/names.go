@@ -46,17 +46,10 @@ var interpreter = lazy.Value[*regexp.Regexp]{Make: func() *regexp.Regexp {
 }}
 
 // rustSymbol reports whether a linkage name is one of Rust, by either of its schemes.
-func rustSymbol(s string) bool {
-	if strings.HasPrefix(s, "_R") {
-		return true
-	}
-	at := strings.LastIndex(s, "17h")
-	if at < 0 || !strings.HasPrefix(s, "_ZN") {
-		return false
-	}
-	hash, _, ok := strings.Cut(s[at+len("17h"):], "E") // a clone's suffix may follow
-	return ok && len(hash) == 16 && strings.Trim(hash, "0123456789abcdef") == ""
-}
+func rustSymbol(s string) bool { return strings.HasPrefix(s, "_R") || rustHash.Get().MatchString(s) }
+
+// rustHash is the hash at the end of a linkage name of Rust's older scheme; a clone's suffix may follow.
+var rustHash = lazy.Value[*regexp.Regexp]{Make: func() *regexp.Regexp { return regexp.MustCompile(`^_ZN.*17h[0-9a-f]{16}E`) }}
 
 // isVersion reports whether s consists of numbers separated by dots.
 func isVersion(s string) bool {

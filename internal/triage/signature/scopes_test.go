@@ -62,3 +62,15 @@ func TestScopes(t *testing.T) {
 		t.Errorf("%s %q and %s %q", with.Hash, with.Frames, without.Hash, without.Frames)
 	}
 }
+
+// Places without names tell bugs apart, also before functions with names.
+func TestNamelessFirst(t *testing.T) {
+	at := func(offset report.Addr) Signature {
+		r := stackOf("wild-read", "", "work", "main")
+		r.Threads[0].Frames[0].Module, r.Threads[0].Frames[0].Offset = "/usr/bin/app", offset
+		return Of(r)
+	}
+	if a, b := at(0x1000), at(0x2000); a.Hash == b.Hash || a.Weak != true || len(a.Frames) != 3 {
+		t.Errorf("%s %s, frames %q", a.Hash, b.Hash, a.Frames)
+	}
+}

@@ -51,6 +51,7 @@ func TestOverwrittenObjects(t *testing.T) {
 		"amd64-glib-described": {"main"},
 		"amd64-qt5":            {"main"},
 		"amd64-qt6":            {"main"},
+		"amd64-unbounded":      {"unbounded__look", "unbounded__work"},
 		"amd64-vars-rust-O0":   {"library"},
 		"amd64-vars-go-O0":     {"main.library"},
 		"amd64-msvc-O0-vars":   {"containers"},

@@ -65,7 +65,7 @@ const (
 	CrashSyscall         = "bad-syscall"      // there is no such system call
 	CrashWatchdog        = "watchdog"         // a watchdog found the program stuck
 	CrashDeadlock        = "deadlock"         // it was ended because it hung: tasks wait for each other, certainly
-	CrashHang            = "hang"             // it was ended from outside while tasks possibly waited for each other, or the main thread for a lock
+	CrashHang            = "hang"             // it was ended from outside while tasks possibly waited for each other, or the thread that got the signal, or one for whose end that waits, for a lock
 	CrashLimit           = "limit"            // a resource limit was exceeded
 	CrashGuard           = "guarded-resource" // macOS: something that its owner protects, such as a file descriptor, was closed or changed
 	CrashLoad            = "load"             // a library, or a function in it, was not found

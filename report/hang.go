@@ -42,8 +42,9 @@ func (r *Report) HangText() string {
 	if r.Crash == nil || r.Crash.Kind != CrashHang {
 		return ""
 	}
-	if w := r.waitOf(r.Awaited(r.Crash.Thread)); w != nil {
-		return "thread " + strconv.Itoa(r.Awaited(r.Crash.Thread)) + " " + waitText(w, nil)
+	thread := r.Awaited(r.Crash.Thread)
+	if w := r.waitOf(thread); w != nil {
+		return "thread " + strconv.Itoa(thread) + " " + waitText(w, nil)
 	}
 	return ""
 }
@@ -52,12 +53,12 @@ func (r *Report) HangText() string {
 const maxJoins = 16
 
 // Awaited returns the thread for whose end a thread waits, or for the end of that one, and so on: what it does is what the first waits for.
-// It is the thread itself if that waits for the end of no other thread, or in a ring.
+// It is the thread itself if that waits for the end of no other thread, for a limited time, or in a ring, and if memory does not prove for whose end.
 func (r *Report) Awaited(thread int) int {
 	at := thread
 	for range maxJoins {
 		w := r.waitOf(at)
-		if w == nil || w.Kind != "join" || len(w.Holders) != 1 || w.Holders[0].Kind != "thread" {
+		if w == nil || w.Kind != "join" || w.Timed || len(w.Holders) != 1 || w.Holders[0].Kind != "thread" || w.Holders[0].Certainty != "certain" {
 			return at
 		}
 		at = w.Holders[0].ID

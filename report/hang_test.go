@@ -7,7 +7,7 @@ func TestAwaited(t *testing.T) {
 	join := func(id int, of ...int) Task {
 		w := &Wait{Kind: "join"}
 		for _, n := range of {
-			w.Holders = append(w.Holders, Holder{Kind: "thread", ID: n})
+			w.Holders = append(w.Holders, Holder{Kind: "thread", ID: n, Certainty: "certain"})
 		}
 		return Task{Kind: "thread", ID: id, Wait: w}
 	}
@@ -16,6 +16,8 @@ func TestAwaited(t *testing.T) {
 	routine.Kind = "goroutine"
 	ofRoutine := join(1, 2)
 	ofRoutine.Wait.Holders[0].Kind = "goroutine"
+	timed, possible := join(1, 3), join(1, 3)
+	timed.Wait.Timed, possible.Wait.Holders[0].Certainty = true, "possible"
 	for _, c := range []struct {
 		name  string
 		tasks []Task
@@ -27,6 +29,8 @@ func TestAwaited(t *testing.T) {
 		{"behind two", []Task{lock, join(2, 3), join(1, 2)}, 3, "thread 3 waits for pthread_mutex_t at 0x5000"},
 		{"one of two", []Task{join(1, 2, 3), lock}, 1, "thread 1 waits for the end of thread 2, thread 3"},
 		{"not known", []Task{join(1)}, 1, "thread 1 waits for the end of another thread"},
+		{"for a time", []Task{timed, lock}, 1, "thread 1 waits for the end of thread 3"},
+		{"possibly", []Task{possible, lock}, 1, "thread 1 waits for the end of thread 3"},
 		{"a ring", []Task{join(1, 2), join(2, 1)}, 1, "thread 1 waits for the end of thread 2"},
 		{"another kind of task", []Task{routine}, 1, ""},
 		{"the end of another kind of task", []Task{ofRoutine}, 1, "thread 1 waits for the end of goroutine 2"},

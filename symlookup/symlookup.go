@@ -243,7 +243,7 @@ func callsAt(im *image.Image, d *dwarf.Data, pc uint64) []unwind.Call {
 		last := len(calls) - 1
 		nameBySymbol(&calls[last], im, pc)
 		if scopeless(&frames[last]) {
-			scopeBySymbol(&calls[last], im, pc)
+			scopeBySymbol(&calls[last], im)
 		}
 	}
 	return calls
@@ -252,13 +252,13 @@ func callsAt(im *image.Image, d *dwarf.Data, pc uint64) []unwind.Call {
 // scopeless reports whether DWARF has a function of C++ outside of any scope and without a linkage name. It may be in none; but so
 // clang describes each function where only lines are wanted (-g1, -gline-tables-only).
 func scopeless(f *dwarf.Call) bool {
-	return f.Func.Valid() && !f.Inlined && f.LinkageName == "" && f.Name != "main" && types.IsCXX(f.Language) && !strings.Contains(f.Name, "::")
+	return f.Func.Valid() && f.LinkageName == "" && f.Name != "main" && types.IsCXX(f.Language) && !strings.Contains(f.Name, "::")
 }
 
-// scopeBySymbol gives a function the name of its symbol, which has namespaces and classes, if the name itself is the same.
-func scopeBySymbol(c *unwind.Call, im *image.Image, pc uint64) {
-	s, ok := im.SymbolAt(pc)
-	if !ok || s.Value != c.Entry || !demangle.Mangled(s.Name()) {
+// scopeBySymbol gives a function the name of the symbol where it begins, which has namespaces and classes, if the name itself is the same.
+func scopeBySymbol(c *unwind.Call, im *image.Image) {
+	s, ok := im.SymbolAt(c.Entry)
+	if !ok || s.Value != c.Entry {
 		return
 	}
 	if name, linkage := display("", s.Name()); strings.HasSuffix(name, "::"+c.Name) {

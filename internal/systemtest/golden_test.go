@@ -28,8 +28,8 @@ var jsonCases = []string{
 }
 
 // structuredCases are those whose variables' trees are kept too: C with values on
-// entry, C++ with types of a library, containers of C++, values of Rust.
-var structuredCases = []string{"amd64-passed-O2", "amd64-widget", "amd64-cxx-sort", "amd64-rust-segv"}
+// entry, C++ with types of a library, containers of C++, values of Rust, arrays of Ada.
+var structuredCases = []string{"amd64-unbounded", "amd64-passed-O2", "amd64-widget", "amd64-cxx-sort", "amd64-rust-segv"}
 
 // TestGoldenStructured compares the variables of the crashing thread, taken apart.
 func TestGoldenStructured(t *testing.T) {

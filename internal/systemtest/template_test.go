@@ -26,15 +26,7 @@ func TestTemplateOfFile(t *testing.T) {
 	core := fixture.Crash(t, nil, program)
 	for _, c := range []struct{ id, want string }{{"0x1111", "empty text"}, {"0x2222", ""}} {
 		put(c.id)
-		target, err := corewalk.Open(t.Context(), core, corewalk.WithExecutable(program), corewalk.WithForceMismatched())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer target.Close()
-		r, err := target.Analyze(t.Context(), corewalk.AnalyzeOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := goneReport(t, core, corewalk.WithExecutable(program), corewalk.WithForceMismatched())
 		if len(r.Crash.Thrown) == 0 || r.Crash.Thrown[0].Template != c.want {
 			t.Errorf("%s: %+v, want %q", c.id, r.Crash.Thrown, c.want)
 		}

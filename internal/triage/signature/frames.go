@@ -89,8 +89,8 @@ func (b *builder) build() {
 	}
 }
 
-// entry returns a function with a name. That of C++ is compared without namespaces and classes: debugging information of lines only leaves them out.
-// Functions of Rust have theirs in each build.
+// entry returns a function with a name. The first level leaves out scopes, as C++'s debugging information of lines only does; those of Rust and of
+// languages above the native code, which each build has, it takes.
 func (b *builder) entry(name string, frame int) entry {
 	e := entry{name: name, bare: name, named: true, frame: frame}
 	if at := strings.LastIndex(name, "::"); at > 0 && !b.known[frame].scoped {
@@ -362,11 +362,12 @@ func (b *builder) writtenIn(i int) bool {
 // keep keeps a frame. Consecutive frames without names in one module become one entry.
 func (b *builder) keep(i int) {
 	f := &b.thread.Frames[i]
-	e := b.entry(b.name(i), i)
+	name := b.name(i)
 	if nameless(f) {
-		e = b.entry(e.name+" in "+b.known[i].file, i)
+		name += " in " + b.known[i].file
 	}
-	if e.name == "" {
+	e := b.entry(name, i)
+	if name == "" {
 		e.named = false
 		e.name = "?" + b.known[i].module
 		if len(b.kept) == 0 {
@@ -375,8 +376,6 @@ func (b *builder) keep(i int) {
 			b.decide(i, Collapsed, "another function without a name in the same module")
 			return
 		}
-	}
-	if !e.named {
 		e.bare = e.name
 	}
 	b.decide(i, Kept, "")

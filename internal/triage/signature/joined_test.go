@@ -19,7 +19,7 @@ func joiningReport(function string, joins int) *report.Report {
 		}
 		th.ID, th.Crashed = i+2, false
 		r.Threads = append(r.Threads, th)
-		r.Tasks = append(r.Tasks, report.Task{Kind: "thread", ID: i + 1, Wait: &report.Wait{Kind: "join", Holders: []report.Holder{{Kind: "thread", ID: i + 2}}}})
+		r.Tasks = append(r.Tasks, report.Task{Kind: "thread", ID: i + 1, Wait: &report.Wait{Kind: "join", Holders: []report.Holder{{Kind: "thread", ID: i + 2, Certainty: "certain"}}}})
 	}
 	return r
 }
@@ -51,7 +51,7 @@ func TestJoined(t *testing.T) {
 		"another task's wait":     func(r *report.Report) { r.Tasks[0].Kind = "goroutine" },
 		"itself":                  func(r *report.Report) { r.Tasks[0].Wait.Holders[0].ID = 1 },
 		"a ring": func(r *report.Report) {
-			r.Tasks = append(r.Tasks, report.Task{Kind: "thread", ID: 2, Wait: &report.Wait{Kind: "join", Holders: []report.Holder{{Kind: "thread", ID: 1}}}})
+			r.Tasks = append(r.Tasks, report.Task{Kind: "thread", ID: 2, Wait: &report.Wait{Kind: "join", Holders: []report.Holder{{Kind: "thread", ID: 1, Certainty: "certain"}}}})
 		},
 	} {
 		r := joiningReport("read_reply", 1)

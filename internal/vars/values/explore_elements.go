@@ -69,7 +69,7 @@ func (x Explorer) Elements(o *Object, first, n int64) (*Seen, error) {
 		case t.Tag == dwarf.TagArrayType:
 			return x.array(b, &at, t, first, n)
 		case t.Aggregate() && isAda(t.Language):
-			array, shape, err := b.adaArray(&at, t)
+			array, shape, err := b.adaArray(&at)
 			switch {
 			case err != nil:
 				return nil, err

@@ -22,8 +22,8 @@ const adaAddress = "system__address"
 
 // adaUnconstrained prints an array whose bounds are not part of its type, such as a parameter of type String. GNAT has a
 // record for it: a pointer to the elements, and one to a record of bounds, LB0 and UB0 for the first dimension.
-func adaUnconstrained(b *builder, o *Object, t *types.Type, depth int) *Value {
-	array, shape, err := b.adaArray(o, t)
+func adaUnconstrained(b *builder, o *Object, _ *types.Type, depth int) *Value {
+	array, shape, err := b.adaArray(o)
 	switch {
 	case err != nil:
 		return Failed(o.Type, err)
@@ -37,12 +37,9 @@ func adaUnconstrained(b *builder, o *Object, t *types.Type, depth int) *Value {
 	return v
 }
 
-// adaArray returns the array that such a record o, whose stripped type is t, stands for, at address 0 if it is null. It
+// adaArray returns the array that such a record o stands for, at address 0 if it is null. It
 // returns nil for other records, and where a register that has a pointer is not known: the members say that.
-func (b *builder) adaArray(o *Object, t *types.Type) (*Object, []types.Extent, error) {
-	if len(t.Members().Fields) != 2 {
-		return nil, nil, nil
-	}
+func (b *builder) adaArray(o *Object) (*Object, []types.Extent, error) {
 	elements, bounds := b.pointee(o, "P_ARRAY"), b.pointee(o, "P_BOUNDS")
 	if elements == nil || elements.Strip().Tag != dwarf.TagArrayType || bounds == nil || !bounds.Strip().Aggregate() {
 		return nil, nil, nil

@@ -71,12 +71,12 @@ func (in *inspection) hang(r *report.Report) {
 	case c == nil || !c.MayBeHang(), c.Kind == report.CrashAbort && in.caughtFault():
 	case len(r.Deadlocks) > 0 && r.Deadlocks[0].Certainty == string(tasks.Certain):
 		c.Kind = report.CrashDeadlock
-	case c.Kind != report.CrashAbort && (len(r.Deadlocks) > 0 || in.waitsForLock(uint64(c.Thread))):
+	case c.Kind != report.CrashAbort && (len(r.Deadlocks) > 0 || in.waitsForLock(uint64(r.Awaited(c.Thread)))):
 		c.Kind = report.CrashHang // ended from outside
 	}
 }
 
-// waitsForLock reports whether a thread, or that for whose end it waits, waits for a lock that memory proves to be held, by nobody who could give it back.
+// waitsForLock reports whether a thread waits for a lock that memory proves to be held, by nobody who could give it back.
 func (in *inspection) waitsForLock(tid uint64) bool {
 	key := tasks.Key{Kind: tasks.KindThread, ID: tid}
 	h := holding{listed: make(map[tasks.Key]*tasks.Task, len(in.tasks.all)), seen: map[tasks.Key]bool{}}
@@ -87,14 +87,8 @@ func (in *inspection) waitsForLock(tid uint64) bool {
 	}
 	h.some = slices.ContainsFunc(in.tasks.ids, func(id uint64) bool { return h.runs(tasks.Key{Kind: tasks.KindThread, ID: id}) })
 	t := h.listed[key]
-	for n := 0; t != nil && t.Wait != nil && t.Wait.Kind == tasks.WaitJoin && !t.Wait.Timed && len(t.Wait.Holders) == 1 && n < maxJoins; n++ {
-		t = h.listed[t.Wait.Holders[0].Key]
-	}
 	return t != nil && t.Wait != nil && ofLock(t.Wait) && t.Wait.Proved && !t.Wait.Timed && !h.atWork(t.Wait)
 }
-
-// maxJoins is how many threads that wait for each other's ends are followed.
-const maxJoins = 16
 
 func ofLock(w *tasks.Wait) bool {
 	return w.Kind == tasks.WaitLock || w.Kind == tasks.WaitReadLock || w.Kind == tasks.WaitOnce

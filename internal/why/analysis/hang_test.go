@@ -69,6 +69,8 @@ func TestHangOfNobody(t *testing.T) {
 	joins := func(id uint64, timed bool, of ...uint64) *tasks.Task {
 		return &tasks.Task{Key: key(id), State: tasks.StateWaiting, Wait: &tasks.Wait{Kind: tasks.WaitJoin, Proved: true, Timed: timed, Holders: by(tasks.Certain, of...)}}
 	}
+	perhaps := joins(5, false, 6)
+	perhaps.Wait.Holders[0].Certainty = tasks.Possible
 	for _, c := range []struct {
 		name  string
 		tasks []*tasks.Task // thread 6 runs if it is not listed
@@ -93,6 +95,7 @@ func TestHangOfNobody(t *testing.T) {
 		{"of such a thread, held by one that runs", []*tasks.Task{joins(5, false, 8), lock(8, tasks.Wait{Holders: by(tasks.Certain, 6)})}, false},
 		{"of such a thread, for a time", []*tasks.Task{joins(5, true, 6), lock(6, tasks.Wait{})}, false},
 		{"of one of several threads", []*tasks.Task{joins(5, false, 6, 8), lock(6, tasks.Wait{}), asleep(8)}, false},
+		{"of such a thread, possibly", []*tasks.Task{perhaps, lock(6, tasks.Wait{})}, false},
 		{"for whose end it waits runs", []*tasks.Task{joins(5, false, 6)}, false},
 		{"a ring of joins", []*tasks.Task{joins(5, false, 8), joins(8, false, 5), asleep(6)}, false},
 		{"held by a goroutine that runs", []*tasks.Task{lock(5, tasks.Wait{Holders: []tasks.Holder{{Key: goroutine, Certainty: tasks.Certain}}}), asleep(6), {Key: goroutine, State: tasks.StateRunnable}}, false},
@@ -101,6 +104,15 @@ func TestHangOfNobody(t *testing.T) {
 		in := &inspection{}
 		in.tasks.all, in.tasks.ids = c.tasks, []uint64{5, 6}
 		r := &report.Report{Crash: &report.Crash{Kind: report.CrashSignal, Thread: 5}}
+		for _, t := range c.tasks { // as listTasks leaves them
+			if t.Wait != nil {
+				w := &report.Wait{Kind: string(t.Wait.Kind), Timed: t.Wait.Timed}
+				for _, by := range t.Wait.Holders {
+					w.Holders = append(w.Holders, report.Holder{Kind: string(by.Key.Kind), ID: int(by.Key.ID), Certainty: string(by.Certainty)})
+				}
+				r.Tasks = append(r.Tasks, report.Task{Kind: string(t.Key.Kind), ID: int(t.Key.ID), Wait: w})
+			}
+		}
 		if in.hang(r); (r.Crash.Kind == report.CrashHang) != c.want {
 			t.Errorf("%s: %s", c.name, r.Crash.Kind)
 		}

@@ -7,7 +7,7 @@ import (
 )
 
 // Languages are looked for in every stack that differs from those before: in an address, or in who found a frame.
-func TestHeardBefore(t *testing.T) {
+func TestSearchedBefore(t *testing.T) {
 	in := &inspection{}
 	stack := func(stepper string, lookups ...report.Addr) []report.Frame {
 		var list []report.Frame

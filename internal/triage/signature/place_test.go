@@ -33,6 +33,7 @@ func TestPlace(t *testing.T) {
 		{"a frame of Python", false, []report.Frame{python, frame("f")}, 0},
 		{"a frame of Python with a name of machinery", true, []report.Frame{frame("abort" + libc), frame("helper"), pythonAbort, frame("f")}, 1},
 		{"code in place of a function", false, []report.Frame{patch, patched, frame("f")}, 1},
+		{"code in place of the last function", false, []report.Frame{patch, patched}, 1},
 		{"code with a line, in place of a function", false, []report.Frame{frame("f"), patched}, 0},
 		{"code without a line", false, []report.Frame{patch, frame("f")}, 0},
 		{"code without a line, alone", false, []report.Frame{patch}, 0},
@@ -59,6 +60,9 @@ func TestPlace(t *testing.T) {
 	}
 	if got, ok := Place([]report.Frame{frame("f"), frame("g")}, false, func(f *report.Frame) bool { return f.Function == "f" }); !ok || got != 1 {
 		t.Errorf("a helper that only the caller knows: frame %d, %v", got, ok)
+	}
+	if got, ok := Place([]report.Frame{python, frame("f")}, false, func(f *report.Frame) bool { return true }); !ok || got != 0 {
+		t.Errorf("a call of a language that the caller would take for a helper: frame %d, %v", got, ok)
 	}
 	deep := make([]report.Frame, maxPlace+1)
 	for i := range deep {

@@ -83,7 +83,7 @@ func ExampleTarget_Tasks() {
 			fmt.Println(" ", name)
 		}
 	}
-	r, err := target.Analyze(ctx, corewalk.AnalyzeOptions{Runtimes: []tasks.Finder{findContexts}})
+	r, err := target.AnalyzeWith(ctx, corewalk.FactsOptions{Runtimes: []tasks.Finder{findContexts}}, corewalk.AnalyzeOptions{})
 	if err != nil {
 		fmt.Println(err)
 		return

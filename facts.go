@@ -12,48 +12,72 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// Facts tell of single stacks, frames and variables what a report says of them, for who asks about one at a time: a debugger's window, a
-// prompt. Each fact is found when it is first asked for, and costs what it takes alone; none depends on what was asked before. Facts
-// are not for concurrent use.
+// Facts tell what is known of a process at one moment: whole reports, and of single stacks, frames and variables what a report says of
+// them, for who asks about one at a time: a debugger's window, a prompt. Each fact is found when it is first asked for, and costs what it
+// takes alone; none depends on what was asked before. What is found and may be asked for again is kept: stacks that were walked, names.
+// Facts are not for concurrent use.
 type Facts struct {
 	t      *Target
 	now    subject.Moment
 	w      *unwind.Walker
-	vars   *dwarfvars.Reader
-	stacks *analysis.Stacks
+	engine *analysis.Engine
 	limit  *budget.Budget
+	runs   bool // the moment was released
 }
 
-// FactsOptions say how much Facts read.
+// FactsOptions say how facts are found.
 type FactsOptions struct {
-	Values    dwarfvars.Options // how much of each variable
-	Runtimes  []tasks.Finder    // as those of AnalyzeOptions
-	Unlimited bool              // likewise
+	Values    dwarfvars.Options // how much of each variable is read
+	NoInlines bool              // inlined and tail-called functions are left out
+	Explain   bool              // reports say for each frame how it was found
+	Verify    bool              // other steppers are asked about each frame, and reports say what they find
+	// Runtimes find runtimes of the program's own: schedulers, whose tasks are reported with the others (fibers), and
+	// languages, which know what frames mean (tasks.Framer) or make frames of their own (tasks.Stepping). They are
+	// looked for in all modules before threads are walked.
+	Runtimes []tasks.Finder
+	// Unlimited lifts the limit on the work of each question, which is in proportion to the size of the dump; then only its context
+	// ends it. For running processes the limit is the largest.
+	Unlimited bool
+	// Walker options are applied after the defaults: more steppers, another lookup. Threads are then walked by one goroutine.
+	Walker []unwind.Option
 }
+
+// keptFrames is how many frames of threads' stacks are kept for the next question.
+const keptFrames = 1 << 14
 
 // Facts returns the Facts of the Target at this moment. Close them when done, and before the Target. A running process goes on as soon as
 // its stacks are copied, and with WithHold at Close.
-func (t *Target) Facts(o FactsOptions) (*Facts, error) {
+//
+// It returns ErrChanged when a file is truncated, as what is asked of Facts does.
+func (t *Target) Facts(o FactsOptions) (*Facts, error) { return t.factsKept(o, keptFrames) }
+
+func (t *Target) factsKept(o FactsOptions, keep int) (*Facts, error) {
 	now, err := t.subject.Moment(nil)
 	if err != nil {
 		return nil, err
 	}
-	f := &Facts{t: t, now: now}
+	f := &Facts{t: t, now: now, limit: t.budget(o.Unlimited)}
 	var opts []unwind.Option
-	f.limit, _ = t.budget(context.Background(), o.Unlimited)
+	if o.Explain {
+		opts = append(opts, unwind.WithExplain())
+	}
+	if o.Verify {
+		opts = append(opts, unwind.WithVerify())
+	}
 	if f.limit != nil {
 		opts = append(opts, unwind.WithBudget(f.limit))
 	}
 	fault := t.guard(func() {
-		if f.w, err = t.newWalker(now.State, opts); err != nil {
+		if f.w, err = t.newWalker(now.State, append(opts, o.Walker...)); err != nil {
 			return
 		}
 		p := t.parts(now.State, o.Values)
 		p.Walker, p.Budget, p.ReadsLate = f.w, f.limit, now.Moving()
-		if err = t.ownRuntimes(&p, f.w, o.Runtimes); err != nil {
-			return
+		p.NoInlines, p.Explain, p.Verify, p.Values, p.Keep = o.NoInlines, o.Explain, o.Verify, o.Values, keep
+		p.Parallel = len(o.Walker) == 0 // the caller's steppers need not be safe for it
+		if err = t.ownRuntimes(&p, f.w, o.Runtimes); err == nil {
+			f.engine = analysis.NewEngine(p)
 		}
-		f.vars, f.stacks = p.Variables, analysis.NewStacks(p, analysis.Options{Values: o.Values})
 	})
 	if fault != nil {
 		err = fault
@@ -70,7 +94,16 @@ func (f *Facts) Close() {
 	if f.w != nil {
 		f.w.Close()
 	}
-	f.now.Release()
+	f.release()
+}
+
+// release lets a running process go on, and says what went wrong.
+func (f *Facts) release() []report.Warning {
+	if f.runs {
+		return nil
+	}
+	f.runs = true
+	return f.now.Release()
 }
 
 // Ask begins a question: what is done until done is called has a budget of its own, as an analysis has, and ends when ctx is done.
@@ -92,10 +125,14 @@ func (f *Facts) Ask(ctx context.Context) (done func()) {
 }
 
 // Variables reads the variables of the frames of these stacks. It knows what calls led to, as far as code and registers tell.
-func (f *Facts) Variables() *dwarfvars.Reader { return f.vars }
+func (f *Facts) Variables() *dwarfvars.Reader { return f.engine.Variables }
 
-// Walker returns the Walker of these stacks. Do not close it.
-func (f *Facts) Walker() *unwind.Walker { return f.w }
+// Walker returns the Walker of these stacks. Do not close it. Steppers may be added before the first question; they are called by one
+// goroutine.
+func (f *Facts) Walker() *unwind.Walker {
+	f.engine.Parallel = false
+	return f.w
+}
 
 // Threads lists the threads.
 func (f *Facts) Threads() ([]unwind.ThreadID, error) { return f.w.AvailableThreads() }
@@ -138,7 +175,11 @@ func (s *StackFacts) Walk(ctx context.Context, n int) error {
 	if len(s.walked.Frames) == 0 && s.walked.End == unwind.EndNoRegister {
 		return s.walked.Err
 	}
-	_ = s.f.w.WalkMore(ctx, s.walked, n-len(s.walked.Frames)) // how the walk ended is in the stack
+	if s.task == nil {
+		s.f.engine.WalkMore(ctx, s.walked, n)
+	} else {
+		_ = s.f.w.WalkMore(ctx, s.walked, n-len(s.walked.Frames)) // how the walk ended is in the stack
+	}
 	return context.Cause(ctx)
 }
 
@@ -170,9 +211,9 @@ func (s *StackFacts) Entries(ctx context.Context, n int) (list []report.Frame, a
 			return nil, false, err
 		}
 		if s.suspended() || s.task != nil {
-			s.named = s.f.stacks.Task(ctx, s.task, s.part(2*want+spareFrames))
+			s.named = s.f.engine.Task(ctx, s.task, s.part(2*want+spareFrames))
 		} else {
-			s.named = s.f.stacks.Thread(ctx, s.part(2*want+spareFrames))
+			s.named = s.f.engine.Thread(ctx, s.part(2*want+spareFrames))
 		}
 		if err := context.Cause(ctx); err != nil {
 			s.named = nil
@@ -216,7 +257,7 @@ func (s *StackFacts) End() string {
 	if s.suspended() || !s.Whole() {
 		return ""
 	}
-	return s.f.stacks.End(s.walked)
+	return s.f.engine.End(s.walked)
 }
 
 // EntryVariables returns all variables of entry number i, as a report has them, with their values as trees. They are nil where none are

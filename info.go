@@ -80,8 +80,7 @@ func (t *Target) describeRuntimes() []report.Runtime {
 	if libs == nil || t.subject.Arch() == nil {
 		return nil
 	}
-	ctx := context.Background()
-	limit, _ := t.budget(ctx, false)
+	ctx, limit := context.Background(), t.budget(false)
 	names := symlookup.New(libs, here{t.images})
 	p := &tasks.Process{State: t.subject, Files: here{t.images}, Symbols: names, Names: names, Budget: limit}
 	all, _ := libs.Libraries(false)
@@ -156,7 +155,7 @@ func (t *Target) stacksOfModules(libs libstate.LibraryState) []report.Thread {
 	if err != nil {
 		return nil
 	}
-	limit, _ := t.budget(context.Background(), false)
+	limit := t.budget(false)
 	w, err := unwind.NewWalker(t.subject, unwind.WithGroup(group), unwind.WithBudget(limit), unwind.WithMaxFrames(wantedFrames))
 	if err != nil {
 		return nil

@@ -76,7 +76,7 @@ func TestLanguageOfCaller(t *testing.T) {
 	}
 	s := &toyStepper{}
 	find := func(p *tasks.Process) (tasks.Runtime, error) { return &toy{p: p, stepper: s}, nil }
-	r, err := target.Analyze(t.Context(), corewalk.AnalyzeOptions{Structured: true, Runtimes: []tasks.Finder{find}})
+	r, err := target.AnalyzeWith(t.Context(), corewalk.FactsOptions{Runtimes: []tasks.Finder{find}}, corewalk.AnalyzeOptions{Structured: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func TestFoldedNames(t *testing.T) {
 	}
 	defer target.Close()
 	find := func(p *tasks.Process) (tasks.Runtime, error) { return &stubbed{toy{p: p, stepper: &toyStepper{}}}, nil }
-	r, err := target.Analyze(t.Context(), corewalk.AnalyzeOptions{Runtimes: []tasks.Finder{find}})
+	r, err := target.AnalyzeWith(t.Context(), corewalk.FactsOptions{Runtimes: []tasks.Finder{find}}, corewalk.AnalyzeOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -70,8 +70,8 @@ func (t *Target) WriteSlim(ctx context.Context, w io.Writer, o SlimOptions) (*Sl
 		walk()
 	}
 	// What this reads is kept.
-	if _, err := t.Analyze(ctx, AnalyzeOptions{Locals: LocalsAll, Structured: true, SourceLines: 1, Disassemble: true, Memory: true,
-		Environment: EnvironmentAll, Details: true, Explain: true}); err != nil {
+	if _, err := t.AnalyzeWith(ctx, FactsOptions{Explain: true}, AnalyzeOptions{Locals: LocalsAll, Structured: true,
+		Around: Around{Source: 1, Code: true, Memory: true}, Environment: EnvironmentAll, Details: true}); err != nil {
 		return nil, err
 	}
 	t.InfoWith(InfoOptions{})

@@ -219,8 +219,12 @@ func (s *Session) onStack(ctx context.Context, p *Place) error {
 		return err
 	}
 	for _, st := range s.stacks[:s.threads] {
-		f, err := s.facts.Walker().InitialFrame(unwind.ThreadID(st.Number))
-		if err != nil || f.SP() < p.Start || f.SP() >= p.End || p.Address < f.SP()-min(f.SP(), 128) {
+		s.open(st)
+		if st.facts.Walk(ctx, 1) != nil || len(st.frames()) == 0 {
+			continue
+		}
+		f := st.frames()[0]
+		if f.SP() < p.Start || f.SP() >= p.End || p.Address < f.SP()-min(f.SP(), 128) {
 			continue
 		}
 		p.Thread = unwind.ThreadID(st.Number)

@@ -137,7 +137,7 @@ func (s *Session) report(ctx context.Context) (*report.Report, error) {
 	if s.summary != nil {
 		return s.summary, nil
 	}
-	r, err := s.t.Analyze(ctx, corewalk.AnalyzeOptions{Values: s.o.Values, Runtimes: s.o.Runtimes, ShareFrames: true, Text: &report.TextOptions{}})
+	r, err := s.facts.Analyze(ctx, corewalk.AnalyzeOptions{ShareFrames: true, Text: &report.TextOptions{}})
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +166,7 @@ func (s *Session) crash(ctx context.Context) (*report.Report, error) {
 	if s.died != nil || !ok {
 		return s.died, nil
 	}
-	r, err := s.t.Analyze(ctx, corewalk.AnalyzeOptions{Threads: []unwind.ThreadID{died}, Locals: corewalk.LocalsNone, NoTasks: true, MaxFrames: maxCrashFrames, Runtimes: s.o.Runtimes})
+	r, err := s.facts.Analyze(ctx, corewalk.AnalyzeOptions{Threads: []unwind.ThreadID{died}, Locals: corewalk.LocalsNone, NoTasks: true, MaxFrames: maxCrashFrames})
 	if err != nil {
 		return nil, err
 	}

@@ -138,6 +138,9 @@ func (w *Walker) SymbolLookup() SymbolLookup { return w.lookup }
 // SymbolReader returns the reader that steppers use to locate functions, or nil.
 func (w *Walker) SymbolReader() SymbolReader { return w.reader }
 
+// MaxFrames returns how many frames of a stack are walked at most.
+func (w *Walker) MaxFrames() int { return w.maxFrames }
+
 // CodeAddress strips from a code pointer of the process the bits that are not part of the
 // address: signature bits, and the bit that selects the instruction set.
 func (w *Walker) CodeAddress(raw uint64) Address {

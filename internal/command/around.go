@@ -33,7 +33,7 @@ func (f *aroundFlags) register(fs *pflag.FlagSet) {
 // maxSourceLines bounds --source.
 const maxSourceLines = 1000
 
-func (f *aroundFlags) apply(o *corewalk.AnalyzeOptions) error {
+func (f *aroundFlags) apply(o *wanted) error {
 	if f.source < 0 || f.source > maxSourceLines {
 		return fmt.Errorf("--source %d: must be 0 to %d", f.source, maxSourceLines)
 	}
@@ -46,6 +46,6 @@ func (f *aroundFlags) apply(o *corewalk.AnalyzeOptions) error {
 	default:
 		return fmt.Errorf("--env=%s: must be masked, all or none", f.env)
 	}
-	o.SourceLines, o.Disassemble = f.source, f.disassemble
+	o.Around.Source, o.Around.Code = f.source, f.disassemble
 	return nil
 }

@@ -169,7 +169,7 @@ func (f *handleFlags) makeReport(e env) int {
 	if err != nil {
 		return e.fail(err)
 	}
-	made, err := t.Analyze(e.ctx, analyze)
+	made, err := t.AnalyzeWith(e.ctx, analyze.how, analyze.AnalyzeOptions)
 	if err != nil {
 		return e.fail(err)
 	}

@@ -98,7 +98,7 @@ func runLive(args []string, e env) int {
 }
 
 // attach reports on a running process.
-func (f *liveFlags) attach(e env, operand string, o corewalk.AnalyzeOptions, opts []corewalk.Option) int {
+func (f *liveFlags) attach(e env, operand string, o wanted, opts []corewalk.Option) int {
 	pid, err := strconv.Atoi(operand)
 	if err != nil || pid <= 0 {
 		return e.usageError("live %s: not a process number; to start a program, put -- before it", operand)
@@ -140,9 +140,9 @@ func (f *liveFlags) checkModes(fs *pflag.FlagSet) error {
 }
 
 // report prints the result of Analyze, after it has detached from the process.
-func (f *liveFlags) report(e env, t *corewalk.Target, name operands, o corewalk.AnalyzeOptions) int {
+func (f *liveFlags) report(e env, t *corewalk.Target, name operands, o wanted) int {
 	write := f.writer(&o, e)
-	r, err := t.Analyze(e.ctx, o)
+	r, err := t.AnalyzeWith(e.ctx, o.how, o.AnalyzeOptions)
 	if err != nil {
 		return e.fail(err)
 	}
@@ -150,7 +150,7 @@ func (f *liveFlags) report(e env, t *corewalk.Target, name operands, o corewalk.
 }
 
 // launch starts a program and reports when it crashes or is stopped.
-func (f *liveFlags) launch(e env, argv []string, o corewalk.AnalyzeOptions, opts []corewalk.Option) int {
+func (f *liveFlags) launch(e env, argv []string, o wanted, opts []corewalk.Option) int {
 	path, err := exec.LookPath(argv[0])
 	if errors.Is(err, exec.ErrDot) {
 		err = nil // as a shell would with "." in PATH

@@ -39,7 +39,7 @@ func (f *liveFlags) writeCore(e env, t *corewalk.Target) int {
 }
 
 // checkParity compares a process with its core.
-func (f *liveFlags) checkParity(e env, t *corewalk.Target, o corewalk.AnalyzeOptions, opts []corewalk.Option) int {
+func (f *liveFlags) checkParity(e env, t *corewalk.Target, o wanted, opts []corewalk.Option) int {
 	r, err := corecheck.Check(e.ctx, t, corecheck.Options{Threads: o.Threads, MaxFrames: o.MaxFrames, Open: opts})
 	if err != nil {
 		return e.fail(err)

@@ -64,7 +64,7 @@ func (f *sampleFlags) check(fs *pflag.FlagSet, format string) error {
 const sampleFrames = 1024
 
 // sample samples a process until the time is up, Ctrl-C, or the end of the process.
-func (f *liveFlags) sample(e env, t *corewalk.Target, o corewalk.AnalyzeOptions) int {
+func (f *liveFlags) sample(e env, t *corewalk.Target, o wanted) int {
 	outputs, err := f.create()
 	if err != nil {
 		return e.fail(err)

@@ -23,7 +23,7 @@ func (f *localsFlags) register(fs *pflag.FlagSet) {
 }
 
 // apply checks the flags and puts them into o.
-func (f *localsFlags) apply(o *corewalk.AnalyzeOptions) error {
+func (f *localsFlags) apply(o *wanted) error {
 	switch f.which {
 	case "top":
 		o.Locals = corewalk.LocalsTop
@@ -44,6 +44,6 @@ func (f *localsFlags) apply(o *corewalk.AnalyzeOptions) error {
 			return fmt.Errorf("--%s %d: must be 1 or more", b.flag, b.n)
 		}
 	}
-	o.Values.MaxElements, o.Values.MaxString, o.Values.MaxDepth = f.maxElements, f.maxString, f.maxDepth
+	o.how.Values.MaxElements, o.how.Values.MaxString, o.how.Values.MaxDepth = f.maxElements, f.maxString, f.maxDepth
 	return nil
 }

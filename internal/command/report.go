@@ -129,7 +129,7 @@ func runReport(args []string, e env) int {
 		return f.unwalkable(e, t, err)
 	}
 	write := f.writer(&analyze, e)
-	r, err := t.Analyze(e.ctx, analyze)
+	r, err := t.AnalyzeWith(e.ctx, analyze.how, analyze.AnalyzeOptions)
 	if err != nil {
 		return e.fail(err)
 	}
@@ -137,7 +137,7 @@ func runReport(args []string, e env) int {
 }
 
 // writer tells the analysis what will be printed, and returns what prints it. Text is printed as far as it is known.
-func (f *reportFlags) writer(o *corewalk.AnalyzeOptions, e env) func(*report.Report) error {
+func (f *reportFlags) writer(o *wanted, e env) func(*report.Report) error {
 	switch f.format {
 	case formatText:
 	case formatLines:
@@ -223,9 +223,16 @@ func (e env) haveThreads(o operands, want []unwind.ThreadID, r *report.Report) b
 	return all
 }
 
-// analyze checks the flags and turns them into options.
-func (f *reportFlags) analyze(e env) (corewalk.AnalyzeOptions, error) {
-	o := corewalk.AnalyzeOptions{MaxFrames: max(f.maxFrames, 0), NoInlines: f.noInlines, Explain: f.explain, Verify: f.verify,
+// wanted is what a command asks for: how facts are found, and which of them.
+type wanted struct {
+	corewalk.AnalyzeOptions
+	how corewalk.FactsOptions
+}
+
+// analyze checks the flags and turns them into what is asked for.
+func (f *reportFlags) analyze(e env) (wanted, error) {
+	o := wanted{how: corewalk.FactsOptions{NoInlines: f.noInlines, Explain: f.explain, Verify: f.verify, Unlimited: f.limits.unlimited()}}
+	o.AnalyzeOptions = corewalk.AnalyzeOptions{MaxFrames: max(f.maxFrames, 0),
 		Structured: f.format == formatJSON || f.format == formatLines, ShareFrames: f.format == formatJSON, Details: f.format != formatText}
 	if err := f.check(e); err != nil {
 		return o, err
@@ -243,7 +250,7 @@ func (f *reportFlags) analyze(e env) (corewalk.AnalyzeOptions, error) {
 	if err := f.limits.check(); err != nil {
 		return o, err
 	}
-	o.Memory, o.Unlimited = f.limits.memory.show, f.limits.unlimited()
+	o.Around.Memory = f.limits.memory.show
 	if err := f.layout.check(); err != nil {
 		return o, err
 	}

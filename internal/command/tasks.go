@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/report"
 )
 
@@ -33,7 +32,7 @@ func (f *taskFlags) register(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&f.only, "task", nil, "report only the goroutines or other tasks with these `IDs`, and no threads (repeatable, or with commas)")
 }
 
-func (f *taskFlags) apply(o *corewalk.AnalyzeOptions) error {
+func (f *taskFlags) apply(o *wanted) error {
 	switch f.show {
 	case tasksNone, tasksFolded, tasksAll:
 	default:

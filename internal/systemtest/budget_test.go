@@ -51,6 +51,7 @@ const (
 type budgetRun struct {
 	name    string // of a fixture
 	kind    string
+	how     corewalk.FactsOptions
 	options corewalk.AnalyzeOptions
 	shared  bool // the files are known from a run before
 }
@@ -161,7 +162,8 @@ func TestBudgetsFound(t *testing.T) {
 	}
 	r := budgetRuns()[3]
 	more := r
-	more.options = corewalk.AnalyzeOptions{Locals: corewalk.LocalsAll, Structured: true, Verify: true, Explain: true, Details: true}
+	more.how = corewalk.FactsOptions{Verify: true, Explain: true}
+	more.options = corewalk.AnalyzeOptions{Locals: corewalk.LocalsAll, Structured: true, Details: true}
 	costs := more.measure(t)
 	for _, what := range []string{measureAllocs, measureBytes} {
 		if budget := budgets[r.name+" "+r.kind+" "+what]; budget == 0 || !exceeds(costs[what], budget) {
@@ -229,7 +231,7 @@ func (r *budgetRun) run(t *testing.T, core string, opts []corewalk.Option) *core
 	if err != nil {
 		t.Fatalf("%s: %v", r.name, err)
 	}
-	rep, err := target.Analyze(context.Background(), r.options)
+	rep, err := target.AnalyzeWith(context.Background(), r.how, r.options)
 	if err != nil {
 		t.Fatalf("%s: %v", r.name, err)
 	}

@@ -35,19 +35,14 @@ func TestFirstThreadFirst(t *testing.T) {
 		var out bytes.Buffer
 		text := report.NewTextWriter(&out, opts)
 		others := 0
-		r, err := target.Analyze(context.Background(), corewalk.AnalyzeOptions{
-			Text:  &opts,
-			First: func(r *report.Report) { _ = text.First(r) },
-			Setup: func(w *unwind.Walker) error {
-				return w.AddStepper(&watcher{func(in *unwind.Frame) {
-					if in.Thread() != crashed && in.IsTopFrame() {
-						if others++; !strings.Contains(out.String(), ", crashed\n") || !strings.Contains(out.String(), "#0 ") {
-							t.Fatalf("%s: thread %d is walked when only this is written:\n%s", name, in.Thread(), out.String())
-						}
-					}
-				}})
-			},
+		facts := watchedFacts(t, target, func(in *unwind.Frame) {
+			if in.Thread() != crashed && in.IsTopFrame() {
+				if others++; !strings.Contains(out.String(), ", crashed\n") || !strings.Contains(out.String(), "#0 ") {
+					t.Fatalf("%s: thread %d is walked when only this is written:\n%s", name, in.Thread(), out.String())
+				}
+			}
 		})
+		r, err := facts.Analyze(context.Background(), corewalk.AnalyzeOptions{Text: &opts, First: func(r *report.Report) { _ = text.First(r) }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,20 +66,33 @@ func TestFirstThreadFirst(t *testing.T) {
 	}
 }
 
+// watchedFacts are those of a target in which saw is called with each frame whose caller is looked for.
+func watchedFacts(t *testing.T, target *corewalk.Target, saw func(*unwind.Frame)) *corewalk.Facts {
+	t.Helper()
+	facts, err := target.Facts(corewalk.FactsOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(facts.Close)
+	if err := facts.Walker().AddStepper(&watcher{saw}); err != nil {
+		t.Fatal(err)
+	}
+	return facts
+}
+
 // A deadline that ends while the second thread is walked leaves the crashed thread, and a line that says so.
 func TestDeadlineAfterFirst(t *testing.T) {
 	target := openCase(t, fixture.Get(t, "amd64-threads"))
 	crashed, _ := target.ProcessState().DefaultThread()
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	r, err := target.Analyze(ctx, corewalk.AnalyzeOptions{Setup: func(w *unwind.Walker) error {
-		return w.AddStepper(&watcher{func(in *unwind.Frame) {
-			if in.Thread() != crashed {
-				cancel(context.DeadlineExceeded)
-				time.Sleep(time.Millisecond)
-			}
-		}})
-	}})
+	facts := watchedFacts(t, target, func(in *unwind.Frame) {
+		if in.Thread() != crashed {
+			cancel(context.DeadlineExceeded)
+			time.Sleep(time.Millisecond)
+		}
+	})
+	r, err := facts.Analyze(ctx, corewalk.AnalyzeOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

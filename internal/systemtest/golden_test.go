@@ -36,9 +36,9 @@ func TestGoldenStructured(t *testing.T) {
 	for _, name := range structuredCases {
 		t.Run(name, func(t *testing.T) {
 			c := fixture.Get(t, name)
-			opts := corewalk.AnalyzeOptions{Structured: true}
-			opts.Values.MaxString = 4 // so that some are cut
-			r, err := openCase(t, c).Analyze(context.Background(), opts)
+			var how corewalk.FactsOptions
+			how.Values.MaxString = 4 // so that some are cut
+			r, err := openCase(t, c).AnalyzeWith(context.Background(), how, corewalk.AnalyzeOptions{Structured: true})
 			if err != nil {
 				t.Fatal(err)
 			}

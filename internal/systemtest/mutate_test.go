@@ -197,7 +197,7 @@ func everything(open func() (*corewalk.Target, error)) *report.Report {
 	}
 	report.WriteText(io.Discard, r, report.TextOptions{MaxFrames: 200, ShowRegisters: true})
 	report.WriteJSON(io.Discard, r)
-	if e, err := t.Analyze(ctx, corewalk.AnalyzeOptions{Explain: true, MaxFrames: 50}); err == nil {
+	if e, err := t.AnalyzeWith(ctx, corewalk.FactsOptions{Explain: true}, corewalk.AnalyzeOptions{MaxFrames: 50}); err == nil {
 		report.WriteText(io.Discard, e, report.TextOptions{Explain: true})
 	}
 	return r

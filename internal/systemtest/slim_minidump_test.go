@@ -23,7 +23,7 @@ func TestSlimMinidumps(t *testing.T) {
 				opts = append(opts, corewalk.WithSearch(dir))
 			}
 			words := func(target *corewalk.Target) string {
-				r, err := target.Analyze(ctx, corewalk.AnalyzeOptions{Locals: corewalk.LocalsAll, Memory: true, Disassemble: true})
+				r, err := target.Analyze(ctx, corewalk.AnalyzeOptions{Locals: corewalk.LocalsAll, Around: corewalk.Around{Memory: true, Code: true}})
 				if err != nil {
 					t.Fatal(err)
 				}

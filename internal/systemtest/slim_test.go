@@ -32,7 +32,7 @@ func TestSlim(t *testing.T) {
 				for _, o := range []corewalk.AnalyzeOptions{
 					{},
 					{Structured: true, Details: true, Locals: corewalk.LocalsAll},
-					{Locals: corewalk.LocalsNone, Memory: true, Disassemble: true, Environment: corewalk.EnvironmentMasked},
+					{Locals: corewalk.LocalsNone, Around: corewalk.Around{Memory: true, Code: true}, Environment: corewalk.EnvironmentMasked},
 				} {
 					r, err := target.Analyze(ctx, o)
 					if err != nil {

@@ -38,19 +38,20 @@ func service(open func(opts ...corewalk.Option) (*corewalk.Target, error), rng *
 	if err != nil {
 		return nil
 	}
-	o := corewalk.AnalyzeOptions{Locals: corewalk.LocalsAll, Structured: true, Disassemble: true, Memory: true, SourceLines: 2,
+	o := corewalk.AnalyzeOptions{Locals: corewalk.LocalsAll, Structured: true, Around: corewalk.Around{Source: 2, Code: true, Memory: true},
 		Environment: corewalk.EnvironmentMasked, Details: true}
+	var how corewalk.FactsOptions
 	switch rng.IntN(8) {
 	case 0:
-		o.Explain, o.Verify = true, true
+		how.Explain, how.Verify = true, true
 	case 1:
-		o.Values.Raw = true
+		how.Values.Raw = true
 	}
-	r, err := t.Analyze(ctx, o)
+	r, err := t.AnalyzeWith(ctx, how, o)
 	if err != nil {
 		return nil
 	}
-	text := report.TextOptions{ShowRegisters: true, AllLocals: true, Explain: o.Explain}
+	text := report.TextOptions{ShowRegisters: true, AllLocals: true, Explain: how.Explain}
 	switch rng.IntN(4) {
 	case 0:
 		text = report.TextOptions{MaxFrames: 20, Color: true, Width: 60}

@@ -16,7 +16,7 @@ func toys(w io.Writer, core string) error {
 		return err
 	}
 	defer target.Close()
-	r, err := target.Analyze(context.Background(), corewalk.AnalyzeOptions{Runtimes: []tasks.Finder{findToy}})
+	r, err := target.AnalyzeWith(context.Background(), corewalk.FactsOptions{Runtimes: []tasks.Finder{findToy}}, corewalk.AnalyzeOptions{})
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package python_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -127,18 +126,20 @@ func open(tb testing.TB, path string, opts ...corewalk.Option) (*corewalk.Target
 	}
 	tb.Cleanup(func() { target.Close() })
 	var p *tasks.Process
-	ctx, cancel := context.WithCancel(tb.Context())
 	died := 0
-	_, _ = target.Analyze(ctx, corewalk.AnalyzeOptions{NoTasks: true, Runtimes: []tasks.Finder{func(q *tasks.Process) (tasks.Runtime, error) {
+	facts, err := target.Facts(corewalk.FactsOptions{Runtimes: []tasks.Finder{func(q *tasks.Process) (tasks.Runtime, error) {
 		p = q
 		id, err := q.State.DefaultThread()
 		if err != nil {
 			tb.Fatal(err)
 		}
 		died = int(id)
-		cancel() // nothing else of the report is needed
 		return nil, nil
 	}}})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(facts.Close)
 	p.Budget = nil
 	return target, p, died
 }

@@ -12,20 +12,21 @@ import (
 const (
 	// aheadTasks is how many walks and fetches run at the same time.
 	aheadTasks = 16
-	// aheadFrames is the depth of each walk. Run fetches what lies deeper.
+	// aheadFrames is the depth of each walk. Report fetches what lies deeper.
 	aheadFrames = 4096
 )
 
-// Ahead fetches in parallel the files that Run would fetch one after the other: it walks all threads at once,
+// FetchAhead fetches in parallel the files that Report would fetch one after the other: it walks all threads at once,
 // each walk fetching the binaries it needs, and fetches the debug information of every library in a thread's
-// frames as soon as the thread's walk is done. Run then finds all files in place, and reports the same as
-// without Ahead.
+// frames as soon as the thread's walk is done. Report then finds all files in place, and says the same as
+// without FetchAhead.
 //
 // Only frames decide which files to fetch. Words on the stack that look like return addresses would be known
 // earlier, but old calls leave such words too, and would lead to modules that no stack needs.
 //
-// The error wraps mmapfile.ErrChanged. maxFrames limits the frames of a stack as in Run's Walker; 0 for all.
-func Ahead(ctx context.Context, p Parts, o Options, maxFrames int) error {
+// The error wraps mmapfile.ErrChanged.
+func (e *Engine) FetchAhead(ctx context.Context, o Options) error {
+	p, maxFrames := e.Parts, o.MaxFrames
 	if p.Files == nil || !lacksSeveral(p) {
 		return nil
 	}
@@ -35,7 +36,7 @@ func Ahead(ctx context.Context, p Parts, o Options, maxFrames int) error {
 	w, err := unwind.NewWalker(p.Proc, unwind.WithGroup(p.Walker.StepperGroup()), unwind.WithSymbolLookup(p.Walker.SymbolLookup()),
 		unwind.WithSymbolReader(p.Walker.SymbolReader()), unwind.WithMaxFrames(min(maxFrames, aheadFrames)))
 	if err != nil {
-		return nil // Run's Walker fails in the same way, and Run reports it
+		return nil // the Engine's Walker failed in the same way
 	}
 	defer w.Close()
 	ids, err := w.AvailableThreads()
@@ -67,7 +68,7 @@ func lacksSeveral(p Parts) bool {
 	return n > 1
 }
 
-// ahead is the state of one call of Ahead.
+// ahead is the state of one call of FetchAhead.
 type ahead struct {
 	Parts
 	walker  *unwind.Walker

@@ -59,7 +59,7 @@ func TestAhead(t *testing.T) {
 		want    int
 	}{{nil, 40}, {[]unwind.ThreadID{4, 7, 77}, 2}, {[]unwind.ThreadID{}, 0}} {
 		p, completed := aheadParts(t)
-		if err := Ahead(context.Background(), p, Options{Threads: tt.threads}, 0); err != nil {
+		if err := NewEngine(p).FetchAhead(context.Background(), Options{Threads: tt.threads}); err != nil {
 			t.Error(err)
 		}
 		got := completed()
@@ -84,7 +84,7 @@ func TestAheadNothing(t *testing.T) {
 		p, completed := aheadParts(t)
 		ctx := context.Background()
 		change(&p, &ctx)
-		if err := Ahead(ctx, p, Options{}, 0); err != nil || len(completed()) != 0 {
+		if err := NewEngine(p).FetchAhead(ctx, Options{}); err != nil || len(completed()) != 0 {
 			t.Errorf("%s: %v, %q", name, err, completed())
 		}
 	}
@@ -115,7 +115,7 @@ func TestAheadCutShort(t *testing.T) {
 			sum += m.Data()[1<<15]
 		},
 	}
-	if err := Ahead(context.Background(), p, Options{}, 0); !errors.Is(err, mmapfile.ErrChanged) {
+	if err := NewEngine(p).FetchAhead(context.Background(), Options{}); !errors.Is(err, mmapfile.ErrChanged) {
 		t.Errorf("%v, %d", err, sum)
 	}
 }

@@ -43,19 +43,19 @@ type place struct {
 }
 
 // foldsThreads reports whether the text shows threads with the same stack as one, without the addresses of frames.
-func (in *inspection) foldsThreads() bool {
+func (in *question) foldsThreads() bool {
 	o := in.opts.Text
-	return in.comparesThreads() && !o.Unfolded && !o.Explain && !o.ShowRegisters && !in.opts.Verify && !in.wantsAround(false)
+	return in.comparesThreads() && !o.Unfolded && !o.Explain && !o.ShowRegisters && !in.Verify && !in.wantsAround(false)
 }
 
 // comparesThreads reports whether of threads with the same stack only the first evaluates what is the same in all.
 // Where variables are (report.Variable.Location) is not.
-func (in *inspection) comparesThreads() bool {
-	return in.opts.Text != nil && !in.opts.Explain && !in.opts.Structured
+func (in *question) comparesThreads() bool {
+	return in.opts.Text != nil && !in.Explain && !in.opts.Structured
 }
 
 // alikeTo returns the threads before that have the stack of t, maybe none yet; nil if that does not matter.
-func (in *inspection) alikeTo(t *report.Thread, stack *unwind.Stack) *alike {
+func (in *question) alikeTo(t *report.Thread, stack *unwind.Stack) *alike {
 	if len(t.Frames) > maxAlike {
 		return nil
 	}
@@ -135,7 +135,7 @@ func (a *alike) variable(p place) *report.Variable {
 
 // join makes t share the frames of those that it is alike to, if enough of them were read, and no variable of t
 // differs that is the same in all of them.
-func (in *inspection) join(ctx context.Context, t *report.Thread, a *alike, frames []*unwind.Frame, ends []int) bool {
+func (in *naming) join(ctx context.Context, t *report.Thread, a *alike, frames []*unwind.Frame, ends []int) bool {
 	if a.threads < report.MaxByThread {
 		return false
 	}
@@ -160,7 +160,7 @@ func (in *inspection) join(ctx context.Context, t *report.Thread, a *alike, fram
 
 // computedAlike reports whether all variables that are the same in the threads of a are computed, in another stack, from what
 // they are computed from in the first of them. False also means that this is not known.
-func (in *inspection) computedAlike(a *alike, frames []*unwind.Frame) bool {
+func (in *naming) computedAlike(a *alike, frames []*unwind.Frame) bool {
 	if in.group == nil || in.Variables == nil || in.Budget.Spend(len(a.known)) != nil {
 		return false
 	}
@@ -174,7 +174,7 @@ func (in *inspection) computedAlike(a *alike, frames []*unwind.Frame) bool {
 }
 
 // compareAll compares the variables of an entry with those of the threads that its thread may join.
-func (in *inspection) compareAll(a *dwarfvars.Activation, vars []*dwarfvars.LocalVar, at place) {
+func (in *naming) compareAll(a *dwarfvars.Activation, vars []*dwarfvars.LocalVar, at place) {
 	for _, v := range vars {
 		if hidden(v) {
 			continue

@@ -23,7 +23,7 @@ func allocatorMarks(which reason.Allocator) (modules, symbols []string) {
 }
 
 // hasAllocator reports whether the process has an allocator.
-func (in *inspection) hasAllocator(which reason.Allocator) bool {
+func (in *question) hasAllocator(which reason.Allocator) bool {
 	switch {
 	case which == reason.MacOS:
 		return in.os == "macos" || in.os == "darwin" || in.os == "ios"

@@ -34,12 +34,12 @@ const (
 
 // wantsAround reports whether a thread's frames get source and instructions: those that the
 // user asked for, else the crashed one, else all.
-func (in *inspection) wantsAround(crashed bool) bool {
+func (in *question) wantsAround(crashed bool) bool {
 	return crashed || in.opts.Threads != nil || in.died() == unwind.NullThread
 }
 
 // sources adds the source around the lines of a thread's frames.
-func (in *inspection) sources(frames []report.Frame) {
+func (in *question) sources(frames []report.Frame) {
 	libs := in.Proc.LibraryTracker()
 	if in.opts.Around.Source <= 0 || in.Files == nil || libs == nil {
 		return
@@ -69,7 +69,7 @@ func (in *inspection) sources(frames []report.Frame) {
 }
 
 // lackSource notes a source file that is not shown.
-func (in *inspection) lackSource(path string, err error) {
+func (in *Engine) lackSource(path string, err error) {
 	if in.noSource == nil {
 		in.noSource = map[string]error{}
 	}
@@ -77,7 +77,7 @@ func (in *inspection) lackSource(path string, err error) {
 }
 
 // warnSources tells which source files were not found.
-func (in *inspection) warnSources(r *report.Report) {
+func (in *Engine) warnSources(r *report.Report) {
 	absent, first := 0, ""
 	for path, err := range in.noSource {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -105,7 +105,7 @@ func (in *inspection) warnSources(r *report.Report) {
 
 // code returns the instructions around a frame's address. entry is where its function
 // begins, 0 if that is not known.
-func (in *inspection) code(f *unwind.Frame, entry unwind.Address) []report.CodeLine {
+func (in *question) code(f *unwind.Frame, entry unwind.Address) []report.CodeLine {
 	here := f.RA()
 	mode := f.CodePointer() - here // the bit that says Thumb
 	switch lookup := f.LookupAddr(); {
@@ -153,7 +153,7 @@ func (in *inspection) code(f *unwind.Frame, entry unwind.Address) []report.CodeL
 
 // codeStart returns where to begin to decode, so that the instructions before here are
 // those that the processor saw.
-func (in *inspection) codeStart(f *unwind.Frame, entry, here unwind.Address) unwind.Address {
+func (in *Engine) codeStart(f *unwind.Frame, entry, here unwind.Address) unwind.Address {
 	if entry != 0 && entry <= here && here-entry <= maxCodeBack {
 		return entry
 	}
@@ -167,7 +167,7 @@ func (in *inspection) codeStart(f *unwind.Frame, entry, here unwind.Address) unw
 }
 
 // callSite returns the call that a frame made; false if there is none before its return address.
-func (in *inspection) callSite(f *unwind.Frame) (disasm.CallSite, bool) {
+func (in *Engine) callSite(f *unwind.Frame) (disasm.CallSite, bool) {
 	ra := f.RA()
 	if ra == f.LookupAddr() {
 		return disasm.CallSite{}, false
@@ -182,7 +182,7 @@ func (in *inspection) callSite(f *unwind.Frame) (disasm.CallSite, bool) {
 }
 
 // memory returns what lies around the addresses that matter to the crash.
-func (in *inspection) memory(r *report.Report) []report.MemoryArea {
+func (in *question) memory(r *report.Report) []report.MemoryArea {
 	f := in.top
 	if f == nil {
 		return nil

@@ -11,7 +11,7 @@ import (
 
 // A codeReader reads the process's code for stackflow: the dump's bytes first, as everywhere.
 type codeReader struct {
-	in     *inspection
+	in     *question
 	pieces []codePiece
 }
 

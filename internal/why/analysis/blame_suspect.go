@@ -176,7 +176,7 @@ func (t *tracer) calledThrough(regs *arch.RegSet, addr uint64) (suspect, bool) {
 }
 
 // libraryPath returns the path of the library at an address.
-func (in *inspection) libraryPath(addr uint64) string {
+func (in *Engine) libraryPath(addr uint64) string {
 	if libs := in.Proc.LibraryTracker(); libs != nil {
 		if lib, ok := libs.LibraryAt(addr); ok {
 			return lib.Path

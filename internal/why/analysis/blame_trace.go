@@ -24,7 +24,7 @@ const (
 )
 
 // blamed finds out which value was bad and where it came from; nil if that is not known.
-func (in *inspection) blamed(inst *disasm.Inst, regs *arch.RegSet, why *reason.Reason) *report.Blame {
+func (in *question) blamed(inst *disasm.Inst, regs *arch.RegSet, why *reason.Reason) *report.Blame {
 	if len(in.diedStack) == 0 || !why.HasAddr && why.Kind != report.CrashDivZero && why.Kind != report.CrashDivOverflow || why.Kind == report.CrashStackOverflow {
 		return nil
 	}
@@ -54,7 +54,7 @@ func (in *inspection) blamed(inst *disasm.Inst, regs *arch.RegSet, why *reason.R
 
 // A tracer follows one value.
 type tracer struct {
-	in        *inspection
+	in        *question
 	witnesses []*witness
 	out       report.Blame
 	pointer   bool   // the value is what the instruction used as a pointer, not as an index
@@ -409,7 +409,7 @@ func (t *tracer) asPassed(w *witness, v *provenance.Value) string {
 
 // literal reports whether a value is a constant that is stored next to the code that loads it. Compilers do so
 // on all architectures except x86.
-func (in *inspection) literal(v *provenance.Value) bool {
+func (in *Engine) literal(v *provenance.Value) bool {
 	const near = 4096 // bytes, the range of an ARM load
 	at := uint64(v.K)
 	if in.arch.Family == arch.FamilyX86 || v.Base != arch.NoReg || v.Index != arch.NoReg || at-v.At+near > 2*near {
@@ -436,7 +436,7 @@ func (t *tracer) returned(w *witness, v *provenance.Value) {
 }
 
 // returnedBy is the name of the function whose result a value is; "" if it is not known.
-func (in *inspection) returnedBy(v *provenance.Value) string {
+func (in *question) returnedBy(v *provenance.Value) string {
 	code := codeReader{in: in}
 	f, ok := code.function(v.Target)
 	if !ok || f.Entry != v.Target {
@@ -648,7 +648,7 @@ func sameName(name string, names ...string) bool {
 
 // tailBetween reports whether functions are known to have left by tail calls between a frame and the call in
 // its caller.
-func (in *inspection) tailBetween(number int) bool {
+func (in *question) tailBetween(number int) bool {
 	return number+1 < len(in.diedStack) && len(in.tailCalls(in.diedStack, number+1, in.calledAs(in.diedStack, number+1))) > 0
 }
 

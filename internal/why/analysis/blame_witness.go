@@ -11,7 +11,7 @@ import (
 
 // A witness is one physical frame of a stack, with the code and the variables of its function.
 type witness struct {
-	in     *inspection
+	in     *question
 	stack  []*unwind.Frame
 	number int // of the frame
 	frame  *unwind.Frame
@@ -27,12 +27,12 @@ type witness struct {
 
 // witness returns the witness of a frame; nil if the frame's code cannot be followed up to its instruction.
 // early are the registers at a called function's entry, which still are the caller's; nil if not available.
-func (in *inspection) witness(number int, early *arch.RegSet) *witness {
+func (in *question) witness(number int, early *arch.RegSet) *witness {
 	return in.witnessOf(in.diedStack, number, early)
 }
 
 // witnessOf is witness for a frame of any stack.
-func (in *inspection) witnessOf(stack []*unwind.Frame, number int, early *arch.RegSet) *witness {
+func (in *question) witnessOf(stack []*unwind.Frame, number int, early *arch.RegSet) *witness {
 	if number >= len(stack) {
 		return nil
 	}
@@ -97,7 +97,7 @@ func (w *witness) close() {
 }
 
 // symbolEnd returns where the function at an address ends according to its symbol; 0 if not known.
-func (in *inspection) symbolEnd(start uint64) uint64 {
+func (in *Engine) symbolEnd(start uint64) uint64 {
 	symbols, ok := in.Walker.SymbolLookup().(unwind.SymbolReader)
 	libs := in.Proc.LibraryTracker()
 	if !ok || libs == nil {
@@ -153,7 +153,7 @@ func (w *witness) locate(early *arch.RegSet) bool {
 }
 
 // readInt reads an unsigned integer of size bytes from the process's memory.
-func (in *inspection) readInt(addr uint64, size int) (uint64, bool) {
+func (in *Engine) readInt(addr uint64, size int) (uint64, bool) {
 	var buf [8]byte
 	if size <= 0 || size > len(buf) {
 		return 0, false

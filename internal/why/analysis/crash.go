@@ -9,7 +9,7 @@ import (
 )
 
 // died returns the thread that the process died in; NullThread if it did not die.
-func (in *inspection) died() unwind.ThreadID {
+func (in *Engine) died() unwind.ThreadID {
 	switch {
 	case in.Signal != nil:
 		return unwind.ThreadID(in.Signal.TID)
@@ -20,7 +20,7 @@ func (in *inspection) died() unwind.ThreadID {
 }
 
 // crash fills in why the process died.
-func (in *inspection) crash(r *report.Report) {
+func (in *question) crash(r *report.Report) {
 	if in.Signal == nil && in.Exception == nil {
 		return
 	}
@@ -57,7 +57,7 @@ func (in *inspection) crash(r *report.Report) {
 }
 
 // blame adds address, instruction and the origin of the bad value.
-func (in *inspection) blame(c *report.Crash, inst *disasm.Inst, regs *arch.RegSet, why *reason.Reason) {
+func (in *question) blame(c *report.Crash, inst *disasm.Inst, regs *arch.RegSet, why *reason.Reason) {
 	if why.HasAddr {
 		addr := report.Addr(why.Addr)
 		c.Address = &addr
@@ -77,7 +77,7 @@ func (in *inspection) blame(c *report.Crash, inst *disasm.Inst, regs *arch.RegSe
 }
 
 // atFault adds the same for a fault that interrupted a frame of the thread that died. Steps count frames from that one.
-func (in *inspection) atFault(c *report.Crash, physical int, why *reason.Reason) {
+func (in *question) atFault(c *report.Crash, physical int, why *reason.Reason) {
 	var inst disasm.Inst
 	if in.decode(&inst, in.diedStack[physical]) != nil {
 		why.AtInst = false
@@ -87,7 +87,7 @@ func (in *inspection) atFault(c *report.Crash, physical int, why *reason.Reason)
 }
 
 // blameFrom is blame for a fault of a frame of the thread that died, with the registers at its instruction. Steps count frames from that one.
-func (in *inspection) blameFrom(c *report.Crash, physical int, inst *disasm.Inst, regs *arch.RegSet, why *reason.Reason) {
+func (in *question) blameFrom(c *report.Crash, physical int, inst *disasm.Inst, regs *arch.RegSet, why *reason.Reason) {
 	all := in.diedStack
 	in.diedStack, in.faultRegs = all[physical:], regs
 	in.blame(c, inst, regs, why)
@@ -95,7 +95,7 @@ func (in *inspection) blameFrom(c *report.Crash, physical int, inst *disasm.Inst
 }
 
 // why sets the signal or exception in c, and finds the reason.
-func (in *inspection) why(c *report.Crash, ci reason.Input) reason.Reason {
+func (in *Engine) why(c *report.Crash, ci reason.Input) reason.Reason {
 	if e := in.Exception; in.Signal == nil && e != nil {
 		c.Exception, c.Code = e.Name(in.arch), e.Number()
 		return reason.WhyException(ci, *e)
@@ -111,7 +111,7 @@ func (in *inspection) why(c *report.Crash, ci reason.Input) reason.Reason {
 
 // calledNoCode reports whether the innermost frame is at an address without code, of which its caller is to blame. Where the processor refused
 // to go there, the frame is still at the call.
-func (in *inspection) calledNoCode(c *report.Crash, frames []report.Frame) bool {
+func (in *Engine) calledNoCode(c *report.Crash, frames []report.Frame) bool {
 	if len(frames) < 2 || frames[0].Function != "" && frames[1].Trust != report.TrustWildPC {
 		return false
 	}
@@ -130,19 +130,19 @@ func sentByProcess(code string) bool {
 	return code == "SI_USER" || code == "SI_TKILL" || code == "SI_QUEUE"
 }
 
-func (in *inspection) word(addr unwind.Address) (uint64, bool) {
+func (in *Engine) word(addr unwind.Address) (uint64, bool) {
 	v, err := in.Proc.ReadWord(addr)
 	return v, err == nil
 }
 
-func (in *inspection) bytes(addr unwind.Address, buf []byte) int {
+func (in *Engine) bytes(addr unwind.Address, buf []byte) int {
 	n, _ := in.Proc.ReadMem(addr, buf)
 	return n
 }
 
 // decode decodes the instruction of a frame; in the youngest frame of a thread, the breakpoint instruction that
 // it stopped after.
-func (in *inspection) decode(inst *disasm.Inst, f *unwind.Frame) error {
+func (in *Engine) decode(inst *disasm.Inst, f *unwind.Frame) error {
 	var code [disasm.MaxLen]byte
 	at, pointer := f.RA(), f.CodePointer()
 	if back := at - f.LookupAddr(); f.IsTopFrame() && back != 0 {
@@ -159,7 +159,7 @@ func (in *inspection) decode(inst *disasm.Inst, f *unwind.Frame) error {
 	return err
 }
 
-func (in *inspection) instruction(inst *disasm.Inst, regs *arch.RegSet, why reason.Reason) *report.Instruction {
+func (in *Engine) instruction(inst *disasm.Inst, regs *arch.RegSet, why reason.Reason) *report.Instruction {
 	out := &report.Instruction{
 		Address:    report.Addr(inst.PC),
 		Text:       inst.Text(disasm.TextOptions{Symbol: in.symbol}),
@@ -178,7 +178,7 @@ func (in *inspection) instruction(inst *disasm.Inst, regs *arch.RegSet, why reas
 }
 
 // symbol names a branch target for the disassembly.
-func (in *inspection) symbol(addr uint64) (string, uint64) {
+func (in *Engine) symbol(addr uint64) (string, uint64) {
 	lookup := in.Walker.SymbolLookup()
 	if lookup == nil {
 		return "", 0

@@ -65,7 +65,7 @@ func TestInstructionBehind(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := Run(context.Background(), Parts{Proc: p, Walker: w, Signal: &c.s}, Options{}).Crash.Instruction
+		got := NewEngine(Parts{Proc: p, Walker: w, Signal: &c.s}).Report(context.Background(), Options{}).Crash.Instruction
 		if (got == nil) != (c.want == 0) || got != nil && uint64(got.Address) != codeAt+c.want {
 			t.Errorf("%s: %+v, want at %#x", c.name, got, c.want)
 		}

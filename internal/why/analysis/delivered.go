@@ -17,7 +17,7 @@ const siginfoSize, siginfoUsed = 128, 48
 
 // delivered returns the signal that the trampoline at a place of a stack delivered, and how sure that is; "" if it is not
 // known.
-func (in *inspection) delivered(frames []*unwind.Frame, physical int) (reason.Signal, string) {
+func (in *question) delivered(frames []*unwind.Frame, physical int) (reason.Signal, string) {
 	f := frames[physical]
 	saved, ok := steppers.SignalAt(f)
 	if !ok {
@@ -39,7 +39,7 @@ func (in *inspection) delivered(frames []*unwind.Frame, physical int) (reason.Si
 }
 
 // interruptedInput describes what a signal interrupted: a frame, which may be missing.
-func (in *inspection) interruptedInput(frames []*unwind.Frame, physical int) reason.Input {
+func (in *question) interruptedInput(frames []*unwind.Frame, physical int) reason.Input {
 	ci := in.crashInput()
 	ci.Signal = reason.Signal{Numbers: in.Numbers, OwnPID: in.Proc.ProcessID()}
 	if physical >= len(frames) {
@@ -56,7 +56,7 @@ func (in *inspection) interruptedInput(frames []*unwind.Frame, physical int) rea
 }
 
 // readInfo reads what lies where the siginfo_t of a signal frame is.
-func (in *inspection) readInfo(d *reason.Delivery) {
+func (in *Engine) readInfo(d *reason.Delivery) {
 	var buf [siginfoSize]byte
 	n, _ := in.Proc.ReadMem(d.Saved.Info, buf[:])
 	s := corestate.DecodeSigInfo(in.arch, buf[:n])
@@ -73,7 +73,7 @@ func (in *inspection) readInfo(d *reason.Delivery) {
 
 // blockedIn returns the signals that are blocked while a handler runs whose frames, and those of all younger ones, are
 // given: the next signal frame has them, or the dump for the thread.
-func (in *inspection) blockedIn(younger []*unwind.Frame, tid unwind.ThreadID) (uint64, bool) {
+func (in *Engine) blockedIn(younger []*unwind.Frame, tid unwind.ThreadID) (uint64, bool) {
 	for i := len(younger) - 1; i > 0; i-- {
 		if younger[i].IsTrampoline() {
 			saved, ok := steppers.SignalAt(younger[i])
@@ -88,7 +88,7 @@ func (in *inspection) blockedIn(younger []*unwind.Frame, tid unwind.ThreadID) (u
 
 // handlerArgument returns the first argument of a signal handler that is interrupted at its first instruction: the
 // signal's number, in the register in which the kernel passed it. It returns 0 for other frames.
-func (in *inspection) handlerArgument(f *unwind.Frame, saved *steppers.SavedSignal) int {
+func (in *question) handlerArgument(f *unwind.Frame, saved *steppers.SavedSignal) int {
 	args := provenance.ABIOf(in.arch, false).Args
 	if len(args) == 0 || f.LookupAddr() != f.RA() || !f.IsTopFrame() && !f.NonCall() {
 		return 0
@@ -110,7 +110,7 @@ func (in *inspection) handlerArgument(f *unwind.Frame, saved *steppers.SavedSign
 }
 
 // asksForInfo reports whether a frame is of a handler that is installed with SA_SIGINFO always: Go's.
-func (in *inspection) asksForInfo(f *unwind.Frame) bool {
+func (in *question) asksForInfo(f *unwind.Frame) bool {
 	code := codeReader{in: in}
 	call, _ := code.function(f.LookupAddr())
 	return strings.HasPrefix(call.Name, "runtime.sigtramp") || call.Name == "runtime.cgoSigtramp"

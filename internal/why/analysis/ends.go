@@ -8,7 +8,7 @@ import (
 )
 
 // endDetail says in words why a walk stopped at its last frame.
-func (in *inspection) endDetail(s *unwind.Stack) string {
+func (in *Engine) endDetail(s *unwind.Stack) string {
 	if s.Err == nil {
 		return ""
 	}
@@ -34,7 +34,7 @@ func (in *inspection) endDetail(s *unwind.Stack) string {
 }
 
 // notCode says why there can be no code at pc; "" if there may be.
-func (in *inspection) notCode(pc unwind.Address) string {
+func (in *Engine) notCode(pc unwind.Address) string {
 	if libs := in.Proc.LibraryTracker(); libs != nil {
 		if _, ok := libs.LibraryAt(pc); ok {
 			return ""

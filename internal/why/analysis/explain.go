@@ -10,7 +10,7 @@ import (
 
 // explain says how f's caller was found: which steppers were asked, the rule of the one that succeeded, and
 // where every register of the caller is. caller is nil if the stack ends at f.
-func (in *inspection) explain(f, caller *unwind.Frame) *report.Explain {
+func (in *Engine) explain(f, caller *unwind.Frame) *report.Explain {
 	e := &report.Explain{}
 	if caller != nil {
 		e.Registers = in.recovered(f, caller)
@@ -33,7 +33,7 @@ func (in *inspection) explain(f, caller *unwind.Frame) *report.Explain {
 
 // recovered lists the registers of a caller and where each was found. Registers that its callee f left
 // unchanged are listed by name only, consecutive ones together.
-func (in *inspection) recovered(f, caller *unwind.Frame) []report.RecoveredRegister {
+func (in *Engine) recovered(f, caller *unwind.Frame) []report.RecoveredRegister {
 	var out []report.RecoveredRegister
 	var same []string
 	flush := func() {

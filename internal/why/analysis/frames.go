@@ -10,10 +10,10 @@ import (
 
 // frame appends the entries of one physical frame to out: the functions that left by a tail call on the way to
 // its callee, the calls inlined into it, then the frame itself.
-func (in *inspection) frame(out []report.Frame, frames []*unwind.Frame, physical int) []report.Frame {
+func (in *naming) frame(out []report.Frame, frames []*unwind.Frame, physical int) []report.Frame {
 	f := frames[physical]
 	var target unwind.Address
-	if !in.opts.NoInlines {
+	if !in.NoInlines {
 		target = in.calledAs(frames, physical)
 	}
 	key, again := in.nameKey(frames, physical, target)
@@ -25,7 +25,7 @@ func (in *inspection) frame(out []report.Frame, frames []*unwind.Frame, physical
 	from := len(out)
 	base := in.place(frames, physical)
 	merged, calls := in.merged(frames, physical, in.callsOf(f))
-	if !in.opts.NoInlines {
+	if !in.NoInlines {
 		for _, c := range in.tailCalls(frames, physical, target) {
 			e := virtual(base)
 			e.Inlined, e.Tail = c.Inlined, !c.Inlined
@@ -36,7 +36,7 @@ func (in *inspection) frame(out []report.Frame, frames []*unwind.Frame, physical
 		}
 	}
 	for i, c := range calls {
-		if i < len(calls)-1 && in.opts.NoInlines {
+		if i < len(calls)-1 && in.NoInlines {
 			continue
 		}
 		e := base
@@ -45,7 +45,7 @@ func (in *inspection) frame(out []report.Frame, frames []*unwind.Frame, physical
 			e.Inlined = true
 		}
 		in.fill(&e, c)
-		if in.opts.NoInlines && len(calls) > 1 {
+		if in.NoInlines && len(calls) > 1 {
 			e.Source = source(calls[0]) // the current line of the frame, even if it is inlined
 		}
 		e.Index = len(out)
@@ -56,14 +56,14 @@ func (in *inspection) frame(out []report.Frame, frames []*unwind.Frame, physical
 		out = append(out, base)
 	}
 	out[len(out)-1].Merged = merged
-	if in.opts.Explain {
+	if in.Explain {
 		var caller *unwind.Frame
 		if physical+1 < len(frames) {
 			caller = frames[physical+1]
 		}
 		out[len(out)-1].Explain = in.explain(f, caller)
 	}
-	if in.opts.Verify && physical > 0 {
+	if in.Verify && physical > 0 {
 		out[len(out)-1].Verify = verdicts(f)
 	}
 	if again && merged == nil && !in.moved[f] {
@@ -88,8 +88,8 @@ type nameKey struct {
 const maxNamed = 1 << 14
 
 // nameKey returns the key of a frame; false if its entries depend on more, or are not kept.
-func (in *inspection) nameKey(frames []*unwind.Frame, physical int, target unwind.Address) (nameKey, bool) {
-	if physical == 0 || in.opts.Explain || in.opts.Verify || len(in.named) >= maxNamed {
+func (in *naming) nameKey(frames []*unwind.Frame, physical int, target unwind.Address) (nameKey, bool) {
+	if physical == 0 || in.Explain || in.Verify || len(in.named) >= maxNamed {
 		return nameKey{}, false
 	}
 	f, callee := frames[physical], frames[physical-1]
@@ -103,7 +103,7 @@ func (in *inspection) nameKey(frames []*unwind.Frame, physical int, target unwin
 }
 
 // sameNames appends the entries of a frame that has those of another one.
-func (in *inspection) sameNames(out, list []report.Frame, f *unwind.Frame, physical int) []report.Frame {
+func (in *Engine) sameNames(out, list []report.Frame, f *unwind.Frame, physical int) []report.Frame {
 	at := len(out)
 	out = append(out, list...)
 	cfa, known := f.CFA()
@@ -120,7 +120,7 @@ func (in *inspection) sameNames(out, list []report.Frame, f *unwind.Frame, physi
 }
 
 // returnAddressOf returns where the return address of a frame was found.
-func (in *inspection) returnAddressOf(f *unwind.Frame) report.Location {
+func (in *Engine) returnAddressOf(f *unwind.Frame) report.Location {
 	switch l := f.RALocation(); l.Kind {
 	case unwind.LocAddress:
 		return report.Location{Address: report.Addr(l.Addr)}
@@ -131,7 +131,7 @@ func (in *inspection) returnAddressOf(f *unwind.Frame) report.Location {
 }
 
 // place returns what is known of a frame without symbols.
-func (in *inspection) place(frames []*unwind.Frame, physical int) report.Frame {
+func (in *question) place(frames []*unwind.Frame, physical int) report.Frame {
 	f := frames[physical]
 	out := report.Frame{
 		Physical: physical,
@@ -174,7 +174,7 @@ func virtual(base report.Frame) report.Frame {
 
 // inModule sets the module of a tail-called function, which may differ from its caller's, and the
 // offset of the function in that module.
-func (in *inspection) inModule(e *report.Frame, entry unwind.Address) {
+func (in *Engine) inModule(e *report.Frame, entry unwind.Address) {
 	libs := in.Proc.LibraryTracker()
 	if libs == nil {
 		return
@@ -184,7 +184,7 @@ func (in *inspection) inModule(e *report.Frame, entry unwind.Address) {
 	}
 }
 
-func (in *inspection) fill(e *report.Frame, c unwind.Call) {
+func (in *Engine) fill(e *report.Frame, c unwind.Call) {
 	e.Function, e.Symbol, e.NoReturn = c.Name, c.LinkageName, c.NoReturn
 	e.Source = source(c)
 	if !c.Inlined {
@@ -201,7 +201,7 @@ func source(c unwind.Call) report.Source {
 
 // callsOf returns the calls in a frame, or just its name if the lookup does not know calls. The slice is valid
 // until the next call.
-func (in *inspection) callsOf(f *unwind.Frame) []unwind.Call {
+func (in *Engine) callsOf(f *unwind.Frame) []unwind.Call {
 	in.calls = in.calls[:0]
 	switch lookup := in.Walker.SymbolLookup().(type) {
 	case nil:

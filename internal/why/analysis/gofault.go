@@ -13,7 +13,7 @@ import (
 
 // goFault adds to a panic of Go, or a fatal error of its runtime, the fault that it stands for: address, instruction and blame. The
 // registers at the fault are lost, as Go's functions preserve none, but the address tells the one that the instruction used.
-func (in *inspection) goFault(r *report.Report, f *message.Fault) {
+func (in *question) goFault(r *report.Report, f *message.Fault) {
 	physical := slices.Index(in.diedStack, f.Frame)
 	if physical < 0 || len(r.Threads) == 0 {
 		return
@@ -54,7 +54,7 @@ const siKernel = 128
 const nilMap = "assignment to entry in nil map"
 
 // goNilMap adds to a panic of that kind which map it was, if the function that assigns has one variable that is a nil map.
-func (in *inspection) goNilMap(r *report.Report) {
+func (in *question) goNilMap(r *report.Report) {
 	runtimes := func(f report.Frame) bool {
 		return strings.HasPrefix(f.Function, "runtime.mapassign") || strings.HasPrefix(f.Function, "internal/runtime/maps.")
 	}
@@ -77,7 +77,7 @@ func (in *inspection) goNilMap(r *report.Report) {
 	var text string
 	for _, s := range a.Live() {
 		for _, v := range slices.Concat(s.Params, s.Locals) {
-			value := a.Read(v, in.opts.Values)
+			value := a.Read(v, in.Values)
 			if !strings.HasPrefix(value.Type(), "map[") || value.Err() != nil || value.Text() != "nil" {
 				continue
 			}

@@ -15,7 +15,7 @@ import (
 
 // handled adds, as the first cause, the fault for which a signal handler on the crashing thread's stack was
 // called: the program then died in the handler or because of it. If the handler was Go's, the fault is the reason itself.
-func (in *inspection) handled(r *report.Report) {
+func (in *question) handled(r *report.Report) {
 	if len(r.Threads) == 0 || !r.Threads[0].Crashed || in.endedByGo(r) {
 		return
 	}
@@ -36,7 +36,7 @@ func (in *inspection) handled(r *report.Report) {
 
 // firstFault returns the frame of the thread that died which a caught fault interrupted, and the fault's signal; 0 if there is
 // none. Of several faults it takes the oldest, which came first.
-func (in *inspection) firstFault() (physical int, s reason.Signal) {
+func (in *question) firstFault() (physical int, s reason.Signal) {
 	for i := len(in.diedStack) - 1; i > 0; i-- {
 		if s, ok := in.faultHandled(i - 1); ok {
 			return i, s
@@ -47,7 +47,7 @@ func (in *inspection) firstFault() (physical int, s reason.Signal) {
 
 // caught makes a fault the reason of a program whose handler of the fault then aborted: place, instruction, address and
 // blame are the fault's. It returns false if that is not so.
-func (in *inspection) caught(r *report.Report) bool {
+func (in *question) caught(r *report.Report) bool {
 	c := r.Crash
 	if c == nil || in.caughtEarlier == "" || c.Kind != report.CrashAbort || c.Message != "" || in.Signal == nil || in.Signal.Number != sigABRT {
 		return false
@@ -105,7 +105,7 @@ func seenFrom(frames []report.Frame, physical int) []report.Frame {
 }
 
 // caughtFault reports whether the thread that died handled a fault: the program ended because of that.
-func (in *inspection) caughtFault() bool {
+func (in *question) caughtFault() bool {
 	for i := range in.diedStack {
 		if _, ok := in.faultHandled(i); ok {
 			return true
@@ -115,7 +115,7 @@ func (in *inspection) caughtFault() bool {
 }
 
 // faultHandled returns the signal that a trampoline of the thread that died delivered, and whether it is a fault's.
-func (in *inspection) faultHandled(physical int) (reason.Signal, bool) {
+func (in *question) faultHandled(physical int) (reason.Signal, bool) {
 	if !in.diedStack[physical].IsTrampoline() {
 		return reason.Signal{}, false
 	}
@@ -153,7 +153,7 @@ func goHandled(frames []report.Frame) int {
 
 // endedByGo sets the reason of a Go program to the signal for which Go's runtime ended it. The runtime then aborts,
 // which says nothing. It returns false if the program did not end so.
-func (in *inspection) endedByGo(r *report.Report) bool {
+func (in *question) endedByGo(r *report.Report) bool {
 	frames := r.Threads[0].Frames
 	at := goHandled(frames)
 	if at < 0 || r.Crash.Kind != report.CrashAbort || frames[at].Physical+1 >= len(in.diedStack) {
@@ -191,7 +191,7 @@ const receivedByGo = " received, for which Go prints the goroutines and aborts"
 
 // receivedFirst corrects the reason of a Go program in which the thread that died got SIGQUIT from the program itself: until Go 1.20 the
 // thread that received a signal sends that to all others, one after the other, and the last one ends the program.
-func (in *inspection) receivedFirst(ctx context.Context, r *report.Report) {
+func (in *question) receivedFirst(ctx context.Context, r *report.Report) {
 	if !in.toldToQuit || r.Crash == nil {
 		return
 	}
@@ -223,7 +223,7 @@ func (in *inspection) receivedFirst(ctx context.Context, r *report.Report) {
 
 // whyInterrupted explains a signal by the instruction at which it interrupted a frame of the thread that died; false if
 // nothing seems wrong with it: somebody may have sent the signal.
-func (in *inspection) whyInterrupted(physical int, s reason.Signal) (reason.Reason, bool) {
+func (in *question) whyInterrupted(physical int, s reason.Signal) (reason.Reason, bool) {
 	ci := in.interruptedInput(in.diedStack, physical)
 	ci.Signal = s
 	switch why := reason.Why(ci); why.Kind {
@@ -235,7 +235,7 @@ func (in *inspection) whyInterrupted(physical int, s reason.Signal) (reason.Reas
 }
 
 // crashInput is what package reason needs to know about the process.
-func (in *inspection) crashInput() reason.Input {
+func (in *question) crashInput() reason.Input {
 	ci := reason.Input{Arch: in.arch, Mapping: in.Proc.MappingAt, Word: in.word, Bytes: in.bytes, Has: in.hasAllocator}
 	if in.PartialMaps {
 		ci.Mapping = nil

@@ -9,7 +9,7 @@ import (
 
 // asleep takes the word of Go's runtime that no goroutine can ever go on: circles of goroutines are certain, and the goroutines that are
 // in none are a deadlock, too. Not so if one of them could go on, as far as can be seen.
-func (in *inspection) asleep(r *report.Report) {
+func (in *question) asleep(r *report.Report) {
 	if r.Crash == nil || !r.Crash.Panic.Asleep() || in.opts.Tasks != nil {
 		return
 	}
@@ -65,7 +65,7 @@ func noteCrashed(c *report.Crash, all []*tasks.Task) {
 }
 
 // hang says that the process was ended because it hung, if that is so.
-func (in *inspection) hang(r *report.Report) {
+func (in *question) hang(r *report.Report) {
 	c := r.Crash
 	switch {
 	case c == nil || !c.MayBeHang(), c.Kind == report.CrashAbort && in.caughtFault():
@@ -77,7 +77,7 @@ func (in *inspection) hang(r *report.Report) {
 }
 
 // waitsForLock reports whether a thread waits for a lock that memory proves to be held, by nobody who could give it back.
-func (in *inspection) waitsForLock(tid uint64) bool {
+func (in *question) waitsForLock(tid uint64) bool {
 	key := tasks.Key{Kind: tasks.KindThread, ID: tid}
 	h := holding{listed: make(map[tasks.Key]*tasks.Task, len(in.tasks.all)), seen: map[tasks.Key]bool{}}
 	for _, t := range in.tasks.all {

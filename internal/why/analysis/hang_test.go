@@ -32,7 +32,7 @@ func TestHang(t *testing.T) {
 		{"killed, perhaps waits", report.CrashSignal, "", unproved, report.CrashSignal},
 		{"killed", report.CrashSignal, "", nil, report.CrashSignal},
 	} {
-		in := &inspection{}
+		in := &question{Engine: &Engine{}}
 		if c.waits != nil {
 			in.tasks.all = append(in.tasks.all, c.waits)
 		}
@@ -101,7 +101,7 @@ func TestHangOfNobody(t *testing.T) {
 		{"held by a goroutine that runs", []*tasks.Task{lock(5, tasks.Wait{Holders: []tasks.Holder{{Key: goroutine, Certainty: tasks.Certain}}}), asleep(6), {Key: goroutine, State: tasks.StateRunnable}}, false},
 		{"held by a goroutine that is dead", []*tasks.Task{lock(5, tasks.Wait{Holders: []tasks.Holder{{Key: goroutine, Certainty: tasks.Certain}}}), asleep(6), {Key: goroutine, State: tasks.StateDead}}, true},
 	} {
-		in := &inspection{}
+		in := &question{Engine: &Engine{}}
 		in.tasks.all, in.tasks.ids = c.tasks, []uint64{5, 6}
 		r := &report.Report{Crash: &report.Crash{Kind: report.CrashSignal, Thread: 5}}
 		for _, t := range c.tasks { // as listTasks leaves them
@@ -156,7 +156,7 @@ func TestAsleep(t *testing.T) {
 		{"another error", healthy, &report.Panic{Runtime: "go", Fatal: true, Value: "concurrent map writes"}, "possible 2"},
 		{"no panic", healthy, nil, "possible 2"},
 	} {
-		in := &inspection{}
+		in := &question{Engine: &Engine{}}
 		in.tasks.all = []*tasks.Task{wait(1, tasks.Wait{Kind: tasks.WaitForever}), wait(2, tasks.Wait{Kind: tasks.WaitLock}), wait(3, tasks.Wait{Kind: tasks.WaitLock}), c.other}
 		r := &report.Report{Crash: &report.Crash{Kind: report.CrashException, Panic: c.panic}, Deadlocks: []report.Deadlock{{Certainty: "possible", Tasks: []report.TaskRef{ref(2), ref(3)}}}}
 		in.asleep(r)

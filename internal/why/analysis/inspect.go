@@ -9,7 +9,6 @@ import (
 
 	"github.com/corewalk/corewalk/dwarfvars"
 	"github.com/corewalk/corewalk/internal/budget"
-	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/internal/why/message"
 	"github.com/corewalk/corewalk/internal/why/reason"
 	"github.com/corewalk/corewalk/libstate"
@@ -66,6 +65,15 @@ type Parts struct {
 	Budget *budget.Budget
 	// Warnings are those from opening the dump.
 	Warnings []report.Warning
+
+	NoInlines bool              // inlined and tail-called functions are left out
+	Explain   bool              // the Walker was made with WithExplain: report what it recorded
+	Verify    bool              // the Walker was made with WithVerify: likewise
+	Values    dwarfvars.Options // how much of each value is read
+	// Parallel allows a second goroutine to walk threads while frames are named.
+	Parallel bool
+	// Keep is how many frames of stacks are kept for later questions.
+	Keep int
 }
 
 // Files is what an analysis asks of the files of modules: *modules.Set. Its methods may be
@@ -93,15 +101,12 @@ var _ Files = (*modules.Set)(nil)
 // Options select what goes into the report.
 type Options struct {
 	Threads   []unwind.ThreadID // nil for all
-	NoInlines bool              // leave out inlined and tail-called functions
-	Explain   bool              // the Walker was made with WithExplain: report what it recorded
-	Verify    bool              // the Walker was made with WithVerify: likewise
+	MaxFrames int               // of each stack; 0 for all
 	NoTasks   bool              // do not list tasks, nor what threads wait for
 	Tasks     []uint64          // the numbers of the tasks to report; nil for all
 	NoBlame   bool              // do not trace where a bad value came from
 	Around    Around            // what of source, code and memory to report
 	Locals    Locals            // which variables to read
-	Values    dwarfvars.Options // how much of each value
 	// VariablesUntil is when reading variables ends, but not the rest of the analysis; zero for no limit.
 	VariablesUntil time.Time
 	// Structured requests values as trees (report.Variable.Data) too.
@@ -116,8 +121,6 @@ type Options struct {
 	// Each, if not nil, is called with each task that is no thread when its stack is known: without the holders of its wait. The
 	// report then has those of which more is known later, without frames. Frames are shared as with ShareFrames.
 	Each func(*report.Task)
-	// Parallel allows a second goroutine to walk threads while frames are named.
-	Parallel bool
 	// First, if not nil, is called when the crashing thread and all that concerns the crash is in the report, before
 	// other threads are walked. Of the modules, the report has only the program then. It is not called if the process
 	// did not crash.
@@ -129,11 +132,16 @@ func LimitsOf(o dwarfvars.Options) tasks.Limits {
 	return tasks.Limits{Elements: o.MaxElements, String: o.MaxString, Depth: o.MaxDepth}
 }
 
-// Run analyses the process. It always returns a report; what could not be done is in its warnings and in the
-// ends of its threads. It stops early when ctx is done.
-func Run(ctx context.Context, p Parts, o Options) *report.Report {
-	in := newInspection(p, o)
-	r := &report.Report{Schema: report.Schema, Dump: p.Dump, Warnings: p.Warnings}
+func (e *Engine) question(o Options) *question {
+	e.witnesses = 0
+	return &question{Engine: e, opts: o}
+}
+
+// Report finds out what the options ask for. It always returns a report; what could not be done is in its warnings and in
+// the ends of its threads. It stops early when ctx is done.
+func (e *Engine) Report(ctx context.Context, o Options) *report.Report {
+	in := e.question(o)
+	r := &report.Report{Schema: report.Schema, Dump: e.Dump, Warnings: slices.Clip(e.Warnings)}
 	in.findThreads()
 	in.threads(ctx, r)
 	in.receivedFirst(ctx, r)
@@ -152,24 +160,8 @@ func Run(ctx context.Context, p Parts, o Options) *report.Report {
 	return r
 }
 
-func newInspection(p Parts, o Options) *inspection {
-	in := &inspection{Parts: p, opts: o, arch: p.Proc.Arch()}
-	if p.Walker != nil {
-		for _, s := range p.Walker.StepperGroup().Steppers() {
-			rt, ok := s.(tasks.Runtime)
-			if ok && !slices.ContainsFunc(p.Found, func(f tasks.Runtime) bool { return f.Name() == rt.Name() }) { // the caller's is known already
-				in.languageSteppers = append(in.languageSteppers, rt)
-			}
-		}
-	}
-	if p.Variables != nil {
-		where.ProcessOf(p.Variables).Ask(callers{in})
-	}
-	return in
-}
-
 // diagnose finds out why the process died, from the stack of the thread that it died in, if that is in the report.
-func (in *inspection) diagnose(ctx context.Context, r *report.Report, died *unwind.Stack) {
+func (in *question) diagnose(ctx context.Context, r *report.Report, died *unwind.Stack, n *naming) {
 	in.crash(r)
 	if in.opts.Around.Memory {
 		r.Memory = in.memory(r)
@@ -179,7 +171,7 @@ func (in *inspection) diagnose(ctx context.Context, r *report.Report, died *unwi
 		in.title(r)
 	}
 	if died != nil {
-		in.addLanguageCalls(ctx, r, &r.Threads[0], died)
+		n.addLanguageCalls(ctx, r, &r.Threads[0], died)
 	}
 	if r.Crash == nil || len(r.Threads) == 0 || in.opts.First == nil || in.needsTasks(r) {
 		return
@@ -190,7 +182,7 @@ func (in *inspection) diagnose(ctx context.Context, r *report.Report, died *unwi
 }
 
 // servers warns of servers that could not be reached, once per server, and of unusable files of symbol stores.
-func (in *inspection) servers(r *report.Report) {
+func (in *Engine) servers(r *report.Report) {
 	if in.Files == nil {
 		return
 	}

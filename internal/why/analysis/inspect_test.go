@@ -141,7 +141,7 @@ func TestThreads(t *testing.T) {
 		if p.Signal = nil; c.crashed != 0 {
 			p.Signal = &reason.Signal{Number: 11, TID: c.crashed}
 		}
-		r := Run(context.Background(), p, Options{Threads: c.only})
+		r := NewEngine(p).Report(context.Background(), Options{Threads: c.only})
 		if got := ids(r); !slices.Equal(got, c.want) {
 			t.Errorf("crashed %d, only %v: %v, want %v", c.crashed, c.only, got, c.want)
 		}
@@ -160,7 +160,7 @@ func TestThreads(t *testing.T) {
 }
 
 func TestEndDetail(t *testing.T) {
-	r := Run(context.Background(), newParts(t, 2, 3), Options{})
+	r := NewEngine(newParts(t, 2, 3)).Report(context.Background(), Options{})
 	for i, want := range []string{"program counter 0x20000 is not mapped", "program counter 0x30000 is in memory that is not executable"} {
 		if got := r.Threads[i]; got.End != "no-stepper" || got.EndDetail != want {
 			t.Errorf("thread %d: %s, %q; want %q", got.ID, got.End, got.EndDetail, want)
@@ -171,7 +171,7 @@ func TestEndDetail(t *testing.T) {
 func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	r := Run(ctx, newParts(t, 1, 2, 3), Options{})
+	r := NewEngine(newParts(t, 1, 2, 3)).Report(ctx, Options{})
 	if len(r.Threads) != 1 || len(r.Warnings) != 1 || r.Warnings[0].Code != report.WarnCancelled {
 		t.Errorf("threads %v, warnings %+v", ids(r), r.Warnings)
 	}
@@ -182,7 +182,7 @@ func TestWorkLimit(t *testing.T) {
 	p := newParts(t, 1, 2, 3)
 	p.Budget = budget.Of(1)
 	p.Budget.Spend(2)
-	r := Run(t.Context(), p, Options{})
+	r := NewEngine(p).Report(t.Context(), Options{})
 	if len(r.Threads) != 1 || len(r.Warnings) != 1 || r.Warnings[0].Code != report.WarnLimit || r.Complete() {
 		t.Errorf("threads %v, warnings %+v", ids(r), r.Warnings)
 	}

@@ -26,7 +26,7 @@ type Language struct {
 }
 
 // executes reports whether entries execute calls of a language.
-func (in *inspection) executes(entries []report.Frame) bool {
+func (in *Engine) executes(entries []report.Frame) bool {
 	in.lookForLanguages(entries)
 	return slices.ContainsFunc(in.Found, func(rt tasks.Runtime) bool { _, ok := rt.(tasks.Framer); return ok })
 }
@@ -37,7 +37,7 @@ type waiting interface {
 }
 
 // lookForLanguages looks for the runtimes whose functions are among the entries of a stack, once for each.
-func (in *inspection) lookForLanguages(entries []report.Frame) {
+func (in *Engine) lookForLanguages(entries []report.Frame) {
 	if in.searchedBefore(entries) {
 		return
 	}
@@ -69,7 +69,7 @@ const (
 
 // searchedBefore reports whether entries at the same addresses, found by the same steppers, were looked through: of a thousand threads
 // nearly all wait in a few places.
-func (in *inspection) searchedBefore(entries []report.Frame) bool {
+func (in *Engine) searchedBefore(entries []report.Frame) bool {
 	if len(entries) > maxSearched {
 		return false
 	}
@@ -93,7 +93,7 @@ func (in *inspection) searchedBefore(entries []report.Frame) bool {
 }
 
 // languageOf looks for a language in the modules that entries show, once in each; nil if it is in none.
-func (in *inspection) languageOf(l *Language, entries []report.Frame) tasks.Runtime {
+func (in *Engine) languageOf(l *Language, entries []report.Frame) tasks.Runtime {
 	libs := in.Proc.LibraryTracker()
 	if libs == nil {
 		return nil
@@ -117,7 +117,7 @@ func (in *inspection) languageOf(l *Language, entries []report.Frame) tasks.Runt
 }
 
 // walkedByLanguage reports whether a runtime of a language walked a frame.
-func (in *inspection) walkedByLanguage(frames []*unwind.Frame) bool {
+func (in *Engine) walkedByLanguage(frames []*unwind.Frame) bool {
 	for _, rt := range slices.Concat(in.languageSteppers, in.Found) {
 		if by, ok := rt.(unwind.FrameStepper); ok && slices.ContainsFunc(frames, func(f *unwind.Frame) bool { return f.Stepper() == by }) {
 			return true
@@ -127,7 +127,7 @@ func (in *inspection) walkedByLanguage(frames []*unwind.Frame) bool {
 }
 
 // addLanguageCalls adds the calls of languages to a thread of the report. Its entries are numbered anew.
-func (in *inspection) addLanguageCalls(ctx context.Context, r *report.Report, t *report.Thread, s *unwind.Stack) {
+func (in *naming) addLanguageCalls(ctx context.Context, r *report.Report, t *report.Thread, s *unwind.Stack) {
 	in.lookForLanguages(t.Frames)
 	for _, rt := range in.Found {
 		if n, ok := rt.(tasks.ThreadNamer); ok {
@@ -154,7 +154,7 @@ func (in *inspection) addLanguageCalls(ctx context.Context, r *report.Report, t 
 }
 
 // addCalls puts the calls of stretches into a thread's entries.
-func (in *inspection) addCalls(r *report.Report, t *report.Thread, frames []*unwind.Frame, list []tasks.Stretch, runtime string) {
+func (in *naming) addCalls(r *report.Report, t *report.Thread, frames []*unwind.Frame, list []tasks.Stretch, runtime string) {
 	out := make([]report.Frame, 0, len(t.Frames)+len(list))
 	var calls []*tasks.Call // of the entries in out
 	crash := -1
@@ -171,7 +171,7 @@ func (in *inspection) addCalls(r *report.Report, t *report.Thread, frames []*unw
 			e.Folded = folded && (e.Physical > 0 || !t.Crashed) && at != crash
 			out = append(out, e)
 			if in.keepsCalls {
-				calls = append(calls, callAt(in.spoken, at))
+				calls = append(calls, callAt(in.languageCalls, at))
 			}
 		}
 	}
@@ -231,7 +231,7 @@ func (in *inspection) addCalls(r *report.Report, t *report.Thread, frames []*unw
 	for i := range out {
 		out[i].Index = i
 	}
-	t.Frames, in.spoken = out, calls
+	t.Frames, in.languageCalls = out, calls
 }
 
 // callAt returns the call of a language that entry number i of a stack is; nil if it is none.
@@ -249,7 +249,7 @@ func inStretch(f *report.Frame, st *tasks.Stretch) bool {
 }
 
 // callVariables reads the variables of a call, if they are wanted.
-func (in *inspection) callVariables(t *report.Thread, e *report.Frame, c *tasks.Call) {
+func (in *naming) callVariables(t *report.Thread, e *report.Frame, c *tasks.Call) {
 	if in.opts.Locals == LocalsNone || c.Variables == nil {
 		return
 	}
@@ -257,7 +257,7 @@ func (in *inspection) callVariables(t *report.Thread, e *report.Frame, c *tasks.
 	if all {
 		in.languageLocals++
 	}
-	args, own := c.Variables(all, LimitsOf(in.opts.Values))
+	args, own := c.Variables(all, LimitsOf(in.Values))
 	e.Args = in.suspendedVariables(args)
 	if all {
 		e.Locals = in.suspendedVariables(own)
@@ -270,7 +270,7 @@ func (in *inspection) callVariables(t *report.Thread, e *report.Frame, c *tasks.
 }
 
 // addRaised tells of the exceptions that the crashed thread deals with.
-func (in *inspection) addRaised(c *report.Crash, thread unwind.ThreadID) {
+func (in *Engine) addRaised(c *report.Crash, thread unwind.ThreadID) {
 	for _, rt := range in.Found {
 		if raiser, ok := rt.(tasks.Raiser); ok {
 			for _, e := range raiser.Raised(thread) {
@@ -282,12 +282,11 @@ func (in *inspection) addRaised(c *report.Crash, thread unwind.ThreadID) {
 }
 
 // resolveLanguages lets the runtimes of languages say more of what threads wait for: an interpreter's lock.
-func (in *inspection) resolveLanguages(ctx context.Context) {
+func (in *question) resolveLanguages(ctx context.Context) {
 	for _, rt := range in.Found {
 		if rs, ok := rt.(tasks.Resolver); ok {
 			rs.Resolve(ctx, in.tasks.all, func(ctx context.Context, id unwind.ThreadID) []*unwind.Frame {
-				s, _ := in.Walker.WalkStackContext(ctx, id)
-				return s.Frames
+				return in.walk(ctx, id).Frames
 			})
 			for _, t := range in.tasks.all {
 				t.Wait = in.wait(t.Wait)

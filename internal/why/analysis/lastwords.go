@@ -38,7 +38,7 @@ const (
 )
 
 // endedItself reports whether the program ended itself.
-func (in *inspection) endedItself() bool {
+func (in *Engine) endedItself() bool {
 	if s := in.Signal; s != nil {
 		return s.Number == sigABRT || s.Number == sigTRAP || s.Number == sigILL
 	}
@@ -56,7 +56,7 @@ func (in *inspection) endedItself() bool {
 }
 
 // lastWords adds the message of a program that ended itself: it is the reason.
-func (in *inspection) lastWords(r *report.Report) {
+func (in *question) lastWords(r *report.Report) {
 	if r.Crash == nil {
 		return
 	}
@@ -81,7 +81,7 @@ func (in *inspection) lastWords(r *report.Report) {
 
 // raisedUntilFull tells which exception of Ada began it when GNAT's handler of SIGABRT used up its stack: it raises an exception, for which
 // an action of the program aborts again.
-func (in *inspection) raisedUntilFull(r *report.Report) {
+func (in *question) raisedUntilFull(r *report.Report) {
 	c, s := r.Crash, in.Signal
 	if s == nil || s.Code != siKernel || c.Kind != report.CrashStackOverflow || c.Frame == nil {
 		return
@@ -106,7 +106,7 @@ func (in *inspection) raisedUntilFull(r *report.Report) {
 }
 
 // tell puts the message into the report.
-func (in *inspection) tell(r *report.Report, w message.Words) {
+func (in *question) tell(r *report.Report, w message.Words) {
 	c := r.Crash
 	addHandling(c, w.Handling, w.Sure)
 	if w.Message == "" && w.Reason == "" {
@@ -204,7 +204,7 @@ var crashKinds = [...]string{
 
 // process describes the process for package message; nil if the stack of the thread that died is not in the
 // report.
-func (in *inspection) process(r *report.Report) *message.Process {
+func (in *question) process(r *report.Report) *message.Process {
 	if len(r.Threads) == 0 || !r.Threads[0].Crashed || in.diedStack == nil {
 		return nil
 	}
@@ -280,7 +280,7 @@ const maxPassed = 4
 
 // passed returns what the function of a frame of the thread that died passes as an argument in the call that it is in. An argument of its
 // own that it passes on is looked for in its caller, if that called this function and no other that jumped here.
-func (in *inspection) passed(frame, n int, direct bool) (uint64, bool) {
+func (in *question) passed(frame, n int, direct bool) (uint64, bool) {
 	for range maxPassed {
 		v, own, ok := in.passes(frame, n, direct)
 		if ok || own < 0 {
@@ -292,7 +292,7 @@ func (in *inspection) passed(frame, n int, direct bool) (uint64, bool) {
 }
 
 // passes is passed for one frame. own is the number of the argument of its own that it passes on; -1 if it is none.
-func (in *inspection) passes(frame, n int, direct bool) (val uint64, own int, ok bool) {
+func (in *question) passes(frame, n int, direct bool) (val uint64, own int, ok bool) {
 	if frame <= 0 || in.diedLeft.end > in.diedLeft.from && frame >= in.diedLeft.from { // message counts without what was left out
 		return 0, -1, false
 	}
@@ -324,7 +324,7 @@ func (in *inspection) passes(frame, n int, direct bool) (val uint64, own int, ok
 
 // stackOf returns the walked frames with the names that the report gives them, without the rounds of a recursion that the
 // report leaves out: those that stay are the same.
-func (in *inspection) stackOf(frames []*unwind.Frame, named []report.Frame) []message.Frame {
+func (in *question) stackOf(frames []*unwind.Frame, named []report.Frame) []message.Frame {
 	left := in.diedLeft
 	missing := left.end - left.from
 	out := make([]message.Frame, 0, len(frames)-missing)

@@ -45,7 +45,7 @@ func TestLiteral(t *testing.T) {
 	} {
 		m := rx
 		m.Perm = c.perm
-		in := &inspection{arch: c.arch, Parts: Parts{Proc: mappedAt{at: at, m: m}}}
+		in := &Engine{arch: c.arch, Parts: Parts{Proc: mappedAt{at: at, m: m}}}
 		v := &provenance.Value{Kind: provenance.Load, K: at, At: c.code, Base: c.base, Index: c.index}
 		if got := in.literal(v); got != c.want {
 			t.Errorf("%s: %v", name, got)

@@ -18,9 +18,9 @@ const maxMerged = 16
 // merged returns the places whose calls the compiler merged into the one that a frame made, nil if it merged none, and
 // the calls at the place that control came from, if that is certain. calls are those at that call. Compilers merge
 // calls that do not return, and only the crashing thread makes one that matters.
-func (in *inspection) merged(frames []*unwind.Frame, physical int, calls []unwind.Call) (*report.Merged, []unwind.Call) {
+func (in *naming) merged(frames []*unwind.Frame, physical int, calls []unwind.Call) (*report.Merged, []unwind.Call) {
 	lookup, ok := in.Walker.SymbolLookup().(unwind.CallLookup)
-	if !ok || !in.crashed || in.opts.NoInlines || len(calls) == 0 || physical == 0 {
+	if !ok || !in.crashed || in.NoInlines || len(calls) == 0 || physical == 0 {
 		return nil, calls
 	}
 	f, callee := frames[physical], frames[physical-1]
@@ -136,7 +136,7 @@ func (w *ways) decide(m *report.Merged, calls []unwind.Call) (at []unwind.Call, 
 
 // mergedWitness returns the witness of a frame in the function that begins at start; nil if its code cannot be
 // followed. The call may be in another part than the function's main one.
-func (in *inspection) mergedWitness(frames []*unwind.Frame, physical int, start unwind.Address) *witness {
+func (in *question) mergedWitness(frames []*unwind.Frame, physical int, start unwind.Address) *witness {
 	w := &witness{in: in, stack: frames, number: physical, frame: frames[physical]}
 	if start == 0 || !w.analyse(start, in.symbolEnd(start), nil) {
 		w.close()
@@ -199,7 +199,7 @@ func (w *witness) certain(start unwind.Address) bool {
 
 // neverReturned returns the linkage name of the function that f called, if it is known never to return. The
 // callee on the stack may be a part of it without a name.
-func (in *inspection) neverReturned(f, callee *unwind.Frame) string {
+func (in *question) neverReturned(f, callee *unwind.Frame) string {
 	code := codeReader{in: in}
 	addrs := []unwind.Address{callee.LookupAddr()}
 	if site, ok := in.callSite(f); ok && site.Direct {

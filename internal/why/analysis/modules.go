@@ -13,7 +13,7 @@ import (
 
 // moduleList lists the libraries of the process, and warns of those that contain frames and whose files are
 // missing or wrong.
-func (in *inspection) moduleList(r *report.Report) {
+func (in *Engine) moduleList(r *report.Report) {
 	libs := in.Proc.LibraryTracker()
 	if libs == nil {
 		return
@@ -61,7 +61,7 @@ func served(threads []report.Thread, path string) bool {
 }
 
 // main lists the main module alone.
-func (in *inspection) main() []report.Module {
+func (in *Engine) main() []report.Module {
 	if libs := in.Proc.LibraryTracker(); libs != nil {
 		list, _ := libs.Libraries(false)
 		for _, lib := range list {
@@ -75,7 +75,7 @@ func (in *inspection) main() []report.Module {
 
 // Modules describes the libraries of a process without walking its stacks.
 func Modules(p Parts) []report.Module {
-	in := &inspection{Parts: p}
+	in := &question{Engine: &Engine{Parts: p}}
 	libs := p.Proc.LibraryTracker()
 	if libs == nil {
 		return nil
@@ -89,7 +89,7 @@ func Modules(p Parts) []report.Module {
 	return out
 }
 
-func (in *inspection) module(lib *libstate.Library) (report.Module, modules.Resolution) {
+func (in *Engine) module(lib *libstate.Library) (report.Module, modules.Resolution) {
 	m := report.Module{
 		Path: lib.Path, Base: report.Addr(lib.Start), End: report.Addr(lib.End),
 		BuildID: hex.EncodeToString(lib.BuildID), GoBuildID: lib.GoBuildID, Status: report.ModuleMissing, Symbols: report.SymbolsNone,

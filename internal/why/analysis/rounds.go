@@ -23,15 +23,15 @@ type leftRounds struct {
 }
 
 // foldsRounds reports whether the text does without most entries of a recursion.
-func (in *inspection) foldsRounds(crashed bool) bool {
+func (in *question) foldsRounds(crashed bool) bool {
 	o := in.opts.Text
-	return crashed && o != nil && !o.Unfolded && !o.Explain && !in.opts.Explain && !in.opts.Verify && in.opts.Around.Source <= 0
+	return crashed && o != nil && !o.Unfolded && !o.Explain && !in.Explain && !in.Verify && in.opts.Around.Source <= 0
 }
 
 // rounds returns the rounds of a recursion after the frame last that need no entries, and what is left out with them: a number of
 // entries of which every cycle that the text recognises goes in. The stack then folds as the whole one does. False if
 // there are not as many.
-func (in *inspection) rounds(frames []*unwind.Frame, last int) (leftRounds, report.LeftOut, bool) {
+func (in *naming) rounds(frames []*unwind.Frame, last int) (leftRounds, report.LeftOut, bool) {
 	for period := 1; period <= report.MaxCycle; period++ {
 		if last-roundsKept-period < 1 || !sameRounds(frames, last-roundsKept+1, last+1, period) {
 			continue
@@ -67,14 +67,14 @@ func sameRounds(frames []*unwind.Frame, from, end, period int) bool {
 }
 
 // entriesOf returns how many entries the frames from to end-1 have; 0 if those of a frame at the same place may be others.
-func (in *inspection) entriesOf(frames []*unwind.Frame, from, end int) int {
+func (in *naming) entriesOf(frames []*unwind.Frame, from, end int) int {
 	n := 0
 	for i := from; i < end; i++ {
 		target := in.direct[frames[i].CodePointer()]
-		if target == 0 && !in.opts.NoInlines {
+		if target == 0 && !in.NoInlines {
 			return 0 // which function was called is known of each frame for itself
 		}
-		if in.opts.NoInlines {
+		if in.NoInlines {
 			target = 0
 		}
 		key, ok := in.nameKey(frames, i, target)

@@ -8,7 +8,7 @@ import (
 
 // Languages are looked for in every stack that differs from those before: in an address, or in who found a frame.
 func TestSearchedBefore(t *testing.T) {
-	in := &inspection{}
+	in := &Engine{}
 	stack := func(stepper string, lookups ...report.Addr) []report.Frame {
 		var list []report.Frame
 		for _, a := range lookups {

@@ -8,62 +8,56 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// Stacks tells of single stacks what a report says of them, for who asks about one frame at a time. It is not for several goroutines.
-type Stacks struct{ in *inspection }
-
-// NewStacks returns the Stacks of a process. Of the options NoInlines and Values count.
-func NewStacks(p Parts, o Options) *Stacks {
-	in := newInspection(p, Options{NoInlines: o.NoInlines, Values: o.Values, Locals: LocalsNone, Structured: true, NoTasks: true, NoBlame: true})
-	in.keepsCalls = true
-	return &Stacks{in}
-}
-
 // A Named is a stack with the names of its frames.
 type Named struct {
 	Frames []report.Frame // without variables
 
-	in        *inspection
+	in        *question
 	stack     []*unwind.Frame
 	calls     []*tasks.Call
 	suspended []tasks.SuspendedFrame
 }
 
+// alone asks of one stack.
+func (e *Engine) alone() *question {
+	return e.question(Options{Locals: LocalsNone, Structured: true, NoTasks: true, NoBlame: true})
+}
+
+// WalkMore walks more of the stack of a thread, up to a number of frames. The frames that it has stay the same.
+func (e *Engine) WalkMore(ctx context.Context, stack *unwind.Stack, frames int) {
+	e.stacks.more(ctx, stack, frames)
+}
+
 // Thread names the frames of a thread's stack.
-func (s *Stacks) Thread(ctx context.Context, stack *unwind.Stack) *Named {
-	in := s.in
-	in.spoken = nil
-	n := &Named{in: in, stack: stack.Frames}
-	if stack.Thread == in.died() && len(stack.Frames) > 0 {
-		r := &report.Report{}
-		in.deadThread(ctx, r, stack)
-		n.Frames = r.Threads[0].Frames
+func (e *Engine) Thread(ctx context.Context, stack *unwind.Stack) *Named {
+	in := e.alone()
+	n := &naming{question: in, keepsCalls: true}
+	r := &report.Report{}
+	if n.crashed = stack.Thread == in.died() && len(stack.Frames) > 0; n.crashed {
+		in.deadThread(ctx, r, stack, n)
 	} else {
-		t := in.thread(ctx, stack, false)
-		in.addLanguageCalls(ctx, &report.Report{}, &t, stack)
-		n.Frames = t.Frames
+		t := n.thread(ctx, stack)
+		n.addLanguageCalls(ctx, r, &t, stack)
+		r.Threads = []report.Thread{t}
 	}
-	n.calls = in.spoken
-	return n
+	return &Named{Frames: r.Threads[0].Frames, in: in, stack: stack.Frames, calls: n.languageCalls}
 }
 
 // End says why a walk ended, as a report does.
-func (s *Stacks) End(stack *unwind.Stack) string { return s.in.endDetail(stack) }
+func (e *Engine) End(stack *unwind.Stack) string { return e.endDetail(stack) }
 
 // Task names the frames of a task's stack, which may be that of a thread, or those that it is suspended in.
-func (s *Stacks) Task(ctx context.Context, t *tasks.Task, stack *unwind.Stack) *Named {
-	in := s.in
+func (e *Engine) Task(ctx context.Context, t *tasks.Task, stack *unwind.Stack) *Named {
+	in := e.alone()
 	if len(t.Suspended) > 0 {
 		return &Named{Frames: in.suspended(t).frames, in: in, suspended: t.Suspended}
 	}
-	in.spoken = nil
-	n := &Named{in: in, stack: stack.Frames}
-	named := in.thread(ctx, stack, false)
+	n := &naming{question: in, keepsCalls: true}
+	named := n.thread(ctx, stack)
 	if in.walkedByLanguage(stack.Frames) { // one address may stand for any function
-		in.addLanguageCalls(ctx, &report.Report{}, &named, stack)
-		n.calls = in.spoken
+		n.addLanguageCalls(ctx, &report.Report{}, &named, stack)
 	}
-	n.Frames = named.Frames
-	return n
+	return &Named{Frames: named.Frames, in: in, stack: stack.Frames, calls: n.languageCalls}
 }
 
 // Variables reads all variables of entry number i, as a report has them. They are nil if the entry has none that are known of.
@@ -79,7 +73,7 @@ func (n *Named) Variables(i int) (args, locals []report.Variable) {
 		if c.Variables == nil {
 			return nil, nil
 		}
-		args, own := c.Variables(true, LimitsOf(in.opts.Values))
+		args, own := c.Variables(true, LimitsOf(in.Values))
 		return in.suspendedVariables(args), in.suspendedVariables(own)
 	}
 	physical := n.Frames[i].Physical
@@ -87,19 +81,19 @@ func (n *Named) Variables(i int) (args, locals []report.Variable) {
 		return nil, nil
 	}
 	// The entries of one frame lie side by side, those of languages apart.
-	of := func(k int) bool {
+	beside := func(k int) bool {
 		return k >= 0 && k < len(n.Frames) && n.Frames[k].Physical == physical && callAt(n.calls, k) == nil
 	}
 	first, end := i, i+1
-	for of(first - 1) {
+	for beside(first - 1) {
 		first--
 	}
-	for of(end) {
+	for beside(end) {
 		end++
 	}
 	entries := append([]report.Frame(nil), n.Frames[first:end]...)
-	in.opts.Locals, in.shown, in.frames = LocalsAll, nil, n.stack
-	in.variables(entries, n.stack, physical, true)
-	in.opts.Locals = LocalsNone
+	of := *in
+	of.opts.Locals = LocalsAll
+	(&naming{question: &of, frames: n.stack}).variables(entries, n.stack, physical, true)
 	return entries[i-first].Args, entries[i-first].Locals
 }

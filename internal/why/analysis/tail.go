@@ -14,7 +14,7 @@ import (
 
 // tailCalls returns the functions that ran between a frame and its callee and left by a tail call. Only a frame
 // that made a call can have them.
-func (in *inspection) tailCalls(frames []*unwind.Frame, number int, target unwind.Address) []unwind.Call {
+func (in *Engine) tailCalls(frames []*unwind.Frame, number int, target unwind.Address) []unwind.Call {
 	lookup, ok := in.Walker.SymbolLookup().(unwind.TailCallLookup)
 	if !ok || !madeCall(frames, number) {
 		return nil
@@ -28,7 +28,7 @@ func madeCall(frames []*unwind.Frame, number int) bool {
 }
 
 // calledAs returns the address that the call in a frame led to; 0 if that is not certain, or nobody asks.
-func (in *inspection) calledAs(frames []*unwind.Frame, number int) unwind.Address {
+func (in *question) calledAs(frames []*unwind.Frame, number int) unwind.Address {
 	if _, ok := in.Walker.SymbolLookup().(unwind.TailCallLookup); !ok || !madeCall(frames, number) {
 		return 0
 	}
@@ -56,16 +56,16 @@ func (in *inspection) calledAs(frames []*unwind.Frame, number int) unwind.Addres
 }
 
 // A callers knows where calls led to, for those who read variables.
-type callers struct{ in *inspection }
+type callers struct{ e *Engine }
 
 // CalledAs implements where.Callers.
 func (c callers) CalledAs(frames []*unwind.Frame, number int) unwind.Address {
-	return c.in.calledAs(frames, number)
+	return (&question{Engine: c.e}).calledAs(frames, number)
 }
 
 // leftArguments adds the arguments to the entries of the functions that left by tail calls before the callee of
 // a frame was entered.
-func (in *inspection) leftArguments(entries []report.Frame, frames []*unwind.Frame, callee int) {
+func (in *naming) leftArguments(entries []report.Frame, frames []*unwind.Frame, callee int) {
 	a, err := in.Variables.At(frames, callee)
 	if err != nil {
 		return
@@ -87,7 +87,7 @@ func (in *inspection) leftArguments(entries []report.Frame, frames []*unwind.Fra
 
 // throughMemory reports whether a call, the instruction code at addr, is of what is in memory outside of the frame: it
 // may have changed since. That is how threads' functions are called, by a function that takes long to follow.
-func (in *inspection) throughMemory(code []byte, addr uint64) bool {
+func (in *Engine) throughMemory(code []byte, addr uint64) bool {
 	var inst disasm.Inst
 	if disasm.DecodeInto(&inst, in.arch, code, addr) != nil || inst.Src != arch.NoReg {
 		return false
@@ -102,7 +102,7 @@ const maxCalled = 256
 
 // called returns the address that the call in a frame led to, and whether the instruction names it; 0 if that is not
 // certain.
-func (in *inspection) called(frames []*unwind.Frame, number int) (target unwind.Address, direct bool) {
+func (in *question) called(frames []*unwind.Frame, number int) (target unwind.Address, direct bool) {
 	f := frames[number]
 	buf := make([]byte, disasm.MaxLen)
 	n, _ := in.Proc.ReadMem(f.RA()-disasm.MaxLen, buf)

@@ -22,7 +22,7 @@ func (libc) LibraryAt(addr unwind.Address) (*libstate.Library, bool) {
 
 // pthread_mutex_unlock, called from another library, leaves by a tail call.
 func TestTailCallInAnotherModule(t *testing.T) {
-	in := &inspection{Parts: Parts{Proc: libc{}}}
+	in := &Engine{Parts: Parts{Proc: libc{}}}
 	for _, tc := range []struct {
 		entry  unwind.Address
 		module string

@@ -52,7 +52,7 @@ type reportedWait struct {
 const maxOrigin = 4
 
 // walked takes note of a thread's stack.
-func (in *inspection) walked(ctx context.Context, s *unwind.Stack) {
+func (in *question) walked(ctx context.Context, s *unwind.Stack) {
 	l := &in.tasks
 	if in.Runtimes == nil || in.opts.NoTasks || len(s.Frames) == 0 {
 		return
@@ -82,7 +82,7 @@ func (in *inspection) walked(ctx context.Context, s *unwind.Stack) {
 }
 
 // wait makes a wait uncertain whose memory is of another moment than the registers.
-func (in *inspection) wait(w *tasks.Wait) *tasks.Wait {
+func (in *Engine) wait(w *tasks.Wait) *tasks.Wait {
 	if w != nil && in.ReadsLate {
 		w.Proved = false
 		for i := range w.Holders {
@@ -97,7 +97,7 @@ func (in *inspection) wait(w *tasks.Wait) *tasks.Wait {
 }
 
 // findThreads finds the runtime of the process's own threads, before they are walked.
-func (in *inspection) findThreads() {
+func (in *question) findThreads() {
 	if in.Runtimes == nil || in.opts.NoTasks {
 		return
 	}
@@ -112,7 +112,7 @@ func (in *inspection) findThreads() {
 const manyTasks = 200
 
 // listTasks reports the tasks of the process, who waits for whom, and what they wait for.
-func (in *inspection) listTasks(ctx context.Context, r *report.Report) {
+func (in *question) listTasks(ctx context.Context, r *report.Report) {
 	l := &in.tasks
 	if in.Runtimes == nil || in.opts.NoTasks {
 		return
@@ -140,14 +140,12 @@ func (in *inspection) listTasks(ctx context.Context, r *report.Report) {
 			}
 		}
 		rs.Resolve(ctx, l.all, func(ctx context.Context, id unwind.ThreadID) []*unwind.Frame {
-			s, _ := in.Walker.WalkStackContext(ctx, id)
-			return s.Frames
+			return in.walk(ctx, id).Frames
 		})
 		for i, t := range l.all {
 			if t.Wait = in.wait(t.Wait); t.Wait != nil && t.Wait.Object.Address != before[i] { // the name was that of another object
 				t.Wait.Object.Name = ""
-				s, _ := in.Walker.WalkStackContext(ctx, t.Thread)
-				in.nameObjects(s.Frames, t.Wait)
+				in.nameObjects(in.walk(ctx, t.Thread).Frames, t.Wait)
 			}
 		}
 	}
@@ -180,7 +178,7 @@ func (in *inspection) listTasks(ctx context.Context, r *report.Report) {
 }
 
 // threadNumbers returns the numbers of all threads of the process; nil if they are not known.
-func (in *inspection) threadNumbers() []uint64 {
+func (in *Engine) threadNumbers() []uint64 {
 	ids, err := in.Walker.AvailableThreads()
 	if err != nil {
 		return nil
@@ -193,7 +191,7 @@ func (in *inspection) threadNumbers() []uint64 {
 }
 
 // listRuntime adds the tasks of one runtime.
-func (in *inspection) listRuntime(ctx context.Context, r *report.Report, rt tasks.Runtime) {
+func (in *question) listRuntime(ctx context.Context, r *report.Report, rt tasks.Runtime) {
 	from := len(in.tasks.all)
 	w := taskWalk{named: map[string]*taskStack{}}
 	w.waiter, _ = rt.(tasks.Waiter)
@@ -261,7 +259,7 @@ func (in *inspection) listRuntime(ctx context.Context, r *report.Report, rt task
 const forgetEvery = 4096
 
 // announce calls Options.Each with a task, and keeps of its stack what a deadlock's place is found in.
-func (in *inspection) announce(t *tasks.Task) {
+func (in *question) announce(t *tasks.Task) {
 	if in.opts.Each == nil {
 		return
 	}
@@ -284,7 +282,7 @@ func (in *inspection) announce(t *tasks.Task) {
 }
 
 // isNews reports whether more is known of a task than Options.Each was told.
-func (in *inspection) isNews(t *tasks.Task) bool {
+func (in *question) isNews(t *tasks.Task) bool {
 	s := in.tasks.frames[t.Key]
 	if s == nil || s.reported == nil {
 		return true
@@ -303,13 +301,13 @@ type taskWalk struct {
 }
 
 // walkTask walks a task's stack, and finds out what it waits for.
-func (in *inspection) walkTask(ctx context.Context, t *tasks.Task, w *taskWalk) {
+func (in *question) walkTask(ctx context.Context, t *tasks.Task, w *taskWalk) {
 	if len(t.Suspended) > 0 {
 		in.tasks.frames[t.Key] = in.suspended(t)
 		return
 	}
 	if t.Start == nil && in.opts.Tasks != nil && t.Thread > 0 {
-		s, _ := in.Walker.WalkStackContext(ctx, t.Thread)
+		s := in.walk(ctx, t.Thread)
 		in.tasks.frames[t.Key] = in.taskStack(ctx, s, w.named)
 		return
 	}
@@ -326,7 +324,7 @@ func (in *inspection) walkTask(ctx context.Context, t *tasks.Task, w *taskWalk) 
 	if err != nil {
 		return
 	}
-	s, _ := in.Walker.WalkStackFromFrame(f)
+	s := in.walkFrom(ctx, f)
 	if w.waiter != nil {
 		if t.Wait = in.wait(w.waiter.Wait(ctx, t, s.Frames)); t.Wait != nil {
 			in.nameObjects(s.Frames, t.Wait)
@@ -338,13 +336,24 @@ func (in *inspection) walkTask(ctx context.Context, t *tasks.Task, w *taskWalk) 
 	in.tasks.frames[t.Key] = in.taskStack(ctx, s, w.named)
 }
 
+// walkFrom walks the stack of a task as far as the report has it.
+func (in *question) walkFrom(ctx context.Context, top *unwind.Frame) *unwind.Stack {
+	if n := in.opts.MaxFrames; n > 0 {
+		s := &unwind.Stack{Frames: []*unwind.Frame{top}, End: unwind.EndMaxFrames, Err: unwind.ErrMaxFrames}
+		_ = in.Walker.WalkMore(ctx, s, n-1) // how it ended is in the stack
+		return s
+	}
+	s, _ := in.Walker.WalkStackFromFrame(top)
+	return s
+}
+
 // ofThread walks the stack of a task that a thread runs.
-func (in *inspection) ofThread(ctx context.Context, t *tasks.Task) []*unwind.Frame {
+func (in *question) ofThread(ctx context.Context, t *tasks.Task) []*unwind.Frame {
 	if t.Thread <= 0 {
 		return nil
 	}
-	s, err := in.Walker.WalkStackContext(ctx, t.Thread)
-	if err != nil {
+	s := in.walk(ctx, t.Thread)
+	if s.Err != nil {
 		return nil
 	}
 	return s.Frames
@@ -352,14 +361,15 @@ func (in *inspection) ofThread(ctx context.Context, t *tasks.Task) []*unwind.Fra
 
 // taskStack makes the entries of a task's stack. Of stacks with the same code the names are looked up once, if only the
 // names are wanted. Where the text shows such stacks once, they are one.
-func (in *inspection) taskStack(ctx context.Context, s *unwind.Stack, named map[string]*taskStack) *taskStack {
+func (in *question) taskStack(ctx context.Context, s *unwind.Stack, named map[string]*taskStack) *taskStack {
 	if in.walkedByLanguage(s.Frames) { // one address may stand for any function
-		t := in.thread(ctx, s, false)
-		in.addLanguageCalls(ctx, &report.Report{}, &t, s)
+		t, n := in.thread(ctx, s, false)
+		n.addLanguageCalls(ctx, &report.Report{}, &t, s)
 		return &taskStack{frames: t.Frames, end: s.End.String(), more: in.endDetail(s)}
 	}
-	if in.opts.Locals != LocalsNone || in.opts.Explain || in.opts.Verify {
-		return &taskStack{frames: in.thread(ctx, s, false).Frames, end: s.End.String(), more: in.endDetail(s)}
+	if in.opts.Locals != LocalsNone || in.Explain || in.Verify {
+		t, _ := in.thread(ctx, s, false)
+		return &taskStack{frames: t.Frames, end: s.End.String(), more: in.endDetail(s)}
 	}
 	more := in.endDetail(s)
 	var buf [256]byte
@@ -370,7 +380,8 @@ func (in *inspection) taskStack(ctx context.Context, s *unwind.Stack, named map[
 	key = append(append(key, byte(s.End)), more...)
 	like := named[string(key)]
 	if like == nil {
-		like = &taskStack{frames: in.thread(ctx, s, false).Frames, end: s.End.String(), more: more}
+		t, _ := in.thread(ctx, s, false)
+		like = &taskStack{frames: t.Frames, end: s.End.String(), more: more}
 		named[string(key)] = like
 		return like
 	}
@@ -401,7 +412,7 @@ func (in *inspection) taskStack(ctx context.Context, s *unwind.Stack, named map[
 }
 
 // places says where the frames of a stack are; nil if that is not all in which they differ from others of the same code.
-func (in *inspection) places(s *unwind.Stack, like []report.Frame) []report.FramePlace {
+func (in *Engine) places(s *unwind.Stack, like []report.Frame) []report.FramePlace {
 	places := make([]report.FramePlace, len(s.Frames))
 	for i, f := range s.Frames {
 		places[i].SP = report.Addr(f.SP())
@@ -420,7 +431,7 @@ func (in *inspection) places(s *unwind.Stack, like []report.Frame) []report.Fram
 }
 
 // withHolders adds the tasks that hold what others wait for and do not wait themselves: threads.
-func (in *inspection) withHolders(all []*tasks.Task) []*tasks.Task {
+func (in *Engine) withHolders(all []*tasks.Task) []*tasks.Task {
 	have := make(map[tasks.Key]bool, len(all))
 	for _, t := range all {
 		have[t.Key] = true
@@ -446,7 +457,7 @@ func (in *inspection) withHolders(all []*tasks.Task) []*tasks.Task {
 }
 
 // framesOf returns the frames of a task in the report.
-func (in *inspection) framesOf(r *report.Report, k tasks.Key) []report.Frame {
+func (in *question) framesOf(r *report.Report, k tasks.Key) []report.Frame {
 	if s := in.tasks.frames[k]; s != nil {
 		return s.frames
 	}
@@ -460,7 +471,7 @@ func (in *inspection) framesOf(r *report.Report, k tasks.Key) []report.Frame {
 
 // needsTasks reports whether what is said of the crash depends on the other threads and tasks: the process may have
 // been ended because it hung, or a goroutine crashed.
-func (in *inspection) needsTasks(r *report.Report) bool {
+func (in *question) needsTasks(r *report.Report) bool {
 	if in.tasks.threads == nil {
 		return false
 	}

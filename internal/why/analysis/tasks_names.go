@@ -27,14 +27,14 @@ const (
 )
 
 // nameObjects names what a task waits for by a variable of its frames, or of the program.
-func (in *inspection) nameObjects(frames []*unwind.Frame, w *tasks.Wait) {
+func (in *question) nameObjects(frames []*unwind.Frame, w *tasks.Wait) {
 	in.nameObject(frames, &w.Object)
 	for i := range w.Cases {
 		in.nameObject(frames, &w.Cases[i].Object)
 	}
 }
 
-func (in *inspection) nameObject(frames []*unwind.Frame, o *tasks.Object) {
+func (in *question) nameObject(frames []*unwind.Frame, o *tasks.Object) {
 	if o.Address == 0 || o.Name != "" || in.Variables == nil {
 		return
 	}
@@ -72,7 +72,7 @@ func ofProgram(name string) string {
 // structure that it is part of. Frames of system libraries come first in the stack, and name it by
 // parameters of theirs ("mutex"), which say nothing. The oldest name of a program's own frame says most, so the
 // search goes on until a frame is not in a system library, and keeps what variables of the program it found on the way.
-func (in *inspection) findName(frames []*unwind.Frame, addr unwind.Address) objectName {
+func (in *Engine) findName(frames []*unwind.Frame, addr unwind.Address) objectName {
 	libs := in.Proc.LibraryTracker()
 	var fallback objectName
 	for i, f := range frames[:min(len(frames), maxNameFrames)] {

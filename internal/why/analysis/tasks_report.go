@@ -7,7 +7,7 @@ import (
 )
 
 // task turns a task into its part of the report.
-func (in *inspection) task(t *tasks.Task) report.Task {
+func (in *question) task(t *tasks.Task) report.Task {
 	out := report.Task{Kind: string(t.Kind), ID: int(t.ID), Name: t.Name, Runtime: t.Runtime, State: string(t.State), Status: t.Status,
 		Certainty: string(t.Certainty), Locked: t.Locked, System: t.System, Frames: []report.Frame{}}
 	if t.Thread > 0 {
@@ -30,7 +30,7 @@ func (in *inspection) task(t *tasks.Task) report.Task {
 }
 
 // creation names where a task was created: the call before the address that the runtime recorded.
-func (in *inspection) creation(c *tasks.Creation) *report.Creation {
+func (in *question) creation(c *tasks.Creation) *report.Creation {
 	at, ok := in.tasks.created[c.PC]
 	if !ok {
 		at = in.createdAt(c.PC)
@@ -46,7 +46,7 @@ func (in *inspection) creation(c *tasks.Creation) *report.Creation {
 	return out
 }
 
-func (in *inspection) createdAt(pc unwind.Address) (c report.Creation) {
+func (in *Engine) createdAt(pc unwind.Address) (c report.Creation) {
 	if lookup, ok := in.Walker.SymbolLookup().(unwind.CallLookup); ok {
 		if calls, err := lookup.LookupCalls(pc-1, in.calls[:0]); err == nil && len(calls) > 0 {
 			last := calls[len(calls)-1]
@@ -56,7 +56,7 @@ func (in *inspection) createdAt(pc unwind.Address) (c report.Creation) {
 	return c
 }
 
-func (in *inspection) reportWait(w *tasks.Wait) *report.Wait {
+func (in *question) reportWait(w *tasks.Wait) *report.Wait {
 	out := &report.Wait{Kind: string(w.Kind), Reason: w.Reason, Certainty: string(tasks.Possible), Holders: in.holders(w.Holders), All: w.All, Timed: w.Timed, Note: w.Note}
 	if w.Proved {
 		out.Certainty = string(tasks.Certain)
@@ -76,7 +76,7 @@ func object(o *tasks.Object) report.WaitObject {
 }
 
 // holders returns the holders of a wait. Those who wait for one object may share them.
-func (in *inspection) holders(all []tasks.Holder) []report.Holder {
+func (in *question) holders(all []tasks.Holder) []report.Holder {
 	if len(all) == 0 {
 		return nil
 	}
@@ -97,7 +97,7 @@ func (in *inspection) holders(all []tasks.Holder) []report.Holder {
 }
 
 // taken names the place where a lock was taken.
-func (in *inspection) taken(t *tasks.AcquiredAt) *report.AcquiredAt {
+func (in *Engine) taken(t *tasks.AcquiredAt) *report.AcquiredAt {
 	if t == nil {
 		return nil
 	}
@@ -138,7 +138,7 @@ func refs(all []*tasks.Task) []report.TaskRef {
 	return out
 }
 
-func (in *inspection) deadlock(r *report.Report, d *tasks.Deadlock) report.Deadlock {
+func (in *question) deadlock(r *report.Report, d *tasks.Deadlock) report.Deadlock {
 	out := report.Deadlock{Certainty: string(d.Certainty), Tasks: refs(d.Tasks), Behind: refs(d.Behind)}
 	for _, t := range d.Tasks {
 		out.Objects = append(out.Objects, object(&t.Wait.Object))

@@ -6,7 +6,7 @@ import (
 )
 
 // suspended makes the entries of a task without a stack.
-func (in *inspection) suspended(t *tasks.Task) *taskStack {
+func (in *question) suspended(t *tasks.Task) *taskStack {
 	out := &taskStack{end: report.EndBottom}
 	libs := in.Proc.LibraryTracker()
 	for i := range t.Suspended {
@@ -40,7 +40,7 @@ func (in *inspection) suspended(t *tasks.Task) *taskStack {
 	return out
 }
 
-func (in *inspection) suspendedVariables(vars []tasks.SuspendedVariable) []report.Variable {
+func (in *question) suspendedVariables(vars []tasks.SuspendedVariable) []report.Variable {
 	out := make([]report.Variable, 0, len(vars))
 	for i := range vars {
 		v := &vars[i]
@@ -64,7 +64,7 @@ func (in *inspection) suspendedVariables(vars []tasks.SuspendedVariable) []repor
 const maxTreeDepth = 32
 
 // treeData converts the tree of a runtime's value.
-func (in *inspection) treeData(v tasks.Value, depth int) report.Data {
+func (in *Engine) treeData(v tasks.Value, depth int) report.Data {
 	d := report.Data{Kind: v.Kind, Type: v.Type, Text: v.Text, Address: report.Addr(v.Address), Truncated: v.Truncated}
 	for i := range v.Parts {
 		if depth >= maxTreeDepth || in.Budget.Spend(1) != nil {

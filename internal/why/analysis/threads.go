@@ -12,60 +12,58 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-type inspection struct {
-	os string // Dump.OS, once a crash is looked at
-	Parts
-	opts Options
-	arch *arch.Arch
-
-	calls []unwind.Call // scratch
+// A question is what is being found out for one report. What it finds of stacks and code, other than what its options decide, its Engine keeps.
+type question struct {
+	*Engine
+	opts  Options
 	tasks taskList
+	death
 
-	crashed    bool                   // the current thread is the crashing one
-	withLocals int                    // number of its frames whose local variables were read
-	shown      []bool                 // by entry of its stack, whether the text shows its variables; nil if all are needed
-	tooLate    bool                   // the time for variables is over
-	alike      map[string]*alike      // threads by their stacks
-	frames     []*unwind.Frame        // the current stack
-	group      *alike                 // threads with that stack, whose variables may be computed from the same; nil if that does not matter
-	like       *alike                 // what the variables of the current thread are compared with, instead of being kept
-	unlike     bool                   // one of them differs
-	entries    []report.Frame         // scratch
-	top        *unwind.Frame          // youngest frame of the crashing thread
-	noSource   map[string]error       // source files that are not shown
-	moved      map[*unwind.Frame]bool // frames shown at another place of a merged call than their address says
+	tooLate bool              // the time for variables is over
+	alike   map[string]*alike // threads by their stacks
+	entries []report.Frame    // scratch
+	// languageLocals is the number of calls of languages of the crashing thread whose local variables were read.
+	languageLocals int
+}
+
+// A death is what is known of the thread that the process died in.
+type death struct {
+	os         string        // Dump.OS, once a crash is looked at
+	top        *unwind.Frame // youngest frame of the crashing thread
 	diedStack  []*unwind.Frame
 	faultRegs  *arch.RegSet // at the instruction of a fault, if not those of the dump; see blameFrom
 	diedLeft   leftRounds
 	toldToQuit bool // the program itself sent the SIGQUIT for which Go ended it; see receivedFirst
-	witnesses  int  // made to find out what was called; see called
 	// caughtEarlier is the cause that says which fault the crashing thread caught; "" if it caught none.
 	caughtEarlier string
 	// raisedFor says which exception the handler of that fault raised; "" if none.
 	raisedFor string
-	// languageLocals is the number of calls of languages of the crashing thread whose local variables were read.
-	languageLocals int
 	// badArgument is the number of the argument of the youngest frame that the blame found bad, from 1; 0 for none.
-	badArgument      int
-	keepsCalls       bool            // the calls of languages are kept, whose variables may be asked for later
-	spoken           []*tasks.Call   // of the current stack, by entry; nil for entries that are none
-	languageSteppers []tasks.Runtime // steppers that know what frames are in their language, and have not walked one yet
-	searchedStacks   map[string]bool // stacks in which languages were looked for
-	searchedKey      []byte
-	left             leftRounds                        // of the current stack
-	direct           map[unwind.Address]unwind.Address // where direct calls lead to, by their return addresses
-	targets          map[*unwind.Frame]unwind.Address  // where the other calls led to, by the frames that they led to
-	named            map[nameKey][]report.Frame        // entries of frames
-	untraced         map[unwind.Address]bool           // return addresses of calls through values that cannot be traced back
+	badArgument int
+}
+
+// A naming makes the entries of one stack, and reads their variables.
+type naming struct {
+	*question
+	crashed       bool            // of the crashing thread
+	withLocals    int             // number of its frames whose local variables were read
+	shown         []bool          // by entry, whether its variables are shown; nil if all are needed
+	frames        []*unwind.Frame // the stack
+	group         *alike          // threads with that stack, whose variables may be computed from the same; nil if that does not matter
+	like          *alike          // what its variables are compared with, instead of being kept
+	unlike        bool            // one of them differs
+	left          leftRounds
+	keepsCalls    bool          // of languages, whose variables may be asked for later
+	languageCalls []*tasks.Call // by entry; nil for entries that are none
 }
 
 // threads walks the threads that were asked for: the crashing one first, which tells why the process died, then the
 // others by number.
-func (in *inspection) threads(ctx context.Context, r *report.Report) {
+func (in *question) threads(ctx context.Context, r *report.Report) {
 	ids, err := in.Walker.AvailableThreads()
 	if err != nil {
 		r.Warnings = append(r.Warnings, report.Warning{Code: "no-threads", Message: err.Error()})
-		in.diagnose(ctx, r, nil)
+		in.diagnose(ctx, r, nil, nil)
 		return
 	}
 	crashed := in.died()
@@ -86,10 +84,9 @@ func (in *inspection) threads(ctx context.Context, r *report.Report) {
 		return cmp.Compare(a, b)
 	})
 	if len(ids) == 0 || ids[0] != crashed {
-		in.diagnose(ctx, r, nil)
+		in.diagnose(ctx, r, nil, nil)
 	} else {
-		stack, _ := in.Walker.WalkStackContext(ctx, crashed)
-		in.deadThread(ctx, r, stack)
+		in.deadThread(ctx, r, in.walk(ctx, crashed), &naming{question: in, crashed: true})
 		if in.ended(ctx, r, len(ids)) {
 			return
 		}
@@ -99,8 +96,8 @@ func (in *inspection) threads(ctx context.Context, r *report.Report) {
 	defer stop()
 	for range others {
 		stack := next()
-		t := in.thread(ctx, stack, false)
-		in.addLanguageCalls(ctx, r, &t, stack)
+		t, n := in.thread(ctx, stack, false)
+		n.addLanguageCalls(ctx, r, &t, stack)
 		r.Threads = append(r.Threads, t)
 		in.walked(ctx, stack)
 		if in.Variables != nil {
@@ -113,17 +110,17 @@ func (in *inspection) threads(ctx context.Context, r *report.Report) {
 }
 
 // deadThread adds the thread that the process died in to the report, and what its stack tells of the reason.
-func (in *inspection) deadThread(ctx context.Context, r *report.Report, stack *unwind.Stack) {
-	r.Threads = append(r.Threads, in.thread(ctx, stack, true))
+func (in *question) deadThread(ctx context.Context, r *report.Report, stack *unwind.Stack, n *naming) {
+	r.Threads = append(r.Threads, n.thread(ctx, stack))
 	if len(stack.Frames) > 0 {
-		in.top, in.diedStack, in.diedLeft = stack.Frames[0], stack.Frames, in.left
+		in.top, in.diedStack, in.diedLeft = stack.Frames[0], stack.Frames, n.left
 	}
 	in.walked(ctx, stack)
-	in.diagnose(ctx, r, stack)
+	in.diagnose(ctx, r, stack, n)
 }
 
 // ended reports whether the analysis must end now, and says so in the report. all is the number of threads wanted.
-func (in *inspection) ended(ctx context.Context, r *report.Report, all int) bool {
+func (in *Engine) ended(ctx context.Context, r *report.Report, all int) bool {
 	w := report.Warning{Code: report.WarnCancelled}
 	why := context.Cause(ctx)
 	if why == nil {
@@ -186,9 +183,20 @@ func textCost(entries []report.Frame) int {
 	return n / textPerUnit
 }
 
-func (in *inspection) thread(ctx context.Context, s *unwind.Stack, crashed bool) report.Thread {
+// walk walks the stack of a thread as far as the report has it.
+func (in *question) walk(ctx context.Context, id unwind.ThreadID) *unwind.Stack {
+	return in.stacks.walk(ctx, id, in.opts.MaxFrames)
+}
+
+// thread returns a thread as the report has it, and the naming of its stack.
+func (in *question) thread(ctx context.Context, s *unwind.Stack, crashed bool) (report.Thread, *naming) {
+	n := &naming{question: in, crashed: crashed}
+	return n.thread(ctx, s), n
+}
+
+func (in *naming) thread(ctx context.Context, s *unwind.Stack) report.Thread {
+	crashed := in.crashed
 	t := report.Thread{ID: int(s.Thread), Crashed: crashed, End: s.End.String()}
-	in.crashed, in.withLocals = crashed, 0
 	t.Name = in.Proc.ThreadName(s.Thread)
 	t.EndDetail = in.endDetail(s)
 	if len(s.Frames) == 0 {
@@ -210,7 +218,6 @@ func (in *inspection) thread(ctx context.Context, s *unwind.Stack, crashed bool)
 	}
 	folds := in.foldsRounds(crashed)
 	ends := make([]int, len(frames)) // where the entries of each frame end
-	in.left = leftRounds{}
 	var left report.LeftOut
 	asked := 0 // how many entries have been asked whether they execute a language
 	for i := 0; i < len(frames); i++ {
@@ -254,7 +261,6 @@ func (in *inspection) thread(ctx context.Context, s *unwind.Stack, crashed bool)
 		if in.group = like; like != nil && !like.sameCode(s.Frames) {
 			in.group = nil
 		}
-		defer func() { in.group = nil }()
 		if like != nil && in.foldsThreads() && in.join(ctx, &t, like, frames, ends) {
 			return t
 		}
@@ -283,7 +289,7 @@ func (in *inspection) thread(ctx context.Context, s *unwind.Stack, crashed bool)
 	return t
 }
 
-func (in *inspection) registers(f *unwind.Frame) report.Registers {
+func (in *Engine) registers(f *unwind.Frame) report.Registers {
 	var out report.Registers
 	regs := f.Registers()
 	for r := range arch.Reg(in.arch.NumRegs()) {
@@ -295,7 +301,7 @@ func (in *inspection) registers(f *unwind.Frame) report.Registers {
 }
 
 // signal names the signal that a trampoline frame delivered.
-func (in *inspection) signal(frames []*unwind.Frame, physical int, out *report.Frame) {
+func (in *question) signal(frames []*unwind.Frame, physical int, out *report.Frame) {
 	if !frames[physical].IsTrampoline() {
 		return
 	}

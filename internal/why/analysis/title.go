@@ -10,7 +10,7 @@ import (
 
 // title puts a fault inside the C library into the words of the program's call: a heap that malloc found corrupted,
 // a string function that was given a bad pointer. The fault itself is the library's business.
-func (in *inspection) title(r *report.Report) {
+func (in *question) title(r *report.Report) {
 	c := r.Crash
 	if c == nil || len(r.Threads) == 0 || !r.Threads[0].Crashed || c.Message != "" {
 		return
@@ -19,7 +19,7 @@ func (in *inspection) title(r *report.Report) {
 }
 
 // titled is title for a fault and the frames from the one that made it.
-func (in *inspection) titled(c *report.Crash, frames []report.Frame) {
+func (in *question) titled(c *report.Crash, frames []report.Frame) {
 	if !dataFault(c) {
 		return
 	}
@@ -154,7 +154,7 @@ func stringName(name string) (called, args string) {
 
 // callWords writes the call of a string function, with the argument that was bad: "strcmp(c->host = null, ...)". If
 // that is not known, the function and the fault.
-func (in *inspection) callWords(name, args string, c *report.Crash) string {
+func (in *question) callWords(name, args string, c *report.Crash) string {
 	bad, value, expr := in.badArgument, uint64(0), ""
 	if b := c.Blame; bad > 0 && b != nil {
 		value, expr = uint64(b.Value), passedAs(b)

@@ -77,7 +77,7 @@ func TestTitle(t *testing.T) {
 		addr := c.addr
 		r := &report.Report{Crash: &report.Crash{Kind: c.kind, Reason: "fault", Address: &addr, Blame: c.blame},
 			Threads: []report.Thread{{Crashed: true, Frames: c.frames}}}
-		in := &inspection{badArgument: c.bad}
+		in := &question{Engine: &Engine{}, death: death{badArgument: c.bad}}
 		in.title(r)
 		if r.Crash.Reason != c.want {
 			t.Errorf("%s: %q, want %q", c.name, r.Crash.Reason, c.want)

@@ -43,11 +43,10 @@ const keptFrames = 32
 
 // allVariables adds the variables to the entries of a stack, those that are shown; the entries of frame i end at
 // ends[i]. It stops early when ctx is done.
-func (in *inspection) allVariables(ctx context.Context, t *report.Thread, frames []*unwind.Frame, ends []int) {
+func (in *naming) allVariables(ctx context.Context, t *report.Thread, frames []*unwind.Frame, ends []int) {
 	if in.Variables == nil || in.opts.Locals == LocalsNone {
 		return
 	}
-	in.shown = nil
 	if in.opts.Text != nil {
 		in.shown = make([]bool, t.Frames[len(t.Frames)-1].Index+1)
 		for i, shown := range in.opts.Text.Shown(t.Frames) {
@@ -68,7 +67,7 @@ func (in *inspection) allVariables(ctx context.Context, t *report.Thread, frames
 }
 
 // forget drops what is kept of frames that nobody will ask about again.
-func (in *inspection) forget(frames []*unwind.Frame) {
+func (in *Engine) forget(frames []*unwind.Frame) {
 	where.ProcessOf(in.Variables).Forget(frames)
 	for _, f := range frames {
 		delete(in.targets, f)
@@ -77,7 +76,7 @@ func (in *inspection) forget(frames []*unwind.Frame) {
 
 // leaveRounds makes the variables of the middle rounds of a recursion be left out. When all others have been read, the
 // function that it returns says so in the entries.
-func (in *inspection) leaveRounds(t *report.Thread) (mark func()) {
+func (in *naming) leaveRounds(t *report.Thread) (mark func()) {
 	var left []int
 	for i := range report.InRounds(t.Frames) {
 		left = append(left, i)
@@ -103,7 +102,7 @@ func (in *inspection) leaveRounds(t *report.Thread) (mark func()) {
 
 // stackVariables reads the variables of the entries that are shown. A deep stack is read from the oldest frame on: a
 // function often passes on what its caller passed to it, and that is known then.
-func (in *inspection) stackVariables(ctx context.Context, of func(int) []report.Frame, frames []*unwind.Frame) {
+func (in *naming) stackVariables(ctx context.Context, of func(int) []report.Frame, frames []*unwind.Frame) {
 	all := in.opts.Locals == LocalsAll
 	top := len(frames)
 	if top > deepStack {
@@ -130,12 +129,12 @@ func (in *inspection) stackVariables(ctx context.Context, of func(int) []report.
 }
 
 // stopReading reports whether no more variables may be read, because the analysis has ended or the time for them.
-func (in *inspection) stopReading(ctx context.Context) bool {
+func (in *question) stopReading(ctx context.Context) bool {
 	return ctx.Err() != nil || in.Budget.Err() != nil || in.late()
 }
 
 // late reports whether the time for variables is over.
-func (in *inspection) late() bool {
+func (in *question) late() bool {
 	if until := in.opts.VariablesUntil; !in.tooLate && !until.IsZero() {
 		in.tooLate = time.Now().After(until)
 	}
@@ -143,7 +142,7 @@ func (in *inspection) late() bool {
 }
 
 // warnLate says that the time for variables was over.
-func (in *inspection) warnLate(r *report.Report) {
+func (in *question) warnLate(r *report.Report) {
 	if in.tooLate {
 		r.Warnings = append(r.Warnings, report.Warning{Code: report.WarnVariables, Message: "not all variables were read: the time for them was over"})
 	}
@@ -151,7 +150,7 @@ func (in *inspection) warnLate(r *report.Report) {
 
 // leaves reports whether nothing is to be found out about a frame with these entries: none is shown, and it does not decide which
 // frames' local variables are read.
-func (in *inspection) leaves(entries []report.Frame, mayLocals bool) bool {
+func (in *naming) leaves(entries []report.Frame, mayLocals bool) bool {
 	if in.shown == nil || mayLocals && in.countsTop() {
 		return false
 	}
@@ -165,7 +164,7 @@ func (in *inspection) leaves(entries []report.Frame, mayLocals bool) bool {
 
 // variables adds the arguments and local variables to the entries of one physical frame, the last of which is
 // the frame itself. Without mayLocals it adds arguments only.
-func (in *inspection) variables(entries []report.Frame, frames []*unwind.Frame, physical int, mayLocals bool) {
+func (in *naming) variables(entries []report.Frame, frames []*unwind.Frame, physical int, mayLocals bool) {
 	if len(entries) == 0 || frames[physical].IsTrampoline() || in.leaves(entries, mayLocals) {
 		return
 	}
@@ -188,9 +187,9 @@ func (in *inspection) variables(entries []report.Frame, frames []*unwind.Frame, 
 
 // read adds the arguments, and local variables if wanted, to the entries of one activation: those of the calls
 // inlined into it, then its own.
-func (in *inspection) read(entries []report.Frame, a *dwarfvars.Activation, locals bool) {
+func (in *naming) read(entries []report.Frame, a *dwarfvars.Activation, locals bool) {
 	scopes := a.Live()
-	if in.opts.NoInlines || in.moved[a.Frame()] || len(entries) != len(scopes) {
+	if in.NoInlines || in.moved[a.Frame()] || len(entries) != len(scopes) {
 		entries, scopes = entries[len(entries)-1:], scopes[len(scopes)-1:]
 	}
 	for i, s := range scopes {
@@ -218,7 +217,7 @@ func hidden(v *dwarfvars.LocalVar) bool { return v.Artificial && v.Name != "this
 
 // wantLocals decides whether to read a frame's local variables, and counts the frames at the top. It skips a
 // language's runtime, which only noticed that something was wrong.
-func (in *inspection) wantLocals(a *dwarfvars.Activation, f *report.Frame) bool {
+func (in *naming) wantLocals(a *dwarfvars.Activation, f *report.Frame) bool {
 	switch in.opts.Locals {
 	case LocalsAll:
 		return true
@@ -238,11 +237,11 @@ func (in *inspection) wantLocals(a *dwarfvars.Activation, f *report.Frame) bool 
 }
 
 // countsTop reports whether the stack may have more frames at the top.
-func (in *inspection) countsTop() bool {
+func (in *naming) countsTop() bool {
 	return in.opts.Locals == LocalsTop && in.crashed && in.withLocals < topFrames
 }
 
-func (in *inspection) readAll(a *dwarfvars.Activation, vars []*dwarfvars.LocalVar, at place) []report.Variable {
+func (in *naming) readAll(a *dwarfvars.Activation, vars []*dwarfvars.LocalVar, at place) []report.Variable {
 	out := make([]report.Variable, 0, len(vars))
 	for _, v := range vars {
 		if hidden(v) {
@@ -278,7 +277,7 @@ func partsOf(d *report.Data) int {
 
 // variableAt reads the variable at a place of the stack. Of threads with the same stack, only the first evaluates what is
 // computed from the same registers in all.
-func (in *inspection) variableAt(a *dwarfvars.Activation, v *dwarfvars.LocalVar, at place) report.Variable {
+func (in *naming) variableAt(a *dwarfvars.Activation, v *dwarfvars.LocalVar, at place) report.Variable {
 	if in.group == nil {
 		return in.variable(a, v)
 	}
@@ -311,15 +310,15 @@ func (in *inspection) variableAt(a *dwarfvars.Activation, v *dwarfvars.LocalVar,
 }
 
 // variable reads a variable, and its value on entry.
-func (in *inspection) variable(a *dwarfvars.Activation, v *dwarfvars.LocalVar) report.Variable {
+func (in *question) variable(a *dwarfvars.Activation, v *dwarfvars.LocalVar) report.Variable {
 	out := in.valueOf(a, v)
 	entry, ok := in.entryOf(a, v)
 	return withEntry(out, entry, ok)
 }
 
 // entryOf reads the value that a parameter had when its function was called; false if that is not known.
-func (in *inspection) entryOf(a *dwarfvars.Activation, v *dwarfvars.LocalVar) (entryValue, bool) {
-	entry, ok := a.ReadEntry(v, in.opts.Values)
+func (in *Engine) entryOf(a *dwarfvars.Activation, v *dwarfvars.LocalVar) (entryValue, bool) {
+	entry, ok := a.ReadEntry(v, in.Values)
 	if !ok {
 		return entryValue{}, false
 	}
@@ -342,13 +341,13 @@ func withEntry(out report.Variable, entry entryValue, ok bool) report.Variable {
 }
 
 // valueOf reads a variable.
-func (in *inspection) valueOf(a *dwarfvars.Activation, v *dwarfvars.LocalVar) report.Variable {
-	val := a.Read(v, in.opts.Values)
+func (in *question) valueOf(a *dwarfvars.Activation, v *dwarfvars.LocalVar) report.Variable {
+	val := a.Read(v, in.Values)
 	out := report.Variable{Name: v.Name}
-	if in.opts.Text == nil || in.opts.Explain {
+	if in.opts.Text == nil || in.Explain {
 		out.Type, out.Location = val.Type(), a.Where(v)
 	}
-	if in.opts.Explain {
+	if in.Explain {
 		out.Expression = a.Expression(v)
 		var entry *unknown.Entry
 		if errors.As(val.Err(), &entry) {

@@ -17,14 +17,14 @@ const (
 
 // walks returns a function that returns the stacks of threads, one at each call, in their order. If the options allow
 // it, a second goroutine walks while the calling one names frames. stop ends it, and must be called.
-func (in *inspection) walks(ctx context.Context, ids []unwind.ThreadID) (next func() *unwind.Stack, stop func()) {
+func (in *question) walks(ctx context.Context, ids []unwind.ThreadID) (next func() *unwind.Stack, stop func()) {
 	i := 0
 	walk := func() *unwind.Stack {
-		stack, _ := in.Walker.WalkStackContext(ctx, ids[i])
+		stack := in.walk(ctx, ids[i])
 		i++
 		return stack
 	}
-	if !in.opts.Parallel || len(ids) < fewThreads {
+	if !in.Parallel || len(ids) < fewThreads {
 		return walk, func() {}
 	}
 	walked := make(chan *unwind.Stack, walkedAhead)
@@ -34,7 +34,7 @@ func (in *inspection) walks(ctx context.Context, ids []unwind.ThreadID) (next fu
 		defer close(walked)
 		for _, id := range ids {
 			var stack *unwind.Stack
-			if mmapfile.Guard(func() { stack, _ = in.Walker.WalkStackContext(ctx, id) }) != nil {
+			if mmapfile.Guard(func() { stack = in.walk(ctx, id) }) != nil {
 				return // a file was cut short: the calling goroutine finds that, too
 			}
 			select {

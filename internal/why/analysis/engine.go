@@ -1,0 +1,50 @@
+package analysis
+
+import (
+	"slices"
+
+	"github.com/corewalk/corewalk/internal/vars/where"
+	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/tasks"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// An Engine finds facts of a process at one moment: for reports, and for who asks about one stack at a time. What it found, and may be
+// asked for again, it keeps: stacks, names, where calls led to, runtimes of languages. No answer depends on what was asked before. It is
+// not for several goroutines.
+type Engine struct {
+	Parts
+	arch   *arch.Arch
+	stacks stacks
+
+	calls            []unwind.Call          // scratch
+	noSource         map[string]error       // source files that are not shown
+	moved            map[*unwind.Frame]bool // frames shown at another place of a merged call than their address says
+	languageSteppers []tasks.Runtime        // steppers that know what frames are in their language, and have not walked one yet
+	searchedStacks   map[string]bool        // stacks in which languages were looked for
+	searchedKey      []byte
+	direct           map[unwind.Address]unwind.Address // where direct calls lead to, by their return addresses
+	targets          map[*unwind.Frame]unwind.Address  // where the other calls led to, by the frames that they led to
+	named            map[nameKey][]report.Frame        // entries of frames
+	witnesses        int                               // made for one question to find out what was called; see called
+	untraced         map[unwind.Address]bool           // return addresses of calls through values that cannot be traced back
+}
+
+// NewEngine returns the Engine of a process.
+func NewEngine(p Parts) *Engine {
+	e := &Engine{Parts: p, arch: p.Proc.Arch()}
+	if p.Walker != nil {
+		e.stacks = stacks{walker: p.Walker, keep: p.Keep, kept: map[unwind.ThreadID]*unwind.Stack{}}
+		for _, s := range p.Walker.StepperGroup().Steppers() {
+			rt, ok := s.(tasks.Runtime)
+			if ok && !slices.ContainsFunc(p.Found, func(f tasks.Runtime) bool { return f.Name() == rt.Name() }) { // the caller's is known already
+				e.languageSteppers = append(e.languageSteppers, rt)
+			}
+		}
+	}
+	if p.Variables != nil {
+		where.ProcessOf(p.Variables).Ask(callers{e})
+	}
+	return e
+}

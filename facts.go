@@ -43,7 +43,7 @@ type FactsOptions struct {
 }
 
 // keptFrames is how many frames of threads' stacks are kept for the next question.
-const keptFrames = 1 << 14
+const keptFrames = 1 << 12
 
 // Facts returns the Facts of the Target at this moment. Close them when done, and before the Target. A running process goes on as soon as
 // its stacks are copied, and with WithHold at Close.

@@ -74,7 +74,7 @@ func (w *Walker) follow(ctx context.Context, s *Stack, top *Frame, loop *loopGua
 		st = &stepState{}
 	}
 	defer func() {
-		st.forget()
+		st.forget(n)
 		w.spare.Store(st)
 	}()
 	f = top
@@ -105,8 +105,14 @@ func (w *Walker) follow(ctx context.Context, s *Stack, top *Frame, loop *loopGua
 	}
 }
 
-// forget leaves nothing of a walk but unused memory. What steppers refused is forgotten, too: a process may go on between walks.
-func (st *stepState) forget() {
+// sparedFrames is the longest walk whose unused memory the next one goes on with: that lies beside the walk's last frames, and keeps all.
+const sparedFrames = 1 << 10
+
+// forget leaves nothing of a walk of n frames but unused memory. What steppers refused is forgotten, too: a process may go on between walks.
+func (st *stepState) forget(n int) {
+	if n > sparedFrames {
+		st.block, st.changes = nil, nil
+	}
 	for i := range st.refusals {
 		r := &st.refusals[i]
 		clear(r.steppers)

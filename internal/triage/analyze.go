@@ -29,13 +29,18 @@ type analysis struct {
 	names *signature.Cache
 	// full gets the signature, and says whether a report with variables is needed; nil for no.
 	full func(*signature.Signature) bool
-	// likely says that full will probably say yes. The variables are then read at once, not in a second analysis.
+	// likely says that full will probably say yes. The variables are then read at once.
 	likely bool
 }
 
 // analyze fills in the Dump of an opened target. denied are the paths of modules with frames whose files may not be
 // read.
 func (a analysis) analyze(ctx context.Context, t *corewalk.Target, d *ledger.Dump) (denied []Exact, err error) {
+	facts, err := t.Facts(corewalk.FactsOptions{})
+	if err != nil {
+		return nil, err
+	}
+	defer facts.Close()
 	stack := stackOptions(t)
 	all := stack
 	all.Locals, all.VariablesUntil = corewalk.LocalsTop, timeForVariables(ctx)
@@ -43,16 +48,16 @@ func (a analysis) analyze(ctx context.Context, t *corewalk.Target, d *ledger.Dum
 	if a.likely {
 		o = all
 	}
-	r, err := t.Analyze(ctx, o)
+	r, err := facts.Analyze(ctx, o)
 	if err == nil && a.likely && limited(r) { // the variables must not cost the signature anything
 		a.likely = false
-		r, err = t.Analyze(ctx, stack)
+		r, err = facts.Analyze(ctx, stack)
 	}
 	if err != nil {
 		return nil, err
 	}
 	denied = unreadable(r)
-	if with := hung(ctx, t, r, stack); with != nil {
+	if with := hung(ctx, facts, r, stack); with != nil {
 		r = with
 		if h := r.Hang(); h != nil {
 			stack.Threads = threadsOf(h, stack.Threads)
@@ -63,7 +68,7 @@ func (a analysis) analyze(ctx context.Context, t *corewalk.Target, d *ledger.Dum
 		}
 		all.Threads = stack.Threads
 		if a.likely {
-			if detailed, err := t.Analyze(ctx, all); err == nil && (joined || detailed.HangText() != "") && !limited(detailed) {
+			if detailed, err := facts.Analyze(ctx, all); err == nil && (joined || detailed.HangText() != "") && !limited(detailed) {
 				r = detailed
 			}
 		}
@@ -77,7 +82,7 @@ func (a analysis) analyze(ctx context.Context, t *corewalk.Target, d *ledger.Dum
 		return denied, nil
 	}
 	if !a.likely {
-		if with, err := t.Analyze(ctx, all); err == nil && ctx.Err() == nil {
+		if with, err := facts.Analyze(ctx, all); err == nil && ctx.Err() == nil {
 			r = with
 		}
 	}
@@ -112,12 +117,17 @@ func stackOptions(t *corewalk.Target) corewalk.AnalyzeOptions {
 
 // ForSignature returns the report that the signature of a dump is made from.
 func ForSignature(ctx context.Context, t *corewalk.Target) (*report.Report, error) {
-	o := stackOptions(t)
-	r, err := t.Analyze(ctx, o)
+	facts, err := t.Facts(corewalk.FactsOptions{})
 	if err != nil {
 		return nil, err
 	}
-	if with := hung(ctx, t, r, o); with != nil {
+	defer facts.Close()
+	o := stackOptions(t)
+	r, err := facts.Analyze(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if with := hung(ctx, facts, r, o); with != nil {
 		return with, nil
 	}
 	return r, nil
@@ -125,12 +135,12 @@ func ForSignature(ctx context.Context, t *corewalk.Target) (*report.Report, erro
 
 // hung analyses all threads of a process that may have been ended because it hung, after r of one thread. It returns nil
 // if it did not hang, and its signature is of that thread.
-func hung(ctx context.Context, t *corewalk.Target, r *report.Report, o corewalk.AnalyzeOptions) *report.Report {
+func hung(ctx context.Context, facts *corewalk.Facts, r *report.Report, o corewalk.AnalyzeOptions) *report.Report {
 	if r.Dump.Threads < 2 || r.Crash != nil && !r.Crash.MayBeHang() {
 		return nil
 	}
 	o.Threads = nil
-	with, err := t.Analyze(ctx, o)
+	with, err := facts.Analyze(ctx, o)
 	if err != nil || limited(with) {
 		return nil
 	}

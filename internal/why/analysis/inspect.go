@@ -157,6 +157,9 @@ func (e *Engine) Report(ctx context.Context, o Options) *report.Report {
 	in.servers(r)
 	in.warnSources(r)
 	in.warnLate(r)
+	if in.Variables != nil && len(in.diedStack) > in.Keep {
+		in.forget(in.diedStack)
+	}
 	return r
 }
 

@@ -340,7 +340,8 @@ func (in *question) walkTask(ctx context.Context, t *tasks.Task, w *taskWalk) {
 func (in *question) walkFrom(ctx context.Context, top *unwind.Frame) *unwind.Stack {
 	if n := in.opts.MaxFrames; n > 0 {
 		s := &unwind.Stack{Frames: []*unwind.Frame{top}, End: unwind.EndMaxFrames, Err: unwind.ErrMaxFrames}
-		_ = in.Walker.WalkMore(ctx, s, n-1) // how it ended is in the stack
+		_ = in.Walker.WalkMore(ctx, s, n) // how it ended is in the stack
+		cut(s, n)
 		return s
 	}
 	s, _ := in.Walker.WalkStackFromFrame(top)

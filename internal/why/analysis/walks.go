@@ -29,8 +29,9 @@ func (s *stacks) walk(ctx context.Context, id unwind.ThreadID, frames int) *unwi
 // same.
 func (s *stacks) more(ctx context.Context, stack *unwind.Stack, frames int) {
 	most := s.walker.MaxFrames()
+	walk := most
 	if frames > 0 && frames < most {
-		most = frames
+		most, walk = frames, frames+1
 	}
 	id := stack.Thread
 	whole := s.take(id)
@@ -38,9 +39,15 @@ func (s *stacks) more(ctx context.Context, stack *unwind.Stack, frames int) {
 		own := *stack
 		whole = &own
 	}
-	_ = s.walker.WalkMore(ctx, whole, most-len(whole.Frames)) // how it ended is in the stack
+	_ = s.walker.WalkMore(ctx, whole, walk-len(whole.Frames)) // how it ended is in the stack
 	s.put(id, whole)
 	*stack = *whole
+	cut(stack, most)
+}
+
+// cut cuts a stack to a number of frames. One more has been walked: what is known of the last one is then the same, however far the walk
+// went.
+func cut(stack *unwind.Stack, most int) {
 	if len(stack.Frames) > most {
 		stack.Frames, stack.End, stack.Err = stack.Frames[:most:most], unwind.EndMaxFrames, fmt.Errorf("%w (%d)", unwind.ErrMaxFrames, most)
 	}

@@ -1,0 +1,111 @@
+package systemtest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/unwind"
+)
+
+// asked are reports of many kinds: of one thread and of all, with few variables and with all, for text and for JSON.
+func asked(died unwind.ThreadID) []corewalk.AnalyzeOptions {
+	one := []unwind.ThreadID{died}
+	return []corewalk.AnalyzeOptions{
+		{},
+		{Threads: one, Locals: corewalk.LocalsNone},
+		{Threads: one, Locals: corewalk.LocalsNone, NoTasks: true, MaxFrames: 3},
+		{Locals: corewalk.LocalsNone, NoBlame: true},
+		{Locals: corewalk.LocalsAll, Structured: true, Around: corewalk.Around{Code: true, Memory: true}},
+		{Text: &report.TextOptions{}},
+		{LeaveRounds: true, ShareFrames: true, Structured: true},
+	}
+}
+
+// TestReportsOfFacts: what a report says does not depend on the reports that were asked for before.
+func TestReportsOfFacts(t *testing.T) {
+	t.Parallel()
+	for i, c := range append(fixture.Cases(t), fixture.Minidumps(t)...) {
+		if i%6 != 0 && !fixture.IsLong(t) {
+			continue
+		}
+		t.Run(c.Name, func(t *testing.T) {
+			target := openCase(t, c)
+			died, _ := target.ProcessState().DefaultThread()
+			options := asked(died)
+			want := make([]string, len(options))
+			for i, o := range options {
+				r, err := target.Analyze(t.Context(), o)
+				want[i] = written(t, r, err)
+			}
+			facts, err := target.Facts(corewalk.FactsOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer facts.Close()
+			for _, i := range rand.New(rand.NewPCG(uint64(i), 7)).Perm(len(options)) {
+				r, err := facts.Analyze(context.Background(), options[i])
+				if got := written(t, r, err); got != want[i] {
+					t.Errorf("options %d: %s", i, difference(got, want[i]))
+				}
+			}
+		})
+	}
+}
+
+// written is a report as JSON, or the error.
+func written(t *testing.T, r *report.Report, err error) string {
+	t.Helper()
+	if err != nil {
+		return err.Error()
+	}
+	var b bytes.Buffer
+	if err := report.WriteJSON(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// difference is where two texts differ.
+func difference(got, want string) string {
+	n := 0
+	for n < len(got) && n < len(want) && got[n] == want[n] {
+		n++
+	}
+	from := max(0, n-200)
+	return fmt.Sprintf("got ...%.400s\nwant ...%.400s", got[from:], want[from:])
+}
+
+// TestFactsKeepLittle: of a stack too deep to be kept nothing stays when its report is made.
+func TestFactsKeepLittle(t *testing.T) {
+	target := openCase(t, fixture.Get(t, "amd64-recursion-12000"))
+	for _, o := range []corewalk.AnalyzeOptions{{Locals: corewalk.LocalsAll}, {Locals: corewalk.LocalsNone}} {
+		keepsLittle(t, target, o)
+	}
+}
+
+func keepsLittle(t *testing.T, target *corewalk.Target, o corewalk.AnalyzeOptions) {
+	t.Helper()
+	if _, err := target.Analyze(t.Context(), o); err != nil { // what is known of files stays
+		t.Fatal(err)
+	}
+	facts, err := target.Facts(corewalk.FactsOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer facts.Close()
+	before, _ := held(t)
+	r, err := facts.Analyze(t.Context(), o)
+	if err != nil || len(r.Threads[0].Frames) < 12000 {
+		t.Fatal(err)
+	}
+	r = nil
+	if after, _ := held(t); after > before+1<<20 {
+		t.Errorf("%d bytes stay", after-before)
+	}
+}

@@ -106,9 +106,20 @@ func forms(program string, synopsis []string) string {
 func TestFlagsPage(t *testing.T) {
 	var b bytes.Buffer
 	b.WriteString("# Commands, flags and variables\n\nMade from the flags of the commands, as `--help`, the manual page and shell completion are\n" +
-		"(`go test ./internal/command -run Page -update`). A flag is described once, for the first command that has it; `--help` has examples.\n" +
+		"(`go test ./internal/command -run Page -update`). A flag that means the same for all commands is described for the first that has it; `--help` has examples.\n" +
 		"[Exit statuses](statuses.md) have a page of their own.\n")
 	n := 0
+	texts := map[string]map[string]bool{} // what is said of flags of one name
+	for _, p := range documented() {
+		for _, c := range p.commands {
+			for _, h := range c.help() {
+				if texts[h.name] == nil {
+					texts[h.name] = map[string]bool{}
+				}
+				texts[h.name][h.text+defaultOf(&c, h)] = true
+			}
+		}
+	}
 	shown := map[string]bool{}
 	for _, p := range documented() {
 		for _, c := range p.commands {
@@ -129,8 +140,8 @@ func TestFlagsPage(t *testing.T) {
 			rows := ""
 			for _, h := range c.help() {
 				n++
-				if key := h.name + h.text + defaultOf(&c, h); !shown[key] {
-					shown[key] = true
+				if !shown[h.name] || len(texts[h.name]) > 1 { // "as above" would not say which
+					shown[h.name] = true
 					rows += flagRow(&c, h)
 				} else if h.name != "help" {
 					again = append(again, "`--"+h.name+"`")

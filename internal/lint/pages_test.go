@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the rooms in docs/architecture.md")
 
-// synopsis is the first sentence of a package's comment, without its name and without what follows a colon or a parenthesis.
+// synopsis is the first sentence of a package's comment, without its name, up to where it goes into details.
 func synopsis(t *testing.T, room string) string {
 	files, err := filepath.Glob(filepath.Join("../..", room, "*.go"))
 	if err != nil {
@@ -37,8 +37,11 @@ func synopsis(t *testing.T, room string) string {
 			continue
 		}
 		text := new(doc.Package).Synopsis(f.Doc.Text())
-		for _, end := range []string{": ", "; ", " (", ", from a ", ", with "} {
+		for _, end := range []string{": ", "; ", " (", ", the ", ", with "} {
 			text, _, _ = strings.Cut(text, end)
+		}
+		if short, _, more := strings.Cut(text, ", "); more && len(strings.Fields(short)) > 5 {
+			text = short
 		}
 		if words := strings.SplitN(strings.TrimSuffix(text, "."), " ", 3); len(words) == 3 {
 			return words[2] // without "Package dwarf"

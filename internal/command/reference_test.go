@@ -186,3 +186,41 @@ func TestStatusPage(t *testing.T) {
 	}
 	samePage(t, "statuses.md", b.String())
 }
+
+// flagsOfOthers are flags of other programs that pages name without the program.
+var flagsOfOthers = []string{"json", "abort-on-uncaught-exception", "with-pydebug"}
+
+// TestPagesNameFlags: the flags that pages name in their text are flags of a command.
+func TestPagesNameFlags(t *testing.T) {
+	known := map[string]bool{"help": true}
+	for _, p := range documented() {
+		for _, c := range p.commands {
+			for _, h := range c.help() {
+				known[h.name] = true
+			}
+		}
+	}
+	var files []string
+	for _, pattern := range []string{"README.md", "docs/*.md", "docs/decisions/*.md"} {
+		list, err := filepath.Glob(filepath.Join(fixture.Root(t), pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, list...)
+	}
+	fenced := regexp.MustCompile("(?ms)^ *```.*?^ *```$")
+	named := regexp.MustCompile("`(corewalkd?[^`]* )?--([a-z][a-z-]+)")
+	n := 0
+	for _, file := range files {
+		text := fenced.ReplaceAllString(string(must(os.ReadFile(file))), "")
+		for _, m := range named.FindAllStringSubmatch(text, -1) {
+			n++
+			if !known[m[2]] && !slices.Contains(flagsOfOthers, m[2]) {
+				t.Errorf("%s: no command has the flag --%s", filepath.Base(file), m[2])
+			}
+		}
+	}
+	if n < 150 {
+		t.Errorf("only %d flags named", n)
+	}
+}

@@ -350,8 +350,8 @@ func (g *generator) page(w *bytes.Buffer, title, id string, roots []root, descri
 			if kind := typeText(props[key].(object)); !slices.Contains(types, kind) {
 				types = append(types, kind)
 			}
-			text := meaning(name, key, props[key].(object))
-			if i+1 < len(keyList) && text != "" && text == meaning(name, keyList[i+1], props[keyList[i+1]].(object)) {
+			text := meaning(name, key, props, keyList)
+			if i+1 < len(keyList) && text != "" && text == meaning(name, keyList[i+1], props, keyList) {
 				continue
 			}
 			fmt.Fprintf(w, "| %s | %s | %s |\n", strings.Join(keys, " "), strings.Join(types, ", "), strings.ReplaceAll(text, "|", `\|`))
@@ -361,9 +361,25 @@ func (g *generator) page(w *bytes.Buffer, title, id string, roots []root, descri
 	w.WriteByte('\n')
 }
 
-// meaning is what the page says of a key.
-func meaning(name, key string, p object) string {
+// meaning is what the page says of a key: its description, without the sentences that are about another key, which has them too.
+func meaning(name, key string, props object, keys []string) string {
+	p := props[key].(object)
 	text, _ := p["description"].(string)
+	var mine []string
+	for _, one := range sentence.FindAllString(text+" ", -1) {
+		first, _, _ := strings.Cut(one, " ")
+		other, ok := props[first].(object)
+		if ok && first != key && slices.Contains(keys, first) {
+			if said, _ := other["description"].(string); strings.Contains(said, strings.TrimRight(one, ". ")) {
+				continue
+			}
+		}
+		mine = append(mine, one)
+	}
+	if whole := strings.TrimSpace(strings.Join(mine, "")); len(mine) > 0 && len(whole) < len(text) {
+		text = strings.TrimSuffix(whole, ".")
+	}
+	text = strings.TrimPrefix(text, key+" is ") // the row says that already
 	values := enum(p)
 	switch {
 	case name == "Crash" && key == "kind":

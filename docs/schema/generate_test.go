@@ -366,10 +366,10 @@ func meaning(name, key string, props object, keys []string) string {
 	p := props[key].(object)
 	text, _ := p["description"].(string)
 	var mine []string
-	for _, one := range sentence.FindAllString(text+" ", -1) {
+	for _, one := range sentence.FindAllString(text+".", -1) {
 		first, _, _ := strings.Cut(one, " ")
 		other, ok := props[first].(object)
-		if ok && first != key && slices.Contains(keys, first) {
+		if ok && first != key && slices.Contains(keys, first) && !regexp.MustCompile(`\b`+key+`\b`).MatchString(one) {
 			if said, _ := other["description"].(string); strings.Contains(said, strings.TrimRight(one, ". ")) {
 				continue
 			}

@@ -1,77 +1,77 @@
 package report
 
-// The values of Crash.Kind. The list is closed: a new word is added here, in CrashKinds and in docs/usage.md,
-// and no word ever changes its meaning.
+// The values of Crash.Kind. The list is closed: a new word is added here and in CrashKinds, and no word ever changes its
+// meaning. docs/reference/kinds.md is made of these comments: one above is for the constants below it, up to the next.
 //
 // Memory accesses are named by their address and their direction. "-access" means that the direction is not
 // known, "-call" that an instruction was fetched: by a call, a jump or a return.
 const (
-	// At a null pointer, with or without an offset.
+	// An access through a null pointer: near null (64 kB), or anywhere if the instruction adds to a register that is null.
 	CrashNullRead   = "null-read"
 	CrashNullWrite  = "null-write"
 	CrashNullAccess = "null-access"
-	CrashNullCall   = "null-call"
-	// At an address where nothing is mapped.
+	CrashNullCall   = "null-call" // a call, jump or return to null
+	// An access or call at an address where nothing is mapped.
 	CrashWildRead   = "wild-read"
 	CrashWildWrite  = "wild-write"
 	CrashWildAccess = "wild-access"
 	CrashWildCall   = "wild-call"
-	// At a non-canonical address.
+	// An access or call at an address that no process can have. The processor does not report the address: it is computed from the instruction.
 	CrashNonCanonicalRead   = "non-canonical-read"
 	CrashNonCanonicalWrite  = "non-canonical-write"
 	CrashNonCanonicalAccess = "non-canonical-access"
 	CrashNonCanonicalCall   = "non-canonical-call"
-	// At memory that allows no access, or not this kind of access.
+	// An access to memory that allows none, such as a guard page.
 	CrashNoAccessRead  = "no-access-read"
 	CrashNoAccessWrite = "no-access-write"
 	CrashNoAccess      = "no-access"
-	CrashWriteReadOnly = "write-read-only"
-	CrashExecNoExec    = "exec-no-exec"
+	CrashWriteReadOnly = "write-read-only" // a write to memory that may only be read
+	CrashExecNoExec    = "exec-no-exec"    // a call, jump or return into memory that is not executable
 
-	// At an address about which nothing more is known.
+	// An access or call at an address that looks valid, or about which the dump says nothing more.
 	CrashBadRead   = "bad-read"
 	CrashBadWrite  = "bad-write"
 	CrashBadAccess = "bad-access"
 	CrashBadCall   = "bad-call"
 
-	CrashStackOverflow = "stack-overflow"
-	CrashMisaligned    = "misaligned"
+	CrashStackOverflow = "stack-overflow"  // the stack ran out
+	CrashMisaligned    = "misaligned"      // an access that must be aligned and is not
 	CrashProtectionKey = "protection-key"  // memory protection keys forbid the access
 	CrashMemoryTag     = "memory-tag"      // the tags of pointer and memory differ
-	CrashControlFlow   = "control-flow"    // shadow stack, branch target or pointer authentication
-	CrashBounds        = "bounds"          // a subscript or an address is out of bounds
+	CrashControlFlow   = "control-flow"    // shadow stack, control flow guard, branch targets or pointer authentication
+	CrashBounds        = "bounds"          // a subscript or an address is out of bounds, found by the processor or the system
 	CrashBusTruncated  = "bus-truncated"   // past the end of a mapped file
 	CrashBusError      = "bus-error"       // the system could not supply the page
 	CrashHardware      = "hardware-memory" // the hardware reported broken memory
 
-	CrashDivZero            = "div-zero"
-	CrashDivOverflow        = "div-overflow" // the quotient does not fit: INT_MIN / -1
-	CrashIntOverflow        = "int-overflow"
-	CrashFloat              = "float"
-	CrashIllegalInstruction = "illegal-instruction"
-	CrashPrivileged         = "privileged-instruction"
-	CrashTrap               = "trap"       // a trap instruction that the compiler put where code must not be reached
-	CrashBreakpoint         = "breakpoint" // a breakpoint or a single step
+	CrashDivZero            = "div-zero"               // a division by zero
+	CrashDivOverflow        = "div-overflow"           // the quotient does not fit: INT_MIN / -1
+	CrashIntOverflow        = "int-overflow"           // another overflow of integers
+	CrashFloat              = "float"                  // an error of floating-point arithmetic
+	CrashIllegalInstruction = "illegal-instruction"    // an instruction that the processor does not have
+	CrashPrivileged         = "privileged-instruction" // an instruction that programs may not run
+	CrashTrap               = "trap"                   // an instruction that compilers put where code must not be reached: `__builtin_trap`, unreachable code, `-fsanitize-trap` (with the check that failed)
+	CrashBreakpoint         = "breakpoint"             // a breakpoint or a single step
 
-	CrashAbort           = "abort" // the program ended itself
-	CrashAssertion       = "assertion"
-	CrashException       = "exception" // an uncaught exception of a language
-	CrashStackOverrun    = "stack-buffer-overrun"
-	CrashHeapCorruption  = "heap-corruption"
-	CrashInvalidArgument = "invalid-argument" // a function of the system or the C library ended the program because of it
-	CrashOutOfMemory     = "oom"
-	CrashSanitizer       = "sanitizer"        // a compiler's sanitizer found an error at run time
-	CrashSeccomp         = "seccomp"          // a seccomp filter forbids the system call
-	CrashSyscall         = "bad-syscall"      // there is no such system call
-	CrashWatchdog        = "watchdog"         // a watchdog found the program stuck
-	CrashDeadlock        = "deadlock"         // it was ended because it hung: tasks wait for each other, certainly
-	CrashHang            = "hang"             // it was ended from outside while tasks possibly waited for each other, or the thread that got the signal, or one for whose end that waits, for a lock
-	CrashLimit           = "limit"            // a resource limit was exceeded
-	CrashGuard           = "guarded-resource" // macOS: something that its owner protects, such as a file descriptor, was closed or changed
-	CrashLoad            = "load"             // a library, or a function in it, was not found
-	CrashSignal          = "signal"           // sent by a process; the dump does not tell why
-	CrashNone            = "none"             // the program did not crash
-	CrashUnknown         = "unknown"
+	CrashAbort           = "abort"                // the program ended itself
+	CrashAssertion       = "assertion"            // an assertion failed
+	CrashException       = "exception"            // an exception or a panic that nothing caught
+	CrashStackOverrun    = "stack-buffer-overrun" // a buffer on the stack was overrun
+	CrashHeapCorruption  = "heap-corruption"      // the heap is corrupt
+	CrashInvalidArgument = "invalid-argument"     // a function of the system or the C library ended the program because of an argument
+	CrashOutOfMemory     = "oom"                  // no memory was left
+	CrashSanitizer       = "sanitizer"            // a sanitizer of the compiler found an error: address sanitizer, undefined behaviour sanitizer
+	CrashSeccomp         = "seccomp"              // a seccomp filter forbids the system call
+	CrashSyscall         = "bad-syscall"          // there is no such system call
+	CrashWatchdog        = "watchdog"             // something found the program stuck or too slow: `SIGABRT` from process 1, `SIGXCPU`, `SIGALRM`, `SIGQUIT`
+	CrashDeadlock        = "deadlock"             // it was ended on purpose, and tasks of it wait for each other, which memory proves
+	CrashHang            = "hang"                 // it was ended from outside, and tasks of it possibly wait for each other, or the thread that got the signal, or that for whose end it waits, waits for a lock that is held
+	CrashLimit           = "limit"                // another limit of the system was exceeded
+	CrashGuard           = "guarded-resource"     // macOS: something that its owner protects, such as a file descriptor, a port or memory, was closed or changed
+	CrashLoad            = "load"                 // a library, or a function in it, was not found
+	CrashSignal          = "signal"               // a signal that a process sent; the dump does not tell why
+	CrashNone            = "none"                 // the program did not crash
+	CrashUnknown         = "unknown"              // the dump does not say
 )
 
 // CrashKinds lists the values of Crash.Kind.

@@ -8,6 +8,8 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -21,7 +23,7 @@ import (
 	"github.com/corewalk/corewalk/report"
 )
 
-var update = flag.Bool("update", false, "rewrite the schemas and the page of keys")
+var update = flag.Bool("update", false, "rewrite the schemas, and the pages of keys, kinds and warnings")
 
 // source is what the sources of packages report and render say of their structs.
 type source struct {
@@ -291,7 +293,7 @@ func TestSchemas(t *testing.T) {
 		}
 	}
 	whole := documents[0] // it has a heading of its own
-	compare(t, "../json.md", bytes.ReplaceAll(page.Bytes(), []byte("(#report)"), []byte("(#"+anchor(whole.title+" "+whole.id)+")")))
+	compare(t, "../reference/json.md", bytes.ReplaceAll(page.Bytes(), []byte("(#report)"), []byte("(#"+anchor(whole.title+" "+whole.id)+")")))
 }
 
 func compare(t *testing.T, path string, want []byte) {
@@ -309,22 +311,20 @@ func compare(t *testing.T, path string, want []byte) {
 
 const pageHead = `# Every key of the JSON
 
-This page is made from the sources of the structs that are printed (` + "`go test ./docs/schema -update`" + `), and so are
-the JSON Schemas in docs/schema, which ` + "`corewalk schema report`, `corewalk schema info` and `corewalk schema triage`" + ` print.
-The last is the schema of one line: triage prints a document on each line.
+Made from the structs that are printed: ` + "`go test ./docs/schema -update`" + ` writes this page and the JSON Schemas that ` + "`corewalk schema NAME`" + `
+prints. [In a script](../scripts.md) has examples for jq.
 
-` + "`--format json-lines`" + ` writes the same in another order, for programs with very many goroutines: each task in a line of its own as
-soon as its stack is walked, then a last line with the rest of the report. Who holds what a task waits for, deadlocks and
-contended objects take the stacks of all tasks: they are in the last line, whose ` + "`tasks`" + ` are those of which more became known
-(` + "`holders`, `seconds`, `note`" + ` of their waits). ` + "`corewalk schema report-lines`" + ` prints the schema of a line.
-
-Keys may be added; they are renamed or removed only if the schema's number changes. Addresses are strings of
-hexadecimal digits, "0x7f00", because some readers of JSON lose the low bits of large numbers. A key marked
-"always" is in every document; if another key is missing, its value is null, false, 0 or empty.
+- Keys may be added; they are renamed or removed only if the number in ` + "`schema`" + ` changes.
+- A key in **bold** is in every document. If another key is missing, its value is null, false, 0 or empty.
+- Addresses are strings of hexadecimal digits, "0x7f00": some readers of JSON lose the low bits of large numbers.
+- ` + "`--format json-lines`" + ` writes each task in a line of its own as soon as its stack is walked, then the rest of the report in a last line: who
+  holds what a task waits for, deadlocks and contended objects take the stacks of all tasks. The ` + "`tasks`" + ` of the last line are those of which
+  more became known (` + "`holders`, `seconds`, `note`" + ` of their waits).
 
 `
 
 // page writes the keys of a document, an object a section, without those that an earlier document has described.
+// Keys one after the other of which one thing is said share a row.
 func (g *generator) page(w *bytes.Buffer, title, id string, roots []root, described map[string]bool) {
 	fmt.Fprintf(w, "## %s (`%s`)\n", title, id)
 	for _, name := range g.order {
@@ -334,25 +334,231 @@ func (g *generator) page(w *bytes.Buffer, title, id string, roots []root, descri
 		described[name] = true
 		def := g.defs[name].(object)
 		if len(roots) > 1 || name != roots[0].t.Name() {
-			fmt.Fprintf(w, "\n### %s: %s\n", name, def["description"])
+			fmt.Fprintf(w, "\n### %s\n\n%s\n", name, def["description"])
 		}
-		w.WriteString("\n| key | type | when | meaning |\n|---|---|---|---|\n")
+		w.WriteString("\n| key | type | meaning |\n|---|---|---|\n")
 		props := def["properties"].(object)
 		required, _ := def["required"].([]string)
-		for _, key := range g.keys(name) {
-			p := props[key].(object)
-			when := ""
+		var keys, types []string
+		keyList := g.keys(name)
+		for i, key := range keyList {
+			cell := "`" + key + "`"
 			if slices.Contains(required, key) {
-				when = "always"
+				cell = "**" + cell + "**"
 			}
-			text, _ := p["description"].(string)
-			if values := enum(p); values != nil {
-				text = strings.TrimPrefix(text+". Values: `"+strings.Join(values, "`, `")+"`", ". ")
+			keys = append(keys, cell)
+			if kind := typeText(props[key].(object)); !slices.Contains(types, kind) {
+				types = append(types, kind)
 			}
-			fmt.Fprintf(w, "| `%s` | %s | %s | %s |\n", key, typeText(p), when, strings.ReplaceAll(text, "|", `\|`))
+			text := meaning(name, key, props, keyList)
+			if i+1 < len(keyList) && text != "" && text == meaning(name, keyList[i+1], props, keyList) {
+				continue
+			}
+			fmt.Fprintf(w, "| %s | %s | %s |\n", strings.Join(keys, " "), strings.Join(types, ", "), strings.ReplaceAll(text, "|", `\|`))
+			keys, types = nil, nil
 		}
 	}
 	w.WriteByte('\n')
+}
+
+// meaning is what the page says of a key: its description, without the sentences that are about another key, which has them too.
+func meaning(name, key string, props object, keys []string) string {
+	p := props[key].(object)
+	text, _ := p["description"].(string)
+	var mine []string
+	for _, one := range sentence.FindAllString(text+".", -1) {
+		first, _, _ := strings.Cut(one, " ")
+		other, ok := props[first].(object)
+		if ok && first != key && slices.Contains(keys, first) && !regexp.MustCompile(`\b`+key+`\b`).MatchString(one) {
+			if said, _ := other["description"].(string); strings.Contains(said, strings.TrimRight(one, ". ")) {
+				continue
+			}
+		}
+		mine = append(mine, one)
+	}
+	if whole := strings.TrimSpace(strings.Join(mine, "")); len(mine) > 0 && len(whole) < len(text) {
+		text = strings.TrimSuffix(whole, ".")
+	}
+	text = strings.TrimPrefix(text, key+" is ") // the row says that already
+	values := enum(p)
+	switch {
+	case name == "Crash" && key == "kind":
+		return "what happened, one of [the kinds](kinds.md)"
+	case values != nil:
+		return strings.TrimPrefix(text+". Values: `"+strings.Join(values, "`, `")+"`", ". ")
+	}
+	return text
+}
+
+// TestKindsPage compares the page of the kinds of crashes with the comments of the constants.
+func TestKindsPage(t *testing.T) {
+	const comment = "The values of Crash.Kind"
+	var page bytes.Buffer
+	page.WriteString("# Crash kinds\n\nMade from `report/crashkind.go` (`go test ./docs/schema -update`). `crash.kind` of the JSON is one of these words, the same on every\n" +
+		"system and processor. No word changes its meaning. `-access` means that the direction is not known, `-call` that an instruction was fetched: by\n" +
+		"a call, a jump or a return. [Why a program died](../crash.md#what-led-to-it) says what else a report says of it.\n\n| kind | what happened |\n|---|---|\n")
+	f, err := parser.ParseFile(token.NewFileSet(), "../../report/crashkind.go", nil, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var listed []string
+	for _, d := range f.Decls {
+		g, ok := d.(*ast.GenDecl)
+		if !ok || !strings.HasPrefix(g.Doc.Text(), comment) {
+			continue
+		}
+		var row []string
+		text := ""
+		flush := func() {
+			if row != nil {
+				fmt.Fprintf(&page, "| %s | %s |\n", strings.Join(row, " "), text)
+			}
+			row, text = nil, ""
+		}
+		for _, spec := range g.Specs {
+			v := spec.(*ast.ValueSpec)
+			value, _ := strconv.Unquote(v.Values[0].(*ast.BasicLit).Value)
+			above, beside := words(v.Doc.Text()), words(v.Comment.Text())
+			listed = append(listed, value)
+			if beside != "" || above != "" {
+				flush()
+				text = strings.TrimSuffix(beside+above, ".")
+				text = strings.Replace(text, "An ", "an ", 1)
+			}
+			row = append(row, "`"+value+"`")
+			if text == "" {
+				t.Errorf("no comment says what %s is", value)
+			}
+			if beside != "" { // it is about this one alone
+				flush()
+			}
+		}
+		flush()
+	}
+	if !slices.Equal(listed, report.CrashKinds()) {
+		t.Errorf("the constants are %q, CrashKinds lists %q", listed, report.CrashKinds())
+	}
+	compare(t, "../reference/kinds.md", page.Bytes())
+}
+
+// warnings says what the codes of warnings mean that have no constant with a comment.
+var warnings = map[string]string{
+	"core":               "a part of the dump is damaged or missing; the message says which",
+	"jit":                "code that a program registered with GDB's JIT interface could not be read",
+	"libraries":          "the list of the process's libraries is incomplete",
+	"list":               "`info` lists only the first of very many",
+	"module-file":        "a module's file, or one that belongs to it, is damaged or could not be read",
+	"module-forced":      "`--force-mismatched`: a file is used that is not, or may not be, from the right build; frames in it may be wrong",
+	"module-missing":     "no file was found for a module in which frames are",
+	"no-modules":         "the dump does not say which modules the process had",
+	"no-threads":         "the dump has no threads that can be walked",
+	"not-stopped":        "live process: a thread is in uninterruptible sleep; only its program counter and stack pointer are known",
+	"not-walkable":       "the stacks of this kind of dump cannot be walked",
+	"server-unreachable": "a server could not be reached, or was too slow, and was not asked again",
+	"source-missing":     "`--source`: source files were not found",
+	"source-unusable":    "`--source`: a source file could not be shown",
+	"symbols-unusable":   "a compressed file of a symbol store could not be expanded",
+}
+
+// TestWarningsPage compares the page of the codes of warnings with the sources: constants and literals.
+func TestWarningsPage(t *testing.T) {
+	meanings, used := map[string]string{}, map[string]bool{}
+	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && d.Name() != ".."):
+			return filepath.SkipDir
+		case d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		literal := func(e ast.Expr) {
+			if lit, ok := e.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+				code, _ := strconv.Unquote(lit.Value)
+				used[code] = true
+			}
+		}
+		ofWarnings := map[*ast.Object]bool{} // variables that are warnings
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.ValueSpec:
+				if f.Name.Name == "report" && strings.HasPrefix(n.Names[0].Name, "Warn") && len(n.Values) == 1 {
+					code, _ := strconv.Unquote(n.Values[0].(*ast.BasicLit).Value)
+					meanings[code] = words(n.Comment.Text())
+				}
+			case *ast.AssignStmt:
+				for i, right := range n.Rhs {
+					if lit, ok := right.(*ast.CompositeLit); ok && isWarning(lit.Type) {
+						if name, ok := n.Lhs[i].(*ast.Ident); ok {
+							ofWarnings[name.Obj] = true
+						}
+					}
+					if sel, ok := n.Lhs[i].(*ast.SelectorExpr); ok && sel.Sel.Name == "Code" {
+						if name, ok := sel.X.(*ast.Ident); ok && ofWarnings[name.Obj] {
+							literal(right)
+						}
+					}
+				}
+			case *ast.CompositeLit:
+				if !isWarning(n.Type) {
+					break
+				}
+				for _, e := range n.Elts {
+					if kv, ok := e.(*ast.KeyValueExpr); ok && kv.Key.(*ast.Ident).Name == "Code" {
+						literal(kv.Value)
+					}
+				}
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for code := range used {
+		if _, constant := meanings[code]; !constant {
+			meanings[code] = warnings[code]
+		}
+	}
+	for code := range warnings {
+		if !used[code] {
+			t.Errorf("nothing warns with the code %s", code)
+		}
+	}
+	var page bytes.Buffer
+	page.WriteString("# Warning codes\n\nMade from the sources (`go test ./docs/schema -update`). `warnings[].code` of a report in JSON is one of these; its `message` is for people and may\n" +
+		"change. Codes may be added. A warning with *3* makes the exit status 3.\n\n| code | | what is wrong |\n|---|---|---|\n")
+	for _, code := range slices.Sorted(maps.Keys(meanings)) {
+		if meanings[code] == "" {
+			t.Errorf("what does the warning %s mean? Say it in warnings", code)
+		}
+		status := ""
+		if r := (&report.Report{Warnings: []report.Warning{{Code: code}}}); !r.Complete() {
+			status = "*3*"
+		}
+		fmt.Fprintf(&page, "| `%s` | %s | %s |\n", code, status, meanings[code])
+	}
+	if len(meanings) < 20 {
+		t.Errorf("only %d codes found", len(meanings))
+	}
+	compare(t, "../reference/warnings.md", page.Bytes())
+}
+
+// isWarning reports whether a type is report's Warning.
+func isWarning(e ast.Expr) bool {
+	switch e := e.(type) {
+	case *ast.SelectorExpr:
+		pkg, ok := e.X.(*ast.Ident)
+		return ok && pkg.Name == "report" && e.Sel.Name == "Warning"
+	case *ast.Ident:
+		return e.Name == "Warning"
+	}
+	return false
 }
 
 func enum(p object) []string {
@@ -414,4 +620,7 @@ func typeText(p object) string {
 	return p["type"].(string)
 }
 
-func anchor(name string) string { return strings.ToLower(name) }
+// anchor is what a heading is linked by.
+func anchor(name string) string {
+	return strings.NewReplacer(" ", "-", "/", "").Replace(strings.ToLower(name))
+}

@@ -3,9 +3,7 @@ package command
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,24 +18,20 @@ import (
 	"github.com/corewalk/corewalk/internal/triage"
 )
 
-// Every flag is in its command's --help and in docs/usage.md; and in the README,
-// unless that says that docs/usage.md has them.
+// Every flag is in its command's --help, and in docs/reference/flags.md (TestFlagsPage makes that page; this counts).
 func TestFlagsDocumented(t *testing.T) {
-	root := fixture.Root(t)
-	for _, page := range []string{"docs/usage.md", "README.md"} {
-		text, err := os.ReadFile(filepath.Join(root, page))
-		if errors.Is(err, fs.ErrNotExist) && page == "README.md" {
-			continue
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		if page == "README.md" && strings.Contains(string(text), "docs/usage.md") {
-			continue
-		}
-		for _, set := range []*pflag.FlagSet{new(reportFlags).set(), new(infoFlags).set(), new(liveFlags).set()} {
-			set.VisitAll(func(f *pflag.Flag) {
-				if !strings.Contains(string(text), "`--"+f.Name) {
-					t.Errorf("%s does not tell of --%s", page, f.Name)
+	page, err := os.ReadFile(filepath.Join(fixture.Root(t), "docs/reference/flags.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range documented() {
+		for _, c := range p.commands {
+			if c.flags == nil {
+				continue
+			}
+			c.flags().VisitAll(func(f *pflag.Flag) {
+				if !f.Hidden && !strings.Contains(string(page), "`--"+f.Name) {
+					t.Errorf("docs/reference/flags.md does not tell of --%s of %s", f.Name, c.name)
 				}
 			})
 		}

@@ -116,7 +116,7 @@ func (r *roff) flag(f flagHelp) {
 
 // manEnvironment are the variables that corewalk reads.
 var manEnvironment = [][2]string{
-	{"DEBUGINFOD_URLS", "servers to fetch binaries and debug files from, if set; docs/usage.md has the variables that go with it"},
+	{"DEBUGINFOD_URLS", "servers to fetch binaries and debug files from, if set; docs/symbols.md has the variables that go with it"},
 	{"COREWALK_SYMBOL_PATH, _NT_SYMBOL_PATH", "the symbol path, unless --symbol-path is given"},
 	{"COLUMNS", "how wide text is, instead of the terminal's width"},
 	{"NO_COLOR", "no colours, if it is set"},

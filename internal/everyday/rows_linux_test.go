@@ -19,7 +19,7 @@ type row struct {
 	varies bool // it is about something that is not the same the next time: a process that runs, a secret
 }
 
-// statuses are those that docs/usage.md and the usage text of the command name for a subject in a setting.
+// statuses are those that docs/reference/statuses.md and the usage text of the command name for a subject in a setting.
 type statuses func(s *subject, c *setting) []int
 
 func always(list ...int) statuses { return func(*subject, *setting) []int { return list } }

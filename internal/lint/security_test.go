@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The tests that docs/security.md names as holding its promises exist.
+// The tests that docs/security.md names as holding its promises exist, and so do those that other pages name.
 func TestSecurityNamesTests(t *testing.T) {
 	root := os.DirFS("../..")
 	page, err := fs.ReadFile(root, "docs/security.md")
@@ -35,6 +35,26 @@ func TestSecurityNamesTests(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	test := regexp.MustCompile(`\bTest[A-Z]\w+`)
+	pages, err := fs.Glob(root, "docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	decisions, err := fs.Glob(root, "docs/decisions/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, other := range append(append(pages, decisions...), "CONTRIBUTING.md", "README.md") {
+		text, err := fs.ReadFile(root, other)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range test.FindAllString(string(text), -1) {
+			if !have[name] {
+				t.Errorf("%s: there is no test %s", other, name)
+			}
+		}
 	}
 	names := regexp.MustCompile(`\bTest\w+`).FindAllString(string(page), -1)
 	for _, name := range names {

@@ -29,7 +29,7 @@ func TestPrograms(t *testing.T) {
 	for page, passage := range map[string]string{
 		"README.md":                `(?s)## Install it\n.*?\n## `,
 		"Makefile":                 `# build .*`,
-		"docs/usage.md":            `(?s)## Two programs\n.*?\n## `,
+		"docs/fleet.md":            `(?s)## Two programs\n.*?\n## `,
 		"docs/architecture.md":     `(?s)\n 9 .*?\n 8 `,
 		"internal/release/main.go": `(?s)// Command release .*?\npackage`,
 	} {
@@ -45,7 +45,7 @@ func TestPrograms(t *testing.T) {
 		}
 	}
 	other := regexp.MustCompile(`(?i)\b(both|one|two|three|four) programs\b`)
-	for _, page := range []string{"README.md", "Makefile", "CONTRIBUTING.md", "docs/usage.md", "docs/service.md", "docs/fleet.md", "docs/architecture.md", "internal/command/main.go"} {
+	for _, page := range []string{"README.md", "Makefile", "CONTRIBUTING.md", "docs/crash.md", "docs/service.md", "docs/fleet.md", "docs/architecture.md", "internal/command/main.go"} {
 		text, err := os.ReadFile(filepath.Join(root, page))
 		if err != nil {
 			t.Fatal(err)

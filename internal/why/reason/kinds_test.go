@@ -146,7 +146,7 @@ func TestKinds(t *testing.T) {
 
 // The documentation's table of kinds is complete.
 func TestKindsAreDocumented(t *testing.T) {
-	doc, err := os.ReadFile("../../../docs/usage.md")
+	doc, err := os.ReadFile("../../../docs/reference/kinds.md")
 	if err != nil {
 		t.Fatal(err)
 	}

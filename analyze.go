@@ -32,29 +32,9 @@ type AnalyzeOptions struct {
 	// Details adds what else is known of the process and its machine, besides threads,
 	// modules and memory: report.Report.Details.
 	Details bool
-	// Structured adds each variable's value as a tree (report.Variable.Data) to the text.
-	Structured bool
-	// ShareFrames lets goroutines with the same code share their report.Task.Frames, as report.WriteJSON understands it:
-	// report.Task.Places says where they are on each stack. A hundred thousand goroutines then take half the memory.
-	ShareFrames bool
-	// Text, if not nil, says that the report is for report.WriteText with these options.
-	// Variables of frames that WriteText does not show by themselves are then not read, Type and
-	// Location of the others are left out where it does not show them, and so are most frames
-	// of a recursion of more than a thousand (report.Frame.LeftOut).
-	Text *report.TextOptions
-	// LeaveRounds leaves out the variables of the middle rounds of a recursion: of all its frames but the first and last 64
-	// (report.InRounds). Their report.Frame.VariablesLeftOut says so. With Text it means nothing.
-	LeaveRounds bool
-	// First, if not nil, is called with the report when it has the thread that crashed and all
-	// that concerns the crash, before other threads are walked: report.TextWriter.First can
-	// write that. It is not called for processes that did not crash and for running ones. It must
-	// not keep or change the report.
-	First func(*report.Report)
-	// Each, if not nil, is called with each goroutine or other task that is no thread as soon as its stack is walked: the first long
-	// before the last, and what it takes of memory is free again. Who holds what a task waits for is not known yet. The report then has,
-	// without frames, only the tasks of which more is known than Each was told: the holders, seconds or note of their waits; and
-	// those of threads. Of a running process it is called at the end, when that goes on again. Frames are shared as with ShareFrames: report.LineWriter.Task can write them. Each must not keep or change the task.
-	Each func(*report.Task)
+	// For says what of the report will be shown: variables that are not are then not read, and it may hear of parts
+	// before the rest is known. nil is report.Whole.
+	For report.Projection
 }
 
 // Around says what to report besides names and variables: of the crashed thread, or those in AnalyzeOptions.Threads, or all of a process that
@@ -114,17 +94,8 @@ func (f *Facts) analyze(ctx context.Context, o AnalyzeOptions, last bool) (r *re
 	var later []report.Task
 	fault := t.guard(func() {
 		opts := analysis.Options{Threads: o.Threads, MaxFrames: o.MaxFrames, NoBlame: o.NoBlame, NoTasks: o.NoTasks, Tasks: o.Tasks,
-			Locals: analysis.Locals(o.Locals), VariablesUntil: o.VariablesUntil, Structured: o.Structured, ShareFrames: o.ShareFrames, Each: o.Each, Text: o.Text, LeaveRounds: o.LeaveRounds,
-			Around: analysis.Around(o.Around)}
-		if o.First != nil && !f.now.Pending() {
-			opts.First = func(r *report.Report) {
-				t.complete(r, f.now, &o)
-				o.First(r)
-			}
-		}
-		if o.Each != nil && f.now.Pending() { // the process may be stopped, and wait for who reads what Each writes
-			opts.Each = func(t *report.Task) { later = append(later, *t) }
-		}
+			Locals: analysis.Locals(o.Locals), VariablesUntil: o.VariablesUntil, Around: analysis.Around(o.Around)}
+		f.project(&opts, &o, &later)
 		if f.w.SymbolLookup() == unwind.SymbolLookup(t.lookup) { // another may need no debug information
 			if err = f.engine.FetchAhead(ctx, opts); err != nil {
 				err = t.changed(err)
@@ -144,10 +115,39 @@ func (f *Facts) analyze(ctx context.Context, o AnalyzeOptions, last bool) (r *re
 	if last {
 		r.Warnings = append(r.Warnings, f.release()...)
 	}
-	for i := range later {
-		o.Each(&later[i])
+	if p, ok := o.For.(taskProjection); ok {
+		for i := range later {
+			p.Task(&later[i])
+		}
 	}
 	return r, nil
+}
+
+// What a report.Projection may have besides its methods.
+type (
+	deathProjection interface{ Died(*report.Report) }
+	taskProjection  interface{ Task(*report.Task) }
+)
+
+// project puts what a projection needs into the options of an analysis. What it is told of tasks while the process may be stopped goes into
+// later: whoever reads what it writes must not be waited for.
+func (f *Facts) project(opts *analysis.Options, o *AnalyzeOptions, later *[]report.Task) {
+	p := o.For
+	if p == nil {
+		p = report.Whole{}
+	}
+	opts.Needs, opts.Shown = p.Needs(), p.Shown
+	if p, ok := p.(deathProjection); ok && !f.now.Pending() {
+		opts.Died = func(r *report.Report) {
+			f.t.complete(r, f.now, o)
+			p.Died(r)
+		}
+	}
+	if p, ok := p.(taskProjection); ok {
+		if opts.Task = p.Task; f.now.Pending() {
+			opts.Task = func(t *report.Task) { *later = append(*later, *t) }
+		}
+	}
 }
 
 // complete adds to a report what is known without an analysis.

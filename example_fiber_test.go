@@ -58,7 +58,7 @@ func (c *contexts) Tasks(ctx context.Context) iter.Seq2[*tasks.Task, error] {
 }
 
 // A program that crashed in a fiber is opened, and the context that it had switched away from, main's, is
-// walked. With AnalyzeOptions.Runtimes it is in the report, too. docs/library.md explains it.
+// walked. With FactsOptions.Runtimes it is in the report, too. docs/library.md explains it.
 func ExampleTarget_Tasks() {
 	target, err := corewalk.Open(context.Background(), "testdata/cores/amd64-fiber/core.zst", corewalk.WithSysroot("testdata/sysroot/amd64"))
 	if err != nil {

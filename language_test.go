@@ -76,7 +76,7 @@ func TestLanguageOfCaller(t *testing.T) {
 	}
 	s := &toyStepper{}
 	find := func(p *tasks.Process) (tasks.Runtime, error) { return &toy{p: p, stepper: s}, nil }
-	r, err := target.AnalyzeWith(t.Context(), corewalk.FactsOptions{Runtimes: []tasks.Finder{find}}, corewalk.AnalyzeOptions{Structured: true})
+	r, err := target.AnalyzeWith(t.Context(), corewalk.FactsOptions{Runtimes: []tasks.Finder{find}}, corewalk.AnalyzeOptions{For: report.Whole{Trees: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/corewalk/corewalk/corestate"
 	"github.com/corewalk/corewalk/internal/carry/slim"
 	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -70,7 +71,7 @@ func (t *Target) WriteSlim(ctx context.Context, w io.Writer, o SlimOptions) (*Sl
 		walk()
 	}
 	// What this reads is kept.
-	if _, err := t.AnalyzeWith(ctx, FactsOptions{Explain: true}, AnalyzeOptions{Locals: LocalsAll, Structured: true,
+	if _, err := t.AnalyzeWith(ctx, FactsOptions{Explain: true}, AnalyzeOptions{Locals: LocalsAll, For: report.Whole{Trees: true},
 		Around: Around{Source: 1, Code: true, Memory: true}, Environment: EnvironmentAll, Details: true}); err != nil {
 		return nil, err
 	}

@@ -22,16 +22,17 @@ type ReportLine struct {
 
 // A LineWriter writes a report as JSON lines. Each is written at once, in one call of Write if it is shorter than 64 KiB.
 // One goroutine may use it.
-type LineWriter struct{ j jsonWriter }
+type LineWriter struct {
+	// Rounds says that variables of the middle rounds of a recursion are wanted, too.
+	Rounds bool
+	j      jsonWriter
+}
 
 // NewLineWriter returns a LineWriter that writes to w, which needs no buffer.
-func NewLineWriter(w io.Writer) *LineWriter { return &LineWriter{jsonWriter{w: w}} }
+func NewLineWriter(w io.Writer) *LineWriter { return &LineWriter{j: jsonWriter{w: w}} }
 
-// Task writes the line of a task. The error is the writer's, as in all later calls.
-func (l *LineWriter) Task(t *Task) error {
-	l.line("task", func(j *jsonWriter) { j.putTask(t) })
-	return l.j.err
-}
+// Task writes the line of a task, for Projection. Finish returns the writer's error.
+func (l *LineWriter) Task(t *Task) { l.line("task", func(j *jsonWriter) { j.putTask(t) }) }
 
 // Finish writes the last line.
 func (l *LineWriter) Finish(r *Report) error {

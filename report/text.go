@@ -29,7 +29,7 @@ type TextOptions struct {
 	Dir string
 }
 
-func (o *TextOptions) unfolded() bool { return o.Unfolded || o.Explain }
+func (o TextOptions) unfolded() bool { return o.Unfolded || o.Explain }
 
 // A PathStyle says how much of the path of a source file the text shows.
 type PathStyle uint8
@@ -70,9 +70,9 @@ func WriteFrames(w io.Writer, frames []Frame, program string, opts TextOptions) 
 	return t.w.Flush()
 }
 
-// First writes why the process died and the stack of the crashed thread, or nothing if no thread crashed. Of r's threads only that one is needed,
-// and of its modules only the main one; Dump.Threads has the number of all threads. The error is the writer's.
-func (w *TextWriter) First(r *Report) error {
+// Died writes why the process died and the stack of the crashed thread, or nothing if no thread crashed. Of r's threads only that one is needed,
+// and of its modules only the main one; Dump.Threads has the number of all threads. Finish returns the writer's error.
+func (w *TextWriter) Died(r *Report) {
 	t := w.t
 	for i := range r.Threads {
 		if r.Threads[i].Crashed {
@@ -84,10 +84,10 @@ func (w *TextWriter) First(r *Report) error {
 			break
 		}
 	}
-	return t.w.Flush()
+	_ = t.w.Flush() // an error stays
 }
 
-// Finish writes the rest: all, if First wrote nothing. The error is the writer's.
+// Finish writes the rest: all, if Died wrote nothing. The error is the writer's.
 func (w *TextWriter) Finish(r *Report) error {
 	t := w.t
 	if !w.begun {

@@ -175,7 +175,7 @@ func sizeText(n uint64) string {
 }
 
 // A variableCount counts the variables of frames that the text shows by themselves. Of the others it claims nothing: they
-// may not have been read (corewalk.AnalyzeOptions.Text).
+// may not have been read (Projection).
 type variableCount struct {
 	all, unknown int
 	reasons      map[string]int // of those without a value

@@ -68,7 +68,7 @@ func (t *textWriter) stack(group []*Thread) {
 }
 
 // rows returns what the text shows of a stack, and how many frames are missing from the report.
-func (o *TextOptions) rows(frames []Frame) (rows []row, missing int) {
+func (o TextOptions) rows(frames []Frame) (rows []row, missing int) {
 	fold := !o.unfolded()
 	at, missing := frameGap(frames)
 	rows = foldFrames(frames[:at], fold)
@@ -92,8 +92,8 @@ func (o *TextOptions) rows(frames []Frame) (rows []row, missing int) {
 }
 
 // Shown returns, for each frame of a stack, whether WriteText shows it by itself, with its variables, and not only as
-// a part of a recursion or of the middle of a deep stack. The variables of frames do not matter.
-func (o *TextOptions) Shown(frames []Frame) []bool {
+// a part of a recursion or of the middle of a deep stack: it implements Projection.
+func (o TextOptions) Shown(frames []Frame) []bool {
 	shown := make([]bool, len(frames))
 	rows, _ := o.rows(frames)
 	for _, r := range rows {

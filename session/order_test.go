@@ -150,7 +150,7 @@ func TestProcessors(t *testing.T) {
 			var first string
 			for _, n := range []int{1, 8} {
 				runtime.GOMAXPROCS(n)
-				r, err := open(t, c).Analyze(context.Background(), corewalk.AnalyzeOptions{Locals: corewalk.LocalsAll, Structured: true})
+				r, err := open(t, c).Analyze(context.Background(), corewalk.AnalyzeOptions{Locals: corewalk.LocalsAll, For: report.Whole{Trees: true}})
 				if err != nil {
 					t.Skip(err)
 				}

@@ -133,11 +133,21 @@ func (s *Session) Summary(ctx context.Context) (r *report.Report, err error) {
 	return r, err
 }
 
+// A summary needs what text shows.
+type summary struct{ report.TextOptions }
+
+// Needs implements report.Projection.
+func (s summary) Needs() report.Needs {
+	n := s.TextOptions.Needs()
+	n.ShareFrames = true
+	return n
+}
+
 func (s *Session) report(ctx context.Context) (*report.Report, error) {
 	if s.summary != nil {
 		return s.summary, nil
 	}
-	r, err := s.facts.Analyze(ctx, corewalk.AnalyzeOptions{ShareFrames: true, Text: &report.TextOptions{}})
+	r, err := s.facts.Analyze(ctx, corewalk.AnalyzeOptions{For: summary{}})
 	if err != nil {
 		return nil, err
 	}

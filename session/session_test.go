@@ -64,7 +64,7 @@ func TestSameAsReport(t *testing.T) {
 		t.Run(c.Name, func(t *testing.T) {
 			c.SampleOnly(t)
 			target := open(t, c)
-			r, err := target.Analyze(context.Background(), corewalk.AnalyzeOptions{Locals: corewalk.LocalsAll, Structured: true, NoTasks: true})
+			r, err := target.Analyze(context.Background(), corewalk.AnalyzeOptions{Locals: corewalk.LocalsAll, For: report.Whole{Trees: true}, NoTasks: true})
 			if err != nil {
 				t.Skip(err)
 			}

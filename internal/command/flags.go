@@ -95,6 +95,9 @@ func (f *fileFlags) check(e env) error {
 // orList returns "a, b or c".
 func orList(words []string) string {
 	last := len(words) - 1
+	if last == 0 {
+		return words[0]
+	}
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 

@@ -169,6 +169,7 @@ func (f *handleFlags) makeReport(e env) int {
 	if err != nil {
 		return e.fail(err)
 	}
+	analyze.For = report.ForJSON{}
 	made, err := t.AnalyzeWith(e.ctx, analyze.how, analyze.AnalyzeOptions)
 	if err != nil {
 		return e.fail(err)

@@ -138,26 +138,39 @@ func runReport(args []string, e env) int {
 
 // writer tells the analysis what will be printed, and returns what prints it. Text is printed as far as it is known.
 func (f *reportFlags) writer(o *wanted, e env) func(*report.Report) error {
+	rounds := f.layout.noFold || f.explain || o.Locals == corewalk.LocalsAll
 	switch f.format {
 	case formatText:
 	case formatLines:
 		lines := report.NewLineWriter(e.stdout)
-		o.Each = func(t *report.Task) {
-			f.tasks.found(t)
-			_ = lines.Task(t) // Finish returns the error, too
-		}
+		lines.Rounds = rounds
+		o.For = foundTasks{lines, &f.tasks}
 		return lines.Finish
 	default:
+		if f.format == formatJSON {
+			o.For = report.ForJSON{Rounds: rounds}
+		}
 		return func(r *report.Report) error { return f.write(e, r) }
 	}
 	opts := f.text(e)
 	if f.brief {
-		o.Text = &opts
+		o.For = opts
 		return func(r *report.Report) error { return report.WriteBrief(e.stdout, r, opts, report.BriefSize) }
 	}
 	text := report.NewTextWriter(e.stdout, opts)
-	o.Text, o.First = &opts, func(r *report.Report) { _ = text.First(r) } // Finish returns the error, too
+	o.For = text
 	return text.Finish
+}
+
+// foundTasks writes lines, and says which tasks were found.
+type foundTasks struct {
+	*report.LineWriter
+	tasks *taskFlags
+}
+
+func (w foundTasks) Task(t *report.Task) {
+	w.tasks.found(t)
+	w.LineWriter.Task(t)
 }
 
 // finish prints a report with write, and returns the command's exit status.
@@ -232,15 +245,13 @@ type wanted struct {
 // analyze checks the flags and turns them into what is asked for.
 func (f *reportFlags) analyze(e env) (wanted, error) {
 	o := wanted{how: corewalk.FactsOptions{NoInlines: f.noInlines, Explain: f.explain, Verify: f.verify, Unlimited: f.limits.unlimited()}}
-	o.AnalyzeOptions = corewalk.AnalyzeOptions{MaxFrames: max(f.maxFrames, 0),
-		Structured: f.format == formatJSON || f.format == formatLines, ShareFrames: f.format == formatJSON, Details: f.format != formatText}
+	o.AnalyzeOptions = corewalk.AnalyzeOptions{MaxFrames: max(f.maxFrames, 0), Details: f.format != formatText}
 	if err := f.check(e); err != nil {
 		return o, err
 	}
 	if err := f.locals.apply(&o); err != nil {
 		return o, err
 	}
-	o.LeaveRounds = !f.layout.noFold && !f.explain && o.Locals != corewalk.LocalsAll
 	if f.format == formatStackwalk { // it has no place for variables, nor for where a bad value came from
 		o.Locals, o.NoBlame = corewalk.LocalsNone, true
 	}

@@ -80,7 +80,7 @@ func TestTextOfThreadsAlike(t *testing.T) {
 		for _, locals := range []corewalk.Locals{corewalk.LocalsTop, corewalk.LocalsAll} {
 			var texts [2]bytes.Buffer
 			opts := report.TextOptions{AllLocals: true}
-			for i, o := range []corewalk.AnalyzeOptions{{Locals: locals}, {Locals: locals, Text: &opts}} {
+			for i, o := range []corewalk.AnalyzeOptions{{Locals: locals}, {Locals: locals, For: opts}} {
 				r, err := target.Analyze(context.Background(), o)
 				if err != nil {
 					t.Fatal(err)
@@ -91,7 +91,7 @@ func TestTextOfThreadsAlike(t *testing.T) {
 				for k := range r.Threads {
 					if r.Threads[k].Alike {
 						joined++
-					} else if o.Text != nil {
+					} else if o.For != nil {
 						own++
 					}
 				}

@@ -81,7 +81,7 @@ func TestBriefTells(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer target.Close()
-			r, err := target.Analyze(context.Background(), corewalk.AnalyzeOptions{Text: &report.TextOptions{}})
+			r, err := target.Analyze(context.Background(), corewalk.AnalyzeOptions{For: report.TextOptions{}})
 			if err != nil {
 				t.Fatal(err)
 			}

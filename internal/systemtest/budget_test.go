@@ -58,7 +58,7 @@ type budgetRun struct {
 
 func budgetRuns() []budgetRun {
 	text := func(name string) budgetRun {
-		return budgetRun{name: name, kind: "report", options: corewalk.AnalyzeOptions{Text: &report.TextOptions{}}}
+		return budgetRun{name: name, kind: "report", options: corewalk.AnalyzeOptions{For: report.TextOptions{}}}
 	}
 	return []budgetRun{
 		text("amd64-recursion-O0"), text("amd64-recursion-12000"), text("amd64-threads"), text("amd64-cxx-sort"),
@@ -163,7 +163,7 @@ func TestBudgetsFound(t *testing.T) {
 	r := budgetRuns()[3]
 	more := r
 	more.how = corewalk.FactsOptions{Verify: true, Explain: true}
-	more.options = corewalk.AnalyzeOptions{Locals: corewalk.LocalsAll, Structured: true, Details: true}
+	more.options = corewalk.AnalyzeOptions{Locals: corewalk.LocalsAll, For: report.Whole{Trees: true}, Details: true}
 	costs := more.measure(t)
 	for _, what := range []string{measureAllocs, measureBytes} {
 		if budget := budgets[r.name+" "+r.kind+" "+what]; budget == 0 || !exceeds(costs[what], budget) {
@@ -235,8 +235,8 @@ func (r *budgetRun) run(t *testing.T, core string, opts []corewalk.Option) *core
 	if err != nil {
 		t.Fatalf("%s: %v", r.name, err)
 	}
-	if r.options.Text != nil {
-		err = report.WriteText(io.Discard, rep, *r.options.Text)
+	if text, ok := r.options.For.(report.TextOptions); ok {
+		err = report.WriteText(io.Discard, rep, text)
 	} else {
 		err = report.WriteJSON(io.Discard, rep)
 	}

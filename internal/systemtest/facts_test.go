@@ -21,9 +21,9 @@ func asked(died unwind.ThreadID) []corewalk.AnalyzeOptions {
 		{Threads: one, Locals: corewalk.LocalsNone},
 		{Threads: one, Locals: corewalk.LocalsNone, NoTasks: true, MaxFrames: 3},
 		{Locals: corewalk.LocalsNone, NoBlame: true},
-		{Locals: corewalk.LocalsAll, Structured: true, Around: corewalk.Around{Code: true, Memory: true}},
-		{Text: &report.TextOptions{}},
-		{LeaveRounds: true, ShareFrames: true, Structured: true},
+		{Locals: corewalk.LocalsAll, For: report.Whole{Trees: true}, Around: corewalk.Around{Code: true, Memory: true}},
+		{For: report.TextOptions{}},
+		{For: report.ForJSON{}},
 	}
 }
 

@@ -42,7 +42,7 @@ func TestFirstThreadFirst(t *testing.T) {
 				}
 			}
 		})
-		r, err := facts.Analyze(context.Background(), corewalk.AnalyzeOptions{Text: &opts, First: func(r *report.Report) { _ = text.First(r) }})
+		r, err := facts.Analyze(context.Background(), corewalk.AnalyzeOptions{For: text})
 		if err != nil {
 			t.Fatal(err)
 		}

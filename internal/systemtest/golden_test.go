@@ -38,7 +38,7 @@ func TestGoldenStructured(t *testing.T) {
 			c := fixture.Get(t, name)
 			var how corewalk.FactsOptions
 			how.Values.MaxString = 4 // so that some are cut
-			r, err := openCase(t, c).AnalyzeWith(context.Background(), how, corewalk.AnalyzeOptions{Structured: true})
+			r, err := openCase(t, c).AnalyzeWith(context.Background(), how, corewalk.AnalyzeOptions{For: report.Whole{Trees: true}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -44,6 +44,15 @@ bottom
    last = {next = 0x0, colour = red, name = "last", weight = {whole = 7, half = {7, 0}}}
    first = {next = 0x55c11923b020 <last.0>, colour = blue, name = "first", weight = {whole = 1, half = {1, 0}}}
 `},
+		{[]string{"format", c.Core(t), filepath.Dir(c.Binary(t))}, `null-write: write of 4 bytes at null+0x8
+0 store t=0x0 c=green
+1 fill
+2 visit
+3 main
+4 __libc_start_call_main
+5 __libc_start_main_impl
+6 _start
+`},
 	} {
 		out, err := exec.Command(program, tt.args...).CombinedOutput()
 		if err != nil || string(out) != tt.want {

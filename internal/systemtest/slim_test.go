@@ -31,7 +31,7 @@ func TestSlim(t *testing.T) {
 				var out []string
 				for _, o := range []corewalk.AnalyzeOptions{
 					{},
-					{Structured: true, Details: true, Locals: corewalk.LocalsAll},
+					{For: report.Whole{Trees: true}, Details: true, Locals: corewalk.LocalsAll},
 					{Locals: corewalk.LocalsNone, Around: corewalk.Around{Memory: true, Code: true}, Environment: corewalk.EnvironmentMasked},
 				} {
 					r, err := target.Analyze(ctx, o)

@@ -94,7 +94,7 @@ func TestStream(t *testing.T) {
 		of.start.Regs, err = p.State.Registers(ids[0])
 		return of, err
 	}
-	r, err := open().AnalyzeWith(context.Background(), corewalk.FactsOptions{Runtimes: []tasks.Finder{find}}, corewalk.AnalyzeOptions{ShareFrames: true})
+	r, err := open().AnalyzeWith(context.Background(), corewalk.FactsOptions{Runtimes: []tasks.Finder{find}}, corewalk.AnalyzeOptions{For: report.ForJSON{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestStream(t *testing.T) {
 	in, out := io.Pipe() // without a buffer: what is written has been read
 	lines := report.NewLineWriter(out)
 	go func() {
-		r, err := open().AnalyzeWith(context.Background(), corewalk.FactsOptions{Runtimes: []tasks.Finder{find}}, corewalk.AnalyzeOptions{Each: func(t *report.Task) { lines.Task(t) }})
+		r, err := open().AnalyzeWith(context.Background(), corewalk.FactsOptions{Runtimes: []tasks.Finder{find}}, corewalk.AnalyzeOptions{For: lines})
 		if err == nil {
 			err = lines.Finish(r)
 		}

@@ -12,7 +12,7 @@ import (
 // TestStructuredData: a report has the keys of a map, and how often an element repeats.
 func TestStructuredData(t *testing.T) {
 	r, err := openCase(t, fixture.Get(t, "amd64-vars-cxx-O0")).Analyze(context.Background(),
-		corewalk.AnalyzeOptions{Structured: true, Locals: corewalk.LocalsAll})
+		corewalk.AnalyzeOptions{For: report.Whole{Trees: true}, Locals: corewalk.LocalsAll})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func TestStructuredData(t *testing.T) {
 		t.Errorf("words: %+v", words)
 	}
 	r, err = openCase(t, fixture.Get(t, "amd64-vars-c-O0")).Analyze(context.Background(),
-		corewalk.AnalyzeOptions{Structured: true, Locals: corewalk.LocalsAll})
+		corewalk.AnalyzeOptions{For: report.Whole{Trees: true}, Locals: corewalk.LocalsAll})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func TestTextOnly(t *testing.T) {
 			{corewalk.LocalsAll, report.TextOptions{MaxFrames: 6, AllLocals: true}},
 		} {
 			target := openCase(t, c)
-			part, err1 := target.Analyze(context.Background(), corewalk.AnalyzeOptions{Text: &o.text, Locals: o.locals})
+			part, err1 := target.Analyze(context.Background(), corewalk.AnalyzeOptions{For: o.text, Locals: o.locals})
 			whole, err2 := target.Analyze(context.Background(), corewalk.AnalyzeOptions{Locals: o.locals})
 			if err := errors.Join(err1, err2); err != nil {
 				t.Fatal(c.Name, err)

@@ -38,7 +38,7 @@ func service(open func(opts ...corewalk.Option) (*corewalk.Target, error), rng *
 	if err != nil {
 		return nil
 	}
-	o := corewalk.AnalyzeOptions{Locals: corewalk.LocalsAll, Structured: true, Around: corewalk.Around{Source: 2, Code: true, Memory: true},
+	o := corewalk.AnalyzeOptions{Locals: corewalk.LocalsAll, For: report.Whole{Trees: true}, Around: corewalk.Around{Source: 2, Code: true, Memory: true},
 		Environment: corewalk.EnvironmentMasked, Details: true}
 	var how corewalk.FactsOptions
 	switch rng.IntN(8) {

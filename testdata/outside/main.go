@@ -5,6 +5,7 @@
 //	outside made
 //	outside core CORE DIRECTORY
 //	outside toy CORE
+//	outside format CORE DIRECTORY
 package main
 
 import (
@@ -13,7 +14,7 @@ import (
 )
 
 func main() {
-	err := fmt.Errorf("usage: outside made | core CORE DIRECTORY | toy CORE")
+	err := fmt.Errorf("usage: outside made | core CORE DIRECTORY | toy CORE | format CORE DIRECTORY")
 	switch {
 	case len(os.Args) == 2 && os.Args[1] == "made":
 		err = made(os.Stdout)
@@ -21,6 +22,8 @@ func main() {
 		err = core(os.Stdout, os.Args[2], os.Args[3])
 	case len(os.Args) == 3 && os.Args[1] == "toy":
 		err = toys(os.Stdout, os.Args[2])
+	case len(os.Args) == 4 && os.Args[1] == "format":
+		err = format(os.Stdout, os.Args[2], os.Args[3])
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "outside:", err)

@@ -179,7 +179,7 @@ func (r *Result) stacks(ctx context.Context, live, core *corewalk.Target, o Opti
 
 // reports compares what reports derive from the frames: functions, lines, inlined calls and variables.
 func (r *Result) reports(ctx context.Context, live, core *corewalk.Target, o Options) error {
-	opts := corewalk.AnalyzeOptions{Threads: o.Threads, MaxFrames: o.MaxFrames, Locals: corewalk.LocalsAll, Structured: true}
+	opts := corewalk.AnalyzeOptions{Threads: o.Threads, MaxFrames: o.MaxFrames, Locals: corewalk.LocalsAll, For: report.Whole{Trees: true}}
 	a, err := live.Analyze(ctx, opts)
 	if err != nil {
 		return err

@@ -21,12 +21,12 @@ func TestAlike(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer target.Close()
-	r, err := target.Analyze(context.Background(), corewalk.AnalyzeOptions{})
+	r, err := target.Analyze(context.Background(), corewalk.AnalyzeOptions{For: report.Whole{Trees: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var own, shared bytes.Buffer
-	s, err := target.Analyze(context.Background(), corewalk.AnalyzeOptions{ShareFrames: true})
+	s, err := target.Analyze(context.Background(), corewalk.AnalyzeOptions{For: report.ForJSON{Rounds: true}})
 	if err = errors.Join(err, report.WriteJSON(&own, r), report.WriteJSON(&shared, s)); err != nil {
 		t.Fatal(err)
 	}

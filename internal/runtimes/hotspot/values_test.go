@@ -90,7 +90,7 @@ func valuesOf(t *testing.T, home string, options []string, hot bool) map[string]
 		t.Fatal(err)
 	}
 	defer target.Close()
-	r, err := target.Analyze(ctx, corewalk.AnalyzeOptions{Locals: corewalk.LocalsAll, Structured: true})
+	r, err := target.Analyze(ctx, corewalk.AnalyzeOptions{Locals: corewalk.LocalsAll, For: report.Whole{Trees: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestRemoved(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer target.Close()
-				r, err := target.Analyze(ctx, corewalk.AnalyzeOptions{Locals: corewalk.LocalsAll, Structured: true})
+				r, err := target.Analyze(ctx, corewalk.AnalyzeOptions{Locals: corewalk.LocalsAll, For: report.Whole{Trees: true}})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/report"
 )
 
 // TestNumpyScalars compares values of numpy with what numpy prints of them, in all CPythons that have it.
@@ -32,7 +33,7 @@ func TestNumpyScalars(t *testing.T) {
 				t.Fatal(err)
 			}
 			want["listed"] = "[0.1, 3, (False,)]"
-			r := analyze(t, core, corewalk.AnalyzeOptions{Structured: true})
+			r := analyze(t, core, corewalk.AnalyzeOptions{For: report.Whole{Trees: true}})
 			got, kinds := map[string]string{}, map[string]string{}
 			for _, f := range r.Threads[0].Frames {
 				if f.Language != "python" || f.Function != "die" {

@@ -71,7 +71,7 @@ func TestTrees(t *testing.T) {
 			if err := json.Unmarshal(b, &said); err != nil {
 				t.Fatal(err)
 			}
-			r := analyze(t, core, corewalk.AnalyzeOptions{Structured: true})
+			r := analyze(t, core, corewalk.AnalyzeOptions{For: report.Whole{Trees: true}})
 			compared, parts := 0, 0
 			for _, f := range r.Threads[0].Frames {
 				if f.Language != "python" || f.Function != "die" {

@@ -46,7 +46,7 @@ func TestVariables(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer target.Close()
-				r, err := target.Analyze(context.Background(), corewalk.AnalyzeOptions{Locals: corewalk.LocalsAll, Structured: true})
+				r, err := target.Analyze(context.Background(), corewalk.AnalyzeOptions{Locals: corewalk.LocalsAll, For: report.Whole{Trees: true}})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -42,16 +42,15 @@ type place struct {
 	local         bool
 }
 
-// foldsThreads reports whether the text shows threads with the same stack as one, without the addresses of frames.
+// foldsThreads reports whether threads with the same stack are shown as one, without the addresses of frames.
 func (in *question) foldsThreads() bool {
-	o := in.opts.Text
-	return in.comparesThreads() && !o.Unfolded && !o.Explain && !o.ShowRegisters && !in.Verify && !in.wantsAround(false)
+	return in.opts.FoldThreads && in.comparesThreads() && !in.Verify && !in.wantsAround(false)
 }
 
 // comparesThreads reports whether of threads with the same stack only the first evaluates what is the same in all.
 // Where variables are (report.Variable.Location) is not.
 func (in *question) comparesThreads() bool {
-	return in.opts.Text != nil && !in.Explain && !in.opts.Structured
+	return !in.opts.Types && !in.Explain && !in.opts.Trees
 }
 
 // alikeTo returns the threads before that have the stack of t, maybe none yet; nil if that does not matter.

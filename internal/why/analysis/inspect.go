@@ -109,22 +109,16 @@ type Options struct {
 	Locals    Locals            // which variables to read
 	// VariablesUntil is when reading variables ends, but not the rest of the analysis; zero for no limit.
 	VariablesUntil time.Time
-	// Structured requests values as trees (report.Variable.Data) too.
-	Structured bool
-	// Text, if not nil, says that the report is for report.WriteText with these options: variables that it does not
-	// show are not read.
-	Text *report.TextOptions
-	// LeaveRounds leaves out the variables of frames in the middle of a recursion (report.InRounds). With Text it means nothing.
-	LeaveRounds bool
-	// ShareFrames lets tasks with the same code share their report.Task.Frames: report.Task.Places has the difference.
-	ShareFrames bool
-	// Each, if not nil, is called with each task that is no thread when its stack is known: without the holders of its wait. The
+	report.Needs
+	// Shown returns for each frame of a stack whether its variables are wanted; nil for all. It may be nil.
+	Shown func([]report.Frame) []bool
+	// Task, if not nil, is called with each task that is no thread when its stack is known: without the holders of its wait. The
 	// report then has those of which more is known later, without frames. Frames are shared as with ShareFrames.
-	Each func(*report.Task)
-	// First, if not nil, is called when the crashing thread and all that concerns the crash is in the report, before
+	Task func(*report.Task)
+	// Died, if not nil, is called when the crashing thread and all that concerns the crash is in the report, before
 	// other threads are walked. Of the modules, the report has only the program then. It is not called if the process
 	// did not crash.
-	First func(*report.Report)
+	Died func(*report.Report)
 }
 
 // LimitsOf are the limits that somebody asked for of values, for languages above the native code.
@@ -176,11 +170,11 @@ func (in *question) diagnose(ctx context.Context, r *report.Report, died *unwind
 	if died != nil {
 		n.addLanguageCalls(ctx, r, &r.Threads[0], died)
 	}
-	if r.Crash == nil || len(r.Threads) == 0 || in.opts.First == nil || in.needsTasks(r) {
+	if r.Crash == nil || len(r.Threads) == 0 || in.opts.Died == nil || in.needsTasks(r) {
 		return
 	}
 	r.Modules = in.main()
-	in.opts.First(r)
+	in.opts.Died(r)
 	r.Modules = nil
 }
 

@@ -5,7 +5,7 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// A deep recursion in the crashed thread's stack. The text folds it into one line, so no entries are made of most of its
+// A deep recursion in the crashed thread's stack. Text folds it into one line, so no entries are made of most of its
 // frames: they would be the same as those of a round before, and take more time than all else that is done for a frame.
 
 const (
@@ -22,10 +22,9 @@ type leftRounds struct {
 	from, end int
 }
 
-// foldsRounds reports whether the text does without most entries of a recursion.
+// foldsRounds reports whether most entries of a recursion are not needed.
 func (in *question) foldsRounds(crashed bool) bool {
-	o := in.opts.Text
-	return crashed && o != nil && !o.Unfolded && !o.Explain && !in.Explain && !in.Verify && in.opts.Around.Source <= 0
+	return crashed && in.opts.FoldRounds && !in.Explain && !in.Verify && in.opts.Around.Source <= 0
 }
 
 // rounds returns the rounds of a recursion after the frame last that need no entries, and what is left out with them: a number of

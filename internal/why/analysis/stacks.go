@@ -20,7 +20,7 @@ type Named struct {
 
 // alone asks of one stack.
 func (e *Engine) alone() *question {
-	return e.question(Options{Locals: LocalsNone, Structured: true, NoTasks: true, NoBlame: true})
+	return e.question(Options{Locals: LocalsNone, Needs: report.Whole{Trees: true}.Needs(), NoTasks: true, NoBlame: true})
 }
 
 // WalkMore walks more of the stack of a thread, up to a number of frames. The frames that it has stay the same.

@@ -41,7 +41,7 @@ type taskStack struct {
 	reported    *reportedWait // what has been said of the task; nil if nothing has
 }
 
-// A reportedWait is what of a task's wait has been said to Options.Each.
+// A reportedWait is what of a task's wait has been said to Options.Task.
 type reportedWait struct {
 	wait   *tasks.Wait
 	proved bool
@@ -258,14 +258,14 @@ func (in *question) listRuntime(ctx context.Context, r *report.Report, rt tasks.
 // forgetEvery is after how many tasks the pages of the dump that they were read from are given back.
 const forgetEvery = 4096
 
-// announce calls Options.Each with a task, and keeps of its stack what a deadlock's place is found in.
+// announce calls Options.Task with a task, and keeps of its stack what a deadlock's place is found in.
 func (in *question) announce(t *tasks.Task) {
-	if in.opts.Each == nil {
+	if in.opts.Task == nil {
 		return
 	}
 	s := in.tasks.frames[t.Key]
 	out := in.task(t)
-	in.opts.Each(&out)
+	in.opts.Task(&out)
 	var kept taskStack
 	switch {
 	case s == nil:
@@ -281,7 +281,7 @@ func (in *question) announce(t *tasks.Task) {
 	in.tasks.frames[t.Key] = &kept
 }
 
-// isNews reports whether more is known of a task than Options.Each was told.
+// isNews reports whether more is known of a task than Options.Task was told.
 func (in *question) isNews(t *tasks.Task) bool {
 	s := in.tasks.frames[t.Key]
 	if s == nil || s.reported == nil {
@@ -389,7 +389,7 @@ func (in *question) taskStack(ctx context.Context, s *unwind.Stack, named map[st
 	if in.foldsThreads() {
 		return like
 	}
-	if in.opts.ShareFrames || in.opts.Each != nil {
+	if in.opts.ShareFrames || in.opts.Task != nil {
 		if places := in.places(s, like.frames); places != nil {
 			return &taskStack{frames: like.frames, places: places, end: like.end, more: like.more, sharedStack: like}
 		}

@@ -50,7 +50,7 @@ func (in *question) suspendedVariables(vars []tasks.SuspendedVariable) []report.
 		}
 		if v.Err != nil {
 			r.Value, r.Status, r.Reason = "", report.StatusUnknown, v.Err.Error()
-		} else if in.opts.Structured && v.Tree != nil {
+		} else if in.opts.Trees && v.Tree != nil {
 			d := in.treeData(v.Tree(), 0)
 			d.Type = "" // Variable.Type has it
 			r.Data = &d

@@ -202,7 +202,7 @@ func (in *naming) thread(ctx context.Context, s *unwind.Stack) report.Thread {
 	if len(s.Frames) == 0 {
 		return t
 	}
-	if o := in.opts.Text; o == nil || o.ShowRegisters || crashed {
+	if in.opts.Registers || crashed {
 		t.Registers = in.registers(s.Frames[0])
 	}
 	frames := s.Frames

@@ -47,13 +47,8 @@ func (in *naming) allVariables(ctx context.Context, t *report.Thread, frames []*
 	if in.Variables == nil || in.opts.Locals == LocalsNone {
 		return
 	}
-	if in.opts.Text != nil {
-		in.shown = make([]bool, t.Frames[len(t.Frames)-1].Index+1)
-		for i, shown := range in.opts.Text.Shown(t.Frames) {
-			in.shown[t.Frames[i].Index] = shown
-		}
-	} else if in.opts.LeaveRounds {
-		defer in.leaveRounds(t)()
+	if in.opts.Shown != nil {
+		defer in.leaveOut(t)()
 	}
 	of := func(i int) []report.Frame {
 		start := 0
@@ -74,27 +69,21 @@ func (in *Engine) forget(frames []*unwind.Frame) {
 	}
 }
 
-// leaveRounds makes the variables of the middle rounds of a recursion be left out. When all others have been read, the
-// function that it returns says so in the entries.
-func (in *naming) leaveRounds(t *report.Thread) (mark func()) {
-	var left []int
-	for i := range report.InRounds(t.Frames) {
-		left = append(left, i)
-	}
-	if len(left) == 0 {
+// leaveOut makes variables be left out that are not shown. When all others have been read, the function that it returns says so in the
+// entries, if that is wanted.
+func (in *naming) leaveOut(t *report.Thread) (mark func()) {
+	shown := in.opts.Shown(t.Frames)
+	if shown == nil {
 		return func() {}
 	}
 	in.shown = make([]bool, t.Frames[len(t.Frames)-1].Index+1)
-	for i := range t.Frames {
-		in.shown[t.Frames[i].Index] = true
-	}
-	for _, i := range left {
-		in.shown[t.Frames[i].Index] = false
+	for i, is := range shown {
+		in.shown[t.Frames[i].Index] = is
 	}
 	return func() {
-		for _, i := range left {
-			if e := &t.Frames[i]; e.Args == nil && e.Locals == nil {
-				e.VariablesLeftOut = report.LeftOutRecursion
+		for i, is := range shown {
+			if e := &t.Frames[i]; !is && e.Args == nil && e.Locals == nil {
+				e.VariablesLeftOut = in.opts.LeftOut
 			}
 		}
 	}
@@ -344,7 +333,7 @@ func withEntry(out report.Variable, entry entryValue, ok bool) report.Variable {
 func (in *question) valueOf(a *dwarfvars.Activation, v *dwarfvars.LocalVar) report.Variable {
 	val := a.Read(v, in.Values)
 	out := report.Variable{Name: v.Name}
-	if in.opts.Text == nil || in.Explain {
+	if in.opts.Types || in.Explain {
 		out.Type, out.Location = val.Type(), a.Where(v)
 	}
 	if in.Explain {
@@ -356,7 +345,7 @@ func (in *question) valueOf(a *dwarfvars.Activation, v *dwarfvars.LocalVar) repo
 	}
 	if val.Err() == nil {
 		out.Status, out.Value, out.Doubtful = report.StatusSuccess, val.String(), val.Doubtful()
-		if in.opts.Structured {
+		if in.opts.Trees {
 			d := Data(val)
 			d.Type = "" // Variable.Type has it
 			out.Data = &d

@@ -127,6 +127,12 @@ func (f *Facts) Ask(ctx context.Context) (done func()) {
 // Variables reads the variables of the frames of these stacks. It knows what calls led to, as far as code and registers tell.
 func (f *Facts) Variables() *dwarfvars.Reader { return f.engine.Variables }
 
+// ValueAt reads an object of a language above the native code again, with other limits: report.Data.Address is where it is, and by the
+// runtime that found it (report.Frame.Stepper of a frame that has it). It is false if that reads no objects, or there is none.
+func (f *Facts) ValueAt(by string, at unwind.Address, limits tasks.Limits) (report.Data, bool) {
+	return f.engine.ValueAt(by, at, limits)
+}
+
 // Walker returns the Walker of these stacks. Do not close it. Steppers may be added before the first question; they are called by one
 // goroutine.
 func (f *Facts) Walker() *unwind.Walker {

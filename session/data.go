@@ -9,6 +9,7 @@ import (
 	"github.com/corewalk/corewalk/dwarfvars"
 	"github.com/corewalk/corewalk/internal/vars/paths"
 	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -44,11 +45,46 @@ func (s *Session) dataValue(f *frameAt, d *report.Data, expr string) Variable {
 	if d.Error != "" {
 		v.Status, v.Reason, v.Value = report.StatusUnknown, d.Error, ""
 	}
-	if len(d.Children) > 0 {
+	if len(d.Children) > 0 || growable(d) {
 		v.Ref = s.refs.add(partsOwner{frame: f, data: d, expr: expr})
 	}
 	return v
 }
+
+// maxGrown is how many parts of a value are read at most.
+const maxGrown = 1 << 16
+
+// growable reports whether more parts of a value can be read than a report has.
+func growable(d *report.Data) bool {
+	return d.Truncated && d.Address != 0 && (d.Kind == "sequence" || d.Kind == "array" || d.Kind == "map" || d.Kind == "struct")
+}
+
+// grow returns a value of a frame with at least n parts, if it has as many and they can be read. The value itself stays as it is: what is
+// shown of it does not depend on who asked for more.
+func (s *Session) grow(f *frameAt, d *report.Data, n int) *report.Data {
+	if len(d.Children) >= n || !growable(d) {
+		return d
+	}
+	if g := s.grown[d]; g != nil && (len(g.Children) >= n || !g.Truncated) {
+		return g
+	}
+	n = min(max(n, 2*len(d.Children)), maxGrown)
+	g, ok := s.facts.ValueAt(f.st.named[f.index].Stepper, arch.Address(d.Address), tasks.Limits{Elements: n, Inner: grownInner, String: s.o.Values.MaxString, Depth: grownDepth})
+	if !ok || len(g.Children) <= len(d.Children) {
+		return d
+	}
+	if g.Type = d.Type; s.grown == nil || len(s.grown) >= maxKeptGrown {
+		s.grown = map[*report.Data]*report.Data{}
+	}
+	s.grown[d] = &g
+	return &g
+}
+
+const (
+	grownDepth   = 2  // how deep the parts of a value are read
+	grownInner   = 6  // how many parts of each of them
+	maxKeptGrown = 16 // of how many values more parts are kept
+)
 
 // maxDataText is about how long the text of a tree is.
 const maxDataText = 400
@@ -96,7 +132,7 @@ func (s *Session) path(f *frameAt, read variables, expr string) (Variable, error
 	if err != nil {
 		return Variable{}, &dwarfvars.ExpressionError{At: errorAt(err), Err: err}
 	}
-	d, whole, err := follow(&read, n)
+	d, whole, err := follower{s, f}.follow(&read, n)
 	if err != nil {
 		return Variable{}, &dwarfvars.ExpressionError{At: n.At(), Err: err}
 	}
@@ -117,8 +153,21 @@ func errorAt(err error) int {
 	return 0
 }
 
+// A follower follows expressions in a frame. Without a Session it sees what was read, and no more.
+type follower struct {
+	s *Session
+	f *frameAt
+}
+
+func (w follower) grow(d *report.Data, n int) *report.Data {
+	if w.s == nil || d == nil {
+		return d
+	}
+	return w.s.grow(w.f, d, n)
+}
+
 // follow walks from a variable of a frame to a part of its tree. It returns the variable itself for its name.
-func follow(read *variables, n paths.Node) (*report.Data, *report.Variable, error) {
+func (w follower) follow(read *variables, n paths.Node) (*report.Data, *report.Variable, error) {
 	switch n := n.(type) {
 	case *paths.Ident:
 		for _, list := range [...][]report.Variable{read.args, read.locals} {
@@ -130,25 +179,34 @@ func follow(read *variables, n paths.Node) (*report.Data, *report.Variable, erro
 		}
 		return nil, nil, fmt.Errorf("no variable is called %s", n.Name)
 	case *paths.Member:
-		d, _, err := follow(read, n.X)
+		d, _, err := w.follow(read, n.X)
 		if err != nil {
 			return nil, nil, err
 		}
-		return childNamed(d, n.Name)
+		if c, whole, err := childNamed(d, n.Name); err == nil {
+			return c, whole, nil
+		}
+		return childNamed(w.grow(d, maxGrown), n.Name)
 	case *paths.Index:
-		d, _, err := follow(read, n.X)
+		d, _, err := w.follow(read, n.X)
 		if err != nil {
 			return nil, nil, err
 		}
 		switch i := n.I.(type) {
 		case *paths.Number:
-			return element(d, int64(i.Value))
+			if c, whole, err := element(w.grow(d, int(min(i.Value, maxGrown))+1), int64(i.Value)); err == nil {
+				return c, whole, nil
+			}
+			return element(w.grow(d, maxGrown), int64(i.Value)) // a key of a map
 		case *paths.Unary:
 			if num, ok := i.X.(*paths.Number); ok && i.Op == "-" && d != nil {
-				return fromEnd(d, int64(num.Value))
+				return fromEnd(w.grow(d, maxGrown), int64(num.Value))
 			}
 		case *paths.Text:
-			return keyed(d, i.Value)
+			if c, whole, err := keyed(d, i.Value); err == nil {
+				return c, whole, nil
+			}
+			return keyed(w.grow(d, maxGrown), i.Value)
 		}
 		return nil, nil, fmt.Errorf("an index is a number or a string here")
 	}

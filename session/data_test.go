@@ -28,7 +28,7 @@ func TestFollow(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := "error"
-		if d, _, err := follow(e, n); err == nil {
+		if d, _, err := new(follower).follow(e, n); err == nil {
 			got = d.Text
 		}
 		if got != want {

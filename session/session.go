@@ -55,6 +55,7 @@ type Session struct {
 	rest    *taskList      // the tasks that have not been listed yet
 	frames  []*frameAt
 	refs    refTable
+	grown   map[*report.Data]*report.Data // values of which more was read
 }
 
 // New returns a Session of a Target, which it does not close. The Target may be used for other things, too. Stacks of a running process are
@@ -79,7 +80,7 @@ func (s *Session) Close() {
 	s.closed = true
 	s.rest.stopAll()
 	s.facts, s.rest, s.stacks, s.frames, s.summary, s.died = nil, nil, nil, nil, nil, nil
-	s.refs = refTable{most: s.o.MaxRefs}
+	s.refs, s.grown = refTable{most: s.o.MaxRefs}, nil
 	s.mu.Unlock()
 	if facts != nil {
 		facts.Close()

@@ -253,7 +253,7 @@ func (s *Session) reportedVariable(f *frameAt, v *report.Variable) Variable {
 		out.Kind = v.Data.Kind
 		out.Address, out.HasAddress = arch.Address(v.Data.Address), v.Data.Address != 0
 		out.Truncated = v.Data.Truncated
-		if len(v.Data.Children) > 0 {
+		if len(v.Data.Children) > 0 || growable(v.Data) {
 			out.Ref = s.refs.add(partsOwner{frame: f, data: v.Data, expr: v.Name})
 		}
 	}
@@ -304,11 +304,13 @@ func (s *Session) children(h partsOwner, first, n int) (list []Variable, more bo
 		rest := h.vars[min(first, len(h.vars)):]
 		return rest[:min(n, len(rest))], len(rest) > n, nil
 	case h.data != nil:
-		all := h.data.Children[min(first, len(h.data.Children)):]
+		end := after(first, n)
+		d := s.grow(h.frame, h.data, end)
+		all := d.Children[min(first, len(d.Children)):]
 		for i := range all[:min(n, len(all))] {
 			list = append(list, s.dataVariable(&h, first+i, &all[i]))
 		}
-		return list, len(all) > n || h.data.Truncated, nil
+		return list, len(all) > n || d.Truncated && len(d.Children) == end, nil
 	}
 	parts, more, err := h.object.Children(first, n)
 	if err != nil {

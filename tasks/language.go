@@ -57,11 +57,27 @@ type Call struct {
 	Variables func(locals bool, limits Limits) (args, own []SuspendedVariable)
 }
 
+// A Valuer is a Runtime that reads an object again by its address, for who looks for parts that were left out of a Value.
+type Valuer interface {
+	// ValueAt reads the object at the Address of a Value of this runtime; false if there is none. It is called while the
+	// process's memory is as it was.
+	ValueAt(at unwind.Address, limits Limits) (Value, bool)
+}
+
 // Limits say how much of a value is read. A field that is 0 has the default of the language, whose text is short.
 type Limits struct {
 	Elements int // of one array, container or object
+	Inner    int // likewise, of those within the value; 0 for Elements
 	String   int // characters of a string
 	Depth    int // of nested values
+}
+
+// At returns how many elements are read of a value so deep in others: 0 for the value itself.
+func (l Limits) At(depth int) int {
+	if depth > 0 && l.Inner > 0 {
+		return min(l.Inner, l.Elements)
+	}
+	return l.Elements
 }
 
 // mostOf is the highest limit that somebody may ask for.
@@ -75,7 +91,7 @@ func (l Limits) Or(d Limits) Limits {
 		}
 		return min(own, mostOf)
 	}
-	return Limits{one(l.Elements, d.Elements), one(l.String, d.String), one(l.Depth, d.Depth)}
+	return Limits{one(l.Elements, d.Elements), l.Inner, one(l.String, d.String), one(l.Depth, d.Depth)}
 }
 
 // Parts is how many values within a value are read: as many as d where only short values are asked for, else more, in proportion.

@@ -15,7 +15,7 @@ type collector struct {
 
 // more reports whether another element is to be read; each costs of the budget.
 func (c *collector) more() bool {
-	if len(c.v.Parts) >= c.elements || c.full() || c.spend(1) != nil {
+	if len(c.v.Parts) >= c.atMost() || c.full() || c.spend(1) != nil {
 		c.v.Truncated = true
 		return false
 	}

@@ -179,7 +179,7 @@ func (p *treeBuilder) removed(r removal) tasks.Value {
 	}
 	v.Text = simpleName(v.Type)
 	for _, f := range fields {
-		if len(v.Parts) == p.elements || p.full() {
+		if len(v.Parts) == p.atMost() || p.full() {
 			v.Truncated = true
 			break
 		}
@@ -274,7 +274,7 @@ func (p *treeBuilder) removedArray(r removal, o *removed, name string) tasks.Val
 	n := len(o.fields) / words
 	v.Text = arrayText(of, n, dimensions)
 	for i := range n {
-		if i == p.elements || p.full() {
+		if i == p.atMost() || p.full() {
 			v.Truncated = true
 			break
 		}

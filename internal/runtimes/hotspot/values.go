@@ -14,6 +14,7 @@ import (
 // limits of what is read of a value.
 type limits struct {
 	elements int  // of an array, of an object
+	inner    int  // likewise, of those within the value; 0 for elements
 	depth    int  // objects within objects
 	parts    int  // values within a value
 	text     int  // bytes of a string in memory
@@ -32,7 +33,7 @@ func (l limits) limited(asked tasks.Limits) limits {
 		return l
 	}
 	most := asked.Or(tasks.Limits{Elements: l.elements, String: l.text, Depth: l.depth})
-	return limits{elements: most.Elements, depth: most.Depth, parts: asked.Parts(l.parts), text: most.String, whole: true}
+	return limits{elements: most.Elements, inner: asked.Inner, depth: most.Depth, parts: asked.Parts(l.parts), text: most.String, whole: true}
 }
 
 // width is how long a line of text is, about; 0 for any length.
@@ -64,6 +65,21 @@ type treeBuilder struct {
 	count int
 	in    []uint64 // the objects around
 	wrote int      // bytes of text of what was read
+}
+
+// ValueAt implements tasks.Valuer.
+func (j *Java) ValueAt(at uint64, asked tasks.Limits) (tasks.Value, bool) {
+	vm := j.machine()
+	if vm == nil || at == 0 || !vm.isObject(at) {
+		return tasks.Value{}, false
+	}
+	p := treeBuilder{VM: vm, limits: treeLimits.limited(asked)}
+	return p.object(at), true
+}
+
+// atMost is how many elements of the innermost object around are wanted.
+func (p *treeBuilder) atMost() int {
+	return tasks.Limits{Elements: p.elements, Inner: p.inner}.At(len(p.in) - 1)
 }
 
 // full reports whether no more values are wanted.
@@ -273,7 +289,7 @@ func (p *treeBuilder) array(v *tasks.Value, a array, name string) {
 	of, dimensions, _ := strings.Cut(simpleName(v.Type), "[]")
 	v.Text = arrayText(of, a.length, dimensions)
 	for i := range a.length {
-		if i == p.elements || p.full() {
+		if i == p.atMost() || p.full() {
 			v.Truncated = true
 			break
 		}
@@ -298,7 +314,7 @@ func (p *treeBuilder) members(v *tasks.Value, obj uint64) {
 			if f.static || f.name == "" {
 				continue
 			}
-			if len(v.Parts) == p.elements || p.full() {
+			if len(v.Parts) == p.atMost() || p.full() {
 				v.Truncated = true
 				return
 			}

@@ -32,6 +32,12 @@ func (r *runtime) tree(at uint64, limits tasks.Limits) tasks.Value {
 	return p.value(at)
 }
 
+// ValueAt implements tasks.Valuer.
+func (r *runtime) ValueAt(at uint64, limits tasks.Limits) (tasks.Value, bool) {
+	v := r.tree(at, limits)
+	return v, v.Type != ""
+}
+
 func (p *treeBuilder) value(at uint64) tasks.Value {
 	r := p.r
 	if p.parts++; p.parts > p.all || r.p.Spend(4) != nil {
@@ -116,7 +122,7 @@ func (p *treeBuilder) leaf(at uint64, kind, name string) tasks.Value {
 
 // sequence reads a tuple, a list, a set, or the arguments of an exception.
 func (p *treeBuilder) sequence(v *tasks.Value, at uint64, t *typ) {
-	items, n := p.r.items(at, t, p.most.Elements)
+	items, n := p.r.items(at, t, p.most.At(len(p.seen)-1))
 	v.Text = short(t.name) + " of length " + strconv.FormatUint(n, 10)
 	if t.flags&flagException != 0 {
 		v.Text = short(t.name)
@@ -139,7 +145,7 @@ func (p *treeBuilder) sequence(v *tasks.Value, at uint64, t *typ) {
 }
 
 func (p *treeBuilder) dict(v *tasks.Value, at uint64, t *typ) {
-	list, all, ok := p.r.pairs(at, p.most.Elements)
+	list, all, ok := p.r.pairs(at, p.most.At(len(p.seen)-1))
 	v.Text = short(t.name) + " of length " + strconv.FormatUint(p.r.field(at, "dict.used"), 10)
 	for _, e := range list {
 		if p.parts >= p.all {
@@ -153,7 +159,7 @@ func (p *treeBuilder) dict(v *tasks.Value, at uint64, t *typ) {
 }
 
 func (p *treeBuilder) instance(v *tasks.Value, at uint64, t *typ) {
-	list, all := p.r.fields(at, t, p.most.Elements)
+	list, all := p.r.fields(at, t, p.most.At(len(p.seen)-1))
 	v.Text = short(t.name)
 	if len(list) == 0 {
 		v.Text = "<" + short(t.name) + " at " + address(at) + ">"

@@ -28,6 +28,16 @@ func (v item) suspended() tasks.SuspendedVariable {
 	return out
 }
 
+// ValueAt implements tasks.Valuer.
+func (j *JavaScript) ValueAt(at unwind.Address, limits tasks.Limits) (tasks.Value, bool) {
+	e := j.anywhere()
+	if e == nil || !isObject(at+1) || !e.isValue(at+1) {
+		return tasks.Value{}, false
+	}
+	v := e.value(at+1, limits)
+	return v.tree(), v.Err == nil
+}
+
 // tree is the item with its parts, as deep as they were read.
 func (v item) tree() tasks.Value {
 	out := tasks.Value{Kind: v.Kind, Type: v.Type, Address: v.Address, Truncated: v.More}

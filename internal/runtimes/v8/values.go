@@ -396,7 +396,7 @@ func (r *reader) elements(out *item, w uint64, n int) {
 	}
 	holes := 0
 	for i := range length {
-		if len(out.Parts) >= r.most.Elements || r.p.Spend(1) != nil {
+		if len(out.Parts) >= r.most.At(len(r.in)-1) || r.p.Spend(1) != nil {
 			out.More = true
 			return
 		}
@@ -450,7 +450,7 @@ func (r *reader) table(out *item, w uint64, words int) int {
 		return max(n, 0)
 	}
 	for i := range n + deleted {
-		if len(out.Parts) >= r.most.Elements || r.p.Spend(1) != nil {
+		if len(out.Parts) >= r.most.At(len(r.in)-1) || r.p.Spend(1) != nil {
 			out.More = true
 			break
 		}
@@ -473,7 +473,7 @@ func (r *reader) table(out *item, w uint64, words int) int {
 // own reads the own properties of an object.
 func (r *reader) own(out *item, w uint64) {
 	r.each(w, func(key uint64, v uint64, accessor bool) bool {
-		if len(out.Parts) >= r.most.Elements {
+		if len(out.Parts) >= r.most.At(len(r.in)-1) {
 			out.More = true
 			return false
 		}

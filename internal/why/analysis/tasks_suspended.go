@@ -3,6 +3,7 @@ package analysis
 import (
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/tasks"
+	"github.com/corewalk/corewalk/unwind"
 )
 
 // suspended makes the entries of a task without a stack.
@@ -58,6 +59,17 @@ func (in *question) suspendedVariables(vars []tasks.SuspendedVariable) []report.
 		out = append(out, r)
 	}
 	return out
+}
+
+// ValueAt reads an object of a language again, with other limits. by is the runtime that found it (report.Frame.Stepper).
+func (e *Engine) ValueAt(by string, at unwind.Address, limits tasks.Limits) (report.Data, bool) {
+	for _, rt := range e.Found {
+		if r, ok := rt.(tasks.Valuer); ok && rt.Name() == by {
+			v, ok := r.ValueAt(at, limits)
+			return e.treeData(v, 0), ok
+		}
+	}
+	return report.Data{}, false
 }
 
 // maxTreeDepth limits trees, which may be of runtimes that the caller brought.

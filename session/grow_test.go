@@ -1,0 +1,144 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/session"
+	"github.com/corewalk/corewalk/tasks"
+	"github.com/corewalk/corewalk/unwind"
+)
+
+// counting is a runtime whose only call has a list of the numbers below a thousand, a map of them, and a list in a list.
+type counting struct{ read int }
+
+const (
+	listAt, mapAt, nestAt = 0x1000, 0x2000, 0x3000
+	counted               = 1000
+)
+
+func (*counting) Name() string { return "counting" }
+
+func (*counting) Tasks(context.Context) iter.Seq2[*tasks.Task, error] {
+	return func(func(*tasks.Task, error) bool) {}
+}
+
+func (c *counting) Stretches(_ context.Context, _ unwind.ThreadID, frames []*unwind.Frame) ([]tasks.Stretch, error) {
+	variable := func(name string, at unwind.Address) tasks.SuspendedVariable {
+		return tasks.SuspendedVariable{Name: name, Type: "list", Address: at, Tree: func() tasks.Value { return c.value(at, 3, 1) }}
+	}
+	return []tasks.Stretch{{From: 1, To: 2, Calls: []tasks.Call{{Language: "count", Function: "count", Variables: func(bool, tasks.Limits) (args, own []tasks.SuspendedVariable) {
+		return []tasks.SuspendedVariable{variable("list", listAt), variable("map", mapAt), variable("nest", nestAt)}, nil
+	}}}}}, nil
+}
+
+// ValueAt implements tasks.Valuer.
+func (c *counting) ValueAt(at unwind.Address, l tasks.Limits) (tasks.Value, bool) {
+	c.read++
+	return c.value(at, l.Elements, l.Depth), at == listAt || at == mapAt || at == nestAt
+}
+
+func (c *counting) value(at unwind.Address, n, depth int) tasks.Value {
+	v := tasks.Value{Kind: "sequence", Type: "list", Address: at}
+	if at == nestAt {
+		if v.Truncated = depth == 0; !v.Truncated {
+			v.Parts = []tasks.Part{{Name: "list", Value: c.value(listAt, min(n, 3), depth)}, {Name: "in", Value: c.value(nestAt, n, depth-1)}}
+		}
+		return v
+	}
+	for i := range min(n, counted) {
+		p := tasks.Part{Value: tasks.Value{Kind: "int", Text: strconv.Itoa(i)}}
+		if at == mapAt {
+			p.Key = &tasks.Value{Kind: "string", Text: `"k` + strconv.Itoa(i) + `"`}
+		}
+		v.Parts = append(v.Parts, p)
+	}
+	v.Truncated = n < counted
+	return v
+}
+
+// TestGrow: what a report leaves out of values of languages is read when somebody asks for it, and what is shown of the values is the same
+// afterwards.
+func TestGrow(t *testing.T) {
+	ctx := context.Background()
+	rt := &counting{}
+	s := session.New(open(t, fixture.Get(t, "amd64-pie")), session.Options{Runtimes: []tasks.Finder{func(*tasks.Process) (tasks.Runtime, error) { return rt, nil }}})
+	defer s.Close()
+	threads, err := s.Threads(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	frames, _, err := s.Frames(ctx, threads[0].ID, 0, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var at session.FrameID
+	for _, f := range frames {
+		if f.Language == "count" {
+			at = f.ID
+		}
+	}
+	scopes, err := s.Scopes(ctx, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	vars, _, err := s.Children(ctx, scopes[0].Ref, 0, 10)
+	if err != nil || len(vars) != 3 {
+		t.Fatalf("%+v, %v", vars, err)
+	}
+	page := func(first, n int) string {
+		list, more, err := s.Children(ctx, vars[0].Ref, first, n)
+		var b strings.Builder
+		for _, v := range list {
+			b.WriteString(v.Name + "=" + v.Value + " ")
+		}
+		if err != nil {
+			b.WriteString(err.Error())
+		}
+		if more {
+			b.WriteString("more")
+		}
+		return b.String()
+	}
+	for _, c := range []struct {
+		first, n int
+		want     string
+	}{
+		{0, 3, "[0]=0 [1]=1 [2]=2 more"}, {0, 2, "[0]=0 [1]=1 more"}, {500, 2, "[500]=500 [501]=501 more"}, {998, 5, "[998]=998 [999]=999 "},
+		{998, 2, "[998]=998 [999]=999 "}, {1000, 5, ""}, {1 << 40, 5, ""}, {0, 3, "[0]=0 [1]=1 [2]=2 more"},
+	} {
+		if got := page(c.first, c.n); got != c.want {
+			t.Errorf("%d from %d on: %q, want %q", c.n, c.first, got, c.want)
+		}
+	}
+	read := rt.read
+	for range 5 {
+		page(500, 100)
+	}
+	if rt.read != read {
+		t.Errorf("what is known was read again %d times", rt.read-read)
+	}
+	for _, c := range []struct{ expr, want string }{
+		{"list[2]", "2"}, {"list[999]", "999"}, {"list[-1]", "999"}, {"list[1000]", "it has no element 1000 that was read"}, {`map["k2"]`, "2"}, {`map["k987"]`, "987"},
+		{`map["none"]`, `it has no element with the key "none" that was read`}, {"nest.in.in.in.in.in.list[700]", "700"}, {"nest.none", "it has no attribute none"},
+	} {
+		v, err := s.Evaluate(ctx, at, c.expr)
+		got := v.Value
+		var wrong interface{ Unwrap() error }
+		if errors.As(err, &wrong) {
+			got = wrong.Unwrap().Error()
+		}
+		if got != c.want {
+			t.Errorf("%s is %q, %v, want %q", c.expr, got, err, c.want)
+		}
+	}
+	again, _, err := s.Children(ctx, scopes[0].Ref, 0, 10)
+	if err != nil || again[0].Value != vars[0].Value || again[2].Value != vars[2].Value {
+		t.Errorf("%+v, %v, first %+v", again, err, vars)
+	}
+}

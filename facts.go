@@ -148,6 +148,16 @@ func (f *Facts) Thread(id unwind.ThreadID) *StackFacts {
 	return &StackFacts{f: f, walked: &unwind.Stack{Thread: id}}
 }
 
+// Waits lists the threads and tasks with what each waits for, which takes a walk of each of their stacks. tasks.NewGraph makes of them who
+// waits for whom.
+func (f *Facts) Waits(ctx context.Context) (all []*tasks.Task, err error) {
+	defer f.Ask(ctx)()
+	if fault := f.t.guard(func() { all = f.engine.Waits(ctx) }); fault != nil {
+		return nil, fault
+	}
+	return all, context.Cause(ctx)
+}
+
 // Task returns the stack of a task, of which nothing has been walked yet.
 func (f *Facts) Task(t *tasks.Task) *StackFacts {
 	s := &StackFacts{f: f, task: t, walked: &unwind.Stack{Thread: t.Thread}}

@@ -81,15 +81,15 @@ func deadlocks(t *testing.T, core, program string) (deadlocks, taken string) {
 		t.Fatal(err)
 	}
 	defer target.Close()
-	all, err := target.Waits(ctx)
+	facts, err := target.Facts(corewalk.FactsOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := target.NewWalker()
+	defer facts.Close()
+	all, err := facts.Waits(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer w.Close()
 	var found, places []string
 	for _, d := range tasks.NewGraph(all).Deadlocks() {
 		var functions []string
@@ -100,7 +100,7 @@ func deadlocks(t *testing.T, core, program string) (deadlocks, taken string) {
 					places = append(places, calls[len(calls)-1].Name)
 				}
 			}
-			stack, _ := corewalk.WalkTask(ctx, w, task)
+			stack, _ := corewalk.WalkTask(ctx, facts.Walker(), task)
 			for _, n := range names(target, stack) {
 				if strings.HasPrefix(n, "main.") {
 					functions = append(functions, strings.Fields(n)[0])

@@ -80,7 +80,12 @@ type busyCount struct{ waits, holders, held, proved, possible int }
 // check looks at one moment: no deadlock is certain, and certain holders hold what they are said to.
 func (n *busyCount) check(t *testing.T, mode string, m *moment) {
 	t.Helper()
-	all, err := m.target.Waits(context.Background())
+	facts, err := m.target.Facts(corewalk.FactsOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer facts.Close()
+	all, err := facts.Waits(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}

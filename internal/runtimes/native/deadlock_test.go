@@ -45,7 +45,12 @@ func read(t *testing.T, core, exe string, o ...corewalk.Option) []*tasks.Task {
 		t.Fatal(err)
 	}
 	defer target.Close()
-	all, err := target.Waits(ctx)
+	facts, err := target.Facts(corewalk.FactsOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer facts.Close()
+	all, err := facts.Waits(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +80,7 @@ func show(all []*tasks.Task) string {
 		for _, h := range w.Holders {
 			fmt.Fprintf(&b, " held by %d %s", number[h.ID], h.Certainty)
 		}
-		if w.Note != "" {
+		if w.Note != "" && w.Note != "the thread that crashed" { // which one crashed is another matter
 			b.WriteString(" (" + w.Note + ")")
 		}
 		b.WriteString("\n")

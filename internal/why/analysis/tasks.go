@@ -177,6 +177,27 @@ func (in *question) listTasks(ctx context.Context, r *report.Report) {
 	}
 }
 
+// Waits lists the threads and the tasks of the process, with what each waits for.
+func (e *Engine) Waits(ctx context.Context) []*tasks.Task {
+	in := e.question(Options{Locals: LocalsNone, NoBlame: true})
+	in.keepsStarts = true
+	r := &report.Report{}
+	in.findThreads()
+	in.threads(ctx, r)
+	in.listTasks(ctx, r)
+	all := in.tasks.all
+	listed := map[tasks.Key]bool{}
+	for _, t := range all {
+		listed[t.Key] = true
+	}
+	for _, id := range in.threadNumbers() {
+		if key := (tasks.Key{Kind: tasks.KindThread, ID: id}); !listed[key] {
+			all = append(all, &tasks.Task{Key: key, Thread: unwind.ThreadID(id), State: tasks.StateRunning})
+		}
+	}
+	return all
+}
+
 // threadNumbers returns the numbers of all threads of the process; nil if they are not known.
 func (in *Engine) threadNumbers() []uint64 {
 	ids, err := in.Walker.AvailableThreads()
@@ -215,7 +236,9 @@ func (in *question) listRuntime(ctx context.Context, r *report.Report, rt tasks.
 			in.tasks.all = append(in.tasks.all, t)
 			in.walkTask(ctx, t, &w)
 			in.announce(t)
-			t.Start, t.Handle = nil, nil // a kilobyte, and there may be a hundred thousand
+			if !in.keepsStarts {
+				t.Start, t.Handle = nil, nil // a kilobyte, and there may be a hundred thousand
+			}
 			if walked++; walked%forgetEvery == 0 {
 				tasks.ForgetPages(in.Proc)
 			}

@@ -24,6 +24,7 @@ type question struct {
 	entries []report.Frame    // scratch
 	// languageLocals is the number of calls of languages of the crashing thread whose local variables were read.
 	languageLocals int
+	keepsStarts    bool // tasks are walked again
 }
 
 // A death is what is known of the thread that the process died in.

@@ -57,3 +57,16 @@ func TestStore(t *testing.T) {
 		}
 	})
 }
+
+func BenchmarkStore(b *testing.B) {
+	pool, err := pgxpool.New(b.Context(), servers.StartPostgres(b).Connection())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer pool.Close()
+	db, err := Use(b.Context(), pool)
+	if err != nil {
+		b.Fatal(err)
+	}
+	storetest.Bench(b, db)
+}

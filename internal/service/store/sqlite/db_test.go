@@ -15,7 +15,7 @@ import (
 	"github.com/corewalk/corewalk/internal/service/store/storetest"
 )
 
-func open(t *testing.T) *DB {
+func open(t testing.TB) *DB {
 	t.Helper()
 	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "deep", "service.db"))
 	if err != nil {

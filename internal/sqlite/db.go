@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -91,6 +92,19 @@ func words(prefix string) *strings.Replacer {
 		list = append(list, fmt.Sprintf("= ANY($%d)", n), fmt.Sprintf("IN (SELECT value FROM json_each($%d))", n))
 	}
 	return strings.NewReplacer(list...)
+}
+
+// plain leaves out the numbers of arguments that are in order: the driver asks SQLite for each.
+func plain(query string) string {
+	parts := strings.Split(query, "$")
+	for i, p := range parts[1:] {
+		rest, ok := strings.CutPrefix(p, strconv.Itoa(i+1))
+		if !ok || rest != "" && rest[0] >= '0' && rest[0] <= '9' {
+			return query
+		}
+		parts[i+1] = rest
+	}
+	return strings.Join(parts, "?")
 }
 
 // migrate brings a database to the newest schema. It refuses a database with a newer one.
@@ -193,7 +207,7 @@ func (d *DB) statement(ctx context.Context, query string) (s *sql.Stmt, end func
 	if s != nil {
 		return s, end, nil
 	}
-	if s, err = d.q.PrepareContext(ctx, d.words.Replace(query)); err != nil {
+	if s, err = d.q.PrepareContext(ctx, plain(d.words.Replace(query))); err != nil {
 		return nil, end, err
 	}
 	d.mu.Lock()

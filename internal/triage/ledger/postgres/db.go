@@ -33,7 +33,7 @@ func AddTx(ctx context.Context, tx pgx.Tx, run int64, dumps []ledger.Dump) error
 var dialect = tables.Dialect{
 	// An identity may be longer than an index entry.
 	Key: "key", KeyOf: "sha256($1)",
-	Known:  known,
+	Known: known, Seen: seen,
 	Sorted: true,
 
 	Totals: `SELECT grp AS id, sum(n)::bigint AS n, count(DISTINCT build) FILTER (WHERE build <> '') AS builds, coalesce(min(first), 0) AS first, max(last) AS last,
@@ -53,4 +53,9 @@ func known(identities []sqldb.Raw) []sqldb.Statement {
 		keys[i] = sum[:]
 	}
 	return []sqldb.Statement{{Query: "SELECT identity FROM @dumps WHERE key = ANY($1) AND fault_kind = ''", Args: []any{keys}}}
+}
+
+func seen(run int64, dumps []int64, known []bool) []sqldb.Statement {
+	return []sqldb.Statement{{Query: `INSERT INTO @run_dumps (run, dump, known) SELECT $1, dump, known FROM unnest($2::bigint[], $3::boolean[]) AS seen (dump, known)
+		ON CONFLICT DO NOTHING`, Args: []any{run, dumps, known}}}
 }

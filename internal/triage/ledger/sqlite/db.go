@@ -21,7 +21,7 @@ func Open(ctx context.Context, path, version string) (*tables.DB, error) {
 
 var dialect = tables.Dialect{
 	Key: "identity", KeyOf: "$1",
-	Known: known,
+	Known: known, Seen: seen,
 
 	// Dumps are counted from an index that covers the query.
 	Totals: `SELECT d.grp AS id, count(*) AS n, count(DISTINCT nullif(d.build, '')) AS builds, coalesce(min(nullif(d.time, 0)), 0) AS first,
@@ -38,6 +38,14 @@ func known(identities []sqldb.Raw) []sqldb.Statement {
 	list := make([]sqldb.Statement, len(identities))
 	for i, id := range identities {
 		list[i] = sqldb.Statement{Query: "SELECT identity FROM @dumps WHERE identity = $1 AND fault_kind = ''", Args: []any{id}}
+	}
+	return list
+}
+
+func seen(run int64, dumps []int64, known []bool) []sqldb.Statement {
+	list := make([]sqldb.Statement, len(dumps))
+	for i, id := range dumps {
+		list[i] = sqldb.Statement{Query: "INSERT INTO @run_dumps (run, dump, known) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING", Args: []any{run, id, known[i]}}
 	}
 	return list
 }

@@ -32,6 +32,8 @@ type Dialect struct {
 	Key, KeyOf string
 	// Known are the statements that select the identities, among some, of dumps that were analysed before.
 	Known func(identities []sqldb.Raw) []sqldb.Statement
+	// Seen are the statements that note for a run its dumps, and which of them were known.
+	Seen func(run int64, dumps []int64, known []bool) []sqldb.Statement
 	// Sorted says that others write at the same time: rows are written in the order of their keys, so that two transactions never wait for
 	// each other.
 	Sorted bool
@@ -166,20 +168,21 @@ func Add(ctx context.Context, tx sqldb.Conn, dialect *Dialect, run int64, dumps 
 		column, value = dialect.Key+", ", dialect.KeyOf+", "
 	}
 	query := fmt.Sprintf(addDump, column, value, dialect.Key)
-	batch = batch[:0]
-	for _, e := range list {
-		batch = append(batch, sqldb.Statement{Query: query, Each: func(r sqldb.Row) error { return r.Scan(&e.id) },
+	batch = make([]sqldb.Statement, len(list))
+	for i, e := range list {
+		batch[i] = sqldb.Statement{Query: query, Each: func(r sqldb.Row) error { return r.Scan(&e.id) },
 			Args: []any{e.identity, sqldb.Raw(e.Path), e.SHA256, e.Size, sqldb.Nanos(e.Time), sqldb.Nanos(e.SeenAt), e.Program, e.Build, e.Arch, e.OS, e.Reason, e.Kind, e.Where, e.Trust,
-				e.Signature, e.Strict, e.Weak, e.Frames, e.Group, e.Fault, e.FaultKind, e.Files}})
+				e.Signature, e.Strict, e.Weak, e.Frames, e.Group, e.Fault, e.FaultKind, e.Files}}
 	}
 	if err := tx.Batch(ctx, batch); err != nil {
 		return err
 	}
 
-	batch = batch[:0]
-	for _, e := range list {
-		batch = append(batch, sqldb.Statement{Query: "INSERT INTO @run_dumps (run, dump, known) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING", Args: []any{run, e.id, e.known}})
+	ids, known := make([]int64, len(list)), make([]bool, len(list))
+	for i, e := range list {
+		ids[i], known[i] = e.id, e.known
 	}
+	batch = dialect.Seen(run, ids, known)
 	if dialect.Sorted {
 		slices.SortStableFunc(list, func(a, b *entry) int { return cmp.Compare(a.Group, b.Group) })
 	}

@@ -1,0 +1,135 @@
+package tables
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/corewalk/corewalk/internal/service/store"
+	"github.com/corewalk/corewalk/internal/sqldb"
+)
+
+// Projects implements Store.
+func (d *DB) Projects(ctx context.Context) ([]string, error) {
+	return sqldb.All(ctx, d.conn, sqldb.Value[string], "SELECT DISTINCT project FROM @tokens ORDER BY project")
+}
+
+// AddToken implements Store.
+func (d *DB) AddToken(ctx context.Context, t store.Token) error {
+	_, err := d.conn.Exec(ctx, "INSERT INTO @tokens (id, hash, project, scopes, note, created) VALUES ($1, $2, $3, "+d.dialect.ScopesOf+", $5, $6)",
+		t.ID, t.Hash, t.Project, strings.Join(t.Scopes, ","), t.Note, sqldb.Nanos(t.Created))
+	return err
+}
+
+func (d *DB) tokens() string {
+	return "SELECT id, hash, project, " + d.dialect.Scopes + ", note, created FROM @tokens"
+}
+
+func scanToken(r sqldb.Row) (t store.Token, err error) {
+	var scopes string
+	var created int64
+	err = r.Scan(&t.ID, &t.Hash, &t.Project, &scopes, &t.Note, &created)
+	t.Scopes, t.Created = strings.FieldsFunc(scopes, func(r rune) bool { return r == ',' }), sqldb.Moment(created)
+	return t, err
+}
+
+// Token implements Store.
+func (d *DB) Token(ctx context.Context, id string) (store.Token, error) {
+	t, err := sqldb.One(ctx, d.conn, scanToken, d.tokens()+" WHERE id = $1", id)
+	return t, Found(err)
+}
+
+// Tokens implements Store.
+func (d *DB) Tokens(ctx context.Context) ([]store.Token, error) {
+	return sqldb.All(ctx, d.conn, scanToken, d.tokens()+" ORDER BY created, id")
+}
+
+// RemoveToken implements Store.
+func (d *DB) RemoveToken(ctx context.Context, id string) error {
+	return d.Change(ctx, "token", id, "DELETE FROM @tokens WHERE id = $1", id)
+}
+
+// Decide implements Store.
+func (d *DB) Decide(ctx context.Context, project, group string, c store.Decision) error {
+	_, err := d.conn.Exec(ctx, `INSERT INTO @decisions (project, grp, state, build, at, by) VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (project, grp) DO UPDATE SET state = excluded.state, build = excluded.build, at = excluded.at, by = excluded.by`,
+		project, group, c.State, c.Build, sqldb.Nanos(c.At), c.By)
+	return err
+}
+
+// Decisions implements Store.
+func (d *DB) Decisions(ctx context.Context, project string) (map[string]store.Decision, error) {
+	out := map[string]store.Decision{}
+	return out, d.conn.Query(ctx, func(r sqldb.Row) error {
+		var group string
+		var c store.Decision
+		var at int64
+		err := r.Scan(&group, &c.State, &c.Build, &at, &c.By)
+		c.At = sqldb.Moment(at)
+		out[group] = c
+		return err
+	}, "SELECT grp, state, build, at, by FROM @decisions WHERE project = $1", project)
+}
+
+// AddNote implements Store.
+func (d *DB) AddNote(ctx context.Context, project, group string, n store.Note) error {
+	_, err := d.conn.Exec(ctx, "INSERT INTO @notes (project, grp, text, at, by) VALUES ($1, $2, $3, $4, $5)", project, group, n.Text, sqldb.Nanos(n.At), n.By)
+	return err
+}
+
+// Notes implements Store.
+func (d *DB) Notes(ctx context.Context, project, group string) ([]store.Note, error) {
+	return sqldb.All(ctx, d.conn, func(r sqldb.Row) (n store.Note, err error) {
+		var at int64
+		err = r.Scan(&n.Text, &at, &n.By)
+		n.At = sqldb.Moment(at)
+		return n, err
+	}, "SELECT text, at, by FROM @notes WHERE project = $1 AND grp = $2 ORDER BY id", project, group)
+}
+
+// Days implements Store.
+func (d *DB) Days(ctx context.Context, project string, groups []string, since time.Time) (map[string][]store.Day, error) {
+	out := map[string][]store.Day{}
+	return out, d.conn.Query(ctx, func(r sqldb.Row) error {
+		var group string
+		var day int64
+		var n int
+		err := r.Scan(&group, &day, &n)
+		out[group] = append(out[group], store.Day{Day: time.Unix(0, day*int64(24*time.Hour)).UTC(), Count: n})
+		return err
+	}, `SELECT grp, received / 86400000000000 AS day, count(*) FROM @uploads
+		WHERE project = $1 AND received >= $2 AND grp = ANY($3) GROUP BY grp, day ORDER BY day`, project, sqldb.Nanos(since), groups)
+}
+
+// Builds implements Store.
+func (d *DB) Builds(ctx context.Context, project, group string) ([]store.Build, error) {
+	from, args := "@uploads"+d.dialect.ByBuild+" WHERE project = $1", []any{project}
+	if group != "" {
+		from, args = "@uploads"+d.dialect.ByGroup+" WHERE project = $1 AND grp = $2", append(args, group)
+	}
+	return sqldb.All(ctx, d.conn, func(r sqldb.Row) (b store.Build, err error) {
+		var first, last int64
+		err = r.Scan(&b.Build, &b.Program, &b.Count, &first, &last)
+		b.First, b.Last = sqldb.Moment(first), sqldb.Moment(last)
+		return b, err
+	}, "SELECT build, max(program), count(*), min(received), max(received) AS last FROM "+from+" AND build > '' GROUP BY build ORDER BY last DESC, build", args...)
+}
+
+// Shared implements Store.
+func (d *DB) Shared(ctx context.Context, project string, builds []string) (map[string][]int, error) {
+	out := map[string][]int{}
+	return out, d.conn.Query(ctx, func(r sqldb.Row) error {
+		var group, build string
+		var n int
+		err := r.Scan(&group, &build, &n)
+		if out[group] == nil {
+			out[group] = make([]int, len(builds))
+		}
+		for i, b := range builds {
+			if b == build {
+				out[group][i] = n
+			}
+		}
+		return err
+	}, "SELECT grp, build, count(*) FROM @uploads WHERE project = $1 AND grp <> '' AND build = ANY($2) GROUP BY grp, build", project, builds)
+}

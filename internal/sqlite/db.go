@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 	"unicode/utf8"
@@ -24,9 +25,9 @@ type DB struct {
 	*file
 	q  querier
 	db *sql.DB // nil in a transaction
-	mu sync.Mutex
-	// prepared are statements that were executed before: most are again.
-	prepared map[string]*sql.Stmt
+	// prepared are statements that were executed before (*sql.Stmt), kept of them how many: most are executed again.
+	prepared sync.Map
+	kept     atomic.Int32
 }
 
 // A file is what a database and its transactions have in common.
@@ -53,7 +54,7 @@ const maxPrepared = 64
 // Open opens the database at path, and creates it and its directory if necessary; "" is a database in memory. It makes the tables that are
 // missing.
 func Open(ctx context.Context, path string, schema *sqldb.Schema) (*DB, error) {
-	d := &DB{file: &file{path, schema, words(schema.Prefix)}, prepared: map[string]*sql.Stmt{}}
+	d := &DB{file: &file{path, schema, words(schema.Prefix)}}
 	query := url.Values{"_txlock": {"immediate"}, "_pragma": {
 		fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(0)"}}
 	name := "file::memory:?" + query.Encode()
@@ -165,15 +166,7 @@ func (f *file) failed(err error) error {
 }
 
 // Close implements sqldb.Conn.
-func (d *DB) Close() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	var errs []error
-	for _, s := range d.prepared {
-		errs = append(errs, s.Close())
-	}
-	return d.failed(errors.Join(append(errs, d.db.Close())...))
-}
+func (d *DB) Close() error { return d.failed(d.db.Close()) }
 
 // values makes arguments what SQLite stores. Its texts must be UTF-8: what is not is a blob.
 func values(args []any) []any {
@@ -201,20 +194,17 @@ func values(args []any) []any {
 // statement prepares a statement, and keeps it if there are not many; else end must be called.
 func (d *DB) statement(ctx context.Context, query string) (s *sql.Stmt, end func(), err error) {
 	end = func() {}
-	d.mu.Lock()
-	s = d.prepared[query]
-	d.mu.Unlock()
-	if s != nil {
-		return s, end, nil
+	if s, ok := d.prepared.Load(query); ok {
+		return s.(*sql.Stmt), end, nil
 	}
 	if s, err = d.q.PrepareContext(ctx, plain(d.words.Replace(query))); err != nil {
 		return nil, end, err
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.prepared[query] == nil && len(d.prepared) < maxPrepared {
-		d.prepared[query] = s
-		return s, end, nil
+	if d.kept.Load() < maxPrepared {
+		if _, other := d.prepared.LoadOrStore(query, s); !other {
+			d.kept.Add(1)
+			return s, end, nil
+		}
 	}
 	return s, func() { s.Close() }, nil
 }
@@ -311,7 +301,7 @@ func (d *DB) Tx(ctx context.Context, do func(sqldb.Conn) error) error {
 		return d.failed(err)
 	}
 	defer tx.Rollback()
-	err = do(&DB{file: d.file, q: tx, prepared: map[string]*sql.Stmt{}})
+	err = do(&DB{file: d.file, q: tx})
 	if err != nil && errors.Is(ctx.Err(), context.Canceled) { // database/sql rolled back, and statements say that they are closed
 		return context.Canceled
 	}

@@ -79,8 +79,8 @@ func TestValues(t *testing.T) {
 			}
 		}
 	}
-	if len(d.prepared) != maxPrepared {
-		t.Errorf("%d statements are kept", len(d.prepared))
+	if n := d.kept.Load(); n != maxPrepared {
+		t.Errorf("%d statements are kept", n)
 	}
 	if n, err := d.Exec(ctx, "DELETE FROM @things WHERE name = $1", "a"); n != 1 || err != nil {
 		t.Error(n, err)

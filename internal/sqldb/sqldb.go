@@ -77,6 +77,17 @@ func One[T any](ctx context.Context, c Conn, scan func(Row) (T, error), query st
 	return x, err
 }
 
+// Into returns a function that scans a row into dest, and calls each.
+func Into(dest []any, each func()) func(Row) error {
+	return func(r Row) error {
+		err := r.Scan(dest...)
+		if err == nil {
+			each()
+		}
+		return err
+	}
+}
+
 // Value scans a row of one column.
 func Value[T any](r Row) (x T, err error) {
 	err = r.Scan(&x)

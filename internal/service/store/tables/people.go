@@ -60,15 +60,14 @@ func (d *DB) Decide(ctx context.Context, project, group string, c store.Decision
 // Decisions implements Store.
 func (d *DB) Decisions(ctx context.Context, project string) (map[string]store.Decision, error) {
 	out := map[string]store.Decision{}
-	return out, d.conn.Query(ctx, func(r sqldb.Row) error {
-		var group string
-		var c store.Decision
-		var at int64
-		err := r.Scan(&group, &c.State, &c.Build, &at, &c.By)
+	var group string
+	var c store.Decision
+	var at int64
+	err := d.conn.Query(ctx, sqldb.Into([]any{&group, &c.State, &c.Build, &at, &c.By}, func() {
 		c.At = sqldb.Moment(at)
 		out[group] = c
-		return err
-	}, "SELECT grp, state, build, at, by FROM @decisions WHERE project = $1", project)
+	}), "SELECT grp, state, build, at, by FROM @decisions WHERE project = $1", project)
+	return out, err
 }
 
 // AddNote implements Store.
@@ -90,15 +89,14 @@ func (d *DB) Notes(ctx context.Context, project, group string) ([]store.Note, er
 // Days implements Store.
 func (d *DB) Days(ctx context.Context, project string, groups []string, since time.Time) (map[string][]store.Day, error) {
 	out := map[string][]store.Day{}
-	return out, d.conn.Query(ctx, func(r sqldb.Row) error {
-		var group string
-		var day int64
-		var n int
-		err := r.Scan(&group, &day, &n)
+	var group string
+	var day int64
+	var n int
+	err := d.conn.Query(ctx, sqldb.Into([]any{&group, &day, &n}, func() {
 		out[group] = append(out[group], store.Day{Day: time.Unix(0, day*int64(24*time.Hour)).UTC(), Count: n})
-		return err
-	}, `SELECT grp, received / 86400000000000 AS day, count(*) FROM @uploads
+	}), `SELECT grp, received / 86400000000000 AS day, count(*) FROM @uploads
 		WHERE project = $1 AND received >= $2 AND grp = ANY($3) GROUP BY grp, day ORDER BY day`, project, sqldb.Nanos(since), groups)
+	return out, err
 }
 
 // Builds implements Store.
@@ -118,10 +116,9 @@ func (d *DB) Builds(ctx context.Context, project, group string) ([]store.Build, 
 // Shared implements Store.
 func (d *DB) Shared(ctx context.Context, project string, builds []string) (map[string][]int, error) {
 	out := map[string][]int{}
-	return out, d.conn.Query(ctx, func(r sqldb.Row) error {
-		var group, build string
-		var n int
-		err := r.Scan(&group, &build, &n)
+	var group, build string
+	var n int
+	err := d.conn.Query(ctx, sqldb.Into([]any{&group, &build, &n}, func() {
 		if out[group] == nil {
 			out[group] = make([]int, len(builds))
 		}
@@ -130,6 +127,6 @@ func (d *DB) Shared(ctx context.Context, project string, builds []string) (map[s
 				out[group][i] = n
 			}
 		}
-		return err
-	}, "SELECT grp, build, count(*) FROM @uploads WHERE project = $1 AND grp <> '' AND build = ANY($2) GROUP BY grp, build", project, builds)
+	}), "SELECT grp, build, count(*) FROM @uploads WHERE project = $1 AND grp <> '' AND build = ANY($2) GROUP BY grp, build", project, builds)
+	return out, err
 }

@@ -46,12 +46,12 @@ const Columns = "project, id, sha256, name, size, received, times, annotations, 
 
 func scan(r sqldb.Row) (u store.Upload, err error) {
 	var received int64
-	var notes sqldb.Raw
+	var notes []byte
 	if err = r.Scan(&u.Project, &u.ID, &u.SHA256, (*sqldb.Raw)(&u.Name), &u.Size, &received, &u.Times, &notes, &u.State, &u.Attempts, &u.Alone, &u.Why, &u.Group, &u.Fault, &u.Reason, &u.Program, &u.Build); err != nil {
 		return u, err
 	}
 	u.Received = sqldb.Moment(received)
-	return u, json.Unmarshal([]byte(notes), &u.Annotations)
+	return u, json.Unmarshal(notes, &u.Annotations)
 }
 
 // List returns the uploads that a statement does.
@@ -136,13 +136,10 @@ func (d *DB) Uploads(ctx context.Context, project string, q store.Query) ([]stor
 // Counts implements Store.
 func (d *DB) Counts(ctx context.Context) (store.Counts, error) {
 	counts := store.Counts{store.Waiting: 0, store.Working: 0, store.Done: 0, store.Aside: 0}
-	return counts, d.conn.Query(ctx, func(r sqldb.Row) error {
-		var state string
-		var n int
-		err := r.Scan(&state, &n)
-		counts[state] = n
-		return err
-	}, "SELECT state, count(*) FROM @uploads GROUP BY state")
+	var state string
+	var n int
+	err := d.conn.Query(ctx, sqldb.Into([]any{&state, &n}, func() { counts[state] = n }), "SELECT state, count(*) FROM @uploads GROUP BY state")
+	return counts, err
 }
 
 // Take implements Store. Uploads that another process is just taking are passed over, and those that are reserved for others.
@@ -181,13 +178,9 @@ func (d *DB) Recover(ctx context.Context, alive ...string) (int, error) {
 func (d *DB) RecoverAll(ctx context.Context, alive func(worker string) bool) (back []store.Upload, err error) {
 	err = d.conn.Tx(ctx, func(tx sqldb.Conn) error {
 		had := map[string]int{}
-		err := tx.Query(ctx, func(r sqldb.Row) error {
-			var name string
-			var has int
-			err := r.Scan(&name, &has)
-			had[name] = has
-			return err
-		}, "SELECT worker, count(*) FROM @uploads WHERE state = 'working' GROUP BY worker")
+		var name string
+		var n int
+		err := tx.Query(ctx, sqldb.Into([]any{&name, &n}, func() { had[name] = n }), "SELECT worker, count(*) FROM @uploads WHERE state = 'working' GROUP BY worker")
 		for name, has := range had {
 			if err != nil || alive(name) {
 				continue

@@ -81,29 +81,25 @@ func (d *DB) complete(ctx context.Context, list []ledger.Group) error {
 	if len(ids) < d.dialect.Whole {
 		mine, other, build, args = " WHERE grp = ANY($1)", " WHERE other = ANY($1)", " AND grp = ANY($1)", []any{ids}
 	}
-	links := func(r sqldb.Row) error {
-		var id string
-		var s ledger.Similar
-		err := r.Scan(&id, &s.Group, &s.Score)
-		g := at[id]
-		if g != nil && !slices.ContainsFunc(g.Similar, func(x ledger.Similar) bool { return x.Group == s.Group }) {
-			g.Similar = append(g.Similar, s)
-		}
-		return err
-	}
-	builds := func(r sqldb.Row) error {
-		var id, build string
-		var at0 int64
-		err := r.Scan(&id, &build, &at0)
-		if g := at[id]; g != nil {
-			g.FirstBuild = build
-		}
-		return err
-	}
-	err := d.conn.Batch(ctx, []sqldb.Statement{
-		{Query: "SELECT grp, other, score FROM @similar" + mine + " UNION ALL SELECT other, grp, score FROM @similar" + other, Args: args, Each: links},
-		{Query: fmt.Sprintf(d.dialect.FirstBuilds, build), Args: slices.Clone(args), Each: builds},
-	})
+	var id, first string
+	var s ledger.Similar
+	var when int64
+	err := d.conn.Batch(ctx, []sqldb.Statement{{
+		Query: "SELECT grp, other, score FROM @similar" + mine + " UNION ALL SELECT other, grp, score FROM @similar" + other, Args: args,
+		Each: sqldb.Into([]any{&id, &s.Group, &s.Score}, func() {
+			g := at[id]
+			if g != nil && !slices.ContainsFunc(g.Similar, func(x ledger.Similar) bool { return x.Group == s.Group }) {
+				g.Similar = append(g.Similar, s)
+			}
+		}),
+	}, {
+		Query: fmt.Sprintf(d.dialect.FirstBuilds, build), Args: slices.Clone(args),
+		Each: sqldb.Into([]any{&id, &first, &when}, func() {
+			if g := at[id]; g != nil {
+				g.FirstBuild = first
+			}
+		}),
+	}})
 	for _, g := range at {
 		slices.SortFunc(g.Similar, func(a, b ledger.Similar) int {
 			return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Group, b.Group))

@@ -56,7 +56,7 @@ func TestValues(t *testing.T) {
 	d := opened(t)
 	ctx := t.Context()
 	for i, name := range []sqldb.Raw{"", "a", "\xff\x00", "'; DROP TABLE things; --"} {
-		list := []string{"x", `"`, ",", ""}[:i]
+		list := [][]string{nil, {""}, {"x", ",", "", "]"}, {"x", `"`, "\",\"", "<"}}[i]
 		err := d.Tx(ctx, func(tx sqldb.Conn) error {
 			return tx.Batch(ctx, []sqldb.Statement{{Query: "INSERT INTO @things (id, name, list, data) VALUES ($1, $2, $3, $4)", Args: []any{i, name, list, []byte(nil)}}})
 		})

@@ -22,6 +22,7 @@ type DB struct {
 	dialect *Dialect
 	// version is the prefix of the signatures that are current, "v1".
 	version string
+	known   string // the statement, which runs for each dump
 }
 
 var _ ledger.Store = (*DB)(nil)
@@ -50,7 +51,9 @@ type Dialect struct {
 
 // New returns the ledger in a database, which it closes. Results with a signature version other than version are discarded when the dump is
 // seen again.
-func New(conn sqldb.Conn, dialect *Dialect, version string) *DB { return &DB{conn, dialect, version} }
+func New(conn sqldb.Conn, dialect *Dialect, version string) *DB {
+	return &DB{conn, dialect, version, "SELECT " + dumpColumns + " FROM @dumps d WHERE " + dialect.Key + " = " + dialect.KeyOf + " AND fault_kind = ''"}
+}
 
 // Close implements Store.
 func (d *DB) Close() error { return d.conn.Close() }
@@ -100,7 +103,7 @@ func (d *DB) Known(ctx context.Context, identity string) (ledger.Dump, error) {
 	if identity == "" || strings.HasPrefix(identity, byPath) {
 		return ledger.Dump{}, ledger.ErrNotFound
 	}
-	dump, err := sqldb.One(ctx, d.conn, scanDump, "SELECT "+dumpColumns+" FROM @dumps d WHERE "+d.dialect.Key+" = "+d.dialect.KeyOf+" AND fault_kind = ''", sqldb.Raw(identity))
+	dump, err := sqldb.One(ctx, d.conn, scanDump, d.known, sqldb.Raw(identity))
 	if errors.Is(err, sql.ErrNoRows) || err == nil && !strings.HasPrefix(dump.Signature, d.version+":") {
 		return ledger.Dump{}, ledger.ErrNotFound
 	}

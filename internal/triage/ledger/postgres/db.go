@@ -31,8 +31,7 @@ func AddTx(ctx context.Context, tx pgx.Tx, run int64, dumps []ledger.Dump) error
 }
 
 var dialect = tables.Dialect{
-	// An identity may be longer than an index entry.
-	Key: "key", KeyOf: "sha256($1)",
+	Key: "key", KeyOf: func(identity sqldb.Raw) any { return key(identity) },
 	Known: known, Seen: seen,
 	Sorted: true,
 
@@ -45,12 +44,17 @@ var dialect = tables.Dialect{
 	Frames:      `array_to_string(g.frames, E'\n')`,
 }
 
+// key is what dumps are found by: an identity may be longer than an index entry.
+func key(identity sqldb.Raw) []byte {
+	sum := sha256.Sum256([]byte(identity))
+	return sum[:]
+}
+
 // known looks for all at once.
 func known(identities []sqldb.Raw) []sqldb.Statement {
 	keys := make([][]byte, len(identities))
 	for i, id := range identities {
-		sum := sha256.Sum256([]byte(id))
-		keys[i] = sum[:]
+		keys[i] = key(id)
 	}
 	return []sqldb.Statement{{Query: "SELECT identity FROM @dumps WHERE key = ANY($1) AND fault_kind = ''", Args: []any{keys}}}
 }

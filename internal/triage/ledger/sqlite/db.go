@@ -20,7 +20,7 @@ func Open(ctx context.Context, path, version string) (*tables.DB, error) {
 }
 
 var dialect = tables.Dialect{
-	Key: "identity", KeyOf: "$1",
+	Key: "identity", KeyOf: func(identity sqldb.Raw) any { return identity },
 	Known: known, Seen: seen,
 
 	// Dumps are counted from an index that covers the query.

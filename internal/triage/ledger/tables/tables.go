@@ -29,8 +29,9 @@ var _ ledger.Store = (*DB)(nil)
 
 // A Dialect has the parts of statements that are not the same in all databases.
 type Dialect struct {
-	// Key is the column by which dumps are found, KeyOf its value for the identity $1.
-	Key, KeyOf string
+	// Key is the column by which dumps are found, KeyOf its value for an identity.
+	Key   string
+	KeyOf func(identity sqldb.Raw) any
 	// Known are the statements that select the identities, among some, of dumps that were analysed before.
 	Known func(identities []sqldb.Raw) []sqldb.Statement
 	// Seen are the statements that note for a run its dumps, and which of them were known.
@@ -52,7 +53,7 @@ type Dialect struct {
 // New returns the ledger in a database, which it closes. Results with a signature version other than version are discarded when the dump is
 // seen again.
 func New(conn sqldb.Conn, dialect *Dialect, version string) *DB {
-	return &DB{conn, dialect, version, "SELECT " + dumpColumns + " FROM @dumps d WHERE " + dialect.Key + " = " + dialect.KeyOf + " AND fault_kind = ''"}
+	return &DB{conn, dialect, version, "SELECT " + dumpColumns + " FROM @dumps d WHERE " + dialect.Key + " = $1 AND fault_kind = ''"}
 }
 
 // Close implements Store.
@@ -103,7 +104,7 @@ func (d *DB) Known(ctx context.Context, identity string) (ledger.Dump, error) {
 	if identity == "" || strings.HasPrefix(identity, byPath) {
 		return ledger.Dump{}, ledger.ErrNotFound
 	}
-	dump, err := sqldb.One(ctx, d.conn, scanDump, d.known, sqldb.Raw(identity))
+	dump, err := sqldb.One(ctx, d.conn, scanDump, d.known, d.dialect.KeyOf(sqldb.Raw(identity)))
 	if errors.Is(err, sql.ErrNoRows) || err == nil && !strings.HasPrefix(dump.Signature, d.version+":") {
 		return ledger.Dump{}, ledger.ErrNotFound
 	}
@@ -123,10 +124,10 @@ type entry struct {
 	id       int64
 }
 
-// addDump has the columns and values of the key, and the key. An earlier result stays unless the new analysis succeeds.
-const addDump = `INSERT INTO @dumps (%sidentity, path, sha256, size, time, seen, program, build, arch, os, reason, kind, place, trust,
-		signature, strict, weak, frames, grp, fault, fault_kind, files)
-	VALUES (%s$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)
+// addDump has the column and the value of the key if it is another, and the key. An earlier result stays unless the new analysis succeeds.
+const addDump = `INSERT INTO @dumps (identity, path, sha256, size, time, seen, program, build, arch, os, reason, kind, place, trust,
+		signature, strict, weak, frames, grp, fault, fault_kind, files%s)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22%s)
 	ON CONFLICT (%s) DO UPDATE SET path = excluded.path, sha256 = excluded.sha256, size = excluded.size, time = excluded.time,
 		seen = excluded.seen, program = excluded.program, build = excluded.build, arch = excluded.arch, os = excluded.os,
 		reason = excluded.reason, kind = excluded.kind, place = excluded.place, trust = excluded.trust,
@@ -168,14 +169,19 @@ func Add(ctx context.Context, tx sqldb.Conn, dialect *Dialect, run int64, dumps 
 
 	column, value := "", ""
 	if dialect.Key != "identity" {
-		column, value = dialect.Key+", ", dialect.KeyOf+", "
+		column, value = ", "+dialect.Key, ", $23"
 	}
 	query := fmt.Sprintf(addDump, column, value, dialect.Key)
 	batch = make([]sqldb.Statement, len(list))
 	for i, e := range list {
-		batch[i] = sqldb.Statement{Query: query, Each: func(r sqldb.Row) error { return r.Scan(&e.id) },
-			Args: []any{e.identity, sqldb.Raw(e.Path), e.SHA256, e.Size, sqldb.Nanos(e.Time), sqldb.Nanos(e.SeenAt), e.Program, e.Build, e.Arch, e.OS, e.Reason, e.Kind, e.Where, e.Trust,
-				e.Signature, e.Strict, e.Weak, e.Frames, e.Group, e.Fault, e.FaultKind, e.Files}}
+		args := []any{e.identity, sqldb.Raw(e.Path), e.SHA256, e.Size, sqldb.Nanos(e.Time), sqldb.Nanos(e.SeenAt), e.Program, e.Build, e.Arch, e.OS, e.Reason, e.Kind, e.Where, e.Trust,
+			e.Signature, e.Strict, e.Weak, e.Frames, e.Group, e.Fault, e.FaultKind, e.Files, nil}
+		if column == "" {
+			args = args[:22]
+		} else {
+			args[22] = dialect.KeyOf(e.identity)
+		}
+		batch[i] = sqldb.Statement{Query: query, Args: args, Each: func(r sqldb.Row) error { return r.Scan(&e.id) }}
 	}
 	if err := tx.Batch(ctx, batch); err != nil {
 		return err

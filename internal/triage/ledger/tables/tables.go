@@ -175,11 +175,9 @@ func Add(ctx context.Context, tx sqldb.Conn, dialect *Dialect, run int64, dumps 
 	batch = make([]sqldb.Statement, len(list))
 	for i, e := range list {
 		args := []any{e.identity, sqldb.Raw(e.Path), e.SHA256, e.Size, sqldb.Nanos(e.Time), sqldb.Nanos(e.SeenAt), e.Program, e.Build, e.Arch, e.OS, e.Reason, e.Kind, e.Where, e.Trust,
-			e.Signature, e.Strict, e.Weak, e.Frames, e.Group, e.Fault, e.FaultKind, e.Files, nil}
+			e.Signature, e.Strict, e.Weak, e.Frames, e.Group, e.Fault, e.FaultKind, e.Files, dialect.KeyOf(e.identity)}
 		if column == "" {
-			args = args[:22]
-		} else {
-			args[22] = dialect.KeyOf(e.identity)
+			args = args[:22] // without a column for the key
 		}
 		batch[i] = sqldb.Statement{Query: query, Args: args, Each: func(r sqldb.Row) error { return r.Scan(&e.id) }}
 	}

@@ -49,8 +49,8 @@ func (d *DB) migrate(ctx context.Context) error {
 		if _, err := tx.Exec(ctx, "CREATE TABLE IF NOT EXISTS @schema (version integer NOT NULL)"); err != nil {
 			return err
 		}
-		have, err := sqldb.One(ctx, tx, sqldb.Value[int], "SELECT coalesce(max(version), 0) FROM @schema")
-		if err != nil {
+		var have int
+		if err := sqldb.One(ctx, tx, sqldb.To(&have), "SELECT coalesce(max(version), 0) FROM @schema"); err != nil {
 			return err
 		}
 		all := d.schema.Migrations
@@ -158,7 +158,7 @@ func forEach(rows pgx.Rows, each func(sqldb.Row) error) error {
 	return rows.Err()
 }
 
-type row struct{ pgx.Rows }
+type row struct{ rows pgx.Rows }
 
 // Scan implements sqldb.Row.
 func (r *row) Scan(dest ...any) error {
@@ -167,7 +167,7 @@ func (r *row) Scan(dest ...any) error {
 			dest[i] = (*raw)(d)
 		}
 	}
-	return r.Rows.Scan(dest...)
+	return r.rows.Scan(dest...)
 }
 
 // A raw is how pgx reads a sqldb.Raw.

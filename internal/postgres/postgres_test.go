@@ -63,7 +63,9 @@ func TestConn(t *testing.T) {
 	if !errors.Is(err, stop) || strings.Contains(err.Error(), "things") {
 		t.Error(err)
 	}
-	ids, err := sqldb.All(ctx, d, sqldb.Value[int], "SELECT id FROM @things WHERE text = ANY($1) ORDER BY id", []string{"a", "\xff\x00"})
+	var id int
+	var ids []int
+	err = d.Query(ctx, sqldb.Into([]any{&id}, func() { ids = append(ids, id) }), "SELECT id FROM @things WHERE text = ANY($1) ORDER BY id", []string{"a", "\xff\x00"})
 	if err != nil || !slices.Equal(ids, []int{1, 2}) {
 		t.Error(ids, err)
 	}

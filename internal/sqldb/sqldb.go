@@ -50,34 +50,23 @@ type Schema struct {
 	Damaged, Foreign string
 }
 
-// All returns what scan makes of each row.
-func All[T any](ctx context.Context, c Conn, scan func(Row) (T, error), query string, args ...any) (list []T, _ error) {
-	err := c.Query(ctx, func(r Row) error {
-		x, err := scan(r)
-		list = append(list, x)
-		return err
-	}, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
-}
-
-// One returns what scan makes of the only row; the error is sql.ErrNoRows if there is none.
-func One[T any](ctx context.Context, c Conn, scan func(Row) (T, error), query string, args ...any) (x T, _ error) {
+// One is Query of a statement that has one row at most; the error is sql.ErrNoRows if it has none.
+func One(ctx context.Context, c Conn, each func(Row) error, query string, args ...any) error {
 	found := false
-	err := c.Query(ctx, func(r Row) (err error) {
+	err := c.Query(ctx, func(r Row) error {
 		found = true
-		x, err = scan(r)
-		return err
+		return each(r)
 	}, query, args...)
 	if err == nil && !found {
 		err = sql.ErrNoRows
 	}
-	return x, err
+	return err
 }
 
-// Into returns a function that scans a row into dest, and calls each.
+// To returns a function that scans a row into dest.
+func To(dest ...any) func(Row) error { return func(r Row) error { return r.Scan(dest...) } }
+
+// Into is To, and calls each. Functions with type parameters would be linked once for each of the stores' types.
 func Into(dest []any, each func()) func(Row) error {
 	return func(r Row) error {
 		err := r.Scan(dest...)
@@ -86,12 +75,6 @@ func Into(dest []any, each func()) func(Row) error {
 		}
 		return err
 	}
-}
-
-// Value scans a row of one column.
-func Value[T any](r Row) (x T, err error) {
-	err = r.Scan(&x)
-	return x, err
 }
 
 // Nanos and Moment convert between times and what is stored of them: nanoseconds since 1970, 0 if it is not known.

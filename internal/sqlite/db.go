@@ -87,11 +87,8 @@ func Open(ctx context.Context, path string, schema *sqldb.Schema) (*DB, error) {
 
 // words translates what SQLite reads otherwise than PostgreSQL. One process writes at a time: no row is locked.
 func words(prefix string) *strings.Replacer {
-	list := []string{"@", prefix, "ILIKE", "LIKE", " FOR UPDATE SKIP LOCKED", ""}
-	for n := 1; n <= 3; n++ {
-		list = append(list, fmt.Sprintf("= ANY($%d)", n), fmt.Sprintf("IN (SELECT value FROM json_each($%d))", n))
-	}
-	return strings.NewReplacer(list...)
+	const any = "IN (SELECT value FROM json_each("
+	return strings.NewReplacer("@", prefix, "ILIKE", "LIKE", " FOR UPDATE SKIP LOCKED", "", "= ANY($1)", any+"$1))", "= ANY($2)", any+"$2))", "= ANY($3)", any+"$3))")
 }
 
 // plain leaves out the numbers of arguments that are in order: the driver asks SQLite for each.
@@ -110,7 +107,10 @@ func plain(query string) string {
 // migrate brings a database to the newest schema. It refuses a database with a newer one.
 func (d *DB) migrate(ctx context.Context) error {
 	all := d.schema.Migrations
-	version := func(c sqldb.Conn) (int, error) { return sqldb.One(ctx, c, sqldb.Value[int], "PRAGMA user_version") }
+	version := func(c sqldb.Conn) (n int, err error) {
+		err = sqldb.One(ctx, c, sqldb.To(&n), "PRAGMA user_version")
+		return n, err
+	}
 	have, err := version(d)
 	if err != nil {
 		return err
@@ -247,7 +247,7 @@ func forEach(rows *sql.Rows, each func(sqldb.Row) error) error {
 	return errors.Join(rows.Err(), rows.Close())
 }
 
-type row struct{ *sql.Rows }
+type row struct{ rows *sql.Rows }
 
 // Scan implements sqldb.Row.
 func (r *row) Scan(dest ...any) error {
@@ -259,7 +259,7 @@ func (r *row) Scan(dest ...any) error {
 			dest[i] = (*list)(d)
 		}
 	}
-	return r.Rows.Scan(dest...)
+	return r.rows.Scan(dest...)
 }
 
 // A list is stored as JSON.

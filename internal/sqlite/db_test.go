@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -85,7 +86,10 @@ func TestValues(t *testing.T) {
 	if n, err := d.Exec(ctx, "DELETE FROM @things WHERE name = $1", "a"); n != 1 || err != nil {
 		t.Error(n, err)
 	}
-	if _, err := sqldb.One(ctx, d, sqldb.Value[int], "SELECT id FROM @nothing"); err == nil || !strings.HasPrefix(err.Error(), "things "+d.path+": ") {
+	if err := sqldb.One(ctx, d, sqldb.To(), "SELECT id FROM @things WHERE id = 99"); err != sql.ErrNoRows {
+		t.Error(err)
+	}
+	if err := sqldb.One(ctx, d, sqldb.To(), "SELECT id FROM @nothing"); err == nil || !strings.HasPrefix(err.Error(), "things "+d.path+": ") {
 		t.Error(err)
 	}
 }

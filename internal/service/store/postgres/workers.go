@@ -25,8 +25,10 @@ func (d *DB) Leave(ctx context.Context, worker string) error {
 }
 
 // Alive lists the workers that have said within some time that they are.
-func (d *DB) Alive(ctx context.Context, silent time.Duration) ([]string, error) {
-	return sqldb.All(ctx, d.conn, sqldb.Value[string], "SELECT name FROM @workers WHERE beat >= now() - make_interval(secs => $1)", silent.Seconds())
+func (d *DB) Alive(ctx context.Context, silent time.Duration) (list []string, _ error) {
+	var name string
+	err := d.conn.Query(ctx, sqldb.Into([]any{&name}, func() { list = append(list, name) }), "SELECT name FROM @workers WHERE beat >= now() - make_interval(secs => $1)", silent.Seconds())
+	return list, err
 }
 
 // Has lists the uploads that are being worked on by workers whose names begin with a prefix.
@@ -46,8 +48,9 @@ func (d *DB) TakeOf(ctx context.Context, worker, project string, hints []string)
 }
 
 // Waits reports whether uploads of a project wait.
-func (d *DB) Waits(ctx context.Context, project string) (bool, error) {
-	return sqldb.One(ctx, d.conn, sqldb.Value[bool], "SELECT EXISTS (SELECT 1 FROM @uploads WHERE state = 'waiting' AND project = $1)", project)
+func (d *DB) Waits(ctx context.Context, project string) (waits bool, _ error) {
+	err := sqldb.One(ctx, d.conn, sqldb.To(&waits), "SELECT EXISTS (SELECT 1 FROM @uploads WHERE state = 'waiting' AND project = $1)", project)
+	return waits, err
 }
 
 // placing is the key of the lock that one process at a time has while it decides which worker a build is for.
@@ -61,13 +64,14 @@ func (d *DB) Place(ctx context.Context, worker, project, id, build string, silen
 	if _, err := d.conn.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", int64(placing)); err != nil {
 		return "", err
 	}
-	moved, err := sqldb.One(ctx, d.conn, sqldb.Value[bool], "SELECT reserved IS NOT NULL OR NOT (state = 'working' AND starts_with(worker, $3)) FROM @uploads WHERE project = $1 AND id = $2", project, id, worker+"/")
+	var moved bool
+	err = sqldb.One(ctx, d.conn, sqldb.To(&moved), "SELECT reserved IS NOT NULL OR NOT (state = 'working' AND starts_with(worker, $3)) FROM @uploads WHERE project = $1 AND id = $2", project, id, worker+"/")
 	if err != nil {
 		return "", tables.Found(err)
 	}
 	var own bool // whether this worker is among those who have it
 	var other *string
-	err = d.conn.Query(ctx, func(r sqldb.Row) error { return r.Scan(&own, &other) }, `SELECT coalesce(bool_or(b.worker = $2), false), (array_agg(b.worker ORDER BY random()))[1] FROM @builds b JOIN @workers w ON w.name = b.worker
+	err = d.conn.Query(ctx, sqldb.To(&own, &other), `SELECT coalesce(bool_or(b.worker = $2), false), (array_agg(b.worker ORDER BY random()))[1] FROM @builds b JOIN @workers w ON w.name = b.worker
 		WHERE b.build = $1 AND w.beat >= now() - make_interval(secs => $3)`, build, worker, silent.Seconds())
 	if err != nil || own {
 		return worker, err
@@ -76,10 +80,11 @@ func (d *DB) Place(ctx context.Context, worker, project, id, build string, silen
 	switch {
 	case moved:
 	case other == nil:
-		to, err = sqldb.One(ctx, d.conn, sqldb.Value[string], `SELECT w.name FROM @workers w WHERE w.beat >= now() - make_interval(secs => $2)
+		err = sqldb.One(ctx, d.conn, sqldb.To(&to), `SELECT w.name FROM @workers w WHERE w.beat >= now() - make_interval(secs => $2)
 			ORDER BY (SELECT count(*) FROM @builds b WHERE b.worker = w.name), w.name <> $1, w.name LIMIT 1`, worker, silent.Seconds())
 	default:
-		wait, err := sqldb.One(ctx, d.conn, sqldb.Value[int], "SELECT count(*) FROM (SELECT 1 FROM @uploads WHERE state = 'waiting' AND project = $1 AND hint = $2 LIMIT $3) AS waiting", project, build, crowd)
+		var wait int
+		err := sqldb.One(ctx, d.conn, sqldb.To(&wait), "SELECT count(*) FROM (SELECT 1 FROM @uploads WHERE state = 'waiting' AND project = $1 AND hint = $2 LIMIT $3) AS waiting", project, build, crowd)
 		if err != nil || wait < crowd {
 			return *other, err
 		}

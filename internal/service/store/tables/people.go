@@ -10,8 +10,10 @@ import (
 )
 
 // Projects implements Store.
-func (d *DB) Projects(ctx context.Context) ([]string, error) {
-	return sqldb.All(ctx, d.conn, sqldb.Value[string], "SELECT DISTINCT project FROM @tokens ORDER BY project")
+func (d *DB) Projects(ctx context.Context) (list []string, _ error) {
+	var project string
+	err := d.conn.Query(ctx, sqldb.Into([]any{&project}, func() { list = append(list, project) }), "SELECT DISTINCT project FROM @tokens ORDER BY project")
+	return list, err
 }
 
 // AddToken implements Store.
@@ -21,27 +23,33 @@ func (d *DB) AddToken(ctx context.Context, t store.Token) error {
 	return err
 }
 
-func (d *DB) tokens() string {
-	return "SELECT id, hash, project, " + d.dialect.Scopes + ", note, created FROM @tokens"
-}
-
-func scanToken(r sqldb.Row) (t store.Token, err error) {
+// tokens lists those for which a condition holds.
+func (d *DB) tokens(ctx context.Context, which string, args ...any) (list []store.Token, _ error) {
+	var t store.Token
 	var scopes string
 	var created int64
-	err = r.Scan(&t.ID, &t.Hash, &t.Project, &scopes, &t.Note, &created)
-	t.Scopes, t.Created = strings.FieldsFunc(scopes, func(r rune) bool { return r == ',' }), sqldb.Moment(created)
-	return t, err
+	err := d.conn.Query(ctx, sqldb.Into([]any{&t.ID, &t.Hash, &t.Project, &scopes, &t.Note, &created}, func() {
+		t.Scopes, t.Created = strings.FieldsFunc(scopes, func(r rune) bool { return r == ',' }), sqldb.Moment(created)
+		list = append(list, t)
+	}), "SELECT id, hash, project, "+d.dialect.Scopes+", note, created FROM @tokens WHERE "+which+" ORDER BY created, id", args...)
+	return list, err
 }
 
 // Token implements Store.
 func (d *DB) Token(ctx context.Context, id string) (store.Token, error) {
-	t, err := sqldb.One(ctx, d.conn, scanToken, d.tokens()+" WHERE id = $1", id)
-	return t, Found(err)
+	list, err := d.tokens(ctx, "id = $1", id)
+	if err == nil && len(list) == 0 {
+		err = store.ErrNotFound
+	}
+	if err != nil {
+		return store.Token{}, err
+	}
+	return list[0], nil
 }
 
 // Tokens implements Store.
 func (d *DB) Tokens(ctx context.Context) ([]store.Token, error) {
-	return sqldb.All(ctx, d.conn, scanToken, d.tokens()+" ORDER BY created, id")
+	return d.tokens(ctx, "true")
 }
 
 // RemoveToken implements Store.
@@ -77,13 +85,14 @@ func (d *DB) AddNote(ctx context.Context, project, group string, n store.Note) e
 }
 
 // Notes implements Store.
-func (d *DB) Notes(ctx context.Context, project, group string) ([]store.Note, error) {
-	return sqldb.All(ctx, d.conn, func(r sqldb.Row) (n store.Note, err error) {
-		var at int64
-		err = r.Scan(&n.Text, &at, &n.By)
+func (d *DB) Notes(ctx context.Context, project, group string) (list []store.Note, _ error) {
+	var n store.Note
+	var at int64
+	err := d.conn.Query(ctx, sqldb.Into([]any{&n.Text, &at, &n.By}, func() {
 		n.At = sqldb.Moment(at)
-		return n, err
-	}, "SELECT text, at, by FROM @notes WHERE project = $1 AND grp = $2 ORDER BY id", project, group)
+		list = append(list, n)
+	}), "SELECT text, at, by FROM @notes WHERE project = $1 AND grp = $2 ORDER BY id", project, group)
+	return list, err
 }
 
 // Days implements Store.
@@ -100,17 +109,18 @@ func (d *DB) Days(ctx context.Context, project string, groups []string, since ti
 }
 
 // Builds implements Store.
-func (d *DB) Builds(ctx context.Context, project, group string) ([]store.Build, error) {
+func (d *DB) Builds(ctx context.Context, project, group string) (list []store.Build, _ error) {
 	from, args := "@uploads"+d.dialect.ByBuild+" WHERE project = $1", []any{project}
 	if group != "" {
 		from, args = "@uploads"+d.dialect.ByGroup+" WHERE project = $1 AND grp = $2", append(args, group)
 	}
-	return sqldb.All(ctx, d.conn, func(r sqldb.Row) (b store.Build, err error) {
-		var first, last int64
-		err = r.Scan(&b.Build, &b.Program, &b.Count, &first, &last)
+	var b store.Build
+	var first, last int64
+	err := d.conn.Query(ctx, sqldb.Into([]any{&b.Build, &b.Program, &b.Count, &first, &last}, func() {
 		b.First, b.Last = sqldb.Moment(first), sqldb.Moment(last)
-		return b, err
-	}, "SELECT build, max(program), count(*), min(received), max(received) AS last FROM "+from+" AND build > '' GROUP BY build ORDER BY last DESC, build", args...)
+		list = append(list, b)
+	}), "SELECT build, max(program), count(*), min(received), max(received) AS last FROM "+from+" AND build > '' GROUP BY build ORDER BY last DESC, build", args...)
+	return list, err
 }
 
 // Shared implements Store.

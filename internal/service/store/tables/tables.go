@@ -44,24 +44,28 @@ func (d *DB) Close() error { return d.conn.Close() }
 // Columns are those of an upload, as List expects them.
 const Columns = "project, id, sha256, name, size, received, times, annotations, state, attempts, alone, why, grp, fault, reason, program, build"
 
-func scan(r sqldb.Row) (u store.Upload, err error) {
+func scan(r sqldb.Row, u *store.Upload) error {
 	var received int64
 	var notes []byte
-	if err = r.Scan(&u.Project, &u.ID, &u.SHA256, (*sqldb.Raw)(&u.Name), &u.Size, &received, &u.Times, &notes, &u.State, &u.Attempts, &u.Alone, &u.Why, &u.Group, &u.Fault, &u.Reason, &u.Program, &u.Build); err != nil {
-		return u, err
+	if err := r.Scan(&u.Project, &u.ID, &u.SHA256, (*sqldb.Raw)(&u.Name), &u.Size, &received, &u.Times, &notes, &u.State, &u.Attempts, &u.Alone, &u.Why, &u.Group, &u.Fault, &u.Reason, &u.Program, &u.Build); err != nil {
+		return err
 	}
 	u.Received = sqldb.Moment(received)
-	return u, json.Unmarshal(notes, &u.Annotations)
+	return json.Unmarshal(notes, &u.Annotations)
 }
 
 // List returns the uploads that a statement does.
-func (d *DB) List(ctx context.Context, query string, args ...any) ([]store.Upload, error) {
-	return sqldb.All(ctx, d.conn, scan, query, args...)
+func (d *DB) List(ctx context.Context, query string, args ...any) (list []store.Upload, _ error) {
+	err := d.conn.Query(ctx, func(r sqldb.Row) error {
+		list = append(list, store.Upload{})
+		return scan(r, &list[len(list)-1])
+	}, query, args...)
+	return list, err
 }
 
 // One returns the upload that a statement does.
-func (d *DB) One(ctx context.Context, query string, args ...any) (store.Upload, error) {
-	u, err := sqldb.One(ctx, d.conn, scan, query, args...)
+func (d *DB) One(ctx context.Context, query string, args ...any) (u store.Upload, _ error) {
+	err := sqldb.One(ctx, d.conn, func(r sqldb.Row) error { return scan(r, &u) }, query, args...)
 	return u, Found(err)
 }
 

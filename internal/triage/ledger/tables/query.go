@@ -48,20 +48,22 @@ func limited(n int) string {
 }
 
 // groups runs a query; a group is new if it first appeared after the run since.
-func (d *DB) groups(ctx context.Context, f groupFilter, since int64) ([]ledger.Group, error) {
+func (d *DB) groups(ctx context.Context, f groupFilter, since int64) (list []ledger.Group, _ error) {
 	report := "NULL"
 	if f.report {
 		report = "g.report"
 	}
 	totals := fmt.Sprintf(d.dialect.Totals, cmp.Or(f.from, "@dumps d"), "d.fault_kind = '' AND d.grp <> ''"+f.dumps)
-	list, err := sqldb.All(ctx, d.conn, func(r sqldb.Row) (g ledger.Group, err error) {
+	err := d.conn.Query(ctx, func(r sqldb.Row) error {
+		list = append(list, ledger.Group{})
+		g := &list[len(list)-1]
 		var first, last, run int64
-		err = r.Scan(&g.ID, &g.Signature, &g.Kind, &g.Reason, &g.Where, &g.Weak, &g.Frames, (*sqldb.Raw)(&g.Representative), &run,
+		err := r.Scan(&g.ID, &g.Signature, &g.Kind, &g.Reason, &g.Where, &g.Weak, &g.Frames, (*sqldb.Raw)(&g.Representative), &run,
 			&g.Count, &g.Builds, &first, &last, &g.Programs, &g.Report)
 		g.FirstSeen, g.LastSeen, g.New = sqldb.Moment(first), sqldb.Moment(last), run > since
 		g.Programs = slices.DeleteFunc(g.Programs, func(p string) bool { return p == "" })
 		slices.Sort(g.Programs)
-		return g, err
+		return err
 	}, fmt.Sprintf(groupQuery, report, totals, f.groups, limited(f.limit)), f.args...)
 	if err != nil || len(list) == 0 {
 		return nil, err
@@ -164,7 +166,7 @@ func (d *DB) Group(ctx context.Context, id string, limit int) (ledger.Group, []l
 	}
 	g := list[0]
 	g.New = false
-	dumps, err := sqldb.All(ctx, d.conn, scanDump, "SELECT "+dumpColumns+" FROM @dumps d WHERE grp = $1 AND fault_kind = '' ORDER BY time DESC, path"+limited(limit), g.ID)
+	dumps, err := d.dumps(ctx, "SELECT "+dumpColumns+" FROM @dumps d WHERE grp = $1 AND fault_kind = '' ORDER BY time DESC, path"+limited(limit), g.ID)
 	return g, dumps, err
 }
 
@@ -181,7 +183,7 @@ func (d *DB) RunDumps(ctx context.Context, run int64, failed bool) ([]ledger.Dum
 	if failed {
 		from = "@dumps d CROSS JOIN @run_dumps r WHERE r.dump = d.id AND r.run = $1 AND d.fault_kind <> ''"
 	}
-	return sqldb.All(ctx, d.conn, scanDump, "SELECT "+dumpColumns+" FROM "+from+" ORDER BY d.path", run)
+	return d.dumps(ctx, "SELECT "+dumpColumns+" FROM "+from+" ORDER BY d.path", run)
 }
 
 // runQuery counts the dumps and groups of runs in one pass. %s are the runs.
@@ -192,15 +194,18 @@ const runQuery = `SELECT u.id, u.started, u.ended, u.args,
 	FROM @runs u LEFT JOIN @run_dumps r ON r.run = u.id LEFT JOIN @dumps d ON d.id = r.dump
 	WHERE u.id IN (%s) GROUP BY u.id ORDER BY u.id DESC`
 
-func scanRun(r sqldb.Row) (ledger.Run, error) {
+// runs lists those whose identifiers are which.
+func (d *DB) runs(ctx context.Context, which string, args ...any) (list []ledger.Run, _ error) {
 	var u ledger.Run
 	var started, ended int64
-	err := r.Scan(&u.ID, &started, &ended, (*sqldb.Raw)(&u.Args), &u.Analysed, &u.Known, &u.Failed, &u.Groups, &u.New)
-	u.Started, u.Ended = sqldb.Moment(started), sqldb.Moment(ended)
-	return u, err
+	err := d.conn.Query(ctx, sqldb.Into([]any{&u.ID, &started, &ended, (*sqldb.Raw)(&u.Args), &u.Analysed, &u.Known, &u.Failed, &u.Groups, &u.New}, func() {
+		u.Started, u.Ended = sqldb.Moment(started), sqldb.Moment(ended)
+		list = append(list, u)
+	}), fmt.Sprintf(runQuery, which), args...)
+	return list, err
 }
 
 // Runs implements Store.
 func (d *DB) Runs(ctx context.Context, limit int) ([]ledger.Run, error) {
-	return sqldb.All(ctx, d.conn, scanRun, fmt.Sprintf(runQuery, "SELECT id FROM @runs ORDER BY id DESC"+limited(limit)))
+	return d.runs(ctx, "SELECT id FROM @runs ORDER BY id DESC"+limited(limit))
 }

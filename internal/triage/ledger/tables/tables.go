@@ -3,12 +3,11 @@
 package tables
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -62,7 +61,7 @@ func (d *DB) Close() error { return d.conn.Close() }
 // Begin implements Store.
 func (d *DB) Begin(ctx context.Context, args string) (r ledger.Run, err error) {
 	r = ledger.Run{Started: time.Now(), Args: args}
-	r.ID, err = sqldb.One(ctx, d.conn, sqldb.Value[int64], "INSERT INTO @runs (started, args) VALUES ($1, $2) RETURNING id", sqldb.Nanos(r.Started), sqldb.Raw(args))
+	err = sqldb.One(ctx, d.conn, sqldb.To(&r.ID), "INSERT INTO @runs (started, args) VALUES ($1, $2) RETURNING id", sqldb.Nanos(r.Started), sqldb.Raw(args))
 	return r, err
 }
 
@@ -71,18 +70,20 @@ func (d *DB) Finish(ctx context.Context, run int64) (ledger.Run, error) {
 	if _, err := d.conn.Exec(ctx, "UPDATE @runs SET ended = $1 WHERE id = $2", sqldb.Nanos(time.Now()), run); err != nil {
 		return ledger.Run{}, err
 	}
-	u, err := sqldb.One(ctx, d.conn, scanRun, fmt.Sprintf(runQuery, "$1"), run)
-	if errors.Is(err, sql.ErrNoRows) {
-		return u, fmt.Errorf("run %d: %w", run, ledger.ErrNotFound)
+	list, err := d.runs(ctx, "$1", run)
+	if err == nil && len(list) == 0 {
+		err = fmt.Errorf("run %d: %w", run, ledger.ErrNotFound)
 	}
-	return u, err
+	if err != nil {
+		return ledger.Run{}, err
+	}
+	return list[0], nil
 }
 
 const dumpColumns = `d.path, d.identity, d.sha256, d.size, d.time, d.seen, d.program, d.build, d.arch, d.os, d.reason, d.kind, d.place, d.trust,
 	d.signature, d.strict, d.weak, d.frames, d.grp, d.fault, d.fault_kind, d.files`
 
-func scanDump(r sqldb.Row) (ledger.Dump, error) {
-	var d ledger.Dump
+func scanDump(r sqldb.Row, d *ledger.Dump) error {
 	var at, seen int64
 	err := r.Scan((*sqldb.Raw)(&d.Path), (*sqldb.Raw)(&d.Identity), &d.SHA256, &d.Size, &at, &seen, &d.Program, &d.Build, &d.Arch, &d.OS, &d.Reason, &d.Kind, &d.Where, &d.Trust,
 		&d.Signature, &d.Strict, &d.Weak, &d.Frames, &d.Group, &d.Fault, &d.FaultKind, &d.Files)
@@ -93,7 +94,16 @@ func scanDump(r sqldb.Row) (ledger.Dump, error) {
 	if len(d.Frames) == 0 {
 		d.Frames = nil
 	}
-	return d, err
+	return err
+}
+
+// dumps lists those that a statement returns.
+func (d *DB) dumps(ctx context.Context, query string, args ...any) (list []ledger.Dump, _ error) {
+	err := d.conn.Query(ctx, func(r sqldb.Row) error {
+		list = append(list, ledger.Dump{})
+		return scanDump(r, &list[len(list)-1])
+	}, query, args...)
+	return list, err
 }
 
 // byPath is the prefix of the database identity of a dump whose content was not read.
@@ -104,7 +114,8 @@ func (d *DB) Known(ctx context.Context, identity string) (ledger.Dump, error) {
 	if identity == "" || strings.HasPrefix(identity, byPath) {
 		return ledger.Dump{}, ledger.ErrNotFound
 	}
-	dump, err := sqldb.One(ctx, d.conn, scanDump, d.known, d.dialect.KeyOf(sqldb.Raw(identity)))
+	var dump ledger.Dump
+	err := sqldb.One(ctx, d.conn, func(r sqldb.Row) error { return scanDump(r, &dump) }, d.known, d.dialect.KeyOf(sqldb.Raw(identity)))
 	if errors.Is(err, sql.ErrNoRows) || err == nil && !strings.HasPrefix(dump.Signature, d.version+":") {
 		return ledger.Dump{}, ledger.ErrNotFound
 	}
@@ -147,7 +158,7 @@ func Add(ctx context.Context, tx sqldb.Conn, dialect *Dialect, run int64, dumps 
 		return nil
 	}
 	if dialect.Sorted {
-		slices.SortFunc(list, func(a, b *entry) int { return cmp.Compare(a.identity, b.identity) })
+		sort.Slice(list, func(i, j int) bool { return list[i].identity < list[j].identity })
 	}
 	identities := make([]sqldb.Raw, len(list))
 	for i, e := range list {
@@ -156,7 +167,8 @@ func Add(ctx context.Context, tx sqldb.Conn, dialect *Dialect, run int64, dumps 
 	batch := dialect.Known(identities)
 	for i := range batch {
 		batch[i].Each = func(r sqldb.Row) error {
-			identity, err := sqldb.Value[sqldb.Raw](r)
+			var identity sqldb.Raw
+			err := r.Scan(&identity)
 			if e := at[identity]; e != nil {
 				e.known = true
 			}
@@ -191,7 +203,7 @@ func Add(ctx context.Context, tx sqldb.Conn, dialect *Dialect, run int64, dumps 
 	}
 	batch = dialect.Seen(run, ids, known)
 	if dialect.Sorted {
-		slices.SortStableFunc(list, func(a, b *entry) int { return cmp.Compare(a.Group, b.Group) })
+		sort.SliceStable(list, func(i, j int) bool { return list[i].Group < list[j].Group })
 	}
 	for _, e := range list {
 		if e.Group == "" {

@@ -64,13 +64,13 @@ func One(ctx context.Context, c Conn, each func(Row) error, query string, args .
 }
 
 // To returns a function that scans a row into dest.
-func To(dest ...any) func(Row) error { return func(r Row) error { return r.Scan(dest...) } }
+func To(dest ...any) func(Row) error { return Into(dest, nil) }
 
 // Into is To, and calls each. Functions with type parameters would be linked once for each of the stores' types.
 func Into(dest []any, each func()) func(Row) error {
 	return func(r Row) error {
 		err := r.Scan(dest...)
-		if err == nil {
+		if err == nil && each != nil {
 			each()
 		}
 		return err

@@ -22,19 +22,14 @@ import (
 
 // A DB is a sqldb.Conn. Several processes may use one file at the same time.
 type DB struct {
-	*file
-	q  querier
-	db *sql.DB // nil in a transaction
-	// prepared are statements that were executed before (*sql.Stmt), kept of them how many: most are executed again.
-	prepared sync.Map
-	kept     atomic.Int32
-}
-
-// A file is what a database and its transactions have in common.
-type file struct {
 	path   string
 	schema *sqldb.Schema
 	words  *strings.Replacer
+	q      querier
+	db     *sql.DB // nil in a transaction
+	// prepared are statements that were executed before (*sql.Stmt), kept of them how many: most are executed again.
+	prepared sync.Map
+	kept     atomic.Int32
 }
 
 type querier interface {
@@ -53,7 +48,7 @@ const maxPrepared = 64
 // Open opens the database at path, and creates it and its directory if necessary; "" is a database in memory. It makes the tables that are
 // missing.
 func Open(ctx context.Context, path string, schema *sqldb.Schema) (*DB, error) {
-	d := &DB{file: &file{path, schema, words(schema.Prefix)}}
+	d := &DB{path: path, schema: schema, words: words(schema.Prefix)}
 	query := url.Values{"_txlock": {"immediate"}, "_pragma": {
 		fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(0)"}}
 	name := "file::memory:?" + query.Encode()
@@ -137,15 +132,15 @@ func (d *DB) migrate(ctx context.Context) error {
 }
 
 // Name implements sqldb.Conn.
-func (f *file) Name() string {
-	if f.path == "" {
-		return f.schema.Store + " in memory"
+func (d *DB) Name() string {
+	if d.path == "" {
+		return d.schema.Store + " in memory"
 	}
-	return f.schema.Store + " " + f.path
+	return d.schema.Store + " " + d.path
 }
 
 // failed adds the name to an error.
-func (f *file) failed(err error) error {
+func (d *DB) failed(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
@@ -157,11 +152,11 @@ func (f *file) failed(err error) error {
 	case full:
 		err = fmt.Errorf("%w: %w", syscall.ENOSPC, err)
 	case corrupt:
-		advice = f.schema.Damaged
+		advice = d.schema.Damaged
 	case notDatabase:
-		advice = f.schema.Foreign
+		advice = d.schema.Foreign
 	}
-	return fmt.Errorf("%s: %w%s", f.Name(), err, advice)
+	return fmt.Errorf("%s: %w%s", d.Name(), err, advice)
 }
 
 // Close implements sqldb.Conn.
@@ -304,7 +299,7 @@ func (d *DB) Tx(ctx context.Context, do func(sqldb.Conn) error) error {
 		return d.failed(err)
 	}
 	defer tx.Rollback()
-	err = do(&DB{file: d.file, q: tx})
+	err = do(&DB{path: d.path, schema: d.schema, words: d.words, q: tx})
 	if err != nil && errors.Is(ctx.Err(), context.Canceled) { // database/sql rolled back, and statements say that they are closed
 		return context.Canceled
 	}

@@ -63,10 +63,16 @@ func (d *DB) List(ctx context.Context, query string, args ...any) (list []store.
 	return list, err
 }
 
-// One returns the upload that a statement does.
-func (d *DB) One(ctx context.Context, query string, args ...any) (u store.Upload, _ error) {
-	err := sqldb.One(ctx, d.conn, func(r sqldb.Row) error { return scan(r, &u) }, query, args...)
-	return u, Found(err)
+// One returns the only upload that a statement does.
+func (d *DB) One(ctx context.Context, query string, args ...any) (store.Upload, error) {
+	list, err := d.List(ctx, query, args...)
+	if err == nil && len(list) == 0 {
+		err = store.ErrNotFound
+	}
+	if err != nil {
+		return store.Upload{}, err
+	}
+	return list[0], nil
 }
 
 // Found says store.ErrNotFound for a row that is not there.
@@ -92,13 +98,16 @@ func (d *DB) AddUpload(ctx context.Context, u store.Upload) (store.Upload, error
 	if err != nil {
 		return u, err
 	}
-	column, value, args := "", "", []any{u.Project, u.ID, u.SHA256, sqldb.Raw(u.Name), u.Size, sqldb.Nanos(u.Received), sqldb.Raw(notes)}
-	if d.dialect.Hint {
-		column, value, args = ", hint", ", $8", append(args, store.Hint(&u))
+	column, value, args := ", hint", ", $8", []any{u.Project, u.ID, u.SHA256, sqldb.Raw(u.Name), u.Size, sqldb.Nanos(u.Received), sqldb.Raw(notes), store.Hint(&u)}
+	if !d.dialect.Hint {
+		column, value, args = "", "", args[:7]
 	}
-	return d.One(ctx, "INSERT INTO @uploads AS u (project, id, sha256, name, size, received, annotations, state"+column+") VALUES ($1, $2, $3, $4, $5, $6, $7, 'waiting'"+value+`)
-		ON CONFLICT (project, id) DO UPDATE SET times = u.times + 1 RETURNING `+Columns, args...)
+	return d.One(ctx, fmt.Sprintf(addUpload, column, value), args...)
 }
+
+// addUpload has the column and the value of the hint, if there is one.
+const addUpload = `INSERT INTO @uploads AS u (project, id, sha256, name, size, received, annotations, state%s) VALUES ($1, $2, $3, $4, $5, $6, $7, 'waiting'%s)
+	ON CONFLICT (project, id) DO UPDATE SET times = u.times + 1 RETURNING ` + Columns
 
 // Upload implements Store.
 func (d *DB) Upload(ctx context.Context, project, id string) (store.Upload, error) {
@@ -140,10 +149,14 @@ func (d *DB) Uploads(ctx context.Context, project string, q store.Query) ([]stor
 // Counts implements Store.
 func (d *DB) Counts(ctx context.Context) (store.Counts, error) {
 	counts := store.Counts{store.Waiting: 0, store.Working: 0, store.Done: 0, store.Aside: 0}
-	var state string
+	return counts, count(ctx, d.conn, counts, "SELECT state, count(*) FROM @uploads GROUP BY state")
+}
+
+// count fills in a map from a statement that returns names and numbers.
+func count(ctx context.Context, c sqldb.Conn, to map[string]int, query string) error {
+	var name string
 	var n int
-	err := d.conn.Query(ctx, sqldb.Into([]any{&state, &n}, func() { counts[state] = n }), "SELECT state, count(*) FROM @uploads GROUP BY state")
-	return counts, err
+	return c.Query(ctx, sqldb.Into([]any{&name, &n}, func() { to[name] = n }), query)
 }
 
 // Take implements Store. Uploads that another process is just taking are passed over, and those that are reserved for others.
@@ -182,9 +195,7 @@ func (d *DB) Recover(ctx context.Context, alive ...string) (int, error) {
 func (d *DB) RecoverAll(ctx context.Context, alive func(worker string) bool) (back []store.Upload, err error) {
 	err = d.conn.Tx(ctx, func(tx sqldb.Conn) error {
 		had := map[string]int{}
-		var name string
-		var n int
-		err := tx.Query(ctx, sqldb.Into([]any{&name, &n}, func() { had[name] = n }), "SELECT worker, count(*) FROM @uploads WHERE state = 'working' GROUP BY worker")
+		err := count(ctx, tx, had, "SELECT worker, count(*) FROM @uploads WHERE state = 'working' GROUP BY worker")
 		for name, has := range had {
 			if err != nil || alive(name) {
 				continue

@@ -4,8 +4,6 @@ package tables
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"sort"
 	"strings"
@@ -114,12 +112,14 @@ func (d *DB) Known(ctx context.Context, identity string) (ledger.Dump, error) {
 	if identity == "" || strings.HasPrefix(identity, byPath) {
 		return ledger.Dump{}, ledger.ErrNotFound
 	}
-	var dump ledger.Dump
-	err := sqldb.One(ctx, d.conn, func(r sqldb.Row) error { return scanDump(r, &dump) }, d.known, d.dialect.KeyOf(sqldb.Raw(identity)))
-	if errors.Is(err, sql.ErrNoRows) || err == nil && !strings.HasPrefix(dump.Signature, d.version+":") {
-		return ledger.Dump{}, ledger.ErrNotFound
+	list, err := d.dumps(ctx, d.known, d.dialect.KeyOf(sqldb.Raw(identity)))
+	if err == nil && (len(list) == 0 || !strings.HasPrefix(list[0].Signature, d.version+":")) {
+		err = ledger.ErrNotFound
 	}
-	return dump, err
+	if err != nil {
+		return ledger.Dump{}, err
+	}
+	return list[0], nil
 }
 
 // Add implements Store.

@@ -82,8 +82,8 @@ func Open(ctx context.Context, path string, schema *sqldb.Schema) (*DB, error) {
 
 // words translates what SQLite reads otherwise than PostgreSQL. One process writes at a time: no row is locked.
 func words(prefix string) *strings.Replacer {
-	const any = "IN (SELECT value FROM json_each("
-	return strings.NewReplacer("@", prefix, "ILIKE", "LIKE", " FOR UPDATE SKIP LOCKED", "", "= ANY($1)", any+"$1))", "= ANY($2)", any+"$2))", "= ANY($3)", any+"$3))")
+	const among = "IN (SELECT value FROM json_each("
+	return strings.NewReplacer("@", prefix, "ILIKE", "LIKE", " FOR UPDATE SKIP LOCKED", "", "= ANY($1)", among+"$1))", "= ANY($2)", among+"$2))", "= ANY($3)", among+"$3))")
 }
 
 // plain leaves out the numbers of arguments that are in order: the driver asks SQLite for each.

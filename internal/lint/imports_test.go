@@ -28,8 +28,9 @@ var floors = map[string]int{
 	"internal/service":                   7,
 	"internal/service/work":              7,
 	"internal/service/fleet":             7,
-	"internal/service/store/sqlite":      5,
-	"internal/service/store/postgres":    5,
+	"internal/service/store/sqlite":      6,
+	"internal/service/store/postgres":    6,
+	"internal/service/store/tables":      5,
 	"internal/service/store":             -2,
 	"internal/service/objects":           -2,
 	"internal/service/objects/s3":        -1,
@@ -49,8 +50,9 @@ var floors = map[string]int{
 	"internal/why/reason":                4,
 	"internal/triage/signature":          4,
 	"internal/triage/ledger":             4,
-	"internal/triage/ledger/sqlite":      5,
-	"internal/triage/ledger/postgres":    5,
+	"internal/triage/ledger/sqlite":      6,
+	"internal/triage/ledger/postgres":    6,
+	"internal/triage/ledger/tables":      5,
 	"internal/triage/render":             5,
 	"internal/live/livecore":             4,
 	"internal/carry/slim":                4,
@@ -132,6 +134,8 @@ var floors = map[string]int{
 	"internal/lazy":               -3,
 	"internal/budget":             -2,
 	"internal/sqlite":             -2,
+	"internal/postgres":           -2,
+	"internal/sqldb":              -3,
 }
 
 // testRooms may be imported by tests only.
@@ -191,7 +195,7 @@ var outside = map[string][]string{
 	"github.com/olekukonko/tablewriter":      {"report"},
 	"github.com/mattn/go-runewidth":          {"report"},
 	"modernc.org/sqlite":                     {"internal/sqlite"},
-	"github.com/jackc/pgx":                   {"internal/triage/ledger/postgres", "internal/service/store/postgres", "internal/service/fleet", "internal/command/fleet"},
+	"github.com/jackc/pgx":                   {"internal/postgres", "internal/triage/ledger/postgres", "internal/service/store/postgres", "internal/service/fleet", "internal/command/fleet"},
 	"github.com/riverqueue/river":            {"internal/service/fleet"},
 	"github.com/minio/minio-go":              {"internal/service/objects/s3"},
 
@@ -203,6 +207,8 @@ var outside = map[string][]string{
 // client and SQLite are not in programs that use the library, unless they import debuginfod (TestLibraryLinks).
 var only = map[string][]string{
 	"internal/files/debuginfod":       {"internal/command", "debuginfod"},
+	"internal/sqlite":                 {"internal/triage/ledger/sqlite", "internal/service/store/sqlite"},
+	"internal/postgres":               {"internal/triage/ledger/postgres", "internal/service/store/postgres"},
 	"internal/triage/ledger/sqlite":   {"internal/command", "internal/command/serving"},
 	"internal/triage/ledger/postgres": {"internal/service/fleet", "internal/command/fleet"},
 	"internal/service":                {"internal/command/serving", "internal/command/fleet"},

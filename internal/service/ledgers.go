@@ -35,11 +35,12 @@ func (l *ledgers) get(ctx context.Context, project string) (ledger.Store, error)
 
 func (l *ledgers) close() error {
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	list := l.list
+	l.list = nil
+	l.mu.Unlock()
 	var errs []error
-	for _, s := range l.list {
+	for _, s := range list {
 		errs = append(errs, s.Close())
 	}
-	l.list = nil
 	return errors.Join(errs...)
 }

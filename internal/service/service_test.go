@@ -34,7 +34,7 @@ import (
 type world struct {
 	t       testing.TB
 	service *service.Service
-	db      *sqlite.DB
+	db      store.Store
 	dir     string
 	url     string
 	stop    func()

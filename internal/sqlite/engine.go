@@ -9,11 +9,11 @@ import (
 	"modernc.org/sqlite" // the driver "sqlite"
 )
 
-// Open opens a database by a URI.
-func Open(name string) (*sql.DB, error) { return sql.Open("sqlite", name) }
+// open opens a database by a URI.
+func open(name string) (*sql.DB, error) { return sql.Open("sqlite", name) }
 
-// Code is the code of an error of SQLite; 0 for another error.
-func Code(err error) int {
+// code is the code of an error of SQLite; 0 for another error.
+func code(err error) int {
 	var known *sqlite.Error
 	if errors.As(err, &known) {
 		return known.Code() & 0xff

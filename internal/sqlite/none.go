@@ -7,10 +7,10 @@ import (
 	"errors"
 )
 
-// Open fails: nobody has made the engine for this system.
-func Open(string) (*sql.DB, error) {
+// open fails: nobody has made the engine for this system.
+func open(string) (*sql.DB, error) {
 	return nil, errors.New("there is no SQLite for this system: pass --no-db to triage, or run it on another machine")
 }
 
-// Code is 0: no error is of SQLite.
-func Code(error) int { return 0 }
+// code is 0: no error is of SQLite.
+func code(error) int { return 0 }

@@ -628,7 +628,7 @@ func TestForget(t *testing.T) {
 }
 
 func TestForeign(t *testing.T) {
-	for _, connection := range []string{"mysql://x", "postgres://u:secret@127.0.0.1:1/none?connect_timeout=1"} {
+	for _, connection := range []string{"mysql://x", "postgres://user:secret@host:port/x", "user=a password=secret sslmode=perhaps", "postgres://u:secret@127.0.0.1:1/none?connect_timeout=1"} {
 		pool, err := fleet.Connect(t.Context(), connection, 2)
 		if err == nil {
 			_, err = fleet.Open(t.Context(), pool, slog.New(slog.DiscardHandler), 0)

@@ -42,11 +42,12 @@ func TestStore(t *testing.T) {
 	}
 	storetest.Run(t, open)
 	t.Run("newer", func(t *testing.T) {
-		db := open(t).(*DB)
-		if _, err := db.pool.Exec(t.Context(), "INSERT INTO service_schema (version) VALUES (99)"); err != nil {
+		open(t)
+		own := pool(t, server.Schema(fmt.Sprint("s", n)))
+		if _, err := own.Exec(t.Context(), "INSERT INTO service_schema (version) VALUES (99)"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Use(t.Context(), db.pool.(*pgxpool.Pool)); err == nil || !strings.Contains(err.Error(), "newer version") {
+		if _, err := Use(t.Context(), own); err == nil || !strings.Contains(err.Error(), "newer version") {
 			t.Error(err)
 		}
 	})
@@ -56,4 +57,17 @@ func TestStore(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+func BenchmarkStore(b *testing.B) {
+	pool, err := pgxpool.New(b.Context(), servers.StartPostgres(b).Connection())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer pool.Close()
+	db, err := Use(b.Context(), pool)
+	if err != nil {
+		b.Fatal(err)
+	}
+	storetest.Bench(b, db)
 }

@@ -1,15 +1,9 @@
 package postgres
 
-import (
-	"context"
-	"fmt"
+import "github.com/corewalk/corewalk/internal/sqldb"
 
-	"github.com/jackc/pgx/v5"
-)
-
-// migrations lead from each version of the schema to the next. A released migration is never changed. Times are nanoseconds since
-// 1970. What may be any bytes is bytea. Texts are ordered by their bytes, as in other stores.
-var migrations = [...]string{
+// Times are nanoseconds since 1970. What may be any bytes is bytea. Texts are ordered by their bytes, as in other stores.
+var schema = sqldb.Schema{Store: "database", Prefix: "service_", Lock: 0x636f726577616c6c, Migrations: []string{
 	`CREATE TABLE service_uploads (
 		project text COLLATE "C" NOT NULL,
 		id text COLLATE "C" NOT NULL,
@@ -70,35 +64,4 @@ var migrations = [...]string{
 		worker text COLLATE "C" NOT NULL REFERENCES service_workers (name) ON DELETE CASCADE,
 		PRIMARY KEY (build, worker));
 	CREATE INDEX service_builds_worker ON service_builds (worker);`,
-}
-
-// migrating is the key of the lock that one process at a time has while it changes the schema.
-const migrating = 0x636f726577616c6c
-
-// migrate brings a database to the newest schema, in one transaction. It refuses a database with a newer one.
-func (d *DB) migrate(ctx context.Context) error {
-	return pgx.BeginFunc(ctx, d.pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", int64(migrating)); err != nil {
-			return err
-		}
-		if _, err := tx.Exec(ctx, "CREATE TABLE IF NOT EXISTS service_schema (version integer NOT NULL)"); err != nil {
-			return err
-		}
-		var have int
-		if err := tx.QueryRow(ctx, "SELECT coalesce(max(version), 0) FROM service_schema").Scan(&have); err != nil {
-			return err
-		}
-		if have > len(migrations) {
-			return fmt.Errorf("written by a newer version of corewalk (schema %d, this version supports %d): use that version, or another database", have, len(migrations))
-		}
-		for v, m := range migrations[have:] {
-			if _, err := tx.Exec(ctx, m); err != nil {
-				return fmt.Errorf("schema %d: %w", have+v+1, err)
-			}
-			if _, err := tx.Exec(ctx, "INSERT INTO service_schema (version) VALUES ($1)", have+v+1); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
+}}

@@ -1,8 +1,6 @@
 package sqlite
 
 import (
-	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -13,9 +11,11 @@ import (
 
 	"github.com/corewalk/corewalk/internal/service/store"
 	"github.com/corewalk/corewalk/internal/service/store/storetest"
+	"github.com/corewalk/corewalk/internal/service/store/tables"
+	engine "github.com/corewalk/corewalk/internal/sqlite"
 )
 
-func open(t *testing.T) *DB {
+func open(t testing.TB) *tables.DB {
 	t.Helper()
 	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "deep", "service.db"))
 	if err != nil {
@@ -31,12 +31,16 @@ func TestStore(t *testing.T) {
 
 // A database of a newer version is not touched.
 func TestNewer(t *testing.T) {
-	db := open(t)
-	if _, err := db.db.Exec("PRAGMA user_version = 99"); err != nil {
+	path := filepath.Join(t.TempDir(), "service.db")
+	db, err := engine.Open(t.Context(), path, &schema)
+	if err == nil {
+		_, err = db.Exec(t.Context(), "PRAGMA user_version = 99")
+		db.Close()
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
-	db.Close()
-	if _, err := Open(t.Context(), db.path); err == nil {
+	if _, err := Open(t.Context(), path); err == nil {
 		t.Error("it is opened")
 	}
 }
@@ -44,12 +48,13 @@ func TestNewer(t *testing.T) {
 // A full disk is known as such.
 func TestFull(t *testing.T) {
 	ctx := t.Context()
-	d, err := Open(ctx, filepath.Join(t.TempDir(), "service.db"))
+	conn, err := engine.Open(ctx, filepath.Join(t.TempDir(), "service.db"), &schema)
 	if err != nil {
 		t.Fatal(err)
 	}
+	d := tables.New(conn, &dialect)
 	defer d.Close()
-	if _, err := d.db.ExecContext(ctx, "PRAGMA max_page_count = 1"); err != nil { // SQLite sets it to how many there are
+	if _, err := conn.Exec(ctx, "PRAGMA max_page_count = 1"); err != nil { // SQLite sets it to how many there are
 		t.Fatal(err)
 	}
 	for i := range 1000 {
@@ -75,22 +80,5 @@ func TestPrivate(t *testing.T) {
 		if st, err := os.Stat(name); err != nil || st.Mode().Perm()&0o77 != 0 {
 			t.Errorf("%s: %v, %v", name, st.Mode(), err)
 		}
-	}
-}
-
-// A transaction that ended with its context says so, and not that the database is at fault: a server that is told to end ends well.
-func TestCancelledTransaction(t *testing.T) {
-	db := open(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	err := db.failed(db.inTx(ctx, func(tx *sql.Tx) error {
-		cancel()
-		for {
-			if _, err := tx.Exec("SELECT 1"); err != nil { // rolled back by now
-				return err
-			}
-		}
-	}))
-	if !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), db.path) {
-		t.Errorf("%v", err)
 	}
 }

@@ -1,18 +1,10 @@
 package postgres
 
-import (
-	"context"
-	"fmt"
+import "github.com/corewalk/corewalk/internal/sqldb"
 
-	"github.com/jackc/pgx/v5"
-)
-
-// migrations lead from each version of the schema to the next; the first turns an empty database into version
-// 1. A released migration is never changed.
-//
 // Times are nanoseconds since 1970; 0 means not known. What may be any bytes is bytea: names of files. Texts are ordered by their
 // bytes, as in other stores.
-var migrations = []string{
+var schema = sqldb.Schema{Store: "ledger", Prefix: "ledger_", Lock: 0x636f726577616c6b, Migrations: []string{
 	`CREATE TABLE ledger_runs (
 		id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
 		started bigint NOT NULL,
@@ -69,35 +61,4 @@ var migrations = []string{
 	CREATE INDEX ledger_similar_other ON ledger_similar (other);`,
 
 	`ALTER TABLE ledger_dumps ADD COLUMN files text NOT NULL DEFAULT '';`,
-}
-
-// migrating is the key of the lock that one process at a time has while it changes the schema.
-const migrating = 0x636f726577616c6b
-
-// migrate brings a database to the newest schema, in one transaction. It refuses a database with a newer one.
-func (d *DB) migrate(ctx context.Context) error {
-	return pgx.BeginFunc(ctx, d.pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", int64(migrating)); err != nil {
-			return err
-		}
-		if _, err := tx.Exec(ctx, "CREATE TABLE IF NOT EXISTS ledger_schema (version integer NOT NULL)"); err != nil {
-			return err
-		}
-		var have int
-		if err := tx.QueryRow(ctx, "SELECT coalesce(max(version), 0) FROM ledger_schema").Scan(&have); err != nil {
-			return err
-		}
-		if have > len(migrations) {
-			return fmt.Errorf("written by a newer version of corewalk (schema %d, this version supports %d): use that version, or another database", have, len(migrations))
-		}
-		for v := have; v < len(migrations); v++ {
-			if _, err := tx.Exec(ctx, migrations[v]); err != nil {
-				return fmt.Errorf("schema %d: %w", v+1, err)
-			}
-			if _, err := tx.Exec(ctx, "INSERT INTO ledger_schema (version) VALUES ($1)", v+1); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
+}}

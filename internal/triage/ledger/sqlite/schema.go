@@ -1,16 +1,9 @@
 package sqlite
 
-import (
-	"context"
-	"database/sql"
-	"fmt"
-)
+import "github.com/corewalk/corewalk/internal/sqldb"
 
-// migrations lead from each version of the schema to the next; the first turns an empty database into version
-// 1. A released migration is never changed.
-//
 // Times are nanoseconds since 1970; 0 means not known.
-var migrations = []string{
+var schema = sqldb.Schema{Store: "ledger", Damaged: ": move it away; the dumps are then analysed again", Foreign: ": name another file", Migrations: []string{
 	`CREATE TABLE runs (
 		id INTEGER PRIMARY KEY,
 		started INTEGER NOT NULL,
@@ -69,41 +62,4 @@ var migrations = []string{
 	CREATE INDEX dumps_fault ON dumps (id) WHERE fault_kind <> '';`,
 
 	`ALTER TABLE dumps ADD COLUMN files TEXT NOT NULL DEFAULT '';`,
-}
-
-// migrate brings a database to the newest schema. It refuses a database with a newer one.
-func migrate(ctx context.Context, db *sql.DB) error {
-	var have int
-	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&have); err != nil {
-		return err
-	}
-	if have > len(migrations) {
-		return fmt.Errorf("written by a newer version of corewalk (schema %d, this version supports %d): use that version, or another file", have, len(migrations))
-	}
-	for v := have; v < len(migrations); v++ {
-		if err := step(ctx, db, v); err != nil {
-			return fmt.Errorf("schema %d: %w", v+1, err)
-		}
-	}
-	return nil
-}
-
-// step applies one migration, unless another process has already done so.
-func step(ctx context.Context, db *sql.DB, v int) error {
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback()
-	var now int
-	if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&now); err != nil || now != v {
-		return err
-	}
-	if _, err := tx.ExecContext(ctx, migrations[v]); err != nil {
-		return err
-	}
-	if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", v+1)); err != nil {
-		return err
-	}
-	return tx.Commit()
-}
+}}

@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	os.Exit(1)
 }
 
-func open(t *testing.T, path string) *DB {
+func open(t *testing.T, path string) ledger.Store {
 	t.Helper()
 	d, err := Open(t.Context(), path, "v1")
 	if err != nil {
@@ -166,20 +166,5 @@ func TestMemory(t *testing.T) {
 	}
 	if list, err := open(t, "").Groups(t.Context(), ledger.Query{}); err != nil || len(list) != 0 {
 		t.Errorf("another: %s, error %v", ledgertest.IDs(list), err)
-	}
-}
-
-// A transaction that ended with its context says so, and not that the ledger is at fault.
-func TestCancelledTransaction(t *testing.T) {
-	db := open(t, filepath.Join(t.TempDir(), "ledger.db"))
-	tx, err := db.db.Begin()
-	if err == nil {
-		err = tx.Rollback()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := db.failed(tx.Commit()); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v", err)
 	}
 }

@@ -1,0 +1,142 @@
+package tables
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/corewalk/corewalk/internal/service/store"
+	"github.com/corewalk/corewalk/internal/sqldb"
+)
+
+// Projects implements Store.
+func (d *DB) Projects(ctx context.Context) (list []string, _ error) {
+	var project string
+	err := d.conn.Query(ctx, sqldb.Into([]any{&project}, func() { list = append(list, project) }), "SELECT DISTINCT project FROM @tokens ORDER BY project")
+	return list, err
+}
+
+// AddToken implements Store.
+func (d *DB) AddToken(ctx context.Context, t store.Token) error {
+	_, err := d.conn.Exec(ctx, "INSERT INTO @tokens (id, hash, project, scopes, note, created) VALUES ($1, $2, $3, "+d.dialect.ScopesOf+", $5, $6)",
+		t.ID, t.Hash, t.Project, strings.Join(t.Scopes, ","), t.Note, sqldb.Nanos(t.Created))
+	return err
+}
+
+// tokens lists those for which a condition holds.
+func (d *DB) tokens(ctx context.Context, which string, args ...any) (list []store.Token, _ error) {
+	var t store.Token
+	var scopes string
+	var created int64
+	err := d.conn.Query(ctx, sqldb.Into([]any{&t.ID, &t.Hash, &t.Project, &scopes, &t.Note, &created}, func() {
+		t.Scopes, t.Created = strings.FieldsFunc(scopes, func(r rune) bool { return r == ',' }), sqldb.Moment(created)
+		list = append(list, t)
+	}), "SELECT id, hash, project, "+d.dialect.Scopes+", note, created FROM @tokens WHERE "+which+" ORDER BY created, id", args...)
+	return list, err
+}
+
+// Token implements Store.
+func (d *DB) Token(ctx context.Context, id string) (store.Token, error) {
+	list, err := d.tokens(ctx, "id = $1", id)
+	if err == nil && len(list) == 0 {
+		err = store.ErrNotFound
+	}
+	if err != nil {
+		return store.Token{}, err
+	}
+	return list[0], nil
+}
+
+// Tokens implements Store.
+func (d *DB) Tokens(ctx context.Context) ([]store.Token, error) {
+	return d.tokens(ctx, "true")
+}
+
+// RemoveToken implements Store.
+func (d *DB) RemoveToken(ctx context.Context, id string) error {
+	return d.Change(ctx, "token", id, "DELETE FROM @tokens WHERE id = $1", id)
+}
+
+// Decide implements Store.
+func (d *DB) Decide(ctx context.Context, project, group string, c store.Decision) error {
+	_, err := d.conn.Exec(ctx, `INSERT INTO @decisions (project, grp, state, build, at, by) VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (project, grp) DO UPDATE SET state = excluded.state, build = excluded.build, at = excluded.at, by = excluded.by`,
+		project, group, c.State, c.Build, sqldb.Nanos(c.At), c.By)
+	return err
+}
+
+// Decisions implements Store.
+func (d *DB) Decisions(ctx context.Context, project string) (map[string]store.Decision, error) {
+	out := map[string]store.Decision{}
+	var group string
+	var c store.Decision
+	var at int64
+	err := d.conn.Query(ctx, sqldb.Into([]any{&group, &c.State, &c.Build, &at, &c.By}, func() {
+		c.At = sqldb.Moment(at)
+		out[group] = c
+	}), "SELECT grp, state, build, at, by FROM @decisions WHERE project = $1", project)
+	return out, err
+}
+
+// AddNote implements Store.
+func (d *DB) AddNote(ctx context.Context, project, group string, n store.Note) error {
+	_, err := d.conn.Exec(ctx, "INSERT INTO @notes (project, grp, text, at, by) VALUES ($1, $2, $3, $4, $5)", project, group, n.Text, sqldb.Nanos(n.At), n.By)
+	return err
+}
+
+// Notes implements Store.
+func (d *DB) Notes(ctx context.Context, project, group string) (list []store.Note, _ error) {
+	var n store.Note
+	var at int64
+	err := d.conn.Query(ctx, sqldb.Into([]any{&n.Text, &at, &n.By}, func() {
+		n.At = sqldb.Moment(at)
+		list = append(list, n)
+	}), "SELECT text, at, by FROM @notes WHERE project = $1 AND grp = $2 ORDER BY id", project, group)
+	return list, err
+}
+
+// Days implements Store.
+func (d *DB) Days(ctx context.Context, project string, groups []string, since time.Time) (map[string][]store.Day, error) {
+	out := map[string][]store.Day{}
+	var group string
+	var day int64
+	var n int
+	err := d.conn.Query(ctx, sqldb.Into([]any{&group, &day, &n}, func() {
+		out[group] = append(out[group], store.Day{Day: time.Unix(0, day*int64(24*time.Hour)).UTC(), Count: n})
+	}), `SELECT grp, received / 86400000000000 AS day, count(*) FROM @uploads
+		WHERE project = $1 AND received >= $2 AND grp = ANY($3) GROUP BY grp, day ORDER BY day`, project, sqldb.Nanos(since), groups)
+	return out, err
+}
+
+// Builds implements Store.
+func (d *DB) Builds(ctx context.Context, project, group string) (list []store.Build, _ error) {
+	from, args := "@uploads"+d.dialect.ByBuild+" WHERE project = $1", []any{project}
+	if group != "" {
+		from, args = "@uploads"+d.dialect.ByGroup+" WHERE project = $1 AND grp = $2", append(args, group)
+	}
+	var b store.Build
+	var first, last int64
+	err := d.conn.Query(ctx, sqldb.Into([]any{&b.Build, &b.Program, &b.Count, &first, &last}, func() {
+		b.First, b.Last = sqldb.Moment(first), sqldb.Moment(last)
+		list = append(list, b)
+	}), "SELECT build, max(program), count(*), min(received), max(received) AS last FROM "+from+" AND build > '' GROUP BY build ORDER BY last DESC, build", args...)
+	return list, err
+}
+
+// Shared implements Store.
+func (d *DB) Shared(ctx context.Context, project string, builds []string) (map[string][]int, error) {
+	out := map[string][]int{}
+	var group, build string
+	var n int
+	err := d.conn.Query(ctx, sqldb.Into([]any{&group, &build, &n}, func() {
+		if out[group] == nil {
+			out[group] = make([]int, len(builds))
+		}
+		for i, b := range builds {
+			if b == build {
+				out[group][i] = n
+			}
+		}
+	}), "SELECT grp, build, count(*) FROM @uploads WHERE project = $1 AND grp <> '' AND build = ANY($2) GROUP BY grp, build", project, builds)
+	return out, err
+}

@@ -1,0 +1,95 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/corewalk/corewalk/internal/sqldb"
+)
+
+var things = sqldb.Schema{Store: "things", Migrations: []string{"CREATE TABLE things (id INTEGER PRIMARY KEY, name TEXT, list TEXT, data BLOB)"}}
+
+func opened(t *testing.T) *DB {
+	t.Helper()
+	d, err := Open(t.Context(), filepath.Join(t.TempDir(), "things.db"), &things)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Close() })
+	return d
+}
+
+// A transaction that ended with its context says so, and not that the database is at fault: a server that is told to end ends well.
+func TestCancelledTransaction(t *testing.T) {
+	d := opened(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	err := d.Tx(ctx, func(tx sqldb.Conn) error {
+		cancel()
+		for {
+			if _, err := tx.Exec(context.WithoutCancel(ctx), "SELECT 1"); err != nil { // rolled back by now
+				return err
+			}
+		}
+	})
+	if !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), d.path) {
+		t.Errorf("%v", err)
+	}
+	tx, err := d.db.Begin()
+	if err == nil {
+		err = tx.Rollback()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.failed(tx.Commit()); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+}
+
+// Values come back as they were, in a transaction and outside, from more statements than are kept.
+func TestValues(t *testing.T) {
+	d := opened(t)
+	ctx := t.Context()
+	for i, name := range []sqldb.Raw{"", "a", "\xff\x00", "'; DROP TABLE things; --"} {
+		list := [][]string{nil, {""}, {"x", ",", "", "]"}, {"x", `"`, "\",\"", "<"}}[i]
+		err := d.Tx(ctx, func(tx sqldb.Conn) error {
+			return tx.Batch(ctx, []sqldb.Statement{{Query: "INSERT INTO @things (id, name, list, data) VALUES ($1, $2, $3, $4)", Args: []any{i, name, list, []byte(nil)}}})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range 2 * maxPrepared / 4 {
+			err := d.Query(ctx, func(r sqldb.Row) error {
+				var gotName sqldb.Raw
+				var gotList []string
+				var data []byte
+				err := r.Scan(&gotName, &gotList, &data)
+				if err == nil && (gotName != name || !slices.Equal(gotList, list) || data != nil) {
+					err = fmt.Errorf("%q %q %q, want %q %q", gotName, gotList, data, name, list)
+				}
+				return err
+			}, fmt.Sprintf("SELECT name, list, data FROM @things WHERE id = ANY($1) LIMIT %d", 4*n+i+1), []string{fmt.Sprint(i)})
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if n := d.kept.Load(); n != maxPrepared {
+		t.Errorf("%d statements are kept", n)
+	}
+	if n, err := d.Exec(ctx, "DELETE FROM @things WHERE name = $1", "a"); n != 1 || err != nil {
+		t.Error(n, err)
+	}
+	if err := sqldb.One(ctx, d, sqldb.To(), "SELECT id FROM @things WHERE id = 99"); err != sql.ErrNoRows {
+		t.Error(err)
+	}
+	if err := sqldb.One(ctx, d, sqldb.To(), "SELECT id FROM @nothing"); err == nil || !strings.HasPrefix(err.Error(), "things "+d.path+": ") {
+		t.Error(err)
+	}
+}

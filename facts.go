@@ -2,6 +2,7 @@ package corewalk
 
 import (
 	"context"
+	"iter"
 
 	"github.com/corewalk/corewalk/dwarfvars"
 	"github.com/corewalk/corewalk/internal/budget"
@@ -22,6 +23,7 @@ type Facts struct {
 	w      *unwind.Walker
 	engine *analysis.Engine
 	limit  *budget.Budget
+	own    []tasks.Finder
 	runs   bool // the moment was released
 }
 
@@ -56,7 +58,7 @@ func (t *Target) factsKept(o FactsOptions, keep int) (*Facts, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Facts{t: t, now: now, limit: t.budget(o.Unlimited)}
+	f := &Facts{t: t, now: now, limit: t.budget(o.Unlimited), own: o.Runtimes}
 	var opts []unwind.Option
 	if o.Explain {
 		opts = append(opts, unwind.WithExplain())
@@ -146,6 +148,11 @@ func (f *Facts) Threads() ([]unwind.ThreadID, error) { return f.w.AvailableThrea
 // Thread returns the stack of a thread, of which nothing has been walked yet.
 func (f *Facts) Thread(id unwind.ThreadID) *StackFacts {
 	return &StackFacts{f: f, walked: &unwind.Stack{Thread: id}}
+}
+
+// Tasks is Target.Tasks, within the limits of the question in which a task is asked for. Of a running process they are those of now.
+func (f *Facts) Tasks(ctx context.Context) iter.Seq2[*tasks.Task, error] {
+	return tasksOf(ctx, func() []tasks.Runtime { return f.t.taskRuntimes(f.own, f.limit) })
 }
 
 // Waits lists the threads and tasks with what each waits for, which takes a walk of each of their stacks. tasks.NewGraph makes of them who

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 
+	"github.com/corewalk/corewalk/internal/budget"
 	"github.com/corewalk/corewalk/internal/why/analysis"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
@@ -16,8 +17,13 @@ import (
 //
 // The Target's memory must not change meanwhile: of a running process, Hold it first.
 func (t *Target) Tasks(ctx context.Context, finders ...tasks.Finder) iter.Seq2[*tasks.Task, error] {
+	return tasksOf(ctx, func() []tasks.Runtime { return t.taskRuntimes(finders, nil) })
+}
+
+// tasksOf yields the tasks of runtimes, which are found when the first is asked for.
+func tasksOf(ctx context.Context, find func() []tasks.Runtime) iter.Seq2[*tasks.Task, error] {
 	return func(yield func(*tasks.Task, error) bool) {
-		for _, r := range t.taskRuntimes(finders) {
+		for _, r := range find() {
 			for task, err := range r.Tasks(ctx) {
 				if !yield(task, err) {
 					return
@@ -27,9 +33,12 @@ func (t *Target) Tasks(ctx context.Context, finders ...tasks.Finder) iter.Seq2[*
 	}
 }
 
-// taskRuntimes finds the runtimes of the process.
-func (t *Target) taskRuntimes(finders []tasks.Finder) []tasks.Runtime {
+// taskRuntimes finds the runtimes of the process. What they do is charged to limit, if that is not nil.
+func (t *Target) taskRuntimes(finders []tasks.Finder, limit *budget.Budget) []tasks.Runtime {
 	p := &tasks.Process{State: t.subject, Files: t.images, Symbols: t.lookup, Names: t.lookup}
+	if limit != nil {
+		p.Budget = limit
+	}
 	if libs := t.subject.LibraryTracker(); libs != nil {
 		p.Modules, _ = libs.Libraries(false)
 	}

@@ -128,7 +128,7 @@ func (s *Session) Tasks(ctx context.Context, first, n int) (list []Stack, more b
 func (s *Session) listTasks(n int) (more bool, err error) {
 	if s.rest == nil {
 		// The list outlives the question that begins it.
-		next, stop := iter.Pull2(s.t.Tasks(context.Background(), s.o.Runtimes...))
+		next, stop := iter.Pull2(s.facts.Tasks(context.Background()))
 		s.rest = &taskList{next: next, stop: stop}
 	}
 	for !s.rest.done && len(s.stacks)-s.threads < n {

@@ -252,9 +252,7 @@ func (s *StackFacts) all() bool { return s.suspended() || s.Whole() && s.upTo >=
 // part returns the stack up to n frames: more may have been walked for variables.
 func (s *StackFacts) part(n int) *unwind.Stack {
 	out := *s.walked
-	if n < len(out.Frames) {
-		out.Frames, out.End, out.Err = out.Frames[:n:n], unwind.EndMaxFrames, nil
-	}
+	out.Cut(n)
 	s.upTo = len(out.Frames)
 	return &out
 }

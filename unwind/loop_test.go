@@ -63,12 +63,19 @@ func TestWalkMore(t *testing.T) {
 	} {
 		w := walker()
 		want, wantErr := w.WalkStack(1)
-		for _, piece := range []int{1, 2, 3, 40, 49, 50, 499, 500, 1000} {
+		for _, piece := range []int{1, 2, -2, 3, -3, -4, -5, 40, -40, 49, 50, -50, 499, 500, 1000} {
 			s := &unwind.Stack{Thread: 1}
+			cuts := piece < 0 // a frame more is walked each time, and cut off
+			piece := max(piece, -piece)
 			var first *unwind.Frame
 			var err error
 			for n := 1; ; n++ {
-				err = w.WalkMore(t.Context(), s, piece)
+				if err = w.WalkMore(t.Context(), s, piece); cuts {
+					err = w.WalkMore(t.Context(), s, 1)
+					if s.Cut(n * piece); s.End == unwind.EndMaxFrames {
+						err = s.Err
+					}
+				}
 				if s.End != unwind.EndMaxFrames {
 					break
 				}

@@ -21,6 +21,13 @@ type Stack struct {
 	loop *loopGuard // of a walk that WalkMore goes on with
 }
 
+// Cut leaves the stack its first n frames, if it has more: as a walk with that limit, which WalkMore goes on with.
+func (s *Stack) Cut(n int) {
+	if len(s.Frames) > n {
+		s.Frames, s.End, s.Err, s.loop = s.Frames[:n:n], EndMaxFrames, fmt.Errorf("%w (%d)", ErrMaxFrames, n), nil
+	}
+}
+
 // frameCost is what a frame costs of a Budget: the work of finding it, and its memory.
 const frameCost = 128
 
@@ -49,6 +56,9 @@ func (w *Walker) walkFrom(ctx context.Context, s *Stack, top *Frame, limit int) 
 	loop := s.loop
 	if loop == nil {
 		loop = new(loopGuard)
+		for i, f := range s.Frames[:max(len(s.Frames)-1, 0)] {
+			loop.seen(f, i)
+		}
 	}
 	before := max(len(s.Frames)-1, 0) // of the frames that were walked before, top is the last one
 	f, n := w.follow(ctx, s, top, loop, before, limit)

@@ -364,7 +364,7 @@ func (in *question) walkFrom(ctx context.Context, top *unwind.Frame) *unwind.Sta
 	if n := in.opts.MaxFrames; n > 0 {
 		s := &unwind.Stack{Frames: []*unwind.Frame{top}, End: unwind.EndMaxFrames, Err: unwind.ErrMaxFrames}
 		_ = in.Walker.WalkMore(ctx, s, n) // how it ended is in the stack
-		cut(s, n)
+		s.Cut(n)
 		return s
 	}
 	s, _ := in.Walker.WalkStackFromFrame(top)

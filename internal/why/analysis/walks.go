@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"context"
-	"fmt"
 	"sync"
 
 	"github.com/corewalk/corewalk/unwind"
@@ -29,7 +28,7 @@ func (s *stacks) walk(ctx context.Context, id unwind.ThreadID, frames int) *unwi
 // same.
 func (s *stacks) more(ctx context.Context, stack *unwind.Stack, frames int) {
 	most := s.walker.MaxFrames()
-	walk := most
+	walk := most // else one more: what is known of the last frame is then the same, however far a walk went
 	if frames > 0 && frames < most {
 		most, walk = frames, frames+1
 	}
@@ -42,35 +41,25 @@ func (s *stacks) more(ctx context.Context, stack *unwind.Stack, frames int) {
 	_ = s.walker.WalkMore(ctx, whole, walk-len(whole.Frames)) // how it ended is in the stack
 	s.put(id, whole)
 	*stack = *whole
-	cut(stack, most)
-}
-
-// cut cuts a stack to a number of frames. One more has been walked: what is known of the last one is then the same, however far the walk
-// went.
-func cut(stack *unwind.Stack, most int) {
-	if len(stack.Frames) > most {
-		stack.Frames, stack.End, stack.Err = stack.Frames[:most:most], unwind.EndMaxFrames, fmt.Errorf("%w (%d)", unwind.ErrMaxFrames, most)
-	}
+	stack.Cut(most)
 }
 
 // take returns the stack of a thread as far as it has been walked, and keeps it no more: nil for none.
 func (s *stacks) take(id unwind.ThreadID) *unwind.Stack {
-	if s.keep == 0 {
-		return nil
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	stack := s.kept[id]
-	if stack != nil {
-		delete(s.kept, id)
-		s.used -= len(stack.Frames)
+	if stack == nil {
+		return nil
 	}
+	delete(s.kept, id)
+	s.used -= len(stack.Frames)
 	return stack
 }
 
 // put keeps the stack of a thread, if there is room and nothing but the stack decided where it ends.
 func (s *stacks) put(id unwind.ThreadID, stack *unwind.Stack) {
-	if s.keep == 0 || stack.End == unwind.EndLimit || stack.End == unwind.EndCancelled {
+	if stack.End == unwind.EndLimit || stack.End == unwind.EndCancelled {
 		return
 	}
 	s.mu.Lock()

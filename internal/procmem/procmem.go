@@ -70,11 +70,11 @@ func (r Reader) U8(at uint64) (byte, bool) {
 // Some reads n bytes, or as many of them as are there.
 func (r Reader) Some(at uint64, n int) []byte {
 	b := make([]byte, min(max(n, 0), MaxBytes))
-	return b[:r.fill(at, b)]
+	return b[:r.Fill(at, b)]
 }
 
-// fill reads bytes into b, and returns how many.
-func (r Reader) fill(at uint64, b []byte) int {
+// Fill reads bytes into b, and returns how many.
+func (r Reader) Fill(at uint64, b []byte) int {
 	n, _ := r.ReadMem(r.Arch.Truncate(at), b)
 	return min(max(n, 0), len(b)) // a Memory may be of another module
 }
@@ -90,21 +90,21 @@ func (r Reader) Bytes(at uint64, n int) []byte {
 	return nil
 }
 
-// Words reads n words, one behind the other; nil if not all of them are there, or if they are more than MaxBytes.
-func (r Reader) Words(at uint64, n int) []uint64 {
+// Words reads n words, one behind the other; false if not all of them are there, or if they are more than MaxBytes.
+func (r Reader) Words(at uint64, n int) ([]uint64, bool) {
 	size := r.Arch.WordSize
 	if n < 0 || n > MaxBytes/size {
-		return nil
+		return nil, false
 	}
 	b := r.Bytes(at, n*size)
 	if b == nil {
-		return nil
+		return nil, false
 	}
 	words := make([]uint64, n)
 	for i := range words {
 		words[i] = r.Arch.Word(b[i*size:])
 	}
-	return words
+	return words, true
 }
 
 // CString reads the text before a zero byte that is among the limit bytes from at on. Without, ended is false, and text is
@@ -114,7 +114,7 @@ func (r Reader) CString(at uint64, limit int) (text []byte, ended bool) {
 	var b [piece]byte
 	for at = r.Arch.Truncate(at); at != 0 && len(text) < limit; {
 		part := b[:min(piece-int(at%piece), limit-len(text))]
-		n := r.fill(at, part)
+		n := r.Fill(at, part)
 		if end := bytes.IndexByte(part[:n], 0); end >= 0 {
 			return append(text, part[:end]...), true
 		}

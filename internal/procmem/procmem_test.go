@@ -136,14 +136,14 @@ func TestWords(t *testing.T) {
 		data[0], data[2*w-1], data[3*w-1] = 1, 2, 3
 		r := Reader{piece{a: a, at: 0x1000, bytes: data}, a}
 		want := []uint64{a.Word(data), a.Word(data[w:]), a.Word(data[2*w:])}
-		if got := r.Words(0x1000, 3); !slices.Equal(got, want) {
-			t.Errorf("%s: %#x, want %#x", a.Name, got, want)
+		if got, ok := r.Words(0x1000, 3); !ok || !slices.Equal(got, want) {
+			t.Errorf("%s: %#x, %v, want %#x", a.Name, got, ok, want)
 		}
-		if got := r.Words(0x1000+uint64(w), 3); got != nil {
-			t.Errorf("%s: %#x, of which one is missing", a.Name, got)
+		if got, ok := r.Words(0x1000+uint64(w), 3); ok || got != nil {
+			t.Errorf("%s: %#x, %v, of which one is missing", a.Name, got, ok)
 		}
-		if got := r.Words(0x1000, 0); len(got) != 0 {
-			t.Errorf("%s: no words are %#x", a.Name, got)
+		if got, ok := r.Words(0x1000, 0); !ok || len(got) != 0 {
+			t.Errorf("%s: no words are %#x, %v", a.Name, got, ok)
 		}
 	}
 }
@@ -192,9 +192,10 @@ func TestWrapAround(t *testing.T) {
 	const at = 1<<32 + 0x10
 	_, word := low.LookupWord(at)
 	_, number := low.U16(at)
+	_, words := low.Words(at, 2)
 	text, ended := low.CString(at, 100)
-	if !word || !number || !ended || string(text) != "abcdefg" || string(low.Bytes(at, 3)) != "abc" || len(low.Words(at, 2)) != 2 {
-		t.Errorf("above 32 bits: %v, %v, %q, %v", word, number, text, ended)
+	if !word || !number || !words || !ended || string(text) != "abcdefg" || string(low.Bytes(at, 3)) != "abc" {
+		t.Errorf("above 32 bits: %v, %v, %v, %q, %v", word, number, words, text, ended)
 	}
 	for _, a := range []*arch.Arch{arch.X86, arch.AMD64} {
 		var reads []uint64

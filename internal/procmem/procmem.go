@@ -8,7 +8,7 @@ import (
 )
 
 // MaxBytes limits what is read at once. Lengths come from the memory itself, which may be hostile.
-const MaxBytes = 32 << 20
+const MaxBytes = 64 << 20
 
 // A Reader reads the memory of a process of an architecture. Addresses are cut to the size of a word, as the process's own
 // sums of addresses are. Who needs to know why memory cannot be read asks ReadMem and ReadWord.

@@ -74,7 +74,8 @@ func TestNumbers(t *testing.T) {
 		if ok4 || ok2 || ok1 {
 			t.Errorf("%s: numbers that are not all there: %v, %v, %v", a.Name, ok4, ok2, ok1)
 		}
-		for _, size := range []int{-1, 0, 9, 1 << 40} {
+		r.Memory = piece{a: a, at: 0x1000, bytes: make([]byte, 64)}
+		for _, size := range []int{-1, 0, 9, 64} {
 			if v, ok := r.Uint(0x1000, size); ok || v != 0 {
 				t.Errorf("%s: a number of %d bytes is %#x, %v", a.Name, size, v, ok)
 			}
@@ -122,7 +123,11 @@ func TestBytes(t *testing.T) {
 	r.Bytes(0x1000, -1)
 	r.Words(0x1000, MaxBytes/8+1)
 	r.Words(0x1000, -1)
-	r.Words(0x1000, 1<<61+1) // of which the bytes would be 8
+	for _, n := range []int{1<<61 + 1, -1<<61 + 1} { // times 8 is 8
+		if got, ok := r.Words(0x1000, n); ok || got != nil {
+			t.Errorf("%d words: %#x", n, got)
+		}
+	}
 	if len(reads) != 0 {
 		t.Errorf("read at %#x", reads)
 	}
@@ -211,7 +216,10 @@ func TestWrapAround(t *testing.T) {
 			t.Errorf("%s: the word at the top is %#x", a.Name, v)
 		}
 	}
-	if text, ended := (Reader{piece{a: arch.AMD64, bytes: []byte("a\x00")}, arch.AMD64}).CString(0, 10); ended || text != nil {
-		t.Errorf("at 0: %q, %v", text, ended)
+	for a, null := range map[*arch.Arch]uint64{arch.AMD64: 0, arch.X86: 1 << 32} {
+		r := Reader{piece{a: a, bytes: []byte("a\x00")}, a}
+		if text, ended := r.CString(null, 10); ended || text != nil {
+			t.Errorf("%s: at 0 is %q, %v", a.Name, text, ended)
+		}
 	}
 }

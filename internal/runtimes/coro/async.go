@@ -49,8 +49,8 @@ func (r *runtime) state(t *types.Type, at unwind.Address) (v uint64, ok bool) {
 	if size == 0 || size > 8 {
 		return 0, false
 	}
-	v, err := r.arch.ReadUint(r.p.State, at+p.Discr.Off, int(size))
-	if err != nil || v >= uint64(len(p.Variants)) {
+	v, ok = r.Uint(at+p.Discr.Off, int(size))
+	if !ok || v >= uint64(len(p.Variants)) {
 		return 0, false
 	}
 	return v, true

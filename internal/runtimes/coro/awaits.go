@@ -125,11 +125,7 @@ func (s *reach) pointedBy(t *types.Type, at unwind.Address, name string) unwind.
 	if f == nil || s.types.OfField(f).Size() != s.word {
 		return 0
 	}
-	v, err := s.p.State.ReadWord(at + f.Off)
-	if err != nil {
-		return 0
-	}
-	return v
+	return s.Word(at + f.Off)
 }
 
 const tokioSemaphore = "tokio::sync::batch_semaphore::Semaphore"

@@ -107,16 +107,7 @@ func (s *reach) isHeader(at unwind.Address) *ownedTask {
 	if at < 4096 || at%s.word != 0 || at>>47 != 0 {
 		return nil
 	}
-	var buf [4 * 8]byte
-	b := buf[:4*s.word]
-	if n, err := s.p.State.ReadMem(at, b); err != nil || n < len(b) {
-		return nil
-	}
-	var words [4]uint64
-	for i := range words {
-		words[i] = s.arch.Word(b[uint64(i)*s.word:])
-	}
-	if !s.header(at, words[:]) {
+	if words, ok := s.Words(at, 4); !ok || !s.header(at, words) {
 		return nil
 	}
 	return s.futures.tasks[at]
@@ -562,13 +553,13 @@ func (t *ownedTask) describe(out *tasks.Task) {
 // threadLocals scans the thread-local variables of the program itself, which are below or above a thread's pointer.
 func (s *reach) threadLocals(regs *arch.RegSet) {
 	const size = 4096
-	switch s.arch {
+	switch s.Arch {
 	case arch.AMD64:
 		if tp, ok := regs.Get(arch.FSBase); ok && tp > size {
 			s.scan(span{tp - size, tp}, true)
 		}
 	case arch.X86:
-		r, _ := s.arch.RegByName("gs_base")
+		r, _ := s.Arch.RegByName("gs_base")
 		if tp, ok := regs.Get(r); ok && tp > size {
 			s.scan(span{tp - size, tp}, true)
 		}

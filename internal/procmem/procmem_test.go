@@ -13,13 +13,13 @@ type piece struct {
 	a     *arch.Arch
 	at    uint64
 	bytes []byte
-	reads *[]uint64 // the addresses that were asked for
+	reads *[]uint64 // up to where it was asked for
 	extra int       // what is added to the number of bytes that were read: a Memory that counts wrongly
 }
 
 func (p piece) ReadMem(addr uint64, buf []byte) (int, error) {
 	if p.reads != nil {
-		*p.reads = append(*p.reads, addr)
+		*p.reads = append(*p.reads, addr+uint64(len(buf)))
 	}
 	n := 0
 	if off := addr - p.at; addr >= p.at && off < uint64(len(p.bytes)) {
@@ -129,7 +129,7 @@ func TestBytes(t *testing.T) {
 		}
 	}
 	if len(reads) != 0 {
-		t.Errorf("read at %#x", reads)
+		t.Errorf("read up to %#x", reads)
 	}
 }
 
@@ -185,8 +185,8 @@ func TestCString(t *testing.T) {
 	// Another page is not touched without need.
 	var reads []uint64
 	r := Reader{piece{a: arch.AMD64, at: 0xfe0, bytes: []byte(strings.Repeat("y", 31) + "\x00"), reads: &reads}, arch.AMD64}
-	if _, ended := r.CString(0xfe0, 100); !ended || len(reads) != 1 {
-		t.Errorf("%v, read at %#x", ended, reads)
+	if _, ended := r.CString(0xfe0, 100); !ended || len(reads) != 1 || reads[0] != 0x1000 {
+		t.Errorf("%v, read up to %#x", ended, reads)
 	}
 }
 
@@ -207,7 +207,7 @@ func TestWrapAround(t *testing.T) {
 		top := a.Truncate(^uint64(1))
 		r := Reader{piece{a: a, at: top, bytes: []byte("zz"), reads: &reads}, a}
 		if text, ended := r.CString(top, 100); string(text) != "zz" || ended || len(reads) != 1 {
-			t.Errorf("%s: at the top %q, %v, read at %#x", a.Name, text, ended, reads)
+			t.Errorf("%s: at the top %q, %v, read up to %#x", a.Name, text, ended, reads)
 		}
 		if got := r.Some(top, 4); string(got) != "zz" {
 			t.Errorf("%s: at the top %q", a.Name, got)

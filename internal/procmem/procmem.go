@@ -11,7 +11,7 @@ import (
 const MaxBytes = 64 << 20
 
 // A Reader reads the memory of a process of an architecture. Addresses are cut to the size of a word, as the process's own
-// sums of addresses are. Who needs to know why memory cannot be read asks ReadMem and ReadWord.
+// sums of addresses are. Of an architecture that is not known, with a nil Arch, there are no numbers and arrays. Who needs to know why memory cannot be read asks ReadMem and ReadWord.
 type Reader struct {
 	arch.Memory
 	Arch *arch.Arch
@@ -25,9 +25,17 @@ func Of(p interface {
 	return Reader{p, p.Arch()}
 }
 
+// address cuts an address to the size of a word.
+func (r Reader) address(at uint64) uint64 {
+	if r.Arch == nil {
+		return at
+	}
+	return r.Arch.Truncate(at)
+}
+
 // LookupWord reads a word; false if it cannot be read.
 func (r Reader) LookupWord(at uint64) (uint64, bool) {
-	v, err := r.ReadWord(r.Arch.Truncate(at))
+	v, err := r.ReadWord(r.address(at))
 	if err != nil {
 		return 0, false
 	}
@@ -42,10 +50,10 @@ func (r Reader) Word(at uint64) uint64 {
 
 // Uint reads an unsigned number of 1 to 8 bytes.
 func (r Reader) Uint(at uint64, size int) (uint64, bool) {
-	if size < 1 || size > 8 {
+	if size < 1 || size > 8 || r.Arch == nil {
 		return 0, false
 	}
-	v, err := r.Arch.ReadUint(r.Memory, r.Arch.Truncate(at), size)
+	v, err := r.Arch.ReadUint(r.Memory, r.address(at), size)
 	return v, err == nil
 }
 
@@ -75,7 +83,7 @@ func (r Reader) Some(at uint64, n int) []byte {
 
 // Fill reads bytes into b, and returns how many.
 func (r Reader) Fill(at uint64, b []byte) int {
-	n, _ := r.ReadMem(r.Arch.Truncate(at), b)
+	n, _ := r.ReadMem(r.address(at), b)
 	return min(max(n, 0), len(b)) // a Memory may be of another module
 }
 
@@ -92,10 +100,10 @@ func (r Reader) Bytes(at uint64, n int) []byte {
 
 // Words reads n words, one behind the other; false if not all of them are there, or if they are more than MaxBytes.
 func (r Reader) Words(at uint64, n int) ([]uint64, bool) {
-	size := r.Arch.WordSize
-	if n < 0 || n > MaxBytes/size {
+	if n < 0 || n > MaxBytes || r.Arch == nil {
 		return nil, false
 	}
+	size := r.Arch.WordSize
 	b := r.Bytes(at, n*size)
 	if b == nil {
 		return nil, false
@@ -112,7 +120,7 @@ func (r Reader) Words(at uint64, n int) ([]uint64, bool) {
 func (r Reader) CString(at uint64, limit int) (text []byte, ended bool) {
 	const piece = 64 // never across the end of a page, which may be the end of the memory
 	var b [piece]byte
-	for at = r.Arch.Truncate(at); at != 0 && len(text) < limit; {
+	for at = r.address(at); at != 0 && len(text) < limit; {
 		part := b[:min(piece-int(at%piece), limit-len(text))]
 		n := r.Fill(at, part)
 		if end := bytes.IndexByte(part[:n], 0); end >= 0 {
@@ -122,7 +130,7 @@ func (r Reader) CString(at uint64, limit int) (text []byte, ended bool) {
 		if n < len(part) {
 			break
 		}
-		at = r.Arch.Truncate(at + uint64(n))
+		at = r.address(at + uint64(n))
 	}
 	return text, false
 }

@@ -190,6 +190,20 @@ func TestCString(t *testing.T) {
 	}
 }
 
+// TestNoArch: of a process of an architecture that is not known there are bytes, text and words, which its Memory knows.
+func TestNoArch(t *testing.T) {
+	r := Reader{Memory: piece{a: arch.AMD64, at: 0x1000, bytes: []byte("abcdefg\x00")}}
+	v, ok := r.LookupWord(0x1000)
+	text, ended := r.CString(0x1000, 8)
+	if !ok || v != 'g'<<48|'f'<<40|'e'<<32|'d'<<24|'c'<<16|'b'<<8|'a' || string(text) != "abcdefg" || !ended || string(r.Bytes(0x1001, 2)) != "bc" {
+		t.Errorf("%#x, %v, %q, %v", v, ok, text, ended)
+	}
+	_, number := r.U32(0x1000)
+	if _, words := r.Words(0x1000, 1); number || words {
+		t.Errorf("a number: %v, an array: %v", number, words)
+	}
+}
+
 // TestWrapAround: an address that is too large for the process is cut to the size of its words, and a read ends where
 // the addresses do.
 func TestWrapAround(t *testing.T) {

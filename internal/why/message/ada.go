@@ -368,8 +368,8 @@ func (p *Process) adaOccurrence(addr arch.Address) (adaException, bool) {
 	if !ok || n > maxAdaMessage {
 		return adaException{}, false
 	}
-	said := p.Some(addr+2*w+4, int(n))
-	if uint64(len(said)) < n {
+	said := p.Bytes(addr+2*w+4, int(n))
+	if said == nil {
 		return adaException{}, false
 	}
 	return adaException{id: id, Thrown: Thrown{Type: name, What: latin(said), HasWhat: n > 0, Runtime: GNAT, Object: addr}}, true
@@ -386,8 +386,8 @@ func (p *Process) adaName(id arch.Address) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	name := p.Some(at, int(n))
-	if uint64(len(name)) < n || name[n-1] != 0 {
+	name := p.Bytes(at, int(n))
+	if name == nil || name[n-1] != 0 {
 		return "", false
 	}
 	name = name[:n-1]

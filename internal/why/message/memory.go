@@ -35,8 +35,8 @@ func (p *Process) text(addr arch.Address, n uint64) (string, bool) {
 	if n > most || n > 0 && addr == 0 {
 		return "", false
 	}
-	b := p.Some(addr, int(min(n, maxMessage)))
-	if uint64(len(b)) < min(n, maxMessage) {
+	b := p.Bytes(addr, int(min(n, maxMessage)))
+	if b == nil {
 		return "", false
 	}
 	s := clean(b)

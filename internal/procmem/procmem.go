@@ -11,7 +11,8 @@ import (
 const MaxBytes = 64 << 20
 
 // A Reader reads the memory of a process of an architecture. Addresses are cut to the size of a word, as the process's own
-// sums of addresses are. Of an architecture that is not known, with a nil Arch, there are no numbers and arrays. Who needs to know why memory cannot be read asks ReadMem and ReadWord.
+// sums of addresses are. Without an Arch, where it is not known, there are no numbers and arrays. Who needs to know why
+// memory cannot be read asks ReadMem and ReadWord.
 type Reader struct {
 	arch.Memory
 	Arch *arch.Arch

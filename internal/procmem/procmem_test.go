@@ -1,6 +1,7 @@
 package procmem
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -101,7 +102,7 @@ func TestBytes(t *testing.T) {
 		{0x9000, 0, "", true},
 		{0x1000, -1, "", false},
 		{0x1000, MaxBytes + 1, "abcdef", false},
-		{0x1000, 1 << 62, "abcdef", false},
+		{0x1000, math.MaxInt, "abcdef", false},
 	} {
 		if got := r.Some(c.at, c.n); string(got) != c.some {
 			t.Errorf("some of %d at %#x: %q", c.n, c.at, got)
@@ -123,7 +124,7 @@ func TestBytes(t *testing.T) {
 	r.Bytes(0x1000, -1)
 	r.Words(0x1000, MaxBytes/8+1)
 	r.Words(0x1000, -1)
-	for _, n := range []int{1<<61 + 1, -1<<61 + 1} { // times 8 is 8
+	for _, n := range []int{math.MaxInt/4 + 2, -(math.MaxInt / 4)} { // times 8 is 8
 		if got, ok := r.Words(0x1000, n); ok || got != nil {
 			t.Errorf("%d words: %#x", n, got)
 		}
@@ -172,8 +173,8 @@ func TestCString(t *testing.T) {
 		{"abc\x00", -1, "", false},
 		{long + "\x00", 151, long, true},
 		{long + "\x00", 150, long, false},
-		{long + "\x00", 1 << 40, long, true},
-		{long, 1 << 40, long, false},
+		{long + "\x00", math.MaxInt, long, true},
+		{long, math.MaxInt, long, false},
 	} {
 		for at := uint64(0x1000); at < 0x1042; at++ {
 			r := Reader{piece{a: arch.AMD64, at: at, bytes: []byte(c.memory)}, arch.AMD64}

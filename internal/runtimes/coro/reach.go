@@ -157,7 +157,7 @@ func (s *reach) scan(r span, stack bool) {
 	buf := make([]byte, blockBytes+s.word)
 	for at < r.end && !s.stopped() {
 		n := min(r.end-at, blockBytes)
-		got, _ := s.p.State.ReadMem(at, buf[:min(n+s.word, uint64(len(buf)))])
+		got, _ := s.ReadMem(at, buf[:min(n+s.word, uint64(len(buf)))])
 		words := min(n, uint64(got)) / s.word
 		if words == 0 {
 			return
@@ -216,8 +216,8 @@ func (s *reach) follow(v unwind.Address) {
 	var buf [4 * 8]byte // the two words before and the two at v
 	b := buf[:4*s.word]
 	s.left -= 4
-	if n, err := s.p.State.ReadMem(v-2*s.word, b); err != nil || n < len(b) {
-		if n, err = s.p.State.ReadMem(v, b[2*s.word:]); err != nil || n < int(2*s.word) {
+	if n, err := s.ReadMem(v-2*s.word, b); err != nil || n < len(b) {
+		if n, err = s.ReadMem(v, b[2*s.word:]); err != nil || n < int(2*s.word) {
 			return
 		}
 		clear(b[:2*s.word])

@@ -278,7 +278,7 @@ func (s *reach) ownedIn(f *future, at unwind.Address, size uint64, direct bool) 
 				in.owner = f
 			}
 		} else if direct && v >= 4096 && v%s.word == 0 && v>>47 == 0 {
-			chunk, err := s.p.State.ReadWord(v - s.word)
+			chunk, err := s.ReadWord(v - s.word)
 			if chunk &^= 7; err == nil && chunk >= 4*s.word && chunk <= 64*maxObject {
 				s.ownedIn(f, v, min(chunk-s.word, maxObject), false)
 			}

@@ -1,13 +1,13 @@
 package corestate
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/files/libraries"
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 	"github.com/corewalk/corewalk/internal/format/elffile"
+	"github.com/corewalk/corewalk/internal/procmem"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/unwind"
@@ -144,10 +144,8 @@ func (c *ELFCore) ExecutablePath() string {
 		}
 	}
 	if addr, ok := aux.Get(libstate.ATExecFn); ok {
-		var buf [4096]byte
-		n, _ := c.ReadMem(addr, buf[:])
-		if i := bytes.IndexByte(buf[:n], 0); i > 0 {
-			return string(buf[:i])
+		if name, ended := procmem.Of(c).CString(addr, 4096); ended {
+			return string(name)
 		}
 	}
 	return ""

@@ -10,6 +10,7 @@ import (
 	"github.com/corewalk/corewalk/internal/format/dwarf/cfi"
 	"github.com/corewalk/corewalk/internal/format/dwarf/op"
 	"github.com/corewalk/corewalk/internal/format/winunwind"
+	"github.com/corewalk/corewalk/internal/procmem"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/unwind"
@@ -189,7 +190,8 @@ func (s *DebugStepper) stepAs(in, out *unwind.Frame, lib *libstate.Library, pc a
 // goStep steps from a function of Go's runtime that the row alone cannot step out of;
 // false if the row can.
 func (s *DebugStepper) goStep(x *cfiScratch, found *foundRow, in, out *unwind.Frame) (unwind.Status, bool) {
-	g := goFrame{in, out, in.Walker().ProcessState()}
+	p := in.Walker().ProcessState()
+	g := goFrame{procmem.Of(p), in, out, p}
 	var status unwind.Status
 	switch found.fn {
 	case image.GoMcall, image.GoMorestack:

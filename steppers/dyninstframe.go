@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/corewalk/corewalk/internal/code/relocated"
+	"github.com/corewalk/corewalk/internal/procmem"
 	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -113,11 +114,7 @@ type instFrameAt struct {
 
 // word reads word i of the frame; 0 if it cannot be read.
 func (f *instFrameAt) word(i uint64) uint64 {
-	v, err := f.in.Walker().ProcessState().ReadWord(f.slot(i))
-	if err != nil {
-		return 0
-	}
-	return v
+	return procmem.Of(f.in.Walker().ProcessState()).Word(f.slot(i))
 }
 
 func (f *instFrameAt) slot(i uint64) arch.Address { return f.fp + i*uint64(f.m.arch.WordSize) }

@@ -2,6 +2,7 @@ package steppers
 
 import (
 	"github.com/corewalk/corewalk/internal/files/image"
+	"github.com/corewalk/corewalk/internal/procmem"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -66,25 +67,17 @@ const maxCallbackFrame = 64
 
 // A goFrame is a frame in a function that changes stacks.
 type goFrame struct {
+	procmem.Reader
 	in, out *unwind.Frame
 	p       unwind.ProcessState
 }
 
-// word reads the process's word at addr; 0 if it cannot be read.
-func (g *goFrame) word(addr arch.Address) uint64 {
-	v, err := g.p.ReadWord(addr)
-	if err != nil {
-		return 0
-	}
-	return v
-}
-
 // field reads a word of a structure of the runtime, at an offset in words.
 func (g *goFrame) field(of arch.Address, words uint64) uint64 {
-	return g.word(of + words*g.wordSize())
+	return g.Word(of + words*g.wordSize())
 }
 
-func (g *goFrame) wordSize() uint64 { return uint64(g.p.Arch().WordSize) }
+func (g *goFrame) wordSize() uint64 { return uint64(g.Arch.WordSize) }
 
 // stackPointer returns SP as it was before the function changed to another stack: the
 // base for its call frame information. It returns StatusSuccess with SP, or else the
@@ -99,16 +92,16 @@ func (g *goFrame) stackPointer(fn image.GoFunc, entry arch.Address, size uint64)
 	case image.GoCgocallback:
 		to = g.beforeCallback(entry, size)
 	case image.GoSystemstack:
-		if m := g.machine(); m != 0 && g.field(g.word(m), goSchedSP) == sp {
+		if m := g.machine(); m != 0 && g.field(g.Word(m), goSchedSP) == sp {
 			to = g.field(g.current(m), goSchedSP)
 		}
 	case image.GoClock:
-		to, _, _ = g.in.Reg(goMachineOf(g.p.Arch()).clock)
+		to, _, _ = g.in.Reg(goMachineOf(g.Arch).clock)
 	case image.GoRacecall:
-		to, _, _ = g.in.Reg(goMachineOf(g.p.Arch()).race)
+		to, _, _ = g.in.Reg(goMachineOf(g.Arch).race)
 	case image.GoSPInBP:
-		if !goMachineOf(g.p.Arch()).keepsFrame {
-			to, _, _ = g.in.Reg(g.p.Arch().FP)
+		if !goMachineOf(g.Arch).keepsFrame {
+			to, _, _ = g.in.Reg(g.Arch.FP)
 		}
 	}
 	if to == 0 {
@@ -133,7 +126,7 @@ const maxThreadLocal = 16
 // machine finds the thread's m by the register that holds one of its g, or by the thread-local
 // storage that does; 0 if neither does.
 func (g *goFrame) machine() arch.Address {
-	how := goMachineOf(g.p.Arch())
+	how := goMachineOf(g.Arch)
 	if how.tls == arch.NoReg {
 		of, _, ok := g.in.Reg(how.g)
 		if !ok {
@@ -149,9 +142,9 @@ func (g *goFrame) machine() arch.Address {
 	if !ok {
 		return 0
 	}
-	end := g.word(base) // the thread-local storage points to itself
+	end := g.Word(base) // the thread-local storage points to itself
 	for i := range uint64(maxThreadLocal) {
-		if m := g.machineOf(g.word(end - (i+1)*g.wordSize())); m != 0 {
+		if m := g.machineOf(g.Word(end - (i+1)*g.wordSize())); m != 0 {
 			return m
 		}
 	}
@@ -164,7 +157,7 @@ func (g *goFrame) machineOf(of arch.Address) arch.Address {
 		return 0
 	}
 	m := g.field(of, goM)
-	if m == 0 || g.field(g.word(m), goM) != m {
+	if m == 0 || g.field(g.Word(m), goM) != m {
 		return 0
 	}
 	return m
@@ -173,7 +166,7 @@ func (g *goFrame) machineOf(of arch.Address) arch.Address {
 // current returns m's goroutine: the first g other than its g0 that m points to, that points back, and
 // that has left its stack, as the g of signals never does.
 func (g *goFrame) current(m arch.Address) arch.Address {
-	g0 := g.word(m)
+	g0 := g.Word(m)
 	for i := uint64(goCurgFirst); i < goCurgLast; i++ {
 		if c := g.field(m, i); c != 0 && c != g0 && g.field(c, goM) == m && g.onStack(c, g.field(c, goSchedSP)) {
 			return c
@@ -184,7 +177,7 @@ func (g *goFrame) current(m arch.Address) arch.Address {
 
 // onStack reports whether sp is on the stack of goroutine c.
 func (g *goFrame) onStack(c, sp arch.Address) bool {
-	lo, hi := g.word(c), g.field(c, goStackHi)
+	lo, hi := g.Word(c), g.field(c, goStackHi)
 	return lo != 0 && sp >= lo && sp < hi
 }
 
@@ -193,13 +186,13 @@ func (g *goFrame) onStack(c, sp arch.Address) bool {
 // end of the goroutine's stack, which may move, and g; on arm64 g comes first.
 func (g *goFrame) beforeC() arch.Address {
 	first := uint64(0)
-	if g.p.Arch() == arch.X86 {
+	if g.Arch == arch.X86 {
 		first = goSlotsX86
 	}
 	for _, words := range []uint64{first, oldGoSlots} {
 		at := g.in.SP() + words*g.wordSize()
-		v, c := g.word(at), g.field(at, 1)
-		if g.p.Arch() == arch.ARM64 {
+		v, c := g.Word(at), g.field(at, 1)
+		if g.Arch == arch.ARM64 {
 			v, c = c, v
 		}
 		switch {
@@ -224,15 +217,15 @@ func (g *goFrame) beforeCallback(entry arch.Address, size uint64) arch.Address {
 	if m == 0 {
 		return g.in.SP()
 	}
-	sp := g.field(g.word(m), goSchedSP)
+	sp := g.field(g.Word(m), goSchedSP)
 	seen, ok := g.lastOnStack(sp)
 	for range maxCallbacks {
 		if !ok || sp > seen {
 			break
 		}
-		sp = g.word(sp)
+		sp = g.Word(sp)
 	}
-	if site, called := callBefore(g.p, g.word(sp+size-g.wordSize())); !called || site.Target != 0 && site.Target != entry || !ok || sp <= seen || g.onStack(g.current(m), sp) {
+	if site, called := callBefore(g.p, g.Word(sp+size-g.wordSize())); !called || site.Target != 0 && site.Target != entry || !ok || sp <= seen || g.onStack(g.current(m), sp) {
 		return g.in.SP()
 	}
 	return sp
@@ -258,8 +251,8 @@ func (g *goFrame) lastOnStack(addr arch.Address) (arch.Address, bool) {
 // used before, the walk ends: Go's scheduler counts as the bottom.
 func (g *goFrame) leave(fn image.GoFunc) (unwind.Status, bool) {
 	m := g.machine()
-	g0, sp := g.word(m), g.in.SP()
-	if how := goMachineOf(g.p.Arch()); fn == image.GoMcall {
+	g0, sp := g.Word(m), g.in.SP()
+	if how := goMachineOf(g.Arch); fn == image.GoMcall {
 		sp += how.mcall
 	} else {
 		sp += how.morestack
@@ -285,9 +278,9 @@ func (g *goFrame) resume(c arch.Address) bool {
 	}
 	g.note("Go left this stack at SP %#x", sp)
 	g.caller(pc, unwind.AtAddress(c+goSchedPC*w), sp, unwind.AtAddress(c+goSchedSP*w))
-	if a := g.p.Arch(); a.RA != arch.NoReg {
+	if a := g.Arch; a.RA != arch.NoReg {
 		for _, at := range []arch.Address{c + goSchedLR*w, c + goOldSchedLR*w} { // of a function that has not saved it
-			lr := g.word(at)
+			lr := g.Word(at)
 			if _, ok := callBefore(g.p, lr); ok {
 				g.out.SetReg(a.RA, lr, unwind.AtAddress(at))
 				break
@@ -302,11 +295,11 @@ func (g *goFrame) resume(c arch.Address) bool {
 // there: cgocallback stores at SP where the stack was left before.
 func (g *goFrame) callerOfCallback(g0 arch.Address) bool {
 	sp, w := g.field(g0, goSchedSP), g.wordSize()
-	if before := g.word(sp); before < sp || before >= stackEnd(g.p, sp) {
+	if before := g.Word(sp); before < sp || before >= stackEnd(g.p, sp) {
 		return false
 	}
 	for at := sp + w; at < sp+maxCallbackFrame; at += w {
-		ra := g.word(at)
+		ra := g.Word(at)
 		if site, ok := callBefore(g.p, ra); ok && site.Target != 0 {
 			g.note("C called Go at SP %#x", at+w)
 			g.caller(ra, unwind.AtAddress(at), at+w, unwind.Location{})
@@ -319,7 +312,7 @@ func (g *goFrame) callerOfCallback(g0 arch.Address) bool {
 // caller sets out to what is known although no function returned: compiled Go code
 // keeps nothing but the g in registers.
 func (g *goFrame) caller(pc arch.Address, pcLoc unwind.Location, sp arch.Address, spLoc unwind.Location) {
-	a := g.p.Arch()
+	a := g.Arch
 	reg := goMachineOf(a).g
 	v, loc, known := g.in.Reg(reg) // which led to the thread's m, if there is one
 	g.out.ForgetRegs()
@@ -335,15 +328,15 @@ func (g *goFrame) caller(pc arch.Address, pcLoc unwind.Location, sp arch.Address
 // frame information omits. BP comes last. If crosscall2 had set up a frame pointer
 // before, the saved BP is its own, and points at C's.
 func (g *goFrame) hostRegisters() {
-	if g.p.Arch() != arch.AMD64 {
+	if g.Arch != arch.AMD64 {
 		return
 	}
 	at := g.in.SP() + goHostRegs
 	for _, r := range []arch.Reg{arch.RBX, arch.R12, arch.R13, arch.R14, arch.R15, arch.RBP} {
-		v, err := g.p.ReadWord(at)
+		v, err := g.ReadWord(at)
 		if err == nil && r == arch.RBP && v == at+8 {
 			at = v
-			v, err = g.p.ReadWord(at)
+			v, err = g.ReadWord(at)
 		}
 		if err == nil {
 			g.out.SetReg(r, v, unwind.AtAddress(at))
@@ -358,8 +351,8 @@ func (g *goFrame) hostRegisters() {
 // their caller's frame, to which the back chain leads. The call frame information has the place where compiled Go code saves it, which
 // has the back chain.
 func (g *goFrame) hostReturn() {
-	a, sp := g.p.Arch(), g.out.SP()
-	if a.Family != arch.FamilyPPC || a.WordSize != 8 || sp == g.in.SP() || g.word(g.in.SP()) != sp {
+	a, sp := g.Arch, g.out.SP()
+	if a.Family != arch.FamilyPPC || a.WordSize != 8 || sp == g.in.SP() || g.Word(g.in.SP()) != sp {
 		return
 	}
 	const saved = 16
@@ -372,7 +365,7 @@ func (g *goFrame) hostReturn() {
 // faulted, to make it look as if that function had called sigpanic: it pushed the link
 // register, if there is one (preparePanic of runtime/signal_ARCH.go).
 func (g *goFrame) leavePanic() {
-	a := g.p.Arch()
+	a := g.Arch
 	m := machineOf(a)
 	if m == nil || m.goPanic == 0 {
 		return

@@ -5,6 +5,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/format/dwarf/cfi"
 	"github.com/corewalk/corewalk/internal/format/elffile"
+	"github.com/corewalk/corewalk/internal/procmem"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind"
 )
@@ -51,10 +52,8 @@ func (t *memoryTables) of(f *unwind.Frame, lib *libstate.Library) memoryTable {
 // readTable reads the table that the program headers in memory lead to. Of a table that memory has in part, only the entries that
 // are wholly there are in the result.
 func readTable(f *unwind.Frame, lib *libstate.Library) (none memoryTable) {
-	p := f.Walker().ProcessState()
-	head := make([]byte, maxHeaders)
-	n, _ := p.ReadMem(lib.HeaderAddr, head)
-	elf, err := elffile.ParseMemory(head[:n], lib.HeaderAddr)
+	p := procmem.Of(f.Walker().ProcessState())
+	elf, err := elffile.ParseMemory(p.Some(lib.HeaderAddr, maxHeaders), lib.HeaderAddr)
 	if lib.HeaderAddr == 0 || err != nil {
 		return none
 	}
@@ -70,9 +69,8 @@ func readTable(f *unwind.Frame, lib *libstate.Library) (none memoryTable) {
 	if index == nil || index.Memsz > maxIndex || f.Spend(int(index.Memsz/tableCost)) != nil {
 		return none
 	}
-	a := p.Arch()
-	hdr := make([]byte, index.Memsz)
-	if n, _ := p.ReadMem(a.Truncate(bias+index.Vaddr), hdr); n < len(hdr) {
+	hdr := p.Bytes(bias+index.Vaddr, int(index.Memsz))
+	if hdr == nil {
 		return none
 	}
 	cfg := cfi.Config{Big: elf.Big(), AddrSize: elf.PtrSize(), AArch64: elf.Machine == elffile.EM_AARCH64}
@@ -88,9 +86,9 @@ func readTable(f *unwind.Frame, lib *libstate.Library) (none memoryTable) {
 	if addr-seg.Vaddr >= seg.Filesz || f.Spend(int(size/tableCost)) != nil {
 		return none
 	}
-	data := make([]byte, size)
-	if n, _ = p.ReadMem(a.Truncate(bias+addr), data); n == 0 {
+	data := p.Some(bias+addr, int(size))
+	if len(data) == 0 {
 		return none
 	}
-	return memoryTable{cfi.EHFrame(data[:n], addr, hdr, index.Vaddr, cfg), bias}
+	return memoryTable{cfi.EHFrame(data, addr, hdr, index.Vaddr, cfg), bias}
 }

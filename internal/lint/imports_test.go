@@ -76,6 +76,7 @@ var floors = map[string]int{
 	"internal/runtimes/hotspot":          4,
 	"internal/runtimes/v8":               4,
 	"internal/runtimes/remote":           -1,
+	"internal/procmem":                   -1,
 	"internal/live/sample":               3,
 	"unwind":                             2,
 	"modules":                            2,

@@ -11,6 +11,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/internal/format/elffile"
+	"github.com/corewalk/corewalk/internal/procmem"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -73,7 +74,7 @@ func (b *builder) table(trap arch.Address, dynamic bool) *libstate.Table {
 
 func newBuilder(src Source) *builder {
 	return &builder{
-		src: src, page: pageSize(src.Auxv),
+		Reader: procmem.Reader{Memory: src.Mem, Arch: src.Arch}, src: src, page: pageSize(src.Auxv),
 		owner: make([]*module, len(src.Mappings)), mark: make([]int32, len(src.Mappings)),
 	}
 }
@@ -96,7 +97,7 @@ func (b *builder) libraries() []*libstate.Library {
 		// A library loaded below its file's addresses has a negative bias (vDSOs of old
 		// i386 kernels, whose files say 0xffffe000). Sums and differences with it do
 		// not wrap at 32 bits.
-		if l := m.lib; b.src.Arch.WordSize == 4 && l.LoadBias > l.Start {
+		if l := m.lib; b.Arch.WordSize == 4 && l.LoadBias > l.Start {
 			l.LoadBias |= 0xffffffff_00000000
 		}
 		libs = append(libs, m.lib)
@@ -126,6 +127,7 @@ type module struct {
 }
 
 type builder struct {
+	procmem.Reader
 	src      Source
 	page     uint64
 	mods     []*module
@@ -168,7 +170,7 @@ func (b *builder) add(m *module) {
 
 func (b *builder) pageDown(a uint64) uint64 { return a &^ (b.page - 1) }
 func (b *builder) pageUp(a uint64) uint64   { return b.truncate(a+b.page-1) &^ (b.page - 1) }
-func (b *builder) truncate(a uint64) uint64 { return b.src.Arch.Truncate(a) }
+func (b *builder) truncate(a uint64) uint64 { return b.Arch.Truncate(a) }
 
 // mappingAt returns the index of the mapping that contains addr, or -1.
 func (b *builder) mappingAt(addr arch.Address) int {
@@ -238,7 +240,7 @@ func (b *builder) anyFile(l *libstate.Library) *elffile.File {
 
 // fits reports whether f has the process's word size and byte order.
 func (b *builder) fits(f *elffile.File) bool {
-	return f.PtrSize() == b.src.Arch.WordSize && f.Big() == b.src.Arch.Big()
+	return f.PtrSize() == b.Arch.WordSize && f.Big() == b.Arch.Big()
 }
 
 // finish completes what can be known only after all libraries are found.

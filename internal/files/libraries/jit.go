@@ -8,6 +8,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/internal/format/elffile"
+	"github.com/corewalk/corewalk/internal/procmem"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -118,7 +119,7 @@ func FindJIT(mem arch.Memory, a *arch.Arch, libs []*libstate.Library, files modu
 // library; otherwise false. If several entries claim the same code, the first one keeps
 // it. Damaged entries are left out.
 func JITLibraries(mem arch.Memory, a *arch.Arch, entries []JITEntry, mapping func(arch.Address) (libstate.Mapping, bool)) []*libstate.Library {
-	b := jitBuilder{mem: mem, arch: a, mapping: mapping, left: maxJITHeaders}
+	b := jitBuilder{Reader: procmem.Reader{Memory: mem, Arch: a}, mapping: mapping, left: maxJITHeaders}
 	for _, e := range entries {
 		b.add(e)
 	}
@@ -126,8 +127,7 @@ func JITLibraries(mem arch.Memory, a *arch.Arch, entries []JITEntry, mapping fun
 }
 
 type jitBuilder struct {
-	mem     arch.Memory
-	arch    *arch.Arch
+	procmem.Reader
 	mapping func(arch.Address) (libstate.Mapping, bool)
 	libs    []*libstate.Library
 	taken   []jitSpan // ascending; small, since hostile input may insert at the front
@@ -152,13 +152,13 @@ func (b *jitBuilder) add(e JITEntry) {
 // code lists the executable sections of an entry's file. Their addresses are where the
 // code really is: the program writes them into its copy of the file.
 func (b *jitBuilder) code(e JITEntry) []elffile.Section {
-	head := b.read(e.Addr, min(e.Size, 64))
+	head := b.Some(e.Addr, int(min(e.Size, 64)))
 	if len(head) < 52 || head[4] == 2 && len(head) < 64 {
 		return nil
 	}
 	// The section header table is appended to the ELF header, so the whole file need
 	// not be read.
-	o, shoff, size, num := b.arch.ByteOrder, uint64(0), uint16(0), uint16(0)
+	o, shoff, size, num := b.Arch.ByteOrder, uint64(0), uint16(0), uint16(0)
 	if head[4] == 2 {
 		shoff, size, num = o.Uint64(head[40:]), o.Uint16(head[58:]), o.Uint16(head[60:])
 	} else {
@@ -169,26 +169,20 @@ func (b *jitBuilder) code(e JITEntry) []elffile.Section {
 		return nil
 	}
 	b.left -= table
-	data := append(head, b.read(b.arch.Truncate(e.Addr+shoff), table)...)
+	data := append(head, b.Some(e.Addr+shoff, int(table))...)
 	if head[4] == 2 {
 		o.PutUint64(data[40:], uint64(len(head)))
 	} else {
 		o.PutUint32(data[32:], uint32(len(head)))
 	}
 	f, err := elffile.Parse(data)
-	if err != nil || f.PtrSize() != b.arch.WordSize || f.Big() != b.arch.Big() {
+	if err != nil || f.PtrSize() != b.Arch.WordSize || f.Big() != b.Arch.Big() {
 		return nil
 	}
 	const loaded = elffile.SHF_ALLOC | elffile.SHF_EXECINSTR
 	return slices.DeleteFunc(slices.Clone(f.Sections()), func(s elffile.Section) bool {
 		return s.Flags&loaded != loaded || s.Addr == 0 || s.Size == 0 || s.Addr+s.Size < s.Addr
 	})
-}
-
-func (b *jitBuilder) read(addr arch.Address, n uint64) []byte {
-	buf := make([]byte, n)
-	got, _ := b.mem.ReadMem(addr, buf)
-	return buf[:got]
 }
 
 // claim returns the part of a section that is in the mapping at its start and that no

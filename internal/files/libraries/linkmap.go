@@ -32,8 +32,8 @@ func (b *builder) addLinkMap() arch.Address {
 	if debug == 0 {
 		return 0
 	}
-	w := uint64(b.src.Arch.WordSize)
-	trap := b.word(debug + 2*w)
+	w := uint64(b.Arch.WordSize)
+	trap := b.Word(debug + 2*w)
 	if m := b.moduleAt(trap); m != nil && m.lib.Kind == libstate.SharedLibrary {
 		m.lib.Kind = libstate.Interpreter // ATBase is 0 if the dynamic linker is prelinked
 	}
@@ -41,25 +41,16 @@ func (b *builder) addLinkMap() arch.Address {
 	// struct r_debug: r_version, r_map, r_brk, r_state, r_ldbase; from version 2
 	// on, r_next leads to the next namespace's (dlmopen).
 	for n := 0; n < maxNamespaces && debug != 0; n++ {
-		b.walkLinkMap(b.word(debug+w), n == 0, seen)
-		if version := uint32(b.versionWord(debug)); version < 2 || version > 16 {
+		b.walkLinkMap(b.Word(debug+w), n == 0, seen)
+		if version, _ := b.U32(debug); version < 2 || version > 16 {
 			break
 		}
-		if debug = b.word(debug + 5*w); seen[debug] {
+		if debug = b.Word(debug + 5*w); seen[debug] {
 			break
 		}
 		seen[debug] = true
 	}
 	return trap
-}
-
-// versionWord reads r_version, an int.
-func (b *builder) versionWord(addr arch.Address) uint64 {
-	var buf [4]byte
-	if n, _ := b.src.Mem.ReadMem(addr, buf[:]); n < 4 {
-		return 0
-	}
-	return uint64(b.src.Arch.ByteOrder.Uint32(buf[:]))
 }
 
 // findDebug returns the address of the dynamic linker's struct r_debug, or 0. It is in
@@ -75,7 +66,7 @@ func (b *builder) findDebug() arch.Address {
 			if m.elf == nil && pass == 0 {
 				debug = b.searchDebug(m)
 			}
-			if debug == 0 || b.word(debug+uint64(b.src.Arch.WordSize)) == 0 {
+			if debug == 0 || b.Word(debug+uint64(b.Arch.WordSize)) == 0 {
 				continue
 			}
 			if pass == 1 && prog(m.elf, elffile.PT_INTERP) != nil {
@@ -94,10 +85,10 @@ func (b *builder) debugOf(d dynamic) arch.Address {
 		return v
 	}
 	if v, at, ok := d.find(elffile.DT_MIPS_RLD_MAP_R); ok {
-		return b.word(b.truncate(at + v))
+		return b.Word(b.truncate(at + v))
 	}
 	if v, _, ok := d.find(elffile.DT_MIPS_RLD_MAP); ok {
-		return b.word(v)
+		return b.Word(v)
 	}
 	return 0
 }
@@ -109,16 +100,16 @@ const maxSearch = 1 << 20
 // the tag DT_DEBUG before a pointer to a struct r_debug, the list of which begins with
 // a library whose dynamic section contains the tag.
 func (b *builder) searchDebug(m *module) arch.Address {
-	w := uint64(b.src.Arch.WordSize)
+	w := uint64(b.Arch.WordSize)
 	left := uint64(maxSearch)
 	for _, mp := range b.dataOf(m) {
-		data := b.read(mp.Start, min(left, mp.End-mp.Start), left)
+		data := b.Some(mp.Start, int(min(left, mp.End-mp.Start)))
 		left -= uint64(len(data))
 		for off := uint64(0); off+2*w <= uint64(len(data)); off += w {
-			if b.src.Arch.Word(data[off:]) != elffile.DT_DEBUG {
+			if b.Arch.Word(data[off:]) != elffile.DT_DEBUG {
 				continue
 			}
-			debug := b.src.Arch.Word(data[off+w:])
+			debug := b.Arch.Word(data[off+w:])
 			if debug == 0 || b.spend(1) && !b.isDebug(debug, mp.Start, mp.Start+off) {
 				continue
 			}
@@ -131,13 +122,13 @@ func (b *builder) searchDebug(m *module) arch.Address {
 // isDebug reports whether a struct r_debug is at debug, and its first library has its
 // dynamic section in [lo, hi].
 func (b *builder) isDebug(debug, lo, hi arch.Address) bool {
-	w := uint64(b.src.Arch.WordSize)
-	version := b.versionWord(debug)
-	first := b.word(debug + w)
+	w := uint64(b.Arch.WordSize)
+	version, _ := b.U32(debug)
+	first := b.Word(debug + w)
 	if version > 16 || first == 0 { // NetBSD writes 0
 		return false
 	}
-	ld := b.word(first + 2*w)
+	ld := b.Word(first + 2*w)
 	return ld >= lo && ld <= hi
 }
 
@@ -158,7 +149,7 @@ func (b *builder) dataOf(m *module) []libstate.Mapping {
 // walkLinkMap follows the list of one namespace. The first entry of the first list is
 // the program's.
 func (b *builder) walkLinkMap(addr arch.Address, first bool, seen map[arch.Address]bool) {
-	w := uint64(b.src.Arch.WordSize)
+	w := uint64(b.Arch.WordSize)
 	for ; addr != 0; first = false {
 		if seen[addr] {
 			b.warnf("the dynamic linker's list of libraries has a loop at %#x", addr)
@@ -169,13 +160,13 @@ func (b *builder) walkLinkMap(addr arch.Address, first bool, seen map[arch.Addre
 			return
 		}
 		seen[addr] = true
-		next, err := b.src.Mem.ReadWord(addr + 3*w)
+		next, err := b.ReadWord(addr + 3*w)
 		if err != nil {
 			b.warnf("the dynamic linker's list of libraries breaks off: %v", err)
 			return
 		}
 		b.addEntry(linkEntry{
-			bias: b.word(addr), name: b.cstring(b.word(addr + w)), dynamic: b.word(addr + 2*w), first: first,
+			bias: b.Word(addr), name: b.cstring(b.Word(addr + w)), dynamic: b.Word(addr + 2*w), first: first,
 		})
 		addr = next
 	}

@@ -1,8 +1,6 @@
 package libraries
 
 import (
-	"bytes"
-
 	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -10,12 +8,10 @@ import (
 // header reads the ELF header and the program headers in memory at addr; nil if there
 // are none that fit this process.
 func (b *builder) header(addr arch.Address) *elffile.File {
-	var magic [4]byte
-	if n, _ := b.src.Mem.ReadMem(addr, magic[:]); n < 4 || string(magic[:]) != "\x7fELF" {
+	if string(b.Some(addr, 4)) != "\x7fELF" {
 		return nil
 	}
-	buf := b.read(addr, b.headerSize(addr), maxHeader)
-	f, err := elffile.Parse(buf)
+	f, err := elffile.Parse(b.Some(addr, int(min(b.headerSize(addr), maxHeader))))
 	if err != nil || !b.fits(f) || f.Type != elffile.ET_EXEC && f.Type != elffile.ET_DYN || !hasLoad(f) {
 		return nil
 	}
@@ -27,10 +23,10 @@ func (b *builder) header(addr arch.Address) *elffile.File {
 // e_phoff, e_phentsize, e_phnum).
 func (b *builder) headerSize(addr arch.Address) uint64 {
 	var h [64]byte
-	n, _ := b.src.Mem.ReadMem(addr, h[:])
-	order := b.src.Arch.ByteOrder
+	n, _ := b.ReadMem(addr, h[:])
+	order := b.Arch.ByteOrder
 	phoff, sizes := uint64(order.Uint32(h[28:])), h[42:]
-	if b.src.Arch.WordSize == 8 {
+	if b.Arch.WordSize == 8 {
 		phoff, sizes = order.Uint64(h[32:]), h[54:]
 	}
 	table := uint64(order.Uint16(sizes)) * uint64(order.Uint16(sizes[2:]))
@@ -112,35 +108,13 @@ func prog(f *elffile.File, typ uint32) *elffile.Prog {
 	return nil
 }
 
-// read returns up to n bytes of memory from addr.
-func (b *builder) read(addr arch.Address, n uint64, limit uint64) []byte {
-	buf := make([]byte, min(n, limit))
-	got, _ := b.src.Mem.ReadMem(addr, buf)
-	return buf[:got]
-}
-
-// word reads a pointer; 0 if it cannot be read.
-func (b *builder) word(addr arch.Address) uint64 {
-	v, err := b.src.Mem.ReadWord(addr)
-	if err != nil {
-		return 0
-	}
-	return v
-}
-
 // cstring reads a NUL-terminated string of a reasonable length; otherwise "".
 func (b *builder) cstring(addr arch.Address) string {
-	if addr == 0 {
+	text, ended := b.CString(addr, maxString)
+	if !ended {
 		return ""
 	}
-	// Most strings are short and near the end of a page: a long read would be wasted.
-	for _, size := range []uint64{128, maxString} {
-		buf := b.read(addr, size, size)
-		if i := bytes.IndexByte(buf, 0); i >= 0 {
-			return string(buf[:i])
-		}
-	}
-	return ""
+	return string(text)
 }
 
 // buildID reads the GNU build-id from the notes in memory, nil if there is none, and Go's.
@@ -150,8 +124,8 @@ func (b *builder) buildID(m *module) (id []byte, inGo string) {
 		if p.Type != elffile.PT_NOTE || p.Memsz == 0 {
 			continue
 		}
-		data := b.read(b.truncate(m.lib.LoadBias+p.Vaddr), p.Filesz, maxNotes)
-		for n := range elffile.Notes(data, b.src.Arch.ByteOrder, int(min(p.Align, 8))) {
+		data := b.Some(m.lib.LoadBias+p.Vaddr, int(min(p.Filesz, maxNotes)))
+		for n := range elffile.Notes(data, b.Arch.ByteOrder, int(min(p.Align, 8))) {
 			if n.Type == elffile.NT_GNU_BUILD_ID && string(n.Name) == "GNU" && !n.Truncated && len(n.Desc) > 0 {
 				return n.Desc, ""
 			}
@@ -180,14 +154,14 @@ func (b *builder) dynamic(m *module) dynamic {
 	}
 	if p := prog(m.elf, elffile.PT_DYNAMIC); p != nil {
 		d.addr = b.truncate(m.lib.LoadBias + p.Vaddr)
-		d.data = b.read(d.addr, p.Memsz, maxHeader)
+		d.data = b.Some(d.addr, int(min(p.Memsz, maxHeader)))
 	}
 	return d
 }
 
 // find returns the value of the first entry with a tag, and the entry's address.
 func (d dynamic) find(tag uint64) (val uint64, at arch.Address, ok bool) {
-	a := d.b.src.Arch
+	a := d.b.Arch
 	size := 2 * a.WordSize
 	for off := 0; off+size <= len(d.data); off += size {
 		t := a.Word(d.data[off:])

@@ -49,8 +49,8 @@ func (r *runtime) state(t *types.Type, at unwind.Address) (v uint64, ok bool) {
 	if size == 0 || size > 8 {
 		return 0, false
 	}
-	v, err := r.arch.ReadUint(r.p.State, at+p.Discr.Off, int(size))
-	if err != nil || v >= uint64(len(p.Variants)) {
+	v, ok = r.Uint(at+p.Discr.Off, int(size))
+	if !ok || v >= uint64(len(p.Variants)) {
 		return 0, false
 	}
 	return v, true
@@ -148,7 +148,7 @@ func (s *reach) inside(t *types.Type, at unwind.Address, depth int) (inner *type
 		return t, at, true
 	case t.Pointer():
 		to := t.Target().Strip()
-		if v, err := s.p.State.ReadWord(at); err == nil && isAsync(to) {
+		if v, err := s.ReadWord(at); err == nil && isAsync(to) {
 			return to, v, true
 		}
 		return nil, 0, false
@@ -157,8 +157,8 @@ func (s *reach) inside(t *types.Type, at unwind.Address, depth int) (inner *type
 	}
 	fields := t.Members().Fields
 	if data, vtable := fieldNamed(fields, "pointer"), fieldNamed(fields, "vtable"); data != nil && vtable != nil {
-		v, err := s.p.State.ReadWord(at + data.Off)
-		w, err2 := s.p.State.ReadWord(at + vtable.Off)
+		v, err := s.ReadWord(at + data.Off)
+		w, err2 := s.ReadWord(at + vtable.Off)
 		if err != nil || err2 != nil {
 			return nil, 0, false
 		}

@@ -125,11 +125,7 @@ func (s *reach) pointedBy(t *types.Type, at unwind.Address, name string) unwind.
 	if f == nil || s.types.OfField(f).Size() != s.word {
 		return 0
 	}
-	v, err := s.p.State.ReadWord(at + f.Off)
-	if err != nil {
-		return 0
-	}
-	return v
+	return s.Word(at + f.Off)
 }
 
 const tokioSemaphore = "tokio::sync::batch_semaphore::Semaphore"
@@ -157,7 +153,7 @@ func (s *reach) queuedAt(w *tasks.Wait, t *types.Type, at unwind.Address) {
 		return
 	}
 	const closed = 1 // the lowest bit
-	v, err := s.p.State.ReadWord(sem + permits.Off)
+	v, err := s.ReadWord(sem + permits.Off)
 	if err != nil || v&closed != 0 {
 		return
 	}
@@ -176,7 +172,7 @@ func (s *reach) joined(t *types.Type, at unwind.Address) *ownedTask {
 		return nil
 	}
 	for off := uint64(0); off+s.word <= min(t.Size(), 8*s.word); off += s.word {
-		if v, err := s.p.State.ReadWord(at + off); err == nil {
+		if v, err := s.ReadWord(at + off); err == nil {
 			if task := s.isHeader(v); task != nil {
 				return task
 			}
@@ -214,7 +210,7 @@ func (s *reach) guard(v *variable, at unwind.Address, key tasks.Key) {
 			continue
 		}
 		typ := s.types.OfField(f)
-		p, err := s.p.State.ReadWord(at + v.off + f.Off)
+		p, err := s.ReadWord(at + v.off + f.Off)
 		to := s.pointsAt(typ)
 		if err != nil || p == 0 || to == nil {
 			continue

@@ -87,7 +87,7 @@ func (s *reach) header(at unwind.Address, words []uint64) bool {
 		}
 		t := &ownedTask{at: at, cell: c, state: words[e.state]}
 		if c.have {
-			t.id, _ = s.p.State.ReadWord(at + c.id)
+			t.id, _ = s.ReadWord(at + c.id)
 		}
 		s.futures.tasks[at] = t
 		if s.err == nil {
@@ -107,16 +107,7 @@ func (s *reach) isHeader(at unwind.Address) *ownedTask {
 	if at < 4096 || at%s.word != 0 || at>>47 != 0 {
 		return nil
 	}
-	var buf [4 * 8]byte
-	b := buf[:4*s.word]
-	if n, err := s.p.State.ReadMem(at, b); err != nil || n < len(b) {
-		return nil
-	}
-	var words [4]uint64
-	for i := range words {
-		words[i] = s.arch.Word(b[uint64(i)*s.word:])
-	}
-	if !s.header(at, words[:]) {
+	if words, ok := s.Words(at, 4); !ok || !s.header(at, words) {
 		return nil
 	}
 	return s.futures.tasks[at]
@@ -139,7 +130,7 @@ type cellKey struct {
 }
 
 func (s *reach) newCell(e *executor, vtable unwind.Address) *cell {
-	entry, err := s.p.State.ReadWord(vtable + e.entry*s.word)
+	entry, err := s.ReadWord(vtable + e.entry*s.word)
 	if err != nil {
 		return nil
 	}
@@ -222,7 +213,7 @@ func (s *reach) tokioCell(e *executor, lib *libstate.Library, fn dwarf.DIE, vtab
 // links. Else the function was merged with another instance's.
 func (s *reach) says(vtable unwind.Address, off, n uint64) bool {
 	for i := range n {
-		if v, err := s.p.State.ReadWord(vtable + i*s.word); err == nil && v <= off && off < v+4*s.word && v > 3*s.word {
+		if v, err := s.ReadWord(vtable + i*s.word); err == nil && v <= off && off < v+4*s.word && v > 3*s.word {
 			return true
 		}
 	}
@@ -244,14 +235,14 @@ func (s *reach) asyncCell(e *executor, fn dwarf.DIE, vtable unwind.Address) *cel
 		return nil
 	}
 	c := &cell{exec: e, future: future}
-	info, err := s.p.State.ReadWord(vtable + 7*s.word)
+	info, err := s.ReadWord(vtable + 7*s.word)
 	if err != nil {
 		return nil
 	}
 	least := 4*s.word + schedule.Size()
 	size := max(future.Size(), out.Size())
 	for i := range uint64(6) { // the future's and the result's offset are the same, and the largest below the size of all
-		v, err := s.p.State.ReadWord(info + i*s.word)
+		v, err := s.ReadWord(info + i*s.word)
 		if err != nil {
 			return nil
 		}
@@ -404,7 +395,7 @@ func (s *reach) owned() {
 			if !c.have || c.list == nil {
 				continue
 			}
-			at, err := s.p.State.ReadWord(t.at + c.scheduler)
+			at, err := s.ReadWord(t.at + c.scheduler)
 			if _, ok := walked[at]; ok || err != nil {
 				continue
 			}
@@ -445,8 +436,8 @@ func (s *reach) ownedBy(at unwind.Address, scheduler *types.Type) (more, whole b
 	}
 	shard := s.pointsAt(s.types.OfField(data))
 	slice := at + off + shardedOff + lists.Off
-	first, err := s.p.State.ReadWord(slice + data.Off)
-	n, err2 := s.p.State.ReadWord(slice + length.Off)
+	first, err := s.ReadWord(slice + data.Off)
+	n, err2 := s.ReadWord(slice + length.Off)
 	if shard == nil || shard.Size() == 0 || err != nil || err2 != nil || n > maxShards {
 		return false, false
 	}
@@ -474,7 +465,7 @@ func (s *reach) listed(at unwind.Address, owner *types.Type) (more, whole bool) 
 	if head == nil {
 		return false, false
 	}
-	next, err := s.p.State.ReadWord(at + off + head.Off)
+	next, err := s.ReadWord(at + off + head.Off)
 	seen := map[unwind.Address]bool{}
 	for err == nil && next != 0 && !seen[next] && len(seen) < maxFrames && !s.stopped() {
 		seen[next] = true
@@ -485,7 +476,7 @@ func (s *reach) listed(at unwind.Address, owner *types.Type) (more, whole bool) 
 		}
 		more = more || len(s.futures.tasks) > had
 		t.owned = true
-		next, err = s.p.State.ReadWord(t.at + t.cell.next)
+		next, err = s.ReadWord(t.at + t.cell.next)
 	}
 	return more, err == nil && next == 0
 }
@@ -526,7 +517,7 @@ func (s *reach) dropped(t *ownedTask) bool {
 	if !t.cell.have || t.owned {
 		return false
 	}
-	at, err := s.p.State.ReadWord(t.at + t.cell.scheduler)
+	at, err := s.ReadWord(t.at + t.cell.scheduler)
 	return err != nil || s.futures.lists[at]
 }
 
@@ -562,13 +553,13 @@ func (t *ownedTask) describe(out *tasks.Task) {
 // threadLocals scans the thread-local variables of the program itself, which are below or above a thread's pointer.
 func (s *reach) threadLocals(regs *arch.RegSet) {
 	const size = 4096
-	switch s.arch {
+	switch s.Arch {
 	case arch.AMD64:
 		if tp, ok := regs.Get(arch.FSBase); ok && tp > size {
 			s.scan(span{tp - size, tp}, true)
 		}
 	case arch.X86:
-		r, _ := s.arch.RegByName("gs_base")
+		r, _ := s.Arch.RegByName("gs_base")
 		if tp, ok := regs.Get(r); ok && tp > size {
 			s.scan(span{tp - size, tp}, true)
 		}

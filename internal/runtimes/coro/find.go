@@ -6,19 +6,19 @@ import (
 
 	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/internal/files/image"
+	"github.com/corewalk/corewalk/internal/procmem"
 	"github.com/corewalk/corewalk/internal/vars/types"
 	"github.com/corewalk/corewalk/internal/vars/values"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
-	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // A runtime has the coroutines of a process.
 type runtime struct {
+	procmem.Reader
 	p    *tasks.Process
-	arch *arch.Arch
 	word uint64 // bytes of an address
 	libs map[*libstate.Library]*image.Image
 	list []*libstate.Library // those of libs, in their order
@@ -39,8 +39,8 @@ func Find(p *tasks.Process) (tasks.Runtime, error) {
 	if len(p.Modules) == 0 || p.Symbols == nil || !hasCXX(p) {
 		return nil, nil
 	}
-	r := &runtime{p: p, arch: p.State.Arch(), libs: map[*libstate.Library]*image.Image{}, funcs: map[unwind.Address]*function{}}
-	r.word = uint64(r.arch.WordSize)
+	r := &runtime{Reader: procmem.Of(p.State), p: p, libs: map[*libstate.Library]*image.Image{}, funcs: map[unwind.Address]*function{}}
+	r.word = uint64(r.Arch.WordSize)
 	for _, lib := range p.Modules {
 		im := (*image.Image)(p.Files.Image(lib))
 		if im != nil && r.libs[lib] == nil && im.MentionsSymbol(destroySuffix) {
@@ -51,8 +51,8 @@ func Find(p *tasks.Process) (tasks.Runtime, error) {
 	if len(r.list) == 0 {
 		return nil, nil
 	}
-	r.types = types.NewSet(r.arch, (*files)(r))
-	r.values = &values.Process{Arch: r.arch, Memory: p.State, Types: r.types, Symbols: (*files)(r), MaxAlign: 16}
+	r.types = types.NewSet(r.Arch, (*files)(r))
+	r.values = &values.Process{Arch: r.Arch, Memory: p.State, Types: r.types, Symbols: (*files)(r), MaxAlign: 16}
 	return r, nil
 }
 

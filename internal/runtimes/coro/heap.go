@@ -52,7 +52,7 @@ func (s *reach) walkHeap(start unwind.Address, list []*coroutine, gone map[*coro
 		if len(list) == 0 || s.p.Spend(1) != nil {
 			return
 		}
-		size, err := s.p.State.ReadWord(at + header)
+		size, err := s.ReadWord(at + header)
 		if err != nil || at == start && size&7 != prevInUse {
 			return
 		}
@@ -64,7 +64,7 @@ func (s *reach) walkHeap(start unwind.Address, list []*coroutine, gone map[*coro
 		for len(list) > 0 && list[0].at < next {
 			c := list[0]
 			list = list[1:]
-			after, err := s.p.State.ReadWord(next + header)
+			after, err := s.ReadWord(next + header)
 			switch {
 			case next == m.End || err == nil && after&prevInUse == 0:
 				gone[c] = true // the last chunk is what has never been given out, or was given back

@@ -13,7 +13,7 @@ func (s *reach) link() {
 			continue
 		}
 		for at := (low + s.word - 1) &^ (s.word - 1); at+s.word <= high; at += s.word {
-			v, err := s.p.State.ReadWord(c.at + at)
+			v, err := s.ReadWord(c.at + at)
 			if err != nil {
 				break
 			}
@@ -45,7 +45,7 @@ func (s *reach) pointsTo(from, to *coroutine) bool {
 		low, size = max(low, l.promise[1]), min(l.size, maxObject)
 	}
 	for at := (low + s.word - 1) &^ (s.word - 1); at+s.word <= size; at += s.word {
-		v, err := s.p.State.ReadWord(from.at + at)
+		v, err := s.ReadWord(from.at + at)
 		if err != nil {
 			return false
 		}

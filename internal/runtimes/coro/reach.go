@@ -99,12 +99,12 @@ func (s *reach) thread(id unwind.ThreadID) {
 	if err != nil {
 		return
 	}
-	for reg := range arch.Reg(s.arch.NumRegs()) {
+	for reg := range arch.Reg(s.Arch.NumRegs()) {
 		if v, ok := regs.Get(reg); ok {
 			s.follow(v)
 		}
 	}
-	sp, ok := regs.Get(s.arch.SP)
+	sp, ok := regs.Get(s.Arch.SP)
 	if !ok {
 		return
 	}
@@ -157,7 +157,7 @@ func (s *reach) scan(r span, stack bool) {
 	buf := make([]byte, blockBytes+s.word)
 	for at < r.end && !s.stopped() {
 		n := min(r.end-at, blockBytes)
-		got, _ := s.p.State.ReadMem(at, buf[:min(n+s.word, uint64(len(buf)))])
+		got, _ := s.ReadMem(at, buf[:min(n+s.word, uint64(len(buf)))])
 		words := min(n, uint64(got)) / s.word
 		if words == 0 {
 			return
@@ -167,10 +167,10 @@ func (s *reach) scan(r span, stack bool) {
 			return
 		}
 		for i := range words {
-			v := s.arch.Word(buf[i*s.word:])
+			v := s.Arch.Word(buf[i*s.word:])
 			if s.futures != nil {
 				if next := (i + 1) * s.word; next+s.word <= uint64(got) {
-					s.pair(v, s.arch.Word(buf[next:]), stack)
+					s.pair(v, s.Arch.Word(buf[next:]), stack)
 				}
 				s.follow(v)
 				continue
@@ -180,7 +180,7 @@ func (s *reach) scan(r span, stack bool) {
 					s.running(v)
 				}
 				if next := (i + 1) * s.word; next+s.word <= uint64(got) {
-					if w := s.arch.Word(buf[next:]); w != v {
+					if w := s.Arch.Word(buf[next:]); w != v {
 						s.candidate(at+i*s.word, v, w)
 					}
 				}
@@ -216,13 +216,13 @@ func (s *reach) follow(v unwind.Address) {
 	var buf [4 * 8]byte // the two words before and the two at v
 	b := buf[:4*s.word]
 	s.left -= 4
-	if n, err := s.p.State.ReadMem(v-2*s.word, b); err != nil || n < len(b) {
-		if n, err = s.p.State.ReadMem(v, b[2*s.word:]); err != nil || n < int(2*s.word) {
+	if n, err := s.ReadMem(v-2*s.word, b); err != nil || n < len(b) {
+		if n, err = s.ReadMem(v, b[2*s.word:]); err != nil || n < int(2*s.word) {
 			return
 		}
 		clear(b[:2*s.word])
 	}
-	word := func(i uint64) uint64 { return s.arch.Word(b[i*s.word:]) }
+	word := func(i uint64) uint64 { return s.Arch.Word(b[i*s.word:]) }
 	if libs := s.p.State.LibraryTracker(); libs != nil {
 		if _, ok := libs.LibraryAt(v); ok {
 			return // its variables are scanned by themselves
@@ -275,15 +275,13 @@ func (s *reach) read(c *coroutine) bool {
 	if l != nil && l.size != 0 {
 		size = min(l.size, maxObject)
 	}
-	b := make([]byte, size)
-	n, _ := s.p.State.ReadMem(c.at, b)
-	b = b[:max(0, n)]
+	b := s.Some(c.at, int(size))
 	if l != nil && l.size != 0 && uint64(len(b)) < size {
 		return false
 	}
 	if l != nil && l.indexBytes > 0 && l.indexBytes <= 8 && l.index+l.indexBytes <= uint64(len(b)) {
-		v, err := s.arch.ReadUint(s.p.State, c.at+l.index, int(l.indexBytes))
-		if err != nil {
+		v, ok := s.Uint(c.at+l.index, int(l.indexBytes))
+		if !ok {
 			return false
 		}
 		c.index = v

@@ -8,6 +8,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"github.com/corewalk/corewalk/internal/procmem"
 	"github.com/corewalk/corewalk/internal/vars/types"
 	"github.com/corewalk/corewalk/internal/vars/values"
 	"github.com/corewalk/corewalk/libstate"
@@ -52,7 +53,7 @@ func FindRust(p *tasks.Process) (tasks.Runtime, error) {
 			continue
 		}
 		if r == nil {
-			r = &runtime{p: p, arch: p.State.Arch(), libs: map[*libstate.Library]*image.Image{}, funcs: map[unwind.Address]*function{}, polls: map[unwind.Address]*types.Type{}}
+			r = &runtime{Reader: procmem.Of(p.State), p: p, libs: map[*libstate.Library]*image.Image{}, funcs: map[unwind.Address]*function{}, polls: map[unwind.Address]*types.Type{}}
 		}
 		if r.libs[lib] == nil {
 			r.libs[lib] = im
@@ -62,9 +63,9 @@ func FindRust(p *tasks.Process) (tasks.Runtime, error) {
 	if r == nil {
 		return nil, nil
 	}
-	r.word = uint64(r.arch.WordSize)
-	r.types = types.NewSet(r.arch, (*files)(r))
-	r.values = &values.Process{Arch: r.arch, Memory: p.State, Types: r.types, Symbols: (*files)(r), MaxAlign: 16}
+	r.word = uint64(r.Arch.WordSize)
+	r.types = types.NewSet(r.Arch, (*files)(r))
+	r.values = &values.Process{Arch: r.Arch, Memory: p.State, Types: r.types, Symbols: (*files)(r), MaxAlign: 16}
 	return &rust{r}, nil
 }
 
@@ -203,13 +204,9 @@ func (r *runtime) data(addr unwind.Address) *libstate.Library {
 }
 
 func (s *reach) polled(lib *libstate.Library, vtable unwind.Address) *types.Type {
-	var w [4]uint64
-	for i := range w {
-		v, err := s.p.State.ReadWord(vtable + uint64(i)*s.word)
-		if err != nil {
-			return nil
-		}
-		w[i] = v
+	w, ok := s.Words(vtable, 4)
+	if !ok {
+		return nil
 	}
 	drop, size, align, poll := w[0], w[1], w[2], w[3]
 	if size == 0 || size > 1<<24 || align == 0 || align&(align-1) != 0 || align > 4096 {
@@ -269,19 +266,19 @@ func (s *reach) owners() {
 }
 
 func (s *reach) ownedIn(f *future, at unwind.Address, size uint64, direct bool) {
-	b := make([]byte, size)
-	n, _ := s.p.State.ReadMem(at, b)
-	if n <= 0 || s.p.Spend(n/int(s.word)/wordsPerUnit+1) != nil {
+	b := s.Some(at, int(size))
+	n := len(b)
+	if n == 0 || s.p.Spend(n/int(s.word)/wordsPerUnit+1) != nil {
 		return
 	}
 	for i := uint64(0); i+s.word <= uint64(n); i += s.word {
-		v := s.arch.Word(b[i:])
+		v := s.Arch.Word(b[i:])
 		if in := s.futures.found[v]; in != nil {
-			if i+2*s.word <= uint64(n) && in != f && in.owner == nil && !f.within(in) && s.dynamic(s.arch.Word(b[i+s.word:])) == in.typ {
+			if i+2*s.word <= uint64(n) && in != f && in.owner == nil && !f.within(in) && s.dynamic(s.Arch.Word(b[i+s.word:])) == in.typ {
 				in.owner = f
 			}
 		} else if direct && v >= 4096 && v%s.word == 0 && v>>47 == 0 {
-			chunk, err := s.p.State.ReadWord(v - s.word)
+			chunk, err := s.ReadWord(v - s.word)
 			if chunk &^= 7; err == nil && chunk >= 4*s.word && chunk <= 64*maxObject {
 				s.ownedIn(f, v, min(chunk-s.word, maxObject), false)
 			}

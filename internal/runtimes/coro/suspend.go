@@ -39,14 +39,11 @@ func (r *runtime) search(f *function, index uint64) (found place) {
 	if high <= low || high-low > maxCode || r.p.Spend(int(high-low)/8) != nil {
 		return place{}
 	}
-	code := make([]byte, high-low)
-	if n, err := r.p.State.ReadMem(low, code); err != nil || n < len(code) {
-		return place{}
-	}
+	code := r.Bytes(low, int(high-low))
 	lookup, _ := r.p.Names.(unwind.CallLookup)
 	known := map[arch.Reg]int64{} // registers with a constant
 	for at := uint64(0); at < uint64(len(code)); {
-		in, err := disasm.Decode(r.arch, code[at:], low+at)
+		in, err := disasm.Decode(r.Arch, code[at:], low+at)
 		if err != nil || in.Len == 0 {
 			return place{}
 		}
@@ -117,12 +114,12 @@ func stored(in *disasm.Inst, known map[arch.Reg]int64, off, size uint64) (v uint
 // resume, the first byte that is read from the frame, which is in the register of the first argument.
 func (r *runtime) guessIndex(l *layout) {
 	low, high := l.code[0], min(l.code[1], l.code[0]+maxGuess)
-	code := make([]byte, high-low)
-	if n, err := r.p.State.ReadMem(low, code); err != nil || n < len(code) || r.arch != arch.AMD64 {
+	code := r.Bytes(low, int(high-low))
+	if r.Arch != arch.AMD64 {
 		return
 	}
 	for at := uint64(0); at < uint64(len(code)); {
-		in, err := disasm.Decode(r.arch, code[at:], low+at)
+		in, err := disasm.Decode(r.Arch, code[at:], low+at)
 		if err != nil || in.Kind.IsCall() || in.Writes.Has(arch.RDI) {
 			return
 		}

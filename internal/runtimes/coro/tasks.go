@@ -75,7 +75,7 @@ func (s *reach) frame(c *coroutine) tasks.SuspendedFrame {
 	f := c.fn
 	out := tasks.SuspendedFrame{Function: f.name, Symbol: f.symbol, Entry: f.resume, PC: f.resume, Object: c.at, File: f.file, Line: f.line, Approximate: true}
 	if out.PC == 0 {
-		out.PC, _ = s.p.State.ReadWord(c.at + s.word)
+		out.PC, _ = s.ReadWord(c.at + s.word)
 	}
 	if c.place.pc != 0 {
 		out.PC = c.place.pc

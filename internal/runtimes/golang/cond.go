@@ -18,7 +18,7 @@ func (r *runtime) condition(o *object, w *tasks.Wait, frames []*unwind.Frame) {
 	if !ok || r.of("notifylist") == nil {
 		return
 	}
-	size := uint64(r.arch.WordSize)
+	size := uint64(r.Arch.WordSize)
 	at, words := uint64(0), 0
 	for _, f := range frames[:min(len(frames), maxAsker)] {
 		if at == 0 {

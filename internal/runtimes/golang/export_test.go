@@ -73,7 +73,7 @@ func FindWithout(p *tasks.Process, version string) (tasks.Runtime, error) {
 // Differences compares the layout of a runtime with the table's of its version: what both have must be equal. It also returns how many fields are.
 func Differences(r tasks.Runtime) (equal int, differ []string) {
 	have := r.(*runtime)
-	want := readLayout(layoutsText, image.GoMinor(have.version), machineOf(have.arch))
+	want := readLayout(layoutsText, image.GoMinor(have.version), machineOf(have.Arch))
 	for name, rec := range want.records {
 		got := have.of(name)
 		if got == nil {

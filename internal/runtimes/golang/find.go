@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/corewalk/corewalk/internal/files/image"
+	"github.com/corewalk/corewalk/internal/procmem"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
@@ -51,7 +52,7 @@ func find(p *tasks.Process, table string) (tasks.Runtime, error) {
 		if im == nil || im.GoTable() == nil {
 			continue
 		}
-		r := &runtime{memory: memory{p, p.State.Arch()}, lib: lib, im: im, version: im.GoVersion(), table: table}
+		r := &runtime{memory: memory{procmem.Of(p.State), p}, lib: lib, im: im, version: im.GoVersion(), table: table}
 		if err := r.open(machine); err != nil {
 			failed = fmt.Errorf("goroutines of %s: %w", lib.Path, err)
 			continue
@@ -299,7 +300,7 @@ func (r *runtime) proveFields() error {
 // all yields the addresses of all goroutines.
 func (r *runtime) all(ctx context.Context) iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
-		size := uint64(r.arch.WordSize)
+		size := uint64(r.Arch.WordSize)
 		const block = 512
 		for i := uint64(0); i < r.count; i += block {
 			n := min(block, r.count-i)
@@ -310,7 +311,7 @@ func (r *runtime) all(ctx context.Context) iter.Seq[uint64] {
 			for k := range n {
 				var g uint64
 				if b != nil {
-					g = r.arch.Word(b[k*size:])
+					g = r.Arch.Word(b[k*size:])
 				} else if g, _ = r.word(r.allgs + (i+k)*size); g == 0 && n == block {
 					break // nothing of the block can be read
 				}

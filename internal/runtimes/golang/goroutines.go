@@ -206,15 +206,15 @@ func (r *runtime) start(o *object, status uint32) *tasks.Start {
 		return nil
 	}
 	s := &tasks.Start{AfterCall: true}
-	s.Regs.Set(r.arch.PC, pc)
-	s.Regs.Set(r.arch.SP, sp)
+	s.Regs.Set(r.Arch.PC, pc)
+	s.Regs.Set(r.Arch.SP, sp)
 	if bp != 0 {
-		s.Regs.Set(r.arch.FP, bp)
+		s.Regs.Set(r.Arch.FP, bp)
 	}
 	if pc == o.word("startpc") { // it has not begun
 		s.AfterCall = false
-		if lr := o.word("sched.lr"); lr != 0 && r.arch == arch.ARM64 {
-			s.Regs.Set(r.arch.RA, lr)
+		if lr := o.word("sched.lr"); lr != 0 && r.Arch == arch.ARM64 {
+			s.Regs.Set(r.Arch.RA, lr)
 		}
 	}
 	return s

@@ -89,7 +89,7 @@ func (r *runtime) decode(f gopclntab.Func, most uint64) (insts []disasm.Inst, in
 	}
 	insts, index = make([]disasm.Inst, 0, len(code)/4), map[uint64]int{}
 	for at := uint64(0); at < uint64(len(code)); {
-		in, err := disasm.Decode(r.arch, code[at:], entry+at)
+		in, err := disasm.Decode(r.Arch, code[at:], entry+at)
 		if err != nil || in.Len == 0 {
 			break
 		}
@@ -190,7 +190,7 @@ func (r *runtime) lockEvents(f gopclntab.Func, insts []disasm.Inst, known helper
 			if !strings.HasPrefix(callee, "sync.") && !strings.HasPrefix(callee, "internal/sync.") {
 				continue
 			}
-		} else if !isAtomicWrite(r.arch, in) {
+		} else if !isAtomicWrite(r.Arch, in) {
 			continue
 		}
 		name := ""
@@ -213,7 +213,7 @@ func (r *runtime) lockEvents(f gopclntab.Func, insts []disasm.Inst, known helper
 			events[i] = e
 		}
 		for j := i - 1; callee != "" && inlined && !whole && j >= max(0, i-maxBack); j-- {
-			if isAtomicWrite(r.arch, &insts[j]) {
+			if isAtomicWrite(r.Arch, &insts[j]) {
 				if _, ok := events[j]; !ok {
 					events[j] = e
 				}
@@ -412,7 +412,7 @@ func (n *numbering) load(at int) int {
 
 // number finds out which lock each event is about, and which slots have values at the target.
 func (r *runtime) number(insts []disasm.Inst, index map[uint64]int, events map[int]lockEvent, target int) *numbering {
-	n := &numbering{all: make([]quantity, 1, 64), known: map[quantity]int{}, regs: map[arch.Reg]int{}, slots: map[uint64]slot{}, word: uint64(r.arch.WordSize)}
+	n := &numbering{all: make([]quantity, 1, 64), known: map[quantity]int{}, regs: map[arch.Reg]int{}, slots: map[uint64]slot{}, word: uint64(r.Arch.WordSize)}
 	if reg := r.argument(); reg != arch.NoReg {
 		n.arg = n.reg(reg)
 	}
@@ -432,18 +432,18 @@ func (r *runtime) number(insts []disasm.Inst, index map[uint64]int, events map[i
 		}
 		var dst arch.Reg = arch.NoReg
 		v := 0
-		at, hasAddress := n.address(r.arch, in.Mem())
+		at, hasAddress := n.address(r.Arch, in.Mem())
 		switch in.Kind {
 		case disasm.Call, disasm.CallIndirect:
 			clear(n.regs)
 			continue
 		case disasm.Mov:
 			dst, v = in.Dst, n.reg(in.Src)
-			if in.Src == r.arch.SP {
+			if in.Src == r.Arch.SP {
 				v = n.get(quantity{op: opSP})
 			}
 		case disasm.MovImm:
-			dst, v = in.Dst, n.get(quantity{op: opConstant, k: r.arch.Truncate(uint64(in.Imm))})
+			dst, v = in.Dst, n.get(quantity{op: opConstant, k: r.Arch.Truncate(uint64(in.Imm))})
 		case disasm.Lea:
 			if dst, v = in.Dst, at; !hasAddress {
 				v = n.fresh()
@@ -475,7 +475,7 @@ func (r *runtime) number(insts []disasm.Inst, index map[uint64]int, events map[i
 				delete(n.regs, reg)
 			}
 		}
-		if dst != arch.NoReg && dst != r.arch.SP {
+		if dst != arch.NoReg && dst != r.Arch.SP {
 			n.regs[dst] = v
 		}
 	}
@@ -496,8 +496,8 @@ func (r *runtime) lockOf(n *numbering, in *disasm.Inst, e lockEvent) int {
 		}
 		return n.get(quantity{op: opAdd, of: at, k: e.part})
 	}
-	at, ok := n.address(r.arch, in.Mem())
-	if base, atomic := atomicBase(in); r.arch == arch.ARM64 && atomic {
+	at, ok := n.address(r.Arch, in.Mem())
+	if base, atomic := atomicBase(in); r.Arch == arch.ARM64 && atomic {
 		at, ok = n.reg(base), true
 	}
 	if !ok {
@@ -512,7 +512,7 @@ func (r *runtime) lockOf(n *numbering, in *disasm.Inst, e lockEvent) int {
 
 // argument is the register with a function's first argument; NoReg where that is on the stack.
 func (r *runtime) argument() arch.Reg {
-	switch r.arch {
+	switch r.Arch {
 	case arch.AMD64:
 		return arch.RAX
 	case arch.ARM64:
@@ -556,10 +556,10 @@ func (r *runtime) compute(v value, sp uint64) (uint64, bool) {
 	case fromSP:
 		at += sp
 	case fromSlot:
-		at, ok = r.word(r.arch.Truncate(sp + at))
+		at, ok = r.word(r.Arch.Truncate(sp + at))
 	}
 	for _, s := range v.steps {
-		at = r.arch.Truncate(at + s.add)
+		at = r.Arch.Truncate(at + s.add)
 		if s.load && ok {
 			at, ok = r.word(at)
 		}

@@ -18,7 +18,7 @@ func (r *runtime) labels(at uint64) []tasks.Label {
 	}
 	var found []tasks.Label
 	if r.minor >= 24 {
-		ws := uint64(r.arch.WordSize)
+		ws := uint64(r.Arch.WordSize)
 		list, _ := r.word(at)
 		n, ok := r.word(at + ws)
 		if !ok || n > maxLabels {
@@ -47,7 +47,7 @@ func (r *runtime) label(found []tasks.Label, key, value uint64) []tasks.Label {
 // stringAt reads a string variable.
 func (r *runtime) stringAt(at uint64) (string, bool) {
 	p, ok := r.word(at)
-	n, ok2 := r.word(at + uint64(r.arch.WordSize))
+	n, ok2 := r.word(at + uint64(r.Arch.WordSize))
 	if !ok || !ok2 {
 		return "", false
 	}
@@ -59,7 +59,7 @@ func (r *runtime) stringAt(at uint64) (string, bool) {
 // entries are in the old buckets yet.
 func (r *runtime) labelMap(m uint64) []tasks.Label {
 	const entries, minTopHash = 8, 5
-	ws := uint64(r.arch.WordSize)
+	ws := uint64(r.Arch.WordSize)
 	size := entries + entries*4*ws + ws
 	var found []tasks.Label
 	log := r.bytes(m+ws+1, 1)

@@ -248,7 +248,7 @@ func (l *links) havers(ctx context.Context, objects map[uint64]*wanted) {
 				continue
 			}
 			for _, off := range offsets {
-				v, ok := l.r.word(l.r.arch.Truncate(f.cfa + uint64(off)))
+				v, ok := l.r.word(l.r.Arch.Truncate(f.cfa + uint64(off)))
 				if !ok || v == 0 {
 					continue
 				}
@@ -258,12 +258,12 @@ func (l *links) havers(ctx context.Context, objects map[uint64]*wanted) {
 				follow--
 				b := l.r.bytes(v, reachBytes)
 				if b == nil {
-					b = l.r.bytes(v, 2*uint64(l.r.arch.WordSize))
+					b = l.r.bytes(v, 2*uint64(l.r.Arch.WordSize))
 				}
-				for ws := l.r.arch.WordSize; len(b) >= ws; b = b[ws:] {
-					l.has(s.task, objects, l.r.arch.Word(b))
+				for ws := l.r.Arch.WordSize; len(b) >= ws; b = b[ws:] {
+					l.has(s.task, objects, l.r.Arch.Word(b))
 				}
-				for in := uint64(l.r.arch.WordSize); in < reachBytes; in += 4 {
+				for in := uint64(l.r.Arch.WordSize); in < reachBytes; in += 4 {
 					if w := objects[v+in]; w != nil {
 						l.has(s.task, objects, v+in)
 					}
@@ -302,9 +302,9 @@ func (l *links) liveAt(pc uint64) []int64 {
 	f, ok := r.im.GoFuncAt(pc - r.lib.LoadBias)
 	if ok && !skipPointers(f.Name()) {
 		args, locals := f.Pointers(pc - r.lib.LoadBias)
-		ws := int64(r.arch.WordSize)
+		ws := int64(r.Arch.WordSize)
 		argsAt, localsEnd := int64(0), -ws // the saved frame pointer of arm64
-		switch r.arch {
+		switch r.Arch {
 		case arch.AMD64:
 			localsEnd = -2 * ws // and the return address
 		case arch.ARM64:

@@ -1,13 +1,14 @@
 package golang
 
 import (
+	"github.com/corewalk/corewalk/internal/procmem"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // At is the same runtime at another moment.
 func (r *runtime) At(now *tasks.Process) tasks.Runtime {
-	n := &runtime{memory: memory{now, r.arch}, lib: r.lib, im: r.im, version: r.version, layout: r.layout, ptrAt: r.ptrAt, countAt: r.countAt}
+	n := &runtime{memory: memory{procmem.Of(now.State), now}, lib: r.lib, im: r.im, version: r.version, layout: r.layout, ptrAt: r.ptrAt, countAt: r.countAt}
 	if n.readRoots() != nil {
 		n.count = 0 // Tasks lists none
 	}
@@ -19,7 +20,7 @@ const belowSP = 16
 
 // Needs copies the list of goroutines, their structures, and the used parts of the stacks of those that do not run.
 func (r *runtime) Needs(mem arch.Memory, take func([][2]arch.Address)) {
-	ws := uint64(r.arch.WordSize)
+	ws := uint64(r.Arch.WordSize)
 	take([][2]arch.Address{{r.ptrAt, r.ptrAt + ws}, {r.countAt, r.countAt + ws}})
 	list, err := mem.ReadWord(r.ptrAt)
 	count, err2 := mem.ReadWord(r.countAt)
@@ -32,7 +33,7 @@ func (r *runtime) Needs(mem arch.Memory, take func([][2]arch.Address)) {
 	rec := r.of("g")
 	ranges := make([][2]arch.Address, 0, count)
 	for words = words[:n]; uint64(len(words)) >= ws; words = words[ws:] {
-		if g := r.arch.Word(words); g != 0 {
+		if g := r.Arch.Word(words); g != 0 {
 			ranges = append(ranges, [2]arch.Address{g, g + rec.size})
 		}
 	}
@@ -45,15 +46,15 @@ func (r *runtime) Needs(mem arch.Memory, take func([][2]arch.Address)) {
 		if _, err := mem.ReadMem(at[0], g); err != nil {
 			continue
 		}
-		sp := r.arch.Word(g[saved:])
-		switch r.arch.ByteOrder.Uint32(g[status:]) &^ scanBit {
+		sp := r.Arch.Word(g[saved:])
+		switch r.Arch.ByteOrder.Uint32(g[status:]) &^ scanBit {
 		case statusRunnable, statusWaiting, statusPreempted, statusLeaked:
 		case statusSyscall:
-			sp = r.arch.Word(g[syscall:])
+			sp = r.Arch.Word(g[syscall:])
 		default:
 			continue
 		}
-		if end := r.arch.Word(g[hi:]); sp > belowSP && sp < end && end-sp < 1<<20 {
+		if end := r.Arch.Word(g[hi:]); sp > belowSP && sp < end && end-sp < 1<<20 {
 			stacks = append(stacks, [2]arch.Address{sp - belowSP, end})
 		}
 	}

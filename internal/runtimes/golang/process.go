@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/corewalk/corewalk/internal/procmem"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -11,28 +12,26 @@ import (
 
 // memory reads the structures of a process.
 type memory struct {
-	p    *tasks.Process
-	arch *arch.Arch
+	procmem.Reader
+	p *tasks.Process
 }
+
+// maxRead limits what is read at once, in bytes.
+const maxRead = 1 << 20
 
 func (m memory) word(at uint64) (uint64, bool) {
 	if at == 0 {
 		return 0, false
 	}
-	v, err := m.p.State.ReadWord(at)
-	return v, err == nil
+	return m.LookupWord(at)
 }
 
 // bytes reads n bytes; nil if not all of them are there.
 func (m memory) bytes(at, n uint64) []byte {
-	if at == 0 || n == 0 || n > 1<<20 {
+	if at == 0 || n == 0 || n > maxRead {
 		return nil
 	}
-	b := make([]byte, n)
-	if got, err := m.p.State.ReadMem(at, b); err != nil || got < len(b) {
-		return nil
-	}
-	return b
+	return m.Bytes(at, int(n))
 }
 
 // text reads at most 4 KiB of a string.
@@ -66,30 +65,29 @@ func (m memory) object(rec *record, at uint64) (object, bool) {
 
 // beginning is object for as much of a structure as can be read: a small core may end within it. Fields behind that are 0.
 func (m memory) beginning(rec *record, at uint64) (object, bool) {
-	if rec == nil || at == 0 || rec.size > 1<<20 {
+	if rec == nil || at == 0 || rec.size > maxRead {
 		return object{}, false
 	}
-	b := make([]byte, rec.size)
-	n, _ := m.p.State.ReadMem(at, b)
-	return object{m, at, rec, b[:max(n, 0)]}, n > 0
+	b := m.Some(at, int(rec.size))
+	return object{m, at, rec, b}, len(b) > 0
 }
 
 // lacks reports whether a dump lacks memory of a structure that the process had.
 func (m memory) lacks(rec *record, at uint64) bool {
-	if rec == nil || at == 0 || rec.size > 1<<20 {
+	if rec == nil || at == 0 || rec.size > maxRead {
 		return false
 	}
-	_, err := m.p.State.ReadMem(at, make([]byte, rec.size))
+	_, err := m.ReadMem(at, make([]byte, rec.size))
 	return errors.Is(err, arch.ErrNotInDump) || errors.Is(err, arch.ErrTruncated)
 }
 
 // word is a pointer-sized field; 0 if this version does not have it.
 func (o *object) word(field string) uint64 {
 	off, ok := o.rec.off(field)
-	if !ok || off+uint64(o.m.arch.WordSize) > uint64(len(o.data)) {
+	if !ok || off+uint64(o.m.Arch.WordSize) > uint64(len(o.data)) {
 		return 0
 	}
-	return o.m.arch.Word(o.data[off:])
+	return o.m.Arch.Word(o.data[off:])
 }
 
 func (o *object) u64(field string) uint64 {
@@ -97,7 +95,7 @@ func (o *object) u64(field string) uint64 {
 	if !ok || off+8 > uint64(len(o.data)) {
 		return 0
 	}
-	return o.m.arch.ByteOrder.Uint64(o.data[off:])
+	return o.m.Arch.ByteOrder.Uint64(o.data[off:])
 }
 
 func (o *object) u32(field string) uint32 {
@@ -105,7 +103,7 @@ func (o *object) u32(field string) uint32 {
 	if !ok || off+4 > uint64(len(o.data)) {
 		return 0
 	}
-	return o.m.arch.ByteOrder.Uint32(o.data[off:])
+	return o.m.Arch.ByteOrder.Uint32(o.data[off:])
 }
 
 func (o *object) u8(field string) uint8 {

@@ -34,7 +34,7 @@ func (r *runtime) ownReasons() []string {
 // readReasons reads a list of words for waits, which has no end of its own; nil if it is none: the first is empty, and
 // the third the same in all versions.
 func (r *runtime) readReasons(list uint64) []string {
-	size := uint64(r.arch.WordSize)
+	size := uint64(r.Arch.WordSize)
 	var words []string
 	for at := list; len(words) < maxReasons; at += 2 * size {
 		n, ok := r.word(at + size)

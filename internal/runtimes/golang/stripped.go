@@ -30,7 +30,7 @@ func (r *runtime) globals(function string) []uint64 {
 	var found []uint64
 	held := map[arch.Reg]uint64{} // addresses in registers
 	for pc := f.Addr; len(code) > 0; {
-		in, err := disasm.Decode(r.arch, code, pc)
+		in, err := disasm.Decode(r.Arch, code, pc)
 		if err != nil || in.Len > len(code) {
 			break
 		}
@@ -45,7 +45,7 @@ func (r *runtime) globals(function string) []uint64 {
 					at, ok = base+uint64(m.Disp), true
 				}
 			}
-			if at = r.arch.Truncate(at); ok && r.lib.Start <= at && at < r.lib.End {
+			if at = r.Arch.Truncate(at); ok && r.lib.Start <= at && at < r.lib.End {
 				address = at
 				if !slices.Contains(found, at) {
 					found = append(found, at)
@@ -55,7 +55,7 @@ func (r *runtime) globals(function string) []uint64 {
 		sum, sumOf := uint64(0), arch.NoReg // arm64 adds the lower bits by themselves
 		if op, d, a, _, imm := in.ALU(); op == disasm.ALUAddImm {
 			if base, has := held[a]; has {
-				sum, sumOf = r.arch.Truncate(base+uint64(imm)), d
+				sum, sumOf = r.Arch.Truncate(base+uint64(imm)), d
 				if r.lib.Start <= sum && sum < r.lib.End && !slices.Contains(found, sum) {
 					found = append(found, sum)
 				}
@@ -98,7 +98,7 @@ func (r *runtime) searchRoots() bool {
 		}
 		for _, at := range candidates {
 			p, ok := r.word(at)
-			if !ok || at == length || p%uint64(r.arch.WordSize) != 0 {
+			if !ok || at == length || p%uint64(r.Arch.WordSize) != 0 {
 				continue
 			}
 			if r.allgs, r.count = p, n; r.ends() && r.prove() == nil {
@@ -118,7 +118,7 @@ func (r *runtime) ends() bool {
 	bad := uint64(0)
 	n := min(r.count, proveSample)
 	for i := uint64(1); i <= n; i++ {
-		g, ok := r.word(r.allgs + (r.count-i)*uint64(r.arch.WordSize))
+		g, ok := r.word(r.allgs + (r.count-i)*uint64(r.Arch.WordSize))
 		if !ok || g == 0 || r.sense(g, seen) <= senseAbsent {
 			if bad++; i == 1 {
 				return false

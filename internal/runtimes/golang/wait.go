@@ -232,7 +232,7 @@ func (r *runtime) typeName(at uint64) string {
 	if !ok {
 		return ""
 	}
-	if flags := 2*r.arch.WordSize + tflagOff; flags < len(t.data) && t.data[flags]&extraStar != 0 {
+	if flags := 2*r.Arch.WordSize + tflagOff; flags < len(t.data) && t.data[flags]&extraStar != 0 {
 		name = strings.TrimPrefix(name, "*")
 	}
 	return name

@@ -133,7 +133,7 @@ func TestFlyingGuards(t *testing.T) {
 	} {
 		vm := thrower(c.class)
 		vm.fields["JavaThread._exception_oop"], vm.fields["JavaThread._exception_pc"] = field{offset: oop}, field{offset: pc}
-		r := vm.Memory.Memory.(*recorded)
+		r := vm.Memory.(*recorded)
 		binary.LittleEndian.PutUint64(r.Pages[0x1000][aThread-0x1000+oop:], anError)
 		binary.LittleEndian.PutUint64(r.Pages[0x1000][aThread-0x1000+pc:], c.pc)
 		w, err := unwind.NewWalker(r)

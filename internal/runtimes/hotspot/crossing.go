@@ -131,9 +131,7 @@ func (vm *VM) entering(pc uint64, e entry, adapter bool, left *int, seen map[uin
 
 // instruction decodes one instruction.
 func (vm *VM) instruction(pc uint64) (disasm.Inst, bool) {
-	var code [disasm.MaxLen]byte
-	n, _ := vm.ReadMem(pc, code[:])
-	i, err := disasm.Decode(arch.AMD64, code[:n], pc)
+	i, err := disasm.Decode(arch.AMD64, vm.Some(pc, disasm.MaxLen), pc)
 	return i, err == nil
 }
 

@@ -3,7 +3,7 @@ package hotspot
 import (
 	"testing"
 
-	"github.com/corewalk/corewalk/internal/runtimes/remote"
+	"github.com/corewalk/corewalk/internal/procmem"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -76,7 +76,7 @@ func TestCrossing(t *testing.T) {
 			littleEndian.PutUint64(stack[0x78:], theStack+0xa0) // of the whole frame
 			littleEndian.PutUint64(stack[0x88:], inCode+2)
 			r := &recorded{recording: &recording{Pages: map[uint64][]byte{0x1000: mem, theStack: stack}}}
-			vm := &VM{memory: memory{remote.Memory{Memory: r}}, spend: func(int) error { return nil }, tables: &tables{fields: map[string]field{}}}
+			vm := &VM{memory: memory{procmem.Of(r)}, spend: func(int) error { return nil }, tables: &tables{fields: map[string]field{}}}
 			vm.returnsInto(inCode&^0xff, inCode|0xff)
 			w, err := unwind.NewWalker(r)
 			if err != nil {
@@ -107,7 +107,7 @@ func TestCrossing(t *testing.T) {
 // returnsInto makes a virtual machine with one blob, whose code is in [begin, end), without a code cache around it.
 func (vm *VM) returnsInto(begin, end uint64) {
 	vm.heaps = []heap{{low: begin, high: end, segments: 0x1800, shift: 8}}
-	p := vm.Memory.Memory.(*recorded).Pages[0x1000]
+	p := vm.Memory.(*recorded).Pages[0x1000]
 	p[0x800] = 0
 	vm.blobs.Get(begin, func() *blob { return &blob{begin: begin, end: end} })
 }
@@ -118,7 +118,7 @@ func TestMade(t *testing.T) {
 	mem := make([]byte, page)
 	copy(mem, code)
 	r := &recorded{recording: &recording{Pages: map[uint64][]byte{0x1000: mem}}}
-	vm := &VM{memory: memory{remote.Memory{Memory: r}}}
+	vm := &VM{memory: memory{procmem.Of(r)}}
 	for at, want := range map[uint64]int{0: 0, 1: 8, 2: 16, 5: 16, 6: 24, 10: 56, 14: 56, 19: -1, 3: -1} {
 		depth, ok := vm.made(&blob{begin: 0x1000, frameSize: 80}, 0x1000+at)
 		if ok != (want >= 0) || ok && depth != uint64(want) {
@@ -147,7 +147,7 @@ func TestInCallStub(t *testing.T) {
 	} {
 		mem := make([]byte, page)
 		copy(mem[16:], c.code)
-		vm := &VM{memory: memory{remote.Memory{Memory: &recorded{recording: &recording{Pages: map[uint64][]byte{0x1000: mem}}}}}}
+		vm := &VM{memory: memory{procmem.Of(&recorded{recording: &recording{Pages: map[uint64][]byte{0x1000: mem}}})}}
 		if got := vm.inCallStub(0x1010 + c.offset); got != c.want {
 			t.Errorf("%s: %v", c.what, got)
 		}

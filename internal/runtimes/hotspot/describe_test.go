@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/corewalk/corewalk/internal/runtimes/remote"
+	"github.com/corewalk/corewalk/internal/procmem"
 )
 
 // TestDescribe: the version is the one that the virtual machine gives itself, and its number alone if that is damaged.
@@ -22,13 +22,13 @@ func TestDescribe(t *testing.T) {
 		binary.LittleEndian.PutUint64(data, text)
 		copy(data[text-at:], c.release)
 		r := &recorded{recording: &recording{Pages: map[uint64][]byte{at: data}}}
-		vm := &VM{memory: memory{remote.Memory{Memory: r}}, version: 25,
+		vm := &VM{memory: memory{procmem.Of(r)}, version: 25,
 			tables: &tables{fields: map[string]field{"Abstract_VM_Version._s_vm_release": {address: at, static: true}}}}
 		if got := vm.describe(); got != c.want {
 			t.Errorf("%q: %s, want %s", c.release, got, c.want)
 		}
 	}
-	old := &VM{version: 25, tables: &tables{fields: map[string]field{"CodeCache._heap": {address: 8, static: true}}}, memory: memory{remote.Memory{Memory: &recorded{recording: &recording{}}}}}
+	old := &VM{version: 25, tables: &tables{fields: map[string]field{"CodeCache._heap": {address: 8, static: true}}}, memory: memory{procmem.Of(&recorded{recording: &recording{}})}}
 	if got, want := old.describe(), "HotSpot of JDK 8, layout from its own tables"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

@@ -55,9 +55,7 @@ func (vm *VM) starting(b *blob, in, out *unwind.Frame) unwind.Status {
 // leaving reports whether code returns after at most maxEpilogue instructions: how far above the stack pointer
 // the return address is, and whether the frame pointer is right below it.
 func (vm *VM) leaving(pc uint64) (depth uint64, saved, ok bool) {
-	code := make([]byte, maxEpilogue*disasm.MaxLen)
-	n, _ := vm.ReadMem(pc, code)
-	code = code[:n]
+	code := vm.Some(pc, maxEpilogue*disasm.MaxLen)
 	for range maxEpilogue {
 		i, err := disasm.Decode(arch.AMD64, code, pc)
 		if err != nil {

@@ -2,8 +2,6 @@ package hotspot
 
 import (
 	"strings"
-
-	"github.com/corewalk/corewalk/internal/runtimes/remote"
 )
 
 // A method is a Java method.
@@ -158,12 +156,10 @@ type reader struct {
 
 func (r *reader) byte() (byte, bool) {
 	if len(r.buf) == 0 {
-		var b [64]byte
-		n, _ := r.m.ReadMem(r.at, b[:64-r.at%64]) // never across the end of a page
-		if n == 0 {
+		if r.buf = r.m.Some(r.at, int(64-r.at%64)); len(r.buf) == 0 { // never across the end of a page
 			return 0, false
 		}
-		r.buf, r.at = append([]byte(nil), b[:n]...), r.at+uint64(n)
+		r.at += uint64(len(r.buf))
 	}
 	c := r.buf[0]
 	r.buf = r.buf[1:]
@@ -191,7 +187,7 @@ func (vm *VM) symbol(at uint64) (string, bool) {
 		return "", false
 	}
 	n, ok := vm.U16(at + vm.layout.symbolLength)
-	if !ok || int(n) > remote.MaxText {
+	if !ok || int(n) > maxName {
 		return "", false
 	}
 	b := vm.Bytes(at+vm.layout.symbolBody, int(n))

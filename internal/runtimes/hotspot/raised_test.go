@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/corewalk/corewalk/internal/runtimes/remote"
+	"github.com/corewalk/corewalk/internal/procmem"
 )
 
 // Where the thread, the exceptions and the classes of thrower are.
@@ -41,7 +41,7 @@ func thrower(class string) *VM {
 		binary.LittleEndian.PutUint16(mem[itsFields-0x1000+4+2*i:], v)
 	}
 	r := &recorded{recording: &recording{Pages: map[uint64][]byte{0x1000: mem}}}
-	vm := &VM{memory: memory{remote.Memory{Memory: r}}, spend: func(int) error { return nil }, tables: &tables{fields: map[string]field{
+	vm := &VM{memory: memory{procmem.Of(r)}, spend: func(int) error { return nil }, tables: &tables{fields: map[string]field{
 		"ThreadShadow._pending_exception": {offset: 8}, "Klass._super": {offset: 8},
 		"InstanceKlass._constants": {offset: 16}, "InstanceKlass._fields": {offset: 24},
 	}}}

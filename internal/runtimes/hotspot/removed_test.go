@@ -3,17 +3,14 @@ package hotspot
 import (
 	"github.com/corewalk/corewalk/tasks"
 	"testing"
-
-	"github.com/corewalk/corewalk/internal/runtimes/remote"
 )
 
 // described is a virtual machine of JDK 17 whose debug information is code, and a blob that has it.
 func described(code ...byte) (*VM, *blob) {
 	vm := thrower("java/lang/Throwable")
 	vm.version = 17
-	mem := vm.Memory.Memory.(*recorded).Pages[0x1000]
+	mem := vm.Memory.(*recorded).Pages[0x1000]
 	copy(mem[0x800:], code)
-	vm.memory = memory{remote.Memory{Memory: vm.Memory.Memory}}
 	return vm, &blob{scopes: 0x1800 - 1, scopesEnd: 0x1800 + uint64(len(code)), level: 4}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/corewalk/corewalk/internal/procmem"
 	"github.com/corewalk/corewalk/internal/runtimes/remote"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
@@ -50,7 +51,7 @@ func (j *Java) At(process func() *tasks.Process) *Java {
 	now.once.Do(func() {
 		old := j.machine()
 		if p := process(); p != nil && old != nil {
-			vm := &VM{memory: memory{remote.Memory{Memory: p.State}}, lib: old.lib, spend: p.Spend, tables: old.tables, version: old.version,
+			vm := &VM{memory: memory{procmem.Of(p.State)}, lib: old.lib, spend: p.Spend, tables: old.tables, version: old.version,
 				callers: old.callers, layout: old.layout, objects: old.objects, narrowLocation: old.narrowLocation}
 			if now.err = vm.findHeaps(); now.err == nil {
 				now.vm = vm

@@ -6,6 +6,7 @@ import (
 	"sort"
 	"strconv"
 
+	"github.com/corewalk/corewalk/internal/procmem"
 	"github.com/corewalk/corewalk/internal/runtimes/remote"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/tasks"
@@ -58,7 +59,7 @@ func Open(p *tasks.Process, lib *libstate.Library) (*VM, error) {
 	if p.State.Arch() != arch.AMD64 {
 		return nil, fmt.Errorf("java frames of %s: known for x86-64 only, not for %s", lib.Path, p.State.Arch().Name)
 	}
-	vm := &VM{memory: memory{remote.Memory{Memory: p.State}}, lib: lib, spend: p.Spend}
+	vm := &VM{memory: memory{procmem.Of(p.State)}, lib: lib, spend: p.Spend}
 	if err := vm.open(p); err != nil {
 		return nil, fmt.Errorf("java frames of %s: %w", lib.Path, err)
 	}

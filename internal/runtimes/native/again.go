@@ -1,6 +1,7 @@
 package native
 
 import (
+	"github.com/corewalk/corewalk/internal/procmem"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/livestate"
 	"github.com/corewalk/corewalk/tasks"
@@ -60,9 +61,10 @@ func (r *runtime) again(tid unwind.ThreadID, call *futexCall, fn *waitFunction, 
 	}
 	before, ok := now.Asleep(tid)
 	second := tasks.Wait{Kind: w.Kind, Object: tasks.Object{Address: call.addr}}
-	if ok && r.arch.Truncate(before.Args[0]) == call.addr && before.SP == sp {
-		fresh := &runtime{p: &tasks.Process{State: present{r.p.State, now}, Files: r.p.Files, Modules: r.p.Modules, Symbols: r.p.Symbols,
-			Names: r.p.Names, Budget: r.p.Budget}, arch: r.arch, base: map[uint64]uint64{}, libc: r.libc, windows: r.windows,
+	if ok && r.Arch.Truncate(before.Args[0]) == call.addr && before.SP == sp {
+		state := present{r.p.State, now}
+		fresh := &runtime{Reader: procmem.Of(state), p: &tasks.Process{State: state, Files: r.p.Files, Modules: r.p.Modules, Symbols: r.p.Symbols,
+			Names: r.p.Names, Budget: r.p.Budget}, base: map[uint64]uint64{}, libc: r.libc, windows: r.windows,
 			variables: r.variables, files: r.files}
 		fn.describe(fresh, call, at, &second)
 		if after, sleeps := now.Asleep(tid); sleeps && after == before {

@@ -3,6 +3,7 @@ package native
 import (
 	"testing"
 
+	"github.com/corewalk/corewalk/internal/procmem"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/livestate"
 	"github.com/corewalk/corewalk/tasks"
@@ -43,7 +44,7 @@ func TestReadAgain(t *testing.T) {
 	later, elsewhere, deeper, awake := in, in, in, livestate.Sleep{}
 	later.Switches, elsewhere.Args[0], deeper.SP = 8, lock+8, sp-64
 	fn := &waitFunction{wait: func(r *runtime, c *futexCall, _ *unwind.Frame, w *tasks.Wait) {
-		if own, ok := r.u32(c.addr); ok {
+		if own, ok := r.U32(c.addr); ok {
 			r.held(w, unwind.ThreadID(own))
 		}
 	}}
@@ -62,7 +63,8 @@ func TestReadAgain(t *testing.T) {
 		{"waits for another", 3, []livestate.Sleep{elsewhere}, 0},
 		{"waits in another call", 3, []livestate.Sleep{deeper}, 0},
 	} {
-		r := &runtime{p: &tasks.Process{State: &changing{owner: c.owner, sleeps: c.sleeps}}, arch: arch.AMD64}
+		state := &changing{owner: c.owner, sleeps: c.sleeps}
+		r := &runtime{Reader: procmem.Of(state), p: &tasks.Process{State: state}}
 		task := &tasks.Task{Key: tasks.Key{Kind: tasks.KindThread, ID: 2}, Thread: 2, Wait: &tasks.Wait{Kind: tasks.WaitLock}}
 		r.held(task.Wait, 2) // as it was read at first
 		r.again(2, &futexCall{addr: lock}, fn, nil, sp, task.Wait)

@@ -113,10 +113,10 @@ type describer interface {
 // waitInCall describes what a thread waits for in a system call; nil if that call does not wait.
 func (r *runtime) waitInCall(b *blocking, frames []*unwind.Frame) *tasks.Wait {
 	regs := frames[0].Registers()
-	c, _ := conventionOf(r.arch)
+	c, _ := conventionOf(r.Arch)
 	arg := func(reg arch.Reg) (uint64, bool) {
 		v, ok := regs.Get(reg)
-		return r.arch.Truncate(v), ok && !(c.sameRegister && reg == c.addr)
+		return r.Arch.Truncate(v), ok && !(c.sameRegister && reg == c.addr)
 	}
 	w := &tasks.Wait{Kind: b.kind, Reason: b.name, Proved: true}
 	first, known := arg(c.addr)
@@ -168,14 +168,14 @@ const maxPolled = 4
 // polled describes n descriptors of an array of struct pollfd.
 func (r *runtime) polled(at, n uint64) tasks.Object {
 	if n == 1 {
-		if fd, ok := r.u32(at); ok {
+		if fd, ok := r.U32(at); ok {
 			return r.descriptor(int32(fd))
 		}
 	}
 	const size = 8
 	var fds []string
 	for i := range min(n, maxPolled) {
-		fd, ok := r.u32(at + i*size)
+		fd, ok := r.U32(at + i*size)
 		if !ok {
 			break
 		}

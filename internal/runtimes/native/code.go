@@ -78,7 +78,7 @@ func (s *functionSet) at(pc uint64, wrappers bool) *function {
 	if s.r.p.Spend(codeCost*int(end-start)) != nil {
 		return nil
 	}
-	code := provenance.New(s.r.arch, provenance.ABIOf(s.r.arch, false), placed{im.Code(), bias}, start, end)
+	code := provenance.New(s.r.Arch, provenance.ABIOf(s.r.Arch, false), placed{im.Code(), bias}, start, end)
 	if code == nil {
 		return nil
 	}
@@ -89,7 +89,7 @@ func (s *functionSet) at(pc uint64, wrappers bool) *function {
 			continue
 		}
 		if c, ok := lockCallOf(s.nameOf(target)); ok {
-			if c.hidden && s.r.arch == arch.ARM64 { // x8 has the address of the result
+			if c.hidden && s.r.Arch == arch.ARM64 { // x8 has the address of the result
 				c.locks[0]--
 			}
 			e := lockEvent{lockCall: c, at: in.PC, call: in.PC, tail: !in.Kind.IsCall()}
@@ -142,7 +142,7 @@ func (s *functionSet) target(in *disasm.Inst) uint64 {
 	if m == nil || m.Index != arch.NoReg || !m.RIPRelative && m.Base != arch.NoReg {
 		return 0
 	}
-	return s.r.word(s.r.arch.Truncate(uint64(m.Disp))) // of the table that the dynamic linker fills
+	return s.r.Word(s.r.Arch.Truncate(uint64(m.Disp))) // of the table that the dynamic linker fills
 }
 
 // nameOf names the function that a call leads to, as the linker does; "" if nothing does. Linkage stubs have the names of what they
@@ -167,16 +167,13 @@ func (s *functionSet) nameOf(target uint64) string {
 
 // jumps is where a linkage stub of arm64 jumps to: an address that it computes and reads.
 func (s *functionSet) jumps(stub uint64) uint64 {
-	if s.r.arch != arch.ARM64 {
+	if s.r.Arch != arch.ARM64 {
 		return 0
 	}
-	var code [16]byte
-	if n, _ := s.r.p.State.ReadMem(stub, code[:]); n < len(code) {
-		return 0
-	}
+	code := s.r.Bytes(stub, 16)
 	var regs arch.RegSet
 	for at := 0; at < len(code); at += 4 {
-		in, err := disasm.Decode(s.r.arch, code[at:], stub+uint64(at))
+		in, err := disasm.Decode(s.r.Arch, code[at:], stub+uint64(at))
 		if err != nil {
 			return 0
 		}
@@ -191,7 +188,7 @@ func (s *functionSet) jumps(stub uint64) uint64 {
 			regs.Set(in.Dst, v)
 		case disasm.Load:
 			if at, ok := in.EffectiveAddress(&regs); ok {
-				return s.r.word(at)
+				return s.r.Word(at)
 			}
 			return 0
 		}
@@ -275,8 +272,8 @@ func (r *runtime) evaluator(f *provenance.Func, fr, caller *unwind.Frame) (e *pr
 	} else if _, ok := f.Inst(pc); !ok {
 		return nil, 0, false
 	}
-	preserved := provenance.ABIOf(r.arch, false).Preserved
-	s := provenance.State{PC: pc, Read: r.readInt}
+	preserved := provenance.ABIOf(r.Arch, false).Preserved
+	s := provenance.State{PC: pc, Read: r.Uint}
 	s.CFA, s.HasCFA = fr.CFA()
 	s.Reg = func(reg arch.Reg) (uint64, bool) {
 		v, _, ok := fr.Reg(reg)
@@ -299,7 +296,7 @@ const maxKept = 1 << 10
 
 // kept finds arguments of a function in its frame: unoptimised code puts them there.
 func (r *runtime) kept(f *provenance.Func, pc, sp, cfa uint64) func(arch.Reg) (uint64, bool) {
-	word := r.arch.WordSize
+	word := r.Arch.WordSize
 	find := sync.OnceValue(func() map[arch.Reg]uint64 {
 		found := map[arch.Reg]uint64{}
 		for off := int64(-word); off >= -maxKept && cfa-uint64(-off) >= sp; off -= int64(word) {
@@ -307,7 +304,7 @@ func (r *runtime) kept(f *provenance.Func, pc, sp, cfa uint64) func(arch.Reg) (u
 			if v.Kind != provenance.Entry {
 				continue
 			}
-			if n, ok := r.readInt(cfa+uint64(off), word); ok {
+			if n, ok := r.Uint(cfa+uint64(off), word); ok {
 				found[v.Reg] = n
 			}
 		}
@@ -317,10 +314,4 @@ func (r *runtime) kept(f *provenance.Func, pc, sp, cfa uint64) func(arch.Reg) (u
 		v, ok := find()[reg]
 		return v, ok
 	}
-}
-
-// readInt reads an unsigned integer of 1 to 8 bytes.
-func (r *runtime) readInt(addr uint64, size int) (uint64, bool) {
-	v, err := r.arch.ReadUint(r.p.State, addr, size)
-	return v, err == nil
 }

@@ -186,18 +186,15 @@ func (r *runtime) calledFunction(frames []*unwind.Frame, caller int) (fn *waitFu
 	}
 	const window = 8 // bytes; a call has fewer
 	ra := frames[caller].RA()
-	var code [window]byte
-	if n, _ := r.p.State.ReadMem(ra-window, code[:]); n < window {
-		return nil, "", -1
-	}
-	site, ok := disasm.CallBefore(r.arch, code[:], ra)
+	code := r.Bytes(ra-window, window)
+	site, ok := disasm.CallBefore(r.Arch, code, ra)
 	if !ok {
 		return nil, "", -1
 	}
 	target := site.Target
 	set := &functionSet{r: r}
 	if !site.Direct {
-		in, err := disasm.Decode(r.arch, code[window-site.Len:], ra-uint64(site.Len))
+		in, err := disasm.Decode(r.Arch, code[window-site.Len:], ra-uint64(site.Len))
 		if err != nil {
 			return nil, "", -1
 		}

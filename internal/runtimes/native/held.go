@@ -326,20 +326,20 @@ func (h *heldIn) address(e *lockEvent, n int) (uint64, bool) {
 		at, _, ok := h.eval.Value(h.f.Argument(e.call, n), 0)
 		return at, ok && at != 0
 	}
-	abi := provenance.ABIOf(h.r.arch, false)
+	abi := provenance.ABIOf(h.r.Arch, false)
 	passed := func(n int) (uint64, bool) {
 		at, _, ok := h.eval.Value(h.f.Argument(e.call, n), 0)
 		return at, ok
 	}
 	// The frame of the wrapper is gone. Where arguments are in memory, it is thought to be where no program has any.
 	const cfa = 0xffff0000
-	word := uint64(h.r.arch.WordSize)
+	word := uint64(h.r.Arch.WordSize)
 	inner := e.by.Evaluator(&provenance.State{PC: e.inner.call, CFA: cfa, HasCFA: len(abi.Args) == 0,
 		Read: func(at uint64, size int) (uint64, bool) {
 			if n := (at - cfa) / word; len(abi.Args) == 0 && at >= cfa && n < maxScoped && uint64(size) == word {
 				return passed(int(n))
 			}
-			return h.r.readInt(at, size)
+			return h.r.Uint(at, size)
 		},
 		Reg: func(reg arch.Reg) (uint64, bool) { return 0, false },
 		Passed: func(reg arch.Reg) (uint64, bool) {
@@ -369,10 +369,10 @@ func (h *heldIn) taken(e *lockEvent) (addrs []uint64, known, guarded bool) {
 	if !ok {
 		return addrs, known, false
 	}
-	word := uint64(h.r.arch.WordSize)
+	word := uint64(h.r.Arch.WordSize)
 	var words []uint64
 	for i := range uint64(max(len(e.locks), 1)) {
-		words = append(words, h.r.word(guard+i*word))
+		words = append(words, h.r.Word(guard+i*word))
 	}
 	if len(e.locks) == 0 { // a guard that locks later
 		return words, words[0] != 0, true

@@ -12,7 +12,7 @@ import (
 // ready (libstdc++'s <future>, _State_baseV2).
 func (r *runtime) future(c *futexCall, _ *unwind.Frame, w *tasks.Wait) {
 	w.Kind, w.Proved = tasks.WaitFuture, true
-	w.Object = tasks.Object{Address: c.addr - 2*uint64(r.arch.WordSize), Type: "shared state of a std::future"}
+	w.Object = tasks.Object{Address: c.addr - 2*uint64(r.Arch.WordSize), Type: "shared state of a std::future"}
 }
 
 // rustRead describes Rust's RwLock: the low 30 bits count the readers, and are all set while a writer has it.
@@ -34,7 +34,7 @@ func (r *runtime) rustWrite(c *futexCall, _ *unwind.Frame, w *tasks.Wait) {
 	const readers = 1<<30 - 1
 	w.Kind = tasks.WaitLock
 	w.Object = tasks.Object{Address: c.addr - 4, Type: "std::sync::RwLock"}
-	state, ok := r.u32(c.addr - 4)
+	state, ok := r.U32(c.addr - 4)
 	switch n := state & readers; {
 	case !ok || n == 0:
 		w.Note = "the lock is free: it is being handed over"
@@ -52,14 +52,14 @@ func (r *runtime) rustWrite(c *futexCall, _ *unwind.Frame, w *tasks.Wait) {
 func (r *runtime) parked(c *futexCall, w *tasks.Wait, kind tasks.WaitKind, typ string) {
 	w.Kind = kind
 	w.Object = tasks.Object{Type: typ}
-	if r.arch.WordSize != 8 {
+	if r.Arch.WordSize != 8 {
 		return
 	}
-	key := r.word(c.addr - 4*8)
+	key := r.Word(c.addr - 4*8)
 	if typ == "parking_lot::RwLock" {
 		key &^= 1 // a writer waits for readers at the next address
 	}
-	if state, ok := r.u32(key &^ 3); ok && key != 0 && state != 0 {
+	if state, ok := r.U32(key &^ 3); ok && key != 0 && state != 0 {
 		w.Object.Address, w.Proved = key, true
 	}
 }
@@ -85,10 +85,10 @@ func (r *runtime) spinning(frames []*unwind.Frame) *tasks.Wait {
 		return nil
 	}
 	w := &tasks.Wait{Kind: tasks.WaitLock, Reason: "pthread_spin_lock", Object: tasks.Object{Type: "pthread_spinlock_t"}, Note: "spins; who holds it is not recorded"}
-	if r.arch == arch.AMD64 {
+	if r.Arch == arch.AMD64 {
 		regs := frames[0].Registers()
 		if v, ok := regs.Get(arch.RDI); ok {
-			if _, mapped := r.u32(v); mapped {
+			if _, mapped := r.U32(v); mapped {
 				w.Object.Address = v
 			}
 		}

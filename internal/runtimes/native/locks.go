@@ -49,9 +49,9 @@ func (r *runtime) mutex(c *futexCall, f *unwind.Frame, w *tasks.Wait) {
 		return
 	}
 	at := c.addr + r.kindAt()
-	lock, ok := r.u32(c.addr)
-	kind, ok2 := r.u32(at)
-	owner, ok3 := r.u32(c.addr + mutexOwner)
+	lock, ok := r.U32(c.addr)
+	kind, ok2 := r.U32(at)
+	owner, ok3 := r.U32(c.addr + mutexOwner)
 	if !ok || !ok2 || !ok3 || kind > maxKind {
 		return
 	}
@@ -76,7 +76,7 @@ func (r *runtime) mutex(c *futexCall, f *unwind.Frame, w *tasks.Wait) {
 
 // kindAt is where glibc's mutexes have their kind.
 func (r *runtime) kindAt() uint64 {
-	if r.arch.WordSize == 4 {
+	if r.Arch.WordSize == 4 {
 		return mutexKind32
 	}
 	return mutexKind64
@@ -196,7 +196,7 @@ func (r *runtime) join(c *futexCall, _ *unwind.Frame, w *tasks.Wait) {
 	w.Object = tasks.Object{}
 	own := uint64(c.expected)
 	if r.libc() == musl { // the word is the state of the thread that is joined, after its id
-		v, _ := r.u32(c.addr - 8)
+		v, _ := r.U32(c.addr - 8)
 		own = uint64(v)
 	}
 	if tid, ok := r.p.ThreadKnownAs(own); ok {
@@ -215,9 +215,9 @@ func (r *runtime) barrier(c *futexCall, _ *unwind.Frame, w *tasks.Wait) {
 		return
 	}
 	w.Object.Address = c.addr - 4
-	in, ok := r.u32(w.Object.Address)
-	round, ok2 := r.u32(w.Object.Address + 4)
-	count, ok3 := r.u32(w.Object.Address + 8)
+	in, ok := r.U32(w.Object.Address)
+	round, ok2 := r.U32(w.Object.Address + 4)
+	count, ok3 := r.U32(w.Object.Address + 8)
 	if ok && ok2 && ok3 && count > 0 && in >= round {
 		w.Object.Detail = fmt.Sprintf("%d of %d arrived", in-round, count)
 		w.Proved = true

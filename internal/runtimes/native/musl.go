@@ -20,8 +20,8 @@ func (r *runtime) muslMutex(c *futexCall, f *unwind.Frame, w *tasks.Wait) {
 		return
 	}
 	m := c.addr - muslLockAt
-	kind, ok := r.u32(m)
-	lock, ok2 := r.u32(c.addr)
+	kind, ok := r.U32(m)
+	lock, ok2 := r.U32(c.addr)
 	w.Object = tasks.Object{Address: m, Type: "pthread_mutex_t"}
 	if !ok || !ok2 {
 		return
@@ -52,7 +52,7 @@ const (
 func (r *runtime) muslRWLock(c *futexCall, w *tasks.Wait) {
 	const count = 0x7fffffff // besides the bit that says that threads wait
 	w.Object = tasks.Object{Address: c.addr, Type: "pthread_rwlock_t"}
-	v, ok := r.u32(c.addr)
+	v, ok := r.U32(c.addr)
 	switch n := v & count; {
 	case !ok || n == 0:
 	case n == count:
@@ -71,11 +71,11 @@ func (r *runtime) muslRWLock(c *futexCall, w *tasks.Wait) {
 // their stacks, and the variable has the ends of the list. It is 0 if the thread is in the middle.
 func (r *runtime) muslCondition(c *futexCall, f *unwind.Frame) unwind.Address {
 	const head, tail, barrier = 8, 40, 20
-	if r.arch.WordSize != 8 {
+	if r.Arch.WordSize != 8 {
 		return 0
 	}
 	for _, v := range r.words(f) {
-		if v%8 == 0 && v != 0 && (r.word(v+head) == c.addr-barrier || r.word(v+tail) == c.addr-barrier) {
+		if v%8 == 0 && v != 0 && (r.Word(v+head) == c.addr-barrier || r.Word(v+tail) == c.addr-barrier) {
 			return v
 		}
 	}

@@ -19,15 +19,15 @@ const maxWords = 96
 func (r *runtime) words(f *unwind.Frame) []uint64 {
 	var words []uint64
 	regs := f.Registers()
-	for reg := range arch.Reg(r.arch.NumRegs()) {
-		if v, ok := regs.Get(reg); ok && r.arch.CalleeSaved.Has(reg) {
+	for reg := range arch.Reg(r.Arch.NumRegs()) {
+		if v, ok := regs.Get(reg); ok && r.Arch.CalleeSaved.Has(reg) {
 			words = append(words, v)
 		}
 	}
-	size := uint64(r.arch.WordSize)
+	size := uint64(r.Arch.WordSize)
 	if top, ok := f.CFA(); ok && top > f.SP() && (top-f.SP())/size <= maxWords {
 		for at := f.SP(); at < top; at += size {
-			words = append(words, r.word(at))
+			words = append(words, r.Word(at))
 		}
 	}
 	return words
@@ -42,7 +42,7 @@ func (r *runtime) refused(c *futexCall, f *unwind.Frame) bool {
 // unnamed describes the wait in a C library without symbols, whose own functions have no names and were
 // jumped to: from the word, and from the stack.
 func (r *runtime) unnamed(c *futexCall, frames []*unwind.Frame, w *tasks.Wait) {
-	if len(frames) > 0 && r.arch == arch.X86 && !r.inLibrary(frames[0], "libc") {
+	if len(frames) > 0 && r.Arch == arch.X86 && !r.inLibrary(frames[0], "libc") {
 		frames = frames[1:] // the system call, in the vDSO
 	}
 	if r.libc() == musl && len(frames) > 0 && r.inLibc(frames[0]) && c.expected&muslWanted != 0 && r.lives(uint64(c.expected&^muslWanted)) {
@@ -62,7 +62,7 @@ func (r *runtime) unnamed(c *futexCall, frames []*unwind.Frame, w *tasks.Wait) {
 			return
 		}
 	}
-	kind, ok := r.u32(c.addr + r.kindAt())
+	kind, ok := r.U32(c.addr + r.kindAt())
 	if ok && kind <= maxKind && kind&kindRobust != 0 && r.lives(uint64(c.expected&ownerMask)) {
 		r.mutex(c, nil, w)
 	}
@@ -160,7 +160,7 @@ func (r *runtime) wanted(at uint64) bool {
 	if r.libc() == musl {
 		at += muslLockAt
 	}
-	lock, ok := r.u32(at)
+	lock, ok := r.U32(at)
 	return ok && lock&lockWanted != 0
 }
 
@@ -231,14 +231,14 @@ func (r *runtime) parameter(frames []*unwind.Frame, at int, name string) (uint64
 				continue
 			}
 			var buf [8]byte
-			n, _, err := r.variables().GetLocalVariableValue(v, frames, at, buf[:r.arch.WordSize])
-			if err != nil || n != r.arch.WordSize {
+			n, _, err := r.variables().GetLocalVariableValue(v, frames, at, buf[:r.Arch.WordSize])
+			if err != nil || n != r.Arch.WordSize {
 				return 0, false
 			}
 			if n == 4 {
-				return uint64(r.arch.ByteOrder.Uint32(buf[:])), true
+				return uint64(r.Arch.ByteOrder.Uint32(buf[:])), true
 			}
-			return r.arch.ByteOrder.Uint64(buf[:]), true
+			return r.Arch.ByteOrder.Uint64(buf[:]), true
 		}
 	}
 	return 0, false
@@ -266,8 +266,8 @@ func (r *runtime) glibcPI(at uint64) (owner uint64, kind uint32, ok bool) {
 	if at == 0 || at%4 != 0 {
 		return 0, 0, false
 	}
-	kind, ok = r.u32(at + r.kindAt())
-	lock, ok2 := r.u32(at)
+	kind, ok = r.U32(at + r.kindAt())
+	lock, ok2 := r.U32(at)
 	return uint64(lock & ownerMask), kind, ok && ok2 && kind <= maxKind && kind&kindPI != 0 && lock&ownerDied == 0
 }
 
@@ -276,13 +276,13 @@ func (r *runtime) muslPI(at uint64) (owner uint64, kind uint32, ok bool) {
 	if at == 0 || at%4 != 0 {
 		return 0, 0, false
 	}
-	kind, ok = r.u32(at)
-	lock, ok2 := r.u32(at + muslLockAt)
+	kind, ok = r.U32(at)
+	lock, ok2 := r.U32(at + muslLockAt)
 	return uint64(lock & ownerMask), kind&^uint32(muslPI) | kindPI, ok && ok2 && kind <= 0xff && kind&muslPI != 0 && lock&ownerDied == 0
 }
 
 // muslLost reports whether musl has found that the owner of a priority-inheriting mutex has ended: nobody gets it any more.
 func (r *runtime) muslLost(at uint64) bool {
-	waiters, ok := r.u32(at + muslWaitersAt)
+	waiters, ok := r.U32(at + muslWaitersAt)
 	return r.libc() == musl && ok && int32(waiters) == -1
 }

@@ -31,26 +31,26 @@ func restarted(a *arch.Arch, regs *arch.RegSet) bool {
 
 // callOf is the call in which a thread sleeps, a futexCall or a *blocking; nil if it is in none, or if that is not known.
 func (r *runtime) callOf(regs *arch.RegSet, frames []*unwind.Frame) any {
-	if len(frames) > 0 && restarted(r.arch, regs) {
-		c, _ := conventionOf(r.arch)
+	if len(frames) > 0 && restarted(r.Arch, regs) {
+		c, _ := conventionOf(r.Arch)
 		number, ok := r.begunAs(frames)
 		if !ok {
 			return nil
 		}
 		begun := *regs
 		begun.Set(c.number, number)
-		if call, ok := sleeping(r.arch, &begun); ok && call.timed {
+		if call, ok := sleeping(r.Arch, &begun); ok && call.timed {
 			return call
 		}
-		if b := blockedIn(r.arch, &begun); b != nil && slices.Contains(restarts, b.name) {
+		if b := blockedIn(r.Arch, &begun); b != nil && slices.Contains(restarts, b.name) {
 			return b
 		}
 		return nil
 	}
-	if call, ok := sleeping(r.arch, regs); ok {
+	if call, ok := sleeping(r.Arch, regs); ok {
 		return call
 	}
-	if b := blockedIn(r.arch, regs); b != nil {
+	if b := blockedIn(r.Arch, regs); b != nil {
 		return b
 	}
 	return nil
@@ -61,14 +61,14 @@ func (r *runtime) begunAs(frames []*unwind.Frame) (uint64, bool) {
 	if number, ok := r.numberInCode(frames); ok {
 		return number, true
 	}
-	c, _ := conventionOf(r.arch)
+	c, _ := conventionOf(r.Arch)
 	if fn, _, _ := r.function(frames); fn != nil {
 		return c.futex[0], true
 	}
 	for _, n := range r.namesAt(frames[0]) {
 		for i := range blockings {
-			if b := &blockings[i]; b.name == bare(n) && b.numbers[column(r.arch)] != 0 {
-				return uint64(b.numbers[column(r.arch)]), true
+			if b := &blockings[i]; b.name == bare(n) && b.numbers[column(r.Arch)] != 0 {
+				return uint64(b.numbers[column(r.Arch)]), true
 			}
 		}
 	}
@@ -77,9 +77,9 @@ func (r *runtime) begunAs(frames []*unwind.Frame) (uint64, bool) {
 
 // numberInCode is the number that the code at the call has put into its register; of the function syscall, what its caller passed.
 func (r *runtime) numberInCode(frames []*unwind.Frame) (uint64, bool) {
-	c, _ := conventionOf(r.arch)
+	c, _ := conventionOf(r.Arch)
 	number, size := c.result, uint64(2) // of syscall and int $0x80
-	if r.arch == arch.ARM64 {
+	if r.Arch == arch.ARM64 {
 		number, size = c.number, 4
 	}
 	set := &functionSet{r: r, known: map[uint64]*function{}}
@@ -91,7 +91,7 @@ func (r *runtime) numberInCode(frames []*unwind.Frame) (uint64, bool) {
 	switch v := code.Before(pc-size, provenance.Reg(number)); {
 	case v.Kind == provenance.Const:
 		return uint64(v.K), true
-	case v.Kind != provenance.Entry || len(frames) < 2 || v.Reg != firstArgument(r.arch):
+	case v.Kind != provenance.Entry || len(frames) < 2 || v.Reg != firstArgument(r.Arch):
 		return 0, false
 	}
 	caller := set.at(frames[1].LookupAddr(), false)

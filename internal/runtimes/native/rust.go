@@ -90,7 +90,7 @@ func (h *heldIn) drops(at, lock uint64) (guard uint64, ok bool) {
 		for _, n := range u.locks {
 			v, known := h.address(u, n)
 			if arg := h.f.Argument(u.call, n); !known && arg.Kind == provenance.Slot && h.cfa != 0 { // that another call has filled
-				v, known = h.r.word(h.cfa+uint64(arg.K)), true
+				v, known = h.r.Word(h.cfa+uint64(arg.K)), true
 			}
 			if known && v == lock {
 				return 0, true
@@ -104,7 +104,7 @@ func (h *heldIn) drops(at, lock uint64) (guard uint64, ok bool) {
 
 // guards reports whether an object is a guard of a lock: its first or second word is the lock's address.
 func (h *heldIn) guards(at, lock uint64) bool {
-	return h.r.word(at) == lock || h.r.word(at+uint64(h.r.arch.WordSize)) == lock
+	return h.r.Word(at) == lock || h.r.Word(at+uint64(h.r.Arch.WordSize)) == lock
 }
 
 // surely reports whether the function, which has made the call e for a lock of Rust, still holds it: it can neither return without
@@ -157,8 +157,8 @@ func (h *heldIn) lent(guard, lock uint64) bool {
 	if h.cfa-h.sp > largest { // also before it
 		return true
 	}
-	for at := h.sp; at < h.cfa; at += uint64(h.r.arch.WordSize) {
-		if h.r.word(at) == guard {
+	for at := h.sp; at < h.cfa; at += uint64(h.r.Arch.WordSize) {
+		if h.r.Word(at) == guard {
 			return true
 		}
 	}
@@ -190,7 +190,7 @@ func (r *runtime) given(set *functionSet, frames []*unwind.Frame, lock uint64) b
 			continue
 		}
 		for n := range passedArguments {
-			if v, _, ok := eval.Value(f.Argument(pc, n), 0); ok && v != 0 && (v == lock || r.word(v) == lock) {
+			if v, _, ok := eval.Value(f.Argument(pc, n), 0); ok && v != 0 && (v == lock || r.Word(v) == lock) {
 				return true
 			}
 		}

@@ -74,17 +74,17 @@ func (r *runtime) rwlock(c *futexCall, f *unwind.Frame, w *tasks.Wait, words []r
 		return
 	}
 	writerAt, sharedAt, sharedMask := uint64(rwCurWriter64), uint64(rwShared64), ^uint32(0)
-	if r.arch.WordSize == 4 {
+	if r.Arch.WordSize == 4 {
 		writerAt, sharedAt, sharedMask = rwCurWriter32, rwShared32, 0xff00
 	}
-	state, _ := r.u32(at + rwReaders)
-	writer, ok := r.u32(at + writerAt)
-	shared, _ := r.u32(at + sharedAt)
+	state, _ := r.U32(at + rwReaders)
+	writer, ok := r.U32(at + writerAt)
+	shared, _ := r.U32(at + sharedAt)
 	readers := state >> rwReaderShift
 	written := state&(rwWritePhase|rwWriteLocked) == rwWritePhase|rwWriteLocked
 	reading := state&rwWritePhase == 0 // else those that are counted wait
 	if old {
-		readers, _ = r.u32(at + rwOldReaders)
+		readers, _ = r.U32(at + rwOldReaders)
 		written, reading = writer != 0, true
 	}
 	switch {
@@ -112,12 +112,12 @@ func (r *runtime) rwlockOf(c *futexCall, f *unwind.Frame, words []rwWord) (at ui
 	passed := r.words(f)
 	for _, word := range words {
 		l := lock{at: c.addr - word.off}
-		state, ok := r.u32(l.at + rwReaders)
-		if !ok || l.at%uint64(r.arch.WordSize) != 0 && !slices.Contains(passed, l.at) {
+		state, ok := r.U32(l.at + rwReaders)
+		if !ok || l.at%uint64(r.Arch.WordSize) != 0 && !slices.Contains(passed, l.at) {
 			continue
 		}
 		if state == 0 { // and so is the count of a word on which nobody slept
-			queued, ok := r.u32(l.at + word.oldQueue)
+			queued, ok := r.U32(l.at + word.oldQueue)
 			l.old = ok && queued > 0
 		}
 		if l.old || word.sleeps(c.expected) {

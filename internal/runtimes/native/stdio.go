@@ -40,13 +40,13 @@ func (r *runtime) filesOf() map[uint64]uint64 {
 		return nil
 	}
 	chain, lock := uint64(fileChain64), uint64(fileLock64)
-	if r.arch.WordSize == 4 {
+	if r.Arch.WordSize == 4 {
 		chain, lock = fileChain32, fileLock32
 	}
 	found := map[uint64]uint64{}
-	for at := r.word(first.Addr); at != 0 && len(found) < maxFiles && r.p.Spend(1) == nil; at = r.word(at + chain) {
-		flags, ok := r.u32(at)
-		l := r.word(at + lock)
+	for at := r.Word(first.Addr); at != 0 && len(found) < maxFiles && r.p.Spend(1) == nil; at = r.Word(at + chain) {
+		flags, ok := r.U32(at)
+		l := r.Word(at + lock)
 		if _, twice := found[l]; !ok || flags>>16 != fileMagic || twice {
 			break
 		}
@@ -82,13 +82,13 @@ func (r *runtime) threadOf(control uint64) (tid uint64, ok bool) {
 	if !ok {
 		return 0, false
 	}
-	bits, ok := r.u32(field.Addr)
-	number, ok2 := r.u32(field.Addr + 4)
-	offset, ok3 := r.u32(field.Addr + 8)
+	bits, ok := r.U32(field.Addr)
+	number, ok2 := r.U32(field.Addr + 4)
+	offset, ok3 := r.U32(field.Addr + 8)
 	if !ok || !ok2 || !ok3 || bits != 32 || number != 1 || offset >= maxThreadSize {
 		return 0, false
 	}
-	own, ok := r.u32(control + uint64(offset))
+	own, ok := r.U32(control + uint64(offset))
 	id, lives := r.p.ThreadKnownAs(uint64(own))
 	return uint64(id), ok && lives
 }
@@ -112,7 +112,7 @@ func (r *runtime) stream(c *futexCall, _ *unwind.Frame, w *tasks.Wait) {
 	w.Kind = tasks.WaitLock
 	w.Object.Type = "lock of a FILE"
 	if r.libc() == musl { // the word has the owner's id
-		if lock, ok := r.u32(c.addr); ok && lock&^muslWanted != 0 {
+		if lock, ok := r.U32(c.addr); ok && lock&^muslWanted != 0 {
 			r.heldBy(w, uint64(lock&^muslWanted), false)
 		}
 		return
@@ -123,16 +123,16 @@ func (r *runtime) stream(c *futexCall, _ *unwind.Frame, w *tasks.Wait) {
 	if at := r.files()[c.addr]; at != 0 {
 		w.Object = tasks.Object{Address: at, Type: "FILE"}
 		number := uint64(fileNumber64)
-		if r.arch.WordSize == 4 {
+		if r.Arch.WordSize == 4 {
 			number = fileNumber32
 		}
-		if fd, ok := r.u32(at + number); ok && int32(fd) >= 0 {
+		if fd, ok := r.U32(at + number); ok && int32(fd) >= 0 {
 			w.Object.Detail = fmt.Sprintf("descriptor %d", fd)
 		}
 		w.Proved = true
 	}
-	count, ok := r.u32(c.addr + streamCountAt)
-	if tid, lives := r.threadOf(r.word(c.addr + streamOwnerAt)); lives && ok && count > 0 {
+	count, ok := r.U32(c.addr + streamCountAt)
+	if tid, lives := r.threadOf(r.Word(c.addr + streamOwnerAt)); lives && ok && count > 0 {
 		r.held(w, unwind.ThreadID(tid))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/corewalk/corewalk/dwarfvars"
+	"github.com/corewalk/corewalk/internal/procmem"
 	"github.com/corewalk/corewalk/livestate"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
@@ -16,8 +17,8 @@ import (
 
 // A runtime has the threads of a process.
 type runtime struct {
+	procmem.Reader
 	p    *tasks.Process
-	arch *arch.Arch
 	libc func() libc
 	// windows reports whether the process is one of Windows.
 	windows func() bool
@@ -40,7 +41,7 @@ func Find(p *tasks.Process) (tasks.Runtime, error) {
 	if _, ok := conventionOf(p.State.Arch()); !ok {
 		return nil, nil
 	}
-	r := &runtime{p: p, arch: p.State.Arch(), base: map[uint64]uint64{}}
+	r := &runtime{Reader: procmem.Of(p.State), p: p, base: map[uint64]uint64{}}
 	r.libc = sync.OnceValue(r.findLibc)
 	r.windows = sync.OnceValue(r.ofWindows)
 	r.files = sync.OnceValue(r.filesOf)
@@ -60,7 +61,7 @@ func (r *runtime) threadAt(base uint64) (tid uint64, ok bool) {
 		ids, _ := r.p.State.ThreadIDs()
 		for _, id := range ids {
 			if regs, err := r.p.State.Registers(id); err == nil {
-				if base, ok := threadPointer(r.arch, &regs); ok {
+				if base, ok := threadPointer(r.Arch, &regs); ok {
 					r.base[base] = uint64(id)
 				}
 			}
@@ -84,7 +85,7 @@ func (r *runtime) Thread(id unwind.ThreadID, frames []*unwind.Frame) *tasks.Task
 		return t
 	}
 	regs := frames[0].Registers()
-	if call := r.callOf(&regs, frames); call != nil || restarted(r.arch, &regs) {
+	if call := r.callOf(&regs, frames); call != nil || restarted(r.Arch, &regs) {
 		t.State, t.Handle = tasks.StateWaiting, call
 	} else if _, _, ok := r.underSignal(frames); !ok && r.spinning(frames) == nil {
 		return nil
@@ -117,7 +118,7 @@ func (r *runtime) Tasks(ctx context.Context) iter.Seq2[*tasks.Task, error] {
 		for _, id := range ids {
 			t := &tasks.Task{Key: tasks.Key{Kind: tasks.KindThread, ID: uint64(id)}, Runtime: r.Name(), Thread: id, State: tasks.StateRunning}
 			if regs, err := r.p.State.Registers(id); err == nil {
-				if call := r.callOf(&regs, nil); call != nil || restarted(r.arch, &regs) { // of which, the frames tell
+				if call := r.callOf(&regs, nil); call != nil || restarted(r.Arch, &regs) { // of which, the frames tell
 					t.State, t.Handle = tasks.StateWaiting, call
 				}
 			}
@@ -142,7 +143,7 @@ func (r *runtime) Wait(ctx context.Context, t *tasks.Task, frames []*unwind.Fram
 		return r.waitOfWindows(b, t.ID, frames[:at+1])
 	}
 	if t.Handle == nil && len(frames) > 0 {
-		if regs := frames[0].Registers(); restarted(r.arch, &regs) {
+		if regs := frames[0].Registers(); restarted(r.Arch, &regs) {
 			if t.Handle = r.callOf(&regs, frames); t.Handle == nil {
 				return someTime()
 			}
@@ -189,7 +190,7 @@ func (r *runtime) Wait(ctx context.Context, t *tasks.Task, frames []*unwind.Fram
 		r.unnamed(&call, frames, w)
 	}
 	if call.op != futexLockPI && call.op != futexLockPI2 {
-		if v, ok := r.u32(call.addr); !ok || v != call.expected {
+		if v, ok := r.U32(call.addr); !ok || v != call.expected {
 			w.Proved, w.Holders = false, nil
 			if ok {
 				w.Note = "is being woken"
@@ -259,7 +260,7 @@ func (r *runtime) underSignal(frames []*unwind.Frame) (futexCall, []*unwind.Fram
 	for i, f := range frames {
 		if i > 0 && f.NonCall() && frames[i-1].IsTrampoline() {
 			regs := f.Registers()
-			if call, ok := interrupted(r.arch, r.p.State, &regs); ok {
+			if call, ok := interrupted(r.Arch, r.p.State, &regs); ok {
 				return call, frames[i:], true
 			} // or a handler that a signal interrupted
 		}
@@ -268,17 +269,4 @@ func (r *runtime) underSignal(frames []*unwind.Frame) (futexCall, []*unwind.Fram
 		}
 	}
 	return futexCall{}, nil, false
-}
-
-func (r *runtime) u32(at uint64) (uint32, bool) {
-	v, err := r.arch.ReadUint(r.p.State, at, 4)
-	return uint32(v), err == nil
-}
-
-func (r *runtime) word(at uint64) uint64 {
-	v, err := r.p.State.ReadWord(at)
-	if err != nil {
-		return 0
-	}
-	return v
 }

@@ -107,7 +107,7 @@ func (r *runtime) waitOfWindows(b *windowsWait, tid uint64, frames []*unwind.Fra
 // windowsWords are the words of a frame, and the registers that only Windows preserves.
 func (r *runtime) windowsWords(f *unwind.Frame) []uint64 {
 	words := r.words(f)
-	if r.arch == arch.AMD64 {
+	if r.Arch == arch.AMD64 {
 		regs := f.Registers()
 		for _, reg := range []arch.Reg{arch.RSI, arch.RDI} {
 			if v, ok := regs.Get(reg); ok {
@@ -121,16 +121,16 @@ func (r *runtime) windowsWords(f *unwind.Frame) []uint64 {
 // criticalSection finds the critical section that another thread is in, and to which the frames of one that waits point
 // (RTL_CRITICAL_SECTION of winnt.h: DebugInfo, LockCount, RecursionCount, OwningThread). It is certain if there is only one.
 func (r *runtime) criticalSection(tid uint64, words []uint64, w *tasks.Wait) {
-	ptr := uint64(r.arch.WordSize)
+	ptr := uint64(r.Arch.WordSize)
 	var found []uint64
 	var owner uint64
 	for _, v := range words {
 		if v == 0 || v%ptr != 0 || slices.Contains(found, v) {
 			continue
 		}
-		count, ok := r.u32(v + ptr)
-		recursion, ok2 := r.u32(v + ptr + 4)
-		thread := r.word(v + ptr + 8)
+		count, ok := r.U32(v + ptr)
+		recursion, ok2 := r.U32(v + ptr + 4)
+		thread := r.Word(v + ptr + 8)
 		if !ok || !ok2 || int32(count) == -1 || int32(recursion) < 1 || thread == tid || !r.lives(thread) || !r.ownDebugInfo(v, ptr) {
 			continue
 		}
@@ -144,15 +144,15 @@ func (r *runtime) criticalSection(tid uint64, words []uint64, w *tasks.Wait) {
 
 // ownDebugInfo reports whether what should be a critical section has no debug information, or such that is about it.
 func (r *runtime) ownDebugInfo(at, ptr uint64) bool {
-	info, err := r.p.State.ReadWord(at)
-	if err != nil {
+	info, ok := r.LookupWord(at)
+	if !ok {
 		return false
 	}
 	none := ^uint64(0)
 	if ptr == 4 {
 		none = 1<<32 - 1
 	}
-	return info == 0 || info == none || r.word(info+ptr) == at // RTL_CRITICAL_SECTION_DEBUG: two 16-bit numbers, then the section
+	return info == 0 || info == none || r.Word(info+ptr) == at // RTL_CRITICAL_SECTION_DEBUG: two 16-bit numbers, then the section
 }
 
 // handle finds for which handle a thread waits, if the dump lists handles and the frames have one of those that one can wait for.

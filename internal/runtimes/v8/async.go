@@ -152,10 +152,9 @@ func (s *search) roots(id unwind.ThreadID) {
 		return
 	}
 	sp, _ := regs.Get(arch.RSP)
-	first := make([]byte, maxStack)
-	n, _ := s.p.State.ReadMem(sp, first)
-	defer s.isolates(sp, first[:n])
-	for at := 0; at+16 <= n; at += 8 {
+	first := s.Some(sp, maxStack)
+	defer s.isolates(sp, first)
+	for at := 0; at+16 <= len(first); at += 8 {
 		fp := sp + uint64(at)
 		if m := s.marker(fp); (m == "Exit" || m == "BuiltinExit" || m == "ApiCallbackExit" || m == "ApiAccessorExit") && s.chain(fp) {
 			return // the youngest leads to the others of its entry, which are all that is followed

@@ -39,12 +39,11 @@ func (s *search) isolates(sp uint64, stack []byte) {
 
 // isolate adds the objects of the strong global handles of an Isolate, if it is one.
 func (s *search) isolate(at uint64) {
-	b := make([]byte, isolateSize)
-	n, _ := s.p.State.ReadMem(at, b)
-	if s.p.Spend(n/64) != nil {
+	b := s.Some(at, isolateSize)
+	if s.p.Spend(len(b)/64) != nil {
 		return
 	}
-	for b = b[:n]; len(b) >= 8; b = b[8:] {
+	for ; len(b) >= 8; b = b[8:] {
 		handles := littleEndian.Uint64(b)
 		if !isAddress(handles) || s.Word(handles) != at {
 			continue

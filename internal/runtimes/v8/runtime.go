@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/corewalk/corewalk/internal/procmem"
 	"github.com/corewalk/corewalk/internal/runtimes/remote"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/tasks"
@@ -55,7 +56,7 @@ func (j *JavaScript) At(process func() *tasks.Process) *JavaScript {
 		return now
 	}
 	now.p, now.opened = p, true
-	now.engine = &engine{Memory: remote.Memory{Memory: p.State}, layout: old.layout, p: p, lib: old.lib, version: old.version, bytecodeSizes: old.bytecodeSizes}
+	now.engine = &engine{Reader: procmem.Of(p.State), layout: old.layout, p: p, lib: old.lib, version: old.version, bytecodeSizes: old.bytecodeSizes}
 	return now
 }
 
@@ -141,7 +142,7 @@ func (j *JavaScript) Describe() string {
 
 // An engine is the V8 of a process. Concurrent use is allowed.
 type engine struct {
-	remote.Memory
+	procmem.Reader
 	*layout
 	p             *tasks.Process
 	lib           *libstate.Library
@@ -163,7 +164,7 @@ func open(p *tasks.Process, lib *libstate.Library) (*engine, error) {
 	if p.State.Arch() != arch.AMD64 {
 		return nil, fmt.Errorf("known for x86-64 only, not for %s", p.State.Arch().Name)
 	}
-	e := &engine{Memory: remote.Memory{Memory: p.State}, p: p, lib: lib}
+	e := &engine{Reader: procmem.Of(p.State), p: p, lib: lib}
 	symbol := func(name string) (unwind.Symbol, bool) { return p.Symbols.SymbolByName(lib, name) }
 	var parts []string
 	for _, n := range []string{"6major_E", "6minor_E", "6build_E", "6patch_E"} {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/corewalk/corewalk/internal/procmem"
 	"github.com/corewalk/corewalk/internal/runtimes/remote"
 	"github.com/corewalk/corewalk/tasks"
 )
@@ -44,7 +45,7 @@ func (l *layout) readWasm(v *variables) {
 
 // A wasmModule is a compiled module.
 type wasmModule struct {
-	remote.Memory
+	procmem.Reader
 	at     uint64 // the NativeModule
 	wire   uint64 // its bytes
 	size   uint64
@@ -124,7 +125,7 @@ func (e *engine) wasmModuleOfScript(s uint64) *wasmModule {
 		}
 		at := e.Word(e.Word(e.at(managed, foreignAddress) + managedShared))
 		wire := e.Word(at + e.wasmWire)
-		m := &wasmModule{Memory: e.Memory, at: at, wire: e.Word(wire), size: e.Word(wire + 8), script: e.scriptAt(s), spend: e.p.Spend}
+		m := &wasmModule{Reader: e.Reader, at: at, wire: e.Word(wire), size: e.Word(wire + 8), script: e.scriptAt(s), spend: e.p.Spend}
 		if e.Word(e.Word(at+e.wasmWire+wireJumpTable)) != at || m.size > maxWasmBytes || string(e.Bytes(m.wire, 4)) != "\x00asm" || m.script == nil {
 			return nil
 		}
@@ -137,9 +138,7 @@ func (e *engine) wasmModuleObject(instance uint64, depth int) uint64 {
 	if e.typeOf(instance) == 0 || depth == 0 {
 		return 0
 	}
-	b := make([]byte, 8*maxWasmWords)
-	n, _ := e.ReadMem(instance-1, b) // its size is not known, and memory may end behind it
-	for b = b[:n]; len(b) >= 8; b = b[8:] {
+	for b := e.Some(instance-1, 8*maxWasmWords); len(b) >= 8; b = b[8:] { // its size is not known, and memory may end behind it
 		w := littleEndian.Uint64(b)
 		switch t := e.typeOf(w); {
 		case t == 0:

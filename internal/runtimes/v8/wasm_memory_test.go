@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/corewalk/corewalk/internal/runtimes/remote"
+	"github.com/corewalk/corewalk/internal/procmem"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -134,7 +134,7 @@ func (m wasmMemory) ReadWord(at arch.Address) (uint64, error) {
 }
 
 func moduleOf(b []byte) *wasmModule {
-	return &wasmModule{Memory: remote.Memory{Memory: wasmMemory(b)}, size: uint64(len(b)), spend: func(int) error { return nil }, script: &script{}}
+	return &wasmModule{Reader: procmem.Reader{Memory: wasmMemory(b), Arch: arch.AMD64}, size: uint64(len(b)), spend: func(int) error { return nil }, script: &script{}}
 }
 
 // small is a module with a table, a memory, a global and a function that are imported, and a function with a name and an export.

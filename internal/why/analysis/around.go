@@ -116,8 +116,7 @@ func (in *question) code(f *unwind.Frame, entry unwind.Address) []report.CodeLin
 		here = lookup
 	}
 	start := in.codeStart(f, entry, here)
-	buf := make([]byte, int(here-start)+(codeAfter+2)*disasm.MaxLen)
-	buf = buf[:in.bytes(start, buf)]
+	buf := in.mem.Some(start, int(here-start)+(codeAfter+2)*disasm.MaxLen)
 	var out []report.CodeLine
 	at, found := start, -1
 	for len(buf) > 0 {
@@ -172,13 +171,8 @@ func (in *Engine) callSite(f *unwind.Frame) (disasm.CallSite, bool) {
 	if ra == f.LookupAddr() {
 		return disasm.CallSite{}, false
 	}
-	var before [disasm.MaxLen + 1]byte
-	low := ra - min(ra, unwind.Address(len(before)))
-	n := in.bytes(low, before[:ra-low])
-	if low+unwind.Address(n) != ra {
-		return disasm.CallSite{}, false
-	}
-	return disasm.CallBefore(in.arch, before[:n], uint64(f.CodePointer()))
+	size := min(ra, disasm.MaxLen+1)
+	return disasm.CallBefore(in.arch, in.mem.Bytes(ra-size, int(size)), uint64(f.CodePointer()))
 }
 
 // memory returns what lies around the addresses that matter to the crash.
@@ -223,14 +217,13 @@ func (in *question) memory(r *report.Report) []report.MemoryArea {
 		if end := m.End; end > start && uint64(end-start) < size {
 			size = uint64(end - start)
 		}
-		buf := make([]byte, size)
-		n := in.bytes(start, buf)
-		if n <= int(p.addr-start) { // what is before may be missing: begin at the address
+		bytes := in.mem.Some(start, int(size))
+		if len(bytes) <= int(p.addr-start) { // what is before may be missing: begin at the address
 			start = p.addr
-			n = in.bytes(start, buf[:min(size, p.after)])
+			bytes = in.mem.Some(start, int(min(size, p.after)))
 		}
 		out = append(out, report.MemoryArea{Names: []string{p.name}, Address: report.Addr(p.addr), Start: report.Addr(start),
-			Bytes: hex.EncodeToString(buf[:n]), Mapping: m.Path})
+			Bytes: hex.EncodeToString(bytes), Mapping: m.Path})
 	}
 	return out
 }

@@ -43,13 +43,12 @@ func (c *codeReader) piece(addr uint64, code bool, least int) []byte {
 	if len(c.pieces) >= maxCodePieces || !c.allowed(addr, code) {
 		return nil
 	}
-	buf := make([]byte, codePieceSize+disasm.MaxLen)
-	n, _ := c.in.Proc.ReadMem(addr, buf)
-	if n == 0 {
+	buf := c.in.mem.Some(addr, codePieceSize+disasm.MaxLen)
+	if len(buf) == 0 {
 		return nil
 	}
-	c.pieces = append(c.pieces, codePiece{addr, buf[:n], code})
-	return buf[:n]
+	c.pieces = append(c.pieces, codePiece{addr, buf, code})
+	return buf
 }
 
 // allowed reports whether there is code at addr or, without code, read-only data.

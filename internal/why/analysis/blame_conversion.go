@@ -264,7 +264,7 @@ func (t *tracer) argumentOf(w *witness, l layout, number int) (uint64, bool) {
 		if !ok {
 			return 0, false
 		}
-		return t.in.readInt(cfa+uint64(int64(number)*l.word), int(l.word))
+		return t.in.mem.Uint(cfa+uint64(int64(number)*l.word), int(l.word))
 	}
 	if number >= len(w.abi.Args) {
 		return 0, false
@@ -292,12 +292,10 @@ func (t *tracer) argumentOf(w *witness, l layout, number int) (uint64, bool) {
 
 // readFormat reads a format, and whether the program can write to it.
 func (t *tracer) readFormat(c *formatCall, at uint64) bool {
-	var buf [4096]byte
-	n, _ := t.in.Proc.ReadMem(at, buf[:])
-	text, _, ended := strings.Cut(string(buf[:n]), "\x00")
+	text, ended := t.in.mem.CString(at, 4096)
 	m, mapped := t.in.Proc.MappingAt(at)
-	c.text, c.constant = text, mapped && m.Perm&libstate.Write == 0
-	return ended && text != ""
+	c.text, c.constant = string(text), mapped && m.Perm&libstate.Write == 0
+	return ended && len(text) > 0
 }
 
 // listAt finds the frame that made the va_list with which a function was called, and which arguments that begins with.
@@ -371,7 +369,7 @@ func (c *formatCall) argument(p argumentPlace) (v *provenance.Value, value uint6
 				v = c.by.code.Before(c.by.state.PC, provenance.Frame(int64(at-c.by.state.CFA), size))
 			}
 		}
-		value, ok = w.in.readInt(at, word)
+		value, ok = w.in.mem.Uint(at, word)
 		return v, value, ok
 	}
 	reg := w.abi.Args[p.register]
@@ -381,7 +379,7 @@ func (c *formatCall) argument(p argumentPlace) (v *provenance.Value, value uint6
 	if !found {
 		return v, value, known
 	}
-	now, ok := w.in.readInt(at, word)
+	now, ok := w.in.mem.Uint(at, word)
 	return v, now, ok && (!known || value == now)
 }
 

@@ -110,7 +110,7 @@ func (w *witness) pointerIn(function string, v *provenance.Value) named {
 	reg := w.abi.Args[0]
 	object := w.code.Before(v.At, provenance.Reg(reg))
 	at, _, ok := w.eval.Value(object, 0)
-	if held, read := w.in.readInt(at, w.in.arch.WordSize); ok && (!read || held != 0) || !ok && object.Kind != provenance.Result { // what an operator returned is gone
+	if held, read := w.in.mem.Uint(at, w.in.arch.WordSize); ok && (!read || held != 0) || !ok && object.Kind != provenance.Result { // what an operator returned is gone
 		return named{}
 	}
 	n := w.follow(object, v.At, reg, 0, w.in.arch.WordSize, 0)

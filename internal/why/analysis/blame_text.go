@@ -34,7 +34,7 @@ func (t *tracer) overwritten(w *witness, v *provenance.Value, value uint64) (rep
 	case provenance.Slot, provenance.EntrySlot:
 		at, ok = w.state.CFA+uint64(v.K), w.state.HasCFA
 	}
-	if now, read := t.in.readInt(at, v.Size); !ok || !read || now != value {
+	if now, read := t.in.mem.Uint(at, v.Size); !ok || !read || now != value {
 		return report.BlameStep{}, false
 	}
 	return t.textInto(w, v.At, at, func(addr uint64) named {
@@ -57,7 +57,7 @@ func (t *tracer) smashed(inst *disasm.Inst, why *reason.Reason) *report.Blame {
 		return nil
 	}
 	at, ok := w.state.Reg(t.in.arch.SP)
-	value, read := t.in.readInt(at, t.in.arch.WordSize)
+	value, read := t.in.mem.Uint(at, t.in.arch.WordSize)
 	if !ok || !read {
 		return nil
 	}
@@ -73,16 +73,12 @@ func (t *tracer) smashed(inst *disasm.Inst, why *reason.Reason) *report.Blame {
 // textInto returns the step for the text that runs into the word at an address. name names a byte of memory, where it can.
 func (t *tracer) textInto(w *witness, inst, at uint64, name func(addr uint64) named) (report.BlameStep, bool) {
 	word := t.in.arch.WordSize
-	before := make([]byte, maxTextBefore)
-	if n, _ := t.in.Proc.ReadMem(at-maxTextBefore, before); n < maxTextBefore { // the memory begins nearer
-		before = before[:at%maxTextBefore]
-		if n, _ = t.in.Proc.ReadMem(at-uint64(len(before)), before); n < len(before) {
-			return report.BlameStep{}, false
-		}
+	before := t.in.mem.Bytes(at-maxTextBefore, maxTextBefore)
+	if before == nil { // the memory begins nearer
+		before = t.in.mem.Bytes(at-at%maxTextBefore, int(at%maxTextBefore))
 	}
-	after := make([]byte, maxTextAfter)
-	n, _ := t.in.Proc.ReadMem(at, after)
-	if after = after[:n]; n < word {
+	after := t.in.mem.Some(at, maxTextAfter)
+	if before == nil || len(after) < word {
 		return report.BlameStep{}, false
 	}
 	back, on := 0, 0

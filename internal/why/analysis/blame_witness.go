@@ -123,7 +123,7 @@ func (w *witness) locate(early *arch.RegSet) bool {
 	} else if _, ok := w.code.Inst(pc); !ok {
 		return false
 	}
-	w.state = provenance.State{PC: pc, Read: w.in.readInt}
+	w.state = provenance.State{PC: pc, Read: w.in.mem.Uint}
 	w.state.CFA, w.state.HasCFA = f.CFA()
 	w.doubt = f.RALocation().Doubtful || f.CFADoubtful()
 	w.state.Reg = func(r arch.Reg) (uint64, bool) {
@@ -150,26 +150,6 @@ func (w *witness) locate(early *arch.RegSet) bool {
 		}
 	}
 	return true
-}
-
-// readInt reads an unsigned integer of size bytes from the process's memory.
-func (in *Engine) readInt(addr uint64, size int) (uint64, bool) {
-	var buf [8]byte
-	if size <= 0 || size > len(buf) {
-		return 0, false
-	}
-	if n, _ := in.Proc.ReadMem(addr, buf[:size]); n < size {
-		return 0, false
-	}
-	v := uint64(0)
-	for i := range size {
-		b := buf[i]
-		if !in.arch.Big() {
-			b = buf[size-1-i]
-		}
-		v = v<<8 | uint64(b)
-	}
-	return v, true
 }
 
 // source returns the source line of an address in the frame's function, and the innermost function there,

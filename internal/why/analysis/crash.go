@@ -130,16 +130,6 @@ func sentByProcess(code string) bool {
 	return code == "SI_USER" || code == "SI_TKILL" || code == "SI_QUEUE"
 }
 
-func (in *Engine) word(addr unwind.Address) (uint64, bool) {
-	v, err := in.Proc.ReadWord(addr)
-	return v, err == nil
-}
-
-func (in *Engine) bytes(addr unwind.Address, buf []byte) int {
-	n, _ := in.Proc.ReadMem(addr, buf)
-	return n
-}
-
 // decode decodes the instruction of a frame; in the youngest frame of a thread, the breakpoint instruction that
 // it stopped after.
 func (in *Engine) decode(inst *disasm.Inst, f *unwind.Frame) error {

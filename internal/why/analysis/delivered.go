@@ -57,9 +57,8 @@ func (in *question) interruptedInput(frames []*unwind.Frame, physical int) reaso
 
 // readInfo reads what lies where the siginfo_t of a signal frame is.
 func (in *Engine) readInfo(d *reason.Delivery) {
-	var buf [siginfoSize]byte
-	n, _ := in.Proc.ReadMem(d.Saved.Info, buf[:])
-	s := corestate.DecodeSigInfo(in.arch, buf[:n])
+	buf := in.mem.Some(d.Saved.Info, siginfoSize)
+	s := corestate.DecodeSigInfo(in.arch, buf)
 	if s.Source == corestate.NoSignal {
 		return
 	}
@@ -68,7 +67,7 @@ func (in *Engine) readInfo(d *reason.Delivery) {
 		PID: s.PID, UID: s.UID, Syscall: s.Syscall, NoSyscall: !s.HasSyscall,
 	}
 	d.Errno = s.Errno
-	d.Zeroed = n == siginfoSize && [siginfoSize - siginfoUsed]byte(buf[siginfoUsed:]) == [siginfoSize - siginfoUsed]byte{}
+	d.Zeroed = len(buf) == siginfoSize && [siginfoSize - siginfoUsed]byte(buf[siginfoUsed:]) == [siginfoSize - siginfoUsed]byte{}
 }
 
 // blockedIn returns the signals that are blocked while a handler runs whose frames, and those of all younger ones, are

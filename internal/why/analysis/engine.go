@@ -3,6 +3,7 @@ package analysis
 import (
 	"slices"
 
+	"github.com/corewalk/corewalk/internal/procmem"
 	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/tasks"
@@ -16,6 +17,7 @@ import (
 type Engine struct {
 	Parts
 	arch   *arch.Arch
+	mem    procmem.Reader
 	stacks stacks
 
 	calls            []unwind.Call          // scratch
@@ -33,7 +35,7 @@ type Engine struct {
 
 // NewEngine returns the Engine of a process.
 func NewEngine(p Parts) *Engine {
-	e := &Engine{Parts: p, arch: p.Proc.Arch()}
+	e := &Engine{Parts: p, arch: p.Proc.Arch(), mem: procmem.Of(p.Proc)}
 	if p.Walker != nil {
 		e.stacks = stacks{walker: p.Walker, keep: p.Keep, kept: map[unwind.ThreadID]*unwind.Stack{}}
 		for _, s := range p.Walker.StepperGroup().Steppers() {

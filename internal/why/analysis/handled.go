@@ -236,7 +236,7 @@ func (in *question) whyInterrupted(physical int, s reason.Signal) (reason.Reason
 
 // crashInput is what package reason needs to know about the process.
 func (in *question) crashInput() reason.Input {
-	ci := reason.Input{Arch: in.arch, Mapping: in.Proc.MappingAt, Word: in.word, Bytes: in.bytes, Has: in.hasAllocator}
+	ci := reason.Input{Arch: in.arch, Mapping: in.Proc.MappingAt, Word: in.mem.LookupWord, Bytes: in.mem.Fill, Has: in.hasAllocator}
 	if in.PartialMaps {
 		ci.Mapping = nil
 	}

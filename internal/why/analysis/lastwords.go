@@ -210,7 +210,7 @@ func (in *question) process(r *report.Report) *message.Process {
 	}
 	libs := in.Proc.LibraryTracker()
 	p := &message.Process{
-		Arch: in.arch, Mem: in.Proc, Program: r.Dump.Command, Windows: r.Dump.OS == "windows",
+		Reader: in.mem, Program: r.Dump.Command, Windows: r.Dump.OS == "windows",
 		Stack: in.stackOf(in.diedStack, r.Threads[0].Frames),
 		LibraryAt: func(addr arch.Address) *libstate.Library {
 			if libs == nil {

@@ -104,11 +104,7 @@ const maxCalled = 256
 // certain.
 func (in *question) called(frames []*unwind.Frame, number int) (target unwind.Address, direct bool) {
 	f := frames[number]
-	buf := make([]byte, disasm.MaxLen)
-	n, _ := in.Proc.ReadMem(f.RA()-disasm.MaxLen, buf)
-	if n < len(buf) {
-		return 0, false
-	}
+	buf := in.mem.Bytes(f.RA()-disasm.MaxLen, disasm.MaxLen)
 	site, ok := disasm.CallBefore(in.arch, buf, f.CodePointer())
 	switch {
 	case !ok:

@@ -20,12 +20,12 @@ func abortMessage(p *Process) Words {
 	if !ok {
 		return Words{}
 	}
-	msg, ok := p.word(at)
+	msg, ok := p.LookupWord(at)
 	if !ok || msg == 0 {
 		return Words{}
 	}
 	const header = 4
-	size, ok := p.uint(msg, header)
+	size, ok := p.Uint(msg, header)
 	if !ok || size <= header {
 		return Words{}
 	}
@@ -56,13 +56,13 @@ func androidMessage(p *Process) Words {
 	if !ok {
 		return Words{}
 	}
-	m1, _ := p.uint(m.Start, 8)
-	m2, _ := p.uint(m.Start+8, 8)
+	m1, _ := p.Uint(m.Start, 8)
+	m2, _ := p.Uint(m.Start+8, 8)
 	if m1 != androidMagic1 || m2 != androidMagic2 {
 		return Words{}
 	}
 	w := uint64(p.Arch.WordSize)
-	size, ok := p.word(m.Start + 16)
+	size, ok := p.LookupWord(m.Start + 16)
 	head := 16 + w
 	if !ok || size <= head || size > m.End-m.Start {
 		return Words{}

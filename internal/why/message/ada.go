@@ -153,12 +153,12 @@ func (p *Process) adaCurrent(e adaException) bool {
 	}
 	w := p.Arch.WordSize
 	for off := 0; off < maxSoftData; off += w {
-		id, ok := p.word(at + uint64(off))
+		id, ok := p.LookupWord(at + uint64(off))
 		if !ok {
 			return false
 		}
 		if id == e.id {
-			back, ok := p.word(at + uint64(off+w))
+			back, ok := p.LookupWord(at + uint64(off+w))
 			return ok && back == e.header
 		}
 	}
@@ -316,7 +316,7 @@ func (p *Process) adaObject(addr arch.Address) (adaException, bool) {
 	if e, ok := p.adaFromHeader(addr); ok {
 		return e, true
 	}
-	header, ok := p.word(addr + uint64(p.Arch.WordSize))
+	header, ok := p.LookupWord(addr + uint64(p.Arch.WordSize))
 	if !ok || header >= addr || addr-header > maxAdaHeader {
 		return adaException{}, false
 	}
@@ -328,7 +328,7 @@ func (p *Process) adaObject(addr arch.Address) (adaException, bool) {
 const minAdaHeader, maxAdaHeader = 24, 128
 
 func (p *Process) adaFromHeader(header arch.Address) (adaException, bool) {
-	class, ok := p.uint(header, 8)
+	class, ok := p.Uint(header, 8)
 	if p.armEABI() {
 		class = bits.ReverseBytes64(class)
 	}
@@ -337,7 +337,7 @@ func (p *Process) adaFromHeader(header arch.Address) (adaException, bool) {
 	}
 	w := uint64(p.Arch.WordSize)
 	for off := uint64(minAdaHeader); off <= maxAdaHeader; off += w {
-		if back, ok := p.word(header + off + w); !ok || back != header {
+		if back, ok := p.LookupWord(header + off + w); !ok || back != header {
 			continue
 		}
 		e, ok := p.adaOccurrence(header + off)
@@ -345,8 +345,8 @@ func (p *Process) adaFromHeader(header arch.Address) (adaException, bool) {
 			continue
 		}
 		e.header = header
-		if stop, ok := p.word(header + 8 + w); ok && stop == 0 && !p.armEABI() { // a stop function is of a forced unwinding: nothing handles it
-			e.handler, _ = p.word(header + 8 + 2*w)
+		if stop, ok := p.LookupWord(header + 8 + w); ok && stop == 0 && !p.armEABI() { // a stop function is of a forced unwinding: nothing handles it
+			e.handler, _ = p.LookupWord(header + 8 + 2*w)
 		}
 		return e, true
 	}
@@ -356,7 +356,7 @@ func (p *Process) adaFromHeader(header arch.Address) (adaException, bool) {
 // adaOccurrence reads an Exception_Occurrence.
 func (p *Process) adaOccurrence(addr arch.Address) (adaException, bool) {
 	w := uint64(p.Arch.WordSize)
-	id, ok := p.word(addr)
+	id, ok := p.LookupWord(addr)
 	if !ok || id == 0 || id%w != 0 {
 		return adaException{}, false
 	}
@@ -364,12 +364,12 @@ func (p *Process) adaOccurrence(addr arch.Address) (adaException, bool) {
 	if !ok {
 		return adaException{}, false
 	}
-	n, ok := p.uint(addr+2*w, 4)
+	n, ok := p.Uint(addr+2*w, 4)
 	if !ok || n > maxAdaMessage {
 		return adaException{}, false
 	}
-	said := p.bytes(addr+2*w+4, int(n))
-	if uint64(len(said)) < n {
+	said := p.Bytes(addr+2*w+4, int(n))
+	if said == nil {
 		return adaException{}, false
 	}
 	return adaException{id: id, Thrown: Thrown{Type: name, What: latin(said), HasWhat: n > 0, Runtime: GNAT, Object: addr}}, true
@@ -377,17 +377,17 @@ func (p *Process) adaOccurrence(addr arch.Address) (adaException, bool) {
 
 // adaName reads the name of an exception from its Exception_Data.
 func (p *Process) adaName(id arch.Address) (string, bool) {
-	head := p.bytes(id, 2)
-	n, ok := p.uint(id+4, 4)
+	head := p.Some(id, 2)
+	n, ok := p.Uint(id+4, 4)
 	if len(head) < 2 || head[0] > 1 || head[1] != 'A' || !ok || n < 2 || n > maxAdaName {
 		return "", false
 	}
-	at, ok := p.word(id + 8)
+	at, ok := p.LookupWord(id + 8)
 	if !ok {
 		return "", false
 	}
-	name := p.bytes(at, int(n))
-	if uint64(len(name)) < n || name[n-1] != 0 {
+	name := p.Bytes(at, int(n))
+	if name == nil || name[n-1] != 0 {
 		return "", false
 	}
 	name = name[:n-1]

@@ -84,7 +84,7 @@ func TestAda32(t *testing.T) {
 	put(0x100, 'A'<<8, 4, fakeBase+0x120)
 	copy(m[0x120:], "OWN\x00")
 	p := m.process(nil)
-	p.Arch, p.Mem = arch.X86, memory32{m}
+	p.Arch, p.Memory = arch.X86, memory32{m}
 	if e, ok := p.adaObject(fakeBase); !ok || e.said() != "OWN : text" {
 		t.Errorf("%+v %v", e, ok)
 	}

@@ -55,7 +55,7 @@ func cxxWords(p *Process) Words {
 	source := in("caughtExceptions", lib)
 	var header arch.Address
 	if known {
-		caught, ok := p.word(globals)
+		caught, ok := p.LookupWord(globals)
 		if ok && caught == 0 {
 			return p.noException(end, lib)
 		}
@@ -225,7 +225,7 @@ func (p *Process) exceptionGlobals() (*libstate.Library, arch.Address, bool) {
 		if !ok || p.ThreadLocal == nil {
 			return 0, false
 		}
-		two, ok := p.words(index, 2)
+		two, ok := p.Words(index, 2)
 		if !ok {
 			return 0, false
 		}
@@ -238,7 +238,7 @@ func (p *Process) exceptionGlobals() (*libstate.Library, arch.Address, bool) {
 // exceptionClass reads the class of an exception from the unwinder's header; false if it is not a known C++
 // class.
 func (p *Process) exceptionClass(header arch.Address) (class uint64, ok bool) {
-	class, ok = p.uint(header, 8)
+	class, ok = p.Uint(header, 8)
 	if p.armEABI() { // there the class is eight characters
 		class = bits.ReverseBytes64(class)
 	}
@@ -315,7 +315,7 @@ func (p *Process) headerSize() uint64 {
 // typeOf reads the type of the exception with the given unwinder's header; nil if there is none. From the type
 // on all libraries have the same fields.
 func (p *Process) typeOf(header arch.Address) *typeInfo {
-	info, ok := p.word(header - p.typeDistance())
+	info, ok := p.LookupWord(header - p.typeDistance())
 	if !ok {
 		return nil
 	}
@@ -384,7 +384,7 @@ func (p *Process) primary(header arch.Address, class uint64) (arch.Address, bool
 	if class&^0xff == classClang && p.Arch.WordSize == 8 {
 		before += 8
 	}
-	return p.word(header - before)
+	return p.LookupWord(header - before)
 }
 
 // nested returns the exception that an object with the base std::nested_exception keeps: a pointer after the
@@ -392,7 +392,7 @@ func (p *Process) primary(header arch.Address, class uint64) (arch.Address, bool
 func (p *Process) nested(info *typeInfo, object arch.Address) (arch.Address, bool) {
 	for _, name := range []string{"St16nested_exception"} {
 		if sub, ok := p.baseAt(info, object, name); ok {
-			inner, ok := p.word(sub + uint64(p.Arch.WordSize))
+			inner, ok := p.LookupWord(sub + uint64(p.Arch.WordSize))
 			return inner, ok && inner != 0
 		}
 	}
@@ -401,11 +401,11 @@ func (p *Process) nested(info *typeInfo, object arch.Address) (arch.Address, boo
 
 // what calls what() of a std::exception without a process: it follows the function's code.
 func (p *Process) what(object arch.Address) (string, bool) {
-	table, ok := p.word(object)
+	table, ok := p.LookupWord(object)
 	if !ok {
 		return "", false
 	}
-	entry, ok := p.word(table + 2*uint64(p.Arch.WordSize)) // after two destructors
+	entry, ok := p.LookupWord(table + 2*uint64(p.Arch.WordSize)) // after two destructors
 	if !ok {
 		return "", false
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/corewalk/corewalk/internal/procmem"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -44,7 +45,7 @@ func (m fakeMemory) put(off int, words ...uint64) {
 func (m fakeMemory) process(symbols map[string]arch.Address) *Process {
 	lib := &libstate.Library{Path: "/lib/libfake.so.1"}
 	return &Process{
-		Arch: arch.AMD64, Mem: m, Program: "fake",
+		Reader: procmem.Reader{Memory: m, Arch: arch.AMD64}, Program: "fake",
 		LibraryAt: func(arch.Address) *libstate.Library { return lib },
 		Symbol: func(_ *libstate.Library, name string) (arch.Address, bool) {
 			a, ok := symbols[name]

@@ -94,7 +94,7 @@ func (f *follower) function(pc arch.Address, depth int) bool {
 		}
 		// The lowest bit of an ARM code pointer selects the instruction set.
 		mode := pc &^ f.Arch.CodeAddress(pc)
-		code := f.bytes(pc-mode, disasm.MaxLen)
+		code := f.Some(pc-mode, disasm.MaxLen)
 		inst, err := disasm.Decode(f.Arch, code, pc)
 		if err != nil || inst.Conditional || inst.Delayed {
 			return false
@@ -354,7 +354,7 @@ func (f *follower) load(addr arch.Address, size int) (uint64, bool) {
 	if f.onStack(addr) {
 		return 0, false
 	}
-	return f.uint(addr, size)
+	return f.Uint(addr, size)
 }
 
 // onStack reports whether an address is on the stack given to the code.

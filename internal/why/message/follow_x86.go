@@ -31,7 +31,7 @@ func (f *follower) test(inst *disasm.Inst) bool {
 	if !ok || f.onStack(addr) {
 		return false
 	}
-	v, ok := f.uint(addr, 1)
+	v, ok := f.Uint(addr, 1)
 	f.tested = tested{inst.Next(), byte(v)&code[len(code)-1] == 0}
 	return ok
 }

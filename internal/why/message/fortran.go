@@ -198,14 +198,14 @@ func (p *Process) variadic(caller, n int) (uint64, bool) {
 		return 0, false
 	}
 	if n >= inRegisters {
-		return p.word(cfa + 8*uint64(n-inRegisters))
+		return p.LookupWord(cfa + 8*uint64(n-inRegisters))
 	}
 	// A va_list: how much of the registers was used, of general ones and of vectors, where the stack's arguments are, where the registers are.
 	ws := p.frameWords(f)
 	for i := 0; i+2 < len(ws); i++ {
 		used, save := uint32(ws[i]), ws[i+2]
 		if ws[i+1] >= cfa && (ws[i+1]-cfa)%8 == 0 && ws[i+1]-cfa < maxMessage && used%8 == 0 && used <= vectors && ws[i]>>32 == vectors && save >= f.SP() && save+vectors <= cfa {
-			return p.word(save + 8*uint64(n))
+			return p.LookupWord(save + 8*uint64(n))
 		}
 	}
 	return 0, false
@@ -226,12 +226,12 @@ func (p *Process) fortranGenerated(caller int) (string, bool) {
 }
 
 func (p *Process) fortranPlace(common arch.Address) string {
-	name, ok := p.word(common + 8)
+	name, ok := p.LookupWord(common + 8)
 	if !ok {
 		return ""
 	}
 	file, ok := p.cstring(name, maxName)
-	line, ok2 := p.uint(common+8+uint64(p.Arch.WordSize), 4)
+	line, ok2 := p.Uint(common+8+uint64(p.Arch.WordSize), 4)
 	if !ok || !ok2 || file == "" || line == 0 {
 		return ""
 	}

@@ -32,7 +32,7 @@ type goPanicking struct{ typ, data, link uint64 }
 // they follow the address of an argument on the stack. Types are in read-only memory. That of runtime.Goexit
 // has no value.
 func (p *Process) panicking(at arch.Address) (goPanicking, bool) {
-	ws, ok := p.words(at, 4)
+	ws, ok := p.Words(at, 4)
 	if !ok {
 		return goPanicking{}, false
 	}
@@ -92,8 +92,8 @@ func (p *Process) fault(f *Frame) *Fault {
 	by := p.Stack[at+1].Frame
 	w := uint64(p.Arch.WordSize)
 	for _, offs := range goSignals[1-w/8] {
-		sig, ok1 := p.uint(g+offs[0], 4)
-		v, ok2 := p.words(g+offs[1]-2*w, 3)
+		sig, ok1 := p.Uint(g+offs[0], 4)
+		v, ok2 := p.Words(g+offs[1]-2*w, 3)
 		if !ok1 || !ok2 || sig == 0 || sig > maxSignal || v[0] > maxCode {
 			continue
 		}
@@ -144,7 +144,7 @@ func (p *Process) overflowed(w *Words, f *Frame) *Frame {
 			if !ok {
 				continue // the runtime's own stack
 			}
-			if s, ok := p.words(g, gStackHi+1); ok {
+			if s, ok := p.Words(g, gStackHi+1); ok {
 				w.Stack = [2]arch.Address{s[gStackLo], s[gStackHi]}
 			}
 			return &p.Stack[i]
@@ -187,7 +187,7 @@ func (p *Process) goPanic(f *Frame) Words {
 		return Words{}
 	}
 	w := uint64(p.Arch.WordSize)
-	at, ok := p.word(g + gPanic*w)
+	at, ok := p.LookupWord(g + gPanic*w)
 	var texts []string
 	kind := ""
 	for n := 0; ok && at != 0 && n < maxNested; n++ {
@@ -253,7 +253,7 @@ func (p *Process) goArgType(f *Frame) (string, bool) {
 			return "", false
 		}
 	}
-	typ, ok := p.word(at)
+	typ, ok := p.LookupWord(at)
 	if !ok {
 		return "", false
 	}
@@ -274,7 +274,7 @@ func (p *Process) storedPair(entry arch.Address) (uint64, bool) {
 	var one, two int64 // offsets
 	pc := entry
 	for range most {
-		inst, err := disasm.Decode(p.Arch, p.bytes(pc, disasm.MaxLen), pc)
+		inst, err := disasm.Decode(p.Arch, p.Some(pc, disasm.MaxLen), pc)
 		if err != nil || inst.Kind.IsCall() || inst.Writes&(arch.Mask(first)|arch.Mask(second)) != 0 {
 			break
 		}
@@ -340,7 +340,7 @@ func (p *Process) hasStack(g, sp arch.Address) bool {
 	if g == 0 || g%uint64(p.Arch.WordSize) != 0 {
 		return false
 	}
-	s, ok := p.words(g, gStackHi+1)
+	s, ok := p.Words(g, gStackHi+1)
 	return ok && s[gStackLo] < s[gStackHi] && s[gStackHi]-s[gStackLo] <= maxStack && sp >= s[gStackLo] && sp < s[gStackHi]
 }
 
@@ -353,19 +353,19 @@ func (p *Process) ofThread(g, sp arch.Address) (arch.Address, bool) {
 	if g == 0 || g%w != 0 {
 		return 0, false
 	}
-	m, ok := p.word(g + gM*w)
+	m, ok := p.LookupWord(g + gM*w)
 	if !ok || m == 0 || m%w != 0 {
 		return 0, false
 	}
 	for i := range uint64(maxThread) {
-		cand, ok := p.word(m + i*w)
+		cand, ok := p.LookupWord(m + i*w)
 		if !ok {
 			return 0, false
 		}
 		if !p.hasStack(cand, sp) {
 			continue
 		}
-		if back, ok := p.word(cand + gM*w); ok && back == m {
+		if back, ok := p.LookupWord(cand + gM*w); ok && back == m {
 			return cand, true
 		}
 	}
@@ -378,9 +378,9 @@ func (p *Process) goroutineID(g arch.Address) (uint64, bool) {
 	const running, scanned = 2, 0x1000
 	for _, words := range []uint64{18, 19} {
 		off := words*uint64(p.Arch.WordSize) + 8
-		status, ok1 := p.uint(g+off-8, 4)
-		lock, ok2 := p.uint(g+off-4, 4)
-		id, ok3 := p.uint(g+off, 8)
+		status, ok1 := p.Uint(g+off-8, 4)
+		lock, ok2 := p.Uint(g+off-4, 4)
+		id, ok3 := p.Uint(g+off, 8)
 		if ok1 && ok2 && ok3 && status&^scanned == running && lock == 0 && id > 0 && id < 1<<48 {
 			return id, true
 		}
@@ -426,7 +426,7 @@ const (
 // strings, with the type's name unless it is predeclared; for other types the type and the address.
 func (p *Process) goValue(typ, data arch.Address) (text, name string, ok bool) {
 	w := uint64(p.Arch.WordSize)
-	kind, ok := p.uint(typ+2*w+goTypeKind, 1)
+	kind, ok := p.Uint(typ+2*w+goTypeKind, 1)
 	if !ok {
 		return "", "", false
 	}
@@ -437,7 +437,7 @@ func (p *Process) goValue(typ, data arch.Address) (text, name string, ok bool) {
 	name, named := p.goTypeName(typ)
 	switch {
 	case kind == goString:
-		two, ok := p.words(data, 2)
+		two, ok := p.Words(data, 2)
 		if !ok {
 			return "", "", false
 		}
@@ -476,7 +476,7 @@ func (p *Process) goNumber(kind int, at arch.Address) (string, bool) {
 		}
 		return "(" + re + im + "i)", ok && ok2
 	}
-	v, ok := p.uint(at, size)
+	v, ok := p.Uint(at, size)
 	switch kind {
 	case goBool:
 		return strconv.FormatBool(v&1 != 0), ok
@@ -524,15 +524,15 @@ func (p *Process) goTypeName(typ arch.Address) (string, bool) {
 		return "", false // made at run time, or none
 	}
 	w := uint64(p.Arch.WordSize)
-	flags, ok1 := p.uint(typ+2*w+goTypeFlags, 1)
-	off, ok2 := p.uint(typ+4*w+goTypeName, 4)
+	flags, ok1 := p.Uint(typ+2*w+goTypeFlags, 1)
+	off, ok2 := p.Uint(typ+4*w+goTypeName, 4)
 	if !ok1 || !ok2 || off == 0 {
 		return "", false
 	}
 	at := types + off + 1
 	var n uint64
 	for shift := 0; ; shift += 7 {
-		b, ok := p.uint(at, 1)
+		b, ok := p.Uint(at, 1)
 		if !ok || shift > 14 {
 			return "", false
 		}

@@ -21,7 +21,7 @@ func hotspotWords(p *Process) Words {
 		return Words{}
 	}
 	detail, ok := p.cstring(at, maxDetail)
-	text, ok2 := p.word(kindAt)
+	text, ok2 := p.LookupWord(kindAt)
 	if !ok || !ok2 || text == 0 {
 		return Words{}
 	}

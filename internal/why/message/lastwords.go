@@ -13,6 +13,7 @@ package message
 import (
 	"strconv"
 
+	"github.com/corewalk/corewalk/internal/procmem"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -21,8 +22,7 @@ import (
 // A Process gives access to the process that died. Mem, Arch and Stack are required. It is not safe for
 // concurrent use.
 type Process struct {
-	Arch *arch.Arch
-	Mem  arch.Memory
+	procmem.Reader
 	// Stack is the stack of the thread that died, youngest frame first.
 	Stack []Frame
 	// Program is the name that the program was started by; "" if not known.
@@ -187,7 +187,7 @@ type Panic struct {
 
 // Read finds what a process that ended itself reported. It returns the zero Words if nothing is certain.
 func Read(p *Process) Words {
-	if p.Arch == nil || p.Mem == nil {
+	if p.Arch == nil || p.Memory == nil {
 		return Words{}
 	}
 	for _, read := range []func(*Process) Words{sanitizerWords, goWords, rustWords, hotspotWords, v8Words, pythonWords, fortranWords, adaWords, cxxWords, abortMessage, androidMessage, msvcWords, dotNetWords} {

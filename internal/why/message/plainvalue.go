@@ -44,7 +44,7 @@ func integer(letter byte) (integerType, bool) {
 func (p *Process) plainValue(name string, object arch.Address) (string, bool) {
 	switch name {
 	case "PKc", "Pc":
-		at, ok := p.word(object)
+		at, ok := p.LookupWord(object)
 		if !ok {
 			return "", false
 		}
@@ -54,10 +54,10 @@ func (p *Process) plainValue(name string, object arch.Address) (string, bool) {
 	case libcxxString:
 		return p.libcxxStringAt(object)
 	case "d":
-		v, ok := p.uint(object, 8)
+		v, ok := p.Uint(object, 8)
 		return strconv.FormatFloat(math.Float64frombits(v), 'g', -1, 64), ok
 	case "f":
-		v, ok := p.uint(object, 4)
+		v, ok := p.Uint(object, 4)
 		return strconv.FormatFloat(float64(math.Float32frombits(uint32(v))), 'g', -1, 32), ok
 	}
 	if len(name) != 1 {
@@ -72,7 +72,7 @@ func (p *Process) plainValue(name string, object arch.Address) (string, bool) {
 			t.size = 4
 		}
 	}
-	v, ok := p.uint(object, t.size)
+	v, ok := p.Uint(object, t.size)
 	if !ok {
 		return "", false
 	}
@@ -85,7 +85,7 @@ func (p *Process) plainValue(name string, object arch.Address) (string, bool) {
 
 // stringAt reads a std::string of libstdc++: the text's address and its length.
 func (p *Process) stringAt(object arch.Address) (string, bool) {
-	two, ok := p.words(object, 2)
+	two, ok := p.Words(object, 2)
 	if !ok {
 		return "", false
 	}
@@ -99,7 +99,7 @@ func (p *Process) libcxxStringAt(object arch.Address) (string, bool) {
 	if p.Arch.Big() {
 		return "", false
 	}
-	three, ok := p.words(object, 3)
+	three, ok := p.Words(object, 3)
 	if !ok {
 		return "", false
 	}

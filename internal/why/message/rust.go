@@ -99,7 +99,7 @@ func (p *Process) frameWords(f *Frame) []uint64 {
 		return nil
 	}
 	n := (cfa - f.SP()) / uint64(p.Arch.WordSize)
-	ws, ok := p.words(f.SP(), int(min(n, maxFrameWords)))
+	ws, ok := p.Words(f.SP(), int(min(n, maxFrameWords)))
 	if !ok {
 		return nil
 	}
@@ -158,7 +158,7 @@ func (p *Process) traitTable(addr arch.Address) bool {
 	if addr == 0 || addr%uint64(p.Arch.WordSize) != 0 || p.writable(addr) {
 		return false
 	}
-	t, ok := p.words(addr, 4)
+	t, ok := p.Words(addr, 4)
 	return ok && (t[0] == 0 || p.runs(t[0])) && bits.OnesCount64(t[2]) == 1 && t[2] <= 1<<12 && t[3] != 0 && p.runs(t[3])
 }
 
@@ -202,13 +202,13 @@ func (p *Process) location(addr arch.Address) (rustLocation, bool) {
 	if addr == 0 || addr%w != 0 || p.writable(addr) {
 		return rustLocation{}, false
 	}
-	two, ok := p.words(addr, 2)
+	two, ok := p.Words(addr, 2)
 	const maxPath, maxLine = 1024, 1 << 24
 	if !ok || two[1] < 2 || two[1] > maxPath || p.writable(two[0]) {
 		return rustLocation{}, false
 	}
-	line, ok1 := p.uint(addr+2*w, 4)
-	column, ok2 := p.uint(addr+2*w+4, 4)
+	line, ok1 := p.Uint(addr+2*w, 4)
+	column, ok2 := p.Uint(addr+2*w+4, 4)
 	if !ok1 || !ok2 || line == 0 || line > maxLine || column == 0 || column > maxLine {
 		return rustLocation{}, false
 	}
@@ -262,13 +262,13 @@ func (p *Process) payload(data, table arch.Address) (string, bool) {
 	if data == 0 || table == 0 || data%w != 0 || table%w != 0 || p.writable(table) {
 		return "", false
 	}
-	t, ok := p.words(table, 4)
+	t, ok := p.Words(table, 4)
 	if !ok || t[2] != w || t[3] == 0 || !p.runs(t[3]) || t[0] != 0 && !p.runs(t[0]) {
 		return "", false
 	}
 	switch t[1] {
 	case 2 * w:
-		two, ok := p.words(data, 2)
+		two, ok := p.Words(data, 2)
 		if !ok || t[0] != 0 || !p.typeIs(t[3], "&str") {
 			return "", false
 		}
@@ -298,7 +298,7 @@ func (p *Process) payload(data, table arch.Address) (string, bool) {
 // numbers, and the length is at most the capacity.
 func (p *Process) rustString(addr arch.Address) (string, bool) {
 	w := uint64(p.Arch.WordSize)
-	three, ok := p.words(addr, 3)
+	three, ok := p.Words(addr, 3)
 	if !ok {
 		return "", false
 	}

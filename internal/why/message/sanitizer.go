@@ -122,7 +122,7 @@ func (p *Process) asanReport(ws []uint64) (asanText, bool) {
 		if at < page || at%page != 0 {
 			continue
 		}
-		if head := p.bytes(at, 2); string(head) != "==" {
+		if head := p.Some(at, 2); string(head) != "==" {
 			continue
 		}
 		if text, ok := p.cstring(at, maxReport); ok {

@@ -3,6 +3,7 @@ package message
 import (
 	"testing"
 
+	"github.com/corewalk/corewalk/internal/procmem"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -38,7 +39,7 @@ func TestPrinted(t *testing.T) {
 		{"libc++abi, abort as the handler", LibCxxABI, []frame{abort, unnamed, unnamed, end, throw, main}, false},
 		{"libc++abi with names", LibCxxABI, []frame{abort, unnamed, unnamed, {cxx, "std::__terminate"}, throw, main}, true},
 	} {
-		p := &Process{Arch: arch.AMD64}
+		p := &Process{Reader: procmem.Reader{Arch: arch.AMD64}}
 		where := map[arch.Address]*libstate.Library{}
 		for i, f := range c.stack {
 			at := arch.Address(0x1000 * (i + 1))

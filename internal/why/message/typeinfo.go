@@ -19,7 +19,7 @@ func (p *Process) typeInfo(addr arch.Address) *typeInfo {
 	if addr == 0 || addr%uint64(p.Arch.WordSize) != 0 {
 		return nil
 	}
-	two, ok := p.words(addr, 2)
+	two, ok := p.Words(addr, 2)
 	if !ok {
 		return nil
 	}
@@ -75,7 +75,7 @@ func (p *Process) findBase(t *typeInfo, object arch.Address, name string, left *
 	w := uint64(p.Arch.WordSize)
 	switch {
 	case p.described(t, singleBase):
-		base, ok := p.word(t.addr + 2*w)
+		base, ok := p.LookupWord(t.addr + 2*w)
 		if !ok {
 			return 0, false
 		}
@@ -90,12 +90,12 @@ func (p *Process) findBase(t *typeInfo, object arch.Address, name string, left *
 // ints, then for each base its type and its offset, with flags in the low bits.
 func (p *Process) findInBases(t *typeInfo, object arch.Address, name string, left *int) (arch.Address, bool) {
 	w := uint64(p.Arch.WordSize)
-	n, ok := p.uint(t.addr+2*w+4, 4)
+	n, ok := p.Uint(t.addr+2*w+4, 4)
 	if !ok {
 		return 0, false
 	}
 	for i := range min(n, maxBases) {
-		two, ok := p.words(t.addr+2*w+8+i*2*w, 2)
+		two, ok := p.Words(t.addr+2*w+8+i*2*w, 2)
 		if !ok {
 			return 0, false
 		}
@@ -120,11 +120,11 @@ func (p *Process) baseOffset(object arch.Address, flags uint64) (arch.Address, b
 	if flags&virtual == 0 {
 		return p.Arch.Truncate(object + off), true
 	}
-	table, ok := p.word(object)
+	table, ok := p.LookupWord(object)
 	if !ok {
 		return 0, false
 	}
-	delta, ok := p.word(table + off)
+	delta, ok := p.LookupWord(table + off)
 	return p.Arch.Truncate(object + delta), ok
 }
 

@@ -100,7 +100,7 @@ func (p *Process) catchable(info, image arch.Address) ([]catchableType, bool) {
 	if !ok {
 		return nil, false
 	}
-	n, ok := p.uint(list, 4)
+	n, ok := p.Uint(list, 4)
 	if !ok || n == 0 || n > maxCatchable {
 		return nil, false
 	}
@@ -114,8 +114,8 @@ func (p *Process) catchable(info, image arch.Address) ([]catchableType, bool) {
 		if !ok {
 			break
 		}
-		offset, ok1 := p.uint(entry+8, 4)
-		virtual, ok2 := p.uint(entry+12, 4)
+		offset, ok1 := p.Uint(entry+8, 4)
+		virtual, ok2 := p.Uint(entry+12, 4)
 		name, ok3 := p.cstring(t+2*uint64(p.Arch.WordSize), maxName)
 		shown, ok4 := microsoftType(name)
 		if !ok1 || !ok2 || !ok3 || !ok4 || virtual != 0xffffffff {
@@ -135,7 +135,7 @@ func (p *Process) catchable(info, image arch.Address) ([]catchableType, bool) {
 
 // reference reads a 32-bit address, which on 64-bit systems is relative to the image.
 func (p *Process) reference(addr, image arch.Address) (arch.Address, bool) {
-	v, ok := p.uint(addr, 4)
+	v, ok := p.Uint(addr, 4)
 	return p.Arch.Truncate(image + v), ok && v != 0
 }
 
@@ -161,7 +161,7 @@ func microsoftType(decorated string) (string, bool) {
 // microsoftWhat reads the text of a std::exception: its address, or null, follows the address of the virtual
 // function table.
 func (p *Process) microsoftWhat(object arch.Address) (string, bool) {
-	text, ok := p.word(object + uint64(p.Arch.WordSize))
+	text, ok := p.LookupWord(object + uint64(p.Arch.WordSize))
 	if !ok {
 		return "", false
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/corewalk/corewalk/internal/procmem"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -27,11 +28,11 @@ const (
 // The vectors lie below the auxiliary vector, which dumps have a copy of: it is found again
 // in memory by its first entries, and the vectors are read backwards from it.
 func Started(mem arch.Memory, a *arch.Arch, auxv libstate.Auxv) (args, env []string, whole, ok bool) {
-	at, ok := vectorAt(mem, a, auxv)
+	r := reader{procmem.Reader{Memory: mem, Arch: a}, uint64(a.WordSize), maxTotal}
+	at, ok := r.vectorAt(auxv)
 	if !ok {
 		return nil, nil, false, false
 	}
-	r := reader{mem, uint64(a.WordSize), maxTotal}
 	envp, at, ok := r.pointersBelow(at)
 	if !ok {
 		return nil, nil, false, false
@@ -77,16 +78,14 @@ func (r *reader) whole(argv []arch.Address, args []string, envp []arch.Address) 
 	var end arch.Address
 	for end = range ends { // of the last
 	}
-	var next [1]byte
-	n, _ := r.mem.ReadMem(end, next[:])
-	return !slices.ContainsFunc(envp, func(at arch.Address) bool { return at > first && at < end }) && (n == 0 || next[0] != 0 || slices.Contains(envp, end))
+	next, ok := r.U8(end)
+	return !slices.ContainsFunc(envp, func(at arch.Address) bool { return at > first && at < end }) && (!ok || next != 0 || slices.Contains(envp, end))
 }
 
 // follows reports whether a string begins behind the end of another.
 func (r *reader) follows(at arch.Address) bool {
-	var before [1]byte
-	n, _ := r.mem.ReadMem(at-1, before[:])
-	return n == 1 && before[0] == 0
+	before, ok := r.U8(at - 1)
+	return ok && before == 0
 }
 
 // smallestPage is the size of a page, or a part of a page, in bytes.
@@ -98,7 +97,7 @@ const maxMisses = 64
 
 // vectorAt returns the address of the auxiliary vector on the stack. It lies below the
 // strings, of which AT_EXECFN is one.
-func vectorAt(mem arch.Memory, a *arch.Arch, auxv libstate.Auxv) (arch.Address, bool) {
+func (r *reader) vectorAt(auxv libstate.Auxv) (arch.Address, bool) {
 	end, ok := auxv.Get(libstate.ATExecFn)
 	if !ok {
 		end, ok = auxv.Get(libstate.ATRandom)
@@ -106,12 +105,11 @@ func vectorAt(mem arch.Memory, a *arch.Arch, auxv libstate.Auxv) (arch.Address, 
 	if !ok || len(auxv) < 2 {
 		return 0, false
 	}
-	word := uint64(a.WordSize)
-	end &^= word - 1
+	end &^= r.word - 1
 	want := []uint64{auxv[0].Key, auxv[0].Value, auxv[1].Key, auxv[1].Value}
 	misses := 0
-	for at := end - word; at >= word && end-at < maxVector; at -= word {
-		v, err := mem.ReadWord(at)
+	for at := end - r.word; at >= r.word && end-at < maxVector; at -= r.word {
+		v, err := r.ReadWord(at)
 		if err != nil {
 			if misses++; misses > maxMisses {
 				at &^= smallestPage - 1 // nor is the rest of the page there
@@ -121,12 +119,7 @@ func vectorAt(mem arch.Memory, a *arch.Arch, auxv libstate.Auxv) (arch.Address, 
 		if v != want[0] {
 			continue
 		}
-		same := true
-		for i, w := range want {
-			v, err := mem.ReadWord(at + uint64(i)*word)
-			same = same && err == nil && v == w
-		}
-		if same {
+		if got, _ := r.Words(at, len(want)); slices.Equal(got, want) {
 			return at, true
 		}
 	}
@@ -134,7 +127,7 @@ func vectorAt(mem arch.Memory, a *arch.Arch, auxv libstate.Auxv) (arch.Address, 
 }
 
 type reader struct {
-	mem  arch.Memory
+	procmem.Reader
 	word uint64
 	left int // bytes of strings that may still be read
 }
@@ -143,11 +136,11 @@ type reader struct {
 // and where the one below it ends.
 func (r *reader) pointersBelow(at arch.Address) (list []arch.Address, below arch.Address, ok bool) {
 	at -= r.word
-	if v, err := r.mem.ReadWord(at); err != nil || v != 0 {
+	if v, err := r.ReadWord(at); err != nil || v != 0 {
 		return nil, 0, false
 	}
 	for len(list) < maxWords {
-		v, err := r.mem.ReadWord(at - r.word)
+		v, err := r.ReadWord(at - r.word)
 		if err != nil {
 			return nil, 0, false
 		}
@@ -164,11 +157,11 @@ func (r *reader) pointersBelow(at arch.Address) (list []arch.Address, below arch
 // argumentsBelow is pointersBelow for the arguments, whose number lies below them.
 func (r *reader) argumentsBelow(at arch.Address) (list []arch.Address, below arch.Address, ok bool) {
 	at -= r.word
-	if v, err := r.mem.ReadWord(at); err != nil || v != 0 {
+	if v, err := r.ReadWord(at); err != nil || v != 0 {
 		return nil, 0, false
 	}
 	for len(list) < maxWords {
-		v, err := r.mem.ReadWord(at - r.word)
+		v, err := r.ReadWord(at - r.word)
 		if err != nil {
 			return nil, 0, false
 		}
@@ -192,21 +185,7 @@ func (r *reader) strings(list []arch.Address) []string {
 }
 
 func (r *reader) text(at arch.Address) string {
-	var text []byte
-	buf := make([]byte, 256)
-	for len(text) < min(maxString, r.left) {
-		n, _ := r.mem.ReadMem(at, buf)
-		if n == 0 {
-			break
-		}
-		if end := slices.Index(buf[:n], 0); end >= 0 {
-			text = append(text, buf[:end]...)
-			break
-		}
-		text = append(text, buf[:n]...)
-		at += uint64(n)
-	}
-	text = text[:min(len(text), maxString, r.left)]
+	text, _ := r.CString(at, min(maxString, r.left))
 	r.left -= len(text)
 	return string(text)
 }

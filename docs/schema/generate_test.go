@@ -482,9 +482,11 @@ func TestWarningsPage(t *testing.T) {
 				used[code] = true
 			}
 		}
-		ofWarnings := map[*ast.Object]bool{} // variables that are warnings
+		ofWarnings := map[string]bool{} // variables of the function that are warnings
 		ast.Inspect(f, func(n ast.Node) bool {
 			switch n := n.(type) {
+			case *ast.FuncDecl:
+				clear(ofWarnings)
 			case *ast.ValueSpec:
 				if f.Name.Name == "report" && strings.HasPrefix(n.Names[0].Name, "Warn") && len(n.Values) == 1 {
 					code, _ := strconv.Unquote(n.Values[0].(*ast.BasicLit).Value)
@@ -494,11 +496,11 @@ func TestWarningsPage(t *testing.T) {
 				for i, right := range n.Rhs {
 					if lit, ok := right.(*ast.CompositeLit); ok && isWarning(lit.Type) {
 						if name, ok := n.Lhs[i].(*ast.Ident); ok {
-							ofWarnings[name.Obj] = true
+							ofWarnings[name.Name] = true
 						}
 					}
 					if sel, ok := n.Lhs[i].(*ast.SelectorExpr); ok && sel.Sel.Name == "Code" {
-						if name, ok := sel.X.(*ast.Ident); ok && ofWarnings[name.Obj] {
+						if name, ok := sel.X.(*ast.Ident); ok && ofWarnings[name.Name] {
 							literal(right)
 						}
 					}

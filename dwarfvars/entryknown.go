@@ -61,6 +61,12 @@ func (r *readerWhere) Forget(frames []*unwind.Frame) {
 	}
 }
 
+// ForgetAll implements where.Process.
+func (r *readerWhere) ForgetAll() {
+	r.known.callers.Clear()
+	r.known.values.Clear()
+}
+
 type callerAnswer struct {
 	by     *caller
 	err    error

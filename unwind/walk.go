@@ -17,14 +17,12 @@ type Stack struct {
 	// the bottom of the stack.
 	End EndReason
 	Err error
-
-	loop *loopGuard // of a walk that WalkMore goes on with
 }
 
 // Cut leaves the stack its first n frames, if it has more: as a walk with that limit, which WalkMore goes on with.
 func (s *Stack) Cut(n int) {
 	if len(s.Frames) > n {
-		s.Frames, s.End, s.Err, s.loop = s.Frames[:n:n], EndMaxFrames, fmt.Errorf("%w (%d)", ErrMaxFrames, n), nil
+		s.Frames, s.End, s.Err = s.Frames[:n:n], EndMaxFrames, fmt.Errorf("%w (%d)", ErrMaxFrames, n)
 	}
 }
 
@@ -53,21 +51,15 @@ type stepState struct {
 }
 
 func (w *Walker) walkFrom(ctx context.Context, s *Stack, top *Frame, limit int) {
-	loop := s.loop
-	if loop == nil {
-		loop = new(loopGuard)
-		for i, f := range s.Frames[:max(len(s.Frames)-1, 0)] {
-			loop.seen(f, i)
-		}
-	}
 	before := max(len(s.Frames)-1, 0) // of the frames that were walked before, top is the last one
+	loop := new(loopGuard)
+	for i, f := range s.Frames[:before] {
+		loop.seen(f, i)
+	}
 	f, n := w.follow(ctx, s, top, loop, before, limit)
 	s.Frames = append(s.Frames[:before:before], make([]*Frame, n)...)
 	for n--; n >= 0; n-- {
 		s.Frames[before+n], f = f, f.prev
-	}
-	if s.loop = nil; s.End == EndMaxFrames {
-		s.loop = loop
 	}
 	if s.End == EndLoop {
 		start, n := loop.find(s.Frames)

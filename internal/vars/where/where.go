@@ -45,6 +45,8 @@ type Frame interface {
 type Process interface {
 	// Forget drops what is kept of the frames of a stack that nobody will ask about again.
 	Forget(frames []*unwind.Frame)
+	// ForgetAll drops what is kept of all frames.
+	ForgetAll()
 	// SameInputs reports whether inputs are the same in another stack at the same instructions.
 	SameInputs(in *Inputs, frames []*unwind.Frame) bool
 	// Bounds tells where the function, or the part of one, begins and ends that holds an

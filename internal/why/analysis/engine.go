@@ -33,6 +33,15 @@ type Engine struct {
 	untraced         map[unwind.Address]bool           // return addresses of calls through values that cannot be traced back
 }
 
+// forgetEvaluations drops what was evaluated of frames, and where calls through values led to. What finds out about a crash evaluates frames
+// with the registers of a fault, and parts of stacks; a stack may have been cut. Nobody else may be told what came of that.
+func (e *Engine) forgetEvaluations() {
+	e.targets, e.untraced = nil, nil
+	if e.Variables != nil {
+		where.ProcessOf(e.Variables).ForgetAll()
+	}
+}
+
 // NewEngine returns the Engine of a process.
 func NewEngine(p Parts) *Engine {
 	e := &Engine{Parts: p, arch: p.Proc.Arch(), mem: procmem.Of(p.Proc)}

@@ -134,6 +134,8 @@ func (e *Engine) question(o Options) *question {
 // Report finds out what the options ask for. It always returns a report; what could not be done is in its warnings and in
 // the ends of its threads. It stops early when ctx is done.
 func (e *Engine) Report(ctx context.Context, o Options) *report.Report {
+	e.forgetEvaluations() // a question about one stack may have walked less of it
+	defer e.forgetEvaluations()
 	in := e.question(o)
 	r := &report.Report{Schema: report.Schema, Dump: e.Dump, Warnings: slices.Clip(e.Warnings)}
 	in.findThreads()
@@ -151,9 +153,6 @@ func (e *Engine) Report(ctx context.Context, o Options) *report.Report {
 	in.servers(r)
 	in.warnSources(r)
 	in.warnLate(r)
-	if in.Variables != nil && len(in.diedStack) > in.Keep {
-		in.forget(in.diedStack)
-	}
 	return r
 }
 

@@ -118,6 +118,7 @@ func (in *question) deadThread(ctx context.Context, r *report.Report, stack *unw
 	}
 	in.walked(ctx, stack)
 	in.diagnose(ctx, r, stack, n)
+	in.forgetEvaluations()
 }
 
 // ended reports whether the analysis must end now, and says so in the report. all is the number of threads wanted.

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -876,6 +877,9 @@ func (g *lockGraph) solve() {
 		changed = false
 		for key, f := range g.funcs {
 			for _, c := range f.calls {
+				if len(c.args) == 0 {
+					continue
+				}
 				for _, t := range g.called(c) {
 					callee := g.funcs[t]
 					for i, held := range callee.params {
@@ -931,16 +935,24 @@ func (g *lockGraph) solve() {
 			}
 		}
 	}
-	for changed := true; changed; {
-		changed = false
-		for _, f := range g.funcs {
-			for _, e := range f.edges {
-				for k := range e.to.acquires {
-					if !f.acquires[k] {
-						f.acquires[k] = true
-						changed = true
-					}
-				}
+	callers := map[*lockFunc][]*lockFunc{}
+	var todo []*lockFunc
+	for _, f := range g.funcs {
+		for _, e := range f.edges {
+			callers[e.to] = append(callers[e.to], f)
+		}
+		if len(f.acquires) > 0 {
+			todo = append(todo, f)
+		}
+	}
+	for len(todo) > 0 {
+		to := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		for _, f := range callers[to] {
+			before := len(f.acquires)
+			maps.Copy(f.acquires, to.acquires)
+			if len(f.acquires) != before {
+				todo = append(todo, f)
 			}
 		}
 	}
@@ -1000,7 +1012,7 @@ func (g *lockGraph) implementations(m *types.Func) (list []any) {
 			continue
 		}
 		p := types.NewPointer(n)
-		if !types.Implements(p, iface) {
+		if o, _, _ := types.LookupFieldOrMethod(p, false, m.Pkg(), m.Name()); o == nil || !types.Implements(p, iface) {
 			continue
 		}
 		if s := types.NewMethodSet(p).Lookup(m.Pkg(), m.Name()); s != nil {

@@ -5,7 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"maps"
+	"math/big"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -937,22 +937,41 @@ func (g *lockGraph) solve() {
 	}
 	callers := map[*lockFunc][]*lockFunc{}
 	var todo []*lockFunc
+	var locks []lockKey
+	number := map[lockKey]int{}
+	sets := map[*lockFunc]*big.Int{} // of numbers: sets of names take ten times as long
 	for _, f := range g.funcs {
 		for _, e := range f.edges {
 			callers[e.to] = append(callers[e.to], f)
+		}
+		sets[f] = new(big.Int)
+		for k := range f.acquires {
+			n, ok := number[k]
+			if !ok {
+				n = len(locks)
+				number[k], locks = n, append(locks, k)
+			}
+			sets[f].SetBit(sets[f], n, 1)
 		}
 		if len(f.acquires) > 0 {
 			todo = append(todo, f)
 		}
 	}
+	var both big.Int
 	for len(todo) > 0 {
 		to := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
 		for _, f := range callers[to] {
-			before := len(f.acquires)
-			maps.Copy(f.acquires, to.acquires)
-			if len(f.acquires) != before {
+			if both.Or(sets[f], sets[to]); both.Cmp(sets[f]) != 0 {
+				sets[f].Set(&both)
 				todo = append(todo, f)
+			}
+		}
+	}
+	for f, set := range sets {
+		for n, k := range locks {
+			if set.Bit(n) == 1 {
+				f.acquires[k] = true
 			}
 		}
 	}

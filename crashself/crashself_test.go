@@ -23,7 +23,10 @@ type victim struct {
 	before    []string // a command that starts it
 }
 
-func TestMain(m *testing.M) { os.Exit(fixture.Main(m)) }
+func TestMain(m *testing.M) {
+	fixture.AtOnce(6)
+	os.Exit(fixture.Main(m))
+}
 
 // build returns a program that is built once for all tests. env is for the go command.
 func build(t *testing.T, name string, env ...string) victim {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/dwarfvars"
+	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/format/pdb"
 	"github.com/corewalk/corewalk/unwind"
 )
@@ -131,7 +132,11 @@ func TestRecordDamage(t *testing.T) {
 	}
 	r := rand.New(rand.NewSource(3))
 	read := 0
-	for range 60 {
+	rounds := 60
+	if !fixture.IsLong(t) {
+		rounds /= 2
+	}
+	for range rounds {
 		dir := t.TempDir()
 		data := append([]byte(nil), whole...)
 		for range 1 + r.Intn(200) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/files/image"
+	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/format/breakpad"
 	"github.com/corewalk/corewalk/internal/format/unwindrules"
 	"github.com/corewalk/corewalk/libstate"
@@ -638,10 +639,14 @@ func (bounded) StackBounds(unwind.ThreadID) (low, high arch.Address, ok bool) {
 // On stacks of arbitrary contents walks end, each frame is further up, and none is beyond
 // the stack's base.
 func TestWalksOfRandomStacks(t *testing.T) {
+	rounds := 300
+	if !fixture.IsLong(t) {
+		rounds /= 3
+	}
 	rnd := rand.New(rand.NewPCG(1, 2))
 	programs := []string{"", ebpProgram, espProgram, "$T0 .raSearch = $eip $T0 ^ = $esp $T0 4 + = $ebp $T0 4 - ^ =", "$eip $ebp ^ = $esp $ebp ="}
 	longest := 0
-	for range 300 {
+	for range rounds {
 		p := newWinProc(nil, map[string]uint64{"eip": winBase + uint64(rnd.IntN(winSize)), "esp": winStack + uint64(rnd.IntN(64))*4, "ebp": winStack + uint64(rnd.IntN(0x400))*4})
 		for at := uint64(0); at < 0x4000; at += 4 {
 			v := uint32(rnd.IntN(64))

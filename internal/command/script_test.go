@@ -37,6 +37,7 @@ func TestMain(m *testing.M) {
 			os.Exit(2) // a test ran a command, which takes this program for corewalk: it would run all tests
 		}
 		os.Setenv("XDG_CACHE_HOME", "/dev/null/none")
+		fixture.AtOnce(4) // most scripts wait for the command
 	}
 	testscript.Main(m, map[string]func(){
 		"corewalk":  func() { Main(nil) },

@@ -3,13 +3,16 @@
 package lint
 
 import (
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -225,13 +228,33 @@ type source struct {
 	room, file string
 	test       bool
 	imports    []string
+	text       string
+	parsed     *ast.File // its places are of sourceSet
 }
 
+// sourceSet has the places of all sources.
+var sourceSet = token.NewFileSet()
+
+// allSources are what sources returns: a dozen laws ask for them.
+var allSources = sync.OnceValues(readSources)
+
+// sources returns the source files of the module. The caller must not change the list.
 func sources(t *testing.T) []source {
 	t.Helper()
-	root, err := filepath.Abs("../..")
+	out, err := allSources()
 	if err != nil {
 		t.Fatal(err)
+	}
+	if len(out) < 50 {
+		t.Fatalf("only %d source files found", len(out))
+	}
+	return out
+}
+
+func readSources() ([]source, error) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		return nil, err
 	}
 	var out []source
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -244,12 +267,16 @@ func sources(t *testing.T) []source {
 		if d.IsDir() || !strings.HasSuffix(path, ".go") {
 			return nil
 		}
-		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		f, err := parser.ParseFile(sourceSet, path, text, parser.SkipObjectResolution)
 		if err != nil {
 			return err
 		}
 		rel, _ := filepath.Rel(root, path)
-		s := source{room: filepath.ToSlash(filepath.Dir(rel)), file: rel, test: strings.HasSuffix(path, "_test.go")}
+		s := source{room: filepath.ToSlash(filepath.Dir(rel)), file: rel, test: strings.HasSuffix(path, "_test.go"), text: string(text), parsed: f}
 		if s.room == "." {
 			s.room = ""
 		}
@@ -260,13 +287,7 @@ func sources(t *testing.T) []source {
 		out = append(out, s)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(out) < 50 {
-		t.Fatalf("only %d source files found below %s", len(out), root)
-	}
-	return out
+	return out, err
 }
 
 func TestImportsGoDownward(t *testing.T) {

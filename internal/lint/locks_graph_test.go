@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"math/big"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -876,6 +877,9 @@ func (g *lockGraph) solve() {
 		changed = false
 		for key, f := range g.funcs {
 			for _, c := range f.calls {
+				if len(c.args) == 0 {
+					continue
+				}
 				for _, t := range g.called(c) {
 					callee := g.funcs[t]
 					for i, held := range callee.params {
@@ -931,16 +935,43 @@ func (g *lockGraph) solve() {
 			}
 		}
 	}
-	for changed := true; changed; {
-		changed = false
-		for _, f := range g.funcs {
-			for _, e := range f.edges {
-				for k := range e.to.acquires {
-					if !f.acquires[k] {
-						f.acquires[k] = true
-						changed = true
-					}
-				}
+	callers := map[*lockFunc][]*lockFunc{}
+	var todo []*lockFunc
+	var locks []lockKey
+	number := map[lockKey]int{}
+	sets := map[*lockFunc]*big.Int{} // of numbers: sets of names take ten times as long
+	for _, f := range g.funcs {
+		for _, e := range f.edges {
+			callers[e.to] = append(callers[e.to], f)
+		}
+		sets[f] = new(big.Int)
+		for k := range f.acquires {
+			n, ok := number[k]
+			if !ok {
+				n = len(locks)
+				number[k], locks = n, append(locks, k)
+			}
+			sets[f].SetBit(sets[f], n, 1)
+		}
+		if len(f.acquires) > 0 {
+			todo = append(todo, f)
+		}
+	}
+	var both big.Int
+	for len(todo) > 0 {
+		to := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		for _, f := range callers[to] {
+			if both.Or(sets[f], sets[to]); both.Cmp(sets[f]) != 0 {
+				sets[f].Set(&both)
+				todo = append(todo, f)
+			}
+		}
+	}
+	for f, set := range sets {
+		for n, k := range locks {
+			if set.Bit(n) == 1 {
+				f.acquires[k] = true
 			}
 		}
 	}
@@ -1000,7 +1031,7 @@ func (g *lockGraph) implementations(m *types.Func) (list []any) {
 			continue
 		}
 		p := types.NewPointer(n)
-		if !types.Implements(p, iface) {
+		if o, _, _ := types.LookupFieldOrMethod(p, false, m.Pkg(), m.Name()); o == nil || !types.Implements(p, iface) {
 			continue
 		}
 		if s := types.NewMethodSet(p).Lookup(m.Pkg(), m.Name()); s != nil {

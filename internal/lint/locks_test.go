@@ -3,7 +3,6 @@ package lint
 import (
 	"fmt"
 	"go/ast"
-	"go/parser"
 	"go/token"
 	"go/types"
 	"maps"
@@ -174,8 +173,11 @@ func moduleLocks(t *testing.T) *lockGraph {
 			}
 		}
 	}
-	fset := token.NewFileSet()
-	g := newLockGraph(fset)
+	parsed := map[string]*ast.File{}
+	for _, s := range sources(t) {
+		parsed[filepath.Join(root, s.file)] = s.parsed
+	}
+	g := newLockGraph(sourceSet)
 	g.cuts, g.judged = cuts, lockKey.in
 	in := &mixedImporter{outside: exportImporter(list), own: map[string]*types.Package{}}
 	for _, p := range list {
@@ -184,13 +186,13 @@ func moduleLocks(t *testing.T) *lockGraph {
 		}
 		var files []*ast.File
 		for _, name := range p.files {
-			f, err := parser.ParseFile(fset, filepath.Join(p.dir, name), nil, parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
+			f := parsed[filepath.Join(p.dir, name)]
+			if f == nil {
+				t.Fatalf("%s: %s is not among the sources", p.path, name)
 			}
 			files = append(files, f)
 		}
-		g.add(in.check(t, p.path, fset, files))
+		g.add(in.check(t, p.path, sourceSet, files))
 	}
 	g.solve()
 	return g

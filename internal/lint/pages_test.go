@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"bytes"
 	"flag"
 	"fmt"
 	"go/doc"
@@ -173,11 +174,16 @@ func TestPageLinks(t *testing.T) {
 			return err
 		}
 		if d.Name() != "pages_test.go" {
-			for _, m := range pageNamed.FindAllStringSubmatch(string(text), -1) {
-				name := m[1]
-				names++
-				if _, err := os.Stat(filepath.Join(root, name)); err != nil {
-					t.Errorf("%s names %s, which does not exist", path, name)
+			for line := range bytes.Lines(text) {
+				if !bytes.Contains(line, []byte("docs/")) { // as nearly all: the expression takes a hundred times as long
+					continue
+				}
+				for _, m := range pageNamed.FindAllSubmatch(line, -1) {
+					name := string(m[1])
+					names++
+					if _, err := os.Stat(filepath.Join(root, name)); err != nil {
+						t.Errorf("%s names %s, which does not exist", path, name)
+					}
 				}
 			}
 		}

@@ -10,7 +10,7 @@ import (
 
 // causesOf calls do with what the report says of each way in which a program of testdata/src/causes dies, by each compiler, not optimised and
 // optimised: the text of the first cause and its confidence, "-" for none. A compiler may have a flag: "gcc -m32". At every change the first compiler
-// is asked about all ways, of the others each about half of them, by turns.
+// is asked about all ways, each of the others about each of them at one level.
 func causesOf(t *testing.T, source string, compilers []string, ways string, do func(t *testing.T, way byte, build, cause string)) {
 	t.Helper()
 	if runtime.GOARCH != "amd64" {
@@ -23,7 +23,7 @@ func causesOf(t *testing.T, source string, compilers []string, ways string, do f
 				with := strings.Fields(compiler)
 				exe := fixture.Compile(t, with[0], "causes/"+source, append([]string{"-g", level, "-w"}, with[1:]...)...)
 				for i := range len(ways) {
-					if n > 0 && (n+k+i)%2 != 0 && !fixture.IsLongRun() {
+					if n > 0 && (n+k+i)%3 != 0 && !fixture.IsLongRun() {
 						continue
 					}
 					r := analyzeCore(t, fixture.Crash(t, nil, exe, ways[i:i+1]), exe)

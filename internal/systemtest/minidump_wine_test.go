@@ -233,7 +233,7 @@ func TestWindowsThreadName(t *testing.T) {
 // Full dumps have stacks in their other list of memory, also one that was cut off
 // behind them.
 func TestWindowsFullDump(t *testing.T) {
-	for _, c := range fixture.Minidumps(t) {
+	for _, c := range fixture.Sample(t, fixture.Minidumps(t)) {
 		d := readWindowsDump(t, c)
 		d.makeFull(nil)
 		for _, cut := range []int{0, 500} {

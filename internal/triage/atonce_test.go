@@ -16,6 +16,7 @@ import (
 // TestAtOnce: an analysis that reads the variables at once finds what one does that reads them when it knows the
 // signature.
 func TestAtOnce(t *testing.T) {
+	t.Parallel()
 	yes := func(*signature.Signature) bool { return true }
 	for i, c := range append(fixture.Cases(t), fixture.Minidumps(t)...) {
 		if i%8 != 0 && c.Name != "amd64-cxx-destructor" && c.Name != "amd64-passed-O2" && !fixture.IsLong(t) { // there the blame is in the signature

@@ -12,6 +12,7 @@ import (
 
 // TestJoinedApart: processes that were told to abort while their main threads wait for a thread's end are of one group only if these threads wait alike.
 func TestJoinedApart(t *testing.T) {
+	t.Parallel()
 	exe := fixture.Compile(t, "gcc", "tasks/joined.c", "-g", "-O1", "-pthread")
 	groups := map[string]string{}
 	for i, how := range []string{"flush", "read", "flush"} {

@@ -45,6 +45,7 @@ func TestProtocol(t *testing.T) {
 
 // What a hostile analysis process may write.
 func TestProtocolLies(t *testing.T) {
+	t.Parallel()
 	for _, s := range []string{
 		`{"n":1,"dump":{},"report":-1}` + "\n",
 		`{"n":1,"dump":{},"report":67108865}` + "\n",

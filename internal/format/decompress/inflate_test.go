@@ -6,13 +6,25 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"sync"
 	"testing"
 
+	"github.com/corewalk/corewalk/internal/fixture"
 	kzlib "github.com/klauspost/compress/zlib"
 )
 
 // zlibbed are texts of several kinds, compressed with each level.
 func zlibbed(t testing.TB) (plain, packed [][]byte) {
+	t.Helper()
+	all, err := zlibbedOnce()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all[0], all[1]
+}
+
+// zlibbedOnce is what zlibbed returns: at all levels, that takes long.
+var zlibbedOnce = sync.OnceValues(func() (all [2][][]byte, err error) {
 	r := rand.New(rand.NewPCG(3, 4))
 	noise := make([]byte, 100_000)
 	few := make([]byte, 100_000)
@@ -21,22 +33,22 @@ func zlibbed(t testing.TB) (plain, packed [][]byte) {
 	}
 	source, err := os.ReadFile("inflate.go")
 	if err != nil {
-		t.Fatal(err)
+		return all, err
 	}
 	for _, text := range [][]byte{{}, {7}, noise, few, source, bytes.Repeat(source, 9), make([]byte, 70_000), bytes.Repeat([]byte("ab"), 400), append(noise[:40_000:40_000], source...)} {
 		for level := zlib.HuffmanOnly; level <= zlib.BestCompression; level++ {
 			var b bytes.Buffer
 			w, err := zlib.NewWriterLevel(&b, level)
 			if err != nil {
-				t.Fatal(err)
+				return all, err
 			}
 			w.Write(text)
 			w.Close()
-			plain, packed = append(plain, text), append(packed, b.Bytes())
+			all[0], all[1] = append(all[0], text), append(all[1], b.Bytes())
 		}
 	}
-	return plain, packed
-}
+	return all, nil
+})
 
 func TestInflate(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
@@ -120,8 +132,12 @@ func agree(t *testing.T, data []byte, size int) {
 func TestInflateDamaged(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	plain, packed := zlibbed(t)
+	rounds := 8
+	if !fixture.IsLong(t) {
+		rounds = 3
+	}
 	for i, good := range packed {
-		for range 8 {
+		for range rounds {
 			bad := bytes.Clone(good)
 			switch r.IntN(4) {
 			case 0:

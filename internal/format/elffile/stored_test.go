@@ -6,6 +6,8 @@ import (
 	"hash/crc32"
 	"math/rand"
 	"testing"
+
+	"github.com/corewalk/corewalk/internal/fixture"
 )
 
 // storedImage is a file with enough symbols for their indexes to be kept: nested, equal, without sizes, versioned.
@@ -85,10 +87,14 @@ func TestStoredRules(t *testing.T) {
 
 // TestStoredDamage: a bad index, which nobody can tell from a good one, leads nowhere outside the table.
 func TestStoredDamage(t *testing.T) {
+	rounds := 300
+	if !fixture.IsLong(t) {
+		rounds /= 3
+	}
 	data, good := storedImage(t), storage{}
 	good.run(t, data)
 	r := rand.New(rand.NewSource(2))
-	for range 300 {
+	for range rounds {
 		m := storage{}
 		for kind, b := range good {
 			b = append([]byte(nil), b[:len(b)-r.Intn(2)*r.Intn(len(b)+1)]...)

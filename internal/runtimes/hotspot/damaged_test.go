@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/corewalk/corewalk/internal/fixture"
 )
 
 // changed is a recording some of whose words are others.
@@ -27,13 +29,17 @@ func (r *recorded) changed(words map[uint64]uint64) *recorded {
 // TestDamaged damages the memory that stacks are read from, word by word. What comes of it must end, and
 // must not take much longer than the undamaged one.
 func TestDamaged(t *testing.T) {
+	rounds := 60
+	if !fixture.IsLong(t) {
+		rounds /= 3
+	}
 	for _, name := range recordings {
 		r := read(t, name)
 		r.walk(t)
 		usual := r.reads
 		pages := slices.Sorted(maps.Keys(r.Pages))
 		rng := rand.New(rand.NewPCG(1, 2))
-		for range 60 {
+		for range rounds {
 			words := map[uint64]uint64{}
 			for range 1 + rng.IntN(40) {
 				at := pages[rng.IntN(len(pages))] + rng.Uint64N(page)&^7

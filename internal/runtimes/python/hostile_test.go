@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
@@ -226,9 +227,13 @@ func wild(rnd *rand.Rand) []byte {
 
 // TestWild explores many memories like those that the fuzz target begins with.
 func TestWild(t *testing.T) {
+	rounds := 4000
+	if !fixture.IsLong(t) {
+		rounds /= 4
+	}
 	rnd := rand.New(rand.NewSource(7))
 	calls, shown := 0, 0
-	for i := range 4000 {
+	for i := range rounds {
 		r, _ := over(wild(rnd), oldest+i%kinds)
 		calls += explore(r, base)
 		for _, c := range r.types {

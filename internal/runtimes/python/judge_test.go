@@ -54,8 +54,8 @@ func versionOf(t *testing.T, python string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// sampled are those interpreters that tests ask at every change which prove the same of each; in the long run all. TestJudge compares stacks of all.
-func sampled(t *testing.T) map[string]string {
+// inSample are those interpreters of which tests ask at every change; in the long run all. TestJudge compares stacks of all.
+func inSample(t *testing.T) map[string]string {
 	t.Helper()
 	all := interpreters(t)
 	if len(all) == 1 {
@@ -68,20 +68,45 @@ func sampled(t *testing.T) map[string]string {
 	return all
 }
 
-// outermost are the oldest and the newest of sampled; in the long run all.
-func outermost(t *testing.T) map[string]string {
+// sampled are every other one of inSample, some tests the first and some the second: an older one and a newer one for each test, and each of them for
+// half of the tests. In the long run all.
+func sampled(t *testing.T) map[string]string {
 	t.Helper()
-	all := sampled(t)
+	all := inSample(t)
 	if fixture.IsLong(t) {
 		return all
 	}
+	first := 0
+	if fixture.InTurn(t.Name(), 0, 2) {
+		first = 1
+	}
+	for i, version := range byRelease(all) {
+		if len(all) > 2 && i%2 != first {
+			defer delete(all, version)
+		}
+	}
+	return all
+}
+
+// outermost are the oldest and the newest of inSample; in the long run all.
+func outermost(t *testing.T) map[string]string {
+	t.Helper()
+	all := inSample(t)
+	if fixture.IsLong(t) {
+		return all
+	}
+	versions := byRelease(all)
+	maps.DeleteFunc(all, func(version, _ string) bool { return version != versions[0] && version != versions[len(versions)-1] })
+	return all
+}
+
+// byRelease are the versions of interpreters, from old to new.
+func byRelease(all map[string]string) []string {
 	minor := func(version string) int {
 		n, _ := strconv.Atoi(strings.TrimRight(strings.Split(version+".", ".")[1], "mt"))
 		return n
 	}
-	versions := slices.SortedFunc(maps.Keys(all), func(a, b string) int { return minor(a) - minor(b) })
-	maps.DeleteFunc(all, func(version, _ string) bool { return version != versions[0] && version != versions[len(versions)-1] })
-	return all
+	return slices.SortedFunc(maps.Keys(all), func(a, b string) int { return minor(a) - minor(b) })
 }
 
 // listed reports whether a CPython is of COREWALK_PYTHONS: it may have no symbols but those that it exports.

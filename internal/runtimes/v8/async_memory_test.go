@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/tasks"
 )
 
@@ -115,13 +116,17 @@ func asyncGuards(t *testing.T, r *recorded) {
 
 // TestAsyncDamaged damages the memory in which async functions are. The search must end, and not take much longer.
 func TestAsyncDamaged(t *testing.T) {
+	rounds := 60
+	if !fixture.IsLong(t) {
+		rounds /= 3
+	}
 	for _, name := range slices.Concat(asyncRecordings, idleRecordings) {
 		r := read(t, name)
 		r.tasks(t)
 		usual := r.reads
 		pages := slices.Sorted(maps.Keys(r.Pages))
 		rng := rand.New(rand.NewPCG(3, 4))
-		for range 60 {
+		for range rounds {
 			words := map[uint64]uint64{}
 			for range 1 + rng.IntN(40) {
 				at := pages[rng.IntN(len(pages))] + rng.Uint64N(page)&^7

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/tasks"
 )
@@ -36,13 +37,17 @@ func (r *recorded) word(at uint64) uint64 {
 // TestDamaged damages the memory that stacks are read from, word by word. What comes of it must end, and
 // must not take much longer than the undamaged one.
 func TestDamaged(t *testing.T) {
+	rounds := 150
+	if !fixture.IsLong(t) {
+		rounds /= 3
+	}
 	for _, name := range recordings {
 		r := read(t, name)
 		r.walk(t)
 		usual := r.reads
 		pages := slices.Sorted(maps.Keys(r.Pages))
 		rng := rand.New(rand.NewPCG(1, 2))
-		for range 150 {
+		for range rounds {
 			words := map[uint64]uint64{}
 			for range 1 + rng.IntN(40) {
 				at := pages[rng.IntN(len(pages))] + rng.Uint64N(page)&^7

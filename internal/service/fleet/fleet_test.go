@@ -191,6 +191,7 @@ func (w *world) counted() int {
 
 // Two workers share the dumps; each is in the ledger once, and no job is left.
 func TestShared(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.analyse = func(context.Context, string, string) error { time.Sleep(5 * time.Millisecond); return nil }
 	w.worker("one", time.Minute)

@@ -98,6 +98,9 @@ func TestWalkMore(t *testing.T) {
 					t.Errorf("%s by %d: frame %d: %v, want %v", name, piece, i, f, want.Frames[i])
 				}
 			}
+			if s.Cut(len(s.Frames)); s.End != want.End || s.Err != err {
+				t.Errorf("%s by %d: all frames are a part: %v", name, piece, s.End)
+			}
 			if more := w.WalkMore(t.Context(), s, 1); more != s.Err || len(s.Frames) != len(want.Frames) {
 				t.Errorf("%s by %d: it went on: %v", name, piece, more)
 			}

@@ -36,7 +36,7 @@ type Engine struct {
 // forgetEvaluations drops what was evaluated of frames, and where calls through values led to. What finds out about a crash evaluates frames
 // with the registers of a fault, and parts of stacks; a stack may have been cut. Nobody else may be told what came of that.
 func (e *Engine) forgetEvaluations() {
-	e.targets, e.untraced = nil, nil
+	e.targets = nil
 	if e.Variables != nil {
 		where.ProcessOf(e.Variables).ForgetAll()
 	}

@@ -134,8 +134,12 @@ func (e *Engine) question(o Options) *question {
 // Report finds out what the options ask for. It always returns a report; what could not be done is in its warnings and in
 // the ends of its threads. It stops early when ctx is done.
 func (e *Engine) Report(ctx context.Context, o Options) *report.Report {
-	e.forgetEvaluations() // a question about one stack may have walked less of it
-	defer e.forgetEvaluations()
+	forget := func() { // a question about one stack may have walked less of it
+		e.forgetEvaluations()
+		e.untraced = nil
+	}
+	forget()
+	defer forget()
 	in := e.question(o)
 	r := &report.Report{Schema: report.Schema, Dump: e.Dump, Warnings: slices.Clip(e.Warnings)}
 	in.findThreads()

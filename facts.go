@@ -110,6 +110,7 @@ func (f *Facts) release() []report.Warning {
 
 // Ask begins a question: what is done until done is called has a budget of its own, as an analysis has, and ends when ctx is done.
 func (f *Facts) Ask(ctx context.Context) (done func()) {
+	f.engine.Begin()
 	if f.limit == nil {
 		return func() {}
 	}
@@ -150,9 +151,9 @@ func (f *Facts) Thread(id unwind.ThreadID) *StackFacts {
 	return &StackFacts{f: f, walked: &unwind.Stack{Thread: id}}
 }
 
-// Tasks is Target.Tasks, within the limits of the question in which a task is asked for. Of a running process they are those of now.
+// Tasks is Target.Tasks, within the limits of the question in which a task is asked for. Of a running process they are those of the moment.
 func (f *Facts) Tasks(ctx context.Context) iter.Seq2[*tasks.Task, error] {
-	return tasksOf(ctx, func() []tasks.Runtime { return f.t.taskRuntimes(f.own, f.limit) })
+	return tasksOf(ctx, func() []tasks.Runtime { return f.t.taskRuntimes(f.now.State, f.own, f.limit) })
 }
 
 // Waits lists the threads and tasks with what each waits for, which takes a walk of each of their stacks. tasks.NewGraph makes of them who

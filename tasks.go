@@ -6,6 +6,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/budget"
 	"github.com/corewalk/corewalk/internal/why/analysis"
+	"github.com/corewalk/corewalk/internal/why/subject"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
 )
@@ -17,7 +18,7 @@ import (
 //
 // The Target's memory must not change meanwhile: of a running process, Hold it first.
 func (t *Target) Tasks(ctx context.Context, finders ...tasks.Finder) iter.Seq2[*tasks.Task, error] {
-	return tasksOf(ctx, func() []tasks.Runtime { return t.taskRuntimes(finders, nil) })
+	return tasksOf(ctx, func() []tasks.Runtime { return t.taskRuntimes(t.subject, finders, nil) })
 }
 
 // tasksOf yields the tasks of runtimes, which are found when the first is asked for.
@@ -33,9 +34,9 @@ func tasksOf(ctx context.Context, find func() []tasks.Runtime) iter.Seq2[*tasks.
 	}
 }
 
-// taskRuntimes finds the runtimes of the process. What they do is charged to limit, if that is not nil.
-func (t *Target) taskRuntimes(finders []tasks.Finder, limit *budget.Budget) []tasks.Runtime {
-	p := &tasks.Process{State: t.subject, Files: t.images, Symbols: t.lookup, Names: t.lookup}
+// taskRuntimes finds the runtimes of a state of the process. What they do is charged to limit, if that is not nil.
+func (t *Target) taskRuntimes(state subject.State, finders []tasks.Finder, limit *budget.Budget) []tasks.Runtime {
+	p := &tasks.Process{State: state, Files: t.images, Symbols: t.lookup, Names: t.lookup}
 	if limit != nil {
 		p.Budget = limit
 	}

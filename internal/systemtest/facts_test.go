@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/corewalk/corewalk"
@@ -64,6 +65,50 @@ func TestReportsOfFacts(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestCutStacks: what is said of a stack does not depend on how much of it was walked and named before.
+func TestCutStacks(t *testing.T) {
+	for i, c := range append(fixture.Cases(t), fixture.Minidumps(t)...) {
+		if i%6 != 1 && c.Name != "amd64-passed-O2" && !fixture.IsLong(t) {
+			continue
+		}
+		target := openCase(t, c)
+		died, err := target.ProcessState().DefaultThread()
+		if err != nil {
+			continue
+		}
+		told := func(parts ...int) string {
+			facts, err := target.Facts(corewalk.FactsOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer facts.Close()
+			for _, n := range parts {
+				s := facts.Thread(died)
+				if _, _, err := s.Entries(t.Context(), n); err != nil {
+					t.Fatal(err)
+				}
+				s.EntryVariables(n)
+			}
+			s := facts.Thread(died)
+			list, _, err := s.Entries(t.Context(), 400)
+			if err != nil {
+				t.Fatal(err)
+			}
+			list = slices.Clone(list[:min(len(list), 40)])
+			for k := range list {
+				list[k].Args, list[k].Locals = s.EntryVariables(k)
+			}
+			return written(t, &report.Report{Threads: []report.Thread{{Frames: list}}}, nil)
+		}
+		want := told()
+		for _, parts := range [][]int{{0}, {1, 2, 3}, {5, 20}} {
+			if got := told(parts...); got != want {
+				t.Errorf("%s after %v: %s", c.Name, parts, difference(got, want))
+			}
+		}
 	}
 }
 

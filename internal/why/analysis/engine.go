@@ -33,8 +33,15 @@ type Engine struct {
 	untraced         map[unwind.Address]bool           // return addresses of calls through values that cannot be traced back
 }
 
-// forgetEvaluations drops what was evaluated of frames, and where calls through values led to. What finds out about a crash evaluates frames
-// with the registers of a fault, and parts of stacks; a stack may have been cut. Nobody else may be told what came of that.
+// Begin begins a question: what limits one begins anew.
+func (e *Engine) Begin() { e.witnesses = 0 }
+
+// forgetCalls drops where calls through values led to, as far as that could be traced. Of a stack that was cut less can be traced: another
+// question is not to be told that.
+func (e *Engine) forgetCalls() { e.targets, e.untraced = nil, nil }
+
+// forgetEvaluations drops what was evaluated of frames. What finds out about a crash evaluates frames with the registers of a fault, and parts
+// of stacks. Nobody else may be told what came of that.
 func (e *Engine) forgetEvaluations() {
 	e.targets = nil
 	if e.Variables != nil {

@@ -127,16 +127,16 @@ func LimitsOf(o dwarfvars.Options) tasks.Limits {
 }
 
 func (e *Engine) question(o Options) *question {
-	e.witnesses = 0
+	e.Begin()
 	return &question{Engine: e, opts: o}
 }
 
 // Report finds out what the options ask for. It always returns a report; what could not be done is in its warnings and in
 // the ends of its threads. It stops early when ctx is done.
 func (e *Engine) Report(ctx context.Context, o Options) *report.Report {
-	forget := func() { // a question about one stack may have walked less of it
+	forget := func() {
 		e.forgetEvaluations()
-		e.untraced = nil
+		e.forgetCalls()
 	}
 	forget()
 	defer forget()

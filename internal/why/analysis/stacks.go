@@ -20,6 +20,7 @@ type Named struct {
 
 // alone asks of one stack.
 func (e *Engine) alone() *question {
+	e.forgetCalls()
 	return e.question(Options{Locals: LocalsNone, Needs: report.Whole{Trees: true}.Needs(), NoTasks: true, NoBlame: true})
 }
 
@@ -31,6 +32,7 @@ func (e *Engine) WalkMore(ctx context.Context, stack *unwind.Stack, frames int) 
 // Thread names the frames of a thread's stack.
 func (e *Engine) Thread(ctx context.Context, stack *unwind.Stack) *Named {
 	in := e.alone()
+	defer e.forgetCalls()
 	n := &naming{question: in, keepsCalls: true}
 	r := &report.Report{}
 	if n.crashed = stack.Thread == in.died() && len(stack.Frames) > 0; n.crashed {
@@ -52,6 +54,7 @@ func (e *Engine) Task(ctx context.Context, t *tasks.Task, stack *unwind.Stack) *
 	if len(t.Suspended) > 0 {
 		return &Named{Frames: in.suspended(t).frames, in: in, suspended: t.Suspended}
 	}
+	defer e.forgetCalls()
 	n := &naming{question: in, keepsCalls: true}
 	named := n.thread(ctx, stack)
 	if in.walkedByLanguage(stack.Frames) { // one address may stand for any function

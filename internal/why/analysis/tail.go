@@ -47,6 +47,9 @@ func (in *question) calledAs(frames []*unwind.Frame, number int) unwind.Address 
 		}
 		in.direct[ra] = target
 	default:
+		if in.witnesses > maxCalled { // the next question may trace it
+			return target
+		}
 		if in.targets == nil {
 			in.targets = map[*unwind.Frame]unwind.Address{}
 		}

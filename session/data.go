@@ -45,7 +45,7 @@ func (s *Session) dataValue(f *frameAt, d *report.Data, expr string) Variable {
 	if d.Error != "" {
 		v.Status, v.Reason, v.Value = report.StatusUnknown, d.Error, ""
 	}
-	if len(d.Children) > 0 || growable(d) {
+	if len(d.Children) > 0 || f.growable(d) {
 		v.Ref = s.refs.add(partsOwner{frame: f, data: d, expr: expr})
 	}
 	return v
@@ -54,15 +54,15 @@ func (s *Session) dataValue(f *frameAt, d *report.Data, expr string) Variable {
 // maxGrown is how many parts of a value are read at most.
 const maxGrown = 1 << 16
 
-// growable reports whether more parts of a value can be read than a report has.
-func growable(d *report.Data) bool {
-	return d.Truncated && d.Address != 0 && (d.Kind == "sequence" || d.Kind == "array" || d.Kind == "map" || d.Kind == "struct")
+// growable reports whether more parts of a value of a frame may be read than a report has.
+func (f *frameAt) growable(d *report.Data) bool {
+	return f.st.named[f.index].Language != "" && d.Truncated && d.Address != 0 && (d.Kind == "sequence" || d.Kind == "array" || d.Kind == "map" || d.Kind == "struct")
 }
 
 // grow returns a value of a frame with at least n parts, if it has as many and they can be read. The value itself stays as it is: what is
 // shown of it does not depend on who asked for more.
 func (s *Session) grow(f *frameAt, d *report.Data, n int) *report.Data {
-	if len(d.Children) >= n || !growable(d) {
+	if len(d.Children) >= n || !f.growable(d) {
 		return d
 	}
 	if g := s.grown[d]; g != nil && (len(g.Children) >= n || !g.Truncated) {
@@ -250,7 +250,13 @@ func element(d *report.Data, at int64) (*report.Data, *report.Variable, error) {
 	if d == nil || len(d.Children) == 0 {
 		return nil, nil, errPartless
 	}
-	return nil, nil, fmt.Errorf("it has no element %d that was read", at)
+	switch {
+	case d.Truncated:
+		return nil, nil, fmt.Errorf("element %d is not among those that were read", at)
+	case d.Children[0].Key != nil:
+		return nil, nil, fmt.Errorf("it has no element with the key %d", at)
+	}
+	return nil, nil, fmt.Errorf("it has no element %d: it has %d", at, countOf(d))
 }
 
 // fromEnd returns the element of a sequence that is the nth from its end, or the one with the key -n.
@@ -261,11 +267,15 @@ func fromEnd(d *report.Data, n int64) (*report.Data, *report.Variable, error) {
 	if d.Truncated {
 		return nil, nil, errors.New("it has more elements than were read: where it ends is not known")
 	}
-	all := int64(0)
+	return element(d, countOf(d)-n)
+}
+
+// countOf is how many elements a value has.
+func countOf(d *report.Data) (n int64) {
 	for i := range d.Children {
-		all += int64(max(d.Children[i].Repeat, 1))
+		n += int64(max(d.Children[i].Repeat, 1))
 	}
-	return element(d, all-n)
+	return n
 }
 
 func keyed(d *report.Data, key string) (*report.Data, *report.Variable, error) {
@@ -283,5 +293,8 @@ func keyed(d *report.Data, key string) (*report.Data, *report.Variable, error) {
 	if d == nil || len(d.Children) == 0 {
 		return nil, nil, errPartless
 	}
-	return nil, nil, fmt.Errorf("it has no element with the key %q that was read", key)
+	if d.Truncated {
+		return nil, nil, fmt.Errorf("the key %q is not among those that were read", key)
+	}
+	return nil, nil, fmt.Errorf("it has no element with the key %q", key)
 }

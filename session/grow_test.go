@@ -124,8 +124,8 @@ func TestGrow(t *testing.T) {
 		t.Errorf("what is known was read again %d times", rt.read-read)
 	}
 	for _, c := range []struct{ expr, want string }{
-		{"list[2]", "2"}, {"list[999]", "999"}, {"list[-1]", "999"}, {"list[1000]", "it has no element 1000 that was read"}, {`map["k2"]`, "2"}, {`map["k987"]`, "987"},
-		{`map["none"]`, `it has no element with the key "none" that was read`}, {"nest.in.in.in.in.in.list[700]", "700"}, {"nest.none", "it has no attribute none"},
+		{"list[2]", "2"}, {"list[999]", "999"}, {"list[-1]", "999"}, {"list[1000]", "it has no element 1000: it has 1000"}, {`map["k2"]`, "2"}, {`map["k987"]`, "987"},
+		{`map["none"]`, `it has no element with the key "none"`}, {"nest.in.in.in.in.in.list[700]", "700"}, {"nest.none", "it has no attribute none"},
 	} {
 		v, err := s.Evaluate(ctx, at, c.expr)
 		got := v.Value

@@ -253,7 +253,7 @@ func (s *Session) reportedVariable(f *frameAt, v *report.Variable) Variable {
 		out.Kind = v.Data.Kind
 		out.Address, out.HasAddress = arch.Address(v.Data.Address), v.Data.Address != 0
 		out.Truncated = v.Data.Truncated
-		if len(v.Data.Children) > 0 || growable(v.Data) {
+		if len(v.Data.Children) > 0 || f.growable(v.Data) {
 			out.Ref = s.refs.add(partsOwner{frame: f, data: v.Data, expr: v.Name})
 		}
 	}

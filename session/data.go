@@ -199,7 +199,7 @@ func (w follower) follow(read *variables, n paths.Node) (*report.Data, *report.V
 			}
 			return element(w.grow(d, maxGrown), int64(i.Value)) // a key of a map
 		case *paths.Unary:
-			if num, ok := i.X.(*paths.Number); ok && i.Op == "-" && d != nil {
+			if num, ok := i.X.(*paths.Number); ok && i.Op == "-" {
 				return fromEnd(w.grow(d, maxGrown), int64(num.Value))
 			}
 		case *paths.Text:
@@ -226,6 +226,9 @@ func childNamed(d *report.Data, name string) (*report.Data, *report.Variable, er
 	}
 	if d == nil || len(d.Children) == 0 {
 		return nil, nil, errPartless
+	}
+	if d.Truncated {
+		return nil, nil, fmt.Errorf("attribute %s is not among those that were read", name)
 	}
 	return nil, nil, fmt.Errorf("it has no attribute %s", name)
 }
@@ -256,24 +259,32 @@ func element(d *report.Data, at int64) (*report.Data, *report.Variable, error) {
 	case d.Children[0].Key != nil:
 		return nil, nil, fmt.Errorf("it has no element with the key %d", at)
 	}
-	return nil, nil, fmt.Errorf("it has no element %d: it has %d", at, countOf(d))
+	if n := countOf(d); n > 0 {
+		return nil, nil, fmt.Errorf("it has no element %d: it has %d", at, n)
+	}
+	return nil, nil, errors.New("it has attributes, and no elements")
 }
 
 // fromEnd returns the element of a sequence that is the nth from its end, or the one with the key -n.
 func fromEnd(d *report.Data, n int64) (*report.Data, *report.Variable, error) {
-	if len(d.Children) == 0 || d.Children[0].Key != nil {
+	if d == nil || len(d.Children) == 0 || d.Children[0].Key != nil {
 		return element(d, -n)
 	}
 	if d.Truncated {
 		return nil, nil, errors.New("it has more elements than were read: where it ends is not known")
 	}
-	return element(d, countOf(d)-n)
+	if all := countOf(d); n <= all {
+		return element(d, all-n)
+	}
+	return element(d, -n)
 }
 
 // countOf is how many elements a value has.
 func countOf(d *report.Data) (n int64) {
 	for i := range d.Children {
-		n += int64(max(d.Children[i].Repeat, 1))
+		if c := &d.Children[i]; c.Name == "" && c.Key == nil {
+			n += int64(max(c.Repeat, 1))
+		}
 	}
 	return n
 }

@@ -14,25 +14,53 @@ func TestFollow(t *testing.T) {
 	long := list
 	long.Truncated = true
 	key := func(s string) *report.Data { d := text(s); return &d }
-	m := report.Data{Kind: "map", Children: []report.Child{{Key: key("'k'"), Data: text("1")}, {Key: key("-1"), Data: text("2")}, {Key: key("7"), Data: list}}}
-	d := report.Data{Kind: "struct", Children: []report.Child{{Name: "list", Data: list}, {Name: "long", Data: long}, {Name: "m", Data: m}, {Name: "n", Data: text("5")}}}
+	m := report.Data{Kind: "map", Children: []report.Child{{Key: key("'k'"), Data: text("1")}, {Key: key("-1"), Data: text("2")}, {Key: key("7"), Data: list},
+		{Key: key(`"d"`), Data: text("4")}, {Key: key(`"`), Data: text("wrong")}, {Key: key("no text"), Data: text("wrong")}, {Key: key("''"), Data: text("6")}}}
+	cut := m
+	cut.Truncated = true
+	open := report.Data{Kind: "struct", Truncated: true, Children: []report.Child{{Name: "x", Data: text("8")}}}
+	d := report.Data{Kind: "struct", Children: []report.Child{{Name: "list", Data: list}, {Name: "long", Data: long}, {Name: "m", Data: m}, {Name: "n", Data: text("5")}, {Name: "cut", Data: cut}, {Name: "open", Data: open}}}
 	e := &variables{locals: []report.Variable{{Name: "a", Data: &d}, {Name: "flat", Value: "1"}}}
+	const lost = "is not among those that were read"
 	for expr, want := range map[string]string{
 		"a.list[0]": "10", "a.list[3]": "11", "a.list[4]": "12", "a.list[-1]": "12", "a.list[-5]": "10", "a.list[-3]": "11",
-		"a.list[5]": "error", "a.list[-6]": "error", "a.long[4]": "12", "a.long[-1]": "error",
-		`a.m["k"]`: "1", "a.m[-1]": "2", "a.m[7][1]": "11", "a.m[0]": "error", `a.m["x"]`: "error", "a.n": "5", "a.n.x": "error", "a.x": "error",
-		"flat.x": "error", "flat[0]": "error", "flat[-1]": "error", "b": "error", "a.list[a]": "error",
+		"a.list[5]": "it has no element 5: it has 5", "a.list[-6]": "it has no element -6: it has 5", "a.long[4]": "12", "a.long[-1]": "it has more elements than were read: where it ends is not known", "a.long[5]": "element 5 " + lost,
+		`a.m["k"]`: "1", "a.m[-1]": "2", "a.m[7][1]": "11", "a.m[0]": "it has no element with the key 0", `a.m["x"]`: `it has no element with the key "x"`, `a.m["d"]`: "4", `a.m[""]`: "6", `a.m["o tex"]`: `it has no element with the key "o tex"`, `a.cut["x"]`: `the key "x" ` + lost, "a.cut[0]": "element 0 " + lost, `a.n["x"]`: errPartless.Error(), "a.n": "5", "a.n.x": errPartless.Error(), "a.n[0]": errPartless.Error(), "a.n[-1]": errPartless.Error(), "a.x": "it has no attribute x", "a.open.x": "8", "a.open.y": "attribute y " + lost, "a[0]": "it has attributes, and no elements", `a.list["x"]`: `it has no element with the key "x"`,
+		"flat.x": errPartless.Error(), "flat[0]": errPartless.Error(), `flat["x"]`: errPartless.Error(), "flat[-1]": errPartless.Error(), "b": "no variable is called b", "a.list[a]": "an index is a number or a string here", "a + 1": "only names, attributes and elements are looked up in frames of this language", "b.x": "no variable is called b", "b[0]": "no variable is called b",
 	} {
 		n, err := paths.Parse(expr)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := "error"
-		if d, _, err := new(follower).follow(e, n); err == nil {
+		d, _, err := new(follower).follow(e, n)
+		got := ""
+		if err != nil {
+			got = err.Error()
+		} else {
 			got = d.Text
 		}
 		if got != want {
 			t.Errorf("%s is %s, want %s", expr, got, want)
 		}
+	}
+}
+
+// TestGrowable: a value can be read again if it is of a language, goes on, has parts, and is somewhere.
+func TestGrowable(t *testing.T) {
+	f := &frameAt{st: &stack{named: []report.Frame{{}, {Language: "python"}}}, index: 1}
+	for _, kind := range []string{"sequence", "array", "map", "struct"} {
+		d := report.Data{Kind: kind, Truncated: true, Address: 1}
+		whole, nowhere := d, d
+		whole.Truncated, nowhere.Address = false, 0
+		if !f.growable(&d) || f.growable(&whole) || f.growable(&nowhere) || (&frameAt{st: f.st}).growable(&d) {
+			t.Errorf("%s: %v, whole %v, nowhere %v", kind, f.growable(&d), f.growable(&whole), f.growable(&nowhere))
+		}
+	}
+	if f.growable(&report.Data{Kind: "string", Truncated: true, Address: 1}) {
+		t.Error("a string has no parts")
+	}
+	v := new(Session).dataValue(f, &report.Data{Kind: "text", Text: "x", Error: "gone"}, "e")
+	if v.Status != report.StatusUnknown || v.Reason != "gone" || v.Value != "" || v.Ref != 0 {
+		t.Errorf("%+v", v)
 	}
 }

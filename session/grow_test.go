@@ -3,7 +3,9 @@ package session_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -115,6 +117,21 @@ func TestGrow(t *testing.T) {
 		if got := page(c.first, c.n); got != c.want {
 			t.Errorf("%d from %d on: %q, want %q", c.n, c.first, got, c.want)
 		}
+	}
+	var parts []string
+	for _, v := range vars {
+		list, _, err := s.Children(ctx, v.Ref, 0, 2)
+		if err != nil || len(list) == 0 {
+			t.Fatal(v.Name, err)
+		}
+		for _, p := range list {
+			parts = append(parts, fmt.Sprintf("%s %s %#x %v opens %v", p.Name, p.Expression, p.Address, p.HasAddress, p.Ref != 0))
+		}
+	}
+	want := []string{"[0] list[0] 0x0 false opens false", "[1] list[1] 0x0 false opens false", `["k0"] map["k0"] 0x0 false opens false`, `["k1"] map["k1"] 0x0 false opens false`,
+		"list nest.list 0x1000 true opens true", "in nest.in 0x3000 true opens true"}
+	if !slices.Equal(parts, want) {
+		t.Errorf("parts\n%s\nwant\n%s", strings.Join(parts, "\n"), strings.Join(want, "\n"))
 	}
 	read := rt.read
 	for range 5 {

@@ -31,7 +31,9 @@ func TestForgottenCalls(t *testing.T) {
 // tailLookup knows no function.
 type tailLookup struct{}
 
-func (tailLookup) LookupAtAddr(unwind.Address) (string, any, error) { return "", nil, unwind.ErrNoSymbol }
+func (tailLookup) LookupAtAddr(unwind.Address) (string, any, error) {
+	return "", nil, unwind.ErrNoSymbol
+}
 func (tailLookup) LookupTailCalls(_, _, _ unwind.Address, buf []unwind.Call) []unwind.Call {
 	return buf
 }

@@ -177,5 +177,5 @@ lint:
 		echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet $(PKGS)
 	$(STATICCHECK) $(PKGS)
-	$(GO) test -count=1 ./internal/lint
+	COREWALK_LONG=1 $(GO) test -count=1 ./internal/lint
 	COREWALK_LONG=1 $(GO) test -count=1 -run '^TestPorts$$' ./internal/release

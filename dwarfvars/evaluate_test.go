@@ -96,6 +96,7 @@ func evaluated(r *dwarfvars.Reader, frames []*unwind.Frame, frame int, expr stri
 
 // Every part of every variable of the fixtures that an expression names is that part, with the same value.
 func TestChildrenExpressions(t *testing.T) {
+	t.Parallel()
 	checked := 0
 	for _, c := range fixture.Cases(t) {
 		if !strings.HasPrefix(c.Name, "amd64-vars-") {

@@ -13,6 +13,7 @@ import (
 // TestInputs: a variable whose inputs are the same in two stacks at the same instructions has the same value in both. The
 // stacks are threads, and pieces of recursions.
 func TestInputs(t *testing.T) {
+	t.Parallel()
 	same, differ := 0, 0
 	for i, c := range fixture.Cases(t) {
 		if i%2 != 0 && !fixture.IsLong(t) {

@@ -32,6 +32,7 @@ func compared(t *testing.T, name string, inSample bool) bool {
 // (-matrix: of all that can be built here). What differs has to be proved by what the
 // program printed, or to be a known difference.
 func TestGDBParity(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("gdb"); err != nil {
 		t.Skip("gdb is not installed (Debian: gdb): nothing to compare with")
 	}

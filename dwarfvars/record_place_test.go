@@ -120,6 +120,7 @@ func TestRecordPlaces(t *testing.T) {
 // TestRecordDamage changes bytes of a PDB: nothing may come of it but reasons and
 // wrong values.
 func TestRecordDamage(t *testing.T) {
+	t.Parallel()
 	c := minidump(t, "amd64-msvc-O0-vars")
 	dirs := c.Search(t)
 	whole, err := os.ReadFile(filepath.Join(dirs[0], "vars.pdb"))

@@ -338,6 +338,7 @@ func TestScopesOfRecords(t *testing.T) {
 
 // TestSharedRanges: blocks that all have one long list of ranges do not cost their product.
 func TestSharedRanges(t *testing.T) {
+	t.Parallel()
 	long := make([]dwarf.Range, 20_000)
 	for i := range long {
 		long[i] = dwarf.Range{Low: uint64(2*i + 2), High: uint64(2*i + 3)}

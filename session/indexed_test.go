@@ -44,6 +44,7 @@ var indexedQuestions = []string{"*o", "b", "*p", "*n", "mine", "counter", "::cou
 
 // Reports and the values of expressions are the same with an index of names and after it was removed.
 func TestIndexedReports(t *testing.T) {
+	t.Parallel()
 	objcopy, err := exec.LookPath("objcopy")
 	if err != nil {
 		t.Skip("objcopy is not installed: no index can be removed (Debian: binutils)")

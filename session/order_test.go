@@ -98,6 +98,7 @@ func variablesOf(s *session.Session, of session.StackID, index int) string {
 
 // TestAnyOrder: no answer depends on what was asked before.
 func TestAnyOrder(t *testing.T) {
+	t.Parallel()
 	first, end := 0, 1
 	if fixture.IsLongRun() {
 		first, end = fixture.Rounds(50)
@@ -107,7 +108,7 @@ func TestAnyOrder(t *testing.T) {
 			continue
 		}
 		t.Run(c.Name, func(t *testing.T) {
-			c.HalfOnly(t)
+			c.ThirdOnly(t)
 			target := open(t, c)
 			s := session.New(target, session.Options{})
 			defer s.Close()
@@ -146,7 +147,7 @@ func TestProcessors(t *testing.T) {
 			continue
 		}
 		t.Run(c.Name, func(t *testing.T) {
-			c.HalfOnly(t)
+			c.ThirdOnly(t)
 			var first string
 			for _, n := range []int{1, 8} {
 				runtime.GOMAXPROCS(n)

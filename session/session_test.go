@@ -56,6 +56,7 @@ const comparedFrames = 24
 
 // Threads, frames and variables are those of a report, for all fixtures, whatever the size of the pages.
 func TestSameAsReport(t *testing.T) {
+	t.Parallel()
 	frames, vars := 0, 0
 	for _, c := range fixture.Cases(t) {
 		if strings.HasPrefix(c.Name, "amd64-recursion") && !fixture.IsLong(t) {

@@ -139,6 +139,7 @@ func TestFishCompletion(t *testing.T) {
 
 // Zsh completes at a terminal only: of its script the syntax is checked, and that it is loaded.
 func TestZshCompletion(t *testing.T) {
+	t.Parallel()
 	zsh := tool(t, "zsh", "zsh")
 	script := filepath.Join(t.TempDir(), "_corewalk")
 	text := output(t, "completion", "zsh")

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -41,6 +42,7 @@ func printed(t *testing.T, args ...string) string {
 // TestSandboxSame: with --sandbox, reports are the same to the byte. The binaries are where flags say, or beside the
 // dump.
 func TestSandboxSame(t *testing.T) {
+	t.Parallel()
 	needSandbox(t)
 	all := append(fixture.Cases(t), fixture.Minidumps(t)...)
 	step := 40
@@ -155,9 +157,9 @@ func TestSandboxFetches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	asked := 0
+	var asked atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked++
+		asked.Add(1)
 		if strings.HasSuffix(r.URL.Path, "/source/pack.c") {
 			http.NotFound(w, r)
 			return
@@ -177,11 +179,11 @@ func TestSandboxFetches(t *testing.T) {
 	t.Setenv("DEBUGINFOD_PROGRESS", "1")
 	for _, args := range [][]string{{"--sandbox"}, {"triage", "--no-db", "--sandbox"}} {
 		t.Setenv("DEBUGINFOD_CACHE_PATH", filepath.Join(t.TempDir(), "cache"))
-		asked = 0
+		asked.Store(0)
 		args = append(args, "--sysroot", c.Sysroot(t), "--debug-dir", dir, "--debuginfod="+server.URL)
 		args = append(args, map[bool]string{true: dir, false: core}[args[0] == "triage"])
-		if out := printed(t, args...); asked == 0 || !strings.Contains(out, "store") || !strings.Contains(out, "corewalk: fetched ") {
-			t.Errorf("%v: the server was asked %d times: %s", args, asked, out)
+		if out := printed(t, args...); asked.Load() == 0 || !strings.Contains(out, "store") || !strings.Contains(out, "corewalk: fetched ") {
+			t.Errorf("%v: the server was asked %d times: %s", args, asked.Load(), out)
 		}
 	}
 }

@@ -106,6 +106,7 @@ func TestMarked(t *testing.T) {
 // The commands of the pages are right: each runs to its end, with files of its names,
 // unless the page marks it.
 func TestDocsCommands(t *testing.T) {
+	t.Parallel()
 	dir := place(t)
 	ran, parsed := 0, 0
 	pages(t, func(page, marks, kind, text string) {
@@ -169,6 +170,7 @@ const toJQ = " | jq "
 
 // The command lines for jq, of the pages and of the help, print something: their keys exist.
 func TestDocsJQ(t *testing.T) {
+	t.Parallel()
 	sh := tool(t, "sh", "dash")
 	tool(t, "jq", "jq")
 	var list []string

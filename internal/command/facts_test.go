@@ -20,7 +20,8 @@ var placeLine = regexp.MustCompile(`(?m)^  (?:(.*), )?thread \d+ (?:".*" )?\(\d+
 // TestFormatsSayTheSame: text, JSON, the brief report and minidump-stackwalk's JSON agree about the facts: the exit status, why it died,
 // where, of what cause, and who waits for whom.
 func TestFormatsSayTheSame(t *testing.T) {
-	for _, c := range fixture.Half(t, fixture.Cases(t)) {
+	t.Parallel()
+	for _, c := range fixture.Third(t, fixture.Cases(t)) {
 		files := []string{"--sysroot", c.Sysroot(t), c.Core(t)}
 		if b := c.Binary(t); b != "" {
 			files = append(files, b)

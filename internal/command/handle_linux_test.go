@@ -141,6 +141,7 @@ func piped(t *testing.T, core []byte, args ...string) (taken int, out string) {
 
 // A crash is kept with its report, and of the core no more than the notes is read, and what fits into the pipe.
 func TestHandle(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("the kernel starts the handler as root: others cannot give the analysis process a program's file that only its user may read")
 	}
@@ -214,6 +215,7 @@ func TestHandleArguments(t *testing.T) {
 
 // Of some programs nothing is kept, and of some no more than so many crashes.
 func TestHandlePolicy(t *testing.T) {
+	t.Parallel()
 	pid, core := held(t, "amd64-crash-least")
 	args := []string{strconv.Itoa(pid), strconv.Itoa(pid), "11", strconv.FormatInt(time.Now().Unix(), 10), "host", "c"}
 	for lines, want := range map[string]int{"never = *": 0, "only = another": 0, "rate = 2/1h": 2, "count = 1": 1, "disk = 1K": 0, "": 3} {

@@ -105,6 +105,7 @@ func times(short, long int) int {
 // TestLiveUnkind: whatever a process does, there is a report or one line that says why not,
 // and the process is left as it was.
 func TestLiveUnkind(t *testing.T) {
+	t.Parallel()
 	rounds := times(1, 20)
 	exe := unkindExe(t)
 	allowed := false
@@ -156,6 +157,7 @@ func TestLiveUnkind(t *testing.T) {
 
 // TestLiveKilled kills corewalk at any moment: the process runs on.
 func TestLiveKilled(t *testing.T) {
+	t.Parallel()
 	exe := unkindExe(t)
 	modes := [][]string{{"live"}, {"live", "--hold"}, {"live", "--every", "1ms"}, {"live", "--core", filepath.Join(t.TempDir(), "core")}}
 	from, to := fixture.Rounds(times(4, 200))

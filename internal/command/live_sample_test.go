@@ -46,6 +46,7 @@ func liveUntil(t *testing.T, ctx context.Context, args ...string) (status int, o
 }
 
 func TestSampling(t *testing.T) {
+	t.Parallel()
 	pid := fmt.Sprint(parked(t).Process.Pid)
 	folded, prof := filepath.Join(t.TempDir(), "folded"), filepath.Join(t.TempDir(), "prof")
 	status, out, errs := liveUntil(t, context.Background(), "--every", "5ms", "--for", "150ms", "--folded", folded, "--pprof", prof, pid)
@@ -69,6 +70,7 @@ func TestSampling(t *testing.T) {
 // Ctrl-C and the end of the process end the sampling, and what was gathered is
 // printed.
 func TestSamplingEnds(t *testing.T) {
+	t.Parallel()
 	cmd := parked(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	time.AfterFunc(300*time.Millisecond, cancel)

@@ -36,6 +36,7 @@ func manyGoroutines(t *testing.T, n int) (pid string) {
 
 // TestSamplingGoroutines: each moment has every goroutine once, with what it waits for.
 func TestSamplingGoroutines(t *testing.T) {
+	t.Parallel()
 	pid := manyGoroutines(t, 800)
 	folded := filepath.Join(t.TempDir(), "folded")
 	status, out, errs := liveUntil(t, context.Background(), "--every", "50ms", "--for", "200ms", "--folded", folded, pid)

@@ -147,6 +147,7 @@ func TestReportsAreSafe(t *testing.T) {
 
 // Triage finds, keeps and shows dumps whose names are not UTF-8.
 func TestTriageNames(t *testing.T) {
+	t.Parallel()
 	dir := strangeDumps(t)
 	db := filepath.Join(t.TempDir(), "\xff.db")
 	triage := func(args ...string) string {
@@ -184,6 +185,7 @@ func TestTriageNames(t *testing.T) {
 
 // A process with hostile names, and its core: its program is found by the bytes of its path.
 func TestLiveIsSafe(t *testing.T) {
+	t.Parallel()
 	text := strings.ReplaceAll(stranger.Text, "\x00", "")
 	named := filepath.Join(t.TempDir(), "\xff\n\x1b[31m\u202e")
 	exe := program(t, "#include <stdlib.h>\n#include <sys/prctl.h>\n#include <unistd.h>\nint main(int argc, char **argv) {\n\tprctl(15, argv[1]);\n\tvolatile char *said = argv[1];\n\tclose(1);\n\tpause();\n\treturn said[0];\n}\n")

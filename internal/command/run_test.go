@@ -136,6 +136,7 @@ func (b *syncBuffer) Write(p []byte) (int, error) {
 
 // What comes soon after a change is drawn, though nothing comes after it, and not after the line has been removed.
 func TestProgressLater(t *testing.T) {
+	t.Parallel()
 	b := &syncBuffer{more: make(chan struct{}, 10)}
 	p := &progress{out: b}
 	for _, text := range []string{"one", "two", "three"} {

@@ -48,6 +48,7 @@ func (r statusRow) cells() map[string]string {
 // Each row of the table of exit statuses holds: for each command that it names there is a
 // command line here, except for live, whose processes have tests of their own.
 func TestStatuses(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	write := func(name string, data []byte) {
 		t.Helper()

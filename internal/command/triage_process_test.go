@@ -131,6 +131,7 @@ func (b *batchRun) end(t *testing.T) (dumps, failed, groups, status int) {
 
 // TestTriageInterrupted: after Ctrl-C what was done is told, and kept.
 func TestTriageInterrupted(t *testing.T) {
+	t.Parallel()
 	const all = 5000
 	dir, args := linkedDumps(t, all)
 	db := filepath.Join(t.TempDir(), "t.db")
@@ -152,6 +153,7 @@ func TestTriageInterrupted(t *testing.T) {
 // TestTriageWorkerKilled: an analysis process that is killed from outside is replaced, and
 // no dump is lost or blamed for it.
 func TestTriageWorkerKilled(t *testing.T) {
+	t.Parallel()
 	const all = 600
 	dir, args := linkedDumps(t, all)
 	b := startBatch(t, append(args, "--no-db", dir)...)

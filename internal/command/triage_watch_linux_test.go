@@ -13,6 +13,7 @@ import (
 
 // TestTriageWatch: a dump that arrives is told at once, and a signal ends the run well.
 func TestTriageWatch(t *testing.T) {
+	t.Parallel()
 	dir, args := linkedDumps(t, 2)
 	b := startBatch(t, append(args, "--watch", "--no-db", dir)...)
 	lines := bufio.NewScanner(b.out)
@@ -61,6 +62,7 @@ func TestTriageWatch(t *testing.T) {
 
 // TestTriageWatchText: a dump is a line, and the groups follow.
 func TestTriageWatchText(t *testing.T) {
+	t.Parallel()
 	dir, args := linkedDumps(t, 1)
 	args = append(args, "--format", "text", "--watch", "--no-db", dir)
 	b := startBatch(t, args...)

@@ -21,6 +21,7 @@ import (
 // TestAlone: the program alone, copied to an empty directory, with nothing in its PATH and an empty home, does everything of one machine: no other
 // program is needed.
 func TestAlone(t *testing.T) {
+	t.Parallel()
 	made, err := os.ReadFile(tested(t))
 	if err != nil {
 		t.Fatal(err)

@@ -49,6 +49,7 @@ func after(d time.Duration) waiting {
 
 // TestEnds: SIGINT and SIGTERM end the commands that go on without an end, with their statuses, and nothing is left of them.
 func TestEnds(t *testing.T) {
+	t.Parallel()
 	m := &matrix{corewalk: tested(t)}
 	s := placed(t, filepath.Join(t.TempDir(), "c"), "c", "amd64-vars-c-O2", recordedStates[0])
 	for _, e := range ends {

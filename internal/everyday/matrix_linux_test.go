@@ -48,6 +48,7 @@ type matrix struct {
 // TestMatrix runs each command over and over with one directory of what is kept, on subjects and in settings that change from row to row: in the long run
 // three times, and each row meets each program, each state of its files and each setting. The runs end, end well, and say the same.
 func TestMatrix(t *testing.T) {
+	t.Parallel()
 	m := &matrix{corewalk: tested(t)}
 	m.prepare(t)
 	if len(m.subjects) == 0 {

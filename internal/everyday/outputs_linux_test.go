@@ -46,6 +46,7 @@ var outputs = []struct {
 
 // TestOutputs: a command whose output nobody reads, has no space or is closed ends, with the status that it has else; with 1 if there is no space.
 func TestOutputs(t *testing.T) {
+	t.Parallel()
 	m := &matrix{corewalk: tested(t)}
 	s := placed(t, t.TempDir()+"/c", "c", "amd64-vars-c-O2", recordedStates[0])
 	s.alone = m.alone(t, s)

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/corewalk/corewalk/internal/fixture"
 )
 
 // lockRooms are the rooms whose locks the law is about.
@@ -61,6 +63,7 @@ var elsewhere = map[lockOrder]string{
 
 // Under a lock nothing is asked for that may take the same lock again, or wait for who holds it.
 func TestLocks(t *testing.T) {
+	fixture.Long(t) // make lint runs it at every change
 	g := moduleLocks(t)
 	bad, used := faults(g, holds, elsewhere)
 	for _, b := range bad {

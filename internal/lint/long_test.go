@@ -7,7 +7,7 @@ import (
 )
 
 // asksForLong matches code by which a test does more in the long run.
-var asksForLong = regexp.MustCompile(`\b(fixture\.(IsLong|Long|Sample|Half)|(Sample|Half)Only)\(`)
+var asksForLong = regexp.MustCompile(`\b(fixture\.(IsLong|Long|Sample|Third)|(Sample|Third)Only)\(`)
 
 // TestTestsAskForLong: .ci/run finds the packages of the long run by their tests that ask for it, which a helper in another package would hide.
 func TestTestsAskForLong(t *testing.T) {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/corewalk/corewalk/internal/fixture"
 )
 
 const sample = "internal/mutants/testdata/sample"
@@ -73,6 +75,7 @@ func TestSample(t *testing.T) {
 
 // TestPartOfSample: a sample depends on nothing but its seed; a bound on time ends it.
 func TestPartOfSample(t *testing.T) {
+	fixture.Long(t)
 	o := options{jobs: 1, sample: 5, seed: 3, quiet: true}
 	one, _, err := trySample(t, o, "")
 	if err != nil {
@@ -91,6 +94,7 @@ func TestPartOfSample(t *testing.T) {
 // TestStaleReasons: a reason for what is not there any more is an error, and one for a
 // mutant that a test kills is reported.
 func TestStaleReasons(t *testing.T) {
+	fixture.Long(t)
 	gone := sample + "\tTwice\tplus1\treturn «3» * n"
 	if _, _, err := trySample(t, options{jobs: 1, sample: 1}, "= Gone.\n"+gone+"\n"); err == nil || !strings.Contains(err.Error(), "«3»") {
 		t.Errorf("a reason for a mutant that there is not: %v", err)

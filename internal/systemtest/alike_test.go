@@ -61,6 +61,7 @@ func manyThreads(t *testing.T, core string, n int, change func(i int, regs []byt
 // Threads with the same stack, most of which are compared and not kept, give the text of a whole report: also if a
 // variable differs late, or in one thread only.
 func TestTextOfThreadsAlike(t *testing.T) {
+	t.Parallel()
 	joined, own := 0, 0
 	for _, name := range []string{"amd64-vars-c-O2", "amd64-passed-O2", "amd64-kept-O2"} {
 		c := fixture.Get(t, name)

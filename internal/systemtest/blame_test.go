@@ -31,6 +31,7 @@ var blameVerdicts = []string{"exact", "partial", "nothing", "wrong"}
 // TestBlame compares what is told of bad values with testdata/blame/told.txt. A line
 // that -update changes gets the verdict "unread", which does not pass.
 func TestBlame(t *testing.T) {
+	t.Parallel()
 	told := filepath.Join(fixture.Root(t), "testdata", "blame", "told.txt")
 	old, err := os.ReadFile(told)
 	if err != nil && !*update {

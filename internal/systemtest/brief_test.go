@@ -61,6 +61,7 @@ func (b knownBug) tells(text string) bool {
 // The line or the variable of the known bug stands in the brief report. With COREWALK_BRIEF_GDB=1 it also counts what gdb's bt full says in as
 // many bytes.
 func TestBriefTells(t *testing.T) {
+	t.Parallel()
 	bugs := knownBugs(t)
 	gdb := ""
 	if os.Getenv("COREWALK_BRIEF_GDB") != "" { // it takes a minute

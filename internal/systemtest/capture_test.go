@@ -32,11 +32,12 @@ var differs = map[string]string{
 
 // TestCapture: what is taken of a process while it is dumped, without the core itself, has the same report.
 func TestCapture(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	same, all := 0, 0
 	for _, c := range fixture.Cases(t) {
 		t.Run(c.Name, func(t *testing.T) {
-			c.HalfOnly(t)
+			c.ThirdOnly(t)
 			text := func(path string) string {
 				target, err := corewalk.Open(ctx, path, caseOptions(t, c)...)
 				if err != nil {

@@ -45,9 +45,10 @@ func opened(t *testing.T, path string, opts []corewalk.Option) *corewalk.Target 
 // TestConvert: the stacks of a core, of the minidump that is made of it, and of the core that is made of that are the same, and so
 // are the signal, the thread that died, and the build-ids of modules.
 func TestConvert(t *testing.T) {
+	t.Parallel()
 	for _, c := range fixture.Cases(t) {
 		t.Run(c.Name, func(t *testing.T) {
-			c.HalfOnly(t)
+			c.ThirdOnly(t)
 			opts := []corewalk.Option{corewalk.WithSysroot(c.Sysroot(t)), corewalk.WithDebugDir(c.Dir), corewalk.WithSearch(c.Dir), corewalk.WithExecutable(c.Binary(t))}
 			core := opened(t, c.Core(t), opts)
 			switch {
@@ -134,6 +135,7 @@ func TestConvertWindows(t *testing.T) {
 
 // TestConvertGDB: gdb walks a core that was made of a minidump as it walks the core of which that was made.
 func TestConvertGDB(t *testing.T) {
+	t.Parallel()
 	gdb, err := exec.LookPath("gdb")
 	if err != nil {
 		t.Skip("gdb is not installed (Debian: gdb)")

@@ -70,6 +70,7 @@ func TestReportsOfFacts(t *testing.T) {
 
 // TestCutStacks: what is said of a stack does not depend on how much of it was walked and named before.
 func TestCutStacks(t *testing.T) {
+	t.Parallel()
 	for i, c := range append(fixture.Cases(t), fixture.Minidumps(t)...) {
 		if i%6 != 1 && c.Name != "amd64-passed-O2" && !fixture.IsLong(t) {
 			continue

@@ -65,6 +65,7 @@ func TestGoldenStructured(t *testing.T) {
 // read and approved, and its stacks with those that were checked by hand. The libraries are the shipped ones, so that the reports are
 // the same on every machine.
 func TestGoldenReports(t *testing.T) {
+	t.Parallel()
 	for _, c := range append(fixture.Cases(t), fixture.Minidumps(t)...) {
 		t.Run(c.Name, func(t *testing.T) {
 			if testing.Short() { // the race detector takes ten times as long

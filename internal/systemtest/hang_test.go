@@ -11,6 +11,7 @@ import (
 
 // TestHangOfHolders: a process that was ended while it waited for a lock hung if who holds it sleeps, not if that thread works.
 func TestHangOfHolders(t *testing.T) {
+	t.Parallel()
 	exe := fixture.Compile(t, "gcc", "tasks/locks.c", "-g", "-O1", "-pthread")
 	for holder, want := range map[string]string{"idle": report.CrashHang, "busy": report.CrashWatchdog} {
 		target, err := corewalk.Open(context.Background(), fixture.Crash(t, nil, exe, "held", holder), corewalk.WithExecutable(exe))

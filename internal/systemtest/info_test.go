@@ -60,6 +60,7 @@ func TestInfoOfMinidumps(t *testing.T) {
 // TestInfoOfDamagedMinidumps changes bytes of the samples, and cuts them off: whatever
 // comes of it, it is told in valid JSON and clean text.
 func TestInfoOfDamagedMinidumps(t *testing.T) {
+	t.Parallel()
 	opts := []corewalk.Option{corewalk.WithSysroot(t.TempDir()), corewalk.WithDebugDir(t.TempDir())}
 	step := 29
 	if !fixture.IsLong(t) {

@@ -16,10 +16,11 @@ import (
 // TestKept: reports are the same to the byte without anything kept on disk, when it is made, and when it is there. The
 // binaries' debugging information is compressed, because that is what is kept.
 func TestKept(t *testing.T) {
+	t.Parallel()
 	room := t.TempDir()
 	var files []string
 	binaries := map[string]string{}
-	cases := fixture.Half(t, fixture.Cases(t))
+	cases := fixture.Third(t, fixture.Cases(t))
 	for _, c := range cases {
 		binaries[c.Name] = c.Binary(t)
 		head := make([]byte, 4)

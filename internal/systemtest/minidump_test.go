@@ -178,6 +178,7 @@ func addLinuxStreams(d *dumpbuild.Dump, core *corestate.ELFCore) {
 // TestMinidumpOfCore walks processes that are there as a core and as a minidump: the
 // stacks must be the same.
 func TestMinidumpOfCore(t *testing.T) {
+	t.Parallel()
 	for i, name := range []string{"amd64-so-linked", "amd64-signal-altstack", "amd64-pie", "amd64-no-pie", "amd64-static", "amd64-threads", "amd64-sigfpe", "amd64-stripped",
 		"amd64-no-tables-fp", "amd64-null-call", "amd64-noncanonical-call", "i386-crash-O1", "i386-threads", "aarch64-crash-O1", "aarch64-threads", "arm-crash-O0", "arm-thumb-crash-O1",
 		"mips64el-crash-O0", "riscv64-crash-O1"} {

@@ -233,6 +233,7 @@ func TestWindowsThreadName(t *testing.T) {
 // Full dumps have stacks in their other list of memory, also one that was cut off
 // behind them.
 func TestWindowsFullDump(t *testing.T) {
+	t.Parallel()
 	for _, c := range fixture.Sample(t, fixture.Minidumps(t)) {
 		d := readWindowsDump(t, c)
 		d.makeFull(nil)
@@ -249,6 +250,7 @@ func TestWindowsFullDump(t *testing.T) {
 // Images in the memory of a full dump unwind without any file, and tell which PDB
 // names their functions.
 func TestWindowsImagesInMemory(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"amd64-clang-O2-deep", "amd64-clang-O2-probe", "amd64-mingw-deep", "aarch64-clang-O0", "aarch64-clang-O2", "i386-clang-O2"} {
 		c := fixture.Get(t, name)
 		d := readWindowsDump(t, c)

@@ -83,6 +83,7 @@ func apk(t *testing.T, to, lib string) (base int) {
 // TestOddFiles: libraries whose files are not simply at the path in the core are found by what they are, other builds are
 // refused, and without any file the stack still reaches main.
 func TestOddFiles(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		t.Skip("the loader of this test is for x86-64")
 	}

@@ -16,6 +16,7 @@ import (
 // stepper, lookup and source of files, with nothing but the public packages, and compares
 // what it prints. What the build needs is what this module needs: no network is used.
 func TestOutsideModule(t *testing.T) {
+	t.Parallel()
 	program := outside(t)
 	c := fixture.Get(t, "amd64-pie")
 	for _, tt := range []struct {

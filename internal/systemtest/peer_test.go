@@ -165,6 +165,7 @@ var paritySample = []string{"amd64-abort", "amd64-clang", "amd64-cxx-sort", "amd
 // addresses, functions, files and lines, inlined and tail-called functions. gdb takes
 // half a minute for them all, so without COREWALK_LONG=1 it is asked about a sample.
 func TestGDBParity(t *testing.T) {
+	t.Parallel()
 	cases := fixture.Cases(t)
 	for _, d := range peerDifferences {
 		if !slices.ContainsFunc(cases, func(c fixture.Case) bool { return c.Name == d.fixture }) {

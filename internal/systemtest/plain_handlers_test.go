@@ -16,6 +16,7 @@ import (
 // TestPlainHandlers asks of programs that die in handlers without SA_SIGINFO which signals these were called for: the
 // source says so. What lies in the place of the siginfo_t is that of SIGFPE, or of a signal that came before.
 func TestPlainHandlers(t *testing.T) {
+	t.Parallel()
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the instructions are of x86-64")
 	}

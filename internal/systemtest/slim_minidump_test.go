@@ -14,10 +14,11 @@ import (
 
 // TestSlimMinidumps: the report of a slim minidump is that of the minidump, and the stacks of a redacted one are as before.
 func TestSlimMinidumps(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	for _, c := range fixture.Minidumps(t) {
 		t.Run(c.Name, func(t *testing.T) {
-			c.HalfOnly(t)
+			c.ThirdOnly(t)
 			var opts []corewalk.Option
 			for _, dir := range c.Search(t) {
 				opts = append(opts, corewalk.WithSearch(dir))

@@ -17,10 +17,11 @@ import (
 
 // TestSlim: the report of a slim core is that of the core, to the byte but for its path and its size.
 func TestSlim(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	for _, c := range fixture.Cases(t) {
 		t.Run(c.Name, func(t *testing.T) {
-			c.HalfOnly(t)
+			c.ThirdOnly(t)
 			opts := []corewalk.Option{corewalk.WithSysroot(c.Sysroot(t)), corewalk.WithDebugDir(c.Dir), corewalk.WithSearch(c.Dir), corewalk.WithExecutable(c.Binary(t))}
 			reports := func(path string) []string {
 				target, err := corewalk.Open(ctx, path, opts...)
@@ -133,6 +134,7 @@ func leaks(b []byte) []string {
 
 // TestRedact: no secret is in a redacted core; stacks, and the shape of values, are as before.
 func TestRedact(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	for _, flags := range [][]string{{"-O0"}, {"-O2"}, {"-m32"}, {"-z", "execstack"}} {
 		t.Run(strings.Join(flags, ""), func(t *testing.T) {

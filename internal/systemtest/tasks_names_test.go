@@ -16,6 +16,7 @@ import (
 // TestNamesOfLocks: locks are named as the program would, also those that are parts of something, and in frames of
 // libraries that know only their addresses.
 func TestNamesOfLocks(t *testing.T) {
+	t.Parallel()
 	// clang only declares the types of libraries.
 	for _, build := range [][2]string{{"g++", "-O0"}, {"g++", "-O2"}, {"clang++", "-O0"}} {
 		compiler, flag := build[0], build[1]
@@ -57,6 +58,7 @@ func TestNamesOfLocks(t *testing.T) {
 // TestNamesOfRefused: of a circle of priority-inheriting mutexes each thread waits for the one that it names, also the thread whose lock the kernel
 // refused, of which only the others' waits tell what it was.
 func TestNamesOfRefused(t *testing.T) {
+	t.Parallel()
 	core := fixture.Crash(t, nil, fixture.Compile(t, "gcc", "tasks/deadlock.c", "-g", "-O1", "-pthread"), "pi", "3")
 	target, err := corewalk.Open(context.Background(), core)
 	if err != nil {

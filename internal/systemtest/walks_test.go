@@ -39,6 +39,7 @@ var tableSteppers = []string{"Debug", "PEUnwind", "SymCFI", "WinFrame", "Exidx"}
 // of it, and why the walk ended. TestWalkRegisters compares the same frames with gdb's. A
 // second walk does without the tables of compilers.
 func TestGoldenWalks(t *testing.T) {
+	t.Parallel()
 	for _, c := range append(fixture.Cases(t), fixture.Minidumps(t)...) {
 		t.Run(c.Name, func(t *testing.T) {
 			if !*update {

@@ -19,6 +19,7 @@ func testRegs() arch.RegSet {
 }
 
 func TestFaultAccess(t *testing.T) {
+	t.Parallel()
 	// rax 1000, rdx 2000, rcx 3000, rbx 4000, rsi 5000, rdi 6000, rbp 7000, rsp 8000, r8 9000
 	type acc struct {
 		addr uint64
@@ -107,6 +108,7 @@ func TestFaultAccess(t *testing.T) {
 }
 
 func TestUnknownAddresses(t *testing.T) {
+	t.Parallel()
 	decode := func(code string) Inst {
 		in, err := Decode(arch.AMD64, unhex(t, code), testPC)
 		if err != nil {

@@ -135,6 +135,7 @@ func compareARM64Mem(in *Inst, m []string, name, operands string) string {
 }
 
 func TestARM64AgainstObjdump(t *testing.T) {
+	t.Parallel()
 	bad := 0
 	crossObjdump(t, "aarch64-linux-gnu", func(addr uint64, code []string, text string) {
 		word, err := strconv.ParseUint(code[0], 16, 32)
@@ -162,6 +163,7 @@ func arm64Diff(addr uint64, word uint32, text string) string {
 // A library of 2022 has few of the newer instructions. Random words are therefore compared,
 // too, as far as objdump knows them.
 func TestARM64RandomWords(t *testing.T) {
+	t.Parallel()
 	tool, err := exec.LookPath("aarch64-linux-gnu-objdump")
 	if err != nil {
 		t.Skip("aarch64-linux-gnu-objdump is not installed (Debian: binutils-aarch64-linux-gnu)")

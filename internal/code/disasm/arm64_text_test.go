@@ -8,6 +8,7 @@ import (
 )
 
 func TestARM64Text(t *testing.T) {
+	t.Parallel()
 	for word, want := range map[uint32]string{
 		0xb9001801: "str w1, [x0,#24]",
 		0xa9bf7bfd: "stp x29, x30, [sp,#-16]!",
@@ -53,6 +54,7 @@ func TestARM64Text(t *testing.T) {
 
 // Accesses whose index register is extended.
 func TestARM64Index(t *testing.T) {
+	t.Parallel()
 	var regs arch.RegSet
 	regs.Set(1, 0x1000)
 	regs.Set(2, 0xdeadbeef_fffffffe)

@@ -226,6 +226,7 @@ func armDiff(addr uint64, code []string, text string) string {
 }
 
 func TestARMAgainstObjdump(t *testing.T) {
+	t.Parallel()
 	bad, predicated := 0, 0
 	crossObjdump(t, "arm-linux-gnueabihf", func(addr uint64, code []string, text string) {
 		if bad > 40 || strings.HasPrefix(text, ".") || strings.Contains(text, "??") || strings.HasPrefix(text, "bf") && strings.Contains(text, "<") {
@@ -247,6 +248,7 @@ func TestARMAgainstObjdump(t *testing.T) {
 
 // The library is mostly T32 and old: random words are compared, too.
 func TestARMRandomWords(t *testing.T) {
+	t.Parallel()
 	tool, err := exec.LookPath("arm-linux-gnueabihf-objdump")
 	if err != nil {
 		t.Skip("arm-linux-gnueabihf-objdump is not installed (Debian: binutils-arm-linux-gnueabihf)")

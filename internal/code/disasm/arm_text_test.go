@@ -8,6 +8,7 @@ import (
 )
 
 func TestARMText(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		code string // as it lies in memory
 		pc   uint64
@@ -45,6 +46,7 @@ func TestARMText(t *testing.T) {
 }
 
 func TestARMKinds(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		code        string
 		pc          uint64
@@ -81,6 +83,7 @@ func TestARMKinds(t *testing.T) {
 }
 
 func TestARMCallBefore(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		code string
 		ra   uint64

@@ -9,6 +9,7 @@ import (
 )
 
 func TestCallBefore(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, code string
 		want       CallSite
@@ -57,6 +58,7 @@ func TestCallBefore(t *testing.T) {
 // TestCallBeforeLibrary finds every call in libraries of this machine from the address
 // after it, and counts how often other addresses look like return addresses.
 func TestCallBeforeLibrary(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		libraryOf
 		oneIn int // at most one other address in so many may look like one

@@ -22,6 +22,7 @@ func unhex(t testing.TB, s string) []byte {
 const testPC = 0x401000
 
 func TestDecode(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		code string
 		kind Kind
@@ -113,6 +114,7 @@ func TestDecode(t *testing.T) {
 }
 
 func TestDecodeErrors(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		code string
 		want error
@@ -147,6 +149,7 @@ func TestDecodeErrors(t *testing.T) {
 }
 
 func TestRegistersAndStack(t *testing.T) {
+	t.Parallel()
 	m := arch.Mask
 	for _, c := range []struct {
 		code          string
@@ -205,6 +208,7 @@ func TestRegistersAndStack(t *testing.T) {
 }
 
 func TestTextSymbols(t *testing.T) {
+	t.Parallel()
 	opts := TextOptions{Symbol: func(addr uint64) (string, uint64) {
 		if addr < 0x402000 {
 			return "", 0

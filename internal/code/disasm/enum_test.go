@@ -55,6 +55,7 @@ func enumerate() []byte {
 // TestEncodings compares every encoding with objdump. It takes some seconds and
 // needs an objdump that knows AVX-512 FP16, so it runs when asked for only.
 func TestEncodings(t *testing.T) {
+	t.Parallel()
 	if os.Getenv("COREWALK_DISASM_ENCODINGS") == "" {
 		t.Skip("COREWALK_DISASM_ENCODINGS is not set")
 	}
@@ -80,6 +81,7 @@ func TestEncodings(t *testing.T) {
 
 // TestEncodings32 compares every encoding in 32-bit mode.
 func TestEncodings32(t *testing.T) {
+	t.Parallel()
 	if os.Getenv("COREWALK_DISASM_ENCODINGS") == "" {
 		t.Skip("COREWALK_DISASM_ENCODINGS is not set")
 	}

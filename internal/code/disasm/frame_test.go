@@ -69,6 +69,7 @@ func (c *frameCase) layout(t testing.TB) (code []byte, offs []int, states []stri
 }
 
 func TestFrameState(t *testing.T) {
+	t.Parallel()
 	// What follows in memory must not matter.
 	next := []byte{0x0f, 0x1f, 0x40, 0x00, 0x55, 0x48, 0x89, 0xe5, 0x5d, 0xc3}
 	for _, c := range frameCases {
@@ -95,6 +96,7 @@ func TestFrameState(t *testing.T) {
 }
 
 func TestFrameStateNear(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, before, after string
 		typ                 FrameType

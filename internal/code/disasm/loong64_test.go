@@ -23,6 +23,7 @@ var loongKinds = map[string]Kind{
 // TestLoongAgainstGoDecoder compares, for words of every opcode, the kind and the written
 // general register with those of golang.org/x/arch.
 func TestLoongAgainstGoDecoder(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
 	seen, bad := map[string]int{}, 0
 	words := 400_000
@@ -82,6 +83,7 @@ func loongWrites(in *Inst, x loong64asm.Inst, name string) string {
 }
 
 func TestLoongCalls(t *testing.T) {
+	t.Parallel()
 	word := func(ws ...uint32) (b []byte) {
 		for _, w := range ws {
 			b = binary.LittleEndian.AppendUint32(b, w)
@@ -106,6 +108,7 @@ func TestLoongCalls(t *testing.T) {
 }
 
 func TestLoongFrame(t *testing.T) {
+	t.Parallel()
 	for w, want := range map[uint32]Kind{
 		0x02ff8063: SubSP,     // addi.d sp, sp, -32
 		0x02c08063: AddSP,     // addi.d sp, sp, 32

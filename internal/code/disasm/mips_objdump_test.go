@@ -92,6 +92,7 @@ func mipsRegName(a *arch.Arch, r arch.Reg) string {
 }
 
 func TestMIPSAgainstObjdump(t *testing.T) {
+	t.Parallel()
 	for triple, a := range map[string]*arch.Arch{"mips-linux-gnu": arch.MIPS, "mipsel-linux-gnu": arch.MIPSEL, "mips64el-linux-gnuabi64": arch.MIPS64EL} {
 		t.Run(triple, func(t *testing.T) {
 			bad := 0
@@ -119,6 +120,7 @@ func TestMIPSAgainstObjdump(t *testing.T) {
 }
 
 func TestMIPSCallsAndText(t *testing.T) {
+	t.Parallel()
 	jal := []byte{0x0c, 0x00, 0x40, 0x00, 0x24, 0x04, 0x00, 0x01} // jal 0x10000; li a0,1
 	if got, ok := CallBefore(arch.MIPS, jal, 0x20008); !ok || got != (CallSite{Len: 8, Target: 0x10000, Direct: true}) {
 		t.Errorf("jal: %+v, %v", got, ok)

@@ -232,6 +232,7 @@ type libraryOf struct {
 // TestAgainstObjdump decodes whole libraries of this machine as objdump does.
 // COREWALK_DISASM_LIBS and COREWALK_DISASM_LIBS32 name more files.
 func TestAgainstObjdump(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("decodes whole libraries")
 	}

@@ -90,6 +90,7 @@ func comparePPC(in *Inst, text string) string {
 }
 
 func TestPPCAgainstObjdump(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		a      *arch.Arch
 		triple string
@@ -129,6 +130,7 @@ func TestPPCAgainstObjdump(t *testing.T) {
 
 // TestPPC checks what objdump does not show.
 func TestPPC(t *testing.T) {
+	t.Parallel()
 	r := func(n int) arch.Reg { return arch.Reg(n) }
 	m := arch.Mask
 	for _, tt := range []struct {

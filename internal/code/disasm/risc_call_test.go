@@ -11,6 +11,7 @@ import (
 )
 
 func TestCallBeforeUndecoded(t *testing.T) {
+	t.Parallel()
 	const pc = 0x80001000
 	for _, c := range []struct {
 		arch *arch.Arch
@@ -60,6 +61,7 @@ func TestCallBeforeUndecoded(t *testing.T) {
 // TestCallsUndecodedLibrary finds the calls in each architecture's libc, using the output
 // of its objdump.
 func TestCallsUndecodedLibrary(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		arch        *arch.Arch
 		tool, path  string

@@ -101,6 +101,7 @@ func compareRISCV(in *Inst, text string) string {
 }
 
 func TestRISCVAgainstObjdump(t *testing.T) {
+	t.Parallel()
 	bad := 0
 	crossObjdump(t, "riscv64-linux-gnu", func(addr uint64, code []string, text string) {
 		word, err := strconv.ParseUint(code[0], 16, 64)
@@ -129,6 +130,7 @@ func TestRISCVAgainstObjdump(t *testing.T) {
 }
 
 func TestRISCVCalls(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		code []byte
 		want CallSite
@@ -148,6 +150,7 @@ func TestRISCVCalls(t *testing.T) {
 }
 
 func TestRISCVText(t *testing.T) {
+	t.Parallel()
 	for want, code := range map[string][]byte{
 		"jal 0x10010 <f>": {0xef, 0x00, 0x00, 0x01},
 		"lw a5,0(a5)":     {0x83, 0xa7, 0x07, 0x00},

@@ -110,6 +110,7 @@ func s390Wraps(code []byte) bool {
 }
 
 func TestS390AgainstObjdump(t *testing.T) {
+	t.Parallel()
 	bad := 0
 	crossObjdump(t, "s390x-linux-gnu", func(addr uint64, code []string, text string) {
 		b := unhex(t, strings.Join(code, ""))
@@ -139,6 +140,7 @@ func TestS390AgainstObjdump(t *testing.T) {
 
 // TestS390 checks what objdump does not show.
 func TestS390(t *testing.T) {
+	t.Parallel()
 	r := func(n int) arch.Reg { return arch.Reg(n) }
 	m := arch.Mask
 	span := func(first, last int) arch.RegMask { return 1<<(last+1) - 1<<first }

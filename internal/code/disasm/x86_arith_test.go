@@ -10,6 +10,7 @@ import (
 )
 
 func TestArith(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ code, want string }{
 		{"48 01 d8", "rax+rbx"},
 		{"48 03 03", "rax+mem"},
@@ -76,6 +77,7 @@ func TestArith(t *testing.T) {
 }
 
 func TestExtends(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		code   string
 		from   int

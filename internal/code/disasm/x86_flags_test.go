@@ -7,6 +7,7 @@ import (
 )
 
 func TestCompare(t *testing.T) {
+	t.Parallel()
 	none := arch.NoReg
 	for _, c := range []struct {
 		name, code string
@@ -39,6 +40,7 @@ func TestCompare(t *testing.T) {
 }
 
 func TestKeepsFlags(t *testing.T) {
+	t.Parallel()
 	for code, want := range map[string]bool{
 		"90": true, "89 f8": true, "8b 07": true, "89 07": true, "48 8d 47 01": true, "b8 01 00 00 00": true,
 		"31 c0": false, "29 c0": false, "ff c7": false, "83 c7 01": false, "48 83 ec 08": false, "e8 00 00 00 00": false,
@@ -50,6 +52,7 @@ func TestKeepsFlags(t *testing.T) {
 }
 
 func TestJumpsAfter(t *testing.T) {
+	t.Parallel()
 	const ones = 0xffffffffffffffff
 	// Which of the conditions o no b ae e ne be a s ns p np l ge le g hold; ? for those that are not computed.
 	for _, c := range []struct {

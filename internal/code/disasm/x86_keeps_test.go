@@ -10,6 +10,7 @@ import (
 
 // Stack probes leave the memory as it was; what is nearly one does not.
 func TestKeepsMemory(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		code, text string
 		keeps      bool

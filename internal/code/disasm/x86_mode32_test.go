@@ -8,6 +8,7 @@ import (
 )
 
 func TestDecode32(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		code string
 		kind Kind
@@ -71,6 +72,7 @@ func TestDecode32(t *testing.T) {
 // In x32 code, a 32-bit operation on the stack or frame pointer changes all of it, because
 // addresses have no more bits.
 func TestDecodeX32(t *testing.T) {
+	t.Parallel()
 	for code, want := range map[string]Kind{
 		"89 e5": MovSPtoFP, "48 89 e5": MovSPtoFP, "83 ec 18": SubSP, "48 83 ec 18": SubSP, "67 8d 64 24 08": LeaSP, "55": Push,
 	} {
@@ -89,6 +91,7 @@ func TestDecodeX32(t *testing.T) {
 }
 
 func TestStack32(t *testing.T) {
+	t.Parallel()
 	m := arch.Mask
 	all := m(arch.EAX, arch.ECX, arch.EDX, arch.EBX, arch.EBP, arch.ESI, arch.EDI)
 	for _, c := range []struct {
@@ -123,6 +126,7 @@ func TestStack32(t *testing.T) {
 
 // There is no eip-relative addressing; the thread pointer is the base of gs.
 func TestFaultAccess32(t *testing.T) {
+	t.Parallel()
 	var regs arch.RegSet
 	for i, r := range []arch.Reg{arch.EAX, arch.ECX, arch.EDX, arch.EBX, arch.ESP, arch.EBP, arch.ESI, arch.EDI} {
 		regs.Set(r, uint64(i+1)*0x10000)
@@ -157,6 +161,7 @@ func TestFaultAccess32(t *testing.T) {
 }
 
 func TestFrameState32(t *testing.T) {
+	t.Parallel()
 	// push ebp; mov ebp,esp; push ebx; sub esp,4; call; leave; ret
 	code := unhex(t, "55 89 e5 53 83 ec 04 e8 00 00 00 00 8b 5d fc c9 c3")
 	for off, want := range map[uint64]FPState{0: FPUnset, 1: FPHalfSet, 3: FPSet, 7: FPSet, 12: FPSet, 16: FPUnset} {

@@ -20,6 +20,7 @@ import (
 
 // TestAsync: the async functions that wait are those that the program says, each awaited by the next, at its lines.
 func TestAsync(t *testing.T) {
+	t.Parallel()
 	source, err := os.ReadFile("testdata/async.js")
 	if err != nil {
 		t.Fatal(err)

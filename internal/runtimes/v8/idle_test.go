@@ -20,6 +20,7 @@ import (
 
 // TestIdle: while nothing runs, the async functions that wait are those that the program says, each for what it says.
 func TestIdle(t *testing.T) {
+	t.Parallel()
 	source, err := os.ReadFile("testdata/idle.js")
 	if err != nil {
 		t.Fatal(err)
@@ -89,6 +90,7 @@ func TestIdle(t *testing.T) {
 
 // TestIdleModule: a module that awaits at its top is a task, by the path of its file; Node's loader, which waits for it, is the system's.
 func TestIdleModule(t *testing.T) {
+	t.Parallel()
 	for _, node := range nodes(t) {
 		t.Run(version(t, node), func(t *testing.T) {
 			program := filepath.Join(t.TempDir(), "top.mjs")

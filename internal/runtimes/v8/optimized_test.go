@@ -17,6 +17,7 @@ import (
 // TestOptimized: compiled code keeps what a function assigns to its arguments where it likes. They are said to be optimised
 // out then, with what they were on entry, and never have a value that the function no longer sees.
 func TestOptimized(t *testing.T) {
+	t.Parallel()
 	source, err := os.ReadFile("testdata/optimized.js")
 	if err != nil {
 		t.Fatal(err)

@@ -28,6 +28,7 @@ var held = []string{
 
 // TestVariables: what functions have is shown as Node's own inspect writes it, in interpreted and baseline frames.
 func TestVariables(t *testing.T) {
+	t.Parallel()
 	source, err := os.ReadFile("testdata/variables.js")
 	if err != nil {
 		t.Fatal(err)

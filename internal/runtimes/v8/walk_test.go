@@ -60,6 +60,7 @@ var kinds = [][]string{
 
 // TestAgainstNode compares the calls of the thread that aborted with those that V8 printed itself just before.
 func TestAgainstNode(t *testing.T) {
+	t.Parallel()
 	for _, node := range nodes(t) {
 		name := version(t, node)
 		for i, k := range kinds {
@@ -143,6 +144,7 @@ func TestAssertion(t *testing.T) {
 
 // TestOutOfHeap: V8 that has no room any more in its heap is the cause, and the function of the program the place.
 func TestOutOfHeap(t *testing.T) {
+	t.Parallel()
 	for _, node := range nodes(t) {
 		core, _ := die(t, node, []string{"heap", "--max-old-space-size=20"})
 		_, r := analyze(t, core)
@@ -157,6 +159,7 @@ func TestOutOfHeap(t *testing.T) {
 
 // TestCauses: the errors that an error came of are told, and a circle of them ends.
 func TestCauses(t *testing.T) {
+	t.Parallel()
 	for _, node := range nodes(t) {
 		for _, circle := range []bool{false, true} {
 			core, _ := die(t, node, []string{"cause", "--abort-on-uncaught-exception"}, map[bool][]string{true: {"circle"}}[circle]...)

@@ -21,6 +21,7 @@ var wasmKinds = [][]string{
 
 // TestWasm compares the functions of WebAssembly on the stack with the lines that V8 wrote of them just before: name, function, place.
 func TestWasm(t *testing.T) {
+	t.Parallel()
 	source, err := os.ReadFile("testdata/wasm.js")
 	if err != nil {
 		t.Fatal(err)

@@ -46,6 +46,7 @@ const visible = `[...document.querySelectorAll("#cw-list > .g")].map(g => g.id).
 
 // TestPageInBrowser uses a page like a person.
 func TestPageInBrowser(t *testing.T) {
+	fixture.Long(t)
 	c := browser.Start(t)
 	url := put(t, pageSummary())
 	c.Open(url, nil)

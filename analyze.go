@@ -168,9 +168,13 @@ func (t *Target) budget(unlimited bool) *budget.Budget {
 	if unlimited {
 		return nil
 	}
-	size := t.subject.Describe().Size
-	if size == 0 {
-		size = 1 << 40 // a running process: what it may cost is not known
+	return budget.New(t.size())
+}
+
+// size is that of the dump, in bytes.
+func (t *Target) size() uint64 {
+	if size := t.subject.Describe().Size; size > 0 {
+		return size
 	}
-	return budget.New(size)
+	return 1 << 40 // a running process: what it may cost is not known
 }

@@ -75,6 +75,9 @@ func (t *Target) factsKept(o FactsOptions, keep int) (*Facts, error) {
 		}
 		p := t.parts(now.State, o.Values)
 		p.Walker, p.Budget, p.ReadsLate = f.w, f.limit, now.Moving()
+		if f.limit != nil {
+			p.Room = analysis.RoomOf(t.size())
+		}
 		p.NoInlines, p.Explain, p.Verify, p.Values, p.Keep = o.NoInlines, o.Explain, o.Verify, o.Values, keep
 		p.Parallel = len(o.Walker) == 0 // the caller's steppers need not be safe for it
 		if err = t.ownRuntimes(&p, f.w, o.Runtimes); err == nil {

@@ -330,18 +330,27 @@ func (w *watcher) report() error {
 	if err != nil {
 		return err
 	}
-	var text, doc bytes.Buffer
-	if err := errors.Join(report.WriteText(&text, made, report.TextOptions{}), report.WriteJSON(&doc, made)); err != nil {
+	return errors.Join(w.write("report.txt", func(out io.Writer) error { return report.WriteText(out, made, report.TextOptions{}) }),
+		w.write("report.json", func(out io.Writer) error { return report.WriteJSON(out, made) }))
+}
+
+// write has a file of the crash written, whole or not at all.
+func (w *watcher) write(name string, content func(io.Writer) error) error {
+	path := filepath.Join(w.dir, name)
+	f, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
 		return err
 	}
-	return errors.Join(w.put("report.txt", text.Bytes()), w.put("report.json", doc.Bytes()))
+	if err := errors.Join(content(f), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
 }
 
 // put writes a file of the crash, whole or not at all.
 func (w *watcher) put(name string, b []byte) error {
-	path := filepath.Join(w.dir, name)
-	if err := os.WriteFile(path+".new", b, 0o600); err != nil {
+	return w.write(name, func(out io.Writer) error {
+		_, err := out.Write(b)
 		return err
-	}
-	return os.Rename(path+".new", path)
+	})
 }

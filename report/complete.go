@@ -48,7 +48,7 @@ func guessed(frames []Frame, modules map[string]bool) bool {
 const (
 	WarnCancelled  = "cancelled"         // the analysis was stopped early
 	WarnTasks      = "tasks"             // some tasks of a runtime could not be read
-	WarnLimit      = "limit"             // the analysis stopped, because the dump asks for more work than its size explains
+	WarnLimit      = "limit"             // the analysis stopped, or left variables out, because the dump asks for more work or a larger report than its size explains
 	WarnVariables  = "variables"         // the time for variables was over before all were read
 	WarnMismatched = "module-mismatched" // the file found for a module is from a different build and was not used
 	WarnChanged    = "changed"           // a file was truncated while it was read

@@ -174,19 +174,10 @@ func (f *handleFlags) makeReport(e env) int {
 	if err != nil {
 		return e.fail(err)
 	}
-	var text, doc bytes.Buffer
 	options := report.TextOptions{MaxFrames: defaultRows}
 	r.layout.apply(&options, io.Discard)
-	if err := errors.Join(report.WriteText(&text, made, options), report.WriteJSON(&doc, made)); err != nil {
+	if err := errors.Join(report.WriteText(os.NewFile(textFD, "report"), made, options), report.WriteJSON(os.NewFile(jsonFD, "report"), made)); err != nil {
 		return e.fail(err)
-	}
-	for _, o := range []struct {
-		fd   uintptr
-		data []byte
-	}{{textFD, text.Bytes()}, {jsonFD, doc.Bytes()}} {
-		if _, err := os.NewFile(o.fd, "report").Write(o.data); err != nil {
-			return e.fail(err)
-		}
 	}
 	row := triage.Row(e.ctx, t, os.Stdin, f.analyse)
 	if err := writeRow(os.NewFile(rowFD, "row"), &row); err != nil {

@@ -55,7 +55,6 @@ func TestFilesCutWhileRead(t *testing.T) {
 
 // A core may have millions of notes without a name or contents.
 func TestEndlessNotes(t *testing.T) {
-	t.Parallel()
 	core := corebuild.New()
 	core.Thread(7, 11, corebuild.AMD64Regs(nil))
 	core.Note(strings.Repeat("\x00long name", 1<<20), 5, nil)

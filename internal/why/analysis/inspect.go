@@ -63,6 +63,8 @@ type Parts struct {
 	ReadsLate bool
 	// Budget limits the work of the Walker and of the analysis; nil for no limit.
 	Budget *budget.Budget
+	// Room is how many bytes a report may have, of names and variables, as RoomOf gives; 0 for no limit.
+	Room int64
 	// Warnings are those from opening the dump.
 	Warnings []report.Warning
 
@@ -128,7 +130,7 @@ func LimitsOf(o dwarfvars.Options) tasks.Limits {
 
 func (e *Engine) question(o Options) *question {
 	e.Begin()
-	return &question{Engine: e, opts: o}
+	return &question{Engine: e, opts: o, room: room{all: e.Room, left: e.Room}}
 }
 
 // Report finds out what the options ask for. It always returns a report; what could not be done is in its warnings and in
@@ -157,6 +159,7 @@ func (e *Engine) Report(ctx context.Context, o Options) *report.Report {
 	in.servers(r)
 	in.warnSources(r)
 	in.warnLate(r)
+	in.room.warn(r)
 	return r
 }
 

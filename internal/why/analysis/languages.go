@@ -206,6 +206,7 @@ func (in *naming) addCalls(r *report.Report, t *report.Thread, frames []*unwind.
 			}
 			in.callVariables(t, &e, c)
 			out = append(out, e)
+			in.room.entries(out[len(out)-1:])
 			if in.keepsCalls {
 				calls = append(calls, c)
 			}
@@ -250,7 +251,7 @@ func inStretch(f *report.Frame, st *tasks.Stretch) bool {
 
 // callVariables reads the variables of a call, if they are wanted.
 func (in *naming) callVariables(t *report.Thread, e *report.Frame, c *tasks.Call) {
-	if in.opts.Locals == LocalsNone || c.Variables == nil {
+	if in.opts.Locals == LocalsNone || c.Variables == nil || in.room.full {
 		return
 	}
 	all := in.opts.Locals == LocalsAll || in.opts.Locals == LocalsTop && t.Crashed && in.languageLocals < topFrames
@@ -265,6 +266,7 @@ func (in *naming) callVariables(t *report.Thread, e *report.Frame, c *tasks.Call
 	for _, list := range [][]report.Variable{e.Args, e.Locals} {
 		for i := range list {
 			_ = in.Budget.Spend(costOf(&list[i]))
+			in.room.variable(&list[i])
 		}
 	}
 }

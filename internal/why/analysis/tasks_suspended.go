@@ -29,11 +29,17 @@ func (in *question) suspended(t *tasks.Task) *taskStack {
 			e.Source = report.Source{File: f.File, Line: f.Line}
 			e.Approximate = f.Approximate
 		}
-		if in.opts.Locals != LocalsNone {
+		if in.opts.Locals != LocalsNone && !in.room.full {
 			e.Args = in.suspendedVariables(f.Args)
 			e.Locals = in.suspendedVariables(f.Locals)
+			for _, list := range [][]report.Variable{e.Args, e.Locals} {
+				for i := range list {
+					in.room.variable(&list[i])
+				}
+			}
 		}
 		out.frames = append(out.frames, e)
+		in.room.entries(out.frames[i:])
 		if in.Budget.Spend(entryCost) != nil {
 			break
 		}

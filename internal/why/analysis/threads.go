@@ -19,6 +19,7 @@ type question struct {
 	tasks taskList
 	death
 
+	room    room
 	tooLate bool              // the time for variables is over
 	alike   map[string]*alike // threads by their stacks
 	entries []report.Frame    // scratch
@@ -229,6 +230,7 @@ func (in *naming) thread(ctx context.Context, s *unwind.Stack) report.Thread {
 		}
 		t.Frames = in.frame(t.Frames, frames, i)
 		ends[i] = len(t.Frames)
+		in.room.entries(t.Frames[before:])
 		for k := range t.Frames[before:] {
 			t.Frames[before+k].Index += left.Entries
 		}

@@ -119,7 +119,7 @@ func (in *naming) stackVariables(ctx context.Context, of func(int) []report.Fram
 
 // stopReading reports whether no more variables may be read, because the analysis has ended or the time for them.
 func (in *question) stopReading(ctx context.Context) bool {
-	return ctx.Err() != nil || in.Budget.Err() != nil || in.late()
+	return ctx.Err() != nil || in.Budget.Err() != nil || in.room.full || in.late()
 }
 
 // late reports whether the time for variables is over.
@@ -239,7 +239,8 @@ func (in *naming) readAll(a *dwarfvars.Activation, vars []*dwarfvars.LocalVar, a
 		read := in.variableAt(a, v, at)
 		at.number++
 		out = append(out, read)
-		if in.Budget.Spend(costOf(&read)) != nil || in.late() {
+		in.room.variable(&read)
+		if in.Budget.Spend(costOf(&read)) != nil || in.room.full || in.late() {
 			break
 		}
 	}
@@ -334,7 +335,7 @@ func (in *question) valueOf(a *dwarfvars.Activation, v *dwarfvars.LocalVar) repo
 	val := a.Read(v, in.Values)
 	out := report.Variable{Name: v.Name}
 	if in.opts.Types || in.Explain {
-		out.Type, out.Location = val.Type(), a.Where(v)
+		out.Type, out.Location = cutName(val.Type(), maxTypeName), a.Where(v)
 	}
 	if in.Explain {
 		out.Expression = a.Expression(v)
@@ -364,14 +365,19 @@ func (in *question) valueOf(a *dwarfvars.Activation, v *dwarfvars.LocalVar) repo
 
 // Data converts a value to the report's form. The reader has already limited the tree.
 func Data(v dwarfvars.Value) report.Data {
-	d := report.Data{Kind: string(v.Kind()), Type: v.Type(), Text: v.Text(), Address: report.Addr(v.Addr()), Truncated: v.More()}
+	var named typeNames
+	return named.data(v)
+}
+
+func (n *typeNames) data(v dwarfvars.Value) report.Data {
+	d := report.Data{Kind: string(v.Kind()), Type: n.name(v.Type()), Text: v.Text(), Address: report.Addr(v.Addr()), Truncated: v.More()}
 	if err := v.Err(); err != nil {
 		d.Error = err.Error()
 	}
 	for p := range v.Parts() {
-		c := report.Child{Name: p.Name, Data: Data(p.Value)}
+		c := report.Child{Name: p.Name, Data: n.data(p.Value)}
 		if !p.Key.IsZero() {
-			key := Data(p.Key)
+			key := n.data(p.Key)
 			c.Key = &key
 		}
 		if p.Repeat > 1 {

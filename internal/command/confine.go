@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -122,7 +123,7 @@ func (f *fileFlags) sandboxed(e env, command, args, files []string) (in env, sta
 		ctx, cancel := context.WithCancel(e.ctx)
 		gone := func() { os.Exit(exitNothing) } // nobody waits for the report
 		f.fetch.via = broker.Connect(os.NewFile(answersFD, "answers"), os.NewFile(requestsFD, "requests"), cancel, gone)
-		if err := sandbox.Enter(); err != nil {
+		if err := errors.Join(sandbox.LimitMemory(hardMemory(cmp.Or(f.memoryLimit, defaultMemory))), sandbox.Enter()); err != nil {
 			return e, e.fail(err), true
 		}
 		e.ctx = ctx

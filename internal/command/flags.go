@@ -16,6 +16,7 @@ import (
 
 // fileFlags say where files are and how to print. Every subcommand has them.
 type fileFlags struct {
+	memoryLimit                 uint64 // of a sandboxed process, in bytes; 0 for defaultMemory
 	sysroots, debugDirs, search []string
 	sourceMaps                  []string
 	fetch                       fetchFlags

@@ -139,7 +139,7 @@ const textFD, jsonFD, rowFD = 3, 4, 5
 // makeReport is that process.
 func (f *handleFlags) makeReport(e env) int {
 	e.catchInterrupts()
-	if err := sandbox.Enter(); err != nil {
+	if err := errors.Join(sandbox.LimitMemory(hardMemory(defaultMemory)), sandbox.Enter()); err != nil {
 		return e.fail(err)
 	}
 	var r reportFlags

@@ -66,6 +66,7 @@ func runInfo(args []string, e env) int {
 	if err := f.limits.check(); err != nil {
 		return e.usageError("%v", err)
 	}
+	f.memoryLimit = f.limits.memory.limit
 	e, status, done := f.sandboxed(e, []string{"info"}, args, fs.Args())
 	if done {
 		return status

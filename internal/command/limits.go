@@ -91,6 +91,10 @@ type memoryWatch struct {
 	over   bool
 }
 
+// hardMemory is what the kernel lets a process have that is to end by itself at a limit: a stranger's dump may ask for memory faster than the
+// process looks at what it has.
+func hardMemory(limit uint64) uint64 { return limit + limit/2 + 256<<20 }
+
 // begin tells the runtime of the limit.
 func (w *memoryWatch) begin() {
 	w.before, w.begun = debug.SetMemoryLimit(int64(w.limit/4*3)), true

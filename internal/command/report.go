@@ -114,6 +114,7 @@ func runReport(args []string, e env) int {
 	if err != nil {
 		return e.wrong(err)
 	}
+	f.memoryLimit = f.limits.memory.limit
 	e, status, done := f.sandboxed(e, []string{"report"}, args, fs.Args())
 	if done {
 		return status

@@ -252,6 +252,9 @@ func (f *triageFlags) serve(e env, fs *pflag.FlagSet) int {
 		if err := f.check(e); err != nil {
 			return o, err
 		}
+		if err := sandbox.LimitMemory(hardMemory(uint64(f.memory))); err != nil {
+			return o, err
+		}
 		if f.sandbox.when == sandboxInside {
 			f.fetch.via = fetch
 			if err := sandbox.Enter(); err != nil {

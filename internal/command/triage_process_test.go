@@ -129,6 +129,25 @@ func (b *batchRun) end(t *testing.T) (dumps, failed, groups, status int) {
 	return dumps, failed, groups, b.cmd.ProcessState.ExitCode()
 }
 
+// TestTriageLimited: the kernel keeps the analysis process below a limit above its own, in a sandbox or not.
+func TestTriageLimited(t *testing.T) {
+	t.Parallel()
+	dir, args := linkedDumps(t, 5000)
+	for _, box := range []string{"--no-sandbox", "--sandbox"} {
+		b := startBatch(t, append(slices.Clip(args), box, "--memory=1GiB", "--no-db", dir)...)
+		limits, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", b.worker(t)))
+		b.cmd.Process.Kill()
+		b.cmd.Wait()
+		if errors.Is(err, os.ErrPermission) {
+			continue // nobody but root looks at a process in a sandbox
+		}
+		want := fmt.Sprintf("Max data size %d %[1]d bytes", hardMemory(1<<30))
+		if err != nil || !strings.Contains(strings.Join(strings.Fields(string(limits)), " "), want) {
+			t.Errorf("%s: no %q: %v\n%s", box, want, err, limits)
+		}
+	}
+}
+
 // TestTriageInterrupted: after Ctrl-C what was done is told, and kept.
 func TestTriageInterrupted(t *testing.T) {
 	t.Parallel()

@@ -39,12 +39,7 @@ func Enter() error {
 		resource int
 		max      uint64
 	}{{unix.RLIMIT_CORE, 0}, {unix.RLIMIT_FSIZE, MaxFile}} {
-		var was unix.Rlimit
-		if err := unix.Getrlimit(l.resource, &was); err != nil {
-			return fmt.Errorf("sandbox: limits: %w", err)
-		}
-		n := min(was.Max, l.max)
-		if err := unix.Setrlimit(l.resource, &unix.Rlimit{Cur: n, Max: n}); err != nil {
+		if err := lower(l.resource, l.max); err != nil {
 			return fmt.Errorf("sandbox: limits: %w", err)
 		}
 	}

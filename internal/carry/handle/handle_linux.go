@@ -9,8 +9,8 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -93,7 +93,17 @@ func (h *Handler) Handle(c Crash, pipe *os.File, started time.Time) error {
 		return err
 	}
 	defer store.close()
-	if ok, err := store.rate(&h.Policy, p.exe, c.Time); err != nil {
+	program := p.identity()
+	busy, err := store.admit(p.uid, program)
+	if errors.Is(err, errBusy) {
+		h.Say("process %d: %s: not kept: %v", c.PID, p.exe, err)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer busy.Close()
+	if ok, err := store.rate(&h.Policy, program, p.uid, c.Time); err != nil {
 		r.warn(h, "the rate of crashes: %v", err)
 	} else if !ok {
 		h.Say("process %d: %s crashes more often than %d times in %v: not kept", c.PID, p.exe, h.Policy.Rate, h.Policy.RateTime)
@@ -173,6 +183,8 @@ func (h *Handler) Handle(c Crash, pipe *os.File, started time.Time) error {
 	if !h.Policy.Report || h.Analyse == nil {
 		return nil
 	}
+	taken, files = nil, nil
+	debug.FreeOSMemory() // while it waits
 	slot, err := store.slot(h.Policy.Parallel, h.Policy.Deadline)
 	if err != nil {
 		return err
@@ -218,39 +230,50 @@ func (h *Handler) report(s *Store, d *crashDir, core *os.File, uid int, account 
 	j := Job{Name: filepath.Join(d.path, "core"), Core: core, Deadline: h.Policy.Deadline, Account: account,
 		Debug: filepath.Join(s.dir, filesDir, strconv.Itoa(uid)), Read: []string{d.path}}
 	j.Read = append(j.Read, j.Debug)
-	var made []*os.File
+	var made []*newFile
 	discard := func() {
 		for _, f := range made {
-			f.Close()
-			os.Remove(f.Name())
+			f.discard()
 		}
 	}
-	for _, o := range []struct {
-		to   **os.File
-		name string
-	}{{&j.Text, filepath.Join(d.path, "report.txt.new")}, {&j.JSON, filepath.Join(d.path, "report.json.new")}, {&j.Row, s.row(d)}} {
-		f, err := os.OpenFile(o.name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if err != nil {
+	add := func(to **os.File, dir *os.File, name string, account *Account) error {
+		f, err := createIn(dir, name, account)
+		if err == nil {
+			made = append(made, f)
+			*to = f.File
+		}
+		return err
+	}
+	crash, err := openBelow(d.path)
+	if err != nil {
+		return err
+	}
+	defer crash.Close()
+	if err := errors.Join(add(&j.Text, crash, "report.txt", nil), add(&j.JSON, crash, "report.json", nil)); err != nil {
+		discard()
+		return err
+	}
+	rows, err := s.openRows(account)
+	if err == nil {
+		defer rows.Close()
+		err = add(&j.Row, rows, filepath.Base(d.path)+".json", account) // who enters it is not root
+	}
+	if err != nil {
+		h.Say("%s: not for the ledger: %v", d.path, err)
+		if j.Row, err = os.OpenFile(os.DevNull, os.O_WRONLY, 0); err != nil {
 			discard()
 			return err
 		}
-		made = append(made, f)
-		*o.to = f
-		if o.to == &j.Row && account != nil { // who enters it is not root
-			_ = f.Chown(account.UID, account.GID)
-		}
+		defer j.Row.Close()
 	}
 	if err := h.Analyse(j); err != nil {
 		discard()
 		return err
 	}
 	for _, f := range made {
-		f.Close()
-		if err := os.Rename(f.Name(), strings.TrimSuffix(f.Name(), ".new")); err != nil {
-			return err
-		}
+		err = errors.Join(err, f.finish())
 	}
-	return nil
+	return err
 }
 
 // full writes the whole core: what was read of it, and what follows.

@@ -27,6 +27,7 @@ const (
 	filesDir   = "files"
 	ledgerDir  = "ledger"
 	stateDir   = "state"
+	rowsDir    = "rows" // in ledgerDir
 )
 
 // A Store is the directory where crashes are kept. Several handlers use it at once.
@@ -54,7 +55,7 @@ func (p *Policy) open() (*Store, error) {
 		perm  fs.FileMode
 		owner bool // the account owns it
 		group bool // the account's group may look into it
-	}{{crashesDir, 0o710, false, true}, {stateDir, 0o700, false, false}, {filesDir, 0o710, false, true}, {ledgerDir, 0o700, true, false}, {ledgerDir + "/rows", 0o700, true, false}} {
+	}{{crashesDir, 0o710, false, true}, {stateDir, 0o700, false, false}, {filesDir, 0o710, false, true}, {ledgerDir, 0o700, true, false}} {
 		path := filepath.Join(s.dir, d.name)
 		err := os.Mkdir(path, d.perm)
 		if err != nil && !errors.Is(err, fs.ErrExist) {
@@ -77,15 +78,24 @@ func (p *Policy) open() (*Store, error) {
 
 func (s *Store) close() {}
 
+// openRows opens the directory of Rows, which is the account's.
+func (s *Store) openRows(account *Account) (*os.File, error) {
+	dir, err := openBelow(s.dir, ledgerDir)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	if err := makeIn(dir, rowsDir, 0o700, account); err != nil {
+		return nil, err
+	}
+	return stepInto(dir, rowsDir)
+}
+
 // Ledger is the path of the ledger, and Rows that of the directory with what is to be entered into it.
 func (s *Store) Ledger() string { return filepath.Join(s.dir, ledgerDir, "triage.db") }
 
 // Rows is the directory with what is to be entered into the ledger: a file for each crash, with its name.
-func (s *Store) Rows() string { return filepath.Join(s.dir, ledgerDir, "rows") }
-
-func (s *Store) row(d *crashDir) string {
-	return filepath.Join(s.Rows(), filepath.Base(d.path)+".json.new")
-}
+func (s *Store) Rows() string { return filepath.Join(s.dir, ledgerDir, rowsDir) }
 
 // An Account is who makes reports.
 type Account struct{ UID, GID int }
@@ -143,11 +153,14 @@ func (s *Store) slot(n int, deadline time.Duration) (*os.File, error) {
 	}
 }
 
-// maxRated is how many programs' rates are remembered.
+// maxRated is how many rates of programs and users are remembered.
 const maxRated = 1000
 
-// rate counts a crash of a program, and reports whether it is to be kept.
-func (s *Store) rate(p *Policy, program string, now time.Time) (bool, error) {
+// perUser is how many times the rate of a program a user's programs may crash, whose files anybody can make.
+const perUser = 8
+
+// rate counts a crash of a program and of a user, and reports whether it is to be kept.
+func (s *Store) rate(p *Policy, program string, uid int, now time.Time) (bool, error) {
 	if p.Rate == 0 {
 		return true, nil
 	}
@@ -159,18 +172,25 @@ func (s *Store) rate(p *Policy, program string, now time.Time) (bool, error) {
 	rates := map[string][]int64{}
 	_ = json.NewDecoder(io.LimitReader(f, 16<<20)).Decode(&rates) // what is damaged is forgotten
 	sum := sha256.Sum256([]byte(program))
-	key := hex.EncodeToString(sum[:8])
+	most := map[string]int{hex.EncodeToString(sum[:8]): p.Rate}
+	if uid != 0 {
+		most["user "+strconv.Itoa(uid)] = perUser * p.Rate
+	}
 	oldest := now.Add(-p.RateTime).Unix()
 	for k, times := range rates {
 		if rates[k] = slices.DeleteFunc(times, func(t int64) bool { return t <= oldest || t > now.Unix()+60 }); len(rates[k]) == 0 {
 			delete(rates, k)
 		}
 	}
-	if len(rates[key]) >= p.Rate {
-		return false, nil
+	for key, n := range most {
+		if len(rates[key]) >= n {
+			return false, nil
+		}
 	}
-	if len(rates) < maxRated || rates[key] != nil {
-		rates[key] = append(rates[key], now.Unix())
+	for key := range most {
+		if len(rates) < maxRated || rates[key] != nil {
+			rates[key] = append(rates[key], now.Unix())
+		}
 	}
 	b, err := json.Marshal(rates)
 	if err != nil {

@@ -127,14 +127,14 @@ func TestRate(t *testing.T) {
 		at      time.Duration
 		want    bool
 	}{{"/a", 0, true}, {"/a", 0, true}, {"/a", 0, true}, {"/a", 0, false}, {"/b", 0, true}, {"/a", 2 * time.Hour, true}} {
-		if ok, err := s.rate(p, c.program, now.Add(c.at)); err != nil || ok != c.want {
+		if ok, err := s.rate(p, c.program, 0, now.Add(c.at)); err != nil || ok != c.want {
 			t.Errorf("%d: %v, %v", i, ok, err)
 		}
 	}
 	if err := os.WriteFile(filepath.Join(s.dir, stateDir, "rates"), []byte("{damaged"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if ok, err := s.rate(p, "/a", now); err != nil || !ok {
+	if ok, err := s.rate(p, "/a", 0, now); err != nil || !ok {
 		t.Errorf("damaged: %v, %v", ok, err)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/pflag"
 
@@ -313,35 +314,55 @@ func isNeeded(variable string) bool {
 // maxBeside limits how many files beside the dumps can be read.
 const maxBeside = 4096
 
-// beside opens the binaries and symbol files in directories, and in their .debug directories:
-// those of a process are often beside its dump. Dumps and files of other kinds are left out.
+// beside opens the binaries and symbol files in directories, and in their .debug directories: those of a process are often beside its dump. Dumps and
+// files of other kinds are left out, and so is what links lead to outside of the directory: whoever sent a dump in an archive may have put them there.
 func beside(dirs []string) iter.Seq[*os.File] {
 	return func(yield func(*os.File) bool) {
 		n := 0
 		for _, dir := range dirs {
-			for _, dir := range []string{dir, filepath.Join(dir, ".debug")} {
-				entries, _ := os.ReadDir(dir)
-				for _, entry := range entries {
-					if n == maxBeside {
-						return
-					}
-					path := filepath.Join(dir, entry.Name())
-					if st, err := os.Stat(path); err != nil || !st.Mode().IsRegular() {
-						continue // opening a pipe would wait for a writer
-					}
-					f, err := os.Open(path)
-					if err != nil {
-						continue
-					}
-					if n++; isBinary(f) && !yield(f) {
-						f.Close()
-						return
-					}
-					f.Close()
-				}
+			if !besideIn(dir, &n, yield) {
+				return
 			}
 		}
 	}
+}
+
+// besideIn is beside for one directory; n counts the files. It returns false when no more are wanted.
+func besideIn(dir string, n *int, yield func(*os.File) bool) bool {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return true
+	}
+	defer root.Close()
+	for _, sub := range []string{".", ".debug"} {
+		list, err := root.Open(sub)
+		if err != nil {
+			continue
+		}
+		names, _ := list.Readdirnames(-1)
+		list.Close()
+		slices.Sort(names)
+		for _, name := range names {
+			if *n == maxBeside {
+				return false
+			}
+			name = filepath.Join(sub, name)
+			if st, err := root.Stat(name); err != nil || !st.Mode().IsRegular() {
+				continue // opening a pipe would wait for a writer
+			}
+			f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+			if err != nil {
+				continue
+			}
+			*n++
+			more := !isBinary(f) || yield(f)
+			f.Close()
+			if !more {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // isBinary reports whether a file is a program, a library, or a file with their symbols.

@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -300,11 +302,21 @@ func TestBeside(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	// Links within the directory are followed, those that lead out of it are not, nor is a directory of debug files that is elsewhere.
+	outside, other := t.TempDir(), t.TempDir()
+	if err := errors.Join(os.WriteFile(filepath.Join(outside, "victim"), elf(3), 0o600), os.Symlink(filepath.Join(outside, "victim"), filepath.Join(dir, "a.so")),
+		os.Symlink("../"+filepath.Base(outside)+"/victim", filepath.Join(dir, "b.so")), os.Symlink("prog", filepath.Join(dir, "prog.so")),
+		os.Symlink(outside, filepath.Join(other, ".debug")), syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for f := range beside([]string{other}) {
+		t.Errorf("a directory elsewhere: %s", f.Name())
+	}
 	var got []string
 	for f := range beside([]string{dir}) {
 		got = append(got, filepath.Base(f.Name()))
 	}
-	if want := []string{"prog", "x.dll", "x.pdb", "x.sym", "prog.debug"}; !slices.Equal(got, want) {
+	if want := []string{"prog", "prog.so", "x.dll", "x.pdb", "x.sym", "prog.debug"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -111,6 +112,9 @@ type access struct {
 	rate  rate.Limit // of a token's requests that send something, each second
 	burst int
 
+	denials *rate.Limiter // wrong tokens that are answered at once
+	denying atomic.Int64  // those that wait
+
 	mu       sync.Mutex // guards limiters; no other lock is taken inside
 	limiters map[string]*rate.Limiter
 }
@@ -137,8 +141,26 @@ func (a *access) check(r *http.Request, project, scope string) (t store.Token, e
 	return t, nil
 }
 
-// token returns the token that a text is.
+// token returns the token that a text is. Many wrong ones are answered late.
 func (a *access) token(ctx context.Context, text string) (t store.Token, err error) {
+	t, err = a.find(ctx, text)
+	if !errors.Is(err, errDenied) || text == "" || a.denials.Allow() {
+		return t, err
+	}
+	defer a.denying.Add(-1)
+	if a.denying.Add(1) > denialsAtAll {
+		return t, httpError{http.StatusTooManyRequests, "too many wrong tokens: try again later"}
+	}
+	late := time.NewTimer(denialTime)
+	defer late.Stop()
+	select {
+	case <-ctx.Done():
+	case <-late.C:
+	}
+	return t, err
+}
+
+func (a *access) find(ctx context.Context, text string) (t store.Token, err error) {
 	id, secret, ok := strings.Cut(strings.TrimPrefix(text, tokenPrefix), "_")
 	if !ok || !strings.HasPrefix(text, tokenPrefix) {
 		return t, errDenied

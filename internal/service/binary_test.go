@@ -65,7 +65,7 @@ func build(t *testing.T) string {
 }
 
 var (
-	tokenWord   = regexp.MustCompile(`again: (cw_[\w-]+)`)
+	tokenWord   = regexp.MustCompile(`project default, is in (\S+): remove`)
 	addressWord = regexp.MustCompile(`msg=listening address=(\S+)`)
 )
 
@@ -91,7 +91,12 @@ func (p *program) begin() {
 	fixture.Bind(p.t, p.cmd.Process.Pid)
 	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		if m := tokenWord.FindStringSubmatch(p.log.String()); m != nil {
-			p.token = m[1]
+			text, err := os.ReadFile(m[1])
+			st, serr := os.Stat(m[1])
+			if err != nil || serr != nil || st.Mode().Perm() != 0o600 || strings.Contains(p.log.String(), strings.TrimSpace(string(text))) {
+				p.t.Fatalf("the first token: %v, %v, %v: %s", st.Mode(), err, serr, p.log)
+			}
+			p.token = strings.TrimSpace(string(text))
 		}
 		if m := addressWord.FindStringSubmatch(p.log.String()); m != nil {
 			p.url = "http://" + m[1]

@@ -8,6 +8,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -72,9 +73,9 @@ func (s *Service) takeDump(w http.ResponseWriter, r *http.Request, p *request) e
 	defer f.Drop()
 	begin := func(string) (io.Writer, error) { return &limited{f, s.c.MaxUpload, s.c.MaxUpload}, nil }
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	plain, err := receive.Plain(r.Header.Get("Content-Encoding"), r.Body)
+	plain, err := s.plain(r, s.c.MaxUpload+maxBesides)
 	if err != nil {
-		return bodyError(err)
+		return err
 	}
 	var b *receive.Body
 	switch {
@@ -148,9 +149,12 @@ func annotationsOf(r *http.Request) map[string]string {
 func bodyError(err error) error {
 	var large *http.MaxBytesError
 	var here *notKept
+	var known httpError
 	switch {
 	case errors.As(err, &here):
 		return here.error
+	case errors.As(err, &known):
+		return known
 	case errors.As(err, &large), errors.Is(err, receive.ErrTooMuch), errors.Is(err, context.Canceled), errors.Is(err, io.ErrUnexpectedEOF):
 		return err
 	}
@@ -166,7 +170,7 @@ func (s *Service) keep(ctx context.Context, f objects.File, project, name string
 	if size == 0 {
 		return store.Upload{}, wrong("the dump is empty")
 	}
-	u := store.Upload{ID: idOf(sum), Project: project, SHA256: sum, Name: strings.ToValidUTF8(name[:min(len(name), maxNameLength)], "?"), Size: size, Received: time.Now(), Annotations: fields}
+	u := store.Upload{ID: idOf(sum), Project: project, SHA256: sum, Name: strings.ToValidUTF8(name[:min(len(name), maxNameLength)], "?"), Size: size, Received: time.Now(), Annotations: annotated(fields)}
 	if err := f.Keep(ctx, dumpKey(&u)); err != nil {
 		return u, err
 	}
@@ -213,6 +217,7 @@ func (s *Service) listDumps(w http.ResponseWriter, r *http.Request, p *request) 
 	for i := range list {
 		out[i] = docOf(&list[i])
 	}
+	short(out)
 	answer(w, http.StatusOK, map[string]any{"dumps": out})
 	return nil
 }
@@ -250,12 +255,29 @@ func (s *Service) dumpReport(w http.ResponseWriter, r *http.Request, p *request)
 		return err
 	}
 	defer release()
-	var out strings.Builder
-	if err := s.c.Report(r.Context(), p.project, path, format, &limited{&out, maxReport, maxReport}); err != nil {
+	done, err := s.analyses.take(r.Context())
+	if errors.Is(err, errSlots) {
+		w.Header().Set("Retry-After", "5")
+		return httpError{http.StatusServiceUnavailable, "too many reports are being made: try again later"}
+	}
+	if err != nil {
+		return err
+	}
+	defer done()
+	out, err := os.CreateTemp(s.c.Uploads, ".report-*")
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	defer os.Remove(out.Name())
+	if err := s.c.Report(r.Context(), p.project, path, format, &limited{out, maxReport, maxReport}); err != nil {
 		return httpError{http.StatusUnprocessableEntity, fmt.Sprint("the dump cannot be analysed: ", err)}
 	}
+	if _, err := out.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
 	w.Header().Set("Content-Type", kind)
-	io.WriteString(w, out.String())
+	_, _ = io.Copy(w, out) // who has gone hears nothing
 	return nil
 }
 

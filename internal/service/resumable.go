@@ -105,6 +105,15 @@ func (s *Service) resume(w http.ResponseWriter, r *http.Request, p *request) err
 	if err != nil {
 		return err
 	}
+	if r.Method == http.MethodPost {
+		open, err := os.ReadDir(filepath.Join(s.c.Uploads, p.project))
+		if err != nil {
+			return err
+		}
+		if len(open) >= 2*maxOfOne { // each has a description beside it
+			return httpError{http.StatusTooManyRequests, "too many uploads that were not completed: try again later"}
+		}
+	}
 	do := map[string]http.HandlerFunc{http.MethodPost: h.PostFile, http.MethodHead: h.HeadFile, http.MethodPatch: h.PatchFile, http.MethodDelete: h.DelFile}[r.Method]
 	if do == nil && r.Method != http.MethodOptions {
 		return httpError{http.StatusMethodNotAllowed, "POST, HEAD, PATCH, DELETE or OPTIONS"}

@@ -58,15 +58,33 @@ func (s *Service) Serve(ctx context.Context, l net.Listener, cert, key string) e
 	return err
 }
 
-// A patient body waits for each part of it, but not for ever. A whole body may take as long as it goes on.
+// A patient body waits for each part of it, but not for ever. A whole body may take as long as it goes on, at leastRate.
 type patient struct {
 	io.ReadCloser
-	c *http.ResponseController
+	c     *http.ResponseController
+	begun time.Time
+	n     int64
 }
 
-func (p patient) Read(b []byte) (int, error) {
-	_ = p.c.SetReadDeadline(time.Now().Add(stallTime)) // a test's recorder has none
+// leastRate is how many bytes of a body must come each second, after slowTime. A byte now and then would keep a connection for ever.
+const (
+	leastRate = 1 << 10
+	slowTime  = 2 * stallTime
+)
+
+// until is when the next part must have come.
+func (p *patient) until(now time.Time) time.Time {
+	stalls, slow := now.Add(stallTime), p.begun.Add(slowTime+time.Duration(p.n)*time.Second/leastRate)
+	if slow.Before(stalls) {
+		return slow
+	}
+	return stalls
+}
+
+func (p *patient) Read(b []byte) (int, error) {
+	_ = p.c.SetReadDeadline(p.until(time.Now())) // a test's recorder has none
 	n, err := p.ReadCloser.Read(b)
+	p.n += int64(n)
 	if err != nil { // the connection stays as it is while the answer is made
 		_ = p.c.SetReadDeadline(time.Time{})
 	}

@@ -82,6 +82,7 @@ type Service struct {
 	pending   pendingUploads
 	reports   pendingReports
 	sessions  sessions
+	analyses  *slots // reports that are made
 }
 
 const defaultMaxUpload = 2 << 30
@@ -92,7 +93,7 @@ func New(c Config) (*Service, error) {
 		c.MaxUpload = defaultMaxUpload
 	}
 	c.Fresh = cmp.Or(c.Fresh, time.Second)
-	s := &Service{c: c, access: access{store: c.Store, rate: rate.Limit(c.Rate), burst: int(2*c.Rate) + 1}, mux: http.NewServeMux()}
+	s := &Service{c: c, access: access{store: c.Store, rate: rate.Limit(c.Rate), burst: int(2*c.Rate) + 1, denials: rate.NewLimiter(denialsFree, denialsFree)}, mux: http.NewServeMux(), analyses: newSlots(reportsAtOnce, reportsWaiting)}
 	s.ledgers.open = c.Ledger
 	s.sessions = sessions{begin: c.Ask, idle: openIdle, limit: cmp.Or(c.AnswerTimeout, time.Minute) + answerGrace}
 	if c.Run != nil {
@@ -155,7 +156,7 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	connection := http.NewResponseController(w)
 	_ = connection.SetWriteDeadline(time.Time{}) // that of the request before
 	counted := &statusWriter{ResponseWriter: w, c: connection}
-	r.Body = patient{r.Body, connection}
+	r.Body = &patient{ReadCloser: r.Body, c: connection, begun: start}
 	defer func() {
 		if v := recover(); v != nil {
 			s.c.Log.Error("a request failed", "request", r.Pattern, "panic", fmt.Sprint(v))

@@ -18,6 +18,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -934,5 +936,46 @@ func TestProjectNames(t *testing.T) {
 		if err := service.CheckProject(name); (err == nil) != ok {
 			t.Errorf("%q: %v", name, err)
 		}
+	}
+}
+
+// So many reports are made at a time, so many requests wait, and the others are to come again.
+func TestReportsAtOnce(t *testing.T) {
+	t.Parallel()
+	var at, most, made atomic.Int64
+	hold := make(chan struct{})
+	w := start(t, func(c *service.Config) {
+		c.Report = func(_ context.Context, _, _, _ string, out io.Writer) error {
+			if n := at.Add(1); n > most.Load() {
+				most.Store(n)
+			}
+			<-hold
+			at.Add(-1)
+			made.Add(1)
+			_, err := io.WriteString(out, "{}")
+			return err
+		}
+	})
+	id := w.send("group g build b").ID
+	var refused atomic.Int64
+	var asking sync.WaitGroup
+	for range 30 {
+		asking.Go(func() {
+			status, _, h := w.do(w.token["a read"], "GET", "/api/v1/projects/a/dumps/"+id+"/report", nil)
+			if status == 503 && h.Get("Retry-After") != "" {
+				refused.Add(1)
+			} else if status != 200 {
+				t.Errorf("status %d", status)
+			}
+		})
+	}
+	until(t, "nobody is refused", func() bool { return refused.Load() == 12 })
+	close(hold)
+	asking.Wait()
+	if most.Load() != 2 || made.Load() != 18 {
+		t.Errorf("%d at once, %d made, %d refused", most.Load(), made.Load(), refused.Load())
+	}
+	if left, _ := filepath.Glob(filepath.Join(w.dir, "uploads", ".report-*")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
 	}
 }

@@ -56,9 +56,9 @@ func (s *Service) putSymbols(w http.ResponseWriter, r *http.Request, p *request)
 		return err
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, s.c.MaxUpload)
-	plain, err := receive.Plain(r.Header.Get("Content-Encoding"), r.Body)
+	plain, err := s.plain(r, s.c.MaxUpload)
 	if err != nil {
-		return bodyError(err)
+		return err
 	}
 	f, err := s.c.Objects.New(r.Context())
 	if err != nil {
@@ -103,9 +103,9 @@ func (w *sized) WriteHeader(status int) {
 // is of.
 func (s *Service) symUpload(w http.ResponseWriter, r *http.Request, p *request) error {
 	r.Body = http.MaxBytesReader(w, r.Body, s.c.MaxUpload+maxBesides)
-	plain, err := receive.Plain(r.Header.Get("Content-Encoding"), r.Body)
+	plain, err := s.plain(r, s.c.MaxUpload+maxBesides)
 	if err != nil {
-		return bodyError(err)
+		return err
 	}
 	r.Body = io.NopCloser(plain)
 	form, err := r.MultipartReader()

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/corewalk/corewalk/internal/service/receive"
 )
 
 // The second version of the protocol of Breakpad's sym_upload: a client asks whether a symbol file is there, gets a URL, puts the file
@@ -33,6 +31,7 @@ type pendingUpload struct {
 const (
 	pendingTime = time.Hour
 	maxPending  = 10_000
+	maxOfOne    = 500 // of one project
 )
 
 // incoming is the key of a file that was put and has no name yet. Such files do not outlive the service.
@@ -42,16 +41,20 @@ func incoming(key string) string { return "tmp/symbols-" + key }
 func (p *pendingUploads) add(project string) (key string, expired []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	now := time.Now()
+	now, own := time.Now(), 0
 	for key, u := range p.list {
 		if now.After(u.until) {
 			delete(p.list, key)
 			if u.key != "" {
 				expired = append(expired, u.key)
 			}
+			continue
+		}
+		if u.project == project {
+			own++
 		}
 	}
-	if len(p.list) >= maxPending {
+	if own >= maxOfOne || len(p.list) >= maxPending {
 		return "", expired
 	}
 	if p.list == nil {
@@ -128,7 +131,7 @@ func (s *Service) symCreate(w http.ResponseWriter, r *http.Request, p *request) 
 		return httpError{http.StatusTooManyRequests, "too many uploads that were not completed: try again later"}
 	}
 	scheme := "http"
-	if r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" {
+	if secure(r) {
 		scheme = "https"
 	}
 	answer(w, http.StatusOK, map[string]string{"uploadUrl": scheme + "://" + r.Host + "/sym/put/" + key, "uploadKey": key})
@@ -149,9 +152,9 @@ func (s *Service) symPutFile(w http.ResponseWriter, r *http.Request) error {
 		return fs.ErrNotExist
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, s.c.MaxUpload)
-	plain, err := receive.Plain(r.Header.Get("Content-Encoding"), r.Body)
+	plain, err := s.plain(r, s.c.MaxUpload)
 	if err != nil {
-		return bodyError(err)
+		return err
 	}
 	f, err := s.c.Objects.New(r.Context())
 	if err != nil {

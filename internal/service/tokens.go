@@ -2,6 +2,7 @@ package service
 
 import (
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/corewalk/corewalk/internal/service/store"
@@ -87,7 +88,7 @@ func (s *Service) login(w http.ResponseWriter, r *http.Request) {
 		s.answerError(w, r, errDenied)
 		return
 	}
-	http.SetCookie(w, &http.Cookie{Name: cookieName, Value: text, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil, MaxAge: 30 * 24 * 3600})
+	http.SetCookie(w, &http.Cookie{Name: cookieName, Value: text, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: secure(r), MaxAge: 30 * 24 * 3600})
 	answer(w, http.StatusOK, map[string]any{"project": t.Project, "scopes": t.Scopes})
 }
 
@@ -96,6 +97,11 @@ func (s *Service) logout(w http.ResponseWriter, r *http.Request) {
 		s.answerError(w, r, errDenied)
 		return
 	}
-	http.SetCookie(w, &http.Cookie{Name: cookieName, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil, MaxAge: -1})
+	http.SetCookie(w, &http.Cookie{Name: cookieName, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: secure(r), MaxAge: -1})
 	w.WriteHeader(http.StatusNoContent)
+}
+
+// secure reports whether a client speaks TLS, with this program or with a proxy before it. Who says so falsely only keeps its cookie to itself.
+func secure(r *http.Request) bool {
+	return r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"os"
@@ -104,7 +105,7 @@ func Logger(c *Server) *slog.Logger {
 	return slog.New(slog.NewTextHandler(c.Log, o))
 }
 
-// firstToken makes a token for everything if there is none at all, and says it, once.
+// firstToken makes a token for everything if there is none at all, and says it, once: on a terminal, or else in a file.
 func firstToken(ctx context.Context, c *Server, db store.Store, at net.Addr) error {
 	tokens, err := db.Tokens(ctx)
 	if err != nil || len(tokens) > 0 {
@@ -118,8 +119,33 @@ func firstToken(ctx context.Context, c *Server, db store.Store, at net.Addr) err
 	if c.Cert != "" {
 		scheme = "https"
 	}
-	_, err = fmt.Fprintf(c.Log, "corewalk: the first token, for everything in the project default, is not shown again: %s\ncorewalk: the page is %s://%s/#%[1]s\n", text, scheme, at)
+	if c.Terminal {
+		_, err = fmt.Fprintf(c.Log, "corewalk: the first token, for everything in the project default, is not shown again: %s\ncorewalk: the page is %s://%s/#%[1]s\n", text, scheme, at)
+		return err
+	}
+	// What is no terminal is a log, which others read, too, and which is kept.
+	file := filepath.Join(c.Dir, firstTokenFile)
+	if err := errors.Join(os.MkdirAll(c.Dir, 0o700), writeSecret(file, text)); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.Log, "corewalk: the first token, for everything in the project default, is in %s: remove it when you have it\ncorewalk: the page is %s://%s/\n", file, scheme, at)
 	return err
+}
+
+// firstTokenFile is where the first token is, in the directory of a service that no terminal shows it.
+const firstTokenFile = "first-token"
+
+// writeSecret writes a file that only this user reads.
+func writeSecret(path, text string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(f, text)
+	return errors.Join(err, f.Close())
 }
 
 // A tokenStore has the tokens of a service.

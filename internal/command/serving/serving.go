@@ -32,6 +32,7 @@ type Server struct {
 	Verbose   bool
 	Version   string
 	Log       io.Writer
+	Terminal  bool // Log is one
 	// Signatures is the version of signatures of groups.
 	Signatures string
 	// Run is triage.Run for dumps below a directory.

@@ -33,9 +33,53 @@ func isShared(ip netip.Addr) bool {
 	return b[0] == 100 && b[1]&0xc0 == 64
 }
 
+// The prefixes of IPv6 addresses that contain one of IPv4, which a gateway may lead to, and where in them that is: the two of NAT64 (RFC 6052,
+// RFC 8215), 6to4 (RFC 3056), addresses that were once compatible with IPv4 (RFC 4291), and Teredo (RFC 4380), which has its client's inverted.
+var within = []struct {
+	prefix   netip.Prefix
+	at       int
+	inverted bool
+}{
+	{netip.MustParsePrefix("64:ff9b::/96"), 12, false},
+	{netip.MustParsePrefix("64:ff9b:1::/48"), 12, false},
+	{netip.MustParsePrefix("2002::/16"), 2, false},
+	{netip.MustParsePrefix("::/96"), 12, false},
+	{netip.MustParsePrefix("2001::/32"), 12, true},
+}
+
+// contained returns the address of IPv4 that one of IPv6 leads to, if it does.
+func contained(ip netip.Addr) (netip.Addr, bool) {
+	if !ip.Is6() || ip.IsLoopback() || ip.IsUnspecified() {
+		return ip, false
+	}
+	b := ip.As16()
+	for _, w := range within {
+		if !w.prefix.Contains(ip) {
+			continue
+		}
+		var v4 [4]byte
+		copy(v4[:], b[w.at:])
+		if w.inverted {
+			for i := range v4 {
+				v4[i] ^= 0xff
+			}
+		}
+		return netip.AddrFrom4(v4), true
+	}
+	return ip, false
+}
+
+// azureHost is where Azure's machines ask for their secrets. It is the same in all of its networks, and not of the link.
+var azureHost = netip.MustParseAddr("168.63.129.16")
+
 func depthOf(ip netip.Addr) depth {
-	ip = ip.Unmap()
+	ip = ip.Unmap().WithZone("")
+	if v4, ok := contained(ip); ok {
+		return max(deepPrivate, depthOf(v4)) // who goes through a gateway is in its network
+	}
 	switch {
+	case ip == azureHost:
+		return deepNever
 	case ip.IsLinkLocalUnicast(), ip.IsMulticast():
 		return deepNever
 	case ip.IsLoopback(), ip.IsUnspecified():

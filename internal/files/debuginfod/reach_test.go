@@ -20,6 +20,10 @@ func TestDepth(t *testing.T) {
 		"10.0.0.1": deepPrivate, "172.16.0.1": deepPrivate, "192.168.1.1": deepPrivate, "100.100.100.200": deepPrivate, "fd00:ec2::254": deepPrivate,
 		"127.0.0.1": deepLocal, "127.9.9.9": deepLocal, "::1": deepLocal, "0.0.0.0": deepLocal, "::": deepLocal, "::ffff:127.0.0.1": deepLocal,
 		"169.254.169.254": deepNever, "fe80::1": deepNever, "::ffff:169.254.169.254": deepNever, "224.0.0.1": deepNever,
+		// Gateways lead to addresses of IPv4.
+		"64:ff9b::169.254.169.254": deepNever, "64:ff9b::8.8.8.8": deepPrivate, "64:ff9b:1::10.0.0.1": deepPrivate, "2002:7f00:1::": deepLocal, "2002:a9fe:a9fe::1": deepNever,
+		"::127.0.0.1": deepLocal, "2001:0:4136:e378:8000:63bf:5601:5601": deepNever, "2001:0:1::f5ff:fffe": deepPrivate, "168.63.129.16": deepNever,
+		"::ffff:168.63.129.16": deepNever, "2001:db8::1": deepPublic, "2606:4700::1": deepPublic,
 	} {
 		if got := depthOf(netip.MustParseAddr(text)); got != want {
 			t.Errorf("%s: %d, want %d", text, got, want)

@@ -80,7 +80,7 @@ func TestMask(t *testing.T) {
 }
 
 func TestMaskLine(t *testing.T) {
-	for line, want := range map[string]string{"": "", "./x  -v": "./x  -v", "./x  --token abc": "./x --token " + Masked} {
+	for line, want := range map[string]string{"": "", "./x  -v": "./x  -v", "./x  --token abc": "./x  --token " + Masked} {
 		if got := MaskLine(line); got != want {
 			t.Errorf("%q: %q", line, got)
 		}

@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/corewalk/corewalk/report"
 )
 
 // The directories of a store.
@@ -172,7 +174,7 @@ func (s *Store) rate(p *Policy, program string, now time.Time) (bool, error) {
 	if len(rates) < maxRated || rates[key] != nil {
 		rates[key] = append(rates[key], now.Unix())
 	}
-	b, err := json.Marshal(rates)
+	b, err := report.JSON(rates, "")
 	if err != nil {
 		return true, err
 	}

@@ -14,6 +14,9 @@ const Masked = "***"
 // maxMasked is how many bytes of a text are looked through: what comes behind is hidden altogether.
 const maxMasked = 256 << 10
 
+// cutLine is the length from which on a command line may have been cut: that of the kernel's record (elf_prpsinfo).
+const cutLine = 79
+
 // maxSecretName bounds the length of names.
 const maxSecretName = 128
 
@@ -86,19 +89,20 @@ func Mask(name, value string) string {
 	if Secret(name) {
 		return Masked
 	}
-	m := newMasker(value)
+	m := newMasker(value, false)
 	m.command(m.shellWords(part{0, len(m.text)}), 0, 1)
 	return m.hidden(part{0, len(value)})
 }
 
 // MaskArguments returns arguments without secrets: the values of options and variables with names of
-// secrets, of options of known programs, and what is known by its shape.
-func MaskArguments(args []string) []string {
+// secrets, of options of known programs, and what is known by its shape. cut says that more arguments, and the end of the
+// last one, are not known.
+func MaskArguments(args []string, cut bool) []string {
 	if args == nil {
 		return nil
 	}
 	joined := strings.Join(args, "\x00")
-	m := newMasker(joined)
+	m := newMasker(joined, cut)
 	words := make([]part, len(args))
 	at := 0
 	for i, arg := range args {
@@ -122,7 +126,7 @@ func MaskLine(line string) string {
 			b[i] = 0
 		}
 	}
-	m := newMasker(string(b))
+	m := newMasker(string(b), len(line) >= cutLine)
 	var words []part
 	for i := 0; i < len(b); i++ {
 		if b[i] == 0 {
@@ -159,7 +163,7 @@ type valueRun struct {
 }
 
 // newMasker finds what is a secret wherever it stands.
-func newMasker(text string) *masker {
+func newMasker(text string, cut bool) *masker {
 	m := &masker{text: text, known: len(text)}
 	if m.known > maxMasked {
 		m.known = maxMasked
@@ -172,7 +176,7 @@ func newMasker(text string) *masker {
 	lower := strings.ToLower(text)
 	for i := range shapes {
 		s := &shapes[i]
-		if !hasWord(lower, s.needs) {
+		if s.cut && !cut || !hasWord(lower, s.needs) {
 			continue
 		}
 		for _, at := range s.regexp().FindAllStringSubmatchIndex(text, -1) {

@@ -47,6 +47,7 @@ type shape struct {
 	of    string // what it is
 	needs string // words, in small letters, of which a text with it has one: no other is looked at more closely
 	form  string // regular expression: its groups, or all of it, are the secret
+	cut   bool   // is looked for only if the text may go on: only the start of a secret is there
 
 	once sync.Once
 	made *regexp.Regexp // of form
@@ -75,6 +76,8 @@ var shapes = []shape{
 	{of: "digest after a name", needs: "passw secret token apikey credential key", form: `(?i)(?:^|[^\w.])(?:[\w.-]*(?:passw|secret|token|apikey|credential)[\w.-]*|[\w.-]+[_.-]key|key)[\s\x00]+((?:0x)?[0-9a-f]{16,}|[a-z0-9+/]{20,}={1,2})(?:$|[^\w.-])`},
 	{of: "webhook of Slack", needs: "hooks.slack.com", form: `hooks\.slack\.com/(?:services|workflows|triggers)/([\w/-]+)`},
 	{of: "webhook of Discord", needs: "/api/webhooks/", form: `discord(?:app)?\.com/api/webhooks/\d+/([\w-]+)`},
+	{of: "URL that ends in a password", cut: true, needs: "://", form: `[a-zA-Z][a-zA-Z0-9+.-]*://[^/\s\x00:@\[]*:([^/\s\x00?#]*[^/\s\x00?#0-9][^/\s\x00?#]*)\z`},
+	{of: "start of a token", cut: true, needs: "_ - ai ak ey sg.", form: `\b(?:gh[pousr]_|github_pat_|gl[a-z]+-|xox[a-z]-|xapp-|[srp]k_(?:live|test)_|whsec_|AIza|AKIA|ASIA|eyJ|npm_|pypi-A|SG\.|sk-|hf_|shp[a-z]+_|dckr_[a-z]+_|hv[sbr]\.)[\w.-]*\z`},
 
 	// What it begins with tells.
 	{of: "private key", needs: "-----begin", form: `-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----((?s:.*?))(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY|\z)`},

@@ -103,11 +103,11 @@ func TestSecretForms(t *testing.T) {
 		line := strings.NewReplacer("«", "", "»", "").Replace(c)
 		args := strings.Split(line, "¦")
 		want := strings.Split(marked.ReplaceAllString(c, Masked), "¦")
-		got := MaskArguments(args)
+		got := MaskArguments(args, false)
 		if !slices.Equal(got, want) {
 			t.Errorf("%q\n got %q\nwant %q", line, got, want)
 		}
-		if again := MaskArguments(got); !slices.Equal(again, got) {
+		if again := MaskArguments(got, false); !slices.Equal(again, got) {
 			t.Errorf("%q: again %q", got, again)
 		}
 		// The system's record of the command line has no bounds of arguments: a secret with blanks may show in part.
@@ -126,7 +126,7 @@ func TestSecretForms(t *testing.T) {
 func TestOpenForms(t *testing.T) {
 	for _, c := range openLines {
 		args := strings.Split(c, "¦")
-		if got := MaskArguments(args); !slices.Equal(got, args) {
+		if got := MaskArguments(args, false); !slices.Equal(got, args) {
 			t.Errorf("%q\n got %q", args, got)
 		}
 		if line := strings.Join(args, " "); MaskLine(line) != line {
@@ -150,10 +150,28 @@ func TestSecretVariables(t *testing.T) {
 	}
 }
 
+// The kernel's record of a command line is cut: the start of a secret is one.
+func TestMaskCut(t *testing.T) {
+	for _, c := range []string{"app¦postgres://me:«hunt»", "app¦redis://:«h»", "app¦«ghp_ab»", "app¦x=«glpat-a»", "app¦«AKIA»", "app¦--password¦«h»", "app¦http://host:80", "app¦http://host", "app¦http://host:80/x", "app¦http://[::1]:80", "app¦me@h", "app¦pkg-x"} {
+		args := strings.Split(strings.NewReplacer("«", "", "»", "").Replace(c), "¦")
+		want := strings.Split(marked.ReplaceAllString(c, Masked), "¦")
+		if got := MaskArguments(args, true); !slices.Equal(got, want) {
+			t.Errorf("%q\n got %q\nwant %q", args, got, want)
+		}
+		long := []string{strings.Repeat("x", cutLine)}
+		if got := MaskLine(strings.Join(append(long, args...), " ")); got != strings.Join(append(long, want...), " ") {
+			t.Errorf("%q", got)
+		}
+	}
+	if got := MaskArguments([]string{"skopeo", "docker://alpine:latest"}, false); got[1] != "docker://alpine:latest" {
+		t.Errorf("%q", got)
+	}
+}
+
 // What is too long to be looked through is hidden, from the start of a word on.
 func TestMaskLong(t *testing.T) {
 	args := []string{"app", strings.Repeat("x", maxMasked-20), "a", strings.Repeat("y", 40), "z"}
-	if got := MaskArguments(args); !slices.Equal(got, []string{"app", args[1], "a", Masked, Masked}) {
+	if got := MaskArguments(args, false); !slices.Equal(got, []string{"app", args[1], "a", Masked, Masked}) {
 		t.Errorf("%.20q", got)
 	}
 	if got := Mask("X", strings.Repeat("x", maxMasked+1)); got != Masked {
@@ -178,8 +196,8 @@ func TestMaskHostile(t *testing.T) {
 		start := time.Now()
 		Mask("X", full)
 		MaskLine(full)
-		MaskArguments([]string{"sh", "-c", full})
-		MaskArguments(strings.Split(full, " "))
+		MaskArguments([]string{"sh", "-c", full}, false)
+		MaskArguments(strings.Split(full, " "), true)
 		if d := time.Since(start); d > 10*time.Second {
 			t.Errorf("%s: %v", name, d)
 		} else if testing.Verbose() {
@@ -197,7 +215,7 @@ func FuzzMask(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		args := strings.Split(s, "¦")
-		if got := MaskArguments(args); len(got) != len(args) {
+		if got := MaskArguments(args, false); len(got) != len(args) {
 			t.Errorf("%d of %d arguments", len(got), len(args))
 		}
 		MaskLine(s)
@@ -208,6 +226,6 @@ func FuzzMask(f *testing.F) {
 func BenchmarkMaskArguments(b *testing.B) {
 	args := strings.Split("/usr/lib/jvm/java/bin/java¦-Xmx4g¦-cp¦/opt/app/lib/a.jar:/opt/app/lib/b.jar¦-Dspring.datasource.password=x¦com.example.Main¦--port¦8080", "¦")
 	for b.Loop() {
-		MaskArguments(args)
+		MaskArguments(args, false)
 	}
 }

@@ -81,6 +81,9 @@ var secretLines = []string{
 	"app¦«dckr_pat_madeupmadeupmadeup»", "app¦«hvs.madeupmadeupmadeupmadeup»", "app¦«123456789:AAmadeupmadeupmadeupmadeupmadeup0»", "app¦«ya29.a0madeupmadeupmadeup»", "app¦«AGE-SECRET-KEY-1QQQQ»",
 	"login¦token¦«" + hex32 + "»", "set¦api-key¦«0x" + hex40 + "»", "run¦secret¦«bWFkZXVwbWFkZXVwbWFk==»",
 	"app¦-----BEGIN RSA PRIVATE KEY-----«" + pem + "»-----END RSA PRIVATE KEY-----", "app¦x=-----BEGIN PRIVATE KEY-----«\\nMIIBVA\\nxyz\\n»-----END PRIVATE KEY-----¦--verbose", "app¦-----BEGIN OPENSSH PRIVATE KEY-----«\nb3BlbnNz cut off»",
+	"app¦bearer¦«abcdefgh01234567»", "app¦https://discord.com/api/webhooks/12345/«made-up_x»", "app¦«b3BlbnNzaC1rZXktdjEAAAAABG5vbmU=»", "app¦«GOCSPX-madeupmadeupmadeup»", "app¦«rubygems_" + hex40 + "»",
+	"app¦«glsa_madeupmadeupmadeupmadeup»", "app¦«dapi" + hex32 + "»", "app¦«key-" + hex32 + "»", "app¦«NRAK-MADEUPMADEUPMADEUP01»", "app¦«lin_api_madeupmadeupmadeupmadeup»", "app¦«sq0atp-madeupmadeupmadeupmadeup»",
+	"app¦«abcdefghij0123.atlasv1." + long36 + "0123»", "ab¦-n¦10¦-A¦me:«hunter2»¦http://h/", "snmpwalk¦-v2c¦-c¦«hunter2»¦host",
 	"app¦-----BEGIN PGP PRIVATE KEY BLOCK-----«\n\nxyz\n»-----END PGP PRIVATE KEY BLOCK-----", "app¦«LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tLQo=»",
 }
 
@@ -227,5 +230,35 @@ func BenchmarkMaskArguments(b *testing.B) {
 	args := strings.Split("/usr/lib/jvm/java/bin/java¦-Xmx4g¦-cp¦/opt/app/lib/a.jar:/opt/app/lib/b.jar¦-Dspring.datasource.password=x¦com.example.Main¦--port¦8080", "¦")
 	for b.Loop() {
 		MaskArguments(args, false)
+	}
+}
+
+// Each shape and each program has an example, and its needs let the example through.
+func TestFormsHaveExamples(t *testing.T) {
+	var all []string
+	for _, c := range secretLines {
+		all = append(all, strings.NewReplacer("«", "", "»", "", "¦", "\x00").Replace(c))
+	}
+	for i := range shapes {
+		s := &shapes[i]
+		if s.cut {
+			continue
+		}
+		if !slices.ContainsFunc(all, func(line string) bool { return hasWord(strings.ToLower(line), s.needs) && s.regexp().MatchString(line) }) {
+			t.Errorf("no example of %s: %s", s.of, s.form)
+		}
+		for _, line := range all {
+			if s.regexp().MatchString(line) && !hasWord(strings.ToLower(line), s.needs) {
+				t.Errorf("%s is not looked for in %q", s.of, line)
+			}
+		}
+	}
+	for i := range programs {
+		p := &programs[i]
+		if !slices.ContainsFunc(all, func(line string) bool {
+			return slices.ContainsFunc(strings.FieldsFunc(line, func(r rune) bool { return r == 0 || r == ' ' }), func(w string) bool { return among(p.names, programName(w)) })
+		}) {
+			t.Errorf("no example of %s", p.names)
+		}
 	}
 }

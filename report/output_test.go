@@ -2,10 +2,13 @@ package report
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/corewalk/corewalk/internal/stranger"
 )
@@ -119,5 +122,55 @@ func TestExactBytes(t *testing.T) {
 	}
 	if got := string(EscapeJSON([]byte(`{"é": "a` + "\u202e\x7f\U000e0001\u0301" + `"}`))); got != `{"é": "a\u202e\u007f\udb40\udc01\u0301"}` {
 		t.Errorf("EscapeJSON: %s", got)
+	}
+}
+
+// JSON escapes as WriteJSON does, whatever the strings are in, and means what encoding/json's means.
+func TestJSONEscapes(t *testing.T) {
+	const bad = "a\u202eb\u009bc\x1bd\u200be<&>"
+	type inner struct{ S string }
+	v := struct {
+		Text  string            `json:"text"`
+		List  []string          `json:"list"`
+		Map   map[string]string `json:"map"`
+		Array [1]inner          `json:"array"`
+		Any   any               `json:"any"`
+		Of    *inner            `json:"of"`
+		Raw   json.RawMessage   `json:"raw"`
+		Time  time.Time         `json:"time"`
+		Nil   map[string]int    `json:"nil"`
+	}{bad, []string{bad, "\xff"}, map[string]string{bad: bad}, [1]inner{{bad}}, []any{bad, nil}, &inner{bad}, json.RawMessage(`{"x":"` + "\u202e" + `"}`), time.Unix(1, 0).UTC(), nil}
+	for _, indent := range []string{"", "  "} {
+		got, err := JSON(v, indent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []string{"\u202e", "\u009b", "\x1b", "\u200b", "<", "\ufffd"} {
+			if strings.Contains(string(got), c) {
+				t.Errorf("%q in %s", c, got)
+			}
+		}
+		if !strings.Contains(string(got), `\\xff`) || strings.Contains(string(got), "\n") != (indent != "") {
+			t.Errorf("%s", got)
+		}
+		plain := v
+		plain.List = []string{bad, `\xff`}
+		want, err := json.Marshal(plain)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var a, b any
+		if err := json.Unmarshal(got, &a); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(want, &b); err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(a, b) {
+			t.Errorf("%s\n%s", got, want)
+		}
+	}
+	if got, err := JSON(nil, ""); err != nil || string(got) != "null" {
+		t.Errorf("%s %v", got, err)
 	}
 }

@@ -2,8 +2,8 @@ package report
 
 import "time"
 
-// A Process is what is known of how the process was started, and where. Values of options and variables whose
-// names are those of secrets are masked unless asked for.
+// A Process is what is known of how the process was started, and where. What looks like a secret in its arguments and
+// variables, by its name, its place or its shape, is masked ("***") unless asked for.
 type Process struct {
 	Executable string   `json:"executable,omitempty"` // path in the process's machine
 	Arguments  []string `json:"arguments,omitempty"`  // of the command line, the program's name first

@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"time"
@@ -160,9 +159,7 @@ func runCache(args []string, e env) int {
 		}
 	}
 	if f.format == formatJSON {
-		out := json.NewEncoder(e.stdout)
-		out.SetIndent("", "  ")
-		return e.written(out.Encode(r), exitComplete)
+		return e.written(e.writeJSON(r), exitComplete)
 	}
 	return e.written(r.write(e.stdout), exitComplete)
 }

@@ -162,6 +162,16 @@ func joined(err error) string {
 	return strings.Join(texts, "; ")
 }
 
+// writeJSON prints a document of JSON.
+func (e env) writeJSON(v any) error {
+	b, err := report.JSON(v, "  ")
+	if err != nil {
+		return err
+	}
+	_, err = e.stdout.Write(append(b, '\n'))
+	return err
+}
+
 // written returns the exit status after writing the output ended with err. A reader
 // that has left, as with "corewalk core | head", is not a failure.
 func (e env) written(err error, status int) int {

@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -142,11 +141,7 @@ func runPrint(args []string, e env) int {
 		if err != nil {
 			return e.fail(err)
 		}
-		doc, err := json.MarshalIndent(data, "", "  ")
-		if err == nil {
-			_, err = e.stdout.Write(append(report.EscapeJSON(doc), '\n'))
-		}
-		return e.written(err, printStatus(&v))
+		return e.written(e.writeJSON(data), printStatus(&v))
 	}
 	text := v.Value
 	if v.Status != report.StatusSuccess {

@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -146,10 +145,7 @@ func (f *outFlags) carry(e env, args []string, name string, write func(t *corewa
 		return e.fail(err)
 	}
 	if f.format == formatJSON {
-		enc := json.NewEncoder(e.stdout)
-		enc.SetIndent("", "  ")
-		enc.SetEscapeHTML(false)
-		return e.written(enc.Encode(r), status)
+		return e.written(e.writeJSON(r), status)
 	}
 	_, err = io.WriteString(e.stdout, r.text())
 	return e.written(err, status)

@@ -8,7 +8,6 @@ package service
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -339,13 +338,13 @@ func (s *Service) answerError(w http.ResponseWriter, r *http.Request, err error)
 
 // answer writes a document of JSON.
 func answer(w http.ResponseWriter, status int, v any) {
-	b, err := json.Marshal(v)
+	b, err := report.JSON(v, "")
 	if err != nil {
 		status, b = http.StatusInternalServerError, []byte(`{"error":"internal error"}`)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	w.Write(append(report.EscapeJSON(b), '\n'))
+	w.Write(append(b, '\n'))
 }
 
 func (s *Service) ready(w http.ResponseWriter, r *http.Request) {

@@ -231,7 +231,7 @@ func (d *openDump) exchange(ctx context.Context, s *sessions, project string, q 
 			return c.Close()
 		}
 	}
-	b, err := json.Marshal(q)
+	b, err := report.JSON(q, "")
 	if err != nil {
 		return a, err
 	}

@@ -2,7 +2,6 @@ package handle
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/corewalk/corewalk/internal/carry/capture"
+	"github.com/corewalk/corewalk/report"
 )
 
 // A Crash is what the kernel says of a process that died: the arguments %P %i %s %t %h %e of core_pattern. Host and Command
@@ -323,8 +323,9 @@ func (d *crashDir) writeJSON(name string, v any) error {
 	if err != nil {
 		return err
 	}
-	enc := json.NewEncoder(f)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	return errors.Join(enc.Encode(v), f.Close())
+	b, err := report.JSON(v, "  ")
+	if err == nil {
+		_, err = f.Write(append(b, '\n'))
+	}
+	return errors.Join(err, f.Close())
 }

@@ -11,6 +11,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/corewalk/corewalk/report"
 )
 
 // Where the kernel is told of a handler.
@@ -123,7 +125,7 @@ func (p *Policy) Install(exe, policy, socket string) error {
 	if now.Installed() {
 		was.Pattern, was.Limit = now.Before.Pattern, now.Before.Limit
 	}
-	b, err := json.Marshal(was)
+	b, err := report.JSON(was, "")
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/corewalk/corewalk/report"
 )
 
 // The directories of a store.
@@ -192,7 +194,7 @@ func (s *Store) rate(p *Policy, program string, uid int, now time.Time) (bool, e
 			rates[key] = append(rates[key], now.Unix())
 		}
 	}
-	b, err := json.Marshal(rates)
+	b, err := report.JSON(rates, "")
 	if err != nil {
 		return true, err
 	}

@@ -12,7 +12,6 @@ import (
 	"archive/zip"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash"
@@ -23,6 +22,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/corewalk/corewalk/report"
 )
 
 // Names in a pack.
@@ -121,10 +122,11 @@ func Write(w io.Writer, name, core, executable string, files []string, contents 
 	if err != nil {
 		return nil, err
 	}
-	enc := json.NewEncoder(out)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(m); err != nil {
+	list, err := report.JSON(m, "  ")
+	if err != nil {
+		return nil, err
+	}
+	if _, err := out.Write(append(list, '\n')); err != nil {
 		return nil, err
 	}
 	return m, z.Close()

@@ -18,6 +18,7 @@ import (
 	"github.com/corewalk/corewalk/internal/triage"
 	"github.com/corewalk/corewalk/internal/triage/ledger"
 	"github.com/corewalk/corewalk/internal/triage/ledger/sqlite"
+	"github.com/corewalk/corewalk/report"
 )
 
 // The files of a service below its directory. Objects have names of their own.
@@ -100,9 +101,19 @@ func Logger(c *Server) *slog.Logger {
 		o.Level = slog.LevelDebug
 	}
 	if c.JSONLog {
-		return slog.New(slog.NewJSONHandler(c.Log, o))
+		return slog.New(slog.NewJSONHandler(shown{c.Log}, o))
 	}
 	return slog.New(slog.NewTextHandler(c.Log, o))
+}
+
+// shown escapes what JSON leaves as it is, in whole records.
+type shown struct{ io.Writer }
+
+func (s shown) Write(record []byte) (int, error) {
+	if _, err := s.Writer.Write(report.EscapeJSON(record)); err != nil {
+		return 0, err
+	}
+	return len(record), nil
 }
 
 // firstToken makes a token for everything if there is none at all, and says it, once: on a terminal, or else in a file.

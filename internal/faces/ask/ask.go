@@ -41,7 +41,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, s *session.Session,
 		} else {
 			a = sv.answer(ctx, &q, limit)
 		}
-		b, err := json.Marshal(a)
+		b, err := report.JSON(a, "")
 		if err != nil {
 			return err
 		}

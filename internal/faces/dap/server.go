@@ -177,7 +177,11 @@ func (sv *server) send(m dap.Message) error {
 	case dap.EventMessage:
 		m.GetEvent().Seq, m.GetEvent().Type = sv.seq, "event"
 	}
-	return dap.WriteProtocolMessage(sv.out, m)
+	b, err := report.JSON(m, "")
+	if err != nil {
+		return err
+	}
+	return dap.WriteBaseMessage(sv.out, b)
 }
 
 // answer answers one request. done says that the client has disconnected.

@@ -3,10 +3,11 @@ package mcp
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/corewalk/corewalk/report"
 )
 
 // MaxAnswer is how many bytes an answer has at most, as it is sent.
@@ -29,7 +30,7 @@ type answer = answerOf
 
 // size is how many bytes a text takes in JSON.
 func size(s string) int {
-	b, err := json.Marshal(s)
+	b, err := report.JSON(s, "")
 	if err != nil {
 		return len(s) * 6
 	}

@@ -1,10 +1,11 @@
 package mcp
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/corewalk/corewalk/report"
 )
 
 // An answer has its size whatever its lines are: long, many, of characters that JSON writes as six.
@@ -16,7 +17,7 @@ func TestAnswerSize(t *testing.T) {
 				a.lines = append(a.lines, line)
 			}
 			text := a.text()
-			b, _ := json.Marshal(text)
+			b, _ := report.JSON(text, "")
 			if len(b) > maxText+2 {
 				t.Errorf("%d lines of %.10q: %d bytes", n, line, len(b))
 			}

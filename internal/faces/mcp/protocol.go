@@ -297,12 +297,12 @@ func (c *conn) send(id json.RawMessage, result any, failed *failure) {
 	if id == nil {
 		id = json.RawMessage("null")
 	}
-	b, err := json.Marshal(struct {
+	b, err := report.JSON(struct {
 		Version string          `json:"jsonrpc"`
 		ID      json.RawMessage `json:"id"`
 		Result  any             `json:"result,omitempty"`
 		Error   *failure        `json:"error,omitempty"`
-	}{"2.0", id, result, failed})
+	}{"2.0", id, result, failed}, "")
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err == nil {

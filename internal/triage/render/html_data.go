@@ -169,7 +169,7 @@ func (p *page) data() {
 		}
 		return list
 	}
-	b, err := document(map[string]any{"steps": p.axis.n, "groups": rows,
+	b, err := report.JSON(map[string]any{"steps": p.axis.n, "groups": rows,
 		"kinds": names(&p.kinds), "programs": names(&p.programs), "builds": names(&p.builds)}, "")
 	if err != nil {
 		b = []byte("null") // cannot happen with these types

@@ -126,7 +126,7 @@ func WriteGroups(w io.Writer, s *Summary, reports bool) error {
 
 // writeLine writes v as one line.
 func writeLine(w io.Writer, v any) error {
-	b, err := document(v, "")
+	b, err := report.JSON(v, "")
 	if err != nil {
 		return err
 	}

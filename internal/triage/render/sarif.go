@@ -36,7 +36,7 @@ func WriteSARIF(w io.Writer, s *Summary, version string) error {
 		d := &s.Failed[i]
 		run.Invocations = invocation(run.Invocations, d)
 	}
-	b, err := document(sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}}, "  ")
+	b, err := report.JSON(sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}}, "  ")
 	if err != nil {
 		return err
 	}

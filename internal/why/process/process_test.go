@@ -65,14 +65,14 @@ func TestMask(t *testing.T) {
 			t.Errorf("%s=%s: %s, not %s", c[0], c[1], got, c[2])
 		}
 	}
-	got := MaskArguments([]string{"./token=x", "--token=abc", "--password", "s3cret", "--key", "--verbose", "file", "-v", "TOKEN=x", "https://a:b@c", "--auth"})
+	got := MaskArguments([]string{"./token=x", "--token=abc", "--password", "s3cret", "--key", "--verbose", "file", "-v", "TOKEN=x", "https://a:b@c", "--auth"}, false)
 	want := []string{"./token=x", "--token=" + Masked, "--password", Masked, "--key", "--verbose", "file", "-v", "TOKEN=" + Masked, "https://a:" + Masked + "@c", "--auth"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q\n%q", got, want)
 	}
 	// Only the argument after a secret option is its value: not after one with a value, nor after a word, nor the
 	// one after that.
-	got = MaskArguments([]string{"--token", "a", "--token=b", "c", "token", "d", "--token", "e", "f", "--token", "-v", "g"})
+	got = MaskArguments([]string{"--token", "a", "--token=b", "c", "token", "d", "--token", "e", "f", "--token", "-v", "g"}, false)
 	want = []string{"--token", "a", "--token=" + Masked, "c", "token", "d", "--token", Masked, "f", "--token", "-v", "g"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q\n%q", got, want)
@@ -80,7 +80,7 @@ func TestMask(t *testing.T) {
 }
 
 func TestMaskLine(t *testing.T) {
-	for line, want := range map[string]string{"": "", "./x  -v": "./x  -v", "./x  --token abc": "./x --token " + Masked} {
+	for line, want := range map[string]string{"": "", "./x  -v": "./x  -v", "./x  --token abc": "./x  --token " + Masked} {
 		if got := MaskLine(line); got != want {
 			t.Errorf("%q: %q", line, got)
 		}

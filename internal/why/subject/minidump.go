@@ -60,7 +60,7 @@ func (m minidumpSubject) Held() func(libstate.Mapping) uint64 {
 
 func (m minidumpSubject) Describe() report.Dump {
 	d := report.Dump{Path: m.path, From: m.From(), Format: report.FormatMinidump, OS: strings.ToLower(m.OS()), PID: m.ProcessID(), Arch: m.ArchName(),
-		CommandLine: strings.Join(process.MaskArguments(m.CommandLine()), " "), Command: m.Name(), Time: m.Time()}
+		CommandLine: strings.Join(process.MaskArguments(m.CommandLine(), false), " "), Command: m.Name(), Time: m.Time()}
 	cut, have, want := m.Truncated()
 	setSize(&d, cut, have, want)
 	return d

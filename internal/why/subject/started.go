@@ -24,7 +24,7 @@ type Start struct {
 func (s Start) Report(env, all bool) *report.Process {
 	p := s.Process
 	if !all {
-		p.Arguments = process.MaskArguments(p.Arguments)
+		p.Arguments = process.MaskArguments(p.Arguments, p.ArgumentsCut)
 	}
 	if env {
 		for _, e := range s.Env {

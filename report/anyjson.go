@@ -1,23 +1,23 @@
-package render
+package report
 
 import (
 	"encoding/json"
 	"reflect"
-
-	"github.com/corewalk/corewalk/report"
 )
 
-// document returns v as JSON, indented by indent for each level, on one line if that is "". It is also shown on terminals
-// and in pages: what report.WriteJSON escapes is escaped, and so are <, > and &. Bytes that are not UTF-8 become the text
-// that report.Clean makes of them.
-func document(v any, indent string) (b []byte, err error) {
-	v = valid(reflect.ValueOf(v)).Interface()
+// JSON returns v as encoding/json does, indented by indent for each level, on one line if that is "", but safe to show on
+// terminals and in pages: what WriteJSON escapes is escaped, and so are <, > and &. Bytes that are not UTF-8 become the
+// text that Clean makes of them. The document means the same.
+func JSON(v any, indent string) (b []byte, err error) {
+	if v != nil {
+		v = valid(reflect.ValueOf(v)).Interface()
+	}
 	if indent == "" {
 		b, err = json.Marshal(v)
 	} else {
 		b, err = json.MarshalIndent(v, "", indent)
 	}
-	return report.EscapeJSON(b), err
+	return EscapeJSON(b), err
 }
 
 // valid returns a copy of v whose strings are UTF-8. encoding/json would replace what is not by U+FFFD.
@@ -25,7 +25,7 @@ func valid(v reflect.Value) reflect.Value {
 	switch v.Kind() {
 	case reflect.String:
 		out := reflect.New(v.Type()).Elem()
-		out.SetString(report.UTF8(v.String()))
+		out.SetString(UTF8(v.String()))
 		return out
 	case reflect.Struct:
 		out := reflect.New(v.Type()).Elem()
@@ -45,7 +45,16 @@ func valid(v reflect.Value) reflect.Value {
 			out.Index(i).Set(valid(v.Index(i)))
 		}
 		return out
+	case reflect.Array:
+		out := reflect.New(v.Type()).Elem()
+		for i := range v.Len() {
+			out.Index(i).Set(valid(v.Index(i)))
+		}
+		return out
 	case reflect.Map:
+		if v.IsNil() {
+			return v
+		}
 		out := reflect.MakeMapWithSize(v.Type(), v.Len())
 		for _, k := range v.MapKeys() {
 			out.SetMapIndex(valid(k), valid(v.MapIndex(k)))

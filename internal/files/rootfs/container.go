@@ -2,6 +2,7 @@ package rootfs
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -59,8 +60,11 @@ const (
 	maxNested = 4 // indexes in indexes
 )
 
-// errDocuments: the indexes and manifests of a container take too long to read.
-func errDocuments() error {
+// documented returns an error once the indexes and manifests of a container have taken too long to read.
+func (b *budgets) documented() error {
+	if b.documents >= 0 && b.json >= 0 && b.parts >= 0 {
+		return nil
+	}
 	return fmt.Errorf("it has more than %d indexes, manifests and configurations, or they list more than %d parts or have more than %d MB; the images that follow are not known: give one that has only the image that is needed: %w",
 		maxDocuments, maxParts, maxDocumentBytes>>20, decompress.ErrTooLarge)
 }
@@ -70,8 +74,9 @@ func readJSON(im *Image, in container, name string, to any) error {
 	if err := im.ctx.Err(); err != nil {
 		return err
 	}
-	if im.left.documents--; im.left.documents < 0 || im.left.parts < 0 || im.left.json < 0 {
-		return errDocuments()
+	im.left.documents--
+	if err := im.left.documented(); err != nil {
+		return err
 	}
 	p, err := in.part(name)
 	if err != nil {
@@ -207,8 +212,9 @@ func (l *layout) index(index *ociDocument) (failed error) {
 			l.im.note("%s: it has more than %d images, of which the first are known", l.im.path, maxRoots)
 			return nil
 		}
-		if l.im.left.parts--; l.im.left.parts < 0 {
-			return errDocuments()
+		l.im.left.parts--
+		if err := l.im.left.documented(); err != nil {
+			return err
 		}
 		if p := d.Platform; p != nil && p.OS == "unknown" {
 			continue // an attestation
@@ -216,8 +222,8 @@ func (l *layout) index(index *ociDocument) (failed error) {
 		if err := l.document(d); err != nil { // a layout may have the manifests of platforms that it has no blobs of
 			failed = err
 		}
-		if l.im.spent() {
-			return failed
+		if err := cmp.Or(l.im.ctx.Err(), l.im.left.documented()); err != nil {
+			return err
 		}
 	}
 	return failed
@@ -276,7 +282,7 @@ func (l *layout) image(d descriptor, doc *ociDocument) {
 // add adds an image with the layers of these names, unless there is one with the same.
 func (im *Image) add(r *Root, in container, names []string) {
 	if len(names) > maxLayers {
-		im.note("%s: an image has %d layers, of which the first %d are known: %v", im.path, len(names), maxLayers, decompress.ErrTooLarge)
+		im.note("%s: an image has %d layers, of which the first %d are known", im.path, len(names), maxLayers)
 		names = names[:maxLayers]
 	}
 	im.left.parts -= int64(len(names))
@@ -313,8 +319,8 @@ func (im *Image) openDocker(in container) error {
 			r.arch = config.Architecture
 		}
 		im.add(r, in, d.Layers)
-		if im.spent() {
-			return errDocuments()
+		if err := cmp.Or(im.ctx.Err(), im.left.documented()); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -143,10 +143,10 @@ func (c *charged) Read(b []byte) (int, error) {
 // decompressed returns an error once decompressing has to end.
 func (b *budgets) decompressed() error {
 	if b.passed < 0 {
-		return fmt.Errorf("more than %d bytes were decompressed to find files: %w", int64(maxPassed), decompress.ErrTooLarge)
+		return fmt.Errorf("more than %d bytes were decompressed to find files: give the unpacked root directory: %w", int64(maxPassed), decompress.ErrTooLarge)
 	}
 	if b.made > b.free && b.made/maxRatio > b.fed {
-		return fmt.Errorf("%d bytes expand to more than %d bytes: %w", b.fed, b.made, decompress.ErrTooLarge)
+		return fmt.Errorf("%d bytes expand to %d, more than those of honest images: give the unpacked root directory: %w", b.fed, b.made, decompress.ErrTooLarge)
 	}
 	return nil
 }

@@ -39,6 +39,7 @@ const (
 	maxDocuments     = 1024      // indexes, manifests and configurations that are read
 	maxDocumentBytes = 32 << 20  // bytes of them
 	maxParts         = 1 << 15   // manifests and layers that they list
+	maxOpened        = 2048      // layers that are read, each of which may be an open file
 	maxPassed        = 256 << 30 // bytes that go into decompressing and come out of it, also when a layer is decompressed again
 
 	// Layers of zeros expand without bound. Beyond freeMade bytes, all that is decompressed may be maxRatio times what
@@ -69,7 +70,7 @@ type Image struct {
 // budgets are what is left of the limits. They are guarded by Image.mu once the image is open.
 type budgets struct {
 	index, unpacked, spool, disk, passes, work int64
-	documents, json, parts                     int64
+	documents, json, parts, layers             int64
 	passed, free                               int64
 
 	fed, made int64 // bytes that went into decompressing and came out of it
@@ -77,13 +78,13 @@ type budgets struct {
 
 func newBudgets() budgets {
 	return budgets{index: maxIndex, unpacked: maxUnpacked, spool: maxSpool, disk: maxDisk, passes: maxPasses, work: maxWork,
-		documents: maxDocuments, json: maxDocumentBytes, parts: maxParts, passed: maxPassed, free: freeMade}
+		documents: maxDocuments, json: maxDocumentBytes, parts: maxParts, layers: maxOpened, passed: maxPassed, free: freeMade}
 }
 
-// spent reports whether no more can be read of the image: a budget or the time is over. The caller holds im.mu.
+// spent reports whether no more layers can be read: a budget or the time is over. The caller holds im.mu.
 func (im *Image) spent() bool {
 	l := &im.left
-	return im.ctx.Err() != nil || l.index < 0 || l.unpacked < 0 || l.work < 0 || l.documents < 0 || l.json < 0 || l.parts < 0 || l.decompressed() != nil
+	return im.ctx.Err() != nil || l.index < 0 || l.unpacked < 0 || l.work < 0 || l.layers < 0 || l.decompressed() != nil
 }
 
 // IsDir reports whether a directory is an image rather than a root directory.
@@ -169,7 +170,7 @@ func (im *Image) Roots() []*Root {
 			return
 		}
 		if err := im.open(); err != nil {
-			im.note("%s: %v", im.path, err)
+			im.note("%s: %v", im.path, im.reason(err))
 		}
 	})
 	return im.roots
@@ -180,6 +181,14 @@ func (im *Image) Notes() []string {
 	im.mu.Lock()
 	defer im.mu.Unlock()
 	return slices.Clone(im.notes)
+}
+
+// reason is why reading ended: the time that was over says it better than what was read then.
+func (im *Image) reason(err error) error {
+	if im.ctx.Err() != nil {
+		return fmt.Errorf("it was not read to its end: %w", context.Cause(im.ctx))
+	}
+	return err
 }
 
 const maxNotes = 20
@@ -219,7 +228,7 @@ func (im *Image) open() error {
 		if t.empty() {
 			return err
 		}
-		im.note("%s: %v", im.path, err)
+		im.note("%s: %v", im.path, im.reason(err))
 	}
 	if t.isContainer() {
 		return im.openContainer(t)
@@ -254,12 +263,8 @@ func (r *Root) files() *tree {
 		defer r.im.mu.Unlock()
 		r.tree = &tree{im: r.im}
 		for _, l := range r.layers {
-			if err := r.im.ctx.Err(); err != nil {
-				r.im.note("%s: %v", r.path, err)
-				return
-			}
 			if err := r.tree.over(l); err != nil {
-				r.im.note("%s: layer %.100q: %v", r.path, l.name, err)
+				r.im.note("%s: layer %.100q: %v", r.path, l.name, r.im.reason(err))
 				if r.im.spent() {
 					return
 				}

@@ -86,6 +86,9 @@ type added struct {
 func (t *tree) over(l layer) error {
 	was := t.im.read[l]
 	if was == nil {
+		if t.im.left.layers--; t.im.left.layers < 0 {
+			return fmt.Errorf("the images have more than %d layers; those that follow are not known: %w", maxOpened, decompress.ErrTooLarge)
+		}
 		was = &added{}
 		t.im.read[l] = was
 		if was.part, was.err = l.in.part(l.name); was.err == nil {
@@ -447,7 +450,7 @@ type counted struct {
 
 func (c *counted) Read(b []byte) (int, error) {
 	if *c.left < 0 {
-		return 0, fmt.Errorf("decompressed to more than %d bytes: %w", int64(maxUnpacked), decompress.ErrTooLarge)
+		return 0, fmt.Errorf("decompressed to more than %d bytes: give the unpacked root directory: %w", int64(maxUnpacked), decompress.ErrTooLarge)
 	}
 	n, err := c.r.Read(b)
 	c.n += int64(n)

@@ -1,6 +1,6 @@
-// Package zips opens zip archives whose list of files is bounded before it is read: what package archive/zip makes of it takes seven times
+// Package ziplist opens zip archives whose list of files is bounded before it is read: what package archive/zip makes of it takes seven times
 // its size, and what an archive says of it need not be true.
-package zips
+package ziplist
 
 import (
 	"archive/zip"

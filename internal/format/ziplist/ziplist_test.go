@@ -1,4 +1,4 @@
-package zips
+package ziplist
 
 import (
 	"archive/zip"

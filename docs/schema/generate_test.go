@@ -457,7 +457,7 @@ var warnings = map[string]string{
 	"server-unreachable": "a server could not be reached, or was too slow, and was not asked again",
 	"source-missing":     "`--source`: source files were not found",
 	"source-unusable":    "`--source`: a source file could not be shown",
-	"symbols-unusable":   "a compressed file of a symbol store could not be expanded",
+	"symbols-unusable":   "a compressed file of a symbol store, or an image given as sysroot, could not be unpacked",
 }
 
 // TestWarningsPage compares the page of the codes of warnings with the sources: constants and literals.

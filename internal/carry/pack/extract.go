@@ -3,6 +3,7 @@ package pack
 import (
 	"archive/zip"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -13,6 +14,8 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+
+	"github.com/corewalk/corewalk/internal/format/ziplist"
 )
 
 // Sniff reports whether a file that begins so may be a pack.
@@ -42,12 +45,41 @@ func (u *Unpacked) Executable() string {
 // Extract unpacks the pack at file into the directory dir, which must be empty. Each file must have the size and
 // the sum that the manifest says. When ctx is done, it ends, and what it has unpacked stays in dir.
 func Extract(ctx context.Context, file, dir string) (*Unpacked, error) {
-	z, err := zip.OpenReader(file)
+	return limits.extract(ctx, file, dir)
+}
+
+// A bounds has limits of what is taken out of a pack, in bytes. Tests have less.
+type bounds struct{ size, disk, list uint64 }
+
+var limits = bounds{maxSize, maxDisk, maxList}
+
+// A taking is a file that is to be taken out.
+type taking struct {
+	file *zip.File
+	name string
+	Member
+}
+
+func (b bounds) extract(ctx context.Context, file, dir string) (*Unpacked, error) {
+	f, err := os.Open(file)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotPack, err)
 	}
-	defer z.Close()
-	if len(z.File) > maxFiles {
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNotPack, err)
+	}
+	z, err := ziplist.Open(ctx, f, st.Size(), int64(b.list))
+	switch {
+	case errors.Is(err, ziplist.ErrTooLarge):
+		return nil, fmt.Errorf("%w: %w", ErrTooBig, err)
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrNotPack, err)
+	}
+	if len(z.File) > maxFiles+2 {
 		return nil, fmt.Errorf("%w: %d files", ErrTooBig, len(z.File))
 	}
 	named := map[string]*zip.File{}
@@ -55,33 +87,55 @@ func Extract(ctx context.Context, file, dir string) (*Unpacked, error) {
 		named[f.Name] = f
 	}
 	u := &Unpacked{Dir: dir}
-	if err := readManifest(named[manifestName], &u.Manifest); err != nil {
+	if err := readManifest(ctx, named[manifestName], &u.Manifest); err != nil {
 		return nil, err
 	}
-	left, disk := uint64(maxSize), uint64(maxDisk)
-	take := func(name string, m Member) error {
-		if m.Size > left {
-			return fmt.Errorf("%w: %s has %d bytes", ErrTooBig, name, m.Size)
-		}
-		left -= m.Size
-		return extract(ctx, named[name], filepath.Join(dir, filepath.FromSlash(name)), m, &disk)
-	}
-	if err := take(coreName, u.Manifest.Core); err != nil {
-		return nil, err
-	}
+	list := []taking{{named[coreName], coreName, u.Manifest.Core}}
 	for _, m := range u.Manifest.Files {
 		p, err := inside(exact(m.Path, m.PathBytes))
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 		}
-		if err := take(path.Join(filesDir, p), m); err != nil {
+		name := path.Join(filesDir, p)
+		list = append(list, taking{named[name], name, m})
+	}
+	if err := b.check(list, uint64(st.Size())); err != nil {
+		return nil, err
+	}
+	disk := b.disk
+	for _, t := range list {
+		if err := t.extract(ctx, filepath.Join(dir, filepath.FromSlash(t.name)), &disk); err != nil {
 			return nil, err
 		}
 	}
 	return u, nil
 }
 
-func readManifest(f *zip.File, m *Manifest) error {
+// check compares what the manifest and the list of a pack say, before anything is unpacked. packed is the pack's size.
+func (b bounds) check(list []taking, packed uint64) error {
+	left := b.size
+	for _, t := range list {
+		if t.Size > left {
+			return fmt.Errorf("%w: it unpacks to more than %d bytes, %s has %d: unzip it, and give the core in it", ErrTooBig, b.size, t.name, t.Size)
+		}
+		left -= t.Size
+	}
+	for _, t := range list {
+		f := t.file
+		switch {
+		case f == nil || !f.Mode().IsRegular():
+			return fmt.Errorf("%w: %s is not in it", ErrDamaged, t.Path)
+		case f.UncompressedSize64 != t.Size:
+			return fmt.Errorf("%w: %s has %d bytes, and %s says %d", ErrDamaged, t.Path, f.UncompressedSize64, manifestName, t.Size)
+		case f.CompressedSize64 > packed:
+			return fmt.Errorf("%w: its files lie over each other", ErrDamaged)
+		}
+		packed -= f.CompressedSize64
+	}
+	return nil
+}
+
+func readManifest(ctx context.Context, f *zip.File, m *Manifest) error {
 	if f == nil {
 		return fmt.Errorf("%w: a zip archive without %s", ErrNotPack, manifestName)
 	}
@@ -90,19 +144,47 @@ func readManifest(f *zip.File, m *Manifest) error {
 		return fmt.Errorf("%w: %s: %w", ErrDamaged, manifestName, err)
 	}
 	defer in.Close()
-	b, err := io.ReadAll(io.LimitReader(in, maxManifest))
+	b, err := io.ReadAll(io.LimitReader(stopping{ctx, in}, maxManifest+1))
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case len(b) > maxManifest:
+		return fmt.Errorf("%w: %s has more than %d bytes", ErrTooBig, manifestName, maxManifest)
+	}
 	if err == nil {
 		err = json.Unmarshal(b, m)
 	}
 	switch {
+	case errors.Is(err, ErrTooBig):
+		return err
 	case err != nil:
 		return fmt.Errorf("%w: %s: %w", ErrDamaged, manifestName, err)
 	case m.Format != format:
 		return fmt.Errorf("%w: %s is of something else", ErrNotPack, manifestName)
 	case m.Version != version:
 		return fmt.Errorf("%w: it has version %d, this program reads version %d", ErrNotPack, m.Version, version)
-	case len(m.Files) > maxFiles:
-		return fmt.Errorf("%w: %d files", ErrTooBig, len(m.Files))
+	}
+	return nil
+}
+
+// UnmarshalJSON reads a list as far as it may go: three bytes of a hostile one become a hundred of memory.
+func (l *Members) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" {
+		return nil
+	}
+	d := json.NewDecoder(bytes.NewReader(b))
+	if begin, err := d.Token(); err != nil || begin != json.Delim('[') {
+		return errors.New("files are no list")
+	}
+	for d.More() {
+		if len(*l) == maxFiles {
+			return fmt.Errorf("%w: more than %d files", ErrTooBig, maxFiles)
+		}
+		var m Member
+		if err := d.Decode(&m); err != nil {
+			return err
+		}
+		*l = append(*l, m)
 	}
 	return nil
 }
@@ -121,13 +203,10 @@ func (s stopping) Read(b []byte) (int, error) {
 }
 
 // extract writes one file, and compares it with what the manifest says.
-func extract(ctx context.Context, f *zip.File, to string, m Member, disk *uint64) error {
-	if f == nil || !f.Mode().IsRegular() {
-		return fmt.Errorf("%w: %s is not in it", ErrDamaged, m.Path)
-	}
-	in, err := f.Open()
+func (t *taking) extract(ctx context.Context, to string, disk *uint64) error {
+	in, err := t.file.Open()
 	if err != nil {
-		return fmt.Errorf("%w: %s: %w", ErrDamaged, m.Path, err)
+		return cmp.Or(ctx.Err(), fmt.Errorf("%w: %s: %w", ErrDamaged, t.Path, err))
 	}
 	defer in.Close()
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
@@ -139,15 +218,23 @@ func extract(ctx context.Context, f *zip.File, to string, m Member, disk *uint64
 		return err
 	}
 	sum := sha256.New()
-	n, err := io.Copy(io.MultiWriter(&holes{f: out, disk: disk}, sum), io.LimitReader(stopping{ctx, in}, int64(m.Size)+1))
-	err = errors.Join(err, out.Truncate(n), out.Close())
+	h := &holes{f: out, disk: disk}
+	n, err := io.Copy(io.MultiWriter(h, sum), io.LimitReader(stopping{ctx, in}, int64(t.Size)+1))
+	if h.err == nil {
+		h.err = out.Truncate(n)
+	}
+	h.err = cmp.Or(h.err, out.Close())
 	switch {
-	case errors.Is(err, ErrTooBig), ctx.Err() != nil:
-		return err
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(h.err, ErrTooBig):
+		return h.err
+	case h.err != nil:
+		return fmt.Errorf("the pack could not be unpacked: %w: TMPDIR names the directory for it", h.err)
 	case err != nil:
-		return fmt.Errorf("%w: %s: %w", ErrDamaged, m.Path, err)
-	case uint64(n) != m.Size || hex.EncodeToString(sum.Sum(nil)) != m.SHA256:
-		return fmt.Errorf("%w: %s is not what %s says", ErrDamaged, m.Path, manifestName)
+		return fmt.Errorf("%w: %s: %w", ErrDamaged, t.Path, err)
+	case uint64(n) != t.Size || hex.EncodeToString(sum.Sum(nil)) != t.SHA256:
+		return fmt.Errorf("%w: %s is not what %s says", ErrDamaged, t.Path, manifestName)
 	}
 	return nil
 }
@@ -156,15 +243,17 @@ func extract(ctx context.Context, f *zip.File, to string, m Member, disk *uint64
 type holes struct {
 	f    *os.File
 	disk *uint64 // how many bytes may still be written
+	err  error   // of writing
 }
 
-func (h *holes) Write(b []byte) (int, error) {
+func (h *holes) Write(b []byte) (n int, err error) {
+	defer func() { h.err = err }()
 	if len(bytes.Trim(b, "\x00")) == 0 {
 		_, err := h.f.Seek(int64(len(b)), io.SeekCurrent)
 		return len(b), err
 	}
 	if uint64(len(b)) > *h.disk {
-		return 0, fmt.Errorf("%w: it unpacks to more than %d bytes", ErrTooBig, uint64(maxDisk))
+		return 0, fmt.Errorf("%w: it unpacks to more than %d bytes that are not zeros: unzip it, and give the core in it", ErrTooBig, uint64(maxDisk))
 	}
 	*h.disk -= uint64(len(b))
 	return h.f.Write(b)

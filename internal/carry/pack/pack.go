@@ -41,10 +41,13 @@ type Manifest struct {
 	// Name is the name of the dump that the pack was made of.
 	Name string `json:"name"`
 	// Executable is the path of the program among Files; "" if it is not there. The dump may not name it.
-	Executable      string   `json:"executable,omitempty"`
-	ExecutableBytes []byte   `json:"executable_bytes,omitempty"` // if it is not UTF-8: JSON cannot hold such a path
-	Files           []Member `json:"files"`
+	Executable      string  `json:"executable,omitempty"`
+	ExecutableBytes []byte  `json:"executable_bytes,omitempty"` // if it is not UTF-8: JSON cannot hold such a path
+	Files           Members `json:"files"`
 }
+
+// Members are files in a pack.
+type Members []Member
 
 const (
 	format  = "corewalk-pack"
@@ -79,6 +82,7 @@ func exact(path string, bytes []byte) string {
 const (
 	maxFiles    = 1 << 14
 	maxManifest = 16 << 20
+	maxList     = 8 << 20 // bytes of the zip archive's list of files
 	maxPath     = 4096
 	// maxSize is how many bytes are unpacked in all, maxDisk how many of them may be other than zero.
 	maxSize = 64 << 30

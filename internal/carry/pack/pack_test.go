@@ -145,7 +145,7 @@ func TestHoles(t *testing.T) {
 	}
 	defer f.Close()
 	disk := uint64(4)
-	h := &holes{f, &disk}
+	h := &holes{f: f, disk: &disk}
 	for _, s := range []string{"ab", "\x00\x00\x00\x00\x00", "c\x00"} {
 		if n, err := h.Write([]byte(s)); n != len(s) || err != nil {
 			t.Errorf("%q: %d, %v", s, n, err)

@@ -3,6 +3,7 @@ package find
 import (
 	"archive/zip"
 	"bytes"
+	"context"
 	"encoding/hex"
 	"iter"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/corewalk/corewalk/internal/files/mmapfile"
+	"github.com/corewalk/corewalk/internal/format/ziplist"
 )
 
 // zips are the zip archives that were looked into: the libraries in them that are not compressed, which a process can
@@ -33,7 +35,7 @@ func (e *zipEntry) path() string { return e.archive + "!/" + strings.TrimLeft(e.
 
 // Limits of the archives that are looked into.
 const (
-	maxZipDirectory = 32 << 20 // bytes of the list of files, about
+	maxZipDirectory = 32 << 20 // bytes of the list of files
 	maxZipEntries   = 1 << 14  // libraries
 	maxZips         = 256      // archives, for one module
 )
@@ -72,7 +74,7 @@ func (f *Finder) inZip(path string) []zipEntry {
 		return list
 	}
 	if m, err := f.Open(path); err == nil {
-		if mmapfile.Guard(func() { list = libraries(path, m.Data()) }) != nil {
+		if mmapfile.Guard(func() { list = libraries(f.ctx, path, m.Data(), maxZipDirectory) }) != nil {
 			list = nil
 		}
 		m.Close()
@@ -91,16 +93,17 @@ func (f *Finder) inZip(path string) []zipEntry {
 
 const zipMagic = "PK\x03\x04"
 
-// libraries lists the ELF files in the bytes of an archive that are not compressed.
-func libraries(path string, data []byte) []zipEntry {
-	if !bytes.HasPrefix(data, []byte(zipMagic)) || zipDirectory(data) > maxZipDirectory {
+// libraries lists the ELF files in the bytes of an archive that are not compressed. Its list of files may have maxList bytes.
+func libraries(ctx context.Context, path string, data []byte, maxList int64) []zipEntry {
+	if !bytes.HasPrefix(data, []byte(zipMagic)) {
 		return nil
 	}
-	r, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	r, err := ziplist.Open(ctx, bytes.NewReader(data), int64(len(data)), maxList)
 	if err != nil {
 		return nil
 	}
 	var list []zipEntry
+	left := int64(len(data)) // libraries do not lie over each other, or a small archive would have many large ones
 	for _, e := range r.File {
 		if e.Method != zip.Store || e.UncompressedSize64 < minHead || e.UncompressedSize64 != e.CompressedSize64 || len(list) == maxZipEntries {
 			continue
@@ -114,25 +117,12 @@ func libraries(path string, data []byte) []zipEntry {
 		if string(lib[:4]) != "\x7fELF" || isCore(lib) {
 			continue
 		}
+		if left -= size; left < 0 || ctx.Err() != nil {
+			break
+		}
 		list = append(list, zipEntry{archive: path, name: e.Name, off: off, size: size, buildID: elfIDs(lib).buildID})
 	}
 	return list
-}
-
-// zipDirectory returns how many bytes of an archive are said to be its list of files: more than there are if it does
-// not say.
-func zipDirectory(data []byte) int64 {
-	const record, comment = 22, 1 << 16 // the record at the end, and what may follow it
-	tail := data[max(0, len(data)-record-comment):]
-	k := bytes.LastIndex(tail, []byte("PK\x05\x06"))
-	if k < 0 || len(tail)-k < record {
-		return maxZipDirectory + 1
-	}
-	size := int64(tail[k+12]) | int64(tail[k+13])<<8 | int64(tail[k+14])<<16 | int64(tail[k+15])<<24
-	if size == 1<<32-1 { // zip64 has it elsewhere: the files before it are bound by the archive's size
-		size = int64(len(data))
-	}
-	return size
 }
 
 // archived proposes the files of a module that was mapped from an archive: a library in an archive of that name, or a

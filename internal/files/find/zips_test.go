@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
+	"encoding/binary"
 	"os"
 	"path/filepath"
 	"slices"
@@ -80,21 +81,40 @@ func TestZip(t *testing.T) {
 // TestZipDirectory: archives whose list of files is too long, or is nowhere, are not looked into.
 func TestZipDirectory(t *testing.T) {
 	data := zipOf(t, elfWithID(3, []byte{1, 2, 3, 4}))
-	if got := len(libraries("x", data)); got != 1 {
+	if got := len(libraries(t.Context(), "x", data, maxZipDirectory)); got != 1 {
 		t.Fatalf("%d libraries", got)
 	}
 	k := bytes.LastIndex(data, []byte("PK\x05\x06"))
-	long := bytes.Clone(data)
-	copy(long[k+12:], []byte{0, 0, 0, 0x7f})
-	if zipDirectory(long) <= maxZipDirectory || zipDirectory(data[:k]) <= maxZipDirectory || libraries("x", long) != nil || libraries("x", data[:k]) != nil {
+	if libraries(t.Context(), "x", data, 100) != nil || libraries(t.Context(), "x", data[:k], maxZipDirectory) != nil {
 		t.Error("an archive with a bad list of files is looked into")
+	}
+	stopped, cancel := context.WithCancel(t.Context())
+	cancel()
+	if libraries(stopped, "x", data, maxZipDirectory) != nil {
+		t.Error("an archive is looked into after the end")
+	}
+}
+
+// TestZipOfOneLibrary: a library that the list of files names ten thousand times is looked at as often as the archive has room for it.
+func TestZipOfOneLibrary(t *testing.T) {
+	data := zipOf(t, elfWithID(3, bytes.Repeat([]byte{1, 2, 3, 4}, 1<<16)))
+	end := bytes.LastIndex(data, []byte("PK\x05\x06"))
+	start := bytes.Index(data, []byte("PK\x01\x02"))
+	const times = 10000
+	many := append(bytes.Clone(data[:start]), bytes.Repeat(data[start:end], times)...)
+	record := bytes.Clone(data[end:])
+	binary.LittleEndian.PutUint16(record[10:], uint16(3*times%(1<<16)))
+	binary.LittleEndian.PutUint32(record[12:], uint32(len(many)-start))
+	many = append(many, record...)
+	if got := len(libraries(t.Context(), "x", many, maxZipDirectory)); got == 0 || got > len(many)/(4<<16) {
+		t.Errorf("%d libraries in %d bytes", got, len(many))
 	}
 }
 
 func FuzzZip(f *testing.F) {
 	f.Add(zipOf(f, elfWithID(3, []byte{1, 2, 3, 4})))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, e := range libraries("x", data) {
+		for _, e := range libraries(t.Context(), "x", data, 1<<20) {
 			if e.off < 0 || e.size < 0 || e.off+e.size > int64(len(data)) {
 				t.Errorf("%+v of %d bytes", e, len(data))
 			}

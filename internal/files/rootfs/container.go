@@ -1,6 +1,8 @@
 package rootfs
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/format/decompress"
@@ -48,16 +51,33 @@ func (d directory) part(name string) (*part, error) {
 	return p, nil
 }
 
-// Limits of a container.
+// Limits of a container. Those of all its documents together are among an image's budgets.
 const (
-	maxJSON   = 8 << 20
+	maxJSON   = 8 << 20 // bytes of a document
+	maxListed = 1 << 13 // what one document may list: manifests, layers, images
 	maxRoots  = 64
 	maxLayers = 512
 	maxNested = 4 // indexes in indexes
 )
 
+// documented returns an error once the indexes and manifests of a container have taken too long to read.
+func (b *budgets) documented() error {
+	if b.documents >= 0 && b.json >= 0 && b.parts >= 0 {
+		return nil
+	}
+	return fmt.Errorf("it has more than %d indexes, manifests and configurations, or they list more than %d parts or have more than %d MB; the images that follow are not known: give one that has only the image that is needed: %w",
+		maxDocuments, maxParts, maxDocumentBytes>>20, decompress.ErrTooLarge)
+}
+
 // readJSON reads a file of JSON.
 func readJSON(im *Image, in container, name string, to any) error {
+	if err := im.ctx.Err(); err != nil {
+		return err
+	}
+	im.left.documents--
+	if err := im.left.documented(); err != nil {
+		return err
+	}
 	p, err := in.part(name)
 	if err != nil {
 		return err
@@ -65,12 +85,13 @@ func readJSON(im *Image, in container, name string, to any) error {
 	if p.alone {
 		defer p.file.Close()
 	}
-	r, err := p.raw(im.ctx)
+	r, err := p.raw(im)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	return parse(r, name, to)
+	im.left.json -= min(p.size, maxJSON)
+	return parse(interrupted{im.ctx, r}, name, to)
 }
 
 func parse(r io.Reader, name string, to any) error {
@@ -83,6 +104,30 @@ func parse(r io.Reader, name string, to any) error {
 	}
 	if err := json.Unmarshal(data, to); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// A listOf is a list in a document. It is read as far as maxListed: three bytes of JSON become a hundred of memory.
+type listOf[T any] []T
+
+func (l *listOf[T]) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" {
+		return nil
+	}
+	d := json.NewDecoder(bytes.NewReader(b))
+	if begin, err := d.Token(); err != nil || begin != json.Delim('[') {
+		return errors.New("a list is expected")
+	}
+	for d.More() {
+		if len(*l) == maxListed {
+			return fmt.Errorf("it lists more than %d manifests or layers: %w", maxListed, decompress.ErrTooLarge)
+		}
+		var v T
+		if err := d.Decode(&v); err != nil {
+			return err
+		}
+		*l = append(*l, v)
 	}
 	return nil
 }
@@ -129,9 +174,9 @@ type descriptor struct {
 
 // ociDocument is an index or a manifest.
 type ociDocument struct {
-	Manifests []descriptor `json:"manifests"`
-	Config    descriptor   `json:"config"`
-	Layers    []descriptor `json:"layers"`
+	Manifests listOf[descriptor] `json:"manifests"`
+	Config    descriptor         `json:"config"`
+	Layers    listOf[descriptor] `json:"layers"`
 }
 
 // blobName is where a blob is in an OCI layout.
@@ -148,69 +193,122 @@ func (im *Image) openOCI(in container) error {
 	if err := readJSON(im, in, "index.json", &index); err != nil {
 		return err
 	}
-	return im.ociIndex(in, &index, 0)
+	l := &layout{im: im, in: in, seen: map[string]bool{}, within: map[string]bool{}}
+	return l.index(&index)
 }
 
-func (im *Image) ociIndex(in container, index *ociDocument, depth int) (failed error) {
+// A layout is an OCI layout that is being read. Each of its blobs is read once, however often it is named.
+type layout struct {
+	im     *Image
+	in     container
+	seen   map[string]bool // documents, by the names of their blobs
+	within map[string]bool // indexes that lead to the one that is read
+}
+
+// index reads what an index lists. An error is that of the last that could not be read, or of one after which nothing can be.
+func (l *layout) index(index *ociDocument) (failed error) {
 	for _, d := range index.Manifests {
-		if len(im.roots) == maxRoots || depth == maxNested {
+		if len(l.im.roots) == maxRoots {
+			l.im.note("%s: it has more than %d images, of which the first are known", l.im.path, maxRoots)
 			return nil
+		}
+		l.im.left.parts--
+		if err := l.im.left.documented(); err != nil {
+			return err
 		}
 		if p := d.Platform; p != nil && p.OS == "unknown" {
 			continue // an attestation
 		}
-		var doc ociDocument
-		name, err := blobName(d.Digest)
-		if err == nil {
-			err = readJSON(im, in, name, &doc)
-		}
-		switch {
-		case err != nil: // a layout may have the manifests of platforms that it has no blobs of
+		if err := l.document(d); err != nil { // a layout may have the manifests of platforms that it has no blobs of
 			failed = err
-		case len(doc.Manifests) > 0:
-			if err := im.ociIndex(in, &doc, depth+1); err != nil {
-				failed = err
-			}
-		default:
-			im.ociImage(in, d, &doc)
+		}
+		if err := cmp.Or(l.im.ctx.Err(), l.im.left.documented()); err != nil {
+			return err
 		}
 	}
 	return failed
 }
 
-// ociImage adds the image of a manifest.
-func (im *Image) ociImage(in container, d descriptor, doc *ociDocument) {
-	r := &Root{im: im, path: im.path}
+// document reads an index or a manifest.
+func (l *layout) document(d descriptor) error {
+	name, err := blobName(d.Digest)
+	switch {
+	case err != nil:
+		return err
+	case l.within[name]:
+		return fmt.Errorf("%.100s: an index that leads to itself: the layout is damaged, make it again or give the unpacked root directory", name)
+	case l.seen[name]:
+		return nil
+	}
+	l.seen[name] = true
+	var doc ociDocument
+	if err := readJSON(l.im, l.in, name, &doc); err != nil {
+		return err
+	}
+	if len(doc.Manifests) == 0 {
+		l.image(d, &doc)
+		return nil
+	}
+	if len(l.within) == maxNested {
+		return fmt.Errorf("%.100s: more than %d indexes lead from one to the next: %w", name, maxNested, decompress.ErrTooLarge)
+	}
+	l.within[name] = true
+	defer delete(l.within, name)
+	return l.index(&doc)
+}
+
+// image adds the image of a manifest.
+func (l *layout) image(d descriptor, doc *ociDocument) {
+	r := &Root{im: l.im, path: l.im.path}
 	var config platform
 	switch name, err := blobName(doc.Config.Digest); {
 	case d.Platform != nil:
 		r.arch = d.Platform.Architecture
-	case err == nil && readJSON(im, in, name, &config) == nil:
+	case err == nil && readJSON(l.im, l.in, name, &config) == nil:
 		r.arch = config.Architecture
 	}
-	for _, l := range doc.Layers[:min(len(doc.Layers), maxLayers)] {
-		name, err := blobName(l.Digest)
+	var names []string
+	for _, of := range doc.Layers {
+		name, err := blobName(of.Digest)
 		if err != nil {
-			im.note("%s: a layer: %v", im.path, err)
+			l.im.note("%s: a layer: %v", l.im.path, err)
 			continue
 		}
-		r.layers = append(r.layers, layer{in, name})
+		names = append(names, name)
 	}
-	im.roots = append(im.roots, r)
+	l.im.add(r, l.in, names)
+}
+
+// add adds an image with the layers of these names, unless there is one with the same.
+func (im *Image) add(r *Root, in container, names []string) {
+	if len(names) > maxLayers {
+		im.note("%s: an image has %d layers, of which the first %d are known", im.path, len(names), maxLayers)
+		names = names[:maxLayers]
+	}
+	im.left.parts -= int64(len(names))
+	for _, name := range names {
+		if n := len(r.layers); n == 0 || r.layers[n-1].name != name { // over itself, a layer changes nothing
+			r.layers = append(r.layers, layer{in, name})
+		}
+	}
+	same := func(other *Root) bool { return other.arch == r.arch && slices.Equal(other.layers, r.layers) }
+	if !slices.ContainsFunc(im.roots, same) {
+		im.roots = append(im.roots, r)
+	}
 }
 
 // dockerImage is an entry of the manifest.json of docker save.
 type dockerImage struct {
 	Config string
-	Layers []string
+	Layers listOf[string]
 }
 
-func dockerManifests(r io.Reader) (list []dockerImage, err error) {
+func dockerManifests(r io.Reader) (list listOf[dockerImage], err error) {
 	return list, parse(r, "manifest.json", &list)
 }
 
 func (im *Image) openDocker(in container) error {
-	var list []dockerImage
+	var list listOf[dockerImage]
 	if err := readJSON(im, in, "manifest.json", &list); err != nil {
 		return err
 	}
@@ -220,10 +318,10 @@ func (im *Image) openDocker(in container) error {
 		if readJSON(im, in, d.Config, &config) == nil {
 			r.arch = config.Architecture
 		}
-		for _, name := range d.Layers[:min(len(d.Layers), maxLayers)] {
-			r.layers = append(r.layers, layer{in, name})
+		im.add(r, in, d.Layers)
+		if err := cmp.Or(im.ctx.Err(), im.left.documented()); err != nil {
+			return err
 		}
-		im.roots = append(im.roots, r)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package rootfs
 import (
 	"archive/tar"
 	"context"
+	"fmt"
 	"io"
 	"os"
 
@@ -34,14 +35,14 @@ func newPart(f *os.File) (*part, error) {
 		return nil, err
 	}
 	p := &part{file: f, size: st.Size()}
-	return p, p.sniff(context.Background())
+	return p, p.sniff(nil) // nothing is decompressed for it
 }
 
 // sub returns a part of the decompressed bytes.
-func (p *part) sub(ctx context.Context, off, size int64) (*part, error) {
+func (p *part) sub(im *Image, off, size int64) (*part, error) {
 	if f, start, ok := p.inPlace(); ok {
 		s := &part{file: f, off: start + off, size: size}
-		return s, s.sniff(ctx)
+		return s, s.sniff(im)
 	}
 	return &part{up: p, off: off, size: size, of: &content{in: p, off: off, size: size}}, nil // its compression is looked at when it is read: everything before it has to be
 }
@@ -51,8 +52,8 @@ func (p *part) inPlace() (f *os.File, off int64, ok bool) {
 	return p.file, p.off, p.up == nil && p.kind == decompress.None
 }
 
-func (p *part) sniff(ctx context.Context) error {
-	r, err := p.raw(ctx)
+func (p *part) sniff(im *Image) error {
+	r, err := p.raw(im)
 	if err != nil {
 		return err
 	}
@@ -66,15 +67,15 @@ func (p *part) sniff(ctx context.Context) error {
 	return err
 }
 
-// raw reads the bytes as they are.
-func (p *part) raw(ctx context.Context) (io.ReadCloser, error) {
+// raw reads the bytes as they are. im may be nil for a part of a file.
+func (p *part) raw(im *Image) (io.ReadCloser, error) {
 	if p.up == nil {
 		return struct {
 			io.Reader
 			io.Closer
 		}{io.NewSectionReader(p.file, p.off, p.size), io.NopCloser(nil)}, nil
 	}
-	r, err := p.up.plain(ctx)
+	r, err := p.up.plain(im)
 	if err != nil {
 		return nil, err
 	}
@@ -89,17 +90,17 @@ func (p *part) raw(ctx context.Context) (io.ReadCloser, error) {
 }
 
 // plain reads the decompressed bytes.
-func (p *part) plain(ctx context.Context) (io.ReadCloser, error) {
+func (p *part) plain(im *Image) (io.ReadCloser, error) {
 	if !p.seen {
-		if err := p.sniff(ctx); err != nil {
+		if err := p.sniff(im); err != nil {
 			return nil, err
 		}
 	}
-	r, err := p.raw(ctx)
+	r, err := p.raw(im)
 	if err != nil || p.kind == decompress.None {
 		return r, err
 	}
-	z, err := decompress.NewReader(interrupted{ctx, r}, p.kind)
+	z, err := decompress.NewReader(interrupted{im.ctx, &fed{r, &im.left}}, p.kind)
 	if err != nil {
 		r.Close()
 		return nil, err
@@ -107,7 +108,47 @@ func (p *part) plain(ctx context.Context) (io.ReadCloser, error) {
 	return struct {
 		io.Reader
 		io.Closer
-	}{interrupted{ctx, z}, closers{z, r}}, nil
+	}{interrupted{im.ctx, &charged{z, &im.left}}, closers{z, r}}, nil
+}
+
+// Decompressing is charged: every pass over every archive of an image, with what goes in and what comes out.
+type (
+	fed struct {
+		r    io.Reader
+		left *budgets
+	}
+	charged struct {
+		r    io.Reader
+		left *budgets
+	}
+)
+
+func (f *fed) Read(b []byte) (int, error) {
+	n, err := f.r.Read(b)
+	f.left.fed += int64(n)
+	f.left.passed -= int64(n)
+	return n, err
+}
+
+func (c *charged) Read(b []byte) (int, error) {
+	if err := c.left.decompressed(); err != nil {
+		return 0, err
+	}
+	n, err := c.r.Read(b)
+	c.left.passed -= int64(n)
+	c.left.made += int64(n)
+	return n, err
+}
+
+// decompressed returns an error once decompressing has to end.
+func (b *budgets) decompressed() error {
+	if b.passed < 0 {
+		return fmt.Errorf("more than %d bytes were decompressed to find files: give the unpacked root directory: %w", int64(maxPassed), decompress.ErrTooLarge)
+	}
+	if b.made > b.free && b.made/maxRatio > b.fed {
+		return fmt.Errorf("%d bytes expand to %d, more than those of honest images: give the unpacked root directory: %w", b.fed, b.made, decompress.ErrTooLarge)
+	}
+	return nil
 }
 
 // interrupted ends reading once its context is done.

@@ -35,6 +35,17 @@ const (
 	maxSpooled  = 64 << 20  // bytes of one of them
 	maxDisk     = 4 << 30   // bytes of other files that are unpacked
 	maxWork     = 256 << 20 // entries that names and whiteouts lead over
+
+	maxDocuments     = 1024      // indexes, manifests and configurations that are read
+	maxDocumentBytes = 32 << 20  // bytes of them
+	maxParts         = 1 << 15   // manifests and layers that they list
+	maxOpened        = 2048      // layers that are read, each of which may be an open file
+	maxPassed        = 256 << 30 // bytes that go into decompressing and come out of it, also when a layer is decompressed again
+
+	// Layers of zeros expand without bound. Beyond freeMade bytes, all that is decompressed may be maxRatio times what
+	// it is made of: more than gzip reaches.
+	freeMade = 1 << 30
+	maxRatio = 2048
 )
 
 // An Image is an opened image. It is safe for concurrent use.
@@ -47,8 +58,9 @@ type Image struct {
 	mu    sync.Mutex // held while the image is read, and guards what is below; the locks of what is kept of it are taken inside
 	notes []string
 	left  budgets
-	spool *os.File // unlinked
-	at    int64    // where the spool ends
+	read  map[layer]*added // layers that were read
+	spool *os.File         // unlinked
+	at    int64            // where the spool ends
 	room  *kept.Room
 	parts []*part // of which something is kept, or to be
 	files []io.Closer
@@ -56,7 +68,24 @@ type Image struct {
 }
 
 // budgets are what is left of the limits. They are guarded by Image.mu once the image is open.
-type budgets struct{ index, unpacked, spool, disk, passes, work int64 }
+type budgets struct {
+	index, unpacked, spool, disk, passes, work int64
+	documents, json, parts, layers             int64
+	passed, free                               int64
+
+	fed, made int64 // bytes that went into decompressing and came out of it
+}
+
+func newBudgets() budgets {
+	return budgets{index: maxIndex, unpacked: maxUnpacked, spool: maxSpool, disk: maxDisk, passes: maxPasses, work: maxWork,
+		documents: maxDocuments, json: maxDocumentBytes, parts: maxParts, layers: maxOpened, passed: maxPassed, free: freeMade}
+}
+
+// spent reports whether no more layers can be read: a budget or the time is over. The caller holds im.mu.
+func (im *Image) spent() bool {
+	l := &im.left
+	return im.ctx.Err() != nil || l.index < 0 || l.unpacked < 0 || l.work < 0 || l.layers < 0 || l.decompressed() != nil
+}
 
 // IsDir reports whether a directory is an image rather than a root directory.
 func IsDir(dir string) bool {
@@ -109,7 +138,7 @@ func Check(path string) error {
 // error once ctx is done. What was found out by decompressing is kept in room for the next run;
 // nil for nowhere.
 func Open(ctx context.Context, path string, room *kept.Room) *Image {
-	return &Image{ctx: ctx, path: path, room: room, left: budgets{maxIndex, maxUnpacked, maxSpool, maxDisk, maxPasses, maxWork}}
+	return &Image{ctx: ctx, path: path, room: room, left: newBudgets(), read: map[layer]*added{}}
 }
 
 // Close closes the files of the image. What was mapped of them stays; nothing more is read.
@@ -141,7 +170,7 @@ func (im *Image) Roots() []*Root {
 			return
 		}
 		if err := im.open(); err != nil {
-			im.note("%s: %v", im.path, err)
+			im.note("%s: %v", im.path, im.reason(err))
 		}
 	})
 	return im.roots
@@ -152,6 +181,14 @@ func (im *Image) Notes() []string {
 	im.mu.Lock()
 	defer im.mu.Unlock()
 	return slices.Clone(im.notes)
+}
+
+// reason is why reading ended: the time that was over says it better than what was read then.
+func (im *Image) reason(err error) error {
+	if im.ctx.Err() != nil {
+		return fmt.Errorf("it was not read to its end: %w", context.Cause(im.ctx))
+	}
+	return err
 }
 
 const maxNotes = 20
@@ -187,11 +224,11 @@ func (im *Image) open() error {
 		return err
 	}
 	t := &tree{im: im}
-	if err := t.add(p); err != nil {
+	if err := t.add(p, nil); err != nil {
 		if t.empty() {
 			return err
 		}
-		im.note("%s: %v", im.path, err)
+		im.note("%s: %v", im.path, im.reason(err))
 	}
 	if t.isContainer() {
 		return im.openContainer(t)
@@ -226,15 +263,11 @@ func (r *Root) files() *tree {
 		defer r.im.mu.Unlock()
 		r.tree = &tree{im: r.im}
 		for _, l := range r.layers {
-			p, err := l.in.part(l.name)
-			if err == nil {
-				if p.alone {
-					r.im.owns(p.file)
+			if err := r.tree.over(l); err != nil {
+				r.im.note("%s: layer %.100q: %v", r.path, l.name, r.im.reason(err))
+				if r.im.spent() {
+					return
 				}
-				err = r.tree.add(p)
-			}
-			if err != nil {
-				r.im.note("%s: layer %.100q: %v", r.path, l.name, err)
 			}
 		}
 	})
@@ -309,7 +342,7 @@ func (im *Image) unpackedLocked(n *node) (*os.File, int64, error) {
 	if n.size > im.left.disk {
 		return nil, 0, fmt.Errorf("more than %d bytes of the image had to be unpacked: %w", int64(maxDisk), decompress.ErrTooLarge)
 	}
-	r, err := n.in.plain(im.ctx)
+	r, err := n.in.plain(im)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -353,7 +353,8 @@ func FuzzImage(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		im := Open(context.Background(), write(t, filepath.Join(t.TempDir(), "x"), data), nil)
 		defer im.Close()
-		im.left = budgets{index: 1 << 20, unpacked: 16 << 20, spool: 1 << 20, disk: 1 << 20, passes: 10, work: 1 << 16}
+		im.left = budgets{index: 1 << 20, unpacked: 16 << 20, spool: 1 << 20, disk: 1 << 20, passes: 10, work: 1 << 16,
+			documents: 64, json: 1 << 20, parts: 256, layers: 64, passed: 64 << 20, free: 1 << 20}
 		for _, r := range im.Roots() {
 			for _, name := range append(r.List("/"), "lib/x", "a", "x") {
 				m, err := r.Open(name)

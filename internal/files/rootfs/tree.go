@@ -74,19 +74,67 @@ func errWork() error {
 	return fmt.Errorf("the names in the image take too long to follow; what follows is not known: %w", decompress.ErrTooLarge)
 }
 
-// add adds a layer over those that there are. An error leaves what could be read.
-func (t *tree) add(p *part) error {
+// An added layer is one that was read, for other images that have it, too.
+type added struct {
+	part     *part
+	list     *index     // nil if it was kept by another run
+	contents []*content // of the entries of the list; nil for what is no file
+	err      error
+}
+
+// over adds a layer over those that there are. It is read once for all images. An error leaves what could be read.
+func (t *tree) over(l layer) error {
+	was := t.im.read[l]
+	if was == nil {
+		if t.im.left.layers--; t.im.left.layers < 0 {
+			return fmt.Errorf("the images have more than %d layers; those that follow are not known: %w", maxOpened, decompress.ErrTooLarge)
+		}
+		was = &added{}
+		t.im.read[l] = was
+		if was.part, was.err = l.in.part(l.name); was.err == nil {
+			if was.part.alone {
+				t.im.owns(was.part.file)
+			}
+			was.err = t.add(was.part, was)
+		}
+		return was.err
+	}
+	if was.part == nil {
+		return was.err
+	}
+	list := t.im.keptIndex(was.part)
+	if list == nil && was.list != nil {
+		var err error
+		if list, err = parseIndex(was.list.data); err != nil {
+			return err
+		}
+	}
+	t.begin()
+	return errors.Join(t.replay(was.part, list, was), was.err)
+}
+
+// begin begins a layer.
+func (t *tree) begin() {
 	if t.root == nil {
 		t.root = &node{}
 	}
 	t.layer++
+}
+
+// add adds a layer over those that there are, and remembers it in was, unless that is nil. An error leaves what could be read.
+func (t *tree) add(p *part, was *added) error {
+	t.begin()
 	if list := t.im.keptIndex(p); list != nil {
-		return t.replay(p, list)
+		return t.replay(p, list, was)
 	}
 	made := &index{}
+	if was != nil {
+		was.list = made
+	}
 	err := t.read(p, func(h *tar.Header, off int64, archive io.Reader, here bool) error {
 		made.add(h, off)
 		added := t.entry(h, p, off)
+		was.remember(added)
 		if added == nil || here || !worthKeeping(h) || h.Size > t.im.left.spool {
 			return nil
 		}
@@ -98,9 +146,20 @@ func (t *tree) add(p *part) error {
 	return err
 }
 
+// remember adds what an entry of the list came to.
+func (a *added) remember(n *node) {
+	switch {
+	case a == nil:
+	case n == nil:
+		a.contents = append(a.contents, nil)
+	default:
+		a.contents = append(a.contents, n.content)
+	}
+}
+
 // read calls f for the entries of an archive. here says that its bytes are on disk as they are.
 func (t *tree) read(p *part, f func(h *tar.Header, off int64, archive io.Reader, here bool) error) error {
-	r, err := p.plain(t.im.ctx)
+	r, err := p.plain(t.im)
 	if err != nil {
 		return err
 	}
@@ -150,17 +209,29 @@ func (t *tree) charge(h *tar.Header) (ok bool, err error) {
 	return len(h.Name) <= maxName && len(h.Linkname) <= maxName && strings.Count(h.Name, "/") <= maxDepth, nil
 }
 
-// replay adds a layer of which the index was kept.
-func (t *tree) replay(p *part, list []member) error {
+// replay adds a layer of which there is the list. What its files are is shared with other images that have it, as was says; nil for none.
+func (t *tree) replay(p *part, list []member, was *added) error {
+	first := was == nil || len(was.contents) == 0
 	for i := range list {
 		h := &list[i].Header
+		if i%1024 == 0 && t.im.ctx.Err() != nil {
+			return t.im.ctx.Err()
+		}
 		if ok, err := t.charge(h); err != nil {
 			return err
 		} else if !ok {
+			was.remember(nil)
 			continue
 		}
-		if n := t.entry(h, p, list[i].off); n != nil {
-			p.contents = append(p.contents, n.content)
+		n := t.entry(h, p, list[i].off)
+		switch {
+		case first:
+			was.remember(n)
+			if n != nil {
+				p.contents = append(p.contents, n.content)
+			}
+		case n != nil && i < len(was.contents) && was.contents[i] != nil:
+			n.content = was.contents[i]
 		}
 	}
 	return nil
@@ -379,7 +450,7 @@ type counted struct {
 
 func (c *counted) Read(b []byte) (int, error) {
 	if *c.left < 0 {
-		return 0, fmt.Errorf("decompressed to more than %d bytes: %w", int64(maxUnpacked), decompress.ErrTooLarge)
+		return 0, fmt.Errorf("decompressed to more than %d bytes: give the unpacked root directory: %w", int64(maxUnpacked), decompress.ErrTooLarge)
 	}
 	n, err := c.r.Read(b)
 	c.n += int64(n)
@@ -396,10 +467,10 @@ func (t *tree) part(name string) (*part, error) {
 	if _, _, here := n.in.inPlace(); !here && (n.size <= maxDocument || n.copy != nil) {
 		if f, off, err := t.im.unpackedLocked(n); err == nil { // a document, which the next run wants, too
 			s := &part{file: f, off: off, size: n.size, of: n.content}
-			return s, s.sniff(t.im.ctx)
+			return s, s.sniff(t.im)
 		}
 	}
-	return n.in.sub(t.im.ctx, n.off, n.size)
+	return n.in.sub(t.im, n.off, n.size)
 }
 
 // isContainer reports whether the archive is one of layers, and no root directory.

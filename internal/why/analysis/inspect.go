@@ -184,13 +184,13 @@ func (in *question) diagnose(ctx context.Context, r *report.Report, died *unwind
 	r.Modules = nil
 }
 
-// servers warns of servers that could not be reached, once per server, and of unusable files of symbol stores.
+// servers warns of servers that could not be reached, once per server, and of symbol stores and images that could not be read.
 func (in *Engine) servers(r *report.Report) {
 	if in.Files == nil {
 		return
 	}
 	for _, s := range in.Files.Unusable() {
-		r.Warnings = append(r.Warnings, report.Warning{Code: "symbols-unusable", Message: "could not expand a file of a symbol store: " + s})
+		r.Warnings = append(r.Warnings, report.Warning{Code: "symbols-unusable", Message: "could not unpack files of modules: " + s})
 	}
 	for _, s := range in.Files.Unreachable() {
 		r.Warnings = append(r.Warnings, report.Warning{Code: "server-unreachable",

@@ -86,7 +86,7 @@ func aloneServes(t *testing.T, cmd *exec.Cmd, core []byte) {
 	}
 	fixture.Bind(t, cmd.Process.Pid)
 	defer cmd.Process.Kill()
-	page := regexp.MustCompile(`(http://127\.0\.0\.1:\d+)/#(\S+)`)
+	page := regexp.MustCompile(`in (\S+/first-token): (?s:.*) (http://127\.0\.0\.1:\d+)/`)
 	until := func(what string, done func() bool) {
 		t.Helper()
 		for range 600 {
@@ -99,12 +99,16 @@ func aloneServes(t *testing.T, cmd *exec.Cmd, core []byte) {
 	}
 	var at []string
 	until("no page", func() bool { at = page.FindStringSubmatch(said.text()); return at != nil })
+	token, err := os.ReadFile(at[1])
+	if err != nil {
+		t.Fatal(err)
+	}
 	ask := func(method, path string, body []byte) (status int, answer string) {
-		r, err := http.NewRequestWithContext(t.Context(), method, at[1]+path, bytes.NewReader(body))
+		r, err := http.NewRequestWithContext(t.Context(), method, at[2]+path, bytes.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Header.Set("Authorization", "Bearer "+at[2])
+		r.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
 		resp, err := http.DefaultClient.Do(r)
 		if err != nil {
 			t.Fatal(err)

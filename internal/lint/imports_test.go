@@ -127,6 +127,7 @@ var floors = map[string]int{
 	"unwind/arch":                 -2,
 	"internal/format/binbuf":      -2,
 	"internal/format/spans":       -2,
+	"internal/format/ziplist":     -2,
 	"internal/format/codeview":    -2,
 	"internal/format/wincodes":    -2,
 	"internal/files/mmapfile":     -2,

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/corewalk/corewalk/internal/budget"
+	"github.com/corewalk/corewalk/internal/files/scratch"
 	"github.com/corewalk/corewalk/report"
 )
 
@@ -129,6 +130,7 @@ func (w *memoryWatch) stop() {
 // abort ends the command at once.
 func (e env) abort(format string, args ...any) {
 	e.say(format, args...)
+	scratch.RemoveAll()
 	os.Exit(exitNothing)
 }
 

@@ -132,6 +132,7 @@ var floors = map[string]int{
 	"internal/files/mmapfile":     -2,
 	"internal/files/scratch":      -2,
 	"internal/format/unwindrules": -2,
+	"internal/format/ziplist":     -2,
 	"internal/triage/similar":     -2,
 	"internal/code/disasm/words":  -2,
 	"internal/recovered":          -3,

@@ -169,6 +169,7 @@ func readManifest(ctx context.Context, f *zip.File, m *Manifest) error {
 
 // UnmarshalJSON reads a list as far as it may go: three bytes of a hostile one become a hundred of memory.
 func (l *Members) UnmarshalJSON(b []byte) error {
+	*l = nil
 	if string(b) == "null" {
 		return nil
 	}

@@ -122,7 +122,10 @@ func (f *fileFlags) sandboxed(e env, command, args, files []string) (in env, sta
 	if f.sandbox.when == sandboxInside {
 		e.catchInterrupts() // not possible later
 		ctx, cancel := context.WithCancel(e.ctx)
-		gone := func() { os.Exit(exitNothing) } // nobody waits for the report
+		gone := func() { // nobody waits for the report
+			scratch.RemoveAll()
+			os.Exit(exitNothing)
+		}
 		f.fetch.via = broker.Connect(os.NewFile(answersFD, "answers"), os.NewFile(requestsFD, "requests"), cancel, gone)
 		if err := errors.Join(sandbox.LimitMemory(hardMemory(cmp.Or(f.memoryLimit, defaultMemory))), sandbox.Enter()); err != nil {
 			return e, e.fail(err), true

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/corewalk/corewalk/internal/budget"
+	"github.com/corewalk/corewalk/internal/files/scratch"
 	"github.com/corewalk/corewalk/report"
 )
 
@@ -133,6 +134,7 @@ func (w *memoryWatch) stop() {
 // abort ends the command at once.
 func (e env) abort(format string, args ...any) {
 	e.say(format, args...)
+	scratch.RemoveAll()
 	os.Exit(exitNothing)
 }
 

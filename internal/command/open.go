@@ -7,11 +7,16 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/signal"
+	"sync"
+	"syscall"
 	"time"
 
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/corestate"
+	"github.com/corewalk/corewalk/internal/carry/pack"
 	"github.com/corewalk/corewalk/internal/files/mmapfile"
+	"github.com/corewalk/corewalk/internal/files/scratch"
 )
 
 // open opens the core named on the command line; "-" is standard input.
@@ -36,7 +41,50 @@ func (e env) open(o operands, opts []corewalk.Option) (*corewalk.Target, error) 
 		return corewalk.OpenReader(e.ctx, in, "-", opts...)
 	}
 	p.total = sizeOf(o.core)
+	if isPack(o.core) {
+		e.removeAtSignals()
+	}
 	return corewalk.Open(e.ctx, o.core, opts...)
+}
+
+// removeAtSignals has what is unpacked of a pack removed where signals end the program, until it ends. The first Ctrl-C ends the
+// analysis, which removes it; the second ends the program.
+func (e env) removeAtSignals() {
+	if e.catch == nil {
+		return
+	}
+	e.catchInterrupts()
+	atSignals.Do(removeAtSignals)
+}
+
+var atSignals sync.Once
+
+func removeAtSignals() {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	go func() {
+		s := <-signals
+		if s == os.Interrupt {
+			s = <-signals
+		}
+		scratch.RemoveAll()
+		signal.Reset(s)
+		if self, err := os.FindProcess(os.Getpid()); err == nil && self.Signal(s) == nil {
+			time.Sleep(time.Second) // the signal ends the program, as others see
+		}
+		os.Exit(exitNothing)
+	}()
+}
+
+// isPack reports whether the file at path begins as a pack does.
+func isPack(path string) bool {
+	f, _, err := mmapfile.OpenRegular(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head, _ := beginning(f)
+	return pack.Sniff(head)
 }
 
 // sizeOf returns the size of the file at path in bytes; 0 if it is not known.

@@ -123,12 +123,15 @@ func beginning(r io.Reader) ([]byte, error) {
 	return head[:n], err
 }
 
+// maxBeginning is how many compressed bytes are read for the beginning of what is in them: some come to nothing.
+const maxBeginning = 64 << 20
+
 // unpackedBeginning is beginning of what is in a compressed file.
 func unpackedBeginning(f *os.File, kind decompress.Kind) ([]byte, error) {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return nil, err
 	}
-	z, err := decompress.NewReader(f, kind)
+	z, err := decompress.NewReader(io.LimitReader(f, maxBeginning), kind)
 	if err != nil {
 		return nil, err
 	}

@@ -169,6 +169,7 @@ func readManifest(ctx context.Context, f *zip.File, m *Manifest) error {
 
 // UnmarshalJSON reads a list as far as it may go: three bytes of a hostile one become a hundred of memory.
 func (l *Members) UnmarshalJSON(b []byte) error {
+	*l = nil
 	if string(b) == "null" {
 		return nil
 	}
@@ -230,7 +231,7 @@ func (t *taking) extract(ctx context.Context, to string, disk *uint64) error {
 	case errors.Is(h.err, ErrTooBig):
 		return h.err
 	case h.err != nil:
-		return fmt.Errorf("the pack could not be unpacked: %w: TMPDIR names the directory for it", h.err)
+		return fmt.Errorf("the pack could not be unpacked: %w: set TMPDIR to a directory with more room", h.err)
 	case err != nil:
 		return fmt.Errorf("%w: %s: %w", ErrDamaged, t.Path, err)
 	case uint64(n) != t.Size || hex.EncodeToString(sum.Sum(nil)) != t.SHA256:

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -134,6 +135,91 @@ func TestHostile(t *testing.T) {
 		if list, _ := os.ReadDir(around); len(list) != 1 {
 			t.Errorf("%s: %v is beside the directory", name, list)
 		}
+	}
+}
+
+// TestBounds: a pack that unpacks to too much is refused before anything is unpacked, and so is one whose list or manifest is too long, or
+// whose files are the same bytes.
+func TestBounds(t *testing.T) {
+	large := made{Manifest{Format: format, Version: version, Core: member("core", strings.Repeat("c", 5000)), Files: []Member{member("/lib/x", strings.Repeat("x", 5000))}},
+		map[string]string{"core": strings.Repeat("c", 5000), "files/lib/x": strings.Repeat("x", 5000)}, 0o644}
+	path := large.write(t)
+	for name, c := range map[string]struct {
+		b   bounds
+		err error
+	}{
+		"honest": {bounds{10000, 10000, 1000}, nil}, "size": {bounds{9999, 10000, 1000}, ErrTooBig}, "disk": {bounds{10000, 9999, 1000}, ErrTooBig},
+		"list": {bounds{10000, 10000, 100}, ErrTooBig},
+	} {
+		dir := t.TempDir()
+		_, err := c.b.extract(t.Context(), path, dir)
+		if !errors.Is(err, c.err) || (err == nil) != (c.err == nil) {
+			t.Errorf("%s: %v, want %v", name, err, c.err)
+		}
+		if list, _ := os.ReadDir(dir); c.err != nil && name != "disk" && len(list) != 0 {
+			t.Errorf("%s: %v was unpacked", name, list)
+		}
+	}
+	// The list says another size than the manifest.
+	lies := large
+	lies.manifest.Files = []Member{{Path: "/lib/x", Size: 4999, SHA256: large.manifest.Files[0].SHA256}}
+	dir := t.TempDir()
+	if _, err := Extract(t.Context(), lies.write(t), dir); !errors.Is(err, ErrDamaged) {
+		t.Error(err)
+	}
+	if list, _ := os.ReadDir(dir); len(list) != 0 {
+		t.Errorf("%v was unpacked", list)
+	}
+	var m Manifest
+	if err := json.Unmarshal([]byte(`{"files":[`+strings.Repeat("{},", maxFiles)+`{}]}`), &m); !errors.Is(err, ErrTooBig) || len(m.Files) > maxFiles {
+		t.Errorf("%d files: %v", len(m.Files), err)
+	}
+	if err := json.Unmarshal([]byte(`{"files":[{"path":"/x"},{"path":"/y"}]}`), &m); err != nil || len(m.Files) != 2 {
+		t.Errorf("%d files: %v", len(m.Files), err)
+	}
+}
+
+// TestOverEachOther: files of a pack that are the same bytes of it are refused: a small one would unpack to much.
+func TestOverEachOther(t *testing.T) {
+	content := make([]byte, 1<<16)
+	for i := range content {
+		content[i] = byte(i * i >> 3)
+	}
+	m := made{Manifest{Format: format, Version: version, Core: member("core", "c"), Files: []Member{member("/a", string(content)), member("/b", string(content))}},
+		map[string]string{"core": "c", "files/a": string(content), "files/b": string(content)}, 0o644}
+	data, err := os.ReadFile(m.write(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := []taking{}
+	for _, f := range z.File {
+		for range 3 {
+			list = append(list, taking{f, f.Name, Member{Path: f.Name, Size: f.UncompressedSize64}})
+		}
+	}
+	if err := limits.check(list, uint64(len(data))); !errors.Is(err, ErrDamaged) {
+		t.Error(err)
+	}
+	if err := limits.check(list[:1], uint64(len(data))); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestFullDisk: what cannot be written is no damage of the pack.
+func TestFullDisk(t *testing.T) {
+	f, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	disk := uint64(10)
+	h := &holes{f: f, disk: &disk}
+	if _, err := h.Write([]byte("x")); err == nil || h.err == nil || errors.Is(h.err, ErrTooBig) {
+		t.Errorf("%v, %v", err, h.err)
 	}
 }
 

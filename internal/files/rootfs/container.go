@@ -112,6 +112,7 @@ func parse(r io.Reader, name string, to any) error {
 type listOf[T any] []T
 
 func (l *listOf[T]) UnmarshalJSON(b []byte) error {
+	*l = nil
 	if string(b) == "null" {
 		return nil
 	}

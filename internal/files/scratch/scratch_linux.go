@@ -30,7 +30,7 @@ func Make(parent, pattern string) (*Dir, error) {
 		if _, err := os.Stat(path); f == nil || err != nil {
 			continue
 		}
-		return &Dir{path, f}, nil
+		return record(&Dir{path, f}), nil
 	}
 	return nil, errors.New(parent + ": temporary directories disappear")
 }

@@ -67,3 +67,34 @@ func TestMake(t *testing.T) {
 		t.Error("there is no such directory")
 	}
 }
+
+// TestRemoveAll: a process that ends at once leaves nothing, whatever is written meanwhile, and removes nothing of others.
+func TestRemoveAll(t *testing.T) {
+	parent := t.TempDir()
+	var dirs []*Dir
+	for range 3 {
+		d, err := Make(parent, pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(d.Path, "core"), []byte("secret"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		dirs = append(dirs, d)
+	}
+	if err := dirs[0].Remove(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(dirs[0].Path, 0o700); err != nil { // somebody else's, who got the same name
+		t.Fatal(err)
+	}
+	RemoveAll()
+	if list, _ := os.ReadDir(parent); len(list) != 1 || list[0].Name() != filepath.Base(dirs[0].Path) {
+		t.Errorf("%v is left", list)
+	}
+	for _, d := range dirs[1:] {
+		if err := d.Remove(); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -10,5 +10,5 @@ func Make(parent, pattern string) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Dir{Path: path}, nil
+	return record(&Dir{Path: path}), nil
 }

@@ -140,6 +140,26 @@ func TestExtract(t *testing.T) {
 	}
 }
 
+// TestManyPacked: each compressed file of an archive is begun, and so many are too many.
+func TestManyPacked(t *testing.T) {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	z.Write([]byte("x"))
+	z.Close()
+	var packed []file
+	for range maxPacked {
+		packed = append(packed, file{"x.gz", b.Bytes()})
+	}
+	for _, tt := range []struct {
+		files []file
+		err   error
+	}{{packed, ErrNone}, {append(packed, packed[0]), decompress.ErrTooLarge}} {
+		if d, err := Extract(t.Context(), bytes.NewReader(tarOf(t, tar.FormatGNU, tt.files...)), decompress.Options{}); d.File != nil || !errors.Is(err, tt.err) {
+			t.Errorf("%d files: %v, want %v", len(tt.files), err, tt.err)
+		}
+	}
+}
+
 func TestExtractRefused(t *testing.T) {
 	dump := core(1000)
 	var seven []file

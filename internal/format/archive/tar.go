@@ -41,6 +41,7 @@ func isTar(head []byte) bool {
 const (
 	maxFiles   = 1 << 20 // entries of an archive that are looked at
 	maxWindows = 256     // compressed files that may need large windows
+	maxPacked  = 1 << 14 // compressed files
 	maxListed  = 5       // names in a message
 	headLen    = 64      // bytes that tell what a file is
 	maxName    = 200     // bytes of a name in a message
@@ -81,6 +82,7 @@ type tarSearch struct {
 
 	head    [headLen]byte // of a file
 	windows int           // files so far whose compression may need a large window
+	packed  int           // compressed files so far
 }
 
 // run looks at all files of an archive.
@@ -114,6 +116,11 @@ func (s *tarSearch) file(name string, r io.Reader) error {
 	if !isDump(head) && decompress.Sniff(head) == decompress.None {
 		return nil
 	}
+	if !isDump(head) {
+		if s.packed++; s.packed > maxPacked {
+			return tooManyPacked(maxPacked)
+		}
+	}
 	p, err := unpack(io.MultiReader(bytes.NewReader(head), r))
 	if err != nil {
 		return nil // its compression is damaged
@@ -121,7 +128,7 @@ func (s *tarSearch) file(name string, r io.Reader) error {
 	defer p.close()
 	if p.kind == decompress.Zstd || p.kind == decompress.XZFile {
 		if s.windows++; s.windows > maxWindows {
-			return fmt.Errorf("tar archive: more than %d files in it are compressed: unpack it and give the dump: %w", maxWindows, decompress.ErrTooLarge)
+			return tooManyPacked(maxWindows)
 		}
 	}
 	if !isDump(p.head()) {
@@ -139,6 +146,10 @@ func (s *tarSearch) file(name string, r io.Reader) error {
 		s.damage = tarError(err, "%s", name)
 	}
 	return nil
+}
+
+func tooManyPacked(limit int) error {
+	return fmt.Errorf("tar archive: more than %d files in it are compressed: unpack it and give the dump: %w", limit, decompress.ErrTooLarge)
 }
 
 // list says how many dumps there are, and their names.

@@ -54,7 +54,7 @@ const (
 // analysed. A truncated block is lost completely: 4 MiB of lz4, 128 KiB of zstd. If the
 // context ends or writing fails, it returns only the error.
 func ToSparse(ctx context.Context, r io.Reader, kind Kind, opts Options) (*os.File, int64, error) {
-	in := &countedReader{r: r}
+	in := &countedReader{r: stopping{ctx, r}} // compressed bytes need not come to anything
 	z, err := NewReader(in, kind)
 	if err != nil {
 		return nil, 0, err
@@ -67,6 +67,9 @@ func ToSparse(ctx context.Context, r io.Reader, kind Kind, opts Options) (*os.Fi
 	os.Remove(f.Name())
 	w := newSparse(f, opts)
 	readErr, writeErr := w.copy(ctx, z, in)
+	if readErr != nil && writeErr == nil {
+		writeErr = ctx.Err()
+	}
 	if writeErr == nil {
 		writeErr = f.Truncate(w.size)
 	}
@@ -79,6 +82,19 @@ func ToSparse(ctx context.Context, r io.Reader, kind Kind, opts Options) (*os.Fi
 		return nil, 0, readErr
 	}
 	return f, w.size, readErr
+}
+
+// A stopping reader ends with its context.
+type stopping struct {
+	ctx context.Context
+	io.Reader
+}
+
+func (s stopping) Read(b []byte) (int, error) {
+	if err := s.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return s.Reader.Read(b)
 }
 
 // A sparse writes a file in order, omitting blocks of zeros.

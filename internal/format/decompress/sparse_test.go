@@ -1,7 +1,9 @@
 package decompress
 
 import (
+	"context"
 	"errors"
+	"io"
 	"os"
 	"testing"
 )
@@ -24,5 +26,35 @@ func TestRatio(t *testing.T) {
 			t.Errorf("%d bytes became %d: %v, %v", packed, w.size, read, write)
 		}
 		f.Close()
+	}
+}
+
+// frames are empty ones of zstd without an end, of which nothing comes. The context is cancelled on the way.
+type frames struct {
+	cancel context.CancelFunc
+	n, at  int
+}
+
+func (f *frames) Read(b []byte) (int, error) {
+	if f.n++; f.n == 10 {
+		f.cancel()
+	}
+	if f.n == 10000 {
+		return 0, io.EOF
+	}
+	for i := range b {
+		b[i] = "\x50\x2a\x4d\x18\x00\x00\x00\x00"[f.at%8]
+		f.at++
+	}
+	return len(b), nil
+}
+
+// TestNothingStops: what comes to nothing ends with the context, too.
+func TestNothingStops(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	r := &frames{cancel: cancel}
+	f, _, err := ToSparse(ctx, r, Zstd, Options{})
+	if f != nil || !errors.Is(err, context.Canceled) || r.n > 11 {
+		t.Errorf("%v after %d reads", err, r.n)
 	}
 }

@@ -65,6 +65,7 @@ func TestOpen(t *testing.T) {
 	for _, at := range []int{8, 10} {
 		binary.LittleEndian.PutUint16(lies[end+at:], 1)
 	}
+	copy(lies[bytes.LastIndex(lies, []byte("PK\x06\x07")):], "none")
 	start := bytes.Index(lies, []byte("PK\x01\x02"))
 	binary.LittleEndian.PutUint32(lies[end+12:], uint32(end-start))
 	binary.LittleEndian.PutUint32(lies[end+16:], uint32(start))

@@ -230,7 +230,6 @@ func (in *naming) thread(ctx context.Context, s *unwind.Stack) report.Thread {
 		}
 		t.Frames = in.frame(t.Frames, frames, i)
 		ends[i] = len(t.Frames)
-		in.room.entries(t.Frames[before:])
 		for k := range t.Frames[before:] {
 			t.Frames[before+k].Index += left.Entries
 		}
@@ -238,11 +237,13 @@ func (in *naming) thread(ctx context.Context, s *unwind.Stack) report.Thread {
 		if in.Budget.Spend(entryCost*(ends[i]-before-1)+textCost(t.Frames[before:])) != nil {
 			leaveLongNames(t.Frames[before:])
 			if i+1 >= alwaysNamed {
+				in.room.entries(t.Frames[before:])
 				frames = frames[:i+1]
 				break
 			}
 			folds = false
 		}
+		in.room.entries(t.Frames[before:]) // cuts names, which have been charged whole: to find them cost as much
 		if folds && in.left.end == 0 && i%roundsEvery == roundsEvery-1 {
 			var found bool
 			executes := in.executes(t.Frames[asked:])

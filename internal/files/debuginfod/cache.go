@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/corewalk/corewalk/internal/files/debuginfod/settings"
+	"github.com/corewalk/corewalk/internal/files/find"
 )
 
 // A cache is the directory in which debuginfod clients keep fetched files
@@ -65,6 +66,18 @@ func (c cache) lookup(r request, now time.Time) (path string, missed bool) {
 	}
 	os.Chtimes(path, now, time.Time{}) // record the access, in case the file system does not
 	return path, false
+}
+
+// verify returns an error unless a file is complete and the one that was requested. Of source files only the size can be checked.
+func verify(path string, r request) error {
+	if r.kind != kindSource {
+		return find.VerifyELF(path, r.kind, r.id)
+	}
+	st, err := os.Stat(path)
+	if err == nil && st.Size() > maxSource {
+		err = errSource
+	}
+	return err
 }
 
 // miss records that no server has a file.

@@ -1,45 +1,36 @@
-package debuginfod
+package find
 
 import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
 
-	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/internal/files/mmapfile"
 	"github.com/corewalk/corewalk/internal/format/elffile"
 )
 
-// verify checks that a file is a complete ELF file of the requested kind and with the
-// requested build-id. Of source files only the size can be checked.
-func verify(path string, r request) error {
-	if r.kind == kindSource {
-		st, err := os.Stat(path)
-		if err == nil && st.Size() > maxSource {
-			err = errSource
-		}
-		return err
-	}
+// VerifyELF returns an error unless a file is a complete ELF file with a build-id, in lower-case hexadecimal. A file of KindExecutable
+// also has the code.
+func VerifyELF(path, kind, id string) error {
 	m, err := mmapfile.Open(path)
 	if err != nil {
 		return err
 	}
 	defer m.Close()
-	fault := mmapfile.Guard(func() { err = verifyELF(m.Data(), r) })
+	fault := mmapfile.Guard(func() { err = verifyELF(m.Data(), kind, id) })
 	return errors.Join(fault, err)
 }
 
-func verifyELF(data []byte, r request) error {
+func verifyELF(data []byte, kind, id string) error {
 	f, err := elffile.Parse(data)
 	if err != nil {
 		return err
 	}
-	switch id := hex.EncodeToString(f.BuildID()); {
-	case id == "":
-		return fmt.Errorf("the file has no build-id, want %s", r.id)
-	case id != r.id:
-		return fmt.Errorf("the file has build-id %s, want %s", id, r.id)
+	switch got := hex.EncodeToString(f.BuildID()); {
+	case got == "":
+		return fmt.Errorf("the file has no build-id, want %s", id)
+	case got != id:
+		return fmt.Errorf("the file has build-id %s, want %s", got, id)
 	}
 	if len(f.Warnings) > 0 {
 		return fmt.Errorf("file is damaged: %s", f.Warnings[0])
@@ -49,7 +40,7 @@ func verifyELF(data []byte, r request) error {
 			return fmt.Errorf("file is truncated: section %d ends at %#x, the file at %#x", i, s.Off+s.Size, len(data))
 		}
 	}
-	if r.kind == find.KindExecutable && f.DebugOnly() {
+	if kind == KindExecutable && f.DebugOnly() {
 		return errors.New("file has only debug information, not the code")
 	}
 	return nil

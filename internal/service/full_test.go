@@ -55,7 +55,7 @@ func TestNoRoom(t *testing.T) {
 	var symbols bytes.Buffer
 	sm := multipart.NewWriter(&symbols)
 	if part, err = sm.CreateFormFile("symbol_file", "a.sym"); err == nil {
-		_, err = part.Write([]byte("MODULE Linux x86_64 ABCD a\n"))
+		_, err = part.Write([]byte("MODULE Linux x86_64 ABCD a\nPUBLIC 10 0 f\n"))
 	}
 	if err = errors.Join(err, sm.Close()); err != nil {
 		t.Fatal(err)
@@ -69,7 +69,7 @@ func TestNoRoom(t *testing.T) {
 		s.err = c.err
 		for _, q := range [][]string{
 			{"POST", api + "/dumps", "group g build b", ""}, {"POST", "/api/a/minidump", form.String(), m.FormDataContentType()}, {"POST", "/api/a/envelope/", envelope, ""},
-			{"PUT", api + "/symbols/a/AB/a.sym", "x", ""}, {"POST", api + "/sym_upload", symbols.String(), sm.FormDataContentType()},
+			{"PUT", api + "/symbols/a/AB/a.sym", "MODULE Linux x86_64 AB a\nPUBLIC 10 0 f\n", ""}, {"POST", api + "/sym_upload", symbols.String(), sm.FormDataContentType()},
 		} {
 			status, text, _ := w.do(w.token["a all"], q[0], q[1], strings.NewReader(q[2]), "Content-Type", q[3])
 			if c.err == nil && status/100 != 2 || c.err != nil && status != c.status || strings.Contains(text, "secret") {

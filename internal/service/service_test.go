@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,6 +24,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/corewalk/corewalk/internal/format/elffile/elftest"
 	"github.com/corewalk/corewalk/internal/service"
 	"github.com/corewalk/corewalk/internal/service/objects"
 	"github.com/corewalk/corewalk/internal/service/store"
@@ -702,12 +704,28 @@ func TestSymbols(t *testing.T) {
 	p := "/api/v1/projects/a/symbols/"
 	id := "00ff5ad1c0ffee00"
 	sym := "MODULE Linux x86_64 000102030405060708090A0B0C0D0E0F0 shop.so\nPUBLIC 10 0 f\n"
-	w.want(201, nil, "PUT", p+"buildid/"+id+"/debuginfo", "debug")
-	w.want(201, nil, "PUT", p+"buildid/"+strings.ToUpper(id)+"/executable", packed("program"), "Content-Encoding", "gzip")
-	w.want(201, nil, "PUT", p+"shop.pdb/ab12/shop.pdb", "pdb")
+	named := "MODULE windows x86_64 ab12 shop.pdb\nPUBLIC 10 0 f\n"
+	bid, err := hex.DecodeString(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	debug, program := string(elftest.WithID(3, bid, 0)), string(elftest.WithID(3, bid, 1000))
+	w.want(201, nil, "PUT", p+"buildid/"+id+"/debuginfo", debug)
+	w.want(201, nil, "PUT", p+"buildid/"+strings.ToUpper(id)+"/executable", packed(program), "Content-Encoding", "gzip")
+	w.want(201, nil, "PUT", p+"shop.pdb/ab12/shop.sym", named)
 	body, kind := form(t, map[string]string{"os": "Linux"}, map[string]string{"symbol_file": sym})
 	w.want(200, nil, "POST", "/api/v1/projects/a/sym_upload", body, "Content-Type", kind)
-	for path, want := range map[string]string{"buildid/" + id + "/debuginfo": "debug", "buildid/" + id + "/executable": "program", "shop.pdb/AB12/shop.pdb": "pdb",
+	// What says itself that it is something else replaces nothing.
+	for path, data := range map[string]string{
+		"buildid/" + id + "/debuginfo": "debug", "buildid/" + id + "/executable": string(elftest.WithID(3, []byte("other"), 0)),
+		"shop.pdb/ab12/shop.sym": sym, "shop.so/000102030405060708090A0B0C0D0E0F0/shop.so.sym": named, "shop.pdb/ab12/shop.pdb": program,
+		"shop.pdb/AB12/shop.sym": "MODULE windows x86_64 ab12 shop.pdb\nPUBLIC 10", // cut
+	} {
+		if text := w.want(400, nil, "PUT", p+path, data); !strings.Contains(text, "not the file of") || strings.Contains(text, w.dir) {
+			t.Errorf("%s: %s", path, text)
+		}
+	}
+	for path, want := range map[string]string{"buildid/" + id + "/debuginfo": debug, "buildid/" + id + "/executable": program, "shop.pdb/AB12/shop.sym": named,
 		"shop.so/000102030405060708090A0B0C0D0E0F0/shop.so.sym": sym} {
 		status, text, h := w.do("", "GET", "/fetch/a/"+w.token["a fetch"]+"/"+path, nil)
 		if status != 200 || text != want || h.Get("X-Debuginfod-Size") != fmt.Sprint(len(want)) {
@@ -767,7 +785,10 @@ func TestSymUpload2(t *testing.T) {
 	complete := "/sym/a/v1/uploads/" + st.UploadKey + ":complete"
 	ask(404, "POST", complete+key, named) // nothing was put yet
 	ask(404, "PUT", "/sym/put/0123", "x")
+	ask(400, "PUT", put, "not symbols")
 	ask(200, "PUT", put, "MODULE windows x86_64 1 shop.pdb\n")
+	ask(400, "POST", complete+key, named) // the file says itself that it is another
+	ask(200, "PUT", put, "MODULE windows x86_64 000102030405 shop.pdb\n")
 	if status, _, _ := w.do(w.token["b symbols"], "POST", strings.Replace(complete, "/a/", "/b/", 1), strings.NewReader(named)); status != 404 {
 		t.Errorf("another project completes it: %d", status)
 	}

@@ -3,8 +3,8 @@ package service
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"mime/multipart"
@@ -12,6 +12,8 @@ import (
 	"path"
 	"strings"
 
+	"github.com/corewalk/corewalk/internal/files/find"
+	"github.com/corewalk/corewalk/internal/service/objects"
 	"github.com/corewalk/corewalk/internal/service/receive"
 )
 
@@ -68,8 +70,8 @@ func (s *Service) putSymbols(w http.ResponseWriter, r *http.Request, p *request)
 	if _, err := io.Copy(&limited{f, s.c.MaxUpload, s.c.MaxUpload}, plain); err != nil {
 		return bodyError(err)
 	}
-	if _, size := f.Sum(); size == 0 {
-		return wrong("the file is empty")
+	if err := s.verifySymbols(r.Context(), f, r.PathValue("path")); err != nil {
+		return err
 	}
 	if err := f.Keep(r.Context(), key); err != nil {
 		return err
@@ -77,6 +79,40 @@ func (s *Service) putSymbols(w http.ResponseWriter, r *http.Request, p *request)
 	s.metrics.add("corewalk_symbols_total", 1)
 	w.WriteHeader(http.StatusCreated)
 	return nil
+}
+
+// verifySymbols returns an error unless a file is the one that its path names: it says itself of which build it is, so that no token
+// replaces symbols of other builds by mistake, and nothing else is kept as symbols. p is a path that symbolKey took.
+func (s *Service) verifySymbols(ctx context.Context, f objects.File, p string) error {
+	if _, size := f.Sum(); size == 0 {
+		return wrong("the file is empty")
+	}
+	parts := strings.Split(p, "/")
+	var err error
+	if parts[0] == "buildid" {
+		err = find.VerifyELF(f.Path(), parts[2], strings.ToLower(parts[1]))
+	} else {
+		var inner objects.File
+		err = find.VerifyStored(f.Path(), parts[1], func(write func(io.Writer) error) (string, error) {
+			var err error
+			if inner, err = s.c.Objects.New(ctx); err != nil {
+				return "", err
+			}
+			return inner.Path(), write(&limited{inner, s.c.MaxUpload, s.c.MaxUpload})
+		})
+		if inner != nil {
+			inner.Drop()
+		}
+	}
+	if err == nil {
+		return nil
+	}
+	var large *http.MaxBytesError
+	var here *notKept
+	if errors.As(err, &here) || errors.As(err, &large) {
+		return bodyError(err)
+	}
+	return wrong("this is not the file of %.200s: %v", p, err)
 }
 
 // getSymbols serves symbols to debuggers and to corewalk.
@@ -136,7 +172,11 @@ func (s *Service) keepSym(w http.ResponseWriter, r *http.Request, p *request, pa
 	if err != nil && !errors.Is(err, io.EOF) {
 		return bodyError(err)
 	}
-	key, err := symKey(p.project, head)
+	named, err := symPath(head)
+	if err != nil {
+		return err
+	}
+	key, err := symbolKey(p.project, named)
 	if err != nil {
 		return err
 	}
@@ -148,6 +188,9 @@ func (s *Service) keepSym(w http.ResponseWriter, r *http.Request, p *request, pa
 	if _, err := io.Copy(&limited{f, s.c.MaxUpload, s.c.MaxUpload}, in); err != nil {
 		return bodyError(err)
 	}
+	if err := s.verifySymbols(r.Context(), f, named); err != nil {
+		return err
+	}
 	if err := f.Keep(r.Context(), key); err != nil {
 		return err
 	}
@@ -156,13 +199,17 @@ func (s *Service) keepSym(w http.ResponseWriter, r *http.Request, p *request, pa
 	return nil
 }
 
-// symKey returns the key of a Breakpad symbol file, by its MODULE line: "MODULE Linux x86_64 IDENTIFIER name".
-func symKey(project string, head []byte) (string, error) {
+// symPath returns the path at which symbol servers have a Breakpad symbol file, by its MODULE line: "MODULE Linux x86_64 IDENTIFIER name".
+func symPath(head []byte) (string, error) {
 	line, _, _ := bytes.Cut(head, []byte{'\n'})
 	fields := strings.SplitN(strings.TrimRight(string(line), "\r"), " ", 5)
 	if len(fields) != 5 || fields[0] != "MODULE" {
 		return "", wrong("not a Breakpad symbol file: it does not begin with a MODULE line")
 	}
-	name := fields[4]
-	return symbolKey(project, fmt.Sprintf("%s/%s/%s.sym", name, fields[3], strings.TrimSuffix(name, ".pdb")))
+	return storePath(fields[4], fields[3]), nil
+}
+
+// storePath is the path at which symbol servers have the Breakpad symbol file of a module.
+func storePath(name, id string) string {
+	return name + "/" + id + "/" + strings.TrimSuffix(name, ".pdb") + ".sym"
 }

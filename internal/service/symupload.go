@@ -1,6 +1,7 @@
 package service
 
 import (
+	"bufio"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -24,6 +25,7 @@ type pendingUploads struct {
 type pendingUpload struct {
 	project string
 	key     string // of the file, once it was put
+	path    string // of a symbol server, that the file's first line says
 	until   time.Time
 }
 
@@ -76,11 +78,11 @@ func (p *pendingUploads) get(key string) (u pendingUpload, ok bool) {
 	return u, false
 }
 
-func (p *pendingUploads) set(key, file string) {
+func (p *pendingUploads) set(key, file, path string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if u := p.list[key]; u != nil {
-		u.key = file
+		u.key, u.path = file, path
 	}
 }
 
@@ -92,7 +94,7 @@ func (p *pendingUploads) remove(key string) {
 
 // debugKey is the key of the symbol file of a module, by its debug file and identifier.
 func debugKey(project, file, id string) (string, error) {
-	return symbolKey(project, file+"/"+strings.ReplaceAll(id, "-", "")+"/"+strings.TrimSuffix(file, ".pdb")+".sym")
+	return symbolKey(project, storePath(file, strings.ReplaceAll(id, "-", "")))
 }
 
 // symStatus answers whether a symbol file is there: GET symbols/FILE/ID:checkStatus.
@@ -147,7 +149,7 @@ func (s *Service) symPut(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Service) symPutFile(w http.ResponseWriter, r *http.Request) error {
-	_, ok := s.pending.get(r.PathValue("key"))
+	u, ok := s.pending.get(r.PathValue("key"))
 	if !ok {
 		return fs.ErrNotExist
 	}
@@ -161,14 +163,29 @@ func (s *Service) symPutFile(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer f.Drop()
-	if _, err := io.Copy(&limited{f, s.c.MaxUpload, s.c.MaxUpload}, plain); err != nil {
+	in := bufio.NewReaderSize(plain, 4096)
+	head, err := in.Peek(4096)
+	if err != nil && !errors.Is(err, io.EOF) {
 		return bodyError(err)
+	}
+	path, err := symPath(head)
+	if err == nil {
+		_, err = symbolKey(u.project, path)
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(&limited{f, s.c.MaxUpload, s.c.MaxUpload}, in); err != nil {
+		return bodyError(err)
+	}
+	if err := s.verifySymbols(r.Context(), f, path); err != nil {
+		return err
 	}
 	key := incoming(r.PathValue("key"))
 	if err := f.Keep(r.Context(), key); err != nil {
 		return err
 	}
-	s.pending.set(r.PathValue("key"), key)
+	s.pending.set(r.PathValue("key"), key, path)
 	w.WriteHeader(http.StatusOK)
 	return nil
 }
@@ -196,6 +213,9 @@ func (s *Service) symComplete(w http.ResponseWriter, r *http.Request, p *request
 	key, err := debugKey(p.project, in.ID.File, in.ID.ID)
 	if err != nil {
 		return err
+	}
+	if said, err := symbolKey(p.project, u.path); err != nil || said != key {
+		return wrong("the file that was put is %.200s, as it says itself", u.path)
 	}
 	result := "OK"
 	if _, release, err := s.c.Objects.Local(r.Context(), key); err == nil {

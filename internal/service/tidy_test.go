@@ -45,7 +45,7 @@ func TestRemoveOld(t *testing.T) {
 func TestPendingExpires(t *testing.T) {
 	var p pendingUploads
 	key, _ := p.add("p")
-	p.set(key, incoming(key))
+	p.set(key, incoming(key), "")
 	if _, expired := p.add("p"); len(expired) != 0 {
 		t.Errorf("%v", expired)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/corewalk/corewalk/internal/files/find"
+	"github.com/corewalk/corewalk/internal/format/elffile/elftest"
 )
 
 func put(t *testing.T, path string, data []byte, mode os.FileMode, age time.Duration) {
@@ -30,7 +31,7 @@ func put(t *testing.T, path string, data []byte, mode os.FileMode, age time.Dura
 }
 
 func TestLookup(t *testing.T) {
-	good := elfWithID(testID, 0)
+	good := elftest.WithID(3, testID, 0)
 	for _, tt := range []struct {
 		name     string
 		data     []byte
@@ -42,7 +43,7 @@ func TestLookup(t *testing.T) {
 		leftover bool
 	}{
 		{name: "file", data: good, mode: 0o400, hit: true, leftover: true},
-		{name: "file of another build", data: elfWithID([]byte{1, 2, 3}, 0), mode: 0o400, leftover: true},
+		{name: "file of another build", data: elftest.WithID(3, []byte{1, 2, 3}, 0), mode: 0o400, leftover: true},
 		{name: "no ELF file", data: []byte("hello"), mode: 0o400, leftover: true},
 		{name: "miss", mode: 0o644, miss: true, leftover: true},
 		{name: "miss of an old client", mode: 0, miss: true, leftover: true},
@@ -148,7 +149,7 @@ func TestReadStays(t *testing.T) {
 	}
 	c := cache{t.TempDir()}
 	r := request{id: hex.EncodeToString(testID), kind: find.KindDebugInfo}
-	put(t, c.path(r), elfWithID(testID, 0), 0o400, 30*24*time.Hour)
+	put(t, c.path(r), elftest.WithID(3, testID, 0), 0o400, 30*24*time.Hour)
 	put(t, filepath.Join(c.dir, "cache_clean_interval_s"), []byte("0"), 0o600, 0)
 	if path, _ := c.lookup(r, time.Now()); path == "" {
 		t.Fatal("not found")

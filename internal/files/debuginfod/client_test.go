@@ -20,6 +20,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/files/debuginfod/settings"
 	"github.com/corewalk/corewalk/internal/files/find"
+	"github.com/corewalk/corewalk/internal/format/elffile/elftest"
 )
 
 func quiet() *log.Logger { return log.New(io.Discard, "", 0) }
@@ -29,7 +30,7 @@ var _ find.Fetcher = (*Client)(nil)
 // One client fetches a file once for many goroutines; several clients with one cache all
 // end up with a complete file.
 func TestConcurrent(t *testing.T) {
-	data := elfWithID(testID, 1<<20)
+	data := elftest.WithID(3, testID, 1<<20)
 	var queries atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		queries.Add(1)
@@ -110,7 +111,7 @@ func TestParallel(t *testing.T) {
 func TestCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Write(elfWithID(testID, 0))
+		w.Write(elftest.WithID(3, testID, 0))
 		w.(http.Flusher).Flush()
 		cancel()
 		<-r.Context().Done()
@@ -128,7 +129,7 @@ func TestCanceled(t *testing.T) {
 }
 
 func TestProgress(t *testing.T) {
-	data := elfWithID(testID, 200<<10)
+	data := elftest.WithID(3, testID, 200<<10)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.Write(data) }))
 	defer server.Close()
 	cfg := configFor(t, server.URL)
@@ -189,7 +190,7 @@ func TestSharedCache(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		paths = append(paths, r.URL.Path)
 		if strings.Contains(r.URL.Path, "deadbeef") {
-			w.Write(elfWithID(testID, 0))
+			w.Write(elftest.WithID(3, testID, 0))
 			return
 		}
 		http.NotFound(w, r)

@@ -15,12 +15,13 @@ import (
 	"time"
 
 	"github.com/corewalk/corewalk/internal/files/find"
+	"github.com/corewalk/corewalk/internal/format/elffile/elftest"
 )
 
 // What is in the cache under the name of a file, but is not that file, is not used: the file
 // is fetched, and takes its place, or the error says what is in the way.
 func TestOddEntries(t *testing.T) {
-	good := elfWithID(testID, 4096)
+	good := elftest.WithID(3, testID, 4096)
 	secret := filepath.Join(t.TempDir(), "secret")
 	put(t, secret, []byte("secret"), 0o600, 0)
 	right := filepath.Join(t.TempDir(), "right")

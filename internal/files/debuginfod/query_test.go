@@ -16,6 +16,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/files/debuginfod/settings"
 	"github.com/corewalk/corewalk/internal/files/find"
+	"github.com/corewalk/corewalk/internal/format/elffile/elftest"
 )
 
 // servers returns a configuration with one server per handler.
@@ -40,7 +41,7 @@ func reached(t *testing.T, what string, c <-chan struct{}) {
 	}
 }
 
-func good(w http.ResponseWriter, r *http.Request) { w.Write(elfWithID(testID, 0)) }
+func good(w http.ResponseWriter, r *http.Request) { w.Write(elftest.WithID(3, testID, 0)) }
 
 func refuse(status int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(status) }
@@ -60,7 +61,7 @@ func TestFirstGoodWins(t *testing.T) {
 	}
 	cfg := servers(t,
 		asked(func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done(); close(slowEnded) }),
-		asked(func(w http.ResponseWriter, r *http.Request) { w.Write(elfWithID([]byte{9, 9}, 0)) }),
+		asked(func(w http.ResponseWriter, r *http.Request) { w.Write(elftest.WithID(3, []byte{9, 9}, 0)) }),
 		asked(http.NotFound),
 		asked(refuse(500)),
 		asked(good),
@@ -82,7 +83,7 @@ func TestFirstGoodWins(t *testing.T) {
 // If the answer that began first turns out to be wrong, another server's answer that has
 // begun is used.
 func TestTurns(t *testing.T) {
-	data := elfWithID(testID, 8<<20) // more than connections hold by themselves
+	data := elftest.WithID(3, testID, 8<<20) // more than connections hold by themselves
 	for name, end := range map[string]func(http.ResponseWriter){
 		"another build": func(http.ResponseWriter) {},
 		"cut short":     func(http.ResponseWriter) { panic(http.ErrAbortHandler) },
@@ -92,7 +93,7 @@ func TestTurns(t *testing.T) {
 			var once sync.Once
 			cfg := servers(t,
 				func(w http.ResponseWriter, r *http.Request) {
-					w.Write(elfWithID([]byte{9, 9}, 64<<10))
+					w.Write(elftest.WithID(3, []byte{9, 9}, 64<<10))
 					w.(http.Flusher).Flush()
 					reached(t, "the other server's answer", begun)
 					end(w)

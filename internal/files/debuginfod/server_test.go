@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -21,40 +20,10 @@ import (
 	"github.com/corewalk/corewalk/internal/files/debuginfod/settings"
 	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/internal/format/elffile/elftest"
 )
 
 var testID = []byte{0xde, 0xad, 0xbe, 0xef, 1, 2, 3, 4}
-
-// elfWithID makes an ELF file of at least size bytes that contains only a build-id, or not
-// even that if id is nil.
-func elfWithID(id []byte, size int) []byte {
-	le := binary.LittleEndian
-	b := make([]byte, 64, 64+56)
-	copy(b, "\x7fELF\x02\x01\x01")
-	le.PutUint16(b[16:], 3)
-	le.PutUint16(b[18:], 62)
-	le.PutUint32(b[20:], 1)
-	le.PutUint64(b[32:], 64)
-	le.PutUint16(b[52:], 64)
-	le.PutUint16(b[54:], 56)
-	if id != nil {
-		le.PutUint16(b[56:], 1)
-		p := make([]byte, 56)
-		le.PutUint32(p, 4) // PT_NOTE
-		le.PutUint32(p[4:], 4)
-		n := uint64(16 + len(id))
-		le.PutUint64(p[8:], 120)
-		le.PutUint64(p[32:], n)
-		le.PutUint64(p[40:], n)
-		le.PutUint64(p[48:], 4)
-		b = append(b, p...)
-		b = le.AppendUint32(b, 4)
-		b = le.AppendUint32(b, uint32(len(id)))
-		b = le.AppendUint32(b, 3)
-		b = append(append(b, "GNU\x00"...), id...)
-	}
-	return append(b, make([]byte, max(0, size-len(b)))...)
-}
 
 // debugFile returns a real separate debug file and its build-id.
 func debugFile(t testing.TB) (id, data []byte) {
@@ -113,10 +82,10 @@ func raw(w http.ResponseWriter, head string, body []byte) {
 
 // Various answers to a query for the debug information of testID or of a real file.
 func TestServers(t *testing.T) {
-	small, large := elfWithID(testID, 0), elfWithID(testID, 300<<10)
+	small, large := elftest.WithID(3, testID, 0), elftest.WithID(3, testID, 300<<10)
 	var many bytes.Buffer // before the time limits run
 	z := gzip.NewWriter(&many)
-	z.Write(elfWithID(testID, 10<<20))
+	z.Write(elftest.WithID(3, testID, 10<<20))
 	z.Close()
 	realID, whole := debugFile(t)
 	debugOnly := whole
@@ -194,8 +163,8 @@ func TestServers(t *testing.T) {
 		{name: "page", answer: func(c call) { fmt.Fprint(c.w, "<html>Log in to the Wi-Fi") }, want: errNotELF.Error()},
 		{name: "nothing", answer: func(call) {}, want: errNotELF.Error()},
 		{name: "head of a file", answer: func(c call) { c.w.Write(small[:20]) }, want: "ELF"},
-		{name: "another build", answer: func(c call) { c.w.Write(elfWithID([]byte{9, 9, 9, 9}, 0)) }, want: "build-id 09090909, want deadbeef01020304"},
-		{name: "no build-id", answer: func(c call) { c.w.Write(elfWithID(nil, 0)) }, want: "no build-id"},
+		{name: "another build", answer: func(c call) { c.w.Write(elftest.WithID(3, []byte{9, 9, 9, 9}, 0)) }, want: "build-id 09090909, want deadbeef01020304"},
+		{name: "no build-id", answer: func(c call) { c.w.Write(elftest.WithID(3, nil, 0)) }, want: "no build-id"},
 		{name: "debug file for the program", id: realID, kind: find.KindExecutable, answer: func(c call) { c.w.Write(debugOnly) }, want: "not the code"},
 		{name: "cut short", answer: func(c call) { raw(c.w, "HTTP/1.1 200 OK\nContent-Length: 307200", large[:2000]) }, want: "unexpected EOF", queries: 3},
 		{name: "truncated, without a length", id: realID, answer: func(c call) { raw(c.w, "HTTP/1.0 200 OK", whole[:len(whole)/2]) }, want: "damaged"},
@@ -295,7 +264,7 @@ func TestQuery(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		user, pass, _ := r.BasicAuth()
 		got.Store(strings.Join([]string{r.Method, r.RequestURI, r.Proto, user, pass, r.UserAgent()}, " "))
-		w.Write(elfWithID(testID, 0))
+		w.Write(elftest.WithID(3, testID, 0))
 	}))
 	defer server.Close()
 	host := strings.TrimPrefix(server.URL, "http://")
@@ -335,7 +304,7 @@ func TestPassword(t *testing.T) {
 // A server with an untrusted certificate is not used, and redirects from https to http are
 // not followed.
 func TestTLS(t *testing.T) {
-	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.Write(elfWithID(testID, 0)) }))
+	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.Write(elftest.WithID(3, testID, 0)) }))
 	defer plain.Close()
 	var queries atomic.Int32
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -344,7 +313,7 @@ func TestTLS(t *testing.T) {
 			http.Redirect(w, r, plain.URL, http.StatusFound)
 			return
 		}
-		w.Write(elfWithID(testID, 0))
+		w.Write(elftest.WithID(3, testID, 0))
 	}))
 	server.Config.ErrorLog = quiet()
 	server.StartTLS()

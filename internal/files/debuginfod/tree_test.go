@@ -11,13 +11,14 @@ import (
 
 	"github.com/corewalk/corewalk/internal/files/debuginfod/settings"
 	"github.com/corewalk/corewalk/internal/files/find"
+	"github.com/corewalk/corewalk/internal/format/elffile/elftest"
 )
 
 // A directory with a server's layout can be used as a server.
 func TestTree(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a b")
-	put(t, filepath.Join(dir, "buildid/deadbeef01020304/debuginfo"), elfWithID(testID, 0), 0o400, 0)
-	put(t, filepath.Join(dir, "buildid/deadbeef01020304/executable"), elfWithID([]byte{1, 2}, 0), 0o400, 0)
+	put(t, filepath.Join(dir, "buildid/deadbeef01020304/debuginfo"), elftest.WithID(3, testID, 0), 0o400, 0)
+	put(t, filepath.Join(dir, "buildid/deadbeef01020304/executable"), elftest.WithID(3, []byte{1, 2}, 0), 0o400, 0)
 	put(t, filepath.Join(dir, "buildid/01020304/debuginfo"), []byte("no file"), 0o400, 0)
 	put(t, filepath.Join(dir, "buildid/01020304/executable/x"), nil, 0o400, 0)
 	for _, tt := range []struct {
@@ -46,7 +47,7 @@ func TestTree(t *testing.T) {
 			if err != nil || path != filepath.Join(cfg.CacheDir, "deadbeef01020304/debuginfo") {
 				t.Errorf("%s: %q, %v", tt.url, path, err)
 			}
-			if p := told[len(told)-1]; !strings.HasPrefix(p.Server, "file://") || p.Total != int64(len(elfWithID(testID, 0))) || p.Done != p.Total {
+			if p := told[len(told)-1]; !strings.HasPrefix(p.Server, "file://") || p.Total != int64(len(elftest.WithID(3, testID, 0))) || p.Done != p.Total {
 				t.Errorf("%s: progress %+v", tt.url, p)
 			}
 		} else if err == nil || !strings.Contains(err.Error(), tt.want) || errors.Is(err, fs.ErrNotExist) != tt.absent {
@@ -67,7 +68,7 @@ func TestTree(t *testing.T) {
 // The same limits apply to a tree's file, and reading stops when nobody needs it any more.
 func TestTreeLimits(t *testing.T) {
 	dir := t.TempDir()
-	put(t, filepath.Join(dir, "buildid/deadbeef01020304/debuginfo"), elfWithID(testID, 1000), 0o400, 0)
+	put(t, filepath.Join(dir, "buildid/deadbeef01020304/debuginfo"), elftest.WithID(3, testID, 1000), 0o400, 0)
 	cfg := configFor(t, "file://"+dir)
 	cfg.MaxSize = 999
 	if _, err := newClient(t, cfg).Fetch(context.Background(), testID, find.KindDebugInfo); err == nil || !strings.Contains(err.Error(), errSize.Error()) {

@@ -5,13 +5,15 @@ import (
 	"fmt"
 	"path/filepath"
 	"testing"
+
+	"github.com/corewalk/corewalk/internal/format/elffile/elftest"
 )
 
 // BenchmarkIndex indexes a tree with many files of all kinds: the cost of a search if no
 // path helps.
 func BenchmarkIndex(b *testing.B) {
 	dir := b.TempDir()
-	kinds := [][]byte{elfWithID(3, []byte{1, 2, 3, 4}), peWith(b, testCodeID, testDebugID, "a.pdb"), pdbWith(b, testDebugID),
+	kinds := [][]byte{elftest.WithID(3, []byte{1, 2, 3, 4}, 0), peWith(b, testCodeID, testDebugID, "a.pdb"), pdbWith(b, testDebugID),
 		symWith(testDebugID, testCodeID, "a.pdb"), []byte("text of some other kind, longer than a head is\n")}
 	const files = 10_000
 	for i := range files {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/corewalk/corewalk/internal/format/elffile/elftest"
 )
 
 var le = binary.LittleEndian
@@ -135,8 +137,8 @@ func TestIdentify(t *testing.T) {
 		"app.pdb":     {pdbWith(t, testDebugID), ids{kind: pdbFile, debugID: strings.ToLower(testDebugID)}},
 		"app.sym":     {symWith(testDebugID, testCodeID, "app.pdb"), ids{symFile, "", "5f3a00bc7000", strings.ToLower(testDebugID)}},
 		"nocode.sym":  {symWith(testDebugID, "", "app.pdb"), ids{kind: symFile, debugID: strings.ToLower(testDebugID)}},
-		"app.so":      {elfWithID(3, []byte{1, 2}), ids{kind: elfFile, buildID: "0102"}},
-		"core":        {elfWithID(4, []byte{1, 2}), ids{}},
+		"app.so":      {elftest.WithID(3, []byte{1, 2}, 0), ids{kind: elfFile, buildID: "0102"}},
+		"core":        {elftest.WithID(4, []byte{1, 2}, 0), ids{}},
 		"dos.exe":     {append([]byte("MZ"), make([]byte, 100)...), ids{}},
 		"cut.pdb":     {pdbWith(t, testDebugID)[:100], ids{}},
 		"cut.sym":     {[]byte("MODULE windows x86_64 \nINFO CODE_ID 12\n"), ids{}},

@@ -2,36 +2,14 @@ package find
 
 import (
 	"context"
-	"encoding/binary"
 	"encoding/hex"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
-)
 
-// elfWithID makes a 64-bit ELF file that contains only a build-id note.
-func elfWithID(typ uint16, id []byte) []byte {
-	le := binary.LittleEndian
-	note := le.AppendUint32(nil, 4)
-	note = le.AppendUint32(note, uint32(len(id)))
-	note = le.AppendUint32(note, 3) // NT_GNU_BUILD_ID
-	note = append(append(note, "GNU\x00"...), id...)
-	b := make([]byte, 64+56)
-	copy(b, "\x7fELF\x02\x01\x01")
-	le.PutUint16(b[16:], typ)
-	le.PutUint16(b[18:], 62) // EM_X86_64
-	le.PutUint32(b[20:], 1)
-	le.PutUint64(b[32:], 64) // program headers
-	le.PutUint16(b[52:], 64)
-	le.PutUint16(b[54:], 56)
-	le.PutUint16(b[56:], 1)
-	le.PutUint32(b[64:], 4) // PT_NOTE
-	le.PutUint64(b[64+8:], uint64(len(b)))
-	le.PutUint64(b[64+32:], uint64(len(note)))
-	le.PutUint64(b[64+48:], 4)
-	return append(b, note...)
-}
+	"github.com/corewalk/corewalk/internal/format/elffile/elftest"
+)
 
 func write(t testing.TB, path string, data []byte) string {
 	t.Helper()
@@ -79,12 +57,12 @@ func TestDebugFilesByLink(t *testing.T) {
 func TestSearchByBuildID(t *testing.T) {
 	dir := t.TempDir()
 	id := []byte{1, 2, 3, 4}
-	app := write(t, filepath.Join(dir, "deep/er/app"), elfWithID(3, id))
-	dbg := write(t, filepath.Join(dir, "symbols/app.debug"), elfWithID(3, id))
-	write(t, filepath.Join(dir, "other"), elfWithID(3, []byte{9, 9}))
-	write(t, filepath.Join(dir, "core"), elfWithID(4, id)) // a core is no module
+	app := write(t, filepath.Join(dir, "deep/er/app"), elftest.WithID(3, id, 0))
+	dbg := write(t, filepath.Join(dir, "symbols/app.debug"), elftest.WithID(3, id, 0))
+	write(t, filepath.Join(dir, "other"), elftest.WithID(3, []byte{9, 9}, 0))
+	write(t, filepath.Join(dir, "core"), elftest.WithID(4, id, 0)) // a core is no module
 	write(t, filepath.Join(dir, "text"), []byte("hello"))
-	write(t, filepath.Join(dir, "cut"), elfWithID(3, id)[:40])
+	write(t, filepath.Join(dir, "cut"), elftest.WithID(3, id, 0)[:40])
 	f := New(context.Background(), Options{Search: []string{dir}, DebugDirs: []string{}})
 	if got := slices.Collect(f.Binaries(Module{Path: "/nowhere/app-1.2", BuildID: id})); !slices.Equal(got, []string{"/nowhere/app-1.2", app, dbg}) {
 		t.Errorf("binaries of id %s: %q", hex.EncodeToString(id), got)
@@ -106,7 +84,7 @@ func TestPartialBuildID(t *testing.T) {
 		h := hex.EncodeToString(x)
 		write(t, filepath.Join(dbg, ".build-id", h[:2], h[2:]), nil)
 		write(t, filepath.Join(dbg, ".build-id", h[:2], h[2:]+".debug"), nil)
-		write(t, filepath.Join(search, h), elfWithID(3, x))
+		write(t, filepath.Join(search, h), elftest.WithID(3, x, 0))
 	}
 	write(t, filepath.Join(dbg, ".build-id", "ab", "0102030405060708-no"), nil)
 	for _, tt := range []struct{ known, file []byte }{

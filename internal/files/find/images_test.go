@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/corewalk/corewalk/internal/format/elffile/elftest"
 )
 
 // imageOf makes a tar archive of files; those that begin with "->" are links.
@@ -31,7 +33,7 @@ func imageOf(t *testing.T, files map[string]string) string {
 func TestSysrootImage(t *testing.T) {
 	id := []byte{0xab, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19}
 	debug := "usr/lib/debug/.build-id/ab/0102030405060708090a0b0c0d0e0f10111213"
-	image := imageOf(t, map[string]string{"lib": "->usr/lib", "usr/lib/libx.so.1.2": string(elfWithID(3, id)), "usr/lib/libx.so.1": "->/lib/libx.so.1.2",
+	image := imageOf(t, map[string]string{"lib": "->usr/lib", "usr/lib/libx.so.1.2": string(elftest.WithID(3, id, 0)), "usr/lib/libx.so.1": "->/lib/libx.so.1.2",
 		"usr/lib/libx.debug": "link", debug + ".debug": "debug", debug: "->/usr/lib/libx.so.1.2", "etc/ld.so.conf": "include /etc/ld.so.conf.d/*.conf\n",
 		"etc/ld.so.conf.d/a.conf": "/opt/a\n", "opt/a/libbare.so": "bare", "src/main.c": "int main;"})
 	f := New(context.Background(), Options{Sysroots: []string{image}, DebugDirs: []string{}})
@@ -58,7 +60,7 @@ func TestSysrootImage(t *testing.T) {
 	if !f.Given(lib) {
 		t.Error("the user named the image")
 	}
-	has("build-id", first(f.Binaries(Module{Path: "/moved", BuildID: id})), string(elfWithID(3, id)))
+	has("build-id", first(f.Binaries(Module{Path: "/moved", BuildID: id})), string(elftest.WithID(3, id, 0)))
 	has("debug file", first(f.DebugFiles(DebugQuery{BuildID: id})), "debug")
 	has("partial id", first(f.DebugFiles(DebugQuery{BuildID: id[:16], PartialID: true})), "debug")
 	has("debug link", first(f.DebugFiles(DebugQuery{File: lib, Link: "libx.debug"})), "link")

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/corewalk/corewalk/internal/format/elffile/elftest"
 )
 
 func TestSymbolPath(t *testing.T) {
@@ -78,7 +80,7 @@ func FuzzIdentify(f *testing.F) {
 	f.Add(pdbWith(f, testDebugID))
 	f.Add(peWith(f, testCodeID, testDebugID, "app.pdb"))
 	f.Add(symWith(testDebugID, testCodeID, "app.pdb"))
-	f.Add(elfWithID(3, []byte{1, 2, 3}))
+	f.Add(elftest.WithID(3, []byte{1, 2, 3}, 0))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		path := write(t, filepath.Join(t.TempDir(), "f"), data)
 		got := identify(path, make([]byte, headSize))

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/corewalk/corewalk/internal/format/decompress/cabtest"
+	"github.com/corewalk/corewalk/internal/format/elffile/elftest"
 )
 
 // appModule is a module as a Windows dump describes it.
@@ -240,8 +241,8 @@ func TestStoresAreNotRead(t *testing.T) {
 	marked := write(t, filepath.Join(dir, "deep/store/App.DLL", testCodeID, "App.DLL"), peWith(t, testCodeID, "", ""))
 	write(t, filepath.Join(dir, "deep/store/pingme.txt"), nil)
 	// Directories that only look like stores are read: they contain other files.
-	elf := write(t, filepath.Join(dir, "cache", strings.Repeat("a", 40), "executable"), elfWithID(3, []byte{1, 2, 3}))
-	elf2 := write(t, filepath.Join(dir, "x.d", strings.Repeat("b", 16), "x"), elfWithID(3, []byte{1, 2, 3}))
+	elf := write(t, filepath.Join(dir, "cache", strings.Repeat("a", 40), "executable"), elftest.WithID(3, []byte{1, 2, 3}, 0))
+	elf2 := write(t, filepath.Join(dir, "x.d", strings.Repeat("b", 16), "x"), elftest.WithID(3, []byte{1, 2, 3}, 0))
 	f = finder(t, Options{Search: []string{dir}})
 	if got := symbolFiles(f, appModule); !slices.Equal(got, []string{"symbol file " + nested}) {
 		t.Errorf("%q, want %s", got, nested)

@@ -4,8 +4,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/corewalk/corewalk/internal/files/mmapfile"
+	"github.com/corewalk/corewalk/internal/format/decompress"
 	"github.com/corewalk/corewalk/internal/format/elffile"
 )
 
@@ -45,3 +47,39 @@ func verifyELF(data []byte, kind, id string) error {
 	}
 	return nil
 }
+
+// VerifyStored returns an error unless a file is complete and is what a symbol store has by an identifier: a PE image, a PDB or a Breakpad
+// symbol file that says itself that it is this build, as it is or in a cabinet. expand is called for what is in a cabinet: it writes what it is
+// given to a file, and returns its path.
+func VerifyStored(path, id string, expand func(write func(io.Writer) error) (path string, err error)) error {
+	buf := make([]byte, headSize)
+	switch got := identify(path, buf); {
+	case got.kind == elfFile:
+		return errors.New("this is an ELF file: such files are stored as buildid/ID/debuginfo or buildid/ID/executable")
+	case got.kind != otherFile:
+		return StoreKey{ID: id, Kind: symbolKinds[got.kind]}.verify(path)
+	case !decompress.IsCabinet(buf):
+		return errors.New("this is no PE image, PDB or Breakpad symbol file, and no cabinet with one")
+	case expand == nil:
+		return errors.New("a cabinet contains another cabinet")
+	}
+	m, err := mmapfile.Open(path)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	var inner string
+	fault := mmapfile.Guard(func() {
+		var cab *decompress.CabinetFile
+		if cab, err = decompress.OpenCabinet(m.Data()); err == nil {
+			inner, err = expand(func(w io.Writer) error { return cab.Expand(w, MaxSymbolFile) })
+		}
+	})
+	if fault != nil || err != nil {
+		return errors.Join(fault, err)
+	}
+	return VerifyStored(inner, id, nil)
+}
+
+// symbolKinds are the kinds of files that symbol stores have.
+var symbolKinds = [...]SymbolKind{pdbFile: KindPDB, symFile: KindBreakpad, peFile: KindPE}

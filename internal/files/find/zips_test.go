@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/files/mmapfile"
+	"github.com/corewalk/corewalk/internal/format/elffile/elftest"
 )
 
 // zipOf makes an archive with an ELF file, stored and compressed, and a text.
@@ -36,7 +37,7 @@ func zipOf(t testing.TB, lib []byte) []byte {
 }
 
 func TestZip(t *testing.T) {
-	lib := elfWithID(3, []byte{1, 2, 3, 4})
+	lib := elftest.WithID(3, []byte{1, 2, 3, 4}, 0)
 	data := zipOf(t, lib)
 	base := uint64(bytes.Index(data, lib[:64])) // the other is compressed
 	dir := t.TempDir()
@@ -80,7 +81,7 @@ func TestZip(t *testing.T) {
 
 // TestZipDirectory: archives whose list of files is too long, or is nowhere, are not looked into.
 func TestZipDirectory(t *testing.T) {
-	data := zipOf(t, elfWithID(3, []byte{1, 2, 3, 4}))
+	data := zipOf(t, elftest.WithID(3, []byte{1, 2, 3, 4}, 0))
 	if got := len(libraries(t.Context(), "x", data, maxZipDirectory)); got != 1 {
 		t.Fatalf("%d libraries", got)
 	}
@@ -97,7 +98,7 @@ func TestZipDirectory(t *testing.T) {
 
 // TestZipOfOneLibrary: a library that the list of files names ten thousand times is looked at as often as the archive has room for it.
 func TestZipOfOneLibrary(t *testing.T) {
-	data := zipOf(t, elfWithID(3, bytes.Repeat([]byte{1, 2, 3, 4}, 1<<16)))
+	data := zipOf(t, elftest.WithID(3, bytes.Repeat([]byte{1, 2, 3, 4}, 1<<16), 0))
 	end := bytes.LastIndex(data, []byte("PK\x05\x06"))
 	start := bytes.Index(data, []byte("PK\x01\x02"))
 	const times = 10000
@@ -112,7 +113,7 @@ func TestZipOfOneLibrary(t *testing.T) {
 }
 
 func FuzzZip(f *testing.F) {
-	f.Add(zipOf(f, elfWithID(3, []byte{1, 2, 3, 4})))
+	f.Add(zipOf(f, elftest.WithID(3, []byte{1, 2, 3, 4}, 0)))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, e := range libraries(t.Context(), "x", data, 1<<20) {
 			if e.off < 0 || e.size < 0 || e.off+e.size > int64(len(data)) {

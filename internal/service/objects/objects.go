@@ -33,6 +33,8 @@ type File interface {
 	io.Writer
 	// Sum returns the SHA-256 digest of what was written, in hex, and its size in bytes.
 	Sum() (sum string, size int64)
+	// Path is where what was written is on this machine, until it is kept or dropped. It may be read once nothing more is written.
+	Path() string
 	// Keep stores the file by its key for good, in place of one that is there. It is stored once Keep returns no error.
 	Keep(ctx context.Context, key string) error
 	// Drop ends a file that was not kept; after Keep it does nothing.
@@ -161,6 +163,8 @@ func (f *file) Write(b []byte) (int, error) {
 }
 
 func (f *file) Sum() (string, int64) { return hex.EncodeToString(f.hash.Sum(nil)), f.size }
+
+func (f *file) Path() string { return f.f.Name() }
 
 func (f *file) Keep(_ context.Context, key string) error {
 	if err := CheckKey(key); err != nil {

@@ -440,8 +440,30 @@ function loginPage(why) {
     } }, h("label", { class: "wide" }, "Token", field), h("button", {}, "Log in"))];
 }
 
-let latest = 0;
+// linkPage asks before a link logs in: who made the link sees what is uploaded and decided with its token.
+async function linkPage(token) {
+  let to;
+  try {
+    const r = await fetch("/api/v1/whoami", { headers: { Authorization: "Bearer " + token }, credentials: "omit" });
+    if (!r.ok) throw new Error();
+    to = await r.json();
+  } catch {
+    linked = null;
+    return loginPage("The token in this link is not known.");
+  }
+  const yes = h("button", { type: "button", id: "link-yes", onclick: async () => {
+    try { await login(token); linked = null; await begin(); } catch (err) { main.replaceChildren(...loginPage(err.message).flat()); }
+  } }, "Log in");
+  const no = h("button", { type: "button", id: "link-no", onclick: async () => { linked = null; await show(); } }, "Do not");
+  return [h("h2", {}, "Log in by this link?"),
+    h("p", {}, "The link has a token of the project ", h("strong", {}, to.project), to.note ? [" (", to.note, ")"] : "", ". Whoever made it can see what you do with it."),
+    who ? h("p", {}, "You are logged in to the project ", h("strong", {}, who.project), ", and would be logged out there.") : "",
+    h("p", {}, yes, " ", no)];
+}
+
+let latest = 0, linked = null; // the token of the link that was opened, until the reader has decided
 async function show(stay) {
+  if (linked) { main.replaceChildren(...(await linkPage(linked)).flat(9).filter((x) => x !== "")); return; }
   if (!who) { main.replaceChildren(...loginPage().flat().filter((x) => x !== "")); return; }
   const [path, query = ""] = location.hash.replace(/^#\/?/, "").split("?");
   const [page, ...args] = path.split("/").map(decodeURIComponent);
@@ -494,12 +516,14 @@ document.addEventListener("keydown", (e) => {
   } else if (e.key === "u") history.back();
 });
 
-window.addEventListener("hashchange", () => show());
-(async () => {
+// takeLink takes the token out of the address of a link that logs in.
+function takeLink() {
   const token = /^#(cw_\w[\w-]*)$/.exec(location.hash);
-  if (token) {
-    history.replaceState(null, "", "#/");
-    try { await login(token[1]); } catch { /* the form says so */ }
-  }
-  await begin();
-})();
+  if (!token) return;
+  history.replaceState(null, "", "#/");
+  linked = token[1];
+}
+
+window.addEventListener("hashchange", () => { takeLink(); show(); });
+takeLink();
+begin();

@@ -276,6 +276,9 @@ func (f *handleFlags) run(e env) int {
 		return f.enterAll(e)
 	}
 	path := f.policy
+	if path == "" && (f.uninstall || f.status) {
+		path = handle.InstalledPolicy()
+	}
 	if path == "" {
 		path = handle.DefaultPolicy
 	}

@@ -83,6 +83,24 @@ func (p *Policy) Look() (*Installation, error) {
 	return i, nil
 }
 
+// InstalledPolicy is the path of the policy file that core_pattern names; "" if it names none.
+func InstalledPolicy() string {
+	b, err := os.ReadFile(filepath.Join(kernelDir, patternFile))
+	if err != nil {
+		return ""
+	}
+	return policyIn(string(b))
+}
+
+// policyIn is the path of the policy file in a pattern that Install made.
+func policyIn(pattern string) string {
+	words := strings.Fields(pattern)
+	if len(words) < 4 || words[0][0] != '|' || words[1] != "handle" || words[2] != "--policy" {
+		return ""
+	}
+	return words[3]
+}
+
 func (p *Policy) beforeFile() string { return filepath.Join(p.Directory, stateDir, "before.json") }
 
 // Install has the kernel start exe when a process dies, or connect to a socket if that is not "", and remembers what it did before.
@@ -145,19 +163,17 @@ var ErrNotInstalled = errors.New("not installed")
 func (p *Policy) Uninstall() (*Before, error) {
 	s := &Store{p.Directory}
 	lock, err := s.lock("install")
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, ErrNotInstalled
-	}
-	if err != nil {
+	if err == nil {
+		defer lock.Close()
+	} else if !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	defer lock.Close()
 	now, err := p.Look()
 	switch {
 	case err != nil:
 		return nil, err
 	case now.Before == nil:
-		return nil, ErrNotInstalled
+		return nil, fmt.Errorf("%w: %s has nothing of an installation, and core_pattern is %q", ErrNotInstalled, p.Directory, now.Pattern)
 	case !now.Installed():
 		return nil, errors.Join(fmt.Errorf("core_pattern is now %q, which is not of this handler: it stays", now.Pattern), os.Remove(p.beforeFile()))
 	}

@@ -48,8 +48,14 @@ func TestInstall(t *testing.T) {
 	if got, want := now(), "|"+exe+" handle --policy /etc/p %P %i %s %t %h %e 500"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if i, err := p.Look(); err != nil || !i.Installed() {
+	i, err := p.Look()
+	if err != nil || !i.Installed() {
 		t.Errorf("%+v, %v", i, err)
+	}
+	for pattern, want := range map[string]string{i.Pattern + "\n": "/etc/p", "core\n": "", "|/usr/bin/other handler --policy /x %p\n": "", "|" + exe + " handle" + arguments: "", "|a handle --policy": "", "": ""} {
+		if got := policyIn(pattern); got != want {
+			t.Errorf("the policy in %q: %q, want %q", pattern, got, want)
+		}
 	}
 	if _, err := p.Uninstall(); err != nil {
 		t.Fatal(err)

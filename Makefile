@@ -131,12 +131,7 @@ cores:
 	testdata/make-cores.sh $(CASES)
 
 fuzz:
-	@set -e; for pkg in $$($(GO) list $(PKGS)); do \
-		for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
-			echo "$$pkg $$target"; \
-			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg; \
-		done; \
-	done
+	nice $(GO) run ./internal/fuzzing -time $(FUZZTIME) $(PKGS)
 
 # The figures and the differences; everything the tests say when one fails.
 parity:

@@ -35,7 +35,7 @@ var mayAllocate = map[string]int{
 	"github.com/ulikunitz/xz/lzma":                   2,
 	"golang.org/x/arch/arm/armasm":                   5,
 	"golang.org/x/arch/arm64/arm64asm":               10,
-	"golang.org/x/arch/loong64/loong64asm":           3,
+	"golang.org/x/arch/loong64/loong64asm":           7,
 	"golang.org/x/arch/riscv64/riscv64asm":           5,
 	"golang.org/x/exp/slog":                          3, // of tusd
 	"golang.org/x/sys/unix":                          1,

@@ -20,7 +20,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 )
 
@@ -119,8 +118,7 @@ func (o *options) runAll(targets []target) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	w := tabwriter.NewWriter(o.stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(w, "tried\tnew\tall\t target\n")
+	fmt.Fprintf(o.stdout, "%10s %6s %6s  target\n", "tried", "new", "all")
 	var failed []error
 	ran, tried := 0, 0
 	binary := map[string]string{} // by package; "" is one that cannot be built
@@ -146,10 +144,7 @@ func (o *options) runAll(targets []target) error {
 		if r.err != nil {
 			failed = append(failed, r.err)
 		}
-		fmt.Fprintf(w, "%d\t%d\t%d\t %s %s\n", r.tried, r.found, r.kept, strings.TrimPrefix(t.pkg, "github.com/corewalk/corewalk/"), t.name)
-	}
-	if err := w.Flush(); err != nil {
-		return err
+		fmt.Fprintf(o.stdout, "%10d %6d %6d  %s %s\n", r.tried, r.found, r.kept, strings.TrimPrefix(t.pkg, "github.com/corewalk/corewalk/"), t.name)
 	}
 	if ran == 0 && len(failed) == 0 {
 		return errors.New("no target was run")

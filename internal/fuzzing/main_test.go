@@ -33,7 +33,7 @@ func TestRunAll(t *testing.T) {
 	if strings.Contains(err.Error(), "FuzzFine") {
 		t.Errorf("%v", err)
 	}
-	if !regexp.MustCompile(`(?m)^ *[1-9]\d* +\d+ +\d+ \S*good FuzzFine$`).MatchString(out.String()) || !strings.Contains(out.String(), "3 targets tried") {
+	if !regexp.MustCompile(`(?m)^ *[1-9]\d* +\d+ +\d+ +\S*good FuzzFine$`).MatchString(out.String()) || !strings.Contains(out.String(), "3 targets tried") {
 		t.Errorf("%s", out.String())
 	}
 }

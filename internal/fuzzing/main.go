@@ -20,6 +20,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -165,23 +166,67 @@ func (o *options) build(t target, bin string) error {
 	return nil
 }
 
-// fuzz runs a target.
+// Limits of a target.
+const (
+	maxSeeds = 5 * time.Minute // for what is known before: after that it is an error
+	// minimize is how often an interesting input is tried to be made smaller. Without it that takes up to a minute for each, in which nothing else is
+	// tried.
+	minimize = "20x"
+)
+
+// fuzz runs a target: the inputs that are known, and then new ones for the time that was asked for.
 func (o *options) fuzz(t target, bin string) result {
-	cmd := exec.Command(bin, "-test.run=^$", "-test.fuzz=^"+t.name+"$", "-test.fuzztime="+o.time.String(),
+	cmd := exec.Command(bin, "-test.run=^$", "-test.fuzz=^"+t.name+"$", "-test.fuzztime="+(maxSeeds+o.time).String(), "-test.fuzzminimizetime="+minimize,
 		"-test.fuzzcachedir="+filepath.Join(o.cache, t.pkg), "-test.parallel="+strconv.Itoa(runtime.GOMAXPROCS(0)))
 	cmd.Dir = t.dir
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	err := cmd.Run()
+	out := &watched{seen: make(chan struct{})}
+	cmd.Stdout, cmd.Stderr = out, out
+	err := cmd.Start()
+	if err == nil {
+		done := make(chan struct{})
+		go func() {
+			select {
+			case <-out.seen:
+			case <-done:
+				return
+			}
+			select {
+			case <-time.After(o.time):
+				_ = cmd.Process.Signal(os.Interrupt) // it ends in good order, with its figures
+			case <-done:
+			}
+		}()
+		err = cmd.Wait()
+		close(done)
+	}
 	r := result{target: t}
-	r.tried, r.found, r.kept = figures(out.String())
+	text := out.all.String()
+	r.tried, r.found, r.kept = figures(text)
 	switch {
 	case err != nil:
-		r.err = fmt.Errorf("%s %s: %w\n%s", t.pkg, t.name, err, out.Bytes())
+		r.err = fmt.Errorf("%s %s: %w\n%s", t.pkg, t.name, err, text)
 	case r.tried == 0:
-		r.err = fmt.Errorf("%s %s tried no input\n%s", t.pkg, t.name, out.Bytes())
+		r.err = fmt.Errorf("%s %s tried no input of its own\n%s", t.pkg, t.name, text)
 	}
 	return r
+}
+
+// begun is in the lines that a target prints once it tries inputs of its own. Before, it tries those that are known.
+const begun = " execs: "
+
+// A watched buffer closes seen once the target has begun. Only one goroutine writes it.
+type watched struct {
+	all  bytes.Buffer
+	once sync.Once
+	seen chan struct{}
+}
+
+func (w *watched) Write(b []byte) (int, error) {
+	n, err := w.all.Write(b)
+	if bytes.Contains(w.all.Bytes(), []byte(begun)) {
+		w.once.Do(func() { close(w.seen) })
+	}
+	return n, err
 }
 
 // figures reads the last line in which a target says how far it is.

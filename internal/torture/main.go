@@ -22,6 +22,7 @@ const (
 	limitTime     = 5 * time.Second
 	countingCosts = 8
 	limitAllocs   = 1 << 30 // bytes allocated, used or not
+	limitOutput   = 1 << 28 // bytes written, in up to six formats
 	// Then the worker ends itself: so much later than limitTime, and so on.
 	killAfter  = 15 * time.Second
 	killWall   = 2 * time.Minute

@@ -2,13 +2,24 @@ package main
 
 import (
 	"context"
-	"io"
 	"math/rand/v2"
+	"sync/atomic"
 
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/internal/triage/signature"
 	"github.com/corewalk/corewalk/report"
 )
+
+// written counts what is written of one input, in bytes.
+var written atomic.Uint64
+
+// counter is where everything is written to. Workers do one input at a time.
+type counter struct{}
+
+func (counter) Write(b []byte) (int, error) {
+	written.Add(uint64(len(b)))
+	return len(b), nil
+}
 
 // service does what a service for dumps does: the report of everything that is in the dump, as data or as text or as
 // both, and what is known before an analysis. It returns the report, nil if there is none.
@@ -29,9 +40,9 @@ func service(open func(opts ...corewalk.Option) (*corewalk.Target, error), rng *
 	defer t.Close()
 	if err != nil || rng.IntN(3) == 0 {
 		in := t.Info()
-		report.WriteInfoText(io.Discard, in, report.TextOptions{})
-		report.WriteInfoJSON(io.Discard, in)
-		report.WriteMissing(io.Discard, in.Modules)
+		report.WriteInfoText(counter{}, in, report.TextOptions{})
+		report.WriteInfoJSON(counter{}, in)
+		report.WriteMissing(counter{}, in.Modules)
 		for range t.Identity() {
 		}
 	}
@@ -60,15 +71,15 @@ func service(open func(opts ...corewalk.Option) (*corewalk.Target, error), rng *
 	}
 	switch rng.IntN(4) {
 	case 0:
-		report.WriteText(io.Discard, r, text)
+		report.WriteText(counter{}, r, text)
 	case 1:
-		report.WriteJSON(io.Discard, r)
+		report.WriteJSON(counter{}, r)
 	case 2:
-		report.WriteStackwalk(io.Discard, r)
+		report.WriteStackwalk(counter{}, r)
 	default:
-		report.WriteText(io.Discard, r, text)
-		report.WriteJSON(io.Discard, r)
-		report.WriteStackwalk(io.Discard, r)
+		report.WriteText(counter{}, r, text)
+		report.WriteJSON(counter{}, r)
+		report.WriteStackwalk(counter{}, r)
 	}
 	signature.Of(r)
 	return r

@@ -26,6 +26,8 @@ type figures struct {
 	Time               time.Duration // of the processor, for all inputs
 	WorstTime          time.Duration
 	WorstBytes         uint64
+	OverOutput         int
+	WorstOutput        uint64
 	SlowInput          *input `json:",omitempty"`
 }
 
@@ -41,6 +43,8 @@ func (f *figures) add(g *figures) {
 		f.WorstTime, f.SlowInput = g.WorstTime, g.SlowInput
 	}
 	f.WorstBytes = max(f.WorstBytes, g.WorstBytes)
+	f.OverOutput += g.OverOutput
+	f.WorstOutput = max(f.WorstOutput, g.WorstOutput)
 }
 
 // A tally is what was counted in one run, or in several.
@@ -111,10 +115,10 @@ func (t *tally) write(path string) error {
 
 // print writes a table: kinds of parts, then kinds of whole reports, each with its sum.
 func (t *tally) print(w io.Writer) {
-	fmt.Fprintf(w, "%-14s %10s %7s %10s %10s %12s %9s %11s %11s %10s\n", "kind", "inputs", "panics", "recovered", "over time", "over memory", "mean time", "worst time", "worst MB", "new code")
+	fmt.Fprintf(w, "%-14s %10s %7s %10s %10s %12s %12s %9s %11s %9s %11s %10s\n", "kind", "inputs", "panics", "recovered", "over time", "over memory", "over output", "mean time", "worst time", "worst MB", "written MB", "new code")
 	line := func(f *figures) {
-		fmt.Fprintf(w, "%-14s %10d %7d %10d %10d %12d %9v %11v %11d %10d\n", f.Kind, f.Inputs, f.Panics, f.Recovered, f.OverTime, f.OverSize,
-			(f.Time / time.Duration(max(1, f.Inputs))).Round(time.Microsecond), f.WorstTime.Round(time.Millisecond), f.WorstBytes>>20, f.Fresh)
+		fmt.Fprintf(w, "%-14s %10d %7d %10d %10d %12d %12d %9v %11v %9d %11d %10d\n", f.Kind, f.Inputs, f.Panics, f.Recovered, f.OverTime, f.OverSize, f.OverOutput,
+			(f.Time / time.Duration(max(1, f.Inputs))).Round(time.Microsecond), f.WorstTime.Round(time.Millisecond), f.WorstBytes>>20, f.WorstOutput>>20, f.Fresh)
 	}
 	sums := map[bool]*figures{false: {Kind: "all parts"}, true: {Kind: "all reports"}}
 	all := &figures{Kind: "all"}

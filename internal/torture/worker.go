@@ -33,7 +33,7 @@ const maxCurrent = 4 << 20
 
 // A verdict says what was wrong with an input.
 type verdict struct {
-	What  string // panic, recovered, time, memory, death
+	What  string // panic, recovered, time, memory, output, death
 	Where string // for telling failures apart
 	Text  string
 	Time  time.Duration // of the processor
@@ -221,6 +221,7 @@ func (w *worker) one(r *ready, in input, f *figures) (fresh int, err error) {
 	w.used = len(text)
 	recoveredBefore := recovered()
 	cpu, allocs := processorTime(), allocated()
+	written.Store(0)
 	w.slow.Store(nil)
 	w.began.cpu.Store(int64(cpu))
 	w.began.wall.Store(time.Now().UnixNano())
@@ -246,6 +247,8 @@ func (w *worker) one(r *ready, in input, f *figures) (fresh int, err error) {
 		f.WorstTime, f.SlowInput = v.Time, &in
 	}
 	f.WorstBytes = max(f.WorstBytes, v.Bytes)
+	out := written.Load()
+	f.WorstOutput = max(f.WorstOutput, out)
 	tell := func(what, where, text string) error {
 		v.What, v.Where, v.Text = what, where, text
 		return w.out.Encode(message{Verdict: &v})
@@ -274,6 +277,10 @@ func (w *worker) one(r *ready, in input, f *figures) (fresh int, err error) {
 	if v.Bytes > limitAllocs {
 		f.OverSize++
 		return 0, tell("memory", in.Base, "")
+	}
+	if out > limitOutput {
+		f.OverOutput++
+		return 0, tell("output", in.Base, "")
 	}
 	return fresh, nil
 }

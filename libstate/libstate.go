@@ -135,7 +135,10 @@ func (l *Library) SetMappings(maps []Mapping) {
 	slices.SortFunc(maps, func(a, b Mapping) int { return cmp.Compare(a.Start, b.Start) })
 	l.Mappings = maps
 	if len(maps) > 0 {
-		l.Start, l.End = maps[0].Start, maps[len(maps)-1].End
+		l.Start, l.End = maps[0].Start, 0
+		for i := range maps { // those of a damaged dump can overlap
+			l.End = max(l.End, maps[i].End)
+		}
 	}
 }
 

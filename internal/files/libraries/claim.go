@@ -67,8 +67,10 @@ func (b *builder) claimed(f *elffile.File, bias arch.Address, path string) claim
 		for k := from; k < to; k++ {
 			m := b.src.Mappings[k]
 			if m.Path == "" {
-				m.Start, m.End = max(m.Start, start), min(m.End, end)
-				b.take(&c, k, m)
+				// A damaged file's segments can go round the end of the address space, each its own way.
+				if m.Start, m.End = max(m.Start, start), min(m.End, end); m.Start < m.End {
+					b.take(&c, k, m)
+				}
 			} else if m.Path == path && b.places(f, bias, m) {
 				b.take(&c, k, m)
 			}

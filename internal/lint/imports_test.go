@@ -63,6 +63,8 @@ var floors = map[string]int{
 	"internal/carry/pack":                4,
 	"internal/carry/capture":             5,
 	"internal/carry/handle":              6,
+	"internal/heap/glibc":                4,
+	"internal/heap":                      3,
 	"internal/why/message":               4,
 	"internal/why/process":               4,
 	"corestate":                          3,

@@ -1,0 +1,385 @@
+// Package glibc reads the heap of the GNU C library's malloc, 2.17 to 2.43, of 32 and 64 bits, by the structures that it keeps in memory: it
+// needs no symbols and no debug information.
+//
+// The main arena is found in the library's data by its empty bins, each of which points to itself. The other arenas hang on its ring. Layouts
+// are those of malloc/malloc.c and malloc/arena.c of the releases; where they differ, memory itself decides.
+package glibc
+
+import (
+	"slices"
+
+	"github.com/corewalk/corewalk/internal/heap"
+	"github.com/corewalk/corewalk/internal/procmem"
+	"github.com/corewalk/corewalk/libstate"
+)
+
+const (
+	bins = 254 // words of pointers: 127 bins, the first for what is not sorted yet
+	// minRun is how many empty bins beside one another prove an arena.
+	minRun    = 20
+	binmap    = 16 // bytes
+	maxArenas = 4096
+	// maxData is how much of a library's writable data is searched.
+	maxData = 8 << 20
+)
+
+// A Heap is the heap of one process. It implements heap.Allocator.
+type Heap struct {
+	p        heap.Process
+	mem      procmem.Reader
+	w        uint64 // size of a word
+	align    uint64 // of blocks: 16, 8 on some of 32 bits
+	arenas   []*arena
+	segments []segment // by address
+	maps     []libstate.Mapping
+
+	lists   map[uint64]string // of free chunks, by their address
+	own     map[uint64]bool   // chunks with records of the allocator
+	key     uint64            // that marks what lies in a tcache; 0 if it is not known
+	protect bool              // pointers of lists are mangled with their own address (2.32)
+	damages []heap.Damage
+	listed  bool
+	budget  int
+}
+
+// An arena is a malloc_state.
+type arena struct {
+	addr    uint64
+	bins    uint64 // address of the first bin's pointers
+	top     uint64 // chunk
+	system  uint64 // bytes from the system
+	fastAt  uint64 // address of the lists of small chunks
+	fast    int    // how many
+	isMain  bool
+	started bool // it has a heap
+}
+
+// A segment is memory in which chunk follows chunk. Addresses of chunks are those of their records: a word before the size.
+type segment struct {
+	start, end uint64
+	arena      *arena
+	// last says that the arena's top is in it; others end with marks.
+	last bool
+}
+
+// Options bound the work.
+type Options struct {
+	// Chunks is how many chunks are looked at in all; 0 means 1<<26.
+	Chunks int
+}
+
+// Find returns the heap of a process; nil if it has none of this kind.
+func Find(p heap.Process, o Options) *Heap {
+	a := p.Arch()
+	if a == nil || a.WordSize != 4 && a.WordSize != 8 {
+		return nil
+	}
+	if o.Chunks == 0 {
+		o.Chunks = 1 << 26
+	}
+	h := &Heap{p: p, mem: procmem.Of(p), w: uint64(a.WordSize), maps: p.Mappings(), budget: o.Chunks}
+	h.align = 16
+	m := h.findMain()
+	if m == nil {
+		return nil
+	}
+	h.arenas = append(h.arenas, m)
+	h.ring(m)
+	for _, x := range h.arenas {
+		h.segmentsOf(x)
+	}
+	slices.SortFunc(h.segments, func(a, b segment) int {
+		if a.start < b.start {
+			return -1
+		}
+		return 1
+	})
+	h.segments = slices.CompactFunc(h.segments, func(a, b segment) bool { return a.start == b.start })
+	if len(h.segments) == 0 {
+		return nil
+	}
+	return h
+}
+
+// Name implements heap.Allocator.
+func (h *Heap) Name() string { return "glibc malloc" }
+
+// findMain finds the main arena in writable data of the libraries: glibc is one of its own, or linked into the program.
+func (h *Heap) findMain() *arena {
+	libs := h.p.LibraryTracker()
+	if libs == nil {
+		return nil
+	}
+	list, _ := libs.Libraries(false)
+	for _, lib := range list {
+		left := uint64(maxData)
+		for _, m := range lib.Mappings {
+			if m.Perm&libstate.Write == 0 || m.Perm&libstate.Exec != 0 && m.Perm&libstate.Unknown == 0 || left == 0 {
+				continue
+			}
+			n := min(uint64(m.End-m.Start), left)
+			left -= n
+			if x := h.findIn(uint64(m.Start), h.mem.Some(uint64(m.Start), int(n))); x != nil {
+				return x
+			}
+		}
+	}
+	return nil
+}
+
+// findIn finds an arena in data that begins at an address.
+func (h *Heap) findIn(at uint64, data []byte) *arena {
+	w := int(h.w)
+	order := h.mem.Arch.ByteOrder
+	word := func(off int) uint64 {
+		if w == 8 {
+			return order.Uint64(data[off:])
+		}
+		return uint64(order.Uint32(data[off:]))
+	}
+	run := 0
+	for off := 0; off+2*w <= len(data); {
+		// The pair of an empty bin: both point two words before the pair.
+		if v := word(off); v != 0 && v == at+uint64(off)-2*h.w && word(off+w) == v {
+			run++
+			off += 2 * w
+			if run == minRun {
+				if x := h.arenaAround(at + uint64(off)); x != nil {
+					return x
+				}
+			}
+			continue
+		}
+		if run > 0 {
+			run = 0
+			continue
+		}
+		off += w
+	}
+	return nil
+}
+
+// arenaAround returns the arena that has a bin, by the ring of arenas, which leads back to its beginning.
+func (h *Heap) arenaAround(inside uint64) *arena {
+	// The bins end with their map, four words of 32 bits, and the pointer to the next arena. Where they begin is known by trying.
+	var best *arena
+	least := maxBad + 1
+	for b := inside - bins*h.w; b <= inside; b += 2 * h.w {
+		bad := h.badBins(b)
+		if bad >= least {
+			continue
+		}
+		head, ok := h.back(h.mem.Word(b+bins*h.w+binmap), b)
+		if !ok {
+			continue
+		}
+		if x := h.arenaAt(head, b); x != nil {
+			x.isMain = true
+			best, least = x, bad
+		}
+	}
+	return best
+}
+
+// headers are how far bins may be from the beginning of an arena.
+func (h *Heap) headers() (from, to uint64) {
+	if h.w == 8 {
+		return 104, 120
+	}
+	return 56, 72
+}
+
+// back follows the ring from an arena until it comes to the one whose bins are at b, and returns where that begins.
+func (h *Heap) back(next, b uint64) (head uint64, ok bool) {
+	from, to := h.headers()
+	for range maxArenas {
+		if d := b - next; d >= from && d <= to {
+			return next, true
+		}
+		at, ok := h.binsOf(next)
+		if !ok {
+			return 0, false
+		}
+		next = h.mem.Word(at + bins*h.w + binmap)
+	}
+	return 0, false
+}
+
+// binsOf returns where the bins of an arena are.
+func (h *Heap) binsOf(head uint64) (b uint64, ok bool) {
+	if head == 0 || head%h.w != 0 {
+		return 0, false
+	}
+	from, to := h.headers()
+	least := maxBad + 1
+	for d := from; d <= to; d += h.w {
+		if bad := h.badBins(head + d); bad < least {
+			b, least = head+d, bad
+		}
+	}
+	return b, least <= maxBad
+}
+
+// maxBad is how many bins may be damaged.
+const maxBad = 4
+
+// badBins counts the bins that cannot be right if bins begin at an address; more than maxBad if there are none. An empty one points to itself, the
+// chunks at both ends of another point back to it.
+func (h *Heap) badBins(b uint64) (bad int) {
+	empty := 0
+	for i := uint64(0); i < bins/2 && bad <= maxBad; i++ {
+		head := b + 2*i*h.w - 2*h.w
+		first, ok := h.mem.LookupWord(head + 2*h.w)
+		last := h.mem.Word(head + 3*h.w)
+		switch {
+		case !ok:
+			return maxBad + 1
+		case first == head && last == head:
+			empty++
+		case h.mem.Word(first+3*h.w) != head || h.mem.Word(last+2*h.w) != head:
+			bad++
+		}
+	}
+	if empty < minRun {
+		return maxBad + 1
+	}
+	return bad
+}
+
+// arenaAt reads the arena at an address whose bins are at b.
+func (h *Heap) arenaAt(head, b uint64) *arena {
+	x := &arena{addr: head, bins: b}
+	x.top, _ = h.mem.LookupWord(b - 2*h.w)
+	x.fastAt = head + 8
+	if h.w == 8 && b-head >= 112 || h.w == 4 && b-head >= 60 {
+		x.fastAt += 4 // have_fastchunks, since 2.27
+		x.fastAt += (h.w - x.fastAt%h.w) % h.w
+	}
+	x.fast = int((b - 2*h.w - x.fastAt) / h.w)
+	// After next come next_free, since 2.23 the number of threads, and what the system gave.
+	at := b + bins*h.w + binmap + 2*h.w
+	first, ok := h.mem.LookupWord(at)
+	if !ok {
+		return nil
+	}
+	x.system = first
+	if first < 1<<16 { // threads: no heap has so few bytes
+		x.system, _ = h.mem.LookupWord(at + h.w)
+	}
+	x.started = x.top != 0 && x.top != b-2*h.w && x.system != 0 && x.system%h.w == 0
+	return x
+}
+
+// ring adds the other arenas.
+func (h *Heap) ring(m *arena) {
+	d := m.bins - m.addr
+	seen := map[uint64]bool{m.addr: true}
+	for next := h.mem.Word(m.bins + bins*h.w + binmap); next != 0 && !seen[next] && len(h.arenas) < maxArenas; {
+		seen[next] = true
+		if h.badBins(next+d) > maxBad {
+			return
+		}
+		x := h.arenaAt(next, next+d)
+		if x == nil {
+			return
+		}
+		h.arenas = append(h.arenas, x)
+		next = h.mem.Word(x.bins + bins*h.w + binmap)
+	}
+}
+
+// mapping returns the mapping that has an address.
+func (h *Heap) mapping(addr uint64) (m libstate.Mapping, ok bool) {
+	i, found := slices.BinarySearchFunc(h.maps, addr, func(m libstate.Mapping, a uint64) int {
+		switch {
+		case uint64(m.End) <= a:
+			return -1
+		case uint64(m.Start) > a:
+			return 1
+		}
+		return 0
+	})
+	if !found {
+		return m, false
+	}
+	return h.maps[i], true
+}
+
+// segmentsOf adds the memory of an arena.
+func (h *Heap) segmentsOf(x *arena) {
+	if !x.started {
+		return
+	}
+	size, ok := h.size(x.top)
+	if !ok {
+		return
+	}
+	if x.isMain {
+		end := x.top + size
+		m, ok := h.mapping(x.top)
+		if !ok || end < x.top || x.top%h.w != 0 {
+			return
+		}
+		start := end - x.system
+		if start > end || start < uint64(m.Start) || x.system == 0 {
+			start = uint64(m.Start) // the system gave memory in several places
+		}
+		if s, ok := h.begin(start); ok {
+			h.segments = append(h.segments, segment{s, end, x, true})
+		}
+		return
+	}
+	for _, most := range []uint64{64 << 20, 32 << 20, 1 << 20, 512 << 10, 128 << 20, 2 << 20} { // 2*DEFAULT_MMAP_THRESHOLD_MAX, and with large pages
+		base := x.addr &^ (most - 1)
+		if at := h.mem.Word(base); at != x.addr || x.addr-base > 256 {
+			continue
+		}
+		// The heaps of the arena, the newest first.
+		for n, b := 0, x.top&^(most-1); b != 0 && n < maxArenas; n++ {
+			if h.mem.Word(b) != x.addr {
+				break
+			}
+			prev, used := h.mem.Word(b+h.w), h.mem.Word(b+2*h.w)
+			if used == 0 || used > most || used%4096 != 0 {
+				break
+			}
+			after := b + 4*h.w
+			if b == base {
+				after = x.bins + bins*h.w + binmap + 4*h.w // the arena follows
+			}
+			if s, ok := h.begin((after + h.align - 1) &^ (h.align - 1)); ok {
+				h.segments = append(h.segments, segment{s, b + used, x, x.top-b < most})
+			}
+			if prev != 0 && prev%most != 0 || prev == b {
+				break
+			}
+			b = prev
+		}
+		return
+	}
+}
+
+// begin finds the first chunk from an address on: the allocator skips some words so that blocks are aligned.
+func (h *Heap) begin(at uint64) (uint64, bool) {
+	for off := uint64(0); off < 4*h.align; off += h.w {
+		c := at + off
+		if (c+2*h.w)%8 != 0 {
+			continue
+		}
+		if v, ok := h.mem.LookupWord(c + h.w); ok && v&1 != 0 && v&^7 >= 4*h.w && v&^7 < 1<<40 && v&^7%8 == 0 {
+			if next, ok := h.mem.LookupWord(c + v&^7 + h.w); ok && next&^7 >= 2*h.w {
+				if h.w == 4 && (c+2*h.w)%16 != 0 {
+					h.align = 8
+				}
+				return c, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// size is that of a chunk, without its flags.
+func (h *Heap) size(c uint64) (uint64, bool) {
+	v, ok := h.mem.LookupWord(c + h.w)
+	return v &^ 7, ok
+}

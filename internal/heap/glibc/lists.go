@@ -1,0 +1,276 @@
+package glibc
+
+import (
+	"fmt"
+
+	"github.com/corewalk/corewalk/internal/heap"
+	"github.com/corewalk/corewalk/libstate"
+)
+
+// maxListed is how many chunks of lists are followed in all.
+const maxListed = 1 << 22
+
+// readLists reads which chunks are free though their neighbours say that they are in use, and on which list the others are.
+func (h *Heap) readLists() {
+	if h.listed {
+		return
+	}
+	h.listed = true
+	h.lists, h.own = map[uint64]string{}, map[uint64]bool{}
+	h.tcaches()
+	for _, a := range h.arenas {
+		if a.started {
+			h.bins(a)
+			h.fastbins(a)
+		}
+	}
+}
+
+// inHeap reports whether a chunk can be at an address.
+func (h *Heap) inHeap(c uint64) bool {
+	return (c+2*h.w)%h.align == 0 && h.segmentAt(c) != nil
+}
+
+// bins reads the lists of chunks that were merged with their free neighbours.
+func (h *Heap) bins(a *arena) {
+	for i := uint64(0); i < bins/2; i++ {
+		head := a.bins + 2*i*h.w - 2*h.w // as if it were a chunk
+		kind := "large bin"
+		switch {
+		case i == 0:
+			kind = "unsorted bin"
+		case i < 63:
+			kind = "small bin"
+		}
+		prev := head
+		for c := h.mem.Word(head + 2*h.w); c != head; {
+			if !h.inHeap(c) || h.lists[c] != "" || len(h.lists) >= maxListed {
+				if prev != head && !h.inHeap(c) {
+					h.overwritten(prev, kind, prev+2*h.w, c)
+				}
+				break
+			}
+			h.lists[c] = kind
+			if back := h.mem.Word(c + 3*h.w); back != prev {
+				h.overwritten(c, kind, c+3*h.w, back)
+				break
+			}
+			prev, c = c, h.mem.Word(c+2*h.w)
+		}
+	}
+}
+
+// overwritten notes that a pointer in a free chunk is wrong.
+func (h *Heap) overwritten(c uint64, list string, at, value uint64) {
+	if len(h.damages) >= maxDamages {
+		return
+	}
+	size, _ := h.size(c)
+	b := heap.Block{Start: h.user(c), Free: true, List: list}
+	if size > h.w {
+		b.Size = size - h.w
+	}
+	h.damages = append(h.damages, heap.Damage{At: at, Size: int(h.w), Why: fmt.Sprintf("the list's pointer there, %#x, leads to no block", value), Of: b, Written: true})
+}
+
+// next decodes the pointer at an address of a list that has one direction.
+func (h *Heap) next(at uint64) (plain, mangled uint64) {
+	v := h.mem.Word(at)
+	return v, v ^ at>>12
+}
+
+// fastbins reads the lists of small chunks, which keep the mark of being in use.
+func (h *Heap) fastbins(a *arena) {
+	for i := range a.fast {
+		prev := uint64(0)
+		for c := h.mem.Word(a.fastAt + uint64(i)*h.w); c != 0; {
+			if !h.inHeap(c) || len(h.lists) >= maxListed {
+				if prev != 0 {
+					h.overwritten(prev, "fastbin", prev+2*h.w, c)
+				}
+				break
+			}
+			if h.lists[c] != "" {
+				break
+			}
+			h.lists[c] = "fastbin"
+			prev = c
+			c = h.follow(c+2*h.w, 0, h.inHeap)
+		}
+	}
+}
+
+// follow returns the next element of a list, by the pointer at an address: as it is, or mangled since 2.32. One of both leads to a place that can
+// be right. shift is what is to be added to a pointer to be the address of the chunk.
+func (h *Heap) follow(at, shift uint64, right func(uint64) bool) uint64 {
+	plain, mangled := h.next(at)
+	fits := func(v uint64) bool { return v == 0 || right(v - shift) }
+	switch {
+	case fits(mangled) && (h.protect || !fits(plain) || plain != 0 && mangled == 0):
+		if plain != 0 && !fits(plain) {
+			h.protect = true
+		}
+		return mangled
+	case fits(plain) && !h.protect:
+		return plain
+	case h.protect:
+		return mangled
+	}
+	return plain
+}
+
+// A format is how a thread's cache is laid out.
+type format struct {
+	chunk   uint64 // size of its chunk
+	bins    int
+	counter int // size of a counter, in bytes
+}
+
+// formats are those of the releases from 2.26 on.
+func (h *Heap) formats() []format {
+	up := func(n uint64) uint64 { return (n + h.w + h.align - 1) &^ (h.align - 1) }
+	return []format{
+		{up(64*2 + 64*h.w), 64, 2}, // 2.30
+		{up(64*1 + 64*h.w), 64, 1}, // 2.26
+		{up(76*2 + 76*h.w), 76, 2}, // 2.42: room that is left, not how many there are
+	}
+}
+
+// tcaches finds the threads' caches among the blocks in use: their sizes are known, and what their pointers lead to proves them.
+func (h *Heap) tcaches() {
+	formats := h.formats()
+	first := true
+	for i := range h.segments {
+		s := &h.segments[i]
+		h.walk(s, s.start, func(v visit) bool {
+			if v.inUse && !v.top {
+				for _, f := range formats {
+					if v.size == f.chunk && h.tcache(h.user(v.addr), f) {
+						h.own[v.addr] = true
+						if first { // one release has one format
+							formats, first = []format{f}, false
+						}
+						break
+					}
+				}
+			}
+			return true
+		})
+	}
+}
+
+// tcache reads the cache at an address; false if it is none.
+func (h *Heap) tcache(at uint64, f format) bool {
+	entries := at + uint64(f.counter*f.bins)
+	counts := h.mem.Bytes(at, f.counter*f.bins)
+	if counts == nil {
+		return false
+	}
+	type list struct{ chunks []uint64 }
+	var lists []list
+	var bad []func()
+	for i := range f.bins {
+		e := h.mem.Word(entries + uint64(i)*h.w)
+		n := int(counts[i*f.counter])
+		if f.counter == 2 {
+			n = int(h.mem.Arch.ByteOrder.Uint16(counts[2*i:]))
+		}
+		if e == 0 {
+			if n != 0 && f.bins == 64 {
+				return false
+			}
+			continue
+		}
+		if f.bins == 64 && n == 0 {
+			return false
+		}
+		c := e - 2*h.w
+		if !h.inHeap(c) {
+			return false
+		}
+		if size, _ := h.size(c); i < 64 && size != h.minSize()+uint64(i)*h.align {
+			return false
+		}
+		var l list
+		for k := 0; e != 0 && k < 1<<16 && (f.bins != 64 || k < n); k++ {
+			c := e - 2*h.w
+			if !h.inHeap(c) {
+				prev := l.chunks[len(l.chunks)-1]
+				bad = append(bad, func() { h.overwritten(prev, "tcache", h.user(prev), e) })
+				break
+			}
+			l.chunks = append(l.chunks, c)
+			e = h.follow(e, 2*h.w, h.inHeap)
+		}
+		lists = append(lists, l)
+	}
+	if len(lists) == 0 {
+		return false // nothing proves it
+	}
+	for _, l := range lists {
+		for _, c := range l.chunks {
+			h.lists[c] = "tcache"
+			if h.key == 0 {
+				h.key = h.mem.Word(c + 3*h.w)
+			}
+		}
+	}
+	for _, do := range bad {
+		do()
+	}
+	return true
+}
+
+// Blocks with a mapping of their own.
+
+// mappedAt finds the block with a mapping of its own that has an address: its record is at the beginning of a page before.
+func (h *Heap) mappedAt(addr uint64) (b heap.Block, ok bool) {
+	m, there := h.mapping(addr)
+	if !there || m.Path != "" || m.Perm&libstate.Write == 0 {
+		return b, false
+	}
+	const pages = 1 << 16
+	for at, n := addr&^4095, 0; at >= uint64(m.Start) && n < pages; at, n = at-4096, n+1 {
+		if c, ok := h.mappedChunk(at, uint64(m.End)); ok {
+			if addr-c.addr < c.size {
+				return heap.Block{Start: h.user(c.addr), Size: c.size - 2*h.w, Mapped: true}, true
+			}
+			return b, false
+		}
+		if at == 0 {
+			break
+		}
+	}
+	return b, false
+}
+
+// mappedChunk is the record of a block with a mapping of its own that begins at a page. Before it are as many bytes as it says, so that the block
+// is aligned.
+func (h *Heap) mappedChunk(page, end uint64) (chunk, bool) {
+	at := page + (h.align-2*h.w%h.align)%h.align
+	v, ok := h.mem.LookupWord(at + h.w)
+	c := chunk{at, v &^ flags, v & flags}
+	pad := h.mem.Word(at)
+	return c, ok && c.bits == isMapped && pad == at-page && (c.size+pad)%4096 == 0 && c.size >= 4096-pad && c.size <= end-at
+}
+
+// mapped calls yield for the blocks with mappings of their own.
+func (h *Heap) mapped(yield func(heap.Block) bool) {
+	for _, m := range h.maps {
+		if m.Path != "" || m.Perm&libstate.Write == 0 || h.segmentAt(uint64(m.Start)) != nil {
+			continue
+		}
+		for at := uint64(m.Start); at < uint64(m.End); {
+			c, ok := h.mappedChunk(at, uint64(m.End))
+			if !ok {
+				break // a mapping of something else
+			}
+			if h.budget--; h.budget <= 0 || !yield(heap.Block{Start: h.user(c.addr), Size: c.size - 2*h.w, Mapped: true}) {
+				return
+			}
+			at = c.addr + c.size
+		}
+	}
+}
+
+var _ heap.Allocator = (*Heap)(nil)

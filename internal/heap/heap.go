@@ -1,0 +1,65 @@
+// Package heap has what the allocators of programs have in common: blocks of memory that a program was given, or that are free, as the
+// allocator's own records in the process's memory say. Each allocator is a package of its own below this one.
+//
+// Everything comes from the process's memory, which may be damaged or hostile: walks are bounded, and end with a Damage that says where and
+// why.
+package heap
+
+import (
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// A Process is where allocators are looked for.
+type Process interface {
+	arch.Memory
+	Arch() *arch.Arch
+	LibraryTracker() libstate.LibraryState
+	// Mappings are all that are known, by address.
+	Mappings() []libstate.Mapping
+}
+
+// A Block is memory that an allocator handed out, or could.
+type Block struct {
+	Start uint64 // what the program has of it begins here
+	Size  uint64 // bytes that the program may use
+	// Free says that the program has given it back, or never had it; List is then where the allocator has it: "tcache", "fastbin",
+	// "unsorted bin", "small bin", "large bin", "top"; "" if it is on no list that is known.
+	Free bool
+	List string
+	// Own says that the allocator itself uses the block: for its records, or as a mark of the end.
+	Own bool
+	// Mapped says that the block has a mapping of its own.
+	Mapped bool
+}
+
+// End is the first address past what the program has of the block.
+func (b *Block) End() uint64 { return b.Start + b.Size }
+
+// Contains reports whether an address is in the block.
+func (b *Block) Contains(addr uint64) bool { return addr-b.Start < b.Size }
+
+// A Damage is a place where the allocator's records contradict themselves.
+type Damage struct {
+	At   uint64 // the wrong record
+	Size int    // its bytes
+	Why  string // what is wrong with it: "size 0x4141414141414141 is past the end of the heap"
+	// Of is the block whose record it is, as far as it is known; its Size is 0 if that is what is wrong.
+	Of Block
+	// Before is the block that ends where the record begins: who writes past its end damages the record. Its Size is 0 if there is none.
+	Before Block
+	// Written says that what is wrong was written to a block that was free: nobody overran it.
+	Written bool
+}
+
+// An Allocator answers for one allocator of a process. It may be used by one goroutine.
+type Allocator interface {
+	// Name is that of the allocator: "glibc malloc".
+	Name() string
+	// BlockAt is the block that holds an address, or whose record does; false where there is none, or where the records before it are damaged.
+	BlockAt(addr uint64) (Block, bool)
+	// Blocks calls yield for each block, by address within each region, until it returns false.
+	Blocks(yield func(Block) bool)
+	// Damages lists the contradictions that a walk of everything finds, at most some dozens.
+	Damages() []Damage
+}

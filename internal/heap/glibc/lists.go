@@ -104,7 +104,7 @@ func (h *Heap) fastbins(a *arena) {
 // be right. shift is what is to be added to a pointer to be the address of the chunk.
 func (h *Heap) follow(at, shift uint64, right func(uint64) bool) uint64 {
 	plain, mangled := h.next(at)
-	fits := func(v uint64) bool { return v == 0 || right(v - shift) }
+	fits := func(v uint64) bool { return v == 0 || right(v-shift) }
 	switch {
 	case fits(mangled) && (h.protect || !fits(plain) || plain != 0 && mangled == 0):
 		if plain != 0 && !fits(plain) {

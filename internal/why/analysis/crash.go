@@ -55,7 +55,7 @@ type crash struct {
 // A verdict says what happened: report.Crash.Kind and Reason.
 type verdict struct{ kind, reason string }
 
-// died returns the crash of a thread's stack. It names the stack.
+// diedIn returns the crash of the thread that the process died in, with its stack. It names the stack.
 func (in *question) diedIn(ctx context.Context, n *naming, s *unwind.Stack) *crash {
 	c := &crash{question: in, naming: n, walked: s, named: n.thread(ctx, s)}
 	if len(s.Frames) > 0 {
@@ -64,7 +64,7 @@ func (in *question) diedIn(ctx context.Context, n *naming, s *unwind.Stack) *cra
 	return c
 }
 
-// diedElsewhere returns the crash of a thread that is not asked about; nil if the process did not die.
+// diedElsewhere returns the crash where nobody asks about the thread that the process died in; nil if it did not die.
 func (in *question) diedElsewhere() *crash {
 	if in.Signal == nil && in.Exception == nil {
 		return nil
@@ -91,7 +91,9 @@ func (c *crash) report(ctx context.Context, v verdict) *report.Crash {
 	out.Address, out.Instruction, out.Blame = f.address, f.instruction, f.blame
 	out.AdjustedAddress, out.Accesses, out.BitFlips, out.Inconsistencies = f.why.Adjusted, f.why.Accesses, f.why.BitFlips, f.why.Inconsistencies
 	w := c.words()
-	out.Thrown = thrown(w.Thrown)
+	if w.told != untold {
+		out.Thrown = thrown(w.Thrown)
+	}
 	if w.told == asReason {
 		out.Message, out.MessageSource = w.Message, w.Source
 		if a := w.Assertion; a != nil {

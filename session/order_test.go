@@ -68,7 +68,9 @@ func questionsOf(t *testing.T, s *session.Session) (list []question) {
 		if c == nil {
 			return fmt.Sprint(err)
 		}
-		return fmt.Sprint(c.Reason, c.Kind, err)
+		var b strings.Builder
+		fmt.Fprintln(&b, report.WriteJSON(&b, &report.Report{Crash: c}), err)
+		return b.String()
 	}})
 }
 

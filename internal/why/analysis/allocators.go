@@ -26,8 +26,8 @@ func allocatorMarks(which reason.Allocator) (modules, symbols []string) {
 func (in *question) hasAllocator(which reason.Allocator) bool {
 	switch {
 	case which == reason.MacOS:
-		return in.os == "macos" || in.os == "darwin" || in.os == "ios"
-	case which == reason.JEMalloc && in.os == "freebsd":
+		return in.Dump.OS == "macos" || in.Dump.OS == "darwin" || in.Dump.OS == "ios"
+	case which == reason.JEMalloc && in.Dump.OS == "freebsd":
 		return true // it is in its C library
 	}
 	modules, symbols := allocatorMarks(which)

@@ -176,8 +176,8 @@ func (in *Engine) callSite(f *unwind.Frame) (disasm.CallSite, bool) {
 }
 
 // memory returns what lies around the addresses that matter to the crash.
-func (in *question) memory(r *report.Report) []report.MemoryArea {
-	f := in.top
+func (c *crash) memory() []report.MemoryArea {
+	f, in := c.top(), c.question
 	if f == nil {
 		return nil
 	}
@@ -188,8 +188,8 @@ func (in *question) memory(r *report.Report) []report.MemoryArea {
 		constant      bool // not of interest if it points to what cannot be written
 	}
 	var ps []pointer
-	if r.Crash != nil && r.Crash.Address != nil {
-		ps = append(ps, pointer{"fault address", unwind.Address(*r.Crash.Address), memoryBefore, memoryAfter, false})
+	if why := &c.stop().why; why.HasAddr {
+		ps = append(ps, pointer{"fault address", why.Addr, memoryBefore, memoryAfter, false})
 	}
 	ps = append(ps, pointer{"stack pointer", f.SP(), 0, memoryStack, false})
 	regs := f.Registers()

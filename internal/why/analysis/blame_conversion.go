@@ -187,8 +187,8 @@ func integerName(t *types.Type) string {
 func (t *tracer) formatCall(l layout) (formatCall, bool) {
 	in := t.in
 	number := 0
-	for number < len(in.diedStack) && number < maxBlameFrames {
-		f := in.diedStack[number]
+	for number < len(t.stack) && number < maxBlameFrames {
+		f := t.stack[number]
 		code := codeReader{in: in}
 		call, _ := code.function(f.LookupAddr())
 		if !systemModule(in.libraryPath(f.LookupAddr())) && !inFormats(call.Name) && !inFormats(call.LinkageName) {
@@ -196,11 +196,11 @@ func (t *tracer) formatCall(l layout) (formatCall, bool) {
 		}
 		number++
 	}
-	if number == 0 || number == len(in.diedStack) {
+	if number == 0 || number == len(t.stack) {
 		return formatCall{}, false
 	}
 	w := t.witness(number, nil)
-	if w == nil || w.state.PC == w.frame.RA() || len(in.diedStack) <= number+1 {
+	if w == nil || w.state.PC == w.frame.RA() || len(t.stack) <= number+1 {
 		return formatCall{}, false
 	}
 	target := t.callee(w)
@@ -259,7 +259,7 @@ func sameFormatFunction(target string, f unwind.Call) bool {
 // itself was called with.
 func (t *tracer) argumentOf(w *witness, l layout, number int) (uint64, bool) {
 	if l.registers == 0 {
-		callee := t.in.diedStack[w.number-1]
+		callee := t.stack[w.number-1]
 		cfa, ok := callee.CFA()
 		if !ok {
 			return 0, false
@@ -301,9 +301,9 @@ func (t *tracer) readFormat(c *formatCall, at uint64) bool {
 // listAt finds the frame that made the va_list with which a function was called, and which arguments that begins with.
 func (t *tracer) listAt(c *formatCall, l layout, list uint64) bool {
 	place := list // what tells the frame
-	for number := c.in.number; number < len(t.in.diedStack)-1 && number < maxBlameFrames; number++ {
-		low, ok := t.in.diedStack[number-1].CFA()
-		high, known := t.in.diedStack[number].CFA()
+	for number := c.in.number; number < len(t.stack)-1 && number < maxBlameFrames; number++ {
+		low, ok := t.stack[number-1].CFA()
+		high, known := t.stack[number].CFA()
 		if l.registers == 0 { // the list is the address of the first argument, above the frame
 			low, high = high, high+maxNamedWords*uint64(l.word)
 		}

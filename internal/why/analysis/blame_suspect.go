@@ -48,7 +48,7 @@ func (t *tracer) suspect(inst *disasm.Inst, regs *arch.RegSet, why *reason.Reaso
 	if inst.Rep && value != 0 {
 		return suspect{}, false // it was advanced in each round: nobody passed it
 	}
-	w := t.witness(0, t.in.faultRegs)
+	w := t.witness(0, t.early)
 	if w == nil {
 		return suspect{}, false
 	}
@@ -148,7 +148,7 @@ func (t *tracer) jumpedTo(inst *disasm.Inst, addr uint64) (suspect, bool) {
 // calledThrough returns the operand of the call that led to an address without code. The process has run
 // nothing since, so the caller's registers still hold their values.
 func (t *tracer) calledThrough(regs *arch.RegSet, addr uint64) (suspect, bool) {
-	if len(t.in.diedStack) < 2 || t.in.diedStack[0].RA() != addr {
+	if len(t.stack) < 2 || t.stack[0].RA() != addr {
 		return suspect{}, false
 	}
 	w := t.witness(1, regs)

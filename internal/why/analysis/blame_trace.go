@@ -23,21 +23,23 @@ const (
 	maxBlameSteps  = 16
 )
 
-// blamed finds out which value was bad and where it came from; nil if that is not known.
-func (in *question) blamed(inst *disasm.Inst, regs *arch.RegSet, why *reason.Reason) *report.Blame {
-	if len(in.diedStack) == 0 || !why.HasAddr && why.Kind != report.CrashDivZero && why.Kind != report.CrashDivOverflow || why.Kind == report.CrashStackOverflow {
-		return nil
+// blamed finds out which value was bad at the instruction of the youngest frame of a stack, and where it came from; nil if that is not known.
+// early are the registers at the instruction, if they are not those of the frame. argument is the number of that frame's argument that was bad,
+// from 1; 0 for none.
+func (in *question) blamed(stack []*unwind.Frame, early *arch.RegSet, inst *disasm.Inst, regs *arch.RegSet, why *reason.Reason) (b *report.Blame, argument int) {
+	if len(stack) == 0 || !why.HasAddr && why.Kind != report.CrashDivZero && why.Kind != report.CrashDivOverflow || why.Kind == report.CrashStackOverflow {
+		return nil, 0
 	}
-	t := &tracer{in: in, out: report.Blame{Confidence: report.Certain}}
+	t := &tracer{in: in, stack: stack, early: early, out: report.Blame{Confidence: report.Certain}}
 	defer t.close()
 	s, ok := t.suspect(inst, regs, why)
-	b := t.given(s, why)
+	b = t.given(s, why)
 	switch {
 	case b == nil && !ok:
 		if b = t.smashed(inst, why); b != nil {
-			return b
+			return b, 0
 		}
-		return t.folded(inst, why)
+		return t.folded(inst, why), 0
 	case b == nil:
 		b = t.trace(s)
 	}
@@ -46,15 +48,17 @@ func (in *question) blamed(inst *disasm.Inst, regs *arch.RegSet, why *reason.Rea
 			b = t.trace(s)
 		}
 	}
-	if b != nil {
-		in.badArgument = t.argument
+	if b == nil {
+		return nil, 0
 	}
-	return b
+	return b, t.argument
 }
 
 // A tracer follows one value.
 type tracer struct {
 	in        *question
+	stack     []*unwind.Frame
+	early     *arch.RegSet // at the instruction of a fault, if not those of the youngest frame
 	witnesses []*witness
 	out       report.Blame
 	pointer   bool   // the value is what the instruction used as a pointer, not as an index
@@ -74,7 +78,7 @@ func (t *tracer) close() {
 }
 
 func (t *tracer) witness(number int, early *arch.RegSet) *witness {
-	w := t.in.witness(number, early)
+	w := t.in.witnessOf(t.stack, number, early)
 	if w != nil {
 		t.witnesses = append(t.witnesses, w)
 	}
@@ -577,7 +581,7 @@ func (t *tracer) calls(call *disasm.Inst, w *witness) bool {
 	if call.Kind == disasm.Call && call.Target == entry {
 		return true
 	}
-	if t.in.tailBetween(w.number) {
+	if t.tailBetween(w.number) {
 		return false
 	}
 	if call.Kind != disasm.Call {
@@ -648,8 +652,8 @@ func sameName(name string, names ...string) bool {
 
 // tailBetween reports whether functions are known to have left by tail calls between a frame and the call in
 // its caller.
-func (in *question) tailBetween(number int) bool {
-	return number+1 < len(in.diedStack) && len(in.tailCalls(in.diedStack, number+1, in.calledAs(in.diedStack, number+1))) > 0
+func (t *tracer) tailBetween(number int) bool {
+	return number+1 < len(t.stack) && len(t.in.tailCalls(t.stack, number+1, t.in.calledAs(t.stack, number+1))) > 0
 }
 
 // another returns a value that is traced, if it is another than the bad one: an index that it was computed from.

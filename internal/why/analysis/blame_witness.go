@@ -25,13 +25,8 @@ type witness struct {
 	eval   *provenance.Evaluator
 }
 
-// witness returns the witness of a frame; nil if the frame's code cannot be followed up to its instruction.
+// witnessOf returns the witness of a frame of a stack; nil if the frame's code cannot be followed up to its instruction.
 // early are the registers at a called function's entry, which still are the caller's; nil if not available.
-func (in *question) witness(number int, early *arch.RegSet) *witness {
-	return in.witnessOf(in.diedStack, number, early)
-}
-
-// witnessOf is witness for a frame of any stack.
 func (in *question) witnessOf(stack []*unwind.Frame, number int, early *arch.RegSet) *witness {
 	if number >= len(stack) {
 		return nil

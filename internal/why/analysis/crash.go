@@ -1,7 +1,12 @@
 package analysis
 
 import (
+	"cmp"
+	"context"
+	"slices"
+
 	"github.com/corewalk/corewalk/internal/code/disasm"
+	"github.com/corewalk/corewalk/internal/why/message"
 	"github.com/corewalk/corewalk/internal/why/reason"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind"
@@ -19,106 +24,350 @@ func (in *Engine) died() unwind.ThreadID {
 	return unwind.NullThread
 }
 
-// crash fills in why the process died.
-func (in *question) crash(r *report.Report) {
-	if in.Signal == nil && in.Exception == nil {
-		return
+// A crash is what is known of why the process died, from the thread that it died in. Each of its facts is found when it is first asked for, and
+// kept. A fact asks for those that it follows from: the order of questions does not matter. report puts them together.
+type crash struct {
+	*question
+	naming *naming         // of the thread; nil if the thread is not asked about
+	walked *unwind.Stack   // of the thread
+	named  report.Thread   // the thread, without the calls of languages
+	stack  []*unwind.Frame // nil if it has no frames
+
+	known struct {
+		top      fact[*unwind.Frame]
+		stop     fact[*stop]
+		goEnd    fact[*goEnd]
+		handled  fact[*handledFault]
+		own      fact[*fault]
+		words    fact[words]
+		goFault  fact[*fault]
+		nilMap   fact[[]report.Cause]
+		caught   fact[*caughtFault]
+		verdict  fact[verdict]
+		noticed  fact[*int]
+		frame    fact[*int]
+		overflow fact[*report.Overflow]
+		shown    fact[shown]
+		raised   fact[[]report.Raised]
 	}
-	tid := in.died()
-	c := &report.Crash{Thread: int(tid)}
-	r.Crash = c
-	in.os = r.Dump.OS
-	ci := in.crashInput()
-	var inst disasm.Inst
-	if in.top == nil {
-		in.top, _ = in.Walker.InitialFrame(tid)
-	}
-	if in.top != nil {
-		ci.Regs = in.top.Registers()
-		if err := in.decode(&inst, in.top); err == nil {
-			ci.Inst = &inst
-		}
-	}
-	why := in.why(c, ci)
-	c.Reason, c.Kind = why.Text, why.Kind
-	c.AdjustedAddress, c.Accesses, c.BitFlips = why.Adjusted, why.Accesses, why.BitFlips
-	c.Inconsistencies, c.Causes = why.Inconsistencies, why.Causes
-	if len(r.Threads) > 0 && r.Threads[0].Crashed {
-		c.Frame = firstFrame(r.Threads[0].Frames, in.endedItself() || c.Signal != "" && sentByProcess(c.Code), in.calledNoCode(c, r.Threads[0].Frames))
-		if why.Kind == report.CrashStackOverflow {
-			c.Overflow = overflow(r.Threads[0].Frames, overflowed(r, [2]uint64{}))
-		}
-	}
-	in.handled(r)
-	if c.Frame == nil && len(r.Threads) > 0 && r.Threads[0].Crashed && len(r.Threads[0].Frames) > 0 {
-		c.Frame = new(int) // nothing is known to have failed but the innermost
-	}
-	in.blame(c, &inst, &ci.Regs, &why)
 }
 
-// blame adds address, instruction and the origin of the bad value.
-func (in *question) blame(c *report.Crash, inst *disasm.Inst, regs *arch.RegSet, why *reason.Reason) {
+// A verdict says what happened: report.Crash.Kind and Reason.
+type verdict struct{ kind, reason string }
+
+// diedIn returns the crash of the thread that the process died in, with its stack. It names the stack.
+func (in *question) diedIn(ctx context.Context, n *naming, s *unwind.Stack) *crash {
+	c := &crash{question: in, naming: n, walked: s, named: n.thread(ctx, s)}
+	if len(s.Frames) > 0 {
+		c.stack = s.Frames
+	}
+	return c
+}
+
+// diedElsewhere returns the crash where nobody asks about the thread that the process died in; nil if it did not die.
+func (in *question) diedElsewhere() *crash {
+	if in.Signal == nil && in.Exception == nil {
+		return nil
+	}
+	return &crash{question: in}
+}
+
+// report puts together what is told of the crash, with a verdict that may count other threads and tasks in. It returns nil for a nil crash.
+//
+// This is the order in which facts give way to others:
+//   - What happened: the signal or exception, with the instruction that it came at. Then the signal for which Go's runtime aborted. Then the
+//     words of the program, with the fault that a panic of Go stands for. Then the fault that a handler caught which then aborted. Then, of a
+//     fault inside the C library, the call of the program.
+//   - The fault that address, instruction and blame are of: that which was caught, or that of the panic, or that of the signal.
+//   - The frame: see findFrame.
+//   - Causes: see causes.
+func (c *crash) report(ctx context.Context, v verdict) *report.Crash {
+	if c == nil {
+		return nil
+	}
+	out := c.sign()
+	out.Kind, out.Reason = v.kind, v.reason
+	f := c.fault()
+	out.Address, out.Instruction, out.Blame = f.address, f.instruction, f.blame
+	out.AdjustedAddress, out.Accesses, out.BitFlips, out.Inconsistencies = f.why.Adjusted, f.why.Accesses, f.why.BitFlips, f.why.Inconsistencies
+	w := c.words()
+	if w.told != untold {
+		out.Thrown = thrown(w.Thrown)
+	}
+	if w.told == asReason {
+		out.Message, out.MessageSource = w.Message, w.Source
+		if a := w.Assertion; a != nil {
+			out.Assertion = &report.Assertion{Expression: a.Expression, Error: a.Error, File: a.File, Line: a.Line, Function: a.Function}
+		}
+		if q := w.Panic; q != nil {
+			out.Panic = &report.Panic{Runtime: q.Runtime, Type: q.Type, Value: q.Value, Fatal: q.Fatal,
+				File: q.File, Line: q.Line, Column: q.Column, Goroutine: q.Goroutine}
+		}
+	}
+	out.Causes = c.causes()
+	out.Overflow = c.overflow()
+	out.Frame = c.shown(ctx).frame
+	out.Raised = c.raised(ctx)
+	return &out
+}
+
+// causes returns what may have caused the crash, most likely first: what is said of the fault or the exception that is told instead of the
+// signal's, then of the signal's own fault, then what the program found out itself.
+func (c *crash) causes() []report.Cause {
+	own, w := c.own(), c.words()
+	var first, handled, found []report.Cause
+	if f := c.fault(); f != own {
+		first = slices.Concat(f.causes, f.why.Causes)
+	}
+	switch {
+	case w.told == asOverflow:
+		first = append(first, report.Cause{Text: w.Reason, Confidence: report.Likely})
+	case w.told == asReason && w.Finding != "":
+		found = []report.Cause{{Text: w.Finding, Confidence: report.Certain}}
+	}
+	first = append(first, c.nilMap()...)
+	if h := c.handled(); h != nil && c.caught() == nil {
+		handled = []report.Cause{{Text: h.text, Confidence: report.Likely}}
+	}
+	return slices.Concat(first, own.causes, handled, own.why.Causes, found)
+}
+
+// verdict is what the thread that died tells of what happened.
+func (c *crash) verdict() verdict { return c.known.verdict.of(c.findVerdict) }
+
+func (c *crash) findVerdict() verdict {
+	if k := c.caught(); k != nil {
+		return k.verdict
+	}
+	v := c.spoken()
+	if w := c.words(); w.told == asHandler && w.Reason != "" && c.abortedByHandler() {
+		return verdict{report.CrashException, w.Reason}
+	}
+	if len(c.named.Frames) == 0 || c.message() != "" {
+		return v
+	}
+	return titled(v, c.fault(), c.named.Frames)
+}
+
+// spoken is the verdict by the signal or exception, and what the program or its runtime says.
+func (c *crash) spoken() verdict {
+	v := c.signalled()
+	if w := c.words(); w.told == asReason {
+		v = verdict{crashKinds[w.Cause], cmp.Or(w.Reason, w.Message)}
+	}
+	if f := c.goFault(); f != nil {
+		v = verdict{f.why.Kind, v.reason + ": " + f.why.Text}
+	}
+	return v
+}
+
+// signalled is the verdict by the signal or exception, or by that for which Go's runtime aborted.
+func (c *crash) signalled() verdict {
+	if g := c.goEnd(); g != nil {
+		return g.verdict
+	}
+	return verdict{c.stop().why.Kind, c.stop().why.Text}
+}
+
+// fault is the fault that is told.
+func (c *crash) fault() *fault {
+	if k := c.caught(); k != nil {
+		return k.fault
+	}
+	return cmp.Or(c.goFault(), c.own())
+}
+
+// frame is the entry of the thread to look at first, without the calls of languages: report.Crash.Frame.
+func (c *crash) frame() *int { return c.known.frame.of(c.findFrame) }
+
+// findFrame takes the frame of a fault that was caught, or the one that the program's words name or are thrown in, or the one that noticed.
+func (c *crash) findFrame() *int {
+	if k := c.caught(); k != nil {
+		return &k.frame
+	}
+	frames, at, w := c.named.Frames, c.noticed(), c.words()
+	switch {
+	case len(frames) == 0:
+	case w.told == asOverflow:
+		const oldest = 256 // frames among which it was raised
+		from := max(len(frames)-oldest, 0)
+		if i := firstFrame(frames[from:], true, false); i != nil {
+			*i += from
+			at = i
+		}
+	case w.told == asReason:
+		if w.Cause == message.UncaughtException && w.Panic == nil {
+			at = thrownAt(frames, at)
+		}
+		if w.Raised > 0 {
+			if i := slices.IndexFunc(frames, func(f report.Frame) bool { return f.Physical == w.Raised }); i >= 0 {
+				at = &i
+			}
+		}
+	}
+	return at
+}
+
+// noticed is the frame that failed, or noticed that, as far as the stack alone tells; nil without frames.
+func (c *crash) noticed() *int { return c.known.noticed.of(c.findNoticed) }
+
+func (c *crash) findNoticed() *int {
+	frames := c.named.Frames
+	if len(frames) == 0 {
+		return nil
+	}
+	sign := c.sign()
+	if at := firstFrame(frames, c.endedItself() || sign.Signal != "" && sentByProcess(sign.Code), c.calledNoCode(c.stop().why.Kind, frames)); at != nil {
+		return at
+	}
+	if g := c.goEnd(); g != nil && g.frame > 0 {
+		return &g.frame
+	}
+	return new(int) // nothing is known to have failed but the innermost
+}
+
+// overflow describes the stack that overflowed; nil if none did.
+func (c *crash) overflow() *report.Overflow { return c.known.overflow.of(c.findOverflow) }
+
+func (c *crash) findOverflow() *report.Overflow {
+	k, w := c.caught(), c.words()
+	switch {
+	case c.naming == nil:
+	case k != nil && k.fault.why.Kind == report.CrashStackOverflow:
+		return overflow(c.named.Frames[k.from:], overflowed(c.named.End, [2]arch.Address{}))
+	case c.stop().why.Kind == report.CrashStackOverflow:
+		return overflow(c.named.Frames, overflowed(c.named.End, [2]arch.Address{}))
+	case w.told == asReason && w.Cause == message.StackOverflow && c.frame() != nil:
+		return overflow(c.named.Frames[*c.frame():], overflowed(c.named.End, w.Stack))
+	}
+	return nil
+}
+
+// sign returns what the signal or the exception alone tells.
+func (in *Engine) sign() report.Crash {
+	out := report.Crash{Thread: int(in.died())}
+	if e := in.Exception; in.Signal == nil && e != nil {
+		out.Exception, out.Code = e.Name(in.arch), e.Number()
+		return out
+	}
+	out.Signal, out.SignalNumber = in.Signal.Name(), in.Signal.Number
+	if in.Signal.HasInfo {
+		out.Code, _ = in.Signal.CodeName()
+	}
+	return out
+}
+
+// top is the youngest frame of the thread; nil if it has none.
+func (c *crash) top() *unwind.Frame { return c.known.top.of(c.findTop) }
+
+func (c *crash) findTop() *unwind.Frame {
+	if len(c.stack) > 0 {
+		return c.stack[0]
+	}
+	top, _ := c.Walker.InitialFrame(c.died())
+	return top
+}
+
+// A stop is where the signal or exception stopped the thread, and why.
+type stop struct {
+	inst disasm.Inst
+	regs arch.RegSet
+	why  reason.Reason
+}
+
+func (c *crash) stop() *stop { return c.known.stop.of(c.findStop) }
+
+func (c *crash) findStop() *stop {
+	s := &stop{}
+	ci := c.crashInput()
+	if top := c.top(); top != nil {
+		s.regs = top.Registers()
+		ci.Regs = s.regs
+		if err := c.decode(&s.inst, top); err == nil {
+			ci.Inst = &s.inst
+		}
+	}
+	if e := c.Exception; c.Signal == nil && e != nil {
+		s.why = reason.WhyException(ci, *e)
+	} else {
+		ci.Signal = *c.Signal
+		s.why = reason.Why(ci)
+	}
+	return s
+}
+
+// A fault is one fault of the processor: address, instruction and the origin of the bad value.
+type fault struct {
+	why         reason.Reason
+	address     *report.Addr
+	instruction *report.Instruction
+	blame       *report.Blame
+	argument    int // the number of the argument of the youngest frame that the blame found bad, from 1; 0 for none
+	causes      []report.Cause
+}
+
+// own is the fault of the signal or exception itself, if it is one.
+func (c *crash) own() *fault {
+	return c.known.own.of(func() *fault {
+		s := c.stop()
+		return c.faultAt(0, &s.inst, &s.regs, nil, &s.why, c.signalled().kind)
+	})
+}
+
+// faultOf is a fault that interrupted a frame of the thread, with the registers at its instruction if they are not those of the frame. Of its
+// blame, frames count from that one; see countedFrom. What is evaluated is not what others see of those frames.
+func (c *crash) faultOf(physical int, inst *disasm.Inst, regs *arch.RegSet, why *reason.Reason) *fault {
+	c.forgetEvaluations()
+	defer c.forgetEvaluations()
+	return c.faultAt(physical, inst, regs, regs, why, why.Kind)
+}
+
+// faultAt is a fault of a frame of the thread. kind is what is said of it, early are the registers if they are not those of the frame.
+func (c *crash) faultAt(physical int, inst *disasm.Inst, regs, early *arch.RegSet, why *reason.Reason, kind string) *fault {
+	f := &fault{why: *why}
 	if why.HasAddr {
 		addr := report.Addr(why.Addr)
-		c.Address = &addr
+		f.address = &addr
 	}
 	if why.AtInst {
-		c.Instruction = in.instruction(inst, regs, *why)
+		f.instruction = c.instruction(inst, regs, *why)
 	}
-	if !in.opts.NoBlame {
-		c.Blame = in.blamed(inst, regs, why)
+	if !c.opts.NoBlame && physical <= len(c.stack) {
+		f.blame, f.argument = c.blamed(c.stack[physical:], early, inst, regs, why)
 	}
-	if c.Blame != nil {
-		if c.Instruction != nil && len(c.Instruction.Registers) > 0 {
-			c.Instruction.Note = blameNote(c.Blame)
+	if f.blame != nil {
+		if f.instruction != nil && len(f.instruction.Registers) > 0 {
+			f.instruction.Note = blameNote(f.blame)
 		}
-		c.Causes = append([]report.Cause{{Text: blameText(c.Blame, c.Kind), Confidence: c.Blame.Confidence}}, c.Causes...)
+		f.causes = []report.Cause{{Text: blameText(f.blame, kind), Confidence: f.blame.Confidence}}
 	}
+	return f
 }
 
-// atFault adds the same for a fault that interrupted a frame of the thread that died. Steps count frames from that one.
-func (in *question) atFault(c *report.Crash, physical int, why *reason.Reason) {
-	var inst disasm.Inst
-	if in.decode(&inst, in.diedStack[physical]) != nil {
-		why.AtInst = false
+// countedFrom returns the fault with a blame that counts all frames, instead of those from the physical one.
+func (f *fault) countedFrom(physical int) *fault {
+	if f.blame == nil {
+		return f
 	}
-	regs := in.diedStack[physical].Registers()
-	in.blameFrom(c, physical, &inst, &regs, why)
-}
-
-// blameFrom is blame for a fault of a frame of the thread that died, with the registers at its instruction. Steps count frames from that one.
-func (in *question) blameFrom(c *report.Crash, physical int, inst *disasm.Inst, regs *arch.RegSet, why *reason.Reason) {
-	all := in.diedStack
-	in.diedStack, in.faultRegs = all[physical:], regs
-	in.blame(c, inst, regs, why)
-	in.diedStack, in.faultRegs = all, nil
-}
-
-// why sets the signal or exception in c, and finds the reason.
-func (in *Engine) why(c *report.Crash, ci reason.Input) reason.Reason {
-	if e := in.Exception; in.Signal == nil && e != nil {
-		c.Exception, c.Code = e.Name(in.arch), e.Number()
-		return reason.WhyException(ci, *e)
+	out, b := *f, *f.blame
+	b.Steps = slices.Clone(b.Steps)
+	for i := range b.Steps {
+		b.Steps[i].Physical += physical
 	}
-	s := in.Signal
-	c.Signal, c.SignalNumber = s.Name(), s.Number
-	if s.HasInfo {
-		c.Code, _ = s.CodeName()
-	}
-	ci.Signal = *s
-	return reason.Why(ci)
+	out.blame = &b
+	return &out
 }
 
 // calledNoCode reports whether the innermost frame is at an address without code, of which its caller is to blame. Where the processor refused
 // to go there, the frame is still at the call.
-func (in *Engine) calledNoCode(c *report.Crash, frames []report.Frame) bool {
+func (in *Engine) calledNoCode(kind string, frames []report.Frame) bool {
 	if len(frames) < 2 || frames[0].Function != "" && frames[1].Trust != report.TrustWildPC {
 		return false
 	}
 	if _, kernels := in.arch.Vsyscall(uint64(frames[0].PC)); kernels {
 		return true
 	}
-	switch c.Kind {
+	switch kind {
 	case report.CrashNullCall, report.CrashWildCall, report.CrashNonCanonicalCall, report.CrashExecNoExec, report.CrashBadCall:
 		return true
 	}

@@ -33,6 +33,19 @@ type Engine struct {
 	untraced         map[unwind.Address]bool           // return addresses of calls through values that cannot be traced back
 }
 
+// A fact is found when it is first asked for, and kept.
+type fact[T any] struct {
+	value T
+	found bool
+}
+
+func (f *fact[T]) of(find func() T) T {
+	if !f.found {
+		f.value, f.found = find(), true
+	}
+	return f.value
+}
+
 // Begin begins a question: what limits one begins anew.
 func (e *Engine) Begin() { e.witnesses = 0 }
 

@@ -5,46 +5,42 @@ import (
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/code/disasm"
-	"github.com/corewalk/corewalk/internal/why/message"
 	"github.com/corewalk/corewalk/internal/why/reason"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// goFault adds to a panic of Go, or a fatal error of its runtime, the fault that it stands for: address, instruction and blame. The
-// registers at the fault are lost, as Go's functions preserve none, but the address tells the one that the instruction used.
-func (in *question) goFault(r *report.Report, f *message.Fault) {
-	physical := slices.Index(in.diedStack, f.Frame)
-	if physical < 0 || len(r.Threads) == 0 {
-		return
+// goFault is the fault that a panic of Go, or a fatal error of its runtime, stands for; nil for none. The registers at the fault are lost, as
+// Go's functions preserve none, but the address tells the one that the instruction used.
+func (c *crash) goFault() *fault { return c.known.goFault.of(c.findGoFault) }
+
+func (c *crash) findGoFault() *fault {
+	w := c.words()
+	if w.told != asReason || w.Fault == nil {
+		return nil
 	}
-	c, frame := r.Crash, f.Frame
-	ci := in.crashInput()
-	ci.Signal = reason.Signal{Numbers: in.Numbers, OwnPID: in.Proc.ProcessID(), TID: int(frame.Thread()),
+	f := w.Fault
+	physical, frame := slices.Index(c.stack, f.Frame), f.Frame
+	if physical < 0 || !reason.Faults(c.Numbers, f.Signal) {
+		return nil
+	}
+	ci := c.crashInput()
+	ci.Signal = reason.Signal{Numbers: c.Numbers, OwnPID: c.Proc.ProcessID(), TID: int(frame.Thread()),
 		Number: f.Signal, Code: f.Code, HasInfo: true, Addr: f.Addr, HasAddr: f.Code != siKernel}
-	if !reason.Faults(in.Numbers, f.Signal) {
-		return
-	}
 	var inst disasm.Inst
 	ran := f.PC == frame.RA()
-	ci.Regs.Set(in.arch.PC, f.PC)
+	ci.Regs.Set(c.arch.PC, f.PC)
 	if ran {
-		ci.Regs.Set(in.arch.SP, frame.SP())
-		if in.decode(&inst, frame) == nil {
+		ci.Regs.Set(c.arch.SP, frame.SP())
+		if c.decode(&inst, frame) == nil {
 			ci.Inst = &inst
 			if ci.Signal.HasAddr {
-				usedAddress(&inst, f.Addr, in.arch, &ci.Regs)
+				usedAddress(&inst, f.Addr, c.arch, &ci.Regs)
 			}
 		}
 	}
 	why := reason.Why(ci)
-	fault := report.Crash{Kind: why.Kind, Reason: why.Text}
-	in.blameFrom(&fault, physical, &inst, &ci.Regs, &why)
-	c.Kind, c.Reason = fault.Kind, c.Reason+": "+fault.Reason
-	c.Address, c.Instruction, c.Blame = fault.Address, fault.Instruction, fault.Blame
-	c.AdjustedAddress, c.Accesses, c.BitFlips, c.Inconsistencies = why.Adjusted, why.Accesses, why.BitFlips, why.Inconsistencies
-	c.Causes = slices.Concat(fault.Causes, why.Causes, c.Causes)
-	countFrom(c.Blame, physical)
+	return c.faultOf(physical, &inst, &ci.Regs, &why).countedFrom(physical)
 }
 
 // siKernel is the code of faults without an address: an address that no memory can have.
@@ -53,36 +49,42 @@ const siKernel = 128
 // nilMap is the panic of an assignment to a map that is nil.
 const nilMap = "assignment to entry in nil map"
 
-// goNilMap adds to a panic of that kind which map it was, if the function that assigns has one variable that is a nil map.
-func (in *question) goNilMap(r *report.Report) {
+// nilMap says of a panic of that kind which map it was, if the function that assigns has one variable that is a nil map.
+func (c *crash) nilMap() []report.Cause { return c.known.nilMap.of(c.findNilMap) }
+
+func (c *crash) findNilMap() []report.Cause {
+	w := c.words()
+	if w.told != asReason || w.Fault != nil || w.Panic == nil || w.Panic.Value != nilMap || c.Variables == nil || c.opts.NoBlame {
+		return nil
+	}
 	runtimes := func(f report.Frame) bool {
 		return strings.HasPrefix(f.Function, "runtime.mapassign") || strings.HasPrefix(f.Function, "internal/runtime/maps.")
 	}
-	frames := r.Threads[0].Frames
+	frames := c.named.Frames
 	at := slices.IndexFunc(frames, runtimes)
-	if at < 0 || in.Variables == nil || in.opts.NoBlame {
-		return
+	if at < 0 {
+		return nil
 	}
 	for at < len(frames) && runtimes(frames[at]) {
 		at++
 	}
-	if at == len(frames) || frames[at].Physical >= len(in.diedStack) {
-		return
+	if at == len(frames) || frames[at].Physical >= len(c.stack) {
+		return nil
 	}
-	a, err := in.Variables.At(in.diedStack, frames[at].Physical)
+	a, err := c.Variables.At(c.stack, frames[at].Physical)
 	if err != nil {
-		return
+		return nil
 	}
 	defer a.Close()
 	var text string
 	for _, s := range a.Live() {
 		for _, v := range slices.Concat(s.Params, s.Locals) {
-			value := a.Read(v, in.Values)
+			value := a.Read(v, c.Values)
 			if !strings.HasPrefix(value.Type(), "map[") || value.Err() != nil || value.Text() != "nil" {
 				continue
 			}
 			if text != "" {
-				return // two of them
+				return nil // two of them
 			}
 			role := "local"
 			if v.Param {
@@ -91,9 +93,10 @@ func (in *question) goNilMap(r *report.Report) {
 			text = v.Name + " = nil, " + role + " of " + frames[at].Function
 		}
 	}
-	if text != "" {
-		r.Crash.Causes = append([]report.Cause{{Text: text, Confidence: report.Likely}}, r.Crash.Causes...)
+	if text == "" {
+		return nil
 	}
+	return []report.Cause{{Text: text, Confidence: report.Likely}}
 }
 
 // usedAddress sets the register that an instruction used as the address of its only access, if it used no other.

@@ -8,89 +8,99 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/corewalk/corewalk/internal/code/disasm"
 	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/internal/why/reason"
 	"github.com/corewalk/corewalk/report"
 )
 
-// handled adds, as the first cause, the fault for which a signal handler on the crashing thread's stack was
-// called: the program then died in the handler or because of it. If the handler was Go's, the fault is the reason itself.
-func (in *question) handled(r *report.Report) {
-	if len(r.Threads) == 0 || !r.Threads[0].Crashed || in.endedByGo(r) {
-		return
+// A handledFault is a fault for which a signal handler on the crashing thread's stack was called: the program then died in the handler or
+// because of it.
+type handledFault struct {
+	physical  int // the frame that it interrupted
+	signal    reason.Signal
+	why       reason.Reason
+	explained bool   // by the instruction; else why is not known
+	text      string // the cause that says so
+}
+
+// handled is the fault that was handled; nil if there is none, or if the handler was Go's: the fault is the reason itself then.
+func (c *crash) handled() *handledFault { return c.known.handled.of(c.findHandled) }
+
+func (c *crash) findHandled() *handledFault {
+	if c.goEnd() != nil {
+		return nil
 	}
-	i, s := in.firstFault()
+	i, s := c.firstFault()
 	if i == 0 {
-		return
+		return nil
 	}
-	text := s.Name() + " caught earlier"
-	if why, ok := in.whyInterrupted(i, s); ok {
-		text += ": " + why.Text
+	h := &handledFault{physical: i, signal: s, text: s.Name() + " caught earlier"}
+	if h.why, h.explained = c.whyInterrupted(i, s); h.explained {
+		h.text += ": " + h.why.Text
 	}
-	if where := frameOf(r.Threads[0].Frames, i); where != "" {
-		text += ", in " + where
+	if where := frameOf(c.named.Frames, i); where != "" {
+		h.text += ", in " + where
 	}
-	in.caughtEarlier = text
-	r.Crash.Causes = append([]report.Cause{{Text: text, Confidence: "likely"}}, r.Crash.Causes...)
+	return h
 }
 
 // firstFault returns the frame of the thread that died which a caught fault interrupted, and the fault's signal; 0 if there is
 // none. Of several faults it takes the oldest, which came first.
-func (in *question) firstFault() (physical int, s reason.Signal) {
-	for i := len(in.diedStack) - 1; i > 0; i-- {
-		if s, ok := in.faultHandled(i - 1); ok {
+func (c *crash) firstFault() (physical int, s reason.Signal) {
+	for i := len(c.stack) - 1; i > 0; i-- {
+		if s, ok := c.faultHandled(i - 1); ok {
 			return i, s
 		}
 	}
 	return 0, reason.Signal{}
 }
 
-// caught makes a fault the reason of a program whose handler of the fault then aborted: place, instruction, address and
-// blame are the fault's. It returns false if that is not so.
-func (in *question) caught(r *report.Report) bool {
-	c := r.Crash
-	if c == nil || in.caughtEarlier == "" || c.Kind != report.CrashAbort || c.Message != "" || in.Signal == nil || in.Signal.Number != sigABRT {
-		return false
-	}
-	physical, s := in.firstFault()
-	why, ok := in.whyInterrupted(physical, s)
-	frames := r.Threads[0].Frames
-	from := slices.IndexFunc(frames, func(f report.Frame) bool { return f.Physical >= physical })
-	if !ok || from < 0 {
-		if in.raisedFor != "" {
-			c.Kind, c.Reason = report.CrashException, in.raisedFor
-		}
-		return false
-	}
-	fault := report.Crash{Kind: why.Kind, Reason: why.Text}
-	in.atFault(&fault, physical, &why)
-	in.titled(&fault, seenFrom(frames[from:], physical))
-	c.Kind, c.Reason = fault.Kind, s.Name()+" caught: "+fault.Reason+"; its handler "+cmp.Or(in.raisedFor, "called abort")
-	c.Address, c.Instruction, c.Blame = fault.Address, fault.Instruction, fault.Blame
-	c.AdjustedAddress, c.Accesses, c.BitFlips, c.Inconsistencies = why.Adjusted, why.Accesses, why.BitFlips, why.Inconsistencies
-	c.Causes = slices.DeleteFunc(c.Causes, func(x report.Cause) bool { return x.Text == in.caughtEarlier })
-	c.Causes = slices.Concat(fault.Causes, why.Causes, c.Causes)
-	countFrom(c.Blame, physical)
-	if why.Kind == report.CrashStackOverflow {
-		c.Overflow = overflow(frames[from:], overflowed(r, [2]uint64{}))
-	}
-	if at := firstFrame(frames[from:], false, in.calledNoCode(c, frames[from:])); at != nil {
-		*at += from
-		c.Frame = at
-	} else {
-		c.Frame = &from
-	}
-	return true
+// A caughtFault is a handled fault that is the reason why the program died.
+type caughtFault struct {
+	*fault
+	verdict verdict
+	from    int // the first entry of the frame that it interrupted
+	frame   int // the entry to look at
 }
 
-// countFrom makes the steps of a blame, whose frames are counted from the physical one, count all frames.
-func countFrom(b *report.Blame, physical int) {
-	if b == nil {
-		return
+// abortedByHandler reports whether the handler of a fault aborted, and nobody said why.
+func (c *crash) abortedByHandler() bool {
+	return c.handled() != nil && c.spoken().kind == report.CrashAbort && c.message() == "" && c.Signal != nil && c.Signal.Number == sigABRT
+}
+
+// caught is the fault that is the reason of a program whose handler of the fault then aborted: place, instruction, address and blame are the
+// fault's. It is nil if that is not so.
+func (c *crash) caught() *caughtFault { return c.known.caught.of(c.findCaught) }
+
+func (c *crash) findCaught() *caughtFault {
+	if !c.abortedByHandler() {
+		return nil
 	}
-	for i := range b.Steps {
-		b.Steps[i].Physical += physical
+	h := c.handled()
+	from := slices.IndexFunc(c.named.Frames, func(f report.Frame) bool { return f.Physical >= h.physical })
+	if !h.explained || from < 0 {
+		return nil
 	}
+	why := h.why
+	var inst disasm.Inst
+	if c.decode(&inst, c.stack[h.physical]) != nil {
+		why.AtInst = false
+	}
+	regs := c.stack[h.physical].Registers()
+	f := c.faultOf(h.physical, &inst, &regs, &why)
+	frames := c.named.Frames[from:]
+	v := titled(verdict{why.Kind, why.Text}, f, seenFrom(frames, h.physical))
+	handler := "called abort"
+	if w := c.words(); w.told == asHandler {
+		handler = cmp.Or(w.Reason, handler)
+	}
+	v.reason = h.signal.Name() + " caught: " + v.reason + "; its handler " + handler
+	out := &caughtFault{fault: f.countedFrom(h.physical), verdict: v, from: from, frame: from}
+	if at := firstFrame(frames, false, c.calledNoCode(v.kind, frames)); at != nil {
+		out.frame += *at
+	}
+	return out
 }
 
 // seenFrom returns the youngest of the frames that a signal interrupted as a stack of their own, whose first frame is the
@@ -104,10 +114,10 @@ func seenFrom(frames []report.Frame, physical int) []report.Frame {
 	return out
 }
 
-// caughtFault reports whether the thread that died handled a fault: the program ended because of that.
-func (in *question) caughtFault() bool {
-	for i := range in.diedStack {
-		if _, ok := in.faultHandled(i); ok {
+// handledAny reports whether the thread that died handled a fault: the program ended because of that.
+func (c *crash) handledAny() bool {
+	for i := range c.stack {
+		if _, ok := c.faultHandled(i); ok {
 			return true
 		}
 	}
@@ -115,12 +125,12 @@ func (in *question) caughtFault() bool {
 }
 
 // faultHandled returns the signal that a trampoline of the thread that died delivered, and whether it is a fault's.
-func (in *question) faultHandled(physical int) (reason.Signal, bool) {
-	if !in.diedStack[physical].IsTrampoline() {
+func (c *crash) faultHandled(physical int) (reason.Signal, bool) {
+	if !c.stack[physical].IsTrampoline() {
 		return reason.Signal{}, false
 	}
-	s, sure := in.delivered(in.diedStack, physical)
-	return s, sure != "" && reason.Faults(in.Numbers, s.Number)
+	s, sure := c.delivered(c.stack, physical)
+	return s, sure != "" && reason.Faults(c.Numbers, s.Number)
 }
 
 // goEnds are the functions with which Go's handler of signals ends the program, after it printed the goroutines, and with which it
@@ -151,53 +161,63 @@ func goHandled(frames []report.Frame) int {
 	return at
 }
 
-// endedByGo sets the reason of a Go program to the signal for which Go's runtime ended it. The runtime then aborts,
-// which says nothing. It returns false if the program did not end so.
-func (in *question) endedByGo(r *report.Report) bool {
-	frames := r.Threads[0].Frames
+// A goEnd is the signal for which Go's runtime ended the program.
+type goEnd struct {
+	verdict
+	frame      int  // the entry that it interrupted, if it is no fault; 0 otherwise
+	toldToQuit bool // the program itself sent the SIGQUIT; see receivedFirst
+}
+
+// goEnd is the signal for which Go's runtime ended the program. The runtime then aborts, which says nothing. It is nil if the program did
+// not end so.
+func (c *crash) goEnd() *goEnd { return c.known.goEnd.of(c.findGoEnd) }
+
+func (c *crash) findGoEnd() *goEnd {
+	frames := c.named.Frames
 	at := goHandled(frames)
-	if at < 0 || r.Crash.Kind != report.CrashAbort || frames[at].Physical+1 >= len(in.diedStack) {
-		return false
+	if at < 0 || c.stop().why.Kind != report.CrashAbort || frames[at].Physical+1 >= len(c.stack) {
+		return nil
 	}
-	c, trampoline := r.Crash, frames[at].Physical
-	s, sure := in.delivered(in.diedStack, trampoline)
+	trampoline := frames[at].Physical
+	s, sure := c.delivered(c.stack, trampoline)
 	const siTKill = -6 // for one thread, as abort does
 	if sure == "" || s.Number == sigABRT && (!s.HasInfo || s.Code == siTKill) {
-		return false // C code called abort, as far as is known
+		return nil // C code called abort, as far as is known
 	}
-	if !reason.Faults(in.Numbers, s.Number) {
-		c.Kind, c.Reason = report.CrashSignal, s.Name()+receivedByGo
-		in.toldToQuit = s.Number == sigQUIT && s.HasInfo && s.PID == in.Proc.ProcessID()
-		if c.Frame == nil {
-			next := at + 1 // what the thread did says more than how it ended
-			c.Frame = &next
+	if !reason.Faults(c.Numbers, s.Number) {
+		return &goEnd{
+			verdict:    verdict{report.CrashSignal, s.Name() + receivedByGo},
+			frame:      at + 1, // what the thread did says more than how it ended
+			toldToQuit: s.Number == sigQUIT && s.HasInfo && s.PID == c.Proc.ProcessID(),
 		}
-		return true
 	}
-	why, ok := in.whyInterrupted(trampoline+1, s)
+	why, ok := c.whyInterrupted(trampoline+1, s)
 	if !ok {
-		return false
+		return nil
 	}
-	c.Kind, c.Reason = why.Kind, s.Name()
+	name := s.Name()
 	if frames[0].Function == caughtForeign || slices.ContainsFunc(frames[at:], func(f report.Frame) bool { return f.Function == "runtime.asmcgocall" }) {
-		c.Reason += " in C code"
+		name += " in C code"
 	}
-	c.Reason += ": " + why.Text
-	return true
+	return &goEnd{verdict: verdict{why.Kind, name + ": " + why.Text}}
 }
 
 // receivedByGo is what Go does when it receives a signal that it does not handle otherwise.
 const receivedByGo = " received, for which Go prints the goroutines and aborts"
 
-// receivedFirst corrects the reason of a Go program in which the thread that died got SIGQUIT from the program itself: until Go 1.20 the
-// thread that received a signal sends that to all others, one after the other, and the last one ends the program.
-func (in *question) receivedFirst(ctx context.Context, r *report.Report) {
-	if !in.toldToQuit || r.Crash == nil {
-		return
+// receivedFirst corrects, by the other threads, the verdict on a Go program in which the thread that died got SIGQUIT from the program itself:
+// until Go 1.20 the thread that received a signal sends that to all others, one after the other, and the last one ends the program.
+func (c *crash) receivedFirst(ctx context.Context, threads []report.Thread) verdict {
+	if c == nil {
+		return verdict{}
+	}
+	v := c.verdict()
+	if g := c.goEnd(); g == nil || !g.toldToQuit {
+		return v
 	}
 	told := false
-	for i := range r.Threads {
-		t := &r.Threads[i]
+	for i := range threads {
+		t := &threads[i]
 		at := slices.IndexFunc(t.Frames, func(f report.Frame) bool { return f.Function == "runtime.sighandler" })
 		if t.Crashed || at < 0 {
 			continue
@@ -208,23 +228,24 @@ func (in *question) receivedFirst(ctx context.Context, r *report.Report) {
 			continue
 		}
 		if got := rest[from].Signal; got != "SIGQUIT" {
-			r.Crash.Reason = fmt.Sprintf("%s%s; thread %d had it", got, receivedByGo, t.ID)
+			v.reason = fmt.Sprintf("%s%s; thread %d had it", got, receivedByGo, t.ID)
 			if got == "SIGABRT" {
-				r.Crash.Kind = report.CrashAbort
+				v.kind = report.CrashAbort
 			}
-			return
+			return v
 		}
 		told = true
 	}
-	if !told && (len(in.opts.Threads) > 0 || in.stopReading(ctx)) { // the thread that received the first signal may not be in the report
-		r.Crash.Reason = "a signal" + receivedByGo
+	if !told && (len(c.opts.Threads) > 0 || c.stopReading(ctx)) { // the thread that received the first signal may not be in the report
+		v.reason = "a signal" + receivedByGo
 	}
+	return v
 }
 
 // whyInterrupted explains a signal by the instruction at which it interrupted a frame of the thread that died; false if
 // nothing seems wrong with it: somebody may have sent the signal.
-func (in *question) whyInterrupted(physical int, s reason.Signal) (reason.Reason, bool) {
-	ci := in.interruptedInput(in.diedStack, physical)
+func (c *crash) whyInterrupted(physical int, s reason.Signal) (reason.Reason, bool) {
+	ci := c.interruptedInput(c.stack, physical)
 	ci.Signal = s
 	switch why := reason.Why(ci); why.Kind {
 	case report.CrashBadRead, report.CrashBadWrite, report.CrashBadAccess, report.CrashBadCall:

@@ -8,10 +8,10 @@ import (
 )
 
 // asleep takes the word of Go's runtime that no goroutine can ever go on: circles of goroutines are certain, and the goroutines that are
-// in none are a deadlock, too. Not so if one of them could go on, as far as can be seen.
-func (in *question) asleep(r *report.Report) {
-	if r.Crash == nil || !r.Crash.Panic.Asleep() || in.opts.Tasks != nil {
-		return
+// in none are a deadlock, too. Not so if one of them could go on, as far as can be seen. It returns the deadlocks, those that are certain first.
+func (in *question) asleep(c *report.Crash, threads []report.Thread, deadlocks []report.Deadlock) []report.Deadlock {
+	if c == nil || !c.Panic.Asleep() || in.opts.Tasks != nil {
+		return deadlocks
 	}
 	d := tasks.Deadlock{Certainty: tasks.Certain}
 	of := map[tasks.Key]bool{}
@@ -20,14 +20,15 @@ func (in *question) asleep(r *report.Report) {
 			continue
 		}
 		if t.State != tasks.StateWaiting || t.Wait == nil || t.Wait.Timed || t.Wait.Kind == tasks.WaitTimer {
-			return
+			return deadlocks
 		}
 		of[t.Key] = true
 		d.Tasks = append(d.Tasks, t)
 	}
 	known := map[report.TaskRef]bool{}
-	for i := range r.Deadlocks {
-		c := &r.Deadlocks[i]
+	out := slices.Clone(deadlocks)
+	for i := range out {
+		c := &out[i]
 		if slices.ContainsFunc(c.Tasks, func(t report.TaskRef) bool { return !of[tasks.Key{Kind: tasks.Kind(t.Kind), ID: uint64(t.ID)}] }) {
 			continue
 		}
@@ -40,15 +41,15 @@ func (in *question) asleep(r *report.Report) {
 		return known[report.TaskRef{Kind: string(t.Kind), ID: int(t.ID)}]
 	})
 	if len(d.Tasks) == 0 {
-		return
+		return out
 	}
-	all := in.deadlock(r, &d)
+	all := in.deadlock(threads, &d)
 	all.Asleep = true
-	at := slices.IndexFunc(r.Deadlocks, func(d report.Deadlock) bool { return d.Certainty != string(tasks.Certain) })
+	at := slices.IndexFunc(out, func(d report.Deadlock) bool { return d.Certainty != string(tasks.Certain) })
 	if at < 0 {
-		at = len(r.Deadlocks)
+		at = len(out)
 	}
-	r.Deadlocks = slices.Insert(r.Deadlocks, at, all)
+	return slices.Insert(out, at, all)
 }
 
 // noteCrashed says of what tasks wait for that the thread that crashed holds it.
@@ -64,16 +65,17 @@ func noteCrashed(c *report.Crash, all []*tasks.Task) {
 	}
 }
 
-// hang says that the process was ended because it hung, if that is so.
-func (in *question) hang(r *report.Report) {
-	c := r.Crash
+// hang returns the kind of a crash: it says that the process was ended because it hung, if that is so. awaited tells for whose end a thread
+// waits (report.Report.Awaited).
+func (c *crash) hang(known *report.Crash, deadlocks []report.Deadlock, awaited func(thread int) int) string {
 	switch {
-	case c == nil || !c.MayBeHang(), c.Kind == report.CrashAbort && in.caughtFault():
-	case len(r.Deadlocks) > 0 && r.Deadlocks[0].Certainty == string(tasks.Certain):
-		c.Kind = report.CrashDeadlock
-	case c.Kind != report.CrashAbort && (len(r.Deadlocks) > 0 || in.waitsForLock(uint64(r.Awaited(c.Thread)))):
-		c.Kind = report.CrashHang // ended from outside
+	case !known.MayBeHang(), known.Kind == report.CrashAbort && c.handledAny():
+	case len(deadlocks) > 0 && deadlocks[0].Certainty == string(tasks.Certain):
+		return report.CrashDeadlock
+	case known.Kind != report.CrashAbort && (len(deadlocks) > 0 || c.waitsForLock(uint64(awaited(known.Thread)))):
+		return report.CrashHang // ended from outside
 	}
+	return known.Kind
 }
 
 // waitsForLock reports whether a thread waits for a lock that memory proves to be held, by nobody who could give it back.

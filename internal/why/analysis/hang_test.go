@@ -40,7 +40,7 @@ func TestHang(t *testing.T) {
 		if c.deadlock != "" {
 			r.Deadlocks = []report.Deadlock{{Certainty: c.deadlock, Tasks: []report.TaskRef{{Kind: "thread", ID: 6}}}}
 		}
-		if in.hang(r); r.Crash.Kind != c.want {
+		if r.Crash.Kind = (&crash{question: in}).hang(r.Crash, r.Deadlocks, r.Awaited); r.Crash.Kind != c.want {
 			t.Errorf("%s: %s, want %s", c.name, r.Crash.Kind, c.want)
 		}
 		if hangs := c.want == report.CrashDeadlock || c.want == report.CrashHang; (r.Hang() != nil) != (hangs && c.deadlock != "") {
@@ -113,8 +113,8 @@ func TestHangOfNobody(t *testing.T) {
 				r.Tasks = append(r.Tasks, report.Task{Kind: string(t.Key.Kind), ID: int(t.Key.ID), Wait: w})
 			}
 		}
-		if in.hang(r); (r.Crash.Kind == report.CrashHang) != c.want {
-			t.Errorf("%s: %s", c.name, r.Crash.Kind)
+		if kind := (&crash{question: in}).hang(r.Crash, r.Deadlocks, r.Awaited); (kind == report.CrashHang) != c.want {
+			t.Errorf("%s: %s", c.name, kind)
 		}
 	}
 }
@@ -159,8 +159,8 @@ func TestAsleep(t *testing.T) {
 		in := &question{Engine: &Engine{}}
 		in.tasks.all = []*tasks.Task{wait(1, tasks.Wait{Kind: tasks.WaitForever}), wait(2, tasks.Wait{Kind: tasks.WaitLock}), wait(3, tasks.Wait{Kind: tasks.WaitLock}), c.other}
 		r := &report.Report{Crash: &report.Crash{Kind: report.CrashException, Panic: c.panic}, Deadlocks: []report.Deadlock{{Certainty: "possible", Tasks: []report.TaskRef{ref(2), ref(3)}}}}
-		in.asleep(r)
-		in.hang(r)
+		r.Deadlocks = in.asleep(r.Crash, nil, r.Deadlocks)
+		r.Crash.Kind = (&crash{question: in}).hang(r.Crash, r.Deadlocks, r.Awaited)
 		got := ""
 		for i, d := range r.Deadlocks {
 			if i > 0 {

@@ -145,10 +145,14 @@ func (e *Engine) Report(ctx context.Context, o Options) *report.Report {
 	in := e.question(o)
 	r := &report.Report{Schema: report.Schema, Dump: e.Dump, Warnings: slices.Clip(e.Warnings)}
 	in.findThreads()
-	in.threads(ctx, r)
-	in.receivedFirst(ctx, r)
-	in.listTasks(ctx, r)
-	in.hang(r)
+	c := in.threads(ctx, r)
+	v := c.receivedFirst(ctx, r.Threads)
+	known := c.report(ctx, v)
+	in.listTasks(ctx, r, known)
+	if c != nil {
+		v.kind = c.hang(known, r.Deadlocks, r.Awaited)
+		r.Crash = c.report(ctx, v)
+	}
 	in.moduleList(r)
 	r.MissingFile = wanted(r)
 	release := func(_, _ string) []byte { return nil }
@@ -163,25 +167,26 @@ func (e *Engine) Report(ctx context.Context, o Options) *report.Report {
 	return r
 }
 
-// diagnose finds out why the process died, from the stack of the thread that it died in, if that is in the report.
-func (in *question) diagnose(ctx context.Context, r *report.Report, died *unwind.Stack, n *naming) {
-	in.crash(r)
-	if in.opts.Around.Memory {
-		r.Memory = in.memory(r)
-	}
-	in.lastWords(r)
-	if !in.caught(r) {
-		in.title(r)
-	}
-	if died != nil {
-		n.addLanguageCalls(ctx, r, &r.Threads[0], died)
-	}
-	if r.Crash == nil || len(r.Threads) == 0 || in.opts.Died == nil || in.needsTasks(r) {
+// tell puts into the report what is known of the crash before other threads are walked, and tells who wants to hear of it.
+func (c *crash) tell(ctx context.Context, r *report.Report) {
+	if c == nil {
 		return
 	}
-	r.Modules = in.main()
-	in.opts.Died(r)
-	r.Modules = nil
+	known := c.report(ctx, c.verdict())
+	if c.opts.Around.Memory {
+		r.Memory = c.memory()
+	}
+	if c.naming == nil {
+		return
+	}
+	r.Threads = append(r.Threads, c.shown(ctx).thread)
+	r.Warnings = append(r.Warnings, c.shown(ctx).warnings...)
+	if c.opts.Died != nil && !c.needsTasks(known) {
+		r.Modules, r.Crash = c.main(), known
+		c.opts.Died(r)
+		r.Modules, r.Crash = nil, nil
+	}
+	c.forgetEvaluations()
 }
 
 // servers warns of servers that could not be reached, once per server, and of symbol stores and images that could not be read.

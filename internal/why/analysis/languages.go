@@ -126,8 +126,10 @@ func (in *Engine) walkedByLanguage(frames []*unwind.Frame) bool {
 	return false
 }
 
-// addLanguageCalls adds the calls of languages to a thread of the report. Its entries are numbered anew.
-func (in *naming) addLanguageCalls(ctx context.Context, r *report.Report, t *report.Thread, s *unwind.Stack) {
+// addLanguageCalls adds the calls of languages to a thread of the report. Its entries are numbered anew: it returns where the one to look at
+// is then, which is nil for a thread that did not crash.
+func (in *naming) addLanguageCalls(ctx context.Context, t *report.Thread, s *unwind.Stack, look *int) (*int, []report.Warning) {
+	var warnings []report.Warning
 	in.lookForLanguages(t.Frames)
 	for _, rt := range in.Found {
 		if n, ok := rt.(tasks.ThreadNamer); ok {
@@ -142,30 +144,68 @@ func (in *naming) addLanguageCalls(ctx context.Context, r *report.Report, t *rep
 		}
 		list, err := f.Stretches(ctx, s.Thread, s.Frames)
 		if err != nil {
-			r.Warnings = append(r.Warnings, report.Warning{Code: report.WarnTasks, Message: rt.Name() + ": thread " + strconv.Itoa(int(s.Thread)) + ": " + err.Error()})
+			warnings = append(warnings, report.Warning{Code: report.WarnTasks, Message: rt.Name() + ": thread " + strconv.Itoa(int(s.Thread)) + ": " + err.Error()})
 		}
 		if len(list) > 0 {
-			in.addCalls(r, t, s.Frames, list, rt.Name())
+			look = in.addCalls(t, s.Frames, list, rt.Name(), look)
 		}
 	}
-	if t.Crashed && r.Crash != nil {
-		in.addRaised(r.Crash, s.Thread)
-	}
+	return look, warnings
 }
 
-// addCalls puts the calls of stretches into a thread's entries.
-func (in *naming) addCalls(r *report.Report, t *report.Thread, frames []*unwind.Frame, list []tasks.Stretch, runtime string) {
+// A shown is the thread that the process died in, with the calls of languages.
+type shown struct {
+	thread   report.Thread
+	frame    *int // the entry to look at
+	warnings []report.Warning
+}
+
+func (c *crash) shown(ctx context.Context) shown {
+	return c.known.shown.of(func() shown {
+		out := shown{thread: c.named}
+		if c.naming != nil {
+			out.frame, out.warnings = c.naming.addLanguageCalls(ctx, &out.thread, c.walked, c.frame())
+		}
+		return out
+	})
+}
+
+// raised are the exceptions that the thread deals with. Runtimes of languages know of some when they have seen its stack.
+func (c *crash) raised(ctx context.Context) []report.Raised {
+	return c.known.raised.of(func() []report.Raised {
+		w := c.words()
+		list := handling(w.Handling, w.Sure)
+		if c.naming == nil {
+			return list
+		}
+		c.shown(ctx)
+		for _, rt := range c.Found {
+			raiser, ok := rt.(tasks.Raiser)
+			if !ok {
+				continue
+			}
+			for _, e := range raiser.Raised(c.died()) {
+				list = append(list, report.Raised{Language: e.Language, Type: e.Type, Message: e.Message, Function: e.Function,
+					File: e.File, Line: e.Line, Handled: e.Handled, Relation: e.Relation})
+			}
+		}
+		return list
+	})
+}
+
+// addCalls puts the calls of stretches into a thread's entries, and returns where the entry to look at is then; nil if it has none.
+func (in *naming) addCalls(t *report.Thread, frames []*unwind.Frame, list []tasks.Stretch, runtime string, look *int) *int {
 	out := make([]report.Frame, 0, len(t.Frames)+len(list))
 	var calls []*tasks.Call // of the entries in out
-	crash := -1
-	if t.Crashed && r.Crash != nil && r.Crash.Frame != nil {
-		crash = *r.Crash.Frame
+	crash, moved := -1, -1
+	if look != nil {
+		crash, moved = *look, *look
 	}
 	at := 0
 	copyTo := func(physical int, folded bool) {
 		for ; at < len(t.Frames) && t.Frames[at].Physical < physical; at++ {
 			if at == crash {
-				*r.Crash.Frame = len(out)
+				moved = len(out)
 			}
 			e := t.Frames[at]
 			e.Folded = folded && (e.Physical > 0 || !t.Crashed) && at != crash
@@ -212,17 +252,17 @@ func (in *naming) addCalls(r *report.Report, t *report.Thread, frames []*unwind.
 			}
 		}
 		if st.Ended && crash >= 0 && len(out) > first {
-			*r.Crash.Frame = first
+			moved = first
 			crash = -1 // also where the native frames between have no names, and one that called all this was taken for the place
 		}
 		if crash >= 0 && crash < len(t.Frames) && len(out) > first && inStretch(&t.Frames[crash], st) {
-			*r.Crash.Frame = first
+			moved = first
 			crash = -1
 		}
 		if st.Named {
 			for ; at < len(t.Frames) && t.Frames[at].Physical < st.To; at++ {
 				if at == crash {
-					*r.Crash.Frame = first
+					moved = first
 				}
 			}
 		}
@@ -233,6 +273,10 @@ func (in *naming) addCalls(r *report.Report, t *report.Thread, frames []*unwind.
 		out[i].Index = i
 	}
 	t.Frames, in.languageCalls = out, calls
+	if look == nil {
+		return nil
+	}
+	return &moved
 }
 
 // callAt returns the call of a language that entry number i of a stack is; nil if it is none.
@@ -267,18 +311,6 @@ func (in *naming) callVariables(t *report.Thread, e *report.Frame, c *tasks.Call
 		for i := range list {
 			_ = in.Budget.Spend(costOf(&list[i]))
 			in.room.variable(&list[i])
-		}
-	}
-}
-
-// addRaised tells of the exceptions that the crashed thread deals with.
-func (in *Engine) addRaised(c *report.Crash, thread unwind.ThreadID) {
-	for _, rt := range in.Found {
-		if raiser, ok := rt.(tasks.Raiser); ok {
-			for _, e := range raiser.Raised(thread) {
-				c.Raised = append(c.Raised, report.Raised{Language: e.Language, Type: e.Type, Message: e.Message, Function: e.Function,
-					File: e.File, Line: e.Line, Handled: e.Handled, Relation: e.Relation})
-			}
 		}
 	}
 }

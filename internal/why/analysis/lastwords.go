@@ -55,124 +55,99 @@ func (in *Engine) endedItself() bool {
 	return false
 }
 
-// lastWords adds the message of a program that ended itself: it is the reason.
-func (in *question) lastWords(r *report.Report) {
-	if r.Crash == nil {
-		return
+// words are what the program itself reported, and what they are for.
+type words struct {
+	message.Words
+	told told
+}
+
+// told says what the words of a program are for.
+type told uint8
+
+const (
+	untold     told = iota
+	asReason        // they are the reason of the crash
+	asHandler       // the handler of a fault raised an exception: the fault is the reason, see findCaught
+	asOverflow      // an exception began it, of which the handler used up the stack
+)
+
+// words are those of a program that ended itself.
+func (c *crash) words() words { return c.known.words.of(c.findWords) }
+
+func (c *crash) findWords() words {
+	w := c.Assertion
+	if w.Reason == "" {
+		if !c.endedItself() {
+			return c.raisedUntilFull()
+		}
+		if w = c.Recorded; w.Message == "" {
+			w = c.read()
+		}
 	}
-	if w := in.Assertion; w.Reason != "" {
-		in.tell(r, w)
-		return
+	switch {
+	case w.Message == "" && w.Reason == "":
+		return words{w, untold}
+	case w.OfSignal && c.handled() != nil:
+		return words{w, asHandler}
 	}
-	if !in.endedItself() {
-		in.raisedUntilFull(r)
-		return
-	}
-	if w := in.Recorded; w.Message != "" {
-		in.tell(r, w)
-		return
-	}
-	p := in.process(r)
+	return words{w, asReason}
+}
+
+// read reads the words in the process's memory.
+func (c *crash) read() message.Words {
+	p := c.process()
 	if p == nil {
-		return
+		return message.Words{}
 	}
-	in.tell(r, message.Read(p))
+	return message.Read(p)
 }
 
 // raisedUntilFull tells which exception of Ada began it when GNAT's handler of SIGABRT used up its stack: it raises an exception, for which
 // an action of the program aborts again.
-func (in *question) raisedUntilFull(r *report.Report) {
-	c, s := r.Crash, in.Signal
-	if s == nil || s.Code != siKernel || c.Kind != report.CrashStackOverflow || c.Frame == nil {
-		return
+func (c *crash) raisedUntilFull() words {
+	if s := c.Signal; s == nil || s.Code != siKernel || c.signalled().kind != report.CrashStackOverflow {
+		return words{}
 	}
-	p := in.process(r)
-	if p == nil {
-		return
-	}
-	w := message.Read(p)
+	w := c.read()
 	if len(w.Thrown) == 0 || w.Thrown[0].Runtime != message.GNAT || w.OfSignal {
-		return
+		return words{}
 	}
-	addThrown(c, w.Thrown)
-	c.Causes = append([]report.Cause{{Text: w.Reason, Confidence: "likely"}}, c.Causes...)
-	const oldest = 256 // frames among which it was raised
-	frames := r.Threads[0].Frames
-	from := max(len(frames)-oldest, 0)
-	if at := firstFrame(frames[from:], true, false); at != nil {
-		*at += from
-		c.Frame = at
-	}
+	w.Handling = nil // the frames that handle it are those of the handler
+	return words{w, asOverflow}
 }
 
-// tell puts the message into the report.
-func (in *question) tell(r *report.Report, w message.Words) {
-	c := r.Crash
-	addHandling(c, w.Handling, w.Sure)
-	if w.Message == "" && w.Reason == "" {
-		return
+// message is the text that the program wrote, if it is the reason.
+func (c *crash) message() string {
+	if w := c.words(); w.told == asReason {
+		return w.Message
 	}
-	if w.OfSignal && in.caughtEarlier != "" {
-		addThrown(c, w.Thrown)
-		in.raisedFor = w.Reason // what the signal was for is the reason, see caught
-		return
-	}
-	c.Message, c.MessageSource = w.Message, w.Source
-	if c.Reason = w.Reason; c.Reason == "" {
-		c.Reason = w.Message
-	}
-	c.Kind = crashKinds[w.Cause]
-	if a := w.Assertion; a != nil {
-		c.Assertion = &report.Assertion{Expression: a.Expression, Error: a.Error, File: a.File, Line: a.Line, Function: a.Function}
-	}
-	if w.Finding != "" {
-		c.Causes = append(c.Causes, report.Cause{Text: w.Finding, Confidence: "certain"})
-	}
-	if w.Cause == message.UncaughtException && w.Panic == nil && len(r.Threads) > 0 && r.Threads[0].Crashed {
-		c.Frame = thrownAt(r.Threads[0].Frames, c.Frame)
-	}
-	if w.Raised > 0 {
-		if at := slices.IndexFunc(r.Threads[0].Frames, func(f report.Frame) bool { return f.Physical == w.Raised }); at >= 0 {
-			c.Frame = &at
-		}
-	}
-	if w.Cause == message.StackOverflow && c.Frame != nil && c.Overflow == nil {
-		c.Overflow = overflow(r.Threads[0].Frames[*c.Frame:], overflowed(r, w.Stack))
-	}
-	addThrown(c, w.Thrown)
-	if q := w.Panic; q != nil {
-		c.Panic = &report.Panic{Runtime: q.Runtime, Type: q.Type, Value: q.Value, Fatal: q.Fatal,
-			File: q.File, Line: q.Line, Column: q.Column, Goroutine: q.Goroutine}
-	}
-	switch {
-	case w.Fault != nil:
-		in.goFault(r, w.Fault)
-	case w.Panic != nil && w.Panic.Value == nilMap && len(r.Threads) > 0:
-		in.goNilMap(r)
-	}
+	return ""
 }
 
-func addThrown(c *report.Crash, thrown []message.Thrown) {
-	for i := range thrown {
-		t := &thrown[i]
+// thrown describes exceptions for the report.
+func thrown(list []message.Thrown) (all []report.Thrown) {
+	for i := range list {
+		t := &list[i]
 		out := report.Thrown{Type: t.Type, Template: t.Template, Runtime: t.Runtime, Address: report.Addr(t.Object)}
 		if t.HasWhat {
 			out.What = &t.What
 		}
-		c.Thrown = append(c.Thrown, out)
+		all = append(all, out)
 	}
+	return all
 }
 
-// addHandling tells of the exceptions of Ada that code of the crashed thread handles, or raises again unless that is sure.
-func addHandling(c *report.Crash, handling []message.Thrown, sure bool) {
-	for i := range handling {
-		out := report.Raised{Language: "ada", Type: handling[i].Type, Handled: sure}
-		out.File, out.Line, out.Message = message.AdaPlace(handling[i].What)
+// handling describes the exceptions of Ada that code of the crashed thread handles, or raises again unless that is sure.
+func handling(list []message.Thrown, sure bool) (all []report.Raised) {
+	for i := range list {
+		out := report.Raised{Language: "ada", Type: list[i].Type, Handled: sure}
+		out.File, out.Line, out.Message = message.AdaPlace(list[i].What)
 		if i > 0 {
 			out.Relation = "context"
 		}
-		c.Raised = append(c.Raised, out)
+		all = append(all, out)
 	}
+	return all
 }
 
 // thrownAt returns the frame to look at of an uncaught exception: the one that threw, not the handler that ends the program,
@@ -204,14 +179,15 @@ var crashKinds = [...]string{
 
 // process describes the process for package message; nil if the stack of the thread that died is not in the
 // report.
-func (in *question) process(r *report.Report) *message.Process {
-	if len(r.Threads) == 0 || !r.Threads[0].Crashed || in.diedStack == nil {
+func (c *crash) process() *message.Process {
+	if c.stack == nil {
 		return nil
 	}
+	in := c.question
 	libs := in.Proc.LibraryTracker()
 	p := &message.Process{
-		Reader: in.mem, Program: r.Dump.Command, Windows: r.Dump.OS == "windows",
-		Stack: in.stackOf(in.diedStack, r.Threads[0].Frames),
+		Reader: in.mem, Program: in.Dump.Command, Windows: in.Dump.OS == "windows",
+		Stack: c.stackOf(c.stack, c.named.Frames),
 		LibraryAt: func(addr arch.Address) *libstate.Library {
 			if libs == nil {
 				return nil
@@ -243,7 +219,7 @@ func (in *question) process(r *report.Report) *message.Process {
 			return (*image.Image)(found.Image).Constants()
 		},
 		Mapping:  in.Proc.MappingAt,
-		Argument: in.passed,
+		Argument: c.passed,
 	}
 	if e := in.Exception; e != nil && e.Of == reason.WindowsExceptions {
 		p.Exception = message.Exception{Code: e.Code, Params: e.Params}
@@ -280,9 +256,9 @@ const maxPassed = 4
 
 // passed returns what the function of a frame of the thread that died passes as an argument in the call that it is in. An argument of its
 // own that it passes on is looked for in its caller, if that called this function and no other that jumped here.
-func (in *question) passed(frame, n int, direct bool) (uint64, bool) {
+func (c *crash) passed(frame, n int, direct bool) (uint64, bool) {
 	for range maxPassed {
-		v, own, ok := in.passes(frame, n, direct)
+		v, own, ok := c.passes(frame, n, direct)
 		if ok || own < 0 {
 			return v, ok
 		}
@@ -292,11 +268,11 @@ func (in *question) passed(frame, n int, direct bool) (uint64, bool) {
 }
 
 // passes is passed for one frame. own is the number of the argument of its own that it passes on; -1 if it is none.
-func (in *question) passes(frame, n int, direct bool) (val uint64, own int, ok bool) {
-	if frame <= 0 || in.diedLeft.end > in.diedLeft.from && frame >= in.diedLeft.from { // message counts without what was left out
+func (c *crash) passes(frame, n int, direct bool) (val uint64, own int, ok bool) {
+	if left := c.naming.left; frame <= 0 || left.end > left.from && frame >= left.from { // message counts without what was left out
 		return 0, -1, false
 	}
-	w := in.witness(frame, nil)
+	w := c.witnessOf(c.stack, frame, nil)
 	if w == nil {
 		return 0, -1, false
 	}
@@ -305,10 +281,10 @@ func (in *question) passes(frame, n int, direct bool) (val uint64, own int, ok b
 		return 0, -1, false
 	}
 	if direct {
-		callee := in.witness(frame-1, nil)
+		callee := c.witnessOf(c.stack, frame-1, nil)
 		defer callee.close()
 		call, ok := w.code.Inst(w.state.PC)
-		if callee == nil || !ok || !(&tracer{in: in}).calls(&call, callee) {
+		if callee == nil || !ok || !(&tracer{in: c.question, stack: c.stack}).calls(&call, callee) {
 			return 0, -1, false
 		}
 	}
@@ -324,8 +300,8 @@ func (in *question) passes(frame, n int, direct bool) (val uint64, own int, ok b
 
 // stackOf returns the walked frames with the names that the report gives them, without the rounds of a recursion that the
 // report leaves out: those that stay are the same.
-func (in *question) stackOf(frames []*unwind.Frame, named []report.Frame) []message.Frame {
-	left := in.diedLeft
+func (c *crash) stackOf(frames []*unwind.Frame, named []report.Frame) []message.Frame {
+	left := c.naming.left
 	missing := left.end - left.from
 	out := make([]message.Frame, 0, len(frames)-missing)
 	for i, f := range frames {

@@ -15,9 +15,8 @@ type fullStack struct {
 	cut    bool            // it has more frames than the walk went to
 }
 
-// overflowed says whether the walk of the thread that died came to an end.
-func overflowed(r *report.Report, bounds [2]arch.Address) fullStack {
-	end := r.Threads[0].End
+// overflowed says whether the walk of the thread that died came to an end, by how it ended.
+func overflowed(end string, bounds [2]arch.Address) fullStack {
 	return fullStack{bounds, end == unwind.EndMaxFrames.String() || end == unwind.EndLimit.String() || end == unwind.EndCancelled.String()}
 }
 

@@ -34,15 +34,15 @@ func (e *Engine) Thread(ctx context.Context, stack *unwind.Stack) *Named {
 	in := e.alone()
 	defer e.forgetCalls()
 	n := &naming{question: in, keepsCalls: true}
-	r := &report.Report{}
+	var named report.Thread
 	if n.crashed = stack.Thread == in.died() && len(stack.Frames) > 0; n.crashed {
-		in.deadThread(ctx, r, stack, n)
+		named = in.diedIn(ctx, n, stack).shown(ctx).thread
+		in.forgetEvaluations()
 	} else {
-		t := n.thread(ctx, stack)
-		n.addLanguageCalls(ctx, r, &t, stack)
-		r.Threads = []report.Thread{t}
+		named = n.thread(ctx, stack)
+		n.addLanguageCalls(ctx, &named, stack, nil)
 	}
-	return &Named{Frames: r.Threads[0].Frames, in: in, stack: stack.Frames, calls: n.languageCalls}
+	return &Named{Frames: named.Frames, in: in, stack: stack.Frames, calls: n.languageCalls}
 }
 
 // End says why a walk ended, as a report does.
@@ -58,7 +58,7 @@ func (e *Engine) Task(ctx context.Context, t *tasks.Task, stack *unwind.Stack) *
 	n := &naming{question: in, keepsCalls: true}
 	named := n.thread(ctx, stack)
 	if in.walkedByLanguage(stack.Frames) { // one address may stand for any function
-		n.addLanguageCalls(ctx, &report.Report{}, &named, stack)
+		n.addLanguageCalls(ctx, &named, stack, nil)
 	}
 	return &Named{Frames: named.Frames, in: in, stack: stack.Frames, calls: n.languageCalls}
 }

@@ -27,10 +27,10 @@ func TestPlaceInStretch(t *testing.T) {
 			frames[0].Function = "eval"
 		}
 		at := c.frame
-		r := &report.Report{Crash: &report.Crash{Frame: &at}, Threads: []report.Thread{{Crashed: true, Frames: frames}}}
+		thread := report.Thread{Crashed: true, Frames: frames}
 		in := &naming{question: &question{Engine: &Engine{}, opts: Options{Locals: LocalsNone}}}
-		in.addCalls(r, &r.Threads[0], []*unwind.Frame{{}, {}, {}}, []tasks.Stretch{{From: c.from, To: c.to, Calls: []tasks.Call{{Language: "python", Function: "doom"}}}}, "python")
-		if got := r.Threads[0].Frames[*r.Crash.Frame].Function; got != c.want {
+		moved := in.addCalls(&thread, []*unwind.Frame{{}, {}, {}}, []tasks.Stretch{{From: c.from, To: c.to, Calls: []tasks.Call{{Language: "python", Function: "doom"}}}}, "python", &at)
+		if got := thread.Frames[*moved].Function; got != c.want {
 			t.Errorf("%s: the place is %s, want %s", c.name, got, c.want)
 		}
 	}

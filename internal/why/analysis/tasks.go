@@ -111,8 +111,8 @@ func (in *question) findThreads() {
 // manyTasks is of how many tasks of a runtime the variables are read; the report says when there are more.
 const manyTasks = 200
 
-// listTasks reports the tasks of the process, who waits for whom, and what they wait for.
-func (in *question) listTasks(ctx context.Context, r *report.Report) {
+// listTasks reports the tasks of the process, who waits for whom, and what they wait for. c is what is known of the crash; nil for none.
+func (in *question) listTasks(ctx context.Context, r *report.Report, c *report.Crash) {
 	l := &in.tasks
 	if in.Runtimes == nil || in.opts.NoTasks {
 		return
@@ -154,11 +154,12 @@ func (in *question) listTasks(ctx context.Context, r *report.Report) {
 	g := tasks.NewGraph(in.withHolders(l.all))
 	l.ids = in.threadNumbers()
 	g.Threads(l.ids)
-	noteCrashed(r.Crash, l.all)
+	noteCrashed(c, l.all)
+	var deadlocks []report.Deadlock
 	for _, d := range g.Deadlocks() {
-		r.Deadlocks = append(r.Deadlocks, in.deadlock(r, &d))
+		deadlocks = append(deadlocks, in.deadlock(r.Threads, &d))
 	}
-	in.asleep(r)
+	r.Deadlocks = in.asleep(c, r.Threads, deadlocks)
 	for _, c := range g.Contended() {
 		rc := report.Contended{Kind: string(c.Kind), Object: object(&c.Object), Waiters: refs(c.Waiters), Holders: in.holders(c.Holders)}
 		r.Contended = append(r.Contended, rc)
@@ -183,8 +184,8 @@ func (e *Engine) Waits(ctx context.Context) []*tasks.Task {
 	in.keepsStarts = true
 	r := &report.Report{}
 	in.findThreads()
-	in.threads(ctx, r)
-	in.listTasks(ctx, r)
+	c := in.threads(ctx, r)
+	in.listTasks(ctx, r, c.report(ctx, c.receivedFirst(ctx, r.Threads)))
 	all := in.tasks.all
 	listed := map[tasks.Key]bool{}
 	for _, t := range all {
@@ -388,7 +389,7 @@ func (in *question) ofThread(ctx context.Context, t *tasks.Task) []*unwind.Frame
 func (in *question) taskStack(ctx context.Context, s *unwind.Stack, named map[string]*taskStack) *taskStack {
 	if in.walkedByLanguage(s.Frames) { // one address may stand for any function
 		t, n := in.thread(ctx, s, false)
-		n.addLanguageCalls(ctx, &report.Report{}, &t, s)
+		n.addLanguageCalls(ctx, &t, s, nil)
 		return &taskStack{frames: t.Frames, end: s.End.String(), more: in.endDetail(s)}
 	}
 	if in.opts.Locals != LocalsNone || in.Explain || in.Verify {
@@ -480,14 +481,14 @@ func (in *Engine) withHolders(all []*tasks.Task) []*tasks.Task {
 	return all
 }
 
-// framesOf returns the frames of a task in the report.
-func (in *question) framesOf(r *report.Report, k tasks.Key) []report.Frame {
+// framesOf returns the frames of a task in the report, with its threads.
+func (in *question) framesOf(threads []report.Thread, k tasks.Key) []report.Frame {
 	if s := in.tasks.frames[k]; s != nil {
 		return s.frames
 	}
-	for i := range r.Threads {
-		if k.Kind == tasks.KindThread && uint64(r.Threads[i].ID) == k.ID {
-			return r.Threads[i].Frames
+	for i := range threads {
+		if k.Kind == tasks.KindThread && uint64(threads[i].ID) == k.ID {
+			return threads[i].Frames
 		}
 	}
 	return nil
@@ -495,14 +496,14 @@ func (in *question) framesOf(r *report.Report, k tasks.Key) []report.Frame {
 
 // needsTasks reports whether what is said of the crash depends on the other threads and tasks: the process may have
 // been ended because it hung, or a goroutine crashed.
-func (in *question) needsTasks(r *report.Report) bool {
-	if in.tasks.threads == nil {
+func (c *crash) needsTasks(known *report.Crash) bool {
+	if c.tasks.threads == nil {
 		return false
 	}
-	if r.Crash.MayBeHang() { // of a single thread, too: it may wait for what it holds itself
+	if known.MayBeHang() { // of a single thread, too: it may wait for what it holds itself
 		return true
 	}
-	return slices.ContainsFunc(r.Threads[0].Frames, func(f report.Frame) bool {
+	return slices.ContainsFunc(c.named.Frames, func(f report.Frame) bool {
 		return f.Function == "runtime.goexit" || f.Function == "runtime.mstart" || f.Function == "runtime.rt0_go"
 	})
 }

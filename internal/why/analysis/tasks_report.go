@@ -138,12 +138,12 @@ func refs(all []*tasks.Task) []report.TaskRef {
 	return out
 }
 
-func (in *question) deadlock(r *report.Report, d *tasks.Deadlock) report.Deadlock {
+func (in *question) deadlock(threads []report.Thread, d *tasks.Deadlock) report.Deadlock {
 	out := report.Deadlock{Certainty: string(d.Certainty), Tasks: refs(d.Tasks), Behind: refs(d.Behind)}
 	for _, t := range d.Tasks {
 		out.Objects = append(out.Objects, object(&t.Wait.Object))
 		var at report.WaitPlace
-		if f := waitingFrame(in.framesOf(r, t.Key), t.Wait.Object.Language); f != nil {
+		if f := waitingFrame(in.framesOf(threads, t.Key), t.Wait.Object.Language); f != nil {
 			at = report.WaitPlace{Function: f.Function, Module: f.Module, Source: f.Source}
 		}
 		out.Places = append(out.Places, at)

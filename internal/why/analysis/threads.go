@@ -17,7 +17,6 @@ type question struct {
 	*Engine
 	opts  Options
 	tasks taskList
-	death
 
 	room    room
 	tooLate bool              // the time for variables is over
@@ -26,22 +25,6 @@ type question struct {
 	// languageLocals is the number of calls of languages of the crashing thread whose local variables were read.
 	languageLocals int
 	keepsStarts    bool // tasks are walked again
-}
-
-// A death is what is known of the thread that the process died in.
-type death struct {
-	os         string        // Dump.OS, once a crash is looked at
-	top        *unwind.Frame // youngest frame of the crashing thread
-	diedStack  []*unwind.Frame
-	faultRegs  *arch.RegSet // at the instruction of a fault, if not those of the dump; see blameFrom
-	diedLeft   leftRounds
-	toldToQuit bool // the program itself sent the SIGQUIT for which Go ended it; see receivedFirst
-	// caughtEarlier is the cause that says which fault the crashing thread caught; "" if it caught none.
-	caughtEarlier string
-	// raisedFor says which exception the handler of that fault raised; "" if none.
-	raisedFor string
-	// badArgument is the number of the argument of the youngest frame that the blame found bad, from 1; 0 for none.
-	badArgument int
 }
 
 // A naming makes the entries of one stack, and reads their variables.
@@ -60,13 +43,14 @@ type naming struct {
 }
 
 // threads walks the threads that were asked for: the crashing one first, which tells why the process died, then the
-// others by number.
-func (in *question) threads(ctx context.Context, r *report.Report) {
+// others by number. It returns the crash; nil if the process did not die.
+func (in *question) threads(ctx context.Context, r *report.Report) *crash {
 	ids, err := in.Walker.AvailableThreads()
 	if err != nil {
 		r.Warnings = append(r.Warnings, report.Warning{Code: "no-threads", Message: err.Error()})
-		in.diagnose(ctx, r, nil, nil)
-		return
+		c := in.diedElsewhere()
+		c.tell(ctx, r)
+		return c
 	}
 	crashed := in.died()
 	r.Dump.Threads = len(ids)
@@ -85,12 +69,16 @@ func (in *question) threads(ctx context.Context, r *report.Report) {
 		}
 		return cmp.Compare(a, b)
 	})
+	var c *crash
 	if len(ids) == 0 || ids[0] != crashed {
-		in.diagnose(ctx, r, nil, nil)
+		c = in.diedElsewhere()
+		c.tell(ctx, r)
 	} else {
-		in.deadThread(ctx, r, in.walk(ctx, crashed), &naming{question: in, crashed: true})
+		c = in.diedIn(ctx, &naming{question: in, crashed: true}, in.walk(ctx, crashed))
+		in.walked(ctx, c.walked)
+		c.tell(ctx, r)
 		if in.ended(ctx, r, len(ids)) {
-			return
+			return c
 		}
 	}
 	others := ids[len(r.Threads):]
@@ -99,27 +87,17 @@ func (in *question) threads(ctx context.Context, r *report.Report) {
 	for range others {
 		stack := next()
 		t, n := in.thread(ctx, stack, false)
-		n.addLanguageCalls(ctx, r, &t, stack)
-		r.Threads = append(r.Threads, t)
+		_, warnings := n.addLanguageCalls(ctx, &t, stack, nil)
+		r.Threads, r.Warnings = append(r.Threads, t), append(r.Warnings, warnings...)
 		in.walked(ctx, stack)
 		if in.Variables != nil {
 			in.forget(stack.Frames)
 		}
 		if in.ended(ctx, r, len(ids)) {
-			return
+			break
 		}
 	}
-}
-
-// deadThread adds the thread that the process died in to the report, and what its stack tells of the reason.
-func (in *question) deadThread(ctx context.Context, r *report.Report, stack *unwind.Stack, n *naming) {
-	r.Threads = append(r.Threads, n.thread(ctx, stack))
-	if len(stack.Frames) > 0 {
-		in.top, in.diedStack, in.diedLeft = stack.Frames[0], stack.Frames, n.left
-	}
-	in.walked(ctx, stack)
-	in.diagnose(ctx, r, stack, n)
-	in.forgetEvaluations()
+	return c
 }
 
 // ended reports whether the analysis must end now, and says so in the report. all is the number of threads wanted.

@@ -8,37 +8,28 @@ import (
 	"github.com/corewalk/corewalk/report"
 )
 
-// title puts a fault inside the C library into the words of the program's call: a heap that malloc found corrupted,
-// a string function that was given a bad pointer. The fault itself is the library's business.
-func (in *question) title(r *report.Report) {
-	c := r.Crash
-	if c == nil || len(r.Threads) == 0 || !r.Threads[0].Crashed || c.Message != "" {
-		return
-	}
-	in.titled(c, r.Threads[0].Frames)
-}
-
-// titled is title for a fault and the frames from the one that made it.
-func (in *question) titled(c *report.Crash, frames []report.Frame) {
-	if !dataFault(c) {
-		return
+// titled puts a fault inside the C library into the words of the program's call: a heap that malloc found corrupted,
+// a string function that was given a bad pointer. The fault itself is the library's business. The frames are those from the one that made it.
+func titled(v verdict, f *fault, frames []report.Frame) verdict {
+	if !dataFault(v.kind) {
+		return v
 	}
 	if name, ok := allocating(frames); ok {
 		what := "heap corrupted"
 		if name == "free" || name == "realloc" {
 			what += " or a bad pointer passed"
 		}
-		c.Kind, c.Reason = report.CrashHeapCorruption, what+", noticed in "+name+" ("+c.Reason+")"
-		return
+		return verdict{report.CrashHeapCorruption, what + ", noticed in " + name + " (" + v.reason + ")"}
 	}
-	if name, args := stringFunction(frames, c.Blame); name != "" {
-		c.Reason = in.callWords(name, args, c)
+	if name, args := stringFunction(frames, f.blame); name != "" {
+		v.reason = callWords(name, args, v, f)
 	}
+	return v
 }
 
 // dataFault reports whether the program died of an access to memory that was not there or not allowed.
-func dataFault(c *report.Crash) bool {
-	switch c.Kind {
+func dataFault(kind string) bool {
+	switch kind {
 	case report.CrashNullRead, report.CrashNullWrite, report.CrashNullAccess,
 		report.CrashWildRead, report.CrashWildWrite, report.CrashWildAccess,
 		report.CrashNonCanonicalRead, report.CrashNonCanonicalWrite, report.CrashNonCanonicalAccess,
@@ -154,22 +145,22 @@ func stringName(name string) (called, args string) {
 
 // callWords writes the call of a string function, with the argument that was bad: "strcmp(c->host = null, ...)". If
 // that is not known, the function and the fault.
-func (in *question) callWords(name, args string, c *report.Crash) string {
-	bad, value, expr := in.badArgument, uint64(0), ""
-	if b := c.Blame; bad > 0 && b != nil {
+func callWords(name, args string, v verdict, f *fault) string {
+	bad, value, expr := f.argument, uint64(0), ""
+	if b := f.blame; bad > 0 && b != nil {
 		value, expr = uint64(b.Value), passedAs(b)
-	} else if bad = onlyArgument(args, c.Kind); c.Address == nil || *c.Address != 0 {
+	} else if bad = onlyArgument(args, v.kind); f.address == nil || *f.address != 0 {
 		bad = 0 // an access at null itself is through a null pointer, one near it perhaps is not
 	}
 	if bad < 1 || bad > len(args) {
-		return name + ": " + c.Reason
+		return name + ": " + v.reason
 	}
 	list := make([]string, len(args))
 	for i := range list {
 		list[i] = "..."
 	}
 	shown := fmt.Sprintf("%#x", value)
-	if null := strings.HasPrefix(c.Kind, "null-"); null && value == 0 {
+	if null := strings.HasPrefix(v.kind, "null-"); null && value == 0 {
 		shown = "null"
 	} else if null {
 		shown = fmt.Sprintf("null+%#x", value)
@@ -179,10 +170,10 @@ func (in *question) callWords(name, args string, c *report.Crash) string {
 	}
 	list[bad-1] = shown
 	call := name + "(" + strings.Join(list, ", ") + ")"
-	if strings.HasPrefix(c.Kind, "null-") {
+	if strings.HasPrefix(v.kind, "null-") {
 		return call
 	}
-	return call + ": " + c.Reason
+	return call + ": " + v.reason
 }
 
 // onlyArgument returns the number of the only parameter through which a function makes the access of a kind; 0 if

@@ -75,15 +75,12 @@ func TestTitle(t *testing.T) {
 		{"called by it", stack([2]string{app, "compare"}, [2]string{lib, "strcmp"}), null, 0, nil, 0, "fault"},
 	} {
 		addr := c.addr
-		r := &report.Report{Crash: &report.Crash{Kind: c.kind, Reason: "fault", Address: &addr, Blame: c.blame},
-			Threads: []report.Thread{{Crashed: true, Frames: c.frames}}}
-		in := &question{Engine: &Engine{}, death: death{badArgument: c.bad}}
-		in.title(r)
-		if r.Crash.Reason != c.want {
-			t.Errorf("%s: %q, want %q", c.name, r.Crash.Reason, c.want)
+		got := titled(verdict{c.kind, "fault"}, &fault{address: &addr, blame: c.blame, argument: c.bad}, c.frames)
+		if got.reason != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got.reason, c.want)
 		}
-		if heap := r.Crash.Kind == report.CrashHeapCorruption; heap != (c.want[:4] == "heap") || !heap && r.Crash.Kind != c.kind {
-			t.Errorf("%s: %s", c.name, r.Crash.Kind)
+		if heap := got.kind == report.CrashHeapCorruption; heap != (c.want[:4] == "heap") || !heap && got.kind != c.kind {
+			t.Errorf("%s: %s", c.name, got.kind)
 		}
 	}
 }

@@ -40,6 +40,7 @@ type Heap struct {
 	damages []heap.Damage
 	listed  bool
 	budget  int
+	buffer  []byte // that no cursor has
 }
 
 // An arena is a malloc_state.

@@ -1,4 +1,4 @@
-package glibc
+package glibc_test
 
 import (
 	"bufio"
@@ -12,6 +12,7 @@ import (
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/heap"
+	"github.com/corewalk/corewalk/internal/heap/glibc"
 )
 
 func TestMain(m *testing.M) { os.Exit(fixture.Main(m)) }
@@ -74,7 +75,7 @@ func TestBlocks(t *testing.T) {
 			log := filepath.Join(t.TempDir(), "log")
 			core := fixture.Crash(t, c.env, exe, log, "7", fmt.Sprint(c.threads), fmt.Sprint(c.rounds))
 			p := open(t, core)
-			h := Find(p, Options{})
+			h := glibc.Find(p, glibc.Options{})
 			if h == nil {
 				t.Fatal("no heap")
 			}
@@ -144,7 +145,7 @@ func TestBlocks(t *testing.T) {
 					complain("at %#x: %+v, want %+v", b.Start+b.Size/2, got, b)
 				}
 			}
-			t.Logf("%d blocks, %d segments, %v", len(blocks), len(h.segments), lists)
+			t.Logf("%d blocks, %v", len(blocks), lists)
 		})
 	}
 }

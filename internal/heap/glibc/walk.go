@@ -16,7 +16,7 @@ const (
 )
 
 const (
-	window     = 256 << 10 // bytes that are read at once
+	window     = 32 << 10 // bytes that are read at once
 	maxDamages = 32
 )
 
@@ -27,18 +27,22 @@ type chunk struct {
 	bits uint64
 }
 
-// A reader of words that come by rising addresses.
+// A cursor reads words that come by rising addresses.
 type cursor struct {
-	h    *Heap
-	at   uint64
-	data []byte
+	h      *Heap
+	at     uint64
+	data   []byte // a part of buffer
+	buffer []byte
 }
 
 // word reads a word at an address.
 func (c *cursor) word(addr uint64) (uint64, bool) {
 	w := c.h.w
 	if addr-c.at >= uint64(len(c.data)) || addr-c.at+w > uint64(len(c.data)) {
-		c.at, c.data = addr, c.h.mem.Some(addr, window)
+		if c.buffer == nil {
+			c.buffer = make([]byte, window)
+		}
+		c.at, c.data = addr, c.buffer[:c.h.mem.Fill(addr, c.buffer)]
 		if uint64(len(c.data)) < w {
 			return 0, false
 		}
@@ -84,7 +88,9 @@ type visit struct {
 
 // walk visits the chunks of a segment by address until visit returns false, or the records end. It returns the damage that ended it, if any.
 func (h *Heap) walk(s *segment, from uint64, do func(visit) bool) *heap.Damage {
-	cur := &cursor{h: h}
+	cur := &cursor{h: h, buffer: h.buffer}
+	h.buffer = nil // another walk meanwhile has its own
+	defer func() { h.buffer = cur.buffer }()
 	var before chunk
 	read := func(at uint64) (chunk, bool) {
 		v, ok := cur.word(at + h.w)

@@ -25,10 +25,10 @@ const (
 
 // blamed finds out which value was bad at the instruction of the youngest frame of a stack, and where it came from; nil if that is not known.
 // early are the registers at the instruction, if they are not those of the frame. argument is the number of that frame's argument that was bad,
-// from 1; 0 for none.
-func (in *question) blamed(stack []*unwind.Frame, early *arch.RegSet, inst *disasm.Inst, regs *arch.RegSet, why *reason.Reason) (b *report.Blame, argument int) {
+// from 1; 0 for none. readAt are the places in memory that the value was read from, as far as they are known.
+func (in *question) blamed(stack []*unwind.Frame, early *arch.RegSet, inst *disasm.Inst, regs *arch.RegSet, why *reason.Reason) (b *report.Blame, argument int, readAt []uint64) {
 	if len(stack) == 0 || !why.HasAddr && why.Kind != report.CrashDivZero && why.Kind != report.CrashDivOverflow || why.Kind == report.CrashStackOverflow {
-		return nil, 0
+		return nil, 0, nil
 	}
 	t := &tracer{in: in, stack: stack, early: early, out: report.Blame{Confidence: report.Certain}}
 	defer t.close()
@@ -37,9 +37,9 @@ func (in *question) blamed(stack []*unwind.Frame, early *arch.RegSet, inst *disa
 	switch {
 	case b == nil && !ok:
 		if b = t.smashed(inst, why); b != nil {
-			return b, 0
+			return b, 0, nil
 		}
-		return t.folded(inst, why), 0
+		return t.folded(inst, why), 0, nil
 	case b == nil:
 		b = t.trace(s)
 	}
@@ -49,9 +49,9 @@ func (in *question) blamed(stack []*unwind.Frame, early *arch.RegSet, inst *disa
 		}
 	}
 	if b == nil {
-		return nil, 0
+		return nil, 0, nil
 	}
-	return b, t.argument
+	return b, t.argument, t.readAt
 }
 
 // A tracer follows one value.
@@ -69,6 +69,7 @@ type tracer struct {
 	indexes   []report.BlameStep
 	used      []types.Arm // the names of what the value led to
 	argument  int         // the number of the argument of the youngest frame, from 1, that the value is; 0 for none
+	readAt    []uint64    // where in memory the value was read from
 }
 
 func (t *tracer) close() {
@@ -330,6 +331,9 @@ func (t *tracer) read(w *witness, v *provenance.Value, value uint64) {
 		return
 	case !ok:
 		t.doubt(report.Likely)
+	}
+	if at, ok := w.eval.Address(v, t.past); ok {
+		t.readAt = append(t.readAt, at)
 	}
 	s := w.step(report.BlameRead, v.At)
 	s.Memory = t.otherwise(w, v, value)

@@ -49,7 +49,9 @@ type crash struct {
 		overflow fact[*report.Overflow]
 		shown    fact[shown]
 		raised   fact[[]report.Raised]
+		heap     fact[[]report.Cause]
 	}
+	pointers map[uint64][]uint64 // where in memory words hold an address, by that
 }
 
 // A verdict says what happened: report.Crash.Kind and Reason.
@@ -112,7 +114,7 @@ func (c *crash) report(ctx context.Context, v verdict) *report.Crash {
 }
 
 // causes returns what may have caused the crash, most likely first: what is said of the fault or the exception that is told instead of the
-// signal's, then of the signal's own fault, then what the program found out itself.
+// signal's, then who damaged the heap, then of the signal's own fault, also that its value was in a freed block, then what the program found out itself.
 func (c *crash) causes() []report.Cause {
 	own, w := c.own(), c.words()
 	var first, handled, found []report.Cause
@@ -129,7 +131,7 @@ func (c *crash) causes() []report.Cause {
 	if h := c.handled(); h != nil && c.caught() == nil {
 		handled = []report.Cause{{Text: h.text, Confidence: report.Likely}}
 	}
-	return slices.Concat(first, own.causes, handled, own.why.Causes, found)
+	return slices.Concat(first, c.heapCauses(), own.causes, c.usedAfterFree(), handled, own.why.Causes, found)
 }
 
 // verdict is what the thread that died tells of what happened.
@@ -304,6 +306,7 @@ type fault struct {
 	blame       *report.Blame
 	argument    int // the number of the argument of the youngest frame that the blame found bad, from 1; 0 for none
 	causes      []report.Cause
+	readAt      []uint64 // where in memory the bad value was read from
 }
 
 // own is the fault of the signal or exception itself, if it is one.
@@ -333,7 +336,7 @@ func (c *crash) faultAt(physical int, inst *disasm.Inst, regs, early *arch.RegSe
 		f.instruction = c.instruction(inst, regs, *why)
 	}
 	if !c.opts.NoBlame && physical <= len(c.stack) {
-		f.blame, f.argument = c.blamed(c.stack[physical:], early, inst, regs, why)
+		f.blame, f.argument, f.readAt = c.blamed(c.stack[physical:], early, inst, regs, why)
 	}
 	if f.blame != nil {
 		if f.instruction != nil && len(f.instruction.Registers) > 0 {

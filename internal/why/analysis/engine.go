@@ -3,6 +3,7 @@ package analysis
 import (
 	"slices"
 
+	"github.com/corewalk/corewalk/internal/heap"
 	"github.com/corewalk/corewalk/internal/procmem"
 	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/report"
@@ -31,6 +32,7 @@ type Engine struct {
 	named            map[nameKey][]report.Frame        // entries of frames
 	witnesses        int                               // made for one question to find out what was called; see called
 	untraced         map[unwind.Address]bool           // return addresses of calls through values that cannot be traced back
+	allocator        fact[heap.Allocator]
 }
 
 // A fact is found when it is first asked for, and kept.

@@ -73,7 +73,11 @@ func (c *crash) usedAfterFree() []report.Cause {
 		return nil // the allocator itself reads freed blocks
 	}
 	for _, at := range c.fault().readAt {
-		if m, ok := c.Proc.MappingAt(at); !ok || m.Path != "" || m.Perm&libstate.Write == 0 || c.isOfModule(at) || c.heap() == nil {
+		m, ok := c.Proc.MappingAt(at)
+		if !ok || m.Path != "" || m.Perm&libstate.Write == 0 || c.isOfModule(at) {
+			continue
+		}
+		if sp := c.stack[0].SP(); m.Start <= sp && sp < m.End || c.heap() == nil {
 			continue
 		}
 		b, ok := c.heap().BlockAt(at)

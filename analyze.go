@@ -26,27 +26,26 @@ type AnalyzeOptions struct {
 	VariablesUntil time.Time
 	// NoBlame leaves out which value was bad and where it came from (report.Crash.Blame).
 	NoBlame bool
-	Around  Around
-	// Environment says whether to report the environment that the process was started with.
-	Environment Environment
-	// Details adds what else is known of the process and its machine, besides threads,
-	// modules and memory: report.Report.Details.
-	Details bool
+	Include Include // what else to report
 	// For says what of the report will be shown: variables that are not are then not read, and it may hear of parts
 	// before the rest is known. nil is report.Whole.
 	For report.Projection
 }
 
-// Around says what to report besides names and variables: of the crashed thread, or those in AnalyzeOptions.Threads, or all of a process that
-// did not crash.
-type Around struct {
+// Include says what to report besides stacks and variables.
+type Include struct {
 	// Source is how many lines of source before and after each frame's own are reported, where the source is found
-	// (modules.WithSourceMap says where).
+	// (modules.WithSourceMap says where). Source and Code are of the crashed thread, or of those in AnalyzeOptions.Threads, or of all if
+	// the process did not crash.
 	Source int
 	// Code adds the instructions around each frame's address.
 	Code bool
 	// Memory adds the memory around the bad address, the values of the crashed thread's registers, and its stack pointer.
 	Memory bool
+	// Environment adds the environment that the process was started with.
+	Environment Environment
+	// Details adds what else is known of the process and its machine: report.Report.Details.
+	Details bool
 }
 
 // An Environment says what to report of a process's environment. Environments often have
@@ -94,7 +93,8 @@ func (f *Facts) analyze(ctx context.Context, o AnalyzeOptions, last bool) (r *re
 	var later []report.Task
 	fault := t.guard(func() {
 		opts := analysis.Options{Threads: o.Threads, MaxFrames: o.MaxFrames, NoBlame: o.NoBlame, NoTasks: o.NoTasks, Tasks: o.Tasks,
-			Locals: analysis.Locals(o.Locals), VariablesUntil: o.VariablesUntil, Around: analysis.Around(o.Around)}
+			Locals: analysis.Locals(o.Locals), VariablesUntil: o.VariablesUntil,
+			Around: analysis.Around{Source: o.Include.Source, Code: o.Include.Code, Memory: o.Include.Memory}}
 		f.project(&opts, &o, &later)
 		if f.w.SymbolLookup() == unwind.SymbolLookup(t.lookup) { // another may need no debug information
 			if err = f.engine.FetchAhead(ctx, opts); err != nil {
@@ -105,7 +105,7 @@ func (f *Facts) analyze(ctx context.Context, o AnalyzeOptions, last bool) (r *re
 		r = f.engine.Report(ctx, opts)
 		t.warnLate(r)
 		t.complete(r, f.now, &o)
-		if o.Details {
+		if o.Include.Details {
 			r.Details = t.subject.Details()
 		}
 	})
@@ -152,12 +152,12 @@ func (f *Facts) project(opts *analysis.Options, o *AnalyzeOptions, later *[]repo
 
 // complete adds to a report what is known without an analysis.
 func (t *Target) complete(r *report.Report, now subject.Moment, o *AnalyzeOptions) {
-	r.Process = t.subject.Started().Report(o.Environment != EnvironmentNone, o.Environment == EnvironmentAll)
+	r.Process = t.subject.Started().Report(o.Include.Environment != EnvironmentNone, o.Include.Environment == EnvironmentAll)
 	for i := range r.Threads {
 		th := &r.Threads[i]
 		did := now.Activity[unwind.ThreadID(th.ID)]
 		th.State, th.CPUSeconds = did.Word(), did.CPU.Seconds()
-		if o.Details {
+		if o.Include.Details {
 			th.LastError = t.subject.LastError(unwind.ThreadID(th.ID))
 		}
 	}

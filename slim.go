@@ -72,7 +72,7 @@ func (t *Target) WriteSlim(ctx context.Context, w io.Writer, o SlimOptions) (*Sl
 	}
 	// What this reads is kept.
 	if _, err := t.AnalyzeWith(ctx, FactsOptions{Explain: true}, AnalyzeOptions{Locals: LocalsAll, For: report.Whole{Trees: true},
-		Around: Around{Source: 1, Code: true, Memory: true}, Environment: EnvironmentAll, Details: true}); err != nil {
+		Include: Include{Source: 1, Code: true, Memory: true, Environment: EnvironmentAll, Details: true}}); err != nil {
 		return nil, err
 	}
 	t.InfoWith(InfoOptions{})

@@ -134,7 +134,7 @@ func everything(t *testing.T, core, program string) string {
 		t.Fatal(err)
 	}
 	defer target.Close()
-	r, err := target.Analyze(ctx, corewalk.AnalyzeOptions{For: report.Whole{Trees: true}, Details: true, Locals: corewalk.LocalsAll})
+	r, err := target.Analyze(ctx, corewalk.AnalyzeOptions{For: report.Whole{Trees: true}, Include: corewalk.Include{Details: true}, Locals: corewalk.LocalsAll})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,12 +40,12 @@ func (f *aroundFlags) apply(o *wanted) error {
 	switch f.env {
 	case envNone:
 	case envMasked:
-		o.Environment = corewalk.EnvironmentMasked
+		o.Include.Environment = corewalk.EnvironmentMasked
 	case envAll:
-		o.Environment = corewalk.EnvironmentAll
+		o.Include.Environment = corewalk.EnvironmentAll
 	default:
 		return fmt.Errorf("--env=%s: must be masked, all or none", f.env)
 	}
-	o.Around.Source, o.Around.Code = f.source, f.disassemble
+	o.Include.Source, o.Include.Code = f.source, f.disassemble
 	return nil
 }

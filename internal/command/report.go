@@ -246,7 +246,7 @@ type wanted struct {
 // analyze checks the flags and turns them into what is asked for.
 func (f *reportFlags) analyze(e env) (wanted, error) {
 	o := wanted{how: corewalk.FactsOptions{NoInlines: f.noInlines, Explain: f.explain, Verify: f.verify, Unlimited: f.limits.unlimited()}}
-	o.AnalyzeOptions = corewalk.AnalyzeOptions{MaxFrames: max(f.maxFrames, 0), Details: f.format != formatText}
+	o.AnalyzeOptions = corewalk.AnalyzeOptions{MaxFrames: max(f.maxFrames, 0), Include: corewalk.Include{Details: f.format != formatText}}
 	if err := f.check(e); err != nil {
 		return o, err
 	}
@@ -262,7 +262,7 @@ func (f *reportFlags) analyze(e env) (wanted, error) {
 	if err := f.limits.check(); err != nil {
 		return o, err
 	}
-	o.Around.Memory = f.limits.memory.show
+	o.Include.Memory = f.limits.memory.show
 	if err := f.layout.check(); err != nil {
 		return o, err
 	}

@@ -42,7 +42,7 @@ func TestGoldenAround(t *testing.T) {
 	for _, name := range []string{"amd64-inline-tail-O2", "arm-thumb-crash-O1", "mips-crash-O0", "s390x-crash-O0", "amd64-tail-bad-O2"} {
 		t.Run(name, func(t *testing.T) {
 			c := fixture.Get(t, name)
-			opts := corewalk.AnalyzeOptions{Around: corewalk.Around{Source: 2, Code: true, Memory: true}}
+			opts := corewalk.AnalyzeOptions{Include: corewalk.Include{Source: 2, Code: true, Memory: true}}
 			r, err := openCase(t, c, corewalk.WithSearch(sources)).Analyze(context.Background(), opts)
 			if err != nil {
 				t.Fatal(err)
@@ -91,7 +91,7 @@ func TestSourceGaps(t *testing.T) {
 		{"shorter", put([]byte("int x;\n"), past), "another version", false},
 		{"not text", put(append(text, 0), past), "not a text file", false},
 	} {
-		r, err := openCase(t, c, corewalk.WithSearch(tt.dir)).Analyze(context.Background(), corewalk.AnalyzeOptions{Around: corewalk.Around{Source: 1}})
+		r, err := openCase(t, c, corewalk.WithSearch(tt.dir)).Analyze(context.Background(), corewalk.AnalyzeOptions{Include: corewalk.Include{Source: 1}})
 		if err != nil {
 			t.Fatal(err)
 		}

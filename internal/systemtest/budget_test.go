@@ -163,7 +163,7 @@ func TestBudgetsFound(t *testing.T) {
 	r := budgetRuns()[3]
 	more := r
 	more.how = corewalk.FactsOptions{Verify: true, Explain: true}
-	more.options = corewalk.AnalyzeOptions{Locals: corewalk.LocalsAll, For: report.Whole{Trees: true}, Details: true}
+	more.options = corewalk.AnalyzeOptions{Locals: corewalk.LocalsAll, For: report.Whole{Trees: true}, Include: corewalk.Include{Details: true}}
 	costs := more.measure(t)
 	for _, what := range []string{measureAllocs, measureBytes} {
 		if budget := budgets[r.name+" "+r.kind+" "+what]; budget == 0 || !exceeds(costs[what], budget) {

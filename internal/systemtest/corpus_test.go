@@ -93,7 +93,7 @@ func (d *corpusDump) check(t *testing.T, path, empty string) {
 	if d.kind == "elf-core" {
 		d.checkSignal(t, target)
 	}
-	r, err := target.Analyze(context.Background(), corewalk.AnalyzeOptions{Details: true})
+	r, err := target.Analyze(context.Background(), corewalk.AnalyzeOptions{Include: corewalk.Include{Details: true}})
 	if err != nil {
 		t.Error(err)
 		return

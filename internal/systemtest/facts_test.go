@@ -22,7 +22,7 @@ func asked(died unwind.ThreadID) []corewalk.AnalyzeOptions {
 		{Threads: one, Locals: corewalk.LocalsNone},
 		{Threads: one, Locals: corewalk.LocalsNone, NoTasks: true, MaxFrames: 3},
 		{Locals: corewalk.LocalsNone, NoBlame: true},
-		{Locals: corewalk.LocalsAll, For: report.Whole{Trees: true}, Around: corewalk.Around{Code: true, Memory: true}},
+		{Locals: corewalk.LocalsAll, For: report.Whole{Trees: true}, Include: corewalk.Include{Code: true, Memory: true}},
 		{For: report.TextOptions{}},
 		{For: report.ForJSON{}},
 		{Threads: one},

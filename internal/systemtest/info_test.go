@@ -95,7 +95,7 @@ func tell(t *testing.T, data []byte, opts []corewalk.Option) {
 	if bytes.ContainsAny(text.Bytes(), "\x1b\x00\r\u202e") || !json.Valid(doc.Bytes()) {
 		t.Errorf("%q\n%s", text.Bytes(), doc.Bytes())
 	}
-	r, err := target.Analyze(context.Background(), corewalk.AnalyzeOptions{Details: true, MaxFrames: 50})
+	r, err := target.Analyze(context.Background(), corewalk.AnalyzeOptions{Include: corewalk.Include{Details: true}, MaxFrames: 50})
 	if err != nil {
 		return // without threads
 	}

@@ -48,7 +48,7 @@ func TestKept(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer target.Close()
-				r, err := target.Analyze(context.Background(), corewalk.AnalyzeOptions{For: report.Whole{Trees: true}, Details: true, Locals: corewalk.LocalsAll})
+				r, err := target.Analyze(context.Background(), corewalk.AnalyzeOptions{For: report.Whole{Trees: true}, Include: corewalk.Include{Details: true}, Locals: corewalk.LocalsAll})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -24,7 +24,7 @@ func TestSlimMinidumps(t *testing.T) {
 				opts = append(opts, corewalk.WithSearch(dir))
 			}
 			words := func(target *corewalk.Target) string {
-				r, err := target.Analyze(ctx, corewalk.AnalyzeOptions{Locals: corewalk.LocalsAll, Around: corewalk.Around{Memory: true, Code: true}})
+				r, err := target.Analyze(ctx, corewalk.AnalyzeOptions{Locals: corewalk.LocalsAll, Include: corewalk.Include{Memory: true, Code: true}})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -32,8 +32,8 @@ func TestSlim(t *testing.T) {
 				var out []string
 				for _, o := range []corewalk.AnalyzeOptions{
 					{},
-					{For: report.Whole{Trees: true}, Details: true, Locals: corewalk.LocalsAll},
-					{Locals: corewalk.LocalsNone, Around: corewalk.Around{Memory: true, Code: true}, Environment: corewalk.EnvironmentMasked},
+					{For: report.Whole{Trees: true}, Include: corewalk.Include{Details: true}, Locals: corewalk.LocalsAll},
+					{Locals: corewalk.LocalsNone, Include: corewalk.Include{Memory: true, Code: true, Environment: corewalk.EnvironmentMasked}},
 				} {
 					r, err := target.Analyze(ctx, o)
 					if err != nil {
@@ -165,7 +165,7 @@ func TestRedact(t *testing.T) {
 				if threads, frames, err := corewalk.SameStacks(full, small); err != nil || threads != 2 || frames < 8 {
 					t.Errorf("%d threads, %d frames, %v", threads, frames, err)
 				}
-				r, err := small.Analyze(ctx, corewalk.AnalyzeOptions{Locals: corewalk.LocalsAll, Environment: corewalk.EnvironmentAll})
+				r, err := small.Analyze(ctx, corewalk.AnalyzeOptions{Locals: corewalk.LocalsAll, Include: corewalk.Include{Environment: corewalk.EnvironmentAll}})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -294,7 +294,7 @@ func (s *schemaChecker) value(t *testing.T, path string, f schemaField, v any) {
 // stackwalkOf is a target's document.
 func stackwalkOf(t *testing.T, target *corewalk.Target) []byte {
 	t.Helper()
-	r, err := target.Analyze(context.Background(), corewalk.AnalyzeOptions{Details: true})
+	r, err := target.Analyze(context.Background(), corewalk.AnalyzeOptions{Include: corewalk.Include{Details: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,8 +25,8 @@ func harmless(t *testing.T, dump string, want []string, opts ...corewalk.Option)
 		t.Fatal(err)
 	}
 	defer target.Close()
-	r, err := target.AnalyzeWith(context.Background(), corewalk.FactsOptions{Explain: true}, corewalk.AnalyzeOptions{Locals: corewalk.LocalsAll, For: report.Whole{Trees: true}, Around: corewalk.Around{Source: 2, Code: true, Memory: true},
-		Environment: corewalk.EnvironmentMasked, Details: true})
+	r, err := target.AnalyzeWith(context.Background(), corewalk.FactsOptions{Explain: true}, corewalk.AnalyzeOptions{Locals: corewalk.LocalsAll, For: report.Whole{Trees: true},
+		Include: corewalk.Include{Source: 2, Code: true, Memory: true, Environment: corewalk.EnvironmentMasked, Details: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

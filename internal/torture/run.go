@@ -49,8 +49,8 @@ func service(open func(opts ...corewalk.Option) (*corewalk.Target, error), rng *
 	if err != nil {
 		return nil
 	}
-	o := corewalk.AnalyzeOptions{Locals: corewalk.LocalsAll, For: report.Whole{Trees: true}, Around: corewalk.Around{Source: 2, Code: true, Memory: true},
-		Environment: corewalk.EnvironmentMasked, Details: true}
+	o := corewalk.AnalyzeOptions{Locals: corewalk.LocalsAll, For: report.Whole{Trees: true},
+		Include: corewalk.Include{Source: 2, Code: true, Memory: true, Environment: corewalk.EnvironmentMasked, Details: true}}
 	var how corewalk.FactsOptions
 	switch rng.IntN(8) {
 	case 0:

@@ -42,7 +42,7 @@ func text(t *testing.T, dump []byte) string {
 		t.Fatal(err)
 	}
 	defer target.Close()
-	r, err := target.Analyze(context.Background(), corewalk.AnalyzeOptions{Around: corewalk.Around{Memory: true, Code: true}})
+	r, err := target.Analyze(context.Background(), corewalk.AnalyzeOptions{Include: corewalk.Include{Memory: true, Code: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,15 +74,17 @@ func (in *question) diedElsewhere() *crash {
 	return &crash{question: in}
 }
 
-// report puts together what is told of the crash, with a verdict that may count other threads and tasks in. It returns nil for a nil crash.
+// report puts together what is told of the crash. v says what happened, as the thread that died tells it (verdict), or with other threads
+// (receivedFirst) and tasks (hang) counted in. It returns nil for a nil crash.
 //
-// This is the order in which facts give way to others:
-//   - What happened: the signal or exception, with the instruction that it came at. Then the signal for which Go's runtime aborted. Then the
-//     words of the program, with the fault that a panic of Go stands for. Then the fault that a handler caught which then aborted. Then, of a
-//     fault inside the C library, the call of the program.
-//   - The fault that address, instruction and blame are of: that which was caught, or that of the panic, or that of the signal.
-//   - The frame: see findFrame.
-//   - Causes: see causes.
+// Of facts that tell the same, these count, the last first:
+//   - Kind and Reason: the signal or exception, with the instruction that it came at; the signal for which Go's runtime aborted; the words of
+//     the program, with the fault that a panic of Go stands for; the fault for which a handler was called that then aborted. A fault inside
+//     the C library is put into the words of the program's call.
+//   - Address, Instruction and Blame: the fault of the signal; that of the panic; that for which the handler was called.
+//   - Frame: the first outside of helpers; what the program's words name; where the fault was for which the handler was called. Calls of
+//     languages may take its place.
+//   - Causes: all, in the order of causes.
 func (c *crash) report(ctx context.Context, v verdict) *report.Crash {
 	if c == nil {
 		return nil

@@ -139,6 +139,15 @@ func (f *Facts) ValueAt(by string, at unwind.Address, limits tasks.Limits) (repo
 	return f.engine.ValueAt(by, at, limits)
 }
 
+// At says what is at an address: a function, a variable with the path of its part, a frame of a stack, a block of an allocator and who points at it, a
+// mapping, or nothing.
+func (f *Facts) At(ctx context.Context, addr unwind.Address) (p report.Place, err error) {
+	if fault := f.t.guard(func() { p = f.engine.At(ctx, addr) }); fault != nil {
+		return p, fault
+	}
+	return p, context.Cause(ctx)
+}
+
 // Walker returns the Walker of these stacks. Do not close it. Steppers may be added before the first question; they are called by one
 // goroutine.
 func (f *Facts) Walker() *unwind.Walker {

@@ -22,10 +22,12 @@ type Info struct {
 	// Runtimes are the languages' own runtimes that were found.
 	Runtimes []Runtime `json:"runtimes,omitempty"`
 	// Threads, Memory and Details are for minidumps only.
-	Threads  []ThreadInfo `json:"threads,omitempty"`
-	Memory   *MemoryInfo  `json:"memory,omitempty"`
-	Details  *Details     `json:"details,omitempty"`
-	Warnings []Warning    `json:"warnings"`
+	Threads []ThreadInfo `json:"threads,omitempty"`
+	Memory  *MemoryInfo  `json:"memory,omitempty"`
+	Details *Details     `json:"details,omitempty"`
+	// At says what is at addresses that were asked for.
+	At       []Place   `json:"at,omitempty"`
+	Warnings []Warning `json:"warnings"`
 }
 
 // A Runtime is a language's own runtime in the process.

@@ -69,6 +69,9 @@ func (j *jsonWriter) putInfo(x *Info) {
 		j.key("details")
 		j.putDetails(x.Details)
 	}
+	if len(x.At) > 0 {
+		array(j, "at", x.At, (*jsonWriter).putPlace)
+	}
 	array(j, "warnings", x.Warnings, (*jsonWriter).putWarning)
 	j.close('}')
 }
@@ -416,6 +419,31 @@ func (j *jsonWriter) putMemoryInfo(x *MemoryInfo) {
 	}
 	if len(x.Regions) > 0 {
 		array(j, "regions", x.Regions, (*jsonWriter).putRegion)
+	}
+	j.close('}')
+}
+
+func (j *jsonWriter) putPlace(x *Place) {
+	j.open('{', true)
+	j.addr("address", x.Address)
+	if x.Mapping != nil {
+		j.key("mapping")
+		j.putPlaceMapping(x.Mapping)
+	}
+	j.optStr("kind", x.Kind)
+	j.optStr("module", x.Module)
+	j.optAddr("offset", x.Offset)
+	j.optStr("function", x.Function)
+	j.optSize("function_offset", x.FunctionOffset)
+	j.optStr("variable", x.Variable)
+	j.optStr("type", x.Type)
+	j.optNum("thread", x.Thread)
+	if x.Frame != nil {
+		j.num("frame", *x.Frame)
+	}
+	if x.Block != nil {
+		j.key("block")
+		j.putBlock(x.Block)
 	}
 	j.close('}')
 }
@@ -834,6 +862,28 @@ func (j *jsonWriter) putRegion(x *Region) {
 	j.str("state", x.State)
 	j.optStr("protect", x.Protect)
 	j.optStr("type", x.Type)
+	j.close('}')
+}
+
+func (j *jsonWriter) putPlaceMapping(x *PlaceMapping) {
+	j.open('{', true)
+	j.addr("start", x.Start)
+	j.addr("end", x.End)
+	j.str("perm", x.Perm)
+	j.addr("offset", x.Offset)
+	j.optStr("file", x.File)
+	j.close('}')
+}
+
+func (j *jsonWriter) putBlock(x *Block) {
+	j.open('{', true)
+	j.str("allocator", x.Allocator)
+	j.addr("start", x.Start)
+	j.size("size", x.Size)
+	j.size("offset", x.Offset)
+	j.optBool("free", x.Free)
+	j.optStr("list", x.List)
+	j.optStr("owner", x.Owner)
 	j.close('}')
 }
 

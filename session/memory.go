@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/corewalk/corewalk/dwarfvars"
 	"github.com/corewalk/corewalk/internal/code/disasm"
@@ -135,118 +134,13 @@ func (s *Session) symbolAt(addr arch.Address) (name string, entry arch.Address, 
 	return c.Name, c.Entry, c.Name != ""
 }
 
-// A Place says what is at an address.
-type Place struct {
-	Address arch.Address
-	// Mapped says that the process had memory there: from Start to End, of the file Path with the permissions Perm,
-	// "r-x".
-	Mapped     bool
-	Start, End arch.Address
-	Path, Perm string
-	// Module is the module there, Offset the address in its file.
-	Module string
-	Offset arch.Address
-	// Function is the function there, and FunctionOffset how far in it.
-	Function       string
-	FunctionOffset uint64
-	// Thread is the thread whose stack it is in, and Frame the number of the frame there; 0 and -1 for none.
-	Thread unwind.ThreadID
-	Frame  int
-}
-
-// String says it in one line.
-func (p Place) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%#x", p.Address)
-	switch {
-	case p.Function != "":
-		fmt.Fprintf(&b, " is in %s", offset(p.Function, p.FunctionOffset))
-	case p.Thread != 0:
-		fmt.Fprintf(&b, " is on the stack of thread %d", p.Thread)
-		if p.Frame >= 0 {
-			fmt.Fprintf(&b, ", frame #%d", p.Frame)
-		}
-	case p.Path != "":
-		fmt.Fprintf(&b, " is in %s", p.Path)
-	case p.Mapped:
-		b.WriteString(" is in memory without a file")
-	default:
-		b.WriteString(" is in no mapping")
-	}
-	if p.Module != "" {
-		fmt.Fprintf(&b, ", %s at %#x", p.Module, p.Offset)
-	}
-	if p.Mapped {
-		fmt.Fprintf(&b, ", mapping %#x-%#x %s", p.Start, p.End, p.Perm)
-	}
-	return b.String()
-}
-
 // At says what is at an address.
-func (s *Session) At(ctx context.Context, addr arch.Address) (p Place, err error) {
+func (s *Session) At(ctx context.Context, addr arch.Address) (p report.Place, err error) {
 	err = s.guarded(ctx, func() error {
-		p = s.place(addr)
-		return s.onStack(ctx, &p)
+		p, err = s.facts.At(ctx, addr)
+		return err
 	})
 	return p, err
-}
-
-func (s *Session) place(addr arch.Address) Place {
-	p := Place{Address: addr, Frame: -1}
-	if m, ok := s.t.MappingAt(addr); ok {
-		p.Mapped, p.Start, p.End, p.Path, p.Perm = true, m.Start, m.End, m.Path, m.Perm.String()
-	}
-	if libs := s.t.ProcessState().LibraryTracker(); libs != nil {
-		if lib, ok := libs.LibraryAt(addr); ok {
-			p.Module, p.Offset = lib.Path, addr-lib.LoadBias
-		}
-	}
-	if name, entry, ok := s.symbolAt(addr); ok {
-		p.Function, p.FunctionOffset = name, uint64(addr-entry)
-	}
-	return p
-}
-
-// maxStackFrames is how many frames of a stack are walked to find an address on it.
-const maxStackFrames = 4096
-
-// onStack finds the thread whose stack an address is on: the one in whose mapping its stack pointer is.
-func (s *Session) onStack(ctx context.Context, p *Place) error {
-	if !p.Mapped || p.Function != "" {
-		return nil
-	}
-	if err := s.listThreads(); err != nil {
-		return err
-	}
-	for _, st := range s.stacks[:s.threads] {
-		s.open(st)
-		if st.facts.Walk(ctx, 1) != nil || len(st.frames()) == 0 {
-			continue
-		}
-		f := st.frames()[0]
-		if f.SP() < p.Start || f.SP() >= p.End || p.Address < f.SP()-min(f.SP(), 128) {
-			continue
-		}
-		p.Thread = unwind.ThreadID(st.Number)
-		if err := s.walk(ctx, st, 64); err != nil {
-			return err
-		}
-		for n := 64; !st.whole && n < maxStackFrames; n *= 2 {
-			if last := st.named[len(st.named)-1]; arch.Address(last.SP) > p.Address {
-				break
-			}
-			if err := s.walk(ctx, st, n); err != nil {
-				return err
-			}
-		}
-		for i := range st.named {
-			if e := &st.named[i]; !e.Inlined && !e.Tail && arch.Address(e.SP) <= p.Address && (e.CFA != 0 && p.Address < arch.Address(e.CFA)) {
-				p.Frame = e.Index
-			}
-		}
-		return nil
-	}
-	return nil
 }
 
 // Focus returns the frame to look at first: of the thread that died the one that a report points to, else the youngest

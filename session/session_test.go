@@ -286,8 +286,8 @@ func TestAt(t *testing.T) {
 		t.Fatal(err)
 	}
 	p, err := s.At(ctx, v.Address)
-	if err != nil || p.Thread == 0 || p.Frame != 2 {
-		t.Errorf("here: %v, %v", p, err)
+	if err != nil || p.Thread == 0 || p.Frame == nil || *p.Frame != 2 || p.Variable != "here.next" {
+		t.Errorf("here: %+v, %v", p, err)
 	}
 	pc, err := s.Evaluate(ctx, f, "(unsigned long)$pc")
 	if err != nil {
@@ -299,7 +299,7 @@ func TestAt(t *testing.T) {
 	if err != nil || p.Function != "records" || p.FunctionOffset == 0 || filepath.Base(p.Module) != "vars" {
 		t.Errorf("pc: %v, %v", p, err)
 	}
-	if p, err = s.At(ctx, 16); err != nil || p.Mapped || p.String() != "0x10 is in no mapping" {
+	if p, err = s.At(ctx, 16); err != nil || p.Mapping != nil || p.String() != "0x10 is in no memory that the process had" {
 		t.Errorf("null: %v, %v", p, err)
 	}
 	list, err := s.Disassemble(ctx, addr, 2, 3)

@@ -51,7 +51,7 @@ type crash struct {
 		raised   fact[[]report.Raised]
 		heap     fact[[]report.Cause]
 	}
-	pointers map[uint64][]uint64 // where in memory words hold an address, by that
+	owners *owners // nil before somebody asks
 }
 
 // A verdict says what happened: report.Crash.Kind and Reason.

@@ -33,6 +33,8 @@ type Engine struct {
 	witnesses        int                               // made for one question to find out what was called; see called
 	untraced         map[unwind.Address]bool           // return addresses of calls through values that cannot be traced back
 	allocator        fact[heap.Allocator]
+	naming           *owners // by the frames of a thread, for questions about addresses
+	namingOf         unwind.ThreadID
 }
 
 // A fact is found when it is first asked for, and kept.

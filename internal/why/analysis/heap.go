@@ -2,21 +2,15 @@ package analysis
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/hex"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/heap"
 	glibcheap "github.com/corewalk/corewalk/internal/heap/glibc"
-	"github.com/corewalk/corewalk/internal/vars/types"
-	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/report"
-	"github.com/corewalk/corewalk/unwind"
-	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // Limits of what a report asks of the heap.
@@ -88,7 +82,7 @@ func (c *crash) usedAfterFree() []report.Cause {
 		if off := at - b.Start; off > 0 {
 			where = fmt.Sprintf(", %s from its beginning,", byteCount(off))
 		}
-		return []report.Cause{{Confidence: report.Likely, Text: fmt.Sprintf("it was read%s from a freed block: %s at %#x%s, %s", where, byteCount(b.Size), b.Start, c.owner(b), listed(b.List))}}
+		return []report.Cause{{Confidence: report.Likely, Text: fmt.Sprintf("it was read%s from a freed block: %s at %#x%s, %s", where, byteCount(b.Size), b.Start, c.ownerOf(b), listed(b.List))}}
 	}
 	return nil
 }
@@ -128,7 +122,7 @@ func (c *crash) freedTwice() string {
 		return ""
 	}
 	for _, b := range found {
-		return fmt.Sprintf("the block of %s at %#x%s was freed twice: it is %s already", byteCount(b.Size), b.Start, c.owner(b), listed(b.List))
+		return fmt.Sprintf("the block of %s at %#x%s was freed twice: it is %s already", byteCount(b.Size), b.Start, c.ownerOf(b), listed(b.List))
 	}
 	return ""
 }
@@ -137,19 +131,19 @@ func (c *crash) freedTwice() string {
 func (c *crash) damaged(d *heap.Damage) (text, confidence string) {
 	switch {
 	case d.Written:
-		return fmt.Sprintf("the freed block of %s at %#x%s was written to: %s stands where the %s's pointer was", byteCount(d.Of.Size), d.Of.Start, c.owner(d.Of), c.content(d.At, d.Size), d.Of.List), report.Likely
+		return fmt.Sprintf("the freed block of %s at %#x%s was written to: %s stands where the %s's pointer was", byteCount(d.Of.Size), d.Of.Start, c.ownerOf(d.Of), c.content(d.At, d.Size), d.Of.List), report.Likely
 	case d.Before.Size != 0:
 		past, what, confidence := c.overrun(d)
-		before := fmt.Sprintf("the block of %s at %#x%s", byteCount(d.Before.Size), d.Before.Start, c.owner(d.Before))
+		before := fmt.Sprintf("the block of %s at %#x%s", byteCount(d.Before.Size), d.Before.Start, c.ownerOf(d.Before))
 		switch confidence {
 		case report.Likely:
-			return fmt.Sprintf("%s was overrun by %s: %s goes on in the record of the next block at %#x%s", before, past, what, d.Of.Start, c.owner(d.Of)), confidence
+			return fmt.Sprintf("%s was overrun by %s: %s goes on in the record of the next block at %#x%s", before, past, what, d.Of.Start, c.ownerOf(d.Of)), confidence
 		case report.Possible:
 			return fmt.Sprintf("the record of the block at %#x%s is wrong: %s; %s, which ends there, was overrun by %s, or the block itself was written to before its beginning",
-				d.Of.Start, c.owner(d.Of), d.Why, before, past), confidence
+				d.Of.Start, c.ownerOf(d.Of), d.Why, before, past), confidence
 		}
 	}
-	return fmt.Sprintf("the record of the block at %#x%s is wrong: %s", d.Of.Start, c.owner(d.Of), d.Why), report.Possible
+	return fmt.Sprintf("the record of the block at %#x%s is wrong: %s", d.Of.Start, c.ownerOf(d.Of), d.Why), report.Possible
 }
 
 func byteCount(n uint64) string {
@@ -218,168 +212,16 @@ func (in *Engine) content(at uint64, size int) string {
 	return hex.EncodeToString(b)
 }
 
-// owner names who points at a block: " (g_cache.items[3])"; "" if nobody is known.
-func (c *crash) owner(b heap.Block) string {
+// ownerOf is a name for a block, in brackets; "" if there is none.
+func (c *crash) ownerOf(b heap.Block) string {
 	if b.Start == 0 {
 		return ""
 	}
-	if name, _ := c.pathTo(b.Start, maxPathBlocks); name != "" {
+	if c.owners == nil {
+		c.owners = &owners{Engine: c.Engine, stack: c.stack}
+	}
+	if name := c.owners.of(b); name != "" {
 		return " (" + name + ")"
 	}
 	return ""
-}
-
-// pathTo names a pointer that holds an address, by a variable of a frame or of the program, and through blocks.
-func (c *crash) pathTo(value uint64, blocks int) (string, *types.Type) {
-	var inBlocks []uint64
-	for _, at := range c.pointersTo(value) {
-		if name, t := c.variableAt(at); name != "" {
-			return name, t
-		}
-		inBlocks = append(inBlocks, at)
-	}
-	if blocks == 0 || c.heap() == nil {
-		return "", nil
-	}
-	for _, at := range inBlocks[:min(len(inBlocks), 4)] {
-		b, ok := c.heap().BlockAt(at)
-		if !ok || b.Free || b.Own || b.Contains(value) {
-			continue
-		}
-		name, t := c.pathTo(b.Start, blocks-1)
-		if name == "" || t == nil || !t.Strip().Pointer() {
-			continue
-		}
-		if expr, part, ok := t.Follow(name, int64(at-b.Start), uint64(c.arch.WordSize)); ok {
-			return expr, part
-		}
-	}
-	return "", nil
-}
-
-// variableAt names the variable that has a pointer at an address: of a frame of the thread that died, or of the program.
-func (c *crash) variableAt(at uint64) (string, *types.Type) {
-	if c.Variables == nil {
-		return "", nil
-	}
-	word := uint64(c.arch.WordSize)
-	libs := c.Proc.LibraryTracker()
-	inModule := false
-	if libs != nil {
-		_, inModule = libs.LibraryAt(at)
-	}
-	var symbol string
-	for i, f := range c.stack[:min(len(c.stack), maxNameFrames)] {
-		if cfa, ok := f.CFA(); !inModule && (at < uint64(f.SP()) || ok && at >= uint64(cfa)) {
-			continue
-		}
-		act, err := c.Variables.At(c.stack, i)
-		if err != nil {
-			continue
-		}
-		vars := where.FrameOf(act)
-		name, t := "", (*types.Type)(nil)
-		if !inModule {
-			if h, low, _, ok := vars.Object(f.LookupAddr(), at); ok && h.Type != nil && h.Variable != "" {
-				if path, part, ok := h.Type.Part(at-low, word); ok {
-					name, t = h.Variable+path, part
-				}
-			}
-		} else if global, of, off := vars.Global(at); of != nil {
-			if path, part, ok := of.Part(off, word); ok {
-				name, t = global+path, part
-			}
-		} else if symbol == "" {
-			symbol = global
-		}
-		act.Close()
-		if t != nil {
-			return name, t
-		}
-	}
-	return symbol, nil
-}
-
-// pointersTo returns where in memory a word holds an address: in the data of modules and on the thread's stack first, then in blocks in use.
-func (c *crash) pointersTo(value uint64) []uint64 {
-	if found, ok := c.pointers[value]; ok {
-		return found
-	}
-	if c.pointers == nil {
-		c.pointers = map[uint64][]uint64{}
-	}
-	left := maxScanned
-	var found []uint64
-	search := func(from, to uint64) {
-		for from < to && left > 0 && len(found) < maxPointers {
-			n := int(min(to-from, 1<<20, uint64(left)))
-			b := c.mem.Some(from, n)
-			left -= n
-			found = wordsEqual(found, b, from, value, c.arch)
-			if len(b) < n {
-				break // what follows is not in the dump
-			}
-			from += uint64(n)
-		}
-	}
-	sp := uint64(0)
-	if len(c.stack) > 0 {
-		sp = uint64(c.stack[0].SP())
-	}
-	maps := slices.Clone(c.Proc.Mappings())
-	rank := func(m *libstate.Mapping) int {
-		switch {
-		case uint64(m.Start) <= sp && sp < uint64(m.End):
-			return 0
-		case c.isOfModule(m.Start):
-			return 1
-		}
-		return 2
-	}
-	slices.SortStableFunc(maps, func(a, b libstate.Mapping) int { return cmp.Compare(rank(&a), rank(&b)) })
-	for i := range maps {
-		m := &maps[i]
-		if m.Perm&libstate.Write == 0 {
-			continue
-		}
-		from := uint64(m.Start)
-		if from <= sp && sp < uint64(m.End) {
-			from = sp // what is below is no longer used
-		}
-		search(from, uint64(m.End))
-	}
-	c.pointers[value] = found
-	return found
-}
-
-func (in *Engine) isOfModule(at unwind.Address) bool {
-	libs := in.Proc.LibraryTracker()
-	if libs == nil {
-		return false
-	}
-	_, ok := libs.LibraryAt(at)
-	return ok
-}
-
-// wordsEqual adds the addresses of the words that hold a value.
-func wordsEqual(found []uint64, b []byte, from, value uint64, a *arch.Arch) []uint64 {
-	var pattern [8]byte
-	w := a.WordSize
-	if w == 8 {
-		a.ByteOrder.PutUint64(pattern[:], value)
-	} else {
-		a.ByteOrder.PutUint32(pattern[:], uint32(value))
-	}
-	for off := 0; len(found) < maxPointers; {
-		i := bytes.Index(b[off:], pattern[:w])
-		if i < 0 {
-			break
-		}
-		off += i
-		if (from+uint64(off))%uint64(w) == 0 {
-			found = append(found, from+uint64(off))
-		}
-		off++
-	}
-	return found
 }

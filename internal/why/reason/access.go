@@ -169,7 +169,7 @@ func (in *Input) special(r *Reason, a disasm.Access, addr uint64, m libstate.Map
 		}
 	case s.Number == sigBus && code == busNoPage && mapped && m.Path != "":
 		r.Kind, r.Text = report.CrashBusTruncated, at+"past the end of the file mapped there"+place(m)
-		if sharedMemory(m.Path) {
+		if SharedMemory(m.Path) {
 			r.Text = at + "which has no page: the mapped file is shorter, or no memory is left for it" + place(m)
 		}
 	case s.Number == sigBus && (code == busMemoryAR || code == busMemoryAO):
@@ -192,8 +192,8 @@ func (in *Input) special(r *Reason, a disasm.Access, addr uint64, m libstate.Map
 	return true
 }
 
-// sharedMemory recognises files that are memory by the paths that Linux gives them.
-func sharedMemory(path string) bool {
+// SharedMemory recognises files that are memory by the paths that Linux gives them.
+func SharedMemory(path string) bool {
 	for _, prefix := range []string{"/dev/shm/", "/memfd:", "/SYSV", "/anon_hugepage", "/dev/hugepages/"} {
 		if strings.HasPrefix(path, prefix) {
 			return true

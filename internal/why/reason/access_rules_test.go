@@ -133,7 +133,7 @@ func TestSharedMemory(t *testing.T) {
 		"/dev/shm/x": true, "/memfd:x (deleted)": true, "/SYSV00000001 (deleted)": true, "/anon_hugepage (deleted)": true, "/dev/hugepages/x": true,
 		"/dev/zero": false, "/tmp/memfd:x": false, "": false,
 	} {
-		if sharedMemory(path) != want {
+		if SharedMemory(path) != want {
 			t.Errorf("%q: %v", path, !want)
 		}
 	}

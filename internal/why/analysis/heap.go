@@ -197,7 +197,10 @@ func (c *crash) overrun(d *heap.Damage) (past span, what, confidence string) {
 	}
 	// The last byte of the record that is not zero: all of it was, or part of it.
 	n := uint64(len(bytes.TrimRight(b[d.At-from:][:d.Size], "\x00")))
-	return span{d.At + max(n, 1) - end, true}, c.content(d.At, d.Size), report.Possible
+	if d.At+n <= end {
+		return span{}, "", ""
+	}
+	return span{d.At + n - end, true}, c.content(d.At, d.Size), report.Possible
 }
 
 // content is what stands in memory: text, else a number.

@@ -22,8 +22,9 @@ type flows struct {
 	entryOnce sync.Once
 	entry     arch.Address // the program's entry point, 0 if not known
 
-	mu  sync.Mutex
-	mem map[flowRange]*stackflow.Func
+	mu   sync.Mutex // guards the two below; no other lock is taken inside
+	mem  map[flowRange]*stackflow.Func
+	ends map[arch.Address]bool // see keptEnd
 }
 
 // A flowRange is the start and end of a function, as far as known.
@@ -31,6 +32,9 @@ type flowRange struct{ start, end arch.Address }
 
 // maxMemFlows limits the functions in memory whose analysis is kept.
 const maxMemFlows = 1 << 10
+
+// flowCost is what following an instruction costs of the walk's budget: to decode it, and each time that it is executed.
+const flowCost = 4
 
 // A flowAt is a followed function, and the number to add to its addresses.
 type flowAt struct {
@@ -53,11 +57,16 @@ func (fl *flows) follow(w *unwind.Walker, start, end arch.Address) flowAt {
 	p := w.ProcessState()
 	im, lib := fl.image(p, withoutMode(p.Arch(), start))
 	if im != nil && !im.ELF().DebugOnly() {
+		if w.Spend(0) != nil {
+			return flowAt{}
+		}
 		bias := im.Bias(lib.LoadBias)
 		if end != 0 {
 			end -= bias
 		}
-		return flowAt{im.Flow(p.Arch(), start-bias, end), bias}
+		f, work := im.Flow(p.Arch(), start-bias, end)
+		w.Spend(flowCost * work) // a walk that has nothing left ends with its next frame
+		return flowAt{f, bias}
 	}
 	fl.mu.Lock()
 	f, ok := fl.mem[flowRange{start, end}]
@@ -65,7 +74,11 @@ func (fl *flows) follow(w *unwind.Walker, start, end arch.Address) flowAt {
 	if ok {
 		return flowAt{f, 0}
 	}
-	f = stackflow.Analyze(p.Arch(), &memoryCode{w: w, pe: lib != nil && lib.Module != nil && lib.Module.Format == libstate.FormatPE}, start, end)
+	if w.Spend(0) != nil {
+		return flowAt{}
+	}
+	f, work := stackflow.Measured(p.Arch(), &memoryCode{w: w, pe: lib != nil && lib.Module != nil && lib.Module.Format == libstate.FormatPE}, start, end)
+	w.Spend(flowCost * work)
 	fl.mu.Lock()
 	defer fl.mu.Unlock()
 	if fl.mem == nil || len(fl.mem) >= maxMemFlows {

@@ -198,7 +198,8 @@ func (c *memoryCode) symbol(addr uint64) (string, bool) {
 // mayReturn reports whether ra, in a module whose code is not available, may be a
 // return address as far as anyone can tell: minidumps leave code out, and so do cores, where the
 // file of the module is missing. headers says that ra may be where modules usually have their headers.
-func (fl *flows) mayReturn(p unwind.ProcessState, ra arch.Address, headers bool) bool {
+func (fl *flows) mayReturn(w *unwind.Walker, ra arch.Address, headers bool) bool {
+	p := w.ProcessState()
 	if ra < lowestCode || !unreadCode(p, ra) {
 		return false
 	}
@@ -209,7 +210,7 @@ func (fl *flows) mayReturn(p unwind.ProcessState, ra arch.Address, headers bool)
 	if lib.Kind == libstate.Executable {
 		fl.entryOnce.Do(func() { fl.entry, _ = auxEntry(p) })
 	}
-	return ra != fl.entry && !fl.noCallAt(lib, ra)
+	return ra != fl.entry && !fl.noCallAt(w, lib, ra)
 }
 
 // fileMissing reports whether a library of a core has a file, and that is not at hand: there is none, or only one with debug
@@ -240,7 +241,7 @@ func (fl *flows) insideFunction(p unwind.ProcessState, ra arch.Address) bool {
 		return ok && !sym.Public && rva >= uint64(sym.Start)+leastCall
 	}
 	if f := im.Breakpad(); f != nil {
-		sym, ok := f.Lookup(rva)
+		sym, ok := f.Function(rva)
 		return ok && !sym.Public && sym.Start != 0 /* what linkers left out */ && rva >= sym.Start+leastCall
 	}
 	return false
@@ -262,7 +263,7 @@ const (
 // than the return address of a call that ends the function before it. Tables of Windows
 // leave out functions that make no calls.
 // PDBs have the headers of sections, which tell code from data.
-func (fl *flows) noCallAt(lib *libstate.Library, ra arch.Address) bool {
+func (fl *flows) noCallAt(w *unwind.Walker, lib *libstate.Library, ra arch.Address) bool {
 	if fl.files == nil {
 		return false
 	}
@@ -283,8 +284,10 @@ func (fl *flows) noCallAt(lib *libstate.Library, ra arch.Address) bool {
 		return ok && uint64(next.Start) == rva
 	}
 	if f := im.Breakpad(); f != nil {
-		sym, ok := f.Lookup(rva - 1)
-		next, ok2 := f.Lookup(rva)
+		before := f.Work()
+		defer func() { _ = w.Spend(int(f.Work() - before)) }() // what looks at more notices that nothing is left
+		sym, ok := f.Function(rva - 1)
+		next, ok2 := f.Function(rva)
 		return !ok || sym.Start == 0 /* what linkers left out */ || ok2 && next.Start == rva
 	}
 	return false

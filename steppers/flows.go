@@ -274,6 +274,8 @@ func (fl *flows) noCallAt(w *unwind.Walker, lib *libstate.Library, ra arch.Addre
 		return !ok || ok2 && uint64(next.Begin) == rva
 	}
 	if f := im.PDB(); f != nil && rva <= 0xffffffff {
+		before := f.Work()
+		defer func() { _ = w.Spend(int(f.Work() - before)) }() // what looks at more notices that nothing is left
 		code, known := f.IsCode(uint32(rva - 1))
 		if known && !code {
 			return true
@@ -285,7 +287,7 @@ func (fl *flows) noCallAt(w *unwind.Walker, lib *libstate.Library, ra arch.Addre
 	}
 	if f := im.Breakpad(); f != nil {
 		before := f.Work()
-		defer func() { _ = w.Spend(int(f.Work() - before)) }() // what looks at more notices that nothing is left
+		defer func() { _ = w.Spend(int(f.Work() - before)) }()
 		sym, ok := f.Function(rva - 1)
 		next, ok2 := f.Function(rva)
 		return !ok || sym.Start == 0 /* what linkers left out */ || ok2 && next.Start == rva

@@ -14,7 +14,9 @@ import (
 // PDB, or its Breakpad symbol file.
 func (l *Lookup) fromSymbolFile(im *image.Image, rva uint64, base unwind.Address) []unwind.Call {
 	if p := im.PDB(); p != nil && rva <= math.MaxUint32 {
+		before := p.Work()
 		s, ok, err := p.Lookup(uint32(rva))
+		l.work.Add(p.Work() - before) // other look-ups at the same time may count too
 		if err != nil {
 			im.DamagedSymbols(err)
 		}

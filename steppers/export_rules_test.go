@@ -48,9 +48,17 @@ func CalledStarts(before int, targets []uint64, addr, mode, bias arch.Address, a
 }
 
 // PaddedStarts is padded: where padding says that functions begin.
-func PaddedStarts(before int, p unwind.ProcessState, addr, mode arch.Address) []uint64 {
+func PaddedStarts(before int, w *unwind.Walker, addr, mode arch.Address) []uint64 {
+	return new(Padding).Starts(before, w, addr, mode)
+}
+
+// Padding keeps what was learned from one look for padding to the next.
+type Padding struct{ flows flows }
+
+// Starts is PaddedStarts.
+func (x *Padding) Starts(before int, w *unwind.Walker, addr, mode arch.Address) []uint64 {
 	var list []uint64
-	for _, s := range padded(make([]functionStart, before), p, addr, mode)[before:] {
+	for _, s := range x.flows.padded(make([]functionStart, before), w, addr, mode)[before:] {
 		list = append(list, s.addr)
 	}
 	return list

@@ -88,12 +88,12 @@ func TestStartsByPadding(t *testing.T) {
 		for _, at := range c.want {
 			want = append(want, begin+at)
 		}
-		if got := steppers.PaddedStarts(c.before, p, begin+c.at, 0); !slices.Equal(got, want) {
+		if got := steppers.PaddedStarts(c.before, walker(t, p, nil), begin+c.at, 0); !slices.Equal(got, want) {
 			t.Errorf("%#x: %#x, want %#x", c.at, got, want)
 		}
 	}
 	low := procAt(arch.AMD64, 0, code[:0x100])
-	if got := steppers.PaddedStarts(0, low, 0x20, 0); !slices.Equal(got, []uint64{0x10}) {
+	if got := steppers.PaddedStarts(0, walker(t, low, nil), 0x20, 0); !slices.Equal(got, []uint64{0x10}) {
 		t.Errorf("at the lowest addresses: %#x", got)
 	}
 }

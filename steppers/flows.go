@@ -22,8 +22,9 @@ type flows struct {
 	entryOnce sync.Once
 	entry     arch.Address // the program's entry point, 0 if not known
 
-	mu  sync.Mutex
-	mem map[flowRange]*stackflow.Func
+	mu   sync.Mutex // guards the two below; no other lock is taken inside
+	mem  map[flowRange]*stackflow.Func
+	ends map[arch.Address]bool // see keptEnd
 }
 
 // A flowRange is the start and end of a function, as far as known.
@@ -31,6 +32,9 @@ type flowRange struct{ start, end arch.Address }
 
 // maxMemFlows limits the functions in memory whose analysis is kept.
 const maxMemFlows = 1 << 10
+
+// flowCost is what following an instruction costs of the walk's budget: to decode it, and each time that it is executed.
+const flowCost = 4
 
 // A flowAt is a followed function, and the number to add to its addresses.
 type flowAt struct {
@@ -53,11 +57,16 @@ func (fl *flows) follow(w *unwind.Walker, start, end arch.Address) flowAt {
 	p := w.ProcessState()
 	im, lib := fl.image(p, withoutMode(p.Arch(), start))
 	if im != nil && !im.ELF().DebugOnly() {
+		if w.Spend(0) != nil {
+			return flowAt{}
+		}
 		bias := im.Bias(lib.LoadBias)
 		if end != 0 {
 			end -= bias
 		}
-		return flowAt{im.Flow(p.Arch(), start-bias, end), bias}
+		f, work := im.Flow(p.Arch(), start-bias, end)
+		w.Spend(flowCost * work) // a walk that has nothing left ends with its next frame
+		return flowAt{f, bias}
 	}
 	fl.mu.Lock()
 	f, ok := fl.mem[flowRange{start, end}]
@@ -65,7 +74,11 @@ func (fl *flows) follow(w *unwind.Walker, start, end arch.Address) flowAt {
 	if ok {
 		return flowAt{f, 0}
 	}
-	f = stackflow.Analyze(p.Arch(), &memoryCode{w: w, pe: lib != nil && lib.Module != nil && lib.Module.Format == libstate.FormatPE}, start, end)
+	if w.Spend(0) != nil {
+		return flowAt{}
+	}
+	f, work := stackflow.Measured(p.Arch(), &memoryCode{w: w, pe: lib != nil && lib.Module != nil && lib.Module.Format == libstate.FormatPE}, start, end)
+	w.Spend(flowCost * work)
 	fl.mu.Lock()
 	defer fl.mu.Unlock()
 	if fl.mem == nil || len(fl.mem) >= maxMemFlows {
@@ -185,7 +198,8 @@ func (c *memoryCode) symbol(addr uint64) (string, bool) {
 // mayReturn reports whether ra, in a module whose code is not available, may be a
 // return address as far as anyone can tell: minidumps leave code out, and so do cores, where the
 // file of the module is missing. headers says that ra may be where modules usually have their headers.
-func (fl *flows) mayReturn(p unwind.ProcessState, ra arch.Address, headers bool) bool {
+func (fl *flows) mayReturn(w *unwind.Walker, ra arch.Address, headers bool) bool {
+	p := w.ProcessState()
 	if ra < lowestCode || !unreadCode(p, ra) {
 		return false
 	}
@@ -196,7 +210,7 @@ func (fl *flows) mayReturn(p unwind.ProcessState, ra arch.Address, headers bool)
 	if lib.Kind == libstate.Executable {
 		fl.entryOnce.Do(func() { fl.entry, _ = auxEntry(p) })
 	}
-	return ra != fl.entry && !fl.noCallAt(lib, ra)
+	return ra != fl.entry && !fl.noCallAt(w, lib, ra)
 }
 
 // fileMissing reports whether a library of a core has a file, and that is not at hand: there is none, or only one with debug
@@ -227,7 +241,7 @@ func (fl *flows) insideFunction(p unwind.ProcessState, ra arch.Address) bool {
 		return ok && !sym.Public && rva >= uint64(sym.Start)+leastCall
 	}
 	if f := im.Breakpad(); f != nil {
-		sym, ok := f.Lookup(rva)
+		sym, ok := f.Function(rva)
 		return ok && !sym.Public && sym.Start != 0 /* what linkers left out */ && rva >= sym.Start+leastCall
 	}
 	return false
@@ -249,7 +263,7 @@ const (
 // than the return address of a call that ends the function before it. Tables of Windows
 // leave out functions that make no calls.
 // PDBs have the headers of sections, which tell code from data.
-func (fl *flows) noCallAt(lib *libstate.Library, ra arch.Address) bool {
+func (fl *flows) noCallAt(w *unwind.Walker, lib *libstate.Library, ra arch.Address) bool {
 	if fl.files == nil {
 		return false
 	}
@@ -260,6 +274,8 @@ func (fl *flows) noCallAt(lib *libstate.Library, ra arch.Address) bool {
 		return !ok || ok2 && uint64(next.Begin) == rva
 	}
 	if f := im.PDB(); f != nil && rva <= 0xffffffff {
+		before := f.Work()
+		defer func() { _ = w.Spend(int(f.Work() - before)) }() // what looks at more notices that nothing is left
 		code, known := f.IsCode(uint32(rva - 1))
 		if known && !code {
 			return true
@@ -270,8 +286,10 @@ func (fl *flows) noCallAt(lib *libstate.Library, ra arch.Address) bool {
 		return ok && uint64(next.Start) == rva
 	}
 	if f := im.Breakpad(); f != nil {
-		sym, ok := f.Lookup(rva - 1)
-		next, ok2 := f.Lookup(rva)
+		before := f.Work()
+		defer func() { _ = w.Spend(int(f.Work() - before)) }()
+		sym, ok := f.Function(rva - 1)
+		next, ok2 := f.Function(rva)
 		return !ok || sym.Start == 0 /* what linkers left out */ || ok2 && next.Start == rva
 	}
 	return false

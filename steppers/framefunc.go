@@ -307,7 +307,7 @@ func (s *FrameFuncStepper) accept(at frameAt, in, out *unwind.Frame) unwind.Stat
 		return unwind.StatusNotMe
 	}
 	ra := codePointer(in.Walker(), raw)
-	if _, ok := callBefore(p, ra); !ok && !at.chained && !s.flows.mayReturn(p, ra, false) && !((at.hasFP || at.unseen || s.backChained(&at)) && mayReturnTo(s.m, p, ra)) {
+	if _, ok := callBefore(p, ra); !ok && !at.chained && !s.flows.mayReturn(in.Walker(), ra, false) && !((at.hasFP || at.unseen || s.backChained(&at)) && mayReturnTo(s.m, p, ra)) {
 		if out.Tracing() {
 			out.Notef("%#x, %s, does not follow a call", ra, raLoc.Describe(a))
 		}

@@ -99,7 +99,7 @@ func (s *AnalysisStepper) starts(list []functionStart, addr arch.Address, in *un
 		}
 		list = called(list, im.CallTargets(p.Arch()), addr, modeOf(in), bias, p.Arch())
 	}
-	return padded(list, p, addr, modeOf(in))
+	return s.flows.padded(list, w, addr, modeOf(in))
 }
 
 // called appends the nearest call targets up to addr. They are code pointers of the
@@ -139,14 +139,49 @@ const maxPadded = 4096
 
 // padded appends the addresses before addr where the code looks like the start of a
 // function. mode says which instruction set the code is in.
-func padded(list []functionStart, p unwind.ProcessState, addr, mode arch.Address) []functionStart {
+func (fl *flows) padded(list []functionStart, w *unwind.Walker, addr, mode arch.Address) []functionStart {
+	p := w.ProcessState()
 	from := max(addr, maxPadded) - maxPadded
 	if m, ok, _ := mappingAt(p, addr); ok {
 		from = max(from, m.Start)
 	}
+	if w.Spend(paddedCost) != nil {
+		return list
+	}
 	code := readFunc(p, from, addr+1)
-	for _, at := range stackflow.StartsByPadding(p.Arch(), code, from, withoutMode(p.Arch(), addr)|mode, maxStarts-len(list)) {
+	kept := func(at uint64, ends func() bool) bool { return fl.keptEnd(w, at, ends) }
+	for _, at := range stackflow.StartsKept(p.Arch(), code, from, withoutMode(p.Arch(), addr)|mode, maxStarts-len(list), kept) {
 		list = append(list, functionStart{addr: at, weak: true})
 	}
 	return list
+}
+
+const (
+	// paddedCost is what looking for padding costs of the walk's budget, and endCost what decoding the code before an address does
+	// that was not yet looked at.
+	paddedCost = 256
+	endCost    = 64
+	// maxEnds limits the addresses of which is kept whether there is padding before them.
+	maxEnds = 1 << 16
+)
+
+// keptEnd returns whether a function seems to end before at, a code pointer: what ends has found out once.
+func (fl *flows) keptEnd(w *unwind.Walker, at arch.Address, ends func() bool) bool {
+	fl.mu.Lock()
+	v, ok := fl.ends[at]
+	fl.mu.Unlock()
+	if ok {
+		return v
+	}
+	if w.Spend(endCost) != nil {
+		return false
+	}
+	v = ends()
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	if fl.ends == nil || len(fl.ends) >= maxEnds {
+		fl.ends = map[arch.Address]bool{}
+	}
+	fl.ends[at] = v
+	return v
 }

@@ -81,7 +81,11 @@ func (x *symScratch) rules(f *breakpad.File, addr uint64, out *unwind.Frame) *br
 	if c.file == f && c.addr == addr {
 		return c.rules
 	}
+	before := f.Work()
 	r, err := f.CFI(addr)
+	if x.frame.Spend(int(f.Work()-before)) != nil {
+		return nil
+	}
 	if err != nil {
 		if out.Tracing() {
 			out.Notef("symbol file of %s: %v", f.Name, err)

@@ -203,7 +203,7 @@ func (s *StepperWanderer) scan(helper WandererHelper, in *unwind.Frame) (slot, r
 		}
 		target, ok := helper.IsPrevInstrACall(v)
 		if !ok {
-			if ra == 0 && at < guesses && !helper.RequireExactMatch() && s.flows.mayReturn(p, v, false) {
+			if ra == 0 && at < guesses && !helper.RequireExactMatch() && s.flows.mayReturn(in.Walker(), v, false) {
 				slot, ra = at, v
 			}
 			continue

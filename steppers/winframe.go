@@ -53,6 +53,10 @@ func (s *WinFrameStepper) CallerFrame(in, out *unwind.Frame) unwind.Status {
 	if frames == nil {
 		return unwind.StatusNotMe
 	}
+	if f, counts := frames.(interface{ Work() int64 }); counts {
+		before := f.Work()
+		defer func() { _ = in.Spend(int(f.Work() - before)) }() // a walk that has nothing left ends with its next frame
+	}
 	w, err := frames.WinFrame(rva)
 	if err != nil {
 		note(out, err.Error())

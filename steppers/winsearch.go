@@ -38,7 +38,7 @@ func (fl *flows) grade(in *unwind.Frame, ra arch.Address, ruled bool) winGrade {
 		case PCUnknown:
 			return afterCall
 		}
-	case fl.mayReturn(w.ProcessState(), ra, ruled):
+	case fl.mayReturn(w, ra, ruled):
 		return mayReturn
 	}
 	return noReturn

@@ -12,9 +12,11 @@ import (
 
 // fromSymbolFile names the code at an offset from a module's base by the module's
 // PDB, or its Breakpad symbol file.
-func fromSymbolFile(im *image.Image, rva uint64, base unwind.Address) []unwind.Call {
+func (l *Lookup) fromSymbolFile(im *image.Image, rva uint64, base unwind.Address) []unwind.Call {
 	if p := im.PDB(); p != nil && rva <= math.MaxUint32 {
+		before := p.Work()
 		s, ok, err := p.Lookup(uint32(rva))
+		l.work.Add(p.Work() - before) // other look-ups at the same time may count too
 		if err != nil {
 			im.DamagedSymbols(err)
 		}
@@ -23,7 +25,10 @@ func fromSymbolFile(im *image.Image, rva uint64, base unwind.Address) []unwind.C
 		}
 	}
 	if f := im.Breakpad(); f != nil {
-		if s, ok := f.Lookup(rva); ok {
+		before := f.Work()
+		s, ok := f.Lookup(rva)
+		l.work.Add(f.Work() - before)
+		if ok {
 			return fromBreakpad(s, base)
 		}
 	}

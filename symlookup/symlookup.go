@@ -141,7 +141,7 @@ func (l *Lookup) find(addr unwind.Address) ([]unwind.Call, error) {
 			return calls, nil
 		}
 	}
-	if calls := fromSymbolFile(im, addr-lib.Start, lib.Start); len(calls) > 0 {
+	if calls := l.fromSymbolFile(im, addr-lib.Start, lib.Start); len(calls) > 0 {
 		return calls, nil
 	}
 	if target, start, ok := im.PLTStub(pc); ok {

@@ -213,10 +213,10 @@ func (f *Frame) PrevFrame() *Frame { return f.prev }
 // a frame's variables call it in loops whose length the process decides. After an error,
 // the work must end with what it has.
 func (f *Frame) Spend(units int) error {
-	if f.walker == nil || f.walker.budget == nil {
+	if f.walker == nil {
 		return nil
 	}
-	return f.walker.budget.Spend(units)
+	return f.walker.Spend(units)
 }
 
 // Name is the name of the frame's function, from the walker's SymbolLookup. The error is

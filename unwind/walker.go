@@ -85,6 +85,14 @@ func WithBudget(b Budget) Option {
 	return func(w *Walker) error { w.budget = b; return nil }
 }
 
+// Spend charges work to the walker's Budget. Frame.Spend does where the work is done for a frame.
+func (w *Walker) Spend(units int) error {
+	if w.budget == nil {
+		return nil
+	}
+	return w.budget.Spend(units)
+}
+
 // WithExplain makes frames record which steppers were asked for their callers and what the
 // steppers said (Frame.Attempts). It costs memory and time.
 func WithExplain() Option {

@@ -363,6 +363,9 @@ func madeBases() (list []base) {
 	for _, name := range slices.Sorted(maps.Keys(madeDumps)) {
 		list = append(list, base{kind: "made", name: name, ready: func(dir string) (*ready, error) { return aloneReady(madeDumps[name](), dir, foreignShape) }})
 	}
+	for _, name := range slices.Sorted(maps.Keys(madeSyms)) {
+		list = append(list, base{kind: "made", name: "sym: " + name, ready: func(dir string) (*ready, error) { return madeSymReady(name, dir) }})
+	}
 	for _, name := range slices.Sorted(maps.Keys(made)) {
 		list = append(list, base{kind: "made", name: name, ready: func(dir string) (*ready, error) { return madeReady(made[name], dir) }})
 	}

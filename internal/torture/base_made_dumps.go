@@ -16,6 +16,12 @@ import (
 var madeDumps = map[string]func() []byte{
 	"segments of the same bytes":       func() []byte { return sharedSegments(60_000, 8<<20) },
 	"segments of the same program":     func() []byte { return sharedSegments(60_000, 0) },
+	"minidump to scan, no code":        func() []byte { return scannedMinidump(false, false) },
+	"minidump to scan":                 func() []byte { return scannedMinidump(false, true) },
+	"minidump to scan, pointers":       func() []byte { return scannedMinidump(true, true) },
+	"core to scan, no code":            func() []byte { return scannedCore(false, false) },
+	"core to scan":                     func() []byte { return scannedCore(false, true) },
+	"core to scan, pointers":           func() []byte { return scannedCore(true, true) },
 	"minidump modules with one name":   func() []byte { return manyModules(100_000) },
 	"minidump modules with one record": func() []byte { return manyRecords(100_000) },
 	"minidump memory of the same bytes": func() []byte {

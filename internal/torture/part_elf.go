@@ -119,7 +119,7 @@ func useELF(data []byte, rng *rand.Rand) {
 		im.PLTStub(pc)
 		im.GoFuncAt(pc)
 		if ok && a != nil && i < 6 {
-			if fn := im.Flow(a, s.Value, s.Value+min(s.Size, 4096)); fn != nil {
+			if fn, _ := im.Flow(a, s.Value, s.Value+min(s.Size, 4096)); fn != nil {
 				fn.Rows(nil, pc)
 			}
 		}

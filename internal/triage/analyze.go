@@ -185,8 +185,14 @@ func build(t *corewalk.Target) string {
 	if id == "" && main.Module != nil {
 		id = main.Module.DebugID
 	}
+	return believedBuild(id)
+}
+
+// believedBuild returns an identifier of a build as it is remembered: "" if no linker writes it. Databases do not index texts of any length,
+// so that one long identifier would keep the dumps of a whole batch from being entered.
+func believedBuild(id string) string {
 	if len(id) > maxBuildID {
-		return "" // nothing that a linker writes
+		return ""
 	}
 	return report.UTF8(id)
 }
@@ -202,7 +208,7 @@ func describe(d *ledger.Dump, r *report.Report, sig *signature.Signature) {
 	}
 	for i := range r.Modules {
 		if m := &r.Modules[i]; m.Main {
-			d.Build = firstOf(m.BuildID, m.GoBuildID, m.CodeID, m.DebugID)
+			d.Build = believedBuild(firstOf(m.BuildID, m.GoBuildID, m.CodeID, m.DebugID))
 			if d.Program == "" {
 				d.Program = find.BaseName(m.Path)
 			}

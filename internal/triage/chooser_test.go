@@ -9,6 +9,9 @@ import (
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/internal/triage/ledger"
+	"github.com/corewalk/corewalk/internal/triage/signature"
+	"github.com/corewalk/corewalk/report"
 )
 
 // picky wants no dump of one build, and those that have none.
@@ -69,5 +72,12 @@ func TestBuildOf(t *testing.T) {
 	long := string(slices.Repeat([]byte("a"), maxBuildID+1))
 	if got := buildOf(&identity{Build: long}) + buildOf(&identity{Build: "ab"}); got != "ab" {
 		t.Errorf("%q", got)
+	}
+	for id, want := range map[string]string{long: "", long[1:]: long[1:], "ab": "ab", "a\xff": `a\xff`} {
+		var d ledger.Dump
+		describe(&d, &report.Report{Modules: []report.Module{{BuildID: "other"}, {Main: true, BuildID: id}}}, &signature.Signature{})
+		if d.Build != want {
+			t.Errorf("%.10q of %d bytes: %.10q", id, len(id), d.Build)
+		}
 	}
 }

@@ -46,13 +46,19 @@ const maxRounds = 6
 // on its end, or 0 if unknown: a call right before end then does not return. Analyze
 // returns nil if there is no code, or too much of it.
 func Analyze(a *arch.Arch, code Code, start, end uint64) *Func {
+	f, _ := Measured(a, code, start, end)
+	return f
+}
+
+// Measured is Analyze, and returns how many instructions it has decoded and executed, for a caller whom that may cost too much.
+func Measured(a *arch.Arch, code Code, start, end uint64) (f *Func, work int) {
 	x := pool.Get().(*analysis)
 	defer x.release()
 	x.reset(a, code, start, end)
-	if !x.run() {
-		return nil
+	if x.run() {
+		f = x.finish()
 	}
-	return x.finish()
+	return f, x.executed + len(x.ops)
 }
 
 // run decodes and solves until no jump table leads to new code.
@@ -107,7 +113,7 @@ func (a *analysis) reset(ar *arch.Arch, code Code, start, end uint64) {
 		a.mode = start & 1
 		a.start = start &^ 1
 	}
-	a.ntargets, a.gaps = 0, a.gaps[:0]
+	a.ntargets, a.gaps, a.executed = 0, a.gaps[:0], 0
 	a.rows.reset()
 	a.heap.reset()
 	a.cur.heap, a.other.heap = &a.heap, &a.heap
@@ -115,7 +121,7 @@ func (a *analysis) reset(ar *arch.Arch, code Code, start, end uint64) {
 }
 
 // maxPooled limits the memory that is kept for the next analysis, in instructions.
-const maxPooled = 1 << 14
+const maxPooled = maxOps
 
 func (a *analysis) release() {
 	if len(a.ops) > maxPooled {

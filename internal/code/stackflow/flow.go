@@ -24,6 +24,7 @@ type analysis struct {
 	cur      state
 	before   stored
 	cursor   int
+	executed int                 // instructions, so far
 	jumps    map[int32]jumpTable // targets of indirect jumps, by instruction index
 	ntargets int
 	gaps     []int32 // instructions at which code without a known path begins
@@ -135,7 +136,9 @@ func (a *analysis) settle() bool {
 		}
 		b.pending = false
 		for v := 0; v < len(b.in); v++ {
-			if left -= int(b.last-b.first) + 1; left < 0 || a.heap.full() {
+			n := int(b.last-b.first) + 1
+			a.executed += n
+			if left -= n; left < 0 || a.heap.full() {
 				return false
 			}
 			a.cur.load(&a.states[b.in[v]])

@@ -79,6 +79,15 @@ func (t *callTargets) search(code []byte, mode uint64) {
 // seems to begin: aligned addresses after padding that control does not run into. code is
 // at addr and ends after pc. The nearest address comes first.
 func StartsByPadding(a *arch.Arch, code []byte, addr, pc uint64, n int) []uint64 {
+	return StartsKept(a, code, addr, pc, n, func(_ uint64, ends func() bool) bool { return ends() })
+}
+
+// PaddingBytes is how many bytes before an address show whether there is padding.
+const PaddingBytes = 3 * disasm.MaxLen
+
+// StartsKept is StartsByPadding for a caller that keeps what it learns of an address with PaddingBytes of code before it, a code
+// pointer: kept returns that, or what ends finds out.
+func StartsKept(a *arch.Arch, code []byte, addr, pc uint64, n int, kept func(at uint64, ends func() bool) bool) []uint64 {
 	mode := uint64(0)
 	if a.Mode != arch.NoReg {
 		mode = pc & 1
@@ -89,7 +98,12 @@ func StartsByPadding(a *arch.Arch, code []byte, addr, pc uint64, n int) []uint64
 	}
 	var starts []uint64
 	for at := pc &^ (align - 1); at > addr && len(starts) < n; at -= align {
-		if off := at - addr; off <= uint64(len(code)) && endsBefore(a, code[:off], at, mode) {
+		off := at - addr
+		if off > uint64(len(code)) {
+			continue
+		}
+		ends := func() bool { return endsBefore(a, code[:off], at, mode) }
+		if off >= PaddingBytes && kept(at|mode, ends) || off < PaddingBytes && ends() {
 			starts = append(starts, at)
 		}
 	}
@@ -100,7 +114,7 @@ func StartsByPadding(a *arch.Arch, code []byte, addr, pc uint64, n int) []uint64
 // control does not continue, and padding.
 func endsBefore(a *arch.Arch, code []byte, at, mode uint64) bool {
 	step := max(a.PCAlign, 1)
-	for back := step; back <= 3*disasm.MaxLen && back <= len(code); back += step {
+	for back := step; back <= PaddingBytes && back <= len(code); back += step {
 		if ends, ok := lastEnds(a, code[len(code)-back:], at-uint64(back), mode); ok && ends {
 			return true
 		}

@@ -146,7 +146,7 @@ func (s *stepper) at(regs map[string]uint64) {
 	entry := s.calls[len(s.calls)-1]
 	f := s.funcs[sym.Value]
 	if f == nil {
-		f = s.im.Flow(arch.AMD64, sym.Value, sym.Value+sym.Size)
+		f, _ = s.im.Flow(arch.AMD64, sym.Value, sym.Value+sym.Size)
 		s.funcs[sym.Value] = f
 	}
 	rows, _ := f.Rows(nil, pc)

@@ -63,19 +63,19 @@ func (im *Image) CallTargets(a *arch.Arch) []uint64 {
 
 // Flow analyses the function that begins at start, a code pointer in the file, and ends
 // before end (0 if unknown). It returns nil for code that cannot be analysed. The result is
-// cached and shared.
-func (im *Image) Flow(a *arch.Arch, start, end uint64) *stackflow.Func {
+// cached and shared. work is what was done for it now, in instructions.
+func (im *Image) Flow(a *arch.Arch, start, end uint64) (f *stackflow.Func, work int) {
 	if im == nil || im.elf.DebugOnly() {
-		return nil
+		return nil, 0
 	}
 	c := &im.flows
 	c.mu.Lock()
 	f, ok := c.funcs[funcRange{start, end}]
 	c.mu.Unlock()
 	if ok {
-		return f
+		return f, 0
 	}
-	f = stackflow.Analyze(a, (*imageCode)(im), start, end)
+	f, work = stackflow.Measured(a, (*imageCode)(im), start, end)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.funcs) >= maxFlows {
@@ -85,7 +85,7 @@ func (im *Image) Flow(a *arch.Arch, start, end uint64) *stackflow.Func {
 		c.funcs = map[funcRange]*stackflow.Func{}
 	}
 	c.funcs[funcRange{start, end}] = f
-	return f
+	return f, work
 }
 
 // imageCode gives stackflow access to an image.

@@ -214,7 +214,7 @@ func (im *Image) LeftBy(entry uint64) (TailChain, error) {
 	if s.Size > 0 {
 		end = entry + s.Size
 	}
-	flow := im.Flow(a, entry, end)
+	flow, _ := im.Flow(a, entry, end)
 	if flow == nil {
 		return TailChain{}, none
 	}
@@ -270,7 +270,7 @@ func (im *Image) jumps(entry uint64) ([]dwarf.Jump, bool) {
 	if s, ok := im.SymbolAt(entry); ok && s.Value == entry && s.Size > 0 {
 		end = entry + s.Size
 	}
-	flow := im.Flow(a, entry, end)
+	flow, _ := im.Flow(a, entry, end)
 	if flow == nil || flow.TailsUnknown {
 		return nil, false
 	}

@@ -54,7 +54,7 @@ type symbolWinFrames struct{ *breakpad.File }
 func (s symbolWinFrames) WinFrame(rva uint32) (*unwindrules.WinFrame, error) {
 	w, err := s.Win(uint64(rva))
 	if w != nil {
-		sym, ok := s.Lookup(uint64(rva))
+		sym, ok := s.Function(uint64(rva))
 		w.FunctionHead = ok && sym.Start == uint64(w.Start)
 	}
 	return w, err
@@ -63,6 +63,6 @@ func (s symbolWinFrames) WinFrame(rva uint32) (*unwindrules.WinFrame, error) {
 // ParamSize returns the size in bytes of a function's parameters according to FUNC and
 // PUBLIC records, for functions without a frame record.
 func (s symbolWinFrames) ParamSize(rva uint32) uint64 {
-	sym, _ := s.Lookup(uint64(rva))
+	sym, _ := s.Function(uint64(rva))
 	return sym.Params
 }

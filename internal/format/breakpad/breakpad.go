@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"sync/atomic"
 )
 
 // ErrFormat is wrapped by errors about files that are not symbol files and about malformed
@@ -44,7 +45,24 @@ type File struct {
 	data                            []byte
 	funcs, publics, cfi, win0, win4 []entry // sorted by address
 	files, origins                  []entry // sorted by number
+	work                            atomic.Int64
 }
+
+// What reading records costs, in Work: each line that is looked for, each that is taken apart, and each inlined call that is kept.
+const (
+	lineCost    = 2
+	findBytes   = 64 // that are searched for the end of a line, for one unit
+	parseBytes  = 2
+	inlinedCost = 32
+)
+
+// Work returns how much the look-ups have read so far: the author of a file decides how many records a look-up has to go through.
+// It only grows.
+func (f *File) Work() int64 { return f.work.Load() }
+
+// found counts a line that was looked for, and parsed one that is taken apart.
+func (f *File) found(line []byte)  { f.work.Add(int64(lineCost + len(line)/findBytes)) }
+func (f *File) parsed(line []byte) { f.work.Add(int64(lineCost + len(line)/parseBytes)) }
 
 // An entry is the offset in the file of the record for a key.
 type entry struct{ key, off uint64 }
@@ -235,6 +253,7 @@ func cutLine(data []byte) (line, rest []byte) {
 // line returns the record at an entry without its keyword, and the data after it.
 func (f *File) line(e entry, keyword string) (line, rest []byte) {
 	line, rest = cutLine(f.data[e.off:])
+	f.found(line)
 	return line[min(len(keyword), len(line)):], rest
 }
 

@@ -33,16 +33,17 @@ func (f *File) CFI(addr uint64) (*Rules, error) {
 		if !ok || addr-r.Start >= r.Size {
 			continue
 		}
+		f.parsed(text)
 		if err := r.add(text); err != nil {
 			return nil, fmt.Errorf("STACK CFI INIT record at offset %#x: %w", f.cfi[i].off, err)
 		}
-		return &r, r.deltas(rest, addr)
+		return &r, r.deltas(f, rest, addr)
 	}
 	return nil, nil
 }
 
 // deltas applies the records that follow an INIT record.
-func (r *Rules) deltas(rest []byte, addr uint64) error {
+func (r *Rules) deltas(f *File, rest []byte, addr uint64) error {
 	for len(rest) > 0 {
 		var line []byte
 		line, rest = cutLine(rest)
@@ -54,6 +55,7 @@ func (r *Rules) deltas(rest []byte, addr uint64) error {
 		if !ok || at > addr {
 			return nil // the next INIT record, or a record for later code
 		}
+		f.parsed(line)
 		if err := r.add(text); err != nil {
 			return fmt.Errorf("STACK CFI record for %#x: %w", at, err)
 		}

@@ -31,31 +31,62 @@ type Frame struct {
 // but not beyond a function in between. The time needed is proportional to the function's
 // number of lines.
 func (f *File) Lookup(addr uint64) (Symbol, bool) {
-	if s, rest, ok := f.function(addr); ok {
+	if s, name, rest, ok := f.function(addr); ok {
+		s.Name = string(name)
 		f.lines(&s, rest, addr)
 		return s, true
 	}
 	return f.public(addr)
 }
 
-// function finds the FUNC record for an address, and the data after it.
-func (f *File) function(addr uint64) (Symbol, []byte, bool) {
+// Function is Lookup without names and Frames, for which no lines are read.
+func (f *File) Function(addr uint64) (Symbol, bool) {
+	if s, _, _, ok := f.function(addr); ok {
+		return s, true
+	}
+	s, ok := f.public(addr)
+	s.Name, s.Frames = "", nil
+	return s, ok
+}
+
+// function finds the FUNC record for an address, its name, and the data after it.
+func (f *File) function(addr uint64) (s Symbol, name, rest []byte, ok bool) {
 	i := before(f.funcs, addr)
 	for n := 0; n < maxOverlap && i > 0; n++ {
 		i--
-		if s, rest, ok := f.parseFunc(f.funcs[i]); ok && addr-s.Start < s.Size {
-			return s, rest, true
+		e := f.funcs[i]
+		if s, ok := f.funcHead(e); ok && addr-s.Start >= s.Size {
+			continue // its name may be long
+		}
+		if s, name, rest, ok := f.parseFunc(e); ok && addr-s.Start < s.Size {
+			return s, name, rest, true
 		}
 	}
-	return Symbol{}, nil, false
+	return Symbol{}, nil, nil, false
 }
 
-func (f *File) parseFunc(e entry) (s Symbol, rest []byte, ok bool) {
+// maxHead is how many bytes of a FUNC record the numbers before its name take, usually.
+const maxHead = 64
+
+// funcHead reads the numbers of a FUNC record, but not its name; false if they are not all there.
+func (f *File) funcHead(e entry) (s Symbol, ok bool) {
+	f.work.Add(lineCost)
+	head := f.data[e.off:min(e.off+maxHead, uint64(len(f.data)))]
+	if end := bytes.IndexByte(head, '\n'); end >= 0 {
+		head = head[:end]
+	}
+	head = head[min(len("FUNC "), len(head)):]
+	head, s.Shared = bytes.CutPrefix(head, []byte("m "))
+	name, ok := numbers(head, 16, &s.Start, &s.Size, &s.Params)
+	return s, ok && len(name) > 0
+}
+
+// parseFunc leaves the name to the caller, who may not want it.
+func (f *File) parseFunc(e entry) (s Symbol, name, rest []byte, ok bool) {
 	line, rest := f.line(e, "FUNC ")
 	line, s.Shared = bytes.CutPrefix(line, []byte("m "))
-	name, ok := numbers(line, 16, &s.Start, &s.Size, &s.Params)
-	s.Name = string(name)
-	return s, rest, ok
+	name, ok = numbers(line, 16, &s.Start, &s.Size, &s.Params)
+	return s, name, rest, ok
 }
 
 func (f *File) public(addr uint64) (s Symbol, ok bool) {
@@ -80,16 +111,30 @@ type inlined struct {
 	old                               bool // the older format, without the file of the call
 }
 
+// What a hostile file may have of one function: a look-up reads all of its records. Of more than that, names and lines are not known. A
+// stack's first frames are named whatever that costs.
+const (
+	maxRecords = 2 << 20 // bytes, of some hundred thousand lines
+	maxInlined = 256     // calls that are inlined into one another
+)
+
 // lines reads the line and INLINE records after a function's record.
 func (f *File) lines(s *Symbol, rest []byte, addr uint64) {
+	if len(rest) > maxRecords {
+		rest = rest[:bytes.LastIndexByte(rest[:maxRecords], '\n')+1]
+	}
 	var calls []inlined
+	var seen [maxInlined + 1]bool // the first of a depth counts; that there is a deeper one than are kept is known
 	var place Frame
 	found := false
 	for len(rest) > 0 {
 		var line []byte
 		line, rest = cutLine(rest)
 		if record, ok := bytes.CutPrefix(line, []byte("INLINE ")); ok {
-			if c, ok := inlineAt(record, addr); ok {
+			f.parsed(line)
+			if c, ok := inlineAt(record, addr); ok && c.depth <= maxInlined && !seen[c.depth] {
+				seen[c.depth] = true
+				f.work.Add(inlinedCost)
 				calls = append(calls, c)
 			}
 			continue
@@ -97,7 +142,10 @@ func (f *File) lines(s *Symbol, rest []byte, addr uint64) {
 		if len(line) > 0 && digits[line[0]] > 15 || bytes.HasPrefix(line, []byte("FUNC ")) || bytes.HasPrefix(line, []byte("FILE ")) {
 			break
 		}
-		if !found {
+		if found {
+			f.found(line)
+		} else {
+			f.parsed(line)
 			place, found = f.lineAt(line, addr)
 		}
 	}
@@ -142,12 +190,14 @@ func inlineAt(record []byte, addr uint64) (c inlined, ok bool) {
 // outer function is at the place of the call that it inlined.
 func (f *File) chain(s *Symbol, calls []inlined, place Frame) {
 	slices.SortStableFunc(calls, func(a, b inlined) int { return int(min(a.depth, 1<<30)) - int(min(b.depth, 1<<30)) })
-	calls = slices.CompactFunc(calls, func(a, b inlined) bool { return a.depth == b.depth })
 	for i, c := range calls {
 		if c.depth != uint64(i) {
 			calls = calls[:i] // a caller is missing: the position of its callees is unknown
 			break
 		}
+	}
+	if len(calls) > maxInlined {
+		calls, place = calls[:maxInlined], Frame{} // it is the position of the innermost one
 	}
 	s.Frames = make([]Frame, 0, len(calls)+1)
 	for i := len(calls) - 1; i >= 0; i-- {
@@ -177,8 +227,10 @@ func (f *File) originName(c inlined) string {
 func (f *File) Functions() iter.Seq[Symbol] {
 	return func(yield func(Symbol) bool) {
 		for _, e := range f.funcs {
-			if s, _, ok := f.parseFunc(e); ok && !yield(s) {
-				return
+			if s, name, _, ok := f.parseFunc(e); ok {
+				if s.Name = string(name); !yield(s) {
+					return
+				}
 			}
 		}
 		for _, e := range f.publics {

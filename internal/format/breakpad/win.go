@@ -26,7 +26,7 @@ func (f *File) Win(addr uint64) (*unwindrules.WinFrame, error) {
 
 // beginsBehind reports whether the function of an address is known to begin behind another address.
 func (f *File) beginsBehind(addr, other uint64) bool {
-	s, _, ok := f.function(addr)
+	s, _, _, ok := f.function(addr)
 	if !ok {
 		s, ok = f.public(addr)
 	}
@@ -38,7 +38,7 @@ func (f *File) winIn(list []entry, addr uint64) (*unwindrules.WinFrame, error) {
 	var failed error
 	for n := 0; n < maxOverlap && i > 0; n++ {
 		i--
-		w, err := f.parseWin(list[i])
+		w, err := f.parseWin(list[i], addr)
 		if err != nil {
 			failed = fmt.Errorf("STACK WIN record at offset %#x: %w", list[i].off, err)
 			continue
@@ -50,7 +50,8 @@ func (f *File) winIn(list []entry, addr uint64) (*unwindrules.WinFrame, error) {
 	return nil, failed
 }
 
-func (f *File) parseWin(e entry) (*unwindrules.WinFrame, error) {
+// parseWin leaves out the program of a record that does not cover addr.
+func (f *File) parseWin(e entry, addr uint64) (*unwindrules.WinFrame, error) {
 	line, _ := f.line(e, "STACK WIN 0 ")
 	var v [9]uint64
 	for i := range v {
@@ -67,7 +68,8 @@ func (f *File) parseWin(e entry) (*unwindrules.WinFrame, error) {
 		w.UsesBP = len(line) > 0 && line[0] == '1'
 	case len(line) == 0:
 		return nil, fmt.Errorf("no program: %w", ErrFormat)
-	default:
+	case addr-uint64(w.Start) < uint64(w.Size):
+		f.parsed(line)
 		w.Program = string(line)
 	}
 	return w, nil

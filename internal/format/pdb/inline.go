@@ -7,6 +7,12 @@ const (
 	maxSites  = 1 << 18
 )
 
+// What looking at a record costs, in Work, and how many bytes of the program of an inlined call do.
+const (
+	siteCost  = 2
+	noteBytes = 4
+)
+
 // A site is an inlined call that contains an address.
 type site struct {
 	inlinee uint32 // record in the IPI stream
@@ -24,12 +30,15 @@ func (p *procs) sites(fn proc, off uint32) []site {
 	end := min(int(le.Uint32(head[8:])), p.symbols.size)
 	at := fn.at + 2 + int(le.Uint16(head))
 	var out []site
+	work := &p.symbols.s.c.work
 	for n := 0; n < maxSites && at < end && len(out) < maxInline; n++ {
+		work.Add(siteCost)
 		kind, rec, next, ok := p.symbols.record(at)
 		if !ok {
 			break
 		}
 		if kind == symInlineSite || kind == symInlineSite2 {
+			work.Add(int64(len(rec) / noteBytes))
 			s, inside, inner := p.site(kind, rec, fn.size, off)
 			switch {
 			case !inner:

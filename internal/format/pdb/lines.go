@@ -1,7 +1,9 @@
 package pdb
 
 import (
+	"cmp"
 	"iter"
+	"slices"
 	"sort"
 )
 
@@ -112,6 +114,7 @@ func (t lineTable) blocks() iter.Seq[lineRows] {
 func (t lineTable) find(off uint32) (best source) {
 	found, bestOff := false, uint32(0)
 	for r := range t.blocks() {
+		t.at.s.c.work.Add(2)
 		i := sort.Search(len(r.b)/8, func(i int) bool { return le.Uint32(r.b[8*i:]) > off }) - 1
 		if i >= 0 {
 			if row := le.Uint32(r.b[8*i:]); !found || row >= bestOff {
@@ -134,8 +137,38 @@ func (f *File) fileName(p *procs, checksum uint32) string {
 	return f.name(le.Uint32(b))
 }
 
+// An inlineeAt is where an inlined function begins.
+type inlineeAt struct {
+	id uint32
+	source
+}
+
+// searches is how often a module's inlined functions are searched one after another, before they are put in order.
+const searches = 64
+
 // inlinee returns where an inlined function begins.
 func (p *procs) inlinee(id uint32) (source, bool) {
+	if p.asked.Add(1) <= searches {
+		for x := range p.eachInlinee {
+			if x.id == id {
+				return x.source, true
+			}
+		}
+		return source{}, false
+	}
+	p.once.Do(func() {
+		p.inOrder = slices.Collect(p.eachInlinee)
+		slices.SortStableFunc(p.inOrder, func(a, b inlineeAt) int { return cmp.Compare(a.id, b.id) })
+	})
+	i, ok := slices.BinarySearchFunc(p.inOrder, id, func(x inlineeAt, id uint32) int { return cmp.Compare(x.id, id) })
+	if !ok {
+		return source{}, false
+	}
+	return p.inOrder[i].source, true
+}
+
+// eachInlinee goes through the inlined functions.
+func (p *procs) eachInlinee(yield func(inlineeAt) bool) {
 	for _, v := range p.inlinees {
 		sig, ok := v.bytes(0, 4)
 		if !ok {
@@ -147,8 +180,9 @@ func (p *procs) inlinee(id uint32) (source, bool) {
 			if !ok {
 				break
 			}
-			if le.Uint32(b) == id {
-				return source{le.Uint32(b[4:]), le.Uint32(b[8:])}, true
+			v.s.c.work.Add(1)
+			if !yield(inlineeAt{le.Uint32(b), source{le.Uint32(b[4:]), le.Uint32(b[8:])}}) {
+				return
 			}
 			at += 12
 			if extended {
@@ -160,5 +194,4 @@ func (p *procs) inlinee(id uint32) (source, bool) {
 			}
 		}
 	}
-	return source{}, false
 }

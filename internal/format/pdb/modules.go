@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sort"
 	"sync"
+	"sync/atomic"
 )
 
 // CodeView kinds of symbol records that are read.
@@ -31,6 +32,10 @@ type procs struct {
 	lines        []lineTable // sorted by place
 	files        view        // checksums, each with the file's name
 	inlinees     []view      // lines at which inlined functions begin
+
+	asked   atomic.Int32 // how often inlinees were searched
+	once    sync.Once
+	inOrder []inlineeAt // of inlinees, once they were searched often
 }
 
 // A proc is a function's record.
@@ -124,6 +129,9 @@ func (f *File) readProcs(m *module) (*procs, error) {
 	if err != nil || s.size == 0 {
 		return &procs{}, err
 	}
+	if err := s.claim(); err != nil {
+		return nil, fmt.Errorf("stream %d: %w", m.stream, err)
+	}
 	p := new(procs)
 	var ok, ok2 bool
 	p.symbols, ok = s.view(0, m.symbols)
@@ -132,6 +140,7 @@ func (f *File) readProcs(m *module) (*procs, error) {
 		return nil, fmt.Errorf("parts of stream %d exceed its %#x bytes: %w", m.stream, s.size, ErrFormat)
 	}
 	for off := 4; off+4 <= p.symbols.size; {
+		f.c.work.Add(1)
 		head, _ := p.symbols.bytes(off, 4)
 		next := off + 2 + int(le.Uint16(head))
 		if next < off+4 {

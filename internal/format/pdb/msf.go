@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"sync"
+	"sync/atomic"
 )
 
 const (
@@ -26,6 +28,10 @@ type container struct {
 	dir       stream // the stream directory
 	sizes     []uint32
 	lists     []uint32 // offset in the directory of each stream's block list
+
+	claims  sync.Mutex // guards claimed; no other lock is taken inside
+	claimed []bool     // by block
+	work    atomic.Int64
 
 	touch func(block uint32) // called for every block read; used by tests
 }
@@ -118,6 +124,24 @@ func (c *container) stream(n int) (*stream, error) {
 		return nil, fmt.Errorf("stream %d: %w", n, err)
 	}
 	return &stream{c, int(c.sizes[n]), list}, nil
+}
+
+// claim says that a stream is about to be read as a whole. A block belongs to one stream only, so that all of them together are not larger than
+// the file; in a hostile one, many streams may be the same blocks.
+func (s *stream) claim() error {
+	c := s.c
+	c.claims.Lock()
+	defer c.claims.Unlock()
+	if c.claimed == nil {
+		c.claimed = make([]bool, c.blocks)
+	}
+	for _, b := range s.blocks {
+		if c.claimed[b] {
+			return fmt.Errorf("block %#x belongs to more than one stream: %w", b, ErrFormat)
+		}
+		c.claimed[b] = true
+	}
+	return nil
 }
 
 // bytes returns n bytes at an offset. They must not be written to.

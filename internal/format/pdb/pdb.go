@@ -49,6 +49,9 @@ type File struct {
 	frames   func() (*frames, error)
 }
 
+// Work returns how much look-ups have read so far, in records: the author of a file decides how many one has to go through. It only grows.
+func (f *File) Work() int64 { return f.c.work.Load() }
+
 // dbi is the header of the DBI stream, with the positions of its parts.
 type dbi struct {
 	s                     *stream

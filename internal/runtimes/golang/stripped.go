@@ -77,6 +77,10 @@ func (r *runtime) globals(function string) []uint64 {
 	return found
 }
 
+// rootsCost is what asking whether two candidates are the list and its length costs: some goroutines at both ends are looked at. The code
+// of a hostile program has thousands of candidates, and so millions of pairs.
+const rootsCost = 1 << 10
+
 // searchRoots finds the list of goroutines in a program without a symbol table: a pointer to
 // pointers to goroutines, and how many those are, among the variables that the functions
 // which use the list refer to. Of several, the longest list whose goroutines make sense counts.
@@ -100,6 +104,9 @@ func (r *runtime) searchRoots() bool {
 			p, ok := r.word(at)
 			if !ok || at == length || p%uint64(r.Arch.WordSize) != 0 {
 				continue
+			}
+			if r.p.Spend(rootsCost) != nil {
+				return false
 			}
 			if r.allgs, r.count = p, n; r.ends() && r.prove() == nil {
 				best, list = n, p

@@ -15,8 +15,11 @@ type Thread struct {
 	id    unwind.ThreadID // of the process
 }
 
-// maxThreads is the most Java threads that are listed.
-const maxThreads = 1 << 16
+// maxThreads is the most Java threads that are listed, and threadCost what reading one and its name costs: a list may have one thread many times.
+const (
+	maxThreads = 1 << 16
+	threadCost = 64
+)
 
 // Threads lists the Java threads.
 func (vm *VM) Threads() ([]Thread, error) {
@@ -29,6 +32,9 @@ func (vm *VM) Threads() ([]Thread, error) {
 	state, hasState := vm.off("JavaThread._thread_state")
 	var out []Thread
 	for _, at := range list {
+		if spent := vm.spend(threadCost); spent != nil {
+			return out, fmt.Errorf("not all Java threads are listed: %w", spent)
+		}
 		lwp, ok := vm.U32(vm.Word(at+osthread) + id)
 		if !ok || lwp == 0 {
 			continue

@@ -4,10 +4,13 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"reflect"
+	"strings"
 	"sync"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/corewalk/corewalk/internal/service/store"
 )
@@ -15,7 +18,7 @@ import (
 // Run runs the tests. open opens an empty store, and closes it when the test ends.
 func Run(t *testing.T, open func(t *testing.T) store.Store) {
 	for name, test := range map[string]func(*testing.T, store.Store){
-		"recover": testRecover, "projects": testProjects, "whole": testWhole, "tokens": testTokens, "groups": testGroups, "at once": testAtOnce, "hostile": testHostile,
+		"recover": testRecover, "projects": testProjects, "whole": testWhole, "tokens": testTokens, "groups": testGroups, "at once": testAtOnce, "hostile": testHostile, "hostile read": testHostileRead,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t)) })
 	}
@@ -317,4 +320,86 @@ func testHostile(t *testing.T, db store.Store) {
 	if _, err := db.Upload(ctx, "p\x00", "h\x00"); err == nil {
 		t.Error("found")
 	}
+}
+
+// What a database cannot keep is replaced, and nothing else: the texts of strangers come back as they were, from each field.
+func testHostileRead(t *testing.T, db store.Store) {
+	ctx := t.Context()
+	rng := rand.New(rand.NewPCG(1, 2)) // what cannot be compressed
+	long := make([]byte, 1<<20)
+	for i := range long {
+		long[i] = 'a' + byte(rng.IntN(26))
+	}
+	for i, text := range []string{"a\x00b", "\x00", "a\xff\xfeb", "\xed\xa0\x80", `\ud800`, `{"a":"\u0000"}`, "\u202e\u2066\u0007\x1b[2J", "''; \"@uploads\" $1 ?", "\ufffd", "\U0010ffff", string(long)} {
+		id, build := fmt.Sprint("r", i), text[:min(len(text), 128)] // longer ones no linker writes, and no database could index
+		fail := func(what string, got any, err error) {
+			t.Errorf("%.20q: %s: %.80q, %v", text, what, fmt.Sprint(got), err)
+		}
+		same := func(what, got string) {
+			if whole(got) != whole(text) {
+				fail(what, got, nil)
+			}
+		}
+		if _, err := db.AddUpload(ctx, store.Upload{ID: id, Project: "p", Name: text, Annotations: map[string]string{"k": text, text: "v"}, Received: time.Now()}); err != nil {
+			fail("upload", nil, err)
+			continue
+		}
+		if err := db.Finish(ctx, "p", id, store.Result{Group: id, Fault: text, Reason: text, Program: text, Build: build}); err != nil {
+			fail("finish", nil, err)
+			continue
+		}
+		u, err := db.Upload(ctx, "p", id)
+		if err != nil || len(u.Annotations) != 2 {
+			fail("annotations", len(u.Annotations), err)
+		}
+		for k, v := range u.Annotations {
+			if k == "k" {
+				same("annotation", v)
+			} else {
+				same("name of an annotation", k)
+			}
+		}
+		for what, got := range map[string]string{"name": u.Name, "fault": u.Fault, "reason": u.Reason, "program": u.Program} {
+			same(what, got)
+		}
+		if whole(u.Build) != whole(build) {
+			fail("build", u.Build, nil)
+		}
+		builds, err := db.Builds(ctx, "p", id)
+		if err != nil || len(builds) != 1 || whole(builds[0].Build) != whole(build) || builds[0].Count != 1 {
+			fail("builds", len(builds), err)
+		}
+		// A list of builds that are no text need not be found.
+		if shared, err := db.Shared(ctx, "p", []string{build}); err != nil || len(shared[id]) != 1 && utf8.ValidString(build) {
+			fail("shared", len(shared), err)
+		}
+		err = errors.Join(db.AddNote(ctx, "p", id, store.Note{Text: text, By: text}), db.Decide(ctx, "p", id, store.Decision{State: store.Fixed, Build: text, By: text}),
+			db.AddToken(ctx, store.Token{ID: id, Hash: "h", Project: "p", Scopes: []string{"read"}, Note: text}))
+		if err != nil {
+			fail("note, decision, token", nil, err)
+		}
+		notes, err := db.Notes(ctx, "p", id)
+		if err != nil || len(notes) != 1 {
+			fail("notes", len(notes), err)
+			continue
+		}
+		same("note", notes[0].Text)
+		same("author", notes[0].By)
+		decisions, err := db.Decisions(ctx, "p")
+		if d := decisions[id]; err != nil || whole(d.Build) != whole(text) || whole(d.By) != whole(text) {
+			fail("decision", d.Build, err)
+		}
+		if tok, err := db.Token(ctx, id); err != nil || whole(tok.Note) != whole(text) {
+			fail("token", tok.Note, err)
+		}
+	}
+}
+
+// whole is a text as any database may keep it: what is no text, and zero bytes, are replaced, a run of them by one or by several.
+func whole(s string) string {
+	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")
+	for strings.Contains(s, "\ufffd\ufffd") {
+		s = strings.ReplaceAll(s, "\ufffd\ufffd", "\ufffd")
+	}
+	return s
 }

@@ -1,0 +1,178 @@
+package glibc_test
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"github.com/corewalk/corewalk/internal/heap"
+	"github.com/corewalk/corewalk/internal/heap/glibc"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// made is a process of 64 bits with a library's data, in which the main arena is, and a heap.
+type made struct {
+	data, heap []byte
+}
+
+const (
+	dataAt  = 0x7f0000001000
+	heapAt  = 0x555500000000
+	arenaAt = dataAt + 0x100
+	binsAt  = arenaAt + 112
+)
+
+func (m *made) Arch() *arch.Arch { return arch.AMD64 }
+func (m *made) LibraryTracker() libstate.LibraryState {
+	lib := &libstate.Library{Path: "/lib/libc.so.6", Kind: libstate.SharedLibrary}
+	lib.SetMappings(m.Mappings()[1:])
+	return libstate.NewTable([]*libstate.Library{lib}, 0)
+}
+
+func (m *made) Mappings() []libstate.Mapping {
+	return []libstate.Mapping{
+		{Start: heapAt, End: heapAt + arch.Address(len(m.heap)+4095)&^4095 + 4096, Perm: libstate.Read | libstate.Write},
+		{Start: dataAt, End: dataAt + arch.Address(len(m.data)), Perm: libstate.Read | libstate.Write, Path: "/lib/libc.so.6"},
+	}
+}
+
+func (m *made) ReadMem(addr arch.Address, b []byte) (int, error) {
+	for _, part := range []struct {
+		at   arch.Address
+		data []byte
+	}{{dataAt, m.data}, {heapAt, m.heap}} {
+		if off := addr - part.at; off < arch.Address(len(part.data)) {
+			n := copy(b, part.data[off:])
+			if n < len(b) {
+				return n, arch.ErrUnmapped
+			}
+			return n, nil
+		}
+	}
+	return 0, arch.ErrUnmapped
+}
+
+func (m *made) ReadWord(addr arch.Address) (uint64, error) {
+	var b [8]byte
+	if _, err := m.ReadMem(addr, b[:]); err != nil {
+		return 0, err
+	}
+	return binary.LittleEndian.Uint64(b[:]), nil
+}
+
+// arenaOf lays out the main arena of a heap: its top, its bins, all of which are empty but those that given says, and fastbins.
+func arenaOf(heapBytes []byte, top uint64, bins, fast map[int]uint64) *made {
+	m := &made{data: make([]byte, 0x2000), heap: heapBytes}
+	put := func(at, v uint64) { binary.LittleEndian.PutUint64(m.data[at-dataAt:], v) }
+	for i := range uint64(127) {
+		head := binsAt + 16*i - 16
+		put(head+16, head)
+		put(head+24, head)
+	}
+	for i, c := range bins {
+		put(binsAt+16*uint64(i), c)
+		put(binsAt+16*uint64(i)+8, c)
+	}
+	for i, c := range fast {
+		put(arenaAt+16+8*uint64(i), c)
+	}
+	put(binsAt-16, top)
+	put(binsAt+254*8+16, arenaAt)                   // next
+	put(binsAt+254*8+16+16, 1)                      // threads
+	put(binsAt+254*8+16+24, uint64(len(heapBytes))) // from the system
+	return m
+}
+
+// small is a heap of some blocks: a thread's cache, one in use, one in a bin, one in a fastbin, one in the cache, the top.
+func small() (b []byte, top uint64) {
+	b = make([]byte, 4096)
+	le := binary.LittleEndian
+	at := 0
+	chunk := func(size int, flags uint64) int {
+		le.PutUint64(b[at+8:], uint64(size)|flags)
+		at += size
+		return at - size
+	}
+	cache := chunk(0x290, 1)
+	chunk(0x30, 1)
+	free := chunk(0x500, 1)
+	le.PutUint64(b[free+16:], binsAt-16)
+	le.PutUint64(b[free+24:], binsAt-16)
+	le.PutUint64(b[at:], 0x500)
+	chunk(0x40, 0)
+	fast := chunk(0x20, 1)
+	le.PutUint64(b[fast+16:], uint64(heapAt+fast+16)>>12) // the mangled end of a list
+	cached := chunk(0x30, 1)
+	le.PutUint16(b[cache+16+2:], 1)
+	le.PutUint64(b[cache+16+128+8:], uint64(heapAt+cached+16))
+	le.PutUint64(b[cached+16:], uint64(heapAt+cached+16)>>12)
+	top = uint64(heapAt + at)
+	chunk(4096-at, 1)
+	return b, top
+}
+
+func find(b []byte, top uint64) *glibc.Heap {
+	return glibc.Find(arenaOf(b, top, map[int]uint64{0: heapAt + 0x2c0}, map[int]uint64{0: heapAt + 0x800}), glibc.Options{Chunks: 1 << 12})
+}
+
+func TestSmall(t *testing.T) {
+	b, top := small()
+	h := find(b, top)
+	if h == nil {
+		t.Fatal("no heap")
+	}
+	var got []heap.Block
+	h.Blocks(func(b heap.Block) bool { got = append(got, b); return true })
+	want := []heap.Block{
+		{Start: heapAt + 0x10, Size: 0x288, Own: true},
+		{Start: heapAt + 0x2a0, Size: 0x28},
+		{Start: heapAt + 0x2d0, Size: 0x4f8, Free: true, List: "unsorted bin"},
+		{Start: heapAt + 0x7d0, Size: 0x38},
+		{Start: heapAt + 0x810, Size: 0x18, Free: true, List: "fastbin"},
+		{Start: heapAt + 0x830, Size: 0x28, Free: true, List: "tcache"},
+		{Start: heapAt + 0x860, Size: 4096 - 0x850 - 16, Free: true, List: "top"},
+	}
+	if len(got) != len(want) {
+		t.Fatalf("%+v", got)
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("%+v, want %+v", got[i], want[i])
+		}
+	}
+	if d := h.Damages(); len(d) > 0 {
+		t.Errorf("%+v", d)
+	}
+}
+
+// Whatever is in a heap, the walk ends, blocks lie in the heap, and do not overlap.
+func FuzzHeap(f *testing.F) {
+	b, top := small()
+	f.Add(b, top, uint64(heapAt+0x2d8))
+	f.Fuzz(func(t *testing.T, b []byte, top, at uint64) {
+		if len(b) > 1<<16 {
+			return
+		}
+		h := find(b, top)
+		if h == nil {
+			return
+		}
+		end := uint64(0)
+		h.Blocks(func(b heap.Block) bool {
+			if b.Mapped {
+				return true
+			}
+			if b.Start < end || b.End() < b.Start || b.Start < heapAt {
+				t.Errorf("%+v after %#x", b, end)
+			}
+			end = b.Start
+			return true
+		})
+		if b, ok := h.BlockAt(at); ok && b.End() < b.Start {
+			t.Errorf("%+v", b)
+		}
+		if d := h.Damages(); len(d) > 64 {
+			t.Errorf("%d damages", len(d))
+		}
+	})
+}

@@ -30,4 +30,6 @@ type MemoryArea struct {
 	Bytes string `json:"bytes,omitempty"`
 	// Mapping is the file, or the name that the system gives to the mapping: "[heap]"; empty if it has none.
 	Mapping string `json:"mapping,omitempty"`
+	// Place says in one clause what is there: "in a freed block of 40 bytes at 0x5650 (cache.items[3]), offset 8, ..."; empty for the stack pointer.
+	Place string `json:"place,omitempty"`
 }

@@ -296,6 +296,7 @@ func (j *jsonWriter) putMemoryArea(x *MemoryArea) {
 	j.addr("start", x.Start)
 	j.optStr("bytes", x.Bytes)
 	j.optStr("mapping", x.Mapping)
+	j.optStr("place", x.Place)
 	j.close('}')
 }
 

@@ -40,15 +40,16 @@ type PlaceMapping struct {
 
 // The values of Place.Kind.
 const (
-	PlaceCode   = "code"
-	PlaceData   = "data"        // of a module
-	PlaceStack  = "stack"       // of a thread
-	PlaceHeap   = "heap"        // of an allocator
-	PlaceGuard  = "guard page"  // without access, beside memory in use
-	PlaceVDSO   = "vdso"        // of the kernel
-	PlaceFile   = "mapped file" // that is no module
-	PlaceShared = "shared memory"
-	PlaceNone   = "not mapped"
+	PlaceCode        = "code"
+	PlaceData        = "data"         // of a module
+	PlaceUnusedStack = "unused stack" // below the stack pointer of a thread
+	PlaceStack       = "stack"        // of a thread
+	PlaceHeap        = "heap"         // of an allocator
+	PlaceGuard       = "guard page"   // without access, beside memory in use
+	PlaceVDSO        = "vdso"         // of the kernel
+	PlaceFile        = "mapped file"  // that is no module
+	PlaceShared      = "shared memory"
+	PlaceNone        = "not mapped"
 )
 
 // A Block is memory that an allocator handed out, or could.
@@ -74,6 +75,8 @@ func (p *Place) Text() string {
 		fmt.Fprintf(&b, "in %s of frame #%d, thread %d", p.Variable, *p.Frame, p.Thread)
 	case p.Variable != "":
 		b.WriteString("in " + p.Variable)
+	case p.Kind == PlaceUnusedStack:
+		fmt.Fprintf(&b, "below the stack of thread %d", p.Thread)
 	case p.Thread != 0:
 		fmt.Fprintf(&b, "on the stack of thread %d", p.Thread)
 		if p.Frame != nil {
@@ -99,6 +102,8 @@ func (p *Place) Text() string {
 		return "in no memory that the process had"
 	case p.Kind == PlaceGuard:
 		b.WriteString("in a guard page")
+	case p.Module != "" && p.Kind == PlaceData:
+		return fmt.Sprintf("in %s+%#x", Base(p.Module), uint64(p.Offset))
 	case p.Mapping != nil && p.Mapping.File != "":
 		b.WriteString("in " + p.Mapping.File)
 		if p.Module == "" {
@@ -115,7 +120,7 @@ func (p *Place) Text() string {
 		b.WriteString(", " + p.Type)
 	}
 	if p.Module != "" {
-		fmt.Fprintf(&b, ", %s at %#x", p.Module, uint64(p.Offset))
+		fmt.Fprintf(&b, ", %s+%#x", Base(p.Module), uint64(p.Offset))
 	}
 	return b.String()
 }

@@ -99,6 +99,9 @@ func hexWidth(bytes int) int { return 3*bytes + bytes/16 }
 // rowWidth is the columns that a line of memory takes, with an address of some digits.
 func rowWidth(digits, bytes int) int { return 2 + digits + 2 + hexWidth(bytes) + 2 + bytes + 1 }
 
+// maxPlace is how much is written of what is at an address, in characters.
+const maxPlace = 160
+
 // memory writes the memory around the addresses that matter to the crash, sixteen bytes a line, fewer if the line has to
 // fit into less.
 func (t *textWriter) memory() {
@@ -110,7 +113,10 @@ func (t *textWriter) memory() {
 			names[k] = brief(n, maxName)
 		}
 		t.put(bold, "Memory at "+strings.Join(names, ", ")+" = "+m.Address.String())
-		if m.Mapping != "" {
+		switch {
+		case m.Place != "":
+			t.put(plain, " "+brief(m.Place, maxPlace))
+		case m.Mapping != "":
 			t.put(plain, " in "+briefBase(m.Mapping))
 		}
 		if m.Bytes == "" {

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -176,7 +177,7 @@ func (in *Engine) callSite(f *unwind.Frame) (disasm.CallSite, bool) {
 }
 
 // memory returns what lies around the addresses that matter to the crash.
-func (c *crash) memory() []report.MemoryArea {
+func (c *crash) memory(ctx context.Context) []report.MemoryArea {
 	f, in := c.top(), c.question
 	if f == nil {
 		return nil
@@ -222,8 +223,13 @@ func (c *crash) memory() []report.MemoryArea {
 			start = p.addr
 			bytes = in.mem.Some(start, int(min(size, p.after)))
 		}
-		out = append(out, report.MemoryArea{Names: []string{p.name}, Address: report.Addr(p.addr), Start: report.Addr(start),
-			Bytes: hex.EncodeToString(bytes), Mapping: m.Path})
+		area := report.MemoryArea{Names: []string{p.name}, Address: report.Addr(p.addr), Start: report.Addr(start), Bytes: hex.EncodeToString(bytes), Mapping: m.Path}
+		if p.addr != f.SP() {
+			if at := in.At(ctx, p.addr); at.Kind != "" {
+				area.Place = at.Text()
+			}
+		}
+		out = append(out, area)
 	}
 	return out
 }

@@ -123,10 +123,14 @@ func (e *Engine) onStack(ctx context.Context, p *report.Place, m libstate.Mappin
 	const redZone = 128 // bytes below the stack pointer that a function may use
 	for _, id := range threads {
 		top, err := e.Walker.InitialFrame(id)
-		if err != nil || top.SP() < m.Start || top.SP() >= m.End || unwind.Address(p.Address) < top.SP()-min(top.SP(), redZone) {
+		if err != nil || top.SP() < m.Start || top.SP() >= m.End {
 			continue
 		}
 		p.Kind, p.Thread = report.PlaceStack, int(id)
+		if unwind.Address(p.Address) < top.SP()-min(top.SP(), redZone) {
+			p.Kind = report.PlaceUnusedStack
+			return true
+		}
 		stack := &unwind.Stack{Thread: id}
 		for n := 64; n <= maxStackFrames; n *= 2 {
 			e.stacks.more(ctx, stack, n)

@@ -62,7 +62,7 @@ var crashQuestions = []struct {
 		return fmt.Sprint(numberText(s.frame), s.warnings, writtenAs(&report.Report{Threads: []report.Thread{s.thread}}))
 	}},
 	{"raised", func(ctx context.Context, c *crash) string { return asJSON(&report.Crash{Raised: c.raised(ctx)}) }},
-	{"memory", func(_ context.Context, c *crash) string { return writtenAs(&report.Report{Memory: c.memory()}) }},
+	{"memory", func(ctx context.Context, c *crash) string { return writtenAs(&report.Report{Memory: c.memory(ctx)}) }},
 	{"received first", func(ctx context.Context, c *crash) string { return fmt.Sprint(c.receivedFirst(ctx, nil)) }},
 	{"report", func(ctx context.Context, c *crash) string { return asJSON(c.report(ctx, c.verdict())) }},
 }

@@ -174,7 +174,7 @@ func (c *crash) tell(ctx context.Context, r *report.Report) {
 	}
 	known := c.report(ctx, c.verdict())
 	if c.opts.Around.Memory {
-		r.Memory = c.memory()
+		r.Memory = c.memory(ctx)
 	}
 	if c.naming == nil {
 		return

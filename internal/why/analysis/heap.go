@@ -16,9 +16,10 @@ import (
 // Limits of what a report asks of the heap.
 const (
 	maxHeapChunks = 1 << 20
-	maxScanned    = 48 << 20 // bytes of memory in which pointers to one block are looked for
-	maxPointers   = 64       // to one block
+	maxScanned    = 48 << 20 // bytes of memory in which pointers are looked for, for one path
+	maxPointers   = 256      // to the blocks of one step of a path
 	maxPathBlocks = 3        // blocks through which a path to a block leads
+	maxPathWidth  = 64       // blocks that are tried for one step of a path
 	maxWritten    = 512      // bytes past a block's end that are looked at
 )
 

@@ -1,58 +1,103 @@
 package analysis
 
 import (
-	"bytes"
 	"cmp"
+	"regexp"
 	"slices"
 
 	"github.com/corewalk/corewalk/internal/heap"
+	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/internal/vars/types"
 	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind"
-	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // owners find who points at a block, by name: variables of the frames of one stack, of the program, and through other blocks.
 type owners struct {
 	*Engine
-	stack    []*unwind.Frame
-	pointers map[uint64][]uint64 // where in memory words hold an address, by that
+	stack []*unwind.Frame
+	known map[uint64]string // by the block's beginning
 }
 
-// of names a pointer to a block, "g_cache.items[3]"; "" if nobody is known.
+// of names a pointer to a block, "cache.items[3]"; "" if nobody is known.
 func (o *owners) of(b heap.Block) string {
-	name, _ := o.pathTo(b.Start, maxPathBlocks)
+	name, ok := o.known[b.Start]
+	if !ok {
+		if o.known == nil {
+			o.known = map[uint64]string{}
+		}
+		name = o.find(b.Start)
+		o.known[b.Start] = name
+	}
 	return name
 }
 
-// pathTo names a pointer that holds an address, by a variable of a frame or of the program, and through blocks.
-func (o *owners) pathTo(value uint64, blocks int) (string, *types.Type) {
-	var inBlocks []uint64
-	for _, at := range o.pointersTo(value) {
-		if name, t := o.variableAt(at, uint64(o.arch.WordSize)); name != "" {
-			return name, t
-		}
-		inBlocks = append(inBlocks, at)
-	}
-	if blocks == 0 || o.heap() == nil {
-		return "", nil
-	}
-	for _, at := range inBlocks[:min(len(inBlocks), 4)] {
-		b, ok := o.heap().BlockAt(at)
-		if !ok || b.Free || b.Own || b.Contains(value) {
-			continue
-		}
-		name, t := o.pathTo(b.Start, blocks-1)
-		if name == "" || t == nil || !t.Strip().Pointer() {
-			continue
-		}
-		if expr, part, ok := t.Follow(name, int64(at-b.Start), uint64(o.arch.WordSize)); ok {
-			return expr, part
-		}
-	}
-	return "", nil
+// A held is a block, or what somebody asks about, and how a pointer to another lies in it.
+type held struct {
+	start uint64
+	off   uint64 // of the pointer to inner
+	inner *held  // nil for what is asked about
 }
+
+// find goes from an address to blocks that point there, to those that point to them, and so on until a variable does: breadth first, since the
+// shortest way has the best name.
+func (o *owners) find(value uint64) string {
+	level := []*held{{start: value}}
+	seen := map[uint64]bool{value: true}
+	symbol := ""
+	left := maxScanned
+	for range maxPathBlocks + 1 {
+		var next []*held
+		for _, p := range o.pointersTo(level, &left) {
+			if name, t := o.variableAt(p.at, uint64(o.arch.WordSize)); t != nil {
+				if path, ok := o.path(name, t, p.to); ok {
+					return plainPath(path)
+				}
+				continue
+			} else if name != "" {
+				if p.to.inner == nil && symbol == "" {
+					symbol = name
+				}
+				continue
+			}
+			if o.heap() == nil || len(next) >= maxPathWidth {
+				continue
+			}
+			b, ok := o.heap().BlockAt(p.at)
+			if !ok || b.Free || b.Own || seen[b.Start] {
+				continue
+			}
+			seen[b.Start] = true
+			next = append(next, &held{start: b.Start, off: p.at - b.Start, inner: p.to})
+		}
+		if level = next; len(level) == 0 {
+			break
+		}
+	}
+	return symbol
+}
+
+// path follows a pointer from a variable through blocks to what is asked about.
+func (o *owners) path(name string, t *types.Type, to *held) (string, bool) {
+	for ; to.inner != nil; to = to.inner {
+		if !t.Strip().Pointer() {
+			return "", false
+		}
+		expr, part, ok := t.Follow(name, int64(to.off), uint64(o.arch.WordSize))
+		if !ok {
+			return "", false
+		}
+		name, t = expr, part
+	}
+	return name, true
+}
+
+// plainPath leaves out the members of containers, which have reserved names: "book->orders._M_impl._M_start[3]" is what people write as
+// "book->orders[3]".
+func plainPath(path string) string { return reservedMembers.Get().ReplaceAllString(path, "") }
+
+var reservedMembers = lazy.Value[*regexp.Regexp]{Make: func() *regexp.Regexp { return regexp.MustCompile(`(\.|->)(_M_|__|_Vector_impl)\w*`) }}
 
 // variableAt names the variable, or the part of one of a size in bytes, that is at an address: of a frame of the stack, or of the program. With size 0
 // it is the innermost part. The type is nil where only a symbol is known.
@@ -97,28 +142,55 @@ func (o *owners) variableAt(at, size uint64) (string, *types.Type) {
 	return symbol, nil
 }
 
-// pointersTo returns where in memory a word holds an address: in the data of modules and on the thread's stack first, then in blocks in use.
-func (o *owners) pointersTo(value uint64) []uint64 {
-	if found, ok := o.pointers[value]; ok {
-		return found
+// A pointer is a word of memory that holds the beginning of a block.
+type pointer struct {
+	at uint64
+	to *held
+}
+
+// pointersTo finds words that hold the beginnings of blocks: on the stack and in the data of modules first, then elsewhere. left are the bytes that may
+// still be read.
+func (o *owners) pointersTo(blocks []*held, left *int) (found []pointer) {
+	to := make(map[uint64]*held, len(blocks))
+	lowest, highest := ^uint64(0), uint64(0)
+	for _, b := range blocks {
+		to[b.start] = b
+		lowest, highest = min(lowest, b.start), max(highest, b.start)
 	}
-	if o.pointers == nil {
-		o.pointers = map[uint64][]uint64{}
-	}
-	left := maxScanned
-	var found []uint64
-	search := func(from, to uint64) {
-		for from < to && left > 0 && len(found) < maxPointers {
-			n := int(min(to-from, 1<<20, uint64(left)))
-			b := o.mem.Some(from, n)
-			left -= n
-			found = wordsEqual(found, b, from, value, o.arch)
-			if len(b) < n {
-				break // what follows is not in the dump
+	w := o.arch.WordSize
+	buf := make([]byte, 256<<10)
+	search := func(from, end uint64) {
+		for from < end && *left > 0 && len(found) < maxPointers {
+			n := o.mem.Fill(from, buf[:min(end-from, uint64(len(buf)), uint64(*left))])
+			if n < w {
+				return // not in the dump
+			}
+			*left -= n
+			for i := 0; i+w <= n; i += w {
+				v := uint64(0)
+				if w == 8 {
+					v = o.arch.ByteOrder.Uint64(buf[i:])
+				} else {
+					v = uint64(o.arch.ByteOrder.Uint32(buf[i:]))
+				}
+				if v < lowest || v > highest {
+					continue
+				}
+				if b := to[v]; b != nil && len(found) < maxPointers {
+					found = append(found, pointer{from + uint64(i), b})
+				}
 			}
 			from += uint64(n)
 		}
 	}
+	for _, m := range o.writable() {
+		search(m[0], m[1])
+	}
+	return found
+}
+
+// writable are the ranges of memory in which pointers may be: the used part of the stack, data of modules, the rest.
+func (o *owners) writable() (list [][2]uint64) {
 	sp := uint64(0)
 	if len(o.stack) > 0 {
 		sp = uint64(o.stack[0].SP())
@@ -134,6 +206,7 @@ func (o *owners) pointersTo(value uint64) []uint64 {
 		return 2
 	}
 	slices.SortStableFunc(maps, func(a, b libstate.Mapping) int { return cmp.Compare(rank(&a), rank(&b)) })
+	word := uint64(o.arch.WordSize)
 	for i := range maps {
 		m := &maps[i]
 		if m.Perm&libstate.Write == 0 {
@@ -143,10 +216,9 @@ func (o *owners) pointersTo(value uint64) []uint64 {
 		if from <= sp && sp < uint64(m.End) {
 			from = sp // what is below is no longer used
 		}
-		search(from, uint64(m.End))
+		list = append(list, [2]uint64{(from + word - 1) &^ (word - 1), uint64(m.End)})
 	}
-	o.pointers[value] = found
-	return found
+	return list
 }
 
 func (in *Engine) isOfModule(at unwind.Address) bool {
@@ -156,27 +228,4 @@ func (in *Engine) isOfModule(at unwind.Address) bool {
 	}
 	_, ok := libs.LibraryAt(at)
 	return ok
-}
-
-// wordsEqual adds the addresses of the words that hold a value.
-func wordsEqual(found []uint64, b []byte, from, value uint64, a *arch.Arch) []uint64 {
-	var pattern [8]byte
-	w := a.WordSize
-	if w == 8 {
-		a.ByteOrder.PutUint64(pattern[:], value)
-	} else {
-		a.ByteOrder.PutUint32(pattern[:], uint32(value))
-	}
-	for off := 0; len(found) < maxPointers; {
-		i := bytes.Index(b[off:], pattern[:w])
-		if i < 0 {
-			break
-		}
-		off += i
-		if (from+uint64(off))%uint64(w) == 0 {
-			found = append(found, from+uint64(off))
-		}
-		off++
-	}
-	return found
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/heap"
 	glibcheap "github.com/corewalk/corewalk/internal/heap/glibc"
+	"github.com/corewalk/corewalk/internal/heap/mallocng"
 	"github.com/corewalk/corewalk/internal/vars/types"
 	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/libstate"
@@ -28,11 +29,29 @@ const (
 	maxWritten    = 512      // bytes past a block's end that are looked at
 )
 
+// heapFinders find the heaps that are known, and are tried in turn.
+var heapFinders = []func(heap.Process) heap.Allocator{
+	func(p heap.Process) heap.Allocator {
+		if h := glibcheap.Find(p, glibcheap.Options{Chunks: maxHeapChunks}); h != nil {
+			return h
+		}
+		return nil
+	},
+	func(p heap.Process) heap.Allocator {
+		if h := mallocng.Find(p, mallocng.Options{Blocks: maxHeapChunks}); h != nil {
+			return h
+		}
+		return nil
+	},
+}
+
 // heap is the process's allocator; nil if it has none that is known. It is found when it is first asked for.
 func (in *Engine) heap() heap.Allocator {
 	return in.allocator.of(func() heap.Allocator {
-		if h := glibcheap.Find(in.Proc, glibcheap.Options{Chunks: maxHeapChunks}); h != nil {
-			return h
+		for _, find := range heapFinders {
+			if h := find(in.Proc); h != nil {
+				return h
+			}
 		}
 		return nil
 	})

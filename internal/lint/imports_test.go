@@ -64,6 +64,7 @@ var floors = map[string]int{
 	"internal/carry/capture":             5,
 	"internal/carry/handle":              6,
 	"internal/heap/glibc":                4,
+	"internal/heap/jemalloc":             4,
 	"internal/heap/mallocng":             4,
 	"internal/heap":                      3,
 	"internal/why/message":               4,

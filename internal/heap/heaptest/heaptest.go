@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/internal/fixture"
@@ -107,7 +108,9 @@ type Rule struct {
 func Check(t *testing.T, h heap.Allocator, held []Held, r Rule) map[string]int {
 	t.Helper()
 	var blocks []heap.Block
+	start := time.Now()
 	h.Blocks(func(b heap.Block) bool { blocks = append(blocks, b); return true })
+	took := time.Since(start)
 	slices.SortFunc(blocks, func(a, b heap.Block) int { return int(int64(a.Start - b.Start)) })
 	wrong := 0
 	complain := func(format string, args ...any) {
@@ -166,6 +169,6 @@ func Check(t *testing.T, h heap.Allocator, held []Held, r Rule) map[string]int {
 			complain("at %#x: %+v, want %+v", b.Start+b.Size/2, got, b)
 		}
 	}
-	t.Logf("%d blocks: %d held and %d freed are right, of %d; %d of others; lists %v", len(blocks), found, freed, len(held), others, lists)
+	t.Logf("%d blocks in %v: %d held and %d freed are right, of %d; %d of others; lists %v", len(blocks), took, found, freed, len(held), others, lists)
 	return lists
 }

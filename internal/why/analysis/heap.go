@@ -11,6 +11,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/heap"
 	glibcheap "github.com/corewalk/corewalk/internal/heap/glibc"
+	"github.com/corewalk/corewalk/internal/heap/jemalloc"
 	"github.com/corewalk/corewalk/internal/heap/mallocng"
 	"github.com/corewalk/corewalk/internal/vars/types"
 	"github.com/corewalk/corewalk/internal/vars/where"
@@ -39,6 +40,12 @@ var heapFinders = []func(heap.Process) heap.Allocator{
 	},
 	func(p heap.Process) heap.Allocator {
 		if h := mallocng.Find(p, mallocng.Options{Blocks: maxHeapChunks}); h != nil {
+			return h
+		}
+		return nil
+	},
+	func(p heap.Process) heap.Allocator {
+		if h := jemalloc.Find(p, jemalloc.Options{Blocks: maxHeapChunks}); h != nil {
 			return h
 		}
 		return nil

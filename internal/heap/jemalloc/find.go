@@ -13,6 +13,7 @@ import (
 	"github.com/corewalk/corewalk/internal/heap"
 	"github.com/corewalk/corewalk/internal/procmem"
 	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 const (
@@ -86,7 +87,7 @@ func Find(p heap.Process, o Options) *Heap {
 		}
 		for off := 0; off+8 <= len(b) && len(tried) < maxRoots; off += 8 {
 			leaf := a.Word(b[off:])
-			if leaf == 0 || leaf%64 != 0 || leaf > addrMask || tried[leaf] || !h.inOne(leaf, leafBytes) {
+			if leaf == 0 || leaf%64 != 0 || leaf > addrMask || tried[leaf] || crowded(a, b, off, leafBytes) || !h.inOne(leaf, leafBytes) {
 				continue
 			}
 			tried[leaf] = true
@@ -100,6 +101,18 @@ func Find(p heap.Process, o Options) *Heap {
 		return nil
 	}
 	return h
+}
+
+// crowded reports whether another word near one in data is less away from it than leaves can be from each other.
+func crowded(a *arch.Arch, b []byte, off int, least uint64) bool {
+	const near = 32 * 8
+	v := a.Word(b[off:])
+	for k := max(off-near, 0); k < min(off+near, len(b)-7); k += 8 {
+		if u := a.Word(b[k:]); k != off && u != 0 && (u-v < least || v-u < least) {
+			return true
+		}
+	}
+	return false
 }
 
 // Name implements heap.Allocator.

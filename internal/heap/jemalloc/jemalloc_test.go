@@ -56,9 +56,13 @@ func TestBlocks(t *testing.T) {
 
 // A program with another allocator has no such heap.
 func TestOther(t *testing.T) {
-	for _, compiler := range []string{"gcc", "musl-gcc"} {
+	for _, compiler := range []string{"gcc", "musl-gcc", "tcmalloc"} {
 		t.Run(compiler, func(t *testing.T) {
-			p, _ := heaptest.Crash(t, heaptest.Program{Compiler: compiler, Threads: 2, Rounds: 5000})
+			c := heaptest.Program{Compiler: compiler, Threads: 2, Rounds: 5000}
+			if compiler == "tcmalloc" {
+				c.Compiler, c.Env = "gcc", heaptest.Preload(t, "libtcmalloc_minimal.so.4", "libtcmalloc-minimal4")
+			}
+			p, _ := heaptest.Crash(t, c)
 			if h := jemalloc.Find(p, jemalloc.Options{}); h != nil {
 				t.Error("a heap is found")
 			}

@@ -64,6 +64,9 @@ var floors = map[string]int{
 	"internal/carry/capture":             5,
 	"internal/carry/handle":              6,
 	"internal/heap/glibc":                4,
+	"internal/heap/jemalloc":             4,
+	"internal/heap/mallocng":             4,
+	"internal/heap/tcmalloc":             4,
 	"internal/heap":                      3,
 	"internal/why/message":               4,
 	"internal/why/process":               4,
@@ -146,7 +149,7 @@ var floors = map[string]int{
 }
 
 // testRooms may be imported by tests only.
-var testRooms = []string{"internal/fixture", "internal/fixture/servers", "internal/fixture/browser", "internal/fixture/slimmed", "internal/triage/ledger/ledgertest", "internal/service/store/storetest", "internal/lint", "internal/systemtest", "internal/corebuild", "internal/stranger", "internal/format/dwarf/cfi/cfitest",
+var testRooms = []string{"internal/fixture", "internal/fixture/servers", "internal/fixture/browser", "internal/fixture/slimmed", "internal/heap/heaptest", "internal/triage/ledger/ledgertest", "internal/service/store/storetest", "internal/lint", "internal/systemtest", "internal/corebuild", "internal/stranger", "internal/format/dwarf/cfi/cfitest",
 	"internal/format/minidump/dumpbuild", "internal/format/decompress/cabtest", "internal/format/elffile/elftest",
 	"internal/fuzzing", "internal/mutants", "internal/mutants/mut", "internal/release", "internal/testsof", "internal/torture", "internal/benchpeers", "internal/runtimes/golang/layouts", "internal/code/disasm/words/make", "internal/format/wincodes/make"}
 

@@ -19,8 +19,6 @@ const (
 	minRun    = 20
 	binmap    = 16 // bytes
 	maxArenas = 4096
-	// maxData is how much of a library's writable data is searched.
-	maxData = 8 << 20
 )
 
 // A Heap is the heap of one process. It implements heap.Allocator.
@@ -107,25 +105,12 @@ func (h *Heap) Name() string { return "glibc malloc" }
 
 // findMain finds the main arena in writable data of the libraries: glibc is one of its own, or linked into the program.
 func (h *Heap) findMain() *arena {
-	libs := h.p.LibraryTracker()
-	if libs == nil {
-		return nil
-	}
-	list, _ := libs.Libraries(false)
-	for _, lib := range list {
-		left := uint64(maxData)
-		for _, m := range lib.Mappings {
-			if m.Perm&libstate.Write == 0 || m.Perm&libstate.Exec != 0 && m.Perm&libstate.Unknown == 0 || left == 0 {
-				continue
-			}
-			n := min(uint64(m.End-m.Start), left)
-			left -= n
-			if x := h.findIn(uint64(m.Start), h.mem.Some(uint64(m.Start), int(n))); x != nil {
-				return x
-			}
-		}
-	}
-	return nil
+	var x *arena
+	heap.Data(h.p, func(at uint64, b []byte) bool {
+		x = h.findIn(at, b)
+		return x == nil
+	})
+	return x
 }
 
 // findIn finds an arena in data that begins at an address.

@@ -9,6 +9,9 @@ import (
 
 	"github.com/corewalk/corewalk/internal/heap"
 	glibcheap "github.com/corewalk/corewalk/internal/heap/glibc"
+	"github.com/corewalk/corewalk/internal/heap/jemalloc"
+	"github.com/corewalk/corewalk/internal/heap/mallocng"
+	"github.com/corewalk/corewalk/internal/heap/tcmalloc"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/report"
 )
@@ -23,11 +26,41 @@ const (
 	maxWritten    = 512      // bytes past a block's end that are looked at
 )
 
+// heapFinders find the heaps that are known, and are tried in turn.
+var heapFinders = []func(heap.Process) heap.Allocator{
+	func(p heap.Process) heap.Allocator {
+		if h := glibcheap.Find(p, glibcheap.Options{Chunks: maxHeapChunks}); h != nil {
+			return h
+		}
+		return nil
+	},
+	func(p heap.Process) heap.Allocator {
+		if h := mallocng.Find(p, mallocng.Options{Blocks: maxHeapChunks}); h != nil {
+			return h
+		}
+		return nil
+	},
+	func(p heap.Process) heap.Allocator {
+		if h := jemalloc.Find(p, jemalloc.Options{Blocks: maxHeapChunks}); h != nil {
+			return h
+		}
+		return nil
+	},
+	func(p heap.Process) heap.Allocator {
+		if h := tcmalloc.Find(p, tcmalloc.Options{Blocks: maxHeapChunks}); h != nil {
+			return h
+		}
+		return nil
+	},
+}
+
 // heap is the process's allocator; nil if it has none that is known. It is found when it is first asked for.
 func (in *Engine) heap() heap.Allocator {
 	return in.allocator.of(func() heap.Allocator {
-		if h := glibcheap.Find(in.Proc, glibcheap.Options{Chunks: maxHeapChunks}); h != nil {
-			return h
+		for _, find := range heapFinders {
+			if h := find(in.Proc); h != nil {
+				return h
+			}
 		}
 		return nil
 	})
@@ -143,6 +176,9 @@ func (c *crash) damaged(d *heap.Damage) (text, confidence string) {
 			return fmt.Sprintf("the record of the block at %#x%s is wrong: %s; %s, which ends there, was overrun by %s, or the block itself was written to before its beginning",
 				d.Of.Start, c.ownerOf(d.Of), d.Why, before, past), confidence
 		}
+	}
+	if d.Of.Start == 0 {
+		return fmt.Sprintf("the allocator's record at %#x is wrong: %s", d.At, d.Why), report.Possible
 	}
 	return fmt.Sprintf("the record of the block at %#x%s is wrong: %s", d.Of.Start, c.ownerOf(d.Of), d.Why), report.Possible
 }

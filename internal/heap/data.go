@@ -1,0 +1,33 @@
+package heap
+
+import (
+	"github.com/corewalk/corewalk/internal/procmem"
+	"github.com/corewalk/corewalk/libstate"
+)
+
+// maxData is how much of a library's writable data is searched.
+const maxData = 8 << 20
+
+// Data calls yield for the writable data of the libraries, the program among them, until it returns false: allocators have their first records there.
+// The bytes are good until yield returns.
+func Data(p Process, yield func(at uint64, b []byte) bool) {
+	libs := p.LibraryTracker()
+	if libs == nil {
+		return
+	}
+	mem := procmem.Of(p)
+	list, _ := libs.Libraries(false)
+	for _, lib := range list {
+		left := uint64(maxData)
+		for _, m := range lib.Mappings {
+			if m.Perm&libstate.Write == 0 || m.Perm&libstate.Exec != 0 && m.Perm&libstate.Unknown == 0 || left == 0 {
+				continue
+			}
+			n := min(uint64(m.End-m.Start), left)
+			left -= n
+			if !yield(uint64(m.Start), mem.Some(uint64(m.Start), int(n))) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package jemalloc
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+
+	"github.com/corewalk/corewalk/internal/heap"
+)
+
+const maxDamages = 32
+
+// offsets in a record.
+const (
+	bitmapAt    = 64
+	bitmapWords = maxRegs / 64
+)
+
+// regions is how many blocks a slab has.
+func (x *extent) regions() int { return int(min(x.size/sizeOf(x.class), maxRegs)) }
+
+// free returns which regions of a slab are free; false if the dump has not got it.
+func (h *Heap) free(x *extent) (words []uint64, ok bool) {
+	return h.mem.Words(x.record+bitmapAt, bitmapWords)
+}
+
+// region is the i-th block of a slab.
+func (h *Heap) region(x *extent, free []uint64, i int) heap.Block {
+	size := sizeOf(x.class)
+	b := heap.Block{Start: x.base + uint64(i)*size, Size: size}
+	switch {
+	case free[i/64]>>(i%64)&1 != 0:
+		b.Free, b.List = true, "slab"
+	case h.cached[b.Start]:
+		b.Free, b.List = true, "thread cache"
+	case h.own[b.Start]:
+		b.Own = true
+	}
+	return b
+}
+
+// whole is the block of an extent that is no slab.
+func (h *Heap) whole(x *extent) heap.Block {
+	if x.state != 0 {
+		return heap.Block{Start: x.base, Size: x.size, Free: true, List: states[x.state]}
+	}
+	b := heap.Block{Start: x.addr, Size: min(sizeOf(x.class), x.end()-x.addr)}
+	switch {
+	case h.cached[b.Start]:
+		b.Free, b.List = true, "thread cache"
+	case h.own[b.Start]:
+		b.Own = true
+	}
+	return b
+}
+
+// visit calls do for the blocks by address, until it returns false.
+func (h *Heap) visit(do func(heap.Block) bool) {
+	for k := range h.extents {
+		x := &h.extents[k]
+		if h.budget--; h.budget <= 0 {
+			return
+		}
+		if !x.slab || x.state != 0 {
+			if !do(h.whole(x)) {
+				return
+			}
+			continue
+		}
+		free, ok := h.free(x)
+		if !ok {
+			continue
+		}
+		h.budget -= x.regions()
+		for i := range x.regions() {
+			if !do(h.region(x, free, i)) {
+				return
+			}
+		}
+	}
+}
+
+// Blocks implements heap.Allocator.
+func (h *Heap) Blocks(yield func(heap.Block) bool) {
+	h.caches()
+	h.visit(yield)
+}
+
+// extentAt returns the extent that has an address.
+func (h *Heap) extentAt(addr uint64) *extent {
+	i, found := slices.BinarySearchFunc(h.extents, addr, func(x extent, a uint64) int {
+		switch {
+		case x.end() <= a:
+			return -1
+		case x.base > a:
+			return 1
+		}
+		return 0
+	})
+	if !found {
+		return nil
+	}
+	return &h.extents[i]
+}
+
+// BlockAt implements heap.Allocator. Blocks have no records beside them.
+func (h *Heap) BlockAt(addr uint64) (b heap.Block, ok bool) {
+	h.caches()
+	return h.blockAt(addr)
+}
+
+func (h *Heap) blockAt(addr uint64) (b heap.Block, ok bool) {
+	x := h.extentAt(addr)
+	if x == nil {
+		return b, false
+	}
+	if !x.slab || x.state != 0 {
+		b = h.whole(x)
+		return b, b.Contains(addr)
+	}
+	i := int((addr - x.base) / sizeOf(x.class))
+	free, ok := h.free(x)
+	if !ok || i >= x.regions() {
+		return b, false
+	}
+	return h.region(x, free, i), true
+}
+
+// Damages implements heap.Allocator.
+func (h *Heap) Damages() []heap.Damage {
+	h.caches()
+	all := slices.Clone(h.damages)
+	for k := range h.extents {
+		x := &h.extents[k]
+		if h.budget--; h.budget <= 0 || len(all) >= maxDamages {
+			break
+		}
+		if !x.slab || x.state != 0 {
+			continue
+		}
+		free, ok := h.free(x)
+		word, ok2 := h.mem.LookupWord(x.record)
+		if !ok || !ok2 {
+			continue
+		}
+		n := 0
+		for i, w := range free {
+			if rest := x.regions() - 64*i; rest < 64 {
+				w &= 1<<max(rest, 0) - 1
+			}
+			n += bits.OnesCount64(w)
+		}
+		if count := int(word >> (h.szind + 8) & (2*maxRegs - 1)); count != n {
+			all = append(all, heap.Damage{At: x.record, Size: 8, Why: fmt.Sprintf("a slab's record says that %d blocks are free, its bits that %d are", count, n), Of: heap.Block{Start: x.base}})
+		}
+	}
+	return all
+}
+
+var _ heap.Allocator = (*Heap)(nil)

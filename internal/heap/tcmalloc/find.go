@@ -1,0 +1,338 @@
+// Package tcmalloc reads the heap of gperftools' tcmalloc 2 on 64 bits with 48 bits of addresses, by the structures that it keeps in memory: it
+// needs no symbols and no debug information. Google's other tcmalloc has other structures.
+//
+// Everything hangs on a tree of two levels that leads from pages to spans of them: its root is a sparse table in the library's data, and each span
+// has the number of the page by which it is found. The table of sizes stands in the same data. Layouts are those of span.h, pagemap.h, common.h,
+// thread_cache.h and central_freelist.h, which have not changed from 2.10 on.
+package tcmalloc
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/corewalk/corewalk/internal/heap"
+	"github.com/corewalk/corewalk/internal/procmem"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+const (
+	addrMask   = 1<<48 - 1
+	maxClasses = 128
+	maxRoots   = 1 << 14 // words of data that are tried as a pointer of the root
+	maxLeaves  = 1 << 12
+	maxData    = 8 << 20
+	maxWindow  = 256 << 10 // bytes that are read at once
+	spanBytes  = 48
+)
+
+// Where a span is.
+const (
+	inUse = iota
+	onFree
+	onReturned
+)
+
+// A Heap is the heap of one process. It implements heap.Allocator.
+type Heap struct {
+	mem     procmem.Reader
+	maps    []libstate.Mapping
+	shift   uint // of a page
+	sizes   []uint64
+	spans   []span // by address
+	data    []byte // of the library
+	dataAt  uint64
+	damages []heap.Damage
+	budget  int
+
+	lists     map[uint64]string // of blocks that are free, by address
+	readLists bool
+}
+
+// A span is memory that is one block, or many of one size, or free.
+type span struct {
+	start, size uint64
+	record      uint64
+	objects     uint64 // first of its list of free blocks
+	used        int    // blocks that are not on that list
+	class       int
+	location    int
+}
+
+func (s *span) end() uint64 { return s.start + s.size }
+
+// Options bound the work.
+type Options struct {
+	// Blocks is how many blocks are looked at in all; 0 means 1<<26.
+	Blocks int
+}
+
+// Find returns the heap of a process; nil if it has none of this kind.
+func Find(p heap.Process, o Options) *Heap {
+	a := p.Arch()
+	if a == nil || a.WordSize != 8 {
+		return nil
+	}
+	if o.Blocks == 0 {
+		o.Blocks = 1 << 26
+	}
+	h := &Heap{mem: procmem.Of(p), maps: p.Mappings(), budget: o.Blocks}
+	tried := map[uint64]bool{}
+	heap.Data(p, func(at uint64, b []byte) bool {
+		if from, to := h.around(at); to-from < h.rootBytes(18) {
+			return true // there is no room for a root
+		}
+		for off := 0; off+8 <= len(b) && len(tried) < maxRoots; off += 8 {
+			leaf := a.Word(b[off:])
+			if leaf == 0 || leaf%8 != 0 || leaf > addrMask || tried[leaf] || crowded(a, b, off, h.leafBytes(18)) || !h.writable(leaf, h.leafBytes(18)) {
+				continue
+			}
+			tried[leaf] = true
+			for _, shift := range []uint{13, 12, 14, 15, 16, 18} { // the build's choice: 8 KiB if it makes none
+				h.shift = shift
+				if h.rooted(at+uint64(off), leaf) {
+					return false
+				}
+			}
+		}
+		return true
+	})
+	if len(h.spans) == 0 || !h.readData() {
+		return nil
+	}
+	return h
+}
+
+// crowded reports whether another word near one in data is less away from it than leaves can be from each other.
+func crowded(a *arch.Arch, b []byte, off int, least uint64) bool {
+	const near = 32 * 8
+	v := a.Word(b[off:])
+	for k := max(off-near, 0); k < min(off+near, len(b)-7); k += 8 {
+		if u := a.Word(b[k:]); k != off && u != 0 && (u-v < least || v-u < least) {
+			return true
+		}
+	}
+	return false
+}
+
+// Name implements heap.Allocator.
+func (h *Heap) Name() string { return "tcmalloc" }
+
+// The tree has 48-shift bits, of which leaves have half, and the one that is left.
+func leafBits(shift uint) uint { return (48 - shift + 1) / 2 }
+
+func (h *Heap) leafBytes(shift uint) uint64 { return 8 << leafBits(shift) }
+func (h *Heap) rootBytes(shift uint) uint64 { return 8 << (48 - shift - leafBits(shift)) }
+
+// writable reports whether n bytes are in mappings without a gap that may be written to.
+func (h *Heap) writable(at, n uint64) bool {
+	for range 8 {
+		m, ok := h.mapping(at)
+		if !ok || m.Perm&libstate.Write == 0 {
+			return false
+		}
+		left := uint64(m.End) - at
+		if left >= n {
+			return true
+		}
+		at, n = uint64(m.End), n-left
+	}
+	return false
+}
+
+// around is the memory around an address that may be written to without a gap.
+func (h *Heap) around(at uint64) (from, to uint64) {
+	from, to = at, at
+	for {
+		m, ok := h.mapping(from - 1)
+		if !ok || m.Perm&libstate.Write == 0 {
+			break
+		}
+		from = uint64(m.Start)
+	}
+	for {
+		m, ok := h.mapping(to)
+		if !ok || m.Perm&libstate.Write == 0 {
+			break
+		}
+		to = uint64(m.End)
+	}
+	return from, to
+}
+
+func (h *Heap) mapping(addr uint64) (m libstate.Mapping, ok bool) {
+	i, found := slices.BinarySearchFunc(h.maps, addr, func(m libstate.Mapping, a uint64) int {
+		switch {
+		case uint64(m.End) <= a:
+			return -1
+		case uint64(m.Start) > a:
+			return 1
+		}
+		return 0
+	})
+	if !found {
+		return m, false
+	}
+	return h.maps[i], true
+}
+
+// rooted reads the tree, if the word at an address is the pointer of its root to a leaf.
+func (h *Heap) rooted(at, leaf uint64) bool {
+	i, ok := h.leafProves(leaf)
+	size := h.rootBytes(h.shift)
+	if !ok || i*8 >= size || at < i*8 || !h.writable(at-i*8, size) {
+		return false
+	}
+	root := h.mem.Bytes(at-i*8, int(size))
+	if root == nil {
+		return false
+	}
+	// The other words of the root are pointers to leaves too: a copy of the pointer elsewhere has other neighbours.
+	var leaves [][2]uint64
+	for k := 0; k < len(root); k += 8 {
+		v := h.mem.Arch.Word(root[k:])
+		if v == 0 {
+			continue
+		}
+		if v%8 != 0 || v > addrMask || !h.writable(v, h.leafBytes(h.shift)) || len(leaves) >= maxLeaves {
+			return false
+		}
+		leaves = append(leaves, [2]uint64{uint64(k / 8), v})
+	}
+	seen := map[uint64]bool{}
+	for _, l := range leaves {
+		if !seen[l[1]] {
+			seen[l[1]] = true
+			h.leaf(l[0]<<leafBits(h.shift), l[1])
+		}
+	}
+	slices.SortFunc(h.spans, func(a, b span) int { return cmp.Compare(a.start, b.start) })
+	end := uint64(0)
+	h.spans = slices.DeleteFunc(h.spans, func(s span) bool {
+		if s.start < end {
+			h.note(heap.Damage{At: s.record, Size: 16, Why: "a span's record is about memory of the span before", Of: heap.Block{Start: s.start}})
+			return true
+		}
+		end = s.end()
+		return false
+	})
+	h.dataAt, size = h.around(at)
+	if size -= h.dataAt; size > maxData { // as much as can be of the library, on both sides
+		h.dataAt, size = max(h.dataAt, at-min(at, maxData/2)), maxData
+	}
+	h.data = h.mem.Some(h.dataAt, int(size))
+	return len(h.spans) > 0
+}
+
+// words calls do for the words of a leaf that are not zero, until it returns false.
+func (h *Heap) words(leaf uint64, do func(i, v uint64) bool) {
+	all := h.leafBytes(h.shift)
+	buffer := make([]byte, min(maxWindow, all))
+	size := uint64(4096) // a little is enough to see that it is no leaf
+	for off := uint64(0); off < all; off, size = off+size, min(2*size, maxWindow) {
+		b := buffer[:h.mem.Fill(leaf+off, buffer[:min(size, all-off)])]
+		for k := 0; k+8 <= len(b); k += 8 {
+			if v := h.mem.Arch.Word(b[k:]); v != 0 && !do((off+uint64(k))/8, v) {
+				return
+			}
+		}
+	}
+}
+
+// leafProves says which leaf one is, by the spans that it leads to, several of which must agree.
+func (h *Heap) leafProves(leaf uint64) (number uint64, ok bool) {
+	const enough, most, hopeless = 3, 1024, 16
+	votes := map[uint64]int{}
+	n := 0
+	seen := map[uint64]bool{}
+	bits := leafBits(h.shift)
+	h.words(leaf, func(i, v uint64) bool {
+		if n++; n > most || n > hopeless && len(votes) == 0 {
+			return false
+		}
+		if v%8 != 0 || seen[v] {
+			return true
+		}
+		seen[v] = true
+		w, ok := h.mem.Words(v, 2)
+		if ok && w[1] > 0 && w[0] < 1<<(48-h.shift) && w[1] < 1<<(48-h.shift) && w[0]&(1<<bits-1) == i {
+			votes[w[0]>>bits]++
+		}
+		return true
+	})
+	best := 0
+	for k, v := range votes {
+		if v > best || v == best && k < number {
+			number, best = k, v
+		}
+	}
+	return number, best >= enough
+}
+
+// leaf reads the spans of a leaf that is about the pages from a number on.
+func (h *Heap) leaf(from, leaf uint64) {
+	past := uint64(0)
+	h.words(leaf, func(i, v uint64) bool {
+		if i < past {
+			return true
+		}
+		if h.budget--; h.budget <= 0 {
+			return false
+		}
+		w, ok := h.mem.Words(v, spanBytes/8)
+		if !ok || w[0] != from+i || w[1] == 0 || w[1] >= 1<<(48-h.shift) || w[0]+w[1] > 1<<(48-h.shift) {
+			return true // what was left when spans were joined
+		}
+		past = i + w[1]
+		h.spans = append(h.spans, span{start: w[0] << h.shift, size: w[1] << h.shift, record: v, objects: w[4],
+			used: int(w[5] & 0xffff), class: int(w[5] >> 16 & 0xff), location: int(w[5] >> 24 & 3)})
+		return true
+	})
+}
+
+// readData finds the sizes of classes. It is false if they are not there, or spans have others.
+func (h *Heap) readData() bool {
+	a := h.mem.Arch
+	for off := 0; off+4*maxClasses <= len(h.data); off += 4 {
+		number := func(i int) uint64 { return uint64(a.ByteOrder.Uint32(h.data[off+4*i:])) }
+		if number(0) != 0 || number(1) != 8 && number(1) != 16 {
+			continue
+		}
+		var sizes []uint64
+		for i := range maxClasses {
+			v := number(i)
+			if i > 0 && v <= sizes[i-1] || v%8 != 0 || v > 1<<20 {
+				break
+			}
+			sizes = append(sizes, v)
+		}
+		if len(sizes) >= 20 && h.agree(sizes) {
+			h.sizes = sizes
+			return true
+		}
+	}
+	return false
+}
+
+// agree reports whether spans can have blocks of some sizes: none has more in use than there is room.
+func (h *Heap) agree(sizes []uint64) bool {
+	good, bad := 0, 0
+	for i := range h.spans {
+		s := &h.spans[i]
+		if s.location != inUse || s.class == 0 {
+			continue
+		}
+		if s.class < len(sizes) && sizes[s.class] <= s.size && uint64(s.used) <= s.size/sizes[s.class] {
+			good++
+		} else {
+			bad++
+		}
+	}
+	return good > 0 && bad <= good/16
+}
+
+func (h *Heap) note(d heap.Damage) {
+	if len(h.damages) < maxDamages {
+		h.damages = append(h.damages, d)
+	}
+}

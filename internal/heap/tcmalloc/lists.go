@@ -1,0 +1,158 @@
+package tcmalloc
+
+import (
+	"fmt"
+
+	"github.com/corewalk/corewalk/internal/heap"
+)
+
+const (
+	maxListed  = 1 << 22
+	listBytes  = 32 // of one class in a thread's cache
+	listSize   = 24 // where the size of its blocks stands
+	maxThreads = 1 << 14
+	// cacheTail is how much behind the last class of a thread's cache is searched for the next cache.
+	cacheTail = maxClasses*listBytes + 512
+	// Of one class of the central cache, from its number on.
+	slotsAt  = 8 + 2*spanBytes + 16
+	maxSlots = 64
+	slotsEnd = slotsAt + maxSlots*16
+)
+
+// free reads what is free though its span is in use: what spans list, what threads keep, and what is between them.
+func (h *Heap) free() {
+	if h.readLists {
+		return
+	}
+	h.readLists = true
+	h.lists = map[uint64]string{}
+	for i := range h.spans {
+		s := &h.spans[i]
+		if s.location != inUse || h.count(s) == 0 {
+			continue
+		}
+		n := h.list(s.objects, h.count(s), s.class, "span", s)
+		if n >= 0 && h.count(s)-n != s.used {
+			h.note(heap.Damage{At: s.record + 40, Size: 2, Why: fmt.Sprintf("a span's record says that %d of its %d blocks are in use, and %d are free", s.used, h.count(s), n), Of: heap.Block{Start: s.start}})
+		}
+	}
+	h.threads()
+	h.transfers()
+}
+
+// list notes the blocks of a list as free. It returns how many there are, -1 if the list is wrong.
+func (h *Heap) list(at uint64, most, class int, name string, within *span) int {
+	prev := uint64(0)
+	for n := range most {
+		if at == 0 {
+			return n
+		}
+		s := within
+		if s == nil {
+			s = h.spanAt(at)
+		}
+		wrong := s == nil || at-s.start >= s.size || s.class != class || s.location != inUse
+		wrong = wrong || (at-s.start)%h.sizes[class] != 0 || int((at-s.start)/h.sizes[class]) >= h.count(s)
+		if h.budget--; h.budget <= 0 || len(h.lists) >= maxListed {
+			return -1
+		}
+		switch {
+		case wrong && prev != 0:
+			h.note(heap.Damage{At: prev, Size: 8, Why: fmt.Sprintf("the list's pointer there, %#x, leads to no block", at), Of: heap.Block{Start: prev, Size: h.sizes[class], Free: true, List: name}, Written: true})
+			return -1
+		case wrong:
+			return -1
+		case h.lists[at] != "":
+			h.note(heap.Damage{At: at, Size: 8, Why: fmt.Sprintf("it is in a %s, and in a %s already", name, h.lists[at]), Of: heap.Block{Start: at, Size: h.sizes[class], Free: true, List: h.lists[at]}})
+			return -1
+		}
+		h.lists[at] = name
+		prev, at = at, h.mem.Word(at)
+	}
+	return most
+}
+
+// isCache reports whether a thread's cache is at an address: it repeats the sizes of classes.
+func (h *Heap) isCache(at uint64) bool {
+	for i := 1; i < len(h.sizes); i++ {
+		if v, ok := h.mem.U32(at + uint64(i*listBytes) + listSize); !ok || uint64(v) != h.sizes[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// threads reads the caches of threads, which form a list that begins in the library's data.
+func (h *Heap) threads() {
+	seen := map[uint64]bool{}
+	var queue []uint64
+	add := func(v uint64) {
+		if v != 0 && v%8 == 0 && v <= addrMask && !seen[v] && len(queue) < maxThreads {
+			if seen[v] = true; h.isCache(v) {
+				queue = append(queue, v)
+			}
+		}
+	}
+	for off := 0; off+8 <= len(h.data) && len(queue) == 0 && len(seen) < maxRoots; off += 8 {
+		add(h.mem.Arch.Word(h.data[off:]))
+	}
+	for k := 0; k < len(queue); k++ {
+		at := queue[k]
+		for c := 1; c < len(h.sizes); c++ {
+			w, ok := h.mem.Words(at+uint64(c*listBytes), 2)
+			if !ok || w[0] == 0 {
+				continue
+			}
+			h.list(w[0], int(w[1]&0xffffffff), c, "thread cache", nil)
+		}
+		tail := len(h.sizes) * listBytes
+		if w, ok := h.mem.Words(at+uint64(tail), (cacheTail-tail)/8); ok {
+			for _, v := range w {
+				add(v)
+			}
+		}
+	}
+}
+
+// transfers reads the lists that threads hand to others, which the central cache has in slots of each class.
+func (h *Heap) transfers() {
+	at, stride := h.central()
+	if at == 0 {
+		return
+	}
+	for c := 1; c < len(h.sizes); c++ {
+		base := at + uint64(c-1)*stride
+		n, ok := h.mem.U32(base + slotsEnd)
+		if !ok || n > maxSlots {
+			continue
+		}
+		w, ok := h.mem.Words(base+slotsAt, int(n)*2)
+		if !ok {
+			continue
+		}
+		for i := 0; i < len(w); i += 2 {
+			// The list ends at the second pointer; its last block's own pointer is zero.
+			h.list(w[i], maxListed, c, "transfer cache", nil)
+		}
+	}
+}
+
+// central finds the central cache: records of all classes, one behind the other, with their numbers.
+func (h *Heap) central() (at, stride uint64) {
+	number := func(off int) uint64 { return h.mem.Arch.Word(h.data[off:]) }
+	for off := 0; off+8 <= len(h.data); off += 8 {
+		if number(off) != 1 {
+			continue
+		}
+		for s := (slotsEnd + 12 + 63) &^ 63; s <= slotsEnd+256; s += 64 {
+			n := 1
+			for n < len(h.sizes)-1 && off+n*s+slotsEnd+4 <= len(h.data) && number(off+n*s) == uint64(n+1) {
+				n++
+			}
+			if n == len(h.sizes)-1 {
+				return h.dataAt + uint64(off), uint64(s)
+			}
+		}
+	}
+	return 0, 0
+}

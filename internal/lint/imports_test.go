@@ -66,6 +66,7 @@ var floors = map[string]int{
 	"internal/heap/glibc":                4,
 	"internal/heap/jemalloc":             4,
 	"internal/heap/mallocng":             4,
+	"internal/heap/mimalloc":             4,
 	"internal/heap/tcmalloc":             4,
 	"internal/heap":                      3,
 	"internal/why/message":               4,

@@ -18,6 +18,12 @@ const (
 	maxScan = 512 << 20
 	// tail is how much of each mapping's end is searched first: thread's variables are at the end of their stacks.
 	tail = 64 << 10
+	// Before 5.3.
+	maxRoom = 1 << 13 // blocks that a bin may have
+	maxGap  = 512     // bytes between the bins for small and for large blocks
+	overlap = 4 << 10 // more than such a cache has
+	// Where the class is in a record since 5.1 and 5.3.
+	since51, since53 = 18, 20
 )
 
 // caches reads the caches of threads, whose blocks their slabs count as used.
@@ -27,6 +33,10 @@ func (h *Heap) caches() {
 	}
 	h.readCaches = true
 	h.cached, h.own = map[uint64]bool{}, map[uint64]bool{}
+	if h.szind != since53 {
+		h.scanAll(h.oldCaches)
+		return
+	}
 	stacks := map[uint64]heap.Block{}
 	kept := h.budget
 	h.visit(func(b heap.Block) bool {
@@ -39,6 +49,22 @@ func (h *Heap) caches() {
 	if len(stacks) == 0 {
 		return
 	}
+	h.scanAll(func(at uint64, b []byte) bool {
+		for off := 0; off+8 <= len(b); off += 8 {
+			v := h.mem.Arch.Word(b[off:])
+			if v == 0 || v > addrMask {
+				continue
+			}
+			if block, ok := stacks[v]; ok && h.cache(at+uint64(off), block) {
+				delete(stacks, v)
+			}
+		}
+		return len(stacks) > 0
+	})
+}
+
+// scanAll calls do for memory that may have the caches of threads, until it returns false. Pieces overlap, so that each cache is whole in one.
+func (h *Heap) scanAll(do func(at uint64, b []byte) bool) {
 	left := maxScan
 	for _, first := range []bool{true, false} {
 		for _, m := range h.maps {
@@ -52,37 +78,97 @@ func (h *Heap) caches() {
 				if to-from <= tail {
 					continue
 				}
-				to -= tail
+				to -= tail - overlap
 			}
-			h.scan(from, to, &left, stacks)
-			if len(stacks) == 0 || left <= 0 {
+			if !h.scan(from, to, &left, do) || left <= 0 {
 				return
 			}
 		}
 	}
 }
 
-// scan searches memory for caches, and takes the stacks that belong to one from the set.
-func (h *Heap) scan(from, to uint64, left *int, stacks map[uint64]heap.Block) {
+// scan calls do for memory without extents: they have no caches of threads.
+func (h *Heap) scan(from, to uint64, left *int, do func(at uint64, b []byte) bool) bool {
 	buffer := make([]byte, min(maxWindow, to-from))
-	for at := from; at < to && *left > 0 && len(stacks) > 0; {
+	for at := from; at < to && *left > 0; {
 		if x := h.extentAt(at); x != nil {
-			at = x.end() // it is no block that has the cache of a thread
+			at = x.end()
 			continue
 		}
 		n := h.mem.Fill(at, buffer[:min(uint64(len(buffer)), to-at)])
 		*left -= max(n, page)
-		for off := 0; off+8 <= n; off += 8 {
-			v := h.mem.Arch.Word(buffer[off:])
-			if v == 0 || v > addrMask {
-				continue
-			}
-			if b, ok := stacks[v]; ok && h.cache(at+uint64(off), b) {
-				delete(stacks, v)
-			}
+		if !do(at, buffer[:n]) {
+			return false
+		}
+		if n > 2*overlap && at+uint64(n) < to {
+			n -= overlap
 		}
 		at += max(uint64(n)&^7, page)
 	}
+	return true
+}
+
+// oldCaches finds caches before 5.3 in memory. Nothing leads to one but a thread's own pointer, and what proves it are its bins for small blocks: their
+// pointers go up through one block, each not further from the one before than it has room for.
+func (h *Heap) oldCaches(at uint64, b []byte) bool {
+	word := func(off int) uint64 { return h.mem.Arch.Word(b[off:]) }
+	last := uint64(0) // where the cache before ends
+	for off := 0; off+small*binSize <= len(b); off += 8 {
+		if at+uint64(off) < last {
+			continue
+		}
+		v, next := word(off+16), word(off+16+binSize)
+		if v == 0 || v > addrMask || v%8 != 0 || next <= v || next-v > maxRoom*8 {
+			continue
+		}
+		good := true
+		for i := 1; i < small && good; i++ {
+			a, b := word(off+16+(i-1)*binSize), word(off+16+i*binSize)
+			good = b > a && b%8 == 0 && b-a <= maxRoom*8 && word(off+i*binSize)>>32 <= (b-a)/8
+		}
+		stacks, ok := h.blockAt(v)
+		if !good || !ok || stacks.Free || word(off+16+(small-1)*binSize) > stacks.End() || h.own[stacks.Start] {
+			continue
+		}
+		h.own[stacks.Start] = true
+		end := stacks.Start
+		for i := range small {
+			end = h.oldBin(at+uint64(off+i*binSize), i, stacks, end)
+		}
+		last = at + uint64(off+small*binSize)
+		// The bins for large blocks come after some fields; their pointers go on where those of small blocks end.
+		for gap := uint64(0); gap < maxGap; gap += 8 {
+			large := last + gap
+			if v, ok := h.mem.LookupWord(large + 16); !ok || v <= end || v-end > maxRoom*8 || v > stacks.End() {
+				continue
+			}
+			if v := h.mem.Word(large + 16 + binSize); v != 0 && (v <= h.mem.Word(large+16) || v > stacks.End()) {
+				continue
+			}
+			for i := small; i < maxBins; i++ {
+				v := h.mem.Word(large + 16)
+				if v <= end || v > stacks.End() {
+					break
+				}
+				end = h.oldBin(large, i, stacks, end)
+				large += binSize
+			}
+			break
+		}
+	}
+	return true
+}
+
+// oldBin reads a bin before 5.3. Its pointer is where its blocks end, and room for them begins at from.
+func (h *Heap) oldBin(bin uint64, class int, stacks heap.Block, from uint64) (end uint64) {
+	end = h.mem.Word(bin + 16)
+	n, _ := h.mem.U32(bin + 4)
+	if uint64(n) > (end-from)/8 {
+		h.note(heap.Damage{At: bin + 4, Size: 4, Why: fmt.Sprintf("a thread's cache says that it has %d blocks of %d bytes, more than there is room for", n, sizeOf(class)), Of: stacks})
+		return end
+	}
+	h.keep(end-8*uint64(n), int(n), class)
+	return end
 }
 
 // cache reads the cache whose slow half has the pointer to its stacks at an address. The cache itself follows, leads back, and its bins are where
@@ -105,26 +191,31 @@ func (h *Heap) cache(at uint64, stacks heap.Block) bool {
 			h.note(heap.Damage{At: cache + 8 + uint64(i*binSize), Size: 8, Why: fmt.Sprintf("the pointer of a thread's cache, %#x, is not in its memory", bin[0])})
 			continue
 		}
-		blocks, ok := h.mem.Words(bin[0], int(n))
-		if !ok {
-			continue
-		}
-		for k, v := range blocks {
-			if len(h.cached) >= maxCached {
-				return true
-			}
-			b, ok := h.blockAt(v)
-			at := bin[0] + uint64(k)*8
-			switch {
-			case !ok || b.Start != v || b.Size != sizeOf(i):
-				h.note(heap.Damage{At: at, Size: 8, Why: fmt.Sprintf("a thread's cache has %#x, where no block of %d bytes begins", v, sizeOf(i))})
-			case b.Free:
-				h.note(heap.Damage{At: at, Size: 8, Why: fmt.Sprintf("a thread's cache has the block at %#x, which is free already: in a %s", v, b.List), Of: b})
-			}
-			if ok && b.Start == v {
-				h.cached[v] = true
-			}
-		}
+		h.keep(bin[0], int(n), i)
 	}
 	return true
+}
+
+// keep notes the n blocks of a class that pointers at an address lead to.
+func (h *Heap) keep(at uint64, n, class int) {
+	blocks, ok := h.mem.Words(at, n)
+	if !ok {
+		return
+	}
+	for k, v := range blocks {
+		if len(h.cached) >= maxCached {
+			return
+		}
+		b, ok := h.blockAt(v)
+		at := at + uint64(k)*8
+		switch {
+		case !ok || b.Start != v || b.Size != sizeOf(class):
+			h.note(heap.Damage{At: at, Size: 8, Why: fmt.Sprintf("a thread's cache has %#x, where no block of %d bytes begins", v, sizeOf(class))})
+		case b.Free:
+			h.note(heap.Damage{At: at, Size: 8, Why: fmt.Sprintf("a thread's cache has the block at %#x, which is free already: in a %s", v, b.List), Of: b})
+		}
+		if ok && b.Start == v {
+			h.cached[v] = true
+		}
+	}
 }

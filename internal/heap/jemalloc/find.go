@@ -3,7 +3,7 @@
 //
 // Everything hangs on a tree of two levels that leads from pages to records of extents: its root is a sparse table in the library's data, and each
 // record leads back to the pages by which it is found. Layouts are those of rtree.h, edata.h (extent_structs.h before 5.3), cache_bin.h and
-// tcache_structs.h of the releases; where they differ, memory itself decides. Caches of threads are read since 5.3.
+// tcache_structs.h of the releases 5.1 to 5.3.1; where they differ, memory itself decides.
 package jemalloc
 
 import (
@@ -44,6 +44,7 @@ type Heap struct {
 	maps    []libstate.Mapping
 	szind   uint     // where in a record's bits the class is
 	extents []extent // by address
+	pad     uint64   // bytes that extents of one block have more than it, so that it can begin anywhere in the first page
 	damages []heap.Damage
 	budget  int
 
@@ -263,7 +264,7 @@ func (h *Heap) leafProves(leaf uint64) (gigabyte uint64, ok bool) {
 		if class > noClass {
 			return true
 		}
-		for _, shift := range []uint{20, 18, 17} { // 5.3, 5.1, 5.0
+		for _, shift := range []uint{since53, since51} {
 			if w[0]>>shift&0xff == class {
 				layouts[shift]++
 			}
@@ -277,7 +278,7 @@ func (h *Heap) leafProves(leaf uint64) (gigabyte uint64, ok bool) {
 			gigabyte, best = g, v
 		}
 	}
-	for _, shift := range []uint{20, 18, 17} {
+	for _, shift := range []uint{since53, since51} {
 		// Records of free extents need not have the class that the tree has.
 		if best >= enough && layouts[shift] >= enough-1 && layouts[shift] >= best/8 && (h.szind == 0 || layouts[shift] > layouts[h.szind]) {
 			h.szind, ok = shift, true
@@ -304,7 +305,7 @@ func (h *Heap) leaf(from, leaf uint64) {
 		}
 		x := extent{base: w[1] &^ (page - 1), size: w[2] &^ (page - 1), addr: w[1], record: record, class: int(w[0] >> h.szind & 0xff), slab: w[0]>>12&1 != 0}
 		x.state = int(w[0] >> (h.szind - 2) & 3)
-		if h.szind == 20 {
+		if h.szind == since53 {
 			x.state = int(w[0] >> 17 & 7)
 		}
 		switch {
@@ -319,12 +320,15 @@ func (h *Heap) leaf(from, leaf uint64) {
 			h.note(heap.Damage{At: record, Size: 8, Why: "an extent's record and the tree say different sizes", Of: heap.Block{Start: x.addr}})
 			past = i + 1
 			return true
-		case x.state == 0 && sizeOf(x.class) > x.size:
+		case x.state == 0 && (x.slab && sizeOf(x.class) > x.size || !x.slab && x.class > 0 && sizeOf(x.class-1) >= x.size):
 			h.note(heap.Damage{At: record + 16, Size: 8, Why: "an extent is smaller than its blocks", Of: heap.Block{Start: x.addr}})
 			past = i + 1
 			return true
 		}
 		past = i + x.size/page
+		if x.state == 0 && !x.slab && (x.addr != x.base || x.size == sizeOf(x.class)+page) {
+			h.pad = page
+		}
 		h.extents = append(h.extents, x)
 		return true
 	})

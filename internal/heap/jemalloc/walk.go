@@ -44,7 +44,8 @@ func (h *Heap) whole(x *extent) heap.Block {
 	if x.state != 0 {
 		return heap.Block{Start: x.base, Size: x.size, Free: true, List: states[x.state]}
 	}
-	b := heap.Block{Start: x.addr, Size: min(sizeOf(x.class), x.end()-x.addr)}
+	// Since 5.3.1 large blocks need not have the size of their class.
+	b := heap.Block{Start: x.addr, Size: min(sizeOf(x.class), x.size-min(h.pad, x.size), x.end()-x.addr)}
 	switch {
 	case h.cached[b.Start]:
 		b.Free, b.List = true, "thread cache"

@@ -11,6 +11,7 @@ import (
 	glibcheap "github.com/corewalk/corewalk/internal/heap/glibc"
 	"github.com/corewalk/corewalk/internal/heap/jemalloc"
 	"github.com/corewalk/corewalk/internal/heap/mallocng"
+	"github.com/corewalk/corewalk/internal/heap/mimalloc"
 	"github.com/corewalk/corewalk/internal/heap/tcmalloc"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/report"
@@ -48,6 +49,12 @@ var heapFinders = []func(heap.Process) heap.Allocator{
 	},
 	func(p heap.Process) heap.Allocator {
 		if h := tcmalloc.Find(p, tcmalloc.Options{Blocks: maxHeapChunks}); h != nil {
+			return h
+		}
+		return nil
+	},
+	func(p heap.Process) heap.Allocator {
+		if h := mimalloc.Find(p, mimalloc.Options{Blocks: maxHeapChunks}); h != nil {
 			return h
 		}
 		return nil

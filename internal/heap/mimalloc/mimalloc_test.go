@@ -1,0 +1,95 @@
+package mimalloc_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/internal/heap"
+	"github.com/corewalk/corewalk/internal/heap/glibc"
+	"github.com/corewalk/corewalk/internal/heap/heaptest"
+	"github.com/corewalk/corewalk/internal/heap/mallocng"
+	"github.com/corewalk/corewalk/internal/heap/mimalloc"
+)
+
+func TestMain(m *testing.M) { os.Exit(fixture.Main(m)) }
+
+const library, debian = "libmimalloc.so.2.0", "libmimalloc2.0"
+
+// Every block that a program holds is found with its size, and what it gave back is free, whichever list it is on.
+func TestBlocks(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		heaptest.Program
+	}{
+		{"one thread", heaptest.Program{Threads: 1, Rounds: 20000}},
+		{"eight threads", heaptest.Program{Threads: 8, Rounds: 20000}},
+		{"few", heaptest.Program{Threads: 1, Rounds: 300}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			c.Env = append(c.Env, heaptest.Preload(t, library, debian)...)
+			p, held := heaptest.Crash(t, c.Program)
+			h := mimalloc.Find(p, mimalloc.Options{})
+			if h == nil {
+				t.Fatal("no heap")
+			}
+			if glibc.Find(p, glibc.Options{}) != nil || mallocng.Find(p, mallocng.Options{}) != nil {
+				t.Error("a heap of another allocator is found too")
+			}
+			most := func(_ heap.Block, size uint64) uint64 { // the next class, or half megabyte
+				if size > 128<<10 {
+					return (size + 512<<10 - 1) &^ (512<<10 - 1)
+				}
+				return max(size+size/4, size+15, 8)
+			}
+			lists := heaptest.Check(t, h, held, heaptest.Rule{Most: most, Others: 20 + 4*c.Threads})
+			if c.Rounds > 300 && lists["local free list"] < 10*c.Threads {
+				t.Errorf("lists: %v", lists)
+			}
+		})
+	}
+}
+
+// A program with another allocator has no such heap.
+func TestOther(t *testing.T) {
+	for _, compiler := range []string{"gcc", "musl-gcc", "jemalloc"} {
+		t.Run(compiler, func(t *testing.T) {
+			c := heaptest.Program{Compiler: compiler, Threads: 2, Rounds: 5000}
+			if compiler == "jemalloc" {
+				c.Compiler, c.Env = "gcc", heaptest.Preload(t, "libjemalloc.so.2", "libjemalloc2")
+			}
+			p, _ := heaptest.Crash(t, c)
+			if h := mimalloc.Find(p, mimalloc.Options{}); h != nil {
+				t.Error("a heap is found")
+			}
+		})
+	}
+}
+
+// A block that was given back twice is twice in the list of its page.
+func TestTwice(t *testing.T) {
+	env := heaptest.Preload(t, library, debian)
+	exe := fixture.Compile(t, "gcc", "heap/twice.c")
+	log := filepath.Join(t.TempDir(), "log")
+	h := mimalloc.Find(heaptest.Open(t, fixture.Crash(t, env, exe, log)), mimalloc.Options{})
+	if h == nil {
+		t.Fatal("no heap")
+	}
+	held := heaptest.Logged(t, log)
+	bad := held[len(held)-1]
+	d := h.Damages()
+	if len(d) != 1 || d[0].Of.Start != bad.Addr || !d[0].Of.Free || d[0].Of.List != "local free list" {
+		t.Errorf("%+v, want %+v twice", d, bad)
+	}
+}
+
+func FuzzMemory(f *testing.F) {
+	heaptest.Fuzz(f, heaptest.Program{Env: heaptest.Preload(f, library, debian), Threads: 2, Rounds: 1000}, func(p heap.Process) heap.Allocator {
+		if h := mimalloc.Find(p, mimalloc.Options{Blocks: 1 << 13}); h != nil {
+			return h
+		}
+		return nil
+	})
+}

@@ -24,7 +24,8 @@ type Block struct {
 	Start uint64 // what the program has of it begins here
 	Size  uint64 // bytes that the program may use
 	// Free says that the program has given it back, or never had it; List is then where the allocator has it: "tcache", "fastbin",
-	// "unsorted bin", "small bin", "large bin", "top"; "" if it is on no list that is known.
+	// "unsorted bin", "small bin", "large bin", "top" of the GNU C library's, "thread cache", "slab", "span", "free slot" of others; "" if it is
+	// on no list that is known.
 	Free bool
 	List string
 	// Own says that the allocator itself uses the block: for its records, or as a mark of the end.

@@ -7,10 +7,8 @@ import (
 
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/heap"
-	"github.com/corewalk/corewalk/internal/heap/glibc"
 	"github.com/corewalk/corewalk/internal/heap/heaptest"
 	"github.com/corewalk/corewalk/internal/heap/jemalloc"
-	"github.com/corewalk/corewalk/internal/heap/mallocng"
 )
 
 func TestMain(m *testing.M) { os.Exit(fixture.Main(m)) }
@@ -42,29 +40,10 @@ func TestBlocks(t *testing.T) {
 			if h == nil {
 				t.Fatal("no heap")
 			}
-			if glibc.Find(p, glibc.Options{}) != nil || mallocng.Find(p, mallocng.Options{}) != nil {
-				t.Error("a heap of another allocator is found too")
-			}
 			most := func(_ heap.Block, size uint64) uint64 { return max(size+size/4, size+15, 8) } // the next class
 			lists := heaptest.Check(t, h, held, heaptest.Rule{Most: most, Others: 20 + 4*c.Threads})
 			if c.conf != "tcache:false" && c.Rounds > 300 && lists["thread cache"] < 20*c.Threads {
 				t.Errorf("lists: %v", lists)
-			}
-		})
-	}
-}
-
-// A program with another allocator has no such heap.
-func TestOther(t *testing.T) {
-	for _, compiler := range []string{"gcc", "musl-gcc", "tcmalloc"} {
-		t.Run(compiler, func(t *testing.T) {
-			c := heaptest.Program{Compiler: compiler, Threads: 2, Rounds: 5000}
-			if compiler == "tcmalloc" {
-				c.Compiler, c.Env = "gcc", heaptest.Preload(t, "libtcmalloc_minimal.so.4", "libtcmalloc-minimal4")
-			}
-			p, _ := heaptest.Crash(t, c)
-			if h := jemalloc.Find(p, jemalloc.Options{}); h != nil {
-				t.Error("a heap is found")
 			}
 		})
 	}

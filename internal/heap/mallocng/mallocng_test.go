@@ -7,7 +7,6 @@ import (
 
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/heap"
-	"github.com/corewalk/corewalk/internal/heap/glibc"
 	"github.com/corewalk/corewalk/internal/heap/heaptest"
 	"github.com/corewalk/corewalk/internal/heap/mallocng"
 )
@@ -33,22 +32,11 @@ func TestBlocks(t *testing.T) {
 			if h == nil {
 				t.Fatal("no heap")
 			}
-			if glibc.Find(p, glibc.Options{}) != nil {
-				t.Error("a heap of the GNU C library is found too")
-			}
 			exactly := func(_ heap.Block, size uint64) uint64 { return size }
 			if lists := heaptest.Check(t, h, held, heaptest.Rule{Most: exactly, Others: 20 + 4*c.Threads}); lists["free slot"] == 0 {
 				t.Error("no slot is free")
 			}
 		})
-	}
-}
-
-// A program of another C library has no such heap.
-func TestOther(t *testing.T) {
-	p, _ := heaptest.Crash(t, heaptest.Program{Threads: 2, Rounds: 5000})
-	if h := mallocng.Find(p, mallocng.Options{}); h != nil {
-		t.Error("a heap is found")
 	}
 }
 

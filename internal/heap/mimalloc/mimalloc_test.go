@@ -7,9 +7,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/heap"
-	"github.com/corewalk/corewalk/internal/heap/glibc"
 	"github.com/corewalk/corewalk/internal/heap/heaptest"
-	"github.com/corewalk/corewalk/internal/heap/mallocng"
 	"github.com/corewalk/corewalk/internal/heap/mimalloc"
 )
 
@@ -35,9 +33,6 @@ func TestBlocks(t *testing.T) {
 			if h == nil {
 				t.Fatal("no heap")
 			}
-			if glibc.Find(p, glibc.Options{}) != nil || mallocng.Find(p, mallocng.Options{}) != nil {
-				t.Error("a heap of another allocator is found too")
-			}
 			most := func(_ heap.Block, size uint64) uint64 { // the next class, or half megabyte
 				if size > 128<<10 {
 					return (size + 512<<10 - 1) &^ (512<<10 - 1)
@@ -47,22 +42,6 @@ func TestBlocks(t *testing.T) {
 			lists := heaptest.Check(t, h, held, heaptest.Rule{Most: most, Others: 20 + 4*c.Threads})
 			if c.Rounds > 300 && lists["local free list"] < 10*c.Threads {
 				t.Errorf("lists: %v", lists)
-			}
-		})
-	}
-}
-
-// A program with another allocator has no such heap.
-func TestOther(t *testing.T) {
-	for _, compiler := range []string{"gcc", "musl-gcc", "jemalloc"} {
-		t.Run(compiler, func(t *testing.T) {
-			c := heaptest.Program{Compiler: compiler, Threads: 2, Rounds: 5000}
-			if compiler == "jemalloc" {
-				c.Compiler, c.Env = "gcc", heaptest.Preload(t, "libjemalloc.so.2", "libjemalloc2")
-			}
-			p, _ := heaptest.Crash(t, c)
-			if h := mimalloc.Find(p, mimalloc.Options{}); h != nil {
-				t.Error("a heap is found")
 			}
 		})
 	}

@@ -7,9 +7,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/heap"
-	"github.com/corewalk/corewalk/internal/heap/glibc"
 	"github.com/corewalk/corewalk/internal/heap/heaptest"
-	"github.com/corewalk/corewalk/internal/heap/mallocng"
 	"github.com/corewalk/corewalk/internal/heap/tcmalloc"
 )
 
@@ -36,29 +34,10 @@ func TestBlocks(t *testing.T) {
 			if h == nil {
 				t.Fatal("no heap")
 			}
-			if glibc.Find(p, glibc.Options{}) != nil || mallocng.Find(p, mallocng.Options{}) != nil {
-				t.Error("a heap of another allocator is found too")
-			}
 			most := func(_ heap.Block, size uint64) uint64 { return max(size+size/4, size+8191, 8) } // the next class, or page
 			lists := heaptest.Check(t, h, held, heaptest.Rule{Most: most, Others: 20 + 4*c.Threads})
 			if c.Rounds > 300 && lists["thread cache"] < 20*c.Threads {
 				t.Errorf("lists: %v", lists)
-			}
-		})
-	}
-}
-
-// A program with another allocator has no such heap.
-func TestOther(t *testing.T) {
-	for _, compiler := range []string{"gcc", "musl-gcc", "jemalloc"} {
-		t.Run(compiler, func(t *testing.T) {
-			c := heaptest.Program{Compiler: compiler, Threads: 2, Rounds: 5000}
-			if compiler == "jemalloc" {
-				c.Compiler, c.Env = "gcc", heaptest.Preload(t, "libjemalloc.so.2", "libjemalloc2")
-			}
-			p, _ := heaptest.Crash(t, c)
-			if h := tcmalloc.Find(p, tcmalloc.Options{}); h != nil {
-				t.Error("a heap is found")
 			}
 		})
 	}

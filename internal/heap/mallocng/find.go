@@ -2,8 +2,7 @@
 // symbols and no debug information.
 //
 // The allocator's context is found in the data of musl or of the program by its secret, which the first page of records repeats. Pages of records
-// form a list; each record leads to a group of equal slots, and the group leads back to its record. Layouts are those of meta.h; they have not changed
-// from 1.2.1 to 1.2.5.
+// form a list; each record leads to a group of equal slots, and the group leads back to its record. Layouts are those of meta.h, as 1.2.3 has them.
 package mallocng
 
 import (

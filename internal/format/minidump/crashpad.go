@@ -35,6 +35,10 @@ type AnnotationObject struct {
 
 const annotationText = 1
 
+// annotationCost is about what an annotation takes in a report, beside its text: modules that share a list make many
+// of few bytes.
+const annotationCost = 128
+
 // Text returns the value of a text annotation.
 func (a AnnotationObject) Text() (string, bool) {
 	return string(a.Value), a.Type == annotationText
@@ -74,8 +78,8 @@ func (f *File) counted(l location, size int) (body []byte, n int) {
 // dictionary decodes MinidumpSimpleStringDictionary.
 func (f *File) dictionary(l location) []Annotation {
 	body, n := f.counted(l, 8)
-	list := make([]Annotation, 0, n)
-	for i := range n {
+	var list []Annotation
+	for i := 0; i < n && f.spend(annotationCost); i++ {
 		c := f.cursor(body[8*i : 8*i+8])
 		key, ok1 := f.utf8At(uint64(c.U32()))
 		value, ok2 := f.utf8At(uint64(c.U32()))
@@ -114,7 +118,7 @@ func (f *File) crashpadModules(l location) []CrashpadModule {
 func (f *File) strings(l location) []string {
 	body, n := f.counted(l, 4)
 	var list []string
-	for i := 0; i < n && f.strMax >= 0; i++ {
+	for i := 0; i < n && f.spend(annotationCost); i++ {
 		c := f.cursor(body[4*i : 4*i+4])
 		if s, ok := f.utf8At(uint64(c.U32())); ok {
 			list = append(list, s)
@@ -127,7 +131,7 @@ func (f *File) strings(l location) []string {
 func (f *File) annotationObjects(l location) []AnnotationObject {
 	body, n := f.counted(l, 12)
 	var list []AnnotationObject
-	for i := 0; i < n && f.strMax >= 0; i++ {
+	for i := 0; i < n && f.spend(annotationCost); i++ {
 		c := f.cursor(body[12*i : 12*i+12])
 		name, ok := f.utf8At(uint64(c.U32()))
 		o := AnnotationObject{Name: name, Type: c.U16()}

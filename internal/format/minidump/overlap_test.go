@@ -40,6 +40,50 @@ func TestSharedCodeView(t *testing.T) {
 	}
 }
 
+// All modules of Crashpad may have one list of empty annotations: not all are kept.
+func TestSharedAnnotations(t *testing.T) {
+	const n = 2000
+	for name, which := range map[string]int{"strings": 0, "dictionary": 1, "objects": 2} {
+		t.Run(name, func(t *testing.T) {
+			d := linuxDump(cpuAMD64)
+			empty := d.Blob(make([]byte, 8)).Off
+			w := d.W().U32(n)
+			for range n {
+				w.U32(empty, empty, empty)
+			}
+			if which == 2 {
+				w = d.W().U32(n)
+				for range n {
+					w.U32(empty).U16(1, 0).U32(empty)
+				}
+			}
+			lists := [3]dumpbuild.Loc{}
+			lists[which] = d.Blob(w.B)
+			of := d.Blob(d.W().U32(1).Loc(lists[0]).Loc(lists[1]).Loc(lists[2]).B)
+			w = d.W().U32(n)
+			for i := range uint32(n) {
+				w.U32(i).Loc(of)
+			}
+			d.Stream(0x43500001, d.W().U32(1).Zeros(32).Loc(dumpbuild.Loc{}).Loc(d.Blob(w.B)).B)
+			b := d.Bytes()
+			f, err := minidump.Parse(b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			total := 0
+			for _, m := range f.Crashpad.Modules {
+				total += len(m.List) + len(m.Annotations) + len(m.Objects)
+			}
+			if total < n || total > (1<<20+4*len(b))/128 {
+				t.Errorf("%d annotations in %d bytes", total, len(b))
+			}
+			if len(f.Warnings) == 0 || !strings.HasPrefix(f.Warnings[0], "strings overlap too much") {
+				t.Errorf("warnings %q", f.Warnings)
+			}
+		})
+	}
+}
+
 // stream returns the bytes of the file from the first stream of a kind on.
 func stream(t *testing.T, b []byte, kind uint32) []byte {
 	t.Helper()

@@ -109,15 +109,14 @@ func annotations(modules, pairs int) []byte {
 		w.U32(i).Loc(of)
 	}
 	list = d.Blob(w.B)
-	if pairs == 0 { // the module is the list, and so is what it has
+	if pairs == 0 { // what each module has is a list of modules
 		at := d.Blob(d.W().U32(1).Loc(list).Loc(list).Loc(list).B)
 		w = d.W().U32(uint32(modules))
 		for i := range uint32(modules) {
 			w.U32(i).Loc(at)
 		}
 		list = d.Blob(w.B)
-		at2 := d.Blob(d.W().U32(1).Loc(list).Loc(list).Loc(list).B)
-		dict, of = list, at2
+		dict = list
 	}
 	d.Stream(0x43500001, d.W().U32(1).Zeros(32).Loc(dict).Loc(list).U32(0).U64(0).B)
 	return d.Bytes()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"math"
 	"testing"
 
 	"github.com/corewalk/corewalk/libstate"
@@ -59,7 +60,7 @@ func TestFollowedCodeIsCharged(t *testing.T) {
 		w.WalkSingleFrame(called(t, w, begin+0x20, stackAt, 0))
 		return money.spent, p.words
 	}
-	spent, all := scan(1 << 40)
+	spent, all := scan(math.MaxInt)
 	// Nearly all of the code is followed, and nearly all of it one instruction a byte.
 	if least := words * size / 2; spent < least {
 		t.Errorf("%d units for code of more than %d instructions", spent, least)
@@ -74,7 +75,7 @@ func TestFollowedCodeIsCharged(t *testing.T) {
 func TestPaddingIsLookedForOnce(t *testing.T) {
 	const begin = 0x10000
 	p := procAt(arch.AMD64, begin, bytes.Repeat([]byte{0x50}, 0x2000)) // no padding anywhere
-	money := &purse{left: 1 << 40}
+	money := &purse{left: math.MaxInt}
 	w := must(unwind.NewWalker(p, unwind.WithBudget(money)))
 	var x steppers.Padding
 	x.Starts(0, w, begin+0x1800, 0)

@@ -222,7 +222,7 @@ func (h *Heap) badBins(b uint64) (bad int) {
 			return maxBad + 1
 		case first == head && last == head:
 			empty++
-		case h.mem.Word(first+3*h.w) != head || h.mem.Word(last+2*h.w) != head:
+		case !h.writable(first) || !h.writable(last) || h.mem.Word(first+3*h.w) != head || h.mem.Word(last+2*h.w) != head:
 			bad++
 		}
 	}
@@ -230,6 +230,12 @@ func (h *Heap) badBins(b uint64) (bad int) {
 		return maxBad + 1
 	}
 	return bad
+}
+
+// writable reports whether an address is in memory that the process wrote to.
+func (h *Heap) writable(addr uint64) bool {
+	m, ok := h.mapping(addr)
+	return ok && m.Perm&libstate.Write != 0
 }
 
 // arenaAt reads the arena at an address whose bins are at b.

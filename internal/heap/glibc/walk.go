@@ -33,6 +33,7 @@ type cursor struct {
 	at     uint64
 	data   []byte // a part of buffer
 	buffer []byte
+	ahead  int // bytes that are read at once: more and more
 }
 
 // word reads a word at an address.
@@ -42,7 +43,8 @@ func (c *cursor) word(addr uint64) (uint64, bool) {
 		if c.buffer == nil {
 			c.buffer = make([]byte, window)
 		}
-		c.at, c.data = addr, c.buffer[:c.h.mem.Fill(addr, c.buffer)]
+		c.ahead = min(max(2*c.ahead, 256), window)
+		c.at, c.data = addr, c.buffer[:c.h.mem.Fill(addr, c.buffer[:c.ahead])]
 		if uint64(len(c.data)) < w {
 			return 0, false
 		}
@@ -256,7 +258,11 @@ const proof = 6
 // resume finds the next chunk after a damage, from which the records go on: 0 if there is none. It corrects the damage where its cause is the
 // record before: a size that is wrong but can be one leads into the middle of a block.
 func (h *Heap) resume(s *segment, d *heap.Damage) uint64 {
+	look := &cursor{h: h}
 	good := func(at uint64) bool {
+		if v, ok := look.word(at + h.w); !ok || h.wrong(s, chunk{at, v &^ flags, v & flags}) != "" {
+			return false
+		}
 		n, whole := 0, false
 		if bad := h.walk(s, at, func(v visit) bool {
 			n++

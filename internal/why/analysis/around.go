@@ -225,7 +225,7 @@ func (c *crash) memory(ctx context.Context) []report.MemoryArea {
 		}
 		area := report.MemoryArea{Names: []string{p.name}, Address: report.Addr(p.addr), Start: report.Addr(start), Bytes: hex.EncodeToString(bytes), Mapping: m.Path}
 		if p.addr != f.SP() {
-			if at := in.At(ctx, p.addr); at.Kind != "" {
+			if at := in.whatIsAt(ctx, p.addr); at.Kind != "" {
 				area.Place = at.Text()
 			}
 		}

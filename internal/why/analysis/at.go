@@ -15,6 +15,13 @@ const maxStackFrames = 4096
 // At says what is at an address. Variables of the program are found by the debug information of the functions on the stacks, where there are
 // any, else by symbols.
 func (e *Engine) At(ctx context.Context, addr unwind.Address) report.Place {
+	e.asked = true
+	defer func() { e.asked = false }()
+	return e.whatIsAt(ctx, addr)
+}
+
+// whatIsAt is At for a report, which reads little.
+func (e *Engine) whatIsAt(ctx context.Context, addr unwind.Address) report.Place {
 	p := report.Place{Address: report.Addr(addr)}
 	m, mapped := e.Proc.MappingAt(addr)
 	if mapped {
@@ -91,8 +98,8 @@ func (e *Engine) ownersIn(id unwind.ThreadID) *owners {
 			id = all[0]
 		}
 	}
-	if e.naming == nil || e.namingOf != id {
-		e.namingOf, e.naming = id, &owners{Engine: e, stack: e.stacks.walk(context.Background(), id, maxNameFrames).Frames}
+	if e.naming == nil || e.namingOf != id || e.namingAsked != e.asked {
+		e.namingAsked, e.namingOf, e.naming = e.asked, id, &owners{Engine: e, stack: e.stacks.walk(context.Background(), id, maxNameFrames).Frames}
 	}
 	return e.naming
 }

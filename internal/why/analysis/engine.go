@@ -32,9 +32,12 @@ type Engine struct {
 	named            map[nameKey][]report.Frame        // entries of frames
 	witnesses        int                               // made for one question to find out what was called; see called
 	untraced         map[unwind.Address]bool           // return addresses of calls through values that cannot be traced back
-	allocator        fact[heap.Allocator]
-	naming           *owners // by the frames of a thread, for questions about addresses
+	allocator        fact[heap.Allocator]              // of which a report reads a part
+	wholeHeap        fact[heap.Allocator]              // of which all may be read
+	asked            bool                              // somebody asks about an address: all may be read
+	naming           *owners                           // by the frames of a thread, for questions about addresses
 	namingOf         unwind.ThreadID
+	namingAsked      bool
 }
 
 // A fact is found when it is first asked for, and kept.

@@ -15,16 +15,20 @@ import (
 	"github.com/corewalk/corewalk/internal/heap/tcmalloc"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // Limits of what a report asks of the heap.
 const (
-	maxHeapChunks = 1 << 20
-	maxScanned    = 48 << 20 // bytes of memory in which pointers are looked for, for one path
-	maxPointers   = 256      // to the blocks of one step of a path
-	maxPathBlocks = 3        // blocks through which a path to a block leads
-	maxPathWidth  = 64       // blocks that are tried for one step of a path
-	maxWritten    = 512      // bytes past a block's end that are looked at
+	maxHeapChunks   = 1 << 20
+	maxHeapRead     = 12 << 20 // bytes of memory that a report reads to know the heap
+	maxHeapAsked    = 1 << 30  // and whoever asks about an address
+	maxScanned      = 8 << 20  // bytes of memory in which a report looks for pointers, for one path
+	maxScannedAsked = 256 << 20
+	maxPointers     = 256 // to the blocks of one step of a path
+	maxPathBlocks   = 3   // blocks through which a path to a block leads
+	maxPathWidth    = 64  // blocks that are tried for one step of a path
+	maxWritten      = 512 // bytes past a block's end that are looked at
 )
 
 // heapFinders find the heaps that are known, and are tried in turn.
@@ -61,16 +65,66 @@ var heapFinders = []func(heap.Process) heap.Allocator{
 	},
 }
 
-// heap is the process's allocator; nil if it has none that is known. It is found when it is first asked for.
+// heap is the process's allocator; nil if it has none that is known. It is found when it is first asked for. A report reads little of it, since
+// slim dumps keep what reports read; whoever asks about an address gets all of it.
 func (in *Engine) heap() heap.Allocator {
-	return in.allocator.of(func() heap.Allocator {
-		for _, find := range heapFinders {
-			if h := find(in.Proc); h != nil {
-				return h
-			}
+	if in.asked {
+		return in.wholeHeap.of(func() heap.Allocator { return findHeap(in.Proc, maxHeapAsked) })
+	}
+	return in.allocator.of(func() heap.Allocator { return findHeap(in.Proc, maxHeapRead) })
+}
+
+// findHeap finds the allocator of a process, of which some bytes may be read.
+func findHeap(p Process, most int) heap.Allocator {
+	reads := &someReads{Process: p, left: most}
+	for _, find := range heapFinders {
+		if h := find(reads); h != nil {
+			return &partlyRead{h, reads}
 		}
+	}
+	return nil
+}
+
+// someReads is a process of which only some bytes may be read.
+type someReads struct {
+	Process
+	left int // bytes
+}
+
+func (p *someReads) ReadMem(addr arch.Address, b []byte) (int, error) {
+	if p.left <= 0 {
+		return 0, arch.ErrUnreadable
+	}
+	n, err := p.Process.ReadMem(addr, b)
+	p.left -= max(n, p.Arch().WordSize)
+	return n, err
+}
+
+func (p *someReads) ReadWord(addr arch.Address) (uint64, error) {
+	if p.left <= 0 {
+		return 0, arch.ErrUnreadable
+	}
+	p.left -= p.Arch().WordSize
+	return p.Process.ReadWord(addr)
+}
+
+// A partlyRead heap says nothing once more would have to be read than may be: what is missing then would look like damage.
+type partlyRead struct {
+	heap.Allocator
+	reads *someReads
+}
+
+func (h *partlyRead) BlockAt(addr uint64) (heap.Block, bool) {
+	b, ok := h.Allocator.BlockAt(addr)
+	return b, ok && h.reads.left > 0
+}
+
+func (h *partlyRead) Damages() []heap.Damage {
+	all := h.Allocator.Damages()
+	if h.reads.left <= 0 {
 		return nil
-	})
+	}
+	return all
 }
 
 // heapCauses are the blocks whose records are wrong, of a process that died because its allocator found some, or failed over them: who wrote there.

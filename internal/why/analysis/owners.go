@@ -47,6 +47,9 @@ func (o *owners) find(value uint64) string {
 	seen := map[uint64]bool{value: true}
 	symbol := ""
 	left := maxScanned
+	if o.asked {
+		left = maxScannedAsked
+	}
 	for range maxPathBlocks + 1 {
 		var next []*held
 		for _, p := range o.pointersTo(level, &left) {

@@ -38,6 +38,7 @@ type Heap struct {
 	damages []heap.Damage
 	listed  bool
 	budget  int
+	most    uint64 // bytes of a segment that is walked; 0 for any number
 	buffer  []byte // that no cursor has
 }
 
@@ -65,6 +66,8 @@ type segment struct {
 type Options struct {
 	// Chunks is how many chunks are looked at in all; 0 means 1<<26.
 	Chunks int
+	// Bytes is how large a heap of an arena may be: a larger one is not read at all. 0 means that all are.
+	Bytes uint64
 }
 
 // Find returns the heap of a process; nil if it has none of this kind.
@@ -76,7 +79,7 @@ func Find(p heap.Process, o Options) *Heap {
 	if o.Chunks == 0 {
 		o.Chunks = 1 << 26
 	}
-	h := &Heap{p: p, mem: procmem.Of(p), w: uint64(a.WordSize), maps: p.Mappings(), budget: o.Chunks}
+	h := &Heap{p: p, mem: procmem.Of(p), w: uint64(a.WordSize), maps: p.Mappings(), budget: o.Chunks, most: o.Bytes}
 	h.align = 16
 	m := h.findMain()
 	if m == nil {

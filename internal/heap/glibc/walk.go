@@ -90,6 +90,9 @@ type visit struct {
 
 // walk visits the chunks of a segment by address until visit returns false, or the records end. It returns the damage that ended it, if any.
 func (h *Heap) walk(s *segment, from uint64, do func(visit) bool) *heap.Damage {
+	if h.most > 0 && s.end-s.start > h.most {
+		return nil
+	}
 	cur := &cursor{h: h, buffer: h.buffer}
 	h.buffer = nil // another walk meanwhile has its own
 	defer func() { h.buffer = cur.buffer }()

@@ -3,6 +3,7 @@ package analysis
 import (
 	"context"
 
+	"github.com/corewalk/corewalk/internal/heap"
 	"github.com/corewalk/corewalk/internal/why/reason"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/report"
@@ -15,7 +16,7 @@ const maxStackFrames = 4096
 // At says what is at an address. Variables of the program are found by the debug information of the functions on the stacks, where there are
 // any, else by symbols.
 func (e *Engine) At(ctx context.Context, addr unwind.Address) report.Place {
-	e.asked = true
+	e.asked, e.wholeHeap, e.naming = true, fact[heap.Allocator]{}, nil // no question uses up what another may read
 	defer func() { e.asked = false }()
 	return e.whatIsAt(ctx, addr)
 }

@@ -54,7 +54,10 @@ func (f *fact[T]) of(find func() T) T {
 }
 
 // Begin begins a question: what limits one begins anew.
-func (e *Engine) Begin() { e.witnesses = 0 }
+func (e *Engine) Begin() {
+	e.witnesses = 0
+	e.allocator, e.naming = fact[heap.Allocator]{}, nil // what may be read of a heap is for one question
+}
 
 // forgetCalls drops where calls through values led to, as far as that could be traced. Of a stack that was cut less can be traced: another
 // question is not to be told that.

@@ -146,6 +146,7 @@ func (noTokens) Token(context.Context, string) (t store.Token, err error) {
 
 // Many wrong tokens are answered late; requests without one are not tried at all.
 func TestWrongTokens(t *testing.T) {
+	t.Parallel()
 	a := access{store: noTokens{}, denials: rate.NewLimiter(rate.Every(time.Hour), 2)}
 	try := func(text string) time.Duration {
 		t.Helper()

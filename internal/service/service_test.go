@@ -418,6 +418,7 @@ func endpoints(id, group, token string) map[string]string {
 // No token, no data: without one, with a wrong one, with another project's and with another scope's nothing is answered and nothing
 // is changed.
 func TestAccess(t *testing.T) {
+	t.Parallel()
 	w := start(t, nil)
 	d := w.send("group g1 build b1")
 	right := w.token["a all"]
@@ -663,6 +664,7 @@ func TestDumps(t *testing.T) {
 
 // Old dumps are removed; those of the ledger stay.
 func TestKeep(t *testing.T) {
+	t.Parallel()
 	w := start(t, func(c *service.Config) { c.Keep = 200 * time.Millisecond })
 	d := w.send("group g1 build b1")
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {

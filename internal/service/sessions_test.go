@@ -156,6 +156,7 @@ func TestOpenDumpsEnd(t *testing.T) {
 
 // A process that dies, does not answer, answers what is no answer or too much is ended, and the next question begins another.
 func TestOpenDumpFails(t *testing.T) {
+	t.Parallel()
 	k := new(talks)
 	hang := make(chan struct{})
 	w := start(t, func(c *service.Config) {

@@ -349,6 +349,7 @@ func TestReplace(t *testing.T) {
 
 // A dump whose analysis does not end is set aside, and the others go on.
 func TestLimit(t *testing.T) {
+	fixture.Long(t)
 	t.Parallel()
 	w := newWorld(t)
 	w.analyse = func(ctx context.Context, _, _ string) error {
@@ -368,6 +369,7 @@ func TestLimit(t *testing.T) {
 
 // The database is restarted while workers work: nothing is lost, and nothing counted twice.
 func TestRestart(t *testing.T) {
+	fixture.Long(t)
 	t.Parallel()
 	w := worldOf(t, servers.StartPostgres(t))
 	w.analyse = func(context.Context, string, string) error { time.Sleep(10 * time.Millisecond); return nil }
@@ -437,7 +439,7 @@ func TestAffinity(t *testing.T) {
 	w.alive(2)
 	last := 40
 	if !fixture.IsLong(t) {
-		last = 20
+		last = 10
 	}
 	for n := 2; n <= last; n += 2 {
 		w.add(n, nil)

@@ -1,0 +1,202 @@
+package graph
+
+import (
+	"errors"
+	"math"
+
+	"github.com/corewalk/corewalk/internal/procmem"
+)
+
+// A Kind says of what kind an object is: a number that whoever builds the graph gives.
+type Kind = uint16
+
+// A Root is a word outside of the objects that points into one.
+type Root struct {
+	At   uint64 // address of the word; a number that the caller gave, for what has none
+	To   Node
+	Rank uint8 // the lower, the better it names what it leads to
+}
+
+// A Graph is what lies in a heap. It is made by a Builder, and changes no more but for Kinds.
+type Graph struct {
+	index
+	mem    procmem.Reader
+	sizes  []uint32
+	large  map[Node]uint64 // sizes that do not fit
+	Kinds  []Kind          // of each object
+	Roots  []Root
+	total  uint64
+	outAt  []uint32 // where each object's edges begin in out; nil if they are not kept
+	out    []Node
+	seen   []uint64 // bits: objects that a root reaches
+	parent []uint32 // of each object reached: an object, or root number i as maxNodes... (see rootOf)
+	limit  int      // bytes of memory that the graph may take
+}
+
+// Errors of what is left out to stay within limits.
+var (
+	ErrMany  = errors.New("more objects than can be counted")
+	ErrLarge = errors.New("more pointers than fit into the memory that may be used")
+)
+
+// A Builder makes a Graph.
+type Builder struct {
+	g      *Graph
+	second bool
+}
+
+// NewBuilder makes a graph of the objects that lie in ranges of memory. limit is how much memory it may take, in bytes.
+func NewBuilder(mem procmem.Reader, ranges [][2]uint64, limit int) *Builder {
+	return &Builder{g: &Graph{index: *newIndex(ranges), mem: mem, limit: limit}}
+}
+
+// Add adds an object. All objects are added twice: to count them, and after Counted once more with their sizes. An object that begins nowhere in
+// the ranges, or where one does already, is left out.
+func (b *Builder) Add(start, size uint64) {
+	g := b.g
+	if !b.second {
+		g.mark(start)
+		return
+	}
+	n, ok := g.exact(start)
+	if !ok || g.sizes[n] != 0 {
+		return
+	}
+	g.total += size
+	if size > math.MaxUint32-1 {
+		g.large[n] = size
+		size = math.MaxUint32
+	}
+	g.sizes[n] = uint32(size)
+}
+
+// Counted ends the first round.
+func (b *Builder) Counted() {
+	g := b.g
+	g.number()
+	g.sizes, g.Kinds, g.large = make([]uint32, g.nodes), make([]Kind, g.nodes), map[Node]uint64{}
+	b.second = true
+}
+
+// Graph ends the second round.
+func (b *Builder) Graph() *Graph { return b.g }
+
+// Len is the number of objects.
+func (g *Graph) Len() int { return g.nodes }
+
+// Total is the number of bytes of all objects.
+func (g *Graph) Total() uint64 { return g.total }
+
+// Start is where an object begins.
+func (g *Graph) Start(n Node) uint64 { return g.start(n) }
+
+// Size is the number of bytes of an object.
+func (g *Graph) Size(n Node) uint64 {
+	if s := g.sizes[n]; s != math.MaxUint32 {
+		return uint64(s)
+	}
+	return g.large[n]
+}
+
+// Exact is the object that begins at an address.
+func (g *Graph) Exact(addr uint64) (Node, bool) { return g.exact(addr) }
+
+// Find is the object that has an address, and how far in it that is.
+func (g *Graph) Find(addr uint64) (n Node, off uint64, ok bool) {
+	n, start, ok := g.last(addr)
+	if !ok || addr-start >= g.Size(n) {
+		return None, 0, false
+	}
+	return n, addr - start, true
+}
+
+// Each calls yield for each object by address, with its memory, as much of it as is there, up to most bytes: yield must not keep it. It ends when
+// yield returns false.
+func (g *Graph) Each(most int, yield func(n Node, start uint64, b []byte) bool) {
+	w := window{mem: g.mem}
+	n := Node(0)
+	for i := range g.spans {
+		for start := range g.spans[i].starts() {
+			if !yield(n, start, w.read(start, int(min(g.Size(n), uint64(most))))) {
+				return
+			}
+			n++
+		}
+	}
+}
+
+// starts are where the objects of the range begin.
+func (s *span) starts() func(yield func(uint64) bool) {
+	return func(yield func(uint64) bool) {
+		for j, w := range s.bits {
+			for ; w != 0; w &= w - 1 {
+				if !yield(s.start + (uint64(j)*perWord+uint64(trailing(w)))*granule) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// A window reads memory in pieces, by rising addresses.
+type window struct {
+	mem  procmem.Reader
+	at   uint64
+	data []byte
+	buf  []byte
+}
+
+const windowSize = 256 << 10
+
+// read is memory, as much as is there of it, until the next read.
+func (w *window) read(at uint64, n int) []byte {
+	if at >= w.at && at-w.at < uint64(len(w.data)) && at-w.at+uint64(n) <= uint64(len(w.data)) {
+		return w.data[at-w.at:][:n]
+	}
+	if n > windowSize { // not through the window
+		return w.mem.Some(at, n)
+	}
+	if w.buf == nil {
+		w.buf = make([]byte, windowSize)
+	}
+	w.at, w.data = at, w.buf[:w.mem.Fill(at, w.buf)]
+	return w.data[:min(n, len(w.data))]
+}
+
+// words calls yield for each aligned word of memory that begins at an address.
+func (g *Graph) words(at uint64, b []byte, yield func(off int, v uint64) bool) {
+	a := g.mem.Arch
+	if a == nil {
+		return
+	}
+	size := a.WordSize
+	off := int(-at & uint64(size-1))
+	if size == 8 {
+		for ; off+8 <= len(b); off += 8 {
+			if v := a.ByteOrder.Uint64(b[off:]); v != 0 && !yield(off, v) {
+				return
+			}
+		}
+		return
+	}
+	for ; off+4 <= len(b); off += 4 {
+		if v := a.ByteOrder.Uint32(b[off:]); v != 0 && !yield(off, uint64(v)) {
+			return
+		}
+	}
+}
+
+// pointers calls yield for each word of memory that points into an object.
+func (g *Graph) pointers(at uint64, b []byte, yield func(off int, to Node) bool) {
+	if len(g.spans) == 0 {
+		return
+	}
+	low, high := g.spans[0].start, g.spans[len(g.spans)-1].end
+	g.words(at, b, func(off int, v uint64) bool {
+		if v-low >= high-low {
+			return true
+		}
+		to, _, ok := g.Find(v)
+		return !ok || yield(off, to)
+	})
+}

@@ -1,0 +1,302 @@
+package graph
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/corewalk/corewalk/internal/procmem"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// memory is a process's from base on.
+type memory struct {
+	base uint64
+	data []byte
+}
+
+func (m *memory) ReadMem(addr uint64, b []byte) (int, error) {
+	if addr < m.base || addr-m.base >= uint64(len(m.data)) {
+		return 0, arch.ErrUnreadable
+	}
+	return copy(b, m.data[addr-m.base:]), nil
+}
+
+func (m *memory) ReadWord(addr uint64) (uint64, error) {
+	if addr < m.base || addr-m.base+8 > uint64(len(m.data)) {
+		return 0, arch.ErrUnreadable
+	}
+	return binary.LittleEndian.Uint64(m.data[addr-m.base:]), nil
+}
+
+func (m *memory) Arch() *arch.Arch { return arch.AMD64 }
+
+func (m *memory) put(at, v uint64) { binary.LittleEndian.PutUint64(m.data[at-m.base:], v) }
+
+// block is an object of a test.
+type block struct{ start, size uint64 }
+
+func build(m *memory, ranges [][2]uint64, blocks []block, limit int) *Graph {
+	b := NewBuilder(procmem.Of(m), ranges, limit)
+	for range 2 {
+		for _, x := range blocks {
+			b.Add(x.start, x.size)
+		}
+		if !b.second {
+			b.Counted()
+		}
+	}
+	return b.Graph()
+}
+
+// TestIndex: each object is found by each of its addresses, and by no other.
+func TestIndex(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	const base = 0x10000
+	m := &memory{base, make([]byte, 1<<20)}
+	ranges := [][2]uint64{{base + 0x40000, base + 0x100000}, {base, base + 0x30008}}
+	var blocks []block
+	for _, r := range ranges {
+		for at := r[0] + 8*uint64(rng.IntN(4)); ; {
+			size := 8 * (1 + uint64(rng.IntN(40)))
+			if rng.IntN(50) == 0 {
+				size = 8 * uint64(rng.IntN(4000)+1)
+			}
+			if at+size > r[1] {
+				break
+			}
+			blocks = append(blocks, block{at, size - uint64(rng.IntN(8))})
+			at += size + 8*uint64(rng.IntN(3))*uint64(rng.IntN(300))
+		}
+	}
+	g := build(m, ranges, blocks, 1<<30)
+	slices.SortFunc(blocks, func(a, b block) int { return int(int64(a.start - b.start)) })
+	if g.Len() != len(blocks) {
+		t.Fatalf("%d objects of %d", g.Len(), len(blocks))
+	}
+	k := 0
+	for addr := uint64(base - 16); addr < base+uint64(len(m.data))+16; addr++ {
+		for k < len(blocks) && addr >= blocks[k].start+blocks[k].size {
+			k++
+		}
+		n, off, ok := g.Find(addr)
+		in := k < len(blocks) && addr >= blocks[k].start
+		if ok != in || ok && (n != Node(k) || off != addr-blocks[k].start) {
+			t.Fatalf("%#x: object %d+%d, %v; want %d, %v", addr, n, off, ok, k, in)
+		}
+	}
+	for i, b := range blocks {
+		if n, ok := g.Exact(b.start); !ok || n != Node(i) || g.Start(n) != b.start || g.Size(n) != b.size {
+			t.Fatalf("%d: %+v is %d at %#x of %d", i, b, n, g.Start(n), g.Size(n))
+		}
+		if _, ok := g.Exact(b.start + 1); ok {
+			t.Fatal("an object begins inside of another")
+		}
+	}
+}
+
+// TestLarge: a size of more than 32 bits, and an object that is added again, or lies nowhere.
+func TestLarge(t *testing.T) {
+	m := &memory{0x1000, make([]byte, 64)}
+	g := build(m, [][2]uint64{{0x1000, 0x1000 + 6<<30}}, []block{{0x1000, 5 << 30}, {0x1000, 8}, {0x1000 + 5<<30, 16}, {8 << 30, 8}, {0x1004, 4}}, 1<<30)
+	if g.Len() != 2 || g.Size(0) != 5<<30 || g.Size(1) != 16 || g.Total() != 5<<30+16 {
+		t.Errorf("%d objects, sizes %d, %d", g.Len(), g.Size(0), g.Size(1))
+	}
+	if n, off, ok := g.Find(0x1000 + 4<<30); !ok || n != 0 || off != 4<<30 {
+		t.Errorf("%d+%d, %v", n, off, ok)
+	}
+}
+
+// random makes a graph of objects that point at one another; edges are those it has.
+func random(rng *rand.Rand, nodes int) (g *Graph, edges [][]Node, roots []Node) {
+	const base = 0x7f0000000000
+	words := 1 + rng.IntN(5)
+	size := uint64(8 * words)
+	m := &memory{base, make([]byte, nodes*int(size)+4096)}
+	var blocks []block
+	edges = make([][]Node, nodes)
+	for i := range nodes {
+		at := base + uint64(i)*size
+		blocks = append(blocks, block{at, size})
+		for w := range words {
+			if to := rng.IntN(nodes); rng.IntN(3) > 0 {
+				m.put(at+uint64(8*w), base+uint64(to)*size+uint64(rng.IntN(int(size))))
+				if to != i {
+					edges[i] = append(edges[i], Node(to))
+				}
+			}
+		}
+	}
+	data := base + uint64(nodes)*size
+	for w := range 1 + rng.IntN(4) {
+		to := rng.IntN(nodes)
+		m.put(data+uint64(8*w), base+uint64(to)*size)
+		roots = append(roots, Node(to))
+	}
+	g = build(m, [][2]uint64{{base, data}}, blocks, 1<<30)
+	g.AddRoots(data, data+4096, 0)
+	return g, edges, roots
+}
+
+func reach(edges [][]Node, roots []Node, without Node) []bool {
+	seen := make([]bool, len(edges))
+	todo := slices.Clone(roots)
+	for len(todo) > 0 {
+		n := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if seen[n] || n == without {
+			continue
+		}
+		seen[n] = true
+		todo = append(todo, edges[n]...)
+	}
+	return seen
+}
+
+// TestRetained compares with the definition: what an object keeps alive is what is reached no more without it.
+func TestRetained(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 300 {
+		g, edges, roots := random(rng, 1+rng.IntN(60))
+		if err := g.Edges(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := g.Reach(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		bytes, by, err := g.Retained(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := reach(edges, roots, None)
+		for n := range Node(g.Len()) {
+			if g.Reached(n) != all[n] {
+				t.Fatalf("%d is reached: %v", n, g.Reached(n))
+			}
+			want := g.Size(n)
+			if all[n] {
+				without := reach(edges, roots, n)
+				want = 0
+				for i := range without {
+					if all[i] && !without[i] {
+						want += g.Size(Node(i))
+					}
+				}
+			}
+			if bytes[n] != want {
+				t.Fatalf("%d keeps %d bytes, want %d: %v from %v", n, bytes[n], want, edges, roots)
+			}
+			if d := by[n]; d != None && reach(edges, roots, d)[n] {
+				t.Fatalf("%d does not dominate %d", d, n)
+			}
+		}
+	}
+}
+
+// TestPath: the way to an object leads from a root over pointers, and is the shortest; with and without edges that are kept.
+func TestPath(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for i := range 100 {
+		g, edges, roots := random(rng, 1+rng.IntN(60))
+		if i%2 == 0 {
+			if err := g.Edges(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := g.Reach(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		far := make([]int, g.Len()) // by a search in breadth
+		level := slices.Clone(roots)
+		for step := 1; len(level) > 0; step++ {
+			var next []Node
+			for _, n := range level {
+				if far[n] == 0 {
+					far[n] = step
+					next = append(next, edges[n]...)
+				}
+			}
+			level = next
+		}
+		for n := range Node(g.Len()) {
+			root, path, ok := g.Path(n, 1000)
+			if ok != (far[n] > 0) || len(path) != far[n] {
+				t.Fatalf("%d: %v, %v; %d steps", n, path, ok, far[n])
+			}
+			if !ok {
+				continue
+			}
+			if root.To != path[0] || !slices.Contains(roots, path[0]) || path[len(path)-1] != n {
+				t.Fatalf("%d: %v from %v", n, path, root)
+			}
+			for i, to := range path[1:] {
+				if !slices.Contains(edges[path[i]], to) {
+					t.Fatalf("%d does not point at %d", path[i], to)
+				}
+				if off, ok := g.Pointer(path[i], to); !ok || off >= g.Size(path[i]) {
+					t.Fatalf("no pointer from %d to %d", path[i], to)
+				}
+			}
+		}
+	}
+}
+
+// TestRanks: an object that a good and a bad root reach has its path from the good one, though that is longer.
+func TestRanks(t *testing.T) {
+	const base = 0x1000
+	m := &memory{base, make([]byte, 4096)}
+	m.put(base, base+32)        // object 0 points at 1
+	m.put(base+1024, base)      // the good root
+	m.put(base+2048, base+32+8) // the bad one points at 1
+	g := build(m, [][2]uint64{{base, base + 64}}, []block{{base, 32}, {base + 32, 32}}, 1<<20)
+	g.AddRoots(base+2048, base+2056, 2)
+	g.AddRoots(base+1024, base+1032, 0)
+	if err := g.Reach(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if root, path, ok := g.Path(1, 9); !ok || root.At != base+1024 || !slices.Equal(path, []Node{0, 1}) {
+		t.Errorf("%v from %+v", path, root)
+	}
+}
+
+// TestLimits: what does not fit is an error, and what is stopped ends.
+func TestLimits(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	g, _, _ := random(rng, 5000)
+	g.limit = g.bytes() + 4096
+	if err := g.Edges(t.Context()); !errors.Is(err, ErrLarge) {
+		t.Errorf("edges: %v", err)
+	}
+	g.limit = 1 << 30
+	if err := g.Edges(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	g.limit = g.bytes() + 4096
+	if _, _, err := g.Retained(t.Context()); !errors.Is(err, ErrLarge) {
+		t.Errorf("retained: %v", err)
+	}
+	g.limit = 1 << 30
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	if _, _, err := g.Retained(stopped); !errors.Is(err, context.Canceled) {
+		t.Errorf("retained: %v", err)
+	}
+	if err := g.Edges(stopped); !errors.Is(err, context.Canceled) {
+		t.Errorf("edges: %v", err)
+	}
+}
+
+func BenchmarkRetained(b *testing.B) {
+	g, _, _ := random(rand.New(rand.NewPCG(1, 2)), 1_000_000)
+	for b.Loop() {
+		if err := errors.Join(g.Edges(b.Context()), g.Reach(b.Context())); err != nil {
+			b.Fatal(err)
+		}
+		if _, _, err := g.Retained(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,196 @@
+// Package graph holds what lies in a heap and who points at whom, in few bytes for each object: where blocks are, which others their words point at,
+// from where all of them are reached, and how much each one alone keeps alive.
+//
+// Whoever knows the blocks adds them to a Builder; who points at whom is read from the process's memory. All numbers come from there: an object's
+// words that happen to look like a pointer count as one (it is conservative), and what cannot be read points nowhere.
+package graph
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+)
+
+// A Node is the number of an object: from 0, by address.
+type Node = uint32
+
+// None is no Node.
+const None = ^Node(0)
+
+const (
+	granule  = 8          // bytes: objects begin at multiples
+	perWord  = 64         // objects that may begin in what one word of bits describes
+	perRank  = 8          // words of bits for one sum
+	maxNodes = 1<<31 - 16 // the rest are names of roots
+)
+
+// A span is memory in which objects are: one bit for each place where one may begin.
+type span struct {
+	start, end uint64
+	first      Node // number of the first object
+	count      int
+	bits       []uint64
+	ranks      []uint32 // objects before each perRank words
+}
+
+// An index finds objects by their addresses.
+type index struct {
+	spans []span // by address
+	nodes int
+}
+
+// newIndex makes one of ranges of memory, which must not overlap.
+func newIndex(ranges [][2]uint64) *index {
+	x := &index{}
+	for _, r := range ranges {
+		if r[1] > r[0] {
+			x.spans = append(x.spans, span{start: r[0] &^ (granule - 1), end: r[1]})
+		}
+	}
+	slices.SortFunc(x.spans, func(a, b span) int { return cmp.Compare(a.start, b.start) })
+	return x
+}
+
+// at returns the range that has an address; nil if none has.
+func (x *index) at(addr uint64) *span {
+	lo, hi := 0, len(x.spans)
+	for lo < hi {
+		m := int(uint(lo+hi) >> 1)
+		if x.spans[m].end <= addr {
+			lo = m + 1
+		} else {
+			hi = m
+		}
+	}
+	if lo < len(x.spans) && x.spans[lo].start <= addr {
+		return &x.spans[lo]
+	}
+	return nil
+}
+
+// mark adds an object that begins at an address. It is false where none may, or one begins there already.
+func (x *index) mark(addr uint64) bool {
+	s := x.at(addr)
+	if s == nil || addr%granule != 0 || x.nodes >= maxNodes {
+		return false
+	}
+	if s.bits == nil {
+		n := ((s.end-s.start)/granule + perWord) / perWord
+		s.bits = make([]uint64, n)
+	}
+	i := (addr - s.start) / granule
+	if s.bits[i/perWord]&(1<<(i%perWord)) != 0 {
+		return false
+	}
+	s.bits[i/perWord] |= 1 << (i % perWord)
+	s.count++
+	x.nodes++
+	return true
+}
+
+// number gives the objects their numbers. Nothing is marked after that.
+func (x *index) number() {
+	x.spans = slices.DeleteFunc(x.spans, func(s span) bool { return s.count == 0 })
+	first := Node(0)
+	for i := range x.spans {
+		s := &x.spans[i]
+		s.first = first
+		s.ranks = make([]uint32, len(s.bits)/perRank+1)
+		n := uint32(0)
+		for j, w := range s.bits {
+			if j%perRank == 0 {
+				s.ranks[j/perRank] = n
+			}
+			n += uint32(bits.OnesCount64(w))
+		}
+		first += n
+	}
+}
+
+// exact is the object that begins at an address.
+func (x *index) exact(addr uint64) (Node, bool) {
+	s := x.at(addr)
+	if s == nil || addr%granule != 0 {
+		return None, false
+	}
+	i := (addr - s.start) / granule
+	if s.bits[i/perWord]&(1<<(i%perWord)) == 0 {
+		return None, false
+	}
+	return s.before(i), true
+}
+
+// last is the last object that begins at an address or before it, in the same range, and where it begins.
+func (x *index) last(addr uint64) (n Node, start uint64, ok bool) {
+	s := x.at(addr)
+	if s == nil {
+		return None, 0, false
+	}
+	i := (addr - s.start) / granule
+	j := int(i / perWord)
+	w := s.bits[j] & (^uint64(0) >> (perWord - 1 - i%perWord))
+	for w == 0 {
+		if j == 0 {
+			return None, 0, false
+		}
+		// Whole words without an object are left out by their sums.
+		if j%perRank == 0 {
+			r := j / perRank
+			for r > 0 && s.ranks[r-1] == s.ranks[r] {
+				r--
+			}
+			if r == 0 {
+				return None, 0, false
+			}
+			j = r * perRank
+		}
+		j--
+		w = s.bits[j]
+	}
+	i = uint64(j)*perWord + uint64(perWord-1-bits.LeadingZeros64(w))
+	return s.before(i), s.start + i*granule, true
+}
+
+// before counts the objects before place i of the range, with those of the ranges before it.
+func (s *span) before(i uint64) Node {
+	j := int(i / perWord)
+	n := s.ranks[j/perRank]
+	for k := j &^ (perRank - 1); k < j; k++ {
+		n += uint32(bits.OnesCount64(s.bits[k]))
+	}
+	return s.first + n + uint32(bits.OnesCount64(s.bits[j]&(1<<(i%perWord)-1)))
+}
+
+// start is where an object begins.
+func (x *index) start(n Node) uint64 {
+	i, found := slices.BinarySearchFunc(x.spans, n, func(s span, n Node) int { return cmp.Compare(s.first, n) })
+	if !found {
+		i--
+	}
+	if i < 0 {
+		return 0
+	}
+	s := &x.spans[i]
+	left := n - s.first
+	r, found := slices.BinarySearch(s.ranks, left)
+	if !found {
+		r--
+	}
+	for r+1 < len(s.ranks) && s.ranks[r+1] == s.ranks[r] {
+		r++ // the last of those with the same sum has the object
+	}
+	left -= s.ranks[r]
+	for j := r * perRank; j < len(s.bits); j++ {
+		w := s.bits[j]
+		c := uint32(bits.OnesCount64(w))
+		if left >= c {
+			left -= c
+			continue
+		}
+		for ; left > 0; left-- {
+			w &= w - 1
+		}
+		return s.start + (uint64(j)*perWord+uint64(bits.TrailingZeros64(w)))*granule
+	}
+	return 0
+}

@@ -1,0 +1,200 @@
+package graph
+
+import (
+	"context"
+	"math/bits"
+)
+
+// maxScan is how much of one object is searched for pointers.
+const maxScan = 1 << 30
+
+func trailing(w uint64) int { return bits.TrailingZeros64(w) }
+
+// AddRoots searches memory for words that point into objects. rank says how well the place names things: the lower, the better.
+func (g *Graph) AddRoots(start, end uint64, rank uint8) {
+	w := window{mem: g.mem}
+	for start < end {
+		b := w.read(start, int(min(end-start, windowSize)))
+		if len(b) == 0 {
+			const page = 4096
+			start = start&^(page-1) + page // not in the dump
+			continue
+		}
+		g.pointers(start, b, func(off int, to Node) bool {
+			g.Roots = append(g.Roots, Root{At: start + uint64(off), To: to, Rank: rank})
+			return len(g.Roots) < maxRoots
+		})
+		if len(g.Roots) >= maxRoots {
+			return
+		}
+		start += uint64(len(b))
+	}
+}
+
+const maxRoots = 1 << 26
+
+// AddRoot adds what points into an object without being memory: a register. name is a number by which the caller knows it.
+func (g *Graph) AddRoot(name, value uint64, rank uint8) {
+	if to, _, ok := g.Find(value); ok {
+		g.Roots = append(g.Roots, Root{At: name, To: to, Rank: rank})
+	}
+}
+
+// Edges reads who points at whom and keeps it, if that fits.
+func (g *Graph) Edges(ctx context.Context) error {
+	left := (g.limit - g.bytes()) / 4
+	at := make([]uint32, g.nodes+1)
+	var out []Node
+	var err error
+	g.Each(maxScan, func(n Node, start uint64, b []byte) bool {
+		at[n] = uint32(len(out))
+		if n%(1<<16) == 0 && ctx.Err() != nil {
+			err = context.Cause(ctx)
+			return false
+		}
+		last := None
+		g.pointers(start, b, func(_ int, to Node) bool {
+			if to != n && to != last {
+				out = append(out, to)
+			}
+			last = to
+			return true
+		})
+		if len(out) > left {
+			err = ErrLarge
+			return false
+		}
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	at[g.nodes] = uint32(len(out))
+	g.outAt, g.out = at, out
+	return nil
+}
+
+// bytes is how much memory the graph takes.
+func (g *Graph) bytes() int {
+	n := 4*len(g.sizes) + 2*len(g.Kinds) + 4*len(g.outAt) + 4*cap(g.out) + 24*len(g.Roots) + 8*len(g.seen) + 4*len(g.parent)
+	for i := range g.spans {
+		n += 8*len(g.spans[i].bits) + 4*len(g.spans[i].ranks)
+	}
+	return n
+}
+
+// Out calls yield for each object that one points at, in the order of its words; more than once for some. Without Edges it reads the object's memory.
+func (g *Graph) Out(n Node, yield func(to Node) bool) {
+	if g.outAt != nil {
+		for _, to := range g.out[g.outAt[n]:g.outAt[n+1]] {
+			if !yield(to) {
+				return
+			}
+		}
+		return
+	}
+	start := g.Start(n)
+	const piece = 1 << 20
+	for off, size := uint64(0), min(g.Size(n), maxScan); off < size; off += piece {
+		on := true
+		g.pointers(start+off, g.mem.Some(start+off, int(min(piece, size-off))), func(_ int, to Node) bool {
+			on = to == n || yield(to)
+			return on
+		})
+		if !on {
+			return
+		}
+	}
+}
+
+// Pointer finds the word of an object by which it points at another: how far in it that is.
+func (g *Graph) Pointer(from, to Node) (off uint64, ok bool) {
+	start := g.Start(from)
+	const piece = 1 << 20
+	for at, size := uint64(0), min(g.Size(from), maxScan); at < size && !ok; at += piece {
+		g.pointers(start+at, g.mem.Some(start+at, int(min(piece, size-at))), func(o int, t Node) bool {
+			if t == to {
+				off, ok = at+uint64(o), true
+			}
+			return !ok
+		})
+	}
+	return off, ok
+}
+
+// isRoot marks a parent that is a root, by its number.
+const isRoot = 1 << 31
+
+// Reach finds which objects are reached from the roots, on the shortest way from the best of them: call it when all roots are added. Objects that
+// are added to later ways keep those they have.
+func (g *Graph) Reach(ctx context.Context) error {
+	g.seen = make([]uint64, (g.nodes+63)/64)
+	g.parent = make([]uint32, g.nodes)
+	for i := range g.parent {
+		g.parent[i] = None
+	}
+	var level, next []Node
+	ranks := uint8(0)
+	for _, r := range g.Roots {
+		ranks = max(ranks, r.Rank)
+	}
+	steps := 0
+	for rank := uint8(0); ; rank++ {
+		for i, r := range g.Roots {
+			if r.Rank == rank && g.visit(r.To) {
+				g.parent[r.To] = isRoot | uint32(i)
+				level = append(level, r.To)
+			}
+		}
+		for len(level) > 0 {
+			next = next[:0]
+			for _, n := range level {
+				if steps++; steps%(1<<16) == 0 && ctx.Err() != nil {
+					return context.Cause(ctx)
+				}
+				g.Out(n, func(to Node) bool {
+					if g.visit(to) {
+						g.parent[to] = n
+						next = append(next, to)
+					}
+					return true
+				})
+			}
+			level, next = next, level
+		}
+		if rank == ranks {
+			return nil
+		}
+	}
+}
+
+func (g *Graph) visit(n Node) bool {
+	if g.seen[n/64]&(1<<(n%64)) != 0 {
+		return false
+	}
+	g.seen[n/64] |= 1 << (n % 64)
+	return true
+}
+
+// Reached reports whether a root reaches an object.
+func (g *Graph) Reached(n Node) bool { return g.seen != nil && g.seen[n/64]&(1<<(n%64)) != 0 }
+
+// Path is the way from a root to an object: the root, and the objects on the way, the last of them the object itself. most is how many may be on it;
+// a longer one, or none, is false.
+func (g *Graph) Path(n Node, most int) (r Root, nodes []Node, ok bool) {
+	if !g.Reached(n) {
+		return r, nil, false
+	}
+	for range most {
+		nodes = append(nodes, n)
+		p := g.parent[n]
+		if p&isRoot != 0 {
+			for i, j := 0, len(nodes)-1; i < j; i, j = i+1, j-1 {
+				nodes[i], nodes[j] = nodes[j], nodes[i]
+			}
+			return g.Roots[p&^isRoot], nodes, true
+		}
+		n = p
+	}
+	return r, nil, false
+}

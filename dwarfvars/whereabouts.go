@@ -9,6 +9,7 @@ import (
 	"github.com/corewalk/corewalk/internal/format/dwarf/op"
 	"github.com/corewalk/corewalk/internal/vars/types"
 	"github.com/corewalk/corewalk/internal/vars/where"
+	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -279,6 +280,39 @@ func (k *globals) next(set *types.Set, u *dwarf.Unit) (global, bool) {
 		}
 	}
 	return global{}, false
+}
+
+// maxAllGlobals is how many bytes of units are searched for the variables of one library.
+const maxAllGlobals = 256 << 20
+
+// Globals implements where.Process.
+func (r *readerWhere) Globals(lib *libstate.Library, yield func(where.Global) bool) {
+	im := (*Reader)(r).localFile(lib)
+	if !im.HasDWARF() {
+		return
+	}
+	d, left := im.DWARF(), uint64(maxAllGlobals)
+	bias := im.Bias(lib.LoadBias)
+	d.Units(func(u *dwarf.Unit) bool {
+		if u.End-u.Off > left {
+			return false
+		}
+		left -= u.End - u.Off
+		var root dwarf.Entry
+		k := &globals{begun: true, rest: u.Cursor(u.Root())}
+		k.rest.Next(&root)
+		for g, ok := k.next(r.types, u); ok; g, ok = k.next(r.types, u) {
+			if !yield(where.Global{Name: g.name, Low: g.low + bias, Size: g.size, Type: g.typ}) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// TypeNamed implements where.Process.
+func (r *readerWhere) TypeNamed(name string) (*types.Type, bool) {
+	return r.types.Lookup(nil, name, uint64(r.proc.Arch().WordSize))
 }
 
 // plainAddress returns the address in the file of a variable with a fixed address.

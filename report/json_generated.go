@@ -76,6 +76,31 @@ func (j *jsonWriter) putInfo(x *Info) {
 	j.close('}')
 }
 
+func (j *jsonWriter) putMemory(x *Memory) {
+	j.open('{', false)
+	j.str("schema", x.Schema)
+	j.key("dump")
+	j.putDump(&x.Dump)
+	j.size("mapped", x.Mapped)
+	j.optSize("missing", x.Missing)
+	array(j, "areas", x.Areas, (*jsonWriter).putMemoryPart)
+	array(j, "allocators", x.Allocators, (*jsonWriter).putMemoryAllocator)
+	array(j, "types", x.Types, (*jsonWriter).putMemoryType)
+	if len(x.Roots) > 0 {
+		array(j, "roots", x.Roots, (*jsonWriter).putMemoryRoot)
+	}
+	array(j, "largest", x.Largest, (*jsonWriter).putMemoryBlock)
+	if len(x.Keepers) > 0 {
+		array(j, "keepers", x.Keepers, (*jsonWriter).putMemoryBlock)
+	}
+	if x.Unreached != nil {
+		j.key("unreached")
+		j.putMemoryUnreached(x.Unreached)
+	}
+	array(j, "warnings", x.Warnings, (*jsonWriter).putWarning)
+	j.close('}')
+}
+
 func (j *jsonWriter) putDump(x *Dump) {
 	j.open('{', false)
 	j.path("path", x.Path, x.PathBytes)
@@ -446,6 +471,74 @@ func (j *jsonWriter) putPlace(x *Place) {
 		j.key("block")
 		j.putBlock(x.Block)
 	}
+	j.close('}')
+}
+
+func (j *jsonWriter) putMemoryPart(x *MemoryPart) {
+	j.open('{', true)
+	j.str("kind", x.Kind)
+	j.num("mappings", x.Mappings)
+	j.size("bytes", x.Bytes)
+	j.close('}')
+}
+
+func (j *jsonWriter) putMemoryAllocator(x *MemoryAllocator) {
+	j.open('{', false)
+	j.str("name", x.Name)
+	j.key("used")
+	j.putMemoryCount(&x.Used)
+	j.key("free")
+	j.putMemoryCount(&x.Free)
+	j.key("own")
+	j.putMemoryCount(&x.Own)
+	j.size("largest_free", x.LargestFree)
+	if len(x.Lists) > 0 {
+		array(j, "lists", x.Lists, (*jsonWriter).putMemoryList)
+	}
+	array(j, "sizes", x.Sizes, (*jsonWriter).putMemorySize)
+	if len(x.Damages) > 0 {
+		j.strings("damages", x.Damages, false)
+	}
+	j.close('}')
+}
+
+func (j *jsonWriter) putMemoryType(x *MemoryType) {
+	j.open('{', true)
+	j.optStr("name", x.Name)
+	j.optSize("size", x.Size)
+	j.num("count", x.Count)
+	j.size("bytes", x.Bytes)
+	j.optSize("retained", x.Retained)
+	j.optStr("confidence", x.Confidence)
+	j.close('}')
+}
+
+func (j *jsonWriter) putMemoryRoot(x *MemoryRoot) {
+	j.open('{', true)
+	j.str("name", x.Name)
+	j.size("bytes", x.Bytes)
+	j.num("count", x.Count)
+	j.close('}')
+}
+
+func (j *jsonWriter) putMemoryBlock(x *MemoryBlock) {
+	j.open('{', true)
+	j.addr("address", x.Address)
+	j.size("size", x.Size)
+	j.optStr("type", x.Type)
+	j.optStr("path", x.Path)
+	j.optSize("retained", x.Retained)
+	j.close('}')
+}
+
+func (j *jsonWriter) putMemoryUnreached(x *MemoryUnreached) {
+	j.open('{', false)
+	j.num("count", x.Count)
+	j.size("bytes", x.Bytes)
+	j.key("heads")
+	j.putMemoryCount(&x.Heads)
+	array(j, "types", x.Types, (*jsonWriter).putMemoryType)
+	array(j, "blocks", x.Blocks, (*jsonWriter).putMemoryBlock)
 	j.close('}')
 }
 
@@ -885,6 +978,29 @@ func (j *jsonWriter) putBlock(x *Block) {
 	j.optBool("free", x.Free)
 	j.optStr("list", x.List)
 	j.optStr("owner", x.Owner)
+	j.close('}')
+}
+
+func (j *jsonWriter) putMemoryCount(x *MemoryCount) {
+	j.open('{', true)
+	j.num("count", x.Count)
+	j.size("bytes", x.Bytes)
+	j.close('}')
+}
+
+func (j *jsonWriter) putMemoryList(x *MemoryList) {
+	j.open('{', true)
+	j.str("name", x.Name)
+	j.num("count", x.Count)
+	j.size("bytes", x.Bytes)
+	j.close('}')
+}
+
+func (j *jsonWriter) putMemorySize(x *MemorySize) {
+	j.open('{', true)
+	j.size("size", x.Size)
+	j.num("count", x.Count)
+	j.size("bytes", x.Bytes)
 	j.close('}')
 }
 

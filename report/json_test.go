@@ -114,6 +114,13 @@ func TestJSONEqualsEncodingJSON(t *testing.T) {
 	if diff := cmp.Diff(oracle(t, info), compact(t, got.Bytes())); diff != "" {
 		t.Errorf("info: (-encoding/json +WriteInfoJSON):\n%s", diff)
 	}
+	memory := filled[Memory]()
+	memory.Schema = MemorySchema
+	got.Reset()
+	WriteMemoryJSON(&got, memory)
+	if diff := cmp.Diff(oracle(t, memory), compact(t, got.Bytes())); diff != "" {
+		t.Errorf("memory: (-encoding/json +WriteMemoryJSON):\n%s", diff)
+	}
 }
 
 // TestJSONSharedFrames: tasks that share frames are written as if each had its own.

@@ -27,6 +27,7 @@ func allCommands() []command {
 		{name: "", run: runReport, flags: of[reportFlags], usage: usageText},
 		{name: "report", run: runReport, flags: of[reportFlags], usage: usageText},
 		{name: "info", run: runInfo, flags: of[infoFlags], usage: infoUsage},
+		{name: "memory", run: runMemory, flags: of[memoryFlags], usage: memoryUsage},
 		{name: "triage", run: runTriage, flags: of[triageFlags], usage: triageUsage},
 		{name: "triage list", run: runTriageList, flags: query("list")},
 		{name: "triage show", run: runTriageShow, flags: query("show")},
@@ -62,7 +63,7 @@ func of[T any, P interface {
 
 // withHelp lists the commands that help describes.
 func withHelp() []string {
-	return []string{"info", "triage", "print", "shell", "dap", "mcp", "serve", "live", "slim", "convert", "pack", "handle", "cache", "schema", "completion", "man"}
+	return []string{"info", "memory", "triage", "print", "shell", "dap", "mcp", "serve", "live", "slim", "convert", "pack", "handle", "cache", "schema", "completion", "man"}
 }
 
 // findCommand returns the command with a name.

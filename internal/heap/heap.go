@@ -61,6 +61,8 @@ type Allocator interface {
 	BlockAt(addr uint64) (Block, bool)
 	// Blocks calls yield for each block, by address within each region, until it returns false.
 	Blocks(yield func(Block) bool)
+	// Records are ranges of memory outside of the blocks in which the allocator keeps what it knows, as far as pointers to blocks may be there.
+	Records() [][2]uint64
 	// Damages lists the contradictions that a walk of everything finds, at most some dozens.
 	Damages() []Damage
 }

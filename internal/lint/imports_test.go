@@ -70,6 +70,7 @@ var floors = map[string]int{
 	"internal/heap/tcmalloc":             3,
 	"internal/heap":                      2,
 	"internal/heap/graph":                0,
+	"internal/heap/typing":               3,
 	"internal/why/message":               4,
 	"internal/why/process":               4,
 	"corestate":                          3,

@@ -221,16 +221,29 @@ func (h *Heap) BlockAt(addr uint64) (b heap.Block, ok bool) {
 func (h *Heap) Blocks(yield func(heap.Block) bool) {
 	h.readLists()
 	for i := range h.segments {
-		on := true
-		h.walk(&h.segments[i], h.segments[i].start, func(v visit) bool {
-			on = yield(h.blockOf(v))
-			return on
-		})
-		if !on {
-			return
+		s, on := &h.segments[i], true
+		for from, n := s.start, 0; from != 0 && n < maxDamages; n++ {
+			d := h.walk(s, from, func(v visit) bool {
+				on = yield(h.blockOf(v))
+				return on
+			})
+			if !on {
+				return
+			}
+			if from = 0; d != nil { // what is between is left out
+				from = h.resume(s, d)
+			}
 		}
 	}
 	h.mapped(yield)
+}
+
+// Records implements heap.Allocator: arenas point at the chunks of their lists, which begin in the last word of the block before.
+func (h *Heap) Records() (all [][2]uint64) {
+	for _, x := range h.arenas {
+		all = append(all, [2]uint64{x.addr, x.bins + bins*h.w + binmap})
+	}
+	return all
 }
 
 // Damages implements heap.Allocator.

@@ -29,7 +29,8 @@ type Graph struct {
 	outAt  []uint32 // where each object's edges begin in out; nil if they are not kept
 	out    []Node
 	seen   []uint64 // bits: objects that a root reaches
-	parent []uint32 // of each object reached: an object, or root number i as maxNodes... (see rootOf)
+	parent []uint32 // of each object reached: an object, or a root's number with isRoot
+	from   []uint32 // and the number of the root
 	limit  int      // bytes of memory that the graph may take
 }
 

@@ -192,6 +192,20 @@ func TestRetained(t *testing.T) {
 			if d := by[n]; d != None && reach(edges, roots, d)[n] {
 				t.Fatalf("%d does not dominate %d", d, n)
 			}
+			g.Kinds[n] = Kind(n % 3)
+		}
+		byKind := make([]uint64, 3)
+		for n := range Node(g.Len()) {
+			outer := true
+			for d := by[n]; d != None; d = by[d] {
+				outer = outer && g.Kinds[d] != g.Kinds[n]
+			}
+			if outer {
+				byKind[n%3] += bytes[n]
+			}
+		}
+		if got := g.RetainedByKind(bytes, by, 3); !slices.Equal(got, byKind) {
+			t.Fatalf("by kind %d, want %d", got, byKind)
 		}
 	}
 }
@@ -228,6 +242,9 @@ func TestPath(t *testing.T) {
 			}
 			if !ok {
 				continue
+			}
+			if i, ok := g.RootOf(n); !ok || g.Roots[i] != root {
+				t.Fatalf("%d is reached from root %d, %v", n, i, ok)
 			}
 			if root.To != path[0] || !slices.Contains(roots, path[0]) || path[len(path)-1] != n {
 				t.Fatalf("%d: %v from %v", n, path, root)

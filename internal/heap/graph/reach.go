@@ -76,7 +76,7 @@ func (g *Graph) Edges(ctx context.Context) error {
 
 // bytes is how much memory the graph takes.
 func (g *Graph) bytes() int {
-	n := 4*len(g.sizes) + 2*len(g.Kinds) + 4*len(g.outAt) + 4*cap(g.out) + 24*len(g.Roots) + 8*len(g.seen) + 4*len(g.parent)
+	n := 4*len(g.sizes) + 2*len(g.Kinds) + 4*len(g.outAt) + 4*cap(g.out) + 24*len(g.Roots) + 8*len(g.seen) + 8*len(g.parent)
 	for i := range g.spans {
 		n += 8*len(g.spans[i].bits) + 4*len(g.spans[i].ranks)
 	}
@@ -129,7 +129,7 @@ const isRoot = 1 << 31
 // are added to later ways keep those they have.
 func (g *Graph) Reach(ctx context.Context) error {
 	g.seen = make([]uint64, (g.nodes+63)/64)
-	g.parent = make([]uint32, g.nodes)
+	g.parent, g.from = make([]uint32, g.nodes), make([]uint32, g.nodes)
 	for i := range g.parent {
 		g.parent[i] = None
 	}
@@ -142,7 +142,7 @@ func (g *Graph) Reach(ctx context.Context) error {
 	for rank := uint8(0); ; rank++ {
 		for i, r := range g.Roots {
 			if r.Rank == rank && g.visit(r.To) {
-				g.parent[r.To] = isRoot | uint32(i)
+				g.parent[r.To], g.from[r.To] = isRoot|uint32(i), uint32(i)
 				level = append(level, r.To)
 			}
 		}
@@ -154,7 +154,7 @@ func (g *Graph) Reach(ctx context.Context) error {
 				}
 				g.Out(n, func(to Node) bool {
 					if g.visit(to) {
-						g.parent[to] = n
+						g.parent[to], g.from[to] = n, g.from[n]
 						next = append(next, to)
 					}
 					return true
@@ -178,6 +178,14 @@ func (g *Graph) visit(n Node) bool {
 
 // Reached reports whether a root reaches an object.
 func (g *Graph) Reached(n Node) bool { return g.seen != nil && g.seen[n/64]&(1<<(n%64)) != 0 }
+
+// RootOf is the number of the root from which an object is reached on the shortest way; false if none does.
+func (g *Graph) RootOf(n Node) (root int, ok bool) {
+	if !g.Reached(n) {
+		return 0, false
+	}
+	return int(g.from[n]), true
+}
 
 // Path is the way from a root to an object: the root, and the objects on the way, the last of them the object itself. most is how many may be on it;
 // a longer one, or none, is false.

@@ -87,6 +87,21 @@ func (h *Heap) Blocks(yield func(heap.Block) bool) {
 	h.visit(yield)
 }
 
+// baseBlock is what records of extents lie in: a multiple of it.
+const baseBlock = 2 << 20
+
+// Records implements heap.Allocator: records of extents point at their first block.
+func (h *Heap) Records() (all [][2]uint64) {
+	seen := map[uint64]bool{}
+	for i := range h.extents {
+		if at := h.extents[i].record &^ (baseBlock - 1); !seen[at] {
+			seen[at] = true
+			all = append(all, [2]uint64{at, at + baseBlock})
+		}
+	}
+	return all
+}
+
 // extentAt returns the extent that has an address.
 func (h *Heap) extentAt(addr uint64) *extent {
 	i, found := slices.BinarySearchFunc(h.extents, addr, func(x extent, a uint64) int {

@@ -119,6 +119,9 @@ func (h *Heap) Blocks(yield func(heap.Block) bool) {
 	h.visit(func(_ *group, s slot) bool { return s.block.Start == 0 || yield(s.block) })
 }
 
+// Records implements heap.Allocator. None of its records points at a block in use.
+func (h *Heap) Records() [][2]uint64 { return nil }
+
 // BlockAt implements heap.Allocator.
 func (h *Heap) BlockAt(addr uint64) (b heap.Block, ok bool) {
 	k, found := slices.BinarySearchFunc(h.groups, addr, func(g group, a uint64) int {

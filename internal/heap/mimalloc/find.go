@@ -279,6 +279,19 @@ func (h *Heap) Blocks(yield func(heap.Block) bool) {
 	}
 }
 
+// Records implements heap.Allocator: segments begin with them.
+func (h *Heap) Records() (all [][2]uint64) {
+	const segment = 32 << 20
+	last := uint64(0)
+	for i := range h.pages {
+		if at := h.pages[i].record &^ (segment - 1); at != last {
+			last = at
+			all = append(all, [2]uint64{at, max(at, h.pages[i].addr)})
+		}
+	}
+	return all
+}
+
 // BlockAt implements heap.Allocator. Blocks have no records beside them.
 func (h *Heap) BlockAt(addr uint64) (b heap.Block, ok bool) {
 	h.free()

@@ -78,7 +78,7 @@ func (x *indexer) path(t *Type, off int64, by []Multiple, depth int) (string, *T
 	if depth >= maxPart {
 		return "", nil, false
 	}
-	switch s := t.defined(); s.Tag {
+	switch s := t.Defined(); s.Tag {
 	case dwarf.TagArrayType:
 		return x.elements(s, s.Dims(), off, by, depth)
 	case dwarf.TagUnionType: // several arrays may be meant
@@ -88,8 +88,8 @@ func (x *indexer) path(t *Type, off int64, by []Multiple, depth int) (string, *T
 	}
 }
 
-// defined is t stripped, and its definition if the unit only declares it.
-func (t *Type) defined() *Type {
+// Defined is t stripped, and its definition if the unit only declares it.
+func (t *Type) Defined() *Type {
 	s := t.Strip()
 	if s.Declared {
 		if full, ok := s.set.Complete(s); ok {
@@ -201,21 +201,21 @@ func (x *indexer) member(s *Type, off int64, by []Multiple, depth int) (string, 
 // within reports whether multiples for elements of type t may as well be for an array in one element: the only one of its size, or
 // at its end.
 func (t *Type) within(by []Multiple) bool {
-	s := t.defined()
+	s := t.Defined()
 	for range maxPart {
 		if s.Tag == dwarf.TagArrayType {
 			n := s.stride(s.Dims())
 			if slices.ContainsFunc(by, func(m Multiple) bool { return m.Times == n }) {
 				return true
 			}
-			s = s.Target().defined()
+			s = s.Target().Defined()
 			continue
 		}
 		fields := s.Members().Fields
 		if len(fields) == 0 || s.Tag == dwarf.TagUnionType || fields[len(fields)-1].Static {
 			return false
 		}
-		s = s.set.Of(fields[len(fields)-1].Type).defined()
+		s = s.set.Of(fields[len(fields)-1].Type).Defined()
 	}
 	return true
 }

@@ -20,7 +20,7 @@ func (t *Type) Part(off, size uint64) (path string, part *Type, ok bool) {
 		if size == 0 && b.Len() > 0 && off == 0 {
 			return b.String(), t, true
 		}
-		switch s := t.defined(); {
+		switch s := t.Defined(); {
 		case s.Aggregate():
 			f := s.fieldAt(off, size)
 			if f == nil {
@@ -144,7 +144,7 @@ func (t *Type) Follow(text string, off int64, size uint64) (expr string, part *T
 
 // nodeBase reports whether t is what the nodes of a container of the C++ library begin with, whatever elements they have.
 func (t *Type) nodeBase() bool {
-	name, _, _ := strings.Cut(t.defined().BareName, "<")
+	name, _, _ := strings.Cut(t.Defined().BareName, "<")
 	return strings.HasSuffix(name, "_node_base") || name == "__tree_end_node"
 }
 
@@ -205,7 +205,7 @@ func (t *Type) FollowAll(text string, off int64, size uint64) []Arm {
 
 // arms adds the paths of the parts that begin off bytes into a value of type t and have size bytes. It returns false if there are too many.
 func (t *Type) arms(path string, off, size uint64, depth int, out *[]Arm) bool {
-	s := t.defined()
+	s := t.Defined()
 	switch {
 	case depth == 0:
 		return true

@@ -80,7 +80,7 @@ func (t *Type) wholeAt(depth int) uint64 {
 	if depth > MaxChain {
 		return 0
 	}
-	s := t.defined()
+	s := t.Defined()
 	if s.Tag != dwarf.TagArrayType || s.ByteSize > 0 {
 		return s.Size()
 	}

@@ -6,6 +6,7 @@ package where
 
 import (
 	"github.com/corewalk/corewalk/internal/vars/types"
+	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -60,10 +61,22 @@ type Process interface {
 	// Signature is the type of what the function at an address of code returns, nil if that is nothing or not known, and
 	// how many parameters the source gives it, its object among them.
 	Signature(addr arch.Address) (result *types.Type, params int)
+	// Globals calls yield for the variables with fixed addresses that belong to no function of a library, until it returns false. Only
+	// files at hand are read, and of debugging information that is very large not all.
+	Globals(lib *libstate.Library, yield func(Global) bool)
+	// TypeNamed is the type with a name, as its language writes it.
+	TypeNamed(name string) (*types.Type, bool)
 	// ThreadLocal is the address of an object in a thread's own copy of a library's
 	// thread-local storage, by what code passes to __tls_get_addr: the library's number
 	// in the process and an offset.
 	ThreadLocal(tid unwind.ThreadID, module, offset uint64) (arch.Address, error)
+}
+
+// A Global is a variable that belongs to no function.
+type Global struct {
+	Name      string
+	Low, Size uint64 // where it lies in the process's memory
+	Type      *types.Type
 }
 
 // Held is a variable, or a part of one, that some place holds.

@@ -31,34 +31,40 @@ const (
 	maxWritten      = 512 // bytes past a block's end that are looked at
 )
 
-// heapFinders find the heaps that are known, and are tried in turn. most is how many bytes may be read of one.
-var heapFinders = []func(p heap.Process, most int) heap.Allocator{
-	func(p heap.Process, most int) heap.Allocator {
-		if h := glibcheap.Find(p, glibcheap.Options{Chunks: maxHeapChunks, Bytes: uint64(most)}); h != nil {
+// heapBounds say how much is looked at of a heap; 0 for all of it.
+type heapBounds struct {
+	bytes  int
+	blocks int
+}
+
+// heapFinders find the heaps that are known, and are tried in turn.
+var heapFinders = []func(p heap.Process, b heapBounds) heap.Allocator{
+	func(p heap.Process, b heapBounds) heap.Allocator {
+		if h := glibcheap.Find(p, glibcheap.Options{Chunks: b.blocks, Bytes: uint64(b.bytes)}); h != nil {
 			return h
 		}
 		return nil
 	},
-	func(p heap.Process, _ int) heap.Allocator {
-		if h := mallocng.Find(p, mallocng.Options{Blocks: maxHeapChunks}); h != nil {
+	func(p heap.Process, b heapBounds) heap.Allocator {
+		if h := mallocng.Find(p, mallocng.Options{Blocks: b.blocks}); h != nil {
 			return h
 		}
 		return nil
 	},
-	func(p heap.Process, _ int) heap.Allocator {
-		if h := jemalloc.Find(p, jemalloc.Options{Blocks: maxHeapChunks}); h != nil {
+	func(p heap.Process, b heapBounds) heap.Allocator {
+		if h := jemalloc.Find(p, jemalloc.Options{Blocks: b.blocks}); h != nil {
 			return h
 		}
 		return nil
 	},
-	func(p heap.Process, _ int) heap.Allocator {
-		if h := tcmalloc.Find(p, tcmalloc.Options{Blocks: maxHeapChunks}); h != nil {
+	func(p heap.Process, b heapBounds) heap.Allocator {
+		if h := tcmalloc.Find(p, tcmalloc.Options{Blocks: b.blocks}); h != nil {
 			return h
 		}
 		return nil
 	},
-	func(p heap.Process, _ int) heap.Allocator {
-		if h := mimalloc.Find(p, mimalloc.Options{Blocks: maxHeapChunks}); h != nil {
+	func(p heap.Process, b heapBounds) heap.Allocator {
+		if h := mimalloc.Find(p, mimalloc.Options{Blocks: b.blocks}); h != nil {
 			return h
 		}
 		return nil
@@ -78,7 +84,7 @@ func (in *Engine) heap() heap.Allocator {
 func findHeap(p Process, most int) heap.Allocator {
 	reads := &someReads{Process: p, left: most}
 	for _, find := range heapFinders {
-		if h := find(reads, most); h != nil {
+		if h := find(reads, heapBounds{most, maxHeapChunks}); h != nil {
 			return &partlyRead{h, reads}
 		}
 	}

@@ -1,0 +1,202 @@
+package typing
+
+import (
+	"strings"
+
+	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"github.com/corewalk/corewalk/internal/vars/types"
+)
+
+// A shape is what an object looks like, or each of its elements: which pointers are where.
+type shape struct {
+	name   string
+	of     *types.Type // nil for what no type describes: the node of a container
+	size   uint64      // bytes of an element
+	text   bool
+	single bool // an object is one of it, whatever its size
+	found  []slot
+	find   func(s *shape) []slot // until it was asked
+}
+
+// A slot is a pointer in a shape.
+type slot struct {
+	off uint64
+	to  *types.Type // what it points to
+	at  *shape      // the same, where it is known
+	t   *Typer
+}
+
+func (p *slot) shape() *shape {
+	if p.at == nil {
+		p.at = p.t.shapeOf(p.to)
+		if p.at == nil {
+			p.at = &shape{}
+		}
+	}
+	return p.at
+}
+
+// slots are its pointers.
+func (s *shape) slots() []slot {
+	if s.find != nil {
+		find := s.find
+		s.find = nil
+		s.found = find(s)
+	}
+	return s.found
+}
+
+// shapeKey is a type, or what a container makes of it.
+type shapeKey struct {
+	of   types.Ref
+	node string
+}
+
+const (
+	maxSlots = 1 << 12 // of one shape
+	maxDepth = 16      // of members in members
+	maxArray = 1 << 10 // elements of an array in an object that are followed
+)
+
+// shapeOf is the shape of objects of a type; nil where nothing can be said: void, functions, what is only declared.
+func (t *Typer) shapeOf(typ *types.Type) *shape {
+	d := typ.Defined()
+	if d == nil || !d.Ref.Valid() {
+		return nil
+	}
+	key := shapeKey{of: d.Ref}
+	if s, ok := t.shapes[key]; ok {
+		return s
+	}
+	t.shapes[key] = nil // of a type that asks for itself meanwhile
+	if d.Tag == dwarf.TagSubroutineType || nodeBase(d) {
+		return nil
+	}
+	s := &shape{of: typ, size: d.Whole()}
+	if s.size == 0 {
+		return nil
+	}
+	switch {
+	case isText(d):
+		s.name, s.text = "char", true
+	default:
+		s.name = typ.Name()
+		s.find = func(s *shape) []slot { return t.flatten(nil, d, 0, 0) }
+	}
+	t.shapes[key] = s
+	return s
+}
+
+// isText reports whether a type is that of a byte of text or of raw memory.
+func isText(t *types.Type) bool {
+	if t.Tag != dwarf.TagBaseType || t.ByteSize != 1 {
+		return false
+	}
+	return t.Encoding.Char() || t.BareName == "char" || strings.HasSuffix(t.BareName, " char") || t.BareName == "u8" || t.BareName == "uint8"
+}
+
+// nodeBase reports whether a type is what the nodes of containers begin with: what follows is not described by it.
+func nodeBase(t *types.Type) bool {
+	name, _, _ := strings.Cut(t.BareName, "<")
+	return strings.HasSuffix(name, "_node_base") || name == "__tree_end_node" || name == "__hash_node_base"
+}
+
+// flatten appends the pointers of a type that lies at an offset.
+func (t *Typer) flatten(out []slot, typ *types.Type, off uint64, depth int) []slot {
+	if depth > maxDepth || len(out) >= maxSlots {
+		return out
+	}
+	d := typ.Defined()
+	switch {
+	case d.Pointer() || d.Reference():
+		if d.Whole() == t.word {
+			out = append(out, slot{off: off, to: d.Target(), t: t})
+		}
+	case d.Tag == dwarf.TagUnionType:
+		// Which of its members it holds is not known.
+	case d.Aggregate():
+		if nodes, ok := t.container(d, off); ok {
+			return append(out, nodes...)
+		}
+		fields := d.Members().Fields
+		for i := range fields {
+			f := &fields[i]
+			if f.Static || f.Expr.Present() || f.Bits != 0 || f.Virtual {
+				continue
+			}
+			out = t.flatten(out, d.MemberType(f), off+f.Off, depth+1)
+		}
+	case d.Tag == dwarf.TagArrayType && !d.Vector:
+		elem := d.Target()
+		size, whole := elem.Whole(), d.Whole()
+		if size == 0 {
+			return out
+		}
+		for i := uint64(0); i < min(whole/size, maxArray); i++ {
+			before := len(out)
+			if out = t.flatten(out, elem, off+i*size, depth+1); len(out) == before {
+				break // elements without pointers
+			}
+		}
+	}
+	return out
+}
+
+// container returns the pointers of a container of the GNU C++ library whose nodes are not described by the pointers' types.
+func (t *Typer) container(d *types.Type, off uint64) ([]slot, bool) {
+	name, _, templ := strings.Cut(d.BareName, "<")
+	if !templ {
+		return nil, false
+	}
+	w := t.word
+	node := func(what string, value int, head uint64, links ...uint64) *shape {
+		return t.node(d, what, d.TypeArg(value), head, links...)
+	}
+	switch name {
+	case "__aligned_buffer", "__aligned_membuf": // memory for an object that may be there
+		if of := d.TypeArg(0); of != nil {
+			return t.flatten(nil, of, off, 1), true
+		}
+	case "_List_base": // a ring of nodes, of which the first is in the container
+		n := node("list node", 0, 2*w, 0, w)
+		return []slot{{off: off, at: n, t: t}, {off: off + w, at: n, t: t}}, n != nil
+	case "_Fwd_list_base":
+		n := node("list node", 0, w, 0)
+		return []slot{{off: off, at: n, t: t}}, n != nil
+	case "_Rb_tree": // the order, then a node without a value: color, parent, left, right
+		n := node("tree node", 1, 4*w, w, 2*w, 3*w)
+		return []slot{{off: off + 2*w, at: n, t: t}, {off: off + 3*w, at: n, t: t}, {off: off + 4*w, at: n, t: t}}, n != nil
+	case "_Hashtable":
+		n := node("hash node", 1, w, 0)
+		if n == nil {
+			return nil, false
+		}
+		buckets := &shape{name: n.name + "*", size: w, found: []slot{{off: 0, at: n, t: t}}}
+		return []slot{{off: off, at: buckets, t: t}, {off: off + 2*w, at: n, t: t}}, true
+	}
+	return nil, false
+}
+
+// node is the shape of a container's nodes: links to other nodes, and a value behind them.
+func (t *Typer) node(of *types.Type, what string, value *types.Type, head uint64, links ...uint64) *shape {
+	if value == nil {
+		return nil
+	}
+	key := shapeKey{of.Ref, "node"}
+	if s, ok := t.shapes[key]; ok {
+		return s
+	}
+	size := value.Whole()
+	if size == 0 {
+		return nil
+	}
+	s := &shape{name: what + " of " + value.Name(), size: head + size, single: true}
+	s.find = func(s *shape) (out []slot) {
+		for _, l := range links {
+			out = append(out, slot{off: l, at: s, t: t})
+		}
+		return t.flatten(out, value, head, 1)
+	}
+	t.shapes[key] = s
+	return s
+}

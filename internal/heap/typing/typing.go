@@ -1,0 +1,237 @@
+// Package typing finds the types of the objects in a heap: those that say it themselves, by the table of virtual functions that they begin with, and
+// those to which pointers of a known type lead, from variables through members, elements and the nodes of containers.
+//
+// A type by its table is what the program made. A type by a pointer is what the program takes the object for: it fits in size, and of several that
+// lead to one object the first counts, on the shortest way from a variable.
+package typing
+
+import (
+	"context"
+
+	"github.com/corewalk/corewalk/internal/heap/graph"
+	"github.com/corewalk/corewalk/internal/procmem"
+	"github.com/corewalk/corewalk/internal/vars/types"
+)
+
+// Unknown is the kind of objects whose type is not known.
+const Unknown graph.Kind = 0
+
+const (
+	maxKinds    = 1<<16 - 1
+	maxElements = 1 << 24 // of one object that are followed
+	maxTables   = 1 << 14
+	maxLookups  = 512 // classes whose members are looked for by their names
+	piece       = 64 << 10
+)
+
+// A Kind is a type of objects.
+type Kind struct {
+	Name string
+	// ByTable says that objects name it themselves, by their table of virtual functions.
+	ByTable bool
+	Elem    *types.Type // of the object, or of each of its elements; nil where it is not described
+	shape   *shape
+}
+
+// Source is what the program's files say of types.
+type Source interface {
+	// Class names the class of a table of virtual functions that an object begins with; "" for what is none.
+	Class(table uint64) string
+	// TypeNamed is the type with a name.
+	TypeNamed(name string) (*types.Type, bool)
+}
+
+// A Typer gives the objects of a graph their kinds.
+type Typer struct {
+	Kinds  []Kind // by graph.Kind; the first is not known
+	g      *graph.Graph
+	mem    procmem.Reader
+	source Source
+	word   uint64
+
+	byName  map[string]graph.Kind
+	tables  map[uint64]graph.Kind
+	lookups int
+	shapes  map[shapeKey]*shape
+	queue   []graph.Node
+}
+
+// New returns a Typer for a graph.
+func New(g *graph.Graph, mem procmem.Reader, source Source) *Typer {
+	return &Typer{Kinds: make([]Kind, 1), g: g, mem: mem, source: source, word: uint64(mem.Arch.WordSize), byName: map[string]graph.Kind{}, tables: map[uint64]graph.Kind{},
+		shapes: map[shapeKey]*shape{}}
+}
+
+// kind is the number of a type with a name.
+func (t *Typer) kind(name string, byTable bool, s *shape) graph.Kind {
+	if k, ok := t.byName[name]; ok {
+		if known := &t.Kinds[k]; known.shape == nil && s != nil {
+			known.shape, known.Elem = s, s.of
+		}
+		return k
+	}
+	if len(t.Kinds) >= maxKinds {
+		return Unknown
+	}
+	k := graph.Kind(len(t.Kinds))
+	t.byName[name] = k
+	t.Kinds = append(t.Kinds, Kind{Name: name, ByTable: byTable, shape: s})
+	if s != nil {
+		t.Kinds[k].Elem = s.of
+	}
+	return k
+}
+
+// Tables gives objects that begin with a table of virtual functions the type of that.
+func (t *Typer) Tables(ctx context.Context) error {
+	var err error
+	t.g.Each(int(t.word), func(n graph.Node, start uint64, b []byte) bool {
+		if n%(1<<16) == 0 && ctx.Err() != nil {
+			err = context.Cause(ctx)
+			return false
+		}
+		if uint64(len(b)) < t.word {
+			return true
+		}
+		table := t.mem.Arch.Word(b)
+		if table == 0 || table%t.word != 0 {
+			return true
+		}
+		k, ok := t.tables[table]
+		if !ok {
+			if len(t.tables) >= maxTables {
+				return true
+			}
+			k = t.class(table)
+			t.tables[table] = k
+		}
+		if k != Unknown {
+			t.g.Kinds[n] = k
+			if t.Kinds[k].shape != nil {
+				t.queue = append(t.queue, n)
+			}
+		}
+		return true
+	})
+	return err
+}
+
+// class is the kind of what begins with a table.
+func (t *Typer) class(table uint64) graph.Kind {
+	name := t.source.Class(table)
+	if name == "" {
+		return Unknown
+	}
+	var s *shape
+	if t.lookups < maxLookups {
+		t.lookups++
+		if typ, ok := t.source.TypeNamed(name); ok {
+			s = t.shapeOf(typ)
+		}
+	}
+	if s != nil { // as pointers to it are named
+		return t.kind(s.name, true, s)
+	}
+	return t.kind(name, true, nil)
+}
+
+// Root follows a pointer with a type that lies outside of the objects.
+func (t *Typer) Root(typ *types.Type, value uint64) {
+	s := typ.Strip()
+	if s.Pointer() || s.Reference() {
+		t.assign(value, t.shapeOf(s.Target()))
+	}
+}
+
+// Variable follows all pointers in a variable that lies outside of the objects.
+func (t *Typer) Variable(typ *types.Type, at uint64) {
+	s := t.shapeOf(typ)
+	if s == nil {
+		return
+	}
+	t.follow(s, at, s.size)
+}
+
+// assign says that an object begins with a shape, if that fits and nothing better is known.
+func (t *Typer) assign(at uint64, s *shape) {
+	if s == nil || s.name == "" {
+		return
+	}
+	n, ok := t.g.Exact(at)
+	if !ok || t.g.Kinds[n] != Unknown {
+		return
+	}
+	size := t.g.Size(n)
+	if size < s.size {
+		return
+	}
+	name := s.name
+	if t.many(s, size) {
+		name += "[]"
+	}
+	k := t.kind(name, false, s)
+	if k == Unknown {
+		return
+	}
+	t.g.Kinds[n] = k
+	if len(s.slots()) > 0 {
+		t.queue = append(t.queue, n)
+	}
+}
+
+// many reports whether an object of a size has several elements of a shape, or is text: what an allocator adds to a request is less.
+func (t *Typer) many(s *shape, size uint64) bool {
+	if s.single {
+		return false
+	}
+	return s.text || size >= 2*s.size && size-s.size > 4*t.word
+}
+
+// Follow follows the pointers of the objects with types to others, until no more are found.
+func (t *Typer) Follow(ctx context.Context) error {
+	for steps := 0; len(t.queue) > 0; steps++ {
+		if steps%(1<<12) == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		now := t.queue
+		t.queue = nil
+		for i, n := range now {
+			if i%(1<<12) == 0 && ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			s := t.Kinds[t.g.Kinds[n]].shape
+			if s == nil {
+				continue
+			}
+			size := s.size
+			if whole := t.g.Size(n); t.many(s, whole) {
+				size = whole
+			}
+			t.follow(s, t.g.Start(n), size)
+		}
+	}
+	return nil
+}
+
+// follow follows the pointers of elements of a shape that lie in memory, one behind the other.
+func (t *Typer) follow(s *shape, at, size uint64) {
+	slots := s.slots()
+	if len(slots) == 0 || s.size == 0 {
+		return
+	}
+	n := min(size/s.size, maxElements)
+	per := max(piece/s.size, 1)
+	for i := uint64(0); i < n; i += per {
+		k := min(per, n-i)
+		b := t.mem.Some(at+i*s.size, int(min(k*s.size, procmem.MaxBytes)))
+		for j := uint64(0); j < k; j++ {
+			for _, p := range slots {
+				if off := j*s.size + p.off; off+t.word <= uint64(len(b)) {
+					if v := t.mem.Arch.Word(b[off:]); v != 0 {
+						t.assign(v, p.shape())
+					}
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,355 @@
+package analysis
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/corewalk/corewalk/demangle"
+	"github.com/corewalk/corewalk/internal/heap/graph"
+	"github.com/corewalk/corewalk/internal/heap/typing"
+	"github.com/corewalk/corewalk/internal/vars/types"
+	"github.com/corewalk/corewalk/internal/vars/where"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// How well places name what they point at.
+const (
+	rankData     = iota // variables of modules
+	rankStack           // frames of threads
+	rankRegister        // of threads
+	rankOther           // memory of which nothing is known
+)
+
+const (
+	maxGlobalNames   = 1 << 20 // variables of all modules
+	maxStackNames    = 1 << 12 // words on stacks whose variables are looked for
+	maxThreadNames   = 256     // threads whose frames are walked for names
+	maxPathNames     = 12      // objects of a path that are written
+	registerNames    = 64      // of one thread
+	firstRegister    = 1       // no root in memory has a number as small as those of registers
+	maxRegisterRoots = 1 << 16
+)
+
+// A stackPointer is where the stack of a thread is in use.
+type stackPointer struct {
+	id unwind.ThreadID
+	sp unwind.Address
+}
+
+// stackPointers are those of all threads.
+func (e *Engine) stackPointers() (list []stackPointer) {
+	if e.Walker == nil {
+		return nil
+	}
+	threads, _ := e.Walker.AvailableThreads()
+	for _, id := range threads {
+		if top, err := e.Walker.InitialFrame(id); err == nil {
+			list = append(list, stackPointer{id, top.SP()})
+		}
+	}
+	return list
+}
+
+// roots finds what points into the heap from outside.
+func (c *census) roots() {
+	stacks := c.stackPointers()
+	for _, m := range c.Proc.Mappings() {
+		if m.Perm&libstate.Write == 0 {
+			continue
+		}
+		start, end, rank := uint64(m.Start), uint64(m.End), uint8(rankOther)
+		if c.isOfModule(m.Start) {
+			rank = rankData
+		}
+		for _, s := range stacks {
+			if m.Start <= s.sp && s.sp < m.End && (rank != rankStack || uint64(s.sp) < start) {
+				start, rank = uint64(s.sp), rankStack // what is below is no longer used
+			}
+		}
+		c.search(start, end, rank)
+	}
+	n := uint64(firstRegister)
+	for _, s := range stacks[:min(len(stacks), maxRegisterRoots/registerNames)] {
+		if top, err := c.Walker.InitialFrame(s.id); err == nil {
+			regs := top.Registers()
+			for m := regs.Valid; m != 0; m &= m - 1 {
+				r := m.First()
+				if v, ok := regs.Get(r); ok && int(r) < registerNames {
+					c.g.AddRoot(n+uint64(r), v, rankRegister)
+				}
+			}
+		}
+		n += registerNames
+	}
+}
+
+// search looks for roots in memory, but for what blocks and the records of allocators have.
+func (c *census) search(start, end uint64, rank uint8) {
+	for _, x := range c.foreign {
+		if x[1] <= start || x[0] >= end {
+			continue
+		}
+		if x[0] > start {
+			c.g.AddRoots(start, x[0], rank)
+		}
+		start = min(x[1], end)
+	}
+	c.g.AddRoots(start, end, rank)
+}
+
+// rootNames name what leads into the heap from outside.
+type rootNames struct {
+	c       *census
+	globals []where.Global // by address
+	stacks  []stackPointer
+	owners  map[unwind.ThreadID]*owners
+	left    int // words on stacks that are still named
+	known   map[uint64]rootName
+}
+
+// A rootName is the variable, or the part of one, that holds a root. The type is nil where it is not known.
+type rootName struct {
+	variable string // the whole
+	name     string
+	t        *types.Type
+}
+
+// rootNames finds the variables of the modules that have roots.
+func (c *census) rootNames() *rootNames {
+	r := &rootNames{c: c, stacks: c.stackPointers(), owners: map[unwind.ThreadID]*owners{}, left: maxStackNames, known: map[uint64]rootName{}}
+	libs := c.Proc.LibraryTracker()
+	if libs == nil || c.Variables == nil {
+		return r
+	}
+	seen := map[*libstate.Library]bool{}
+	for _, root := range c.g.Roots {
+		if root.Rank != rankData {
+			continue
+		}
+		lib, ok := libs.LibraryAt(root.At)
+		if !ok || seen[lib] {
+			continue
+		}
+		seen[lib] = true
+		where.ProcessOf(c.Variables).Globals(lib, func(g where.Global) bool {
+			r.globals = append(r.globals, g)
+			return len(r.globals) < maxGlobalNames
+		})
+	}
+	slices.SortStableFunc(r.globals, func(a, b where.Global) int { return cmp.Compare(a.Low, b.Low) })
+	return r
+}
+
+// follow tells the types what variables lead to.
+func (r *rootNames) follow(ctx context.Context, t *typing.Typer) {
+	last := -1
+	for _, root := range r.c.g.Roots {
+		if ctx.Err() != nil {
+			return
+		}
+		switch root.Rank {
+		case rankData:
+			if i := r.global(root.At); i >= 0 && i != last { // one for all of its roots
+				last = i
+				t.Variable(r.globals[i].Type, r.globals[i].Low)
+			}
+		case rankStack:
+			if n := r.of(root); n.t != nil {
+				if v, ok := r.c.mem.LookupWord(root.At); ok {
+					t.Root(n.t, v)
+				}
+			}
+		}
+	}
+}
+
+// global is the variable of a module that has an address; -1 if none is known.
+func (r *rootNames) global(addr uint64) int {
+	i, _ := slices.BinarySearchFunc(r.globals, addr, func(g where.Global, a uint64) int {
+		if g.Low <= a {
+			return -1
+		}
+		return 1
+	})
+	if i--; i >= 0 && addr-r.globals[i].Low < r.globals[i].Size {
+		return i
+	}
+	return -1
+}
+
+// name names a root, "cache.items[3]"; variable only names the variable that it is in.
+func (r *rootNames) name(root graph.Root) string     { return r.of(root).name }
+func (r *rootNames) variable(root graph.Root) string { return r.of(root).variable }
+
+func (r *rootNames) of(root graph.Root) rootName {
+	n, ok := r.known[root.At]
+	if !ok {
+		n = r.find(root)
+		if n.name == "" {
+			n.name = n.variable
+		}
+		r.known[root.At] = n
+	}
+	return n
+}
+
+func (r *rootNames) find(root graph.Root) (n rootName) {
+	word := uint64(r.c.arch.WordSize)
+	switch root.Rank {
+	case rankRegister:
+		i := root.At - firstRegister
+		id := r.stacks[i/registerNames].id
+		n.variable = fmt.Sprintf("%s of thread %d", r.c.arch.RegName(arch.Reg(i%registerNames)), id)
+	case rankStack:
+		id, ok := r.threadOf(root.At)
+		if !ok {
+			break
+		}
+		n.variable = fmt.Sprintf("stack of thread %d", id)
+		if r.left--; r.left < 0 || len(r.owners) >= maxThreadNames && r.owners[id] == nil {
+			break
+		}
+		o := r.owners[id]
+		if o == nil {
+			o = &owners{Engine: r.c.Engine, stack: r.c.stacks.walk(context.Background(), id, maxNameFrames).Frames}
+			r.owners[id] = o
+		}
+		if name, t := o.variableAt(root.At, word); t != nil {
+			n.name, n.t = name, t
+			n.variable, _, _ = strings.Cut(name, ".")
+			n.variable, _, _ = strings.Cut(n.variable, "[")
+		}
+	case rankData:
+		if i := r.global(root.At); i >= 0 {
+			g := &r.globals[i]
+			n.variable, n.name = g.Name, g.Name
+			if path, part, ok := g.Type.Part(root.At-g.Low, word); ok {
+				n.name, n.t = g.Name+path, part
+			}
+			break
+		}
+		symbol, _ := r.c.ownersIn(r.c.died()).variableAt(root.At, word)
+		n.name = symbol
+		n.variable, _, _ = strings.Cut(symbol, "+")
+		if lib, ok := r.c.Proc.LibraryTracker().LibraryAt(root.At); ok && symbol == "" {
+			n.variable = "data of " + report.Base(lib.Path)
+			n.name = fmt.Sprintf("%s+%#x", report.Base(lib.Path), root.At-uint64(lib.LoadBias))
+		}
+	default:
+		n.variable, n.name = "other memory", fmt.Sprintf("memory at %#x", root.At)
+	}
+	return n
+}
+
+// threadOf is the thread whose stack has an address.
+func (r *rootNames) threadOf(addr uint64) (id unwind.ThreadID, ok bool) {
+	m, mapped := r.c.Proc.MappingAt(addr)
+	for _, s := range r.stacks {
+		if mapped && m.Start <= s.sp && s.sp < m.End && uint64(s.sp) <= addr {
+			id, ok = s.id, true
+		}
+	}
+	return id, ok
+}
+
+// path names the way to an object, "cache->items[3]", and from where types do not lead on "cache->items[3] → Order+24 → char[]"; "" if nothing leads
+// there.
+func (r *rootNames) path(n graph.Node) string {
+	g := r.c.g
+	root, way, ok := g.Path(n, maxMemorySteps)
+	if !ok {
+		return ""
+	}
+	from := r.of(root)
+	name, t := from.name, from.t
+	for i, to := range way[1:] {
+		if t == nil || i >= maxPathNames {
+			return plainPath(name) + r.steps(way[i:])
+		}
+		off, ok := g.Pointer(way[i], to)
+		if !ok {
+			return plainPath(name) + r.steps(way[i:])
+		}
+		expr, part, ok := t.Follow(name, int64(off), uint64(r.c.arch.WordSize))
+		if !ok {
+			return plainPath(name) + r.steps(way[i:])
+		}
+		name, t = expr, part
+	}
+	return plainPath(name)
+}
+
+// steps writes a way by the types of its objects. Those of one type that follow one another are written once.
+func (r *rootNames) steps(way []graph.Node) string {
+	var b strings.Builder
+	written := 0
+	for i := 0; i < len(way); {
+		k := r.c.g.Kinds[way[i]]
+		j := i + 1
+		for j < len(way) && r.c.g.Kinds[way[j]] == k {
+			j++
+		}
+		if written++; written > maxPathNames {
+			fmt.Fprintf(&b, " → %d more", len(way)-i)
+			break
+		}
+		name := r.c.types.Kinds[k].Name
+		if name == "" {
+			name = fmt.Sprintf("%d bytes", r.c.g.Size(way[i]))
+			if j-i > 1 {
+				name = "untyped"
+			}
+		}
+		b.WriteString(" → " + name)
+		if j-i > 1 {
+			fmt.Fprintf(&b, " × %d", j-i)
+		}
+		i = j
+	}
+	return b.String()
+}
+
+// A typeSource is an Engine that says what the program's files say of types.
+type typeSource Engine
+
+// TypeNamed implements typing.Source.
+func (s *typeSource) TypeNamed(name string) (*types.Type, bool) {
+	if s.Variables == nil {
+		return nil, false
+	}
+	return where.ProcessOf(s.Variables).TypeNamed(name)
+}
+
+// Class implements typing.Source: by the type information in front of the table (Itanium C++ ABI, 2.5.2), or by the table's own symbol. Tables lie in
+// memory of modules that the program does not write to.
+func (s *typeSource) Class(table uint64) string {
+	e := (*Engine)(s)
+	if !e.isOfModule(table) {
+		return ""
+	}
+	w := uint64(e.arch.WordSize)
+	if front, ok := e.mem.Words(table-2*w, 2); ok && front[0] == 0 && front[1] != 0 && e.isOfModule(front[1]) {
+		if info, ok := e.mem.Words(front[1], 2); ok && e.isOfModule(info[0]) {
+			const most = 4096
+			if name, ended := e.mem.CString(info[1], most); ended && len(name) > 0 {
+				linkage := "_ZTS" + strings.TrimPrefix(string(name), "*")
+				if full := demangle.Name(linkage); full != linkage {
+					return strings.TrimPrefix(full, "typeinfo name for ")
+				}
+			}
+		}
+	}
+	symbol, _ := e.ownersIn(e.died()).variableAt(table, w)
+	if name, ok := strings.CutPrefix(symbol, "vtable for "); ok {
+		if name, ok := strings.CutSuffix(name, fmt.Sprintf("+%d", 2*w)); ok {
+			return name
+		}
+	}
+	return ""
+}

@@ -1,0 +1,212 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+const (
+	shownTypes  = 25
+	shownRoots  = 12
+	shownBlocks = 10
+	barColumns  = 20
+	pathColumns = 160
+)
+
+// WriteMemoryJSON writes m as a JSON document. The error is w's.
+func WriteMemoryJSON(w io.Writer, m *Memory) error {
+	j := jsonWriter{w: w}
+	mine := *m
+	mine.Schema = MemorySchema
+	j.putMemory(&mine)
+	j.buf = append(j.buf, '\n')
+	j.flush()
+	return j.err
+}
+
+// WriteMemoryText writes m for people: what the memory is for, each allocator, the types with the most bytes, what leads to them, the largest
+// blocks, and what nothing leads to. The error is w's.
+func WriteMemoryText(w io.Writer, m *Memory, opts TextOptions) error {
+	t := &textWriter{lineWriter: newLineWriter(w, opts), r: &Report{}, opts: opts}
+	t.infoHead(&m.Dump)
+	t.memoryAreas(m)
+	for i := range m.Allocators {
+		t.allocator(&m.Allocators[i])
+	}
+	if len(m.Types) > 0 {
+		t.memoryHeading("Types of blocks in use", len(m.Types), shownTypes)
+		t.types(m.Types, shownTypes)
+	}
+	if len(m.Roots) > 0 {
+		t.memoryHeading("What leads to them", len(m.Roots), shownRoots)
+		most, tab := m.Roots[0].Bytes, table{heads: []string{">bytes", "", ">blocks", "from"}}
+		for _, r := range m.Roots[:min(len(m.Roots), shownRoots)] {
+			tab.add(sizeText(r.Bytes), bar(r.Bytes, most), strconv.Itoa(r.Count), brief(r.Name, pathColumns))
+		}
+		tab.write(t.lineWriter)
+	}
+	t.memoryBlocks("Largest blocks", m.Largest)
+	t.memoryBlocks("Blocks that keep most alive", m.Keepers)
+	t.unreached(m)
+	if len(m.Warnings) > 0 {
+		t.end()
+	}
+	t.warnings(m.Warnings)
+	return t.w.Flush()
+}
+
+// memoryHeading writes the title of a table, with how many rows are left out.
+func (t *textWriter) memoryHeading(title string, all, shown int) {
+	t.end()
+	t.put(bold, title)
+	if all > shown {
+		t.put(plain, fmt.Sprintf(" (%d of %d; --format json has more)", shown, all))
+	}
+	t.end()
+}
+
+func (t *textWriter) memoryAreas(m *Memory) {
+	t.end()
+	t.put(bold, "Memory: ")
+	text := sizeText(m.Mapped) + " mapped"
+	if m.Missing > 0 {
+		text += ", of which the dump lacks " + sizeText(m.Missing) + " that may be written"
+	}
+	t.line(plain, text)
+	tab := table{heads: []string{">bytes", "", ">mappings", "for"}}
+	most := uint64(0)
+	for _, a := range m.Areas {
+		most = max(most, a.Bytes)
+	}
+	for _, a := range m.Areas {
+		tab.add(sizeText(a.Bytes), bar(a.Bytes, most), strconv.Itoa(a.Mappings), a.Kind)
+	}
+	tab.write(t.lineWriter)
+}
+
+// bar is as long as a number is large beside the largest.
+func bar(n, most uint64) string {
+	if most == 0 {
+		return ""
+	}
+	return strings.Repeat("#", int(float64(n)/float64(most)*barColumns+0.5))
+}
+
+func percent(n, of uint64) string {
+	if of == 0 {
+		return "0 %"
+	}
+	return fmt.Sprintf("%.0f %%", 100*float64(n)/float64(of))
+}
+
+func blocksText(c MemoryCount) string {
+	if c.Count == 1 {
+		return "1 block, " + sizeText(c.Bytes)
+	}
+	return fmt.Sprintf("%d blocks, %s", c.Count, sizeText(c.Bytes))
+}
+
+func (t *textWriter) allocator(a *MemoryAllocator) {
+	t.end()
+	t.put(bold, brief(a.Name, maxName)+": ")
+	t.line(plain, blocksText(a.Used)+" in use")
+	if a.Free.Count > 0 {
+		text := fmt.Sprintf("free: %s (%s of both), the largest %s", blocksText(a.Free), percent(a.Free.Bytes, a.Free.Bytes+a.Used.Bytes), sizeText(a.LargestFree))
+		for i, l := range a.Lists {
+			sep := ", "
+			if i == 0 {
+				sep = "; "
+			}
+			name := l.Name
+			if name == "" {
+				name = "on no list"
+			}
+			text += fmt.Sprintf("%s%s: %s", sep, brief(name, maxName), blocksText(MemoryCount{l.Count, l.Bytes}))
+		}
+		t.put(plain, "  ")
+		t.wrap(plain, 4, text)
+	}
+	for i, d := range a.Damages {
+		if i == 3 {
+			t.line(plain, fmt.Sprintf("  and %d more", len(a.Damages)-i))
+			break
+		}
+		t.put(plain, "  ")
+		t.wrap(plain, 4, "damaged at "+brief(d, maxPath))
+	}
+	tab := table{heads: []string{">up to", ">blocks", ">bytes", ""}}
+	most := uint64(0)
+	for _, s := range a.Sizes {
+		most = max(most, s.Bytes)
+	}
+	for _, s := range a.Sizes {
+		tab.add(sizeText(s.Size), strconv.Itoa(s.Count), sizeText(s.Bytes), bar(s.Bytes, most))
+	}
+	tab.write(t.lineWriter)
+}
+
+func (t *textWriter) types(list []MemoryType, shown int) {
+	tab := table{heads: []string{">bytes", "", ">count", ">keeps alive", "type"}}
+	for _, x := range list[:min(len(list), shown)] {
+		name := brief(x.Name, pathColumns)
+		if x.Name == "" {
+			name = fmt.Sprintf("(not known, %d bytes)", x.Size)
+		}
+		keeps := ""
+		if x.Retained > 0 {
+			keeps = sizeText(x.Retained)
+		}
+		if x.Confidence == Likely {
+			name += " [likely]"
+		}
+		tab.add(sizeText(x.Bytes), bar(x.Bytes, list[0].Bytes), strconv.Itoa(x.Count), keeps, name)
+	}
+	tab.dropEmpty()
+	tab.write(t.lineWriter)
+}
+
+func (t *textWriter) memoryBlocks(title string, list []MemoryBlock) {
+	if len(list) == 0 {
+		return
+	}
+	t.memoryHeading(title, len(list), shownBlocks)
+	tab := table{heads: []string{"address", ">bytes", ">keeps alive", "type", "from"}}
+	for _, b := range list[:min(len(list), shownBlocks)] {
+		keeps := ""
+		if b.Retained > 0 {
+			keeps = sizeText(b.Retained)
+		}
+		tab.add(fmt.Sprintf("%#x", uint64(b.Address)), sizeText(b.Size), keeps, brief(b.Type, pathColumns), brief(b.Path, pathColumns))
+	}
+	tab.dropEmpty()
+	tab.write(t.lineWriter)
+}
+
+// unreached says what is lost, as far as that can be said.
+func (t *textWriter) unreached(m *Memory) {
+	u := m.Unreached
+	if u == nil {
+		return
+	}
+	t.end()
+	t.put(bold, "Nothing leads to: ")
+	if u.Count == 0 {
+		t.line(plain, "no block; what only looks like a pointer counts as one")
+		return
+	}
+	text := blocksText(MemoryCount{u.Count, u.Bytes})
+	switch {
+	case m.Missing > 0:
+		text += "; pointers to them may be in memory that the dump lacks"
+	default:
+		text += " [likely leaked]"
+	}
+	if u.Heads.Count < u.Count {
+		text += fmt.Sprintf("; to %s of them none of the others points", blocksText(u.Heads))
+	}
+	t.line(plain, text)
+	t.types(u.Types, shownBlocks)
+	t.memoryBlocks("The largest of them", u.Blocks)
+}

@@ -24,6 +24,10 @@ type slot struct {
 	to  *types.Type // what it points to
 	at  *shape      // the same, where it is known
 	t   *Typer
+	// low and high are where in the shape pointers are to the part of the object that is in use; 0 for all of it. What is behind is what was there
+	// before.
+	low, high uint64
+	past      uint64 // bytes in use behind high
 }
 
 func (p *slot) shape() *shape {
@@ -80,7 +84,9 @@ func (t *Typer) shapeOf(typ *types.Type) *shape {
 	case isText(d):
 		s.name, s.text = "char", true
 	default:
-		s.name = typ.Name()
+		if s.name = d.Name(); d.BareName == "" {
+			s.name = typ.Name()
+		}
 		s.find = func(s *shape) []slot { return t.flatten(nil, d, 0, 0) }
 	}
 	t.shapes[key] = s
@@ -119,6 +125,9 @@ func (t *Typer) flatten(out []slot, typ *types.Type, off uint64, depth int) []sl
 			return append(out, nodes...)
 		}
 		fields := d.Members().Fields
+		if p, ok := t.rowOf(d, fields, off); ok {
+			return append(out, p)
+		}
 		for i := range fields {
 			f := &fields[i]
 			if f.Static || f.Expr.Present() || f.Bits != 0 || f.Virtual {
@@ -142,6 +151,27 @@ func (t *Typer) flatten(out []slot, typ *types.Type, off uint64, depth int) []sl
 	return out
 }
 
+// rowOf returns the pointer of a vector to its elements, of which not all may be in use.
+func (t *Typer) rowOf(d *types.Type, fields []types.Field, off uint64) (p slot, ok bool) {
+	first, past := -1, -1
+	for i := range fields {
+		switch fields[i].Name {
+		case "_M_start", "__begin_":
+			first = i
+		case "_M_finish", "__end_":
+			past = i
+		}
+	}
+	if first < 0 || past < 0 {
+		return p, false
+	}
+	of := d.MemberType(&fields[first]).Defined()
+	if !of.Pointer() || !d.MemberType(&fields[past]).Defined().Pointer() {
+		return p, false
+	}
+	return slot{off: off + fields[first].Off, to: of.Target(), t: t, low: off + fields[first].Off, high: off + fields[past].Off}, true
+}
+
 // container returns the pointers of a container of the GNU C++ library whose nodes are not described by the pointers' types.
 func (t *Typer) container(d *types.Type, off uint64) ([]slot, bool) {
 	name, _, templ := strings.Cut(d.BareName, "<")
@@ -163,6 +193,17 @@ func (t *Typer) container(d *types.Type, off uint64) ([]slot, bool) {
 	case "_Fwd_list_base":
 		n := node("list node", 0, w, 0)
 		return []slot{{off: off, at: n, t: t}}, n != nil
+	case "_Deque_base": // a row of pointers to rows of elements; two iterators, of which each ends with where in the first row it is
+		element := d.TypeArg(0)
+		if element == nil {
+			return nil, false
+		}
+		elements := t.shapeOf(element)
+		if elements == nil {
+			return nil, false
+		}
+		rows := &shape{name: element.Name() + " *", size: w, found: []slot{{at: elements, t: t}}}
+		return []slot{{off: off, at: rows, t: t, low: off + 5*w, high: off + 9*w, past: w}}, true
 	case "_Rb_tree": // the order, then a node without a value: color, parent, left, right
 		n := node("tree node", 1, 4*w, w, 2*w, 3*w)
 		return []slot{{off: off + 2*w, at: n, t: t}, {off: off + 3*w, at: n, t: t}, {off: off + 4*w, at: n, t: t}}, n != nil

@@ -54,12 +54,13 @@ type Typer struct {
 	lookups int
 	shapes  map[shapeKey]*shape
 	queue   []graph.Node
+	used    map[graph.Node][2]uint64 // which bytes of an object are in use, where that is not all
 }
 
 // New returns a Typer for a graph.
 func New(g *graph.Graph, mem procmem.Reader, source Source) *Typer {
 	return &Typer{Kinds: make([]Kind, 1), g: g, mem: mem, source: source, word: uint64(mem.Arch.WordSize), byName: map[string]graph.Kind{}, tables: map[uint64]graph.Kind{},
-		shapes: map[shapeKey]*shape{}}
+		shapes: map[shapeKey]*shape{}, used: map[graph.Node][2]uint64{}}
 }
 
 // kind is the number of a type with a name.
@@ -139,7 +140,7 @@ func (t *Typer) class(table uint64) graph.Kind {
 func (t *Typer) Root(typ *types.Type, value uint64) {
 	s := typ.Strip()
 	if s.Pointer() || s.Reference() {
-		t.assign(value, t.shapeOf(s.Target()))
+		t.assign(value, t.shapeOf(s.Target()), nil)
 	}
 }
 
@@ -152,8 +153,9 @@ func (t *Typer) Variable(typ *types.Type, at uint64) {
 	t.follow(s, at, s.size)
 }
 
-// assign says that an object begins with a shape, if that fits and nothing better is known.
-func (t *Typer) assign(at uint64, s *shape) {
+// assign says that an object begins with a shape, if that fits and nothing better is known. used is where the part of it is that is in use; nil
+// for all of it.
+func (t *Typer) assign(at uint64, s *shape, used *[2]uint64) {
 	if s == nil || s.name == "" {
 		return
 	}
@@ -176,6 +178,9 @@ func (t *Typer) assign(at uint64, s *shape) {
 	t.g.Kinds[n] = k
 	if len(s.slots()) > 0 {
 		t.queue = append(t.queue, n)
+		if used != nil && used[0] >= at && used[1]-at <= size {
+			t.used[n] = *used
+		}
 	}
 }
 
@@ -207,7 +212,12 @@ func (t *Typer) Follow(ctx context.Context) error {
 			if whole := t.g.Size(n); t.many(s, whole) {
 				size = whole
 			}
-			t.follow(s, t.g.Start(n), size)
+			start := t.g.Start(n)
+			if used, ok := t.used[n]; ok {
+				delete(t.used, n)
+				start, size = used[0], used[1]-used[0]
+			}
+			t.follow(s, start, size)
 		}
 	}
 	return nil
@@ -225,13 +235,29 @@ func (t *Typer) follow(s *shape, at, size uint64) {
 		k := min(per, n-i)
 		b := t.mem.Some(at+i*s.size, int(min(k*s.size, procmem.MaxBytes)))
 		for j := uint64(0); j < k; j++ {
-			for _, p := range slots {
-				if off := j*s.size + p.off; off+t.word <= uint64(len(b)) {
-					if v := t.mem.Arch.Word(b[off:]); v != 0 {
-						t.assign(v, p.shape())
-					}
+			for i := range slots {
+				p := &slots[i]
+				v := t.wordAt(b, j*s.size+p.off)
+				if v == 0 {
+					continue
+				}
+				if p.high == 0 {
+					t.assign(v, p.shape(), nil)
+					continue
+				}
+				used := [2]uint64{t.wordAt(b, j*s.size+p.low), t.wordAt(b, j*s.size+p.high) + p.past}
+				if used[0] <= used[1] {
+					t.assign(v, p.shape(), &used)
 				}
 			}
 		}
 	}
+}
+
+// wordAt is a word in memory that was read; 0 past its end.
+func (t *Typer) wordAt(b []byte, off uint64) uint64 {
+	if off+t.word > uint64(len(b)) {
+		return 0
+	}
+	return t.mem.Arch.Word(b[off:])
 }

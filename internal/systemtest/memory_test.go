@@ -1,0 +1,112 @@
+package systemtest
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/internal/heap/heaptest"
+	"github.com/corewalk/corewalk/report"
+)
+
+// memoryOf is what fills the memory of a process that left a core.
+func memoryOf(t *testing.T, core string) *corewalk.Memory {
+	t.Helper()
+	target, err := corewalk.Open(t.Context(), core)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer target.Close()
+	facts, err := target.Facts(corewalk.FactsOptions{Unlimited: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer facts.Close()
+	m, err := facts.Memory(t.Context(), corewalk.MemoryOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// TestMemoryTypes: of programs that write down what they hold, each type has as many blocks as they have, and what they lost is what nothing leads to.
+func TestMemoryTypes(t *testing.T) {
+	for _, c := range []struct{ name, library, debian string }{
+		{name: "glibc"},
+		{"jemalloc", "libjemalloc.so.2", "libjemalloc2"},
+		{"tcmalloc", "libtcmalloc_minimal.so.4", "libtcmalloc-minimal4"},
+		{"mimalloc", "libmimalloc.so.2.0", "libmimalloc2.0"},
+	} {
+		for _, level := range []string{"-O0", "-O2"} {
+			t.Run(c.name+level, func(t *testing.T) {
+				t.Parallel()
+				exe := fixture.Compile(t, "g++", "heap/types.cpp", "-g", level)
+				var env []string
+				if c.library != "" {
+					env = heaptest.Preload(t, c.library, c.debian)
+				}
+				log := filepath.Join(t.TempDir(), "log")
+				m := memoryOf(t, fixture.Crash(t, env, exe, log))
+				types, lost := planted(t, log)
+				for _, row := range m.Types {
+					if want, ok := types[row.Name]; ok {
+						delete(types, row.Name)
+						if row.Count != want {
+							t.Errorf("%d of %s, want %d", row.Count, row.Name, want)
+						}
+						if certain := row.Name == "Circle" || row.Name == "Square"; certain != (row.Confidence == report.Certain) {
+							t.Errorf("%s is %s", row.Name, row.Confidence)
+						}
+					}
+				}
+				for name := range types {
+					t.Errorf("no %s", name)
+				}
+				if u := m.Unreached; u == nil || u.Count < lost || u.Count > lost+2 {
+					t.Errorf("%+v unreached, %d are lost", u, lost)
+				}
+				roots := map[string]int{}
+				for _, r := range m.Roots {
+					roots[r.Name] = r.Count
+				}
+				if roots["cache"] < 2000 || roots["lines"] < 100 || roots["shapes"] != 301 || roots["table"] != 16 {
+					t.Errorf("roots: %v", roots)
+				}
+			})
+		}
+	}
+}
+
+// planted reads what a program wrote down: how many blocks of each type it holds, and how many it lost.
+func planted(t *testing.T, log string) (types map[string]int, lost int) {
+	t.Helper()
+	f, err := os.Open(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	types = map[string]int{}
+	for s := bufio.NewScanner(f); s.Scan(); {
+		what, rest, _ := strings.Cut(s.Text(), " ")
+		if what == "lost" {
+			lost++
+			continue
+		}
+		n, name := 0, ""
+		if _, err := fmt.Sscan(rest, &n); err != nil {
+			t.Fatal(s.Text())
+		}
+		if _, name, _ = strings.Cut(rest, " "); name != "" {
+			types[name] = n
+		}
+	}
+	if len(types) < 10 || lost == 0 {
+		t.Fatalf("%v, %d lost", types, lost)
+	}
+	return types, lost
+}

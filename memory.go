@@ -15,7 +15,7 @@ type Memory struct {
 
 // MemoryOptions say how much is done to tell what fills the memory.
 type MemoryOptions struct {
-	// Limit is how much memory the blocks in use may take while they are looked at, in bytes; 0 means 384 MiB. Of more blocks less is said.
+	// Limit is how much memory the blocks in use may take while they are looked at, in bytes; 0 means 480 MiB. Of more blocks less is said.
 	Limit int
 	// Progress is told what is done next; it may be nil.
 	Progress func(what string)

@@ -32,6 +32,7 @@ type Heap struct {
 	maps     []libstate.Mapping
 
 	lists   map[uint64]string // of free chunks, by their address
+	marks   [1 << 10]uint64   // bits by which both maps are left out; see maybe
 	own     map[uint64]bool   // chunks with records of the allocator
 	key     uint64            // that marks what lies in a tcache; 0 if it is not known
 	protect bool              // pointers of lists are mangled with their own address (2.32)

@@ -26,6 +26,23 @@ func (h *Heap) readLists() {
 	}
 }
 
+// list says on which list a chunk is.
+func (h *Heap) list(c uint64, kind string) {
+	h.lists[c] = kind
+	h.mark(c)
+}
+
+// mark and maybe tell most chunks, which are on no list, from the few that are without a look at maps.
+func (h *Heap) mark(c uint64) {
+	i := c / h.align % (64 * uint64(len(h.marks)))
+	h.marks[i/64] |= 1 << (i % 64)
+}
+
+func (h *Heap) maybe(c uint64) bool {
+	i := c / h.align % (64 * uint64(len(h.marks)))
+	return h.marks[i/64]&(1<<(i%64)) != 0
+}
+
 // inHeap reports whether a chunk can be at an address.
 func (h *Heap) inHeap(c uint64) bool {
 	return (c+2*h.w)%h.align == 0 && h.segmentAt(c) != nil
@@ -50,7 +67,7 @@ func (h *Heap) bins(a *arena) {
 				}
 				break
 			}
-			h.lists[c] = kind
+			h.list(c, kind)
 			if back := h.mem.Word(c + 3*h.w); back != prev {
 				h.overwritten(c, kind, c+3*h.w, back)
 				break
@@ -93,7 +110,7 @@ func (h *Heap) fastbins(a *arena) {
 			if h.lists[c] != "" {
 				break
 			}
-			h.lists[c] = "fastbin"
+			h.list(c, "fastbin")
 			prev = c
 			c = h.follow(c+2*h.w, 0, h.inHeap)
 		}
@@ -147,6 +164,7 @@ func (h *Heap) tcaches() {
 				for _, f := range formats {
 					if v.size == f.chunk && h.tcache(h.user(v.addr), f) {
 						h.own[v.addr] = true
+						h.mark(v.addr)
 						if first { // one release has one format
 							formats, first = []format{f}, false
 						}
@@ -209,7 +227,7 @@ func (h *Heap) tcache(at uint64, f format) bool {
 	}
 	for _, l := range lists {
 		for _, c := range l.chunks {
-			h.lists[c] = "tcache"
+			h.list(c, "tcache")
 			if h.key == 0 {
 				h.key = h.mem.Word(c + 3*h.w)
 			}

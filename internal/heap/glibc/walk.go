@@ -169,6 +169,7 @@ func (h *Heap) blockOf(v visit) heap.Block {
 		b.Own = true
 	case !v.inUse:
 		b.Free, b.List = true, h.lists[v.addr]
+	case !h.maybe(v.addr): // most
 	case h.lists[v.addr] != "":
 		b.Free, b.List = true, h.lists[v.addr]
 	case h.own[v.addr]:

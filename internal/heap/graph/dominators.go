@@ -4,7 +4,7 @@ import "context"
 
 // perNode and perEdge are how many bytes Retained takes.
 const (
-	perNode = 40
+	perNode = 24
 	perEdge = 4
 )
 
@@ -17,13 +17,13 @@ func (g *Graph) Retained(ctx context.Context) (bytes []uint64, by []Node, err er
 	if g.outAt == nil {
 		return nil, nil, ErrLarge
 	}
-	if g.bytes()+g.nodes*perNode+len(g.out)*perEdge > g.limit {
+	if g.bytes()+g.nodes*perNode+g.out.n*perEdge > g.limit {
 		return nil, nil, ErrLarge
 	}
 	n := g.nodes
 	// Everything below is by the order in which a search in depth finds objects; number 0 is what stands for all roots.
 	vertex := make([]Node, 1, n+1)
-	number := make([]uint32, n) // 0: not reached
+	number := make([]uint32, n, n+1) // 0: not reached
 	parent := make([]uint32, 1, n+1)
 	type frame struct {
 		n Node
@@ -47,7 +47,7 @@ func (g *Graph) Retained(ctx context.Context) (bytes []uint64, by []Node, err er
 				stack = stack[:len(stack)-1]
 				continue
 			}
-			to := g.out[f.e]
+			to := g.out.at(f.e)
 			f.e++
 			if number[to] == 0 {
 				enter(to, number[f.n])
@@ -62,8 +62,8 @@ func (g *Graph) Retained(ctx context.Context) (bytes []uint64, by []Node, err er
 	// Who points at each object, by numbers.
 	predAt := make([]uint32, m+1)
 	for _, v := range vertex[1:] {
-		for _, to := range g.out[g.outAt[v]:g.outAt[v+1]] {
-			predAt[number[to]]++
+		for i := g.outAt[v]; i < g.outAt[v+1]; i++ {
+			predAt[number[g.out.at(i)]]++
 		}
 	}
 	sum := uint32(0)
@@ -72,8 +72,8 @@ func (g *Graph) Retained(ctx context.Context) (bytes []uint64, by []Node, err er
 	}
 	pred := make([]uint32, sum)
 	for i, v := range vertex[1:] {
-		for _, to := range g.out[g.outAt[v]:g.outAt[v+1]] {
-			w := number[to]
+		for j := g.outAt[v]; j < g.outAt[v+1]; j++ {
+			w := number[g.out.at(j)]
 			pred[predAt[w]] = uint32(i + 1)
 			predAt[w]++
 		}
@@ -89,8 +89,8 @@ func (g *Graph) Retained(ctx context.Context) (bytes []uint64, by []Node, err er
 	}
 
 	semi := make([]uint32, m)
-	label := make([]uint32, m)
-	ancestor := make([]uint32, m) // parent; compressed
+	label := append(number, 0)[:m] // which is no longer needed
+	ancestor := make([]uint32, m)  // parent; compressed
 	for i := range semi {
 		semi[i], label[i], ancestor[i] = uint32(i), uint32(i), parent[i]
 	}
@@ -140,6 +140,7 @@ func (g *Graph) Retained(ctx context.Context) (bytes []uint64, by []Node, err er
 		}
 		dom[w] = d
 	}
+	pred, predAt, semi, label = nil, nil, nil, nil
 	bytes, by = make([]uint64, n), make([]Node, n)
 	for i := range bytes {
 		bytes[i], by[i] = g.Size(Node(i)), None

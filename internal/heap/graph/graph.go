@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"encoding/binary"
 	"errors"
 	"math"
 
@@ -27,12 +28,34 @@ type Graph struct {
 	Roots  []Root
 	total  uint64
 	outAt  []uint32 // where each object's edges begin in out; nil if they are not kept
-	out    []Node
+	out    edges
 	seen   []uint64 // bits: objects that a root reaches
 	parent []uint32 // of each object reached: an object, or a root's number with isRoot
 	from   []uint32 // and the number of the root
 	limit  int      // bytes of memory that the graph may take
 }
+
+// edges are nodes in pieces, none of which is copied when there are more.
+type edges struct {
+	pieces [][]Node
+	n      int
+}
+
+const (
+	pieceBits = 18
+	pieceMask = 1<<pieceBits - 1
+	maxEdges  = 1<<31 - 1
+)
+
+func (e *edges) add(n Node) {
+	if e.n>>pieceBits == len(e.pieces) {
+		e.pieces = append(e.pieces, make([]Node, 1<<pieceBits))
+	}
+	e.pieces[e.n>>pieceBits][e.n&pieceMask] = n
+	e.n++
+}
+
+func (e *edges) at(i uint32) Node { return e.pieces[i>>pieceBits][i&pieceMask] }
 
 // Errors of what is left out to stay within limits.
 var (
@@ -46,10 +69,13 @@ type Builder struct {
 	second bool
 }
 
-// NewBuilder makes a graph of the objects that lie in ranges of memory. limit is how much memory it may take, in bytes.
-func NewBuilder(mem procmem.Reader, ranges [][2]uint64, limit int) *Builder {
-	return &Builder{g: &Graph{index: *newIndex(ranges), mem: mem, limit: limit}}
+// NewBuilder makes a graph. limit is how much memory it may take, in bytes.
+func NewBuilder(mem procmem.Reader, limit int) *Builder {
+	return &Builder{g: &Graph{mem: mem, limit: limit}}
 }
+
+// Range says that objects may be in a range of memory. It is false where that overlaps another.
+func (b *Builder) Range(start, end uint64) bool { return b.g.add(start, end) }
 
 // Add adds an object. All objects are added twice: to count them, and after Counted once more with their sizes. An object that begins nowhere in
 // the ranges, or where one does already, is left out.
@@ -193,6 +219,16 @@ func (g *Graph) pointers(at uint64, b []byte, yield func(off int, to Node) bool)
 		return
 	}
 	low, high := g.spans[0].start, g.spans[len(g.spans)-1].end
+	if a := g.mem.Arch; a != nil && a.WordSize == 8 && !a.Big() { // most memory of most dumps
+		for off := int(-at & 7); off+8 <= len(b); off += 8 {
+			if v := binary.LittleEndian.Uint64(b[off:]); v-low < high-low {
+				if to, _, ok := g.Find(v); ok && !yield(off, to) {
+					return
+				}
+			}
+		}
+		return
+	}
 	g.words(at, b, func(off int, v uint64) bool {
 		if v-low >= high-low {
 			return true

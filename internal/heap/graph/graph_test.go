@@ -40,7 +40,10 @@ func (m *memory) put(at, v uint64) { binary.LittleEndian.PutUint64(m.data[at-m.b
 type block struct{ start, size uint64 }
 
 func build(m *memory, ranges [][2]uint64, blocks []block, limit int) *Graph {
-	b := NewBuilder(procmem.Of(m), ranges, limit)
+	b := NewBuilder(procmem.Of(m), limit)
+	for _, r := range ranges {
+		b.Range(r[0], r[1])
+	}
 	for range 2 {
 		for _, x := range blocks {
 			b.Add(x.start, x.size)

@@ -39,16 +39,15 @@ type index struct {
 	nodes int
 }
 
-// newIndex makes one of ranges of memory, which must not overlap.
-func newIndex(ranges [][2]uint64) *index {
-	x := &index{}
-	for _, r := range ranges {
-		if r[1] > r[0] {
-			x.spans = append(x.spans, span{start: r[0] &^ (granule - 1), end: r[1]})
-		}
+// add adds memory in which objects may be. It is false where that overlaps what was added before.
+func (x *index) add(start, end uint64) bool {
+	start &^= granule - 1
+	i, found := slices.BinarySearchFunc(x.spans, start, func(s span, a uint64) int { return cmp.Compare(s.start, a) })
+	if found || end <= start || i > 0 && x.spans[i-1].end > start || i < len(x.spans) && end > x.spans[i].start {
+		return false
 	}
-	slices.SortFunc(x.spans, func(a, b span) int { return cmp.Compare(a.start, b.start) })
-	return x
+	x.spans = slices.Insert(x.spans, i, span{start: start, end: end})
+	return true
 }
 
 // at returns the range that has an address; nil if none has.
@@ -74,11 +73,10 @@ func (x *index) mark(addr uint64) bool {
 	if s == nil || addr%granule != 0 || x.nodes >= maxNodes {
 		return false
 	}
-	if s.bits == nil {
-		n := ((s.end-s.start)/granule + perWord) / perWord
-		s.bits = make([]uint64, n)
-	}
 	i := (addr - s.start) / granule
+	if n := int(i/perWord) + 1; n > len(s.bits) { // as far as there are objects: much of a range may be empty
+		s.bits = slices.Grow(s.bits, n-len(s.bits))[:n]
+	}
 	if s.bits[i/perWord]&(1<<(i%perWord)) != 0 {
 		return false
 	}
@@ -94,8 +92,9 @@ func (x *index) number() {
 	first := Node(0)
 	for i := range x.spans {
 		s := &x.spans[i]
+		s.bits = slices.Clip(s.bits)
 		s.first = first
-		s.ranks = make([]uint32, len(s.bits)/perRank+1)
+		s.ranks = make([]uint32, (len(s.bits)+perRank-1)/perRank)
 		n := uint32(0)
 		for j, w := range s.bits {
 			if j%perRank == 0 {
@@ -114,7 +113,7 @@ func (x *index) exact(addr uint64) (Node, bool) {
 		return None, false
 	}
 	i := (addr - s.start) / granule
-	if s.bits[i/perWord]&(1<<(i%perWord)) == 0 {
+	if i/perWord >= uint64(len(s.bits)) || s.bits[i/perWord]&(1<<(i%perWord)) == 0 {
 		return None, false
 	}
 	return s.before(i), true
@@ -126,7 +125,7 @@ func (x *index) last(addr uint64) (n Node, start uint64, ok bool) {
 	if s == nil {
 		return None, 0, false
 	}
-	i := (addr - s.start) / granule
+	i := min((addr-s.start)/granule, uint64(len(s.bits))*perWord-1)
 	j := int(i / perWord)
 	w := s.bits[j] & (^uint64(0) >> (perWord - 1 - i%perWord))
 	for w == 0 {

@@ -42,12 +42,12 @@ func (g *Graph) AddRoot(name, value uint64, rank uint8) {
 
 // Edges reads who points at whom and keeps it, if that fits.
 func (g *Graph) Edges(ctx context.Context) error {
-	left := (g.limit - g.bytes()) / 4
+	left := min((g.limit-g.bytes())/4, maxEdges)
 	at := make([]uint32, g.nodes+1)
-	var out []Node
+	var out edges
 	var err error
 	g.Each(maxScan, func(n Node, start uint64, b []byte) bool {
-		at[n] = uint32(len(out))
+		at[n] = uint32(out.n)
 		if n%(1<<16) == 0 && ctx.Err() != nil {
 			err = context.Cause(ctx)
 			return false
@@ -55,12 +55,12 @@ func (g *Graph) Edges(ctx context.Context) error {
 		last := None
 		g.pointers(start, b, func(_ int, to Node) bool {
 			if to != n && to != last {
-				out = append(out, to)
+				out.add(to)
 			}
 			last = to
 			return true
 		})
-		if len(out) > left {
+		if out.n > left {
 			err = ErrLarge
 			return false
 		}
@@ -69,14 +69,14 @@ func (g *Graph) Edges(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	at[g.nodes] = uint32(len(out))
+	at[g.nodes] = uint32(out.n)
 	g.outAt, g.out = at, out
 	return nil
 }
 
 // bytes is how much memory the graph takes.
 func (g *Graph) bytes() int {
-	n := 4*len(g.sizes) + 2*len(g.Kinds) + 4*len(g.outAt) + 4*cap(g.out) + 24*len(g.Roots) + 8*len(g.seen) + 8*len(g.parent)
+	n := 4*len(g.sizes) + 2*len(g.Kinds) + 4*len(g.outAt) + 4*len(g.out.pieces)<<pieceBits + 24*len(g.Roots) + 8*len(g.seen) + 8*len(g.parent)
 	for i := range g.spans {
 		n += 8*len(g.spans[i].bits) + 4*len(g.spans[i].ranks)
 	}
@@ -86,8 +86,8 @@ func (g *Graph) bytes() int {
 // Out calls yield for each object that one points at, in the order of its words; more than once for some. Without Edges it reads the object's memory.
 func (g *Graph) Out(n Node, yield func(to Node) bool) {
 	if g.outAt != nil {
-		for _, to := range g.out[g.outAt[n]:g.outAt[n+1]] {
-			if !yield(to) {
+		for i := g.outAt[n]; i < g.outAt[n+1]; i++ {
+			if !yield(g.out.at(i)) {
 				return
 			}
 		}

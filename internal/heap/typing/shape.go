@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"github.com/corewalk/corewalk/internal/heap/graph"
 	"github.com/corewalk/corewalk/internal/vars/types"
 )
 
@@ -13,7 +14,9 @@ type shape struct {
 	of     *types.Type // nil for what no type describes: the node of a container
 	size   uint64      // bytes of an element
 	text   bool
-	single bool // an object is one of it, whatever its size
+	single bool       // an object is one of it, whatever its size
+	one    graph.Kind // of objects that are one of it, and of those that are several; Unknown until there are some
+	many   graph.Kind
 	found  []slot
 	find   func(s *shape) []slot // until it was asked
 }

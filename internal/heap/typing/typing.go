@@ -54,6 +54,7 @@ type Typer struct {
 	lookups int
 	shapes  map[shapeKey]*shape
 	queue   []graph.Node
+	buf     []byte
 	used    map[graph.Node][2]uint64 // which bytes of an object are in use, where that is not all
 }
 
@@ -167,11 +168,7 @@ func (t *Typer) assign(at uint64, s *shape, used *[2]uint64) {
 	if size < s.size {
 		return
 	}
-	name := s.name
-	if t.many(s, size) {
-		name += "[]"
-	}
-	k := t.kind(name, false, s)
+	k := t.kindOf(s, t.many(s, size))
 	if k == Unknown {
 		return
 	}
@@ -182,6 +179,20 @@ func (t *Typer) assign(at uint64, s *shape, used *[2]uint64) {
 			t.used[n] = *used
 		}
 	}
+}
+
+// kindOf is the kind of objects of a shape, one or many.
+func (t *Typer) kindOf(s *shape, many bool) graph.Kind {
+	if many {
+		if s.many == Unknown {
+			s.many = t.kind(s.name+"[]", false, s)
+		}
+		return s.many
+	}
+	if s.one == Unknown {
+		s.one = t.kind(s.name, false, s)
+	}
+	return s.one
 }
 
 // many reports whether an object of a size has several elements of a shape, or is text: what an allocator adds to a request is less.
@@ -233,7 +244,7 @@ func (t *Typer) follow(s *shape, at, size uint64) {
 	per := max(piece/s.size, 1)
 	for i := uint64(0); i < n; i += per {
 		k := min(per, n-i)
-		b := t.mem.Some(at+i*s.size, int(min(k*s.size, procmem.MaxBytes)))
+		b := t.read(at+i*s.size, int(min(k*s.size, procmem.MaxBytes)))
 		for j := uint64(0); j < k; j++ {
 			for i := range slots {
 				p := &slots[i]
@@ -252,6 +263,14 @@ func (t *Typer) follow(s *shape, at, size uint64) {
 			}
 		}
 	}
+}
+
+// read is memory, as much as is there of it, until the next read.
+func (t *Typer) read(at uint64, n int) []byte {
+	if n > len(t.buf) {
+		t.buf = make([]byte, max(n, piece))
+	}
+	return t.buf[:t.mem.Fill(at, t.buf[:n])]
 }
 
 // wordAt is a word in memory that was read; 0 past its end.

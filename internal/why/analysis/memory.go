@@ -28,7 +28,7 @@ const (
 
 // MemoryOptions say how much is done to tell what fills the memory.
 type MemoryOptions struct {
-	// Limit is how much memory the graph of all blocks may take, in bytes; 0 means 384 MiB.
+	// Limit is how much memory the graph of all blocks may take, in bytes; 0 means 480 MiB.
 	Limit int
 	// Progress is told what is done next; it may be nil.
 	Progress func(what string)
@@ -60,7 +60,7 @@ type census struct {
 // Memory says what fills the memory of the process. The graph is nil if it has no allocator that is known.
 func (e *Engine) Memory(ctx context.Context, o MemoryOptions) (*report.Memory, *HeapGraph, error) {
 	if o.Limit == 0 {
-		o.Limit = 384 << 20
+		o.Limit = 480 << 20
 	}
 	if o.Progress == nil {
 		o.Progress = func(string) {}
@@ -95,8 +95,9 @@ func (c *census) warn(code, format string, args ...any) {
 
 // blocks counts the blocks of all allocators, and makes the graph of those in use.
 func (c *census) blocks(ctx context.Context) error {
-	var extents []*[2]uint64 // of blocks in use, for each mapping
-	at := map[unwind.Address]*[2]uint64{}
+	build := graph.NewBuilder(c.mem, c.o.Limit)
+	at := map[unwind.Address]*[2]uint64{} // where blocks are, for each mapping by its beginning
+	var extent *[2]uint64
 	var m libstate.Mapping
 	for _, h := range c.all {
 		c.o.Progress("counting the blocks of " + h.Name())
@@ -109,8 +110,13 @@ func (c *census) blocks(ctx context.Context) error {
 				return false
 			}
 			start := unwind.Address(b.Start)
-			if start-m.Start >= m.End-m.Start {
+			if extent == nil || start-m.Start >= m.End-m.Start {
 				m, _ = c.Proc.MappingAt(start)
+				if extent = at[m.Start]; extent == nil {
+					extent = &[2]uint64{b.Start, b.End()}
+					at[m.Start] = extent
+					build.Range(uint64(m.Start), uint64(m.End))
+				}
 			}
 			switch {
 			case b.Own:
@@ -134,14 +140,9 @@ func (c *census) blocks(ctx context.Context) error {
 				s.Size = max(s.Size, b.Size)
 				s.Count++
 				s.Bytes += b.Size
+				build.Add(b.Start, b.Size)
 			}
-			x := at[m.Start]
-			if x == nil {
-				x = &[2]uint64{b.Start, b.End()}
-				at[m.Start] = x
-				extents = append(extents, x)
-			}
-			x[0], x[1] = min(x[0], b.Start), max(x[1], b.End())
+			extent[0], extent[1] = min(extent[0], b.Start), max(extent[1], b.End())
 			return true
 		})
 		if ctx.Err() != nil {
@@ -160,37 +161,25 @@ func (c *census) blocks(ctx context.Context) error {
 		}
 		c.out.Allocators = append(c.out.Allocators, a)
 	}
-	for start := range at {
+	for start, x := range at {
 		c.heaps[start] = true
+		c.foreign = append(c.foreign, *x)
 	}
-	ranges := make([][2]uint64, 0, len(extents))
-	for _, x := range extents {
-		ranges = append(ranges, *x)
-	}
-	c.g = nil
-	if len(ranges) == 0 {
+	if len(at) == 0 {
 		return nil
 	}
-	c.foreign = slices.Clone(ranges)
+	build.Counted()
 	for _, h := range c.all {
 		c.foreign = append(c.foreign, h.Records()...)
+		h.Blocks(func(x heap.Block) bool {
+			if !x.Free && !x.Own {
+				build.Add(x.Start, x.Size)
+			}
+			return ctx.Err() == nil
+		})
 	}
 	c.foreign = apart(c.foreign)
-	b := graph.NewBuilder(c.mem, apart(ranges), c.o.Limit)
-	for round := range 2 {
-		for _, h := range c.all {
-			h.Blocks(func(x heap.Block) bool {
-				if !x.Free && !x.Own {
-					b.Add(x.Start, x.Size)
-				}
-				return true
-			})
-		}
-		if round == 0 {
-			b.Counted()
-		}
-	}
-	c.g = b.Graph()
+	c.g = build.Graph()
 	return nil
 }
 

@@ -119,6 +119,11 @@ func (j *jsonWriter) num(k string, v int) {
 	j.buf = strconv.AppendInt(j.buf, int64(v), 10)
 }
 
+func (j *jsonWriter) signed(k string, v int64) {
+	j.key(k)
+	j.buf = strconv.AppendInt(j.buf, v, 10)
+}
+
 func (j *jsonWriter) optNum(k string, v int) {
 	if v != 0 {
 		j.num(k, v)

@@ -101,6 +101,23 @@ func (j *jsonWriter) putMemory(x *Memory) {
 	j.close('}')
 }
 
+func (j *jsonWriter) putMemoryDiff(x *MemoryDiff) {
+	j.open('{', false)
+	j.str("schema", x.Schema)
+	j.key("old")
+	j.putDump(&x.Old)
+	j.key("new")
+	j.putDump(&x.New)
+	array(j, "areas", x.Areas, (*jsonWriter).putMemoryDelta)
+	array(j, "allocators", x.Allocators, (*jsonWriter).putMemoryDelta)
+	array(j, "types", x.Types, (*jsonWriter).putMemoryDelta)
+	if x.Unreached != nil {
+		j.key("unreached")
+		j.putMemoryDelta(x.Unreached)
+	}
+	j.close('}')
+}
+
 func (j *jsonWriter) putDump(x *Dump) {
 	j.open('{', false)
 	j.path("path", x.Path, x.PathBytes)
@@ -539,6 +556,19 @@ func (j *jsonWriter) putMemoryUnreached(x *MemoryUnreached) {
 	j.putMemoryCount(&x.Heads)
 	array(j, "types", x.Types, (*jsonWriter).putMemoryType)
 	array(j, "blocks", x.Blocks, (*jsonWriter).putMemoryBlock)
+	j.close('}')
+}
+
+func (j *jsonWriter) putMemoryDelta(x *MemoryDelta) {
+	j.open('{', true)
+	j.optStr("name", x.Name)
+	j.optSize("size", x.Size)
+	j.signed("bytes", x.Bytes)
+	j.num("count", x.Count)
+	j.size("old_bytes", x.OldBytes)
+	j.num("old_count", x.OldCount)
+	j.size("new_bytes", x.NewBytes)
+	j.num("new_count", x.NewCount)
 	j.close('}')
 }
 

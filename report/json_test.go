@@ -54,7 +54,7 @@ func fill(v reflect.Value, n *int, in ...reflect.Type) {
 		v.SetString(fmt.Sprintf("s%d \"\\<&>\né日\u2044\U0001f600", *n))
 	case reflect.Bool:
 		v.SetBool(true)
-	case reflect.Int:
+	case reflect.Int, reflect.Int64:
 		v.SetInt(int64(-*n))
 	case reflect.Float64:
 		v.SetFloat(1 / float64(*n))
@@ -120,6 +120,13 @@ func TestJSONEqualsEncodingJSON(t *testing.T) {
 	WriteMemoryJSON(&got, memory)
 	if diff := cmp.Diff(oracle(t, memory), compact(t, got.Bytes())); diff != "" {
 		t.Errorf("memory: (-encoding/json +WriteMemoryJSON):\n%s", diff)
+	}
+	diff := filled[MemoryDiff]()
+	diff.Schema = MemoryDiffSchema
+	got.Reset()
+	WriteMemoryDiffJSON(&got, diff)
+	if d := cmp.Diff(oracle(t, diff), compact(t, got.Bytes())); d != "" {
+		t.Errorf("memory diff: (-encoding/json +WriteMemoryDiffJSON):\n%s", d)
 	}
 }
 

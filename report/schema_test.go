@@ -79,6 +79,6 @@ func TestContract(t *testing.T) {
 
 // TestSchemaKeys turns every change of the JSON's shape into a change of a file.
 func TestSchemaKeys(t *testing.T) {
-	list := slices.Concat([]string{Schema}, keys(reflect.TypeFor[Report](), ""), []string{"", InfoSchema}, keys(reflect.TypeFor[Info](), ""), []string{"", MemorySchema}, keys(reflect.TypeFor[Memory](), ""))
+	list := slices.Concat([]string{Schema}, keys(reflect.TypeFor[Report](), ""), []string{"", InfoSchema}, keys(reflect.TypeFor[Info](), ""), []string{"", MemorySchema}, keys(reflect.TypeFor[Memory](), ""), []string{"", MemoryDiffSchema}, keys(reflect.TypeFor[MemoryDiff](), ""))
 	golden(t, "schema.txt", []byte(strings.Join(list, "\n")+"\n"))
 }

@@ -210,13 +210,15 @@ func (brokenWriter) Write([]byte) (int, error) { return 0, errBroken }
 func TestWriterErrors(t *testing.T) {
 	r, info := sampleRecursion(), sampleInfo()
 	for name, write := range map[string]func() error{
-		"WriteText":       func() error { return WriteText(brokenWriter{}, r, TextOptions{Unfolded: true}) },
-		"WriteJSON":       func() error { return WriteJSON(brokenWriter{}, r) },
-		"WriteInfoText":   func() error { return WriteInfoText(brokenWriter{}, info, TextOptions{}) },
-		"WriteInfoJSON":   func() error { return WriteInfoJSON(brokenWriter{}, info) },
-		"WriteMemoryText": func() error { return WriteMemoryText(brokenWriter{}, filled[Memory](), TextOptions{}) },
-		"WriteMemoryJSON": func() error { return WriteMemoryJSON(brokenWriter{}, filled[Memory]()) },
-		"WriteMissing":    func() error { return WriteMissing(brokenWriter{}, info.Modules) },
+		"WriteText":           func() error { return WriteText(brokenWriter{}, r, TextOptions{Unfolded: true}) },
+		"WriteJSON":           func() error { return WriteJSON(brokenWriter{}, r) },
+		"WriteInfoText":       func() error { return WriteInfoText(brokenWriter{}, info, TextOptions{}) },
+		"WriteInfoJSON":       func() error { return WriteInfoJSON(brokenWriter{}, info) },
+		"WriteMemoryText":     func() error { return WriteMemoryText(brokenWriter{}, filled[Memory](), TextOptions{}) },
+		"WriteMemoryDiffText": func() error { return WriteMemoryDiffText(brokenWriter{}, filled[MemoryDiff](), TextOptions{}) },
+		"WriteMemoryDiffJSON": func() error { return WriteMemoryDiffJSON(brokenWriter{}, filled[MemoryDiff]()) },
+		"WriteMemoryJSON":     func() error { return WriteMemoryJSON(brokenWriter{}, filled[Memory]()) },
+		"WriteMissing":        func() error { return WriteMissing(brokenWriter{}, info.Modules) },
 	} {
 		if err := write(); !errors.Is(err, errBroken) {
 			t.Errorf("%s: %v, want %v", name, err, errBroken)

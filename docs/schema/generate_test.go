@@ -247,6 +247,7 @@ var documents = []struct {
 	{"report-lines", report.Schema, "A line of corewalk --format json-lines", []root{{reflect.TypeFor[report.TaskLine](), "task"}, {reflect.TypeFor[report.ReportLine](), "report"}}},
 	{"info", report.InfoSchema, "The output of corewalk info --format json", []root{{t: reflect.TypeFor[report.Info]()}}},
 	{"memory", report.MemorySchema, "The output of corewalk memory --format json", []root{{t: reflect.TypeFor[report.Memory]()}}},
+	{"memory-diff", report.MemoryDiffSchema, "The output of corewalk memory --diff --format json", []root{{t: reflect.TypeFor[report.MemoryDiff]()}}},
 	{"triage", render.Schema, "A line of corewalk triage --format json", []root{{reflect.TypeFor[render.DumpLine](), "dump"},
 		{reflect.TypeFor[render.GroupLine](), "group"}, {reflect.TypeFor[render.ChangeLine](), "change"}}},
 }

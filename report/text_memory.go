@@ -35,6 +35,10 @@ func WriteMemoryText(w io.Writer, m *Memory, opts TextOptions) error {
 	for i := range m.Allocators {
 		t.allocator(&m.Allocators[i])
 	}
+	if len(m.Allocators) == 0 {
+		t.end()
+		t.line(plain, "No blocks of an allocator that is known are in memory.")
+	}
 	if len(m.Types) > 0 {
 		t.memoryHeading("Types of blocks in use", len(m.Types), shownTypes)
 		t.types(m.Types, shownTypes)

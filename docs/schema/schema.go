@@ -13,7 +13,7 @@ import (
 //go:embed *.json
 var files embed.FS
 
-// Names lists the schemas in alphabetical order: "info", "report", "report-lines", "triage".
+// Names lists the schemas in alphabetical order: "info", "memory", "memory-diff", "report", "report-lines", "triage".
 func Names() []string {
 	var names []string
 	entries, _ := fs.ReadDir(files, ".")

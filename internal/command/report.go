@@ -17,6 +17,7 @@ import (
 const usageLines = `Usage:
   corewalk [flags] CORE [BINARY]   report on a core or minidump (- for standard input; also compressed)
   corewalk info [flags] CORE       what a core contains: notes, mappings, modules (corewalk info --help)
+  corewalk memory [flags] CORE     what fills the memory, by type and owner (corewalk memory --help)
   corewalk triage [flags] DIR      many dumps, grouped by bug (corewalk triage --help)
   corewalk live [flags] PID        report on a running process, or start one (corewalk live --help)
   corewalk dap                     the core in an editor (corewalk dap --help)

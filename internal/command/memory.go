@@ -23,7 +23,7 @@ Usage:
 Examples:
   corewalk memory core.4242
   corewalk memory --format json core.4242 | jq '.types[:10]'
-  corewalk memory --format json core.4242 | jq .unreached
+  corewalk memory --format json core.4242 | jq .areas
   corewalk info --at 0x5605626908a0 core.4242   # more of one of them
   corewalk memory --diff core.4242 core.5151    # what grew from one dump to the other
   corewalk memory --pid $(pidof server)         # of a running process

@@ -66,3 +66,15 @@ type Allocator interface {
 	// Damages lists the contradictions that a walk of everything finds, at most some dozens.
 	Damages() []Damage
 }
+
+// An Owner is a runtime with a heap of its own.
+type Owner interface {
+	// Heap is nil where it is not found.
+	Heap() Allocator
+}
+
+// Stacked is an Allocator that stacks lie in, beside blocks: pointers there count.
+type Stacked interface {
+	// Stacks are ranges of memory.
+	Stacks() [][2]uint64
+}

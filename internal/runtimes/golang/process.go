@@ -106,6 +106,14 @@ func (o *object) u32(field string) uint32 {
 	return o.m.Arch.ByteOrder.Uint32(o.data[off:])
 }
 
+func (o *object) u16(field string) uint16 {
+	off, ok := o.rec.off(field)
+	if !ok || off+2 > uint64(len(o.data)) {
+		return 0
+	}
+	return o.m.Arch.ByteOrder.Uint16(o.data[off:])
+}
+
 func (o *object) u8(field string) uint8 {
 	off, ok := o.rec.off(field)
 	if !ok || off >= uint64(len(o.data)) {

@@ -28,5 +28,7 @@ func Structures() []Structure {
 		{"notifylist", "sync.notifyList", "wait notify head tail"},
 		{"once", "sync.Once", "done m"},
 		{"timer", "runtime.timer", "when period"},
+		{"mheap", "runtime.mheap", "allspans"},
+		{"mspan", "runtime.mspan", "startAddr npages freeindex nelems allocBits spanclass state elemsize"},
 	}
 }

@@ -72,6 +72,16 @@ func (e *Engine) Memory(ctx context.Context, o MemoryOptions) (*report.Memory, *
 			c.all = append(c.all, h)
 		}
 	}
+	if libs := c.Proc.LibraryTracker(); libs != nil && c.Runtimes != nil {
+		modules, _ := libs.Libraries(false)
+		for _, r := range slices.Concat(c.Runtimes(modules, c.Budget), c.Found) {
+			if o, ok := r.(heap.Owner); ok {
+				if h := o.Heap(); h != nil {
+					c.all = append(c.all, h)
+				}
+			}
+		}
+	}
 	err := c.blocks(ctx)
 	c.areas()
 	if err != nil || c.g == nil || c.g.Len() == 0 {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/corewalk/corewalk/demangle"
+	"github.com/corewalk/corewalk/internal/heap"
 	"github.com/corewalk/corewalk/internal/heap/graph"
 	"github.com/corewalk/corewalk/internal/heap/typing"
 	"github.com/corewalk/corewalk/internal/vars/types"
@@ -73,6 +74,13 @@ func (c *census) roots() {
 			}
 		}
 		c.search(start, end, rank)
+	}
+	for _, h := range c.all {
+		if s, ok := h.(heap.Stacked); ok {
+			for _, r := range s.Stacks() {
+				c.g.AddRoots(r[0], r[1], rankOther)
+			}
+		}
 	}
 	n := uint64(firstRegister)
 	for _, s := range stacks[:min(len(stacks), maxRegisterRoots/registerNames)] {

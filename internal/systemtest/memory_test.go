@@ -110,3 +110,66 @@ func planted(t *testing.T, log string) (types map[string]int, lost int) {
 	}
 	return types, lost
 }
+
+// TestMemoryGo: of a Go program, as many objects are found as its runtime counts, and as many of each type as it made.
+func TestMemoryGo(t *testing.T) {
+	t.Parallel()
+	builds := []goBuild{{release: "local", optimised: true}, {release: "local", optimised: true, flags: []string{"-ldflags=-s -w"}}}
+	if fixture.IsLong(t) {
+		builds = nil
+		for _, release := range []string{"go1.18.10", "go1.20.14", "go1.22.12", "go1.23.12", "go1.24.9", "local"} {
+			for _, arch := range []string{"amd64", "386"} {
+				builds = append(builds, goBuild{release: release, arch: arch, optimised: true}, goBuild{release: release, arch: arch, optimised: true, flags: []string{"-ldflags=-s -w"}})
+			}
+		}
+	}
+	for _, g := range builds {
+		t.Run(g.name()+strings.Join(g.flags, ""), func(t *testing.T) {
+			t.Parallel()
+			if g.arch == "386" {
+				fixture.Need386(t, "-m32")
+			}
+			log := filepath.Join(t.TempDir(), "log")
+			core := fixture.Crash(t, []string{"GOTRACEBACK=crash"}, goProgram(t, "go-memory", g), log)
+			m := memoryOf(t, core)
+			text, err := os.ReadFile(log)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var objects, bytes int
+			want := map[string]int{}
+			for i, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
+				name, n := "", 0
+				if i == 0 {
+					fmt.Sscan(line, &objects, &bytes)
+				} else if fmt.Sscan(line, &name, &n); true {
+					want[name] = n
+				}
+			}
+			if len(m.Allocators) != 1 || m.Allocators[0].Name != "Go heap" {
+				t.Fatalf("%+v", m.Allocators)
+			}
+			// To write it down and to panic takes some more. Tiny objects share blocks.
+			used := m.Allocators[0].Used
+			if more := used.Count - objects; more < -300 || more > 300 {
+				t.Errorf("%d objects, the runtime counted %d", used.Count, objects)
+			}
+			if more := int(used.Bytes) - bytes; more < -100_000 || more > 100_000 {
+				t.Errorf("%d bytes, the runtime counted %d", used.Bytes, bytes)
+			}
+			if len(g.flags) > 0 {
+				return // without debugging information
+			}
+			for _, row := range m.Types {
+				if n, ok := want[row.Name]; ok && row.Count == n {
+					delete(want, row.Name)
+				} else if ok {
+					t.Errorf("%d of %s, want %d", row.Count, row.Name, n)
+				}
+			}
+			if len(want) > 0 {
+				t.Errorf("not found: %v", want)
+			}
+		})
+	}
+}

@@ -1,0 +1,3 @@
+module fixtures/go-memory
+
+go 1.20

@@ -73,7 +73,7 @@ type Owner interface {
 	Heap() Allocator
 }
 
-// Stacked is an Allocator that stacks lie in, beside blocks: pointers there count.
+// Stacked is an Allocator of a runtime, which zeroes what it hands out, with stacks beside its blocks: pointers there count.
 type Stacked interface {
 	// Stacks are ranges of memory.
 	Stacks() [][2]uint64

@@ -44,6 +44,8 @@ type Source interface {
 // A Typer gives the objects of a graph their kinds.
 type Typer struct {
 	Kinds  []Kind // by graph.Kind; the first is not known
+	// Zeroed says that what an allocator adds to a request is zero: what an object holds behind the first of its kind is another one, or nothing.
+	Zeroed bool
 	g      *graph.Graph
 	mem    procmem.Reader
 	source Source
@@ -200,7 +202,7 @@ func (t *Typer) many(s *shape, size uint64) bool {
 	if s.single {
 		return false
 	}
-	return s.text || size >= 2*s.size && size-s.size > 4*t.word
+	return s.text || size >= 2*s.size && (t.Zeroed || size-s.size > 4*t.word)
 }
 
 // Follow follows the pointers of the objects with types to others, until no more are found.

@@ -29,7 +29,9 @@ type span struct {
 	count      uint64 // of objects
 	fresh      uint64 // objects from this number on were never handed out since the last sweep, but for those with a bit
 	bits       uint64 // address of the bits of those that are
-	noscan     bool   // objects have no pointers
+	// head is how many bytes of each object the runtime has for itself: since Go 1.22 a pointer to the type, of those with pointers that are
+	// neither small nor have a span of their own.
+	head uint64
 }
 
 // A goHeap is the heap of a Go program. It implements heap.Allocator.
@@ -155,7 +157,11 @@ func (h *goHeap) add(at uint64) {
 		return
 	}
 	o, _ := r.beginning(r.of("mspan"), at)
-	s.size, s.bits, s.noscan = o.word("elemsize"), o.word("allocbits"), o.u8("spanclass")&1 != 0
+	s.size, s.bits = o.word("elemsize"), o.word("allocbits")
+	class, noscan := o.u8("spanclass")>>1, o.u8("spanclass")&1 != 0
+	if small := uint64(r.Arch.WordSize * r.Arch.WordSize * 8); r.minor >= 22 && !noscan && class != 0 && s.size > small {
+		s.head = 8
+	}
 	if s.count, s.fresh = o.word("nelems"), o.word("freeindex"); r.minor >= 22 {
 		s.count, s.fresh = uint64(o.u16("nelems")), uint64(o.u16("freeindex"))
 	}
@@ -178,7 +184,7 @@ func (h *goHeap) used(s *span) []byte {
 
 // object is the i-th of a span.
 func (s *span) object(bits []byte, i uint64) heap.Block {
-	b := heap.Block{Start: s.start + i*s.size, Size: s.size, Mapped: s.count == 1}
+	b := heap.Block{Start: s.start + i*s.size + s.head, Size: s.size - s.head, Mapped: s.count == 1}
 	if i >= s.fresh && (i/8 >= uint64(len(bits)) || bits[i/8]&(1<<(i%8)) == 0) {
 		b.Free, b.List = true, "span"
 	}

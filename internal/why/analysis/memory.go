@@ -260,6 +260,7 @@ func (c *census) area(m *libstate.Mapping, stacks []stackPointer) string {
 func (c *census) typed(ctx context.Context) error {
 	c.o.Progress("finding types")
 	c.types = typing.New(c.g, c.mem, (*typeSource)(c.Engine))
+	c.types.Zeroed = !slices.ContainsFunc(c.all, func(h heap.Allocator) bool { _, ok := h.(heap.Stacked); return !ok })
 	if err := c.types.Tables(ctx); err != nil {
 		return err
 	}

@@ -315,6 +315,18 @@ func (r *readerWhere) TypeNamed(name string) (*types.Type, bool) {
 	return r.types.Lookup(nil, name, uint64(r.proc.Arch().WordSize))
 }
 
+// GoType implements where.Process.
+func (r *readerWhere) GoType(lib *libstate.Library, like *types.Type, descriptor arch.Address) (*types.Type, bool) {
+	im := (*Reader)(r).localFile(lib)
+	s, ok := im.SymbolByName("runtime.types")
+	if start := s.Value + im.Bias(lib.LoadBias); ok && s.Value != 0 && descriptor > start && like.Ref.DB == nil && like.Ref.Unit != nil {
+		if d, ok := r.types.Described(like.Ref.Unit, descriptor-start); ok {
+			return r.types.At(d), true
+		}
+	}
+	return nil, false
+}
+
 // plainAddress returns the address in the file of a variable with a fixed address.
 func plainAddress(u *dwarf.Unit, v *varAttrs) (uint64, bool) {
 	b := v.loc.B

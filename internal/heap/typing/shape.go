@@ -27,6 +27,8 @@ type slot struct {
 	to  *types.Type // what it points to
 	at  *shape      // the same, where it is known
 	t   *Typer
+	// held is the type of the interface that it is the second word of: what it points to is told by the first.
+	held *types.Type
 	// low and high are where in the shape pointers are to the part of the object that is in use; 0 for all of it. What is behind is what was there
 	// before.
 	low, high uint64
@@ -127,6 +129,9 @@ func (t *Typer) flatten(out []slot, typ *types.Type, off uint64, depth int) []sl
 		if nodes, ok := t.container(d, off); ok {
 			return append(out, nodes...)
 		}
+		if isInterface(d) {
+			return append(out, slot{off: off + t.word, held: d, t: t})
+		}
 		fields := d.Members().Fields
 		if p, ok := t.rowOf(d, fields, off); ok {
 			return append(out, p)
@@ -152,6 +157,53 @@ func (t *Typer) flatten(out []slot, typ *types.Type, off uint64, depth int) []sl
 		}
 	}
 	return out
+}
+
+// isInterface reports whether a type is an interface of Go.
+func isInterface(t *types.Type) bool {
+	return t.Language == dwarf.LangGo && (t.GoKind == types.GoInterface || t.BareName == "runtime.iface" || t.BareName == "runtime.eface")
+}
+
+const maxHeld = 1 << 16 // kinds of values in interfaces
+
+// heldIn is the shape of what an interface holds, by its first word: the type's descriptor, or a table that begins with those of the interface and
+// of the type.
+func (t *Typer) heldIn(of *types.Type, first uint64) *shape {
+	s, ok := t.held[first]
+	if ok || first == 0 || len(t.held) >= maxHeld {
+		return s
+	}
+	descriptor := first
+	if of.BareName != "runtime.eface" {
+		if v, ok := t.mem.LookupWord(first + t.word); ok {
+			if typ, ok := t.source.GoType(of, v); ok {
+				s = t.heldAs(typ)
+			}
+		}
+	}
+	if s == nil {
+		if typ, ok := t.source.GoType(of, descriptor); ok {
+			s = t.heldAs(typ)
+		}
+	}
+	t.held[first] = s
+	return s
+}
+
+// heldAs is the shape of what the second word of an interface points to: of types that are pointers the word is the value.
+func (t *Typer) heldAs(typ *types.Type) *shape {
+	d := typ.Defined()
+	if d.Pointer() {
+		return t.shapeOf(d.Target())
+	}
+	if d.GoKind == types.GoMap || d.GoKind == types.GoChan {
+		return nil
+	}
+	s := t.shapeOf(typ)
+	if s != nil && s.size == t.word && len(s.slots()) == 1 { // a structure that is one pointer is the word, too
+		return s.slots()[0].shape()
+	}
+	return s
 }
 
 // rowOf returns the pointer of a vector to its elements, of which not all may be in use.

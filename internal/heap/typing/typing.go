@@ -37,13 +37,15 @@ type Kind struct {
 type Source interface {
 	// Class names the class of a table of virtual functions that an object begins with; "" for what is none.
 	Class(table uint64) string
+	// GoType is the type that a Go program's descriptor at an address is of. like is another type of the program.
+	GoType(like *types.Type, descriptor uint64) (*types.Type, bool)
 	// TypeNamed is the type with a name.
 	TypeNamed(name string) (*types.Type, bool)
 }
 
 // A Typer gives the objects of a graph their kinds.
 type Typer struct {
-	Kinds  []Kind // by graph.Kind; the first is not known
+	Kinds []Kind // by graph.Kind; the first is not known
 	// Zeroed says that what an allocator adds to a request is zero: what an object holds behind the first of its kind is another one, or nothing.
 	Zeroed bool
 	g      *graph.Graph
@@ -57,13 +59,14 @@ type Typer struct {
 	shapes  map[shapeKey]*shape
 	queue   []graph.Node
 	buf     []byte
+	held    map[uint64]*shape        // in interfaces, by their first words
 	used    map[graph.Node][2]uint64 // which bytes of an object are in use, where that is not all
 }
 
 // New returns a Typer for a graph.
 func New(g *graph.Graph, mem procmem.Reader, source Source) *Typer {
 	return &Typer{Kinds: make([]Kind, 1), g: g, mem: mem, source: source, word: uint64(mem.Arch.WordSize), byName: map[string]graph.Kind{}, tables: map[uint64]graph.Kind{},
-		shapes: map[shapeKey]*shape{}, used: map[graph.Node][2]uint64{}}
+		shapes: map[shapeKey]*shape{}, used: map[graph.Node][2]uint64{}, held: map[uint64]*shape{}}
 }
 
 // kind is the number of a type with a name.
@@ -252,6 +255,10 @@ func (t *Typer) follow(s *shape, at, size uint64) {
 				p := &slots[i]
 				v := t.wordAt(b, j*s.size+p.off)
 				if v == 0 {
+					continue
+				}
+				if p.held != nil {
+					t.assign(v, t.heldIn(p.held, t.wordAt(b, j*s.size+p.off-t.word)), nil)
 					continue
 				}
 				if p.high == 0 {

@@ -66,6 +66,8 @@ type Process interface {
 	Globals(lib *libstate.Library, yield func(Global) bool)
 	// TypeNamed is the type with a name, as its language writes it.
 	TypeNamed(name string) (*types.Type, bool)
+	// GoType is the type that a library's descriptor of one is of, at an address. like is another type of the program.
+	GoType(lib *libstate.Library, like *types.Type, descriptor arch.Address) (*types.Type, bool)
 	// ThreadLocal is the address of an object in a thread's own copy of a library's
 	// thread-local storage, by what code passes to __tls_get_addr: the library's number
 	// in the process and an offset.

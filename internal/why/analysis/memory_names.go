@@ -334,6 +334,19 @@ func (s *typeSource) TypeNamed(name string) (*types.Type, bool) {
 	return where.ProcessOf(s.Variables).TypeNamed(name)
 }
 
+// GoType implements typing.Source.
+func (s *typeSource) GoType(like *types.Type, descriptor uint64) (*types.Type, bool) {
+	libs := s.Proc.LibraryTracker()
+	if s.Variables == nil || libs == nil {
+		return nil, false
+	}
+	lib, ok := libs.LibraryAt(descriptor)
+	if !ok {
+		return nil, false
+	}
+	return where.ProcessOf(s.Variables).GoType(lib, like, descriptor)
+}
+
 // Class implements typing.Source: by the type information in front of the table (Itanium C++ ABI, 2.5.2), or by the table's own symbol. Tables lie in
 // memory of modules that the program does not write to.
 func (s *typeSource) Class(table uint64) string {

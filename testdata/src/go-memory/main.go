@@ -70,7 +70,7 @@ func main() {
 	runtime.ReadMemStats(&m)
 	f, _ := os.Create(os.Args[1])
 	fmt.Fprintln(f, m.HeapObjects, m.HeapAlloc)
-	fmt.Fprintf(f, "main.order %d\nmain.line[] %d\nmain.event %d\n", n, n, n)
+	fmt.Fprintf(f, "main.order %d\nmain.line[] %d\nmain.event %d\nmain.circle %d\n", n, n, n, n)
 	f.Close()
 	panic("done")
 }

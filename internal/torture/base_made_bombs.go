@@ -50,7 +50,7 @@ func init() {
 	// Counts of 2^32 in the streams of lists, all of them at one place.
 	madeDumps["minidump of one stream for all"] = func() []byte {
 		d := smallDump()
-		at := d.Blob(bytes.Repeat([]byte{0xff, 0xff, 0xff, 0xff, 16, 0, 0, 0}, 1<<19))
+		at := d.Blob(bytes.Repeat([]byte{0xff, 0xff, 0xff, 0xff, 16, 0, 0, 0}, 1<<20))
 		for kind := range uint32(32) {
 			d.StreamAt(kind, at)
 		}

@@ -167,7 +167,7 @@ func (f *File) readDSODebug(s []byte) {
 	}
 	d.Section = s[c.Off:]
 	list := f.clip(at, count*uint64(size))
-	n := f.clamp(LinuxDSODebugStream, count, len(list), size)
+	n := f.entries(LinuxDSODebugStream, count, len(list), size)
 	for i := range n {
 		e := f.cursor(list[i*size : (i+1)*size])
 		link := LinkMap{Addr: e.Uint(w)}

@@ -90,7 +90,7 @@ func (f *File) readMemory64(s []byte) {
 		f.warnf("stream Memory64List: %d bytes are too short for a list", len(s))
 		return
 	}
-	n := f.clamp(Memory64ListStream, count, c.Len(), size)
+	n := f.entries(Memory64ListStream, count, c.Len(), size)
 	f.ranges = slices.Grow(f.ranges, n)
 	cut := 0
 	for range n {

@@ -74,8 +74,9 @@ type File struct {
 
 	Warnings []string
 
-	ranges []Range // being collected
-	strMax int     // how many more bytes of strings may be decoded
+	ranges  []Range // being collected
+	strMax  int     // how many more bytes of strings may be decoded
+	readMax int     // how many more bytes of streams may be decoded
 }
 
 // A Stream is an entry in the directory.
@@ -92,7 +93,7 @@ func Parse(data []byte) (*File, error) {
 	if err := f.header(); err != nil {
 		return nil, err
 	}
-	f.strMax = 1<<20 + 4*len(data)
+	f.strMax, f.readMax = 1<<20+4*len(data), len(data)
 	f.readStreams()
 	f.finish()
 	return f, nil
@@ -156,7 +157,7 @@ func (f *File) readStreams() {
 		chosen[s.Type] = s
 	}
 	for _, d := range decoders {
-		if s, ok := chosen[d.of]; ok {
+		if s, ok := chosen[d.of]; ok && (!slices.Contains(whole, d.of) || f.read(d.of, len(s.Data))) {
 			d.decode(f, s.Data)
 		}
 		if d.of == MemoryInfoListStream { // what is about the threads
@@ -203,6 +204,10 @@ var decoders = []struct {
 	{MozillaMacBootStream, (*File).readMacBoot},
 	{MozillaSoftErrorsStream, (*File).readSoftErrors},
 }
+
+// whole are the streams of which all bytes are decoded or kept. The others are records, or lists that say how long they are.
+var whole = []StreamType{CommentStreamA, CommentStreamW, LinuxCPUInfoStream, LinuxProcStatusStream, LinuxLSBReleaseStream, LinuxCmdLineStream,
+	LinuxEnvironStream, LinuxAuxvStream, LinuxMapsStream, MozillaLinuxLimitsStream, MozillaSoftErrorsStream}
 
 // finish does the work that needs several streams.
 func (f *File) finish() {

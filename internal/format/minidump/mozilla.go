@@ -34,7 +34,7 @@ func (f *File) readMacCrash(s []byte) {
 		r := f.cursor(b)
 		r.Skip(8)
 		m := MacCrashInfo{Version: r.U64(), Thread: r.U64(), DialogMode: r.U64()}
-		if c.Error != nil || r.Error != nil || start > uint64(len(b)) {
+		if c.Error != nil || r.Error != nil || start > uint64(len(b)) || !f.spend(len(b)) {
 			f.warnf("stream MacosCrashInfo: truncated record")
 			return
 		}

@@ -96,3 +96,32 @@ func stream(t *testing.T, b []byte, kind uint32) []byte {
 	t.Fatalf("no stream %d", kind)
 	return nil
 }
+
+// All streams may be at one place: no more is decoded of them than the file has.
+func TestSharedStreams(t *testing.T) {
+	const n = 32 << 10
+	d := linuxDump(cpuAMD64)
+	at := d.Blob(d.W().U32(1<<20, 0).Zeros(16 * n).B)
+	lists := []uint32{5, 9}
+	texts := []uint32{10, 11, 0x47670003, 0x47670004, 0x47670005, 0x47670006, 0x47670007, 0x47670008, 0x47670009, 0x4d7a0003, 0x4d7a0004}
+	for _, kind := range append(lists, texts...) {
+		d.StreamAt(kind, at)
+	}
+	f, err := minidump.Parse(d.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &f.Linux
+	if n := len(f.Comments) + len(l.CPUInfo) + len(l.Status) + len(l.LSBRelease) + len(l.CmdLine) + len(l.Environ) + len(l.Auxv) + len(l.Limits) + len(l.MapsText) + len(f.SoftErrors); n > 0 {
+		t.Errorf("the list of memory had all bytes, and yet others have %d", n)
+	}
+	said := 0
+	for _, w := range f.Warnings {
+		if strings.Contains(w, "streams overlap") {
+			said++
+		}
+	}
+	if want := len(lists) + len(texts) - 1; said != want {
+		t.Errorf("%d streams are said to be omitted, want %d: %.300q", said, want, f.Warnings)
+	}
+}

@@ -9,10 +9,10 @@ import (
 // What follows reads parts of a file as they are, for writers of other minidumps. Each call may decode as much as Parse
 // does; the caller limits how many there are.
 
-// fresh returns a copy that does not change f: it has its own warnings and its own limit of text.
+// fresh returns a copy that does not change f: it has its own warnings and its own limits.
 func (f *File) fresh() *File {
 	g := *f
-	g.Warnings, g.strMax = nil, 2*maxString
+	g.Warnings, g.strMax, g.readMax = nil, 2*maxString, len(f.Data)
 	return &g
 }
 

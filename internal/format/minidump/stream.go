@@ -93,7 +93,7 @@ func (f *File) plainList(t StreamType, s []byte, size int) (body []byte, n int) 
 	if uint64(len(s)) == 8+count*uint64(size) {
 		body = s[8:]
 	}
-	return body, f.clamp(t, count, len(body), size)
+	return body, f.entries(t, count, len(body), size)
 }
 
 // sizedList finds the entries of a list that begins with the sizes of its header and of an
@@ -111,7 +111,27 @@ func (f *File) sizedList(t StreamType, s []byte, countSize, size int) (body []by
 		return nil, 0, 0
 	}
 	body = s[head:]
-	return body, f.clamp(t, count, len(body), int(entry)), int(entry)
+	return body, f.entries(t, count, len(body), int(entry)), int(entry)
+}
+
+// read takes n bytes from what may be decoded of streams: those of an honest dump do not overlap, so that it has no more than the
+// file. It returns false if the dump's streams have had them.
+func (f *File) read(t StreamType, n int) bool {
+	if n > f.readMax {
+		f.warnf("stream %v: %d bytes omitted: streams overlap, and those before it have %d of the file's %d", t, n, len(f.Data)-f.readMax, len(f.Data))
+		return false
+	}
+	f.readMax -= n
+	return true
+}
+
+// entries is clamp for entries that are all decoded.
+func (f *File) entries(t StreamType, count uint64, have, size int) int {
+	n := f.clamp(t, count, have, size)
+	if !f.read(t, n*size) {
+		return 0
+	}
+	return n
 }
 
 // clamp limits a count to the entries for which there are bytes.

@@ -60,6 +60,14 @@ func init() {
 		d.StreamAt(0x43500001, at)
 		return d.Bytes()
 	}
+	// A report repeats each argument and variable, and looks for secrets in it.
+	madeDumps["minidump arguments and variables"] = func() []byte {
+		d := smallDump()
+		for _, kind := range []uint32{0x47670006, 0x47670007} {
+			d.Stream(kind, bytes.Repeat([]byte{16, 0, 0, 0, 48, 0, 0, 0}, 1<<20))
+		}
+		return d.Bytes()
+	}
 	madeDumps["minidump memory of 2^63 bytes"] = func() []byte {
 		d := smallDump()
 		w := d.W().U64(math.MaxUint32, 0)

@@ -95,6 +95,32 @@ func (l *Linux) Args() []string { return splitNUL(l.CmdLine) }
 // Env returns the environment as NAME=value.
 func (l *Linux) Env() []string { return splitNUL(l.Environ) }
 
+// What is kept of arguments and variables: the kernel allows more only where the limit of the stack was raised.
+const (
+	maxWords     = 1 << 14
+	maxWordBytes = 4 << 20
+)
+
+// vector limits a stream of strings that end in NULs: a report repeats each.
+func (f *File) vector(t StreamType, b []byte) []byte {
+	keep := b[:min(len(b), maxWordBytes)]
+	for n, at := 0, 0; at < len(keep); n++ {
+		if n == maxWords {
+			keep = keep[:at]
+			break
+		}
+		i := bytes.IndexByte(keep[at:], 0)
+		if i < 0 {
+			break
+		}
+		at += i + 1
+	}
+	if len(keep) < len(b) && len(bytes.TrimRight(b[len(keep):], "\x00")) > 0 {
+		f.warnf("stream %v: only the first %d of %d bytes are used", t, len(keep), len(b))
+	}
+	return keep
+}
+
 func splitNUL(b []byte) []string {
 	b = bytes.TrimRight(b, "\x00")
 	if len(b) == 0 {

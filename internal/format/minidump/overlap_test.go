@@ -1,6 +1,7 @@
 package minidump_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"strings"
 	"testing"
@@ -123,5 +124,33 @@ func TestSharedStreams(t *testing.T) {
 	}
 	if want := len(lists) + len(texts) - 1; said != want {
 		t.Errorf("%d streams are said to be omitted, want %d: %.300q", said, want, f.Warnings)
+	}
+}
+
+// Of a command line and an environment, no more is kept than a kernel allows.
+func TestLongVectors(t *testing.T) {
+	for name, c := range map[string]struct {
+		data          []byte
+		words, length int
+		warns         bool
+	}{
+		"many words": {bytes.Repeat([]byte("a\x00"), 1<<20), 1 << 14, 2 << 14, true},
+		"a long one": {bytes.Repeat([]byte("a"), 8<<20), 1, 4 << 20, true},
+		"NULs":       {append([]byte("a\x00b"), make([]byte, 1<<20)...), 2, 1<<14 + 2, false},
+	} {
+		d := linuxDump(cpuAMD64)
+		d.Stream(0x47670006, c.data)
+		d.Stream(0x47670007, c.data)
+		f, err := minidump.Parse(d.Bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := &f.Linux
+		if len(l.Args()) != c.words || len(l.Env()) != c.words || len(l.CmdLine) > c.length || len(l.Environ) > c.length {
+			t.Errorf("%s: %d arguments, %d variables, %d and %d bytes", name, len(l.Args()), len(l.Env()), len(l.CmdLine), len(l.Environ))
+		}
+		if warned := strings.Contains(strings.Join(f.Warnings, "\n"), "are used"); warned != c.warns {
+			t.Errorf("%s: warnings %q", name, f.Warnings)
+		}
 	}
 }

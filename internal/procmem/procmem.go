@@ -26,6 +26,38 @@ func Of(p interface {
 	return Reader{p, p.Arch()}
 }
 
+// What a read costs of a budget: that of finding the memory, and of copying it.
+const (
+	readCost     = 4
+	bytesPerUnit = 32
+)
+
+// Charged is the reader of somebody whose reads are charged to a budget: where a hostile memory has them go on, as along a list
+// that never ends, they end when that is spent. Then nothing can be read any more.
+func (r Reader) Charged(spend func(units int) error) Reader {
+	r.Memory = &charged{r.Memory, spend}
+	return r
+}
+
+type charged struct {
+	arch.Memory
+	spend func(units int) error
+}
+
+func (c *charged) ReadMem(at arch.Address, b []byte) (int, error) {
+	if err := c.spend(readCost + len(b)/bytesPerUnit); err != nil {
+		return 0, err
+	}
+	return c.Memory.ReadMem(at, b)
+}
+
+func (c *charged) ReadWord(at arch.Address) (uint64, error) {
+	if err := c.spend(readCost); err != nil {
+		return 0, err
+	}
+	return c.Memory.ReadWord(at)
+}
+
 // address cuts an address to the size of a word.
 func (r Reader) address(at uint64) uint64 {
 	if r.Arch == nil {

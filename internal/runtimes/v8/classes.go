@@ -100,7 +100,7 @@ func (e *engine) errorName(obj uint64) (name string) {
 	look := func(at uint64) (more bool) {
 		more = true
 		e.each(at, func(key, v uint64, accessor bool) bool {
-			if s, is := e.text(key); !is || s != "name" {
+			if !e.reads(key, "name") {
 				return true
 			}
 			if more = false; !accessor {

@@ -6,10 +6,10 @@ type code struct {
 	start, size uint64
 	kind        uint32
 	baseline    bool
-	positions   []byte // of baseline code: how long its code is for each bytecode
+	positions   uint64 // table of them; of baseline code: how long its code is for each bytecode
 	bytecode    uint64 // of baseline code
 	deopt       uint64 // array of what deoptimization needs, of optimized code
-	inlined     []byte // where functions were inlined
+	inlined     uint64 // table of where functions were inlined
 }
 
 // maxCode is the most bytes of a function's code.
@@ -62,7 +62,7 @@ func (e *engine) readCode(stream, start uint64) *code {
 		return nil
 	}
 	c.size, c.kind = uint64(size), flags&15
-	c.positions = e.byteArray(e.at(c.at, e.codePositions))
+	c.positions = e.at(c.at, e.codePositions)
 	first := e.at(c.at, e.codeDeopt)
 	switch {
 	case c.kind == e.kindBaseline:
@@ -72,7 +72,7 @@ func (e *engine) readCode(stream, start uint64) *code {
 	case c.kind > e.kindBaseline:
 		if n, data, ok := e.array(first, e.types.fixedArrays); ok && n > int(max(e.deoptShared, e.deoptInlined, e.deoptCount, e.deoptLiterals)) {
 			c.deopt = data
-			c.inlined = e.byteArray(e.Word(data + 8*e.deoptInlined))
+			c.inlined = e.Word(data + 8*e.deoptInlined)
 		}
 	}
 	return c
@@ -118,19 +118,20 @@ func (e *engine) activations(c *code, pc uint64) (out []activation) {
 	if outer == nil {
 		return nil
 	}
-	pos, id, ok := lookUp(c.positions, int(pc-c.start))
+	pos, id, ok := lookUp(e.byteArray(c.positions), int(pc-c.start))
 	if !ok {
 		return []activation{{outer, -1}}
 	}
+	inlined := e.byteArray(c.inlined)
 	for range maxInlined {
 		if id < 0 {
 			break
 		}
 		item := 16 * id
-		if item+16 > len(c.inlined) {
+		if item+16 > len(inlined) {
 			return []activation{{outer, -1}}
 		}
-		v, i := littleEndian.Uint64(c.inlined[item:]), int32(littleEndian.Uint32(c.inlined[item+8:]))
+		v, i := littleEndian.Uint64(inlined[item:]), int32(littleEndian.Uint32(inlined[item+8:]))
 		f := e.literal(c, i)
 		if f == nil {
 			return []activation{{outer, -1}}
@@ -159,7 +160,7 @@ func (e *engine) baselineOffset(c *code, pc uint64) (int, bool) {
 	}
 	ops := e.Bytes(c.bytecode-1+e.bytecodeData, n)
 	sizes, row := e.bytecodeSizes, len(e.bytecodeSizes)/3
-	end, table := uvarint(c.positions) // the prologue
+	end, table := uvarint(e.byteArray(c.positions)) // the prologue
 	at, offset := 0, -1
 	for want := pc - c.start; end < want; {
 		d, rest := uvarint(table)

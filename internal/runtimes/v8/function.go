@@ -103,7 +103,7 @@ type script struct {
 	name   string
 	eval   bool
 	offset int // lines before its first
-	ends   []int
+	ends   []int32
 	origin string // where eval was called
 }
 
@@ -119,18 +119,19 @@ func (e *engine) scriptAt(at uint64) *script {
 		s := &script{at: at}
 		s.name, _ = e.text(e.at(at, e.scriptName))
 		s.offset, _ = smi(e.at(at, 24))
-		if n, data, ok := e.array(e.at(at, e.scriptLineEnds), e.types.fixedArrays); ok && n <= maxLines && n > 0 {
+		if n, data, ok := e.array(e.at(at, e.scriptLineEnds), e.types.fixedArrays); ok && n <= maxLines && n > 0 && e.mayKeep(n) {
 			b := e.Bytes(data, 8*n)
+			s.ends = make([]int32, 0, len(b)/8)
 			for ; len(b) >= 8; b = b[8:] {
 				p, ok := smi(littleEndian.Uint64(b))
-				if !ok || len(s.ends) > 0 && p < s.ends[len(s.ends)-1] {
+				if !ok || len(s.ends) > 0 && int32(p) < s.ends[len(s.ends)-1] {
 					s.ends = nil
 					break
 				}
-				s.ends = append(s.ends, p)
+				s.ends = append(s.ends, int32(p))
 			}
 		}
-		if s.ends == nil {
+		if len(s.ends) == 0 {
 			s.ends = e.lineEnds(e.at(at, e.scriptSource))
 		}
 		if shared := e.at(at, e.evalShared); e.typeOf(shared) == e.types.sharedInfo {
@@ -182,10 +183,19 @@ func (e *engine) evalOrigin(at, shared uint64) string {
 // maxSource is the most characters of a source that are searched for ends of lines.
 const maxSource = 1 << 24
 
+// mayKeep reports whether the ends of so many more lines may be kept. Scripts may share one list, or one source.
+func (e *engine) mayKeep(n int) bool { return e.lines.Add(int64(n)) <= maxKeptLines }
+
+// maxKeptLines is the most ends of lines of all scripts that are kept.
+const maxKeptLines = 1 << 24
+
+// charsPerLine is how many characters of a source, while they are searched, count as the end of a line.
+const charsPerLine = 16
+
 // lineEnds finds the ends of the lines of a source.
-func (e *engine) lineEnds(source uint64) []int {
+func (e *engine) lineEnds(source uint64) []int32 {
 	data, n, one, ok := e.flat(source)
-	if !ok || n > maxSource || e.p.Spend(n/64) != nil {
+	if !ok || n > maxSource || e.p.Spend(n/8) != nil || !e.mayKeep(n/charsPerLine) {
 		return nil
 	}
 	width := 1
@@ -205,14 +215,17 @@ func (e *engine) lineEnds(source uint64) []int {
 		}
 		return littleEndian.Uint16(b[2*i:])
 	}
-	var out []int
+	var out []int32
 	for i := range n {
 		switch c := char(i); {
 		case c == '\n', c == '\r' && char(i+1) != '\n', c == 0x2028, c == 0x2029:
-			out = append(out, i)
+			if len(out) == cap(out) && !e.mayKeep(max(len(out), 64)) {
+				return nil
+			}
+			out = append(out, int32(i))
 		}
 	}
-	return append(out, n)
+	return append(out, int32(n))
 }
 
 // place is the line and the column of a position, from 1; 0 if they are not known.
@@ -220,13 +233,13 @@ func (s *script) place(pos int) (line, column int) {
 	if pos < 0 || len(s.ends) == 0 {
 		return 0, 0
 	}
-	i := sort.SearchInts(s.ends, pos)
+	i := sort.Search(len(s.ends), func(i int) bool { return int(s.ends[i]) >= pos })
 	if i == len(s.ends) {
 		return 0, 0
 	}
 	column = pos + 1
 	if i > 0 {
-		column = pos - s.ends[i-1]
+		column = pos - int(s.ends[i-1])
 	}
 	return i + 1 + s.offset, column
 }

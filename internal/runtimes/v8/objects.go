@@ -59,7 +59,7 @@ const maxTable = 1 << 20
 // byteArray reads a table of bytes; nil if there is none.
 func (e *engine) byteArray(obj uint64) []byte {
 	n, data, ok := e.array(obj, e.types.byteArrays)
-	if !ok || n > maxTable {
+	if !ok || n > maxTable || e.p.Spend(n/8) != nil { // whoever asks goes through it
 		return nil
 	}
 	return e.Bytes(data, n)
@@ -162,36 +162,50 @@ func (e *engine) text(obj uint64) (string, bool) {
 
 // textUpTo reads a string, or its beginning of so many characters.
 func (e *engine) textUpTo(obj uint64, most int) (string, bool) {
-	var out []uint16
-	if !e.units(obj, &out, most, maxDepth) {
+	t := characters{engine: e, most: most}
+	if !t.add(obj, maxDepth) {
 		return "", false
 	}
-	return string(utf16.Decode(out)), true
+	return string(utf16.Decode(t.all)), true
 }
 
-// units appends the characters of a string, until there are as many as is said.
-func (e *engine) units(obj uint64, out *[]uint16, most, depth int) bool {
-	if depth == 0 || !e.isString(obj) {
+// characters are those of a string, until there are as many as is said.
+type characters struct {
+	*engine
+	all   []uint16
+	most  int
+	empty int // parts that had none
+}
+
+// add appends the characters of a string.
+func (t *characters) add(obj uint64, depth int) bool {
+	if depth == 0 || !t.isString(obj) {
 		return false
 	}
-	if data, n, one, ok := e.flat(obj); ok {
-		n = min(n, most-len(*out))
+	if data, n, one, ok := t.flat(obj); ok {
+		if n = min(n, t.most-len(t.all)); n == 0 {
+			t.empty++
+		}
+		if t.p.Spend(n/4) != nil { // it becomes text
+			return false
+		}
 		if one {
-			for _, c := range e.Bytes(data, n) {
-				*out = append(*out, uint16(c))
+			for _, c := range t.Bytes(data, n) {
+				t.all = append(t.all, uint16(c))
 			}
 			return true
 		}
-		b := e.Bytes(data, 2*n)
+		b := t.Bytes(data, 2*n)
 		for ; len(b) >= 2; b = b[2:] {
-			*out = append(*out, littleEndian.Uint16(b))
+			t.all = append(t.all, littleEndian.Uint16(b))
 		}
 		return true
 	}
-	if e.typeOf(obj)&stringKind != 1 || len(*out) >= most || e.p.Spend(1) != nil {
+	// V8 makes no string of an empty one: many of them are one that has another twice, and that one another.
+	if t.typeOf(obj)&stringKind != 1 || len(t.all) >= t.most || t.empty > maxDepth || t.p.Spend(1) != nil {
 		return false
 	}
-	return e.units(e.at(obj, 16), out, most, depth-1) && (len(*out) >= most || e.units(e.at(obj, 24), out, most, depth-1))
+	return t.add(t.at(obj, 16), depth-1) && (len(t.all) >= t.most || t.add(t.at(obj, 24), depth-1))
 }
 
 // Where a property is described: bits of its details.
@@ -205,13 +219,22 @@ const (
 	mapOwnMask      = 1<<10 - 1
 )
 
+// reads reports whether a string is one of ASCII. Most are of another length, so that they are not read.
+func (e *engine) reads(obj uint64, want string) bool {
+	if n, ok := e.U32(obj - 1 + 12); !ok || int(n) != len(want) {
+		return false
+	}
+	s, ok := e.text(obj)
+	return ok && s == want
+}
+
 // property is the value of an own property of an object, as a word; false if it has none of that name, or no value.
 func (e *engine) property(obj uint64, name string) (value uint64, ok bool) {
 	if e.typeOf(obj) == 0 {
 		return 0, false
 	}
 	e.each(obj, func(key, v uint64, accessor bool) bool {
-		if s, is := e.text(key); !is || s != name {
+		if !e.reads(key, name) {
 			return true
 		}
 		value, ok = v, !accessor

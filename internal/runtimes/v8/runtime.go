@@ -6,6 +6,7 @@ import (
 	"path"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/corewalk/corewalk/internal/procmem"
 	"github.com/corewalk/corewalk/internal/runtimes/remote"
@@ -56,7 +57,7 @@ func (j *JavaScript) At(process func() *tasks.Process) *JavaScript {
 		return now
 	}
 	now.p, now.opened = p, true
-	now.engine = &engine{Reader: procmem.Of(p.State), layout: old.layout, p: p, lib: old.lib, version: old.version, bytecodeSizes: old.bytecodeSizes}
+	now.engine = &engine{Reader: procmem.Of(p.State).Charged(p.Spend), layout: old.layout, p: p, lib: old.lib, version: old.version, bytecodeSizes: old.bytecodeSizes}
 	return now
 }
 
@@ -155,6 +156,7 @@ type engine struct {
 	codes     remote.Kept[*code]
 	functions remote.Kept[*function]
 	scripts   remote.Kept[*script]
+	lines     atomic.Int64 // whose ends are kept
 	wasms     remote.Kept[*wasmModule]
 	wasmCodes remote.Kept[*wasmCode]
 }
@@ -164,7 +166,7 @@ func open(p *tasks.Process, lib *libstate.Library) (*engine, error) {
 	if p.State.Arch() != arch.AMD64 {
 		return nil, fmt.Errorf("known for x86-64 only, not for %s", p.State.Arch().Name)
 	}
-	e := &engine{Reader: procmem.Of(p.State), p: p, lib: lib}
+	e := &engine{Reader: procmem.Of(p.State).Charged(p.Spend), p: p, lib: lib}
 	symbol := func(name string) (unwind.Symbol, bool) { return p.Symbols.SymbolByName(lib, name) }
 	var parts []string
 	for _, n := range []string{"6major_E", "6minor_E", "6build_E", "6patch_E"} {

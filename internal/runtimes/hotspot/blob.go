@@ -176,7 +176,7 @@ func (vm *VM) readCompiled(b *blob) {
 			b.metadataCount = (b.scopes - b.metadata) / 8
 		}
 	}
-	if pcs != 0 && pcs < end && end-pcs <= maxScopes && b.scopes != 0 {
+	if pcs != 0 && pcs < end && end-pcs <= maxScopes && b.scopes != 0 && vm.mayKeep(int(end-pcs)) {
 		b.descs = vm.Bytes(pcs, int(end-pcs))
 	}
 	if b.scopesEnd < b.scopes || b.scopesEnd-b.scopes > maxScopes {

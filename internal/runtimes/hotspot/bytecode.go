@@ -13,6 +13,9 @@ type handlerEntry struct{ start, end, pc int }
 // maxBytecodeSteps bounds the work on one method.
 const maxBytecodeSteps = 1 << 20
 
+// taken is what the steps that were made cost of a budget.
+func (b *bytecodes) taken() int { return maxBytecodeSteps - max(b.steps, 0) }
+
 // Bytecodes.
 const (
 	opBipush          = 16

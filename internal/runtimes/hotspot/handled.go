@@ -54,7 +54,7 @@ func (vm *VM) handledBy(h handler) uint64 {
 	}
 	code := bytecodes{code: vm.Bytes(m.code, m.codeSize), handlers: m.handlers, steps: maxBytecodeSteps}
 	slot, ok := code.handling(h.a.bci)
-	if !ok {
+	if vm.spend(code.taken()) != nil || !ok {
 		return 0
 	}
 	find := vm.interpretedSlots(h.f.fp)

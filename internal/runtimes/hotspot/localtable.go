@@ -9,6 +9,8 @@ type localEntry struct {
 	slot            int
 }
 
+const localBytes = 64 // of a localEntry, about
+
 // Flags of a ConstMethod: what lies between its lines and its end. Each is a list of 16-bit numbers with its length
 // behind it, the first ones nearest to the end.
 const (
@@ -85,6 +87,9 @@ func (vm *VM) localTable(list numberList, text func(index uint16) string) (out [
 		e := localEntry{u2(0), u2(1), text(uint16(u2(2))), text(uint16(u2(3))), u2(5)}
 		if e.name == "" || e.signature == "" {
 			return nil // not the table
+		}
+		if !vm.mayKeep(localBytes + len(e.name) + len(e.signature)) {
+			return nil
 		}
 		out = append(out, e)
 	}

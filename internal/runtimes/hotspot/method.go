@@ -1,6 +1,9 @@
 package hotspot
 
 import (
+	"cmp"
+	"slices"
+	"sort"
 	"strings"
 )
 
@@ -12,7 +15,7 @@ type method struct {
 	file      string // "Thread.java"; "" if it is not known
 	code      uint64 // where its bytecode is
 	codeSize  int
-	lines     []lineEntry // in the order of the table
+	lines     []lineEntry // by their bytecodes; the last of one bytecode counts
 
 	internal   string // the class as the virtual machine has it: "java/lang/Thread"
 	parameters int    // slots of parameters, this with them
@@ -23,6 +26,8 @@ type method struct {
 // A lineEntry says at which bytecode the code of a line begins.
 type lineEntry struct{ bci, line int }
 
+const lineBytes = 16 // of a lineEntry
+
 // Display is the method as Java's programmers write it: "T.rec(int)".
 func (m *method) display() string { return m.class + "." + m.name + parameters(m.signature) }
 
@@ -31,13 +36,11 @@ func (m *method) linkage() string { return m.class + "." + m.name + m.signature 
 
 // line is the line of a bytecode; 0 if it is not known.
 func (m *method) line(bci int) int {
-	best, line := -1, 0
-	for _, e := range m.lines {
-		if e.bci <= bci && e.bci >= best {
-			best, line = e.bci, e.line
-		}
+	i := sort.Search(len(m.lines), func(i int) bool { return m.lines[i].bci > bci })
+	if i == 0 {
+		return 0
 	}
-	return line
+	return m.lines[i-1].line
 }
 
 // methodAt reads a method; nil if there is none at the address: it must lead to its class, and its
@@ -86,7 +89,7 @@ func (vm *VM) readMethod(at uint64) *method {
 		return nil
 	}
 	size, ok := vm.U16(cm + l.codeSize)
-	if !ok {
+	if !ok || !vm.mayKeep(2*len(class)+len(m.name)+len(m.signature)) {
 		return nil
 	}
 	m.code, m.codeSize = cm+l.constMethodSize, int(size)
@@ -100,6 +103,7 @@ func (vm *VM) readMethod(at uint64) *method {
 	flags, _ := vm.U16(cm + l.flags)
 	if flags&1 != 0 {
 		m.lines = vm.lineTable(m.code+uint64(m.codeSize), m.codeSize)
+		slices.SortStableFunc(m.lines, func(a, b lineEntry) int { return cmp.Compare(a.bci, b.bci) })
 	}
 	if off, ok := vm.off("ConstMethod._size_of_parameters"); ok {
 		n, _ := vm.U16(cm + off)
@@ -141,6 +145,9 @@ func (vm *VM) lineTable(at uint64, codeSize int) []lineEntry {
 		}
 		if bci < 0 || bci >= codeSize || line < 0 {
 			return out
+		}
+		if more := max(len(out), 16); len(out) == cap(out) && (!vm.mayKeep(more*lineBytes) || vm.spend(more) != nil) {
+			return nil
 		}
 		out = append(out, lineEntry{bci, line})
 	}

@@ -246,6 +246,9 @@ func (vm *VM) fieldsOf(klass uint64) []classField {
 				return ""
 			}
 			s, _ := vm.symbol(vm.Word(pool+vm.layout.poolSize+8*uint64(index)) &^ 1)
+			if !vm.mayKeep(len(s)) {
+				return ""
+			}
 			return s
 		}
 		if off, ok := vm.off("InstanceKlass._fieldinfo_stream"); ok {

@@ -51,7 +51,7 @@ func (j *Java) At(process func() *tasks.Process) *Java {
 	now.once.Do(func() {
 		old := j.machine()
 		if p := process(); p != nil && old != nil {
-			vm := &VM{memory: memory{procmem.Of(p.State)}, lib: old.lib, spend: p.Spend, tables: old.tables, version: old.version,
+			vm := &VM{memory: memory{procmem.Of(p.State).Charged(p.Spend)}, lib: old.lib, spend: p.Spend, tables: old.tables, version: old.version,
 				callers: old.callers, layout: old.layout, objects: old.objects, narrowLocation: old.narrowLocation}
 			if now.err = vm.findHeaps(); now.err == nil {
 				now.vm = vm

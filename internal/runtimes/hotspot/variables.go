@@ -185,7 +185,7 @@ func (s *undoneSlot) dead() bool {
 	}
 	b := bytecodes{code: s.vm.Bytes(s.method.code, s.method.codeSize), handlers: s.method.handlers, steps: maxBytecodeSteps}
 	live, known := b.live(s.bci, s.n)
-	return !live || !known
+	return s.vm.spend(b.taken()) != nil || !live || !known
 }
 
 // undone finds the slots of a frame that may have been compiled code.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sort"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/corewalk/corewalk/internal/procmem"
 	"github.com/corewalk/corewalk/internal/runtimes/remote"
@@ -30,6 +31,7 @@ type VM struct {
 	// narrowLocation is what debug information says of a reference of 32 bits.
 	narrowLocation uint64
 
+	tableBytes atomic.Int64 // of those that are kept, by mayKeep
 	blobs      remote.Kept[*blob]
 	methods    remote.Kept[*method]
 	fieldLists remote.Kept[[]classField] // by class
@@ -38,6 +40,12 @@ type VM struct {
 	chunks     chunks
 	enters     remote.Kept[*blob] // by which threads begin to run virtual ones, at 0
 }
+
+// mayKeep reports whether so many more bytes of tables may be kept. Many methods, or pieces of code, may have one table.
+func (vm *VM) mayKeep(n int) bool { return vm.tableBytes.Add(int64(n)) <= maxKept }
+
+// maxKept is the most bytes of tables and their names that are kept of all methods together.
+const maxKept = 128 << 20
 
 // layout has the offsets that frames need of most structures.
 type layout struct {
@@ -59,7 +67,7 @@ func Open(p *tasks.Process, lib *libstate.Library) (*VM, error) {
 	if p.State.Arch() != arch.AMD64 {
 		return nil, fmt.Errorf("java frames of %s: known for x86-64 only, not for %s", lib.Path, p.State.Arch().Name)
 	}
-	vm := &VM{memory: memory{procmem.Of(p.State)}, lib: lib, spend: p.Spend}
+	vm := &VM{memory: memory{procmem.Of(p.State).Charged(p.Spend)}, lib: lib, spend: p.Spend}
 	if err := vm.open(p); err != nil {
 		return nil, fmt.Errorf("java frames of %s: %w", lib.Path, err)
 	}

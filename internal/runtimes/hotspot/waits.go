@@ -245,6 +245,9 @@ func (j *Java) javaThread(obj uint64) (unwind.ThreadID, bool) {
 		return 0, false
 	}
 	native := j.vm.Word(at)
+	if j.vm.spend(len(j.threads)/4) != nil {
+		return 0, false
+	}
 	for id, t := range j.threads {
 		if native != 0 && t.at == native {
 			return id, true

@@ -297,7 +297,7 @@ func (s *DebugStepper) rowAt(row *cfi.Row, im *image.Image, lib *libstate.Librar
 			return true
 		}
 	}
-	if s.goRow(row, im, addr) {
+	if s.goRow(row, im, addr, in) {
 		s.noteRow(out, row, lib)
 		return true
 	}
@@ -318,13 +318,14 @@ func (s *DebugStepper) rowAt(row *cfi.Row, im *image.Image, lib *libstate.Librar
 
 // goRow fills in row by the frame sizes in the pc-line table of a Go program, as Go's linker
 // derives .debug_frame from it: stripping leaves the table.
-func (s *DebugStepper) goRow(row *cfi.Row, im *image.Image, addr uint64) bool {
+func (s *DebugStepper) goRow(row *cfi.Row, im *image.Image, addr uint64, in *unwind.Frame) bool {
 	fn, ok := im.GoFuncAt(addr)
 	if !ok {
 		return false
 	}
+	before := im.GoTable().Work()
 	frame, ok := fn.FrameAt(addr)
-	if !ok {
+	if in.Spend(int(im.GoTable().Work()-before)) != nil || !ok {
 		return false
 	}
 	a := s.arch

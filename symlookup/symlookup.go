@@ -147,8 +147,13 @@ func (l *Lookup) find(addr unwind.Address) ([]unwind.Call, error) {
 	if target, start, ok := im.PLTStub(pc); ok {
 		return []unwind.Call{fromStub(target, start+bias)}, nil
 	}
-	if calls := fromGoTable(im, pc, bias); len(calls) > 0 {
-		return calls, nil
+	if t := im.GoTable(); t != nil {
+		before := t.Work()
+		calls := fromGoTable(im, pc, bias)
+		l.work.Add(t.Work() - before)
+		if len(calls) > 0 {
+			return calls, nil
+		}
 	}
 	if s, ok := im.SymbolAt(pc); ok {
 		return []unwind.Call{fromSymbol(s, bias)}, nil

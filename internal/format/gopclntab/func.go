@@ -153,6 +153,8 @@ func (f *Func) value(off uint32, pc uint64, steps *int) (v int32, start, end uin
 	if off == 0 || uint64(off) >= uint64(len(f.t.pcs)) || pc < f.Entry || pc >= f.End {
 		return 0, 0, 0, false
 	}
+	had := *steps
+	defer func() { f.t.work.Add(int64(had - *steps)) }()
 	b := f.t.pcs[off:]
 	v = -1
 	for start = f.Entry; ; start = end {

@@ -498,3 +498,24 @@ func BenchmarkParse(b *testing.B) {
 		}
 	}
 }
+
+// Look-ups say what they have cost: whoever makes many charges it.
+func TestWork(t *testing.T) {
+	m := standard.make()
+	tab, err := gopclntab.Parse(m.table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := tab.Loaded(textAddr, nil)
+	f, ok := u.Find(textAddr)
+	if !ok {
+		t.Fatal("no function")
+	}
+	for range 100 {
+		f.FrameAt(textAddr)
+		f.Calls(textAddr)
+	}
+	if u.Work() < 50 || u.Work() != tab.Work() {
+		t.Errorf("%d units, %d of what it was made of", u.Work(), tab.Work())
+	}
+}

@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"iter"
 	"sort"
+	"sync/atomic"
 )
 
 // Errors of Parse, wrapped with what was found.
@@ -72,6 +73,8 @@ type Table struct {
 	text   uint64                  // address of the code that offsets of functions count from
 	inline func(off uint64) []byte // what the module has from an offset of its function data on; nil for nothing
 
+	work *atomic.Int64 // entries that were read, of all copies
+
 	order binary.ByteOrder
 	names []byte   // names of functions, each ending in a NUL
 	cus   []byte   // 32-bit offsets in files, by compilation unit
@@ -86,7 +89,7 @@ const headerFixed = 8
 
 // Parse reads the header of the table that data begins with. Lookups need Loaded as well.
 func Parse(data []byte) (*Table, error) {
-	t := &Table{}
+	t := &Table{work: new(atomic.Int64)}
 	magic, err := t.identify(data)
 	if err != nil {
 		return nil, err
@@ -165,6 +168,13 @@ func (t *Table) Loaded(text uint64, inline func(off uint64) []byte) *Table {
 	u.text, u.inline = text, inline
 	return &u
 }
+
+// entriesPerUnit is how many entries of tables cost a unit of Work.
+const entriesPerUnit = 2
+
+// Work is what all look-ups have cost so far, in units of a budget. A function's tables may have megabytes, and each look-up begins at
+// their beginning.
+func (t *Table) Work() int64 { return t.work.Load() / entriesPerUnit }
 
 // Text returns the address of the first function and the end of the last one.
 func (t *Table) Text() (start, end uint64) {

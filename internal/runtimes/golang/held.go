@@ -199,7 +199,7 @@ func (r *runtime) lockEvents(f gopclntab.Func, insts []disasm.Inst, known helper
 			name = callee
 		}
 		inlined := false
-		for _, c := range f.Calls(in.PC - r.lib.LoadBias) { // innermost first: the outermost lock counts
+		for _, c := range r.callsAt(f, in.PC) { // innermost first: the outermost lock counts
 			if _, ok := lockCall(c.Name); ok && c.Inlined {
 				name, inlined = c.Name, true
 			}
@@ -224,11 +224,22 @@ func (r *runtime) lockEvents(f gopclntab.Func, insts []disasm.Inst, known helper
 	return events
 }
 
+// callsAt are the calls at an address of the process in a function, as Func.Calls has them.
+func (r *runtime) callsAt(f gopclntab.Func, pc uint64) []gopclntab.Call {
+	t := r.im.GoTable()
+	before := t.Work()
+	calls := f.Calls(pc - r.lib.LoadBias)
+	if r.p.Spend(int(t.Work()-before)) != nil {
+		return nil
+	}
+	return calls
+}
+
 // lockLine returns the line of the call of Lock that an address is in the inlined code of, 0 if it is in none: who waits in
 // one does not yet hold that lock.
 func (r *runtime) lockLine(f gopclntab.Func, pc uint64) int {
 	line, in := 0, false
-	for _, c := range f.Calls(pc - r.lib.LoadBias) {
+	for _, c := range r.callsAt(f, pc) {
 		if in {
 			line, in = c.Line, false
 		}

@@ -301,7 +301,11 @@ func (l *links) liveAt(pc uint64) []int64 {
 	r := l.r
 	f, ok := r.im.GoFuncAt(pc - r.lib.LoadBias)
 	if ok && !skipPointers(f.Name()) {
+		before := r.im.GoTable().Work()
 		args, locals := f.Pointers(pc - r.lib.LoadBias)
+		if r.p.Spend(int(r.im.GoTable().Work()-before)) != nil {
+			return nil
+		}
 		ws := int64(r.Arch.WordSize)
 		argsAt, localsEnd := int64(0), -ws // the saved frame pointer of arm64
 		switch r.Arch {

@@ -59,8 +59,8 @@ var kindByFrame = []struct {
 const (
 	maxCases = 1 << 16 // of a select; Go allows so many
 	maxQueue = 1 << 20
-	// queuedCost is what a sudog costs of the budget, above all in memory: three words.
-	queuedCost = 3
+	// queuedCost is what a sudog costs of the budget, above all in memory: an entry of a map.
+	queuedCost = 16
 	maxTypeOf  = 256 // bytes of a type's name
 )
 

@@ -35,7 +35,18 @@ func (r *Reader) At(swalk []*unwind.Frame, frame int) (*Activation, error) {
 	if err != nil {
 		return nil, err
 	}
+	if fn.rec != nil {
+		_ = swalk[frame].Spend(fn.rec.Cost) // reading the variables notices that nothing is left
+	}
 	return r.activation(fn, swalk, frame), nil
+}
+
+// recordWork is what the function's PDB has been read so far; 0 without one.
+func (f *Function) recordWork() int64 {
+	if f.rec == nil || f.db.File == nil {
+		return 0
+	}
+	return f.db.File.Work()
 }
 
 var activations = sync.Pool{New: func() any {

@@ -113,6 +113,8 @@ func (v Value) String() string { return v.tree().String() }
 
 // Read reads the value of a variable in the frame. Its Err says why the value is not known.
 func (a *Activation) Read(v *LocalVar, o Options) Value {
+	before := a.recordWork()
+	defer func() { _ = a.Frame().Spend(int(a.recordWork() - before)) }() // of types, which are searched for
 	t := a.typeOf(v)
 	switch {
 	case !a.owns(v):

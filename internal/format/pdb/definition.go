@@ -21,11 +21,7 @@ func (f *File) Definition(id TypeID) (TypeID, bool) {
 	if err != nil {
 		return 0, false
 	}
-	same := func(n uint32) bool {
-		kind, rec, ok := t.record(n)
-		if !ok {
-			return false
-		}
+	same := func(kind uint16, rec []byte) bool {
 		def, ok := decodeType(kind, rec)
 		return ok && def.defines(&decl)
 	}
@@ -40,7 +36,8 @@ func (f *File) Definition(id TypeID) (TypeID, bool) {
 			return false
 		}
 		left--
-		return left >= 0 && same(n)
+		kind, rec, ok := t.record(n)
+		return left >= 0 && ok && same(kind, rec)
 	})
 }
 
@@ -80,6 +77,7 @@ func (t *types) among(from, to uint32, found func(n, bucket uint32) bool) (TypeI
 		if !ok {
 			break
 		}
+		t.records.s.c.work.Add(int64(k) / (4 * skipsPerUnit))
 		for i := range k {
 			if found(n+i, le.Uint32(b[4*i:])) {
 				return TypeID(n + i), true
@@ -90,17 +88,20 @@ func (t *types) among(from, to uint32, found func(n, bucket uint32) bool) (TypeI
 }
 
 // scan examines the records after a declaration one by one.
-func (t *types) scan(id uint32, found func(uint32) bool) (TypeID, bool) {
+func (t *types) scan(id uint32, found func(kind uint16, rec []byte) bool) (TypeID, bool) {
 	at, ok := t.offset(id)
 	from := at
+	work := &t.records.s.c.work
 	for n := id; ok && n < t.last && at-from < maxUnhashed; n++ {
 		head, ok := t.records.bytes(at, 4)
 		if !ok {
 			break
 		}
+		work.Add(1)
 		switch le.Uint16(head[2:]) {
 		case leafClass, leafStruct, leafInterface, leafUnion, leafEnum, leafClass19, leafStruct19, leafUnion19:
-			if found(n) {
+			kind, rec, _, ok := t.records.record(at)
+			if work.Add(int64(len(rec) / noteBytes)); ok && found(kind, rec) {
 				return TypeID(n), true
 			}
 		}
@@ -141,11 +142,7 @@ func (f *File) TypeNamed(name string) (TypeID, bool) {
 	if err != nil || name == "" {
 		return 0, false
 	}
-	same := func(n uint32) bool {
-		kind, rec, ok := t.record(n)
-		if !ok {
-			return false
-		}
+	same := func(kind uint16, rec []byte) bool {
 		def, ok := decodeType(kind, rec)
 		return ok && !def.Forward && def.Name == name && (def.Kind == TypeClass || def.Kind == TypeStruct || def.Kind == TypeUnion || def.Kind == TypeEnum)
 	}
@@ -159,6 +156,7 @@ func (f *File) TypeNamed(name string) (TypeID, bool) {
 			return false
 		}
 		left--
-		return left >= 0 && same(n)
+		kind, rec, ok := t.record(n)
+		return left >= 0 && ok && same(kind, rec)
 	})
 }

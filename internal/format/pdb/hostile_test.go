@@ -1,8 +1,13 @@
 package pdb
 
 import (
+	"bytes"
 	"errors"
+	"math"
+	"slices"
+	"sync"
 	"testing"
+	"time"
 )
 
 // The streams of two modules that are the same blocks are refused: any number of them would cost as much as so many files.
@@ -67,5 +72,112 @@ func TestSitesAreCounted(t *testing.T) {
 	p.sites(proc{place{1, 0}, 0x100, 4}, 0x80)
 	if w := s.c.work.Load(); w < n*(siteCost+24/noteBytes) { // each has 24 bytes
 		t.Errorf("%d of work for %d records", w, n)
+	}
+}
+
+// typesOf are types made of records, without hashes and without an index.
+func typesOf(records []byte, n int) *File {
+	s := stored(records)
+	t := &types{first: firstRecord, last: firstRecord + uint32(n), records: view{s, 0, s.size}, index: view{s, 0, 0}, hashes: view{s, 0, 0}}
+	t.marks = sync.OnceValue(t.findMarks)
+	return &File{c: s.c, Machine: 0x8664, types: func() (*types, error) { return t, nil }}
+}
+
+// A class that is only declared is searched for among all others, each of which is read once.
+func TestDeclaredAmongMany(t *testing.T) {
+	const n = 300_000
+	one := record(leafStruct, uint16(0), uint16(propForward), 0, 0, 0, uint16(0), "s")
+	f := typesOf(bytes.Repeat(one, n), n)
+	start := time.Now()
+	if id, ok := f.Definition(firstRecord); ok {
+		t.Errorf("defined by %#x", id)
+	}
+	if took := time.Since(start); took > 2*time.Second {
+		t.Errorf("took %v", took)
+	}
+	if w := f.Work(); w < n || w > 20*n {
+		t.Errorf("%d of work", w)
+	}
+}
+
+// A list of members that goes on with itself ends, and what was read of it is counted.
+func TestMembersInACircle(t *testing.T) {
+	list := record(leafFieldList, []byte{0x0d, 0x15, 3, 0}, 0x74, uint16(0), string(bytes.Repeat([]byte("m"), 60_000)), []byte{0xf2, 0xf1},
+		[]byte{0x04, 0x14, 0, 0}, firstRecord)
+	f := typesOf(list, 1)
+	got, _ := f.Members(firstRecord)
+	size := 0
+	for _, m := range got {
+		size += len(m.Name)
+	}
+	if len(got) < 2 || size > maxNames {
+		t.Errorf("%d members with names of %d bytes", len(got), size)
+	}
+	if w := f.Work(); w < int64(len(got)*len(list)/noteBytes/2) {
+		t.Errorf("%d of work for %d members", w, len(got))
+	}
+}
+
+// Types that are themselves end.
+func TestTypesOfThemselves(t *testing.T) {
+	rec := slices.Concat(
+		record(leafModifier, firstRecord, uint16(0)),
+		record(leafArray, firstRecord+1, 0x74, uint16(8), ""),
+		record(leafAlias, firstRecord+2, "alias"),
+		record(leafArgs, 1<<31-1, firstRecord+3),
+		record(leafFieldList, []byte{0x00, 0x14, 3, 0}, firstRecord+5, uint16(0)),
+		record(leafStruct, uint16(1), uint16(0), firstRecord+4, 0, 0, uint16(8), "self"))
+	f := typesOf(rec, 6)
+	for id := TypeID(firstRecord); id < firstRecord+6; id++ {
+		f.Type(id)
+		f.Definition(id)
+		if args := f.Args(id); len(args) > 1 {
+			t.Errorf("%d arguments", len(args))
+		}
+		if m, _ := f.Members(id); len(m) > 1 {
+			t.Errorf("%d members", len(m))
+		}
+	}
+}
+
+// Scopes that are nested without end, or end far out, are read once, and counted.
+func TestScopesThatLie(t *testing.T) {
+	var all [][]byte
+	const n = 100_000
+	for range n {
+		all = append(all, record(symBlock, 0, math.MaxInt32, 0x100, 0, uint16(1), "b"))
+	}
+	start := time.Now()
+	root := readScope(0x8664, all...)
+	depth := 0
+	for s := root; len(s.Inner) > 0; s = s.Inner[0] {
+		depth++
+	}
+	if depth == 0 || depth > maxInline+1 {
+		t.Errorf("%d scopes within each other", depth)
+	}
+	all = all[:0]
+	for range n { // each ends where it begins
+		all = append(all, record(symBlock, 0, 0, 0x100, 0, uint16(1), "b"), record(symLocal, 0x74, uint16(0), "v"))
+	}
+	readScope(0x8664, all...)
+	if took := time.Since(start); took > 2*time.Second {
+		t.Errorf("took %v", took)
+	}
+}
+
+// Lines that claim to be 2^32 are those that are there.
+func TestLinesThatLie(t *testing.T) {
+	b := make([]byte, 1<<16)
+	for i := 0; i+12 <= len(b); i += 12 {
+		le.PutUint32(b[i+4:], math.MaxUint32)
+		le.PutUint32(b[i+8:], 12)
+	}
+	s := stored(b)
+	for at := range 64 {
+		table := lineTable{place{1, 0}, math.MaxUint32, view{s, at, s.size - at}, false}
+		if got := table.find(100); got.line != 0 {
+			t.Errorf("%d: %+v", at, got)
+		}
 	}
 }

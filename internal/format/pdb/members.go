@@ -51,6 +51,7 @@ const (
 const (
 	maxMembers = 1 << 16
 	maxLists   = 1 << 10
+	maxNames   = 4 << 20 // bytes: a list may go on with itself
 )
 
 // Members lists the members of a type by its Fields, in order. A list that is too long for
@@ -61,14 +62,16 @@ func (f *File) Members(fields TypeID) (list []Member, virtual bool) {
 	if err != nil || fields == 0 {
 		return nil, false
 	}
-	for n := 0; n < maxLists && fields != 0; n++ {
+	names := 0
+	for n := 0; n < maxLists && names <= maxNames && fields != 0; n++ {
 		kind, rec, ok := t.record(uint32(fields))
 		if !ok || kind != leafFieldList {
 			break
 		}
+		t.records.s.c.work.Add(int64(len(rec) / noteBytes))
 		l := fieldList{b: rec, at: 4}
-		for len(list) < maxMembers && l.next() {
-			if l.m.Kind != 0 {
+		for len(list) < maxMembers && names <= maxNames && l.next() {
+			if names += len(l.m.Name); l.m.Kind != 0 && names <= maxNames {
 				list = append(list, l.m)
 			}
 		}

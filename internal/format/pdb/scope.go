@@ -23,6 +23,8 @@ type Func struct {
 	Body     uint32
 	Language Language
 	Scope    *Scope
+	// Cost is what it cost to read it, in units of Work.
+	Cost int
 }
 
 // A Scope is a function, a block, or an inlined call.
@@ -77,9 +79,11 @@ func (f *File) FuncAt(rva uint32) (*Func, bool, error) {
 	}
 	out.Scope = &Scope{Name: out.Name}
 	r := scopeReader{f: f, p: p, sections: x, fn: fn, start: start, end: min(int(le.Uint32(rec[8:])), p.symbols.size)}
+	before := f.Work()
 	r.open(out.Scope, r.end)
 	r.read(next)
 	r.finish(out.Scope)
+	out.Cost = int(f.Work() - before) // other look-ups at the same time may count too
 	return out, true, nil
 }
 
@@ -142,6 +146,7 @@ func (r *scopeReader) read(at int) {
 		if !ok {
 			return
 		}
+		r.p.symbols.s.c.work.Add(siteCost + int64(len(rec)/noteBytes))
 		for len(r.stack) > 1 && at >= r.stack[len(r.stack)-1].end {
 			r.stack = r.stack[:len(r.stack)-1]
 		}

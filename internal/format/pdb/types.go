@@ -89,6 +89,7 @@ func (t *types) offset(id uint32) (at int, ok bool) {
 		}
 		n, at = t.first+uint32(i)*maxSkip, marks[i]
 	}
+	t.records.s.c.work.Add(int64(id-n)/skipsPerUnit + 1)
 	for ; n < id; n++ {
 		if at, ok = t.next(at); !ok {
 			return 0, false
@@ -96,6 +97,9 @@ func (t *types) offset(id uint32) (at int, ok bool) {
 	}
 	return at, true
 }
+
+// skipsPerUnit is how many records that are skipped, or whose hashes are compared, cost a unit of Work.
+const skipsPerUnit = 4
 
 // maxSkip limits how many records are skipped to get to one: no two index entries have more
 // between them.
@@ -114,6 +118,7 @@ func (t *types) next(at int) (int, bool) {
 func (t *types) findMarks() []int {
 	var marks []int
 	at, ok := 0, true
+	t.records.s.c.work.Add(int64(t.last-t.first) / skipsPerUnit)
 	for n := uint32(0); ok && n < t.last-t.first; n++ {
 		if n%maxSkip == 0 {
 			marks = append(marks, at)

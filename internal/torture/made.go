@@ -27,6 +27,7 @@ const (
 type elfMade struct {
 	names    []string
 	sections map[string][]byte
+	packed   map[string]bool // SHF_COMPRESSED
 	text     []byte
 }
 
@@ -95,7 +96,11 @@ func (e *elfMade) bytes() []byte {
 		case ".strtab":
 			typ = elffile.SHT_STRTAB
 		}
-		header(name, typ, 0, 0, uint64(len(out)), uint64(len(e.sections[name])), link, entry)
+		flags := uint64(0)
+		if e.packed[name] {
+			flags = elffile.SHF_COMPRESSED
+		}
+		header(name, typ, flags, 0, uint64(len(out)), uint64(len(e.sections[name])), link, entry)
 		out = append(out, e.sections[name]...)
 	}
 	shstr := len(e.names) + 2

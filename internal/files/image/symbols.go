@@ -49,7 +49,7 @@ func (im *Image) miniDebug() *elffile.File {
 	}
 	data, err := im.elf.SectionData(s)
 	if err == nil {
-		data, err = decompress.XZ(data, maxMiniDebug)
+		data, err = decompress.XZ(data, int64(elffile.Plausible(len(data), maxMiniDebug)))
 	}
 	if err == nil {
 		var f *elffile.File

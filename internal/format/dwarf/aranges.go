@@ -15,6 +15,9 @@ import (
 // about this many scans, and as much memory as the section.
 const maxArangeScans = 24
 
+// setsPerScan is how many sets count as one more scan: a section that has millions, all of them empty, is gone through once.
+const setsPerScan = 1 << 16
+
 // aranges finds units with .debug_aranges (DWARF 5, 6.1.2). A damaged set ends it; units
 // not covered are found by their own ranges.
 type aranges struct {
@@ -80,7 +83,10 @@ func (a *aranges) find(d *Data, pc uint64, skip *int) (span, bool) {
 // The caller holds the lock.
 func (a *aranges) scan(d *Data, pc uint64, skip *int) (span, bool) {
 	var found []span
+	sets := 0
+	defer func() { a.scans += sets / setsPerScan }()
 	for set := range arangeSets(d) {
+		sets++
 		s, ok := set.find(d, pc)
 		if !ok {
 			continue
@@ -171,7 +177,10 @@ func setAt(d *Data, off int) (set arangeSet, end int) {
 	version := c.U16()
 	unit := c.Uint(int(offSize))
 	addrSize, segSize := c.U8(), c.U8()
-	if c.Error == nil && version == 2 && segSize == 0 && (addrSize == 2 || addrSize == 4 || addrSize == 8) {
+	if c.Error != nil { // no set is so short
+		return set, 0
+	}
+	if version == 2 && segSize == 0 && (addrSize == 2 || addrSize == 4 || addrSize == 8) {
 		// Tuples are aligned to their size, counted from the set's start.
 		tuple := 2 * int(addrSize)
 		first := min(off+(c.Off-off+tuple-1)/tuple*tuple, end)

@@ -86,7 +86,7 @@ func (d *Data) indexRoots() {
 		u.set(d, &h, &r)
 		p := pcAttrs{r.low, r.high, r.ranges}
 		if !p.ranges.Present() && !p.high.Present() {
-			if h.kind == UnitCompile {
+			if h.kind == UnitCompile && len(x.rangeless) < maxRangeless {
 				x.rangeless = append(x.rangeless, off)
 			}
 			continue
@@ -103,6 +103,10 @@ func (d *Data) indexRoots() {
 	}
 	x.roots = newSpanIndex(spans)
 }
+
+// maxRangeless is the most units without code ranges that are looked into for functions. Each becomes a Unit, which takes
+// a hundred times the bytes that it has at least.
+const maxRangeless = 1 << 17
 
 // indexRangeless collects the functions of units without code ranges.
 func (d *Data) indexRangeless() {

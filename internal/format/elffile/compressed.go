@@ -114,6 +114,18 @@ func isGNUZlib(raw []byte, s *Section) bool {
 	return len(raw) >= 12 && string(raw[:4]) == "ZLIB" && strings.HasPrefix(s.Name(), ".zdebug_")
 }
 
+// Sections that are large because all of their bytes are alike are no compiler's: what is read of them, and what is made of them, would be
+// in no proportion to the file. Debugging information becomes 2 to 20 times smaller.
+const (
+	maxExpansion = 64
+	maxUnlikely  = 32 << 20 // bytes, whatever they were made of
+)
+
+// Plausible is how many bytes so many compressed ones may become, of at most limit.
+func Plausible(compressed int, limit uint64) uint64 {
+	return min(limit, max(maxUnlikely, maxExpansion*uint64(compressed)))
+}
+
 func (f *File) decompress(s *Section, raw []byte) (Inflated, error) {
 	method, size, body := Zlib, uint64(0), []byte(nil)
 	if s.Flags&SHF_COMPRESSED != 0 {
@@ -140,6 +152,9 @@ func (f *File) decompress(s *Section, raw []byte) (Inflated, error) {
 	}
 	if size > limit {
 		return nil, fmt.Errorf("section %d (%s): decompressed size is %d bytes, limit is %d: %w", s.Index, s.Name(), size, limit, ErrCompressed)
+	}
+	if size > Plausible(len(body), limit) {
+		return nil, fmt.Errorf("section %d (%s): %d bytes decompress to %d, more than %d times as much: %w", s.Index, s.Name(), len(body), size, maxExpansion, ErrCompressed)
 	}
 	if f.Decompress == nil {
 		return nil, fmt.Errorf("section %d (%s): %v: no decompressor: %w", s.Index, s.Name(), method, ErrCompressed)

@@ -18,6 +18,9 @@ func (r *runtime) At(now *tasks.Process) tasks.Runtime {
 // belowSP is how much below a saved stack pointer a walk may read, in bytes: the frame pointer that arm64 keeps there.
 const belowSP = 16
 
+// listBlock is how much of the list of goroutines is read at once, in bytes.
+const listBlock = 1 << 16
+
 // Needs copies the list of goroutines, their structures, and the used parts of the stacks of those that do not run.
 func (r *runtime) Needs(mem arch.Memory, take func([][2]arch.Address)) {
 	ws := uint64(r.Arch.WordSize)
@@ -28,14 +31,20 @@ func (r *runtime) Needs(mem arch.Memory, take func([][2]arch.Address)) {
 		return
 	}
 	take([][2]arch.Address{{list, list + count*ws}})
-	words := make([]byte, count*ws)
-	n, _ := mem.ReadMem(list, words)
 	rec := r.of("g")
-	ranges := make([][2]arch.Address, 0, count)
-	for words = words[:n]; uint64(len(words)) >= ws; words = words[ws:] {
-		if g := r.Arch.Word(words); g != 0 {
-			ranges = append(ranges, [2]arch.Address{g, g + rec.size})
+	var ranges [][2]arch.Address
+	block := make([]byte, min(count*ws, listBlock)) // the length may be a lie
+	for at, end := list, list+count*ws; at < end; {
+		n, _ := mem.ReadMem(at, block[:min(end-at, uint64(len(block)))])
+		for words := block[:n]; uint64(len(words)) >= ws; words = words[ws:] {
+			if g := r.Arch.Word(words); g != 0 {
+				ranges = append(ranges, [2]arch.Address{g, g + rec.size})
+			}
 		}
+		if n < len(block) {
+			break
+		}
+		at += uint64(n)
 	}
 	take(ranges)
 	status, hi := rec.fields["atomicstatus"], rec.fields["stack.hi"]

@@ -157,6 +157,12 @@ func (g *Graph) Retained(ctx context.Context) (bytes []uint64, by []Node, err er
 // RetainedByKind is how many bytes the objects of each kind keep alive together. One that another of its kind keeps alive is in that one's bytes.
 // bytes and by are from Retained.
 func (g *Graph) RetainedByKind(bytes []uint64, by []Node, kinds int) []uint64 {
+	out, _ := g.RetainedBy(context.Background(), bytes, by, kinds, func(n Node) uint32 { return uint32(g.Kinds[n]) })
+	return out
+}
+
+// RetainedBy is RetainedByKind for kinds that the caller tells: numbers below kinds.
+func (g *Graph) RetainedBy(ctx context.Context, bytes []uint64, by []Node, kinds int, kind func(n Node) uint32) ([]uint64, error) {
 	// The children of each object in the tree of dominators, one behind the other.
 	at := make([]uint32, g.nodes+1)
 	for _, d := range by {
@@ -180,7 +186,7 @@ func (g *Graph) RetainedByKind(bytes []uint64, by []Node, kinds int) []uint64 {
 	copy(next, at)
 	var way []Node
 	enter := func(n Node) {
-		k := g.Kinds[n]
+		k := kind(n)
 		if open[k] == 0 {
 			out[k] += bytes[n]
 		}
@@ -191,11 +197,14 @@ func (g *Graph) RetainedByKind(bytes []uint64, by []Node, kinds int) []uint64 {
 		if d != None {
 			continue
 		}
+		if n%(1<<16) == 0 && ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		enter(Node(n))
 		for len(way) > 0 {
 			n := way[len(way)-1]
 			if next[n] == at[n+1] {
-				open[g.Kinds[n]]--
+				open[kind(n)]--
 				way = way[:len(way)-1]
 				continue
 			}
@@ -204,5 +213,5 @@ func (g *Graph) RetainedByKind(bytes []uint64, by []Node, kinds int) []uint64 {
 			enter(child)
 		}
 	}
-	return out
+	return out, nil
 }

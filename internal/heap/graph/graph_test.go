@@ -101,6 +101,72 @@ func TestIndex(t *testing.T) {
 	}
 }
 
+// TestIndexOfEveryLength: each object is where it was added, however many words of bits its range has.
+func TestIndexOfEveryLength(t *testing.T) {
+	const base = 0x10000
+	for words := 1; words <= 3*perRank; words++ {
+		m := &memory{base, nil}
+		var blocks []block
+		for i := range words*perWord - 1 {
+			if i%3 > 0 {
+				blocks = append(blocks, block{base + uint64(i)*granule, granule})
+			}
+		}
+		g := build(m, [][2]uint64{{base, base + uint64(words*perWord-1)*granule}}, blocks, 1<<30)
+		for i, b := range blocks {
+			if at := g.Start(Node(i)); at != b.start {
+				t.Fatalf("%d words: object %d is at %#x, want %#x", words, i, at, b.start)
+			}
+		}
+	}
+}
+
+// TestWords: an object's words are read as Out reads them, with their places; Parent is one step of Path.
+func TestWords(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	g, _, _ := random(rng, 200)
+	if err := g.Reach(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if g.WordSize() != 8 {
+		t.Errorf("words of %d bytes", g.WordSize())
+	}
+	reached := 0
+	for i := range g.Len() {
+		n := Node(i)
+		var want, got []Node
+		g.Out(n, func(to Node) bool {
+			want = append(want, to)
+			return true
+		})
+		g.Words(n, func(off uint64, to Node) bool {
+			if v, _ := g.mem.LookupWord(g.Start(n) + off); v < g.Start(to) || v >= g.Start(to)+g.Size(to) {
+				t.Errorf("%d+%d is %#x", n, off, v)
+			}
+			got = append(got, to)
+			return true
+		})
+		if !slices.Equal(got, want) {
+			t.Errorf("%d: %d, want %d", n, got, want)
+		}
+		r, path, ok := g.Path(n, g.Len())
+		parent, root, has := g.Parent(n)
+		if ok != has {
+			t.Errorf("%d: a path %v, a parent %v", n, ok, has)
+		}
+		switch {
+		case !ok:
+		case len(path) == 1 && (parent != None || root != r), len(path) > 1 && parent != path[len(path)-2]:
+			t.Errorf("%d: parent %d, root %v; path %d from %v", n, parent, root, path, r)
+		default:
+			reached++
+		}
+	}
+	if reached < 20 {
+		t.Errorf("%d objects are reached", reached)
+	}
+}
+
 // TestLarge: a size of more than 32 bits, and an object that is added again, or lies nowhere.
 func TestLarge(t *testing.T) {
 	m := &memory{0x1000, make([]byte, 64)}

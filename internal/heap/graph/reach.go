@@ -122,6 +122,27 @@ func (g *Graph) Pointer(from, to Node) (off uint64, ok bool) {
 	return off, ok
 }
 
+// Words calls yield for each word of an object that points at another: how far in it the word is. It reads the object's memory.
+func (g *Graph) Words(n Node, yield func(off uint64, to Node) bool) {
+	start := g.Start(n)
+	const piece = 1 << 20
+	on := true
+	for at, size := uint64(0), min(g.Size(n), maxScan); at < size && on; at += piece {
+		g.pointers(start+at, g.mem.Some(start+at, int(min(piece, size-at))), func(o int, to Node) bool {
+			on = to == n || yield(at+uint64(o), to)
+			return on
+		})
+	}
+}
+
+// WordSize is the number of bytes of a pointer of the program.
+func (g *Graph) WordSize() int {
+	if g.mem.Arch == nil {
+		return 8
+	}
+	return g.mem.Arch.WordSize
+}
+
 // isRoot marks a parent that is a root, by its number.
 const isRoot = 1 << 31
 
@@ -205,4 +226,16 @@ func (g *Graph) Path(n Node, most int) (r Root, nodes []Node, ok bool) {
 		n = p
 	}
 	return r, nil, false
+}
+
+// Parent is the step before an object on its Path: another object, or None and the root.
+func (g *Graph) Parent(n Node) (parent Node, r Root, ok bool) {
+	if !g.Reached(n) {
+		return None, r, false
+	}
+	p := g.parent[n]
+	if p&isRoot != 0 {
+		return None, g.Roots[p&^isRoot], true
+	}
+	return p, r, true
 }

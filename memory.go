@@ -2,7 +2,11 @@ package corewalk
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
 
+	"github.com/corewalk/corewalk/internal/heap/export"
 	"github.com/corewalk/corewalk/internal/why/analysis"
 	"github.com/corewalk/corewalk/report"
 )
@@ -10,6 +14,7 @@ import (
 // A Memory says what fills the memory of a process, and has the blocks that it was made of.
 type Memory struct {
 	*report.Memory
+	f     *Facts
 	graph *analysis.HeapGraph
 }
 
@@ -17,7 +22,7 @@ type Memory struct {
 type MemoryOptions struct {
 	// Limit is how much memory the blocks in use may take while they are looked at, in bytes; 0 means 480 MiB. Of more blocks less is said.
 	Limit int
-	// Progress is told what is done next; it may be nil.
+	// Progress is told what is done next, and at the end "". It may be nil.
 	Progress func(what string)
 }
 
@@ -28,11 +33,45 @@ func (f *Facts) Memory(ctx context.Context, o MemoryOptions) (m *Memory, err err
 		var r *report.Memory
 		var g *analysis.HeapGraph
 		if r, g, err = f.engine.Memory(ctx, analysis.MemoryOptions{Limit: o.Limit, Progress: o.Progress}); err == nil {
-			m = &Memory{r, g}
+			m = &Memory{r, f, g}
 		}
 	})
 	if fault != nil {
 		return nil, fault
 	}
 	return m, err
+}
+
+// Formats in which Export writes a heap.
+const (
+	MemoryHTML         = "html"         // a page of one file, which needs no network
+	MemoryPprof        = "pprof"        // a profile for go tool pprof: types, and what keeps them alive
+	MemoryHeapSnapshot = "heapsnapshot" // for DevTools of Chrome
+	MemoryHprof        = "hprof"        // a heap dump of Java, for VisualVM and the like; types are classes
+)
+
+// ErrNoHeap means that a process has no blocks of an allocator that is known.
+var ErrNoHeap = errors.New("no blocks of an allocator that is known are in memory")
+
+// Export writes the blocks in use, their types, and who points at whom, for other tools. The Facts must not be closed yet.
+func (m *Memory) Export(ctx context.Context, w io.Writer, format string) (err error) {
+	write, ok := map[string]func(context.Context, io.Writer, *export.Heap) error{
+		MemoryHTML: export.WriteHTML, MemoryPprof: export.WritePprof, MemoryHeapSnapshot: export.WriteHeapSnapshot, MemoryHprof: export.WriteHprof,
+	}[format]
+	if !ok {
+		return fmt.Errorf("no format %q of heaps", format)
+	}
+	if m.graph == nil {
+		return ErrNoHeap
+	}
+	d := &m.Dump
+	h := &export.Heap{Graph: m.graph.Graph, Program: d.Command, Title: report.Base(d.Path), Time: d.Time, Type: m.graph.TypeName, Root: m.graph.RootName,
+		Field: m.graph.FieldName, Retained: m.graph.Retained, By: m.graph.By, Summary: m.Summary(), Clean: report.Clean}
+	if d.Command != "" {
+		h.Title += " of " + d.Command
+	}
+	if fault := m.f.t.guard(func() { err = write(ctx, w, h) }); fault != nil {
+		return fault
+	}
+	return err
 }

@@ -188,6 +188,9 @@ func (t *textWriter) memoryBlocks(title string, list []MemoryBlock) {
 	tab.write(t.lineWriter)
 }
 
+// goHeap is the allocator whose lost blocks are no leaks.
+const goHeap = "Go heap"
+
 // unreached says what is lost, as far as that can be said.
 func (t *textWriter) unreached(m *Memory) {
 	u := m.Unreached
@@ -202,6 +205,8 @@ func (t *textWriter) unreached(m *Memory) {
 	}
 	text := blocksText(MemoryCount{u.Count, u.Bytes})
 	switch {
+	case len(m.Allocators) == 1 && m.Allocators[0].Name == goHeap:
+		text += ", which the runtime has not collected yet"
 	case m.Missing > 0:
 		text += "; pointers to them may be in memory that the dump lacks"
 	default:
@@ -213,4 +218,20 @@ func (t *textWriter) unreached(m *Memory) {
 	t.line(plain, text)
 	t.types(u.Types, shownBlocks)
 	t.memoryBlocks("The largest of them", u.Blocks)
+}
+
+// Summary is what a Memory says in all, in few rows of a name and a text.
+func (m *Memory) Summary() [][2]string {
+	rows := [][2]string{{"mapped", sizeText(m.Mapped)}}
+	for i := range m.Allocators {
+		a := &m.Allocators[i]
+		rows = append(rows, [2]string{a.Name, blocksText(a.Used) + " in use, " + blocksText(a.Free) + " free"})
+	}
+	if u := m.Unreached; u != nil && u.Count > 0 {
+		rows = append(rows, [2]string{"nothing leads to", blocksText(MemoryCount{u.Count, u.Bytes})})
+	}
+	if m.Missing > 0 {
+		rows = append(rows, [2]string{"not in the dump", sizeText(m.Missing)})
+	}
+	return rows
 }

@@ -27,6 +27,9 @@ Examples:
   corewalk info --at 0x5605626908a0 core.4242   # more of one of them
   corewalk memory --diff core.4242 core.5151    # what grew from one dump to the other
   corewalk memory --pid $(pidof server)         # of a running process
+  corewalk memory --format html core.4242 >heap.html         # a page: a map of what keeps what alive, tables, search
+  corewalk memory --format pprof core.4242 >heap.pb.gz       # go tool pprof -top heap.pb.gz
+  corewalk memory --format heapsnapshot core.4242 >a.heapsnapshot # for DevTools of Chrome; hprof is for VisualVM
 
 A type is certain where objects say it themselves, by a table of virtual functions, and likely where pointers of that type
 lead to them. What only looks like a pointer counts as one: what is said to be lost is.
@@ -45,7 +48,7 @@ type memoryFlags struct {
 
 func (f *memoryFlags) set() *pflag.FlagSet {
 	fs := pflag.NewFlagSet("corewalk memory", pflag.ContinueOnError)
-	f.register(fs, formatText, formatJSON)
+	f.register(fs, formatText, formatJSON, corewalk.MemoryHTML, corewalk.MemoryPprof, corewalk.MemoryHeapSnapshot, corewalk.MemoryHprof)
 	f.sandbox.register(fs, sandboxOff)
 	fs.BoolVar(&f.diff, "diff", false, "say what changed from one dump to another, the first being the older")
 	fs.IntVar(&f.pid, "pid", 0, "of the running process `PID`")
@@ -75,11 +78,16 @@ func runMemory(args []string, e env) int {
 	if f.diff {
 		return f.compare(e, fs.Args())
 	}
-	m, status := f.read(e, fs.Args())
-	if m == nil {
-		return status
+	if f.binary() && isTerminal(e.stdout) {
+		return e.usageError("memory --format %s: not for a terminal: redirect it to a file", f.format)
 	}
-	return f.write(e, m, status)
+	status, _ = f.read(e, fs.Args(), f.write)
+	return status
+}
+
+// binary reports whether the output is for programs only.
+func (f *memoryFlags) binary() bool {
+	return f.format == corewalk.MemoryPprof || f.format == corewalk.MemoryHprof
 }
 
 // checkModes checks that the flags ask for one thing only.
@@ -91,6 +99,8 @@ func (f *memoryFlags) checkModes(files []string) error {
 		return errors.New("--pid and --diff: give only one of them")
 	case f.pid > 0 && len(files) > 0:
 		return fmt.Errorf("--pid %d and %s: give one or the other", f.pid, files[0])
+	case f.diff && f.format != formatText && f.format != formatJSON:
+		return fmt.Errorf("--diff: no format %s", f.format)
 	case f.hold && f.pid == 0:
 		return errors.New("--hold is for --pid")
 	case f.diff && len(files) != 2:
@@ -99,24 +109,42 @@ func (f *memoryFlags) checkModes(files []string) error {
 	return nil
 }
 
-// read says what fills the memory of a dump; nil if that could not be found out, and the status.
-func (f *memoryFlags) read(e env, files []string) (*corewalk.Memory, int) {
+// read finds out what fills the memory of a dump, and has it used. ok is false if it was not.
+func (f *memoryFlags) read(e env, files []string, use func(e env, m *corewalk.Memory) error) (status int, ok bool) {
 	o, t, status, err := f.target(e, files)
 	if t == nil {
-		return nil, status
+		return status, false
 	}
 	defer t.Close()
 	if err != nil {
-		return nil, e.fail(err)
+		return e.fail(err), false
 	}
-	m, err := memoryOf(e, t)
+	return f.ask(e, t, func(m *corewalk.Memory) bool { return e.unused(o, t.Info().Modules) }, use)
+}
+
+// ask asks what fills the memory of a process, and has it used.
+func (f *memoryFlags) ask(e env, t *corewalk.Target, doubt func(*corewalk.Memory) bool, use func(e env, m *corewalk.Memory) error) (status int, ok bool) {
+	// What is kept is few large pieces without pointers: to collect what is dropped costs little, and room is what is short.
+	defer debug.SetGCPercent(debug.SetGCPercent(20))
+	facts, err := t.Facts(corewalk.FactsOptions{Unlimited: true})
 	if err != nil {
-		return nil, e.fail(err)
+		return e.fail(err), false
 	}
-	if e.unused(o, t.Info().Modules) || gaps(m) {
+	defer facts.Close()
+	defer facts.Ask(e.ctx)()
+	m, err := facts.Memory(e.ctx, corewalk.MemoryOptions{Progress: e.shown()})
+	if err != nil {
+		return e.fail(err), false
+	}
+	status = exitComplete
+	if doubt(m) || gaps(m) {
 		status = exitIncomplete
 	}
-	return m, status
+	if err := use(e, m); errors.Is(err, corewalk.ErrNoHeap) {
+		return e.fail(err), false
+	} else {
+		return e.written(err, status), err == nil
+	}
 }
 
 // gaps reports whether something is not known of a process's memory.
@@ -138,68 +166,52 @@ func (f *memoryFlags) live(e env, args []string) int {
 		return e.fail(err)
 	}
 	defer t.Close()
-	m, err := memoryOf(e, t)
-	if err != nil {
-		return e.fail(err)
-	}
-	status := exitComplete
-	if gaps(m) {
-		status = exitIncomplete
-	}
-	return f.write(e, m, status)
+	status, _ := f.ask(e, t, func(*corewalk.Memory) bool { return false }, f.write)
+	return status
 }
 
 // compare says what changed from one dump to another.
 func (f *memoryFlags) compare(e env, files []string) int {
-	before, first := f.read(e, files[:1])
-	if before == nil {
+	var before *report.Memory
+	first, ok := f.read(e, files[:1], func(_ env, m *corewalk.Memory) error {
+		before = m.Memory
+		return nil
+	})
+	if !ok {
 		return first
 	}
-	after, status := f.read(e, files[1:])
-	if after == nil {
-		return status
-	}
-	d := report.DiffMemory(before.Memory, after.Memory)
-	var err error
-	if f.format == formatJSON {
-		err = report.WriteMemoryDiffJSON(e.stdout, d)
-	} else {
-		err = report.WriteMemoryDiffText(e.stdout, d, report.TextOptions{Color: f.colored(e.stdout)})
-	}
-	return e.written(err, max(first, status))
+	status, _ := f.read(e, files[1:], func(e env, m *corewalk.Memory) error {
+		d := report.DiffMemory(before, m.Memory)
+		if f.format == formatJSON {
+			return report.WriteMemoryDiffJSON(e.stdout, d)
+		}
+		return report.WriteMemoryDiffText(e.stdout, d, report.TextOptions{Color: f.colored(e.stdout)})
+	})
+	return max(first, status)
 }
 
 // write writes what fills the memory.
-func (f *memoryFlags) write(e env, m *corewalk.Memory, status int) int {
-	var err error
-	if f.format == formatJSON {
-		err = report.WriteMemoryJSON(e.stdout, m.Memory)
-	} else {
-		err = report.WriteMemoryText(e.stdout, m.Memory, report.TextOptions{Color: f.colored(e.stdout)})
+func (f *memoryFlags) write(e env, m *corewalk.Memory) error {
+	switch f.format {
+	case formatJSON:
+		return report.WriteMemoryJSON(e.stdout, m.Memory)
+	case formatText:
+		return report.WriteMemoryText(e.stdout, m.Memory, report.TextOptions{Color: f.colored(e.stdout)})
 	}
-	return e.written(err, status)
+	return m.Export(e.ctx, e.stdout, f.format)
 }
 
-// memoryOf asks what fills a process's memory. Work that takes longer is shown.
-func memoryOf(e env, t *corewalk.Target) (*corewalk.Memory, error) {
-	// What is kept is few large pieces without pointers: to collect what is dropped costs little, and room is what is short.
-	defer debug.SetGCPercent(debug.SetGCPercent(20))
-	facts, err := t.Facts(corewalk.FactsOptions{Unlimited: true})
-	if err != nil {
-		return nil, err
+// shown tells a terminal what is done, when that has taken a while.
+func (e env) shown() func(what string) {
+	if !isTerminal(e.stderr) {
+		return nil
 	}
-	defer facts.Close()
-	defer facts.Ask(e.ctx)()
-	o := corewalk.MemoryOptions{}
-	if isTerminal(e.stderr) {
-		p := &progress{out: e.stderr}
-		defer p.done()
-		start := time.Now()
-		o.Progress = func(what string) {
-			if time.Since(start) > patience {
-				p.show(what, 0, 0)
-			}
+	p, start := &progress{out: e.stderr}, time.Now()
+	return func(what string) {
+		if what == "" {
+			p.done()
+		} else if time.Since(start) > patience {
+			p.show(what, 0, 0)
 		}
 	}
-	return facts.Memory(e.ctx, o)
 }

@@ -2,9 +2,13 @@ package systemtest
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -79,6 +83,48 @@ func TestMemoryTypes(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestMemoryExport: a heap is written in each format, and pprof counts the objects that there are.
+func TestMemoryExport(t *testing.T) {
+	t.Parallel()
+	exe := fixture.Compile(t, "g++", "heap/types.cpp", "-g", "-O2")
+	target, err := corewalk.Open(t.Context(), fixture.Crash(t, nil, exe, filepath.Join(t.TempDir(), "log")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer target.Close()
+	facts, err := target.Facts(corewalk.FactsOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer facts.Close()
+	m, err := facts.Memory(t.Context(), corewalk.MemoryOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for format, begin := range map[string]string{corewalk.MemoryHTML: "<!doctype html>", corewalk.MemoryPprof: "\x1f\x8b", corewalk.MemoryHeapSnapshot: `{"snapshot":`, corewalk.MemoryHprof: "JAVA PROFILE 1.0.2"} {
+		var b bytes.Buffer
+		if err := m.Export(t.Context(), &b, format); err != nil {
+			t.Errorf("%s: %v", format, err)
+		} else if !strings.HasPrefix(strings.ToLower(b.String()), strings.ToLower(begin)) || b.Len() < 500 {
+			t.Errorf("%s: %d bytes, %.40q", format, b.Len(), b.String())
+		}
+		if format != corewalk.MemoryPprof {
+			continue
+		}
+		path := filepath.Join(t.TempDir(), "heap.pb.gz")
+		if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		out, err := exec.Command("go", "tool", "pprof", "-top", "-sample_index=inuse_objects", path).CombinedOutput()
+		if err != nil || !regexp.MustCompile(`(?m)^ *316 .* Order$`).Match(out) {
+			t.Errorf("go tool pprof: %v\n%s", err, out)
+		}
+	}
+	if err := m.Export(t.Context(), io.Discard, "xml"); err == nil {
+		t.Error("there is a format xml")
 	}
 }
 

@@ -87,7 +87,10 @@ func (t *Typer) shapeOf(typ *types.Type) *shape {
 	}
 	switch {
 	case isText(d):
-		s.name, s.text = "char", true
+		s.name, s.text = d.BareName, true
+		if d.Encoding.Char() || strings.HasSuffix(d.BareName, " char") { // signed or not
+			s.name = "char"
+		}
 	default:
 		if s.name = d.Name(); d.BareName == "" {
 			s.name = typ.Name()

@@ -30,7 +30,7 @@ const (
 type MemoryOptions struct {
 	// Limit is how much memory the graph of all blocks may take, in bytes; 0 means 480 MiB.
 	Limit int
-	// Progress is told what is done next; it may be nil.
+	// Progress is told what is done next, and at the end "". It may be nil.
 	Progress func(what string)
 }
 
@@ -66,6 +66,7 @@ func (e *Engine) Memory(ctx context.Context, o MemoryOptions) (*report.Memory, *
 		o.Progress = func(string) {}
 	}
 	c := &census{Engine: e, o: o, out: &report.Memory{Dump: e.Dump}, heaps: map[unwind.Address]bool{}}
+	defer o.Progress("")
 	o.Progress("looking for heaps")
 	for _, find := range heapFinders {
 		if h := find(e.Proc, heapBounds{blocks: math.MaxInt32}); h != nil {

@@ -374,3 +374,29 @@ func (s *typeSource) Class(table uint64) string {
 	}
 	return ""
 }
+
+// TypeName is the name of a kind of blocks; "" if their type is not known.
+func (h *HeapGraph) TypeName(k graph.Kind) string { return h.Kinds[k].Name }
+
+// RootName is the variable, the register or the stack that a root is in.
+func (h *HeapGraph) RootName(r graph.Root) string { return h.names.variable(r) }
+
+// FieldName is the name of the pointer at an offset of a block, "next", "[3].name"; "" if it is not known.
+func (h *HeapGraph) FieldName(n graph.Node, off uint64) string {
+	t := h.Kinds[h.Graph.Kinds[n]].Elem
+	if t == nil {
+		return ""
+	}
+	whole := t.Whole()
+	if whole == 0 {
+		return ""
+	}
+	path, _, ok := t.Part(off%whole, uint64(h.names.c.arch.WordSize))
+	if !ok {
+		return ""
+	}
+	if off >= whole {
+		path = fmt.Sprintf("[%d]%s", off/whole, path)
+	}
+	return plainPath(strings.TrimPrefix(path, "."))
+}

@@ -27,7 +27,8 @@ type Graph struct {
 	Kinds  []Kind          // of each object
 	Roots  []Root
 	total  uint64
-	outAt  []uint32 // where each object's edges begin in out; nil if they are not kept
+	rooted map[uint8][]uint64 // bits: objects that have a root, by its rank
+	outAt  []uint32           // where each object's edges begin in out; nil if they are not kept
 	out    edges
 	seen   []uint64 // bits: objects that a root reaches
 	parent []uint32 // of each object reached: an object, or a root's number with isRoot
@@ -71,7 +72,7 @@ type Builder struct {
 
 // NewBuilder makes a graph. limit is how much memory it may take, in bytes.
 func NewBuilder(mem procmem.Reader, limit int) *Builder {
-	return &Builder{g: &Graph{mem: mem, limit: limit}}
+	return &Builder{g: &Graph{index: index{most: limit / 8}, mem: mem, limit: limit}}
 }
 
 // Range says that objects may be in a range of memory. It is false where that overlaps another.

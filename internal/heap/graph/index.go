@@ -37,6 +37,8 @@ type span struct {
 type index struct {
 	spans []span // by address
 	nodes int
+	words int // of bits
+	most  int // of them
 }
 
 // add adds memory in which objects may be. It is false where that overlaps what was added before.
@@ -74,8 +76,12 @@ func (x *index) mark(addr uint64) bool {
 		return false
 	}
 	i := (addr - s.start) / granule
-	if n := int(i/perWord) + 1; n > len(s.bits) { // as far as there are objects: much of a range may be empty
-		s.bits = slices.Grow(s.bits, n-len(s.bits))[:n]
+	if n := i/perWord + 1; n > uint64(len(s.bits)) { // as far as there are objects: much of a range may be empty
+		if n-uint64(len(s.bits)) > uint64(x.most-x.words) {
+			return false
+		}
+		x.words += int(n) - len(s.bits)
+		s.bits = slices.Grow(s.bits, int(n)-len(s.bits))[:n]
 	}
 	if s.bits[i/perWord]&(1<<(i%perWord)) != 0 {
 		return false

@@ -10,7 +10,7 @@ const maxScan = 1 << 30
 
 func trailing(w uint64) int { return bits.TrailingZeros64(w) }
 
-// AddRoots searches memory for words that point into objects. rank says how well the place names things: the lower, the better.
+// AddRoots searches memory for words that point into objects, and keeps the first of each rank for each object. rank says how well the place names things: the lower, the better.
 func (g *Graph) AddRoots(start, end uint64, rank uint8) {
 	w := window{mem: g.mem}
 	for start < end {
@@ -21,22 +21,33 @@ func (g *Graph) AddRoots(start, end uint64, rank uint8) {
 			continue
 		}
 		g.pointers(start, b, func(off int, to Node) bool {
-			g.Roots = append(g.Roots, Root{At: start + uint64(off), To: to, Rank: rank})
-			return len(g.Roots) < maxRoots
+			g.root(Root{At: start + uint64(off), To: to, Rank: rank})
+			return true
 		})
-		if len(g.Roots) >= maxRoots {
-			return
-		}
 		start += uint64(len(b))
 	}
 }
 
-const maxRoots = 1 << 26
+// root takes note of a root: the first of each rank for each object.
+func (g *Graph) root(r Root) {
+	if g.rooted == nil {
+		g.rooted = map[uint8][]uint64{}
+	}
+	seen := g.rooted[r.Rank]
+	if seen == nil {
+		seen = make([]uint64, (g.nodes+63)/64)
+		g.rooted[r.Rank] = seen
+	}
+	if bit := uint64(1) << (r.To % 64); seen[r.To/64]&bit == 0 {
+		seen[r.To/64] |= bit
+		g.Roots = append(g.Roots, r)
+	}
+}
 
 // AddRoot adds what points into an object without being memory: a register. name is a number by which the caller knows it.
 func (g *Graph) AddRoot(name, value uint64, rank uint8) {
 	if to, _, ok := g.Find(value); ok {
-		g.Roots = append(g.Roots, Root{At: name, To: to, Rank: rank})
+		g.root(Root{At: name, To: to, Rank: rank})
 	}
 }
 

@@ -16,10 +16,11 @@ const (
 )
 
 const (
-	pageSize   = 8192
-	maxSpans   = 1 << 26
-	provenBy   = 16      // spans that show that a list is of spans
-	maxObjects = 1 << 20 // of one span: those of 8 bytes in 8 MiB
+	pageSize      = 8192
+	maxSpans      = 1 << 26
+	provenBy      = 16      // spans that show that a list is of spans
+	maxObjects    = 1 << 20 // of one span: those of 8 bytes in 8 MiB
+	maxAllObjects = 1 << 30
 )
 
 // A span is pages of the heap.
@@ -36,9 +37,10 @@ type span struct {
 
 // A goHeap is the heap of a Go program. It implements heap.Allocator.
 type goHeap struct {
-	r      *runtime
-	spans  []span      // with objects, by address
-	manual [][2]uint64 // spans of stacks
+	r       *runtime
+	spans   []span      // with objects, by address
+	manual  [][2]uint64 // spans of stacks
+	objects uint64
 }
 
 // Heap implements heap.Owner. It is nil where the list of spans is not found.
@@ -148,6 +150,12 @@ func (h *goHeap) add(at uint64) {
 	if s.end < s.start {
 		return
 	}
+	if _, ok := r.word(s.start); !ok {
+		return // nothing of it is in the dump
+	}
+	if _, ok := r.word(s.end - uint64(r.Arch.WordSize)); !ok {
+		return
+	}
 	switch state {
 	case spanManual:
 		h.manual = append(h.manual, [2]uint64{s.start, s.end})
@@ -166,6 +174,9 @@ func (h *goHeap) add(at uint64) {
 		s.count, s.fresh = uint64(o.u16("nelems")), uint64(o.u16("freeindex"))
 	}
 	if s.size < 8 || s.count == 0 || s.count > maxObjects || s.count > (s.end-s.start)/s.size || s.fresh > s.count {
+		return
+	}
+	if h.objects += s.count; h.objects > maxAllObjects {
 		return
 	}
 	h.spans = append(h.spans, s)

@@ -168,6 +168,9 @@ func (r *rootNames) follow(ctx context.Context, t *typing.Typer) {
 				t.Variable(r.globals[i].Type, r.globals[i].Low)
 			}
 		case rankStack:
+			if r.left <= 0 {
+				continue
+			}
 			if n := r.of(root); n.t != nil {
 				if v, ok := r.c.mem.LookupWord(root.At); ok {
 					t.Root(n.t, v)

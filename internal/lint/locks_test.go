@@ -24,6 +24,7 @@ var root = func() string { dir, _ := filepath.Abs(filepath.Join("..", "..")); re
 var cuts = map[lockCut]string{
 	{"modules", "(corestate.ownMemory).ReadMem"}:              "that reads no files: readMem's own",
 	{"modules", "(*internal/why/analysis.someReads).ReadMem"}: "it is made for who reads a heap, after modules",
+	{"modules", "(*internal/procmem.charged).ReadMem"}:        "it is made for runtimes, which read a process: no Set has it",
 	{"modules", "(*corestate.anyDump).ReadMem"}:               "a Set's memory is the dump's own, without what files add: modules.New says so",
 	{"internal/format/winunwind", "(steppers.codeImage).At"}:  "of a table of its own, which only a stepper asks, under no lock",
 }

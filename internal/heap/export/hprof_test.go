@@ -29,7 +29,6 @@ type hprofReader struct {
 	seen    map[uint64]bool // objects
 	roots   map[uint64]bool
 	refs    []uint64
-	bytes   uint64   // of objects
 	lines   []string // as testdata/ReadHprof.java prints them
 }
 

@@ -194,8 +194,7 @@ func (r *rootNames) global(addr uint64) int {
 	return -1
 }
 
-// name names a root, "cache.items[3]"; variable only names the variable that it is in.
-func (r *rootNames) name(root graph.Root) string     { return r.of(root).name }
+// variable names the variable that a root is in.
 func (r *rootNames) variable(root graph.Root) string { return r.of(root).variable }
 
 func (r *rootNames) of(root graph.Root) rootName {

@@ -16,6 +16,7 @@ import (
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/heap/heaptest"
 	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/unwind"
 )
 
 // memoryOf is what fills the memory of a process that left a core.
@@ -128,6 +129,26 @@ func TestMemoryExport(t *testing.T) {
 	}
 }
 
+// placeOf says what is at an address of a core.
+func placeOf(t *testing.T, core string, addr uint64) string {
+	t.Helper()
+	target, err := corewalk.Open(t.Context(), core)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer target.Close()
+	facts, err := target.Facts(corewalk.FactsOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer facts.Close()
+	p, err := facts.At(t.Context(), unwind.Address(addr))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.String()
+}
+
 // planted reads what a program wrote down: how many blocks of each type it holds, and how many it lost.
 func planted(t *testing.T, log string) (types map[string]int, lost int) {
 	t.Helper()
@@ -202,6 +223,9 @@ func TestMemoryGo(t *testing.T) {
 			}
 			if more := int(used.Bytes) - bytes; more < -100_000 || more > 100_000 {
 				t.Errorf("%d bytes, the runtime counted %d", used.Bytes, bytes)
+			}
+			if big := m.Largest[0]; !strings.Contains(placeOf(t, core, uint64(big.Address)+100), fmt.Sprintf("in a block of %d bytes at %#x", big.Size, uint64(big.Address))) {
+				t.Errorf("%#x is %s", uint64(big.Address)+100, placeOf(t, core, uint64(big.Address)+100))
 			}
 			if len(g.flags) > 0 {
 				return // without debugging information

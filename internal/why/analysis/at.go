@@ -16,7 +16,7 @@ const maxStackFrames = 4096
 // At says what is at an address. Variables of the program are found by the debug information of the functions on the stacks, where there are
 // any, else by symbols.
 func (e *Engine) At(ctx context.Context, addr unwind.Address) report.Place {
-	e.asked, e.wholeHeap, e.naming = true, fact[heap.Allocator]{}, nil // no question uses up what another may read
+	e.asked, e.wholeHeaps, e.naming = true, fact[[]heap.Allocator]{}, nil // no question uses up what another may read
 	defer func() { e.asked = false }()
 	return e.whatIsAt(ctx, addr)
 }
@@ -38,6 +38,7 @@ func (e *Engine) whatIsAt(ctx context.Context, addr unwind.Address) report.Place
 		if e.besideMemory(m) {
 			p.Kind = report.PlaceGuard
 		}
+	case e.asked && e.besideStacks(ctx, &p):
 	case e.onStack(ctx, &p, m):
 	case m.Perm&libstate.Write != 0 && m.Path == "":
 		e.inBlock(ctx, &p)
@@ -178,13 +179,22 @@ func (e *Engine) inFrame(ctx context.Context, p *report.Place, stack *unwind.Sta
 	}
 }
 
+// besideStacks finds the block that has an address in a heap that has stacks, too: one mapping is of both.
+func (e *Engine) besideStacks(ctx context.Context, p *report.Place) bool {
+	h, b, ok := e.blockAt(uint64(p.Address))
+	if !ok || !b.Contains(uint64(p.Address)) {
+		return false
+	}
+	if _, ok := h.(heap.Stacked); !ok {
+		return false
+	}
+	e.inBlock(ctx, p)
+	return true
+}
+
 // inBlock finds the block of an allocator that has an address.
 func (e *Engine) inBlock(ctx context.Context, p *report.Place) {
-	h := e.heap()
-	if h == nil {
-		return
-	}
-	b, ok := h.BlockAt(uint64(p.Address))
+	h, b, ok := e.blockAt(uint64(p.Address))
 	if !ok {
 		return
 	}

@@ -33,7 +33,7 @@ type Engine struct {
 	witnesses        int                               // made for one question to find out what was called; see called
 	untraced         map[unwind.Address]bool           // return addresses of calls through values that cannot be traced back
 	allocator        fact[heap.Allocator]              // of which a report reads a part
-	wholeHeap        fact[heap.Allocator]              // of which all may be read
+	wholeHeaps       fact[[]heap.Allocator]            // of which all may be read
 	asked            bool                              // somebody asks about an address: all may be read
 	naming           *owners                           // by the frames of a thread, for questions about addresses
 	namingOf         unwind.ThreadID

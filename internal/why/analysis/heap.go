@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -72,12 +73,53 @@ var heapFinders = []func(p heap.Process, b heapBounds) heap.Allocator{
 }
 
 // heap is the process's allocator; nil if it has none that is known. It is found when it is first asked for. A report reads little of it, since
-// slim dumps keep what reports read; whoever asks about an address gets all of it.
+// slim dumps keep what reports read.
 func (in *Engine) heap() heap.Allocator {
-	if in.asked {
-		return in.wholeHeap.of(func() heap.Allocator { return findHeap(in.Proc, maxHeapAsked) })
-	}
 	return in.allocator.of(func() heap.Allocator { return findHeap(in.Proc, maxHeapRead) })
+}
+
+// blockAt is the block that holds an address, and its allocator. Whoever asks about an address gets all heaps, those of runtimes too.
+func (in *Engine) blockAt(addr uint64) (heap.Allocator, heap.Block, bool) {
+	if !in.asked {
+		if h := in.heap(); h != nil {
+			b, ok := h.BlockAt(addr)
+			return h, b, ok
+		}
+		return nil, heap.Block{}, false
+	}
+	for _, h := range in.wholeHeaps.of(func() []heap.Allocator {
+		return in.heaps(&someReads{Process: in.Proc, left: maxHeapAsked}, heapBounds{maxHeapAsked, maxHeapChunks})
+	}) {
+		if b, ok := h.BlockAt(addr); ok {
+			return h, b, true
+		}
+	}
+	return nil, heap.Block{}, false
+}
+
+// heaps are those of all allocators that are known, and of runtimes. The allocators read p, which is the process.
+func (in *Engine) heaps(p heap.Process, bounds heapBounds) (all []heap.Allocator) {
+	for _, find := range heapFinders {
+		if h := find(p, bounds); h != nil {
+			if reads, ok := p.(*someReads); ok {
+				h = &partlyRead{h, reads}
+			}
+			all = append(all, h)
+		}
+	}
+	libs := in.Proc.LibraryTracker()
+	if libs == nil || in.Runtimes == nil {
+		return all
+	}
+	modules, _ := libs.Libraries(false)
+	for _, r := range slices.Concat(in.Runtimes(modules, in.Budget), in.Found) {
+		if o, ok := r.(heap.Owner); ok {
+			if h := o.Heap(); h != nil {
+				all = append(all, h)
+			}
+		}
+	}
+	return all
 }
 
 // findHeap finds the allocator of a process, of which some bytes may be read.

@@ -49,7 +49,7 @@ type census struct {
 	o       MemoryOptions
 	out     *report.Memory
 	all     []heap.Allocator
-	heaps   map[unwind.Address]bool // mappings with blocks, by their beginnings
+	inHeap  map[unwind.Address]bool // mappings with blocks, by their beginnings
 	foreign [][2]uint64             // where blocks and allocators' records are, by address
 	g       *graph.Graph
 	types   *typing.Typer
@@ -65,24 +65,10 @@ func (e *Engine) Memory(ctx context.Context, o MemoryOptions) (*report.Memory, *
 	if o.Progress == nil {
 		o.Progress = func(string) {}
 	}
-	c := &census{Engine: e, o: o, out: &report.Memory{Dump: e.Dump}, heaps: map[unwind.Address]bool{}}
+	c := &census{Engine: e, o: o, out: &report.Memory{Dump: e.Dump}, inHeap: map[unwind.Address]bool{}}
 	defer o.Progress("")
 	o.Progress("looking for heaps")
-	for _, find := range heapFinders {
-		if h := find(e.Proc, heapBounds{blocks: math.MaxInt32}); h != nil {
-			c.all = append(c.all, h)
-		}
-	}
-	if libs := c.Proc.LibraryTracker(); libs != nil && c.Runtimes != nil {
-		modules, _ := libs.Libraries(false)
-		for _, r := range slices.Concat(c.Runtimes(modules, c.Budget), c.Found) {
-			if o, ok := r.(heap.Owner); ok {
-				if h := o.Heap(); h != nil {
-					c.all = append(c.all, h)
-				}
-			}
-		}
-	}
+	c.all = c.heaps(c.Proc, heapBounds{blocks: math.MaxInt32})
 	err := c.blocks(ctx)
 	c.areas()
 	if err != nil || c.g == nil || c.g.Len() == 0 {
@@ -173,7 +159,7 @@ func (c *census) blocks(ctx context.Context) error {
 		c.out.Allocators = append(c.out.Allocators, a)
 	}
 	for start, x := range at {
-		c.heaps[start] = true
+		c.inHeap[start] = true
 		c.foreign = append(c.foreign, *x)
 	}
 	if len(at) == 0 {
@@ -245,7 +231,7 @@ func (c *census) area(m *libstate.Mapping, stacks []stackPointer) string {
 			return report.AreaData
 		}
 		return report.AreaConstant
-	case c.heaps[m.Start]:
+	case c.inHeap[m.Start]:
 		return report.AreaHeap
 	case slices.ContainsFunc(stacks, func(s stackPointer) bool { return m.Start <= s.sp && s.sp < m.End }):
 		return report.AreaStack

@@ -64,10 +64,10 @@ func (o *owners) find(value uint64) string {
 				}
 				continue
 			}
-			if o.heap() == nil || len(next) >= maxPathWidth {
+			if len(next) >= maxPathWidth {
 				continue
 			}
-			b, ok := o.heap().BlockAt(p.at)
+			_, b, ok := o.blockAt(p.at)
 			if !ok || b.Free || b.Own || seen[b.Start] {
 				continue
 			}

@@ -279,6 +279,9 @@ func (r *rootNames) path(n graph.Node) string {
 	from := r.of(root)
 	name, t := from.name, from.t
 	for i, to := range way[1:] {
+		if k := g.Kinds[way[i]]; k != typing.Unknown && r.c.types.Kinds[k].Elem == nil && !r.c.types.Kinds[k].ByTable {
+			return from.variable + r.steps(way[i:]) // a container's own: its members name nothing that the source does
+		}
 		if t == nil || i >= maxPathNames {
 			return plainPath(name) + r.steps(way[i:])
 		}

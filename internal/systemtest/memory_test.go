@@ -87,6 +87,18 @@ func TestMemoryTypes(t *testing.T) {
 	}
 }
 
+// TestMemoryDeep: members of members of a type are looked at as far as there is time; what comes before them counts.
+func TestMemoryDeep(t *testing.T) {
+	t.Parallel()
+	core := fixture.Crash(t, nil, fixture.Compile(t, "gcc", "heap/deep.c", "-g", "-O0"))
+	for _, row := range memoryOf(t, core).Types {
+		if row.Name == "struct item" && row.Count == 1 {
+			return
+		}
+	}
+	t.Error("not one struct item: the pointer before the members leads to one, that behind them is not looked for")
+}
+
 // TestMemoryExport: a heap is written in each format, and pprof counts the objects that there are.
 func TestMemoryExport(t *testing.T) {
 	t.Parallel()

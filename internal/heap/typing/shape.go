@@ -64,6 +64,7 @@ type shapeKey struct {
 const (
 	maxSlots = 1 << 12 // of one shape
 	maxDepth = 16      // of members in members
+	maxSteps = 1 << 16 // members that are looked at for one shape: types within types multiply
 	maxArray = 1 << 10 // elements of an array in an object that are followed
 )
 
@@ -95,7 +96,10 @@ func (t *Typer) shapeOf(typ *types.Type) *shape {
 		if s.name = d.Name(); d.BareName == "" {
 			s.name = typ.Name()
 		}
-		s.find = func(s *shape) []slot { return t.flatten(nil, d, 0, 0) }
+		s.find = func(s *shape) []slot {
+			t.steps = maxSteps
+			return t.flatten(nil, d, 0, 0)
+		}
 	}
 	t.shapes[key] = s
 	return s
@@ -117,7 +121,7 @@ func nodeBase(t *types.Type) bool {
 
 // flatten appends the pointers of a type that lies at an offset.
 func (t *Typer) flatten(out []slot, typ *types.Type, off uint64, depth int) []slot {
-	if depth > maxDepth || len(out) >= maxSlots {
+	if t.steps--; t.steps < 0 || depth > maxDepth || len(out) >= maxSlots {
 		return out
 	}
 	d := typ.Defined()
@@ -291,6 +295,7 @@ func (t *Typer) node(of *types.Type, what string, value *types.Type, head uint64
 	}
 	s := &shape{name: what + " of " + value.Name(), size: head + size, single: true}
 	s.find = func(s *shape) (out []slot) {
+		t.steps = maxSteps
 		for _, l := range links {
 			out = append(out, slot{off: l, at: s, t: t})
 		}

@@ -20,8 +20,10 @@ const (
 	maxKinds    = 1<<16 - 1
 	maxElements = 1 << 24 // of one object that are followed
 	maxTables   = 1 << 14
-	maxLookups  = 512 // classes whose members are looked for by their names
-	piece       = 64 << 10
+	// maxVariables is how many bytes of variables are read. Objects are read once each.
+	maxVariables = 1 << 30
+	maxLookups   = 512 // classes whose members are looked for by their names
+	piece        = 64 << 10
 )
 
 // A Kind is a type of objects.
@@ -59,6 +61,8 @@ type Typer struct {
 	shapes  map[shapeKey]*shape
 	queue   []graph.Node
 	buf     []byte
+	steps   int                      // that may still be taken for one shape
+	left    uint64                   // bytes that may still be read
 	held    map[uint64]*shape        // in interfaces, by their first words
 	used    map[graph.Node][2]uint64 // which bytes of an object are in use, where that is not all
 }
@@ -66,7 +70,8 @@ type Typer struct {
 // New returns a Typer for a graph.
 func New(g *graph.Graph, mem procmem.Reader, source Source) *Typer {
 	return &Typer{Kinds: make([]Kind, 1), g: g, mem: mem, source: source, word: uint64(mem.Arch.WordSize), byName: map[string]graph.Kind{}, tables: map[uint64]graph.Kind{},
-		shapes: map[shapeKey]*shape{}, used: map[graph.Node][2]uint64{}, held: map[uint64]*shape{}}
+		shapes: map[shapeKey]*shape{}, used: map[graph.Node][2]uint64{}, held: map[uint64]*shape{},
+		left: 2*g.Total() + maxVariables}
 }
 
 // kind is the number of a type with a name.
@@ -249,6 +254,11 @@ func (t *Typer) follow(s *shape, at, size uint64) {
 	per := max(piece/s.size, 1)
 	for i := uint64(0); i < n; i += per {
 		k := min(per, n-i)
+		cost := k*s.size + 64
+		if cost > t.left {
+			return
+		}
+		t.left -= cost
 		b := t.read(at+i*s.size, int(min(k*s.size, procmem.MaxBytes)))
 		for j := uint64(0); j < k; j++ {
 			for i := range slots {

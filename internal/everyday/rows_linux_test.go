@@ -107,7 +107,7 @@ var rows = slices.Concat(
 		"info FILES --memory --sandbox=auto CORE",
 		"memory FILES CORE",
 		"memory FILES --format json CORE",
-		"memory FILES --format html --sandbox=auto CORE",
+		"memory FILES --format json --sandbox=auto CORE",
 	),
 	each(ofRegister, "print FILES CORE $pc", "print FILES --format json CORE $sp"),
 	each(always(0),

@@ -96,6 +96,9 @@ var rows = slices.Concat(
 	[]row{
 		{words: w("FILES -"), stdin: "CORE", status: ofStdin},
 		{words: w("FILES --search SUBJECT --debug-dir SUBJECT CORE"), status: ofSearch},
+		{words: w("memory FILES CORE"), status: always(0, 3)}, // 3: no heap that is known
+		{words: w("memory FILES --format json CORE"), status: always(0, 3)},
+		{words: w("memory FILES --sandbox=auto CORE"), status: always(0, 3)},
 		{words: w("FILES OUT/small"), first: [][]string{w("slim FILES CORE -o OUT/small")}, status: always(0, 3)},
 		{words: w("FILES OUT/all.cwz"), first: [][]string{w("pack FILES CORE -o OUT/all.cwz")}, status: always(0, 3)},
 		{words: w("FILES OUT/m.dmp"), first: [][]string{w("convert FILES CORE -o OUT/m.dmp")}, status: always(0, 3)},
@@ -105,9 +108,6 @@ var rows = slices.Concat(
 		"info FILES --format json CORE",
 		"info FILES --missing CORE",
 		"info FILES --memory --sandbox=auto CORE",
-		"memory FILES CORE",
-		"memory FILES --format json CORE",
-		"memory FILES --format json --sandbox=auto CORE",
 	),
 	each(ofRegister, "print FILES CORE $pc", "print FILES --format json CORE $sp"),
 	each(always(0),

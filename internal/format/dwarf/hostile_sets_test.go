@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"strings"
 	"testing"
-	"time"
 )
 
 // A section of millions of empty sets of ranges is gone through a few times, not for each of some addresses; and one of zeros, whose sets
@@ -23,7 +22,7 @@ func TestEmptySets(t *testing.T) {
 			return nil, nil
 		}), binary.LittleEndian)
 		var a aranges
-		start, scans := time.Now(), 0
+		scans := 0
 		for pc := range uint64(maxArangeScans + 1) {
 			before := a.scans
 			a.find(d, pc, new(int))
@@ -31,8 +30,8 @@ func TestEmptySets(t *testing.T) {
 				scans++
 			}
 		}
-		if took := time.Since(start); scans > c.most || took > 2*time.Second {
-			t.Errorf("%d scans in %v", scans, took)
+		if scans > c.most {
+			t.Errorf("%d scans, at most %d are needed", scans, c.most)
 		}
 	}
 }

@@ -92,7 +92,7 @@ func TestDeclaredAmongMany(t *testing.T) {
 	if id, ok := f.Definition(firstRecord); ok {
 		t.Errorf("defined by %#x", id)
 	}
-	if took := time.Since(start); took > 2*time.Second {
+	if took := time.Since(start); took > 20*time.Second {
 		t.Errorf("took %v", took)
 	}
 	if w := f.Work(); w < n || w > 20*n {
@@ -161,7 +161,7 @@ func TestScopesThatLie(t *testing.T) {
 		all = append(all, record(symBlock, 0, 0, 0x100, 0, uint16(1), "b"), record(symLocal, 0x74, uint16(0), "v"))
 	}
 	readScope(0x8664, all...)
-	if took := time.Since(start); took > 2*time.Second {
+	if took := time.Since(start); took > 20*time.Second {
 		t.Errorf("took %v", took)
 	}
 }

@@ -338,7 +338,7 @@ func TestHostile(t *testing.T) {
 			took := time.Since(start)
 			runtime.ReadMemStats(&after)
 			t.Logf("%v, %d MB, %d MB kept", took, (after.TotalAlloc-before.TotalAlloc)>>20, (int64(after.HeapAlloc)-int64(before.HeapAlloc))>>20)
-			if n := after.TotalAlloc - before.TotalAlloc; n > 1<<30 || took > 4*time.Second {
+			if n := after.TotalAlloc - before.TotalAlloc; n > 1<<30 || took > 30*time.Second {
 				t.Errorf("%v and %d MB", took, n>>20)
 			}
 		})

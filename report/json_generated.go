@@ -526,7 +526,7 @@ func (j *jsonWriter) putMemoryType(x *MemoryType) {
 	j.num("count", x.Count)
 	j.size("bytes", x.Bytes)
 	j.optSize("retained", x.Retained)
-	j.optStr("confidence", x.Confidence)
+	j.optStr("by", x.By)
 	j.close('}')
 }
 

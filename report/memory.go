@@ -91,10 +91,16 @@ type MemoryType struct {
 	Bytes uint64 `json:"bytes"` // of all of them
 	// Retained is how many bytes would be free without them: their own, and what is reached through them only; 0 if that was not found out.
 	Retained uint64 `json:"retained,omitempty"`
-	// Confidence is Certain for objects that say what they are, by a table of virtual functions, and Likely where pointers of that type lead to them;
-	// "" if the type is not known.
-	Confidence string `json:"confidence,omitempty"`
+	// By is how the type is known, one of the TypeBy constants; "" if it is not. All of it is likely only: a block that was handed out again may
+	// hold what was there before, and a pointer may be of another type than what it leads to.
+	By string `json:"by,omitempty"`
 }
+
+// The values of MemoryType.By.
+const (
+	TypeByTable   = "table"   // the blocks begin with the table of virtual functions of the type
+	TypeByPointer = "pointer" // pointers of the type lead to them
+)
 
 // A MemoryRoot is what leads into the heap from outside: a variable, a register, a stack.
 type MemoryRoot struct {

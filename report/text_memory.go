@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -40,7 +41,7 @@ func WriteMemoryText(w io.Writer, m *Memory, opts TextOptions) error {
 		t.line(plain, "No blocks of an allocator that is known are in memory.")
 	}
 	if len(m.Types) > 0 {
-		t.memoryHeading("Types of blocks in use", len(m.Types), shownTypes)
+		t.memoryHeading("Types of blocks in use [likely]", len(m.Types), shownTypes)
 		t.types(m.Types, shownTypes)
 	}
 	if len(m.Roots) > 0 {
@@ -162,9 +163,6 @@ func (t *textWriter) types(list []MemoryType, shown int) {
 		if x.Retained > 0 {
 			keeps = sizeText(x.Retained)
 		}
-		if x.Confidence == Likely {
-			name += " [likely]"
-		}
 		tab.add(sizeText(x.Bytes), bar(x.Bytes, list[0].Bytes), strconv.Itoa(x.Count), keeps, name)
 	}
 	tab.dropEmpty()
@@ -207,6 +205,10 @@ func (t *textWriter) unreached(m *Memory) {
 	switch {
 	case len(m.Allocators) == 1 && m.Allocators[0].Name == goHeap:
 		text += ", which the runtime has not collected yet"
+	case slices.ContainsFunc(m.Allocators, func(a MemoryAllocator) bool { return len(a.Damages) > 0 }):
+		text += "; pointers to them may be in blocks that damage hides"
+	case slices.ContainsFunc(m.Warnings, func(w Warning) bool { return w.Code == WarnLate }):
+		text += " [possibly lost: the process ran on]"
 	case m.Missing > 0:
 		text += "; pointers to them may be in memory that the dump lacks"
 	default:

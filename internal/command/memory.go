@@ -31,8 +31,8 @@ Examples:
   corewalk memory --format pprof core.4242 >heap.pb.gz       # go tool pprof -top heap.pb.gz
   corewalk memory --format heapsnapshot core.4242 >a.heapsnapshot # for DevTools of Chrome; hprof is for VisualVM
 
-A type is certain where objects say it themselves, by a table of virtual functions, and likely where pointers of that type
-lead to them. What only looks like a pointer counts as one: what is said to be lost is.
+Types are likely: objects begin with a table of virtual functions, or pointers of that type lead to them. What only looks
+like a pointer counts as one, so that not all that is lost is found.
 
 Exit status: 0 all was read; 1 the file is not a core; 2 wrong usage; 3 there are gaps: no allocator that is known, or memory
 that the dump lacks.

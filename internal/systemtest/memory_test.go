@@ -19,20 +19,26 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// memoryOf is what fills the memory of a process that left a core.
-func memoryOf(t *testing.T, core string) *corewalk.Memory {
+// factsOf are those of a core, until the test ends.
+func factsOf(t *testing.T, core string) *corewalk.Facts {
 	t.Helper()
 	target, err := corewalk.Open(t.Context(), core)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer target.Close()
+	t.Cleanup(func() { target.Close() })
 	facts, err := target.Facts(corewalk.FactsOptions{Unlimited: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer facts.Close()
-	m, err := facts.Memory(t.Context(), corewalk.MemoryOptions{})
+	t.Cleanup(facts.Close)
+	return facts
+}
+
+// memoryOf is what fills the memory of a process that left a core.
+func memoryOf(t *testing.T, core string) *corewalk.Memory {
+	t.Helper()
+	m, err := factsOf(t, core).Memory(t.Context(), corewalk.MemoryOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,8 +70,8 @@ func TestMemoryTypes(t *testing.T) {
 						if row.Count != want {
 							t.Errorf("%d of %s, want %d", row.Count, row.Name, want)
 						}
-						if certain := row.Name == "Circle" || row.Name == "Square"; certain != (row.Confidence == report.Certain) {
-							t.Errorf("%s is %s", row.Name, row.Confidence)
+						if table := row.Name == "Circle" || row.Name == "Square"; table != (row.By == report.TypeByTable) {
+							t.Errorf("%s is known by its %s", row.Name, row.By)
 						}
 					}
 				}
@@ -102,21 +108,7 @@ func TestMemoryDeep(t *testing.T) {
 // TestMemoryExport: a heap is written in each format, and pprof counts the objects that there are.
 func TestMemoryExport(t *testing.T) {
 	t.Parallel()
-	exe := fixture.Compile(t, "g++", "heap/types.cpp", "-g", "-O2")
-	target, err := corewalk.Open(t.Context(), fixture.Crash(t, nil, exe, filepath.Join(t.TempDir(), "log")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer target.Close()
-	facts, err := target.Facts(corewalk.FactsOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer facts.Close()
-	m, err := facts.Memory(t.Context(), corewalk.MemoryOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := memoryOf(t, fixture.Crash(t, nil, fixture.Compile(t, "g++", "heap/types.cpp", "-g", "-O2"), filepath.Join(t.TempDir(), "log")))
 	for format, begin := range map[string]string{corewalk.MemoryHTML: "<!doctype html>", corewalk.MemoryPprof: "\x1f\x8b", corewalk.MemoryHeapSnapshot: `{"snapshot":`, corewalk.MemoryHprof: "JAVA PROFILE 1.0.2"} {
 		var b bytes.Buffer
 		if err := m.Export(t.Context(), &b, format); err != nil {
@@ -144,21 +136,38 @@ func TestMemoryExport(t *testing.T) {
 // placeOf says what is at an address of a core.
 func placeOf(t *testing.T, core string, addr uint64) string {
 	t.Helper()
-	target, err := corewalk.Open(t.Context(), core)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer target.Close()
-	facts, err := target.Facts(corewalk.FactsOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer facts.Close()
-	p, err := facts.At(t.Context(), unwind.Address(addr))
+	p, err := factsOf(t, core).At(t.Context(), unwind.Address(addr))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return p.String()
+}
+
+// TestMemoryAbsent: of a dump that lacks memory nothing is said to be lost: what leads to it may be there.
+func TestMemoryAbsent(t *testing.T) {
+	t.Parallel()
+	core := fixture.Crash(t, nil, fixture.Compile(t, "g++", "heap/types.cpp", "-g", "-O2"), filepath.Join(t.TempDir(), "log"))
+	text := func(m *corewalk.Memory) string {
+		var b strings.Builder
+		if err := report.WriteMemoryText(&b, m.Memory, report.TextOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	const leaked, lacks = "[likely leaked]", "pointers to them may be in memory that the dump lacks"
+	if m := memoryOf(t, core); m.Missing != 0 || !strings.Contains(text(m), leaked) {
+		t.Errorf("whole: %d bytes are missing\n%s", m.Missing, text(m))
+	}
+	st, err := os.Stat(core)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(core, st.Size()*2/3); err != nil {
+		t.Fatal(err)
+	}
+	if m := memoryOf(t, core); m.Missing == 0 || strings.Contains(text(m), leaked) || m.Unreached != nil && m.Unreached.Count > 0 && !strings.Contains(text(m), lacks) {
+		t.Errorf("cut: %d bytes are missing\n%s", m.Missing, text(m))
+	}
 }
 
 // planted reads what a program wrote down: how many blocks of each type it holds, and how many it lost.

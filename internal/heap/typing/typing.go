@@ -1,7 +1,7 @@
 // Package typing finds the types of the objects in a heap: those that say it themselves, by the table of virtual functions that they begin with, and
 // those to which pointers of a known type lead, from variables through members, elements and the nodes of containers.
 //
-// A type by its table is what the program made. A type by a pointer is what the program takes the object for: it fits in size, and of several that
+// A type by its table is what the program made there, or made there before, if nothing was written since. A type by a pointer is what the program takes the object for: it fits in size, and of several that
 // lead to one object the first counts, on the shortest way from a variable.
 package typing
 
@@ -117,7 +117,7 @@ func (t *Typer) Tables(ctx context.Context) error {
 			k = t.class(table)
 			t.tables[table] = k
 		}
-		if k != Unknown {
+		if s := t.Kinds[k].shape; k != Unknown && (s == nil || t.g.Size(n) >= s.size) { // what is too small is of something else
 			t.g.Kinds[n] = k
 			if t.Kinds[k].shape != nil {
 				t.queue = append(t.queue, n)

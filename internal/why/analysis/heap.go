@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/hex"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -112,7 +111,7 @@ func (in *Engine) heaps(p heap.Process, bounds heapBounds) (all []heap.Allocator
 		return all
 	}
 	modules, _ := libs.Libraries(false)
-	for _, r := range slices.Concat(in.Runtimes(modules, in.Budget), in.Found) {
+	for _, r := range in.Runtimes(modules, in.Budget) {
 		if o, ok := r.(heap.Owner); ok {
 			if h := o.Heap(); h != nil {
 				all = append(all, h)

@@ -71,6 +71,10 @@ func (e *Engine) Memory(ctx context.Context, o MemoryOptions) (*report.Memory, *
 	c.all = c.heaps(c.Proc, heapBounds{blocks: math.MaxInt32})
 	err := c.blocks(ctx)
 	c.areas()
+	c.absent(ctx)
+	if c.ReadsLate {
+		c.warn(report.WarnLate, "the process ran on while its heap was read: counts may be of different moments, and pointers on their way are not seen; --hold keeps it stopped")
+	}
 	if err != nil || c.g == nil || c.g.Len() == 0 {
 		return c.out, nil, err
 	}
@@ -215,6 +219,28 @@ func (c *census) areas() {
 	slices.SortFunc(c.out.Areas, func(a, b report.MemoryPart) int {
 		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Kind, b.Kind))
 	})
+}
+
+// absent counts the memory that may be written, and so may lead to blocks, but is not in the dump.
+func (c *census) absent(ctx context.Context) {
+	const page = 4096
+	var b [1]byte
+	for _, m := range c.Proc.Mappings() {
+		if m.Perm&libstate.Write == 0 {
+			continue
+		}
+		for at := uint64(m.Start); at < uint64(m.End) && ctx.Err() == nil; at += page {
+			if c.mem.Fill(at, b[:]) == 1 {
+				continue
+			}
+			// Of a very large mapping that is not there at all, not each page is asked for.
+			if n := uint64(m.End) - at; n > 1<<30 && c.mem.Fill(uint64(m.End)-1, b[:]) == 0 && c.mem.Fill(at+n/2, b[:]) == 0 {
+				c.out.Missing += n
+				break
+			}
+			c.out.Missing += min(page, uint64(m.End)-at)
+		}
+	}
 }
 
 // area is what a mapping is for.

@@ -42,9 +42,9 @@ func (t *typeRows) list(retained []uint64) []report.MemoryType {
 			continue
 		}
 		kind := &t.c.types.Kinds[k]
-		row := report.MemoryType{Name: kind.Name, Count: s.Count, Bytes: s.Bytes, Confidence: report.Likely}
+		row := report.MemoryType{Name: kind.Name, Count: s.Count, Bytes: s.Bytes, By: report.TypeByPointer}
 		if kind.ByTable {
-			row.Confidence = report.Certain
+			row.By = report.TypeByTable
 		}
 		if retained != nil {
 			row.Retained = retained[k]

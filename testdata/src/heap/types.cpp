@@ -48,6 +48,9 @@ std::list<Line> lines;
 static std::vector<std::unique_ptr<Shape>> shapes;
 std::shared_ptr<Event> shared;
 Order *table[16];
+std::vector<Order *> few;
+void *raw; // no Order, but a pointer to it is behind those that are in few
+void **small; // begins as a Square does, but is too small to be one
 
 static FILE *out;
 static void count(const char *type, long n) { fprintf(out, "type %ld %s\n", n, type); }
@@ -73,6 +76,13 @@ __attribute__((noinline)) static void fill(int n) {
     else { shapes.push_back(std::make_unique<Square>()); squares++; }
   }
   shared = std::make_shared<Event>();
+  raw = calloc(1, sizeof(Order));
+  few.reserve(8);
+  for (int i = 0; i < 3; i++) few.push_back(table[i]);
+  few.push_back((Order *)raw);
+  few.pop_back();
+  small = (void **)malloc(sizeof(void *));
+  *small = *(void **)shapes[0].get();
   count("Order", n + 16);
   count("Line[]", n);
   count("Event", n);
@@ -80,7 +90,7 @@ __attribute__((noinline)) static void fill(int n) {
   count("Circle", circles);
   count("Square", squares);
   count("Cache", 1);
-  count("Order *[]", 1);
+  count("Order *[]", 2);
   count("char[]", 2 * n);
   count("tree node of std::pair<int const, Event>", n);
   count("hash node of std::pair<long int const, Event*>", n);

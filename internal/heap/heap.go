@@ -53,6 +53,25 @@ type Damage struct {
 	Written bool
 }
 
+// Within is the number of the range that has an address, among some that are in order and apart; -1 if none has. bounds says where one begins, and
+// the first address past it.
+func Within[T any](list []T, addr uint64, bounds func(*T) (start, end uint64)) int {
+	low, high := 0, len(list)
+	for low < high {
+		m := int(uint(low+high) >> 1)
+		start, end := bounds(&list[m])
+		switch {
+		case end <= addr:
+			low = m + 1
+		case start > addr:
+			high = m
+		default:
+			return m
+		}
+	}
+	return -1
+}
+
 // An Allocator answers for one allocator of a process. It may be used by one goroutine.
 type Allocator interface {
 	// Name is that of the allocator: "glibc malloc".

@@ -180,16 +180,8 @@ func (h *Heap) blockOf(v visit) heap.Block {
 
 // segmentAt returns the segment that has an address.
 func (h *Heap) segmentAt(addr uint64) *segment {
-	i, found := slices.BinarySearchFunc(h.segments, addr, func(s segment, a uint64) int {
-		switch {
-		case s.end <= a:
-			return -1
-		case s.start > a:
-			return 1
-		}
-		return 0
-	})
-	if !found {
+	i := heap.Within(h.segments, addr, func(s *segment) (start, end uint64) { return s.start, s.end })
+	if i < 0 {
 		return nil
 	}
 	return &h.segments[i]

@@ -155,16 +155,8 @@ func (h *Heap) around(at uint64) (n uint64) {
 }
 
 func (h *Heap) mapping(addr uint64) (m libstate.Mapping, ok bool) {
-	i, found := slices.BinarySearchFunc(h.maps, addr, func(m libstate.Mapping, a uint64) int {
-		switch {
-		case uint64(m.End) <= a:
-			return -1
-		case uint64(m.Start) > a:
-			return 1
-		}
-		return 0
-	})
-	if !found {
+	i := heap.Within(h.maps, addr, func(m *libstate.Mapping) (start, end uint64) { return uint64(m.Start), uint64(m.End) })
+	if i < 0 {
 		return m, false
 	}
 	return h.maps[i], true

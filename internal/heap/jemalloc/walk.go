@@ -104,16 +104,8 @@ func (h *Heap) Records() (all [][2]uint64) {
 
 // extentAt returns the extent that has an address.
 func (h *Heap) extentAt(addr uint64) *extent {
-	i, found := slices.BinarySearchFunc(h.extents, addr, func(x extent, a uint64) int {
-		switch {
-		case x.end() <= a:
-			return -1
-		case x.base > a:
-			return 1
-		}
-		return 0
-	})
-	if !found {
+	i := heap.Within(h.extents, addr, func(x *extent) (start, end uint64) { return x.base, x.end() })
+	if i < 0 {
 		return nil
 	}
 	return &h.extents[i]

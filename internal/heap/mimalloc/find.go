@@ -236,16 +236,8 @@ func (h *Heap) list(at uint64, name string, within *page) (n int, ok bool) {
 
 // pageAt returns the page that has an address.
 func (h *Heap) pageAt(addr uint64) *page {
-	i, found := slices.BinarySearchFunc(h.pages, addr, func(p page, a uint64) int {
-		switch {
-		case p.end() <= a:
-			return -1
-		case p.addr > a:
-			return 1
-		}
-		return 0
-	})
-	if !found {
+	i := heap.Within(h.pages, addr, func(p *page) (start, end uint64) { return p.addr, p.end() })
+	if i < 0 {
 		return nil
 	}
 	return &h.pages[i]

@@ -52,16 +52,8 @@ func (h *Heap) Blocks(yield func(heap.Block) bool) {
 
 // spanAt returns the span that has an address.
 func (h *Heap) spanAt(addr uint64) *span {
-	i, found := slices.BinarySearchFunc(h.spans, addr, func(s span, a uint64) int {
-		switch {
-		case s.end() <= a:
-			return -1
-		case s.start > a:
-			return 1
-		}
-		return 0
-	})
-	if !found {
+	i := heap.Within(h.spans, addr, func(s *span) (start, end uint64) { return s.start, s.end() })
+	if i < 0 {
 		return nil
 	}
 	return &h.spans[i]

@@ -217,16 +217,8 @@ func (h *goHeap) Blocks(yield func(heap.Block) bool) {
 
 // BlockAt implements heap.Allocator.
 func (h *goHeap) BlockAt(addr uint64) (heap.Block, bool) {
-	i, found := slices.BinarySearchFunc(h.spans, addr, func(s span, a uint64) int {
-		switch {
-		case s.end <= a:
-			return -1
-		case s.start > a:
-			return 1
-		}
-		return 0
-	})
-	if !found {
+	i := heap.Within(h.spans, addr, func(s *span) (start, end uint64) { return s.start, s.end })
+	if i < 0 {
 		return heap.Block{}, false
 	}
 	s := &h.spans[i]

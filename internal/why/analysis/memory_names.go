@@ -252,7 +252,7 @@ func (r *rootNames) find(root graph.Root) (n rootName) {
 			n.name = fmt.Sprintf("%s+%#x", report.Base(lib.Path), root.At-uint64(lib.LoadBias))
 		}
 	default:
-		n.variable, n.name = "other memory", fmt.Sprintf("memory at %#x", root.At)
+		n.variable, n.name = "memory of no allocator that is known", fmt.Sprintf("memory at %#x", root.At)
 	}
 	return n
 }

@@ -375,6 +375,30 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// TestFar: an object that lies so far in a range that its place does not fit into the memory that may be used is left out.
+func TestFar(t *testing.T) {
+	m := &memory{0x1000, make([]byte, 64)}
+	if g := build(m, [][2]uint64{{0x1000, 1 << 46}}, []block{{0x1000, 8}, {1 << 45, 8}}, 1<<16); g.Len() != 1 {
+		t.Errorf("%d objects", g.Len())
+	}
+}
+
+// TestOneRoot: of the words of one rank that point into an object the first is kept.
+func TestOneRoot(t *testing.T) {
+	const base = 0x1000
+	m := &memory{base, make([]byte, 4096)}
+	for i := range uint64(100) {
+		m.put(base+1024+8*i, base+i%32)
+	}
+	g := build(m, [][2]uint64{{base, base + 64}}, []block{{base, 32}}, 1<<20)
+	g.AddRoots(base+1024, base+2048, 1)
+	g.AddRoots(base+1032, base+2048, 0)
+	g.AddRoot(7, base, 1)
+	if want := []Root{{base + 1024, 0, 1}, {base + 1032, 0, 0}}; !slices.Equal(g.Roots, want) {
+		t.Errorf("%+v, want %+v", g.Roots, want)
+	}
+}
+
 func BenchmarkRetained(b *testing.B) {
 	g, _, _ := random(rand.New(rand.NewPCG(1, 2)), 1_000_000)
 	for b.Loop() {

@@ -37,10 +37,9 @@ type span struct {
 
 // A goHeap is the heap of a Go program. It implements heap.Allocator.
 type goHeap struct {
-	r       *runtime
-	spans   []span      // with objects, by address
-	manual  [][2]uint64 // spans of stacks
-	objects uint64
+	r      *runtime
+	spans  []span      // with objects, by address
+	manual [][2]uint64 // spans of stacks
 }
 
 // Heap implements heap.Owner. It is nil where the list of spans is not found.
@@ -62,17 +61,22 @@ func (r *runtime) Heap() heap.Allocator {
 			h.add(r.Arch.Word(b[j*word:]))
 		}
 	}
-	slices.SortFunc(h.spans, func(a, b span) int { return cmp.Compare(a.start, b.start) })
-	end := uint64(0)
-	h.spans = slices.DeleteFunc(h.spans, func(s span) bool { // what overlaps is no list of spans
-		bad := s.start < end
-		end = max(end, s.end)
-		return bad
-	})
-	if len(h.spans) == 0 {
+	if h.spans = apart(h.spans); len(h.spans) == 0 {
 		return nil
 	}
 	return h
+}
+
+// apart sorts spans, and leaves out those that overlap others, and those that are too many.
+func apart(spans []span) []span {
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.start, b.start) })
+	end, objects := uint64(0), uint64(0)
+	return slices.DeleteFunc(spans, func(s span) bool {
+		objects += s.count
+		bad := s.start < end || objects > maxAllObjects
+		end = max(end, s.end)
+		return bad
+	})
 }
 
 // allspans finds the runtime's list of all spans that there ever were.
@@ -174,9 +178,6 @@ func (h *goHeap) add(at uint64) {
 		s.count, s.fresh = uint64(o.u16("nelems")), uint64(o.u16("freeindex"))
 	}
 	if s.size < 8 || s.count == 0 || s.count > maxObjects || s.count > (s.end-s.start)/s.size || s.fresh > s.count {
-		return
-	}
-	if h.objects += s.count; h.objects > maxAllObjects {
 		return
 	}
 	h.spans = append(h.spans, s)

@@ -50,6 +50,7 @@ std::shared_ptr<Event> shared;
 Order *table[16];
 std::vector<Order *> few;
 void *raw; // no Order, but a pointer to it is behind those that are in few
+void **part; // begins as the part of a Square that is a Named does: no object begins with that
 void **small; // begins as a Square does, but is too small to be one
 
 static FILE *out;
@@ -81,6 +82,8 @@ __attribute__((noinline)) static void fill(int n) {
   for (int i = 0; i < 3; i++) few.push_back(table[i]);
   few.push_back((Order *)raw);
   few.pop_back();
+  part = (void **)calloc(1, sizeof(Square));
+  *part = *(void **)static_cast<Named *>(static_cast<Square *>(shapes[0].get()));
   small = (void **)malloc(sizeof(void *));
   *small = *(void **)shapes[0].get();
   count("Order", n + 16);

@@ -1,6 +1,7 @@
-# build  corewalk and corewalkd   test   every test but the long ones, and what was skipped
+# build  corewalk and corewalkd   test   every test that needs Go and git only, but the long ones, and what was skipped
 # test-long  every test, the long ones too: gdb parity, damaged files, whole libraries; half an hour. TURN=3/8: an eighth of the long ones
 # test-rights  the tests that depend on who runs them
+# test-tools  the tests that need compilers, debuggers and servers, which make deps installs
 # test-race  the packages that share state, with the race detector; TURN=1/3: a third of them
 # deps   installs what tests compare with, on Debian; a test that is skipped names its package
 # bench  every benchmark        fuzz   each fuzz target for FUZZTIME
@@ -32,7 +33,7 @@ PKGS ?= ./...
 MUTANTS ?=
 TORTURE ?= 1000000
 
-.PHONY: build test test-32 test-long test-rights test-race services test-services deps bench cores fuzz lint parity soak signatures triage-page bench-peers bench-triage mutants torture release
+.PHONY: build test test-32 test-long test-rights test-tools test-race services test-services deps bench cores fuzz lint parity soak signatures triage-page bench-peers bench-triage mutants torture release
 
 # The linker writes a program through a mapping, which leaves the kernel single pages of it. A copy, as an installation
 # makes it, starts a twentieth to a tenth faster.
@@ -61,6 +62,10 @@ test:
 test-rights:
 	@$(call tests,$(GO) test -v -vet=off -count=1 $$($(GO) run ./internal/testsof Getuid Geteuid Credential))
 
+# test-tools runs the tests that need compilers, debuggers, servers and other programs of this machine, which make test leaves out.
+test-tools:
+	@$(call tests,COREWALK_TOOLS=1 $(GO) test -v -vet=off -count=1 $$($(GO) run ./internal/testsof Tools Compile LLVM Cargo StartPostgres StartS3))
+
 # LONG are the names by which tests ask which run it is.
 LONG = IsLong IsLongRun Long LongPart Turn TurnPart Sample SampleOnly Half HalfOnly Rounds
 EACH = IsLongRun,LongPart,TurnPart,Rounds
@@ -82,7 +87,7 @@ SHARED = . corestate dwarfvars libstate livestate modules session steppers symlo
 # Without what asks one thing of each dump after the other.
 ALIKE = TestGDBParity|TestSlim|TestSlimMinidumps|TestConvert|TestCapture|TestTextOnly|TestLeaveRounds|TestSameAsReport|TestKeepsNoMore|TestGoldenWalks|TestPack|TestPackOfImage|TestDamagedFiles|TestRedact|TestEndlessNotes
 test-race: # whole reports take longest, and begin
-	CGO_ENABLED=1 $(GO) test -race -vet=off -short -timeout 30m -skip '^($(ALIKE))$$' ./internal/systemtest \
+	COREWALK_TOOLS=1 CGO_ENABLED=1 $(GO) test -race -vet=off -short -timeout 30m -skip '^($(ALIKE))$$' ./internal/systemtest \
 		$(patsubst %,./%,$(if $(TURN),$(shell printf '%s\n' $(SHARED) | awk 'BEGIN { split("$(TURN)", t, "/") } NR % t[2] == t[1]'),$(SHARED)))
 
 # The packages of Debian that tests need. What they are for: compilers and libraries of other architectures
@@ -106,8 +111,8 @@ deps:
 READERS = ./internal/format/... ./unwind/... ./libstate ./corestate ./steppers ./symlookup ./modules
 test-32:
 	@d=$$(mktemp -d); trap 'rm -rf "$$d"' EXIT; printf 'package main\n\nfunc main() {}\n' >"$$d/main.go"; export CGO_ENABLED=0; \
-	if GOARCH=386 $(GO) run "$$d/main.go" 2>/dev/null; then GOARCH=386 $(GO) test -vet=off -short $(FLAGS) $(READERS); \
-	elif command -v qemu-arm-static >/dev/null; then GOARCH=arm $(GO) test -exec qemu-arm-static -vet=off -short $(FLAGS) $(READERS); \
+	if GOARCH=386 $(GO) run "$$d/main.go" 2>/dev/null; then COREWALK_TOOLS=1 GOARCH=386 $(GO) test -vet=off -short $(FLAGS) $(READERS); \
+	elif command -v qemu-arm-static >/dev/null; then COREWALK_TOOLS=1 GOARCH=arm $(GO) test -exec qemu-arm-static -vet=off -short $(FLAGS) $(READERS); \
 	else echo "this kernel runs no programs of 386, and qemu-user-static is not installed: nothing was tested" >&2; exit 1; fi
 
 # services installs the servers that tests need; test-services runs those tests, which are among those of test-long.
@@ -143,7 +148,7 @@ parity:
 	else awk -f .ci/failed.awk "$$log"; exit 1; fi
 
 mutants:
-	nice $(GO) run ./internal/mutants $(MUTANTS)
+	COREWALK_TOOLS=1 nice $(GO) run ./internal/mutants $(MUTANTS)
 
 torture:
 	nice $(GO) run ./internal/torture -n $(TORTURE) -corpus "$$HOME/.cache/corewalk-torture"

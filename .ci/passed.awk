@@ -7,6 +7,7 @@
 /^ *--- SKIP/ {
   skipped++
   if (why[$3] ~ /^takes long/) long++
+  else if (why[$3] ~ /^needs programs of this machine/) tools++
   else reasons[why[$3]]++
   if (why[$3] ~ /not installed|make deps/) absent++
   delete why[$3]
@@ -16,6 +17,7 @@ END {
   close("sort -k3")
   printf "%d tests passed, %d were skipped", passed, skipped
   if (absent) printf "; %d need what is not installed (make deps)", absent
+  if (tools) printf "; %d need compilers, debuggers or servers (make deps, make test-tools)", tools
   if (long) printf "; %d take long (make test-long)", long
   print ""
 }

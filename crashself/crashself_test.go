@@ -172,6 +172,7 @@ func TestGo(t *testing.T) {
 
 // TestC: what ends programs with C in them: on threads of Go, and on threads that Go does not know.
 func TestC(t *testing.T) {
+	fixture.Tools(t)
 	if _, err := exec.LookPath("gcc"); err != nil {
 		t.Skip("gcc is not installed (Debian: gcc)")
 	}
@@ -221,6 +222,7 @@ func TestNothing(t *testing.T) {
 
 // TestRefused: where nobody may trace the program, there is what the runtime printed, and why there is no core.
 func TestRefused(t *testing.T) {
+	fixture.Long(t)
 	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("only root can start programs as another user")

@@ -33,6 +33,7 @@ func compared(t *testing.T, name string, inSample bool) bool {
 // program printed, or to be a known difference.
 func TestGDBParity(t *testing.T) {
 	t.Parallel()
+	fixture.Tools(t)
 	if _, err := exec.LookPath("gdb"); err != nil {
 		t.Skip("gdb is not installed (Debian: gdb): nothing to compare with")
 	}

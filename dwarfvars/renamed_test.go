@@ -20,6 +20,7 @@ import (
 // could, one at a time. What the printers need and do not find is not guessed: the object is shown
 // as its members.
 func TestRenamedMembers(t *testing.T) {
+	fixture.Long(t)
 	t.Parallel()
 	for name, c := range map[string]struct {
 		function string

@@ -19,6 +19,7 @@ import (
 // cProgram compiles a C program, or skips the test where no compiler is.
 func cProgram(t *testing.T, source string, flags ...string) string {
 	t.Helper()
+	fixture.Tools(t)
 	gcc, err := exec.LookPath("gcc")
 	if err != nil {
 		t.Skip("gcc is not installed (Debian: gcc): no program to trace")

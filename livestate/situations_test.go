@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -249,6 +250,7 @@ func TestDeletedBinary(t *testing.T) {
 
 // A process in namespaces of its own: the number is ours, paths are its.
 func TestNamespaces(t *testing.T) {
+	fixture.Tools(t)
 	unshare, err := exec.LookPath("unshare")
 	if err != nil || os.Getuid() != 0 {
 		t.Skip("needs root and unshare (Debian: util-linux)")

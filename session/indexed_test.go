@@ -45,6 +45,7 @@ var indexedQuestions = []string{"*o", "b", "*p", "*n", "mine", "counter", "::cou
 // Reports and the values of expressions are the same with an index of names and after it was removed.
 func TestIndexedReports(t *testing.T) {
 	t.Parallel()
+	fixture.Tools(t)
 	objcopy, err := exec.LookPath("objcopy")
 	if err != nil {
 		t.Skip("objcopy is not installed: no index can be removed (Debian: binutils)")
@@ -75,6 +76,7 @@ func TestIndexedReports(t *testing.T) {
 					t.Skipf("%v: %v: %.500s (Debian: g++, clang-19, lld, binutils, gdb)", args, err, out)
 				}
 			}
+			fixture.Tools(t)
 			path, err := exec.LookPath(compiler)
 			if err != nil {
 				t.Skipf("%s is not installed (Debian: g++, clang-19)", compiler)

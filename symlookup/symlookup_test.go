@@ -250,6 +250,7 @@ func TestTailCalls(t *testing.T) {
 // A tail call may have been made in the file of the call or in that of the
 // function that runs.
 func TestTailCallsAcrossFiles(t *testing.T) {
+	fixture.Tools(t)
 	gcc, err := exec.LookPath("gcc")
 	if err != nil {
 		t.Skip("gcc is not installed (Debian: gcc)")

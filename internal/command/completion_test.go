@@ -10,12 +10,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/spf13/pflag"
 )
 
 // tool returns the path of a program, or skips the test.
 func tool(t *testing.T, name, pkg string) string {
 	t.Helper()
+	fixture.Tools(t)
 	path, err := exec.LookPath(name)
 	if err != nil {
 		t.Skipf("%s is not installed (Debian: %s)", name, pkg)

@@ -272,6 +272,7 @@ func TestRealServer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a server")
 	}
+	fixture.Tools(t)
 	program, err := exec.LookPath("debuginfod")
 	if err != nil {
 		t.Skip("debuginfod is not installed (Debian: debuginfod): ", err)

@@ -31,6 +31,7 @@ func live(t *testing.T, args ...string) (status int, out, errs string) {
 
 func program(t *testing.T, source string) string {
 	t.Helper()
+	fixture.Tools(t)
 	gcc, err := exec.LookPath("gcc")
 	if err != nil {
 		t.Skip("gcc is not installed (Debian: gcc): no program to trace")

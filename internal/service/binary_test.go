@@ -442,6 +442,7 @@ func pageHashes(p *program) []string {
 // and no error is said.
 func TestPage(t *testing.T) {
 	fixture.Long(t)
+	fixture.Tools(t)
 	c := browser.Start(t)
 	bin := build(t)
 	p := &program{t: t, bin: bin, dir: t.TempDir(), args: []string{"--search", fixture.Get(t, "amd64-vars-c-O0").Dir}}

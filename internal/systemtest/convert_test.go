@@ -136,6 +136,7 @@ func TestConvertWindows(t *testing.T) {
 // TestConvertGDB: gdb walks a core that was made of a minidump as it walks the core of which that was made.
 func TestConvertGDB(t *testing.T) {
 	t.Parallel()
+	fixture.Tools(t)
 	gdb, err := exec.LookPath("gdb")
 	if err != nil {
 		t.Skip("gdb is not installed (Debian: gdb)")

@@ -80,6 +80,7 @@ func TestDebugFileWithoutBinary(t *testing.T) {
 
 // .debug_frame of the debug file leads through the program.
 func TestDebugFrameWithoutBinary(t *testing.T) {
+	fixture.Tools(t)
 	objcopy, err := exec.LookPath("objcopy")
 	if err != nil {
 		t.Skip("objcopy is not installed: no debug file can be made (Debian: binutils)")

@@ -31,6 +31,7 @@ func asked(died unwind.ThreadID) []corewalk.AnalyzeOptions {
 
 // TestReportsOfFacts: what a report says does not depend on the reports that were asked for before.
 func TestReportsOfFacts(t *testing.T) {
+	fixture.Long(t)
 	t.Parallel()
 	for i, c := range append(fixture.Cases(t), fixture.Minidumps(t)...) {
 		if i%6 != 0 && c.Name != "amd64-passed-O2" && !fixture.IsLong(t) { // there frames are evaluated with the registers of a fault

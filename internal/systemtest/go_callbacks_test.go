@@ -20,6 +20,7 @@ func TestGoCallbacks(t *testing.T) {
 	for _, g := range []goBuild{{release: "local", arch: "amd64", cc: "gcc"}, {release: "local", arch: "386", cc: "gcc -m32"}} {
 		t.Run(g.arch, func(t *testing.T) {
 			t.Parallel()
+			fixture.Tools(t)
 			if _, err := exec.LookPath("gcc"); err != nil {
 				t.Skip("gcc is not installed: Debian's gcc")
 			}

@@ -60,6 +60,7 @@ func TestPartsOfLanguages(t *testing.T) {
 			map[string]string{"big[4999]": "24990001", "list[999]": "999", `table["k999"][4000]`: "16000000"}},
 	} {
 		t.Run(c.program, func(t *testing.T) {
+			fixture.Tools(t)
 			path, err := exec.LookPath(c.program)
 			if err != nil {
 				t.Skipf("%s is not installed (Debian: %s)", c.program, map[string]string{"python3": "python3", "node": "nodejs", "java": "openjdk-17-jdk"}[c.program])

@@ -49,6 +49,7 @@ int main(int argc, char **argv) {
 // liveProgram compiles the program; the test is skipped where that cannot be.
 func liveProgram(t *testing.T, flags ...string) string {
 	t.Helper()
+	fixture.Tools(t)
 	gcc, err := exec.LookPath("gcc")
 	if err != nil {
 		t.Skip("gcc is not installed (Debian: gcc): no program to trace")

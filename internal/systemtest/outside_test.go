@@ -115,6 +115,7 @@ func TestOutsideRuntime(t *testing.T) {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		t.Skip("the toy's compiler makes code of x86-64 for Linux")
 	}
+	fixture.Tools(t)
 	cc, err := exec.LookPath("cc")
 	if err != nil {
 		t.Skip("no C compiler: install gcc")

@@ -154,6 +154,7 @@ func TestPackOfImage(t *testing.T) {
 // a pack as this one.
 func TestPackElsewhere(t *testing.T) {
 	fixture.Long(t)
+	fixture.Tools(t)
 	emulator, err := exec.LookPath("qemu-aarch64-static")
 	if err != nil {
 		t.Skip("qemu-aarch64-static is not installed: Debian's qemu-user-static")

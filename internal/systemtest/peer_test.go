@@ -181,6 +181,7 @@ func TestGDBParity(t *testing.T) {
 			if !slices.Contains(paritySample, c.Name) {
 				fixture.Long(t)
 			}
+			fixture.Tools(t)
 			if _, err := exec.LookPath(c.GDB()); err != nil {
 				t.Skipf("%s is not installed (make deps installs it on Debian): nothing to compare with", c.GDB())
 			}

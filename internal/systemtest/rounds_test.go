@@ -25,6 +25,7 @@ func (withoutRounds) Needs() report.Needs {
 // A report without the variables of the middle rounds of a recursion is the whole report, but for those variables, and
 // says so in each frame that lacks them and in no other.
 func TestLeaveRounds(t *testing.T) {
+	fixture.Long(t)
 	t.Parallel()
 	total := 0
 	for _, c := range fixture.Sample(t, append(fixture.Cases(t), fixture.Minidumps(t)...)) {

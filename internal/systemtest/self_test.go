@@ -78,6 +78,7 @@ func self(t *testing.T, env ...string) {
 // Through C and back.
 func TestSelfThroughC(t *testing.T) {
 	for _, tool := range []string{"gcc", "go"} {
+		fixture.Tools(t)
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("not run: %s is not installed (make deps installs it on Debian)", tool)
 		}

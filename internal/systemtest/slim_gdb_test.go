@@ -65,6 +65,7 @@ func gdbWalk(c fixture.Case, sysroot, exe, core string) (text string, ok bool) {
 // other architectures have their own tests, and do not always end.
 func TestSlimGDB(t *testing.T) {
 	fixture.Long(t)
+	fixture.Tools(t)
 	if _, err := exec.LookPath("gdb"); err != nil {
 		t.Skip("gdb is not installed (Debian: gdb)")
 	}

@@ -16,6 +16,7 @@ import (
 // A report for the text, of which only the variables were read that the text shows, and in which the rounds of deep
 // recursions are left out, gives the same text as a whole report.
 func TestTextOnly(t *testing.T) {
+	fixture.Long(t)
 	t.Parallel()
 	unread, leftOut := 0, 0
 	for _, c := range fixture.Sample(t, append(fixture.Cases(t), fixture.Minidumps(t)...)) {

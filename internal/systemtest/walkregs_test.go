@@ -110,6 +110,7 @@ func TestWalkRegisters(t *testing.T) {
 	var n struct{ frames, cfas, registers, differ int }
 	for _, c := range fixture.Cases(t) {
 		t.Run(c.Name, func(t *testing.T) {
+			fixture.Tools(t)
 			if _, err := exec.LookPath(c.GDB()); err != nil {
 				t.Skipf("%s is not installed (make deps installs it on Debian): nothing to compare with", c.GDB())
 			}

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/corewalk/corewalk/internal/fixture"
 )
 
 // Edits that a mutator makes are inside the file, and mending undoes them on disk.
@@ -101,7 +103,11 @@ func TestBases(t *testing.T) {
 			t.Errorf("%s: cut at %v", b.id(), at)
 		}
 		m := &mutator{rng: rand.New(rand.NewPCG(3, 4)), data: r.data, shape: r.shape}
-		for range 3 {
+		rounds := 1
+		if fixture.IsLongRun() {
+			rounds = 3
+		}
+		for range rounds {
 			if err := r.run(m.edits(), m.rng); err != nil {
 				t.Errorf("%s: %v", b.id(), err)
 			}

@@ -164,6 +164,7 @@ func arm64Diff(addr uint64, word uint32, text string) string {
 // too, as far as objdump knows them.
 func TestARM64RandomWords(t *testing.T) {
 	t.Parallel()
+	fixture.Tools(t)
 	tool, err := exec.LookPath("aarch64-linux-gnu-objdump")
 	if err != nil {
 		t.Skip("aarch64-linux-gnu-objdump is not installed (Debian: binutils-aarch64-linux-gnu)")

@@ -249,6 +249,7 @@ func TestARMAgainstObjdump(t *testing.T) {
 // The library is mostly T32 and old: random words are compared, too.
 func TestARMRandomWords(t *testing.T) {
 	t.Parallel()
+	fixture.Tools(t)
 	tool, err := exec.LookPath("arm-linux-gnueabihf-objdump")
 	if err != nil {
 		t.Skip("arm-linux-gnueabihf-objdump is not installed (Debian: binutils-arm-linux-gnueabihf)")

@@ -29,6 +29,7 @@ const objdumpSample = 60_000
 // for the first objdumpSample.
 func objdumpLines(t *testing.T, f func(objdumpLine), args ...string) {
 	t.Helper()
+	fixture.Tools(t)
 	tool, err := exec.LookPath("objdump")
 	if err != nil {
 		t.Skip("objdump is not installed (Debian: binutils)")

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -74,6 +75,7 @@ func TestCallsUndecodedLibrary(t *testing.T) {
 		{arch.HPPA, "hppa-linux-gnu-objdump", "/usr/hppa-linux-gnu/lib/libc.so.6", 4, []string{"b,l"}, []string{",rp"}},
 	} {
 		t.Run(c.arch.Name, func(t *testing.T) {
+			fixture.Tools(t)
 			if _, err := exec.LookPath(c.tool); err != nil {
 				t.Skip(c.tool + " is not installed (make deps installs it on Debian)")
 			}

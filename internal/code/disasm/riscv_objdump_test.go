@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -17,6 +18,7 @@ import (
 // text. It skips the test if either is missing.
 func crossObjdump(t *testing.T, triple string, f func(addr uint64, code []string, text string)) {
 	t.Helper()
+	fixture.Tools(t)
 	tool, err := exec.LookPath(triple + "-objdump")
 	lib := "/usr/" + triple + "/lib/libc.so.6"
 	if _, missing := os.Stat(lib); err != nil || missing != nil {

@@ -175,6 +175,7 @@ func TestCompiled(t *testing.T) {
 }
 
 func compiled(t *testing.T, compiler string, flags []string) {
+	fixture.Tools(t)
 	tool, err := exec.LookPath(compiler)
 	if err != nil {
 		t.Skipf("%s is not installed (make deps installs it on Debian)", compiler)

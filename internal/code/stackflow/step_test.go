@@ -39,6 +39,7 @@ func TestSingleStep(t *testing.T) {
 				fixture.Long(t)
 			}
 			t.Parallel()
+			fixture.Tools(t)
 			gcc, err := exec.LookPath("gcc")
 			if err != nil {
 				t.Skip("gcc is not installed (Debian: gcc)")

@@ -15,6 +15,7 @@ import (
 // The client of VS Code's package for tests of adapters talks to the program.
 func TestAdapterPackage(t *testing.T) {
 	fixture.Long(t)
+	fixture.Tools(t)
 	node, err := exec.LookPath("node")
 	if err != nil {
 		t.Skip("node is not installed (Debian: nodejs)")
@@ -58,6 +59,7 @@ func TestAdapterPackage(t *testing.T) {
 // Neovim opens a core, shows the source of a frame, and asks for a value.
 func TestNeovim(t *testing.T) {
 	fixture.Long(t)
+	fixture.Tools(t)
 	nvim, err := exec.LookPath("nvim")
 	if err != nil {
 		t.Skip("nvim is not installed (Debian: neovim)")

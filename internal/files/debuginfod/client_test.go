@@ -20,6 +20,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/files/debuginfod/settings"
 	"github.com/corewalk/corewalk/internal/files/find"
+	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/format/elffile/elftest"
 )
 
@@ -182,6 +183,7 @@ func TestNoPlace(t *testing.T) {
 // elfutils' client finds files and missing-file records that this client put into the
 // cache, and vice versa.
 func TestSharedCache(t *testing.T) {
+	fixture.Tools(t)
 	find, err := exec.LookPath("debuginfod-find")
 	if err != nil {
 		t.Skip("debuginfod-find is not installed (Debian: debuginfod): ", err)

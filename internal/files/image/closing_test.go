@@ -21,6 +21,7 @@ import (
 // split returns a stripped program, and the directory with its debug file, whose sections are compressed.
 func split(t *testing.T) (program, debugDir string) {
 	t.Helper()
+	fixture.Tools(t)
 	objcopy, err := exec.LookPath("objcopy")
 	if err != nil {
 		t.Skip("objcopy is not installed: no debug file can be made (Debian: binutils)")

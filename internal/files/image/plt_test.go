@@ -62,6 +62,7 @@ func TestPLTStub(t *testing.T) {
 
 // The names must be those that objdump prints.
 func TestPLTStubOracle(t *testing.T) {
+	fixture.Tools(t)
 	objdump, err := exec.LookPath("objdump")
 	if err != nil {
 		t.Skip("objdump is not installed (Debian: binutils)")

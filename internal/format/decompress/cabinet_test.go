@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/format/decompress/cabtest"
 )
 
@@ -119,6 +120,7 @@ func TestCabextract(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Run("cabextract", func(t *testing.T) {
+		fixture.Tools(t)
 		cabextract, err := exec.LookPath("cabextract")
 		if err != nil {
 			t.Skip("cabextract is not installed (Debian: cabextract)")
@@ -135,6 +137,7 @@ func TestCabextract(t *testing.T) {
 		}
 	})
 	t.Run("gcab", func(t *testing.T) {
+		fixture.Tools(t)
 		gcab, err := exec.LookPath("gcab")
 		if err != nil {
 			t.Skip("gcab is not installed (Debian: gcab)")

@@ -184,6 +184,7 @@ func quiet(t *testing.T, c *browser.Browser) {
 // TestPageInBrowser uses a page like a person.
 func TestPageInBrowser(t *testing.T) {
 	fixture.Long(t)
+	fixture.Tools(t)
 	c := browser.Start(t)
 	c.Open(put(t, shop(t)), nil)
 	const names = `[...document.querySelectorAll("#cw-typelist tbody tr")].map(r => r.cells[0].textContent).join("|")`
@@ -297,6 +298,7 @@ func TestPictures(t *testing.T) {
 	if *shotDir == "" {
 		t.Skip("no directory was given")
 	}
+	fixture.Tools(t)
 	c := browser.Start(t)
 	for name, h := range map[string]*Heap{"shop": shop(t), "diverse": diverse(t, 60), "strangers": hostile(t)} {
 		url := put(t, h)

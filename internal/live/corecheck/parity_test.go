@@ -165,6 +165,7 @@ func TestFixturePrograms(t *testing.T) {
 
 // The core that gdb's gcore writes of a process, and ours of the same process, which waits all the time.
 func TestGCore(t *testing.T) {
+	fixture.Tools(t)
 	gcore, err := exec.LookPath("gcore")
 	if err != nil {
 		t.Skip("not compared: gcore is not installed (Debian: gdb)")

@@ -173,6 +173,7 @@ func TestAgainstGoARM64(t *testing.T) {
 
 // forARM64 has a test's programs built for arm64.
 func forARM64(t *testing.T) {
+	fixture.Tools(t)
 	if _, err := exec.LookPath(emulator); err != nil {
 		t.Skip(emulator + " is not installed: Debian's qemu-user")
 	}

@@ -26,6 +26,7 @@ var (
 // delve lists the goroutines of a core with their stacks as Delve prints them.
 func delve(t *testing.T, core, program string) map[uint64]*printed {
 	t.Helper()
+	fixture.Tools(t)
 	if _, err := exec.LookPath("dlv"); err != nil {
 		t.Skip("dlv is not installed: Debian's delve")
 	}

@@ -328,6 +328,7 @@ func elsewhere() []platform {
 func (e *platform) read(t *testing.T, exe string, args ...string) []*tasks.Task {
 	var o []corewalk.Option
 	if e.run != nil {
+		fixture.Tools(t)
 		if _, err := exec.LookPath(e.run[0]); err != nil {
 			t.Skip("qemu-aarch64 is not installed: Debian's qemu-user")
 		}

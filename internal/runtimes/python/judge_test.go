@@ -26,6 +26,7 @@ import (
 // python3.14.1 or the like.
 func interpreters(t *testing.T) map[string]string {
 	t.Helper()
+	fixture.Tools(t)
 	home, _ := os.UserHomeDir()
 	found, _ := filepath.Glob(filepath.Join(home, ".pyenv/versions/3.*/bin/python3"))
 	out := map[string]string{}

@@ -36,6 +36,7 @@ func TestTable(t *testing.T) {
 		t.Skip("no headers of CPython, or none of the sample, are in ~/.pyenv/versions: pyenv installs them there")
 	}
 	for _, tool := range []string{"gcc", "gdb"} {
+		fixture.Tools(t)
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skip(tool + " is not installed: Debian's gcc and gdb")
 		}

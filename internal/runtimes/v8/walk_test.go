@@ -25,6 +25,7 @@ import (
 // nodes are the Nodes of this machine: that of the path, and those that COREWALK_NODES lists.
 func nodes(t *testing.T) []string {
 	t.Helper()
+	fixture.Tools(t)
 	var out []string
 	for _, n := range filepath.SplitList(os.Getenv("COREWALK_NODES")) {
 		if _, err := os.Stat(n); err == nil {

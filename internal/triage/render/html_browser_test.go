@@ -47,6 +47,7 @@ const visible = `[...document.querySelectorAll("#cw-list > .g")].map(g => g.id).
 // TestPageInBrowser uses a page like a person.
 func TestPageInBrowser(t *testing.T) {
 	fixture.Long(t)
+	fixture.Tools(t)
 	c := browser.Start(t)
 	url := put(t, pageSummary())
 	c.Open(url, nil)
@@ -196,6 +197,7 @@ func addHostile(s *Summary, h string, i int) {
 // TestHostilePageInBrowser has groups written by Go and groups for which the script makes rows.
 func TestHostilePageInBrowser(t *testing.T) {
 	fixture.Long(t) // TestHTMLHostile reads the page's text at every change
+	fixture.Tools(t)
 	c := browser.Start(t)
 	s := hostileSummary(maxPageStacks/len(hostile) + 2)
 	c.Open(put(t, s), nil)
@@ -240,6 +242,7 @@ var manyFrames = func() []byte {
 
 func TestManyGroupsInBrowser(t *testing.T) {
 	fixture.Long(t)
+	fixture.Tools(t)
 	c := browser.Start(t)
 	s := manySummary(10000, 100000)
 	c.Open(put(t, s), nil)
@@ -267,6 +270,7 @@ func TestPictures(t *testing.T) {
 	if *shotPage == "" || *shotDir == "" {
 		t.Skip("no page was given")
 	}
+	fixture.Tools(t)
 	c := browser.Start(t)
 	for _, x := range []struct {
 		name          string

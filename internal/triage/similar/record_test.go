@@ -332,6 +332,7 @@ func build(t *testing.T, command []string, out, in string) bool {
 			words[i] = strings.ReplaceAll(w, "|", " ")
 		}
 	}
+	fixture.Tools(t)
 	if _, err := exec.LookPath(words[0]); err != nil {
 		t.Logf("%s is not installed", words[0])
 		return false

@@ -117,6 +117,7 @@ func (x *indexed) build(t *testing.T) string {
 	}
 	var tools []string
 	for _, name := range needed {
+		fixture.Tools(t)
 		path, err := exec.LookPath(name)
 		if tools = append(tools, path); err != nil {
 			t.Skipf("%s is not installed: Debian's gcc, g++, clang-19, lld, binutils, gdb", name)

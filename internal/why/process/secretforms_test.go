@@ -190,7 +190,7 @@ var hostile = map[string]string{
 }
 
 func TestMaskHostile(t *testing.T) {
-	size := maxMasked / 4
+	size := maxMasked / 16
 	if fixture.IsLong(t) {
 		size = maxMasked
 	}

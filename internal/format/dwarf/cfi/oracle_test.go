@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"debug/elf"
 	"fmt"
+	"github.com/corewalk/corewalk/internal/fixture"
 	"io"
 	"os"
 	"os/exec"
@@ -34,6 +35,7 @@ func numbered(prefix string, from, to int) []string {
 // TestAgainstReadelf compares every row of every FDE with what readelf prints.
 // COREWALK_CFI_ORACLE names more files to compare, separated by colons.
 func TestAgainstReadelf(t *testing.T) {
+	fixture.Tools(t)
 	readelf, err := exec.LookPath("readelf")
 	if err != nil {
 		t.Skip("readelf is not installed (Debian: binutils)")

@@ -34,7 +34,8 @@ func (s *Session) ReadMemory(ctx context.Context, addr arch.Address, n int) (b [
 // An Instruction is one of a disassembly.
 type Instruction struct {
 	report.CodeLine
-	Symbol string // where it is: "main+4"; "" if not known
+	Symbol string        // where it is: "main+4"; "" if not known
+	Source report.Source // its line; without a file if that is not known
 }
 
 // maxInstructions is how many instructions one question disassembles.
@@ -102,6 +103,7 @@ func (s *Session) disassemble(addr arch.Address, before, n int) ([]Instruction, 
 		}
 		if name, entry, ok := s.symbolAt(at); ok {
 			line.Symbol = offset(name, uint64(at-entry))
+			line.Source = s.lineAt(at)
 		}
 		list = append(list, line)
 		at += arch.Address(size)

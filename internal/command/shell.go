@@ -1,7 +1,6 @@
 package command
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +28,7 @@ Usage:
 Examples:
   corewalk shell core.4242
   corewalk shell --execute bt --execute 'p *q' core.4242    # these commands, and end
+  corewalk shell --command commands.txt core.4242           # those of a file
   corewalk shell core.4242 < commands.txt
 
 At a terminal, Tab completes commands and names of variables, and the arrow keys bring back lines of earlier runs, which
@@ -41,20 +41,21 @@ a file; 2 wrong usage.
 // shellFlags are the flags of corewalk shell.
 type shellFlags struct {
 	fileFlags
-	execute []string
+	execute, scripts []string
 }
 
 func (f *shellFlags) set() *pflag.FlagSet {
 	fs := pflag.NewFlagSet("corewalk shell", pflag.ContinueOnError)
 	f.register(fs, formatText)
 	fs.StringArrayVarP(&f.execute, "execute", "e", nil, "run `COMMAND`, and end after the last (repeatable)")
+	fs.StringArrayVarP(&f.scripts, "command", "x", nil, "run the commands of `FILE` first, and end after the last (repeatable)")
 	return fs
 }
 
 func runShell(args []string, e env) int {
 	var f shellFlags
 	fs := f.set()
-	if status, ok := parse(fs, args, shellUsage, e); !ok {
+	if status, ok := parse(fs, args, shellUsage+"\nCommands:\n"+shell.Help(), e); !ok {
 		return status
 	}
 	if err := f.check(e); err != nil {
@@ -71,59 +72,41 @@ func runShell(args []string, e env) int {
 	s := session.New(t, session.Options{})
 	defer s.Close()
 	opts := report.TextOptions{Color: f.colored(e.stdout)}
-	to := &failed{to: e.stdout}
 	if out, ok := e.stdout.(*os.File); ok {
 		opts.Width = terminalColumns(out)
 	}
-	sh, err := shell.New(e.ctx, s, to, opts)
+	sh, err := shell.New(e.ctx, s, e.stdout, opts)
 	if err != nil {
 		e.say("%v", err)
 	}
 	in, isFile := e.stdin.(*os.File)
 	switch {
-	case len(f.execute) > 0:
-		return runLines(e, sh, to, strings.NewReader(strings.Join(f.execute, "\n")))
+	case len(f.execute)+len(f.scripts) > 0:
+		var all []string
+		for _, path := range f.scripts {
+			all = append(all, "source "+path)
+		}
+		return runLines(e, sh, strings.NewReader(strings.Join(append(all, f.execute...), "\n")))
 	case isFile && terminal(in) && liner.TerminalSupported():
 		return prompt(e, sh, s)
 	}
-	return runLines(e, sh, to, interruptible(e.ctx, e.stdin))
-}
-
-// failed remembers that what is written was lost.
-type failed struct {
-	to  io.Writer
-	err error
-}
-
-func (f *failed) Write(b []byte) (int, error) {
-	n, err := f.to.Write(b)
-	if err != nil {
-		f.err = err
-	}
-	return n, err
+	return runLines(e, sh, interruptible(e.ctx, e.stdin))
 }
 
 // runLines runs commands that nobody types, until what they say is lost.
-func runLines(e env, sh *shell.Shell, out *failed, in io.Reader) int {
+func runLines(e env, sh *shell.Shell, in io.Reader) int {
 	status := exitComplete
-	lines := bufio.NewScanner(in)
-	for lines.Scan() && e.ctx.Err() == nil {
-		err := sh.Run(e.ctx, lines.Text())
-		if errors.Is(err, shell.ErrQuit) {
-			break
-		}
-		if out.err != nil {
-			return e.written(out.err, status)
-		}
-		if err != nil {
-			e.say("%s", shell.Explain(err))
-			status = exitNothing
-		}
-	}
-	if e.ctx.Err() != nil {
+	_, err := sh.RunAll(e.ctx, in, func(err error) {
+		e.say("%s", shell.Explain(err))
+		status = exitNothing
+	})
+	switch {
+	case sh.Lost() != nil:
+		return e.written(sh.Lost(), status)
+	case errors.Is(err, shell.ErrQuit):
+	case e.ctx.Err() != nil:
 		return e.fail(errors.New("interrupted before all commands were done"))
-	}
-	if err := lines.Err(); err != nil {
+	case err != nil:
 		return e.fail(fmt.Errorf("read commands: %w", err))
 	}
 	return status

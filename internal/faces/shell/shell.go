@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -20,22 +20,29 @@ import (
 // A Shell has a frame in which expressions are evaluated. It is for one goroutine.
 type Shell struct {
 	s    *session.Session
-	out  io.Writer
+	out  *outlet
 	opts report.TextOptions
+	wide report.TextOptions // of lines of frames: where no terminal shows them, they are whole
 	main string // path of the program
 
 	frame session.Frame
 	stack session.Stack
 	has   bool // there is a frame
-	list  struct {
-		frame session.FrameID
-		lines int
-	}
+	list  listing
+
+	examined    examination
+	settings    settings
+	displayed   []displayed
+	nextDisplay int
+	scripts     int // files of commands that are being run
+	inBlock     int // how deep the lines are in a block of a command that was refused
 }
 
 // New returns a Shell at the frame to look at first, which writes to out.
 func New(ctx context.Context, s *session.Session, out io.Writer, opts report.TextOptions) (*Shell, error) {
-	sh := &Shell{s: s, out: out, opts: opts}
+	sh := &Shell{s: s, out: &outlet{to: out}, opts: opts, settings: settings{listSize: listed}}
+	sh.wide = opts
+	sh.wide.Wide = opts.Wide || opts.Width == 0
 	if in, err := s.Info(ctx); err == nil {
 		for i := range in.Modules {
 			if in.Modules[i].Main {
@@ -50,6 +57,23 @@ func New(ctx context.Context, s *session.Session, out io.Writer, opts report.Tex
 	return sh, sh.use(f)
 }
 
+// An outlet remembers that what is written was lost.
+type outlet struct {
+	to  io.Writer
+	err error
+}
+
+func (o *outlet) Write(b []byte) (int, error) {
+	n, err := o.to.Write(b)
+	if err != nil {
+		o.err = err
+	}
+	return n, err
+}
+
+// Lost returns why something that was written was lost; nil if nothing was.
+func (sh *Shell) Lost() error { return sh.out.err }
+
 func (sh *Shell) use(f session.Frame) error {
 	st, _, err := sh.s.Position(f.ID)
 	if err != nil {
@@ -57,97 +81,6 @@ func (sh *Shell) use(f session.Frame) error {
 	}
 	sh.frame, sh.stack, sh.has = f, st, true
 	return nil
-}
-
-// ErrQuit: the command ends the shell.
-var ErrQuit = errors.New("quit")
-
-// A command is one of the shell's.
-type command struct {
-	names []string // the first one is shown
-	args  string
-	help  string
-	run   func(sh *Shell, ctx context.Context, args string) error
-}
-
-// commands lists the commands.
-func commands() []command {
-	return []command{
-		{[]string{"bt", "backtrace", "where"}, "[full] [N]", "the frames of the stack, or the first N; full: with local variables", (*Shell).backtrace},
-		{[]string{"frame", "f"}, "[N]", "go to frame N, or show this one", (*Shell).goFrame},
-		{[]string{"up"}, "[N]", "go to the caller", (*Shell).up},
-		{[]string{"down"}, "[N]", "go to the frame that this one called", (*Shell).down},
-		{[]string{"thread", "t"}, "[TID]", "go to a thread, or show which one this is", (*Shell).thread},
-		{[]string{"task", "goroutine"}, "ID", "go to a goroutine or another task", (*Shell).task},
-		{[]string{"info"}, "threads|tasks|args|locals|registers|frame|modules|functions|line|symbol", "what there is", (*Shell).info},
-		{[]string{"p", "print", "inspect"}, "[/x] EXPR", "what an expression names: q->head->next[3].name, *p, arr[2:5]", (*Shell).print},
-		{[]string{"x"}, "[/NFU] ADDRESS", "memory: N units, F of x d u c s i a, U of b h w g", (*Shell).examine},
-		{[]string{"disassemble", "disas"}, "[ADDRESS]", "instructions around the frame's, or an address", (*Shell).disassemble},
-		{[]string{"list", "l"}, "", "source around the frame's line", (*Shell).source},
-		{[]string{"report"}, "", "why the process died, and all stacks", (*Shell).report},
-		{[]string{"help", "h"}, "[COMMAND]", "this list", (*Shell).help},
-		{[]string{"quit", "q", "exit"}, "", "end", func(*Shell, context.Context, string) error { return ErrQuit }},
-	}
-}
-
-// running are commands of debuggers that would run the process or change it.
-const running = " run r start continue c step s next n stepi si nexti ni finish fin until advance jump call set break b tbreak watch delete signal kill attach detach return "
-
-// Words lists what may come first on a line, for completion, and after "info".
-func Words() (first, info []string) {
-	for _, c := range commands() {
-		first = append(first, c.names...)
-	}
-	for _, i := range infos() {
-		info = append(info, i.names[0])
-	}
-	slices.Sort(first)
-	return first, info
-}
-
-// Run runs the command on a line. It returns ErrQuit if that ends the shell, and nil for an empty line; other errors are
-// to be shown.
-func (sh *Shell) Run(ctx context.Context, line string) error {
-	line = strings.TrimSpace(line)
-	if line == "" || line[0] == '#' {
-		return nil
-	}
-	name, args, _ := strings.Cut(line, " ")
-	if i := strings.IndexByte(name, '/'); i > 0 { // x/4gx, p/x
-		name, args = name[:i], strings.TrimSpace(name[i:]+" "+args)
-	}
-	args = strings.TrimSpace(args)
-	c, err := find(commands(), name, "command")
-	if err != nil {
-		if strings.Contains(running, " "+name+" ") {
-			return fmt.Errorf("%q: the process is only read: it is not run and not changed", name)
-		}
-		return err
-	}
-	return c.run(sh, ctx, args)
-}
-
-// find returns the command with a name, or the only one that begins with it.
-func find(list []command, name, what string) (*command, error) {
-	var found *command
-	var same []string
-	for i := range list {
-		c := &list[i]
-		if slices.Contains(c.names, name) {
-			return c, nil
-		}
-		if slices.ContainsFunc(c.names, func(n string) bool { return strings.HasPrefix(n, name) }) && name != "" {
-			found, same = c, append(same, c.names[0])
-		}
-	}
-	switch {
-	case strings.Contains(running, " "+name+" "):
-	case len(same) == 1:
-		return found, nil
-	case len(same) > 1:
-		return nil, fmt.Errorf("%q is the beginning of %s", name, strings.Join(same, ", "))
-	}
-	return nil, fmt.Errorf("no %s is called %q; help lists them", what, name)
 }
 
 func (sh *Shell) printf(format string, args ...any) error {
@@ -175,6 +108,9 @@ func number(args string, otherwise int) (int, error) {
 	return n, nil
 }
 
+// listed is how many lines of source list shows, as gdb does.
+const listed = 10
+
 // allFrames is how many frames bt shows if it is not told.
 const allFrames = 1000
 
@@ -182,16 +118,36 @@ func (sh *Shell) backtrace(ctx context.Context, args string) error {
 	if _, err := sh.current(); err != nil {
 		return err
 	}
-	rest, full := strings.CutPrefix(args, "full")
-	n, err := number(strings.TrimSpace(rest), allFrames)
-	if err != nil || n < 0 {
-		return errors.Join(errors.New("bt [full] [N]"), err)
+	n, full := allFrames, false
+	for word := range strings.FieldsSeq(args) {
+		switch option := strings.TrimLeft(word, "-"); option {
+		case "full", "fu", "f":
+			full = true
+		case "frame-arguments", "frame-info", "entry-values", "past-main", "past-entry", "no-filters", "hide", "scalars", "all", "presence", "off", "on", "none", "raw-frame-arguments":
+		default:
+			var err error
+			if n, err = number(word, allFrames); err != nil {
+				return fmt.Errorf("bt [full] [N]: %w", err)
+			}
+		}
 	}
-	frames, more, err := sh.s.Described(ctx, sh.stack.ID, 0, max(n, 1), full)
+	from := 0
+	if n < 0 { // the outermost
+		all, more, err := sh.s.Frames(ctx, sh.stack.ID, 0, allWalked)
+		if err != nil {
+			return err
+		}
+		if more {
+			return fmt.Errorf("the stack has more than %d frames: the last are not looked for", allWalked)
+		}
+		from = max(len(all)+n, 0)
+		n = len(all) - from
+	}
+	frames, more, err := sh.s.Described(ctx, sh.stack.ID, from, max(n, 1), full)
 	if err != nil {
 		return err
 	}
-	if err := report.WriteFrames(sh.out, frames, sh.main, sh.opts); err != nil {
+	if err := report.WriteFrames(sh.out, frames, sh.main, sh.wide); err != nil {
 		return err
 	}
 	if more {
@@ -202,6 +158,9 @@ func (sh *Shell) backtrace(ctx context.Context, args string) error {
 	}
 	return nil
 }
+
+// allWalked is how many frames are walked to find the last.
+const allWalked = 100_000
 
 // show writes the frame.
 func (sh *Shell) show(ctx context.Context) error {
@@ -215,7 +174,7 @@ func (sh *Shell) show(ctx context.Context) error {
 			frames[0].Listing = l
 		}
 	}
-	return report.WriteFrames(sh.out, frames, sh.main, sh.opts)
+	return report.WriteFrames(sh.out, frames, sh.main, sh.wide)
 }
 
 // to goes to a frame of the stack.
@@ -241,11 +200,90 @@ func (sh *Shell) goFrame(ctx context.Context, args string) error {
 	if err != nil {
 		return err
 	}
+	what, rest, _ := strings.Cut(args, " ")
+	rest = strings.TrimSpace(rest)
+	switch what {
+	case "function":
+		return sh.toFunction(ctx, rest)
+	case "level":
+		args = rest
+	case "apply":
+		return sh.applyFrames(ctx, rest)
+	case "address", "view":
+		return fmt.Errorf("frame %s is not known; frame N and frame function NAME are", what)
+	}
 	n, err := number(args, f.Index)
 	if err != nil {
 		return err
 	}
 	return sh.to(ctx, n)
+}
+
+// toFunction goes to the youngest frame of a function, from the frame on to its callers.
+func (sh *Shell) toFunction(ctx context.Context, name string) error {
+	if name == "" {
+		return errors.New("frame function NAME: the name is missing")
+	}
+	list, _, err := sh.s.Frames(ctx, sh.stack.ID, 0, allFrames)
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		plain, _, _ := strings.Cut(list[i].Function, "(")
+		if list[i].Function == name || plain == name || strings.HasSuffix(plain, "::"+name) || strings.HasSuffix(plain, "."+name) {
+			return sh.to(ctx, i)
+		}
+	}
+	return fmt.Errorf("no frame of this stack is one of %s", name)
+}
+
+// applyFrames is frame apply all|N COMMAND.
+func (sh *Shell) applyFrames(ctx context.Context, args string) error {
+	which, command, _ := strings.Cut(args, " ")
+	n := allFrames
+	if which != "all" {
+		var err error
+		if n, err = number(which, 0); err != nil || n < 1 || command == "" {
+			return errors.New("frame apply all|N COMMAND")
+		}
+	}
+	list, _, err := sh.s.Frames(ctx, sh.stack.ID, 0, n)
+	if err != nil {
+		return err
+	}
+	back := *sh
+	defer func() { sh.frame, sh.stack, sh.has = back.frame, back.stack, back.has }()
+	for i := range list {
+		if err := sh.use(list[i]); err != nil {
+			return err
+		}
+		if err := sh.show(ctx); err != nil {
+			return err
+		}
+		if err := sh.applied(ctx, command); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// applied runs a command for one of several threads or frames. That it fails does not end the others.
+func (sh *Shell) applied(ctx context.Context, command string) error {
+	command = strings.TrimSpace(command)
+	quiet := false
+	for strings.HasPrefix(command, "-") {
+		flag, rest, _ := strings.Cut(command, " ")
+		quiet = quiet || strings.Contains(flag, "s")
+		command = strings.TrimSpace(rest)
+	}
+	err := sh.Run(ctx, command)
+	switch {
+	case err == nil || quiet && context.Cause(ctx) == nil:
+		return nil
+	case errors.Is(err, ErrQuit) || context.Cause(ctx) != nil:
+		return err
+	}
+	return sh.printf("%s\n", report.Clean(Explain(err)))
 }
 
 func (sh *Shell) move(ctx context.Context, args string, by int) error {
@@ -302,15 +340,129 @@ func (sh *Shell) thread(ctx context.Context, args string) error {
 		}
 		return sh.printf("%s\n", heading(&sh.stack))
 	}
-	id, err := strconv.ParseUint(args, 10, 64)
-	if err != nil {
-		return fmt.Errorf("%q is not the number of a thread", args)
+	what, rest, _ := strings.Cut(args, " ")
+	switch what {
+	case "apply":
+		return sh.applyThreads(ctx, strings.TrimSpace(rest))
+	case "name":
+		return errors.New("names of threads are those that the process gave them")
+	case "find":
+		return sh.findThreads(ctx, strings.TrimSpace(rest))
 	}
-	st, err := sh.s.Find(ctx, "thread", id)
+	st, err := sh.threadCalled(ctx, args)
 	if err != nil {
-		return fmt.Errorf("there is no thread %d; info threads lists them", id)
+		return err
 	}
 	return sh.enter(ctx, st)
+}
+
+// threadCalled is the thread with an identifier or, if none has it, with a number of info threads.
+func (sh *Shell) threadCalled(ctx context.Context, name string) (session.Stack, error) {
+	id, err := strconv.ParseUint(strings.TrimPrefix(name, "1."), 10, 64)
+	if err != nil {
+		return session.Stack{}, fmt.Errorf("%q is not the number of a thread", name)
+	}
+	if st, err := sh.s.Find(ctx, "thread", id); err == nil {
+		return st, nil
+	}
+	list, err := sh.s.Threads(ctx)
+	if err != nil {
+		return session.Stack{}, err
+	}
+	if id >= 1 && id <= uint64(len(list)) {
+		return list[id-1], nil
+	}
+	return session.Stack{}, fmt.Errorf("there is no thread %d; info threads lists them", id)
+}
+
+// applyThreads is thread apply all|N ...|N-M COMMAND.
+func (sh *Shell) applyThreads(ctx context.Context, args string) error {
+	const usage = "thread apply all|N ... COMMAND"
+	all, err := sh.s.Threads(ctx)
+	if err != nil {
+		return err
+	}
+	var list []session.Stack
+	for {
+		word, rest, _ := strings.Cut(args, " ")
+		from, to, isRange := strings.Cut(word, "-")
+		switch {
+		case word == "all":
+			list = all
+		case word != "" && strings.Trim(word, "0123456789.") == "":
+			st, err := sh.threadCalled(ctx, word)
+			if err != nil {
+				return err
+			}
+			list = append(list, st)
+		case isRange && from != "" && strings.Trim(from+to, "0123456789") == "":
+			a, _ := strconv.Atoi(from)
+			b, _ := strconv.Atoi(to)
+			if a < 1 || b < a || b > len(all) {
+				return fmt.Errorf("threads %s: info threads lists %d", word, len(all))
+			}
+			list = append(list, all[a-1:b]...)
+		default:
+			return sh.eachThread(ctx, list, args, usage)
+		}
+		args = strings.TrimSpace(rest)
+	}
+}
+
+func (sh *Shell) eachThread(ctx context.Context, list []session.Stack, command, usage string) error {
+	command = strings.TrimSpace(strings.TrimPrefix(command, "-ascending"))
+	if command == "" || len(list) == 0 {
+		return errors.New(usage)
+	}
+	back := *sh
+	defer func() { sh.frame, sh.stack, sh.has = back.frame, back.stack, back.has }()
+	for i := range list {
+		if err := sh.printf("\n%s:\n", heading(&list[i])); err != nil {
+			return err
+		}
+		frames, _, err := sh.s.Frames(ctx, list[i].ID, 0, 1)
+		if err != nil || len(frames) == 0 {
+			if context.Cause(ctx) != nil {
+				return err
+			}
+			if err := sh.printf("no frames\n"); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := sh.use(frames[0]); err != nil {
+			return err
+		}
+		if err := sh.applied(ctx, command); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// findThreads is thread find REGEX.
+func (sh *Shell) findThreads(ctx context.Context, pattern string) error {
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		return fmt.Errorf("the pattern: %w", err)
+	}
+	list, err := sh.s.Threads(ctx)
+	if err != nil {
+		return err
+	}
+	found := false
+	for i := range list {
+		if h := heading(&list[i]); re.MatchString(h) {
+			found = true
+			if err := sh.printf("%s\n", h); err != nil {
+				return err
+			}
+		}
+	}
+	if !found {
+		return fmt.Errorf("no thread matches %s", pattern)
+	}
+	return nil
 }
 
 func (sh *Shell) task(ctx context.Context, args string) error {
@@ -331,21 +483,6 @@ func (sh *Shell) report(ctx context.Context, _ string) error {
 		return err
 	}
 	return report.WriteText(sh.out, r, sh.opts)
-}
-
-func (sh *Shell) help(_ context.Context, args string) error {
-	if args != "" {
-		c, err := find(commands(), args, "command")
-		if err != nil {
-			return err
-		}
-		return sh.printf("%s %s\n    %s\n", strings.Join(c.names, ", "), c.args, c.help)
-	}
-	var rows [][]string
-	for _, c := range commands() {
-		rows = append(rows, []string{strings.TrimSpace(c.names[0] + " " + c.args), c.help})
-	}
-	return report.WriteColumns(sh.out, []string{"command", "what it does"}, rows)
 }
 
 // Explain says what is wrong with an expression, and where.

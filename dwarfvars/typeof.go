@@ -1,0 +1,94 @@
+package dwarfvars
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/corewalk/corewalk/internal/vars/paths"
+	"github.com/corewalk/corewalk/internal/vars/types"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// A Type is the type of something in a frame. It is immutable; several goroutines may use it.
+type Type struct {
+	in   *scene
+	t    *types.Type // nil of what is no object: name is what is known
+	name string
+}
+
+// A Layout says what a definition of a type shows besides its members.
+type Layout struct {
+	Offsets bool // offsets and sizes of members in bytes, and the holes between them
+	Methods bool // of classes of C++
+}
+
+// Name returns the type as the source names it.
+func (t Type) Name() string {
+	if t.t == nil {
+		return t.name
+	}
+	return t.t.Name()
+}
+
+// Size returns the size of an object of the type in bytes; 0 if it is not known.
+func (t Type) Size() uint64 {
+	if t.t == nil {
+		return 0
+	}
+	return t.t.Whole()
+}
+
+// Definition returns the lines of the type's definition: its members, or what a typedef stands for. There are at most 4096.
+func (t Type) Definition(l Layout) []string {
+	if t.t == nil {
+		return []string{t.name}
+	}
+	a := t.in.enter()
+	defer a.Close()
+	return t.t.Definition(types.Layout(l))
+}
+
+// TypeOf returns the type that a text names, "struct tile", or the type of an expression as of Evaluate, "q->head". A name that is both is the
+// variable's. The error is an *ExpressionError.
+func (r *Reader) TypeOf(swalk []*unwind.Frame, frame, call int, text string) (Type, error) {
+	n, err := paths.ParseTyped(text)
+	if err != nil {
+		var bad *paths.Error
+		errors.As(err, &bad)
+		return Type{}, &ExpressionError{bad.Where, err}
+	}
+	var missing error
+	if n.X != nil {
+		o, err := r.Evaluate(swalk, frame, call, text)
+		switch {
+		case err == nil && o.at:
+			return Type{in: o.in, t: o.ob.Type}, nil
+		case err == nil:
+			return Type{name: o.Type()}, nil
+		case n.Type.Name == "":
+			return Type{}, err
+		}
+		missing = err
+	}
+	if frame < 0 || frame >= len(swalk) {
+		return Type{}, &ExpressionError{0, fmt.Errorf("frame %d of %d: %w", frame, len(swalk), ErrParam)}
+	}
+	s := &scene{r: r, fn: r.bareFunction(swalk[frame]), frames: swalk, index: frame}
+	a := s.enter()
+	defer a.Close()
+	e := evaluation{a: a, x: a.explorer(), in: s}
+	t, err := e.typeNamed(n.Type)
+	if err != nil {
+		if missing != nil {
+			err = fmt.Errorf("no type is called %s, and %w", n.Type.Name, errors.Unwrap(missing))
+		}
+		return Type{}, &ExpressionError{0, err}
+	}
+	return Type{in: s, t: t}, nil
+}
+
+// Bounds returns where the function around an address begins, and the first address behind it, of a function of one range; false if nothing tells.
+func (r *Reader) Bounds(addr arch.Address) (low, high arch.Address, ok bool) {
+	return (*readerWhere)(r).Bounds(addr)
+}

@@ -1,0 +1,123 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// settings are what set changes.
+type settings struct {
+	pretty   bool // print pretty: a line for each member
+	listSize int  // lines of list
+	accepted map[string]string
+}
+
+// maxAccepted is how many settings are kept that change nothing.
+const maxAccepted = 200
+
+// without are settings of gdb's that change nothing here, but that scripts make: what they ask for is so already, or is of a program that runs.
+// A last * stands for any word.
+var without = strings.Fields(`pagination confirm height width verbose logging complaints python style auto-load auto-solib-add backtrace breakpoint can-use-hw-watchpoints
+ charset host-charset target-charset target-wide-charset code-cache stack-cache coerce-float-to-double cp-abi data-directory debug debug-file-directory debuginfod
+ demangle-style detach-on-fork disable-randomization disassembler-options disassembly-flavor disassemble-next-line editing exec-done-display exec-wrapper extended-prompt
+ filename-display follow-exec-mode follow-fork-mode frame-filter history index-cache inferior-tty input-radix output-radix radix language libthread-db-search-path
+ line-editing max-completions max-user-call-depth max-value-size mi-async non-stop observer opaque-type-resolution osabi overload-resolution multiple-symbols print
+ print-symbol-loading prompt remote* schedule-multiple scheduler-locking script-extension startup-with-shell solib-search-path source step-mode stop-on-solib-events
+ substitute-path suppress-cli-notifications sysroot solib-absolute-prefix tcp trace-commands tui unwindonsignal unwind-on-signal use-coredump-filter use-deprecated-index-sections
+ watchdog write annotate architecture endian case-sensitive circular-trace-buffer check`)
+
+// elsewhere are settings that a flag of the command has.
+var elsewhere = map[string]string{
+	"sysroot": "--sysroot DIR", "solib-absolute-prefix": "--sysroot DIR", "solib-search-path": "--search DIR", "debug-file-directory": "--search DIR",
+	"substitute-path": "--source-map FROM=TO",
+}
+
+// set changes a setting, as scripts of gdb do. Those that mean nothing here are taken and change nothing; what would change the process is refused.
+func (sh *Shell) set(_ context.Context, args string) error {
+	name, rest, _ := strings.Cut(args, " ")
+	rest = strings.TrimSpace(rest)
+	switch {
+	case args == "":
+		return errors.New("set what? set print pretty on, set listsize 20")
+	case name == "var" || name == "variable" || strings.Contains(args, "=") && !slices.Contains(without, name):
+		return fmt.Errorf("%q would change the process, which is only read", "set "+args)
+	case name == "listsize":
+		n, err := strconv.Atoi(rest)
+		if rest == "unlimited" || n == 0 && err == nil {
+			n, err = maxLines, nil
+		}
+		if err != nil || n < 0 {
+			return fmt.Errorf("set listsize N: %q is no number of lines", rest)
+		}
+		sh.settings.listSize = min(n, maxLines)
+		return nil
+	case (name == "print" || name == "p" || name == "pr") && (rest == "pretty" || strings.HasPrefix(rest, "pretty ")):
+		on, err := onOff(strings.TrimSpace(strings.TrimPrefix(rest, "pretty")))
+		if err == nil {
+			sh.settings.pretty = on
+		}
+		return err
+	case name == "p" || name == "pr":
+		name = "print"
+	}
+	if flag := elsewhere[name]; flag != "" {
+		return fmt.Errorf("set %s is the flag %s here, when the core is opened", name, flag)
+	}
+	if !known(name) {
+		return fmt.Errorf("no setting is called %q", name)
+	}
+	if sh.settings.accepted == nil {
+		sh.settings.accepted = map[string]string{}
+	}
+	if len(sh.settings.accepted) < maxAccepted {
+		key, value := name, rest
+		if i := strings.LastIndexByte(rest, ' '); i > 0 {
+			key, value = name+" "+rest[:i], rest[i+1:]
+		}
+		sh.settings.accepted[key] = value
+	}
+	return nil
+}
+
+func known(name string) bool {
+	return slices.ContainsFunc(without, func(w string) bool {
+		prefix, any := strings.CutSuffix(w, "*")
+		return w == name || any && strings.HasPrefix(name, prefix)
+	})
+}
+
+func onOff(s string) (bool, error) {
+	switch s {
+	case "", "on", "1", "enable", "yes":
+		return true, nil
+	case "off", "0", "disable", "no":
+		return false, nil
+	}
+	return false, fmt.Errorf(`"on" or "off" is expected, not %q`, s)
+}
+
+// showSetting says what a setting is.
+func (sh *Shell) showSetting(_ context.Context, args string) error {
+	switch args {
+	case "":
+		return errors.New("show what? show print pretty, show listsize")
+	case "listsize":
+		return sh.printf("%d lines\n", sh.settings.listSize)
+	case "print pretty":
+		return sh.printf("%s\n", map[bool]string{true: "on", false: "off"}[sh.settings.pretty])
+	case "version":
+		return errors.New("corewalk --version tells it")
+	}
+	if value, ok := sh.settings.accepted[args]; ok {
+		return sh.printf("%s, which changes nothing here\n", value)
+	}
+	name, _, _ := strings.Cut(args, " ")
+	if !known(name) {
+		return fmt.Errorf("no setting is called %q", name)
+	}
+	return sh.printf("not set; it changes nothing here\n")
+}

@@ -1,0 +1,28 @@
+package paths
+
+// ParseTyped parses the name of a type, or an expression whose type is meant: "struct tile *", "q->head", and, as it may be either, "tile". X of
+// what it returns is nil for the name of a type. The error is an *Error.
+func ParseTyped(s string) (*Sizeof, error) {
+	if len(s) > maxText {
+		_, err := Parse(s)
+		return nil, err
+	}
+	tokens, err := lex(s)
+	if err != nil {
+		return nil, err
+	}
+	p := parser{s: s, tokens: tokens}
+	typ, sure, ok := p.typeName()
+	whole := ok && p.peek().kind == end
+	if whole && sure {
+		return &Sizeof{Type: typ}, nil
+	}
+	n, err := Parse(s)
+	if err != nil && whole { // a template
+		return &Sizeof{Type: typ}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Sizeof{X: n, Type: typ}, nil
+}

@@ -1,0 +1,488 @@
+package types
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/corewalk/corewalk/internal/format/dwarf"
+)
+
+// Layout is how much of a type's layout a definition shows.
+type Layout struct {
+	Offsets bool // of members and their sizes, in bytes, and the holes between them
+	Methods bool // of a class of C++
+}
+
+// MaxDefinition is how many lines the definition of a type has at most.
+const MaxDefinition = 1 << 12
+
+// maxInner is how deep types without a name are written inside others.
+const maxInner = 8
+
+// Definition writes what a type is made of, one line for each member, as the source language does: of a typedef what it is for, of a
+// pointer to a class the class and the pointer. Types that are part of it are named, not defined, but those without a name. A type that
+// is only declared where t is described is that of another unit, if one has it.
+func (t *Type) Definition(l Layout) []string {
+	w := definition{layout: l}
+	at := t
+	var outside []string // what stands around the class: pointers, const
+	for n := 0; n < MaxChain && at.leadsToClass(); n++ {
+		if at.Tag != dwarf.TagTypedef {
+			outside = append(outside, around(at))
+		}
+		at = at.Target()
+	}
+	if s := at.Strip(); s.Aggregate() || s.Tag == dwarf.TagEnumerationType {
+		w.whole(s, "", 0, 0)
+		for i := range outside {
+			w.lines[len(w.lines)-1] += outside[len(outside)-1-i]
+		}
+		return w.lines
+	}
+	return []string{at.Strip().expanded()}
+}
+
+// leadsToClass reports whether t is a typedef, or a pointer, a reference or an array of a class or an enumeration.
+func (t *Type) leadsToClass() bool {
+	switch {
+	case t.Tag == dwarf.TagTypedef:
+		return true
+	case t.Language == dwarf.LangGo || t.Language == dwarf.LangRust:
+		return t.qualifier()
+	case t.Pointer() || t.Reference() || t.qualifier() || t.Tag == dwarf.TagArrayType && t.BareName == "":
+		in := t.Target()
+		for range MaxChain {
+			if !in.Pointer() && !in.Reference() && !in.Transparent() && in.Tag != dwarf.TagArrayType {
+				break
+			}
+			in = in.Target()
+		}
+		return in.Aggregate() || in.Tag == dwarf.TagEnumerationType
+	}
+	return false
+}
+
+// expanded is the name of a type that has no members, with typedefs replaced by what they are for.
+func (t *Type) expanded() string {
+	for range MaxChain {
+		if t.Tag != dwarf.TagTypedef {
+			break
+		}
+		t = t.Target()
+	}
+	if (t.Pointer() || t.Reference()) && t.Language != dwarf.LangGo && t.Language != dwarf.LangRust {
+		if inner := t.Target(); inner.Tag == dwarf.TagTypedef {
+			if s := inner.Strip(); !s.Aggregate() {
+				before, after := s.pointed(map[bool]string{true: "*", false: "&"}[t.Pointer()], 0)
+				return shorten(before + after)
+			}
+		}
+	}
+	return t.Name()
+}
+
+// around is what C writes around a type: " *", "[4]", " const".
+func around(t *Type) string {
+	switch t.Tag {
+	case dwarf.TagPointerType:
+		return " *"
+	case dwarf.TagReferenceType:
+		return " &"
+	case dwarf.TagRvalueReferenceType:
+		return " &&"
+	case dwarf.TagArrayType:
+		var b strings.Builder
+		b.WriteByte(' ')
+		for _, d := range t.Dims() {
+			b.WriteString(d.String())
+		}
+		return b.String()
+	case dwarf.TagConstType, dwarf.TagImmutableType:
+		return " const"
+	case dwarf.TagVolatileType:
+		return " volatile"
+	}
+	return ""
+}
+
+// A definition is the text of one.
+type definition struct {
+	layout Layout
+	lines  []string
+}
+
+func (w *definition) line(s string) bool {
+	if len(w.lines) >= MaxDefinition {
+		return false
+	}
+	if len(w.lines) == MaxDefinition-1 {
+		s = w.column(-1, 0) + "..."
+	}
+	w.lines = append(w.lines, s)
+	return len(w.lines) < MaxDefinition
+}
+
+// columns is how wide what stands before a line of a layout is.
+const columns = 26
+
+// column is what a layout has before a member; off is -1 for lines that are none.
+func (w *definition) column(off int64, size uint64) string {
+	switch {
+	case !w.layout.Offsets:
+		return ""
+	case off < 0:
+		return strings.Repeat(" ", columns)
+	}
+	return fmt.Sprintf("%-*s", columns, fmt.Sprintf("/* %6d | %7d */", off, size))
+}
+
+func (w *definition) columnBits(bit, size uint64) string {
+	if !w.layout.Offsets {
+		return ""
+	}
+	return fmt.Sprintf("%-*s", columns, fmt.Sprintf("/* %6d:%2d | %4d */", bit/8, bit%8, size))
+}
+
+// keyword is the word before a class's name.
+func (t *Type) keyword() string {
+	switch t.Tag {
+	case dwarf.TagUnionType:
+		return "union"
+	case dwarf.TagClassType:
+		return "class"
+	case dwarf.TagEnumerationType:
+		if t.EnumClass {
+			return "enum class"
+		}
+		return "enum"
+	case dwarf.TagInterfaceType:
+		return "interface"
+	}
+	return "struct"
+}
+
+// whole writes a class, a union or an enumeration. name is what a member of that type is called.
+func (w *definition) whole(t *Type, name string, depth int, base int64) {
+	in := strings.Repeat("    ", depth)
+	t = t.Defined()
+	m := t.Members()
+	size := uint64(0)
+	if w.layout.Offsets {
+		size = t.ByteSize
+	}
+	head := t.keyword()
+	if n := t.FullName(); n != "" {
+		head += " " + shorten(n)
+	}
+	begin := w.column(-1, 0)
+	if depth > 0 {
+		begin = w.column(base, size)
+	}
+	switch {
+	case t.Tag == dwarf.TagEnumerationType:
+		w.enumeration(t, m, begin+in+head, in, name)
+		return
+	case t.Language == dwarf.LangGo:
+		head = "type " + shorten(t.FullName()) + " struct"
+		if depth > 0 {
+			head = name + " struct"
+		}
+	case t.Language == dwarf.LangRust && m.Variant != nil:
+		head = "enum " + shorten(t.FullName())
+	}
+	if t.Declared && len(m.Fields) == 0 {
+		w.line(begin + in + head + "; (only declared: no unit of this program defines it)")
+		return
+	}
+	var bases []string
+	for i := range m.Fields {
+		if f := &m.Fields[i]; f.Base {
+			word := f.access(t)
+			if f.Virtual {
+				word += " virtual"
+			}
+			bases = append(bases, strings.TrimSpace(word+" "+t.set.OfField(f).Name()))
+		}
+	}
+	if len(bases) > 0 {
+		head += " : " + strings.Join(bases, ", ")
+	}
+	if !w.line(begin + in + head + " {") {
+		return
+	}
+	w.members(t, m, depth, base)
+	end := "}"
+	if depth > 0 && name != "" && t.Language != dwarf.LangGo && t.Language != dwarf.LangRust {
+		end += " " + name
+	}
+	if depth > 0 && t.Language != dwarf.LangGo {
+		end += ";"
+	}
+	if w.layout.Offsets {
+		w.line(w.column(-1, 0) + in + "    /* total size: " + fmt.Sprint(t.ByteSize) + " bytes */")
+	}
+	w.line(w.column(-1, 0) + in + end)
+}
+
+func (w *definition) enumeration(t *Type, m *Members, head, in, name string) {
+	if base := t.Target(); t.Elem.Valid() && base.Name() != "" && base.Name() != "unsigned int" && base.Name() != "int" {
+		head += " : " + base.Name()
+	}
+	if !w.line(head + " {") {
+		return
+	}
+	next := uint64(0)
+	for i := range m.Enums {
+		e := &m.Enums[i]
+		text := e.Name
+		if e.Val != next || i == 0 && e.Val != 0 {
+			text += fmt.Sprintf(" = %d", int64(e.Val))
+		}
+		next = e.Val + 1
+		if !w.line(w.column(-1, 0) + in + "    " + text + ",") {
+			return
+		}
+	}
+	if name != "" {
+		name = " " + name + ";"
+	}
+	w.line(w.column(-1, 0) + in + "}" + name)
+}
+
+// access is "public", "private" or "protected", as a member or a base class of C++ has it.
+func (f *Field) access(in *Type) string {
+	if !IsCXX(in.Language) {
+		return ""
+	}
+	if f.DIE.Valid() && in.Ref.DB == nil {
+		switch v := f.DIE.Unit.Value(f.DIE.Off, dwarf.AttrAccessibility); {
+		case !v.Present():
+		case v.U == 1:
+			return "public"
+		case v.U == 2:
+			return "protected"
+		case v.U == 3:
+			return "private"
+		}
+	}
+	if in.Tag == dwarf.TagClassType {
+		return "private"
+	}
+	return "public"
+}
+
+// members writes the members of a class, and the holes between them.
+func (w *definition) members(t *Type, m *Members, depth int, base int64) {
+	in := strings.Repeat("    ", depth+1)
+	access := ""
+	if t.Tag != dwarf.TagClassType {
+		access = "public"
+	} else {
+		access = "private"
+	}
+	end := uint64(0) // of the members so far, in bits
+	for i := range m.Fields {
+		f := &m.Fields[i]
+		typ := t.MemberType(f)
+		size := typ.Whole()
+		if w.layout.Offsets && !f.Static && !f.Expr.Present() && t.Tag != dwarf.TagUnionType {
+			from, bits := f.Off*8, size*8
+			if f.Bits > 0 {
+				from, bits = f.BitOff, f.Bits
+			}
+			if from > end && !(i == 0 && f.Base) {
+				w.hole(in, from-end)
+			}
+			end = max(end, from+bits)
+		}
+		if f.Base {
+			continue
+		}
+		if a := f.access(t); a != "" && a != access {
+			access = a
+			if !w.line(w.column(-1, 0) + strings.Repeat("    ", depth) + "  " + a + ":") {
+				return
+			}
+		}
+		if !w.member(t, f, typ, size, depth, base) {
+			return
+		}
+	}
+	if w.layout.Offsets && t.Tag != dwarf.TagUnionType && end > 0 && t.ByteSize*8 > end && m.Variant == nil {
+		w.hole(in, t.ByteSize*8-end)
+	}
+	if m.Variant != nil {
+		w.variants(t, m.Variant, depth, base)
+	}
+	if w.layout.Methods && IsCXX(t.Language) && t.Ref.DB == nil && t.Ref.DIE.Valid() {
+		w.methods(t, in)
+	}
+}
+
+func (w *definition) hole(in string, bits uint64) {
+	if bits%8 == 0 {
+		w.line(fmt.Sprintf("/* XXX %d-byte hole */", bits/8))
+	} else {
+		w.line(fmt.Sprintf("/* XXX %d-bit hole */", bits))
+	}
+}
+
+// member writes one member.
+func (w *definition) member(t *Type, f *Field, typ *Type, size uint64, depth int, base int64) bool {
+	in := strings.Repeat("    ", depth+1)
+	off := base + int64(f.Off)
+	inner := typ.Strip()
+	if (inner.Aggregate() || inner.Tag == dwarf.TagEnumerationType) && inner.BareName == "" && typ.BareName == "" && !f.Static && depth < maxInner &&
+		t.Language != dwarf.LangRust && (typ == inner || typ.Tag != dwarf.TagTypedef) && typ.Tag != dwarf.TagArrayType && !typ.Pointer() {
+		w.whole(inner, f.Name, depth+1, off)
+		return len(w.lines) < MaxDefinition
+	}
+	before, after := typ.declarator(0)
+	before = shorten(before)
+	name := f.Name
+	if t.compiler(f) {
+		return true
+	}
+	var text string
+	switch {
+	case t.Language == dwarf.LangGo:
+		text = name + " " + typ.Name()
+	case t.Language == dwarf.LangRust:
+		if text = typ.Name() + ","; !strings.HasPrefix(name, "__") {
+			text = name + ": " + text
+		}
+	case strings.HasSuffix(before, "*") || strings.HasSuffix(before, "&") || strings.HasSuffix(before, " "):
+		text = before + name + after + ";"
+	default:
+		text = before + " " + name + after + ";"
+	}
+	column := w.column(off, size)
+	switch {
+	case f.Static:
+		text, column = "static "+text, w.column(-1, 0)
+	case f.Bits > 0:
+		text = strings.TrimSuffix(text, ";") + fmt.Sprintf(" : %d;", f.Bits)
+		column = w.columnBits(uint64(base)*8+f.BitOff, size)
+	}
+	return w.line(column + in + text)
+}
+
+// compiler reports whether the compiler added a member: the pointer to the table of virtual functions.
+func (t *Type) compiler(f *Field) bool {
+	return IsCXX(t.Language) && (strings.HasPrefix(f.Name, "_vptr$") || strings.HasPrefix(f.Name, "_vptr."))
+}
+
+// variants writes the alternatives of an enum of Rust.
+func (w *definition) variants(t *Type, p *VariantPart, depth int, base int64) {
+	in := strings.Repeat("    ", depth+1)
+	for i := range p.Variants {
+		for j := range p.Variants[i].Fields {
+			f := &p.Variants[i].Fields[j]
+			typ := t.MemberType(f).Strip()
+			var parts []string
+			named := false
+			for k := range typ.Members().Fields {
+				part := &typ.Members().Fields[k]
+				s := typ.MemberType(part).Name()
+				if !strings.HasPrefix(part.Name, "__") {
+					s, named = part.Name+": "+s, true
+				}
+				parts = append(parts, s)
+			}
+			text := f.Name
+			switch {
+			case named:
+				text += " {" + strings.Join(parts, ", ") + "}"
+			case len(parts) > 0:
+				text += "(" + strings.Join(parts, ", ") + ")"
+			}
+			if !w.line(w.column(base+int64(f.Off), typ.ByteSize) + in + text + ",") {
+				return
+			}
+		}
+	}
+}
+
+// methods writes the functions of a class that its programmer declared.
+func (w *definition) methods(t *Type, in string) {
+	u := t.Ref.Unit
+	var e dwarf.Entry
+	var v dwarf.Value
+	c := u.Cursor(t.Ref.Off)
+	c.Next(&e)
+	for n, first := 0, true; n < MaxMembers && c.Level() > 0 && c.Next(&e); n++ {
+		if e.Tag != dwarf.TagSubprogram {
+			c.SkipChildren()
+			continue
+		}
+		name, virtual, made := "", false, false
+		var result Ref
+		for c.Attr(&v) {
+			switch v.Attr {
+			case dwarf.AttrName:
+				name = u.Text(&v)
+			case dwarf.AttrType:
+				result = RefTo(u, &v)
+			case dwarf.AttrVirtuality:
+				virtual = v.U != 0
+			case dwarf.AttrArtificial:
+				made = v.Flag()
+			}
+		}
+		params, static := methodParams(t, &c, e.Depth)
+		if name == "" || made {
+			continue
+		}
+		text := name + "(" + params + ");"
+		if plain, _, _ := strings.Cut(t.BareName, "<"); result.Valid() || name != plain && name != "~"+plain {
+			text = strings.TrimSuffix(t.set.Of(result).Name(), " ") + " " + text
+		}
+		switch {
+		case virtual:
+			text = "virtual " + text
+		case static:
+			text = "static " + text
+		}
+		if first {
+			first = false
+			if !w.line("") {
+				return
+			}
+		}
+		if !w.line(w.column(-1, 0) + in + text) {
+			return
+		}
+	}
+}
+
+// methodParams are the types of a method's parameters without this; static says that there is none.
+func methodParams(t *Type, c *dwarf.Cursor, depth int) (text string, static bool) {
+	var e dwarf.Entry
+	var v dwarf.Value
+	var list []string
+	static = true
+	for c.Level() > depth && c.Next(&e) {
+		if e.Tag == dwarf.TagFormalParameter {
+			var typ Ref
+			made := false
+			for c.Attr(&v) {
+				switch v.Attr {
+				case dwarf.AttrType:
+					typ = RefTo(t.Ref.Unit, &v)
+				case dwarf.AttrArtificial:
+					made = v.Flag()
+				}
+			}
+			if made && len(list) == 0 && static {
+				static = false
+			} else if len(list) < maxParams {
+				list = append(list, t.set.Of(typ).Name())
+			}
+		}
+		c.SkipChildren()
+	}
+	if len(list) == 0 {
+		return "void", static
+	}
+	return strings.Join(list, ", "), static
+}

@@ -1,0 +1,125 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+
+	"github.com/corewalk/corewalk/dwarfvars"
+	"github.com/corewalk/corewalk/modules"
+	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// FunctionAt returns the function around an address of code. The error wraps unwind.ErrNoSymbol if there is none.
+func (s *Session) FunctionAt(ctx context.Context, addr arch.Address) (f Function, err error) {
+	err = s.guarded(ctx, func() error {
+		name, entry, ok := s.symbolAt(addr)
+		if !ok {
+			return fmt.Errorf("no function is known at %#x: %w", addr, unwind.ErrNoSymbol)
+		}
+		f = Function{Name: name, Address: entry, Source: s.begins(entry)}
+		if low, high, ok := s.facts.Variables().Bounds(addr); ok && low <= addr && addr < high {
+			f.Address, f.Size = low, uint64(high-low)
+		}
+		if table := s.t.ProcessState().LibraryTracker(); table != nil {
+			if lib, ok := table.LibraryAt(addr); ok {
+				f.Module = lib.Path
+			}
+		}
+		return nil
+	})
+	return f, err
+}
+
+// FunctionNamed returns the function that a person calls by a name: with or without its scopes and parameters. The program's comes before those of
+// libraries. The error wraps fs.ErrNotExist if there is none.
+func (s *Session) FunctionNamed(ctx context.Context, name string) (Function, error) {
+	if name == "" {
+		return Function{}, errors.New("the name of a function is missing")
+	}
+	list, _, err := s.Functions(ctx, `^(.*(::|\.))?`+regexp.QuoteMeta(name)+`($|\(|<|\[)`, 0, maxNamed)
+	if err != nil {
+		return Function{}, err
+	}
+	if len(list) == 0 {
+		return Function{}, fmt.Errorf("no function is called %s: %w", name, fs.ErrNotExist)
+	}
+	best := list[0]
+	for _, f := range list {
+		if f.Name == name {
+			best = f
+			break
+		}
+	}
+	whole, err := s.FunctionAt(ctx, best.Address)
+	if err != nil || whole.Address != best.Address {
+		return best, nil // what the symbol table says is enough
+	}
+	best.Size = max(best.Size, whole.Size)
+	return best, nil
+}
+
+// maxNamed is how many functions of one name are looked at.
+const maxNamed = 100
+
+// Line returns the source line of an address of code, that of the innermost call that was inlined there.
+func (s *Session) Line(ctx context.Context, addr arch.Address) (at report.Source, err error) {
+	err = s.guarded(ctx, func() error {
+		at = s.lineAt(addr)
+		return nil
+	})
+	return at, err
+}
+
+func (s *Session) lineAt(addr arch.Address) (at report.Source) {
+	lookup, ok := s.t.SymbolLookup().(unwind.CallLookup)
+	if !ok {
+		return at
+	}
+	if calls, err := lookup.LookupCalls(addr, nil); err == nil && len(calls) > 0 {
+		at.File, at.Line = calls[0].File, calls[0].Line
+	}
+	return at
+}
+
+// SourceOf returns a source file by the path that the debugging information of the code at an address has. The error wraps fs.ErrNotExist if it is
+// not at hand.
+func (s *Session) SourceOf(ctx context.Context, addr arch.Address, path string) (file *modules.SourceFile, err error) {
+	err = s.guarded(ctx, func() error {
+		file, err = s.t.SourceFile(addr, path)
+		return err
+	})
+	return file, err
+}
+
+// TypeOf returns the type that a text names, or the type of an expression in a frame: see dwarfvars.Reader.TypeOf.
+func (s *Session) TypeOf(ctx context.Context, id FrameID, text string) (t dwarfvars.Type, err error) {
+	err = s.guarded(ctx, func() error {
+		f, err := s.at(id)
+		if err != nil {
+			return err
+		}
+		if f.reportOnly() {
+			return errors.New("values of this language have their types beside them: print shows them")
+		}
+		if err := s.callers(ctx, f.st); err != nil {
+			return err
+		}
+		frames, physical := f.st.frames(), f.st.named[f.index].Physical
+		if physical >= len(frames) {
+			return errors.New("the frame is suspended: it has no registers")
+		}
+		call := dwarfvars.AllCalls
+		if a, n, ok := s.activation(f); ok {
+			a.Close()
+			call = n
+		}
+		t, err = s.facts.Variables().TypeOf(frames, physical, call, text)
+		return err
+	})
+	return t, err
+}

@@ -169,7 +169,7 @@ var sideways = map[string][]string{
 	"modules":                   {"unwind"}, // its errors
 	"internal/faces/shell":      {"session"},
 	"internal/faces":            {"session"},
-	"internal/faces/dap":        {"session", "internal/faces"},
+	"internal/faces/dap":        {"session", "internal/faces", "internal/faces/shell"},
 	"internal/faces/mcp":        {"session", "internal/faces"},
 	"internal/faces/ask":        {"session"},
 	"internal/command/serving":  {"internal/service", "internal/triage"},

@@ -255,7 +255,14 @@ func (sv *server) evaluate(ctx context.Context, a *dap.EvaluateArguments) (dap.R
 		}
 		id = f.ID
 	}
+	line, sure, is := command(a.Expression)
+	if is = is && a.Context == "repl"; is && sure {
+		return sv.run(ctx, id, line)
+	}
 	v, err := sv.s.Evaluate(ctx, id, a.Expression)
+	if err != nil && is {
+		return sv.run(ctx, id, line)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -31,6 +31,7 @@ type server struct {
 	ready bool // the client has sent its configuration
 	begun bool // it was told where the process stopped
 
+	console *prompt
 	pages   []pageOf
 	sources map[string]bool // paths of files that frames named
 	seen    []dap.Source
@@ -283,6 +284,8 @@ func (sv *server) ask(ctx context.Context, m dap.Message) (dap.ResponseMessage, 
 		return sv.variables(ctx, &r.Arguments)
 	case *dap.EvaluateRequest:
 		return sv.evaluate(ctx, &r.Arguments)
+	case *dap.CompletionsRequest:
+		return sv.completions(ctx, &r.Arguments)
 	case *dap.ModulesRequest:
 		return sv.modules(ctx, &r.Arguments)
 	case *dap.LoadedSourcesRequest:
@@ -304,6 +307,7 @@ func capabilities() dap.Capabilities {
 		SupportsConfigurationDoneRequest: true, SupportsEvaluateForHovers: true, SupportsModulesRequest: true, SupportsExceptionInfoRequest: true,
 		SupportsDelayedStackTraceLoading: true, SupportsLoadedSourcesRequest: true, SupportsReadMemoryRequest: true,
 		SupportsDisassembleRequest: true, SupportsCancelRequest: true, SupportsTerminateRequest: true,
+		SupportsCompletionsRequest: true, CompletionTriggerCharacters: []string{".", ">", " "},
 	}
 }
 

@@ -232,6 +232,41 @@ func TestEditor(t *testing.T) {
 	if why := c.fails("evaluate", fmt.Sprintf(`{"expression": "sum = 3", "frameId": %d, "context": "repl"}`, f.Id)); !strings.Contains(why, "would change the process") {
 		t.Error(why)
 	}
+	// The console knows the shell's commands, too; a variable comes before a command of its name.
+	for typed, want := range map[string]string{
+		"bt 1": "  #0  stop(p=0x0, why=", "-exec bt 1": "  #0  stop(p=0x0, why=", "`whatis list": "type = struct node *", "p/x sum": "0x7", "ptype struct point": "type = struct point {\n    int x;\n    int y;\n}",
+		"list": "(struct node *) 0x", "sum": "7",
+	} {
+		r := ask[*dap.EvaluateResponse](c, "evaluate", object{"expression": typed, "frameId": f.Id, "context": "repl"})
+		if got := strings.TrimPrefix(r.Body.Result, "(struct node *) "); !strings.HasPrefix(got, strings.TrimPrefix(want, "(struct node *) ")) {
+			t.Errorf("%s: %+v", typed, r.Body)
+		}
+	}
+	for typed, want := range map[string]string{"run": "the process is only read", "frame 99": "no frame 99", "nonsense": "no variable is called nonsense", "-exec nonsense": "no command is called"} {
+		if why := c.fails("evaluate", fmt.Sprintf(`{"expression": %q, "frameId": %d, "context": "repl"}`, typed, f.Id)); !strings.Contains(why, want) {
+			t.Errorf("%s: %s", typed, why)
+		}
+	}
+	if why := c.fails("evaluate", fmt.Sprintf(`{"expression": "bt 1", "frameId": %d, "context": "watch"}`, f.Id)); why == "" {
+		t.Error("a watched expression is a command")
+	}
+	for typed, want := range map[string]string{"dis": "disassemble disas display 0 3", "he": "help here 0 2", "p here.ne": "next 7 2", "-exec info thr": "threads 11 3", "-exec p here.wei": "weight 13 3", "é": " "} {
+		r := ask[*dap.CompletionsResponse](c, "completions", object{"text": typed, "column": len([]rune(typed)) + 1, "frameId": f.Id})
+		got := ""
+		for i, item := range r.Body.Targets {
+			got += item.Label + " "
+			if i == len(r.Body.Targets)-1 {
+				got += fmt.Sprint(item.Start, " ", item.Length)
+			}
+		}
+		words := strings.Fields(want)
+		slices.Sort(words)
+		have := strings.Fields(got)
+		slices.Sort(have)
+		if !slices.Equal(words, have) {
+			t.Errorf("%s: %s, want %s", typed, got, want)
+		}
+	}
 	mem := ask[*dap.ReadMemoryResponse](c, "readMemory", object{"memoryReference": here.MemoryReference, "offset": 0, "count": 48})
 	if b, err := base64.StdEncoding.DecodeString(mem.Body.Data); err != nil || len(b) != 48 || mem.Body.UnreadableBytes != 0 {
 		t.Errorf("%+v", mem.Body)
@@ -405,11 +440,11 @@ func TestWrongArguments(t *testing.T) {
 		"disassemble": {"memoryReference", "offset", "instructionOffset", "instructionCount"}, "readMemory": {"memoryReference", "offset", "count"},
 		"exceptionInfo": {"threadId"}, "setBreakpoints": {"source", "breakpoints"}, "setFunctionBreakpoints": {"breakpoints"}, "launch": {"core", "search", "sourceMap"},
 		"attach": {"core"}, "cancel": {"requestId"}, "threads": {"x"}, "loadedSources": {"x"}, "configurationDone": {"x"}, "initialize": {"adapterID", "linesStartAt1"},
-		"nonsense": {"x"}, "": {"x"}, "setVariable": {"variablesReference"}, "terminate": {"restart"},
+		"nonsense": {"x"}, "": {"x"}, "setVariable": {"variablesReference"}, "completions": {"text", "column", "frameId"}, "terminate": {"restart"},
 	}
 	values := []string{`"abc"`, `""`, `null`, `true`, `[]`, `{}`, `[1, "a"]`, `{"path": 5}`, `0`, `1`, `-1`, `1.5`, `1e300`, `9223372036854775807`, `-9223372036854775808`, `2147483647`, `"0x1"`}
 	good := map[string]string{"stackTrace": `"threadId": 1`, "variables": `"variablesReference": 1`, "modules": `"startModule": 1`, "disassemble": `"memoryReference": "0x10", "instructionCount": 5`,
-		"readMemory": `"memoryReference": "0x10"`, "evaluate": `"expression": "1"`}
+		"readMemory": `"memoryReference": "0x10"`, "evaluate": `"expression": "1", "context": "repl"`, "completions": `"text": "p x", "column": 4`}
 	for command, names := range commands {
 		for _, arguments := range values {
 			c.raw(command, arguments)

@@ -145,6 +145,17 @@ func (sh *Shell) Run(ctx context.Context, line string) error {
 	return nil
 }
 
+// Is reports whether a line begins with the name of a command, one that is refused among them, or an abbreviation of one.
+func Is(line string) bool {
+	name, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+	if i := strings.IndexByte(name, '/'); i > 0 {
+		name = name[:i]
+	}
+	why, _ := refuses(name)
+	_, err := find(commands(), name, "command")
+	return why != "" || err == nil
+}
+
 // refuses says why a command of other debuggers does nothing here; "" for a name that is none.
 func refuses(name string) (why, whole string) {
 	for _, r := range refused() {

@@ -24,7 +24,11 @@ func (sh *Shell) Complete(ctx context.Context, line string, pos int) (before str
 	case "help", "h":
 		all, _ := Words()
 		return head[:len(head)-len(rest)], beginning(all, rest), after
-	case "p", "print", "x", "inspect":
+	case "set", "show":
+		return head[:len(head)-len(rest)], beginning(append([]string{"listsize", "print pretty on", "print pretty off"}, without...), rest), after
+	case "thread", "t":
+		return head[:len(head)-len(rest)], beginning([]string{"apply all bt", "find"}, rest), after
+	case "p", "print", "x", "inspect", "output", "display", "ptype", "whatis", "printf", "find":
 		from := strings.LastIndexFunc(rest, func(r rune) bool { return strings.ContainsRune(" ()[]*&+-/%|^~!<>=,:@", r) && r != '>' }) + 1
 		word := rest[from:]
 		if i := strings.LastIndex(rest, "->"); i >= 0 && i+2 >= from {

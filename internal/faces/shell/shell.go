@@ -23,7 +23,7 @@ type Shell struct {
 	out  *outlet
 	opts report.TextOptions
 	wide report.TextOptions // of lines of frames: where no terminal shows them, they are whole
-	main string // path of the program
+	main string             // path of the program
 
 	frame session.Frame
 	stack session.Stack
@@ -73,6 +73,25 @@ func (o *outlet) Write(b []byte) (int, error) {
 
 // Lost returns why something that was written was lost; nil if nothing was.
 func (sh *Shell) Lost() error { return sh.out.err }
+
+// Go makes a frame the one in which expressions are evaluated.
+func (sh *Shell) Go(ctx context.Context, id session.FrameID) error {
+	if sh.has && sh.frame.ID == id {
+		return nil
+	}
+	st, index, err := sh.s.Position(id)
+	if err != nil {
+		return err
+	}
+	list, _, err := sh.s.Frames(ctx, st.ID, index, 1)
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		return fmt.Errorf("the stack has no frame %d", index)
+	}
+	return sh.use(list[0])
+}
 
 func (sh *Shell) use(f session.Frame) error {
 	st, _, err := sh.s.Position(f.ID)

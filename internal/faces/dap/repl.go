@@ -1,0 +1,107 @@
+package dap
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf16"
+
+	"github.com/google/go-dap"
+
+	"github.com/corewalk/corewalk/internal/faces/shell"
+	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/session"
+)
+
+// A prompt is the editor's console: expressions, and the commands of corewalk shell.
+type prompt struct {
+	sh  *shell.Shell
+	out bytes.Buffer
+}
+
+// maxPrompt is how much one command writes, in bytes.
+const maxPrompt = 1 << 20
+
+// prompt returns the console, at a frame.
+func (sv *server) prompt(ctx context.Context, id session.FrameID) (*prompt, error) {
+	if sv.console == nil {
+		p := &prompt{}
+		sh, err := shell.New(ctx, sv.s, &p.out, report.TextOptions{})
+		if err != nil {
+			return nil, err
+		}
+		p.sh, sv.console = sh, p
+	}
+	return sv.console, sv.console.sh.Go(ctx, id)
+}
+
+// command takes a command from what was typed. "-exec" and "`" before it, as adapters of other debuggers have it, say that it is one; else a first word that
+// is a command's name does.
+func command(typed string) (line string, sure, is bool) {
+	typed = strings.TrimSpace(typed)
+	for _, mark := range []string{"-exec ", "`"} {
+		if rest, ok := strings.CutPrefix(typed, mark); ok {
+			return strings.TrimSpace(rest), true, true
+		}
+	}
+	return typed, false, shell.Is(typed)
+}
+
+// run runs a command in a frame, and returns what it writes.
+func (sv *server) run(ctx context.Context, id session.FrameID, line string) (dap.ResponseMessage, error) {
+	p, err := sv.prompt(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	p.out.Reset()
+	if err := p.sh.Run(ctx, line); err != nil && !errors.Is(err, shell.ErrQuit) {
+		return nil, errors.New(shell.Explain(err))
+	}
+	text := p.out.String()
+	if len(text) > maxPrompt {
+		text = strings.ToValidUTF8(text[:maxPrompt], "") + fmt.Sprintf("\n... and %d bytes more: corewalk shell writes all", len(text)-maxPrompt)
+	}
+	return &dap.EvaluateResponse{Body: dap.EvaluateResponseBody{Result: strings.TrimSuffix(text, "\n"), PresentationHint: &dap.VariablePresentationHint{Attributes: []string{"readOnly"}}}}, nil
+}
+
+// completions completes what is typed at the console.
+func (sv *server) completions(ctx context.Context, a *dap.CompletionsArguments) (dap.ResponseMessage, error) {
+	body := dap.CompletionsResponseBody{Targets: []dap.CompletionItem{}}
+	id := session.FrameID(a.FrameId)
+	if id == 0 {
+		f, err := sv.s.Focus(ctx)
+		if err != nil {
+			return &dap.CompletionsResponse{Body: body}, nil
+		}
+		id = f.ID
+	}
+	p, err := sv.prompt(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	units := utf16.Encode([]rune(a.Text)) // columns are units of UTF-16, from 1 on
+	head := string(utf16.Decode(units[:min(max(a.Column-1, 0), len(units))]))
+	line, add := head, 0
+	for _, mark := range []string{"-exec ", "`"} {
+		if rest, ok := strings.CutPrefix(head, mark); ok {
+			line, add = rest, len(utf16.Encode([]rune(mark)))
+		}
+	}
+	before, words, _ := p.sh.Complete(ctx, line, len(line))
+	if !strings.Contains(line, " ") { // names of variables as well
+		const print = "p "
+		named, more, _ := p.sh.Complete(ctx, print+line, len(print)+len(line))
+		if named == print+before {
+			words = append(words, more...)
+		} else if len(more) > 0 {
+			before, words = strings.TrimPrefix(named, print), more
+		}
+	}
+	start := len(utf16.Encode([]rune(before))) + add
+	for _, w := range words {
+		body.Targets = append(body.Targets, dap.CompletionItem{Label: report.Clean(w), Start: start, Length: max(len(utf16.Encode([]rune(line)))+add-start, 0)})
+	}
+	return &dap.CompletionsResponse{Body: body}, nil
+}

@@ -16,7 +16,10 @@ import (
 
 // What a name means: a variable of the frame, a member of this, a variable of the program, a symbol.
 
-const arrayTag = dwarf.TagArrayType
+const (
+	arrayTag   = dwarf.TagArrayType
+	typedefTag = dwarf.TagTypedef
+)
 
 // maxNamedSearch is how many bytes of debugging information are searched for a variable of the program.
 const maxNamedSearch = 256 << 20

@@ -275,6 +275,11 @@ func FuzzEvaluate(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, in uint8, expr string) {
 		which, frame := int(in)%len(readers), int(in)/len(readers)
+		if typ, err := readers[which].TypeOf(stacks[which], frame%len(stacks[which]), dwarfvars.AllCalls, expr); err == nil {
+			if lines := typ.Definition(dwarfvars.Layout{Offsets: true, Methods: true}); len(lines) == 0 || len(lines) > 4096 {
+				t.Errorf("the type of %q: %d lines", expr, len(lines))
+			}
+		}
 		ob, err := readers[which].Evaluate(stacks[which], frame%len(stacks[which]), dwarfvars.AllCalls, expr)
 		if err != nil {
 			return

@@ -92,3 +92,11 @@ func (r *Reader) TypeOf(swalk []*unwind.Frame, frame, call int, text string) (Ty
 func (r *Reader) Bounds(addr arch.Address) (low, high arch.Address, ok bool) {
 	return (*readerWhere)(r).Bounds(addr)
 }
+
+// Aliased returns the type that a typedef names, one level of them; t itself if it is none.
+func (t Type) Aliased() Type {
+	if t.t != nil && t.t.Tag == typedefTag {
+		t.t = t.t.Target()
+	}
+	return t
+}

@@ -3,6 +3,7 @@ package shell_test
 import (
 	"bytes"
 	"context"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,7 +19,8 @@ import (
 func open(t testing.TB, name string) (*shell.Shell, *bytes.Buffer) {
 	t.Helper()
 	c := fixture.Get(t, name)
-	target, err := corewalk.Open(context.Background(), c.Core(t), corewalk.WithSysroot(c.Sysroot(t)), corewalk.WithExecutable(c.Binary(t)))
+	target, err := corewalk.Open(context.Background(), c.Core(t), corewalk.WithSysroot(c.Sysroot(t)), corewalk.WithExecutable(c.Binary(t)),
+		corewalk.WithSourceMap("/src", filepath.Join(fixture.Root(t), "testdata", "src")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +45,7 @@ func TestComplete(t *testing.T) {
 		"b":                "|backtrace,bt|",
 		"":                 "|*|",
 		"info th":          "info |threads|",
-		"help dis":         "help |disas,disassemble|",
+		"help dis":         "help |disas,disassemble,display|",
 		"p he":             "p |here|",
 		"p 1 + he":         "p 1 + |here|",
 		"p here.n":         "p here.|name,next|",

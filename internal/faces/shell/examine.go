@@ -98,7 +98,11 @@ func (sh *Shell) examine(ctx context.Context, args string) error {
 		if n := len(list); n > 0 {
 			sh.examined.next = uint64(list[n-1].Address) + uint64(len(list[n-1].Bytes)/2)
 		}
-		return sh.instructions(list, codeOptions{})
+		o := codeOptions{}
+		if sh.has {
+			o.here = uint64(sh.frame.PC)
+		}
+		return sh.instructions(list, o)
 	case 's':
 		return sh.strings(ctx, addr, count)
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/corewalk/corewalk/dwarfvars"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/session"
 )
@@ -182,6 +183,12 @@ func (sh *Shell) infoRegisters(ctx context.Context, args string) error {
 	for name := range strings.FieldsSeq(args) {
 		name = strings.TrimPrefix(name, "$")
 		v, err := sh.value(ctx, "$"+name)
+		if errors.Is(err, dwarfvars.ErrRegister) {
+			if err := sh.printf("%s = <not known in this frame>\n", report.Clean(name)); err != nil {
+				return err
+			}
+			continue
+		}
 		if err != nil {
 			return err
 		}

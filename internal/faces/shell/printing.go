@@ -177,7 +177,17 @@ func (sh *Shell) number(ctx context.Context, v *session.Variable, format byte) (
 	order := sh.s.Target().ProcessState().Arch().ByteOrder
 	size := int(v.Size)
 	n, known := uint64(0), false
-	if v.HasAddress && (size == 1 || size == 2 || size == 4 || size == 8) {
+	if v.Kind == "int" { // of a bit-field the memory has more
+		if i, err := strconv.ParseInt(v.Value, 10, 64); err == nil {
+			n, known = uint64(i), true
+		} else if u, err := strconv.ParseUint(v.Value, 10, 64); err == nil {
+			n, known = u, true
+		}
+	}
+	if known && (size == 0 || size > 8) {
+		size = 8
+	}
+	if !known && v.HasAddress && (size == 1 || size == 2 || size == 4 || size == 8) {
 		if b, err := sh.s.ReadMemory(ctx, v.Address, size); err == nil && len(b) == size {
 			switch size {
 			case 1:
@@ -551,7 +561,7 @@ func (sh *Shell) whatis(ctx context.Context, text string) error {
 	if err != nil {
 		return err
 	}
-	return sh.printf("type = %s\n", report.Clean(t.Name()))
+	return sh.printf("type = %s\n", report.Clean(t.Aliased().Name()))
 }
 
 func (sh *Shell) typeOf(ctx context.Context, text string) (t dwarfvars.Type, err error) {

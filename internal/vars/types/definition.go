@@ -34,12 +34,17 @@ func (t *Type) Definition(l Layout) []string {
 	}
 	if s := at.Strip(); s.Aggregate() || s.Tag == dwarf.TagEnumerationType {
 		w.whole(s, "", 0, 0)
-		for i := range outside {
-			w.lines[len(w.lines)-1] += outside[len(outside)-1-i]
+		i := len(outside)
+		for ; i > 0 && (outside[i-1] == " const" || outside[i-1] == " volatile"); i-- { // of the class itself
+			at := len(w.lines[0]) - len(strings.TrimLeft(w.lines[0], " "))
+			w.lines[0] = w.lines[0][:at] + outside[i-1][1:] + " " + w.lines[0][at:]
+		}
+		for ; i > 0; i-- {
+			w.lines[len(w.lines)-1] += outside[i-1]
 		}
 		return w.lines
 	}
-	return []string{at.Strip().expanded()}
+	return []string{t.expanded()}
 }
 
 // leadsToClass reports whether t is a typedef, or a pointer, a reference or an array of a class or an enumeration.
@@ -69,14 +74,6 @@ func (t *Type) expanded() string {
 			break
 		}
 		t = t.Target()
-	}
-	if (t.Pointer() || t.Reference()) && t.Language != dwarf.LangGo && t.Language != dwarf.LangRust {
-		if inner := t.Target(); inner.Tag == dwarf.TagTypedef {
-			if s := inner.Strip(); !s.Aggregate() {
-				before, after := s.pointed(map[bool]string{true: "*", false: "&"}[t.Pointer()], 0)
-				return shorten(before + after)
-			}
-		}
 	}
 	return t.Name()
 }

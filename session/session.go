@@ -48,6 +48,7 @@ type Session struct {
 	mu      sync.Mutex      // guards what is below; no other lock is taken inside
 	facts   *corewalk.Facts // nil before the first question
 	closed  bool
+	memory  *report.Memory
 	summary *report.Report
 	died    *report.Report // of the thread that died alone
 	stacks  []*stack       // by StackID, from 1 on
@@ -198,6 +199,26 @@ func (s *Session) Info(ctx context.Context) (in *report.Info, err error) {
 		return nil
 	})
 	return in, err
+}
+
+// Memory says what fills the memory of the process. All memory that may be written is read, once. Do not change the answer.
+func (s *Session) Memory(ctx context.Context) (m *report.Memory, err error) {
+	err = s.guarded(ctx, func() error {
+		if s.memory != nil {
+			m = s.memory
+			return nil
+		}
+		whole, err := s.facts.Memory(ctx, corewalk.MemoryOptions{})
+		if err != nil {
+			return err
+		}
+		if err := context.Cause(ctx); err != nil { // it is not whole
+			return err
+		}
+		s.memory, m = whole.Memory, whole.Memory
+		return nil
+	})
+	return m, err
 }
 
 func unknown(what string, id int) error { return fmt.Errorf("%s %d is %w", what, id, ErrUnknown) }

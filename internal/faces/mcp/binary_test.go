@@ -55,7 +55,7 @@ func TestProgram(t *testing.T) {
 		for _, x := range tools.Tools {
 			names = append(names, x.Name)
 		}
-		if got := strings.Join(names, " "); got != "open_dump summary threads frame variables print memory_at waits triage_groups similar" {
+		if got := strings.Join(names, " "); got != "open_dump summary threads frame variables print memory_at memory waits triage_groups similar" {
 			t.Errorf("tools: %s", got)
 		}
 		call := func(name string, args map[string]any) string {

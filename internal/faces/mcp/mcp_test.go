@@ -290,7 +290,7 @@ func TestMarks(t *testing.T) {
 	for _, call := range []struct {
 		tool string
 		args map[string]any
-	}{{"summary", nil}, {"threads", nil}, {"frame", nil}, {"variables", nil}, {"print", map[string]any{"expression": "why"}}, {"memory_at", map[string]any{"address": "0x10"}}, {"frame", map[string]any{"frame": 1}}} {
+	}{{"summary", nil}, {"threads", nil}, {"frame", nil}, {"variables", nil}, {"print", map[string]any{"expression": "why"}}, {"memory", nil}, {"memory_at", map[string]any{"address": "0x10"}}, {"frame", map[string]any{"frame": 1}}} {
 		args := map[string]any{"dump": 1}
 		for k, v := range call.args {
 			args[k] = v
@@ -359,7 +359,7 @@ func FuzzCall(f *testing.F) {
 	c := fixture.Get(f, "amd64-vars-c-O0")
 	cl := connect(f, []string{filepath.Dir(c.Core(f))}, options(f, c)...)
 	cl.must("open_dump", map[string]any{"path": c.Core(f)})
-	tools := []string{"summary", "threads", "frame", "variables", "print", "memory_at", "waits", "triage_groups", "similar", "open_dump", "nothing"}
+	tools := []string{"summary", "threads", "frame", "variables", "print", "memory_at", "memory", "waits", "triage_groups", "similar", "open_dump", "nothing"}
 	f.Add(uint8(2), 1, 0, 1, "why", "0x10")
 	f.Add(uint8(4), 1, 3, -1, "*p", "")
 	f.Add(uint8(5), 1, 1<<40, -1<<40, "", "0xffffffffffffffff")
@@ -394,7 +394,7 @@ func TestWrongArguments(t *testing.T) {
 	cl.must("open_dump", map[string]any{"path": c.Core(t)})
 	for tool, names := range map[string][]string{
 		"open_dump": {"path", "binary", "search", "sysroot"}, "summary": {"dump"}, "threads": {"from"}, "frame": {"stack", "frame", "from"}, "variables": {"frame", "ref", "from"},
-		"print": {"frame", "expression"}, "memory_at": {"address", "length"}, "waits": {"from"}, "triage_groups": {"text", "build", "from"}, "similar": {"dump", "group"}, "nothing": {"x"}, "": {"x"},
+		"print": {"frame", "expression"}, "memory_at": {"address", "length"}, "memory": {"from"}, "waits": {"from"}, "triage_groups": {"text", "build", "from"}, "similar": {"dump", "group"}, "nothing": {"x"}, "": {"x"},
 	} {
 		for _, v := range []any{"abc", "", nil, true, []any{}, map[string]any{}, []any{1, "a"}, 0, 1, -1, 1.5, 1e300, json.Number("9223372036854775807"), json.Number("-9223372036854775808"), json.Number("18446744073709551616")} {
 			for _, name := range names {

@@ -34,7 +34,7 @@ func TestClient(t *testing.T) {
 			t.Errorf("%s: %+v", version, got)
 		}
 		tools, err := s.ListTools(t.Context(), nil)
-		if err != nil || len(tools.Tools) != 10 {
+		if err != nil || len(tools.Tools) != 11 {
 			t.Fatalf("%s: %v, %+v", version, err, tools)
 		}
 		for _, x := range tools.Tools {

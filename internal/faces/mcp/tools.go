@@ -23,6 +23,7 @@ func (sv *server) tools() []tool {
 		question("variables", "Lists the arguments and local variables of a frame, or the parts of a variable.", sv.variables),
 		question("print", "Evaluates an expression in a frame, in the language of the frame: q->head->next[3].name, *p, arr[2:5], (T*)0x7f10, $rip. Nothing is called or changed.", sv.print),
 		question("memory_at", "Says what is at an address and shows the memory there.", sv.memoryAt),
+		question("memory", "What fills the memory: mappings, the allocators' blocks by type with counts and bytes, largest blocks, who keeps them alive, what nothing leads to.", sv.memory),
 		question("waits", "Who waits for whom: deadlocks, contended locks, and what each thread or task waits for.", sv.waits),
 		question("triage_groups", "Lists groups of crashes that the ledger of corewalk triage has, largest first.", sv.groups),
 		question("similar", "Finds the group of a dump in the ledger, and groups that are probably the same bug as a dump or a group.", sv.similar),
@@ -112,6 +113,25 @@ func (sv *server) summary(ctx context.Context, in dumpIn) (*answer, error) {
 		}
 	}
 	return &answer{lines: strings.Split(text, "\n"), tail: tail}, nil
+}
+
+func (sv *server) memory(ctx context.Context, in pageIn) (*answer, error) {
+	d, done, err := sv.use(in.Dump)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	m, err := d.s.Memory(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if err := report.WriteMemoryText(&b, m, report.TextOptions{}); err != nil {
+		return nil, err
+	}
+	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+	from := min(max(in.From, 0), len(lines))
+	return &answer{lines: lines[from:], from: from, next: "from"}, nil
 }
 
 type pageIn struct {

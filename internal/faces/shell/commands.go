@@ -40,6 +40,7 @@ func commands() []command {
 		{[]string{"ptype"}, "[/o] TYPE|EXPR", "what a type is made of; /o: with offsets, sizes and holes", (*Shell).ptype},
 		{[]string{"whatis"}, "TYPE|EXPR", "the name of a type", (*Shell).whatis},
 		{[]string{"x"}, "[/NFU] ADDRESS", "memory: N units, F of x d u o t z c a f s i, U of b h w g", (*Shell).examine},
+		{[]string{"memory"}, "", "what fills the memory: mappings, blocks by type, who keeps them alive, what nothing leads to", (*Shell).memory},
 		{[]string{"find"}, "[/UN] START, END|+LENGTH, VALUE, ...", "where memory holds values", (*Shell).find},
 		{[]string{"dump"}, "memory FILE START END|value FILE EXPR", "write memory to a new file", (*Shell).dump},
 		{[]string{"disassemble", "disas"}, "[/rs] [FUNCTION|ADDRESS|START,END]", "the instructions of the frame's function, or another; /r: bytes, /s: source", (*Shell).disassemble},

@@ -236,6 +236,17 @@ func (sh *Shell) infoProcess(ctx context.Context, args string) error {
 	return report.WriteColumns(sh.out, []string{"from", "to", "access", "offset", "file"}, rows)
 }
 
+func (sh *Shell) memory(ctx context.Context, args string) error {
+	if args != "" {
+		return errors.New("memory has no arguments; corewalk memory writes it in other formats")
+	}
+	m, err := sh.s.Memory(ctx)
+	if err != nil {
+		return err
+	}
+	return report.WriteMemoryText(sh.out, m, sh.opts)
+}
+
 func (sh *Shell) infoDisplay(context.Context, string) error {
 	if len(sh.displayed) == 0 {
 		return sh.printf("no expressions are displayed\n")

@@ -91,12 +91,12 @@ func (sv *server) completions(ctx context.Context, a *dap.CompletionsArguments) 
 	}
 	before, words, _ := p.sh.Complete(ctx, line, len(line))
 	if !strings.Contains(line, " ") { // names of variables as well
-		const print = "p "
-		named, more, _ := p.sh.Complete(ctx, print+line, len(print)+len(line))
-		if named == print+before {
+		const asked = "p "
+		named, more, _ := p.sh.Complete(ctx, asked+line, len(asked)+len(line))
+		if named == asked+before {
 			words = append(words, more...)
 		} else if len(more) > 0 {
-			before, words = strings.TrimPrefix(named, print), more
+			before, words = strings.TrimPrefix(named, asked), more
 		}
 	}
 	start := len(utf16.Encode([]rune(before))) + add

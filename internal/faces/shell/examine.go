@@ -197,7 +197,7 @@ func (sh *Shell) find(ctx context.Context, args string) error {
 	}
 	parts := splitComma(rest)
 	if len(parts) < 3 {
-		return errors.New("find [/bhwgN] START, END or +LENGTH, VALUE, ...")
+		return errors.New("find [/bhwgN] START, END or +LENGTH, VALUE, ... needs a range and a value")
 	}
 	from, err := sh.address(ctx, strings.TrimSpace(parts[0]))
 	if err != nil {

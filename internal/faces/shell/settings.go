@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -21,19 +20,26 @@ const maxAccepted = 200
 
 // without are settings of gdb's that change nothing here, but that scripts make: what they ask for is so already, or is of a program that runs.
 // A last * stands for any word.
-var without = strings.Fields(`pagination confirm height width verbose logging complaints python style auto-load auto-solib-add backtrace breakpoint can-use-hw-watchpoints
+const without = `pagination confirm height width verbose logging complaints python style auto-load auto-solib-add backtrace breakpoint can-use-hw-watchpoints
  charset host-charset target-charset target-wide-charset code-cache stack-cache coerce-float-to-double cp-abi data-directory debug debug-file-directory debuginfod
  demangle-style detach-on-fork disable-randomization disassembler-options disassembly-flavor disassemble-next-line editing exec-done-display exec-wrapper extended-prompt
  filename-display follow-exec-mode follow-fork-mode frame-filter history index-cache inferior-tty input-radix output-radix radix language libthread-db-search-path
  line-editing max-completions max-user-call-depth max-value-size mi-async non-stop observer opaque-type-resolution osabi overload-resolution multiple-symbols print
  print-symbol-loading prompt remote* schedule-multiple scheduler-locking script-extension startup-with-shell solib-search-path source step-mode stop-on-solib-events
  substitute-path suppress-cli-notifications sysroot solib-absolute-prefix tcp trace-commands tui unwindonsignal unwind-on-signal use-coredump-filter use-deprecated-index-sections
- watchdog write annotate architecture endian case-sensitive circular-trace-buffer check`)
+ watchdog write annotate architecture endian case-sensitive circular-trace-buffer check`
 
-// elsewhere are settings that a flag of the command has.
-var elsewhere = map[string]string{
-	"sysroot": "--sysroot DIR", "solib-absolute-prefix": "--sysroot DIR", "solib-search-path": "--search DIR", "debug-file-directory": "--search DIR",
-	"substitute-path": "--source-map FROM=TO",
+// elsewhere is the flag of the command for a setting; "" if none has it.
+func elsewhere(name string) string {
+	switch name {
+	case "sysroot", "solib-absolute-prefix":
+		return "--sysroot DIR"
+	case "solib-search-path", "debug-file-directory":
+		return "--search DIR"
+	case "substitute-path":
+		return "--source-map FROM=TO"
+	}
+	return ""
 }
 
 // set changes a setting, as scripts of gdb do. Those that mean nothing here are taken and change nothing; what would change the process is refused.
@@ -43,7 +49,7 @@ func (sh *Shell) set(_ context.Context, args string) error {
 	switch {
 	case args == "":
 		return errors.New("set what? set print pretty on, set listsize 20")
-	case name == "var" || name == "variable" || strings.Contains(args, "=") && !slices.Contains(without, name):
+	case name == "var" || name == "variable" || strings.Contains(args, "=") && !known(name):
 		return fmt.Errorf("%q would change the process, which is only read", "set "+args)
 	case name == "listsize":
 		n, err := strconv.Atoi(rest)
@@ -64,7 +70,7 @@ func (sh *Shell) set(_ context.Context, args string) error {
 	case name == "p" || name == "pr":
 		name = "print"
 	}
-	if flag := elsewhere[name]; flag != "" {
+	if flag := elsewhere(name); flag != "" {
 		return fmt.Errorf("set %s is the flag %s here, when the core is opened", name, flag)
 	}
 	if !known(name) {
@@ -84,10 +90,13 @@ func (sh *Shell) set(_ context.Context, args string) error {
 }
 
 func known(name string) bool {
-	return slices.ContainsFunc(without, func(w string) bool {
-		prefix, any := strings.CutSuffix(w, "*")
-		return w == name || any && strings.HasPrefix(name, prefix)
-	})
+	for w := range strings.FieldsSeq(without) {
+		prefix, open := strings.CutSuffix(w, "*")
+		if w == name || open && strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
 }
 
 func onOff(s string) (bool, error) {

@@ -134,7 +134,7 @@ func TestReportsAreSafe(t *testing.T) {
 	}
 	for _, f := range files {
 		path := filepath.Join(dir, f.Name())
-		for _, format := range []string{"--format=text", "--color=always", "--format=json", "--format=" + formatStackwalk} {
+		for _, format := range []string{"--format=text", "--color=always", "--format=json", "--format=html", "--format=" + formatStackwalk} {
 			inProcess(t, format, "--explain", "--registers", "--locals=all", "--env=all", "--memory", "--verify", "--debug-dir", dir, path)
 		}
 		inProcess(t, "--width=60", path, path)

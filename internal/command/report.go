@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/internal/reportpage"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind"
 )
@@ -47,6 +48,7 @@ Examples:
   corewalk core.4242 ./server
   corewalk --search /builds/1234 core.zst
   corewalk --sysroot ./rootfs --format json core | jq .crash
+  corewalk --format html core > report.html    # a page of one file, for a ticket
   corewalk report --brief core     # at most 8 KB, to paste; corewalk report is corewalk
   corewalk --format minidump-stackwalk-json crash.dmp | jq .crash_info
   corewalk --explain --thread 4242 core ./server
@@ -85,7 +87,7 @@ func (f *reportFlags) set() *pflag.FlagSet {
 
 // register adds the flags of every command that reports; deadline is the default of --deadline.
 func (f *reportFlags) register(fs *pflag.FlagSet, deadline time.Duration) {
-	f.fileFlags.register(fs, formatText, formatJSON, formatLines, formatStackwalk)
+	f.fileFlags.register(fs, formatText, formatJSON, formatLines, formatHTML, formatStackwalk)
 	fs.StringSliceVar(&f.threads, "thread", nil, "report only the threads with these `IDs` (repeatable, or with commas)")
 	fs.IntVar(&f.maxFrames, "max-frames", -1, "walk at most `N` frames of a stack; 0 prints all of a very deep one (default: walk all, print its ends)")
 	fs.Lookup("max-frames").DefValue = "0" // -1 only means that the flag was not given
@@ -149,7 +151,7 @@ func (f *reportFlags) writer(o *wanted, e env) func(*report.Report) error {
 		o.For = foundTasks{lines, &f.tasks}
 		return lines.Finish
 	default:
-		if f.format == formatJSON {
+		if f.format == formatJSON || f.format == formatHTML {
 			o.For = report.ForJSON{Rounds: rounds}
 		}
 		return func(r *report.Report) error { return f.write(e, r) }
@@ -205,6 +207,8 @@ func (f *reportFlags) write(e env, r *report.Report) error {
 		return report.NewLineWriter(e.stdout).Finish(r)
 	case formatStackwalk:
 		return report.WriteStackwalk(e.stdout, r)
+	case formatHTML:
+		return reportpage.Write(e.stdout, r)
 	}
 	if f.brief {
 		return report.WriteBrief(e.stdout, r, f.text(e), report.BriefSize)
@@ -260,6 +264,12 @@ func (f *reportFlags) analyze(e env) (wanted, error) {
 	if err := f.around.apply(&o); err != nil {
 		return o, err
 	}
+	if f.format == formatHTML { // a page has room, and folds it
+		o.Include.Code, f.limits.memory.show = true, true
+		if o.Include.Source == 0 {
+			o.Include.Source = pageSource
+		}
+	}
 	if err := f.limits.check(); err != nil {
 		return o, err
 	}
@@ -282,6 +292,9 @@ func (f *reportFlags) analyze(e env) (wanted, error) {
 	}
 	return o, err
 }
+
+// pageSource is how many lines of source a page shows before and after that of each frame.
+const pageSource = 6
 
 // defaultRows is how many lines of one stack the text shows before it omits the middle.
 const defaultRows = 200

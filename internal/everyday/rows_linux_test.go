@@ -79,6 +79,7 @@ var rows = slices.Concat(
 		"FILES CORE",
 		"FILES --format json CORE",
 		"FILES --format json-lines CORE",
+		"FILES --format html CORE",
 		"FILES --format minidump-stackwalk-json CORE",
 		"FILES --brief CORE",
 		"FILES --explain --max-frames 30 --verify CORE",

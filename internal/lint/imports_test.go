@@ -70,6 +70,8 @@ var floors = map[string]int{
 	"internal/heap/tcmalloc":             3,
 	"internal/heap":                      2,
 	"internal/heap/export":               1,
+	"internal/htmlpage":                  0,
+	"internal/reportpage":                5,
 	"internal/heap/graph":                0,
 	"internal/heap/typing":               3,
 	"internal/why/message":               4,

@@ -409,22 +409,6 @@ func picture(c *browser.Browser, name string, width, height int, scheme string) 
 	c.Do("Emulation.setEmulatedMedia", browser.Object{})
 }
 
-// lowContrast lists texts whose contrast with what is behind them is less than 4.5 (WCAG 2.1, 1.4.3).
-const lowContrast = `(() => {
-	const light = (c) => { const [r, g, b] = c.match(/[\d.]+/g).map(Number).map(v => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4); return 0.2126 * r + 0.7152 * g + 0.0722 * b };
-	const behind = (e) => { for (; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor; if (!/, 0\)$/.test(c)) return c } return getComputedStyle(document.documentElement).colorScheme == "dark" ? "rgb(0, 0, 0)" : "rgb(255, 255, 255)" };
-	const low = [];
-	for (const e of document.querySelectorAll("body *")) {
-		if (![...e.childNodes].some(n => n.nodeType == 3 && n.data.trim()) || !e.getClientRects().length || /^(SCRIPT|NOSCRIPT|OPTION)$/.test(e.tagName)) continue;
-		const [a, b] = [light(getComputedStyle(e).color), light(behind(e))].sort((x, y) => y - x), ratio = (a + 0.05) / (b + 0.05);
-		if (ratio < 4.5) low.push(e.tagName.toLowerCase() + " " + e.textContent.slice(0, 30) + " " + ratio.toFixed(2));
-	}
-	return low.join("; ");
-})()`
-
-// namelessControls lists what can be used and has no name that a screen reader could say.
-const namelessControls = `[...document.querySelectorAll("a[href], button, input, select, textarea, summary, progress")].filter(e => e.getClientRects().length && !(e.textContent.trim() || e.getAttribute("aria-label") || e.labels && e.labels.length)).map(e => e.outerHTML.slice(0, 80)).join("; ")`
-
 // pageHashes are the pages, with one group and one dump.
 func pageHashes(p *program) []string {
 	var list struct{ Dumps []struct{ ID, Group string } }
@@ -493,7 +477,7 @@ func TestPage(t *testing.T) {
 		picture(c, "service-dump.png", 1100, 1000, "light")
 		c.Eval(`[...document.querySelectorAll("details.frame details")].find(e => e.querySelector("summary").textContent.startsWith("Registers")).open = true`)
 		c.Want(`[...document.querySelectorAll("ul.vars code")].some(e => e.textContent.startsWith("rip = 0x"))`)
-		if low := c.Eval(lowContrast); low != "" && low != `""` {
+		if low := c.Eval(browser.LowContrast); low != "" && low != `""` {
 			t.Error(low)
 		}
 		// With keys alone; what was long goes on where it ended.
@@ -545,15 +529,15 @@ func TestPage(t *testing.T) {
 			for _, hash := range pageHashes(p) {
 				c.Eval(fmt.Sprintf(`{ document.querySelector("main").replaceChildren(); location.hash = %q }`, hash))
 				c.Want(`!!document.querySelector("main h2")`)
-				if low := c.Eval(lowContrast); low != "" && low != `""` {
+				if low := c.Eval(browser.LowContrast); low != "" && low != `""` {
 					t.Errorf("%s, %s: %s", hash, scheme, low)
 				}
-				if nameless := c.Eval(namelessControls); nameless != "" && nameless != `""` {
+				if nameless := c.Eval(browser.NamelessControls); nameless != "" && nameless != `""` {
 					t.Errorf("%s: no name: %s", hash, nameless)
 				}
 			}
 		}
-		if low := c.Eval(`document.querySelector("h2").style.color = "#777"; ` + lowContrast); !strings.Contains(low, "h2") {
+		if low := c.Eval(`document.querySelector("h2").style.color = "#777"; ` + browser.LowContrast); !strings.Contains(low, "h2") {
 			t.Errorf("grey on black is not found: %s", low)
 		}
 	})

@@ -4,15 +4,14 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"crypto/sha256"
 	_ "embed" // the page's style and script
-	"encoding/base64"
 	"html"
 	"io"
 	"slices"
 	"strconv"
 
 	"github.com/corewalk/corewalk/internal/heap/graph"
+	"github.com/corewalk/corewalk/internal/htmlpage"
 )
 
 // The page is written by hand, as that of triage is: every text goes through (*page).text, and everything that goes through raw is a constant of
@@ -89,25 +88,13 @@ func thousands(n uint64) string {
 	return s
 }
 
-// digest is the source expression of an inline script or style for a policy (Content Security Policy Level 3, section 2.3.1).
-func digest(s string) string {
-	sum := sha256.Sum256([]byte(s))
-	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
-}
-
-// policy forbids everything except the page's own style and script, and forbids the script to turn text into markup.
-func policy() string {
-	return "default-src 'none'; script-src " + digest(pageJS) + "; style-src " + digest(pageCSS) +
-		"; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
-}
-
 func (p *page) head() {
 	name := p.h.text(p.h.Program)
 	if name == "" {
 		name = "a program"
 	}
 	p.raw("<!DOCTYPE html>\n", `<html lang="en"><head><meta charset="utf-8">`,
-		`<meta http-equiv="Content-Security-Policy" content="`, policy(), `">`,
+		`<meta http-equiv="Content-Security-Policy" content="`, htmlpage.Policy(pageJS, pageCSS), `">`,
 		`<meta name="viewport" content="width=device-width, initial-scale=1">`,
 		`<meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer">`,
 		`<meta name="generator" content="corewalk"><title>Heap of `)

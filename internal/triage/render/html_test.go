@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/corewalk/corewalk/internal/htmlpage"
 	"github.com/corewalk/corewalk/internal/triage/ledger"
 )
 
@@ -125,7 +126,7 @@ func FuzzHTML(f *testing.F) {
 // TestHTMLPolicy: only the page's own style and script are allowed, and their text does not end their elements.
 func TestHTMLPolicy(t *testing.T) {
 	page := render(t, pageSummary())
-	for _, want := range []string{"default-src 'none'", "script-src " + digest(pageJS), "style-src " + digest(pageCSS), "form-action 'none'", "base-uri 'none'"} {
+	for _, want := range []string{"default-src 'none'", "script-src " + htmlpage.Digest(pageJS), "style-src " + htmlpage.Digest(pageCSS), "form-action 'none'", "base-uri 'none'"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the policy has no %s", want)
 		}

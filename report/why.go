@@ -1,0 +1,16 @@
+package report
+
+import (
+	"bytes"
+	"strings"
+)
+
+// Why returns the lines that WriteText begins with: what happened, where, and the causes. The first is the headline. Texts of the dump in them are made
+// safe to print, as all text is.
+func (r *Report) Why() []string {
+	var b bytes.Buffer
+	w := NewTextWriter(&b, TextOptions{Wide: true})
+	w.t.begin(r)
+	_ = w.t.w.Flush() // nothing fails in memory
+	return strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
+}

@@ -46,7 +46,7 @@ func (g *Graph) root(r Root) {
 
 // AddRoot adds what points into an object without being memory: a register. name is a number by which the caller knows it.
 func (g *Graph) AddRoot(name, value uint64, rank uint8) {
-	if to, _, ok := g.Find(value); ok {
+	if to, ok := g.target(value); ok {
 		g.root(Root{At: name, To: to, Rank: rank})
 	}
 }

@@ -87,7 +87,9 @@ func (in *Engine) blockAt(addr uint64) (heap.Allocator, heap.Block, bool) {
 		return nil, heap.Block{}, false
 	}
 	for _, h := range in.wholeHeaps.of(func() []heap.Allocator {
-		return in.heaps(&someReads{Process: in.Proc, left: maxHeapAsked}, heapBounds{maxHeapAsked, maxHeapChunks})
+		all, objects := in.heaps(&someReads{Process: in.Proc, left: maxHeapAsked}, heapBounds{maxHeapAsked, maxHeapChunks})
+		in.objects = objects
+		return all
 	}) {
 		if b, ok := h.BlockAt(addr); ok {
 			return h, b, true
@@ -96,8 +98,8 @@ func (in *Engine) blockAt(addr uint64) (heap.Allocator, heap.Block, bool) {
 	return nil, heap.Block{}, false
 }
 
-// heaps are those of all allocators that are known, and of runtimes. The allocators read p, which is the process.
-func (in *Engine) heaps(p heap.Process, bounds heapBounds) (all []heap.Allocator) {
+// heaps are those of all allocators that are known, and of runtimes, and the runtimes that know what is in them. The allocators read p, which is the process.
+func (in *Engine) heaps(p heap.Process, bounds heapBounds) (all []heap.Allocator, objects []heap.Objects) {
 	for _, find := range heapFinders {
 		if h := find(p, bounds); h != nil {
 			if reads, ok := p.(*someReads); ok {
@@ -108,17 +110,26 @@ func (in *Engine) heaps(p heap.Process, bounds heapBounds) (all []heap.Allocator
 	}
 	libs := in.Proc.LibraryTracker()
 	if libs == nil || in.Runtimes == nil {
-		return all
+		return all, nil
 	}
 	modules, _ := libs.Libraries(false)
-	for _, r := range in.Runtimes(modules, in.Budget) {
+	found := in.Runtimes(modules, in.Budget)
+	for i := range in.Languages {
+		if r := in.Languages[i].Find(modules, in.Budget); r != nil {
+			found = append(found, r)
+		}
+	}
+	for _, r := range found {
 		if o, ok := r.(heap.Owner); ok {
 			if h := o.Heap(); h != nil {
 				all = append(all, h)
 			}
 		}
+		if o, ok := r.(heap.Objects); ok {
+			objects = append(objects, o)
+		}
 	}
-	return all
+	return all, objects
 }
 
 // findHeap finds the allocator of a process, of which some bytes may be read.

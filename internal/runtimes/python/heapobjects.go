@@ -1,6 +1,8 @@
 package python
 
 import (
+	"strings"
+
 	"github.com/corewalk/corewalk/internal/heap"
 )
 
@@ -221,8 +223,24 @@ const (
 	partKeys       = "dict keys"
 )
 
+// builtBy is the type in C whose part of an object a class of the program has: its base, or that of its base.
+func (r *runtime) builtBy(t *typ) *typ {
+	for range maxBases {
+		if t.flags&flagHeap == 0 || strings.Contains(t.name, ".") { // types that C makes have the name of their module
+			break
+		}
+		base := r.typeAt(r.word(t.at + r.at("type.base")))
+		if base == nil {
+			break
+		}
+		t = base
+	}
+	return t
+}
+
 // ownsOf says which blocks besides their own the objects of a type have; nil for none.
 func (r *runtime) ownsOf(t *typ) func(o *object) {
+	of := r.builtBy(t)
 	size := r.at("object.size")
 	switch {
 	case t.flags&flagList != 0:
@@ -245,17 +263,15 @@ func (r *runtime) ownsOf(t *typ) func(o *object) {
 				o.has(o.word(r.at("str.compact")), "str's text")
 			}
 		}
-	case t.flags&flagHeap != 0:
-		// Types of the program, which are derived from others whose blocks are not looked for, or from none.
-	case isSet(t):
+	case isSet(of):
 		return func(o *object) { o.has(o.word(r.at("set.table")), "set table") }
-	case t.name == "bytearray":
+	case of.name == "bytearray":
 		return func(o *object) { o.has(o.word(size+16), "bytearray's bytes") }
-	case t.name == "array.array":
+	case of.name == "array.array":
 		return func(o *object) { o.has(o.word(size+8), "array items") }
-	case t.name == "numpy.ndarray":
+	case of.name == "numpy.ndarray":
 		return func(o *object) { o.has(o.word(size), "numpy.ndarray's data") }
-	case isDeque(t):
+	case isDeque(of):
 		return func(o *object) { o.dequeBlocks(size) }
 	}
 	if t.flags&flagManagedDict != 0 {

@@ -111,6 +111,9 @@ const ObjectBytes = 160
 type Objects interface {
 	// ObjectIn is what a block in use holds, by the first bytes of it; false where that is no object. It is good until the next call.
 	ObjectIn(start, size uint64, b []byte) (Object, bool)
+	// Variables calls yield for the program's variables in its own language, as it names them, with what they refer to, until it returns false. It
+	// may know them by the objects that it was shown.
+	Variables(yield func(name string, value uint64) bool)
 }
 
 // An Object is what a runtime knows of one of its objects.

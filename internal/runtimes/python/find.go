@@ -41,6 +41,7 @@ type runtime struct {
 	heapTypes map[uint64]*heapType // of objects in blocks; nil for addresses where no type is
 	typeType  uint64               // the type of types; 0 before it is needed
 	asked     object               // the one that was looked at last
+	modules   []uint64             // the modules among the objects that were looked at
 }
 
 // A threadState is a PyThreadState.

@@ -250,6 +250,12 @@ func (r *runtime) ownsOf(t *typ) func(o *object) {
 			o.has(o.word(r.at("dict.keys")), partKeys)
 			o.has(o.word(r.at("dict.values")), partAttributes)
 		}
+	case t.name == "module" && t.flags&flagHeap == 0:
+		return func(o *object) { // the variables of modules name what they lead to
+			if len(r.modules) < maxModuleObjects {
+				r.modules = append(r.modules, o.at)
+			}
+		}
 	case t.flags&flagType != 0:
 		return func(o *object) { o.has(r.quickWord(o.at+r.at("heaptype.cached_keys")), partKeys) }
 	case t.flags&flagStr != 0:

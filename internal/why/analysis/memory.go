@@ -46,15 +46,16 @@ type HeapGraph struct {
 // census is one question of what fills the memory.
 type census struct {
 	*Engine
-	o       MemoryOptions
-	out     *report.Memory
-	all     []heap.Allocator
-	objects []heap.Objects
-	inHeap  map[unwind.Address]bool // mappings with blocks, by their beginnings
-	foreign [][2]uint64             // where blocks and allocators' records are, by address
-	g       *graph.Graph
-	types   *typing.Typer
-	names   *rootNames
+	o         MemoryOptions
+	out       *report.Memory
+	all       []heap.Allocator
+	objects   []heap.Objects
+	variables []string                // of languages, by the numbers of their roots
+	inHeap    map[unwind.Address]bool // mappings with blocks, by their beginnings
+	foreign   [][2]uint64             // where blocks and allocators' records are, by address
+	g         *graph.Graph
+	types     *typing.Typer
+	names     *rootNames
 	HeapGraph
 }
 

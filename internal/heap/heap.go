@@ -121,6 +121,8 @@ type Object struct {
 	Type string
 	// Head is how many bytes of the block come before the object. Only the runtime's own lists lead there: they keep nothing alive.
 	Head uint64
+	// Freed says that the program gave it back, and that the runtime keeps it to hand it out again: what it points at is old.
+	Freed bool
 	// Owns are addresses in the other blocks that are the object's alone.
 	Owns []Owned
 }

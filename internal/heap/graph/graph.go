@@ -26,6 +26,7 @@ type Graph struct {
 	large  map[Node]uint64 // sizes that do not fit
 	Kinds  []Kind          // of each object
 	Heads  []uint8         // by kind, as far as there are any: bytes at the beginning of an object, pointers to which do not count
+	Blind  []bool          // by kind likewise: what such objects point at does not count
 	Roots  []Root
 	total  uint64
 	rooted map[uint8][]uint64 // bits: objects that have a root, by its rank
@@ -148,6 +149,12 @@ func (g *Graph) target(v uint64) (Node, bool) {
 		}
 	}
 	return n, ok
+}
+
+// blind reports whether what an object points at does not count.
+func (g *Graph) blind(n Node) bool {
+	k := int(g.Kinds[n])
+	return k < len(g.Blind) && g.Blind[k]
 }
 
 // Each calls yield for each object by address, with its memory, as much of it as is there, up to most bytes: yield must not keep it. It ends when

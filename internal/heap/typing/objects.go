@@ -10,8 +10,9 @@ import (
 
 // An objectKey tells kinds of a runtime's objects apart: pointers into the heads of objects do not count, and classes of one name may differ in it.
 type objectKey struct {
-	name string
-	head uint64
+	name  string
+	head  uint64
+	freed bool
 }
 
 // Objects gives the objects of a runtime their kinds, and the blocks that belong to them. It comes before what else finds types and roots.
@@ -29,12 +30,12 @@ func (t *Typer) Objects(ctx context.Context, r heap.Objects) error {
 		if !ok {
 			return true
 		}
-		t.g.Kinds[n] = t.object(objectKey{o.Type, o.Head})
+		t.g.Kinds[n] = t.object(objectKey{o.Type, o.Head, o.Freed})
 		for _, p := range o.Owns {
 			// What looked like an object, but is a part of one, is that: a list of types has the type of one where an object has its own.
 			part, off, ok := t.g.Find(p.At)
 			if ok && part != n && (off == 0 || t.g.Kinds[part] == Unknown) {
-				t.g.Kinds[part] = t.object(objectKey{p.What, 0})
+				t.g.Kinds[part] = t.object(objectKey{name: p.What})
 			}
 		}
 		return true
@@ -55,10 +56,10 @@ func (t *Typer) object(key objectKey) graph.Kind {
 	}
 	k := graph.Kind(len(t.Kinds))
 	t.objects[key] = k
-	t.Kinds = append(t.Kinds, Kind{Name: key.name, ByObject: true})
+	t.Kinds = append(t.Kinds, Kind{Name: key.name, ByObject: true, Freed: key.freed})
 	for len(t.g.Heads) < len(t.Kinds) {
-		t.g.Heads = append(t.g.Heads, 0)
+		t.g.Heads, t.g.Blind = append(t.g.Heads, 0), append(t.g.Blind, false)
 	}
-	t.g.Heads[k] = uint8(key.head)
+	t.g.Heads[k], t.g.Blind[k] = uint8(key.head), key.freed
 	return k
 }

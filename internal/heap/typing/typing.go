@@ -33,6 +33,8 @@ type Kind struct {
 	ByTable bool
 	// ByObject says that they are objects of a runtime, which name their type, or belong to one.
 	ByObject bool
+	// Freed says that the program has given them back.
+	Freed bool
 	Elem     *types.Type // of the object, or of each of its elements; nil where it is not described
 	shape    *shape
 }

@@ -121,7 +121,7 @@ func (r *runtime) objectOf(t *heapType, start, size uint64, b []byte, off uint64
 		}
 	}
 	if refs == 0 {
-		return heap.Object{Type: t.kept, Head: off}, true
+		return heap.Object{Type: t.kept, Head: off, Freed: true}, true
 	}
 	out := heap.Object{Type: t.name, Head: off}
 	if t.owns != nil {

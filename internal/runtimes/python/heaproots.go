@@ -102,7 +102,7 @@ func (r *runtime) locals(yield func(name string, value uint64) bool) bool {
 			}
 			names := c.names[:min(len(c.names), maxVariables)]
 			for k, v := range r.words(f.at+r.at("frame.localsplus"), uint64(len(names))) {
-				if v &^= r.tag(); v != 0 && !yield(names[k]+" of "+function, v) {
+				if v &^= r.tag(); v != 0 && !yield(names[k]+" of "+function+"()", v) {
 					return false
 				}
 			}

@@ -352,6 +352,9 @@ func (c *census) rows() {
 			}
 			continue
 		}
+		if c.types.Kinds[c.g.Kinds[n]].Freed {
+			continue
+		}
 		u.Count++
 		u.Bytes += size
 		lost.add(n, size)

@@ -16,6 +16,7 @@ const (
 const (
 	maxHeapTypes   = 1 << 16
 	maxDequeBlocks = 1 << 20
+	maxMetas       = 4 // types of types, each of which is the next one's
 	maxRefs        = 1<<32 - 1
 	debugHead      = 16 // what PYTHONMALLOC=debug and debug builds put before a block
 )
@@ -63,12 +64,12 @@ func (r *runtime) ObjectIn(start, size uint64, b []byte) (heap.Object, bool) {
 	gc := r.at("gc.head")
 	heads := [...]uint64{gc, gc + 16, 0}
 	// Types that are known are looked for first: what an object begins with may look like the address of one that is not.
-	for _, known := range [...]bool{true, false} {
+	for _, metas := range [...]int{0, maxMetas} {
 		for i, head := range heads {
 			if i == 1 && r.minor < 11 {
 				continue
 			}
-			if t := r.heapTypeAt(r.wordOf(b, debug+head+r.at("object.type")), known); t != nil && t.head == head {
+			if t := r.heapTypeAt(r.wordOf(b, debug+head+r.at("object.type")), metas); t != nil && t.head == head {
 				if o, ok := r.objectOf(t, start, size, b, debug+head); ok {
 					return o, true
 				}
@@ -147,22 +148,22 @@ func (r *runtime) managedValues(b []byte) uint64 {
 	return 0
 }
 
-// heapTypeAt is the type at an address; nil if there is none, or none that is known already.
-func (r *runtime) heapTypeAt(at uint64, known bool) *heapType {
+// heapTypeAt is the type at an address; nil if there is none. What is not known yet is looked at where metas, how many types of types there may be, is
+// not 0.
+func (r *runtime) heapTypeAt(at uint64, metas int) *heapType {
 	t, ok := r.heapTypes[at]
-	if ok || known || at == 0 || at&7 != 0 || at >= 1<<56 || len(r.heapTypes) >= maxHeapTypes {
+	if ok || metas == 0 || at == 0 || at&7 != 0 || at >= 1<<56 || len(r.heapTypes) >= maxHeapTypes {
 		return t
 	}
-	// What most words that are no type lead to is not a type's: its own type is type, or one whose type is that.
+	// What most words that are no type lead to is not a type's: its own type is type, or derived from that.
 	meta := r.quickWord(at + r.at("object.type"))
-	if meta == 0 || meta&7 != 0 {
-		return nil
-	}
 	if r.typeType == 0 {
 		r.typeType = r.field(r.codeT, "object.type")
 	}
-	if up := r.heapTypes[meta]; meta != r.typeType && (up == nil || up.flags&flagType == 0) && r.quickWord(meta+r.at("object.type")) != r.typeType {
-		return nil
+	if meta == 0 || meta != r.typeType {
+		if up := r.heapTypeAt(meta, metas-1); up == nil || up.flags&flagType == 0 {
+			return nil
+		}
 	}
 	if t = r.readHeapType(at); r.heapTypes == nil {
 		r.heapTypes = map[uint64]*heapType{}

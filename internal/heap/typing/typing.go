@@ -35,8 +35,8 @@ type Kind struct {
 	ByObject bool
 	// Freed says that the program has given them back.
 	Freed bool
-	Elem     *types.Type // of the object, or of each of its elements; nil where it is not described
-	shape    *shape
+	Elem  *types.Type // of the object, or of each of its elements; nil where it is not described
+	shape *shape
 }
 
 // Source is what the program's files say of types.

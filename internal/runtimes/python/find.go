@@ -42,6 +42,8 @@ type runtime struct {
 	typeType  uint64               // the type of types; 0 before it is needed
 	asked     object               // the one that was looked at last
 	modules   []uint64             // the modules among the objects that were looked at
+
+	dequeBlocks int // of all deques that were looked at
 }
 
 // A threadState is a PyThreadState.

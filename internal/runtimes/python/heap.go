@@ -91,9 +91,6 @@ func (h *smallHeap) poolAt(at uint64) (pool, bool) {
 	}
 	o := h.mem.Arch.ByteOrder
 	class, next, last := uint64(o.Uint32(b[poolClass:])), uint64(o.Uint32(b[poolNext:])), uint64(o.Uint32(b[poolLast:]))
-	if last >= h.bytes || last < poolHead {
-		return pool{}, false
-	}
 	size := h.bytes - last
 	if size > smallRequest || size != (class+1)*8 && size != (class+1)*16 || next < poolHead+size || next > last+size || (next-poolHead)%size != 0 {
 		return pool{}, false
@@ -129,7 +126,7 @@ func (h *smallHeap) state(q *pool) (s poolState) {
 	for free := o.Uint64(b[poolFree:]); free != 0; listed++ {
 		off := free - q.start
 		i := (off - poolHead) / size
-		if off < poolHead || (off-poolHead)%size != 0 || i >= s.carved {
+		if (off-poolHead)%size != 0 || i >= s.carved {
 			s.wrong = fmt.Sprintf("the list of free blocks leads to %#x, which is no block of the pool", free)
 			return s
 		}

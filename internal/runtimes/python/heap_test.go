@@ -141,10 +141,14 @@ func TestPoolDamage(t *testing.T) {
 func TestNoPool(t *testing.T) {
 	const bytes, at = 16 << 10, base + 16<<10
 	for name, lie := range map[string]func(put func(at, v uint64), m *made, r *runtime){
-		"class":         func(put func(at, v uint64), _ *made, _ *runtime) { put(at+32, 4<<32) },
-		"past the end":  func(put func(at, v uint64), _ *made, _ *runtime) { put(at+poolNext, bytes+64|(bytes-64)<<32) },
-		"between":       func(put func(at, v uint64), _ *made, _ *runtime) { put(at+poolNext, poolHead+10*64+8|(bytes-64)<<32) },
-		"none yet":      func(put func(at, v uint64), _ *made, _ *runtime) { put(at+poolNext, poolHead|(bytes-64)<<32) },
+		"class":        func(put func(at, v uint64), _ *made, _ *runtime) { put(at+32, 4<<32) },
+		"past the end": func(put func(at, v uint64), _ *made, _ *runtime) { put(at+poolNext, poolHead+256*64|(bytes-64)<<32) },
+		"between":      func(put func(at, v uint64), _ *made, _ *runtime) { put(at+poolNext, poolHead+10*64+8|(bytes-64)<<32) },
+		"none yet": func(put func(at, v uint64), _ *made, _ *runtime) {
+			put(at, 0)
+			put(at+poolFree, 0)
+			put(at+poolNext, poolHead|(bytes-64)<<32)
+		},
 		"last":          func(put func(at, v uint64), _ *made, _ *runtime) { put(at+poolNext, poolHead+10*64|(bytes-72)<<32) },
 		"last is large": func(put func(at, v uint64), _ *made, _ *runtime) { put(at+poolNext, poolHead+10*64|(bytes+64)<<32) },
 		"large blocks": func(put func(at, v uint64), _ *made, _ *runtime) {
@@ -282,7 +286,7 @@ func TestObjects(t *testing.T) {
 			t.Errorf("%s: %+v, %v", c.name, o, ok)
 		}
 	}
-	if n := len(z.r.heapTypes); n > 5 {
+	if n := len(z.r.heapTypes); n > 4 {
 		t.Errorf("%d types are kept: those that are none fill what is kept", n)
 	}
 	z.put(intAt+z.r.at("type.flags"), flagLong)
@@ -326,19 +330,30 @@ func TestObjectBounds(t *testing.T) {
 	if o, ok := z.in(32); ok {
 		t.Errorf("%+v", o)
 	}
-	// A deque whose blocks are a ring, and that says it has more elements than there is memory.
-	clear(z.m.data[blockAt-base:][:256])
+	// A deque whose blocks are a ring, and one that says it has more elements than there is memory.
+	z = newZoo(12)
 	z.put(blockAt+16, 1)
 	z.put(blockAt+24, dequeAt)
-	z.put(blockAt+32, 1<<60)
+	z.put(blockAt+32, 100)
 	z.put(blockAt+40, ringAt)
 	z.put(ringAt+8+64*8, ringAt)
+	if o, ok := z.in(224); !ok || len(o.Owns) != 3 {
+		t.Errorf("%d blocks of 100 elements, %v", len(o.Owns), ok)
+	}
+	z.put(blockAt+32, 1<<60)
 	if o, ok := z.in(224); !ok || len(o.Owns) > 1<<16 {
 		t.Errorf("%d blocks, %v", len(o.Owns), ok)
 	}
-	z.put(blockAt+32, 100)
-	if o, ok := z.in(224); !ok || len(o.Owns) == 0 || len(o.Owns) > 3 {
-		t.Errorf("%d blocks of 100 elements, %v", len(o.Owns), ok)
+	z = newZoo(12)
+	z.r.p.Budget = nil
+	z.r.dequeBlocks = maxDequeBlocks - 10
+	z.put(blockAt+16, 1)
+	z.put(blockAt+24, dequeAt)
+	z.put(blockAt+32, 1<<20)
+	z.put(blockAt+40, ringAt)
+	z.put(ringAt+8+64*8, ringAt)
+	if o, ok := z.in(224); !ok || len(o.Owns) > 11 {
+		t.Errorf("%d blocks after many, %v", len(o.Owns), ok)
 	}
 	z = newZoo(12)
 	// The hooks for debugging put their own head before it.

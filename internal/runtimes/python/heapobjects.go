@@ -15,8 +15,8 @@ const (
 
 const (
 	maxHeapTypes   = 1 << 16
-	maxDequeBlocks = 1 << 20
-	maxMetas       = 4 // types of types, each of which is the next one's
+	maxDequeBlocks = 1 << 22 // of all deques
+	maxMetas       = 4       // types of types, each of which is the next one's
 	maxRefs        = 1<<32 - 1
 	debugHead      = 16 // what PYTHONMALLOC=debug and debug builds put before a block
 )
@@ -290,11 +290,11 @@ func (r *runtime) ownsOf(t *typ) func(o *object) {
 // dequeBlocks are the blocks of a deque: each has a link, 64 elements, and a link to the next.
 func (o *object) dequeBlocks(size uint64) {
 	const next = 8 + 64*8
-	n := min(o.word(size)/64+2, maxDequeBlocks)
+	n := o.word(size)/64 + 2
 	last := o.word(size + 16)
 	for block := o.word(size + 8); block != 0 && n > 0; n-- {
 		o.has(block, "deque block")
-		if block == last || o.r.p.Spend(1) != nil {
+		if o.r.dequeBlocks++; block == last || o.r.dequeBlocks > maxDequeBlocks || o.r.p.Spend(1) != nil {
 			return
 		}
 		block = o.r.quickWord(block + next)

@@ -8,9 +8,9 @@ import (
 
 // Limits on the variables that name what leads to objects.
 const (
-	maxModuleObjects = 1 << 14
+	maxModuleObjects = 1 << 12
 	maxModuleNames   = 1 << 13
-	maxNamedFrames   = 1 << 12 // of one thread
+	maxNamedFrames   = 1 << 16 // of all threads
 	maxRootNames     = 1 << 20
 	mainModule       = "__main__"
 )
@@ -34,9 +34,14 @@ func (r *runtime) Variables(yield func(name string, value uint64) bool) {
 		within []pair
 	}
 	var list []module
+	read := 0
 	for _, at := range r.modules {
 		m := module{at: at}
+		if read > maxRootNames {
+			break
+		}
 		m.within, _, _ = r.pairs(r.word(at+r.at("object.size")), maxModuleNames)
+		read += len(m.within)
 		for _, p := range m.within {
 			if name, _ := r.str(p.key, len("__name__")); name == "__name__" {
 				m.name, _ = r.str(p.value, maxName)
@@ -85,9 +90,16 @@ func (r *runtime) Variables(yield func(name string, value uint64) bool) {
 
 // locals calls yield for the variables of calls.
 func (r *runtime) locals(yield func(name string, value uint64) bool) bool {
+	left := maxNamedFrames
 	for i := range r.states {
+		if left <= 0 {
+			break
+		}
 		frames, _ := r.chain(&r.states[i])
-		for _, f := range frames[:min(len(frames), maxNamedFrames)] {
+		for _, f := range frames {
+			if left--; left < 0 {
+				break
+			}
 			c := r.codeIn(f.code)
 			if c == nil {
 				continue

@@ -364,4 +364,13 @@ func TestObjectBounds(t *testing.T) {
 	if o, ok := z.in(64); !ok || o.Type != "int" || o.Head != debugHead {
 		t.Errorf("behind a head for debugging: %+v, %v", o, ok)
 	}
+	copy(z.m.data[blockAt+24-base:], "o\xfd\xfd\xfd\xfd\xfd\xfd\xfd")
+	z.put(blockAt+32, 1)
+	z.put(blockAt+40, intAt)
+	if o, ok := z.in(64); !ok || o.Type != "int" || o.Head != 2*debugHead {
+		t.Errorf("behind two heads for debugging: %+v, %v", o, ok)
+	}
+	if o, ok := z.in(20); ok {
+		t.Errorf("in a block that ends in the head: %+v", o)
+	}
 }

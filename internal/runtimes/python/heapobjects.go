@@ -60,7 +60,7 @@ func (r *runtime) ObjectIn(start, size uint64, b []byte) (heap.Object, bool) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	debug := r.debugHeadOf(b)
+	debug := debugHeadOf(b)
 	gc := r.at("gc.head")
 	heads := [...]uint64{gc, gc + 16, 0}
 	// Types that are known are looked for first: what an object begins with may look like the address of one that is not.
@@ -87,17 +87,22 @@ func (r *runtime) wordOf(b []byte, off uint64) uint64 {
 	return r.p.State.Arch().ByteOrder.Uint64(b[off:])
 }
 
-// debugHeadOf is how many bytes the hooks for debugging put before a block: its size, a letter, bytes that nobody may write.
-func (r *runtime) debugHeadOf(b []byte) uint64 {
-	if len(b) < debugHead || b[8] != 'o' && b[8] != 'm' && b[8] != 'r' {
-		return 0
-	}
-	for _, c := range b[9:debugHead] {
-		if c != 0xfd && c != 0xfb {
-			return 0
+// debugHeadOf is how many bytes the hooks for debugging put before a block: its size, a letter, bytes that nobody may write. What is too large for pools has
+// two such heads, as the C library's malloc has hooks, too.
+func debugHeadOf(b []byte) (head uint64) {
+	for range 2 {
+		h := b[min(head, uint64(len(b))):]
+		if len(h) < debugHead || h[8] != 'o' && h[8] != 'm' && h[8] != 'r' {
+			return head
 		}
+		for _, c := range h[9:debugHead] {
+			if c != 0xfd && c != 0xfb {
+				return head
+			}
+		}
+		head += debugHead
 	}
-	return debugHead
+	return head
 }
 
 // objectOf proves an object of a type at an offset of a block.

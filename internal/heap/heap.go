@@ -114,6 +114,8 @@ type Objects interface {
 	// Variables calls yield for the program's variables in its own language, as it names them, with what they refer to, until it returns false. It
 	// may know them by the objects that it was shown.
 	Variables(yield func(name string, value uint64) bool)
+	// Unknown says why no object is known; "" where some may be.
+	Unknown() string
 }
 
 // An Object is what a runtime knows of one of its objects.

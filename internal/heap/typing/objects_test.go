@@ -25,6 +25,7 @@ func (r runtime) ObjectIn(start, _ uint64, _ []byte) (heap.Object, bool) {
 	return o, ok
 }
 func (runtime) Variables(func(string, uint64) bool) {}
+func (runtime) Unknown() string                     { return "" }
 
 // typer has blocks of 64 bytes, one after the other from 0x1000 on.
 func typer(blocks int) *Typer {

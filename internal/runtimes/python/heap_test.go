@@ -312,9 +312,12 @@ func TestObjects(t *testing.T) {
 	if o, _ := z.in(64); !slices.Equal(o.Owns, []heap.Owned{{At: ringAt, What: "list items"}}) {
 		t.Errorf("a list has %+v", o.Owns)
 	}
+	if why := z.r.Unknown(); why != "" {
+		t.Error(why)
+	}
 	z.r.free = true
-	if o, ok := z.in(64); ok {
-		t.Errorf("of a free-threaded build: %+v", o)
+	if o, ok := z.in(64); ok || z.r.Unknown() == "" {
+		t.Errorf("of a free-threaded build: %+v, %q", o, z.r.Unknown())
 	}
 }
 

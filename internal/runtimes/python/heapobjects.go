@@ -79,6 +79,14 @@ func (r *runtime) ObjectIn(start, size uint64, b []byte) (heap.Object, bool) {
 	return heap.Object{}, false
 }
 
+// Unknown implements heap.Objects.
+func (r *runtime) Unknown() string {
+	if r.free {
+		return "free-threaded builds of Python have objects of another form, in mimalloc's heap"
+	}
+	return ""
+}
+
 // wordOf is a word of memory that was read; 0 past its end.
 func (r *runtime) wordOf(b []byte, off uint64) uint64 {
 	if off+8 > uint64(len(b)) {

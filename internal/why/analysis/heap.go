@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"bytes"
+	"context"
 	"encoding/hex"
 	"fmt"
 	"strconv"
@@ -87,7 +88,7 @@ func (in *Engine) blockAt(addr uint64) (heap.Allocator, heap.Block, bool) {
 		return nil, heap.Block{}, false
 	}
 	for _, h := range in.wholeHeaps.of(func() []heap.Allocator {
-		all, objects := in.heaps(&someReads{Process: in.Proc, left: maxHeapAsked}, heapBounds{maxHeapAsked, maxHeapChunks})
+		all, objects, _ := in.heaps(&someReads{Process: in.Proc, left: maxHeapAsked}, heapBounds{maxHeapAsked, maxHeapChunks})
 		in.objects = objects
 		return all
 	}) {
@@ -98,8 +99,9 @@ func (in *Engine) blockAt(addr uint64) (heap.Allocator, heap.Block, bool) {
 	return nil, heap.Block{}, false
 }
 
-// heaps are those of all allocators that are known, and of runtimes, and the runtimes that know what is in them. The allocators read p, which is the process.
-func (in *Engine) heaps(p heap.Process, bounds heapBounds) (all []heap.Allocator, objects []heap.Objects) {
+// heaps are those of all allocators that are known, and of runtimes, and the runtimes that know what is in them; unknown is why others do not. The
+// allocators read p, which is the process.
+func (in *Engine) heaps(p heap.Process, bounds heapBounds) (all []heap.Allocator, objects []heap.Objects, unknown []string) {
 	for _, find := range heapFinders {
 		if h := find(p, bounds); h != nil {
 			if reads, ok := p.(*someReads); ok {
@@ -110,12 +112,20 @@ func (in *Engine) heaps(p heap.Process, bounds heapBounds) (all []heap.Allocator
 	}
 	libs := in.Proc.LibraryTracker()
 	if libs == nil || in.Runtimes == nil {
-		return all, nil
+		return all, nil, nil
 	}
 	modules, _ := libs.Libraries(false)
 	found := in.Runtimes(modules, in.Budget)
 	for i := range in.Languages {
 		if r := in.Languages[i].Find(modules, in.Budget); r != nil {
+			if _, ok := r.(heap.Objects); !ok { // it is there, but cannot be read
+				for _, err := range r.Tasks(context.Background()) {
+					if err != nil {
+						unknown = append(unknown, err.Error())
+					}
+					break
+				}
+			}
 			found = append(found, r)
 		}
 	}
@@ -126,10 +136,14 @@ func (in *Engine) heaps(p heap.Process, bounds heapBounds) (all []heap.Allocator
 			}
 		}
 		if o, ok := r.(heap.Objects); ok {
+			if why := o.Unknown(); why != "" {
+				unknown = append(unknown, why)
+				continue
+			}
 			objects = append(objects, o)
 		}
 	}
-	return all, objects
+	return all, objects, unknown
 }
 
 // findHeap finds the allocator of a process, of which some bytes may be read.

@@ -70,7 +70,11 @@ func (e *Engine) Memory(ctx context.Context, o MemoryOptions) (*report.Memory, *
 	c := &census{Engine: e, o: o, out: &report.Memory{Dump: e.Dump}, inHeap: map[unwind.Address]bool{}}
 	defer o.Progress("")
 	o.Progress("looking for heaps")
-	c.all, c.objects = c.heaps(c.Proc, heapBounds{blocks: math.MaxInt32})
+	var unknown []string
+	c.all, c.objects, unknown = c.heaps(c.Proc, heapBounds{blocks: math.MaxInt32})
+	for _, why := range unknown {
+		c.warn(report.WarnObjects, "types of a language's objects are not known: %s", why)
+	}
 	err := c.blocks(ctx)
 	c.areas()
 	c.absent(ctx)

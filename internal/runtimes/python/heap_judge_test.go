@@ -38,18 +38,54 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// remember compares what fills the memory of a core with what the program wrote down.
-func remember(t *testing.T, core, log string) {
+// TestMemoryInterpreters: objects of all interpreters of a process are found, also where each has pools of its own.
+func TestMemoryInterpreters(t *testing.T) {
+	for version, python := range inSample(t) {
+		if strings.HasPrefix(version, "3.6.") || strings.HasPrefix(version, "3.7.") {
+			continue // its programs cannot have several
+		}
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			program, err := filepath.Abs("testdata/heap_interpreters.py")
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, _ := fixture.Dies(dir, python, program).CombinedOutput() // fails: it dies
+			m, err := factsOf(t, fixture.CoreIn(t, dir)).Memory(t.Context(), corewalk.MemoryOptions{})
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			got := map[string]int{}
+			for _, row := range m.Types {
+				got[row.Name] += row.Count
+			}
+			if got["__main__.Sub"] != 2*1234 || got["__main__.Main"] != 321 {
+				t.Errorf("%d of the inner interpreters, %d of the first\n%s", got["__main__.Sub"], got["__main__.Main"], out)
+			}
+		})
+	}
+}
+
+// factsOf are those of a core, until the test ends.
+func factsOf(t *testing.T, core string) *corewalk.Facts {
+	t.Helper()
 	target, err := corewalk.Open(t.Context(), core, files())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer target.Close()
+	t.Cleanup(func() { target.Close() })
 	facts, err := target.Facts(corewalk.FactsOptions{Unlimited: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer facts.Close()
+	t.Cleanup(facts.Close)
+	return facts
+}
+
+// remember compares what fills the memory of a core with what the program wrote down.
+func remember(t *testing.T, core, log string) {
+	facts := factsOf(t, core)
 	m, err := facts.Memory(t.Context(), corewalk.MemoryOptions{})
 	if err != nil {
 		t.Fatal(err)

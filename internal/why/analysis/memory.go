@@ -157,7 +157,8 @@ func (c *census) blocks(ctx context.Context) error {
 			switch {
 			case isRanged:
 			case b.Mapped && !stacked: // what is between two such blocks in one mapping may be anything
-				c.foreign = append(c.foreign, [2]uint64{b.Start, b.End()})
+				const page = 4096
+				c.foreign = append(c.foreign, [2]uint64{b.Start &^ (page - 1), b.End()}) // with its record
 			default:
 				extent[0], extent[1] = min(extent[0], b.Start), max(extent[1], b.End())
 			}

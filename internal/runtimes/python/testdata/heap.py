@@ -38,6 +38,10 @@ class Lost:
     pass
 
 
+class Passing:
+    pass
+
+
 nodes = [Node(i) for i in range(2000)]
 slots = [Slots() for _ in range(500)]
 stacks = [Stack([1, 2]) for _ in range(70)]
@@ -91,13 +95,22 @@ def census():
         out.write("where %#x\n" % id(nodes[7]))
 
 
+def deep(n):
+    # What is held by no variable is on the stack of a call, which may be between two arenas.
+    if n > 0:
+        return [Passing()] + deep(n - 1)
+    more = [Node(i) for i in range(30000)]
+    census()
+    os.kill(os.getpid(), signal.SIGABRT)
+    return more
+
+
 def main():
     held = [Node(i) for i in range(500)]
     gc.collect()
     gc.disable()
     lose(200)
-    census()
-    os.kill(os.getpid(), signal.SIGABRT)
+    deep(800)
     return held
 
 

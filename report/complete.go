@@ -54,5 +54,6 @@ const (
 	WarnChanged    = "changed"           // a file was truncated while it was read
 	WarnTruncated  = "truncated"         // the dump is truncated; the message says where
 	WarnNameless   = "module-symbols"    // modules on the stack have no symbols: frames have no names
+	WarnObjects    = "objects"           // the types of a language's objects in the heap are not known
 	WarnLate       = "late"              // live process: memory was read after the moment of the report
 )

@@ -1007,6 +1007,7 @@ func (j *jsonWriter) putBlock(x *Block) {
 	j.size("offset", x.Offset)
 	j.optBool("free", x.Free)
 	j.optStr("list", x.List)
+	j.optStr("type", x.Type)
 	j.optStr("owner", x.Owner)
 	j.close('}')
 }

@@ -100,6 +100,7 @@ type MemoryType struct {
 const (
 	TypeByTable   = "table"   // the blocks begin with the table of virtual functions of the type
 	TypeByPointer = "pointer" // pointers of the type lead to them
+	TypeByObject  = "object"  // the blocks are objects of a language that name their type, or parts of such
 )
 
 // A MemoryRoot is what leads into the heap from outside: a variable, a register, a stack.

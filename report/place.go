@@ -61,6 +61,8 @@ type Block struct {
 	// Free says that the program has given it back; List is where the allocator has it then: "tcache", "unsorted bin".
 	Free bool   `json:"free,omitempty"`
 	List string `json:"list,omitempty"`
+	// Type is that of the object of a language that it holds, where the object says it: "__main__.Order"; "" if it is not known.
+	Type string `json:"type,omitempty"`
 	// Owner is a pointer that leads to the block: "g_cache->items[3]"; "" if none with a name is known.
 	Owner string `json:"owner,omitempty"`
 }
@@ -88,6 +90,9 @@ func (p *Place) Text() string {
 			what = "in a freed block of"
 		}
 		fmt.Fprintf(&b, "%s %d bytes at %#x", what, k.Size, uint64(k.Start))
+		if k.Type != "" {
+			b.WriteString(", " + k.Type)
+		}
 		if k.Owner != "" {
 			b.WriteString(" (" + k.Owner + ")")
 		}

@@ -186,8 +186,11 @@ func (t *textWriter) memoryBlocks(title string, list []MemoryBlock) {
 	tab.write(t.lineWriter)
 }
 
-// goHeap is the allocator whose lost blocks are no leaks.
-const goHeap = "Go heap"
+// Allocators whose lost blocks are no leaks, or need not be.
+const (
+	goHeap     = "Go heap"
+	pythonHeap = "Python's small objects"
+)
 
 // unreached says what is lost, as far as that can be said.
 func (t *textWriter) unreached(m *Memory) {
@@ -209,6 +212,8 @@ func (t *textWriter) unreached(m *Memory) {
 		text += "; pointers to them may be in blocks that damage hides"
 	case slices.ContainsFunc(m.Warnings, func(w Warning) bool { return w.Code == WarnLate }):
 		text += " [possibly lost: the process ran on]"
+	case m.Missing == 0 && slices.ContainsFunc(m.Allocators, func(a MemoryAllocator) bool { return a.Name == pythonHeap }):
+		text += " [likely leaked, or cycles that Python has not collected yet]"
 	case m.Missing > 0:
 		text += "; pointers to them may be in memory that the dump lacks"
 	default:

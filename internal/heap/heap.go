@@ -97,3 +97,40 @@ type Stacked interface {
 	// Stacks are ranges of memory.
 	Stacks() [][2]uint64
 }
+
+// Ranged is an Allocator whose blocks lie among other memory of the same mappings.
+type Ranged interface {
+	// Ranges are where its blocks are, and nothing of the program's besides.
+	Ranges() [][2]uint64
+}
+
+// ObjectBytes is how much of a block Objects is shown.
+const ObjectBytes = 160
+
+// Objects is a runtime whose objects say themselves of which type they are, in blocks of whichever allocator.
+type Objects interface {
+	// ObjectIn is what a block in use holds, by the first bytes of it; false where that is no object. It is good until the next call.
+	ObjectIn(start, size uint64, b []byte) (Object, bool)
+	// Variables calls yield for the program's variables in its own language, as it names them, with what they refer to, until it returns false. It
+	// may know them by the objects that it was shown.
+	Variables(yield func(name string, value uint64) bool)
+	// Unknown says why no object is known; "" where some may be.
+	Unknown() string
+}
+
+// An Object is what a runtime knows of one of its objects.
+type Object struct {
+	Type string
+	// Head is how many bytes of the block come before the object. Only the runtime's own lists lead there: they keep nothing alive.
+	Head uint64
+	// Freed says that the program gave it back, and that the runtime keeps it to hand it out again: what it points at is old.
+	Freed bool
+	// Owns are addresses in the other blocks that are the object's alone.
+	Owns []Owned
+}
+
+// Owned is a block that is part of an object.
+type Owned struct {
+	At   uint64
+	What string // "list items"
+}

@@ -272,16 +272,29 @@ func (h *Heap) mappedChunk(page, end uint64) (chunk, bool) {
 	return c, ok && c.bits == isMapped && pad == at-page && (c.size+pad)%4096 == 0 && c.size >= 4096-pad && c.size <= end-at
 }
 
-// mapped calls yield for the blocks with mappings of their own.
+const (
+	leastMapped = 128 << 10 // DEFAULT_MMAP_THRESHOLD: the program may set another
+	maxPages    = 1 << 22   // that are looked at for blocks behind something else
+)
+
+// mapped calls yield for the blocks with mappings of their own. The kernel joins mappings: what else a program asked it for may be before and between them,
+// and there only what is large by default counts as a block.
 func (h *Heap) mapped(yield func(heap.Block) bool) {
+	pages := 0
 	for _, m := range h.maps {
 		if m.Path != "" || m.Perm&libstate.Write == 0 || h.segmentAt(uint64(m.Start)) != nil {
 			continue
 		}
+		other := false
 		for at := uint64(m.Start); at < uint64(m.End); {
 			c, ok := h.mappedChunk(at, uint64(m.End))
-			if !ok {
-				break // a mapping of something else
+			if !ok || other && c.size < leastMapped {
+				if pages++; pages > maxPages {
+					break
+				}
+				other = true
+				at += 4096
+				continue
 			}
 			if h.budget--; h.budget <= 0 || !yield(heap.Block{Start: h.user(c.addr), Size: c.size - 2*h.w, Mapped: true}) {
 				return

@@ -25,6 +25,8 @@ type Graph struct {
 	sizes  []uint32
 	large  map[Node]uint64 // sizes that do not fit
 	Kinds  []Kind          // of each object
+	Heads  []uint8         // by kind, as far as there are any: bytes at the beginning of an object, pointers to which do not count
+	Blind  []bool          // by kind likewise: what such objects point at does not count
 	Roots  []Root
 	total  uint64
 	rooted map[uint8][]uint64 // bits: objects that have a root, by its rank
@@ -138,6 +140,23 @@ func (g *Graph) Find(addr uint64) (n Node, off uint64, ok bool) {
 	return n, addr - start, true
 }
 
+// target is the object to which a pointer leads.
+func (g *Graph) target(v uint64) (Node, bool) {
+	n, off, ok := g.Find(v)
+	if ok && g.Heads != nil {
+		if k := int(g.Kinds[n]); k < len(g.Heads) && off < uint64(g.Heads[k]) {
+			return None, false
+		}
+	}
+	return n, ok
+}
+
+// blind reports whether what an object points at does not count.
+func (g *Graph) blind(n Node) bool {
+	k := int(g.Kinds[n])
+	return k < len(g.Blind) && g.Blind[k]
+}
+
 // Each calls yield for each object by address, with its memory, as much of it as is there, up to most bytes: yield must not keep it. It ends when
 // yield returns false.
 func (g *Graph) Each(most int, yield func(n Node, start uint64, b []byte) bool) {
@@ -223,7 +242,7 @@ func (g *Graph) pointers(at uint64, b []byte, yield func(off int, to Node) bool)
 	if a := g.mem.Arch; a != nil && a.WordSize == 8 && !a.Big() { // most memory of most dumps
 		for off := int(-at & 7); off+8 <= len(b); off += 8 {
 			if v := binary.LittleEndian.Uint64(b[off:]); v-low < high-low {
-				if to, _, ok := g.Find(v); ok && !yield(off, to) {
+				if to, ok := g.target(v); ok && !yield(off, to) {
 					return
 				}
 			}
@@ -234,7 +253,7 @@ func (g *Graph) pointers(at uint64, b []byte, yield func(off int, to Node) bool)
 		if v-low >= high-low {
 			return true
 		}
-		to, _, ok := g.Find(v)
+		to, ok := g.target(v)
 		return !ok || yield(off, to)
 	})
 }

@@ -46,7 +46,7 @@ func (g *Graph) root(r Root) {
 
 // AddRoot adds what points into an object without being memory: a register. name is a number by which the caller knows it.
 func (g *Graph) AddRoot(name, value uint64, rank uint8) {
-	if to, _, ok := g.Find(value); ok {
+	if to, ok := g.target(value); ok {
 		g.root(Root{At: name, To: to, Rank: rank})
 	}
 }
@@ -62,6 +62,9 @@ func (g *Graph) Edges(ctx context.Context) error {
 		if n%(1<<16) == 0 && ctx.Err() != nil {
 			err = context.Cause(ctx)
 			return false
+		}
+		if g.blind(n) {
+			return true
 		}
 		last := None
 		g.pointers(start, b, func(_ int, to Node) bool {
@@ -104,6 +107,9 @@ func (g *Graph) Out(n Node, yield func(to Node) bool) {
 		}
 		return
 	}
+	if g.blind(n) {
+		return
+	}
 	start := g.Start(n)
 	const piece = 1 << 20
 	for off, size := uint64(0), min(g.Size(n), maxScan); off < size; off += piece {
@@ -120,6 +126,9 @@ func (g *Graph) Out(n Node, yield func(to Node) bool) {
 
 // Pointer finds the word of an object by which it points at another: how far in it that is.
 func (g *Graph) Pointer(from, to Node) (off uint64, ok bool) {
+	if g.blind(from) {
+		return 0, false
+	}
 	start := g.Start(from)
 	const piece = 1 << 20
 	for at, size := uint64(0), min(g.Size(from), maxScan); at < size && !ok; at += piece {
@@ -135,6 +144,9 @@ func (g *Graph) Pointer(from, to Node) (off uint64, ok bool) {
 
 // Words calls yield for each word of an object that points at another: how far in it the word is. It reads the object's memory.
 func (g *Graph) Words(n Node, yield func(off uint64, to Node) bool) {
+	if g.blind(n) {
+		return
+	}
 	start := g.Start(n)
 	const piece = 1 << 20
 	on := true

@@ -31,8 +31,12 @@ type Kind struct {
 	Name string
 	// ByTable says that objects name it themselves, by their table of virtual functions.
 	ByTable bool
-	Elem    *types.Type // of the object, or of each of its elements; nil where it is not described
-	shape   *shape
+	// ByObject says that they are objects of a runtime, which name their type, or belong to one.
+	ByObject bool
+	// Freed says that the program has given them back.
+	Freed bool
+	Elem  *types.Type // of the object, or of each of its elements; nil where it is not described
+	shape *shape
 }
 
 // Source is what the program's files say of types.
@@ -56,6 +60,7 @@ type Typer struct {
 	word   uint64
 
 	byName  map[string]graph.Kind
+	objects map[objectKey]graph.Kind
 	tables  map[uint64]graph.Kind
 	lookups int
 	shapes  map[shapeKey]*shape
@@ -102,7 +107,7 @@ func (t *Typer) Tables(ctx context.Context) error {
 			err = context.Cause(ctx)
 			return false
 		}
-		if uint64(len(b)) < t.word {
+		if uint64(len(b)) < t.word || t.g.Kinds[n] != Unknown {
 			return true
 		}
 		table := t.mem.Arch.Word(b)

@@ -37,6 +37,13 @@ type runtime struct {
 	threadNames map[uint64]map[uint64]string // by interpreter and ident; nil before one is asked for
 
 	byAddress map[uint64]string // names of types that have symbols; nil before they are needed
+
+	heapTypes map[uint64]*heapType // of objects in blocks; nil for addresses where no type is
+	typeType  uint64               // the type of types; 0 before it is needed
+	asked     object               // the one that was looked at last
+	modules   []uint64             // the modules among the objects that were looked at
+
+	dequeBlocks int // of all deques that were looked at
 }
 
 // A threadState is a PyThreadState.

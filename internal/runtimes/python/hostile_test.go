@@ -5,12 +5,14 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math/rand"
 	"slices"
 	"strconv"
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/internal/heap"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
@@ -100,6 +102,25 @@ func explore(r *runtime, at uint64) int {
 		if n := size(r.tree(v, tasks.Limits{})); n > maxTreeParts+2 {
 			panic("a tree of " + strconv.Itoa(n) + " values")
 		}
+	}
+	for _, v := range []uint64{at, at + 32, at + 64} {
+		if b := r.bytes(v, heap.ObjectBytes); b != nil {
+			for _, head := range []uint64{0, 16, 32} {
+				r.typeType = binary.LittleEndian.Uint64(b[head:]) // some word
+				if o, ok := r.ObjectIn(v, 256, b); ok && (o.Head > 64 || len(o.Owns) > 1<<16) {
+					panic(fmt.Sprintf("%+v", o))
+				}
+			}
+		}
+	}
+	r.modules = append(r.modules, at, at+64)
+	named := 0
+	r.Variables(func(string, uint64) bool {
+		named++
+		return true
+	})
+	if named > maxRootNames {
+		panic("variables without end")
 	}
 	r.Raised(1)
 	r.linked(at)

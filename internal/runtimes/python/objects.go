@@ -90,16 +90,7 @@ func (r *runtime) text(at uint64, limit int) (s string, whole, ok bool) {
 	}
 	n := o.Uint64(b[r.at("str.length"):])
 	state := o.Uint32(b[r.at("str.state"):])
-	// The bits of how it is interned come before: 2, 8 in free-threaded builds, in the first releases of 3.14 16. A kind is never 0.
-	switch {
-	case state>>2&7 != 0:
-		state >>= 2
-	case r.free && state>>8&7 != 0:
-		state >>= 8
-	case r.minor >= 14:
-		state >>= 16
-	}
-	kind, compact, ascii := state&7, state>>3&1 != 0, state>>4&1 != 0
+	kind, compact, ascii := r.textState(state)
 	if kind != 1 && kind != 2 && kind != 4 || n > 1<<40 {
 		return "", false, false
 	}
@@ -119,6 +110,20 @@ func (r *runtime) text(at uint64, limit int) (s string, whole, ok bool) {
 		return "", false, false
 	}
 	return decode(raw, int(kind), o), take == n, true
+}
+
+// textState says what the state of a str object says: how many bytes a character has, whether the text is in the object, and whether it is ASCII alone.
+func (r *runtime) textState(state uint32) (kind uint32, compact, ascii bool) {
+	// The bits of how it is interned come before: 2, 8 in free-threaded builds, in the first releases of 3.14 16. A kind is never 0.
+	switch {
+	case state>>2&7 != 0:
+		state >>= 2
+	case r.free && state>>8&7 != 0:
+		state >>= 8
+	case r.minor >= 14:
+		state >>= 16
+	}
+	return state & 7, state>>3&1 != 0, state>>4&1 != 0
 }
 
 // decode makes text of characters of 1, 2 or 4 bytes.

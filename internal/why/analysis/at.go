@@ -206,5 +206,19 @@ func (e *Engine) inBlock(ctx context.Context, p *report.Place) {
 	if b.Own || b.List == "top" {
 		return
 	}
+	if !b.Free {
+		p.Block.Type = e.objectIn(b)
+	}
 	p.Block.Owner = e.ownersIn(e.died()).of(b)
+}
+
+// objectIn is the type of the object of a language that a block holds; "" if it holds none.
+func (e *Engine) objectIn(b heap.Block) string {
+	head := e.mem.Some(b.Start, int(min(b.Size, heap.ObjectBytes)))
+	for _, o := range e.objects {
+		if found, ok := o.ObjectIn(b.Start, b.Size, head); ok {
+			return found.Type
+		}
+	}
+	return ""
 }

@@ -34,6 +34,7 @@ type Engine struct {
 	untraced         map[unwind.Address]bool           // return addresses of calls through values that cannot be traced back
 	allocator        fact[heap.Allocator]              // of which a report reads a part
 	wholeHeaps       fact[[]heap.Allocator]            // of which all may be read
+	objects          []heap.Objects                    // runtimes that know what is in wholeHeaps
 	asked            bool                              // somebody asks about an address: all may be read
 	naming           *owners                           // by the frames of a thread, for questions about addresses
 	namingOf         unwind.ThreadID

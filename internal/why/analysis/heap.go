@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"bytes"
+	"context"
 	"encoding/hex"
 	"fmt"
 	"strconv"
@@ -87,7 +88,9 @@ func (in *Engine) blockAt(addr uint64) (heap.Allocator, heap.Block, bool) {
 		return nil, heap.Block{}, false
 	}
 	for _, h := range in.wholeHeaps.of(func() []heap.Allocator {
-		return in.heaps(&someReads{Process: in.Proc, left: maxHeapAsked}, heapBounds{maxHeapAsked, maxHeapChunks})
+		all, objects, _ := in.heaps(&someReads{Process: in.Proc, left: maxHeapAsked}, heapBounds{maxHeapAsked, maxHeapChunks})
+		in.objects = objects
+		return all
 	}) {
 		if b, ok := h.BlockAt(addr); ok {
 			return h, b, true
@@ -96,8 +99,9 @@ func (in *Engine) blockAt(addr uint64) (heap.Allocator, heap.Block, bool) {
 	return nil, heap.Block{}, false
 }
 
-// heaps are those of all allocators that are known, and of runtimes. The allocators read p, which is the process.
-func (in *Engine) heaps(p heap.Process, bounds heapBounds) (all []heap.Allocator) {
+// heaps are those of all allocators that are known, and of runtimes, and the runtimes that know what is in them; unknown is why others do not. The
+// allocators read p, which is the process.
+func (in *Engine) heaps(p heap.Process, bounds heapBounds) (all []heap.Allocator, objects []heap.Objects, unknown []string) {
 	for _, find := range heapFinders {
 		if h := find(p, bounds); h != nil {
 			if reads, ok := p.(*someReads); ok {
@@ -108,17 +112,38 @@ func (in *Engine) heaps(p heap.Process, bounds heapBounds) (all []heap.Allocator
 	}
 	libs := in.Proc.LibraryTracker()
 	if libs == nil || in.Runtimes == nil {
-		return all
+		return all, nil, nil
 	}
 	modules, _ := libs.Libraries(false)
-	for _, r := range in.Runtimes(modules, in.Budget) {
+	found := in.Runtimes(modules, in.Budget)
+	for i := range in.Languages {
+		if r := in.Languages[i].Find(modules, in.Budget); r != nil {
+			if _, ok := r.(heap.Objects); !ok { // it is there, but cannot be read
+				for _, err := range r.Tasks(context.Background()) {
+					if err != nil {
+						unknown = append(unknown, err.Error())
+					}
+					break
+				}
+			}
+			found = append(found, r)
+		}
+	}
+	for _, r := range found {
 		if o, ok := r.(heap.Owner); ok {
 			if h := o.Heap(); h != nil {
 				all = append(all, h)
 			}
 		}
+		if o, ok := r.(heap.Objects); ok {
+			if why := o.Unknown(); why != "" {
+				unknown = append(unknown, why)
+				continue
+			}
+			objects = append(objects, o)
+		}
 	}
-	return all
+	return all, objects, unknown
 }
 
 // findHeap finds the allocator of a process, of which some bytes may be read.

@@ -46,14 +46,16 @@ type HeapGraph struct {
 // census is one question of what fills the memory.
 type census struct {
 	*Engine
-	o       MemoryOptions
-	out     *report.Memory
-	all     []heap.Allocator
-	inHeap  map[unwind.Address]bool // mappings with blocks, by their beginnings
-	foreign [][2]uint64             // where blocks and allocators' records are, by address
-	g       *graph.Graph
-	types   *typing.Typer
-	names   *rootNames
+	o         MemoryOptions
+	out       *report.Memory
+	all       []heap.Allocator
+	objects   []heap.Objects
+	variables []string                // of languages, by the numbers of their roots
+	inHeap    map[unwind.Address]bool // mappings with blocks, by their beginnings
+	foreign   [][2]uint64             // where blocks and allocators' records are, by address
+	g         *graph.Graph
+	types     *typing.Typer
+	names     *rootNames
 	HeapGraph
 }
 
@@ -68,7 +70,11 @@ func (e *Engine) Memory(ctx context.Context, o MemoryOptions) (*report.Memory, *
 	c := &census{Engine: e, o: o, out: &report.Memory{Dump: e.Dump}, inHeap: map[unwind.Address]bool{}}
 	defer o.Progress("")
 	o.Progress("looking for heaps")
-	c.all = c.heaps(c.Proc, heapBounds{blocks: math.MaxInt32})
+	var unknown []string
+	c.all, c.objects, unknown = c.heaps(c.Proc, heapBounds{blocks: math.MaxInt32})
+	for _, why := range unknown {
+		c.warn(report.WarnObjects, "types of a language's objects are not known: %s", why)
+	}
 	err := c.blocks(ctx)
 	c.areas()
 	c.absent(ctx)
@@ -101,6 +107,11 @@ func (c *census) blocks(ctx context.Context) error {
 	var extent *[2]uint64
 	var m libstate.Mapping
 	for _, h := range c.all {
+		_, stacked := h.(heap.Stacked)
+		ranged, isRanged := h.(heap.Ranged)
+		if isRanged {
+			c.foreign = append(c.foreign, ranged.Ranges()...)
+		}
 		c.o.Progress("counting the blocks of " + h.Name())
 		a := report.MemoryAllocator{Name: h.Name()}
 		lists := map[string]*report.MemoryList{}
@@ -114,7 +125,7 @@ func (c *census) blocks(ctx context.Context) error {
 			if extent == nil || start-m.Start >= m.End-m.Start {
 				m, _ = c.Proc.MappingAt(start)
 				if extent = at[m.Start]; extent == nil {
-					extent = &[2]uint64{b.Start, b.End()}
+					extent = &[2]uint64{math.MaxUint64, 0}
 					at[m.Start] = extent
 					build.Range(uint64(m.Start), uint64(m.End))
 				}
@@ -143,7 +154,14 @@ func (c *census) blocks(ctx context.Context) error {
 				s.Bytes += b.Size
 				build.Add(b.Start, b.Size)
 			}
-			extent[0], extent[1] = min(extent[0], b.Start), max(extent[1], b.End())
+			switch {
+			case isRanged:
+			case b.Mapped && !stacked: // what is between two such blocks in one mapping may be anything
+				const page = 4096
+				c.foreign = append(c.foreign, [2]uint64{b.Start &^ (page - 1), b.End()}) // with its record
+			default:
+				extent[0], extent[1] = min(extent[0], b.Start), max(extent[1], b.End())
+			}
 			return true
 		})
 		if ctx.Err() != nil {
@@ -164,7 +182,9 @@ func (c *census) blocks(ctx context.Context) error {
 	}
 	for start, x := range at {
 		c.inHeap[start] = true
-		c.foreign = append(c.foreign, *x)
+		if x[0] < x[1] {
+			c.foreign = append(c.foreign, *x)
+		}
 	}
 	if len(at) == 0 {
 		return nil
@@ -274,6 +294,11 @@ func (c *census) typed(ctx context.Context) error {
 	c.o.Progress("finding types")
 	c.types = typing.New(c.g, c.mem, (*typeSource)(c.Engine))
 	c.types.Zeroed = !slices.ContainsFunc(c.all, func(h heap.Allocator) bool { _, ok := h.(heap.Stacked); return !ok })
+	for _, o := range c.objects {
+		if err := c.types.Objects(ctx, o); err != nil {
+			return err
+		}
+	}
 	if err := c.types.Tables(ctx); err != nil {
 		return err
 	}
@@ -330,6 +355,9 @@ func (c *census) rows() {
 			if c.Retained != nil && c.Retained[n] > size+size/2 {
 				keepers.add(n, c.Retained[n])
 			}
+			continue
+		}
+		if c.types.Kinds[c.g.Kinds[n]].Freed {
 			continue
 		}
 		u.Count++

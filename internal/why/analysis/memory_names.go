@@ -21,7 +21,8 @@ import (
 
 // How well places name what they point at.
 const (
-	rankData     = iota // variables of modules
+	rankLanguage = iota // variables of a language with objects
+	rankData            // variables of modules
 	rankStack           // frames of threads
 	rankRegister        // of threads
 	rankOther           // memory of which nothing is known
@@ -35,6 +36,7 @@ const (
 	registerNames    = 64      // of one thread
 	firstRegister    = 1       // no root in memory has a number as small as those of registers
 	maxRegisterRoots = 1 << 16
+	firstLanguage    = 1 << 63 // nor one as large as those of a language's variables
 )
 
 // A stackPointer is where the stack of a thread is in use.
@@ -81,6 +83,13 @@ func (c *census) roots() {
 				c.g.AddRoots(r[0], r[1], rankOther)
 			}
 		}
+	}
+	for _, o := range c.objects {
+		o.Variables(func(name string, value uint64) bool {
+			c.g.AddRoot(firstLanguage+uint64(len(c.variables)), value, rankLanguage)
+			c.variables = append(c.variables, name)
+			return true
+		})
 	}
 	n := uint64(firstRegister)
 	for _, s := range stacks[:min(len(stacks), maxRegisterRoots/registerNames)] {
@@ -212,6 +221,8 @@ func (r *rootNames) of(root graph.Root) rootName {
 func (r *rootNames) find(root graph.Root) (n rootName) {
 	word := uint64(r.c.arch.WordSize)
 	switch root.Rank {
+	case rankLanguage:
+		n.variable = r.c.variables[root.At-firstLanguage]
 	case rankRegister:
 		i := root.At - firstRegister
 		id := r.stacks[i/registerNames].id
@@ -277,6 +288,9 @@ func (r *rootNames) path(n graph.Node) string {
 		return ""
 	}
 	from := r.of(root)
+	if root.Rank == rankLanguage {
+		return from.variable + r.steps(way)
+	}
 	name, t := from.name, from.t
 	for i, to := range way[1:] {
 		if k := g.Kinds[way[i]]; k != typing.Unknown && r.c.types.Kinds[k].Elem == nil && !r.c.types.Kinds[k].ByTable {

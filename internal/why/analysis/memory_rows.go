@@ -43,8 +43,11 @@ func (t *typeRows) list(retained []uint64) []report.MemoryType {
 		}
 		kind := &t.c.types.Kinds[k]
 		row := report.MemoryType{Name: kind.Name, Count: s.Count, Bytes: s.Bytes, By: report.TypeByPointer}
-		if kind.ByTable {
+		switch {
+		case kind.ByTable:
 			row.By = report.TypeByTable
+		case kind.ByObject:
+			row.By = report.TypeByObject
 		}
 		if retained != nil {
 			row.Retained = retained[k]

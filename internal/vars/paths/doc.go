@@ -1,7 +1,17 @@
 // Package paths parses expressions that name a value of a process: q->head->next[3].name, *p, &x,
-// arr[2:5], (struct tile *)0x55d0, $rip. It knows the forms of C, C++, Go and Rust alike, and nothing of
-// the process. An expression calls nothing and changes nothing: calls and assignments are refused.
+// arr[2:5], (struct tile *)0x55d0, $rip, v.size(), x > 2.5 ? x : y. It knows the forms of C, C++, Go and Rust alike,
+// those of Fortran and Ada as a Dialect, and nothing of the process. An expression changes nothing: assignments are
+// refused. What looks like a call is a Call, of which the evaluator says whether it is a read.
 package paths
+
+// A Dialect is a language whose forms contradict those of C.
+type Dialect uint8
+
+const (
+	Plain   Dialect = iota // C, C++, Go, Rust
+	Fortran                // a%x, .true., a .and. b, 'text'
+	Ada                    // a = b, a /= b, a and b, x'First, p.all
+)
 
 // A Node is a part of an expression. At is where it begins, in bytes from the start of the text.
 type Node interface{ At() int }
@@ -20,7 +30,8 @@ type (
 		Name   string
 		Quoted bool
 	}
-	// A Register is the name of a register after "$".
+	// A Register is what follows "$": the name of a register, or of a convenience variable, "foo", or which of the
+	// values that were printed: "" of $, "1" of $1, "$" of $$, "$2" of $$2.
 	Register struct {
 		at
 		Name string
@@ -30,7 +41,13 @@ type (
 		at
 		Value uint64
 	}
-	// A Text is a string, which is the key of a map.
+	// A Float is a floating-point number. Single says that it is written as one of 32 bits: 1.5f.
+	Float struct {
+		at
+		Value  float64
+		Single bool
+	}
+	// A Text is a string, which is the key of a map, or compared with one.
 	Text struct {
 		at
 		Value string
@@ -65,11 +82,44 @@ type (
 		Op   string
 		X, Y Node
 	}
-	// A Cast is (Type)X, in Go also (*T)(X), in Rust also X as *const T.
+	// A Ternary is If ? X : Y.
+	Ternary struct {
+		at
+		If, X, Y Node
+	}
+	// A Call is Fun(Args). In Fortran and Ada it may be the element of an array; an argument may be a Range. Open is where
+	// the parenthesis is.
+	Call struct {
+		at
+		Fun  Node
+		Args []Node
+		Open int
+	}
+	// A Range is From:To in the parentheses of Fortran, From..To in those of Ada. From and To, which is part of it, are nil
+	// where they are left out.
+	Range struct {
+		at
+		From, To Node
+	}
+	// A Cast is (Type)X, in Go also (*T)(X), in Rust also X as *const T, in C++ also int(X) and static_cast<T>(X), whose
+	// name is Op; "" for others.
 	Cast struct {
 		at
+		Op   string
 		Type TypeName
 		X    Node
+	}
+	// An Assertion is X.(Type) of Go.
+	Assertion struct {
+		at
+		X    Node
+		Type string
+	}
+	// An Attribute is X'Name of Ada.
+	Attribute struct {
+		at
+		X    Node
+		Name string
 	}
 	// A Sizeof is sizeof X, or sizeof(Type) if X is nil.
 	Sizeof struct {
@@ -79,10 +129,12 @@ type (
 	}
 )
 
-// A TypeName is the name of a type, and how many pointers lead to it: {"struct tile", 1}.
+// A TypeName is the name of a type, and how many pointers lead to it: {"struct tile", 1}. Reference says that it is
+// a reference to that.
 type TypeName struct {
-	Name     string
-	Pointers int
+	Name      string
+	Pointers  int
+	Reference bool
 }
 
 // String returns the type as C writes it.
@@ -93,6 +145,9 @@ func (t TypeName) String() string {
 			s += " "
 		}
 		s += "*"
+	}
+	if t.Reference {
+		s += " &"
 	}
 	return s
 }

@@ -16,6 +16,7 @@ const (
 	name
 	quoted // a name in quotes
 	number
+	float
 	text
 	register
 	operator
@@ -25,8 +26,14 @@ type token struct {
 	kind  kind
 	text  string
 	value uint64
+	real  float64
 	where int
 	space bool // space comes before it
+}
+
+// operand reports whether a token ends an operand.
+func (t *token) operand() bool {
+	return t.kind != end && (t.kind != operator || t.text == ")" || t.text == "]")
 }
 
 // The operators, the longest first.
@@ -36,8 +43,9 @@ var operators = [...]string{
 }
 
 // lex splits an expression into tokens.
-func lex(s string) ([]token, error) {
+func lex(s string, in Dialect) ([]token, error) {
 	var out []token
+	var last token
 	for i := 0; ; {
 		from := i
 		for i < len(s) && (s[i] == ' ' || s[i] == '\t' || s[i] == '\n' || s[i] == '\r') {
@@ -47,32 +55,43 @@ func lex(s string) ([]token, error) {
 		if i == len(s) {
 			return append(out, t), nil
 		}
-		n, err := t.read(s[i:], len(out) > 0 && out[len(out)-1].text == ".")
-		if err != nil {
-			return nil, err
+		n, ok := t.special(s[i:], in, &last)
+		if !ok {
+			var err error
+			if n, err = t.read(s[i:], &last, in); err != nil {
+				return nil, err
+			}
 		}
 		i += n
-		out = append(out, t)
+		out, last = append(out, t), t
 	}
 }
 
-// read reads the token at the start of s, and returns its length. member says that the name of a member is expected:
-// 0.1 are then two numbers.
-func (t *token) read(s string, member bool) (int, error) {
+// read reads the token at the start of s, and returns its length. last is the one before: after "." and "->" the name of a
+// member is expected, and 0.1 are two numbers.
+func (t *token) read(s string, last *token, in Dialect) (int, error) {
+	member := last.kind == operator && (last.text == "." || last.text == "->")
 	switch c := s[0]; {
 	case c == '"':
 		return t.quote(s, text)
 	case c == '\'':
 		return t.single(s)
 	case c == '$':
-		n := 1 + nameLength(s[1:])
-		t.kind, t.text = register, s[1:n]
-		if n == 1 {
-			return 0, &Error{t.where, `"$" without the name of a register`}
+		n := 1
+		if n < len(s) && s[n] == '$' {
+			n++
 		}
+		from := n
+		for n < len(s) && digit(s[n]) {
+			n++
+		}
+		if n == from && n == 1 {
+			n += nameLength(s[n:])
+		}
+		t.kind, t.text = register, s[1:n]
 		return n, nil
-	case c >= '0' && c <= '9':
-		return t.number(s, member)
+	case digit(c), c == '.' && !last.operand() && len(s) > 1 && digit(s[1]):
+		return t.number(s, member, in)
 	}
 	if n := nameLength(s); n > 0 {
 		t.kind, t.text = name, s[:n]
@@ -98,29 +117,178 @@ func nameLength(s string) int {
 	return len(s)
 }
 
-// number reads an integer as C, Go and Rust write them.
-func (t *token) number(s string, member bool) (int, error) {
-	n := 1
-	for n < len(s) && (s[n] == '_' || s[n] >= '0' && s[n] <= '9' || s[n]|0x20 >= 'a' && s[n]|0x20 <= 'z') {
+func digit(c byte) bool { return c >= '0' && c <= '9' }
+
+// number reads a number as C, Go and Rust write them.
+func (t *token) number(s string, member bool, in Dialect) (int, error) {
+	n := 0
+	for n < len(s) && (s[n] == '_' || digit(s[n]) || s[n]|0x20 >= 'a' && s[n]|0x20 <= 'z') {
 		n++
 	}
 	t.kind, t.text = number, s[:n]
 	if member {
 		return n, nil
 	}
+	if m := floatLength(s, in); m > 0 {
+		return t.float(s, m, in)
+	}
 	digits := strings.ReplaceAll(s[:n], "_", "")
 	if len(digits) < 2 || digits[0] != '0' || digits[1]|0x20 != 'x' {
 		digits = strings.TrimRight(digits, "uUlLizs") // 1ull, 3usize
 	}
 	v, err := strconv.ParseUint(strings.TrimRight(digits, "uUlL"), 0, 64)
-	if n+1 < len(s) && s[n] == '.' && s[n+1] >= '0' && s[n+1] <= '9' {
-		return 0, &Error{t.where, "numbers with a point are not computed with"}
-	}
 	if err != nil {
 		return 0, &Error{t.where, fmt.Sprintf("%s is not an integer of 64 bits", s[:n])}
 	}
 	t.value = v
 	return n, nil
+}
+
+// floatLength returns how long the floating-point number at the start of s is, without what follows it: 1.5, 1e3, .5, 2. ;
+// 0 if there is none.
+func floatLength(s string, in Dialect) int {
+	digits := func(n int) int {
+		for n < len(s) && (digit(s[n]) || s[n] == '_' && n > 0 && digit(s[n-1])) {
+			n++
+		}
+		return n
+	}
+	n := digits(0)
+	point := false
+	if n < len(s) && s[n] == '.' {
+		after := digits(n + 1)
+		if point = after > n+1 || n > 0 && !(n+1 < len(s) && (s[n+1] == '.' || s[n+1]|0x20 >= 'a' && s[n+1]|0x20 <= 'z' || s[n+1] == '_')); point {
+			n = after
+		}
+	}
+	if n < len(s) && (s[n]|0x20 == 'e' || in == Fortran && s[n]|0x20 == 'd') {
+		m := n + 1
+		if m < len(s) && (s[m] == '+' || s[m] == '-') {
+			m++
+		}
+		if after := digits(m); after > m && digit(s[m]) {
+			return after
+		}
+	}
+	if !point {
+		return 0
+	}
+	return n
+}
+
+// float reads a floating-point number of n bytes, and the letters after it that say its size.
+func (t *token) float(s string, n int, in Dialect) (int, error) {
+	body := strings.ReplaceAll(s[:n], "_", "")
+	if in == Fortran {
+		body = strings.NewReplacer("d", "e", "D", "e").Replace(body)
+	}
+	v, err := strconv.ParseFloat(body, 64)
+	if err != nil {
+		return 0, &Error{t.where, fmt.Sprintf("%s is not a floating-point number of 64 bits", s[:n])}
+	}
+	end := n
+	for end < len(s) && (s[end] == '_' || digit(s[end]) || s[end]|0x20 >= 'a' && s[end]|0x20 <= 'z') {
+		end++
+	}
+	t.kind, t.text, t.real = float, "", v
+	switch strings.ToLower(s[n:end]) {
+	case "", "l", "f64", "_f64", "_8":
+	case "f", "f32", "_f32", "_4":
+		t.text, t.real = "f", float64(float32(v))
+	default:
+		return 0, &Error{t.where, fmt.Sprintf("%s is not a floating-point number", s[:end])}
+	}
+	return end, nil
+}
+
+// special reads a token that only a dialect has.
+func (t *token) special(s string, in Dialect, last *token) (int, bool) {
+	is := func(op string, n int) (int, bool) {
+		t.kind, t.text = operator, op
+		return n, true
+	}
+	switch in {
+	case Fortran:
+		switch {
+		case s[0] == '%':
+			return is(".", 1)
+		case strings.HasPrefix(s, "/="):
+			return is("!=", 2)
+		case strings.HasPrefix(s, "**"):
+			return is("**", 2)
+		case s[0] == '\'':
+			if n := strings.IndexByte(s[1:], '\''); n >= 0 && !strings.HasPrefix(s[n+2:], "::") {
+				t.kind, t.text = text, s[1:n+1]
+				return n + 2, true
+			}
+		case s[0] == '.':
+			if n := strings.IndexByte(s[1:], '.'); n > 0 {
+				return t.dotted(strings.ToLower(s[1:n+1]), n+2)
+			}
+		}
+	case Ada:
+		switch {
+		case strings.HasPrefix(s, ".."):
+			return is("..", 2)
+		case strings.HasPrefix(s, "**"):
+			return is("**", 2)
+		case strings.HasPrefix(s, "/="):
+			return is("!=", 2)
+		case s[0] == '=' && !strings.HasPrefix(s, "=="):
+			return is("==", 1)
+		case s[0] == '\'' && last.operand() && nameLength(s[1:]) > 0:
+			return is("'", 1)
+		}
+		n := nameLength(s)
+		if last.kind == operator && (last.text == "." || last.text == "'") {
+			break
+		}
+		switch strings.ToLower(s[:n]) {
+		case "and":
+			return is("&&", n)
+		case "or":
+			return is("||", n)
+		case "not":
+			return is("!", n)
+		case "xor":
+			return is("^", n)
+		case "mod", "rem":
+			return is("%", n)
+		}
+	}
+	return 0, false
+}
+
+// dotted reads what Fortran writes between two points.
+func (t *token) dotted(word string, n int) (int, bool) {
+	t.kind = operator
+	switch word {
+	case "true":
+		t.kind, t.text = name, "true"
+	case "false":
+		t.kind, t.text = name, "false"
+	case "and":
+		t.text = "&&"
+	case "or":
+		t.text = "||"
+	case "not":
+		t.text = "!"
+	case "eq", "eqv":
+		t.text = "=="
+	case "ne", "neqv":
+		t.text = "!="
+	case "lt":
+		t.text = "<"
+	case "le":
+		t.text = "<="
+	case "gt":
+		t.text = ">"
+	case "ge":
+		t.text = ">="
+	default:
+		return 0, false
+	}
+	return n, true
 }
 
 // quote reads what is between two quotes.

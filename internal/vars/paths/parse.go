@@ -12,19 +12,22 @@ const (
 )
 
 // Parse parses an expression. The error is an *Error.
-func Parse(s string) (Node, error) {
+func Parse(s string) (Node, error) { return ParseIn(s, Plain) }
+
+// ParseIn parses an expression in a dialect.
+func ParseIn(s string, in Dialect) (Node, error) {
 	if len(s) > maxText {
 		return nil, &Error{maxText, fmt.Sprintf("an expression of more than %d bytes", maxText)}
 	}
-	tokens, err := lex(s)
+	tokens, err := lex(s, in)
 	if err != nil {
 		return nil, err
 	}
-	p := parser{s: s, tokens: tokens}
+	p := parser{s: s, tokens: tokens, in: in}
 	if p.peek().kind == end {
 		return nil, &Error{0, "an empty expression"}
 	}
-	n, err := p.binary(0)
+	n, err := p.expression()
 	if err != nil {
 		return nil, err
 	}
@@ -37,8 +40,10 @@ func Parse(s string) (Node, error) {
 type parser struct {
 	s      string
 	tokens []token
+	in     Dialect
 	i      int
 	depth  int
+	angle  int // of how many casts of C++ the type is being read: ">>" ends two pairs of brackets then
 }
 
 func (p *parser) peek() *token { return &p.tokens[p.i] }
@@ -90,8 +95,10 @@ func (p *parser) unexpected(t *token) error {
 	case t.kind != operator:
 	case t.text == "=" || t.text == ":=" || t.text == "++" || t.text == "--" || len(t.text) > 1 && strings.HasSuffix(t.text, "=") && !strings.Contains("<=>===!=", t.text):
 		return &Error{t.where, fmt.Sprintf("%q would change the process, which is only read", t.text)}
-	case t.text == "(":
-		return &Error{t.where, "a call: functions of the process are not called"}
+	case t.text == ",":
+		return &Error{t.where, "a comma: one expression is evaluated at a time"}
+	case t.text == "**":
+		return &Error{t.where, `powers are not computed: "**" is not known`}
 	}
 	return &Error{t.where, fmt.Sprintf("%q is not expected here", p.s[t.where:])}
 }
@@ -107,6 +114,27 @@ func (p *parser) deeper() error {
 // levels are the binary operators, those that bind least first.
 var levels = [...][]string{{"||"}, {"&&"}, {"|"}, {"^"}, {"&"}, {"==", "!="}, {"<", "<=", ">", ">="}, {"<<", ">>"}, {"@"}, {"+", "-"}, {"*", "/", "%"}}
 
+// expression parses x, or x ? y : z.
+func (p *parser) expression() (Node, error) {
+	x, err := p.binary(0)
+	if err != nil || !p.take("?") {
+		return x, err
+	}
+	if err := p.deeper(); err != nil {
+		return nil, err
+	}
+	defer func() { p.depth-- }()
+	y, err := p.expression()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.expect(":"); err != nil {
+		return nil, err
+	}
+	z, err := p.expression()
+	return &Ternary{at: at(x.At()), If: x, X: y, Y: z}, err
+}
+
 func (p *parser) binary(level int) (Node, error) {
 	if level == len(levels) {
 		return p.unary()
@@ -121,6 +149,9 @@ func (p *parser) binary(level int) (Node, error) {
 			return x, nil
 		}
 		p.i++
+		if p.in == Ada && (p.word("then") || p.word("else")) { // and then, or else
+			p.i++
+		}
 		y, err := p.binary(level + 1)
 		if err != nil {
 			return nil, err
@@ -153,7 +184,7 @@ func (p *parser) unary() (Node, error) {
 		x, err := p.unary()
 		return &Unary{at: at(t.where), Op: t.text, X: x}, err
 	}
-	if t.kind == name && t.text == "sizeof" {
+	if t.kind == name && t.text == "sizeof" && p.in == Plain {
 		return p.sizeof()
 	}
 	if p.is("(") {
@@ -255,10 +286,50 @@ func (p *parser) typeName() (t TypeName, sure, ok bool) {
 			sure = sure || p.is(")") || p.is("*")
 		case p.word("const") || p.word("volatile"):
 			p.i++
+		case (p.is("&") || p.is("&&")) && !t.Reference && p.closes(p.i+1):
+			p.i++
+			t.Reference, sure = true, true
 		default:
 			return t, sure, true
 		}
 	}
+}
+
+// closes reports whether a token ends the name of a type in brackets.
+func (p *parser) closes(i int) bool {
+	t := &p.tokens[i]
+	if t.kind != operator {
+		return false
+	}
+	if p.angle > 0 {
+		return t.text == ">"
+	}
+	return t.text == ")" && p.tokens[i+1].kind != end && (p.tokens[i+1].kind != operator || has([]string{"*", "(", "&", "-", "~", "!"}, p.tokens[i+1].text))
+}
+
+// castNamed parses static_cast<T>(x) and its like.
+func (p *parser) castNamed() (Node, error) {
+	op := p.next()
+	if err := p.expect("<"); err != nil {
+		return nil, err
+	}
+	p.angle++
+	from := p.peek()
+	typ, _, ok := p.typeName()
+	p.angle--
+	if !ok {
+		return nil, &Error{from.where, fmt.Sprintf("a type is expected after %s<", op.text)}
+	}
+	for _, b := range [...]string{">", "("} {
+		if err := p.expect(b); err != nil {
+			return nil, err
+		}
+	}
+	x, err := p.expression()
+	if err != nil {
+		return nil, err
+	}
+	return &Cast{at: at(op.where), Op: op.text, Type: typ, X: x}, p.expect(")")
 }
 
 // rustType parses *const T, *mut T, &T or T.
@@ -328,6 +399,10 @@ func (p *parser) matching() int {
 		case ">":
 			depth--
 		case ">>":
+			if p.angle > 0 && depth == 1 {
+				p.split(i)
+				return i
+			}
 			depth -= 2
 		case "::", ",", "*", "&", "[", "]", "(", ")", "-", ":":
 		default:
@@ -343,27 +418,51 @@ func (p *parser) matching() int {
 	return -1
 }
 
+// split makes two tokens of ">>".
+func (p *parser) split(i int) {
+	first := p.tokens[i]
+	first.text = ">"
+	second := first
+	second.where++
+	second.space = false
+	p.tokens = append(p.tokens[:i:i], append([]token{first, second}, p.tokens[i+1:]...)...)
+}
+
 func (p *parser) primary() (Node, error) {
+	if t := p.peek(); t.kind == name && has([]string{"static_cast", "reinterpret_cast", "const_cast", "dynamic_cast"}, t.text) && p.tokens[p.i+1].text == "<" {
+		return p.castNamed()
+	}
 	t := p.next()
 	switch t.kind {
 	case number:
 		return &Number{at(t.where), t.value}, nil
+	case float:
+		return &Float{at(t.where), t.real, t.text == "f"}, nil
 	case text:
 		return &Text{at(t.where), t.text}, nil
 	case register:
 		return &Register{at(t.where), t.text}, nil
 	case quoted:
-		if p.is("::") && p.tokens[p.i+1].kind == name { // 'libc.so.6'::rc
+		full := t.text
+		for p.is("::") && p.tokens[p.i+1].kind == name { // 'libc.so.6'::rc, 'file.c'::function::counter
 			p.i++
-			return &Ident{at(t.where), t.text + "::" + p.next().text, true}, nil
+			full += "::" + p.next().text
 		}
-		return &Ident{at(t.where), t.text, true}, nil
+		return &Ident{at(t.where), full, true}, nil
 	case name:
 		switch t.text {
 		case "true":
 			return &Number{at(t.where), 1}, nil
 		case "false", "nullptr", "NULL", "nil":
 			return &Number{at(t.where), 0}, nil
+		}
+		if typeWord(t.text) && p.is("(") && !has([]string{"struct", "union", "class", "enum", "const", "volatile"}, t.text) {
+			p.i++
+			x, err := p.expression()
+			if err != nil {
+				return nil, err
+			}
+			return &Cast{at: at(t.where), Type: TypeName{Name: t.text}, X: x}, p.expect(")")
 		}
 		return p.ident(t), nil
 	case operator:
@@ -378,7 +477,7 @@ func (p *parser) primary() (Node, error) {
 				return nil, err
 			}
 			defer func() { p.depth-- }()
-			x, err := p.binary(0)
+			x, err := p.expression()
 			if err != nil {
 				return nil, err
 			}
@@ -418,9 +517,32 @@ func (p *parser) postfix(x Node) (Node, error) {
 			return x, nil
 		}
 		switch t.text {
+		case "(":
+			var err error
+			if x, err = p.call(x); err != nil {
+				return nil, err
+			}
+		case "'":
+			p.i++
+			a := p.next()
+			if a.kind != name {
+				return nil, &Error{a.where, "the name of an attribute is expected after \"'\""}
+			}
+			x = &Attribute{at: at(x.At()), X: x, Name: a.text}
 		case ".", "->":
 			p.i++
+			if p.is("(") && t.text == "." && p.in == Plain {
+				var err error
+				if x, err = p.assertion(x); err != nil {
+					return nil, err
+				}
+				continue
+			}
 			m := p.next()
+			if p.in == Ada && m.kind == name && strings.EqualFold(m.text, "all") {
+				x = &Unary{at: at(x.At()), Op: "*", X: x}
+				continue
+			}
 			if m.kind == operator && m.text == "*" && t.text == "." {
 				return nil, &Error{m.where, "members through pointers to members are not read"}
 			}
@@ -447,6 +569,81 @@ func (p *parser) postfix(x Node) (Node, error) {
 	}
 }
 
+// call parses what is in the parentheses after an operand.
+func (p *parser) call(x Node) (Node, error) {
+	if err := p.deeper(); err != nil {
+		return nil, err
+	}
+	defer func() { p.depth-- }()
+	c := &Call{at: at(x.At()), Fun: x, Open: p.next().where}
+	if p.take(")") {
+		return c, nil
+	}
+	for {
+		a, err := p.argument()
+		if err != nil {
+			return nil, err
+		}
+		if c.Args = append(c.Args, a); p.take(")") {
+			return c, nil
+		}
+		if p.peek().kind == end {
+			return nil, p.expect(")")
+		}
+		if err := p.expect(","); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// argument parses one of a call: in Fortran 1:3, in Ada 1 .. 3 may be one.
+func (p *parser) argument() (a Node, err error) {
+	between := ""
+	switch p.in {
+	case Fortran:
+		between = ":"
+	case Ada:
+		between = ".."
+	}
+	where := p.peek().where
+	if between == "" || !p.is(between) {
+		if a, err = p.expression(); err != nil || between == "" {
+			return a, err
+		}
+	}
+	if !p.take(between) {
+		return a, nil
+	}
+	r := &Range{at: at(where), From: a}
+	if !p.is(")") && !p.is(",") {
+		r.To, err = p.expression()
+	}
+	return r, err
+}
+
+// assertion parses (T) after x. of Go.
+func (p *parser) assertion(x Node) (Node, error) {
+	open := p.next()
+	for depth := 1; ; {
+		t := p.next()
+		switch {
+		case t.kind == end:
+			return nil, &Error{t.where, "\")\" is missing at the end"}
+		case t.kind != operator:
+		case t.text == "(":
+			depth++
+		case t.text == ")":
+			if depth--; depth == 0 {
+				name := strings.TrimSpace(p.s[open.where+1 : t.where])
+				if name == "" {
+					return nil, &Error{t.where, "a type is expected in .(T)"}
+				}
+				return &Assertion{at: at(x.At()), X: x, Type: name}, nil
+			}
+		}
+	}
+}
+
 // index parses what is in brackets.
 func (p *parser) index(x Node) (Node, error) {
 	if err := p.deeper(); err != nil {
@@ -456,7 +653,7 @@ func (p *parser) index(x Node) (Node, error) {
 	var from, to Node
 	var err error
 	if !p.is(":") {
-		if from, err = p.binary(0); err != nil {
+		if from, err = p.expression(); err != nil {
 			return nil, err
 		}
 	}
@@ -464,7 +661,7 @@ func (p *parser) index(x Node) (Node, error) {
 		return &Index{at: at(x.At()), X: x, I: from}, p.expect("]")
 	}
 	if !p.is("]") {
-		if to, err = p.binary(0); err != nil {
+		if to, err = p.expression(); err != nil {
 			return nil, err
 		}
 	}

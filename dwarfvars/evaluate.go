@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/vars/paths"
@@ -12,7 +11,6 @@ import (
 	"github.com/corewalk/corewalk/internal/vars/values"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind"
-	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // An ExpressionError says what is wrong with an expression: its text, or what it asks for. At is where, in bytes from
@@ -30,24 +28,31 @@ func (e *ExpressionError) Unwrap() error { return e.Err }
 // AllCalls, as the call of Evaluate, looks for variables in all calls of a frame, the innermost first.
 const AllCalls = -1
 
+// A Convenience supplies the values of convenience variables, which no process has. name is what follows "$": "foo" of
+// $foo, and for values that were printed before "" of $, "1" of $1, "$" of $$, "$2" of $$2. It returns false for those that
+// there are not. Names of registers, $_siginfo and $_exitcode are not asked for.
+type Convenience func(name string) (Object, bool)
+
 // Evaluate returns what an expression names in frame number frame of a stack: q->head->next[3].name, *p, &x, arr[2:5],
-// (struct tile *)0x55d0, $rip, p@4. Names are those of the variables of the frame's function, of the calls inlined there,
-// of members of this, and of variables of the program. call is the number of the call in Activation.Live, or AllCalls.
-// Nothing is called and nothing is changed. The error is an *ExpressionError.
-func (r *Reader) Evaluate(swalk []*unwind.Frame, frame, call int, expr string) (Object, error) {
-	n, err := paths.Parse(expr)
-	if err != nil {
-		var bad *paths.Error
-		errors.As(err, &bad)
-		return Object{}, &ExpressionError{bad.Where, err}
-	}
+// (struct tile *)0x55d0, $rip, p@4, state == GREEN ? a * 2.5 : b, name == "abc", v.size(). Names are those of the variables
+// of the frame's function, of the calls inlined there, of members of this, of variables, functions and enumerators of the
+// program. call is the number of the call in Activation.Live, or AllCalls. Calls of methods that only read containers,
+// strings and smart pointers of libraries are answered by what is known of these; no function is called, and nothing is
+// changed. What convenience variables are is asked of vars, in order. The error is an *ExpressionError.
+func (r *Reader) Evaluate(swalk []*unwind.Frame, frame, call int, expr string, vars ...Convenience) (Object, error) {
 	if frame < 0 || frame >= len(swalk) {
 		return Object{}, &ExpressionError{0, fmt.Errorf("frame %d of %d: %w", frame, len(swalk), ErrParam)}
 	}
 	s := &scene{r: r, fn: r.bareFunction(swalk[frame]), frames: swalk, index: frame}
 	a := s.enter()
 	defer a.Close()
-	e := evaluation{a: a, x: a.explorer(), in: s}
+	e := evaluation{a: a, x: a.explorer(), in: s, vars: vars, dialect: dialectOf(s.fn)}
+	n, err := paths.ParseIn(expr, e.dialect)
+	if err != nil {
+		var bad *paths.Error
+		errors.As(err, &bad)
+		return Object{}, &ExpressionError{bad.Where, err}
+	}
 	if live := a.liveOrNone(); call == AllCalls || call < 0 {
 		e.scopes = live
 	} else if call < len(live) {
@@ -67,6 +72,18 @@ func (r *Reader) Evaluate(swalk []*unwind.Frame, frame, call int, expr string) (
 	}
 	t.other, t.doubtful = e.other, doubtful
 	return t, nil
+}
+
+// dialectOf returns the dialect of a function's language.
+func dialectOf(fn *Function) paths.Dialect {
+	switch u := fn.fn.Unit; {
+	case u == nil:
+	case types.Fortran(u.Language):
+		return paths.Fortran
+	case types.Ada(u.Language):
+		return paths.Ada
+	}
+	return paths.Plain
 }
 
 // bareFunction returns the function of a frame, or one without a name and variables if no debugging information
@@ -99,8 +116,11 @@ type evaluation struct {
 	x      values.Explorer
 	in     *scene
 	scopes []*Scope
+	vars   []Convenience
 	steps  int
-	other  *libstate.Library // of a variable that is not one of the frame's module; nil if there is none
+
+	dialect paths.Dialect
+	other   *libstate.Library // of a variable that is not one of the frame's module; nil if there is none
 }
 
 // maxEvaluated is how many parts of one expression are evaluated.
@@ -143,9 +163,17 @@ func (e *evaluation) evalNode(n paths.Node) (Object, error) {
 		}
 		return e.word(e.a.r.types.Integer(size, n.Value < 1<<63), n.Value)
 	case *paths.Text:
-		return Object{}, errors.New("a string stands only in brackets, as the key of a map")
+		return Object{}, errors.New("a string is the key of a map, in brackets, or compared with one: it is in no memory")
+	case *paths.Float:
+		size := uint64(8)
+		if n.Single {
+			size = 4
+		}
+		return e.object(e.x.RealWord(e.a.r.types.Float(size), n.Value))
 	case *paths.Ident:
 		return e.ident(n)
+	case *paths.Range:
+		return Object{}, errors.New("a range stands only among the indexes of an array")
 	case *paths.Register:
 		return e.register(n)
 	case *paths.Member:
@@ -162,6 +190,21 @@ func (e *evaluation) evalNode(n paths.Node) (Object, error) {
 		return e.cast(n)
 	case *paths.Sizeof:
 		return e.sizeof(n)
+	case *paths.Ternary:
+		is, err := e.condition(n.If)
+		switch {
+		case err != nil:
+			return Object{}, err
+		case is:
+			return e.eval(n.X)
+		}
+		return e.eval(n.Y)
+	case *paths.Call:
+		return e.call(n)
+	case *paths.Assertion:
+		return e.assertion(n)
+	case *paths.Attribute:
+		return e.attribute(n)
 	}
 	return Object{}, fmt.Errorf("%T is not known", n)
 }
@@ -183,12 +226,15 @@ func (e *evaluation) member(n *paths.Member) (Object, error) {
 		if t, err := e.variable(name); err == nil {
 			return t, nil
 		}
+		if id := n.X.(*paths.Ident); e.a.fn.Unit != nil && e.a.fn.Unit.Language == dwarf.LangGo && e.unresolved(id.Name) {
+			if t, ok, err := e.function(&paths.Ident{Name: name}); ok || err != nil {
+				return t, err
+			}
+			return Object{}, fmt.Errorf("no variable and no function is called %s", name)
+		}
 	}
 	ob, err := e.stored(n.X)
 	if err != nil {
-		if id, ok := n.X.(*paths.Ident); ok && e.unresolved(id.Name) && e.a.fn.Unit != nil && e.a.fn.Unit.Language == dwarf.LangGo {
-			return Object{}, fmt.Errorf("no variable is called %s.%s", id.Name, n.Name)
-		}
 		return Object{}, err
 	}
 	return e.object(e.x.Member(&ob, n.Name))
@@ -208,17 +254,53 @@ func (e *evaluation) index(n *paths.Index) (Object, error) {
 	if err != nil {
 		return Object{}, err
 	}
-	if key, ok := n.I.(*paths.Text); ok {
-		return e.object(e.x.Key(&ob, key.Value, true))
+	return e.elementOf(&ob, n.I)
+}
+
+// elementOf returns the element of a container with a number or a key.
+func (e *evaluation) elementOf(ob *values.Object, n paths.Node) (Object, error) {
+	if e.x.Keyed(ob) {
+		key, isText, err := e.key(n)
+		if err != nil {
+			return Object{}, err
+		}
+		return e.object(e.x.Key(ob, key, isText))
 	}
-	i, err := e.integer(n.I)
+	if key, ok := n.(*paths.Text); ok {
+		return e.object(e.x.Key(ob, key.Value, true))
+	}
+	i, err := e.integer(n)
 	if err != nil {
 		return Object{}, err
 	}
-	if e.x.Keyed(&ob) {
-		return e.object(e.x.Key(&ob, strconv.FormatInt(i, 10), false))
+	return e.object(e.x.Element(ob, i))
+}
+
+// key returns the key of a map in words.
+func (e *evaluation) key(n paths.Node) (key string, isText bool, err error) {
+	if text, ok := n.(*paths.Text); ok {
+		return text.Value, true, nil
 	}
-	return e.object(e.x.Element(&ob, i))
+	ob, err := e.stored(n)
+	if err != nil {
+		return "", false, err
+	}
+	if t := ob.Type.Strip(); t.Tag == dwarf.TagEnumerationType || t.Encoding == types.EncBoolean {
+		return e.x.Read(&ob, values.Options{}).Text, false, nil
+	}
+	if c, ok, err := e.x.Characters(&ob, maxCompared); err == nil && ok && !c.Cut && c.Size == 1 {
+		if t := ob.Type.Strip(); t.Pointer() || t.Aggregate() {
+			return string(c.Raw), true, nil
+		}
+	}
+	v, signed, err := e.x.Number(&ob)
+	if err != nil {
+		return "", false, wrongAt(n, err)
+	}
+	if !signed {
+		return strconv.FormatUint(v, 10), false, nil
+	}
+	return strconv.FormatInt(int64(v), 10), false, nil
 }
 
 // integer evaluates an index or a length.
@@ -272,6 +354,12 @@ func (e *evaluation) unary(n *paths.Unary) (Object, error) {
 	if n.Op == "&" {
 		if id, ok := n.X.(*paths.Ident); ok {
 			if _, err := e.variable(id.Name); err != nil {
+				if f, ok, err := e.function(id); ok || err != nil {
+					if err != nil {
+						return Object{}, err
+					}
+					return e.word(e.a.r.types.PointerTo(f.ob.Type), f.ob.Addr)
+				}
 				if addr, ok := e.symbol(id.Name); ok {
 					return e.word(e.a.r.types.PointerTo(e.a.r.types.Of(types.Ref{})), addr)
 				}
@@ -299,6 +387,19 @@ func (e *evaluation) unary(n *paths.Unary) (Object, error) {
 		}
 		return e.word(e.a.r.types.PointerTo(t), addr)
 	}
+	if f, ok, err := e.x.Real(&ob); ok || err != nil {
+		switch {
+		case err != nil:
+			return Object{}, err
+		case n.Op == "-":
+			f = -f
+		case n.Op == "!":
+			return e.truth(f == 0)
+		case n.Op != "+":
+			return Object{}, fmt.Errorf("%q is not defined for floating-point numbers", n.Op)
+		}
+		return e.object(e.x.RealWord(e.real(&ob, nil), f))
+	}
 	v, signed, err := e.x.Number(&ob)
 	if err != nil {
 		return Object{}, err
@@ -323,6 +424,23 @@ func (e *evaluation) result(a, b *values.Object, signed bool) *types.Type {
 	return e.a.r.types.Integer(8, signed)
 }
 
+// real is the type of what is computed of one or two numbers, one of which is a floating-point number.
+func (e *evaluation) real(a, b *values.Object) *types.Type {
+	size := uint64(4)
+	for _, o := range [...]*values.Object{a, b} {
+		if o != nil && e.floats(o) && o.Size > 4 {
+			size = 8
+		}
+	}
+	return e.a.r.types.Float(size)
+}
+
+// floats reports whether an object, or what a reference refers to, is a floating-point number.
+func (e *evaluation) floats(o *values.Object) bool {
+	_, ok, _ := e.x.Real(o)
+	return ok
+}
+
 func (e *evaluation) truth(is bool) (Object, error) {
 	v := uint64(0)
 	if is {
@@ -331,29 +449,34 @@ func (e *evaluation) truth(is bool) (Object, error) {
 	return e.word(e.a.r.types.Bool(), v)
 }
 
-func (e *evaluation) cast(n *paths.Cast) (Object, error) {
-	t, err := e.typeNamed(n.Type)
+// condition reports whether an operand is not zero.
+func (e *evaluation) condition(n paths.Node) (bool, error) {
+	ob, err := e.stored(n)
 	if err != nil {
-		return Object{}, err
-	}
-	ob, err := e.stored(n.X)
-	if err != nil {
-		return Object{}, err
-	}
-	if s := t.Strip(); s.Aggregate() || s.Floats() {
-		if s.Aggregate() && !ob.Mem {
-			return Object{}, fmt.Errorf("a number does not become a %s: write *(%s *)", t.Name(), t.Name())
+		if t, again := e.bit(n); again {
+			return t, nil
 		}
-		if from := ob.Type.Strip(); s.Floats() && !from.Floats() {
-			return Object{}, errors.New("integers are not converted into floating-point numbers")
-		}
-		return e.object(e.x.As(&ob, t))
+		return false, err
 	}
-	v, _, err := e.x.Number(&ob)
-	if err != nil {
-		return Object{}, err
+	is, err := e.isTrue(&ob)
+	return is, wrongAt(n, err)
+}
+
+// bit evaluates an operand that is no object of its own, such as an element of a std::vector<bool>.
+func (e *evaluation) bit(n paths.Node) (is, ok bool) {
+	t, err := e.eval(n)
+	if err != nil || t.at || t.v == nil {
+		return false, false
 	}
-	return e.word(t, v)
+	return t.v.Text == "true", t.v.Text == "true" || t.v.Text == "false"
+}
+
+func (e *evaluation) isTrue(ob *values.Object) (bool, error) {
+	if f, ok, err := e.x.Real(ob); ok || err != nil {
+		return f != 0, err
+	}
+	v, _, err := e.x.Number(ob)
+	return v != 0, err
 }
 
 // long is the size of C's long in bytes, which on Windows is not that of an address.
@@ -362,21 +485,6 @@ func (e *evaluation) long() uint64 {
 		return 4
 	}
 	return e.a.r.types.Word()
-}
-
-// typeNamed returns the type with a name.
-func (e *evaluation) typeNamed(name paths.TypeName) (*types.Type, error) {
-	t, ok := e.a.r.types.Lookup(e.a.fn.Unit, name.Name, e.long())
-	if !ok && e.a.db != nil {
-		t, ok = e.a.r.types.InDatabase(e.a.db, name.Name)
-	}
-	if !ok {
-		return nil, fmt.Errorf("no type is called %s", name.Name)
-	}
-	for range min(name.Pointers, 16) {
-		t = e.a.r.types.PointerTo(t)
-	}
-	return t, nil
 }
 
 func (e *evaluation) sizeof(n *paths.Sizeof) (Object, error) {
@@ -401,45 +509,4 @@ func (e *evaluation) sizeof(n *paths.Sizeof) (Object, error) {
 		size = ob.Size
 	}
 	return e.word(e.a.r.types.Integer(8, false), size)
-}
-
-// register returns a register of the frame.
-func (e *evaluation) register(n *paths.Register) (Object, error) {
-	a, name := e.a.r.arch, strings.ToLower(n.Name)
-	f := e.a.Frame()
-	pointer := true
-	var v uint64
-	known := true
-	switch name {
-	case "pc":
-		v = uint64(f.RA())
-	case "sp":
-		v = uint64(f.SP())
-	case "fp":
-		v = uint64(f.FP())
-	case "cfa":
-		var cfa arch.Address
-		cfa, known = f.CFA()
-		e.a.e.uses(known && f.CFADoubtful())
-		v = uint64(cfa)
-	default:
-		reg, ok := a.RegByName(name)
-		if !ok {
-			return Object{}, fmt.Errorf("%s has no register %s", a.Name, n.Name)
-		}
-		pointer = reg == a.PC || reg == a.SP || reg == a.FP
-		var at unwind.Location
-		v, at, known = f.Reg(reg)
-		e.a.e.uses(known && at.Doubtful)
-		if reg == a.PC {
-			v, known = uint64(f.RA()), true
-		}
-	}
-	if !known {
-		return Object{}, fmt.Errorf("the value of %s in this frame is not known: %w", n.Name, ErrRegister)
-	}
-	if pointer {
-		return e.word(e.a.r.types.PointerTo(e.a.r.types.Of(types.Ref{})), v)
-	}
-	return e.word(e.a.r.types.Integer(uint64(max(a.WordSize, 4)), true), v)
 }

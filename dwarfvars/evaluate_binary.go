@@ -3,6 +3,7 @@ package dwarfvars
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/corewalk/corewalk/internal/vars/paths"
 	"github.com/corewalk/corewalk/internal/vars/values"
@@ -11,29 +12,45 @@ import (
 // Operators between two operands, as C computes with them.
 
 func (e *evaluation) binary(n *paths.Binary) (Object, error) {
+	if n.Op == "&&" || n.Op == "||" {
+		is, err := e.condition(n.X)
+		if err == nil && is == (n.Op == "&&") {
+			is, err = e.condition(n.Y)
+		}
+		if err != nil {
+			return Object{}, err
+		}
+		return e.truth(is)
+	}
+	if isText(n.X) || isText(n.Y) {
+		return e.compareText(n)
+	}
 	x, err := e.stored(n.X)
 	if err != nil {
 		return Object{}, err
-	}
-	a, signedA, err := e.x.Number(&x)
-	if err != nil {
-		return Object{}, wrongAt(n.X, err)
-	}
-	if n.Op == "&&" && a == 0 || n.Op == "||" && a != 0 {
-		return e.truth(a != 0)
 	}
 	y, err := e.stored(n.Y)
 	if err != nil {
 		return Object{}, err
 	}
+	if t, ok, err := e.strings(n, &x, &y); ok || err != nil {
+		return t, err
+	}
+	if e.floats(&x) || e.floats(&y) {
+		return e.computeFloats(n, &x, &y)
+	}
+	a, signedA, err := e.x.Number(&x)
+	if err != nil {
+		return Object{}, wrongAt(n.X, err)
+	}
 	b, signedB, err := e.x.Number(&y)
 	if err != nil {
 		return Object{}, wrongAt(n.Y, err)
 	}
-	if n.Op == "&&" || n.Op == "||" {
-		return e.truth(b != 0)
+	signed, narrow := usual(&x, &y, signedA, signedB)
+	if narrow { // as unsigned int
+		a, b = a&math.MaxUint32, b&math.MaxUint32
 	}
-	signed := signedA && signedB || signedA && y.Size < x.Size || signedB && x.Size < y.Size
 	if is, ok := compare(n.Op, a, b, signed); ok {
 		return e.truth(is)
 	}
@@ -44,11 +61,84 @@ func (e *evaluation) binary(n *paths.Binary) (Object, error) {
 	if err != nil {
 		return Object{}, err
 	}
+	if narrow {
+		return e.word(e.a.r.types.Integer(4, false), v&math.MaxUint32)
+	}
 	t := e.result(&x, &y, signed)
 	if t.ByteSize == 4 && int64(int32(v)) != int64(v) {
 		t = e.a.r.types.Integer(8, signed)
 	}
 	return e.word(t, v)
+}
+
+// usual returns whether C computes with two integers as signed ones, and whether as unsigned ones of 32 bits: smaller ones become
+// int first.
+func usual(x, y *values.Object, signedA, signedB bool) (signed, narrow bool) {
+	sizeA, sizeB := max(x.Size, 4), max(y.Size, 4)
+	if x.Type.Strip().Tag == arrayTag { // an address
+		sizeA = 8
+	}
+	if y.Type.Strip().Tag == arrayTag {
+		sizeB = 8
+	}
+	signedA = signedA || x.Size < 4 && sizeA == 4
+	signedB = signedB || y.Size < 4 && sizeB == 4
+	signed = signedA && signedB || signedA && sizeB < sizeA || signedB && sizeA < sizeB
+	return signed, !signed && sizeA == 4 && sizeB == 4
+}
+
+// computeFloats computes with numbers of which at least one is a floating-point number.
+func (e *evaluation) computeFloats(n *paths.Binary, x, y *values.Object) (Object, error) {
+	a, err := e.asReal(x)
+	if err != nil {
+		return Object{}, wrongAt(n.X, err)
+	}
+	b, err := e.asReal(y)
+	if err != nil {
+		return Object{}, wrongAt(n.Y, err)
+	}
+	switch n.Op {
+	case "==":
+		return e.truth(a == b)
+	case "!=":
+		return e.truth(a != b)
+	case "<":
+		return e.truth(a < b)
+	case "<=":
+		return e.truth(a <= b)
+	case ">":
+		return e.truth(a > b)
+	case ">=":
+		return e.truth(a >= b)
+	case "+":
+		a += b
+	case "-":
+		a -= b
+	case "*":
+		a *= b
+	case "/":
+		a /= b
+	default:
+		return Object{}, fmt.Errorf("%q is not defined for floating-point numbers", n.Op)
+	}
+	return e.object(e.x.RealWord(e.real(x, y), a))
+}
+
+// asReal returns a number as a floating-point number.
+func (e *evaluation) asReal(o *values.Object) (float64, error) {
+	if f, ok, err := e.x.Real(o); ok || err != nil {
+		return f, err
+	}
+	v, signed, err := e.x.Number(o)
+	switch {
+	case err != nil:
+		return 0, err
+	case o.Type.Strip().Pointer() || o.Type.Strip().Tag == arrayTag:
+		return 0, errors.New("an address is not computed with as a floating-point number")
+	case signed:
+		return float64(int64(v)), nil
+	}
+	return float64(v), nil
 }
 
 func compare(op string, a, b uint64, signed bool) (is, ok bool) {

@@ -26,7 +26,16 @@ const maxNamedSearch = 256 << 20
 
 func (e *evaluation) ident(n *paths.Ident) (Object, error) {
 	t, err := e.variable(n.Name)
+	if lower := strings.ToLower(n.Name); errors.Is(err, errNoVariable) && e.dialect != paths.Plain && lower != n.Name {
+		return e.ident(&paths.Ident{Name: lower, Quoted: n.Quoted})
+	}
 	if err == nil || !errors.Is(err, errNoVariable) {
+		return t, err
+	}
+	if t, ok, err := e.enumerator(n.Name); ok || err != nil {
+		return t, err
+	}
+	if t, ok, err := e.function(n); ok || err != nil {
 		return t, err
 	}
 	if addr, ok := e.symbol(n.Name); ok {
@@ -101,14 +110,24 @@ func (e *evaluation) variable(name string) (Object, error) {
 		return t, nil
 	}
 	t, err := e.global(name)
-	if i := strings.LastIndex(name, "::"); errors.Is(err, errNoVariable) && i > 0 {
-		if class, ok := e.a.r.types.Lookup(e.a.fn.Unit, name[:i], e.long()); ok {
-			if static, missing := e.object(e.x.Static(class, name[i+2:])); missing == nil {
-				return static, nil
-			}
+	if !errors.Is(err, errNoVariable) {
+		return t, err
+	}
+	class, member := outer(name), lastPart(name)
+	if class == "" {
+		return t, err
+	}
+	if of, ok := e.lookup(class); ok {
+		if static, missing := e.object(e.x.Static(of, member)); missing == nil {
+			return static, nil
 		}
 	}
-	return t, err
+	for _, n := range spellings(class) {
+		if t, err := e.global(n + "::" + member); !errors.Is(err, errNoVariable) {
+			return t, err
+		}
+	}
+	return e.ofFunction(class, member)
 }
 
 // ofThis finds a member of the object whose method the function is.
@@ -149,21 +168,15 @@ func (e *evaluation) global(name string) (Object, error) {
 			}
 		}
 	}
-	libs := e.a.r.proc.LibraryTracker()
-	if libs == nil {
-		return Object{}, errNoVariable
-	}
-	all, _ := libs.Libraries(false)
-	if own := e.a.Library; own != nil {
-		all = append([]*libstate.Library{own}, all...)
-	}
-	q := &dwarf.NameQuery{Name: lastPart(name), Fits: func(t dwarf.Tag) bool { return t == dwarf.TagVariable }}
+	all := e.libraries()
+	q := &dwarf.NameQuery{Name: lastPart(name), Fits: func(t dwarf.Tag) bool { return t == dwarf.TagVariable || t == dwarf.TagConstant }}
 	for i, lib := range all {
 		if i > 0 && lib == e.a.Library {
 			continue
 		}
 		im := e.a.r.file(lib)
-		if !im.HasDWARF() || of != "" && path.Base(lib.Path) != of {
+		ofFile := of != "" && path.Base(lib.Path) != of // of a source file, perhaps
+		if !im.HasDWARF() || ofFile && lib != e.a.Library {
 			continue
 		}
 		foreign := lib != e.a.Library
@@ -173,6 +186,9 @@ func (e *evaluation) global(name string) (Object, error) {
 		}
 		var found dwarf.DIE
 		search := d.Listing(q).Search(func(u *dwarf.Unit) (ok, end bool) {
+			if ofFile && !compiledFrom(u, of) {
+				return false, false
+			}
 			for _, n := range names {
 				if found = globalIn(u, n, i == 0 || of != ""); found.Valid() {
 					if ok := !foreign || of != "" || exported(im, found); ok {
@@ -200,6 +216,12 @@ func (e *evaluation) global(name string) (Object, error) {
 	return Object{}, errNoVariable
 }
 
+// compiledFrom reports whether a unit is that of a source file, by the end of its path.
+func compiledFrom(u *dwarf.Unit, file string) bool {
+	name := u.Name()
+	return name == file || strings.HasSuffix(name, "/"+file)
+}
+
 // exported reports whether the file of a variable gives it to other modules.
 func exported(im *image.Image, d dwarf.DIE) bool {
 	at := gather(d)
@@ -224,10 +246,10 @@ const (
 
 // lastPart is a name without its scopes.
 func lastPart(name string) string {
-	if i := strings.LastIndex(name, "::"); i >= 0 {
-		return name[i+2:]
+	if scope := outer(name); scope != "" {
+		return name[len(scope)+2:]
 	}
-	return name
+	return strings.TrimPrefix(name, "::")
 }
 
 // globalIn finds a variable with a place in a unit by its name with scopes, or, with bare, by its last part alone.
@@ -240,7 +262,7 @@ func globalIn(u *dwarf.Unit, name string, bare bool) (found dwarf.DIE) {
 		switch e.Tag {
 		case 0, dwarf.TagCompileUnit, dwarf.TagPartialUnit, dwarf.TagTypeUnit, dwarf.TagNamespace, dwarf.TagModule:
 			continue
-		case dwarf.TagVariable:
+		case dwarf.TagVariable, dwarf.TagConstant:
 			own, ok := "", false
 			if c.Find(dwarf.AttrName, &v) {
 				b, _ := u.Bytes(&v)
@@ -288,17 +310,22 @@ func (e *evaluation) programVariable(fn *Function, d dwarf.DIE) (Object, error) 
 	return Object{in: e.in, ob: ob, at: true}, err
 }
 
-// symbol returns the address of a symbol of the frame's library, or of another one.
-func (e *evaluation) symbol(name string) (arch.Address, bool) {
+// libraries lists those of the process, that of the frame first.
+func (e *evaluation) libraries() []*libstate.Library {
 	libs := e.a.r.proc.LibraryTracker()
 	if libs == nil {
-		return 0, false
+		return nil
 	}
 	all, _ := libs.Libraries(false)
 	if own := e.a.Library; own != nil {
 		all = append([]*libstate.Library{own}, all...)
 	}
-	for _, lib := range all {
+	return all
+}
+
+// symbol returns the address of a symbol of the frame's library, or of another one.
+func (e *evaluation) symbol(name string) (arch.Address, bool) {
+	for _, lib := range e.libraries() {
 		im := e.a.r.file(lib)
 		if s, ok := im.SymbolByName(name); ok && s.Value != 0 {
 			return s.Value + im.Bias(lib.LoadBias), true

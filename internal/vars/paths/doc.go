@@ -52,11 +52,12 @@ type (
 		at
 		Value string
 	}
-	// A Member is X.Name, X->Name, or number Name of a tuple.
+	// A Member is X.Name, or number Name of a tuple; with Arrow, X->Name.
 	Member struct {
 		at
-		X    Node
-		Name string
+		X     Node
+		Name  string
+		Arrow bool
 	}
 	// An Index is X[I].
 	Index struct {

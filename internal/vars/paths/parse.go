@@ -556,7 +556,7 @@ func (p *parser) postfix(x Node) (Node, error) {
 					full += "::" + p.next().text
 				}
 			}
-			x = &Member{at: at(x.At()), X: x, Name: full}
+			x = &Member{at: at(x.At()), X: x, Name: full, Arrow: t.text == "->"}
 		case "[":
 			p.i++
 			var err error

@@ -199,7 +199,7 @@ func TestRefuse(t *testing.T) {
 		"static_cast<3>(x)":       "12 a type is expected after static_cast<",
 		"static_cast<T>x":         `14 "(" expected before "x"`,
 		strings.Repeat("f(", 200): "100 an expression that nests too deep",
-		strings.Repeat("a?", 200): "198 an expression that nests too deep",
+		strings.Repeat("a?", 200): "200 an expression that nests too deep",
 		"a[1":                     `3 "]" is missing at the end`,
 		"a.":                      `2 the name of a member is expected after "."`,
 		"a->0":                    `3 the name of a member is expected after "->"`,

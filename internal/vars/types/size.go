@@ -129,13 +129,29 @@ func (t *Type) countIn(f Frame, d *Dim) (uint64, bool, error) {
 		return 0, false, err
 	}
 	upper = resizeBound(&d.upper, upper)
-	lower := d.first
-	if d.lower.Present() {
-		if lower, err = f.Number(u, &d.lower); err != nil {
-			return 0, false, err
-		}
+	lower, err := t.lowerIn(f, d)
+	if err != nil {
+		return 0, false, err
 	}
 	return between(lower, upper), true, nil
+}
+
+// lowerIn returns the lower bound of one dimension of an array in a frame.
+func (t *Type) lowerIn(f Frame, d *Dim) (uint64, error) {
+	if d.lower.Present() {
+		return f.Number(t.Ref.Unit, &d.lower)
+	}
+	return d.first, nil
+}
+
+// Lower returns the lower bound of a dimension of an array t, which must be stripped, in a frame.
+func (t *Type) Lower(f Frame, dim int) (int64, error) {
+	dims := t.Dims()
+	if dim >= len(dims) {
+		return 0, &unknown.Corrupt{Err: unknown.ErrLimit}
+	}
+	n, err := t.lowerIn(f, &dims[dim])
+	return int64(n), err
 }
 
 // resizeBound reads the bound -1 of an empty array, which some compilers write unsigned.
@@ -151,6 +167,15 @@ func resizeBound(v *dwarf.Value, n uint64) uint64 {
 func Fortran(l dwarf.Language) bool {
 	switch l {
 	case dwarf.LangFortran77, dwarf.LangFortran90, dwarf.LangFortran95, dwarf.LangFortran03, dwarf.LangFortran08, dwarf.LangFortran18:
+		return true
+	}
+	return false
+}
+
+// Ada reports whether a language is Ada.
+func Ada(l dwarf.Language) bool {
+	switch l {
+	case dwarf.LangAda83, dwarf.LangAda95, dwarf.LangAda2005, dwarf.LangAda2012:
 		return true
 	}
 	return false

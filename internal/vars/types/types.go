@@ -58,6 +58,7 @@ type Type struct {
 	Class     Ref // of a pointer to a member
 	GoKind    uint8
 	EnumClass bool
+	Register  bool        // of an enumeration: it has the flags of a register
 	Stride    dwarf.Value // of an array, when its elements are apart
 	bitStride dwarf.Value // the same in bits
 	columns   bool        // of an array: the last of its dimensions is the outermost

@@ -35,7 +35,7 @@ func (b *builder) word() uint64 { return uint64(b.p.Arch.WordSize) }
 
 // elementsText returns a value with the text before the elements of a container.
 func (b *builder) elementsText(o *Object, name string, n uint64) *Value {
-	return b.text(o, fmt.Sprintf("%s with %d element%s", name, n, plural(n)))
+	return b.counted(b.text(o, fmt.Sprintf("%s with %d element%s", name, n, plural(n))), n)
 }
 
 // vector reads the elements between the addresses first and last. The vector's storage reaches to
@@ -48,7 +48,7 @@ func (b *builder) vector(o *Object, elem *types.Type, size, first, last, end uin
 	case room > maxLength:
 		return badLength(o.Type, room)
 	}
-	return b.run(b.text(o, fmt.Sprintf("std::vector of length %d, capacity %d", n, room)), elem, first, n, depth)
+	return b.run(b.roomy(b.text(o, fmt.Sprintf("std::vector of length %d, capacity %d", n, room)), n, room), elem, first, n, depth)
 }
 
 // bits reads the n packed elements of a std::vector<bool> whose storage begins at first.
@@ -56,7 +56,7 @@ func (b *builder) bits(o *Object, first, n, room uint64) *Value {
 	if n > room || room > maxLength {
 		return badLength(o.Type, max(n, room))
 	}
-	v := b.text(o, fmt.Sprintf("std::vector<bool> of length %d, capacity %d", n, room))
+	v := b.roomy(b.text(o, fmt.Sprintf("std::vector<bool> of length %d, capacity %d", n, room)), n, room)
 	v.Compound = true
 	for i := range min(n, uint64(b.opts.MaxElements)) {
 		word, err := b.p.Int(first+i/8, 1, false)
@@ -98,14 +98,18 @@ func (b *builder) chain(o *Object, name string, elem *types.Type, first, end, li
 		at = next
 	}
 	if len(nodes) == 0 {
-		return b.text(o, "empty "+name)
+		return b.counted(b.text(o, "empty "+name), 0)
 	}
 	text := fmt.Sprintf("%s of length %d", name, len(nodes))
 	if more {
 		text = fmt.Sprintf("%s of length %d or more", name, len(nodes))
 	}
 	i := 0
-	return b.sequence(b.text(o, text), elem, uint64(len(nodes)), depth, func() (uint64, bool) {
+	v := b.text(o, text)
+	if !more {
+		b.counted(v, uint64(len(nodes)))
+	}
+	return b.sequence(v, elem, uint64(len(nodes)), depth, func() (uint64, bool) {
 		i++
 		return nodes[i-1] + off, true
 	})

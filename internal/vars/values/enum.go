@@ -27,6 +27,9 @@ func (b *builder) enum(o *Object, t *types.Type) *Value {
 // enumText returns the text of an enumeration's value of size bytes: its name, a set of flags, or
 // a number.
 func enumText(t *types.Type, v, size uint64) string {
+	if t.Register {
+		return registerText(t, v)
+	}
 	m := t.Members()
 	prefix := enumPrefix(t)
 	for i := range m.Enums {
@@ -45,6 +48,18 @@ func enumText(t *types.Type, v, size uint64) string {
 		}
 	}
 	return strconv.FormatUint(v, 10)
+}
+
+// registerText returns the flags that a register has as gdb writes them: [ PF ZF IF ]. Bits without a name are left out.
+func registerText(t *types.Type, v uint64) string {
+	var b strings.Builder
+	b.WriteString("[ ")
+	for _, e := range t.Members().Enums {
+		if v&e.Val != 0 {
+			b.WriteString(e.Name + " ")
+		}
+	}
+	return b.String() + "]"
 }
 
 // flags reports whether the enumerators are flags: each has one bit, which no other has.

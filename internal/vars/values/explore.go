@@ -95,12 +95,20 @@ func (x Explorer) Pointee(o *Object) (Object, error) {
 		return x.At(t.Target(), addr)
 	case t.Tag == dwarf.TagArrayType:
 		return x.Element(o, 0)
+	case t.Tag == dwarf.TagSubroutineType && o.Mem && t.Language != dwarf.LangGo:
+		return *o, nil
 	case t.Aggregate():
+		if to, ok, err := b.iterated(o); ok || err != nil {
+			return to, err
+		}
 		if to, ok := x.boxed(o); ok {
 			if t.Language == dwarf.LangGo && to.Type.Strip().Pointer() { // an interface that has a pointer
 				return x.Pointee(&to)
 			}
 			return to, nil
+		}
+		if has, ok := x.Engaged(o); ok && !has {
+			return Object{}, wrong("%s has no value", describe(o.Type))
 		}
 	}
 	return Object{}, wrong("%s is no pointer", describe(o.Type))
@@ -184,10 +192,12 @@ func (x Explorer) Number(o *Object) (v uint64, signed bool, err error) {
 	}
 	t := at.Type.Strip()
 	switch {
-	case t.Tag == dwarf.TagArrayType && at.Mem:
+	case t.Tag == dwarf.TagArrayType && at.Mem, t.Tag == dwarf.TagSubroutineType && at.Mem && t.Language != dwarf.LangGo:
 		return at.Addr, false, nil
 	case t.Tag == dwarf.TagEnumerationType, t.Pointer():
 	case t.Tag != dwarf.TagBaseType && t.Tag != dwarf.TagSubrangeType || t.Floats():
+		return 0, false, wrong("%s is no integer", describe(o.Type))
+	case isComplex(t):
 		return 0, false, wrong("%s is no integer", describe(o.Type))
 	}
 	if at.Size > 8 {

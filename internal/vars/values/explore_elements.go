@@ -1,6 +1,7 @@
 package values
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
@@ -230,8 +231,30 @@ func (x Explorer) page(o *Object, first uint64, n int64) (*Seen, uint64) {
 // maxKeys is how many elements of a map are looked at to find one.
 const maxKeys = 1 << 16
 
+// A NoKey error says that a map has no element with a key.
+type NoKey struct{ Wrong }
+
 // Key returns the element of a map with a key, a string or a number in words.
 func (x Explorer) Key(o *Object, text string, isText bool) (Object, error) {
+	return x.keyed(o, text, isText, false)
+}
+
+// Has reports whether a map or a set has a key.
+func (x Explorer) Has(o *Object, text string, isText bool) (bool, error) {
+	_, err := x.keyed(o, text, isText, true)
+	var none *NoKey
+	var bit *NotStored
+	switch {
+	case err == nil, errors.As(err, &bit):
+		return true, nil
+	case errors.As(err, &none):
+		return false, nil
+	}
+	return false, err
+}
+
+// keyed finds the element of a map with a key; with sets also that of a set.
+func (x Explorer) keyed(o *Object, text string, isText, sets bool) (Object, error) {
 	at := *o
 	for range maxSteps {
 		t := at.Type.Strip()
@@ -251,17 +274,23 @@ func (x Explorer) Key(o *Object, text string, isText bool) (Object, error) {
 	for first := int64(0); first < maxKeys; {
 		s, err := x.printed(&at, first, 1<<10)
 		if err != nil {
-			if first > 0 {
+			var w *Wrong
+			if first > 0 || errors.As(err, &w) && sets && setType(at.Type.Strip().BareName) {
 				break
 			}
 			return Object{}, err
 		}
-		if s.Kind() != KindMap {
+		set := sets && s.Kind() == KindSequence && setType(at.Type.Strip().BareName)
+		if s.Kind() != KindMap && !set {
 			return Object{}, wrong("%s has no keys", describe(o.Type))
 		}
 		for i := range s.Parts {
 			p := &s.Parts[i]
-			if p.Key == nil || !sameKey(p.Key, want, isText) {
+			k := p.Key
+			if set {
+				k = p.Value
+			}
+			if k == nil || !sameKey(k, want, isText) {
 				continue
 			}
 			if v, ok := s.Object(p.Value); ok {
@@ -270,11 +299,20 @@ func (x Explorer) Key(o *Object, text string, isText bool) (Object, error) {
 			return Object{}, &NotStored{Value: p.Value}
 		}
 		first += int64(len(s.Parts))
-		if !s.More {
+		if !s.More || len(s.Parts) == 0 {
 			break
 		}
+		if first >= maxKeys {
+			return Object{}, wrong("the key %s is not among the %d that were read", want, maxKeys)
+		}
 	}
-	return Object{}, wrong("there is no element with the key %s", want)
+	return Object{}, &NoKey{Wrong{"there is no element with the key " + want}}
+}
+
+// setType reports whether the name of a class is that of a set.
+func setType(name string) bool {
+	name, _, _ = strings.Cut(name, "<")
+	return strings.HasSuffix(strings.ToLower(name), "set")
 }
 
 // Keyed reports whether an object is a map, so that an index is a key.

@@ -20,6 +20,13 @@ func (x Explorer) Member(o *Object, name string) (Object, error) {
 			if m, ok, err := x.in(b, &at, name); ok || err != nil {
 				return m, err
 			}
+			if to, ok, err := b.iterated(&at); ok || err != nil {
+				if err != nil {
+					return Object{}, err
+				}
+				at = to
+				continue
+			}
 			to, ok := x.boxed(&at)
 			if !ok {
 				break

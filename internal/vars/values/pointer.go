@@ -36,6 +36,7 @@ func (b *builder) pointer(o *Object, t *types.Type, depth int) *Value {
 		}
 		v.Text = b.p.stringAddress(addr) + " " + stringText(elem, raw, b.p.Arch.Big(), cut)
 		v.More = cut
+		b.spelled(v, elem, raw, cut)
 		return v
 	}
 	if t.Language == dwarf.LangRust && addr != 0 && rustReference(t.BareName) {

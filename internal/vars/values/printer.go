@@ -216,5 +216,5 @@ func (b *builder) lengthText(o *Object, elem *types.Type, addr, n uint64) *Value
 	if err := b.p.Read(addr, raw); err != nil {
 		return Failed(o.Type, err)
 	}
-	return b.stringValue(o, elem, raw, limit < n)
+	return b.placed(b.stringValue(o, elem, raw, limit < n), addr, n)
 }

@@ -9,13 +9,7 @@ import (
 )
 
 // isAda reports whether a language is Ada.
-func isAda(l dwarf.Language) bool {
-	switch l {
-	case dwarf.LangAda83, dwarf.LangAda95, dwarf.LangAda2005, dwarf.LangAda2012:
-		return true
-	}
-	return false
-}
+func isAda(l dwarf.Language) bool { return types.Ada(l) }
 
 // adaAddress is the type System.Address of Ada. GNAT describes it as a number.
 const adaAddress = "system__address"

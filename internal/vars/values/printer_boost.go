@@ -260,7 +260,7 @@ func boostRing(b *builder, o *Object, t *types.Type, depth int) *Value {
 		return badLength(o.Type, n)
 	}
 	text := fmt.Sprintf("%s of length %d, capacity %d", title(t), n, room)
-	return b.sequence(b.text(o, text), elem, n, depth, func() (uint64, bool) {
+	return b.sequence(b.roomy(b.text(o, text), n, room), elem, n, depth, func() (uint64, bool) {
 		here := at
 		if at += size; at >= end {
 			at = buff

@@ -76,7 +76,7 @@ func goSliceValue(b *builder, o *Object, t *types.Type, depth int) *Value {
 		return badLength(o.Type, most)
 	}
 	if addr == 0 && n == 0 {
-		return b.text(o, "nil")
+		return b.roomy(b.text(o, "nil"), 0, 0)
 	}
 	text := fmt.Sprintf("%s (len %d, cap %d)", t.BareName, n, room)
 	if !hasRoom {
@@ -85,7 +85,14 @@ func goSliceValue(b *builder, o *Object, t *types.Type, depth int) *Value {
 			text = fmt.Sprintf("%s (len or cap %d)", t.BareName, n)
 		}
 	}
-	return b.run(b.text(o, text), elem, addr, n, depth)
+	v := b.text(o, text)
+	switch {
+	case hasRoom:
+		b.roomy(v, n, room)
+	case !o.lacks(unknown.ErrCapacity):
+		b.counted(v, n)
+	}
+	return b.run(v, elem, addr, n, depth)
 }
 
 // goPointerValue prints a map or a channel, which DWARF describes as pointers. It returns nil for
@@ -100,7 +107,7 @@ func (b *builder) goPointerValue(o *Object, t *types.Type, depth int) *Value {
 		return Failed(o.Type, err)
 	}
 	if addr == 0 {
-		return b.text(o, "nil")
+		return b.roomy(b.text(o, "nil"), 0, 0)
 	}
 	to, err := b.inMemory(t.Target(), addr)
 	if err != nil {
@@ -205,7 +212,7 @@ func (b *builder) goChannel(o *Object, named *types.Type, to *Object, depth int)
 	if closed != 0 {
 		text = fmt.Sprintf("%s (len %d, cap %d, closed)", named.BareName, n, room)
 	}
-	v := b.text(o, text)
+	v := b.roomy(b.text(o, text), n, room)
 	elem := b.goElem(named)
 	if elem == nil || n == 0 {
 		return v

@@ -53,7 +53,7 @@ func (b *builder) goBucketMap(o *Object, named *types.Type, m *Object, depth int
 	if n > maxLength {
 		return badLength(o.Type, n)
 	}
-	v := b.text(o, fmt.Sprintf("%s (len %d)", named.BareName, n))
+	v := b.counted(b.text(o, fmt.Sprintf("%s (len %d)", named.BareName, n)), n)
 	it := goBuckets{b: b, bucket: bucket.Strip(), size: size, array: array, count: 1 << log, old: old, slot: goBucketSlots}
 	if it.oldCount = it.count / 2; flags&goSameSizeGrow != 0 || it.oldCount == 0 {
 		it.oldCount = it.count

@@ -41,7 +41,7 @@ func (b *builder) goMapValue(o *Object, named *types.Type, m *Object, depth int)
 	case n > maxLength:
 		return badLength(o.Type, n)
 	}
-	v := b.text(o, fmt.Sprintf("%s (len %d)", named.BareName, n))
+	v := b.counted(b.text(o, fmt.Sprintf("%s (len %d)", named.BareName, n)), n)
 	it := goGroups{b: b, dir: dir, tables: tables}
 	dirType, ok := b.member(m, "dirPtr")
 	if !ok || !it.types(dirType.Type) {

@@ -119,7 +119,7 @@ func cxxView(b *builder, o *Object, t *types.Type, depth int) *Value {
 		case strings.HasPrefix(t.BareName, "basic_string_view"):
 			return b.lengthText(o, elem, addr, n)
 		case n < maxLength:
-			return b.run(b.text(o, fmt.Sprintf("%s of length %d", title(t), n)), elem, addr, n, depth)
+			return b.run(b.counted(b.text(o, fmt.Sprintf("%s of length %d", title(t), n)), n), elem, addr, n, depth)
 		}
 	}
 	return nil

@@ -38,7 +38,7 @@ func (b *builder) filled(o *Object, elem *types.Type, first, n, room uint64, dep
 	if n > room || room > maxLength {
 		return badLength(o.Type, max(n, room))
 	}
-	return b.run(b.text(o, fmt.Sprintf("%s of length %d, capacity %d", title(o.Type.Strip()), n, room)), elem, first, n, depth)
+	return b.run(b.roomy(b.text(o, fmt.Sprintf("%s of length %d, capacity %d", title(o.Type.Strip()), n, room)), n, room), elem, first, n, depth)
 }
 
 // inside prints n elements that are in storage, a part of the object.
@@ -51,7 +51,7 @@ func (b *builder) inside(o *Object, elem *types.Type, storage *Object, n uint64,
 	if n > room {
 		return badLength(o.Type, n)
 	}
-	return b.runIn(b.text(o, fmt.Sprintf("%s of length %d, capacity %d", title(o.Type.Strip()), n, room)), storage, elem, n, size, depth)
+	return b.runIn(b.roomy(b.text(o, fmt.Sprintf("%s of length %d, capacity %d", title(o.Type.Strip()), n, room)), n, room), storage, elem, n, size, depth)
 }
 
 // optional prints a container of one element at most, which begins at the start of storage.

@@ -297,7 +297,7 @@ func msvcInitializerList(b *builder, o *Object, t *types.Type, depth int) *Value
 		return nil
 	}
 	n := (last - first) / size
-	return b.run(b.text(o, fmt.Sprintf("std::initializer_list of length %d", n)), elem, first, n, depth)
+	return b.run(b.counted(b.text(o, fmt.Sprintf("std::initializer_list of length %d", n)), n), elem, first, n, depth)
 }
 
 func msvcSpan(b *builder, o *Object, t *types.Type, depth int) *Value {

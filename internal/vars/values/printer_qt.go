@@ -110,7 +110,7 @@ func qtString(b *builder, o *Object, t *types.Type, depth int) *Value {
 	case d.damaged:
 		return badLength(o.Type, d.n)
 	case d.n == 0: // a null string has no address
-		return b.text(o, `""`)
+		return b.spelled(b.text(o, `""`), d.elem, nil, false)
 	}
 	raw := make([]byte, min(d.n, uint64(b.opts.MaxString))*size)
 	if err := b.p.Read(d.first, raw); err != nil {
@@ -128,7 +128,7 @@ func (b *builder) utf16(o *Object, raw []byte, n uint64) *Value {
 	char := &types.Type{Tag: dwarf.TagBaseType, BareName: "char16_t", Encoding: types.EncUTF, ByteSize: 2}
 	v := b.text(o, strings.TrimPrefix(stringText(char, raw, b.p.Arch.Big(), cut), "u"))
 	v.More = cut
-	return v
+	return b.counted(b.spelled(v, char, raw, cut), n)
 }
 
 // qtArray prints a vector, and a list of Qt 6.
@@ -140,7 +140,7 @@ func qtArray(b *builder, o *Object, t *types.Type, depth int) *Value {
 	case d.damaged:
 		return badLength(o.Type, d.n)
 	}
-	return b.run(b.text(o, fmt.Sprintf("%s of length %d", title(t), d.n)), d.elem, d.first, d.n, depth)
+	return b.run(b.counted(b.text(o, fmt.Sprintf("%s of length %d", title(t), d.n)), d.n), d.elem, d.first, d.n, depth)
 }
 
 // qt5List prints a list of Qt 5: an array of words. Each is an element or the address of one,
@@ -174,7 +174,7 @@ func qt5List(b *builder, o *Object, t *types.Type, depth int) *Value {
 	if int64(first) < 0 || int64(n) < 0 || last > most {
 		return badLength(o.Type, n)
 	}
-	v := b.text(o, fmt.Sprintf("%s of length %d", title(t), n))
+	v := b.counted(b.text(o, fmt.Sprintf("%s of length %d", title(t), n)), n)
 	inside, known := qt5Inside(elem, size, b.word())
 	if !known {
 		v.Text += " (of elements or pointers to them)"

@@ -180,7 +180,7 @@ func (b *builder) utf8(o *Object, addr, n uint64) *Value {
 	if err := b.p.Read(addr, raw); err != nil {
 		return Failed(o.Type, err)
 	}
-	return b.stringValue(o, nil, raw, uint64(len(raw)) < n)
+	return b.placed(b.stringValue(o, nil, raw, uint64(len(raw)) < n), addr, n)
 }
 
 func rustSlice(b *builder, o *Object, t *types.Type, depth int) *Value {
@@ -205,7 +205,7 @@ func (b *builder) rustList(o *Object, text string, elem *types.Type, addr, n uin
 	if n > maxLength {
 		return badLength(o.Type, n)
 	}
-	return b.run(b.text(o, text), elem, addr, n, depth)
+	return b.run(b.counted(b.text(o, text), n), elem, addr, n, depth)
 }
 
 // pointer0 reads a pointer inside its wrappers (Unique, NonNull), each of which has one member
@@ -287,7 +287,7 @@ func rustVecDeque(b *builder, o *Object, t *types.Type, depth int) *Value {
 	if err != nil || room == 0 || n > room {
 		return nil
 	}
-	v := b.text(o, fmt.Sprintf("VecDeque(size=%d)", n))
+	v := b.counted(b.text(o, fmt.Sprintf("VecDeque(size=%d)", n)), n)
 	i := uint64(0)
 	return b.sequence(v, elem, n, depth, func() (uint64, bool) {
 		at := addr + (head+i)%room*size

@@ -42,7 +42,7 @@ func rustHash(b *builder, o *Object, t *types.Type, depth int) *Value {
 		return badLength(o.Type, n)
 	}
 	name := rustName(t.BareName)
-	v := b.text(o, fmt.Sprintf("%s(size=%d)", name, n))
+	v := b.counted(b.text(o, fmt.Sprintf("%s(size=%d)", name, n)), n)
 	i := uint64(0)
 	var at byteWindow
 	b.sequence(v, elem, n, depth, func() (uint64, bool) {

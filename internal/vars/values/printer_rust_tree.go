@@ -66,7 +66,7 @@ func rustTree(b *builder, o *Object, t *types.Type, depth int) *Value {
 		return badLength(o.Type, n)
 	}
 	key, val := tree.Type.Strip().TypeArg(0), tree.Type.Strip().TypeArg(1)
-	v := b.text(o, fmt.Sprintf("%s(size=%d)", rustName(t.BareName), n))
+	v := b.counted(b.text(o, fmt.Sprintf("%s(size=%d)", rustName(t.BareName), n)), n)
 	v.Compound = true
 	if n == 0 || key == nil || val == nil || depth >= b.opts.MaxDepth {
 		v.More = n > 0

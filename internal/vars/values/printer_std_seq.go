@@ -201,7 +201,7 @@ func stdSpan(b *builder, o *Object, t *types.Type, depth int) *Value {
 			if !ok {
 				return nil
 			}
-			return b.run(b.text(o, fmt.Sprintf("std::span of length %d", a.Val.U)), elem, first, a.Val.U, depth)
+			return b.run(b.counted(b.text(o, fmt.Sprintf("std::span of length %d", a.Val.U)), a.Val.U), elem, first, a.Val.U, depth)
 		}
 	}
 	return nil
@@ -218,5 +218,5 @@ func (b *builder) slice(o *Object, name string, depth int, pointer, length []str
 	if n > maxLength {
 		return badLength(o.Type, n)
 	}
-	return b.run(b.text(o, fmt.Sprintf("%s of length %d", name, n)), elem, first, n, depth)
+	return b.run(b.counted(b.text(o, fmt.Sprintf("%s of length %d", name, n)), n), elem, first, n, depth)
 }

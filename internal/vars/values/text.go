@@ -166,7 +166,7 @@ func stringText(t *types.Type, raw []byte, big, cut bool) string {
 func (b *builder) stringValue(o *Object, t *types.Type, raw []byte, cut bool) *Value {
 	v := b.text(o, stringText(t, raw, b.p.Arch.Big(), cut))
 	v.More = cut
-	return v
+	return b.spelled(v, t, raw, cut)
 }
 
 // rune writes the UTF-8 character at the start of raw, or the first byte if that is not UTF-8. It

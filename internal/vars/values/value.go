@@ -126,6 +126,7 @@ type builder struct {
 	skip      uint64              // elements of the outermost array to leave out
 	noRepeats bool                // equal elements stay apart
 	objects   map[*Value][]Object // what values were read from, the innermost first; nil to keep none
+	notes     map[*Value]*note    // what printers know of containers and strings, with objects
 }
 
 // take counts a part. It returns false if there are too many.

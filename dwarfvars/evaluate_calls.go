@@ -1,0 +1,360 @@
+package dwarfvars
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"github.com/corewalk/corewalk/internal/vars/paths"
+	"github.com/corewalk/corewalk/internal/vars/types"
+	"github.com/corewalk/corewalk/internal/vars/values"
+)
+
+// What looks like a call: elements of arrays in Fortran and Ada, conversions, and reads of containers. No function of the
+// process is called.
+
+func (e *evaluation) call(n *paths.Call) (Object, error) {
+	switch f := n.Fun.(type) {
+	case *paths.Member:
+		if e.dialect == paths.Plain {
+			return e.method(n, f)
+		}
+	case *paths.Ident:
+		_, err := e.variable(f.Name)
+		if e.dialect != paths.Plain && err == nil {
+			break
+		}
+		if len(n.Args) == 1 && (f.Name == "len" || f.Name == "cap") && errors.Is(err, errNoVariable) {
+			return e.length(f.Name, n.Args[0])
+		}
+		if _, code := e.symbol(f.Name); len(n.Args) == 1 && !code && errors.Is(err, errNoVariable) {
+			if t, err := e.typeNamed(paths.TypeName{Name: f.Name}); err == nil {
+				ob, err := e.stored(n.Args[0])
+				if err != nil {
+					return Object{}, err
+				}
+				return e.converted("", &ob, t)
+			}
+		}
+		return Object{}, notCalled(n, f.Name)
+	}
+	if e.dialect == paths.Plain {
+		return Object{}, notCalled(n, "")
+	}
+	ob, err := e.stored(n.Fun)
+	if err != nil {
+		return Object{}, err
+	}
+	return e.elements(n, &ob)
+}
+
+// notCalled is the error of a call of a function.
+func notCalled(n *paths.Call, name string) error {
+	if name == "" {
+		return &ExpressionError{n.Open, errors.New("a call: functions of the process are not called")}
+	}
+	return &ExpressionError{n.Open, fmt.Errorf("a call of %s: functions of the process are not called", name)}
+}
+
+// length is len(x) or cap(x).
+func (e *evaluation) length(name string, n paths.Node) (Object, error) {
+	if text, ok := n.(*paths.Text); ok && name == "len" {
+		return e.count(uint64(len(text.Value)))
+	}
+	ob, err := e.stored(n)
+	if err != nil {
+		return Object{}, err
+	}
+	of := e.x.Length
+	if name == "cap" {
+		of = e.x.Capacity
+	}
+	v, err := of(&ob)
+	if err != nil {
+		return Object{}, wrongAt(n, err)
+	}
+	return e.count(v)
+}
+
+// count returns a number of elements, of the type that the frame's language has for them.
+func (e *evaluation) count(n uint64) (Object, error) {
+	set, word := e.a.r.types, e.a.r.types.Word()
+	if u := e.a.fn.Unit; u != nil {
+		switch u.Language {
+		case dwarf.LangGo:
+			return e.word(set.Number("int", word, types.EncSigned), n)
+		case dwarf.LangRust:
+			return e.word(set.Number("usize", word, types.EncUnsigned), n)
+		}
+	}
+	return e.word(set.Integer(8, false), n)
+}
+
+// method answers a call of a method that only reads.
+func (e *evaluation) method(n *paths.Call, f *paths.Member) (Object, error) {
+	if name, ok := packageName(f); ok { // Go: main.f(x)
+		if id := f.X.(*paths.Ident); e.a.fn.Unit != nil && e.a.fn.Unit.Language == dwarf.LangGo && e.unresolved(id.Name) {
+			return Object{}, notCalled(n, name)
+		}
+	}
+	ob, err := e.stored(f.X)
+	if err != nil {
+		return Object{}, err
+	}
+	if t := e.referred(&ob).Type.Strip(); t.Pointer() && !e.x.Container(&ob) || f.Arrow && !t.Pointer() {
+		if ob, err = e.x.Pointee(&ob); err != nil {
+			return Object{}, err
+		}
+	}
+	if !e.x.Container(&ob) {
+		return Object{}, notCalled(n, f.Name)
+	}
+	t, err := e.read(n, f.Name, &ob)
+	return t, err
+}
+
+// read answers a call of a method of a container, a string or a smart pointer.
+func (e *evaluation) read(n *paths.Call, name string, ob *values.Object) (Object, error) {
+	switch len(n.Args) {
+	case 0:
+		return e.readPlain(n, name, ob)
+	case 1:
+		switch name {
+		case "at":
+			return e.elementOf(ob, n.Args[0])
+		case "count", "contains", "contains_key":
+			key, isText, err := e.key(n.Args[0])
+			if err != nil {
+				return Object{}, err
+			}
+			has, err := e.x.Has(ob, key, isText)
+			switch {
+			case err != nil:
+				return Object{}, err
+			case name != "count":
+				return e.truth(has)
+			case has && strings.Contains(ob.Type.Strip().BareName, "multi"):
+				return Object{}, errors.New("how many elements have the key is not known")
+			case has:
+				return e.count(1)
+			}
+			return e.count(0)
+		case "expect":
+			if isText(n.Args[0]) {
+				return e.unwrapped(ob)
+			}
+		}
+	}
+	return Object{}, notCalled(n, name)
+}
+
+func (e *evaluation) readPlain(n *paths.Call, name string, ob *values.Object) (Object, error) {
+	switch name {
+	case "size", "length", "len", "capacity":
+		of := e.x.Length
+		if name == "capacity" {
+			of = e.x.Capacity
+		}
+		v, err := of(ob)
+		if err != nil {
+			return Object{}, err
+		}
+		return e.count(v)
+	case "empty", "is_empty", "isEmpty":
+		v, err := e.x.Length(ob)
+		if err != nil {
+			return Object{}, err
+		}
+		return e.truth(v == 0)
+	case "front":
+		return e.object(e.x.Element(ob, 0))
+	case "back":
+		v, err := e.x.Length(ob)
+		if err != nil {
+			return Object{}, err
+		}
+		return e.object(e.x.Element(ob, int64(v)-1))
+	case "data", "c_str":
+		return e.data(ob)
+	case "get":
+		return e.object(e.x.Raw(ob))
+	case "value", "unwrap":
+		return e.unwrapped(ob)
+	case "has_value", "is_some", "is_none", "is_ok", "is_err":
+		which, ok := e.x.Variant(ob)
+		want := map[string]string{"has_value": "value", "is_some": "Some", "is_none": "None", "is_ok": "Ok", "is_err": "Err"}[name]
+		if ok && (which == "value" || which == "") == (want == "value") {
+			return e.truth(which == want)
+		}
+	}
+	return Object{}, notCalled(n, name)
+}
+
+// unwrapped returns the value of an optional, an Option or a Result.
+func (e *evaluation) unwrapped(ob *values.Object) (Object, error) {
+	switch which, ok := e.x.Variant(ob); {
+	case !ok:
+		return Object{}, fmt.Errorf("an object of type %s is no optional value", clip(ob.Type.Name()))
+	case which == "":
+		return Object{}, errors.New("it has no value")
+	case which == "None" || which == "Err":
+		return Object{}, fmt.Errorf("it has no value: it is %s", which)
+	}
+	return e.object(e.x.Held(ob))
+}
+
+// data returns the address of the characters of a string, or of the first element of a container.
+func (e *evaluation) data(ob *values.Object) (Object, error) {
+	set := e.a.r.types
+	c, ok, err := e.x.Characters(ob, 1)
+	if err != nil {
+		return Object{}, err
+	}
+	if ok && c.Located {
+		elem := c.Elem
+		if elem == nil {
+			elem = set.Number("u8", 1, types.EncUnsigned)
+		}
+		return e.word(set.PointerTo(elem), c.Addr)
+	}
+	first, err := e.x.Element(ob, 0)
+	if err != nil {
+		return Object{}, err
+	}
+	if !first.Mem {
+		return Object{}, errors.New("the elements have no address")
+	}
+	return e.word(set.PointerTo(first.Type), first.Addr)
+}
+
+// elements returns the element of an array that Fortran and Ada write a(2, 3), or elements from one number to another.
+func (e *evaluation) elements(n *paths.Call, ob *values.Object) (Object, error) {
+	bounds, err := e.x.Bounds(ob)
+	if err != nil {
+		return Object{}, err
+	}
+	switch {
+	case bounds == nil:
+		return Object{}, &ExpressionError{n.Open, fmt.Errorf("an object of type %s is no array, and functions of the process are not called", clip(ob.Type.Name()))}
+	case len(n.Args) == 0 || len(n.Args) > len(bounds):
+		return Object{}, &ExpressionError{n.Open, fmt.Errorf("%d indexes of an array of %d dimensions", len(n.Args), len(bounds))}
+	case len(n.Args) < len(bounds) && e.dialect == paths.Fortran:
+		return Object{}, &ExpressionError{n.Open, fmt.Errorf("%d indexes of an array of %d dimensions", len(n.Args), len(bounds))}
+	}
+	at := *ob
+	for i := range n.Args {
+		arg, b := n.Args[i], bounds[i]
+		if e.dialect == paths.Fortran { // the last is the outermost
+			arg = n.Args[len(n.Args)-1-i]
+		}
+		if r, ok := arg.(*paths.Range); ok {
+			if i != len(n.Args)-1 || len(n.Args) != len(bounds) {
+				return Object{}, wrongAt(r, errors.New("a range is read in the innermost dimension alone"))
+			}
+			return e.section(r, &at, b)
+		}
+		index, err := e.integer(arg)
+		if err != nil {
+			return Object{}, err
+		}
+		if index < b.Lower || uint64(index-b.Lower) >= b.Count {
+			return Object{}, wrongAt(arg, fmt.Errorf("element %d of an array from %d to %d", index, b.Lower, b.Lower+int64(b.Count)-1))
+		}
+		t, err := e.object(e.x.Element(&at, index-b.Lower))
+		if err != nil || i == len(n.Args)-1 {
+			return t, err
+		}
+		if !t.at {
+			return Object{}, wrongAt(arg, errors.New("it is no object of its own"))
+		}
+		at = t.ob
+	}
+	return Object{}, errors.New("no index")
+}
+
+// section returns elements from one number to another, both of which are part of it.
+func (e *evaluation) section(r *paths.Range, ob *values.Object, b values.Bound) (Object, error) {
+	from, to := b.Lower, b.Lower+int64(b.Count)-1
+	var err error
+	if r.From != nil {
+		if from, err = e.integer(r.From); err != nil {
+			return Object{}, err
+		}
+	}
+	if r.To != nil {
+		if to, err = e.integer(r.To); err != nil {
+			return Object{}, err
+		}
+	}
+	if last := b.Lower + int64(b.Count) - 1; from < b.Lower || to > last || to < from {
+		return Object{}, wrongAt(r, fmt.Errorf("elements from %d to %d of an array from %d to %d", from, to, b.Lower, last))
+	}
+	s, err := e.x.Elements(ob, from-b.Lower, to-from+1)
+	if err != nil {
+		return Object{}, err
+	}
+	return Object{in: e.in, elements: s.Slice(), first: from - b.Lower}, nil
+}
+
+// attribute returns one of Ada's attributes.
+func (e *evaluation) attribute(n *paths.Attribute) (Object, error) {
+	ob, err := e.stored(n.X)
+	if err != nil {
+		return Object{}, err
+	}
+	set, name := e.a.r.types, strings.ToLower(n.Name)
+	switch name {
+	case "first", "last", "length":
+		bounds, err := e.x.Bounds(&ob)
+		if err != nil {
+			return Object{}, err
+		}
+		if len(bounds) == 0 {
+			return Object{}, fmt.Errorf("an object of type %s is no array: it has no '%s", clip(ob.Type.Name()), n.Name)
+		}
+		v := map[string]int64{"first": bounds[0].Lower, "last": bounds[0].Lower + int64(bounds[0].Count) - 1, "length": int64(bounds[0].Count)}[name]
+		return e.word(set.Integer(8, true), uint64(v))
+	case "address", "access":
+		if !ob.Mem {
+			return Object{}, errors.New("it has no address: it is in a register, or was computed")
+		}
+		if name == "address" {
+			return e.word(set.PointerTo(set.Of(types.Ref{})), ob.Addr)
+		}
+		return e.word(set.PointerTo(ob.Type), ob.Addr)
+	case "size":
+		return e.word(set.Integer(8, false), 8*ob.Size)
+	}
+	return Object{}, fmt.Errorf("the attribute '%s is not known; one of first, last, length, address, access, size", n.Name)
+}
+
+// assertion returns what an interface of Go has, if its type is the one that x.(T) names.
+func (e *evaluation) assertion(n *paths.Assertion) (Object, error) {
+	ob, err := e.stored(n.X)
+	if err != nil {
+		return Object{}, err
+	}
+	held, dynamic, ok, err := e.x.Dynamic(&ob)
+	switch {
+	case err != nil:
+		return Object{}, err
+	case !ok:
+		return Object{}, fmt.Errorf("an object of type %s is no interface of Go", clip(ob.Type.Name()))
+	case dynamic == "":
+		return Object{}, errors.New("the interface is nil")
+	}
+	want := n.Type
+	if pkg, _, ok := strings.Cut(e.a.Name, "."); ok && !strings.ContainsAny(want, ".[({ ") { // a type of the package
+		if bare := strings.TrimLeft(want, "*"); dynamic == want[:len(want)-len(bare)]+pkg[strings.LastIndex(pkg, "/")+1:]+"."+bare {
+			want = dynamic
+		}
+	}
+	if strings.ReplaceAll(dynamic, " ", "") != strings.ReplaceAll(want, " ", "") {
+		return Object{}, fmt.Errorf("the interface has a %s, no %s", dynamic, n.Type)
+	}
+	if held == nil {
+		return Object{}, fmt.Errorf("no debugging information describes %s", dynamic)
+	}
+	return e.object(*held, nil)
+}

@@ -1,0 +1,287 @@
+package dwarfvars
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"github.com/corewalk/corewalk/internal/vars/paths"
+	"github.com/corewalk/corewalk/internal/vars/types"
+	"github.com/corewalk/corewalk/internal/vars/values"
+)
+
+// Casts, and the types that they name.
+
+func (e *evaluation) cast(n *paths.Cast) (Object, error) {
+	to := n.Type
+	to.Reference = false
+	t, err := e.typeNamed(to)
+	if err != nil {
+		return Object{}, err
+	}
+	ob, err := e.stored(n.X)
+	if err != nil {
+		return Object{}, err
+	}
+	if n.Type.Reference {
+		return e.castReference(n, &ob, t)
+	}
+	return e.converted(n.Op, &ob, t)
+}
+
+// converted returns an object as a value of a type, as C and C++ convert it.
+func (e *evaluation) converted(op string, ob *values.Object, t *types.Type) (Object, error) {
+	s := t.Strip()
+	switch {
+	case op == "dynamic_cast":
+		if !s.Pointer() {
+			return Object{}, errors.New("dynamic_cast is to a pointer or a reference")
+		}
+		return e.castDynamic(ob, t)
+	case s.Aggregate():
+		if !ob.Mem {
+			return Object{}, fmt.Errorf("a number does not become a %s: write *(%s *)", t.Name(), t.Name())
+		}
+		if base, ok := e.x.Base(ob, t); ok {
+			return e.object(base, nil)
+		}
+		if op == "static_cast" {
+			return Object{}, fmt.Errorf("a %s does not become a %s", ob.Type.Name(), t.Name())
+		}
+		return e.object(e.x.As(ob, t))
+	case s.Tag == 0:
+		return Object{}, errors.New("nothing has the type void")
+	case s.Tag == dwarf.TagArrayType, s.Tag == dwarf.TagSubroutineType:
+		return Object{}, fmt.Errorf("nothing becomes a %s: cast the address to a pointer", t.Name())
+	}
+	f, real, err := e.x.Real(ob)
+	if err != nil {
+		return Object{}, err
+	}
+	var v uint64
+	signed := false
+	if !real {
+		if v, signed, err = e.x.Number(ob); err != nil {
+			return Object{}, err
+		}
+	}
+	switch {
+	case s.Floats() && real:
+		return e.object(e.x.RealWord(t, f))
+	case s.Floats() && signed:
+		return e.object(e.x.RealWord(t, float64(int64(v))))
+	case s.Floats():
+		return e.object(e.x.RealWord(t, float64(v)))
+	case s.Encoding == types.EncBoolean:
+		is := real && f != 0 || v != 0
+		if v = 0; is {
+			v = 1
+		}
+	case real && (s.Pointer() || math.IsNaN(f) || f >= 1<<64 || f < -1<<63):
+		return Object{}, fmt.Errorf("the number %v does not become a %s", f, t.Name())
+	case real && f < 0:
+		v = uint64(int64(f))
+	case real:
+		v = uint64(f)
+	case s.Pointer() && op != "reinterpret_cast":
+		v = e.adjusted(ob, t, v)
+	}
+	return e.word(t, v)
+}
+
+// adjusted returns the address that a pointer to a class of C++ has as one to a base class, or to a class derived from it.
+func (e *evaluation) adjusted(ob *values.Object, t *types.Type, v uint64) uint64 {
+	from, to := ob.Type.Strip(), t.Strip().Target()
+	if !from.Pointer() || v == 0 || !from.Target().Strip().Aggregate() || !to.Strip().Aggregate() {
+		return v
+	}
+	if part, err := e.x.At(from.Target(), v); err == nil {
+		if base, ok := e.x.Base(&part, to); ok {
+			return base.Addr
+		}
+	}
+	if off, ok := e.x.BaseOffset(to, from.Target()); ok {
+		return e.a.r.arch.Truncate(v - off)
+	}
+	return v
+}
+
+// castReference reads an object in memory as one of another type.
+func (e *evaluation) castReference(n *paths.Cast, ob *values.Object, t *types.Type) (Object, error) {
+	if ob.Type.Strip().Reference() {
+		to, err := e.x.Pointee(ob)
+		if err != nil {
+			return Object{}, err
+		}
+		*ob = to
+	}
+	if !ob.Mem {
+		return Object{}, errors.New("it has no address: it is in a register, or was computed")
+	}
+	addr := ob.Addr
+	switch n.Op {
+	case "dynamic_cast":
+		whole, err := e.x.Whole(ob, e.long())
+		if err != nil {
+			return Object{}, err
+		}
+		base, ok := e.x.Base(&whole, t)
+		if !ok {
+			return Object{}, fmt.Errorf("the object is a %s, no %s", whole.Type.Name(), t.Name())
+		}
+		return e.object(base, nil)
+	case "reinterpret_cast":
+	default:
+		pointer, err := e.x.Word(e.a.r.types.PointerTo(ob.Type), addr)
+		if err != nil {
+			return Object{}, err
+		}
+		addr = e.adjusted(&pointer, e.a.r.types.PointerTo(t), addr)
+	}
+	return e.object(e.x.At(t, addr))
+}
+
+// castDynamic is dynamic_cast of a pointer: the object's virtual table tells its class.
+func (e *evaluation) castDynamic(ob *values.Object, t *types.Type) (Object, error) {
+	if !ob.Type.Strip().Pointer() {
+		return Object{}, errors.New("dynamic_cast is of a pointer to one")
+	}
+	v, _, err := e.x.Number(ob)
+	if err != nil {
+		return Object{}, err
+	}
+	if v == 0 {
+		return e.word(t, 0)
+	}
+	part, err := e.x.Pointee(ob)
+	if err != nil {
+		return Object{}, err
+	}
+	whole, err := e.x.Whole(&part, e.long())
+	if err != nil {
+		return Object{}, err
+	}
+	base, ok := e.x.Base(&whole, t.Strip().Target())
+	if t.Strip().Target().Strip().Tag == 0 {
+		base, ok = whole, true
+	}
+	if !ok {
+		return e.word(t, 0)
+	}
+	return e.word(t, base.Addr)
+}
+
+// typeNamed returns the type with a name: as it is written, in the scopes around the function, or with the spaces that
+// compilers write.
+func (e *evaluation) typeNamed(name paths.TypeName) (*types.Type, error) {
+	t, ok := e.lookup(name.Name)
+	if !ok {
+		return nil, fmt.Errorf("no type is called %s", name.Name)
+	}
+	for range min(name.Pointers, 16) {
+		t = e.a.r.types.PointerTo(t)
+	}
+	return t, nil
+}
+
+func (e *evaluation) lookup(name string) (*types.Type, bool) {
+	if e.dialect != paths.Plain {
+		name = strings.ToLower(name)
+	}
+	for _, n := range append(e.scoped(name), spellings(name)...) {
+		if t, ok := e.a.r.types.Lookup(e.a.fn.Unit, n, e.long()); ok {
+			return t, true
+		}
+	}
+	if e.a.db == nil {
+		return nil, false
+	}
+	for _, n := range append(e.scoped(name), spellings(name)...) {
+		if t, ok := e.a.r.types.InDatabase(e.a.db, n); ok {
+			return t, true
+		}
+	}
+	return nil, false
+}
+
+// maxOuter is in how many scopes around a function a name is looked for.
+const maxOuter = 4
+
+// scoped returns a name as it is, and in the scopes around the frame's function, the innermost first: in app::Worker::run
+// app::Worker::T and app::T mean T.
+func (e *evaluation) scoped(name string) []string {
+	list := []string{name}
+	word := ""
+	for _, w := range [...]string{"struct ", "union ", "class ", "enum "} {
+		if rest, ok := strings.CutPrefix(name, w); ok {
+			word, name = w, rest
+		}
+	}
+	if u := e.a.fn.Unit; strings.HasPrefix(name, "::") || u == nil || types.IsC(u.Language) || u.Language == dwarf.LangGo {
+		return list
+	}
+	scope := e.a.Name
+	for range maxOuter {
+		if scope = outer(scope); scope == "" {
+			break
+		}
+		list = append(list, word+scope+"::"+name)
+	}
+	return list
+}
+
+// outer returns a name without its last part: "a::b<c::d>" of "a::b<c::d>::e".
+func outer(name string) string {
+	depth := 0
+	for i := len(name) - 1; i > 0; i-- {
+		switch name[i] {
+		case '>', ')':
+			depth++
+		case '<', '(':
+			depth--
+		case ':':
+			if depth == 0 && name[i-1] == ':' {
+				return name[:i-1]
+			}
+		}
+	}
+	return ""
+}
+
+// spellings returns how compilers may write the name of a template's instance: Buf<int, 4>, Buf<int, 4u>; nothing for
+// other names.
+func spellings(name string) []string {
+	if !strings.Contains(name, "<") {
+		return nil
+	}
+	plain := strings.Join(strings.Fields(strings.ReplaceAll(name, ",", ", ")), " ")
+	plain = strings.NewReplacer(" >", ">", "< ", "<", " ,", ",", " *", "*", " &", "&").Replace(plain)
+	plain = strings.NewReplacer("*", " *", "&", " &").Replace(plain)
+	plain = strings.NewReplacer("* *", "**").Replace(plain)
+	list := []string{plain, strings.ReplaceAll(plain, " *", "*"), strings.ReplaceAll(plain, ">>", "> >")}
+	for _, suffix := range [...]string{"u", "ul"} {
+		list = append(list, suffixed(plain, suffix))
+	}
+	return list
+}
+
+// suffixed adds a suffix to the integers among template arguments.
+func suffixed(name, suffix string) string {
+	var b strings.Builder
+	for i := 0; i < len(name); i++ {
+		b.WriteByte(name[i])
+		if name[i] < '0' || name[i] > '9' || i+1 < len(name) && (name[i+1] >= '0' && name[i+1] <= '9') {
+			continue
+		}
+		from := i
+		for from > 0 && name[from-1] >= '0' && name[from-1] <= '9' {
+			from--
+		}
+		if from > 0 && (name[from-1] == '<' || name[from-1] == ' ') && i+1 < len(name) && (name[i+1] == '>' || name[i+1] == ',') {
+			b.WriteString(suffix)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,286 @@
+package dwarfvars
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"github.com/corewalk/corewalk/internal/vars/paths"
+	"github.com/corewalk/corewalk/internal/vars/values"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// Functions as values, and the variables that they have once for all calls.
+
+// function returns the function with a name, as the source writes it, with its type; false if debugging information
+// describes none.
+func (e *evaluation) function(n *paths.Ident) (Object, bool, error) {
+	name := strings.TrimPrefix(n.Name, "::")
+	if addr, ok := e.symbol(name); ok {
+		if t, ok := e.functionAt(addr); ok {
+			return t, true, nil
+		}
+	}
+	found, err := e.functionNamed(name)
+	if err != nil || found == nil {
+		return Object{}, false, err
+	}
+	t, ok := e.functionAt(found.fn.Entry + found.bias)
+	return t, ok, nil
+}
+
+// functionAt returns the function that begins at an address.
+func (e *evaluation) functionAt(addr arch.Address) (Object, bool) {
+	fn, err := e.a.r.functionAt(addr)
+	if err != nil || fn.fn.Unit == nil || fn.fn.Entry+fn.bias != addr {
+		return Object{}, false
+	}
+	if fn.Library != e.a.Library {
+		e.other = fn.Library
+	}
+	a := gather(fn.fn.DIE)
+	ob := values.Object{Type: e.a.r.types.Function(a.origin, a.typ), Mem: true, Addr: addr}
+	return Object{in: e.in, ob: ob, at: true}, true
+}
+
+// maxOverloads is how many functions of one name are looked at.
+const maxOverloads = 64
+
+// functionNamed finds the function with a name, with the scopes around it, f(int) if several have the name. It returns nil if there is none.
+func (e *evaluation) functionNamed(name string) (*Function, error) {
+	name, params := cutParameters(name)
+	file := ""
+	if module, rest, ok := strings.Cut(name, "::"); ok && strings.Contains(module, ".") {
+		file, name = module, rest
+	}
+	own := e.a.fn.Unit
+	if own == nil || name == "" {
+		return nil, nil
+	}
+	names := e.scoped(name)
+	if pkg, _, ok := strings.Cut(e.a.Name, "."); ok && own.Language == dwarf.LangGo && !strings.Contains(name, ".") {
+		names = append(names, pkg+"."+name)
+	}
+	f := funcSearch{names: names, last: lastPart(name)}
+	if own.Language == dwarf.LangGo {
+		f.last = name
+	}
+	if file == "" || compiledFrom(own, file) {
+		f.in(own)
+	}
+	if len(f.found) == 0 {
+		e.everywhere(&dwarf.NameQuery{Name: f.last, Fits: func(t dwarf.Tag) bool { return t == dwarf.TagSubprogram }}, func(u *dwarf.Unit) bool {
+			if u != own && sameLanguage(u.Language, own.Language) && (file == "" || compiledFrom(u, file)) {
+				f.in(u)
+			}
+			return len(f.found) > 0
+		})
+	}
+	return e.oneOf(f.best(), name, params)
+}
+
+// cutParameters splits f(int) into the name and what is in the parentheses, "()" at least.
+func cutParameters(name string) (bare, params string) {
+	if !strings.HasSuffix(name, ")") {
+		return name, ""
+	}
+	depth := 0
+	for i := len(name) - 1; i > 0; i-- {
+		switch name[i] {
+		case ')':
+			depth++
+		case '(':
+			if depth--; depth == 0 {
+				return name[:i], strings.ReplaceAll(name[i:], " ", "")
+			}
+		}
+	}
+	return name, ""
+}
+
+// oneOf returns the function among several that has the parameters; an error if there are others.
+func (e *evaluation) oneOf(list []dwarf.DIE, name, params string) (*Function, error) {
+	var found *Function
+	var written []string
+	for _, d := range list {
+		fn := e.functionOf(d)
+		if fn == nil || found != nil && fn.fn.Entry == found.fn.Entry && fn.Library == found.Library {
+			continue
+		}
+		a := gather(d)
+		_, own, _ := strings.Cut(e.a.r.types.Function(a.origin, a.typ).Name(), "(")
+		own = "(" + own
+		if params != "" && !sameParameters(own, params) {
+			continue
+		}
+		if found == nil {
+			found = fn
+		}
+		written = append(written, "'"+name+own+"'")
+	}
+	if len(written) > 1 {
+		return nil, fmt.Errorf("%d functions are called %s: write one of %s", len(written), name, strings.Join(written[:min(len(written), 4)], ", "))
+	}
+	return found, nil
+}
+
+// sameParameters compares parameters with what somebody wrote, with or without this.
+func sameParameters(own, want string) bool {
+	own = strings.ReplaceAll(own, " ", "")
+	if own == "(void)" && want == "()" || own == want {
+		return true
+	}
+	this, rest, more := strings.Cut(strings.TrimPrefix(own, "("), "*const,")
+	return more && !strings.Contains(this, ",") && "("+rest == want || strings.HasSuffix(own, "*const)") && !strings.Contains(own, ",") && want == "()"
+}
+
+// functionOf returns the function with an entry that has code; nil if it has none.
+func (e *evaluation) functionOf(d dwarf.DIE) *Function {
+	low := d.Unit.Value(d.Off, dwarf.AttrLowPC)
+	at, ok := d.Unit.Address(&low)
+	if !ok {
+		return nil
+	}
+	for _, lib := range e.libraries() {
+		im := e.a.r.file(lib)
+		if !im.HasDWARF() || im.DWARF() != d.Unit.Data {
+			continue
+		}
+		return e.described(lib, at+im.Bias(lib.LoadBias))
+	}
+	return nil
+}
+
+func (e *evaluation) described(lib *libstate.Library, addr arch.Address) *Function {
+	fn, err := e.a.r.functionAt(addr)
+	if err != nil || fn.Library != lib || fn.fn.Unit == nil {
+		return nil
+	}
+	return fn
+}
+
+// A funcSearch looks for functions with code that a name may mean.
+type funcSearch struct {
+	names []string // the whole names, the best first
+	last  string
+	found []dwarf.DIE
+	ranks []int // of found: the place in names, or past their end for those that end in the first
+}
+
+// in looks through the functions of a unit, which are outside others.
+func (f *funcSearch) in(u *dwarf.Unit) {
+	var e dwarf.Entry
+	var v dwarf.Value
+	c := u.Cursor(u.Root())
+	for c.Next(&e) && c.Level() > 0 && len(f.found) < maxOverloads {
+		switch e.Tag {
+		case 0, dwarf.TagCompileUnit, dwarf.TagPartialUnit, dwarf.TagNamespace, dwarf.TagModule:
+			continue
+		case dwarf.TagStructureType: // Rust has functions in types
+			if u.Language == dwarf.LangRust {
+				continue
+			}
+		case dwarf.TagSubprogram:
+			if c.Find(dwarf.AttrLowPC, &v) {
+				f.try(u, &c, e.Off)
+			}
+		}
+		c.SkipChildren()
+	}
+}
+
+func (f *funcSearch) try(u *dwarf.Unit, c *dwarf.Cursor, off uint64) {
+	var v dwarf.Value
+	if c.Find(dwarf.AttrName, &v) {
+		own, _ := u.Bytes(&v)
+		if name, _, _ := strings.Cut(string(own), "<"); string(own) != f.last && name != f.last {
+			return
+		}
+	}
+	d := dwarf.DIE{Unit: u, Off: off}
+	full := d.FuncInfo().Name
+	for rank, want := range f.names {
+		if full == want {
+			f.found, f.ranks = append(f.found, d), append(f.ranks, rank)
+			return
+		}
+	}
+	if strings.HasSuffix(full, "::"+f.names[0]) {
+		f.found, f.ranks = append(f.found, d), append(f.ranks, len(f.names))
+	}
+}
+
+// best returns the functions that fit best.
+func (f *funcSearch) best() (list []dwarf.DIE) {
+	least := len(f.names) + 1
+	for _, r := range f.ranks {
+		least = min(least, r)
+	}
+	for i, d := range f.found {
+		if f.ranks[i] == least {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+// ofFunction returns a variable of a function that is not one of a call: static in C.
+func (e *evaluation) ofFunction(function, name string) (Object, error) {
+	fn := (*Function)(nil)
+	if addr, ok := e.symbol(function); ok {
+		fn, _ = e.a.r.functionAt(addr)
+	}
+	if fn == nil || fn.fn.Unit == nil {
+		var err error
+		if fn, err = e.functionNamed(function); err != nil {
+			return Object{}, err
+		}
+	}
+	if fn == nil || fn.fn.Unit == nil {
+		return Object{}, errNoVariable
+	}
+	var found *LocalVar
+	for _, s := range fn.Scopes() {
+		if s.Inlined {
+			continue
+		}
+		for _, v := range s.Locals {
+			if v.Name != name {
+				continue
+			}
+			if _, fixed := plainAddress(v.die.Unit, &v.attrs); !fixed && v.attrs.cstIn == nil {
+				continue
+			}
+			if found != nil {
+				return Object{}, fmt.Errorf("%s has several variables %s", function, name)
+			}
+			found = v
+		}
+	}
+	if found == nil {
+		if lastPart(fn.Name) == lastPart(e.a.Name) {
+			return Object{}, errNoVariable
+		}
+		return Object{}, notOfFunction(fn, name)
+	}
+	if fn.Library != e.a.Library {
+		e.other = fn.Library
+	}
+	return e.programVariable(fn, found.die)
+}
+
+// notOfFunction says that a variable is one of calls alone.
+func notOfFunction(fn *Function, name string) error {
+	for _, s := range fn.Scopes() {
+		for _, list := range [...][]*LocalVar{s.Params, s.Locals} {
+			for _, v := range list {
+				if v.Name == name {
+					return errors.New(name + " is a variable of calls of " + fn.Name + ": look at it in a frame of one")
+				}
+			}
+		}
+	}
+	return errNoVariable
+}

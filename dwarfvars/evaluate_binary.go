@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/vars/paths"
 	"github.com/corewalk/corewalk/internal/vars/values"
 )
@@ -33,6 +34,7 @@ func (e *evaluation) binary(n *paths.Binary) (Object, error) {
 	if err != nil {
 		return Object{}, err
 	}
+	x, y = e.decayed(x), e.decayed(y)
 	if t, ok, err := e.strings(n, &x, &y); ok || err != nil {
 		return t, err
 	}
@@ -69,6 +71,16 @@ func (e *evaluation) binary(n *paths.Binary) (Object, error) {
 		t = e.a.r.types.Integer(8, signed)
 	}
 	return e.word(t, v)
+}
+
+// decayed returns a function as a pointer to it, and others as they are.
+func (e *evaluation) decayed(ob values.Object) values.Object {
+	if t := ob.Type.Strip(); t.Tag == dwarf.TagSubroutineType && ob.Mem && t.Language != dwarf.LangGo {
+		if p, err := e.x.Word(e.a.r.types.PointerTo(ob.Type), ob.Addr); err == nil {
+			return p
+		}
+	}
+	return ob
 }
 
 // usual returns whether C computes with two integers as signed ones, and whether as unsigned ones of 32 bits: smaller ones become

@@ -169,6 +169,13 @@ func (e *evaluation) readPlain(n *paths.Call, name string, ob *values.Object) (O
 		return e.truth(v == 0)
 	case "front":
 		return e.object(e.x.Element(ob, 0))
+	case "top":
+		switch {
+		case strings.HasPrefix(ob.Type.Strip().BareName, "priority_queue<"):
+			return e.object(e.x.Element(ob, 0))
+		case strings.HasPrefix(ob.Type.Strip().BareName, "stack<"):
+			return e.readPlain(n, "back", ob)
+		}
 	case "back":
 		v, err := e.x.Length(ob)
 		if err != nil {

@@ -52,7 +52,7 @@ func (e *evaluation) converted(op string, ob *values.Object, t *types.Type) (Obj
 		}
 		return e.object(e.x.As(ob, t))
 	case s.Tag == 0:
-		return Object{}, errors.New("nothing has the type void")
+		return Object{in: e.in, ob: values.Object{Type: t}, at: true}, nil
 	case s.Tag == dwarf.TagArrayType, s.Tag == dwarf.TagSubroutineType:
 		return Object{}, fmt.Errorf("nothing becomes a %s: cast the address to a pointer", t.Name())
 	}
@@ -190,7 +190,20 @@ func (e *evaluation) lookup(name string) (*types.Type, bool) {
 	if e.dialect != paths.Plain {
 		name = strings.ToLower(name)
 	}
-	for _, n := range append(e.scoped(name), spellings(name)...) {
+	names := e.scoped(name)
+	bare := len(names) - 1
+	if u := e.a.fn.Unit; u != nil {
+		for _, n := range names[:bare] {
+			if d, ok := types.NamedIn(u, n); ok {
+				return e.a.r.types.At(d), true
+			}
+		}
+	}
+	list := append([]string{names[bare]}, names[:bare]...)
+	for _, n := range list[:len(list):len(list)] {
+		list = append(list, spellings(n)...)
+	}
+	for _, n := range list {
 		if t, ok := e.a.r.types.Lookup(e.a.fn.Unit, n, e.long()); ok {
 			return t, true
 		}
@@ -198,7 +211,7 @@ func (e *evaluation) lookup(name string) (*types.Type, bool) {
 	if e.a.db == nil {
 		return nil, false
 	}
-	for _, n := range append(e.scoped(name), spellings(name)...) {
+	for _, n := range list {
 		if t, ok := e.a.r.types.InDatabase(e.a.db, n); ok {
 			return t, true
 		}
@@ -209,27 +222,42 @@ func (e *evaluation) lookup(name string) (*types.Type, bool) {
 // maxOuter is in how many scopes around a function a name is looked for.
 const maxOuter = 4
 
-// scoped returns a name as it is, and in the scopes around the frame's function, the innermost first: in app::Worker::run
-// app::Worker::T and app::T mean T.
-func (e *evaluation) scoped(name string) []string {
-	list := []string{name}
-	word := ""
+// scoped returns a name in the scopes around the frame's function, the innermost first, and as it is: in app::Worker::run T
+// means app::Worker::T, app::T or T.
+func (e *evaluation) scoped(name string) (list []string) {
+	word, bare := "", name
 	for _, w := range [...]string{"struct ", "union ", "class ", "enum "} {
 		if rest, ok := strings.CutPrefix(name, w); ok {
-			word, name = w, rest
+			word, bare = w, rest
 		}
 	}
-	if u := e.a.fn.Unit; strings.HasPrefix(name, "::") || u == nil || types.IsC(u.Language) || u.Language == dwarf.LangGo {
-		return list
+	if u := e.a.fn.Unit; strings.HasPrefix(bare, "::") || u == nil || types.IsC(u.Language) || u.Language == dwarf.LangGo {
+		return []string{strings.TrimPrefix(name, "::")}
 	}
-	scope := e.a.Name
+	scope := fullName(e.a.fn.DIE)
 	for range maxOuter {
 		if scope = outer(scope); scope == "" {
 			break
 		}
-		list = append(list, word+scope+"::"+name)
+		list = append(list, word+scope+"::"+bare)
 	}
-	return list
+	return append(list, name)
+}
+
+// fullName returns the name of a function with the scopes around it.
+func fullName(d dwarf.DIE) string {
+	if !d.Valid() {
+		return ""
+	}
+	a := gather(d)
+	if a.nameIn == nil {
+		return ""
+	}
+	name := a.nameIn.Text(&a.name)
+	if scopes, _, ok := a.origin.Scopes(); ok && !types.IsC(a.origin.Unit.Language) && a.origin.Unit.Language != dwarf.LangGo {
+		name = strings.Join(append(scopes, name), "::")
+	}
+	return name
 }
 
 // outer returns a name without its last part: "a::b<c::d>" of "a::b<c::d>::e".

@@ -12,7 +12,7 @@ import (
 
 // enumerator returns the value that the name of an enumerator has, of the enumeration's type: GREEN, app::Mode::Busy; false if none is called
 // so. It looks in the frame's function, its unit, the rest of its file and the other libraries, in each first for the whole name,
-// then for one that ends in it.
+// then for one that ends in it, if it has a scope.
 func (e *evaluation) enumerator(name string) (Object, bool, error) {
 	name = strings.TrimPrefix(name, "::")
 	if scope := outer(name); scope != "" {
@@ -107,7 +107,7 @@ type enumSearch struct {
 	names []string // the whole names, the best first
 	last  string   // the enumerator's own name
 	exact []foundEnum
-	ends  []foundEnum // whose names end in the first of names
+	ends  []foundEnum // whose names end in the one that was written, which has a scope
 }
 
 type foundEnum struct {
@@ -178,8 +178,8 @@ func (f *enumSearch) found(of dwarf.DIE, own string, local bool) {
 				return
 			}
 		}
-		if want := f.names[0]; strings.HasSuffix(is, "::"+want) || types.Ada(of.Unit.Language) && strings.HasSuffix(is, "__"+want) {
-			f.ends = append(f.ends, foundEnum{t, val, is, 0})
+		if want := f.names[len(f.names)-1]; strings.HasSuffix(is, "::"+want) && outer(want) != "" || types.Ada(of.Unit.Language) && strings.HasSuffix(is, "__"+want) {
+			f.ends = append(f.ends, foundEnum{t, val, is, len(f.names)})
 			return
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/vars/paths"
+	"github.com/corewalk/corewalk/internal/vars/types"
 	"github.com/corewalk/corewalk/internal/vars/values"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -18,16 +19,32 @@ import (
 // describes none.
 func (e *evaluation) function(n *paths.Ident) (Object, bool, error) {
 	name := strings.TrimPrefix(n.Name, "::")
-	if addr, ok := e.symbol(name); ok {
-		if t, ok := e.functionAt(addr); ok {
+	atSymbol := func() (Object, bool) {
+		addr, ok := e.symbol(name)
+		if !ok {
+			return Object{}, false
+		}
+		return e.functionAt(addr)
+	}
+	c := e.a.fn.Unit == nil || types.IsC(e.a.fn.Unit.Language)
+	if c {
+		if t, ok := atSymbol(); ok {
 			return t, true, nil
 		}
 	}
 	found, err := e.functionNamed(name)
-	if err != nil || found == nil {
+	if err != nil {
 		return Object{}, false, err
 	}
-	t, ok := e.functionAt(found.fn.Entry + found.bias)
+	if found != nil {
+		if t, ok := e.functionAt(found.fn.Entry + found.bias); ok {
+			return t, true, nil
+		}
+	}
+	t, ok := Object{}, false
+	if !c {
+		t, ok = atSymbol()
+	}
 	return t, ok, nil
 }
 
@@ -166,7 +183,7 @@ type funcSearch struct {
 	names []string // the whole names, the best first
 	last  string
 	found []dwarf.DIE
-	ranks []int // of found: the place in names, or past their end for those that end in the first
+	ranks []int // of found: the place in names, or their number for those that end in the last, which has a scope
 }
 
 // in looks through the functions of a unit, which are outside others.
@@ -200,14 +217,14 @@ func (f *funcSearch) try(u *dwarf.Unit, c *dwarf.Cursor, off uint64) {
 		}
 	}
 	d := dwarf.DIE{Unit: u, Off: off}
-	full := d.FuncInfo().Name
+	full := fullName(d)
 	for rank, want := range f.names {
 		if full == want {
 			f.found, f.ranks = append(f.found, d), append(f.ranks, rank)
 			return
 		}
 	}
-	if strings.HasSuffix(full, "::"+f.names[0]) {
+	if own := f.names[len(f.names)-1]; outer(own) != "" && strings.HasSuffix(full, "::"+own) {
 		f.found, f.ranks = append(f.found, d), append(f.ranks, len(f.names))
 	}
 }

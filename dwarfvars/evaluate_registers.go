@@ -203,6 +203,10 @@ func (e *evaluation) vectorNamed(name string) (Object, bool, error) {
 			raw = append([]byte(nil), raw...)
 			switch {
 			case wide && len(raw) == 16:
+				s := savedRegs{e.a.r, e.a.Frame()}
+				if x, _ := s.block(noteXState); len(x) < avxYMM+16*16 { // nothing says that the upper half is zero
+					return Object{}, true, registerLost(name)
+				}
 				raw = append(raw, make([]byte, 16)...)
 			case !wide && len(raw) == 32:
 				raw = raw[:16]

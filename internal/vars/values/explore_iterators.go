@@ -49,6 +49,9 @@ func (b *builder) atPointer(o *Object, name string) (Object, bool, error) {
 // atNode returns the element of a node, which begins behind size bytes of links.
 func (b *builder) atNode(o *Object, name string, elem *types.Type, size uint64) (Object, bool, error) {
 	addr, ok := b.num(o, name)
+	if elem == nil {
+		elem = b.namedArg(o.Type.Strip().BareName)
+	}
 	if !ok || elem == nil {
 		return Object{}, false, nil
 	}
@@ -57,4 +60,28 @@ func (b *builder) atNode(o *Object, name string, elem *types.Type, size uint64) 
 	}
 	to, err := b.inMemory(elem, addr+AlignUp(size, b.align(elem)))
 	return to, err == nil, err
+}
+
+// namedArg returns the first template argument by the name of a class: some compilers describe none for iterators.
+func (b *builder) namedArg(name string) *types.Type {
+	_, args, ok := strings.Cut(name, "<")
+	if !ok {
+		return nil
+	}
+	depth := 0
+	for i := range len(args) {
+		switch c := args[i]; {
+		case c == '<' || c == '(':
+			depth++
+		case depth == 0 && (c == ',' || c == '>'):
+			t, ok := b.p.Types.Lookup(b.f.Unit(), strings.TrimSpace(args[:i]), b.word())
+			if !ok {
+				return nil
+			}
+			return t
+		case c == '>' || c == ')':
+			depth--
+		}
+	}
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/vars/paths"
@@ -157,6 +158,9 @@ func (e *evaluation) eval(n paths.Node) (Object, error) {
 func (e *evaluation) evalNode(n paths.Node) (Object, error) {
 	switch n := n.(type) {
 	case *paths.Number:
+		if n.Bool {
+			return e.truth(n.Value != 0)
+		}
 		size := uint64(8)
 		if n.Value <= 1<<31-1 {
 			size = 4
@@ -237,7 +241,13 @@ func (e *evaluation) member(n *paths.Member) (Object, error) {
 	if err != nil {
 		return Object{}, err
 	}
-	return e.object(e.x.Member(&ob, n.Name))
+	t, err := e.object(e.x.Member(&ob, n.Name))
+	if lower := strings.ToLower(n.Name); err != nil && e.dialect != paths.Plain && lower != n.Name {
+		if t, missing := e.object(e.x.Member(&ob, lower)); missing == nil {
+			return t, nil
+		}
+	}
+	return t, err
 }
 
 // packageName returns the name of a variable of a package of Go.

@@ -22,6 +22,9 @@ func (e *evaluation) call(n *paths.Call) (Object, error) {
 		}
 	case *paths.Ident:
 		_, err := e.variable(f.Name)
+		if errors.Is(err, errNoVariable) && e.dialect != paths.Plain {
+			_, err = e.variable(strings.ToLower(f.Name))
+		}
 		if e.dialect != paths.Plain && err == nil {
 			break
 		}

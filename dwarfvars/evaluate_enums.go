@@ -148,6 +148,10 @@ func (f *enumSearch) in(u *dwarf.Unit, off uint64, all bool) {
 			if all {
 				continue
 			}
+		case dwarf.TagSubprogram: // Ada has functions in others, which share their types
+			if types.Ada(u.Language) {
+				continue
+			}
 		}
 		c.SkipChildren()
 	}
@@ -163,7 +167,7 @@ func (f *enumSearch) found(of dwarf.DIE, own string, local bool) {
 		}
 	}
 	scope := ""
-	if scopes, _, ok := of.Scopes(); ok && !types.IsC(of.Unit.Language) && !local {
+	if scopes, _, ok := of.Scopes(); ok && !types.Ada(of.Unit.Language) && !types.IsC(of.Unit.Language) && !local {
 		scope = strings.Join(scopes, "::") + "::"
 	}
 	full := []string{scope + own, scope + t.BareName + "::" + own}

@@ -57,9 +57,23 @@ func (e *evaluation) functionAt(addr arch.Address) (Object, bool) {
 	if fn.Library != e.a.Library {
 		e.other = fn.Library
 	}
-	a := gather(fn.fn.DIE)
-	ob := values.Object{Type: e.a.r.types.Function(a.origin, a.typ), Mem: true, Addr: addr}
+	ob := values.Object{Type: e.typeOf(fn.fn.DIE), Mem: true, Addr: addr}
 	return Object{in: e.in, ob: ob, at: true}, true
+}
+
+// typeOf returns the type of the function with an entry. The entry of code of an inlined function refers to the one that
+// has the types of its parameters.
+func (e *evaluation) typeOf(d dwarf.DIE) *types.Type {
+	result := gather(d).typ
+	for range maxOrigins {
+		v := d.Unit.Value(d.Off, dwarf.AttrAbstractOrigin)
+		to, err := d.Unit.Ref(&v)
+		if err != nil || !to.Valid() {
+			break
+		}
+		d = to
+	}
+	return e.a.r.types.Function(d, result)
 }
 
 // maxOverloads is how many functions of one name are looked at.
@@ -126,10 +140,15 @@ func (e *evaluation) oneOf(list []dwarf.DIE, name, params string) (*Function, er
 		if fn == nil || found != nil && fn.fn.Entry == found.fn.Entry && fn.Library == found.Library {
 			continue
 		}
-		a := gather(d)
-		_, own, _ := strings.Cut(e.a.r.types.Function(a.origin, a.typ).Name(), "(")
-		own = "(" + own
-		if params != "" && !sameParameters(own, params) {
+		_, own, _ := strings.Cut(e.typeOf(d).Name(), "(")
+		if own = "(" + own; isMethod(d) { // without this
+			if _, rest, more := strings.Cut(own, ", "); more {
+				own = "(" + rest
+			} else {
+				own = "(void)"
+			}
+		}
+		if plain := strings.ReplaceAll(own, " ", ""); params != "" && plain != params && !(plain == "(void)" && params == "()") {
 			continue
 		}
 		if found == nil {
@@ -143,14 +162,25 @@ func (e *evaluation) oneOf(list []dwarf.DIE, name, params string) (*Function, er
 	return found, nil
 }
 
-// sameParameters compares parameters with what somebody wrote, with or without this.
-func sameParameters(own, want string) bool {
-	own = strings.ReplaceAll(own, " ", "")
-	if own == "(void)" && want == "()" || own == want {
-		return true
+// isMethod reports whether the first parameter of a function is this.
+func isMethod(d dwarf.DIE) bool {
+	for range maxOrigins {
+		if v := d.Unit.Value(d.Off, dwarf.AttrObjectPointer); v.Present() {
+			return true
+		}
+		next := dwarf.DIE{}
+		for _, attr := range [...]dwarf.Attr{dwarf.AttrAbstractOrigin, dwarf.AttrSpecification} {
+			v := d.Unit.Value(d.Off, attr)
+			if to, err := d.Unit.Ref(&v); err == nil && to.Valid() {
+				next = to
+			}
+		}
+		if !next.Valid() {
+			break
+		}
+		d = next
 	}
-	this, rest, more := strings.Cut(strings.TrimPrefix(own, "("), "*const,")
-	return more && !strings.Contains(this, ",") && "("+rest == want || strings.HasSuffix(own, "*const)") && !strings.Contains(own, ",") && want == "()"
+	return false
 }
 
 // functionOf returns the function with an entry that has code; nil if it has none.

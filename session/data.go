@@ -210,7 +210,7 @@ func (w follower) follow(read *variables, n paths.Node) (*report.Data, *report.V
 		}
 		return nil, nil, fmt.Errorf("an index is a number or a string here")
 	}
-	return nil, nil, fmt.Errorf("only names, attributes and elements are looked up in frames of this language")
+	return w.computed(read, n)
 }
 
 // errPartless is the error of what has no parts in the report.

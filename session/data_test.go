@@ -20,13 +20,17 @@ func TestFollow(t *testing.T) {
 	cut.Truncated = true
 	open := report.Data{Kind: "struct", Truncated: true, Children: []report.Child{{Name: "x", Data: text("8")}}}
 	d := report.Data{Kind: "struct", Children: []report.Child{{Name: "list", Data: list}, {Name: "long", Data: long}, {Name: "m", Data: m}, {Name: "n", Data: text("5")}, {Name: "cut", Data: cut}, {Name: "open", Data: open}}}
-	e := &variables{locals: []report.Variable{{Name: "a", Data: &d}, {Name: "flat", Value: "1"}}}
+	e := &variables{locals: []report.Variable{{Name: "a", Data: &d}, {Name: "flat", Value: "1"}, {Name: "s", Data: &report.Data{Kind: "string", Text: "'abc'"}}, {Name: "s2", Data: &report.Data{Kind: "string", Text: "'x'...", Truncated: true}},
+		{Name: "none", Data: &report.Data{Kind: "void", Text: "None"}}, {Name: "huge", Data: &report.Data{Kind: "int", Text: "123456789012345678901234567890"}}, {Name: "yes", Data: &report.Data{Kind: "bool", Text: "True"}}, {Name: "odd", Data: &report.Data{Kind: "text", Text: "odd"}}}}
 	const lost = "is not among those that were read"
 	for expr, want := range map[string]string{
 		"a.list[0]": "10", "a.list[3]": "11", "a.list[4]": "12", "a.list[-1]": "12", "a.list[-5]": "10", "a.list[-3]": "11",
 		"a.list[5]": "it has no element 5: it has 5", "a.list[-6]": "it has no element -6: it has 5", "a.long[4]": "12", "a.long[-1]": "it has more elements than were read: where it ends is not known", "a.long[5]": "element 5 " + lost,
 		`a.m["k"]`: "1", "a.m[-1]": "2", "a.m[7][1]": "11", "a.m[0]": "it has no element with the key 0", `a.m["x"]`: `it has no element with the key "x"`, `a.m["d"]`: "4", `a.m[""]`: "6", `a.m["o tex"]`: `it has no element with the key "o tex"`, `a.cut["x"]`: `the key "x" ` + lost, "a.cut[0]": "element 0 " + lost, `a.n["x"]`: errPartless.Error(), "a.n": "5", "a.n.x": errPartless.Error(), "a.n[0]": errPartless.Error(), "a.n[-1]": errPartless.Error(), "a.x": "it has no attribute x", "a.open.x": "8", "a.open.y": "attribute y " + lost, "a[0]": "it has attributes, and no elements", `a.list["x"]`: `it has no element with the key "x"`,
-		"flat.x": errPartless.Error(), "flat[0]": errPartless.Error(), `flat["x"]`: errPartless.Error(), "flat[-1]": errPartless.Error(), "b": "no variable is called b", "a.list[a]": "an index is a number or a string here", "a + 1": "only names, attributes and elements are looked up in frames of this language", "b.x": "no variable is called b", "b[0]": "no variable is called b",
+		"flat.x": errPartless.Error(), "flat[0]": errPartless.Error(), `flat["x"]`: errPartless.Error(), "flat[-1]": errPartless.Error(), "b": "no variable is called b", "a.list[a]": "an index is a number or a string here", "a + 1": `"+" is not computed in frames of this language`, "*a": errUnknownForm.Error(),
+		"len(a.list)": "5", "len(a.m)": "7", "len(a.long)": "it has more elements than were read: how many is not known", "len(a.n)": "a value of kind int has no length", "len(a)": "a value of kind struct has no length", "len(s)": "3", `len("ab")`: "2", "f(a)": "a call of f: functions of the process are not called", "a.f()": "a call of f: functions of the process are not called",
+		"a.n == 5": "true", "a.n != 5": "false", "a.n > 4.5": "true", "a.n < 3": "false", `s == "abc"`: "true", `s == "abd"`: "false", `s < "abd"`: "true", `s == 3`: "false", "s < 3": `"<" does not compare such values`, `s2 == "x"`: "the string was not read to its end", "none == None": "true", "none == null": "false", "a == 1": "a value of kind struct is not compared: its parts are",
+		"a.n == 5 && s != \"\"": "true", "!none": "true", "a.n ? a.list[0] : b": "10", "none ? b : a.n": "5", "a.n == -5": "false", "huge == huge": "true", "huge < huge": "numbers of more than 64 bits are not compared", "yes == True": "true", "a.list && true": "true", "odd ? 1 : 2": "whether odd is true is not known", "b.x": "no variable is called b", "b[0]": "no variable is called b",
 	} {
 		n, err := paths.Parse(expr)
 		if err != nil {

@@ -189,8 +189,9 @@ func (s *Session) focused(ctx context.Context, st *stack) (Frame, error) {
 	return s.frame(st, at), nil
 }
 
-// Address returns the value of an expression as a number: an integer, or the address that a pointer has.
-func (s *Session) Address(ctx context.Context, id FrameID, expr string) (n uint64, err error) {
+// Address returns the value of an expression as a number: an integer, or the address that a pointer has. What convenience variables
+// are is asked of vars, as Evaluate does.
+func (s *Session) Address(ctx context.Context, id FrameID, expr string, vars ...Convenience) (n uint64, err error) {
 	err = s.guarded(ctx, func() error {
 		f, err := s.at(id)
 		if err != nil {
@@ -208,7 +209,7 @@ func (s *Session) Address(ctx context.Context, id FrameID, expr string) (n uint6
 			a.Close()
 			call = n
 		}
-		ob, err := s.facts.Variables().Evaluate(frames, physical, call, expr)
+		ob, err := s.facts.Variables().Evaluate(frames, physical, call, expr, objectsOf(vars)...)
 		if err != nil {
 			return err
 		}

@@ -42,6 +42,8 @@ type Variable struct {
 	Ref Ref
 	// Expression names it for Evaluate, in the same frame; "" if none does.
 	Expression string
+
+	object *dwarfvars.Object // what it was read from; nil for what only a report has
 }
 
 // Whose says, after the value, in which other module a variable is that an expression named, or that the value is
@@ -433,7 +435,7 @@ func (s *Session) object(f *frameAt, ob dwarfvars.Object, expr string) Variable 
 		v.Type = ob.Type()
 	}
 	v.Address, v.Size, v.HasAddress = ob.Addr()
-	v.Expression = expr
+	v.Expression, v.object = expr, &ob
 	if parts, _, err := ob.Children(0, 1); err == nil && len(parts) > 0 {
 		v.Ref = s.refs.add(partsOwner{frame: f, object: ob, expr: expr})
 	}
@@ -458,9 +460,13 @@ func fromValue(val dwarfvars.Value) Variable {
 	return v
 }
 
+// A Convenience supplies the values of convenience variables, those that Evaluate returned before: see dwarfvars.Convenience.
+type Convenience func(name string) (Variable, bool)
+
 // Evaluate returns what an expression names in a frame: see dwarfvars.Reader.Evaluate, and in frames of languages above the
-// native code the names, attributes and elements of its variables.
-func (s *Session) Evaluate(ctx context.Context, id FrameID, expr string) (v Variable, err error) {
+// native code the names, attributes and elements of its variables, len(x), and comparisons. What convenience variables are
+// is asked of vars, in order.
+func (s *Session) Evaluate(ctx context.Context, id FrameID, expr string, vars ...Convenience) (v Variable, err error) {
 	err = s.guarded(ctx, func() error {
 		f, err := s.at(id)
 		if err != nil {
@@ -486,7 +492,7 @@ func (s *Session) Evaluate(ctx context.Context, id FrameID, expr string) (v Vari
 			a.Close()
 			call = n
 		}
-		ob, err := s.facts.Variables().Evaluate(frames, physical, call, expr)
+		ob, err := s.facts.Variables().Evaluate(frames, physical, call, expr, objectsOf(vars)...)
 		if err != nil {
 			return err
 		}
@@ -495,6 +501,21 @@ func (s *Session) Evaluate(ctx context.Context, id FrameID, expr string) (v Vari
 		return nil
 	})
 	return v, err
+}
+
+// objectsOf returns what supplies the objects of convenience variables.
+func objectsOf(vars []Convenience) []dwarfvars.Convenience {
+	list := make([]dwarfvars.Convenience, len(vars))
+	for i, of := range vars {
+		list[i] = func(name string) (dwarfvars.Object, bool) {
+			v, ok := of(name)
+			if !ok || v.object == nil {
+				return dwarfvars.Object{}, false
+			}
+			return *v.object, true
+		}
+	}
+	return list
 }
 
 // Report returns a Variable as a report has it, with its value as a tree.

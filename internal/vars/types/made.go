@@ -55,13 +55,27 @@ func (set *Set) Float(size uint64) *Type {
 	return set.number("double", 8, EncFloat)
 }
 
-// Function returns the type of the function with an entry d. The parameters are those of its declaration, as a definition
-// may lack them; origin is the entry that has them.
-func (set *Set) Function(origin dwarf.DIE, result Ref) *Type {
-	t := &Type{set: set, Ref: Ref{DIE: origin}, Tag: dwarf.TagSubroutineType, Elem: result, Language: dwarf.LangC}
+// Function returns the type of a function, whose parameters are those of entry d.
+func (set *Set) Function(d dwarf.DIE, result Ref) *Type {
+	t := &Type{set: set, Ref: Ref{DIE: d}, Tag: dwarf.TagSubroutineType, Elem: result, Language: dwarf.LangC}
 	t.membersOnce.Do(func() {
 		t.m.read(t)
 		t.m.Fields, t.m.Enums, t.m.Variant = nil, nil, nil
 	})
+	if d.Unit.Language == dwarf.LangRust {
+		t.Language, t.BareName = dwarf.LangRust, t.inRust()
+	}
 	return t
+}
+
+// inRust returns the type of a function as Rust writes it: fn (i32) -> i32.
+func (t *Type) inRust() string {
+	params := t.parameters(0)
+	if params == "(void)" {
+		params = "()"
+	}
+	if result := t.Target(); !result.void() && result.Name() != "()" {
+		return "fn " + params + " -> " + result.Name()
+	}
+	return "fn " + params
 }

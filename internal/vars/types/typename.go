@@ -101,7 +101,7 @@ func (t *Type) declarator(depth int) (before, after string) {
 			return fmt.Sprintf("character(len=%d)", t.ByteSize), ""
 		}
 	case dwarf.TagSubroutineType:
-		if t.BareName != "" && t.Language == dwarf.LangGo {
+		if t.BareName != "" && (t.Language == dwarf.LangGo || t.Language == dwarf.LangRust) {
 			return t.BareName, ""
 		}
 		before, after = t.Target().declarator(depth + 1)

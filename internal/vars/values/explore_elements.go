@@ -186,6 +186,7 @@ func (x Explorer) printed(o *Object, first, n int64) (*Seen, error) {
 		return nil, wrong("there is no element %d", first)
 	}
 	s, left := x.page(o, uint64(first), n)
+	k := s.Kind()
 	if p, ok := s.held(); ok { // a smart pointer to an array
 		return x.Elements(&p, first, n)
 	}
@@ -202,7 +203,7 @@ func (x Explorer) printed(o *Object, first, n int64) (*Seen, error) {
 		s.Parts, s.More = s.Parts[:n], true
 	}
 	v := s.Value
-	switch k := v.Kind(); {
+	switch {
 	case v.Err != nil:
 		return nil, v.Err
 	case k != KindSequence && k != KindMap && k != KindArray && !goContainer(o.Type):

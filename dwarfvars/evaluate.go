@@ -47,7 +47,7 @@ func (r *Reader) Evaluate(swalk []*unwind.Frame, frame, call int, expr string, v
 	s := &scene{r: r, fn: r.bareFunction(swalk[frame]), frames: swalk, index: frame}
 	a := s.enter()
 	defer a.Close()
-	e := evaluation{a: a, x: a.explorer(), in: s, vars: vars, dialect: dialectOf(s.fn)}
+	e := evaluation{a: a, x: a.explorer(), in: s, vars: vars, dialect: dialectOf(s.fn), left: maxSearched}
 	n, err := paths.ParseIn(expr, e.dialect)
 	if err != nil {
 		var bad *paths.Error
@@ -121,6 +121,7 @@ type evaluation struct {
 	steps  int
 
 	dialect paths.Dialect
+	left    uint64            // bytes of debugging information that are still searched for enumerators and functions
 	other   *libstate.Library // of a variable that is not one of the frame's module; nil if there is none
 }
 
@@ -461,24 +462,17 @@ func (e *evaluation) truth(is bool) (Object, error) {
 
 // condition reports whether an operand is not zero.
 func (e *evaluation) condition(n paths.Node) (bool, error) {
-	ob, err := e.stored(n)
-	if err != nil {
-		if t, again := e.bit(n); again {
-			return t, nil
-		}
-		return false, err
-	}
-	is, err := e.isTrue(&ob)
-	return is, wrongAt(n, err)
-}
-
-// bit evaluates an operand that is no object of its own, such as an element of a std::vector<bool>.
-func (e *evaluation) bit(n paths.Node) (is, ok bool) {
 	t, err := e.eval(n)
-	if err != nil || t.at || t.v == nil {
-		return false, false
+	switch {
+	case err != nil:
+		return false, err
+	case !t.at && t.v != nil && (t.v.Text == "true" || t.v.Text == "false"): // a bit of a std::vector<bool>
+		return t.v.Text == "true", nil
+	case !t.at:
+		return false, &ExpressionError{n.At(), errors.New("it is no object of its own")}
 	}
-	return t.v.Text == "true", t.v.Text == "true" || t.v.Text == "false"
+	is, err := e.isTrue(&t.ob)
+	return is, wrongAt(n, err)
 }
 
 func (e *evaluation) isTrue(ob *values.Object) (bool, error) {

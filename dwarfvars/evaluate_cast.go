@@ -86,26 +86,42 @@ func (e *evaluation) converted(op string, ob *values.Object, t *types.Type) (Obj
 	case real:
 		v = uint64(f)
 	case s.Pointer() && op != "reinterpret_cast":
-		v = e.adjusted(ob, t, v)
+		if v, err = e.adjusted(ob, t, v); err != nil {
+			return Object{}, err
+		}
 	}
 	return e.word(t, v)
 }
 
-// adjusted returns the address that a pointer to a class of C++ has as one to a base class, or to a class derived from it.
-func (e *evaluation) adjusted(ob *values.Object, t *types.Type, v uint64) uint64 {
+// adjusted returns the address that a pointer to a class of C++ has as one to a base class, or to a class derived from it:
+// where the base class is virtual, the object's virtual table tells where that is.
+func (e *evaluation) adjusted(ob *values.Object, t *types.Type, v uint64) (uint64, error) {
 	from, to := ob.Type.Strip(), t.Strip().Target()
 	if !from.Pointer() || v == 0 || !from.Target().Strip().Aggregate() || !to.Strip().Aggregate() {
-		return v
+		return v, nil
 	}
-	if part, err := e.x.At(from.Target(), v); err == nil {
-		if base, ok := e.x.Base(&part, to); ok {
-			return base.Addr
-		}
+	part, err := e.x.At(from.Target(), v)
+	if err != nil {
+		return v, nil
+	}
+	if base, ok := e.x.Base(&part, to); ok {
+		return base.Addr, nil
 	}
 	if off, ok := e.x.BaseOffset(to, from.Target()); ok {
-		return e.a.r.arch.Truncate(v - off)
+		return e.a.r.arch.Truncate(v - off), nil
 	}
-	return v
+	if !e.x.Derives(to, from.Target()) {
+		return v, nil
+	}
+	whole, err := e.x.Whole(&part, e.long())
+	if err != nil {
+		return 0, err
+	}
+	derived, ok := e.x.Base(&whole, to)
+	if !ok {
+		return 0, fmt.Errorf("the object is a %s, no %s", whole.Type.Name(), to.Name())
+	}
+	return derived.Addr, nil
 }
 
 // castReference reads an object in memory as one of another type.
@@ -138,15 +154,18 @@ func (e *evaluation) castReference(n *paths.Cast, ob *values.Object, t *types.Ty
 		if err != nil {
 			return Object{}, err
 		}
-		addr = e.adjusted(&pointer, e.a.r.types.PointerTo(t), addr)
+		if addr, err = e.adjusted(&pointer, e.a.r.types.PointerTo(t), addr); err != nil {
+			return Object{}, err
+		}
 	}
 	return e.object(e.x.At(t, addr))
 }
 
 // castDynamic is dynamic_cast of a pointer: the object's virtual table tells its class.
 func (e *evaluation) castDynamic(ob *values.Object, t *types.Type) (Object, error) {
-	if !ob.Type.Strip().Pointer() {
-		return Object{}, errors.New("dynamic_cast is of a pointer to one")
+	target := t.Strip().Target().Strip()
+	if !ob.Type.Strip().Pointer() || target.Tag != 0 && !target.Aggregate() {
+		return Object{}, errors.New("dynamic_cast is of a pointer to a class, to one to another class")
 	}
 	v, _, err := e.x.Number(ob)
 	if err != nil {
@@ -163,8 +182,8 @@ func (e *evaluation) castDynamic(ob *values.Object, t *types.Type) (Object, erro
 	if err != nil {
 		return Object{}, err
 	}
-	base, ok := e.x.Base(&whole, t.Strip().Target())
-	if t.Strip().Target().Strip().Tag == 0 {
+	base, ok := e.x.Base(&whole, target)
+	if target.Tag == 0 {
 		base, ok = whole, true
 	}
 	if !ok {

@@ -68,10 +68,13 @@ func sameLanguage(a, b dwarf.Language) bool {
 	return a == b || c(a) && c(b)
 }
 
+// maxSearched is how many bytes of debugging information are searched for enumerators and functions in one evaluation.
+const maxSearched = 2 * maxNamedSearch
+
 // everywhere looks through the units of the frame's file, then of the other libraries, until visit returns true. q is what
 // the files' indexes are asked.
 func (e *evaluation) everywhere(q *dwarf.NameQuery, visit func(*dwarf.Unit) bool) {
-	left, done := uint64(maxNamedSearch), false
+	done := false
 	for i, lib := range e.libraries() {
 		if i > 0 && lib == e.a.Library {
 			continue
@@ -89,10 +92,10 @@ func (e *evaluation) everywhere(q *dwarf.NameQuery, visit func(*dwarf.Unit) bool
 			return done, done
 		}, nil)
 		d.Units(func(u *dwarf.Unit) bool {
-			if u.End-u.Off > left {
+			if u.End-u.Off > e.left {
 				return false
 			}
-			left -= u.End - u.Off
+			e.left -= u.End - u.Off
 			return !search.Try(u)
 		})
 		if done {

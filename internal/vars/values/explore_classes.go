@@ -94,6 +94,33 @@ func (x Explorer) offsetIn(class, want *types.Type, left *int, depth int) (uint6
 	return 0, false
 }
 
+// Derives reports whether a class is derived from another, also virtually.
+func (x Explorer) Derives(class, base *types.Type) bool {
+	want, ok := x.class(base)
+	if !ok {
+		return false
+	}
+	left := types.MaxMembers
+	return x.derives(class, want, &left, 0)
+}
+
+func (x Explorer) derives(class, want *types.Type, left *int, depth int) bool {
+	t, ok := x.class(class)
+	*left--
+	if !ok || depth > maxSteps || *left < 0 {
+		return false
+	}
+	if sameClass(t, want) {
+		return true
+	}
+	for i := range t.Members().Fields {
+		if f := &t.Members().Fields[i]; f.Base && x.derives(x.P.Types.OfField(f), want, left, depth+1) {
+			return true
+		}
+	}
+	return false
+}
+
 // polymorphic reports whether the objects of a class begin with the address of a virtual table.
 func (x Explorer) polymorphic(t *types.Type, left *int, depth int) bool {
 	t, ok := x.class(t)

@@ -163,10 +163,10 @@ func (e *evaluation) evalNode(n paths.Node) (Object, error) {
 			return e.truth(n.Value != 0)
 		}
 		size := uint64(8)
-		if n.Value <= 1<<31-1 {
+		if n.Value <= 1<<31-1 || n.Unsigned && n.Value <= 1<<32-1 {
 			size = 4
 		}
-		return e.word(e.a.r.types.Integer(size, n.Value < 1<<63), n.Value)
+		return e.word(e.a.r.types.Integer(size, n.Value < 1<<63 && !n.Unsigned), n.Value)
 	case *paths.Text:
 		return Object{}, errors.New("a string is the key of a map, in brackets, or compared with one: it is in no memory")
 	case *paths.Float:

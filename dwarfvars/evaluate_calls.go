@@ -247,9 +247,7 @@ func (e *evaluation) elements(n *paths.Call, ob *values.Object) (Object, error) 
 	switch {
 	case bounds == nil:
 		return Object{}, &ExpressionError{n.Open, fmt.Errorf("an object of type %s is no array, and functions of the process are not called", clip(ob.Type.Name()))}
-	case len(n.Args) == 0 || len(n.Args) > len(bounds):
-		return Object{}, &ExpressionError{n.Open, fmt.Errorf("%d indexes of an array of %d dimensions", len(n.Args), len(bounds))}
-	case len(n.Args) < len(bounds) && e.dialect == paths.Fortran:
+	case len(n.Args) != len(bounds):
 		return Object{}, &ExpressionError{n.Open, fmt.Errorf("%d indexes of an array of %d dimensions", len(n.Args), len(bounds))}
 	}
 	at := *ob
@@ -259,7 +257,7 @@ func (e *evaluation) elements(n *paths.Call, ob *values.Object) (Object, error) 
 			arg = n.Args[len(n.Args)-1-i]
 		}
 		if r, ok := arg.(*paths.Range); ok {
-			if i != len(n.Args)-1 || len(n.Args) != len(bounds) {
+			if i != len(n.Args)-1 {
 				return Object{}, wrongAt(r, errors.New("a range is read in the innermost dimension alone"))
 			}
 			return e.section(r, &at, b)

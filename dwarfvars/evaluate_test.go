@@ -247,7 +247,7 @@ func TestExpressionErrors(t *testing.T) {
 	}
 }
 
-// FuzzEvaluate evaluates any text in frames of C++ and of Go.
+// FuzzEvaluate evaluates any text in frames of C++, Go, Rust and Ada.
 func FuzzEvaluate(f *testing.F) {
 	text, err := os.Open(filepath.Join("testdata", "expressions.txt"))
 	if err != nil {
@@ -262,7 +262,7 @@ func FuzzEvaluate(f *testing.F) {
 	var readers []*dwarfvars.Reader
 	var stacks [][]*unwind.Frame
 	for _, c := range fixture.Cases(f) {
-		if c.Name != "amd64-vars-cxx-O0" && c.Name != "amd64-vars-go-O0" && c.Name != "amd64-vars-rust-O0" {
+		if c.Name != "amd64-vars-cxx-O0" && c.Name != "amd64-vars-go-O0" && c.Name != "amd64-vars-rust-O0" && c.Name != "amd64-unbounded" {
 			continue
 		}
 		target := openCase(f, c)

@@ -36,11 +36,11 @@ type (
 		at
 		Name string
 	}
-	// A Number is an integer, also 'a'; with Bool it is true or false.
+	// A Number is an integer, also 'a'; with Bool it is true or false, and Unsigned says that it is written as 7u.
 	Number struct {
 		at
-		Value uint64
-		Bool  bool
+		Value          uint64
+		Bool, Unsigned bool
 	}
 	// A Float is a floating-point number. Single says that it is written as one of 32 bits: 1.5f.
 	Float struct {

@@ -28,7 +28,9 @@ type token struct {
 	value uint64
 	real  float64
 	where int
-	space bool // space comes before it
+
+	unsigned bool
+	space    bool // space comes before it
 }
 
 // operand reports whether a token ends an operand.
@@ -140,7 +142,7 @@ func (t *token) number(s string, member bool, in Dialect) (int, error) {
 	if err != nil {
 		return 0, &Error{t.where, fmt.Sprintf("%s is not an integer of 64 bits", s[:n])}
 	}
-	t.value = v
+	t.value, t.unsigned = v, strings.ContainsAny(s[:n], "uU")
 	return n, nil
 }
 

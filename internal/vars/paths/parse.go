@@ -435,7 +435,7 @@ func (p *parser) primary() (Node, error) {
 	t := p.next()
 	switch t.kind {
 	case number:
-		return &Number{at(t.where), t.value, false}, nil
+		return &Number{at: at(t.where), Value: t.value, Unsigned: t.unsigned}, nil
 	case float:
 		return &Float{at(t.where), t.real, t.text == "f"}, nil
 	case text:
@@ -452,11 +452,11 @@ func (p *parser) primary() (Node, error) {
 	case name:
 		switch t.text {
 		case "true":
-			return &Number{at(t.where), 1, true}, nil
+			return &Number{at: at(t.where), Value: 1, Bool: true}, nil
 		case "false":
-			return &Number{at(t.where), 0, true}, nil
+			return &Number{at: at(t.where), Bool: true}, nil
 		case "nullptr", "NULL", "nil":
-			return &Number{at(t.where), 0, false}, nil
+			return &Number{at: at(t.where)}, nil
 		}
 		if typeWord(t.text) && p.is("(") && !has([]string{"struct", "union", "class", "enum", "const", "volatile"}, t.text) {
 			p.i++

@@ -151,6 +151,9 @@ func (t *Type) Lower(f Frame, dim int) (int64, error) {
 		return 0, &unknown.Corrupt{Err: unknown.ErrLimit}
 	}
 	n, err := t.lowerIn(f, &dims[dim])
+	if dims[dim].lower.Form == dwarf.FormData4 { // no sign is written
+		return int64(int32(n)), err
+	}
 	return int64(n), err
 }
 

@@ -56,34 +56,34 @@ func (e *evaluation) converted(op string, ob *values.Object, t *types.Type) (Obj
 	case s.Tag == dwarf.TagArrayType, s.Tag == dwarf.TagSubroutineType:
 		return Object{}, fmt.Errorf("nothing becomes a %s: cast the address to a pointer", t.Name())
 	}
-	f, real, err := e.x.Real(ob)
+	f, isFloat, err := e.x.Real(ob)
 	if err != nil {
 		return Object{}, err
 	}
 	var v uint64
 	signed := false
-	if !real {
+	if !isFloat {
 		if v, signed, err = e.x.Number(ob); err != nil {
 			return Object{}, err
 		}
 	}
 	switch {
-	case s.Floats() && real:
+	case s.Floats() && isFloat:
 		return e.object(e.x.RealWord(t, f))
 	case s.Floats() && signed:
 		return e.object(e.x.RealWord(t, float64(int64(v))))
 	case s.Floats():
 		return e.object(e.x.RealWord(t, float64(v)))
 	case s.Encoding == types.EncBoolean:
-		is := real && f != 0 || v != 0
+		is := isFloat && f != 0 || v != 0
 		if v = 0; is {
 			v = 1
 		}
-	case real && (s.Pointer() || math.IsNaN(f) || f >= 1<<64 || f < -1<<63):
+	case isFloat && (s.Pointer() || math.IsNaN(f) || f >= 1<<64 || f < -1<<63):
 		return Object{}, fmt.Errorf("the number %v does not become a %s", f, t.Name())
-	case real && f < 0:
+	case isFloat && f < 0:
 		v = uint64(int64(f))
-	case real:
+	case isFloat:
 		v = uint64(f)
 	case s.Pointer() && op != "reinterpret_cast":
 		if v, err = e.adjusted(ob, t, v); err != nil {

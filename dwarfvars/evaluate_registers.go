@@ -179,21 +179,21 @@ func x86Part(a *arch.Arch, name string) (p registerBits, ok bool) {
 // vectorNamed returns a register other than the general ones, if the frame has it: xmm0 as a union of vectors, st0 as a
 // number.
 func (e *evaluation) vectorNamed(name string) (Object, bool, error) {
-	real, wide := name, false
+	whole, wide := name, false
 	if rest, ok := strings.CutPrefix(name, "ymm"); ok && e.a.r.arch.Family == arch.FamilyX86 {
-		real, wide = "xmm"+rest, true
+		whole, wide = "xmm"+rest, true
 	}
 	scalar := 0
 	if e.a.r.arch.Name == "aarch64" && len(name) > 1 {
 		if scalar = map[byte]int{'q': 16, 'd': 8, 's': 4, 'h': 2, 'b': 1}[name[0]]; scalar > 0 {
-			real = "v" + name[1:]
+			whole = "v" + name[1:]
 		}
 	}
 	banks := e.a.r.machine.banks
 	for i := range banks {
 		b := &banks[i]
 		for n := b.first; n < b.first+b.count; n++ {
-			if fmt.Sprintf(b.name, b.index(n)+b.base) != real {
+			if fmt.Sprintf(b.name, b.index(n)+b.base) != whole {
 				continue
 			}
 			raw, _, ok := e.a.e.vector(n)
@@ -213,7 +213,7 @@ func (e *evaluation) vectorNamed(name string) (Object, bool, error) {
 			case scalar > 0 && !e.a.r.arch.Big():
 				raw = raw[:min(scalar, len(raw))]
 			}
-			t := e.vectorType(real, raw)
+			t := e.vectorType(whole, raw)
 			return Object{in: e.in, ob: values.Object{Type: t, Size: uint64(len(raw)), Data: raw}, at: true}, true, nil
 		}
 	}

@@ -105,7 +105,9 @@ func named(u *dwarf.Unit, name string) (dwarf.DIE, bool) {
 }
 
 // NamedIn is Lookup in one unit.
-func NamedIn(u *dwarf.Unit, name string) (dwarf.DIE, bool) { return named(u, strings.TrimPrefix(name, "::")) }
+func NamedIn(u *dwarf.Unit, name string) (dwarf.DIE, bool) {
+	return named(u, strings.TrimPrefix(name, "::"))
+}
 
 // basic returns a basic type of C, Go or Rust by its name; nil if it is none.
 func (set *Set) basic(name string, long uint64) *Type {

@@ -50,9 +50,13 @@ func (t Type) Definition(l Layout) []string {
 }
 
 // TypeOf returns the type that a text names, "struct tile", or the type of an expression as of Evaluate, "q->head". A name that is both is the
-// variable's. The error is an *ExpressionError.
-func (r *Reader) TypeOf(swalk []*unwind.Frame, frame, call int, text string) (Type, error) {
-	n, err := paths.ParseTyped(text)
+// variable's. What convenience variables are is asked of vars. The error is an *ExpressionError.
+func (r *Reader) TypeOf(swalk []*unwind.Frame, frame, call int, text string, vars ...Convenience) (Type, error) {
+	if frame < 0 || frame >= len(swalk) {
+		return Type{}, &ExpressionError{0, fmt.Errorf("frame %d of %d: %w", frame, len(swalk), ErrParam)}
+	}
+	s := &scene{r: r, fn: r.bareFunction(swalk[frame]), frames: swalk, index: frame}
+	n, err := paths.ParseTyped(text, dialectOf(s.fn))
 	if err != nil {
 		var bad *paths.Error
 		errors.As(err, &bad)
@@ -60,7 +64,7 @@ func (r *Reader) TypeOf(swalk []*unwind.Frame, frame, call int, text string) (Ty
 	}
 	var missing error
 	if n.X != nil {
-		o, err := r.Evaluate(swalk, frame, call, text)
+		o, err := r.Evaluate(swalk, frame, call, text, vars...)
 		switch {
 		case err == nil && o.at:
 			return Type{in: o.in, t: o.ob.Type}, nil
@@ -71,13 +75,9 @@ func (r *Reader) TypeOf(swalk []*unwind.Frame, frame, call int, text string) (Ty
 		}
 		missing = err
 	}
-	if frame < 0 || frame >= len(swalk) {
-		return Type{}, &ExpressionError{0, fmt.Errorf("frame %d of %d: %w", frame, len(swalk), ErrParam)}
-	}
-	s := &scene{r: r, fn: r.bareFunction(swalk[frame]), frames: swalk, index: frame}
 	a := s.enter()
 	defer a.Close()
-	e := evaluation{a: a, x: a.explorer(), in: s}
+	e := evaluation{a: a, x: a.explorer(), in: s, dialect: dialectOf(s.fn), left: maxSearched}
 	t, err := e.typeNamed(n.Type)
 	if err != nil {
 		if missing != nil {

@@ -2,22 +2,22 @@ package paths
 
 // ParseTyped parses the name of a type, or an expression whose type is meant: "struct tile *", "q->head", and, as it may be either, "tile". X of
 // what it returns is nil for the name of a type. The error is an *Error.
-func ParseTyped(s string) (*Sizeof, error) {
+func ParseTyped(s string, in Dialect) (*Sizeof, error) {
 	if len(s) > maxText {
-		_, err := Parse(s)
+		_, err := ParseIn(s, in)
 		return nil, err
 	}
-	tokens, err := lex(s)
+	tokens, err := lex(s, in)
 	if err != nil {
 		return nil, err
 	}
-	p := parser{s: s, tokens: tokens}
+	p := parser{s: s, tokens: tokens, in: in}
 	typ, sure, ok := p.typeName()
 	whole := ok && p.peek().kind == end
 	if whole && sure {
 		return &Sizeof{Type: typ}, nil
 	}
-	n, err := Parse(s)
+	n, err := ParseIn(s, in)
 	if err != nil && whole { // a template
 		return &Sizeof{Type: typ}, nil
 	}

@@ -234,7 +234,7 @@ func TestEditor(t *testing.T) {
 	}
 	// The console knows the shell's commands, too; a variable comes before a command of its name.
 	for typed, want := range map[string]string{
-		"bt 1": "  #0  stop(p=0x0, why=", "-exec bt 1": "  #0  stop(p=0x0, why=", "`whatis list": "type = struct node *", "p/x sum": "0x7", "ptype struct point": "type = struct point {\n    int x;\n    int y;\n}",
+		"bt 1": "  #0  stop(p=0x0, why=", "-exec bt 1": "  #0  stop(p=0x0, why=", "`whatis list": "type = struct node *", "output/x sum": "0x7", "ptype struct point": "type = struct point {\n    int x;\n    int y;\n}",
 		"list": "(struct node *) 0x", "sum": "7",
 	} {
 		r := ask[*dap.EvaluateResponse](c, "evaluate", object{"expression": typed, "frameId": f.Id, "context": "repl"})

@@ -222,7 +222,7 @@ func (sh *Shell) infoAddress(ctx context.Context, args string) error {
 		return errors.New("a name is missing: info address counter; info symbol ADDRESS says what is at an address")
 	}
 	if f, err := sh.current(); err == nil {
-		v, err := sh.s.Evaluate(ctx, f.ID, args)
+		v, err := sh.s.Evaluate(ctx, f.ID, args, sh.convenience)
 		switch {
 		case err == nil && v.HasAddress:
 			return sh.printf("%s is %d bytes at %#x\n", report.Clean(args), v.Size, uint64(v.Address))
@@ -233,7 +233,7 @@ func (sh *Shell) infoAddress(ctx context.Context, args string) error {
 	fn, err := sh.s.FunctionNamed(ctx, args)
 	if err != nil {
 		if f, failed := sh.current(); failed == nil {
-			if _, err := sh.s.Evaluate(ctx, f.ID, args); err == nil {
+			if _, err := sh.s.Evaluate(ctx, f.ID, args, sh.convenience); err == nil {
 				return sh.printf("%s has no address: it is in a register, or was computed\n", report.Clean(args))
 			}
 		}

@@ -57,7 +57,80 @@ func (sh *Shell) printValue(ctx context.Context, args, end string) error {
 	if err != nil {
 		return err
 	}
-	return sh.printf("%s%s", text, end)
+	if end == "" {
+		return sh.printf("%s", text)
+	}
+	sh.remember(&v)
+	return sh.printf("$%d = %s%s", sh.printed, text, end)
+}
+
+// maxHistory is how many values are kept that were printed: the oldest are forgotten.
+const maxHistory = 1000
+
+// remember keeps a value that is printed, as $N.
+func (sh *Shell) remember(v *session.Variable) {
+	if len(sh.history) >= maxHistory {
+		sh.history = append(sh.history[:0:0], sh.history[maxHistory/4:]...)
+	}
+	sh.printed++
+	sh.history = append(sh.history, *v)
+}
+
+// convenience is what "$" and a name stand for: $ and $$ are the last values that were printed, $1 the first, $$2 the last but two, $name what set made it.
+func (sh *Shell) convenience(name string) (session.Variable, bool) {
+	back := 0 // from the last
+	switch {
+	case name == "":
+	case name[0] == '$':
+		back = 1
+		if name != "$" {
+			n, err := strconv.Atoi(name[1:])
+			if err != nil {
+				return session.Variable{}, false
+			}
+			back = n
+		}
+	case name[0] >= '0' && name[0] <= '9':
+		n, err := strconv.Atoi(name)
+		if err != nil || n < 1 {
+			return session.Variable{}, false
+		}
+		back = sh.printed - n
+	default:
+		v, ok := sh.made[name]
+		return v, ok
+	}
+	at := len(sh.history) - 1 - back
+	if back < 0 || at < 0 {
+		return session.Variable{}, false
+	}
+	return sh.history[at], true
+}
+
+// maxVariables is how many variables set makes.
+const maxVariables = 1000
+
+// assign is set $NAME = EXPR, which changes nothing of the process.
+func (sh *Shell) assign(ctx context.Context, name, expr string) error {
+	name = strings.TrimSpace(name)
+	if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != "" || name[0] >= '0' && name[0] <= '9' {
+		return fmt.Errorf("$%s is no name for a variable", name)
+	}
+	if _, ok := sh.s.Target().ProcessState().Arch().RegByName(name); ok || name == "pc" || name == "sp" || name == "fp" {
+		return fmt.Errorf("$%s is a register of the process, which is only read", name)
+	}
+	v, err := sh.value(ctx, strings.TrimSpace(expr))
+	if err != nil {
+		return err
+	}
+	if sh.made == nil {
+		sh.made = map[string]session.Variable{}
+	}
+	if _, ok := sh.made[name]; !ok && len(sh.made) >= maxVariables {
+		return fmt.Errorf("there are %d variables: no more are made", maxVariables)
+	}
+	sh.made[name] = v
+	return nil
 }
 
 // value evaluates an expression in the frame.
@@ -66,7 +139,7 @@ func (sh *Shell) value(ctx context.Context, expr string) (session.Variable, erro
 	if err != nil {
 		return session.Variable{}, err
 	}
-	return sh.s.Evaluate(ctx, f.ID, expr)
+	return sh.s.Evaluate(ctx, f.ID, expr, sh.convenience)
 }
 
 // valueText is a value in a format.
@@ -211,7 +284,7 @@ func (sh *Shell) number(ctx context.Context, v *session.Variable, format byte) (
 		if v.Expression == "" {
 			return text(v), nil
 		}
-		got, err := sh.s.Address(ctx, sh.frame.ID, v.Expression)
+		got, err := sh.s.Address(ctx, sh.frame.ID, v.Expression, sh.convenience)
 		if err != nil {
 			if format == 'f' {
 				return text(v), nil
@@ -435,7 +508,7 @@ func (sh *Shell) directive(ctx context.Context, out *strings.Builder, flags stri
 	if err != nil {
 		return err
 	}
-	n, err := sh.s.Address(ctx, f.ID, expr)
+	n, err := sh.s.Address(ctx, f.ID, expr, sh.convenience)
 	if err != nil {
 		return err
 	}
@@ -553,7 +626,7 @@ func (sh *Shell) ptype(ctx context.Context, args string) error {
 // whatis writes the name of a type.
 func (sh *Shell) whatis(ctx context.Context, text string) error {
 	if f, err := sh.current(); err == nil && text != "" {
-		if v, err := sh.s.Evaluate(ctx, f.ID, text); err == nil && v.Type != "" {
+		if v, err := sh.s.Evaluate(ctx, f.ID, text, sh.convenience); err == nil && v.Type != "" {
 			return sh.printf("type = %s\n", report.Clean(v.Type))
 		}
 	}

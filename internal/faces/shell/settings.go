@@ -43,10 +43,16 @@ func elsewhere(name string) string {
 }
 
 // set changes a setting, as scripts of gdb do. Those that mean nothing here are taken and change nothing; what would change the process is refused.
-func (sh *Shell) set(_ context.Context, args string) error {
+func (sh *Shell) set(ctx context.Context, args string) error {
 	name, rest, _ := strings.Cut(args, " ")
 	rest = strings.TrimSpace(rest)
 	switch {
+	case strings.HasPrefix(args, "$"), strings.HasPrefix(args, "var $"), strings.HasPrefix(args, "variable $"):
+		left, right, ok := strings.Cut(args[strings.IndexByte(args, '$')+1:], "=")
+		if !ok || strings.HasPrefix(right, "=") {
+			return errors.New("set $NAME = EXPR: the value is missing")
+		}
+		return sh.assign(ctx, left, right)
 	case args == "":
 		return errors.New("set what? set print pretty on, set listsize 20")
 	case name == "var" || name == "variable" || strings.Contains(args, "=") && !known(name):

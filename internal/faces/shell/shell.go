@@ -34,8 +34,11 @@ type Shell struct {
 	settings    settings
 	displayed   []displayed
 	nextDisplay int
-	scripts     int // files of commands that are being run
-	inBlock     int // how deep the lines are in a block of a command that was refused
+	history     []session.Variable          // that were printed, the last ones
+	printed     int                         // how many
+	made        map[string]session.Variable // by set $name = x
+	scripts     int                         // files of commands that are being run
+	inBlock     int                         // how deep the lines are in a block of a command that was refused
 }
 
 // New returns a Shell at the frame to look at first, which writes to out.

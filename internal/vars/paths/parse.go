@@ -215,7 +215,15 @@ func (p *parser) sizeof() (Node, error) {
 	if p.is("(") {
 		from := p.i
 		p.i++
-		if typ, sure, ok := p.typeName(); ok && p.take(")") && sure {
+		if typ, sure, ok := p.typeName(); ok && p.take(")") {
+			after := p.i
+			if !sure {
+				p.i = from
+				if x, err := p.unary(); err == nil {
+					return &Sizeof{at: at(t.where), X: x}, nil
+				}
+			}
+			p.i = after // a template has no other meaning
 			return &Sizeof{at: at(t.where), Type: typ}, nil
 		}
 		p.i = from

@@ -39,8 +39,7 @@ func Find(p *tasks.Process) (tasks.Runtime, error) {
 	if len(p.Modules) == 0 || p.Symbols == nil || !hasCXX(p) {
 		return nil, nil
 	}
-	r := &runtime{Reader: procmem.Of(p.State), p: p, libs: map[*libstate.Library]*image.Image{}, funcs: map[unwind.Address]*function{}}
-	r.word = uint64(r.Arch.WordSize)
+	r := newRuntime(p)
 	for _, lib := range p.Modules {
 		im := (*image.Image)(p.Files.Image(lib))
 		if im != nil && r.libs[lib] == nil && im.MentionsSymbol(destroySuffix) {
@@ -51,9 +50,20 @@ func Find(p *tasks.Process) (tasks.Runtime, error) {
 	if len(r.list) == 0 {
 		return nil, nil
 	}
-	r.types = types.NewSet(r.Arch, (*files)(r))
-	r.values = &values.Process{Arch: r.Arch, Memory: p.State, Types: r.types, Symbols: (*files)(r), MaxAlign: 16}
+	r.useTypes()
 	return r, nil
+}
+
+func newRuntime(p *tasks.Process) *runtime {
+	r := &runtime{Reader: procmem.Of(p.State).Charged(p.Spend), p: p, libs: map[*libstate.Library]*image.Image{}, funcs: map[unwind.Address]*function{}}
+	r.word = uint64(r.Arch.WordSize)
+	return r
+}
+
+// useTypes makes the types of the modules known, once those are.
+func (r *runtime) useTypes() {
+	r.types = types.NewSet(r.Arch, (*files)(r))
+	r.values = &values.Process{Arch: r.Arch, Memory: r.Memory, Types: r.types, Symbols: (*files)(r), MaxAlign: 16}
 }
 
 // hasCXX reports whether C++'s library is mapped, or may be linked into a program that needs no other.

@@ -6,10 +6,6 @@ import (
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/budget"
-	"github.com/corewalk/corewalk/internal/files/image"
-	"github.com/corewalk/corewalk/internal/procmem"
-	"github.com/corewalk/corewalk/internal/vars/types"
-	"github.com/corewalk/corewalk/internal/vars/values"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
@@ -102,14 +98,18 @@ func fake(b unwind.Budget) (*runtime, *process) {
 	p.mem[heapAt+0x128] = 0x10000 - 0x120 | 1
 	p.mem[stackAt+0x20] = heapAt + 0x10
 	p.mem[heapAt+0x10], p.mem[heapAt+0x18] = codeAt, codeAt+0x10
-	r := &runtime{Reader: procmem.Of(p), word: 8, list: []*libstate.Library{lib}, libs: map[*libstate.Library]*image.Image{lib: nil},
-		funcs: map[unwind.Address]*function{}, p: &tasks.Process{State: p, Budget: b, Symbols: symbols{
-			codeAt: "_Z1av.resume", codeAt + 0x10: "_Z1av.destroy", codeAt + 0x20: "_Z1bv.resume", codeAt + 0x30: "_Z1bv.destroy",
-			codeAt + 0x40: "_Z5startv", codeAt + 0x50: "_Z4stopv",
-		}}}
-	r.types = types.NewSet(r.Arch, (*files)(r))
-	r.values = &values.Process{Arch: r.Arch, Memory: p, Types: r.types, Symbols: (*files)(r)}
-	return r, p
+	return fakeOf(p, lib, b), p
+}
+
+// fakeOf returns a runtime with the coroutines of a module.
+func fakeOf(state unwind.ProcessState, lib *libstate.Library, b unwind.Budget) *runtime {
+	r := newRuntime(&tasks.Process{State: state, Budget: b, Symbols: symbols{
+		codeAt: "_Z1av.resume", codeAt + 0x10: "_Z1av.destroy", codeAt + 0x20: "_Z1bv.resume", codeAt + 0x30: "_Z1bv.destroy",
+		codeAt + 0x40: "_Z5startv", codeAt + 0x50: "_Z4stopv",
+	}})
+	r.list, r.libs[lib] = []*libstate.Library{lib}, nil
+	r.useTypes()
+	return r
 }
 
 func all(r *runtime) (found []*tasks.Task, failed error) {

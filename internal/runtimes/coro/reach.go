@@ -90,6 +90,9 @@ func (s *reach) stopped() bool {
 	if s.err == nil {
 		s.err = s.ctx.Err()
 	}
+	if s.err == nil { // a read may have had the last of the budget
+		s.err = s.p.Spend(0)
+	}
 	return s.err != nil || s.left <= 0 || len(s.order) >= maxFrames
 }
 

@@ -8,9 +8,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/internal/format/dwarf"
-	"github.com/corewalk/corewalk/internal/procmem"
 	"github.com/corewalk/corewalk/internal/vars/types"
-	"github.com/corewalk/corewalk/internal/vars/values"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
@@ -53,7 +51,8 @@ func FindRust(p *tasks.Process) (tasks.Runtime, error) {
 			continue
 		}
 		if r == nil {
-			r = &runtime{Reader: procmem.Of(p.State), p: p, libs: map[*libstate.Library]*image.Image{}, funcs: map[unwind.Address]*function{}, polls: map[unwind.Address]*types.Type{}}
+			r = newRuntime(p)
+			r.polls = map[unwind.Address]*types.Type{}
 		}
 		if r.libs[lib] == nil {
 			r.libs[lib] = im
@@ -63,9 +62,7 @@ func FindRust(p *tasks.Process) (tasks.Runtime, error) {
 	if r == nil {
 		return nil, nil
 	}
-	r.word = uint64(r.Arch.WordSize)
-	r.types = types.NewSet(r.Arch, (*files)(r))
-	r.values = &values.Process{Arch: r.Arch, Memory: p.State, Types: r.types, Symbols: (*files)(r), MaxAlign: 16}
+	r.useTypes()
 	return &rust{r}, nil
 }
 

@@ -63,7 +63,7 @@ func (r *runtime) again(tid unwind.ThreadID, call *futexCall, fn *waitFunction, 
 	second := tasks.Wait{Kind: w.Kind, Object: tasks.Object{Address: call.addr}}
 	if ok && r.Arch.Truncate(before.Args[0]) == call.addr && before.SP == sp {
 		state := present{r.p.State, now}
-		fresh := &runtime{Reader: procmem.Of(state), p: &tasks.Process{State: state, Files: r.p.Files, Modules: r.p.Modules, Symbols: r.p.Symbols,
+		fresh := &runtime{Reader: procmem.Of(state).Charged(r.p.Spend), p: &tasks.Process{State: state, Files: r.p.Files, Modules: r.p.Modules, Symbols: r.p.Symbols,
 			Names: r.p.Names, Budget: r.p.Budget}, base: map[uint64]uint64{}, libc: r.libc, windows: r.windows,
 			variables: r.variables, files: r.files}
 		fn.describe(fresh, call, at, &second)

@@ -41,7 +41,7 @@ func Find(p *tasks.Process) (tasks.Runtime, error) {
 	if _, ok := conventionOf(p.State.Arch()); !ok {
 		return nil, nil
 	}
-	r := &runtime{Reader: procmem.Of(p.State), p: p, base: map[uint64]uint64{}}
+	r := &runtime{Reader: procmem.Of(p.State).Charged(p.Spend), p: p, base: map[uint64]uint64{}}
 	r.libc = sync.OnceValue(r.findLibc)
 	r.windows = sync.OnceValue(r.ofWindows)
 	r.files = sync.OnceValue(r.filesOf)

@@ -366,6 +366,10 @@ func madeBases() (list []base) {
 	for _, name := range slices.Sorted(maps.Keys(madeSyms)) {
 		list = append(list, base{kind: "made", name: "sym: " + name, ready: func(dir string) (*ready, error) { return madeSymReady(name, dir) }})
 	}
+	for _, name := range slices.Sorted(maps.Keys(madePEs)) {
+		list = append(list, base{kind: "made", name: "pe: " + name, ready: func(dir string) (*ready, error) { return madePEReady(name, false, dir) }},
+			base{kind: "made", name: "pe in memory: " + name, ready: func(dir string) (*ready, error) { return madePEReady(name, true, dir) }})
+	}
 	for _, name := range slices.Sorted(maps.Keys(made)) {
 		list = append(list, base{kind: "made", name: name, ready: func(dir string) (*ready, error) { return madeReady(made[name], dir) }})
 	}

@@ -370,6 +370,9 @@ func madeBases() (list []base) {
 		list = append(list, base{kind: "made", name: "pe: " + name, ready: func(dir string) (*ready, error) { return madePEReady(name, false, dir) }},
 			base{kind: "made", name: "pe in memory: " + name, ready: func(dir string) (*ready, error) { return madePEReady(name, true, dir) }})
 	}
+	for _, name := range slices.Sorted(maps.Keys(madePDBs)) {
+		list = append(list, base{kind: "made", name: "pdb: " + name, ready: func(dir string) (*ready, error) { return madePDBReady(name, dir) }})
+	}
 	for _, name := range slices.Sorted(maps.Keys(made)) {
 		list = append(list, base{kind: "made", name: name, ready: func(dir string) (*ready, error) { return madeReady(made[name], dir) }})
 	}

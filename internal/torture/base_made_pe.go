@@ -35,6 +35,7 @@ const (
 	peEnd     = peText + scanCode // its end
 	peData    = peEnd
 	peHeaders = 0x400
+	winStack  = 8 << 10 // of each thread
 	peCode    = 0x60000020
 	peRead    = 0x40000040
 
@@ -89,7 +90,6 @@ func (p *peMade) bytes() []byte {
 	le.PutUint64(opt[24:], p.base)
 	le.PutUint32(opt[32:], 0x1000)
 	le.PutUint32(opt[36:], 0x200)
-	le.PutUint32(opt[56:], uint32(len(out)+0xfff)&^0xfff)
 	le.PutUint32(opt[60:], peHeaders)
 	le.PutUint16(opt[68:], 3)
 	le.PutUint32(opt[108:], 16)
@@ -105,11 +105,13 @@ func (p *peMade) bytes() []byte {
 		}
 		head = append(append(head, name...), le32(s.size, s.rva, s.stored, s.off, 0, 0, 0, s.flags)...)
 	}
+	const sizeAt = 24 + 56 // of the size of the image
 	at := 0x40
 	if at+len(head) > peText { // more sections than there is room for
 		at = len(out)
 		out = append(out, make([]byte, len(head))...)
 	}
+	le.PutUint32(head[sizeAt:], uint32(len(out)+0xfff)&^0xfff)
 	copy(out, "MZ")
 	le.PutUint32(out[0x3c:], uint32(at))
 	copy(out[at:], head)
@@ -134,10 +136,7 @@ func (p *peMade) exported(n int, name string, lie uint32) {
 var madePEs = map[string]func(p *peMade){
 	"exports of one long name": func(p *peMade) { p.exported(1<<20, strings.Repeat("n", 1<<16-1), 0) },
 	"exports of two billion":   func(p *peMade) { p.exported(1000, "n", 1<<31) },
-	"exports that are forwarders": func(p *peMade) {
-		p.exported(1<<20, "n", 0)
-		p.dirs[dirExport][1] = 1 << 30
-	},
+	"exports of every byte":    func(p *peMade) { p.exported(1<<20, "n", 0) },
 	"imports of one table": func(p *peMade) {
 		thunks := p.add(bytes.Repeat([]byte{1}, 8<<20))
 		p.directory(dirImport, bytes.Repeat(le32(thunks, 0, 0, thunks, thunks), 400_000))
@@ -230,7 +229,7 @@ func winDump(size uint32, memory []byte) []byte {
 	for i := range scanThreads {
 		start := uint64(scanAt + i<<20)
 		var stack []byte
-		for len(stack) < scanStack {
+		for len(stack) < winStack {
 			stack = append(append(stack, u64(start+uint64(len(stack)+16))...), u64(scanBase+peText+0x10+uint64(rng.IntN(scanCode-0x20)))...)
 		}
 		threads = append(threads, dumpbuild.Thread{ID: uint32(7 + i), StackStart: start, Stack: d.Blob(stack), Context: d.Blob(d.AMD64(0x10001f, scanBase+peText+0x40, start, start))})

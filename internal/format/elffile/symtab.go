@@ -27,6 +27,7 @@ type SymTab struct {
 	marks          bool   // the machine has mapping symbols
 	moved          bool   // a function's code may be elsewhere than st_value
 
+	long    atomic.Pointer[longText]
 	lookups atomic.Int32
 	once    sync.Once
 	index   index
@@ -269,7 +270,28 @@ func (s Sym) IsFunc() bool { return s.Type == STT_FUNC || s.Type == STT_GNU_IFUN
 
 // Name returns the symbol's name without the version that linkers append ("memcpy" for
 // "memcpy@@GLIBC_2.14"), or "" if it has none.
-func (s Sym) Name() string { return string(s.NameBytes()) }
+func (s Sym) Name() string {
+	b := s.NameBytes()
+	if len(b) < longName {
+		return string(b)
+	}
+	if l := s.tab.long.Load(); l != nil && l.at == s.name {
+		return l.text
+	}
+	l := &longText{s.name, string(b)}
+	s.tab.long.Store(l)
+	return l.text
+}
+
+// longName is from which length on, in bytes, a name is kept for whoever asks for the same one again: several ask for the symbol of
+// a frame, and a hostile author may give each a name of a megabyte.
+const longName = 4 << 10
+
+// A longText is the last long name of a table that was asked for.
+type longText struct {
+	at   uint32
+	text string
+}
 
 // NameBytes is Name without copying: it returns a slice of the file.
 func (s Sym) NameBytes() []byte {

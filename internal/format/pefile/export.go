@@ -32,6 +32,9 @@ type exportTable struct {
 // An exportRef is an entry of the table of functions.
 type exportRef struct{ rva, index uint32 }
 
+// maxExports limits exported functions: ordinals have 16 bits.
+const maxExports = 1 << 16
+
 // exportDirectorySize is the size of the export directory's header in bytes.
 const exportDirectorySize = 40
 
@@ -55,6 +58,7 @@ func (f *File) readExports() (*exportTable, error) {
 	if t.funcs, err = f.table(c.U32(), nfuncs, 4); err != nil {
 		return nil, fmt.Errorf("table of exported functions: %w", err)
 	}
+	t.funcs = t.funcs[:min(len(t.funcs), 4*maxExports)]
 	names, err := f.table(c.U32(), nnames, 4)
 	if err != nil {
 		return nil, fmt.Errorf("table of exported names: %w", err)

@@ -90,10 +90,15 @@ const maxName = 1 << 16
 
 // stringAt returns a name of the COFF string table.
 func (f *File) stringAt(off uint64) (string, bool) {
+	b, ok := f.stringBytes(off)
+	return string(b), ok
+}
+
+func (f *File) stringBytes(off uint64) ([]byte, bool) {
 	if off < 4 || off >= uint64(len(f.strings)) {
-		return "", false
+		return nil, false
 	}
-	return string(name(f.strings[off:])), true
+	return name(f.strings[off:]), true
 }
 
 // name cuts b at its first NUL and to the maximum length of names.
@@ -114,8 +119,8 @@ func (f *File) nameSections() {
 		if !ok {
 			continue
 		}
-		if long, ok := f.stringAt(off); ok {
-			s.Name = strings.Clone(long[:min(len(long), maxSectionName)])
+		if long, ok := f.stringBytes(off); ok { // tens of thousands may have one long name
+			s.Name = string(long[:min(len(long), maxSectionName)])
 		} else if !f.memory {
 			f.warnf("section %d: name %q is not in the string table", i+1, s.Name)
 		}

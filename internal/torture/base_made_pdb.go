@@ -93,8 +93,7 @@ func (p *pdbMade) bytes() []byte {
 	copy(section[8:], le32(scanCode, peText, scanCode, peText))
 	sections := add(section)
 	info := le32(20000404, 1, 5)
-	info = append(info, 1, 0, 0, 0, 2, 0, 3, 0, 4, 0, 0, 0, 0, 0, 0, 0)
-	streams[1] = append(append(append(info, le32(7)...), "/names\x00"...), le32(1, 1, 1, 1, 0, 0, uint32(names), 0, 0)...)
+	streams[1] = append(append(append(append(info, madeGUID...), le32(7)...), "/names\x00"...), le32(1, 1, 1, 1, 0, 0, uint32(names), 0, 0)...)
 	var types []byte
 	for _, t := range p.types {
 		types = append(types, t...)

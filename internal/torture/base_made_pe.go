@@ -46,8 +46,13 @@ func newPE() *peMade {
 	p := &peMade{base: scanBase}
 	info := p.add(unwindAlloc8)
 	p.directory(dirException, le32(peText, peEnd, info))
+	record := append(append(append([]byte("RSDS"), madeGUID...), 5, 0, 0, 0), "m.pdb\x00"...)
+	p.directory(dirDebug, le32(0, 7, 0, 2, uint32(len(record)), p.add(record), 0))
 	return p
 }
+
+// madeGUID is that of the module's program database.
+var madeGUID = []byte{1, 0, 0, 0, 2, 0, 3, 0, 4, 0, 0, 0, 0, 0, 0, 0}
 
 // unwindAlloc8 is the unwind information of a function that takes 8 bytes of the stack in its first instruction.
 var unwindAlloc8 = []byte{1, 4, 1, 0, 4, 0x02, 0, 0}

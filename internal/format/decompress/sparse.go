@@ -23,6 +23,21 @@ const (
 	maxRatio = 8192
 )
 
+// What unpacks at a hundred megabytes a second, however little is in it, is bounded more tightly unless the context has a deadline: it may
+// expand to slowSize bytes, and slowRatio times its size. Sparse dumps of real processes have something in them besides zeros.
+const (
+	slowSize  = 1 << 30
+	slowRatio = 4096
+)
+
+// slowest is slowSize for kinds that unpack slowly.
+func slowest(ctx context.Context, kind Kind) int64 {
+	if _, limited := ctx.Deadline(); limited || kind != XZFile && kind != BZip2 {
+		return math.MaxInt64
+	}
+	return slowSize
+}
+
 // Options has limits and a progress function for ToSparse.
 type Options struct {
 	// Dir is the directory of the temporary file; "" means os.TempDir.
@@ -66,6 +81,7 @@ func ToSparse(ctx context.Context, r io.Reader, kind Kind, opts Options) (*os.Fi
 	}
 	os.Remove(f.Name())
 	w := newSparse(f, opts)
+	w.slow = slowest(ctx, kind)
 	readErr, writeErr := w.copy(ctx, z, in)
 	if readErr != nil && writeErr == nil {
 		writeErr = ctx.Err()
@@ -103,6 +119,7 @@ type sparse struct {
 	size         int64 // bytes received
 	disk         int64 // bytes written
 	free         int64 // freeSize
+	slow         int64 // slowSize, or no limit
 	opts         Options
 	zeros, chunk []byte
 }
@@ -114,7 +131,7 @@ func newSparse(f *os.File, opts Options) *sparse {
 	if opts.MaxDisk <= 0 {
 		opts.MaxDisk = DefaultMaxDisk
 	}
-	return &sparse{f: f, opts: opts, free: freeSize, zeros: make([]byte, holeSize), chunk: make([]byte, chunkSize)}
+	return &sparse{f: f, opts: opts, free: freeSize, slow: math.MaxInt64, zeros: make([]byte, holeSize), chunk: make([]byte, chunkSize)}
 }
 
 // copy copies all of r to the file. After an error of r the file is still usable; after an
@@ -134,6 +151,9 @@ func (w *sparse) copy(ctx context.Context, r io.Reader, in *countedReader) (read
 		}
 		if w.size > w.free && w.size/maxRatio > in.n {
 			return fmt.Errorf("%d bytes expand to more than %d bytes: %w", in.n, w.size, ErrTooLarge), nil
+		}
+		if w.size > w.slow && (w.size-w.slow)/slowRatio > in.n {
+			return fmt.Errorf("%d bytes expand to more than %d bytes, which takes long: if you trust them, give a time limit (--deadline 10m): %w", in.n, w.size, ErrTooLarge), nil
 		}
 		n, err := fill(r, w.chunk[:want])
 		if w.size == 0 && w.opts.Wanted != nil {

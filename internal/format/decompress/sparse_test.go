@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"os"
+	"strings"
 	"testing"
+	"time"
 )
 
 type zeroReader struct{}
@@ -26,6 +29,33 @@ func TestRatio(t *testing.T) {
 			t.Errorf("%d bytes became %d: %v, %v", packed, w.size, read, write)
 		}
 		f.Close()
+	}
+}
+
+// TestSlow: what unpacks slowly ends earlier, with an error that names the flag; not where somebody has given it a time.
+func TestSlow(t *testing.T) {
+	patient, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for kind, want := range map[Kind]int64{XZFile: slowSize, BZip2: slowSize, Zstd: math.MaxInt64, Gzip: math.MaxInt64} {
+		if got := slowest(t.Context(), kind); got != want {
+			t.Errorf("%v: %d bytes", kind, got)
+		}
+		if got := slowest(patient, kind); got != math.MaxInt64 {
+			t.Errorf("%v with a deadline: %d bytes", kind, got)
+		}
+	}
+	f, err := os.CreateTemp(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for packed, most := range map[int64]int64{1: 9 << 20, 4 << 10: 26 << 20} {
+		w := newSparse(f, Options{MaxSize: 64 << 20})
+		w.slow = 8 << 20
+		read, write := w.copy(t.Context(), zeroReader{}, &countedReader{n: packed})
+		if !errors.Is(read, ErrTooLarge) || !strings.Contains(read.Error(), "--deadline") || write != nil || w.size > most || w.size < w.slow {
+			t.Errorf("%d bytes became %d: %v, %v", packed, w.size, read, write)
+		}
 	}
 }
 

@@ -46,7 +46,7 @@ func (f *File) Functions() iter.Seq2[Symbol, error] {
 			if !ok || !n.function || known[n.place] {
 				continue
 			}
-			if start, ok := x.rva(n.place); ok && !yield(Symbol{Name: n.name, Start: start, Public: true}, nil) {
+			if start, ok := x.rva(n.place); ok && !yield(Symbol{Name: n.name(), Start: start, Public: true}, nil) {
 				return
 			}
 		}

@@ -69,7 +69,7 @@ func (f *File) lookupProc(x *sections, where place) (s Symbol, ok bool, err erro
 	if pub, err2 := f.publics(); err2 != nil {
 		err = err2
 	} else if l, _, ok := pub.before(fn.place); ok && l.place == fn.place {
-		s.Linkage = l.name
+		s.Linkage = l.name()
 	}
 	f.chain(&s, p, fn, where)
 	return s, true, err
@@ -108,8 +108,9 @@ func (f *File) lookupPublic(x *sections, where place) (s Symbol, ok bool, err er
 	if next > l.off {
 		s.Size = next - l.off
 	}
-	s.Name, s.Linkage, s.Public = l.name, l.name, true
-	s.Frames = []Frame{{Name: l.name}}
+	name := l.name()
+	s.Name, s.Linkage, s.Public = name, name, true
+	s.Frames = []Frame{{Name: name}}
 	return s, true, nil
 }
 

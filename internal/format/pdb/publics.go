@@ -34,9 +34,12 @@ func (f *File) readPublics() (*publics, error) {
 // A public is one public symbol.
 type public struct {
 	place
-	name     string
+	text     []byte // begins with the name
 	function bool
 }
+
+// name copies the name, which may be long: only that of what was searched for is wanted.
+func (x *public) name() string { return cstring(x.text) }
 
 func (p *publics) get(i int) (x public, ok bool) {
 	b, ok := p.addrs.bytes(4*i, 4)
@@ -49,7 +52,7 @@ func (p *publics) get(i int) (x public, ok bool) {
 	}
 	x.function = le.Uint32(rec[4:])&3 != 0
 	x.place = place{le.Uint16(rec[12:]), le.Uint32(rec[8:])}
-	x.name = cstring(rec[14:])
+	x.text = rec[14:]
 	return x, true
 }
 

@@ -74,7 +74,7 @@ func (f *File) FuncAt(rva uint32) (*Func, bool, error) {
 	out := &Func{Name: cstring(rec[39:]), Range: Range{start, start + fn.size}, Body: le.Uint32(rec[20:]), Language: p.language()}
 	if pub, err := f.publics(); err == nil {
 		if l, _, ok := pub.before(fn.place); ok && l.place == fn.place {
-			out.Linkage = l.name
+			out.Linkage = l.name()
 		}
 	}
 	out.Scope = &Scope{Name: out.Name}

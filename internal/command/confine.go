@@ -138,6 +138,10 @@ func (f *fileFlags) sandboxed(e env, command, args, files []string) (in env, sta
 		return e, e.fail(err), true
 	}
 	if !wanted {
+		if e.catch != nil && f.memoryLimit != 0 { // not in tests, which go on
+			// The process watches itself; this is for what grows faster than it looks.
+			_ = sandbox.LimitMemory(hardMemory(f.memoryLimit))
+		}
 		return e, 0, false
 	}
 	e.catchInterrupts()

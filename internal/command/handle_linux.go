@@ -95,7 +95,10 @@ func (e env) analyseCrash(j handle.Job) error {
 	cmd.SysProcAttr = credentials(j.Account)
 	err = sandbox.Start(cmd, sandbox.Policy{Read: slices.Concat(find.PackagePaths(), find.LoaderFiles(), []string{find.DefaultDebugDir, "/etc/localtime"}, j.Read)})
 	if err == nil {
+		group := sandbox.NewGroup(hardMemory(defaultMemory))
+		group.Add(cmd.Process.Pid)
 		err = cmd.Wait()
+		group.Remove()
 	}
 	if err == nil {
 		return nil

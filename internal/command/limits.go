@@ -57,6 +57,10 @@ func (f *limitFlags) watch(e env) (limited env, stop func()) {
 	ctx, cancel := context.WithCancelCause(e.ctx)
 	limited = e
 	limited.ctx = ctx
+	release := context.CancelFunc(func() {})
+	if f.deadline > 0 && f.unlimited() { // for whoever asks whether the user gave one
+		limited.ctx, release = context.WithTimeout(ctx, f.deadline+deadlineGrace)
+	}
 	var timers []*time.Timer
 	after := func(d time.Duration, do func()) { timers = append(timers, time.AfterFunc(d, do)) }
 	if f.deadline > 0 {
@@ -78,6 +82,7 @@ func (f *limitFlags) watch(e env) (limited env, stop func()) {
 			t.Stop()
 		}
 		memory.stop()
+		release()
 	}
 }
 

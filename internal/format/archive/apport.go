@@ -78,7 +78,7 @@ func (x *extraction) fromApport(r io.Reader) (Dump, error) {
 
 // fromField unpacks the core in a field.
 func (x *extraction) fromField(field io.Reader) (*os.File, error) {
-	p, err := unpackAs(field, sniffField)
+	p, err := unpackAs(x.ctx, field, sniffField)
 	if err != nil {
 		return nil, fmt.Errorf("apport report: %s: %w", apportCore, err)
 	}

@@ -91,7 +91,7 @@ func Extract(ctx context.Context, r io.Reader, opts decompress.Options) (Dump, e
 	}
 	x := &extraction{ctx: ctx, opts: opts}
 	x.in = &watched{x: x, r: r}
-	p, err := unpack(x.in)
+	p, err := unpack(ctx, x.in)
 	if err != nil {
 		return Dump{}, err
 	}
@@ -172,10 +172,12 @@ type packed struct {
 }
 
 // unpack removes the compression of r.
-func unpack(r io.Reader) (*packed, error) { return unpackAs(r, decompress.Sniff) }
+func unpack(ctx context.Context, r io.Reader) (*packed, error) {
+	return unpackAs(ctx, r, decompress.Sniff)
+}
 
 // unpackAs removes the compression that sniff recognises by the first bytes.
-func unpackAs(r io.Reader, sniff func(head []byte) decompress.Kind) (*packed, error) {
+func unpackAs(ctx context.Context, r io.Reader, sniff func(head []byte) decompress.Kind) (*packed, error) {
 	br := bufio.NewReaderSize(r, bufferSize)
 	head, err := br.Peek(decompress.SniffLen)
 	if err != nil && err != io.EOF {
@@ -185,7 +187,7 @@ func unpackAs(r io.Reader, sniff func(head []byte) decompress.Kind) (*packed, er
 	if kind == decompress.None {
 		return &packed{Reader: br, close: func() {}}, nil
 	}
-	z, err := decompress.NewReader(br, kind)
+	z, err := decompress.NewBounded(ctx, br, kind)
 	if err != nil {
 		return nil, err
 	}

@@ -121,7 +121,7 @@ func (s *tarSearch) file(name string, r io.Reader) error {
 			return tooManyPacked(maxPacked)
 		}
 	}
-	p, err := unpack(io.MultiReader(bytes.NewReader(head), r))
+	p, err := unpack(s.x.ctx, io.MultiReader(bytes.NewReader(head), r))
 	if err != nil {
 		return nil // its compression is damaged
 	}

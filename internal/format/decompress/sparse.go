@@ -23,21 +23,6 @@ const (
 	maxRatio = 8192
 )
 
-// What unpacks at a hundred megabytes a second, however little is in it, is bounded more tightly unless the context has a deadline: it may
-// expand to slowSize bytes, and slowRatio times its size. Sparse dumps of real processes have something in them besides zeros.
-const (
-	slowSize  = 1 << 30
-	slowRatio = 4096
-)
-
-// slowest is slowSize for kinds that unpack slowly.
-func slowest(ctx context.Context, kind Kind) int64 {
-	if _, limited := ctx.Deadline(); limited || kind != XZFile && kind != BZip2 {
-		return math.MaxInt64
-	}
-	return slowSize
-}
-
 // Options has limits and a progress function for ToSparse.
 type Options struct {
 	// Dir is the directory of the temporary file; "" means os.TempDir.
@@ -70,7 +55,7 @@ const (
 // context ends or writing fails, it returns only the error.
 func ToSparse(ctx context.Context, r io.Reader, kind Kind, opts Options) (*os.File, int64, error) {
 	in := &countedReader{r: stopping{ctx, r}} // compressed bytes need not come to anything
-	z, err := NewReader(in, kind)
+	z, err := NewBounded(ctx, in, kind)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -81,7 +66,6 @@ func ToSparse(ctx context.Context, r io.Reader, kind Kind, opts Options) (*os.Fi
 	}
 	os.Remove(f.Name())
 	w := newSparse(f, opts)
-	w.slow = slowest(ctx, kind)
 	readErr, writeErr := w.copy(ctx, z, in)
 	if readErr != nil && writeErr == nil {
 		writeErr = ctx.Err()
@@ -119,7 +103,6 @@ type sparse struct {
 	size         int64 // bytes received
 	disk         int64 // bytes written
 	free         int64 // freeSize
-	slow         int64 // slowSize, or no limit
 	opts         Options
 	zeros, chunk []byte
 }
@@ -131,7 +114,7 @@ func newSparse(f *os.File, opts Options) *sparse {
 	if opts.MaxDisk <= 0 {
 		opts.MaxDisk = DefaultMaxDisk
 	}
-	return &sparse{f: f, opts: opts, free: freeSize, slow: math.MaxInt64, zeros: make([]byte, holeSize), chunk: make([]byte, chunkSize)}
+	return &sparse{f: f, opts: opts, free: freeSize, zeros: make([]byte, holeSize), chunk: make([]byte, chunkSize)}
 }
 
 // copy copies all of r to the file. After an error of r the file is still usable; after an
@@ -151,9 +134,6 @@ func (w *sparse) copy(ctx context.Context, r io.Reader, in *countedReader) (read
 		}
 		if w.size > w.free && w.size/maxRatio > in.n {
 			return fmt.Errorf("%d bytes expand to more than %d bytes: %w", in.n, w.size, ErrTooLarge), nil
-		}
-		if w.size > w.slow && (w.size-w.slow)/slowRatio > in.n {
-			return fmt.Errorf("%d bytes expand to more than %d bytes, which takes long: if you trust them, give a time limit (--deadline 10m): %w", in.n, w.size, ErrTooLarge), nil
 		}
 		n, err := fill(r, w.chunk[:want])
 		if w.size == 0 && w.opts.Wanted != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"math"
 	"os"
 	"strings"
 	"testing"
@@ -36,25 +35,22 @@ func TestRatio(t *testing.T) {
 func TestSlow(t *testing.T) {
 	patient, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	for kind, want := range map[Kind]int64{XZFile: slowSize, BZip2: slowSize, Zstd: math.MaxInt64, Gzip: math.MaxInt64} {
-		if got := slowest(t.Context(), kind); got != want {
-			t.Errorf("%v: %d bytes", kind, got)
-		}
-		if got := slowest(patient, kind); got != math.MaxInt64 {
-			t.Errorf("%v with a deadline: %d bytes", kind, got)
+	for kind, head := range map[Kind]string{XZFile: "\xfd7zXZ", BZip2: "BZh9", None: ""} {
+		for _, ctx := range []context.Context{t.Context(), patient} {
+			r, err := NewBounded(ctx, strings.NewReader(head), kind)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s, bounded := r.(*stream), ctx != patient && kind != None; bounded != (s.slow == slowSize) {
+				t.Errorf("%v: %d bytes", kind, s.slow)
+			}
 		}
 	}
-	f, err := os.CreateTemp(t.TempDir(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	for packed, most := range map[int64]int64{1: 9 << 20, 4 << 10: 26 << 20} {
-		w := newSparse(f, Options{MaxSize: 64 << 20})
-		w.slow = 8 << 20
-		read, write := w.copy(t.Context(), zeroReader{}, &countedReader{n: packed})
-		if !errors.Is(read, ErrTooLarge) || !strings.Contains(read.Error(), "--deadline") || write != nil || w.size > most || w.size < w.slow {
-			t.Errorf("%d bytes became %d: %v, %v", packed, w.size, read, write)
+	for packed, most := range map[int64]int64{1: 9 << 20, 4 << 10: 25 << 20} {
+		s := &stream{kind: BZip2, in: &countedReader{n: packed}, r: io.LimitReader(zeroReader{}, 64<<20), slow: 8 << 20}
+		n, err := io.Copy(io.Discard, s)
+		if !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "--deadline") || n > most || n < s.slow {
+			t.Errorf("%d bytes became %d: %v", packed, n, err)
 		}
 	}
 }

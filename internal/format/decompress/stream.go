@@ -3,6 +3,7 @@ package decompress
 import (
 	"bufio"
 	"compress/bzip2"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -57,15 +58,40 @@ func newZstd(r io.Reader) (*zstd.Decoder, error) {
 		zstd.WithDecoderMaxWindow(MaxWindow), zstd.WithDecoderMaxMemory(MaxWindow))
 }
 
+// What unpacks at a hundred megabytes a second, however little is in it, may expand to slowSize bytes, and slowRatio times its size. Sparse dumps
+// of real processes have something in them besides zeros.
+const (
+	slowSize  = 1 << 30
+	slowRatio = 4096
+)
+
+// NewBounded is NewReader for a stranger's stream: one of a kind that unpacks slowly ends with ErrTooLarge when it has become much more than its
+// size explains. A context with a deadline has bounded its time already.
+func NewBounded(ctx context.Context, r io.Reader, kind Kind) (io.ReadCloser, error) {
+	z, err := NewReader(r, kind)
+	if s, ok := z.(*stream); ok && (kind == XZFile || kind == BZip2) {
+		if _, limited := ctx.Deadline(); !limited {
+			s.slow = slowSize
+		}
+	}
+	return z, err
+}
+
 type stream struct {
 	kind  Kind
 	in    *countedReader
 	r     io.Reader
+	out   int64
+	slow  int64 // slowSize, or 0 for no bound
 	close func()
 }
 
 func (s *stream) Read(p []byte) (int, error) {
+	if s.slow > 0 && s.out > s.slow && (s.out-s.slow)/slowRatio > s.in.n {
+		return 0, fmt.Errorf("%v: %d bytes expand to more than %d, which takes long: if you trust them, give a time limit (--deadline 10m): %w", s.kind, s.in.n, s.out, ErrTooLarge)
+	}
 	n, err := s.r.Read(p)
+	s.out += int64(n)
 	if err == nil || err == io.EOF || s.kind == None {
 		return n, err
 	}

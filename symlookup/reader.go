@@ -34,7 +34,7 @@ func (l *Lookup) SymbolAt(lib *libstate.Library, addr unwind.Address) (unwind.Sy
 }
 
 func toSymbol(s elffile.Sym, bias unwind.Address) unwind.Symbol {
-	return unwind.Symbol{Name: s.Name(), Addr: s.Value + bias, Size: s.Size}
+	return unwind.Symbol{Name: s.KeptName(), Addr: s.Value + bias, Size: s.Size}
 }
 
 // Functions iterates over the functions that a module's tables name, in no order: names are linkage names, or, of PDBs and Breakpad

@@ -179,7 +179,7 @@ func fromGoTable(im *image.Image, pc uint64, bias unwind.Address) []unwind.Call 
 
 func fromSymbol(s elffile.Sym, bias unwind.Address) unwind.Call {
 	c := unwind.Call{Entry: s.Value + bias}
-	c.Name, c.LinkageName = display("", s.Name())
+	c.Name, c.LinkageName = display("", s.KeptName())
 	return c
 }
 
@@ -266,7 +266,7 @@ func scopeBySymbol(c *unwind.Call, im *image.Image) {
 	if !ok || s.Value != c.Entry {
 		return
 	}
-	if name, linkage := display("", s.Name()); strings.HasSuffix(name, "::"+c.Name) {
+	if name, linkage := display("", s.KeptName()); strings.HasSuffix(name, "::"+c.Name) {
 		c.Name, c.LinkageName = name, linkage
 	}
 }
@@ -283,7 +283,7 @@ func nameBySymbol(c *unwind.Call, im *image.Image, pc uint64) {
 	if !ok || nameless && (s.Value != c.Entry || !demangle.Mangled(s.Name())) {
 		return
 	}
-	c.Name, c.LinkageName = display("", s.Name())
+	c.Name, c.LinkageName = display("", s.KeptName())
 	c.Entry = s.Value
 }
 

@@ -347,7 +347,7 @@ func (p *page) tasks() {
 
 // taskID is the number of a task, or its address.
 func taskID(kind string, id int) string {
-	if id > 1<<32 && kind != "thread" && kind != "goroutine" {
+	if uint64(id) > 1<<32 && kind != "thread" && kind != "goroutine" {
 		return report.Addr(id).String()
 	}
 	return strconv.Itoa(id)

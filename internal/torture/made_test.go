@@ -46,7 +46,7 @@ func TestMade(t *testing.T) {
 				return
 			}
 			if kind, _, ok := strings.Cut(b.name, ": "); ok && kind != "sym" {
-				if r.last == nil || len(r.last.Threads) != scanThreads || len(r.last.Threads[0].Frames) == 0 {
+				if r.last == nil || len(r.last.Threads) == 0 || len(r.last.Threads[0].Frames) == 0 { // its budget may end before others are walked
 					t.Error("no stacks")
 				}
 				return

@@ -49,7 +49,7 @@ func (im *Image) symbolFunctions(yield func(Function) bool) {
 				continue
 			}
 			found = true
-			if !yield(Function{Name: s.Name(), Addr: s.Value, Size: s.Size}) {
+			if !yield(Function{Name: s.KeptName(), Addr: s.Value, Size: s.Size}) {
 				return
 			}
 		}

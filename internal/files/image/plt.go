@@ -129,13 +129,13 @@ func (im *Image) relocTarget(r elffile.Reloc) string {
 	if r.Sym != 0 {
 		if t, err := im.elf.DynSym(); err == nil {
 			if s, ok := t.Sym(int(r.Sym)); ok {
-				return s.Name()
+				return s.KeptName()
 			}
 		}
 		return ""
 	}
 	if s, ok := im.SymbolAt(r.Addend); ok && s.Value == r.Addend {
-		return s.Name()
+		return s.KeptName()
 	}
 	return ""
 }

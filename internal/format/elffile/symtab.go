@@ -270,7 +270,10 @@ func (s Sym) IsFunc() bool { return s.Type == STT_FUNC || s.Type == STT_GNU_IFUN
 
 // Name returns the symbol's name without the version that linkers append ("memcpy" for
 // "memcpy@@GLIBC_2.14"), or "" if it has none.
-func (s Sym) Name() string {
+func (s Sym) Name() string { return string(s.NameBytes()) } // inlined: what only compares it copies nothing
+
+// KeptName is Name for what keeps it. A long one is copied once, however many ask for it one after another.
+func (s Sym) KeptName() string {
 	b := s.NameBytes()
 	if len(b) < longName {
 		return string(b)

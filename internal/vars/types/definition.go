@@ -54,17 +54,15 @@ func (t *Type) leadsToClass() bool {
 		return true
 	case t.Language == dwarf.LangGo || t.Language == dwarf.LangRust:
 		return t.qualifier()
-	case t.Pointer() || t.Reference() || t.qualifier() || t.Tag == dwarf.TagArrayType && t.BareName == "":
-		in := t.Target()
-		for range MaxChain {
-			if !in.Pointer() && !in.Reference() && !in.Transparent() && in.Tag != dwarf.TagArrayType {
-				break
-			}
-			in = in.Target()
-		}
-		return in.Aggregate() || in.Tag == dwarf.TagEnumerationType
 	}
-	return false
+	in := t
+	for range MaxChain {
+		if !in.Pointer() && !in.Reference() && !in.Transparent() && in.Tag != dwarf.TagArrayType {
+			break
+		}
+		in = in.Target()
+	}
+	return in != t && (in.Aggregate() || in.Tag == dwarf.TagEnumerationType)
 }
 
 // expanded is the name of a type that has no members, with typedefs replaced by what they are for.
@@ -109,15 +107,17 @@ type definition struct {
 }
 
 func (w *definition) line(s string) bool {
-	if len(w.lines) >= MaxDefinition {
+	if w.full() {
 		return false
 	}
 	if len(w.lines) == MaxDefinition-1 {
 		s = w.column(-1, 0) + "..."
 	}
 	w.lines = append(w.lines, s)
-	return len(w.lines) < MaxDefinition
+	return !w.full()
 }
+
+func (w *definition) full() bool { return len(w.lines) >= MaxDefinition }
 
 // columns is how wide what stands before a line of a layout is.
 const columns = 26
@@ -280,7 +280,7 @@ func (w *definition) members(t *Type, m *Members, depth int, base int64) {
 	end := uint64(0) // of the members so far, in bits
 	for i := range m.Fields {
 		f := &m.Fields[i]
-		typ := t.MemberType(f)
+		typ := t.set.OfField(f)
 		size := typ.Whole()
 		if w.layout.Offsets && !f.Static && !f.Expr.Present() && t.Tag != dwarf.TagUnionType {
 			from, bits := f.Off*8, size*8
@@ -329,10 +329,10 @@ func (w *definition) member(t *Type, f *Field, typ *Type, size uint64, depth int
 	in := strings.Repeat("    ", depth+1)
 	off := base + int64(f.Off)
 	inner := typ.Strip()
-	if (inner.Aggregate() || inner.Tag == dwarf.TagEnumerationType) && inner.BareName == "" && typ.BareName == "" && !f.Static && depth < maxInner &&
-		t.Language != dwarf.LangRust && (typ == inner || typ.Tag != dwarf.TagTypedef) && typ.Tag != dwarf.TagArrayType && !typ.Pointer() {
+	nameless := (inner.Aggregate() || inner.Tag == dwarf.TagEnumerationType) && inner.BareName == "" && typ.BareName == ""
+	if nameless && t.Language != dwarf.LangRust && depth < maxInner {
 		w.whole(inner, f.Name, depth+1, off)
-		return len(w.lines) < MaxDefinition
+		return !w.full()
 	}
 	before, after := typ.declarator(0)
 	before = shorten(before)

@@ -1,0 +1,131 @@
+package types
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/corewalk/corewalk/internal/format/dwarf"
+)
+
+// attr is an attribute with a number.
+func attr(a dwarf.Attr, v any) nodeAttr { return nodeAttr{a, v} }
+
+// TestDefinitions writes types of every kind in every layout, as testdata/definitions.txt has them.
+func TestDefinitions(t *testing.T) {
+	const c, cxx, rust, golang = dwarf.LangC99, dwarf.LangCPlus14, dwarf.LangRust, dwarf.LangGo
+	num, char, uint, long := base("int", 4), base("char", 1), base("unsigned int", 4), base("long", 8)
+	public, protected, private := attr(dwarf.AttrAccessibility, 1), attr(dwarf.AttrAccessibility, 2), attr(dwarf.AttrAccessibility, 3)
+	enum := func(name string, of *node, parts ...any) *node {
+		return typed(dwarf.TagEnumerationType, name, of, append(parts, sized(4))...)
+	}
+	value := func(name string, v int) *node { return die(dwarf.TagEnumerator, name, attr(dwarf.AttrConstValue, v)) }
+	bits := func(name string, from, n int) *node {
+		return typed(dwarf.TagMember, name, num, attr(dwarf.AttrBitSize, n), attr(dwarf.AttrDataBitOffset, from))
+	}
+	inherits := func(of *node, off int, parts ...any) *node {
+		return typed(dwarf.TagInheritance, "", of, append(parts, attr(dwarf.AttrDataMemberLoc, off))...)
+	}
+	method := func(name string, result *node, parts ...any) *node {
+		if result == nil {
+			return die(dwarf.TagSubprogram, name, parts...)
+		}
+		return typed(dwarf.TagSubprogram, name, result, parts...)
+	}
+	param := func(name string, of *node, parts ...any) *node {
+		return typed(dwarf.TagFormalParameter, name, of, parts...)
+	}
+	this := param("this", pointerTo(num), attr(dwarf.AttrArtificial, true))
+	static := func(name string, parts ...any) *node {
+		return typed(dwarf.TagMember, name, num, append(parts, attr(dwarf.AttrExternal, true), attr(dwarf.AttrDeclaration, true))...)
+	}
+	point := structure("point", sized(8), at(0, "x", num), at(4, "y", num))
+	callback := typed(dwarf.TagSubroutineType, "", num, param("", num), param("", pointerTo(char)))
+	types := []struct {
+		name string
+		lang dwarf.Language
+		typ  *node
+	}{
+		{"plain", c, structure("node", sized(48), at(0, "next", pointerTo(point)), at(8, "name", arrayOf(char, 5)), at(16, "call", pointerTo(callback)), at(24, "grid", arrayOf(num, 2, 3)))},
+		{"empty", c, structure("none")},
+		{"union", c, die(dwarf.TagUnionType, "u", sized(8), at(0, "c", char), at(0, "l", long))},
+		{"nameless", c, structure("", sized(16), at(0, "", die(dwarf.TagUnionType, "", sized(4), at(0, "i", num), at(0, "c", char))), at(8, "in", structure("", sized(8), at(0, "", structure("", sized(4), at(0, "deep", num))), at(4, "e", enum("", uint, value("a", 0))))))},
+		{"bits", c, structure("b", sized(12), bits("a", 0, 3), bits("b", 3, 5), bits("c", 16, 4), at(4, "n", num), bits("d", 64, 1))},
+		{"enums", c, structure("e", sized(12), at(0, "one", enum("colour", uint, value("red", 1), value("green", 2), value("blue", 9), value("low", -1))), at(4, "two", typed(dwarf.TagTypedef, "t", enum("", uint, value("x", 0)))))},
+		{"enum of a type", cxx, enum("mode", base("uint8_t", 1), attr(dwarf.AttrEnumClass, true), value("idle", 0), value("busy", 1))},
+		{"enum of int", c, enum("signed", num, value("zero", 0))},
+		{"enum of unsigned", c, enum("natural", uint, value("one", 1))},
+		{"arrays of it", c, arrayOf(pointerTo(typed(dwarf.TagVolatileType, "", point)), 3)},
+		{"pointer to an array", c, pointerTo(arrayOf(point, 4))},
+		{"constant pointer", c, typed(dwarf.TagConstType, "", pointerTo(typed(dwarf.TagConstType, "", point)))},
+		{"references", cxx, referenceTo(typed(dwarf.TagTypedef, "alias", point))},
+		{"rvalue", cxx, typed(dwarf.TagRvalueReferenceType, "", point)},
+		{"pointer to a number", c, pointerTo(typed(dwarf.TagTypedef, "alias", num))},
+		{"function", c, pointerTo(callback)},
+		{"interface", c, die(dwarf.TagInterfaceType, "i", sized(4), at(0, "x", num))},
+		{"declared", c, structure("lost", declared)},
+		{"declared with members", c, structure("half", declared, sized(4), at(0, "x", num))},
+		{"declared inside", c, structure("has", sized(16), at(0, "p", pointerTo(structure("lost", declared))), at(8, "n", num))},
+		{"class", cxx, die(dwarf.TagClassType, "dev", sized(40), inherits(point, 0, public), inherits(structure("other", sized(8), at(0, "o", long)), 8, protected, attr(dwarf.AttrVirtuality, 1)),
+			inherits(structure("third", sized(1)), 16), at(24, "_vptr.dev", pointerTo(num)), at(16, "a", num), at(20, "b", char, public), at(21, "c", char, public), at(32, "d", num, protected), static("kept", public), static("own", private),
+			method("dev", nil, this), method("~dev", nil, this), method("id", num, this, param("", num), param("", pointerTo(char)), attr(dwarf.AttrVirtuality, 1)), method("made", num, this),
+			method("of", num, param("", num)), method("hidden", num, this, attr(dwarf.AttrArtificial, true)), method("", num), method("call", nil, param("self", num, attr(dwarf.AttrArtificial, true)), param("more", num, attr(dwarf.AttrArtificial, true))))},
+		{"class of a template", cxx, structure("box<int>", sized(4), at(0, "v", num), method("box", nil, this), method("get", num, this))},
+		{"struct with private", cxx, structure("s", sized(8), inherits(point, 0, private), at(0, "x", num, private), at(4, "y", num))},
+		{"vptr of clang", cxx, structure("v", sized(16), at(0, "_vptr$v", pointerTo(num)), at(8, "n", num))},
+		{"C is not C++", c, structure("v", sized(16), at(0, "_vptr$v", pointerTo(num)), method("m", num, this))},
+		{"Rust", rust, structure("P", sized(16), at(0, "x", num), at(8, "__0", long))},
+		{"Rust's enum", rust, structure("E", sized(16), die(dwarf.TagVariantPart, "",
+			die(dwarf.TagVariant, "", attr(dwarf.AttrDiscrValue, 0), at(0, "A", structure("A", sized(16), at(4, "__0", num), at(8, "__1", long)))),
+			die(dwarf.TagVariant, "", attr(dwarf.AttrDiscrValue, 1), at(0, "B", structure("B", sized(16), at(4, "w", num), at(8, "h", num)))),
+			die(dwarf.TagVariant, "", attr(dwarf.AttrDiscrValue, 2), at(0, "C", structure("C", sized(16))))))},
+		{"Rust's pointer", rust, pointerTo(point)},
+		{"Go", golang, structure("main.T", sized(24), at(0, "a", num), at(8, "in", structure("", sized(8), at(0, "b", num))), at(16, "p", pointerTo(num)))},
+		{"Go's pointer", golang, die(dwarf.TagPointerType, "*main.T", attr(dwarf.AttrType, point))},
+	}
+	var out strings.Builder
+	for _, x := range types {
+		for _, layout := range []Layout{{}, {Offsets: true}, {Methods: true}, {Offsets: true, Methods: true}} {
+			fmt.Fprintf(&out, "== %s %+v\n%s\n", x.name, layout, strings.Join(typeOf(t, x.lang, x.typ).Definition(layout), "\n"))
+		}
+	}
+	set := typeOf(t, c, num).set
+	kind := set.Made(dwarf.TagUnionType, "regs", 16, []MadeField{{"f", set.Float(4), 0}, {"d", set.Float(8), 8}, {"v", set.ArrayOf(set.Float(4), 4), 0}})
+	flags := set.Flags("eflags", 4, []Enumerator{{"CF", 1}, {"ZF", 64}})
+	for _, typ := range []*Type{kind, flags, set.ArrayOf(kind, 3)} {
+		fmt.Fprintf(&out, "== made %s, %d bytes, register %v\n%s\n", typ.Name(), typ.Whole(), typ.Register, strings.Join(typ.Definition(Layout{Offsets: true}), "\n"))
+	}
+	for _, x := range []struct {
+		lang dwarf.Language
+		fn   *node
+	}{{c, method("f", num, param("a", num), param("b", long), at(0, "no", num))}, {rust, method("f", num, param("a", num))}, {rust, method("g", nil)}, {rust, method("h", base("()", 0))}} {
+		holder := structure("holder", sized(4), at(0, "of", num), x.fn)
+		of := typeOf(t, x.lang, holder)
+		var result Ref
+		if v := of.Ref.Unit.Value(x.fn.off, dwarf.AttrType); v.Present() {
+			result = RefTo(of.Ref.Unit, &v)
+		}
+		f := of.set.Function(dwarf.DIE{Unit: of.Ref.Unit, Off: x.fn.off}, result)
+		fmt.Fprintf(&out, "== function %s, %d members\n", f.Name(), len(f.Members().Fields))
+	}
+	const file = "testdata/definitions.txt"
+	if *update {
+		if err := os.WriteFile(file, []byte(out.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); got != string(want) {
+		g, w := strings.Split(got, "\n"), strings.Split(string(want), "\n")
+		for i := range min(len(g), len(w)) {
+			if g[i] != w[i] {
+				t.Fatalf("%s:%d: %q, not %q (-update writes the file)", file, i+1, g[i], w[i])
+			}
+		}
+		t.Fatalf("%d lines, want %d", len(g), len(w))
+	}
+}

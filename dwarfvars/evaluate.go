@@ -511,6 +511,11 @@ func (e *evaluation) sizeof(n *paths.Sizeof) (Object, error) {
 			return Object{}, err
 		}
 		size = ob.Size
+		if s := ob.Type.Strip(); s.Reference() { // of what it refers to
+			if size, err = e.a.sizeOf(s.Target()); err != nil {
+				return Object{}, err
+			}
+		}
 	}
 	return e.word(e.a.r.types.Integer(8, false), size)
 }

@@ -15,7 +15,7 @@ func attr(a dwarf.Attr, v any) nodeAttr { return nodeAttr{a, v} }
 // TestDefinitions writes types of every kind in every layout, as testdata/definitions.txt has them.
 func TestDefinitions(t *testing.T) {
 	const c, cxx, rust, golang = dwarf.LangC99, dwarf.LangCPlus14, dwarf.LangRust, dwarf.LangGo
-	num, char, uint, long := base("int", 4), base("char", 1), base("unsigned int", 4), base("long", 8)
+	num, char, natural, long := base("int", 4), base("char", 1), base("unsigned int", 4), base("long", 8)
 	public, protected, private := attr(dwarf.AttrAccessibility, 1), attr(dwarf.AttrAccessibility, 2), attr(dwarf.AttrAccessibility, 3)
 	enum := func(name string, of *node, parts ...any) *node {
 		return typed(dwarf.TagEnumerationType, name, of, append(parts, sized(4))...)
@@ -50,12 +50,12 @@ func TestDefinitions(t *testing.T) {
 		{"plain", c, structure("node", sized(48), at(0, "next", pointerTo(point)), at(8, "name", arrayOf(char, 5)), at(16, "call", pointerTo(callback)), at(24, "grid", arrayOf(num, 2, 3)))},
 		{"empty", c, structure("none")},
 		{"union", c, die(dwarf.TagUnionType, "u", sized(8), at(0, "c", char), at(0, "l", long))},
-		{"nameless", c, structure("", sized(16), at(0, "", die(dwarf.TagUnionType, "", sized(4), at(0, "i", num), at(0, "c", char))), at(8, "in", structure("", sized(8), at(0, "", structure("", sized(4), at(0, "deep", num))), at(4, "e", enum("", uint, value("a", 0))))))},
+		{"nameless", c, structure("", sized(16), at(0, "", die(dwarf.TagUnionType, "", sized(4), at(0, "i", num), at(0, "c", char))), at(8, "in", structure("", sized(8), at(0, "", structure("", sized(4), at(0, "deep", num))), at(4, "e", enum("", natural, value("a", 0))))))},
 		{"bits", c, structure("b", sized(12), bits("a", 0, 3), bits("b", 3, 5), bits("c", 16, 4), at(4, "n", num), bits("d", 64, 1))},
-		{"enums", c, structure("e", sized(12), at(0, "one", enum("colour", uint, value("red", 1), value("green", 2), value("blue", 9), value("low", -1))), at(4, "two", typed(dwarf.TagTypedef, "t", enum("", uint, value("x", 0)))))},
+		{"enums", c, structure("e", sized(12), at(0, "one", enum("colour", natural, value("red", 1), value("green", 2), value("blue", 9), value("low", -1))), at(4, "two", typed(dwarf.TagTypedef, "t", enum("", natural, value("x", 0)))))},
 		{"enum of a type", cxx, enum("mode", base("uint8_t", 1), attr(dwarf.AttrEnumClass, true), value("idle", 0), value("busy", 1))},
 		{"enum of int", c, enum("signed", num, value("zero", 0))},
-		{"enum of unsigned", c, enum("natural", uint, value("one", 1))},
+		{"enum of unsigned", c, enum("natural", natural, value("one", 1))},
 		{"arrays of it", c, arrayOf(pointerTo(typed(dwarf.TagVolatileType, "", point)), 3)},
 		{"pointer to an array", c, pointerTo(arrayOf(point, 4))},
 		{"constant pointer", c, typed(dwarf.TagConstType, "", pointerTo(typed(dwarf.TagConstType, "", point)))},

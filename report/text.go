@@ -134,6 +134,13 @@ func (w *TextWriter) Finish(r *Report) error {
 
 // begin writes what comes before the threads.
 func (t *textWriter) begin(r *Report) {
+	t.about(r)
+	t.headline()
+	t.reasons()
+}
+
+// about says which report is written.
+func (t *textWriter) about(r *Report) {
 	t.r = r
 	for i := range r.Modules {
 		if r.Modules[i].Main {
@@ -142,8 +149,11 @@ func (t *textWriter) begin(r *Report) {
 		}
 	}
 	t.indexTasks()
-	t.headline()
-	if r.Hang() != nil {
+}
+
+// reasons writes what stands between the headline and the stacks.
+func (t *textWriter) reasons() {
+	if t.r.Hang() != nil {
 		t.deadlocks()
 	}
 	t.crash()
@@ -167,6 +177,20 @@ type textWriter struct {
 
 // headline says which process died of what, and where and when.
 func (t *textWriter) headline() {
+	t.happened()
+	system := t.r.Dump.system()
+	if t.col+2+width(system) > t.width {
+		t.end()
+		t.put(plain, "  "+system)
+	} else if system != "" {
+		t.right(width(system))
+		t.put(dim, system)
+	}
+	t.end()
+}
+
+// happened writes which process died, and of what.
+func (t *textWriter) happened() {
 	d := &t.r.Dump
 	who := brief(d.Command, maxName)
 	if who == "" {
@@ -194,15 +218,6 @@ func (t *textWriter) headline() {
 	} else {
 		t.put(plain, d.alive())
 	}
-	system := d.system()
-	if t.col+2+width(system) > t.width {
-		t.end()
-		t.put(plain, "  "+system)
-	} else if system != "" {
-		t.right(width(system))
-		t.put(dim, system)
-	}
-	t.end()
 }
 
 func (d *Dump) alive() string {

@@ -45,7 +45,6 @@ const (
 func Write(w io.Writer, r *report.Report) error {
 	p := &page{Writer: htmlpage.New(w, report.Clean), r: r}
 	why := r.Why()
-	why[0], _, _ = strings.Cut(why[0], "   ") // the system and the time stand apart there, and below here
 	p.Head(why[0], pageCSS, pageJS, "cw-stacks")
 	p.header(why)
 	p.find()

@@ -1,0 +1,79 @@
+package shell
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/corewalk/corewalk/session"
+)
+
+// maxHistory is how many values are kept that were printed: the oldest are forgotten.
+const maxHistory = 1000
+
+// remember keeps a value that is printed, as $N.
+func (sh *Shell) remember(v *session.Variable) {
+	if len(sh.history) >= maxHistory {
+		sh.history = append(sh.history[:0:0], sh.history[maxHistory/4:]...)
+	}
+	sh.printed++
+	sh.history = append(sh.history, *v)
+}
+
+// convenience is what "$" and a name stand for: $ and $$ are the last values that were printed, $1 the first, $$2 the last but two, $name what set made it.
+func (sh *Shell) convenience(name string) (session.Variable, bool) {
+	back := 0 // from the last
+	switch {
+	case name == "":
+	case name[0] == '$':
+		back = 1
+		if name != "$" {
+			n, err := strconv.Atoi(name[1:])
+			if err != nil {
+				return session.Variable{}, false
+			}
+			back = n
+		}
+	case name[0] >= '0' && name[0] <= '9':
+		n, err := strconv.Atoi(name)
+		if err != nil || n < 1 {
+			return session.Variable{}, false
+		}
+		back = sh.printed - n
+	default:
+		v, ok := sh.made[name]
+		return v, ok
+	}
+	at := len(sh.history) - 1 - back
+	if back < 0 || at < 0 {
+		return session.Variable{}, false
+	}
+	return sh.history[at], true
+}
+
+// maxVariables is how many variables set makes.
+const maxVariables = 1000
+
+// assign is set $NAME = EXPR, which changes nothing of the process.
+func (sh *Shell) assign(ctx context.Context, name, expr string) error {
+	name = strings.TrimSpace(name)
+	if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != "" || name[0] >= '0' && name[0] <= '9' {
+		return fmt.Errorf("$%s is no name for a variable", name)
+	}
+	if _, ok := sh.s.Target().ProcessState().Arch().RegByName(name); ok || name == "pc" || name == "sp" || name == "fp" {
+		return fmt.Errorf("$%s is a register of the process, which is only read", name)
+	}
+	v, err := sh.value(ctx, strings.TrimSpace(expr))
+	if err != nil {
+		return err
+	}
+	if sh.made == nil {
+		sh.made = map[string]session.Variable{}
+	}
+	if _, ok := sh.made[name]; !ok && len(sh.made) >= maxVariables {
+		return fmt.Errorf("there are %d variables: no more are made", maxVariables)
+	}
+	sh.made[name] = v
+	return nil
+}

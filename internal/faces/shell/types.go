@@ -1,0 +1,77 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/corewalk/corewalk/dwarfvars"
+	"github.com/corewalk/corewalk/report"
+)
+
+// ptype writes what a type is made of.
+func (sh *Shell) ptype(ctx context.Context, args string) error {
+	flags, text := cutFormat(args)
+	layout := dwarfvars.Layout{Methods: true}
+	for _, c := range flags {
+		switch c {
+		case 'o':
+			layout.Offsets = true
+		case 'm':
+			layout.Methods = false
+		case 't', 'r', 'x', 'd':
+		default:
+			return fmt.Errorf("ptype/%c is not known; ptype/o shows offsets and holes, /m leaves methods out", c)
+		}
+	}
+	t, err := sh.typeOf(ctx, text)
+	if err != nil {
+		return err
+	}
+	lines := t.Definition(layout)
+	if layout.Offsets {
+		layout.Methods = false
+		lines = t.Definition(layout)
+	}
+	if layout.Offsets && len(lines) > 1 {
+		if err := sh.printf("/* offset | size */\n"); err != nil {
+			return err
+		}
+	}
+	for i, line := range lines {
+		if i == 0 {
+			at := len(line) - len(strings.TrimLeft(line, " "))
+			line = line[:at] + "type = " + line[at:]
+		}
+		if err := sh.printf("%s\n", report.Clean(line)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// whatis writes the name of a type.
+func (sh *Shell) whatis(ctx context.Context, text string) error {
+	if f, err := sh.current(); err == nil && text != "" {
+		if v, err := sh.s.Evaluate(ctx, f.ID, text, sh.convenience); err == nil && v.Type != "" {
+			return sh.printf("type = %s\n", report.Clean(v.Type))
+		}
+	}
+	t, err := sh.typeOf(ctx, text)
+	if err != nil {
+		return err
+	}
+	return sh.printf("type = %s\n", report.Clean(t.Aliased().Name()))
+}
+
+func (sh *Shell) typeOf(ctx context.Context, text string) (t dwarfvars.Type, err error) {
+	if text == "" {
+		return t, errors.New("a type or an expression is missing: ptype struct tile, ptype q->head")
+	}
+	f, err := sh.current()
+	if err != nil {
+		return t, err
+	}
+	return sh.s.TypeOf(ctx, f.ID, text)
+}

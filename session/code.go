@@ -1,12 +1,16 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"regexp"
+	"slices"
+	"strings"
 
+	"github.com/corewalk/corewalk/demangle"
 	"github.com/corewalk/corewalk/dwarfvars"
 	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/report"
@@ -36,7 +40,7 @@ func (s *Session) FunctionAt(ctx context.Context, addr arch.Address) (f Function
 }
 
 // FunctionNamed returns the function that a person calls by a name: with or without its scopes and parameters. The program's comes before those of
-// libraries. The error wraps fs.ErrNotExist if there is none.
+// libraries. The error wraps fs.ErrNotExist if there is none; a name that several of a module have, with other scopes or parameters, is an error too.
 func (s *Session) FunctionNamed(ctx context.Context, name string) (Function, error) {
 	if name == "" {
 		return Function{}, errors.New("the name of a function is missing")
@@ -45,14 +49,25 @@ func (s *Session) FunctionNamed(ctx context.Context, name string) (Function, err
 	if err != nil {
 		return Function{}, err
 	}
+	list = slices.DeleteFunc(list, func(f Function) bool { // a part of a function that stands apart
+		_, clone := demangle.SplitClone(cmp.Or(f.Linkage, f.Name))
+		return clone != ""
+	})
 	if len(list) == 0 {
 		return Function{}, fmt.Errorf("no function is called %s: %w", name, fs.ErrNotExist)
 	}
 	best := list[0]
-	for _, f := range list {
-		if f.Name == name {
-			best = f
-			break
+	if i := slices.IndexFunc(list, func(f Function) bool { return f.Name == name }); i >= 0 {
+		best = list[i]
+	} else {
+		var names []string
+		for _, f := range list {
+			if f.Module == best.Module && !slices.Contains(names, f.Name) {
+				names = append(names, f.Name)
+			}
+		}
+		if len(names) > 1 {
+			return Function{}, fmt.Errorf("%s is the name of several functions: %s%s", name, strings.Join(names[:min(len(names), 5)], "; "), map[bool]string{true: "; ..."}[len(names) > 5])
 		}
 	}
 	whole, err := s.FunctionAt(ctx, best.Address)

@@ -17,8 +17,17 @@ import (
 
 // A prompt is the editor's console: expressions, and the commands of corewalk shell.
 type prompt struct {
-	sh  *shell.Shell
-	out bytes.Buffer
+	sh   *shell.Shell
+	out  bytes.Buffer
+	lost int // bytes that were written beyond maxPrompt
+}
+
+// Write implements io.Writer. It keeps what a console shows.
+func (p *prompt) Write(b []byte) (int, error) {
+	keep := min(len(b), maxPrompt-p.out.Len())
+	p.out.Write(b[:keep])
+	p.lost += len(b) - keep
+	return len(b), nil
 }
 
 // maxPrompt is how much one command writes, in bytes.
@@ -28,7 +37,7 @@ const maxPrompt = 1 << 20
 func (sv *server) prompt(ctx context.Context, id session.FrameID) (*prompt, error) {
 	if sv.console == nil {
 		p := &prompt{}
-		sh, err := shell.New(ctx, sv.s, &p.out, report.TextOptions{})
+		sh, err := shell.New(ctx, sv.s, p, report.TextOptions{})
 		if err != nil {
 			return nil, err
 		}
@@ -56,12 +65,13 @@ func (sv *server) run(ctx context.Context, id session.FrameID, line string) (dap
 		return nil, err
 	}
 	p.out.Reset()
+	p.lost = 0
 	if err := p.sh.Run(ctx, line); err != nil && !errors.Is(err, shell.ErrQuit) {
 		return nil, errors.New(shell.Explain(err))
 	}
 	text := p.out.String()
-	if len(text) > maxPrompt {
-		text = strings.ToValidUTF8(text[:maxPrompt], "") + fmt.Sprintf("\n... and %d bytes more: corewalk shell writes all", len(text)-maxPrompt)
+	if p.lost > 0 {
+		text = strings.ToValidUTF8(text, "") + fmt.Sprintf("\n... and %d bytes more: corewalk shell writes all", p.lost)
 	}
 	return &dap.EvaluateResponse{Body: dap.EvaluateResponseBody{Result: strings.TrimSuffix(text, "\n"), PresentationHint: &dap.VariablePresentationHint{Attributes: []string{"readOnly"}}}}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"github.com/corewalk/corewalk/report"
@@ -112,7 +113,7 @@ func (sh *Shell) location(ctx context.Context, text string) (uint64, error) {
 	if text != "" && !strings.ContainsAny(text[:1], "0123456789$&(") {
 		if f, err := sh.s.FunctionNamed(ctx, strings.Trim(text, "'")); err == nil {
 			return uint64(f.Address), nil
-		} else if context.Cause(ctx) != nil {
+		} else if !errors.Is(err, fs.ErrNotExist) {
 			return 0, err
 		}
 	}
@@ -193,8 +194,8 @@ func (sh *Shell) infoLine(ctx context.Context, args string) error {
 		}
 		at = uint64(f.PC)
 	} else {
-		if file, line, ok := fileLine(args); ok {
-			return fmt.Errorf("the code of %s:%d is not looked for; info line FUNCTION and info line *ADDRESS are", file, line)
+		if _, _, ok := fileLine(args); ok || strings.Trim(args, "0123456789") == "" {
+			return fmt.Errorf("the code of line %s is not looked for; that of a function, info line FUNCTION, and of *ADDRESS is", args)
 		}
 		var err error
 		if at, err = sh.location(ctx, args); err != nil {
@@ -231,6 +232,9 @@ func (sh *Shell) infoAddress(ctx context.Context, args string) error {
 		}
 	}
 	fn, err := sh.s.FunctionNamed(ctx, args)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	if err != nil {
 		if f, failed := sh.current(); failed == nil {
 			if _, err := sh.s.Evaluate(ctx, f.ID, args, sh.convenience); err == nil {

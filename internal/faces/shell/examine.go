@@ -178,6 +178,7 @@ func (sh *Shell) strings(ctx context.Context, addr uint64, count int) error {
 const (
 	maxSearched = 1 << 32 // bytes
 	maxFound    = 1000
+	page        = 4096 // bytes: memory that is missing is missing by pages
 )
 
 // find searches memory for a sequence of values, as gdb does: find [/SN] START, END|+LENGTH, VALUE, ...
@@ -223,7 +224,7 @@ func (sh *Shell) find(ctx context.Context, args string) error {
 	if err != nil {
 		return err
 	}
-	found, at := 0, from
+	found, at, missing := 0, from, uint64(0)
 	for at < to && found < most {
 		n := min(int(min(to-at, 1<<20)), session.MaxRead)
 		b, err := sh.s.ReadMemory(ctx, at, n)
@@ -231,7 +232,11 @@ func (sh *Shell) find(ctx context.Context, args string) error {
 			return context.Cause(ctx)
 		}
 		if err != nil || len(b) == 0 {
-			at = (at/4096 + 1) * 4096 // memory is missing: the next page
+			next := min(at|(page-1), to-1) + 1
+			missing += next - at
+			if at = next; at == 0 { // the last page of all
+				break
+			}
 			continue
 		}
 		i := 0
@@ -249,6 +254,11 @@ func (sh *Shell) find(ctx context.Context, args string) error {
 			at += uint64(step)
 		} else {
 			at += uint64(len(b))
+		}
+	}
+	if missing > 0 {
+		if err := sh.printf("%s of the range are not in the dump, or were not mapped: they were not searched.\n", report.Size(missing)); err != nil {
+			return err
 		}
 	}
 	switch {

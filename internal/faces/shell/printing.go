@@ -81,7 +81,8 @@ func (sh *Shell) valueText(ctx context.Context, v *session.Variable, format stri
 	case len(format) > 1 || format != "" && !strings.Contains(formats, format):
 		return "", fmt.Errorf("the format /%s is not known; one of %s", format, strings.Join(strings.Split(formats, ""), " "))
 	case format != "" && format != "r" && format != "s":
-		return sh.inFormat(ctx, v, format[0], 0)
+		left := maxFormatted
+		return sh.inFormat(ctx, v, format[0], 0, &left)
 	case sh.settings.pretty && v.Ref != 0 && v.Kind != "pointer":
 		r, err := sh.s.Report(ctx, *v)
 		if err == nil && r.Data != nil && len(r.Data.Children) > 0 {
@@ -95,14 +96,14 @@ func (sh *Shell) valueText(ctx context.Context, v *session.Variable, format stri
 	return text(v), nil
 }
 
-// maxFormatted is how many parts of a value are written in a format.
-const maxFormatted = 200
+// maxFormatted is how many parts of a value are written in a format, those of its parts among them.
+const maxFormatted = 1000
 
 // maxFormatDepth is how deep they nest.
 const maxFormatDepth = 8
 
 // inFormat writes a value in a format of gdb's, and the parts of an array or a structure each by itself.
-func (sh *Shell) inFormat(ctx context.Context, v *session.Variable, format byte, depth int) (string, error) {
+func (sh *Shell) inFormat(ctx context.Context, v *session.Variable, format byte, depth int, left *int) (string, error) {
 	whole := v.Kind == "array" || v.Kind == "struct" || v.Kind == "union" || v.Kind == "sequence" || v.Kind == "map" || v.Kind == "string"
 	switch {
 	case v.Kind == "string" && v.HasAddress && strings.Contains(v.Type, "["):
@@ -112,19 +113,27 @@ func (sh *Shell) inFormat(ctx context.Context, v *session.Variable, format byte,
 	case v.Ref == 0:
 		return text(v), nil // it has no parts
 	}
-	if depth > maxFormatDepth {
+	if depth > maxFormatDepth || *left <= 0 {
 		return "{...}", nil
 	}
-	list, more, err := sh.s.Children(ctx, v.Ref, 0, maxFormatted)
+	list, more, err := sh.s.Children(ctx, v.Ref, 0, *left)
 	if err != nil {
 		return "", err
 	}
 	var parts []string
 	for i := range list {
 		c := &list[i]
+		if *left--; *left < 0 {
+			more = true
+			break
+		}
 		part := text(c)
 		if c.Status == report.StatusSuccess {
-			if s, err := sh.inFormat(ctx, c, format, depth+1); err == nil {
+			s, err := sh.inFormat(ctx, c, format, depth+1, left)
+			if context.Cause(ctx) != nil {
+				return "", err
+			}
+			if err == nil {
 				part = s
 			}
 		}

@@ -29,7 +29,7 @@ const without = `pagination confirm height width verbose logging complaints pyth
  substitute-path suppress-cli-notifications sysroot solib-absolute-prefix tcp trace-commands tui unwindonsignal unwind-on-signal use-coredump-filter use-deprecated-index-sections
  watchdog write annotate architecture endian case-sensitive circular-trace-buffer check`
 
-// elsewhere is the flag of the command for a setting; "" if none has it.
+// elsewhere is what to use in place of a setting: a flag when the core is opened, say; "" if there is nothing.
 func elsewhere(name string) string {
 	switch name {
 	case "sysroot", "solib-absolute-prefix":
@@ -38,6 +38,8 @@ func elsewhere(name string) string {
 		return "--search DIR"
 	case "substitute-path":
 		return "--source-map FROM=TO"
+	case "radix", "input-radix", "output-radix":
+		return "a letter for each value, p/x EXPR"
 	}
 	return ""
 }
@@ -77,7 +79,7 @@ func (sh *Shell) set(ctx context.Context, args string) error {
 		name = "print"
 	}
 	if flag := elsewhere(name); flag != "" {
-		return fmt.Errorf("set %s is the flag %s here, when the core is opened", name, flag)
+		return fmt.Errorf("set %s changes nothing here: it is %s", name, flag)
 	}
 	if !known(name) {
 		return fmt.Errorf("no setting is called %q", name)

@@ -29,11 +29,8 @@ func (sh *Shell) ptype(ctx context.Context, args string) error {
 	if err != nil {
 		return err
 	}
+	layout.Methods = layout.Methods && !layout.Offsets
 	lines := t.Definition(layout)
-	if layout.Offsets {
-		layout.Methods = false
-		lines = t.Definition(layout)
-	}
 	if layout.Offsets && len(lines) > 1 {
 		if err := sh.printf("/* offset | size */\n"); err != nil {
 			return err

@@ -188,7 +188,7 @@ func (w *definition) whole(t *Type, name string, depth int, base int64) {
 		head = "enum " + shorten(t.FullName())
 	}
 	if t.Declared && len(m.Fields) == 0 {
-		w.line(begin + in + head + "; (only declared: no unit of this program defines it)")
+		w.line(begin + in + head + "; (only declared: its definition was not found)")
 		return
 	}
 	var bases []string

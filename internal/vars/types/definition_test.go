@@ -33,7 +33,7 @@ func TestDefinition(t *testing.T) {
 		"typedef":    {c, typed(dwarf.TagTypedef, "a", typed(dwarf.TagTypedef, "b", typed(dwarf.TagVolatileType, "", num))), Layout{}, "volatile int"},
 		"number":     {c, num, Layout{}, "int"},
 		"enum":       {c, colour, Layout{}, "enum colour {|    red,|    blue = 7,|    grey,|}"},
-		"declared":   {c, structure("lost", declared), Layout{}, "struct lost; (only declared: no unit of this program defines it)"},
+		"declared":   {c, structure("lost", declared), Layout{}, "struct lost; (only declared: its definition was not found)"},
 		"inner":      {c, structure("a", sized(8), at(0, "", structure("", sized(4), at(0, "i", num))), at(4, "u", die(dwarf.TagUnionType, "", sized(4), at(0, "c", char)))), Layout{}, "struct a {|    struct {|        int i;|    };|    union {|        char c;|    } u;|}"},
 		"holes":      {c, structure("h", sized(16), at(0, "c", char), at(4, "n", num), at(8, "d", char)), Layout{Offsets: true}, "struct h {|/*      0 |       1 */        char c;|/* XXX 3-byte hole */|/*      4 |       4 */        int n;|/*      8 |       1 */        char d;|/* XXX 7-byte hole */|/* total size: 16 bytes */|}"},
 		"bits":       {c, structure("b", sized(4), typed(dwarf.TagMember, "f", num, nodeAttr{dwarf.AttrBitSize, 3}, nodeAttr{dwarf.AttrDataBitOffset, 1})), Layout{Offsets: true}, "struct b {|/* XXX 1-bit hole */|/*      0: 1 |    4 */        int f : 3;|/* XXX 28-bit hole */|/* total size: 4 bytes */|}"},

@@ -197,3 +197,14 @@ func BenchmarkFunc(b *testing.B) {
 		})
 	}
 }
+
+func TestSplitScope(t *testing.T) {
+	for name, want := range map[string][2]string{
+		"a::b<c::d>::e": {"a::b<c::d>", "e"}, "f": {"", "f"}, "a::f(b::c)": {"a", "f(b::c)"}, "a::b<c::d>": {"a", "b<c::d>"}, "": {"", ""}, "::f": {"", "f"}, ":": {"", ":"},
+	} {
+		scope, last, ok := SplitScope(name)
+		if scope != want[0] || last != want[1] || ok != (strings.Contains(name, "::") && scope+"::"+last == name) {
+			t.Errorf("%q: %q, %q, %v", name, scope, last, ok)
+		}
+	}
+}

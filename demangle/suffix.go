@@ -92,3 +92,21 @@ func SplitVersion(s string) (base, version string) {
 	}
 	return s[:i], s[i:]
 }
+
+// SplitScope splits a name of C++ or Rust before its last part: "ns::class<a::b>" and "method" of "ns::class<a::b>::method"; false if it has one part.
+func SplitScope(name string) (scope, last string, ok bool) {
+	depth := 0
+	for i := len(name) - 1; i > 0; i-- {
+		switch name[i] {
+		case '>', ')':
+			depth++
+		case '<', '(':
+			depth--
+		case ':':
+			if depth == 0 && name[i-1] == ':' {
+				return name[:i-1], name[i+1:], true
+			}
+		}
+	}
+	return "", name, false
+}

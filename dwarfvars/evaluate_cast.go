@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/corewalk/corewalk/demangle"
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/vars/paths"
 	"github.com/corewalk/corewalk/internal/vars/types"
@@ -281,20 +282,8 @@ func fullName(d dwarf.DIE) string {
 
 // outer returns a name without its last part: "a::b<c::d>" of "a::b<c::d>::e".
 func outer(name string) string {
-	depth := 0
-	for i := len(name) - 1; i > 0; i-- {
-		switch name[i] {
-		case '>', ')':
-			depth++
-		case '<', '(':
-			depth--
-		case ':':
-			if depth == 0 && name[i-1] == ':' {
-				return name[:i-1]
-			}
-		}
-	}
-	return ""
+	scope, _, _ := demangle.SplitScope(name)
+	return scope
 }
 
 // spellings returns how compilers may write the name of a template's instance: Buf<int, 4>, Buf<int, 4u>; nothing for

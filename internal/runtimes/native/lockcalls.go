@@ -104,23 +104,14 @@ func guardCall(class, method, params string) (lockCall, bool) {
 	return lockCall{}, false
 }
 
-// splitMethod splits "ns::class<a::b>::method" before its last part.
+// splitMethod splits "ns::class<a::b>::method<c>" into its class and its method.
 func splitMethod(name string) (class, method string) {
-	depth := 0
-	for i := len(name) - 1; i > 0; i-- {
-		switch name[i] {
-		case '>', ')':
-			depth++
-		case '<', '(':
-			depth--
-		case ':':
-			if depth == 0 && name[i-1] == ':' {
-				method, _, _ = strings.Cut(name[i+1:], "<")
-				return name[:i-1], method
-			}
-		}
+	class, last, ok := demangle.SplitScope(name)
+	if !ok {
+		return "", name
 	}
-	return "", name
+	method, _, _ = strings.Cut(last, "<")
+	return class, method
 }
 
 // parameters are what is in the last brackets of a name.

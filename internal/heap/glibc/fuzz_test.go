@@ -13,6 +13,7 @@ import (
 // made is a process of 64 bits with a library's data, in which the main arena is, and a heap.
 type made struct {
 	data, heap []byte
+	at         arch.Address // of the heap
 }
 
 const (
@@ -31,7 +32,7 @@ func (m *made) LibraryTracker() libstate.LibraryState {
 
 func (m *made) Mappings() []libstate.Mapping {
 	return []libstate.Mapping{
-		{Start: heapAt, End: heapAt + arch.Address(len(m.heap)+4095)&^4095 + 4096, Perm: libstate.Read | libstate.Write},
+		{Start: m.at, End: m.at + arch.Address(len(m.heap)+4095)&^4095 + 4096, Perm: libstate.Read | libstate.Write},
 		{Start: dataAt, End: dataAt + arch.Address(len(m.data)), Perm: libstate.Read | libstate.Write, Path: "/lib/libc.so.6"},
 	}
 }
@@ -40,7 +41,7 @@ func (m *made) ReadMem(addr arch.Address, b []byte) (int, error) {
 	for _, part := range []struct {
 		at   arch.Address
 		data []byte
-	}{{dataAt, m.data}, {heapAt, m.heap}} {
+	}{{dataAt, m.data}, {m.at, m.heap}} {
 		if off := addr - part.at; off < arch.Address(len(part.data)) {
 			n := copy(b, part.data[off:])
 			if n < len(b) {
@@ -62,7 +63,7 @@ func (m *made) ReadWord(addr arch.Address) (uint64, error) {
 
 // arenaOf lays out the main arena of a heap: its top, its bins, all of which are empty but those that given says, and fastbins.
 func arenaOf(heapBytes []byte, top uint64, bins, fast map[int]uint64) *made {
-	m := &made{data: make([]byte, 0x2000), heap: heapBytes}
+	m := &made{data: make([]byte, 0x2000), heap: heapBytes, at: heapAt}
 	put := func(at, v uint64) { binary.LittleEndian.PutUint64(m.data[at-dataAt:], v) }
 	for i := range uint64(127) {
 		head := binsAt + 16*i - 16
@@ -142,6 +143,52 @@ func TestSmall(t *testing.T) {
 	}
 	if d := h.Damages(); len(d) > 0 {
 		t.Errorf("%+v", d)
+	}
+}
+
+// TestLow: in a heap at low addresses, as a static program's is, a pointer of a list leads into the heap also when it is taken as it is.
+func TestLow(t *testing.T) {
+	const low = 0x1000000
+	b := make([]byte, 0x4000)
+	le := binary.LittleEndian
+	at := 0
+	chunk := func(size int) uint64 {
+		le.PutUint64(b[at+8:], uint64(size)|1)
+		at += size
+		return uint64(low + at - size)
+	}
+	link := func(from, to uint64) { le.PutUint64(b[from+16-low:], to^(from+16)>>12) }
+	cache := chunk(0x290)
+	var cached, fast []uint64
+	for range 3 {
+		cached, fast = append(cached, chunk(0x30)), append(fast, chunk(0x20))
+	}
+	for range 2 {
+		chunk(0x1800)
+	}
+	top := uint64(low + at)
+	chunk(len(b) - at)
+	le.PutUint16(b[cache-low+16+2:], 3)
+	le.PutUint64(b[cache-low+16+128+8:], cached[0]+16)
+	for i := range 2 {
+		link(cached[i], cached[i+1]+16)
+		link(fast[i], fast[i+1])
+	}
+	link(cached[2], 0)
+	link(fast[2], 0)
+	m := arenaOf(b, top, nil, map[int]uint64{0: fast[0]})
+	m.at = low
+	h := glibc.Find(m, glibc.Options{Chunks: 1 << 12})
+	if h == nil {
+		t.Fatal("no heap")
+	}
+	if d := h.Damages(); len(d) > 0 {
+		t.Errorf("%+v", d)
+	}
+	free := map[string]int{}
+	h.Blocks(func(b heap.Block) bool { free[b.List]++; return true })
+	if free["tcache"] != 3 || free["fastbin"] != 3 {
+		t.Errorf("%v", free)
 	}
 }
 

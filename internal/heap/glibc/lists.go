@@ -48,6 +48,12 @@ func (h *Heap) inHeap(c uint64) bool {
 	return (c+2*h.w)%h.align == 0 && h.segmentAt(c) != nil
 }
 
+// sized reports whether a chunk of a size can be at an address.
+func (h *Heap) sized(c, size uint64) bool {
+	got, ok := h.size(c)
+	return ok && got == size && h.inHeap(c)
+}
+
 // bins reads the lists of chunks that were merged with their free neighbours.
 func (h *Heap) bins(a *arena) {
 	for i := uint64(0); i < bins/2; i++ {
@@ -100,8 +106,9 @@ func (h *Heap) next(at uint64) (plain, mangled uint64) {
 func (h *Heap) fastbins(a *arena) {
 	for i := range a.fast {
 		prev := uint64(0)
+		right := h.inHeap
 		for c := h.mem.Word(a.fastAt + uint64(i)*h.w); c != 0; {
-			if !h.inHeap(c) || len(h.lists) >= maxListed {
+			if !right(c) || len(h.lists) >= maxListed {
 				if prev != 0 {
 					h.overwritten(prev, "fastbin", prev+2*h.w, c)
 				}
@@ -111,8 +118,11 @@ func (h *Heap) fastbins(a *arena) {
 				break
 			}
 			h.list(c, "fastbin")
+			if size, ok := h.size(c); ok && prev == 0 {
+				right = func(c uint64) bool { return h.sized(c, size) }
+			}
 			prev = c
-			c = h.follow(c+2*h.w, 0, h.inHeap)
+			c = h.follow(c+2*h.w, 0, right)
 		}
 	}
 }
@@ -209,16 +219,21 @@ func (h *Heap) tcache(at uint64, f format) bool {
 		if size, _ := h.size(c); i < 64 && size != h.minSize()+uint64(i)*h.align {
 			return false
 		}
+		// All chunks of a list have one size. In a heap at low addresses a pointer leads into it also when it is decoded wrongly.
+		right := h.inHeap
+		if size, _ := h.size(c); i < 64 {
+			right = func(c uint64) bool { return h.sized(c, size) }
+		}
 		var l list
 		for k := 0; e != 0 && k < 1<<16 && (f.bins != 64 || k < n); k++ {
 			c := e - 2*h.w
-			if !h.inHeap(c) {
+			if !right(c) {
 				prev := l.chunks[len(l.chunks)-1]
 				bad = append(bad, func() { h.overwritten(prev, "tcache", h.user(prev), e) })
 				break
 			}
 			l.chunks = append(l.chunks, c)
-			e = h.follow(e, 2*h.w, h.inHeap)
+			e = h.follow(e, 2*h.w, right)
 		}
 		lists = append(lists, l)
 	}

@@ -307,6 +307,22 @@ func TestObjects(t *testing.T) {
 			t.Errorf("a tuple of %d in 64 bytes: %+v", n, o)
 		}
 	}
+	// An int whose value is the address of a class, as those are that id gives.
+	z = newZoo(12)
+	z.r.heapTypeAt(classAt, maxMetas)
+	z.r.heapTypeAt(intAt, maxMetas)
+	object(0, intAt, 1)
+	z.put(blockAt+16, 1)
+	z.put(blockAt+24, classAt)
+	if o, ok := z.in(48); !ok || o.Type != "int" {
+		t.Errorf("an int that is the address of a class: %+v, %v", o, ok)
+	}
+	// A list in a block that was an int's, before the collector writes its head.
+	object(16, listAt, 1)
+	z.put(blockAt+8, intAt)
+	if o, ok := z.in(64); !ok || o.Type != "list" || o.Freed {
+		t.Errorf("a list where an int was: %+v, %v", o, ok)
+	}
 	object(16, listAt, 1)
 	z.put(blockAt+16+24, ringAt)
 	if o, _ := z.in(64); !slices.Equal(o.Owns, []heap.Owned{{At: ringAt, What: "list items"}}) {

@@ -62,21 +62,29 @@ func (r *runtime) ObjectIn(start, size uint64, b []byte) (heap.Object, bool) {
 	defer r.mu.Unlock()
 	debug := debugHeadOf(b)
 	gc := r.at("gc.head")
-	heads := [...]uint64{gc, gc + 16, 0}
-	// Types that are known are looked for first: what an object begins with may look like the address of one that is not.
+	heads := [...]uint64{0, gc, gc + 16}
+	var freed heap.Object
+	// Types that are known are looked for first: what an object begins with may look like the address of one that is not. And those whose objects have no head
+	// come first: the collector's links lead to no type, while a number may be the address of one.
 	for _, metas := range [...]int{0, maxMetas} {
 		for i, head := range heads {
-			if i == 1 && r.minor < 11 {
+			if i == 2 && r.minor < 11 {
 				continue
 			}
-			if t := r.heapTypeAt(r.wordOf(b, debug+head+r.at("object.type")), metas); t != nil && t.head == head {
-				if o, ok := r.objectOf(t, start, size, b, debug+head); ok {
-					return o, true
-				}
+			t := r.heapTypeAt(r.wordOf(b, debug+head+r.at("object.type")), metas)
+			if t == nil || t.head != head {
+				continue
+			}
+			o, ok := r.objectOf(t, start, size, b, debug+head)
+			if ok && !o.Freed {
+				return o, true
+			}
+			if ok && freed.Type == "" { // or what was there before, where the head has not been written yet
+				freed = o
 			}
 		}
 	}
-	return heap.Object{}, false
+	return freed, freed.Type != ""
 }
 
 // Unknown implements heap.Objects.

@@ -211,8 +211,8 @@ func (o *options) fuzz(t target, bin string) result {
 	return r
 }
 
-// begun is in the lines that a target prints once it tries inputs of its own. Before, it tries those that are known.
-const begun = " execs: "
+// begun is in the lines that a target prints once it has tried inputs of its own. Before, it tries those that are known.
+var begun = regexp.MustCompile(` execs: [1-9]`)
 
 // A watched buffer closes seen once the target has begun. Only one goroutine writes it.
 type watched struct {
@@ -223,7 +223,7 @@ type watched struct {
 
 func (w *watched) Write(b []byte) (int, error) {
 	n, err := w.all.Write(b)
-	if bytes.Contains(w.all.Bytes(), []byte(begun)) {
+	if begun.Match(w.all.Bytes()) {
 		w.once.Do(func() { close(w.seen) })
 	}
 	return n, err

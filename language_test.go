@@ -44,9 +44,9 @@ func (t *toy) Stretches(_ context.Context, _ unwind.ThreadID, frames []*unwind.F
 }
 
 // endless is a tree that is a part of itself.
-func endless() tasks.Value {
-	v := tasks.Value{Kind: "struct", Text: "Loop", Parts: make([]tasks.Part, 1)}
-	v.Parts[0] = tasks.Part{Name: "again", Value: v}
+func endless() report.Data {
+	v := report.Data{Kind: "struct", Text: "Loop", Children: make([]report.Child, 1)}
+	v.Children[0] = report.Child{Name: "again", Data: v}
 	return v
 }
 

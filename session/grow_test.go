@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/session"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
@@ -32,7 +33,7 @@ func (*counting) Tasks(context.Context) iter.Seq2[*tasks.Task, error] {
 
 func (c *counting) Stretches(_ context.Context, _ unwind.ThreadID, frames []*unwind.Frame) ([]tasks.Stretch, error) {
 	variable := func(name string, at unwind.Address) tasks.SuspendedVariable {
-		return tasks.SuspendedVariable{Name: name, Type: "list", Address: at, Tree: func() tasks.Value { return c.value(at, 3, 1) }}
+		return tasks.SuspendedVariable{Name: name, Type: "list", Address: at, Tree: func() report.Data { return c.value(at, 3, 1) }}
 	}
 	return []tasks.Stretch{{From: 1, To: 2, Calls: []tasks.Call{{Language: "count", Function: "count", Variables: func(bool, tasks.Limits) (args, own []tasks.SuspendedVariable) {
 		return []tasks.SuspendedVariable{variable("list", listAt), variable("map", mapAt), variable("nest", nestAt)}, nil
@@ -40,25 +41,25 @@ func (c *counting) Stretches(_ context.Context, _ unwind.ThreadID, frames []*unw
 }
 
 // ValueAt implements tasks.Valuer.
-func (c *counting) ValueAt(at unwind.Address, l tasks.Limits) (tasks.Value, bool) {
+func (c *counting) ValueAt(at unwind.Address, l tasks.Limits) (report.Data, bool) {
 	c.read++
 	return c.value(at, l.Elements, l.Depth), at == listAt || at == mapAt || at == nestAt
 }
 
-func (c *counting) value(at unwind.Address, n, depth int) tasks.Value {
-	v := tasks.Value{Kind: "sequence", Type: "list", Address: at}
+func (c *counting) value(at unwind.Address, n, depth int) report.Data {
+	v := report.Data{Kind: "sequence", Type: "list", Address: report.Addr(at)}
 	if at == nestAt {
 		if v.Truncated = depth == 0; !v.Truncated {
-			v.Parts = []tasks.Part{{Name: "list", Value: c.value(listAt, min(n, 3), depth)}, {Name: "in", Value: c.value(nestAt, n, depth-1)}}
+			v.Children = []report.Child{{Name: "list", Data: c.value(listAt, min(n, 3), depth)}, {Name: "in", Data: c.value(nestAt, n, depth-1)}}
 		}
 		return v
 	}
 	for i := range min(n, counted) {
-		p := tasks.Part{Value: tasks.Value{Kind: "int", Text: strconv.Itoa(i)}}
+		p := report.Child{Data: report.Data{Kind: "int", Text: strconv.Itoa(i)}}
 		if at == mapAt {
-			p.Key = &tasks.Value{Kind: "string", Text: `"k` + strconv.Itoa(i) + `"`}
+			p.Key = &report.Data{Kind: "string", Text: `"k` + strconv.Itoa(i) + `"`}
 		}
-		v.Parts = append(v.Parts, p)
+		v.Children = append(v.Children, p)
 	}
 	v.Truncated = n < counted
 	return v

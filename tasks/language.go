@@ -3,6 +3,7 @@ package tasks
 import (
 	"context"
 
+	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind"
 )
 
@@ -57,11 +58,11 @@ type Call struct {
 	Variables func(locals bool, limits Limits) (args, own []SuspendedVariable)
 }
 
-// A Valuer is a Runtime that reads an object again by its address, for who looks for parts that were left out of a Value.
+// A Valuer is a Runtime that reads an object again by its address, for who looks for parts that were left out of its value.
 type Valuer interface {
-	// ValueAt reads the object at the Address of a Value of this runtime; false if there is none. It is called while the
+	// ValueAt reads the object at the Address of a value of this runtime; false if there is none. It is called while the
 	// process's memory is as it was.
-	ValueAt(at unwind.Address, limits Limits) (Value, bool)
+	ValueAt(at unwind.Address, limits Limits) (report.Data, bool)
 }
 
 // Limits say how much of a value is read. A field that is 0 has the default of the language, whose text is short.

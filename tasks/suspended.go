@@ -1,6 +1,9 @@
 package tasks
 
-import "github.com/corewalk/corewalk/unwind"
+import (
+	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/unwind"
+)
 
 // A SuspendedFrame is a function that gave up its thread and left its variables in an object in
 // memory: a C++20 coroutine, an async function of Rust. It has no registers to walk from.
@@ -35,24 +38,5 @@ type SuspendedVariable struct {
 	Address    unwind.Address
 	// Tree reads the value as a tree, for expressions that name parts of it; nil if it has none. It is called while
 	// the process can be read.
-	Tree func() Value
-}
-
-// A Value is a value of a language above the native code, as a tree.
-type Value struct {
-	// Kind is as in report.Data: "bool", "int", "float", "string", "function", "sequence", "map", "struct".
-	Kind string
-	Type string
-	// Text is the value if it has no parts, else what precedes them.
-	Text      string
-	Address   unwind.Address // of the object; 0 if it is not in memory
-	Truncated bool           // there are more parts, or more text
-	Parts     []Part
-}
-
-// A Part is an attribute or an element of a Value.
-type Part struct {
-	Name  string // of an attribute; elements have none
-	Key   *Value // for an element of a map
-	Value Value
+	Tree func() report.Data
 }

@@ -81,7 +81,7 @@ var floors = map[string]int{
 	"steppers":                           3,
 	"dwarfvars":                          3,
 	"symlookup":                          3,
-	"report":                             3,
+	"report":                             2,
 	"tasks":                              3,
 	"internal/runtimes/coro":             4,
 	"internal/runtimes/golang":           4,

@@ -3,19 +3,19 @@ package hotspot
 import (
 	"fmt"
 
-	"github.com/corewalk/corewalk/tasks"
+	"github.com/corewalk/corewalk/report"
 )
 
 // A collector adds elements to a value until it has enough.
 type collector struct {
 	*treeBuilder
-	v *tasks.Value
+	v *report.Data
 	n int // elements that the collection says it has; -1 if it does not say
 }
 
 // more reports whether another element is to be read; each costs of the budget.
 func (c *collector) more() bool {
-	if len(c.v.Parts) >= c.atMost() || c.full() || c.spend(1) != nil {
+	if len(c.v.Children) >= c.atMost() || c.full() || c.spend(1) != nil {
 		c.v.Truncated = true
 		return false
 	}
@@ -26,7 +26,7 @@ func (c *collector) add(obj uint64) bool {
 	if !c.more() {
 		return false
 	}
-	c.v.Parts = append(c.v.Parts, tasks.Part{Value: c.object(obj)})
+	c.v.Children = append(c.v.Children, report.Child{Data: c.object(obj)})
 	return true
 }
 
@@ -35,12 +35,12 @@ func (c *collector) put(key, value uint64) bool {
 		return false
 	}
 	k := c.object(key)
-	c.v.Parts = append(c.v.Parts, tasks.Part{Key: &k, Value: c.object(value)})
+	c.v.Children = append(c.v.Children, report.Child{Key: &k, Data: c.object(value)})
 	return true
 }
 
 // collection reads the elements of a collection of java.util; false if the class is none of those that are known.
-func (p *treeBuilder) collection(v *tasks.Value, obj uint64, name string) bool {
+func (p *treeBuilder) collection(v *report.Data, obj uint64, name string) bool {
 	c := &collector{p, v, -1}
 	v.Kind = "sequence"
 	ref := func(field string) uint64 { return p.refIn(obj, field) }
@@ -125,7 +125,7 @@ func (p *treeBuilder) collection(v *tasks.Value, obj uint64, name string) bool {
 	v.Text = simpleName(v.Type)
 	if c.n >= 0 {
 		v.Text += fmt.Sprintf("(%d)", c.n)
-		v.Truncated = v.Truncated || len(v.Parts) < c.n
+		v.Truncated = v.Truncated || len(v.Children) < c.n
 	}
 	return true
 }

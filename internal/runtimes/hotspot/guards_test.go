@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
 )
@@ -123,14 +124,14 @@ func TestWaitGuards(t *testing.T) {
 
 // TestLines: values in one line.
 func TestLines(t *testing.T) {
-	long := tasks.Value{Kind: "sequence", Text: "ArrayList(40)"}
+	long := report.Data{Kind: "sequence", Text: "ArrayList(40)"}
 	for range 40 {
-		long.Parts = append(long.Parts, tasks.Part{Value: tasks.Value{Kind: "string", Text: `"0123456789"`}})
+		long.Children = append(long.Children, report.Child{Data: report.Data{Kind: "string", Text: `"0123456789"`}})
 	}
 	if got := line(long); !strings.HasSuffix(got, ", ...]") || len(got) > maxLine+20 {
 		t.Errorf("got %s", got)
 	}
-	for want, v := range map[string]tasks.Value{
+	for want, v := range map[string]report.Data{
 		"ArrayList(0) []": {Kind: "sequence", Text: "ArrayList(0)"},
 		"HashMap {...}":   {Kind: "map", Text: "HashMap", Truncated: true},
 		"Object{}":        {Kind: "struct", Text: "Object"},
@@ -154,13 +155,13 @@ func TestLimits(t *testing.T) {
 		if v.Value != strings.TrimSpace(want) {
 			t.Errorf("%+v: %s", limits, v.Value)
 		}
-		if n := len(v.Tree().Parts); limits.Elements == 1 && n != 1 || limits.Elements != 1 && n != 3 {
+		if n := len(v.Tree().Children); limits.Elements == 1 && n != 1 || limits.Elements != 1 && n != 3 {
 			t.Errorf("%+v: a tree with %d parts", limits, n)
 		}
 	}
-	long := tasks.Value{Kind: "sequence", Text: "ArrayList(40)"}
+	long := report.Data{Kind: "sequence", Text: "ArrayList(40)"}
 	for range 40 {
-		long.Parts = append(long.Parts, tasks.Part{Value: tasks.Value{Kind: "string", Text: `"0123456789"`}})
+		long.Children = append(long.Children, report.Child{Data: report.Data{Kind: "string", Text: `"0123456789"`}})
 	}
 	if got := lineUpTo(long, textLimits.limited(tasks.Limits{Elements: 100}).width()); strings.Count(got, "0123456789") != 40 {
 		t.Errorf("all that was asked for: %s", got)
@@ -182,10 +183,10 @@ func TestLineLimit(t *testing.T) {
 		}()
 	}
 	p := treeBuilder{limits: limits{parts: 2, line: 5}}
-	if p.told(tasks.Value{Text: "12345"}); p.full() {
+	if p.told(report.Data{Text: "12345"}); p.full() {
 		t.Error("full before its line is")
 	}
-	if p.told(tasks.Value{Text: "6"}); !p.full() {
+	if p.told(report.Data{Text: "6"}); !p.full() {
 		t.Error("not full behind its line")
 	}
 }

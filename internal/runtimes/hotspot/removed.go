@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/corewalk/corewalk/tasks"
+	"github.com/corewalk/corewalk/report"
 )
 
 // A removed is an object that the compiler did without: its fields are values of the frame. Or it is one of several such
@@ -147,10 +147,10 @@ func (vm *VM) found(r removal) (o *removed, kept place) {
 }
 
 // removed reads an object that the compiler removed.
-func (p *treeBuilder) removed(r removal) tasks.Value {
+func (p *treeBuilder) removed(r removal) report.Data {
 	if p.count++; p.count > p.parts || p.spend(4) != nil {
 		p.count = p.parts
-		return tasks.Value{Kind: "text", Text: "...", Truncated: true}
+		return report.Data{Kind: "text", Text: "...", Truncated: true}
 	}
 	o, kept := p.found(r)
 	if o == nil {
@@ -163,7 +163,7 @@ func (p *treeBuilder) removed(r removal) tasks.Value {
 	if name == "" {
 		return note(errObject)
 	}
-	v := tasks.Value{Kind: "struct", Type: dotted(name)}
+	v := report.Data{Kind: "struct", Type: dotted(name)}
 	if len(p.in) >= p.depth {
 		v.Text, v.Truncated = simpleName(v.Type)+"{...}", true
 		return v
@@ -179,16 +179,16 @@ func (p *treeBuilder) removed(r removal) tasks.Value {
 	}
 	v.Text = simpleName(v.Type)
 	for _, f := range fields {
-		if len(v.Parts) == p.atMost() || p.full() {
+		if len(v.Children) == p.atMost() || p.full() {
 			v.Truncated = true
 			break
 		}
-		part := tasks.Part{Name: f.name, Value: p.removedField(r, f.signature, f.at)}
+		part := report.Child{Name: f.name, Data: p.removedField(r, f.signature, f.at)}
 		if isBox(name) && f.name == "value" {
-			v.Kind, v.Text, v.Parts = part.Value.Kind, part.Value.Text, nil
+			v.Kind, v.Text, v.Children = part.Data.Kind, part.Data.Text, nil
 			return v
 		}
-		v.Parts = append(v.Parts, part)
+		v.Children = append(v.Children, part)
 	}
 	return v
 }
@@ -235,7 +235,7 @@ func (vm *VM) fieldPlaces(o *removed) (out []fieldPlace, ok bool) {
 }
 
 // removedField is the value of a field of a removed object.
-func (p *treeBuilder) removedField(r removal, signature string, at scopeValue) tasks.Value {
+func (p *treeBuilder) removedField(r removal, signature string, at scopeValue) report.Data {
 	reference := signature[0] == 'L' || signature[0] == '['
 	if at.kind == scopeRemovedID {
 		if !reference {
@@ -263,10 +263,10 @@ func (p *treeBuilder) removedField(r removal, signature string, at scopeValue) t
 }
 
 // removedArray reads an array that the compiler removed.
-func (p *treeBuilder) removedArray(r removal, o *removed, name string) tasks.Value {
+func (p *treeBuilder) removedArray(r removal, o *removed, name string) report.Data {
 	element := name[1:]
 	words := slots(element)
-	v := tasks.Value{Kind: "array", Type: javaType(name)}
+	v := report.Data{Kind: "array", Type: javaType(name)}
 	if element == "" || len(o.fields)%words != 0 {
 		return note(errDropped)
 	}
@@ -278,7 +278,7 @@ func (p *treeBuilder) removedArray(r removal, o *removed, name string) tasks.Val
 			v.Truncated = true
 			break
 		}
-		v.Parts = append(v.Parts, tasks.Part{Value: p.removedField(r, element, o.fields[i*words+words-1])})
+		v.Children = append(v.Children, report.Child{Data: p.removedField(r, element, o.fields[i*words+words-1])})
 	}
 	return v
 }

@@ -1,8 +1,9 @@
 package hotspot
 
 import (
-	"github.com/corewalk/corewalk/tasks"
 	"testing"
+
+	"github.com/corewalk/corewalk/tasks"
 )
 
 // described is a virtual machine of JDK 17 whose debug information is code, and a blob that has it.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/tasks"
 )
 
@@ -68,10 +69,10 @@ type treeBuilder struct {
 }
 
 // ValueAt implements tasks.Valuer.
-func (j *Java) ValueAt(at uint64, asked tasks.Limits) (tasks.Value, bool) {
+func (j *Java) ValueAt(at uint64, asked tasks.Limits) (report.Data, bool) {
 	vm := j.machine()
 	if vm == nil || at == 0 || !vm.isObject(at) {
-		return tasks.Value{}, false
+		return report.Data{}, false
 	}
 	p := treeBuilder{VM: vm, limits: treeLimits.limited(asked)}
 	return p.object(at), true
@@ -88,7 +89,7 @@ func (p *treeBuilder) full() bool {
 }
 
 // told counts the text of a value.
-func (p *treeBuilder) told(v tasks.Value) tasks.Value {
+func (p *treeBuilder) told(v report.Data) report.Data {
 	p.wrote += len(v.Text)
 	return v
 }
@@ -113,7 +114,7 @@ func (vm *VM) isObject(at uint64) bool {
 }
 
 // typed reads a value of a type, written as in signatures, that is stored in the heap.
-func (p *treeBuilder) typed(signature string, at uint64) tasks.Value {
+func (p *treeBuilder) typed(signature string, at uint64) report.Data {
 	if signature == "" {
 		return note(errMemory)
 	}
@@ -132,8 +133,8 @@ func (p *treeBuilder) typed(signature string, at uint64) tasks.Value {
 }
 
 // note is the place of a value that cannot be told.
-func note(err error) tasks.Value {
-	return tasks.Value{Kind: "text", Text: "<" + err.Error() + ">"}
+func note(err error) report.Data {
+	return report.Data{Kind: "text", Text: "<" + err.Error() + ">"}
 }
 
 func primitiveSize(signature byte) int {
@@ -149,8 +150,8 @@ func primitiveSize(signature byte) int {
 }
 
 // primitive is a value of a primitive type, out of at least as many bytes as it has.
-func primitive(signature byte, b []byte) tasks.Value {
-	v := tasks.Value{Kind: "int", Type: javaType(string(signature))}
+func primitive(signature byte, b []byte) report.Data {
+	v := report.Data{Kind: "int", Type: javaType(string(signature))}
 	switch signature {
 	case 'Z':
 		v.Kind, v.Text = "bool", strconv.FormatBool(b[0] != 0)
@@ -190,19 +191,19 @@ func floating(f float64, bits int) string {
 }
 
 // object reads an object.
-func (p *treeBuilder) object(obj uint64) tasks.Value {
+func (p *treeBuilder) object(obj uint64) report.Data {
 	if obj == 0 {
-		return tasks.Value{Kind: "void", Text: "null"}
+		return report.Data{Kind: "void", Text: "null"}
 	}
 	if p.count++; p.count > p.parts || p.spend(4) != nil {
 		p.count = p.parts // nothing more is read
-		return tasks.Value{Kind: "text", Text: "...", Truncated: true}
+		return report.Data{Kind: "text", Text: "...", Truncated: true}
 	}
 	if !p.isObject(obj) {
 		return note(errObject)
 	}
 	name := p.className(p.klassOf(obj))
-	v := tasks.Value{Kind: "struct", Type: dotted(name), Address: obj}
+	v := report.Data{Kind: "struct", Type: dotted(name), Address: report.Addr(obj)}
 	if p.simple(&v, obj, name) {
 		return p.told(v)
 	}
@@ -221,7 +222,7 @@ func (p *treeBuilder) object(obj uint64) tasks.Value {
 }
 
 // simple reads an object that is shown as one value.
-func (p *treeBuilder) simple(v *tasks.Value, obj uint64, name string) bool {
+func (p *treeBuilder) simple(v *report.Data, obj uint64, name string) bool {
 	switch name {
 	case "java/lang/String":
 		s, whole, ok := p.beginning(obj, p.text)
@@ -283,7 +284,7 @@ func (p *treeBuilder) simple(v *tasks.Value, obj uint64, name string) bool {
 }
 
 // array reads the elements of an array.
-func (p *treeBuilder) array(v *tasks.Value, a array, name string) {
+func (p *treeBuilder) array(v *report.Data, a array, name string) {
 	element := name[1:]
 	v.Kind, v.Type = "array", javaType(name)
 	of, dimensions, _ := strings.Cut(simpleName(v.Type), "[]")
@@ -293,7 +294,7 @@ func (p *treeBuilder) array(v *tasks.Value, a array, name string) {
 			v.Truncated = true
 			break
 		}
-		v.Parts = append(v.Parts, tasks.Part{Value: p.typed(element, a.data+uint64(i)*a.size)})
+		v.Children = append(v.Children, report.Child{Data: p.typed(element, a.data+uint64(i)*a.size)})
 	}
 }
 
@@ -303,7 +304,7 @@ func arrayText(of string, n int, dimensions string) string {
 }
 
 // members reads the fields of an object, those that its class adds last.
-func (p *treeBuilder) members(v *tasks.Value, obj uint64) {
+func (p *treeBuilder) members(v *report.Data, obj uint64) {
 	v.Text = simpleName(v.Type)
 	var classes []uint64
 	for klass := range p.supers(p.klassOf(obj)) {
@@ -314,11 +315,11 @@ func (p *treeBuilder) members(v *tasks.Value, obj uint64) {
 			if f.static || f.name == "" {
 				continue
 			}
-			if len(v.Parts) == p.atMost() || p.full() {
+			if len(v.Children) == p.atMost() || p.full() {
 				v.Truncated = true
 				return
 			}
-			v.Parts = append(v.Parts, tasks.Part{Name: f.name, Value: p.typed(f.signature, obj+uint64(f.offset))})
+			v.Children = append(v.Children, report.Child{Name: f.name, Data: p.typed(f.signature, obj+uint64(f.offset))})
 		}
 	}
 }
@@ -454,16 +455,16 @@ func javaType(signature string) string {
 const maxLine = 160
 
 // line writes a value in one line, of about maxLine bytes.
-func line(v tasks.Value) string { return lineUpTo(v, maxLine) }
+func line(v report.Data) string { return lineUpTo(v, maxLine) }
 
 // lineUpTo writes a value in one line of about most bytes; 0 for no limit.
-func lineUpTo(v tasks.Value, most int) string {
+func lineUpTo(v report.Data, most int) string {
 	var b strings.Builder
 	writeLine(&b, v, most)
 	return b.String()
 }
 
-func writeLine(b *strings.Builder, v tasks.Value, most int) {
+func writeLine(b *strings.Builder, v report.Data, most int) {
 	b.WriteString(v.Text)
 	opening, closing := " {", "}"
 	switch v.Kind {
@@ -475,12 +476,12 @@ func writeLine(b *strings.Builder, v tasks.Value, most int) {
 	switch {
 	case v.Kind != "sequence" && v.Kind != "array" && v.Kind != "map" && v.Kind != "struct", strings.HasSuffix(v.Text, "{...}"):
 		return
-	case len(v.Parts) == 0 && v.Truncated:
+	case len(v.Children) == 0 && v.Truncated:
 		b.WriteString(opening + "..." + closing)
 		return
 	}
 	b.WriteString(opening)
-	for i, p := range v.Parts {
+	for i, p := range v.Children {
 		if i > 0 {
 			b.WriteString(", ")
 		}
@@ -495,7 +496,7 @@ func writeLine(b *strings.Builder, v tasks.Value, most int) {
 		case p.Name != "":
 			b.WriteString(p.Name + "=")
 		}
-		writeLine(b, p.Value, most)
+		writeLine(b, p.Data, most)
 	}
 	if v.Truncated {
 		b.WriteString(", ...")

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -72,9 +73,9 @@ func (vm *VM) variable(l local, p place, asked tasks.Limits) tasks.SuspendedVari
 			v.Err = errDropped
 			return v
 		}
-		grow := func(of limits) tasks.Value { return (&treeBuilder{VM: vm, limits: of}).removed(*p.removed) }
+		grow := func(of limits) report.Data { return (&treeBuilder{VM: vm, limits: of}).removed(*p.removed) }
 		v.Value = lineUpTo(grow(inText), inText.width())
-		v.Tree = func() tasks.Value { return grow(inTree) }
+		v.Tree = func() report.Data { return grow(inTree) }
 		return v
 	}
 	switch {
@@ -104,7 +105,7 @@ func (vm *VM) variable(l local, p place, asked tasks.Limits) tasks.SuspendedVari
 		var b [8]byte
 		littleEndian.PutUint64(b[:], word)
 		v.Value = primitive(l.signature[0], b[:]).Text
-		v.Tree = func() tasks.Value { return primitive(l.signature[0], b[:]) }
+		v.Tree = func() report.Data { return primitive(l.signature[0], b[:]) }
 		return v
 	}
 	obj := word
@@ -118,7 +119,7 @@ func (vm *VM) variable(l local, p place, asked tasks.Limits) tasks.SuspendedVari
 	v.Address = obj
 	text := treeBuilder{VM: vm, limits: inText}
 	v.Value = lineUpTo(text.object(obj), inText.width())
-	v.Tree = func() tasks.Value { p := treeBuilder{VM: vm, limits: inTree}; return p.object(obj) }
+	v.Tree = func() report.Data { p := treeBuilder{VM: vm, limits: inTree}; return p.object(obj) }
 	return v
 }
 

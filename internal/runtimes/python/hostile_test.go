@@ -14,6 +14,7 @@ import (
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/heap"
 	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -138,11 +139,11 @@ func explore(r *runtime, at uint64) int {
 }
 
 // size counts the values of a tree.
-func size(v tasks.Value) int {
+func size(v report.Data) int {
 	n := 1
-	for i := range v.Parts {
-		if n += size(v.Parts[i].Value); v.Parts[i].Key != nil {
-			n += size(*v.Parts[i].Key)
+	for i := range v.Children {
+		if n += size(v.Children[i].Data); v.Children[i].Key != nil {
+			n += size(*v.Children[i].Key)
 		}
 	}
 	return n
@@ -168,7 +169,7 @@ func TestTreeBounds(t *testing.T) {
 	list(first, items, 2)
 	put(items, first)
 	put(items+8, first)
-	if v := r.tree(first, tasks.Limits{}); size(v) != 3 || !v.Parts[1].Value.Truncated {
+	if v := r.tree(first, tasks.Limits{}); size(v) != 3 || !v.Children[1].Data.Truncated {
 		t.Errorf("a list of itself is %+v", v)
 	}
 	for i := range uint64(64) { // each has the next 16: trees of 16 to the power of 64 values
@@ -185,8 +186,8 @@ func TestTreeBounds(t *testing.T) {
 		t.Errorf("%d levels", depth(v))
 	}
 	list(first, items, 1<<50)
-	if v := r.tree(first, tasks.Limits{}); len(v.Parts) > maxTreeElements || !v.Truncated {
-		t.Errorf("of an absurd length: %d parts, truncated %v", len(v.Parts), v.Truncated)
+	if v := r.tree(first, tasks.Limits{}); len(v.Children) > maxTreeElements || !v.Truncated {
+		t.Errorf("of an absurd length: %d parts, truncated %v", len(v.Children), v.Truncated)
 	}
 	m.left = 100
 	if n := size(r.tree(first, tasks.Limits{})); n > 100 {
@@ -195,10 +196,10 @@ func TestTreeBounds(t *testing.T) {
 }
 
 // depth is the number of levels of a tree.
-func depth(v tasks.Value) int {
+func depth(v report.Data) int {
 	most := 0
-	for i := range v.Parts {
-		most = max(most, depth(v.Parts[i].Value))
+	for i := range v.Children {
+		most = max(most, depth(v.Children[i].Data))
 	}
 	return most + 1
 }

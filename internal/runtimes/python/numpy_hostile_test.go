@@ -2,8 +2,9 @@ package python
 
 import (
 	"encoding/binary"
-	"github.com/corewalk/corewalk/tasks"
 	"testing"
+
+	"github.com/corewalk/corewalk/tasks"
 )
 
 // TestScalarGuards makes an object as numpy's int16 and one thing at a time that is not as numpy has it.

@@ -640,7 +640,7 @@ func TestLimits(t *testing.T) {
 					for _, v := range append(args, own...) {
 						out = append(out, v.Name+" = "+v.Value)
 						if v.Tree != nil {
-							parts += len(v.Tree().Parts)
+							parts += len(v.Tree().Children)
 						}
 					}
 				}

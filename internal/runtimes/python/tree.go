@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/tasks"
 )
 
@@ -25,7 +26,7 @@ type treeBuilder struct {
 }
 
 // tree reads a value with its parts.
-func (r *runtime) tree(at uint64, limits tasks.Limits) tasks.Value {
+func (r *runtime) tree(at uint64, limits tasks.Limits) report.Data {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	p := treeBuilder{r: r, asked: limits, most: limits.Or(tasks.Limits{Elements: maxTreeElements, Depth: maxTreeDepth}), all: limits.Parts(maxTreeParts)}
@@ -33,22 +34,22 @@ func (r *runtime) tree(at uint64, limits tasks.Limits) tasks.Value {
 }
 
 // ValueAt implements tasks.Valuer.
-func (r *runtime) ValueAt(at uint64, limits tasks.Limits) (tasks.Value, bool) {
+func (r *runtime) ValueAt(at uint64, limits tasks.Limits) (report.Data, bool) {
 	v := r.tree(at, limits)
 	return v, v.Type != ""
 }
 
-func (p *treeBuilder) value(at uint64) tasks.Value {
+func (p *treeBuilder) value(at uint64) report.Data {
 	r := p.r
 	if p.parts++; p.parts > p.all || r.p.Spend(4) != nil {
 		p.parts = p.all // nothing more is read
-		return tasks.Value{Kind: kindText, Text: "...", Truncated: true}
+		return report.Data{Kind: kindText, Text: "...", Truncated: true}
 	}
 	t := r.typeAt(r.field(at, "object.type"))
 	if t == nil {
 		return p.leaf(at, kindText, "")
 	}
-	v := tasks.Value{Kind: r.kindOfType(t), Type: t.name, Address: at}
+	v := report.Data{Kind: r.kindOfType(t), Type: t.name, Address: report.Addr(at)}
 	switch {
 	case v.Kind != "sequence" && v.Kind != "map" && v.Kind != "struct":
 		return p.leaf(at, v.Kind, t.name)
@@ -109,10 +110,10 @@ func (r *runtime) kindOfType(t *typ) string {
 }
 
 // leaf is a value without parts, as text shows it.
-func (p *treeBuilder) leaf(at uint64, kind, name string) tasks.Value {
+func (p *treeBuilder) leaf(at uint64, kind, name string) report.Data {
 	w := newPrinter(p.r, p.asked)
 	w.value(at, 0)
-	v := tasks.Value{Kind: kind, Type: name, Text: w.String(), Address: at}
+	v := report.Data{Kind: kind, Type: name, Text: w.String(), Address: report.Addr(at)}
 	if kind == "string" {
 		// The length of both is that of their first field after the type: characters of text, bytes of bytes.
 		v.Truncated = p.r.field(at, "str.length") > uint64(w.most.String)
@@ -121,7 +122,7 @@ func (p *treeBuilder) leaf(at uint64, kind, name string) tasks.Value {
 }
 
 // sequence reads a tuple, a list, a set, or the arguments of an exception.
-func (p *treeBuilder) sequence(v *tasks.Value, at uint64, t *typ) {
+func (p *treeBuilder) sequence(v *report.Data, at uint64, t *typ) {
 	items, n := p.r.items(at, t, p.most.At(len(p.seen)-1))
 	v.Text = short(t.name) + " of length " + strconv.FormatUint(n, 10)
 	if t.flags&flagException != 0 {
@@ -135,16 +136,16 @@ func (p *treeBuilder) sequence(v *tasks.Value, at uint64, t *typ) {
 		if p.parts >= p.all {
 			break
 		}
-		part := tasks.Part{Value: p.value(item)}
+		part := report.Child{Data: p.value(item)}
 		if uint64(len(names)) == n {
 			part.Name = names[i]
 		}
-		v.Parts = append(v.Parts, part)
+		v.Children = append(v.Children, part)
 	}
-	v.Truncated = uint64(len(v.Parts)) < n
+	v.Truncated = uint64(len(v.Children)) < n
 }
 
-func (p *treeBuilder) dict(v *tasks.Value, at uint64, t *typ) {
+func (p *treeBuilder) dict(v *report.Data, at uint64, t *typ) {
 	list, all, ok := p.r.pairs(at, p.most.At(len(p.seen)-1))
 	v.Text = short(t.name) + " of length " + strconv.FormatUint(p.r.field(at, "dict.used"), 10)
 	for _, e := range list {
@@ -153,12 +154,12 @@ func (p *treeBuilder) dict(v *tasks.Value, at uint64, t *typ) {
 			break
 		}
 		key := p.value(e.key)
-		v.Parts = append(v.Parts, tasks.Part{Key: &key, Value: p.value(e.value)})
+		v.Children = append(v.Children, report.Child{Key: &key, Data: p.value(e.value)})
 	}
 	v.Truncated = !ok || !all
 }
 
-func (p *treeBuilder) instance(v *tasks.Value, at uint64, t *typ) {
+func (p *treeBuilder) instance(v *report.Data, at uint64, t *typ) {
 	list, all := p.r.fields(at, t, p.most.At(len(p.seen)-1))
 	v.Text = short(t.name)
 	if len(list) == 0 {
@@ -169,7 +170,7 @@ func (p *treeBuilder) instance(v *tasks.Value, at uint64, t *typ) {
 			all = false
 			break
 		}
-		v.Parts = append(v.Parts, tasks.Part{Name: f.name, Value: p.value(f.value)})
+		v.Children = append(v.Children, report.Child{Name: f.name, Data: p.value(f.value)})
 	}
 	v.Truncated = !all
 }

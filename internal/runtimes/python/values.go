@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/tasks"
 )
 
@@ -88,7 +89,7 @@ func (r *runtime) variables(f *pyFrame, c *code, locals bool, limits tasks.Limit
 		w := newPrinter(r, limits)
 		w.value(v, 0)
 		value.Value = w.String()
-		value.Tree = func() tasks.Value { return r.tree(v, limits) }
+		value.Tree = func() report.Data { return r.tree(v, limits) }
 		if arg {
 			args = append(args, value)
 		} else {

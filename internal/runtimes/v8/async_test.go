@@ -14,7 +14,7 @@ import (
 
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/internal/fixture"
-	"github.com/corewalk/corewalk/internal/runtimes/v8"
+	v8 "github.com/corewalk/corewalk/internal/runtimes/v8"
 	"github.com/corewalk/corewalk/tasks"
 )
 

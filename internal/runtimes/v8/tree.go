@@ -1,6 +1,7 @@
 package v8
 
 import (
+	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
 )
@@ -29,18 +30,18 @@ func (v item) suspended() tasks.SuspendedVariable {
 }
 
 // ValueAt implements tasks.Valuer.
-func (j *JavaScript) ValueAt(at unwind.Address, limits tasks.Limits) (tasks.Value, bool) {
+func (j *JavaScript) ValueAt(at unwind.Address, limits tasks.Limits) (report.Data, bool) {
 	e := j.anywhere()
 	if e == nil || !isObject(at+1) || !e.isValue(at+1) {
-		return tasks.Value{}, false
+		return report.Data{}, false
 	}
 	v := e.value(at+1, limits)
 	return v.tree(), v.Err == nil
 }
 
 // tree is the item with its parts, as deep as they were read.
-func (v item) tree() tasks.Value {
-	out := tasks.Value{Kind: v.Kind, Type: v.Type, Address: v.Address, Truncated: v.More}
+func (v item) tree() report.Data {
+	out := report.Data{Kind: v.Kind, Type: v.Type, Address: report.Addr(v.Address), Truncated: v.More}
 	if v.Err != nil {
 		out.Kind, out.Text = "text", "<"+v.Err.Error()+">"
 		return out
@@ -49,11 +50,11 @@ func (v item) tree() tasks.Value {
 		out.Text = v.Value
 	}
 	for _, p := range v.Parts {
-		part := tasks.Part{Name: p.Name, Value: p.tree()}
+		part := report.Child{Name: p.Name, Data: p.tree()}
 		if p.Key != "" {
-			part.Key = &tasks.Value{Kind: "text", Text: p.Key}
+			part.Key = &report.Data{Kind: "text", Text: p.Key}
 		}
-		out.Parts = append(out.Parts, part)
+		out.Children = append(out.Children, part)
 	}
 	return out
 }

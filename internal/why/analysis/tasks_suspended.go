@@ -58,7 +58,7 @@ func (in *question) suspendedVariables(vars []tasks.SuspendedVariable) []report.
 		if v.Err != nil {
 			r.Value, r.Status, r.Reason = "", report.StatusUnknown, v.Err.Error()
 		} else if in.opts.Trees && v.Tree != nil {
-			d := in.treeData(v.Tree(), 0)
+			d := in.bounded(v.Tree(), 0)
 			d.Type = "" // Variable.Type has it
 			r.Data = &d
 		}
@@ -72,7 +72,7 @@ func (e *Engine) ValueAt(by string, at unwind.Address, limits tasks.Limits) (rep
 	for _, rt := range e.Found {
 		if r, ok := rt.(tasks.Valuer); ok && rt.Name() == by {
 			v, ok := r.ValueAt(at, limits)
-			return e.treeData(v, 0), ok
+			return e.bounded(v, 0), ok
 		}
 	}
 	return report.Data{}, false
@@ -81,21 +81,21 @@ func (e *Engine) ValueAt(by string, at unwind.Address, limits tasks.Limits) (rep
 // maxTreeDepth limits trees, which may be of runtimes that the caller brought.
 const maxTreeDepth = 32
 
-// treeData converts the tree of a runtime's value.
-func (in *Engine) treeData(v tasks.Value, depth int) report.Data {
-	d := report.Data{Kind: v.Kind, Type: v.Type, Text: v.Text, Address: report.Addr(v.Address), Truncated: v.Truncated}
-	for i := range v.Parts {
-		if depth >= maxTreeDepth || in.Budget.Spend(1) != nil {
-			d.Truncated = true
+// bounded returns as much of a runtime's value as may be reported. The runtime may keep the value: it stays as it is.
+func (e *Engine) bounded(v report.Data, depth int) report.Data {
+	parts := v.Children
+	v.Children = nil
+	for i := range parts {
+		if depth >= maxTreeDepth || e.Budget.Spend(1) != nil {
+			v.Truncated = true
 			break
 		}
-		p := &v.Parts[i]
-		c := report.Child{Name: p.Name, Data: in.treeData(p.Value, depth+1)}
-		if p.Key != nil {
-			key := in.treeData(*p.Key, depth+1)
+		c := parts[i]
+		if c.Data = e.bounded(c.Data, depth+1); c.Key != nil {
+			key := e.bounded(*c.Key, depth+1)
 			c.Key = &key
 		}
-		d.Children = append(d.Children, c)
+		v.Children = append(v.Children, c)
 	}
-	return d
+	return v
 }

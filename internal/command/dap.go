@@ -58,6 +58,7 @@ func runDAP(args []string, e env) int {
 	if fs.NArg() > 0 {
 		return e.usageError("corewalk dap takes no files: the editor's launch request names the core")
 	}
+	defer e.guard()()
 	if f.listen != "" {
 		return f.serve(e)
 	}

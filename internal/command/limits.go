@@ -15,6 +15,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/budget"
 	"github.com/corewalk/corewalk/internal/files/scratch"
+	"github.com/corewalk/corewalk/internal/sandbox"
 	"github.com/corewalk/corewalk/report"
 )
 
@@ -83,6 +84,22 @@ func (f *limitFlags) watch(e env) (limited env, stop func()) {
 		}
 		memory.stop()
 		release()
+	}
+}
+
+// guard ends the command if it needs more memory than any honest dump makes it need. It is for commands without a flag for that.
+func (e env) guard() (stop func()) {
+	if e.catch == nil { // in tests, which go on
+		return func() {}
+	}
+	_ = sandbox.LimitMemory(hardMemory(defaultMemory)) // what grows faster than the watch looks
+	w := memoryWatch{limit: defaultMemory}
+	begin := time.AfterFunc(shortRun, func() {
+		w.watch(func() {}, func() { e.abort("gave up: more than %s of memory is needed", report.Size(w.limit)) })
+	})
+	return func() {
+		begin.Stop()
+		w.stop()
 	}
 }
 

@@ -74,6 +74,7 @@ func runMCP(args []string, e env) int {
 		}
 		roots = append(roots, abs)
 	}
+	defer e.guard()()
 	in, out := e.stdin, e.stdout
 	if in == nil {
 		return exitComplete

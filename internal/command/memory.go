@@ -75,6 +75,7 @@ func runMemory(args []string, e env) int {
 	if done {
 		return status
 	}
+	defer e.guard()()
 	if f.diff {
 		return f.compare(e, fs.Args())
 	}

@@ -118,6 +118,7 @@ func runPrint(args []string, e env) int {
 	if done {
 		return status
 	}
+	defer e.guard()()
 	_, t, status, err := f.target(e, files)
 	if t == nil {
 		return status

@@ -61,6 +61,7 @@ func runShell(args []string, e env) int {
 	if err := f.check(e); err != nil {
 		return e.wrong(err)
 	}
+	defer e.guard()()
 	_, t, status, err := f.target(e, fs.Args())
 	if t == nil {
 		return status

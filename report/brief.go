@@ -51,8 +51,8 @@ func WriteBrief(w io.Writer, r *Report, opts TextOptions, size int) error {
 		if v.frames > 0 {
 			tw.t.opts.MaxFrames = v.frames
 		}
-		if v.value > 0 && !opts.Wide {
-			tw.t.maxValue = v.value
+		if v.value > 0 && (!opts.Wide || opts.MaxValue > 0) {
+			tw.t.maxValue = min(v.value, tw.t.maxValue)
 		}
 		if err := tw.Finish(v.of(r)); err != nil {
 			return err

@@ -64,3 +64,32 @@ func TestBrief(t *testing.T) {
 		}
 	}
 }
+
+// TestLongValues: an argument of hundreds of elements leaves room for the rest, also where no line is fitted to a width, as in a pipe.
+func TestLongValues(t *testing.T) {
+	long := report.Variable{Name: "v", Value: "{" + strings.Repeat("12345, ", 3000) + "1}", Status: report.StatusSuccess}
+	r := crowd(1, 6)
+	for i := range r.Threads[0].Frames {
+		r.Threads[0].Frames[i].Args = []report.Variable{long, long}
+	}
+	pipe := report.TextOptions{Wide: true, MaxValue: 1000}
+	var b, all bytes.Buffer
+	if err := report.WriteBrief(&b, r, pipe, report.BriefSize); err != nil {
+		t.Fatal(err)
+	}
+	if s := b.String(); b.Len() > report.BriefSize || strings.Contains(s, "(cut)") || !strings.Contains(s, "function_5_of_0") {
+		t.Errorf("%d bytes: %s", b.Len(), s)
+	}
+	if err := report.WriteText(&all, r, pipe); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(all.String()) {
+		if len(line) > 1200 || strings.Contains(line, "function_5") && len(line) < 900 {
+			t.Errorf("a line of %d bytes", len(line))
+		}
+	}
+	all.Reset()
+	if err := report.WriteText(&all, r, report.TextOptions{Wide: true}); err != nil || strings.Count(all.String(), long.Value) != 12 {
+		t.Errorf("wide shows %d of 12 values, %v", strings.Count(all.String(), long.Value), err)
+	}
+}

@@ -23,8 +23,11 @@ type TextOptions struct {
 	AllLocals     bool // show also local variables that are optimised out, which are else only counted
 	Explain       bool // below each frame, how its caller was found; implies Unfolded
 	// Wide shows values, arguments and names whole, however wide the lines become, and breaks none for Width.
-	Wide  bool
-	Paths PathStyle // how much of the path of a source file to show
+	Wide bool
+	// MaxValue is how many characters of a variable's value a line shows, and half as many of one among arguments. 0 means 120, or all of them
+	// with Wide.
+	MaxValue int
+	Paths    PathStyle // how much of the path of a source file to show
 	// Dir is the directory that PathsRelative paths are relative to: absolute, of this machine.
 	Dir string
 }
@@ -55,7 +58,10 @@ type TextWriter struct {
 // NewTextWriter returns a TextWriter that writes to w.
 func NewTextWriter(w io.Writer, opts TextOptions) *TextWriter {
 	t := &textWriter{lineWriter: newLineWriter(w, opts), opts: opts, maxValue: maxValue}
-	if opts.Wide {
+	switch {
+	case opts.MaxValue > 0:
+		t.maxValue = opts.MaxValue
+	case opts.Wide:
 		t.maxValue = unlimited
 	}
 	return &TextWriter{t: t}

@@ -83,7 +83,7 @@ func (t *textWriter) call(group []*Thread, i int) {
 	if f.Function == "" {
 		t.put(cyan, f.PC.String())
 	} else {
-		args := variablesText(group, i, t.maxValue)
+		args := variablesText(group, i, t.argument())
 		if t.opts.Wide {
 			avail = unlimited
 		}
@@ -110,6 +110,14 @@ func (t *textWriter) call(group []*Thread, i int) {
 		t.right(width(module))
 		t.put(dim, module)
 	}
+}
+
+// argument is how many characters of an argument's value a line shows, if it has the room.
+func (t *textWriter) argument() int {
+	if t.opts.MaxValue > 0 {
+		return t.maxValue / 2
+	}
+	return t.maxValue
 }
 
 // moduleText returns what the right edge of a frame's line shows: the module, unless it is the program itself,

@@ -29,7 +29,7 @@ var pathStyles = lazy.Value[map[string]report.PathStyle]{Make: func() map[string
 }}
 
 func (f *layoutFlags) register(fs *pflag.FlagSet) {
-	fs.IntVar(&f.width, "width", 0, "fit the text into `N` columns (default: the terminal's; in a pipe nothing is shortened)")
+	fs.IntVar(&f.width, "width", 0, "fit the text into `N` columns (default: the terminal's; in a pipe only long values are shortened)")
 	fs.BoolVar(&f.wide, "wide", false, "shorten nothing to fit the width")
 	fs.BoolVar(&f.noFold, "no-fold", false, "print every thread and every frame of a recursion; in JSON, the variables of every round")
 	fs.BoolVar(&f.native, "native", false, "print also the native frames that only execute Python's calls")
@@ -50,6 +50,10 @@ func (f *layoutFlags) check() error {
 	return nil
 }
 
+// pipeValue is how many characters of a value a pipe gets in a line: enough for whatever searches in it, and no container of hundreds of elements,
+// which print shows.
+const pipeValue = 1000
+
 // apply sets the options of text that goes to out.
 func (f *layoutFlags) apply(o *report.TextOptions, out any) {
 	o.Native = f.native
@@ -57,7 +61,9 @@ func (f *layoutFlags) apply(o *report.TextOptions, out any) {
 	if o.Paths == report.PathsRelative {
 		o.Dir, _ = os.Getwd() // without one, paths are shown in full
 	}
-	o.Wide = f.wide || f.width == 0 && !isTerminal(out)
+	if o.Wide = f.wide || f.width == 0 && !isTerminal(out); !f.wide && o.Wide {
+		o.MaxValue = pipeValue
+	}
 	o.Width = f.width
 	if o.Width == 0 {
 		o.Width = columns(out)

@@ -180,6 +180,8 @@ func TestTriageNames(t *testing.T) {
 		for _, format := range []string{"text", "json", "sarif", "html"} {
 			if out := triage("show", "--format="+format, id); format == "text" && !strings.Contains(out, `\xfe\x1b]0;`) {
 				t.Errorf("group %s does not name its dump: %s", id, out)
+			} else if format == "html" && (!strings.Contains(out, "The group, of which this is a dump") || !strings.Contains(out, "The thread that crashed")) {
+				t.Errorf("group %s has no page of its dump: %.500s", id, out)
 			}
 		}
 	}

@@ -335,7 +335,7 @@ func (f *serveFlags) report(ctx context.Context, exe string, fs *pflag.FlagSet, 
 	ctx, cancel := context.WithTimeout(ctx, f.deadline)
 	defer cancel()
 	args := []string{"report", "--format=" + format}
-	if format == formatJSON {
+	if format == formatJSON || format == formatHTML {
 		args = append(args, "--locals=all")
 	}
 	args = append(append(args, f.files(fs, symbols)...), "--", path)

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
+	"github.com/corewalk/corewalk/internal/reportpage"
 	"github.com/corewalk/corewalk/internal/triage/ledger"
 	"github.com/corewalk/corewalk/internal/triage/render"
 	"github.com/corewalk/corewalk/report"
@@ -167,6 +169,14 @@ func runTriageShow(args []string, e env) int {
 			return exitNothing, err
 		}
 		s := &render.Summary{Groups: []ledger.Group{g}, Dumps: dumps}
+		r, err := report.ParseJSON(g.Report)
+		if f.format == formatHTML && err == nil {
+			var numbers strings.Builder
+			if err := render.WriteGroupText(&numbers, s); err != nil {
+				return exitNothing, err
+			}
+			return exitComplete, reportpage.Write(out, r, reportpage.Section{Title: "The group, of which this is a dump", Text: numbers.String()})
+		}
 		if f.format != formatText {
 			if f.format == formatJSON {
 				for i := range dumps {
@@ -181,7 +191,7 @@ func runTriageShow(args []string, e env) int {
 		if err := render.WriteGroupText(out, s); err != nil {
 			return exitComplete, err
 		}
-		if r, err := report.ParseJSON(g.Report); err == nil {
+		if err == nil {
 			return exitComplete, report.WriteText(out, r, report.TextOptions{})
 		}
 		return exitComplete, nil

@@ -39,14 +39,34 @@ const (
 	maxParagraph = 4000
 	maxRegisters = 120
 	maxWhy       = 200 // lines that say why
+	maxSection   = 500 // lines of a section
 )
 
+// A Section is text of any origin that a page has below why the process died: what else is known of its dump.
+type Section struct{ Title, Text string }
+
+// Policy is the Content Security Policy that pages have. Who serves one sends it along.
+func Policy() string { return htmlpage.Policy(pageJS, pageCSS) }
+
 // Write writes the page (HTML Living Standard). Times are in the zone that the report has. The error is w's.
-func Write(w io.Writer, r *report.Report) error {
+func Write(w io.Writer, r *report.Report, more ...Section) error {
 	p := &page{Writer: htmlpage.New(w, report.Clean), r: r}
 	why := r.Why()
 	p.Head(why[0], pageCSS, pageJS, "cw-stacks")
 	p.header(why)
+	for _, s := range more {
+		p.El("h2", "t", s.Title, maxName)
+		p.Raw(`<pre class="text t">`)
+		lines := strings.Split(strings.TrimSpace(s.Text), "\n")
+		for _, line := range lines[:min(len(lines), maxSection)] {
+			p.Text(line, maxLine)
+			p.Raw("\n")
+		}
+		p.Raw("</pre>\n")
+		if n := len(lines) - maxSection; n > 0 {
+			p.Raw(`<p class="more">`, count(n, "line"), " left out</p>\n")
+		}
+	}
 	p.find()
 	p.Raw(`<main id="cw-stacks">`)
 	if r.Hang() != nil {

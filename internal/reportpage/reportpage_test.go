@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"html"
 	"os"
 	"path/filepath"
 	"strings"
@@ -114,6 +115,20 @@ func TestStrangers(t *testing.T) {
 	stranger.Fill(&r)
 	if err := stranger.HTML(write(t, &r)); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestSections: what else is known of a dump comes after why the process died, and is text.
+func TestSections(t *testing.T) {
+	var b bytes.Buffer
+	if err := Write(&b, ring(2), Section{Title: "<b>", Text: "3 dumps\n<script>"}); err != nil {
+		t.Fatal(err)
+	}
+	if out := b.String(); !strings.Contains(out, "</header>\n<h2 class=\"t\">&lt;b&gt;</h2><pre class=\"text t\">3 dumps\n&lt;script&gt;\n</pre>") {
+		t.Errorf("%.4000s", out[strings.Index(out, "<header>"):])
+	}
+	if !strings.Contains(html.UnescapeString(b.String()), Policy()) {
+		t.Error("the page has another policy than those who serve it say")
 	}
 }
 

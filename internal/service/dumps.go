@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/corewalk/corewalk/internal/reportpage"
 	"github.com/corewalk/corewalk/internal/service/objects"
 	"github.com/corewalk/corewalk/internal/service/receive"
 	"github.com/corewalk/corewalk/internal/service/store"
@@ -247,8 +248,12 @@ func (s *Service) dumpReport(w http.ResponseWriter, r *http.Request, p *request)
 	case "", "json":
 		format, kind = "json", "application/json"
 	case "text":
+	case "html":
+		kind = "text/html; charset=utf-8"
+		// The page has its style and script in it. It is shown as if another site had sent it.
+		w.Header().Set("Content-Security-Policy", "sandbox allow-scripts; "+reportpage.Policy())
 	default:
-		return wrong("format=%.20s: must be json or text", format)
+		return wrong("format=%.20s: must be json, text or html", format)
 	}
 	_, path, release, err := s.local(r, p)
 	if err != nil {

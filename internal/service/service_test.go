@@ -647,6 +647,11 @@ func TestDumps(t *testing.T) {
 		t.Error(text)
 	}
 	w.want(400, nil, "GET", p+a.ID+"/report?format=pdf", "")
+	status, text, h := w.do(w.token["a all"], "GET", p+a.ID+"/report?format=html", nil)
+	if policy := h.Get("Content-Security-Policy"); status != 200 || text != `{"format":"html"}` || !strings.HasPrefix(policy, "sandbox allow-scripts; default-src 'none'") || strings.Contains(policy, "'self'") ||
+		h.Get("Content-Type") != "text/html; charset=utf-8" {
+		t.Errorf("a page: %d, %q, %v", status, text, h)
+	}
 	w.want(404, nil, "GET", p+"zz", "")
 	var list struct{ Dumps []dump }
 	if w.want(200, &list, "GET", "/api/v1/projects/a/dumps?group=g1", ""); len(list.Dumps) != 1 || list.Dumps[0].ID != a.ID {

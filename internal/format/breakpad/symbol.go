@@ -120,16 +120,18 @@ const (
 
 // lines reads the line and INLINE records after a function's record.
 func (f *File) lines(s *Symbol, rest []byte, addr uint64) {
-	if len(rest) > maxRecords {
-		rest = rest[:bytes.LastIndexByte(rest[:maxRecords], '\n')+1]
-	}
+	cut := len(rest) > maxRecords
+	rest = rest[:min(len(rest), maxRecords)]
 	var calls []inlined
 	var seen [maxInlined + 1]bool // the first of a depth counts; that there is a deeper one than are kept is known
 	var place Frame
 	found := false
 	for len(rest) > 0 {
-		var line []byte
-		line, rest = cutLine(rest)
+		line, after, whole := bytes.Cut(rest, []byte{'\n'})
+		if cut && !whole {
+			break // the end of this line was cut off
+		}
+		line, rest = bytes.TrimRight(line, "\r"), after
 		if record, ok := bytes.CutPrefix(line, []byte("INLINE ")); ok {
 			f.parsed(line)
 			if c, ok := inlineAt(record, addr); ok && c.depth <= maxInlined && !seen[c.depth] {

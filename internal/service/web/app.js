@@ -162,6 +162,7 @@ const pages = {
         ["Group", d.group ? h("a", { href: "#/g/" + d.group }, d.reason || d.group) : ""], ["Fault", d.fault], ["Program", d.program], ["Build", d.build ? h("code", {}, d.build) : ""],
         ...Object.entries(d.annotations || {}).map(([k, v]) => [k, v])]),
       h("p", {}, h("a", { href: `/api/v1/projects/${who.project}/dumps/${d.id}/file`, download: true }, "Download"), " ",
+        h("a", { href: `/api/v1/projects/${who.project}/dumps/${d.id}/report?format=html`, target: "_blank", rel: "noopener" }, "Whole report as a page"), " ",
         may("triage") && d.state !== "working" ? h("button", { type: "button", onclick: () => act(() => ask(`dumps/${d.id}/again`, { method: "POST" }), "It is analysed again.") }, "Analyse again") : ""),
       about, stacks];
   },

@@ -259,7 +259,11 @@ func (f *sampleFlags) create() (sampleFiles, error) {
 
 func (s sampleFiles) write(p *sample.Profile) error {
 	for _, f := range s {
-		if err := errors.Join(f.write(p, f.File), f.Sync()); err != nil {
+		err := f.write(p, f.File)
+		if st, serr := f.Stat(); serr == nil && st.Mode().IsRegular() { // pipes and devices have nothing to wait for
+			err = errors.Join(err, f.Sync())
+		}
+		if err != nil {
 			return fmt.Errorf("%s: %w", f.Name(), err)
 		}
 	}

@@ -128,7 +128,11 @@ func (f *outFlags) carry(e env, args []string, name string, write func(t *corewa
 	if same(o.core, f.output) {
 		return e.usageError("%s: -o %s is the core itself", name, f.output)
 	}
-	dir, err := scratch.Make(filepath.Dir(f.output), ".corewalk-"+name+"-*")
+	beside := filepath.Dir(f.output)
+	if special(f.output) {
+		beside = os.TempDir()
+	}
+	dir, err := scratch.Make(beside, ".corewalk-"+name+"-*")
 	if err != nil {
 		return e.fail(err)
 	}
@@ -141,7 +145,7 @@ func (f *outFlags) carry(e env, args []string, name string, write func(t *corewa
 	if st, err := os.Stat(o.core); err == nil { // reports say when the dump was written
 		_ = os.Chtimes(to, st.ModTime(), st.ModTime())
 	}
-	if err := os.Rename(to, f.output); err != nil {
+	if err := putInPlace(to, f.output); err != nil {
 		return e.fail(err)
 	}
 	if f.format == formatJSON {
@@ -149,6 +153,30 @@ func (f *outFlags) carry(e env, args []string, name string, write func(t *corewa
 	}
 	_, err = io.WriteString(e.stdout, r.text())
 	return e.written(err, status)
+}
+
+// special reports whether a path is that of something that takes what is written to it and stays what it is: a device such as /dev/null, a pipe.
+func special(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && !st.Mode().IsRegular() && !st.IsDir()
+}
+
+// putInPlace moves a finished file to where it belongs, or writes it to what is there if that is special: root may replace /dev/null, and must not.
+func putInPlace(from, to string) error {
+	if !special(to) {
+		return os.Rename(from, to)
+	}
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
 }
 
 func same(a, b string) bool {

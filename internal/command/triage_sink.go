@@ -123,12 +123,19 @@ func (c *counter) done() {
 type outFile struct {
 	*bufio.Writer
 	file *os.File // nil for standard output
-	path string
+	path string   // where it is moved when it is complete; "" if it is there
 }
 
 func (f *ledgerFlags) create(e env) (*outFile, error) {
 	if f.output == "" || f.output == "-" {
 		return &outFile{Writer: bufio.NewWriter(e.stdout)}, nil
+	}
+	if special(f.output) {
+		file, err := os.OpenFile(f.output, os.O_WRONLY, 0)
+		if err != nil {
+			return nil, err
+		}
+		return &outFile{Writer: bufio.NewWriter(file), file: file}, nil
 	}
 	file, err := os.Create(f.output + ".part")
 	if err != nil {
@@ -153,6 +160,9 @@ func (o *outFile) close() error {
 	}
 	if cerr := o.file.Close(); err == nil {
 		err = cerr
+	}
+	if o.path == "" {
+		return err
 	}
 	if err == nil {
 		return os.Rename(o.file.Name(), o.path)

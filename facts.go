@@ -155,6 +155,9 @@ func (f *Facts) Walker() *unwind.Walker {
 	return f.w
 }
 
+// SetValues says how much of each variable is read from now on.
+func (f *Facts) SetValues(o dwarfvars.Options) { f.engine.Values = o }
+
 // Threads lists the threads.
 func (f *Facts) Threads() ([]unwind.ThreadID, error) { return f.w.AvailableThreads() }
 

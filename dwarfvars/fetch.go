@@ -42,13 +42,18 @@ func (a *Activation) pointedTo(o *values.Object, t *types.Type) (values.Object, 
 }
 
 // typeOf returns the type of a variable.
-func (a *Activation) typeOf(v *LocalVar) *types.Type {
-	t := a.r.types.Of(v.attrs.typ)
+func (a *Activation) typeOf(v *LocalVar) *types.Type { return a.r.typeOf(v) }
+
+func (r *Reader) typeOf(v *LocalVar) *types.Type {
+	t := r.types.Of(v.attrs.typ)
 	if v.onHeap {
 		return t.Strip().Target()
 	}
 	return t
 }
+
+// Type returns the name of the variable's type; "" if it is not known.
+func (v *LocalVar) Type() string { return v.fn.r.typeOf(v).Name() }
 
 // at returns the object of type t at a location.
 func (a *Activation) at(loc op.Location, t *types.Type) (values.Object, error) {

@@ -113,6 +113,9 @@ func (r *Reader) FunctionForFrame(f *unwind.Frame) (*Function, error) {
 	return r.functionAt(f.LookupAddr())
 }
 
+// FunctionAt is FunctionForFrame for an address of code.
+func (r *Reader) FunctionAt(addr arch.Address) (*Function, error) { return r.functionAt(addr) }
+
 func (r *Reader) functionAt(addr arch.Address) (*Function, error) {
 	libs := r.proc.LibraryTracker()
 	if libs == nil {

@@ -39,6 +39,12 @@ func (s *Session) FunctionAt(ctx context.Context, addr arch.Address) (f Function
 	return f, err
 }
 
+// noFunction is the error of a name that no function has.
+type noFunction string
+
+func (e noFunction) Error() string        { return "no function is called " + string(e) }
+func (e noFunction) Is(target error) bool { return target == fs.ErrNotExist }
+
 // FunctionNamed returns the function that a person calls by a name: with or without its scopes and parameters. The program's comes before those of
 // libraries. The error wraps fs.ErrNotExist if there is none; a name that several of a module have, with other scopes or parameters, is an error too.
 func (s *Session) FunctionNamed(ctx context.Context, name string) (Function, error) {
@@ -54,7 +60,7 @@ func (s *Session) FunctionNamed(ctx context.Context, name string) (Function, err
 		return clone != ""
 	})
 	if len(list) == 0 {
-		return Function{}, fmt.Errorf("no function is called %s: %w", name, fs.ErrNotExist)
+		return Function{}, noFunction(name)
 	}
 	best := list[0]
 	if i := slices.IndexFunc(list, func(f Function) bool { return f.Name == name }); i >= 0 {

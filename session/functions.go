@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"regexp"
 	"slices"
 
 	"github.com/corewalk/corewalk/demangle"
+	"github.com/corewalk/corewalk/dwarfvars"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind"
@@ -106,4 +108,80 @@ func (s *Session) begins(entry arch.Address) (at report.Source) {
 		at.File, at.Line = last.File, last.Line
 	}
 	return at
+}
+
+// A Name is a type or a variable that a module declares outside of functions.
+type Name struct {
+	dwarfvars.Named
+	Module string // the module's path
+}
+
+// Names lists n of the types of the program and its libraries, or of the variables outside of functions, from number first on, whose names match a
+// regular expression (package regexp): by module, those of the program first, then by name. more says that others follow. All of the debugging
+// information of modules is read, a second for some hundred MB; modules without any, and those of Windows, have no names here.
+func (s *Session) Names(ctx context.Context, variables bool, pattern string, first, n int) (list []Name, more bool, err error) {
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		return nil, false, fmt.Errorf("the pattern of a search: %w", err)
+	}
+	err = s.guarded(ctx, func() error {
+		table := s.t.ProcessState().LibraryTracker()
+		if table == nil {
+			return errors.New("the modules are not known")
+		}
+		libs, err := table.Libraries(false)
+		if err != nil {
+			return err
+		}
+		seen := 0
+		work := func() bool {
+			seen++
+			return seen%1024 != 0 || ctx.Err() == nil
+		}
+		for _, lib := range libs {
+			if more = len(list) > after(first, n); more {
+				break
+			}
+			names, ok := s.facts.Variables().Names(lib, variables, re.MatchString, work)
+			if !ok {
+				continue
+			}
+			found := map[dwarfvars.Named]bool{}
+			for name := range names {
+				if found[name] = true; len(found) == maxMatches {
+					break
+				}
+			}
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			for _, name := range slices.SortedFunc(maps.Keys(found), func(a, b dwarfvars.Named) int {
+				return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Kind, b.Kind))
+			}) {
+				list = append(list, Name{name, lib.Path})
+			}
+		}
+		more = more || len(list) > after(first, n)
+		list = list[min(max(first, 0), len(list)):]
+		list = list[:min(max(n, 0), len(list))]
+		return nil
+	})
+	return list, more, err
+}
+
+// Declared lists the arguments and local variables that a function declares, by its name, with those of the calls inlined into it, whether or not
+// a stack has it.
+func (s *Session) Declared(ctx context.Context, name string) (scopes []*dwarfvars.Scope, err error) {
+	f, err := s.FunctionNamed(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	err = s.guarded(ctx, func() error {
+		fn, err := s.facts.Variables().FunctionAt(f.Address)
+		if err == nil {
+			scopes = fn.Scopes()
+		}
+		return err
+	})
+	return scopes, err
 }

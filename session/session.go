@@ -74,6 +74,22 @@ func (s *Session) Target() *corewalk.Target { return s.t }
 // errClosed: a question came after Close.
 var errClosed = errors.New("the session is closed")
 
+// SetValues says how much of a value is read from now on, in place of the options that the Session was made with.
+func (s *Session) SetValues(o dwarfvars.Options) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.o.Values == o {
+		return
+	}
+	if s.o.Values = o; s.facts != nil {
+		s.facts.SetValues(o)
+	}
+	s.grown = nil
+	for _, st := range s.stacks {
+		st.read = nil
+	}
+}
+
 // Close ends the Session, which answers nothing after it.
 func (s *Session) Close() {
 	s.mu.Lock()

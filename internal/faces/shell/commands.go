@@ -65,14 +65,18 @@ func refused() []struct{ names, why string } {
 			"nothing runs, so nothing stops: bt shows where each thread was, info threads all of them"},
 		{"return kill k signal queue-signal restore load detach attach target interrupt", "the process is only read: it is not run and not changed"},
 		{"file exec-file symbol-file add-symbol-file add-symbol-file-from-memory remove-symbol-file core-file core sharedlibrary nosharedlibrary directory dir path section generate-core",
-			"files are named when the core is opened: corewalk shell --executable FILE --search DIR --sysroot DIR --source-map FROM=TO CORE"},
+			"files are named when the core is opened: corewalk shell --search DIR --sysroot DIR --source-map FROM=TO CORE"},
 		{"python py python-interactive pi guile gu guile-repl gr", "no scripts of Python or Guile run here: corewalk --format json CORE has everything for programs"},
 		{"shell ! make edit cd pwd", "no other programs are started here"},
+		{"pipe |", "no other programs are started here: corewalk shell CORE -e COMMAND | PROGRAM"},
 		{"tui layout focus fs refresh winheight", "the screen is not divided here: corewalk dap serves editors"},
 		{"define document define-prefix hook alias if while loop_break loop_continue", "commands are not defined here, and have no conditions: a file of commands is one after the other"},
 		{"macro tfind tvariable tvalidate ttrace", "macros and tracepoints are not known here"},
 		{"add-auto-load-safe-path add-auto-load-scripts-directory", "nothing is loaded without being asked for"},
-		{"monitor remote flash-erase flushregs maintenance maint mt", "this is a core: nothing answers"},
+		{"monitor remote flash-erase flushregs", "this is a core: nothing answers"},
+		{"maintenance maint mt", "these are commands for who works on gdb: corewalk info tells what the dump and its modules have"},
+		{"explore", "p and ptype show what an expression has, and DAP clients open it part by part"},
+		{"apropos", "help lists all commands, and help COMMAND tells what one takes"},
 	}
 }
 

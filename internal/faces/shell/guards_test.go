@@ -132,7 +132,6 @@ func TestNotAnotherAnswer(t *testing.T) {
 	p.fails("set radix 16", "p/x EXPR")
 	p.fails("set sysroot /x", "--sysroot DIR")
 	p.fails("list 5,2", "before the first")
-	p.fails("info scope main", "is not looked for")
 	p.wants("p/x b.c", "0x123456789a") // of a bit-field the memory has more
 	p.wants("list 100,102", "100\t")
 	p.wants("list", "103\t")

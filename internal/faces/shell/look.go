@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,7 +29,9 @@ func infos() []command {
 		{[]string{"address"}, "NAME", "where a variable or a function is", (*Shell).infoAddress},
 		{[]string{"line"}, "[FUNCTION|*ADDRESS]", "the source line of code", (*Shell).infoLine},
 		{[]string{"source"}, "", "the source file of the frame", (*Shell).infoSource},
-		{[]string{"scope"}, "", "the variables of the frame, arguments first", (*Shell).infoScope},
+		{[]string{"types"}, "[REGEX]", "the types whose names match, with where they are declared", (*Shell).infoTypes},
+		{[]string{"variables"}, "[REGEX]", "the variables outside of functions whose names match", (*Shell).infoVariables},
+		{[]string{"scope"}, "[FUNCTION]", "the variables of the frame, arguments first; or those that a function declares", (*Shell).infoScope},
 		{[]string{"proc", "inferiors", "program"}, "[mappings]", "the process; mappings: its memory", (*Shell).infoProcess},
 		{[]string{"display"}, "", "the expressions that are displayed", (*Shell).infoDisplay},
 	}
@@ -39,8 +42,10 @@ var notInfos = []struct{ names, why string }{
 	{"breakpoints watchpoints b checkpoints record", "nothing runs, so nothing stops"},
 	{"signals handle", "how a debugger handles signals means nothing for a core; report tells which one it died of"},
 	{"auxv os", "corewalk info lists what is in the dump"},
-	{"types variables", "types and variables are not listed by pattern; ptype NAME and p NAME ask for one"},
-	{"macro macros selectors static-tracepoint-markers tracepoints tvariables tasks-ada vtbl win exceptions extensions auto-load copying warranty skip type-printers unwinder pretty-printer frame-filter", "gdb's own state"},
+	{"macro macros", "macros are not known here"},
+	{"vtbl", "p *OBJECT shows the most derived type; x/8a *(long *) OBJECT its table of virtual functions"},
+	{"exceptions", "the exception that a thread raised is in report"},
+	{"selectors static-tracepoint-markers tracepoints tvariables tasks-ada win extensions auto-load copying warranty skip type-printers unwinder pretty-printer frame-filter", "this is a state of gdb's own, and there is none of it here"},
 }
 
 func (sh *Shell) info(ctx context.Context, args string) error {
@@ -206,9 +211,103 @@ func (sh *Shell) infoRegisters(ctx context.Context, args string) error {
 // infoScope lists the arguments and the local variables.
 func (sh *Shell) infoScope(ctx context.Context, args string) error {
 	if args != "" {
-		return fmt.Errorf("the scope of %s is not looked for: frame function NAME, then info scope", args)
+		return sh.declared(ctx, args)
 	}
 	return errors.Join(sh.infoArgs(ctx, ""), sh.infoLocals(ctx, ""))
+}
+
+// declared lists what a function declares, whether or not the stack has it.
+func (sh *Shell) declared(ctx context.Context, function string) error {
+	scopes, err := sh.s.Declared(ctx, function)
+	if err != nil {
+		return err
+	}
+	var rows [][]string
+	for _, s := range scopes {
+		for i, list := range [...][]*dwarfvars.LocalVar{s.Params, s.Locals} {
+			for _, v := range list {
+				what, line := [...]string{"argument", "local"}[i], ""
+				if s.Inlined {
+					what += " of " + s.Function + ", inlined"
+				}
+				if v.Line > 0 {
+					line = strconv.Itoa(v.Line)
+				}
+				rows = append(rows, []string{report.Clean(v.Name), report.Clean(v.Type()), report.Clean(what), line})
+			}
+		}
+		if len(rows) > maxFunctions {
+			rows = rows[:maxFunctions]
+			break
+		}
+	}
+	if len(rows) == 0 {
+		return fmt.Errorf("%s declares no variables", function)
+	}
+	return report.WriteColumns(sh.out, []string{"name", "type", "what it is", "line"}, rows)
+}
+
+func (sh *Shell) infoTypes(ctx context.Context, pattern string) error {
+	return sh.names(ctx, false, pattern)
+}
+
+func (sh *Shell) infoVariables(ctx context.Context, pattern string) error {
+	return sh.names(ctx, true, pattern)
+}
+
+// names lists the types whose names match, or the variables outside of functions.
+func (sh *Shell) names(ctx context.Context, variables bool, pattern string) error {
+	list, more, err := sh.s.Names(ctx, variables, pattern, 0, maxFunctions)
+	if err != nil {
+		return err
+	}
+	if what := map[bool]string{false: "type", true: "variable outside of functions"}[variables]; len(list) == 0 {
+		return fmt.Errorf("no %s with debugging information has a name that matches %s", what, cmp.Or(pattern, "anything"))
+	}
+	var rows [][]string
+	module := ""
+	for i := range list {
+		n := &list[i]
+		if n.Module != module {
+			if err := sh.nameRows(module, &rows); err != nil {
+				return err
+			}
+			module = n.Module
+		}
+		at := report.Base(n.File)
+		if n.Line > 0 {
+			at += ":" + strconv.Itoa(n.Line)
+		}
+		row := []string{"  " + report.Clean(at), n.Kind, report.Clean(n.Name)}
+		if variables {
+			row = slices.Delete(row, 1, 2)
+		}
+		rows = append(rows, row)
+	}
+	if err := sh.nameRows(module, &rows); err != nil {
+		return err
+	}
+	if more {
+		return sh.printf("and others: the first %d are shown\n", maxFunctions)
+	}
+	return nil
+}
+
+// nameRows writes the names of a module.
+func (sh *Shell) nameRows(module string, rows *[][]string) error {
+	if len(*rows) == 0 {
+		return nil
+	}
+	if err := sh.printf("%s:\n", report.Clean(module)); err != nil {
+		return err
+	}
+	heads := []string{"  declared at", "kind", "name"} // names are longest
+	if len((*rows)[0]) == 2 {
+		heads = slices.Delete(heads, 1, 2)
+	}
+	err := report.WriteColumns(sh.out, heads, *rows)
+	*rows = nil
+	return err
 }
 
 // infoProcess says what is known of the process, and with mappings what its memory is.

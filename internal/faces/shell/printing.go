@@ -34,17 +34,17 @@ func (sh *Shell) output(ctx context.Context, args string) error {
 }
 
 func (sh *Shell) printValue(ctx context.Context, args, end string) error {
-	format, expr := cutFormat(args)
-	for strings.HasPrefix(expr, "-") && !strings.HasPrefix(expr, "--") { // print -pretty -- x
-		option, rest, ok := strings.Cut(expr, " -- ")
-		if !ok {
-			break
+	before := sh.settings
+	defer func() { // what print's own options ask for is for this value alone
+		if sh.settings.pretty = before.pretty; sh.settings.values != before.values {
+			sh.applyValues(before.values)
 		}
-		if err := sh.set(ctx, "print "+strings.ReplaceAll(strings.TrimPrefix(option, "-"), " -", " ")); err != nil {
-			return err
-		}
-		expr = rest
+	}()
+	args, err := sh.options(args)
+	if err != nil {
+		return err
 	}
+	format, expr := cutFormat(args)
 	if strings.TrimSpace(expr) == "" {
 		return errors.New("an expression is missing: p q->head")
 	}
@@ -61,6 +61,32 @@ func (sh *Shell) printValue(ctx context.Context, args, end string) error {
 	}
 	sh.remember(&v)
 	return sh.printf("$%d = %s%s", sh.printed, text, end)
+}
+
+// options obeys the options of print before two dashes: -elements 3 -pretty -- EXPR. It returns what follows them.
+func (sh *Shell) options(args string) (rest string, err error) {
+	if !strings.HasPrefix(args, "-") || strings.HasPrefix(args, "--") {
+		return strings.TrimSpace(strings.TrimPrefix(args, "-- ")), nil
+	}
+	list, rest, ok := strings.Cut(args, " -- ")
+	if !ok {
+		return args, nil // an expression that begins with a minus
+	}
+	words := strings.Fields(list)
+	for i := 0; i < len(words); i++ {
+		name, ok := strings.CutPrefix(words[i], "-")
+		if !ok {
+			return "", fmt.Errorf("print: %q is no option", words[i])
+		}
+		if i+1 < len(words) && !strings.HasPrefix(words[i+1], "-") {
+			i++
+			name += " " + words[i]
+		}
+		if _, err := sh.setPrint(name); err != nil {
+			return "", err
+		}
+	}
+	return strings.TrimSpace(rest), nil
 }
 
 // value evaluates an expression in the frame.

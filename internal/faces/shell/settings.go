@@ -4,14 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/corewalk/corewalk/dwarfvars"
 )
 
 // settings are what set changes.
 type settings struct {
 	pretty   bool // print pretty: a line for each member
-	listSize int  // lines of list
+	values   dwarfvars.Options
+	listSize int // lines of list
 	accepted map[string]string
 }
 
@@ -69,14 +73,11 @@ func (sh *Shell) set(ctx context.Context, args string) error {
 		}
 		sh.settings.listSize = min(n, maxLines)
 		return nil
-	case (name == "print" || name == "p" || name == "pr") && (rest == "pretty" || strings.HasPrefix(rest, "pretty ")):
-		on, err := onOff(strings.TrimSpace(strings.TrimPrefix(rest, "pretty")))
-		if err == nil {
-			sh.settings.pretty = on
-		}
-		return err
-	case name == "p" || name == "pr":
+	case name == "print" || name == "p" || name == "pr":
 		name = "print"
+		if done, err := sh.setPrint(rest); done || err != nil {
+			return err
+		}
 	}
 	if flag := elsewhere(name); flag != "" {
 		return fmt.Errorf("set %s changes nothing here: it is %s", name, flag)
@@ -95,6 +96,71 @@ func (sh *Shell) set(ctx context.Context, args string) error {
 		sh.settings.accepted[key] = value
 	}
 	return nil
+}
+
+// printings are settings of print that change nothing here: what they ask for is so already, or has its own letter or word.
+const printings = `address array array-indexes asm-demangle demangle entry-values finish frame-arguments frame-info inferior-events max-symbolic-offset memory-tag-violations nibbles
+ null-stop object pascal_static-members repeats sevenbit-strings source-and-line static-members symbol symbol-filename symbol-loading thread-events type union vtbl`
+
+// unlimited is what a limit is that somebody takes away: nothing that is read has more than some memory.
+const unlimited = 1 << 16
+
+// setPrint changes a setting of print. done is false for those that change nothing.
+func (sh *Shell) setPrint(args string) (done bool, err error) {
+	name, value, _ := strings.Cut(args, " ")
+	value = strings.TrimSpace(value)
+	v := sh.settings.values
+	switch name {
+	case "pretty":
+		on, err := onOff(value)
+		if err == nil {
+			sh.settings.pretty = on
+		}
+		return true, err
+	case "raw-values":
+		v.Raw, err = onOff(value)
+	case "elements":
+		v.MaxElements, err = limit(args, value, 0)
+		v.MaxString = v.MaxElements
+	case "characters":
+		if value == "elements" {
+			v.MaxString = v.MaxElements
+			break
+		}
+		v.MaxString, err = limit(args, value, 0)
+	case "max-depth":
+		v.MaxDepth, err = limit(args, value, -1)
+	default:
+		if !slices.Contains(strings.Fields(printings), name) {
+			return true, fmt.Errorf("no setting is called %q", "print "+name)
+		}
+		return false, nil
+	}
+	if err != nil {
+		return true, err
+	}
+	v.MaxParts = max(10*v.MaxElements, 2000)
+	sh.applyValues(v)
+	return true, nil
+}
+
+func (sh *Shell) applyValues(v dwarfvars.Options) {
+	sh.settings.values = v
+	sh.s.SetValues(v)
+}
+
+// limit reads a number that limits what is printed. none is the number that means no limit, besides the word.
+func limit(args, value string, none int) (int, error) {
+	n, err := strconv.Atoi(value)
+	switch {
+	case value == "unlimited" || err == nil && n == none:
+		return unlimited, nil
+	case err != nil || n < 0:
+		return 0, fmt.Errorf("set print %s: a number is expected, or unlimited", args)
+	case n == 0:
+		return 1, nil
+	}
+	return min(n, unlimited), nil
 }
 
 func known(name string) bool {
@@ -126,6 +192,14 @@ func (sh *Shell) showSetting(_ context.Context, args string) error {
 		return sh.printf("%d lines\n", sh.settings.listSize)
 	case "print pretty":
 		return sh.printf("%s\n", map[bool]string{true: "on", false: "off"}[sh.settings.pretty])
+	case "print elements":
+		return sh.printf("%s\n", shownLimit(sh.settings.values.MaxElements, 200))
+	case "print characters":
+		return sh.printf("%s\n", shownLimit(sh.settings.values.MaxString, 200))
+	case "print max-depth":
+		return sh.printf("%s\n", shownLimit(sh.settings.values.MaxDepth, 8))
+	case "print raw-values":
+		return sh.printf("%s\n", map[bool]string{true: "on", false: "off"}[sh.settings.values.Raw])
 	case "version":
 		return errors.New("corewalk --version tells it")
 	}
@@ -137,4 +211,15 @@ func (sh *Shell) showSetting(_ context.Context, args string) error {
 		return fmt.Errorf("no setting is called %q", name)
 	}
 	return sh.printf("not set; it changes nothing here\n")
+}
+
+// shownLimit writes a limit; 0 is the usual one.
+func shownLimit(n, usual int) string {
+	switch n {
+	case 0:
+		n = usual
+	case unlimited:
+		return "unlimited"
+	}
+	return strconv.Itoa(n)
 }

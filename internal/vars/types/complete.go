@@ -444,6 +444,9 @@ func searchScopes(u *dwarf.Unit, name, space string, fits func(dwarf.Tag) bool) 
 	return dwarf.DIE{}, false
 }
 
+// HasScope reports whether names may be inside entries with a tag: those of namespaces and of types.
+func HasScope(tag dwarf.Tag) bool { return scope(tag) }
+
 // scope reports whether types may be inside entries with a tag.
 func scope(tag dwarf.Tag) bool {
 	return tag == dwarf.TagNamespace || tag == dwarf.TagModule || structural(tag)

@@ -22,6 +22,7 @@ type builder struct {
 	quit          bool // the function below the abort machinery decided to end the program
 	kept          []entry
 	libraries     bool      // functions of a language's library were dropped
+	nulled        bool      // a function was dropped since its caller gave it null
 	whole         bool      // they are not, since the stack has nothing else
 	started       bool      // the start of the program or thread was reached
 	inner         int       // the frame that ended the program, if one did
@@ -281,8 +282,9 @@ func (b *builder) consider(i int) {
 	switch why, stop := b.irrelevant(i); {
 	case b.end != "":
 		b.decide(i, Dropped, b.end)
-	case why == "" && stop == "" && b.onNull(i):
-		b.decide(i, Dropped, "called on a null object, which is its caller's mistake")
+	case why == "" && stop == "" && b.givenNull(i):
+		b.nulled = true
+		b.decide(i, Dropped, "given null, which is its caller's mistake")
 	case why != "":
 		b.decide(i, Dropped, why)
 		b.end = stop

@@ -22,6 +22,7 @@ type builder struct {
 	quit          bool // the function below the abort machinery decided to end the program
 	kept          []entry
 	libraries     bool      // functions of a language's library were dropped
+	python        bool      // the program's own part of the stack has functions of Python
 	nulled        bool      // a function was dropped since its caller gave it null
 	whole         bool      // they are not, since the stack has nothing else
 	started       bool      // the start of the program or thread was reached
@@ -47,6 +48,7 @@ func (b *builder) build() {
 	b.kept = make([]entry, 0, min(len(b.thread.Frames), 32))
 	from := b.cut()
 	b.inner = from
+	b.python = slices.ContainsFunc(b.thread.Frames[from:], func(f report.Frame) bool { return f.Language == "python" })
 	b.choose(from)
 	named := b.named()
 	if named == 0 && b.libraries {
@@ -234,6 +236,12 @@ func (b *builder) cut() int {
 			overflow = overflow || r.action == actOverflow
 		}
 	}
+	if b.said && class == b.sig.Class && strings.HasPrefix(class, report.CrashException+": ") && b.thrownByLibrary(end) {
+		// The words are the library's: whichever function gives it a wrong value, they are the same.
+		class, _, _ = strings.Cut(strings.TrimPrefix(class, report.CrashException+": "), ": ")
+		class, b.said = report.CrashException+": "+class, false
+		b.sig.Class = class
+	}
 	switch {
 	case class == "access" && b.allocates():
 		class = report.CrashHeapCorruption // what the allocator did not notice
@@ -258,6 +266,16 @@ func (b *builder) cut() int {
 		b.decide(i, Cut, why[i])
 	}
 	return end
+}
+
+// thrownByLibrary reports whether a function of the C++ library threw, from the frames that are machinery.
+func (b *builder) thrownByLibrary(end int) bool {
+	for i := range end {
+		if strings.HasPrefix(b.name(i), "std::__throw_") {
+			return true
+		}
+	}
+	return false
 }
 
 // refuses reports whether the frame below the machinery is a function that never returns: others call it to end
@@ -327,6 +345,8 @@ func (b *builder) irrelevant(i int) (why, stop string) {
 		return "", ""
 	case inlinedHeader(f):
 		return "inlined from a header of an interpreter", ""
+	case b.python && b.rule(i) == nil && interprets(f):
+		return "the interpreter's own function", ""
 	case f.Inlined && strings.Contains(f.Source.File, "/include/c++/"): // its name may have no namespace
 		return "inlined from a header of the C++ library", ""
 	}

@@ -222,7 +222,7 @@ func (b *builder) cut() int {
 			}
 			end, why[i] = i+1, "signal delivery: "+f.Signal
 			b.quit, b.sig.Via = false, ""
-			if c, ok := bySignal.Get()[f.Signal]; ok {
+			if c, ok := bySignal.Get()[f.Signal]; ok && !told.Get()[b.sig.Class] {
 				class = c
 			}
 			continue
@@ -267,6 +267,11 @@ func (b *builder) cut() int {
 	}
 	return end
 }
+
+// told are the classes that say more of a fault than its signal.
+var told = lazy.Value[map[string]bool]{Make: func() map[string]bool {
+	return map[string]bool{report.CrashStackOverflow: true, "call": true}
+}}
 
 // thrownByLibrary reports whether a function of the C++ library threw, from the frames that are machinery.
 func (b *builder) thrownByLibrary(end int) bool {

@@ -95,10 +95,12 @@ func (c *crash) raisedAgain() bool {
 			s, sure := c.delivered(c.stack, f.Physical)
 			return sure == "" || s.Number == sigABRT && s.HasInfo && s.PID != c.Signal.OwnPID
 		}
-		if !raises(f.Function) {
+		switch {
+		case raises(f.Function):
+			raised = true
+		case f.Function != "" || !systemModule(f.Module): // a C library has no names for its own functions
 			return false
 		}
-		raised = true
 	}
 	return false
 }

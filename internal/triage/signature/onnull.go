@@ -42,21 +42,22 @@ func (b *builder) received(i int, steps []report.BlameStep) bool {
 	f := &b.thread.Frames[i]
 	for k := range steps {
 		s := &steps[k]
-		if s.Kind != report.BlameVariable && s.Kind != report.BlameArgument && s.Kind != report.BlamePassed {
+		handed := s.Kind == report.BlameVariable || s.Kind == report.BlameArgument || s.Kind == report.BlamePassed
+		switch {
+		case s.Physical > f.Physical:
+			return handed // its caller, or that of the function into which it was inlined, passed it
+		case s.Physical < f.Physical:
+		case s.Role == "argument" && f.Source.Line > 0 && strings.HasPrefix(s.Name, "argument ") && readByCaller(steps[k+1:]):
 			return false
-		}
-		if s.Physical > f.Physical {
-			return true // its caller, or that of the function into which it was inlined, passed it
-		}
-		if s.Physical < f.Physical {
-			continue
-		}
-		same := b.isIn(i, s.Function)
-		if s.Role == "argument" && same && !copied(f) {
+		case f.Inlined && b.around(i, s.Function):
+			// A function into which it was inlined had the null. A member of an object, or what has no name, the function may have read
+			// itself: compilers move and join what reads it.
+			return !strings.ContainsAny(s.Name, ".>") && !strings.HasPrefix(s.Name, "[")
+		case handed && s.Role == "argument" && b.isIn(i, s.Function) && !copied(f):
 			return k+1 == len(steps) || steps[k+1].Kind == report.BlamePassed || steps[k+1].Kind == report.BlameArgument
 		}
-		if !same && f.Inlined && s.Kind == report.BlameVariable && b.around(i, s.Function) {
-			return true // a variable of a function into which it was inlined
+		if !handed {
+			return false
 		}
 	}
 	return false
@@ -74,6 +75,17 @@ func (b *builder) around(i int, function string) bool {
 	for k := i + 1; k < len(frames) && frames[k-1].Inlined; k++ {
 		if b.isIn(k, function) {
 			return true
+		}
+	}
+	return false
+}
+
+// readByCaller reports whether a null was read from a member of an object before it was passed. GCC lets callers do that for a copy of a function that reads the
+// member in the source: the copy's argument has no name there.
+func readByCaller(steps []report.BlameStep) bool {
+	for i := range steps {
+		if s := &steps[i]; s.Kind == report.BlameRead {
+			return strings.ContainsAny(s.Name, ".>")
 		}
 	}
 	return false

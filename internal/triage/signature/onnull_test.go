@@ -94,9 +94,28 @@ func TestGivenNullSteps(t *testing.T) {
 	if s := Of(r); !slices.Equal(s.Frames, []string{"draw", "main"}) {
 		t.Errorf("inlined: %q", s.Frames)
 	}
+	r.Crash.Blame.Steps = []report.BlameStep{{Kind: report.BlamePassed, Function: "width"}, {Kind: report.BlameRead, Name: "*row", Function: "draw"}}
+	if s := Of(r); !slices.Equal(s.Frames, []string{"draw", "main"}) {
+		t.Errorf("read around it: %q", s.Frames)
+	}
+	r.Crash.Blame.Steps = []report.BlameStep{variable("s.audit", "local", "draw", 0)}
+	if s := Of(r); s.Frames[0] != "width" {
+		t.Errorf("a member: %q", s.Frames)
+	}
+	r.Crash.Blame.Steps = []report.BlameStep{variable("p", "local", "draw", 0)}
 	r.Crash.Blame.Steps[0].Function = "main"
 	if s := Of(r); !slices.Equal(s.Frames, []string{"width", "draw", "main"}) {
 		t.Errorf("of a function that it is not inlined into: %q", s.Frames)
+	}
+	// GCC has the callers of a copy read what the function reads in the source: the copy's argument has no name.
+	for name, want := range map[string]string{"p->title": "width", "*rows": "draw"} {
+		r = stackOf("null-read", "width", "draw", "main")
+		r.Threads[0].Frames[0].Source.Line = 7
+		r.Crash.Blame = &report.Blame{Steps: []report.BlameStep{{Kind: report.BlameArgument, Name: "argument 1", Role: "argument", Function: "width"}, passed,
+			{Kind: report.BlameRead, Name: name, Function: "draw", Physical: 1}}}
+		if s := Of(r); s.Frames[0] != want {
+			t.Errorf("%s read by the caller: %q", name, s.Frames)
+		}
 	}
 	// The compiler passed to its copy what the function of the source reads itself.
 	for _, symbol := range []string{"width.isra.0", "width.part.0"} {

@@ -46,8 +46,8 @@ type sample struct {
 	Frames []int        `json:"frames"` // indexes into the table of frames
 	// Physical are the numbers of the physical frames of the innermost frames.
 	Physical []int `json:"physical,omitempty"`
-	report *report.Report
-	sig    *signature.Signature
+	report   *report.Report
+	sig      *signature.Signature
 }
 
 // label returns the answer: which bug it is.
@@ -95,7 +95,7 @@ func readStacks(t testing.TB, name string) []*sample {
 			}
 			th.Frames = append(th.Frames, f)
 		}
-		if b := s.Crash.Blame; b != nil && len(b.Steps) > 0 && b.Steps[0].Kind == "" && b.Steps[0].Name == "this" { // recorded without
+		if b := s.Crash.Blame; b != nil && len(b.Steps) > 0 && b.Steps[0].Kind == "" && b.Steps[0].Name == "this" && len(th.Frames) > 0 && th.Frames[0].Function == b.Steps[0].Function { // recorded without
 			b.Steps[0].Kind, b.Steps[0].Role = report.BlameVariable, "argument"
 		}
 		s.report = &report.Report{Crash: &s.Crash, Threads: []report.Thread{th}}

@@ -15,7 +15,7 @@ func (b *builder) givenNull(i int) bool {
 	if crash == nil || crash.Blame == nil || crash.Blame.Value != 0 || b.sig.Class != "access" {
 		return false
 	}
-	if len(b.kept) > 0 || b.nulled || i+1 >= len(b.thread.Frames) {
+	if len(b.kept) > 0 || b.nulled {
 		return false
 	}
 	caller := i + 1

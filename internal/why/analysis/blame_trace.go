@@ -476,11 +476,7 @@ func (t *tracer) choose(w *witness, v *provenance.Value, value uint64) *provenan
 	for _, a := range v.Alternatives() {
 		got, exact, ok := w.eval.Value(a, v.At)
 		if !ok {
-			if got, exact, ok = t.handed(w, a); ok && got == 0 && value == 0 && !t.loose {
-				// A null is not used twice: nothing else was stored in the parameter since.
-				t.doubt(report.Likely)
-				return a
-			}
+			got, exact, ok = t.handed(w, a)
 		}
 		if ok && got != value && !t.loose {
 			sure = sure && exact

@@ -79,6 +79,13 @@ func TestGivenNullSteps(t *testing.T) {
 		{"a library's own argument", []string{"memcpy@/lib/libc.so.6", "width", "draw", "main"}, []report.BlameStep{variable("src", "argument", "memcpy", 0),
 			{Kind: report.BlamePassed, Name: "p", Role: "local", Function: "width", Physical: 1}}, []string{"width", "draw", "main"}},
 		{"without scopes", []string{"shop::Shape::width", "draw", "main"}, []report.BlameStep{variable("this", "argument", "width", 0)}, []string{"draw", "main"}},
+		{"read deeper, then passed", []string{"memcpy@/lib/libc.so.6", "width", "draw", "main"}, []report.BlameStep{variable("src", "argument", "memcpy", 0), read,
+			{Kind: report.BlamePassed, Name: "p", Role: "argument", Function: "width", Physical: 1}}, []string{"width", "draw", "main"}},
+		{"read outside, nothing passed", []string{"width", "draw", "main"}, []report.BlameStep{{Kind: report.BlameRead, Name: "p", Function: "draw", Physical: 1}}, []string{"width", "draw", "main"}},
+		{"an argument that the caller read", []string{"width", "draw", "main"}, []report.BlameStep{variable("p", "argument", "width", 0), {Kind: report.BlameReturned, Function: "width"}}, []string{"width", "draw", "main"}},
+		{"a read that is called an argument", []string{"width", "draw", "main"}, []report.BlameStep{{Kind: report.BlameRead, Name: "p", Role: "argument", Function: "width"}}, []string{"width", "draw", "main"}},
+		{"called by a library's", []string{"width", "qsort@/lib/libc.so.6", "draw", "main"}, []report.BlameStep{variable("p", "argument", "width", 0)}, []string{"draw", "main"}},
+		{"called by a library's, and nothing else", []string{"width", "start_thread@/lib/libc.so.6"}, []report.BlameStep{variable("p", "argument", "width", 0)}, []string{"width"}},
 		{"of another function", []string{"shop::Shape::bandwidth", "draw", "main"}, []report.BlameStep{variable("this", "argument", "width", 0)}, []string{"shop::Shape::bandwidth", "draw", "main"}},
 	} {
 		r := stackOf("null-read", c.frames...)

@@ -2,6 +2,8 @@
 
 make_signal-altstack() { simple sigalt -O0 -g; }
 make_handler-crash() { simple handler_crash -O0 -g; }
+make_again-fault() { simple handler_again -O2 -g; }
+make_again-sent() { simple handler_again -O2 -g -DSENT; }
 make_fiber() { simple fiber -O0 -g; }
 make_vdso() { simple vdso -O0 -g; }
 make_deleted() {

@@ -22,6 +22,8 @@ type builder struct {
 	quit          bool // the function below the abort machinery decided to end the program
 	kept          []entry
 	libraries     bool      // functions of a language's library were dropped
+	python        bool      // the program's own part of the stack has functions of Python
+	nulled        bool      // a function was dropped since its caller gave it null
 	whole         bool      // they are not, since the stack has nothing else
 	started       bool      // the start of the program or thread was reached
 	inner         int       // the frame that ended the program, if one did
@@ -46,6 +48,7 @@ func (b *builder) build() {
 	b.kept = make([]entry, 0, min(len(b.thread.Frames), 32))
 	from := b.cut()
 	b.inner = from
+	b.python = slices.ContainsFunc(b.thread.Frames[from:], func(f report.Frame) bool { return f.Language == "python" })
 	b.choose(from)
 	named := b.named()
 	if named == 0 && b.libraries {
@@ -219,7 +222,7 @@ func (b *builder) cut() int {
 			}
 			end, why[i] = i+1, "signal delivery: "+f.Signal
 			b.quit, b.sig.Via = false, ""
-			if c, ok := bySignal.Get()[f.Signal]; ok {
+			if c, ok := bySignal.Get()[f.Signal]; ok && !told.Get()[b.sig.Class] {
 				class = c
 			}
 			continue
@@ -232,6 +235,12 @@ func (b *builder) cut() int {
 			b.quit, b.sig.Via = r.action == actQuit, machine(b.name(i))
 			overflow = overflow || r.action == actOverflow
 		}
+	}
+	if b.said && class == b.sig.Class && strings.HasPrefix(class, report.CrashException+": ") && b.thrownByLibrary(end) {
+		// The words are the library's: whichever function gives it a wrong value, they are the same.
+		class, _, _ = strings.Cut(strings.TrimPrefix(class, report.CrashException+": "), ": ")
+		class, b.said = report.CrashException+": "+class, false
+		b.sig.Class = class
 	}
 	switch {
 	case class == "access" && b.allocates():
@@ -259,6 +268,21 @@ func (b *builder) cut() int {
 	return end
 }
 
+// told are the classes that say more of a fault than its signal.
+var told = lazy.Value[map[string]bool]{Make: func() map[string]bool {
+	return map[string]bool{report.CrashStackOverflow: true, "call": true}
+}}
+
+// thrownByLibrary reports whether a function of the C++ library threw, from the frames that are machinery.
+func (b *builder) thrownByLibrary(end int) bool {
+	for i := range end {
+		if strings.HasPrefix(b.name(i), "std::__throw_") {
+			return true
+		}
+	}
+	return false
+}
+
 // refuses reports whether the frame below the machinery is a function that never returns: others call it to end
 // the program, each for a reason of its own.
 func (b *builder) refuses(end int) bool {
@@ -281,8 +305,9 @@ func (b *builder) consider(i int) {
 	switch why, stop := b.irrelevant(i); {
 	case b.end != "":
 		b.decide(i, Dropped, b.end)
-	case why == "" && stop == "" && b.onNull(i):
-		b.decide(i, Dropped, "called on a null object, which is its caller's mistake")
+	case why == "" && stop == "" && b.givenNull(i):
+		b.nulled = true
+		b.decide(i, Dropped, "given null, which is its caller's mistake")
 	case why != "":
 		b.decide(i, Dropped, why)
 		b.end = stop
@@ -325,6 +350,8 @@ func (b *builder) irrelevant(i int) (why, stop string) {
 		return "", ""
 	case inlinedHeader(f):
 		return "inlined from a header of an interpreter", ""
+	case b.python && b.rule(i) == nil && interprets(f):
+		return "the interpreter's own function", ""
 	case f.Inlined && strings.Contains(f.Source.File, "/include/c++/"): // its name may have no namespace
 		return "inlined from a header of the C++ library", ""
 	}

@@ -276,6 +276,32 @@ func TestOwnWordsForFunction(t *testing.T) {
 	}
 }
 
+// TestThrownByLibrary: the words of the C++ library do not tell who gave it a wrong value; the function that did does.
+func TestThrownByLibrary(t *testing.T) {
+	throws := func(frames ...string) Signature {
+		r := stackOf("exception", frames...)
+		r.Crash.Message = "instance of 'std::logic_error'\n  what():  construction from null is not valid"
+		return Of(r)
+	}
+	const libstdcxx = "@/lib/libstdc++.so.6"
+	a, b := throws("__cxa_throw"+libc, "std::__throw_logic_error"+libstdcxx, "user", "main"), throws("__cxa_throw"+libc, "std::__throw_logic_error"+libstdcxx, "host", "main")
+	if a.Hash == b.Hash || a.Class != "exception: std::logic_error" || a.Top != 1 || a.Frames[0] != "user" {
+		t.Errorf("%+v\n%+v", a, b)
+	}
+	if own := throws("__cxa_throw"+libc, "user", "main"); own.Class != "exception: std::logic_error: construction from null is not valid" || own.Top != 0 {
+		t.Errorf("the program's own: %+v", own)
+	}
+}
+
+// TestTold: what is known of a fault that a handler dealt with is not replaced by what its signal says.
+func TestTold(t *testing.T) {
+	for kind, want := range map[string]string{"stack-overflow": "stack-overflow", "wild-call": "call", "null-read": "access", "abort": "access"} {
+		if s := Of(stackOf(kind, "raise"+libc, "!SIGSEGV __restore_rt", "walk", "walk", "main")); s.Class != want {
+			t.Errorf("%s: class %s, want %s", kind, s.Class, want)
+		}
+	}
+}
+
 // TestSpots: the places of a weak signature.
 func TestSpots(t *testing.T) {
 	many := make([]int, 0, 3*(maxPeriod+2))

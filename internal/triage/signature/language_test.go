@@ -27,6 +27,31 @@ func TestCallsOfLanguage(t *testing.T) {
 	}
 }
 
+// Where Python runs, the interpreter's own functions say nothing of the bug, but its collector finds the damage of others.
+func TestInterpreter(t *testing.T) {
+	for _, c := range []struct {
+		lines []string
+		want  []string
+	}{
+		{[]string{"min_max@libpython3.12.so.1.0", "python less /x/app.py", "do_richcompare@python3.12", "python main /x/app.py"}, []string{"less", "main"}},
+		{[]string{"encode@_json.cpython-312-x86_64-linux-gnu.so", "python main /x/app.py"}, []string{"encode", "main"}},
+		{[]string{"update_refs@libpython3.12.so.1.0", "python main /x/app.py"}, []string{"update_refs", "main"}},
+		{[]string{"min_max@libpython3.12.so.1.0", "serve@app"}, []string{"min_max", "serve"}},
+	} {
+		r := stackOfLanguage(report.CrashNullRead, c.lines...)
+		frames := r.Threads[0].Frames[1:]
+		for i := range frames {
+			if name, module, ok := strings.Cut(frames[i].Function, "@"); ok {
+				frames[i].Function, frames[i].Module = name, "/x/"+module
+			}
+		}
+		r.Threads[0].Frames = frames
+		if s := Of(r); !slices.Equal(s.Frames, c.want) {
+			t.Errorf("%q: %q, want %q", c.lines, s.Frames, c.want)
+		}
+	}
+}
+
 // Java's stubs are in no signature, nor what tells one run's classes from another's.
 func TestCallsOfJava(t *testing.T) {
 	frames := []report.Frame{

@@ -102,3 +102,13 @@ func ofLibrary(f *report.Frame) bool {
 var pythonLibrary = lazy.Value[*regexp.Regexp]{Make: func() *regexp.Regexp {
 	return regexp.MustCompile(`/lib/(?:python|pypy)[23][0-9.]*t?(?:\.zip)?/|(?i:/python[23][0-9]+(?:-32)?/lib/|/python[23][0-9]+\.zip/)`)
 }}
+
+// interprets reports whether a native function is CPython's own: of the interpreter's program or library. Which of them fails on a bad value depends on its
+// version; the function of Python that runs says more.
+func interprets(f *report.Frame) bool {
+	if f.Language != "" {
+		return false
+	}
+	stem, _, _ := strings.Cut(strings.ToLower(baseName(f.Module)), ".so")
+	return interpreter.Get().MatchString(strings.TrimSuffix(strings.TrimSuffix(stem, ".exe"), ".dll"))
+}

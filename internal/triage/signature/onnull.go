@@ -1,16 +1,97 @@
 package signature
 
-// onNull reports whether frame i is the innermost one, a member function, and found this to be null: its caller, which
-// must have a name, called it on a null object. Where the function is virtual, the compiler decides which of the two
-// fails: the caller, looking for the function, or the function, if the compiler knew which one it is.
-func (b *builder) onNull(i int) bool {
+import (
+	"strings"
+
+	"github.com/corewalk/corewalk/report"
+)
+
+// givenNull reports whether frame i is the innermost that would be kept, and its caller, which must have a name, passed it the null that failed, as an
+// argument or as the object of a member function: that is the caller's mistake. What the function did with the null says nothing of it, and where a
+// function is inlined, or a virtual one is looked for, the compiler decides which of the two fails. Only one caller is taken: how far outward
+// the null is handed on depends on what the compiler knew of it.
+func (b *builder) givenNull(i int) bool {
 	crash := b.report.Crash
 	if crash == nil || crash.Blame == nil || crash.Blame.Value != 0 || b.sig.Class != "access" {
 		return false
 	}
-	if len(b.kept) > 0 || i+1 == len(b.thread.Frames) || b.name(i+1) == "" {
+	if len(b.kept) > 0 || b.nulled {
 		return false
 	}
-	steps := crash.Blame.Steps
-	return len(steps) > 0 && steps[0].Name == "this" && home(Normalize(steps[0].Function)) == b.name(i)
+	caller := i + 1
+	for caller < len(b.thread.Frames) && b.passing(caller) {
+		caller++
+	}
+	if caller == len(b.thread.Frames) || b.name(caller) == "" {
+		return false
+	}
+	if why, _ := b.irrelevant(caller); why != "" {
+		return false
+	}
+	return b.received(i, crash.Blame.Steps)
+}
+
+// passing reports whether a frame is one between a function and the caller that meant to call it: of a library.
+func (b *builder) passing(i int) bool {
+	why, stop := b.irrelevant(i)
+	return why != "" && stop == ""
+}
+
+// received reports whether the steps that lead back from a null have it come into the function of frame i as an argument, and nothing else before.
+func (b *builder) received(i int, steps []report.BlameStep) bool {
+	f := &b.thread.Frames[i]
+	for k := range steps {
+		s := &steps[k]
+		handed := s.Kind == report.BlameVariable || s.Kind == report.BlameArgument || s.Kind == report.BlamePassed
+		switch {
+		case s.Physical > f.Physical:
+			return handed // its caller, or that of the function into which it was inlined, passed it
+		case s.Physical < f.Physical:
+		case s.Role == "argument" && f.Source.Line > 0 && strings.HasPrefix(s.Name, "argument ") && readByCaller(steps[k+1:]):
+			return false
+		case f.Inlined && b.around(i, s.Function):
+			// A function into which it was inlined had the null. A member of an object, or what has no name, the function may have read
+			// itself: compilers move and join what reads it.
+			return !strings.ContainsAny(s.Name, ".>") && !strings.HasPrefix(s.Name, "[")
+		case handed && s.Role == "argument" && b.isIn(i, s.Function) && !copied(f):
+			return k+1 == len(steps) || steps[k+1].Kind == report.BlamePassed || steps[k+1].Kind == report.BlameArgument
+		}
+		if !handed {
+			return false
+		}
+	}
+	return false
+}
+
+// isIn reports whether the named function is that of frame i. Debugging information of a variable may leave out the scopes of its function.
+func (b *builder) isIn(i int, function string) bool {
+	name, have := home(Normalize(function)), b.name(i)
+	return name != "" && (name == have || strings.HasSuffix(have, "::"+name))
+}
+
+// around reports whether frame i was inlined into the named function.
+func (b *builder) around(i int, function string) bool {
+	frames := b.thread.Frames
+	for k := i + 1; k < len(frames) && frames[k-1].Inlined; k++ {
+		if b.isIn(k, function) {
+			return true
+		}
+	}
+	return false
+}
+
+// readByCaller reports whether a null was read from a member of an object before it was passed. GCC lets callers do that for a copy of a function that reads the
+// member in the source: the copy's argument has no name there.
+func readByCaller(steps []report.BlameStep) bool {
+	for i := range steps {
+		if s := &steps[i]; s.Kind == report.BlameRead {
+			return strings.ContainsAny(s.Name, ".>")
+		}
+	}
+	return false
+}
+
+// copied reports whether the function is a copy for which the compiler changed the arguments: they are not those of the source.
+func copied(f *report.Frame) bool {
+	return strings.Contains(f.Symbol, ".isra.") || strings.Contains(f.Symbol, ".part.")
 }

@@ -7,11 +7,15 @@ import (
 	"github.com/corewalk/corewalk/report"
 )
 
-// TestOnNull: who calls a member function on a null object is to blame, whichever of the two the compiler lets fail.
-func TestOnNull(t *testing.T) {
+// TestGivenNull: who passes a null, or calls a member function on a null object, is to blame, whichever of the two the compiler lets fail.
+func TestGivenNull(t *testing.T) {
 	frames := []string{"Shape::area", "draw", "main"}
 	blame := func(name, function string, value report.Addr) *report.Blame {
-		return &report.Blame{Value: value, Steps: []report.BlameStep{{Kind: report.BlameVariable, Name: name, Function: function}}}
+		role := "argument"
+		if name == "p" {
+			role = "local"
+		}
+		return &report.Blame{Value: value, Steps: []report.BlameStep{{Kind: report.BlameVariable, Name: name, Role: role, Function: function}}}
 	}
 	for _, c := range []struct {
 		name   string
@@ -48,5 +52,85 @@ func TestOnNull(t *testing.T) {
 	r.Crash.Blame = blame("this", "Shape::area", 0)
 	if s := Of(r); !slices.Contains(s.Frames, "Shape::area") {
 		t.Errorf("a caller without a name: %q", s.Frames)
+	}
+}
+
+// TestGivenNullSteps: the null must have come from the caller as it is, and one caller is taken.
+func TestGivenNullSteps(t *testing.T) {
+	variable := func(name, role, function string, physical int) report.BlameStep {
+		return report.BlameStep{Kind: report.BlameVariable, Name: name, Role: role, Function: function, Physical: physical}
+	}
+	passed := report.BlameStep{Kind: report.BlamePassed, Function: "draw", Physical: 1}
+	read := report.BlameStep{Kind: report.BlameRead, Name: "p->next", Function: "width", Physical: 0}
+	for _, c := range []struct {
+		name   string
+		frames []string
+		steps  []report.BlameStep
+		want   []string
+	}{
+		{"passed", []string{"width", "draw", "main"}, []report.BlameStep{variable("p", "argument", "width", 0), passed}, []string{"draw", "main"}},
+		{"where it came from is not known", []string{"width", "draw", "main"}, []report.BlameStep{variable("p", "argument", "width", 0)}, []string{"draw", "main"}},
+		{"handed on twice", []string{"width", "draw", "main"}, []report.BlameStep{variable("p", "argument", "width", 0), passed,
+			{Kind: report.BlamePassed, Function: "main", Physical: 2}}, []string{"draw", "main"}},
+		{"stored in the parameter later", []string{"width", "draw", "main"}, []report.BlameStep{variable("p", "argument", "width", 0), read}, []string{"width", "draw", "main"}},
+		{"read", []string{"width", "draw", "main"}, []report.BlameStep{read}, []string{"width", "draw", "main"}},
+		{"through a library", []string{"memcpy@/lib/libc.so.6", "width", "draw", "main"}, []report.BlameStep{variable("src", "argument", "memcpy", 0),
+			{Kind: report.BlamePassed, Name: "p", Role: "argument", Function: "width", Physical: 1}, {Kind: report.BlamePassed, Function: "draw", Physical: 2}}, []string{"draw", "main"}},
+		{"a library's own argument", []string{"memcpy@/lib/libc.so.6", "width", "draw", "main"}, []report.BlameStep{variable("src", "argument", "memcpy", 0),
+			{Kind: report.BlamePassed, Name: "p", Role: "local", Function: "width", Physical: 1}}, []string{"width", "draw", "main"}},
+		{"without scopes", []string{"shop::Shape::width", "draw", "main"}, []report.BlameStep{variable("this", "argument", "width", 0)}, []string{"draw", "main"}},
+		{"read deeper, then passed", []string{"memcpy@/lib/libc.so.6", "width", "draw", "main"}, []report.BlameStep{variable("src", "argument", "memcpy", 0), read,
+			{Kind: report.BlamePassed, Name: "p", Role: "argument", Function: "width", Physical: 1}}, []string{"width", "draw", "main"}},
+		{"read outside, nothing passed", []string{"width", "draw", "main"}, []report.BlameStep{{Kind: report.BlameRead, Name: "p", Function: "draw", Physical: 1}}, []string{"width", "draw", "main"}},
+		{"an argument that the caller read", []string{"width", "draw", "main"}, []report.BlameStep{variable("p", "argument", "width", 0), {Kind: report.BlameReturned, Function: "width"}}, []string{"width", "draw", "main"}},
+		{"a read that is called an argument", []string{"width", "draw", "main"}, []report.BlameStep{{Kind: report.BlameRead, Name: "p", Role: "argument", Function: "width"}}, []string{"width", "draw", "main"}},
+		{"called by a library's", []string{"width", "qsort@/lib/libc.so.6", "draw", "main"}, []report.BlameStep{variable("p", "argument", "width", 0)}, []string{"draw", "main"}},
+		{"called by a library's, and nothing else", []string{"width", "start_thread@/lib/libc.so.6"}, []report.BlameStep{variable("p", "argument", "width", 0)}, []string{"width"}},
+		{"of another function", []string{"shop::Shape::bandwidth", "draw", "main"}, []report.BlameStep{variable("this", "argument", "width", 0)}, []string{"shop::Shape::bandwidth", "draw", "main"}},
+	} {
+		r := stackOf("null-read", c.frames...)
+		r.Crash.Blame = &report.Blame{Steps: c.steps}
+		if s := Of(r); !slices.Equal(s.Frames, c.want) {
+			t.Errorf("%s: %q, want %q", c.name, s.Frames, c.want)
+		}
+	}
+	// Inlined, the function has no arguments of its own: a variable around it holds the null.
+	r := stackOf("null-read", "+width", "draw", "main")
+	r.Threads[0].Frames[1].Physical, r.Threads[0].Frames[2].Physical = 0, 1
+	r.Crash.Blame = &report.Blame{Steps: []report.BlameStep{variable("p", "local", "draw", 0), {Kind: report.BlameRead, Function: "draw"}}}
+	if s := Of(r); !slices.Equal(s.Frames, []string{"draw", "main"}) {
+		t.Errorf("inlined: %q", s.Frames)
+	}
+	r.Crash.Blame.Steps = []report.BlameStep{{Kind: report.BlamePassed, Function: "width"}, {Kind: report.BlameRead, Name: "*row", Function: "draw"}}
+	if s := Of(r); !slices.Equal(s.Frames, []string{"draw", "main"}) {
+		t.Errorf("read around it: %q", s.Frames)
+	}
+	r.Crash.Blame.Steps = []report.BlameStep{variable("s.audit", "local", "draw", 0)}
+	if s := Of(r); s.Frames[0] != "width" {
+		t.Errorf("a member: %q", s.Frames)
+	}
+	r.Crash.Blame.Steps = []report.BlameStep{variable("p", "local", "draw", 0)}
+	r.Crash.Blame.Steps[0].Function = "main"
+	if s := Of(r); !slices.Equal(s.Frames, []string{"width", "draw", "main"}) {
+		t.Errorf("of a function that it is not inlined into: %q", s.Frames)
+	}
+	// GCC has the callers of a copy read what the function reads in the source: the copy's argument has no name.
+	for name, want := range map[string]string{"p->title": "width", "*rows": "draw"} {
+		r = stackOf("null-read", "width", "draw", "main")
+		r.Threads[0].Frames[0].Source.Line = 7
+		r.Crash.Blame = &report.Blame{Steps: []report.BlameStep{{Kind: report.BlameArgument, Name: "argument 1", Role: "argument", Function: "width"}, passed,
+			{Kind: report.BlameRead, Name: name, Function: "draw", Physical: 1}}}
+		if s := Of(r); s.Frames[0] != want {
+			t.Errorf("%s read by the caller: %q", name, s.Frames)
+		}
+	}
+	// The compiler passed to its copy what the function of the source reads itself.
+	for _, symbol := range []string{"width.isra.0", "width.part.0"} {
+		r = stackOf("null-read", "width", "draw", "main")
+		r.Threads[0].Frames[0].Symbol = symbol
+		r.Crash.Blame = &report.Blame{Steps: []report.BlameStep{{Kind: report.BlameArgument, Name: "argument 2", Role: "argument", Function: "width"}}}
+		if s := Of(r); s.Frames[0] != "width" {
+			t.Errorf("%s: %q", symbol, s.Frames)
+		}
 	}
 }

@@ -44,8 +44,10 @@ type sample struct {
 	Crash  report.Crash `json:"crash"`
 	End    string       `json:"end"`
 	Frames []int        `json:"frames"` // indexes into the table of frames
-	report *report.Report
-	sig    *signature.Signature
+	// Physical are the numbers of the physical frames of the innermost frames.
+	Physical []int `json:"physical,omitempty"`
+	report   *report.Report
+	sig      *signature.Signature
 }
 
 // label returns the answer: which bug it is.
@@ -88,7 +90,13 @@ func readStacks(t testing.TB, name string) []*sample {
 		for i, n := range s.Frames {
 			f := table[n]
 			f.Index = i
+			if i < len(s.Physical) {
+				f.Physical = s.Physical[i]
+			}
 			th.Frames = append(th.Frames, f)
+		}
+		if b := s.Crash.Blame; b != nil && len(b.Steps) > 0 && b.Steps[0].Kind == "" && b.Steps[0].Name == "this" && len(th.Frames) > 0 && th.Frames[0].Function == b.Steps[0].Function { // recorded without
+			b.Steps[0].Kind, b.Steps[0].Role = report.BlameVariable, "argument"
 		}
 		s.report = &report.Report{Crash: &s.Crash, Threads: []report.Thread{th}}
 		s.report.Dump.Command = s.Program
@@ -104,7 +112,7 @@ func writeStacks(t *testing.T, name string, all []*sample) {
 	numbers := make(map[string]int)
 	var table []report.Frame
 	for _, s := range all {
-		s.Frames = nil
+		s.Frames, s.Physical = nil, nil
 		th := &s.report.Threads[0]
 		s.End = th.End
 		for i := range th.Frames {
@@ -117,6 +125,9 @@ func writeStacks(t *testing.T, name string, all []*sample) {
 				table = append(table, f)
 			}
 			s.Frames = append(s.Frames, n)
+			if s.report.Crash.Blame != nil && i < 24 {
+				s.Physical = append(s.Physical, th.Frames[i].Physical)
+			}
 		}
 		s.Frames = shorten(s.Frames)
 		c := s.report.Crash
@@ -167,15 +178,16 @@ func leanBlame(b *report.Blame) *report.Blame {
 		return nil
 	}
 	out := &report.Blame{Value: b.Value}
-	if len(b.Steps) > 0 {
-		out.Steps = []report.BlameStep{{Name: b.Steps[0].Name, Function: b.Steps[0].Function}}
+	for i := range b.Steps {
+		s := &b.Steps[i]
+		out.Steps = append(out.Steps, report.BlameStep{Kind: s.Kind, Name: s.Name, Role: s.Role, Function: s.Function, Physical: s.Physical})
 	}
 	return out
 }
 
 // lean returns the parts of a frame that signatures look at.
 func lean(f *report.Frame) report.Frame {
-	out := report.Frame{Function: f.Function, Inlined: f.Inlined, NoReturn: f.NoReturn, Tail: f.Tail, Signal: f.Signal, Trust: f.Trust, Mismatched: f.Mismatched, Merged: f.Merged}
+	out := report.Frame{Function: f.Function, Inlined: f.Inlined, NoReturn: f.NoReturn, Tail: f.Tail, Symbol: copySuffix(f.Symbol), Signal: f.Signal, Trust: f.Trust, Mismatched: f.Mismatched, Merged: f.Merged}
 	if f.Module != "" {
 		out.Module = filepath.Base(f.Module)
 	}
@@ -186,6 +198,16 @@ func lean(f *report.Frame) report.Frame {
 		out.Offset = f.Offset
 	}
 	return out
+}
+
+// copySuffix returns what a linkage name says of a copy for which the compiler changed the arguments.
+func copySuffix(symbol string) string {
+	for _, mark := range []string{".isra.", ".part."} {
+		if strings.Contains(symbol, mark) {
+			return mark
+		}
+	}
+	return ""
 }
 
 // A plantedBug is a bug that a source declares, with the number of paths to it.

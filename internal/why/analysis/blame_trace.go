@@ -475,6 +475,9 @@ func (t *tracer) choose(w *witness, v *provenance.Value, value uint64) *provenan
 	sure := true
 	for _, a := range v.Alternatives() {
 		got, exact, ok := w.eval.Value(a, v.At)
+		if !ok {
+			got, exact, ok = t.handed(w, a)
+		}
 		if ok && got != value && !t.loose {
 			sure = sure && exact
 			continue
@@ -494,6 +497,27 @@ func (t *tracer) choose(w *witness, v *provenance.Value, value uint64) *provenan
 		t.past = v.At
 	}
 	return left
+}
+
+// handed returns what the caller passed for a parameter in a register, as far as the caller's own registers and memory still tell.
+func (t *tracer) handed(w *witness, v *provenance.Value) (value uint64, exact, ok bool) {
+	for v.Kind == provenance.Slot && w.code.Stored(v) != nil {
+		if v = w.code.Stored(v); v.Kind == provenance.Slot {
+			return 0, false, false
+		}
+	}
+	if v.Kind != provenance.Entry || !slices.Contains(w.abi.Args, v.Reg) || w.number >= maxBlameFrames {
+		return 0, false, false
+	}
+	caller := t.witness(w.number+1, nil)
+	if caller == nil || caller.state.PC == caller.frame.RA() {
+		return 0, false, false
+	}
+	call, ok := caller.code.Inst(caller.state.PC)
+	if !ok || call.Kind != disasm.Call || call.Target != w.call.Entry {
+		return 0, false, false
+	}
+	return caller.eval.Value(caller.code.Before(caller.state.PC, provenance.Reg(v.Reg)), 0)
 }
 
 // passed continues from a parameter to what the caller passed for it.

@@ -170,6 +170,9 @@ func (c *crash) signalled() verdict {
 	if g := c.goEnd(); g != nil {
 		return g.verdict
 	}
+	if c.stop().why.Kind == report.CrashAbort && c.raisedAgain() {
+		return verdict{report.CrashSignal, "sent from outside; its handler raised it again"}
+	}
 	return verdict{c.stop().why.Kind, c.stop().why.Text}
 }
 

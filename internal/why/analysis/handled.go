@@ -64,9 +64,51 @@ type caughtFault struct {
 	frame   int // the entry to look at
 }
 
-// abortedByHandler reports whether the handler of a fault aborted, and nobody said why.
+// abortedByHandler reports whether the handler of a fault aborted, or raised the same signal again, and nobody said why.
 func (c *crash) abortedByHandler() bool {
-	return c.handled() != nil && c.spoken().kind == report.CrashAbort && c.message() == "" && c.Signal != nil && c.Signal.Number == sigABRT
+	h := c.handled()
+	if h == nil || c.message() != "" || c.Signal == nil {
+		return false
+	}
+	return c.spoken().kind == report.CrashAbort && c.Signal.Number == sigABRT || c.raisedFault(h)
+}
+
+// raisedFault reports whether the handler of a fault raised the same signal again.
+func (c *crash) raisedFault(h *handledFault) bool {
+	return c.spoken().kind == report.CrashSignal && c.Signal.Number == h.signal.Number && c.Signal.PID != 0 && c.Signal.PID == c.Signal.OwnPID
+}
+
+// raisedAgain reports whether a handler of a signal that was no fault did nothing but raise SIGABRT: the program was ended from outside, as
+// Python's faulthandler lets it end. A program that aborts has its abort below the handler, and then that is known to be what was
+// delivered.
+func (c *crash) raisedAgain() bool {
+	if c.Signal == nil || c.Signal.Number != sigABRT {
+		return false
+	}
+	raised := false
+	for i := range c.named.Frames {
+		f := &c.named.Frames[i]
+		if f.Signal != "" {
+			if !raised || f.Physical+1 >= len(c.stack) {
+				return false
+			}
+			s, sure := c.delivered(c.stack, f.Physical)
+			return sure == "" || s.Number == sigABRT && s.HasInfo && s.PID != c.Signal.OwnPID
+		}
+		switch {
+		case raises(f.Function):
+			raised = true
+		case f.Function != "" || !systemModule(f.Module): // a C library has no names for its own functions
+			return false
+		}
+	}
+	return false
+}
+
+// raises reports whether a function is one by which a handler raises a signal, or faulthandler's own.
+func raises(function string) bool {
+	name := strings.TrimPrefix(function, "__GI_")
+	return name == "raise" || name == "gsignal" || strings.HasPrefix(strings.TrimLeft(name, "_"), "pthread_kill") || strings.HasPrefix(name, "faulthandler_")
 }
 
 // caught is the fault that is the reason of a program whose handler of the fault then aborted: place, instruction, address and blame are the
@@ -92,6 +134,9 @@ func (c *crash) findCaught() *caughtFault {
 	frames := c.named.Frames[from:]
 	v := titled(verdict{why.Kind, why.Text}, f, seenFrom(frames, h.physical))
 	handler := "called abort"
+	if c.raisedFault(h) {
+		handler = "raised it again"
+	}
 	if w := c.words(); w.told == asHandler {
 		handler = cmp.Or(w.Reason, handler)
 	}

@@ -28,6 +28,25 @@ func (g *Graph) AddRoots(start, end uint64, rank uint8) {
 	}
 }
 
+// AddNarrow is AddRoots for halves of words that are pointers after widen.
+func (g *Graph) AddNarrow(start, end uint64, rank uint8, widen func(v uint32) uint64) {
+	if g.mem.Arch == nil {
+		return
+	}
+	w := window{mem: g.mem}
+	for at := (start + 3) &^ 3; at+4 <= end; at += 4 {
+		b := w.read(at, 4)
+		if len(b) < 4 {
+			const page = 4096
+			at = at&^(page-1) + page - 4 // not in the dump
+			continue
+		}
+		if to, ok := g.target(widen(g.mem.Arch.ByteOrder.Uint32(b))); ok {
+			g.root(Root{At: at &^ 7, To: to, Rank: rank})
+		}
+	}
+}
+
 // root takes note of a root: the first of each rank for each object.
 func (g *Graph) root(r Root) {
 	if g.rooted == nil {
@@ -67,7 +86,7 @@ func (g *Graph) Edges(ctx context.Context) error {
 			return true
 		}
 		last := None
-		g.pointers(start, b, func(_ int, to Node) bool {
+		g.within(start, 0, b, func(_ int, to Node) bool {
 			if to != n && to != last {
 				out.add(to)
 			}
@@ -114,7 +133,7 @@ func (g *Graph) Out(n Node, yield func(to Node) bool) {
 	const piece = 1 << 20
 	for off, size := uint64(0), min(g.Size(n), maxScan); off < size; off += piece {
 		on := true
-		g.pointers(start+off, g.mem.Some(start+off, int(min(piece, size-off))), func(_ int, to Node) bool {
+		g.within(start, off, g.mem.Some(start+off, int(min(piece, size-off))), func(_ int, to Node) bool {
 			on = to == n || yield(to)
 			return on
 		})
@@ -132,7 +151,7 @@ func (g *Graph) Pointer(from, to Node) (off uint64, ok bool) {
 	start := g.Start(from)
 	const piece = 1 << 20
 	for at, size := uint64(0), min(g.Size(from), maxScan); at < size && !ok; at += piece {
-		g.pointers(start+at, g.mem.Some(start+at, int(min(piece, size-at))), func(o int, t Node) bool {
+		g.within(start, at, g.mem.Some(start+at, int(min(piece, size-at))), func(o int, t Node) bool {
 			if t == to {
 				off, ok = at+uint64(o), true
 			}
@@ -151,7 +170,7 @@ func (g *Graph) Words(n Node, yield func(off uint64, to Node) bool) {
 	const piece = 1 << 20
 	on := true
 	for at, size := uint64(0), min(g.Size(n), maxScan); at < size && on; at += piece {
-		g.pointers(start+at, g.mem.Some(start+at, int(min(piece, size-at))), func(o int, to Node) bool {
+		g.within(start, at, g.mem.Some(start+at, int(min(piece, size-at))), func(o int, to Node) bool {
 			on = to == n || yield(at+uint64(o), to)
 			return on
 		})

@@ -24,6 +24,7 @@ const (
 type space struct {
 	start, top, end uint64 // objects are up to top
 	name            string
+	single          bool // one object has all of it; what fills the rest is none
 }
 
 // A gap is the end of what a thread has for itself: from start on there are no objects.
@@ -231,6 +232,7 @@ func (h *javaHeap) wrong(at, end uint64, why string) {
 // walk calls yield for what is in a space from an object on, until it returns false.
 func (h *javaHeap) walk(s *space, from uint64, yield func(heap.Block) bool) bool {
 	g, _ := slices.BinarySearchFunc(h.gaps, from, func(g gap, at uint64) int { return cmp.Compare(g.end, at+1) })
+	rest := s.top
 	for at, n := from, 0; at < s.top; n++ {
 		if n%64 == 0 && h.vm.spend(64) != nil {
 			h.wrong(at, s.top, "more objects than may be looked at")
@@ -263,9 +265,12 @@ func (h *javaHeap) walk(s *space, from uint64, yield func(heap.Block) bool) bool
 		if !yield(heap.Block{Start: at, Size: size}) {
 			return false
 		}
-		at += size
+		if at += size; s.single {
+			rest = at
+			break
+		}
 	}
-	return s.top >= s.end || yield(heap.Block{Start: s.top, Size: s.end - s.top, Free: true, List: s.name})
+	return rest >= s.end || yield(heap.Block{Start: rest, Size: s.end - rest, Free: true, List: s.name})
 }
 
 // nextObject is the next place before next at which objects begin, so many that they are no chance; next if there is none.
@@ -279,7 +284,7 @@ func (h *javaHeap) nextObject(at, next uint64) uint64 {
 			if o == next || k == enough {
 				return c
 			}
-			if klass := h.klassIn(h.w.read(o, 24)); !h.loaded[klass] {
+			if klass := h.klassIn(h.w.read(o, headBytes)); !h.loaded[klass] {
 				break
 			}
 			size, why := h.sizeAt(o, next)
@@ -295,10 +300,9 @@ func (h *javaHeap) nextObject(at, next uint64) uint64 {
 // klassIn is where the class of an object is that begins with some bytes; 0 if they are too few.
 func (h *javaHeap) klassIn(b []byte) uint64 {
 	o := &h.vm.objects
-	if len(b) < 16 {
-		return 0
-	}
 	switch {
+	case uint64(len(b)) < h.lengthAt:
+		return 0
 	case o.inMark:
 		if v := binary.LittleEndian.Uint64(b) >> klassInMark; v != 0 {
 			return o.base + v<<o.narrowKlass.shift
@@ -315,12 +319,9 @@ func (h *javaHeap) klassIn(b []byte) uint64 {
 
 // sizeAt is how many bytes the object at an address has, none of which are past limit; why says what is wrong with it.
 func (h *javaHeap) sizeAt(at, limit uint64) (size uint64, why string) {
-	b := h.w.read(at, 24)
-	if len(b) < 16 && limit-at >= 16 {
+	b := h.w.read(at, headBytes)
+	if uint64(len(b)) < h.lengthAt {
 		return 0, "it is not in the dump"
-	}
-	if limit-at < 16 && h.vm.objects.inMark { // an object may have 8 bytes
-		b = append(slices.Clone(b), make([]byte, 16)...)
 	}
 	klass := h.klassIn(b)
 	c := h.class(klass)

@@ -54,6 +54,7 @@ const (
 const (
 	mirrorClass = "java/lang/Class"
 	chunkClass  = "jdk/internal/vm/StackChunk"
+	fillerClass = "[Ljdk/internal/vm/FillerElement;" // of JDK 19 on: what fills gaps is an array of numbers all the same
 	// notLoaded is said of what lies in the archive of class data, of classes that the program has not come to yet.
 	notLoaded = ", class not loaded"
 )
@@ -116,7 +117,8 @@ func (h *javaHeap) readClass(klass uint64) *heapClass {
 	if helper := int32(helper32); helper < 0 {
 		c.kind, c.header, c.shift = arraySize, uint64(helper32>>helperHeader&0xff), uint8(helper32&helperShiftMask)
 		c.references = helper>>helperTagShift == helperReferences
-		if len(name) < 2 || name[0] != '[' || c.references != strings.ContainsRune("L[", rune(name[1])) || c.shift > 3 ||
+		named := len(name) >= 2 && strings.ContainsRune("L[", rune(name[1])) && name != fillerClass // as an array of references
+		if len(name) < 2 || name[0] != '[' || c.references != named || c.shift > 3 ||
 			c.header < h.lengthAt+4 || c.header > maxArrayHeader || c.references && 1<<c.shift != h.refSize {
 			return nil
 		}

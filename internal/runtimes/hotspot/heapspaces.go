@@ -67,7 +67,7 @@ func (h *javaHeap) add(name string, bottom, top, end uint64) bool {
 		return false
 	}
 	if bottom < end {
-		h.spaces = append(h.spaces, space{bottom, top, end, name})
+		h.spaces = append(h.spaces, space{start: bottom, top: top, end: end, name: name})
 	}
 	return true
 }
@@ -121,11 +121,16 @@ func (h *javaHeap) regions(at uint64) error {
 	length, ok4 := vm.off("G1HeapRegionTable._length")
 	kind, ok5 := vm.off("HeapRegion._type", "G1HeapRegion._type")
 	tag, ok6 := vm.off("HeapRegionType._tag", "G1HeapRegionType._tag")
-	goesOn, ok7 := vm.constants["HeapRegionType::ContinuesHumongousTag"]
-	if !ok7 {
-		goesOn, ok7 = vm.constants["G1HeapRegionType::ContinuesHumongousTag"]
+	constant := func(name string) (uint32, bool) {
+		if v, ok := vm.constants["HeapRegionType::"+name]; ok {
+			return v, true
+		}
+		v, ok := vm.constants["G1HeapRegionType::"+name]
+		return v, ok
 	}
-	if !ok || !ok2 || !ok3 || !ok4 || !ok5 || !ok6 || !ok7 {
+	begins, ok7 := constant("StartsHumongousTag")
+	goesOn, ok8 := constant("ContinuesHumongousTag")
+	if !ok8 || !ok || !ok2 || !ok3 || !ok4 || !ok5 || !ok6 || !ok7 {
 		return fmt.Errorf("%w: no regions", ErrNoTables)
 	}
 	at += manager + table
@@ -145,7 +150,8 @@ func (h *javaHeap) regions(at uint64) error {
 		}
 		bottom, end := h.field(r, "HeapRegion._bottom", "G1HeapRegion._bottom", "Space._bottom"), h.field(r, "HeapRegion._end", "G1HeapRegion._end", "Space._end")
 		top := h.field(r, "HeapRegion._top", "G1HeapRegion._top", "G1ContiguousSpace._top")
-		if t, _ := vm.U32(r + kind + tag); t == goesOn {
+		t, _ := vm.U32(r + kind + tag)
+		if t == goesOn {
 			if k := len(h.spaces); k > 0 && h.spaces[k-1].end == bottom && top <= end { // with that in which the object begins
 				h.spaces[k-1].top, h.spaces[k-1].end = max(top, h.spaces[k-1].top), end
 			}
@@ -156,6 +162,8 @@ func (h *javaHeap) regions(at uint64) error {
 		}
 		if !h.add("region", bottom, top, end) {
 			damaged++
+		} else if t == begins {
+			h.spaces[len(h.spaces)-1].single = true
 		}
 	}
 	if damaged > 0 {

@@ -27,7 +27,7 @@ public class Heap {
     static class Weakly { byte[] b = new byte[100]; }
     static class Softly { byte[] b = new byte[200]; }
     static class Lost { Lost other; Object held = new int[5]; }
-    static class Held { Object what = new double[7]; }
+    static class Held { Object what = new double[20_000]; }
     static class Finalized { @Override protected void finalize() {} }
     enum Colour { RED, GREEN }
 
@@ -36,6 +36,7 @@ public class Heap {
             List<Object> l = new LinkedList<>();
             for (int i = 0; i < 1000; i++) l.add(new Sub(i));
             sink = l;
+            try { Thread.sleep(1); } catch (InterruptedException e) { return; }
         }
     }
 
@@ -49,12 +50,12 @@ public class Heap {
         for (int i = 0; i < 5000; i++) CACHE.put("key " + i, new Order(i));
         for (int i = 0; i < 3000; i++) chain = new Node(chain);
         for (int i = 0; i < table.length; i++) { table[i] = new Object[i]; if (i > 3) table[i][3] = new TreeMap<>(Map.of("k", i)); }
-        weak = new WeakReference<>(new Weakly());
         soft = new SoftReference<>(new Softly());
         for (int i = 0; i < 10; i++) { int k = i; lambdas.add(() -> k); }
         Finalized[] f = new Finalized[50];
         for (int i = 0; i < f.length; i++) f[i] = new Finalized();
         System.gc();
+        weak = new WeakReference<>(new Weakly());
         for (int i = 0; i < 700; i++) { Lost a = new Lost(), b = new Lost(); a.other = b; b.other = a; }
         Class<?>[] primitives = {int.class, void.class, int[].class, Order[][].class};
         long pid = ManagementFactory.getRuntimeMXBean().getPid();

@@ -176,7 +176,8 @@ func compareHeap(t *testing.T, core, histogram string, same bool) {
 	for _, row := range m.Unreached.Types {
 		lost[row.Name] = row.Count
 	}
-	if lost["Heap$Lost"] < 1300 || lost["Heap$Order"]+lost["Heap$Softly"]+lost["Heap$Finalized"]+lost["Heap$Node"] > 0 {
+	if !same && lost["Heap$Lost"] < 1300 || // busy threads have had them collected
+		 lost["Heap$Order"]+lost["Heap$Softly"]+lost["Heap$Finalized"]+lost["Heap$Node"] > 0 {
 		t.Errorf("lost: %v", lost)
 	}
 	if at := m.Largest[0]; at.Type == "long[]" {

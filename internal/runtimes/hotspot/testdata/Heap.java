@@ -48,6 +48,7 @@ public class Heap {
 
     public static void main(String[] args) throws Exception {
         for (int i = 0; i < 5000; i++) CACHE.put("key " + i, new Order(i));
+        CACHE.get("key 77").items = new Item[1_000_000];
         for (int i = 0; i < 3000; i++) chain = new Node(chain);
         for (int i = 0; i < table.length; i++) { table[i] = new Object[i]; if (i > 3) table[i][3] = new TreeMap<>(Map.of("k", i)); }
         soft = new SoftReference<>(new Softly());

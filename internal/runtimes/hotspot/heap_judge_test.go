@@ -80,7 +80,7 @@ func TestHeapAgainstJava(t *testing.T) {
 						t.Skipf("%v\n%s", err, counted)
 					}
 				}
-				compareHeap(t, core, string(counted), m.busy != "0")
+				compareHeap(t, core, string(counted), m.busy != "0", m.options[0] == "-XX:+UseG1GC")
 			})
 		}
 	}
@@ -94,8 +94,9 @@ type objectCount struct {
 	bytes uint64
 }
 
-// compareHeap compares the objects in a core with a histogram; same says that it is of the same moment.
-func compareHeap(t *testing.T, core, histogram string, same bool) {
+// compareHeap compares the objects in a core with a histogram; same says that it is the debugger's of the core. Else what marking has found dead may not
+// be in it: G1 of JDK 17 leaves that out.
+func compareHeap(t *testing.T, core, histogram string, same, marked bool) {
 	ctx := context.Background()
 	target, err := corewalk.Open(ctx, core)
 	if err != nil {
@@ -137,18 +138,25 @@ func compareHeap(t *testing.T, core, histogram string, same bool) {
 	if len(want) < 300 {
 		t.Fatalf("%d classes in\n%s", len(want), histogram)
 	}
+	lost := map[string]int{}
+	for _, row := range m.Unreached.Types {
+		lost[row.Name] = row.Count
+	}
 	all := 0
 	for name, w := range want {
 		all += w.count
 		if !same && (name == "int[]" || name == filler) {
 			continue // Java filled the ends of what threads have, to count
 		}
+		if dead := got[name].count - w.count; !same && marked && dead > 0 && dead <= lost[name]+5 {
+			continue
+		}
 		if got[name] != w {
 			t.Errorf("%s: %+v, want %+v", name, got[name], w)
 		}
 	}
 	for name, g := range got {
-		if _, ok := want[name]; !ok && !strings.HasSuffix(name, ", class not loaded") {
+		if _, ok := want[name]; !ok && (same || !marked || g.count > lost[name]) && !strings.HasSuffix(name, ", class not loaded") {
 			t.Errorf("%s: %+v, which Java does not count", name, g)
 		}
 	}
@@ -171,10 +179,6 @@ func compareHeap(t *testing.T, core, histogram string, same bool) {
 	}
 	if paths["long[]"] != "Heap.humongous" || !cachePath.MatchString(paths["Heap$Item[]"]) || paths["double[]"] != "held of Heap.hold() → what" {
 		t.Errorf("paths: %v", paths)
-	}
-	lost := map[string]int{}
-	for _, row := range m.Unreached.Types {
-		lost[row.Name] = row.Count
 	}
 	if !same && lost["Heap$Lost"] < 1300 || // busy threads have had them collected
 		lost["Heap$Order"]+lost["Heap$Softly"]+lost["Heap$Finalized"]+lost["Heap$Node"] > 0 {

@@ -35,7 +35,7 @@ func (t *Target) parts(now subject.State, values dwarfvars.Options) analysis.Par
 	}
 	for i := range runtimeKinds {
 		k := &runtimeKinds[i]
-		if k.shows == nil {
+		if k.schedules {
 			continue
 		}
 		p.Languages = append(p.Languages, analysis.Language{Shows: k.shows, Find: func(libs []*libstate.Library, b *budget.Budget) tasks.Runtime {

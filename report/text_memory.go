@@ -190,6 +190,7 @@ func (t *textWriter) memoryBlocks(title string, list []MemoryBlock) {
 const (
 	goHeap     = "Go heap"
 	pythonHeap = "Python's small objects"
+	javaHeap   = "Java heap"
 )
 
 // unreached says what is lost, as far as that can be said.
@@ -214,6 +215,8 @@ func (t *textWriter) unreached(m *Memory) {
 		text += " [possibly lost: the process ran on]"
 	case m.Missing == 0 && slices.ContainsFunc(m.Allocators, func(a MemoryAllocator) bool { return a.Name == pythonHeap }):
 		text += " [likely leaked, or cycles that Python has not collected yet]"
+	case m.Missing == 0 && slices.ContainsFunc(m.Allocators, func(a MemoryAllocator) bool { return a.Name == javaHeap }):
+		text += " [of Java not collected yet, else likely leaked]"
 	case m.Missing > 0:
 		text += "; pointers to them may be in memory that the dump lacks"
 	default:

@@ -6,6 +6,7 @@
 package heap
 
 import (
+	"github.com/corewalk/corewalk/internal/heap/graph"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -104,6 +105,16 @@ type Ranged interface {
 	Ranges() [][2]uint64
 }
 
+// Pointing is a Ranged Allocator of a runtime that knows which words of its blocks are references, and how they are written: nothing else in them
+// leads anywhere, and what leads into one of them from elsewhere leads to its beginning.
+type Pointing interface {
+	Ranged
+	// References adds to out the references in a part b of the block at start that begins at an offset in it.
+	References(start, off uint64, b []byte, out []graph.Ref) []graph.Ref
+	// Widened is where a reference of 32 bits leads, as stacks and registers may have it; 0 where there are none.
+	Widened(v uint32) uint64
+}
+
 // ObjectBytes is how much of a block Objects is shown.
 const ObjectBytes = 160
 
@@ -116,6 +127,12 @@ type Objects interface {
 	Variables(yield func(name string, value uint64) bool)
 	// Unknown says why no object is known; "" where some may be.
 	Unknown() string
+}
+
+// Fielded is an Objects that names the references in its objects.
+type Fielded interface {
+	// FieldAt is the name of the reference at an offset of the object at start: "next", "[3]"; "" if it is not known.
+	FieldAt(start, off uint64) string
 }
 
 // An Object is what a runtime knows of one of its objects.

@@ -22,6 +22,8 @@ type Root struct {
 type Graph struct {
 	index
 	mem    procmem.Reader
+	told   []told
+	refs   []Ref // of a part of one object
 	sizes  []uint32
 	large  map[Node]uint64 // sizes that do not fit
 	Kinds  []Kind          // of each object
@@ -79,6 +81,24 @@ func NewBuilder(mem procmem.Reader, limit int) *Builder {
 
 // Range says that objects may be in a range of memory. It is false where that overlaps another.
 func (b *Builder) Range(start, end uint64) bool { return b.g.add(start, end) }
+
+// A Ref is a reference in an object.
+type Ref struct {
+	Off uint64 // in the object
+	To  uint64
+}
+
+// told is memory whose objects somebody knows the references of.
+type told struct {
+	start, end uint64
+	refs       func(start, off uint64, b []byte, out []Ref) []Ref
+}
+
+// Tell has the references of objects in a range told, of a part b of the object at start that begins at an offset in it. What else is in them leads
+// nowhere, and only what leads to the beginning of one of them leads there.
+func (b *Builder) Tell(start, end uint64, refs func(start, off uint64, b []byte, out []Ref) []Ref) {
+	b.g.told = append(b.g.told, told{start, end, refs})
+}
 
 // Add adds an object. All objects are added twice: to count them, and after Counted once more with their sizes. An object that begins nowhere in
 // the ranges, or where one does already, is left out.
@@ -142,6 +162,9 @@ func (g *Graph) Find(addr uint64) (n Node, off uint64, ok bool) {
 
 // target is the object to which a pointer leads.
 func (g *Graph) target(v uint64) (Node, bool) {
+	if g.toldAt(v) != nil {
+		return g.exact(v)
+	}
 	n, off, ok := g.Find(v)
 	if ok && g.Heads != nil {
 		if k := int(g.Kinds[n]); k < len(g.Heads) && off < uint64(g.Heads[k]) {
@@ -149,6 +172,16 @@ func (g *Graph) target(v uint64) (Node, bool) {
 		}
 	}
 	return n, ok
+}
+
+// toldAt is what tells the references of an object at an address; nil for its words.
+func (g *Graph) toldAt(addr uint64) *told {
+	for i := range g.told {
+		if t := &g.told[i]; addr >= t.start && addr < t.end {
+			return t
+		}
+	}
+	return nil
 }
 
 // blind reports whether what an object points at does not count.
@@ -229,6 +262,24 @@ func (g *Graph) words(at uint64, b []byte, yield func(off int, v uint64) bool) {
 	for ; off+4 <= len(b); off += 4 {
 		if v := a.ByteOrder.Uint32(b[off:]); v != 0 && !yield(off, uint64(v)) {
 			return
+		}
+	}
+}
+
+// within calls yield for each pointer in a part of an object that begins at an offset in it: how far in the part it is.
+func (g *Graph) within(start, off uint64, b []byte, yield func(off int, to Node) bool) {
+	t := g.toldAt(start)
+	if t == nil {
+		g.pointers(start+off, b, yield)
+		return
+	}
+	const piece = 64 << 10
+	for i := 0; i < len(b); i += piece {
+		g.refs = t.refs(start, off+uint64(i), b[i:min(i+piece, len(b))], g.refs[:0])
+		for _, r := range g.refs {
+			if to, ok := g.target(r.To); ok && !yield(int(r.Off-off), to) {
+				return
+			}
 		}
 	}
 }

@@ -5,8 +5,10 @@ import (
 	"math/bits"
 )
 
-// maxScan is how much of one object is searched for pointers.
-const maxScan = 1 << 30
+const (
+	maxScan   = 1 << 30 // bytes of one object that are searched for pointers
+	scanPiece = 1 << 20 // that are read at once
+)
 
 func trailing(w uint64) int { return bits.TrailingZeros64(w) }
 
@@ -25,6 +27,25 @@ func (g *Graph) AddRoots(start, end uint64, rank uint8) {
 			return true
 		})
 		start += uint64(len(b))
+	}
+}
+
+// AddNarrow is AddRoots for halves of words that are pointers after widen.
+func (g *Graph) AddNarrow(start, end uint64, rank uint8, widen func(v uint32) uint64) {
+	if g.mem.Arch == nil {
+		return
+	}
+	w := window{mem: g.mem}
+	for at := (start + 3) &^ 3; at+4 <= end; at += 4 {
+		b := w.read(at, 4)
+		if len(b) < 4 {
+			const page = 4096
+			at = at&^(page-1) + page - 4 // not in the dump
+			continue
+		}
+		if to, ok := g.target(widen(g.mem.Arch.ByteOrder.Uint32(b))); ok {
+			g.root(Root{At: at &^ 7, To: to, Rank: rank})
+		}
 	}
 }
 
@@ -57,7 +78,16 @@ func (g *Graph) Edges(ctx context.Context) error {
 	at := make([]uint32, g.nodes+1)
 	var out edges
 	var err error
-	g.Each(maxScan, func(n Node, start uint64, b []byte) bool {
+	from, last := None, None
+	add := func(_ int, to Node) bool {
+		if to != from && to != last {
+			out.add(to)
+		}
+		last = to
+		return out.n <= left
+	}
+	addFar := func(_ uint64, to Node) bool { return add(0, to) }
+	g.Each(scanPiece, func(n Node, start uint64, b []byte) bool {
 		at[n] = uint32(out.n)
 		if n%(1<<16) == 0 && ctx.Err() != nil {
 			err = context.Cause(ctx)
@@ -66,14 +96,11 @@ func (g *Graph) Edges(ctx context.Context) error {
 		if g.blind(n) {
 			return true
 		}
-		last := None
-		g.pointers(start, b, func(_ int, to Node) bool {
-			if to != n && to != last {
-				out.add(to)
-			}
-			last = to
-			return true
-		})
+		if from, last = n, None; g.Size(n) > scanPiece {
+			g.scan(n, addFar)
+		} else {
+			g.within(start, 0, b, add)
+		}
 		if out.n > left {
 			err = ErrLarge
 			return false
@@ -107,55 +134,38 @@ func (g *Graph) Out(n Node, yield func(to Node) bool) {
 		}
 		return
 	}
+	g.scan(n, func(_ uint64, to Node) bool { return to == n || yield(to) })
+}
+
+// scan calls yield for each pointer in an object, until it returns false: how far in it the pointer is. It reads the object's memory in pieces.
+func (g *Graph) scan(n Node, yield func(off uint64, to Node) bool) {
 	if g.blind(n) {
 		return
 	}
-	start := g.Start(n)
-	const piece = 1 << 20
-	for off, size := uint64(0), min(g.Size(n), maxScan); off < size; off += piece {
-		on := true
-		g.pointers(start+off, g.mem.Some(start+off, int(min(piece, size-off))), func(_ int, to Node) bool {
-			on = to == n || yield(to)
+	start, on := g.Start(n), true
+	for at, size := uint64(0), min(g.Size(n), maxScan); at < size && on; at += scanPiece {
+		g.within(start, at, g.mem.Some(start+at, int(min(scanPiece, size-at))), func(o int, to Node) bool {
+			on = yield(at+uint64(o), to)
 			return on
 		})
-		if !on {
-			return
-		}
 	}
 }
 
 // Pointer finds the word of an object by which it points at another: how far in it that is.
 func (g *Graph) Pointer(from, to Node) (off uint64, ok bool) {
-	if g.blind(from) {
-		return 0, false
-	}
-	start := g.Start(from)
-	const piece = 1 << 20
-	for at, size := uint64(0), min(g.Size(from), maxScan); at < size && !ok; at += piece {
-		g.pointers(start+at, g.mem.Some(start+at, int(min(piece, size-at))), func(o int, t Node) bool {
-			if t == to {
-				off, ok = at+uint64(o), true
-			}
-			return !ok
-		})
+	g.scan(from, func(o uint64, t Node) bool {
+		off, ok = o, t == to
+		return !ok
+	})
+	if !ok {
+		off = 0
 	}
 	return off, ok
 }
 
 // Words calls yield for each word of an object that points at another: how far in it the word is. It reads the object's memory.
 func (g *Graph) Words(n Node, yield func(off uint64, to Node) bool) {
-	if g.blind(n) {
-		return
-	}
-	start := g.Start(n)
-	const piece = 1 << 20
-	on := true
-	for at, size := uint64(0), min(g.Size(n), maxScan); at < size && on; at += piece {
-		g.pointers(start+at, g.mem.Some(start+at, int(min(piece, size-at))), func(o int, to Node) bool {
-			on = to == n || yield(at+uint64(o), to)
-			return on
-		})
-	}
+	g.scan(n, func(off uint64, to Node) bool { return to == n || yield(off, to) })
 }
 
 // WordSize is the number of bytes of a pointer of the program.

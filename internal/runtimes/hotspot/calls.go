@@ -52,19 +52,29 @@ func (vm *VM) running(f *unwind.Frame) (all []activation, b *blob, exact bool) {
 	return nil, b, false
 }
 
-// variablesOf returns what reads the variables of an activation of a frame of a thread; nil if nothing can be said of them.
-func (vm *VM) variablesOf(f *unwind.Frame, b *blob, a activation, exact bool, thread uint64) func(bool, tasks.Limits) (args, own []tasks.SuspendedVariable) {
+// slotsOf finds where an activation of a frame has its variables; nil if nothing can be said of them.
+func (vm *VM) slotsOf(f *unwind.Frame, b *blob, a activation, exact bool) func(n int, wide bool) place {
 	j := frameOf(f)
-	slot, held := vm.interpretedSlots(j.fp), func() []uint64 { return vm.interpretedHeld(j.fp) }
 	switch {
 	case !vm.objects.ready || !exact:
-		return nil
 	case b.kind == kindInterpreter:
-		slot = vm.undone(a.method, a.bci, slot)
+		return vm.undone(a.method, a.bci, vm.interpretedSlots(j.fp))
 	case b.kind == kindCompiled && a.bci >= 0:
-		slot, held = vm.compiledSlots(b, a, j), func() []uint64 { return vm.compiledHeld(b, a, j) }
-	default:
+		return vm.compiledSlots(b, a, j)
+	}
+	return nil
+}
+
+// variablesOf returns what reads the variables of an activation of a frame of a thread; nil if nothing can be said of them.
+func (vm *VM) variablesOf(f *unwind.Frame, b *blob, a activation, exact bool, thread uint64) func(bool, tasks.Limits) (args, own []tasks.SuspendedVariable) {
+	slot := vm.slotsOf(f, b, a, exact)
+	if slot == nil {
 		return nil
+	}
+	j := frameOf(f)
+	held := func() []uint64 { return vm.interpretedHeld(j.fp) }
+	if b.kind == kindCompiled {
+		held = func() []uint64 { return vm.compiledHeld(b, a, j) }
 	}
 	return func(locals bool, limits tasks.Limits) (args, own []tasks.SuspendedVariable) {
 		args, own = vm.variables(a.method, a.bci, slot, locals, limits)

@@ -106,7 +106,7 @@ func TestCrossing(t *testing.T) {
 
 // returnsInto makes a virtual machine with one blob, whose code is in [begin, end), without a code cache around it.
 func (vm *VM) returnsInto(begin, end uint64) {
-	vm.heaps = []heap{{low: begin, high: end, segments: 0x1800, shift: 8}}
+	vm.heaps = []codeHeap{{low: begin, high: end, segments: 0x1800, shift: 8}}
 	p := vm.Memory.(*recorded).Pages[0x1000]
 	p[0x800] = 0
 	vm.blobs.Get(begin, func() *blob { return &blob{begin: begin, end: end} })

@@ -30,6 +30,10 @@ type Java struct {
 	uncaught map[unwind.ThreadID]uint64    // the exceptions that threads did not catch, as far as their stacks were seen
 	thrown   map[unwind.ThreadID]uint64    // those that are on their way to who catches them
 	handlers map[unwind.ThreadID][]handler // activations that may be handling one, youngest first
+
+	heapOnce sync.Once
+	heap     *javaHeap // of objects; nil if it cannot be read
+	noHeap   error     // why
 }
 
 // New returns the stepper of a process; process is called once, if at all.

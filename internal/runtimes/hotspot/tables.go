@@ -21,7 +21,7 @@ type tables struct {
 	fields map[string]field  // by "Type.field"
 	sizes  map[string]uint64 // of types, in bytes
 
-	constants map[string]uint32 // those of locations
+	constants map[string]uint32 // those of locations, and of what a region of G1's heap is for
 }
 
 // wanted are the types whose fields are read.
@@ -29,7 +29,10 @@ const wanted = " AbstractMethod Abstract_VM_Version ThreadsSMRSupport ThreadsLis
 	" CodeCache GrowableArrayBase GenericGrowableArray GrowableArray<int> CodeHeap VirtualSpace HeapBlock CodeBlob nmethod CompiledMethod" +
 	" Method ConstMethod ConstantPool InstanceKlass Klass Symbol StubRoutines PcDesc" +
 	" Array<Method*> Array<int> Array<Metadata*> CompressedOops CompressedKlassPointers Universe JVMFlag Flag Threads" +
-	" ObjectMonitor BasicObjectLock LockStack java_lang_Class ClassLoaderDataGraph ClassLoaderData "
+	" ObjectMonitor BasicObjectLock LockStack java_lang_Class ClassLoaderDataGraph ClassLoaderData" +
+	" CollectedHeap MemRegion GenCollectedHeap SerialHeap DefNewGeneration TenuredGeneration Space ContiguousSpace ParallelScavengeHeap PSYoungGen" +
+	" PSOldGen MutableSpace ImmutableSpace G1CollectedHeap HeapRegionManager G1HeapRegionManager G1HeapRegionTable HeapRegion G1HeapRegion" +
+	" HeapRegionType G1HeapRegionType ThreadLocalAllocBuffer ObjArrayKlass "
 
 func isWanted(typ string) bool { return strings.Contains(wanted, " "+typ+" ") }
 
@@ -80,7 +83,7 @@ func (m memory) readTables(symbol func(name string) (uint64, bool), spend func(i
 		if name == 0 {
 			return false
 		}
-		if s, _ := m.Text(name); strings.HasPrefix(s, "Location::") {
+		if s, _ := m.Text(name); strings.HasPrefix(s, "Location::") || strings.Contains(s, "HeapRegionType::") {
 			t.constants[s], _ = m.U32(e[1])
 		}
 		return true

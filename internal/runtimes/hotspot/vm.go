@@ -24,7 +24,7 @@ type VM struct {
 	lib     *libstate.Library
 	spend   func(int) error // of the budget for what a dump decides
 	version int             // of Java: 17; 0 if it is not known
-	heaps   []heap
+	heaps   []codeHeap
 	callers uint64 // the return address of Java's frames into the stub that called them
 	layout  layout
 	objects objects
@@ -141,8 +141,8 @@ func (vm *VM) findLayout() error {
 	return nil
 }
 
-// A heap is a part of the code cache.
-type heap struct {
+// A codeHeap is a part of the code cache.
+type codeHeap struct {
 	low, high uint64 // of the code that is committed
 	segments  uint64 // the map that leads from an address to the beginning of its block
 	shift     uint32 // log2 of the bytes of a segment
@@ -178,7 +178,7 @@ func (vm *VM) findHeaps() error {
 	}
 	for _, at := range all {
 		s, ok := vm.U32(at + shift)
-		h := heap{vm.Word(at + mem + low), vm.Word(at + mem + high), vm.Word(at + segs + low), s}
+		h := codeHeap{vm.Word(at + mem + low), vm.Word(at + mem + high), vm.Word(at + segs + low), s}
 		if ok && h.low != 0 && h.low < h.high && h.high-h.low <= 1<<32 && s >= 4 && s <= 16 {
 			vm.heaps = append(vm.heaps, h)
 		}
@@ -193,7 +193,7 @@ func (vm *VM) findHeaps() error {
 // Contains reports whether code at an address is in the code cache.
 func (vm *VM) Contains(pc uint64) bool { return vm.heapOf(pc) != nil }
 
-func (vm *VM) heapOf(pc uint64) *heap {
+func (vm *VM) heapOf(pc uint64) *codeHeap {
 	for i := range vm.heaps {
 		if h := &vm.heaps[i]; h.low <= pc && pc < h.high {
 			return h

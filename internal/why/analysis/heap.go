@@ -16,6 +16,7 @@ import (
 	"github.com/corewalk/corewalk/internal/heap/tcmalloc"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -118,7 +119,8 @@ func (in *Engine) heaps(p heap.Process, bounds heapBounds) (all []heap.Allocator
 	found := in.Runtimes(modules, in.Budget)
 	for i := range in.Languages {
 		if r := in.Languages[i].Find(modules, in.Budget); r != nil {
-			if _, ok := r.(heap.Objects); !ok { // it is there, but cannot be read
+			_, known := r.(heap.Objects)
+			if _, frames := r.(tasks.Framer); !known && !frames { // it is there, but cannot be read
 				for _, err := range r.Tasks(context.Background()) {
 					if err != nil {
 						unknown = append(unknown, err.Error())

@@ -17,7 +17,7 @@ import (
 // A Language is a runtime that is looked for when a stack shows that it may be there. Without that, nothing of the runtime runs.
 type Language struct {
 	// Shows reports whether a function, or the path of its module, is likely to be the runtime's. An executable without symbols
-	// may have no name for the function that runs the language's code.
+	// may have no name for the function that runs the language's code. Without it stacks show nothing: the language is asked of the heap only.
 	Shows func(function, module string) bool
 	// Find finds the runtime in the module; nil if it is not there.
 	Find func([]*libstate.Library, *budget.Budget) tasks.Runtime
@@ -100,7 +100,7 @@ func (in *Engine) languageOf(l *Language, entries []report.Frame) tasks.Runtime 
 	}
 	for i := range entries {
 		e := &entries[i]
-		if e.Module == "" || l.asked[e.Module] || !l.Shows(e.Function, e.Module) {
+		if e.Module == "" || l.Shows == nil || l.asked[e.Module] || !l.Shows(e.Function, e.Module) {
 			continue
 		}
 		if l.asked == nil {

@@ -50,6 +50,7 @@ type census struct {
 	out       *report.Memory
 	all       []heap.Allocator
 	objects   []heap.Objects
+	pointing  []heap.Pointing         // allocators that know the references in their blocks
 	variables []string                // of languages, by the numbers of their roots
 	inHeap    map[unwind.Address]bool // mappings with blocks, by their beginnings
 	foreign   [][2]uint64             // where blocks and allocators' records are, by address
@@ -111,6 +112,12 @@ func (c *census) blocks(ctx context.Context) error {
 		ranged, isRanged := h.(heap.Ranged)
 		if isRanged {
 			c.foreign = append(c.foreign, ranged.Ranges()...)
+		}
+		if p, ok := h.(heap.Pointing); ok {
+			for _, r := range p.Ranges() {
+				build.Tell(r[0], r[1], p.References)
+			}
+			c.pointing = append(c.pointing, p)
 		}
 		c.o.Progress("counting the blocks of " + h.Name())
 		a := report.MemoryAllocator{Name: h.Name()}
@@ -302,7 +309,7 @@ func (c *census) typed(ctx context.Context) error {
 	if err := c.types.Tables(ctx); err != nil {
 		return err
 	}
-	c.roots()
+	c.roots(ctx)
 	c.names = c.rootNames()
 	c.names.follow(ctx, c.types)
 	return c.types.Follow(ctx)

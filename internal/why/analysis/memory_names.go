@@ -31,6 +31,8 @@ const (
 const (
 	maxGlobalNames   = 1 << 20 // variables of all modules
 	maxStackNames    = 1 << 12 // words on stacks whose variables are looked for
+	maxCallNames     = 256     // frames of a thread whose calls' variables are named
+	maxFieldNames    = 1 << 12 // objects of a path whose references are named
 	maxThreadNames   = 256     // threads whose frames are walked for names
 	maxPathNames     = 12      // objects of a path that are written
 	registerNames    = 64      // of one thread
@@ -38,6 +40,12 @@ const (
 	maxRegisterRoots = 1 << 16
 	firstLanguage    = 1 << 63 // nor one as large as those of a language's variables
 )
+
+// calling is a language whose calls are frames of the threads' stacks.
+type calling interface {
+	// Locals calls yield for what the variables of the calls refer to, until it returns false.
+	Locals(frames []*unwind.Frame, yield func(name string, value uint64) bool)
+}
 
 // A stackPointer is where the stack of a thread is in use.
 type stackPointer struct {
@@ -60,7 +68,7 @@ func (e *Engine) stackPointers() (list []stackPointer) {
 }
 
 // roots finds what points into the heap from outside.
-func (c *census) roots() {
+func (c *census) roots(ctx context.Context) {
 	stacks := c.stackPointers()
 	for _, m := range c.Proc.Mappings() {
 		if m.Perm&libstate.Write == 0 {
@@ -76,6 +84,11 @@ func (c *census) roots() {
 			}
 		}
 		c.search(start, end, rank)
+		for _, p := range c.pointing {
+			if rank == rankStack {
+				c.g.AddNarrow(start, end, rank, p.Widened)
+			}
+		}
 	}
 	for _, h := range c.all {
 		if s, ok := h.(heap.Stacked); ok {
@@ -90,6 +103,15 @@ func (c *census) roots() {
 			c.variables = append(c.variables, name)
 			return true
 		})
+		if l, ok := o.(calling); ok {
+			for _, s := range stacks[:min(len(stacks), maxThreadNames)] {
+				l.Locals(c.stacks.walk(ctx, s.id, maxCallNames).Frames, func(name string, value uint64) bool {
+					c.g.AddRoot(firstLanguage+uint64(len(c.variables)), value, rankLanguage)
+					c.variables = append(c.variables, name)
+					return len(c.variables) < maxGlobalNames
+				})
+			}
+		}
 	}
 	n := uint64(firstRegister)
 	for _, s := range stacks[:min(len(stacks), maxRegisterRoots/registerNames)] {
@@ -99,6 +121,9 @@ func (c *census) roots() {
 				r := m.First()
 				if v, ok := regs.Get(r); ok && int(r) < registerNames {
 					c.g.AddRoot(n+uint64(r), v, rankRegister)
+					for _, p := range c.pointing {
+						c.g.AddRoot(n+uint64(r), p.Widened(uint32(v)), rankRegister)
+					}
 				}
 			}
 		}
@@ -289,6 +314,9 @@ func (r *rootNames) path(n graph.Node) string {
 	}
 	from := r.of(root)
 	if root.Rank == rankLanguage {
+		if fields, ok := r.fields(way); ok {
+			return from.variable + fields
+		}
 		return from.variable + r.steps(way)
 	}
 	name, t := from.name, from.t
@@ -310,6 +338,53 @@ func (r *rootNames) path(n graph.Node) string {
 		name, t = expr, part
 	}
 	return plainPath(name)
+}
+
+// fields writes a way by the names of the references from object to object: false if one has none. One name that follows itself is written once.
+func (r *rootNames) fields(way []graph.Node) (string, bool) {
+	var b strings.Builder
+	written := 0
+	for i := 0; i+1 < len(way); {
+		name := r.field(way, i)
+		if name == "" {
+			return "", false
+		}
+		j := i + 1
+		for j+1 < len(way) && j < maxFieldNames && r.field(way, j) == name {
+			j++
+		}
+		if written++; written > maxPathNames || i >= maxFieldNames {
+			fmt.Fprintf(&b, " → %d more", len(way)-1-i)
+			break
+		}
+		b.WriteString(" → " + name)
+		if j-i > 1 {
+			fmt.Fprintf(&b, " × %d", j-i)
+		}
+		i = j
+	}
+	return b.String(), true
+}
+
+// field is the name of the reference from an object of a way to the next; "" if it has none.
+func (r *rootNames) field(way []graph.Node, i int) string {
+	off, ok := r.c.g.Pointer(way[i], way[i+1])
+	if !ok {
+		return ""
+	}
+	return r.fieldAt(way[i], off)
+}
+
+// fieldAt is what a language calls the reference at an offset of an object; "" if it has no name.
+func (r *rootNames) fieldAt(n graph.Node, off uint64) string {
+	for _, o := range r.c.objects {
+		if f, ok := o.(heap.Fielded); ok {
+			if name := f.FieldAt(r.c.g.Start(n), off); name != "" {
+				return name
+			}
+		}
+	}
+	return ""
 }
 
 // steps writes a way by the types of its objects. Those of one type that follow one another are written once.
@@ -404,7 +479,7 @@ func (h *HeapGraph) RootName(r graph.Root) string { return h.names.variable(r) }
 func (h *HeapGraph) FieldName(n graph.Node, off uint64) string {
 	t := h.Kinds[h.Graph.Kinds[n]].Elem
 	if t == nil {
-		return ""
+		return h.names.fieldAt(n, off)
 	}
 	whole := t.Whole()
 	if whole == 0 {

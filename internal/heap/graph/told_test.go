@@ -1,0 +1,67 @@
+package graph
+
+import (
+	"testing"
+
+	"github.com/corewalk/corewalk/internal/procmem"
+)
+
+// TestTold: of objects whose references somebody knows, nothing else counts, and what leads into the middle of one leads nowhere.
+func TestTold(t *testing.T) {
+	const base = 0x10000
+	m := &memory{base, make([]byte, 1<<12)}
+	blocks := []block{{base + 0x100, 64}, {base + 0x200, 64}, {base + 0x300, 64}, {base + 0x800, 64}}
+	b := NewBuilder(procmem.Of(m), 1<<30)
+	b.Range(base, base+0x1000)
+	b.Tell(base+0x100, base+0x400, func(start, off uint64, p []byte, out []Ref) []Ref {
+		for i := 0; i+4 <= len(p); i += 4 { // a byte, in words of 32 bits, is where an object begins
+			if p[i] == 0xee {
+				out = append(out, Ref{Off: off + uint64(i), To: base + uint64(p[i+1])<<4})
+			}
+		}
+		return out
+	})
+	for range 2 {
+		for _, x := range blocks {
+			b.Add(x.start, x.size)
+		}
+		if !b.second {
+			b.Counted()
+		}
+	}
+	g := b.Graph()
+	m.put(base+0x100, base+0x200) // is no reference
+	m.put(base+0x108, 0x30ee<<32) // one to the third, in the second half of a word
+	m.put(base+0x200, 0x31ee)     // into the middle of it
+	m.put(base+0x300, 0x80ee)     // to what nobody tells of
+	m.put(base+0x800, base+0x208) // into the middle of what is told
+	m.put(base+0x808, base+0x100) // to its beginning
+	want := map[Node]Node{0: 2, 1: None, 2: 3, 3: 0}
+	offs := map[Node]uint64{0: 12, 2: 0, 3: 8}
+	for range 2 { // without edges, then with them
+		for from, to := range want {
+			got := None
+			g.Out(from, func(to Node) bool {
+				got = to
+				return true
+			})
+			off, ok := g.Pointer(from, to)
+			if got != to || to != None && (!ok || off != offs[from]) {
+				t.Errorf("%d points at %d by %d, %v", from, got, off, ok)
+			}
+		}
+		if err := g.Edges(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.put(base+0x900, 0x0500_0000_0000_0000) // half of it is
+	widen := func(v uint32) uint64 { return base + uint64(v>>24)<<8 - 0x300 }
+	g.AddNarrow(base+0x901, base+0x909, 1, widen)
+	if len(g.Roots) != 1 || g.Roots[0] != (Root{At: base + 0x900, To: 1, Rank: 1}) {
+		t.Errorf("%+v", g.Roots)
+	}
+	g.AddNarrow(0, 0x8000, 1, widen) // nothing is there
+	if len(g.Roots) != 1 {
+		t.Errorf("%+v", g.Roots)
+	}
+}

@@ -33,8 +33,9 @@ type server struct {
 
 	console *prompt
 	pages   []pageOf
-	sources map[string]bool // paths of files that frames named
-	seen    []dap.Source
+	tasks   int  // how many goroutines and other tasks the list of threads has, at most
+	redraws bool // the client takes events that say what it has to ask again
+	sources sources
 
 	current sync.Mutex // guards the two below
 	running int        // seq of the request that is being answered; 0 for none
@@ -49,7 +50,7 @@ var errCancelled = errors.New("cancelled")
 
 // Serve answers requests until the client disconnects, in ends, or ctx is done.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, open faces.Opener) error {
-	sv := &server{open: open, out: out, sources: map[string]bool{}}
+	sv := &server{open: open, out: out, tasks: taskPage}
 	defer func() {
 		if sv.close != nil {
 			sv.close()
@@ -241,6 +242,7 @@ func (sv *server) handle(ctx context.Context, m dap.Message) (dap.ResponseMessag
 	case *invalid:
 		return nil, nil, r.why
 	case *dap.InitializeRequest:
+		sv.redraws = r.Arguments.SupportsInvalidatedEvent
 		return &dap.InitializeResponse{Body: capabilities()}, []dap.Message{event(&dap.InitializedEvent{}, "initialized")}, nil
 	case *dap.LaunchRequest:
 		err := sv.launch(ctx, r.Arguments)
@@ -263,9 +265,24 @@ func (sv *server) handle(ctx context.Context, m dap.Message) (dap.ResponseMessag
 		return &dap.SetFunctionBreakpointsResponse{Body: dap.SetFunctionBreakpointsResponseBody{Breakpoints: noBreakpoints(len(r.Arguments.Breakpoints))}}, nil, nil
 	case *dap.SetExceptionBreakpointsRequest:
 		return &dap.SetExceptionBreakpointsResponse{}, nil, nil
+	case *dap.SetInstructionBreakpointsRequest:
+		return &dap.SetInstructionBreakpointsResponse{Body: dap.SetInstructionBreakpointsResponseBody{Breakpoints: noBreakpoints(len(r.Arguments.Breakpoints))}}, nil, nil
+	case *dap.SetDataBreakpointsRequest:
+		return &dap.SetDataBreakpointsResponse{Body: dap.SetDataBreakpointsResponseBody{Breakpoints: noBreakpoints(len(r.Arguments.Breakpoints))}}, nil, nil
+	case *dap.DataBreakpointInfoRequest: // no id says that there can be none
+		return &dap.DataBreakpointInfoResponse{Body: dap.DataBreakpointInfoResponseBody{Description: errReadOnly.Error()}}, nil, nil
+	case *dap.BreakpointLocationsRequest:
+		return &dap.BreakpointLocationsResponse{Body: dap.BreakpointLocationsResponseBody{Breakpoints: []dap.BreakpointLocation{}}}, nil, nil
+	case *dap.StepInTargetsRequest:
+		return &dap.StepInTargetsResponse{Body: dap.StepInTargetsResponseBody{Targets: []dap.StepInTarget{}}}, nil, nil
+	case *dap.GotoTargetsRequest:
+		return &dap.GotoTargetsResponse{Body: dap.GotoTargetsResponseBody{Targets: []dap.GotoTarget{}}}, nil, nil
 	}
 	if sv.s == nil {
 		return nil, nil, errNotOpen
+	}
+	if r, ok := m.(*dap.Request); ok {
+		return sv.own(ctx, r.Command)
 	}
 	response, err := sv.ask(ctx, m)
 	return response, nil, err
@@ -289,9 +306,9 @@ func (sv *server) ask(ctx context.Context, m dap.Message) (dap.ResponseMessage, 
 	case *dap.ModulesRequest:
 		return sv.modules(ctx, &r.Arguments)
 	case *dap.LoadedSourcesRequest:
-		return &dap.LoadedSourcesResponse{Body: dap.LoadedSourcesResponseBody{Sources: append([]dap.Source{}, sv.seen...)}}, nil
+		return &dap.LoadedSourcesResponse{Body: dap.LoadedSourcesResponseBody{Sources: sv.sources.all()}}, nil
 	case *dap.SourceRequest:
-		return sv.source(&r.Arguments)
+		return sv.source(ctx, &r.Arguments)
 	case *dap.DisassembleRequest:
 		return sv.disassemble(ctx, &r.Arguments)
 	case *dap.ReadMemoryRequest:

@@ -1,21 +1,28 @@
 package dap_test
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-dap"
 
 	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/internal/faces"
+	serve "github.com/corewalk/corewalk/internal/faces/dap"
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/session"
 )
 
 // What would change the process is refused in the form that each request has for that.
@@ -200,5 +207,58 @@ func TestSummary(t *testing.T) {
 	var m struct{ Body report.Memory }
 	if err := json.Unmarshal(c.body, &m); err != nil || m.Body.Schema != report.MemorySchema || len(m.Body.Areas) == 0 {
 		t.Errorf("%v: %s", err, c.body)
+	}
+}
+
+// A request is cancelled while it is answered, or waits for that, also when others were sent before the message that cancels it.
+func TestCancel(t *testing.T) {
+	in, client := io.Pipe()
+	var out bytes.Buffer
+	done := make(chan error, 1)
+	opened := make(chan bool)
+	go func() {
+		done <- serve.Serve(context.Background(), in, &out, func(ctx context.Context, _ faces.Request) (*session.Session, func(), error) {
+			opened <- true
+			<-ctx.Done()
+			return nil, nil, context.Cause(ctx)
+		})
+	}()
+	send := func(seq int, command, arguments string) {
+		if _, err := io.WriteString(client, framed(fmt.Sprintf(`{"seq": %d, "type": "request", "command": %q, "arguments": %s}`, seq, command, arguments))); err != nil {
+			t.Error(err)
+		}
+	}
+	go func() {
+		send(1, "launch", `{"core": "core"}`)
+		<-opened
+		send(2, "threads", "{}")
+		send(3, "initialize", "{}")
+		send(4, "cancel", `{"requestId": 3}`)
+		send(5, "cancel", `{"requestId": 99}`)
+		send(6, "cancel", `{"requestId": 1}`)
+		send(7, "disconnect", "{}")
+	}()
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Fatal(err)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("the request is not cancelled")
+	}
+	want := []string{"cancelled", "no dump is open yet: launch or attach comes first", "cancelled", "", "", "", ""}
+	for r := bufio.NewReader(&out); ; {
+		data, err := dap.ReadBaseMessage(r)
+		if err != nil {
+			break
+		}
+		var m dap.Response
+		if json.Unmarshal(data, &m) != nil || m.RequestSeq < 1 || m.RequestSeq > len(want) || m.Message != want[m.RequestSeq-1] {
+			t.Fatalf("%s", data)
+		}
+		want[m.RequestSeq-1] = "answered"
+	}
+	if strings.Join(want, "") != strings.Repeat("answered", len(want)) {
+		t.Errorf("%q", want)
 	}
 }

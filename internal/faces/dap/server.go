@@ -37,20 +37,24 @@ type server struct {
 	redraws bool // the client takes events that say what it has to ask again
 	sources sources
 
-	current sync.Mutex // guards the two below
-	running int        // seq of the request that is being answered; 0 for none
+	current sync.Mutex   // guards those below
+	running int          // seq of the request that is being answered; 0 for none
+	waiting map[int]bool // by seq: the requests that were read and are not being answered yet, and whether they are cancelled
 	cancel  context.CancelCauseFunc
 }
 
 // maxMessage is the largest message that is read, in bytes.
 const maxMessage = 16 << 20
 
+// maxWaiting is how many messages are read before the one that is being answered has its response: one that cancels it may be behind others.
+const maxWaiting = 64
+
 // errCancelled: the client has cancelled the request.
 var errCancelled = errors.New("cancelled")
 
 // Serve answers requests until the client disconnects, in ends, or ctx is done.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, open faces.Opener) error {
-	sv := &server{open: open, out: out, tasks: taskPage}
+	sv := &server{open: open, out: out, tasks: taskPage, waiting: map[int]bool{}}
 	defer func() {
 		if sv.close != nil {
 			sv.close()
@@ -58,7 +62,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, open faces.Opener) 
 	}()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	requests := make(chan dap.Message)
+	requests := make(chan dap.Message, maxWaiting)
 	failed := make(chan error, 1)
 	go sv.read(ctx, bufio.NewReader(in), requests, failed)
 	for {
@@ -66,6 +70,11 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, open faces.Opener) 
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case err := <-failed:
+			for len(requests) > 0 { // those that were read before
+				if done, err := sv.answer(ctx, <-requests); done || err != nil {
+					return err
+				}
+			}
 			if errors.Is(err, io.EOF) {
 				return nil
 			}
@@ -90,18 +99,29 @@ func (sv *server) read(ctx context.Context, in *bufio.Reader, requests chan<- da
 		if m == nil {
 			continue
 		}
-		if c, ok := m.(*dap.CancelRequest); ok && c.Arguments != nil {
-			sv.current.Lock()
-			if sv.running != 0 && sv.running == c.Arguments.RequestId {
-				sv.cancel(errCancelled)
-			}
-			sv.current.Unlock()
-		}
+		sv.note(m)
 		select {
 		case requests <- m:
 		case <-ctx.Done():
 			return
 		}
+	}
+}
+
+// note writes down that a message waits, and cancels the request that it says.
+func (sv *server) note(m dap.Message) {
+	sv.current.Lock()
+	defer sv.current.Unlock()
+	if c, ok := m.(*dap.CancelRequest); ok && c.Arguments != nil {
+		id := c.Arguments.RequestId
+		if _, waits := sv.waiting[id]; waits {
+			sv.waiting[id] = true
+		} else if sv.running != 0 && sv.running == id {
+			sv.cancel(errCancelled)
+		}
+	}
+	if r, ok := m.(dap.RequestMessage); ok {
+		sv.waiting[r.GetRequest().Seq] = false
 	}
 }
 
@@ -197,8 +217,16 @@ func (sv *server) answer(ctx context.Context, m dap.Message) (done bool, err err
 	defer cancel(nil)
 	sv.current.Lock()
 	sv.running, sv.cancel = req.Seq, cancel
+	if sv.waiting[req.Seq] {
+		cancel(errCancelled)
+	}
+	delete(sv.waiting, req.Seq)
 	sv.current.Unlock()
-	response, after, err := sv.handle(ctx, m)
+	var response dap.ResponseMessage
+	var after []dap.Message
+	if err = context.Cause(ctx); err == nil {
+		response, after, err = sv.handle(ctx, m)
+	}
 	sv.current.Lock()
 	sv.running = 0
 	sv.current.Unlock()

@@ -37,8 +37,8 @@ local function entries(report)
   return list
 end
 
-local function summary(session)
-  session:request("summary", nil, function(err, report)
+local function show(session)
+  session:request("cause", nil, function(err, report)
     if err then
       vim.notify("corewalk: " .. (err.message or tostring(err)), vim.log.levels.ERROR)
       return
@@ -70,7 +70,7 @@ local function setup()
   end
   dap.listeners.after.event_stopped.corewalk = function(session)
     if session.config.type == "corewalk" then
-      summary(session)
+      show(session)
     end
   end
   return dap

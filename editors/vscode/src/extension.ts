@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { Item, memoryTree, summaryTree } from './tree';
+import { Item, view as root } from './tree';
 
 const type = 'corewalk';
 
@@ -83,8 +83,8 @@ class Summary implements vscode.TreeDataProvider<Item> {
   async getChildren(item?: Item): Promise<Item[]> {
     if (!this.session) return [];
     try {
-      if (!item) return summaryTree(await this.ask(this.session, 'summary'));
-      if (item.later) return memoryTree(await this.ask(this.session, item.later));
+      if (!item) return root(await this.ask(this.session, 'cause'));
+      if (item.later) return item.later.make(await this.ask(this.session, item.later.request));
     } catch (e) {
       return [{ label: e instanceof Error ? e.message : String(e), icon: 'warning' }];
     }

@@ -25,8 +25,10 @@ export interface Memory {
   unreached?: { count: number; bytes: number };
 }
 
-// An Item is a line of the view. open is the source that it leads to; later says that its parts are asked for when it is opened.
-export interface Item { label: string; description?: string; children?: Item[]; open?: Source; icon?: string; expanded?: boolean; later?: 'memory' }
+// An Item is a line of the view. open is the source that it leads to; later says what to ask of the adapter
+// when it is opened, and makes its parts of the answer.
+export interface Item { label: string; description?: string; children?: Item[]; open?: Source; icon?: string; expanded?: boolean; later?: Later }
+export interface Later { request: string; make: (answer: any) => Item[] }
 
 // maxItems is how many lines of one kind are shown.
 export const maxItems = 200;
@@ -71,15 +73,13 @@ function cause(r: Report): Item {
   return { label: c.reason ? `${what}: ${c.reason}` : what, description: `thread ${c.thread}`, children, icon: 'flame', expanded: true };
 }
 
-function threads(r: Report): Item {
-  const children = some(r.threads, (t) => {
+function threads(r: Report): Item[] {
+  return some(r.threads, (t) => {
     const at = where(t.frames);
     return { label: `thread ${t.id}${t.name ? ` ${t.name}` : ''}${t.crashed ? ' [crashed]' : ''}`, description: at ? [at.function, place(at.source)].filter(Boolean).join(' ') : '', children: some(t.frames, frame), open: at?.source };
-  });
-  return { label: 'Threads', description: `${r.threads.length}`, children, icon: 'list-tree' };
-}
+  });}
 
-function waits(r: Report): Item {
+function waits(r: Report): Item[] {
   const children = some(r.deadlocks, (d): Item => ({
     label: d.asleep ? 'all goroutines are asleep' : 'deadlock', description: d.certainty, icon: 'error', expanded: true,
     children: some(d.tasks, (t, i) => ({
@@ -91,21 +91,25 @@ function waits(r: Report): Item {
     label: `${named(c.object)}: ${c.waiters.length} wait`, description: c.holders?.length ? `held by ${c.holders.map(task).join(', ')}` : '', icon: 'lock',
     children: some(c.waiters, (t) => ({ label: task(t) })),
   })));
-  const waiting = (r.tasks ?? []).filter((t) => t.wait);
-  children.push(...some(waiting, (t): Item => {
+  children.push(...some(r.tasks?.filter((t) => t.wait), (t): Item => {
     const at = where(t.frames ?? []);
     return { label: task(t), description: [t.wait?.reason || t.wait?.kind, named(t.wait?.object), place(at?.source)].filter(Boolean).join(' '), children: some(t.frames, frame), open: at?.source };
   }));
-  return { label: 'Waits', description: children.length ? `${waiting.length} wait` : 'none are known', children, icon: 'watch' };
+  return children.length ? children : [{ label: 'none are known' }];
 }
 
-// summaryTree is the view of a report.
-export function summaryTree(r: Report): Item[] {
-  return [cause(r), threads(r), waits(r), { label: 'Memory', icon: 'database', later: 'memory' }];
+// view is the whole of it, from a report of the thread that died: a report of all threads is asked for when it is wanted, as it may take long.
+export function view(r: Report): Item[] {
+  return [
+    cause(r),
+    { label: 'Threads', icon: 'list-tree', later: { request: 'summary', make: threads } },
+    { label: 'Waits', icon: 'watch', later: { request: 'summary', make: waits } },
+    { label: 'Memory', icon: 'database', later: { request: 'memory', make: memoryTree } },
+  ];
 }
 
 // memoryTree is what the view has below Memory.
-export function memoryTree(m: Memory): Item[] {
+function memoryTree(m: Memory): Item[] {
   const row = (label: string, count: number, bytes: number): Item => ({ label, description: `${count}, ${size(bytes)}` });
   const group = (label: string, children: Item[], description = ''): Item[] => (children.length ? [{ label, children, description }] : []);
   return [

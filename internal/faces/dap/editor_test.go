@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"syscall"
 	"testing"
@@ -159,6 +160,11 @@ func TestMoreThreads(t *testing.T) {
 			t.Errorf("page %d: %d threads", page, len(list))
 		}
 	}
+	c.raw("summary", "{}")
+	var r struct{ Body report.Report }
+	if err := json.Unmarshal(c.body, &r); err != nil || len(r.Body.Tasks) != 1000 {
+		t.Errorf("%v, %d tasks", err, len(r.Body.Tasks))
+	}
 	c = connectTo(t, c.core) // a client that says what it takes is told more
 	ask[*dap.InitializeResponse](c, "initialize", object{"supportsInvalidatedEvent": true})
 	ask[*dap.LaunchResponse](c, "launch", object{"core": "core"})
@@ -202,6 +208,20 @@ func TestSummary(t *testing.T) {
 	if b := r.Body; b.Schema != report.Schema || b.Crash == nil || len(b.Crash.Causes) == 0 || len(b.Threads) != 1 || len(b.Threads[0].Frames) != 8 || b.Threads[0].Frames[0].Source.File != path ||
 		b.Threads[0].Frames[2].Locals != nil || len(b.Modules) > 0 {
 		t.Errorf("%s", c.body)
+	}
+	var alone struct{ Body report.Report }
+	c.raw("cause", "{}")
+	if err := json.Unmarshal(c.body, &alone); err != nil || !reflect.DeepEqual(alone.Body.Crash, r.Body.Crash) || len(alone.Body.Threads) != 1 || len(alone.Body.Threads[0].Frames) != 8 ||
+		alone.Body.Threads[0].ID != r.Body.Crash.Thread || alone.Body.Threads[0].Frames[0].Source.File != path {
+		t.Errorf("%v: %s", err, c.body)
+	}
+	deep := connect(t, fixture.Get(t, "amd64-recursion-4000"))
+	deep.begin()
+	for _, request := range []string{"cause", "summary"} {
+		deep.raw(request, "{}")
+		if err := json.Unmarshal(deep.body, &r); err != nil || len(r.Body.Threads[0].Frames) != 200 {
+			t.Errorf("%s: %v, %d frames", request, err, len(r.Body.Threads[0].Frames))
+		}
 	}
 	c.raw("memory", "{}")
 	var m struct{ Body report.Memory }

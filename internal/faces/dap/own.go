@@ -26,6 +26,12 @@ func (sv *server) own(ctx context.Context, command string) (dap.ResponseMessage,
 	switch command {
 	case "moreThreads":
 		return sv.moreThreads(ctx)
+	case "cause":
+		r, err := sv.cause(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		return asJSON(func(w io.Writer) error { return report.WriteJSON(w, r) })
 	case "summary":
 		r, err := sv.s.Summary(ctx)
 		if err != nil {
@@ -69,6 +75,30 @@ func (sv *server) moreThreads(ctx context.Context) (dap.ResponseMessage, []dap.M
 		Added int  `json:"added"`
 		More  bool `json:"more"`
 	}{len(added), more}}, after, nil
+}
+
+// cause is a report of the thread that died alone: the other stacks and tasks need not be looked at for it.
+func (sv *server) cause(ctx context.Context) (*report.Report, error) {
+	c, err := sv.s.Crash(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := &report.Report{Crash: c, Modules: []report.Module{}, Threads: []report.Thread{}, Warnings: []report.Warning{}}
+	threads, err := sv.s.Threads(ctx)
+	if err != nil || len(threads) == 0 || !threads[0].Crashed {
+		return r, err
+	}
+	list, _, err := sv.s.Frames(ctx, threads[0].ID, 0, framesOfCrash)
+	if err != nil {
+		return nil, err
+	}
+	frames := make([]report.Frame, len(list))
+	for i := range list {
+		frames[i] = list[i].Frame
+	}
+	t := &threads[0]
+	r.Threads = append(r.Threads, report.Thread{ID: int(t.Number), Name: t.Name, Crashed: true, Frames: sv.located(ctx, frames, framesOfCrash)})
+	return r, nil
 }
 
 const (

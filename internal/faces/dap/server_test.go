@@ -547,7 +547,7 @@ func FuzzArguments(f *testing.F) {
 	commands := []string{"threads", "stackTrace", "scopes", "variables", "evaluate", "completions", "modules", "loadedSources", "source", "disassemble", "readMemory", "exceptionInfo", "launch", "attach",
 		"configurationDone", "cancel", "terminate", "initialize", "setBreakpoints", "setFunctionBreakpoints", "setExceptionBreakpoints", "setInstructionBreakpoints", "setDataBreakpoints", "dataBreakpointInfo",
 		"breakpointLocations", "stepInTargets", "gotoTargets", "continue", "next", "stepIn", "stepOut", "stepBack", "reverseContinue", "restart", "restartFrame", "goto", "pause", "setVariable", "setExpression", "writeMemory",
-		"terminateThreads", "runInTerminal", "startDebugging", "moreThreads", "summary"}
+		"terminateThreads", "runInTerminal", "startDebugging", "moreThreads", "summary", "cause"}
 	serves := fuzzed(f)
 	f.Fuzz(func(t *testing.T, command uint, arguments string) {
 		if !json.Valid([]byte(arguments)) {

@@ -1,7 +1,7 @@
 import * as assert from 'node:assert';
 import { test } from 'node:test';
 import { DebugClient } from '@vscode/debugadapter-testsupport';
-import { Item, memoryTree, summaryTree } from '../tree';
+import { Item, view } from '../tree';
 
 // COREWALK is the program; CORE, BINARY and SYSROOT a dump of testdata/src/vars.c, and SOURCES where that is.
 const { COREWALK, CORE, BINARY, SYSROOT, SOURCES } = process.env;
@@ -43,13 +43,15 @@ const find = (items: Item[], label: RegExp) => items.find((i) => label.test(i.la
 
 test('the view of a dump', { skip: !COREWALK && 'COREWALK is not set' }, async () => {
   const { client } = await open();
-  const items = summaryTree((await client.customRequest('summary')).body);
+  const items = view((await client.customRequest('cause')).body);
+  const parts = async (i: Item) => i.later!.make((await client.customRequest(i.later!.request)).body);
   const cause = find(items, /^SIGSEGV: write of 4 bytes at null/);
   assert.ok(cause, JSON.stringify(items));
   assert.ok(find(cause.children!, /^\*p where p = 0x0/));
   assert.strictEqual(find(cause.children!, /^stop$/)?.open?.file, `${SOURCES}/vars.c`);
-  assert.match(find(items, /^Threads$/)!.children![0].label, /^thread \d+.*\[crashed\]$/);
-  const memory = memoryTree((await client.customRequest('memory')).body);
+  assert.match((await parts(items[1]))[0].label, /^thread \d+.*\[crashed\]$/);
+  assert.strictEqual((await parts(items[2]))[0].label, 'none are known');
+  const memory = await parts(items[3]);
   assert.ok(find(find(memory, /^Mappings$/)!.children!, /^stack$/), JSON.stringify(memory));
   assert.deepStrictEqual((await client.customRequest('moreThreads')).body, { added: 0, more: false });
   await client.stop();

@@ -1,11 +1,13 @@
 import * as assert from 'node:assert';
 import { test } from 'node:test';
-import { Item, Memory, Report, maxItems, memoryTree, size, summaryTree } from '../tree';
+import { Item, Memory, Report, maxItems, size, view } from '../tree';
 
-// text writes items as lines, indented.
-function text(items: Item[], indent = ''): string {
-  return items.map((i) => indent + [i.label, i.description].filter(Boolean).join(' | ') + '\n' + text(i.children ?? [], indent + '  ')).join('');
+// text writes items as lines, indented, when all of them are open.
+function text(items: Item[], answers: Record<string, unknown> = {}, indent = ''): string {
+  return items.map((i) => indent + [i.label, i.description].filter(Boolean).join(' | ') + '\n' + text(parts(i, answers), answers, indent + '  ')).join('');
 }
+const parts = (i: Item, answers: Record<string, unknown>) => (i.later ? i.later.make(answers[i.later.request]) : i.children ?? []);
+const nothing: Memory = { schema: '', mapped: 0, areas: [], allocators: [], types: [] };
 
 const report: Report = {
   schema: 'corewalk-report/1',
@@ -21,16 +23,16 @@ const report: Report = {
 };
 
 test('a report', () => {
-  assert.strictEqual(text(summaryTree(report)), `SIGSEGV: write of 4 bytes at null | thread 7
+  assert.strictEqual(text(view(report), { summary: report, memory: nothing }), `SIGSEGV: write of 4 bytes at null | thread 7
   it failed
   *p where p = 0x0 | certain
   stop | vars.c:12
-Threads | 2
+Threads
   thread 7 main [crashed] | stop vars.c:12
     abort | libc.so.6
     stop | vars.c:12
   thread 8
-Waits | 1 wait
+Waits
   deadlock | certain
     goroutine 5 | waits for d.mu main.f f.go:3
     thread 8 | waits for pthread_mutex_t 0x20
@@ -43,19 +45,22 @@ Memory
 });
 
 test('what leads to a source', () => {
-  const [cause, threads] = summaryTree(report);
+  const [cause, list] = view(report);
+  const threads = parts(list, { summary: report });
   assert.deepStrictEqual(cause.children?.[2].open, { file: '/src/vars.c', line: 12 });
-  assert.deepStrictEqual(threads.children?.[0].open, { file: '/src/vars.c', line: 12 });
-  assert.strictEqual(threads.children?.[0].children?.[0].open, undefined);
+  assert.deepStrictEqual(threads[0].open, { file: '/src/vars.c', line: 12 });
+  assert.strictEqual(threads[0].children?.[0].open, undefined);
 });
 
 test('a process that did not die, and many threads', () => {
   const threads = Array.from({ length: maxItems + 5 }, (_, id) => ({ id, name: '', crashed: false, frames: [] }));
-  const [cause, list, waits] = summaryTree({ schema: '', crash: null, threads, warnings: [] });
+  const summary = { schema: '', crash: null, threads, warnings: [] };
+  const [cause, list, waits] = view(summary);
   assert.strictEqual(cause.description, 'nothing says that the process died');
-  assert.strictEqual(list.children?.length, maxItems + 1);
-  assert.strictEqual(list.children?.[maxItems].label, '5 more');
-  assert.strictEqual(waits.description, 'none are known');
+  const lines = parts(list, { summary });
+  assert.strictEqual(lines.length, maxItems + 1);
+  assert.strictEqual(lines[maxItems].label, '5 more');
+  assert.strictEqual(parts(waits, { summary })[0].label, 'none are known');
 });
 
 test('memory', () => {
@@ -63,7 +68,7 @@ test('memory', () => {
     schema: '', mapped: 1 << 20, areas: [{ kind: 'code', mappings: 4, bytes: 5000 }], allocators: [{ name: 'glibc malloc', used: { count: 2, bytes: 64 }, free: { count: 1, bytes: 32 }, damages: ['a chunk of no size'] }],
     types: [{ name: 'Order', count: 3, bytes: 96 }, { size: 24, count: 1, bytes: 24 }], roots: [{ name: 'g_cache', count: 3, bytes: 96 }], unreached: { count: 1, bytes: 24 },
   };
-  assert.strictEqual(text(memoryTree(m)), `Mappings | 1.0 MiB
+  assert.strictEqual(text(parts(view(report)[3], { memory: m })), `Mappings | 1.0 MiB
   code | 4, 4.9 KiB
 glibc malloc
   in use | 2, 64 B

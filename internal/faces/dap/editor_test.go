@@ -71,7 +71,8 @@ func TestRefusals(t *testing.T) {
 
 // Frames of libraries are subtle, and editors go to the first that is not; what is shown of a variable is data that is only read.
 func TestHints(t *testing.T) {
-	c := connect(t, fixture.Get(t, "amd64-vars-rust-O0"))
+	fc := fixture.Get(t, "amd64-vars-rust-O0")
+	c := connectTo(t, fc.Core(t), append(options(t, fc), corewalk.WithFetcher(fetched{t.TempDir()}))...) // that has the library's sources
 	thread := c.begin().Body.ThreadId
 	library, own := 0, 0
 	for _, f := range ask[*dap.StackTraceResponse](c, "stackTrace", object{"threadId": thread}).Body.StackFrames {

@@ -16,6 +16,7 @@
 #        notices (CONTRIBUTING.md); MUTANTS="-sample 200 unwind" for flags and packages
 # torture  reports of TORTURE damaged files of every format: no panic, no hang, bounded memory (CONTRIBUTING.md)
 # release  archives for all targets, with SHA256SUMS, in dist; VERSION=1.2.3, else what git describes
+# vsix   builds and packs the extension for Visual Studio Code, dist/corewalk.vsix; needs npm
 # soak   attaches to a busy process SOAK times (docs/performance.md, "Live processes")
 
 GO ?= go
@@ -33,7 +34,7 @@ PKGS ?= ./...
 MUTANTS ?=
 TORTURE ?= 1000000
 
-.PHONY: build test test-32 test-long test-rights test-tools test-race services test-services deps bench cores fuzz lint parity soak signatures triage-page bench-peers bench-triage mutants torture release
+.PHONY: build test test-32 test-long test-rights test-tools test-race services test-services deps bench cores fuzz lint parity soak signatures triage-page bench-peers bench-triage mutants torture release vsix
 
 # The linker writes a program through a mapping, which leaves the kernel single pages of it. A copy, as an installation
 # makes it, starts a twentieth to a tenth faster.
@@ -44,6 +45,9 @@ build:
 # The same sources give the same bytes.
 release:
 	$(GO) run ./internal/release -o dist $(if $(VERSION),-version $(VERSION))
+
+vsix:
+	cd editors/vscode && npm ci --silent --no-audit --no-fund && mkdir -p ../../dist && npm run package -- -o ../../dist/corewalk.vsix
 
 # tests runs tests, and says what was skipped and why; or what failed.
 define tests

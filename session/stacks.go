@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/internal/why/analysis"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
@@ -37,6 +38,9 @@ type stack struct {
 	end   string               // why the walk ended, if whole
 	ids   []FrameID
 	read  map[int]variables // of entries whose variables only a report has
+
+	library func(*report.Frame) bool // as analysis.Library says of the first told of named; nil before it was asked
+	told    int
 }
 
 // variables are those of an entry, as a report has them.
@@ -205,6 +209,8 @@ type Frame struct {
 	ID FrameID
 	// The frame as in a report, without variables. Index is its number in the stack.
 	report.Frame
+	// Library says that it is in a library of the system, or in a language's runtime or library: not in the program's own code.
+	Library bool
 }
 
 // A frameAt says where a frame is.
@@ -249,7 +255,10 @@ func (s *Session) frame(st *stack, i int) Frame {
 		s.frames = append(s.frames, &frameAt{st, len(st.ids)})
 		st.ids = append(st.ids, FrameID(len(s.frames)))
 	}
-	f := Frame{st.ids[i], st.named[i]}
+	if st.library == nil || st.told != len(st.named) { // the paths of later frames tell more
+		st.library, st.told = analysis.Library(st.named), len(st.named)
+	}
+	f := Frame{st.ids[i], st.named[i], st.library(&st.named[i])}
 	f.Args, f.Locals = nil, nil
 	return f
 }

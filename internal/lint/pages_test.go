@@ -162,7 +162,7 @@ func TestPageLinks(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && path != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "cores" || d.Name() == "recorded") {
+		if d.IsDir() && path != root && (strings.HasPrefix(d.Name(), ".") || slices.Contains([]string{"cores", "recorded", "node_modules"}, d.Name())) {
 			return filepath.SkipDir
 		}
 		ext := filepath.Ext(path)

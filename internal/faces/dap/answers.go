@@ -5,8 +5,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -17,15 +15,16 @@ import (
 	"github.com/corewalk/corewalk/session"
 )
 
-// maxTasks is how many goroutines and other tasks the list of threads has.
-const maxTasks = 10_000
+// taskPage is how many goroutines and other tasks the list of threads has: the protocol has no pages of threads, and editors show all that
+// they get. Each request moreThreads adds a page.
+const taskPage = 1000
 
 func (sv *server) threads(ctx context.Context) (dap.ResponseMessage, error) {
 	list, err := sv.s.Threads(ctx)
 	if err != nil {
 		return nil, err
 	}
-	tasks, more, err := sv.s.Tasks(ctx, 0, maxTasks)
+	tasks, more, err := sv.s.Tasks(ctx, 0, sv.tasks)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +35,7 @@ func (sv *server) threads(ctx context.Context) (dap.ResponseMessage, error) {
 	}
 	if more && len(body.Threads) > 0 {
 		last := &body.Threads[len(body.Threads)-1]
-		last.Name += " (more follow)"
+		last.Name += " (more follow: " + string(list[len(list)-1].Kind) + " N at the console shows any)"
 	}
 	return &dap.ThreadsResponse{Body: body}, nil
 }
@@ -105,49 +104,17 @@ func (sv *server) frame(ctx context.Context, f *session.Frame) dap.StackFrame {
 		out.PresentationHint = "label"
 		return out
 	}
-	if f.Trust == report.TrustScan || f.Source.File == "" || f.Folded {
+	if f.Trust == report.TrustScan || f.Source.File == "" || f.Folded || f.Library {
 		out.PresentationHint = "subtle"
 	}
 	if f.Source.File != "" {
 		src := sv.sourceOf(ctx, f)
+		if f.Library {
+			src.PresentationHint = "deemphasize" // the editor shows the program's own code first
+		}
 		out.Source, out.Line, out.Column = &src, f.Source.Line, f.Source.Column
 	}
 	return out
-}
-
-// sourceOf returns the source file of a frame: on this machine, or as the program recorded it.
-func (sv *server) sourceOf(ctx context.Context, f *session.Frame) dap.Source {
-	src := dap.Source{Name: report.Clean(report.Base(f.Source.File))}
-	file, err := sv.s.Source(ctx, f.ID)
-	if err != nil {
-		src.Path, src.PresentationHint = report.Clean(f.Source.File), "deemphasize"
-		src.Origin = "not found: give search or sourceMap"
-		return src
-	}
-	src.Path = file.Path
-	if abs, err := filepath.Abs(file.Path); err == nil {
-		src.Path = abs
-	}
-	if file.Newer && f.Language == "" {
-		src.Origin = "changed since the program was built"
-	}
-	if !sv.sources[src.Path] {
-		sv.sources[src.Path] = true
-		sv.seen = append(sv.seen, src)
-	}
-	return src
-}
-
-// source returns the text of a file that a frame named, and of no other one.
-func (sv *server) source(a *dap.SourceArguments) (dap.ResponseMessage, error) {
-	if a.Source == nil || !sv.sources[a.Source.Path] {
-		return nil, errors.New("no frame is in this file")
-	}
-	text, err := os.ReadFile(a.Source.Path)
-	if err != nil {
-		return nil, err
-	}
-	return &dap.SourceResponse{Body: dap.SourceResponseBody{Content: report.UTF8(string(text))}}, nil
 }
 
 func (sv *server) scopes(ctx context.Context, a *dap.ScopesArguments) (dap.ResponseMessage, error) {
@@ -187,6 +154,9 @@ func (sv *server) variables(ctx context.Context, a *dap.VariablesArguments) (dap
 		}
 		ref, first = sv.pages[i].ref, sv.pages[i].first
 	}
+	if a.Filter == "indexed" { // none was said to be
+		return &dap.VariablesResponse{Body: dap.VariablesResponseBody{Variables: []dap.Variable{}}}, nil
+	}
 	n := pageSize
 	if a.Start > 0 {
 		first += a.Start
@@ -204,14 +174,15 @@ func (sv *server) variables(ctx context.Context, a *dap.VariablesArguments) (dap
 	}
 	if more && a.Count == 0 && len(sv.pages) < maxPages {
 		sv.pages = append(sv.pages, pageOf{ref, first + len(list)})
-		body.Variables = append(body.Variables, dap.Variable{Name: "...", Value: fmt.Sprintf("from number %d on", first+len(list)), VariablesReference: firstPage + len(sv.pages) - 1})
+		body.Variables = append(body.Variables, dap.Variable{Name: "...", Value: fmt.Sprintf("from number %d on", first+len(list)), VariablesReference: firstPage + len(sv.pages) - 1,
+			PresentationHint: &dap.VariablePresentationHint{Kind: "virtual", Attributes: []string{"readOnly"}}})
 	}
 	return &dap.VariablesResponse{Body: body}, nil
 }
 
 func variable(v *session.Variable) dap.Variable {
 	out := dap.Variable{Name: report.Clean(v.Name), Type: report.Clean(v.Type), Value: value(v), VariablesReference: int(v.Ref), EvaluateName: report.UTF8(v.Expression)}
-	hint := dap.VariablePresentationHint{Attributes: []string{"readOnly"}}
+	hint := dap.VariablePresentationHint{Kind: "data", Attributes: []string{"readOnly"}}
 	if v.Status != report.StatusSuccess {
 		hint.Attributes = append(hint.Attributes, "failedEvaluation")
 	}

@@ -33,23 +33,28 @@ type server struct {
 
 	console *prompt
 	pages   []pageOf
-	sources map[string]bool // paths of files that frames named
-	seen    []dap.Source
+	tasks   int  // how many goroutines and other tasks the list of threads has, at most
+	redraws bool // the client takes events that say what it has to ask again
+	sources sources
 
-	current sync.Mutex // guards the two below
-	running int        // seq of the request that is being answered; 0 for none
+	current sync.Mutex   // guards those below
+	running int          // seq of the request that is being answered; 0 for none
+	waiting map[int]bool // by seq: the requests that were read and are not being answered yet, and whether they are cancelled
 	cancel  context.CancelCauseFunc
 }
 
 // maxMessage is the largest message that is read, in bytes.
 const maxMessage = 16 << 20
 
+// maxWaiting is how many messages are read before the one that is being answered has its response: one that cancels it may be behind others.
+const maxWaiting = 64
+
 // errCancelled: the client has cancelled the request.
 var errCancelled = errors.New("cancelled")
 
 // Serve answers requests until the client disconnects, in ends, or ctx is done.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, open faces.Opener) error {
-	sv := &server{open: open, out: out, sources: map[string]bool{}}
+	sv := &server{open: open, out: out, tasks: taskPage, waiting: map[int]bool{}}
 	defer func() {
 		if sv.close != nil {
 			sv.close()
@@ -57,7 +62,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, open faces.Opener) 
 	}()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	requests := make(chan dap.Message)
+	requests := make(chan dap.Message, maxWaiting)
 	failed := make(chan error, 1)
 	go sv.read(ctx, bufio.NewReader(in), requests, failed)
 	for {
@@ -65,6 +70,11 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, open faces.Opener) 
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case err := <-failed:
+			for len(requests) > 0 { // those that were read before
+				if done, err := sv.answer(ctx, <-requests); done || err != nil {
+					return err
+				}
+			}
 			if errors.Is(err, io.EOF) {
 				return nil
 			}
@@ -89,18 +99,29 @@ func (sv *server) read(ctx context.Context, in *bufio.Reader, requests chan<- da
 		if m == nil {
 			continue
 		}
-		if c, ok := m.(*dap.CancelRequest); ok && c.Arguments != nil {
-			sv.current.Lock()
-			if sv.running != 0 && sv.running == c.Arguments.RequestId {
-				sv.cancel(errCancelled)
-			}
-			sv.current.Unlock()
-		}
+		sv.note(m)
 		select {
 		case requests <- m:
 		case <-ctx.Done():
 			return
 		}
+	}
+}
+
+// note writes down that a message waits, and cancels the request that it says.
+func (sv *server) note(m dap.Message) {
+	sv.current.Lock()
+	defer sv.current.Unlock()
+	if c, ok := m.(*dap.CancelRequest); ok && c.Arguments != nil {
+		id := c.Arguments.RequestId
+		if _, waits := sv.waiting[id]; waits {
+			sv.waiting[id] = true
+		} else if sv.running != 0 && sv.running == id {
+			sv.cancel(errCancelled)
+		}
+	}
+	if r, ok := m.(dap.RequestMessage); ok {
+		sv.waiting[r.GetRequest().Seq] = false
 	}
 }
 
@@ -196,8 +217,16 @@ func (sv *server) answer(ctx context.Context, m dap.Message) (done bool, err err
 	defer cancel(nil)
 	sv.current.Lock()
 	sv.running, sv.cancel = req.Seq, cancel
+	if sv.waiting[req.Seq] {
+		cancel(errCancelled)
+	}
+	delete(sv.waiting, req.Seq)
 	sv.current.Unlock()
-	response, after, err := sv.handle(ctx, m)
+	var response dap.ResponseMessage
+	var after []dap.Message
+	if err = context.Cause(ctx); err == nil {
+		response, after, err = sv.handle(ctx, m)
+	}
 	sv.current.Lock()
 	sv.running = 0
 	sv.current.Unlock()
@@ -241,6 +270,7 @@ func (sv *server) handle(ctx context.Context, m dap.Message) (dap.ResponseMessag
 	case *invalid:
 		return nil, nil, r.why
 	case *dap.InitializeRequest:
+		sv.redraws = r.Arguments.SupportsInvalidatedEvent
 		return &dap.InitializeResponse{Body: capabilities()}, []dap.Message{event(&dap.InitializedEvent{}, "initialized")}, nil
 	case *dap.LaunchRequest:
 		err := sv.launch(ctx, r.Arguments)
@@ -263,9 +293,24 @@ func (sv *server) handle(ctx context.Context, m dap.Message) (dap.ResponseMessag
 		return &dap.SetFunctionBreakpointsResponse{Body: dap.SetFunctionBreakpointsResponseBody{Breakpoints: noBreakpoints(len(r.Arguments.Breakpoints))}}, nil, nil
 	case *dap.SetExceptionBreakpointsRequest:
 		return &dap.SetExceptionBreakpointsResponse{}, nil, nil
+	case *dap.SetInstructionBreakpointsRequest:
+		return &dap.SetInstructionBreakpointsResponse{Body: dap.SetInstructionBreakpointsResponseBody{Breakpoints: noBreakpoints(len(r.Arguments.Breakpoints))}}, nil, nil
+	case *dap.SetDataBreakpointsRequest:
+		return &dap.SetDataBreakpointsResponse{Body: dap.SetDataBreakpointsResponseBody{Breakpoints: noBreakpoints(len(r.Arguments.Breakpoints))}}, nil, nil
+	case *dap.DataBreakpointInfoRequest: // no id says that there can be none
+		return &dap.DataBreakpointInfoResponse{Body: dap.DataBreakpointInfoResponseBody{Description: errReadOnly.Error()}}, nil, nil
+	case *dap.BreakpointLocationsRequest:
+		return &dap.BreakpointLocationsResponse{Body: dap.BreakpointLocationsResponseBody{Breakpoints: []dap.BreakpointLocation{}}}, nil, nil
+	case *dap.StepInTargetsRequest:
+		return &dap.StepInTargetsResponse{Body: dap.StepInTargetsResponseBody{Targets: []dap.StepInTarget{}}}, nil, nil
+	case *dap.GotoTargetsRequest:
+		return &dap.GotoTargetsResponse{Body: dap.GotoTargetsResponseBody{Targets: []dap.GotoTarget{}}}, nil, nil
 	}
 	if sv.s == nil {
 		return nil, nil, errNotOpen
+	}
+	if r, ok := m.(*dap.Request); ok {
+		return sv.own(ctx, r.Command)
 	}
 	response, err := sv.ask(ctx, m)
 	return response, nil, err
@@ -289,9 +334,9 @@ func (sv *server) ask(ctx context.Context, m dap.Message) (dap.ResponseMessage, 
 	case *dap.ModulesRequest:
 		return sv.modules(ctx, &r.Arguments)
 	case *dap.LoadedSourcesRequest:
-		return &dap.LoadedSourcesResponse{Body: dap.LoadedSourcesResponseBody{Sources: append([]dap.Source{}, sv.seen...)}}, nil
+		return &dap.LoadedSourcesResponse{Body: dap.LoadedSourcesResponseBody{Sources: sv.sources.all()}}, nil
 	case *dap.SourceRequest:
-		return sv.source(&r.Arguments)
+		return sv.source(ctx, &r.Arguments)
 	case *dap.DisassembleRequest:
 		return sv.disassemble(ctx, &r.Arguments)
 	case *dap.ReadMemoryRequest:

@@ -2,6 +2,7 @@ package dap_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -35,9 +36,10 @@ type client struct {
 	events []dap.EventMessage
 	done   chan error
 	target *corewalk.Target
+	core   string // the path of the dump
+	body   []byte // of the last response
 }
 
-// connect starts a server that opens a fixture, whatever the core is called.
 // options are those that a fixture is opened with.
 func options(t testing.TB, c fixture.Case) []corewalk.Option {
 	opts := []corewalk.Option{corewalk.WithSysroot(c.Sysroot(t)), corewalk.WithSearch(c.Dir), corewalk.WithSourceMap("/src", filepath.Join(fixture.Root(t), "testdata", "src"))}
@@ -56,17 +58,24 @@ func options(t testing.TB, c fixture.Case) []corewalk.Option {
 	return opts
 }
 
+// connect starts a server that opens a fixture.
 func connect(t testing.TB, c fixture.Case) *client {
+	t.Helper()
+	return connectTo(t, c.Core(t), options(t, c)...)
+}
+
+// connectTo starts a server that opens a core, whatever it is called.
+func connectTo(t testing.TB, core string, opts ...corewalk.Option) *client {
 	t.Helper()
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
-	cl := &client{t: t, in: bufio.NewReader(outR), out: inW, done: make(chan error, 1)}
+	cl := &client{t: t, in: bufio.NewReader(outR), out: inW, done: make(chan error, 1), core: core}
 	go func() {
 		err := serve.Serve(context.Background(), inR, outW, func(ctx context.Context, r faces.Request) (*session.Session, func(), error) {
 			if r.Core != "core" {
 				return nil, nil, fmt.Errorf("%s: no such file", r.Core)
 			}
-			target, err := corewalk.Open(context.Background(), c.Core(t), options(t, c)...)
+			target, err := corewalk.Open(context.Background(), core, opts...)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -97,7 +106,8 @@ func (c *client) raw(command, arguments string) dap.Message {
 		m, err := dap.DecodeProtocolMessage(data)
 		if err != nil { // the response to a command that is not known
 			var r dap.ErrorResponse
-			if json.Unmarshal(data, &r) == nil && r.RequestSeq == c.seq {
+			if json.Unmarshal(data, &r.Response) == nil && r.RequestSeq == c.seq {
+				c.body = data
 				return &r
 			}
 			c.t.Fatalf("%s: %v", data, err)
@@ -500,7 +510,7 @@ func framed(content string) string {
 	return fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(content), content)
 }
 
-// Of any request about an open dump.
+// Of any message about an open dump: each request has one response, also when it is not the protocol's.
 func FuzzServe(f *testing.F) {
 	f.Add(`{"seq": 1, "type": "request", "command": "initialize", "arguments": {}}`)
 	f.Add(`{"seq": 1, "type": "request", "command": "launch", "arguments": {"core": "x", "search": "a", "sourceMap": {"a": "b"}}}`)
@@ -508,20 +518,77 @@ func FuzzServe(f *testing.F) {
 	f.Add(`{"seq": 1, "type": "request", "command": "stackTrace", "arguments": {"threadId": "abc"}}`)
 	f.Add(`{"seq": 1, "type": "request", "command": "modules", "arguments": {"startModule": 1, "moduleCount": 9223372036854775807}}`)
 	f.Add(`{"seq": 1, "type": "request", "command": "disassemble", "arguments": {"memoryReference": "0x10", "instructionOffset": -9223372036854775808, "instructionCount": 5}}`)
+	f.Add(`{"seq": 1, "type": "request", "command": "source", "arguments": {"source": {"sourceReference": -9223372036854775808}, "sourceReference": 5}}`)
+	f.Add(`{"seq": 1, "type": "request", "command": "moreThreads"}`)
+	f.Add(`{"seq": 1, "type": "request", "command": "summary"}`)
+	f.Add(`{"seq": {}, "type": [], "command": 5}`)
+	serves := fuzzed(f)
+	f.Fuzz(func(t *testing.T, content string) {
+		responses := serves(content)
+		var head struct{ Type json.RawMessage }
+		if json.Unmarshal([]byte(content), &head) == nil {
+			var kind string
+			if _ = json.Unmarshal(head.Type, &kind); kind == "response" || kind == "event" {
+				return
+			}
+		}
+		if responses != 1 {
+			t.Errorf("%d responses", responses)
+		}
+	})
+}
+
+// Of any arguments of any request.
+func FuzzArguments(f *testing.F) {
+	for i, arguments := range []string{`{"threadId": 1}`, `{"frameId": 1}`, `{"variablesReference": 1, "start": 1, "count": 2, "filter": "named"}`, `{"expression": "*here", "frameId": 3, "context": "repl"}`,
+		`{"text": "p he", "column": 5}`, `{"memoryReference": "0x400000", "offset": -5, "count": 100}`, `{"breakpoints": [{"line": 1}]}`, `{"core": "core"}`, `[]`, `null`, `{"source": {"path": "a"}}`} {
+		f.Add(uint(i), arguments)
+	}
+	commands := []string{"threads", "stackTrace", "scopes", "variables", "evaluate", "completions", "modules", "loadedSources", "source", "disassemble", "readMemory", "exceptionInfo", "launch", "attach",
+		"configurationDone", "cancel", "terminate", "initialize", "setBreakpoints", "setFunctionBreakpoints", "setExceptionBreakpoints", "setInstructionBreakpoints", "setDataBreakpoints", "dataBreakpointInfo",
+		"breakpointLocations", "stepInTargets", "gotoTargets", "continue", "next", "stepIn", "stepOut", "stepBack", "reverseContinue", "restart", "restartFrame", "goto", "pause", "setVariable", "setExpression", "writeMemory",
+		"terminateThreads", "runInTerminal", "startDebugging", "moreThreads", "summary", "cause"}
+	serves := fuzzed(f)
+	f.Fuzz(func(t *testing.T, command uint, arguments string) {
+		if !json.Valid([]byte(arguments)) {
+			return
+		}
+		if n := serves(fmt.Sprintf(`{"seq": 2, "type": "request", "command": %q, "arguments": %s}`, commands[command%uint(len(commands))], arguments)); n != 1 {
+			t.Errorf("%d responses", n)
+		}
+	})
+}
+
+// fuzzed opens a dump, and returns what counts the responses to one message about it.
+func fuzzed(f *testing.F) func(content string) (responses int) {
 	c := fixture.Get(f, "amd64-vars-c-O0")
 	target, err := corewalk.Open(context.Background(), c.Core(f), options(f, c)...)
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Cleanup(func() { target.Close() })
+	open := func(context.Context, faces.Request) (*session.Session, func(), error) {
+		s := session.New(target, session.Options{})
+		return s, s.Close, nil
+	}
 	launch := framed(`{"seq": 1, "type": "request", "command": "launch", "arguments": {"core": "core"}}`)
-	f.Fuzz(func(_ *testing.T, content string) {
-		open := func(context.Context, faces.Request) (*session.Session, func(), error) {
-			s := session.New(target, session.Options{})
-			return s, s.Close, nil
+	return func(content string) int {
+		var out bytes.Buffer
+		if err := serve.Serve(context.Background(), strings.NewReader(launch+framed(content)), &out, open); err != nil {
+			return -1
 		}
-		_ = serve.Serve(context.Background(), strings.NewReader(launch+framed(content)), io.Discard, open)
-	})
+		n := -1 // that of launch
+		for in := bufio.NewReader(&out); ; {
+			data, err := dap.ReadBaseMessage(in)
+			if err != nil {
+				return n
+			}
+			var head struct{ Type string }
+			if json.Unmarshal(data, &head) == nil && head.Type == "response" {
+				n++
+			}
+		}
+	}
 }
 
 // Of anything that comes instead of messages.

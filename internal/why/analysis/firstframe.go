@@ -13,15 +13,22 @@ import (
 // something was wrong. The answer is nil when helpers alone are on the stack, or lead to a frame that was guessed. ended says that the program
 // ended itself, called that the innermost frame is at no code: its caller made a bad call.
 func firstFrame(frames []report.Frame, ended, called bool) *int {
-	root := goSources(frames)
-	i, ok := signature.Place(frames, ended, func(f *report.Frame) bool {
-		file := f.Source.File
-		return called && f == &frames[0] || runtimeFunction(f.Function) || systemModule(f.Module) || file != "" && (systemSource(file) || root != "" && strings.HasPrefix(file, root))
-	})
+	library := Library(frames)
+	i, ok := signature.Place(frames, ended, func(f *report.Frame) bool { return called && f == &frames[0] || library(f) })
 	if !ok {
 		return nil
 	}
 	return &i
+}
+
+// Library returns what tells, of the frames of one stack, those in the system's libraries, a language's runtime or its library. What is in
+// none of them is taken for the program's own.
+func Library(frames []report.Frame) func(*report.Frame) bool {
+	root := goSources(frames)
+	return func(f *report.Frame) bool {
+		file := f.Source.File
+		return runtimeFunction(f.Function) || systemModule(f.Module) || file != "" && (systemSource(file) || root != "" && strings.HasPrefix(file, root))
+	}
 }
 
 // goSources returns the directory of the sources of Go's library, which the paths of its runtime tell; "" if none

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/corewalk/corewalk/demangle"
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 )
 
@@ -209,6 +210,8 @@ func (t *Type) plainName() string {
 		return "?"
 	case IsC(t.Language):
 		return word + name
+	case Ada(t.Language):
+		return demangle.Ada(name)
 	}
 	return name
 }

@@ -126,12 +126,11 @@ func (b *builder) reference(o *Object, t *types.Type, depth int) *Value {
 	if err != nil {
 		return Failed(o.Type, err)
 	}
-	size, err := b.sizeOf(t.Target())
+	to, err := b.inMemory(t.Target(), addr)
 	if err != nil {
 		v := b.text(o, fmt.Sprintf("@%#x", addr))
 		return v
 	}
-	to := Object{Type: t.Target(), Mem: true, Addr: addr, Size: size}
 	v := b.value(&to, depth+1)
 	mark := fmt.Sprintf("@%#x", addr)
 	if v.printed && t.Language != dwarf.LangRust {

@@ -147,7 +147,7 @@ func (b *builder) alternative(o *Object, p *types.VariantPart) (*types.Variant, 
 	if err != nil {
 		return nil, err
 	}
-	signed := d.Type.Strip().Encoding.Signed()
+	signed := d.Type.Base().Encoding.Signed()
 	got := types.Resize(types.Uint(raw, b.p.Arch.Big()), len(raw), signed)
 	var other *types.Variant
 	for i := range p.Variants {

@@ -13,14 +13,14 @@ import (
 func (t *Type) Name() string {
 	t.nameOnce.Do(func() {
 		before, after := t.declarator(0)
-		t.shown = shorten(before + after)
+		t.shown = Shorten(before + after)
 	})
 	return t.shown
 }
 
-// shorten writes names of the C++ library as programmers do: without inline namespaces, and
+// Shorten writes names of the C++ library as programmers do: without inline namespaces, and
 // with the usual names of strings.
-func shorten(name string) string {
+func Shorten(name string) string {
 	for _, inline := range [...]string{"std::__cxx11::", "std::__1::"} {
 		name = strings.ReplaceAll(name, inline, "std::")
 	}

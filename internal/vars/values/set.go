@@ -50,11 +50,14 @@ func (b *builder) set(o *Object, t *types.Type) *Value {
 // setElement returns the text of a number in a set.
 func setElement(of *types.Type, v uint64) string {
 	t := of.Strip()
+	for n := 0; t.Tag == dwarf.TagSubrangeType && t.Elem.Valid() && n < types.MaxChain; n++ {
+		t = t.Target().Strip()
+	}
 	if t.Tag == dwarf.TagEnumerationType {
 		return enumText(t, v, 8)
 	}
-	if _, ok := t.Base().Char(); ok {
-		return charText(t.Base(), v)
+	if _, ok := t.Char(); ok {
+		return charText(t, v)
 	}
 	return fmt.Sprint(v)
 }

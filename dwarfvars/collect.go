@@ -139,7 +139,7 @@ func (c *collector) child(cur *dwarf.Cursor, u *dwarf.Unit, e *dwarf.Entry, s *S
 		first := c.variable(dwarf.DIE{Unit: u, Off: e.Off}, e.Tag, s, b)
 		cur.SkipChildren()
 		return first
-	case dwarf.TagGNUFormalParameterPack: // its parameters come next
+	case dwarf.TagGNUFormalParameterPack, dwarf.TagCommonBlock: // its parameters, or the variables of Fortran's COMMON, come next
 	case dwarf.TagLexicalBlock, dwarf.TagTryBlock, dwarf.TagCatchBlock, dwarf.TagWithStmt:
 		origin, ranges, has := c.readBlock(cur, u, e)
 		if has && !c.everything && !contains(ranges, c.pc) {

@@ -11,14 +11,19 @@ import (
 // dPrinter returns the printer for a record of D; nil if there is none.
 func dPrinter(t *types.Type) printer {
 	name := t.BareName
-	key, ok := strings.CutSuffix(name, "]")
 	switch {
 	case name == "string" || name == "wstring" || name == "dstring" || strings.HasSuffix(name, "[]"):
 		return dSlice
-	case ok && strings.Contains(key, "["):
+	case dKeyed(name):
 		return dTable
 	}
 	return nil
+}
+
+// dKeyed reports whether a name is that of an associative array: int[string].
+func dKeyed(name string) bool {
+	key, ok := strings.CutSuffix(name, "]")
+	return ok && strings.Contains(key, "[") && !strings.HasSuffix(key, "[")
 }
 
 func dSlice(b *builder, o *Object, t *types.Type, depth int) *Value {

@@ -415,7 +415,7 @@ func rustChannel(b *builder, o *Object, t *types.Type, depth int) *Value {
 	if !ok {
 		return nil
 	}
-	return b.text(o, fmt.Sprintf("%s(%d%s message%s, %d sender%s, %d receiver%s)", rustName(t.BareName), waiting, bound, plural(waiting), senders, plural(senders), receivers, plural(receivers)))
+	return b.text(o, fmt.Sprintf("%s(%d message%s%s, %d sender%s, %d receiver%s)", rustName(t.BareName), waiting, plural(waiting), bound, senders, plural(senders), receivers, plural(receivers)))
 }
 
 // rustListed is how many messages are in a list channel by its indexes, as its len counts.

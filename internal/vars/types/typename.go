@@ -75,7 +75,7 @@ func (t *Type) declarator(depth int) (before, after string) {
 		return t.pointed(class+"::*", depth)
 	case dwarf.TagArrayType:
 		if t.BareName != "" {
-			return t.BareName, ""
+			return t.plainName(), ""
 		}
 		if t.Language == dwarf.LangRust && len(t.Dims()) == 1 {
 			n := strings.Trim(t.Dims()[0].String(), "[]")

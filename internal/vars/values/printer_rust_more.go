@@ -19,6 +19,8 @@ func rustCore(name, full string) printer {
 		return rustAtomic
 	case strings.HasPrefix(full, "core::cell::Cell<"):
 		return rustCell
+	case strings.HasPrefix(full, "core::cell::UnsafeCell<"):
+		return rustUnsafeCell
 	case strings.HasPrefix(full, "core::cell::RefCell<"):
 		return rustRefCell
 	case strings.HasPrefix(full, "core::num::nonzero::NonZero"):
@@ -142,6 +144,15 @@ func rustCell(b *builder, o *Object, t *types.Type, depth int) *Value {
 	out.Compound, out.style = true, record
 	out.Parts = []Part{{Name: "value", Value: b.value(&v, depth+1)}}
 	return out
+}
+
+// rustUnsafeCell prints what is in the cell: it only tells the compiler something.
+func rustUnsafeCell(b *builder, o *Object, t *types.Type, depth int) *Value {
+	v, ok := b.member(o, "value")
+	if !ok {
+		return nil
+	}
+	return b.named(o, b.value(&v, depth))
 }
 
 // rustRefCell prints a cell with its borrows.

@@ -47,11 +47,16 @@ func (s *scale) read(u *dwarf.Unit, v *dwarf.Value) {
 	}
 }
 
+// small reports whether the powers are within bounds.
+func (s *scale) small() bool {
+	return -maxScale <= s.binary && s.binary <= maxScale && -maxScale <= s.decimal && s.decimal <= maxScale
+}
+
 // Fixed returns the number that an integer of a fixed-point type stands for; false if t, which must be a base type, is none or
 // does not tell.
 func (t *Type) Fixed(v *big.Int) (*big.Rat, bool) {
 	s := &t.scale
-	if t.Encoding != EncSignedFixed && t.Encoding != EncUnsignFixed || !s.has || max(s.binary, -s.binary, s.decimal, -s.decimal) > maxScale {
+	if t.Encoding != EncSignedFixed && t.Encoding != EncUnsignFixed || !s.has || !s.small() {
 		return nil, false
 	}
 	r := new(big.Rat).SetInt(v)

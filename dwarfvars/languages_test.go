@@ -42,6 +42,7 @@ var languageCases = []languageCase{
 		`ages["one"]`: "1", "back[1]": `"x"`, "nothing": "null", "b.a": "1",
 	}},
 	{"fpc", "languages/sets.pas", [][]string{{"-gw3"}}, "look", map[string]string{"some": "[red, blue]", "letters": "['a'..'c', 'z']", "n": "4", "N": "4"}},
+	{"gcc", "languages/nested.c", [][]string{{"-g", "-O0"}}, "inner", map[string]string{"z": "5", "local": "30", "local + z": "35", "n": "3"}},
 	{"fpc", "languages/sets.pas", [][]string{{"-gw2"}}, "look", map[string]string{"some": "[RED, BLUE]", "letters": "['a'..'c', 'z']", "n": "4"}},
 	{"rustc", "languages/library.rs", [][]string{{"-g", "--crate-name=library"}}, "look", map[string]string{
 		"os": `"os"`, "path": `"/tmp/path"`, "borrowed": `"/etc/hosts"`, "c": `"c string"`, "long": "1.5s", "short": "250ns", "then": "2023-11-14 22:13:20 UTC",

@@ -53,6 +53,9 @@ func NameWith(linkage string, o Options) string {
 		return linkage
 	}
 	if !Mangled(linkage) {
+		if name, ok := otherName(linkage, o); ok {
+			return name
+		}
 		if o.NoClones {
 			base, version := SplitVersion(linkage)
 			base, _ = SplitClone(base)
@@ -80,6 +83,9 @@ func NameWith(linkage string, o Options) string {
 func Func(linkage string) string {
 	if isMSVC(linkage) {
 		return NameWith(linkage, Options{NoParams: true})
+	}
+	if name, ok := otherName(linkage, Options{NoParams: true}); ok {
+		return name
 	}
 	base, version := SplitVersion(linkage)
 	base, _ = SplitClone(base)

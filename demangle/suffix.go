@@ -79,11 +79,11 @@ func isCloneWord(word string, mangled bool) bool {
 }
 
 // SplitVersion splits off a symbol version or a linkage table suffix: "memcpy@@GLIBC_2.14",
-// "memcpy@GLIBC_2.2.5", "puts@plt". The suffix keeps its at signs. Windows names with at
-// signs of their own are not split.
+// "memcpy@GLIBC_2.2.5", "puts@plt". The suffix keeps its at signs. Names of
+// Windows and of Crystal with at signs of their own are not split.
 func SplitVersion(s string) (base, version string) {
 	i := strings.IndexByte(s, '@')
-	if i <= 0 || s[0] == '?' {
+	if i <= 0 || s[0] == '?' || s[0] == '*' {
 		return s, ""
 	}
 	rest := strings.TrimLeft(s[i:], "@")

@@ -139,7 +139,7 @@ func (c *collector) child(cur *dwarf.Cursor, u *dwarf.Unit, e *dwarf.Entry, s *S
 		first := c.variable(dwarf.DIE{Unit: u, Off: e.Off}, e.Tag, s, b)
 		cur.SkipChildren()
 		return first
-	case dwarf.TagGNUFormalParameterPack: // its parameters come next
+	case dwarf.TagGNUFormalParameterPack, dwarf.TagCommonBlock: // its parameters, or the variables of Fortran's COMMON, come next
 	case dwarf.TagLexicalBlock, dwarf.TagTryBlock, dwarf.TagCatchBlock, dwarf.TagWithStmt:
 		origin, ranges, has := c.readBlock(cur, u, e)
 		if has && !c.everything && !contains(ranges, c.pc) {
@@ -183,6 +183,18 @@ func written(name string, param bool, l dwarf.Language) bool {
 	return !param && name != "this" && !strings.HasPrefix(name, "_Coro_") && !strings.Contains(name, "__") && !strings.ContainsAny(name, ".<$ ")
 }
 
+// added reports whether a name is one that a compiler makes up: GNAT writes those of the source in lower case alone, Free Pascal
+// passes the frame of the call around and the bounds of open arrays.
+func added(name string, l dwarf.Language) bool {
+	switch {
+	case types.Ada(l):
+		return strings.ContainsAny(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+	case l == dwarf.LangPascal83:
+		return strings.HasPrefix(name, "$parentfp") || strings.HasPrefix(name, "$high")
+	}
+	return false
+}
+
 // variable adds one variable and returns its abstract instance.
 func (c *collector) variable(d dwarf.DIE, tag dwarf.Tag, s *Scope, b *block) dwarf.DIE {
 	a := gather(d)
@@ -199,7 +211,7 @@ func (c *collector) variable(d dwarf.DIE, tag dwarf.Tag, s *Scope, b *block) dwa
 		name = name[1:]
 	}
 	v := &LocalVar{
-		Name: name, Param: tag == dwarf.TagFormalParameter, Artificial: a.artificial && !written(name, tag == dwarf.TagFormalParameter, a.nameIn.Language), Line: a.line,
+		Name: name, Param: tag == dwarf.TagFormalParameter, Artificial: a.artificial && !written(name, tag == dwarf.TagFormalParameter, a.nameIn.Language) || added(name, a.nameIn.Language), Line: a.line,
 		fn: c.f, block: b, die: d, attrs: a, inlined: s.Inlined, onHeap: onHeap,
 	}
 	if v.Param {

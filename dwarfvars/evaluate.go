@@ -45,6 +45,24 @@ func (r *Reader) Evaluate(swalk []*unwind.Frame, frame, call int, expr string, v
 		return Object{}, &ExpressionError{0, fmt.Errorf("frame %d of %d: %w", frame, len(swalk), ErrParam)}
 	}
 	s := &scene{r: r, fn: r.bareFunction(swalk[frame]), frames: swalk, index: frame}
+	t, err := s.evaluate(call, expr, vars)
+	for range maxEnclosed {
+		var outer *errElsewhere
+		if !errors.As(err, &outer) {
+			break
+		}
+		first := err
+		if t, err = outer.in.evaluate(AllCalls, expr, vars); err != nil && !errors.As(err, &outer) {
+			var at *ExpressionError
+			errors.As(first, &at)
+			err = &ExpressionError{at.At, fmt.Errorf("it is of the call of %s in frame %d: %w", outer.in.fn.Name, outer.in.index, err)}
+		}
+	}
+	return t, err
+}
+
+// evaluate is Evaluate in one frame.
+func (s *scene) evaluate(call int, expr string, vars []Convenience) (Object, error) {
 	a := s.enter()
 	defer a.Close()
 	e := evaluation{a: a, x: a.explorer(), in: s, vars: vars, dialect: dialectOf(s.fn), left: maxSearched}
@@ -238,6 +256,13 @@ func (e *evaluation) member(n *paths.Member) (Object, error) {
 			return Object{}, fmt.Errorf("no variable and no function is called %s", name)
 		}
 	}
+	if name, ok := adaName(n); ok && e.dialect == paths.Ada { // package.variable
+		if root, _, _ := strings.Cut(name, "__"); e.unresolved(root) {
+			if t, err := e.variable(name); !errors.Is(err, errNoVariable) {
+				return t, err
+			}
+		}
+	}
 	ob, err := e.stored(n.X)
 	if err != nil {
 		return Object{}, err
@@ -258,6 +283,19 @@ func packageName(n *paths.Member) (string, bool) {
 		return "", false
 	}
 	return pkg.Name + "." + n.Name, true
+}
+
+// adaName returns the name that GNAT gives to what is called a.b.c.
+func adaName(n *paths.Member) (string, bool) {
+	switch x := n.X.(type) {
+	case *paths.Ident:
+		return strings.ToLower(x.Name + "__" + n.Name), true
+	case *paths.Member:
+		if outer, ok := adaName(x); ok {
+			return outer + "__" + strings.ToLower(n.Name), true
+		}
+	}
+	return "", false
 }
 
 func (e *evaluation) index(n *paths.Index) (Object, error) {

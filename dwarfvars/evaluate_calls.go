@@ -25,6 +25,10 @@ func (e *evaluation) call(n *paths.Call) (Object, error) {
 		if errors.Is(err, errNoVariable) && e.dialect != paths.Plain {
 			_, err = e.variable(strings.ToLower(f.Name))
 		}
+		var elsewhere *errElsewhere
+		if errors.As(err, &elsewhere) {
+			return Object{}, err
+		}
 		if e.dialect != paths.Plain && err == nil {
 			break
 		}

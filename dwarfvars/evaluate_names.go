@@ -29,6 +29,13 @@ func (e *evaluation) ident(n *paths.Ident) (Object, error) {
 	if lower := strings.ToLower(n.Name); errors.Is(err, errNoVariable) && e.dialect != paths.Plain && lower != n.Name {
 		return e.ident(&paths.Ident{Name: lower, Quoted: n.Quoted})
 	}
+	if u := e.a.fn.Unit; errors.Is(err, errNoVariable) && u != nil && u.Language == dwarf.LangPascal83 { // whose letters' case says nothing
+		for _, name := range [...]string{strings.ToUpper(n.Name), strings.ToLower(n.Name)} {
+			if t, err := e.variable(name); !errors.Is(err, errNoVariable) {
+				return t, err
+			}
+		}
+	}
 	if err == nil || !errors.Is(err, errNoVariable) {
 		return t, err
 	}
@@ -105,6 +112,9 @@ func (e *evaluation) variable(name string) (Object, error) {
 	}
 	if lost != nil {
 		return Object{}, lost
+	}
+	if t, err := e.enclosing(name); !errors.Is(err, errNoVariable) {
+		return t, err
 	}
 	if t, ok := e.ofThis(name); ok {
 		return t, nil

@@ -28,6 +28,8 @@ func (f *frame) Number(u *dwarf.Unit, v *dwarf.Value) (uint64, error) {
 		f.e.unit = u
 		val, err := f.e.m.EvalValue(f.e.env(), v.B, false, 0)
 		return val.Bits, unknown.Reason(err)
+	case dwarf.ClassOffset:
+		return 0, unknown.ErrLength // of a location list: where, not what
 	}
 	return v.U, nil
 }
@@ -49,6 +51,16 @@ func (f *frame) Stored(u *dwarf.Unit, v *dwarf.Value, size uint64) (uint64, erro
 	case dwarf.ClassExprloc, dwarf.ClassBlock:
 		n, err := f.e.stored(u, v.B, size)
 		return n, unknown.Reason(err)
+	case dwarf.ClassOffset: // GCC has location lists for the lengths of strings
+		expr, _, err := u.Location(v, f.e.pc, f.e.frame())
+		if err != nil {
+			return 0, unknown.Reason(err)
+		}
+		if len(expr) == 0 {
+			return 0, unknown.ErrOptimisedOut
+		}
+		n, err := f.e.stored(u, expr, size)
+		return n, unknown.Reason(err)
 	}
 	return v.U, nil
 }
@@ -65,7 +77,10 @@ func (f *frame) StoredOf(object arch.Address, u *dwarf.Unit, v *dwarf.Value, siz
 // Address implements Frame.
 func (f *frame) Address(u *dwarf.Unit, expr []byte, base arch.Address) (arch.Address, error) {
 	f.e.unit = u
+	outer, in := f.e.object, f.e.inObject
+	f.e.object, f.e.inObject = base, true // of a member whose place depends on the record
 	addr, err := f.e.m.EvalValue(f.e.env(), expr, true, base)
+	f.e.object, f.e.inObject = outer, in
 	return addr.Bits, unknown.Reason(err)
 }
 

@@ -73,3 +73,63 @@ func TestRustReferences(t *testing.T) {
 		}
 	}
 }
+
+// TestAdaVariants reads records whose discriminants, members like others, decide which members there are, also one in the other.
+func TestAdaVariants(t *testing.T) {
+	for _, tc := range []struct {
+		name         string
+		outer, inner byte
+		deep         int
+		want         string
+	}{
+		{"one", 1, 0, 0, "{k = 1, n = 0, one = 7}"},
+		{"the inner", 2, 1, 0, "{k = 2, n = 1, two = 7, three = 8}"},
+		{"no inner", 2, 5, 0, "{k = 2, n = 5, two = 7}"},
+		{"none", 9, 0, 0, "{k = 9, n = 0}"},
+		{"as deep as may be", 1, 0, 15, "{k = 1, n = 0, one = 7}"},
+		{"too deep", 1, 0, 64, "{k = 1, n = 0}"},
+	} {
+		tag, u32 := base("tag", types.EncUnsigned, 1), base("u32", types.EncUnsigned, 4)
+		member := func(name string, of *handDIE, at int) *handDIE {
+			return die(dwarf.TagMember, handAttr{dwarf.AttrName, name}, handAttr{dwarf.AttrType, of}, handAttr{dwarf.AttrDataMemberLoc, at})
+		}
+		k, n := member("k", tag, 0), member("n", tag, 1)
+		inner := die(dwarf.TagVariantPart, handAttr{dwarf.AttrDiscr, n}).with(die(dwarf.TagVariant, handAttr{dwarf.AttrDiscrValue, 1}).with(member("three", u32, 8)))
+		part := die(dwarf.TagVariantPart, handAttr{dwarf.AttrDiscr, k}).with(
+			die(dwarf.TagVariant, handAttr{dwarf.AttrDiscrValue, 1}).with(member("one", u32, 4)),
+			die(dwarf.TagVariant, handAttr{dwarf.AttrDiscrValue, 2}).with(member("two", u32, 4), inner))
+		for range tc.deep {
+			part = die(dwarf.TagVariantPart, handAttr{dwarf.AttrDiscr, k}).with(die(dwarf.TagVariant, handAttr{dwarf.AttrDiscrValue, 1}).with(part))
+		}
+		record := die(dwarf.TagStructureType, handAttr{dwarf.AttrName, "r"}, handAttr{dwarf.AttrByteSize, 12}).with(k, n, part)
+		p := newHand(arch.AMD64, 16)
+		copy(p.mem, []byte{tc.outer, tc.inner, 0, 0, 7, 0, 0, 0, 8})
+		place := append([]byte{0x03}, bytesOf(p.arch.ByteOrder, handBase, 8)...)
+		if got := handValue(t, p, p.walk(t), 0, dwarf.LangAda95, place, record, tag, u32); got != tc.want {
+			t.Errorf("%s: %s, want %s", tc.name, got, tc.want)
+		}
+	}
+}
+
+// TestSets reads sets of Pascal: a bit for each number, from 0 on.
+func TestSets(t *testing.T) {
+	char, number := base("char", types.EncUnsignedChar, 1), base("byte", types.EncUnsigned, 1)
+	for _, tc := range []struct {
+		of   *handDIE
+		size int
+		mem  []byte
+		want string
+	}{
+		{number, 2, []byte{0x86, 0x01}, "[1..2, 7..8]"}, {number, 1, []byte{0}, "[]"}, {number, 1, []byte{0x81}, "[0, 7]"},
+		{char, 16, []byte{8: 0, 12: 0x0e, 15: 0x04}, "['a'..'c', 'z']"},
+		{number, 1024, nil, "<corrupt location: exceeds a limit>"},
+	} {
+		set := die(dwarf.TagSetType, handAttr{dwarf.AttrByteSize, tc.size}, handAttr{dwarf.AttrType, tc.of})
+		p := newHand(arch.AMD64, 16)
+		copy(p.mem, tc.mem)
+		place := append([]byte{0x03}, bytesOf(p.arch.ByteOrder, handBase, 8)...)
+		if got := handValue(t, p, p.walk(t), 0, dwarf.LangPascal83, place, set, char, number); got != tc.want {
+			t.Errorf("%d bytes: %s, want %s", tc.size, got, tc.want)
+		}
+	}
+}

@@ -150,14 +150,14 @@ impl<T: Show> Show for Arc<T> {
 
 impl Show for Weak<i32> {
     fn show(&self) -> String {
-        "Weak {ptr: NonNull {pointer: 0x*}, alloc: Global}".into()
+        format!("Weak(strong={}, weak={}) = {{value = {}}}", self.strong_count(), self.weak_count(), self.upgrade().unwrap().show())
     }
 }
 
 impl Show for RefCell<Point> {
     fn show(&self) -> String {
-        let value = format!("UnsafeCell {{value: {}}}", self.borrow().show());
-        format!("RefCell {{borrow: Cell {{value: UnsafeCell {{value: 0}}}}, value: {value}}}")
+        let value = self.borrow().show();
+        format!("RefCell(borrow=0) = {{value = {value}}}")
     }
 }
 

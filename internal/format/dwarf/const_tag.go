@@ -143,7 +143,8 @@ const (
 // scopes: either there are none, or the name includes them.
 func (l Language) scopeless() bool {
 	switch l {
-	case LangC89, LangC, LangC99, LangC11, LangC17, LangC23, LangGo, LangAssembly, LangMipsAsm, LangObjC:
+	case LangC89, LangC, LangC99, LangC11, LangC17, LangC23, LangGo, LangAssembly, LangMipsAsm, LangObjC,
+		LangAda83, LangAda95, LangAda2005, LangAda2012:
 		return true
 	}
 	return false

@@ -51,6 +51,15 @@ func (d DIE) scopeNames(depth int) string {
 	return strings.Join(parts, "::")
 }
 
+// Enclosing returns the function that an entry is declared in; false if that is not what is nearest around it.
+func (d DIE) Enclosing() (DIE, bool) {
+	scopes := d.Unit.outline.scopes(d.Unit, d.Off)
+	if n := len(scopes); n > 0 && scopes[n-1].fn {
+		return DIE{d.Unit, scopes[n-1].off}, true
+	}
+	return DIE{}, false
+}
+
 // scopePart returns the name of a namespace or type.
 func (u *Unit) scopePart(off uint64) string {
 	v := u.Value(off, AttrName)

@@ -169,7 +169,7 @@ func (w *definition) whole(t *Type, name string, depth int, base int64) {
 	}
 	head := t.keyword()
 	if n := t.FullName(); n != "" {
-		head += " " + shorten(n)
+		head += " " + Shorten(n)
 	}
 	begin := w.column(-1, 0)
 	if depth > 0 {
@@ -180,12 +180,12 @@ func (w *definition) whole(t *Type, name string, depth int, base int64) {
 		w.enumeration(t, m, begin+in+head, in, name)
 		return
 	case t.Language == dwarf.LangGo:
-		head = "type " + shorten(t.FullName()) + " struct"
+		head = "type " + Shorten(t.FullName()) + " struct"
 		if depth > 0 {
 			head = name + " struct"
 		}
 	case t.Language == dwarf.LangRust && m.Variant != nil:
-		head = "enum " + shorten(t.FullName())
+		head = "enum " + Shorten(t.FullName())
 	}
 	if t.Declared && len(m.Fields) == 0 {
 		w.line(begin + in + head + "; (only declared: its definition was not found)")
@@ -335,7 +335,7 @@ func (w *definition) member(t *Type, f *Field, typ *Type, size uint64, depth int
 		return !w.full()
 	}
 	before, after := typ.declarator(0)
-	before = shorten(before)
+	before = Shorten(before)
 	name := f.Name
 	if t.compiler(f) {
 		return true

@@ -102,7 +102,7 @@ func (m *Members) read(t *Type) {
 		case dwarf.TagUnspecifiedParameters:
 			m.variadic = true
 		case dwarf.TagVariantPart:
-			v := readVariantPart(u, e.Off, t)
+			v := readVariantPart(u, e.Off, t, 0)
 			m.Variant = &v
 		}
 		c.SkipChildren()

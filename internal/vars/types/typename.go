@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/corewalk/corewalk/demangle"
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 )
 
@@ -12,14 +13,14 @@ import (
 func (t *Type) Name() string {
 	t.nameOnce.Do(func() {
 		before, after := t.declarator(0)
-		t.shown = shorten(before + after)
+		t.shown = Shorten(before + after)
 	})
 	return t.shown
 }
 
-// shorten writes names of the C++ library as programmers do: without inline namespaces, and
+// Shorten writes names of the C++ library as programmers do: without inline namespaces, and
 // with the usual names of strings.
-func shorten(name string) string {
+func Shorten(name string) string {
 	for _, inline := range [...]string{"std::__cxx11::", "std::__1::"} {
 		name = strings.ReplaceAll(name, inline, "std::")
 	}
@@ -74,7 +75,7 @@ func (t *Type) declarator(depth int) (before, after string) {
 		return t.pointed(class+"::*", depth)
 	case dwarf.TagArrayType:
 		if t.BareName != "" {
-			return t.BareName, ""
+			return t.plainName(), ""
 		}
 		if t.Language == dwarf.LangRust && len(t.Dims()) == 1 {
 			n := strings.Trim(t.Dims()[0].String(), "[]")
@@ -209,6 +210,8 @@ func (t *Type) plainName() string {
 		return "?"
 	case IsC(t.Language):
 		return word + name
+	case Ada(t.Language):
+		return demangle.Ada(name)
 	}
 	return name
 }

@@ -27,13 +27,15 @@ const (
 	EncUTF          Encoding = 0x10
 	EncUCS          Encoding = 0x11
 	EncASCII        Encoding = 0x12
+	EncSignedFixed  Encoding = 0x0d
+	EncUnsignFixed  Encoding = 0x0e
 	// EncComplexInteger is GNU's for complex numbers of integers: DW_ATE_lo_user, which others
 	// use for other types. ComplexInteger tells them apart.
 	EncComplexInteger Encoding = 0x80
 )
 
 // Signed reports whether e is of signed integers.
-func (e Encoding) Signed() bool { return e == EncSigned || e == EncSignedChar }
+func (e Encoding) Signed() bool { return e == EncSigned || e == EncSignedChar || e == EncSignedFixed }
 
 // Char reports whether e is of characters.
 func (e Encoding) Char() bool {
@@ -71,6 +73,7 @@ type Type struct {
 	Vector       bool
 	DataLocation dwarf.Value // of an array whose elements are elsewhere
 	sized        dwarf.Value // DW_AT_byte_size that must be evaluated
+	scale        scale       // of a fixed-point type
 
 	membersOnce sync.Once
 	m           Members
@@ -218,6 +221,8 @@ func (set *Set) readType(d dwarf.DIE) *Type {
 			t.lengthSize = v.U
 		case dwarf.AttrDataLocation:
 			t.DataLocation = v
+		case dwarf.AttrBinaryScale, dwarf.AttrDecimalScale, dwarf.AttrSmall:
+			t.scale.read(d.Unit, &v)
 		case attrGNUVector:
 			t.Vector = v.Flag()
 		}

@@ -5,7 +5,7 @@ import (
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 )
 
-// A VariantPart is the alternatives of a Rust enum (DWARF 5, 5.7.10).
+// A VariantPart is the alternatives of an enum of Rust or of a record of Ada (DWARF 5, 5.7.10).
 type VariantPart struct {
 	Discr    Field
 	Has      bool // discr is one: there are several alternatives
@@ -19,6 +19,7 @@ type Variant struct {
 	has    bool   // val is one
 	list   []byte // DW_AT_discr_list
 	Fields []Field
+	Part   *VariantPart // alternatives inside this one, of Ada
 }
 
 // Chosen reports whether v has values of the discriminant.
@@ -56,7 +57,10 @@ func (v *Variant) Holds(got uint64, size int, signed bool) bool {
 	return false
 }
 
-func readVariantPart(u *dwarf.Unit, off uint64, t *Type) (p VariantPart) {
+// maxParts is how deep variant parts nest.
+const maxParts = 16
+
+func readVariantPart(u *dwarf.Unit, off uint64, t *Type, depth int) (p VariantPart) {
 	var e dwarf.Entry
 	var discr dwarf.Value
 	c := u.Cursor(off)
@@ -72,15 +76,21 @@ func readVariantPart(u *dwarf.Unit, off uint64, t *Type) (p VariantPart) {
 				p.Discr = f
 			}
 		case dwarf.TagVariant:
-			p.Variants = append(p.Variants, readVariant(u, &c, &e, t))
+			p.Variants = append(p.Variants, readVariant(u, &c, &e, t, depth))
 		default:
 			c.SkipChildren()
+		}
+	}
+	if p.Has && p.Discr.DIE.Off != at.Off && at.Unit == u { // a member of the record, in Ada
+		in := u.Cursor(at.Off)
+		if in.Next(&e) && e.Tag == dwarf.TagMember {
+			p.Discr = readField(u, &in, &e, t)
 		}
 	}
 	return p
 }
 
-func readVariant(u *dwarf.Unit, c *dwarf.Cursor, e *dwarf.Entry, t *Type) (r Variant) {
+func readVariant(u *dwarf.Unit, c *dwarf.Cursor, e *dwarf.Entry, t *Type, depth int) (r Variant) {
 	var v dwarf.Value
 	for c.Attr(&v) {
 		switch v.Attr {
@@ -92,9 +102,13 @@ func readVariant(u *dwarf.Unit, c *dwarf.Cursor, e *dwarf.Entry, t *Type) (r Var
 	}
 	depth, child := e.Depth, dwarf.Entry{}
 	for c.Level() > depth && c.Next(&child) {
-		if child.Tag == dwarf.TagMember {
+		switch {
+		case child.Tag == dwarf.TagMember:
 			f := readField(u, c, &child, t)
 			r.Fields = append(r.Fields, f)
+		case child.Tag == dwarf.TagVariantPart && depth < maxParts:
+			part := readVariantPart(u, child.Off, t, depth+1)
+			r.Part = &part
 		}
 		c.SkipChildren()
 	}

@@ -52,6 +52,37 @@ func (b *builder) members(v *Value, o *Object, t *types.Type, depth int) {
 			v.Parts = append(v.Parts, part)
 		}
 	}
+	fields, err := b.variantFields(o, m.Variant)
+	for i := range fields {
+		if !b.take() {
+			v.More = true
+			return
+		}
+		if part, ok := b.part(o, &fields[i], depth); ok {
+			v.Parts = append(v.Parts, part)
+		}
+	}
+	if err != nil {
+		v.Parts = append(v.Parts, Part{Value: Failed(nil, err)})
+	}
+}
+
+// maxVariantParts is how many variant parts, one in the other, are followed.
+const maxVariantParts = 16
+
+// variantFields returns the members of a record that there are for its discriminants, beside those that there always are.
+func (b *builder) variantFields(o *Object, p *types.VariantPart) (fields []types.Field, err error) {
+	for range maxVariantParts {
+		if p == nil {
+			break
+		}
+		chosen, err := b.alternative(o, p)
+		if err != nil || chosen == nil {
+			return fields, err
+		}
+		fields, p = append(fields, chosen.Fields...), chosen.Part
+	}
+	return fields, nil
 }
 
 // part reads a member or a base class. It returns false if there is nothing to show: a static
@@ -219,6 +250,15 @@ func (b *builder) memberIn(o *Object, name string, left *int, depth int) (Object
 		if f := &m.Fields[i]; !f.Base && !f.Static && f.Name == name {
 			p, err := b.field(o, f)
 			return p, err == nil
+		}
+	}
+	if m.Variant != nil && t.Language != dwarf.LangRust {
+		fields, _ := b.variantFields(o, m.Variant)
+		for i := range fields {
+			if f := &fields[i]; f.Name == name {
+				p, err := b.field(o, f)
+				return p, err == nil
+			}
 		}
 	}
 	for i := range m.Fields {

@@ -46,6 +46,8 @@ func (b *builder) anyValue(o *Object, depth int) *Value {
 		return b.fixedString(o, t)
 	case dwarf.TagStructureType, dwarf.TagClassType, dwarf.TagUnionType, dwarf.TagInterfaceType:
 		return b.aggregate(o, t, depth)
+	case dwarf.TagSetType:
+		return b.set(o, t)
 	case dwarf.TagUnspecifiedType:
 		return b.text(o, "0x0") // decltype(nullptr)
 	case dwarf.TagSubroutineType:
@@ -96,6 +98,9 @@ func (b *builder) scalar(o *Object, t *types.Type) *Value {
 			return Failed(o.Type, err)
 		}
 		return b.text(o, complexIntText(t, raw, b.p.Arch.Big()))
+	}
+	if t.Encoding == types.EncSignedFixed || t.Encoding == types.EncUnsignFixed {
+		return b.fixed(o, t)
 	}
 	if o.Size > 8 && o.bits == 0 {
 		raw, err := b.p.Bytes(o, 0, o.Size)

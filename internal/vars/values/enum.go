@@ -34,10 +34,13 @@ func enumText(t *types.Type, v, size uint64) string {
 	prefix := enumPrefix(t)
 	for i := range m.Enums {
 		if types.Resize(m.Enums[i].Val, int(size), false) == v {
+			if isAda(t.Language) {
+				return adaLiteral(m.Enums[i].Name)
+			}
 			return prefix + m.Enums[i].Name
 		}
 	}
-	if flags(t) {
+	if flags(t) && !isAda(t.Language) {
 		if s := flagText(t, v, prefix); s != "" {
 			return s
 		}

@@ -119,8 +119,7 @@ func (x Explorer) At(t *types.Type, addr arch.Address) (Object, error) {
 	if t.Strip().Tag == 0 {
 		return Object{}, wrong("it points to void: cast it to the type that is there")
 	}
-	size, err := x.builder(Options{}).sizeOf(t)
-	return Object{Type: t, Mem: true, Addr: addr, Size: size}, err
+	return x.builder(Options{}).inMemory(t, addr)
 }
 
 // boxed returns what a class of a library points to, by what its printer shows: std::unique_ptr, std::shared_ptr, Box.

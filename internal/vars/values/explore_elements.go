@@ -325,7 +325,7 @@ func (x Explorer) Keyed(o *Object) bool {
 	for n := 0; (t.Reference() || t.Pointer() && rustReference(t.BareName)) && n < maxSteps; n++ {
 		t = t.Target().Strip()
 	}
-	return t.Aggregate() && mapType(t.BareName)
+	return t.Aggregate() && (mapType(t.BareName) || t.Language == dwarf.LangD && dKeyed(t.BareName))
 }
 
 // sameKey compares a key with what somebody wrote.

@@ -17,6 +17,18 @@ func (x Explorer) Real(o *Object) (f float64, ok bool, err error) {
 		}
 	}
 	t := at.Type.Strip()
+	if base := t.Base(); base.Encoding == types.EncSignedFixed || base.Encoding == types.EncUnsignFixed {
+		n, err := x.builder(Options{}).whole(&at, base)
+		if err != nil {
+			return 0, true, err
+		}
+		r, ok := base.Fixed(n)
+		if !ok {
+			return 0, true, wrong("the unit of %s is not known", describe(o.Type))
+		}
+		f, _ := r.Float64()
+		return f, true, nil
+	}
 	if !t.Floats() {
 		return 0, false, nil
 	}

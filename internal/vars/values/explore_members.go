@@ -95,7 +95,19 @@ func (x Explorer) find(b *builder, o *Object, scope, name string, left *int, dep
 			return at, err == nil, err
 		}
 	}
-	if m.Variant != nil {
+	if m.Variant != nil && t.Language != dwarf.LangRust && scope == "" {
+		fields, err := b.variantFields(o, m.Variant)
+		for i := range fields {
+			if f := &fields[i]; f.Name == name {
+				at, err := b.field(o, f)
+				return at, err == nil, err
+			}
+		}
+		if err != nil {
+			return Object{}, false, err
+		}
+	}
+	if m.Variant != nil && t.Language == dwarf.LangRust {
 		if at, ok, err := x.shown(o, name); ok || err != nil {
 			return at, ok, err
 		}

@@ -55,8 +55,8 @@ func realText(t *types.Type, raw []byte, longDouble FloatFormat, bigEndian bool)
 		return float(math.Float64frombits(types.Uint(raw, bigEndian)), 64)
 	case 10, 12, 16:
 		format := longDouble
-		if strings.Contains(t.BareName, "128") {
-			format = QuadFormat
+		if strings.Contains(t.BareName, "128") || longDouble == X87Format && strings.HasSuffix(t.BareName, "(kind=16)") {
+			format = QuadFormat // of Fortran, where the 80 bits are kind 10
 		}
 		switch {
 		case len(raw) == 16 && format == QuadFormat:

@@ -74,7 +74,7 @@ func kind(t *types.Type) Kind {
 	case dwarf.TagBaseType:
 		return scalarKind(t)
 	case dwarf.TagSubrangeType:
-		return KindInt
+		return scalarKind(t.Base())
 	case dwarf.TagEnumerationType:
 		return KindEnum
 	case dwarf.TagPointerType, dwarf.TagUnspecifiedType: // decltype(nullptr)
@@ -85,7 +85,7 @@ func kind(t *types.Type) Kind {
 		return KindMemberPointer
 	case dwarf.TagSubroutineType:
 		return KindFunction
-	case dwarf.TagArrayType:
+	case dwarf.TagArrayType, dwarf.TagSetType:
 		return KindArray
 	case dwarf.TagStringType:
 		return KindString
@@ -103,6 +103,8 @@ func scalarKind(t *types.Type) Kind {
 		return KindVoid
 	case t.Encoding == types.EncBoolean:
 		return KindBool
+	case t.Encoding == types.EncSignedFixed || t.Encoding == types.EncUnsignFixed:
+		return KindFloat
 	case t.Encoding == types.EncFloat || t.Encoding == types.EncComplexFloat || t.Encoding == types.EncImaginary:
 		return KindFloat
 	case isComplex(t):

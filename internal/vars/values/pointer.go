@@ -126,12 +126,11 @@ func (b *builder) reference(o *Object, t *types.Type, depth int) *Value {
 	if err != nil {
 		return Failed(o.Type, err)
 	}
-	size, err := b.sizeOf(t.Target())
+	to, err := b.inMemory(t.Target(), addr)
 	if err != nil {
 		v := b.text(o, fmt.Sprintf("@%#x", addr))
 		return v
 	}
-	to := Object{Type: t.Target(), Mem: true, Addr: addr, Size: size}
 	v := b.value(&to, depth+1)
 	mark := fmt.Sprintf("@%#x", addr)
 	if v.printed && t.Language != dwarf.LangRust {
@@ -183,6 +182,8 @@ func (b *builder) memberPointer(o *Object, t *types.Type) *Value {
 	switch {
 	case first == 0:
 		return b.text(o, "NULL")
+	case first&1 == 1 && adjust == 0 && b.virtualMember(t, (first-1)/uint64(w)) != "":
+		return b.text(o, "&virtual "+b.virtualMember(t, (first-1)/uint64(w)))
 	case first&1 == 1:
 		return b.text(o, fmt.Sprintf("&virtual table offset %d, this adjustment %d", first-1, adjust))
 	case adjust != 0:
@@ -217,4 +218,33 @@ func (b *builder) dataMember(t *types.Type, off int64) string {
 		}
 	}
 	return fmt.Sprintf("%s+%d", class.Name(), off)
+}
+
+// virtualMember returns the name of the virtual function with a number in the table of the class of a pointer to a member, as in
+// Device::id(int); "" if it is not known. The class that declares it may be a base class.
+func (b *builder) virtualMember(t *types.Type, slot uint64) string {
+	if !t.Class.Valid() {
+		return ""
+	}
+	left := maxVirtualClasses
+	return b.virtualIn(b.p.Types.Of(t.Class).Defined(), slot, &left)
+}
+
+// maxVirtualClasses is how many classes are looked at for a virtual function.
+const maxVirtualClasses = 32
+
+func (b *builder) virtualIn(class *types.Type, slot uint64, left *int) string {
+	if *left--; *left < 0 || !class.Aggregate() {
+		return ""
+	}
+	if name := class.VirtualFunction(slot); name != "" {
+		return class.Name() + "::" + name
+	}
+	for i := range class.Members().Fields { // the first base class with virtual functions has the table
+		f := &class.Members().Fields[i]
+		if f.Base && !f.Virtual && f.Off == 0 && !f.Expr.Present() {
+			return b.virtualIn(b.p.Types.OfField(f).Defined(), slot, left)
+		}
+	}
+	return ""
 }

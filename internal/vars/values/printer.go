@@ -22,6 +22,8 @@ func (b *builder) print(o *Object, t *types.Type, depth int) *Value {
 		p = rustPrinter(t)
 	case t.Language == dwarf.LangGo:
 		p = goPrinter(t)
+	case t.Language == dwarf.LangD:
+		p = dPrinter(t)
 	case isAda(t.Language):
 		p = adaUnconstrained
 	}
@@ -92,8 +94,19 @@ func (b *builder) elem(o *Object, names ...string) (*types.Type, uint64, bool) {
 
 // inMemory returns the object of type t at an address.
 func (b *builder) inMemory(t *types.Type, addr uint64) (Object, error) {
+	if t.Dynamic() {
+		return b.inMemoryOf(t, addr)
+	}
 	size, err := b.sizeOf(t)
 	return Object{Type: t, Mem: true, Addr: addr, Size: size}, err
+}
+
+// inMemoryOf is inMemory for a type whose size depends on the object.
+func (b *builder) inMemoryOf(t *types.Type, addr uint64) (Object, error) {
+	o := Object{Type: t, Mem: true, Addr: addr}
+	size, err := t.SizeIn(b.in(&o))
+	o.Size = size
+	return o, err
 }
 
 // read reads the object of type t at an address.

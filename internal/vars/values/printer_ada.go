@@ -2,7 +2,9 @@ package values
 
 import (
 	"fmt"
+	"strings"
 
+	"github.com/corewalk/corewalk/demangle"
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/vars/types"
 	"github.com/corewalk/corewalk/internal/vars/unknown"
@@ -12,7 +14,13 @@ import (
 func isAda(l dwarf.Language) bool { return types.Ada(l) }
 
 // adaAddress is the type System.Address of Ada. GNAT describes it as a number.
-const adaAddress = "system__address"
+const adaAddress = "system.address"
+
+// adaLiteral returns the name of an enumerator as Ada writes it, without the packages that it is in.
+func adaLiteral(name string) string {
+	full := demangle.Ada(name)
+	return full[strings.LastIndexByte(full, '.')+1:]
+}
 
 // adaUnconstrained prints an array whose bounds are not part of its type, such as a parameter of type String. GNAT has a
 // record for it: a pointer to the elements, and one to a record of bounds, LB0 and UB0 for the first dimension.

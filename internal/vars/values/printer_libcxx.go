@@ -45,6 +45,10 @@ func libcxxClass(name string) printer {
 		return cxxFunction
 	case "stack", "queue", "priority_queue":
 		return stdAdapter
+	case "any":
+		return cxxAny
+	case "__fs::filesystem::path":
+		return stdPath
 	}
 	p, _ := wrapperClass(name)
 	return p
@@ -84,8 +88,11 @@ func cxxString(b *builder, o *Object, t *types.Type, depth int) *Value {
 		return nil
 	}
 	long, ok := b.num(&rep, "__s", "__is_long_")
+	inByte := uint64(0) // how far the length of a short string is from the least bit
 	if !ok {
-		return nil
+		if long, inByte, ok = b.cxxMarked(&rep); !ok {
+			return nil
+		}
 	}
 	if long != 0 {
 		n, ok := b.num(&rep, "__l", "__size_")
@@ -98,6 +105,7 @@ func cxxString(b *builder, o *Object, t *types.Type, depth int) *Value {
 	n, ok := b.num(&rep, "__s", "__size_")
 	data, ok2 := b.path(&rep, "__s", "__data_")
 	size, _ := elem.Char()
+	n >>= inByte
 	if !ok || !ok2 || n*size > data.Size {
 		return nil
 	}
@@ -107,6 +115,22 @@ func cxxString(b *builder, o *Object, t *types.Type, depth int) *Value {
 		return Failed(o.Type, err)
 	}
 	return b.stringValue(o, elem, raw, shown < n)
+}
+
+// cxxMarked reports of a string of LLVM 14 whether it is long, which a bit in its first byte says, and from which bit of that
+// byte on it has the length of a short one. The other layout and other byte order are not known.
+func (b *builder) cxxMarked(rep *Object) (long, shift uint64, ok bool) {
+	short, ok := b.member(rep, "__s")
+	size, ok2 := b.member(&short, "__size_")
+	if !ok || !ok2 || b.p.Arch.Big() || size.Size != 1 || size.bits != 0 {
+		return 0, 0, false
+	}
+	first, err := b.p.Bytes(&short, 0, 1)
+	data, ok := b.member(&short, "__data_")
+	if err != nil || !ok || data.Size >= short.Size && short.Size > 0 || short.Type.Strip().Members().Fields[0].Name == "__data_" {
+		return 0, 0, false
+	}
+	return uint64(first[0] & 1), 1, true
 }
 
 func cxxView(b *builder, o *Object, t *types.Type, depth int) *Value {
@@ -144,6 +168,11 @@ func cxxVector(b *builder, o *Object, t *types.Type, depth int) *Value {
 }
 
 func cxxArray(b *builder, o *Object, t *types.Type, depth int) *Value {
+	if n, ok := lastNumber(t); ok && n == 0 { // it has padding for an element
+		v := b.counted(b.text(o, ""), 0)
+		v.Compound = true
+		return v
+	}
 	return b.inner(o, "__elems_", depth)
 }
 

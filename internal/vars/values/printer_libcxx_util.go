@@ -147,3 +147,74 @@ func cxxFunction(b *builder, o *Object, t *types.Type, depth int) *Value {
 	name, _, _ := strings.Cut(b.p.SymbolText(table), "+")
 	return b.text(o, t.Name()+" calling "+strings.TrimPrefix(name, "vtable for "))
 }
+
+// cxxAny prints a std::any by the function that handles the object in it, which is a static one of a class that has its type:
+// __any_imp::_SmallHandler<int>::__handle.
+func cxxAny(b *builder, o *Object, t *types.Type, depth int) *Value {
+	handler, ok := b.num(o, "__h_")
+	store, ok2 := b.member(o, "__s_")
+	if !ok || !ok2 {
+		handler, ok = b.num(o, "__h")
+		store, ok2 = b.member(o, "__s")
+	}
+	if !ok || !ok2 {
+		return nil
+	}
+	if handler == 0 {
+		return b.text(o, "std::any [no contained value]")
+	}
+	name := b.p.SymbolText(handler)
+	if _, held, ok := strings.Cut(name, "__any_imp::_SmallHandler<"); ok {
+		return b.anyValueOf(o, held, &store, depth)
+	}
+	if _, held, ok := strings.Cut(name, "__any_imp::_LargeHandler<"); ok {
+		return b.anyPointed(o, held, &store, depth)
+	}
+	return nil
+}
+
+// anyPointed is anyValueOf for an object that the first word of store has the address of.
+func (b *builder) anyPointed(o *Object, held string, store *Object, depth int) *Value {
+	word := store.part(b.p.Types.Integer(b.word(), false), 0, b.word())
+	addr, err := b.uint(&word, false)
+	if err != nil {
+		return Failed(o.Type, err)
+	}
+	return b.anyValueOf(o, held, &Object{Mem: true, Addr: addr, Size: MaxObject}, depth)
+}
+
+// anyValueOf prints the object that a std::any has at the start of store. held begins with the name of its type, as in the
+// name of a class that has it as its argument.
+func (b *builder) anyValueOf(o *Object, held string, store *Object, depth int) *Value {
+	name, ok := cutArgument(held)
+	if !ok {
+		return nil
+	}
+	text := "std::any containing " + types.Shorten(name)
+	elem, ok := b.p.Types.Lookup(b.f.Unit(), name, b.word())
+	if !ok || b.f.Unit() == nil {
+		return b.text(o, text)
+	}
+	size, err := b.sizeOf(elem)
+	if err != nil || size > store.Size {
+		return b.text(o, text)
+	}
+	part := store.part(elem, 0, size)
+	return b.holding(o, text, &part, depth)
+}
+
+// cutArgument returns what is before the bracket that closes a list of template arguments.
+func cutArgument(s string) (string, bool) {
+	depth := 1
+	for i := range len(s) {
+		switch s[i] {
+		case '<', '(':
+			depth++
+		case '>', ')':
+			if depth--; depth == 0 {
+				return strings.TrimSpace(s[:i]), true
+			}
+		}
+	}
+	return "", false
+}

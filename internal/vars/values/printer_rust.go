@@ -21,9 +21,18 @@ func rustPrinter(t *types.Type) printer {
 		return rustStr
 	case strings.HasPrefix(name, "&[") || strings.HasPrefix(name, "&mut ["):
 		return rustSlice
+	case name == "&std::path::Path" || name == "&std::ffi::os_str::OsStr" || name == "&core::ffi::c_str::CStr":
+		return rustStr
 	}
-	if full := t.FullName(); !strings.HasPrefix(full, "alloc::") && !strings.HasPrefix(full, "std::") {
+	full := t.FullName()
+	if strings.HasPrefix(full, "core::") {
+		return rustCore(name, full)
+	}
+	if !strings.HasPrefix(full, "alloc::") && !strings.HasPrefix(full, "std::") {
 		return rustStruct
+	}
+	if p := rustStd(name, full); p != nil {
+		return p
 	}
 	switch rustName(name) {
 	case "String":
@@ -34,7 +43,7 @@ func rustPrinter(t *types.Type) printer {
 		return rustVecDeque
 	case "Box":
 		return rustBoxed
-	case "Rc", "Arc":
+	case "Rc", "Arc", "Weak":
 		return rustRc
 	case "HashMap", "HashSet":
 		return rustHash
@@ -147,7 +156,7 @@ func (b *builder) alternative(o *Object, p *types.VariantPart) (*types.Variant, 
 	if err != nil {
 		return nil, err
 	}
-	signed := d.Type.Strip().Encoding.Signed()
+	signed := d.Type.Base().Encoding.Signed()
 	got := types.Resize(types.Uint(raw, b.p.Arch.Big()), len(raw), signed)
 	var other *types.Variant
 	for i := range p.Variants {
@@ -167,6 +176,9 @@ func rustStr(b *builder, o *Object, t *types.Type, depth int) *Value {
 	n, ok2 := b.num(o, "length")
 	if !ok || !ok2 {
 		return nil
+	}
+	if strings.HasSuffix(t.BareName, "::CStr") && n > 0 {
+		n-- // the zero
 	}
 	return b.utf8(o, addr, n)
 }
@@ -340,6 +352,10 @@ func rustRc(b *builder, o *Object, t *types.Type, depth int) *Value {
 	if err != nil {
 		return Failed(o.Type, err)
 	}
+	weakly := rustName(t.BareName) == "Weak"
+	if weakly && b.p.Arch.Truncate(addr+1) == 0 { // Weak::new
+		return b.text(o, "Weak(dangling)")
+	}
 	inner, err := b.inMemory(ptr.Type.Strip().Target(), addr)
 	if err != nil {
 		return Failed(o.Type, err)
@@ -358,7 +374,10 @@ func rustRc(b *builder, o *Object, t *types.Type, depth int) *Value {
 	if !ok1 || !ok2 {
 		return Failed(o.Type, &unknown.Memory{Addr: addr})
 	}
-	v := b.text(o, fmt.Sprintf("%s(strong=%d, weak=%d)", rustName(t.BareName), s, max(w, 1)-1))
+	v := b.text(o, fmt.Sprintf("%s(strong=%d, weak=%d)", rustName(t.BareName), s, max(w, 1)-min(s, 1)))
+	if weakly && s == 0 {
+		return v // the value was dropped
+	}
 	v.Compound = true
 	v.Parts = []Part{{Name: "value", Value: b.rustShared(t, &value, &fat, depth)}}
 	return v

@@ -32,13 +32,15 @@ func stdPath(b *builder, o *Object, t *types.Type, depth int) *Value {
 // stdBitset prints the bits of a std::bitset, the highest first as std::bitset::to_string
 // does.
 func stdBitset(b *builder, o *Object, t *types.Type, depth int) *Value {
-	_, arg, _ := strings.Cut(strings.TrimSuffix(t.BareName, ">"), "<")
-	n, err := strconv.ParseUint(strings.TrimRight(arg, "ul"), 10, 64)
+	n, known := lastNumber(t)
+	if known && n == 0 {
+		return b.bitText(o, []byte(`""`), 0)
+	}
 	words, ok := b.member(o, "_M_w")
 	if !ok {
 		words, ok = b.member(o, "__first_")
 	}
-	if err != nil || !ok || n == 0 || words.Size*8 < n {
+	if !known || !ok || words.Size*8 < n {
 		return nil
 	}
 	shown := min(n, uint64(b.opts.MaxString))
@@ -57,6 +59,14 @@ func stdBitset(b *builder, o *Object, t *types.Type, depth int) *Value {
 		text = append(text, '0'+data[0]>>(bit%8)&1)
 	}
 	return b.bitText(o, text, n)
+}
+
+// lastNumber returns the number that is the last argument of a template, by its name: std::bitset<10ul>.
+func lastNumber(t *types.Type) (uint64, bool) {
+	arg := strings.TrimSuffix(t.BareName, ">")
+	arg = arg[strings.LastIndexAny(arg, "<, ")+1:]
+	n, err := strconv.ParseUint(strings.TrimRight(arg, "ulUL"), 10, 64)
+	return n, err == nil
 }
 
 // bitText returns the value of a set of n bits, of which text has the first.
@@ -79,11 +89,15 @@ func stdAny(b *builder, o *Object, t *types.Type, depth int) *Value {
 		return b.text(o, "std::any [no contained value]")
 	}
 	symbol := b.p.addressText(manager)
-	for _, kind := range []string{"_Manager_internal<", "_Manager_external<"} {
-		_, rest, found := strings.Cut(symbol, kind)
-		if held, _, ended := strings.Cut(rest, ">::_S_manage"); found && ended {
-			return b.text(o, "std::any containing "+strings.TrimSpace(held))
-		}
+	store, ok := b.member(o, "_M_storage")
+	if !ok || !strings.Contains(symbol, ">::_S_manage") {
+		return nil
+	}
+	if _, held, ok := strings.Cut(symbol, "_Manager_internal<"); ok {
+		return b.anyValueOf(o, held, &store, depth)
+	}
+	if _, held, ok := strings.Cut(symbol, "_Manager_external<"); ok {
+		return b.anyPointed(o, held, &store, depth)
 	}
 	return nil
 }

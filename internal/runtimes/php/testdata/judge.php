@@ -6,12 +6,12 @@ function dies() {
 	$said = '';
 	$place = null; // where the function before was called
 	foreach ($calls as $i => $c) {
-		if ($i > 0 || true) {
-			$said .= name($c) . ($i == 0 ? " *" : $place) . "\n";
-		}
+		$said .= name($c) . ($i == 0 ? " *" : $place) . "\n";
 		$place = isset($c['file']) ? " {$c['file']}:{$c['line']}" : '';
 	}
-	$said .= "{main}$place\n";
+	if ($place) { // else it has ended, or was left by an exception
+		$said .= "{main}$place\n";
+	}
 	file_put_contents('said', $said);
 	posix_kill(posix_getpid(), 6);
 }
@@ -100,7 +100,7 @@ case 'closures':
 	call_user_func_array($f, []);
 	break;
 case 'bound':
-	Closure::bind(function () { $this->then = null; array_walk_recursive($GLOBALS['list'], 'dies'); }, new Shop(null), Shop::class)->__invoke();
+	Closure::bind(function () { $this->then = null; $list = [[1]]; array_walk_recursive($list, 'dies'); }, new Shop(null), Shop::class)->__invoke();
 	break;
 case 'include':
 	include __DIR__ . '/included.php';

@@ -34,7 +34,7 @@ var glue = [...]string{"zend_call_", "zend_execute", "zend_generator_", "zend_so
 func (r *runtime) kind(f *unwind.Frame) uint8 {
 	at := f.LookupAddr()
 	lib, ok := r.p.State.LibraryTracker().LibraryAt(at)
-	if !ok {
+	if !ok || made(lib) {
 		return compiled
 	}
 	if lib != r.lib {
@@ -123,6 +123,11 @@ func (r *runtime) pair(list []call, runsOf []run, frames []*unwind.Frame, kinds 
 		}
 	}
 	reg, known := callRegister(r.Arch)
+	shape := frameShape{}
+	if r.Arch == arch.AMD64 && slices.ContainsFunc(kinds, func(k uint8) bool { return k == runs || k == compiled }) {
+		shape, _ = prologue(r.Some(r.symbol(runsCode), maxPrologue))
+	}
+	kept := uint64(0) // what the last frame of the virtual machine kept of its caller's
 	next := 0 // the first run that has no frame
 	var waiting []int
 	settle := func(to int) {
@@ -138,13 +143,20 @@ func (r *runtime) pair(list []call, runsOf []run, frames []*unwind.Frame, kinds 
 			continue
 		}
 		if known {
-			if v, _, ok := f.Reg(reg); ok {
-				if g, ok := of[v]; ok && g >= next {
-					settle(g)
-					runsOf[g].native, runsOf[g].jit, next = i, kinds[i] == compiled, g+1
-					kinds[i] = runs
-					continue
-				}
+			v, _, _ := f.Reg(reg)
+			g, ok := of[v]
+			if !ok || g < next { // no function between saved it
+				g, ok = of[kept]
+			}
+			kept = 0
+			if end, ok := f.CFA(); ok && shape.call != 0 {
+				kept = r.Word(end - shape.call)
+			}
+			if ok && g >= next {
+				settle(g)
+				runsOf[g].native, runsOf[g].jit, next = i, kinds[i] == compiled, g+1
+				kinds[i] = runs
+				continue
 			}
 		}
 		if kinds[i] == runs {

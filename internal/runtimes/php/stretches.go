@@ -128,7 +128,7 @@ func (r *runtime) pair(list []call, runsOf []run, frames []*unwind.Frame, kinds 
 		shape, _ = prologue(r.Some(r.symbol(runsCode), maxPrologue))
 	}
 	kept := uint64(0) // what the last frame of the virtual machine kept of its caller's
-	next := 0 // the first run that has no frame
+	next := 0         // the first run that has no frame
 	var waiting []int
 	settle := func(to int) {
 		if len(waiting) == to-next {

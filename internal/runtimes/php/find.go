@@ -25,7 +25,7 @@ type runtime struct {
 
 	// Where the globals are: of the process, or in the block of each thread.
 	executor, core, request uint64
-	cache                   cacheSlot
+	key                     uint32 // with which threads ask for their block
 
 	mu        sync.Mutex
 	functions map[uint64]*function

@@ -216,7 +216,7 @@ type damaged struct {
 
 func (d *damaged) ReadMem(at arch.Address, b []byte) (int, error) {
 	n, err := d.ProcessState.ReadMem(at, b)
-	for w := at &^ 7; w < at+uint64(n); w += 8 {
+	for w := at &^ 7; n > 0 && w-at&^7 < uint64(n)+8; w += 8 {
 		if v, ok := d.words[w]; ok {
 			var word [8]byte
 			binary.LittleEndian.PutUint64(word[:], v)
@@ -244,7 +244,7 @@ type asked struct {
 }
 
 func (a *asked) note(at uint64, n int) {
-	for w := at &^ 7; w < at+uint64(n); w += 8 {
+	for w := at &^ 7; n > 0 && w-at&^7 < uint64(n)+8; w += 8 {
 		if !a.seen[w] {
 			a.seen[w] = true
 			a.words = append(a.words, w)

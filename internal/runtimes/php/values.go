@@ -292,7 +292,7 @@ func floatText(v float64) string {
 	s := strconv.FormatFloat(v, 'e', -1, 64)
 	mantissa, exponent, _ := strings.Cut(s, "e")
 	e, _ := strconv.Atoi(exponent)
-	if v == 0 || e >= -5 && e < 15 {
+	if v == 0 || e >= -4 && e < 17 {
 		return strconv.FormatFloat(v, 'f', -1, 64)
 	}
 	if !strings.Contains(mantissa, ".") {

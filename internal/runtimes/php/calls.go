@@ -137,19 +137,19 @@ func (r *runtime) delegated(list []call, at uint64) []call {
 		return list
 	}
 	object := r.Arch.Word(b)
-	g, ok := generatorAt[at-object]
+	toCall, toNode, ok := generatorAt(at - object)
 	if !ok || !r.counted(object, typeObject) {
 		return list
 	}
 	var between []call
 	seen := map[uint64]bool{}
 	for range maxDelegated {
-		parent := r.Word(object + g.node)
+		parent := r.Word(object + toNode)
 		if parent == 0 || seen[object] || !r.counted(parent, typeObject) || r.p.Spend(8) != nil {
 			break
 		}
 		seen[object] = true
-		c, _, err := r.callAt(r.Word(object + g.call))
+		c, _, err := r.callAt(r.Word(object + toCall))
 		if err != nil || c.f == nil {
 			break
 		}
@@ -165,7 +165,15 @@ func (r *runtime) delegated(list []call, at uint64) []call {
 
 // generatorAt says where generators have their call and what they delegate to, by where they have the record that stands for them: in 7.4, in 8.2
 // and later; of 8.0 and 8.1 either.
-var generatorAt = map[uint64]struct{ call, node uint64 }{200: {64, 160}, 184: {56, 152}}
+func generatorAt(record uint64) (call, node uint64, ok bool) {
+	switch record {
+	case 200:
+		return 64, 160, true
+	case 184:
+		return 56, 152, true
+	}
+	return 0, 0, false
+}
 
 // inside reports whether the instruction of a call is one of its function.
 func (r *runtime) inside(c *call) bool {

@@ -17,24 +17,23 @@ type call struct {
 
 // A function is what is read of one.
 type function struct {
-	at             uint64
-	kind           byte
-	name, class    string
-	scope          uint64
-	file           string
-	first, end     uint32
-	opcodes        uint64
-	last           uint32 // number of its instructions
-	arguments      uint32 // that are declared
-	variables      uint32 // with names: these are the first arguments
-	temporaries    uint32
-	handler        uint64
-	names          []string // of the variables
-	namesRead      bool
-	flags          uint32
-	variableNames  uint64
-	argumentInfo   uint64
-	describedLimit uint32
+	at            uint64
+	kind          byte
+	name, class   string
+	scope         uint64
+	file          string
+	first, end    uint32
+	opcodes       uint64
+	last          uint32 // number of its instructions
+	arguments     uint32 // that are declared
+	variables     uint32 // with names: these are the first arguments
+	temporaries   uint32
+	handler       uint64
+	names         []string // of the variables
+	namesRead     bool
+	flags         uint32
+	variableNames uint64
+	argumentInfo  uint64
 }
 
 // Types of functions.

@@ -100,8 +100,8 @@ func readVariant(u *dwarf.Unit, c *dwarf.Cursor, e *dwarf.Entry, t *Type, depth 
 			r.list = v.B
 		}
 	}
-	depth, child := e.Depth, dwarf.Entry{}
-	for c.Level() > depth && c.Next(&child) {
+	var child dwarf.Entry
+	for c.Level() > e.Depth && c.Next(&child) {
 		switch {
 		case child.Tag == dwarf.TagMember:
 			f := readField(u, c, &child, t)

@@ -4,6 +4,7 @@ import (
 	"github.com/corewalk/corewalk/internal/runtimes/coro"
 	"github.com/corewalk/corewalk/internal/runtimes/golang"
 	"github.com/corewalk/corewalk/internal/runtimes/hotspot"
+	"github.com/corewalk/corewalk/internal/runtimes/lua"
 	"github.com/corewalk/corewalk/internal/runtimes/native"
 	"github.com/corewalk/corewalk/internal/runtimes/python"
 	"github.com/corewalk/corewalk/internal/runtimes/v8"
@@ -38,6 +39,7 @@ var runtimeKinds = [...]runtimeKind{
 	{find: coro.Find, schedules: true},
 	{find: coro.FindRust, schedules: true},
 	{find: python.Find, shows: python.Shows},
+	{find: lua.Find, shows: lua.Shows},
 	{find: hotspot.Find,
 		walks: func(p func() *tasks.Process) walkingRuntime { return hotspot.New(p) },
 		again: func(r tasks.Runtime, p func() *tasks.Process) walkingRuntime { return r.(*hotspot.Java).At(p) }},

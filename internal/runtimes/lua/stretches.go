@@ -263,10 +263,15 @@ func (r *runtime) stretches(list []call, anchors []int, frames []*unwind.Frame) 
 	for i := 0; i < len(list); {
 		if j := anchors[i]; j >= 0 {
 			to := j + 1
-			if i+1 < len(list) && anchors[i+1] >= 0 { // of C, called by one of C
-				for to < anchors[i+1] && r.leads(frames[to]) {
-					to++
-				}
+			end := j + 1 // of the frames that lead to this one: another tells those between functions of Lua
+			switch {
+			case i+1 == len(list):
+				end = len(frames)
+			case anchors[i+1] >= 0: // of C, called by one of C
+				end = anchors[i+1]
+			}
+			for to < end && r.leads(frames[to]) {
+				to++
 			}
 			s := tasks.Stretch{From: j, To: to, Calls: r.describe(list, i, i+1)}
 			if j == 0 { // the youngest frame is where it is

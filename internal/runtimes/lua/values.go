@@ -98,6 +98,9 @@ func (r *runtime) given(c, caller *call, limits tasks.Limits) []tasks.SuspendedV
 	if caller == nil || caller.f == nil || r.tail(c) {
 		return list
 	}
+	if name := r.codeName(c, caller); name == "pcall" || name == "xpcall" { // which put something else there
+		return list
+	}
 	i, ok := r.instruction(caller.f, caller.pc)
 	if !ok || r.op(i) != "CALL" || r.b(i) == 0 {
 		return list

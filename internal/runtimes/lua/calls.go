@@ -56,9 +56,10 @@ type chainError string
 func (e chainError) Error() string { return string(e) }
 
 const (
-	errCycle chainError = "the list of its Lua calls is a circle"
-	errDeep  chainError = "it has too many Lua calls"
-	errLimit chainError = "the limit of the analysis is reached in its Lua calls"
+	errCycle  chainError = "the list of its Lua calls is a circle"
+	errDeep   chainError = "it has too many Lua calls"
+	errForgot chainError = "Lua has forgotten its calls: 5.4 does when nobody catches an error"
+	errLimit  chainError = "the limit of the analysis is reached in its Lua calls"
 )
 
 // global returns the global state of what may be a state; 0 if it is none: it must lead to a main thread, and that back to it.

@@ -24,6 +24,7 @@ type runtime struct {
 	mu        sync.Mutex
 	functions map[uint64]*function
 	threads   map[unwind.ThreadID][]uint64 // the threads of Lua on each stack
+	panicked  map[unwind.ThreadID]bool     // threads that ended with an error of which the calls are gone
 	states    map[uint64]bool              // global states that were seen on stacks
 	order     []uint64                     // the same, in the order in which they were seen
 	globals   map[uint64]map[uint64]string // of each global state: names of functions
@@ -59,7 +60,7 @@ func Find(p *tasks.Process) (tasks.Runtime, error) {
 			continue
 		}
 		r := &runtime{memory: memory{Reader: procmem.Of(p.State).Charged(p.Spend), p: p}, lib: lib,
-			functions: map[uint64]*function{}, threads: map[unwind.ThreadID][]uint64{}, states: map[uint64]bool{}, globals: map[uint64]map[uint64]string{}}
+			functions: map[uint64]*function{}, threads: map[unwind.ThreadID][]uint64{}, panicked: map[unwind.ThreadID]bool{}, states: map[uint64]bool{}, globals: map[uint64]map[uint64]string{}}
 		if err := r.open(ident.Addr); err != nil {
 			failed = fmt.Errorf("functions of Lua of %s: %w", lib.Path, err)
 			continue

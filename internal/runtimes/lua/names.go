@@ -305,11 +305,24 @@ func (r *runtime) variableNames(f *function) []variableName {
 	return f.names
 }
 
-// metamethods are the instructions that call one, and its name.
-var metamethods = map[string]string{"SELF": "index", "GETTABUP": "index", "GETTABLE": "index", "GETI": "index", "GETFIELD": "index",
-	"SETTABUP": "newindex", "SETTABLE": "newindex", "SETI": "newindex", "SETFIELD": "newindex",
-	"UNM": "unm", "BNOT": "bnot", "LEN": "len", "CONCAT": "concat", "EQ": "eq", "LT": "lt", "LTI": "lt", "GTI": "lt", "LE": "le", "LEI": "le", "GEI": "le",
-	"CLOSE": "close", "RETURN": "close"}
+// metamethod is the one that an instruction calls; "" if it calls none.
+func metamethod(op string) string {
+	switch op {
+	case "SELF", "GETTABUP", "GETTABLE", "GETI", "GETFIELD":
+		return "index"
+	case "SETTABUP", "SETTABLE", "SETI", "SETFIELD":
+		return "newindex"
+	case "LTI", "GTI":
+		return "lt"
+	case "LEI", "GEI":
+		return "le"
+	case "UNM", "BNOT", "LEN", "CONCAT", "EQ", "LT", "LE":
+		return strings.ToLower(op)
+	case "CLOSE", "RETURN":
+		return "close"
+	}
+	return ""
+}
 
 // arithmetic are the instructions that call metamethods themselves until 5.3.
 const arithmetic = " ADD SUB MUL MOD POW DIV IDIV BAND BOR BXOR SHL SHR "
@@ -337,8 +350,8 @@ func (r *runtime) called(caller *call) (kind, name string) {
 		return "metamethod", strings.TrimPrefix(r.name(r.Word(g+r.at("global.names")+8*uint64(r.c(i)))), "__")
 	case op != "" && r.minor < 4 && strings.Contains(arithmetic, " "+op+" "):
 		return "metamethod", "__" + strings.ToLower(op)
-	case metamethods[op] != "" && (r.minor == 4 || op != "RETURN" && op != "CLOSE"):
-		return "metamethod", prefix + metamethods[op]
+	case metamethod(op) != "" && (r.minor == 4 || op != "RETURN" && op != "CLOSE"):
+		return "metamethod", prefix + metamethod(op)
 	}
 	return "", ""
 }

@@ -181,9 +181,30 @@ func (r *runtime) Stretches(_ context.Context, id unwind.ThreadID, frames []*unw
 		}
 	}
 	if len(list) == 0 {
+		if failed == nil && slices.ContainsFunc(states, r.forgot) && slices.ContainsFunc(frames, r.executes) {
+			failed = errForgot
+			r.mu.Lock()
+			r.panicked[id] = true
+			r.mu.Unlock()
+		}
 		return nil, failed
 	}
 	return r.stretches(list, r.anchors(list, frames), frames), failed
+}
+
+// forgot reports whether a main thread has no calls, and one value on its stack: so it is when nobody catches an error in 5.4, which then forgets its
+// calls before the panic function is called.
+func (r *runtime) forgot(state uint64) bool {
+	return r.minor == 4 && !r.busy(state) && r.field(state, "state.top") == r.field(state, "state.stack")+2*valueSize
+}
+
+// executes reports whether a frame is a function that raises errors or calls functions of Lua, which therefore has calls.
+func (r *runtime) executes(f *unwind.Frame) bool {
+	if !r.leads(f) {
+		return false
+	}
+	s, _ := r.p.Symbols.SymbolAt(r.lib, f.LookupAddr())
+	return s.Name == "lua_error" || s.Name == "lua_callk" || s.Name == "luaD_throw"
 }
 
 // anchors finds the frame of each call of a function of C; -1 of others, and if it has none.

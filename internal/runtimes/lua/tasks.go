@@ -108,10 +108,10 @@ func (r *runtime) fresh(at uint64, t *tasks.Task) *tasks.Task {
 // Raised implements tasks.Raiser: the error that nobody catches, which ends a thread of Lua. It is the last value on its stack.
 func (r *runtime) Raised(id unwind.ThreadID) []tasks.Exception {
 	r.mu.Lock()
-	states := r.threads[id]
+	states, panicked := r.threads[id], r.panicked[id]
 	r.mu.Unlock()
 	for _, s := range states {
-		if r.status(s) <= statusYield {
+		if r.status(s) <= statusYield && !(panicked && r.forgot(s)) {
 			continue
 		}
 		v, ok := r.valueAt(r.field(s, "state.top") - valueSize)

@@ -131,7 +131,7 @@ func (r *runtime) calls(state uint64) ([]call, error) {
 			slow = r.previous(slow)
 		}
 		half = !half
-		if r.minor == 1 && at < base || at == 0 {
+		if r.minor == 1 && at < base {
 			return list, fmt.Errorf("the list of its Lua calls leads to %#x", at)
 		}
 		if at == slow {

@@ -6,6 +6,7 @@ import (
 	"github.com/corewalk/corewalk/internal/runtimes/hotspot"
 	"github.com/corewalk/corewalk/internal/runtimes/lua"
 	"github.com/corewalk/corewalk/internal/runtimes/native"
+	"github.com/corewalk/corewalk/internal/runtimes/php"
 	"github.com/corewalk/corewalk/internal/runtimes/python"
 	"github.com/corewalk/corewalk/internal/runtimes/v8"
 	"github.com/corewalk/corewalk/tasks"
@@ -40,6 +41,9 @@ var runtimeKinds = [...]runtimeKind{
 	{find: coro.FindRust, schedules: true},
 	{find: python.Find, shows: python.Shows},
 	{find: lua.Find, shows: lua.Shows},
+	{find: php.Find, shows: php.Shows,
+		walks: func(p func() *tasks.Process) walkingRuntime { return php.NewCompiled(p) },
+		again: func(_ tasks.Runtime, p func() *tasks.Process) walkingRuntime { return php.NewCompiled(p) }},
 	{find: hotspot.Find,
 		walks: func(p func() *tasks.Process) walkingRuntime { return hotspot.New(p) },
 		again: func(r tasks.Runtime, p func() *tasks.Process) walkingRuntime { return r.(*hotspot.Java).At(p) }},

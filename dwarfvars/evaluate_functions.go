@@ -240,13 +240,16 @@ func (f *funcSearch) in(u *dwarf.Unit) {
 
 func (f *funcSearch) try(u *dwarf.Unit, c *dwarf.Cursor, off uint64) {
 	var v dwarf.Value
-	if c.Find(dwarf.AttrName, &v) {
-		own, _ := u.Bytes(&v)
-		if name, _, _ := strings.Cut(string(own), "<"); string(own) != f.last && name != f.last {
-			return
-		}
-	}
 	d := dwarf.DIE{Unit: u, Off: off}
+	var own []byte
+	if c.Find(dwarf.AttrName, &v) {
+		own, _ = u.Bytes(&v)
+	} else if a := gather(d); a.nameIn != nil { // what is declared elsewhere has its name there
+		own, _ = a.nameIn.Bytes(&a.name)
+	}
+	if name, _, _ := strings.Cut(string(own), "<"); string(own) != f.last && name != f.last { // to find the scopes around takes longest
+		return
+	}
 	full := fullName(d)
 	for rank, want := range f.names {
 		if full == want {

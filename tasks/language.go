@@ -124,6 +124,19 @@ type ThreadNoter interface {
 	ThreadNotes(thread unwind.ThreadID) []string
 }
 
+// A Server is a Runtime that knows which request of the web a thread serves.
+type Server interface {
+	// Request returns it; false if there is none. Secrets may be in it: who shows it masks them.
+	Request(thread unwind.ThreadID) (Request, bool)
+}
+
+// A Request is what somebody asked a server for.
+type Request struct {
+	Method string // "GET"
+	URI    string // with what is behind its question mark
+	Script string // the file that answers it
+}
+
 // A Raiser is a Runtime that knows which exceptions its threads are dealing with.
 type Raiser interface {
 	// Raised returns the exception that a thread is raising or handling, then those that it came of.

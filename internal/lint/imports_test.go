@@ -88,6 +88,7 @@ var floors = map[string]int{
 	"internal/runtimes/lua":              4,
 	"internal/runtimes/native":           4,
 	"internal/runtimes/python":           4,
+	"internal/runtimes/php":              4,
 	"internal/runtimes/hotspot":          4,
 	"internal/runtimes/v8":               4,
 	"internal/runtimes/remote":           -1,

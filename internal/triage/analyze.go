@@ -273,7 +273,8 @@ func everywhere(reason string) string { return differs.Get().ReplaceAllString(re
 // maxWhere is how many functions of a stack are listed on one line.
 const maxWhere = 3
 
-// where returns the innermost significant functions, the first with its place in the source.
+// where returns the innermost significant functions, the first with its place in the source; before them the one that failed with a null that it was given,
+// which does not count.
 func where(r *report.Report, sig *signature.Signature) string {
 	if len(sig.Frames) == 0 {
 		return nowhere(r)
@@ -281,11 +282,15 @@ func where(r *report.Report, sig *signature.Signature) string {
 	if x := r.Crash.MadeElsewhere(&r.Threads[0]); x != nil {
 		return fmt.Sprintf("%s %s:%d (no longer on the stack)", signature.Normalize(x.Function), find.BaseName(x.File), x.Line)
 	}
+	names, k := sig.Frames, firstKept(r, sig)
+	if i := slices.IndexFunc(sig.Decisions, func(d signature.Decision) bool { return d.Why == signature.GivenNull }); i >= 0 {
+		names, k = append([]string{sig.Decisions[i].Name}, names...), sig.Decisions[i].Frame
+	}
 	var parts []string
-	for i, name := range sig.Frames[:min(len(sig.Frames), maxWhere)] {
+	for i, name := range names[:min(len(names), maxWhere)] {
 		if i == 0 {
 			list := frames(r)
-			if k := firstKept(r, sig); k >= 0 && list[k].Source.File != "" {
+			if k >= 0 && k < len(list) && list[k].Source.File != "" {
 				f := &list[k]
 				name += " " + find.BaseName(f.Source.File)
 				if report.MergedAt(list, k) == nil { // else the line is of one of several calls

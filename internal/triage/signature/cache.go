@@ -79,13 +79,19 @@ func (c *Cache) learn(f *report.Frame) meaning {
 	if f.Language != "" {
 		// Which native code executes it, the interpreter's or compiled one, may change from run to run.
 		m.module = ""
-		if f.Language == "python" || f.Language == "javascript" || f.Language == "lua" {
+		if f.Language == "python" || f.Language == "javascript" || f.Language == "php" || f.Language == "lua" {
 			m.module = m.file
 		}
 	}
+	if f.Language == "php" {
+		m.name, m.file = phpName(key.name), phpFile(m.file)
+		m.module = m.file
+	}
 	m.rule = ruleFor(m.name, f)
 	m.scoped = f.Language != "" || strings.HasSuffix(m.file, ".rs") || rustSymbol(key.symbol)
-	m.name = home(m.name)
+	if f.Language != "php" { // its closures have the name of their class only
+		m.name = home(m.name)
+	}
 	// Do not keep a report's large strings alive.
 	m.name, m.module, m.file = strings.Clone(m.name), strings.Clone(m.module), strings.Clone(m.file)
 	key = function{strings.Clone(key.name), strings.Clone(key.symbol), strings.Clone(key.module), strings.Clone(key.file), strings.Clone(key.language)}

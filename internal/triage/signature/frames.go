@@ -307,7 +307,7 @@ func (b *builder) consider(i int) {
 		b.decide(i, Dropped, b.end)
 	case why == "" && stop == "" && b.givenNull(i):
 		b.nulled = true
-		b.decide(i, Dropped, "given null, which is its caller's mistake")
+		b.decide(i, Dropped, GivenNull)
 	case why != "":
 		b.decide(i, Dropped, why)
 		b.end = stop

@@ -52,6 +52,29 @@ func TestInterpreter(t *testing.T) {
 	}
 }
 
+// The names of PHP's functions do not depend on its version, nor on where files lie.
+func TestCallsOfPHP(t *testing.T) {
+	frame := func(function, file string) report.Frame {
+		return report.Frame{Function: function, Language: "php", Kind: report.KindInterpreted, Trust: report.TrustRuntime, Source: report.Source{File: file, Line: 7}}
+	}
+	var signatures []Signature
+	for _, frames := range [][]report.Frame{
+		{frame("array_map", ""), frame("Shop->{closure}", "/srv/a/shop.php"), frame("NS\\{closure}", "/srv/a/shop.php"), frame("made", "/srv/a/x.php(3) : eval()'d code"), frame("{main}", "/srv/a/x.php")},
+		{frame("array_map", ""), frame("Shop->{closure:Shop::run():7}", "/srv/b/shop.php"), frame("NS\\{closure:/srv/b/shop.php:2}", "/srv/b/shop.php"), frame("made", "/srv/b/x.php(9) : eval()'d code"), frame("{main}", "/srv/b/x.php")},
+	} {
+		for i := range frames {
+			frames[i].Index, frames[i].Physical = i, i
+		}
+		signatures = append(signatures, Of(&report.Report{Crash: &report.Crash{Thread: 1, Kind: report.CrashNullRead}, Threads: []report.Thread{{ID: 1, Crashed: true, Frames: frames, End: report.EndBottom}}}))
+	}
+	if want := []string{"array_map", "Shop->{closure}", "NS\\{closure}", "made", "{main}"}; !slices.Equal(signatures[0].Frames, want) || !slices.Equal(signatures[1].Frames, want) {
+		t.Errorf("the signatures have %q and %q, want %q", signatures[0].Frames, signatures[1].Frames, want)
+	}
+	if signatures[0].Hash != signatures[1].Hash {
+		t.Errorf("%s and %s", signatures[0].Hash, signatures[1].Hash)
+	}
+}
+
 // Java's stubs are in no signature, nor what tells one run's classes from another's.
 func TestCallsOfJava(t *testing.T) {
 	frames := []report.Frame{

@@ -70,6 +70,9 @@ const (
 	Collapsed = "collapsed" // another round of a recursion
 )
 
+// GivenNull is why the function that failed is dropped. People are told of it all the same.
+const GivenNull = "given null, which is its caller's mistake"
+
 // A Decision says what happened to one frame, and why.
 type Decision struct {
 	Frame  int    // index in report.Thread.Frames

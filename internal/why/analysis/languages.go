@@ -138,6 +138,11 @@ func (in *naming) addLanguageCalls(ctx context.Context, t *report.Thread, s *unw
 		if n, ok := rt.(tasks.ThreadNoter); ok {
 			t.Notes = append(t.Notes, n.ThreadNotes(s.Thread)...)
 		}
+		if n, ok := rt.(tasks.Server); ok {
+			if q, ok := n.Request(s.Thread); ok {
+				t.Notes = append(t.Notes, requestNote(q))
+			}
+		}
 		f, ok := rt.(tasks.Framer)
 		if !ok {
 			continue

@@ -1,0 +1,314 @@
+package php
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/corewalk/corewalk/internal/budget"
+	"github.com/corewalk/corewalk/internal/procmem"
+	"github.com/corewalk/corewalk/tasks"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// A fake is the memory of a process, by words.
+type fake map[uint64]uint64
+
+func (m fake) ReadMem(at arch.Address, b []byte) (int, error) {
+	for i := range b {
+		a := at + uint64(i)
+		w, ok := m[a&^7]
+		if !ok {
+			return i, errors.New("not there")
+		}
+		b[i] = byte(w >> (8 * (a & 7)))
+	}
+	return len(b), nil
+}
+
+func (m fake) ReadWord(at arch.Address) (uint64, error) {
+	var b [8]byte
+	_, err := m.ReadMem(at, b[:])
+	return binary.LittleEndian.Uint64(b[:]), err
+}
+
+func (m fake) put(at uint64, b []byte) {
+	for i, c := range b {
+		a := at + uint64(i)
+		shift := 8 * (a & 7)
+		m[a&^7] = m[a&^7]&^(0xff<<shift) | uint64(c)<<shift
+	}
+}
+
+func (m fake) zero(at, n uint64) {
+	for i := uint64(0); i < n; i += 8 {
+		m[at+i] = 0
+	}
+}
+
+// string puts a string of PHP.
+func (m fake) string(at uint64, s string) {
+	m.zero(at, 32+uint64(len(s)))
+	m[at], m[at+16] = typeString<<32|1, uint64(len(s))
+	m.put(at+24, []byte(s))
+}
+
+func (r *runtime) set32(m fake, at uint64, field string, v uint32) {
+	m.put(at+r.at(field), binary.LittleEndian.AppendUint32(nil, v))
+}
+
+// Where a small process of 8.2 has what.
+const (
+	atName, atFile, atClass, atClassName = 0x1000, 0x1100, 0x2000, 0x2400
+	atFunction, atCode                   = 0x3000, 0x4000
+	atCall, atOuter                      = 0x5000, 0x5100
+)
+
+// small is a process that runs Shop::pay, called by the main program.
+func small() (*runtime, fake) {
+	m := fake{}
+	r := &runtime{memory: memory{Reader: procmem.Reader{Memory: m, Arch: arch.AMD64}, layout: tableLayout(layoutsText, "8.2"), version: "8.2", p: &tasks.Process{}},
+		functions: map[uint64]*function{}}
+	m.string(atName, "pay")
+	m.string(atFile, "/srv/shop.php")
+	m.string(atClassName, "Shop")
+	m.zero(atClass, 0x200)
+	m[atClass], m[atClass+8] = classUser, atClassName
+	for _, f := range []uint64{atFunction, atFunction + 0x200} {
+		m.zero(f, 0x100)
+		m[f] = funcUser
+		m[f+r.at("func.opcodes")] = atCode
+		m[f+r.at("func.file")] = atFile
+		r.set32(m, f, "func.last", 4)
+		r.set32(m, f, "func.line", 3)
+		r.set32(m, f, "func.end", 9)
+	}
+	m[atFunction+r.at("func.name")], m[atFunction+r.at("func.scope")] = atName, atClass
+	m.zero(atCode, 4*32)
+	r.set32(m, atCode+32, "op.line", 5)
+	for at, next := range map[uint64]uint64{atCall: atOuter, atOuter: 0} {
+		m.zero(at, 0x60)
+		m[at], m[at+r.at("call.previous")] = atCode+32, next
+	}
+	m[atCall+r.at("call.func")], m[atOuter+r.at("call.func")] = atFunction, atFunction+0x200
+	r.set32(m, atOuter+8, "call.this", callTop)
+	return r, m
+}
+
+// names are the calls as text.
+func names(r *runtime) (list []string, err error) {
+	calls, err := r.chain(atCall)
+	for i := range calls {
+		var caller *call
+		if i+1 < len(calls) {
+			caller = &calls[i+1]
+		}
+		list = append(list, r.called(&calls[i], caller))
+	}
+	return list, err
+}
+
+// TestGuards: each thing that is wrong is seen.
+func TestGuards(t *testing.T) {
+	r, _ := small()
+	if got, err := names(r); err != nil || !slices.Equal(got, []string{"Shop::pay", "{main}"}) {
+		t.Fatalf("%q, %v", got, err)
+	}
+	for what, harm := range map[string]func(r *runtime, m fake){
+		"a name that does not end":         func(_ *runtime, m fake) { m.put(atName+24+3, []byte{'x'}) },
+		"a name that is no string":         func(_ *runtime, m fake) { m[atName] = typeArray<<32 | 1 },
+		"a name of a terabyte":             func(_ *runtime, m fake) { m[atName+16] = 1 << 40 },
+		"a class of no type":               func(_ *runtime, m fake) { m[atClass] = 7 },
+		"a class without a name":           func(_ *runtime, m fake) { m[atClass+8] = 0 },
+		"a function of no type":            func(_ *runtime, m fake) { m[atFunction] = 3 },
+		"no instructions":                  func(r *runtime, m fake) { r.set32(m, atFunction, "func.last", 0) },
+		"instructions without end":         func(r *runtime, m fake) { r.set32(m, atFunction, "func.last", math.MaxUint32) },
+		"instructions between words":       func(r *runtime, m fake) { m[atFunction+r.at("func.opcodes")] = atCode + 3 },
+		"variables without end":            func(r *runtime, m fake) { r.set32(m, atFunction, "func.lastvar", math.MaxUint32) },
+		"a function that ends before":      func(r *runtime, m fake) { r.set32(m, atFunction, "func.end", 1) },
+		"no file":                          func(r *runtime, m fake) { m[atFunction+r.at("func.file")] = 0 },
+		"a function that is not there":     func(r *runtime, m fake) { m[atCall+r.at("call.func")] = 0x9000 },
+		"a call between words":             func(r *runtime, m fake) { m[atCall+r.at("call.previous")] = atOuter + 4 },
+		"a circle":                         func(r *runtime, m fake) { m[atOuter+r.at("call.previous")] = atCall },
+		"a call that is not there":         func(r *runtime, m fake) { m[atOuter+r.at("call.previous")] = 0x9000 },
+		"a function that lies between two": func(r *runtime, m fake) { m[atCall+r.at("call.func")] = atFunction + 4 },
+	} {
+		r, m := small()
+		harm(r, m)
+		if got, err := names(r); err == nil {
+			t.Errorf("%s: %q and no error", what, got)
+		}
+	}
+}
+
+// TestLines: an instruction that is none of the function's says nothing.
+func TestLines(t *testing.T) {
+	for op, want := range map[uint64]int{atCode + 32: 5, atCode + 33: 3, atCode + 4*32: 3, atCode - 32: 3, 0: 3} {
+		r, m := small()
+		m[atCall] = op
+		c, _, err := r.callAt(atCall)
+		if err != nil {
+			t.Fatal(err)
+		}
+		line, approximate := r.line(&c)
+		if line != want || approximate != (want == 3) {
+			t.Errorf("at %#x: line %d, approximate %t", op, line, approximate)
+		}
+	}
+}
+
+// TestCharged: a list of calls without an end is read as far as the budget goes.
+func TestCharged(t *testing.T) {
+	r, m := small()
+	for i := range uint64(5000) { // all of them are there
+		at := 0x100000 + i*0x100
+		m.zero(at, 0x60)
+		m[at+r.at("call.func")], m[at+r.at("call.previous")] = atFunction, at+0x100
+	}
+	b := budget.Of(1000)
+	r.p = &tasks.Process{Budget: b}
+	if list, err := r.chain(0x100000); err == nil || len(list) > 1000/8 {
+		t.Errorf("%d calls, %v", len(list), err)
+	}
+}
+
+// TestValuesAreBounded: arrays that lead to themselves, that are wide and that say that they are, end.
+func TestValuesAreBounded(t *testing.T) {
+	r, m := small()
+	const array, data = 0x20000, 0x30000
+	m.zero(array, 56)
+	m[array] = typeArray<<32 | 1
+	m[array+8] = packed
+	m[array+16], m[array+24] = data, 1<<32|1
+	m[data], m[data+8] = array, typeArray
+	text := func(most tasks.Limits) string { return r.valueOf("v", zval{value: array, kind: typeArray}, most).Value }
+	if got, want := text(tasks.Limits{}), "array(1) { [0]=> array(1) { *RECURSION* } }"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	m[array+24] = math.MaxUint64 // it says that it has four billion
+	for i := range uint64(1000) {
+		m[data+16*i], m[data+16*i+8] = i, typeLong
+	}
+	if got, want := text(tasks.Limits{Elements: 2}), "array(4294967295) { [0]=> int(0) [1]=> int(1) ... }"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if n := len(r.tree(zval{value: array, kind: typeArray}, tasks.Limits{}).Children); n != maxTreeElements {
+		t.Errorf("%d parts", n)
+	}
+	m[array] = typeString<<32 | 1
+	if got := text(tasks.Limits{}); got != "?" {
+		t.Errorf("what is no array is %s", got)
+	}
+}
+
+// TestPrologue reads how execute_ex begins in builds by gcc 12 and 14, and nothing of other code.
+func TestPrologue(t *testing.T) {
+	twelve := []byte{0x41, 0x55, 0x41, 0x54, 0x55, 0x53, 0x48, 0x83, 0xec, 0x78, 0x64, 0x48, 0x8b, 0x04, 0x25, 0x28, 0, 0, 0, 0x48, 0x89, 0x44, 0x24, 0x68, 0x31, 0xc0,
+		0x4c, 0x89, 0x74, 0x24, 0x48, 0x49, 0x89, 0xfe, 0x4c, 0x89, 0x7c, 0x24, 0x40, 0x48, 0x85, 0xff}
+	fourteen := []byte{0xf3, 0x0f, 0x1e, 0xfa, 0x55, 0x48, 0x89, 0xe5, 0x41, 0x55, 0x41, 0x54, 0x53, 0x48, 0x81, 0xec, 0xa8, 0, 0, 0,
+		0x4c, 0x89, 0x75, 0xc8, 0x49, 0x89, 0xfe, 0x4c, 0x89, 0x7d, 0xc0, 0x48}
+	for _, c := range []struct {
+		code []byte
+		want frameShape
+		ok   bool
+	}{
+		{twelve, frameShape{[]arch.Reg{arch.R13, arch.R12, arch.RBP, arch.RBX}, 160, 160 - 0x48, 160 - 0x40}, true},
+		{fourteen, frameShape{[]arch.Reg{arch.RBP, arch.R13, arch.R12, arch.RBX}, 208, 16 + 0x38, 16 + 0x40}, true},
+		{[]byte{0xc3, 0, 0, 0, 0, 0, 0, 0, 0}, frameShape{}, false},
+		{twelve[:8], frameShape{}, false},
+		{nil, frameShape{}, false},
+		{slices.Repeat([]byte{0x53}, 96), frameShape{}, false},
+	} {
+		got, ok := prologue(c.code)
+		if ok != c.ok || !slices.Equal(got.saved, c.want.saved) || got.size != c.want.size || got.call != c.want.call || got.instruction != c.want.instruction {
+			t.Errorf("% x: %+v, %t", c.code, got, ok)
+		}
+	}
+}
+
+// TestKey: with which key threads ask for their globals.
+func TestKey(t *testing.T) {
+	r, m := small()
+	code := func(b ...byte) (uint32, bool) {
+		m.zero(0x6000, 32)
+		m.put(0x6000, b)
+		return r.keyOf(0x6000)
+	}
+	m[0x7000] = 2
+	if key, ok := code(0x8b, 0x3d, 0xfa, 0x0f, 0, 0); key != 2 || !ok {
+		t.Errorf("%d, %t", key, ok)
+	}
+	if key, ok := code(0xf3, 0x0f, 0x1e, 0xfa, 0x8b, 0x3d, 0xf6, 0x0f, 0, 0); key != 2 || !ok {
+		t.Errorf("%d, %t", key, ok)
+	}
+	m[0x7000] = specificKeys
+	if _, ok := code(0x8b, 0x3d, 0xfa, 0x0f, 0, 0); ok {
+		t.Error("a key that the thread's own block does not have")
+	}
+	if _, ok := code(0x90, 0x3d, 0xfa, 0x0f, 0, 0); ok {
+		t.Error("other code")
+	}
+}
+
+// TestLastError: an error is one of a known kind with texts that are strings.
+func TestLastError(t *testing.T) {
+	r, m := small()
+	const core = 0x8000
+	m.zero(core, 0x300)
+	m.string(0x8400, "Uncaught Trouble: none: left in /srv/shop.php:7\nStack trace:\n#0 /srv/shop.php(9): Shop->pay(1)\n#1 {main}\n  thrown")
+	set := func(kind uint32, message uint64) (lastError, bool) {
+		r.set32(m, core, "error.type", kind)
+		r.set32(m, core, "error.line", 7)
+		m[core+r.at("error.message")], m[core+r.at("error.file")] = message, atFile
+		return r.lastError(state{core: core})
+	}
+	for _, kind := range []uint32{0, 3, 1 << 15} {
+		if e, ok := set(kind, 0x8400); ok {
+			t.Errorf("%d: %+v", kind, e)
+		}
+	}
+	if e, ok := set(errorFatal, atClass); ok {
+		t.Errorf("without a message: %+v", e)
+	}
+	e, ok := set(errorFatal, 0x8400)
+	want := tasks.Exception{Language: "php", Type: "Trouble", Message: "none: left", Function: "Shop->pay", File: "/srv/shop.php", Line: 7}
+	if got := e.raised(); !ok || got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	for _, version := range []string{"8.0", "8.1", "8.3"} { // found where 8.2 or 8.4 has it
+		r.layout, r.version = tableLayout(layoutsText, version), version
+		if e, ok := r.lastError(state{core: core}); !ok || e.line != 7 {
+			t.Errorf("%s: %+v, %t", version, e, ok)
+		}
+	}
+}
+
+// TestLayouts: all versions are in the table, with all that is read of each.
+func TestLayouts(t *testing.T) {
+	for _, v := range versions {
+		l := tableLayout(layoutsText, v.version)
+		for _, field := range []string{"globals.current", "call.func", "func.end", "op.line", "array.packed", "module.zts", "request.uri"} {
+			if !l.has(field) {
+				t.Errorf("%s has no %s", v.version, field)
+			}
+		}
+	}
+	if tableLayout(layoutsText, "8.9") != nil || versionOf(20300101) != "" {
+		t.Error("a version that is not known has a layout")
+	}
+	if at := (layout{}).at("x"); at < 1<<56 {
+		t.Errorf("a field that is not there is at %#x", at)
+	}
+}
+
+// TestFloats compares with what var_dump of 8.2 writes.
+func TestFloats(t *testing.T) {
+	for v, want := range map[float64]string{0: "0", 1: "1", -0.25: "-0.25", 0.1: "0.1", 1e14: "100000000000000", 1e16: "10000000000000000", 1e17: "1.0E+17", 123456789012345: "123456789012345", 1e25: "1.0E+25", 1.5e-7: "1.5E-7", 0.0001: "0.0001", 0.00001: "1.0E-5",
+		math.Inf(1): "INF", math.Inf(-1): "-INF", 123456789012345678: "1.2345678901234568E+17"} {
+		if got := floatText(v); got != want {
+			t.Errorf("%g is %s, want %s", v, got, want)
+		}
+	}
+}

@@ -1,0 +1,5 @@
+<?php
+function of_included() {
+	dies();
+}
+call_user_func('of_included');

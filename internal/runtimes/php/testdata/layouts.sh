@@ -1,0 +1,25 @@
+#!/bin/sh
+# Makes layouts.txt of PHP's headers: layouts.sh VERSION=DIRECTORY ... > ../layouts.txt, with the directories of phpize's headers (php-config
+# --include-dir), or with files that have the declarations of a version without the rest. The order is that of the columns. What a file of declarations
+# lacks is "-": the last error, and before 8.3 generators.
+set -e
+here=$(dirname "$0")
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+columns=
+for pair; do
+	version=${pair%%=*} headers=${pair#*=}
+	number=$(echo "$version" | awk -F. '{ printf "%d%02d", $1, $2 }')
+	if [ -d "$headers" ]; then
+		cc -w -DVERSION="$number" -I"$headers" -I"$headers/main" -I"$headers/Zend" -I"$headers/TSRM" -Wl,--unresolved-symbols=ignore-all -o "$out/layout" "$here/layout.c"
+	else
+		cc -w -DVERSION="$number" -DFRAGMENTS="\"$headers\"" $([ "$number" -ge 803 ] || echo -DNO_GENERATOR) -o "$out/layout" "$here/layout.c"
+	fi
+	"$out/layout" >"$out/$version"
+	columns="$columns $version"
+done
+echo "# Where PHP keeps things: offsets in bytes, 64-bit. Made by testdata/layouts.sh; - if a version does not have a field, or if it is looked for."
+echo "field$columns"
+cd "$out"
+awk 'FNR == 1 { n++ } !($1 in seen) { seen[$1] = 1; order[++c] = $1 } { v[n, $1] = $2 }
+	END { for (i = 1; i <= c; i++) { l = order[i]; for (k = 1; k <= n; k++) l = l " " ((k, order[i]) in v ? v[k, order[i]] : "-"); print l } }' $columns

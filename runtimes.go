@@ -4,6 +4,7 @@ import (
 	"github.com/corewalk/corewalk/internal/runtimes/coro"
 	"github.com/corewalk/corewalk/internal/runtimes/golang"
 	"github.com/corewalk/corewalk/internal/runtimes/hotspot"
+	"github.com/corewalk/corewalk/internal/runtimes/lua"
 	"github.com/corewalk/corewalk/internal/runtimes/native"
 	"github.com/corewalk/corewalk/internal/runtimes/php"
 	"github.com/corewalk/corewalk/internal/runtimes/python"
@@ -39,6 +40,7 @@ var runtimeKinds = [...]runtimeKind{
 	{find: coro.Find, schedules: true},
 	{find: coro.FindRust, schedules: true},
 	{find: python.Find, shows: python.Shows},
+	{find: lua.Find, shows: lua.Shows},
 	{find: php.Find, shows: php.Shows,
 		walks: func(p func() *tasks.Process) walkingRuntime { return php.NewCompiled(p) },
 		again: func(_ tasks.Runtime, p func() *tasks.Process) walkingRuntime { return php.NewCompiled(p) }},

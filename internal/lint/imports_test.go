@@ -85,6 +85,7 @@ var floors = map[string]int{
 	"tasks":                              3,
 	"internal/runtimes/coro":             4,
 	"internal/runtimes/golang":           4,
+	"internal/runtimes/lua":              4,
 	"internal/runtimes/native":           4,
 	"internal/runtimes/python":           4,
 	"internal/runtimes/php":              4,

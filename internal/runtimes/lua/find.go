@@ -1,0 +1,105 @@
+package lua
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/corewalk/corewalk/internal/procmem"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/tasks"
+	"github.com/corewalk/corewalk/unwind"
+)
+
+// language is the name of the language, and of the runtime.
+const language = "lua"
+
+// A runtime is Lua in one module of a process.
+type runtime struct {
+	memory
+	lib     *libstate.Library
+	opcodes []opcode
+	numbers map[string]byte // the instructions' numbers, by their names
+
+	mu        sync.Mutex
+	functions map[uint64]*function
+	threads   map[unwind.ThreadID][]uint64 // the threads of Lua on each stack
+	panicked  map[unwind.ThreadID]bool     // threads that ended with an error of which the calls are gone
+	states    map[uint64]bool              // global states that were seen on stacks
+	order     []uint64                     // the same, in the order in which they were seen
+	globals   map[uint64]map[uint64]string // of each global state: names of functions
+}
+
+// Shows reports whether a function or the path of its module is likely to be Lua's.
+func Shows(function, module string) bool {
+	for _, p := range [...]string{"lua_", "luaL_", "luaV_", "luaD_"} {
+		if strings.HasPrefix(function, p) {
+			return true
+		}
+	}
+	file := module[strings.LastIndexAny(module, `/\`)+1:]
+	return strings.HasPrefix(strings.TrimPrefix(file, "lib"), "lua")
+}
+
+// maxIdent is the longest text that Lua has of itself.
+const maxIdent = 512
+
+// Find finds Lua among the modules of a process; nil if there is none.
+func Find(p *tasks.Process) (tasks.Runtime, error) {
+	if a := p.State.Arch(); a == nil || a.WordSize != 8 {
+		return nil, nil
+	}
+	var failed error
+	for _, lib := range p.Modules {
+		if _, jit := p.Symbols.SymbolByName(lib, "luaJIT_setmode"); jit {
+			failed = fmt.Errorf("functions of Lua of %s: those of LuaJIT are not read", lib.Path)
+			continue
+		}
+		ident, ok := p.Symbols.SymbolByName(lib, "lua_ident")
+		if !ok {
+			continue
+		}
+		r := &runtime{memory: memory{Reader: procmem.Of(p.State).Charged(p.Spend), p: p}, lib: lib,
+			functions: map[uint64]*function{}, threads: map[unwind.ThreadID][]uint64{}, panicked: map[unwind.ThreadID]bool{}, states: map[uint64]bool{}, globals: map[uint64]map[uint64]string{}}
+		if err := r.open(ident.Addr); err != nil {
+			failed = fmt.Errorf("functions of Lua of %s: %w", lib.Path, err)
+			continue
+		}
+		return r, nil
+	}
+	return nil, failed
+}
+
+// open finds the version and its layout.
+func (r *runtime) open(ident uint64) error {
+	var b [8]byte
+	if _, err := r.p.State.ReadMem(ident, b[:]); err != nil {
+		return fmt.Errorf("its version is not known: %w", err)
+	}
+	text, _ := r.CString(ident, maxIdent)
+	v, ok := parseVersion(string(text))
+	if !ok {
+		return fmt.Errorf("its version is not known: it says %.40q", text)
+	}
+	if !v.supported() {
+		return fmt.Errorf("no layout is known for its version, %s: known are 5.1, 5.2.1 to 5.2.4, 5.3.3 to 5.3.6 and 5.4.0 to 5.4.8", v)
+	}
+	r.use(v)
+	return nil
+}
+
+// use takes the tables of a version.
+func (r *runtime) use(v version) {
+	r.version, r.layout = v, tableLayout(layoutsText, v)
+	r.opcodes, r.numbers = opcodesOf(opcodesText, v), map[string]byte{}
+	for i, op := range r.opcodes {
+		r.numbers[op.name] = byte(i)
+	}
+}
+
+func (r *runtime) Name() string { return language }
+
+// Describe says which version it is and how its layout is known.
+func (r *runtime) Describe() string {
+	return "Lua " + r.version.String() + ", layout from the table"
+}

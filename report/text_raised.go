@@ -7,6 +7,8 @@ func languageName(language string) string {
 	switch language {
 	case "ada":
 		return "Ada"
+	case "lua":
+		return "Lua"
 	case "php":
 		return "PHP"
 	case "python":

@@ -14,7 +14,7 @@ const (
 	KindThread    Kind = "thread"     // of the kernel
 	KindGoroutine Kind = "goroutine"  // of Go
 	KindAsync     Kind = "async-task" // scheduled by a program's own executor
-	KindCoroutine Kind = "coroutine"  // C++20's, resumed by whoever holds it
+	KindCoroutine Kind = "coroutine"  // of C++20 or Lua, resumed by whoever holds it
 	KindFiber     Kind = "fiber"      // has a stack of its own, which the program switches to
 )
 

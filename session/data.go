@@ -56,7 +56,7 @@ const maxGrown = 1 << 16
 
 // growable reports whether more parts of a value of a frame may be read than a report has.
 func (f *frameAt) growable(d *report.Data) bool {
-	return f.st.named[f.index].Language != "" && d.Truncated && d.Address != 0 && (d.Kind == "sequence" || d.Kind == "array" || d.Kind == "map" || d.Kind == "struct")
+	return f.language() != "" && d.Truncated && d.Address != 0 && (d.Kind == "sequence" || d.Kind == "array" || d.Kind == "map" || d.Kind == "struct")
 }
 
 // grow returns a value of a frame with at least n parts, if it has as many and they can be read. The value itself stays as it is: what is
@@ -115,6 +115,7 @@ func writeData(b *strings.Builder, d *report.Data) {
 		}
 		c := &d.Children[i]
 		switch {
+		case c.Key != nil && d.Kind == "sequence": // its keys go without saying
 		case c.Key != nil:
 			writeData(b, c.Key)
 			b.WriteString(": ")
@@ -128,7 +129,11 @@ func writeData(b *strings.Builder, d *report.Data) {
 
 // path follows an expression through the variables of a frame that a report has.
 func (s *Session) path(f *frameAt, read variables, expr string) (Variable, error) {
-	n, err := paths.Parse(expr)
+	written := expr
+	if f.language() == "php" {
+		written = unsigiled(expr)
+	}
+	n, err := paths.Parse(written)
 	if err != nil {
 		return Variable{}, &dwarfvars.ExpressionError{At: errorAt(err), Err: err}
 	}
@@ -144,6 +149,35 @@ func (s *Session) path(f *frameAt, read variables, expr string) (Variable, error
 	}
 	v.Name, v.Expression = expr, expr
 	return v, nil
+}
+
+// language is the language above the native code that the frame's function is in; "" for none.
+func (f *frameAt) language() string {
+	if f == nil || f.st == nil {
+		return ""
+	}
+	return f.st.named[f.index].Language
+}
+
+// unsigiled returns an expression of PHP with blanks for the $ of its variables, and dots for its arrows: $this->items[1].
+func unsigiled(expr string) string {
+	b := []byte(expr)
+	quote := byte(0)
+	for i, c := range b {
+		switch {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '"' || c == '\'':
+			quote = c
+		case c == '$':
+			b[i] = ' '
+		case c == '-' && i+1 < len(b) && b[i+1] == '>':
+			b[i], b[i+1] = ' ', '.'
+		}
+	}
+	return string(b)
 }
 
 func errorAt(err error) int {
@@ -185,6 +219,12 @@ func (w follower) follow(read *variables, n paths.Node) (*report.Data, *report.V
 		}
 		if c, whole, err := childNamed(d, n.Name); err == nil {
 			return c, whole, nil
+		}
+		if w.f.language() == "lua" { // t.name is t["name"]
+			if c, whole, err := keyed(d, n.Name); err == nil {
+				return c, whole, nil
+			}
+			return keyed(w.grow(d, maxGrown), n.Name)
 		}
 		return childNamed(w.grow(d, maxGrown), n.Name)
 	case *paths.Index:

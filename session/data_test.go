@@ -68,3 +68,11 @@ func TestGrowable(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 }
+
+func TestUnsigiled(t *testing.T) {
+	for expr, want := range map[string]string{"$this->items[1]": " this .items[1]", `$a["$b->c"]`: ` a["$b->c"]`, "$a - $b": " a -  b", "a-": "a-", "": ""} {
+		if got := unsigiled(expr); got != want {
+			t.Errorf("%s becomes %q, want %q", expr, got, want)
+		}
+	}
+}

@@ -397,14 +397,12 @@ func (b *treeBuilder) value(v value) report.Data {
 			whole = false
 			break
 		}
-		child := report.Child{Data: b.value(e.value)}
-		if !sequence {
-			child.Key = &report.Data{Kind: dataKind(e.key), Type: typeOf(e.key), Text: r.scalar(e.key, maxText)}
-			if e.key.kind == kindTable {
-				child.Key.Text = "table " + hex(e.key.bits)
-			}
+		// A sequence has its keys, too: Lua counts from 1, and who looks for t[1] means that.
+		key := &report.Data{Kind: dataKind(e.key), Type: typeOf(e.key), Text: r.scalar(e.key, maxText)}
+		if e.key.kind == kindTable {
+			key.Text = "table " + hex(e.key.bits)
 		}
-		out.Children = append(out.Children, child)
+		out.Children = append(out.Children, report.Child{Key: key, Data: b.value(e.value)})
 	}
 	out.Truncated = !whole
 	b.seen = b.seen[:len(b.seen)-1]

@@ -312,3 +312,11 @@ func TestFloats(t *testing.T) {
 		}
 	}
 }
+
+func TestBare(t *testing.T) {
+	for _, c := range [][3]string{{"int(7)", "int", "7"}, {"float(1.5)", "float", "1.5"}, {"bool(true)", "bool", "true"}, {`string(5) "a) b"`, "string", `"a) b"`}, {"NULL", "void", "NULL"}, {"?", "string", "?"}} {
+		if got := bare(c[0], c[1]); got != c[2] {
+			t.Errorf("%s is %s, want %s", c[0], got, c[2])
+		}
+	}
+}

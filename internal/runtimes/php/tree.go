@@ -3,6 +3,7 @@ package php
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/tasks"
@@ -42,6 +43,21 @@ func (r *runtime) ValueAt(at uint64, limits tasks.Limits) (report.Data, bool) {
 	return report.Data{}, false
 }
 
+// bare is a scalar that var_dump writes without its type, which a tree has apart: 7 of int(7), "tea" of string(3) "tea".
+func bare(s, kind string) string {
+	switch kind {
+	case "string":
+		if _, text, ok := strings.Cut(s, ") "); ok {
+			return text
+		}
+	case "int", "float", "bool":
+		if _, text, ok := strings.Cut(strings.TrimSuffix(s, ")"), "("); ok {
+			return text
+		}
+	}
+	return s
+}
+
 func (b *treeBuilder) value(v zval) report.Data {
 	r := b.r
 	if b.parts++; b.parts > b.all || r.p.Spend(4) != nil {
@@ -65,7 +81,7 @@ func (b *treeBuilder) value(v zval) report.Data {
 		out.Kind = "text"
 	}
 	if s, ok := r.scalar(v, b.most.String); ok {
-		out.Text = s
+		out.Text = bare(s, out.Kind)
 		return out
 	}
 	if v.kind != typeArray && v.kind != typeObject || !r.counted(v.value, uint32(v.kind)) || out.Type == "" {

@@ -31,9 +31,13 @@ func (r *runtime) openSafe() error {
 	if r.p.State.Arch() != arch.AMD64 {
 		return errors.New("where its threads keep their globals is known on x86-64 only")
 	}
-	var ok bool
-	if r.key, ok = r.keyOf(r.symbol("tsrm_get_ls_cache")); !ok {
-		return errors.New("where its threads keep their globals is not known: tsrm_get_ls_cache is other code")
+	key, known := r.keyOf(r.symbol("tsrm_get_ls_cache"))
+	keys := []uint32{key}
+	if !known { // other code, or code that the dump lacks: globals in which a call is prove the key
+		keys = keys[:0]
+		for k := range uint32(specificKeys) {
+			keys = append(keys, k)
+		}
 	}
 	r.executor, r.core, r.request = r.Word(r.symbol("executor_globals_offset")), r.Word(r.symbol("core_globals_offset")), r.Word(r.symbol("sapi_globals_offset"))
 	if r.executor == 0 || r.executor > maxOffset {
@@ -42,15 +46,22 @@ func (r *runtime) openSafe() error {
 	ids, _ := r.p.State.ThreadIDs()
 	failed := errors.New("none of its threads has globals")
 	for _, id := range ids {
-		s, ok := r.safeState(id)
-		if !ok {
-			continue
+		for _, r.key = range keys {
+			s, ok := r.safeState(id)
+			if !ok || !known && r.Word(s.executor+r.at("globals.current")) == 0 {
+				continue
+			}
+			err := r.prove(s.executor)
+			if err == nil {
+				return nil
+			}
+			if known {
+				failed = err
+			}
 		}
-		err := r.prove(s.executor)
-		if err == nil {
-			return nil
-		}
-		failed = err
+	}
+	if !known {
+		return errors.New("where its threads keep their globals is not known: tsrm_get_ls_cache is other code, or not in the dump")
 	}
 	return failed
 }

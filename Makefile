@@ -140,7 +140,7 @@ cores:
 	testdata/make-cores.sh $(CASES)
 
 fuzz:
-	nice $(GO) run ./internal/fuzzing -time $(FUZZTIME) $(PKGS)
+	COREWALK_TOOLS=1 nice $(GO) run ./internal/fuzzing -time $(FUZZTIME) $(PKGS)
 
 # The figures and the differences; everything the tests say when one fails.
 parity:

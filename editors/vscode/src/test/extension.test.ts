@@ -13,7 +13,7 @@ class EventEmitter {
   event = (l: () => void) => { this.listeners.push(l); };
   fire = () => this.listeners.forEach((l) => l());
 }
-const folder = { uri: { fsPath: '/work' } };
+const folder = { uri: { fsPath: '/srv/crashes' } };
 const vscode: any = {
   EventEmitter,
   DebugAdapterExecutable: class { constructor(readonly command: string, readonly args: string[]) {} },
@@ -23,7 +23,7 @@ const vscode: any = {
   TreeItemCollapsibleState: { None: 0, Collapsed: 1, Expanded: 2 },
   Uri: { file: (fsPath: string) => ({ fsPath }) },
   window: { registerTreeDataProvider: remember('view'), showOpenDialog: async () => [{ fsPath: '/picked' }], setStatusBarMessage: () => {} },
-  workspace: { getConfiguration: () => ({ get: () => '/opt/corewalk' }), getWorkspaceFolder: () => undefined, workspaceFolders: [folder], asRelativePath: (p: string) => p.replace('/work/', '') },
+  workspace: { getConfiguration: () => ({ get: () => '/usr/local/bin/corewalk' }), getWorkspaceFolder: () => undefined, workspaceFolders: [folder], asRelativePath: (p: string) => p.replace('/srv/crashes/', '') },
   commands: { registerCommand: remember('command') },
   debug: {
     registerDebugAdapterDescriptorFactory: remember('factory'), registerDebugConfigurationProvider: remember('provider'), registerDebugAdapterTrackerFactory: remember('tracker'),
@@ -38,15 +38,15 @@ require('../extension').activate({ subscriptions: [] });
 
 test('the adapter is the program of the setting', () => {
   const e = registered['factory corewalk'].createDebugAdapterDescriptor();
-  assert.deepStrictEqual([e.command, e.args], ['/opt/corewalk', ['dap']]);
+  assert.deepStrictEqual([e.command, e.args], ['/usr/local/bin/corewalk', ['dap']]);
 });
 
 test('a core is opened from the explorer, and one that is picked', async () => {
-  await registered['command corewalk.openCore']({ fsPath: '/work/core.7' });
+  await registered['command corewalk.openCore']({ fsPath: '/srv/crashes/core.7' });
   await registered['command corewalk.openCore']();
   assert.deepStrictEqual(started, [
-    [folder, { type: 'corewalk', request: 'launch', name: 'core.7', core: '/work/core.7', search: '/work' }],
-    [folder, { type: 'corewalk', request: 'launch', name: '/picked', core: '/picked', search: '/work' }],
+    [folder, { type: 'corewalk', request: 'launch', name: 'core.7', core: '/srv/crashes/core.7', search: '/srv/crashes' }],
+    [folder, { type: 'corewalk', request: 'launch', name: '/picked', core: '/picked', search: '/srv/crashes' }],
   ]);
   const { resolveDebugConfiguration } = registered['provider corewalk'];
   assert.deepStrictEqual(await resolveDebugConfiguration(undefined, {}), { type: 'corewalk', request: 'launch', name: 'core', core: '/picked' });

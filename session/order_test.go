@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/dwarfvars"
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/session"
@@ -63,6 +64,28 @@ func questionsOf(t *testing.T, s *session.Session) (list []question) {
 			}})
 		}
 	}
+	// Whoever has values cut short changes what is read of values meanwhile, and no report.
+	list = append(list, question{"short values", func(s *session.Session) string {
+		s.SetValues(dwarfvars.Options{MaxElements: 1, MaxString: 1})
+		defer s.SetValues(dwarfvars.Options{})
+		text := ""
+		if len(stacks) > 0 {
+			if found, err := s.Find(ctx, stacks[0].Kind, stacks[0].Number); err == nil {
+				text = variablesOf(s, found.ID, 0)
+			}
+		}
+		var b strings.Builder
+		if r, err := s.Summary(ctx); err == nil {
+			fmt.Fprintln(&b, report.WriteText(&b, r, report.TextOptions{Wide: true}))
+		}
+		return text + b.String()
+	}}, question{"summary", func(s *session.Session) string {
+		var b strings.Builder
+		if r, err := s.Summary(ctx); err == nil {
+			fmt.Fprintln(&b, report.WriteText(&b, r, report.TextOptions{Wide: true}))
+		}
+		return b.String()
+	}})
 	return append(list, question{"crash", func(s *session.Session) string {
 		c, err := s.Crash(ctx)
 		if c == nil {

@@ -42,8 +42,9 @@ type Options struct {
 
 // A Session is an opened dump or process. Several goroutines may use it; it answers one question at a time.
 type Session struct {
-	t *corewalk.Target
-	o Options
+	t    *corewalk.Target
+	o    Options
+	made dwarfvars.Options // Values before SetValues
 
 	mu      sync.Mutex      // guards what is below; no other lock is taken inside
 	facts   *corewalk.Facts // nil before the first question
@@ -65,7 +66,7 @@ func New(t *corewalk.Target, o Options) *Session {
 	if o.MaxRefs <= 0 {
 		o.MaxRefs = 1 << 18
 	}
-	return &Session{t: t, o: o, refs: refTable{most: o.MaxRefs}}
+	return &Session{t: t, o: o, made: o.Values, refs: refTable{most: o.MaxRefs}}
 }
 
 // Target returns the Target of the Session.
@@ -74,7 +75,7 @@ func (s *Session) Target() *corewalk.Target { return s.t }
 // errClosed: a question came after Close.
 var errClosed = errors.New("the session is closed")
 
-// SetValues says how much of a value is read from now on, in place of the options that the Session was made with.
+// SetValues says how much of a value is read from now on, in place of the options that the Session was made with. Reports (Summary, Crash) keep those.
 func (s *Session) SetValues(o dwarfvars.Options) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,7 +166,7 @@ func (s *Session) report(ctx context.Context) (*report.Report, error) {
 	if s.summary != nil {
 		return s.summary, nil
 	}
-	r, err := s.facts.Analyze(ctx, corewalk.AnalyzeOptions{For: summary{}})
+	r, err := s.analyze(ctx, corewalk.AnalyzeOptions{For: summary{}})
 	if err != nil {
 		return nil, err
 	}
@@ -174,6 +175,13 @@ func (s *Session) report(ctx context.Context) (*report.Report, error) {
 	}
 	s.summary = r
 	return r, nil
+}
+
+// analyze makes a report, which does not depend on what was set before somebody asked for it.
+func (s *Session) analyze(ctx context.Context, o corewalk.AnalyzeOptions) (*report.Report, error) {
+	s.facts.SetValues(s.made)
+	defer s.facts.SetValues(s.o.Values)
+	return s.facts.Analyze(ctx, o)
 }
 
 // Crash says why the process died, and of which thread; nil if nothing says that it died. Other threads are not walked. Do not
@@ -194,7 +202,7 @@ func (s *Session) crash(ctx context.Context) (*report.Report, error) {
 	if s.died != nil || !ok {
 		return s.died, nil
 	}
-	r, err := s.facts.Analyze(ctx, corewalk.AnalyzeOptions{Threads: []unwind.ThreadID{died}, Locals: corewalk.LocalsNone, NoTasks: true, MaxFrames: maxCrashFrames})
+	r, err := s.analyze(ctx, corewalk.AnalyzeOptions{Threads: []unwind.ThreadID{died}, Locals: corewalk.LocalsNone, NoTasks: true, MaxFrames: maxCrashFrames})
 	if err != nil {
 		return nil, err
 	}

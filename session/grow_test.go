@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/corewalk/corewalk/dwarfvars"
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/session"
@@ -18,7 +19,10 @@ import (
 )
 
 // counting is a runtime whose only call has a list of the numbers below a thousand, a map of them, and a list in a list.
-type counting struct{ read int }
+type counting struct {
+	read   int
+	limits []tasks.Limits // with which its variables were read
+}
 
 const (
 	listAt, mapAt, nestAt = 0x1000, 0x2000, 0x3000
@@ -35,7 +39,8 @@ func (c *counting) Stretches(_ context.Context, _ unwind.ThreadID, frames []*unw
 	variable := func(name string, at unwind.Address) tasks.SuspendedVariable {
 		return tasks.SuspendedVariable{Name: name, Type: "list", Address: at, Tree: func() report.Data { return c.value(at, 3, 1) }}
 	}
-	return []tasks.Stretch{{From: 1, To: 2, Calls: []tasks.Call{{Language: "count", Function: "count", Variables: func(bool, tasks.Limits) (args, own []tasks.SuspendedVariable) {
+	return []tasks.Stretch{{From: 1, To: 2, Calls: []tasks.Call{{Language: "count", Function: "count", Variables: func(_ bool, l tasks.Limits) (args, own []tasks.SuspendedVariable) {
+		c.limits = append(c.limits, l)
 		return []tasks.SuspendedVariable{variable("list", listAt), variable("map", mapAt), variable("nest", nestAt)}, nil
 	}}}}}, nil
 }
@@ -63,6 +68,44 @@ func (c *counting) value(at unwind.Address, n, depth int) report.Data {
 	}
 	v.Truncated = n < counted
 	return v
+}
+
+// TestSetValues: what is set of values counts for languages, too, also for frames whose variables have been read, and no longer than it is set.
+func TestSetValues(t *testing.T) {
+	ctx := context.Background()
+	rt := &counting{}
+	s := session.New(open(t, fixture.Get(t, "amd64-pie")), session.Options{Runtimes: []tasks.Finder{func(*tasks.Process) (tasks.Runtime, error) { return rt, nil }}})
+	defer s.Close()
+	threads, err := s.Threads(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []int{0, 2, 2, 0} {
+		s.SetValues(dwarfvars.Options{MaxElements: want})
+		frames, _, err := s.Frames(ctx, threads[0].ID, 0, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rt.limits = nil
+		for _, f := range frames {
+			if f.Language == "count" {
+				if _, err := s.Scopes(ctx, f.ID); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := s.Evaluate(ctx, f.ID, "list[0]"); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		for _, l := range rt.limits {
+			if l.Elements != want {
+				t.Errorf("%d elements were read, %d are set", l.Elements, want)
+			}
+		}
+		if again := i != 2; (len(rt.limits) > 0) != again { // the third time nothing else is set
+			t.Errorf("the variables were read %d times with %d elements", len(rt.limits), want)
+		}
+	}
 }
 
 // TestGrow: what a report leaves out of values of languages is read when somebody asks for it, and what is shown of the values is the same

@@ -80,6 +80,11 @@ func TestLongValues(t *testing.T) {
 	if s := b.String(); b.Len() > report.BriefSize || strings.Contains(s, "(cut)") || !strings.Contains(s, "function_5_of_0") {
 		t.Errorf("%d bytes: %s", b.Len(), s)
 	}
+	// Where that is too much, values become shorter still, and no frame is left out.
+	b.Reset()
+	if err := report.WriteBrief(&b, r, pipe, 3000); err != nil || b.Len() > 3000 || strings.Contains(b.String(), "(cut)") || !strings.Contains(b.String(), "function_5_of_0") {
+		t.Errorf("%d bytes, %v: %s", b.Len(), err, b.String())
+	}
 	if err := report.WriteText(&all, r, pipe); err != nil {
 		t.Fatal(err)
 	}

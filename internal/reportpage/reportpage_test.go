@@ -127,6 +127,10 @@ func TestSections(t *testing.T) {
 	if out := b.String(); !strings.Contains(out, "</header>\n<h2 class=\"t\">&lt;b&gt;</h2><pre class=\"text t\">3 dumps\n&lt;script&gt;\n</pre>") {
 		t.Errorf("%.4000s", out[strings.Index(out, "<header>"):])
 	}
+	var long bytes.Buffer
+	if err := Write(&long, ring(2), Section{"many", strings.Repeat("a line\n", maxSection+30)}); err != nil || strings.Count(long.String(), "a line") != maxSection || !strings.Contains(long.String(), "30 lines left out") {
+		t.Errorf("%d lines, %v", strings.Count(long.String(), "a line"), err)
+	}
 	if !strings.Contains(html.UnescapeString(b.String()), Policy()) {
 		t.Error("the page has another policy than those who serve it say")
 	}

@@ -299,3 +299,17 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestCutLine: of the records of a function that are too many, one whose end is left out says nothing; those before it count.
+func TestCutLine(t *testing.T) {
+	const head = "MODULE Linux x86_64 000000000000000000000000000000000 x\nFILE 0 a.c\nINLINE_ORIGIN 0 inlined\nFUNC 1000 100 0 f\n"
+	line := "1000 100 7 0\n"
+	ranges := "INLINE 0 1 0 0 1000 100"
+	ranges += strings.Repeat(" 9000 1", maxRecords/7+100) + "\n"
+	for text, want := range map[string]int{head + line + ranges: 1, head + line + "INLINE 0 1 0 0 1000 100\n": 2} {
+		s, ok := parse(t, text).Lookup(0x1010)
+		if !ok || len(s.Frames) != want || s.Frames[len(s.Frames)-1].Line != 1 && want == 2 || want == 1 && s.Frames[0].Line != 7 {
+			t.Errorf("%d bytes: %+v, %v, want %d calls", len(text), s.Frames, ok, want)
+		}
+	}
+}

@@ -148,6 +148,12 @@ func TestSmall(t *testing.T) {
 
 // TestLow: in a heap at low addresses, as a static program's is, a pointer of a list leads into the heap also when it is taken as it is.
 func TestLow(t *testing.T) {
+	for _, inCache := range []int{3, 0} { // the first list tells how the others are written
+		lowHeap(t, inCache)
+	}
+}
+
+func lowHeap(t *testing.T, inCache int) {
 	const low = 0x1000000
 	b := make([]byte, 0x4000)
 	le := binary.LittleEndian
@@ -168,8 +174,10 @@ func TestLow(t *testing.T) {
 	}
 	top := uint64(low + at)
 	chunk(len(b) - at)
-	le.PutUint16(b[cache-low+16+2:], 3)
-	le.PutUint64(b[cache-low+16+128+8:], cached[0]+16)
+	if inCache > 0 {
+		le.PutUint16(b[cache-low+16+2:], uint16(inCache))
+		le.PutUint64(b[cache-low+16+128+8:], cached[0]+16)
+	}
 	for i := range 2 {
 		link(cached[i], cached[i+1]+16)
 		link(fast[i], fast[i+1])
@@ -183,12 +191,12 @@ func TestLow(t *testing.T) {
 		t.Fatal("no heap")
 	}
 	if d := h.Damages(); len(d) > 0 {
-		t.Errorf("%+v", d)
+		t.Errorf("%d in the cache: %+v", inCache, d)
 	}
 	free := map[string]int{}
 	h.Blocks(func(b heap.Block) bool { free[b.List]++; return true })
-	if free["tcache"] != 3 || free["fastbin"] != 3 {
-		t.Errorf("%v", free)
+	if free["tcache"] != inCache || free["fastbin"] != 3 {
+		t.Errorf("%d in the cache: %v", inCache, free)
 	}
 }
 

@@ -76,3 +76,32 @@ func TestUnsigiled(t *testing.T) {
 		}
 	}
 }
+
+// TestFollowLua: t.name is t["name"], and elements are counted from 1, as their keys say.
+func TestFollowLua(t *testing.T) {
+	text := func(kind, s string) report.Data { return report.Data{Kind: kind, Text: s} }
+	key := func(kind, s string) *report.Data { d := text(kind, s); return &d }
+	list := report.Data{Kind: "sequence", Children: []report.Child{{Key: key("int", "1"), Data: text("int", "10")}, {Key: key("int", "2"), Data: text("int", "20")}}}
+	table := report.Data{Kind: "map", Children: []report.Child{{Key: key("string", `"name"`), Data: text("string", `"x"`)}, {Key: key("string", `"list"`), Data: list}}}
+	read := &variables{locals: []report.Variable{{Name: "t", Data: &table}}}
+	in := func(language string) follower {
+		return follower{f: &frameAt{st: &stack{named: []report.Frame{{Language: language}}}}}
+	}
+	for expr, want := range map[string]string{"t.name": `"x"`, `t["name"]`: `"x"`, "t.list[1]": "10", "t.list[2]": "20", "t.list[0]": "it has no element with the key 0", "t.none": `it has no element with the key "none"`} {
+		n, err := paths.Parse(expr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, _, err := in("lua").follow(read, n)
+		if err != nil && err.Error() != want || err == nil && d.Text != want {
+			t.Errorf("%s is %v, %v, want %s", expr, d, err, want)
+		}
+	}
+	n, _ := paths.Parse("t.name")
+	if _, _, err := in("python").follow(read, n); err == nil {
+		t.Error("a key of a dict is no attribute in Python")
+	}
+	if got := dataText(&list); got != "{10, 20}" {
+		t.Errorf("a sequence is %s", got)
+	}
+}

@@ -195,7 +195,9 @@ type BlameStep struct {
 	// a register or a place in memory: "[rdi+0x10]".
 	Name string `json:"name,omitempty"`
 	// Role is what Name is: "local", "argument", "global"; "" for an expression.
-	Role     string `json:"role,omitempty"`
+	Role string `json:"role,omitempty"`
+	// Entry says that Name is what the function was called with: nothing else was stored in it since, as far as its code tells.
+	Entry    bool   `json:"entry,omitempty"`
 	Function string `json:"function,omitempty"` // name of the function in which this step lies
 	Source   Source `json:"source,omitzero"`
 	Address  Addr   `json:"address,omitempty"` // of the instruction

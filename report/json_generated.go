@@ -1050,6 +1050,7 @@ func (j *jsonWriter) putBlameStep(x *BlameStep) {
 	j.str("kind", x.Kind)
 	j.optStr("name", x.Name)
 	j.optStr("role", x.Role)
+	j.optBool("entry", x.Entry)
 	j.optStr("function", x.Function)
 	if x.Source != (Source{}) {
 		j.key("source")

@@ -37,9 +37,12 @@ func (b *builder) passing(i int) bool {
 	return why != "" && stop == ""
 }
 
-// received reports whether the steps that lead back from a null have it come into the function of frame i as an argument, and nothing else before.
+// received reports whether the steps that lead back from a null have it come into the function of frame i from outside, and nothing else before.
 func (b *builder) received(i int, steps []report.BlameStep) bool {
 	f := &b.thread.Frames[i]
+	if copied(f) {
+		return false
+	}
 	for k := range steps {
 		s := &steps[k]
 		handed := s.Kind == report.BlameVariable || s.Kind == report.BlameArgument || s.Kind == report.BlamePassed
@@ -47,14 +50,14 @@ func (b *builder) received(i int, steps []report.BlameStep) bool {
 		case s.Physical > f.Physical:
 			return handed // its caller, or that of the function into which it was inlined, passed it
 		case s.Physical < f.Physical:
-		case s.Role == "argument" && f.Source.Line > 0 && strings.HasPrefix(s.Name, "argument ") && readByCaller(steps[k+1:]):
+		case f.Source.Line > 0 && strings.HasPrefix(s.Name, "argument ") && readByCaller(steps[k+1:]):
 			return false
-		case f.Inlined && b.around(i, s.Function):
+		case b.around(i, s.Function):
 			// A function into which it was inlined had the null. A member of an object, or what has no name, the function may have read
 			// itself: compilers move and join what reads it.
 			return !strings.ContainsAny(s.Name, ".>") && !strings.HasPrefix(s.Name, "[")
-		case handed && s.Role == "argument" && b.isIn(i, s.Function) && !copied(f):
-			return k+1 == len(steps) || steps[k+1].Kind == report.BlamePassed || steps[k+1].Kind == report.BlameArgument
+		case s.Entry && b.isIn(i, s.Function):
+			return true
 		}
 		if !handed {
 			return false

@@ -15,7 +15,7 @@ func TestGivenNull(t *testing.T) {
 		if name == "p" {
 			role = "local"
 		}
-		return &report.Blame{Value: value, Steps: []report.BlameStep{{Kind: report.BlameVariable, Name: name, Role: role, Function: function}}}
+		return &report.Blame{Value: value, Steps: []report.BlameStep{{Kind: report.BlameVariable, Name: name, Role: role, Function: function, Entry: role == "argument"}}}
 	}
 	for _, c := range []struct {
 		name   string
@@ -60,6 +60,11 @@ func TestGivenNullSteps(t *testing.T) {
 	variable := func(name, role, function string, physical int) report.BlameStep {
 		return report.BlameStep{Kind: report.BlameVariable, Name: name, Role: role, Function: function, Physical: physical}
 	}
+	given := func(name, function string) report.BlameStep {
+		s := variable(name, "argument", function, 0)
+		s.Entry = true
+		return s
+	}
 	passed := report.BlameStep{Kind: report.BlamePassed, Function: "draw", Physical: 1}
 	read := report.BlameStep{Kind: report.BlameRead, Name: "p->next", Function: "width", Physical: 0}
 	for _, c := range []struct {
@@ -68,25 +73,33 @@ func TestGivenNullSteps(t *testing.T) {
 		steps  []report.BlameStep
 		want   []string
 	}{
-		{"passed", []string{"width", "draw", "main"}, []report.BlameStep{variable("p", "argument", "width", 0), passed}, []string{"draw", "main"}},
-		{"where it came from is not known", []string{"width", "draw", "main"}, []report.BlameStep{variable("p", "argument", "width", 0)}, []string{"draw", "main"}},
-		{"handed on twice", []string{"width", "draw", "main"}, []report.BlameStep{variable("p", "argument", "width", 0), passed,
+		{"passed", []string{"width", "draw", "main"}, []report.BlameStep{given("p", "width"), passed}, []string{"draw", "main"}},
+		{"passed, and no argument has a name", []string{"width", "draw", "main"}, []report.BlameStep{passed}, []string{"draw", "main"}},
+		{"what the caller did is not known", []string{"width", "draw", "main"}, []report.BlameStep{given("p", "width")}, []string{"draw", "main"}},
+		{"where it came from is not known", []string{"width", "draw", "main"}, []report.BlameStep{variable("p", "argument", "width", 0)}, []string{"width", "draw", "main"}},
+		{"copied to another argument", []string{"width", "draw", "main"}, []report.BlameStep{variable("p", "argument", "width", 0),
+			{Kind: report.BlameArgument, Name: "q", Role: "argument", Function: "width", Entry: true}, passed}, []string{"draw", "main"}},
+		{"a caller without a name for what it passed", []string{"width", "draw", "main"}, []report.BlameStep{{Kind: report.BlameArgument, Name: "argument 1", Role: "argument", Entry: true}}, []string{"width", "draw", "main"}},
+		{"handed on twice", []string{"width", "draw", "main"}, []report.BlameStep{given("p", "width"), passed,
 			{Kind: report.BlamePassed, Function: "main", Physical: 2}}, []string{"draw", "main"}},
 		{"stored in the parameter later", []string{"width", "draw", "main"}, []report.BlameStep{variable("p", "argument", "width", 0), read}, []string{"width", "draw", "main"}},
 		{"read", []string{"width", "draw", "main"}, []report.BlameStep{read}, []string{"width", "draw", "main"}},
 		{"through a library", []string{"memcpy@/lib/libc.so.6", "width", "draw", "main"}, []report.BlameStep{variable("src", "argument", "memcpy", 0),
-			{Kind: report.BlamePassed, Name: "p", Role: "argument", Function: "width", Physical: 1}, {Kind: report.BlamePassed, Function: "draw", Physical: 2}}, []string{"draw", "main"}},
+			{Kind: report.BlamePassed, Name: "p", Role: "argument", Function: "width", Physical: 1, Entry: true}, {Kind: report.BlamePassed, Function: "draw", Physical: 2}}, []string{"draw", "main"}},
+		{"a library's of the same name", []string{"width@/lib/libc.so.6", "width", "draw", "main"}, []report.BlameStep{given("p", "width"),
+			{Kind: report.BlamePassed, Name: "p", Role: "local", Function: "width", Physical: 1}}, []string{"width", "draw", "main"}},
 		{"a library's own argument", []string{"memcpy@/lib/libc.so.6", "width", "draw", "main"}, []report.BlameStep{variable("src", "argument", "memcpy", 0),
 			{Kind: report.BlamePassed, Name: "p", Role: "local", Function: "width", Physical: 1}}, []string{"width", "draw", "main"}},
-		{"without scopes", []string{"shop::Shape::width", "draw", "main"}, []report.BlameStep{variable("this", "argument", "width", 0)}, []string{"draw", "main"}},
+		{"without scopes", []string{"shop::Shape::width", "draw", "main"}, []report.BlameStep{given("this", "width")}, []string{"draw", "main"}},
 		{"read deeper, then passed", []string{"memcpy@/lib/libc.so.6", "width", "draw", "main"}, []report.BlameStep{variable("src", "argument", "memcpy", 0), read,
-			{Kind: report.BlamePassed, Name: "p", Role: "argument", Function: "width", Physical: 1}}, []string{"width", "draw", "main"}},
+			{Kind: report.BlamePassed, Name: "p", Role: "argument", Function: "width", Physical: 1, Entry: true}}, []string{"width", "draw", "main"}},
 		{"read outside, nothing passed", []string{"width", "draw", "main"}, []report.BlameStep{{Kind: report.BlameRead, Name: "p", Function: "draw", Physical: 1}}, []string{"width", "draw", "main"}},
 		{"an argument that the caller read", []string{"width", "draw", "main"}, []report.BlameStep{variable("p", "argument", "width", 0), {Kind: report.BlameReturned, Function: "width"}}, []string{"width", "draw", "main"}},
 		{"a read that is called an argument", []string{"width", "draw", "main"}, []report.BlameStep{{Kind: report.BlameRead, Name: "p", Role: "argument", Function: "width"}}, []string{"width", "draw", "main"}},
-		{"called by a library's", []string{"width", "qsort@/lib/libc.so.6", "draw", "main"}, []report.BlameStep{variable("p", "argument", "width", 0)}, []string{"draw", "main"}},
-		{"called by a library's, and nothing else", []string{"width", "start_thread@/lib/libc.so.6"}, []report.BlameStep{variable("p", "argument", "width", 0)}, []string{"width"}},
-		{"of another function", []string{"shop::Shape::bandwidth", "draw", "main"}, []report.BlameStep{variable("this", "argument", "width", 0)}, []string{"shop::Shape::bandwidth", "draw", "main"}},
+		{"called by a library's", []string{"width", "qsort@/lib/libc.so.6", "draw", "main"}, []report.BlameStep{given("p", "width")}, []string{"draw", "main"}},
+		{"called by a library's, and nothing else", []string{"width", "start_thread@/lib/libc.so.6"}, []report.BlameStep{given("p", "width")}, []string{"width"}},
+		{"what is called once the thread started is none", []string{"width", "start_thread@/lib/libc.so.6", "draw"}, []report.BlameStep{given("p", "width")}, []string{"width"}},
+		{"of another function", []string{"shop::Shape::bandwidth", "draw", "main"}, []report.BlameStep{given("this", "width")}, []string{"shop::Shape::bandwidth", "draw", "main"}},
 	} {
 		r := stackOf("null-read", c.frames...)
 		r.Crash.Blame = &report.Blame{Steps: c.steps}
@@ -105,32 +118,47 @@ func TestGivenNullSteps(t *testing.T) {
 	if s := Of(r); !slices.Equal(s.Frames, []string{"draw", "main"}) {
 		t.Errorf("read around it: %q", s.Frames)
 	}
-	r.Crash.Blame.Steps = []report.BlameStep{variable("s.audit", "local", "draw", 0)}
-	if s := Of(r); s.Frames[0] != "width" {
-		t.Errorf("a member: %q", s.Frames)
+	for _, name := range []string{"s.audit", "s->audit", "[rbx+8]"} {
+		r.Crash.Blame.Steps = []report.BlameStep{variable(name, "local", "draw", 0)}
+		if s := Of(r); s.Frames[0] != "width" {
+			t.Errorf("%s: %q", name, s.Frames)
+		}
 	}
+	// The outermost frame is inlined: there is nothing around it.
+	r.Threads[0].Frames = append(r.Threads[0].Frames[:1:1], report.Frame{Index: 1, Physical: 1, Function: "draw", Module: "/x/app", Inlined: true})
+	if s := Of(r); !slices.Equal(s.Frames, []string{"width", "draw"}) {
+		t.Errorf("nothing around it: %q", s.Frames)
+	}
+	r = stackOf("null-read", "+width", "draw", "main")
+	r.Threads[0].Frames[1].Physical, r.Threads[0].Frames[2].Physical = 0, 1
+	r.Crash.Blame = &report.Blame{}
 	r.Crash.Blame.Steps = []report.BlameStep{variable("p", "local", "draw", 0)}
 	r.Crash.Blame.Steps[0].Function = "main"
 	if s := Of(r); !slices.Equal(s.Frames, []string{"width", "draw", "main"}) {
 		t.Errorf("of a function that it is not inlined into: %q", s.Frames)
 	}
-	// GCC has the callers of a copy read what the function reads in the source: the copy's argument has no name.
-	for name, want := range map[string]string{"p->title": "width", "*rows": "draw"} {
+	// GCC has the callers of a copy read what the function reads in the source: the copy's argument has no name. Without debugging information none has.
+	for _, c := range []struct {
+		line       int
+		read, want string
+	}{{1, "p->title", "width"}, {1, "s.title", "width"}, {1, "*rows", "draw"}, {0, "p->title", "draw"}} {
 		r = stackOf("null-read", "width", "draw", "main")
-		r.Threads[0].Frames[0].Source.Line = 7
-		r.Crash.Blame = &report.Blame{Steps: []report.BlameStep{{Kind: report.BlameArgument, Name: "argument 1", Role: "argument", Function: "width"}, passed,
-			{Kind: report.BlameRead, Name: name, Function: "draw", Physical: 1}}}
-		if s := Of(r); s.Frames[0] != want {
-			t.Errorf("%s read by the caller: %q", name, s.Frames)
+		r.Threads[0].Frames[0].Source.Line = c.line
+		r.Crash.Blame = &report.Blame{Steps: []report.BlameStep{{Kind: report.BlameArgument, Name: "argument 1", Role: "argument", Function: "width", Entry: true}, passed,
+			{Kind: report.BlameRead, Name: c.read, Function: "draw", Physical: 1}}}
+		if s := Of(r); s.Frames[0] != c.want {
+			t.Errorf("%s read by the caller, line %d: %q", c.read, c.line, s.Frames)
 		}
 	}
-	// The compiler passed to its copy what the function of the source reads itself.
-	for _, symbol := range []string{"width.isra.0", "width.part.0"} {
-		r = stackOf("null-read", "width", "draw", "main")
-		r.Threads[0].Frames[0].Symbol = symbol
-		r.Crash.Blame = &report.Blame{Steps: []report.BlameStep{{Kind: report.BlameArgument, Name: "argument 2", Role: "argument", Function: "width"}}}
-		if s := Of(r); s.Frames[0] != "width" {
-			t.Errorf("%s: %q", symbol, s.Frames)
+	// The compiler passed to its copy what the function of the source reads itself, whatever is known of the caller.
+	for symbol, want := range map[string]string{"width.isra.0": "width", "width.part.0": "width", "width.constprop.0": "draw"} {
+		for n := 1; n <= 2; n++ {
+			r = stackOf("null-read", "width", "draw", "main")
+			r.Threads[0].Frames[0].Symbol = symbol
+			r.Crash.Blame = &report.Blame{Steps: []report.BlameStep{{Kind: report.BlameArgument, Name: "argument 2", Role: "argument", Function: "width", Entry: true}, passed}[:n]}
+			if s := Of(r); s.Frames[0] != want {
+				t.Errorf("%s, %d steps: %q", symbol, n, s.Frames)
+			}
 		}
 	}
 }

@@ -81,6 +81,7 @@ func readStacks(t testing.TB, name string) []*sample {
 		t.Fatal(err)
 	}
 	var all []*sample
+	tells := false // blames say what functions were called with
 	for d.More() {
 		s := new(sample)
 		if err := d.Decode(s); err != nil {
@@ -98,12 +99,27 @@ func readStacks(t testing.TB, name string) []*sample {
 		if b := s.Crash.Blame; b != nil && len(b.Steps) > 0 && b.Steps[0].Kind == "" && b.Steps[0].Name == "this" && len(th.Frames) > 0 && th.Frames[0].Function == b.Steps[0].Function { // recorded without
 			b.Steps[0].Kind, b.Steps[0].Role = report.BlameVariable, "argument"
 		}
+		tells = tells || s.Crash.Blame != nil && slices.ContainsFunc(s.Crash.Blame.Steps, func(s report.BlameStep) bool { return s.Entry })
 		s.report = &report.Report{Crash: &s.Crash, Threads: []report.Thread{th}}
 		s.report.Dump.Command = s.Program
 		s.report.Dump.PID = len(all) + 1
 		all = append(all, s)
 	}
+	for _, s := range all {
+		if !tells && s.Crash.Blame != nil {
+			enter(s.Crash.Blame.Steps)
+		}
+	}
 	return all
+}
+
+// enter says of arguments of a recording that does not tell that functions were called with them: those that were followed to the caller were, those
+// that were followed no further may have been.
+func enter(steps []report.BlameStep) {
+	for i := range steps {
+		followed := i+1 == len(steps) || steps[i+1].Kind == report.BlamePassed || steps[i+1].Kind == report.BlameArgument
+		steps[i].Entry = steps[i].Role == "argument" && followed
+	}
 }
 
 // writeStacks is the reverse of readStacks.
@@ -180,7 +196,7 @@ func leanBlame(b *report.Blame) *report.Blame {
 	out := &report.Blame{Value: b.Value}
 	for i := range b.Steps {
 		s := &b.Steps[i]
-		out.Steps = append(out.Steps, report.BlameStep{Kind: s.Kind, Name: s.Name, Role: s.Role, Function: s.Function, Physical: s.Physical})
+		out.Steps = append(out.Steps, report.BlameStep{Kind: s.Kind, Name: s.Name, Role: s.Role, Entry: s.Entry, Function: s.Function, Physical: s.Physical})
 	}
 	return out
 }

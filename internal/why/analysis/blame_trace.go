@@ -499,25 +499,32 @@ func (t *tracer) choose(w *witness, v *provenance.Value, value uint64) *provenan
 	return left
 }
 
-// handed returns what the caller passed for a parameter in a register, as far as the caller's own registers and memory still tell.
+// handed computes a value from what the caller passed in registers, as far as the caller's own registers and memory still tell.
 func (t *tracer) handed(w *witness, v *provenance.Value) (value uint64, exact, ok bool) {
-	for v.Kind == provenance.Slot && w.code.Stored(v) != nil {
-		if v = w.code.Stored(v); v.Kind == provenance.Slot {
-			return 0, false, false
-		}
+	state, sure := w.state, true
+	state.Passed = func(r arch.Reg) (uint64, bool) {
+		value, exact, ok := t.passedIn(w, r)
+		sure = sure && exact
+		return value, ok
 	}
-	if v.Kind != provenance.Entry || !slices.Contains(w.abi.Args, v.Reg) || w.number >= maxBlameFrames {
+	value, exact, ok = w.code.Evaluator(&state).Value(v, v.At)
+	return value, exact && sure, ok
+}
+
+// passedIn is what a register of an argument held when a function was called. The call must be known to be the function's: one through a register may
+// have led to another that jumped to it.
+func (t *tracer) passedIn(w *witness, r arch.Reg) (value uint64, exact, ok bool) {
+	if !slices.Contains(w.abi.Args, r) {
 		return 0, false, false
 	}
 	caller := t.witness(w.number+1, nil)
-	if caller == nil || caller.state.PC == caller.frame.RA() {
+	if caller == nil {
 		return 0, false, false
 	}
-	call, ok := caller.code.Inst(caller.state.PC)
-	if !ok || call.Kind != disasm.Call || call.Target != w.call.Entry {
+	if call, ok := caller.code.Inst(caller.state.PC); !ok || call.Kind != disasm.Call || call.Target != w.call.Entry {
 		return 0, false, false
 	}
-	return caller.eval.Value(caller.code.Before(caller.state.PC, provenance.Reg(v.Reg)), 0)
+	return caller.eval.Value(caller.code.Before(caller.state.PC, provenance.Reg(r)), 0)
 }
 
 // passed continues from a parameter to what the caller passed for it.
@@ -535,6 +542,7 @@ func (t *tracer) passed(w *witness, v *provenance.Value, value uint64) (*provena
 	if v.Kind == provenance.EntrySlot {
 		argument = v.K >= 0
 	}
+	t.entered(w)
 	if !argument || w.number >= maxBlameFrames {
 		return nil, nil, 0, false
 	}
@@ -543,6 +551,7 @@ func (t *tracer) passed(w *witness, v *provenance.Value, value uint64) (*provena
 		s.Kind, s.Role = report.BlameArgument, "argument"
 		t.add(s)
 	}
+	t.entered(w)
 	caller := t.witness(number, nil)
 	if caller == nil || caller.state.PC == caller.frame.RA() {
 		return nil, nil, 0, false
@@ -567,6 +576,13 @@ func (t *tracer) passed(w *witness, v *provenance.Value, value uint64) (*provena
 	}
 	t.add(s)
 	return next, caller, value, true
+}
+
+// entered says of the argument that the last step is about that the function was called with it.
+func (t *tracer) entered(w *witness) {
+	if n := len(t.out.Steps); n > 0 && t.out.Steps[n-1].Physical == w.number && t.out.Steps[n-1].Role == "argument" {
+		t.out.Steps[n-1].Entry = true
+	}
 }
 
 // nameByEntry names a parameter.

@@ -170,8 +170,10 @@ func (c *crash) signalled() verdict {
 	if g := c.goEnd(); g != nil {
 		return g.verdict
 	}
-	if c.stop().why.Kind == report.CrashAbort && c.raisedAgain() {
-		return verdict{report.CrashSignal, "sent from outside; its handler raised it again"}
+	if c.stop().why.Kind == report.CrashAbort {
+		if by := c.raisedAgain(); by != "" {
+			return verdict{report.CrashSignal, by}
+		}
 	}
 	return verdict{c.stop().why.Kind, c.stop().why.Text}
 }

@@ -78,37 +78,69 @@ func (c *crash) raisedFault(h *handledFault) bool {
 	return c.spoken().kind == report.CrashSignal && c.Signal.Number == h.signal.Number && c.Signal.PID != 0 && c.Signal.PID == c.Signal.OwnPID
 }
 
-// raisedAgain reports whether a handler of a signal that was no fault did nothing but raise SIGABRT: the program was ended from outside, as
-// Python's faulthandler lets it end. A program that aborts has its abort below the handler, and then that is known to be what was
-// delivered.
-func (c *crash) raisedAgain() bool {
+// raisedAgain says where SIGABRT came from if a handler of a signal that was no fault did nothing but raise it, as Python's faulthandler does of a
+// signal from outside; "" if that is not so. A program that aborts has its abort below the handler.
+func (c *crash) raisedAgain() string {
 	if c.Signal == nil || c.Signal.Number != sigABRT {
-		return false
+		return ""
 	}
-	raised := false
-	for i := range c.named.Frames {
-		f := &c.named.Frames[i]
-		if f.Signal != "" {
-			if !raised || f.Physical+1 >= len(c.stack) {
-				return false
-			}
-			s, sure := c.delivered(c.stack, f.Physical)
-			return sure == "" || s.Number == sigABRT && s.HasInfo && s.PID != c.Signal.OwnPID
-		}
+	at, raised := calls(c.named.Frames, raises)
+	if !raised || at == len(c.named.Frames) || c.named.Frames[at].Signal == "" {
+		return ""
+	}
+	if _, own := calls(c.named.Frames[at+1:], sends); own {
+		return ""
+	}
+	physical := c.named.Frames[at].Physical
+	if physical+1 >= len(c.stack) {
+		return ""
+	}
+	s, sure := c.delivered(c.stack, physical)
+	return againBy(s, sure, c.Signal.OwnPID)
+}
+
+// againBy says where SIGABRT came from that a handler raised, from the signal that the handler got; "" if the process itself aborted. A handler that
+// does not ask for it is not told the sender, and one for which no signal is blocked leaves no trace of which one it got.
+func againBy(s reason.Signal, sure string, own int) string {
+	switch {
+	case sure == "":
+		return "raised by the handler of a signal that is not known"
+	case s.Number == sigABRT && s.HasInfo && s.PID > 0 && s.PID != own:
+		return "sent from outside; its handler raised it again"
+	}
+	return ""
+}
+
+// calls returns how many of the youngest frames are of functions of a kind, with the C library's own, which may have no names; named says that one
+// has a name.
+func calls(frames []report.Frame, kind func(string) bool) (n int, named bool) {
+	for i := range frames {
+		f := &frames[i]
 		switch {
-		case raises(f.Function):
-			raised = true
-		case f.Function != "" || !systemModule(f.Module): // a C library has no names for its own functions
-			return false
+		case f.Signal != "":
+			return i, named
+		case kind(f.Function):
+			named = true
+		case f.Function != "" || !systemModule(f.Module):
+			return i, named
 		}
 	}
-	return false
+	return len(frames), named
 }
 
 // raises reports whether a function is one by which a handler raises a signal, or faulthandler's own.
 func raises(function string) bool {
 	name := strings.TrimPrefix(function, "__GI_")
 	return name == "raise" || name == "gsignal" || strings.HasPrefix(strings.TrimLeft(name, "_"), "pthread_kill") || strings.HasPrefix(name, "faulthandler_")
+}
+
+// sends reports whether a function is one by which a process sends itself a signal.
+func sends(function string) bool {
+	switch strings.TrimLeft(strings.TrimPrefix(function, "__GI_"), "_") {
+	case "abort", "kill", "killpg", "tgkill", "tkill", "sigqueue":
+		return true
+	}
+	return raises(function)
 }
 
 // caught is the fault that is the reason of a program whose handler of the fault then aborted: place, instruction, address and blame are the

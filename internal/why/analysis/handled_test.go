@@ -1,0 +1,156 @@
+package analysis
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/corewalk/corewalk/internal/code/provenance"
+	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/internal/why/message"
+	"github.com/corewalk/corewalk/internal/why/reason"
+	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// TestAgainBy: a signal came from outside if another process is known to have sent it.
+func TestAgainBy(t *testing.T) {
+	const own, other = 7, 9
+	for _, c := range []struct {
+		name string
+		s    reason.Signal
+		sure string
+		want string
+	}{
+		{"another process", reason.Signal{Number: sigABRT, HasInfo: true, PID: other}, report.Certain, "sent from outside; its handler raised it again"},
+		{"the process itself", reason.Signal{Number: sigABRT, HasInfo: true, PID: own}, report.Certain, ""},
+		{"nobody", reason.Signal{Number: sigABRT, HasInfo: true}, report.Certain, ""},
+		{"by whom is not known", reason.Signal{Number: sigABRT, PID: other}, report.Likely, ""},
+		{"another signal", reason.Signal{Number: 15, HasInfo: true, PID: other}, report.Certain, ""},
+		{"nothing known", reason.Signal{}, "", "raised by the handler of a signal that is not known"},
+	} {
+		if got := againBy(c.s, c.sure, own); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestRaisedAgain: what else is on the stack of a handler that raises SIGABRT says that the program aborted.
+func TestRaisedAgain(t *testing.T) {
+	o := openCase(t, fixture.Get(t, "amd64-again-sent"))
+	const unknown = "raised by the handler of a signal that is not known"
+	for _, c := range []struct {
+		name   string
+		change func(*crash)
+		want   string
+	}{
+		{"as it is", func(*crash) {}, unknown},
+		{"another signal", func(c *crash) { c.Signal.Number = 11 }, ""},
+		{"an exception", func(c *crash) { c.Signal = nil }, ""},
+		{"nobody raises", func(c *crash) { c.named.Frames[1].Function = "" }, ""},
+		{"faulthandler", func(c *crash) { c.named.Frames[1].Function = "faulthandler_fatal_error" }, unknown},
+		{"pthread_kill", func(c *crash) { c.named.Frames[1].Function = "__pthread_kill_implementation" }, unknown},
+		{"a handler of the program", func(c *crash) { c.named.Frames[1].Function = "on_abort" }, ""},
+		{"the program's, without a name", func(c *crash) { c.named.Frames[0].Module = "/x/app" }, ""},
+		{"no handler", func(c *crash) { c.named.Frames = c.named.Frames[:2] }, ""},
+		{"called by no handler", func(c *crash) { c.named.Frames[2].Signal, c.named.Frames[2].Function = "", "main" }, ""},
+		{"nothing interrupted", func(c *crash) { c.stack = c.stack[:3] }, ""},
+		{"in abort", func(c *crash) { c.named.Frames[3].Function = "abort" }, ""},
+		{"in kill", func(c *crash) { c.named.Frames[3].Function = "__kill" }, ""},
+		{"in kill, called by the C library", func(c *crash) {
+			c.named.Frames[3].Function, c.named.Frames[4].Function, c.named.Frames[4].Module = "", "raise", c.named.Frames[3].Module
+		}, ""},
+		{"kill called what was interrupted", func(c *crash) { c.named.Frames[5].Function = "kill" }, unknown},
+	} {
+		x := o.crash(t, false, false)
+		s := *x.Signal
+		x.Signal = &s
+		x.named.Frames = slices.Clone(x.named.Frames)
+		c.change(x)
+		if got := x.raisedAgain(); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestRaisedFault: a fault is the reason of a signal that the process sent itself, if that is the fault's and nobody said more.
+func TestRaisedFault(t *testing.T) {
+	o := openCase(t, fixture.Get(t, "amd64-again-fault"))
+	for _, c := range []struct {
+		name   string
+		change func(*crash)
+		want   bool
+	}{
+		{"as it is", func(*crash) {}, true},
+		{"another signal", func(c *crash) { c.Signal.Number = 15 }, false},
+		{"another process", func(c *crash) { c.Signal.PID++ }, false},
+		{"no process", func(c *crash) { c.Signal.PID, c.Signal.OwnPID = 0, 0 }, false},
+		{"an exception", func(c *crash) { c.Signal = nil }, false},
+		{"a message", func(c *crash) {
+			c.known.words = fact[words]{words{told: asReason, Words: message.Words{Message: "no room"}}, true}
+		}, false},
+		{"an abort of another kind", func(c *crash) {
+			c.known.stop = fact[*stop]{&stop{why: reason.Reason{Kind: report.CrashAbort}}, true}
+		}, false},
+		{"no fault", func(c *crash) { c.known.handled.value, c.known.handled.found = nil, true }, false},
+	} {
+		x := o.crash(t, false, false)
+		s := *x.Signal
+		x.Signal = &s
+		x.handled()
+		c.change(x)
+		if got := x.abortedByHandler(); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}
+
+// TestPassedIn: what a caller passed is known only of a direct call of the function, and only in a register of an argument.
+func TestPassedIn(t *testing.T) {
+	x := openCase(t, fixture.Get(t, "amd64-pie")).crash(t, false, false)
+	tr := &tracer{in: x.question, stack: x.stack}
+	t.Cleanup(tr.close)
+	visit := func() *witness { return tr.witness(1, nil) } // of the list that main has on its stack
+	sp := x.stack[1].SP()
+	if v, exact, ok := tr.passedIn(visit(), arch.RDI); !ok || !exact || v <= sp {
+		t.Fatalf("the list is at %#x, %v, %v", v, exact, ok)
+	}
+	if v, _, ok := tr.passedIn(visit(), arch.RSI); !ok || v != 2 {
+		t.Errorf("depth is %d, %v", v, ok)
+	}
+	for name, change := range map[string]func(*witness) arch.Reg{
+		"not of an argument":  func(*witness) arch.Reg { return arch.RSP },
+		"of another function": func(w *witness) arch.Reg { w.call.Entry++; return arch.RDI },
+		"without a caller":    func(w *witness) arch.Reg { w.number = len(x.stack); return arch.RDI },
+	} {
+		w := visit()
+		r := change(w)
+		if v, _, ok := tr.passedIn(w, r); ok {
+			t.Errorf("%s: %#x", name, v)
+		}
+	}
+}
+
+// TestChoose: of the values that can have met, that is taken which the others cannot be.
+func TestChoose(t *testing.T) {
+	x := openCase(t, fixture.Get(t, "amd64-pie")).crash(t, false, false)
+	tr := &tracer{in: x.question, stack: x.stack}
+	t.Cleanup(tr.close)
+	join := func() (*witness, *provenance.Value) {
+		w := tr.witness(1, nil)
+		return w, w.code.Before(w.state.PC, provenance.Reg(arch.RDI))
+	}
+	w, v := join()
+	if v.Kind != provenance.Join {
+		t.Fatalf("%+v", v)
+	}
+	if got := tr.choose(w, v, 0); got == nil || got.Kind != provenance.Load {
+		t.Errorf("null is not what was passed: %+v", got)
+	}
+	first, _, _ := tr.passedIn(w, arch.RDI)
+	if got := tr.choose(w, v, first); got != nil {
+		t.Errorf("what was passed may have been read, too: %+v", got)
+	}
+	if w.call.Entry++; tr.choose(w, v, 0) != nil {
+		t.Error("what was passed is not known")
+	}
+}

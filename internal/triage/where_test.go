@@ -22,3 +22,31 @@ func TestWhereMadeElsewhere(t *testing.T) {
 		}
 	}
 }
+
+// TestWhereGivenNull: people are told of the function that failed, with its place, as in the report, though the signature begins with its caller.
+func TestWhereGivenNull(t *testing.T) {
+	frame := func(n int, function, file string) report.Frame {
+		return report.Frame{Index: n, Physical: n, Function: function, Module: "/x/app", Trust: "cfi", Source: report.Source{File: file, Line: 10 + n}}
+	}
+	blame := func(function string) *report.Blame {
+		return &report.Blame{Steps: []report.BlameStep{{Kind: report.BlameVariable, Name: "p", Role: "argument", Entry: true, Function: function}}}
+	}
+	for _, c := range []struct {
+		name  string
+		file  string
+		blame *report.Blame
+		want  string
+		first string // of the signature
+	}{
+		{"given null", "/src/app.c", blame("width"), "width app.c:10 < draw < paint", "draw"},
+		{"without a place", "", blame("width"), "width < draw < paint", "draw"},
+		{"its own", "/src/app.c", nil, "width app.c:10 < draw < paint", "width"},
+	} {
+		r := &report.Report{Crash: &report.Crash{Thread: 1, Kind: report.CrashNullRead, Blame: c.blame}, Threads: []report.Thread{{ID: 1, Crashed: true, End: report.EndBottom,
+			Frames: []report.Frame{frame(0, "width", c.file), frame(1, "draw", "/src/app.c"), frame(2, "paint", "/src/app.c"), frame(3, "main", "/src/app.c")}}}}
+		sig := signature.Of(r)
+		if got := where(r, &sig); got != c.want || sig.Frames[0] != c.first {
+			t.Errorf("%s: %q, want %q; %q", c.name, got, c.want, sig.Frames)
+		}
+	}
+}

@@ -32,7 +32,7 @@ type Dump struct {
 
 	Reason string // in a few words: "null read +0x8"
 	Kind   string // one of the kinds of report.Crash
-	Where  string // the innermost significant frames: "visit queue.c:15 < serve < main"
+	Where  string // the innermost significant frames, and the one that failed: "visit queue.c:15 < serve < main"
 	Trust  string // trust of the least certain frame in the signature
 
 	Signature string   // the first level, with its version: "v1:0123456789abcdef"

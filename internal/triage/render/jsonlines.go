@@ -34,7 +34,8 @@ type DumpLine struct {
 	OS       string    `json:"os,omitempty"`       // "linux"
 	Kind     string    `json:"kind,omitempty"`     // crash.kind of the report
 	Reason   string    `json:"reason,omitempty"`   // in a few words: "null read +0x8"
-	// Where is the innermost functions that count: "visit queue.c:15 < serve < main"; in parentheses why there are none.
+	// Where is the innermost functions that count: "visit queue.c:15 < serve < main"; before them the one that failed with a null that it was given, which
+	// does not count; in parentheses why there are none.
 	Where string `json:"where,omitempty"`
 	// Signature is what the dumps of a group have in common, with its version; Strict, the second level,
 	// distinguishes more.

@@ -202,8 +202,9 @@ func fileURI(path string) string {
 	return u.String()
 }
 
-// representativeFrames returns the frames of a group's report, and the frame to look at first; look is nil if
-// that has no place in the source.
+// representativeFrames returns the frames of a group's report, and the frame to look at first. If that has no place in the source, look is
+// its nearest caller in the same module that has one: what is further out, or further in, is the system's. look is nil for a stack without places of which
+// no frame is known to be the one.
 func representativeFrames(data []byte) (frames []report.Frame, look *report.Frame) {
 	if len(data) == 0 {
 		return nil, nil
@@ -213,13 +214,15 @@ func representativeFrames(data []byte) (frames []report.Frame, look *report.Fram
 		return nil, nil
 	}
 	frames = r.Threads[0].Frames
-	if c := r.Crash; c != nil && c.Frame != nil && *c.Frame >= 0 && *c.Frame < len(frames) && frames[*c.Frame].Source.File != "" {
-		return frames, &frames[*c.Frame]
+	from, known := 0, false
+	if c := r.Crash; c != nil && c.Frame != nil && *c.Frame >= 0 && *c.Frame < len(frames) {
+		from, known = *c.Frame, true
+		look = &frames[from]
 	}
-	for i := range frames {
-		if frames[i].Source.File != "" {
+	for i := from; i < len(frames); i++ {
+		if frames[i].Source.File != "" && (!known || frames[i].Module == look.Module) {
 			return frames, &frames[i]
 		}
 	}
-	return frames, nil
+	return frames, look
 }

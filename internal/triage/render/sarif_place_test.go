@@ -11,17 +11,23 @@ func TestSARIFPlace(t *testing.T) {
 	const frames = `"threads":[{"id":7,"crashed":true,"frames":[
 {"index":0,"function":"raise","source":{"file":"raise.c","line":26}},
 {"index":1,"function":"drop","source":{"file":"/src/pool.c","line":88}},
-{"index":2,"function":"_start"}]}]}`
+{"index":2,"function":"_start"},
+{"index":3,"function":"check","module":"/x/app"},
+{"index":4,"function":"start_call","module":"libc.so.6","source":{"file":"start_call.h","line":58}},
+{"index":5,"function":"main","module":"/x/app","source":{"file":"/src/app.c","line":9}},
+{"index":6,"function":"after","module":"/x/app"}]}]}`
 	for crash, want := range map[string]string{
 		`{"schema":"corewalk/1","crash":{"signal":"SIGABRT","frame":1,"thread":7},`:  "drop",
-		`{"schema":"corewalk/1","crash":{"signal":"SIGABRT","frame":2,"thread":7},`:  "raise",
+		`{"schema":"corewalk/1","crash":{"signal":"SIGABRT","frame":2,"thread":7},`:  "_start",
+		`{"schema":"corewalk/1","crash":{"signal":"SIGABRT","frame":3,"thread":7},`:  "main", // the program's, not the library's between
+		`{"schema":"corewalk/1","crash":{"signal":"SIGABRT","frame":6,"thread":7},`:  "after",
 		`{"schema":"corewalk/1","crash":{"signal":"SIGABRT","frame":-1,"thread":7},`: "raise",
 		`{"schema":"corewalk/1","crash":{"signal":"SIGABRT","frame":9,"thread":7},`:  "raise",
 		`{"schema":"corewalk/1","crash":{"signal":"SIGABRT","thread":7},`:            "raise",
 		`{"schema":"corewalk/1",`: "raise",
 	} {
 		all, look := representativeFrames([]byte(crash + frames))
-		if len(all) != 3 || look == nil || look.Function != want {
+		if len(all) != 7 || look == nil || look.Function != want {
 			t.Errorf("%s: %+v, want %s", crash, look, want)
 		}
 	}

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/procmem"
@@ -63,5 +64,44 @@ func TestTold(t *testing.T) {
 	g.AddNarrow(0, 0x8000, 1, widen) // nothing is there
 	if len(g.Roots) != 1 {
 		t.Errorf("%+v", g.Roots)
+	}
+}
+
+// TestPieces: a large object is read in pieces, and all of them count.
+func TestPieces(t *testing.T) {
+	const base, large = 0x10000, 2*scanPiece + 64
+	m := &memory{base, make([]byte, large+0x1000)}
+	blocks := []block{{base, large}}
+	for i := range uint64(5) {
+		blocks = append(blocks, block{base + large + 0x100*(i+1), 0x100})
+	}
+	offs := []uint64{8, scanPiece - 8, scanPiece, 2*scanPiece - 8, large - 8}
+	for i, off := range offs {
+		m.put(base+off, blocks[i+1].start)
+	}
+	g := build(m, [][2]uint64{{base, base + large + 0x1000}}, blocks, 1<<30)
+	for range 2 { // without edges, then with them
+		var out []Node
+		g.Out(0, func(to Node) bool { out = append(out, to); return true })
+		if !slices.Equal(out, []Node{1, 2, 3, 4, 5}) {
+			t.Errorf("it points at %v", out)
+		}
+		var words []uint64
+		g.Words(0, func(off uint64, _ Node) bool { words = append(words, off); return true })
+		if !slices.Equal(words, offs) {
+			t.Errorf("by %v", words)
+		}
+		for i, off := range offs {
+			if got, ok := g.Pointer(0, Node(i+1)); !ok || got != off {
+				t.Errorf("at %d by %d, %v", i+1, got, ok)
+			}
+		}
+		n := 0
+		if g.Words(0, func(uint64, Node) bool { n++; return n < 3 }); n != 3 {
+			t.Errorf("%d after the third", n)
+		}
+		if err := g.Edges(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

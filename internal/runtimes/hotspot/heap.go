@@ -359,7 +359,7 @@ func (h *javaHeap) sizeOf(c *heapClass, at uint64, b []byte) (size uint64, why s
 			bits := n * 8 / h.refSize // one for each reference that may be there
 			size = c.size + 8*n + (bits+63)/64*8
 		}
-		if n > 1<<28 || size < c.size {
+		if size < c.size { // whether it is too large, its space tells
 			return 0, fmt.Sprintf("%s has %d words", c.name, n)
 		}
 	default:

@@ -236,11 +236,10 @@ func (b *builder) cut() int {
 			overflow = overflow || r.action == actOverflow
 		}
 	}
-	if b.said && class == b.sig.Class && strings.HasPrefix(class, report.CrashException+": ") && b.thrownByLibrary(end) {
+	if thrown, ok := strings.CutPrefix(class, report.CrashException+": "); ok && b.thrownByLibrary(end) {
 		// The words are the library's: whichever function gives it a wrong value, they are the same.
-		class, _, _ = strings.Cut(strings.TrimPrefix(class, report.CrashException+": "), ": ")
-		class, b.said = report.CrashException+": "+class, false
-		b.sig.Class = class
+		name, _, _ := strings.Cut(thrown, ": ")
+		class, b.said = report.CrashException+": "+name, false
 	}
 	switch {
 	case class == "access" && b.allocates():

@@ -291,6 +291,10 @@ func TestThrownByLibrary(t *testing.T) {
 	if own := throws("__cxa_throw"+libc, "user", "main"); own.Class != "exception: std::logic_error: construction from null is not valid" || own.Top != 0 {
 		t.Errorf("the program's own: %+v", own)
 	}
+	// Not what the library threw, but what came of it.
+	if fault := Of(stackOf("null-read", "__cxa_throw"+libc, "std::__throw_logic_error"+libstdcxx, "user", "main")); fault.Class != "access" {
+		t.Errorf("a fault: %+v", fault)
+	}
 }
 
 // TestTold: what is known of a fault that a handler dealt with is not replaced by what its signal says.

@@ -22,6 +22,7 @@ func TestAgainBy(t *testing.T) {
 		want string
 	}{
 		{"another process", reason.Signal{Number: sigABRT, HasInfo: true, PID: other}, report.Certain, "sent from outside; its handler raised it again"},
+		{"the first process", reason.Signal{Number: sigABRT, HasInfo: true, PID: 1}, report.Certain, "sent from outside; its handler raised it again"},
 		{"the process itself", reason.Signal{Number: sigABRT, HasInfo: true, PID: own}, report.Certain, ""},
 		{"nobody", reason.Signal{Number: sigABRT, HasInfo: true}, report.Certain, ""},
 		{"by whom is not known", reason.Signal{Number: sigABRT, PID: other}, report.Likely, ""},
@@ -50,6 +51,7 @@ func TestRaisedAgain(t *testing.T) {
 		{"faulthandler", func(c *crash) { c.named.Frames[1].Function = "faulthandler_fatal_error" }, unknown},
 		{"pthread_kill", func(c *crash) { c.named.Frames[1].Function = "__pthread_kill_implementation" }, unknown},
 		{"a handler of the program", func(c *crash) { c.named.Frames[1].Function = "on_abort" }, ""},
+		{"another function of the C library", func(c *crash) { c.named.Frames[0].Function = "memcpy" }, ""},
 		{"the program's, without a name", func(c *crash) { c.named.Frames[0].Module = "/x/app" }, ""},
 		{"no handler", func(c *crash) { c.named.Frames = c.named.Frames[:2] }, ""},
 		{"called by no handler", func(c *crash) { c.named.Frames[2].Signal, c.named.Frames[2].Function = "", "main" }, ""},
@@ -100,6 +102,27 @@ func TestRaisedFault(t *testing.T) {
 		c.change(x)
 		if got := x.abortedByHandler(); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}
+
+// TestCaught: the report is of the fault, and says what its handler did.
+func TestCaught(t *testing.T) {
+	for name, want := range map[string]string{
+		"amd64-again-fault": "SIGSEGV caught: write of 4 bytes at null; its handler raised it again",
+		"amd64-passed-O2":   "SIGSEGV caught: write of 4 bytes at null; its handler called abort",
+	} {
+		x := openCase(t, fixture.Get(t, name)).crash(t, false, false)
+		k := x.caught()
+		if k == nil || k.verdict.kind != report.CrashNullWrite || k.verdict.reason != want {
+			t.Errorf("%s: %+v", name, k)
+			continue
+		}
+		if x.named.Frames[k.frame].Physical != x.handled().physical || k.frame != k.from {
+			t.Errorf("%s: frame %d, from %d; the fault was in %d", name, k.frame, k.from, x.handled().physical)
+		}
+		if k.fault.blame != nil && k.fault.blame.Steps[0].Physical != x.handled().physical {
+			t.Errorf("%s: %+v", name, k.fault.blame.Steps)
 		}
 	}
 }

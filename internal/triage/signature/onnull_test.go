@@ -107,8 +107,13 @@ func TestGivenNullSteps(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.name, s.Frames, c.want)
 		}
 	}
+	r := stackOf("null-read", "", "draw", "main")
+	r.Crash.Blame = &report.Blame{Steps: []report.BlameStep{given("argument 1", "")}}
+	if s := Of(r); len(s.Frames) == 0 || s.Frames[0] == "draw" {
+		t.Errorf("a function without a name: %q", s.Frames)
+	}
 	// Inlined, the function has no arguments of its own: a variable around it holds the null.
-	r := stackOf("null-read", "+width", "draw", "main")
+	r = stackOf("null-read", "+width", "draw", "main")
 	r.Threads[0].Frames[1].Physical, r.Threads[0].Frames[2].Physical = 0, 1
 	r.Crash.Blame = &report.Blame{Steps: []report.BlameStep{variable("p", "local", "draw", 0), {Kind: report.BlameRead, Function: "draw"}}}
 	if s := Of(r); !slices.Equal(s.Frames, []string{"draw", "main"}) {
@@ -126,6 +131,7 @@ func TestGivenNullSteps(t *testing.T) {
 	}
 	// The outermost frame is inlined: there is nothing around it.
 	r.Threads[0].Frames = append(r.Threads[0].Frames[:1:1], report.Frame{Index: 1, Physical: 1, Function: "draw", Module: "/x/app", Inlined: true})
+	r.Crash.Blame.Steps = []report.BlameStep{variable("p", "local", "main", 0)}
 	if s := Of(r); !slices.Equal(s.Frames, []string{"width", "draw"}) {
 		t.Errorf("nothing around it: %q", s.Frames)
 	}

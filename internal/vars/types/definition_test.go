@@ -73,6 +73,13 @@ func TestDefinitionIsBounded(t *testing.T) {
 			t.Errorf("%d lines", len(lines))
 		}
 	}
+	chain := base("int", 4)
+	for i := range MaxChain + 5 {
+		chain = typed(dwarf.TagTypedef, fmt.Sprint("t", MaxChain+4-i), chain)
+	}
+	if lines := typeOf(t, dwarf.LangC99, chain).Definition(Layout{}); len(lines) != 1 || lines[0] != fmt.Sprint("t", MaxChain) {
+		t.Errorf("after as many typedefs as are followed: %q", lines)
+	}
 	for _, tag := range []dwarf.Tag{dwarf.TagTypedef, dwarf.TagPointerType, dwarf.TagConstType, dwarf.TagArrayType} { // of itself
 		loop := die(tag, "")
 		loop.attrs = append(loop.attrs, nodeAttr{dwarf.AttrType, loop})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/budget"
 	"github.com/corewalk/corewalk/internal/procmem"
+	"github.com/corewalk/corewalk/internal/runtimes/remote"
 	"github.com/corewalk/corewalk/internal/runtimes/remote/remotetest"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -36,8 +37,7 @@ const (
 // small is a process that runs Shop::pay, called by the main program.
 func small() (*runtime, fake) {
 	m := fake{remotetest.Words{}}
-	r := &runtime{memory: memory{Reader: procmem.Reader{Memory: m, Arch: arch.AMD64}, layout: tableLayout(layoutsText, "8.2"), version: "8.2", p: &tasks.Process{}},
-		functions: map[uint64]*function{}}
+	r := &runtime{memory: memory{Reader: procmem.Reader{Memory: m, Arch: arch.AMD64}, layout: tableLayout(layoutsText, "8.2"), version: "8.2", p: &tasks.Process{}}}
 	m.string(atName, "pay")
 	m.string(atFile, "/srv/shop.php")
 	m.string(atClassName, "Shop")
@@ -161,7 +161,7 @@ func TestValuesAreBounded(t *testing.T) {
 	if got, want := text(tasks.Limits{Elements: 2}), "array(4294967295) { [0]=> int(0) [1]=> int(1) ... }"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if n := len(r.tree(zval{value: array, kind: typeArray}, tasks.Limits{}).Children); n != maxTreeElements {
+	if n := len(r.tree(zval{value: array, kind: typeArray}, tasks.Limits{}).Children); n != remote.TreeElements {
 		t.Errorf("%d parts", n)
 	}
 	m.Words[array] = typeString<<32 | 1

@@ -187,6 +187,8 @@ func TestGuards(t *testing.T) {
 		"instructions without end":       func(r *runtime, m fake) { m.Put32(atPrototype+r.at("function.codecount"), 1<<31) },
 		"instructions between":           func(r *runtime, m fake) { m.Words[atPrototype+r.at("function.code")] = atCode + 2 },
 		"lines without end":              func(r *runtime, m fake) { m.Put32(atPrototype+r.at("function.linecount"), 1<<31) },
+		"places of lines without end":    func(r *runtime, m fake) { m.Put32(atPrototype+r.at("function.abslinecount"), 1<<31) },
+		"a last line without end":        func(r *runtime, m fake) { m.Put32(atPrototype+r.at("function.lastline"), 1<<31) },
 		"a function that ends before":    func(r *runtime, m fake) { m.Put32(atPrototype+r.at("function.lastline"), 3) },
 		"a source that does not end":     func(_ *runtime, m fake) { m.Put(atSource+24+9, 'x') },
 		"a source that is no string":     func(_ *runtime, m fake) { m.Put(atSource+8, tagTable) },
@@ -282,6 +284,26 @@ func TestCosts(t *testing.T) {
 	seen := 0
 	if r.each(atTable, func(entry) bool { seen++; return true }) || b.Err() == nil {
 		t.Errorf("a table of a million elements cost less than 100 units")
+	}
+	r, m = small() // of one whose array is empty, and that has many nodes
+	m.Put32(atTable+r.at("table.arraysize"), 0)
+	m.Put(atTable+r.at("table.sizelog"), 20)
+	r.Memory = remotetest.Full{Words: m.Words}
+	b = budget.Of(100)
+	r.p.Budget = b
+	if r.each(atTable, func(entry) bool { return true }) || b.Err() == nil {
+		t.Errorf("a table of a million nodes cost less than 100 units")
+	}
+	r, m = small() // and calls that do not end
+	for i := range uint64(5000) {
+		at := 0x200000 + 0x100*i
+		m.Zero(at, 64)
+		m.Words[at], m.Words[at+r.at("call.previous")] = atStack+48, at+0x100
+	}
+	m.Words[atState+r.at("state.call")] = 0x200000
+	r.p.Budget = budget.Of(1000)
+	if list, err := r.calls(atState); err != errLimit || len(list) > 1000/8 {
+		t.Errorf("%d calls, %v", len(list), err)
 	}
 }
 

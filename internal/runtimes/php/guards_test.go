@@ -9,7 +9,9 @@ import (
 	"github.com/corewalk/corewalk/internal/procmem"
 	"github.com/corewalk/corewalk/internal/runtimes/remote"
 	"github.com/corewalk/corewalk/internal/runtimes/remote/remotetest"
+	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/tasks"
+	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -104,16 +106,20 @@ func TestGuards(t *testing.T) {
 	} {
 		r, m := small()
 		harm(r, m)
-		if got, err := names(r); err == nil {
-			t.Errorf("%s: %q and no error", what, got)
+		if got, err := names(r); err == nil || what == "a circle" && err != errCycle {
+			t.Errorf("%s: %q, %v", what, got, err)
 		}
 	}
 }
 
 // TestLines: an instruction that is none of the function's says nothing.
 func TestLines(t *testing.T) {
-	for op, want := range map[uint64]int{atCode + 32: 5, atCode + 33: 3, atCode + 4*32: 3, atCode - 32: 3, 0: 3} {
+	for op, want := range map[uint64]int{atCode + 32: 0x107, atCode + 33: 3, atCode + 4*32: 3, atCode - 32: 3, 0: 3} {
 		r, m := small()
+		m.Zero(atCode-32, 6*32)
+		for at := uint64(atCode - 32); at < atCode+5*32; at += 32 { // there is code around it
+			r.set32(m, at, "op.line", 0x107)
+		}
 		m.Words[atCall] = op
 		c, _, err := r.callAt(atCall)
 		if err != nil {
@@ -285,5 +291,133 @@ func TestBare(t *testing.T) {
 		if got := bare(c[0], c[1]); got != c[2] {
 			t.Errorf("%s is %s, want %s", c[0], got, c[2])
 		}
+	}
+}
+
+// TestDelegated: generators that delegate to one another are told once each, and what is no generator is not.
+func TestDelegated(t *testing.T) {
+	const object, parent = 0x20000, 0x21000
+	make := func() (*runtime, fake, uint64) {
+		r, m := small()
+		toCall, toNode, _ := generatorAt(184)
+		for _, at := range []uint64{object, parent} {
+			m.Zero(at, 0x200)
+			m.Words[at] = typeObject<<32 | 1
+			m.Words[at+toCall] = atCall
+		}
+		m.Words[object+toNode] = parent
+		record := uint64(object + 184)
+		m.Words[record+r.at("call.this")], m.Words[record+r.at("call.this")+8] = object, typeObject
+		return r, m, record
+	}
+	r, _, record := make()
+	if list := r.delegated(nil, record); len(list) != 1 {
+		t.Fatalf("%d generators", len(list))
+	}
+	for what, harm := range map[string]func(m fake, node uint64){
+		"no object":             func(m fake, _ uint64) { m.Words[object] = typeArray<<32 | 1 },
+		"a parent that is none": func(m fake, _ uint64) { m.Words[parent] = typeArray<<32 | 1 },
+		"no parent":             func(m fake, node uint64) { m.Words[object+node] = 0 },
+	} {
+		r, m, record := make()
+		harm(m, 152)
+		if list := r.delegated(nil, record); len(list) != 0 {
+			t.Errorf("%s: %d generators", what, len(list))
+		}
+	}
+	r, m, record := make()
+	m.Words[parent+152] = object
+	if list := r.delegated(nil, record); len(list) != 2 {
+		t.Errorf("a circle: %d generators", len(list))
+	}
+}
+
+// A threaded process has one thread.
+type threaded struct {
+	unwind.ProcessState
+	fake
+	regs arch.RegSet
+}
+
+func (s *threaded) Arch() *arch.Arch                               { return arch.AMD64 }
+func (s *threaded) ThreadIDs() ([]unwind.ThreadID, error)          { return []unwind.ThreadID{1}, nil }
+func (s *threaded) ReadMem(at arch.Address, b []byte) (int, error) { return s.fake.ReadMem(at, b) }
+func (s *threaded) ReadWord(at arch.Address) (uint64, error)       { return s.fake.ReadWord(at) }
+func (s *threaded) Registers(unwind.ThreadID) (arch.RegSet, error) { return s.regs, nil }
+
+// offsets has the symbols of a build whose code is not in the dump.
+type offsets struct{ unwind.SymbolReader }
+
+func (offsets) SymbolByName(_ *libstate.Library, name string) (unwind.Symbol, bool) {
+	if name == "executor_globals_offset" {
+		return unwind.Symbol{Name: name, Addr: 0xa000}, true
+	}
+	return unwind.Symbol{}, false
+}
+
+// TestKeyWithoutCode: a call that runs in its function proves with which key threads ask for their globals, and nothing less.
+func TestKeyWithoutCode(t *testing.T) {
+	const pointer, block, other, offset = 0x30000, 0x40000, 0x50000, 0x100
+	make := func() (*runtime, fake) {
+		r, m := small()
+		s := &threaded{fake: m}
+		s.regs.Set(arch.FSBase, pointer)
+		r.safe = true
+		r.p = &tasks.Process{State: s, Symbols: offsets{}}
+		m.Words[0xa000] = offset
+		m.Zero(pointer+specificValues, specificSize*specificKeys)
+		for key, at := range map[uint64]uint64{3: block, 5: other} {
+			m.Words[pointer+specificValues+specificSize*key], m.Words[pointer+specificValues+specificSize*key+8] = 1, at
+			m.Zero(at, 0x1000)
+		}
+		m.Words[block+offset+r.at("globals.current")] = atCall
+		return r, m
+	}
+	r, _ := make()
+	if err := r.openSafe(); err != nil || r.key != 3 {
+		t.Fatalf("key %d, %v", r.key, err)
+	}
+	for what, harm := range map[string]func(r *runtime, m fake){
+		"no call": func(r *runtime, m fake) { m.Words[block+offset+r.at("globals.current")] = 0 },
+		"a call without a function": func(r *runtime, m fake) {
+			m.Words[atCall+r.at("call.func")], m.Words[atCall+r.at("call.previous")] = 0, 0
+		},
+		"calls outside of their functions": func(_ *runtime, m fake) { m.Words[atCall], m.Words[atOuter] = atCode+4*32, atCode-32 },
+		"another key with calls":           func(r *runtime, m fake) { m.Words[other+offset+r.at("globals.current")] = atOuter },
+		"a key that is not used":           func(_ *runtime, m fake) { m.Words[pointer+specificValues+specificSize*3] = 0 },
+		"an offset of a terabyte":          func(_ *runtime, m fake) { m.Words[0xa000] = 1 << 40 },
+		"a block between words": func(r *runtime, m fake) {
+			m.Words[pointer+specificValues+specificSize*3+8] = block + 4
+			m.Put(block+4+offset+r.at("globals.current"), 0, 0x50, 0, 0, 0, 0, 0, 0)
+		},
+	} {
+		r, m := make()
+		harm(r, m)
+		if err := r.openSafe(); err == nil {
+			t.Errorf("%s: key %d", what, r.key)
+		}
+	}
+}
+
+// TestReferences: a value that leads to itself ends, and a reference is one.
+func TestReferences(t *testing.T) {
+	r, m := small()
+	const at, reference = 0x20000, 0x20100
+	m.Zero(reference, 0x40)
+	m.Words[at], m.Words[at+8] = reference, typeReference
+	m.Words[reference] = typeReference<<32 | 1
+	m.Words[reference+r.at("reference.value")], m.Words[reference+r.at("reference.value")+8] = 7, typeLong
+	if v, ok := r.zvalAt(at); !ok || v.kind != typeLong || v.value != 7 {
+		t.Errorf("%+v, %t", v, ok)
+	}
+	m.Words[reference] = typeArray<<32 | 1
+	if v, ok := r.zvalAt(at); ok && v.kind == typeLong {
+		t.Errorf("what is no reference leads to %+v", v)
+	}
+	m.Words[at], m.Words[at+8] = at, typeIndirect
+	b := budget.Of(1 << 10)
+	r.Reader = r.Charged(b.Spend)
+	if v, ok := r.zvalAt(at); ok || b.Err() != nil {
+		t.Errorf("a circle is %+v, or is followed until the budget ends", v)
 	}
 }

@@ -148,6 +148,23 @@ func (r Reader) Words(at uint64, n int) ([]uint64, bool) {
 	return words, true
 }
 
+// Counted reads at most limit bytes of a text whose length is known, and which a zero byte ends, of which the length does not tell. Without that
+// byte it is no text.
+func (r Reader) Counted(at, length uint64, limit int) (text []byte, ok bool) {
+	if length > maxLength {
+		return nil, false
+	}
+	n := int(min(length, uint64(max(limit, 0))))
+	if text = r.Bytes(at, n); text == nil && n > 0 {
+		return nil, false
+	}
+	end, ok := r.U8(at + length)
+	return text, ok && end == 0
+}
+
+// maxLength is more than texts have, and so little that an address and a length can be added.
+const maxLength = 1 << 40
+
 // CString reads the text before a zero byte that is among the limit bytes from at on. Without, ended is false, and text is
 // what there is up to the limit or the end of the memory. At 0 is no text.
 func (r Reader) CString(at uint64, limit int) (text []byte, ended bool) {

@@ -3,6 +3,7 @@ package lua
 import (
 	"fmt"
 	"strings"
+	"sync"
 )
 
 // A call is a function that has begun.
@@ -32,8 +33,8 @@ type function struct {
 	variableCount, upvalueCount            uint32
 	parameters                             byte
 	vararg                                 bool
+	readNames                              sync.Once
 	names                                  []variableName
-	namesRead                              bool
 }
 
 // A variableName is a local variable, and of which instructions.
@@ -215,17 +216,7 @@ func (r *runtime) tail(c *call) bool {
 
 // functionAt reads a function; nil if there is none.
 func (r *runtime) functionAt(at uint64) *function {
-	r.mu.Lock()
-	f, ok := r.functions[at]
-	r.mu.Unlock()
-	if ok {
-		return f
-	}
-	f = r.readFunction(at)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.functions[at] = f
-	return f
+	return r.functions.Get(at, func() *function { return r.readFunction(at) })
 }
 
 func (r *runtime) readFunction(at uint64) *function {

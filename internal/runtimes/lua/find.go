@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/corewalk/corewalk/internal/procmem"
+	"github.com/corewalk/corewalk/internal/runtimes/remote"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
@@ -21,13 +22,13 @@ type runtime struct {
 	opcodes []opcode
 	numbers map[string]byte // the instructions' numbers, by their names
 
+	functions remote.Kept[*function]
 	mu        sync.Mutex
-	functions map[uint64]*function
-	threads   map[unwind.ThreadID][]uint64 // the threads of Lua on each stack
-	panicked  map[unwind.ThreadID]bool     // threads that ended with an error of which the calls are gone
-	states    map[uint64]bool              // global states that were seen on stacks
-	order     []uint64                     // the same, in the order in which they were seen
-	globals   map[uint64]map[uint64]string // of each global state: names of functions
+	threads   map[unwind.ThreadID][]uint64   // the threads of Lua on each stack
+	panicked  map[unwind.ThreadID]bool       // threads that ended with an error of which the calls are gone
+	states    map[uint64]bool                // global states that were seen on stacks
+	order     []uint64                       // the same, in the order in which they were seen
+	globals   remote.Kept[map[uint64]string] // of each global state: names of functions
 }
 
 // Shows reports whether a function or the path of its module is likely to be Lua's.
@@ -60,7 +61,7 @@ func Find(p *tasks.Process) (tasks.Runtime, error) {
 			continue
 		}
 		r := &runtime{memory: memory{Reader: procmem.Of(p.State).Charged(p.Spend), p: p}, lib: lib,
-			functions: map[uint64]*function{}, threads: map[unwind.ThreadID][]uint64{}, panicked: map[unwind.ThreadID]bool{}, states: map[uint64]bool{}, globals: map[uint64]map[uint64]string{}}
+			threads: map[unwind.ThreadID][]uint64{}, panicked: map[unwind.ThreadID]bool{}, states: map[uint64]bool{}}
 		if err := r.open(ident.Addr); err != nil {
 			failed = fmt.Errorf("functions of Lua of %s: %w", lib.Path, err)
 			continue

@@ -1,7 +1,6 @@
 package lua
 
 import (
-	"encoding/binary"
 	"errors"
 	"slices"
 	"strings"
@@ -9,53 +8,20 @@ import (
 
 	"github.com/corewalk/corewalk/internal/budget"
 	"github.com/corewalk/corewalk/internal/procmem"
+	"github.com/corewalk/corewalk/internal/runtimes/remote/remotetest"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// A fake is the memory of a process, by words.
-type fake map[uint64]uint64
-
-func (m fake) ReadMem(at arch.Address, b []byte) (int, error) {
-	for i := range b {
-		a := at + uint64(i)
-		w, ok := m[a&^7]
-		if !ok {
-			return i, errors.New("not there")
-		}
-		b[i] = byte(w >> (8 * (a & 7)))
-	}
-	return len(b), nil
-}
-
-func (m fake) ReadWord(at arch.Address) (uint64, error) {
-	var b [8]byte
-	_, err := m.ReadMem(at, b[:])
-	return binary.LittleEndian.Uint64(b[:]), err
-}
-
-func (m fake) put(at uint64, b ...byte) {
-	for i, c := range b {
-		a := at + uint64(i)
-		shift := 8 * (a & 7)
-		m[a&^7] = m[a&^7]&^(0xff<<shift) | uint64(c)<<shift
-	}
-}
-
-func (m fake) zero(at, n uint64) {
-	for i := uint64(0); i < n; i += 8 {
-		m[at+i] = 0
-	}
-}
-
-func (m fake) put32(at uint64, v uint32) { m.put(at, binary.LittleEndian.AppendUint32(nil, v)...) }
+// A fake is the memory of a process.
+type fake struct{ remotetest.Words }
 
 // string puts a short string of 5.4.
 func (m fake) string(at uint64, s string) {
-	m.zero(at, 40+uint64(len(s)))
-	m.put(at+8, tagString)
-	m.put(at+11, byte(len(s)))
-	m.put(at+24, []byte(s)...)
+	m.Zero(at, 40+uint64(len(s)))
+	m.Put(at+8, tagString)
+	m.Put(at+11, byte(len(s)))
+	m.Put(at+24, []byte(s)...)
 }
 
 // Where a small process of 5.4.4 has what.
@@ -70,56 +36,56 @@ const (
 
 // small is a process in which a function of C was called by one of Lua.
 func small() (*runtime, fake) {
-	m := fake{}
-	r := &runtime{memory: memory{Reader: procmem.Reader{Memory: m, Arch: arch.AMD64}, p: &tasks.Process{}}, functions: map[uint64]*function{}, globals: map[uint64]map[uint64]string{}}
+	m := fake{remotetest.Words{}}
+	r := &runtime{memory: memory{Reader: procmem.Reader{Memory: m, Arch: arch.AMD64}, p: &tasks.Process{}}}
 	r.use(version{4, 4})
-	m.zero(atGlobal, 0x400)
-	m[atGlobal+r.at("global.main")] = atState
-	m.zero(atState, 0x100)
-	m.put(atState+8, tagThread)
+	m.Zero(atGlobal, 0x400)
+	m.Words[atGlobal+r.at("global.main")] = atState
+	m.Zero(atState, 0x100)
+	m.Put(atState+8, tagThread)
 	for name, v := range map[string]uint64{"state.global": atGlobal, "state.stack": atStack, "state.top": atStack + 96, "state.last": atStack + 160, "state.call": atInner} {
-		m[atState+r.at(name)] = v
+		m.Words[atState+r.at(name)] = v
 	}
-	m.zero(atStack, 192)
-	m[atStack+16], m[atStack+24] = atClosure, collectable|tagFunction
-	m[atStack+32], m[atStack+40] = 7, tagNumber
-	m[atStack+48], m[atStack+56] = native, 1<<4|tagFunction
-	m[atStack+64], m[atStack+72] = atTable, collectable|tagTable
+	m.Zero(atStack, 192)
+	m.Words[atStack+16], m.Words[atStack+24] = atClosure, collectable|tagFunction
+	m.Words[atStack+32], m.Words[atStack+40] = 7, tagNumber
+	m.Words[atStack+48], m.Words[atStack+56] = native, 1<<4|tagFunction
+	m.Words[atStack+64], m.Words[atStack+72] = atTable, collectable|tagTable
 	for at, to := range map[uint64][3]uint64{atInner: {atStack + 48, atOuter, 2}, atOuter: {atStack + 16, atState + r.at("state.base"), 0}} {
-		m.zero(at, 64)
-		m[at], m[at+r.at("call.previous")] = to[0], to[1]
-		m.put(at+r.at("call.status"), byte(to[2]))
+		m.Zero(at, 64)
+		m.Words[at], m.Words[at+r.at("call.previous")] = to[0], to[1]
+		m.Put(at+r.at("call.status"), byte(to[2]))
 	}
-	m[atOuter+r.at("call.savedpc")] = atCode + 8
-	m.zero(atClosure, 64)
-	m.put(atClosure+8, tagFunction)
-	m[atClosure+r.at("closure.function")] = atPrototype
-	m.zero(atPrototype, 128)
-	m.put(atPrototype+8, 10)
-	m[atPrototype+r.at("function.code")], m[atPrototype+r.at("function.lines")] = atCode, atLines
-	m[atPrototype+r.at("function.source")] = atSource
-	m.put32(atPrototype+r.at("function.codecount"), 4)
-	m.put32(atPrototype+r.at("function.linecount"), 4)
-	m.put32(atPrototype+r.at("function.line"), 10)
-	m.put32(atPrototype+r.at("function.lastline"), 19)
-	m.put(atPrototype+r.at("function.parameters"), 1)
-	m[atPrototype+r.at("function.variables")] = atVariables
-	m.put32(atPrototype+r.at("function.variablecount"), 1)
-	m.zero(atVariables, 16)
-	m[atVariables] = atName
-	m.put32(atVariables+12, 4)
-	m.zero(atCode, 16)
-	m.zero(atLines, 8)
-	m.put(atLines, 1, 1, 1, 1)
+	m.Words[atOuter+r.at("call.savedpc")] = atCode + 8
+	m.Zero(atClosure, 64)
+	m.Put(atClosure+8, tagFunction)
+	m.Words[atClosure+r.at("closure.function")] = atPrototype
+	m.Zero(atPrototype, 128)
+	m.Put(atPrototype+8, 10)
+	m.Words[atPrototype+r.at("function.code")], m.Words[atPrototype+r.at("function.lines")] = atCode, atLines
+	m.Words[atPrototype+r.at("function.source")] = atSource
+	m.Put32(atPrototype+r.at("function.codecount"), 4)
+	m.Put32(atPrototype+r.at("function.linecount"), 4)
+	m.Put32(atPrototype+r.at("function.line"), 10)
+	m.Put32(atPrototype+r.at("function.lastline"), 19)
+	m.Put(atPrototype+r.at("function.parameters"), 1)
+	m.Words[atPrototype+r.at("function.variables")] = atVariables
+	m.Put32(atPrototype+r.at("function.variablecount"), 1)
+	m.Zero(atVariables, 16)
+	m.Words[atVariables] = atName
+	m.Put32(atVariables+12, 4)
+	m.Zero(atCode, 16)
+	m.Zero(atLines, 8)
+	m.Put(atLines, 1, 1, 1, 1)
 	m.string(atSource, "@shop.lua")
 	m.string(atName, "amount")
-	m.zero(atTable, 64)
-	m.put(atTable+8, tagTable)
-	m.put32(atTable+r.at("table.arraysize"), 2)
-	m[atTable+r.at("table.array")], m[atTable+r.at("table.nodes")] = atArray, atNodes
-	m.zero(atArray, 32)
-	m[atArray], m[atArray+8], m[atArray+16], m[atArray+24] = 5, tagNumber, atTable, collectable|tagTable
-	m.zero(atNodes, 24)
+	m.Zero(atTable, 64)
+	m.Put(atTable+8, tagTable)
+	m.Put32(atTable+r.at("table.arraysize"), 2)
+	m.Words[atTable+r.at("table.array")], m.Words[atTable+r.at("table.nodes")] = atArray, atNodes
+	m.Zero(atArray, 32)
+	m.Words[atArray], m.Words[atArray+8], m.Words[atArray+16], m.Words[atArray+24] = 5, tagNumber, atTable, collectable|tagTable
+	m.Zero(atNodes, 24)
 	return r, m
 }
 
@@ -148,46 +114,29 @@ func told(r *runtime) (list []string, err error) {
 	return list, err
 }
 
-// A full memory has zeros where there is nothing else.
-type full struct{ fake }
-
-func (m full) ReadMem(at arch.Address, b []byte) (int, error) {
-	for i := range b {
-		a := at + uint64(i)
-		b[i] = byte(m.fake[a&^7] >> (8 * (a & 7)))
-	}
-	return len(b), nil
-}
-
-func (m full) ReadWord(at arch.Address) (uint64, error) {
-	var b [8]byte
-	_, err := m.ReadMem(at, b[:])
-	return binary.LittleEndian.Uint64(b[:]), err
-}
-
 // other makes a thread of the same global state.
 func (m fake) other(r *runtime, at uint64, tag byte) {
-	m[at+r.at("state.global")] = atGlobal
-	m.put(at+8, tag)
-	m[atGlobal+r.at("global.main")] = at
+	m.Words[at+r.at("state.global")] = atGlobal
+	m.Put(at+8, tag)
+	m.Words[atGlobal+r.at("global.main")] = at
 }
 
 // TestStates: what is no state of Lua is not taken for one.
 func TestStates(t *testing.T) {
 	for what, harm := range map[string]func(r *runtime, m fake){
-		"no thread":                      func(r *runtime, m fake) { m.other(r, 0x9000, tagThread); m.put(atState+8, tagTable) },
+		"no thread":                      func(r *runtime, m fake) { m.other(r, 0x9000, tagThread); m.Put(atState+8, tagTable) },
 		"a main thread that is none":     func(r *runtime, m fake) { m.other(r, 0x9000, tagTable) },
-		"a main thread of another state": func(r *runtime, m fake) { m.other(r, 0x9000, tagThread); m[0x9000+r.at("state.global")] = 0x9100 },
-		"a global state between words":   func(r *runtime, m fake) { m[atState+r.at("state.global")] = atGlobal + 4 },
-		"no stack":                       func(r *runtime, m fake) { m[atState+r.at("state.stack")] = 0 },
-		"a top below the stack":          func(r *runtime, m fake) { m[atState+r.at("state.top")] = atStack - 16 },
-		"a top between slots":            func(r *runtime, m fake) { m[atState+r.at("state.top")] = atStack + 24 },
-		"a stack that ends before":       func(r *runtime, m fake) { m[atState+r.at("state.last")] = atStack - 16 },
-		"a stack of a terabyte":          func(r *runtime, m fake) { m[atState+r.at("state.last")] = atStack + 1<<40 },
-		"no call":                        func(r *runtime, m fake) { m[atState+r.at("state.call")] = 0 },
+		"a main thread of another state": func(r *runtime, m fake) { m.other(r, 0x9000, tagThread); m.Words[0x9000+r.at("state.global")] = 0x9100 },
+		"a global state between words":   func(r *runtime, m fake) { m.Words[atState+r.at("state.global")] = atGlobal + 4 },
+		"no stack":                       func(r *runtime, m fake) { m.Words[atState+r.at("state.stack")] = 0 },
+		"a top below the stack":          func(r *runtime, m fake) { m.Words[atState+r.at("state.top")] = atStack - 16 },
+		"a top between slots":            func(r *runtime, m fake) { m.Words[atState+r.at("state.top")] = atStack + 24 },
+		"a stack that ends before":       func(r *runtime, m fake) { m.Words[atState+r.at("state.last")] = atStack - 16 },
+		"a stack of a terabyte":          func(r *runtime, m fake) { m.Words[atState+r.at("state.last")] = atStack + 1<<40 },
+		"no call":                        func(r *runtime, m fake) { m.Words[atState+r.at("state.call")] = 0 },
 	} {
 		r, m := small()
-		r.Memory = full{m}
+		r.Memory = remotetest.Full{Words: m.Words}
 		if r.global(atState) != atGlobal {
 			t.Fatal("the state is not found")
 		}
@@ -208,38 +157,43 @@ func TestGuards(t *testing.T) {
 	moved := func(m fake, from, to, n uint64) {
 		b := make([]byte, n)
 		m.ReadMem(from, b)
-		m.zero(to&^7, n+8)
-		m.put(to, b...)
+		m.Zero(to&^7, n+8)
+		m.Put(to, b...)
 	}
 	for what, harm := range map[string]func(r *runtime, m fake){
-		"a call that is not there": func(r *runtime, m fake) { m[atState+r.at("state.call")] = 0x9000 },
-		"a call between words":     func(r *runtime, m fake) { moved(m, atOuter, 0x4204, 64); m[atInner+r.at("call.previous")] = 0x4204 },
-		"a list that ends":         func(r *runtime, m fake) { m[atOuter+r.at("call.previous")] = 0 },
+		"a call that is not there": func(r *runtime, m fake) { m.Words[atState+r.at("state.call")] = 0x9000 },
+		"a call between words": func(r *runtime, m fake) {
+			moved(m, atOuter, 0x4204, 64)
+			m.Words[atInner+r.at("call.previous")] = 0x4204
+		},
+		"a list that ends": func(r *runtime, m fake) { m.Words[atOuter+r.at("call.previous")] = 0 },
 		"a function below the stack": func(_ *runtime, m fake) {
-			m[atInner] = atStack - 16
-			m[atStack-16], m[atStack-8] = native, 1<<4|tagFunction
+			m.Words[atInner] = atStack - 16
+			m.Words[atStack-16], m.Words[atStack-8] = native, 1<<4|tagFunction
 		},
 		"a function beyond the stack": func(_ *runtime, m fake) {
-			m[atInner] = atStack + 176
-			m[atStack+176], m[atStack+184] = native, 1<<4|tagFunction
+			m.Words[atInner] = atStack + 176
+			m.Words[atStack+176], m.Words[atStack+184] = native, 1<<4|tagFunction
 		},
 		"a function between slots": func(_ *runtime, m fake) {
-			m[atInner] = atStack + 72
-			m[atStack+72], m[atStack+80] = native, 1<<4|tagFunction
+			m.Words[atInner] = atStack + 72
+			m.Words[atStack+72], m.Words[atStack+80] = native, 1<<4|tagFunction
 		},
-		"a number as a function":         func(_ *runtime, m fake) { m[atInner] = atStack + 32 },
-		"a value of no type":             func(_ *runtime, m fake) { m[atStack+56] = 15 },
-		"a closure that is none":         func(_ *runtime, m fake) { m.put(atClosure+8, tagTable) },
-		"a prototype that is none":       func(_ *runtime, m fake) { m.put(atPrototype+8, tagFunction) },
-		"no instructions":                func(r *runtime, m fake) { m.put32(atPrototype+r.at("function.codecount"), 0) },
-		"instructions without end":       func(r *runtime, m fake) { m.put32(atPrototype+r.at("function.codecount"), 1<<31) },
-		"instructions between":           func(r *runtime, m fake) { m[atPrototype+r.at("function.code")] = atCode + 2 },
-		"lines without end":              func(r *runtime, m fake) { m.put32(atPrototype+r.at("function.linecount"), 1<<31) },
-		"a function that ends before":    func(r *runtime, m fake) { m.put32(atPrototype+r.at("function.lastline"), 3) },
-		"a source that does not end":     func(_ *runtime, m fake) { m.put(atSource+24+9, 'x') },
-		"a source that is no string":     func(_ *runtime, m fake) { m.put(atSource+8, tagTable) },
-		"a circle":                       func(r *runtime, m fake) { m[atOuter+r.at("call.previous")] = atInner },
-		"a circle of another call alone": func(r *runtime, m fake) { m[atOuter+r.at("call.previous")] = atOuter },
+		"a number as a function":         func(_ *runtime, m fake) { m.Words[atInner] = atStack + 32 },
+		"a value of no type":             func(_ *runtime, m fake) { m.Words[atStack+56] = 15 },
+		"a closure that is none":         func(_ *runtime, m fake) { m.Put(atClosure+8, tagTable) },
+		"a prototype that is none":       func(_ *runtime, m fake) { m.Put(atPrototype+8, tagFunction) },
+		"no instructions":                func(r *runtime, m fake) { m.Put32(atPrototype+r.at("function.codecount"), 0) },
+		"instructions without end":       func(r *runtime, m fake) { m.Put32(atPrototype+r.at("function.codecount"), 1<<31) },
+		"instructions between":           func(r *runtime, m fake) { m.Words[atPrototype+r.at("function.code")] = atCode + 2 },
+		"lines without end":              func(r *runtime, m fake) { m.Put32(atPrototype+r.at("function.linecount"), 1<<31) },
+		"places of lines without end":    func(r *runtime, m fake) { m.Put32(atPrototype+r.at("function.abslinecount"), 1<<31) },
+		"a last line without end":        func(r *runtime, m fake) { m.Put32(atPrototype+r.at("function.lastline"), 1<<31) },
+		"a function that ends before":    func(r *runtime, m fake) { m.Put32(atPrototype+r.at("function.lastline"), 3) },
+		"a source that does not end":     func(_ *runtime, m fake) { m.Put(atSource+24+9, 'x') },
+		"a source that is no string":     func(_ *runtime, m fake) { m.Put(atSource+8, tagTable) },
+		"a circle":                       func(r *runtime, m fake) { m.Words[atOuter+r.at("call.previous")] = atInner },
+		"a circle of another call alone": func(r *runtime, m fake) { m.Words[atOuter+r.at("call.previous")] = atOuter },
 	} {
 		r, m := small()
 		harm(r, m)
@@ -251,13 +205,13 @@ func TestGuards(t *testing.T) {
 	// Where the place is not known, it is that of the function.
 	for what, harm := range map[string]func(r *runtime, m fake){
 		"a pc behind the function": func(r *runtime, m fake) {
-			m.put32(atPrototype+r.at("function.linecount"), 200)
-			m.zero(atLines, 400)
-			m[atOuter+r.at("call.savedpc")] = atCode + 400
+			m.Put32(atPrototype+r.at("function.linecount"), 200)
+			m.Zero(atLines, 400)
+			m.Words[atOuter+r.at("call.savedpc")] = atCode + 400
 		},
-		"a pc between instructions":          func(r *runtime, m fake) { m[atOuter+r.at("call.savedpc")] = atCode + 7 },
-		"a difference of lines that is none": func(_ *runtime, m fake) { m.put(atLines, 0x7f, 0x80) },
-		"an instruction without a line":      func(r *runtime, m fake) { m.put32(atPrototype+r.at("function.linecount"), 1) },
+		"a pc between instructions":          func(r *runtime, m fake) { m.Words[atOuter+r.at("call.savedpc")] = atCode + 7 },
+		"a difference of lines that is none": func(_ *runtime, m fake) { m.Put(atLines, 0x7f, 0x80) },
+		"an instruction without a line":      func(r *runtime, m fake) { m.Put32(atPrototype+r.at("function.linecount"), 1) },
 	} {
 		r, m := small()
 		harm(r, m)
@@ -270,13 +224,13 @@ func TestGuards(t *testing.T) {
 // TestTexts: a string that cannot be so long is none.
 func TestTexts(t *testing.T) {
 	r, m := small()
-	m.put(atSource+8, 1<<4|tagString)
-	m[atSource+16] = 9
+	m.Put(atSource+8, 1<<4|tagString)
+	m.Words[atSource+16] = 9
 	if s, n, ok := r.text(atSource, 4); s != "@sho" || n != 9 || !ok {
 		t.Errorf("%q, %d, %t", s, n, ok)
 	}
 	begin := uint64(atSource + 24)
-	m[atSource+16] = atGlobal - begin // beyond the end of memory, to a zero byte
+	m.Words[atSource+16] = atGlobal - begin // beyond the end of memory, to a zero byte
 	if s, n, ok := r.text(atSource, 4); ok {
 		t.Errorf("%q, %d", s, n)
 	}
@@ -296,12 +250,18 @@ func TestTables(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	for what, harm := range map[string]func(r *runtime, m fake){
-		"an array without end":  func(r *runtime, m fake) { m.put32(atTable+r.at("table.arraysize"), 1<<25); r.Memory = full{m} },
-		"nodes without end":     func(r *runtime, m fake) { m.put(atTable+r.at("table.sizelog"), 25); r.Memory = full{m} },
-		"nodes not there":       func(r *runtime, m fake) { m[atTable+r.at("table.nodes")] = 0x9000 },
-		"nodes between words":   func(r *runtime, m fake) { m.zero(atNodes, 40); m[atTable+r.at("table.nodes")] = atNodes + 4 },
-		"an array not there":    func(r *runtime, m fake) { m[atTable+r.at("table.array")] = 0x9000 },
-		"an element of no type": func(_ *runtime, m fake) { m[atArray+8] = 15 },
+		"an array without end": func(r *runtime, m fake) {
+			m.Put32(atTable+r.at("table.arraysize"), 1<<25)
+			r.Memory = remotetest.Full{Words: m.Words}
+		},
+		"nodes without end": func(r *runtime, m fake) {
+			m.Put(atTable+r.at("table.sizelog"), 25)
+			r.Memory = remotetest.Full{Words: m.Words}
+		},
+		"nodes not there":       func(r *runtime, m fake) { m.Words[atTable+r.at("table.nodes")] = 0x9000 },
+		"nodes between words":   func(r *runtime, m fake) { m.Zero(atNodes, 40); m.Words[atTable+r.at("table.nodes")] = atNodes + 4 },
+		"an array not there":    func(r *runtime, m fake) { m.Words[atTable+r.at("table.array")] = 0x9000 },
+		"an element of no type": func(_ *runtime, m fake) { m.Words[atArray+8] = 15 },
 	} {
 		r, m := small()
 		harm(r, m)
@@ -314,16 +274,36 @@ func TestTables(t *testing.T) {
 // TestCosts: what is read is charged, and ends with the budget.
 func TestCosts(t *testing.T) {
 	r, m := small()
-	m.put32(atTable+r.at("table.arraysize"), 1<<20)
+	m.Put32(atTable+r.at("table.arraysize"), 1<<20)
 	for i := uint64(0); i < 1<<14; i += 8 {
-		m[0x100000+i] = 0
+		m.Words[0x100000+i] = 0
 	}
-	m[atTable+r.at("table.array")] = 0x100000
+	m.Words[atTable+r.at("table.array")] = 0x100000
 	b := budget.Of(100)
 	r.p.Budget = b
 	seen := 0
 	if r.each(atTable, func(entry) bool { seen++; return true }) || b.Err() == nil {
 		t.Errorf("a table of a million elements cost less than 100 units")
+	}
+	r, m = small() // of one whose array is empty, and that has many nodes
+	m.Put32(atTable+r.at("table.arraysize"), 0)
+	m.Put(atTable+r.at("table.sizelog"), 20)
+	r.Memory = remotetest.Full{Words: m.Words}
+	b = budget.Of(100)
+	r.p.Budget = b
+	if r.each(atTable, func(entry) bool { return true }) || b.Err() == nil {
+		t.Errorf("a table of a million nodes cost less than 100 units")
+	}
+	r, m = small() // and calls that do not end
+	for i := range uint64(5000) {
+		at := 0x200000 + 0x100*i
+		m.Zero(at, 64)
+		m.Words[at], m.Words[at+r.at("call.previous")] = atStack+48, at+0x100
+	}
+	m.Words[atState+r.at("state.call")] = 0x200000
+	r.p.Budget = budget.Of(1000)
+	if list, err := r.calls(atState); err != errLimit || len(list) > 1000/8 {
+		t.Errorf("%d calls, %v", len(list), err)
 	}
 }
 

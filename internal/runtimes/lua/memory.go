@@ -157,7 +157,7 @@ func (m *memory) tagPrototype() byte {
 // maxName limits names of functions and files.
 const maxName = 4096
 
-// text reads at most limit bytes of a string, and how long it is. A string ends with a zero byte, of which the length does not tell.
+// text reads at most limit bytes of a string, and how long it is.
 func (m *memory) text(at uint64, limit int) (s string, length uint64, ok bool) {
 	if !m.is(at, tagString) {
 		return "", 0, false
@@ -167,15 +167,11 @@ func (m *memory) text(at uint64, limit int) (s string, length uint64, ok bool) {
 		short, got := m.U8(at + m.at("string.short"))
 		n, ok = uint64(short), got
 	}
-	if !ok || n >= 1<<40 {
+	if !ok {
 		return "", 0, false
 	}
-	begin := at + m.at("string.text")
-	b := m.Bytes(begin, int(min(n, uint64(limit))))
-	if b == nil && n > 0 && limit > 0 {
-		return "", 0, false
-	}
-	if end, ok := m.U8(begin + n); !ok || end != 0 {
+	b, ok := m.Counted(at+m.at("string.text"), n, limit)
+	if !ok {
 		return "", 0, false
 	}
 	return string(b), n, true

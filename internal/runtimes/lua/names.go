@@ -284,12 +284,11 @@ func (r *runtime) local(f *function, register, pc int) string {
 
 // variableNames are those of a function, in the order in which they begin.
 func (r *runtime) variableNames(f *function) []variableName {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if f.namesRead {
-		return f.names
-	}
-	f.namesRead = true
+	f.readNames.Do(func() { f.names = r.readVariableNames(f) })
+	return f.names
+}
+
+func (r *runtime) readVariableNames(f *function) (names []variableName) {
 	size := r.at("variable.size")
 	for i := range uint64(min(f.variableCount, maxVariables)) {
 		b := r.Bytes(f.variables+i*size, int(size))
@@ -300,9 +299,9 @@ func (r *runtime) variableNames(f *function) []variableName {
 		if name == "" {
 			name = "?"
 		}
-		f.names = append(f.names, variableName{name, r.Arch.ByteOrder.Uint32(b[r.at("variable.from"):]), r.Arch.ByteOrder.Uint32(b[r.at("variable.to"):])})
+		names = append(names, variableName{name, r.Arch.ByteOrder.Uint32(b[r.at("variable.from"):]), r.Arch.ByteOrder.Uint32(b[r.at("variable.to"):])})
 	}
-	return f.names
+	return names
 }
 
 // metamethod is the one that an instruction calls; "" if it calls none.
@@ -414,16 +413,7 @@ const registryGlobals = 2
 // globalName is the name by which a function is found in a loaded module.
 func (r *runtime) globalName(c *call) string {
 	g := r.field(c.state, "state.global")
-	r.mu.Lock()
-	names, ok := r.globals[g]
-	r.mu.Unlock()
-	if !ok {
-		names = r.globalNames(g)
-		r.mu.Lock()
-		r.globals[g] = names
-		r.mu.Unlock()
-	}
-	return names[c.function.bits]
+	return r.globals.Get(g, func() map[uint64]string { return r.globalNames(g) })[c.function.bits]
 }
 
 // globalNames are the names of the functions in loaded modules, by their addresses.

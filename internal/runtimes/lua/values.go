@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/corewalk/corewalk/internal/runtimes/remote"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/tasks"
 )
@@ -16,13 +17,6 @@ const (
 	maxText     = 200 // bytes of a string
 	maxNested   = 4   // tables within others
 	maxParts    = 64  // values within a value
-)
-
-// Limits of a tree: those of text are too narrow for who looks for one element.
-const (
-	maxTreeElements = 200
-	maxTreeNested   = 6
-	maxTreeParts    = 2000
 )
 
 // maxShown limits the variables of a call.
@@ -124,7 +118,7 @@ func (r *runtime) variable(name string, at uint64, limits tasks.Limits) tasks.Su
 	}
 	out.Type, out.Address, out.Value = typeOf(v), at, r.show(v, limits)
 	out.Tree = func() report.Data {
-		b := treeBuilder{r: r, most: limits.Or(tasks.Limits{Elements: maxTreeElements, String: maxText, Depth: maxTreeNested}), all: limits.Parts(maxTreeParts)}
+		b := treeBuilder{r: r, most: limits.Or(tasks.Limits{Elements: remote.TreeElements, String: maxText, Depth: remote.TreeDepth}), all: limits.Parts(remote.TreeParts)}
 		return b.value(v)
 	}
 	return out
@@ -303,28 +297,7 @@ func (r *runtime) scalar(v value, limit int) string {
 }
 
 // quoted writes a string in quotes, in one line.
-func quoted(s string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for _, c := range []byte(s) {
-		switch {
-		case c == '\n':
-			b.WriteString(`\n`)
-		case c == '\r':
-			b.WriteString(`\r`)
-		case c == '\t':
-			b.WriteString(`\t`)
-		case c == '"' || c == '\\':
-			b.WriteString(`\` + string(rune(c)))
-		case c < 0x20 || c == 0x7f:
-			b.WriteString(`\x` + strconv.FormatUint(uint64(c)+0x100, 16)[1:])
-		default:
-			b.WriteByte(c)
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
-}
+func quoted(s string) string { return remote.QuoteBytes(s, `"\`) }
 
 // floatText writes a number as Lua does: 14 digits; since 5.3 it is told from an integer.
 func floatText(v float64, point bool) string {
@@ -435,6 +408,6 @@ func (r *runtime) ValueAt(at uint64, limits tasks.Limits) (report.Data, bool) {
 	if !r.is(at, tagTable) {
 		return report.Data{}, false
 	}
-	b := treeBuilder{r: r, most: limits.Or(tasks.Limits{Elements: maxTreeElements, String: maxText, Depth: maxTreeNested}), all: limits.Parts(maxTreeParts)}
+	b := treeBuilder{r: r, most: limits.Or(tasks.Limits{Elements: remote.TreeElements, String: maxText, Depth: remote.TreeDepth}), all: limits.Parts(remote.TreeParts)}
 	return b.value(value{at, kindTable}), true
 }

@@ -2,6 +2,7 @@ package php
 
 import (
 	"fmt"
+	"sync"
 )
 
 // A call is a function that has begun.
@@ -29,8 +30,8 @@ type function struct {
 	variables     uint32 // with names: these are the first arguments
 	temporaries   uint32
 	handler       uint64
+	readNames     sync.Once
 	names         []string // of the variables
-	namesRead     bool
 	flags         uint32
 	variableNames uint64
 	argumentInfo  uint64
@@ -182,14 +183,7 @@ func (r *runtime) inside(c *call) bool {
 
 // functionAt reads a function; nil if there is none.
 func (r *runtime) functionAt(at uint64) *function {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	f, ok := r.functions[at]
-	if !ok {
-		f = r.readFunction(at)
-		r.functions[at] = f
-	}
-	return f
+	return r.functions.Get(at, func() *function { return r.readFunction(at) })
 }
 
 func (r *runtime) readFunction(at uint64) *function {

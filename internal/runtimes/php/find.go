@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/corewalk/corewalk/internal/procmem"
+	"github.com/corewalk/corewalk/internal/runtimes/remote"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
@@ -27,8 +28,8 @@ type runtime struct {
 	executor, core, request uint64
 	key                     uint32 // with which threads ask for their block
 
+	functions remote.Kept[*function]
 	mu        sync.Mutex
-	functions map[uint64]*function
 	thread    unwind.ThreadID // that runs PHP, if all have the same globals; NullThread before one is seen to
 }
 
@@ -56,7 +57,7 @@ func Find(p *tasks.Process) (tasks.Runtime, error) {
 			continue
 		}
 		r := &runtime{memory: memory{Reader: procmem.Of(p.State).Charged(p.Spend), p: p}, lib: lib, safe: !single, executor: globals.Addr,
-			functions: map[uint64]*function{}, thread: unwind.NullThread}
+			thread: unwind.NullThread}
 		if err := r.open(); err != nil {
 			failed = fmt.Errorf("functions of PHP of %s: %w", lib.Path, err)
 			continue
@@ -128,7 +129,7 @@ func (r *runtime) open() error {
 		return r.openSafe()
 	}
 	r.core, r.request = r.symbol("core_globals"), r.symbol("sapi_globals")
-	return r.prove(r.executor)
+	return r.check(r.executor)
 }
 
 // unproved says why something cannot be: that the dump lacks memory, or what else is wrong.
@@ -155,9 +156,8 @@ func (r *runtime) patch(data uint64, used uint32) string {
 	return ""
 }
 
-// prove checks that globals fit: the youngest call must have a function, and what it runs must lie in that. Globals without calls, before and
-// after a request, prove nothing wrong.
-func (r *runtime) prove(globals uint64) error {
+// check tells whether globals may be those: the youngest call must have a function. Globals without calls, before and after a request, deny nothing.
+func (r *runtime) check(globals uint64) error {
 	current, ok := r.LookupWord(globals + r.at("globals.current"))
 	if !ok {
 		return r.unproved(globals+r.at("globals.current"), "its globals are not there")

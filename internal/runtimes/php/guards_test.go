@@ -1,62 +1,32 @@
 package php
 
 import (
-	"encoding/binary"
-	"errors"
 	"math"
 	"slices"
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/budget"
 	"github.com/corewalk/corewalk/internal/procmem"
+	"github.com/corewalk/corewalk/internal/runtimes/remote"
+	"github.com/corewalk/corewalk/internal/runtimes/remote/remotetest"
+	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/tasks"
+	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// A fake is the memory of a process, by words.
-type fake map[uint64]uint64
-
-func (m fake) ReadMem(at arch.Address, b []byte) (int, error) {
-	for i := range b {
-		a := at + uint64(i)
-		w, ok := m[a&^7]
-		if !ok {
-			return i, errors.New("not there")
-		}
-		b[i] = byte(w >> (8 * (a & 7)))
-	}
-	return len(b), nil
-}
-
-func (m fake) ReadWord(at arch.Address) (uint64, error) {
-	var b [8]byte
-	_, err := m.ReadMem(at, b[:])
-	return binary.LittleEndian.Uint64(b[:]), err
-}
-
-func (m fake) put(at uint64, b []byte) {
-	for i, c := range b {
-		a := at + uint64(i)
-		shift := 8 * (a & 7)
-		m[a&^7] = m[a&^7]&^(0xff<<shift) | uint64(c)<<shift
-	}
-}
-
-func (m fake) zero(at, n uint64) {
-	for i := uint64(0); i < n; i += 8 {
-		m[at+i] = 0
-	}
-}
+// A fake is the memory of a process.
+type fake struct{ remotetest.Words }
 
 // string puts a string of PHP.
 func (m fake) string(at uint64, s string) {
-	m.zero(at, 32+uint64(len(s)))
-	m[at], m[at+16] = typeString<<32|1, uint64(len(s))
-	m.put(at+24, []byte(s))
+	m.Zero(at, 32+uint64(len(s)))
+	m.Words[at], m.Words[at+16] = typeString<<32|1, uint64(len(s))
+	m.Put(at+24, []byte(s)...)
 }
 
 func (r *runtime) set32(m fake, at uint64, field string, v uint32) {
-	m.put(at+r.at(field), binary.LittleEndian.AppendUint32(nil, v))
+	m.Put32(at+r.at(field), v)
 }
 
 // Where a small process of 8.2 has what.
@@ -68,31 +38,30 @@ const (
 
 // small is a process that runs Shop::pay, called by the main program.
 func small() (*runtime, fake) {
-	m := fake{}
-	r := &runtime{memory: memory{Reader: procmem.Reader{Memory: m, Arch: arch.AMD64}, layout: tableLayout(layoutsText, "8.2"), version: "8.2", p: &tasks.Process{}},
-		functions: map[uint64]*function{}}
+	m := fake{remotetest.Words{}}
+	r := &runtime{memory: memory{Reader: procmem.Reader{Memory: m, Arch: arch.AMD64}, layout: tableLayout(layoutsText, "8.2"), version: "8.2", p: &tasks.Process{}}}
 	m.string(atName, "pay")
 	m.string(atFile, "/srv/shop.php")
 	m.string(atClassName, "Shop")
-	m.zero(atClass, 0x200)
-	m[atClass], m[atClass+8] = classUser, atClassName
+	m.Zero(atClass, 0x200)
+	m.Words[atClass], m.Words[atClass+8] = classUser, atClassName
 	for _, f := range []uint64{atFunction, atFunction + 0x200} {
-		m.zero(f, 0x100)
-		m[f] = funcUser
-		m[f+r.at("func.opcodes")] = atCode
-		m[f+r.at("func.file")] = atFile
+		m.Zero(f, 0x100)
+		m.Words[f] = funcUser
+		m.Words[f+r.at("func.opcodes")] = atCode
+		m.Words[f+r.at("func.file")] = atFile
 		r.set32(m, f, "func.last", 4)
 		r.set32(m, f, "func.line", 3)
 		r.set32(m, f, "func.end", 9)
 	}
-	m[atFunction+r.at("func.name")], m[atFunction+r.at("func.scope")] = atName, atClass
-	m.zero(atCode, 4*32)
+	m.Words[atFunction+r.at("func.name")], m.Words[atFunction+r.at("func.scope")] = atName, atClass
+	m.Zero(atCode, 4*32)
 	r.set32(m, atCode+32, "op.line", 5)
 	for at, next := range map[uint64]uint64{atCall: atOuter, atOuter: 0} {
-		m.zero(at, 0x60)
-		m[at], m[at+r.at("call.previous")] = atCode+32, next
+		m.Zero(at, 0x60)
+		m.Words[at], m.Words[at+r.at("call.previous")] = atCode+32, next
 	}
-	m[atCall+r.at("call.func")], m[atOuter+r.at("call.func")] = atFunction, atFunction+0x200
+	m.Words[atCall+r.at("call.func")], m.Words[atOuter+r.at("call.func")] = atFunction, atFunction+0x200
 	r.set32(m, atOuter+8, "call.this", callTop)
 	return r, m
 }
@@ -117,37 +86,41 @@ func TestGuards(t *testing.T) {
 		t.Fatalf("%q, %v", got, err)
 	}
 	for what, harm := range map[string]func(r *runtime, m fake){
-		"a name that does not end":         func(_ *runtime, m fake) { m.put(atName+24+3, []byte{'x'}) },
-		"a name that is no string":         func(_ *runtime, m fake) { m[atName] = typeArray<<32 | 1 },
-		"a name of a terabyte":             func(_ *runtime, m fake) { m[atName+16] = 1 << 40 },
-		"a class of no type":               func(_ *runtime, m fake) { m[atClass] = 7 },
-		"a class without a name":           func(_ *runtime, m fake) { m[atClass+8] = 0 },
-		"a function of no type":            func(_ *runtime, m fake) { m[atFunction] = 3 },
+		"a name that does not end":         func(_ *runtime, m fake) { m.Put(atName+24+3, 'x') },
+		"a name that is no string":         func(_ *runtime, m fake) { m.Words[atName] = typeArray<<32 | 1 },
+		"a name of a terabyte":             func(_ *runtime, m fake) { m.Words[atName+16] = 1 << 40 },
+		"a class of no type":               func(_ *runtime, m fake) { m.Words[atClass] = 7 },
+		"a class without a name":           func(_ *runtime, m fake) { m.Words[atClass+8] = 0 },
+		"a function of no type":            func(_ *runtime, m fake) { m.Words[atFunction] = 3 },
 		"no instructions":                  func(r *runtime, m fake) { r.set32(m, atFunction, "func.last", 0) },
 		"instructions without end":         func(r *runtime, m fake) { r.set32(m, atFunction, "func.last", math.MaxUint32) },
-		"instructions between words":       func(r *runtime, m fake) { m[atFunction+r.at("func.opcodes")] = atCode + 3 },
+		"instructions between words":       func(r *runtime, m fake) { m.Words[atFunction+r.at("func.opcodes")] = atCode + 3 },
 		"variables without end":            func(r *runtime, m fake) { r.set32(m, atFunction, "func.lastvar", math.MaxUint32) },
 		"a function that ends before":      func(r *runtime, m fake) { r.set32(m, atFunction, "func.end", 1) },
-		"no file":                          func(r *runtime, m fake) { m[atFunction+r.at("func.file")] = 0 },
-		"a function that is not there":     func(r *runtime, m fake) { m[atCall+r.at("call.func")] = 0x9000 },
-		"a call between words":             func(r *runtime, m fake) { m[atCall+r.at("call.previous")] = atOuter + 4 },
-		"a circle":                         func(r *runtime, m fake) { m[atOuter+r.at("call.previous")] = atCall },
-		"a call that is not there":         func(r *runtime, m fake) { m[atOuter+r.at("call.previous")] = 0x9000 },
-		"a function that lies between two": func(r *runtime, m fake) { m[atCall+r.at("call.func")] = atFunction + 4 },
+		"no file":                          func(r *runtime, m fake) { m.Words[atFunction+r.at("func.file")] = 0 },
+		"a function that is not there":     func(r *runtime, m fake) { m.Words[atCall+r.at("call.func")] = 0x9000 },
+		"a call between words":             func(r *runtime, m fake) { m.Words[atCall+r.at("call.previous")] = atOuter + 4 },
+		"a circle":                         func(r *runtime, m fake) { m.Words[atOuter+r.at("call.previous")] = atCall },
+		"a call that is not there":         func(r *runtime, m fake) { m.Words[atOuter+r.at("call.previous")] = 0x9000 },
+		"a function that lies between two": func(r *runtime, m fake) { m.Words[atCall+r.at("call.func")] = atFunction + 4 },
 	} {
 		r, m := small()
 		harm(r, m)
-		if got, err := names(r); err == nil {
-			t.Errorf("%s: %q and no error", what, got)
+		if got, err := names(r); err == nil || what == "a circle" && err != errCycle {
+			t.Errorf("%s: %q, %v", what, got, err)
 		}
 	}
 }
 
 // TestLines: an instruction that is none of the function's says nothing.
 func TestLines(t *testing.T) {
-	for op, want := range map[uint64]int{atCode + 32: 5, atCode + 33: 3, atCode + 4*32: 3, atCode - 32: 3, 0: 3} {
+	for op, want := range map[uint64]int{atCode + 32: 0x107, atCode + 33: 3, atCode + 4*32: 3, atCode - 32: 3, 0: 3} {
 		r, m := small()
-		m[atCall] = op
+		m.Zero(atCode-32, 6*32)
+		for at := uint64(atCode - 32); at < atCode+5*32; at += 32 { // there is code around it
+			r.set32(m, at, "op.line", 0x107)
+		}
+		m.Words[atCall] = op
 		c, _, err := r.callAt(atCall)
 		if err != nil {
 			t.Fatal(err)
@@ -164,8 +137,8 @@ func TestCharged(t *testing.T) {
 	r, m := small()
 	for i := range uint64(5000) { // all of them are there
 		at := 0x100000 + i*0x100
-		m.zero(at, 0x60)
-		m[at+r.at("call.func")], m[at+r.at("call.previous")] = atFunction, at+0x100
+		m.Zero(at, 0x60)
+		m.Words[at+r.at("call.func")], m.Words[at+r.at("call.previous")] = atFunction, at+0x100
 	}
 	b := budget.Of(1000)
 	r.p = &tasks.Process{Budget: b}
@@ -178,26 +151,26 @@ func TestCharged(t *testing.T) {
 func TestValuesAreBounded(t *testing.T) {
 	r, m := small()
 	const array, data = 0x20000, 0x30000
-	m.zero(array, 56)
-	m[array] = typeArray<<32 | 1
-	m[array+8] = packed
-	m[array+16], m[array+24] = data, 1<<32|1
-	m[data], m[data+8] = array, typeArray
+	m.Zero(array, 56)
+	m.Words[array] = typeArray<<32 | 1
+	m.Words[array+8] = packed
+	m.Words[array+16], m.Words[array+24] = data, 1<<32|1
+	m.Words[data], m.Words[data+8] = array, typeArray
 	text := func(most tasks.Limits) string { return r.valueOf("v", zval{value: array, kind: typeArray}, most).Value }
 	if got, want := text(tasks.Limits{}), "array(1) { [0]=> array(1) { *RECURSION* } }"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	m[array+24] = math.MaxUint64 // it says that it has four billion
+	m.Words[array+24] = math.MaxUint64 // it says that it has four billion
 	for i := range uint64(1000) {
-		m[data+16*i], m[data+16*i+8] = i, typeLong
+		m.Words[data+16*i], m.Words[data+16*i+8] = i, typeLong
 	}
 	if got, want := text(tasks.Limits{Elements: 2}), "array(4294967295) { [0]=> int(0) [1]=> int(1) ... }"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if n := len(r.tree(zval{value: array, kind: typeArray}, tasks.Limits{}).Children); n != maxTreeElements {
+	if n := len(r.tree(zval{value: array, kind: typeArray}, tasks.Limits{}).Children); n != remote.TreeElements {
 		t.Errorf("%d parts", n)
 	}
-	m[array] = typeString<<32 | 1
+	m.Words[array] = typeString<<32 | 1
 	if got := text(tasks.Limits{}); got != "?" {
 		t.Errorf("what is no array is %s", got)
 	}
@@ -232,18 +205,18 @@ func TestPrologue(t *testing.T) {
 func TestKey(t *testing.T) {
 	r, m := small()
 	code := func(b ...byte) (uint32, bool) {
-		m.zero(0x6000, 32)
-		m.put(0x6000, b)
+		m.Zero(0x6000, 32)
+		m.Put(0x6000, b...)
 		return r.keyOf(0x6000)
 	}
-	m[0x7000] = 2
+	m.Words[0x7000] = 2
 	if key, ok := code(0x8b, 0x3d, 0xfa, 0x0f, 0, 0); key != 2 || !ok {
 		t.Errorf("%d, %t", key, ok)
 	}
 	if key, ok := code(0xf3, 0x0f, 0x1e, 0xfa, 0x8b, 0x3d, 0xf6, 0x0f, 0, 0); key != 2 || !ok {
 		t.Errorf("%d, %t", key, ok)
 	}
-	m[0x7000] = specificKeys
+	m.Words[0x7000] = specificKeys
 	if _, ok := code(0x8b, 0x3d, 0xfa, 0x0f, 0, 0); ok {
 		t.Error("a key that the thread's own block does not have")
 	}
@@ -256,12 +229,12 @@ func TestKey(t *testing.T) {
 func TestLastError(t *testing.T) {
 	r, m := small()
 	const core = 0x8000
-	m.zero(core, 0x300)
+	m.Zero(core, 0x300)
 	m.string(0x8400, "Uncaught Trouble: none: left in /srv/shop.php:7\nStack trace:\n#0 /srv/shop.php(9): Shop->pay(1)\n#1 {main}\n  thrown")
 	set := func(kind uint32, message uint64) (lastError, bool) {
 		r.set32(m, core, "error.type", kind)
 		r.set32(m, core, "error.line", 7)
-		m[core+r.at("error.message")], m[core+r.at("error.file")] = message, atFile
+		m.Words[core+r.at("error.message")], m.Words[core+r.at("error.file")] = message, atFile
 		return r.lastError(state{core: core})
 	}
 	for _, kind := range []uint32{0, 3, 1 << 15} {
@@ -318,5 +291,133 @@ func TestBare(t *testing.T) {
 		if got := bare(c[0], c[1]); got != c[2] {
 			t.Errorf("%s is %s, want %s", c[0], got, c[2])
 		}
+	}
+}
+
+// TestDelegated: generators that delegate to one another are told once each, and what is no generator is not.
+func TestDelegated(t *testing.T) {
+	const object, parent = 0x20000, 0x21000
+	make := func() (*runtime, fake, uint64) {
+		r, m := small()
+		toCall, toNode, _ := generatorAt(184)
+		for _, at := range []uint64{object, parent} {
+			m.Zero(at, 0x200)
+			m.Words[at] = typeObject<<32 | 1
+			m.Words[at+toCall] = atCall
+		}
+		m.Words[object+toNode] = parent
+		record := uint64(object + 184)
+		m.Words[record+r.at("call.this")], m.Words[record+r.at("call.this")+8] = object, typeObject
+		return r, m, record
+	}
+	r, _, record := make()
+	if list := r.delegated(nil, record); len(list) != 1 {
+		t.Fatalf("%d generators", len(list))
+	}
+	for what, harm := range map[string]func(m fake, node uint64){
+		"no object":             func(m fake, _ uint64) { m.Words[object] = typeArray<<32 | 1 },
+		"a parent that is none": func(m fake, _ uint64) { m.Words[parent] = typeArray<<32 | 1 },
+		"no parent":             func(m fake, node uint64) { m.Words[object+node] = 0 },
+	} {
+		r, m, record := make()
+		harm(m, 152)
+		if list := r.delegated(nil, record); len(list) != 0 {
+			t.Errorf("%s: %d generators", what, len(list))
+		}
+	}
+	r, m, record := make()
+	m.Words[parent+152] = object
+	if list := r.delegated(nil, record); len(list) != 2 {
+		t.Errorf("a circle: %d generators", len(list))
+	}
+}
+
+// A threaded process has one thread.
+type threaded struct {
+	unwind.ProcessState
+	fake
+	regs arch.RegSet
+}
+
+func (s *threaded) Arch() *arch.Arch                               { return arch.AMD64 }
+func (s *threaded) ThreadIDs() ([]unwind.ThreadID, error)          { return []unwind.ThreadID{1}, nil }
+func (s *threaded) ReadMem(at arch.Address, b []byte) (int, error) { return s.fake.ReadMem(at, b) }
+func (s *threaded) ReadWord(at arch.Address) (uint64, error)       { return s.fake.ReadWord(at) }
+func (s *threaded) Registers(unwind.ThreadID) (arch.RegSet, error) { return s.regs, nil }
+
+// offsets has the symbols of a build whose code is not in the dump.
+type offsets struct{ unwind.SymbolReader }
+
+func (offsets) SymbolByName(_ *libstate.Library, name string) (unwind.Symbol, bool) {
+	if name == "executor_globals_offset" {
+		return unwind.Symbol{Name: name, Addr: 0xa000}, true
+	}
+	return unwind.Symbol{}, false
+}
+
+// TestKeyWithoutCode: a call that runs in its function proves with which key threads ask for their globals, and nothing less.
+func TestKeyWithoutCode(t *testing.T) {
+	const pointer, block, other, offset = 0x30000, 0x40000, 0x50000, 0x100
+	make := func() (*runtime, fake) {
+		r, m := small()
+		s := &threaded{fake: m}
+		s.regs.Set(arch.FSBase, pointer)
+		r.safe = true
+		r.p = &tasks.Process{State: s, Symbols: offsets{}}
+		m.Words[0xa000] = offset
+		m.Zero(pointer+specificValues, specificSize*specificKeys)
+		for key, at := range map[uint64]uint64{3: block, 5: other} {
+			m.Words[pointer+specificValues+specificSize*key], m.Words[pointer+specificValues+specificSize*key+8] = 1, at
+			m.Zero(at, 0x1000)
+		}
+		m.Words[block+offset+r.at("globals.current")] = atCall
+		return r, m
+	}
+	r, _ := make()
+	if err := r.openSafe(); err != nil || r.key != 3 {
+		t.Fatalf("key %d, %v", r.key, err)
+	}
+	for what, harm := range map[string]func(r *runtime, m fake){
+		"no call": func(r *runtime, m fake) { m.Words[block+offset+r.at("globals.current")] = 0 },
+		"a call without a function": func(r *runtime, m fake) {
+			m.Words[atCall+r.at("call.func")], m.Words[atCall+r.at("call.previous")] = 0, 0
+		},
+		"calls outside of their functions": func(_ *runtime, m fake) { m.Words[atCall], m.Words[atOuter] = atCode+4*32, atCode-32 },
+		"another key with calls":           func(r *runtime, m fake) { m.Words[other+offset+r.at("globals.current")] = atOuter },
+		"a key that is not used":           func(_ *runtime, m fake) { m.Words[pointer+specificValues+specificSize*3] = 0 },
+		"an offset of a terabyte":          func(_ *runtime, m fake) { m.Words[0xa000] = 1 << 40 },
+		"a block between words": func(r *runtime, m fake) {
+			m.Words[pointer+specificValues+specificSize*3+8] = block + 4
+			m.Put(block+4+offset+r.at("globals.current"), 0, 0x50, 0, 0, 0, 0, 0, 0)
+		},
+	} {
+		r, m := make()
+		harm(r, m)
+		if err := r.openSafe(); err == nil {
+			t.Errorf("%s: key %d", what, r.key)
+		}
+	}
+}
+
+// TestReferences: a value that leads to itself ends, and a reference is one.
+func TestReferences(t *testing.T) {
+	r, m := small()
+	const at, reference = 0x20000, 0x20100
+	m.Zero(reference, 0x40)
+	m.Words[at], m.Words[at+8] = reference, typeReference
+	m.Words[reference] = typeReference<<32 | 1
+	m.Words[reference+r.at("reference.value")], m.Words[reference+r.at("reference.value")+8] = 7, typeLong
+	if v, ok := r.zvalAt(at); !ok || v.kind != typeLong || v.value != 7 {
+		t.Errorf("%+v, %t", v, ok)
+	}
+	m.Words[reference] = typeArray<<32 | 1
+	if v, ok := r.zvalAt(at); ok && v.kind == typeLong {
+		t.Errorf("what is no reference leads to %+v", v)
+	}
+	m.Words[at], m.Words[at+8] = at, typeIndirect
+	b := budget.Of(1 << 10)
+	r.Reader = r.Charged(b.Spend)
+	if v, ok := r.zvalAt(at); ok || b.Err() != nil {
+		t.Errorf("a circle is %+v, or is followed until the budget ends", v)
 	}
 }

@@ -46,6 +46,9 @@ func (r *runtime) fibers(ctx context.Context, s state, id unwind.ThreadID, yield
 	if !ok || table == 0 || table%8 != 0 {
 		return true
 	}
+	if top > maxObjects && !yield(nil, chainError("there are more objects of PHP: fibers may be missing")) {
+		return false
+	}
 	listed := 0
 	const step = 512
 	for from := uint64(1); from < uint64(min(top, maxObjects)); from += step { // 0 is none

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"slices"
 
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -32,38 +33,43 @@ func (r *runtime) openSafe() error {
 		return errors.New("where its threads keep their globals is known on x86-64 only")
 	}
 	key, known := r.keyOf(r.symbol("tsrm_get_ls_cache"))
-	keys := []uint32{key}
-	if !known { // other code, or code that the dump lacks: globals in which a call is prove the key
-		keys = keys[:0]
-		for k := range uint32(specificKeys) {
-			keys = append(keys, k)
-		}
-	}
 	r.executor, r.core, r.request = r.Word(r.symbol("executor_globals_offset")), r.Word(r.symbol("core_globals_offset")), r.Word(r.symbol("sapi_globals_offset"))
 	if r.executor == 0 || r.executor > maxOffset {
 		return errors.New("where the globals of its threads are is not known")
 	}
 	ids, _ := r.p.State.ThreadIDs()
-	failed := errors.New("none of its threads has globals")
+	if known {
+		r.key = key
+		failed := errors.New("none of its threads has globals")
+		for _, id := range ids {
+			if s, ok := r.safeState(id); ok {
+				if failed = r.check(s.executor); failed == nil {
+					return nil
+				}
+			}
+		}
+		return failed
+	}
+	// Other code, or code that the dump lacks: globals in which a call is prove the key.
+	var proved []uint32
 	for _, id := range ids {
-		for _, r.key = range keys {
-			s, ok := r.safeState(id)
-			if !ok || !known && r.Word(s.executor+r.at("globals.current")) == 0 {
-				continue
-			}
-			err := r.prove(s.executor)
-			if err == nil {
-				return nil
-			}
-			if known {
-				failed = err
+		for r.key = range uint32(specificKeys) {
+			if s, ok := r.safeState(id); ok && !slices.Contains(proved, r.key) && r.calling(s.executor) {
+				proved = append(proved, r.key)
 			}
 		}
 	}
-	if !known {
+	if len(proved) != 1 { // what was given back may look like globals, too
 		return errors.New("where its threads keep their globals is not known: tsrm_get_ls_cache is other code, or not in the dump")
 	}
-	return failed
+	r.key = proved[0]
+	return nil
+}
+
+// calling reports whether globals have calls, of which one runs an instruction of its function: no other memory has that.
+func (r *runtime) calling(globals uint64) bool {
+	list, _ := r.chain(r.Word(globals + r.at("globals.current")))
+	return slices.ContainsFunc(list, func(c call) bool { return c.f.kind != funcInternal && c.op != 0 })
 }
 
 // keyOf reads of the instructions of tsrm_get_ls_cache with which key it asks for what a thread has.

@@ -5,15 +5,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/corewalk/corewalk/internal/runtimes/remote"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/tasks"
-)
-
-// Limits of a tree: those of text are too narrow for who looks for one element.
-const (
-	maxTreeElements = 200
-	maxTreeDepth    = 6
-	maxTreeParts    = 2000
 )
 
 // A treeBuilder makes the tree of a value.
@@ -28,7 +22,7 @@ type treeBuilder struct {
 
 // tree reads a value with its parts.
 func (r *runtime) tree(v zval, limits tasks.Limits) report.Data {
-	b := treeBuilder{r: r, asked: limits, most: limits.Or(tasks.Limits{Elements: maxTreeElements, String: maxText, Depth: maxTreeDepth}), all: limits.Parts(maxTreeParts)}
+	b := treeBuilder{r: r, asked: limits, most: limits.Or(tasks.Limits{Elements: remote.TreeElements, String: maxText, Depth: remote.TreeDepth}), all: limits.Parts(remote.TreeParts)}
 	return b.value(v)
 }
 

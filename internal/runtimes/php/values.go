@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/corewalk/corewalk/internal/runtimes/remote"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/tasks"
 )
@@ -88,15 +89,12 @@ func (r *runtime) valueOf(name string, v zval, limits tasks.Limits) tasks.Suspen
 
 // variableName is the name of a variable of a function of the program.
 func (r *runtime) variableName(f *function, i uint32) string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !f.namesRead {
-		f.namesRead = true
+	f.readNames.Do(func() {
 		list, _ := r.Words(f.variableNames, int(min(f.variables, maxVariables)))
 		for _, at := range list {
 			f.names = append(f.names, r.name(at))
 		}
-	}
+	})
 	if int(i) < len(f.names) {
 		return f.names[i]
 	}
@@ -172,7 +170,7 @@ func (w *printer) value(v zval, depth int) {
 	case v.kind == typeArray && r.counted(v.value, typeArray):
 		count := r.number(v.value, "array.count")
 		w.WriteString("array(" + strconv.FormatUint(uint64(count), 10) + ") {")
-		w.inner(v, depth, uint64(count))
+		w.inner(v, depth)
 	case v.kind == typeObject && r.counted(v.value, typeObject):
 		class := r.typeOf(v)
 		if class == "" {
@@ -189,14 +187,14 @@ func (w *printer) value(v zval, depth int) {
 			return
 		}
 		w.WriteString(" {")
-		w.inner(v, depth, 0)
+		w.inner(v, depth)
 	default:
 		w.WriteString("?")
 	}
 }
 
 // inner writes what is in an array or an object.
-func (w *printer) inner(v zval, depth int, count uint64) {
+func (w *printer) inner(v zval, depth int) {
 	switch {
 	case slices.Contains(w.seen, v.value):
 		w.WriteString(" *RECURSION* }")
@@ -220,7 +218,6 @@ func (w *printer) inner(v zval, depth int, count uint64) {
 	}
 	w.WriteString(" }")
 	w.seen = w.seen[:len(w.seen)-1]
-	_ = count
 }
 
 // scalar is the text of a value that has no others in it.
@@ -258,27 +255,8 @@ func (r *runtime) scalar(v zval, limit int) (string, bool) {
 	return "", false
 }
 
-// quoted writes a string in quotes, in one line.
-func quoted(s string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for _, c := range []byte(s) {
-		switch {
-		case c == '\n':
-			b.WriteString(`\n`)
-		case c == '\r':
-			b.WriteString(`\r`)
-		case c == '\t':
-			b.WriteString(`\t`)
-		case c < 0x20 || c == 0x7f:
-			b.WriteString(`\x` + strconv.FormatUint(uint64(c)+0x100, 16)[1:])
-		default:
-			b.WriteByte(c)
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
-}
+// quoted writes a string in quotes, in one line: as var_dump does, which escapes no quotes.
+func quoted(s string) string { return remote.QuoteBytes(s, "") }
 
 // floatText writes a number as PHP does with 17 digits at most, of which it needs as many as tell it from others.
 func floatText(v float64) string {
@@ -484,9 +462,7 @@ func (r *runtime) closure(at uint64, class string) string {
 	if class != "Closure" {
 		return ""
 	}
-	r.mu.Lock()
 	f := r.readFunction(at + r.at("closure.func"))
-	r.mu.Unlock()
 	if f == nil {
 		return ""
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/runtimes/python"
+	"github.com/corewalk/corewalk/internal/runtimes/remote/remotetest"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -88,15 +89,15 @@ func TestAbsent(t *testing.T) {
 	}
 	for _, version := range []string{"3.6.15", "3.11.7", "3.12.1", "3.14.10"} {
 		_, p, rec, _ := replay(t, "testdata/recorded/"+version+".zst", nil)
-		a := &asked{p.State, map[uint64]bool{}, nil}
+		a := &remotetest.Asked{ProcessState: p.State, Most: 256}
 		rt, err := python.Find(&tasks.Process{State: a, Symbols: p.Symbols, Modules: p.Modules})
 		if err != nil {
 			t.Fatal(err)
 		}
 		everything(t, rt, p, frameList(t, p, rec.Stack))
 		none := 0
-		for i := 0; i < len(a.words); i += step {
-			at := a.words[i]
+		for i := 0; i < len(a.Words); i += step {
+			at := a.Words[i]
 			q := &tasks.Process{State: &lacking{p.State, at, at + 8}, Symbols: p.Symbols, Modules: p.Modules}
 			if _, err := python.Find(q); err != nil {
 				none++

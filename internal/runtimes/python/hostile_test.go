@@ -13,6 +13,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/heap"
+	"github.com/corewalk/corewalk/internal/runtimes/remote"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/tasks"
@@ -100,7 +101,7 @@ func explore(r *runtime, at uint64) int {
 		if w.Len() > 1<<20 {
 			panic("a value of " + strconv.Itoa(w.Len()) + " bytes")
 		}
-		if n := size(r.tree(v, tasks.Limits{})); n > maxTreeParts+2 {
+		if n := size(r.tree(v, tasks.Limits{})); n > remote.TreeParts+2 {
 			panic("a tree of " + strconv.Itoa(n) + " values")
 		}
 	}
@@ -179,14 +180,14 @@ func TestTreeBounds(t *testing.T) {
 		put(items+i*8, first+i%64*64)
 	}
 	m.left = 1 << 30
-	if n := size(r.tree(first, tasks.Limits{})); n > maxTreeParts+1 || n < maxTreeParts/2 {
-		t.Errorf("%d values, of at most %d", n, maxTreeParts)
+	if n := size(r.tree(first, tasks.Limits{})); n > remote.TreeParts+1 || n < remote.TreeParts/2 {
+		t.Errorf("%d values, of at most %d", n, remote.TreeParts)
 	}
-	if v := r.tree(first, tasks.Limits{}); depth(v) > maxTreeDepth+1 {
+	if v := r.tree(first, tasks.Limits{}); depth(v) > remote.TreeDepth+1 {
 		t.Errorf("%d levels", depth(v))
 	}
 	list(first, items, 1<<50)
-	if v := r.tree(first, tasks.Limits{}); len(v.Children) > maxTreeElements || !v.Truncated {
+	if v := r.tree(first, tasks.Limits{}); len(v.Children) > remote.TreeElements || !v.Truncated {
 		t.Errorf("of an absurd length: %d parts, truncated %v", len(v.Children), v.Truncated)
 	}
 	m.left = 100

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -19,6 +18,7 @@ import (
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/runtimes/python"
+	"github.com/corewalk/corewalk/internal/runtimes/remote/remotetest"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
@@ -462,165 +462,31 @@ func BenchmarkCalls(b *testing.B) {
 	}
 }
 
-// damaged is a process some of whose words are others.
-type damaged struct {
-	unwind.ProcessState
-	words map[uint64]uint64
-}
-
-func (d *damaged) ReadMem(at arch.Address, b []byte) (int, error) {
-	n, err := d.ProcessState.ReadMem(at, b)
-	for w := at &^ 7; w < at+uint64(n); w += 8 {
-		if v, ok := d.words[w]; ok {
-			var word [8]byte
-			binary.LittleEndian.PutUint64(word[:], v)
-			for i := range uint64(8) {
-				if k := w + i - at; k < uint64(n) {
-					b[k] = word[i]
-				}
-			}
-		}
-	}
-	return n, err
-}
-
-func (d *damaged) ReadWord(at arch.Address) (uint64, error) {
-	var b [8]byte
-	_, err := d.ReadMem(at, b[:])
-	return binary.LittleEndian.Uint64(b[:]), err
-}
-
-// asked notes which words are read.
-type asked struct {
-	unwind.ProcessState
-	seen  map[uint64]bool
-	words []uint64
-}
-
-func (a *asked) note(at uint64, n int) {
-	for w := at &^ 7; w < at+uint64(min(n, 256)); w += 8 {
-		if !a.seen[w] {
-			a.seen[w] = true
-			a.words = append(a.words, w)
-		}
-	}
-}
-
-func (a *asked) ReadMem(at arch.Address, b []byte) (int, error) {
-	a.note(at, len(b))
-	return a.ProcessState.ReadMem(at, b)
-}
-
-func (a *asked) ReadWord(at arch.Address) (uint64, error) {
-	a.note(at, 8)
-	return a.ProcessState.ReadWord(at)
-}
-
-// units is a budget that ends.
-type units struct{ left int }
-
-func (u *units) Spend(n int) error {
-	if u.left -= n; u.left < 0 {
-		return errors.New("spent")
-	}
-	return nil
-}
-func (u *units) Err() error { return nil }
-
-// A victim is a kept core whose words are changed.
-type victim struct {
-	p     *tasks.Process
-	stack []*unwind.Frame
-	words []uint64 // that are read
-	calls int
-}
-
-func victims(tb testing.TB) []victim {
+// victims are kept cores, to be changed.
+func victims(tb testing.TB) (list []remotetest.Victim) {
 	tb.Helper()
-	var list []victim
 	for _, version := range []string{"3.6.15", "3.8.18", "3.11.7", "3.12.1", "3.13.5t", "3.14.10"} {
 		_, p, rec, _ := replay(tb, "testdata/recorded/"+version+".zst", nil)
-		a := &asked{p.State, map[uint64]bool{}, nil}
-		q := &tasks.Process{State: a, Symbols: p.Symbols, Modules: p.Modules}
-		rt, err := python.Find(q)
-		if err != nil {
-			tb.Fatal(err)
-		}
-		v := victim{p: p, stack: frameList(tb, p, rec.Stack)}
-		v.calls = everything(tb, rt, q, v.stack)
-		v.words = a.words
-		list = append(list, v)
+		stack := frameList(tb, p, rec.Stack)
+		r := remotetest.Reading{Find: python.Find, Noted: 256, Units: 1 << 22, Tell: func(tb testing.TB, rt tasks.Runtime, p *tasks.Process) int {
+			return everything(tb, rt, p, stack)
+		}}
+		list = append(list, r.Victim(tb, p))
 	}
 	return list
 }
 
-// harm reads the core with words of it replaced. Nothing may hang, panic or tell of calls without end.
-func (v *victim) harm(tb testing.TB, words map[uint64]uint64) bool {
-	tb.Helper()
-	budget := &units{1 << 22}
-	p := &tasks.Process{State: &damaged{v.p.State, words}, Symbols: v.p.Symbols, Modules: v.p.Modules, Budget: budget}
-	rt, err := python.Find(p)
-	if err != nil || rt == nil {
-		return false
-	}
-	if n := everything(tb, rt, p, v.stack); n > 1<<18 {
-		tb.Errorf("%d calls of %d, with %#x", n, v.calls, words)
-	}
-	return true
-}
-
 // TestDamaged changes each word that is read of real interpreters into what it is most likely to be wrong as.
 func TestDamaged(t *testing.T) {
-	list := victims(t)
 	step := 97
 	if fixture.IsLong(t) {
 		step = 1
 	}
-	tried, found := 0, 0
-	for k := range list {
-		v := &list[k]
-		for i := k; i < len(v.words); i += step {
-			at := v.words[i]
-			was, _ := v.p.State.ReadWord(at)
-			wrong := []uint64{0, at, was + 8, was ^ 1<<40, 1 << 63, 0x7fffffff, was &^ 0xff}
-			for n, to := range wrong {
-				if to == was || slices.Contains(wrong[:n], to) {
-					continue
-				}
-				tried++
-				if v.harm(t, map[uint64]uint64{at: to}) {
-					found++
-				}
-			}
-		}
-	}
-	t.Logf("%d times damaged, %d times calls are found", tried, found)
-	if tried < 1000 || found < tried/2 {
-		t.Errorf("%d times damaged, %d times calls are found: too few to mean anything", tried, found)
-	}
+	remotetest.Damage(t, victims(t), step, 1000)
 }
 
 // FuzzRecorded changes words of real interpreters.
-func FuzzRecorded(f *testing.F) {
-	list := victims(f)
-	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if len(data) < 12 || len(data) > 256 {
-			return
-		}
-		v := &list[int(data[0])%len(list)]
-		words := map[uint64]uint64{}
-		for data = data[1:]; len(data) >= 11; data = data[11:] {
-			at := v.words[int(binary.LittleEndian.Uint16(data))%len(v.words)]
-			to := binary.LittleEndian.Uint64(data[3:])
-			if data[2]&1 != 0 { // another word's address
-				to = v.words[to%uint64(len(v.words))] + uint64(data[2]>>1&3)
-			}
-			words[at] = to
-		}
-		v.harm(t, words)
-	})
-}
+func FuzzRecorded(f *testing.F) { remotetest.Fuzz(f, victims(f)) }
 
 // TestLimits: values are as short, and as long, as somebody asks for.
 func TestLimits(t *testing.T) {

@@ -4,15 +4,9 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/corewalk/corewalk/internal/runtimes/remote"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/tasks"
-)
-
-// Limits of a tree: those of text are too narrow for who looks for one element.
-const (
-	maxTreeElements = 200
-	maxTreeDepth    = 6
-	maxTreeParts    = 2000
 )
 
 // A treeBuilder makes the tree of a value.
@@ -29,7 +23,7 @@ type treeBuilder struct {
 func (r *runtime) tree(at uint64, limits tasks.Limits) report.Data {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p := treeBuilder{r: r, asked: limits, most: limits.Or(tasks.Limits{Elements: maxTreeElements, Depth: maxTreeDepth}), all: limits.Parts(maxTreeParts)}
+	p := treeBuilder{r: r, asked: limits, most: limits.Or(tasks.Limits{Elements: remote.TreeElements, Depth: remote.TreeDepth}), all: limits.Parts(remote.TreeParts)}
 	return p.value(at)
 }
 

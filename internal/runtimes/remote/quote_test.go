@@ -16,3 +16,11 @@ func TestQuote(t *testing.T) {
 		}
 	}
 }
+
+func TestQuoteBytes(t *testing.T) {
+	for _, c := range [][3]string{{"", "", `""`}, {"a\n\r\t\x00\x1f\x7f\xc3\xa9", "", "\"a\\n\\r\\t\\x00\\x1f\\x7f\xc3\xa9\""}, {`a"b\c`, "", `"a"b\c"`}, {`a"b\c`, `"\`, `"a\"b\\c"`}} {
+		if got := QuoteBytes(c[0], c[1]); got != c[2] {
+			t.Errorf("%q: %s, want %s", c[0], got, c[2])
+		}
+	}
+}

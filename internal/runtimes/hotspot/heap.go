@@ -54,6 +54,8 @@ type javaHeap struct {
 	surveyed bool
 	starts   []uint64 // of some objects, by address
 	damages  []heap.Damage
+	threads  int             // of Java
+	took     map[uint64]bool // where they took memory that they have not written to
 }
 
 // Heap implements heap.Owner.
@@ -257,7 +259,11 @@ func (h *javaHeap) walk(s *space, from uint64, yield func(heap.Block) bool) bool
 		size, why := h.sizeAt(at, limit)
 		if why != "" {
 			to := h.nextObject(at, next)
-			h.wrong(at, to, why)
+			if !h.taken(at, to) {
+				h.wrong(at, to, why)
+			} else if !yield(heap.Block{Start: at, Size: to - at, Own: true}) {
+				return false
+			}
 			at = to
 			continue
 		}
@@ -271,6 +277,30 @@ func (h *javaHeap) walk(s *space, from uint64, yield func(heap.Block) bool) bool
 		}
 	}
 	return rest >= s.end || yield(heap.Block{Start: rest, Size: s.end - rest, Free: true, List: s.name})
+}
+
+// maxTaken is the size of an object that a thread may be about to write: larger ones are not allocated behind others.
+const maxTaken = 1 << 16
+
+// taken reports whether memory between two objects is what a thread took for an object and has not written to yet: all of it is zero, and there are
+// no more such places than threads.
+func (h *javaHeap) taken(at, end uint64) bool {
+	if h.took[at] {
+		return true
+	}
+	if end-at > maxTaken || h.surveyed || len(h.took) >= h.threads {
+		return false
+	}
+	for w := at; w < end; w += 8 {
+		if b := h.w.read(w, 8); len(b) < 8 || binary.LittleEndian.Uint64(b) != 0 {
+			return false
+		}
+	}
+	if h.took == nil {
+		h.took = map[uint64]bool{}
+	}
+	h.took[at] = true
+	return true
 }
 
 // nextObject is the next place before next at which objects begin, so many that they are no chance; next if there is none.

@@ -199,6 +199,9 @@ func (m *made) blocks(t *testing.T) (used, free []string, h *javaHeap) {
 			free = append(free, fmt.Sprintf("%s %#x+%d", b.List, b.Start-madeObjects, b.Size))
 			return true
 		}
+		if b.Own {
+			return true
+		}
 		c, _ := h.classAt(b.Start, 0, nil)
 		used = append(used, fmt.Sprintf("%s %#x+%d", c.name, b.Start-madeObjects, b.Size))
 		return true
@@ -309,6 +312,24 @@ func TestHeapDamage(t *testing.T) {
 	used, _, h := m.blocks(t)
 	if d := h.Damages(); len(used) != 2 || len(d) != 1 || d[0].Size != 32 {
 		t.Errorf("half an object: %q, %+v", used, d)
+	}
+	// Memory that a thread took for an object and did not write to yet. Of more such places than threads one is damage.
+	for places := 1; places <= 2; places++ {
+		m = makeHeap()
+		for range places {
+			m.object(madeNode, 4)
+			bad := m.object(madeNode, 4)
+			m.put(bad, 0)
+			m.put(bad+8, 0)
+			for range 9 {
+				m.object(madeNode, 4)
+			}
+		}
+		m.top(m.next)
+		used, _, h := m.blocks(t)
+		if d := h.Damages(); len(used) != 10*places || len(d) != places-1 {
+			t.Errorf("%d objects to be written: %d, %+v", places, len(used), d)
+		}
 	}
 	// Memory that the dump lacks.
 	m = makeHeap()

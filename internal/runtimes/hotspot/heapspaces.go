@@ -192,6 +192,7 @@ func (h *javaHeap) findGaps() {
 	}
 	reserve = (reserve + h.align - 1) &^ (h.align - 1)
 	threads, _ := vm.threadList()
+	h.threads = len(threads)
 	for _, t := range threads {
 		if vm.spend(4) != nil {
 			break

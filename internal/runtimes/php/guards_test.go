@@ -297,7 +297,7 @@ func TestBare(t *testing.T) {
 // TestDelegated: generators that delegate to one another are told once each, and what is no generator is not.
 func TestDelegated(t *testing.T) {
 	const object, parent = 0x20000, 0x21000
-	make := func() (*runtime, fake, uint64) {
+	build := func() (*runtime, fake, uint64) {
 		r, m := small()
 		toCall, toNode, _ := generatorAt(184)
 		for _, at := range []uint64{object, parent} {
@@ -310,7 +310,7 @@ func TestDelegated(t *testing.T) {
 		m.Words[record+r.at("call.this")], m.Words[record+r.at("call.this")+8] = object, typeObject
 		return r, m, record
 	}
-	r, _, record := make()
+	r, _, record := build()
 	if list := r.delegated(nil, record); len(list) != 1 {
 		t.Fatalf("%d generators", len(list))
 	}
@@ -319,13 +319,13 @@ func TestDelegated(t *testing.T) {
 		"a parent that is none": func(m fake, _ uint64) { m.Words[parent] = typeArray<<32 | 1 },
 		"no parent":             func(m fake, node uint64) { m.Words[object+node] = 0 },
 	} {
-		r, m, record := make()
+		r, m, record := build()
 		harm(m, 152)
 		if list := r.delegated(nil, record); len(list) != 0 {
 			t.Errorf("%s: %d generators", what, len(list))
 		}
 	}
-	r, m, record := make()
+	r, m, record := build()
 	m.Words[parent+152] = object
 	if list := r.delegated(nil, record); len(list) != 2 {
 		t.Errorf("a circle: %d generators", len(list))
@@ -358,7 +358,7 @@ func (offsets) SymbolByName(_ *libstate.Library, name string) (unwind.Symbol, bo
 // TestKeyWithoutCode: a call that runs in its function proves with which key threads ask for their globals, and nothing less.
 func TestKeyWithoutCode(t *testing.T) {
 	const pointer, block, other, offset = 0x30000, 0x40000, 0x50000, 0x100
-	make := func() (*runtime, fake) {
+	build := func() (*runtime, fake) {
 		r, m := small()
 		s := &threaded{fake: m}
 		s.regs.Set(arch.FSBase, pointer)
@@ -373,7 +373,7 @@ func TestKeyWithoutCode(t *testing.T) {
 		m.Words[block+offset+r.at("globals.current")] = atCall
 		return r, m
 	}
-	r, _ := make()
+	r, _ := build()
 	if err := r.openSafe(); err != nil || r.key != 3 {
 		t.Fatalf("key %d, %v", r.key, err)
 	}
@@ -391,7 +391,7 @@ func TestKeyWithoutCode(t *testing.T) {
 			m.Put(block+4+offset+r.at("globals.current"), 0, 0x50, 0, 0, 0, 0, 0, 0)
 		},
 	} {
-		r, m := make()
+		r, m := build()
 		harm(r, m)
 		if err := r.openSafe(); err == nil {
 			t.Errorf("%s: key %d", what, r.key)

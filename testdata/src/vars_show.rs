@@ -150,7 +150,7 @@ impl<T: Show> Show for Arc<T> {
 
 impl Show for Weak<i32> {
     fn show(&self) -> String {
-        format!("Weak(strong={}, weak={}) = {{value = {}}}", self.strong_count(), self.weak_count(), self.upgrade().unwrap().show())
+        format!("Weak(strong={}, weak={}) = {{value = {}}}", self.strong_count(), self.weak_count(), (*self.upgrade().unwrap()).show())
     }
 }
 

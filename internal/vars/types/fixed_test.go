@@ -39,6 +39,28 @@ func TestFixed(t *testing.T) {
 	}
 }
 
+// A fraction is one with a number that is there, and neither is 0.
+func TestSmall(t *testing.T) {
+	const num, den = attrGNUNumerator, attrGNUDenominator
+	for _, c := range []struct {
+		parts []any
+		want  string // "" if the number is not known
+	}{
+		{[]any{attr(num, 1), attr(den, 3)}, "1/3"}, {[]any{attr(den, 4)}, "1/4"}, {[]any{attr(num, 5)}, "5/1"},
+		{nil, ""}, {[]any{attr(num, 0), attr(den, 3)}, ""}, {[]any{attr(num, 1), attr(den, 0)}, ""},
+	} {
+		small := attr(dwarf.AttrSmall, die(dwarf.TagConstant, "", c.parts...))
+		typ := typeOf(t, dwarf.LangAda95, die(dwarf.TagBaseType, "f", sized(4), attr(dwarf.AttrEncoding, int(EncSignedFixed)), small))
+		got := ""
+		if r, ok := typ.Fixed(big.NewInt(1)); ok {
+			got = r.String()
+		}
+		if got != c.want {
+			t.Errorf("%v: got %q, want %q", c.parts, got, c.want)
+		}
+	}
+}
+
 func TestScaleRead(t *testing.T) {
 	var s scale
 	s.read(nil, &dwarf.Value{Attr: dwarf.AttrBinaryScale, U: uint64(1<<64 - 3)})

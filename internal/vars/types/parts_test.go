@@ -160,3 +160,36 @@ func TestPartsOfArrays(t *testing.T) {
 		}
 	}
 }
+
+// Variant parts, one in the other, are read so deep that nothing overflows; a discriminant is a member.
+func TestVariantParts(t *testing.T) {
+	num := base("u8", 1)
+	k := at(0, "k", num)
+	nest := func(n int) *node {
+		part := die(dwarf.TagVariantPart, "", attr(dwarf.AttrDiscr, k))
+		for range n {
+			part = die(dwarf.TagVariantPart, "", attr(dwarf.AttrDiscr, k), die(dwarf.TagVariant, "", attr(dwarf.AttrDiscrValue, 1), part))
+		}
+		return part
+	}
+	for in, want := range map[int]int{0: 1, 3: 4, maxParts: maxParts + 1, maxParts + 1: maxParts + 1, 1000: maxParts + 1} {
+		got := 0
+		for p := typeOf(t, dwarf.LangAda95, structure("r", sized(1), k, nest(in))).Members().Variant; p != nil; got++ {
+			if p.Discr.Name != "k" {
+				t.Errorf("the discriminant is %q", p.Discr.Name)
+			}
+			if len(p.Variants) == 0 {
+				got++
+				break
+			}
+			p = p.Variants[0].Part
+		}
+		if got != want {
+			t.Errorf("%d parts in one: %d are read, want %d", in, got, want)
+		}
+	}
+	no := die(dwarf.TagVariantPart, "", attr(dwarf.AttrDiscr, num))
+	if p := typeOf(t, dwarf.LangAda95, structure("r", sized(1), no)).Members().Variant; p == nil || p.Discr.DIE.Valid() {
+		t.Errorf("%+v", p)
+	}
+}

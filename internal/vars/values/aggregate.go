@@ -67,15 +67,9 @@ func (b *builder) members(v *Value, o *Object, t *types.Type, depth int) {
 	}
 }
 
-// maxVariantParts is how many variant parts, one in the other, are followed.
-const maxVariantParts = 16
-
 // variantFields returns the members of a record that there are for its discriminants, beside those that there always are.
 func (b *builder) variantFields(o *Object, p *types.VariantPart) (fields []types.Field, err error) {
-	for range maxVariantParts {
-		if p == nil {
-			break
-		}
+	for p != nil {
 		chosen, err := b.alternative(o, p)
 		if err != nil || chosen == nil {
 			return fields, err

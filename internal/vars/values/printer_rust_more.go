@@ -50,6 +50,10 @@ func rustStd(name, full string) printer {
 		if strings.HasPrefix(full, "std::sync::") && strings.Contains(name, "<") {
 			return rustLock
 		}
+	case "LazyLock", "OnceLock":
+		if strings.HasPrefix(full, "std::sync::") {
+			return rustOnce
+		}
 	case "Sender", "SyncSender", "Receiver":
 		if strings.HasPrefix(full, "std::sync::mpsc::") {
 			return rustChannel
@@ -315,10 +319,8 @@ func (b *builder) nodeOf(o *Object) *types.Type {
 	return nil
 }
 
-// Of the locks on Linux, which wait with futexes.
-const (
-	rustReaders = 1<<30 - 1 // of an RwLock, in its state; all of them: a writer
-)
+// rustReaders are the readers in the state of an RwLock on Linux, which waits with futexes; all of them: a writer.
+const rustReaders = 1<<30 - 1
 
 // rustLock prints a lock with who has it and the value that it guards.
 func rustLock(b *builder, o *Object, t *types.Type, depth int) *Value {
@@ -363,6 +365,18 @@ func rustLock(b *builder, o *Object, t *types.Type, depth int) *Value {
 	v.Compound = true
 	v.Parts = []Part{{Name: "data", Value: b.value(&value, depth+1)}}
 	return v
+}
+
+// rustOnce prints what is set once. Its bytes are a value only in a state whose number differs between versions of the library: they
+// are not shown, as nothing tells which state this is.
+func rustOnce(b *builder, o *Object, t *types.Type, depth int) *Value {
+	state := ""
+	if at, ok := b.path(o, "once", "inner", "state_and_queued"); ok {
+		if n, ok := b.pointer0(&at); ok {
+			state = fmt.Sprintf(" in state %d", n)
+		}
+	}
+	return b.text(o, rustName(t.BareName)+state+" (whether it is set is not known)")
 }
 
 // Of std's channels: the messages that one block of a list has and one more, and the bit of an index that is a mark.

@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::rc::{Rc, Weak};
 use std::sync::atomic::{AtomicBool, AtomicUsize};
-use std::sync::{mpsc, Mutex, RwLock};
+use std::sync::{mpsc, LazyLock, Mutex, OnceLock, RwLock};
 use std::time::{Duration, SystemTime};
 
 #[inline(never)]
@@ -44,10 +44,12 @@ fn look(n: u64) {
     list.push_back(1);
     list.push_back(2);
     let heap: BinaryHeap<i32> = vec![1, 5, 2].into();
+    let later = LazyLock::new(|| n);
+    let once = OnceLock::<u64>::new();
     if n > 0 { std::process::abort(); }
     println!("{:?}", (os, path, borrowed, c, long, short, then, &rc, weak, none, gone));
     println!("{:?}", (tx, rx, bounded, brx, &free, &rw, cell, flag, counter, nonzero, range, closed));
-    println!("{:?}", (list, heap, *guard == vec![1], *reader, *mutable));
+    println!("{:?}", (list, heap, *guard == vec![1], *reader, *mutable, later, once));
 }
 
 fn main() { look(1); }

@@ -16,6 +16,8 @@ type Root struct {
 	At   uint64 // address of the word; a number that the caller gave, for what has none
 	To   Node
 	Rank uint8 // the lower, the better it names what it leads to
+	// Inside says that the word points behind the beginning of the object. Numbers that are no pointers do so more often than variables.
+	Inside bool
 }
 
 // A Graph is what lies in a heap. It is made by a Builder, and changes no more but for Kinds.
@@ -31,8 +33,8 @@ type Graph struct {
 	Blind  []bool          // by kind likewise: what such objects point at does not count
 	Roots  []Root
 	total  uint64
-	rooted map[uint8][]uint64 // bits: objects that have a root, by its rank
-	outAt  []uint32           // where each object's edges begin in out; nil if they are not kept
+	rooted map[rootKind][]uint64 // bits: objects that have a root, by its rank
+	outAt  []uint32              // where each object's edges begin in out; nil if they are not kept
 	out    edges
 	seen   []uint64 // bits: objects that a root reaches
 	parent []uint32 // of each object reached: an object, or a root's number with isRoot

@@ -388,14 +388,32 @@ func TestOneRoot(t *testing.T) {
 	const base = 0x1000
 	m := &memory{base, make([]byte, 4096)}
 	for i := range uint64(100) {
-		m.put(base+1024+8*i, base+i%32)
+		m.put(base+1024+8*i, base+(i+1)%32)
 	}
 	g := build(m, [][2]uint64{{base, base + 64}}, []block{{base, 32}}, 1<<20)
 	g.AddRoots(base+1024, base+2048, 1)
-	g.AddRoots(base+1032, base+2048, 0)
+	g.AddRoots(base+1024+31*8, base+2048, 0)
 	g.AddRoot(7, base, 1)
-	if want := []Root{{base + 1024, 0, 1}, {base + 1032, 0, 0}}; !slices.Equal(g.Roots, want) {
+	g.AddRoot(8, base+4, 2)
+	// Of a rank there is the first, and the first that points to the beginning.
+	if want := []Root{{base + 1024, 0, 1, true}, {base + 1024 + 31*8, 0, 1, false}, {base + 1024 + 31*8, 0, 0, false}, {8, 0, 2, true}}; !slices.Equal(g.Roots, want) {
 		t.Errorf("%+v, want %+v", g.Roots, want)
+	}
+}
+
+// TestExactRootsFirst: of roots of one rank, one that points to an object's beginning names it.
+func TestExactRootsFirst(t *testing.T) {
+	const base = 0x1000
+	m := &memory{base, make([]byte, 4096)}
+	m.put(base+1024, base+8)
+	m.put(base+1032, base)
+	g := build(m, [][2]uint64{{base, base + 64}}, []block{{base, 32}}, 1<<20)
+	g.AddRoots(base+1024, base+2048, 1)
+	if err := g.Reach(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if r, _, ok := g.Path(0, 10); !ok || r.At != base+1032 {
+		t.Errorf("%+v", r)
 	}
 }
 

@@ -12,7 +12,7 @@ const (
 
 func trailing(w uint64) int { return bits.TrailingZeros64(w) }
 
-// AddRoots searches memory for words that point into objects, and keeps the first of each rank for each object. rank says how well the place names things: the lower, the better.
+// AddRoots searches memory for words that point into objects, and keeps the first of each rank for each object, and the first that points to its beginning. rank says how well the place names things: the lower, the better.
 func (g *Graph) AddRoots(start, end uint64, rank uint8) {
 	w := window{mem: g.mem}
 	for start < end {
@@ -23,7 +23,7 @@ func (g *Graph) AddRoots(start, end uint64, rank uint8) {
 			continue
 		}
 		g.pointers(start, b, func(off int, to Node) bool {
-			g.root(Root{At: start + uint64(off), To: to, Rank: rank})
+			g.root(Root{At: start + uint64(off), To: to, Rank: rank}, g.mem.Arch.Word(b[off:]))
 			return true
 		})
 		start += uint64(len(b))
@@ -43,32 +43,49 @@ func (g *Graph) AddNarrow(start, end uint64, rank uint8, widen func(v uint32) ui
 			at = at&^(page-1) + page - 4 // not in the dump
 			continue
 		}
-		if to, ok := g.target(widen(g.mem.Arch.ByteOrder.Uint32(b))); ok {
-			g.root(Root{At: at &^ 7, To: to, Rank: rank})
+		v := widen(g.mem.Arch.ByteOrder.Uint32(b))
+		if to, ok := g.target(v); ok {
+			g.root(Root{At: at &^ 7, To: to, Rank: rank}, v)
 		}
 	}
 }
 
-// root takes note of a root: the first of each rank for each object.
-func (g *Graph) root(r Root) {
+// root takes note of a root that is a pointer: the first of each rank for each object, and the first that is not Inside.
+func (g *Graph) root(r Root, pointer uint64) {
 	if g.rooted == nil {
-		g.rooted = map[uint8][]uint64{}
+		g.rooted = map[rootKind][]uint64{}
 	}
-	seen := g.rooted[r.Rank]
+	r.Inside = pointer != g.Start(r.To)
+	if r.Inside && g.isRooted(rootKind{r.Rank, false}, r.To) {
+		return
+	}
+	kind := rootKind{r.Rank, r.Inside}
+	if g.isRooted(kind, r.To) {
+		return
+	}
+	seen := g.rooted[kind]
 	if seen == nil {
 		seen = make([]uint64, (g.nodes+63)/64)
-		g.rooted[r.Rank] = seen
+		g.rooted[kind] = seen
 	}
-	if bit := uint64(1) << (r.To % 64); seen[r.To/64]&bit == 0 {
-		seen[r.To/64] |= bit
-		g.Roots = append(g.Roots, r)
-	}
+	seen[r.To/64] |= 1 << (r.To % 64)
+	g.Roots = append(g.Roots, r)
+}
+
+type rootKind struct {
+	rank   uint8
+	inside bool
+}
+
+func (g *Graph) isRooted(kind rootKind, n Node) bool {
+	seen := g.rooted[kind]
+	return seen != nil && seen[n/64]&(1<<(n%64)) != 0
 }
 
 // AddRoot adds what points into an object without being memory: a register. name is a number by which the caller knows it.
 func (g *Graph) AddRoot(name, value uint64, rank uint8) {
 	if to, ok := g.target(value); ok {
-		g.root(Root{At: name, To: to, Rank: rank})
+		g.root(Root{At: name, To: to, Rank: rank}, value)
 	}
 }
 
@@ -194,10 +211,12 @@ func (g *Graph) Reach(ctx context.Context) error {
 	}
 	steps := 0
 	for rank := uint8(0); ; rank++ {
-		for i, r := range g.Roots {
-			if r.Rank == rank && g.visit(r.To) {
-				g.parent[r.To], g.from[r.To] = isRoot|uint32(i), uint32(i)
-				level = append(level, r.To)
+		for _, inside := range []bool{false, true} {
+			for i, r := range g.Roots {
+				if r.Rank == rank && r.Inside == inside && g.visit(r.To) {
+					g.parent[r.To], g.from[r.To] = isRoot|uint32(i), uint32(i)
+					level = append(level, r.To)
+				}
 			}
 		}
 		for len(level) > 0 {

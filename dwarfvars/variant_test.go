@@ -133,3 +133,49 @@ func TestSets(t *testing.T) {
 		}
 	}
 }
+
+// TestTablesOfD reads associative arrays whose numbers the process may have overwritten: those that do not fit the types are no tables.
+func TestTablesOfD(t *testing.T) {
+	const impl, buckets, entry = handBase + 16, handBase + 80, handBase + 112
+	for name, c := range map[string]struct {
+		at, value uint64 // what is written over
+		size      int
+		want      string
+	}{
+		"whole":             {impl + 24, 0, 1, "uint[uint] with 1 element = {[7] = 9}"},
+		"null":              {handBase, 0, 8, "null"},
+		"elsewhere":         {handBase, 0x7fff0000, 8, "{ptr = 0x7fff0000}"},
+		"of another key":    {impl + 36, 8, 4, "{ptr = 0x10010}"},
+		"of another value":  {impl + 40, 8, 4, "{ptr = 0x10010}"},
+		"value in the key":  {impl + 44, 3, 4, "{ptr = 0x10010}"},
+		"value far away":    {impl + 44, 69, 4, "{ptr = 0x10010}"},
+		"more than there":   {impl + 16, 3, 4, "{ptr = 0x10010}"},
+		"more are deleted":  {impl + 20, 2, 4, "{ptr = 0x10010}"},
+		"very large":        {impl, 1 << 62, 8, "{ptr = 0x10010}"},
+		"no buckets":        {impl + 8, 0, 8, "uint[uint] with 1 element = {...}"},
+		"no entry":          {buckets + 24, 0, 8, "uint[uint] with 1 element = {[<no memory at 0x0>] = <no memory at 0x4>}"},
+		"buckets are empty": {buckets + 16, 0, 8, "uint[uint] with 1 element"},
+	} {
+		u32, void := base("uint", types.EncUnsigned, 4), die(dwarf.TagPointerType, handAttr{dwarf.AttrByteSize, 8})
+		ptr := die(dwarf.TagMember, handAttr{dwarf.AttrName, "ptr"}, handAttr{dwarf.AttrType, void}, handAttr{dwarf.AttrDataMemberLoc, 0})
+		table := die(dwarf.TagStructureType, handAttr{dwarf.AttrName, "uint[uint]"}, handAttr{dwarf.AttrByteSize, 8}).with(ptr)
+		p := newHand(arch.AMD64, 128)
+		p.libs = noLibraries{}
+		p.put(handBase, 8, impl)
+		p.put(impl, 8, 2)
+		p.put(impl+8, 8, buckets)
+		p.put(impl+16, 4, 1)
+		p.put(impl+36, 4, 4)
+		p.put(impl+40, 4, 4)
+		p.put(impl+44, 4, 4)
+		p.put(buckets+16, 8, 1<<63)
+		p.put(buckets+24, 8, entry)
+		p.put(entry, 4, 7)
+		p.put(entry+4, 4, 9)
+		p.put(c.at, c.size, c.value)
+		place := append([]byte{0x03}, bytesOf(p.arch.ByteOrder, handBase, 8)...)
+		if got := handValue(t, p, p.walk(t), 0, dwarf.LangD, place, table, u32, void); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}

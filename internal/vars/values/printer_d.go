@@ -112,5 +112,8 @@ func (b *builder) dType(t *types.Type, name string) (*types.Type, bool) {
 	if t.Ref.Unit == nil {
 		return nil, false
 	}
+	if d, ok := types.NamedIn(t.Ref.Unit, name); ok { // before the basic types of other languages: Go's uint is a word
+		return b.p.Types.At(d), true
+	}
 	return b.p.Types.Lookup(t.Ref.Unit, name, b.word())
 }

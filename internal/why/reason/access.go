@@ -162,7 +162,7 @@ func (in *Input) special(r *Reason, a disasm.Access, addr uint64, m libstate.Map
 	code := s.Code
 	at := fmt.Sprintf("%s at %#x, ", verb(a), addr)
 	switch {
-	case s.Number == sigBus && (code == busAlign || !s.HasInfo && mapped && a.Known && addr%uint64(min(max(a.Size, 1), in.Arch.WordSize)) != 0):
+	case s.Number == sigBus && (code == busAlign || !s.HasInfo && mapped && a.Known && !in.isX86() && addr%uint64(min(max(a.Size, 1), in.Arch.WordSize)) != 0):
 		r.Kind, r.Text = report.CrashMisaligned, at+"which is misaligned"
 		if unit := min(a.Size, in.Arch.WordSize); unit > 1 && addr%uint64(unit) != 0 {
 			r.Text = fmt.Sprintf("%swhich is not aligned to %d", at, unit)
@@ -172,6 +172,8 @@ func (in *Input) special(r *Reason, a disasm.Access, addr uint64, m libstate.Map
 		if SharedMemory(m.Path) {
 			r.Text = at + "which has no page: the mapped file is shorter, or no memory is left for it" + place(m)
 		}
+	case s.Number == sigBus && !s.HasInfo && s.HasAddr && mapped && m.Path != "" && a.Known:
+		r.Kind, r.Text = report.CrashBusTruncated, at+"of which the file mapped there had no page"+place(m)
 	case s.Number == sigBus && (code == busMemoryAR || code == busMemoryAO):
 		r.Kind, r.Text = report.CrashHardware, at+"where the hardware reported a memory failure"+place(m)
 	case s.Number == sigBus && (code == busNoPage || code == busObject):

@@ -39,7 +39,11 @@ func Delivered(in Input, d Delivery) (Signal, string) {
 	own := in.Signal
 	d.Info.Numbers, d.Info.OwnPID, d.Info.TID = own.Numbers, own.OwnPID, own.TID
 	numbered := func(n int) Signal {
-		return Signal{Number: n, Numbers: own.Numbers, OwnPID: own.OwnPID, TID: own.TID}
+		s := Signal{Number: n, Numbers: own.Numbers, OwnPID: own.OwnPID, TID: own.TID}
+		if s.linux().Number == sigBus && in.made(d.Saved.Trap) { // the page fault that no page ended
+			s.Addr, s.HasAddr = d.Saved.Trap.Addr, true
+		}
+		return s
 	}
 	fault, sure := in.faulted(d.Saved.Trap)
 	fault.OwnPID, fault.TID = own.OwnPID, own.TID

@@ -77,7 +77,9 @@ func TestDelivered(t *testing.T) {
 		{"the map allows it now", load(data), "", asked(pageFault(data, false), stale), 0, "", 0, ""},
 		{"its siginfo says SIGBUS", load(data), "", asked(pageFault(data, false), bus(busNoPage, data)), sigBus, report.Certain, busNoPage, "code addr"},
 		{"the map allows it now, and its siginfo", load(data), "", asked(pageFault(data, false), segv(1, data)), sigSegv, report.Certain, 1, "code addr"},
-		{"SIGBUS, blocked", load(data), "", blocks(asked(pageFault(data, false), stale), 0, bit(sigBus)), sigBus, report.Likely, 0, ""},
+		{"SIGBUS, blocked", load(data), "", blocks(asked(pageFault(data, false), stale), 0, bit(sigBus)), sigBus, report.Likely, 0, "addr"},
+		{"SIGBUS, blocked, a fault elsewhere", load(data), "", blocks(asked(pageFault(data+64, false), stale), 0, bit(sigBus)), sigBus, report.Likely, 0, ""},
+		{"another signal blocked at an access", load(data), "", blocks(asked(pageFault(data, false), stale), 0, bit(sigIll)), sigIll, report.Likely, 0, ""},
 		{"another signal is blocked", load(0), "", blocks(asked(pageFault(0, false), stale), 0, bit(14)), 14, report.Likely, 0, ""},
 		{"it is blocked itself", load(0), "", blocks(asked(pageFault(0, false), stale), 0, bit(sigSegv)), sigSegv, report.Certain, 0, "addr"},
 		{"the signal was unblocked", load(0), "", blocks(asked(pageFault(0, false), stale), bit(3), bit(3)), sigSegv, report.Certain, 0, "addr"},
@@ -149,6 +151,7 @@ func TestDelivered(t *testing.T) {
 		{"sure, with siginfo", load(0), "", Delivery{Saved: steppers.SavedSignal{Number: sigSegv, Sure: true, HasInfo: true}, Info: segv(2, 0)}, sigSegv, report.Certain, 2, "code addr"},
 		{"sure, its siginfo cannot be one", load(0), "", Delivery{Saved: steppers.SavedSignal{Number: sigSegv, Sure: true, HasInfo: true}, Info: sig(sigSegv, 77)}, sigSegv, report.Certain, 0, ""},
 		{"sure, the exception may be of earlier", load(data), "", Delivery{Saved: steppers.SavedSignal{Number: sigSegv, Sure: true, Trap: pageFault(data, false)}}, sigSegv, report.Certain, 0, ""},
+		{"sure, SIGBUS at an access", load(data), "", Delivery{Saved: steppers.SavedSignal{Number: sigBus, Sure: true, Trap: pageFault(data, false)}}, sigBus, report.Certain, 0, "addr"},
 		{"sure, siginfo of another", load(0), "", Delivery{Saved: steppers.SavedSignal{Number: sigSegv, Sure: true, HasInfo: true}, Info: sent(10)}, sigSegv, report.Certain, 0, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

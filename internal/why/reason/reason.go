@@ -111,7 +111,11 @@ func (in *Input) why() Reason {
 		if r, ok := in.sentAgain(); ok {
 			return r
 		}
-		return sent(s)
+		r := sent(s)
+		if c, ok := in.perhapsBus(); ok {
+			r.Causes = append(r.Causes, c)
+		}
+		return r
 	case s.Code < 0: // no fault
 		return byCode(s)
 	}

@@ -39,7 +39,8 @@ func sent(s Signal) Reason {
 func (s *Signal) own() bool { return s.PID == s.OwnPID && s.PID != 0 }
 
 // sentAgain explains a signal that the process sent to itself while it was at an instruction that raises the
-// same signal: a handler ran, raised the signal again and returned, and then nothing handled it.
+// same signal, or right behind one that does when it ends: a handler ran, raised the signal again and returned, and then
+// nothing handled it.
 func (in *Input) sentAgain() (Reason, bool) {
 	s := in.Signal
 	if !s.own() {
@@ -47,12 +48,19 @@ func (in *Input) sentAgain() (Reason, bool) {
 	}
 	raw := *in
 	raw.Signal = Signal{Number: s.Number}
+	int3 := s.Number == sigTrap && in.afterInt3()
+	if int3 {
+		raw.Signal.Code = siKernel
+	}
 	r := raw.why()
 	switch {
+	case int3:
+	case s.Number == sigSegv && in.noFetch():
 	case !r.AtInst:
 		return Reason{}, false
 	case (s.Number == sigSegv || s.Number == sigBus) && !r.bad():
 	case r.Kind == report.CrashTrap && (s.Number == sigIll || !in.isX86()):
+	case r.Kind == report.CrashBreakpoint && s.Number == sigTrap && !in.isX86():
 	case s.Number == sigFPE && (r.Kind == report.CrashDivZero || r.Kind == report.CrashDivOverflow):
 	case s.Number == sigFPE && in.floats():
 		r.Kind, r.Text = report.CrashFloat, "floating-point exception"
@@ -61,6 +69,29 @@ func (in *Input) sentAgain() (Reason, bool) {
 	}
 	r.Text += "; a signal handler raised the signal again"
 	return r, true
+}
+
+// afterInt3 reports whether the instruction right before pc is an int3, which the processor ends before it raises the signal.
+func (in *Input) afterInt3() bool {
+	pc, ok := in.Regs.Get(in.Arch.PC)
+	return ok && in.isX86() && in.codeBefore(pc, []byte{0xcc})
+}
+
+// noFetch reports whether the memory map does not let the processor go on at pc.
+func (in *Input) noFetch() bool {
+	pc, ok := in.Regs.Get(in.Arch.PC)
+	return ok && in.Mapping != nil && in.cannotRun(pc)
+}
+
+// perhapsBus is the cause of a SIGBUS that the process sent to itself at an access to a mapped file: nothing in the map says whether the file had that page.
+func (in *Input) perhapsBus() (report.Cause, bool) {
+	acc := in.only()
+	m, mapped := in.mapping(acc.Addr)
+	if in.Signal.Number != sigBus || !in.Signal.own() || !acc.Known || !mapped || m.Path == "" {
+		return report.Cause{}, false
+	}
+	return report.Cause{Confidence: report.Likely,
+		Text: fmt.Sprintf("%s at %#x, of which the file mapped there had no page%s; a signal handler raised the signal again", verb(acc), acc.Addr, place(m))}, true
 }
 
 // watches reports whether a signal is sent when something takes too long.

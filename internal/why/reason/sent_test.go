@@ -1,6 +1,7 @@
 package reason
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -126,6 +127,8 @@ func TestSentAgain(t *testing.T) {
 		{"one of AVX", at{a: arch.AMD64, code: "c5fb5ec1"}, from(sigFPE, siTKill, 7), report.CrashFloat, "floating-point exception" + again, true},
 		{"a conversion", at{a: arch.AMD64, code: "f20f2dc1"}, from(sigFPE, siTKill, 7), report.CrashFloat, "floating-point exception" + again, true},
 		{"x87", at{a: arch.X86, code: "d8f9"}, from(sigFPE, siTKill, 7), report.CrashFloat, "floating-point exception" + again, true},
+		{"jump to data", at{a: arch.AMD64, code: nop, regs: regs{"rip": data}}, from(sigSegv, siTKill, 7), report.CrashExecNoExec, fmt.Sprintf("jump to %#x, which is not executable (/bin/prog)", data) + again, false},
+		{"breakpoint of arm64", at{a: arch.ARM64, code: "00003ed4"}, from(sigTrap, siTKill, 7), report.CrashBreakpoint, "breakpoint instruction (brk #0xf000)" + again, true},
 
 		{"a move of a floating-point number", at{a: arch.AMD64, code: "f30f10c1"}, from(sigFPE, siTKill, 7), report.CrashSignal, own, false},
 		{"an addition of integers", at{a: arch.AMD64, code: "01c8"}, from(sigFPE, siTKill, 7), report.CrashSignal, own, false},
@@ -133,10 +136,11 @@ func TestSentAgain(t *testing.T) {
 		{"an access that may be allowed", blind, from(sigSegv, siTKill, 7), report.CrashSignal, own, false},
 		{"no instruction", at{a: arch.AMD64}, from(sigSegv, siTKill, 7), report.CrashSignal, own, false},
 		{"no instruction, illegal", at{a: arch.AMD64}, from(sigIll, siTKill, 7), report.CrashSignal, own, false},
-		{"no code", at{a: arch.AMD64, code: nop, regs: regs{"rip": data}}, from(sigSegv, siTKill, 7), report.CrashSignal, own, false},
+		{"no code", at{a: arch.AMD64, code: nop, regs: regs{"rip": data}}, from(sigBus, siTKill, 7), report.CrashSignal, own, false},
 		{"no trap", at{a: arch.AMD64, code: nop}, from(sigIll, siTKill, 7), report.CrashSignal, own, false},
 		{"trap of another signal", at{a: arch.AMD64, code: ud2}, from(sigTrap, siTKill, 7), report.CrashSignal, own, false},
-		{"breakpoint of arm64", at{a: arch.ARM64, code: "000020d4"}, from(sigTrap, siTKill, 7), report.CrashSignal, own, false},
+		{"breakpoint, the signal is another", at{a: arch.ARM64, code: "00003ed4"}, from(sigSegv, siTKill, 7), report.CrashSignal, own, false},
+		{"breakpoint of x86 that did not run", at{a: arch.AMD64, code: "cc"}, from(sigTrap, siTKill, 7), report.CrashSignal, own, false},
 		{"no division", at{a: arch.AMD64, code: nop}, from(sigFPE, siTKill, 7), report.CrashSignal, own, false},
 		{"division of another signal", at{a: arch.ARM64, code: "80003ed4"}, from(sigTrap, siTKill, 7), report.CrashSignal, own, false}, // brk #0xf004
 		{"by another", at{a: arch.AMD64, code: storeRAX, regs: null}, from(sigSegv, siTKill, 9), report.CrashSignal, "sent by tgkill from process 9 of user 1000", false},
@@ -147,6 +151,55 @@ func TestSentAgain(t *testing.T) {
 		in.Signal = c.s
 		if r := Why(in); r.Kind != c.kind || r.Text != c.text || r.AtInst != c.atInst {
 			t.Errorf("%s: %s: %q, at the instruction: %v; want %s: %q", c.name, r.Kind, r.Text, r.AtInst, c.kind, c.text)
+		}
+	}
+}
+
+// TestSentAgainBehind: an int3 has ended when a handler is called.
+func TestSentAgainBehind(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		a      *arch.Arch
+		before string
+		s      Signal
+		kind   string
+	}{
+		{"int3", arch.AMD64, "\xcc", from(sigTrap, siTKill, 7), report.CrashBreakpoint},
+		{"32 bits", arch.X86, "\xcc", from(sigTrap, siTKill, 7), report.CrashBreakpoint},
+		{"another signal", arch.AMD64, "\xcc", from(sigIll, siTKill, 7), report.CrashSignal},
+		{"another instruction", arch.AMD64, "\x90", from(sigTrap, siTKill, 7), report.CrashSignal},
+		{"another processor", arch.ARM64, "\xcc", from(sigTrap, siTKill, 7), report.CrashSignal},
+		{"sent by another", arch.AMD64, "\xcc", from(sigTrap, siTKill, 9), report.CrashSignal},
+	} {
+		in := at{a: c.a}.input(t)
+		memory(&in, text-1, c.before)
+		in.Signal = c.s
+		if r := Why(in); r.Kind != c.kind || strings.Contains(r.Text, "int3") != (c.kind == report.CrashBreakpoint) {
+			t.Errorf("%s: %s: %q, want %s", c.name, r.Kind, r.Text, c.kind)
+		}
+	}
+}
+
+// TestPerhapsBus: whether a file had a page, no map says.
+func TestPerhapsBus(t *testing.T) {
+	load := func(addr uint64) at { return at{a: arch.AMD64, code: loadRAX, regs: regs{"rax": addr}} }
+	for _, c := range []struct {
+		name string
+		p    at
+		s    Signal
+		want bool
+	}{
+		{"a mapped file", load(data), from(sigBus, siTKill, 7), true},
+		{"memory of no file", load(lowStack), from(sigBus, siTKill, 7), false},
+		{"another signal", load(data), from(sigSegv, siTKill, 7), false},
+		{"from another", load(data), from(sigBus, siTKill, 9), false},
+		{"no access", at{a: arch.AMD64, code: nop}, from(sigBus, siTKill, 7), false},
+	} {
+		in := c.p.input(t)
+		in.Signal = c.s
+		r := Why(in)
+		if r.Kind != report.CrashSignal || (len(r.Causes) == 1 && r.Causes[0].Confidence == report.Likely && strings.HasPrefix(r.Causes[0].Text, "read of")) != c.want {
+			t.Errorf("%s: %s, %+v", c.name, r.Kind, r.Causes)
 		}
 	}
 }

@@ -22,7 +22,7 @@ static filter_entry *entry;
 
 // bug: odd-columns 1
 // bug: flush-too-early 1
-static _Noreturn void fatal(const char *what) {
+static void __attribute__((noreturn)) fatal(const char *what) {
 	fprintf(stderr, "filters: %s\n", what);
 	abort();
 }

@@ -98,10 +98,13 @@ func (a *Activation) goWords(at *varAttrs, loc op.Location) op.Location {
 }
 
 // unoptimised reports whether Go's compiler did not optimise a unit. It takes arguments apart for their registers only, and says where all of them is.
-func unoptimised(u *dwarf.Unit) bool {
+func unoptimised(u *dwarf.Unit) bool { return producedWith(u, "-N") }
+
+// producedWith reports whether the compiler that made a unit names a word among its flags.
+func producedWith(u *dwarf.Unit, word string) bool {
 	v := u.Value(u.Root(), dwarf.AttrProducer)
 	by, _ := u.Bytes(&v)
-	return slices.ContainsFunc(bytes.Fields(by), func(w []byte) bool { return string(w) == "-N" })
+	return slices.ContainsFunc(bytes.Fields(by), func(w []byte) bool { return string(w) == word })
 }
 
 // goInMemory reports whether the variable of a location list that has no pieces lies in memory as a whole. It does if that is its one place:

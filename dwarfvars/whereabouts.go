@@ -157,9 +157,15 @@ func (f *frameWhere) Number(h *where.Held) (uint64, bool) {
 	return n, v.Err() == nil && err == nil
 }
 
-// CallsPreserve implements where.Frame.
-func (f *frameWhere) CallsPreserve() bool {
-	return f.rec != nil || f.fn.Unit == nil || f.fn.Unit.Language != dwarf.LangGo
+// Convention implements where.Frame.
+func (f *frameWhere) Convention() where.Convention {
+	switch {
+	case f.rec != nil || f.fn.Unit == nil || f.fn.Unit.Language != dwarf.LangGo:
+		return where.ConventionC
+	case producedWith(f.fn.Unit, "regabi"):
+		return where.ConventionGoInternal
+	}
+	return where.ConventionGoStack
 }
 
 // ReturnsNothing implements where.Process.

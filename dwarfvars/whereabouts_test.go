@@ -191,23 +191,28 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// TestCallsPreserve: functions of Go preserve no registers.
-func TestCallsPreserve(t *testing.T) {
+// TestConvention: functions of Go call one another in their own ways.
+func TestConvention(t *testing.T) {
 	p := newHand(arch.AMD64, 8)
 	frames := p.walk(t)
+	const by = "Go cmd/compile go1.26.8; regabi"
 	for _, c := range []struct {
 		lang dwarf.Language
 		rec  *pdb.Func
-		want bool
-	}{{dwarf.LangC99, nil, true}, {dwarf.LangGo, nil, false}, {dwarf.LangGo, &pdb.Func{}, true}} {
-		u := unit(t, binary.LittleEndian, 8, c.lang)
+		by   string
+		want where.Convention
+	}{
+		{dwarf.LangC99, nil, "", where.ConventionC}, {dwarf.LangC99, nil, by, where.ConventionC}, {dwarf.LangGo, &pdb.Func{}, by, where.ConventionC},
+		{dwarf.LangGo, nil, by, where.ConventionGoInternal}, {dwarf.LangGo, nil, "Go cmd/compile go1.26; -N -l; regabi", where.ConventionGoInternal}, {dwarf.LangGo, nil, "Go noregabi", where.ConventionGoStack}, {dwarf.LangGo, nil, "Go cmd/compile go1.16", where.ConventionGoStack},
+	} {
+		u := unit(t, binary.LittleEndian, 8, c.lang, die(dwarf.TagCompileUnit, handAttr{dwarf.AttrProducer, c.by}, handAttr{dwarf.AttrLanguage, int(c.lang)}))
 		a := handActivation(p, frames, 0, dwarf.DIE{Unit: u, Off: u.Root()})
 		a.rec = c.rec
-		if got := where.FrameOf(a).CallsPreserve(); got != c.want {
-			t.Errorf("language %d: %v", c.lang, got)
+		if got := where.FrameOf(a).Convention(); got != c.want {
+			t.Errorf("language %d by %q: %v", c.lang, c.by, got)
 		}
 		a.fn.Unit = nil
-		if !where.FrameOf(a).CallsPreserve() {
+		if where.FrameOf(a).Convention() != where.ConventionC {
 			t.Errorf("language %d, no unit", c.lang)
 		}
 		a.Close()

@@ -84,6 +84,35 @@ func TestGoFaults(t *testing.T) {
 	}
 }
 
+// What a program of Go read a nil from has a name, where registers are all that the code has of it: elements of maps, methods, functions and
+// members, behind a jump table and a prologue that begins again.
+func TestGoUses(t *testing.T) {
+	t.Parallel()
+	for _, release := range goReleases(t) {
+		for _, optimised := range []bool{false, true} {
+			g := goBuild{release: release, optimised: optimised}
+			t.Run(g.name(), func(t *testing.T) {
+				t.Parallel()
+				program := goProgram(t, "go-faults", g)
+				for how, want := range []string{
+					`len\(s\.ByName\[name\]\.City\)|s\.ByName\[name\]\.City where s\.ByName\[name\] = 0x0, read by`,
+					`s\.ByID\[(42|\.\.\.)\]\.City where s\.ByID\[(42|\.\.\.)\] = 0x0, read by`,
+					`s\.ByName\["none"\]\.City where s\.ByName\["none"\] = 0x0, read by`,
+					`s\.Counts = nil in main\.\(\*store\)\.use`,
+					`s\.Shape = 0x0, read by`,
+					`s\.Done = 0x0, read by`,
+					`s\.Last\[2\]\.City where s\.Last\[2\] = 0x0, read by`,
+				} {
+					r := goCrash(t, program, "use", strconv.Itoa(how))
+					if got := r.Crash.Causes; len(got) == 0 || !regexp.MustCompile("^"+want).MatchString(got[0].Text) || got[0].Confidence == report.Certain && how == 3 {
+						t.Errorf("use %d: causes %v, want %s", how, got, want)
+					}
+				}
+			})
+		}
+	}
+}
+
 // The signal that ended a program of Go is the one that it received: until Go 1.20, the runtime sends SIGQUIT to its other threads, and the
 // last of them ends the program.
 func TestGoSignals(t *testing.T) {

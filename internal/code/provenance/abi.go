@@ -1,6 +1,10 @@
 package provenance
 
-import "github.com/corewalk/corewalk/unwind/arch"
+import (
+	"strconv"
+
+	"github.com/corewalk/corewalk/unwind/arch"
+)
 
 // An ABI says how a platform's calling convention uses registers.
 type ABI struct {
@@ -10,6 +14,8 @@ type ABI struct {
 	Return arch.Reg
 	// Preserved are the registers that a called function must preserve, including the stack pointer.
 	Preserved arch.RegMask
+	// Restarts says that functions begin again, with the same arguments, after they had their stack made larger.
+	Restarts bool
 }
 
 // ABIOf returns the C calling convention of an architecture, on Linux and similar systems or, if windows is
@@ -45,6 +51,46 @@ func ABIOf(a *arch.Arch, windows bool) ABI {
 		named("r3", "r4", "r5", "r6", "r7", "r8", "r9", "r10")
 	case a.Family == arch.FamilyS390:
 		named("r2", "r3", "r4", "r5", "r6")
+	}
+	return abi
+}
+
+// GoABI returns how functions of Go call one another: since Go 1.17 in registers on some architectures (ABIInternal, see
+// cmd/compile/abi-internal.md of Go), before that and on others on the stack alone, which Args and Return do not describe.
+func GoABI(a *arch.Arch, registers bool) ABI {
+	abi := ABI{Return: arch.NoReg, Preserved: 1 << a.SP, Restarts: true}
+	if !registers {
+		return abi
+	}
+	named := func(names ...string) {
+		for _, n := range names {
+			if r, ok := a.RegByName(n); ok {
+				abi.Args = append(abi.Args, r)
+			}
+		}
+	}
+	run := func(prefix string, from, to int) {
+		for n := from; n <= to; n++ {
+			named(prefix + strconv.Itoa(n))
+		}
+	}
+	switch {
+	case a == arch.AMD64:
+		abi.Args = []arch.Reg{arch.RAX, arch.RBX, arch.RCX, arch.RDI, arch.RSI, arch.R8, arch.R9, arch.R10, arch.R11}
+	case a.Family == arch.FamilyARM64:
+		run("x", 0, 15)
+	case a.Family == arch.FamilyPPC:
+		run("r", 3, 10)
+		run("r", 14, 17)
+	case a.Family == arch.FamilyRISCV: // x10-x17, x8, x9, x18-x23
+		run("a", 0, 7)
+		run("s", 0, 7)
+	case a.Family == arch.FamilyLoongArch: // r4-r19
+		run("a", 0, 7)
+		run("t", 0, 7)
+	}
+	if len(abi.Args) > 0 {
+		abi.Return = abi.Args[0]
 	}
 	return abi
 }

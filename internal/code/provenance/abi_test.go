@@ -64,3 +64,93 @@ func TestKindNames(t *testing.T) {
 		}
 	}
 }
+
+// TestGoABI compares with cmd/compile/abi-internal.md of Go.
+func TestGoABI(t *testing.T) {
+	for _, c := range []struct {
+		arch         *arch.Arch
+		args, result string
+	}{
+		{arch.AMD64, "rax rbx rcx rdi rsi r8 r9 r10 r11", "rax"},
+		{arch.X86, "", ""},
+		{arch.ARM64, "x0 x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15", "x0"},
+		{arch.ARM, "", ""},
+		{arch.PPC64LE, "r3 r4 r5 r6 r7 r8 r9 r10 r14 r15 r16 r17", "r3"},
+		{arch.RISCV64, "a0 a1 a2 a3 a4 a5 a6 a7 s0 s1 s2 s3 s4 s5 s6 s7", "a0"},
+		{arch.Loong64, "a0 a1 a2 a3 a4 a5 a6 a7 t0 t1 t2 t3 t4 t5 t6 t7", "a0"},
+		{arch.S390X, "", ""},
+	} {
+		for _, registers := range []bool{true, false} {
+			abi := GoABI(c.arch, registers)
+			var args []string
+			for _, r := range abi.Args {
+				args = append(args, c.arch.RegName(r))
+			}
+			want, result := c.args, c.result
+			if !registers {
+				want, result = "", ""
+			}
+			if got := strings.Join(args, " "); got != want {
+				t.Errorf("%s: arguments in %s, want %s", c.arch.Name, got, want)
+			}
+			if got := abi.Return; (got == arch.NoReg) != (result == "") || result != "" && c.arch.RegName(got) != result {
+				t.Errorf("%s: result in %v, want %q", c.arch.Name, got, result)
+			}
+			if abi.Preserved != arch.Mask(c.arch.SP) || !abi.Restarts {
+				t.Errorf("%s: %+v", c.arch.Name, abi)
+			}
+		}
+	}
+}
+
+// TestRestarts: where a function begins again after its stack was made larger, its arguments are still those of the caller.
+func TestRestarts(t *testing.T) {
+	for name, c := range map[string]struct {
+		code string
+		kind Kind
+	}{
+		"after a call": {`
+		49 3b 66 10 # cmp rsp,[r14+16]
+		76 05 # jbe L
+		48 8b 58 08 # mov rbx,[rax+8]
+		c3 # ret
+		48 89 44 24 08 # L: mov [rsp+8],rax
+		e8 00 10 00 00 # call out
+		48 8b 44 24 08 # mov rax,[rsp+8]
+		eb e4 # jmp start`, Entry},
+		"a loop": {`
+		49 3b 66 10 # cmp rsp,[r14+16]
+		76 05 # jbe L
+		48 8b 58 08 # mov rbx,[rax+8]
+		c3 # ret
+		48 89 44 24 08 # L: mov [rsp+8],rax
+		90 90 90 90 90
+		48 8b 40 08 # mov rax,[rax+8]
+		eb e5 # jmp start`, Join},
+		"a call on another way": {`
+		49 3b 66 10 # cmp rsp,[r14+16]
+		76 05 # jbe L
+		48 8b 58 08 # mov rbx,[rax+8]
+		c3 # ret
+		e8 00 10 00 00 # L: call out
+		75 02 # jne M
+		90 # nop
+		90 # nop
+		48 8b 40 08 # M: mov rax,[rax+8]
+		eb e6 # jmp start`, Join},
+	} {
+		f := function(t, arch.AMD64, c.code)
+		for _, restarts := range []bool{true, false} {
+			abi := GoABI(arch.AMD64, true)
+			abi.Restarts = restarts
+			f = New(arch.AMD64, abi, f.code, f.start, 0)
+			kind := c.kind
+			if !restarts {
+				kind = Join
+			}
+			if v := f.Before(base+6, Reg(arch.RAX)); v.Kind != kind {
+				t.Errorf("%s, restarts %v: %v, want %v", name, restarts, v.Kind, kind)
+			}
+		}
+	}
+}

@@ -89,7 +89,7 @@ func (f *Func) connect() {
 		}
 		f.opaque = f.opaque || s.Opaque
 		for _, to := range s.To {
-			if n, ok := f.index(to); ok {
+			if n, ok := f.index(to); ok && !(f.abi.Restarts && to == f.start && f.restarts(i)) {
 				add(n, i)
 			}
 		}
@@ -99,6 +99,28 @@ func (f *Func) connect() {
 			}
 		}
 	}
+}
+
+// maxReload is how many instructions may load arguments again before a function begins again.
+const maxReload = 40
+
+// restarts reports whether instruction i, a jump to the function's start, makes the function begin again after a call that made the
+// stack larger: the arguments, which were saved for that, are those of the caller then.
+func (f *Func) restarts(i int) bool {
+	for n := 0; n < maxReload && i > 0; n++ {
+		if before := &f.steps[i-1]; before.Addr+uint64(before.Len) != f.steps[i].Addr {
+			return false
+		}
+		i--
+		in := f.inst(i)
+		switch {
+		case in == nil, in.Kind == disasm.Ret, in.Target != 0 && !in.Kind.IsCall(), in.Kind == disasm.JumpIndirect:
+			return false
+		case in.Kind.IsCall():
+			return true
+		}
+	}
+	return false
 }
 
 // mode returns the bit of code pointers that selects the instruction set.

@@ -228,11 +228,4 @@ func (b *builder) goChannel(o *Object, named *types.Type, to *Object, depth int)
 func (b *builder) goElem(t *types.Type) *types.Type { return b.goTypeOf(t, dwarf.AttrGoElem) }
 
 // goTypeOf returns the type that an attribute of t refers to; nil if there is none.
-func (b *builder) goTypeOf(t *types.Type, attr dwarf.Attr) *types.Type {
-	v := t.Ref.Unit.Value(t.Ref.Off, attr)
-	d, err := t.Ref.Unit.Ref(&v)
-	if err != nil {
-		return nil
-	}
-	return b.p.Types.At(d)
-}
+func (b *builder) goTypeOf(t *types.Type, attr dwarf.Attr) *types.Type { return t.GoType(attr) }

@@ -37,10 +37,18 @@ type Frame interface {
 	Number(h *Held) (uint64, bool)
 	// Record adds to in what variables are computed from, until it is called with nil.
 	Record(in *Inputs)
-	// CallsPreserve reports whether functions of the function's language preserve
-	// registers for their callers: those of Go preserve none.
-	CallsPreserve() bool
+	// Convention is how functions of the function's language call one another.
+	Convention() Convention
 }
+
+// A Convention is a way of calls.
+type Convention uint8
+
+const (
+	ConventionC          Convention = iota // of the platform
+	ConventionGoStack                      // of Go on the stack
+	ConventionGoInternal                   // of Go in registers, since Go 1.17
+)
 
 // A Process answers for the code of one process. It may be used by several goroutines.
 type Process interface {

@@ -167,6 +167,12 @@ func (w *witness) follow(v *provenance.Value, addr uint64, base arch.Reg, disp i
 		if n := w.referenced(v, disp, size, depth); n.text != "" {
 			return n
 		}
+		if n := w.goElement(v, disp, size, depth); n.text != "" {
+			return n
+		}
+	}
+	if goMethods(n.typ) {
+		return named{} // a call through an interface, whose methods have no names there
 	}
 	if n.typ != nil {
 		var found []types.Arm

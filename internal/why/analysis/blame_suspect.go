@@ -3,6 +3,7 @@ package analysis
 import (
 	"github.com/corewalk/corewalk/internal/code/disasm"
 	"github.com/corewalk/corewalk/internal/code/provenance"
+	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/internal/why/reason"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -77,7 +78,7 @@ func (t *tracer) suspect(inst *disasm.Inst, regs *arch.RegSet, why *reason.Reaso
 }
 
 // preserved reports whether functions of the witness's language preserve registers: those of Go do not.
-func (t *tracer) preserved(w *witness) bool { return w.vars == nil || w.vars.CallsPreserve() }
+func (t *tracer) preserved(w *witness) bool { return w.vars == nil || w.vars.Convention() == where.ConventionC }
 
 // operand returns the memory operand of the access that failed.
 func operand(inst *disasm.Inst, regs *arch.RegSet, addr uint64, a *arch.Arch) (disasm.MemOperand, bool) {

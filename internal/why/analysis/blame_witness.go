@@ -54,8 +54,8 @@ func (w *witness) analyse(start, end uint64, early *arch.RegSet) bool {
 			if act.Low == start {
 				end = act.High
 			}
-			if !w.vars.CallsPreserve() {
-				w.abi.Preserved = 1 << in.arch.SP
+			if c := w.vars.Convention(); c != where.ConventionC {
+				w.abi = provenance.GoABI(in.arch, c == where.ConventionGoInternal)
 			}
 		}
 	}

@@ -49,7 +49,7 @@ const siKernel = 128
 // nilMap is the panic of an assignment to a map that is nil.
 const nilMap = "assignment to entry in nil map"
 
-// nilMap says of a panic of that kind which map it was, if the function that assigns has one variable that is a nil map.
+// nilMap says of a panic of that kind which map it was, if the code tells or the function that assigns has one variable that is a nil map.
 func (c *crash) nilMap() []report.Cause { return c.known.nilMap.of(c.findNilMap) }
 
 func (c *crash) findNilMap() []report.Cause {
@@ -70,6 +70,9 @@ func (c *crash) findNilMap() []report.Cause {
 	}
 	if at == len(frames) || frames[at].Physical >= len(c.stack) {
 		return nil
+	}
+	if text := c.assigned(frames[at].Physical); text != "" {
+		return []report.Cause{{Text: text + " = nil in " + frames[at].Function, Confidence: report.Likely}}
 	}
 	a, err := c.Variables.At(c.stack, frames[at].Physical)
 	if err != nil {

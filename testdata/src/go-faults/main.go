@@ -4,6 +4,7 @@ package main
 import (
 	"os"
 	"runtime/debug"
+	"strconv"
 	"syscall"
 	"time"
 	"unsafe"
@@ -21,6 +22,14 @@ type outer struct {
 	Last *inner
 }
 type shape interface{ Area() int }
+type store struct {
+	ByName map[string]*inner
+	ByID   map[int]*inner
+	Counts map[string]int
+	Shape  shape
+	Done   func() int
+	Last   [4]*inner
+}
 
 var global *outer
 var zero int
@@ -80,6 +89,32 @@ func mapped() byte {
 func nilmap(m map[string]int, k string) { m[k] = 1 }
 
 //go:noinline
+func (s *store) use(how int, name string) int {
+	switch how {
+	case 0:
+		return len(s.ByName[name].City)
+	case 1:
+		return len(s.ByID[how+41].City)
+	case 2:
+		return len(s.ByName["none"].City)
+	case 3:
+		s.Counts[name] = how
+		return 0
+	case 4:
+		return s.Shape.Area()
+	case 5:
+		return s.Done()
+	case 6:
+		return len(s.Last[2].City)
+	case 7:
+		return len(s.ByName)
+	case 8:
+		return len(s.ByID)
+	}
+	return how
+}
+
+//go:noinline
 func deferred(o *outer) (s string) {
 	defer func() {
 		var m map[int]int
@@ -127,6 +162,9 @@ func main() {
 		println(mapped())
 	case "nilmap":
 		nilmap(nil, "key")
+	case "use":
+		how, _ := strconv.Atoi(os.Args[2])
+		println(new(store).use(how, "x"))
 	case "deferred":
 		println(deferred(o))
 	case "readonly":

@@ -238,11 +238,7 @@ func (r *runtime) guardsIn(frames []*unwind.Frame, i int) (locks []uint64) {
 				}
 				parts, _, _ := o.Children(0, maxGuardParts)
 				for _, p := range parts {
-					target, _, _ := p.Object.Children(0, 1)
-					if len(target) != 1 || target[0].Name != "*" {
-						continue
-					}
-					if at, _, ok := target[0].Object.Addr(); ok {
+					if at, err := p.Object.Number(); err == nil && at != 0 { // the lock's address
 						locks = append(locks, at)
 					}
 				}

@@ -1,6 +1,6 @@
 // held KIND: threads that hold Rust's locks in the way of KIND, others that wait for them; then abort.
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, RwLock};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, RwLock};
 use std::thread;
 use std::time::Duration;
 
@@ -118,6 +118,22 @@ fn main() {
             });
             ms(50);
             thread::spawn(|| RW.write().unwrap().push(1));
+        }
+        "arc" => { // no code tells which lock it is that the pointers lead to
+            let (a, b) = (Arc::new(Mutex::new(1)), Arc::new(Mutex::new(2)));
+            let (a2, b2) = (a.clone(), b.clone());
+            thread::spawn(move || {
+                let x = a2.lock().unwrap();
+                ms(100);
+                let y = b2.lock().unwrap();
+                println!("{x} {y}");
+            });
+            thread::spawn(move || {
+                let y = b.lock().unwrap();
+                ms(100);
+                let x = a.lock().unwrap();
+                println!("{x} {y}");
+            });
         }
         "itself" => {
             thread::spawn(|| {

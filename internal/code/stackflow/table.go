@@ -47,8 +47,8 @@ type jumpTable struct {
 	guessed bool // their number is unknown
 }
 
-// readTable finds the targets of an indirect jump. For a table of unknown length, the
-// targets count up to the first one that is not in the function.
+// readTable finds the targets of an indirect jump that are in the function. For a table of unknown length, the
+// targets count up to the first one that is not.
 func (a *analysis) readTable(b *block, o *op) (t jumpTable) {
 	v := a.jumpValue(o)
 	if v.kind != tableEntry && v.kind != tableTarget {
@@ -71,6 +71,9 @@ func (a *analysis) readTable(b *block, o *op) (t jumpTable) {
 			to += uint64(v.k + int64(v.id))
 		}
 		to = a.machine.arch.Truncate(to)
+		if !t.guessed && a.end != 0 && !a.inside(to) && a.code.CodeAt(to) != nil {
+			continue // a part of the function that lies elsewhere, as compilers put what seldom runs
+		}
 		if !a.plausible(to) {
 			t.guessed = true
 			break

@@ -79,3 +79,41 @@ func TestPopsBehindTable(t *testing.T) {
 		}
 	}
 }
+
+// TestTableOfParts: a table of known length also leads to a part of the function that lies elsewhere; the others are followed.
+func TestTableOfParts(t *testing.T) {
+	const (
+		asked = "83 ff 02 77 10 " // cmp edi,2; ja
+		open  = "90 90 90 90 90 " // no bounds
+		jump  = "48 8d 15 24 00 00 00 48 63 04 ba 48 01 d0 ff e0 c3 c3 c3"
+		at    = 0x1013
+	)
+	for _, tc := range []struct {
+		name, code string
+		cold       byte // where the code of the other part is, from the table
+		end        uint64
+		want       []uint64
+	}{
+		{"a part elsewhere", asked + jump, 0x20, 0x1018, []uint64{0x1016, 0x1017}},
+		{"no code there", asked + jump, 0x70, 0x1018, nil},
+		{"of unknown length", open + jump, 0x20, 0x1018, nil},
+		{"within the function", asked + jump, 0xe5, 0x1018, []uint64{0x1015, 0x1016, 0x1017}},
+	} {
+		body := code(tc.code)
+		body = append(body, make([]byte, 0x30-len(body))...)
+		high := byte(0)
+		if tc.cold > 0x80 {
+			high = 0xff
+		}
+		body = append(body, tc.cold, high, high, high, 0xe6, 0xff, 0xff, 0xff, 0xe7, 0xff, 0xff, 0xff)
+		body = append(body, make([]byte, 0x50-len(body))...)
+		body = append(body, 0xc3)
+		_, steps := stackflow.Follow(arch.AMD64, bytesAt{0x1000, body}, 0x1000, tc.end)
+		i := slices.IndexFunc(steps, func(s stackflow.Step) bool { return s.Addr == at })
+		if i < 0 {
+			t.Errorf("%s: no jump", tc.name)
+		} else if got := steps[i].To; !slices.Equal(got, tc.want) {
+			t.Errorf("%s: to %#x, want %#x", tc.name, got, tc.want)
+		}
+	}
+}

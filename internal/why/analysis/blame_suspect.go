@@ -78,7 +78,9 @@ func (t *tracer) suspect(inst *disasm.Inst, regs *arch.RegSet, why *reason.Reaso
 }
 
 // preserved reports whether functions of the witness's language preserve registers: those of Go do not.
-func (t *tracer) preserved(w *witness) bool { return w.vars == nil || w.vars.Convention() == where.ConventionC }
+func (t *tracer) preserved(w *witness) bool {
+	return w.vars == nil || w.vars.Convention() == where.ConventionC
+}
 
 // operand returns the memory operand of the access that failed.
 func operand(inst *disasm.Inst, regs *arch.RegSet, addr uint64, a *arch.Arch) (disasm.MemOperand, bool) {

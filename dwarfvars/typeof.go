@@ -88,7 +88,8 @@ func (r *Reader) TypeOf(swalk []*unwind.Frame, frame, call int, text string, var
 	return Type{in: s, t: t}, nil
 }
 
-// Bounds returns where the function around an address begins, and the first address behind it, of a function of one range; false if nothing tells.
+// Bounds returns the first address of the function around an address, and the first address behind the function;
+// false if that is not known, or if the function has several ranges.
 func (r *Reader) Bounds(addr arch.Address) (low, high arch.Address, ok bool) {
 	return (*readerWhere)(r).Bounds(addr)
 }

@@ -88,8 +88,8 @@ func (r *Reader) TypeOf(swalk []*unwind.Frame, frame, call int, text string, var
 	return Type{in: s, t: t}, nil
 }
 
-// Bounds returns the first address of the function around an address, and the first address behind the function;
-// false if that is not known, or if the function has several ranges.
+// Bounds returns the range of code around an address that one entry of the call frame information describes, from low up
+// to but not including high: a function, or a part of one that was split; false if nothing describes it.
 func (r *Reader) Bounds(addr arch.Address) (low, high arch.Address, ok bool) {
 	return (*readerWhere)(r).Bounds(addr)
 }

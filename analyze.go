@@ -64,7 +64,7 @@ func (t *Target) Analyze(ctx context.Context, o AnalyzeOptions) (*report.Report,
 	return t.AnalyzeWith(ctx, FactsOptions{}, o)
 }
 
-// AnalyzeWith is Facts.Analyze, for who asks of a moment only once. Nothing is kept for a second question.
+// AnalyzeWith is Facts.Analyze for callers who ask only once. Nothing is kept for a second question.
 func (t *Target) AnalyzeWith(ctx context.Context, how FactsOptions, o AnalyzeOptions) (*report.Report, error) {
 	f, err := t.factsKept(how, 0)
 	if err != nil {

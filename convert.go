@@ -15,10 +15,11 @@ type Converted struct {
 	Lost      []string // what the other format has no place for, in words
 }
 
-// Convert writes a core of Linux as a minidump, as Breakpad writes them, or a minidump of Linux as an ELF core: registers,
-// memory, mappings, modules, the signal, how the process was started. Of a minidump's modules whose headers it has not, the
-// files' headers are taken. to is the format to write, "core" or "minidump"; "" for the one that the dump has not. Other systems' minidumps and other processors than x86-64, i386, aarch64 and arm are an error. It may
-// not be called while another method runs.
+// Convert writes a core of Linux as a minidump, as Breakpad writes them, or a minidump of Linux as an ELF core:
+// registers, memory, mappings, modules, the signal, how the process was started. Where a minidump lacks the headers
+// of a module, those of the module's file are taken. to is the format to write, "core" or "minidump"; "" means the
+// other one than the dump's. Other systems' minidumps and other processors than x86-64, i386, aarch64 and arm are an
+// error. It may not be called while another method runs.
 func (t *Target) Convert(w io.Writer, to string) (*Converted, error) {
 	var out *convert.Written
 	var err error

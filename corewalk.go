@@ -190,9 +190,9 @@ func (t *Target) Minidump() *corestate.Minidump { return t.subject.Minidump() }
 // nil if the Target is a dump or the calling program.
 func (t *Target) Live() *livestate.Process { return t.subject.Live() }
 
-// Identity yields bytes that distinguish a dump from others of the same size, without
-// reading all of it: a core's notes or a minidump's streams, and the registers and the
-// top of the stack of the thread that crashed. Each slice is valid until the next one.
+// Identity yields bytes that tell a dump from others of the same size, without reading all of it: a core's notes or a
+// minidump's streams, and the registers and the top of the stack of the thread that crashed. Each slice is valid
+// until the next one.
 func (t *Target) Identity() iter.Seq[[]byte] { return subject.Identity(t.subject) }
 
 // Died returns the thread that the process died in; false if nothing says that it died.

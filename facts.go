@@ -13,10 +13,11 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// Facts tell what is known of a process at one moment: whole reports, and of single stacks, frames and variables what a report says of
-// them, for who asks about one at a time: a debugger's window, a prompt. Each fact is found when it is first asked for, and costs what it
-// takes alone; none depends on what was asked before. What is found and may be asked for again is kept: stacks that were walked, names.
-// Facts are not for concurrent use.
+// Facts tell what is known of a process at one moment. They make whole reports, and they answer questions about one
+// stack, frame or variable, in the words of a report, for callers who ask about one at a time: a debugger's window, a
+// prompt. Each fact is found when it is first asked for, and costs what it takes alone; none depends on what was
+// asked before. What is found and may be asked for again is kept: stacks that were walked, names. Facts are not for
+// concurrent use.
 type Facts struct {
 	t      *Target
 	now    subject.Moment
@@ -94,7 +95,7 @@ func (t *Target) factsKept(o FactsOptions, keep int) (*Facts, error) {
 	return f, nil
 }
 
-// Close releases the moment: a running process goes on.
+// Close ends the Facts. A running process that was held for them (WithHold) goes on.
 func (f *Facts) Close() {
 	if f.w != nil {
 		f.w.Close()
@@ -111,7 +112,8 @@ func (f *Facts) release() []report.Warning {
 	return f.now.Release()
 }
 
-// Ask begins a question: what is done until done is called has a budget of its own, as an analysis has, and ends when ctx is done.
+// Ask begins a question, which ends when done is called. All work in between has one budget of its own, as an
+// analysis has, and stops early when ctx is done.
 func (f *Facts) Ask(ctx context.Context) (done func()) {
 	f.engine.Begin()
 	if f.limit == nil {
@@ -130,11 +132,13 @@ func (f *Facts) Ask(ctx context.Context) (done func()) {
 	}
 }
 
-// Variables reads the variables of the frames of these stacks. It knows what calls led to, as far as code and registers tell.
+// Variables returns the Reader for variables of the frames of these stacks. It also knows which register values
+// survived calls, as far as the code of the callees proves it.
 func (f *Facts) Variables() *dwarfvars.Reader { return f.engine.Variables }
 
-// ValueAt reads an object of a language above the native code again, with other limits: report.Data.Address is where it is, and by the
-// runtime that found it (report.Frame.Stepper of a frame that has it). It is false if that reads no objects, or there is none.
+// ValueAt reads an object of Python, Java or another language above the native code again, with other limits. at is
+// the object's report.Data.Address, and by names the runtime that found it: the report.Frame.Stepper of a frame that
+// has it. It returns false if the runtime reads no objects, or if there is none at the address.
 func (f *Facts) ValueAt(by string, at unwind.Address, limits tasks.Limits) (report.Data, bool) {
 	return f.engine.ValueAt(by, at, limits)
 }
@@ -161,7 +165,7 @@ func (f *Facts) SetValues(o dwarfvars.Options) { f.engine.Values = o }
 // Threads lists the threads.
 func (f *Facts) Threads() ([]unwind.ThreadID, error) { return f.w.AvailableThreads() }
 
-// Thread returns the stack of a thread, of which nothing has been walked yet.
+// Thread returns the facts of a thread's stack. Nothing of it is walked before the first question.
 func (f *Facts) Thread(id unwind.ThreadID) *StackFacts {
 	return &StackFacts{f: f, walked: &unwind.Stack{Thread: id}}
 }
@@ -171,8 +175,8 @@ func (f *Facts) Tasks(ctx context.Context) iter.Seq2[*tasks.Task, error] {
 	return tasksOf(ctx, func() []tasks.Runtime { return f.t.taskRuntimes(f.now.State, f.own, f.limit) })
 }
 
-// Waits lists the threads and tasks with what each waits for, which takes a walk of each of their stacks. tasks.NewGraph makes of them who
-// waits for whom.
+// Waits lists the threads and tasks with what each waits for. It walks all their stacks. Give the list to
+// tasks.NewGraph to learn who waits for whom.
 func (f *Facts) Waits(ctx context.Context) (all []*tasks.Task, err error) {
 	defer f.Ask(ctx)()
 	if fault := f.t.guard(func() { all = f.engine.Waits(ctx) }); fault != nil {
@@ -181,7 +185,7 @@ func (f *Facts) Waits(ctx context.Context) (all []*tasks.Task, err error) {
 	return all, context.Cause(ctx)
 }
 
-// Task returns the stack of a task, of which nothing has been walked yet.
+// Task returns the facts of a task's stack. Nothing of it is walked before the first question.
 func (f *Facts) Task(t *tasks.Task) *StackFacts {
 	s := &StackFacts{f: f, task: t, walked: &unwind.Stack{Thread: t.Thread}}
 	if t.Start == nil {
@@ -197,7 +201,7 @@ func (f *Facts) Task(t *tasks.Task) *StackFacts {
 	return s
 }
 
-// StackFacts are those of one stack. Frames that were walked stay the same while more are.
+// StackFacts are the Facts of one stack. Walking further adds frames, and changes none of those before.
 type StackFacts struct {
 	f      *Facts
 	task   *tasks.Task // nil for a thread
@@ -230,7 +234,8 @@ func (s *StackFacts) Whole() bool {
 	return s.suspended() || s.walked.End != unwind.EndMaxFrames && (len(s.walked.Frames) > 0 || s.walked.Err != nil)
 }
 
-// Frames returns the frames that were walked, the youngest first. Those that a task is suspended in are none.
+// Frames returns the frames that were walked, youngest first. The frames of a suspended task that has no stack
+// (tasks.Task.Suspended) are not among them.
 func (s *StackFacts) Frames() []*unwind.Frame {
 	if s.suspended() {
 		return nil
@@ -241,8 +246,8 @@ func (s *StackFacts) Frames() []*unwind.Frame {
 // spareFrames is how many frames beyond those wanted are walked: the names of a frame may depend on its callers.
 const spareFrames = 8
 
-// Entries returns what a report has of the stack, without variables: at least n entries, if it has as many, and whether those are all.
-// An entry's number stays the same.
+// Entries returns the stack as a report has it, without variables: at least n entries if there are as many. all says
+// that there are no others. The entries' numbers never change. An entry is a frame or a call inlined into one.
 func (s *StackFacts) Entries(ctx context.Context, n int) (list []report.Frame, all bool, err error) {
 	if s.named == nil || len(s.entries()) < n && !s.all() {
 		want := min(max(n, 0), 1<<28)
@@ -297,8 +302,8 @@ func (s *StackFacts) End() string {
 	return s.f.engine.End(s.walked)
 }
 
-// EntryVariables returns all variables of entry number i, as a report has them, with their values as trees. They are nil where none are
-// known of. Entries returned the entry before.
+// EntryVariables returns all variables of entry number i, as a report has them, with their values as trees; nil if
+// none are known. Call it only for entries that Entries has returned.
 func (s *StackFacts) EntryVariables(i int) (args, locals []report.Variable) {
 	if s.named == nil {
 		return nil, nil

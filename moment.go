@@ -10,7 +10,7 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// A Moment is what all threads of a process were doing at one time.
+// A Moment is what all threads of a process did at one instant: their stacks, and what belongs to them.
 type Moment struct {
 	Stacks []*unwind.Stack // one for each thread; its Err says how the walk ended
 	Names  []string        // of the threads; "" if not known

@@ -88,7 +88,7 @@ func (s *Sampler) process(state subject.State) *tasks.Process {
 	return p
 }
 
-// Next is Target.Moment, and lists in Moment.Tasks where each task was.
+// Next takes the next Moment, as Target.Moment does, and fills in Moment.Tasks and Moment.Calls as well.
 func (s *Sampler) Next(ctx context.Context, opts ...unwind.Option) (*Moment, error) {
 	now, err := s.subject.Moment(func(mem arch.Memory, take func([][2]arch.Address)) {
 		for _, r := range s.runtimes {

@@ -109,8 +109,9 @@ func (d *anyDump) Close() error {
 	return err
 }
 
-// ForgetPages says that what was read of the dump is not needed again soon: the pages of its mapped file need not stay in this
-// process's memory. All of it can still be read. It is safe for concurrent use, and slices of the dump's bytes stay valid.
+// ForgetPages tells the system that what was read of the dump is not needed again soon: the pages of its mapped file
+// may leave this process's memory. All of it can still be read. It is safe for concurrent use, and slices of the
+// dump's bytes stay valid.
 func (d *anyDump) ForgetPages() {
 	if d.forget != nil {
 		d.forget()

@@ -24,8 +24,8 @@ type options struct {
 // through a pipe; "" (the default) is os.TempDir.
 func TempDir(dir string) Option { return func(o *options) { o.decomp.Dir = dir } }
 
-// MaxSize limits the size of such a dump, and how many of its bytes may be other than zero
-// and so take space on disk; 0 is the default limit.
+// MaxSize limits the size of a dump that is unpacked, and how many of its bytes may be other than zero and so take
+// space on disk; 0 is the default limit.
 func MaxSize(size, disk int64) Option {
 	return func(o *options) { o.decomp.MaxSize, o.decomp.MaxDisk = size, disk }
 }

@@ -20,7 +20,7 @@ type Reads struct {
 	also  *Reads                                  // During
 }
 
-// Record is the option that records in r what is read of a dump from its opening on.
+// Record makes Open record in r what is read of the dump.
 func Record(r *Reads) Option { return func(o *options) { o.reads = r } }
 
 // add records that n bytes from addr on were read.

@@ -29,17 +29,18 @@ func (e *ExpressionError) Unwrap() error { return e.Err }
 // AllCalls, as the call of Evaluate, looks for variables in all calls of a frame, the innermost first.
 const AllCalls = -1
 
-// A Convenience supplies the values of convenience variables, which no process has. name is what follows "$": "foo" of
-// $foo, and for values that were printed before "" of $, "1" of $1, "$" of $$, "$2" of $$2. It returns false for those that
-// there are not. Names of registers, $_siginfo and $_exitcode are not asked for.
+// A Convenience supplies the values of convenience variables, which no process has. name is what follows "$": "foo"
+// of $foo, and for values that were printed before "" of $, "1" of $1, "$" of $$, "$2" of $$2. It returns false for
+// variables that do not exist. Names of registers, $_siginfo and $_exitcode are not asked for.
 type Convenience func(name string) (Object, bool)
 
-// Evaluate returns what an expression names in frame number frame of a stack: q->head->next[3].name, *p, &x, arr[2:5],
-// (struct tile *)0x55d0, $rip, p@4, state == GREEN ? a * 2.5 : b, name == "abc", v.size(). Names are those of the variables
-// of the frame's function, of the calls inlined there, of members of this, of variables, functions and enumerators of the
-// program. call is the number of the call in Activation.Live, or AllCalls. Calls of methods that only read containers,
-// strings and smart pointers of libraries are answered by what is known of these; no function is called, and nothing is
-// changed. What convenience variables are is asked of vars, in order. The error is an *ExpressionError.
+// Evaluate returns what an expression names in frame number frame of a stack: q->head->next[3].name, *p, &x,
+// arr[2:5], (struct tile *)0x55d0, $rip, p@4, state == GREEN ? a * 2.5 : b, name == "abc", v.size(). Names are those
+// of the variables of the frame's function, of the calls inlined there, of members of this, of variables, functions
+// and enumerators of the program. call is the number of the call in Activation.Live, or AllCalls. Calls of methods
+// that only read containers, strings and smart pointers of libraries are answered by what is known of these; no
+// function is called, and nothing is changed. vars supply convenience variables; they are asked in order. The error
+// is an *ExpressionError.
 func (r *Reader) Evaluate(swalk []*unwind.Frame, frame, call int, expr string, vars ...Convenience) (Object, error) {
 	if frame < 0 || frame >= len(swalk) {
 		return Object{}, &ExpressionError{0, fmt.Errorf("frame %d of %d: %w", frame, len(swalk), ErrParam)}

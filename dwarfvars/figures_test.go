@@ -13,22 +13,28 @@ import (
 	"github.com/corewalk/corewalk/internal/fixture"
 )
 
-// The figures of docs/parity.md stand between two markers each, and are written by
-// this test: with -update, those of the fixtures; with -matrix as well, those of
-// the programs that are built.
+// The figures of docs/parity.md, and the list of all differences of docs/reference/differences.md, stand between two
+// markers each, and are written by this test: with -update, those of the fixtures; with -matrix as well, those of the
+// programs that are built.
 
-// writeFigures brings the page up to date, or fails when it is not.
+// writeFigures brings the pages up to date, or fails when they are not.
 func writeFigures(t *testing.T, fixtures, built *figures) {
 	t.Helper()
-	path := filepath.Join(fixture.Root(t), "docs", "parity.md")
+	writeBlocks(t, "docs/parity.md", "figures", fixtures.render(), built.render())
+	writeBlocks(t, "docs/reference/differences.md", "differences", bySubject(fixtures.differences()), byVariable(built.differences()))
+}
+
+func writeBlocks(t *testing.T, name, what, ofFixtures, ofBuilt string) {
+	t.Helper()
+	path := filepath.Join(fixture.Root(t), name)
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	page := string(data)
-	page = replaceBlock(t, page, "figures of the fixtures", "gdb "+gdbVersion(t), fixtures.render(bySubject))
+	page = replaceBlock(t, name, page, what+" of the fixtures", "gdb "+gdbVersion(t), ofFixtures)
 	if *matrix {
-		page = replaceBlock(t, page, "figures of the built programs", toolVersions(t), built.render(byVariable))
+		page = replaceBlock(t, name, page, what+" of the built programs", toolVersions(t), ofBuilt)
 	}
 	if page == string(data) {
 		t.Logf("%s: current", path)
@@ -46,17 +52,17 @@ func writeFigures(t *testing.T, fixtures, built *figures) {
 
 // replaceBlock puts a text between the markers of a page. Without -update, one that
 // is of other tools stays: it cannot be judged here.
-func replaceBlock(t *testing.T, page, what, tools, text string) string {
+func replaceBlock(t *testing.T, name, page, what, tools, text string) string {
 	t.Helper()
 	begin, end := "<!-- "+what+" -->\n", "<!-- end of "+what+" -->"
 	head, rest, ok := strings.Cut(page, begin)
 	old, tail, ok2 := strings.Cut(rest, end)
 	if !ok || !ok2 {
-		t.Fatalf("docs/parity.md has no place for the %s", what)
+		t.Fatalf("%s has no place for the %s", name, what)
 	}
 	by := "\nWith " + tools + ".\n\n"
 	if !*update && !strings.HasPrefix(old, by) {
-		t.Logf("the %s in docs/parity.md are not of %s: not compared", what, tools)
+		t.Logf("the %s in %s are not of %s: not compared", what, name, tools)
 		return page
 	}
 	return head + begin + by + text + "\n" + end + tail
@@ -77,13 +83,20 @@ func toolVersions(t *testing.T) string {
 	return strings.Join(versions, ", ")
 }
 
-// render writes the figures: totals, a row for each group, the causes, and every
-// difference as list says.
-func (f *figures) render(list func([]difference) string) string {
+// total is that of all groups.
+func (f *figures) total() *parity {
 	total := newParity()
 	for _, p := range f.groups {
 		total.add(p)
 	}
+	return total
+}
+
+func (f *figures) differences() []difference { return f.total().differences }
+
+// render writes the figures: totals, a row for each group, and the causes.
+func (f *figures) render() string {
+	total := f.total()
 	agree, all := total.agreeing()
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d of %d variables agree (%s); %d differ for a known cause, %d for none. %d of corewalk's "+
@@ -107,7 +120,6 @@ func (f *figures) render(list func([]difference) string) string {
 	for _, verdict := range slices.Sorted(maps.Keys(total.verdicts)) {
 		fmt.Fprintf(&b, "| %s | %d |\n", verdict, total.verdicts[verdict])
 	}
-	b.WriteString("\nEvery difference:\n\n" + list(total.differences))
 	return b.String()
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/corewalk/corewalk/libstate"
 )
 
-// A Named is a type or a variable that a module declares outside of functions.
+// A Named is a type, or a variable outside of functions, that a module declares.
 type Named struct {
 	Name string // with the scopes around it, as the language writes it
 	Kind string // "struct", "class", "union", "enum", "typedef", "type" for those that a language has by itself, "variable"

@@ -88,7 +88,8 @@ func (r *Reader) TypeOf(swalk []*unwind.Frame, frame, call int, text string, var
 	return Type{in: s, t: t}, nil
 }
 
-// Bounds returns where the function around an address begins, and the first address behind it, of a function of one range; false if nothing tells.
+// Bounds returns the range of code around an address that one entry of the call frame information describes, from low up
+// to but not including high: a function, or a part of one that was split; false if nothing describes it.
 func (r *Reader) Bounds(addr arch.Address) (low, high arch.Address, ok bool) {
 	return (*readerWhere)(r).Bounds(addr)
 }

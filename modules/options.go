@@ -123,10 +123,9 @@ func WithSymbolFetcher(f SymbolFetcher) Option {
 	}
 }
 
-// WithKept keeps what was decompressed of files in dir, an absolute path, and takes it from
-// there the next time. It is made if it is missing, and used only if it belongs to this user and
-// nobody else may write to it. limit bounds what is kept in bytes; with 0 it is read and
-// nothing is written. Writing is the last that Set.Close and Cache.Close do.
+// WithKept keeps what was decompressed of files in dir, an absolute path, and takes it from there the next time. It
+// is made if it is missing, and used only if it belongs to this user and nobody else may write to it. limit bounds
+// what is kept in bytes; with 0 it is read and nothing is written. Set.Close and Cache.Close write last of all.
 func WithKept(dir string, limit int64) Option {
 	return func(c *config) {
 		c.kept = kept.New(dir, limit)

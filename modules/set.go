@@ -110,8 +110,8 @@ func New(ctx context.Context, mem arch.Memory, opts ...Option) (*Set, error) {
 	return &Set{cache: images, finder: finder, mem: mem, force: c.force, open: open, release: release, entries: map[string]*setEntry{}, said: c.said}, nil
 }
 
-// Keep writes to disk what is to be kept of the files between runs, as Close does, and releases nothing. Afterwards the
-// Set may only be closed.
+// Keep writes to disk what is to be kept between runs, as Close does, but releases nothing. After it, only Close may
+// be called.
 func (s *Set) Keep() { s.cache.Keep() }
 
 // Close releases the files. Do not use anything that came from the set afterwards.

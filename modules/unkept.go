@@ -50,8 +50,9 @@ func AddUnkept(list []Unkept, more ...Unkept) []Unkept {
 	return list
 }
 
-// KeepAlso decompresses what another process could not keep; Close keeps it (WithKept). The list may come from a process that a dump has
-// taken over: only files of packages are read, at most 64 MB of what is in them.
+// KeepAlso decompresses the parts of files that another process listed (Unkept) because it could not write; Close
+// keeps them (WithKept). The list may come from a process that a dump has taken over: only files of packages are
+// read, at most 64 MB of what is in them.
 func (c *Cache) KeepAlso(list []Unkept) error {
 	if len(list) == 0 {
 		return nil

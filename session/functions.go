@@ -110,7 +110,7 @@ func (s *Session) begins(entry arch.Address) (at report.Source) {
 	return at
 }
 
-// A Name is a type or a variable that a module declares outside of functions.
+// A Name is a type, or a variable outside of functions, that a module declares.
 type Name struct {
 	dwarfvars.Named
 	Module string // the module's path

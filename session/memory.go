@@ -189,8 +189,8 @@ func (s *Session) focused(ctx context.Context, st *stack) (Frame, error) {
 	return s.frame(st, at), nil
 }
 
-// Address returns the value of an expression as a number: an integer, or the address that a pointer has. What convenience variables
-// are is asked of vars, as Evaluate does.
+// Address returns the value of an expression as a number: an integer, or the address in a pointer. vars supply
+// convenience variables, as for Evaluate.
 func (s *Session) Address(ctx context.Context, id FrameID, expr string, vars ...Convenience) (n uint64, err error) {
 	err = s.guarded(ctx, func() error {
 		f, err := s.at(id)

@@ -184,8 +184,8 @@ func (s *Session) analyze(ctx context.Context, o corewalk.AnalyzeOptions) (*repo
 	return s.facts.Analyze(ctx, o)
 }
 
-// Crash says why the process died, and of which thread; nil if nothing says that it died. Other threads are not walked. Do not
-// change it.
+// Crash says why the process died, and in which thread; nil if nothing says that it died. It walks that thread only.
+// Do not change the result.
 func (s *Session) Crash(ctx context.Context) (c *report.Crash, err error) {
 	err = s.guarded(ctx, func() error {
 		r, err := s.crash(ctx)

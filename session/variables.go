@@ -463,9 +463,9 @@ func fromValue(val dwarfvars.Value) Variable {
 // A Convenience supplies the values of convenience variables, those that Evaluate returned before: see dwarfvars.Convenience.
 type Convenience func(name string) (Variable, bool)
 
-// Evaluate returns what an expression names in a frame: see dwarfvars.Reader.Evaluate, and in frames of languages above the
-// native code the names, attributes and elements of its variables, len(x), and comparisons. What convenience variables are
-// is asked of vars, in order.
+// Evaluate returns what an expression names in a frame: see dwarfvars.Reader.Evaluate, and in frames of languages
+// above the native code the names, attributes and elements of its variables, len(x), and comparisons. vars supply
+// convenience variables; they are asked in order.
 func (s *Session) Evaluate(ctx context.Context, id FrameID, expr string, vars ...Convenience) (v Variable, err error) {
 	err = s.guarded(ctx, func() error {
 		f, err := s.at(id)

@@ -44,7 +44,7 @@ func (a *asked) add(lib *libstate.Library, s unwind.Symbol) {
 	a.list[k] = s
 }
 
-// Asked lists the symbols of a library that were found so far, by their addresses; none without Recording.
+// Asked lists the symbols of a library that were found so far, in order of their addresses; none without Recording.
 func (l *Lookup) Asked(lib *libstate.Library) []unwind.Symbol {
 	if l.asked == nil {
 		return nil

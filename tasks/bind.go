@@ -1,8 +1,8 @@
 package tasks
 
-// Bind says of tasks of one scheduler that run on tasks of another what follows for their waits. A task in a call outside its
-// own runtime waits for what its thread waits for. A thread that holds something and is kept for one task, which it does not run
-// now, waits for that task; it is added if it is not among all.
+// Bind completes the waits of tasks of one scheduler that run on tasks of another, such as goroutines on threads. A
+// task in a call outside its own runtime waits for what its thread waits for. A thread that holds something and is
+// kept for one task, which it does not run now, waits for that task; it is added if it is not among all.
 func Bind(all []*Task) []*Task {
 	threads := map[uint64]*Task{}
 	holds := map[uint64]bool{}

@@ -58,7 +58,8 @@ type Call struct {
 	Variables func(locals bool, limits Limits) (args, own []SuspendedVariable)
 }
 
-// A Valuer is a Runtime that reads an object again by its address, for who looks for parts that were left out of its value.
+// A Valuer is a Runtime that can read an object again by its address, for callers who want parts that were left out
+// of its value.
 type Valuer interface {
 	// ValueAt reads the object at the Address of a value of this runtime; false if there is none. It is called while the
 	// process's memory is as it was.
@@ -73,7 +74,7 @@ type Limits struct {
 	Depth    int // of nested values
 }
 
-// At returns how many elements are read of a value so deep in others: 0 for the value itself.
+// At returns how many elements are read of a value at a depth: 0 is the value itself, 1 its parts.
 func (l Limits) At(depth int) int {
 	if depth > 0 && l.Inner > 0 {
 		return min(l.Inner, l.Elements)
@@ -84,7 +85,7 @@ func (l Limits) At(depth int) int {
 // mostOf is the highest limit that somebody may ask for.
 const mostOf = 1 << 20
 
-// Or returns the limits, with those of d where there are none.
+// Or returns the limits; fields that are 0 are taken from d.
 func (l Limits) Or(d Limits) Limits {
 	one := func(own, other int) int {
 		if own <= 0 {
@@ -95,7 +96,8 @@ func (l Limits) Or(d Limits) Limits {
 	return Limits{one(l.Elements, d.Elements), l.Inner, one(l.String, d.String), one(l.Depth, d.Depth)}
 }
 
-// Parts is how many values within a value are read: as many as d where only short values are asked for, else more, in proportion.
+// Parts returns how many values within one value are read: d for short values, and more in proportion where longer
+// ones are asked for.
 func (l Limits) Parts(d int) int {
 	if l == (Limits{}) {
 		return d
@@ -118,15 +120,17 @@ type ThreadNamer interface {
 	ThreadName(thread unwind.ThreadID) string
 }
 
-// A ThreadNoter is a Runtime that knows of its threads what they have, such as the lock of an interpreter.
+// A ThreadNoter is a Runtime that knows something about its threads, such as which one has the lock of an
+// interpreter.
 type ThreadNoter interface {
-	// ThreadNotes says it in short, stable phrases, "has the GIL"; nil if there is nothing to say.
+	// ThreadNotes returns what is known of a thread, in short, stable phrases: "has the GIL"; nil if there is nothing to
+	// say.
 	ThreadNotes(thread unwind.ThreadID) []string
 }
 
-// A Server is a Runtime that knows which request of the web a thread serves.
+// A Server is a Runtime that knows which HTTP request a thread serves.
 type Server interface {
-	// Request returns it; false if there is none. Secrets may be in it: who shows it masks them.
+	// Request returns the request; false if there is none. It may contain secrets, which whoever shows it must mask.
 	Request(thread unwind.ThreadID) (Request, bool)
 }
 

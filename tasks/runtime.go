@@ -123,7 +123,7 @@ type Resolver interface {
 	Resolve(ctx context.Context, all []*Task, walk func(context.Context, unwind.ThreadID) []*unwind.Frame)
 }
 
-// A Linker is a Waiter that can tell who could end waits, once the stacks of all tasks are known.
+// A Linker is a Waiter that can tell who could end the waits of tasks, once the stacks of all tasks are known.
 type Linker interface {
 	Waiter
 	// Links begins to collect the stacks of tasks.
@@ -132,20 +132,21 @@ type Linker interface {
 
 // Links finds who could end the waits of a runtime's tasks. One goroutine may use it.
 type Links interface {
-	// Saw takes note of a task after its Wait is known, and of what is needed of its frames. Its Start and Handle
-	// may be gone afterwards.
+	// Saw is called for each task once its Wait is known. It must copy what it needs of frames: the task's Start and
+	// Handle may be gone afterwards.
 	Saw(t *Task, frames []*unwind.Frame)
 	// Link adds Holders to the Waits of the tasks that were seen.
 	Link(ctx context.Context)
 }
 
-// A Sampled runtime can be read at one moment after another of a running process.
+// A Sampled runtime can be read again and again while a process runs, at one moment after the other.
 type Sampled interface {
 	Runtime
-	// Needs says what of memory has to be of one moment to list the tasks and to walk their stacks. It is called while the process
-	// is stopped: take copies ranges, first and exclusive last address, which mem has afterwards.
+	// Needs copies the memory that must be of one moment, to list the tasks and to walk their stacks. It is called while
+	// the process is stopped. take copies ranges, each from its first address to the one after its last; afterwards mem
+	// has them.
 	Needs(mem arch.Memory, take func(ranges [][2]arch.Address))
-	// At is the same runtime at another moment of the same process.
+	// At returns the same runtime for another moment of the same process.
 	At(now *Process) Runtime
 }
 

@@ -97,7 +97,7 @@ type Task struct {
 	Handle any
 }
 
-// A Start is where the walk of a stack begins that no thread is running on.
+// A Start is where a walk begins on a stack that no thread is running on.
 type Start struct {
 	Regs arch.RegSet
 	// AfterCall says that the pc is a return address: its call is looked up, not the

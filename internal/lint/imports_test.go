@@ -101,6 +101,7 @@ var floors = map[string]int{
 	"internal/vars/values":               2,
 	"internal/vars/where":                2,
 	"internal/vars/paths":                0,
+	"internal/files/jitmaps":             3,
 	"internal/files/libraries":           2,
 	"libstate":                           1,
 	"internal/vars/unknown":              0,
@@ -123,6 +124,7 @@ var floors = map[string]int{
 	"internal/format/dwarf/op":  -1,
 	"internal/format/elffile":   -1,
 	"internal/format/exidx":     -1,
+	"internal/format/jitmap":    -1,
 	"internal/format/gopclntab": -1,
 	"internal/code/disasm":      -1,
 

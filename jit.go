@@ -27,13 +27,10 @@ func (t *Target) jitMapping(addr unwind.Address) (libstate.Mapping, bool) {
 func (t *Target) madeCode() *jitmaps.Maps {
 	by := t.subject.Recorder()
 	return jitmaps.New(jitmaps.Process{PID: cmp.Or(by.PID, t.subject.ProcessID()), Owner: by.Owner, Files: t.images, Memory: t.subject.DumpMemory(), Mappings: t.subject.Mappings,
-		MadeCode: func(addr unwind.Address) bool {
+		Code: func(addr unwind.Address) (code, library bool) {
 			m, ok := t.subject.MappingAt(addr)
-			if !ok || m.Perm&libstate.Exec == 0 {
-				return false
-			}
-			_, library := t.subject.LibraryTracker().LibraryAt(addr)
-			return !library
+			_, library = t.subject.LibraryTracker().LibraryAt(addr)
+			return ok && m.Perm&libstate.Exec != 0, library
 		},
 		Warn: func(path string, err error) {
 			t.lateMu.Lock()

@@ -3,6 +3,7 @@ package find
 import (
 	"iter"
 	"path/filepath"
+	"strings"
 )
 
 // Written proposes files that a process wrote at a path: below the sysroots, and, by its name, beside the dump. Links lead to nothing outside of these
@@ -25,4 +26,11 @@ func (f *Finder) Written(path string, here bool) iter.Seq[string] {
 			}
 		}
 	}
+}
+
+// IsJitdump reports whether a file is called as those in which compilers record the code that they make: jit-PID.dump.
+func IsJitdump(path string) bool {
+	name, ok := strings.CutPrefix(BaseName(path), "jit-")
+	name, dump := strings.CutSuffix(name, ".dump")
+	return ok && dump && name != "" && strings.Trim(name, "0123456789") == ""
 }

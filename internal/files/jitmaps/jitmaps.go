@@ -25,8 +25,8 @@ type Process struct {
 	Memory arch.Memory
 	// Mappings lists the mappings with their files: jitdump files are among them.
 	Mappings func() []libstate.Mapping
-	// MadeCode reports whether an address is code that belongs to no library.
-	MadeCode func(arch.Address) bool
+	// Code reports whether an address is code, and whether it belongs to a library.
+	Code func(arch.Address) (code, library bool)
 	// Warn is told of files that cannot be used.
 	Warn func(path string, err error)
 }
@@ -115,9 +115,13 @@ func (m *Maps) check(f *jitmap.Map) error {
 	n, good := 0, 0
 	step := max(1, f.Len()/samples)
 	for i := 0; i < f.Len(); i += step {
-		n++
-		if m.p.MadeCode(f.At(i).Start) {
+		switch code, library := m.p.Code(f.At(i).Start); {
+		case library: // all processes of the same program may have it there
+		case code:
 			good++
+			fallthrough
+		default:
+			n++
 		}
 	}
 	if good*fewest < n {

@@ -29,8 +29,8 @@ type dump struct {
 	order binary.ByteOrder
 	debug map[uint64]int32 // index of the lines of code that comes later, by its address
 	byPos map[uint64]int   // by its address, the last record of the code there
-	high  bool             // each line found so far is textOffset too high
-	seen  bool             // a line was found
+	// Of how many functions the first line is textOffset behind their beginning, or further, and of how many it is not.
+	high, low int
 }
 
 // ParseJitdump reads a jitdump file. The Functions refer to data. What follows a damaged record is left out: Damaged says so; the last
@@ -44,7 +44,7 @@ func parseDump(data []byte, most int) (*Map, error) {
 	if len(data) > maxFile {
 		return nil, errTooLarge
 	}
-	d := &dump{order: binary.LittleEndian, debug: map[uint64]int32{}, byPos: map[uint64]int{}, high: true}
+	d := &dump{order: binary.LittleEndian, debug: map[uint64]int32{}, byPos: map[uint64]int{}}
 	d.data = data
 	if d.order.Uint32(data) != magic {
 		d.order = binary.BigEndian
@@ -76,7 +76,7 @@ func parseDump(data []byte, most int) (*Map, error) {
 		}
 		at += size
 	}
-	if d.seen && d.high {
+	if d.high > 8*d.low { // in others, nearly every function has a line where it begins
 		d.shift = textOffset
 	}
 	m := d.Map

@@ -168,6 +168,29 @@ func TestLinesOfV8(t *testing.T) {
 	}
 }
 
+// TestLinesInDoubt: of V8's files some are damaged, and some are of bytecode.
+func TestLinesInDoubt(t *testing.T) {
+	for name, write := range map[string]func(w *writer){
+		"file":           func(w *writer) { w.lines(0x1000, "a\x01.js", 0x1000); w.load(0x1000, "f", "abcd") },
+		"no UTF-8":       func(w *writer) { w.lines(0x1000, "\xe7.js", 0x1000); w.load(0x1000, "f", "abcd") },
+		"address behind": func(w *writer) { w.lines(0x1000, "a.js", 0x1000, 0x1005); w.load(0x1000, "f", "abcd") },
+		"address before": func(w *writer) { w.lines(0x1000, "a.js", 0xfff, 0x1001); w.load(0x1000, "f", "abcd") },
+		"interpreted":    func(w *writer) { w.lines(0x1000, "a.js", 0x1000); w.load(0x1000, "JS:~f a.js:1:1", "abcd") },
+		"baseline":       func(w *writer) { w.lines(0x1000, "a.js", 0x1000); w.load(0x1000, "JS:^f a.js:1:1", "abcd") },
+	} {
+		w := newWriter(binary.LittleEndian)
+		write(w)
+		m, err := ParseJitdump(w.b)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		f, found := m.Find(0x1003)
+		if file, line, ok := f.Line(0x1003); !found || ok {
+			t.Errorf("%s: %s:%d", name, file, line)
+		}
+	}
+}
+
 func TestJitdumpDamaged(t *testing.T) {
 	good := newWriter(binary.LittleEndian)
 	good.load(0x1000, "first", "abcd")

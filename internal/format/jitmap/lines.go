@@ -1,6 +1,12 @@
 package jitmap
 
-import "encoding/binary"
+import (
+	"bytes"
+	"encoding/binary"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
 
 // Lines are kept as they are in the file, and read when they are asked for: most functions are never.
 type lines struct {
@@ -33,15 +39,15 @@ func (d *dump) debugInfo(b []byte) bool {
 	return true
 }
 
-// measure finds out whether the addresses of all lines are too high.
+// measure counts whether the first line of a function is so far behind its beginning.
 func (d *dump) measure(l *lines, start uint64) {
-	if !d.high {
-		return
-	}
 	l.each(func(addr uint64, _ int, _ []byte) bool {
-		d.seen = true
-		d.high = addr >= start+textOffset
-		return d.high
+		if addr >= start+textOffset {
+			d.high++
+		} else {
+			d.low++
+		}
+		return false
 	})
 }
 
@@ -67,17 +73,36 @@ func (l *lines) each(yield func(addr uint64, line int, file []byte) bool) {
 	}
 }
 
-// Line returns the source line of the code at an address of the function: that of the last entry up to there.
+// Line returns the source line of the code at an address of the function: that of the last entry up to there. V8 writes entries that
+// are damaged, and of the code that runs bytecode, or was made of it as it is, offsets of bytecode: nothing is known then.
 func (f *Function) Line(addr uint64) (file string, line int, ok bool) {
+	if bytecode(f.Name) {
+		return "", 0, false
+	}
 	var name []byte
-	best := uint64(0)
+	best, sound := uint64(0), true
 	f.lines.each(func(at uint64, n int, of []byte) bool {
-		if at -= f.shift; at <= addr && at >= f.Start && (!ok || at >= best) {
+		at -= f.shift
+		sound = at-f.Start <= f.Size && isText(of)
+		if at <= addr && (!ok || at >= best) {
 			best, line, name, ok = at, n, of, true
 		}
-		return true
+		return sound
 	})
-	return string(name[:min(len(name), maxName)]), line, ok && line > 0 && len(name) > 0
+	if !ok || !sound || line <= 0 || len(name) == 0 {
+		return "", 0, false
+	}
+	return string(name), line, true
+}
+
+// bytecode reports whether V8 names code so that is interpreted or that its baseline compiler made.
+func bytecode(name string) bool {
+	return strings.HasPrefix(name, "JS:~") || strings.HasPrefix(name, "JS:^")
+}
+
+// isText reports whether a path can be one.
+func isText(b []byte) bool {
+	return len(b) <= maxName && utf8.Valid(b) && !bytes.ContainsFunc(b, unicode.IsControl)
 }
 
 func word64(b []byte, big bool) uint64 {

@@ -84,6 +84,7 @@ var floors = map[string]int{
 	"report":                             2,
 	"tasks":                              3,
 	"internal/runtimes/coro":             4,
+	"internal/runtimes/ghc":              4,
 	"internal/runtimes/golang":           4,
 	"internal/runtimes/lua":              4,
 	"internal/runtimes/native":           4,

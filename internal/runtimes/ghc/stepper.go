@@ -2,12 +2,12 @@ package ghc
 
 import (
 	"context"
+	"encoding/binary"
 	"iter"
 	"strings"
 	"sync"
 
 	"github.com/corewalk/corewalk/internal/procmem"
-	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -89,7 +89,7 @@ func (h *Haskell) CallerFrame(in, out *unwind.Frame) unwind.Status {
 	if !known {
 		return gap(out, "the frame of Haskell's stack is not known: rbp was not recovered")
 	}
-	if entered || e.suspended(in, lib, s, sp) {
+	if entered || e.own(in, s, sp) {
 		next, why := e.next(sp, in.RA(), entered)
 		switch {
 		case next == 0 && why == "":
@@ -161,8 +161,7 @@ func (e *engine) callsRun(ra uint64) bool {
 	if len(b) != 5 {
 		return false
 	}
-	rel := uint32(b[1]) | uint32(b[2])<<8 | uint32(b[3])<<16 | uint32(b[4])<<24
-	return b[0] == 0xe8 && ra+uint64(int64(int32(rel))) == e.run
+	return b[0] == 0xe8 && ra+relative(b[1:]) == e.run
 }
 
 // An engine is GHC's runtime in a process. Concurrent use is allowed.
@@ -175,22 +174,47 @@ type engine struct {
 	resume      uint64 // resumeThread; 0 if it is not known
 }
 
-// suspended reports whether a frame in Haskell's code called C so that other threads of Haskell may run meanwhile: then the youngest frame of Haskell's stack is
-// its own, at which it goes on. What it calls next is resumeThread.
-func (e *engine) suspended(in *unwind.Frame, lib *libstate.Library, s unwind.Symbol, sp uint64) bool {
-	own, ok := e.LookupWord(sp)
-	if !ok || own < s.Addr || own-s.Addr >= max(s.Size, 1) || in.LookupAddr() == in.RA() {
+// own reports whether the youngest frame of Haskell's stack, at sp, belongs to the code that runs in a frame, and not to its caller. Code called C so that other
+// threads of Haskell may run meanwhile, and goes on at its frame: what it calls next is resumeThread. Or it went on from its frame, which stays until it jumps
+// elsewhere: no other code that can be returned to begins between that and the call.
+func (e *engine) own(in *unwind.Frame, s unwind.Symbol, sp uint64) bool {
+	at, ok := e.LookupWord(sp)
+	if !ok || at < s.Addr || at-s.Addr >= s.Size {
 		return false
 	}
-	b := e.Bytes(in.RA(), behindCall)
+	return in.LookupAddr() != in.RA() && e.resumes(in.RA()) || at <= in.LookupAddr() && !e.otherTable(at, in.LookupAddr())
+}
+
+// resumes reports whether resumeThread is called right behind an address.
+func (e *engine) resumes(pc uint64) bool {
+	b := e.Some(pc, behindCall)
 	for i := 0; i+5 <= len(b); i++ {
-		rel := uint32(b[i+1]) | uint32(b[i+2])<<8 | uint32(b[i+3])<<16 | uint32(b[i+4])<<24
-		if b[i] == 0xe8 && in.RA()+uint64(i)+5+uint64(int64(int32(rel))) == e.resume {
+		if b[i] == 0xe8 && pc+uint64(i)+5+relative(b[i+1:]) == e.resume {
 			return true
 		}
 	}
 	return false
 }
+
+// otherTable reports whether the table of a frame may be between two addresses of code.
+func (e *engine) otherTable(from, to uint64) bool {
+	if to-from > longestBlock {
+		return true
+	}
+	b := e.Bytes(from, int(to-from))
+	for i := 8; i+8 <= len(b); i += 8 {
+		if typ := uint32(relative(b[i:])); typ == e.stop-(stop-small) || typ == e.stop-(stop-big) {
+			return true
+		}
+	}
+	return false
+}
+
+// longestBlock is how much code is looked through, in bytes.
+const longestBlock = 1 << 14
+
+// relative is the distance in a call.
+func relative(b []byte) uint64 { return uint64(int64(int32(binary.LittleEndian.Uint32(b)))) }
 
 // behindCall is how far behind the call of C that of resumeThread is, at most, in bytes.
 const behindCall = 48

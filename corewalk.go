@@ -118,7 +118,7 @@ func open(ctx context.Context, s subject.Subject, name string, cfg *config) (*Ta
 		table, t.libWarnings = s.BuildLibraries(t.images)
 		table.SetLate(t.mayBeJIT, t.jitLibraries)
 		s.SetBacking(t.images)
-		how := []symlookup.Option{symlookup.WithRelocated(s.Arch(), s.DumpMemory())}
+		how := []symlookup.Option{symlookup.WithRelocated(s.Arch(), s.DumpMemory()), symlookup.WithMadeCode(t.madeCode())}
 		if cfg.reads != nil {
 			how = append(how, symlookup.Recording())
 		}

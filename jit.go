@@ -1,6 +1,10 @@
 package corewalk
 
 import (
+	"cmp"
+	"fmt"
+
+	"github.com/corewalk/corewalk/internal/files/jitmaps"
 	"github.com/corewalk/corewalk/internal/files/libraries"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/report"
@@ -17,6 +21,22 @@ func (t *Target) mayBeJIT(addr unwind.Address) bool {
 func (t *Target) jitMapping(addr unwind.Address) (libstate.Mapping, bool) {
 	m, ok := t.subject.MappingAt(addr)
 	return m, ok && m.Perm&libstate.Exec != 0 && m.Path == ""
+}
+
+// madeCode names the code that compilers made in the process by what they recorded of it for profilers.
+func (t *Target) madeCode() *jitmaps.Maps {
+	by := t.subject.Recorder()
+	return jitmaps.New(jitmaps.Process{PID: cmp.Or(by.PID, t.subject.ProcessID()), Owner: by.Owner, Files: t.images, Memory: t.subject.DumpMemory(), Mappings: t.subject.Mappings,
+		Code: func(addr unwind.Address) (code, library bool) {
+			m, ok := t.subject.MappingAt(addr)
+			_, library = t.subject.LibraryTracker().LibraryAt(addr)
+			return ok && m.Perm&libstate.Exec != 0, library
+		},
+		Warn: func(path string, err error) {
+			t.lateMu.Lock()
+			defer t.lateMu.Unlock()
+			t.lateWarnings = append(t.lateWarnings, report.Warning{Code: "jit", Message: fmt.Sprintf("%s: %v", path, err)})
+		}})
 }
 
 // jitLibraries finds the code that JIT compilers have registered through GDB's interface.

@@ -2,6 +2,7 @@ package corewalk
 
 import (
 	"github.com/corewalk/corewalk/internal/runtimes/coro"
+	"github.com/corewalk/corewalk/internal/runtimes/ghc"
 	"github.com/corewalk/corewalk/internal/runtimes/golang"
 	"github.com/corewalk/corewalk/internal/runtimes/hotspot"
 	"github.com/corewalk/corewalk/internal/runtimes/lua"
@@ -44,6 +45,9 @@ var runtimeKinds = [...]runtimeKind{
 	{find: php.Find, shows: php.Shows,
 		walks: func(p func() *tasks.Process) walkingRuntime { return php.NewCompiled(p) },
 		again: func(_ tasks.Runtime, p func() *tasks.Process) walkingRuntime { return php.NewCompiled(p) }},
+	{find: ghc.Find,
+		walks: func(p func() *tasks.Process) walkingRuntime { return ghc.New(p) },
+		again: func(_ tasks.Runtime, p func() *tasks.Process) walkingRuntime { return ghc.New(p) }},
 	{find: hotspot.Find,
 		walks: func(p func() *tasks.Process) walkingRuntime { return hotspot.New(p) },
 		again: func(r tasks.Runtime, p func() *tasks.Process) walkingRuntime { return r.(*hotspot.Java).At(p) }},

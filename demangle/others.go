@@ -3,7 +3,7 @@ package demangle
 import "strings"
 
 // otherName demangles a name of a language whose names no prefix of the Itanium C++ ABI marks: D, Swift, OCaml, Free Pascal,
-// Crystal. It returns false unless it understands the whole name.
+// Crystal, Haskell. It returns false unless it understands the whole name.
 func otherName(s string, o Options) (string, bool) {
 	if len(s) < 5 || len(s) > MaxInput {
 		return "", false
@@ -21,6 +21,8 @@ func otherName(s string, o Options) (string, bool) {
 		return crystalName(s[1:], o)
 	case s[0] >= 'A' && s[0] <= 'Z' && strings.Contains(s, "_$$_"):
 		return pascalName(s, o)
+	case s[0] >= 'A' && s[0] <= 'z':
+		return haskellName(s)
 	}
 	return "", false
 }

@@ -33,6 +33,22 @@ func TestOtherLanguages(t *testing.T) {
 		{"$s4mainF", "$s4mainF", "$s4mainF"},
 		{"$s99main3fooyyF", "$s99main3fooyyF", "$s99main3fooyyF"},
 
+		{"Main_zdwcharge_info", "Main.$wcharge", "Main.$wcharge"},
+		{"Main_main1_info", "Main.main1", "Main.main1"},
+		{"base_GHCziBase_map_info", "GHC.Base.map", "GHC.Base.map"},
+		{"base_GHCziBase_zpzp_closure", "GHC.Base.++", "GHC.Base.++"},
+		{"ghczmprim_GHCziTuple_Z3T_con_info", "GHC.Tuple.(,,)", "GHC.Tuple.(,,)"},
+		{"base_GHCziBase_z3bbU_info", "GHC.Base.λ", "GHC.Base.λ"},
+		{"containerszm0zi6zi5_DataziMapziInternal_insertzuz_info", "containerszm0zi6zi5_DataziMapziInternal_insertzuz_info", "containerszm0zi6zi5_DataziMapziInternal_insertzuz_info"},
+		{"Main_f_size", "Main_f_size", "Main_f_size"},
+		{"Shop_charge_info", "Shop_charge_info", "Shop_charge_info"}, // may be C's
+		{"my_zebra_info", "my_zebra_info", "my_zebra_info"},
+		{"base_GHCzi_map_info", "base_GHCzi_map_info", "base_GHCzi_map_info"},
+		{"base_GHCziBase_z99U_info", "GHC.Base.\u0099", "GHC.Base.\u0099"},
+		{"base_GHCziBase_zffffffU_info", "base_GHCziBase_zffffffU_info", "base_GHCziBase_zffffffU_info"},
+		{"base_GHCziBase_Z99T_info", "base_GHCziBase_Z99T_info", "base_GHCziBase_Z99T_info"},
+		{"base_GHCziBase__info", "base_GHCziBase__info", "base_GHCziBase__info"},
+
 		{"camlFoo__bar_123", "Foo.bar", "Foo.bar"},
 		{"camlStdlib__List__fold_left_275", "Stdlib.List.fold_left", "Stdlib.List.fold_left"},
 		{"camlStdlib__List.map_42", "Stdlib.List.map", "Stdlib.List.map"},

@@ -48,11 +48,26 @@ func (s *DebugStepper) restore(x *cfiScratch, row *cfi.Row, cfa uint64, in, out 
 	out.SetCalleeCFA(cfa)
 	out.SetDoubtful(x.regs.doubt)
 	out.SetTrust(unwind.TrustCFI)
-	if row.Signal {
+	if row.Signal && !s.switchesStacks(row, cfa, raLoc, in) {
 		out.SetNonCall(true)
 		out.SetTrust(unwind.TrustSignal)
 	}
 	return unwind.StatusSuccess
+}
+
+// longestTrampoline is more than the code of a signal trampoline has, in bytes.
+const longestTrampoline = 64
+
+// switchesStacks reports whether a row that is marked as a signal frame's (S) is that of code which goes on with another stack: OCaml 5 marks it so that unwinders
+// accept a lower stack pointer. It made a call in the function itself, while the kernel makes handlers return to the beginning. Of an interrupted frame
+// the function is longer than a trampoline, and the return address is where a call puts it, right below the CFA: there a signal frame has none.
+func (s *DebugStepper) switchesStacks(row *cfi.Row, cfa uint64, ra unwind.Location, in *unwind.Frame) bool {
+	if interrupted(in) {
+		return s.arch.RA == arch.NoReg && ra == unwind.AtAddress(cfa-uint64(s.arch.RegSize)) && row.FDE.End-row.FDE.Start > longestTrampoline
+	}
+	pc := in.RA() - row.Bias
+	_, called := callBefore(in.Walker().ProcessState(), in.CodePointer())
+	return called && pc >= row.FDE.Start+leastCall && pc <= row.FDE.End
 }
 
 // spDoubtful reports whether the stack pointer of a frame is doubtful.

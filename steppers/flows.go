@@ -93,6 +93,10 @@ func (fl *flows) follow(w *unwind.Walker, start, end arch.Address) flowAt {
 // belongs to.
 func named(w *unwind.Walker, addr arch.Address) (start, end arch.Address, ok bool) {
 	lib, syms := libraryAt(w.ProcessState(), addr), w.SymbolReader()
+	if made, ok := syms.(unwind.MadeCodeReader); ok && lib == nil {
+		sym, ok := made.MadeCodeAt(addr)
+		return sym.Addr, sym.Addr + sym.Size, ok
+	}
 	if lib == nil || syms == nil {
 		return 0, 0, false
 	}

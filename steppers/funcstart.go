@@ -39,6 +39,11 @@ func (l lookupFuncStart) at(pc, lookup, mode arch.Address) (FrameType, FrameStat
 		row, _ := l.flows.certain(nil, l.w, lookup, mode)
 		return linkedFrame(p.Arch(), row)
 	}
+	if libraryAt(p, lookup) == nil { // of code that its compiler recorded, the beginning is known
+		if row, _ := l.flows.certain(nil, l.w, lookup, mode); row != nil {
+			return linkedFrame(p.Arch(), row)
+		}
+	}
 	if start, size, ok := functionAt(l.w, lookup); ok && pc-start < maxFuncCode {
 		end := pc + afterPC
 		if size != 0 {

@@ -37,6 +37,8 @@ type Lookup struct {
 	arch      *arch.Arch
 	mem       arch.Memory
 
+	made MadeCode // nil without WithMadeCode
+
 	asked *asked // nil without Recording
 
 	calls sync.Map // unwind.Address -> answer
@@ -59,6 +61,17 @@ type Option func(*Lookup)
 func WithRelocated(a *arch.Arch, mem arch.Memory) Option {
 	return func(l *Lookup) { l.relocated, l.arch, l.mem = relocated.New(l.files), a, mem }
 }
+
+// MadeCode knows the code that a process made itself. It must allow concurrent use.
+type MadeCode interface {
+	// CallAt names the code at an address; false if it is not known.
+	CallAt(addr unwind.Address) (unwind.Call, bool)
+	// FunctionAt finds the function there; false if it is not known where it begins and ends.
+	FunctionAt(addr unwind.Address) (unwind.Symbol, bool)
+}
+
+// WithMadeCode names code of no library.
+func WithMadeCode(c MadeCode) Option { return func(l *Lookup) { l.made = c } }
 
 // New returns a lookup over the libraries of a process and their files.
 func New(libs libstate.LibraryState, files modules.Source, opts ...Option) *Lookup {
@@ -110,6 +123,14 @@ func (l *Lookup) LookupCalls(addr unwind.Address, buf []unwind.Call) ([]unwind.C
 // It only grows.
 func (l *Lookup) Work() int64 { return l.work.Load() }
 
+// MadeCodeAt implements unwind.MadeCodeReader.
+func (l *Lookup) MadeCodeAt(addr unwind.Address) (unwind.Symbol, bool) {
+	if l.made == nil {
+		return unwind.Symbol{}, false
+	}
+	return l.made.FunctionAt(addr)
+}
+
 func (l *Lookup) answer(addr unwind.Address) answer {
 	if v, ok := l.calls.Load(addr); ok {
 		return v.(answer)
@@ -125,6 +146,12 @@ func (l *Lookup) answer(addr unwind.Address) answer {
 
 func (l *Lookup) find(addr unwind.Address) ([]unwind.Call, error) {
 	lib, ok := l.libs.LibraryAt(addr)
+	if !ok && l.made != nil {
+		if c, ok := l.made.CallAt(addr); ok {
+			c.Name, c.LinkageName = display("", c.Name)
+			return []unwind.Call{c}, nil
+		}
+	}
 	if !ok {
 		return nil, fmt.Errorf("%#x is in no library: %w", addr, unwind.ErrNoSymbol)
 	}
@@ -289,7 +316,9 @@ func nameBySymbol(c *unwind.Call, im *image.Image, pc uint64) {
 
 func fromFrame(f dwarf.Call) unwind.Call {
 	c := unwind.Call{File: f.File.Path, Line: f.Line, Column: f.Column, Approximate: f.ApproxLine || f.Line == 0, Inlined: f.Inlined, NoReturn: f.Noreturn, Entry: f.Entry}
-	c.Name, c.LinkageName = display(f.Name, f.LinkageName)
+	if c.Name, c.LinkageName = display(f.Name, f.LinkageName); f.LinkageName == "" && f.Language == dwarf.LangMipsAsm {
+		c.Name, c.LinkageName = display("", f.Name) // compilers that write assembly, as OCaml's, have their names mangled there
+	}
 	return c
 }
 

@@ -168,3 +168,10 @@ type SymbolReader interface {
 	// SymbolAt finds the function containing addr; false if there is none.
 	SymbolAt(lib *libstate.Library, addr Address) (Symbol, bool)
 }
+
+// A MadeCodeReader is a SymbolReader that also knows functions of no library: code that the process made itself, by the records
+// of its compilers.
+type MadeCodeReader interface {
+	// MadeCodeAt finds the function containing addr, which is there from its beginning to its end; false if there is none.
+	MadeCodeAt(addr Address) (Symbol, bool)
+}

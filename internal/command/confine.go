@@ -321,7 +321,7 @@ func isNeeded(variable string) bool {
 // maxBeside limits how many files beside the dumps can be read.
 const maxBeside = 4096
 
-// beside opens the binaries and symbol files in directories, and in their .debug directories: those of a process are often beside its dump. Dumps and
+// beside opens the binaries, symbol files and maps of generated code in directories, and in their .debug directories: those of a process are often beside its dump. Dumps and
 // files of other kinds are left out, and so is what links lead to outside of the directory: whoever sent a dump in an archive may have put them there.
 func beside(dirs []string) iter.Seq[*os.File] {
 	return func(yield func(*os.File) bool) {
@@ -362,7 +362,7 @@ func besideIn(dir string, n *int, yield func(*os.File) bool) bool {
 				continue
 			}
 			*n++
-			more := !isBinary(f) || yield(f)
+			more := !isBinary(f) && !isJITMap(name) || yield(f)
 			f.Close()
 			if !more {
 				return false
@@ -370,6 +370,16 @@ func besideIn(dir string, n *int, yield func(*os.File) bool) bool {
 		}
 	}
 	return true
+}
+
+// isJITMap reports whether a file is called like those in which compilers describe the code that they make at run time.
+func isJITMap(name string) bool {
+	for _, pattern := range []string{"perf-*.map", "jit-*.dump"} {
+		if ok, _ := filepath.Match(pattern, name); ok {
+			return true
+		}
+	}
+	return false
 }
 
 // isBinary reports whether a file is a program, a library, or a file with their symbols.

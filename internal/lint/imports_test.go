@@ -84,6 +84,7 @@ var floors = map[string]int{
 	"report":                             2,
 	"tasks":                              3,
 	"internal/runtimes/coro":             4,
+	"internal/runtimes/ghc":              4,
 	"internal/runtimes/golang":           4,
 	"internal/runtimes/lua":              4,
 	"internal/runtimes/native":           4,
@@ -101,6 +102,7 @@ var floors = map[string]int{
 	"internal/vars/values":               2,
 	"internal/vars/where":                2,
 	"internal/vars/paths":                0,
+	"internal/files/jitmaps":             3,
 	"internal/files/libraries":           2,
 	"libstate":                           1,
 	"internal/vars/unknown":              0,
@@ -123,6 +125,7 @@ var floors = map[string]int{
 	"internal/format/dwarf/op":  -1,
 	"internal/format/elffile":   -1,
 	"internal/format/exidx":     -1,
+	"internal/format/jitmap":    -1,
 	"internal/format/gopclntab": -1,
 	"internal/code/disasm":      -1,
 

@@ -5,6 +5,8 @@ import (
 	"context"
 	"io"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 
 	"github.com/corewalk/corewalk/internal/code/disasm"
 	"github.com/corewalk/corewalk/internal/code/dyninst"
@@ -14,6 +16,7 @@ import (
 	"github.com/corewalk/corewalk/internal/format/breakpad"
 	"github.com/corewalk/corewalk/internal/format/decompress"
 	"github.com/corewalk/corewalk/internal/format/dwarf/op"
+	"github.com/corewalk/corewalk/internal/format/jitmap"
 	"github.com/corewalk/corewalk/internal/format/unwindrules"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -76,8 +79,35 @@ func textParts(t tb) (list []base) {
 		"STACK CFI INIT 1000 40 .cfa: $rsp 8 + .ra: .cfa -8 + ^\nSTACK CFI 1004 .cfa: $rsp 16 + $rbp: .cfa 16 - ^\n" +
 		"STACK WIN 4 1040 20 1 0 8 c 10 20 1 $T0 $ebp = $eip $T0 4 + ^ =\nSTACK WIN 0 2000 10 0 0 4 0 0 0 0 1\n"
 	list = append(list, part{"sym", fixed(func() map[string][]byte { return map[string][]byte{"made": []byte(made)} }), textShape, useSymbols}.bases("made")...)
+	maps := "7f0000001000 100 old\n7f0000001040 10 JS:*f /srv/a.js:1:2\n0x7f0000002000 0x20 void A.b(int)\n7f0000002010 ffffffff g\nffffffffffffff00 fe end\n"
+	list = append(list, part{"perfmap", fixed(func() map[string][]byte { return map[string][]byte{"made": []byte(maps)} }), textShape, func(data []byte, rng *rand.Rand) { useJITMap(jitmap.ParsePerfMap, data, rng) }}.bases("made")...)
+	list = append(list, part{"jitdump", func() (map[string][]byte, error) {
+		c := fixture.Get(t, "amd64-jit-dump")
+		names, err := filepath.Glob(filepath.Join(c.Dir, "jit-*.dump"))
+		if err != nil || len(names) == 0 {
+			return nil, err
+		}
+		data, err := os.ReadFile(names[0])
+		return map[string][]byte{"file": data}, err
+	}, bytesShape(8), func(data []byte, rng *rand.Rand) { useJITMap(jitmap.ParseJitdump, data, rng) }}.bases("file")...)
 	micro := "-----BEGIN BREAKPAD MICRODUMP-----\nV Chrome:1\nP product\nO A arm64 8 aarch64 x\nR 0000000B SIGSEGV 00000045\nG x\nS 0 7FFD00000000 7FFD00000000 00001000\nS 7FFD00000000 0102030405060708\nC 0000000000000001\nM 0000000000400000 00000000 00001000 000102030405060708090A0B0C0D0E0F0 lib.so\n-----END BREAKPAD MICRODUMP-----\n"
 	return append(list, part{"minidump", fixed(func() map[string][]byte { return map[string][]byte{"microdump": []byte(micro)} }), textShape, useMinidump}.bases("microdump")...)
+}
+
+// useJITMap asks for the functions at, before and behind each record.
+func useJITMap(parse func([]byte) (*jitmap.Map, error), data []byte, rng *rand.Rand) {
+	m, err := parse(data)
+	if err != nil {
+		_ = err.Error()
+		return
+	}
+	for i := range min(m.Len(), someEntries) {
+		r := m.At(i)
+		for _, addr := range []uint64{r.Start - 1, r.Start, r.Start + r.Size - 1, r.Start + r.Size, rng.Uint64()} {
+			f, _ := m.Find(addr)
+			f.Line(addr)
+		}
+	}
 }
 
 func useSymbols(data []byte, rng *rand.Rand) {

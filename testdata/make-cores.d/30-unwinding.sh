@@ -26,3 +26,9 @@ make_bad-sp() { edge stack; }
 make_wrong-cfi() {
 	cc wrong_cfi.c wrong_cfi.S -O1 -g0 -o wrong_cfi && run wrong_cfi && ship wrong_cfi && finish wrong_cfi
 }
+
+# switched MODE: a stack that is left for another one, in a function that is marked as a signal frame's.
+switched() { cc switched.c -O1 -g -o switched && run switched "$1" && ship switched && finish switched; }
+
+make_switched-call() { switched call; }
+make_switched-inside() { switched inside; }

@@ -73,3 +73,15 @@ make_i386-go-stripped() {
 # Go 1.18 has another layout of functions and of inlined calls. The go command fetches
 # the toolchain.
 make_go-stripped-118() { go_toolchain=go1.18.10 go_language=1.18 go_stripped panic; }
+
+# haskell MODE: a crash in C that Haskell called.
+haskell() {
+	need ghc || return $?
+	cc -c charge_c.c -O1 -g -o charge_c.o && cp "$src/charge.hs" "$dir" &&
+		(cd "$dir" && ghc -v0 -O charge.hs charge_c.o -o charge && strip -g charge) &&
+		run charge "$1" && ship charge && finish charge
+}
+
+make_haskell-safe() { haskell safe; }
+make_haskell-unsafe() { haskell unsafe; }
+make_haskell-back() { haskell back; }

@@ -9,3 +9,11 @@ jit() {
 
 make_jit-object() { jit object; }
 make_jit-placed() { jit placed; }
+
+# jit_map MODE FILE: a crash in code that is recorded for profilers. The record is beside the core.
+jit_map() {
+	cc jit-map.c -O1 -g -o jit-map && run jit-map "$1" && ship jit-map && ship "$(basename "$dir"/$2)" && finish jit-map
+}
+
+make_jit-map() { jit_map map 'perf-*.map'; }
+make_jit-dump() { jit_map dump 'jit-*.dump'; }

@@ -3,6 +3,7 @@ package libraries
 import (
 	"strings"
 
+	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/internal/format/elffile"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -149,7 +150,7 @@ func (b *builder) addRun(path string, idx []int) {
 	}
 	code := perm&libstate.Exec != 0 || perm&libstate.Unknown != 0 && strings.Contains(baseName(path), ".so")
 	lib := b.preliminary(path, c.maps)
-	if !code && lib.Kind == libstate.SharedLibrary {
+	if lib.Kind == libstate.SharedLibrary && (!code || find.IsJitdump(path)) { // compilers map their records executable, so that perf sees them
 		return
 	}
 	m := &module{lib: lib}

@@ -31,13 +31,14 @@ const evalName = "_PyEval_EvalFrameDefault"
 
 // What a native frame is to the interpreter.
 const (
-	foreign  = iota // not its own
-	own             // does something by itself
-	ends            // ends the process because Python asked for it
-	leads           // leads from call to call
-	nameless        // of the interpreter, without a symbol: taken for leads
-	eval            // runs Python's instructions
-	aborts          // not its own: abort
+	foreign     = iota // not its own
+	own                // does something by itself
+	ends               // ends the process because Python asked for it
+	leads              // leads from call to call
+	nameless           // of the interpreter, without a symbol: taken for leads
+	eval               // runs Python's instructions
+	aborts             // not its own: abort
+	trampolines        // leads to code that was made for one function of Python, which calls what runs it (python -X perf)
 )
 
 // Stretches pairs the Python calls of a thread with the native frames that run them.
@@ -53,6 +54,12 @@ func (r *runtime) Stretches(ctx context.Context, id unwind.ThreadID, frames []*u
 	kinds := make([]uint8, len(frames))
 	for i, f := range frames {
 		kinds[i] = r.kind(f)
+		if kinds[i] == trampolines {
+			kinds[i] = leads
+			if i > 0 && r.isMade(frames[i-1]) {
+				kinds[i-1] = leads
+			}
+		}
 	}
 	groups := r.groups(list, frames, kinds)
 	if r.several && r.minor < 10 && err == nil && count(kinds, eval) > len(list)+1 {
@@ -112,6 +119,8 @@ func (r *runtime) kind(f *unwind.Frame) uint8 {
 		return nameless
 	case strings.HasPrefix(s.Name, evalName):
 		return eval
+	case strings.HasPrefix(s.Name, "py_trampoline_evaluator"):
+		return trampolines
 	}
 	for _, p := range [...]string{"os_abort", "os_kill", "signal_raise_signal", "signal_pthread_kill"} {
 		if strings.HasPrefix(s.Name, p) {
@@ -124,6 +133,12 @@ func (r *runtime) kind(f *unwind.Frame) uint8 {
 		}
 	}
 	return own
+}
+
+// isMade reports whether a frame is in code of no library.
+func (r *runtime) isMade(f *unwind.Frame) bool {
+	_, ok := r.p.State.LibraryTracker().LibraryAt(f.LookupAddr())
+	return !ok
 }
 
 // A group is the calls that one native frame runs: list[from:to].

@@ -3,7 +3,9 @@ package subject
 import (
 	"fmt"
 	"iter"
+	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/corewalk/corewalk/internal/live/livecore"
@@ -12,6 +14,7 @@ import (
 	"github.com/corewalk/corewalk/livestate"
 	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -57,6 +60,13 @@ func Held(s Subject) Subject {
 
 // CloseAtExit detaches.
 func (l liveSubject) CloseAtExit() error { return l.Close() }
+
+// Recorder says what is also true of a process in a container.
+func (l liveSubject) Recorder() Recorder {
+	r := Recorder{PID: int(l.OwnThreadID(unwind.ThreadID(l.ProcessID())))}
+	r.Owner, _ = os.Stat("/proc/" + strconv.Itoa(l.ProcessID()))
+	return r
+}
 
 func (l liveSubject) DumpMemory() arch.Memory  { return l.Process }
 func (l liveSubject) Live() *livestate.Process { return l.Process }

@@ -5,6 +5,7 @@ package subject
 import (
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"time"
 
@@ -80,10 +81,19 @@ type Subject interface {
 type Files interface {
 	// BuildLibraries finds the libraries. files has those whose headers are not in memory.
 	BuildLibraries(files modules.Source) (*libstate.Table, []string)
+	// Recorder is how the process names files that it writes for profilers.
+	Recorder() Recorder
 	// DumpMemory returns the memory in the dump, without what files supply.
 	DumpMemory() arch.Memory
 	// SetBacking lets files supply memory that the Subject does not have.
 	SetBacking(files modules.Source)
+}
+
+// A Recorder is a process that records for profilers what code it makes.
+type Recorder struct {
+	PID int // in its own namespace of ids, which the names of its files have; 0 for ProcessID
+	// Owner is something that has the owner of the process, if that runs on this machine; else nil.
+	Owner fs.FileInfo
 }
 
 // Death says why a process ended, besides its signal.
@@ -215,6 +225,7 @@ type plain struct{}
 
 func (plain) Exception() *reason.Exception           { return nil }
 func (plain) UnknownCause() bool                     { return false }
+func (plain) Recorder() Recorder                     { return Recorder{} }
 func (plain) Blocked(unwind.ThreadID) (uint64, bool) { return 0, false }
 func (plain) Words() (assertion, text message.Words) { return }
 func (plain) CloseAtExit() error                     { return nil }

@@ -1,0 +1,186 @@
+package jitmaps
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/corewalk/corewalk/internal/files/find"
+	"github.com/corewalk/corewalk/internal/format/jitmap"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/modules"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// A Process is what has to be known of a process.
+type Process struct {
+	PID    int         // as the process itself knows it
+	Owner  fs.FileInfo // of a process that runs on this machine: what has its owner; else nil
+	Files  *modules.Set
+	Memory arch.Memory
+	// Mappings lists the mappings with their files: jitdump files are among them.
+	Mappings func() []libstate.Mapping
+	// Code reports whether an address is code, and whether it belongs to a library.
+	Code func(arch.Address) (code, library bool)
+	// Warn is told of files that cannot be used.
+	Warn func(path string, err error)
+}
+
+// Maps name the code that a process made. They look for files when they are first asked. They are safe for concurrent use.
+type Maps struct {
+	p    Process
+	once sync.Once
+	maps []*jitmap.Map // those that know more first
+}
+
+// New returns the maps of a process.
+func New(p Process) *Maps { return &Maps{p: p} }
+
+const (
+	// maxFile is how large a file may be, in bytes.
+	maxFile = 1 << 27
+	// maxDumps is how many jitdump files a process may have.
+	maxDumps = 8
+)
+
+func (m *Maps) open() {
+	m.once.Do(func() {
+		for _, p := range dumpPaths(m.p.Mappings(), m.p.PID) {
+			m.add(p, jitmap.ParseJitdump)
+		}
+		if m.p.PID > 0 {
+			m.add("/tmp/perf-"+strconv.Itoa(m.p.PID)+".map", jitmap.ParsePerfMap)
+		}
+	})
+}
+
+// dumpPaths lists the paths of jitdump files: those that are mapped, which is how a process tells perf of them, and the usual one.
+func dumpPaths(mappings []libstate.Mapping, pid int) []string {
+	var list []string
+	seen := map[string]bool{}
+	name := "jit-" + strconv.Itoa(pid) + ".dump"
+	for i := range mappings {
+		p := strings.TrimSuffix(mappings[i].Path, " (deleted)")
+		if !seen[p] && path.Base(p) == name && find.MayAsk(p) && len(list) < maxDumps {
+			seen[p] = true
+			list = append(list, p)
+		}
+	}
+	if p := "/tmp/" + name; pid > 0 && !seen[p] {
+		list = append(list, p)
+	}
+	return list
+}
+
+// add reads a file, if there is one.
+func (m *Maps) add(path string, parse func([]byte) (*jitmap.Map, error)) {
+	data, at, err := m.p.Files.ReadWritten(path, maxFile, m.p.Owner)
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	var found *jitmap.Map
+	if err == nil {
+		found, err = parse(data)
+	}
+	if err == nil {
+		err = m.check(found)
+	}
+	if err != nil {
+		m.p.Warn(at, fmt.Errorf("not used for names of generated code: %w", err))
+		return
+	}
+	if found.Damaged != nil {
+		m.p.Warn(at, found.Damaged)
+	}
+	m.maps = append(m.maps, found)
+}
+
+const (
+	// samples is how many records of a map are looked at.
+	samples = 1 << 10
+	// fewest is what part of them must be in code that the process made: what was thrown away since may have been much.
+	fewest = 8
+)
+
+// check reports whether a map can be the process's.
+func (m *Maps) check(f *jitmap.Map) error {
+	if f.PID != 0 && int64(f.PID) != int64(m.p.PID) {
+		return fmt.Errorf("it is of process %d", f.PID)
+	}
+	n, good := 0, 0
+	step := max(1, f.Len()/samples)
+	for i := 0; i < f.Len(); i += step {
+		switch code, library := m.p.Code(f.At(i).Start); {
+		case library: // all processes of the same program may have it there
+		case code:
+			good++
+			fallthrough
+		default:
+			n++
+		}
+	}
+	if good*fewest < n {
+		return fmt.Errorf("of %d functions in it that were tried, %d are where the process has code of no library: it may be another process's", n, good)
+	}
+	return nil
+}
+
+// find returns what is known of the code at an address.
+func (m *Maps) find(addr unwind.Address) (jitmap.Function, bool) {
+	m.open()
+	for _, f := range m.maps {
+		if fn, ok := f.Find(addr); ok && m.same(&fn) {
+			return fn, true
+		}
+	}
+	return jitmap.Function{}, false
+}
+
+// maxCompared is how much of a function is compared, in bytes.
+const maxCompared = 1 << 12
+
+// same reports whether the process has the code that was recorded, if that is known: but for one word in eight, as compilers change calls and constants in
+// what they made.
+func (m *Maps) same(f *jitmap.Function) bool {
+	if f.Code == nil {
+		return true
+	}
+	var buf [maxCompared]byte
+	n, _ := m.p.Memory.ReadMem(f.Start, buf[:min(len(f.Code), maxCompared)])
+	words, differ := 0, 0
+	for i := 0; i < n; i += 8 {
+		end := min(i+8, n)
+		words++
+		if string(buf[i:end]) != string(f.Code[i:end]) {
+			differ++
+		}
+	}
+	return differ*8 <= words
+}
+
+// FunctionAt returns where the function that contains an address begins, and its size, if it is there as it was recorded.
+func (m *Maps) FunctionAt(addr unwind.Address) (unwind.Symbol, bool) {
+	f, ok := m.find(addr)
+	if !ok || f.Cut {
+		return unwind.Symbol{}, false
+	}
+	return unwind.Symbol{Name: f.Name, Addr: f.Start, Size: f.Size}, true
+}
+
+// CallAt names the code at an address.
+func (m *Maps) CallAt(addr unwind.Address) (unwind.Call, bool) {
+	f, ok := m.find(addr)
+	if !ok {
+		return unwind.Call{}, false
+	}
+	c := unwind.Call{Name: f.Name, Entry: f.Start}
+	if file, line, ok := f.Line(addr); ok {
+		c.File, c.Line = file, line
+	}
+	return c, true
+}

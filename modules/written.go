@@ -1,0 +1,48 @@
+package modules
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// ErrOwner means that a file belongs to another user than the process that is said to have written it.
+var ErrOwner = errors.New("it belongs to another user than the process")
+
+// ReadWritten returns the file that the process wrote at a path, and where it is: below a sysroot, or, by its name, beside the dump. Links lead to nothing
+// outside of these directories. owner is what runs on this machine, as /proc has it: then the file at the path itself is looked for, too, and must have
+// the same owner. A file of more than most bytes is refused. The error wraps fs.ErrNotExist if there is none.
+func (s *Set) ReadWritten(path string, most int64, owner fs.FileInfo) (data []byte, at string, err error) {
+	err = fs.ErrNotExist
+	for p := range s.finder.Written(path, owner != nil) {
+		b, st, e := s.finder.Read(p, most+1)
+		if e == nil && owner != nil {
+			e = owned(p, st, owner)
+		}
+		if e == nil && int64(len(b)) > most {
+			e = fmt.Errorf("it has more than %d bytes", most)
+		}
+		if e == nil {
+			return b, p, nil
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			at, err = p, e
+		}
+	}
+	return nil, at, err
+}
+
+// owned reports whether a file that was opened belongs to the owner, and is what has its name: everybody may write links into /tmp.
+func owned(path string, st, owner fs.FileInfo) error {
+	is, err := os.Lstat(path)
+	switch {
+	case err != nil:
+		return err
+	case !is.Mode().IsRegular() || !os.SameFile(is, st):
+		return errors.New("it is a link, or was exchanged")
+	case !sameOwner(st, owner):
+		return ErrOwner
+	}
+	return nil
+}

@@ -1,0 +1,93 @@
+package lua
+
+import (
+	"slices"
+
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+const errNoState chainError = "functions of Lua: no state of LuaJIT is found whose layout is known"
+
+// candidates are words of frames that may be states of Lua: what is in registers that calls preserve, and at the beginning of frames of the virtual machine.
+func (r *runtime) candidates(frames []*unwind.Frame, try func(uint64) bool) bool {
+	for i, f := range frames {
+		if r.p.Spend(4) != nil || i >= maxFrames {
+			return false
+		}
+		for reg := range arch.Reg(r.Arch.NumRegs()) {
+			if i == 0 || r.Arch.CalleeSaved.Has(reg) {
+				if v, _, ok := f.Reg(reg); ok && try(v) {
+					return true
+				}
+			}
+		}
+		if !r.leads(f) {
+			continue
+		}
+		words, _ := r.Words(f.SP(), 4)
+		for _, v := range words {
+			if try(v) || try(v&(1<<32-1)) { // where references have 4 bytes, two share a word
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// known reports whether the layout is known; it finds that by the first state on a stack.
+func (r *runtime) known(frames []*unwind.Frame) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.layout != nil || r.candidates(frames, r.decide)
+}
+
+// jitStates lists the threads of LuaJIT whose calls are on a stack, youngest first. found are those that frames carry.
+func (r *runtime) jitStates(frames []*unwind.Frame, found []uint64) []uint64 {
+	var at []uint64
+	for i, f := range frames {
+		if i >= maxFrames {
+			break
+		}
+		if r.leads(f) {
+			at = append(at, f.SP())
+			if lib, ok := r.p.State.LibraryTracker().LibraryAt(f.LookupAddr()); !ok || lib == nil { // of compiled code
+				at = append(at, r.machineFrame(f.SP()))
+			}
+		}
+	}
+	list := r.jitChain(at)
+	if len(list) > 0 {
+		return list
+	}
+	for _, s := range found { // none is proved: the one that runs
+		if g := r.field(s, "state.global"); r.field(g, "global.current") == s && !slices.Contains(list, s) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// compiledAt reports whether code is what LuaJIT made.
+func (r *runtime) compiledAt(pc uint64) bool {
+	return r.jit && r.globalState != 0 && r.traceAt(r.globalState, pc) != 0
+}
+
+// callsOn lists the calls of a thread of Lua, some of which compiled code may run that is on a stack.
+func (r *runtime) callsOn(state uint64, frames []*unwind.Frame) ([]call, error) {
+	if !r.jit {
+		return r.calls(state)
+	}
+	native := uint64(0)
+	libs := r.p.State.LibraryTracker()
+	for _, f := range frames {
+		if libs == nil {
+			break
+		}
+		if _, ok := libs.LibraryAt(f.LookupAddr()); !ok && r.traceAt(r.field(state, "state.global"), f.LookupAddr()) != 0 {
+			native = f.LookupAddr()
+			break
+		}
+	}
+	return r.jitCalls(state, native)
+}

@@ -1,0 +1,126 @@
+package lua_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/report"
+)
+
+// allJIT returns the interpreters of LuaJIT of this machine, and those that COREWALK_LUAJITS lists.
+func allJIT(t *testing.T) (list []string) {
+	t.Helper()
+	fixture.Tools(t)
+	list = filepath.SplitList(os.Getenv("COREWALK_LUAJITS"))
+	if p, err := exec.LookPath("luajit"); err == nil {
+		list = append(list, p)
+	}
+	if len(list) == 0 {
+		t.Skip("luajit is not installed")
+	}
+	return list
+}
+
+// TestJudgeJIT compares the calls of programs that die in LuaJIT, compiled and not, with what debug.traceback says of them.
+func TestJudgeJIT(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs LuaJIT")
+	}
+	for _, exe := range allJIT(t) {
+		for _, mode := range []string{"-jon", "-joff"} {
+			t.Run(filepath.Base(filepath.Dir(filepath.Dir(exe)))+mode, func(t *testing.T) {
+				same, total := 0, 0
+				for _, program := range []string{"jitjudge.lua", "judge.lua"} {
+					b, err := os.ReadFile(filepath.Join("testdata", program))
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, m := range casePattern.FindAllStringSubmatch(string(b), -1) {
+						s, n := judgeJIT(t, exe, mode, program, m[1])
+						same, total = same+s, total+n
+					}
+				}
+				t.Logf("%d of %d calls are the same", same, total)
+				if total == 0 || same != total {
+					t.Errorf("%d of %d calls are the same", same, total)
+				}
+			})
+		}
+	}
+}
+
+// nativePattern is a function of C that debug.traceback has no name for.
+var nativePattern = regexp.MustCompile(`^(\[C\]|\[builtin#\d+\]): at 0x`)
+
+func judgeJIT(t *testing.T, exe, mode, program, name string) (same, total int) {
+	t.Helper()
+	dir := t.TempDir()
+	path, err := filepath.Abs(filepath.Join("testdata", program))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, _ := fixture.Dies(dir, exe, mode, path, name).CombinedOutput() // fails: it dies
+	b, err := os.ReadFile(filepath.Join(dir, "said"))
+	if err != nil {
+		t.Errorf("%s: %v\n%s", name, err, out)
+		return 0, 1
+	}
+	var said []string
+	for line := range strings.Lines(string(b)) {
+		line = strings.TrimSuffix(line, "\n")
+		if nativePattern.MatchString(line) {
+			said = append(said, "?")
+			continue
+		}
+		said = append(said, plainTrace(line))
+	}
+	r := analyze(t, fixture.CoreIn(t, dir), corewalk.AnalyzeOptions{Locals: corewalk.LocalsAll})
+	var got []string
+	approximate := map[int]bool{}
+	all := slices.DeleteFunc(slices.Clone(r.Threads[0].Frames), func(f report.Frame) bool { return f.Language != "lua" })
+	if i := slices.IndexFunc(all, func(f report.Frame) bool { return f.Function == "dies" }); i >= 0 {
+		if !slices.ContainsFunc(all[i].Locals, func(v report.Variable) bool { return v.Name == "a" && v.Value == `"text"` }) {
+			t.Errorf("%s: variables of dies: %+v %+v", name, all[i].Args, all[i].Locals)
+		}
+		all = all[i+1:]
+	}
+	for i := range all {
+		approximate[len(got)] = all[i].Approximate
+		got = append(got, plainCall(&all[i]))
+	}
+	for len(got) > len(said) && name != "trace-recursion" { // LuaJIT does not say the main thread's, of a coroutine
+		got = got[:len(said)]
+	}
+	if len(got) > len(said) {
+		got = got[len(got)-len(said):]
+	}
+	for i := range said {
+		if i >= len(got) {
+			break
+		}
+		if got[i] == said[i] || said[i] == "?" && !strings.Contains(got[i], ":") || approximate[i] && strings.HasPrefix(name, "trace") && withoutLine(got[i]) == withoutLine(said[i]) {
+			same++
+		} else {
+			t.Logf("%s %d: %s, Lua says %s", name, i, got[i], said[i])
+		}
+	}
+	total = len(said)
+	if len(got) != len(said) || same != total {
+		t.Logf("%s: %d of %d\n%s\nLua says\n%s", name, same, total, first(got, 24), first(said, 24))
+		for _, w := range r.Warnings {
+			t.Logf("%s: %s", w.Code, w.Message)
+		}
+	}
+	return same, total
+}
+
+var linePattern = regexp.MustCompile(`:\d+ `)
+
+func withoutLine(call string) string { return linePattern.ReplaceAllString(call, " ") }

@@ -259,8 +259,9 @@ func (r *runtime) readJITFunction(at uint64) *function {
 	if f.codes == 0 || f.codes > maxInstructions || f.constCount > maxInstructions || uint64(bytes) < r.at("function.size")+4*uint64(f.codes) {
 		return nil
 	}
-	if f.first == jitBuiltin { // of LuaJIT itself
-		f.first, f.last = 0, 0
+	builtin := f.first == jitBuiltin
+	if builtin {
+		f.first, f.last, f.lines = 0, 0, 0
 	}
 	if f.first > f.last || f.last >= 1<<31 {
 		return nil
@@ -271,7 +272,9 @@ func (r *runtime) readJITFunction(at uint64) *function {
 		if !ok {
 			return nil
 		}
-		f.source = chunk(s, uint64(len(s)) < n)
+		if f.source = chunk(s, uint64(len(s)) < n); builtin {
+			f.source = "[builtin:" + s + "]"
+		}
 	}
 	return f
 }

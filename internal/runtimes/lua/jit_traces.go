@@ -168,27 +168,24 @@ func (r *runtime) snapshot(s *jitStack, c *compiledCall, trace, native, base uin
 	}
 	links := entries[n+1:]
 	for _, e := range entries[:n] {
-		if e&(snapFrame|snapContinue) == 0 || e>>24 == 0 || wide && e>>24 == 1 {
-			continue
-		}
-		ref := uint64(e & snapRef)
-		if ref >= snapConstant { // a function that is known when it runs only
-			return
-		}
+		begins, ref := e&(snapFrame|snapContinue) != 0 && e>>24 != 0, uint64(e&snapRef)
 		if wide {
-			v, ok := r.LookupWord(constants + 8*(ref+1))
-			if !ok {
+			if begins = begins && e>>24 > 1; begins && shadow[slot(e)-8] == 0 { // its function is not one that is always the same
 				return
 			}
-			shadow[slot(e)] = v
+			if ref < snapConstant {
+				shadow[slot(e)] = r.Word(constants + 8*(ref+1))
+			}
 			continue
 		}
-		v, ok := r.U32(constants + 8*ref)
-		if !ok {
+		if !begins {
+			continue
+		}
+		if ref >= snapConstant {
 			return
 		}
 		frames--
-		shadow[slot(e)] = uint64(v) | uint64(links[frames])<<32
+		shadow[slot(e)] = r.reference(constants+8*ref, true) | uint64(links[frames])<<32
 		if e&snapFrame != 0 {
 			frame = slot(e)
 		}

@@ -3,6 +3,7 @@ local ffi = require("ffi")
 ffi.cdef([[
 int getpid(void);
 int kill(int pid, int signal);
+void *memset(void *to, int with, size_t n);
 void qsort(void *base, size_t n, size_t size, int (*compare)(const int *, const int *));
 ]])
 
@@ -41,7 +42,7 @@ local cases = {}
 cases["deep"] = function()
 	local function down(n, ...)
 		if n == 0 then
-			dies(...)
+			dies()
 		end
 		local r = down(n - 1, ...)
 		return r
@@ -204,12 +205,24 @@ cases["huge"] = function()
 end
 
 -- The compiled code itself fails.
+local target = ffi.new("int[4]")
+local pointers = ffi.new("int *[401]")
+for i = 0, 400 do
+	pointers[i] = target
+end
+pointers[399] = ffi.cast("int *", 16)
+
+cases["trace-loop"] = function()
+	local sum = 0
+	for i = 1, 400 do
+		if i == 1 then say(2) end pointers[i][0] = sum
+	end
+	return sum
+end
+
 cases["trace-leaf"] = function()
-	local p = ffi.new("int[4]")
-	local q = ffi.cast("int *", p)
 	local function leaf(i, x)
-		if i == 1 then say(2) end
-		q[0] = x
+		if i == 1 then say(2) end pointers[i][0] = x
 		return x + 1
 	end
 	local function middle(i, x)
@@ -218,37 +231,77 @@ cases["trace-leaf"] = function()
 	end
 	local sum = 0
 	for i = 1, 400 do
-		if i == 300 then
-			q = ffi.cast("int *", 16)
-		end
 		sum = middle(i, sum)
 	end
 	return sum
 end
 
+cases["trace-metamethod"] = function()
+	local V = {}
+	function V.__add(a, i)
+		if i == 1 then say(2) end pointers[i][0] = i
+		return a
+	end
+	function V:__index(i)
+		return self + i
+	end
+	local v = setmetatable({}, V)
+	local function each(i)
+		local x = v[i]
+		return x
+	end
+	for i = 1, 400 do
+		each(i)
+	end
+end
+
+cases["trace-called"] = function()
+	local function leaf(n)
+		if n == 1 then say(2) end pointers[n][0] = 3
+		return n
+	end
+	local function middle(...)
+		local x = leaf(...)
+		return x
+	end
+	local function each(i)
+		local r = middle(i)
+		return r
+	end
+	local i = 0
+	while true do
+		i = i + 1
+		local ok, e = pcall(each, i)
+	end
+end
+
 cases["trace-recursion"] = function()
-	local q = ffi.cast("int *", ffi.new("int[4]"))
-	local function down(n, q)
+	local function down(n, i)
 		if n == 0 then
-			q[0] = 5
+			if i == 1 then say(2) end pointers[i][0] = 5
 			return 1
 		end
-		return 1 + down(n - 1, q)
+		local r = down(n - 1, i)
+		return r + 1
 	end
-	local function run(q)
-		local total = 0
-		for i = 1, 200 do
-			total = total + down(3, q)
-		end
-		return total
+	local total = 0
+	for i = 1, 400 do
+		total = total + down(12, i)
 	end
-	run(q)
-	local function main(q)
-		say(2)
-		run(q)
-		return 1
+	return total
+end
+
+-- A function of C that compiled code calls fails.
+cases["trace-native"] = function()
+	local function leaf(i)
+		if i == 1 then say(2) end ffi.C.memset(pointers[i], 1, 4)
+		return i
 	end
-	main(ffi.cast("int *", 16))
+	local sum = 0
+	for i = 1, 400 do
+		sum = sum + leaf(i)
+	end
+	return sum
 end
 
 local ok, e = pcall(function()

@@ -20,7 +20,9 @@ type call struct {
 	flags    uint64
 	lost     int // calls that ended with a call of this one
 	inner    bool
-	trace    int // LuaJIT: the number of the compiled code that runs it; 0 for none
+	// LuaJIT: the number of the compiled code that runs it, 0 for none; and the part of the stack to which that has not written.
+	trace           int
+	stale, staleEnd uint64
 }
 
 // A function is what is read of one.

@@ -160,7 +160,7 @@ func (r *runtime) jitCalls(state, native uint64) ([]call, error) {
 			c.pc = r.position(c.f, pc)
 		}
 		if compiled != nil && frame >= compiled.root {
-			c.trace = compiled.number
+			c.trace, c.stale, c.staleEnd = compiled.number, compiled.root, last+maxExtra
 		}
 		if link&linkBits == linkVararg { // its arguments
 			above = c.slot

@@ -91,3 +91,21 @@ func (r *runtime) callsOn(state uint64, frames []*unwind.Frame) ([]call, error) 
 	}
 	return r.jitCalls(state, native)
 }
+
+// compiledCalls finds the end of the calls from list[i] on that one piece of compiled code runs, and its frame; i if it is none, or has no frame.
+func (r *runtime) compiledCalls(list []call, i int, frames []*unwind.Frame) (end, frame int) {
+	if list[i].trace == 0 {
+		return i, 0
+	}
+	frame = slices.IndexFunc(frames, func(f *unwind.Frame) bool {
+		_, ok := r.p.State.LibraryTracker().LibraryAt(f.LookupAddr())
+		return !ok && r.compiledAt(f.LookupAddr())
+	})
+	if frame < 0 {
+		return i, 0
+	}
+	for end = i; end < len(list) && list[end].trace != 0 && list[end].state == list[i].state; {
+		end++
+	}
+	return end, frame
+}

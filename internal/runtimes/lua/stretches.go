@@ -296,6 +296,11 @@ func (r *runtime) stretches(list []call, anchors []int, frames []*unwind.Frame) 
 	var out []tasks.Stretch
 	at := 0 // the frames before this one are told
 	for i := 0; i < len(list); {
+		if k, j := r.compiledCalls(list, i, frames[at:]); k > i {
+			out = append(out, tasks.Stretch{From: at + j, To: at + j + 1, Named: true, Calls: r.describe(list, i, k)})
+			at, i = at+j+1, k
+			continue
+		}
 		if j := anchors[i]; j >= 0 {
 			to := j + 1
 			end := j + 1 // of the frames that lead to this one: another tells those between functions of Lua
@@ -331,10 +336,7 @@ func (r *runtime) stretches(list []call, anchors []int, frames []*unwind.Frame) 
 		if k < len(list) {
 			end = anchors[k]
 		}
-		from := at
-		if from == 0 && !r.compiledAt(frames[0].LookupAddr()) {
-			from = 1
-		}
+		from := max(at, 1)
 		for from < end && !r.leads(frames[from]) {
 			from++
 		}
@@ -388,7 +390,7 @@ func (r *runtime) describe(list []call, from, to int) []tasks.Call {
 			one.Line, one.Approximate = r.line(c)
 		}
 		if c.trace != 0 {
-			one.Kind, one.Approximate = tasks.CallJIT, one.Line > 0
+			one.Kind, one.Approximate, one.Symbol = tasks.CallJIT, one.Line > 0, "trace "+strconv.Itoa(c.trace)
 		}
 		caller := callerOf(list, i)
 		one.Variables = func(locals bool, limits tasks.Limits) (args, own []tasks.SuspendedVariable) {

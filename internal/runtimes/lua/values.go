@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/runtimes/remote"
+	"github.com/corewalk/corewalk/internal/vars/unknown"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/tasks"
 )
@@ -28,6 +29,12 @@ func (r *runtime) variables(c, caller *call, locals bool, limits tasks.Limits) (
 	if c.f == nil {
 		return r.given(c, caller, limits), own
 	}
+	read := func(name string, at uint64) tasks.SuspendedVariable {
+		if c.stale != 0 && at >= c.stale && at < c.staleEnd {
+			return tasks.SuspendedVariable{Name: name, Err: unknown.ErrOptimisedOut}
+		}
+		return r.variable(name, at, limits)
+	}
 	register := uint64(0)
 	for _, v := range r.variableNames(c.f) {
 		if int64(v.from) > int64(c.pc) || len(args)+len(own) >= maxShown || r.p.Spend(1) != nil {
@@ -40,13 +47,13 @@ func (r *runtime) variables(c, caller *call, locals bool, limits tasks.Limits) (
 		register++
 		switch {
 		case register <= uint64(c.f.parameters):
-			args = append(args, r.variable(v.name, at, limits))
+			args = append(args, read(v.name, at))
 		case locals && !strings.HasPrefix(v.name, "("): // of a loop's own
-			own = append(own, r.variable(v.name, at, limits))
+			own = append(own, read(v.name, at))
 		}
 	}
 	for i, at := range r.extra(c) {
-		args = append(args, r.variable("..."+strconv.Itoa(i+1), at, limits))
+		args = append(args, read("..."+strconv.Itoa(i+1), at))
 	}
 	if !locals {
 		return args, own
@@ -57,7 +64,7 @@ func (r *runtime) variables(c, caller *call, locals bool, limits tasks.Limits) (
 			continue
 		}
 		up := r.element(c.function.bits, "closure.upvalues", int(i))
-		own = append(own, r.variable(name, r.field(up, "upvalue.at"), limits))
+		own = append(own, read(name, r.field(up, "upvalue.at")))
 	}
 	return args, own
 }

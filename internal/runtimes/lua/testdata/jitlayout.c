@@ -29,7 +29,7 @@ int main(void) {
 	O("global.cfunction", global_State, bc_cfunc_ext);
 	R("global.current", global_State, cur_L);
 	R("global.compiled", global_State, jit_base);
-	R("global.names", global_State, gcroot);
+	R("global.names", global_State, gcroot[0]);
 	S("global.traces", offsetof(GG_State, J) + offsetof(jit_State, trace) - offsetof(GG_State, g));
 	S("global.tracecount", offsetof(GG_State, J) + offsetof(jit_State, sizetrace) - offsetof(GG_State, g));
 	S("global.dispatch", offsetof(GG_State, dispatch) - offsetof(GG_State, g));

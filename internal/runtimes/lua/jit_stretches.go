@@ -109,3 +109,13 @@ func (r *runtime) compiledCalls(list []call, i int, frames []*unwind.Frame) (end
 	}
 	return end, frame
 }
+
+// panics reports whether a frame is the function that LuaJIT calls when nobody catches an error; the state does not say so.
+func (r *runtime) panics(state uint64, frames []*unwind.Frame) bool {
+	at := r.Word(r.field(state, "state.global") + r.at("global.panic"))
+	if at == 0 {
+		return false
+	}
+	only := map[uint64]bool{at: true}
+	return slices.ContainsFunc(frames, func(f *unwind.Frame) bool { return r.start(f, only) == at })
+}

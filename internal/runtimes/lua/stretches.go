@@ -178,6 +178,7 @@ func (r *runtime) Stretches(_ context.Context, id unwind.ThreadID, frames []*unw
 	}
 	r.mu.Lock()
 	r.threads[id] = states
+	r.panicked[id] = r.jit && len(states) > 0 && r.panics(states[0], frames)
 	for _, s := range states {
 		if g := r.field(s, "state.global"); !r.states[g] {
 			r.states[g] = true

@@ -115,7 +115,7 @@ func (r *runtime) Raised(id unwind.ThreadID) []tasks.Exception {
 	states, panicked := r.threads[id], r.panicked[id]
 	r.mu.Unlock()
 	for _, s := range states {
-		if r.status(s) <= statusYield && !(panicked && r.forgot(s)) {
+		if r.status(s) <= statusYield && !(panicked && (r.jit || r.forgot(s))) {
 			continue
 		}
 		v, ok := r.valueAt(r.field(s, "state.top") - r.valueSize())

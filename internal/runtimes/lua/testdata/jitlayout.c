@@ -26,6 +26,7 @@ int main(void) {
 	O("global.running", global_State, vmstate);
 	R("global.main", global_State, mainthref);
 	O("global.registry", global_State, registrytv);
+	O("global.panic", global_State, panic);
 	O("global.cfunction", global_State, bc_cfunc_ext);
 	R("global.current", global_State, cur_L);
 	R("global.compiled", global_State, jit_base);

@@ -113,8 +113,19 @@ func (n *nativeFrame) skip(frame uint64) {
 // jitCalls lists the calls of a thread of LuaJIT from the youngest on. native is where compiled code runs; 0 if that is not known.
 func (r *runtime) jitCalls(state, native uint64) ([]call, error) {
 	s := jitStack{r: r, state: state}
+	return s.calls(r.compiledCode(&s, native))
+}
+
+// jitCallsAt lists the calls of a thread that the virtual machine runs, where it has what is not on the stack.
+func (r *runtime) jitCallsAt(state uint64, at *compiledCall) ([]call, error) {
+	s := jitStack{r: r, state: state}
+	return s.calls(at)
+}
+
+// calls lists those of a stack. compiled is where its youngest is, if the thread does not say so.
+func (s *jitStack) calls(compiled *compiledCall) ([]call, error) {
+	r, state := s.r, s.state
 	frame := r.field(state, "state.call") - 8
-	compiled := r.compiledCode(&s, native)
 	pc := uint64(0)
 	if compiled != nil {
 		frame, pc = compiled.frame, compiled.pc
@@ -159,7 +170,7 @@ func (r *runtime) jitCalls(state, native uint64) ([]call, error) {
 			}
 			c.pc = r.position(c.f, pc)
 		}
-		if compiled != nil && frame >= compiled.root {
+		if compiled != nil && compiled.number != 0 && frame >= compiled.root {
 			c.trace, c.stale, c.staleEnd = compiled.number, compiled.root, last+maxExtra
 		}
 		if link&linkBits == linkVararg { // its arguments

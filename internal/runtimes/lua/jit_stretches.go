@@ -79,6 +79,9 @@ func (r *runtime) callsOn(state uint64, frames []*unwind.Frame) ([]call, error) 
 		return r.calls(state)
 	}
 	native := uint64(0)
+	if machine, ok := r.interpreted(state, frames); ok {
+		return r.jitCallsAt(state, machine)
+	}
 	libs := r.p.State.LibraryTracker()
 	for _, f := range frames {
 		if libs == nil {
@@ -118,4 +121,35 @@ func (r *runtime) panics(state uint64, frames []*unwind.Frame) bool {
 	}
 	only := map[uint64]bool{at: true}
 	return slices.ContainsFunc(frames, func(f *unwind.Frame) bool { return r.start(f, only) == at })
+}
+
+// interpreting is the state of the virtual machine while it runs instructions itself.
+const interpreting = -1
+
+// interpreted tells where the virtual machine is in a thread if it was interrupted in its own code: it has that in two registers, and on the stack of Lua
+// what is older. It is proved by the function of the one, in which the other is.
+func (r *runtime) interpreted(state uint64, frames []*unwind.Frame) (*compiledCall, bool) {
+	g := r.field(state, "state.global")
+	if int32(r.number(g, "global.running")) != interpreting || r.field(g, "global.current") != state || !r.leads(frames[0]) {
+		return nil, false
+	}
+	base, _, ok := frames[0].Reg(arch.RDX)
+	pc, _, okPC := frames[0].Reg(arch.RBX)
+	if !ok || !okPC {
+		return nil, false
+	}
+	if r.layout["values.narrow"] != 0 { // the upper halves are not used
+		base &= 1<<32 - 1
+	}
+	stack, last := r.field(state, "state.stack"), r.field(state, "state.last")
+	if base < r.bottom(state) || base > last || (base-stack)%8 != 0 {
+		return nil, false
+	}
+	s := jitStack{r: r, state: state}
+	_, function := s.link(base - 8)
+	var c call
+	if r.jitFunction(&c, function) != nil || c.f == nil || pc < c.f.code+4 || pc > c.f.code+4*uint64(c.f.codes) || pc%4 != 0 {
+		return nil, false
+	}
+	return &compiledCall{frame: base - 8, pc: pc}, true
 }

@@ -304,6 +304,17 @@ cases["trace-native"] = function()
 	return sum
 end
 
+cases["values"] = function()
+	local n, huge, small, negative, none = 7, 1e100, 0.1, -3, nil
+	local data, foreign, thread, light = io.stdout, 10LL, coroutine.create(function() end), ffi.cast("void *", 5)
+	local list, map = { 1, "two", { three = 3 } }, { [1] = "a", [10] = "b", [2.5] = "c", [true] = 0, key = print }
+	local circle = {}
+	circle.circle = circle
+	local text = "a\0b\n" .. string.rep("x", 300)
+	dies()
+	return n, huge, small, negative, none, data, foreign, thread, light, list, map, circle, text
+end
+
 local ok, e = pcall(function()
 	cases[arg[1]]()
 end)

@@ -26,6 +26,8 @@ type runtime struct {
 	columns    []jitColumn // LuaJIT: the layouts that it may have, one of which the first state on a stack agrees with
 	columnName string
 
+	compiled remote.Kept[uint64] // the traces at addresses, 0 for none
+
 	functions remote.Kept[*function]
 	mu        sync.Mutex
 	threads   map[unwind.ThreadID][]uint64   // the threads of Lua on each stack
@@ -68,7 +70,7 @@ func Find(p *tasks.Process) (tasks.Runtime, error) {
 				failed = fmt.Errorf("functions of Lua of %s: those of LuaJIT are read on x86-64 only", lib.Path)
 				continue
 			}
-			r.version, r.columns = version{minor: 1}, jitColumns(jitLayoutsText)
+			r.version, r.columns = version{minor: 1}, jitTable.Get()
 			return r, nil
 		}
 		if err := r.open(ident.Addr); err != nil {

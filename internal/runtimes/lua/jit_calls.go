@@ -95,8 +95,13 @@ func (r *runtime) nativeFrames(state uint64) nativeFrame {
 	return nativeFrame{r, r.field(state, "state.stack"), r.field(state, "state.frame") &^ nativeMask}
 }
 
+// previous goes to the one that was made before, which is above on the native stack.
 func (n *nativeFrame) previous() {
-	n.at = n.r.field(n.at, "frame.previous") &^ nativeMask
+	at := n.r.field(n.at, "frame.previous") &^ nativeMask
+	if at <= n.at {
+		at = 0
+	}
+	n.at = at
 }
 
 // skip leaves those that were made for a function of C without a frame on the stack of Lua.
@@ -323,7 +328,7 @@ func (r *runtime) jitVariableNames(f *function) (names []variableName) {
 	if f.variables == 0 || f.variables >= f.end || f.variables < f.code {
 		return nil
 	}
-	b := r.Some(f.variables, int(min(f.end-f.variables, maxVariables*8)))
+	b := string(r.Some(f.variables, int(min(f.end-f.variables, maxVariables*8))))
 	number := func() (n uint32) {
 		for shift := 0; len(b) > 0 && shift < 32; shift += 7 {
 			c := b[0]
@@ -341,11 +346,11 @@ func (r *runtime) jitVariableNames(f *function) (names []variableName) {
 		if int(b[0]) < len(jitNames) {
 			v.name, b = jitNames[b[0]], b[1:]
 		} else {
-			name, rest, ok := strings.Cut(string(b), "\x00")
+			name, rest, ok := strings.Cut(b, "\x00")
 			if !ok {
 				return names
 			}
-			v.name, b = name, b[len(b)-len(rest):]
+			v.name, b = name, rest
 		}
 		last += number()
 		v.from = last
@@ -360,16 +365,16 @@ func (r *runtime) jitUpvalue(f *function, i int) string {
 	if i < 0 || i >= int(f.upvalueCount) || f.upvalues < f.code || f.upvalues >= f.end || r.p.Spend(1) != nil {
 		return "?"
 	}
-	b := r.Some(f.upvalues, int(min(f.end-f.upvalues, maxVariables*8)))
+	rest := string(r.Some(f.upvalues, int(min(f.end-f.upvalues, maxVariables*8))))
 	for {
-		name, rest, ok := strings.Cut(string(b), "\x00")
+		name, behind, ok := strings.Cut(rest, "\x00")
 		if !ok || name == "" {
 			return "?"
 		}
 		if i == 0 {
 			return name
 		}
-		b = []byte(rest)
+		rest = behind
 		i--
 	}
 }

@@ -4,10 +4,15 @@ import (
 	_ "embed"
 	"strconv"
 	"strings"
+
+	"github.com/corewalk/corewalk/internal/lazy"
 )
 
 //go:embed jitlayouts.txt
 var jitLayoutsText string
+
+// jitTable are the layouts of LuaJIT.
+var jitTable = lazy.Value[[]jitColumn]{Make: func() []jitColumn { return jitColumns(jitLayoutsText) }}
 
 // A jitColumn is a layout of LuaJIT, and its instructions.
 type jitColumn struct {

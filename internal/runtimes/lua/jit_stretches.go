@@ -70,7 +70,7 @@ func (r *runtime) jitStates(frames []*unwind.Frame, found []uint64) []uint64 {
 
 // compiledAt reports whether code is what LuaJIT made.
 func (r *runtime) compiledAt(pc uint64) bool {
-	return r.jit && r.globalState != 0 && r.traceAt(r.globalState, pc) != 0
+	return r.jit && r.globalState != 0 && r.compiled.Get(pc, func() uint64 { return r.traceAt(r.globalState, pc) }) != 0
 }
 
 // callsOn lists the calls of a thread of Lua, some of which compiled code may run that is on a stack.
@@ -87,7 +87,7 @@ func (r *runtime) callsOn(state uint64, frames []*unwind.Frame) ([]call, error) 
 		if libs == nil {
 			break
 		}
-		if _, ok := libs.LibraryAt(f.LookupAddr()); !ok && r.traceAt(r.field(state, "state.global"), f.LookupAddr()) != 0 {
+		if _, ok := libs.LibraryAt(f.LookupAddr()); !ok && r.compiledAt(f.LookupAddr()) {
 			native = f.LookupAddr()
 			break
 		}

@@ -168,7 +168,10 @@ func (r *runtime) Stretches(_ context.Context, id unwind.ThreadID, frames []*unw
 		return nil, nil
 	}
 	if r.jit && !r.known(frames) {
-		return nil, errNoState
+		if slices.ContainsFunc(frames, r.executes) {
+			return nil, errNoState
+		}
+		return nil, nil
 	}
 	states := r.statesOn(frames)
 	if r.jit {
@@ -219,6 +222,9 @@ func (r *runtime) executes(f *unwind.Frame) bool {
 		return false
 	}
 	s, _ := r.p.Symbols.SymbolAt(r.lib, f.LookupAddr())
+	if r.jit {
+		return s.Name == "lua_error" || s.Name == "lua_call" || s.Name == "lua_pcall" || s.Name == "lua_resume"
+	}
 	return s.Name == "lua_error" || s.Name == "lua_callk" || s.Name == "luaD_throw"
 }
 

@@ -23,7 +23,7 @@ func allJIT(t *testing.T) (list []string) {
 		list = append(list, p)
 	}
 	if len(list) == 0 {
-		t.Skip("luajit is not installed")
+		t.Skip("luajit is not installed (Debian: luajit)")
 	}
 	return list
 }

@@ -59,6 +59,9 @@ func TestJudgeJIT(t *testing.T) {
 // nativePattern is a function of C that debug.traceback has no name for.
 var nativePattern = regexp.MustCompile(`^(\[C\]|\[builtin#\d+\]): at 0x`)
 
+// linePattern is the line of a call.
+var linePattern = regexp.MustCompile(`:\d+ `)
+
 func judgeJIT(t *testing.T, exe, mode, program, name string) (same, total int) {
 	t.Helper()
 	dir := t.TempDir()
@@ -107,6 +110,12 @@ func judgeJIT(t *testing.T, exe, mode, program, name string) (same, total int) {
 	// LuaJIT does not say the main thread's, of a coroutine; finalizers have one of their own since 2025.
 	if len(got) > len(said) && (name == "callbacks" || name == "coroutines" || name == "finalizer") {
 		got = got[:len(said)]
+	}
+	version, _ := exec.Command(exe, "-v").CombinedOutput()
+	if early := strings.Contains(string(version), "-2017 "); early && compiled && mode == "-jon" && len(got) > 0 && len(got) <= len(said) {
+		// Its snapshots do not say for which code they are: what the youngest has called is not known, nor where it is.
+		said = said[len(said)-len(got):]
+		got[0], said[0] = linePattern.ReplaceAllString(got[0], " "), linePattern.ReplaceAllString(said[0], " ")
 	}
 	for i := range said {
 		if i >= len(got) {

@@ -67,18 +67,18 @@ func (s *jitStack) caller(frame, link uint64) uint64 {
 	return frame - distance
 }
 
-// returns is to where a function of Lua returns from what is called: it called the frame with a link. false if it is not on the stack of Lua.
-func (s *jitStack) returns(frame, link uint64) (pc uint64, ok bool) {
+// returns is to where a function of Lua returns from what is called: it called the frame with a link. 0 if it is not on the stack of Lua.
+func (s *jitStack) returns(frame, link uint64) uint64 {
 	switch link & linkBits {
 	case linkLua, linkProtect:
-		return link, true
+		return link
 	case linkContinue:
 		if s.r.at("words.frame") == 1 {
-			return s.word(frame-8) >> 32, true
+			return s.word(frame-8) >> 32
 		}
-		return s.word(frame - 16), true
+		return s.word(frame - 16)
 	}
-	return 0, false
+	return 0
 }
 
 // A nativeFrame goes through the frames of the virtual machine on the native stack, from the youngest on.
@@ -168,9 +168,7 @@ func (s *jitStack) calls(compiled *compiledCall) ([]call, error) {
 			return list, err
 		}
 		if c.f != nil {
-			if first && compiled == nil {
-				pc = r.field(machine.at, "frame.pc")
-			} else if pc == 0 {
+			if pc == 0 {
 				pc = r.field(machine.at, "frame.pc")
 			}
 			c.pc = r.position(c.f, pc)
@@ -192,10 +190,7 @@ func (s *jitStack) calls(compiled *compiledCall) ([]call, error) {
 		above = c.slot
 		list = append(list, c)
 		first = false
-		var ok bool
-		if pc, ok = s.returns(frame, link); !ok {
-			pc = 0
-		}
+		pc = s.returns(frame, link)
 		if link&linkType == linkNative || link&linkBits == linkContinue && s.foreign(frame) {
 			machine.previous()
 		}
@@ -325,7 +320,7 @@ var jitNames = [...]string{1: "(for index)", "(for limit)", "(for step)", "(for 
 
 // jitVariableNames are the names of local variables, and of which instructions: distances to the one before, in pieces of 7 bits.
 func (r *runtime) jitVariableNames(f *function) (names []variableName) {
-	if f.variables == 0 || f.variables >= f.end || f.variables < f.code {
+	if f.variables >= f.end || f.variables < f.code {
 		return nil
 	}
 	b := string(r.Some(f.variables, int(min(f.end-f.variables, maxVariables*8))))

@@ -2,11 +2,13 @@ package lua
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/budget"
+	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/procmem"
 	"github.com/corewalk/corewalk/internal/runtimes/remote/remotetest"
 	"github.com/corewalk/corewalk/tasks"
@@ -165,6 +167,9 @@ func bothJIT(t *testing.T, do func(t *testing.T, column int)) {
 	}
 }
 
+// linkPattern is what is wrong with a link between calls.
+var linkPattern = regexp.MustCompile("^(a return to|a link|arguments)")
+
 // TestJITGuards: each thing that is wrong is seen.
 func TestJITGuards(t *testing.T) {
 	bothJIT(t, func(t *testing.T, column int) {
@@ -184,11 +189,14 @@ func TestJITGuards(t *testing.T) {
 				m.set(atState, "state.call", m.inner()+12)
 				m.Words[m.inner()+4&^7] = m.object(atNative, tagFunction)
 			},
-			"no function":                     func(r *runtime, m jitFake) { m.Put(atNative+r.at("object.type"), jitTypes[tagTable]) },
-			"a function of C without code":    func(_ *runtime, m jitFake) { m.set(atNative, "closure.native", 0) },
-			"a prototype that is none":        func(r *runtime, m jitFake) { m.Put(atPrototype+r.at("object.type"), jitTypes[tagTable]) },
-			"no instructions":                 func(r *runtime, m jitFake) { m.Put32(atPrototype+r.at("function.codecount"), 0) },
-			"instructions without end":        func(r *runtime, m jitFake) { m.Put32(atPrototype+r.at("function.codecount"), 1<<31) },
+			"no function":                  func(r *runtime, m jitFake) { m.Put(atNative+r.at("object.type"), jitTypes[tagTable]) },
+			"a function of C without code": func(_ *runtime, m jitFake) { m.set(atNative, "closure.native", 0) },
+			"a prototype that is none":     func(r *runtime, m jitFake) { m.Put(atPrototype+r.at("object.type"), jitTypes[tagTable]) },
+			"no instructions":              func(r *runtime, m jitFake) { m.Put32(atPrototype+r.at("function.codecount"), 0) },
+			"instructions without end": func(r *runtime, m jitFake) {
+				m.Put32(atPrototype+r.at("function.codecount"), maxInstructions+1)
+				m.Put32(atPrototype+r.at("function.bytes"), 1<<31)
+			},
 			"instructions beyond the object":  func(r *runtime, m jitFake) { m.Put32(atPrototype+r.at("function.bytes"), uint32(size)) },
 			"constants without end":           func(r *runtime, m jitFake) { m.Put32(atPrototype+r.at("function.constantcount"), 1<<31) },
 			"a last line without end":         func(r *runtime, m jitFake) { m.Put32(atPrototype+r.at("function.linecount"), 1<<31) },
@@ -204,8 +212,9 @@ func TestJITGuards(t *testing.T) {
 		} {
 			r, m := smallJIT(column)
 			harm(r, m)
-			if got, err := told(r); err == nil {
-				t.Errorf("%s: %q", what, got)
+			got, err := told(r)
+			if err == nil || strings.HasSuffix(what, "beyond the stack") && !strings.Contains(err.Error(), "not on the stack") || linkPattern.MatchString(what) && err != errLink {
+				t.Errorf("%s: %q, %v", what, got, err)
 			}
 		}
 		for what, harm := range map[string]func(r *runtime, m jitFake){
@@ -271,7 +280,19 @@ func TestJITKinds(t *testing.T) {
 		if got, err := told(r); err != nil || len(got) != 2 || !strings.Contains(got[1], "shop.lua:12 ") {
 			t.Errorf("%q, %v", got, err)
 		}
+		m.Put32(atMachine+0x300+r.at("frame.results"), 2)
+		if got, _ := told(r); len(got) != 2 || !strings.Contains(got[1], "shop.lua:12 ") {
+			t.Errorf("a frame that returns values: %q", got)
+		}
+		m.Put32(atMachine+0x300+r.at("frame.results"), ^uint32(0))
+		if got, _ := told(r); len(got) != 2 || !strings.Contains(got[1], "shop.lua:12 ") {
+			t.Errorf("a frame that was made for what is below: %q", got)
+		}
 		m.set(atMachine+0x200, "frame.previous", atMachine) // a circle
+		n := nativeFrame{r, atStack, atMachine + 0x200}
+		if n.previous(); n.at != 0 {
+			t.Errorf("an older frame is at %#x", n.at)
+		}
 		if got, err := told(r); err != nil || len(got) != 2 || !strings.Contains(got[1], "shop.lua:10~") {
 			t.Errorf("%q, %v", got, err)
 		}
@@ -288,6 +309,68 @@ func TestJITKinds(t *testing.T) {
 			t.Errorf("the thread does not lead to the frame: %#x", list)
 		}
 	})
+}
+
+// TestJITPlaces: the place of the youngest function is in the frame of the virtual machine; of functions of LuaJIT's own none is known.
+func TestJITPlaces(t *testing.T) {
+	bothJIT(t, func(t *testing.T, column int) {
+		r, m := smallJIT(column)
+		m.set(atState, "state.call", m.outer()+8)
+		m.set(atState, "state.top", m.outer()+24)
+		m.set(atMachine, "frame.pc", atPrototype+r.at("function.size")+12)
+		want := []string{"function <shop.lua:10> shop.lua:12~ amount=7"}
+		if got, err := told(r); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q, %v", got, err)
+		}
+		f := r.functionOf(atClosure)
+		if r.position(f, f.code) != 0 || r.jitLine(f, 0) != 10 || r.position(f, f.code+4) != 0 || r.position(f, f.code+16) != 3 || r.position(f, f.code+20) != -1 {
+			t.Error("instructions are not where they are")
+		}
+		m.Put32(atPrototype+r.at("function.line"), jitBuiltin)
+		if f := r.readJITFunction(atPrototype); f == nil || f.source != "[builtin:@shop.lua]" || f.first != 0 || r.jitLine(f, 2) != 0 {
+			t.Errorf("%+v", f)
+		}
+	})
+}
+
+// Endless is a stack of calls of C without end.
+type endless struct {
+	fake
+	from, function uint64
+}
+
+func (m endless) ReadMem(at arch.Address, b []byte) (int, error) {
+	if at < m.from {
+		return m.fake.ReadMem(at, b)
+	}
+	for i := range b {
+		v := uint64(16 | linkNative)
+		if a := at + uint64(i); a&8 == 0 {
+			v = m.function
+		}
+		b[i] = byte(v >> (8 * ((at + uint64(i)) & 7)))
+	}
+	return len(b), nil
+}
+
+func (m endless) ReadWord(at arch.Address) (uint64, error) {
+	var b [8]byte
+	_, err := m.ReadMem(at, b[:])
+	return arch.AMD64.Word(b[:]), err
+}
+
+// TestJITDepth: there is an end to calls.
+func TestJITDepth(t *testing.T) {
+	fixture.Long(t)
+	r, m := smallJIT(0)
+	const stack = 1 << 24
+	r.Memory = endless{m.fake, stack, m.object(atNative, tagFunction)}
+	for field, v := range map[string]uint64{"state.stack": stack, "state.last": stack + 8*maxStack, "state.call": stack + 8*maxStack, "state.top": stack + 8*maxStack} {
+		m.set(atState, field, v)
+	}
+	if list, err := r.jitCalls(atState, 0); err != errDeep || len(list) != maxDepth {
+		t.Errorf("%d calls, %v", len(list), err)
+	}
 }
 
 // TestJITDecides: the layout is the one that memory agrees with, and nothing else is one.
@@ -590,7 +673,7 @@ func TestJITNames(t *testing.T) {
 		for what, harm := range map[string]func(f *function){
 			"behind the object": func(f *function) { f.variables = f.end },
 			"before the code":   func(f *function) { f.variables = f.code - 8 },
-			"of none":           func(f *function) { f.variables = 0 },
+			"far behind":        func(f *function) { f.variables = f.end + 8 },
 		} {
 			f := *r.readJITFunction(atPrototype)
 			harm(&f)

@@ -588,10 +588,15 @@ func TestJITTraces(t *testing.T) {
 		for what, harm := range map[string]func(r *runtime, m jitFake){
 			"code before all snapshots":  func(r *runtime, m jitFake) { m.Put(atSnapshots+r.at("snapshot.code"), 0x40) },
 			"snapshots that are missing": func(_ *runtime, m jitFake) { m.set(atTrace, "trace.snapshots", 0xc000) },
-			"entries beyond the map":     func(_ *runtime, m jitFake) { m.Put32(atSnapshots+size, 13) },
-			"entries up to the end":      func(_ *runtime, m jitFake) { m.Put32(atSnapshots+size, 11) },
-			"more entries than the map":  func(r *runtime, m jitFake) { m.Put(atSnapshots+size+r.at("snapshot.count"), 200) },
-			"a map that is missing":      func(_ *runtime, m jitFake) { m.set(atTrace, "trace.map", 0xc000) },
+			"entries beyond the map": func(_ *runtime, m jitFake) {
+				m.Put32(atSnapshots+size, 13)
+				m.set(atTrace, "trace.map", atMap-4*13)
+			},
+			"a map that ends":           func(r *runtime, m jitFake) { m.Put32(atTrace+r.at("trace.mapcount"), 2) },
+			"a map that ends before":    func(r *runtime, m jitFake) { m.Put32(atTrace+r.at("trace.mapcount"), 1) },
+			"entries up to the end":     func(_ *runtime, m jitFake) { m.Put32(atSnapshots+size, 11) },
+			"more entries than the map": func(r *runtime, m jitFake) { m.Put(atSnapshots+size+r.at("snapshot.count"), 200) },
+			"a map that is missing":     func(_ *runtime, m jitFake) { m.set(atTrace, "trace.map", 0xc000) },
 			"a function of each time": func(_ *runtime, m jitFake) {
 				m.Put(atMap+1, 0x80) // not a constant
 			},
@@ -711,8 +716,26 @@ func TestJITNames(t *testing.T) {
 	})
 }
 
-// TestJITCosts: calls without end are charged.
+// TestJITCosts: calls, traces and snapshots without end are charged.
 func TestJITCosts(t *testing.T) {
+	for what, ask := range map[string]func(r *runtime, m jitFake){
+		"traces": func(r *runtime, m jitFake) {
+			m.Put32(atGlobal+r.at("global.tracecount"), 60000)
+			r.traceAt(atGlobal, 1)
+		},
+		"snapshots": func(r *runtime, m jitFake) {
+			m.Put(atTrace+r.at("trace.snapshotcount"), 0xff, 0xff)
+			r.Memory = remotetest.Full{Words: m.Words}
+			r.jitCalls(atState, atMachineCode+0x30)
+		},
+	} {
+		r, m := traced(0)
+		b := budget.Of(500)
+		r.p.Budget = b
+		if ask(r, m); b.Err() == nil {
+			t.Errorf("%s without end cost less than 500 units", what)
+		}
+	}
 	r, m := smallJIT(0)
 	const stack = 0x100000
 	m.Zero(stack, 0x8000)

@@ -133,7 +133,7 @@ func (r *runtime) snapshot(s *jitStack, c *compiledCall, trace, native, base uin
 	}
 	from, n := r.Arch.ByteOrder.Uint32(found), int(found[r.at("snapshot.count")])
 	whole := r.number(trace, "trace.mapcount")
-	if from > whole || uint64(from)+uint64(n)+2 > uint64(whole) && r.at("words.frame") == 2 || uint64(from)+uint64(n)+1 > uint64(whole) {
+	if from > whole {
 		return
 	}
 	entries := make([]uint32, 0, 2*maxSnapshot)
@@ -144,11 +144,11 @@ func (r *runtime) snapshot(s *jitStack, c *compiledCall, trace, native, base uin
 		}
 		entries = append(entries, v)
 	}
-	if n+2 > len(entries) && n+1 != len(entries) {
+	wide := r.at("words.frame") == 2
+	if n >= len(entries) || wide && n+1 >= len(entries) {
 		return
 	}
 	constants := r.Word(trace + r.at("trace.instructions"))
-	wide := r.at("words.frame") == 2
 	shadow := map[uint64]uint64{}
 	frames, frame, pc := 0, base-8, uint64(0)
 	slot := func(e uint32) uint64 { return base - 8*r.at("words.frame") + 8*uint64(e>>24) }

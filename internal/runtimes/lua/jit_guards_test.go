@@ -725,6 +725,7 @@ func TestJITCosts(t *testing.T) {
 		},
 		"snapshots": func(r *runtime, m jitFake) {
 			m.Put(atTrace+r.at("trace.snapshotcount"), 0xff, 0xff)
+			m.set(atTrace, "trace.snapshots", 0xe00000)
 			r.Memory = remotetest.Full{Words: m.Words}
 			r.jitCalls(atState, atMachineCode+0x30)
 		},

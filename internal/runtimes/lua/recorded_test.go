@@ -173,7 +173,7 @@ func victims(tb testing.TB) (list []remotetest.Victim) {
 
 // TestDamaged changes words that are read of real Luas into what they are most likely to be wrong as.
 func TestDamaged(t *testing.T) {
-	step := 199
+	step := 449
 	if fixture.IsLong(t) {
 		step = 7
 	}

@@ -20,6 +20,9 @@ type call struct {
 	flags    uint64
 	lost     int // calls that ended with a call of this one
 	inner    bool
+	// LuaJIT: the number of the compiled code that runs it, 0 for none; and the part of the stack to which that has not written.
+	trace           int
+	stale, staleEnd uint64
 }
 
 // A function is what is read of one.
@@ -29,6 +32,7 @@ type function struct {
 	codes, lineCount, absCount, constCount uint32
 	source                                 string
 	first, last                            uint32
+	end                                    uint64 // LuaJIT: of what is read of it
 	variables, upvalues                    uint64
 	variableCount, upvalueCount            uint32
 	parameters                             byte
@@ -72,12 +76,12 @@ func (r *runtime) global(state uint64) uint64 {
 	if g == 0 || g%8 != 0 {
 		return 0
 	}
-	main := r.Word(g + r.at("global.main"))
+	main := r.field(g, "global.main")
 	if !r.is(main, tagThread) || r.field(main, "state.global") != g {
 		return 0
 	}
 	stack, top, last := r.field(state, "state.stack"), r.field(state, "state.top"), r.field(state, "state.last")
-	if stack == 0 || stack%8 != 0 || top < stack || last < stack || last-stack > maxStack*valueSize || (top-stack)%valueSize != 0 || r.field(state, "state.call") == 0 {
+	if stack == 0 || stack%8 != 0 || top < stack || last < stack || last-stack > maxStack*r.valueSize() || (top-stack)%r.valueSize() != 0 || r.field(state, "state.call") == 0 {
 		return 0
 	}
 	return g
@@ -93,6 +97,9 @@ const statusYield = 1
 
 // baseCall is the record that is under those of the calls.
 func (r *runtime) baseCall(state uint64) uint64 {
+	if r.jit {
+		return r.bottom(state)
+	}
 	if r.minor == 1 {
 		return r.field(state, "state.base")
 	}
@@ -106,6 +113,9 @@ func (r *runtime) busy(state uint64) bool {
 
 // calls lists the calls of a thread from the youngest on. With an error it has those before the damage.
 func (r *runtime) calls(state uint64) ([]call, error) {
+	if r.jit {
+		return r.jitCalls(state, 0)
+	}
 	var list []call
 	base := r.baseCall(state)
 	slow, half := r.field(state, "state.call"), false
@@ -162,7 +172,7 @@ func (r *runtime) callAt(state, at uint64, inner bool) (call, error) {
 	word := func(name string) uint64 { return r.Arch.Word(b[r.at(name):]) }
 	c := call{at: at, state: state, slot: word("call.func"), top: word("call.top"), pc: -1, inner: inner}
 	stack, last := r.field(state, "state.stack"), r.field(state, "state.last")
-	if c.slot < stack || c.slot > last || (c.slot-stack)%valueSize != 0 {
+	if c.slot < stack || c.slot > last || (c.slot-stack)%r.valueSize() != 0 {
 		return call{}, fmt.Errorf("its Lua call at %#x is not on the stack of Lua", at)
 	}
 	if r.minor > 1 {
@@ -181,18 +191,18 @@ func (r *runtime) callAt(state, at uint64, inner bool) (call, error) {
 		}
 	case kindFunction:
 		if r.is(c.function.bits, tagFunction) {
-			c.f = r.functionAt(r.field(c.function.bits, "closure.function"))
+			c.f = r.functionOf(c.function.bits)
 		}
 	}
 	if c.native == 0 && c.f == nil {
 		return call{}, fmt.Errorf("its Lua call at %#x has no function", at)
 	}
-	c.base = c.slot + valueSize
+	c.base = c.slot + r.valueSize()
 	if c.f == nil {
 		return c, nil
 	}
 	if r.minor < 4 {
-		if c.base = word("call.base"); c.base <= c.slot || c.base > last || (c.base-stack)%valueSize != 0 {
+		if c.base = word("call.base"); c.base <= c.slot || c.base > last || (c.base-stack)%r.valueSize() != 0 {
 			return call{}, fmt.Errorf("the variables of its Lua call at %#x are not on the stack of Lua", at)
 		}
 	}
@@ -214,12 +224,24 @@ func (r *runtime) tail(c *call) bool {
 	return c.flags&r.flag("flag.tail") != 0 || c.f != nil && c.lost > 0
 }
 
+// functionOf reads what a closure of Lua is made of; nil if there is nothing.
+func (r *runtime) functionOf(closure uint64) *function {
+	at := r.field(closure, "closure.function")
+	if r.jit { // it has the address of the first instruction, which is behind the function
+		at -= r.at("function.size")
+	}
+	return r.functionAt(at)
+}
+
 // functionAt reads a function; nil if there is none.
 func (r *runtime) functionAt(at uint64) *function {
 	return r.functions.Get(at, func() *function { return r.readFunction(at) })
 }
 
 func (r *runtime) readFunction(at uint64) *function {
+	if r.jit {
+		return r.readJITFunction(at)
+	}
 	if !r.is(at, r.tagPrototype()) {
 		return nil
 	}
@@ -302,6 +324,9 @@ const absent = -128
 
 // lineAt is the line of an instruction; 0 if it is not known.
 func (r *runtime) lineAt(f *function, pc int) int {
+	if r.jit {
+		return r.jitLine(f, pc)
+	}
 	if f.lines == 0 || pc >= int(f.lineCount) {
 		return 0
 	}

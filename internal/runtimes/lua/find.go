@@ -10,6 +10,7 @@ import (
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // language is the name of the language, and of the runtime.
@@ -21,6 +22,11 @@ type runtime struct {
 	lib     *libstate.Library
 	opcodes []opcode
 	numbers map[string]byte // the instructions' numbers, by their names
+
+	columns    []jitColumn // LuaJIT: the layouts that it may have, one of which the first state on a stack agrees with
+	columnName string
+
+	compiled remote.Kept[uint64] // the traces at addresses, 0 for none
 
 	functions remote.Kept[*function]
 	mu        sync.Mutex
@@ -52,16 +58,21 @@ func Find(p *tasks.Process) (tasks.Runtime, error) {
 	}
 	var failed error
 	for _, lib := range p.Modules {
-		if _, jit := p.Symbols.SymbolByName(lib, "luaJIT_setmode"); jit {
-			failed = fmt.Errorf("functions of Lua of %s: those of LuaJIT are not read", lib.Path)
-			continue
-		}
+		_, jit := p.Symbols.SymbolByName(lib, "luaJIT_setmode")
 		ident, ok := p.Symbols.SymbolByName(lib, "lua_ident")
-		if !ok {
+		if !ok && !jit {
 			continue
 		}
-		r := &runtime{memory: memory{Reader: procmem.Of(p.State).Charged(p.Spend), p: p}, lib: lib,
+		r := &runtime{memory: memory{Reader: procmem.Of(p.State).Charged(p.Spend), p: p, jit: jit}, lib: lib,
 			threads: map[unwind.ThreadID][]uint64{}, panicked: map[unwind.ThreadID]bool{}, states: map[uint64]bool{}}
+		if jit {
+			if p.State.Arch() != arch.AMD64 {
+				failed = fmt.Errorf("functions of Lua of %s: those of LuaJIT are read on x86-64 only", lib.Path)
+				continue
+			}
+			r.version, r.columns = version{minor: 1}, jitTable.Get()
+			return r, nil
+		}
 		if err := r.open(ident.Addr); err != nil {
 			failed = fmt.Errorf("functions of Lua of %s: %w", lib.Path, err)
 			continue
@@ -102,5 +113,13 @@ func (r *runtime) Name() string { return language }
 
 // Describe says which version it is and how its layout is known.
 func (r *runtime) Describe() string {
+	if r.jit {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.columnName == "" {
+			return "LuaJIT 2.1"
+		}
+		return "LuaJIT 2.1, layout from the table: that of " + r.columnName
+	}
 	return "Lua " + r.version.String() + ", layout from the table"
 }

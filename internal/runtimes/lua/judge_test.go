@@ -168,6 +168,9 @@ func plainTrace(line string) string {
 		return line
 	}
 	file, at, name := m[1], m[2], m[3]
+	if strings.HasPrefix(line, "[builtin:") {
+		return strings.Replace(strings.TrimSuffix(line, "'"), "]:0: in function '", "]:0 ", 1)
+	}
 	if strings.HasPrefix(line, "[string") {
 		end := strings.Index(line, `"]:`) + 2
 		rest := tracePattern.FindStringSubmatch("x" + line[end:])

@@ -18,10 +18,16 @@ type layout map[string]uint64
 // at returns an offset; a field that the version does not have is at no address that can be read.
 func (l layout) at(field string) uint64 {
 	if v, ok := l[field]; ok {
-		return v
+		return v &^ narrowField
 	}
 	return 1 << 62
 }
+
+// narrowField says of an offset that the field has a reference of 4 bytes.
+const narrowField = 1 << 61
+
+// narrow reports whether a field has a reference of 4 bytes.
+func (l layout) narrow(field string) bool { return l[field]&narrowField != 0 }
 
 // flag returns a bit; 0 if the version does not have it.
 func (l layout) flag(name string) uint64 { return l[name] }
@@ -89,6 +95,9 @@ func tableLayout(text string, of version) layout {
 type opcode struct {
 	name string
 	sets bool
+	// Of LuaJIT: it sets the register A and those behind it; the metamethod that it may call, without underscores.
+	from  bool
+	calls string
 }
 
 // opcodesOf are the instructions of a version, by number.
@@ -101,7 +110,7 @@ func opcodesOf(text string, of version) []opcode {
 		var list []opcode
 		for _, name := range f[1:] {
 			plain, sets := strings.CutSuffix(name, "*")
-			list = append(list, opcode{plain, sets})
+			list = append(list, opcode{name: plain, sets: sets})
 		}
 		return list
 	}

@@ -10,7 +10,10 @@ type memory struct {
 	procmem.Reader
 	layout
 	version
-	p *tasks.Process
+	p   *tasks.Process
+	jit bool // it is LuaJIT
+
+	globalState uint64 // LuaJIT: the first that was found
 }
 
 // field reads a pointer in the object at an address.
@@ -18,7 +21,32 @@ func (m *memory) field(at uint64, name string) uint64 {
 	if at == 0 {
 		return 0
 	}
-	return m.Word(at + m.at(name))
+	return m.reference(at+m.at(name), m.narrow(name))
+}
+
+// reference reads an address, of 4 bytes if it is narrow.
+func (m *memory) reference(at uint64, narrow bool) uint64 {
+	if narrow {
+		v, _ := m.U32(at)
+		return uint64(v)
+	}
+	return m.Word(at)
+}
+
+// element reads the element of a list of references that begins at a field.
+func (m *memory) element(at uint64, name string, i int) uint64 {
+	if m.narrow(name) {
+		return m.reference(at+m.at(name)+4*uint64(i), true)
+	}
+	return m.Word(at + m.at(name) + 8*uint64(i))
+}
+
+// next is the object after another in the collector's list.
+func (m *memory) next(at uint64) uint64 {
+	if m.jit {
+		return m.field(at, "object.next")
+	}
+	return m.Word(at)
 }
 
 // number reads 4 bytes in the object at an address.
@@ -48,6 +76,7 @@ const (
 	kindPlain    // of C, without
 	kindData
 	kindThread
+	kindForeign // data of C, of LuaJIT's ffi
 )
 
 // A value is one of Lua's: a number, or where it is.
@@ -57,7 +86,12 @@ type value struct {
 }
 
 // valueSize is the size of a value, and of a slot of the stack.
-const valueSize = 16
+func (m *memory) valueSize() uint64 {
+	if m.jit {
+		return 8
+	}
+	return 16
+}
 
 // Types of values and objects in all versions: the low four bits of the tag.
 const (
@@ -129,7 +163,12 @@ func (m *memory) valueAt(at uint64) (value, bool) {
 	if at == 0 || at%8 != 0 {
 		return value{}, false
 	}
-	b := m.Bytes(at, valueSize)
+	if m.jit {
+		bits, ok := m.LookupWord(at)
+		v := m.packed(bits)
+		return v, ok && v.kind != kindNone
+	}
+	b := m.Bytes(at, 16)
 	if b == nil {
 		return value{}, false
 	}
@@ -141,6 +180,10 @@ func (m *memory) valueAt(at uint64) (value, bool) {
 func (m *memory) is(at uint64, tag byte) bool {
 	if at == 0 || at%8 != 0 {
 		return false
+	}
+	if m.jit {
+		v, ok := m.U8(at + m.at("object.type"))
+		return ok && v == jitType(tag)
 	}
 	v, ok := m.U8(at + 8)
 	return ok && v&15 == tag
@@ -163,6 +206,9 @@ func (m *memory) text(at uint64, limit int) (s string, length uint64, ok bool) {
 		return "", 0, false
 	}
 	n, ok := m.LookupWord(at + m.at("string.length"))
+	if m.jit {
+		n &= 1<<32 - 1
+	}
 	if tag, _ := m.U8(at + 8); m.minor > 2 && tag>>4 == 0 {
 		short, got := m.U8(at + m.at("string.short"))
 		n, ok = uint64(short), got
@@ -208,6 +254,10 @@ func (m *memory) each(at uint64, do func(entry) bool) bool {
 		}
 		n = size
 	}
+	first := uint64(1)
+	if m.jit {
+		first = 0
+	}
 	array, nodes := m.field(at, "table.array"), m.field(at, "table.nodes")
 	if n > maxArray || n > 0 && array%8 != 0 || nodes%8 != 0 {
 		return false
@@ -216,13 +266,16 @@ func (m *memory) each(at uint64, do func(entry) bool) bool {
 		if m.p.Spend(1) != nil {
 			return false
 		}
-		v, ok := m.valueAt(array + i*valueSize)
+		v, ok := m.valueAt(array + i*m.valueSize())
 		if !ok {
 			return false
 		}
-		if v.kind != kindNil && !do(entry{value{i + 1, kindInt}, v}) {
+		if v.kind != kindNil && !do(entry{value{i + first, kindInt}, v}) {
 			return true
 		}
+	}
+	if m.jit {
+		return m.eachNode(nodes, uint64(m.number(at, "table.mask")), do)
 	}
 	log, ok := m.U8(at + m.at("table.sizelog"))
 	if !ok || log > maxNodes {

@@ -9,29 +9,34 @@ type instruction uint32
 
 // An operand tells where an instruction has what; the places differ between the versions.
 func (r *runtime) op(i instruction) string {
+	return r.opcode(i).name
+}
+
+// opcode is what is known of an instruction; nothing if it is none.
+func (r *runtime) opcode(i instruction) opcode {
 	n := int(i & 0x3f)
-	if r.minor == 4 {
+	switch {
+	case r.jit:
+		n = int(i & 0xff)
+	case r.minor == 4:
 		n = int(i & 0x7f)
 	}
 	if n < len(r.opcodes) {
-		return r.opcodes[n].name
+		return r.opcodes[n]
 	}
-	return ""
+	return opcode{}
 }
 
 // sets reports whether an instruction sets its register A.
-func (r *runtime) sets(i instruction) bool {
-	n := int(i & 0x3f)
-	if r.minor == 4 {
-		n = int(i & 0x7f)
-	}
-	return n < len(r.opcodes) && r.opcodes[n].sets
-}
+func (r *runtime) sets(i instruction) bool { return r.opcode(i).sets }
 
 // bits returns those of an instruction from one on.
 func (i instruction) bits(from, count uint) int { return int(i >> from & (1<<count - 1)) }
 
 func (r *runtime) a(i instruction) int {
+	if r.jit {
+		return i.bits(8, 8)
+	}
 	if r.minor == 4 {
 		return i.bits(7, 8)
 	}
@@ -39,6 +44,9 @@ func (r *runtime) a(i instruction) int {
 }
 
 func (r *runtime) b(i instruction) int {
+	if r.jit {
+		return i.bits(24, 8)
+	}
 	if r.minor == 4 {
 		return i.bits(16, 8)
 	}
@@ -46,6 +54,9 @@ func (r *runtime) b(i instruction) int {
 }
 
 func (r *runtime) c(i instruction) int {
+	if r.jit {
+		return i.bits(16, 8)
+	}
 	if r.minor == 4 {
 		return i.bits(24, 8)
 	}
@@ -53,6 +64,9 @@ func (r *runtime) c(i instruction) int {
 }
 
 func (r *runtime) bx(i instruction) int {
+	if r.jit {
+		return i.bits(16, 16)
+	}
 	if r.minor == 4 {
 		return i.bits(15, 17)
 	}
@@ -244,7 +258,7 @@ func (r *runtime) constant(f *function, i int) string {
 	if i < 0 || i >= int(f.constCount) {
 		return "?"
 	}
-	v, ok := r.valueAt(f.constants + valueSize*uint64(i))
+	v, ok := r.valueAt(f.constants + r.valueSize()*uint64(i))
 	if !ok || v.kind != kindString {
 		return "?"
 	}
@@ -256,6 +270,9 @@ func (r *runtime) constant(f *function, i int) string {
 
 // upvalue is the name of a variable of an outer function; "?" if it has none.
 func (r *runtime) upvalue(f *function, i int) string {
+	if r.jit {
+		return r.jitUpvalue(f, i)
+	}
 	if i < 0 || i >= int(f.upvalueCount) || f.upvalues == 0 {
 		return "?"
 	}
@@ -289,6 +306,9 @@ func (r *runtime) variableNames(f *function) []variableName {
 }
 
 func (r *runtime) readVariableNames(f *function) (names []variableName) {
+	if r.jit {
+		return r.jitVariableNames(f)
+	}
 	size := r.at("variable.size")
 	for i := range uint64(min(f.variableCount, maxVariables)) {
 		b := r.Bytes(f.variables+i*size, int(size))
@@ -331,6 +351,9 @@ func (r *runtime) called(caller *call) (kind, name string) {
 	i, ok := r.instruction(caller.f, caller.pc)
 	if !ok {
 		return "", ""
+	}
+	if r.jit {
+		return r.jitCalled(caller, i)
 	}
 	op := r.op(i)
 	prefix := "__"
@@ -385,14 +408,14 @@ func (r *runtime) functionName(c, caller *call) string {
 		return name
 	}
 	switch {
-	case c.f == nil && r.minor == 2:
+	case c.f == nil && (r.minor == 2 || r.jit):
 		if name := r.globalName(c); name != "" {
 			return name
 		}
 		return unnamed
 	case c.f == nil:
 		return unnamed
-	case c.f.first == 0:
+	case c.f.first == 0 && (!r.jit || c.f.last > 0):
 		return "main chunk"
 	}
 	return "function <" + place(c.f) + ">"

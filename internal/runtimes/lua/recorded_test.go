@@ -104,41 +104,56 @@ func TestRecorded(t *testing.T) {
 // record makes slim cores and what is told of them.
 func record(t *testing.T) {
 	for version, exe := range all(t) {
-		dir := t.TempDir()
-		b, err := os.ReadFile("testdata/judge.lua")
-		if err != nil {
-			t.Fatal(err)
+		recordOne(t, version, "judge.lua", exe, "judge.lua", "coroutines")
+	}
+	for _, exe := range allJIT(t) {
+		switch build := filepath.Base(filepath.Dir(filepath.Dir(exe))); { // DIR/bin/luajit
+		case build == "usr":
+			recordOne(t, "jit-coroutines", "judge.lua", exe, "judge.lua", "coroutines")
+			recordOne(t, "jit-values", "jitjudge.lua", exe, "jitjudge.lua", "values")
+			recordOne(t, "jit-trace", "jitjudge.lua", exe, "jitjudge.lua", "trace-leaf")
+		case strings.Contains(build, "32"): // without GC64
+			recordOne(t, "jit-trace-narrow", "jitjudge.lua", exe, "jitjudge.lua", "trace-leaf")
 		}
-		if err := os.WriteFile(filepath.Join(dir, "judge.lua"), b, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		cmd := fixture.Dies(dir, exe, "judge.lua", "coroutines")
-		cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/bin", "LANG=C.UTF-8"}
-		_ = cmd.Run() // it dies
-		core := fixture.CoreIn(t, dir)
-		slim := filepath.Join(t.TempDir(), "slim")
-		if out, err := exec.Command("go", "run", "../../../cmd/corewalk", "slim", core, "-o", slim, "--reach", "4KiB").CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
-		s := replayed.Open(t, slim)
-		a := &remotetest.Asked{ProcessState: s.Process.State}
-		q := &tasks.Process{State: a, Symbols: s.Process.Symbols, Modules: s.Process.Modules}
-		rt, err := lua.Find(q)
-		if err != nil || rt == nil {
-			t.Fatalf("%s: no Lua is found: %v", version, err)
-		}
-		want := told(t, rt, q, s.Died, s.Stack)
-		if b, err = os.ReadFile(slim); err != nil {
-			t.Fatal(err)
-		}
-		e, _ := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression))
-		name := filepath.Join("testdata/recorded", version)
-		if err := os.WriteFile(name+".zst", e.EncodeAll(b, nil), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name+".txt", []byte(strings.Join(want, "\n")+"\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+	}
+}
+
+func recordOne(t *testing.T, name, program, exe string, args ...string) {
+	t.Helper()
+	dir := t.TempDir()
+	b, err := os.ReadFile(filepath.Join("testdata", program))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, program), b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd := fixture.Dies(dir, exe, args...)
+	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/bin", "LANG=C.UTF-8"}
+	_ = cmd.Run() // it dies
+	core := fixture.CoreIn(t, dir)
+	slim := filepath.Join(t.TempDir(), "slim")
+	if out, err := exec.Command("go", "run", "../../../cmd/corewalk", "slim", core, "-o", slim, "--reach", "4KiB").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	s := replayed.Open(t, slim)
+	a := &remotetest.Asked{ProcessState: s.Process.State}
+	q := &tasks.Process{State: a, Symbols: s.Process.Symbols, Modules: s.Process.Modules}
+	rt, err := lua.Find(q)
+	if err != nil || rt == nil {
+		t.Fatalf("%s: no Lua is found: %v", name, err)
+	}
+	want := told(t, rt, q, s.Died, s.Stack)
+	if b, err = os.ReadFile(slim); err != nil {
+		t.Fatal(err)
+	}
+	e, _ := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression))
+	name = filepath.Join("testdata/recorded", name)
+	if err := os.WriteFile(name+".zst", e.EncodeAll(b, nil), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name+".txt", []byte(strings.Join(want, "\n")+"\n"), 0o644); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -158,7 +173,7 @@ func victims(tb testing.TB) (list []remotetest.Victim) {
 
 // TestDamaged changes words that are read of real Luas into what they are most likely to be wrong as.
 func TestDamaged(t *testing.T) {
-	step := 199
+	step := 449
 	if fixture.IsLong(t) {
 		step = 7
 	}

@@ -32,11 +32,17 @@ func (r *runtime) leads(f *unwind.Frame) bool {
 		return false
 	}
 	lib, ok := libs.LibraryAt(at)
+	if !ok && r.compiledAt(at) {
+		return true
+	}
 	if !ok || lib != r.lib {
 		return false
 	}
 	s, ok := r.p.Symbols.SymbolAt(lib, at)
 	if !ok || strings.HasPrefix(s.Name, "lua") {
+		return true
+	}
+	if r.jit && strings.HasPrefix(s.Name, "lj_") {
 		return true
 	}
 	name, _, _ := strings.Cut(s.Name, ".") // of a part of it
@@ -98,7 +104,7 @@ func (r *runtime) chain(found []uint64) []uint64 {
 			continue
 		}
 		done = append(done, g)
-		main := r.Word(g + r.at("global.main"))
+		main := r.field(g, "global.main")
 		list := r.resumed(main, nil)
 		// Threads that a program resumes itself: nothing of Lua leads to them.
 		for i := len(found) - 1; i >= 0; i-- {
@@ -137,7 +143,7 @@ func (r *runtime) resumes(state uint64) uint64 {
 		return ok && v.kind == kindThread && v.bits != state && r.global(v.bits) == r.field(state, "state.global") && r.busy(v.bits) && r.status(v.bits) == 0
 	}
 	for i := range uint64(maxArguments) {
-		at := c.base + i*valueSize
+		at := c.base + i*r.valueSize()
 		if at >= r.field(state, "state.top") {
 			break
 		}
@@ -161,9 +167,21 @@ func (r *runtime) Stretches(_ context.Context, id unwind.ThreadID, frames []*unw
 	if !slices.ContainsFunc(frames, r.leads) {
 		return nil, nil
 	}
-	states := r.chain(r.statesOn(frames))
+	if r.jit && !r.known(frames) {
+		if slices.ContainsFunc(frames, r.executes) {
+			return nil, errNoState
+		}
+		return nil, nil
+	}
+	states := r.statesOn(frames)
+	if r.jit {
+		states = r.jitStates(frames, states)
+	} else {
+		states = r.chain(states)
+	}
 	r.mu.Lock()
 	r.threads[id] = states
+	r.panicked[id] = r.jit && len(states) > 0 && r.panics(states[0], frames)
 	for _, s := range states {
 		if g := r.field(s, "state.global"); !r.states[g] {
 			r.states[g] = true
@@ -174,7 +192,7 @@ func (r *runtime) Stretches(_ context.Context, id unwind.ThreadID, frames []*unw
 	var list []call
 	var failed error
 	for _, s := range states {
-		calls, err := r.calls(s)
+		calls, err := r.callsOn(s, frames)
 		list = append(list, calls...)
 		if err != nil && failed == nil {
 			failed = err
@@ -195,7 +213,7 @@ func (r *runtime) Stretches(_ context.Context, id unwind.ThreadID, frames []*unw
 // forgot reports whether a main thread has no calls, and one value on its stack: so it is when nobody catches an error in 5.4, which then forgets its
 // calls before the panic function is called.
 func (r *runtime) forgot(state uint64) bool {
-	return r.minor == 4 && !r.busy(state) && r.field(state, "state.top") == r.field(state, "state.stack")+2*valueSize
+	return r.minor == 4 && !r.busy(state) && r.field(state, "state.top") == r.field(state, "state.stack")+2*r.valueSize()
 }
 
 // executes reports whether a frame is a function that raises errors or calls functions of Lua, which therefore has calls.
@@ -204,6 +222,9 @@ func (r *runtime) executes(f *unwind.Frame) bool {
 		return false
 	}
 	s, _ := r.p.Symbols.SymbolAt(r.lib, f.LookupAddr())
+	if r.jit {
+		return s.Name == "lua_error" || s.Name == "lua_call" || s.Name == "lua_pcall" || s.Name == "lua_resume"
+	}
 	return s.Name == "lua_error" || s.Name == "lua_callk" || s.Name == "luaD_throw"
 }
 
@@ -282,6 +303,11 @@ func (r *runtime) stretches(list []call, anchors []int, frames []*unwind.Frame) 
 	var out []tasks.Stretch
 	at := 0 // the frames before this one are told
 	for i := 0; i < len(list); {
+		if k, j := r.compiledCalls(list, i, frames[at:]); k > i {
+			out = append(out, tasks.Stretch{From: at + j, To: at + j + 1, Named: true, Calls: r.describe(list, i, k)})
+			at, i = at+j+1, k
+			continue
+		}
 		if j := anchors[i]; j >= 0 {
 			to := j + 1
 			end := j + 1 // of the frames that lead to this one: another tells those between functions of Lua
@@ -369,6 +395,9 @@ func (r *runtime) describe(list []call, from, to int) []tasks.Call {
 		if c.f != nil {
 			one.File = c.f.source
 			one.Line, one.Approximate = r.line(c)
+		}
+		if c.trace != 0 {
+			one.Kind, one.Approximate, one.Symbol = tasks.CallJIT, one.Line > 0, "trace "+strconv.Itoa(c.trace)
 		}
 		caller := callerOf(list, i)
 		one.Variables = func(locals bool, limits tasks.Limits) (args, own []tasks.SuspendedVariable) {

@@ -32,7 +32,7 @@ func (r *runtime) Tasks(ctx context.Context) iter.Seq2[*tasks.Task, error] {
 // coroutines yields those of a global state; false if no more are wanted.
 func (r *runtime) coroutines(ctx context.Context, g uint64, yield func(*tasks.Task, error) bool) bool {
 	listed, looked := 0, 0
-	for at := r.field(g, "global.objects"); at != 0; at = r.Word(at) {
+	for at := r.field(g, "global.objects"); at != 0; at = r.next(at) {
 		if looked++; looked > maxObjects {
 			return yield(nil, chainError("there are more objects of Lua: coroutines may be missing"))
 		}
@@ -59,7 +59,7 @@ func (r *runtime) coroutines(ctx context.Context, g uint64, yield func(*tasks.Ta
 // coroutine is a thread of Lua that waits to be resumed; nil for others.
 func (r *runtime) coroutine(at uint64) *tasks.Task {
 	t := &tasks.Task{Key: tasks.Key{Kind: tasks.KindCoroutine, ID: at}, Runtime: r.Name(), Thread: unwind.NullThread, State: tasks.StateWaiting}
-	main := r.Word(r.field(at, "state.global") + r.at("global.main"))
+	main := r.field(r.field(at, "state.global"), "global.main")
 	switch status := r.status(at); {
 	case status == statusYield:
 		t.Status = "suspended"
@@ -88,14 +88,18 @@ func (r *runtime) coroutine(at uint64) *tasks.Task {
 // fresh is a coroutine that has not begun: its function is on its stack. One that has ended has none.
 func (r *runtime) fresh(at uint64, t *tasks.Task) *tasks.Task {
 	stack, top := r.field(at, "state.stack"), r.field(at, "state.top")
-	if top <= stack+valueSize {
+	first := stack + r.valueSize()
+	if r.jit {
+		first = r.bottom(at)
+	}
+	if top <= first {
 		return nil
 	}
-	v, ok := r.valueAt(stack + valueSize)
+	v, ok := r.valueAt(first)
 	if !ok || v.kind != kindFunction || !r.is(v.bits, tagFunction) {
 		return nil
 	}
-	f := r.functionAt(r.field(v.bits, "closure.function"))
+	f := r.functionOf(v.bits)
 	if f == nil {
 		return nil
 	}
@@ -111,10 +115,10 @@ func (r *runtime) Raised(id unwind.ThreadID) []tasks.Exception {
 	states, panicked := r.threads[id], r.panicked[id]
 	r.mu.Unlock()
 	for _, s := range states {
-		if r.status(s) <= statusYield && !(panicked && r.forgot(s)) {
+		if r.status(s) <= statusYield && !(panicked && (r.jit || r.forgot(s))) {
 			continue
 		}
-		v, ok := r.valueAt(r.field(s, "state.top") - valueSize)
+		v, ok := r.valueAt(r.field(s, "state.top") - r.valueSize())
 		if !ok {
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/runtimes/remote"
+	"github.com/corewalk/corewalk/internal/vars/unknown"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/tasks"
 )
@@ -28,6 +29,12 @@ func (r *runtime) variables(c, caller *call, locals bool, limits tasks.Limits) (
 	if c.f == nil {
 		return r.given(c, caller, limits), own
 	}
+	read := func(name string, at uint64) tasks.SuspendedVariable {
+		if c.stale != 0 && at >= c.stale && at < c.staleEnd {
+			return tasks.SuspendedVariable{Name: name, Err: unknown.ErrOptimisedOut}
+		}
+		return r.variable(name, at, limits)
+	}
 	register := uint64(0)
 	for _, v := range r.variableNames(c.f) {
 		if int64(v.from) > int64(c.pc) || len(args)+len(own) >= maxShown || r.p.Spend(1) != nil {
@@ -36,17 +43,17 @@ func (r *runtime) variables(c, caller *call, locals bool, limits tasks.Limits) (
 		if int64(c.pc) >= int64(v.to) {
 			continue
 		}
-		at := c.base + register*valueSize
+		at := c.base + register*r.valueSize()
 		register++
 		switch {
 		case register <= uint64(c.f.parameters):
-			args = append(args, r.variable(v.name, at, limits))
+			args = append(args, read(v.name, at))
 		case locals && !strings.HasPrefix(v.name, "("): // of a loop's own
-			own = append(own, r.variable(v.name, at, limits))
+			own = append(own, read(v.name, at))
 		}
 	}
 	for i, at := range r.extra(c) {
-		args = append(args, r.variable("..."+strconv.Itoa(i+1), at, limits))
+		args = append(args, read("..."+strconv.Itoa(i+1), at))
 	}
 	if !locals {
 		return args, own
@@ -56,8 +63,8 @@ func (r *runtime) variables(c, caller *call, locals bool, limits tasks.Limits) (
 		if name == environment || len(own) >= maxShown || r.p.Spend(1) != nil {
 			continue
 		}
-		up := r.Word(c.function.bits + r.at("closure.upvalues") + 8*i)
-		own = append(own, r.variable(name, r.field(up, "upvalue.at"), limits))
+		up := r.element(c.function.bits, "closure.upvalues", int(i))
+		own = append(own, read(name, r.field(up, "upvalue.at")))
 	}
 	return args, own
 }
@@ -68,20 +75,22 @@ func (r *runtime) extra(c *call) (list []uint64) {
 		return nil
 	}
 	first, n := uint64(0), uint64(0)
-	if r.minor == 4 {
+	if r.jit {
+		first, n = r.jitExtra(c)
+	} else if r.minor == 4 {
 		n = uint64(r.number(c.at, "call.extra"))
-		first = c.slot - n*valueSize
+		first = c.slot - n*r.valueSize()
 	} else {
-		first = c.slot + valueSize*(1+uint64(c.f.parameters))
+		first = c.slot + r.valueSize()*(1+uint64(c.f.parameters))
 		if c.base > first {
-			n = (c.base - first) / valueSize
+			n = (c.base - first) / r.valueSize()
 		}
 	}
 	if stack := r.field(c.state, "state.stack"); n > maxStack || first < stack || first > c.base {
 		return nil
 	}
 	for i := range min(n, maxArguments) {
-		list = append(list, first+i*valueSize)
+		list = append(list, first+i*r.valueSize())
 	}
 	return list
 }
@@ -96,11 +105,15 @@ func (r *runtime) given(c, caller *call, limits tasks.Limits) []tasks.SuspendedV
 		return list
 	}
 	i, ok := r.instruction(caller.f, caller.pc)
-	if !ok || r.op(i) != "CALL" || r.b(i) == 0 {
+	if !ok || r.op(i) != "CALL" {
 		return list
 	}
-	for k := range min(uint64(r.b(i)-1), maxArguments) {
-		at := c.base + k*valueSize
+	n := r.b(i) // and one; 0 if it is not known
+	if r.jit {
+		n = r.c(i)
+	}
+	for k := range min(uint64(max(n, 1)-1), maxArguments) {
+		at := c.base + k*r.valueSize()
 		if at >= c.top {
 			break
 		}
@@ -150,6 +163,8 @@ func typeOf(v value) string {
 		return "function"
 	case kindThread:
 		return "thread"
+	case kindForeign:
+		return "cdata"
 	}
 	return "userdata"
 }
@@ -272,7 +287,7 @@ func (r *runtime) scalar(v value, limit int) string {
 		return out
 	case kindFunction:
 		if r.is(v.bits, tagFunction) {
-			if f := r.functionAt(r.field(v.bits, "closure.function")); f != nil {
+			if f := r.functionOf(v.bits); f != nil {
 				return "function <" + place(f) + ">"
 			}
 		}
@@ -281,6 +296,8 @@ func (r *runtime) scalar(v value, limit int) string {
 		return "function " + hex(v.bits)
 	case kindThread:
 		return "thread " + hex(v.bits)
+	case kindForeign:
+		return "cdata " + hex(v.bits)
 	case kindData:
 		if meta := r.field(v.bits, "data.meta"); r.is(v.bits, tagData) && meta != 0 {
 			if name := r.lookup(meta, "__name"); name.kind == kindString {

@@ -1,0 +1,126 @@
+package lua
+
+import (
+	"context"
+	"iter"
+	"sync"
+
+	"github.com/corewalk/corewalk/tasks"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// Compiled walks the code that LuaJIT made, which has no unwind tables. That code runs in the frame of the virtual machine that jumped to it, below which it
+// has some words of its own. The frame is found by what proves it: it has a thread of Lua, which has the address of the frame. LuaJIT is looked for when
+// it is first asked about code of no library.
+type Compiled struct {
+	process func() *tasks.Process
+
+	once sync.Once
+	mu   sync.Mutex
+	r    *runtime
+}
+
+// NewCompiled returns the stepper of a process; process is called once, if at all.
+func NewCompiled(process func() *tasks.Process) *Compiled { return &Compiled{process: process} }
+
+// Name implements unwind.FrameStepper and tasks.Runtime.
+func (c *Compiled) Name() string { return "LuaJIT" }
+
+// Priority implements unwind.FrameStepper: after unwind tables, before what guesses.
+func (c *Compiled) Priority() uint32 { return unwind.PriorityDebugStepper + 8 }
+
+// Tasks implements tasks.Runtime: compiled code schedules nothing.
+func (c *Compiled) Tasks(context.Context) iter.Seq2[*tasks.Task, error] {
+	return func(func(*tasks.Task, error) bool) {}
+}
+
+// Stretches implements tasks.Framer: what the frames stand for tells the runtime of this package.
+func (c *Compiled) Stretches(context.Context, unwind.ThreadID, []*unwind.Frame) ([]tasks.Stretch, error) {
+	return nil, nil
+}
+
+// maxOwn is how many words compiled code may have below the frame of the virtual machine.
+const maxOwn = 512
+
+// saved are the registers that the virtual machine and compiled code save, by their distance from the frame of the virtual machine.
+var saved = [...]struct {
+	reg arch.Reg
+	at  int64
+}{{arch.R13, -8}, {arch.R12, 0}, {arch.R14, 40}, {arch.R15, 48}, {arch.RBX, 56}, {arch.RBP, 64}}
+
+// CallerFrame implements unwind.FrameStepper.
+func (c *Compiled) CallerFrame(in, out *unwind.Frame) unwind.Status {
+	libs := in.Walker().ProcessState().LibraryTracker()
+	if libs == nil || in.Walker().ProcessState().Arch() != arch.AMD64 {
+		return unwind.StatusNotMe
+	}
+	if _, ok := libs.LibraryAt(in.LookupAddr()); ok {
+		return unwind.StatusNotMe
+	}
+	c.once.Do(c.open)
+	r := c.r
+	if r == nil {
+		return unwind.StatusNotMe
+	}
+	c.mu.Lock()
+	frame := r.machineFrame(in.SP())
+	c.mu.Unlock()
+	if frame == 0 {
+		return unwind.StatusNotMe
+	}
+	size := r.at("frame.size")
+	ra, ok := r.LookupWord(frame + size - 8)
+	if _, found := libs.LibraryAt(ra - 1); !ok || !found {
+		return unwind.StatusNotMe
+	}
+	for _, s := range saved {
+		where := frame + uint64(s.at)
+		v, ok := r.LookupWord(where)
+		switch {
+		case !ok:
+			out.ForgetReg(s.reg)
+		case s.reg == arch.RBP:
+			out.SetFP(v)
+			out.SetFPLocation(unwind.AtAddress(where))
+		default:
+			out.SetReg(s.reg, v, unwind.AtAddress(where))
+		}
+	}
+	out.SetRA(ra)
+	out.SetRALocation(unwind.AtAddress(frame + size - 8))
+	out.SetSP(frame + size)
+	out.SetTrust(unwind.TrustCFI)
+	return unwind.StatusSuccess
+}
+
+// machineFrame finds the frame of the virtual machine above a stack pointer, in which compiled code runs; 0 if there is none.
+func (r *runtime) machineFrame(sp uint64) uint64 {
+	words, _ := r.Words(sp, maxOwn)
+	for i, v := range words {
+		at := sp + 8*uint64(i)
+		for _, state := range [...]uint64{v, v & (1<<32 - 1)} { // where references have 4 bytes, two share a word
+			if state == 0 || state%8 != 0 || r.layout == nil && !r.decide(state) || r.global(state) == 0 {
+				continue
+			}
+			g := r.field(state, "state.global")
+			frame := r.nativeFrames(state).at
+			if where := frame + r.at("frame.state"); where&^7 == at && r.field(frame, "frame.state") == state && r.field(g, "global.compiled") != 0 {
+				return frame
+			}
+		}
+	}
+	return 0
+}
+
+// open looks for LuaJIT.
+func (c *Compiled) open() {
+	p := c.process()
+	if p == nil {
+		return
+	}
+	found, _ := Find(p)
+	if r, ok := found.(*runtime); ok && r.jit {
+		c.r = r
+	}
+}

@@ -46,7 +46,7 @@ func TestBlocks(t *testing.T) {
 				if b.Mapped && !b.Free {
 					large++
 				}
-				if s, ok := h.History(b); ok != (!b.Own && b.List != "free slot") || ok && (len(s.Allocated.Stack) < 2 || (s.Freed != nil) != b.Free || b.Free && len(s.Freed.Stack) < 2) {
+				if s, ok := h.History(b); ok != (!b.Own && b.List != "free slot") || ok && (len(s.Allocated.Stack) == 0 || (s.Freed != nil) != b.Free || b.Free && len(s.Freed.Stack) == 0) {
 					t.Errorf("%+v: %+v, %v", b, s, ok)
 					return false
 				}
@@ -63,4 +63,20 @@ func TestBlocks(t *testing.T) {
 			}
 		})
 	}
+}
+
+func FuzzMemory(f *testing.F) {
+	heaptest.Fuzz(f, heaptest.Program{Flags: flags, Env: env, Threads: 2, Rounds: 1000}, func(p heap.Process) heap.Allocator {
+		h := asan.Find(p, asan.Options{Blocks: 1 << 13})
+		if h == nil {
+			return nil
+		}
+		n := 0
+		h.Blocks(func(b heap.Block) bool {
+			h.History(b)
+			n++
+			return n < 256
+		})
+		return h
+	})
 }

@@ -6,24 +6,31 @@ import (
 	"github.com/corewalk/corewalk/internal/heap"
 )
 
-// Stacks are in a depot: nodes by number (StackDepotNode), each with the hash of its stack and where that is in the store of all stacks
-// (StackStore). Tables of pointers in the runtime's data lead to both. They are found by the first stack of all: its hash proves them, as that of each
-// stack that is asked for does.
+// Stacks are in a depot: nodes by number (StackDepotNode), each with the hash of its stack. The stacks are in a store (StackStore, since LLVM 14), and
+// nodes say where; or a table of its own has where each is (tracePtrs, as of GCC 12). Tables of pointers in the runtime's data lead to all. They are
+// found by the first stack: its hash proves them, as that of each stack that is asked for does.
 const (
 	page       = 4096
 	nodeSize   = 16
-	nodesEach  = 1 << 16 // kNodesSize2
-	nodesMost  = 1 << 31 // kIdSizeLog
-	framesEach = 1 << 20 // StackStore::kBlockSizeFrames
-	blockInfo  = 16      // sizeof(StackStore::BlockInfo)
-	maxFrames  = 255     // StackTraceHeader::kStackSizeBits
-	maxPages   = 1 << 14 // pointers to pages that are tried
-	maxPairs   = 1 << 12
-	maxLarge   = 1 << 18 // kMaxNumChunks
+	nodesEach  = 1 << 16  // kNodesSize2
+	nodesMost  = 1 << 31  // kIdSizeLog
+	framesEach = 1 << 20  // StackStore::kBlockSizeFrames
+	blockInfo  = 16       // sizeof(StackStore::BlockInfo)
+	maxFrames  = 255      // StackTraceHeader::kStackSizeBits
+	maxPages   = 1 << 14  // pointers to pages that are tried
+	maxData    = 12 << 20 // of the runtime, with what a program has before it
+	maxLarge   = 1 << 18  // kMaxNumChunks
 )
 
 type depot struct {
-	nodes, store uint64 // tables of pointers; 0 if they are not found
+	nodes, stacks uint64 // tables of pointers; 0 if they are not found
+	store         bool   // stacks is a store
+}
+
+// A first is a table that may be of the depot, and the hash of the first stack.
+type first struct {
+	table, hash uint64
+	store       bool
 }
 
 // search finds the depot, and large chunks, by what the data of libraries points to.
@@ -34,17 +41,13 @@ func (h *Heap) search() {
 	h.searched = true
 	a := h.mem.Arch
 	tried := map[uint64]bool{}
-	type first struct{ table, hash uint64 }
-	var nodes, stores []first
-	var arrays []uint64
-	heap.Data(h.p, func(at uint64, b []byte) bool {
-		for off := 0; off+8 <= len(b); off += 8 {
+	heap.Data(h.p, maxData, func(at uint64, b []byte) bool {
+		var nodes, stacks []first
+		var arrays []uint64
+		for off := 0; off+8 <= len(b) && len(tried) < maxPages; off += 8 {
 			v := a.Word(b[off:])
 			if v == 0 || v%page != 0 || v>>47 != 0 || tried[v] {
 				continue
-			}
-			if len(tried) >= maxPages {
-				return false
 			}
 			tried[v] = true
 			w, ok := h.mem.Words(v, 4)
@@ -52,32 +55,49 @@ func (h *Heap) search() {
 				continue
 			}
 			table := at + uint64(off)
-			switch {
-			case w[0] == 0 && w[1] == 0 && w[2] != 0 && w[3] == 1<<32: // no node has number 0; the first is in no list, and its stack is the first
-				nodes = append(nodes, first{table, w[2]})
-			case w[0]&maxFrames != 0 && w[0] < 1<<16:
-				if _, hash, ok := h.stack(v); ok {
-					stores = append(stores, first{table, hash})
+			if w[0] == 0 && w[1] == 0 && w[2] != 0 && (w[3] == 0 || w[3] == 1<<32) { // no node has number 0; the first is in no list, and its stack is the first
+				nodes = append(nodes, first{table, w[2], w[3] != 0})
+			}
+			if w[0] != 0 && w[0] < 1<<16 {
+				if _, hash, ok := h.stack(v, 0); ok {
+					stacks = append(stacks, first{table, hash, true})
 				}
-			case w[0] != 0 && w[0]%page == 0 && w[0]>>47 == 0:
+			}
+			if w[0] == 0 && w[1] != 0 && w[1]%8 == 0 {
+				if _, hash, ok := h.stack(w[1], 0); ok {
+					stacks = append(stacks, first{table, hash, false})
+				}
+			}
+			if w[0] != 0 && w[0]%page == 0 && w[0]>>47 == 0 {
 				arrays = append(arrays, v)
 			}
 		}
-		return true
-	})
-	pairs := 0
-	for _, n := range nodes {
-		for _, s := range stores {
-			if pairs++; pairs < maxPairs && n.hash == s.hash && h.depot.nodes == 0 {
-				h.depot = depot{n.table, s.table}
+		h.depot = depotOf(nodes, stacks)
+		for _, at := range arrays {
+			if h.large == nil {
+				h.large = h.largeChunks(at)
 			}
 		}
+		return h.depot.nodes == 0 // the runtime's data are in one mapping
+	})
+}
+
+// depotOf is the depot among tables that may be of one.
+func depotOf(nodes, stacks []first) depot {
+	type key struct {
+		hash  uint64
+		store bool
 	}
-	for _, at := range arrays {
-		if h.large = h.largeChunks(at); len(h.large) > 0 {
-			return
+	by := map[key]uint64{}
+	for _, s := range stacks {
+		by[key{s.hash, s.store}] = s.table
+	}
+	for _, n := range nodes {
+		if table := by[key{n.hash, n.store}]; table != 0 {
+			return depot{n.table, table, n.store}
 		}
 	}
+	return depot{}
 }
 
 // largeChunks are those of an array of headers (LargeMmapAllocator::Header), each of which has its index in the array.
@@ -111,8 +131,8 @@ func (h *Heap) largeChunks(array uint64) (all []chunk) {
 	return all
 }
 
-// stack reads a stack in the store, and its hash.
-func (h *Heap) stack(at uint64) (frames []uint64, hash uint64, ok bool) {
+// stack reads a stack, and its hash. Its tag is beside its length in a store, else in its node.
+func (h *Heap) stack(at, tag uint64) (frames []uint64, hash uint64, ok bool) {
 	head, ok := h.mem.LookupWord(at)
 	n := head & maxFrames
 	if !ok || n == 0 || head >= 1<<16 {
@@ -122,7 +142,7 @@ func (h *Heap) stack(at uint64) (frames []uint64, hash uint64, ok bool) {
 	if !ok {
 		return nil, 0, false
 	}
-	return frames, murmur2(frames, head>>8), true
+	return frames, murmur2(frames, head>>8|tag), true
 }
 
 // murmur2 is the hash of a stack (MurMur2Hash64Builder).
@@ -154,15 +174,22 @@ func (h *Heap) stackOf(id uint32) []uint64 {
 		return nil
 	}
 	w, ok := h.mem.Words(block+uint64(id)%nodesEach*nodeSize, 2)
-	if !ok || w[1]>>32 == 0 {
+	if !ok {
 		return nil
 	}
-	at := w[1]>>32 - 1
-	data := h.mem.Word(h.depot.store + at/framesEach*blockInfo)
-	if data == 0 {
+	var at, tag uint64
+	if h.depot.store {
+		i := w[1]>>32 - 1
+		if data := h.mem.Word(h.depot.stacks + i/framesEach*blockInfo); data != 0 && w[1]>>32 != 0 {
+			at = data + i%framesEach*8
+		}
+	} else if part := h.mem.Word(h.depot.stacks + uint64(id)/nodesEach*8); part != 0 {
+		at, tag = h.mem.Word(part+uint64(id)%nodesEach*8), w[1]>>32
+	}
+	if at == 0 {
 		return nil
 	}
-	frames, hash, ok := h.stack(data + at%framesEach*8)
+	frames, hash, ok := h.stack(at, tag)
 	if !ok || hash != w[0] {
 		return nil // of another one, or packed
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/heap"
+	"github.com/corewalk/corewalk/internal/heap/asan"
 	glibcheap "github.com/corewalk/corewalk/internal/heap/glibc"
 	"github.com/corewalk/corewalk/internal/heap/jemalloc"
 	"github.com/corewalk/corewalk/internal/heap/mallocng"
@@ -67,6 +68,12 @@ var heapFinders = []func(p heap.Process, b heapBounds) heap.Allocator{
 	},
 	func(p heap.Process, b heapBounds) heap.Allocator {
 		if h := mimalloc.Find(p, mimalloc.Options{Blocks: b.blocks}); h != nil {
+			return h
+		}
+		return nil
+	},
+	func(p heap.Process, b heapBounds) heap.Allocator {
+		if h := asan.Find(p, asan.Options{Blocks: b.blocks}); h != nil {
 			return h
 		}
 		return nil

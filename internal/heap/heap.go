@@ -156,6 +156,8 @@ type Owned struct {
 type Traced interface {
 	// History is false where there is none of a block.
 	History(b Block) (History, bool)
+	// Beside is the block that an address is in, or just before or after: of two the one in use, else the nearer.
+	Beside(addr uint64) (Block, bool)
 }
 
 // A History is who allocated a block, and who freed it.

@@ -279,6 +279,25 @@ func (h *Heap) BlockAt(addr uint64) (heap.Block, bool) {
 	return c.block(mapped), true
 }
 
+// Beside implements heap.Traced, as Allocator::FindHeapChunkByAddress and ChooseChunk do.
+func (h *Heap) Beside(addr uint64) (heap.Block, bool) {
+	c, mapped, ok := h.chunkAt(addr)
+	ok = ok && c.header != 0
+	at := addr - page
+	if ok || c.end != 0 {
+		at = c.beg - 1
+	}
+	if (!ok || addr < c.header+headerSize) && addr-at <= page {
+		left, leftMapped, there := h.chunkAt(at)
+		switch end := left.header + headerSize + left.used; {
+		case !there || left.header == 0 || addr < end:
+		case !ok, left.state < c.state, left.state == c.state && addr-end < c.header+headerSize-addr:
+			return left.block(leftMapped), true
+		}
+	}
+	return c.block(mapped), ok
+}
+
 // Records implements heap.Allocator: none of the sanitizer's leads to blocks in use, and its quarantine is in blocks of its own.
 func (h *Heap) Records() [][2]uint64 { return nil }
 

@@ -79,7 +79,7 @@ type BlockEvent struct {
 
 // A BlockCall is a function that was active at a BlockEvent.
 type BlockCall struct {
-	Address  Addr   `json:"address"` // of the instruction after the call
+	Address  Addr   `json:"address"`            // of the instruction after the call
 	Function string `json:"function,omitempty"` // as it is named in stacks
 	Source   Source `json:"source,omitzero"`
 }

@@ -258,7 +258,7 @@ func (c *crash) usedAfterFree() []report.Cause {
 		if off := at - b.Start; off > 0 {
 			where = fmt.Sprintf(", %s from its beginning,", byteCount(off))
 		}
-		return []report.Cause{{Confidence: report.Likely, Text: fmt.Sprintf("it was read%s from a freed block: %s at %#x%s, %s", where, byteCount(b.Size), b.Start, c.ownerOf(b), listed(b.List))}}
+		return []report.Cause{{Confidence: report.Likely, Text: fmt.Sprintf("it was read%s from a freed block: %s at %#x%s, %s", where, byteCount(b.Size), b.Start, c.ownerOf(b), listed(b.List)) + c.pastOf(b)}}
 	}
 	return nil
 }
@@ -270,6 +270,8 @@ func listed(list string) string {
 		return "on no list that is known"
 	case "unsorted bin":
 		return "in the unsorted bin"
+	case "quarantine":
+		return "in quarantine"
 	}
 	return "in a " + list
 }

@@ -66,3 +66,17 @@ func (e *Engine) blockEvent(v *heap.Event) *report.BlockEvent {
 	}
 	return out
 }
+
+// pastOf says who allocated a block, and who freed it, where the allocator keeps that.
+func (c *crash) pastOf(b heap.Block) string {
+	var k report.Block
+	c.history(c.heap(), b, &k)
+	if k.Allocated == nil {
+		return ""
+	}
+	text := ", allocated " + k.Allocated.Text()
+	if k.Freed != nil {
+		text += ", freed " + k.Freed.Text()
+	}
+	return text
+}

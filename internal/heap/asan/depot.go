@@ -215,8 +215,7 @@ func (h *Heap) History(b heap.Block) (heap.History, bool) {
 	case 3:
 		out.How = "operator new[]"
 	}
-	if c.state == quarantine {
-		e := h.event(w[1])
+	if e := h.event(w[1]); c.state == quarantine && (e.Thread >= 0 || uint32(w[1]) != 0) { // kInvalidTid and no stack: it is being freed
 		out.Freed = &e
 	}
 	return out, true

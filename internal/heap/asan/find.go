@@ -1,4 +1,4 @@
-// Package asan reads the heap of AddressSanitizer's runtime, of LLVM 12 to 19 and GCC 11 and later on x86-64, by what it keeps in memory: it needs no
+// Package asan reads the heap of AddressSanitizer's runtime, of LLVM 14 to 19 and GCC 12 on x86-64, by what it keeps in memory: it needs no
 // symbols and no debug information.
 //
 // Small chunks are in regions of one size each at a constant address (SizeClassAllocator64), large ones have mappings of their own

@@ -1009,6 +1009,14 @@ func (j *jsonWriter) putBlock(x *Block) {
 	j.optStr("list", x.List)
 	j.optStr("type", x.Type)
 	j.optStr("owner", x.Owner)
+	if x.Allocated != nil {
+		j.key("allocated")
+		j.putBlockEvent(x.Allocated)
+	}
+	if x.Freed != nil {
+		j.key("freed")
+		j.putBlockEvent(x.Freed)
+	}
 	j.close('}')
 }
 
@@ -1174,6 +1182,16 @@ func (j *jsonWriter) putDistribution(x *Distribution) {
 	j.close('}')
 }
 
+func (j *jsonWriter) putBlockEvent(x *BlockEvent) {
+	j.open('{', true)
+	j.num("thread", x.Thread)
+	j.optStr("by", x.By)
+	if len(x.Calls) > 0 {
+		array(j, "calls", x.Calls, (*jsonWriter).putBlockCall)
+	}
+	j.close('}')
+}
+
 func (j *jsonWriter) putMergedPlace(x *MergedPlace) {
 	j.open('{', true)
 	if len(x.Inlined) > 0 {
@@ -1229,6 +1247,17 @@ func (j *jsonWriter) putDiffer(x *Differ) {
 	}
 	j.optBool("bottom", x.Bottom)
 	j.str("trust", x.Trust)
+	j.close('}')
+}
+
+func (j *jsonWriter) putBlockCall(x *BlockCall) {
+	j.open('{', true)
+	j.addr("address", x.Address)
+	j.optStr("function", x.Function)
+	if x.Source != (Source{}) {
+		j.key("source")
+		j.putSource(&x.Source)
+	}
 	j.close('}')
 }
 

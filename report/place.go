@@ -65,6 +65,42 @@ type Block struct {
 	Type string `json:"type,omitempty"`
 	// Owner is a pointer that leads to the block: "g_cache->items[3]"; "" if none with a name is known.
 	Owner string `json:"owner,omitempty"`
+	// Allocated and Freed are the calls by which the program got the block, and gave it back, where the allocator keeps them.
+	Allocated *BlockEvent `json:"allocated,omitempty"`
+	Freed     *BlockEvent `json:"freed,omitempty"`
+}
+
+// A BlockEvent is a call of an allocator.
+type BlockEvent struct {
+	Thread int         `json:"thread"`          // as the allocator counts them: 0 is the first
+	By     string      `json:"by,omitempty"`    // what was called, where the allocator keeps it: "malloc", "operator new[]"
+	Calls  []BlockCall `json:"calls,omitempty"` // innermost first, without the allocator's own function; none if they are not known
+}
+
+// A BlockCall is a function that was active at a BlockEvent.
+type BlockCall struct {
+	Address  Addr   `json:"address"`            // of the instruction after the call
+	Function string `json:"function,omitempty"` // as it is named in stacks
+	Source   Source `json:"source,omitzero"`
+}
+
+// Text says where it was: "in grow at a.c:3 by thread T1".
+func (e *BlockEvent) Text() string {
+	if len(e.Calls) == 0 {
+		return "by calls that are not known"
+	}
+	c := e.Calls[0]
+	text := fmt.Sprintf("at %#x", uint64(c.Address))
+	if c.Function != "" {
+		text = "in " + c.Function
+	}
+	if c.Source.File != "" {
+		text += fmt.Sprintf(" at %s:%d", Base(c.Source.File), c.Source.Line)
+	}
+	if e.Thread != 0 {
+		text += fmt.Sprintf(" by thread T%d", e.Thread)
+	}
+	return text
 }
 
 // Text says in one clause what is at the address.
@@ -89,6 +125,13 @@ func (p *Place) Text() string {
 		if k.Free {
 			what = "in a freed block of"
 		}
+		if at, end := p.Address, k.Start+Addr(k.Size); k.Allocated != nil && (at < k.Start || at >= end) {
+			n, side := uint64(k.Start-at), "before"
+			if at >= end {
+				n, side = uint64(at-end), "after"
+			}
+			what = fmt.Sprintf("%d bytes %s %s", n, side, strings.TrimPrefix(what, "in "))
+		}
 		fmt.Fprintf(&b, "%s %d bytes at %#x", what, k.Size, uint64(k.Start))
 		if k.Type != "" {
 			b.WriteString(", " + k.Type)
@@ -101,6 +144,12 @@ func (p *Place) Text() string {
 		}
 		if k.List != "" {
 			b.WriteString(", in its allocator's " + k.List)
+		}
+		if k.Allocated != nil {
+			b.WriteString(", allocated " + k.Allocated.Text())
+		}
+		if k.Freed != nil {
+			b.WriteString(", freed " + k.Freed.Text())
 		}
 		return b.String() + ", " + k.Allocator
 	case p.Kind == PlaceNone:

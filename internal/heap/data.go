@@ -5,12 +5,13 @@ import (
 	"github.com/corewalk/corewalk/libstate"
 )
 
-// maxData is how much of a library's writable data is searched.
-const maxData = 8 << 20
+// MaxData is how much of a library's writable data most allocators search.
+const MaxData = 8 << 20
 
 // Data calls yield for the writable data of the libraries, the program among them, until it returns false: allocators have their first records there.
+// Of each, most bytes are read.
 // The bytes are good until yield returns.
-func Data(p Process, yield func(at uint64, b []byte) bool) {
+func Data(p Process, most uint64, yield func(at uint64, b []byte) bool) {
 	libs := p.LibraryTracker()
 	if libs == nil {
 		return
@@ -18,7 +19,7 @@ func Data(p Process, yield func(at uint64, b []byte) bool) {
 	mem := procmem.Of(p)
 	list, _ := libs.Libraries(false)
 	for _, lib := range list {
-		left := uint64(maxData)
+		left := most
 		for _, m := range lib.Mappings {
 			if m.Perm&libstate.Write == 0 || m.Perm&libstate.Exec != 0 && m.Perm&libstate.Unknown == 0 || left == 0 {
 				continue

@@ -151,3 +151,25 @@ type Owned struct {
 	At   uint64
 	What string // "list items"
 }
+
+// Traced is an Allocator that keeps which code asked for its blocks, and gave them back.
+type Traced interface {
+	// History is false where there is none of a block.
+	History(b Block) (History, bool)
+	// Beside is the block that an address is in, or just before or after: of two the one in use, else the nearer.
+	Beside(addr uint64) (Block, bool)
+}
+
+// A History is who allocated a block, and who freed it.
+type History struct {
+	How       string // "malloc", "operator new", "operator new[]"; "" if it is not known
+	Allocated Event
+	Freed     *Event // nil of a block in use
+}
+
+// An Event is a call of an allocator.
+type Event struct {
+	Thread int // as the allocator counts them: 0 is the first
+	// Stack has addresses of code, return addresses but for the first, which is in the allocator's own function; empty if it is not known.
+	Stack []uint64
+}

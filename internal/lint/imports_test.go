@@ -66,6 +66,7 @@ var floors = map[string]int{
 	"internal/heap/glibc":                3,
 	"internal/heap/jemalloc":             3,
 	"internal/heap/mallocng":             3,
+	"internal/heap/asan":                 3,
 	"internal/heap/mimalloc":             3,
 	"internal/heap/tcmalloc":             3,
 	"internal/heap":                      2,

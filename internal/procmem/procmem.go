@@ -114,6 +114,17 @@ func (r Reader) Some(at uint64, n int) []byte {
 	return b[:r.Fill(at, b)]
 }
 
+// AbsentTo is where memory may be again, after an address that cannot be read: the next page, or end of a very large range that is not there at all, of which
+// not each page is asked for.
+func (r Reader) AbsentTo(at, end uint64) uint64 {
+	const page, large = 4096, 1 << 30
+	var b [1]byte
+	if n := end - at; end > at && n > large && r.Fill(end-1, b[:]) == 0 && r.Fill(at+n/2, b[:]) == 0 {
+		return end
+	}
+	return min(at&^(page-1)+page, end)
+}
+
 // Fill reads bytes into b, and returns how many.
 func (r Reader) Fill(at uint64, b []byte) int {
 	n, _ := r.ReadMem(r.address(at), b)

@@ -238,3 +238,22 @@ func TestWrapAround(t *testing.T) {
 		}
 	}
 }
+
+// Of a range that is as large as a sanitizer's shadow, and not there, not each page is asked for; one that ends in memory is.
+func TestAbsentTo(t *testing.T) {
+	const start, end = 0x7fff8000, 0x10007fff8000
+	none := Reader{Memory: piece{at: 0x1000, bytes: make([]byte, 16)}, Arch: arch.AMD64}
+	if got := none.AbsentTo(start+8, end); got != end {
+		t.Errorf("%#x", got)
+	}
+	if got := none.AbsentTo(start+8, start+0x5000); got != start+0x1000 {
+		t.Errorf("%#x", got)
+	}
+	if got := none.AbsentTo(start+8, start+0x500); got != start+0x500 {
+		t.Errorf("%#x", got)
+	}
+	some := Reader{Memory: piece{at: end - 16, bytes: make([]byte, 16)}, Arch: arch.AMD64}
+	if got := some.AbsentTo(start+8, end); got != start+0x1000 {
+		t.Errorf("%#x", got)
+	}
+}

@@ -110,7 +110,7 @@ func (h *Heap) Name() string { return "glibc malloc" }
 // findMain finds the main arena in writable data of the libraries: glibc is one of its own, or linked into the program.
 func (h *Heap) findMain() *arena {
 	var x *arena
-	heap.Data(h.p, func(at uint64, b []byte) bool {
+	heap.Data(h.p, heap.MaxData, func(at uint64, b []byte) bool {
 		x = h.findIn(at, b)
 		return x == nil
 	})

@@ -18,8 +18,7 @@ func (g *Graph) AddRoots(start, end uint64, rank uint8) {
 	for start < end {
 		b := w.read(start, int(min(end-start, windowSize)))
 		if len(b) == 0 {
-			const page = 4096
-			start = start&^(page-1) + page // not in the dump
+			start = g.mem.AbsentTo(start, end)
 			continue
 		}
 		g.pointers(start, b, func(off int, to Node) bool {

@@ -82,7 +82,7 @@ func Find(p heap.Process, o Options) *Heap {
 	}
 	h := &Heap{p: p, mem: procmem.Of(p), maps: p.Mappings(), budget: o.Blocks}
 	tried := map[uint64]bool{}
-	heap.Data(p, func(at uint64, b []byte) bool {
+	heap.Data(p, heap.MaxData, func(at uint64, b []byte) bool {
 		if h.around(at) < leafBytes {
 			return true // there is no room for a root
 		}

@@ -69,7 +69,7 @@ func Find(p heap.Process, o Options) *Heap {
 	}
 	h := &Heap{mem: procmem.Of(p), budget: o.Blocks}
 	found := false
-	heap.Data(p, func(at uint64, b []byte) bool {
+	heap.Data(p, heap.MaxData, func(at uint64, b []byte) bool {
 		found = h.findIn(b)
 		return !found
 	})

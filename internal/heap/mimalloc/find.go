@@ -94,7 +94,7 @@ func Find(p heap.Process, o Options) *Heap {
 	if len(found) == 0 {
 		return nil
 	}
-	heap.Data(p, func(_ uint64, b []byte) bool {
+	heap.Data(p, heap.MaxData, func(_ uint64, b []byte) bool {
 		for off := 0; off+8 <= len(b) && h.secret == 0; off += 8 {
 			if v := a.Word(b[off:]); found[v] != nil && h.segments(found[v]) {
 				h.secret = v

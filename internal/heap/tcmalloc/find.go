@@ -78,7 +78,7 @@ func Find(p heap.Process, o Options) *Heap {
 	}
 	h := &Heap{mem: procmem.Of(p), maps: p.Mappings(), budget: o.Blocks}
 	tried := map[uint64]bool{}
-	heap.Data(p, func(at uint64, b []byte) bool {
+	heap.Data(p, heap.MaxData, func(at uint64, b []byte) bool {
 		if from, to := h.around(at); to-from < h.rootBytes(18) {
 			return true // there is no room for a root
 		}

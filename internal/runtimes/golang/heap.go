@@ -94,7 +94,7 @@ func (r *runtime) allspans() (list, n uint64, ok bool) {
 	if !is {
 		return 0, 0, false
 	}
-	heap.Data(p, func(at uint64, b []byte) bool {
+	heap.Data(p, heap.MaxData, func(at uint64, b []byte) bool {
 		if r.p.Spend(len(b)/word) != nil {
 			return false
 		}

@@ -198,11 +198,13 @@ func (e *Engine) inBlock(ctx context.Context, p *report.Place) {
 	if !ok {
 		return
 	}
+	h, b = beside(h, b, uint64(p.Address))
 	p.Kind = report.PlaceHeap
 	p.Block = &report.Block{Allocator: h.Name(), Start: report.Addr(b.Start), Size: b.Size, Free: b.Free, List: b.List}
 	if b.Contains(uint64(p.Address)) {
 		p.Block.Offset = uint64(p.Address) - b.Start
 	}
+	e.history(h, b, p.Block)
 	if b.Own || b.List == "top" {
 		return
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/heap"
+	"github.com/corewalk/corewalk/internal/heap/asan"
 	glibcheap "github.com/corewalk/corewalk/internal/heap/glibc"
 	"github.com/corewalk/corewalk/internal/heap/jemalloc"
 	"github.com/corewalk/corewalk/internal/heap/mallocng"
@@ -67,6 +68,12 @@ var heapFinders = []func(p heap.Process, b heapBounds) heap.Allocator{
 	},
 	func(p heap.Process, b heapBounds) heap.Allocator {
 		if h := mimalloc.Find(p, mimalloc.Options{Blocks: b.blocks}); h != nil {
+			return h
+		}
+		return nil
+	},
+	func(p heap.Process, b heapBounds) heap.Allocator {
+		if h := asan.Find(p, asan.Options{Blocks: b.blocks}); h != nil {
 			return h
 		}
 		return nil
@@ -251,7 +258,7 @@ func (c *crash) usedAfterFree() []report.Cause {
 		if off := at - b.Start; off > 0 {
 			where = fmt.Sprintf(", %s from its beginning,", byteCount(off))
 		}
-		return []report.Cause{{Confidence: report.Likely, Text: fmt.Sprintf("it was read%s from a freed block: %s at %#x%s, %s", where, byteCount(b.Size), b.Start, c.ownerOf(b), listed(b.List))}}
+		return []report.Cause{{Confidence: report.Likely, Text: fmt.Sprintf("it was read%s from a freed block: %s at %#x%s, %s", where, byteCount(b.Size), b.Start, c.ownerOf(b), listed(b.List)) + c.pastOf(b)}}
 	}
 	return nil
 }
@@ -263,6 +270,8 @@ func listed(list string) string {
 		return "on no list that is known"
 	case "unsorted bin":
 		return "in the unsorted bin"
+	case "quarantine":
+		return "in quarantine"
 	}
 	return "in a " + list
 }

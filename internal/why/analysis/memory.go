@@ -256,16 +256,14 @@ func (c *census) absent(ctx context.Context) {
 		if m.Perm&libstate.Write == 0 {
 			continue
 		}
-		for at := uint64(m.Start); at < uint64(m.End) && ctx.Err() == nil; at += page {
+		for at, end := uint64(m.Start), uint64(m.End); at < end && ctx.Err() == nil; {
 			if c.mem.Fill(at, b[:]) == 1 {
+				at += page
 				continue
 			}
-			// Of a very large mapping that is not there at all, not each page is asked for.
-			if n := uint64(m.End) - at; n > 1<<30 && c.mem.Fill(uint64(m.End)-1, b[:]) == 0 && c.mem.Fill(at+n/2, b[:]) == 0 {
-				c.out.Missing += n
-				break
-			}
-			c.out.Missing += min(page, uint64(m.End)-at)
+			next := c.mem.AbsentTo(at, end)
+			c.out.Missing += next - at
+			at = next
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package message
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -36,7 +37,23 @@ func sanitizerWords(p *Process) Words {
 	case asan != "":
 		return p.asanWords(asan)
 	}
+	// Of a stripped runtime only what it exports has a name: the functions that it replaces.
+	for i := range p.Stack[:min(len(p.Stack), maxRuntimeFrames)] {
+		if slices.ContainsFunc(p.Stack[i].Names, interceptor) {
+			if r, name, ok := p.findASanReport(i); ok {
+				return r.words(name)
+			}
+			break
+		}
+	}
 	return Words{}
+}
+
+// maxRuntimeFrames is how many frames the sanitizer's runtime and the C library have at most when the process dies.
+const maxRuntimeFrames = 24
+
+func interceptor(name string) bool {
+	return strings.HasPrefix(strings.TrimLeft(name, "_"), "interceptor_")
 }
 
 func asanName(name string) bool {
@@ -89,18 +106,33 @@ func undefinedWords(handler string) Words {
 // the failed check is known, from the function that was called.
 func (p *Process) asanWords(function string) Words {
 	w := Words{Reason: "AddressSanitizer: " + asanCheck(function), Source: "the call to " + function, Cause: SanitizerError}
-	for i := range p.Stack {
-		f := &p.Stack[i]
-		if !slices.ContainsFunc(f.Names, asanName) {
-			continue
-		}
-		if r, ok := p.asanReport(append(p.savedRegisters(f), p.frameWords(f)...)); ok {
-			w.Message, w.Source = r.message, "the frame of "+f.Names[len(f.Names)-1]
-			w.Reason, w.Finding = "AddressSanitizer: "+r.found, strings.Join(r.findings, ", ")
+	for i := min(len(p.Stack), maxRuntimeFrames) - 1; i >= 0; i-- {
+		if slices.ContainsFunc(p.Stack[i].Names, asanName) {
+			if r, name, ok := p.findASanReport(i); ok {
+				return r.words(name)
+			}
 			break
 		}
 	}
 	return w
+}
+
+// findASanReport reads the report that one of the frames up to the last points to, and names that frame. Those of a stripped runtime have no names.
+func (p *Process) findASanReport(last int) (r asanText, name string, ok bool) {
+	for i := range last + 1 {
+		f := &p.Stack[i]
+		if r, ok := p.asanReport(append(p.savedRegisters(f), p.frameWords(f)...)); ok {
+			if n := len(f.Names); n > 0 {
+				return r, "the frame of " + f.Names[n-1], true
+			}
+			return r, fmt.Sprintf("frame #%d", i), true
+		}
+	}
+	return asanText{}, "", false
+}
+
+func (r *asanText) words(source string) Words {
+	return Words{Reason: "AddressSanitizer: " + r.found, Source: source, Cause: SanitizerError, Message: r.message, Finding: strings.Join(r.findings, ", ")}
 }
 
 // savedRegisters returns the known register values of a frame.
@@ -216,14 +248,23 @@ func asanAccess(line string) string {
 }
 
 // asanWhere returns the function and place of the first frame that is not the sanitizer's own. Its own frames
-// come first and have the names of the functions that they replace.
+// come first and have the names of the functions that they replace: of one that is linked into the program without
+// debug information, the first frame has nothing else that tells.
 func asanWhere(lines []string) string {
+	if len(lines) > 1 && strings.HasPrefix(strings.TrimSpace(lines[0]), "#0 ") && strings.HasPrefix(strings.TrimSpace(lines[1]), "#1 ") {
+		lines = lines[1:]
+	}
 	for _, line := range lines {
 		line = strings.TrimSpace(line)
 		if !strings.HasPrefix(line, "#") {
 			return ""
 		}
 		_, frame, ok := strings.Cut(line, " in ")
+		if i := strings.Index(line, " ("); !ok && i > 0 { // without a name, as of a stripped program
+			if in, _, ok := strings.Cut(line[i+len(" ("):], ")"); ok && !strings.Contains(in, "libasan.so") {
+				return find.BaseName(in)
+			}
+		}
 		if !ok || strings.HasPrefix(frame, "operator ") || strings.HasPrefix(frame, "__interceptor_") || strings.Contains(frame, "/libsanitizer/") ||
 			strings.Contains(frame, "/compiler-rt/") {
 			continue

@@ -2,6 +2,7 @@ package message
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -49,6 +50,20 @@ func TestParseASan(t *testing.T) {
 	} {
 		if got := parseASan(tc.text).found; got != tc.found {
 			t.Errorf("%q: got %q, want %q", tc.text, got, tc.found)
+		}
+	}
+}
+
+// Of a runtime without debug information in the program the first frame looks like the program's own; a stripped program has no names at all.
+func TestASanWhere(t *testing.T) {
+	for text, want := range map[string]string{
+		"    #0 0x55 in malloc (/tmp/p+0xcb5cf) (BuildId: 67fa)\n    #1 0x56 in grow /tmp/a.c:3:30\n":                              "grow at a.c:3:30",
+		"    #0 0x55 in malloc (/tmp/p+0xcb5cf)\n    #1 0x56  (/tmp/p+0x10ba63) (BuildId: 67fa)\n    #2 0x57 in main /tmp/a.c:9\n": "p+0x10ba63",
+		"    #0 0x55  (/lib/libasan.so.8+0xcb5cf)\n    #1 0x56 in main /tmp/a.c:9\n":                                               "main at a.c:9",
+		"    #0 0x55 in grow /tmp/a.c:3:30\n": "grow at a.c:3:30",
+	} {
+		if got := asanWhere(strings.Split(text, "\n")); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
 }

@@ -337,8 +337,10 @@ func (s *Service) answerError(w http.ResponseWriter, r *http.Request, err error)
 }
 
 // answer writes a document of JSON.
-func answer(w http.ResponseWriter, status int, v any) {
-	b, err := report.JSON(v, "")
+func answer(w http.ResponseWriter, status int, v any) { answerIndented(w, status, v, "") }
+
+func answerIndented(w http.ResponseWriter, status int, v any, indent string) {
+	b, err := report.JSON(v, indent)
 	if err != nil {
 		status, b = http.StatusInternalServerError, []byte(`{"error":"internal error"}`)
 	}

@@ -1,6 +1,7 @@
 package service_test
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"context"
@@ -13,10 +14,12 @@ import (
 	"io/fs"
 	"log/slog"
 	"mime/multipart"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -795,12 +798,22 @@ func TestSymUpload2(t *testing.T) {
 	ask(400, "PUT", put, "not symbols")
 	ask(200, "PUT", put, "MODULE windows x86_64 1 shop.pdb\n")
 	ask(400, "POST", complete+key, named) // the file says itself that it is another
-	ask(200, "PUT", put, "MODULE windows x86_64 000102030405 shop.pdb\n")
+	again := func() {
+		t.Helper()
+		w.nothingPut()
+		ask(200, "PUT", put, "MODULE windows x86_64 000102030405 shop.pdb\n")
+	}
+	again()
 	if status, _, _ := w.do(w.token["b symbols"], "POST", strings.Replace(complete, "/a/", "/b/", 1), strings.NewReader(named)); status != 404 {
 		t.Errorf("another project completes it: %d", status)
 	}
 	ask(400, "POST", complete+key, `{"symbol_id":{"debug_file":"../x","debug_id":"1"}}`)
-	ask(400, "POST", complete+key, strings.Replace(named, "BREAKPAD", "NATIVE", 1))
+	ask(404, "POST", complete+key, named) // what failed is put again
+	for _, body := range []string{strings.Replace(named, "BREAKPAD", "NATIVE", 1), "{", strings.Repeat("{", 1<<20)} {
+		again()
+		ask(400, "POST", complete+key, body)
+	}
+	again()
 	if ask(200, "POST", complete+key, named); st.Result != "OK" {
 		t.Errorf("%+v", st)
 	}
@@ -812,6 +825,67 @@ func TestSymUpload2(t *testing.T) {
 	if status, text, _ := w.do(w.token["a fetch"], "GET", "/api/v1/projects/a/symbols/shop.pdb/000102030405/shop.sym", nil); status != 200 || !strings.HasPrefix(text, "MODULE") {
 		t.Errorf("%d %s", status, text)
 	}
+}
+
+// nothingPut: no file waits for being named.
+func (w *world) nothingPut() {
+	w.t.Helper()
+	if left, _ := filepath.Glob(filepath.Join(w.dir, "tmp", "*")); len(left) > 0 {
+		w.t.Errorf("left behind: %v", left)
+	}
+}
+
+// The bytes that sym_upload of Breakpad sends (2026), and what it searches for in the answers: it reads no JSON.
+func TestSymUpload2Bytes(t *testing.T) {
+	w := start(t, nil)
+	host := strings.TrimPrefix(w.url, "http://")
+	const url, key = `"uploadUrl": "([^"]+)"`, `"uploadKey": "([^"]+)"`
+	found := map[string]string{"TOKEN": w.token["a symbols"], "HOST": host}
+	for _, step := range []struct {
+		sent  string
+		wants []string
+	}{
+		{"GET /sym/a/v1/symbols/shop.pdb/000102030405:checkStatus?key=TOKEN HTTP/1.1\r\nHost: HOST\r\nAccept: */*\r\n\r\n", []string{`"status": "(MISSING)"`}},
+		{"POST /sym/a/v1/uploads:create?key=TOKEN HTTP/1.1\r\nHost: HOST\r\nAccept: */*\r\nContent-Length: 0\r\nContent-Type: application/x-www-form-urlencoded\r\n\r\n", []string{url, key}},
+		{"PUT URL HTTP/1.1\r\nHost: HOST\r\nAccept: */*\r\nTransfer-Encoding: chunked\r\n\r\n3a\r\nMODULE windows x86_64 000102030405 shop.pdb\nPUBLIC 10 0 f\n\r\n0\r\n\r\n", nil},
+		{"POST /sym/a/v1/uploads/KEY:complete?key=TOKEN HTTP/1.1\r\nHost: HOST\r\nAccept: */*\r\nContent-Type: application/son\r\nContent-Length: 98\r\n\r\n" +
+			`{ symbol_id: {debug_file: "shop.pdb", debug_id: "000102030405" }, symbol_upload_type: "BREAKPAD" }`, []string{`"result": "(OK)"`}},
+		{"GET /sym/a/v1/symbols/shop.pdb/000102030405:checkStatus?key=TOKEN HTTP/1.1\r\nHost: HOST\r\nAccept: */*\r\n\r\n", []string{`"status": "(FOUND)"`}},
+	} {
+		sent := step.sent
+		for name, value := range found {
+			sent = strings.ReplaceAll(sent, name, value)
+		}
+		c, err := net.Dial("tcp", host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if _, err := io.WriteString(c, sent); err != nil {
+			t.Fatal(err)
+		}
+		answer, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := io.ReadAll(answer.Body)
+		if answer.StatusCode != 200 {
+			t.Fatalf("%.60s: %d %s", sent, answer.StatusCode, text)
+		}
+		for _, want := range step.wants {
+			m := regexp.MustCompile(want).FindStringSubmatch(string(text))
+			if m == nil {
+				t.Fatalf("%.60s: %s, without %s", sent, text, want)
+			}
+			switch want {
+			case url:
+				found["URL"] = strings.TrimPrefix(m[1], w.url)
+			case key:
+				found["KEY"] = m[1]
+			}
+		}
+	}
+	w.nothingPut()
 }
 
 // Symbolicator's way: a dump is sent in a form, and its stacks are the answer, at once or when they are there.

@@ -213,7 +213,7 @@ func (s *Service) listGroups(w http.ResponseWriter, r *http.Request, p *request)
 	}
 	var ofBuild map[string][]int
 	if f.build != "" {
-		if ofBuild, err = s.c.Store.Shared(r.Context(), p.project, []string{f.build}); err != nil {
+		if ofBuild, err = s.c.Store.Shared(r.Context(), p.project, "build", []string{f.build}); err != nil {
 			return err
 		}
 	}
@@ -406,7 +406,7 @@ func (s *Service) compare(w http.ResponseWriter, r *http.Request, p *request) er
 	if a == "" || b == "" || a == b {
 		return wrong("compare needs two builds: ?a=BUILD&b=BUILD")
 	}
-	counts, err := s.c.Store.Shared(r.Context(), p.project, []string{a, b})
+	counts, err := s.c.Store.Shared(r.Context(), p.project, "build", []string{a, b})
 	if err != nil {
 		return err
 	}

@@ -48,6 +48,9 @@ type Upload struct {
 	Reason  string // why the process died, in a few words
 	Program string
 	Build   string
+	Release string
+	// User and Machine are what is kept of the identifiers that the sender gives: see Store.Key. Empty if it gave none.
+	User, Machine string
 }
 
 // Hint is what the sender says of the build of an upload's program, "" if nothing: dumps with the same hint probably need the same
@@ -69,7 +72,13 @@ func Hint(u *Upload) string {
 const maxHint = 200 // bytes: it is in an index
 
 // A Result is what came of an upload.
-type Result struct{ Group, Fault, Reason, Program, Build string }
+type Result struct {
+	Group, Fault, Reason, Program, Build string
+	// Attributes are those of AttributesOf. Without a release the dump has the name of its build.
+	Attributes []Attribute
+	// Machine is kept if the sender gave none: it was found in the dump.
+	Machine string
+}
 
 // The scopes of a Token.
 const (
@@ -101,9 +110,11 @@ const (
 // A Decision is what people decided about a group.
 type Decision struct {
 	State string
-	Build string // the build in which it is fixed
-	At    time.Time
-	By    string // the token's note
+	// Build or Release are those in which it is fixed.
+	Build   string
+	Release string
+	At      time.Time
+	By      string // the token's note
 }
 
 // A Note is what somebody wrote about a group.
@@ -126,12 +137,45 @@ type Build struct {
 	First, Last    time.Time // received
 }
 
+// A Release is how many dumps there are of a release.
+type Release struct {
+	Release     string
+	Count       int       // of those that are still kept
+	First, Last time.Time // received; zero for one that was only announced
+}
+
+// A Facet is an attribute of a project with its most frequent values.
+type Facet struct {
+	Name   string
+	Values []Counted
+	Known  int // how many values are counted
+}
+
+// A Counted value is one with the number of its dumps.
+type Counted struct {
+	Value string
+	Count int
+}
+
+// A Share is an attribute of a group's dumps, and how many dumps have it in the group and in the whole project.
+type Share struct {
+	Attribute
+	Here, All int
+}
+
+// Shares are those of a group, and how many dumps there are.
+type Shares struct {
+	List      []Share
+	Here, All int
+}
+
 // A Query selects uploads, newest first.
 type Query struct {
 	State  string // "" for any
 	Group  string
-	Before time.Time // received before this; zero for now
-	Limit  int       // 0 for 100
+	Has    []Attribute // all of them
+	Before time.Time   // received before this; zero for now
+	Limit  int         // 0 for 100
 }
 
 // Counts are numbers of uploads by state.
@@ -168,8 +212,34 @@ type Store interface {
 	// Builds counts the analysed dumps of a group by their builds, or with "" all dumps of the project; the build that was
 	// seen last comes first.
 	Builds(ctx context.Context, project, group string) ([]Build, error)
-	// Shared counts, for each group that has dumps of them, the dumps of builds, in their order.
-	Shared(ctx context.Context, project string, builds []string) (map[string][]int, error)
+	// Shared counts, for each group that has dumps of them, the dumps with values of an attribute, or of builds ("build"), in their order.
+	Shared(ctx context.Context, project, name string, values []string) (map[string][]int, error)
+	// Having counts the dumps with all of some attributes, by their groups.
+	Having(ctx context.Context, project string, has []Attribute) (map[string]int, error)
+	// Facets lists the attributes of a project that are counted, each with its most frequent values, at most n.
+	Facets(ctx context.Context, project string, n int) ([]Facet, error)
+	// Shares lists the attributes of a group's dumps, the most frequent first, at most n.
+	Shares(ctx context.Context, project, group string, n int) (Shares, error)
+	// Affected counts the users and machines of groups by kind, IDUser or IDMachine.
+	Affected(ctx context.Context, project string, groups []string) (map[string]map[string]int, error)
+	// Attributes lists those of one upload.
+	Attributes(ctx context.Context, project, id string) ([]Attribute, error)
+
+	// Releases lists those of a group, or with "" all that are known of the project; the one that was seen last comes first.
+	Releases(ctx context.Context, project, group string) ([]Release, error)
+	// ReleaseDays counts the dumps of a group by their releases and days, since a time.
+	ReleaseDays(ctx context.Context, project, group string, since time.Time) (map[string][]Day, error)
+	// Announce makes a release known of which there are no dumps yet.
+	Announce(ctx context.Context, project, release string) error
+	// NameBuild says of which release a build is: its dumps are of that release unless they say another. With project "" it is so for builds of all
+	// projects, and for dumps that come later.
+	NameBuild(ctx context.Context, project, build, release string) error
+	// BuildNames are the releases of builds that were named.
+	BuildNames(ctx context.Context, project string) (map[string]string, error)
+	// Backfill counts uploads that an older program has finished, at most n, and says how many there were.
+	Backfill(ctx context.Context, n int) (int, error)
+	// Key is the project's key, with which identifiers of users and machines are hashed.
+	Key(ctx context.Context, project string) ([]byte, error)
 
 	Projects(ctx context.Context) ([]string, error)
 	AddToken(ctx context.Context, t Token) error

@@ -64,4 +64,56 @@ var schema = sqldb.Schema{Store: "database", Prefix: "service_", Lock: 0x636f726
 		worker text COLLATE "C" NOT NULL REFERENCES service_workers (name) ON DELETE CASCADE,
 		PRIMARY KEY (build, worker));
 	CREATE INDEX service_builds_worker ON service_builds (worker);`,
+
+	// Attributes of dumps, and how many dumps have them. A program of the version before leaves counted as it is, and its dumps are counted later.
+	`ALTER TABLE service_uploads ADD COLUMN release text COLLATE "C" NOT NULL DEFAULT '',
+		ADD COLUMN usr text NOT NULL DEFAULT '',
+		ADD COLUMN machine text NOT NULL DEFAULT '',
+		ADD COLUMN counted boolean NOT NULL DEFAULT false;
+	CREATE INDEX service_uploads_releases ON service_uploads (project, grp, release, received);
+	CREATE INDEX service_uploads_uncounted ON service_uploads (project, id) WHERE state = 'done' AND NOT counted;
+	ALTER TABLE service_decisions ADD COLUMN release text NOT NULL DEFAULT '';
+	CREATE TABLE service_attributes (
+		project text COLLATE "C" NOT NULL,
+		id text COLLATE "C" NOT NULL,
+		name text COLLATE "C" NOT NULL,
+		value text COLLATE "C" NOT NULL,
+		received bigint NOT NULL,
+		grp text COLLATE "C" NOT NULL,
+		counted boolean NOT NULL,
+		PRIMARY KEY (project, id, name, value));
+	CREATE INDEX service_attributes_value ON service_attributes (project, name, value, received, grp);
+	CREATE TABLE service_counts (
+		project text COLLATE "C" NOT NULL,
+		grp text COLLATE "C" NOT NULL,
+		name text COLLATE "C" NOT NULL,
+		value text COLLATE "C" NOT NULL,
+		n bigint NOT NULL,
+		PRIMARY KEY (project, grp, name, value)) WITH (fillfactor = 70);
+	CREATE INDEX service_counts_value ON service_counts (project, name, value);
+	CREATE TABLE service_names (
+		project text COLLATE "C" NOT NULL,
+		name text COLLATE "C" NOT NULL,
+		n bigint NOT NULL,
+		PRIMARY KEY (project, name));
+	CREATE TABLE service_releases (
+		project text COLLATE "C" NOT NULL,
+		release text COLLATE "C" NOT NULL,
+		first bigint NOT NULL,
+		last bigint NOT NULL,
+		PRIMARY KEY (project, release));
+	CREATE TABLE service_affected (
+		project text COLLATE "C" NOT NULL,
+		grp text COLLATE "C" NOT NULL,
+		kind text NOT NULL,
+		who text NOT NULL,
+		PRIMARY KEY (project, grp, kind, who));
+	CREATE TABLE service_build_names (
+		project text COLLATE "C" NOT NULL,
+		build text COLLATE "C" NOT NULL,
+		release text NOT NULL,
+		PRIMARY KEY (project, build));
+	CREATE TABLE service_keys (
+		project text COLLATE "C" PRIMARY KEY,
+		key bytea NOT NULL);`,
 }}

@@ -53,4 +53,56 @@ var schema = sqldb.Schema{Store: "database", Migrations: []string{
 		at INTEGER NOT NULL,
 		by TEXT NOT NULL);
 	CREATE INDEX notes_group ON notes (project, grp);`,
+
+	// Attributes of dumps, and how many dumps have them. A program of the version before leaves counted as it is, and its dumps are counted later.
+	`ALTER TABLE uploads ADD COLUMN release TEXT NOT NULL DEFAULT '';
+	ALTER TABLE uploads ADD COLUMN usr TEXT NOT NULL DEFAULT '';
+	ALTER TABLE uploads ADD COLUMN machine TEXT NOT NULL DEFAULT '';
+	ALTER TABLE uploads ADD COLUMN counted INTEGER NOT NULL DEFAULT 0;
+	CREATE INDEX uploads_releases ON uploads (project, grp, release, received);
+	CREATE INDEX uploads_uncounted ON uploads (project, id) WHERE state = 'done' AND NOT counted;
+	ALTER TABLE decisions ADD COLUMN release TEXT NOT NULL DEFAULT '';
+	CREATE TABLE attributes (
+		project TEXT NOT NULL,
+		id TEXT NOT NULL,
+		name TEXT NOT NULL,
+		value TEXT NOT NULL,
+		received INTEGER NOT NULL,
+		grp TEXT NOT NULL,
+		counted INTEGER NOT NULL,
+		PRIMARY KEY (project, id, name, value)) WITHOUT ROWID;
+	CREATE INDEX attributes_value ON attributes (project, name, value, received, grp);
+	CREATE TABLE counts (
+		project TEXT NOT NULL,
+		grp TEXT NOT NULL,
+		name TEXT NOT NULL,
+		value TEXT NOT NULL,
+		n INTEGER NOT NULL,
+		PRIMARY KEY (project, grp, name, value)) WITHOUT ROWID;
+	CREATE INDEX counts_value ON counts (project, name, value);
+	CREATE TABLE names (
+		project TEXT NOT NULL,
+		name TEXT NOT NULL,
+		n INTEGER NOT NULL,
+		PRIMARY KEY (project, name)) WITHOUT ROWID;
+	CREATE TABLE releases (
+		project TEXT NOT NULL,
+		release TEXT NOT NULL,
+		first INTEGER NOT NULL,
+		last INTEGER NOT NULL,
+		PRIMARY KEY (project, release)) WITHOUT ROWID;
+	CREATE TABLE affected (
+		project TEXT NOT NULL,
+		grp TEXT NOT NULL,
+		kind TEXT NOT NULL,
+		who TEXT NOT NULL,
+		PRIMARY KEY (project, grp, kind, who)) WITHOUT ROWID;
+	CREATE TABLE build_names (
+		project TEXT NOT NULL,
+		build TEXT NOT NULL,
+		release TEXT NOT NULL,
+		PRIMARY KEY (project, build)) WITHOUT ROWID;
+	CREATE TABLE keys (
+		project TEXT PRIMARY KEY,
+		key BLOB NOT NULL) WITHOUT ROWID;`,
 }}

@@ -65,6 +65,8 @@ type Config struct {
 	Keep      time.Duration
 	Idle      time.Duration
 	Fresh     time.Duration // for so long the counts of groups are not made anew; 0 for a second
+	// Versions are releases by the builds of all projects.
+	Versions map[string]string
 }
 
 // A Service is safe for concurrent use.
@@ -78,6 +80,7 @@ type Service struct {
 	snapshots snapshots
 	mux       *http.ServeMux
 	tus       *resumable
+	keys      keys
 	pending   pendingUploads
 	reports   pendingReports
 	sessions  sessions
@@ -96,7 +99,7 @@ func New(c Config) (*Service, error) {
 	s.ledgers.open = c.Ledger
 	s.sessions = sessions{begin: c.Ask, idle: openIdle, limit: cmp.Or(c.AnswerTimeout, time.Minute) + answerGrace}
 	if c.Run != nil {
-		s.worker = work.New(work.Config{Name: c.Name, Store: c.Store, Objects: c.Objects, Key: dumpKey, Ledger: s.ledgers.get, Run: c.Run, Enter: c.Enter, Wanted: c.Wanted, Ahead: c.Ahead, Log: c.Log, Idle: c.Idle, Counted: s.counted})
+		s.worker = work.New(work.Config{Name: c.Name, Store: c.Store, Objects: c.Objects, Key: dumpKey, Ledger: s.ledgers.get, Run: c.Run, Enter: c.Enter, Wanted: c.Wanted, Hash: s.hashed, Ahead: c.Ahead, Log: c.Log, Idle: c.Idle, Counted: s.counted})
 	}
 	if err := s.routes(); err != nil {
 		return nil, err
@@ -123,6 +126,7 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 	var tidying sync.WaitGroup
 	tidying.Go(func() { s.forget(ctx) })
+	tidying.Go(func() { s.backfill(ctx) })
 	if !s.c.Closed {
 		tidying.Go(func() { s.tidyUploads(ctx) })
 	}
@@ -242,6 +246,10 @@ func (s *Service) routes() error {
 		"POST " + project + "/groups/{group}/notes":                              {store.ScopeTriage, s.addNote},
 		"GET " + project + "/builds":                                             {store.ScopeRead, s.listBuilds},
 		"GET " + project + "/compare":                                            {store.ScopeRead, s.compare},
+		"PUT " + project + "/builds/{build}":                                     {store.ScopeTriage, s.nameBuild},
+		"GET " + project + "/releases":                                           {store.ScopeRead, s.listReleases},
+		"POST " + project + "/releases":                                          {store.ScopeTriage, s.announce},
+		"GET " + project + "/attributes":                                         {store.ScopeRead, s.listAttributes},
 		"POST /api/{project}/minidump/{$}":                                       {store.ScopeUpload, s.takeDump}, // Breakpad, Crashpad, Sentry
 		"POST /api/{project}/minidump":                                           {store.ScopeUpload, s.takeDump},
 		"POST /api/{project}/envelope/{$}":                                       {store.ScopeUpload, s.takeDump},

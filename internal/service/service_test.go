@@ -410,6 +410,7 @@ func endpoints(id, group, token string) map[string]string {
 		"GET " + p + "/dumps/" + id + "/about": "read", "GET " + p + "/dumps/" + id + "/stacks": "read", "GET " + p + "/dumps/" + id + "/stacks/0/frames": "read",
 		"GET " + p + "/dumps/" + id + "/stacks/0/frames/0/variables": "read",
 		"GET " + p + "/groups": "read", "GET " + p + "/groups/" + group: "read", "GET " + p + "/builds": "read", "GET " + p + "/compare?a=1&b=2": "read",
+		"PUT " + p + "/builds/b1": "triage", "GET " + p + "/releases": "read", "POST " + p + "/releases": "triage", "GET " + p + "/attributes": "read",
 		"POST " + p + "/dumps/" + id + "/again": "triage", "PUT " + p + "/groups/" + group + "/state": "triage", "POST " + p + "/groups/" + group + "/notes": "triage",
 		"PUT " + p + "/symbols/a/AB/a.sym": "symbols", "POST " + p + "/sym_upload": "symbols", "GET " + p + "/symbols/a/AB/a.sym": "fetch", "GET /fetch/a/" + token + "/a/AB/a.sym": "fetch",
 		"GET /sym/a/v1/symbols/a/AB:checkStatus": "symbols", "POST /sym/a/v1/uploads:create": "symbols", "POST /sym/a/v1/uploads/x:complete": "symbols",
@@ -594,7 +595,10 @@ func TestStates(t *testing.T) {
 	w.groups("", "g1 4 fixed", "g2 2 open")
 	w.send("group g1 build new again")
 	w.groups("", "g1 5 regressed", "g2 2 open")
-	w.want(204, nil, "PUT", p+"g1/state", `{"state":"fixed","build":"next"}`) // a build that was not seen yet
+	w.want(400, nil, "PUT", p+"g1/state", `{"state":"fixed","build":"next"}`) // a build that was not seen yet
+	w.groups("?state=regressed", "g1 5 regressed")
+	w.send("group g4 build next")
+	w.want(204, nil, "PUT", p+"g1/state", `{"state":"fixed","build":"next"}`)
 	w.groups("?state=fixed", "g1 5 fixed")
 	w.send("group g1 build new once more")
 	w.groups("?state=fixed", "g1 6 fixed")

@@ -113,7 +113,7 @@ func (d *DB) count(ctx context.Context, project, id string, u *finished, group s
 			}
 		}
 	}
-	if release != "" {
+	if release != "" && known[store.Attribute{Name: store.AttrRelease, Value: release}] != notCounted {
 		add(seenRelease, project, release, u.received, u.received)
 	}
 	if err := d.conn.Batch(ctx, batch); err != nil {

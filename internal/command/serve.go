@@ -110,6 +110,28 @@ type serveFlags struct {
 	memory                 sizeFlag
 	verbose                bool
 	answer                 string
+	versions               versionsFlag
+}
+
+// A versionsFlag has releases by builds: BUILD=RELEASE.
+type versionsFlag map[string]string
+
+func (v *versionsFlag) String() string { return "" }
+
+// Type implements pflag.Value.
+func (v *versionsFlag) Type() string { return "version" }
+
+// Set implements pflag.Value.
+func (v *versionsFlag) Set(text string) error {
+	build, release, ok := strings.Cut(text, "=")
+	if !ok || build == "" || release == "" || len(text) > 256 {
+		return errors.New("must be BUILD=RELEASE, such as ef6ffcc3cd8e7edde65efd40b15dce160e27d896=1.2.3")
+	}
+	if *v == nil {
+		*v = versionsFlag{}
+	}
+	(*v)[build] = release
+	return nil
 }
 
 func (f *serveFlags) set() *pflag.FlagSet {
@@ -122,6 +144,7 @@ func (f *serveFlags) set() *pflag.FlagSet {
 	fs.Float64Var(&f.rate, "rate", 0, "take at most `N` uploads a second with one token (default: no limit)")
 	fs.Var(&f.keepFor, "keep", "remove dumps after `TIME`, such as 90d; what is known of them stays (default: never)")
 	fs.Lookup("keep").DefValue = "0s"
+	fs.Var(&f.versions, "version-of", "dumps of a build are of a release unless they say another: `BUILD=RELEASE` (repeatable)")
 	fs.StringVar(&f.answer, "answer", "", "answer questions about the dump in `FILE`, on standard input and output")
 	fs.MarkHidden("answer")
 	return fs
@@ -147,7 +170,7 @@ func (f *serveFlags) common(name string) *pflag.FlagSet {
 
 // ownFlags are those that the analysis does not have.
 func ownFlags() []string {
-	return []string{"dir", "db", "objects", "listen", "tls-cert", "tls-key", "max-upload", "rate", "keep", "log", "verbose", "jobs", "answer"}
+	return []string{"dir", "db", "objects", "listen", "tls-cert", "tls-key", "max-upload", "rate", "keep", "log", "verbose", "jobs", "answer", "version-of"}
 }
 
 func runServe(args []string, e env) int {
@@ -206,7 +229,7 @@ func (f *serveFlags) run(e env, fs *pflag.FlagSet, do func(context.Context, serv
 	ctx, stop := signal.NotifyContext(e.ctx, syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	err = do(ctx, serving.Server{Dir: dir, Jobs: f.jobs, Deadline: f.deadline,
-		Listen: f.listen, Cert: f.cert, Key: f.key, MaxUpload: int64(f.maxUpload), Rate: f.rate, Keep: time.Duration(f.keepFor),
+		Listen: f.listen, Cert: f.cert, Key: f.key, MaxUpload: int64(f.maxUpload), Rate: f.rate, Keep: time.Duration(f.keepFor), Versions: f.versions,
 		JSONLog: f.log == logJSON, Verbose: f.verbose, Version: version(), Log: e.stderr, Terminal: isTerminal(e.stderr), Signatures: signature.Version,
 		Run: func(ctx context.Context, symbols serving.Symbols, dumps string, src triage.Source, to ledger.Store, sink triage.Sink) error {
 			return f.analyse(ctx, e, exe, fs, symbols, dumps, src, to, sink)

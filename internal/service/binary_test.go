@@ -11,6 +11,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -433,15 +434,16 @@ func TestPage(t *testing.T) {
 	p.begin()
 	defer p.kill()
 	_, files := dumps(t, 7)
+	hostile := `<img src=x onerror=alert(1)>`
 	for _, path := range files[1:] {
 		b, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.ask("POST", "dumps?name="+filepath.Base(path), bytes.NewReader(b), nil)
+		fields := url.Values{"name": {filepath.Base(path)}, "version": {hostile + "1"}, "gpu": {hostile}, "user_id": {hostile}}
+		p.ask("POST", "dumps?"+fields.Encode(), bytes.NewReader(b), nil)
 	}
 	p.settled(6)
-	hostile := `<img src=x onerror=alert(1)>`
 	p.ask("POST", "dumps?name="+strings.ReplaceAll(hostile, " ", "+"), strings.NewReader("no dump"), nil)
 	p.settled(7)
 	c.Open(p.url+"/#"+p.token, nil)
@@ -495,6 +497,20 @@ func TestPage(t *testing.T) {
 		c.Want(`!!document.querySelector("blockquote") && document.querySelector("blockquote").textContent.includes("seen <i>often</i>")`)
 		c.Eval(`{ document.querySelector("select[name=state]").value = "fixed"; document.querySelector("select[name=state]").form.requestSubmit() }`)
 		c.Want(`!!document.querySelector("h2 .badge.fixed")`)
+	})
+	c.Run("attributes", func(t *testing.T) {
+		facet := `[...document.querySelectorAll("button.facet")].find(b => b.textContent == ` + fmt.Sprintf("%q", hostile+"1") + `)`
+		c.Eval(`location.hash = "#/"`)
+		c.Want(`!!` + facet)
+		c.Eval(facet + `.click()`)
+		c.Want(`document.querySelector("button.facet[aria-pressed=true]") && document.querySelector("td.n").textContent.includes(" of ")`)
+		c.Want(`!document.querySelector("main img")`)
+		c.Eval(`document.querySelector("td.what a").click()`)
+		c.Want(`[...document.querySelectorAll("td")].some(e => e.textContent == ` + fmt.Sprintf("%q", hostile+"1") + `) && document.querySelector("main").textContent.includes("1 user") && !document.querySelector("main img")`)
+		c.Eval(`{ const f = document.querySelector("select[name=state]"); f.value = "fixed"; f.form.querySelector("select[name=in]").value = ` + fmt.Sprintf("%q", "release "+hostile+"1") + `; f.form.requestSubmit() }`)
+		c.Want(`document.querySelector("h2 .badge.fixed") && document.querySelector("h2 .badge.fixed").textContent.startsWith("fixed in <img") && !document.querySelector("main img")`)
+		c.Eval(`location.hash = "#/builds"`)
+		c.Want(`[...document.querySelectorAll("td a")].some(e => e.textContent == ` + fmt.Sprintf("%q", hostile+"1") + `) && !document.querySelector("main img")`)
 	})
 	c.Run("keyboard", func(t *testing.T) {
 		c.Eval(`location.hash = "#/"`)

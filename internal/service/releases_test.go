@@ -83,7 +83,9 @@ func TestNamesOfBuilds(t *testing.T) {
 	w.want(400, nil, "PUT", p+"builds/b1", `{"release":""}`)
 	w.groups("?release=1.0", "g1 2 open")
 	w.groups("?release=2.0", "g1 2 open")
-	var list struct{ Builds []struct{ Build, Release string } }
+	var list struct {
+		Builds []struct{ Build, Release string }
+	}
 	w.want(200, &list, "GET", p+"builds", "")
 	if got := fmt.Sprint(list.Builds); got != "[{b2 2.0} {b1 1.0}]" {
 		t.Error(got)

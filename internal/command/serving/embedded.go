@@ -69,7 +69,7 @@ func Embedded(ctx context.Context, c Server) error {
 
 // Config is what the configuration of a service has of the command's flags.
 func Config(c *Server, db store.Store, files objects.Store) service.Config {
-	return service.Config{Store: db, Objects: files, Uploads: filepath.Join(c.Dir, uploadsDir), Version: c.Version, Log: Logger(c), MaxUpload: c.MaxUpload, Rate: c.Rate, Keep: c.Keep, AnswerTimeout: c.Deadline}
+	return service.Config{Store: db, Objects: files, Uploads: filepath.Join(c.Dir, uploadsDir), Version: c.Version, Log: Logger(c), MaxUpload: c.MaxUpload, Rate: c.Rate, Keep: c.Keep, Versions: c.Versions, AnswerTimeout: c.Deadline}
 }
 
 // Serve serves a service until ctx is done; with token it makes the first token if there is none. made are told of it.

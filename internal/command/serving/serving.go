@@ -27,7 +27,8 @@ type Server struct {
 	Cert, Key string // files of TLS; "" for none
 	MaxUpload int64  // bytes
 	Rate      float64
-	Keep      time.Duration // 0 for ever
+	Keep      time.Duration     // 0 for ever
+	Versions  map[string]string // releases by builds
 	JSONLog   bool
 	Verbose   bool
 	Version   string

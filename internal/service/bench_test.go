@@ -26,23 +26,27 @@ func BenchmarkPage(b *testing.B) {
 	})
 	w.want(200, nil, "GET", "/api/v1/projects/a/groups", "")
 	ledgertest.Large(b, to, 100_000, 10_000)
+	began := time.Now()
 	for i := range 100_000 {
 		u := store.Upload{Project: "a", ID: fmt.Sprintf("%032x", i), SHA256: fmt.Sprintf("%064x", i), Name: "core", Received: time.Now().Add(-time.Duration(i) * 20 * time.Second)}
 		if _, err := w.db.AddUpload(b.Context(), u); err != nil {
 			b.Fatal(err)
 		}
-		if err := w.db.Finish(b.Context(), "a", u.ID, store.Result{Group: fmt.Sprintf("%012x", i%10_000), Build: fmt.Sprintf("%040d", i%200), Program: "p"}); err != nil {
+		attributes := []store.Attribute{{Name: "arch", Value: "x86-64"}, {Name: "channel", Value: []string{"nightly", "beta", "release"}[i%3]}, {Name: "cpu", Value: fmt.Sprint("cpu ", i%40)}, {Name: "gpu", Value: fmt.Sprint("gpu ", i%300)},
+			{Name: "module", Value: fmt.Sprint("libc.so.6 ", i%25)}, {Name: "os", Value: []string{"linux", "windows"}[i%2]}, {Name: "os_version", Value: fmt.Sprint("10.", i%30)}, {Name: "release", Value: fmt.Sprint("1.", i%50)}, {Name: "session", Value: fmt.Sprint(i)}}
+		if err := w.db.Finish(b.Context(), "a", u.ID, store.Result{Group: fmt.Sprintf("%012x", i%10_000), Build: fmt.Sprintf("%040d", i%200), Program: "p", Attributes: attributes, Machine: fmt.Sprint(i % 5000)}); err != nil {
 			b.Fatal(err)
 		}
 	}
 	for i := range 20 {
-		if err := w.db.Decide(b.Context(), "a", fmt.Sprintf("%012x", i), store.Decision{State: store.Fixed, Build: fmt.Sprintf("%040d", i), At: time.Now()}); err != nil {
+		if err := w.db.Decide(b.Context(), "a", fmt.Sprintf("%012x", i), store.Decision{State: store.Fixed, Release: fmt.Sprint("1.", i), At: time.Now()}); err != nil {
 			b.Fatal(err)
 		}
 	}
+	b.ReportMetric(float64(time.Since(began).Microseconds())/100_000, "µs/dump-stored")
 	time.Sleep(1100 * time.Millisecond)
-	for _, path := range []string{"groups", "groups?q=function77", "groups?skip=9000", "groups?build=" + fmt.Sprintf("%040d", 7), "groups/" + fmt.Sprintf("%012x", 5), "dumps", "builds"} {
-		b.Run(path[:min(len(path), 12)], func(b *testing.B) {
+	for _, path := range []string{"groups", "groups?has=os:linux", "groups?has=os:linux&has=release:1.8", "groups?has=os:linux&has=channel:beta", "groups?has=session:77", "attributes", "releases", "compare?by=release&a=1.1&b=1.2", "dumps?has=os:linux", "dumps?has=os:linux&has=gpu:gpu+8", "groups?q=function77", "groups?skip=9000", "groups?build=" + fmt.Sprintf("%040d", 7), "groups/" + fmt.Sprintf("%012x", 5), "dumps", "builds"} {
+		b.Run(path[:min(len(path), 40)], func(b *testing.B) {
 			for b.Loop() {
 				status, _, _ := w.do(w.token["a all"], "GET", "/api/v1/projects/a/"+path, nil)
 				if status != 200 {

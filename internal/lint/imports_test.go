@@ -144,6 +144,7 @@ var floors = map[string]int{
 	"internal/format/wincodes":    -2,
 	"internal/files/mmapfile":     -2,
 	"internal/files/scratch":      -2,
+	"internal/files/reach":        -2,
 	"internal/format/pprof":       -2,
 	"internal/format/unwindrules": -2,
 	"internal/format/ziplist":     -2,

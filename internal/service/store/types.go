@@ -178,6 +178,43 @@ type Query struct {
 	Limit  int         // 0 for 100
 }
 
+// What a Hook may be told of.
+const (
+	EventNew       = "new"       // a group's first dump
+	EventRegressed = "regressed" // one that was fixed is seen again
+	EventSpiking   = "spiking"   // many more dumps of a group than usual
+	EventTest      = "test"
+)
+
+// A Hook is somebody who is told of what happens to groups.
+type Hook struct {
+	ID, Project string
+	Kind        string // of package notify
+	To          string
+	Secret      string
+	Events      []string
+	Quiet       string // quiet hours of package notify
+	Created     time.Time
+	By          string
+	// Failure says why the last message was not taken, Failed when; empty if it was. Dropped is how many were never sent.
+	Failure string
+	Failed  time.Time
+	Dropped int
+}
+
+// A Notice is a message that a hook is to be sent.
+type Notice struct {
+	ID, Project, Hook, Event, Group string
+	At                              time.Time // when it happened
+	Attempts                        int
+}
+
+// Limits of hooks.
+const (
+	MaxHooks   = 20   // of a project
+	MaxNotices = 1000 // of a hook that wait; others are dropped
+)
+
 // Counts are numbers of uploads by state.
 type Counts map[string]int
 
@@ -214,7 +251,7 @@ type Store interface {
 	Builds(ctx context.Context, project, group string) ([]Build, error)
 	// Shared counts, for each group that has dumps of them, the dumps with values of an attribute, or of builds ("build"), in their order.
 	Shared(ctx context.Context, project, name string, values []string) (map[string][]int, error)
-	// Having counts the dumps with all of some attributes, by their groups.
+	// Having counts the dumps with all of some attributes, by their groups. Of those with the rarest of several the newest MaxHaving are looked at.
 	Having(ctx context.Context, project string, has []Attribute) (map[string]int, error)
 	// Facets lists the attributes of a project that are counted, each with its most frequent values, at most n.
 	Facets(ctx context.Context, project string, n int) ([]Facet, error)
@@ -248,12 +285,34 @@ type Store interface {
 	Tokens(ctx context.Context) ([]Token, error)
 	RemoveToken(ctx context.Context, id string) error
 
+	AddHook(ctx context.Context, h Hook) error
+	// Hooks lists those of a project, or with "" all.
+	Hooks(ctx context.Context, project string) ([]Hook, error)
+	RemoveHook(ctx context.Context, project, id string) error
+	// HookResult stores whether a hook took a message; dropped are messages that will not be sent.
+	HookResult(ctx context.Context, id, failure string, at time.Time, dropped int) error
+	// Notify has the hooks of a project told of something that happened to a group at a time, unless they were told of the same at since or later. Finish does
+	// so of new groups itself.
+	Notify(ctx context.Context, project, group, event string, at, since time.Time) (bool, error)
+	// NotifyOne has one hook told.
+	NotifyOne(ctx context.Context, h Hook, event string, at time.Time) error
+	// TakeNotice returns the notice that is due first, which nobody else gets until then. The error is ErrNone if none is due.
+	TakeNotice(ctx context.Context, now, until time.Time) (Notice, error)
+	EndNotice(ctx context.Context, id string) error
+	// DelayNotices has those of a hook wait until a time. With attempt the one that was taken was tried.
+	DelayNotices(ctx context.Context, hook, taken string, until time.Time, attempt bool) error
+	// Busy counts the dumps of groups that have at least some since a time.
+	Busy(ctx context.Context, project string, since time.Time, least int) (map[string]int, error)
+
 	Decide(ctx context.Context, project, group string, d Decision) error
 	Decisions(ctx context.Context, project string) (map[string]Decision, error)
 	AddNote(ctx context.Context, project, group string, n Note) error
 	Notes(ctx context.Context, project, group string) ([]Note, error)
 	Close() error
 }
+
+// MaxHaving is of how many dumps it is looked up whether they have several attributes.
+const MaxHaving = 10_000
 
 // MaxDeaths is how many workers may die of an upload.
 const MaxDeaths = 3

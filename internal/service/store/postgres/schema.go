@@ -116,4 +116,36 @@ var schema = sqldb.Schema{Store: "database", Prefix: "service_", Lock: 0x636f726
 	CREATE TABLE service_keys (
 		project text COLLATE "C" PRIMARY KEY,
 		key bytea NOT NULL);`,
+
+	// Who is told of what happens to groups, what they are still to be told, and what they were.
+	`CREATE TABLE service_hooks (
+		id text COLLATE "C" PRIMARY KEY,
+		project text COLLATE "C" NOT NULL,
+		kind text NOT NULL,
+		target text NOT NULL,
+		secret text NOT NULL,
+		events text NOT NULL,
+		quiet text NOT NULL,
+		created bigint NOT NULL,
+		by text NOT NULL,
+		failure text NOT NULL DEFAULT '',
+		failed bigint NOT NULL DEFAULT 0,
+		dropped bigint NOT NULL DEFAULT 0);
+	CREATE TABLE service_notices (
+		id text COLLATE "C" PRIMARY KEY,
+		project text COLLATE "C" NOT NULL,
+		hook text COLLATE "C" NOT NULL,
+		event text NOT NULL,
+		grp text COLLATE "C" NOT NULL,
+		at bigint NOT NULL,
+		due bigint NOT NULL,
+		attempts integer NOT NULL);
+	CREATE INDEX service_notices_due ON service_notices (due);
+	CREATE INDEX service_notices_hook ON service_notices (hook);
+	CREATE TABLE service_noticed (
+		project text COLLATE "C" NOT NULL,
+		grp text COLLATE "C" NOT NULL,
+		event text NOT NULL,
+		at bigint NOT NULL,
+		PRIMARY KEY (project, grp, event));`,
 }}

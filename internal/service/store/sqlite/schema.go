@@ -105,4 +105,36 @@ var schema = sqldb.Schema{Store: "database", Migrations: []string{
 	CREATE TABLE keys (
 		project TEXT PRIMARY KEY,
 		key BLOB NOT NULL) WITHOUT ROWID;`,
+
+	// Who is told of what happens to groups, what they are still to be told, and what they were.
+	`CREATE TABLE hooks (
+		id TEXT PRIMARY KEY,
+		project TEXT NOT NULL,
+		kind TEXT NOT NULL,
+		target TEXT NOT NULL,
+		secret TEXT NOT NULL,
+		events TEXT NOT NULL,
+		quiet TEXT NOT NULL,
+		created INTEGER NOT NULL,
+		by TEXT NOT NULL,
+		failure TEXT NOT NULL DEFAULT '',
+		failed INTEGER NOT NULL DEFAULT 0,
+		dropped INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
+	CREATE TABLE notices (
+		id TEXT PRIMARY KEY,
+		project TEXT NOT NULL,
+		hook TEXT NOT NULL,
+		event TEXT NOT NULL,
+		grp TEXT NOT NULL,
+		at INTEGER NOT NULL,
+		due INTEGER NOT NULL,
+		attempts INTEGER NOT NULL) WITHOUT ROWID;
+	CREATE INDEX notices_due ON notices (due);
+	CREATE INDEX notices_hook ON notices (hook);
+	CREATE TABLE noticed (
+		project TEXT NOT NULL,
+		grp TEXT NOT NULL,
+		event TEXT NOT NULL,
+		at INTEGER NOT NULL,
+		PRIMARY KEY (project, grp, event)) WITHOUT ROWID;`,
 }}

@@ -52,13 +52,33 @@ func (d *DB) Finish(ctx context.Context, project, id string, r store.Result) err
 			u.machine = r.Machine
 		}
 		u.build = r.Build
+		fresh, err := tx.isNew(ctx, project, id, r.Group)
+		if err != nil {
+			return err
+		}
 		release, err := tx.count(ctx, project, id, &u, r.Group, r.Attributes)
 		if err != nil {
 			return err
 		}
+		if fresh {
+			if _, err := tx.Notify(ctx, project, r.Group, store.EventNew, time.Now(), time.Unix(0, 1)); err != nil {
+				return err
+			}
+		}
 		return tx.Change(ctx, "dump", id, `UPDATE @uploads SET state = 'done', worker = '', why = '', grp = $1, fault = $2, reason = $3, program = $4, build = $5, release = $6,
 			machine = $7, counted = true WHERE project = $8 AND id = $9`, r.Group, r.Fault, r.Reason, r.Program, r.Build, release, u.machine, project, id)
 	})
+}
+
+// isNew reports whether a group has never had another dump.
+func (d *DB) isNew(ctx context.Context, project, id, group string) (bool, error) {
+	if group == "" {
+		return false, nil
+	}
+	var old bool
+	err := sqldb.One(ctx, d.conn, sqldb.To(&old), `SELECT EXISTS (SELECT 1 FROM @counts WHERE project = $1 AND grp = $2 AND name = '' AND value = 'dump')
+		OR EXISTS (SELECT 1 FROM @uploads WHERE project = $1 AND grp = $2 AND id <> $3)`, project, group, id)
+	return !old, err
 }
 
 func (d *DB) finished(ctx context.Context, project, id string) (u finished, _ error) {

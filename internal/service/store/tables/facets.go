@@ -52,24 +52,36 @@ func (d *DB) Having(ctx context.Context, project string, has []store.Attribute) 
 		if err != nil || len(out) > 0 {
 			return out, err
 		}
-	} else { // those with the rarest are read
-		sizes := make(map[store.Attribute]int, len(has))
-		for _, a := range has {
-			err := sqldb.One(ctx, d.conn, sqldb.To(&n), "SELECT n FROM @counts WHERE project = $1 AND grp = '' AND name = $2 AND value = $3", project, a.Name, a.Value)
-			if err = Found(err); err != nil && !errors.Is(err, store.ErrNotFound) {
-				return nil, err
-			} else if err == nil {
-				sizes[a] = n
-			}
-		}
-		has = slices.SortedStableFunc(slices.Values(has), func(a, b store.Attribute) int { return cmp.Compare(sizes[a], sizes[b]) })
 	}
-	query, args := "SELECT a.grp, count(*) FROM @attributes a WHERE a.project = $1 AND a.name = $2 AND a.value = $3 AND a.grp <> ''", []any{project, has[0].Name, has[0].Value}
+	has, err := d.rarest(ctx, project, has)
+	if err != nil {
+		return nil, err
+	}
+	query, args := `SELECT a.grp, count(*) FROM (SELECT project, id, grp FROM @attributes WHERE project = $1 AND name = $2 AND value = $3 AND grp <> '' ORDER BY received DESC LIMIT $4) a WHERE true`,
+		[]any{project, has[0].Name, has[0].Value, store.MaxHaving}
 	for _, a := range has[1:] {
 		args = append(args, a.Name, a.Value)
 		query += fmt.Sprintf(" AND EXISTS (SELECT 1 FROM @attributes b WHERE b.project = a.project AND b.id = a.id AND b.name = $%d AND b.value = $%d)", len(args)-1, len(args))
 	}
 	return out, d.conn.Query(ctx, each, query+" GROUP BY a.grp", args...)
+}
+
+// rarest puts attributes in order: those that the fewest dumps have come first.
+func (d *DB) rarest(ctx context.Context, project string, has []store.Attribute) ([]store.Attribute, error) {
+	if len(has) < 2 {
+		return has, nil
+	}
+	sizes := make(map[store.Attribute]int, len(has))
+	for _, a := range has {
+		var n int
+		err := sqldb.One(ctx, d.conn, sqldb.To(&n), "SELECT n FROM @counts WHERE project = $1 AND grp = '' AND name = $2 AND value = $3", project, a.Name, a.Value)
+		if err = Found(err); err != nil && !errors.Is(err, store.ErrNotFound) {
+			return nil, err
+		} else if err == nil {
+			sizes[a] = n
+		}
+	}
+	return slices.SortedStableFunc(slices.Values(has), func(a, b store.Attribute) int { return cmp.Compare(sizes[a], sizes[b]) }), nil
 }
 
 // Facets implements Store.

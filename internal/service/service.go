@@ -23,6 +23,8 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/corewalk/corewalk/internal/files/reach"
+	"github.com/corewalk/corewalk/internal/service/notify"
 	"github.com/corewalk/corewalk/internal/service/objects"
 	"github.com/corewalk/corewalk/internal/service/question"
 	"github.com/corewalk/corewalk/internal/service/receive"
@@ -65,6 +67,11 @@ type Config struct {
 	Keep      time.Duration
 	Idle      time.Duration
 	Fresh     time.Duration // for so long the counts of groups are not made anew; 0 for a second
+	// Notify sends messages; nil for one that reaches public addresses and has no mail. PublicURL is the page's address in them.
+	Notify    *notify.Sender
+	PublicURL string
+	// Detect is how often it is looked for what is to be told, NoticeWait how long a message waits that was not taken; 0 for half a minute.
+	Detect, NoticeWait time.Duration
 	// Versions are releases by the builds of all projects.
 	Versions map[string]string
 }
@@ -95,6 +102,9 @@ func New(c Config) (*Service, error) {
 		c.MaxUpload = defaultMaxUpload
 	}
 	c.Fresh = cmp.Or(c.Fresh, time.Second)
+	if c.Notify == nil {
+		c.Notify = notify.New(reach.Public, nil)
+	}
 	s := &Service{c: c, access: access{store: c.Store, rate: rate.Limit(c.Rate), burst: int(2*c.Rate) + 1, denials: rate.NewLimiter(denialsFree, denialsFree)}, mux: http.NewServeMux(), analyses: newSlots(reportsAtOnce, reportsWaiting)}
 	s.ledgers.open = c.Ledger
 	s.sessions = sessions{begin: c.Ask, idle: openIdle, limit: cmp.Or(c.AnswerTimeout, time.Minute) + answerGrace}
@@ -129,6 +139,7 @@ func (s *Service) Run(ctx context.Context) error {
 	tidying.Go(func() { s.backfill(ctx) })
 	if !s.c.Closed {
 		tidying.Go(func() { s.tidyUploads(ctx) })
+		tidying.Go(func() { s.notices(ctx) })
 	}
 	defer tidying.Wait()
 	if s.worker == nil {
@@ -262,6 +273,10 @@ func (s *Service) routes() error {
 		"POST /sym/{project}/v1/uploads/{upload}":                                {store.ScopeSymbols, s.symComplete},
 		"POST " + project + "/minidump":                                          {store.ScopeRead, s.symbolicate}, // Symbolicator
 		"GET " + project + "/requests/{id}":                                      {store.ScopeRead, s.symbolicated},
+		"GET " + project + "/hooks":                                              {store.ScopeAdmin, s.listHooks},
+		"POST " + project + "/hooks":                                             {store.ScopeAdmin, s.makeHook},
+		"POST " + project + "/hooks/{id}/test":                                   {store.ScopeAdmin, s.testHook},
+		"DELETE " + project + "/hooks/{id}":                                      {store.ScopeAdmin, s.removeHook},
 		"GET " + project + "/tokens":                                             {store.ScopeAdmin, s.listTokens},
 		"POST " + project + "/tokens":                                            {store.ScopeAdmin, s.makeToken},
 		"DELETE " + project + "/tokens/{id}":                                     {store.ScopeAdmin, s.revokeToken},

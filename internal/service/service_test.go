@@ -415,7 +415,8 @@ func endpoints(id, group, token string) map[string]string {
 		"PUT " + p + "/symbols/a/AB/a.sym": "symbols", "POST " + p + "/sym_upload": "symbols", "GET " + p + "/symbols/a/AB/a.sym": "fetch", "GET /fetch/a/" + token + "/a/AB/a.sym": "fetch",
 		"GET /sym/a/v1/symbols/a/AB:checkStatus": "symbols", "POST /sym/a/v1/uploads:create": "symbols", "POST /sym/a/v1/uploads/x:complete": "symbols",
 		"GET " + p + "/requests/" + id: "read",
-		"GET " + p + "/tokens":         "admin", "POST " + p + "/tokens": "admin", "DELETE " + p + "/tokens/x": "admin", "DELETE " + p + "/dumps/" + id: "admin",
+		"GET " + p + "/hooks":          "admin", "POST " + p + "/hooks": "admin", "POST " + p + "/hooks/x/test": "admin", "DELETE " + p + "/hooks/x": "admin",
+		"GET " + p + "/tokens": "admin", "POST " + p + "/tokens": "admin", "DELETE " + p + "/tokens/x": "admin", "DELETE " + p + "/dumps/" + id: "admin",
 	}
 }
 

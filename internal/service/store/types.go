@@ -301,6 +301,8 @@ type Store interface {
 	EndNotice(ctx context.Context, id string) error
 	// DelayNotices has those of a hook wait until a time. With attempt the one that was taken was tried.
 	DelayNotices(ctx context.Context, hook, taken string, until time.Time, attempt bool) error
+	// CountSince counts the dumps of a group that were received since a time.
+	CountSince(ctx context.Context, project, group string, since time.Time) (int, error)
 	// Busy counts the dumps of groups that have at least some since a time.
 	Busy(ctx context.Context, project string, since time.Time, least int) (map[string]int, error)
 

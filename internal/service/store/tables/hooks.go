@@ -126,3 +126,9 @@ func (d *DB) Busy(ctx context.Context, project string, since time.Time, least in
 	return out, d.conn.Query(ctx, sqldb.Into([]any{&group, &n}, func() { out[group] = n }), `SELECT grp, count(*) FROM @uploads
 		WHERE project = $1 AND received >= $2 AND grp <> '' GROUP BY grp HAVING count(*) >= $3`, project, sqldb.Nanos(since), least)
 }
+
+// CountSince implements Store.
+func (d *DB) CountSince(ctx context.Context, project, group string, since time.Time) (n int, _ error) {
+	err := sqldb.One(ctx, d.conn, sqldb.To(&n), "SELECT count(*) FROM @uploads WHERE project = $1 AND grp = $2 AND received >= $3", project, group, sqldb.Nanos(since))
+	return n, err
+}

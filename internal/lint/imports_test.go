@@ -30,6 +30,7 @@ var floors = map[string]int{
 	"internal/triage":                    7,
 	"internal/service":                   7,
 	"internal/service/work":              7,
+	"internal/service/notify":            6,
 	"internal/service/fleet":             7,
 	"internal/service/store/sqlite":      6,
 	"internal/service/store/postgres":    6,
@@ -208,7 +209,7 @@ var outside = map[string][]string{
 	"github.com/pierrec/lz4":                 {"internal/format/decompress"},
 	"github.com/ulikunitz/xz":                {"internal/format/decompress"},
 	"compress/":                              {"internal/format/decompress", "internal/format/wincodes", "internal/heap/export", "internal/live/sample", "internal/service/receive"},
-	"net/http":                               {"internal/files/debuginfod", "internal/service"},
+	"net/http":                               {"internal/files/debuginfod", "internal/files/reach", "internal/service", "internal/service/notify"},
 	"github.com/tus/tusd":                    {"internal/service"},
 	"golang.org/x/exp":                       {"internal/service"}, // tusd logs with it
 	"golang.org/x/time":                      {"internal/service"},

@@ -414,7 +414,7 @@ func picture(c *browser.Browser, name string, width, height int, scheme string) 
 func pageHashes(p *program) []string {
 	var list struct{ Dumps []struct{ ID, Group string } }
 	p.ask("GET", "dumps", nil, &list)
-	out := []string{"#/", "#/builds", "#/dumps", "#/upload", "#/tokens"}
+	out := []string{"#/", "#/builds", "#/dumps", "#/upload", "#/tokens", "#/notify"}
 	for _, d := range list.Dumps {
 		if d.Group != "" {
 			return append(out, "#/g/"+d.Group, "#/d/"+d.ID)
@@ -537,6 +537,16 @@ func TestPage(t *testing.T) {
 		c.Eval(`{ document.querySelector("input[value=upload]").checked = true; document.querySelector("input[name=note]").value = "a <b>till</b>"; document.querySelector("main form").requestSubmit() }`)
 		c.Want(`document.querySelectorAll("table.list tbody tr").length == 2 && document.getElementById("secret").textContent.startsWith("cw_") && document.querySelector("main").textContent.includes("a <b>till</b>")`)
 		c.Eval(`{ window.confirm = () => true; [...document.querySelectorAll("table.list button")].find(b => b.getAttribute("aria-label") == "Revoke a <b>till</b>").click() }`)
+		c.Want(`document.querySelectorAll("table.list tbody tr").length == 1 && !document.getElementById("secret")`)
+	})
+	c.Run("notifications", func(t *testing.T) {
+		c.Eval(`location.hash = "#/notify"`)
+		c.Want(`!!document.querySelector("input[name=to]")`)
+		c.Eval(`{ const f = document.querySelector("main form"); f.elements.to.value = "https://<b>x<b>.invalid/"; f.requestSubmit() }`)
+		c.Want(`document.querySelector("td.what") && document.querySelector("td.what").textContent.startsWith("https://<b>x<b>.invalid/") && !document.querySelector("main td b")`)
+		c.Eval(`{ const f = document.querySelector("main form"); f.elements.to.value = "https://chat.invalid/secret-path"; f.elements.quiet.value = "22:00-07:00"; f.requestSubmit() }`)
+		c.Want(`document.querySelectorAll("table.list tbody tr").length == 2 && !!document.getElementById("secret") && !document.querySelector("main").textContent.includes("secret-path")`)
+		c.Eval(`{ window.confirm = () => true; [...document.querySelectorAll("table.list button")].find(b => b.getAttribute("aria-label").startsWith("Remove https://<b>")).click() }`)
 		c.Want(`document.querySelectorAll("table.list tbody tr").length == 1 && !document.getElementById("secret")`)
 	})
 	c.Run("contrast", func(t *testing.T) {

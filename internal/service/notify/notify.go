@@ -7,7 +7,6 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -139,11 +138,10 @@ func Sign(secret string, at string, body []byte) string {
 }
 
 func (s *Sender) post(ctx context.Context, t Target, m Message, v any) error {
-	body, err := json.Marshal(v)
+	body, err := report.JSON(v, "")
 	if err != nil {
 		return err
 	}
-	body = report.EscapeJSON(body)
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, t.To, bytes.NewReader(body))
 	if err != nil {
 		return errors.New("the URL cannot be used")

@@ -255,6 +255,32 @@ const pages = {
     return [h("h2", {}, "Upload dumps"), may("upload") ? drop : h("p", {}, "This token may not upload."), list];
   },
 
+  async notify() {
+    if (!may("admin")) return [h("h2", {}, "Notifications"), h("p", {}, "This token may not see them.")];
+    const r = await ask("hooks");
+    const kinds = { webhook: "webhook: JSON, signed", chat: "chat: Slack, Mattermost and others", ...(r.mail ? { mail: "mail" } : {}) };
+    const events = { new: "a new group", regressed: "one that was fixed is back", spiking: "many more dumps of one than usual" };
+    const form = h("form", { class: "bar", onsubmit: async (e) => {
+      e.preventDefault();
+      const f = new FormData(form);
+      try {
+        const made = await ask("hooks", { method: "POST", body: JSON.stringify({ kind: f.get("kind"), to: f.get("to").trim(), events: f.getAll("event"), quiet: f.get("quiet").trim() }) });
+        await show(true);
+        if (made.kind !== "mail") document.getElementById("made").append("The key of its signatures, which is not shown again: ", h("code", { id: "secret" }, made.secret));
+      } catch (err) { say(err.message); }
+    } }, h("label", {}, "Kind", h("select", { name: "kind" }, Object.entries(kinds).map(([k, text]) => h("option", { value: k }, text)))),
+      h("label", { class: "wide" }, "Where to: a URL, or an address", h("input", { name: "to", required: true, maxlength: 2000, autocomplete: "off" })),
+      h("fieldset", {}, h("legend", {}, "Is told of"), Object.entries(events).map(([k, text]) => h("label", { class: "check" }, h("input", { type: "checkbox", name: "event", value: k, checked: true }), text))),
+      h("label", {}, "Quiet hours, if any", h("input", { name: "quiet", placeholder: "22:00-07:00 Europe/Berlin", maxlength: 80, autocomplete: "off" })), h("button", {}, "Add"));
+    const remove = (x) => confirm(`Tell ${x.to} nothing any more?`) && act(() => ask("hooks/" + x.id, { method: "DELETE" }), "It was removed.");
+    return [h("h2", {}, "Notifications"), h("p", { id: "made" }), form,
+      r.hooks.length === 0 ? h("p", {}, "Nobody is told of anything yet.") : table("Who is told", [["to"], ["kind"], ["of"], ["quiet hours"], ["last failure"], [""]], r.hooks.map((x) => h("tr", {},
+        h("td", { class: "what" }, x.to), h("td", {}, x.kind), h("td", {}, x.events.join(", ")), h("td", {}, x.quiet || ""),
+        h("td", {}, x.failure ? h("span", { class: "bad" }, `${minute(x.failed)}: ${x.failure}`) : "", x.dropped ? ` ${x.dropped} not sent` : ""),
+        h("td", {}, h("button", { type: "button", "aria-label": "Test " + x.to, onclick: () => act(() => ask(`hooks/${x.id}/test`, { method: "POST" }), "A test is on its way.") }, "Test"), " ",
+          h("button", { type: "button", "aria-label": "Remove " + x.to, onclick: () => remove(x) }, "Remove")))))];
+  },
+
   async tokens() {
     if (!may("admin")) return [h("h2", {}, "Tokens"), h("p", {}, "This token may not see them.")];
     const r = await ask("tokens"), made = h("p", { role: "status" });
@@ -538,7 +564,7 @@ async function begin() {
   } catch { who = null; }
   document.getElementById("project").textContent = who ? who.project : "";
   document.getElementById("nav").hidden = !who;
-  document.getElementById("admin").hidden = !may("admin");
+  for (const a of document.querySelectorAll("nav .admin")) a.hidden = !may("admin");
   await show();
 }
 

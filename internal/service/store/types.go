@@ -117,6 +117,15 @@ type Decision struct {
 	By      string // the token's note
 }
 
+// A Mark is what people noted of a group: who looks at it, and where it is in a tracker of issues.
+type Mark struct{ Assignee, Ticket string }
+
+// A Search is one that somebody saved.
+type Search struct{ ID, Name, Query, By string }
+
+// MaxSearches is how many of a project are saved.
+const MaxSearches = 200
+
 // A Note is what somebody wrote about a group.
 type Note struct {
 	Text string
@@ -308,6 +317,21 @@ type Store interface {
 
 	Decide(ctx context.Context, project, group string, d Decision) error
 	Decisions(ctx context.Context, project string) (map[string]Decision, error)
+	// MarkGroup stores what is noted of a group.
+	MarkGroup(ctx context.Context, project, group string, m Mark) error
+	Marks(ctx context.Context, project string) (map[string]Mark, error)
+	// Merge makes the dumps of a group, and of those merged into it, ones of another, also those that are finished later.
+	Merge(ctx context.Context, project, group, into string) error
+	// Split takes a merge of a group back.
+	Split(ctx context.Context, project, group string) error
+	// Merged says of groups into which they were merged.
+	Merged(ctx context.Context, project string) (map[string]string, error)
+	// Setting is a text that a project has by a name, "" if none.
+	Setting(ctx context.Context, project, name string) (string, error)
+	SetSetting(ctx context.Context, project, name, value string) error
+	AddSearch(ctx context.Context, project string, s Search) error
+	Searches(ctx context.Context, project string) ([]Search, error)
+	RemoveSearch(ctx context.Context, project, id string) error
 	AddNote(ctx context.Context, project, group string, n Note) error
 	Notes(ctx context.Context, project, group string) ([]Note, error)
 	Close() error

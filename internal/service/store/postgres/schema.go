@@ -148,4 +148,30 @@ var schema = sqldb.Schema{Store: "database", Prefix: "service_", Lock: 0x636f726
 		event text NOT NULL,
 		at bigint NOT NULL,
 		PRIMARY KEY (project, grp, event));`,
+
+	// What people do with groups. own is the group of a dump that was merged into another.
+	`ALTER TABLE service_uploads ADD COLUMN own text COLLATE "C" NOT NULL DEFAULT '';
+	CREATE INDEX service_uploads_own ON service_uploads (project, own) WHERE own <> '';
+	CREATE TABLE service_marks (
+		project text COLLATE "C" NOT NULL,
+		grp text COLLATE "C" NOT NULL,
+		assignee text NOT NULL,
+		ticket text NOT NULL,
+		PRIMARY KEY (project, grp));
+	CREATE TABLE service_merged (
+		project text COLLATE "C" NOT NULL,
+		grp text COLLATE "C" NOT NULL,
+		target text COLLATE "C" NOT NULL,
+		PRIMARY KEY (project, grp));
+	CREATE TABLE service_settings (
+		project text COLLATE "C" NOT NULL,
+		name text COLLATE "C" NOT NULL,
+		value text NOT NULL,
+		PRIMARY KEY (project, name));
+	CREATE TABLE service_searches (
+		id text COLLATE "C" PRIMARY KEY,
+		project text COLLATE "C" NOT NULL,
+		name text NOT NULL,
+		query text NOT NULL,
+		by text NOT NULL);`,
 }}

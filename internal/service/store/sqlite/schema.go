@@ -137,4 +137,30 @@ var schema = sqldb.Schema{Store: "database", Migrations: []string{
 		event TEXT NOT NULL,
 		at INTEGER NOT NULL,
 		PRIMARY KEY (project, grp, event)) WITHOUT ROWID;`,
+
+	// What people do with groups. own is the group of a dump that was merged into another.
+	`ALTER TABLE uploads ADD COLUMN own TEXT NOT NULL DEFAULT '';
+	CREATE INDEX uploads_own ON uploads (project, own) WHERE own <> '';
+	CREATE TABLE marks (
+		project TEXT NOT NULL,
+		grp TEXT NOT NULL,
+		assignee TEXT NOT NULL,
+		ticket TEXT NOT NULL,
+		PRIMARY KEY (project, grp)) WITHOUT ROWID;
+	CREATE TABLE merged (
+		project TEXT NOT NULL,
+		grp TEXT NOT NULL,
+		target TEXT NOT NULL,
+		PRIMARY KEY (project, grp)) WITHOUT ROWID;
+	CREATE TABLE settings (
+		project TEXT NOT NULL,
+		name TEXT NOT NULL,
+		value TEXT NOT NULL,
+		PRIMARY KEY (project, name)) WITHOUT ROWID;
+	CREATE TABLE searches (
+		id TEXT PRIMARY KEY,
+		project TEXT NOT NULL,
+		name TEXT NOT NULL,
+		query TEXT NOT NULL,
+		by TEXT NOT NULL) WITHOUT ROWID;`,
 }}

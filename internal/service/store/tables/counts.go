@@ -52,6 +52,16 @@ func (d *DB) Finish(ctx context.Context, project, id string, r store.Result) err
 			u.machine = r.Machine
 		}
 		u.build = r.Build
+		own := ""
+		if r.Group != "" {
+			into, err := tx.target(ctx, project, r.Group)
+			if err != nil {
+				return err
+			}
+			if into != "" {
+				r.Group, own = into, r.Group
+			}
+		}
 		fresh, err := tx.isNew(ctx, project, id, r.Group)
 		if err != nil {
 			return err
@@ -66,7 +76,7 @@ func (d *DB) Finish(ctx context.Context, project, id string, r store.Result) err
 			}
 		}
 		return tx.Change(ctx, "dump", id, `UPDATE @uploads SET state = 'done', worker = '', why = '', grp = $1, fault = $2, reason = $3, program = $4, build = $5, release = $6,
-			machine = $7, counted = true WHERE project = $8 AND id = $9`, r.Group, r.Fault, r.Reason, r.Program, r.Build, release, u.machine, project, id)
+			machine = $7, own = $8, counted = true WHERE project = $9 AND id = $10`, r.Group, r.Fault, r.Reason, r.Program, r.Build, release, u.machine, own, project, id)
 	})
 }
 

@@ -34,6 +34,10 @@ type groupDoc struct {
 	Users      int          `json:"users,omitempty"`         // that were affected, of those who said who they are
 	Machines   int          `json:"machines,omitempty"`
 	Matching   int          `json:"matching,omitempty"` // dumps with the attributes that were asked for
+	Assignee   string       `json:"assignee,omitempty"`
+	Ticket     string       `json:"ticket,omitempty"`
+	Merged     []string     `json:"merged,omitempty"` // groups that were merged into it
+	Into       string       `json:"into,omitempty"`   // the one that it was merged into
 	Similar    []similarDoc `json:"similar,omitempty"`
 	// Trend is the number of dumps received on each of the last trendDays days, today's last.
 	Trend []int `json:"trend,omitempty"`
@@ -102,6 +106,11 @@ func (h *held) make(ctx context.Context, s *Service, project string, from ledger
 	if err != nil {
 		return err
 	}
+	merged, err := s.c.Store.Merged(ctx, project)
+	if err != nil {
+		return err
+	}
+	groups = merge(groups, merged)
 	builds, err := s.c.Store.Builds(ctx, project, "")
 	if err != nil {
 		return err
@@ -211,12 +220,13 @@ func (s *Service) states(ctx context.Context, project string, now *snapshot) (ma
 }
 
 // A filter says which groups are listed.
-type filter struct{ text, kind, program, build, state string }
+type filter struct{ text, kind, program, build, state, assignee string }
 
 func (f *filter) takes(d *groupDoc) bool {
 	switch {
 	case f.state == "" && d.State == store.Ignored, f.state != "" && f.state != "all" && d.State != f.state:
 	case f.kind != "" && d.Kind != f.kind:
+	case f.assignee != "" && d.Assignee != f.assignee:
 	case f.program != "" && !slices.Contains(d.Programs, f.program):
 	case f.text != "" && !strings.Contains(strings.ToLower(d.Reason+" "+d.Where), f.text) && !strings.HasPrefix(d.ID, f.text):
 	default:
@@ -235,7 +245,11 @@ func (s *Service) listGroups(w http.ResponseWriter, r *http.Request, p *request)
 		return err
 	}
 	q := r.URL.Query()
-	f := filter{strings.ToLower(q.Get("q")), q.Get("kind"), q.Get("program"), q.Get("build"), q.Get("state")}
+	f := filter{strings.ToLower(q.Get("q")), q.Get("kind"), q.Get("program"), q.Get("build"), q.Get("state"), q.Get("assignee")}
+	marks, err := s.c.Store.Marks(r.Context(), p.project)
+	if err != nil {
+		return err
+	}
 	now, err := s.now(r.Context(), p.project)
 	if err != nil {
 		return err
@@ -264,9 +278,12 @@ func (s *Service) listGroups(w http.ResponseWriter, r *http.Request, p *request)
 		slices.SortStableFunc(groups, func(a, b ledger.Group) int { return cmp.Compare(matching[b.ID], matching[a.ID]) })
 	}
 	list, total := []groupDoc{}, 0
-	kinds, programs := map[string]int{}, map[string]int{}
+	kinds, programs, people := map[string]int{}, map[string]int{}, map[string]int{}
 	for i := range groups {
-		d := groupDoc{ID: groups[i].ID, Kind: groups[i].Kind, Reason: groups[i].Reason, Where: groups[i].Where, Programs: groups[i].Programs, State: cmp.Or(states[groups[i].ID], store.Open)}
+		d := groupDoc{ID: groups[i].ID, Kind: groups[i].Kind, Reason: groups[i].Reason, Where: groups[i].Where, Programs: groups[i].Programs, State: cmp.Or(states[groups[i].ID], store.Open), Assignee: marks[groups[i].ID].Assignee}
+		if d.Assignee != "" {
+			people[d.Assignee]++
+		}
 		kinds[d.Kind]++
 		for _, name := range d.Programs {
 			programs[name]++
@@ -278,13 +295,14 @@ func (s *Service) listGroups(w http.ResponseWriter, r *http.Request, p *request)
 			whole := groupOf(&groups[i])
 			c := decisions[d.ID]
 			whole.State, whole.FixedIn, whole.Release, whole.Matching = d.State, c.Build, c.Release, matching[d.ID]
+			whole.Assignee, whole.Ticket = d.Assignee, marks[d.ID].Ticket
 			list = append(list, whole)
 		}
 	}
 	if err := s.trends(r.Context(), p.project, list); err != nil {
 		return err
 	}
-	answer(w, http.StatusOK, map[string]any{"groups": list, "total": total, "kinds": kinds, "programs": programs, "attributes": facetDocs(now.facets)})
+	answer(w, http.StatusOK, map[string]any{"groups": list, "total": total, "kinds": kinds, "programs": programs, "assignees": people, "attributes": facetDocs(now.facets)})
 	return nil
 }
 
@@ -358,16 +376,36 @@ func (s *Service) group(r *http.Request, p *request) (ledger.Store, ledger.Group
 }
 
 func (s *Service) oneGroup(w http.ResponseWriter, r *http.Request, p *request) error {
-	_, g, err := s.group(r, p)
+	l, g, err := s.group(r, p)
 	if err != nil {
 		return err
 	}
 	ctx := r.Context()
+	merged, err := s.c.Store.Merged(ctx, p.project)
+	if err != nil {
+		return err
+	}
+	var parts []string
+	for id, into := range merged {
+		if into != g.ID {
+			continue
+		}
+		parts = append(parts, id)
+		if part, _, err := l.Group(ctx, id, 1); err == nil {
+			fold(&g, &part)
+		}
+	}
+	slices.Sort(parts)
 	list := []groupDoc{groupOf(&g)}
 	if err := s.trends(ctx, p.project, list); err != nil {
 		return err
 	}
 	d := &list[0]
+	marks, err := s.c.Store.Marks(ctx, p.project)
+	if err != nil {
+		return err
+	}
+	d.Assignee, d.Ticket, d.Merged, d.Into = marks[g.ID].Assignee, marks[g.ID].Ticket, parts, merged[g.ID]
 	builds, err := s.c.Store.Builds(ctx, p.project, g.ID)
 	if err != nil {
 		return err
@@ -434,19 +472,29 @@ func (s *Service) decide(w http.ResponseWriter, r *http.Request, p *request) err
 	if err := decode(r, &in); err != nil {
 		return err
 	}
-	switch in.State {
-	case store.Open, store.Ignored:
-		in.Build, in.Release = "", ""
-	case store.Fixed:
-	default:
-		return wrong("state %.20q: must be open, fixed or ignored", in.State)
+	return s.changeOne(w, r, p, &change{State: &in.State, Build: &in.Build, Release: &in.Release})
+}
+
+// mark stores who looks at a group, and where it is in a tracker.
+func (s *Service) mark(w http.ResponseWriter, r *http.Request, p *request) error {
+	var in struct{ Assignee, Ticket *string }
+	if err := decode(r, &in); err != nil {
+		return err
 	}
-	if err := s.known(r.Context(), p.project, in.Build, in.Release); err != nil {
+	return s.changeOne(w, r, p, &change{Assignee: in.Assignee, Ticket: in.Ticket})
+}
+
+func (s *Service) changeOne(w http.ResponseWriter, r *http.Request, p *request, c *change) error {
+	if err := s.checkChange(r.Context(), p.project, c); err != nil {
 		return err
 	}
 	_, g, err := s.group(r, p)
+	if err != nil {
+		return err
+	}
+	marks, err := s.c.Store.Marks(r.Context(), p.project)
 	if err == nil {
-		err = s.c.Store.Decide(r.Context(), p.project, g.ID, store.Decision{State: in.State, Build: in.Build, Release: in.Release, At: time.Now(), By: p.token.Note})
+		err = s.apply(r.Context(), p, g.ID, c, marks)
 	}
 	if err == nil {
 		w.WriteHeader(http.StatusNoContent)

@@ -84,6 +84,16 @@ function facetList(attributes, has, toggle) {
     }), f.known > f.values.length ? h("li", { class: "dim" }, `and ${f.known - f.values.length} more`) : ""))));
 }
 
+// withLinks makes links of the addresses in a text.
+function withLinks(text) {
+  return text.split(/(https?:\/\/[^\s<>"']+)/).map((part, i) => i % 2 ? h("a", { href: part, rel: "noopener noreferrer nofollow", target: "_blank" }, part) : part);
+}
+
+// outside is a link to elsewhere; only to what is one.
+function outside(url, text) {
+  return /^https?:\/\//.test(url || "") ? h("a", { href: url, rel: "noopener noreferrer", target: "_blank" }, text || url) : url || "";
+}
+
 // percent shows a share.
 const percent = (x) => `${Math.round(100 * x)} %`;
 
@@ -108,7 +118,7 @@ const pages = {
   async ""(args, query) {
     const params = new URLSearchParams(query), asked = new URLSearchParams(query), has = params.getAll("has");
     asked.set("limit", 100);
-    const r = await ask("groups?" + asked);
+    const [r, saved] = [await ask("groups?" + asked), (await ask("searches")).searches];
     const option = (value, text, now) => h("option", { value, selected: value === now }, text);
     const counted = (all, now) => Object.entries(all).sort((a, b) => b[1] - a[1]).slice(0, 200).map(([k, n]) => option(k, `${k || "unknown"} (${n})`, now));
     const form = h("form", { class: "bar", role: "search", "aria-label": "Groups", onsubmit: (e) => { e.preventDefault(); go(); } },
@@ -117,6 +127,7 @@ const pages = {
       h("label", {}, "Program", h("select", { name: "program", onchange: () => go() }, option("", "all", ""), counted(r.programs, params.get("program")))),
       h("label", {}, "State", h("select", { name: "state", onchange: () => go() },
         ["", "all", "open", "regressed", "fixed", "ignored"].map((s) => option(s, s || "not ignored", params.get("state") || "")))),
+      Object.keys(r.assignees || {}).length || params.get("assignee") ? h("label", {}, "Assignee", h("select", { name: "assignee", onchange: () => go() }, option("", "all", ""), counted(r.assignees || {}, params.get("assignee")))) : "",
       h("button", {}, "Search"));
     function go(skip, want = has) {
       const q = new URLSearchParams([...new FormData(form)].filter(([, v]) => v));
@@ -128,12 +139,27 @@ const pages = {
     const skip = Number(params.get("skip") || 0);
     const toggle = (text, on) => go(0, on ? has.filter((x) => x !== text) : [...has, text]);
     const list = r.groups.length === 0 ? h("p", {}, "No groups. ", h("a", { href: "#/upload" }, "Upload a dump"), ".") :
-      table("Groups of crashes, the largest first", [["dumps", "n"], ["users", "n"], ["30 days"], ["why and where"], ["first, last"], ["builds", "n"]],
-        r.groups.map((g) => h("tr", {}, h("td", { class: "n" }, g.matching ? [g.matching, h("span", { class: "dim" }, ` of ${g.count}`)] : g.count), h("td", { class: "n" }, g.users || ""), h("td", {}, spark(g.trend)), h("td", { class: "what" }, groupLink(g)),
+      table("Groups of crashes, the largest first", [...(may("triage") ? [["", "pick"]] : []), ["dumps", "n"], ["users", "n"], ["30 days"], ["why and where"], ["first, last"], ["builds", "n"]],
+        r.groups.map((g) => h("tr", {}, may("triage") ? h("td", { class: "pick" }, h("input", { type: "checkbox", form: "bulk", name: "group", value: g.id, "aria-label": "Choose " + (g.reason || g.id) })) : "", h("td", { class: "n" }, g.matching ? [g.matching, h("span", { class: "dim" }, ` of ${g.count}`)] : g.count), h("td", { class: "n" }, g.users || ""), h("td", {}, spark(g.trend)), h("td", { class: "what" }, groupLink(g), g.assignee ? h("span", { class: "dim" }, g.assignee + " ") : "", outside(g.ticket, "issue")),
           h("td", { class: "dim date" }, h("span", {}, day(g.first_seen)), h("span", {}, day(g.last_seen))), h("td", { class: "n" }, g.builds))));
-    return [h("h2", {}, plural(r.total, "group"), params.get("build") ? " of build " + params.get("build") : ""), form,
+    const bulk = may("triage") && r.groups.length ? h("form", { class: "bar", id: "bulk", "aria-label": "The chosen groups", onsubmit: async (e) => {
+      e.preventDefault();
+      const f = new FormData(bulk), body = { groups: f.getAll("group") };
+      if (f.get("state")) body.state = f.get("state");
+      if (f.get("assignee")) body.assignee = f.get("assignee");
+      if (!body.groups.length) return say("Choose groups first.");
+      await act(() => ask("groups", { method: "PUT", body: JSON.stringify(body) }), plural(body.groups.length, "group") + " changed.");
+    } }, h("label", {}, "Chosen groups are", h("select", { name: "state" }, option("", "as they are", ""), ["open", "fixed", "ignored"].map((x) => option(x, x, "")))),
+      h("label", {}, "and looked at by", h("input", { name: "assignee", maxlength: 100, autocomplete: "off" })), h("button", {}, "Change them")) : "";
+    const keep = may("triage") && query ? h("button", { type: "button", onclick: () => {
+      const name = prompt("Save this search as");
+      if (name) act(() => ask("searches", { method: "POST", body: JSON.stringify({ name, query }) }), "It was saved.");
+    } }, "Save this search") : "";
+    return [h("h2", {}, plural(r.total, "group"), params.get("build") ? " of build " + params.get("build") : ""),
+      saved.length || keep ? h("p", { class: "saved" }, saved.map((x) => [h("a", { href: "#/?" + x.query }, x.name), may("triage") ? h("button", { type: "button", class: "more", "aria-label": "Forget the search " + x.name,
+        onclick: () => act(() => ask("searches/" + x.id, { method: "DELETE" }), "It was removed.") }, "\u00d7") : "", " "]), keep) : "", form,
       has.length ? h("p", {}, has.map((x) => [h("button", { type: "button", class: "facet", "aria-label": "Without " + x, onclick: () => toggle(x, true) }, x + " \u00d7"), " "])) : "",
-      h("div", { class: "beside" }, facetList(r.attributes, has, toggle), h("div", {}, list)),
+      h("div", { class: "beside" }, facetList(r.attributes, has, toggle), h("div", {}, list, bulk)),
       h("p", {}, skip ? h("button", { type: "button", onclick: () => go(Math.max(0, skip - 100)) }, "Back") : "", " ",
         skip + r.groups.length < r.total ? h("button", { type: "button", onclick: () => go(skip + 100) }, "More") : "")];
   },
@@ -158,12 +184,24 @@ const pages = {
       e.preventDefault();
       await act(() => ask(`groups/${g.id}/notes`, { method: "POST", body: JSON.stringify({ text: new FormData(e.target).get("text") }) }), "Noted.");
     } }, h("label", {}, "Note", h("br"), h("textarea", { name: "text", rows: 3, cols: 60, required: true })), h("br"), h("button", {}, "Add"));
-    return [h("h2", {}, g.reason, " ", state(g)), h("code", { class: "where" }, g.where),
+    const tracker = (await ask("settings")).tracker, here = location.origin + "/#/g/" + g.id;
+    const issue = tracker ? tracker.replaceAll("{title}", encodeURIComponent(g.reason || "")).replaceAll("{group}", encodeURIComponent(g.id)).replaceAll("{url}", encodeURIComponent(here)) : "";
+    const send = (path, method, body, said) => act(() => ask(`groups/${g.id}/${path}`, { method, body: body && JSON.stringify(body) }), said);
+    const mark = h("form", { class: "bar", onsubmit: (e) => { e.preventDefault(); const f = new FormData(mark); send("mark", "PUT", { assignee: f.get("assignee"), ticket: f.get("ticket").trim() }, "Noted."); } },
+      h("label", {}, "Looked at by", h("input", { name: "assignee", value: g.assignee || "", maxlength: 100, autocomplete: "off" })),
+      h("label", { class: "wide" }, "Issue", h("input", { name: "ticket", type: "url", value: g.ticket || "", maxlength: 2000, autocomplete: "off", placeholder: "https://" })), h("button", {}, "Note"),
+      issue ? h("span", {}, outside(issue, "Make an issue")) : "");
+    const merge = h("form", { class: "bar", onsubmit: (e) => { e.preventDefault(); send("merge", "PUT", { into: new FormData(merge).get("into").trim() }, "They are one group now."); } },
+      h("label", {}, "The same bug as group", h("input", { name: "into", required: true, maxlength: 64, autocomplete: "off", list: "similar" })), h("datalist", { id: "similar" }, (g.similar || []).map((x) => h("option", { value: x.group }))), h("button", {}, "Merge into it"));
+    const parts = g.into ? h("p", {}, "It was merged into ", h("a", { href: "#/g/" + g.into }, g.into), ". ", may("triage") ? h("button", { type: "button", onclick: () => send("merge", "DELETE", null, "It is a group of its own.") }, "Split") : "") :
+      (g.merged || []).length ? h("p", {}, "Merged into it: ", g.merged.map((x) => [h("a", { href: "#/g/" + x }, x), " "])) : "";
+    return [h("h2", {}, g.reason, " ", state(g)), h("code", { class: "where" }, g.where), parts,
       facts([["Dumps", String(g.count)], ["Seen", `${minute(g.first_seen)} to ${minute(g.last_seen)}`], ["Kind", g.kind], ["Programs", (g.programs || []).join(", ")],
+        ["Looked at by", g.assignee], ["Issue", outside(g.ticket)],
         ["Affected", [g.users ? plural(g.users, "user") : "", g.machines ? plural(g.machines, "machine") : ""].filter(Boolean).join(", ")],
         ["First build", h("code", {}, g.first_build || "unknown")], ["Signature", h("code", {}, g.signature)], ["30 days", spark(g.trend)]]),
       g.similar ? h("p", {}, "Probably the same: ", g.similar.map((s) => [h("a", { href: "#/g/" + s.group }, s.group), ` (${Math.round(100 * s.score)} %) `])) : "",
-      may("triage") ? [decide, announce] : "",
+      may("triage") ? [decide, announce, mark, g.into ? "" : merge] : "",
       (r.releases || []).length ? [h("h3", {}, "Releases"), table("Releases", [["release"], ["dumps", "n"], ["30 days"], ["first"], ["last"]], r.releases.slice(0, 50).map((x) => h("tr", {},
         h("td", {}, h("a", { href: "#/?" + new URLSearchParams({ has: "release:" + x.release }) }, x.release)), h("td", { class: "n" }, x.count), h("td", {}, x.trend ? spark(x.trend) : ""), h("td", {}, minute(x.first)), h("td", {}, minute(x.last)))))] : "",
       (r.correlations || []).length ? [h("h3", {}, "What these dumps have more often than others"), table("Correlations", [["attribute"], ["value"], ["here", "n"], ["others", "n"], ["strength", "n"]], r.correlations.map((x) => h("tr", {},
@@ -172,7 +210,7 @@ const pages = {
       r.report ? [h("h3", {}, "Stack of the dump that represents the group"), reportOf(r.report)] : "",
       h("h3", {}, "Builds"), table("Builds", [["build"], ["dumps", "n"], ["first"], ["last"]], r.builds.map((b) => h("tr", {}, h("td", {}, h("code", {}, b.build)), h("td", { class: "n" }, b.count), h("td", {}, minute(b.first)), h("td", {}, minute(b.last))))),
       h("h3", {}, "Dumps"), dumpTable(r.dumps),
-      h("h3", {}, "Notes"), r.notes.map((n) => h("blockquote", {}, n.text, h("div", { class: "dim" }, minute(n.at), " ", n.by || ""))),
+      h("h3", {}, "Notes"), r.notes.map((n) => h("blockquote", {}, h("div", { class: "note" }, withLinks(n.text)), h("div", { class: "dim" }, minute(n.at), " ", n.by || ""))),
       may("triage") ? note : ""];
   },
 
@@ -273,12 +311,14 @@ const pages = {
       h("fieldset", {}, h("legend", {}, "Is told of"), Object.entries(events).map(([k, text]) => h("label", { class: "check" }, h("input", { type: "checkbox", name: "event", value: k, checked: true }), text))),
       h("label", {}, "Quiet hours, if any", h("input", { name: "quiet", placeholder: "22:00-07:00 Europe/Berlin", maxlength: 80, autocomplete: "off" })), h("button", {}, "Add"));
     const remove = (x) => confirm(`Tell ${x.to} nothing any more?`) && act(() => ask("hooks/" + x.id, { method: "DELETE" }), "It was removed.");
+    const tracker = h("form", { class: "bar", onsubmit: (e) => { e.preventDefault(); act(() => ask("settings", { method: "PUT", body: JSON.stringify({ tracker: new FormData(tracker).get("tracker").trim() }) }), "It was kept."); } },
+      h("label", { class: "wide" }, "New issues are made at a URL with {title}, {group} and {url}", h("input", { name: "tracker", value: (await ask("settings")).tracker, maxlength: 2000, autocomplete: "off", placeholder: "https://tracker.example/new?title={title}&body={url}" })), h("button", {}, "Keep"));
     return [h("h2", {}, "Notifications"), h("p", { id: "made" }), form,
       r.hooks.length === 0 ? h("p", {}, "Nobody is told of anything yet.") : table("Who is told", [["to"], ["kind"], ["of"], ["quiet hours"], ["last failure"], [""]], r.hooks.map((x) => h("tr", {},
         h("td", { class: "what" }, x.to), h("td", {}, x.kind), h("td", {}, x.events.join(", ")), h("td", {}, x.quiet || ""),
         h("td", {}, x.failure ? h("span", { class: "bad" }, `${minute(x.failed)}: ${x.failure}`) : "", x.dropped ? ` ${x.dropped} not sent` : ""),
         h("td", {}, h("button", { type: "button", "aria-label": "Test " + x.to, onclick: () => act(() => ask(`hooks/${x.id}/test`, { method: "POST" }), "A test is on its way.") }, "Test"), " ",
-          h("button", { type: "button", "aria-label": "Remove " + x.to, onclick: () => remove(x) }, "Remove")))))];
+          h("button", { type: "button", "aria-label": "Remove " + x.to, onclick: () => remove(x) }, "Remove"))))), h("h3", {}, "Tracker of issues"), tracker];
   },
 
   async tokens() {

@@ -232,7 +232,7 @@ func (s *Service) deliver(ctx context.Context) {
 		if !errors.Is(err, store.ErrNone) && ctx.Err() == nil {
 			s.c.Log.Error("a notice is not sent", "error", err)
 		}
-		if !every(ctx, noticeEvery) {
+		if !every(ctx, cmp.Or(s.c.Detect, noticeEvery)) {
 			return
 		}
 	}

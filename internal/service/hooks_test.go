@@ -180,6 +180,27 @@ func TestWebhookReach(t *testing.T) {
 	r.none(t)
 }
 
+// What is never taken is given up, and the list says so; a project has so many hooks.
+func TestWebhookGivesUp(t *testing.T) {
+	w := start(t, func(c *service.Config) { quick(c); c.Detect, c.NoticeWait = 5*time.Millisecond, time.Millisecond })
+	r := receive(t)
+	r.fail = 1000
+	w.hook("webhook", r.URL, "new", "")
+	w.send("group g1 build b1")
+	for range 10 {
+		r.next(t)
+	}
+	r.none(t)
+	var list struct{ Hooks []hook }
+	if w.want(200, &list, "GET", "/api/v1/projects/a/hooks", ""); list.Hooks[0].Failure != "the answer is 503" || list.Hooks[0].Dropped != 1 {
+		t.Errorf("%+v", list)
+	}
+	for range 19 {
+		w.hook("webhook", r.URL, "new", "")
+	}
+	w.want(400, nil, "POST", "/api/v1/projects/a/hooks", `{"kind":"webhook","to":"`+r.URL+`","events":["new"]}`)
+}
+
 // In quiet hours nothing is sent, and what waits is not lost.
 func TestWebhookQuiet(t *testing.T) {
 	w, r := start(t, quick), receive(t)

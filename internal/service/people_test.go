@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/corewalk/corewalk/internal/service/store"
 )
 
 // People say who looks at a group and where it is in a tracker, one by one or for many groups, and save searches.
@@ -50,6 +52,12 @@ func TestPeople(t *testing.T) {
 		t.Error(text)
 	}
 	w.want(204, nil, "DELETE", p+"searches/"+made.ID, "")
+	for i := range store.MaxSearches {
+		if err := w.db.AddSearch(t.Context(), "a", store.Search{ID: fmt.Sprint(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.want(400, nil, "POST", p+"searches", `{"name":"one more","query":""}`)
 	w.want(404, nil, "DELETE", p+"searches/"+made.ID, "")
 }
 

@@ -196,6 +196,10 @@ func testManyValues(t *testing.T, db store.Store) {
 	last := fmt.Sprint("session=", store.MaxCountedValues+41)
 	h, err := db.Having(ctx, "p", attrs(last))
 	same(t, "one that is not counted", h, err, "map[g1:1]")
+	h, err = db.Having(ctx, "p", attrs("session=1", "session=2"))
+	same(t, "both", h, err, "map[g1:1]")
+	h, err = db.Having(ctx, "p", attrs("session=1", "session=50"))
+	same(t, "of two dumps", h, err, "map[]")
 	for i := range store.MaxCountedNames + 5 {
 		finish(t, db, fmt.Sprintf("n%04d", i), "g1", "", at, fmt.Sprintf("other%d=v", i))
 	}

@@ -67,7 +67,7 @@ func (r *receiver) none(t *testing.T) {
 	select {
 	case x := <-r.got:
 		t.Fatalf("%s came", x.body)
-	case <-time.After(300 * time.Millisecond):
+	case <-time.After(120 * time.Millisecond):
 	}
 }
 
@@ -91,6 +91,7 @@ func (w *world) hook(kind, to, events, quiet string) (h hook) {
 
 // A webhook is told once of a new group, of one that is back, and of one that is spiking; the signature is right, and what was not taken is sent again.
 func TestWebhook(t *testing.T) {
+	t.Parallel()
 	w, r := start(t, quick), receive(t)
 	w.send("group g0 build b1")
 	h := w.hook("webhook", r.URL+"/secret-path", "new,regressed,spiking", "")
@@ -156,6 +157,7 @@ func TestWebhook(t *testing.T) {
 
 // Those who may make hooks do not reach through them what trusts this machine, and nobody is led there.
 func TestWebhookReach(t *testing.T) {
+	t.Parallel()
 	r := receive(t)
 	w := start(t, func(c *service.Config) { quick(c); c.Notify = notify.New(reach.Public, nil) })
 	for _, to := range []string{r.URL, "http://localhost/x", "http://10.0.0.1/", "http://169.254.169.254/latest", "http://[::1]/", "ftp://x/", "x", "https://u:p@h/", "https://h/\nX: y", "https://" + strings.Repeat("x", 2001)} {
@@ -182,6 +184,7 @@ func TestWebhookReach(t *testing.T) {
 
 // What is never taken is given up, and the list says so; a project has so many hooks.
 func TestWebhookGivesUp(t *testing.T) {
+	t.Parallel()
 	w := start(t, func(c *service.Config) { quick(c); c.Detect, c.NoticeWait = 5*time.Millisecond, time.Millisecond })
 	r := receive(t)
 	r.fail = 1000
@@ -203,6 +206,7 @@ func TestWebhookGivesUp(t *testing.T) {
 
 // In quiet hours nothing is sent, and what waits is not lost.
 func TestWebhookQuiet(t *testing.T) {
+	t.Parallel()
 	w, r := start(t, quick), receive(t)
 	now := time.Now().UTC()
 	w.hook("webhook", r.URL, "new", now.Add(-time.Hour).Format("15:04")+"-"+now.Add(time.Hour).Format("15:04"))
@@ -262,6 +266,7 @@ func mailbox(t *testing.T) (address string, mails chan string) {
 
 // A mail says what happened; what a dump says becomes no header.
 func TestMail(t *testing.T) {
+	t.Parallel()
 	address, mails := mailbox(t)
 	server, err := notify.ParseMail("smtp://me@"+address, "crashes@example.org", "pass")
 	if err != nil {

@@ -129,6 +129,7 @@ func TestAttributes(t *testing.T) {
 	for i := range 12 {
 		post(map[string]string{"version": "1.2", "gpu": "y"}, fmt.Sprint("group g2 build b1 ", i))
 	}
+	w.send("group g3 build b1 told JANE.DOE-4711") // the program told Crashpad
 	w.groups("?has=gpu:%3Cb%3Ex%3C/b%3E&has=channel:beta", "g1 4 open")
 	w.groups("?has=gpu:y&release=1.3")
 	w.want(400, nil, "GET", p+"groups?has=gpu", "")
@@ -149,6 +150,10 @@ func TestAttributes(t *testing.T) {
 	if one.Group.Users != 2 || one.Group.Machines != 1 {
 		t.Errorf("%+v", one.Group)
 	}
+	told := one
+	if w.want(200, &told, "GET", p+"groups/g3", ""); told.Group.Users != 1 {
+		t.Errorf("%+v", told.Group)
+	}
 	if got := fmt.Sprint(one.Correlations); got != "[{gpu <b>x</b> 4 1} {release 1.3 4 1}]" {
 		t.Error(got)
 	}
@@ -162,12 +167,12 @@ func TestAttributes(t *testing.T) {
 		}
 	}
 	w.want(200, &all, "GET", p+"attributes", "")
-	if got := fmt.Sprint(all.Attributes); got != "[{channel [{beta 1}]} {gpu [{y 12} {<b>x</b> 4}]} {product [{Shop 1}]} {release [{1.2 12} {1.3 4}]}]" {
+	if got := fmt.Sprint(all.Attributes); got != "[{channel [{beta 1}]} {gpu [{y 12} {<b>x</b> 4}]} {host [{till 3 1}]} {product [{Shop 1}]} {release [{1.2 12} {1.3 4}]}]" {
 		t.Error(got)
 	}
 	time.Sleep(50 * time.Millisecond)
 	w.want(200, &all, "GET", p+"groups", "")
-	if len(all.Attributes) != 4 {
+	if len(all.Attributes) != 5 {
 		t.Errorf("%+v", all)
 	}
 	w.stop()

@@ -63,7 +63,8 @@ func textual(ctx context.Context, _ string, src triage.Source, to ledger.Store, 
 		if err != nil {
 			return err
 		}
-		d := ledger.Dump{Path: path, Identity: "sha256:" + filepath.Base(path), Time: time.Now(), SeenAt: time.Now(), Program: "shop", Kind: "abort"}
+		_, told, _ := strings.Cut(string(text), " told ")
+		d := ledger.Dump{Attributes: [][2]string{{"user_id", told}}, Path: path, Identity: "sha256:" + filepath.Base(path), Time: time.Now(), SeenAt: time.Now(), Program: "shop", Kind: "abort"}
 		if _, err := fmt.Sscanf(string(text), "group %s build %s", &d.Group, &d.Build); err != nil {
 			d.Fault, d.FaultKind = "not a dump", ledger.FaultUnreadable
 		} else {

@@ -72,6 +72,15 @@ func unnamed(name string) bool {
 	return name == "event_id" || name == "corewalk_left_out" || slices.Contains(synonyms(IDUser), name) || slices.Contains(synonyms(IDMachine), name)
 }
 
+// isFact reports whether an attribute that was read in a dump is of the machine.
+func isFact(name string) bool {
+	switch name {
+	case "os", "os_version", "arch", "cpu", "distribution", AttrModule:
+		return true
+	}
+	return false
+}
+
 // AttributesOf returns the attributes of a dump, sorted: what was read in it comes before what came with it. What is too long, or more than a dump may
 // have, is left out.
 func AttributesOf(annotations map[string]string, read []Attribute) []Attribute {
@@ -87,11 +96,16 @@ func AttributesOf(annotations map[string]string, read []Attribute) []Attribute {
 		have[name] = true
 	}
 	lower := make(map[string]string, len(annotations))
+	for _, a := range read { // what a program told the writer of the dump is as what came with it
+		if !isFact(a.Name) {
+			lower[strings.ToLower(a.Name)] = a.Value
+		}
+	}
 	for _, name := range sortedNames(annotations) {
 		lower[strings.ToLower(name)] = annotations[name]
 	}
 	for _, a := range read {
-		if a.Name != AttrModule {
+		if isFact(a.Name) && a.Name != AttrModule {
 			add(a.Name, a.Value)
 		}
 	}

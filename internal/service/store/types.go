@@ -76,8 +76,8 @@ type Result struct {
 	Group, Fault, Reason, Program, Build string
 	// Attributes are those of AttributesOf. Without a release the dump has the name of its build.
 	Attributes []Attribute
-	// Machine is kept if the sender gave none: it was found in the dump.
-	Machine string
+	// User and Machine are kept if the sender gave none: they were found in the dump.
+	User, Machine string
 }
 
 // The scopes of a Token.

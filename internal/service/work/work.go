@@ -2,6 +2,7 @@
 package work
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -386,12 +387,23 @@ func (t together) Add(ctx context.Context, run int64, dumps []ledger.Dump) error
 
 func (r *run) resultOf(u *store.Upload, d *ledger.Dump) store.Result {
 	read := make([]store.Attribute, len(d.Attributes))
+	told := map[string]string{}
 	for i, a := range d.Attributes {
 		read[i] = store.Attribute{Name: a[0], Value: a[1]}
+		told[a[0]] = a[1]
 	}
 	out := store.Result{Group: d.Group, Fault: d.Fault, Reason: d.Reason, Program: d.Program, Build: d.Build, Attributes: store.AttributesOf(u.Annotations, read)}
-	if u.Machine == "" && d.Client != "" && r.w.c.Hash != nil {
-		out.Machine = r.w.c.Hash(context.WithoutCancel(r.ctx), r.project, d.Client)
+	hash := func(id string) string {
+		if id == "" || r.w.c.Hash == nil {
+			return ""
+		}
+		return r.w.c.Hash(context.WithoutCancel(r.ctx), r.project, id)
+	}
+	if u.User == "" {
+		out.User = hash(store.TakeID(told, store.IDUser))
+	}
+	if u.Machine == "" {
+		out.Machine = hash(cmp.Or(d.Client, store.TakeID(told, store.IDMachine)))
 	}
 	return out
 }

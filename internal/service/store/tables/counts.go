@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -48,9 +49,7 @@ func (d *DB) Finish(ctx context.Context, project, id string, r store.Result) err
 		if err != nil {
 			return err
 		}
-		if u.machine == "" {
-			u.machine = r.Machine
-		}
+		u.user, u.machine = cmp.Or(u.user, r.User), cmp.Or(u.machine, r.Machine)
 		u.build = r.Build
 		own := ""
 		if r.Group != "" {
@@ -76,7 +75,7 @@ func (d *DB) Finish(ctx context.Context, project, id string, r store.Result) err
 			}
 		}
 		return tx.Change(ctx, "dump", id, `UPDATE @uploads SET state = 'done', worker = '', why = '', grp = $1, fault = $2, reason = $3, program = $4, build = $5, release = $6,
-			machine = $7, own = $8, counted = true WHERE project = $9 AND id = $10`, r.Group, r.Fault, r.Reason, r.Program, r.Build, release, u.machine, own, project, id)
+			usr = $7, machine = $8, own = $9, counted = true WHERE project = $10 AND id = $11`, r.Group, r.Fault, r.Reason, r.Program, r.Build, release, u.user, u.machine, own, project, id)
 	})
 }
 

@@ -171,8 +171,8 @@ func TestWebhookReach(t *testing.T) {
 	// A name whose address is only known later, and a redirection.
 	s := notify.New(reach.Public, nil)
 	_, port, _ := net.SplitHostPort(strings.TrimPrefix(r.URL, "http://"))
-	if err := s.Send(t.Context(), notify.Target{Kind: "webhook", To: "http://localhost:" + port}, notify.Message{}); err == nil {
-		t.Error("it was sent to this machine")
+	if err := s.Send(t.Context(), notify.Target{Kind: "webhook", To: "http://localhost:" + port + "/secret"}, notify.Message{}); err == nil || strings.Contains(err.Error(), "secret") {
+		t.Error("it was sent to this machine, or its URL is told: ", err)
 	}
 	led := httptest.NewServer(http.RedirectHandler(r.URL, http.StatusTemporaryRedirect))
 	defer led.Close()

@@ -120,8 +120,8 @@ type notifyFlags struct {
 	private          bool
 }
 
-// smtpPassword is the variable with the password of --smtp.
-const smtpPassword = "COREWALK_SMTP_PASSWORD"
+// smtpPassword is the variable with the password of --smtp. Processes in a sandbox have no variable of this name, as they have those that begin with COREWALK_.
+const smtpPassword = "SMTP_PASSWORD"
 
 func (f *notifyFlags) register(fs *pflag.FlagSet) {
 	fs.StringVar(&f.smtp, "smtp", "", "send mail through smtp://USER@`HOST`:PORT, or smtps://; "+smtpPassword+" has the password")

@@ -273,22 +273,29 @@ func (s *Service) listGroups(w http.ResponseWriter, r *http.Request, p *request)
 	if err != nil {
 		return err
 	}
+	order := make([]int, 0, len(groups)) // of those that may be listed
+	for i := range groups {
+		if len(has) == 0 || matching[groups[i].ID] > 0 {
+			order = append(order, i)
+		}
+	}
 	if len(has) > 0 {
-		groups = slices.Clone(groups)
-		slices.SortStableFunc(groups, func(a, b ledger.Group) int { return cmp.Compare(matching[b.ID], matching[a.ID]) })
+		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(matching[groups[b].ID], matching[groups[a].ID]) })
 	}
 	list, total := []groupDoc{}, 0
 	kinds, programs, people := map[string]int{}, map[string]int{}, map[string]int{}
 	for i := range groups {
-		d := groupDoc{ID: groups[i].ID, Kind: groups[i].Kind, Reason: groups[i].Reason, Where: groups[i].Where, Programs: groups[i].Programs, State: cmp.Or(states[groups[i].ID], store.Open), Assignee: marks[groups[i].ID].Assignee}
-		if d.Assignee != "" {
-			people[d.Assignee]++
-		}
-		kinds[d.Kind]++
-		for _, name := range d.Programs {
+		kinds[groups[i].Kind]++
+		for _, name := range groups[i].Programs {
 			programs[name]++
 		}
-		if !f.takes(&d) || f.build != "" && ofBuild[d.ID] == nil || len(has) > 0 && matching[d.ID] == 0 {
+		if who := marks[groups[i].ID].Assignee; who != "" {
+			people[who]++
+		}
+	}
+	for _, i := range order {
+		d := groupDoc{ID: groups[i].ID, Kind: groups[i].Kind, Reason: groups[i].Reason, Where: groups[i].Where, Programs: groups[i].Programs, State: cmp.Or(states[groups[i].ID], store.Open), Assignee: marks[groups[i].ID].Assignee}
+		if !f.takes(&d) || f.build != "" && ofBuild[d.ID] == nil {
 			continue
 		}
 		if total++; total > skip && len(list) < limit {

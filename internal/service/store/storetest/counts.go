@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -266,4 +267,35 @@ func Upgrade(t *testing.T, exec func(query string), open func() store.Store) {
 	if l, err := db.Uploads(ctx, "p", store.Query{Has: attrs("release=1.2")}); err != nil || len(l) != 1 {
 		t.Error(l, err)
 	}
+}
+
+// Dumps that are finished, moved and removed at the same time are counted right.
+func testCountsAtOnce(t *testing.T, db store.Store) {
+	const workers, each = 4, 15
+	var all sync.WaitGroup
+	for w := range workers {
+		all.Go(func() {
+			for i := range each {
+				id := fmt.Sprintf("w%dn%02d", w, i)
+				finish(t, db, id, fmt.Sprint("g", i%2), "b1", time.Unix(1_700_000_000, 0), "os=linux", fmt.Sprint("release=1.", i%3), fmt.Sprint("user:u", w))
+				if i%5 == 4 {
+					if err := db.Remove(t.Context(), "p", id); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		})
+	}
+	for range 3 {
+		if err := errors.Join(db.Merge(t.Context(), "p", "g1", "g0"), db.Split(t.Context(), "p", "g1")); err != nil {
+			t.Error(err)
+		}
+	}
+	all.Wait()
+	f, err := db.Facets(t.Context(), "p", 5)
+	same(t, "facets", f, err, "[{os [{linux 48}] 1} {release [{1.0 16} {1.1 16} {1.2 16}] 3}]")
+	h, err := db.Having(t.Context(), "p", attrs("os=linux"))
+	same(t, "groups", h, err, "map[g0:24 g1:24]")
+	a, err := db.Affected(t.Context(), "p", []string{"g0", "g1"})
+	same(t, "users", a, err, "map[g0:map[user:4] g1:map[user:4]]")
 }

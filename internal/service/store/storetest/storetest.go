@@ -19,7 +19,7 @@ import (
 func Run(t *testing.T, open func(t *testing.T) store.Store) {
 	for name, test := range map[string]func(*testing.T, store.Store){
 		"recover": testRecover, "projects": testProjects, "whole": testWhole, "tokens": testTokens, "groups": testGroups, "at once": testAtOnce, "hostile": testHostile, "hostile read": testHostileRead,
-		"counts": testCounts, "build names": testBuildNames, "many values": testManyValues, "hooks": testHooks, "merge": testMerge, "marks": testMarks,
+		"counts": testCounts, "counts at once": testCountsAtOnce, "build names": testBuildNames, "many values": testManyValues, "hooks": testHooks, "merge": testMerge, "marks": testMarks,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t)) })
 	}

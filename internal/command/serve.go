@@ -110,6 +110,57 @@ type serveFlags struct {
 	memory                 sizeFlag
 	verbose                bool
 	answer                 string
+	versions               versionsFlag
+	notify                 notifyFlags
+}
+
+// notifyFlags say how people are told of what happens to groups.
+type notifyFlags struct {
+	smtp, from, page string
+	private          bool
+}
+
+// smtpPassword is the variable with the password of --smtp. Processes in a sandbox have no variable of this name, as they have those that begin with COREWALK_.
+const smtpPassword = "SMTP_PASSWORD"
+
+func (f *notifyFlags) register(fs *pflag.FlagSet) {
+	fs.StringVar(&f.smtp, "smtp", "", "send mail through smtp://USER@`HOST`:PORT, or smtps://; "+smtpPassword+" has the password")
+	fs.StringVar(&f.from, "mail-from", "", "send mail from `ADDRESS`; with --smtp")
+	fs.StringVar(&f.page, "public-url", "", "the page is at `URL`, for links in messages")
+	fs.BoolVar(&f.private, "notify-private", false, "let webhooks lead to private networks and to this machine, not only to public addresses")
+}
+
+// sender returns what sends messages.
+func (f *notifyFlags) sender() (serving.Notify, error) {
+	n := serving.Notify{Private: f.private, Page: f.page, SMTP: f.smtp, From: f.from, Password: os.Getenv(smtpPassword)}
+	if (f.smtp == "") != (f.from == "") {
+		return n, errors.New("--smtp and --mail-from belong together")
+	}
+	if f.page != "" && !strings.HasPrefix(f.page, "https://") && !strings.HasPrefix(f.page, "http://") {
+		return n, fmt.Errorf("--public-url %.80s: must be https://HOST", f.page)
+	}
+	return n, n.Check()
+}
+
+// A versionsFlag has releases by builds: BUILD=RELEASE.
+type versionsFlag map[string]string
+
+func (v *versionsFlag) String() string { return "" }
+
+// Type implements pflag.Value.
+func (v *versionsFlag) Type() string { return "version" }
+
+// Set implements pflag.Value.
+func (v *versionsFlag) Set(text string) error {
+	build, release, ok := strings.Cut(text, "=")
+	if !ok || build == "" || release == "" || len(text) > 256 {
+		return errors.New("must be BUILD=RELEASE, such as ef6ffcc3cd8e7edde65efd40b15dce160e27d896=1.2.3")
+	}
+	if *v == nil {
+		*v = versionsFlag{}
+	}
+	(*v)[build] = release
+	return nil
 }
 
 func (f *serveFlags) set() *pflag.FlagSet {
@@ -122,6 +173,8 @@ func (f *serveFlags) set() *pflag.FlagSet {
 	fs.Float64Var(&f.rate, "rate", 0, "take at most `N` uploads a second with one token (default: no limit)")
 	fs.Var(&f.keepFor, "keep", "remove dumps after `TIME`, such as 90d; what is known of them stays (default: never)")
 	fs.Lookup("keep").DefValue = "0s"
+	fs.Var(&f.versions, "version-of", "dumps of a build are of a release unless they say another: `BUILD=RELEASE` (repeatable)")
+	f.notify.register(fs)
 	fs.StringVar(&f.answer, "answer", "", "answer questions about the dump in `FILE`, on standard input and output")
 	fs.MarkHidden("answer")
 	return fs
@@ -147,7 +200,7 @@ func (f *serveFlags) common(name string) *pflag.FlagSet {
 
 // ownFlags are those that the analysis does not have.
 func ownFlags() []string {
-	return []string{"dir", "db", "objects", "listen", "tls-cert", "tls-key", "max-upload", "rate", "keep", "log", "verbose", "jobs", "answer"}
+	return []string{"dir", "db", "objects", "listen", "tls-cert", "tls-key", "max-upload", "rate", "keep", "log", "verbose", "jobs", "answer", "version-of", "smtp", "mail-from", "public-url", "notify-private"}
 }
 
 func runServe(args []string, e env) int {
@@ -181,6 +234,8 @@ func (f *serveFlags) valid(e env, fs *pflag.FlagSet) error {
 		err = fmt.Errorf("--log %s: must be text or json", f.log)
 	case f.jobs < 0 || f.deadline <= 0 || f.memory < minMemory || f.rate < 0:
 		err = errors.New("--jobs, --rate and --deadline are positive, and --memory is at least 32MiB")
+	default:
+		_, err = f.notify.sender()
 	}
 	return err
 }
@@ -203,10 +258,14 @@ func (f *serveFlags) run(e env, fs *pflag.FlagSet, do func(context.Context, serv
 		return e.fail(err)
 	}
 	defer unlock()
+	told, err := f.notify.sender()
+	if err != nil {
+		return e.fail(err)
+	}
 	ctx, stop := signal.NotifyContext(e.ctx, syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	err = do(ctx, serving.Server{Dir: dir, Jobs: f.jobs, Deadline: f.deadline,
-		Listen: f.listen, Cert: f.cert, Key: f.key, MaxUpload: int64(f.maxUpload), Rate: f.rate, Keep: time.Duration(f.keepFor),
+		Listen: f.listen, Cert: f.cert, Key: f.key, MaxUpload: int64(f.maxUpload), Rate: f.rate, Keep: time.Duration(f.keepFor), Versions: f.versions, Notify: told,
 		JSONLog: f.log == logJSON, Verbose: f.verbose, Version: version(), Log: e.stderr, Terminal: isTerminal(e.stderr), Signatures: signature.Version,
 		Run: func(ctx context.Context, symbols serving.Symbols, dumps string, src triage.Source, to ledger.Store, sink triage.Sink) error {
 			return f.analyse(ctx, e, exe, fs, symbols, dumps, src, to, sink)

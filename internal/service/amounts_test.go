@@ -173,11 +173,11 @@ func TestWrongTokens(t *testing.T) {
 func TestPendingOfOne(t *testing.T) {
 	var p pendingUploads
 	for i := range maxOfOne + 1 {
-		if key, _ := p.add("a"); (key == "") != (i == maxOfOne) {
+		if key := p.add("a"); (key == "") != (i == maxOfOne) {
 			t.Fatalf("upload %d: %q", i, key)
 		}
 	}
-	if key, _ := p.add("b"); key == "" {
+	if key := p.add("b"); key == "" {
 		t.Error("another project has no room")
 	}
 }

@@ -2,6 +2,7 @@ package service_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/service"
 	"github.com/corewalk/corewalk/internal/service/store"
+	"github.com/corewalk/corewalk/internal/service/store/tables"
 	"github.com/corewalk/corewalk/internal/triage/ledger"
 	"github.com/corewalk/corewalk/internal/triage/ledger/ledgertest"
 )
@@ -17,6 +19,7 @@ import (
 func BenchmarkPage(b *testing.B) {
 	var to ledger.Store
 	w := start(b, func(c *service.Config) {
+		c.Fresh = time.Second // as it is by default
 		open := c.Ledger
 		c.Ledger = func(ctx context.Context, project string) (ledger.Store, error) {
 			l, err := open(ctx, project)
@@ -26,23 +29,36 @@ func BenchmarkPage(b *testing.B) {
 	})
 	w.want(200, nil, "GET", "/api/v1/projects/a/groups", "")
 	ledgertest.Large(b, to, 100_000, 10_000)
-	for i := range 100_000 {
+	began := time.Now()
+	one := func(db store.Store, i int) error {
 		u := store.Upload{Project: "a", ID: fmt.Sprintf("%032x", i), SHA256: fmt.Sprintf("%064x", i), Name: "core", Received: time.Now().Add(-time.Duration(i) * 20 * time.Second)}
-		if _, err := w.db.AddUpload(b.Context(), u); err != nil {
-			b.Fatal(err)
+		if _, err := db.AddUpload(b.Context(), u); err != nil {
+			return err
 		}
-		if err := w.db.Finish(b.Context(), "a", u.ID, store.Result{Group: fmt.Sprintf("%012x", i%10_000), Build: fmt.Sprintf("%040d", i%200), Program: "p"}); err != nil {
+		attributes := []store.Attribute{{Name: "arch", Value: "x86-64"}, {Name: "channel", Value: []string{"nightly", "beta", "release"}[i%3]}, {Name: "cpu", Value: fmt.Sprint("cpu ", i%40)}, {Name: "gpu", Value: fmt.Sprint("gpu ", i%300)},
+			{Name: "module", Value: fmt.Sprint("libc.so.6 ", i%25)}, {Name: "os", Value: []string{"linux", "windows"}[i%2]}, {Name: "os_version", Value: fmt.Sprint("10.", i%30)}, {Name: "release", Value: fmt.Sprint("1.", i%50)}, {Name: "session", Value: fmt.Sprint(i)}}
+		return db.Finish(b.Context(), "a", u.ID, store.Result{Group: fmt.Sprintf("%012x", i%10_000), Build: fmt.Sprintf("%040d", i%200), Program: "p", Attributes: attributes, Machine: fmt.Sprint(i % 5000)})
+	}
+	for i := 0; i < 100_000; i += 1000 {
+		err := w.db.(*tables.DB).Together(b.Context(), func(db store.Store) (err error) {
+			for k := range 1000 {
+				err = errors.Join(err, one(db, i+k))
+			}
+			return err
+		})
+		if err != nil {
 			b.Fatal(err)
 		}
 	}
 	for i := range 20 {
-		if err := w.db.Decide(b.Context(), "a", fmt.Sprintf("%012x", i), store.Decision{State: store.Fixed, Build: fmt.Sprintf("%040d", i), At: time.Now()}); err != nil {
+		if err := w.db.Decide(b.Context(), "a", fmt.Sprintf("%012x", i), store.Decision{State: store.Fixed, Release: fmt.Sprint("1.", i), At: time.Now()}); err != nil {
 			b.Fatal(err)
 		}
 	}
-	time.Sleep(1100 * time.Millisecond)
-	for _, path := range []string{"groups", "groups?q=function77", "groups?skip=9000", "groups?build=" + fmt.Sprintf("%040d", 7), "groups/" + fmt.Sprintf("%012x", 5), "dumps", "builds"} {
-		b.Run(path[:min(len(path), 12)], func(b *testing.B) {
+	b.Logf("stored in %v", time.Since(began))
+	w.want(200, nil, "GET", "/api/v1/projects/a/groups", "")
+	for _, path := range []string{"groups", "groups?has=os:linux", "groups?has=os:linux&has=release:1.8", "groups?has=os:linux&has=channel:beta", "groups?has=session:77", "attributes", "releases", "compare?by=release&a=1.1&b=1.2", "dumps?has=os:linux", "dumps?has=os:linux&has=gpu:gpu+8", "groups?q=function77", "groups?skip=9000", "groups?build=" + fmt.Sprintf("%040d", 7), "groups/" + fmt.Sprintf("%012x", 5), "dumps", "builds"} {
+		b.Run(path[:min(len(path), 40)], func(b *testing.B) {
 			for b.Loop() {
 				status, _, _ := w.do(w.token["a all"], "GET", "/api/v1/projects/a/"+path, nil)
 				if status != 200 {

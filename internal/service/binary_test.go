@@ -11,6 +11,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -413,7 +414,7 @@ func picture(c *browser.Browser, name string, width, height int, scheme string) 
 func pageHashes(p *program) []string {
 	var list struct{ Dumps []struct{ ID, Group string } }
 	p.ask("GET", "dumps", nil, &list)
-	out := []string{"#/", "#/builds", "#/dumps", "#/upload", "#/tokens"}
+	out := []string{"#/", "#/builds", "#/dumps", "#/upload", "#/tokens", "#/notify"}
 	for _, d := range list.Dumps {
 		if d.Group != "" {
 			return append(out, "#/g/"+d.Group, "#/d/"+d.ID)
@@ -433,15 +434,16 @@ func TestPage(t *testing.T) {
 	p.begin()
 	defer p.kill()
 	_, files := dumps(t, 7)
+	hostile := `<img src=x onerror=alert(1)>`
 	for _, path := range files[1:] {
 		b, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.ask("POST", "dumps?name="+filepath.Base(path), bytes.NewReader(b), nil)
+		fields := url.Values{"name": {filepath.Base(path)}, "version": {hostile + "1"}, "gpu": {hostile}, "user_id": {hostile}}
+		p.ask("POST", "dumps?"+fields.Encode(), bytes.NewReader(b), nil)
 	}
 	p.settled(6)
-	hostile := `<img src=x onerror=alert(1)>`
 	p.ask("POST", "dumps?name="+strings.ReplaceAll(hostile, " ", "+"), strings.NewReader("no dump"), nil)
 	p.settled(7)
 	c.Open(p.url+"/#"+p.token, nil)
@@ -496,6 +498,36 @@ func TestPage(t *testing.T) {
 		c.Eval(`{ document.querySelector("select[name=state]").value = "fixed"; document.querySelector("select[name=state]").form.requestSubmit() }`)
 		c.Want(`!!document.querySelector("h2 .badge.fixed")`)
 	})
+	c.Run("attributes", func(t *testing.T) {
+		facet := `[...document.querySelectorAll("button.facet")].find(b => b.textContent == ` + fmt.Sprintf("%q", hostile+"1") + `)`
+		c.Eval(`location.hash = "#/"`)
+		c.Want(`!!` + facet)
+		c.Eval(facet + `.click()`)
+		c.Want(`document.querySelector("button.facet[aria-pressed=true]") && document.querySelector("td.n").textContent.includes(" of ")`)
+		c.Want(`!document.querySelector("main img")`)
+		c.Eval(`document.querySelector("td.what a").click()`)
+		c.Want(`[...document.querySelectorAll("td")].some(e => e.textContent == ` + fmt.Sprintf("%q", hostile+"1") + `) && document.querySelector("main").textContent.includes("1 user") && !document.querySelector("main img")`)
+		c.Eval(`{ const f = document.querySelector("select[name=state]"); f.value = "fixed"; f.form.querySelector("select[name=in]").value = ` + fmt.Sprintf("%q", "release "+hostile+"1") + `; f.form.requestSubmit() }`)
+		c.Want(`document.querySelector("h2 .badge.fixed") && document.querySelector("h2 .badge.fixed").textContent.startsWith("fixed in <img") && !document.querySelector("main img")`)
+		c.Eval(`location.hash = "#/builds"`)
+		c.Want(`[...document.querySelectorAll("td a")].some(e => e.textContent == ` + fmt.Sprintf("%q", hostile+"1") + `) && !document.querySelector("main img")`)
+	})
+	c.Run("people", func(t *testing.T) {
+		c.Eval(`location.hash = "#/"`)
+		c.Want(`document.querySelectorAll("input[name=group]").length >= 3`)
+		c.Eval(`{ document.querySelectorAll("input[name=group]")[1].checked = true; const f = document.getElementById("bulk"); f.elements.assignee.value = ` + fmt.Sprintf("%q", hostile) + `; f.requestSubmit() }`)
+		c.Want(`[...document.querySelectorAll("td.what span")].some(e => e.textContent.startsWith("<img")) && !document.querySelector("main img")`)
+		c.Eval(`{ window.prompt = () => ` + fmt.Sprintf("%q", hostile) + `; location.hash = "#/?state=open" }`)
+		c.Want(`[...document.querySelectorAll("button")].some(e => e.textContent == "Save this search")`)
+		c.Eval(`[...document.querySelectorAll("button")].find(e => e.textContent == "Save this search").click()`)
+		c.Want(`document.querySelector(".saved a") && document.querySelector(".saved a").textContent.startsWith("<img") && !document.querySelector("main img")`)
+		c.Eval(`document.querySelector("td.what a").click()`)
+		c.Want(`!!document.querySelector("textarea")`)
+		c.Eval(`{ document.querySelector("textarea").value = "one <img src=x>\nsee https://x.example/a?b=1 javascript:alert(1)"; document.querySelector("textarea").form.requestSubmit() }`)
+		c.Want(`document.querySelector(".note a") && document.querySelectorAll(".note a").length == 1 && document.querySelector(".note a").href == "https://x.example/a?b=1" && getComputedStyle(document.querySelector(".note")).whiteSpace.startsWith("pre") && !document.querySelector("main img")`)
+		c.Eval(`{ const f = document.querySelector("input[name=ticket]").form; f.elements.ticket.value = "https://x.example/\"><b>"; f.requestSubmit() }`)
+		c.Want(`[...document.querySelectorAll("dd a")].some(a => a.textContent.startsWith("https://x.example/")) && !document.querySelector("dd b")`)
+	})
 	c.Run("keyboard", func(t *testing.T) {
 		c.Eval(`location.hash = "#/"`)
 		c.Want(`!!document.getElementById("q")`)
@@ -521,6 +553,16 @@ func TestPage(t *testing.T) {
 		c.Eval(`{ document.querySelector("input[value=upload]").checked = true; document.querySelector("input[name=note]").value = "a <b>till</b>"; document.querySelector("main form").requestSubmit() }`)
 		c.Want(`document.querySelectorAll("table.list tbody tr").length == 2 && document.getElementById("secret").textContent.startsWith("cw_") && document.querySelector("main").textContent.includes("a <b>till</b>")`)
 		c.Eval(`{ window.confirm = () => true; [...document.querySelectorAll("table.list button")].find(b => b.getAttribute("aria-label") == "Revoke a <b>till</b>").click() }`)
+		c.Want(`document.querySelectorAll("table.list tbody tr").length == 1 && !document.getElementById("secret")`)
+	})
+	c.Run("notifications", func(t *testing.T) {
+		c.Eval(`location.hash = "#/notify"`)
+		c.Want(`!!document.querySelector("input[name=to]")`)
+		c.Eval(`{ const f = document.querySelector("main form"); f.elements.to.value = "https://<b>x<b>.invalid/"; f.requestSubmit() }`)
+		c.Want(`document.querySelector("td.what") && document.querySelector("td.what").textContent.startsWith("https://<b>x<b>.invalid/") && !document.querySelector("main td b")`)
+		c.Eval(`{ const f = document.querySelector("main form"); f.elements.to.value = "https://chat.invalid/secret-path"; f.elements.quiet.value = "22:00-07:00"; f.requestSubmit() }`)
+		c.Want(`document.querySelectorAll("table.list tbody tr").length == 2 && !!document.getElementById("secret") && !document.querySelector("main").textContent.includes("secret-path")`)
+		c.Eval(`{ window.confirm = () => true; [...document.querySelectorAll("table.list button")].find(b => b.getAttribute("aria-label").startsWith("Remove https://<b>")).click() }`)
 		c.Want(`document.querySelectorAll("table.list tbody tr").length == 1 && !document.getElementById("secret")`)
 	})
 	c.Run("contrast", func(t *testing.T) {

@@ -34,11 +34,12 @@ type dumpDoc struct {
 	Reason      string            `json:"reason,omitempty"`
 	Program     string            `json:"program,omitempty"`
 	Build       string            `json:"build,omitempty"`
+	Release     string            `json:"release,omitempty"`
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
 func docOf(u *store.Upload) dumpDoc {
-	return dumpDoc{u.ID, u.SHA256, u.Name, u.Size, u.Received.UTC(), u.Times, u.State, u.Why, u.Group, u.Fault, u.Reason, u.Program, u.Build, u.Annotations}
+	return dumpDoc{u.ID, u.SHA256, u.Name, u.Size, u.Received.UTC(), u.Times, u.State, u.Why, u.Group, u.Fault, u.Reason, u.Program, u.Build, u.Release, u.Annotations}
 }
 
 // A limited writer fails when more than some bytes are written.
@@ -172,6 +173,9 @@ func (s *Service) keep(ctx context.Context, f objects.File, project, name string
 		return store.Upload{}, wrong("the dump is empty")
 	}
 	u := store.Upload{ID: idOf(sum), Project: project, SHA256: sum, Name: strings.ToValidUTF8(name[:min(len(name), maxNameLength)], "?"), Size: size, Received: time.Now(), Annotations: annotated(fields)}
+	if err := s.identify(ctx, &u); err != nil {
+		return u, err
+	}
 	if err := f.Keep(ctx, dumpKey(&u)); err != nil {
 		return u, err
 	}
@@ -205,6 +209,9 @@ func (s *Service) listDumps(w http.ResponseWriter, r *http.Request, p *request) 
 		return err
 	}
 	q := store.Query{State: r.URL.Query().Get("state"), Group: r.URL.Query().Get("group"), Limit: limit}
+	if q.Has, err = hasOf(r); err != nil {
+		return err
+	}
 	if text := r.URL.Query().Get("before"); text != "" {
 		if q.Before, err = time.Parse(time.RFC3339Nano, text); err != nil {
 			return wrong("before=%.40s: must be a time such as 2026-11-01T12:00:00Z", text)
@@ -228,7 +235,14 @@ func (s *Service) oneDump(w http.ResponseWriter, r *http.Request, p *request) er
 	if err != nil {
 		return err
 	}
-	answer(w, http.StatusOK, docOf(&u))
+	list, err := s.c.Store.Attributes(r.Context(), p.project, u.ID)
+	if err != nil {
+		return err
+	}
+	answer(w, http.StatusOK, struct {
+		dumpDoc
+		Attributes []attributeDoc `json:"attributes,omitempty"`
+	}{docOf(&u), attributeDocs(list)})
 	return nil
 }
 

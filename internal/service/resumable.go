@@ -173,10 +173,10 @@ const unfinished = 24 * time.Hour
 
 // tidyUploads removes uploads that nobody has gone on with.
 func (s *Service) tidyUploads(ctx context.Context) {
-	tick := time.NewTicker(time.Hour)
+	tick := time.NewTicker(pendingTime / 4)
 	defer tick.Stop()
 	for {
-		if err := removeOld(s.c.Uploads, time.Now().Add(-unfinished)); err != nil {
+		if err := errors.Join(removeOld(s.c.Uploads, time.Now().Add(-unfinished)), s.dropExpired(ctx, time.Now())); err != nil {
 			s.c.Log.Error("unfinished uploads are not removed", "error", err)
 		}
 		select {

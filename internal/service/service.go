@@ -23,6 +23,8 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/corewalk/corewalk/internal/files/reach"
+	"github.com/corewalk/corewalk/internal/service/notify"
 	"github.com/corewalk/corewalk/internal/service/objects"
 	"github.com/corewalk/corewalk/internal/service/question"
 	"github.com/corewalk/corewalk/internal/service/receive"
@@ -65,6 +67,13 @@ type Config struct {
 	Keep      time.Duration
 	Idle      time.Duration
 	Fresh     time.Duration // for so long the counts of groups are not made anew; 0 for a second
+	// Notify sends messages; nil for one that reaches public addresses and has no mail. PublicURL is the page's address in them.
+	Notify    *notify.Sender
+	PublicURL string
+	// Detect is how often it is looked for what is to be told, NoticeWait how long a message waits that was not taken; 0 for half a minute.
+	Detect, NoticeWait time.Duration
+	// Versions are releases by the builds of all projects.
+	Versions map[string]string
 }
 
 // A Service is safe for concurrent use.
@@ -78,6 +87,7 @@ type Service struct {
 	snapshots snapshots
 	mux       *http.ServeMux
 	tus       *resumable
+	keys      keys
 	pending   pendingUploads
 	reports   pendingReports
 	sessions  sessions
@@ -92,11 +102,14 @@ func New(c Config) (*Service, error) {
 		c.MaxUpload = defaultMaxUpload
 	}
 	c.Fresh = cmp.Or(c.Fresh, time.Second)
+	if c.Notify == nil {
+		c.Notify = notify.New(reach.Public, nil)
+	}
 	s := &Service{c: c, access: access{store: c.Store, rate: rate.Limit(c.Rate), burst: int(2*c.Rate) + 1, denials: rate.NewLimiter(denialsFree, denialsFree)}, mux: http.NewServeMux(), analyses: newSlots(reportsAtOnce, reportsWaiting)}
 	s.ledgers.open = c.Ledger
 	s.sessions = sessions{begin: c.Ask, idle: openIdle, limit: cmp.Or(c.AnswerTimeout, time.Minute) + answerGrace}
 	if c.Run != nil {
-		s.worker = work.New(work.Config{Name: c.Name, Store: c.Store, Objects: c.Objects, Key: dumpKey, Ledger: s.ledgers.get, Run: c.Run, Enter: c.Enter, Wanted: c.Wanted, Ahead: c.Ahead, Log: c.Log, Idle: c.Idle, Counted: s.counted})
+		s.worker = work.New(work.Config{Name: c.Name, Store: c.Store, Objects: c.Objects, Key: dumpKey, Ledger: s.ledgers.get, Run: c.Run, Enter: c.Enter, Wanted: c.Wanted, Hash: s.hashed, Ahead: c.Ahead, Log: c.Log, Idle: c.Idle, Counted: s.counted})
 	}
 	if err := s.routes(); err != nil {
 		return nil, err
@@ -123,8 +136,10 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 	var tidying sync.WaitGroup
 	tidying.Go(func() { s.forget(ctx) })
+	tidying.Go(func() { s.backfill(ctx) })
 	if !s.c.Closed {
 		tidying.Go(func() { s.tidyUploads(ctx) })
+		tidying.Go(func() { s.notices(ctx) })
 	}
 	defer tidying.Wait()
 	if s.worker == nil {
@@ -239,9 +254,22 @@ func (s *Service) routes() error {
 		"GET " + project + "/groups":                                             {store.ScopeRead, s.listGroups},
 		"GET " + project + "/groups/{group}":                                     {store.ScopeRead, s.oneGroup},
 		"PUT " + project + "/groups/{group}/state":                               {store.ScopeTriage, s.decide},
+		"PUT " + project + "/groups/{group}/mark":                                {store.ScopeTriage, s.mark},
+		"PUT " + project + "/groups/{group}/merge":                               {store.ScopeTriage, s.mergeGroup},
+		"DELETE " + project + "/groups/{group}/merge":                            {store.ScopeTriage, s.splitGroup},
+		"PUT " + project + "/groups":                                             {store.ScopeTriage, s.changeGroups},
+		"GET " + project + "/settings":                                           {store.ScopeRead, s.getSettings},
+		"PUT " + project + "/settings":                                           {store.ScopeAdmin, s.putSettings},
+		"GET " + project + "/searches":                                           {store.ScopeRead, s.listSearches},
+		"POST " + project + "/searches":                                          {store.ScopeTriage, s.saveSearch},
+		"DELETE " + project + "/searches/{id}":                                   {store.ScopeTriage, s.removeSearch},
 		"POST " + project + "/groups/{group}/notes":                              {store.ScopeTriage, s.addNote},
 		"GET " + project + "/builds":                                             {store.ScopeRead, s.listBuilds},
 		"GET " + project + "/compare":                                            {store.ScopeRead, s.compare},
+		"PUT " + project + "/builds/{build}":                                     {store.ScopeTriage, s.nameBuild},
+		"GET " + project + "/releases":                                           {store.ScopeRead, s.listReleases},
+		"POST " + project + "/releases":                                          {store.ScopeTriage, s.announce},
+		"GET " + project + "/attributes":                                         {store.ScopeRead, s.listAttributes},
 		"POST /api/{project}/minidump/{$}":                                       {store.ScopeUpload, s.takeDump}, // Breakpad, Crashpad, Sentry
 		"POST /api/{project}/minidump":                                           {store.ScopeUpload, s.takeDump},
 		"POST /api/{project}/envelope/{$}":                                       {store.ScopeUpload, s.takeDump},
@@ -254,6 +282,10 @@ func (s *Service) routes() error {
 		"POST /sym/{project}/v1/uploads/{upload}":                                {store.ScopeSymbols, s.symComplete},
 		"POST " + project + "/minidump":                                          {store.ScopeRead, s.symbolicate}, // Symbolicator
 		"GET " + project + "/requests/{id}":                                      {store.ScopeRead, s.symbolicated},
+		"GET " + project + "/hooks":                                              {store.ScopeAdmin, s.listHooks},
+		"POST " + project + "/hooks":                                             {store.ScopeAdmin, s.makeHook},
+		"POST " + project + "/hooks/{id}/test":                                   {store.ScopeAdmin, s.testHook},
+		"DELETE " + project + "/hooks/{id}":                                      {store.ScopeAdmin, s.removeHook},
 		"GET " + project + "/tokens":                                             {store.ScopeAdmin, s.listTokens},
 		"POST " + project + "/tokens":                                            {store.ScopeAdmin, s.makeToken},
 		"DELETE " + project + "/tokens/{id}":                                     {store.ScopeAdmin, s.revokeToken},
@@ -337,8 +369,10 @@ func (s *Service) answerError(w http.ResponseWriter, r *http.Request, err error)
 }
 
 // answer writes a document of JSON.
-func answer(w http.ResponseWriter, status int, v any) {
-	b, err := report.JSON(v, "")
+func answer(w http.ResponseWriter, status int, v any) { answerIndented(w, status, v, "") }
+
+func answerIndented(w http.ResponseWriter, status int, v any, indent string) {
+	b, err := report.JSON(v, indent)
 	if err != nil {
 		status, b = http.StatusInternalServerError, []byte(`{"error":"internal error"}`)
 	}

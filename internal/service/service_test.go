@@ -1,6 +1,7 @@
 package service_test
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"context"
@@ -13,10 +14,12 @@ import (
 	"io/fs"
 	"log/slog"
 	"mime/multipart"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -60,7 +63,8 @@ func textual(ctx context.Context, _ string, src triage.Source, to ledger.Store, 
 		if err != nil {
 			return err
 		}
-		d := ledger.Dump{Path: path, Identity: "sha256:" + filepath.Base(path), Time: time.Now(), SeenAt: time.Now(), Program: "shop", Kind: "abort"}
+		_, told, _ := strings.Cut(string(text), " told ")
+		d := ledger.Dump{Attributes: [][2]string{{"user_id", told}}, Path: path, Identity: "sha256:" + filepath.Base(path), Time: time.Now(), SeenAt: time.Now(), Program: "shop", Kind: "abort"}
 		if _, err := fmt.Sscanf(string(text), "group %s build %s", &d.Group, &d.Build); err != nil {
 			d.Fault, d.FaultKind = "not a dump", ledger.FaultUnreadable
 		} else {
@@ -407,11 +411,13 @@ func endpoints(id, group, token string) map[string]string {
 		"GET " + p + "/dumps/" + id + "/about": "read", "GET " + p + "/dumps/" + id + "/stacks": "read", "GET " + p + "/dumps/" + id + "/stacks/0/frames": "read",
 		"GET " + p + "/dumps/" + id + "/stacks/0/frames/0/variables": "read",
 		"GET " + p + "/groups": "read", "GET " + p + "/groups/" + group: "read", "GET " + p + "/builds": "read", "GET " + p + "/compare?a=1&b=2": "read",
+		"PUT " + p + "/builds/b1": "triage", "GET " + p + "/releases": "read", "POST " + p + "/releases": "triage", "GET " + p + "/attributes": "read",
 		"POST " + p + "/dumps/" + id + "/again": "triage", "PUT " + p + "/groups/" + group + "/state": "triage", "POST " + p + "/groups/" + group + "/notes": "triage",
 		"PUT " + p + "/symbols/a/AB/a.sym": "symbols", "POST " + p + "/sym_upload": "symbols", "GET " + p + "/symbols/a/AB/a.sym": "fetch", "GET /fetch/a/" + token + "/a/AB/a.sym": "fetch",
 		"GET /sym/a/v1/symbols/a/AB:checkStatus": "symbols", "POST /sym/a/v1/uploads:create": "symbols", "POST /sym/a/v1/uploads/x:complete": "symbols",
 		"GET " + p + "/requests/" + id: "read",
-		"GET " + p + "/tokens":         "admin", "POST " + p + "/tokens": "admin", "DELETE " + p + "/tokens/x": "admin", "DELETE " + p + "/dumps/" + id: "admin",
+		"GET " + p + "/hooks":          "admin", "POST " + p + "/hooks": "admin", "POST " + p + "/hooks/x/test": "admin", "DELETE " + p + "/hooks/x": "admin",
+		"GET " + p + "/tokens": "admin", "POST " + p + "/tokens": "admin", "DELETE " + p + "/tokens/x": "admin", "DELETE " + p + "/dumps/" + id: "admin",
 	}
 }
 
@@ -591,7 +597,10 @@ func TestStates(t *testing.T) {
 	w.groups("", "g1 4 fixed", "g2 2 open")
 	w.send("group g1 build new again")
 	w.groups("", "g1 5 regressed", "g2 2 open")
-	w.want(204, nil, "PUT", p+"g1/state", `{"state":"fixed","build":"next"}`) // a build that was not seen yet
+	w.want(400, nil, "PUT", p+"g1/state", `{"state":"fixed","build":"next"}`) // a build that was not seen yet
+	w.groups("?state=regressed", "g1 5 regressed")
+	w.send("group g4 build next")
+	w.want(204, nil, "PUT", p+"g1/state", `{"state":"fixed","build":"next"}`)
 	w.groups("?state=fixed", "g1 5 fixed")
 	w.send("group g1 build new once more")
 	w.groups("?state=fixed", "g1 6 fixed")
@@ -795,12 +804,22 @@ func TestSymUpload2(t *testing.T) {
 	ask(400, "PUT", put, "not symbols")
 	ask(200, "PUT", put, "MODULE windows x86_64 1 shop.pdb\n")
 	ask(400, "POST", complete+key, named) // the file says itself that it is another
-	ask(200, "PUT", put, "MODULE windows x86_64 000102030405 shop.pdb\n")
+	again := func() {
+		t.Helper()
+		w.nothingPut()
+		ask(200, "PUT", put, "MODULE windows x86_64 000102030405 shop.pdb\n")
+	}
+	again()
 	if status, _, _ := w.do(w.token["b symbols"], "POST", strings.Replace(complete, "/a/", "/b/", 1), strings.NewReader(named)); status != 404 {
 		t.Errorf("another project completes it: %d", status)
 	}
 	ask(400, "POST", complete+key, `{"symbol_id":{"debug_file":"../x","debug_id":"1"}}`)
-	ask(400, "POST", complete+key, strings.Replace(named, "BREAKPAD", "NATIVE", 1))
+	ask(404, "POST", complete+key, named) // what failed is put again
+	for _, body := range []string{strings.Replace(named, "BREAKPAD", "NATIVE", 1), "{", strings.Repeat("{", 1<<20)} {
+		again()
+		ask(400, "POST", complete+key, body)
+	}
+	again()
 	if ask(200, "POST", complete+key, named); st.Result != "OK" {
 		t.Errorf("%+v", st)
 	}
@@ -812,6 +831,67 @@ func TestSymUpload2(t *testing.T) {
 	if status, text, _ := w.do(w.token["a fetch"], "GET", "/api/v1/projects/a/symbols/shop.pdb/000102030405/shop.sym", nil); status != 200 || !strings.HasPrefix(text, "MODULE") {
 		t.Errorf("%d %s", status, text)
 	}
+}
+
+// nothingPut: no file waits for being named.
+func (w *world) nothingPut() {
+	w.t.Helper()
+	if left, _ := filepath.Glob(filepath.Join(w.dir, "tmp", "*")); len(left) > 0 {
+		w.t.Errorf("left behind: %v", left)
+	}
+}
+
+// The bytes that sym_upload of Breakpad sends (2026), and what it searches for in the answers: it reads no JSON.
+func TestSymUpload2Bytes(t *testing.T) {
+	w := start(t, nil)
+	host := strings.TrimPrefix(w.url, "http://")
+	const url, key = `"uploadUrl": "([^"]+)"`, `"uploadKey": "([^"]+)"`
+	found := map[string]string{"TOKEN": w.token["a symbols"], "HOST": host}
+	for _, step := range []struct {
+		sent  string
+		wants []string
+	}{
+		{"GET /sym/a/v1/symbols/shop.pdb/000102030405:checkStatus?key=TOKEN HTTP/1.1\r\nHost: HOST\r\nAccept: */*\r\n\r\n", []string{`"status": "(MISSING)"`}},
+		{"POST /sym/a/v1/uploads:create?key=TOKEN HTTP/1.1\r\nHost: HOST\r\nAccept: */*\r\nContent-Length: 0\r\nContent-Type: application/x-www-form-urlencoded\r\n\r\n", []string{url, key}},
+		{"PUT URL HTTP/1.1\r\nHost: HOST\r\nAccept: */*\r\nTransfer-Encoding: chunked\r\n\r\n3a\r\nMODULE windows x86_64 000102030405 shop.pdb\nPUBLIC 10 0 f\n\r\n0\r\n\r\n", nil},
+		{"POST /sym/a/v1/uploads/KEY:complete?key=TOKEN HTTP/1.1\r\nHost: HOST\r\nAccept: */*\r\nContent-Type: application/son\r\nContent-Length: 98\r\n\r\n" +
+			`{ symbol_id: {debug_file: "shop.pdb", debug_id: "000102030405" }, symbol_upload_type: "BREAKPAD" }`, []string{`"result": "(OK)"`}},
+		{"GET /sym/a/v1/symbols/shop.pdb/000102030405:checkStatus?key=TOKEN HTTP/1.1\r\nHost: HOST\r\nAccept: */*\r\n\r\n", []string{`"status": "(FOUND)"`}},
+	} {
+		sent := step.sent
+		for name, value := range found {
+			sent = strings.ReplaceAll(sent, name, value)
+		}
+		c, err := net.Dial("tcp", host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if _, err := io.WriteString(c, sent); err != nil {
+			t.Fatal(err)
+		}
+		answer, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := io.ReadAll(answer.Body)
+		if answer.StatusCode != 200 {
+			t.Fatalf("%.60s: %d %s", sent, answer.StatusCode, text)
+		}
+		for _, want := range step.wants {
+			m := regexp.MustCompile(want).FindStringSubmatch(string(text))
+			if m == nil {
+				t.Fatalf("%.60s: %s, without %s", sent, text, want)
+			}
+			switch want {
+			case url:
+				found["URL"] = strings.TrimPrefix(m[1], w.url)
+			case key:
+				found["KEY"] = m[1]
+			}
+		}
+	}
+	w.nothingPut()
 }
 
 // Symbolicator's way: a dump is sent in a form, and its stacks are the answer, at once or when they are there.

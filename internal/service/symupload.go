@@ -2,8 +2,10 @@ package service
 
 import (
 	"bufio"
+	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
@@ -39,25 +41,33 @@ const (
 // incoming is the key of a file that was put and has no name yet. Such files do not outlive the service.
 func incoming(key string) string { return "tmp/symbols-" + key }
 
-// add returns the key of a new upload; "" if there are too many. expired are the files that were put and never named.
-func (p *pendingUploads) add(project string) (key string, expired []string) {
+// expired forgets the uploads whose time is over at some moment, and returns the files that were put for them.
+func (p *pendingUploads) expired(now time.Time) (files []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	now, own := time.Now(), 0
 	for key, u := range p.list {
 		if now.After(u.until) {
 			delete(p.list, key)
 			if u.key != "" {
-				expired = append(expired, u.key)
+				files = append(files, u.key)
 			}
-			continue
 		}
+	}
+	return files
+}
+
+// add returns the key of a new upload; "" if there are too many.
+func (p *pendingUploads) add(project string) (key string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now, own := time.Now(), 0
+	for _, u := range p.list {
 		if u.project == project {
 			own++
 		}
 	}
 	if own >= maxOfOne || len(p.list) >= maxPending {
-		return "", expired
+		return ""
 	}
 	if p.list == nil {
 		p.list = map[string]*pendingUpload{}
@@ -66,7 +76,7 @@ func (p *pendingUploads) add(project string) (key string, expired []string) {
 	rand.Read(b[:]) // does not fail
 	key = hex.EncodeToString(b[:])
 	p.list[key] = &pendingUpload{project: project, until: now.Add(pendingTime)}
-	return key, expired
+	return key
 }
 
 func (p *pendingUploads) get(key string) (u pendingUpload, ok bool) {
@@ -117,18 +127,28 @@ func (s *Service) symStatus(w http.ResponseWriter, r *http.Request, p *request) 
 	default:
 		release()
 	}
-	answer(w, http.StatusOK, map[string]string{"status": status})
+	symAnswer(w, map[string]string{"status": status})
 	return nil
+}
+
+// symAnswer answers as sym_upload expects it: it searches for a name, a colon and a space.
+func symAnswer(w http.ResponseWriter, v map[string]string) { answerIndented(w, http.StatusOK, v, " ") }
+
+// dropExpired removes the files of uploads that were never completed.
+func (s *Service) dropExpired(ctx context.Context, now time.Time) error {
+	var errs []error
+	for _, old := range s.pending.expired(now) {
+		errs = append(errs, s.c.Objects.Remove(ctx, old))
+	}
+	return errors.Join(errs...)
 }
 
 // symCreate answers where to put a symbol file: POST uploads:create. The client puts it there without its token.
 func (s *Service) symCreate(w http.ResponseWriter, r *http.Request, p *request) error {
-	key, expired := s.pending.add(p.project)
-	for _, old := range expired {
-		if err := s.c.Objects.Remove(r.Context(), old); err != nil {
-			return err
-		}
+	if err := s.dropExpired(r.Context(), time.Now()); err != nil {
+		return err
 	}
+	key := s.pending.add(p.project)
 	if key == "" {
 		return httpError{http.StatusTooManyRequests, "too many uploads that were not completed: try again later"}
 	}
@@ -136,7 +156,7 @@ func (s *Service) symCreate(w http.ResponseWriter, r *http.Request, p *request) 
 	if secure(r) {
 		scheme = "https"
 	}
-	answer(w, http.StatusOK, map[string]string{"uploadUrl": scheme + "://" + r.Host + "/sym/put/" + key, "uploadKey": key})
+	symAnswer(w, map[string]string{"uploadUrl": scheme + "://" + r.Host + "/sym/put/" + key, "uploadKey": key})
 	return nil
 }
 
@@ -197,6 +217,15 @@ func (s *Service) symComplete(w http.ResponseWriter, r *http.Request, p *request
 	if !ok || !known || u.project != p.project || u.key == "" {
 		return fs.ErrNotExist
 	}
+	done := false
+	defer func() {
+		if !done { // the client does not try again: what it put would only lie there
+			s.pending.set(upload, "", "")
+			if err := s.c.Objects.Remove(context.WithoutCancel(r.Context()), u.key); err != nil {
+				s.c.Log.Error("a symbol file that was not completed is not removed", "error", err)
+			}
+		}
+	}()
 	var in struct {
 		ID struct {
 			File string `json:"debug_file"`
@@ -204,8 +233,12 @@ func (s *Service) symComplete(w http.ResponseWriter, r *http.Request, p *request
 		} `json:"symbol_id"`
 		Type string `json:"symbol_upload_type"`
 	}
-	if err := decode(r, &in); err != nil {
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxComplete))
+	if err != nil {
 		return err
+	}
+	if err := json.Unmarshal(quoted(body), &in); err != nil {
+		return wrong("the body is not what is expected: %v", err)
 	}
 	if in.Type != "" && in.Type != "BREAKPAD" {
 		return wrong("symbol_upload_type %.20q: must be BREAKPAD", in.Type)
@@ -225,8 +258,40 @@ func (s *Service) symComplete(w http.ResponseWriter, r *http.Request, p *request
 	if err := s.c.Objects.Rename(r.Context(), u.key, key); err != nil {
 		return err
 	}
+	done = true
 	s.pending.remove(upload)
 	s.metrics.add("corewalk_symbols_total", 1)
-	answer(w, http.StatusOK, map[string]string{"result": result})
+	symAnswer(w, map[string]string{"result": result})
 	return nil
+}
+
+// maxComplete is the size of what a client says of a file that it put, in bytes.
+const maxComplete = 4 << 10
+
+// quoted returns JSON whose names may lack their quotes, as sym_upload writes them, with quotes.
+func quoted(text []byte) []byte {
+	out := make([]byte, 0, len(text)+16)
+	for i := 0; i < len(text); {
+		switch c := text[i]; {
+		case c == '"':
+			end := i + 1
+			for end < len(text) && text[end] != '"' {
+				if text[end] == '\\' {
+					end++
+				}
+				end++
+			}
+			end = min(end+1, len(text))
+			out, i = append(out, text[i:end]...), end
+		case c >= 'a' && c <= 'z' || c == '_':
+			end := i
+			for end < len(text) && (text[end] >= 'a' && text[end] <= 'z' || text[end] == '_') {
+				end++
+			}
+			out, i = append(append(append(out, '"'), text[i:end]...), '"'), end
+		default:
+			out, i = append(out, c), i+1
+		}
+	}
+	return out
 }

@@ -75,6 +75,7 @@ func (a analysis) analyze(ctx context.Context, t *corewalk.Target, d *ledger.Dum
 	}
 	sig := a.names.Of(r)
 	describe(d, r, &sig)
+	attributes(d, r)
 	if ctx.Err() != nil {
 		return denied, ctx.Err() // the report is incomplete, and so would its signature be
 	}
@@ -86,7 +87,7 @@ func (a analysis) analyze(ctx context.Context, t *corewalk.Target, d *ledger.Dum
 			r = with
 		}
 	}
-	r.Modules = usedModules(r)
+	r.Modules, r.Details = usedModules(r), nil
 	r.Shorten(maxInner, maxOuter)
 	var buf bytes.Buffer
 	if err := report.WriteJSON(&buf, r); err != nil {
@@ -108,7 +109,7 @@ func timeForVariables(ctx context.Context) time.Time {
 
 // stackOptions are those for the stack of the thread that a dump is about.
 func stackOptions(t *corewalk.Target) corewalk.AnalyzeOptions {
-	o := corewalk.AnalyzeOptions{Locals: corewalk.LocalsNone}
+	o := corewalk.AnalyzeOptions{Locals: corewalk.LocalsNone, Include: corewalk.Include{Details: true}}
 	if tid, err := t.ProcessState().DefaultThread(); err == nil {
 		o.Threads = []unwind.ThreadID{tid}
 	}
@@ -398,6 +399,9 @@ func texts(d *ledger.Dump) {
 	}
 	for i, f := range d.Frames {
 		d.Frames[i] = report.UTF8(f)
+	}
+	for i := range d.Attributes {
+		d.Attributes[i] = [2]string{report.UTF8(d.Attributes[i][0]), report.UTF8(d.Attributes[i][1])}
 	}
 }
 

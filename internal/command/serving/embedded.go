@@ -11,7 +11,9 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/corewalk/corewalk/internal/files/reach"
 	"github.com/corewalk/corewalk/internal/service"
+	"github.com/corewalk/corewalk/internal/service/notify"
 	"github.com/corewalk/corewalk/internal/service/objects"
 	"github.com/corewalk/corewalk/internal/service/store"
 	serviceDB "github.com/corewalk/corewalk/internal/service/store/sqlite"
@@ -67,9 +69,31 @@ func Embedded(ctx context.Context, c Server) error {
 	return Serve(ctx, &c, own, true)
 }
 
+// Check reports what is wrong with how people are told.
+func (n *Notify) Check() error {
+	_, err := n.sender()
+	return err
+}
+
+func (n *Notify) sender() (*notify.Sender, error) {
+	deep := reach.Public
+	if n.Private {
+		deep = reach.Local
+	}
+	if n.SMTP == "" {
+		return notify.New(deep, nil), nil
+	}
+	server, err := notify.ParseMail(n.SMTP, n.From, n.Password)
+	if err != nil {
+		return nil, fmt.Errorf("--smtp: %w", err)
+	}
+	return notify.New(deep, server), nil
+}
+
 // Config is what the configuration of a service has of the command's flags.
 func Config(c *Server, db store.Store, files objects.Store) service.Config {
-	return service.Config{Store: db, Objects: files, Uploads: filepath.Join(c.Dir, uploadsDir), Version: c.Version, Log: Logger(c), MaxUpload: c.MaxUpload, Rate: c.Rate, Keep: c.Keep, AnswerTimeout: c.Deadline}
+	sender, _ := c.Notify.sender() // it was checked
+	return service.Config{Notify: sender, PublicURL: c.Notify.Page, Store: db, Objects: files, Uploads: filepath.Join(c.Dir, uploadsDir), Version: c.Version, Log: Logger(c), MaxUpload: c.MaxUpload, Rate: c.Rate, Keep: c.Keep, Versions: c.Versions, AnswerTimeout: c.Deadline}
 }
 
 // Serve serves a service until ctx is done; with token it makes the first token if there is none. made are told of it.

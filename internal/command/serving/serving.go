@@ -27,7 +27,9 @@ type Server struct {
 	Cert, Key string // files of TLS; "" for none
 	MaxUpload int64  // bytes
 	Rate      float64
-	Keep      time.Duration // 0 for ever
+	Keep      time.Duration     // 0 for ever
+	Versions  map[string]string // releases by builds
+	Notify    Notify
 	JSONLog   bool
 	Verbose   bool
 	Version   string
@@ -41,6 +43,13 @@ type Server struct {
 	Report func(ctx context.Context, symbols Symbols, path, format string, w io.Writer) error
 	// Ask opens a dump in another process for questions: see package question. Close ends the process, and says why it ended if it did so itself.
 	Ask func(ctx context.Context, symbols Symbols, path string) (io.ReadWriteCloser, error)
+}
+
+// A Notify says how people are told of what happens to groups.
+type Notify struct {
+	SMTP, From, Password string // a server of mail; "" for none
+	Page                 string // URL, for links
+	Private              bool   // webhooks may lead to private networks and this machine
 }
 
 // A Token is what a token is known by besides its secret.

@@ -64,7 +64,7 @@ func New(cfg settings.Config) (*Client, error) {
 	c.link.init(cfg)
 	for _, u := range bases {
 		c.servers = append(c.servers, newServer(u))
-		c.reach.name(u)
+		c.reach.Name(u)
 	}
 	return c, nil
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/corewalk/corewalk/internal/files/debuginfod/settings"
+	"github.com/corewalk/corewalk/internal/files/reach"
 )
 
 // A link is a client's connection to its servers.
@@ -28,7 +29,7 @@ type link struct {
 
 	httpOnce sync.Once
 	http     *http.Client
-	reach    reach
+	reach    reach.Reach
 }
 
 func (l *link) init(cfg settings.Config) {
@@ -80,8 +81,8 @@ func (l *link) client() *http.Client {
 		l.http = &http.Client{
 			CheckRedirect: l.redirect,
 			Transport: &http.Transport{
-				Proxy:                  l.reach.proxy,
-				DialContext:            l.reach.dialer(&net.Dialer{Timeout: connect}),
+				Proxy:                  l.reach.Proxy,
+				DialContext:            l.reach.Dialer(&net.Dialer{Timeout: connect}),
 				TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
 				TLSHandshakeTimeout:    connect,
 				IdleConnTimeout:        time.Minute,
@@ -105,7 +106,7 @@ func (l *link) redirect(to *http.Request, via []*http.Request) error {
 		return fmt.Errorf("%w: from %s to %s", errDowngrade, from, to.URL.Scheme)
 	}
 	if to.URL.Host != via[0].URL.Host {
-		if err := l.reach.allows(to.URL.Hostname()); err != nil {
+		if err := l.reach.Allows(to.URL.Hostname()); err != nil {
 			return err
 		}
 		for _, h := range l.cfg.Headers {

@@ -63,7 +63,7 @@ func NewSymbols(servers []find.SymbolServer, cfg settings.Config) (*SymbolClient
 			return nil, err
 		}
 		c.servers = append(c.servers, &symbolServer{newServer(u), s.Cache})
-		c.reach.name(u)
+		c.reach.Name(u)
 	}
 	return c, nil
 }

@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/corewalk/corewalk/internal/files/reach"
 )
 
 // A failure is the error of a query and what it means for later queries.
@@ -31,7 +33,6 @@ var (
 	errSize      = errors.New("the file is larger than DEBUGINFOD_MAXSIZE allows")
 	errRedirects = errors.New("too many redirections")
 	errDowngrade = errors.New("insecure redirection refused")
-	errInward    = errors.New("redirection into a local network refused")
 	errNotELF    = errors.New("the response is not an ELF file")
 	errSource    = errors.New("the source file is larger than 16 MB")
 )
@@ -78,7 +79,7 @@ func transportFailure(ctx context.Context, err error, silent bool) error {
 		return &failure{err: errSlow, down: true}
 	case cause != nil:
 		return cause
-	case errors.Is(err, errRedirects), errors.Is(err, errDowngrade), errors.Is(err, errInward):
+	case errors.Is(err, errRedirects), errors.Is(err, errDowngrade), errors.Is(err, reach.ErrInward):
 		return err
 	}
 	var cert *tls.CertificateVerificationError

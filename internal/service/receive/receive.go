@@ -106,7 +106,35 @@ func Form(contentType string, body io.Reader, begin func(name string) (io.Writer
 	if b.Dumps == 0 {
 		return nil, ErrNoDump
 	}
-	return b, nil
+	return b, b.sentry()
+}
+
+// sentry makes fields of what Sentry's clients send in a form: an event as JSON in the field sentry, in parts of it, or its fields in brackets.
+func (b *Body) sentry() error {
+	const field = "sentry"
+	text := b.Fields[field]
+	delete(b.Fields, field)
+	for i := 1; ; i++ { // values of forms were once short
+		part, ok := b.Fields[fmt.Sprint(field, "__", i)]
+		if !ok {
+			break
+		}
+		delete(b.Fields, fmt.Sprint(field, "__", i))
+		text += part
+	}
+	fields := b.Fields
+	b.Fields = make(map[string]string, len(fields))
+	for name, value := range fields {
+		inner, ok := strings.CutPrefix(name, field+"[")
+		if inner, end := strings.CutSuffix(inner, "]"); ok && end {
+			name = strings.Replace(strings.ReplaceAll(inner, "][", "."), "tags.", "tag.", 1)
+		}
+		if err := b.set(name, value); err != nil {
+			return err
+		}
+	}
+	b.event([]byte(text))
+	return nil
 }
 
 func (b *Body) field(name string, value io.Reader) error {
@@ -221,12 +249,20 @@ func (b *Body) event(text []byte) {
 		Release     string          `json:"release"`
 		Environment string          `json:"environment"`
 		Platform    string          `json:"platform"`
+		Dist        string          `json:"dist"`
 		Tags        json.RawMessage `json:"tags"`
+		User        struct {
+			ID json.RawMessage `json:"id"` // a text or a number
+		} `json:"user"`
 	}
 	if json.Unmarshal(text, &e) != nil {
 		return
 	}
-	for name, value := range map[string]string{"release": e.Release, "environment": e.Environment, "platform": e.Platform} {
+	user := strings.Trim(string(e.User.ID), `"`)
+	if user == "null" {
+		user = ""
+	}
+	for name, value := range map[string]string{"release": e.Release, "environment": e.Environment, "platform": e.Platform, "dist": e.Dist, "user.id": user} {
 		if value != "" {
 			_ = b.set(name, value) // what is too long is left out
 		}

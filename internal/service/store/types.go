@@ -48,6 +48,9 @@ type Upload struct {
 	Reason  string // why the process died, in a few words
 	Program string
 	Build   string
+	Release string
+	// User and Machine are what is kept of the identifiers that the sender gives: see Store.Key. Empty if it gave none.
+	User, Machine string
 }
 
 // Hint is what the sender says of the build of an upload's program, "" if nothing: dumps with the same hint probably need the same
@@ -69,7 +72,13 @@ func Hint(u *Upload) string {
 const maxHint = 200 // bytes: it is in an index
 
 // A Result is what came of an upload.
-type Result struct{ Group, Fault, Reason, Program, Build string }
+type Result struct {
+	Group, Fault, Reason, Program, Build string
+	// Attributes are those of AttributesOf. Without a release the dump has the name of its build.
+	Attributes []Attribute
+	// User and Machine are kept if the sender gave none: they were found in the dump.
+	User, Machine string
+}
 
 // The scopes of a Token.
 const (
@@ -101,10 +110,21 @@ const (
 // A Decision is what people decided about a group.
 type Decision struct {
 	State string
-	Build string // the build in which it is fixed
-	At    time.Time
-	By    string // the token's note
+	// Build or Release are those in which it is fixed.
+	Build   string
+	Release string
+	At      time.Time
+	By      string // the token's note
 }
+
+// A Mark is what people noted of a group: who looks at it, and where it is in a tracker of issues.
+type Mark struct{ Assignee, Ticket string }
+
+// A Search is one that somebody saved.
+type Search struct{ ID, Name, Query, By string }
+
+// MaxSearches is how many of a project are saved.
+const MaxSearches = 200
 
 // A Note is what somebody wrote about a group.
 type Note struct {
@@ -126,13 +146,83 @@ type Build struct {
 	First, Last    time.Time // received
 }
 
+// A Release is how many dumps there are of a release.
+type Release struct {
+	Release     string
+	Count       int       // of those that are still kept
+	First, Last time.Time // received; zero for one that was only announced
+}
+
+// A Facet is an attribute of a project with its most frequent values.
+type Facet struct {
+	Name   string
+	Values []Counted
+	Known  int // how many values are counted
+}
+
+// A Counted value is one with the number of its dumps.
+type Counted struct {
+	Value string
+	Count int
+}
+
+// A Share is an attribute of a group's dumps, and how many dumps have it in the group and in the whole project.
+type Share struct {
+	Attribute
+	Here, All int
+}
+
+// Shares are those of a group, and how many dumps there are.
+type Shares struct {
+	List      []Share
+	Here, All int
+}
+
 // A Query selects uploads, newest first.
 type Query struct {
 	State  string // "" for any
 	Group  string
-	Before time.Time // received before this; zero for now
-	Limit  int       // 0 for 100
+	Has    []Attribute // all of them
+	Before time.Time   // received before this; zero for now
+	Limit  int         // 0 for 100
 }
+
+// What a Hook may be told of.
+const (
+	EventNew       = "new"       // a group's first dump
+	EventRegressed = "regressed" // one that was fixed is seen again
+	EventSpiking   = "spiking"   // many more dumps of a group than usual
+	EventTest      = "test"
+)
+
+// A Hook is somebody who is told of what happens to groups.
+type Hook struct {
+	ID, Project string
+	Kind        string // of package notify
+	To          string
+	Secret      string
+	Events      []string
+	Quiet       string // quiet hours of package notify
+	Created     time.Time
+	By          string
+	// Failure says why the last message was not taken, Failed when; empty if it was. Dropped is how many were never sent.
+	Failure string
+	Failed  time.Time
+	Dropped int
+}
+
+// A Notice is a message that a hook is to be sent.
+type Notice struct {
+	ID, Project, Hook, Event, Group string
+	At                              time.Time // when it happened
+	Attempts                        int
+}
+
+// Limits of hooks.
+const (
+	MaxHooks   = 20   // of a project
+	MaxNotices = 1000 // of a hook that wait; others are dropped
+)
 
 // Counts are numbers of uploads by state.
 type Counts map[string]int
@@ -168,8 +258,34 @@ type Store interface {
 	// Builds counts the analysed dumps of a group by their builds, or with "" all dumps of the project; the build that was
 	// seen last comes first.
 	Builds(ctx context.Context, project, group string) ([]Build, error)
-	// Shared counts, for each group that has dumps of them, the dumps of builds, in their order.
-	Shared(ctx context.Context, project string, builds []string) (map[string][]int, error)
+	// Shared counts, for each group that has dumps of them, the dumps with values of an attribute, or of builds ("build"), in their order.
+	Shared(ctx context.Context, project, name string, values []string) (map[string][]int, error)
+	// Having counts the dumps with all of some attributes, by their groups. Of those with the rarest of several the newest MaxHaving are looked at.
+	Having(ctx context.Context, project string, has []Attribute) (map[string]int, error)
+	// Facets lists the attributes of a project that are counted, each with its most frequent values, at most n.
+	Facets(ctx context.Context, project string, n int) ([]Facet, error)
+	// Shares lists the attributes of a group's dumps, the most frequent first, at most n.
+	Shares(ctx context.Context, project, group string, n int) (Shares, error)
+	// Affected counts the users and machines of groups by kind, IDUser or IDMachine.
+	Affected(ctx context.Context, project string, groups []string) (map[string]map[string]int, error)
+	// Attributes lists those of one upload.
+	Attributes(ctx context.Context, project, id string) ([]Attribute, error)
+
+	// Releases lists those of a group, or with "" all that are known of the project; the one that was seen last comes first.
+	Releases(ctx context.Context, project, group string) ([]Release, error)
+	// ReleaseDays counts the dumps of a group by their releases and days, since a time.
+	ReleaseDays(ctx context.Context, project, group string, since time.Time) (map[string][]Day, error)
+	// Announce makes a release known of which there are no dumps yet.
+	Announce(ctx context.Context, project, release string) error
+	// NameBuild says of which release a build is: its dumps are of that release unless they say another. With project "" it is so for builds of all
+	// projects, and for dumps that come later.
+	NameBuild(ctx context.Context, project, build, release string) error
+	// BuildNames are the releases of builds that were named.
+	BuildNames(ctx context.Context, project string) (map[string]string, error)
+	// Backfill counts uploads that an older program has finished, at most n, and says how many there were.
+	Backfill(ctx context.Context, n int) (int, error)
+	// Key is the project's key, with which identifiers of users and machines are hashed.
+	Key(ctx context.Context, project string) ([]byte, error)
 
 	Projects(ctx context.Context) ([]string, error)
 	AddToken(ctx context.Context, t Token) error
@@ -178,12 +294,51 @@ type Store interface {
 	Tokens(ctx context.Context) ([]Token, error)
 	RemoveToken(ctx context.Context, id string) error
 
+	AddHook(ctx context.Context, h Hook) error
+	// Hooks lists those of a project, or with "" all.
+	Hooks(ctx context.Context, project string) ([]Hook, error)
+	RemoveHook(ctx context.Context, project, id string) error
+	// HookResult stores whether a hook took a message; dropped are messages that will not be sent.
+	HookResult(ctx context.Context, id, failure string, at time.Time, dropped int) error
+	// Notify has the hooks of a project told of something that happened to a group at a time, unless they were told of the same at since or later. Finish does
+	// so of new groups itself.
+	Notify(ctx context.Context, project, group, event string, at, since time.Time) (bool, error)
+	// NotifyOne has one hook told.
+	NotifyOne(ctx context.Context, h Hook, event string, at time.Time) error
+	// TakeNotice returns the notice that is due first, which nobody else gets until then. The error is ErrNone if none is due.
+	TakeNotice(ctx context.Context, now, until time.Time) (Notice, error)
+	EndNotice(ctx context.Context, id string) error
+	// DelayNotices has those of a hook wait until a time. With attempt the one that was taken was tried.
+	DelayNotices(ctx context.Context, hook, taken string, until time.Time, attempt bool) error
+	// CountSince counts the dumps of a group that were received since a time.
+	CountSince(ctx context.Context, project, group string, since time.Time) (int, error)
+	// Busy counts the dumps of groups that have at least some since a time.
+	Busy(ctx context.Context, project string, since time.Time, least int) (map[string]int, error)
+
 	Decide(ctx context.Context, project, group string, d Decision) error
 	Decisions(ctx context.Context, project string) (map[string]Decision, error)
+	// MarkGroup stores what is noted of a group.
+	MarkGroup(ctx context.Context, project, group string, m Mark) error
+	Marks(ctx context.Context, project string) (map[string]Mark, error)
+	// Merge makes the dumps of a group, and of those merged into it, ones of another, also those that are finished later.
+	Merge(ctx context.Context, project, group, into string) error
+	// Split takes a merge of a group back.
+	Split(ctx context.Context, project, group string) error
+	// Merged says of groups into which they were merged.
+	Merged(ctx context.Context, project string) (map[string]string, error)
+	// Setting is a text that a project has by a name, "" if none.
+	Setting(ctx context.Context, project, name string) (string, error)
+	SetSetting(ctx context.Context, project, name, value string) error
+	AddSearch(ctx context.Context, project string, s Search) error
+	Searches(ctx context.Context, project string) ([]Search, error)
+	RemoveSearch(ctx context.Context, project, id string) error
 	AddNote(ctx context.Context, project, group string, n Note) error
 	Notes(ctx context.Context, project, group string) ([]Note, error)
 	Close() error
 }
+
+// MaxHaving is of how many dumps it is looked up whether they have several attributes.
+const MaxHaving = 10_000
 
 // MaxDeaths is how many workers may die of an upload.
 const MaxDeaths = 3

@@ -67,8 +67,35 @@ function spark(trend) {
 
 function state(g) {
   if (g.state === "open") return "";
-  return h("span", { class: "badge " + g.state }, g.state + (g.fixed_in ? " in " + short(g.fixed_in, 14) : ""));
+  const at = g.fixed_release || g.fixed_in;
+  return h("span", { class: "badge " + g.state }, g.state + (at ? " in " + short(at, 14) : ""));
 }
+
+// facetList has the attributes beside a list: a value that is clicked is asked for, or not any more.
+function facetList(attributes, has, toggle) {
+  const names = { release: 0, channel: 1, os: 2, os_version: 3, arch: 4 };
+  const sorted = [...(attributes || [])].sort((a, b) => (names[a.name] ?? 9) - (names[b.name] ?? 9) || (a.name < b.name ? -1 : 1));
+  if (!sorted.length) return "";
+  return h("aside", { class: "facets", "aria-label": "Attributes of the dumps" }, sorted.map((f) => h("details", { open: (names[f.name] ?? 9) < 3 || has.some((x) => x.startsWith(f.name + ":")) },
+    h("summary", {}, f.name),
+    h("ul", {}, f.values.map((v) => {
+      const text = f.name + ":" + v.value, on = has.includes(text);
+      return h("li", {}, h("button", { type: "button", class: "facet", "aria-pressed": String(on), onclick: () => toggle(text, on) }, short(v.value, 60)), " ", h("span", { class: "dim" }, String(v.count)));
+    }), f.known > f.values.length ? h("li", { class: "dim" }, `and ${f.known - f.values.length} more`) : ""))));
+}
+
+// withLinks makes links of the addresses in a text.
+function withLinks(text) {
+  return text.split(/(https?:\/\/[^\s<>"']+)/).map((part, i) => i % 2 ? h("a", { href: part, rel: "noopener noreferrer nofollow", target: "_blank" }, part) : part);
+}
+
+// outside is a link to elsewhere; only to what is one.
+function outside(url, text) {
+  return /^https?:\/\//.test(url || "") ? h("a", { href: url, rel: "noopener noreferrer", target: "_blank" }, text || url) : url || "";
+}
+
+// percent shows a share.
+const percent = (x) => `${Math.round(100 * x)} %`;
 
 function groupLink(g) {
   return [h("a", { href: "#/g/" + g.id }, g.reason || g.kind || "unknown"), " ", state(g),
@@ -89,8 +116,9 @@ function table(caption, heads, rows) {
 // The pages, by the first word after #/.
 const pages = {
   async ""(args, query) {
-    const params = new URLSearchParams(query);
-    const r = await ask("groups?" + new URLSearchParams({ limit: 100, ...Object.fromEntries(params) }));
+    const params = new URLSearchParams(query), asked = new URLSearchParams(query), has = params.getAll("has");
+    asked.set("limit", 100);
+    const [r, saved] = [await ask("groups?" + asked), (await ask("searches")).searches];
     const option = (value, text, now) => h("option", { value, selected: value === now }, text);
     const counted = (all, now) => Object.entries(all).sort((a, b) => b[1] - a[1]).slice(0, 200).map(([k, n]) => option(k, `${k || "unknown"} (${n})`, now));
     const form = h("form", { class: "bar", role: "search", "aria-label": "Groups", onsubmit: (e) => { e.preventDefault(); go(); } },
@@ -99,54 +127,101 @@ const pages = {
       h("label", {}, "Program", h("select", { name: "program", onchange: () => go() }, option("", "all", ""), counted(r.programs, params.get("program")))),
       h("label", {}, "State", h("select", { name: "state", onchange: () => go() },
         ["", "all", "open", "regressed", "fixed", "ignored"].map((s) => option(s, s || "not ignored", params.get("state") || "")))),
+      Object.keys(r.assignees || {}).length || params.get("assignee") ? h("label", {}, "Assignee", h("select", { name: "assignee", onchange: () => go() }, option("", "all", ""), counted(r.assignees || {}, params.get("assignee")))) : "",
       h("button", {}, "Search"));
-    function go(skip) {
+    function go(skip, want = has) {
       const q = new URLSearchParams([...new FormData(form)].filter(([, v]) => v));
       if (params.get("build")) q.set("build", params.get("build"));
+      for (const x of want) q.append("has", x);
       if (skip) q.set("skip", skip);
       location.hash = "#/?" + q;
     }
     const skip = Number(params.get("skip") || 0);
-    return [h("h2", {}, plural(r.total, "group"), params.get("build") ? " of build " + params.get("build") : ""), form,
-      r.groups.length === 0 ? h("p", {}, "No groups. ", h("a", { href: "#/upload" }, "Upload a dump"), ".") :
-        table("Groups of crashes, the largest first", [["dumps", "n"], ["30 days"], ["why and where"], ["first, last"], ["builds", "n"]],
-          r.groups.map((g) => h("tr", {}, h("td", { class: "n" }, g.count), h("td", {}, spark(g.trend)), h("td", { class: "what" }, groupLink(g)),
-            h("td", { class: "dim date" }, h("span", {}, day(g.first_seen)), h("span", {}, day(g.last_seen))), h("td", { class: "n" }, g.builds)))),
+    const toggle = (text, on) => go(0, on ? has.filter((x) => x !== text) : [...has, text]);
+    const list = r.groups.length === 0 ? h("p", {}, "No groups. ", h("a", { href: "#/upload" }, "Upload a dump"), ".") :
+      table("Groups of crashes, the largest first", [...(may("triage") ? [["", "pick"]] : []), ["dumps", "n"], ["users", "n"], ["30 days"], ["why and where"], ["first, last"], ["builds", "n"]],
+        r.groups.map((g) => h("tr", {}, may("triage") ? h("td", { class: "pick" }, h("input", { type: "checkbox", form: "bulk", name: "group", value: g.id, "aria-label": "Choose " + (g.reason || g.id) })) : "", h("td", { class: "n" }, g.matching ? [g.matching, h("span", { class: "dim" }, ` of ${g.count}`)] : g.count), h("td", { class: "n" }, g.users || ""), h("td", {}, spark(g.trend)), h("td", { class: "what" }, groupLink(g), g.assignee ? h("span", { class: "dim" }, g.assignee + " ") : "", outside(g.ticket, "issue")),
+          h("td", { class: "dim date" }, h("span", {}, day(g.first_seen)), h("span", {}, day(g.last_seen))), h("td", { class: "n" }, g.builds))));
+    const bulk = may("triage") && r.groups.length ? h("form", { class: "bar", id: "bulk", "aria-label": "The chosen groups", onsubmit: async (e) => {
+      e.preventDefault();
+      const f = new FormData(bulk), body = { groups: f.getAll("group") };
+      if (f.get("state")) body.state = f.get("state");
+      if (f.get("assignee")) body.assignee = f.get("assignee");
+      if (!body.groups.length) return say("Choose groups first.");
+      await act(() => ask("groups", { method: "PUT", body: JSON.stringify(body) }), plural(body.groups.length, "group") + " changed.");
+    } }, h("label", {}, "Chosen groups are", h("select", { name: "state" }, option("", "as they are", ""), ["open", "fixed", "ignored"].map((x) => option(x, x, "")))),
+      h("label", {}, "and looked at by", h("input", { name: "assignee", maxlength: 100, autocomplete: "off" })), h("button", {}, "Change them")) : "";
+    const keep = may("triage") && query ? h("button", { type: "button", onclick: () => {
+      const name = prompt("Save this search as");
+      if (name) act(() => ask("searches", { method: "POST", body: JSON.stringify({ name, query }) }), "It was saved.");
+    } }, "Save this search") : "";
+    return [h("h2", {}, plural(r.total, "group"), params.get("build") ? " of build " + params.get("build") : ""),
+      saved.length || keep ? h("p", { class: "saved" }, saved.map((x) => [h("a", { href: "#/?" + x.query }, x.name), may("triage") ? h("button", { type: "button", class: "more", "aria-label": "Forget the search " + x.name,
+        onclick: () => act(() => ask("searches/" + x.id, { method: "DELETE" }), "It was removed.") }, "\u00d7") : "", " "]), keep) : "", form,
+      has.length ? h("p", {}, has.map((x) => [h("button", { type: "button", class: "facet", "aria-label": "Without " + x, onclick: () => toggle(x, true) }, x + " \u00d7"), " "])) : "",
+      h("div", { class: "beside" }, facetList(r.attributes, has, toggle), h("div", {}, list, bulk)),
       h("p", {}, skip ? h("button", { type: "button", onclick: () => go(Math.max(0, skip - 100)) }, "Back") : "", " ",
         skip + r.groups.length < r.total ? h("button", { type: "button", onclick: () => go(skip + 100) }, "More") : "")];
   },
 
   async g([id]) {
     const r = await ask("groups/" + encodeURIComponent(id)), g = r.group;
+    const releases = may("triage") ? (await ask("releases")).releases : [], builds = may("triage") ? (await ask("builds")).builds : [];
+    const at = (value, text) => h("option", { value, selected: value === (g.fixed_release ? "release " + g.fixed_release : g.fixed_in ? "build " + g.fixed_in : "") }, text);
     document.title = (g.reason || "Group") + " \u2013 Crashes";
     const decide = h("form", { class: "bar", onsubmit: async (e) => {
       e.preventDefault();
-      const f = new FormData(e.target);
-      await act(() => ask(`groups/${g.id}/state`, { method: "PUT", body: JSON.stringify({ state: f.get("state"), build: f.get("build") }) }), "Saved.");
+      const f = new FormData(e.target), [kind, ...name] = f.get("in").split(" "), where = kind ? { [kind]: name.join(" ") } : {};
+      await act(() => ask(`groups/${g.id}/state`, { method: "PUT", body: JSON.stringify({ state: f.get("state"), ...where }) }), "Saved.");
     } }, h("label", {}, "State", h("select", { name: "state" }, ["open", "fixed", "ignored"].map((s) => h("option", { selected: g.state === s || s === "fixed" && g.state === "regressed" }, s)))),
-      h("label", {}, "Fixed in build", h("input", { name: "build", value: g.fixed_in || "", list: "builds" })),
-      h("datalist", { id: "builds" }, r.builds.map((b) => h("option", { value: b.build }))), h("button", {}, "Save"));
+      h("label", {}, "Fixed in", h("select", { name: "in" }, at("", "whatever comes now"), h("optgroup", { label: "Releases" }, releases.slice(0, 500).map((x) => at("release " + x.release, x.release))),
+        h("optgroup", { label: "Builds" }, builds.slice(0, 200).map((x) => at("build " + x.build, short(x.build, 20) + (x.release ? ` (${x.release})` : "")))))), h("button", {}, "Save"));
+    const announce = h("form", { class: "bar", onsubmit: async (e) => {
+      e.preventDefault();
+      await act(() => ask("releases", { method: "POST", body: JSON.stringify({ release: new FormData(e.target).get("release") }) }), "It is in the list now.");
+    } }, h("label", {}, "A release that is to come", h("input", { name: "release", maxlength: 200, required: true, autocomplete: "off" })), h("button", {}, "Add to the list"));
     const note = h("form", { onsubmit: async (e) => {
       e.preventDefault();
       await act(() => ask(`groups/${g.id}/notes`, { method: "POST", body: JSON.stringify({ text: new FormData(e.target).get("text") }) }), "Noted.");
     } }, h("label", {}, "Note", h("br"), h("textarea", { name: "text", rows: 3, cols: 60, required: true })), h("br"), h("button", {}, "Add"));
-    return [h("h2", {}, g.reason, " ", state(g)), h("code", { class: "where" }, g.where),
+    const tracker = (await ask("settings")).tracker, here = location.origin + "/#/g/" + g.id;
+    const issue = tracker ? tracker.replaceAll("{title}", encodeURIComponent(g.reason || "")).replaceAll("{group}", encodeURIComponent(g.id)).replaceAll("{url}", encodeURIComponent(here)) : "";
+    const send = (path, method, body, said) => act(() => ask(`groups/${g.id}/${path}`, { method, body: body && JSON.stringify(body) }), said);
+    const mark = h("form", { class: "bar", onsubmit: (e) => { e.preventDefault(); const f = new FormData(mark); send("mark", "PUT", { assignee: f.get("assignee"), ticket: f.get("ticket").trim() }, "Noted."); } },
+      h("label", {}, "Looked at by", h("input", { name: "assignee", value: g.assignee || "", maxlength: 100, autocomplete: "off" })),
+      h("label", { class: "wide" }, "Issue", h("input", { name: "ticket", type: "url", value: g.ticket || "", maxlength: 2000, autocomplete: "off", placeholder: "https://" })), h("button", {}, "Note"),
+      issue ? h("span", {}, outside(issue, "Make an issue")) : "");
+    const merge = h("form", { class: "bar", onsubmit: (e) => { e.preventDefault(); send("merge", "PUT", { into: new FormData(merge).get("into").trim() }, "They are one group now."); } },
+      h("label", {}, "The same bug as group", h("input", { name: "into", required: true, maxlength: 64, autocomplete: "off", list: "similar" })), h("datalist", { id: "similar" }, (g.similar || []).map((x) => h("option", { value: x.group }))), h("button", {}, "Merge into it"));
+    const parts = g.into ? h("p", {}, "It was merged into ", h("a", { href: "#/g/" + g.into }, g.into), ". ", may("triage") ? h("button", { type: "button", onclick: () => send("merge", "DELETE", null, "It is a group of its own.") }, "Split") : "") :
+      (g.merged || []).length ? h("p", {}, "Merged into it: ", g.merged.map((x) => [h("a", { href: "#/g/" + x }, x), " "])) : "";
+    return [h("h2", {}, g.reason, " ", state(g)), h("code", { class: "where" }, g.where), parts,
       facts([["Dumps", String(g.count)], ["Seen", `${minute(g.first_seen)} to ${minute(g.last_seen)}`], ["Kind", g.kind], ["Programs", (g.programs || []).join(", ")],
+        ["Looked at by", g.assignee], ["Issue", outside(g.ticket)],
+        ["Affected", [g.users ? plural(g.users, "user") : "", g.machines ? plural(g.machines, "machine") : ""].filter(Boolean).join(", ")],
         ["First build", h("code", {}, g.first_build || "unknown")], ["Signature", h("code", {}, g.signature)], ["30 days", spark(g.trend)]]),
       g.similar ? h("p", {}, "Probably the same: ", g.similar.map((s) => [h("a", { href: "#/g/" + s.group }, s.group), ` (${Math.round(100 * s.score)} %) `])) : "",
-      may("triage") ? decide : "",
+      may("triage") ? [decide, announce, mark, g.into ? "" : merge] : "",
+      (r.releases || []).length ? [h("h3", {}, "Releases"), table("Releases", [["release"], ["dumps", "n"], ["30 days"], ["first"], ["last"]], r.releases.slice(0, 50).map((x) => h("tr", {},
+        h("td", {}, h("a", { href: "#/?" + new URLSearchParams({ has: "release:" + x.release }) }, x.release)), h("td", { class: "n" }, x.count), h("td", {}, x.trend ? spark(x.trend) : ""), h("td", {}, minute(x.first)), h("td", {}, minute(x.last)))))] : "",
+      (r.correlations || []).length ? [h("h3", {}, "What these dumps have more often than others"), table("Correlations", [["attribute"], ["value"], ["here", "n"], ["others", "n"], ["strength", "n"]], r.correlations.map((x) => h("tr", {},
+        h("td", {}, x.name), h("td", { class: "what" }, h("a", { href: "#/?" + new URLSearchParams({ has: x.name + ":" + x.value }) }, short(x.value, 80))), h("td", { class: "n" }, percent(x.here)), h("td", { class: "n" }, percent(x.others)),
+        h("td", { class: "n" }, h("meter", { min: 0, max: 1, value: x.strength, "aria-label": "strength" }), " " + x.strength.toFixed(2)))))] : "",
       r.report ? [h("h3", {}, "Stack of the dump that represents the group"), reportOf(r.report)] : "",
       h("h3", {}, "Builds"), table("Builds", [["build"], ["dumps", "n"], ["first"], ["last"]], r.builds.map((b) => h("tr", {}, h("td", {}, h("code", {}, b.build)), h("td", { class: "n" }, b.count), h("td", {}, minute(b.first)), h("td", {}, minute(b.last))))),
       h("h3", {}, "Dumps"), dumpTable(r.dumps),
-      h("h3", {}, "Notes"), r.notes.map((n) => h("blockquote", {}, n.text, h("div", { class: "dim" }, minute(n.at), " ", n.by || ""))),
+      h("h3", {}, "Notes"), r.notes.map((n) => h("blockquote", {}, h("div", { class: "note" }, withLinks(n.text)), h("div", { class: "dim" }, minute(n.at), " ", n.by || ""))),
       may("triage") ? note : ""];
   },
 
   async dumps(args, query) {
     const r = await ask("dumps?" + query);
-    const last = r.dumps[r.dumps.length - 1];
-    return [h("h2", {}, "Dumps, the newest first"), dumpTable(r.dumps),
-      r.dumps.length === 100 ? h("p", {}, h("a", { href: "#/dumps?before=" + encodeURIComponent(last.received) }, "Older")) : ""];
+    const last = r.dumps[r.dumps.length - 1], params = new URLSearchParams(query), has = params.getAll("has");
+    const attributes = (await ask("attributes")).attributes;
+    const toggle = (text, on) => { location.hash = "#/dumps?" + new URLSearchParams((on ? has.filter((x) => x !== text) : [...has, text]).map((x) => ["has", x])); };
+    if (last) params.set("before", last.received);
+    return [h("h2", {}, "Dumps, the newest first"), h("div", { class: "beside" }, facetList(attributes, has, toggle), h("div", {}, dumpTable(r.dumps),
+      r.dumps.length === 100 ? h("p", {}, h("a", { href: "#/dumps?" + params }, "Older")) : ""))];
   },
 
   async d([id]) {
@@ -159,7 +234,8 @@ const pages = {
       .catch((e) => stacks.querySelector(".bad") ? null : failed(about)(e)); // it is said once
     return [h("h2", {}, "Dump ", h("code", {}, d.id)),
       facts([["Name", d.name], ["Size", size(d.size)], ["Received", minute(d.received) + (d.times > 1 ? `, ${d.times} times` : "")], ["State", d.state + (d.why ? ": " + d.why : "")],
-        ["Group", d.group ? h("a", { href: "#/g/" + d.group }, d.reason || d.group) : ""], ["Fault", d.fault], ["Program", d.program], ["Build", d.build ? h("code", {}, d.build) : ""],
+        ["Group", d.group ? h("a", { href: "#/g/" + d.group }, d.reason || d.group) : ""], ["Fault", d.fault], ["Program", d.program], ["Build", d.build ? h("code", {}, d.build) : ""], ["Release", d.release],
+        ["Attributes", (d.attributes || []).map((a) => [h("a", { href: "#/dumps?" + new URLSearchParams({ has: a.name + ":" + a.value }) }, `${a.name}: ${short(a.value, 80)}`), h("br")])],
         ...Object.entries(d.annotations || {}).map(([k, v]) => [k, v])]),
       h("p", {}, h("a", { href: `/api/v1/projects/${who.project}/dumps/${d.id}/file`, download: true }, "Download"), " ",
         h("a", { href: `/api/v1/projects/${who.project}/dumps/${d.id}/report?format=html`, target: "_blank", rel: "noopener" }, "Whole report as a page"), " ",
@@ -168,19 +244,27 @@ const pages = {
   },
 
   async builds(args, query) {
-    const r = await ask("builds"), params = new URLSearchParams(query), a = params.get("a"), b = params.get("b");
+    const r = await ask("builds"), releases = (await ask("releases")).releases, params = new URLSearchParams(query), a = params.get("a"), b = params.get("b"), by = params.get("by") || "build";
+    const pickRelease = (name, now) => h("label", {}, name === "a" ? "Older release" : "Newer release", h("select", { name }, releases.slice(0, 500).map((x) => h("option", { value: x.release, selected: x.release === now }, `${short(x.release, 40)} (${x.count})`))));
+    const nameIt = (x) => { const release = prompt(`Of which release is build ${x.build}?`, x.release || ""); if (release) act(() => ask("builds/" + encodeURIComponent(x.build), { method: "PUT", body: JSON.stringify({ release }) }), "The build has a name."); };
     const pick = (name, now) => h("label", {}, name === "a" ? "Older build" : "Newer build", h("select", { name }, r.builds.map((x) => h("option", { value: x.build, selected: x.build === now }, `${short(x.build, 20)} ${x.program || ""} (${x.count})`))));
     const out = [h("h2", {}, "Builds"),
-      h("form", { class: "bar", onsubmit: (e) => { e.preventDefault(); location.hash = "#/builds?" + new URLSearchParams([...new FormData(e.target)]); } }, pick("a", a || (r.builds[1] || {}).build), pick("b", b || (r.builds[0] || {}).build), h("button", {}, "Compare"))];
+      h("form", { class: "bar", onsubmit: (e) => { e.preventDefault(); location.hash = "#/builds?" + new URLSearchParams([...new FormData(e.target)]); } }, pick("a", by === "build" && a || (r.builds[1] || {}).build), pick("b", by === "build" && b || (r.builds[0] || {}).build), h("button", {}, "Compare"))];
+    if (releases.length > 1) out.push(h("form", { class: "bar", onsubmit: (e) => { e.preventDefault(); location.hash = "#/builds?by=release&" + new URLSearchParams([...new FormData(e.target)]); } },
+      pickRelease("a", by === "release" && a || releases[1].release), pickRelease("b", by === "release" && b || releases[0].release), h("button", {}, "Compare releases")));
     if (a && b && a !== b) {
-      const c = await ask("compare?" + new URLSearchParams({ a, b }));
+      const c = await ask("compare?" + new URLSearchParams({ by, a, b }));
       out.push(h("h3", {}, "Compared"), table("Groups of two builds", [["what"], ["older", "n"], ["newer", "n"], ["why and where"]], c.groups.map((g) => h("tr", {},
         h("td", {}, h("span", { class: "badge " + (g.a === 0 ? "bad" : g.b === 0 ? "good" : "dim") }, g.a === 0 ? "new" : g.b === 0 ? "gone" : "both")),
         h("td", { class: "n" }, g.a), h("td", { class: "n" }, g.b), h("td", { class: "what" }, groupLink(g))))));
       return out;
     }
-    out.push(table("Builds", [["build"], ["program"], ["dumps", "n"], ["first"], ["last"]], r.builds.map((x) => h("tr", {},
-      h("td", {}, h("a", { href: "#/?build=" + encodeURIComponent(x.build) }, h("code", {}, x.build))), h("td", {}, x.program || ""), h("td", { class: "n" }, x.count), h("td", {}, minute(x.first)), h("td", {}, minute(x.last))))));
+    if (releases.length) out.push(h("h3", {}, "Releases"), table("Releases", [["release"], ["dumps", "n"], ["first"], ["last"]], releases.slice(0, 500).map((x) => h("tr", {},
+      h("td", {}, h("a", { href: "#/?" + new URLSearchParams({ has: "release:" + x.release }) }, x.release)), h("td", { class: "n" }, x.count), h("td", {}, x.first ? minute(x.first) : "to come"), h("td", {}, x.last ? minute(x.last) : "")))));
+    out.push(h("h3", {}, "All builds"), table("Builds", [["build"], ["release"], ["program"], ["dumps", "n"], ["first"], ["last"]], r.builds.map((x) => h("tr", {},
+      h("td", {}, h("a", { href: "#/?build=" + encodeURIComponent(x.build) }, h("code", {}, x.build))),
+      h("td", {}, x.release || "", " ", may("triage") ? h("button", { type: "button", class: "more", "aria-label": "Name build " + x.build, onclick: () => nameIt(x) }, x.release ? "rename" : "name it") : ""),
+      h("td", {}, x.program || ""), h("td", { class: "n" }, x.count), h("td", {}, minute(x.first)), h("td", {}, minute(x.last))))));
     return out;
   },
 
@@ -207,6 +291,34 @@ const pages = {
       }
     }
     return [h("h2", {}, "Upload dumps"), may("upload") ? drop : h("p", {}, "This token may not upload."), list];
+  },
+
+  async notify() {
+    if (!may("admin")) return [h("h2", {}, "Notifications"), h("p", {}, "This token may not see them.")];
+    const r = await ask("hooks");
+    const kinds = { webhook: "webhook: JSON, signed", chat: "chat: Slack, Mattermost and others", ...(r.mail ? { mail: "mail" } : {}) };
+    const events = { new: "a new group", regressed: "one that was fixed is back", spiking: "many more dumps of one than usual" };
+    const form = h("form", { class: "bar", onsubmit: async (e) => {
+      e.preventDefault();
+      const f = new FormData(form);
+      try {
+        const made = await ask("hooks", { method: "POST", body: JSON.stringify({ kind: f.get("kind"), to: f.get("to").trim(), events: f.getAll("event"), quiet: f.get("quiet").trim() }) });
+        await show(true);
+        if (made.kind !== "mail") document.getElementById("made").append("The key of its signatures, which is not shown again: ", h("code", { id: "secret" }, made.secret));
+      } catch (err) { say(err.message); }
+    } }, h("label", {}, "Kind", h("select", { name: "kind" }, Object.entries(kinds).map(([k, text]) => h("option", { value: k }, text)))),
+      h("label", { class: "wide" }, "Where to: a URL, or an address", h("input", { name: "to", required: true, maxlength: 2000, autocomplete: "off" })),
+      h("fieldset", {}, h("legend", {}, "Is told of"), Object.entries(events).map(([k, text]) => h("label", { class: "check" }, h("input", { type: "checkbox", name: "event", value: k, checked: true }), text))),
+      h("label", {}, "Quiet hours, if any", h("input", { name: "quiet", placeholder: "22:00-07:00 Europe/Berlin", maxlength: 80, autocomplete: "off" })), h("button", {}, "Add"));
+    const remove = (x) => confirm(`Tell ${x.to} nothing any more?`) && act(() => ask("hooks/" + x.id, { method: "DELETE" }), "It was removed.");
+    const tracker = h("form", { class: "bar", onsubmit: (e) => { e.preventDefault(); act(() => ask("settings", { method: "PUT", body: JSON.stringify({ tracker: new FormData(tracker).get("tracker").trim() }) }), "It was kept."); } },
+      h("label", { class: "wide" }, "New issues are made at a URL with {title}, {group} and {url}", h("input", { name: "tracker", value: (await ask("settings")).tracker, maxlength: 2000, autocomplete: "off", placeholder: "https://tracker.example/new?title={title}&body={url}" })), h("button", {}, "Keep"));
+    return [h("h2", {}, "Notifications"), h("p", { id: "made" }), form,
+      r.hooks.length === 0 ? h("p", {}, "Nobody is told of anything yet.") : table("Who is told", [["to"], ["kind"], ["of"], ["quiet hours"], ["last failure"], [""]], r.hooks.map((x) => h("tr", {},
+        h("td", { class: "what" }, x.to), h("td", {}, x.kind), h("td", {}, x.events.join(", ")), h("td", {}, x.quiet || ""),
+        h("td", {}, x.failure ? h("span", { class: "bad" }, `${minute(x.failed)}: ${x.failure}`) : "", x.dropped ? ` ${x.dropped} not sent` : ""),
+        h("td", {}, h("button", { type: "button", "aria-label": "Test " + x.to, onclick: () => act(() => ask(`hooks/${x.id}/test`, { method: "POST" }), "A test is on its way.") }, "Test"), " ",
+          h("button", { type: "button", "aria-label": "Remove " + x.to, onclick: () => remove(x) }, "Remove"))))), h("h3", {}, "Tracker of issues"), tracker];
   },
 
   async tokens() {
@@ -492,7 +604,7 @@ async function begin() {
   } catch { who = null; }
   document.getElementById("project").textContent = who ? who.project : "";
   document.getElementById("nav").hidden = !who;
-  document.getElementById("admin").hidden = !may("admin");
+  for (const a of document.querySelectorAll("nav .admin")) a.hidden = !may("admin");
   await show();
 }
 

@@ -2,6 +2,7 @@
 package work
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,7 @@ type Finished struct {
 	Result store.Result
 }
 
-// Config says what a Worker works with. All of it is required but Enter, Wanted, Idle, AtOnce, Ahead and Counted.
+// Config says what a Worker works with. All of it is required but Enter, Wanted, Hash, Idle, AtOnce, Ahead and Counted.
 type Config struct {
 	Name    string // of this worker among others
 	Store   store.Store
@@ -40,7 +41,9 @@ type Config struct {
 	// Wanted, if set, is asked about each upload when the build of its program is known, before it is analysed. If it says no, it has given the
 	// upload to others. One that is analysed alone is not asked about.
 	Wanted func(ctx context.Context, u *store.Upload, build string) bool
-	Log    *slog.Logger
+	// Hash, if set, makes of an identifier of a machine what is kept of it.
+	Hash func(ctx context.Context, project, id string) string
+	Log  *slog.Logger
 	// Idle is how long the analysis processes of a project wait for more dumps; 0 for 20 s. What they read from binaries is
 	// shared as long as they live.
 	Idle time.Duration
@@ -375,15 +378,34 @@ func (t together) Add(ctx context.Context, run int64, dumps []ledger.Dump) error
 	t.r.mu.Lock()
 	for i := range dumps {
 		if taken := t.r.taken[dumps[i].Path]; taken != nil {
-			of = append(of, Finished{taken.u.ID, resultOf(&dumps[i])})
+			of = append(of, Finished{taken.u.ID, t.r.resultOf(&taken.u, &dumps[i])})
 		}
 	}
 	t.r.mu.Unlock()
 	return t.r.w.c.Enter(ctx, t.r.project, run, dumps, of)
 }
 
-func resultOf(d *ledger.Dump) store.Result {
-	return store.Result{Group: d.Group, Fault: d.Fault, Reason: d.Reason, Program: d.Program, Build: d.Build}
+func (r *run) resultOf(u *store.Upload, d *ledger.Dump) store.Result {
+	read := make([]store.Attribute, len(d.Attributes))
+	told := map[string]string{}
+	for i, a := range d.Attributes {
+		read[i] = store.Attribute{Name: a[0], Value: a[1]}
+		told[a[0]] = a[1]
+	}
+	out := store.Result{Group: d.Group, Fault: d.Fault, Reason: d.Reason, Program: d.Program, Build: d.Build, Attributes: store.AttributesOf(u.Annotations, read)}
+	hash := func(id string) string {
+		if id == "" || r.w.c.Hash == nil {
+			return ""
+		}
+		return r.w.c.Hash(context.WithoutCancel(r.ctx), r.project, id)
+	}
+	if u.User == "" {
+		out.User = hash(store.TakeID(told, store.IDUser))
+	}
+	if u.Machine == "" {
+		out.Machine = hash(cmp.Or(d.Client, store.TakeID(told, store.IDMachine)))
+	}
+	return out
 }
 
 // Dump implements triage.Sink: the ledger has the dump.
@@ -398,7 +420,7 @@ func (r *run) Dump(d ledger.Dump, _ bool) {
 	}
 	defer signal(r.done)
 	t.release()
-	result := resultOf(&d)
+	result := r.resultOf(&t.u, &d)
 	if r.w.c.Enter != nil {
 		// The store has it.
 	} else if err := r.w.c.Store.Finish(context.WithoutCancel(r.ctx), r.project, t.u.ID, result); err != nil && !errors.Is(err, store.ErrNotFound) {

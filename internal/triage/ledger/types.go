@@ -42,6 +42,11 @@ type Dump struct {
 	Frames    []string // what happened, in parentheses, then the significant functions, innermost first
 	Group     string   // identifier of its group
 
+	// Attributes are what else is known of a dump by which it may be searched: pairs of a name and a value. A Store does not keep them.
+	Attributes [][2]string
+	// Client identifies the installation that made the dump, as Crashpad says it. A Store does not keep it.
+	Client string
+
 	// Fault says why there is no signature, and FaultKind is the kind of failure; both are empty for a dump
 	// that was analysed.
 	Fault     string

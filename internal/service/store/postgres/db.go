@@ -37,4 +37,5 @@ var dialect = tables.Dialect{
 	Hint: true,
 	Free: " AND (reserved IS NULL OR reserved < now())", FreeAgain: ", reserved = NULL",
 	Scopes: "array_to_string(scopes, ',')", ScopesOf: "string_to_array($4, ',')",
+	Lock: "SELECT pg_advisory_xact_lock(hashtextextended($1, 1668247152))",
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/corewalk/corewalk/internal/fixture/servers"
+	engine "github.com/corewalk/corewalk/internal/postgres"
 	"github.com/corewalk/corewalk/internal/service/store"
 	"github.com/corewalk/corewalk/internal/service/store/storetest"
 )
@@ -50,6 +51,29 @@ func TestStore(t *testing.T) {
 		if _, err := Use(t.Context(), own); err == nil || !strings.Contains(err.Error(), "newer version") {
 			t.Error(err)
 		}
+	})
+	t.Run("upgrade", func(t *testing.T) {
+		if _, err := pool(t, server.Connection()).Exec(t.Context(), "CREATE SCHEMA before"); err != nil {
+			t.Fatal(err)
+		}
+		own, before := pool(t, server.Schema("before")), schema
+		before.Migrations = before.Migrations[:3]
+		old, err := engine.Use(t.Context(), own, &before)
+		if err != nil {
+			t.Fatal(err)
+		}
+		storetest.Upgrade(t, func(query string) {
+			t.Helper()
+			if _, err := old.Exec(t.Context(), query); err != nil {
+				t.Fatal(err)
+			}
+		}, func() store.Store {
+			db, err := Use(t.Context(), own)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return db
+		})
 	})
 	t.Run("no server", func(t *testing.T) {
 		own := pool(t, "postgres://user:secret@127.0.0.1:1/none?connect_timeout=1")

@@ -64,4 +64,114 @@ var schema = sqldb.Schema{Store: "database", Prefix: "service_", Lock: 0x636f726
 		worker text COLLATE "C" NOT NULL REFERENCES service_workers (name) ON DELETE CASCADE,
 		PRIMARY KEY (build, worker));
 	CREATE INDEX service_builds_worker ON service_builds (worker);`,
+
+	// Attributes of dumps, and how many dumps have them. A program of the version before leaves counted as it is, and its dumps are counted later.
+	`ALTER TABLE service_uploads ADD COLUMN release text COLLATE "C" NOT NULL DEFAULT '',
+		ADD COLUMN usr text NOT NULL DEFAULT '',
+		ADD COLUMN machine text NOT NULL DEFAULT '',
+		ADD COLUMN counted boolean NOT NULL DEFAULT false;
+	CREATE INDEX service_uploads_releases ON service_uploads (project, grp, release, received);
+	CREATE INDEX service_uploads_uncounted ON service_uploads (project, id) WHERE state = 'done' AND NOT counted;
+	ALTER TABLE service_decisions ADD COLUMN release text NOT NULL DEFAULT '';
+	CREATE TABLE service_attributes (
+		project text COLLATE "C" NOT NULL,
+		id text COLLATE "C" NOT NULL,
+		name text COLLATE "C" NOT NULL,
+		value text COLLATE "C" NOT NULL,
+		received bigint NOT NULL,
+		grp text COLLATE "C" NOT NULL,
+		counted boolean NOT NULL,
+		PRIMARY KEY (project, id, name, value));
+	CREATE INDEX service_attributes_value ON service_attributes (project, name, value, received, grp);
+	CREATE TABLE service_counts (
+		project text COLLATE "C" NOT NULL,
+		grp text COLLATE "C" NOT NULL,
+		name text COLLATE "C" NOT NULL,
+		value text COLLATE "C" NOT NULL,
+		n bigint NOT NULL,
+		PRIMARY KEY (project, grp, name, value)) WITH (fillfactor = 70);
+	CREATE INDEX service_counts_value ON service_counts (project, name, value);
+	CREATE TABLE service_names (
+		project text COLLATE "C" NOT NULL,
+		name text COLLATE "C" NOT NULL,
+		n bigint NOT NULL,
+		PRIMARY KEY (project, name));
+	CREATE TABLE service_releases (
+		project text COLLATE "C" NOT NULL,
+		release text COLLATE "C" NOT NULL,
+		first bigint NOT NULL,
+		last bigint NOT NULL,
+		PRIMARY KEY (project, release));
+	CREATE TABLE service_affected (
+		project text COLLATE "C" NOT NULL,
+		grp text COLLATE "C" NOT NULL,
+		kind text NOT NULL,
+		who text NOT NULL,
+		PRIMARY KEY (project, grp, kind, who));
+	CREATE TABLE service_build_names (
+		project text COLLATE "C" NOT NULL,
+		build text COLLATE "C" NOT NULL,
+		release text NOT NULL,
+		PRIMARY KEY (project, build));
+	CREATE TABLE service_keys (
+		project text COLLATE "C" PRIMARY KEY,
+		key bytea NOT NULL);`,
+
+	// Who is told of what happens to groups, what they are still to be told, and what they were.
+	`CREATE TABLE service_hooks (
+		id text COLLATE "C" PRIMARY KEY,
+		project text COLLATE "C" NOT NULL,
+		kind text NOT NULL,
+		target text NOT NULL,
+		secret text NOT NULL,
+		events text NOT NULL,
+		quiet text NOT NULL,
+		created bigint NOT NULL,
+		by text NOT NULL,
+		failure text NOT NULL DEFAULT '',
+		failed bigint NOT NULL DEFAULT 0,
+		dropped bigint NOT NULL DEFAULT 0);
+	CREATE TABLE service_notices (
+		id text COLLATE "C" PRIMARY KEY,
+		project text COLLATE "C" NOT NULL,
+		hook text COLLATE "C" NOT NULL,
+		event text NOT NULL,
+		grp text COLLATE "C" NOT NULL,
+		at bigint NOT NULL,
+		due bigint NOT NULL,
+		attempts integer NOT NULL);
+	CREATE INDEX service_notices_due ON service_notices (due);
+	CREATE INDEX service_notices_hook ON service_notices (hook);
+	CREATE TABLE service_noticed (
+		project text COLLATE "C" NOT NULL,
+		grp text COLLATE "C" NOT NULL,
+		event text NOT NULL,
+		at bigint NOT NULL,
+		PRIMARY KEY (project, grp, event));`,
+
+	// What people do with groups. own is the group of a dump that was merged into another.
+	`ALTER TABLE service_uploads ADD COLUMN own text COLLATE "C" NOT NULL DEFAULT '';
+	CREATE INDEX service_uploads_own ON service_uploads (project, own) WHERE own <> '';
+	CREATE TABLE service_marks (
+		project text COLLATE "C" NOT NULL,
+		grp text COLLATE "C" NOT NULL,
+		assignee text NOT NULL,
+		ticket text NOT NULL,
+		PRIMARY KEY (project, grp));
+	CREATE TABLE service_merged (
+		project text COLLATE "C" NOT NULL,
+		grp text COLLATE "C" NOT NULL,
+		target text COLLATE "C" NOT NULL,
+		PRIMARY KEY (project, grp));
+	CREATE TABLE service_settings (
+		project text COLLATE "C" NOT NULL,
+		name text COLLATE "C" NOT NULL,
+		value text NOT NULL,
+		PRIMARY KEY (project, name));
+	CREATE TABLE service_searches (
+		id text COLLATE "C" PRIMARY KEY,
+		project text COLLATE "C" NOT NULL,
+		name text NOT NULL,
+		query text NOT NULL,
+		by text NOT NULL);`,
 }}

@@ -82,3 +82,28 @@ func TestPrivate(t *testing.T) {
 		}
 	}
 }
+
+// A database of the version before is upgraded, also while a program of that version uses it.
+func TestUpgrade(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "service.db")
+	before := schema
+	before.Migrations = before.Migrations[:1]
+	old, err := engine.Open(t.Context(), path, &before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer old.Close()
+	storetest.Upgrade(t, func(query string) {
+		t.Helper()
+		if _, err := old.Exec(t.Context(), query); err != nil {
+			t.Fatal(err)
+		}
+	}, func() store.Store {
+		db, err := Open(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { db.Close() })
+		return db
+	})
+}

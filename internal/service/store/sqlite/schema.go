@@ -53,4 +53,114 @@ var schema = sqldb.Schema{Store: "database", Migrations: []string{
 		at INTEGER NOT NULL,
 		by TEXT NOT NULL);
 	CREATE INDEX notes_group ON notes (project, grp);`,
+
+	// Attributes of dumps, and how many dumps have them. A program of the version before leaves counted as it is, and its dumps are counted later.
+	`ALTER TABLE uploads ADD COLUMN release TEXT NOT NULL DEFAULT '';
+	ALTER TABLE uploads ADD COLUMN usr TEXT NOT NULL DEFAULT '';
+	ALTER TABLE uploads ADD COLUMN machine TEXT NOT NULL DEFAULT '';
+	ALTER TABLE uploads ADD COLUMN counted INTEGER NOT NULL DEFAULT 0;
+	CREATE INDEX uploads_releases ON uploads (project, grp, release, received);
+	CREATE INDEX uploads_uncounted ON uploads (project, id) WHERE state = 'done' AND NOT counted;
+	ALTER TABLE decisions ADD COLUMN release TEXT NOT NULL DEFAULT '';
+	CREATE TABLE attributes (
+		project TEXT NOT NULL,
+		id TEXT NOT NULL,
+		name TEXT NOT NULL,
+		value TEXT NOT NULL,
+		received INTEGER NOT NULL,
+		grp TEXT NOT NULL,
+		counted INTEGER NOT NULL,
+		PRIMARY KEY (project, id, name, value)) WITHOUT ROWID;
+	CREATE INDEX attributes_value ON attributes (project, name, value, received, grp);
+	CREATE TABLE counts (
+		project TEXT NOT NULL,
+		grp TEXT NOT NULL,
+		name TEXT NOT NULL,
+		value TEXT NOT NULL,
+		n INTEGER NOT NULL,
+		PRIMARY KEY (project, grp, name, value)) WITHOUT ROWID;
+	CREATE INDEX counts_value ON counts (project, name, value);
+	CREATE TABLE names (
+		project TEXT NOT NULL,
+		name TEXT NOT NULL,
+		n INTEGER NOT NULL,
+		PRIMARY KEY (project, name)) WITHOUT ROWID;
+	CREATE TABLE releases (
+		project TEXT NOT NULL,
+		release TEXT NOT NULL,
+		first INTEGER NOT NULL,
+		last INTEGER NOT NULL,
+		PRIMARY KEY (project, release)) WITHOUT ROWID;
+	CREATE TABLE affected (
+		project TEXT NOT NULL,
+		grp TEXT NOT NULL,
+		kind TEXT NOT NULL,
+		who TEXT NOT NULL,
+		PRIMARY KEY (project, grp, kind, who)) WITHOUT ROWID;
+	CREATE TABLE build_names (
+		project TEXT NOT NULL,
+		build TEXT NOT NULL,
+		release TEXT NOT NULL,
+		PRIMARY KEY (project, build)) WITHOUT ROWID;
+	CREATE TABLE keys (
+		project TEXT PRIMARY KEY,
+		key BLOB NOT NULL) WITHOUT ROWID;`,
+
+	// Who is told of what happens to groups, what they are still to be told, and what they were.
+	`CREATE TABLE hooks (
+		id TEXT PRIMARY KEY,
+		project TEXT NOT NULL,
+		kind TEXT NOT NULL,
+		target TEXT NOT NULL,
+		secret TEXT NOT NULL,
+		events TEXT NOT NULL,
+		quiet TEXT NOT NULL,
+		created INTEGER NOT NULL,
+		by TEXT NOT NULL,
+		failure TEXT NOT NULL DEFAULT '',
+		failed INTEGER NOT NULL DEFAULT 0,
+		dropped INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
+	CREATE TABLE notices (
+		id TEXT PRIMARY KEY,
+		project TEXT NOT NULL,
+		hook TEXT NOT NULL,
+		event TEXT NOT NULL,
+		grp TEXT NOT NULL,
+		at INTEGER NOT NULL,
+		due INTEGER NOT NULL,
+		attempts INTEGER NOT NULL) WITHOUT ROWID;
+	CREATE INDEX notices_due ON notices (due);
+	CREATE INDEX notices_hook ON notices (hook);
+	CREATE TABLE noticed (
+		project TEXT NOT NULL,
+		grp TEXT NOT NULL,
+		event TEXT NOT NULL,
+		at INTEGER NOT NULL,
+		PRIMARY KEY (project, grp, event)) WITHOUT ROWID;`,
+
+	// What people do with groups. own is the group of a dump that was merged into another.
+	`ALTER TABLE uploads ADD COLUMN own TEXT NOT NULL DEFAULT '';
+	CREATE INDEX uploads_own ON uploads (project, own) WHERE own <> '';
+	CREATE TABLE marks (
+		project TEXT NOT NULL,
+		grp TEXT NOT NULL,
+		assignee TEXT NOT NULL,
+		ticket TEXT NOT NULL,
+		PRIMARY KEY (project, grp)) WITHOUT ROWID;
+	CREATE TABLE merged (
+		project TEXT NOT NULL,
+		grp TEXT NOT NULL,
+		target TEXT NOT NULL,
+		PRIMARY KEY (project, grp)) WITHOUT ROWID;
+	CREATE TABLE settings (
+		project TEXT NOT NULL,
+		name TEXT NOT NULL,
+		value TEXT NOT NULL,
+		PRIMARY KEY (project, name)) WITHOUT ROWID;
+	CREATE TABLE searches (
+		id TEXT PRIMARY KEY,
+		project TEXT NOT NULL,
+		name TEXT NOT NULL,
+		query TEXT NOT NULL,
+		by TEXT NOT NULL) WITHOUT ROWID;`,
 }}

@@ -54,7 +54,7 @@ func Bench(b *testing.B, db store.Store) {
 	do("days", func() error { _, err := db.Days(ctx, "p", ids, at); return err })
 	do("builds", func() error { _, err := db.Builds(ctx, "p", ""); return err })
 	do("builds-group", func() error { _, err := db.Builds(ctx, "p", ids[7]); return err })
-	do("shared", func() error { _, err := db.Shared(ctx, "p", builds[:20]); return err })
+	do("shared", func() error { _, err := db.Shared(ctx, "p", "build", builds[:20]); return err })
 	do("decisions", func() error { _, err := db.Decisions(ctx, "p"); return err })
 	do("add-take-finish", one)
 }

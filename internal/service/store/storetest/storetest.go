@@ -19,6 +19,7 @@ import (
 func Run(t *testing.T, open func(t *testing.T) store.Store) {
 	for name, test := range map[string]func(*testing.T, store.Store){
 		"recover": testRecover, "projects": testProjects, "whole": testWhole, "tokens": testTokens, "groups": testGroups, "at once": testAtOnce, "hostile": testHostile, "hostile read": testHostileRead,
+		"counts": testCounts, "counts at once": testCountsAtOnce, "build names": testBuildNames, "many values": testManyValues, "hooks": testHooks, "merge": testMerge, "marks": testMarks,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t)) })
 	}
@@ -227,7 +228,7 @@ func testGroups(t *testing.T, db store.Store) {
 	if all, err := db.Builds(ctx, "p", ""); err != nil || len(all) != 2 || all[0].Count != 6 {
 		t.Error(all, err)
 	}
-	shared, err := db.Shared(ctx, "p", []string{"b1", "b0"})
+	shared, err := db.Shared(ctx, "p", "build", []string{"b1", "b0"})
 	if got := fmt.Sprint(shared); err != nil || got != "map[g0:[3 3] g1:[3 3]]" {
 		t.Error(got, err)
 	}
@@ -370,7 +371,7 @@ func testHostileRead(t *testing.T, db store.Store) {
 			fail("builds", len(builds), err)
 		}
 		// A list of builds that are no text need not be found.
-		if shared, err := db.Shared(ctx, "p", []string{build}); err != nil || len(shared[id]) != 1 && utf8.ValidString(build) {
+		if shared, err := db.Shared(ctx, "p", "build", []string{build}); err != nil || len(shared[id]) != 1 && utf8.ValidString(build) {
 			fail("shared", len(shared), err)
 		}
 		err = errors.Join(db.AddNote(ctx, "p", id, store.Note{Text: text, By: text}), db.Decide(ctx, "p", id, store.Decision{State: store.Fixed, Build: text, By: text}),

@@ -59,9 +59,9 @@ func (d *DB) RemoveToken(ctx context.Context, id string) error {
 
 // Decide implements Store.
 func (d *DB) Decide(ctx context.Context, project, group string, c store.Decision) error {
-	_, err := d.conn.Exec(ctx, `INSERT INTO @decisions (project, grp, state, build, at, by) VALUES ($1, $2, $3, $4, $5, $6)
-		ON CONFLICT (project, grp) DO UPDATE SET state = excluded.state, build = excluded.build, at = excluded.at, by = excluded.by`,
-		project, group, c.State, c.Build, sqldb.Nanos(c.At), c.By)
+	_, err := d.conn.Exec(ctx, `INSERT INTO @decisions (project, grp, state, build, at, by, release) VALUES ($1, $2, $3, $4, $5, $6, $7)
+		ON CONFLICT (project, grp) DO UPDATE SET state = excluded.state, build = excluded.build, release = excluded.release, at = excluded.at, by = excluded.by`,
+		project, group, c.State, c.Build, sqldb.Nanos(c.At), c.By, c.Release)
 	return err
 }
 
@@ -71,10 +71,10 @@ func (d *DB) Decisions(ctx context.Context, project string) (map[string]store.De
 	var group string
 	var c store.Decision
 	var at int64
-	err := d.conn.Query(ctx, sqldb.Into([]any{&group, &c.State, &c.Build, &at, &c.By}, func() {
+	err := d.conn.Query(ctx, sqldb.Into([]any{&group, &c.State, &c.Build, &at, &c.By, &c.Release}, func() {
 		c.At = sqldb.Moment(at)
 		out[group] = c
-	}), "SELECT grp, state, build, at, by FROM @decisions WHERE project = $1", project)
+	}), "SELECT grp, state, build, at, by, release FROM @decisions WHERE project = $1", project)
 	return out, err
 }
 
@@ -121,22 +121,4 @@ func (d *DB) Builds(ctx context.Context, project, group string) (list []store.Bu
 		list = append(list, b)
 	}), "SELECT build, max(program), count(*), min(received), max(received) AS last FROM "+from+" AND build > '' GROUP BY build ORDER BY last DESC, build", args...)
 	return list, err
-}
-
-// Shared implements Store.
-func (d *DB) Shared(ctx context.Context, project string, builds []string) (map[string][]int, error) {
-	out := map[string][]int{}
-	var group, build string
-	var n int
-	err := d.conn.Query(ctx, sqldb.Into([]any{&group, &build, &n}, func() {
-		if out[group] == nil {
-			out[group] = make([]int, len(builds))
-		}
-		for i, b := range builds {
-			if b == build {
-				out[group][i] = n
-			}
-		}
-	}), "SELECT grp, build, count(*) FROM @uploads WHERE project = $1 AND grp <> '' AND build = ANY($2) GROUP BY grp, build", project, builds)
-	return out, err
 }

@@ -9,7 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
+	"strings"
 
 	"github.com/corewalk/corewalk/internal/service/store"
 	"github.com/corewalk/corewalk/internal/sqldb"
@@ -29,10 +29,12 @@ type Dialect struct {
 	Hint bool
 	// Free is another condition on what Take takes, and FreeAgain what else Again sets.
 	Free, FreeAgain string
-	// ByBuild and ByGroup follow the table of uploads where those of a build, or of a group by their builds, are asked for.
-	ByBuild, ByGroup string
+	// ByBuild, ByGroup and ByRelease follow the table of uploads where those of a build, or of a group by their builds or releases, are asked for.
+	ByBuild, ByGroup, ByRelease string
 	// Scopes are a token's with commas between them, ScopesOf what is stored of the argument $4.
 	Scopes, ScopesOf string
+	// Lock, if set, is a statement that lets one transaction at a time count dumps of a project.
+	Lock string
 }
 
 // New returns the store in a database, which it closes.
@@ -41,13 +43,18 @@ func New(conn sqldb.Conn, dialect *Dialect) *DB { return &DB{conn, dialect} }
 // Close implements Store.
 func (d *DB) Close() error { return d.conn.Close() }
 
+// Together calls do with a store whose changes are one transaction: many at a time cost less.
+func (d *DB) Together(ctx context.Context, do func(store.Store) error) error {
+	return d.conn.Tx(ctx, func(tx sqldb.Conn) error { return do(New(tx, d.dialect)) })
+}
+
 // Columns are those of an upload, as List expects them.
-const Columns = "project, id, sha256, name, size, received, times, annotations, state, attempts, alone, why, grp, fault, reason, program, build"
+const Columns = "project, id, sha256, name, size, received, times, annotations, state, attempts, alone, why, grp, fault, reason, program, build, release, usr, machine"
 
 func scan(r sqldb.Row, u *store.Upload) error {
 	var received int64
 	var notes []byte
-	if err := r.Scan(&u.Project, &u.ID, &u.SHA256, (*sqldb.Raw)(&u.Name), &u.Size, &received, &u.Times, &notes, &u.State, &u.Attempts, &u.Alone, &u.Why, &u.Group, &u.Fault, &u.Reason, &u.Program, &u.Build); err != nil {
+	if err := r.Scan(&u.Project, &u.ID, &u.SHA256, (*sqldb.Raw)(&u.Name), &u.Size, &received, &u.Times, &notes, &u.State, &u.Attempts, &u.Alone, &u.Why, &u.Group, &u.Fault, &u.Reason, &u.Program, &u.Build, &u.Release, &u.User, &u.Machine); err != nil {
 		return err
 	}
 	u.Received = sqldb.Moment(received)
@@ -98,15 +105,15 @@ func (d *DB) AddUpload(ctx context.Context, u store.Upload) (store.Upload, error
 	if err != nil {
 		return u, err
 	}
-	column, value, args := ", hint", ", $8", []any{u.Project, u.ID, u.SHA256, sqldb.Raw(u.Name), u.Size, sqldb.Nanos(u.Received), sqldb.Raw(notes), store.Hint(&u)}
+	column, value, args := ", hint", ", $10", []any{u.Project, u.ID, u.SHA256, sqldb.Raw(u.Name), u.Size, sqldb.Nanos(u.Received), sqldb.Raw(notes), u.User, u.Machine, store.Hint(&u)}
 	if !d.dialect.Hint {
-		column, value, args = "", "", args[:7]
+		column, value, args = "", "", args[:9]
 	}
 	return d.One(ctx, fmt.Sprintf(addUpload, column, value), args...)
 }
 
 // addUpload has the column and the value of the hint, if there is one.
-const addUpload = `INSERT INTO @uploads AS u (project, id, sha256, name, size, received, annotations, state%s) VALUES ($1, $2, $3, $4, $5, $6, $7, 'waiting'%s)
+const addUpload = `INSERT INTO @uploads AS u (project, id, sha256, name, size, received, annotations, usr, machine, state%s) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'waiting'%s)
 	ON CONFLICT (project, id) DO UPDATE SET times = u.times + 1 RETURNING ` + Columns
 
 // Upload implements Store.
@@ -126,24 +133,41 @@ func (d *DB) Upload(ctx context.Context, project, id string) (store.Upload, erro
 
 // Uploads implements Store.
 func (d *DB) Uploads(ctx context.Context, project string, q store.Query) ([]store.Upload, error) {
-	where, args := "project = $1", []any{project}
+	from, where, args := "@uploads u", "u.project = $1", []any{project}
 	add := func(cond string, arg any) {
 		args = append(args, arg)
 		where += fmt.Sprintf(" AND %s $%d", cond, len(args))
 	}
+	order := "u"
+	if len(q.Has) > 0 { // the newest of those with the first attribute are read in their order
+		from, where, order = "@attributes a CROSS JOIN @uploads u", where+" AND a.project = $1 AND u.project = a.project AND u.id = a.id", "a"
+		has, err := d.rarest(ctx, project, q.Has)
+		if err != nil {
+			return nil, err
+		}
+		for i, a := range has {
+			if i == 0 {
+				add("a.name =", a.Name)
+				add("a.value =", a.Value)
+				continue
+			}
+			args = append(args, a.Name, a.Value)
+			where += fmt.Sprintf(" AND EXISTS (SELECT 1 FROM @attributes b WHERE b.project = u.project AND b.id = u.id AND b.name = $%d AND b.value = $%d)", len(args)-1, len(args))
+		}
+	}
 	if q.State != "" {
-		add("state =", q.State)
+		add("u.state =", q.State)
 	}
 	if q.Group != "" {
-		add("grp =", q.Group)
+		add("u.grp =", q.Group)
 	}
 	if !q.Before.IsZero() {
-		add("received <", sqldb.Nanos(q.Before))
+		add(order+".received <", sqldb.Nanos(q.Before))
 	}
 	if q.Limit <= 0 {
 		q.Limit = 100
 	}
-	return d.List(ctx, fmt.Sprintf("SELECT %s FROM @uploads WHERE %s ORDER BY received DESC, id LIMIT %d", Columns, where, q.Limit), args...)
+	return d.List(ctx, fmt.Sprintf("SELECT u.%s FROM %s WHERE %s ORDER BY %[4]s.received DESC, %[4]s.id LIMIT %[5]d", strings.ReplaceAll(Columns, ", ", ", u."), from, where, order, q.Limit), args...)
 }
 
 // Counts implements Store.
@@ -172,12 +196,6 @@ func (d *DB) TakeWhere(ctx context.Context, which string, args ...any) (store.Up
 		err = store.ErrNone
 	}
 	return u, err
-}
-
-// Finish implements Store.
-func (d *DB) Finish(ctx context.Context, project, id string, r store.Result) error {
-	return d.Change(ctx, "dump", id, "UPDATE @uploads SET state = 'done', worker = '', why = '', grp = $1, fault = $2, reason = $3, program = $4, build = $5 WHERE project = $6 AND id = $7",
-		r.Group, r.Fault, r.Reason, r.Program, r.Build, project, id)
 }
 
 // GiveBack implements Store.
@@ -217,15 +235,4 @@ func (d *DB) RecoverAll(ctx context.Context, alive func(worker string) bool) (ba
 // Again implements Store.
 func (d *DB) Again(ctx context.Context, project, id string) error {
 	return d.Change(ctx, "dump", id, "UPDATE @uploads SET state = 'waiting', deaths = 0, why = ''"+d.dialect.FreeAgain+" WHERE project = $1 AND id = $2 AND state <> 'working'", project, id)
-}
-
-// Forget implements Store.
-func (d *DB) Forget(ctx context.Context, project string, before time.Time, n int) ([]store.Upload, error) {
-	return d.List(ctx, `DELETE FROM @uploads WHERE (project, id) IN
-		(SELECT project, id FROM @uploads WHERE project = $1 AND received < $2 AND state <> 'working' ORDER BY received LIMIT $3 FOR UPDATE SKIP LOCKED) RETURNING `+Columns, project, sqldb.Nanos(before), n)
-}
-
-// Remove implements Store.
-func (d *DB) Remove(ctx context.Context, project, id string) error {
-	return d.Change(ctx, "dump", id, "DELETE FROM @uploads WHERE project = $1 AND id = $2", project, id)
 }

@@ -1,7 +1,9 @@
-package debuginfod
+// Package reach keeps clients from being led to addresses that are nearer to this machine than those that they were told of.
+package reach
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -12,16 +14,16 @@ import (
 	"syscall"
 )
 
-// A depth says how near to this machine an address is. A server must not make corewalk ask
+// A Depth says how near to this machine an address is. A server must not make corewalk ask
 // addresses that are nearer than the servers that the user named: it could use corewalk to
 // reach services that trust every program of this machine or network.
-type depth int
+type Depth int
 
 const (
-	deepPublic  depth = iota
-	deepPrivate       // in a private network
-	deepLocal         // on this machine
-	deepNever         // of this link only: where clouds tell machines their secrets
+	Public  Depth = iota
+	Private       // in a private network
+	Local         // on this machine
+	never         // of this link only: where clouds tell machines their secrets
 )
 
 // isShared reports whether an address is in 100.64.0.0/10, where providers have addresses of their own (RFC 6598).
@@ -72,34 +74,40 @@ func contained(ip netip.Addr) (netip.Addr, bool) {
 // azureHost is where Azure's machines ask for their secrets. It is the same in all of its networks, and not of the link.
 var azureHost = netip.MustParseAddr("168.63.129.16")
 
-func depthOf(ip netip.Addr) depth {
+func depthOf(ip netip.Addr) Depth {
 	ip = ip.Unmap().WithZone("")
 	if v4, ok := contained(ip); ok {
-		return max(deepPrivate, depthOf(v4)) // who goes through a gateway is in its network
+		return max(Private, depthOf(v4)) // who goes through a gateway is in its network
 	}
 	switch {
 	case ip == azureHost:
-		return deepNever
+		return never
 	case ip.IsLinkLocalUnicast(), ip.IsMulticast():
-		return deepNever
+		return never
 	case ip.IsLoopback(), ip.IsUnspecified():
-		return deepLocal
+		return Local
 	case ip.IsPrivate(), isShared(ip):
-		return deepPrivate
+		return Private
 	}
-	return deepPublic
+	return Public
 }
 
-// reach is how deep a client's redirections may lead: as deep as the servers and proxies
+// ErrInward is the error for an address that is nearer than allowed.
+var ErrInward = errors.New("leads into a local network: refused")
+
+// A Reach is how deep a client's connections may lead: as deep as the servers and proxies
 // that the user named are. Its zero value allows public addresses.
-type reach struct {
+type Reach struct {
 	mu    sync.Mutex      // guards the two below; no other lock is taken inside
 	named map[string]bool // host:port
-	most  depth           // of the named servers, as far as there were connections
+	most  Depth           // of the named servers, as far as there were connections
 }
 
-// name adds an address that the user named.
-func (r *reach) name(u *url.URL) {
+// To returns a Reach of which no server is named, for addresses up to a depth.
+func To(most Depth) *Reach { return &Reach{most: most} }
+
+// Name adds an address that the user named.
+func (r *Reach) Name(u *url.URL) {
 	port := u.Port()
 	if port == "" {
 		port = map[string]string{"http": "80", "https": "443", "socks5": "1080", "socks5h": "1080"}[u.Scheme]
@@ -112,18 +120,18 @@ func (r *reach) name(u *url.URL) {
 	r.named[net.JoinHostPort(strings.ToLower(u.Hostname()), port)] = true
 }
 
-// proxy is http.ProxyFromEnvironment.
-func (r *reach) proxy(req *http.Request) (*url.URL, error) {
+// Proxy is http.ProxyFromEnvironment.
+func (r *Reach) Proxy(req *http.Request) (*url.URL, error) {
 	u, err := http.ProxyFromEnvironment(req)
 	if u != nil {
-		r.name(u)
+		r.Name(u)
 	}
 	return u, err
 }
 
-// dialer returns a function that connects to addresses that the user named, and to no
+// Dialer returns a function that connects to addresses that the user named, and to no
 // others that are deeper. It looks at the address and not at the name, which may have any.
-func (r *reach) dialer(d *net.Dialer) func(ctx context.Context, network, addr string) (net.Conn, error) {
+func (r *Reach) Dialer(d *net.Dialer) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		r.mu.Lock()
 		named := r.named[strings.ToLower(addr)]
@@ -147,17 +155,17 @@ func (r *reach) dialer(d *net.Dialer) func(ctx context.Context, network, addr st
 }
 
 // check returns an error for an address that redirections must not lead to.
-func (r *reach) check(ip netip.Addr) error {
+func (r *Reach) check(ip netip.Addr) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if d := depthOf(ip); d > min(r.most, deepLocal) {
-		return fmt.Errorf("%w: %s", errInward, ip)
+	if d := depthOf(ip); d > min(r.most, Local) {
+		return fmt.Errorf("%w: %s", ErrInward, ip)
 	}
 	return nil
 }
 
-// allows is check for a host that is written as an address. A proxy would connect to it.
-func (r *reach) allows(host string) error {
+// Allows is check for a host that is written as an address. A proxy would connect to it.
+func (r *Reach) Allows(host string) error {
 	if strings.EqualFold(host, "localhost") {
 		host = "127.0.0.1"
 	}

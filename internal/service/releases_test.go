@@ -1,0 +1,187 @@
+package service_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/corewalk/corewalk/internal/service"
+)
+
+// sendWith sends a dump with fields, as query parameters.
+func (w *world) sendWith(text, query string) dump {
+	w.t.Helper()
+	var d dump
+	w.want(202, &d, "POST", "/api/v1/projects/a/dumps?"+query, text)
+	return w.analysed(d.ID)
+}
+
+// Releases are an order: what was fixed in one regresses with it and with later ones, by their numbers.
+func TestReleases(t *testing.T) {
+	w := start(t, nil)
+	p := "/api/v1/projects/a/"
+	w.sendWith("group g1 build b1 1", "version=1.2")
+	w.sendWith("group g1 build b2 2", "version=1.9")
+	w.sendWith("group g2 build b2 3", "version=1.9")
+	for _, body := range []string{`{"state":"fixed","release":"1.10"}`, `{"state":"fixed","release":"1.9 "}`, `{"state":"fixed","release":"1.9","build":"b2"}`, `{"state":"fixed","build":"1.9"}`} {
+		w.want(400, nil, "PUT", p+"groups/g1/state", body)
+	}
+	w.want(204, nil, "POST", p+"releases", `{"release":"1.10"}`) // it is to come
+	for _, body := range []string{`{"release":""}`, `{"release":"a\nb"}`, `{"release":"` + strings.Repeat("x", 201) + `"}`} {
+		w.want(400, nil, "POST", p+"releases", body)
+	}
+	w.want(204, nil, "PUT", p+"groups/g1/state", `{"state":"fixed","release":"1.10"}`)
+	w.groups("", "g1 2 fixed", "g2 1 open")
+	w.sendWith("group g1 build b2 4", "version=1.9") // an older one
+	w.groups("", "g1 3 fixed", "g2 1 open")
+	w.sendWith("group g1 build b3 5", "version=1.10")
+	w.groups("", "g1 4 regressed", "g2 1 open")
+	w.want(204, nil, "PUT", p+"groups/g2/state", `{"state":"fixed","release":"1.9"}`)
+	w.groups("?state=fixed", "g2 1 fixed")
+	w.sendWith("group g2 build b4 6", "version=2.0")
+	w.groups("?state=regressed", "g1 4 regressed", "g2 2 regressed")
+
+	var list struct {
+		Releases []struct {
+			Release string
+			Count   int
+			Trend   []int
+		}
+	}
+	w.want(200, &list, "GET", p+"releases", "")
+	if got := fmt.Sprint(list.Releases); got != "[{2.0 1 []} {1.10 1 []} {1.9 3 []} {1.2 1 []}]" {
+		t.Error(got)
+	}
+	w.want(200, &list, "GET", p+"groups/g1", "")
+	if r := list.Releases; len(r) != 3 || r[0].Release != "1.10" || r[1].Count != 2 || len(r[1].Trend) != 30 || r[1].Trend[29] != 2 {
+		t.Errorf("%+v", r)
+	}
+	var both struct {
+		Groups []struct {
+			ID   string
+			A, B int
+		}
+	}
+	w.want(200, &both, "GET", p+"compare?by=release&a=1.2&b=1.9", "")
+	if got := fmt.Sprint(both.Groups); got != "[{g2 0 1} {g1 1 2}]" {
+		t.Error(got)
+	}
+	w.groups("?release=1.9", "g1 4 regressed", "g2 2 regressed")
+	w.groups("?release=1.2", "g1 4 regressed")
+}
+
+// Builds have names: by the interface, and by the command line.
+func TestNamesOfBuilds(t *testing.T) {
+	w := start(t, func(c *service.Config) { c.Versions = map[string]string{"b2": "2.0"} })
+	p := "/api/v1/projects/a/"
+	w.send("group g1 build b1")
+	w.send("group g1 build b2")
+	w.want(204, nil, "PUT", p+"builds/b1", `{"release":"1.0"}`)
+	w.want(400, nil, "PUT", p+"builds/b1", `{"release":""}`)
+	w.groups("?release=1.0", "g1 2 open")
+	w.groups("?release=2.0", "g1 2 open")
+	var list struct {
+		Builds []struct{ Build, Release string }
+	}
+	w.want(200, &list, "GET", p+"builds", "")
+	if got := fmt.Sprint(list.Builds); got != "[{b2 2.0} {b1 1.0}]" {
+		t.Error(got)
+	}
+}
+
+// What comes with a dump is searched, counted and compared, whatever client sent it; who a user is is not kept.
+func TestAttributes(t *testing.T) {
+	w := start(t, nil)
+	key := "?token=" + w.token["a upload"]
+	p := "/api/v1/projects/a/"
+	post := func(fields map[string]string, text string) dump {
+		t.Helper()
+		body, kind := form(t, fields, map[string]string{"upload_file_minidump": text})
+		status, id, _ := w.do("", "POST", "/api/a/minidump"+key, strings.NewReader(body), "Content-Type", kind)
+		if status != 200 {
+			t.Fatal(status, id)
+		}
+		return w.analysed(id)
+	}
+	const who = "jane.doe-4711"
+	for i, fields := range []map[string]string{
+		{"prod": "Shop", "ver": "1.3", "guid": "{0B-" + who + "}", "gpu": "<b>x</b>"},
+		{"sentry": `{"release":"1.3","environment":"beta","tags":{"gpu":"<b>x</b>"},"user":{"id":"` + who + `"}}`},
+		{"sentry[release]": "1.3", "sentry[tags][gpu]": "<b>x</b>", "sentry[user][id]": strings.ToUpper(who)},
+		{"sentry__1": `{"release":"1.3","tags":[["gpu","<b>x</b>"]],"us`, "sentry__2": `er":{"id":7}}`},
+	} {
+		d := post(fields, fmt.Sprint("group g1 build b1 ", i))
+		if strings.Contains(strings.ToLower(fmt.Sprint(d.Annotations)), who) {
+			t.Errorf("the user is kept: %v", d.Annotations)
+		}
+		var one struct {
+			Release    string
+			Attributes []struct{ Name, Value string }
+		}
+		w.want(200, &one, "GET", p+"dumps/"+d.ID, "")
+		if one.Release != "1.3" || !strings.Contains(fmt.Sprint(one.Attributes), "{gpu <b>x</b>}") {
+			t.Errorf("%d: %+v", i, one)
+		}
+	}
+	for i := range 12 {
+		post(map[string]string{"version": "1.2", "gpu": "y"}, fmt.Sprint("group g2 build b1 ", i))
+	}
+	w.send("group g3 build b1 told JANE.DOE-4711") // the program told Crashpad
+	w.groups("?has=gpu:%3Cb%3Ex%3C/b%3E&has=channel:beta", "g1 4 open")
+	w.groups("?has=gpu:y&release=1.3")
+	w.want(400, nil, "GET", p+"groups?has=gpu", "")
+	w.want(400, nil, "GET", p+"groups?"+strings.Repeat("&has=a:b", 9), "")
+	var list struct{ Dumps []dump }
+	if w.want(200, &list, "GET", p+"dumps?has=gpu:y&limit=5", ""); len(list.Dumps) != 5 {
+		t.Errorf("%d dumps", len(list.Dumps))
+	}
+	var one struct {
+		Group        struct{ Users, Machines int }
+		Correlations []struct {
+			Name, Value string
+			Count       int
+			Strength    float64
+		}
+	}
+	w.want(200, &one, "GET", p+"groups/g1", "")
+	if one.Group.Users != 2 || one.Group.Machines != 1 {
+		t.Errorf("%+v", one.Group)
+	}
+	told := one
+	if w.want(200, &told, "GET", p+"groups/g3", ""); told.Group.Users != 1 {
+		t.Errorf("%+v", told.Group)
+	}
+	if got := fmt.Sprint(one.Correlations); got != "[{gpu <b>x</b> 4 1} {release 1.3 4 1}]" {
+		t.Error(got)
+	}
+	var all struct {
+		Attributes []struct {
+			Name   string
+			Values []struct {
+				Value string
+				Count int
+			}
+		}
+	}
+	w.want(200, &all, "GET", p+"attributes", "")
+	if got := fmt.Sprint(all.Attributes); got != "[{channel [{beta 1}]} {gpu [{y 12} {<b>x</b> 4}]} {host [{till 3 1}]} {product [{Shop 1}]} {release [{1.2 12} {1.3 4}]}]" {
+		t.Error(got)
+	}
+	time.Sleep(50 * time.Millisecond)
+	w.want(200, &all, "GET", p+"groups", "")
+	if len(all.Attributes) != 5 {
+		t.Errorf("%+v", all)
+	}
+	w.stop()
+	for _, name := range []string{"service.db", "service.db-wal"} {
+		if b, _ := os.ReadFile(filepath.Join(w.dir, name)); strings.Contains(strings.ToLower(string(b)), who) {
+			t.Errorf("the user is in %s", name)
+		}
+	}
+	if strings.Contains(strings.ToLower(w.log.String()), who) {
+		t.Error("the user is in the log")
+	}
+}

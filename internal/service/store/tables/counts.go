@@ -1,0 +1,325 @@
+package tables
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/corewalk/corewalk/internal/service/store"
+	"github.com/corewalk/corewalk/internal/sqldb"
+)
+
+// Attributes are in one table, a row for each of a dump. How many dumps have one is counted in another as dumps are finished and removed, in the whole
+// project (its group is "") and in each group: a list reads counts, never dumps. The counts with the name "" are of dumps, users and machines.
+const (
+	countDumps = "dump"
+	addCount   = `INSERT INTO @counts AS c (project, grp, name, value, n) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (project, grp, name, value) DO UPDATE SET n = c.n + excluded.n`
+)
+
+// A finished upload is what counting needs of one.
+type finished struct {
+	received             int64
+	group, release       string
+	build, user, machine string
+	counted              bool
+	annotations          []byte
+}
+
+// change calls do in a transaction of its own that counts dumps of a project.
+func (d *DB) change(ctx context.Context, project string, do func(tx *DB) error) error {
+	return d.conn.Tx(ctx, func(tx sqldb.Conn) error {
+		if d.dialect.Lock != "" {
+			if _, err := tx.Exec(ctx, d.dialect.Lock, project); err != nil {
+				return err
+			}
+		}
+		return do(New(tx, d.dialect))
+	})
+}
+
+// Finish implements Store.
+func (d *DB) Finish(ctx context.Context, project, id string, r store.Result) error {
+	return d.change(ctx, project, func(tx *DB) error {
+		u, err := tx.finished(ctx, project, id)
+		if err != nil {
+			return err
+		}
+		u.user, u.machine = cmp.Or(u.user, r.User), cmp.Or(u.machine, r.Machine)
+		u.build = r.Build
+		own := ""
+		if r.Group != "" {
+			into, err := tx.target(ctx, project, r.Group)
+			if err != nil {
+				return err
+			}
+			if into != "" {
+				r.Group, own = into, r.Group
+			}
+		}
+		fresh, err := tx.isNew(ctx, project, id, r.Group)
+		if err != nil {
+			return err
+		}
+		release, err := tx.count(ctx, project, id, &u, r.Group, r.Attributes)
+		if err != nil {
+			return err
+		}
+		if fresh {
+			if _, err := tx.Notify(ctx, project, r.Group, store.EventNew, time.Now(), time.Unix(0, 1)); err != nil {
+				return err
+			}
+		}
+		return tx.Change(ctx, "dump", id, `UPDATE @uploads SET state = 'done', worker = '', why = '', grp = $1, fault = $2, reason = $3, program = $4, build = $5, release = $6,
+			usr = $7, machine = $8, own = $9, counted = true WHERE project = $10 AND id = $11`, r.Group, r.Fault, r.Reason, r.Program, r.Build, release, u.user, u.machine, own, project, id)
+	})
+}
+
+// isNew reports whether a group has never had another dump.
+func (d *DB) isNew(ctx context.Context, project, id, group string) (bool, error) {
+	if group == "" {
+		return false, nil
+	}
+	var old bool
+	err := sqldb.One(ctx, d.conn, sqldb.To(&old), `SELECT EXISTS (SELECT 1 FROM @counts WHERE project = $1 AND grp = $2 AND name = '' AND value = 'dump')
+		OR EXISTS (SELECT 1 FROM @uploads WHERE project = $1 AND grp = $2 AND id <> $3)`, project, group, id)
+	return !old, err
+}
+
+func (d *DB) finished(ctx context.Context, project, id string) (u finished, _ error) {
+	err := sqldb.One(ctx, d.conn, sqldb.To(&u.received, &u.group, &u.release, &u.build, &u.user, &u.machine, &u.counted, &u.annotations),
+		"SELECT received, grp, release, build, usr, machine, counted, annotations FROM @uploads WHERE project = $1 AND id = $2", project, id)
+	if err = Found(err); errors.Is(err, store.ErrNotFound) {
+		err = fmt.Errorf("dump %q: %w", id, err)
+	}
+	return u, err
+}
+
+// count counts a dump that is of a group now, and returns its release.
+func (d *DB) count(ctx context.Context, project, id string, u *finished, group string, attributes []store.Attribute) (release string, err error) {
+	if u.counted {
+		if err := d.uncount(ctx, project, id, u.group); err != nil {
+			return "", err
+		}
+	}
+	release = store.Value(attributes, store.AttrRelease)
+	if release == "" && u.build != "" {
+		if release, err = d.buildName(ctx, project, u.build); err != nil {
+			return "", err
+		}
+		if release != "" {
+			attributes = append(slices.Clone(attributes), store.Attribute{Name: store.AttrRelease, Value: release})
+		}
+	}
+	known, err := d.known(ctx, project, attributes)
+	if err != nil {
+		return "", err
+	}
+	var batch []sqldb.Statement
+	add := func(query string, args ...any) { batch = append(batch, sqldb.Statement{Query: query, Args: args}) }
+	groups := []string{""}
+	if group != "" {
+		groups = append(groups, group)
+	}
+	for _, a := range attributes {
+		add(`INSERT INTO @attributes (project, id, name, value, received, grp, counted) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`,
+			project, id, a.Name, a.Value, u.received, group, known[a] != notCounted)
+	}
+	for _, a := range attributes {
+		if known[a] == newlyCounted {
+			add(`INSERT INTO @names AS c (project, name, n) VALUES ($1, $2, 1) ON CONFLICT (project, name) DO UPDATE SET n = c.n + 1`, project, a.Name)
+		}
+	}
+	for _, g := range groups {
+		add(addCount, project, g, "", countDumps, 1)
+		for _, a := range attributes {
+			if known[a] != notCounted {
+				add(addCount, project, g, a.Name, a.Value, 1)
+			}
+		}
+	}
+	if release != "" && known[store.Attribute{Name: store.AttrRelease, Value: release}] != notCounted {
+		add(seenRelease, project, release, u.received, u.received)
+	}
+	if err := d.conn.Batch(ctx, batch); err != nil {
+		return "", err
+	}
+	return release, d.affect(ctx, project, group, u)
+}
+
+const seenRelease = `INSERT INTO @releases AS r (project, release, first, last) VALUES ($1, $2, $3, $4) ON CONFLICT (project, release) DO UPDATE SET
+	first = CASE WHEN r.first = 0 OR excluded.first < r.first THEN excluded.first ELSE r.first END, last = CASE WHEN excluded.last > r.last THEN excluded.last ELSE r.last END`
+
+// affect counts the user and the machine of a dump in its group, each once.
+func (d *DB) affect(ctx context.Context, project, group string, u *finished) error {
+	if group == "" {
+		return nil
+	}
+	for kind, who := range map[string]string{store.IDUser: u.user, store.IDMachine: u.machine} {
+		if who == "" {
+			continue
+		}
+		n, err := d.conn.Exec(ctx, "INSERT INTO @affected (project, grp, kind, who) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING", project, group, kind, who)
+		if err == nil && n > 0 {
+			_, err = d.conn.Exec(ctx, addCount, project, group, "", kind, 1)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Whether an attribute is counted, and was before.
+const (
+	notCounted = iota
+	newlyCounted
+	counted
+)
+
+// known says which of some attributes are counted: those that are already, and others as long as their names and values are not too many.
+func (d *DB) known(ctx context.Context, project string, list []store.Attribute) (map[store.Attribute]int, error) {
+	values := map[string]int{} // how many of each name
+	var name, value string
+	var n int
+	err := d.conn.Query(ctx, sqldb.Into([]any{&name, &n}, func() { values[name] = n }), "SELECT name, n FROM @names WHERE project = $1", project)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[store.Attribute]int, len(list))
+	names, all := make([]string, len(list)), make([]string, len(list))
+	for i, a := range list {
+		names[i], all[i] = a.Name, a.Value
+	}
+	err = d.conn.Query(ctx, sqldb.Into([]any{&name, &value}, func() { out[store.Attribute{Name: name, Value: value}] = counted }),
+		"SELECT name, value FROM @counts WHERE project = $1 AND grp = '' AND name = ANY($2) AND value = ANY($3)", project, names, all)
+	for _, a := range list {
+		if err != nil || out[a] == counted {
+			continue
+		}
+		if n, ok := values[a.Name]; ok && n < store.MaxCountedValues || !ok && len(values) < store.MaxCountedNames {
+			out[a] = newlyCounted
+			values[a.Name] = n + 1
+		}
+	}
+	return out, err
+}
+
+// uncount takes a dump out of the counts. Users and machines stay: they were affected.
+func (d *DB) uncount(ctx context.Context, project, id, group string) error {
+	var gone []store.Attribute
+	var a store.Attribute
+	err := d.conn.Query(ctx, sqldb.Into([]any{&a.Name, &a.Value}, func() { gone = append(gone, a) }), "SELECT name, value FROM @attributes WHERE project = $1 AND id = $2 AND counted", project, id)
+	if err != nil {
+		return err
+	}
+	batch := []sqldb.Statement{{Query: "DELETE FROM @attributes WHERE project = $1 AND id = $2", Args: []any{project, id}}}
+	groups := []string{""}
+	if group != "" {
+		groups = append(groups, group)
+	}
+	for _, g := range groups {
+		for _, a := range append([]store.Attribute{{Value: countDumps}}, gone...) {
+			batch = append(batch, sqldb.Statement{Query: "UPDATE @counts SET n = n - 1 WHERE project = $1 AND grp = $2 AND name = $3 AND value = $4", Args: []any{project, g, a.Name, a.Value}})
+		}
+	}
+	for _, a := range gone {
+		for _, g := range groups {
+			s := sqldb.Statement{Query: "DELETE FROM @counts WHERE project = $1 AND grp = $2 AND name = $3 AND value = $4 AND n <= 0", Args: []any{project, g, a.Name, a.Value}}
+			batch = append(batch, s)
+		}
+		batch = append(batch, sqldb.Statement{Query: `UPDATE @names SET n = n - 1 WHERE project = $1 AND name = $2
+			AND NOT EXISTS (SELECT 1 FROM @counts WHERE project = $3 AND grp = '' AND name = $4 AND value = $5)`, Args: []any{project, a.Name, project, a.Name, a.Value}})
+	}
+	batch = append(batch, sqldb.Statement{Query: "DELETE FROM @names WHERE project = $1 AND n <= 0", Args: []any{project}})
+	return d.conn.Batch(ctx, batch)
+}
+
+// Forget implements Store.
+func (d *DB) Forget(ctx context.Context, project string, before time.Time, n int) (list []store.Upload, _ error) {
+	err := d.change(ctx, project, func(tx *DB) error {
+		var err error
+		list, err = tx.List(ctx, `DELETE FROM @uploads WHERE (project, id) IN
+			(SELECT project, id FROM @uploads WHERE project = $1 AND received < $2 AND state <> 'working' ORDER BY received LIMIT $3 FOR UPDATE SKIP LOCKED) RETURNING `+Columns, project, sqldb.Nanos(before), n)
+		for i := range list {
+			if err == nil {
+				err = tx.gone(ctx, project, list[i].ID, list[i].Group)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// gone takes a dump whose row was removed out of the counts, if it is there.
+func (d *DB) gone(ctx context.Context, project, id, group string) error {
+	var has bool
+	if err := sqldb.One(ctx, d.conn, sqldb.To(&has), "SELECT EXISTS (SELECT 1 FROM @attributes WHERE project = $1 AND id = $2)", project, id); err != nil || !has {
+		return err
+	}
+	return d.uncount(ctx, project, id, group)
+}
+
+// Remove implements Store.
+func (d *DB) Remove(ctx context.Context, project, id string) error {
+	return d.change(ctx, project, func(tx *DB) error {
+		u, err := tx.finished(ctx, project, id)
+		if err != nil {
+			return err
+		}
+		if err := tx.Change(ctx, "dump", id, "DELETE FROM @uploads WHERE project = $1 AND id = $2", project, id); err != nil || !u.counted {
+			return err
+		}
+		return tx.uncount(ctx, project, id, u.group)
+	})
+}
+
+// Backfill implements Store. What was read in the dumps is not known: they have it once they are analysed again.
+func (d *DB) Backfill(ctx context.Context, n int) (int, error) {
+	type dump struct{ project, id string }
+	var list []dump
+	var u dump
+	err := d.conn.Query(ctx, sqldb.Into([]any{&u.project, &u.id}, func() { list = append(list, u) }), "SELECT project, id FROM @uploads WHERE state = 'done' AND NOT counted LIMIT $1", n)
+	for _, x := range list {
+		if err != nil {
+			return 0, err
+		}
+		err = d.change(ctx, x.project, func(tx *DB) error {
+			u, err := tx.finished(ctx, x.project, x.id)
+			if errors.Is(err, store.ErrNotFound) || u.counted {
+				return nil
+			}
+			var annotations map[string]string
+			if err == nil {
+				annotations, err = annotationsOf(u.annotations)
+			}
+			if err != nil {
+				return err
+			}
+			release, err := tx.count(ctx, x.project, x.id, &u, u.group, store.AttributesOf(annotations, nil))
+			if err == nil {
+				_, err = tx.conn.Exec(ctx, "UPDATE @uploads SET release = $1, counted = true WHERE project = $2 AND id = $3 AND state = 'done'", release, x.project, x.id)
+			}
+			return err
+		})
+	}
+	return len(list), err
+}
+
+// Key implements Store.
+func (d *DB) Key(ctx context.Context, project string) (key []byte, _ error) {
+	var b [32]byte
+	rand.Read(b[:]) // does not fail
+	if _, err := d.conn.Exec(ctx, "INSERT INTO @keys (project, key) VALUES ($1, $2) ON CONFLICT DO NOTHING", project, b[:]); err != nil {
+		return nil, err
+	}
+	err := sqldb.One(ctx, d.conn, sqldb.To(&key), "SELECT key FROM @keys WHERE project = $1", project)
+	return key, err
+}

@@ -1,0 +1,53 @@
+package triage
+
+import (
+	"github.com/corewalk/corewalk/internal/files/find"
+	"github.com/corewalk/corewalk/internal/triage/ledger"
+	"github.com/corewalk/corewalk/report"
+)
+
+// Limits of what a dump says of itself by which it may be searched.
+const (
+	maxAttributes    = 64
+	maxAttributeText = 256 // bytes of a name and a value
+	maxModules       = 12
+)
+
+// attributes fills in what a dump says of the machine, what the program told Crashpad, and the versions of the modules on the stack.
+func attributes(d *ledger.Dump, r *report.Report) {
+	d.Attributes, d.Client = nil, ""
+	add := func(name, value string) {
+		if name != "" && value != "" && len(name)+len(value) <= maxAttributeText && len(d.Attributes) < maxAttributes {
+			d.Attributes = append(d.Attributes, [2]string{name, value})
+		}
+	}
+	add("os", r.Dump.OS)
+	add("arch", r.Dump.Arch)
+	if x := r.Details; x != nil {
+		add("os_version", x.System.Version)
+		if dist := x.System.Distribution; dist != nil && dist.ID != "" {
+			add("distribution", dist.ID+" "+dist.Release)
+		}
+		add("cpu", x.System.CPU)
+		if x.Crashpad != nil {
+			d.Client = x.Crashpad.ClientID
+		}
+		for _, a := range x.Annotations {
+			if a.Kind != report.AnnotationList {
+				add(a.Key, a.Value)
+			}
+		}
+	}
+	modules := 0
+	for _, m := range usedModules(r) {
+		version := firstOf(m.Version, m.BuildID, m.DebugID)
+		if m.Main || version == "" || modules == maxModules {
+			continue
+		}
+		modules++
+		if m.Version == "" {
+			version = version[:min(len(version), 12)]
+		}
+		add("module", find.BaseName(m.Path)+" "+version)
+	}
+}

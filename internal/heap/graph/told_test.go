@@ -14,7 +14,7 @@ func TestTold(t *testing.T) {
 	blocks := []block{{base + 0x100, 64}, {base + 0x200, 64}, {base + 0x300, 64}, {base + 0x800, 64}}
 	b := NewBuilder(procmem.Of(m), 1<<30)
 	b.Range(base, base+0x1000)
-	b.Tell(base+0x100, base+0x400, func(start, off uint64, p []byte, out []Ref) []Ref {
+	b.Tell(base+0x100, base+0x400, 0, func(start, off uint64, p []byte, out []Ref) []Ref {
 		for i := 0; i+4 <= len(p); i += 4 { // a byte, in words of 32 bits, is where an object begins
 			if p[i] == 0xee {
 				out = append(out, Ref{Off: off + uint64(i), To: base + uint64(p[i+1])<<4})

@@ -348,11 +348,19 @@ func (h *jsHeap) sizeOf(m *jsMap, at, limit uint64, b []byte) (size uint64, why 
 	case sizeFree:
 		return uint64(n), ""
 	}
-	size = 16 + 8*uint64(n)
-	if _, known := h.types.rules[m.typ]; !known && !h.begins(at+size, limit) { // it is none of those that have a length there
-		return h.upTo(at, at+16, limit)
+	if m.rule == sizeElements {
+		size = 16 + 8*uint64(n)
+		if h.isNative(m, n) && !h.begins(at+size, limit) { // behind the variables is where its tasks wait
+			size += 8
+		}
+		return size, ""
 	}
-	return size, ""
+	for size = 16 + 8*uint64(n); size <= 32+8*uint64(n) && size <= limit-at; size += 8 {
+		if h.begins(at+size, limit) {
+			return size, ""
+		}
+	}
+	return h.upTo(at, at+16, limit)
 }
 
 // codeSize is the size of compiled code: the instructions, and what belongs to them behind.
@@ -384,8 +392,11 @@ func (h *jsHeap) begins(at, limit uint64) bool {
 		return false
 	}
 	w := littleEndian.Uint64(b)
-	return w == 0 || h.mapOf(w) != nil
+	return w == 0 && h.isZero(at, min(at+unusedBytes, limit)) || h.mapOf(w) != nil
 }
+
+// unusedBytes is how much memory that has nothing is the end of a page's objects.
+const unusedBytes = 128
 
 // maxSearchedBytes is how far the end of an object is looked for.
 const maxSearchedBytes = 128 << 10

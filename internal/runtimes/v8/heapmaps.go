@@ -10,10 +10,11 @@ import (
 type sizeRule uint8
 
 const (
-	sizeOfMap   sizeRule = iota // nothing
-	sizeWords                   // a count of words, or of nothing that is known
-	sizeBytes                   // a count of bytes
-	sizeOneByte                 // a string's length
+	sizeOfMap    sizeRule = iota // nothing
+	sizeElements                 // a count of words
+	sizeWords                    // a count of words, perhaps with others between; or something that is not known
+	sizeBytes                    // a count of bytes
+	sizeOneByte                  // a string's length
 	sizeTwoByte
 	sizeCapacity // of a list, which has its length, too
 	sizeProps    // a count with a hash
@@ -89,9 +90,8 @@ func (e *engine) readHeapTypes() (t heapTypes, missing string) {
 			}
 		}
 	}
-	rule(jsMap{rule: sizeWords, group: groupArray}, "FixedArray__FIXED_ARRAY", "TrustedFixedArray__TRUSTED_FIXED_ARRAY", "ProtectedFixedArray__PROTECTED_FIXED_ARRAY",
-		"ArrayList__ARRAY_LIST")
-	rule(jsMap{rule: sizeWords, refs: refsNone, group: groupArray}, "FixedDoubleArray__FIXED_DOUBLE_ARRAY")
+	rule(jsMap{rule: sizeElements, group: groupArray}, "FixedArray__FIXED_ARRAY", "TrustedFixedArray__TRUSTED_FIXED_ARRAY", "ProtectedFixedArray__PROTECTED_FIXED_ARRAY")
+	rule(jsMap{rule: sizeElements, refs: refsNone, group: groupArray}, "FixedDoubleArray__FIXED_DOUBLE_ARRAY")
 	rule(jsMap{rule: sizeBytes, refs: refsNone, head: 16, group: groupArray}, "ByteArray__BYTE_ARRAY", "TrustedByteArray__TRUSTED_BYTE_ARRAY")
 	rule(jsMap{rule: sizeWords, group: groupSystem}, "WeakFixedArray__WEAK_FIXED_ARRAY", "TrustedWeakFixedArray__TRUSTED_WEAK_FIXED_ARRAY",
 		"ProtectedWeakFixedArray__PROTECTED_WEAK_FIXED_ARRAY", "EmbedderDataArray__EMBEDDER_DATA_ARRAY")
@@ -207,7 +207,7 @@ func (h *jsHeap) describe(m *jsMap) {
 		m.group, m.refs = "", refsNone
 		h.filler = m.typ
 	case m.typ >= e.types.firstContext && m.typ <= e.types.lastContext:
-		m.group, m.rule = "system / Context", sizeWords
+		m.group, m.rule = "system / Context", sizeElements
 	case m.typ >= e.types.firstFunction && m.typ <= e.types.lastFunction || m.typ == t.bound:
 		m.group = "(closure)"
 	case m.typ == e.types.regExp:
@@ -224,6 +224,11 @@ func (h *jsHeap) describe(m *jsMap) {
 	default:
 		m.group = groupSystem
 	}
+}
+
+// isNative reports whether a context with so many variables is a NativeContext, which has V8's own.
+func (h *jsHeap) isNative(m *jsMap, n int) bool {
+	return n >= bigNative && m.typ >= h.e.types.firstContext && m.typ <= h.e.types.lastContext
 }
 
 // isFiller reports whether a map is that of what fills gaps between objects.
@@ -287,7 +292,7 @@ func (h *jsHeap) constructorName(m *jsMap, obj uint64) string {
 			}
 			return name != ""
 		}
-		if take(obj + 1) {
+		if key != "constructor" && take(obj+1) { // the one of a prototype is that of others
 			break
 		}
 		for at := range e.prototypes(obj + 1) {

@@ -23,7 +23,14 @@ func (j *JavaScript) ObjectIn(start, _ uint64, b []byte) (heap.Object, bool) {
 	}
 	o := heap.Object{Type: h.groupOf(m, start)}
 	at := int(h.types.bufferData)
+	t := &h.e.types
 	switch {
+	case m.typ == t.bytecode || m.typ == t.code || m.typ == t.stream || m.typ == t.sharedInfo || m.typ == t.feedbackVector:
+		o.Owns = h.codeParts(m, start, b)
+	case len(b) >= 16 && m.rule == sizeElements:
+		if n, ok := smi(littleEndian.Uint64(b[8:])); ok && h.isNative(m, n) {
+			o.Type = groupSystem
+		}
 	case m.typ == h.types.buffer && at+8 <= len(b):
 		if data := littleEndian.Uint64(b[at:]); data != 0 {
 			o.Owns = []heap.Owned{{At: data, What: "ArrayBuffer's bytes"}}
@@ -33,6 +40,30 @@ func (j *JavaScript) ObjectIn(start, _ uint64, b []byte) (heap.Object, bool) {
 	}
 	return o, true
 }
+
+// codeParts are the tables that belong to code.
+func (h *jsHeap) codeParts(m *jsMap, start uint64, b []byte) (out []heap.Owned) {
+	end := min(uint64(len(b)), maxCodeHead)
+	if m.refs == refsHead {
+		end = min(end, m.head)
+	}
+	for at := uint64(8); at+8 <= end; at += 8 {
+		w := littleEndian.Uint64(b[at:])
+		if !isObject(w) {
+			continue
+		}
+		if p := h.pageAt(w); p == nil || p.heap == 0 { // what cannot be written to is everybody's
+			continue
+		}
+		if part := h.jsMapAt(w - 1); part != nil && part.group == groupArray && part.size == 0 {
+			out = append(out, heap.Owned{At: w - 1, What: groupCode})
+		}
+	}
+	return out
+}
+
+// maxCodeHead is how much of what describes code has references to its tables.
+const maxCodeHead = 96
 
 // References implements heap.Pointing.
 func (h *jsHeap) References(start, off uint64, b []byte, out []graph.Ref) []graph.Ref {

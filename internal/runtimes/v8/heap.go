@@ -31,6 +31,8 @@ type jsHeap struct {
 	maps   map[uint64]*jsMap
 	cache  mapCache
 	filler uint16
+	heads  map[uint16]uint64 // bytes before the counted words, by the type, as far as they are known
+	deep   int
 	linked []uint64
 	w      heapWindow
 
@@ -82,7 +84,7 @@ func (e *engine) findHeap(p heap.Process) (*jsHeap, error) {
 	if e.noValues != "" {
 		return nil, errors.New("v8dbg_" + e.noValues + " is not among its symbols")
 	}
-	h := &jsHeap{e: e, mem: procmem.Of(p), maps: map[uint64]*jsMap{}, areas: map[uint64]uint64{}, tables: map[uint64]bool{}, ephemerons: map[uint64][]uint64{}}
+	h := &jsHeap{e: e, mem: procmem.Of(p), maps: map[uint64]*jsMap{}, heads: map[uint16]uint64{}, areas: map[uint64]uint64{}, tables: map[uint64]bool{}, ephemerons: map[uint64][]uint64{}}
 	h.w.mem = h.mem
 	var missing string
 	if h.types, missing = e.readHeapTypes(); missing != "" {
@@ -355,8 +357,14 @@ func (h *jsHeap) sizeOf(m *jsMap, at, limit uint64, b []byte) (size uint64, why 
 		}
 		return size, ""
 	}
-	for size = 16 + 8*uint64(n); size <= 32+8*uint64(n) && size <= limit-at; size += 8 {
-		if h.begins(at+size, limit) {
+	if head, ok := h.heads[m.typ]; ok && h.begins(at+head+8*uint64(n), limit) {
+		return head + 8*uint64(n), ""
+	}
+	for _, head := range [...]uint64{16, 24, 32, 8, 0} { // a few count the head, too
+		if size = head + 8*uint64(n); size >= 16 && size <= limit-at && h.goesOn(at+size, limit) {
+			if h.deep == 0 {
+				h.heads[m.typ] = head
+			}
 			return size, ""
 		}
 	}
@@ -377,6 +385,30 @@ func (h *jsHeap) codeSize(at, limit uint64) (uint64, string) {
 		return 0, fmt.Sprintf("code has %d bytes", n)
 	}
 	return h.upTo(at, at+e.header+uint64(n)&^7, limit)
+}
+
+// goesOn reports whether objects begin at an address, so many that it is no chance: some objects have a word that leads to a map in them.
+func (h *jsHeap) goesOn(at, limit uint64) bool {
+	const most, enough = 2, 4
+	if h.deep >= most {
+		return h.begins(at, limit)
+	}
+	h.deep++
+	defer func() { h.deep-- }()
+	for range enough {
+		if !h.begins(at, limit) {
+			return false
+		}
+		if _, ok := h.areas[at]; ok || at == limit || h.word(at) == 0 {
+			return true
+		}
+		_, size, why := h.sizeAt(at, limit)
+		if why != "" {
+			return false
+		}
+		at += size
+	}
+	return true
 }
 
 // begins reports whether an object begins at an address, or nothing any more.

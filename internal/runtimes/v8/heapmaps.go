@@ -92,9 +92,11 @@ func (e *engine) readHeapTypes() (t heapTypes, missing string) {
 	}
 	rule(jsMap{rule: sizeElements, group: groupArray}, "FixedArray__FIXED_ARRAY", "TrustedFixedArray__TRUSTED_FIXED_ARRAY", "ProtectedFixedArray__PROTECTED_FIXED_ARRAY")
 	rule(jsMap{rule: sizeElements, refs: refsNone, group: groupArray}, "FixedDoubleArray__FIXED_DOUBLE_ARRAY")
-	rule(jsMap{rule: sizeBytes, refs: refsNone, head: 16, group: groupArray}, "ByteArray__BYTE_ARRAY", "TrustedByteArray__TRUSTED_BYTE_ARRAY")
-	rule(jsMap{rule: sizeWords, group: groupSystem}, "WeakFixedArray__WEAK_FIXED_ARRAY", "TrustedWeakFixedArray__TRUSTED_WEAK_FIXED_ARRAY",
-		"ProtectedWeakFixedArray__PROTECTED_WEAK_FIXED_ARRAY", "EmbedderDataArray__EMBEDDER_DATA_ARRAY")
+	rule(jsMap{rule: sizeBytes, refs: refsNone, head: 16, group: groupArray}, "ByteArray__BYTE_ARRAY")
+	rule(jsMap{rule: sizeBytes, refs: refsNone, head: 16, group: groupCode}, "TrustedByteArray__TRUSTED_BYTE_ARRAY")
+	rule(jsMap{rule: sizeWords, group: groupSystem}, "EmbedderDataArray__EMBEDDER_DATA_ARRAY")
+	rule(jsMap{rule: sizeWords, group: groupCode}, "WeakFixedArray__WEAK_FIXED_ARRAY", "TrustedWeakFixedArray__TRUSTED_WEAK_FIXED_ARRAY",
+		"ProtectedWeakFixedArray__PROTECTED_WEAK_FIXED_ARRAY")
 	rule(jsMap{rule: sizeCapacity, group: groupSystem}, "WeakArrayList__WEAK_ARRAY_LIST")
 	rule(jsMap{rule: sizeProps, group: groupSystem}, "PropertyArray__PROPERTY_ARRAY")
 	rule(jsMap{rule: sizeEntries, group: groupShape}, "DescriptorArray__DESCRIPTOR_ARRAY", "StrongDescriptorArray__STRONG_DESCRIPTOR_ARRAY")
@@ -109,7 +111,7 @@ func (e *engine) readHeapTypes() (t heapTypes, missing string) {
 		"UncompiledDataWithPreparseDataAndJob__UNCOMPILED_DATA_WITH_PREPARSE_DATA_AND_JOB", "UncompiledDataWithPreparseData__UNCOMPILED_DATA_WITH_PREPARSE_DATA",
 		"UncompiledDataWithoutPreparseDataWithJob__UNCOMPILED_DATA_WITHOUT_PREPARSE_DATA_WITH_JOB",
 		"UncompiledDataWithoutPreparseData__UNCOMPILED_DATA_WITHOUT_PREPARSE_DATA",
-		"Script__SCRIPT", "SharedFunctionInfo__SHARED_FUNCTION_INFO")
+		"BytecodeWrapper__BYTECODE_WRAPPER", "CodeWrapper__CODE_WRAPPER", "Script__SCRIPT", "SharedFunctionInfo__SHARED_FUNCTION_INFO")
 	rule(jsMap{rule: sizeWords, group: groupCode}, "ClosureFeedbackCellArray__CLOSURE_FEEDBACK_CELL_ARRAY", "ObjectBoilerplateDescription__OBJECT_BOILERPLATE_DESCRIPTION")
 	rule(jsMap{group: groupShape}, "Map__MAP", "PrototypeInfo__PROTOTYPE_INFO", "EnumCache__ENUM_CACHE")
 	rule(jsMap{refs: refsNone, group: "(number)"}, "HeapNumber__HEAP_NUMBER")

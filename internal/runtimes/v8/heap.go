@@ -93,6 +93,7 @@ func (e *engine) findHeap(p heap.Process) (*jsHeap, error) {
 	if err := h.findPages(p); err != nil {
 		return nil, err
 	}
+	h.findFiller()
 	h.findAreas()
 	return h, nil
 }
@@ -175,8 +176,7 @@ func (h *jsHeap) passed(at uint64, m *jsMap) {
 	case m.typ == h.types.global && len(h.globals) < maxGlobals:
 		h.globals = append(h.globals, at)
 	case (m.typ == h.types.weakMap || m.typ == h.types.weakSet) && m.typ != 0 && len(h.tables) < maxEphemerons:
-		const table = 24 // JSCollection::table
-		if t := h.word(at + table); isObject(t) {
+		if t := h.word(at + collectionTable); isObject(t) {
 			h.tables[t-1] = true
 		}
 	}
@@ -348,7 +348,7 @@ func (h *jsHeap) sizeOf(m *jsMap, at, limit uint64, b []byte) (size uint64, why 
 		const mask = 1<<10 - 1
 		return 16 + 8*uint64(n&mask), ""
 	case sizeFree:
-		return uint64(n), ""
+		return uint64(n) * m.head, ""
 	}
 	if m.rule == sizeElements {
 		size = 16 + 8*uint64(n)
@@ -360,8 +360,8 @@ func (h *jsHeap) sizeOf(m *jsMap, at, limit uint64, b []byte) (size uint64, why 
 	if head, ok := h.heads[m.typ]; ok && h.begins(at+head+8*uint64(n), limit) {
 		return head + 8*uint64(n), ""
 	}
-	for _, head := range [...]uint64{16, 24, 32, 8, 0} { // a few count the head, too
-		if size = head + 8*uint64(n); size >= 16 && size <= limit-at && h.goesOn(at+size, limit) {
+	for _, head := range [...]uint64{16, 24, 32} {
+		if size = head + 8*uint64(n); size <= limit-at && h.goesOn(at+size, limit) {
 			if h.deep == 0 {
 				h.heads[m.typ] = head
 			}

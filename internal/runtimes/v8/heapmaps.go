@@ -1,6 +1,7 @@
 package v8
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/corewalk/corewalk/unwind"
@@ -100,7 +101,7 @@ func (e *engine) readHeapTypes() (t heapTypes, missing string) {
 	rule(jsMap{rule: sizeCapacity, group: groupSystem}, "WeakArrayList__WEAK_ARRAY_LIST")
 	rule(jsMap{rule: sizeProps, group: groupSystem}, "PropertyArray__PROPERTY_ARRAY")
 	rule(jsMap{rule: sizeEntries, group: groupShape}, "DescriptorArray__DESCRIPTOR_ARRAY", "StrongDescriptorArray__STRONG_DESCRIPTOR_ARRAY")
-	rule(jsMap{rule: sizeFree, refs: refsNone}, "FreeSpace__FREE_SPACE")
+	rule(jsMap{rule: sizeFree, refs: refsNone, head: 1}, "FreeSpace__FREE_SPACE")
 	rule(jsMap{rule: sizeNext, group: groupCode}, "ScopeInfo__SCOPE_INFO")
 	rule(jsMap{rule: sizeNext, refs: refsNone, group: groupCode}, "PreparseData__PREPARSE_DATA")
 	rule(jsMap{rule: sizeFeedback, group: groupCode}, "FeedbackVector__FEEDBACK_VECTOR")
@@ -111,8 +112,11 @@ func (e *engine) readHeapTypes() (t heapTypes, missing string) {
 		"UncompiledDataWithPreparseDataAndJob__UNCOMPILED_DATA_WITH_PREPARSE_DATA_AND_JOB", "UncompiledDataWithPreparseData__UNCOMPILED_DATA_WITH_PREPARSE_DATA",
 		"UncompiledDataWithoutPreparseDataWithJob__UNCOMPILED_DATA_WITHOUT_PREPARSE_DATA_WITH_JOB",
 		"UncompiledDataWithoutPreparseData__UNCOMPILED_DATA_WITHOUT_PREPARSE_DATA",
-		"BytecodeWrapper__BYTECODE_WRAPPER", "CodeWrapper__CODE_WRAPPER", "Script__SCRIPT", "SharedFunctionInfo__SHARED_FUNCTION_INFO")
+		"Script__SCRIPT", "SharedFunctionInfo__SHARED_FUNCTION_INFO")
 	rule(jsMap{rule: sizeWords, group: groupCode}, "ClosureFeedbackCellArray__CLOSURE_FEEDBACK_CELL_ARRAY", "ObjectBoilerplateDescription__OBJECT_BOILERPLATE_DESCRIPTION")
+	if e.atLeast(13) {
+		rule(jsMap{group: groupCode}, "BytecodeWrapper__BYTECODE_WRAPPER", "CodeWrapper__CODE_WRAPPER")
+	}
 	rule(jsMap{group: groupShape}, "Map__MAP", "PrototypeInfo__PROTOTYPE_INFO", "EnumCache__ENUM_CACHE")
 	rule(jsMap{refs: refsNone, group: "(number)"}, "HeapNumber__HEAP_NUMBER")
 	t.rules[uint16(e.bigIntType)] = jsMap{rule: sizeDigits, refs: refsNone, group: "(bigint)"}
@@ -127,6 +131,13 @@ func (e *engine) readHeapTypes() (t heapTypes, missing string) {
 	t.propertyCell = v.typ("PropertyCell", "PROPERTY_CELL")
 	t.bufferData = v.need("class_JSArrayBuffer__backing_store__uintptr_t")
 	return t, v.missing
+}
+
+// atLeast reports whether V8 is of a major version or a later one.
+func (e *engine) atLeast(major int) bool {
+	n, _, _ := strings.Cut(e.version, ".")
+	v, _ := strconv.Atoi(n)
+	return v >= major
 }
 
 // A mapCache has maps that were just looked at.
@@ -206,8 +217,11 @@ func (h *jsHeap) describe(m *jsMap) {
 			m.group = "(sliced string)"
 		}
 	case m.size == 8: // what fills one word
-		m.group, m.refs = "", refsNone
-		h.filler = m.typ
+		m.group, m.refs = groupSystem, refsNone
+		if h.filler = m.typ; h.types.free == 0 { // from 13 on there is no variable; the type is the next, and the count is of words
+			h.types.free = m.typ + 1
+			h.types.rules[m.typ+1] = jsMap{rule: sizeFree, refs: refsNone, head: 8}
+		}
 	case m.typ >= e.types.firstContext && m.typ <= e.types.lastContext:
 		m.group, m.rule = "system / Context", sizeElements
 	case m.typ >= e.types.firstFunction && m.typ <= e.types.lastFunction || m.typ == t.bound:
@@ -231,6 +245,25 @@ func (h *jsHeap) describe(m *jsMap) {
 // isNative reports whether a context with so many variables is a NativeContext, which has V8's own.
 func (h *jsHeap) isNative(m *jsMap, n int) bool {
 	return n >= bigNative && m.typ >= h.e.types.firstContext && m.typ <= h.e.types.lastContext
+}
+
+// findFiller finds the map of what fills one word: it is among the first, which cannot be written to.
+func (h *jsHeap) findFiller() {
+	const most = 16 << 10
+	for _, own := range []bool{false, true} {
+		for i := range h.pages {
+			p := &h.pages[i]
+			if (p.heap != 0) != own {
+				continue
+			}
+			for at := p.start; at < min(p.end, p.start+most) && h.filler == 0 && h.e.p.Spend(1) == nil; at += 8 {
+				if m := h.jsMapAt(at); m != nil && m.typ == h.e.types.meta {
+					h.mapOf(at + 1)
+				}
+			}
+		}
+	}
+	h.maps, h.cache = map[uint64]*jsMap{}, mapCache{} // what was read before it was known
 }
 
 // isFiller reports whether a map is that of what fills gaps between objects.

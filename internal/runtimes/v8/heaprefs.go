@@ -1,12 +1,19 @@
 package v8
 
 import (
+	"cmp"
+	"context"
+	"slices"
 	"strconv"
 
 	"github.com/corewalk/corewalk/internal/heap"
 	"github.com/corewalk/corewalk/internal/heap/graph"
+	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
 )
+
+// collectionTable is where a Map or a Set has its table.
+const collectionTable = 24
 
 // throughWeakMap is the offset that is given for what an object keeps by being in a weak map: no reference is there.
 const throughWeakMap = 1
@@ -25,7 +32,7 @@ func (j *JavaScript) ObjectIn(start, _ uint64, b []byte) (heap.Object, bool) {
 	at := int(h.types.bufferData)
 	t := &h.e.types
 	switch {
-	case m.typ == t.bytecode || m.typ == t.code || m.typ == t.stream || m.typ == t.sharedInfo || m.typ == t.feedbackVector:
+	case m.typ == t.bytecode || m.typ == t.code || m.typ == t.stream || m.typ == t.sharedInfo || m.typ == t.script || m.typ == t.feedbackVector:
 		o.Owns = h.codeParts(m, start, b)
 	case len(b) >= 16 && m.rule == sizeElements:
 		if n, ok := smi(littleEndian.Uint64(b[8:])); ok && h.isNative(m, n) {
@@ -135,6 +142,8 @@ func (j *JavaScript) FieldAt(start, off uint64) string {
 			return "properties"
 		case off == e.elementsAt:
 			return "elements"
+		case off == collectionTable && (m.typ == e.types.jsMap || m.typ == e.types.jsSet || m.typ == h.types.weakMap || m.typ == h.types.weakSet):
+			return "table"
 		case off == e.shared && m.group == "(closure)":
 			return "shared"
 		case off == e.functionContext && m.group == "(closure)":
@@ -211,7 +220,7 @@ const (
 	detailHidden        = 1 << 4 // DONT_ENUM, of the attributes
 )
 
-// global calls yield for the properties of a global object: those that for ... in shows, which are the program's, or the others.
+// global calls yield for the properties of a global object: those that for ... in shows, the last that were made first, or the others.
 func (h *jsHeap) global(at uint64, shown bool, yield func(name string, value uint64) bool) bool {
 	e := h.e
 	table := e.at(at+1, e.properties)
@@ -219,21 +228,32 @@ func (h *jsHeap) global(at uint64, shown bool, yield func(name string, value uin
 	if !ok || n > maxGlobalProperties {
 		return true
 	}
+	type property struct {
+		name  string
+		value uint64
+		order int
+	}
+	var list []property
 	for i := range uint64(max(n, 0)) {
 		cell := e.at(table, 16+8*i)
 		if e.p.Spend(1) != nil {
-			return false
+			break
 		}
 		if !isObject(cell) || e.typeOf(cell) != h.types.propertyCell {
 			continue
 		}
 		details, ok := smi(e.at(cell, cellDetails))
 		value := e.at(cell, cellValue)
-		if !ok || details&detailAccessor != 0 || details&detailHidden == 0 != shown || !isObject(value) {
+		if !ok || details&detailAccessor != 0 || (details&detailHidden == 0) != shown || !isObject(value) {
 			continue
 		}
-		name, ok := e.text(e.at(cell, cellName))
-		if ok && name != "" && !yield("global."+name, value) {
+		if name, ok := e.text(e.at(cell, cellName)); ok && name != "" {
+			list = append(list, property{"global." + name, value, details >> detailOrder})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b property) int { return cmp.Compare(b.order, a.order) })
+	for _, p := range list {
+		if !yield(p.name, p.value) {
 			return false
 		}
 	}
@@ -242,10 +262,21 @@ func (h *jsHeap) global(at uint64, shown bool, yield func(name string, value uin
 
 // Locals calls yield for the variables of the calls on a stack that refer to objects, until it returns false.
 func (j *JavaScript) Locals(frames []*unwind.Frame, yield func(name string, value uint64) bool) {
-	h := j.objectHeap()
-	if h == nil {
+	if h := j.objectHeap(); h == nil || len(frames) == 0 {
 		return
 	}
-	_ = frames
-	_ = yield
+	list, _ := j.Stretches(context.Background(), 0, frames)
+	for _, s := range list {
+		for _, c := range s.Calls {
+			if c.Variables == nil {
+				continue
+			}
+			args, own := c.Variables(true, tasks.Limits{Elements: 1, String: 1, Depth: 1})
+			for _, v := range slices.Concat(args, own) {
+				if v.Address != 0 && !yield(v.Name+" of "+c.Function+"()", v.Address+1) {
+					return
+				}
+			}
+		}
+	}
 }

@@ -384,7 +384,7 @@ func (h *jsHeap) codeSize(at, limit uint64) (uint64, string) {
 	if !ok || n > maxCode {
 		return 0, fmt.Sprintf("code has %d bytes", n)
 	}
-	return h.upTo(at, at+e.header+uint64(n)&^7, limit)
+	return h.upTo(at, (at+e.header+uint64(n)+7)&^7, limit)
 }
 
 // goesOn reports whether objects begin at an address, so many that it is no chance: some objects have a word that leads to a map in them.
@@ -430,6 +430,9 @@ func (h *jsHeap) begins(at, limit uint64) bool {
 // unusedBytes is how much memory that has nothing is the end of a page's objects.
 const unusedBytes = 128
 
+// codeAlign is that of compiled code: behind the last of a page may be nothing.
+const codeAlign = 32
+
 // maxSearchedBytes is how far the end of an object is looked for.
 const maxSearchedBytes = 128 << 10
 
@@ -446,7 +449,7 @@ func (h *jsHeap) upTo(at, least, limit uint64) (uint64, string) {
 		if len(b) < 8 {
 			break
 		}
-		if h.mapOf(littleEndian.Uint64(b)) != nil {
+		if w := littleEndian.Uint64(b); h.mapOf(w) != nil || w == 0 && o%codeAlign == 0 && h.isZero(o, limit) {
 			return o - at, ""
 		}
 	}

@@ -301,42 +301,28 @@ func (h *jsHeap) constructorName(m *jsMap, obj uint64) string {
 		}
 	}
 	name := ""
-	look := func(at uint64, key string) (found uint64) {
+	take := func(at uint64, inherited bool) bool {
 		e.each(at, func(k, v uint64, accessor bool) bool {
-			if e.isString(k) && key == "constructor" && e.reads(k, key) || key != "constructor" && e.typeOf(k) == e.types.symbol && e.reads(e.at(k, e.symbolName), key) {
-				if !accessor {
-					found = v
-				}
-				return false
-			}
-			return true
-		})
-		return found
-	}
-	for _, key := range []string{"Symbol.toStringTag", "constructor"} {
-		take := func(at uint64) bool {
-			v := look(at, key)
 			switch {
-			case v == 0:
-			case key == "constructor" && e.isFunction(v):
+			case accessor:
+			case e.typeOf(k) == e.types.symbol:
+				if e.isString(v) && e.reads(e.at(k, e.symbolName), "Symbol.toStringTag") {
+					name, _ = e.text(v)
+				}
+			case inherited && name == "" && e.isFunction(v) && e.reads(k, "constructor"): // the own one of a prototype is that of others
 				if f := e.functionOf(e.at(v, e.shared)); f != nil {
 					name = f.name
 				}
-			case key != "constructor" && e.isString(v):
-				name, _ = e.text(v)
 			}
-			return name != ""
-		}
-		if key != "constructor" && take(obj+1) { // the one of a prototype is that of others
-			break
-		}
+			return true
+		})
+		return name != ""
+	}
+	if !take(obj+1, false) {
 		for at := range e.prototypes(obj + 1) {
-			if take(at) {
+			if take(at, true) {
 				break
 			}
-		}
-		if name != "" {
-			break
 		}
 	}
 	if name == "" {

@@ -376,7 +376,7 @@ func (h *jsHeap) codeSize(at, limit uint64) (uint64, string) {
 	e := h.e
 	code := at + 1
 	if e.types.stream != e.types.code {
-		if code = h.word(at + 8); !isObject(code) {
+		if code = h.word(at + 8); e.typeOf(code) != e.types.code || h.word(code-1+e.codeStart) != at+e.header { // it is dead, and what described it is gone
 			return h.upTo(at, at+e.header, limit)
 		}
 	}

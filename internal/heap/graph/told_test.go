@@ -93,7 +93,7 @@ func TestTags(t *testing.T) {
 	for n := range Node(4) {
 		g.Out(n, func(to Node) bool { out = append(out, to); return true })
 	}
-	if !slices.Equal(out, []Node{2, 2, 2, 0}) {
+	if !slices.Equal(out, []Node{2, 2, 0}) { // the third at itself
 		t.Errorf("they point at %v", out)
 	}
 	g.AddRoot(1, base+0x201, 1)

@@ -37,6 +37,7 @@ type jsHeap struct {
 	w      heapWindow
 
 	surveyed   bool
+	noting     bool
 	starts     []uint64 // of some objects, by address
 	damages    []heap.Damage
 	globals    []uint64            // global objects
@@ -122,12 +123,16 @@ func (h *jsHeap) Damages() []heap.Damage {
 
 // Blocks implements heap.Allocator.
 func (h *jsHeap) Blocks(yield func(heap.Block) bool) {
+	if h.noting = !h.surveyed; h.noting {
+		h.starts, h.damages, h.globals = nil, nil, nil
+		defer func() { h.noting = false }()
+	}
 	for i := range h.pages {
 		if !h.walk(&h.pages[i], h.pages[i].start, yield) {
 			return
 		}
 	}
-	if !h.surveyed {
+	if h.noting {
 		h.surveyed = true
 		h.readEphemerons()
 	}
@@ -136,7 +141,6 @@ func (h *jsHeap) Blocks(yield func(heap.Block) bool) {
 // survey goes through the heap once, to know the places from which objects are found, and what is wrong.
 func (h *jsHeap) survey() {
 	if !h.surveyed {
-		h.starts, h.damages, h.globals = nil, nil, nil
 		h.Blocks(func(heap.Block) bool { return true })
 	}
 }
@@ -147,8 +151,7 @@ func (h *jsHeap) BlockAt(addr uint64) (out heap.Block, ok bool) {
 	if p == nil {
 		return out, false
 	}
-	h.survey()
-	from := p.start
+	from := p.start // if not all was gone through, from where its page begins
 	if k, exact := slices.BinarySearch(h.starts, addr); exact || k > 0 {
 		if !exact {
 			k--
@@ -166,7 +169,7 @@ func (h *jsHeap) BlockAt(addr uint64) (out heap.Block, ok bool) {
 
 // passed takes note of an object.
 func (h *jsHeap) passed(at uint64, m *jsMap) {
-	if h.surveyed {
+	if !h.noting {
 		return
 	}
 	if n := len(h.starts); n == 0 || at-h.starts[n-1] >= perCheckpoint {
@@ -184,7 +187,7 @@ func (h *jsHeap) passed(at uint64, m *jsMap) {
 
 // wrong takes note of memory in which no objects are found.
 func (h *jsHeap) wrong(at, end uint64, why string) {
-	if !h.surveyed && len(h.damages) < maxHeapDamages {
+	if h.noting && len(h.damages) < maxHeapDamages {
 		h.damages = append(h.damages, heap.Damage{At: at, Size: int(min(end-at, 1<<30)), Why: fmt.Sprintf("%s; up to %#x no objects are known", why, end)})
 	}
 }

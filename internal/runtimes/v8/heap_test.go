@@ -334,8 +334,8 @@ func TestHeapPageGuards(t *testing.T) {
 		m.next = madeNew + madeHead
 		m.object(madeObject, 0, 0, 0)
 		damage(m)
-		if used, _, _ := m.blocks(t); len(used) != 1 {
-			t.Errorf("%s: %q", what, used)
+		if used, _, h := m.blocks(t); len(used) != 1 || len(h.pages) != 5 {
+			t.Errorf("%s: %d pages, %q", what, len(h.pages), used)
 		}
 	}
 	m := makeHeap() // the list of new pages goes round in a circle: none is left out

@@ -340,10 +340,25 @@ func TestHeapPageGuards(t *testing.T) {
 	}
 	m := makeHeap() // the list of new pages goes round in a circle: none is left out
 	m.put(madeNext+0x80, madeNew)
+	m.put(madeNew+0x88, madeNext)
 	m.next = madeNext + madeHead
 	m.object(madeObject, 0, 0, 0)
 	if used, _, _ := m.blocks(t); len(used) != 1 {
 		t.Errorf("a circle of pages: %q", used)
+	}
+	m = makeHeap() // what leads from page to page, but not back, is not the list
+	m.put(madeNew+0x60, madeNext)
+	m.put(madeNext+0x60, madeFrom)
+	for _, at := range []uint64{madeNew, madeFrom, madeNext} {
+		m.header(at, regularPage, flagTo, madeHeap, madeYoung)
+		m.object(madeObject, 0, 0, 0)
+	}
+	m.put(madeNew+0x80, madeFrom, 0)
+	m.put(madeFrom+0x80, madeNext, madeNew)
+	m.put(madeNext+0x80, 0, madeFrom)
+	m.put(madeYoung+80, madeFrom)
+	if used, _, _ := m.blocks(t); len(used) != 2 || !strings.Contains(used[1], "0x100100") {
+		t.Errorf("another list: %q", used)
 	}
 	m = makeHeap() // an area that no objects lead to hides none
 	m.object(madeObject, 0, 0, 0)

@@ -26,7 +26,6 @@ type jsHeap struct {
 	pages []heapPage        // by address
 	own   int               // that are an Isolate's
 	areas map[uint64]uint64 // where one that objects are made in has none, up to where
-	cut   string            // what was not looked at
 
 	maps   map[uint64]*jsMap
 	cache  mapCache
@@ -44,7 +43,6 @@ type jsHeap struct {
 	tables     map[uint64]bool     // of weak maps
 	ephemerons map[uint64][]uint64 // what weak maps have for an object
 	kept       int
-	moved      bool // the collector was at work
 }
 
 // Heap implements heap.Owner.
@@ -222,7 +220,7 @@ func (h *jsHeap) walk(p *heapPage, from uint64, yield func(heap.Block) bool) boo
 			to := h.nextObject(at, p.end)
 			if !h.isZero(at, to) {
 				if h.isMoved(at) {
-					why, h.moved = "the garbage collector was at work, and has moved the object", true
+					why = "the garbage collector was at work, and has moved the object"
 				}
 				if !tell(at, "free list") {
 					return false

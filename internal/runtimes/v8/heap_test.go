@@ -273,9 +273,13 @@ func TestHeapDamage(t *testing.T) {
 		damage func(m *made, at uint64)
 		want   string
 	}{
-		"no map":                      {func(m *made, at uint64) { m.put(at, 0x1234) }, "leads to no map"},
-		"a map that is none":          {func(m *made, at uint64) { m.put(at, madeOld+madeHead+1) }, "leads to no map"},
-		"a map that is not aligned":   {func(m *made, at uint64) { m.put(at, m.maps[madeObject]+4) }, "leads to no map"},
+		"no map":             {func(m *made, at uint64) { m.put(at, 0x1234) }, "leads to no map"},
+		"a map that is none": {func(m *made, at uint64) { m.put(at, madeOld+madeHead+1) }, "leads to no map"},
+		"a map that is not aligned": {func(m *made, at uint64) {
+			const half = madeFrom + 0x8000 // what is there from the middle of a word on looks like one
+			m.put(half, (madeMaps+madeHead+1)<<32, 4<<32, madeObject)
+			m.put(at, half+4+1)
+		}, "leads to no map"},
 		"an array past the page":      {func(m *made, at uint64) { m.put(at, m.maps[madeArray], madeNumber(1<<30)) }, "past the end"},
 		"an array of less than none":  {func(m *made, at uint64) { m.put(at, m.maps[madeArray], madeNumber(-1)) }, "has a length of"},
 		"an array whose length is no": {func(m *made, at uint64) { m.put(at, m.maps[madeArray], 7) }, "has a length of"},

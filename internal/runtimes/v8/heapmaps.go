@@ -282,9 +282,9 @@ func (h *jsHeap) groupOf(m *jsMap, obj uint64) string {
 
 // Bits of a Map.
 const (
-	mapBits2         = 1 << 0  // of bit_field2: what made the objects is the class itself, not one that it extends
-	mapPrototypeBit  = 1 << 20 // of bit_field3: the objects are prototypes
-	mapBitField2From = 2       // bytes behind the type
+	mapOwnClass     = 1 << 0  // of bit_field2: what made the objects is the class itself, not one that it extends
+	bitField2       = 3       // bytes behind the type
+	mapPrototypeBit = 1 << 20 // of bit_field3: the objects are prototypes
 )
 
 // constructorName is the name of the class of the objects of a map, found as V8 does for its snapshots.
@@ -293,9 +293,9 @@ func (h *jsHeap) constructorName(m *jsMap, obj uint64) string {
 	if m.typ == h.types.global || m.typ == h.types.proxy {
 		return "Object"
 	}
-	bits2, _ := e.U8(m.at + e.mapType + 2 + 1)
+	bits2, _ := e.U8(m.at + e.mapType + bitField2)
 	bits3, _ := e.U32(m.at + e.mapField3)
-	if bits2&mapBits2 != 0 && bits3&mapPrototypeBit == 0 {
+	if bits2&mapOwnClass != 0 && bits3&mapPrototypeBit == 0 {
 		if name := e.maker(m.at + 1); name != "" && name != "Object" {
 			return name
 		}

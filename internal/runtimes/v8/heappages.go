@@ -100,7 +100,6 @@ func (h *jsHeap) findPages(p heap.Process) error {
 		}
 		for at := (uint64(m.Start) + pageAlign - 1) &^ (pageAlign - 1); at < uint64(m.End); at += pageAlign {
 			if len(starts) >= maxPages || h.e.p.Spend(1) != nil {
-				h.cut = "not all memory was searched for pages"
 				break
 			}
 			starts = append(starts, at)

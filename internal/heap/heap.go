@@ -115,6 +115,11 @@ type Pointing interface {
 	Widened(v uint32) uint64
 }
 
+// Tagged is a Pointing whose references are no addresses: something is added to them.
+type Tagged interface {
+	Tag() uint64
+}
+
 // ObjectBytes is how much of a block Objects is shown.
 const ObjectBytes = 160
 

@@ -1,9 +1,11 @@
 package graph
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"math"
+	"slices"
 
 	"github.com/corewalk/corewalk/internal/procmem"
 )
@@ -93,13 +95,15 @@ type Ref struct {
 // told is memory whose objects somebody knows the references of.
 type told struct {
 	start, end uint64
+	tag        uint64
 	refs       func(start, off uint64, b []byte, out []Ref) []Ref
 }
 
 // Tell has the references of objects in a range told, of a part b of the object at start that begins at an offset in it. What else is in them leads
-// nowhere, and only what leads to the beginning of one of them leads there.
-func (b *Builder) Tell(start, end uint64, refs func(start, off uint64, b []byte, out []Ref) []Ref) {
-	b.g.told = append(b.g.told, told{start, end, refs})
+// nowhere, and only what leads to the beginning of one of them leads there, with a tag added to it: 0 where references are addresses.
+func (b *Builder) Tell(start, end, tag uint64, refs func(start, off uint64, b []byte, out []Ref) []Ref) {
+	i, _ := slices.BinarySearchFunc(b.g.told, start, func(t told, a uint64) int { return cmp.Compare(t.start, a) })
+	b.g.told = slices.Insert(b.g.told, i, told{start, end, tag, refs})
 }
 
 // Add adds an object. All objects are added twice: to count them, and after Counted once more with their sizes. An object that begins nowhere in
@@ -164,8 +168,8 @@ func (g *Graph) Find(addr uint64) (n Node, off uint64, ok bool) {
 
 // target is the object to which a pointer leads.
 func (g *Graph) target(v uint64) (Node, bool) {
-	if g.toldAt(v) != nil {
-		return g.exact(v)
+	if t := g.toldAt(v); t != nil {
+		return g.exact(v - t.tag)
 	}
 	n, off, ok := g.Find(v)
 	if ok && g.Heads != nil {
@@ -178,8 +182,15 @@ func (g *Graph) target(v uint64) (Node, bool) {
 
 // toldAt is what tells the references of an object at an address; nil for its words.
 func (g *Graph) toldAt(addr uint64) *told {
-	for i := range g.told {
-		if t := &g.told[i]; addr >= t.start && addr < t.end {
+	low, high := 0, len(g.told)
+	for low < high {
+		m := int(uint(low+high) >> 1)
+		switch t := &g.told[m]; {
+		case addr < t.start:
+			high = m
+		case addr >= t.end:
+			low = m + 1
+		default:
 			return t
 		}
 	}

@@ -54,6 +54,9 @@ func (g *Graph) root(r Root, pointer uint64) {
 	if g.rooted == nil {
 		g.rooted = map[rootKind][]uint64{}
 	}
+	if t := g.toldAt(pointer); t != nil {
+		pointer -= t.tag
+	}
 	r.Inside = pointer != g.Start(r.To)
 	if r.Inside && g.isRooted(rootKind{r.Rank, false}, r.To) {
 		return

@@ -14,7 +14,7 @@ func TestTold(t *testing.T) {
 	blocks := []block{{base + 0x100, 64}, {base + 0x200, 64}, {base + 0x300, 64}, {base + 0x800, 64}}
 	b := NewBuilder(procmem.Of(m), 1<<30)
 	b.Range(base, base+0x1000)
-	b.Tell(base+0x100, base+0x400, func(start, off uint64, p []byte, out []Ref) []Ref {
+	b.Tell(base+0x100, base+0x400, 0, func(start, off uint64, p []byte, out []Ref) []Ref {
 		for i := 0; i+4 <= len(p); i += 4 { // a byte, in words of 32 bits, is where an object begins
 			if p[i] == 0xee {
 				out = append(out, Ref{Off: off + uint64(i), To: base + uint64(p[i+1])<<4})
@@ -63,6 +63,42 @@ func TestTold(t *testing.T) {
 	}
 	g.AddNarrow(0, 0x8000, 1, widen) // nothing is there
 	if len(g.Roots) != 1 {
+		t.Errorf("%+v", g.Roots)
+	}
+}
+
+// TestTags: where references are addresses with a tag, only words with it lead to an object, and lead to its beginning. Memory that is told may be in
+// many pieces, in any order.
+func TestTags(t *testing.T) {
+	const base = 0x10000
+	m := &memory{base, make([]byte, 1<<12)}
+	blocks := []block{{base + 0x100, 64}, {base + 0x200, 64}, {base + 0x300, 64}, {base + 0x800, 64}}
+	b := NewBuilder(procmem.Of(m), 1<<30)
+	b.Range(base, base+0x1000)
+	for _, start := range []uint64{0x300, 0x100, 0x200} {
+		b.Tell(base+start, base+start+0x100, 1, func(_, _ uint64, _ []byte, out []Ref) []Ref { return append(out, Ref{Off: 8, To: base + 0x301}) })
+	}
+	for range 2 {
+		for _, x := range blocks {
+			b.Add(x.start, x.size)
+		}
+		if !b.second {
+			b.Counted()
+		}
+	}
+	g := b.Graph()
+	m.put(base+0x800, base+0x200) // without the tag
+	m.put(base+0x808, base+0x101)
+	var out []Node
+	for n := range Node(4) {
+		g.Out(n, func(to Node) bool { out = append(out, to); return true })
+	}
+	if !slices.Equal(out, []Node{2, 2, 0}) { // the third at itself
+		t.Errorf("they point at %v", out)
+	}
+	g.AddRoot(1, base+0x201, 1)
+	g.AddRoot(2, base+0x300, 1)
+	if len(g.Roots) != 1 || g.Roots[0] != (Root{At: 1, To: 1, Rank: 1}) {
 		t.Errorf("%+v", g.Roots)
 	}
 }

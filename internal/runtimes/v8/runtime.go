@@ -34,6 +34,10 @@ type JavaScript struct {
 	err     error
 	raised  map[unwind.ThreadID][]tasks.Exception
 	without *libstate.Library // the last library that was found to have no V8 in it
+
+	heapOnce sync.Once
+	heap     *jsHeap
+	noHeap   error
 }
 
 // New returns the stepper of a process; process is called once, if at all.

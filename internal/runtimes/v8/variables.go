@@ -106,6 +106,7 @@ func (e *engine) variables(a activationFrame, locals bool, limits tasks.Limits) 
 type slot struct {
 	name  string
 	value uint64
+	off   uint64 // in the context
 }
 
 // captured are the variables of a call that functions within it use: they are in its contexts, innermost first.
@@ -162,7 +163,8 @@ func (e *engine) slots(context uint64) (out []slot) {
 		if !ok || name == "" || name[0] == '.' || name == "this" || name == "new.target" {
 			continue
 		}
-		out = append(out, slot{name, e.at(context, e.contextSlot(uint64(first+i)))})
+		off := e.contextSlot(uint64(first + i))
+		out = append(out, slot{name, e.at(context, off), off})
 	}
 	return out
 }

@@ -114,8 +114,12 @@ func (c *census) blocks(ctx context.Context) error {
 			c.foreign = append(c.foreign, ranged.Ranges()...)
 		}
 		if p, ok := h.(heap.Pointing); ok {
+			tag := uint64(0)
+			if t, ok := h.(heap.Tagged); ok {
+				tag = t.Tag()
+			}
 			for _, r := range p.Ranges() {
-				build.Tell(r[0], r[1], p.References)
+				build.Tell(r[0], r[1], tag, p.References)
 			}
 			c.pointing = append(c.pointing, p)
 		}

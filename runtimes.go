@@ -8,6 +8,7 @@ import (
 	"github.com/corewalk/corewalk/internal/runtimes/native"
 	"github.com/corewalk/corewalk/internal/runtimes/php"
 	"github.com/corewalk/corewalk/internal/runtimes/python"
+	"github.com/corewalk/corewalk/internal/runtimes/ruby"
 	"github.com/corewalk/corewalk/internal/runtimes/v8"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
@@ -41,6 +42,7 @@ var runtimeKinds = [...]runtimeKind{
 	{find: coro.FindRust, schedules: true},
 	{find: python.Find, shows: python.Shows},
 	{find: lua.Find, shows: lua.Shows},
+	{find: ruby.Find, shows: ruby.Shows},
 	{find: php.Find, shows: php.Shows,
 		walks: func(p func() *tasks.Process) walkingRuntime { return php.NewCompiled(p) },
 		again: func(_ tasks.Runtime, p func() *tasks.Process) walkingRuntime { return php.NewCompiled(p) }},

@@ -26,11 +26,11 @@ end
 class Shop
   attr_reader :rate
   def initialize(rate); @rate = rate; end
-  def pay(n) = [n].each { |x| charge(x) }
+  def pay(n); [n].each { |x| charge(x) }; end
   def charge(x)
     yield_self { |s| s.then { dies(x) } }
   end
-  def self.open(n) = new(n).pay(n)
+  def self.open(n); new(n).pay(n); end
   class << self
     def close(n)
       dies(n)
@@ -40,10 +40,10 @@ class Shop
     return super unless name == :sell
     dies(*args)
   end
-  def respond_to_missing?(*) = true
-  def to_s = dies
-  def ==(other) = dies
-  def <=>(other) = dies
+  def respond_to_missing?(*); true; end
+  def to_s; dies; end
+  def ==(other); dies; end
+  def <=>(other); dies; end
   def each
     yield 1
     yield 2
@@ -51,14 +51,14 @@ class Shop
   include Enumerable
   define_method(:defined) { |x| dies(x) }
   module Inner
-    def self.run = dies
+    def self.run; dies; end
   end
-  protected def secret = dies
-  def tell = secret
+  protected def secret; dies; end
+  def tell; secret; end
 end
 
 module Loud
-  def pay(n) = super(n + 1)
+  def pay(n); super(n + 1); end
 end
 
 class Loudly < Shop
@@ -130,10 +130,10 @@ cases["methods"] = -> { Shop.open(2) }
 cases["singleton"] = -> { Shop.close(2) }
 cases["object-singleton"] = -> {
   o = Object.new
-  def o.only = dies
+  def o.only; dies; end
   o.only
 }
-cases["anonymous"] = -> { Class.new { def run = dies }.new.run }
+cases["anonymous"] = -> { Class.new { def run; dies; end }.new.run }
 cases["missing"] = -> { Shop.new(1).sell(3) }
 cases["super"] = -> { Loudly.new(1).pay(3) }
 cases["module"] = -> { Shop::Inner.run }
@@ -228,12 +228,12 @@ cases["case"] = -> {
 }
 cases["string-format"] = -> { format("%s", Shop.new(1)) }
 cases["const-missing"] = -> {
-  def Object.const_missing(n) = dies
+  def Object.const_missing(n); dies; end
   Nowhere
 }
 cases["inherited"] = -> {
   c = Class.new
-  def c.inherited(k) = dies
+  def c.inherited(k); dies; end
   Class.new(c)
 }
 cases["at-exit"] = -> { at_exit { dies }; exit }
@@ -265,10 +265,10 @@ cases["threads"] = -> {
   Thread.pass until c.stop?
   dies
 }
-cases["require"] = -> { File.write("required.rb", "def loaded = dies\nloaded\n"); require "./required" }
+cases["require"] = -> { File.write("required.rb", "def loaded; dies; end\nloaded\n"); require "./required" }
 cases["load"] = -> { File.write("loaded.rb", "\n\n[1].each { dies }\n"); load "./loaded.rb" }
 cases["refinement"] = -> {
-  eval("module Finer\n refine String do\n  def fine = dies\n end\nend\nusing Finer\n'a'.fine", TOPLEVEL_BINDING)
+  eval("module Finer\n refine String do\n  def fine; dies; end\n end\nend\nusing Finer\n'a'.fine", TOPLEVEL_BINDING)
 }
 cases["comparable"] = -> { Shop.new(1).then { |s| s.clamp(1, 2) rescue dies } }
 cases.fetch(ARGV[0]).call

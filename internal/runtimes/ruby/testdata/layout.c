@@ -165,6 +165,7 @@ void layout(void)
 	FIELD("ext.index", rb_classext_t, iv_index_tbl);
 	FIELD("ext.variables", rb_classext_t, iv_tbl);
 	FIELD("object.count", struct RObject, as.heap.numiv);
+	FIELD("object.index", struct RObject, as.heap.iv_index_tbl);
 #else
 	SAY("class.inside", offsetof(struct RClass_and_rb_classext_t, classext));
 	FIELD("ext.path", rb_classext_t, classpath);

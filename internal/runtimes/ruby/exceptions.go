@@ -74,10 +74,14 @@ func (r *runtime) message(at uint64, limit int) string {
 	return s
 }
 
-// madeIn says where an exception was raised, if it has a list of texts, as it has once somebody asked for it.
+// madeIn says where an exception was raised: the first call of its list of them.
 func (r *runtime) madeIn(at uint64, e *tasks.Exception) {
-	list, _ := r.hidden(at, "bt")
-	place := r.name(r.element(list, 0))
+	trace, _ := r.hidden(at, "bt")
+	if data, ok := r.data(trace, "backtrace"); ok {
+		r.firstLocation(data, e)
+		return
+	}
+	place := r.name(r.element(trace, 0)) // the program set it
 	file, rest, ok := strings.Cut(place, ":")
 	number, where, _ := strings.Cut(rest, ":in ")
 	line, err := strconv.Atoi(number)
@@ -85,4 +89,36 @@ func (r *runtime) madeIn(at uint64, e *tasks.Exception) {
 		return
 	}
 	e.File, e.Line, e.Function = file, line, strings.Trim(where, "`'")
+}
+
+// maxNative is how many functions of C may be before the first code of the program.
+const maxNative = 16
+
+// firstLocation reads the youngest call of a list, and of a function of C where it was called.
+func (r *runtime) firstLocation(data uint64, e *tasks.Exception) {
+	list := r.field(data, "backtrace.list")
+	if r.version >= "3.3" { // it is there
+		list = data + r.at("backtrace.list")
+	}
+	for i := range min(r.number(data, "backtrace.size"), maxNative) {
+		at := list + uint64(i)*r.at("location.size")
+		if uint64(r.number(at, "location.type")) == r.at("location.ofc") {
+			if e.Function == "" {
+				e.Function = r.idName(r.field(at, "location.method"))
+			}
+			continue
+		}
+		f := r.functionAt(r.field(at, "location.iseq"))
+		if f == nil {
+			return
+		}
+		if e.Function == "" {
+			e.Function = f.label
+		}
+		e.File = f.path
+		if line, approximate := r.line(&call{f: f, pc: r.field(at, "location.pc")}); !approximate {
+			e.Line = line
+		}
+		return
+	}
 }

@@ -18,7 +18,7 @@ const (
 	maxText     = 200 // bytes of a string
 	maxNested   = 4   // arrays, hashes and objects within others
 	maxParts    = 64  // values within a value
-	maxDigits   = 64  // words of an Integer
+	maxDigits   = 128 // words of an Integer
 )
 
 // Where values that are no objects have what.
@@ -143,11 +143,7 @@ func (r *runtime) scalar(v uint64, limit int) (string, bool) {
 		}
 		return "#<Class:" + address(v) + ">", true
 	case typeRegexp:
-		s, n, ok := r.text(r.Word(v+24), limit)
-		if !ok || n > uint64(len(s)) {
-			return "?", true
-		}
-		return "/" + strings.Trim(remote.QuoteBytes(s, ""), `"`) + "/", true
+		return r.regexp(v, limit), true
 	case typeRational:
 		a, _ := r.scalar(r.Word(v+16), limit)
 		b, _ := r.scalar(r.Word(v+24), limit)
@@ -155,11 +151,58 @@ func (r *runtime) scalar(v uint64, limit int) (string, bool) {
 	case typeArray, typeHash, typeObject, typeStruct:
 		return "", false
 	case typeFile, typeData, typeMatch, typeComplex:
+		if place := r.proc(v); place != "" {
+			return "#<Proc:" + address(v) + " " + place + ">", true
+		}
 		if name := r.classOf(v); name != "" {
 			return "#<" + name + ":" + address(v) + ">", true
 		}
 	}
 	return "?", true
+}
+
+// regexp writes a Regexp.
+func (r *runtime) regexp(v uint64, limit int) string {
+	s, n, ok := r.text(r.field(v, "regexp.source"), limit)
+	options, known := r.U32(r.field(v, "regexp.pattern") + r.at("pattern.options"))
+	if !ok || !known || n > uint64(len(s)) {
+		return "?"
+	}
+	s = strings.TrimSuffix(strings.TrimPrefix(remote.QuoteBytes(s, "/"), `"`), `"`)
+	const ignoreCase, extended, multiline = 1, 2, 4
+	s = "/" + strings.ReplaceAll(s, `\/`, `\/`) + "/"
+	for _, o := range [...]struct {
+		bit    uint32
+		letter string
+	}{{multiline, "m"}, {ignoreCase, "i"}, {extended, "x"}} {
+		if options&o.bit != 0 {
+			s += o.letter
+		}
+	}
+	return s
+}
+
+// Where a Proc has what: the code of its block, and whether it is a lambda.
+const (
+	procCode   = 16
+	procLambda = 32
+)
+
+// proc says where the code of a Proc is, and whether it is a lambda; "" if it is none, or of C.
+func (r *runtime) proc(v uint64) string {
+	data, ok := r.data(v, "proc")
+	if !ok {
+		return ""
+	}
+	f := r.functionAt(r.Word(data + procCode))
+	if f == nil {
+		return ""
+	}
+	place := f.path + ":" + strconv.Itoa(f.first)
+	if bits, _ := r.U8(data + procLambda); bits&2 != 0 {
+		place += " (lambda)"
+	}
+	return place
 }
 
 // address writes where an object is, as inspect does.
@@ -220,22 +263,19 @@ func floatText(v float64) string {
 // bignum writes an Integer that is larger than a word.
 func (r *runtime) bignum(v, f uint64) string {
 	const embedded = 1 << (flagUser + 2)
-	from, n := v+16, f>>(flagUser+3)&7
+	from, n := v+r.at("bignum.embedded"), f>>(flagUser+3)&7
 	if f&embedded == 0 {
-		n, from = r.Word(v+16), r.Word(v+24)
+		from, n = r.field(v, "bignum.heap"), r.field(v, "bignum.length")
 	}
-	if n > maxDigits || from%8 != 0 {
+	if n > maxDigits {
 		return "?"
 	}
-	words, ok := r.Words(from, int(n))
-	if !ok {
+	b := r.Bytes(from, int(n*r.at("bignum.digit")))
+	if b == nil {
 		return "?"
 	}
-	list := make([]big.Word, len(words))
-	for i, w := range words {
-		list[i] = big.Word(w)
-	}
-	number := new(big.Int).SetBits(list)
+	slices.Reverse(b) // a word has its least byte first, as the number has its least word
+	number := new(big.Int).SetBytes(b)
 	if f&flagHere == 0 { // the sign
 		number.Neg(number)
 	}
@@ -508,7 +548,7 @@ func (r *runtime) hidden(v uint64, name string) (uint64, bool) {
 	return 0, false
 }
 
-// ends are what is written around the elements of a value, and what of one that is within itself.
+// around is what is written around the elements of a value, and what of one that is within itself.
 func (r *runtime) around(v uint64) (before, after, again string) {
 	name := r.classOf(v)
 	switch r.flags(v) & typeMask {
@@ -598,6 +638,8 @@ func (w *printer) value(v uint64) {
 // short is the text of an object that inspect writes in a way of its own: a Range, an exception.
 func (r *runtime) short(v uint64, limit int) (string, bool) {
 	switch {
+	case v == r.field(r.vm, "vm.self"):
+		return "main", true
 	case r.is(v, typeStruct) && r.classOf(v) == "Range":
 		list, _ := r.members(v, 3)
 		if len(list) < 3 {

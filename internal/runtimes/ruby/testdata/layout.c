@@ -1,12 +1,17 @@
-/* Makes a line "field offset" of each field that corewalk reads, as text of the assembler: layouts.sh cuts them out. It needs Ruby's sources, of which two
+/* Makes a line "field offset" of each field that corewalk reads, as text of the assembler: layouts.sh cuts them out. It needs Ruby's sources, of which four
    define what they use themselves. */
 #if PART == 1
 #include "cont.c"
 #elif PART == 2
 #include "thread.c"
+#elif PART == 3
+#include "vm_backtrace.c"
+#elif PART == 4
+#include "gc.c"
 #else
 #include "ruby/encoding.h"
 #include "ruby/io.h"
+#include "ruby/re.h"
 #include "internal.h"
 #include "vm_core.h"
 #include "iseq.h"
@@ -50,8 +55,33 @@ void layout(void)
 	FIELD("mutex.owner", rb_mutex_t, th);
 #endif
 	FIELD("mutex.next", rb_mutex_t, next_mutex);
+#elif PART == 3
+	FIELD("backtrace.list", rb_backtrace_t, backtrace);
+	FIELD("backtrace.size", rb_backtrace_t, backtrace_size);
+	FIELD("location.type", rb_backtrace_location_t, type);
+#if VERSION < 300
+	FIELD("location.iseq", rb_backtrace_location_t, body.iseq.iseq);
+	FIELD("location.pc", rb_backtrace_location_t, body.iseq.lineno.pc);
+	FIELD("location.method", rb_backtrace_location_t, body.cfunc.mid);
+#else
+	FIELD("location.iseq", rb_backtrace_location_t, iseq);
+	FIELD("location.pc", rb_backtrace_location_t, pc);
+	FIELD("location.method", rb_backtrace_location_t, mid);
+#endif
+	SAY("location.size", sizeof(rb_backtrace_location_t));
+	SAY("location.ofc", LOCATION_TYPE_CFUNC);
+#elif PART == 4
+	FIELD("space.pages", rb_objspace_t, heap_pages.sorted);
+	FIELD("space.count", rb_objspace_t, heap_pages.allocated_pages);
+	FIELD("page.start", struct heap_page, start);
+	FIELD("page.slots", struct heap_page, total_slots);
+#if VERSION >= 301
+	FIELD("page.slot", struct heap_page, slot_size);
+#endif
 #else
 	FIELD("vm.main", rb_vm_t, VM_MAIN_THREAD);
+	FIELD("vm.self", rb_vm_t, top_self);
+	FIELD("vm.space", rb_vm_t, objspace);
 	FIELD("thread.vm", rb_thread_t, vm);
 	FIELD("thread.ec", rb_thread_t, ec);
 	FIELD("thread.root", rb_thread_t, root_fiber);
@@ -159,6 +189,7 @@ void layout(void)
 	FIELD("class.super", struct RClass, super);
 	FIELD("data.data", struct RTypedData, data);
 	FIELD("data.type", struct RTypedData, type);
+	FIELD("data.flag", struct RTypedData, typed_flag);
 	FIELD("type.name", rb_data_type_t, wrap_struct_name);
 #if VERSION < 302
 	FIELD("class.ext", struct RClass, ptr);
@@ -180,6 +211,13 @@ void layout(void)
 	FIELD("shapes.next", rb_shape_tree_t, next_shape_id);
 	SAY("shape.shift", SHAPE_FLAG_SHIFT);
 #endif
+	SAY("bignum.digit", SIZEOF_BDIGIT);
+	FIELD("bignum.embedded", struct RBignum, as.ary);
+	FIELD("bignum.length", struct RBignum, as.heap.len);
+	FIELD("bignum.heap", struct RBignum, as.heap.digits);
+	FIELD("regexp.pattern", struct RRegexp, ptr);
+	FIELD("regexp.source", struct RRegexp, src);
+	FIELD("pattern.options", struct re_pattern_buffer, options);
 	SAY("value.nil", Qnil);
 	SAY("value.true", Qtrue);
 	SAY("value.undef", Qundef);

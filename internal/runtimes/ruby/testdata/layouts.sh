@@ -12,8 +12,9 @@ for pair; do
 	number=$(echo "$version" | awk -F. '{ printf "%d%02d", $1, $2 }')
 	main=main_thread
 	[ "$number" -lt 300 ] || main=ractor.main_thread
-	for part in 0 1 2; do
-		cc -w -O1 -S -DTRUE=1 -DFALSE=0 -DPART=$part -DVERSION="$number" -DVM_MAIN_THREAD=$main -I"$config" -I"$sources/include" -I"$sources" -o - "$here/layout.c" |
+	: >"$out/probes.h" # which a build makes
+	for part in 0 1 2 3 4; do
+		cc -w -O1 -S -DTRUE=1 -DFALSE=0 -DPART=$part -DVERSION="$number" -DVM_MAIN_THREAD=$main -I"$out" -I"$config" -I"$sources/include" -I"$sources" -o - "$here/layout.c" |
 			sed -n 's/^->//p'
 	done >"$out/$version"
 	columns="$columns $version"

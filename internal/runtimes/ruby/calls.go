@@ -34,7 +34,11 @@ type function struct {
 	localCount, parameters uint32
 	parent                 uint64
 	method                 bool // it is the code of a method, or within such
+	block                  int  // the number of the parameter that has the block; -1 without
 }
+
+// hasBlock says of code that a parameter is for its block.
+const hasBlock = 1 << 6
 
 // Types of code.
 const (
@@ -54,6 +58,7 @@ const (
 	frameMask   = 0x7fff0001
 	frameC      = 0x55550001
 	frameEntry  = 0x0020 // the virtual machine was entered for it
+	frameBlock  = 0x0200 // the parameter for the block has it, which until somebody reads it is elsewhere
 	envLocal    = 0x0002 // its variables are those of a method, not of a block
 	flagsIndex  = 0
 	specIndex   = 1 // words before ep: the variables around a block's
@@ -232,6 +237,10 @@ func (r *runtime) readFunction(at uint64) *function {
 	number := func(name string) uint32 { return r.Arch.ByteOrder.Uint32(b[r.at(name):]) }
 	f := &function{at: at, kind: number("body.type"), size: number("body.size"), code: word("body.code"), infos: word("body.infos"), infoCount: number("body.infocount"),
 		succinct: word("body.succinct"), locals: word("body.locals"), localCount: number("body.localcount"), parameters: number("body.params"), parent: word("body.parent")}
+	f.block = -1
+	if number("body.flags")&hasBlock != 0 {
+		f.block = int(number("body.block"))
+	}
 	f.label, f.base = r.name(word("body.label")), r.name(word("body.base"))
 	f.path = r.name(word("body.path"))
 	if f.path == "" {

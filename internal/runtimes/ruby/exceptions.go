@@ -100,8 +100,12 @@ func (r *runtime) firstLocation(data uint64, e *tasks.Exception) {
 	if r.version >= "3.3" { // it is there
 		list = data + r.at("backtrace.list")
 	}
-	for i := range min(r.number(data, "backtrace.size"), maxNative) {
+	size := r.number(data, "backtrace.size")
+	for i := range min(size, maxNative) {
 		at := list + uint64(i)*r.at("location.size")
+		if r.version < "3.0" { // the oldest is the first
+			at = list + uint64(size-1-i)*r.at("location.size")
+		}
 		if uint64(r.number(at, "location.type")) == r.at("location.ofc") {
 			if e.Function == "" {
 				e.Function = r.idName(r.field(at, "location.method"))
@@ -115,8 +119,13 @@ func (r *runtime) firstLocation(data uint64, e *tasks.Exception) {
 		if e.Function == "" {
 			e.Function = f.label
 		}
+		if strings.HasPrefix(f.path, internalFile) {
+			continue
+		}
 		e.File = f.path
-		if line, approximate := r.line(&call{f: f, pc: r.field(at, "location.pc")}); !approximate {
+		if counted := r.number(at, "location.type") != 1; counted {
+			e.Line = int(min(r.number(at, "location.pc"), 1<<30))
+		} else if line, approximate := r.line(&call{f: f, pc: r.field(at, "location.pc")}); !approximate {
 			e.Line = line
 		}
 		return

@@ -3,7 +3,6 @@ package ruby
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/corewalk/corewalk/internal/runtimes/starts"
 	"github.com/corewalk/corewalk/tasks"
@@ -242,6 +241,3 @@ func (r *runtime) describe(list []call) []tasks.Call {
 
 // internalFile is how the files of code begin that Ruby brings with it.
 const internalFile = "<internal:"
-
-// internal reports whether a call is of such code.
-func (c *call) internal() bool { return c.f != nil && strings.HasPrefix(c.f.path, internalFile) }

@@ -23,7 +23,11 @@ func (r *runtime) variables(c *call, locals bool, limits tasks.Limits) (args, ow
 		if !ok || f.locals%8 != 0 || f.localCount > maxInstructions {
 			break
 		}
+		flags, known := r.LookupWord(ep)
 		for i, id := range ids {
+			if i == f.block && flags&frameBlock == 0 { // it has no value yet
+				continue
+			}
 			argument := depth == 0 && uint32(i) < f.parameters
 			name := r.idName(id)
 			if !isName(name) || seen[name] || !argument && !locals {
@@ -44,8 +48,7 @@ func (r *runtime) variables(c *call, locals bool, limits tasks.Limits) (args, ow
 				own = append(own, one)
 			}
 		}
-		flags, ok := r.LookupWord(ep)
-		if !locals || !ok || flags&envLocal != 0 || f.parent == 0 {
+		if !locals || !known || flags&envLocal != 0 || f.parent == 0 {
 			break
 		}
 		ep = r.Word(ep-8*specIndex) &^ 3

@@ -131,6 +131,8 @@ void layout(void)
 	FIELD("body.size", struct rb_iseq_constant_body, iseq_size);
 	FIELD("body.code", struct rb_iseq_constant_body, iseq_encoded);
 	FIELD("body.lead", struct rb_iseq_constant_body, param.lead_num);
+	FIELD("body.flags", struct rb_iseq_constant_body, param);
+	FIELD("body.block", struct rb_iseq_constant_body, param.block_start);
 	FIELD("body.params", struct rb_iseq_constant_body, param.size);
 	FIELD("body.path", struct rb_iseq_constant_body, location.pathobj);
 	FIELD("body.base", struct rb_iseq_constant_body, location.base_label);

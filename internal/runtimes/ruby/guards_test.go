@@ -113,7 +113,9 @@ func small() (*runtime, fake) {
 	r.set32(m, atBody, "body.params", 1)
 	set(atBody, "body.locals", atIDs+0x80)
 	m.Words[atIDs+0x80] = idArgument << 4
-	m.Zero(atInfos, 24)
+	m.Zero(atInfos-0x20, 0x60)
+	m.Put32(atInfos-12, 9)
+	m.Put32(atInfos+24, 9)
 	m.Put32(atInfos, 4)
 	m.Put32(atInfos+12, 7)
 	m.Zero(atRanks, 48+2*80)
@@ -127,6 +129,7 @@ func small() (*runtime, fake) {
 		}
 	}
 	m.Put32(atRanks+48, 2)
+	m.Put32(atRanks+48+80, 1)
 	m.string(atLabel, "pay")
 	m.string(atPath, "shop.rb")
 
@@ -196,27 +199,34 @@ func TestSmall(t *testing.T) {
 func TestGuards(t *testing.T) {
 	for what, harm := range map[string]func(r *runtime, m fake){
 		"a stack between words":        func(r *runtime, m fake) { m.Words[atEC] = atStack + 4; m.Words[atEC+r.at("ec.cfp")] += 4 },
-		"a stack of a terabyte":        func(r *runtime, m fake) { m.Words[atEC+r.at("ec.words")] = 1 << 40 },
+		"a stack of a terabyte":        func(r *runtime, m fake) { m.Words[atEC+r.at("ec.words")] += 1 << 30 },
 		"a frame before its stack":     func(r *runtime, m fake) { m.Words[atEC+r.at("ec.cfp")] = atStack - r.at("frame.size") },
 		"a frame behind its stack":     func(r *runtime, m fake) { m.Words[atEC+r.at("ec.cfp")] += 8 * stackWords },
 		"a frame between frames":       func(r *runtime, m fake) { m.Words[atEC+r.at("ec.cfp")] += 8 },
 		"frames that are not there":    func(r *runtime, m fake) { delete(m.Words, r.frame(1)) },
 		"no variables":                 func(r *runtime, m fake) { m.Words[r.frame(0)+r.at("frame.ep")] = 0 },
-		"variables between words":      func(r *runtime, m fake) { m.Words[r.frame(0)+r.at("frame.ep")]++ },
+		"variables between words":      func(r *runtime, m fake) { m.Words[atEnvironment] |= 0x100; m.Words[r.frame(0)+r.at("frame.ep")]++ },
 		"variables that are not there": func(r *runtime, m fake) { m.Words[r.frame(0)+r.at("frame.ep")] = 0x90000 },
 		"variables without a type":     func(_ *runtime, m fake) { m.Words[atEnvironment] = 0x11110000 },
 		"code that is another object":  func(_ *runtime, m fake) { m.Words[atCode] = typeInternal | internalMethod<<flagUser },
 		"code between words":           func(r *runtime, m fake) { m.Words[r.frame(0)+r.at("frame.iseq")] += 4 },
 		"code without a body":          func(r *runtime, m fake) { m.Words[atCode+r.at("iseq.body")] = 0 },
-		"a body between words":         func(r *runtime, m fake) { m.Words[atCode+r.at("iseq.body")]++ },
-		"a body that is not there":     func(r *runtime, m fake) { m.Words[atCode+r.at("iseq.body")] = 0x90000 },
-		"code of no type":              func(r *runtime, m fake) { r.set32(m, atBody, "body.type", 9) },
-		"no instructions":              func(r *runtime, m fake) { r.set32(m, atBody, "body.size", 0) },
-		"instructions without end":     func(r *runtime, m fake) { r.set32(m, atBody, "body.size", math.MaxUint32) },
-		"instructions between words":   func(r *runtime, m fake) { m.Words[atBody+r.at("body.code")]++ },
-		"a label that is no String":    func(_ *runtime, m fake) { m.Words[atLabel] = typeArray },
-		"a label of a terabyte":        func(_ *runtime, m fake) { m.Words[atLabel+16] = 1 << 40 },
-		"a label that is not there":    func(_ *runtime, m fake) { m.Words[atLabel+24] = 0x90000 },
+		"a body between words": func(r *runtime, m fake) {
+			m.Zero(0x16000, 0x150)
+			for i := range uint64(0x140) {
+				b, _ := r.U8(atBody + i)
+				m.Put(0x16001+i, b)
+			}
+			m.Words[atCode+r.at("iseq.body")] = 0x16001
+		},
+		"a body that is not there":   func(r *runtime, m fake) { m.Words[atCode+r.at("iseq.body")] = 0x90000 },
+		"code of no type":            func(r *runtime, m fake) { r.set32(m, atBody, "body.type", 9) },
+		"no instructions":            func(r *runtime, m fake) { r.set32(m, atBody, "body.size", 0) },
+		"instructions without end":   func(r *runtime, m fake) { r.set32(m, atBody, "body.size", math.MaxUint32) },
+		"instructions between words": func(r *runtime, m fake) { m.Words[atBody+r.at("body.code")]++ },
+		"a label that is no String":  func(_ *runtime, m fake) { m.Words[atLabel] = typeArray | flagHere },
+		"a label of a terabyte":      func(_ *runtime, m fake) { m.Words[atLabel+16] = 1 << 40 },
+		"a label that is not there":  func(_ *runtime, m fake) { m.Words[atLabel+24] = 0x90000 },
 		"a function of C without a method": func(r *runtime, m fake) {
 			m.Words[r.frame(0)+r.at("frame.iseq")] = 0
 			m.Words[atEnvironment] = frameC | envLocal
@@ -225,9 +235,26 @@ func TestGuards(t *testing.T) {
 	} {
 		r, m := small()
 		harm(r, m)
-		if got, err := functions(r); err == nil {
+		got, err := functions(r)
+		if err == nil {
 			t.Errorf("%s: %q", what, got)
+		} else if strings.Contains(what, " stack") || what == "a frame between frames" {
+			if err.Error() != "its stack of Ruby calls is damaged" {
+				t.Errorf("%s: %v", what, err)
+			}
 		}
+	}
+	r, m := small()
+	m.Words[atEC+r.at("ec.words")] = maxStack / 8
+	if _, err := r.calls(atEC); err != errDeep {
+		t.Errorf("a million calls: %v", err)
+	}
+}
+
+// copy3 copies an entry of a table.
+func copy3(m fake, to, from uint64) {
+	for i := uint64(0); i < 24; i += 8 {
+		m.Words[to+i] = m.Words[from+i]
 	}
 }
 
@@ -237,11 +264,14 @@ func TestNames(t *testing.T) {
 		harm func(r *runtime, m fake)
 		want string
 	}{
-		"a class of another type":       {func(_ *runtime, m fake) { m.Words[atOwner] = typeObject }, "pay"},
-		"a singleton class":             {func(_ *runtime, m fake) { m.Words[atOwner] |= singletonClass }, "pay"},
-		"a table that ends before":      {func(r *runtime, m fake) { m.Words[atClassTable+r.at("st.from")] = 2 }, "pay"},
-		"a table of a million":          {func(r *runtime, m fake) { m.Words[atClassTable+r.at("st.to")] = 1 << 20 }, "pay"},
-		"a table between words":         {func(r *runtime, m fake) { m.Words[atClassTable+r.at("st.list")]++ }, "pay"},
+		"a class of another type":  {func(_ *runtime, m fake) { m.Words[atOwner] = typeObject }, "pay"},
+		"a singleton class":        {func(_ *runtime, m fake) { m.Words[atOwner] |= singletonClass }, "pay"},
+		"a table that ends before": {func(r *runtime, m fake) { m.Words[atClassTable+r.at("st.from")] = 2 }, "pay"},
+		"a table of a million": {func(r *runtime, m fake) {
+			m.Words[atClassTable+r.at("st.to")], m.Words[atClassTable+r.at("st.list")] = 1<<20, 0x18000
+			m.Zero(0x18000, 64*24)
+			copy3(m, 0x18000, atEntries)
+		}, "pay"},
 		"an entry that was taken out":   {func(_ *runtime, m fake) { m.Words[atEntries] = math.MaxUint64 }, "pay"},
 		"a name beyond the last":        {func(r *runtime, m fake) { r.set32(m, atSymbols, "symbols.last", 7) }, "pay"},
 		"a list of names that is none":  {func(_ *runtime, m fake) { m.Words[atFirst] = typeHash }, "pay"},
@@ -316,7 +346,6 @@ func TestThreads(t *testing.T) {
 	}{
 		"a thread that does not lead back": {func(_ *runtime, m fake) { m.Words[atThread+8] = 0 }, true},
 		"a list without end":               {func(_ *runtime, m fake) { m.Words[atThread] = atThread }, true},
-		"a thread between words":           {func(r *runtime, m fake) { m.Words[atRactor+r.at("ractor.threads")] = atThread + 4 }, true},
 		"no ractor":                        {func(r *runtime, m fake) { m.Words[atVM+r.at("vm.ractors")] = 0 }, true},
 		"a thread of another machine":      {func(r *runtime, m fake) { m.Words[atThread+r.at("thread.vm")] = atEC }, false},
 		"a thread without what it runs":    {func(r *runtime, m fake) { m.Words[atThread+r.at("thread.ec")] = 0 }, false},
@@ -327,6 +356,13 @@ func TestThreads(t *testing.T) {
 		if list := r.threadList(); len(list) > 0 && what != "a list without end" || (r.failed != nil) != c.failed {
 			t.Errorf("%s: %+v, %v", what, list, r.failed)
 		}
+	}
+	r, m := small()
+	for i := range uint64(4) { // a list that is in order, and longer than asked for
+		m.Words[0x60000+0x10*i], m.Words[0x60008+0x10*i] = 0x60000+0x10*((i+1)%4), 0x60000+0x10*((i+3)%4)
+	}
+	if list := r.linked(0x60000, 2); len(list) != 2 || r.failed == nil {
+		t.Errorf("%d links, %v", len(list), r.failed)
 	}
 	for what, harm := range map[string]func(r *runtime, m fake){
 		"a main thread of another machine": func(r *runtime, m fake) { m.Words[atThread+r.at("thread.vm")] = atEC },

@@ -39,7 +39,7 @@ func (r *runtime) line(c *call) (line int, approximate bool) {
 	if position > 0 { // it is behind the instruction
 		position--
 	}
-	if c.pc < f.code || (c.pc-f.code)%8 != 0 || position >= uint64(f.size) || f.infoCount == 0 {
+	if (c.pc-f.code)%8 != 0 || position >= uint64(f.size) {
 		return f.first, true
 	}
 	n := uint64(1)

@@ -102,9 +102,6 @@ func (m *memory) text(at uint64, limit int) (s string, length uint64, ok bool) {
 	default:
 		length = m.field(at, "string.length")
 	}
-	if length > maxLength {
-		return "", 0, false
-	}
 	b := m.Bytes(from, int(min(length, uint64(limit))))
 	if b == nil {
 		return "", 0, false
@@ -112,7 +109,7 @@ func (m *memory) text(at uint64, limit int) (s string, length uint64, ok bool) {
 	return string(b), length, true
 }
 
-// maxLength is more than texts and lists have, and so little that an address and a length can be added.
+// maxLength is more than lists have, and so little that an address and a length can be added.
 const maxLength = 1 << 40
 
 // name reads a String that is a name; "" if there is none.
@@ -157,14 +154,14 @@ const maxEntries = 1 << 16
 func (m *memory) table(at uint64, do func(key, value uint64) bool) bool {
 	list := m.field(at, "st.list")
 	from, to := m.field(at, "st.from"), m.field(at, "st.to")
-	if list == 0 || list%8 != 0 || from > to || to-from > maxEntries || to > maxLength {
+	if list == 0 || to-from > maxEntries {
 		return false
 	}
 	const size, step = 24, 64
 	for i := from; i < to; i += step {
 		n := min(step, to-i)
 		words, ok := m.Words(list+i*size, int(3*n))
-		if !ok || m.p.Spend(int(n)) != nil {
+		if !ok {
 			return false
 		}
 		for ; len(words) > 0; words = words[3:] {

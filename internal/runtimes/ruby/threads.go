@@ -41,7 +41,7 @@ func (r *runtime) threadList() []thread {
 func (r *runtime) linked(head uint64, most int) (list []uint64) {
 	before := head
 	for at := r.Word(head); at != head; at = r.Word(at) {
-		if at == 0 || at%8 != 0 || len(list) >= most || r.Word(at+8) != before || r.p.Spend(4) != nil {
+		if len(list) >= most || r.Word(at+8) != before || r.p.Spend(4) != nil {
 			r.failed = errors.New("the list of its threads is damaged: some may be missing")
 			break
 		}

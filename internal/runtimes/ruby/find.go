@@ -162,11 +162,11 @@ func (r *runtime) consider(at, word uint64) {
 // isVM reports whether the virtual machine is at an address: its main thread leads back to it, and to what it executes, which leads back to the thread.
 func (r *runtime) isVM(at uint64) bool {
 	main := r.field(at, "vm.main")
-	if main == 0 || main%8 != 0 || r.field(main, "thread.vm") != at {
+	if main == 0 || r.field(main, "thread.vm") != at {
 		return false
 	}
 	ec := r.field(main, "thread.ec")
-	return ec != 0 && ec%8 == 0 && r.field(ec, "ec.thread") == main
+	return ec != 0 && r.field(ec, "ec.thread") == main
 }
 
 // isSymbols reports whether the table of names is at an address: "initialize" is in its first list, as in all versions.
@@ -189,7 +189,7 @@ func (r *runtime) isSymbols(at uint64) bool {
 // isShapes reports whether the tree of shapes is at an address: its root is the first of its list, and has no parent.
 func (r *runtime) isShapes(at uint64) bool {
 	list := r.field(at, "shapes.list")
-	return list != 0 && list%8 == 0 && r.field(at, "shapes.root") == list && r.number(list, "shape.parent") == noShape
+	return list != 0 && r.field(at, "shapes.root") == list && r.number(list, "shape.parent") == noShape
 }
 
 // noShape is the number of no shape.

@@ -424,7 +424,9 @@ func TestFibers(t *testing.T) {
 		t.Errorf("a fiber of another thread: %d calls", len(list))
 	}
 	r, m, a, b = build()
-	m.Words[a+r.at("fiber.ec")+r.at("ec.fiber")] = b
+	m.Zero(0x42000, 0x400)
+	m.Words[0x42000+r.at("fiber.prev")] = b
+	m.Words[a+r.at("fiber.ec")+r.at("ec.fiber")] = 0x42000
 	if list, _ := r.stack(a + r.at("fiber.ec")); len(list) != 2 {
 		t.Errorf("what is no fiber's: %d calls", len(list))
 	}
@@ -464,9 +466,9 @@ func TestValuesAreBounded(t *testing.T) {
 		t.Errorf("%d bytes", len(got))
 	}
 	m.object(0x60000, typeBignum, 0, 0x28)
-	m.Words[0x60000+16], m.Words[0x60000+24] = 1<<20, data
+	m.Words[0x60000+16], m.Words[0x60000+24] = 2*maxDigits, data
 	if got := text(0x60000, tasks.Limits{}); got != "?" {
-		t.Errorf("an integer of a million words is %s", got)
+		t.Errorf("an integer of 256 words is %s", got)
 	}
 	m.object(0x61000, typeHash|15<<(flagUser+8), 0, 0x28)
 	m.Words[0x61000+16] = data
@@ -496,7 +498,7 @@ func TestObjects(t *testing.T) {
 	}
 	for what, harm := range map[string]func(){
 		"a place beyond the object": func() { m.Words[index] = 2 },
-		"values between words":      func() { m.Words[index], m.Words[object+24] = 1, values+4 },
+		"values between words":      func() { m.Words[index], m.Words[object+24], m.Words[values+16] = 1, values+4, 0 },
 		"no class": func() {
 			m.Words[object+24], m.Words[object] = values, typeObject|flagHere
 		},
@@ -517,7 +519,7 @@ func TestShapes(t *testing.T) {
 		m.Zero(0x70000, 0x40)
 		m.Words[0x70000+r.at("shapes.list")], m.Words[0x70000+r.at("shapes.root")] = list, list
 		r.set32(m, 0x70000, "shapes.next", 3)
-		m.Zero(list, 0x100)
+		m.Zero(list, 0x200)
 		for i, parent := range []uint32{noShape, 0, 1} {
 			at := list + uint64(i)*r.at("shape.size")
 			m.Words[at+r.at("shape.name")] = idArgument << 4
@@ -734,5 +736,58 @@ func TestScalars(t *testing.T) {
 		if got := r.show(v, tasks.Limits{}); got != want {
 			t.Errorf("%#x is %s, want %s", v, got, want)
 		}
+	}
+}
+
+// exported has the symbols of a module that says which version it is.
+type exported struct{ unwind.SymbolReader }
+
+func (exported) SymbolByName(_ *libstate.Library, name string) (unwind.Symbol, bool) {
+	at := map[string]uint64{"ruby_version": 0x8f000, "rb_cObject": 0x91000}[name]
+	return unwind.Symbol{Name: name, Addr: at}, at != 0
+}
+
+// TestFind: the virtual machine and the table of names are found among the variables of the module, and what is not known is said.
+func TestFind(t *testing.T) {
+	for _, c := range []struct {
+		version string
+		harm    func(m fake)
+		want    string // of the error
+	}{
+		{"3.1.2", func(fake) {}, ""},
+		{"3.1.2", func(m fake) { m.Words[0x91000+0x100] = 0 }, "it has no virtual machine"},
+		{"3.1.2", func(m fake) { m.Words[atIDText] = 0 }, "it has no table of names"},
+		{"3.0.7", func(fake) {}, "no layout is known for its version, 3.0.7"},
+		{"new", func(fake) {}, "it says \"new\""},
+		{"3.1.2", func(m fake) { delete(m.Words, 0x91000) }, "its variables are not there"},
+		{"", func(m fake) { delete(m.Words, 0x8f000) }, "its version is not known"},
+	} {
+		r, m := small()
+		m.Zero(0x8f000, 16)
+		m.Put(0x8f000, []byte(c.version)...)
+		m.Zero(0x91000-0x1000, 0x2000)
+		m.Words[0x91000+0x100] = atVM
+		for i := uint64(0); i < 0x20; i += 8 {
+			m.Words[0x91000-0x200+i] = m.Words[atSymbols+i]
+		}
+		m.string(atClassID+0x200, "initialize")
+		m.Words[atIDText] = atClassID + 0x200
+		c.harm(m)
+		p := &tasks.Process{State: r.p.State, Symbols: exported{}, Modules: []*libstate.Library{{Path: "libruby.so"}}}
+		rt, err := Find(p)
+		switch {
+		case c.want == "" && (err != nil || rt.(*runtime).vm != atVM || rt.(*runtime).symbols != 0x91000-0x200):
+			t.Errorf("%s: %+v, %v", c.version, rt, err)
+		case c.want != "" && (err == nil || rt != nil || !strings.Contains(err.Error(), c.want)):
+			t.Errorf("%s: %v, want %s", c.version, err, c.want)
+		}
+	}
+	for name, want := range map[string]bool{"/usr/lib/libruby-3.1.so.3.1": true, "/usr/bin/ruby": true, "/usr/bin/python": false, "C:\\ruby.dll": true} {
+		if Shows("", name) != want {
+			t.Errorf("%s: %t", name, !want)
+		}
+	}
+	if !Shows("rb_vm_exec", "") || Shows("main", "") {
+		t.Error("functions")
 	}
 }

@@ -148,7 +148,7 @@ func (r *runtime) consider(at, word uint64) {
 	if r.symbols == 0 && word&0xffffffff > unitIDs && word&0xffffffff < 1<<28 && r.isSymbols(at) {
 		r.symbols = at
 	}
-	if word%8 != 0 || word < 1<<16 {
+	if word%8 != 0 || word < 1<<12 {
 		return
 	}
 	if r.vm == 0 && r.isVM(word) {

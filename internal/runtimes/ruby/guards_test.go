@@ -765,7 +765,7 @@ func TestFind(t *testing.T) {
 		r, m := small()
 		m.Zero(0x8f000, 16)
 		m.Put(0x8f000, []byte(c.version)...)
-		m.Zero(0x91000-0x1000, 0x2000)
+		m.Zero(0x91000-0x1000, 0x3000)
 		m.Words[0x91000+0x100] = atVM
 		for i := uint64(0); i < 0x20; i += 8 {
 			m.Words[0x91000-0x200+i] = m.Words[atSymbols+i]

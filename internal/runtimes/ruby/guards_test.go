@@ -11,6 +11,7 @@ import (
 	"github.com/corewalk/corewalk/internal/runtimes/remote"
 	"github.com/corewalk/corewalk/internal/runtimes/remote/remotetest"
 	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -32,11 +33,15 @@ func (m fake) string(at uint64, s string) {
 type threaded struct {
 	unwind.ProcessState
 	fake
+	largest int // what was read at once
 }
 
-func (s *threaded) Arch() *arch.Arch                               { return arch.AMD64 }
-func (s *threaded) ThreadIDs() ([]unwind.ThreadID, error)          { return []unwind.ThreadID{7}, nil }
-func (s *threaded) ReadMem(at arch.Address, b []byte) (int, error) { return s.fake.ReadMem(at, b) }
+func (s *threaded) Arch() *arch.Arch                      { return arch.AMD64 }
+func (s *threaded) ThreadIDs() ([]unwind.ThreadID, error) { return []unwind.ThreadID{7}, nil }
+func (s *threaded) ReadMem(at arch.Address, b []byte) (int, error) {
+	s.largest = max(s.largest, len(b))
+	return s.fake.ReadMem(at, b)
+}
 func (s *threaded) ReadWord(at arch.Address) (uint64, error)       { return s.fake.ReadWord(at) }
 func (s *threaded) LibraryTracker() libstate.LibraryState          { return nil }
 func (s *threaded) ProcessID() int                                 { return 7 }
@@ -432,6 +437,15 @@ func TestFibers(t *testing.T) {
 	}
 }
 
+// size counts the parts of a value, and how deep they are.
+func size(d report.Data) (n, deep int) {
+	for i := range d.Children {
+		k, in := size(d.Children[i].Data)
+		n, deep = n+k, max(deep, in)
+	}
+	return n + 1, deep + 1
+}
+
 // TestValuesAreBounded: values that lead to themselves, that are wide and that say that they are, end.
 func TestValuesAreBounded(t *testing.T) {
 	r, m := small()
@@ -462,8 +476,22 @@ func TestValuesAreBounded(t *testing.T) {
 		m.object(at, typeArray|flagHere|2<<(flagUser+3), 0, 0x28)
 		m.Words[at+16], m.Words[at+24] = at+0x40, at+0x40
 	}
-	if got := text(0x50000, tasks.Limits{}); len(got) > 1000 {
+	if got := text(0x50000, tasks.Limits{}); !strings.HasPrefix(got, "[[[[[...], [...]], ") {
+		t.Error(got)
+	}
+	for i := range uint64(12) { // ten times
+		at := 0x54000 + 0x100*i
+		m.object(at, typeArray, 0, 0x28)
+		m.Words[at+16], m.Words[at+32] = 10, at+0x40
+		for k := range uint64(10) {
+			m.Words[at+0x40+8*k] = at + 0x100
+		}
+	}
+	if got := text(0x54000, tasks.Limits{}); len(got) > 1000 {
 		t.Errorf("%d bytes", len(got))
+	}
+	if n, deep := size(r.tree(0x54000, tasks.Limits{})); n > remote.TreeParts+10 || deep > remote.TreeDepth+1 {
+		t.Errorf("%d parts, %d deep", n, deep)
 	}
 	m.object(0x60000, typeBignum, 0, 0x28)
 	m.Words[0x60000+16], m.Words[0x60000+24] = 2*maxDigits, data
@@ -648,7 +676,7 @@ func TestDivide(t *testing.T) {
 
 // TestHeap: pages that are none, and slots of no size, end the search for fibers.
 func TestHeap(t *testing.T) {
-	const space, pages, page, slots = 0x80000, 0x81000, 0x82000, 0x83000
+	const space, pages, page, slots = 0x80000, 0x84000, 0x82000, 0x83000
 	count := func(harm func(r *runtime, m fake)) (n int, err error) {
 		r, m := small()
 		m.Words[atVM+r.at("vm.space")] = space
@@ -661,31 +689,33 @@ func TestHeap(t *testing.T) {
 		m.Zero(slots, 3*40)
 		harm(r, m)
 		b := budget.Of(1 << 20)
-		r.Reader, r.p = r.Charged(b.Spend), &tasks.Process{State: r.p.State, Budget: b}
+		r.Reader, r.p = procmem.Of(r.p.State).Charged(b.Spend), &tasks.Process{State: r.p.State, Budget: b}
 		for _, err = range r.Tasks(t.Context()) {
 			n++
+		}
+		if most := r.p.State.(*threaded).largest; most > maxPages*8 {
+			t.Errorf("%d bytes are read at once", most)
 		}
 		return n, err
 	}
 	for what, harm := range map[string]func(r *runtime, m fake){
-		"as it is":             func(*runtime, fake) {},
-		"no size":              func(_ *runtime, m fake) { m.Words[page] = 3 << 16 },
-		"a size between words": func(_ *runtime, m fake) { m.Words[page] = 41 | 3<<16 },
-		"slots between words":  func(r *runtime, m fake) { m.Words[page+r.at("page.start")]++ },
-		"pages without end":    func(r *runtime, m fake) { m.Words[space+r.at("space.count")] = math.MaxUint64 },
-		"pages between words":  func(r *runtime, m fake) { m.Words[space+r.at("space.pages")]++ },
-		"no page":              func(_ *runtime, m fake) { m.Words[pages] = 0 },
+		"as it is":            func(*runtime, fake) {},
+		"no size":             func(_ *runtime, m fake) { m.Words[page] = 3 << 16 },
+		"slots beyond a page": func(_ *runtime, m fake) { m.Words[page] = 0x7fff | 0x7fff<<16 },
+		"pages without end":   func(r *runtime, m fake) { m.Words[space+r.at("space.count")] = maxPages + 1 },
+		"pages between words": func(r *runtime, m fake) { m.Words[space+r.at("space.pages")]++ },
+		"no page":             func(_ *runtime, m fake) { m.Words[pages] = 0 },
 	} {
 		if n, err := count(harm); n != 0 || err != nil {
 			t.Errorf("%s: %d, %v", what, n, err)
 		}
 	}
 	n, err := count(func(r *runtime, m fake) {
-		m.Words[space+r.at("space.count")] = 32
-		for i := range uint64(32) {
+		m.Words[space+r.at("space.count")] = 330
+		for i := range uint64(330) {
 			m.Words[pages+8*i] = page
 		}
-		m.Words[page] = 40 | 32767<<16
+		m.Words[page] = 40 | 1638<<16
 	})
 	if n != 1 || err == nil {
 		t.Errorf("too many objects: %d, %v", n, err)

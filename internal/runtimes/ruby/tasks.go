@@ -13,8 +13,8 @@ const (
 	maxObjects = 1 << 19
 	maxListed  = 1 << 12
 	maxPages   = 1 << 16
-	oldSlot    = 40 // the size of an object until 3.0
-	maxSlot    = 1 << 12
+	oldSlot    = 40      // the size of an object until 3.0
+	maxPage    = 1 << 16 // bytes
 )
 
 // Tasks implements tasks.Runtime: the fibers that are suspended, among all objects.
@@ -22,7 +22,7 @@ func (r *runtime) Tasks(ctx context.Context) iter.Seq2[*tasks.Task, error] {
 	return func(yield func(*tasks.Task, error) bool) {
 		space := r.field(r.vm, "vm.space")
 		pages, count := r.field(space, "space.pages"), r.field(space, "space.count")
-		if pages == 0 || pages%8 != 0 || count > maxPages {
+		if pages == 0 || count > maxPages {
 			return
 		}
 		list, _ := r.Words(pages, int(count))
@@ -39,7 +39,7 @@ func (r *runtime) Tasks(ctx context.Context) iter.Seq2[*tasks.Task, error] {
 				n, _ := r.U16(page + r.at("page.slot"))
 				size = uint64(n)
 			}
-			if start%8 != 0 || size < oldSlot || size > maxSlot || size%8 != 0 {
+			if size < oldSlot || uint64(slots)*size > maxPage {
 				continue
 			}
 			if looked += uint64(slots); looked > maxObjects {

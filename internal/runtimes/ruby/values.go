@@ -506,7 +506,7 @@ func (r *runtime) shaped(v uint64, do func(id, value uint64) bool) bool {
 		kind, ok := r.U8(at + r.at("shape.type"))
 		parent := uint64(r.number(at, "shape.parent"))
 		switch {
-		case !ok || parent == number:
+		case !ok:
 			return false
 		case kind == shapeComplex:
 			return r.table(from, do)

@@ -9,6 +9,7 @@ import (
 	"github.com/corewalk/corewalk/internal/runtimes/native"
 	"github.com/corewalk/corewalk/internal/runtimes/php"
 	"github.com/corewalk/corewalk/internal/runtimes/python"
+	"github.com/corewalk/corewalk/internal/runtimes/ruby"
 	"github.com/corewalk/corewalk/internal/runtimes/v8"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
@@ -44,6 +45,7 @@ var runtimeKinds = [...]runtimeKind{
 	{find: lua.Find, shows: lua.Shows,
 		walks: func(p func() *tasks.Process) walkingRuntime { return lua.NewCompiled(p) },
 		again: func(_ tasks.Runtime, p func() *tasks.Process) walkingRuntime { return lua.NewCompiled(p) }},
+	{find: ruby.Find, shows: ruby.Shows},
 	{find: php.Find, shows: php.Shows,
 		walks: func(p func() *tasks.Process) walkingRuntime { return php.NewCompiled(p) },
 		again: func(_ tasks.Runtime, p func() *tasks.Process) walkingRuntime { return php.NewCompiled(p) }},

@@ -11,6 +11,8 @@ func languageName(language string) string {
 		return "Lua"
 	case "php":
 		return "PHP"
+	case "ruby":
+		return "Ruby"
 	case "python":
 		return "Python"
 	case "java":

@@ -92,6 +92,8 @@ var floors = map[string]int{
 	"internal/runtimes/native":           4,
 	"internal/runtimes/python":           4,
 	"internal/runtimes/php":              4,
+	"internal/runtimes/ruby":             4,
+	"internal/runtimes/starts":           3,
 	"internal/runtimes/hotspot":          4,
 	"internal/runtimes/v8":               4,
 	"internal/runtimes/remote":           -1,

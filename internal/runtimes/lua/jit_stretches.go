@@ -3,6 +3,7 @@ package lua
 import (
 	"slices"
 
+	"github.com/corewalk/corewalk/internal/runtimes/starts"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -120,7 +121,9 @@ func (r *runtime) panics(state uint64, frames []*unwind.Frame) bool {
 		return false
 	}
 	only := map[uint64]bool{at: true}
-	return slices.ContainsFunc(frames, func(f *unwind.Frame) bool { return r.start(f, only) == at })
+	return slices.ContainsFunc(frames, func(f *unwind.Frame) bool {
+		return starts.Of(r.p.State, r.p.Files, r.p.Symbols, f.LookupAddr(), only) == at
+	})
 }
 
 // interpreting is the state of the virtual machine while it runs instructions itself.

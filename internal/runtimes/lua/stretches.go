@@ -6,8 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/corewalk/corewalk/internal/files/image"
-	"github.com/corewalk/corewalk/modules"
+	"github.com/corewalk/corewalk/internal/runtimes/starts"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -236,17 +235,17 @@ func (r *runtime) anchors(list []call, frames []*unwind.Frame) []int {
 			natives[list[i].native] = true
 		}
 	}
-	starts := map[uint64][]int{} // the frames of each function
+	found := map[uint64][]int{} // the frames of each function
 	for i, f := range frames {
-		if s := r.start(f, natives); natives[s] {
-			starts[s] = append(starts[s], i)
+		if s := starts.Of(r.p.State, r.p.Files, r.p.Symbols, f.LookupAddr(), natives); natives[s] {
+			found[s] = append(found[s], i)
 		}
 	}
 	out := make([]int, len(list))
 	next := 0
 	for i := range list {
 		out[i] = -1
-		all := starts[list[i].native]
+		all := found[list[i].native]
 		for len(all) > 0 && all[0] < next {
 			all = all[1:]
 		}
@@ -255,47 +254,10 @@ func (r *runtime) anchors(list []call, frames []*unwind.Frame) []int {
 			all = all[1:]
 		}
 		if list[i].native != 0 {
-			starts[list[i].native] = all
+			found[list[i].native] = all
 		}
 	}
 	return out
-}
-
-// nearby is how far behind the beginning of a function of C code is believed to be in it, where nothing says where functions begin.
-const nearby = 4096
-
-// start is where the function of a frame begins, by call frame information or a symbol; without them the function of C before it is taken.
-func (r *runtime) start(f *unwind.Frame, natives map[uint64]bool) uint64 {
-	at := f.LookupAddr()
-	libs := r.p.State.LibraryTracker()
-	if libs == nil {
-		return 0
-	}
-	lib, ok := libs.LibraryAt(at)
-	if !ok {
-		return 0
-	}
-	if r.p.Files != nil {
-		if im := (*image.Image)(modules.LocalImage(r.p.Files, lib)); im != nil {
-			if t := im.EHFrame(); t != nil {
-				bias := im.Bias(lib.LoadBias)
-				if start, _, ok := t.FDEForPC(at - bias); ok {
-					return start + bias
-				}
-			}
-		}
-	}
-	s, named := r.p.Symbols.SymbolAt(lib, at)
-	if named {
-		return s.Addr
-	}
-	best := uint64(0)
-	for n := range natives {
-		if n <= at && at-n < nearby && n > best {
-			best = n
-		}
-	}
-	return best
 }
 
 // stretches makes those of calls: one for the functions of Lua between two of C, and one for each of C.

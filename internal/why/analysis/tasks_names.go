@@ -149,12 +149,15 @@ func ofInlined(name string) bool {
 func waitingFrame(frames []report.Frame, language string) *report.Frame {
 	for i := range frames {
 		f := &frames[i]
-		if f.Function != "" && f.Signal == "" && !waitsForOthers(f.Module, f.Function) && !ofJava(f) && (language == "" || f.Language == language) {
+		if f.Function != "" && f.Signal == "" && !waitsForOthers(f.Module, f.Function) && !ofJava(f) && !ofRuby(f) && (language == "" || f.Language == language) {
 			return f
 		}
 	}
 	return nil
 }
+
+// ofRuby reports whether a frame is a method that Ruby brings with it: such a method has no place.
+func ofRuby(f *report.Frame) bool { return f.Language == "ruby" && f.Source.File == "" }
 
 // ofJava reports whether a frame is one of Java's own packages: that of a lock, or of a thread.
 func ofJava(f *report.Frame) bool {

@@ -43,7 +43,7 @@ func Open(tb testing.TB, path string) *Dump {
 	}
 	tb.Cleanup(func() { w.Close() })
 	s, err := w.WalkStack(out.Died)
-	if err != nil {
+	if err != nil && (s == nil || len(s.Frames) == 0) { // a stack may end early without the files
 		tb.Fatal(err)
 	}
 	out.Stack = s.Frames

@@ -264,7 +264,7 @@ func ask(t *testing.T, m *Map) {
 func BenchmarkPerfMap(b *testing.B) {
 	var text strings.Builder
 	for i := range 10000 {
-		fmt.Fprintf(&text, "%x %x LazyCompile:*function%d /srv/app/lib/module.js:%d:12\n", 0x7f0000000000+i*512, 480, i, i)
+		fmt.Fprintf(&text, "%x %x LazyCompile:*function%d /srv/app/lib/module.js:%d:12\n", uint64(0x7f0000000000)+uint64(i)*512, 480, i, i)
 	}
 	data := []byte(text.String())
 	b.SetBytes(int64(len(data)))

@@ -103,5 +103,5 @@ const (
 	// maxRecords is how many records of a file are read.
 	maxRecords = 1 << 21
 	// maxFile is how large a file may be, in bytes.
-	maxFile = 1 << 31
+	maxFile = 1<<31 - 1
 )

@@ -102,12 +102,12 @@ func small() (b []byte, top uint64) {
 	le.PutUint64(b[at:], 0x500)
 	chunk(0x40, 0)
 	fast := chunk(0x20, 1)
-	le.PutUint64(b[fast+16:], uint64(heapAt+fast+16)>>12) // the mangled end of a list
+	le.PutUint64(b[fast+16:], (heapAt+uint64(fast)+16)>>12) // the mangled end of a list
 	cached := chunk(0x30, 1)
 	le.PutUint16(b[cache+16+2:], 1)
-	le.PutUint64(b[cache+16+128+8:], uint64(heapAt+cached+16))
-	le.PutUint64(b[cached+16:], uint64(heapAt+cached+16)>>12)
-	top = uint64(heapAt + at)
+	le.PutUint64(b[cache+16+128+8:], heapAt+uint64(cached)+16)
+	le.PutUint64(b[cached+16:], (heapAt+uint64(cached)+16)>>12)
+	top = heapAt + uint64(at)
 	chunk(4096-at, 1)
 	return b, top
 }

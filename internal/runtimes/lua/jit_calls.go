@@ -177,7 +177,6 @@ func (s *jitStack) calls(compiled *compiledCall) ([]call, error) {
 			c.trace, c.stale, c.staleEnd = compiled.number, compiled.root, last+maxExtra
 		}
 		if link&linkBits == linkVararg { // its arguments
-			above = c.slot
 			if frame = s.caller(frame, link); frame == 0 || frame <= bottom {
 				return list, errLink
 			}

@@ -91,7 +91,7 @@ func (m *made) mapOf(typ int, size uint64) {
 	at := madeMaps + madeHead + uint64(len(m.maps))*80
 	m.put(at, madeMaps+madeHead+1, size/8|uint64(typ)<<32)
 	m.maps[typ] = at + 1
-	m.put(at+80, m.word(madeMaps+madeHead)&0) // nothing is behind the last
+	m.put(at+80, 0) // nothing is behind the last
 }
 
 // object makes an object behind the last.

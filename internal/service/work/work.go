@@ -374,14 +374,20 @@ type together struct {
 
 // Add implements ledger.Store.
 func (t together) Add(ctx context.Context, run int64, dumps []ledger.Dump) error {
-	var of []Finished
+	uploads := make([]*store.Upload, len(dumps))
 	t.r.mu.Lock()
 	for i := range dumps {
 		if taken := t.r.taken[dumps[i].Path]; taken != nil {
-			of = append(of, Finished{taken.u.ID, t.r.resultOf(&taken.u, &dumps[i])})
+			uploads[i] = &taken.u
 		}
 	}
 	t.r.mu.Unlock()
+	var of []Finished
+	for i, u := range uploads {
+		if u != nil {
+			of = append(of, Finished{u.ID, t.r.resultOf(u, &dumps[i])})
+		}
+	}
 	return t.r.w.c.Enter(ctx, t.r.project, run, dumps, of)
 }
 

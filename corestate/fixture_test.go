@@ -89,9 +89,6 @@ func checkLibraries(t *testing.T, cs fixture.Case, c *ELFCore) {
 		if f == nil && strings.HasPrefix(l.Path, "/opt/corewalk-fixtures/"+strings.TrimPrefix(cs.Name, "amd64-")+"/lib/") {
 			continue // not shipped
 		}
-		if f == nil && strings.HasPrefix(cs.Name, "amd64-haskell-") && (strings.Contains(l.Path, "/libgmp.") || strings.Contains(l.Path, "/libffi.")) {
-			continue // what Haskell's runtime needs beside the C library is not shipped
-		}
 		if f == nil || l.BiasGuessed {
 			t.Errorf("%s: file %v, load bias guessed %v", l.Path, f != nil, l.BiasGuessed)
 			continue

@@ -124,7 +124,7 @@ copy_sysroot() {
 	rm -rf "$sysroot" && mkdir -p "$sysroot/$lib" "$sysroot/usr/lib64" || return 1
 	ln -s usr/lib "$sysroot/lib"
 	ln -s usr/lib64 "$sysroot/lib64"
-	for file in libc.so.6 libm.so.6 libgcc_s.so.1 libstdc++.so.6 ld-linux-x86-64.so.2; do
+	for file in libc.so.6 libm.so.6 libgcc_s.so.1 libstdc++.so.6 libgmp.so.10.4.1 libffi.so.8.1.2 ld-linux-x86-64.so.2; do
 		install -m 644 "$(readlink -f "/$lib/$file")" "$sysroot/$lib/$(basename "$(readlink -f "/$lib/$file")")" || return 1
 		[ -L "/$lib/$file" ] && ln -s "$(basename "$(readlink -f "/$lib/$file")")" "$sysroot/$lib/$file"
 	done

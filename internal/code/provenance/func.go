@@ -107,17 +107,15 @@ const maxReload = 40
 // restarts reports whether instruction i, a jump to the function's start, makes the function begin again after a call that made the
 // stack larger: the arguments, which were saved for that, are those of the caller then.
 func (f *Func) restarts(i int) bool {
-	for n := 0; n < maxReload && i > 0; n++ {
-		if before := &f.steps[i-1]; before.Addr+uint64(before.Len) != f.steps[i].Addr {
-			return false
-		}
+	for n := 0; n < maxReload && i > 0 && f.steps[i-1].Next; n++ {
 		i--
-		in := f.inst(i)
-		switch {
-		case in == nil, in.Kind == disasm.Ret, in.Target != 0 && !in.Kind.IsCall(), in.Kind == disasm.JumpIndirect:
+		switch in := f.inst(i); {
+		case in == nil:
 			return false
 		case in.Kind.IsCall():
 			return true
+		case in.Target != 0: // another way leads around what is before
+			return false
 		}
 	}
 	return false

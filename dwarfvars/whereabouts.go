@@ -171,7 +171,7 @@ func (f *frameWhere) Convention() where.Convention {
 // ReturnsNothing implements where.Process.
 func (r *readerWhere) ReturnsNothing(addr arch.Address) bool {
 	fn, err := (*Reader)(r).functionAt(addr)
-	if err != nil || fn.rec != nil {
+	if err != nil || fn.rec != nil || fn.fn.Unit.Language == dwarf.LangGo { // Go's results are parameters
 		return false
 	}
 	return !gather(fn.fn.DIE).typ.Valid()

@@ -102,8 +102,18 @@ func TestGoUses(t *testing.T) {
 					`s\.Shape = 0x0, read by`,
 					`s\.Done = 0x0, read by`,
 					`s\.Last\[2\]\.City where s\.Last\[2\] = 0x0, read by`,
+					`(\*s\.pick\(|[^\[]*returned by main\.\(\*store\)\.pick)`, // no element of the map that it takes
+					"", // what assigned is a function of reflect, whose variables are not the program's
+					`s\.ByName\[\.\.\.\]\.City where s\.ByName\[\.\.\.\] = 0x0, read by`,
+					`s\.ByName\[(p\.second|\.\.\.)\]\.City where s\.ByName\[(p\.second|\.\.\.)\] = 0x0, read by`,
 				} {
 					r := goCrash(t, program, "use", strconv.Itoa(how))
+					if want == "" {
+						if len(r.Crash.Causes) > 0 {
+							t.Errorf("use %d: causes %v", how, r.Crash.Causes)
+						}
+						continue
+					}
 					if got := r.Crash.Causes; len(got) == 0 || !regexp.MustCompile("^"+want).MatchString(got[0].Text) || got[0].Confidence == report.Certain && how == 3 {
 						t.Errorf("use %d: causes %v, want %s", how, got, want)
 					}

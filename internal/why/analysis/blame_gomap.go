@@ -7,7 +7,6 @@ import (
 	"github.com/corewalk/corewalk/internal/code/provenance"
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/vars/types"
-	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -25,7 +24,7 @@ const (
 
 // goElement names size bytes at an offset from what a function for maps returned; nothing for another function.
 func (w *witness) goElement(v *provenance.Value, disp int64, size, depth int) named {
-	if v.Kind != provenance.Result || v.Target == 0 || w.vars == nil || w.vars.Convention() == where.ConventionC || depth > maxNameDepth {
+	if v.Kind != provenance.Result {
 		return named{}
 	}
 	function := w.in.returnedBy(v)
@@ -65,8 +64,6 @@ func (w *witness) goKey(v *provenance.Value, function string) string {
 	const other, longest = "...", 40
 	_, fast, _ := strings.Cut(function, "_")
 	switch {
-	case len(w.abi.Args) <= goKeyArgument+1:
-		return other
 	case fast == "fast32" || fast == "fast64":
 		return w.argument(v, goKeyArgument)
 	case fast != "faststr":
@@ -87,11 +84,8 @@ func (w *witness) goKey(v *provenance.Value, function string) string {
 	if n := w.nameByOrigin(at, maxNameDepth-1); len(held) == 0 && n.held != nil {
 		held = append(held, *n.held)
 	}
-	for i := range held {
-		// The first word of a string is its text.
-		if h := &held[i]; h.Type != nil && (h.Path == ".str" || h.Path == "") && !h.Artificial {
-			return h.Variable
-		}
+	if len(held) > 0 {
+		return held[0].Variable + strings.TrimSuffix(held[0].Path, ".str") // the first word of a string
 	}
 	return other
 }
@@ -110,12 +104,8 @@ func (c *crash) assigned(physical int) string {
 	t := &tracer{in: c.question, stack: c.stack, out: report.Blame{}}
 	defer t.close()
 	w := t.witness(physical, nil)
-	if w == nil || w.vars == nil || w.vars.Convention() == where.ConventionC {
+	if w == nil || w.vars == nil {
 		return ""
 	}
-	call, ok := w.code.Inst(w.state.PC)
-	if !ok || !call.Kind.IsCall() {
-		return ""
-	}
-	return w.goMap(call.PC, 0).text
+	return w.goMap(w.state.PC, 0).text
 }

@@ -3,6 +3,7 @@ package main
 
 import (
 	"os"
+	"reflect"
 	"runtime/debug"
 	"strconv"
 	"syscall"
@@ -26,6 +27,7 @@ type store struct {
 	ByName map[string]*inner
 	ByID   map[int]*inner
 	Counts map[string]int
+	Flat   map[string]inner
 	Shape  shape
 	Done   func() int
 	Last   [4]*inner
@@ -107,12 +109,24 @@ func (s *store) use(how int, name string) int {
 	case 6:
 		return len(s.Last[2].City)
 	case 7:
-		return len(s.ByName)
+		return len(s.pick(s.Flat, name).City)
 	case 8:
-		return len(s.ByID)
+		reflect.ValueOf(s.Counts).SetMapIndex(reflect.ValueOf(name), reflect.ValueOf(how))
+	case 9:
+		return len(s.ByName["a key that is longer than what a line of a report has room for"].City)
+	case 10:
+		return s.pair(pair{"a", name})
 	}
 	return how
 }
+
+type pair struct{ first, second string }
+
+//go:noinline
+func (s *store) pick(in map[string]inner, name string) *inner { return s.Last[len(in)] }
+
+//go:noinline
+func (s *store) pair(p pair) int { return len(s.ByName[p.second].City) }
 
 //go:noinline
 func deferred(o *outer) (s string) {

@@ -255,9 +255,18 @@ func (s *Service) deliverOne(ctx context.Context, n *store.Notice) error {
 	if end, is := quiet.Until(now); is && n.Event != store.EventTest {
 		return s.c.Store.DelayNotices(ctx, h.ID, n.ID, end, false)
 	}
+	summary := n.Event == store.EventSummary
+	if n.Attempts == 0 && !summary {
+		if ok, err := s.c.Store.Admit(ctx, *n, now, s.c.Hourly); !ok || err != nil {
+			return err
+		}
+	}
 	m, err := s.message(ctx, n)
 	if err != nil {
 		return err
+	}
+	if summary {
+		m.LeftOut = h.Held
 	}
 	err = s.c.Notify.Send(ctx, notify.Target{Kind: h.Kind, To: h.To, Secret: h.Secret}, m)
 	if ctx.Err() != nil {
@@ -267,6 +276,9 @@ func (s *Service) deliverOne(ctx context.Context, n *store.Notice) error {
 		s.metrics.add(`corewalk_notices_total{result="sent"}`, 1)
 		if h.Failure != "" {
 			err = s.c.Store.HookResult(ctx, h.ID, "", time.Time{}, 0)
+		}
+		if summary {
+			return errors.Join(err, s.c.Store.EndSummary(ctx, *n, h.Held, now))
 		}
 		return errors.Join(err, s.c.Store.EndNotice(ctx, n.ID))
 	}

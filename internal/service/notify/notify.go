@@ -32,7 +32,7 @@ const (
 // A Message says what happened. Its texts are a stranger's.
 type Message struct {
 	ID      string    `json:"id"`    // the same each time that it is sent
-	Event   string    `json:"event"` // new, regressed, spiking or test
+	Event   string    `json:"event"` // new, regressed, spiking, summary or test
 	Project string    `json:"project"`
 	Group   string    `json:"group,omitempty"`
 	Reason  string    `json:"reason,omitempty"`
@@ -40,6 +40,7 @@ type Message struct {
 	Program string    `json:"program,omitempty"`
 	Count   int       `json:"count,omitempty"`    // dumps of the group
 	FixedIn string    `json:"fixed_in,omitempty"` // the release or build in which it was said to be fixed
+	LeftOut int       `json:"left_out,omitempty"` // messages that were held back, of a summary
 	URL     string    `json:"url,omitempty"`
 	At      time.Time `json:"at"`
 }
@@ -169,6 +170,9 @@ func (s *Sender) post(ctx context.Context, t Target, m Message, v any) error {
 
 // title says in a line what happened.
 func title(m Message) string {
+	if m.Event == "summary" {
+		return fmt.Sprintf("In %s more happened than is told in an hour: %d messages were left out", m.Project, m.LeftOut)
+	}
 	what := map[string]string{"new": "New", "regressed": "Again", "spiking": "Many more", "test": "A test"}[m.Event]
 	if m.Event == "test" {
 		return fmt.Sprintf("%s of notifications of the project %s", what, m.Project)

@@ -289,8 +289,13 @@ func (s *Service) deliverOne(ctx context.Context, n *store.Notice) error {
 	if n.Attempts+1 >= noticeTries {
 		return errors.Join(s.c.Store.HookResult(ctx, h.ID, why, now, 1), s.c.Store.EndNotice(ctx, n.ID))
 	}
-	wait := min(cmp.Or(s.c.NoticeWait, noticeWait)<<n.Attempts, longestWait)
-	return errors.Join(s.c.Store.HookResult(ctx, h.ID, why, now, 0), s.c.Store.DelayNotices(ctx, h.ID, n.ID, now.Add(wait), true))
+	until := now.Add(waitAfter(cmp.Or(s.c.NoticeWait, noticeWait), n.Attempts))
+	return errors.Join(s.c.Store.HookResult(ctx, h.ID, why, now, 0), s.c.Store.DelayNotices(ctx, h.ID, n.ID, until, true))
+}
+
+// waitAfter is how long a message waits that was tried some times before, and once more.
+func waitAfter(first time.Duration, attempts int) time.Duration {
+	return min(first<<attempts, longestWait)
 }
 
 // message says what happened to a group.

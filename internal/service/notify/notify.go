@@ -77,8 +77,8 @@ const maxTarget = 2000
 
 // Check returns an error for a target that nothing can be sent to.
 func (s *Sender) Check(kind, to string) error {
-	if len(to) > maxTarget || strings.ContainsAny(to, "\r\n\x00") {
-		return errors.New("where to: too long, or of several lines")
+	if len(to) > maxTarget {
+		return fmt.Errorf("where to: longer than %d bytes", maxTarget)
 	}
 	switch kind {
 	case Webhook, Chat:
@@ -162,7 +162,7 @@ func (s *Sender) post(ctx context.Context, t Target, m Message, v any) error {
 	}
 	defer answer.Body.Close()
 	_, _ = io.CopyN(io.Discard, answer.Body, 4<<10)
-	if answer.StatusCode < 200 || answer.StatusCode > 299 {
+	if answer.StatusCode/100 != 2 {
 		return fmt.Errorf("the answer is %d", answer.StatusCode)
 	}
 	return nil

@@ -297,6 +297,7 @@ func TestWebhookQuiet(t *testing.T) {
 	if x := r.next(t); !strings.Contains(x.body, `"event":"test"`) {
 		t.Error(x.body)
 	}
+	r.none(t)
 	n, err := w.db.TakeNotice(t.Context(), now.Add(2*time.Hour), now.Add(3*time.Hour))
 	if err != nil || n.Group != "g1" || n.Attempts != 0 {
 		t.Errorf("%+v, %v", n, err)

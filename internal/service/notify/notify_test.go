@@ -66,3 +66,30 @@ func TestAnswers(t *testing.T) {
 		t.Error("mail is sent without a server")
 	}
 }
+
+// The signature is of the time and of the body, so that a message cannot be sent again later.
+func TestSign(t *testing.T) {
+	a := Sign("key", "1700000000", []byte("body"))
+	for _, other := range []string{Sign("key", "1700000001", []byte("body")), Sign("other", "1700000000", []byte("body")), Sign("key", "1700000000", []byte("bodies"))} {
+		if a == other {
+			t.Error("the same signature")
+		}
+	}
+}
+
+// What is no server of mail is none.
+func TestParseMail(t *testing.T) {
+	for _, c := range [][2]string{{"https://h", "a@b"}, {"smtp://", "a@b"}, {"smtp://:25", "a@b"}, {"h:25", "a@b"}, {"smtp://h", "A <a@b>"}, {"smtp://h", "a@b\r\nX: y"}} {
+		if m, err := ParseMail(c[0], c[1], ""); err == nil {
+			t.Errorf("%q: %+v", c, m)
+		}
+	}
+	for text, want := range map[string]string{"smtp://me@h": "h:25", "smtps://h": "h:465", "smtp://h:2525": "h:2525"} {
+		if m, err := ParseMail(text, "a@b", ""); err != nil || m.Address != want || m.TLS != strings.HasPrefix(text, "smtps") {
+			t.Errorf("%s: %+v, %v", text, m, err)
+		}
+	}
+	if b := (&MailServer{From: "a@b"}).compose("c@d", Message{Event: "new", Reason: strings.Repeat("x", 5000)}, time.Now()); strings.Contains(strings.SplitN(string(b), "\r\n\r\n", 2)[0], strings.Repeat("x", 201)) {
+		t.Error("a subject of 5,000 letters")
+	}
+}

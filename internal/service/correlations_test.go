@@ -3,6 +3,7 @@ package service
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/corewalk/corewalk/internal/service/store"
 )
@@ -36,5 +37,14 @@ func TestCorrelations(t *testing.T) {
 	}
 	if n := len(correlations(many)); n != maxCorrelations {
 		t.Errorf("%d", n)
+	}
+}
+
+// A message that is not taken waits twice as long each time, and an hour at most.
+func TestWaitAfter(t *testing.T) {
+	for attempts, want := range map[int]time.Duration{0: 30 * time.Second, 1: time.Minute, 6: 32 * time.Minute, 7: time.Hour, noticeTries: time.Hour} {
+		if got := waitAfter(noticeWait, attempts); got != want {
+			t.Errorf("%d: %v, want %v", attempts, got, want)
+		}
 	}
 }

@@ -269,7 +269,7 @@ func (s *Service) listGroups(w http.ResponseWriter, r *http.Request, p *request)
 	if err != nil {
 		return err
 	}
-	matching, err := s.c.Store.Having(r.Context(), p.project, has)
+	matching, all, err := s.c.Store.Having(r.Context(), p.project, has, s.c.Matching)
 	if err != nil {
 		return err
 	}
@@ -309,7 +309,11 @@ func (s *Service) listGroups(w http.ResponseWriter, r *http.Request, p *request)
 	if err := s.trends(r.Context(), p.project, list); err != nil {
 		return err
 	}
-	answer(w, http.StatusOK, map[string]any{"groups": list, "total": total, "kinds": kinds, "programs": programs, "assignees": people, "attributes": facetDocs(now.facets)})
+	doc := map[string]any{"groups": list, "total": total, "kinds": kinds, "programs": programs, "assignees": people, "attributes": facetDocs(now.facets)}
+	if !all {
+		doc["looked_at"] = s.c.Matching
+	}
+	answer(w, http.StatusOK, doc)
 	return nil
 }
 

@@ -255,9 +255,18 @@ func (s *Service) deliverOne(ctx context.Context, n *store.Notice) error {
 	if end, is := quiet.Until(now); is && n.Event != store.EventTest {
 		return s.c.Store.DelayNotices(ctx, h.ID, n.ID, end, false)
 	}
+	summary := n.Event == store.EventSummary
+	if n.Attempts == 0 && !summary {
+		if ok, err := s.c.Store.Admit(ctx, *n, now, s.c.Hourly); !ok || err != nil {
+			return err
+		}
+	}
 	m, err := s.message(ctx, n)
 	if err != nil {
 		return err
+	}
+	if summary {
+		m.LeftOut = h.Held
 	}
 	err = s.c.Notify.Send(ctx, notify.Target{Kind: h.Kind, To: h.To, Secret: h.Secret}, m)
 	if ctx.Err() != nil {
@@ -268,6 +277,9 @@ func (s *Service) deliverOne(ctx context.Context, n *store.Notice) error {
 		if h.Failure != "" {
 			err = s.c.Store.HookResult(ctx, h.ID, "", time.Time{}, 0)
 		}
+		if summary {
+			return errors.Join(err, s.c.Store.EndSummary(ctx, *n, h.Held, now))
+		}
 		return errors.Join(err, s.c.Store.EndNotice(ctx, n.ID))
 	}
 	why := report.Clean(err.Error())
@@ -277,8 +289,13 @@ func (s *Service) deliverOne(ctx context.Context, n *store.Notice) error {
 	if n.Attempts+1 >= noticeTries {
 		return errors.Join(s.c.Store.HookResult(ctx, h.ID, why, now, 1), s.c.Store.EndNotice(ctx, n.ID))
 	}
-	wait := min(cmp.Or(s.c.NoticeWait, noticeWait)<<n.Attempts, longestWait)
-	return errors.Join(s.c.Store.HookResult(ctx, h.ID, why, now, 0), s.c.Store.DelayNotices(ctx, h.ID, n.ID, now.Add(wait), true))
+	until := now.Add(waitAfter(cmp.Or(s.c.NoticeWait, noticeWait), n.Attempts))
+	return errors.Join(s.c.Store.HookResult(ctx, h.ID, why, now, 0), s.c.Store.DelayNotices(ctx, h.ID, n.ID, until, true))
+}
+
+// waitAfter is how long a message waits that was tried some times before, and once more.
+func waitAfter(first time.Duration, attempts int) time.Duration {
+	return min(first<<attempts, longestWait)
 }
 
 // message says what happened to a group.

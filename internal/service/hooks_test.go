@@ -3,6 +3,7 @@ package service_test
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -19,6 +20,8 @@ import (
 	"github.com/corewalk/corewalk/internal/files/reach"
 	"github.com/corewalk/corewalk/internal/service"
 	"github.com/corewalk/corewalk/internal/service/notify"
+	"github.com/corewalk/corewalk/internal/service/store"
+	"github.com/corewalk/corewalk/internal/service/store/tables"
 )
 
 // A receiver has what it was sent, and fails as often as it is told to.
@@ -79,6 +82,7 @@ func quick(c *service.Config) {
 
 type hook struct {
 	ID, To, Secret, Failure string
+	Events                  []string
 	Dropped                 int
 }
 
@@ -160,7 +164,7 @@ func TestWebhookReach(t *testing.T) {
 	t.Parallel()
 	r := receive(t)
 	w := start(t, func(c *service.Config) { quick(c); c.Notify = notify.New(reach.Public, nil) })
-	for _, to := range []string{r.URL, "http://localhost/x", "http://10.0.0.1/", "http://169.254.169.254/latest", "http://[::1]/", "ftp://x/", "x", "https://u:p@h/", "https://h/\nX: y", "https://" + strings.Repeat("x", 2001)} {
+	for _, to := range []string{r.URL, "http://localhost/x", "http://10.0.0.1/", "http://169.254.169.254/latest", "http://[::1]/", "ftp://x/", "https:///x", "https://h/\x00", "x", "https://u:p@h/", "https://h/\nX: y", "https://" + strings.Repeat("x", 2001)} {
 		body, _ := json.Marshal(map[string]any{"kind": "webhook", "to": to, "events": []string{"new"}})
 		w.want(400, nil, "POST", "/api/v1/projects/a/hooks", string(body))
 	}
@@ -204,13 +208,95 @@ func TestWebhookGivesUp(t *testing.T) {
 	w.want(400, nil, "POST", "/api/v1/projects/a/hooks", `{"kind":"webhook","to":"`+r.URL+`","events":["new"]}`)
 }
 
+// What has happened before is not told, and no spike is what is usual, long ago, or of a group that is ignored.
+func TestWebhookNothing(t *testing.T) {
+	t.Parallel()
+	w, r := start(t, quick), receive(t)
+	w.send("group g1 build b1")
+	w.want(204, nil, "PUT", "/api/v1/projects/a/groups/g1/state", `{"state":"fixed","build":"b1"}`)
+	w.send("group g1 build b1 back")
+	h := w.hook("webhook", r.URL, "regressed,spiking", "")
+	r.none(t)
+	old := 0
+	came := func(group string, ago time.Duration, n int) {
+		t.Helper()
+		err := w.db.(*tables.DB).Together(t.Context(), func(db store.Store) (err error) {
+			for range n {
+				old++
+				u := store.Upload{Project: "a", ID: fmt.Sprint("old", old), Received: time.Now().Add(-ago)}
+				_, e := db.AddUpload(t.Context(), u)
+				err = errors.Join(err, e, db.Finish(t.Context(), "a", u.ID, store.Result{Group: group}))
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.send("group g2 build b1")
+	w.want(204, nil, "PUT", "/api/v1/projects/a/groups/g2/state", `{"state":"ignored"}`)
+	came("g2", 0, 20) // nobody wants to know
+	came("g3", 2*time.Hour, 20)
+	came("g4", 90*time.Hour, 340)
+	came("g4", 0, 10) // two in each hour are usual
+	r.none(t)
+	came("g3", 0, 15)
+	if x := r.next(t); !strings.Contains(x.body, `"event":"spiking"`) || !strings.Contains(x.body, `"group":"g3"`) {
+		t.Error(x.body)
+	}
+	w.want(204, nil, "DELETE", "/api/v1/projects/a/hooks/"+h.ID, "")
+}
+
+// More than so many messages in an hour are one in the next.
+func TestWebhookHourly(t *testing.T) {
+	t.Parallel()
+	if left := time.Until(time.Now().Truncate(time.Hour).Add(time.Hour)); left < 20*time.Second {
+		time.Sleep(left)
+	}
+	w, r := start(t, func(c *service.Config) { quick(c); c.Hourly = 2 }), receive(t)
+	h := w.hook("webhook", r.URL, "new", "")
+	for i := range 5 {
+		w.send(fmt.Sprintf("group g%d build b1", i))
+	}
+	for range 2 {
+		if x := r.next(t); !strings.Contains(x.body, `"event":"new"`) {
+			t.Error(x.body)
+		}
+	}
+	r.none(t)
+	var list struct{ Hooks []hook }
+	if w.want(200, &list, "GET", "/api/v1/projects/a/hooks", ""); list.Hooks[0].Dropped != 3 || list.Hooks[0].Failure != "" {
+		t.Errorf("%+v", list)
+	}
+	n, err := w.db.TakeNotice(t.Context(), time.Now().Add(time.Hour), time.Now()) // the next hour comes early
+	if err != nil || n.Event != store.EventSummary {
+		t.Fatal(n, err)
+	}
+	x := r.next(t)
+	if !strings.Contains(x.body, `"event":"summary"`) || !strings.Contains(x.body, `"left_out":3`) || !strings.Contains(x.body, `"url":"https://crashes.example/#/"`) {
+		t.Error(x.body)
+	}
+	r.none(t)
+	if l, err := w.db.Hooks(t.Context(), "a"); err != nil || l[0].ID != h.ID || l[0].Held != 0 {
+		t.Error(l, err)
+	}
+}
+
 // In quiet hours nothing is sent, and what waits is not lost.
 func TestWebhookQuiet(t *testing.T) {
 	t.Parallel()
 	w, r := start(t, quick), receive(t)
 	now := time.Now().UTC()
-	w.hook("webhook", r.URL, "new", now.Add(-time.Hour).Format("15:04")+"-"+now.Add(time.Hour).Format("15:04"))
+	h := w.hook("webhook", r.URL, "new,new", now.Add(-time.Hour).Format("15:04")+"-"+now.Add(time.Hour).Format("15:04"))
+	if len(h.Events) != 1 {
+		t.Error(h.Events)
+	}
 	w.send("group g1 build b1")
+	r.none(t)
+	w.want(202, nil, "POST", "/api/v1/projects/a/hooks/"+h.ID+"/test", "") // whoever asks for it is awake
+	if x := r.next(t); !strings.Contains(x.body, `"event":"test"`) {
+		t.Error(x.body)
+	}
 	r.none(t)
 	n, err := w.db.TakeNotice(t.Context(), now.Add(2*time.Hour), now.Add(3*time.Hour))
 	if err != nil || n.Group != "g1" || n.Attempts != 0 {

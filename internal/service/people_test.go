@@ -19,7 +19,7 @@ func TestPeople(t *testing.T) {
 	w.groups("?limit=1", "g2 1 open")
 	w.want(204, nil, "PUT", p+"groups/g1/mark", `{"assignee":" ann <b> "}`)
 	w.want(204, nil, "PUT", p+"groups/g1/mark", `{"ticket":"https://tracker.example/1"}`)
-	for _, body := range []string{`{"assignee":"a\nb"}`, `{"ticket":"javascript:alert(1)"}`, `{"ticket":"x"}`, `{"other":1}`, `{"assignee":"` + strings.Repeat("x", 101) + `"}`} {
+	for _, body := range []string{`{"assignee":"a\nb"}`, `{"ticket":"javascript:alert(1)"}`, `{"ticket":"x"}`, `{"ticket":"javascript://x/%0aalert(1)"}`, `{"ticket":"https:///x"}`, `{"ticket":"https://x/` + strings.Repeat("x", 2000) + `"}`, `{"assignee":"a\u0085b"}`, `{"other":1}`, `{"assignee":"` + strings.Repeat("x", 101) + `"}`} {
 		w.want(400, nil, "PUT", p+"groups/g1/mark", body)
 	}
 	w.want(404, nil, "PUT", p+"groups/zz/mark", `{"assignee":"ann"}`)

@@ -1,14 +1,19 @@
 package service_test
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/corewalk/corewalk/internal/service"
+	"github.com/corewalk/corewalk/internal/service/store"
+	"github.com/corewalk/corewalk/internal/service/store/tables"
 )
 
 // sendWith sends a dump with fields, as query parameters.
@@ -44,6 +49,21 @@ func TestReleases(t *testing.T) {
 	w.sendWith("group g2 build b4 6", "version=2.0")
 	w.groups("?state=regressed", "g1 4 regressed", "g2 2 regressed")
 
+	for _, build := range []string{strings.Repeat("b", 257), "%ff"} {
+		w.want(400, nil, "PUT", p+"builds/"+build, `{"release":"1.0"}`)
+	}
+	err := w.db.(*tables.DB).Together(t.Context(), func(db store.Store) (err error) {
+		for i := range 10_000 {
+			err = errors.Join(err, db.Announce(t.Context(), "b", fmt.Sprint("9.", i)))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status, text, _ := w.do(w.token["b all"], "POST", "/api/v1/projects/b/releases", strings.NewReader(`{"release":"10"}`)); status != 400 {
+		t.Errorf("one more release: %d %s", status, text)
+	}
 	var list struct {
 		Releases []struct {
 			Release string
@@ -71,6 +91,31 @@ func TestReleases(t *testing.T) {
 	}
 	w.groups("?release=1.9", "g1 4 regressed", "g2 2 regressed")
 	w.groups("?release=1.2", "g1 4 regressed")
+}
+
+// Where not all dumps with several attributes are looked at, the answer says so.
+func TestNotAllMatching(t *testing.T) {
+	w := start(t, func(c *service.Config) { c.Matching = 3 })
+	for i := range 3 {
+		w.sendWith(fmt.Sprint("group g1 build b1 ", i), "x=1&y=1")
+	}
+	for i, want := range []string{"[{g1 3}] 0", "[{g1 2} {g2 1}] 3"} {
+		var list struct {
+			Groups []struct {
+				ID       string
+				Matching int
+			}
+			LookedAt int `json:"looked_at"`
+		}
+		w.want(200, &list, "GET", "/api/v1/projects/a/groups?has=x:1&has=y:1", "")
+		if got := fmt.Sprint(list.Groups, list.LookedAt); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+		if i == 0 {
+			w.sendWith("group g2 build b1", "x=1&y=1")
+			w.groups("?has=x:1", "g1 3 open", "g2 1 open")
+		}
+	}
 }
 
 // Builds have names: by the interface, and by the command line.
@@ -128,6 +173,17 @@ func TestAttributes(t *testing.T) {
 	}
 	for i := range 12 {
 		post(map[string]string{"version": "1.2", "gpu": "y"}, fmt.Sprint("group g2 build b1 ", i))
+	}
+	// The same user is another in another project.
+	var d dump
+	status, text, _ := w.do(w.token["b all"], "POST", "/api/v1/projects/b/dumps?user_id="+who, strings.NewReader("group g1 build b1"))
+	if err := json.Unmarshal([]byte(text), &d); status != 202 || err != nil {
+		t.Fatal(status, text)
+	}
+	there, err := w.db.Upload(t.Context(), "b", d.ID)
+	here, err2 := w.db.Uploads(t.Context(), "a", store.Query{Group: "g1"})
+	if err := errors.Join(err, err2); err != nil || len(there.User) != 32 || slices.ContainsFunc(here, func(u store.Upload) bool { return u.User == there.User }) {
+		t.Errorf("%q, %+v, %v", there.User, here, err)
 	}
 	w.send("group g3 build b1 told JANE.DOE-4711") // the program told Crashpad
 	w.groups("?has=gpu:%3Cb%3Ex%3C/b%3E&has=channel:beta", "g1 4 open")

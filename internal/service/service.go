@@ -67,11 +67,15 @@ type Config struct {
 	Keep      time.Duration
 	Idle      time.Duration
 	Fresh     time.Duration // for so long the counts of groups are not made anew; 0 for a second
+	// Matching is of how many dumps of a project, the newest, it is looked up whether they have several attributes; 0 for 10,000.
+	Matching int
 	// Notify sends messages; nil for one that reaches public addresses and has no mail. PublicURL is the page's address in them.
 	Notify    *notify.Sender
 	PublicURL string
 	// Detect is how often it is looked for what is to be told, NoticeWait how long a message waits that was not taken; 0 for half a minute.
 	Detect, NoticeWait time.Duration
+	// Hourly is how many messages a hook is sent in an hour; 0 for 60.
+	Hourly int
 	// Versions are releases by the builds of all projects.
 	Versions map[string]string
 }
@@ -101,7 +105,7 @@ func New(c Config) (*Service, error) {
 	if c.MaxUpload <= 0 {
 		c.MaxUpload = defaultMaxUpload
 	}
-	c.Fresh = cmp.Or(c.Fresh, time.Second)
+	c.Fresh, c.Matching, c.Hourly = cmp.Or(c.Fresh, time.Second), cmp.Or(c.Matching, 10_000), cmp.Or(c.Hourly, 60)
 	if c.Notify == nil {
 		c.Notify = notify.New(reach.Public, nil)
 	}

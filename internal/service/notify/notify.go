@@ -32,7 +32,7 @@ const (
 // A Message says what happened. Its texts are a stranger's.
 type Message struct {
 	ID      string    `json:"id"`    // the same each time that it is sent
-	Event   string    `json:"event"` // new, regressed, spiking or test
+	Event   string    `json:"event"` // new, regressed, spiking, summary or test
 	Project string    `json:"project"`
 	Group   string    `json:"group,omitempty"`
 	Reason  string    `json:"reason,omitempty"`
@@ -40,6 +40,7 @@ type Message struct {
 	Program string    `json:"program,omitempty"`
 	Count   int       `json:"count,omitempty"`    // dumps of the group
 	FixedIn string    `json:"fixed_in,omitempty"` // the release or build in which it was said to be fixed
+	LeftOut int       `json:"left_out,omitempty"` // messages that were held back, of a summary
 	URL     string    `json:"url,omitempty"`
 	At      time.Time `json:"at"`
 }
@@ -76,8 +77,8 @@ const maxTarget = 2000
 
 // Check returns an error for a target that nothing can be sent to.
 func (s *Sender) Check(kind, to string) error {
-	if len(to) > maxTarget || strings.ContainsAny(to, "\r\n\x00") {
-		return errors.New("where to: too long, or of several lines")
+	if len(to) > maxTarget {
+		return fmt.Errorf("where to: longer than %d bytes", maxTarget)
 	}
 	switch kind {
 	case Webhook, Chat:
@@ -161,7 +162,7 @@ func (s *Sender) post(ctx context.Context, t Target, m Message, v any) error {
 	}
 	defer answer.Body.Close()
 	_, _ = io.CopyN(io.Discard, answer.Body, 4<<10)
-	if answer.StatusCode < 200 || answer.StatusCode > 299 {
+	if answer.StatusCode/100 != 2 {
 		return fmt.Errorf("the answer is %d", answer.StatusCode)
 	}
 	return nil
@@ -169,6 +170,9 @@ func (s *Sender) post(ctx context.Context, t Target, m Message, v any) error {
 
 // title says in a line what happened.
 func title(m Message) string {
+	if m.Event == "summary" {
+		return fmt.Sprintf("In %s more happened than is told in an hour: %d messages were left out", m.Project, m.LeftOut)
+	}
 	what := map[string]string{"new": "New", "regressed": "Again", "spiking": "Many more", "test": "A test"}[m.Event]
 	if m.Event == "test" {
 		return fmt.Sprintf("%s of notifications of the project %s", what, m.Project)

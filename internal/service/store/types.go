@@ -193,6 +193,7 @@ const (
 	EventRegressed = "regressed" // one that was fixed is seen again
 	EventSpiking   = "spiking"   // many more dumps of a group than usual
 	EventTest      = "test"
+	EventSummary   = "summary" // messages were held back
 )
 
 // A Hook is somebody who is told of what happens to groups.
@@ -209,6 +210,8 @@ type Hook struct {
 	Failure string
 	Failed  time.Time
 	Dropped int
+	// Held is how many of them were held back, and no summary has told of yet.
+	Held int
 }
 
 // A Notice is a message that a hook is to be sent.
@@ -260,8 +263,9 @@ type Store interface {
 	Builds(ctx context.Context, project, group string) ([]Build, error)
 	// Shared counts, for each group that has dumps of them, the dumps with values of an attribute, or of builds ("build"), in their order.
 	Shared(ctx context.Context, project, name string, values []string) (map[string][]int, error)
-	// Having counts the dumps with all of some attributes, by their groups. Of those with the rarest of several the newest MaxHaving are looked at.
-	Having(ctx context.Context, project string, has []Attribute) (map[string]int, error)
+	// Having counts the dumps with all of some attributes, by their groups. Of those with the rarest of several the newest are looked at, at most some: all says
+	// that these are all.
+	Having(ctx context.Context, project string, has []Attribute, most int) (counts map[string]int, all bool, err error)
 	// Facets lists the attributes of a project that are counted, each with its most frequent values, at most n.
 	Facets(ctx context.Context, project string, n int) ([]Facet, error)
 	// Shares lists the attributes of a group's dumps, the most frequent first, at most n.
@@ -308,6 +312,11 @@ type Store interface {
 	// TakeNotice returns the notice that is due first, which nobody else gets until then. The error is ErrNone if none is due.
 	TakeNotice(ctx context.Context, now, until time.Time) (Notice, error)
 	EndNotice(ctx context.Context, id string) error
+	// Admit counts a message that a hook is about to be sent. If it was sent most in this hour, the answer is false: the notice has ended, and there is one of the
+	// event EventSummary in the next hour.
+	Admit(ctx context.Context, n Notice, now time.Time, most int) (bool, error)
+	// EndSummary ends a summary that told of some messages. If others were held back meanwhile, it is there again in the next hour.
+	EndSummary(ctx context.Context, n Notice, told int, now time.Time) error
 	// DelayNotices has those of a hook wait until a time. With attempt the one that was taken was tried.
 	DelayNotices(ctx context.Context, hook, taken string, until time.Time, attempt bool) error
 	// CountSince counts the dumps of a group that were received since a time.
@@ -336,9 +345,6 @@ type Store interface {
 	Notes(ctx context.Context, project, group string) ([]Note, error)
 	Close() error
 }
-
-// MaxHaving is of how many dumps it is looked up whether they have several attributes.
-const MaxHaving = 10_000
 
 // MaxDeaths is how many workers may die of an upload.
 const MaxDeaths = 3

@@ -159,6 +159,7 @@ const pages = {
       saved.length || keep ? h("p", { class: "saved" }, saved.map((x) => [h("a", { href: "#/?" + x.query }, x.name), may("triage") ? h("button", { type: "button", class: "more", "aria-label": "Forget the search " + x.name,
         onclick: () => act(() => ask("searches/" + x.id, { method: "DELETE" }), "It was removed.") }, "\u00d7") : "", " "]), keep) : "", form,
       has.length ? h("p", {}, has.map((x) => [h("button", { type: "button", class: "facet", "aria-label": "Without " + x, onclick: () => toggle(x, true) }, x + " \u00d7"), " "])) : "",
+      r.looked_at ? h("p", { class: "bad", role: "status" }, `There are more dumps than were looked at: only the newest ${r.looked_at} with the rarest of these attributes were. Numbers are of those, and groups of older dumps alone are missing.`) : "",
       h("div", { class: "beside" }, facetList(r.attributes, has, toggle), h("div", {}, list, bulk)),
       h("p", {}, skip ? h("button", { type: "button", onclick: () => go(Math.max(0, skip - 100)) }, "Back") : "", " ",
         skip + r.groups.length < r.total ? h("button", { type: "button", onclick: () => go(skip + 100) }, "More") : "")];

@@ -174,4 +174,9 @@ var schema = sqldb.Schema{Store: "database", Prefix: "service_", Lock: 0x636f726
 		name text NOT NULL,
 		query text NOT NULL,
 		by text NOT NULL);`,
+
+	// How many messages a hook was sent in an hour, and how many were held back.
+	`ALTER TABLE service_hooks ADD COLUMN hour bigint NOT NULL DEFAULT 0;
+	ALTER TABLE service_hooks ADD COLUMN sent bigint NOT NULL DEFAULT 0;
+	ALTER TABLE service_hooks ADD COLUMN held bigint NOT NULL DEFAULT 0;`,
 }}

@@ -18,6 +18,6 @@ func Open(ctx context.Context, path string) (*tables.DB, error) {
 }
 
 var dialect = tables.Dialect{
-	ByBuild: " INDEXED BY uploads_build", ByGroup: " INDEXED BY uploads_builds", ByRelease: " INDEXED BY uploads_releases",
+	ByBuild: " INDEXED BY uploads_build", ByGroup: " INDEXED BY uploads_builds", ByRelease: " INDEXED BY uploads_releases", ByValue: " INDEXED BY attributes_value",
 	Scopes: "scopes", ScopesOf: "$4",
 }

@@ -163,4 +163,9 @@ var schema = sqldb.Schema{Store: "database", Migrations: []string{
 		name TEXT NOT NULL,
 		query TEXT NOT NULL,
 		by TEXT NOT NULL) WITHOUT ROWID;`,
+
+	// How many messages a hook was sent in an hour, and how many were held back.
+	`ALTER TABLE hooks ADD COLUMN hour INTEGER NOT NULL DEFAULT 0;
+	ALTER TABLE hooks ADD COLUMN sent INTEGER NOT NULL DEFAULT 0;
+	ALTER TABLE hooks ADD COLUMN held INTEGER NOT NULL DEFAULT 0;`,
 }}

@@ -17,7 +17,7 @@ func testMerge(t *testing.T, db store.Store) {
 	finish(t, db, "a4", "g3", "b2", at, "os=windows", "user:u3")
 	check := func(when, has, users, merged string) {
 		t.Helper()
-		h, err := db.Having(ctx, "p", attrs("os=windows"))
+		h, _, err := db.Having(ctx, "p", attrs("os=windows"), 1000)
 		same(t, when+": having", h, err, has)
 		a, err := db.Affected(ctx, "p", []string{"g1", "g2", "g3"})
 		same(t, when+": users", a, err, users)

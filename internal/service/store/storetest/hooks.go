@@ -72,6 +72,9 @@ func testHooks(t *testing.T, db store.Store) {
 			t.Fatal(err)
 		}
 	}
+	if told, err := db.Notify(ctx, "q", "g1", "spiking", now, now); err != nil || !told { // of another project
+		t.Error(told, err)
+	}
 	if list, err = db.Hooks(ctx, ""); err != nil || len(list) != 3 || list[1].Dropped != 3 || list[0].Dropped != 0 {
 		t.Errorf("%+v, %v", list, err)
 	}
@@ -88,8 +91,74 @@ func testHooks(t *testing.T, db store.Store) {
 		t.Error(err)
 	}
 	take("")
+	testHourly(t, db, list[0])
 	busy, err := db.Busy(ctx, "p", now, 1)
 	same(t, "busy", busy, err, "map[g1:1]")
+	busy, err = db.Busy(ctx, "p", now.Add(1), 1)
+	same(t, "busy later", busy, err, "map[]")
+	n, err := db.CountSince(ctx, "p", "g1", now)
+	same(t, "since", n, err, "1")
+	n, err = db.CountSince(ctx, "p", "g1", now.Add(1))
+	same(t, "since later", n, err, "0")
 	busy, err = db.Busy(ctx, "p", now, 2)
 	same(t, "busy", busy, err, "map[]")
+}
+
+// A hook is sent so many messages in an hour. Those that are too many end in a summary in the next one, which tells of all.
+func testHourly(t *testing.T, db store.Store, h store.Hook) {
+	ctx, hour := t.Context(), time.Unix(1_700_000_000, 0).Truncate(time.Hour).Add(240*time.Hour)
+	took := func(at time.Time) (n store.Notice) {
+		t.Helper()
+		n, err := db.TakeNotice(ctx, at, at.Add(time.Minute))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	admit := func(at time.Time, want string) {
+		t.Helper()
+		if err := db.NotifyOne(ctx, h, "test", at); err != nil {
+			t.Fatal(err)
+		}
+		n := took(at)
+		ok, err := db.Admit(ctx, n, at, 2)
+		if same(t, "admitted", fmt.Sprint(n.Event, " ", ok), err, want); ok {
+			if err := db.EndNotice(ctx, n.ID); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for i, want := range []string{"test true", "test true", "test false", "test false"} {
+		admit(hour.Add(time.Duration(i)*time.Minute), want)
+	}
+	held := func(want int) {
+		t.Helper()
+		list, err := db.Hooks(ctx, h.Project)
+		if err != nil || list[0].ID != h.ID || list[0].Held != want {
+			t.Errorf("%+v, %v, want %d", list, err, want)
+		}
+	}
+	held(2)
+	if _, err := db.TakeNotice(ctx, hour.Add(59*time.Minute), hour); !errors.Is(err, store.ErrNone) {
+		t.Error("a summary before the hour is over:", err)
+	}
+	next := hour.Add(time.Hour)
+	n := took(next)
+	same(t, "summary", n.Event+n.Group+n.Hook, nil, "summary"+h.ID)
+	for _, want := range []string{"test true", "test true", "test false"} { // it is the next hour, and others are too many meanwhile
+		admit(next, want)
+	}
+	held(3)
+	if err := db.EndSummary(ctx, n, 2, next); err != nil {
+		t.Fatal(err)
+	}
+	held(1)
+	n = took(next.Add(time.Hour))
+	if err := db.EndSummary(ctx, n, 1, next); err != nil || n.Event != "summary" {
+		t.Fatal(n, err)
+	}
+	held(0)
+	if n, err := db.TakeNotice(ctx, next.Add(9*time.Hour), next); !errors.Is(err, store.ErrNone) {
+		t.Error(n, err)
+	}
 }

@@ -241,13 +241,12 @@ func (d *DB) uncount(ctx context.Context, project, id, group string) error {
 
 // Forget implements Store.
 func (d *DB) Forget(ctx context.Context, project string, before time.Time, n int) (list []store.Upload, _ error) {
-	err := d.change(ctx, project, func(tx *DB) error {
-		var err error
-		list, err = tx.List(ctx, `DELETE FROM @uploads WHERE (project, id) IN
-			(SELECT project, id FROM @uploads WHERE project = $1 AND received < $2 AND state <> 'working' ORDER BY received LIMIT $3 FOR UPDATE SKIP LOCKED) RETURNING `+Columns, project, sqldb.Nanos(before), n)
+	err := d.change(ctx, project, func(tx *DB) (err error) {
+		list, err = tx.List(ctx, "SELECT "+Columns+" FROM @uploads WHERE project = $1 AND received < $2 AND state <> 'working' ORDER BY received LIMIT $3 FOR UPDATE SKIP LOCKED",
+			project, sqldb.Nanos(before), n)
 		for i := range list {
 			if err == nil {
-				err = tx.gone(ctx, project, list[i].ID, list[i].Group)
+				err = tx.remove(ctx, project, list[i].ID)
 			}
 		}
 		return err
@@ -258,27 +257,20 @@ func (d *DB) Forget(ctx context.Context, project string, before time.Time, n int
 	return list, nil
 }
 
-// gone takes a dump whose row was removed out of the counts, if it is there.
-func (d *DB) gone(ctx context.Context, project, id, group string) error {
-	var has bool
-	if err := sqldb.One(ctx, d.conn, sqldb.To(&has), "SELECT EXISTS (SELECT 1 FROM @attributes WHERE project = $1 AND id = $2)", project, id); err != nil || !has {
-		return err
-	}
-	return d.uncount(ctx, project, id, group)
-}
-
 // Remove implements Store.
 func (d *DB) Remove(ctx context.Context, project, id string) error {
-	return d.change(ctx, project, func(tx *DB) error {
-		u, err := tx.finished(ctx, project, id)
-		if err != nil {
-			return err
-		}
-		if err := tx.Change(ctx, "dump", id, "DELETE FROM @uploads WHERE project = $1 AND id = $2", project, id); err != nil || !u.counted {
-			return err
-		}
-		return tx.uncount(ctx, project, id, u.group)
-	})
+	return d.change(ctx, project, func(tx *DB) error { return tx.remove(ctx, project, id) })
+}
+
+func (d *DB) remove(ctx context.Context, project, id string) error {
+	u, err := d.finished(ctx, project, id)
+	if err != nil {
+		return err
+	}
+	if err := d.Change(ctx, "dump", id, "DELETE FROM @uploads WHERE project = $1 AND id = $2", project, id); err != nil || !u.counted {
+		return err
+	}
+	return d.uncount(ctx, project, id, u.group)
 }
 
 // Backfill implements Store. What was read in the dumps is not known: they have it once they are analysed again.

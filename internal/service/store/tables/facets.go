@@ -39,31 +39,44 @@ func (d *DB) Shared(ctx context.Context, project, name string, values []string) 
 }
 
 // Having implements Store.
-func (d *DB) Having(ctx context.Context, project string, has []store.Attribute) (map[string]int, error) {
+func (d *DB) Having(ctx context.Context, project string, has []store.Attribute, most int) (_ map[string]int, all bool, _ error) {
 	out := map[string]int{}
 	var group string
 	var n int
 	each := sqldb.Into([]any{&group, &n}, func() { out[group] = n })
 	if len(has) == 0 {
-		return out, nil
+		return out, true, nil
 	}
 	if len(has) == 1 {
 		err := d.conn.Query(ctx, each, "SELECT grp, n FROM @counts WHERE project = $1 AND name = $2 AND value = $3 AND grp <> ''", project, has[0].Name, has[0].Value)
 		if err != nil || len(out) > 0 {
-			return out, err
+			return out, true, err
 		}
 	}
 	has, err := d.rarest(ctx, project, has)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	query, args := `SELECT a.grp, count(*) FROM (SELECT project, id, grp FROM @attributes WHERE project = $1 AND name = $2 AND value = $3 AND grp <> '' ORDER BY received DESC LIMIT $4) a WHERE true`,
-		[]any{project, has[0].Name, has[0].Value, store.MaxHaving}
-	for _, a := range has[1:] {
+	args := []any{project, has[0].Name, has[0].Value, most}
+	const dumps = "FROM @attributes WHERE project = $1 AND name = $2 AND value = $3 AND grp <> ''"
+	var more bool
+	if err := sqldb.One(ctx, d.conn, sqldb.To(&more), "SELECT EXISTS (SELECT 1 "+dumps+" LIMIT 1 OFFSET $4)", args...); err != nil {
+		return nil, false, err
+	}
+	from, where, args := d.also("(SELECT project, id, grp, received "+dumps+" ORDER BY received DESC LIMIT $4) a", "true", has[1:], args)
+	return out, !more, d.conn.Query(ctx, each, "SELECT a.grp, count(*) FROM "+from+" WHERE "+where+" GROUP BY a.grp", args...)
+}
+
+// also joins a table a of dumps with one attribute with those that have others too. All attributes of a dump have its time and its group, so that these are
+// found beside each other in the index of values.
+func (d *DB) also(from, where string, has []store.Attribute, args []any) (string, string, []any) {
+	for i, a := range has {
 		args = append(args, a.Name, a.Value)
-		query += fmt.Sprintf(" AND EXISTS (SELECT 1 FROM @attributes b WHERE b.project = a.project AND b.id = a.id AND b.name = $%d AND b.value = $%d)", len(args)-1, len(args))
+		from += fmt.Sprintf(" CROSS JOIN @attributes b%d%s", i, d.dialect.ByValue)
+		where += fmt.Sprintf(" AND b%[1]d.project = a.project AND b%[1]d.name = $%[2]d AND b%[1]d.value = $%[3]d AND b%[1]d.received = a.received AND b%[1]d.grp = a.grp AND b%[1]d.id = a.id",
+			i, len(args)-1, len(args))
 	}
-	return out, d.conn.Query(ctx, each, query+" GROUP BY a.grp", args...)
+	return from, where, args
 }
 
 // rarest puts attributes in order: those that the fewest dumps have come first.

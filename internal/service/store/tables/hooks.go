@@ -27,10 +27,10 @@ func (d *DB) Hooks(ctx context.Context, project string) (list []store.Hook, _ er
 	var h store.Hook
 	var events string
 	var created, failed int64
-	err := d.conn.Query(ctx, sqldb.Into([]any{&h.ID, &h.Project, &h.Kind, &h.To, &h.Secret, &events, &h.Quiet, &created, &h.By, &h.Failure, &failed, &h.Dropped}, func() {
+	err := d.conn.Query(ctx, sqldb.Into([]any{&h.ID, &h.Project, &h.Kind, &h.To, &h.Secret, &events, &h.Quiet, &created, &h.By, &h.Failure, &failed, &h.Dropped, &h.Held}, func() {
 		h.Events, h.Created, h.Failed = strings.Split(strings.Trim(events, ","), ","), sqldb.Moment(created), sqldb.Moment(failed)
 		list = append(list, h)
-	}), "SELECT id, project, kind, target, secret, events, quiet, created, by, failure, failed, dropped FROM @hooks WHERE $1 = '' OR project = $1 ORDER BY created, id", project)
+	}), "SELECT id, project, kind, target, secret, events, quiet, created, by, failure, failed, dropped, held FROM @hooks WHERE $1 = '' OR project = $1 ORDER BY created, id", project)
 	return list, err
 }
 
@@ -101,6 +101,43 @@ func (d *DB) TakeNotice(ctx context.Context, now, until time.Time) (store.Notice
 func (d *DB) EndNotice(ctx context.Context, id string) error {
 	_, err := d.conn.Exec(ctx, "DELETE FROM @notices WHERE id = $1", id)
 	return err
+}
+
+// Admit implements Store.
+func (d *DB) Admit(ctx context.Context, n store.Notice, now time.Time, most int) (ok bool, _ error) {
+	hour := now.Truncate(time.Hour)
+	err := d.conn.Tx(ctx, func(tx sqldb.Conn) error {
+		var sent int
+		err := Found(sqldb.One(ctx, tx, sqldb.To(&sent), `UPDATE @hooks SET sent = CASE WHEN hour = $1 THEN sent + 1 ELSE 1 END, hour = $2 WHERE id = $3 RETURNING sent`,
+			sqldb.Nanos(hour), sqldb.Nanos(hour), n.Hook))
+		if ok = err == nil && sent <= most; ok || err != nil {
+			return err
+		}
+		return tx.Batch(ctx, []sqldb.Statement{
+			{Query: "UPDATE @hooks SET held = held + 1, dropped = dropped + 1 WHERE id = $1", Args: []any{n.Hook}},
+			{Query: "DELETE FROM @notices WHERE id = $1", Args: []any{n.ID}},
+			{Query: `INSERT INTO @notices (id, project, hook, event, grp, at, due, attempts) SELECT $1, project, id, $2, '', $3, $4, 0 FROM @hooks
+				WHERE id = $5 AND NOT EXISTS (SELECT 1 FROM @notices x WHERE x.hook = $6 AND x.event = $7)`,
+				Args: []any{n.ID + "-more", store.EventSummary, sqldb.Nanos(now), sqldb.Nanos(hour.Add(time.Hour)), n.Hook, n.Hook, store.EventSummary}},
+		})
+	})
+	return ok, err
+}
+
+// EndSummary implements Store.
+func (d *DB) EndSummary(ctx context.Context, n store.Notice, told int, now time.Time) error {
+	return d.conn.Tx(ctx, func(tx sqldb.Conn) error {
+		var left int
+		err := Found(sqldb.One(ctx, tx, sqldb.To(&left), "UPDATE @hooks SET held = held - $1 WHERE id = $2 RETURNING held", told, n.Hook))
+		if err != nil {
+			return err
+		}
+		if left > 0 {
+			_, err = tx.Exec(ctx, "UPDATE @notices SET due = $1, attempts = 0 WHERE id = $2", sqldb.Nanos(now.Truncate(time.Hour).Add(time.Hour)), n.ID)
+			return err
+		}
+		return New(tx, d.dialect).EndNotice(ctx, n.ID)
+	})
 }
 
 // DelayNotices implements Store.

@@ -31,6 +31,8 @@ type Dialect struct {
 	Free, FreeAgain string
 	// ByBuild, ByGroup and ByRelease follow the table of uploads where those of a build, or of a group by their builds or releases, are asked for.
 	ByBuild, ByGroup, ByRelease string
+	// ByValue follows the table of attributes, and its alias, where dumps with a value are asked for.
+	ByValue string
 	// Scopes are a token's with commas between them, ScopesOf what is stored of the argument $4.
 	Scopes, ScopesOf string
 	// Lock, if set, is a statement that lets one transaction at a time count dumps of a project.
@@ -140,26 +142,21 @@ func (d *DB) Uploads(ctx context.Context, project string, q store.Query) ([]stor
 	}
 	order := "u"
 	if len(q.Has) > 0 { // the newest of those with the first attribute are read in their order
-		from, where, order = "@attributes a CROSS JOIN @uploads u", where+" AND a.project = $1 AND u.project = a.project AND u.id = a.id", "a"
 		has, err := d.rarest(ctx, project, q.Has)
 		if err != nil {
 			return nil, err
 		}
-		for i, a := range has {
-			if i == 0 {
-				add("a.name =", a.Name)
-				add("a.value =", a.Value)
-				continue
-			}
-			args = append(args, a.Name, a.Value)
-			where += fmt.Sprintf(" AND EXISTS (SELECT 1 FROM @attributes b WHERE b.project = u.project AND b.id = u.id AND b.name = $%d AND b.value = $%d)", len(args)-1, len(args))
-		}
+		order, where = "a", "a.project = $1 AND u.project = a.project AND u.id = a.id"
+		add("a.name =", has[0].Name)
+		add("a.value =", has[0].Value)
+		from, where, args = d.also("@attributes a", where, has[1:], args)
+		from += " CROSS JOIN @uploads u"
 	}
 	if q.State != "" {
 		add("u.state =", q.State)
 	}
 	if q.Group != "" {
-		add("u.grp =", q.Group)
+		add(order+".grp =", q.Group)
 	}
 	if !q.Before.IsZero() {
 		add(order+".received <", sqldb.Nanos(q.Before))

@@ -79,7 +79,7 @@ func ELF(w io.Writer, c *corestate.ELFCore, want *Wanted, o Options) (*Written, 
 			out.Stays += ", and the symbols and code that a JIT compiler wrote for debuggers (to walk through that code)"
 		}
 		if len(o.Made) > 0 {
-			out.Stays += ", and the names and lines that a compiler recorded for profilers of code on the stacks"
+			out.Stays += ", and the names, lines and code of functions that a compiler recorded for profilers (to walk through that code)"
 		}
 	}
 	return out, nil

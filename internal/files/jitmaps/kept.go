@@ -1,7 +1,6 @@
 package jitmaps
 
 import (
-	"math"
 	"slices"
 	"sync"
 
@@ -23,13 +22,16 @@ type place struct{ function, place int }
 func newKept(list []slimnote.Made) kept {
 	k := kept{list: list, places: map[unwind.Address]place{}}
 	for i := range list {
-		for j := range list[i].Places {
-			k.places[list[i].Places[j].Addr] = place{i, j}
+		m := &list[i]
+		for j := range m.Places {
+			if addr := m.Places[j].Addr; m.Start+m.Size > m.Start && addr-m.Start < m.Size {
+				k.places[addr] = place{i, j}
+			}
 		}
 	}
 	k.whole = spans.New(len(list), func(i int) (first, last uint64, ok bool) {
 		m := &list[i]
-		return m.Start, m.Start + (m.Size - 1), !m.Cut && m.Size > 0 && m.Size-1 <= math.MaxUint64-m.Start
+		return m.Start, m.Start + m.Size - 1, !m.Cut && m.Start+m.Size > m.Start
 	})
 	return k
 }

@@ -168,8 +168,11 @@ func (m *Maps) find(addr unwind.Address) (answer, bool) {
 	return a, ok
 }
 
-// look looks into the files.
+// look looks into the files. Where there is no code of the process's own, it does not even look for them: most reports need none.
 func (m *Maps) look(addr unwind.Address) (answer, bool) {
+	if code, library := m.p.Code(addr); !code || library {
+		return answer{}, false
+	}
 	m.open()
 	for _, f := range m.maps {
 		if fn, ok := f.Find(addr); ok && m.same(&fn) {

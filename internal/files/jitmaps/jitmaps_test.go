@@ -59,7 +59,7 @@ func opened(t *testing.T, files map[string]string, mappings ...string) (*Maps, *
 			return list
 		},
 		Code: func(addr arch.Address) (code, library bool) {
-			return addr >= madeStart && addr < madeEnd, addr >= 0x100000
+			return addr >= madeStart && addr < madeEnd || addr >= 0x100000, addr >= 0x100000
 		},
 		Warn: func(_ string, err error) { warned = append(warned, err.Error()) }}), &warned
 }
@@ -84,6 +84,21 @@ func TestPerfMap(t *testing.T) {
 	}
 	if len(*warned) > 0 {
 		t.Error(*warned)
+	}
+}
+
+// TestNotLookedFor: files are not looked for where the process has no code, or a library's.
+func TestNotLookedFor(t *testing.T) {
+	m, _ := opened(t, map[string]string{"perf-7.map": "0 2000 start\n1000 10 here\nff0 20 before\n100000 10 library\n"})
+	looked := 0
+	m.p.Mappings = func() []libstate.Mapping { looked++; return nil }
+	for _, addr := range []uint64{0, 0xff0, 0xa000, 0x100000} {
+		if got := m.name(addr); got != "" || looked > 0 {
+			t.Errorf("%#x: %q, looked for %d times", addr, got, looked)
+		}
+	}
+	if got := m.name(0x1000); got != "before" || looked != 1 {
+		t.Errorf("%q, looked for %d times", got, looked)
 	}
 }
 

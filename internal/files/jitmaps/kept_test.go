@@ -75,6 +75,18 @@ func TestHostileKept(t *testing.T) {
 	}
 }
 
+// TestAskedTwice: other code may begin where code began before, and the first answer for an address stays.
+func TestAskedTwice(t *testing.T) {
+	m := &Maps{}
+	m.asked.add(0x1000, answer{name: "old", start: 0x1000, size: 8})
+	m.asked.add(0x1001, answer{name: "new", start: 0x1000, size: 8})
+	m.asked.add(0x1002, answer{name: "new", start: 0x1000, size: 16})
+	m.asked.add(0x1002, answer{name: "other", start: 0x1000, size: 16})
+	if got := m.Asked(); len(got) != 3 || got[2].Name != "new" || len(got[2].Places) != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestAskedIsBounded(t *testing.T) {
 	var a asked
 	for i := range uint64(maxAsked + 10) {

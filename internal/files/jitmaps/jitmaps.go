@@ -190,9 +190,6 @@ const maxCompared = 1 << 12
 // same reports whether the process has the code that was recorded, if that is known: but for one word in eight, as compilers change calls and constants in
 // what they made.
 func (m *Maps) same(f *jitmap.Function) bool {
-	if f.Code == nil {
-		return true
-	}
 	var buf [maxCompared]byte
 	n, _ := m.p.Memory.ReadMem(f.Start, buf[:min(len(f.Code), maxCompared)])
 	words, differ := 0, 0

@@ -31,7 +31,7 @@ func newKept(list []slimnote.Made) kept {
 	}
 	k.whole = spans.New(len(list), func(i int) (first, last uint64, ok bool) {
 		m := &list[i]
-		return m.Start, m.Start + m.Size - 1, !m.Cut && m.Start+m.Size > m.Start
+		return m.Start, m.Start + m.Size - 1, !m.Cut
 	})
 	return k
 }

@@ -20,8 +20,10 @@ import (
 	"sync"
 
 	"github.com/corewalk/corewalk/corestate"
+	"github.com/corewalk/corewalk/internal/files/jitmaps"
 	"github.com/corewalk/corewalk/internal/files/mmapfile"
 	"github.com/corewalk/corewalk/internal/files/scratch"
+	"github.com/corewalk/corewalk/internal/format/slimnote"
 	"github.com/corewalk/corewalk/internal/why/subject"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/livestate"
@@ -44,7 +46,8 @@ type Target struct {
 	subject subject.Subject
 	images  *modules.Set
 	lookup  *symlookup.Lookup
-	path    string // or another name, for messages
+	made    *jitmaps.Maps // of code that the process made
+	path    string        // or another name, for messages
 
 	libWarnings []string
 
@@ -104,7 +107,7 @@ func open(ctx context.Context, s subject.Subject, name string, cfg *config) (*Ta
 	files := cfg.files
 	if a := s.Arch(); a != nil { // a damaged minidump's is not known
 		files = append(files, modules.WithMachine(a.Name))
-		if note := s.SaidOfFiles(); note != nil {
+		if note := s.Said(slimnote.TypeKept); note != nil {
 			files = append(files, modules.WithSaid(note, a.ByteOrder, a.WordSize))
 		}
 	}
@@ -118,7 +121,8 @@ func open(ctx context.Context, s subject.Subject, name string, cfg *config) (*Ta
 		table, t.libWarnings = s.BuildLibraries(t.images)
 		table.SetLate(t.mayBeJIT, t.jitLibraries)
 		s.SetBacking(t.images)
-		how := []symlookup.Option{symlookup.WithRelocated(s.Arch(), s.DumpMemory()), symlookup.WithMadeCode(t.madeCode())}
+		t.made = t.madeCode(cfg.reads != nil)
+		how := []symlookup.Option{symlookup.WithRelocated(s.Arch(), s.DumpMemory()), symlookup.WithMadeCode(t.made)}
 		if cfg.reads != nil {
 			how = append(how, symlookup.Recording())
 		}

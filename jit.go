@@ -6,6 +6,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/files/jitmaps"
 	"github.com/corewalk/corewalk/internal/files/libraries"
+	"github.com/corewalk/corewalk/internal/format/slimnote"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind"
@@ -23,10 +24,15 @@ func (t *Target) jitMapping(addr unwind.Address) (libstate.Mapping, bool) {
 	return m, ok && m.Perm&libstate.Exec != 0 && m.Path == ""
 }
 
-// madeCode names the code that compilers made in the process by what they recorded of it for profilers.
-func (t *Target) madeCode() *jitmaps.Maps {
+// madeCode names the code that compilers made in the process by what they recorded of it for profilers. record says that a slim core may be written.
+func (t *Target) madeCode(record bool) *jitmaps.Maps {
 	by := t.subject.Recorder()
-	return jitmaps.New(jitmaps.Process{PID: cmp.Or(by.PID, t.subject.ProcessID()), Owner: by.Owner, Files: t.images, Memory: t.subject.DumpMemory(), Mappings: t.subject.Mappings,
+	var kept []slimnote.Made
+	if note := t.subject.Said(slimnote.TypeMade); note != nil {
+		a := t.subject.Arch()
+		kept, _ = slimnote.ParseMade(note, a != nil && a.Big()) // a note that cannot be read is not used
+	}
+	return jitmaps.New(jitmaps.Process{Kept: kept, Record: record, PID: cmp.Or(by.PID, t.subject.ProcessID()), Owner: by.Owner, Files: t.images, Memory: t.subject.DumpMemory(), Mappings: t.subject.Mappings,
 		Code: func(addr unwind.Address) (code, library bool) {
 			m, ok := t.subject.MappingAt(addr)
 			_, library = t.subject.LibraryTracker().LibraryAt(addr)

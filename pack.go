@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/corewalk/corewalk/internal/carry/pack"
 	"github.com/corewalk/corewalk/internal/files/scratch"
@@ -36,7 +39,7 @@ type PackedFile struct {
 }
 
 // WritePack writes a pack: a zip archive with the dump at core and the files that Files lists, also those in images
-// (modules.WithSysroot), so that Open makes the same report of it on a machine that has neither. name is the
+// (modules.WithSysroot), and the maps of perf and jitdump files by which code was named, so that Open makes the same report of it on a machine that has neither. name is the
 // dump's name in it. Nothing may use the Target meanwhile.
 func (t *Target) WritePack(w io.Writer, name, core string) (*Packed, error) {
 	files, executable := t.Files()
@@ -52,7 +55,20 @@ func (t *Target) WritePack(w io.Writer, name, core string) (*Packed, error) {
 		files[i] = as(path)
 		was[files[i]] = path
 	}
-	m, err := pack.Write(w, name, core, as(executable), files, func(w io.Writer, path string) error { return t.images.CopyFile(w, was[path]) })
+	recorded := map[string][]byte{}
+	for _, f := range t.made.Used() {
+		if apart(files, f.Path) {
+			files = append(files, f.Path)
+			recorded[f.Path] = f.Data
+		}
+	}
+	m, err := pack.Write(w, name, core, as(executable), files, func(w io.Writer, path string) error {
+		if data := recorded[path]; data != nil {
+			_, err := w.Write(data)
+			return err
+		}
+		return t.images.CopyFile(w, was[path])
+	})
 	if err != nil {
 		return nil, fmt.Errorf("pack: %w", err)
 	}
@@ -61,6 +77,17 @@ func (t *Target) WritePack(w io.Writer, name, core string) (*Packed, error) {
 		p.Files = append(p.Files, PackedFile{f.Path, f.Size})
 	}
 	return p, nil
+}
+
+// apart reports whether a file can be at a path of the process, which a dump may have made up, beside other files in a pack: none of them is the same, or
+// would have to be a directory.
+func apart(files []string, wrote string) bool {
+	if !path.IsAbs(wrote) || path.Clean(wrote) != wrote || len(wrote) > pack.MaxPath {
+		return false
+	}
+	return !slices.ContainsFunc(files, func(f string) bool {
+		return f == wrote || strings.HasPrefix(f, wrote+"/") || strings.HasPrefix(wrote, f+"/")
+	})
 }
 
 // isPack reports whether the file at path begins as a pack does.

@@ -89,6 +89,7 @@ func (t *Target) WriteSlim(ctx context.Context, w io.Writer, o SlimOptions) (*Sl
 				so.Kept = append(so.Kept, k)
 			}
 		}
+		so.Made = t.made.Asked()
 		out, err = t.subject.WriteSlim(w, t.reads, o.Reach, so)
 	})
 	if err = errors.Join(fault, err); err != nil {

@@ -17,9 +17,10 @@ func slimParts() []base {
 	}}
 	kept := []slimnote.Kept{{Start: 0x1000, RA: 16, Symbols: []slimnote.KeptSymbol{{Addr: 0x1010, Size: 4, Func: true, Name: "f"}, {Addr: 0x2000, Size: 8, Name: "data"}},
 		Rows: []slimnote.KeptRow{{PC: 0x1012, Reg: 7, Offset: 16, Rules: []slimnote.KeptRule{{Reg: 16, Offset: -8}, {Reg: 3, Undefined: true}}}}}, {Start: 0x8000, RA: 16}}
+	made := []slimnote.Made{{Start: 0x1000, Size: 64, Name: "f", Places: []slimnote.MadePlace{{Addr: 0x1008, Line: 4, File: "a.toy"}, {Addr: 0x1010}}}, {Start: 0x2000, Size: 8, Cut: true, Name: "g"}}
 	return part{"slim", fixed(func() map[string][]byte {
-		return map[string][]byte{"note": note.Bytes(le), "modules": modules.Bytes(le), "kept": slimnote.KeptBytes(kept, le)}
-	}), bytesShape(4), useSlim}.bases("note", "modules", "kept")
+		return map[string][]byte{"note": note.Bytes(le), "modules": modules.Bytes(le), "kept": slimnote.KeptBytes(kept, le), "made": slimnote.MadeBytes(made, le)}
+	}), bytesShape(4), useSlim}.bases("note", "modules", "kept", "made")
 }
 
 func useSlim(data []byte, _ *rand.Rand) {
@@ -27,5 +28,6 @@ func useSlim(data []byte, _ *rand.Rand) {
 		_, _ = slimnote.Parse(data, big)
 		_, _ = slimnote.ParseModules(data, big)
 		_, _ = slimnote.ParseKept(data, big)
+		_, _ = slimnote.ParseMade(data, big)
 	}
 }

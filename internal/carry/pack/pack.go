@@ -3,7 +3,7 @@
 //
 //	manifest.json   what is in it (Manifest)
 //	core            the dump
-//	files/...       binaries, debug files and symbol files, at the paths where they were found
+//	files/...       binaries, debug files and symbol files, at the paths where they were found; what compilers recorded, where the process wrote it
 //
 // A pack is as hostile as a dump: what is taken out of it is bounded, and stays in its directory.
 package pack
@@ -83,7 +83,7 @@ const (
 	maxFiles    = 1 << 14
 	maxManifest = 16 << 20
 	maxList     = 8 << 20 // bytes of the zip archive's list of files
-	maxPath     = 4096
+	MaxPath     = 4096    // of a file, in bytes
 	// maxSize is how many bytes are unpacked in all, maxDisk how many of them may be other than zero.
 	maxSize = 64 << 30
 	maxDisk = 16 << 30
@@ -172,7 +172,7 @@ func (c *counted) Write(b []byte) (int, error) {
 func inside(file string) (string, error) {
 	p := filepath.ToSlash(filepath.Clean(file))
 	p = strings.TrimPrefix(strings.TrimPrefix(p, filepath.VolumeName(p)), "/")
-	if len(p) > maxPath || !filepath.IsLocal(p) {
+	if len(p) > MaxPath || !filepath.IsLocal(p) {
 		return "", fmt.Errorf("%s: not a path of a file", file)
 	}
 	return p, nil

@@ -30,7 +30,7 @@ func ELF(w io.Writer, c *corestate.ELFCore, want *Wanted, o Options) (*Written, 
 		return nil, err
 	}
 	for n := range c.Notes() {
-		if n.Owner == slimnote.Owner && (n.Type == slimnote.Type || n.Type == slimnote.TypeKept) {
+		if n.Owner == slimnote.Owner && (n.Type == slimnote.Type || n.Type == slimnote.TypeKept || n.Type == slimnote.TypeMade) {
 			continue
 		}
 		core.Note(n.Owner, n.Type, red.note(n))
@@ -38,6 +38,9 @@ func ELF(w io.Writer, c *corestate.ELFCore, want *Wanted, o Options) (*Written, 
 	core.Note(slimnote.Owner, slimnote.Type, noteOf(c, o).Bytes(f.Order))
 	if len(o.Kept) > 0 {
 		core.Note(slimnote.Owner, slimnote.TypeKept, slimnote.KeptBytes(o.Kept, f.Order))
+	}
+	if len(o.Made) > 0 {
+		core.Note(slimnote.Owner, slimnote.TypeMade, slimnote.MadeBytes(o.Made, f.Order))
 	}
 
 	runs := append(want.runs(c), want.ofFiles(c, o.Steps)...)
@@ -74,6 +77,9 @@ func ELF(w io.Writer, c *corestate.ELFCore, want *Wanted, o Options) (*Written, 
 		out.Stays = "the paths of mapped files (to find them), the threads' program counters and stack pointers (to walk from), the program's name, thread ids, signals and times"
 		if len(red.jit) > 0 {
 			out.Stays += ", and the symbols and code that a JIT compiler wrote for debuggers (to walk through that code)"
+		}
+		if len(o.Made) > 0 {
+			out.Stays += ", and the names, lines and code of functions that a compiler recorded for profilers (to walk through that code)"
 		}
 	}
 	return out, nil

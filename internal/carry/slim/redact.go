@@ -102,7 +102,21 @@ func newRedactor(c *corestate.ELFCore, o Options) (*redactor, error) {
 	r.module = joined(mods).has
 	r.whole, r.objects = joined(r.whole), joined(slices.Clone(r.jit))
 	r.step(o.Steps)
+	r.made(o.Made)
 	return r, nil
+}
+
+// maxMade is how large a function is of which code is kept that walking read, in bytes.
+const maxMade = 64 << 10
+
+// made keeps the code that walking read of functions that are recorded: what they do says where their callers are.
+func (r *redactor) made(list []slimnote.Made) {
+	for i := range list {
+		if m := &list[i]; !m.Cut && m.Size <= maxMade {
+			r.steps.code = append(r.steps.code, run{m.Start, m.Start + m.Size})
+		}
+	}
+	r.steps.code = joined(r.steps.code)
 }
 
 // step keeps what walking needs.

@@ -33,6 +33,8 @@ type Options struct {
 	Libraries []*libstate.Library
 	// Kept is what is kept of the files of modules.
 	Kept []slimnote.Kept
+	// Made is what is kept of records of code that the process made.
+	Made []slimnote.Made
 }
 
 // A Written describes a dump that was written. Sizes are in bytes.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/internal/format/jitmap"
+	"github.com/corewalk/corewalk/internal/format/slimnote"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/unwind"
@@ -29,17 +30,32 @@ type Process struct {
 	Code func(arch.Address) (code, library bool)
 	// Warn is told of files that cannot be used.
 	Warn func(path string, err error)
+	// Kept is what a slim core says: it was there when the files were looked at. Record records what is answered, for Maps.Asked.
+	Kept   []slimnote.Made
+	Record bool
 }
 
 // Maps name the code that a process made. They look for files when they are first asked. They are safe for concurrent use.
 type Maps struct {
-	p    Process
-	once sync.Once
-	maps []*jitmap.Map // those that know more first
+	p     Process
+	kept  kept
+	asked asked
+	once  sync.Once
+	maps  []*jitmap.Map // those that know more first
+	files []File
+}
+
+// A File is one that is used.
+type File struct {
+	Path string // at which the process wrote it
+	Data []byte
 }
 
 // New returns the maps of a process.
-func New(p Process) *Maps { return &Maps{p: p} }
+func New(p Process) *Maps { return &Maps{p: p, kept: newKept(p.Kept)} }
+
+// Used lists the files that name code, as far as they were looked for. Nothing may be asked meanwhile.
+func (m *Maps) Used() []File { return m.files }
 
 const (
 	// maxFile is how large a file may be, in bytes.
@@ -98,6 +114,7 @@ func (m *Maps) add(path string, parse func([]byte) (*jitmap.Map, error)) {
 		m.p.Warn(at, found.Damaged)
 	}
 	m.maps = append(m.maps, found)
+	m.files = append(m.files, File{path, data})
 }
 
 const (
@@ -130,15 +147,41 @@ func (m *Maps) check(f *jitmap.Map) error {
 	return nil
 }
 
+// An answer is what is known of the code at an address.
+type answer struct {
+	name        string
+	start, size uint64
+	cut         bool
+	file        string
+	line        int // 0 if it is not known
+}
+
 // find returns what is known of the code at an address.
-func (m *Maps) find(addr unwind.Address) (jitmap.Function, bool) {
+func (m *Maps) find(addr unwind.Address) (answer, bool) {
+	a, ok := m.kept.find(addr)
+	if !ok {
+		a, ok = m.look(addr)
+	}
+	if ok && m.p.Record {
+		m.asked.add(addr, a)
+	}
+	return a, ok
+}
+
+// look looks into the files. Where there is no code of the process's own, it does not even look for them: most reports need none.
+func (m *Maps) look(addr unwind.Address) (answer, bool) {
+	if code, library := m.p.Code(addr); !code || library {
+		return answer{}, false
+	}
 	m.open()
 	for _, f := range m.maps {
 		if fn, ok := f.Find(addr); ok && m.same(&fn) {
-			return fn, true
+			a := answer{name: fn.Name, start: fn.Start, size: fn.Size, cut: fn.Cut}
+			a.file, a.line, _ = fn.Line(addr)
+			return a, true
 		}
 	}
-	return jitmap.Function{}, false
+	return answer{}, false
 }
 
 // maxCompared is how much of a function is compared, in bytes.
@@ -147,9 +190,6 @@ const maxCompared = 1 << 12
 // same reports whether the process has the code that was recorded, if that is known: but for one word in eight, as compilers change calls and constants in
 // what they made.
 func (m *Maps) same(f *jitmap.Function) bool {
-	if f.Code == nil {
-		return true
-	}
 	var buf [maxCompared]byte
 	n, _ := m.p.Memory.ReadMem(f.Start, buf[:min(len(f.Code), maxCompared)])
 	words, differ := 0, 0
@@ -165,22 +205,18 @@ func (m *Maps) same(f *jitmap.Function) bool {
 
 // FunctionAt returns where the function that contains an address begins, and its size, if it is there as it was recorded.
 func (m *Maps) FunctionAt(addr unwind.Address) (unwind.Symbol, bool) {
-	f, ok := m.find(addr)
-	if !ok || f.Cut {
+	a, ok := m.find(addr)
+	if !ok || a.cut {
 		return unwind.Symbol{}, false
 	}
-	return unwind.Symbol{Name: f.Name, Addr: f.Start, Size: f.Size}, true
+	return unwind.Symbol{Name: a.name, Addr: a.start, Size: a.size}, true
 }
 
 // CallAt names the code at an address.
 func (m *Maps) CallAt(addr unwind.Address) (unwind.Call, bool) {
-	f, ok := m.find(addr)
+	a, ok := m.find(addr)
 	if !ok {
 		return unwind.Call{}, false
 	}
-	c := unwind.Call{Name: f.Name, Entry: f.Start}
-	if file, line, ok := f.Line(addr); ok {
-		c.File, c.Line = file, line
-	}
-	return c, true
+	return unwind.Call{Name: a.name, Entry: a.start, File: a.file, Line: a.line}, true
 }

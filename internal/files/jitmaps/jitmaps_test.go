@@ -59,14 +59,41 @@ func opened(t *testing.T, files map[string]string, mappings ...string) (*Maps, *
 			return list
 		},
 		Code: func(addr arch.Address) (code, library bool) {
-			return addr >= madeStart && addr < madeEnd, addr >= 0x100000
+			return addr >= madeStart && addr < madeEnd || addr >= 0x100000, addr >= 0x100000
 		},
 		Warn: func(_ string, err error) { warned = append(warned, err.Error()) }}), &warned
 }
 
 func (m *Maps) name(addr uint64) string {
-	c, _ := m.CallAt(addr)
+	c, ok := m.CallAt(addr)
+	s, whole := m.FunctionAt(addr)
+	if ok != (c.Name != "") || whole && (!ok || s.Name != c.Name) {
+		return fmt.Sprintf("%+v %v, %+v %v", c, ok, s, whole)
+	}
 	return c.Name
+}
+
+// TestUnknownProcess: a map is of nobody if it is not known who the process is.
+func TestUnknownProcess(t *testing.T) {
+	m, _ := opened(t, map[string]string{"perf-0.map": "1000 10 here\n", "jit-0.dump": jitdump(0, 0x1000, 128, 0)})
+	m.p.PID = 0
+	if got := m.name(0x1000); got != "" {
+		t.Error(got)
+	}
+}
+
+// TestLines: a jitdump file has lines.
+func TestLines(t *testing.T) {
+	file := jitdump(7, 0x1000, 128, 0)
+	o := binary.LittleEndian
+	lines := o.AppendUint32(o.AppendUint32(nil, 2), 16+16+16+6)
+	for _, v := range []uint64{1, 0x1000, 1, 0x1000, 5} {
+		lines = o.AppendUint64(lines, v)
+	}
+	m, _ := opened(t, map[string]string{"jit-7.dump": file[:40] + string(lines) + "a.toy\x00" + file[40:]})
+	if c, _ := m.CallAt(0x1004); c.Name != "made" || c.File != "a.toy" || c.Line != 5 {
+		t.Errorf("%+v", c)
+	}
 }
 
 func TestPerfMap(t *testing.T) {
@@ -84,6 +111,21 @@ func TestPerfMap(t *testing.T) {
 	}
 	if len(*warned) > 0 {
 		t.Error(*warned)
+	}
+}
+
+// TestNotLookedFor: files are not looked for where the process has no code, or a library's.
+func TestNotLookedFor(t *testing.T) {
+	m, _ := opened(t, map[string]string{"perf-7.map": "0 2000 start\n1000 10 here\nff0 20 before\n100000 10 library\n"})
+	looked := 0
+	m.p.Mappings = func() []libstate.Mapping { looked++; return nil }
+	for _, addr := range []uint64{0, 0xff0, 0xa000, 0x100000} {
+		if got := m.name(addr); got != "" || looked > 0 {
+			t.Errorf("%#x: %q, looked for %d times", addr, got, looked)
+		}
+	}
+	if got := m.name(0x1000); got != "before" || looked != 1 {
+		t.Errorf("%q, looked for %d times", got, looked)
 	}
 }
 
@@ -172,5 +214,12 @@ func TestDumpPaths(t *testing.T) {
 	}
 	if got := dumpPaths(mappings[20:], 7); len(got) != 1 {
 		t.Errorf("%q", got)
+	}
+	twice := []libstate.Mapping{{Path: "/srv/jit-7.dump"}, {Path: "/srv/jit-7.dump (deleted)"}, {Path: "/tmp/jit-7.dump"}}
+	if got := dumpPaths(twice, 7); len(got) != 2 {
+		t.Errorf("%q", got)
+	}
+	if got := dumpPaths(nil, 0); len(got) != 0 {
+		t.Errorf("of no known process: %q", got)
 	}
 }

@@ -65,7 +65,7 @@ func (m *Map) Find(addr uint64) (Function, bool) {
 		return Function{}, false
 	}
 	f := m.At(len(m.list) - 1 - i)
-	f.Cut = m.cut(i, &f)
+	f.Cut = m.cut(&f)
 	return f, true
 }
 
@@ -78,11 +78,10 @@ func (m *Map) index() {
 	})
 }
 
-// cut reports whether later records took a part of one. If not, all its addresses are of one piece.
-func (m *Map) cut(i int, f *Function) bool {
+// cut reports whether later records took a part of one of which something is left. If not, the piece at its beginning has all of it.
+func (m *Map) cut(f *Function) bool {
 	k, _ := slices.BinarySearchFunc(m.pieces, f.Start, func(p spans.Piece, at uint64) int { return cmp.Compare(p.Last, at) })
-	p := m.pieces[k]
-	return p.Index != i || p.First != f.Start || p.Last != f.Start+f.Size-1
+	return m.pieces[k].Last != f.Start+f.Size-1
 }
 
 // add adds a record, unless no code can be there.

@@ -42,23 +42,23 @@ func parsePerf(data []byte, most int) (*Map, error) {
 
 // perfLine reads a line: START SIZE NAME, the first two in hexadecimal digits. Some write 0x before them.
 func perfLine(line []byte) (r record, ok bool) {
-	start, rest, ok1 := hexField(line)
-	size, name, ok2 := hexField(rest)
+	start, rest := hexField(line)
+	size, name := hexField(rest)
 	at := len(line) - len(name)
 	name = bytes.TrimRight(name, "\r")
-	return record{start: start, size: size, name: uint32(at), nameLen: uint32(len(name)), lines: -1}, ok1 && ok2 && len(name) > 0
+	return record{start: start, size: size, name: uint32(at), nameLen: uint32(len(name)), lines: -1}, len(name) > 0
 }
 
 var errTooLarge = errors.New("larger than 2 GiB")
 
-// hexField reads a number and the space behind it.
-func hexField(b []byte) (n uint64, rest []byte, ok bool) {
-	field, rest, ok := bytes.Cut(b, []byte(" "))
+// hexField reads a number and the space behind it; rest is empty if there is none. No digits are 0, which no record begins at.
+func hexField(b []byte) (n uint64, rest []byte) {
+	field, rest, _ := bytes.Cut(b, []byte(" "))
 	if len(field) > 2 && field[0] == '0' && field[1]|0x20 == 'x' {
 		field = field[2:]
 	}
-	if !ok || len(field) == 0 || len(field) > 16 {
-		return 0, nil, false
+	if len(field) > 16 {
+		return 0, nil
 	}
 	for _, c := range field {
 		switch {
@@ -67,8 +67,8 @@ func hexField(b []byte) (n uint64, rest []byte, ok bool) {
 		case 'a' <= c|0x20 && c|0x20 <= 'f':
 			n = n<<4 | uint64(c|0x20-'a'+10)
 		default:
-			return 0, nil, false
+			return 0, nil
 		}
 	}
-	return n, rest, true
+	return n, rest
 }

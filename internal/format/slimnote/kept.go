@@ -77,20 +77,22 @@ func KeptBytes(list []Kept, o binary.ByteOrder) []byte {
 
 var errCount = errors.New("more than there is room for")
 
+// room reports whether there may be so many of something of which each has at least size bytes.
+func room(c *binbuf.Cursor, n uint32, size int) bool {
+	if c.Error == nil && uint64(n) > uint64(c.Len())/uint64(size) {
+		c.Error = errCount
+	}
+	return c.Error == nil
+}
+
 // ParseKept reads a descriptor.
 func ParseKept(desc []byte, big bool) ([]Kept, error) {
 	c := binbuf.New(desc, 0, big)
 	if v := c.U32(); c.Error == nil && v != version {
 		return nil, fmt.Errorf("version %d, want %d: %w", v, version, errVersion)
 	}
-	room := func(n uint32, size int) bool {
-		if c.Error == nil && uint64(n) > uint64(c.Len())/uint64(size) {
-			c.Error = errCount
-		}
-		return c.Error == nil
-	}
 	n := c.U32()
-	if !room(n, keptModuleHead) {
+	if !room(&c, n, keptModuleHead) {
 		return nil, fmt.Errorf("%d modules: %w", n, c.Error)
 	}
 	list := make([]Kept, n)
@@ -99,7 +101,7 @@ func ParseKept(desc []byte, big bool) ([]Kept, error) {
 		m.Start, m.RA = c.U64(), c.U32()
 		symbols, rows := c.U32(), c.U32()
 		c.Skip(4)
-		if !room(symbols, symbolHead) {
+		if !room(&c, symbols, symbolHead) {
 			break
 		}
 		m.Symbols = make([]KeptSymbol, symbols)
@@ -109,7 +111,7 @@ func ParseKept(desc []byte, big bool) ([]Kept, error) {
 			s.Func = c.U32() == 1
 			s.Name = string(c.Bytes64(uint64(c.U32())))
 		}
-		if !room(rows, rowHead) {
+		if !room(&c, rows, rowHead) {
 			break
 		}
 		m.Rows = make([]KeptRow, rows)
@@ -117,7 +119,7 @@ func ParseKept(desc []byte, big bool) ([]Kept, error) {
 			r := &m.Rows[k]
 			r.PC, r.Offset, r.Reg = c.U64(), int64(c.U64()), c.U32()
 			rules := c.U32()
-			if !room(rules, ruleSize) {
+			if !room(&c, rules, ruleSize) {
 				break
 			}
 			r.Rules = make([]KeptRule, rules)

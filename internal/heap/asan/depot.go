@@ -1,9 +1,12 @@
 package asan
 
 import (
+	"path"
 	"slices"
+	"strings"
 
 	"github.com/corewalk/corewalk/internal/heap"
+	"github.com/corewalk/corewalk/libstate"
 )
 
 // Stacks are in a depot: nodes by number (StackDepotNode), each with the hash of its stack. The stacks are in a store (StackStore, since LLVM 14), and
@@ -41,7 +44,7 @@ func (h *Heap) search() {
 	h.searched = true
 	a := h.mem.Arch
 	tried := map[uint64]bool{}
-	heap.Data(h.p, maxData, func(at uint64, b []byte) bool {
+	heap.Data(runtimeFirst{h.p}, maxData, func(at uint64, b []byte) bool {
 		var nodes, stacks []first
 		var arrays []uint64
 		for off := 0; off+8 <= len(b) && len(tried) < maxPages; off += 8 {
@@ -80,6 +83,31 @@ func (h *Heap) search() {
 		}
 		return h.depot.nodes == 0 // the runtime's data are in one mapping
 	})
+}
+
+// A runtimeFirst process has the sanitizer's own library first, if it is one by itself: a program may have much data before it.
+type runtimeFirst struct{ heap.Process }
+
+func (p runtimeFirst) LibraryTracker() libstate.LibraryState {
+	if libs := p.Process.LibraryTracker(); libs != nil {
+		return sorted{libs}
+	}
+	return nil
+}
+
+type sorted struct{ libstate.LibraryState }
+
+func (s sorted) Libraries(refresh bool) ([]*libstate.Library, error) {
+	list, err := s.LibraryState.Libraries(refresh)
+	list = slices.Clone(list)
+	of := func(l *libstate.Library) int {
+		if strings.Contains(path.Base(l.Path), "asan") {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(list, func(a, b *libstate.Library) int { return of(a) - of(b) })
+	return list, err
 }
 
 // depotOf is the depot among tables that may be of one.

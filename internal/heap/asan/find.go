@@ -27,7 +27,9 @@ const (
 	maxAllowed = 1 << 40            // kMaxAllowedMallocSize
 	maxBatch   = 1021               // QuarantineBatch::kSize
 	batchClass = 8192               // sizeof(QuarantineBatch)
+	batchHead  = 32                 // what isBatch looks at
 	sampled    = 64                 // chunks of a region that tell whether they are the sanitizer's
+	enough     = 256                // of all regions: reports read little of a heap
 	maxDamages = 32
 	window     = 1 << 18 // bytes that are read at once
 )
@@ -127,9 +129,12 @@ func (h *Heap) proved() bool {
 	good, bad := 0, 0
 	for i := range h.regions {
 		r := &h.regions[i]
-		b := h.mem.Some(r.start, int(min(r.end-r.start, sampled*r.size, window)))
-		for at := r.start; uint64(len(b)) >= r.size; at, b = at+r.size, b[r.size:] {
-			switch c := h.chunk(at, r.size, b[:r.size]); {
+		for at := r.start; at < r.start+sampled*r.size && r.end-at >= r.size && good+bad < enough; at += r.size {
+			b := h.mem.Bytes(at, int(min(r.size, batchHead)))
+			if b == nil {
+				break
+			}
+			switch c := h.chunk(at, r.size, b); {
 			case c.damage != "":
 				bad++
 			case c.header != 0:
@@ -182,7 +187,7 @@ func (h *Heap) chunk(at, size uint64, b []byte) chunk {
 // isBatch says whether a chunk is a list of chunks in quarantine (QuarantineBatch).
 func (h *Heap) isBatch(b []byte) bool {
 	order := h.mem.Arch.ByteOrder
-	if len(b) < 32 {
+	if len(b) < batchHead {
 		return false
 	}
 	n := order.Uint64(b[16:])

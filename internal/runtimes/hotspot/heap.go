@@ -59,29 +59,20 @@ type javaHeap struct {
 }
 
 // Heap implements heap.Owner.
-func (j *Java) Heap() heap.Allocator {
-	if h := j.objectHeap(); h != nil {
-		return h
-	}
-	return nil
-}
+func (j *Java) Heap() heap.Allocator { return j.objects.Allocator() }
 
 // Unknown implements heap.Objects.
-func (j *Java) Unknown() string {
-	if j.objectHeap(); j.noHeap != nil {
-		return "Java's: " + j.noHeap.Error()
-	}
-	return ""
-}
+func (j *Java) Unknown() string { return j.objects.Unknown("Java") }
 
-// objectHeap is the heap of Java objects; nil if it cannot be read, and noHeap says why.
-func (j *Java) objectHeap() *javaHeap {
-	j.heapOnce.Do(func() {
-		if vm := j.machine(); vm != nil {
-			j.heap, j.noHeap = vm.findObjectHeap(procmem.Of(j.process().State))
-		}
-	})
-	return j.heap
+// objectHeap is the heap of objects; nil if it cannot be read.
+func (j *Java) objectHeap() *javaHeap { return j.objects.Known() }
+
+func (j *Java) findObjectHeap() (*javaHeap, error) {
+	vm := j.machine()
+	if vm == nil {
+		return nil, nil
+	}
+	return vm.findObjectHeap(procmem.Of(j.process().State))
 }
 
 // findObjectHeap finds where objects are.

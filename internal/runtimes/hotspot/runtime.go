@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/corewalk/corewalk/internal/heap"
 	"github.com/corewalk/corewalk/internal/procmem"
 	"github.com/corewalk/corewalk/internal/runtimes/remote"
 	"github.com/corewalk/corewalk/tasks"
@@ -31,13 +32,15 @@ type Java struct {
 	thrown   map[unwind.ThreadID]uint64    // those that are on their way to who catches them
 	handlers map[unwind.ThreadID][]handler // activations that may be handling one, youngest first
 
-	heapOnce sync.Once
-	heap     *javaHeap // of objects; nil if it cannot be read
-	noHeap   error     // why
+	objects heap.OwnHeap[*javaHeap]
 }
 
 // New returns the stepper of a process; process is called once, if at all.
-func New(process func() *tasks.Process) *Java { return &Java{process: process} }
+func New(process func() *tasks.Process) *Java {
+	j := &Java{process: process}
+	j.objects.Find = j.findObjectHeap
+	return j
+}
 
 // Find finds the virtual machine of a process; nil if there is none.
 func Find(p *tasks.Process) (tasks.Runtime, error) {

@@ -46,36 +46,24 @@ type jsHeap struct {
 }
 
 // Heap implements heap.Owner.
-func (j *JavaScript) Heap() heap.Allocator {
-	if h := j.objectHeap(); h != nil {
-		return h
-	}
-	return nil
-}
+func (j *JavaScript) Heap() heap.Allocator { return j.objects.Allocator() }
 
 // Unknown implements heap.Objects.
-func (j *JavaScript) Unknown() string {
-	if j.objectHeap(); j.noHeap != nil {
-		return "JavaScript's: " + j.noHeap.Error()
-	}
-	return ""
-}
+func (j *JavaScript) Unknown() string { return j.objects.Unknown("JavaScript") }
 
-// objectHeap is the heap of V8; nil if it cannot be read, and noHeap says why.
-func (j *JavaScript) objectHeap() *jsHeap {
-	j.heapOnce.Do(func() {
-		e := j.anywhere()
-		if e == nil {
-			j.noHeap = j.err
-			return
-		}
-		p, is := e.p.State.(heap.Process)
-		if !is {
-			return
-		}
-		j.heap, j.noHeap = e.findHeap(p)
-	})
-	return j.heap
+// objectHeap is the heap of objects; nil if it cannot be read.
+func (j *JavaScript) objectHeap() *jsHeap { return j.objects.Known() }
+
+func (j *JavaScript) findObjectHeap() (*jsHeap, error) {
+	e := j.anywhere()
+	if e == nil {
+		return nil, j.err
+	}
+	p, is := e.p.State.(heap.Process)
+	if !is {
+		return nil, nil
+	}
+	return e.findHeap(p)
 }
 
 // findHeap finds the pages of the heap.

@@ -258,7 +258,7 @@ func TestHeapReferences(t *testing.T) {
 		}
 	}
 	j := &JavaScript{}
-	j.heapOnce.Do(func() { j.heap = h })
+	j.objects.Find = func() (*jsHeap, error) { return h, nil }
 	if o, ok := j.ObjectIn(data, 56, h.mem.Bytes(data, 56)); !ok || len(o.Owns) != 1 || o.Owns[0].At != 0x777000 {
 		t.Errorf("a buffer: %+v, %v", o, ok)
 	}

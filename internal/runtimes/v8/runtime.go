@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/corewalk/corewalk/internal/heap"
 	"github.com/corewalk/corewalk/internal/procmem"
 	"github.com/corewalk/corewalk/internal/runtimes/remote"
 	"github.com/corewalk/corewalk/libstate"
@@ -35,13 +36,15 @@ type JavaScript struct {
 	raised  map[unwind.ThreadID][]tasks.Exception
 	without *libstate.Library // the last library that was found to have no V8 in it
 
-	heapOnce sync.Once
-	heap     *jsHeap
-	noHeap   error
+	objects heap.OwnHeap[*jsHeap]
 }
 
 // New returns the stepper of a process; process is called once, if at all.
-func New(process func() *tasks.Process) *JavaScript { return &JavaScript{process: process} }
+func New(process func() *tasks.Process) *JavaScript {
+	j := &JavaScript{process: process}
+	j.objects.Find = j.findObjectHeap
+	return j
+}
 
 // Find finds V8 in a process; nil if there is none.
 func Find(p *tasks.Process) (tasks.Runtime, error) {

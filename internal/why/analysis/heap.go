@@ -40,8 +40,15 @@ type heapBounds struct {
 	blocks int
 }
 
-// heapFinders find the heaps that are known, and are tried in turn.
+// heapFinders find the heaps that are known, and are tried in turn: first that which reads next to nothing, as others search the data of a program, and
+// may use up what may be read.
 var heapFinders = []func(p heap.Process, b heapBounds) heap.Allocator{
+	func(p heap.Process, b heapBounds) heap.Allocator {
+		if h := asan.Find(p, asan.Options{Blocks: b.blocks}); h != nil {
+			return h
+		}
+		return nil
+	},
 	func(p heap.Process, b heapBounds) heap.Allocator {
 		if h := glibcheap.Find(p, glibcheap.Options{Chunks: b.blocks, Bytes: uint64(b.bytes)}); h != nil {
 			return h
@@ -68,12 +75,6 @@ var heapFinders = []func(p heap.Process, b heapBounds) heap.Allocator{
 	},
 	func(p heap.Process, b heapBounds) heap.Allocator {
 		if h := mimalloc.Find(p, mimalloc.Options{Blocks: b.blocks}); h != nil {
-			return h
-		}
-		return nil
-	},
-	func(p heap.Process, b heapBounds) heap.Allocator {
-		if h := asan.Find(p, asan.Options{Blocks: b.blocks}); h != nil {
 			return h
 		}
 		return nil
@@ -113,7 +114,7 @@ func (in *Engine) heaps(p heap.Process, bounds heapBounds) (all []heap.Allocator
 	for _, find := range heapFinders {
 		if h := find(p, bounds); h != nil {
 			if reads, ok := p.(*someReads); ok {
-				h = &partlyRead{h, reads}
+				h = &partlyRead{h, reads, bounds.bytes}
 			}
 			all = append(all, h)
 		}
@@ -160,7 +161,7 @@ func findHeap(p Process, most int) heap.Allocator {
 	reads := &someReads{Process: p, left: most}
 	for _, find := range heapFinders {
 		if h := find(reads, heapBounds{most, maxHeapChunks}); h != nil {
-			return &partlyRead{h, reads}
+			return &partlyRead{h, reads, most}
 		}
 	}
 	return nil
@@ -193,6 +194,7 @@ func (p *someReads) ReadWord(addr arch.Address) (uint64, error) {
 type partlyRead struct {
 	heap.Allocator
 	reads *someReads
+	past  int // bytes that may be read besides, of who allocated blocks
 }
 
 func (h *partlyRead) BlockAt(addr uint64) (heap.Block, bool) {

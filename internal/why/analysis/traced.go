@@ -34,6 +34,10 @@ func (e *Engine) history(h heap.Allocator, b heap.Block, out *report.Block) {
 	if !ok {
 		return
 	}
+	if p, ok := h.(*partlyRead); ok { // it searches the data of libraries: what else is said of the heap must not be lost by that
+		p.reads.left, p.past = p.past, p.reads.left
+		defer func() { p.reads.left, p.past = p.past, p.reads.left }()
+	}
 	found, ok := t.History(b)
 	if !ok {
 		return
@@ -71,11 +75,11 @@ func (e *Engine) blockEvent(v *heap.Event) *report.BlockEvent {
 func (c *crash) pastOf(b heap.Block) string {
 	var k report.Block
 	c.history(c.heap(), b, &k)
-	if k.Allocated == nil {
-		return ""
+	text := ""
+	if k.Allocated != nil && len(k.Allocated.Calls) > 0 {
+		text = ", allocated " + k.Allocated.Text()
 	}
-	text := ", allocated " + k.Allocated.Text()
-	if k.Freed != nil {
+	if k.Freed != nil && len(k.Freed.Calls) > 0 {
 		text += ", freed " + k.Freed.Text()
 	}
 	return text

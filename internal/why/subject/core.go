@@ -112,10 +112,10 @@ func (c coreSubject) Convert(w io.Writer, to string) (*convert.Written, error) {
 	return convert.Minidump(w, c.ELFCore, convert.Options{To: to, Args: s.Arguments, Env: s.Env, Time: c.Describe().Time, Name: c.ThreadName})
 }
 
-// SaidOfFiles returns the first note of that kind.
-func (c coreSubject) SaidOfFiles() []byte {
+// Said returns the first note of that type.
+func (c coreSubject) Said(noteType uint32) []byte {
 	for n := range c.ELFCore.Notes() {
-		if n.Owner == slimnote.Owner && n.Type == slimnote.TypeKept {
+		if n.Owner == slimnote.Owner && n.Type == noteType {
 			return n.Data
 		}
 	}

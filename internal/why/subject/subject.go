@@ -59,8 +59,8 @@ type Subject interface {
 	// WriteCore writes the core of a running process to f, an empty file. For other Subjects the error wraps
 	// livestate.ErrUnsupported.
 	WriteCore(f livecore.File, o livecore.Options) (*livecore.Result, error)
-	// SaidOfFiles returns the note of a slim core that has what was known of its modules' files; nil for others.
-	SaidOfFiles() []byte
+	// Said returns the note of a slim core that has what was known from files: slimnote.TypeKept or TypeMade; nil for others.
+	Said(noteType uint32) []byte
 	// WriteSlim writes a dump with what was read of this one, and what readers with more files will read: of that
 	// at most reach bytes. For kinds of Subjects that have no slim form the error wraps slim.ErrUnsupported.
 	WriteSlim(w io.Writer, read *corestate.Reads, reach uint64, o slim.Options) (*slim.Written, error)
@@ -237,8 +237,8 @@ func (plain) Core() *corestate.ELFCore               { return nil }
 func (plain) Minidump() *corestate.Minidump          { return nil }
 func (plain) Live() *livestate.Process               { return nil }
 
-// SaidOfFiles is for cores.
-func (plain) SaidOfFiles() []byte { return nil }
+// Said is for cores.
+func (plain) Said(uint32) []byte { return nil }
 
 // WriteSlim is for cores.
 func (plain) WriteSlim(io.Writer, *corestate.Reads, uint64, slim.Options) (*slim.Written, error) {

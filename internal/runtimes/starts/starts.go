@@ -11,7 +11,7 @@ import (
 const nearby = 4096
 
 // Of returns where the function begins that contains an address, by call frame information or a symbol; without them it is the nearest of the known
-// beginnings before it. files may be nil.
+// beginnings before it in the same module. files may be nil.
 func Of(p unwind.ProcessState, files modules.Source, symbols unwind.SymbolReader, at uint64, known map[uint64]bool) uint64 {
 	libs := p.LibraryTracker()
 	if libs == nil {
@@ -36,7 +36,7 @@ func Of(p unwind.ProcessState, files modules.Source, symbols unwind.SymbolReader
 	}
 	best := uint64(0)
 	for n := range known {
-		if n <= at && at-n < nearby && n > best {
+		if n >= lib.Start && n <= at && at-n < nearby && n > best {
 			best = n
 		}
 	}

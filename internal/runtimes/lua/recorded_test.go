@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/runtimes/lua"
 	"github.com/corewalk/corewalk/internal/runtimes/remote/remotetest/judged"
 	"github.com/corewalk/corewalk/internal/runtimes/remote/remotetest/replayed"
@@ -14,7 +15,7 @@ import (
 var kept = replayed.Kept{Find: lua.Find, Least: 3, Step: 449}
 
 func TestRecorded(t *testing.T) { kept.Test(t, record) }
-func TestDamaged(t *testing.T)  { kept.Damage(t) }
+func TestDamaged(t *testing.T)  { kept.Damage(t, fixture.IsLong(t)) }
 func FuzzRecorded(f *testing.F) { kept.Fuzz(f) }
 
 func record(t *testing.T) {

@@ -683,6 +683,34 @@ func TestWaits(t *testing.T) {
 			t.Errorf("%+v: %+v", c.task.Key, got)
 		}
 	}
+	// A join has no limit of time if it has no argument, or nil.
+	for what, c := range map[string]struct {
+		harm         func(r *runtime, m fake)
+		timed, known bool
+	}{
+		"no argument":                   {func(*runtime, fake) {}, false, true},
+		"nil":                           {func(r *runtime, m fake) { m.Words[atEnvironment-24] = 8 }, false, true},
+		"a limit":                       {func(r *runtime, m fake) { m.Words[atEnvironment-24] = 100<<1 | 1 }, true, true},
+		"another function":              {func(r *runtime, m fake) { m.string(atClassID+0x300, "sleep") }, false, false},
+		"code of Ruby":                  {func(r *runtime, m fake) { m.Words[r.frame(0)+r.at("frame.iseq")] = atCode }, false, false},
+		"no call":                       {func(r *runtime, m fake) { m.Words[atEC+r.at("ec.cfp")] = 0 }, false, false},
+		"value":                         {func(r *runtime, m fake) { m.string(atClassID+0x300, "value"); m.Words[atEnvironment-24] = 3 }, false, true},
+		"an argument that is not there": {func(r *runtime, m fake) { delete(m.Words, atEnvironment-24) }, false, false},
+	} {
+		r, m := build()
+		m.string(atClassName, "Thread")
+		m.string(atClassID+0x300, "join")
+		m.Words[atIDText+16*210] = atClassID + 0x300
+		m.Words[atDefinition+r.at("definition.id")] = 210 << 4
+		m.Words[r.frame(0)+r.at("frame.iseq")] = 0
+		m.Words[atEnvironment] = frameC | envLocal
+		m.Words[atEnvironment-24] = 7<<1 | 1 // self
+		c.harm(r, m)
+		w := r.joinWait(&r.threads[0], &r.threads[1])
+		if timed, known := r.joinsFor(&r.threads[0]); known && timed != c.timed || known != c.known || w.Timed != timed && known || w.Proved != c.known || len(w.Holders) != 1 || (w.Holders[0].Certainty == tasks.Certain) != c.known {
+			t.Errorf("%s: %t, %t, %+v", what, timed, known, w)
+		}
+	}
 	r, m = build()
 	m.Words[0x2800+r.at("thread.join")] = 0x26000 // a list that leads to itself
 	m.Words[0x26000], m.Words[0x26008] = 0x26000, atThread

@@ -21,10 +21,41 @@ func (r *runtime) Resolve(_ context.Context, all []*tasks.Task, _ func(context.C
 		if w := r.mutexWait(own); w != nil {
 			t.Wait = w
 		} else if target, ok := joins[own.at]; ok {
-			t.Wait = &tasks.Wait{Kind: tasks.WaitJoin, Reason: "Thread#join", Object: tasks.Object{Address: r.field(target.at, "thread.self"), Type: "Thread", Name: target.name, Language: language}}
-			r.holds(t.Wait, target, own)
+			t.Wait = r.joinWait(own, target)
 		}
 	}
+}
+
+// joinWait is the wait of a thread for the end of another.
+func (r *runtime) joinWait(own, target *thread) *tasks.Wait {
+	w := &tasks.Wait{Kind: tasks.WaitJoin, Reason: "Thread#join", Object: tasks.Object{Address: r.field(target.at, "thread.self"), Type: "Thread", Name: target.name, Language: language}}
+	r.holds(w, target, own)
+	timed, known := r.joinsFor(own)
+	if w.Timed = timed; !known && w.Proved {
+		w.Proved, w.Holders[0].Certainty = false, tasks.Possible
+	}
+	return w
+}
+
+// lastIndex is how many words before ep a function of C without variables has its last argument; without arguments that is its self.
+const lastIndex = 3
+
+// joinsFor reports whether the Thread#join that a thread runs has a limit of time; false, false if it runs none.
+func (r *runtime) joinsFor(t *thread) (timed, known bool) {
+	list, _ := r.stack(t.ec)
+	for i := range list {
+		c := &list[i]
+		switch {
+		case c.f != nil:
+			return false, false // it does something else meanwhile
+		case c.function == "Thread#value":
+			return false, true
+		case c.function == "Thread#join":
+			last, ok := r.LookupWord(c.ep - 8*lastIndex)
+			return last != c.self && last != r.at("value.nil"), ok
+		}
+	}
+	return false, false
 }
 
 // holds says that a thread can end a wait of another.

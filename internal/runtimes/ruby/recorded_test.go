@@ -3,6 +3,7 @@ package ruby_test
 import (
 	"testing"
 
+	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/runtimes/remote/remotetest/replayed"
 	"github.com/corewalk/corewalk/internal/runtimes/ruby"
 )
@@ -11,7 +12,7 @@ import (
 var kept = replayed.Kept{Find: ruby.Find, Least: 3, Step: 399, Noted: 128, Large: 1 << 15}
 
 func TestRecorded(t *testing.T) { kept.Test(t, record) }
-func TestDamaged(t *testing.T)  { kept.Damage(t) }
+func TestDamaged(t *testing.T)  { kept.Damage(t, fixture.IsLong(t)) }
 func FuzzRecorded(f *testing.F) { kept.Fuzz(f) }
 
 func record(t *testing.T) {

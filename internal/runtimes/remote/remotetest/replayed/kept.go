@@ -13,7 +13,6 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/runtimes/remote/remotetest"
 	"github.com/corewalk/corewalk/tasks"
 )
@@ -152,11 +151,11 @@ func (k *Kept) victims(tb testing.TB) (list []remotetest.Victim) {
 	return list
 }
 
-// Damage changes words that are read of the dumps into what they are most likely to be wrong as.
-func (k *Kept) Damage(t *testing.T) {
+// Damage changes words that are read of the dumps into what they are most likely to be wrong as: many of them in a long test.
+func (k *Kept) Damage(t *testing.T, long bool) {
 	t.Helper()
 	step := k.Step
-	if fixture.IsLong(t) {
+	if long {
 		step = longStep
 	}
 	remotetest.Damage(t, k.victims(t), step, leastHurt)

@@ -2,7 +2,6 @@ package lua_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -11,39 +10,24 @@ import (
 
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/internal/runtimes/remote/remotetest/judged"
 	"github.com/corewalk/corewalk/report"
 )
 
-// allJIT returns the interpreters of LuaJIT of this machine, and those that COREWALK_LUAJITS lists.
-func allJIT(t *testing.T) (list []string) {
-	t.Helper()
-	fixture.Tools(t)
-	list = filepath.SplitList(os.Getenv("COREWALK_LUAJITS"))
-	if p, err := exec.LookPath("luajit"); err == nil {
-		list = append(list, p)
-	}
-	if len(list) == 0 {
-		t.Skip("luajit is not installed (Debian: luajit)")
-	}
-	return list
-}
+var jitInterpreters = judged.Search{Env: "COREWALK_LUAJITS", Names: []string{"luajit"}, Version: []string{"-v"}, Missing: "luajit"}
 
 // TestJudgeJIT compares the calls of programs that die in LuaJIT, compiled and not, with what debug.traceback says of them.
 func TestJudgeJIT(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it runs LuaJIT")
 	}
-	for _, exe := range allJIT(t) {
+	for _, p := range jitInterpreters.All(t) {
 		for _, mode := range []string{"-jon", "-joff"} {
-			t.Run(filepath.Base(filepath.Dir(filepath.Dir(exe)))+mode, func(t *testing.T) {
+			t.Run(filepath.Base(filepath.Dir(filepath.Dir(p.Exe)))+mode, func(t *testing.T) {
 				same, total := 0, 0
 				for _, program := range []string{"jitjudge.lua", "judge.lua"} {
-					b, err := os.ReadFile(filepath.Join("testdata", program))
-					if err != nil {
-						t.Fatal(err)
-					}
-					for _, m := range casePattern.FindAllStringSubmatch(string(b), -1) {
-						s, n := judgeJIT(t, exe, mode, program, m[1])
+					for _, name := range judged.Cases(t, program, casePattern) {
+						s, n := judgeJIT(t, p, mode, program, name)
 						same, total = same+s, total+n
 					}
 				}
@@ -62,14 +46,14 @@ var nativePattern = regexp.MustCompile(`^(\[C\]|\[builtin#\d+\]): at 0x`)
 // linePattern is the line of a call.
 var linePattern = regexp.MustCompile(`:\d+ `)
 
-func judgeJIT(t *testing.T, exe, mode, program, name string) (same, total int) {
+func judgeJIT(t *testing.T, p judged.Interpreter, mode, program, name string) (same, total int) {
 	t.Helper()
 	dir := t.TempDir()
 	path, err := filepath.Abs(filepath.Join("testdata", program))
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, _ := fixture.Dies(dir, exe, mode, path, name).CombinedOutput() // fails: it dies
+	out, _ := p.Command(dir, mode, path, name).CombinedOutput() // fails: it dies
 	b, err := os.ReadFile(filepath.Join(dir, "said"))
 	if err != nil {
 		t.Errorf("%s: %v\n%s", name, err, out)
@@ -87,7 +71,7 @@ func judgeJIT(t *testing.T, exe, mode, program, name string) (same, total int) {
 		}
 		said = append(said, plainTrace(line))
 	}
-	r := analyze(t, fixture.CoreIn(t, dir), corewalk.AnalyzeOptions{Locals: corewalk.LocalsAll})
+	r := p.Analyze(t, fixture.CoreIn(t, dir), corewalk.AnalyzeOptions{Locals: corewalk.LocalsAll})
 	var got []string
 	all := slices.DeleteFunc(slices.Clone(r.Threads[0].Frames), func(f report.Frame) bool { return f.Language != "lua" })
 	dies := func(f report.Frame) bool { // which writes the trace, and dies
@@ -111,8 +95,7 @@ func judgeJIT(t *testing.T, exe, mode, program, name string) (same, total int) {
 	if len(got) > len(said) && (name == "callbacks" || name == "coroutines" || name == "finalizer") {
 		got = got[:len(said)]
 	}
-	version, _ := exec.Command(exe, "-v").CombinedOutput()
-	if early := strings.Contains(string(version), "-2017 "); early && compiled && mode == "-jon" && len(got) > 0 && len(got) <= len(said) {
+	if early := strings.Contains(p.Version, "-2017 "); early && compiled && mode == "-jon" && len(got) > 0 && len(got) <= len(said) {
 		// Its snapshots do not say for which code they are: what the youngest has called is not known, nor where it is.
 		said = said[len(said)-len(got):]
 		got[0], said[0] = linePattern.ReplaceAllString(got[0], " "), linePattern.ReplaceAllString(said[0], " ")
@@ -132,7 +115,7 @@ func judgeJIT(t *testing.T, exe, mode, program, name string) (same, total int) {
 		total += len(got) - len(said)
 	}
 	if same != total {
-		t.Logf("%s: %d of %d\n%s\nLua says\n%s", name, same, total, first(got, 24), first(said, 24))
+		t.Logf("%s: %d of %d\n%s\nLua says\n%s", name, same, total, judged.First(got, 24), judged.First(said, 24))
 		for _, w := range r.Warnings {
 			t.Logf("%s: %s", w.Code, w.Message)
 		}

@@ -1,92 +1,51 @@
 package lua_test
 
 import (
-	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/internal/runtimes/remote/remotetest/judged"
 	"github.com/corewalk/corewalk/report"
 )
 
-// all returns the interpreters of Lua of this machine, and those that COREWALK_LUAS lists, by their versions.
-func all(t *testing.T) map[string]string {
+var interpreters = judged.Search{Env: "COREWALK_LUAS", Names: []string{"lua5.1", "lua5.2", "lua5.3", "lua5.4"}, Version: []string{"-v"}, Missing: "lua5.1 lua5.2 lua5.3 lua5.4"}
+
+// all returns the interpreters of Lua by their versions.
+func all(t *testing.T) map[string]judged.Interpreter {
 	t.Helper()
-	fixture.Tools(t)
-	list := filepath.SplitList(os.Getenv("COREWALK_LUAS"))
-	for _, v := range []string{"lua5.1", "lua5.2", "lua5.3", "lua5.4"} {
-		if p, err := exec.LookPath(v); err == nil {
-			list = append(list, p)
-		}
-	}
-	found := map[string]string{}
-	for _, p := range list {
-		out, err := exec.Command(p, "-v").CombinedOutput()
-		f := strings.Fields(string(out))
-		if err != nil || len(f) < 2 {
-			t.Fatalf("%s: %v\n%s", p, err, out)
+	found := map[string]judged.Interpreter{}
+	for _, p := range interpreters.All(t) {
+		f := strings.Fields(p.Version) // Lua 5.4.6  Copyright
+		if len(f) < 2 {
+			t.Fatalf("%s: %s", p.Exe, p.Version)
 		}
 		found[f[1]] = p
-	}
-	if len(found) == 0 {
-		t.Skip("no Lua is installed: lua5.1 lua5.2 lua5.3 lua5.4")
 	}
 	return found
 }
 
-// files shares what was read of files between the tests.
-var files = sync.OnceValue(func() corewalk.Option { return corewalk.WithCache(corewalk.NewCache(context.Background(), 0)) })
-
-func analyze(t *testing.T, core string, o corewalk.AnalyzeOptions) *report.Report {
-	t.Helper()
-	target, err := corewalk.Open(t.Context(), core, files())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer target.Close()
-	r, err := target.Analyze(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
 var casePattern = regexp.MustCompile(`(?m)^cases\["([a-z-]+)"\]`)
-
-// cases are those of judge.lua.
-func cases(t *testing.T) (list []string) {
-	t.Helper()
-	b, err := os.ReadFile("testdata/judge.lua")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range casePattern.FindAllStringSubmatch(string(b), -1) {
-		list = append(list, m[1])
-	}
-	return list
-}
 
 // TestJudge compares the calls of a program that dies with what debug.traceback says of them.
 func TestJudge(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it runs Lua")
 	}
-	for version, exe := range all(t) {
+	for version, p := range all(t) {
 		t.Run(version, func(t *testing.T) {
 			same, total := 0, 0
-			for _, name := range cases(t) {
-				s, n := judge(t, exe, name)
+			for _, name := range judged.Cases(t, "judge.lua", casePattern) {
+				s, n := judge(t, p, name)
 				same, total = same+s, total+n
 			}
-			t.Logf("%d of %d calls of %d cases are the same", same, total, len(cases(t)))
+			t.Logf("%d of %d calls of %d cases are the same", same, total, len(judged.Cases(t, "judge.lua", casePattern)))
 			if total == 0 || same != total {
 				t.Errorf("%d of %d calls are the same", same, total)
 			}
@@ -94,14 +53,14 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-func judge(t *testing.T, exe, name string) (same, total int) {
+func judge(t *testing.T, p judged.Interpreter, name string) (same, total int) {
 	t.Helper()
 	dir := t.TempDir()
 	program, err := filepath.Abs("testdata/judge.lua")
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, _ := fixture.Dies(dir, exe, program, name).CombinedOutput() // fails: it dies
+	out, _ := p.Command(dir, program, name).CombinedOutput() // fails: it dies
 	b, err := os.ReadFile(filepath.Join(dir, "said"))
 	if err != nil {
 		t.Errorf("%s: %v\n%s", name, err, out)
@@ -115,7 +74,7 @@ func judge(t *testing.T, exe, name string) (same, total int) {
 		}
 		said = append(said, line)
 	}
-	r := analyze(t, fixture.CoreIn(t, dir), corewalk.AnalyzeOptions{Locals: corewalk.LocalsAll})
+	r := p.Analyze(t, fixture.CoreIn(t, dir), corewalk.AnalyzeOptions{Locals: corewalk.LocalsAll})
 	var got []string
 	own := 0 // functions with which the program writes its own trace, and dies
 	for _, f := range r.Threads[0].Frames {
@@ -130,7 +89,7 @@ func judge(t *testing.T, exe, name string) (same, total int) {
 		}
 	}
 	total = len(said)
-	if strings.Contains(exe, "5.1") && len(got) > total { // it does not say the main thread's
+	if strings.HasPrefix(p.Version, "Lua 5.1") && len(got) > total { // it does not say the main thread's
 		got = got[:total]
 	}
 	for i := range said {
@@ -139,7 +98,7 @@ func judge(t *testing.T, exe, name string) (same, total int) {
 		}
 	}
 	if len(got) != len(said) || same != total {
-		t.Logf("%s: %d of %d\n%s\nLua says\n%s", name, same, total, first(got, 14), first(said, 14))
+		t.Logf("%s: %d of %d\n%s\nLua says\n%s", name, same, total, judged.First(got, 14), judged.First(said, 14))
 		for _, w := range r.Warnings {
 			t.Logf("%s: %s", w.Code, w.Message)
 		}
@@ -199,5 +158,3 @@ func short(name string) string {
 	}
 	return pathPattern.ReplaceAllString(name, "")
 }
-
-func first(list []string, n int) string { return strings.Join(list[:min(n, len(list))], "\n") }

@@ -4,6 +4,8 @@ import (
 	_ "embed"
 	"strconv"
 	"strings"
+
+	"github.com/corewalk/corewalk/internal/runtimes/layouts"
 )
 
 //go:embed layouts.txt
@@ -13,15 +15,10 @@ var layoutsText string
 var opcodesText string
 
 // A layout has the offsets of fields, "record.field", of one version.
-type layout map[string]uint64
+type layout layouts.Layout
 
 // at returns an offset; a field that the version does not have is at no address that can be read.
-func (l layout) at(field string) uint64 {
-	if v, ok := l[field]; ok {
-		return v &^ narrowField
-	}
-	return 1 << 62
-}
+func (l layout) at(field string) uint64 { return layouts.Layout(l).At(field) &^ narrowField }
 
 // narrowField says of an offset that the field has a reference of 4 bytes.
 const narrowField = 1 << 61
@@ -69,26 +66,11 @@ func (v version) supported() bool {
 
 // tableLayout reads the column of a version: the last one that is not of a later release.
 func tableLayout(text string, of version) layout {
-	column := 0
-	l := layout{}
-	for line := range strings.Lines(text) {
-		f := strings.Fields(line)
-		switch {
-		case len(f) == 0 || f[0] == "#":
-		case f[0] == "field":
-			for i, name := range f[1:] {
-				if v, ok := parseVersion("Lua " + name + " "); ok && v.minor == of.minor && v.release <= of.release {
-					column = i + 1
-				}
-			}
-			if column == 0 {
-				return nil
-			}
-		case column < len(f) && f[column] != "-":
-			l[f[0]], _ = strconv.ParseUint(f[column], 10, 64)
-		}
-	}
-	return l
+	l, _ := layouts.Read(text, func(column string) bool {
+		v, ok := parseVersion("Lua " + column + " ")
+		return ok && v.minor == of.minor && v.release <= of.release
+	})
+	return layout(l)
 }
 
 // An opcode is an instruction's name, and whether it sets the register A.

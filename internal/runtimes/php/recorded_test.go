@@ -1,193 +1,24 @@
 package php_test
 
 import (
-	"bytes"
-	"debug/elf"
-	"flag"
-	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
-
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/runtimes/php"
-	"github.com/corewalk/corewalk/internal/runtimes/remote/remotetest"
 	"github.com/corewalk/corewalk/internal/runtimes/remote/remotetest/replayed"
-	"github.com/corewalk/corewalk/tasks"
-	"github.com/corewalk/corewalk/unwind"
 )
 
-var recordNow = flag.Bool("record", false, "make the dumps in testdata/recorded anew, of the PHPs of this machine and of COREWALK_PHPS")
+// kept are cores of real PHPs.
+var kept = replayed.Kept{Find: php.Find, Least: 3, Step: 199, Large: 1 << 17}
 
-// told is all that PHP says of a process.
-func told(tb testing.TB, rt tasks.Runtime, p *tasks.Process, died unwind.ThreadID, stack []*unwind.Frame) []string {
-	tb.Helper()
-	list := []string{rt.(tasks.Describer).Describe()}
-	variables := func(all []tasks.SuspendedVariable) {
-		for _, v := range all {
-			parts := 0
-			if v.Tree != nil {
-				parts = len(v.Tree().Children)
-			}
-			list = append(list, fmt.Sprintf("  %s %s = %s (%d)%s", v.Type, v.Name, v.Value, parts, errText(v.Err)))
-		}
-	}
-	stretches, err := rt.(tasks.Framer).Stretches(tb.Context(), died, stack)
-	list = append(list, fmt.Sprintf("error %v", err))
-	for _, s := range stretches {
-		list = append(list, fmt.Sprintf("frames %d to %d, ended %t", s.From, s.To, s.Ended))
-		for _, c := range s.Calls {
-			list = append(list, fmt.Sprintf(" %s %s:%d %t", c.Function, filepath.Base(c.File), c.Line, c.Approximate))
-			if c.Variables != nil {
-				args, own := c.Variables(true, tasks.Limits{})
-				variables(args)
-				variables(own)
-			}
-		}
-	}
-	for _, e := range rt.(tasks.Raiser).Raised(died) {
-		list = append(list, fmt.Sprintf("raised %s %s %q in %s at %s:%d", e.Relation, e.Type, e.Message, e.Function, filepath.Base(e.File), e.Line))
-	}
-	list = append(list, rt.(tasks.ThreadNoter).ThreadNotes(died)...)
-	if q, ok := rt.(tasks.Server).Request(died); ok {
-		list = append(list, fmt.Sprintf("%+v", q))
-	}
-	for task, err := range rt.Tasks(tb.Context()) {
-		if err != nil {
-			list = append(list, err.Error())
-			continue
-		}
-		list = append(list, fmt.Sprintf("%s %s", task.Kind, task.Status))
-		for _, f := range task.Suspended {
-			list = append(list, fmt.Sprintf(" %s %s:%d", f.Function, filepath.Base(f.File), f.Line))
-			variables(f.Args)
-			variables(f.Locals)
-		}
-	}
-	return list
-}
+func TestRecorded(t *testing.T) { kept.Test(t, record) }
+func TestDamaged(t *testing.T)  { kept.Damage(t, fixture.IsLong(t)) }
+func FuzzRecorded(f *testing.F) { kept.Fuzz(f) }
 
-func errText(err error) string {
-	if err == nil {
-		return ""
-	}
-	return " " + err.Error()
-}
-
-// TestRecorded reads kept cores of real PHPs. They are slim: corewalk slim made them.
-func TestRecorded(t *testing.T) {
-	if *recordNow {
-		record(t)
-	}
-	list, _ := filepath.Glob("testdata/recorded/*.zst")
-	if len(list) < 3 {
-		t.Fatalf("%d cores", len(list))
-	}
-	for _, path := range list {
-		t.Run(filepath.Base(path), func(t *testing.T) {
-			b, err := os.ReadFile(strings.TrimSuffix(path, ".zst") + ".txt")
-			if err != nil {
-				t.Fatal(err)
-			}
-			s := replayed.Open(t, path)
-			rt, err := php.Find(s.Process)
-			if err != nil || rt == nil {
-				t.Fatalf("no PHP is found: %v", err)
-			}
-			got := told(t, rt, s.Process, s.Died, s.Stack)
-			if want := strings.Split(strings.TrimSpace(string(b)), "\n"); !slices.Equal(got, want) {
-				t.Errorf("%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-			}
-		})
-	}
-}
-
-// record makes slim cores and what is told of them.
 func record(t *testing.T) {
-	for _, p := range all(t) {
-		dir := p.dir(t, "small.php")
-		cmd := p.command(dir, "-n", "small.php")
-		cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/bin", "LANG=C.UTF-8"}
-		_ = cmd.Run() // it dies
-		core := fixture.CoreIn(t, dir)
-		slim := filepath.Join(t.TempDir(), "slim")
-		args := []string{"run", "../../../cmd/corewalk", "slim", core, "-o", slim, "--reach", "4KiB"}
-		if p.root != "" {
-			args = append(args, "--sysroot", p.root)
-		}
-		if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
-		s := replayed.Open(t, slim)
-		a := &remotetest.Asked{ProcessState: s.Process.State}
-		q := &tasks.Process{State: a, Symbols: s.Process.Symbols, Modules: s.Process.Modules}
-		rt, err := php.Find(q)
-		if err != nil || rt == nil {
-			t.Fatalf("%s: no PHP is found: %v", p.version, err)
-		}
-		want := told(t, rt, q, s.Died, s.Stack)
-		b, err := os.ReadFile(slim)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b = bytes.ReplaceAll(b, []byte("/root/"), []byte("/home/")) // where somebody built it
-		forget(t, b, a.Has, s.Stack[0].SP())
-		e, _ := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression))
-		name := filepath.Join("testdata/recorded", p.version)
-		if err := os.WriteFile(name+".zst", e.EncodeAll(b, nil), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name+".txt", []byte(strings.Join(want, "\n")+"\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+	t.Helper()
+	for _, p := range interpreters.All(t) {
+		core := p.Dump(t, "small.php", "-n", "small.php")
+		kept.Record(t, p.Version, core, p.Root)
 	}
 }
-
-// forget blanks what is in large memory that nobody read, without the stack: it only makes the core larger.
-func forget(t *testing.T, core []byte, read func(uint64) bool, stack uint64) {
-	f, err := elf.NewFile(bytes.NewReader(core))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range f.Progs {
-		if s.Type != elf.PT_LOAD || s.Filesz < 1<<17 || s.Flags&elf.PF_W == 0 || stack-s.Vaddr < s.Memsz {
-			continue
-		}
-		for at := uint64(0); at+8 <= s.Filesz; at += 8 {
-			if !read(s.Vaddr + at) {
-				clear(core[s.Off+at : s.Off+at+8])
-			}
-		}
-	}
-}
-
-// victims are the kept cores, to be changed.
-func victims(tb testing.TB) (list []remotetest.Victim) {
-	tb.Helper()
-	paths, _ := filepath.Glob("testdata/recorded/*.zst")
-	for _, path := range paths {
-		s := replayed.Open(tb, path)
-		r := remotetest.Reading{Find: php.Find, Units: 1 << 21, Tell: func(tb testing.TB, rt tasks.Runtime, p *tasks.Process) int {
-			return len(told(tb, rt, p, s.Died, s.Stack))
-		}}
-		list = append(list, r.Victim(tb, s.Process))
-	}
-	return list
-}
-
-// TestDamaged changes words that are read of real PHPs into what they are most likely to be wrong as.
-func TestDamaged(t *testing.T) {
-	step := 199
-	if fixture.IsLong(t) {
-		step = 7
-	}
-	remotetest.Damage(t, victims(t), step, 100)
-}
-
-// FuzzRecorded changes words of real PHPs.
-func FuzzRecorded(f *testing.F) { remotetest.Fuzz(f, victims(f)) }

@@ -4,6 +4,8 @@ import (
 	_ "embed"
 	"strconv"
 	"strings"
+
+	"github.com/corewalk/corewalk/internal/runtimes/layouts"
 )
 
 //go:embed layouts.txt
@@ -14,52 +16,27 @@ type layout struct {
 	minor   int  // of Python 3.minor
 	free    bool // it is a free-threaded build
 	short   bool // an unsigned long has 4 bytes
-	offsets map[string]uint64
+	offsets layouts.Layout
 	source  string // where they come from, in words for reports
 }
 
 // tableOf and a version are the source of a column of layouts.txt.
 const tableOf = "the table of "
 
-// at returns an offset; a field that the version does not have is at no address that can be read.
-func (l *layout) at(field string) uint64 {
-	if v, ok := l.offsets[field]; ok {
-		return v
-	}
-	return 1 << 62
-}
-
-func (l *layout) has(field string) bool { _, ok := l.offsets[field]; return ok }
+func (l *layout) at(field string) uint64 { return l.offsets.At(field) }
+func (l *layout) has(field string) bool  { return l.offsets.Has(field) }
 
 // tableLayout reads one column of layouts.txt: of a version, and of a kind of build: "", "d" or "t"; nil if there is none.
 func tableLayout(text string, minor int, kind string) *layout {
 	want := "3." + strconv.Itoa(minor) + "."
-	column := -1
-	l := &layout{minor: minor, offsets: map[string]uint64{}}
-	for line := range strings.Lines(text) {
-		i, name := -1, ""
-		for f := range strings.FieldsSeq(line) {
-			if i++; i == 0 {
-				if name = f; f == "#" {
-					break
-				}
-			}
-			if name == "field" {
-				if micro, ok := strings.CutPrefix(f, want); ok && strings.TrimLeft(micro, "0123456789") == kind {
-					column, l.source = i, tableOf+f
-				}
-			} else if column > 0 && i == column {
-				if f != "-" {
-					l.offsets[name], _ = strconv.ParseUint(f, 10, 64)
-				}
-				break
-			}
-		}
-		if name == "field" && column < 0 {
-			return nil
-		}
+	offsets, column := layouts.Read(text, func(column string) bool {
+		micro, ok := strings.CutPrefix(column, want)
+		return ok && strings.TrimLeft(micro, "0123456789") == kind
+	})
+	if offsets == nil {
+		return nil
 	}
-	return l
+	return &layout{minor: minor, offsets: offsets, source: tableOf + column}
 }
 
 // debugOffsetsOrder has the fields of _Py_DebugOffsets in their order. Those of 3.14 and later are written with @14.

@@ -588,7 +588,7 @@ func TestShapes(t *testing.T) {
 
 // TestWaits: a Mutex says who has it, and what is no Mutex nothing.
 func TestWaits(t *testing.T) {
-	const mutex, data, kind, fiber, name = 0x20000, 0x21000, 0x22000, 0x23000, 0x25000
+	const mutex, data, kind, fiber, name, other = 0x20000, 0x21000, 0x22000, 0x23000, 0x25000, 0x27000
 	build := func() (*runtime, fake) {
 		r, m := small()
 		m.object(mutex, typeData, 0, 0x28)
@@ -600,7 +600,11 @@ func TestWaits(t *testing.T) {
 		m.Words[data] = fiber
 		m.Zero(fiber, 0x400)
 		m.Words[fiber+r.at("fiber.ec")+r.at("ec.thread")] = atThread
+		m.Words[fiber+r.at("fiber.ec")+r.at("ec.fiber")] = fiber
 		m.Words[atThread+r.at("thread.locking")] = mutex
+		m.Zero(other, 16)
+		m.Words[atThread+r.at("thread.keeping")] = other
+		m.Words[other+r.at("mutex.next")] = data
 		r.threadList()
 		r.threads[0].id = 7
 		r.threads = append(r.threads, thread{at: 0x2800, id: 8})
@@ -615,18 +619,102 @@ func TestWaits(t *testing.T) {
 	if w := r.mutexWait(&r.threads[0]); w == nil || w.Proved { // nobody waits for itself
 		t.Errorf("%+v", w)
 	}
-	m.Words[fiber+r.at("fiber.ec")+r.at("ec.thread")] = atVM
-	if w := r.mutexWait(&r.threads[1]); w == nil || w.Proved {
-		t.Errorf("what no thread has: %+v", w)
+	for what, harm := range map[string]func(r *runtime, m fake){
+		"what no thread has":                     func(r *runtime, m fake) { m.Words[fiber+r.at("fiber.ec")+r.at("ec.thread")] = atVM },
+		"what no fiber has":                      func(r *runtime, m fake) { m.Words[fiber+r.at("fiber.ec")+r.at("ec.fiber")] = fiber + 8 },
+		"what nobody has":                        func(_ *runtime, m fake) { m.Words[data] = 0 },
+		"a thread that the system does not know": func(r *runtime, _ fake) { r.threads[0].id = unwind.NullThread },
+		"a thread without an identifier":         func(r *runtime, _ fake) { r.threads[0].id = 0 },
+		"what the thread does not list":          func(r *runtime, m fake) { m.Words[other+r.at("mutex.next")] = 0 },
+		"a list of locks between words": func(r *runtime, m fake) {
+			m.Words[other+r.at("mutex.next")] = other + 0x101
+			m.Zero(other+0x100, 24)
+			m.Words[other+0x108] = data << 8
+			m.Words[other+0x110] = data >> 56
+		},
+		"a list of locks that leads to itself": func(r *runtime, m fake) { m.Words[other+r.at("mutex.next")] = other },
+	} {
+		r, m := build()
+		harm(r, m)
+		b := budget.Of(1 << 14)
+		r.p = &tasks.Process{State: r.p.State, Budget: b}
+		if w := r.mutexWait(&r.threads[1]); w == nil || w.Proved || len(w.Holders) > 0 || b.Err() != nil {
+			t.Errorf("%s: %+v, %v", what, w, b.Err())
+		}
 	}
-	m.Put(name, 'x')
-	if w := r.mutexWait(&r.threads[1]); w != nil {
-		t.Errorf("what is no Mutex: %+v", w)
+	r, m = build()
+	b := budget.Of(100)
+	m.Words[other+r.at("mutex.next")] = other
+	r.p = &tasks.Process{State: r.p.State, Budget: b}
+	if r.mutexWait(&r.threads[1]); b.Err() == nil {
+		t.Error("a list of locks without end costs nothing")
+	}
+	for what, harm := range map[string]func(r *runtime, m fake){
+		"what is no Mutex":            func(_ *runtime, m fake) { m.Put(name, 'x') },
+		"a name that goes on":         func(_ *runtime, m fake) { m.Zero(name, 72); m.Put(name, []byte("mutexes")...) },
+		"no object of C":              func(_ *runtime, m fake) { m.Words[mutex] = typeString },
+		"no data":                     func(r *runtime, m fake) { m.Words[mutex+r.at("data.data")] = 0 },
+		"data between words":          func(r *runtime, m fake) { m.Words[mutex+r.at("data.data")]++ },
+		"a thread that locks nothing": func(r *runtime, m fake) { m.Words[0x2800+r.at("thread.locking")] = r.at("value.nil") },
+	} {
+		r, m := build()
+		harm(r, m)
+		if w := r.mutexWait(&r.threads[1]); w != nil {
+			t.Errorf("%s: %+v", what, w)
+		}
+	}
+	r, m = build()
+	m.Words[0x2800+r.at("thread.locking")] = 0
+	m.Words[atThread+r.at("thread.join")] = 0x26000
+	m.Words[0x26000], m.Words[0x26008] = 0, 0x2800
+	for _, c := range []struct {
+		task tasks.Task
+		want string
+	}{
+		{tasks.Task{Key: tasks.Key{Kind: tasks.KindThread, ID: 8}, State: tasks.StateWaiting}, "Thread#join"},
+		{tasks.Task{Key: tasks.Key{Kind: tasks.KindThread, ID: 7}, State: tasks.StateWaiting}, "Mutex#lock"},
+		{tasks.Task{Key: tasks.Key{Kind: tasks.KindThread, ID: 8}, State: tasks.StateRunning}, ""},
+		{tasks.Task{Key: tasks.Key{Kind: tasks.KindThread, ID: 8}, State: tasks.StateDead}, ""},
+		{tasks.Task{Key: tasks.Key{Kind: tasks.KindFiber, ID: 8}, State: tasks.StateWaiting}, ""},
+		{tasks.Task{Key: tasks.Key{Kind: tasks.KindThread, ID: 9}, State: tasks.StateWaiting}, ""},
+	} {
+		r.Resolve(t.Context(), []*tasks.Task{&c.task}, nil)
+		if got := c.task.Wait; got == nil && c.want != "" || got != nil && got.Reason != c.want {
+			t.Errorf("%+v: %+v", c.task.Key, got)
+		}
+	}
+	// A join has no limit of time if it has no argument, or nil.
+	for what, c := range map[string]struct {
+		harm         func(r *runtime, m fake)
+		timed, known bool
+	}{
+		"no argument":                   {func(*runtime, fake) {}, false, true},
+		"nil":                           {func(r *runtime, m fake) { m.Words[atEnvironment-24] = 8 }, false, true},
+		"a limit":                       {func(r *runtime, m fake) { m.Words[atEnvironment-24] = 100<<1 | 1 }, true, true},
+		"another function":              {func(r *runtime, m fake) { m.string(atClassID+0x300, "sleep") }, false, false},
+		"code of Ruby":                  {func(r *runtime, m fake) { m.Words[r.frame(0)+r.at("frame.iseq")] = atCode }, false, false},
+		"no call":                       {func(r *runtime, m fake) { m.Words[atEC+r.at("ec.cfp")] = 0 }, false, false},
+		"value":                         {func(r *runtime, m fake) { m.string(atClassID+0x300, "value"); m.Words[atEnvironment-24] = 3 }, false, true},
+		"an argument that is not there": {func(r *runtime, m fake) { delete(m.Words, atEnvironment-24) }, false, false},
+	} {
+		r, m := build()
+		m.string(atClassName, "Thread")
+		m.string(atClassID+0x300, "join")
+		m.Words[atIDText+16*210] = atClassID + 0x300
+		m.Words[atDefinition+r.at("definition.id")] = 210 << 4
+		m.Words[r.frame(0)+r.at("frame.iseq")] = 0
+		m.Words[atEnvironment] = frameC | envLocal
+		m.Words[atEnvironment-24] = 7<<1 | 1 // self
+		c.harm(r, m)
+		w := r.joinWait(&r.threads[0], &r.threads[1])
+		if timed, known := r.joinsFor(&r.threads[0]); known && timed != c.timed || known != c.known || w.Timed != timed && known || w.Proved != c.known || len(w.Holders) != 1 || (w.Holders[0].Certainty == tasks.Certain) != c.known {
+			t.Errorf("%s: %t, %t, %+v", what, timed, known, w)
+		}
 	}
 	r, m = build()
 	m.Words[0x2800+r.at("thread.join")] = 0x26000 // a list that leads to itself
 	m.Words[0x26000], m.Words[0x26008] = 0x26000, atThread
-	b := budget.Of(1 << 20)
+	b = budget.Of(1 << 20)
 	r.Reader = r.Charged(b.Spend)
 	if j := r.joins(); len(j) != 1 || j[atThread] == nil || b.Err() != nil {
 		t.Errorf("%+v, %v", j, b.Err())

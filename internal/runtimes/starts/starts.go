@@ -11,7 +11,7 @@ import (
 const nearby = 4096
 
 // Of returns where the function begins that contains an address, by call frame information or a symbol; without them it is the nearest of the known
-// beginnings before it. files may be nil.
+// beginnings before it in the same module. files may be nil.
 func Of(p unwind.ProcessState, files modules.Source, symbols unwind.SymbolReader, at uint64, known map[uint64]bool) uint64 {
 	libs := p.LibraryTracker()
 	if libs == nil {
@@ -22,12 +22,11 @@ func Of(p unwind.ProcessState, files modules.Source, symbols unwind.SymbolReader
 		return 0
 	}
 	if files != nil {
-		if im := (*image.Image)(modules.LocalImage(files, lib)); im != nil {
-			if t := im.EHFrame(); t != nil {
-				bias := im.Bias(lib.LoadBias)
-				if start, _, ok := t.FDEForPC(at - bias); ok {
-					return start + bias
-				}
+		im := (*image.Image)(modules.LocalImage(files, lib)) // nil has none
+		if t := im.EHFrame(); t != nil {
+			bias := im.Bias(lib.LoadBias)
+			if start, _, ok := t.FDEForPC(at - bias); ok {
+				return start + bias
 			}
 		}
 	}
@@ -36,7 +35,7 @@ func Of(p unwind.ProcessState, files modules.Source, symbols unwind.SymbolReader
 	}
 	best := uint64(0)
 	for n := range known {
-		if n <= at && at-n < nearby && n > best {
+		if n >= lib.Start && at-n < nearby && n > best {
 			best = n
 		}
 	}

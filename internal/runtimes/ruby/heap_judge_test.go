@@ -19,12 +19,8 @@ func TestMemory(t *testing.T) {
 	}
 	for _, p := range interpreters.All(t) {
 		t.Run(p.Version, func(t *testing.T) {
-			dir := t.TempDir()
-			program, err := filepath.Abs("testdata/heap.rb")
-			if err != nil {
-				t.Fatal(err)
-			}
-			out, _ := p.Command(dir, "--disable-gems", program).CombinedOutput() // fails: it dies
+			dir := p.Dir(t, "heap.rb")
+			out, _ := p.Command(dir, "--disable-gems", "heap.rb").CombinedOutput() // fails: it dies
 			log, err := os.ReadFile(filepath.Join(dir, "log"))
 			if err != nil {
 				t.Fatalf("%v\n%s", err, out)

@@ -48,7 +48,7 @@ func (r *runtime) objectIn(start, size uint64, b []byte) (heap.Object, bool) {
 			return o, true
 		}
 	}
-	if len(b) < objectHead || r.Arch.Word(b)%8 != 0 || r.p.Spend(1) != nil {
+	if len(b) < objectHead || r.Arch.Word(b)%8 != 0 {
 		return heap.Object{}, false
 	}
 	o := object{r: r, at: start, size: size, b: b}
@@ -122,7 +122,7 @@ func (r *runtime) tagUpvalue() byte {
 func (r *runtime) threadIn(at uint64, b []byte) (heap.Object, bool) {
 	o := object{r: r, at: at, b: b}
 	g := o.field("state.global")
-	if b[objectType] != tagThread || g == 0 || g%8 != 0 || r.Arch.Word(b)%8 != 0 || r.p.Spend(1) != nil || !r.is(at, tagThread) {
+	if b[objectType] != tagThread || g == 0 || g%8 != 0 || r.Arch.Word(b)%8 != 0 || !r.is(at, tagThread) {
 		return heap.Object{}, false
 	}
 	main := r.field(g, "global.main")

@@ -30,11 +30,8 @@ func (r *runtime) ObjectIn(start, size uint64, b []byte) (heap.Object, bool) {
 	if h == nil || len(b) < 16 {
 		return heap.Object{}, false
 	}
-	x := h.runAt(start)
-	if x == nil || x.own || (start-x.start)%x.size != 0 || size != x.size {
-		if !slices.ContainsFunc(h.huge, func(b heap.Block) bool { return b.Start == start }) {
-			return heap.Object{}, false
-		}
+	if own, ok := h.BlockAt(start); !ok || own.Own || own.Start != start || own.Size != size {
+		return heap.Object{}, false
 	}
 	if at, ok := h.listed(start, size); ok {
 		if name, ok := h.className(h.field(at, "object.class")); ok {

@@ -287,3 +287,31 @@ func TestObjectIn(t *testing.T) {
 		}
 	}
 }
+
+// FuzzHeap changes words of chunks, and of objects in them.
+func FuzzHeap(f *testing.F) {
+	f.Add(uint32(chunkHeap), uint64(shared), uint32(bitsAt), uint64(1))
+	f.Add(uint32(sharedAt+8*10), uint64(atChunk), uint32(pageSize+56), uint64(atChunk+pageSize))
+	f.Add(uint32(bitsAt+freeBits+4), uint64(pageBlocks|29), uint32(2*pageSize+8), uint64(1)<<63)
+	f.Add(uint32(bitsAt+freeBits), uint64(pageWhole|512), uint32(pageSize), uint64(typeString)<<32|1)
+	f.Fuzz(func(t *testing.T, first uint32, a uint64, second uint32, b uint64) {
+		r, h := request(func(_ *runtime, p *chunked) {
+			p.put(atChunk+uint64(first)%(chunkSize-8), a)
+			p.put(atChunk+uint64(second)%(chunkSize-8), b)
+			p.put(pageAt(1), uint64(typeArray)<<32|1)
+		})
+		if h == nil {
+			return
+		}
+		for x := range h.Blocks {
+			if x.Size == 0 || x.Start+x.Size < x.Start {
+				t.Fatalf("%+v", x)
+			}
+			b := make([]byte, min(x.Size, heap.ObjectBytes))
+			n, _ := r.Memory.ReadMem(x.Start, b)
+			r.ObjectIn(x.Start, x.Size, b[:n])
+		}
+		h.Damages()
+		h.Ranges()
+	})
+}

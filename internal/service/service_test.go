@@ -519,7 +519,7 @@ func TestAccess(t *testing.T) {
 	if status, _, _ := w.do("", "GET", "/api/v1/whoami", nil); status != 401 {
 		t.Errorf("nobody: %d", status)
 	}
-	for _, path := range []string{"/", "/app.js", "/app.css", "/healthz", "/readyz", "/metrics"} {
+	for _, path := range []string{"/", "/app.js", "/groups.js", "/app.css", "/healthz", "/readyz", "/metrics"} {
 		if status, text, _ := w.do("", "GET", path, nil); status != 200 || strings.Contains(text, "g1") || strings.Contains(text, d.ID) {
 			t.Errorf("%s: %d %.80s", path, status, text)
 		}

@@ -2,7 +2,8 @@
 import { notify, tokens } from "./admin.js";
 import { builds } from "./builds.js";
 import { dump, dumps } from "./dumps.js";
-import { group, groups } from "./groups.js";
+import { group } from "./group.js";
+import { groups } from "./groups.js";
 import { listen } from "./keys.js";
 import { entrance, takeLink } from "./login.js";
 import { begin, route, show } from "./router.js";

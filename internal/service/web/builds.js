@@ -1,31 +1,52 @@
 // Builds and releases, and what changed between two.
 import { ask, may } from "./ask.js";
-import { h, table } from "./dom.js";
-import { groupLink } from "./lists.js";
+import { cells, empty, h, table, when } from "./dom.js";
+import { badge, groupLink, noDumps } from "./lists.js";
 import { act } from "./router.js";
-import { minute, short } from "./words.js";
+import { askText } from "./tell.js";
+import { plural, short } from "./words.js";
 
 export async function builds(args, query) {
-  const r = await ask("builds"), releases = (await ask("releases")).releases, params = new URLSearchParams(query), a = params.get("a"), b = params.get("b"), by = params.get("by") || "build";
-  const pickRelease = (name, now) => h("label", {}, name === "a" ? "Older release" : "Newer release", h("select", { name }, releases.slice(0, 500).map((x) => h("option", { value: x.release, selected: x.release === now }, `${short(x.release, 40)} (${x.count})`))));
-  const nameIt = (x) => { const release = prompt(`Of which release is build ${x.build}?`, x.release || ""); if (release) act(() => ask("builds/" + encodeURIComponent(x.build), { method: "PUT", body: JSON.stringify({ release }) }), "The build has a name."); };
-  const pick = (name, now) => h("label", {}, name === "a" ? "Older build" : "Newer build", h("select", { name }, r.builds.map((x) => h("option", { value: x.build, selected: x.build === now }, `${short(x.build, 20)} ${x.program || ""} (${x.count})`))));
-  const out = [h("h2", {}, "Builds"),
-    h("form", { class: "bar", onsubmit: (e) => { e.preventDefault(); location.hash = "#/builds?" + new URLSearchParams([...new FormData(e.target)]); } }, pick("a", by === "build" && a || (r.builds[1] || {}).build), pick("b", by === "build" && b || (r.builds[0] || {}).build), h("button", {}, "Compare"))];
-  if (releases.length > 1) out.push(h("form", { class: "bar", onsubmit: (e) => { e.preventDefault(); location.hash = "#/builds?by=release&" + new URLSearchParams([...new FormData(e.target)]); } },
-    pickRelease("a", by === "release" && a || releases[1].release), pickRelease("b", by === "release" && b || releases[0].release), h("button", {}, "Compare releases")));
-  if (a && b && a !== b) {
-    const c = await ask("compare?" + new URLSearchParams({ by, a, b }));
-    out.push(h("h3", {}, "Compared"), table("Groups of two builds", [["what"], ["older", "n"], ["newer", "n"], ["why and where"]], c.groups.map((g) => h("tr", {},
-      h("td", {}, h("span", { class: "badge " + (g.a === 0 ? "bad" : g.b === 0 ? "good" : "dim") }, g.a === 0 ? "new" : g.b === 0 ? "gone" : "both")),
-      h("td", { class: "n" }, g.a), h("td", { class: "n" }, g.b), h("td", { class: "what" }, groupLink(g))))));
-    return out;
-  }
-  if (releases.length) out.push(h("h3", {}, "Releases"), table("Releases", [["release"], ["dumps", "n"], ["first"], ["last"]], releases.slice(0, 500).map((x) => h("tr", {},
-    h("td", {}, h("a", { href: "#/?" + new URLSearchParams({ has: "release:" + x.release }) }, x.release)), h("td", { class: "n" }, x.count), h("td", {}, x.first ? minute(x.first) : "to come"), h("td", {}, x.last ? minute(x.last) : "")))));
-  out.push(h("h3", {}, "All builds"), table("Builds", [["build"], ["release"], ["program"], ["dumps", "n"], ["first"], ["last"]], r.builds.map((x) => h("tr", {},
-    h("td", {}, h("a", { href: "#/?build=" + encodeURIComponent(x.build) }, h("code", {}, x.build))),
-    h("td", {}, x.release || "", " ", may("triage") ? h("button", { type: "button", class: "more", "aria-label": "Name build " + x.build, onclick: () => nameIt(x) }, x.release ? "rename" : "name it") : ""),
-    h("td", {}, x.program || ""), h("td", { class: "n" }, x.count), h("td", {}, minute(x.first)), h("td", {}, minute(x.last))))));
-  return out;
+  const [r, { releases }] = await Promise.all([ask("builds"), ask("releases")]);
+  const params = new URLSearchParams(query), a = params.get("a"), b = params.get("b"), by = params.get("by") || "build";
+  if (!r.builds.length && !releases.length) return [h("h2", {}, "Builds and releases"), (await ask("dumps?limit=1")).dumps.length ? empty("No dump says of which build or release it is.", h("p", {}, "Link programs with a build-id (", h("code", {}, "-Wl,--build-id"), "), and send the release with each dump, as ", h("code", {}, "version"), ".")) : noDumps()];
+  const now = (kind, value, other) => by === kind && value || other || "";
+  const out = [h("h2", {}, "Builds and releases"), h("div", { class: "forms" },
+    releases.length > 1 ? compareForm("release", releases.slice(0, 500).map((x) => [x.release, `${short(x.release, 40)} (${x.count})`]), now("release", a, releases[1].release), now("release", b, releases[0].release)) : "",
+    r.builds.length > 1 ? compareForm("build", r.builds.map((x) => [x.build, `${short(x.build, 20)} ${x.program || ""} (${x.count})`]), now("build", a, r.builds[1].build), now("build", b, r.builds[0].build)) : "")];
+  if (a && b) return [out, await compared(by, a, b)];
+  return [out, h("h3", {}, "Releases"), releaseTable(releases), h("h3", {}, "Builds"), buildTable(r.builds)];
+}
+
+function compareForm(by, values, a, b) {
+  const pick = (label, name, now) => h("label", {}, label, h("select", { name }, values.map(([value, text]) => h("option", { value, selected: value === now }, text))));
+  const form = h("form", { class: "bar", "aria-label": `Compare two ${by}s`, onsubmit: (e) => { e.preventDefault(); location.hash = `#/builds?by=${by}&` + new URLSearchParams([...new FormData(form)]); } },
+    pick(`Older ${by}`, "a", a), pick(`Newer ${by}`, "b", b), h("button", {}, `Compare ${by}s`));
+  return form;
+}
+
+async function compared(by, a, b) {
+  const all = h("p", {}, h("a", { href: "#/builds" }, "All builds and releases"));
+  if (a === b) return [empty(`These are the same ${by}.`, h("p", {}, "Choose two that differ.")), all];
+  const c = await ask("compare?" + new URLSearchParams({ by, a, b })), of = (x) => h("code", {}, short(x, 40));
+  if (!c.groups.length) return [empty("Neither has a crash.", h("p", {}, "No dump of them is in a group.")), all];
+  const fresh = c.groups.filter((g) => g.a === 0).length, gone = c.groups.filter((g) => g.b === 0).length;
+  return [h("h3", {}, of(a), " and ", of(b)), h("p", { class: "meta" }, h("span", {}, plural(fresh, "new group")), h("span", {}, `${gone} gone`), h("span", {}, `${c.groups.length - fresh - gone} in both`)),
+    table(`Groups of two ${by}s`, [["what"], ["older", "n"], ["newer", "n"], ["cause and place", "what"]], c.groups.map((g) => cells(g.a === 0 ? badge("regressed", "new") : g.b === 0 ? badge("fixed", "gone") : badge("quiet", "both"), g.a, g.b, groupLink(g)))), all];
+}
+
+function releaseTable(releases) {
+  if (!releases.length) return empty("No release is known.", h("p", {}, "A dump says of which it is, as ", h("code", {}, "version"), "; or name the builds below."));
+  return table("Releases", [["release", "what"], ["dumps", "n"], ["first"], ["last"]], releases.slice(0, 500).map((x) => cells(h("a", { href: "#/?" + new URLSearchParams({ has: "release:" + x.release }) }, x.release), x.count, x.first ? when(x.first) : badge("quiet", "to come"), when(x.last))));
+}
+
+function buildTable(list) {
+  if (!list.length) return empty("No dump says of which build it is.", h("p", {}, "Link programs with a build-id: ", h("code", {}, "-Wl,--build-id"), "."));
+  const name = async (x) => {
+    const release = await askText("Name a build", `Release of build ${short(x.build, 20)}`, "Name it", x.release || "");
+    if (release) await act(() => ask("builds/" + encodeURIComponent(x.build), { method: "PUT", body: JSON.stringify({ release }) }), `The build is of ${release} now.`);
+  };
+  return table("Builds", [["build", "what"], ["release"], ["program"], ["dumps", "n"], ["first"], ["last"]], list.map((x) => cells(h("a", { href: "#/?build=" + encodeURIComponent(x.build) }, h("code", {}, x.build)),
+    [x.release || "", " ", may("triage") ? h("button", { type: "button", class: "small", "aria-label": `${x.release ? "Rename" : "Name"} build ${x.build}`, onclick: () => name(x) }, x.release ? "Rename" : "Name it") : ""],
+    x.program || "", x.count, when(x.first), when(x.last))));
 }

@@ -1,4 +1,6 @@
 // The elements of the page. Text from dumps is only ever set as text.
+import { ago, exact, known } from "./words.js";
+
 // h makes an element. Attributes that begin with "on" are listeners; null ones are left out.
 export function h(tag, attrs, ...children) {
   const el = document.createElement(tag);
@@ -16,7 +18,18 @@ export function h(tag, attrs, ...children) {
 // put shows what a page returned: lists of elements and texts, with nothing in places.
 export function put(to, content) { to.replaceChildren(...content.flat(9).filter((x) => x !== "" && x !== null && x !== undefined)); }
 
-export function say(text) { document.getElementById("said").textContent = text; }
+// when says how long ago a time was; the exact one is there for who points at it, and for who hears the page.
+export function when(t) {
+  if (!known(t)) return "";
+  return h("time", { datetime: t, title: exact(t) }, h("span", {}, ago(t)), h("span", { class: "heard" }, ", " + exact(t)));
+}
+
+setInterval(() => {
+  for (const t of document.querySelectorAll("time[datetime]")) {
+    const now = ago(t.dateTime);
+    if (t.firstChild.textContent !== now) t.firstChild.textContent = now;
+  }
+}, 30_000);
 
 // withLinks makes links of the addresses in a text.
 export function withLinks(text) {
@@ -32,10 +45,35 @@ export function facts(list) {
   return h("dl", {}, list.filter(([, v]) => v !== "" && v !== null && v !== undefined && v.length !== 0).map(([k, v]) => [h("dt", {}, k), h("dd", {}, v)]));
 }
 
+// table makes a table. On narrow screens each row is a card, and each value in it has its column's name: what is laid out so is a table only by its roles.
 export function table(caption, heads, rows) {
-  return h("table", { class: "list" }, h("caption", { class: "skip" }, caption),
-    h("thead", {}, h("tr", {}, heads.map(([name, cls]) => h("th", { scope: "col", class: cls }, name)))),
-    h("tbody", {}, rows));
+  rows = rows.flat(9);
+  for (const row of rows) {
+    row.setAttribute("role", "row");
+    [...row.children].forEach((cell, i) => {
+      cell.setAttribute("role", "cell");
+      const [name, kind] = heads[i] || [];
+      if (kind) cell.classList.add(kind);
+      if (typeof name === "string" && name) cell.dataset.label = name;
+    });
+  }
+  return h("table", { class: "list", role: "table" }, h("caption", { class: "heard" }, caption),
+    h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, heads.map(([name, kind]) => name === "" ? h("td", { class: kind, role: "cell" }) : h("th", { scope: "col", role: "columnheader", class: kind }, name)))),
+    h("tbody", { role: "rowgroup" }, rows));
+}
+
+// cells makes a row.
+export const cells = (...list) => h("tr", {}, list.map((x) => h("td", {}, x)));
+
+// empty is what is shown in place of a list that has nothing: what is missing, and what to do next.
+export function empty(title, ...next) {
+  return h("div", { class: "empty" }, h("p", { class: "title" }, title), next);
+}
+
+// command is what is typed into a terminal, with a button that copies it.
+export function command(text) {
+  const copy = navigator.clipboard ? h("button", { type: "button", class: "small", onclick: () => navigator.clipboard.writeText(text).then(() => { copy.textContent = "Copied"; setTimeout(() => { copy.textContent = "Copy"; }, 3000); }, () => copy.remove()) }, "Copy") : "";
+  return h("div", { class: "command" }, h("pre", { tabindex: 0, "aria-label": "command" }, h("code", {}, text)), copy);
 }
 
 // fill makes the content of an element when it is opened first.

@@ -27,11 +27,11 @@ async function login(token) {
 
 function loginPage(why) {
   const field = h("input", { id: "token", name: "token", type: "password", autocomplete: "current-password", required: true, size: 50 });
-  return [h("h2", {}, "Log in"), why ? h("p", { class: "bad", role: "alert" }, why) : "",
+  return [h("h2", {}, "Log in"), h("p", { class: "dim" }, "With a token of a project. The service writes the first one into its directory when it starts; who administers the project makes others."), why ? h("p", { class: "bad", role: "alert" }, why) : "",
     h("form", { class: "bar", onsubmit: async (e) => {
       e.preventDefault();
       try { await login(field.value); location.hash = "#/"; await begin(); } catch (err) { put(main, loginPage(err.message)); }
-    } }, h("label", { class: "wide" }, "Token", field), h("button", {}, "Log in"))];
+    } }, h("label", { class: "wide" }, "Token", field), h("button", { class: "main" }, "Log in"))];
 }
 
 // linkPage asks before a link logs in: who made the link sees what is uploaded and decided with its token.
@@ -45,12 +45,12 @@ async function linkPage(token) {
     linked = null;
     return loginPage("The token in this link is not known.");
   }
-  const yes = h("button", { type: "button", id: "link-yes", onclick: async () => {
+  const yes = h("button", { type: "button", class: "main", id: "link-yes", onclick: async () => {
     try { await login(token); linked = null; await begin(); } catch (err) { put(main, loginPage(err.message)); }
   } }, "Log in");
   const no = h("button", { type: "button", id: "link-no", onclick: async () => { linked = null; await show(); } }, "Do not");
   return [h("h2", {}, "Log in by this link?"),
     h("p", {}, "The link has a token of the project ", h("strong", {}, to.project), to.note ? [" (", to.note, ")"] : "", ". Whoever made it can see what you do with it."),
     me.who ? h("p", {}, "You are logged in to the project ", h("strong", {}, me.who.project), ", and would be logged out there.") : "",
-    h("p", {}, yes, " ", no)];
+    h("p", { class: "row" }, yes, no)];
 }

@@ -1,17 +1,25 @@
 // The stacks of a dump: of a report, and of a dump that the service has open.
 import { ask } from "./ask.js";
-import { fill, h, later, say } from "./dom.js";
+import { fill, h, later } from "./dom.js";
+import { complain } from "./tell.js";
 import { short } from "./words.js";
 
-// reportOf shows a report: the crash, and the stacks, whose frames open to their variables.
-export function reportOf(r) {
-  const out = h("div", {}), c = r.crash;
-  if (c) {
-    out.append(h("div", { class: "crash" }, h("p", {}, h("b", {}, c.signal || c.exception || ""), " ", c.reason || ""), c.message ? h("p", {}, h("q", {}, c.message)) : "",
-      c.instruction && c.instruction.text ? h("p", {}, h("code", {}, c.instruction.text), " ", Object.entries(c.instruction.registers || {}).map(([k, v]) => `${k} = ${v} `).join(""), h("span", { class: "dim" }, c.instruction.note || "")) : "",
-      (c.causes || []).map((x) => h("p", {}, "Cause: ", x.text, " ", h("span", { class: "badge" }, x.confidence)))));
-  }
-  for (const d of r.deadlocks || []) out.append(h("p", { class: "bad" }, `Deadlock (${d.certainty}): tasks ${(d.tasks || []).map((t) => t.id || t).join(", ")}`));
+// crashOf shows why the process died: its causes first. A reason that is the page's title already is not shown again.
+export function crashOf(r, title) {
+  const c = r.crash;
+  const locks = (r.deadlocks || []).map((d) => h("p", { class: "bad" }, `Deadlock (${d.certainty}): tasks ${(d.tasks || []).map((t) => t.id || t).join(", ")}`));
+  if (!c) return h("div", {}, locks);
+  const i = c.instruction, sure = { certain: "fixed", likely: "quiet", possible: "quiet" };
+  return h("div", {}, h("div", { class: "crash" },
+    (c.causes || []).map((x) => h("p", { class: "why" }, x.text, " ", x.confidence ? h("span", { class: "badge " + (sure[x.confidence] || "quiet") }, x.confidence) : "")),
+    c.message ? h("p", { class: "why" }, h("q", {}, c.message)) : "",
+    h("p", {}, h("b", {}, c.signal || c.exception || ""), c.reason && c.reason !== title ? " " + c.reason : "",
+      i && i.text ? [" at ", h("code", {}, i.text), " ", Object.entries(i.registers || {}).map(([k, v]) => h("code", { class: "dim" }, `${k} = ${v} `)), i.note ? h("span", { class: "dim" }, i.note) : ""] : "")), locks);
+}
+
+// stacksOf shows the stacks of a report, whose frames open to their variables.
+export function stacksOf(r) {
+  const out = h("div", {});
   const stacks = [...(r.threads || []).map((t) => ({ t, title: `Thread ${t.id}${t.name ? ` "${t.name}"` : ""}${t.crashed ? ", crashed" : ""}` })),
     ...(r.tasks || []).filter((t) => t.kind !== "thread" && t.frames).map((t) => ({ t, title: `${t.kind} ${t.id}${t.name ? ` "${t.name}"` : ""}: ${(t.wait || {}).reason || t.state}` }))];
   stacks.sort((a, b) => (b.t.crashed ? 1 : 0) - (a.t.crashed ? 1 : 0));
@@ -45,7 +53,7 @@ function more(to, path, name, count, make, first) {
       if (focus) { if (focus.tagName !== "SUMMARY") focus.tabIndex = -1; focus.focus(); }
     } catch (e) {
       button.disabled = false;
-      say(e.message);
+      complain(e.message);
     }
   } }, `More ${name}, from number ${first} on`);
   return to.tagName === "UL" ? h("li", {}, button) : button;

@@ -1,30 +1,35 @@
 // Dumps that are sent from the page.
 import { may, me } from "./ask.js";
-import { h, say } from "./dom.js";
+import { empty, h } from "./dom.js";
+import { howToSend } from "./lists.js";
+import { complain, say } from "./tell.js";
+import { size } from "./words.js";
 
 export async function upload() {
-  const list = h("ul", {});
-  const input = h("input", { type: "file", id: "files", multiple: true, onchange: () => send([...input.files]) });
+  if (!may("upload")) return [h("h2", {}, "Upload dumps"), empty("This token may not upload.", h("p", {}, "Log in with one that has the scope ", h("code", {}, "upload"), ": who administers the project makes it."))];
+  const list = h("ul", { class: "sent" });
+  const input = h("input", { type: "file", id: "files", multiple: true, onchange: () => send([...input.files], list) });
   const drop = h("div", { class: "drop",
     ondragover: (e) => { e.preventDefault(); drop.classList.add("over"); }, ondragleave: () => drop.classList.remove("over"),
-    ondrop: (e) => { e.preventDefault(); drop.classList.remove("over"); send([...e.dataTransfer.files]); } },
-    h("p", {}, h("label", { for: "files" }, "Drop dumps here, or choose them: "), input), h("p", { class: "dim" }, "ELF cores, minidumps and packs, also compressed"));
-  async function send(files) {
-    for (const f of files) {
-      const bar = h("progress", { max: Math.max(f.size, 1), value: 0, "aria-label": "sent of " + f.name }), text = h("span", {}, f.name + ": sending");
-      list.append(h("li", {}, text, bar));
-      try {
-        const id = await resumable(f, (n) => { bar.value = n; });
-        bar.remove();
-        text.replaceChildren(f.name + ": ", h("a", { href: "#/d/" + id }, "sent"));
-        say(f.name + " was sent.");
-      } catch (e) {
-        text.textContent = `${f.name}: ${e.message}`;
-        say(`${f.name} was not sent: ${e.message}`);
-      }
+    ondrop: (e) => { e.preventDefault(); drop.classList.remove("over"); send([...e.dataTransfer.files], list); } },
+    h("p", { class: "title" }, h("label", { for: "files" }, "Drop dumps here, or choose them")), h("p", {}, input), h("p", { class: "dim" }, "ELF cores, minidumps and packs, also compressed. What is broken off goes on where it was."));
+  return [h("h2", {}, "Upload dumps"), drop, list, h("h3", {}, "From elsewhere"), howToSend()];
+}
+
+async function send(files, list) {
+  for (const f of files) {
+    const bar = h("progress", { max: Math.max(f.size, 1), value: 0, "aria-label": "sent of " + f.name }), text = h("span", {}, f.name + ": sending");
+    list.append(h("li", {}, text, h("span", { class: "dim" }, " " + size(f.size)), bar));
+    try {
+      const id = await resumable(f, (n) => { bar.value = n; });
+      text.replaceChildren(f.name + ": ", h("a", { href: "#/d/" + id }, "sent"));
+      say(f.name + " was sent.");
+    } catch (e) {
+      text.replaceChildren(h("span", { class: "bad" }, `${f.name}: ${e.message}`));
+      complain(`${f.name} was not sent: ${e.message}`);
     }
+    bar.remove();
   }
-  return [h("h2", {}, "Upload dumps"), may("upload") ? drop : h("p", {}, "This token may not upload."), list];
 }
 
 // resumable sends a file in parts, by the tus protocol: after a broken connection it goes on where the service is.

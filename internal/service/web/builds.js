@@ -11,8 +11,9 @@ export async function builds(args, query) {
   const params = new URLSearchParams(query), a = params.get("a"), b = params.get("b"), by = params.get("by") || "build";
   if (!r.builds.length && !releases.length) return [h("h2", {}, "Builds and releases"), (await ask("dumps?limit=1")).dumps.length ? empty("No dump says of which build or release it is.", h("p", {}, "Link programs with a build-id (", h("code", {}, "-Wl,--build-id"), "), and send the release with each dump, as ", h("code", {}, "version"), ".")) : noDumps()];
   const now = (kind, value, other) => by === kind && value || other || "";
+  const counted = releases.filter((x) => x.count), seen = counted.length > 1 ? counted : releases; // one that is to come has nothing to compare
   const out = [h("h2", {}, "Builds and releases"), h("div", { class: "forms" },
-    releases.length > 1 ? compareForm("release", releases.slice(0, 500).map((x) => [x.release, `${short(x.release, 40)} (${x.count})`]), now("release", a, releases[1].release), now("release", b, releases[0].release)) : "",
+    releases.length > 1 ? compareForm("release", releases.slice(0, 500).map((x) => [x.release, `${short(x.release, 40)} (${x.count})`]), now("release", a, seen[1].release), now("release", b, seen[0].release)) : "",
     r.builds.length > 1 ? compareForm("build", r.builds.map((x) => [x.build, `${short(x.build, 20)} ${x.program || ""} (${x.count})`]), now("build", a, r.builds[1].build), now("build", b, r.builds[0].build)) : "")];
   if (a && b) return [out, await compared(by, a, b)];
   return [out, h("h3", {}, "Releases"), releaseTable(releases), h("h3", {}, "Builds"), buildTable(r.builds)];
@@ -32,7 +33,7 @@ async function compared(by, a, b) {
   if (!c.groups.length) return [empty("Neither has a crash.", h("p", {}, "No dump of them is in a group.")), all];
   const fresh = c.groups.filter((g) => g.a === 0).length, gone = c.groups.filter((g) => g.b === 0).length;
   return [h("h3", {}, of(a), " and ", of(b)), h("p", { class: "meta" }, h("span", {}, plural(fresh, "new group")), h("span", {}, `${gone} gone`), h("span", {}, `${c.groups.length - fresh - gone} in both`)),
-    table(`Groups of two ${by}s`, [["what"], ["older", "n"], ["newer", "n"], ["cause and place", "what"]], c.groups.map((g) => cells(g.a === 0 ? badge("regressed", "new") : g.b === 0 ? badge("fixed", "gone") : badge("quiet", "both"), g.a, g.b, groupLink(g)))), all];
+    table(`Groups of two ${by}s`, [["cause and place", "what"], ["change"], ["older", "n"], ["newer", "n"]], c.groups.map((g) => cells(groupLink(g), g.a === 0 ? badge("regressed", "new") : g.b === 0 ? badge("fixed", "gone") : badge("quiet", "both"), g.a, g.b))), all];
 }
 
 function releaseTable(releases) {
@@ -46,7 +47,7 @@ function buildTable(list) {
     const release = await askText("Name a build", `Release of build ${short(x.build, 20)}`, "Name it", x.release || "");
     if (release) await act(() => ask("builds/" + encodeURIComponent(x.build), { method: "PUT", body: JSON.stringify({ release }) }), `The build is of ${release} now.`);
   };
-  return table("Builds", [["build", "what"], ["release"], ["program"], ["dumps", "n"], ["first"], ["last"]], list.map((x) => cells(h("a", { href: "#/?build=" + encodeURIComponent(x.build) }, h("code", {}, x.build)),
-    [x.release || "", " ", may("triage") ? h("button", { type: "button", class: "small", "aria-label": `${x.release ? "Rename" : "Name"} build ${x.build}`, onclick: () => name(x) }, x.release ? "Rename" : "Name it") : ""],
+  return table("Builds", [["build", "what"], ["release"], ["program"], ["dumps", "n"], ["first"], ["last"]], list.map((x) => cells(h("a", { href: "#/?build=" + encodeURIComponent(x.build) }, h("code", { class: "line" }, x.build)),
+    [x.release || "", " ", may("triage") ? h("button", { type: "button", class: "small", "aria-label": `${x.release ? "Rename" : "Name"} build ${x.build}`, onclick: () => name(x) }, x.release ? "Rename" : "Name") : ""],
     x.program || "", x.count, when(x.first), when(x.last))));
 }

@@ -41,7 +41,7 @@ function step(most) {
 export function trendChart(trend, releases, today = new Date()) {
   const parts = split(trend, releases), all = trend.reduce((a, b) => a + b, 0);
   if (!all) return h("p", { class: "dim" }, `No dump came in the last ${trend.length} days.`);
-  const wide = Math.max(320, Math.min(820, document.getElementById("main").clientWidth - 8)), tall = 190, left = 40, low = 26, top = 22;
+  const wide = Math.max(320, Math.min(820, document.getElementById("main").clientWidth - 8)), tall = 196, left = 40, low = 26, top = 28;
   const date = (i) => new Date(Date.UTC(today.getUTCFullYear(), today.getUTCMonth(), today.getUTCDate() - (trend.length - 1 - i)));
   const name = (i) => `${date(i).getUTCDate()} ${months[date(i).getUTCMonth()]}`;
   const most = Math.max(...trend), gap = step(most), end = Math.ceil(most / gap) * gap;

@@ -29,6 +29,7 @@ export async function dump([id]) {
   const title = d.reason || d.fault || (d.state === "done" ? "unknown" : "not analysed yet");
   document.title = `${title} \u2013 ${d.name || "Dump"} \u2013 Crashes`;
   const about = h("div", {}), stacks = h("div", {}, h("p", { class: "dim", role: "status" }, "Opening the dump\u2026")), list = h("div", {}), parts = h("div", {});
+  const sent = Object.entries(d.annotations || {}).filter(([k, v]) => v !== d.release && !(d.attributes || []).some((a) => a.name === k && a.value === v)); // those that are no attributes
   const failed = (to) => (e) => to.replaceChildren(h("p", { class: "bad" }, e.message));
   entries(list, `dumps/${d.id}/stacks?`, "stacks", 50, (s, n) => stack(d.id, s, n)).then(() => stacks.replaceChildren(h("h3", {}, "Threads and tasks"), list)).catch(failed(stacks));
   ask(`dumps/${d.id}/about`).then((r) => about.replaceChildren(crashOf(r.about || {}, d.reason), stacksOf(r.about || {}), warnings((r.about || {}).warnings || [])))
@@ -43,7 +44,7 @@ export async function dump([id]) {
       facts([["Name", d.name], ["Times sent", d.times > 1 ? String(d.times) : ""], ["Fault", d.fault], ["Program", d.program], ["Release", d.release], ["Build", d.build ? h("code", {}, d.build) : ""],
         ["Group", d.group ? h("a", { href: "#/g/" + d.group }, d.reason || d.group) : ""], ["Dump", h("code", {}, d.id)]]),
       (d.attributes || []).length ? [h("h3", {}, "Attributes"), facts(d.attributes.map((a) => [a.name, h("a", { href: "#/dumps?" + new URLSearchParams({ has: a.name + ":" + a.value }) }, short(a.value, 80))]))] : "",
-      Object.keys(d.annotations || {}).length ? [h("h3", {}, "Sent with it"), facts(Object.entries(d.annotations))] : ""))];
+      sent.length ? [h("h3", {}, "Sent with it"), facts(sent)] : ""))];
 }
 
 function warnings(list) {

@@ -13,35 +13,41 @@ export async function group([id]) {
   const g = r.group;
   document.title = (g.reason || "Group") + " \u2013 Crashes";
   const side = h("aside", { class: "side", "aria-label": "What is decided", tabindex: -1 }, triage ? [decideForm(g, known.releases, built.builds), markForm(g, settings.tracker)] : "",
-    facts([["State", triage ? "" : state(g, 40)], ["Assignee", triage ? "" : g.assignee], ["Issue", g.ticket ? outside(g.ticket) : ""],
+    facts([["State", triage ? "" : state(g)], ["Assignee", triage ? "" : g.assignee], ["Issue", g.ticket ? outside(g.ticket) : ""],
       ["Programs", (g.programs || []).join(", ")], ["Kind", g.kind], ["First seen", when(g.first_seen)], ["Last seen", when(g.last_seen)], ["First build", g.first_build ? h("code", {}, g.first_build) : ""], ["Signature", h("code", {}, g.signature)], ["Group", h("code", {}, g.id)]]),
     triage ? [g.into ? "" : mergeForm(g), announceForm()] : "");
-  return [h("h2", {}, g.reason || g.kind || "unknown", " ", state(g, 40), " ", weak(g)), place(g.where, 2000),
+  return [h("h2", {}, g.reason || g.kind || "unknown", " ", state(g), " ", weak(g)), place(g.where, 2000),
     h("p", { class: "meta" }, h("span", {}, plural(g.count, "dump")), g.users ? h("span", {}, plural(g.users, "user")) : "", g.machines ? h("span", {}, plural(g.machines, "machine")) : "", g.last_seen ? h("span", {}, "last seen ", when(g.last_seen)) : "",
       h("span", {}, g.assignee ? ["looked at by ", h("b", {}, g.assignee)] : "nobody looks at it"),
       triage ? h("button", { type: "button", class: "small jump", onclick: () => { side.scrollIntoView(); side.focus({ preventScroll: true }); } }, "Decide") : ""),
     merged(g),
-    h("div", { class: "page" }, h("div", { class: "body" }, seen(r), notes(r.notes, g)), side)];
+    h("div", { class: "page" }, h("div", { class: "body" }, crash(r), notes(r.notes, g), dumpsOf(r)), side)];
 }
 
 // send changes the group.
 const send = (g, path, method, body, said) => act(() => ask(`groups/${g.id}/${path}`, { method, body: body && JSON.stringify(body) }), said);
 
-// seen is what the group's dumps show.
-function seen(r) {
-  const g = r.group, list = [h("h3", {}, "Trend by release"), trendChart(g.trend || [], r.releases || [])];
-  if (r.report) list.push(h("h3", {}, "Stack of the dump that represents the group"), crashOf(r.report, g.reason), stacksOf(r.report));
+// crash is why the processes died, and how often that was.
+function crash(r) {
+  const g = r.group;
+  return [r.report ? crashOf(r.report, g.reason) : "", h("h3", {}, "Trend by release"), trendChart(g.trend || [], r.releases || []),
+    r.report ? [h("h3", {}, "Stack of the dump that represents the group"), stacksOf(r.report)] : ""];
+}
+
+// dumpsOf is what is known of the group's dumps.
+function dumpsOf(r) {
+  const list = [];
   if ((r.correlations || []).length) {
     list.push(h("h3", {}, "What these dumps have more often than others"), table("Correlations", [["attribute"], ["value", "what"], ["here", "n"], ["others", "n"], ["strength", "n"]], r.correlations.map((x) => cells(x.name,
       h("a", { href: "#/?" + new URLSearchParams({ has: x.name + ":" + x.value }) }, short(x.value, 80)), percent(x.here), percent(x.others),
       [h("meter", { min: 0, max: 1, value: x.strength, "aria-label": "strength" }), " " + x.strength.toFixed(2)]))));
   }
-  list.push(h("h3", {}, "Releases"), (r.releases || []).length ? table("Releases", [["release", "what"], ["dumps", "n"], ["30 days", "trend"], ["first"], ["last"]], r.releases.slice(0, 50).map((x) => cells(
+  list.push(h("h3", {}, "Releases"), (r.releases || []).length ? table("Releases", [["release", "what"], ["dumps", "n"], ["30 days", "days"], ["first"], ["last"]], r.releases.slice(0, 50).map((x) => cells(
     h("a", { href: "#/?" + new URLSearchParams({ has: "release:" + x.release }) }, x.release), x.count, x.trend ? spark(x.trend) : "", when(x.first), when(x.last)))) :
     empty("No dump says of which release it is.", h("p", {}, "Send it with the dump, as ", h("code", {}, "version"), ", or ", h("a", { href: "#/builds" }, "name the builds"), ".")));
-  list.push(h("h3", {}, "Builds"), r.builds.length ? table("Builds", [["build", "what"], ["release"], ["dumps", "n"], ["first"], ["last"]], r.builds.map((b) => cells(h("code", {}, b.build), b.release || "", b.count, when(b.first), when(b.last)))) :
+  list.push(h("h3", {}, "Builds"), r.builds.length ? table("Builds", [["build", "what"], ["release"], ["dumps", "n"], ["first"], ["last"]], r.builds.map((b) => cells(h("code", { class: "line" }, b.build), b.release || "", b.count, when(b.first), when(b.last)))) :
     empty("No dump says of which build it is.", h("p", {}, "Link programs with a build-id (", h("code", {}, "-Wl,--build-id"), "): then symbols are found, and builds are told apart.")));
-  list.push(h("h3", {}, "Dumps"), r.dumps.length ? dumpTable(r.dumps) : empty("None of its dumps is kept any more.", h("p", {}, "Their counts are.")));
+  list.push(h("h3", {}, "Dumps"), r.dumps.length ? dumpTable(r.dumps, true) : empty("None of its dumps is kept any more.", h("p", {}, "Their counts are.")));
   return list;
 }
 

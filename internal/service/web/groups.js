@@ -2,7 +2,7 @@
 import { ask, may } from "./ask.js";
 import { h, table, when } from "./dom.js";
 import { spark } from "./draw.js";
-import { chips, facetList, groupLink, noDumps, nothingFound, person, releasesOf, state } from "./lists.js";
+import { chips, facetList, groupLink, noDumps, nothingFound, person, releasesOf, stateCell } from "./lists.js";
 import { act } from "./router.js";
 import { askText, complain } from "./tell.js";
 import { plural, short } from "./words.js";
@@ -55,12 +55,11 @@ function searchForm(r, params) {
   const counted = (all, now) => [...(now && !Object.hasOwn(all, now) ? [[now, 0]] : []), ...Object.entries(all)].sort((a, b) => b[1] - a[1]).slice(0, 200).map(([k, n]) => option(k, `${short(k, 40) || "unknown"} (${n})`, now));
   const select = (label, name, ...options) => h("label", {}, label, h("select", { name, onchange: again }, options));
   const form = h("form", { class: "bar", role: "search", "aria-label": "Groups", onsubmit: (e) => { e.preventDefault(); again(); } },
-    h("label", { class: "wide" }, "Search", h("input", { id: "q", name: "q", type: "search", value: params.get("q") || "", autocomplete: "off", placeholder: "cause, function or group" })),
+    h("label", { class: "wide" }, "Search", h("input", { id: "q", name: "q", type: "search", value: params.get("q") || "", autocomplete: "off", placeholder: "cause, function or group" })), h("button", {}, "Search"),
     select("Kind", "kind", option("", "all", ""), counted(r.kinds, params.get("kind"))),
     select("Program", "program", option("", "all", ""), counted(r.programs, params.get("program"))),
     select("State", "state", ["", "all", "open", "regressed", "fixed", "ignored"].map((x) => option(x, x || "not ignored", params.get("state") || ""))),
-    Object.keys(r.assignees || {}).length || params.get("assignee") ? select("Assignee", "assignee", option("", "all", ""), counted(r.assignees || {}, params.get("assignee"))) : "",
-    h("button", {}, "Search"));
+    Object.keys(r.assignees || {}).length || params.get("assignee") ? select("Assignee", "assignee", option("", "all", ""), counted(r.assignees || {}, params.get("assignee"))) : "");
   return form;
 }
 
@@ -87,8 +86,8 @@ function groupTable(r) {
     h("td", {}, h("b", {}, (g.matching || g.count).toLocaleString("en")), g.matching ? h("span", { class: "dim" }, ` of ${g.count}`) : "", g.users ? h("span", { class: "dim under" }, plural(g.users, "user")) : ""),
     h("td", {}, releasesOf(g)),
     h("td", {}, when(g.last_seen)),
-    h("td", {}, state(g)), h("td", {}, person(g)));
-  return table("Groups of crashes, the largest first", [...(triage ? [[all, "pick"]] : []), ["cause and place", "what"], ["program", "narrow"], ["30 days", "trend"], ["dumps", "n"], ["releases"], ["last seen"], ["state"], ["assignee"]], r.groups.map(row));
+    h("td", {}, stateCell(g)), h("td", {}, person(g)));
+  return table("Groups of crashes, the largest first", [...(triage ? [[all, "pick"]] : []), ["cause and place", "what"], ["program", "narrow"], ["30 days", "days"], ["dumps", "n"], ["releases"], ["last seen"], ["state"], ["assignee"]], r.groups.map(row));
 }
 
 // chosen shows the form for the chosen groups while there are some.

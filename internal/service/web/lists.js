@@ -5,10 +5,19 @@ import { plural, short, size } from "./words.js";
 
 export function badge(kind, text, title) { return h("span", { class: "badge " + kind, title }, text); }
 
-// state says what was decided about a group; what it is fixed in is cut to some characters.
-export function state(g, most = 14) {
-  const at = g.state === "fixed" || g.state === "regressed" ? g.fixed_release || g.fixed_in : "";
-  return badge(g.state, g.state + (at ? (g.state === "fixed" ? " in " : ", was fixed in ") + short(at, most) : ""), at && at.length > most ? at : null);
+// fixedIn is the release or build in which a group is fixed, or was when it came back.
+const fixedIn = (g) => g.state === "fixed" || g.state === "regressed" ? g.fixed_release || g.fixed_in || "" : "";
+
+// state says what was decided about a group.
+export function state(g) {
+  const at = fixedIn(g);
+  return badge(g.state, g.state + (at ? (g.state === "fixed" ? " in " : ", was fixed in ") + short(at, 40) : ""));
+}
+
+// stateCell is state in a column.
+export function stateCell(g) {
+  const at = fixedIn(g);
+  return [badge(g.state, g.state), at ? h("span", { class: "dim under", title: at.length > 16 ? at : null }, (g.state === "fixed" ? "in " : "was in ") + short(at, 16)) : ""];
 }
 
 export const weak = (g) => g.weak ? badge("quiet", "weak", "few function names: it is valid for one build only") : "";
@@ -26,7 +35,7 @@ export function groupLink(g) {
 // releasesOf lists the newest releases of a group.
 export function releasesOf(g) {
   const list = g.releases || [];
-  return list.length ? [h("span", { class: "lines" }, list.slice(0, 2).map((x) => h("span", { title: x.length > 18 ? x : null }, short(x, 18)))), g.release_count > 2 ? h("span", { class: "dim" }, `and ${g.release_count - 2} more`) : ""] : "";
+  return list.length ? [h("span", { class: "lines" }, list.slice(0, 2).map((x) => h("span", { title: x.length > 18 ? x : null }, short(x, 18)))), g.release_count > 2 ? h("span", { class: "dim line" }, `and ${g.release_count - 2} more`) : ""] : "";
 }
 
 // person says who looks at a group, and where it is in the tracker.
@@ -48,11 +57,12 @@ export function facetList(attributes, has, toggle) {
       }), f.known > f.values.length ? h("li", { class: "dim" }, `and ${f.known - f.values.length} more`) : "")))));
 }
 
-export function dumpTable(dumps) {
-  return table("Dumps", [["received"], ["dump"], ["cause", "what"], ["program"], ["release"], ["build"], ["size", "n"]], dumps.map((d) => cells(when(d.received),
-    h("a", { href: "#/d/" + d.id }, h("code", {}, short(d.name, 40) || d.id.slice(0, 12))),
-    d.state === "done" ? d.fault ? badge("regressed", short(d.fault, 40)) : d.reason : badge(d.state === "aside" ? "regressed" : "quiet", d.state),
-    d.program || "", short(d.release, 24), h("code", { title: d.build || null }, short(d.build, 14)), size(d.size))));
+// dumpTable lists dumps; those of one group all have its cause.
+export function dumpTable(dumps, one) {
+  const cause = (d) => d.state === "done" ? d.fault ? badge("regressed", short(d.fault, 40)) : d.reason : badge(d.state === "aside" ? "regressed" : "quiet", d.state);
+  return table("Dumps", [["dump", "what"], ...(one ? [] : [["cause", "reason"]]), ["program"], ["release"], ["build"], ["received"], ["size", "n"]], dumps.map((d) => cells(
+    h("a", { href: "#/d/" + d.id }, short(d.name, 60) || h("code", {}, d.id.slice(0, 12))), ...(one ? [] : [cause(d)]),
+    d.program || "", h("span", { class: "line" }, short(d.release, 24)), d.build ? h("code", { class: "line", title: d.build }, short(d.build, 14)) : "", when(d.received), size(d.size))));
 }
 
 // howToSend says how dumps come here.
@@ -77,8 +87,9 @@ export function nothingFound(what, filters, clear, count) {
   const list = h("p", { class: "row", role: "status" }, h("span", { class: "dim" }, "Looking for the filter that is too much\u2026"));
   Promise.all(filters.map(async (f) => [f, await count(f)])).then((all) => {
     const some = all.filter(([, n]) => n > 0).sort((a, b) => b[1] - a[1]);
+    if (!some.length) list.before(h("p", {}, "Not one of them alone is to blame."));
     list.replaceChildren(...some.map(([f, n]) => h("button", { type: "button", onclick: f.drop }, `Without ${short(f.text, 40)}: ${plural(n, what)}`)),
       h("button", { type: "button", class: some.length ? "plain" : null, onclick: clear }, filters.length > 1 ? "Drop all filters" : "Drop the filter"));
   }, (e) => list.replaceChildren(e.message));
-  return empty(`No ${what} has all of this.`, h("p", {}, filters.length > 1 ? "Each filter leaves something out. Drop one:" : "The filter leaves everything out:"), list);
+  return empty(`No ${what} has all of this.`, h("p", {}, filters.length > 1 ? "Each filter leaves something out." : "The filter leaves everything out:"), list);
 }

@@ -5,7 +5,7 @@ import { badge } from "./lists.js";
 import { base, short } from "./words.js";
 
 const states = { matched: ["fixed", "found"], missing: ["regressed", "file missing"], mismatched: ["regressed", "file of another build"], unverified: ["quiet", "found, not verified"] };
-const symbols = { dwarf: "all", pdb: "all", breakpad: "all", gopclntab: "functions and lines", symtab: "functions only", exports: "exported functions only", none: "none" };
+const symbols = { dwarf: "all", pdb: "all", breakpad: "all", gopclntab: "functions, lines", symtab: "functions", exports: "exports only", none: "none" };
 const most = 500; // that are shown
 
 // modules lists them, those that lack something first.
@@ -19,8 +19,8 @@ export async function modules(d) {
 
 function row(m) {
   const [kind, text] = states[m.status] || ["quiet", m.status];
-  return h("tr", {}, h("td", {}, h("b", { class: "name" }, base(m.path) || "unknown"), m.main ? [" ", badge("quiet", "program")] : "", h("span", { class: "dim where", title: m.path }, short(m.path, 160)), m.wanted ? get(m) : ""),
-    h("td", {}, badge(kind, text)), h("td", { class: "dim" }, symbols[m.symbols] || m.symbols), h("td", {}, m.id ? h("code", { class: "id" }, m.id) : h("span", { class: "dim" }, "none"), m.version ? h("span", { class: "dim under" }, m.version) : ""));
+  return h("tr", {}, h("td", {}, h("b", { class: "name" }, base(m.path) || "unknown"), m.main ? [" ", badge("quiet", "program")] : "", base(m.path) === m.path ? "" : h("span", { class: "dim where", title: m.path }, short(m.path, 160)), m.wanted ? get(m) : ""),
+    h("td", {}, badge(kind, text)), h("td", { class: "dim" }, symbols[m.symbols] || m.symbols), h("td", {}, m.id ? h("code", { class: "dim", title: m.id }, short(m.id, 18)) : h("span", { class: "dim" }, "none"), m.version ? h("span", { class: "dim under" }, m.version) : ""));
 }
 
 // get says how what a module lacks gets here. All of a path is as the service made it: only characters that a shell leaves as they are.

@@ -26,7 +26,7 @@ export function stacksOf(r) {
   stacks.slice(0, 500).forEach(({ t, title }, i) => {
     const top = (t.frames || [])[0];
     const body = h("details", { open: i === 0 }, h("summary", {}, title, top && i > 0 ? h("span", { class: "dim" }, " " + (top.function || top.pc || "")) : ""));
-    fill(body, () => [(t.frames || []).slice(0, 300).map(frame), t.frames && t.frames.length > 300 ? h("p", { class: "dim" }, `and ${t.frames.length - 300} more frames`) : "", t.end ? h("p", { class: "dim" }, typeof t.end === "string" ? t.end : "") : ""]);
+    fill(body, () => [(t.frames || []).slice(0, 300).map(frame), t.frames && t.frames.length > 300 ? h("p", { class: "dim" }, `and ${t.frames.length - 300} more frames`) : "", typeof t.end === "string" && t.end !== "bottom" ? h("p", { class: "dim" }, t.end) : ""]);
     out.append(body);
   });
   if (stacks.length > 500) out.append(h("p", { class: "dim" }, `and ${stacks.length - 500} more stacks`));

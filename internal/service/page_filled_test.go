@@ -1,6 +1,7 @@
 package service_test
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/fixture/browser"
+	"github.com/corewalk/corewalk/internal/service/question"
 	"github.com/corewalk/corewalk/internal/service/store"
 	"github.com/corewalk/corewalk/internal/service/store/sqlite"
 )
@@ -200,6 +202,7 @@ func TestPageFilled(t *testing.T) {
 			picture(c, x.name, x.width, x.height, x.scheme)
 		}
 	})
+	t.Run("modules", func(t *testing.T) { modulesCome(t, p, strings.TrimPrefix(pages[7], "#/d/")) })
 	t.Run("hostile", func(t *testing.T) { hostileAnswers(t, p, pages) })
 	t.Run("axe", func(t *testing.T) {
 		source := axe(t)
@@ -252,6 +255,30 @@ func audit(t *testing.T, p *program, pages []string, width int, source string) {
 	if found := violations(c, source); !strings.Contains(found, "label") {
 		t.Errorf("a field without a name is not found: %s", found)
 	}
+}
+
+// modulesCome sends what a dump's program lacks to where the page says, and has the page say that it is there.
+func modulesCome(t *testing.T, p *program, id string) {
+	c := browser.Start(t)
+	enter(c, p)
+	open(c, "#/d/"+id)
+	var list struct{ Modules []question.Module }
+	p.ask("GET", "dumps/"+id+"/modules", nil, &list)
+	if len(list.Modules) == 0 || len(list.Modules[0].Wanted) != 2 {
+		t.Fatalf("%+v", list)
+	}
+	path := list.Modules[0].Wanted[0]
+	c.Eval(`document.querySelector("details.notes:has(.command)").open = true`)
+	c.Want(`document.querySelector("table.list .badge.regressed").textContent == "file missing" && [...document.querySelectorAll(".command code")].some(e => e.textContent.includes("-T FILE " + location.origin + "/api/v1/projects/default/symbols/` + path + `"))`)
+	b, err := os.ReadFile(fixture.Get(t, "i386-signal").Binary(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status := p.ask("PUT", "symbols/"+path, bytes.NewReader(b), nil); status != 201 {
+		t.Fatalf("%s: %d", path, status)
+	}
+	c.Eval(`[...document.querySelectorAll("main button")].find(e => e.textContent == "Analyse again").click()`)
+	c.Want(`document.querySelector("table.list .badge").textContent == "program" && document.querySelectorAll("table.list .badge.regressed").length == 0`)
 }
 
 // hostileAnswers has each text of each answer be HTML: none of it becomes an element.

@@ -21,7 +21,7 @@ export function put(to, content) { to.replaceChildren(...content.flat(9).filter(
 // when says how long ago a time was; the exact one is there for who points at it, and for who hears the page.
 export function when(t) {
   if (!known(t)) return "";
-  return h("time", { datetime: t, title: exact(t) }, h("span", {}, ago(t)), h("span", { class: "heard" }, ", " + exact(t)));
+  return h("time", { datetime: t, title: exact(t) }, h("span", {}, ago(t)), h("span", { class: "heard" }, ` (${exact(t)})`));
 }
 
 setInterval(() => {

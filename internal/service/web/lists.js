@@ -34,8 +34,8 @@ export function groupLink(g) {
 
 // releasesOf lists the newest releases of a group.
 export function releasesOf(g) {
-  const list = g.releases || [];
-  return list.length ? [h("span", { class: "lines" }, list.slice(0, 2).map((x) => h("span", { title: x.length > 18 ? x : null }, short(x, 18)))), g.release_count > 2 ? h("span", { class: "dim line" }, `and ${g.release_count - 2} more`) : ""] : "";
+  const list = g.releases || [], all = g.release_count <= list.length, some = all ? list : list.slice(0, 2);
+  return list.length ? [h("span", { class: "lines" }, some.map((x) => h("span", { title: x.length > 18 ? x : null }, short(x, 18)))), all ? "" : h("span", { class: "dim line" }, `and ${g.release_count - some.length} more`)] : "";
 }
 
 // person says who looks at a group, and where it is in the tracker.

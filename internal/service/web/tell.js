@@ -31,7 +31,7 @@ function ask(title, yes, danger, ...content) {
     let answer = null;
     const form = h("form", { onsubmit: (e) => { e.preventDefault(); answer = new FormData(form); dialog.close(); } },
       h("h2", { id: "asked" }, title), content,
-      h("p", { class: "row" }, h("button", { class: danger ? "danger" : "main" }, yes), h("button", { type: "button", class: "plain", onclick: () => dialog.close() }, "Cancel")));
+      h("p", { class: "row" }, h("button", { class: danger ? "danger" : "main" }, yes), h("button", { type: "button", class: "plain", autofocus: danger, onclick: () => dialog.close() }, "Cancel")));
     const dialog = h("dialog", { "aria-labelledby": "asked", onclose: () => { dialog.remove(); done(answer); } }, form);
     document.body.append(dialog);
     dialog.showModal();

@@ -251,7 +251,7 @@ func TestPage(t *testing.T) {
 		c.Want(`getComputedStyle(document.body).backgroundColor == "rgb(20, 23, 26)"`)
 		// Each value of a card says what it is.
 		c.Want(`[...document.querySelectorAll("table.list tbody tr:first-child td")].filter(e => getComputedStyle(e).display != "none" && !e.matches(".pick, .what")).every(e => getComputedStyle(e, "::before").content == JSON.stringify(e.dataset.label))`)
-		c.Want(`document.querySelector("td[data-label=program]").textContent != "" && !!document.querySelector("td[data-label='last seen'] time")`)
+		c.Want(`!!document.querySelector("td[data-label=program]") && document.querySelector("td[data-label=program]").textContent != "" && !!document.querySelector("td[data-label='last seen'] time")`)
 		for _, hash := range pageHashes(p)[1:] {
 			c.Eval(fmt.Sprintf(`{ document.querySelector("main").replaceChildren(); location.hash = %q }`, hash))
 			c.Want(`!!document.querySelector("main h2")`)

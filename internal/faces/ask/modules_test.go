@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -17,10 +18,10 @@ import (
 	"github.com/corewalk/corewalk/session"
 )
 
-// listed lists the modules of a dump none of whose files are found, in pages of n.
-func listed(t *testing.T, name string, n int) (all []question.Module) {
+// listed lists the modules of a dump in pages of n. Their files are found only as options say.
+func listed(t *testing.T, name string, n int, found ...corewalk.Option) (all []question.Module) {
 	t.Helper()
-	target, err := corewalk.Open(t.Context(), fixture.Get(t, name).Core(t), corewalk.WithSysroot(t.TempDir()))
+	target, err := corewalk.Open(t.Context(), fixture.Get(t, name).Core(t), append(found, corewalk.WithSysroot(t.TempDir()))...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,6 +66,10 @@ func TestModules(t *testing.T) {
 	}
 	if m := listed(t, "amd64-mingw-null", 100)[0]; !m.Main || len(m.Wanted) == 0 || !strings.HasSuffix(m.Wanted[0], ".exe") || strings.Count(m.Wanted[0], "/") != 2 {
 		t.Errorf("%+v", m)
+	}
+	some := listed(t, "amd64-mingw-null", 100, corewalk.WithSearch(filepath.Dir(fixture.Get(t, "amd64-mingw-null").Binary(t))))
+	if i := slices.IndexFunc(some, func(m question.Module) bool { return m.Main }); i < 1 || some[i].Wanted != nil || slices.ContainsFunc(some[i:], lacks) {
+		t.Errorf("%+v", some)
 	}
 	found := asked(t, "amd64-vars-c-O0", question.Question{Ask: question.Modules, Count: 100})[0].Modules
 	if i := slices.IndexFunc(found, func(m question.Module) bool { return m.Main }); i < 0 || found[i].Wanted != nil || found[i].Status != report.ModuleMatched {

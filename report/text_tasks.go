@@ -105,6 +105,8 @@ func taskID(kind string, id int) string {
 	switch kind {
 	case "coroutine", "fiber", "async-task":
 		return Addr(id).String()
+	case "process": // as Erlang writes it
+		return fmt.Sprintf("<0.%d.%d>", id&(1<<28-1), id>>28)
 	}
 	return strconv.Itoa(id)
 }

@@ -29,7 +29,7 @@ type runtime struct {
 	atoms   uint64      // the table of atoms
 	table   table
 	// Where functions of the virtual machine begin that lead from C to Erlang's code, or back; 0 if it has none.
-	machine, dirty, callNIF, callDirty, schedule uint64
+	machine, dirty, callDirty, schedule uint64
 
 	names     remote.Kept[*string] // of atoms
 	functions remote.Kept[*place]
@@ -106,7 +106,7 @@ func (r *runtime) open(release uint64) error {
 	}
 	layout, _ := r.U32(r.symbol("erts_frame_layout"))
 	r.fp = layout != 0
-	for name, at := range map[string]*uint64{"process_main": &r.machine, "erts_dirty_process_main": &r.dirty, "beam_jit_call_nif": &r.callNIF,
+	for name, at := range map[string]*uint64{"process_main": &r.machine, "erts_dirty_process_main": &r.dirty,
 		"erts_call_dirty_nif": &r.callDirty, "erts_schedule": &r.schedule} {
 		*at = r.symbol(name)
 	}

@@ -34,14 +34,23 @@ func (r *runtime) openTable() error {
 	return nil
 }
 
-// data is the number of a process by what its identifier has.
-func (t *table) data(pix uint64) uint64 {
+// numberOf is the number of the process that a term identifies, and slotOf its place in the table. Until 25 the term has both, else the number is made of
+// the place.
+func (r *runtime) numberOf(pid uint64) uint64 {
+	const bits = 28
+	t, pix := &r.table, pid>>4
+	if r.has("pid.slot") {
+		return pix & (1<<bits - 1)
+	}
 	return pix&^t.mask | pix>>t.lineShift&t.lineMask | pix&t.inMask<<t.inShift
 }
 
-// slot is the place in the table of the process with a number.
-func (t *table) slot(data uint64) uint64 {
-	return data&t.lineMask<<t.lineShift + data>>t.inShift&t.inMask
+func (r *runtime) slotOf(pid uint64) uint64 {
+	slot := pid >> 4 & r.table.mask
+	if r.has("pid.slot") {
+		slot = pid >> r.at("pid.slot")
+	}
+	return r.table.slots + 8*min(slot, r.table.most-1)
 }
 
 // A process is one of Erlang's.
@@ -81,10 +90,10 @@ func (r *runtime) processAt(at uint64) *process {
 			parent: f.word("process.parent"), timer: f.word("process.timer"), reason: f.word("process.reason"), value: f.word("process.value"),
 			scheduler: f.word("process.scheduler"), messages: f.word("process.messages"), monitors: f.word("process.monitors"), state: uint64(f.number("process.state")),
 			initial: at + r.at("process.initial")}
-		if p.id&mask4 != tagPid || r.Word(r.table.slots+8*(p.id>>4&r.table.mask)) != at || p.end < p.stop || p.end%8 != 0 || p.end < lowest {
+		if p.id&mask4 != tagPid || r.Word(r.slotOf(p.id)) != at || p.end < p.stop || p.end%8 != 0 || p.end < lowest {
 			return nil
 		}
-		p.number = r.table.data(p.id >> 4)
+		p.number = r.numberOf(p.id)
 		if k := r.at("process.arity"); k < uint64(len(f.b)) {
 			p.arity = int(f.b[k])
 		}
@@ -100,7 +109,7 @@ func (r *runtime) processOf(term uint64) *process {
 	if term&mask4 != tagPid {
 		return nil
 	}
-	p := r.processAt(r.Word(r.table.slots + 8*(term>>4&r.table.mask)))
+	p := r.processAt(r.Word(r.slotOf(term)))
 	if p == nil || p.id != term {
 		return nil
 	}

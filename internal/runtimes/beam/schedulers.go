@@ -91,22 +91,12 @@ func (r *runtime) ThreadName(id unwind.ThreadID) string {
 	return ""
 }
 
-// ThreadNotes implements tasks.ThreadNoter: which process runs.
+// ThreadNotes implements tasks.ThreadNoter: who collects garbage.
 func (r *runtime) ThreadNotes(id unwind.ThreadID) []string {
-	s := r.schedulerOf(id)
-	if s == nil {
-		return nil
+	if s := r.schedulerOf(id); s != nil {
+		if p := r.runs(s); p != nil && r.is(p, "state.gc") {
+			return []string{"garbage of its process is being collected"}
+		}
 	}
-	p := r.runs(s)
-	if p == nil {
-		return nil
-	}
-	note := "runs process " + r.pidText(p.id)
-	if p.name != "" {
-		note += " (" + quoteAtom(p.name) + ")"
-	}
-	if r.is(p, "state.gc") {
-		return []string{note, "collects garbage"}
-	}
-	return []string{note}
+	return nil
 }

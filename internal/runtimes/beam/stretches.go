@@ -20,7 +20,10 @@ func (r *runtime) own(f *unwind.Frame) bool {
 	return made(lib)
 }
 
-// function returns where the function of the virtual machine begins in which a frame is, if it is one of those that lead to Erlang's code or back; else 0.
+// callsNIF is part of the name of the function that calls functions of C.
+const callsNIF = "beam_jit_call_nif"
+
+// leads returns where the function of the virtual machine begins in which a frame is, if it is one of those that lead to Erlang's code or back; else 0.
 func (r *runtime) leads(f *unwind.Frame) uint64 {
 	libs := r.p.State.LibraryTracker()
 	if libs == nil {
@@ -29,8 +32,11 @@ func (r *runtime) leads(f *unwind.Frame) uint64 {
 	if lib, ok := libs.LibraryAt(f.LookupAddr()); !ok || lib != r.lib {
 		return 0
 	}
+	if s, ok := r.p.Symbols.SymbolAt(r.lib, f.LookupAddr()); ok && strings.Contains(s.Name, callsNIF) {
+		return s.Addr
+	}
 	known := map[uint64]bool{}
-	for _, at := range [...]uint64{r.machine, r.dirty, r.callNIF, r.callDirty, r.schedule} {
+	for _, at := range [...]uint64{r.machine, r.dirty, r.callDirty, r.schedule} {
 		if at != 0 {
 			known[at] = true
 		}
@@ -96,7 +102,7 @@ func (r *runtime) position(s *scheduler, p *process, frames []*unwind.Frame) (po
 	switch {
 	case called != 0 && called == r.schedule: // the scheduler works for the process, which waits
 		return r.suspended(p), nil
-	case s.dirty, called != 0 && called == r.callNIF, !r.jit:
+	case s.dirty, r.field(s.at, "scheduler.nif") != 0, !r.jit:
 		at.pc = 0
 		if g := r.function(p.current); g != nil {
 			at.f, at.args = g, g.arity

@@ -439,7 +439,7 @@ func (r *runtime) ref(t term) []uint32 {
 
 // pidText writes the number of a process of this node.
 func (r *runtime) pidText(v uint64) string {
-	n := r.table.data(v >> 4)
+	n := r.numberOf(v)
 	bits := r.at("pid.bits")
 	return "<0." + strconv.FormatUint(n&(1<<bits-1), 10) + "." + strconv.FormatUint(n>>bits, 10) + ">"
 }

@@ -57,6 +57,7 @@ void say(void)
 	AT("scheduler.number", ErtsSchedulerData, no);
 	AT("scheduler.dirty", ErtsSchedulerData, dirty_no);
 	AT("scheduler.shadow", ErtsSchedulerData, dirty_shadow_process);
+	AT("scheduler.nif", ErtsSchedulerData, current_nif);
 	AT("scheduler.port", ErtsSchedulerData, current_port);
 	SAY("scheduler.size", sizeof(ErtsAlignedSchedulerData));
 	AT("registers.x", ErtsSchedulerRegisters, x_reg_array);
@@ -157,5 +158,8 @@ void say(void)
 	SAY("state.dirtyactive", ERTS_PSFLG_DIRTY_ACTIVE_SYS);
 	SAY("flags.heap", F_ABANDONED_HEAP_USE);
 	SAY("pid.bits", _PID_NUM_SIZE);
+#if _PID_DATA_SIZE == 28
+	SAY("pid.slot", 32); /* which such an identifier has besides its number */
+#endif
 	SAY("code.versions", ERTS_NUM_CODE_IX);
 }

@@ -23,19 +23,17 @@ dies(Charge) ->
 say() ->
     timer:sleep(50), % others go on until they wait
     Self = self(),
-    {ok, F} = file:open("said", [raw, write, delayed_write]),
-    [tell(F, P, Self) || P <- erlang:processes()],
-    ok = file:close(F).
+    Said = [tell(P, Self) || P <- erlang:processes()],
+    ok = file:write_file("said", Said, [raw]).
 
-tell(F, P, Self) ->
+tell(P, Self) ->
     Items = [registered_name, status, message_queue_len, current_stacktrace],
     case process_info(P, Items) of
-        undefined -> ok;
+        undefined -> "";
         [{_, Name}, {_, Status}, {_, Len}, {_, Stack}] ->
             N = case Name of [] -> ""; _ -> atom_to_list(Name) end,
             S = case P of Self -> "self"; _ -> atom_to_list(Status) end,
-            ok = file:write(F, io_lib:format("process ~p\t~ts\t~s\t~p~n", [P, N, S, Len])),
-            [ok = file:write(F, io_lib:format("~s~n", [where(W)])) || W <- Stack]
+            [io_lib:format("process ~p\t~ts\t~s\t~p~n", [P, N, S, Len]) | [io_lib:format("~s~n", [where(W)]) || W <- Stack]]
     end.
 
 where({M, Name, A, Info}) ->
@@ -103,12 +101,13 @@ run(dirtyio) ->
     {R, dirty};
 run(gc) ->
     put(keep, hold()),
-    erase(keep),
     say(),
+    erase(keep),
     R = erlang:garbage_collect(),
     {R, collected};
 run(growing) ->
-    grow(hold(), 0);
+    put(keep, hold()),
+    grow(0);
 run(loop) ->
     ok = file:write_file("said", ""),
     spin(1).
@@ -117,7 +116,10 @@ idle(X) -> R = dies(X), {idle, R}.
 
 holds(N) -> R = hold(), timer:sleep(infinity), {N, R}.
 
-grow(_, N) when N =:= 0 -> say(), R = grown(lists:seq(1, 10), 0), {R, 0}.
+grow(N) ->
+    say(),
+    erase(keep),
+    R = grown(lists:seq(1, 10), N), {R, 0}.
 
 grown(L, N) -> R = grown([N | L] ++ L, N + 1), [R, L].
 

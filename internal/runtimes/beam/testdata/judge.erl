@@ -1,6 +1,6 @@
 %% Writes what Erlang says of the calls of all processes, and dies in C: erl -noshell -s judge main CASE.
 -module(judge).
--export([main/1, die/0, die_cpu/0, die_io/0, hold/0, init/1, handle_call/3, handle_cast/2]).
+-export([main/1, die/0, die_cpu/0, die_io/0, bad/0, nap/1, init/1, handle_call/3, handle_cast/2]).
 -behaviour(gen_server).
 
 main([Case]) ->
@@ -12,7 +12,8 @@ main([Case]) ->
 die() -> erlang:nif_error(none).
 die_cpu() -> erlang:nif_error(none).
 die_io() -> erlang:nif_error(none).
-hold() -> erlang:nif_error(none).
+bad() -> erlang:nif_error(none).
+nap(_) -> erlang:nif_error(none).
 
 %% dies writes what is known, and ends the process of the system.
 dies(Charge) ->
@@ -91,7 +92,7 @@ run(busy) ->
     [spawn(fun() -> spin(N) end) || N <- lists:seq(1, 20)],
     idle(busy);
 run(dirtycpu) ->
-    spawn(fun() -> R = holds(1), {R, dirty} end),
+    register(napping, spawn(fun() -> R = naps(1), {R, dirty} end)),
     say(),
     R = die_cpu(),
     {R, dirty};
@@ -100,26 +101,26 @@ run(dirtyio) ->
     R = die_io(),
     {R, dirty};
 run(gc) ->
-    put(keep, hold()),
     say(),
-    erase(keep),
+    B = bad(),
     R = erlang:garbage_collect(),
-    {R, collected};
+    {R, B};
 run(growing) ->
-    put(keep, hold()),
-    grow(0);
+    R = grow(0),
+    {R, grown};
 run(loop) ->
     ok = file:write_file("said", ""),
     spin(1).
 
 idle(X) -> R = dies(X), {idle, R}.
 
-holds(N) -> R = hold(), timer:sleep(infinity), {N, R}.
+naps(N) -> R = nap({N, "two"}), {N, R}.
 
 grow(N) ->
     say(),
-    erase(keep),
-    R = grown(lists:seq(1, 10), N), {R, 0}.
+    B = bad(),
+    R = grown(lists:seq(1, 10), N),
+    {R, B}.
 
 grown(L, N) -> R = grown([N | L] ++ L, N + 1), [R, L].
 

@@ -97,6 +97,10 @@ func (r *runtime) calls(p *process, at position) ([]call, error) {
 				}
 			}
 			if f == nil {
+				if where == at.stack && !r.jit { // where a call would keep its return address
+					first += 8
+					continue
+				}
 				if len(slots) < maxSlots {
 					slots = append(slots, w)
 				}

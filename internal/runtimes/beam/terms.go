@@ -218,24 +218,42 @@ func (r *runtime) bigText(t term) string {
 	return v.String()
 }
 
-// floatText writes a number as Erlang does: with a point, and as short as it can be.
+// floatText writes a number as Erlang does: in the shorter of the two forms.
 func floatText(v float64) string {
-	s := strconv.FormatFloat(v, 'g', -1, 64)
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return "?"
 	}
-	mantissa, exponent, e := strings.Cut(s, "e")
-	if !e {
-		if !strings.Contains(s, ".") {
-			s += ".0"
-		}
-		return s
+	sign, text := "", strconv.FormatFloat(v, 'e', -1, 64)
+	if text[0] == '-' {
+		sign, text = "-", text[1:]
 	}
-	if !strings.Contains(mantissa, ".") {
-		mantissa += ".0"
-	}
+	mantissa, exponent, _ := strings.Cut(text, "e")
+	digits := strings.Replace(mantissa, ".", "", 1)
 	n, _ := strconv.Atoi(exponent)
-	return mantissa + "e" + strconv.Itoa(n)
+	place, count := n+1, len(digits) // of the point in the digits
+	const exact = 1 << 53
+	scientific := digits[:1] + "." + digits[1:] + "e" + strconv.Itoa(n)
+	cost := len(strconv.Itoa(n)) + 2
+	if count == 1 {
+		scientific = digits + ".0e" + strconv.Itoa(n)
+		cost++
+	}
+	switch {
+	case v == 0:
+		return sign + "0.0"
+	case math.Abs(v) > exact:
+		return sign + scientific
+	case place >= 0 && place < count:
+		if place == 0 {
+			return sign + "0." + digits
+		}
+		return sign + digits[:place] + "." + digits[place:]
+	case place < 0 && 2-place <= cost:
+		return sign + "0." + strings.Repeat("0", -place) + digits
+	case place >= count && place-count+2 <= cost:
+		return sign + digits + strings.Repeat("0", place-count) + ".0"
+	}
+	return sign + scientific
 }
 
 // bits returns the first bytes of a binary, at most limit, and how many bits it has.
@@ -326,6 +344,9 @@ func (r *runtime) bitsText(t term, limit int) string {
 			}
 			return "<<" + quoteText(string(text)) + cut + end + ">>"
 		}
+		if s := latin1(b); len(b) > 0 && printable(s) {
+			return "<<" + quoteText(s) + cut + ">>"
+		}
 	}
 	var out strings.Builder
 	out.WriteString("<<")
@@ -345,6 +366,15 @@ func (r *runtime) bitsText(t term, limit int) string {
 		}
 	}
 	return out.String() + cut + ">>"
+}
+
+// latin1 is the text of bytes each of which is a character.
+func latin1(b []byte) string {
+	runes := make([]rune, len(b))
+	for i, c := range b {
+		runes[i] = rune(c)
+	}
+	return string(runes)
 }
 
 func ascii(b []byte) bool {

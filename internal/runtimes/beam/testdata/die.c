@@ -21,11 +21,19 @@ static ERL_NIF_TERM nap(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 }
 
 static ErlNifFunc functions[] = {
+#ifdef SMALL
+	{"die", 1, die, 0},
+#else
 	{"die", 0, die, 0},
 	{"die_cpu", 0, die, ERL_NIF_DIRTY_JOB_CPU_BOUND},
 	{"die_io", 0, die, ERL_NIF_DIRTY_JOB_IO_BOUND},
 	{"bad", 0, bad, 0},
 	{"nap", 1, nap, ERL_NIF_DIRTY_JOB_IO_BOUND},
+#endif
 };
 
+#ifdef SMALL
+ERL_NIF_INIT(small, functions, NULL, NULL, NULL, NULL)
+#else
 ERL_NIF_INIT(judge, functions, NULL, NULL, NULL, NULL)
+#endif

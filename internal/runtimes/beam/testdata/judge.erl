@@ -4,7 +4,7 @@
 -behaviour(gen_server).
 
 main([Case]) ->
-    erlang:system_flag(backtrace_depth, 100000),
+    erlang:system_flag(backtrace_depth, 64),
     ok = erlang:load_nif("./die", 0),
     run(Case).
 

@@ -15,7 +15,8 @@ type call struct {
 	at        uint64   // of the first
 	arguments []uint64
 	from      uint64 // of the first argument
-	note      bool   // a function of C
+	native    bool   // a function of C
+	near      bool   // code that was interrupted: only what may fail has lines
 }
 
 // Limits on what memory can ask for.
@@ -33,12 +34,13 @@ var (
 
 // A position is where a process is: the code that it runs, and where its stack begins.
 type position struct {
-	pc    uint64 // 0 if it is not known: then only the stack tells
-	stack uint64
-	after bool // pc is where a call returns to
-	f     *place
-	args  int    // of f
-	from  uint64 // where they are
+	pc          uint64 // 0 if it is not known: then only the stack tells
+	stack       uint64
+	after       bool // pc is where a call returns to
+	interrupted bool // it is where it was interrupted, not where it called something or waits
+	f           *place
+	args        int    // of f
+	from        uint64 // where they are
 }
 
 // suspended is the position of a process that does not run.
@@ -61,14 +63,14 @@ func (r *runtime) begins(pc uint64, f *place) bool {
 func (r *runtime) calls(p *process, at position) ([]call, error) {
 	var list []call
 	if at.f != nil {
-		list = append(list, call{place: at.f, note: true})
+		list = append(list, call{place: at.f, native: true})
 	} else if at.pc != 0 {
 		pc := at.pc
 		if at.after {
 			pc--
 		}
 		if f := r.placeAt(pc); f != nil {
-			list = append(list, call{place: f})
+			list = append(list, call{place: f, near: at.interrupted})
 		}
 	}
 	if n := min(at.args, maxArity); len(list) > 0 && n > 0 {
@@ -109,7 +111,7 @@ func (r *runtime) calls(p *process, at position) ([]call, error) {
 			if r.p.Spend(4) != nil {
 				return list, errLimit
 			}
-			if n := len(list); n > 0 && !list[n-1].note {
+			if n := len(list); n > 0 && !list[n-1].native {
 				list[n-1].slots, list[n-1].at = slots, first
 			}
 			slots, first = nil, where+8
@@ -119,7 +121,7 @@ func (r *runtime) calls(p *process, at position) ([]call, error) {
 		}
 		from += 8 * uint64(len(words))
 	}
-	if n := len(list); n > 0 && !list[n-1].note {
+	if n := len(list); n > 0 && !list[n-1].native {
 		list[n-1].slots, list[n-1].at = slots, first
 	}
 	return list, nil

@@ -34,12 +34,15 @@ func (r *runtime) openCode() error {
 	const structure = 4 * 8 // modules, how many there are and may be, where to begin
 	words := r.Some(near&^7-reach, 2*reach)
 	size := structure * int(r.at("code.versions"))
+next:
 	for at := 0; at+size <= len(words); at += 8 {
-		list := words[at+structure*int(version):]
-		if r.isRanges(list) {
-			if err := r.readRanges(list); err == nil {
-				return nil
+		for i := at; i < at+size; i += structure { // all versions of the list: one alone would not tell which it is
+			if !r.isRanges(words[i:]) {
+				continue next
 			}
+		}
+		if err := r.readRanges(words[at+structure*int(version):]); err == nil {
+			return nil
 		}
 	}
 	return errors.New("memory does not agree with the table of its version: it has no list of modules")

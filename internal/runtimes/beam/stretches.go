@@ -84,10 +84,12 @@ func (r *runtime) Stretches(_ context.Context, id unwind.ThreadID, frames []*unw
 	for out.To < len(frames) && (r.own(frames[out.To]) || r.machine != 0 && r.leads(frames[out.To]) == r.machine) {
 		out.To++
 	}
-	if out.From == 0 && machine > 0 {
-		out.From = 1
+	if machine == 0 { // it was interrupted in code of its own: that frame stays
+		youngest := tasks.Stretch{From: 0, To: 1, Named: true, Calls: out.Calls[:1]}
+		out.From, out.Calls = 1, out.Calls[1:]
+		return []tasks.Stretch{youngest, out}, err
 	}
-	out.Ended = out.From > 0 && strings.HasPrefix(out.Calls[0].Function, "erlang:halt/")
+	out.Ended = strings.HasPrefix(out.Calls[0].Function, "erlang:halt/")
 	return []tasks.Stretch{out}, err
 }
 
@@ -117,7 +119,7 @@ func (r *runtime) position(s *scheduler, p *process, frames []*unwind.Frame) (po
 		return at, errStack
 	}
 	if len(frames) == 1 && f.LookupAddr() == f.RA() { // it was interrupted
-		at.pc, at.stack = f.RA(), f.SP()
+		at.pc, at.stack, at.interrupted = f.RA(), f.SP(), true
 		if at.stack > p.end || at.stack < p.end-min(p.end, maxStack) { // in between the two stacks
 			at.stack = p.stop
 		}
@@ -162,7 +164,7 @@ func (r *runtime) describe(list []call) []tasks.Call {
 		if r.jit {
 			kind = tasks.CallJIT
 		}
-		out = append(out, tasks.Call{Language: language, Kind: kind, Function: c.name(), File: c.file, Line: c.line,
+		out = append(out, tasks.Call{Language: language, Kind: kind, Function: c.name(), File: c.file, Line: c.line, Approximate: c.near && c.line != 0,
 			Variables: func(locals bool, limits tasks.Limits) (args, own []tasks.SuspendedVariable) {
 				return r.variables(c, locals, limits)
 			}})

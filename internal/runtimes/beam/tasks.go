@@ -127,9 +127,10 @@ func (r *runtime) wait(p *process, list []call, status string) *tasks.Wait {
 	if len(list) == 0 {
 		return w
 	}
-	if q := r.asked(p, &list[0]); q != nil {
-		w.Kind = tasks.WaitFuture
-		w.Reason = "an answer"
+	if q, ref := r.asked(p, &list[0]); q != nil {
+		w.Kind, w.Proved = tasks.WaitFuture, true
+		w.Object = tasks.Object{Address: ref, Type: "answer"}
+		w.Reason, w.Open = "an answer", false
 		w.Holders = []tasks.Holder{{Key: r.key(q), Certainty: tasks.Possible}}
 	}
 	return w
@@ -159,39 +160,39 @@ func (r *runtime) queue(p *process) (n int, more bool) {
 const maxMonitors = 1 << 10
 
 // asked finds the process whose answer, or whose end, a call waits for: it has the reference of a monitor.
-func (r *runtime) asked(p *process, c *call) *process {
-	var refs [][]uint32
+func (r *runtime) asked(p *process, c *call) (found *process, at uint64) {
+	var refs []term
 	for _, v := range c.slots {
-		if n := r.ref(r.term(v)); n != nil {
-			refs = append(refs, n)
+		if t := r.term(v); r.ref(t) != nil {
+			refs = append(refs, t)
 		}
 	}
 	if len(refs) == 0 || p.monitors == 0 {
-		return nil
+		return nil, 0
 	}
-	var found *process
 	nodes := []uint64{p.monitors}
 	for n := 0; len(nodes) > 0 && n < maxMonitors && r.p.Spend(8) == nil; n++ {
-		at := nodes[len(nodes)-1]
+		node := nodes[len(nodes)-1]
 		nodes = nodes[:len(nodes)-1]
-		if at < lowest || at%8 != 0 {
+		if node < lowest || node%8 != 0 {
 			continue
 		}
-		nodes = append(nodes, r.field(at, "monitor.left"), r.field(at, "monitor.right"))
-		flags, _ := r.U16(at + r.at("monitor.flags"))
-		kind, _ := r.U16(at + r.at("monitor.type"))
+		nodes = append(nodes, r.field(node, "monitor.left"), r.field(node, "monitor.right"))
+		flags, _ := r.U16(node + r.at("monitor.flags"))
+		kind, _ := r.U16(node + r.at("monitor.type"))
 		if uint64(flags)&r.at("monitor.target") != 0 || uint64(kind) != r.at("monitor.process") {
 			continue
 		}
-		ref := r.ref(r.term(r.Word(at - r.at("data.origin") + r.at("data.ref"))))
-		if ref == nil || !slices.ContainsFunc(refs, func(n []uint32) bool { return slices.Equal(n, ref) }) {
+		ref := r.ref(r.term(r.Word(node - r.at("data.origin") + r.at("data.ref"))))
+		i := slices.IndexFunc(refs, func(t term) bool { return ref != nil && slices.Equal(r.ref(t), ref) })
+		if i < 0 {
 			continue
 		}
-		q := r.processOf(r.field(at, "monitor.other"))
+		q := r.processOf(r.field(node, "monitor.other"))
 		if q == nil || found != nil && found != q { // it has ended, or there are two
-			return nil
+			return nil, 0
 		}
-		found = q
+		found, at = q, refs[i].at
 	}
-	return found
+	return found, at
 }

@@ -9,7 +9,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/internal/fixture"
@@ -217,6 +219,56 @@ func TestValues(t *testing.T) {
 			}
 			if n < 40 {
 				t.Errorf("%d values", n)
+			}
+		})
+	}
+}
+
+// TestInterrupted stops a program that only computes, wherever it is: in code of its own, or in what that calls.
+func TestInterrupted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs Erlang")
+	}
+	for _, p := range interpreters.All(t) {
+		t.Run(p.Version, func(t *testing.T) {
+			dir := prepare(t, p, "judge")
+			for range 4 {
+				os.Remove(filepath.Join(dir, "core"))
+				os.Remove(filepath.Join(dir, "said"))
+				cmd := p.Command(dir, "-noshell", "-s", "judge", "main", "loop")
+				if err := cmd.Start(); err != nil {
+					t.Fatal(err)
+				}
+				for range 1000 {
+					if _, err := os.Stat(filepath.Join(dir, "said")); err == nil {
+						break
+					}
+					time.Sleep(10 * time.Millisecond)
+				}
+				time.Sleep(20 * time.Millisecond)
+				_ = cmd.Process.Signal(syscall.SIGSEGV)
+				_ = cmd.Wait() // it dies
+				r := p.Analyze(t, fixture.CoreIn(t, dir), corewalk.AnalyzeOptions{})
+				found := false
+				for i := range r.Threads {
+					var calls []string
+					for _, f := range r.Threads[i].Frames {
+						if f.Language == "erlang" {
+							calls = append(calls, f.Function)
+						}
+					}
+					if len(calls) == 0 {
+						continue
+					}
+					found = true
+					s := strings.TrimPrefix(strings.Join(calls, " "), "judge:spun/2 ")
+					if !strings.HasPrefix(s, "judge:spin/1 init:start_em/1 init:do_boot/3") && !strings.HasPrefix(s, "judge:spin/1 init:start_it/1 init:start_em/1 init:do_boot/3") {
+						t.Errorf("%q", calls)
+					}
+				}
+				if !found {
+					t.Error("nothing runs")
+				}
 			}
 		})
 	}

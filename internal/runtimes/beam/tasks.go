@@ -142,16 +142,15 @@ const maxQueue = 1 << 12
 // queue counts the messages that a process has received, but not taken.
 func (r *runtime) queue(p *process) (n int, more bool) {
 	const tag = 16
-	for at := p.messages; at != 0; at = r.field(at, "message.next") {
-		if at < lowest || at%8 != 0 || r.p.Spend(1) != nil {
-			return n, true
-		}
-		if n >= maxQueue {
+	at := p.messages
+	for looked := 0; at != 0; looked++ {
+		if at < lowest || at%8 != 0 || r.p.Spend(1) != nil || n >= maxQueue || looked > 2*maxQueue {
 			return n, true
 		}
 		if first := r.Word(at + tag); first&mask6 != r.at("tag.pid")<<2 { // else it is a mark
 			n++
 		}
+		at = r.field(at, "message.next")
 	}
 	return n, false
 }

@@ -49,6 +49,7 @@ const (
 	mapFull    = 16
 	mapBits    = 10 // of the size, behind which the bits are
 	maxMapSize = 1 << 28
+	maxNodes   = 1 << 12 // parts of a map that are looked at
 )
 
 // pairs lists keys and values of a map.
@@ -75,22 +76,25 @@ func (r *runtime) pairs(t term, limit int) (list []element, rest uint64, whole b
 		return list, rest, n == head[0]
 	}
 	nodes := []term{t}
-	for len(nodes) > 0 {
+	for n := 0; len(nodes) > 0; n++ {
+		if n > maxNodes {
+			return list, rest, false
+		}
 		node := nodes[len(nodes)-1]
 		nodes = nodes[:len(nodes)-1]
-		from, n := node.at+8, uint64(0)
+		from, count := node.at+8, uint64(0)
 		switch {
 		case node.shape == shapeTuple: // of pairs whose keys look alike
-			n = min(node.size(), mapFull)
+			count = min(node.size(), mapFull)
 		case node.size()&3 == mapArray:
-			from, n = from+8, mapFull
+			from, count = from+8, mapFull
 		default:
-			n = uint64(bits.OnesCount16(uint16(node.size() >> mapBits)))
+			count = uint64(bits.OnesCount16(uint16(node.size() >> mapBits)))
 			if node.size()&3 == mapBitmap {
 				from += 8
 			}
 		}
-		words, ok := r.Words(from, int(n))
+		words, ok := r.Words(from, int(count))
 		if !ok || r.p.Spend(4) != nil {
 			return list, rest, false
 		}

@@ -491,7 +491,7 @@ func TestWaits(t *testing.T) {
 		m := newMachine()
 		m.Zero(ref, 32)
 		m.Words[ref] = 3<<6 | m.at("tag.ref")<<2
-		m.Words[ref+8], m.Words[ref+16] = 1<<32|1<<32-1, 3<<32|2
+		m.Words[ref+8], m.Words[ref+16] = 1<<32|(1<<32-1), 3<<32|2
 		m.Words[atStack] = ref | tagBoxed
 		monitor := uint64(node) + m.at("data.origin")
 		m.Zero(node, 256)

@@ -640,3 +640,68 @@ func TestNames(t *testing.T) {
 		t.Error("what shows it")
 	}
 }
+
+// TestCode: what code says: that a call is before an address, from where it takes its stack again, that a function begins there.
+func TestCode(t *testing.T) {
+	const at = 0x400000
+	m := newMachine()
+	m.Zero(at, 256)
+	r := m.open(t)
+	for name, c := range map[string]struct {
+		code []byte // that ends at the address
+		want bool
+	}{
+		"by a distance":   {[]byte{0xe8, 1, 2, 3, 4}, true},
+		"by a register":   {[]byte{0xff, 0xd0}, true},
+		"by memory":       {[]byte{0xff, 0x15, 1, 2, 3, 4}, true},
+		"with an index":   {[]byte{0xff, 0x94, 0x24, 1, 2, 3, 4}, true},
+		"a jump":          {[]byte{0xff, 0xe0}, false},
+		"no instructions": {[]byte{0, 0, 0, 0, 0}, false},
+	} {
+		m.Zero(at, 64)
+		m.Put(at+32-uint64(len(c.code)), c.code...)
+		if got := r.behindCall(at + 32); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+	if r.behindCall(0x999000) {
+		t.Error("what is not there")
+	}
+	own := []byte{0x49, 0x8b, 0x65, byte(m.at("process.stop"))}
+	for name, c := range map[string]struct {
+		code []byte
+		fp   bool
+		want bool
+	}{
+		"from a register":                {[]byte{0x48, 0x89, 0xec}, false, true},
+		"the other form":                 {[]byte{0x90, 0x48, 0x8b, 0xe5}, false, true},
+		"from the process":               {own, false, false},
+		"from the process first":         {append(slices.Clip(own), 0x48, 0x89, 0xec), false, false},
+		"from a register first":          {append([]byte{0x48, 0x89, 0xec}, own...), false, true},
+		"not at all":                     {[]byte{0x90}, false, false},
+		"a frame pointer is in that one": {[]byte{0x48, 0x89, 0xec}, true, false},
+	} {
+		m.Zero(at, 128)
+		m.Put(at, c.code...)
+		r.fp = c.fp
+		if got := r.restores(at); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+	if !r.hasRegisters(atX) || r.hasRegisters(atX+8) || r.hasRegisters(0) {
+		t.Error("the registers of a scheduler")
+	}
+	p := r.processAt(atFirst)
+	p.arity, p.i, p.arguments = 1, atNext+0x200+m.at("info.size"), atStack
+	if at := r.suspended(p); at.args != 1 || at.from != atStack {
+		t.Errorf("at the beginning of a function: %+v", at)
+	}
+	p.i += 8
+	if at := r.suspended(p); at.args != 0 {
+		t.Errorf("within a function: %+v", at)
+	}
+	p.i, p.arity = p.i-8, 2
+	if at := r.suspended(p); at.args != 0 {
+		t.Errorf("with other arguments: %+v", at)
+	}
+}

@@ -77,7 +77,7 @@ func (r *runtime) calls(p *process, at position) ([]call, error) {
 		list[0].arguments, _ = r.Words(at.from, n)
 		list[0].from = at.from
 	}
-	if at.stack%8 != 0 || at.stack > p.end || p.end-at.stack > maxStack || !p.abandoned && at.stack < p.heap {
+	if at.stack%8 != 0 || at.stack > p.end || p.end-at.stack > maxStack || at.stack < p.heap {
 		return list, errStack
 	}
 	const step = 512

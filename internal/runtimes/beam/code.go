@@ -51,7 +51,7 @@ next:
 // isRanges reports whether words may be a list of modules: its middle is within it.
 func (r *runtime) isRanges(b []byte) bool {
 	list, n, most, middle := r.Arch.Word(b), r.Arch.Word(b[8:]), r.Arch.Word(b[16:]), r.Arch.Word(b[24:])
-	return list >= lowest && list%8 == 0 && n > 0 && n <= most && most <= maxModules && middle >= list && middle-list <= 16*n && (middle-list)%16 == 0
+	return list >= lowest && list%8 == 0 && n > 0 && n <= most && most <= maxModules && middle-list <= 16*n && (middle-list)%16 == 0
 }
 
 // readRanges reads a list of modules: they follow one another, and the first one has the functions that it says.
@@ -119,7 +119,7 @@ func (r *runtime) placeAt(pc uint64) *place {
 			return nil
 		}
 		first, n := c.start+r.at("code.functions"), r.field(c.start, "code.count")
-		if n == 0 || n > maxFunctions || first+8*n >= c.end {
+		if n == 0 || n > maxFunctions {
 			return nil
 		}
 		i := r.search(first, int(n), pc)

@@ -333,7 +333,7 @@ func TestStack(t *testing.T) {
 		"as it is":         {func(*machine, *position) {}, 2, false},
 		"not aligned":      {func(_ *machine, at *position) { at.stack++ }, 1, true},
 		"beyond its end":   {func(_ *machine, at *position) { at.stack = stackEnds + 8 }, 1, true},
-		"before its heap":  {func(_ *machine, at *position) { at.stack = atStack - 8 }, 1, true},
+		"before its heap":  {func(m *machine, at *position) { at.stack = atStack - 8; m.Words[atStack-8] = tagNil }, 1, true},
 		"not there":        {func(m *machine, _ *position) { delete(m.Words, atStack+64) }, 1, true},
 		"code of no name":  {func(m *machine, _ *position) { m.Words[atStack+8] = atNext + 0x7f0 }, 1, true},
 		"code of nobody":   {func(m *machine, _ *position) { m.Words[atStack+16] = 0x12340 }, 1, false},

@@ -63,7 +63,6 @@ type process struct {
 	i                    uint64 // the code that goes on when it runs
 	current              uint64 // the function of C that it runs, or the one that it was in
 	stop, end, heap, top uint64 // the stack goes from stop to end
-	abandoned            bool   // its stack is in another piece of memory than heap
 	arity                int    // of its arguments, while it does not run
 	arguments            uint64
 	parent               uint64
@@ -86,7 +85,7 @@ func (r *runtime) processAt(at uint64) *process {
 			return nil
 		}
 		p := &process{at: at, id: f.word("process.id"), i: f.word("process.i"), current: f.word("process.current"), stop: f.word("process.stop"), end: f.word("process.end"),
-			heap: f.word("process.heap"), top: f.word("process.top"), abandoned: f.word("process.abandoned") != 0, arguments: f.word("process.arguments"),
+			heap: f.word("process.heap"), top: f.word("process.top"), arguments: f.word("process.arguments"),
 			parent: f.word("process.parent"), timer: f.word("process.timer"), reason: f.word("process.reason"), value: f.word("process.value"),
 			scheduler: f.word("process.scheduler"), messages: f.word("process.messages"), monitors: f.word("process.monitors"), state: uint64(f.number("process.state")),
 			initial: at + r.at("process.initial")}

@@ -91,23 +91,22 @@ const (
 // globalNames are the variables of an interpreter that are needed.
 var globalNames = [...]string{"curcop", "curstackinfo", "op", "patchlevel", "errgv", "main_cv", "compiling", "runops"}
 
+// anyVersion has values and hashes where all versions have them.
+const anyVersion = "5.36"
+
 // open finds the version, the layout and the interpreter, and proves them.
 func (r *runtime) open() error {
-	variable := r.symbol("PL_curinterp")
-	key := r.symbol("PL_thr_key")
-	r.threads = variable != 0
-	if !r.threads {
+	r.layout = tableLayout(layoutsText, anyVersion)
+	variable, key := r.symbol("PL_curinterp"), r.symbol("PL_thr_key")
+	if r.threads = key != 0; !r.threads {
 		r.globals = map[string]uint64{}
 		for _, name := range globalNames {
 			r.globals[name] = r.symbol("PL_" + name)
 		}
 		if r.globals["curstackinfo"] == 0 || r.globals["patchlevel"] == 0 {
-			return errors.New("it has no interpreter: neither PL_curinterp nor PL_curstackinfo is among its symbols")
+			return errors.New("no layout is known for builds with several interpreters and without threads, and for those without symbols")
 		}
 		return r.openSingle()
-	}
-	if key == 0 {
-		return errors.New("no layout is known for builds with several interpreters and without threads")
 	}
 	var ok bool
 	if r.first, ok = r.LookupWord(variable); !ok {

@@ -187,14 +187,29 @@ func (m *memory) entries(at uint64) (list []entry, whole bool) {
 	return list, whole
 }
 
-// release reads "v5.36.0" of a value.
+// maxRelease limits what is looked at for a version.
+const (
+	maxRelease  = 16
+	maxVersions = 64 // lists of entries of an object of a version
+)
+
+// release reads "v5.36.0" of a value: a text, or once the program has compared it, an object with such a text.
 func (m *memory) release(at uint64) (release, minor string, ok bool) {
 	f, ok := m.flags(at)
-	if !ok || f&flagText == 0 || f&flagRef != 0 {
-		return "", "", false
+	if ok && f&flagRef != 0 {
+		at = m.Word(at + valueHere)
+		if !m.is(at, "hv") || m.Word(m.body(at)+m.at("body.max")) >= maxVersions {
+			return "", "", false
+		}
+		list, _ := m.entries(at)
+		for _, e := range list {
+			if e.key == "original" {
+				at = e.value
+			}
+		}
 	}
-	s, n, ok := m.textOf(at, 16)
-	if !ok || n > 16 || len(s) < 2 || s[0] != 'v' {
+	s, n, ok := m.text(at, maxRelease)
+	if !ok || n > maxRelease || len(s) < 2 || s[0] != 'v' {
 		return "", "", false
 	}
 	minor, ok = minorOf(s[1:])

@@ -13,6 +13,7 @@ const (
 	callText  // eval of a text
 	callFile  // require, use, do
 	callMain  // the main program
+	callTry   // try { }, which caller does not list
 )
 
 // A call is a sub, an eval or a file that an interpreter runs, as caller lists them, and the main program.
@@ -86,6 +87,9 @@ func enclose(list []call) {
 	var around *call
 	for i := len(list) - 1; i >= 0; i-- {
 		c := &list[i]
+		if c.kind == callTry {
+			continue
+		}
 		if c.kind != callBlock {
 			around = c
 			continue
@@ -146,6 +150,11 @@ func (b *stackBuilder) context(index int, at uint64, c []byte) error {
 	switch kind & r.at("context.mask") {
 	default:
 		return nil
+	case r.at("context.defer"): // a block of a sub that ends
+		b.soften()
+		b.close()
+		b.closed = index
+		return nil
 	case r.at("context.sub"), r.at("context.format"):
 		if kind&r.at("context.mask") == r.at("context.format") {
 			one.kind = callFormat
@@ -154,6 +163,9 @@ func (b *stackBuilder) context(index int, at uint64, c []byte) error {
 			b.close()
 			b.closed = index
 			return nil
+		}
+		if kind&r.at("context.pattern") != 0 && one.kind == callSub {
+			b.soften()
 		}
 		var ok bool
 		one.cv = word("context.cv")
@@ -164,10 +176,12 @@ func (b *stackBuilder) context(index int, at uint64, c []byte) error {
 		one.arguments = kind&r.at("context.hasargs") != 0
 		one.hook = one.retop == 0 && uint64(b.kind) == r.at("info.diehook")
 	case r.at("context.eval"):
-		if r.has("context.try") && kind&r.at("context.try") != 0 { // try is no call
+		one.env = word("context.env")
+		if r.has("context.try") && kind&r.at("context.try") != 0 { // it is no call, and has no place
+			one.kind = callTry
+			b.list = append(b.list, one)
 			return nil
 		}
-		one.env = word("context.env")
 		one.cv, one.depth = word("context.evalcv"), 1
 		b.eval(&one, r.Arch.ByteOrder.Uint16(c[r.at("context.u16"):])>>7, word("context.name"))
 	}

@@ -78,7 +78,10 @@ func (r *runtime) Describe() string {
 
 // symbol returns the address of a symbol; 0 if there is none.
 func (r *runtime) symbol(name string) uint64 {
-	s, _ := r.p.Symbols.SymbolByName(r.lib, name)
+	s, ok := r.p.Symbols.SymbolByName(r.lib, name)
+	if !ok {
+		return 0
+	}
 	return s.Addr
 }
 
@@ -98,15 +101,15 @@ const anyVersion = "5.36"
 func (r *runtime) open() error {
 	r.layout = tableLayout(layoutsText, anyVersion)
 	variable, key := r.symbol("PL_curinterp"), r.symbol("PL_thr_key")
-	if r.threads = key != 0; !r.threads {
+	if single := r.symbol("PL_curstackinfo"); single != 0 {
 		r.globals = map[string]uint64{}
 		for _, name := range globalNames {
 			r.globals[name] = r.symbol("PL_" + name)
 		}
-		if r.globals["curstackinfo"] == 0 || r.globals["patchlevel"] == 0 {
-			return errors.New("no layout is known for builds with several interpreters and without threads, and for those without symbols")
-		}
 		return r.openSingle()
+	}
+	if r.threads = true; variable == 0 || key == 0 {
+		return errors.New("no layout is known for builds with several interpreters and without threads, and for those without symbols")
 	}
 	var ok bool
 	if r.first, ok = r.LookupWord(variable); !ok {

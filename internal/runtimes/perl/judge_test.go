@@ -88,10 +88,10 @@ func judge(t *testing.T, p judged.Interpreter, name, how string) (same, total in
 func compare(t *testing.T, name string, frames []report.Frame, said []string) (same, total int) {
 	t.Helper()
 	var got []string
-	folded := 0
+	levels, running := map[int]bool{}, 0
 	for _, f := range frames {
-		if f.Folded {
-			folded++
+		if strings.HasPrefix(f.Function, "Perl_runops_") {
+			running++
 		}
 		if f.Language != "perl" || f.Kind != "interpreted" || f.Source.File == "" && !strings.Contains(f.Function, " ") && !strings.Contains(f.Function, "::") {
 			continue
@@ -100,7 +100,11 @@ func compare(t *testing.T, name string, frames []report.Frame, said []string) (s
 		if file, ok := strings.CutPrefix(function, "do "); ok {
 			function = "require " + file
 		}
+		levels[f.Physical] = true
 		got = append(got, function+"\t"+f.Source.File+"\t"+strconv.Itoa(f.Source.Line))
+	}
+	if len(levels) != running {
+		t.Logf("%s: %d levels, %d frames run operations", name, len(levels), running)
 	}
 	for i, s := range said { // no place
 		if strings.HasSuffix(s, "\t0") {

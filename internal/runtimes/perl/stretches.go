@@ -205,7 +205,7 @@ func (r *runtime) split(s *stack, frames []*unwind.Frame, kinds []native, at []i
 		last := -1 // the frame of the evals seen last
 		for i := l.from; i < l.to; i++ {
 			c := &s.list[i]
-			if c.kind < callBlock || c.kind > callFile || c.retop == 0 {
+			if !c.catches() {
 				continue
 			}
 			n, own := catcher(c.env, frames, kinds, at)
@@ -214,7 +214,7 @@ func (r *runtime) split(s *stack, frames []*unwind.Frame, kinds []native, at []i
 			}
 			older := false // an older eval of the level has the same frame
 			for k := i + 1; k < l.to && !older; k++ {
-				older = s.list[k].env == c.env && s.list[k].kind >= callBlock && s.list[k].retop != 0
+				older = s.list[k].env == c.env && s.list[k].catches()
 			}
 			last = n
 			if own && !older {
@@ -226,6 +226,9 @@ func (r *runtime) split(s *stack, frames []*unwind.Frame, kinds []native, at []i
 	}
 	s.levels = out
 }
+
+// catches reports whether a call is an eval that the code of a level began.
+func (c *call) catches() bool { return c.kind >= callBlock && c.kind != callMain && c.retop != 0 }
 
 // catcher finds the frame that runs the code of an eval whose errors go to an address of the native stack, -1 if it is not known; and whether the eval has it
 // for itself.
@@ -243,7 +246,8 @@ func catcher(env uint64, frames []*unwind.Frame, kinds []native, at []int) (int,
 	for older < len(kinds) && kinds[older].kind != runs {
 		older++
 	}
-	own := older < len(kinds) && older-1-i <= 1 && kinds[older-1].kind == catches
+	// The operation calls what catches errors, or ends with it: then it has no frame.
+	own := older < len(kinds) && (older-1 == i || older-2 == i && kinds[older-1].kind == catches)
 	return i - 1, own
 }
 
@@ -284,19 +288,19 @@ func (r *runtime) stretches(s *stack, frames []*unwind.Frame, kinds []native) []
 	name(len(kinds))
 	if len(waiting) > 0 {
 		n := at
-		if n == 0 { // nothing runs operations: code that is compiled, or the end
-			n = r.outermost(kinds)
+		if n == 0 {
+			n = r.youngest(kinds)
 		}
 		out = append(out, tasks.Stretch{From: n, To: n, Calls: waiting})
 	}
 	return out
 }
 
-// outermost is behind the last frame of Perl's.
-func (r *runtime) outermost(kinds []native) int {
-	for i := len(kinds) - 1; i >= 0; i-- {
-		if kinds[i].kind != foreign {
-			return i + 1
+// youngest is where calls go none of which has a frame: before the youngest that runs operations, or the youngest of Perl's, where code is compiled only.
+func (r *runtime) youngest(kinds []native) int {
+	for _, is := range [...]func(native) bool{func(n native) bool { return n.kind == runs }, func(n native) bool { return n.kind != foreign }} {
+		if i := slices.IndexFunc(kinds, is); i >= 0 {
+			return max(i, 1)
 		}
 	}
 	return len(kinds)
@@ -333,6 +337,9 @@ func (r *runtime) describe(list []call) []tasks.Call {
 	var out []tasks.Call
 	for i := range list {
 		c := &list[i]
+		if c.kind == callTry {
+			continue
+		}
 		one := tasks.Call{Language: language, Kind: tasks.CallInterpreted, Function: c.function}
 		if c.known {
 			one.File, one.Line = c.file, c.line

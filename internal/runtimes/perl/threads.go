@@ -17,20 +17,18 @@ const (
 
 // interpreterOf returns the interpreter that a thread runs; false if it runs none.
 func (r *runtime) interpreterOf(id unwind.ThreadID) (uint64, bool) {
-	if r.threads {
-		if at, known := r.specific(id); known {
-			return at, at != 0
-		}
-	}
-	r.mu.Lock()
-	at, seen := r.seen[id]
-	others := len(r.seen)
-	r.mu.Unlock()
-	if seen {
+	if at, ok := r.specific(id); ok {
 		return at, true
 	}
-	if others > 0 && !r.threads {
-		return 0, false
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if at, ok := r.seen[id]; ok {
+		return at, true
+	}
+	for _, at := range r.seen {
+		if at == r.first {
+			return 0, false
+		}
 	}
 	ids, _ := r.p.State.ThreadIDs()
 	for _, other := range ids {
@@ -38,11 +36,16 @@ func (r *runtime) interpreterOf(id unwind.ThreadID) (uint64, bool) {
 			return 0, false
 		}
 	}
+	for _, other := range ids {
+		if at, ok := r.specific(other); ok && at == r.first {
+			return 0, false
+		}
+	}
 	return r.first, true
 }
 
-// specific asks as pthread_getspecific does for the interpreter of a thread, 0 if it has none; false if where that is is not known.
-func (r *runtime) specific(id unwind.ThreadID) (at uint64, known bool) {
+// specific asks as pthread_getspecific does for the interpreter of a thread; false if it has none, or if where that is is not known.
+func (r *runtime) specific(id unwind.ThreadID) (uint64, bool) {
 	if !r.keyed || r.slot >= maxKeys || r.p.State.Arch() != arch.AMD64 {
 		return 0, false
 	}
@@ -51,40 +54,18 @@ func (r *runtime) specific(id unwind.ThreadID) (at uint64, known bool) {
 		return 0, false
 	}
 	pointer, ok := regs.Get(arch.FSBase)
-	if !ok || pointer == 0 || pointer%8 != 0 || r.Word(pointer) != pointer {
+	if !ok || pointer == 0 || pointer%8 != 0 {
 		return 0, false
 	}
 	list := pointer + specificValues
 	if r.slot >= specificKeys {
 		if list = r.Word(pointer + specificLists + 8*uint64(r.slot/specificKeys-1)); list == 0 {
-			return 0, true
+			return 0, false
 		}
 	}
 	slot := list + specificSize*uint64(r.slot%specificKeys)
-	used, ok := r.LookupWord(slot)
-	if !ok {
-		return 0, false
-	}
-	if at = r.Word(slot + 8); used == 0 || at == 0 {
-		return 0, true
-	}
-	if !r.isInterpreter(at) { // another C library, or damage
-		return 0, false
-	}
-	return at, true
-}
-
-// saved are the registers that functions keep for their callers: the functions of Perl have their interpreter in one of them.
-func saved(a *arch.Arch) (list []arch.Reg) {
-	switch a {
-	case arch.AMD64:
-		list = []arch.Reg{arch.RBX, arch.RBP, arch.R12, arch.R13, arch.R14, arch.R15}
-	case arch.ARM64:
-		for i := range arch.Reg(10) {
-			list = append(list, arch.ARM64X19+i)
-		}
-	}
-	return list
+	at := r.Word(slot + 8)
+	return at, r.Word(slot) != 0 && r.isInterpreter(at) // what another C library has there is none
 }
 
 // running finds the interpreter that the frames of a thread run; false if they show none.
@@ -92,15 +73,24 @@ func (r *runtime) running(id unwind.ThreadID, frames []*unwind.Frame) (uint64, b
 	if !r.threads {
 		return 0, true
 	}
-	if at, known := r.specific(id); known {
-		return at, at != 0
+	if at, ok := r.specific(id); ok {
+		return at, true
 	}
+	seen := map[uint64]bool{}
 	for _, f := range frames {
 		if !r.own(f) {
 			continue
 		}
-		for _, reg := range saved(r.Arch) {
-			if v, _, ok := f.Reg(reg); ok && r.isInterpreter(v) {
+		for m := r.Arch.CalleeSaved; m != 0; m &^= arch.Mask(m.First()) { // functions of Perl have their interpreter in one of them
+			v, _, ok := f.Reg(m.First())
+			if !ok || v == 0 || v%8 != 0 || seen[v] {
+				continue
+			}
+			seen[v] = true
+			if r.p.Spend(4) != nil {
+				return 0, false
+			}
+			if r.isInterpreter(v) {
 				return v, true
 			}
 		}

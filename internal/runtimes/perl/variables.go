@@ -92,7 +92,10 @@ func (v *variableName) within(seq uint32) bool {
 
 // variables reads the arguments of a call and its local variables.
 func (r *runtime) variables(c *call, locals bool, limits tasks.Limits) (args, own []tasks.SuspendedVariable) {
-	args, own = []tasks.SuspendedVariable{}, []tasks.SuspendedVariable{}
+	own = []tasks.SuspendedVariable{}
+	if c.kind == callSub {
+		args = []tasks.SuspendedVariable{}
+	}
 	f := r.codeAt(c.cv)
 	if f == nil || c.depth > f.most {
 		return args, own

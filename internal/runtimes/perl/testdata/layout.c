@@ -44,10 +44,14 @@ void layout(void)
 	SAY("context.sub", CXt_SUB);
 	SAY("context.format", CXt_FORMAT);
 	SAY("context.eval", CXt_EVAL);
+	SAY("context.pattern", CXp_SUB_RE);
 	SAY("context.fake", CXp_SUB_RE_FAKE);
 	SAY("context.hasargs", CXp_HASARGS);
 #ifdef CXp_TRY
 	SAY("context.try", CXp_TRY);
+#endif
+#ifdef CXt_DEFER
+	SAY("context.defer", CXt_DEFER);
 #endif
 
 	SAY("op.type", offsetof(OP, op_targ) + sizeof(PADOFFSET)); /* nine bits of 16 */

@@ -294,13 +294,13 @@ func (b *shower) referred(to uint64) string {
 	case "HASH":
 		return b.inside(to, "{", "}")
 	case "CODE":
-		if s, ok := r.subName(to); ok {
+		if s, ok := r.subName(to); ok && !strings.HasSuffix(s, "::"+noPackage) {
 			return `\&` + s
 		}
 		return "sub {...}"
 	case "Regexp":
 		if s, n, ok := r.textOf(to, b.most.String); ok && n == uint64(len(s)) {
-			s = quoted(s, utf8.ValidString(s), false)
+			s = remote.QuoteBytes(s, "/")
 			return "qr/" + s[1:len(s)-1] + "/"
 		}
 		return "qr/?/"

@@ -54,7 +54,7 @@ type Call struct {
 	// Approximate says that the code belongs to no line: Line is that of code nearby.
 	Approximate bool
 	// Variables reads the arguments and the local variables; nil if that is not possible. It is called while the
-	// process's memory is as it was.
+	// process's memory is as it was. It returns nil for the arguments of what takes none, which is no function.
 	Variables func(locals bool, limits Limits) (args, own []SuspendedVariable)
 }
 

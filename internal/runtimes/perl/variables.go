@@ -93,7 +93,7 @@ func (v *variableName) within(seq uint32) bool {
 // variables reads the arguments of a call and its local variables.
 func (r *runtime) variables(c *call, locals bool, limits tasks.Limits) (args, own []tasks.SuspendedVariable) {
 	own = []tasks.SuspendedVariable{}
-	if c.kind == callSub {
+	if c.kind == callSub && c.arguments {
 		args = []tasks.SuspendedVariable{}
 	}
 	f := r.codeAt(c.cv)
@@ -101,7 +101,7 @@ func (r *runtime) variables(c *call, locals bool, limits tasks.Limits) (args, ow
 		return args, own
 	}
 	list := r.Word(f.lists + 8*c.depth)
-	if from, n, ok := r.list(list); ok && n > 0 && c.kind == callSub && c.arguments {
+	if from, n, ok := r.list(list); ok && n > 0 && args != nil {
 		if at := r.Word(from); r.is(at, "av") {
 			args = append(args, r.variable("@_", at, limits))
 		}

@@ -216,7 +216,7 @@ func TestSmall(t *testing.T) {
 func TestGuards(t *testing.T) {
 	for what, harm := range map[string]func(r *runtime, m fake){
 		"contexts before the first": func(_ *runtime, m fake) { m.set32(atInfo, "info.index", ^uint32(1)) },
-		"contexts behind the last":  func(_ *runtime, m fake) { m.set32(atInfo, "info.index", 10) },
+		"contexts behind the last":  func(_ *runtime, m fake) { m.Zero(atContexts+0x138, 0x600); m.set32(atInfo, "info.index", 10) },
 		"a million contexts":        func(_ *runtime, m fake) { m.set32(atInfo, "info.max", maxContexts+1) },
 		"less than none": func(_ *runtime, m fake) {
 			m.set32(atInfo, "info.index", ^uint32(0))
@@ -233,9 +233,13 @@ func TestGuards(t *testing.T) {
 		"a sub that was given back":    func(_ *runtime, m fake) { m.Put32(atInner+valueFlags, typeFree) },
 		"a sub without a body":         func(_ *runtime, m fake) { m.Words[atInner] = 0 },
 		"a body between words":         func(_ *runtime, m fake) { m.Words[atInner]++ },
-		"a name of a megabyte":         func(_ *runtime, m fake) { m.Put32(atInner+0x204, 1<<20) },
-		"a name that is not there":     func(_ *runtime, m fake) { m.set(atInner+0x120, "body.gvname", 0x99000) },
-		"a glob that is a hash":        func(r *runtime, m fake) { m.Put32(atInner+0x100+valueFlags, uint32(r.at("type.hv"))) },
+		"a name of a megabyte": func(_ *runtime, m fake) {
+			m.Zero(0x100000, 1<<20+16)
+			m.Put32(0x100004, 1<<20)
+			m.set(atInner+0x120, "body.gvname", 0x100000)
+		},
+		"a name that is not there": func(_ *runtime, m fake) { m.set(atInner+0x120, "body.gvname", 0x99000) },
+		"a glob that is a hash":    func(r *runtime, m fake) { m.Put32(atInner+0x100+valueFlags, uint32(r.at("type.hv"))) },
 		"stacks without end": func(_ *runtime, m fake) {
 			m.set(atSort, "info.prev", atSort)
 			m.set(atSort, "info.next", atSort)
@@ -309,6 +313,10 @@ func TestLevels(t *testing.T) {
 		"code in a pattern": {func(r *runtime, m fake) {
 			m.context(atContexts, 2, r.at("context.sub")|r.at("context.fake")|r.at("context.pattern"), m.cop(2, 11), atOuter, 0)
 		}, []level{{0, 1, -1, false}, {1, 1, -1, false}, {1, 3, -1, false}}},
+		"the end of code in a pattern": {func(r *runtime, m fake) {
+			m.context(atContexts, 1, r.at("context.sub")|r.at("context.pattern"), m.cop(3, 5), atOuter, 0)
+			m.context(atContexts, 2, r.at("context.sub"), m.cop(2, 11), atInner, 0)
+		}, []level{{0, 1, -1, false}, {1, 2, -1, true}, {2, 3, -1, false}, {3, 4, -1, false}}},
 		"a defer block": {func(r *runtime, m fake) { m.context(atContexts, 2, r.at("context.defer"), m.cop(2, 11), 0, operation) },
 			[]level{{0, 1, -1, false}, {1, 1, -1, false}, {1, 3, -1, false}}},
 	} {
@@ -317,6 +325,73 @@ func TestLevels(t *testing.T) {
 		if s, err := r.calls(atInterpreter); err != nil || !slices.Equal(s.levels, c.want) {
 			t.Errorf("%s: %+v, %v", what, s.levels, err)
 		}
+	}
+}
+
+// TestOrder: levels that may be one with the next are, if there are too many for the frames; else nothing is guessed.
+func TestOrder(t *testing.T) {
+	for what, c := range map[string]struct {
+		levels []level
+		frames []int
+		want   []level
+	}{
+		"as many":                 {[]level{{0, 1, -1, false}, {1, 2, -1, false}}, []int{3, 5}, []level{{0, 1, 3, false}, {1, 2, 5, false}}},
+		"soft, as many":           {[]level{{0, 1, -1, true}, {1, 2, -1, false}}, []int{3, 5}, []level{{0, 1, 3, true}, {1, 2, 5, false}}},
+		"soft":                    {[]level{{0, 1, -1, true}, {1, 2, -1, false}}, []int{3}, []level{{0, 0, -1, true}, {0, 2, 3, false}}},
+		"soft, twice":             {[]level{{0, 1, -1, true}, {1, 2, -1, true}, {2, 3, -1, false}}, []int{3}, []level{{0, 0, -1, true}, {0, 0, -1, true}, {0, 3, 3, false}}},
+		"the program is compiled": {[]level{{0, 1, -1, false}, {1, 2, -1, false}}, []int{3}, []level{{0, 1, 3, false}, {1, 2, -1, false}}},
+		"too few frames":          {[]level{{0, 1, -1, false}, {1, 2, -1, false}, {2, 3, -1, false}}, []int{3}, []level{{0, 1, -1, false}, {1, 2, -1, false}, {2, 3, -1, false}}},
+		"too many":                {[]level{{0, 1, -1, false}}, []int{3, 5}, []level{{0, 1, -1, false}}},
+	} {
+		s := stack{levels: c.levels}
+		s.order(0, len(s.levels), c.frames)
+		if !slices.Equal(s.levels, c.want) {
+			t.Errorf("%s: %+v, want %+v", what, s.levels, c.want)
+		}
+	}
+}
+
+// TestRaised: the error for which a handler runs, and no other.
+func TestRaised(t *testing.T) {
+	build := func() (*runtime, fake) {
+		r, m := small()
+		m.pads()
+		m.sub(atInner, "handler")
+		m.set(atInner+0x20, "body.padlist", atPad)
+		m.info(atSort, atOtherContext, 0, int32(r.at("info.diehook")), atInfo)
+		m.context(atOtherContext, 0, r.at("context.sub"), m.cop(1, 12), atInner, 0)
+		m.text(atPad+0x2000, "no money\n")
+		return r, m
+	}
+	for what, c := range map[string]struct {
+		harm func(r *runtime, m fake)
+		want string
+	}{
+		"as it is": {func(*runtime, fake) {}, "die: no money in eval {...} at shop.pl:12"},
+		"taken out of @_": {func(_ *runtime, m fake) {
+			m.Words[atPad+0x3000+valueHere] += 8
+			m.set(atPad+0x3020, "body.fill", math.MaxUint64)
+		}, "die: no money in eval {...} at shop.pl:12"},
+		"a handler of warnings":    {func(_ *runtime, m fake) { m.set32(atSort, "info.type", 7) }, ""},
+		"called by the handler":    {func(r *runtime, m fake) { m.set(atOtherContext, "context.retop", operation) }, ""},
+		"no error":                 {func(_ *runtime, m fake) { m.value(atPad+0x2000, 0, 0) }, ""},
+		"an error that was freed":  {func(_ *runtime, m fake) { m.value(atPad+0x2000, typeFree, 0) }, ""},
+		"a handler that is no sub": {func(_ *runtime, m fake) { m.set(atInner+0x20, "body.padlist", 0) }, ""},
+		"no list of arguments":     {func(_ *runtime, m fake) { m.number(atPad+0x3000, 1) }, ""},
+	} {
+		r, m := build()
+		c.harm(r, m)
+		got := ""
+		for _, e := range r.Raised(7) {
+			got += fmt.Sprintf("%s: %s in %s at %s:%d", e.Type, e.Message, e.Function, e.File, e.Line)
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", what, got, c.want)
+		}
+	}
+	r, _ := build()
+	if list := r.Raised(8); list != nil {
+		t.Errorf("another thread: %+v", list)
 	}
 }
 
@@ -538,11 +613,17 @@ func TestThreads(t *testing.T) {
 		thread unwind.ThreadID
 		want   uint64
 	}{
-		"the first":                 {func(*runtime, fake) {}, 7, atInterpreter},
-		"no other":                  {func(*runtime, fake) {}, 8, 0},
-		"a cloned one":              {func(_ *runtime, m fake) { other(m, 0x60000); m.Words[slot+0x1000], m.Words[slot+0x1008] = 1, 0x60000 }, 8, 0x60000},
-		"a key that is not used":    {func(_ *runtime, m fake) { other(m, 0x60000); m.Words[slot+0x1000], m.Words[slot+0x1008] = 0, 0x60000 }, 8, 0},
-		"what is no interpreter":    {func(_ *runtime, m fake) { m.Words[slot+0x1000], m.Words[slot+0x1008] = 1, atInfo }, 8, 0},
+		"the first":              {func(*runtime, fake) {}, 7, atInterpreter},
+		"no other":               {func(*runtime, fake) {}, 8, 0},
+		"a cloned one":           {func(_ *runtime, m fake) { other(m, 0x60000); m.Words[slot+0x1000], m.Words[slot+0x1008] = 1, 0x60000 }, 8, 0x60000},
+		"a key that is not used": {func(_ *runtime, m fake) { other(m, 0x60000); m.Words[slot+0x1000], m.Words[slot+0x1008] = 0, 0x60000 }, 8, 0},
+		"what is no interpreter": {func(_ *runtime, m fake) { m.Words[slot+0x1000], m.Words[slot+0x1008] = 1, atInfo }, 8, 0},
+		"one of another release": {func(_ *runtime, m fake) {
+			other(m, 0x60000)
+			m.text(atValues, "v5.36.1")
+			m.set(0x60000, "interp.patchlevel", atValues)
+			m.Words[slot+0x1000], m.Words[slot+0x1008] = 1, 0x60000
+		}, 8, 0},
 		"between words":             {func(_ *runtime, m fake) { m.Words[slot+0x1000], m.Words[slot+0x1008] = 1, atInterpreter+4 }, 8, 0},
 		"the main thread's by rule": {func(_ *runtime, m fake) { m.Words[slot] = 0 }, 7, atInterpreter},
 		"the other has it": {func(_ *runtime, m fake) {

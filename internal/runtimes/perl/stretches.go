@@ -164,7 +164,7 @@ func (s *stack) order(from, to int, frames []int) {
 			}
 		}
 		if to-from-soft == len(frames) || to-from-soft == len(frames)+1 && to == len(s.levels) {
-			for g := to - 1; g >= from; g-- {
+			for g := from; g < to; g++ {
 				if s.levels[g].soft && g+1 < len(s.levels) {
 					s.levels[g+1].from = s.levels[g].from
 					s.levels[g].to = s.levels[g].from

@@ -120,7 +120,7 @@ func (m *memory) list(at uint64) (from, length uint64, ok bool) {
 	}
 	body := m.body(at)
 	last, known := m.LookupWord(body + m.at("body.fill"))
-	if body == 0 || !known || last+1 > maxLength {
+	if body == 0 || !known {
 		return 0, 0, false
 	}
 	from = m.Word(at + valueHere)

@@ -8,6 +8,7 @@ import (
 	"github.com/corewalk/corewalk/internal/runtimes/hotspot"
 	"github.com/corewalk/corewalk/internal/runtimes/lua"
 	"github.com/corewalk/corewalk/internal/runtimes/native"
+	"github.com/corewalk/corewalk/internal/runtimes/perl"
 	"github.com/corewalk/corewalk/internal/runtimes/php"
 	"github.com/corewalk/corewalk/internal/runtimes/python"
 	"github.com/corewalk/corewalk/internal/runtimes/ruby"
@@ -47,6 +48,7 @@ var runtimeKinds = [...]runtimeKind{
 		walks: func(p func() *tasks.Process) walkingRuntime { return lua.NewCompiled(p) },
 		again: func(_ tasks.Runtime, p func() *tasks.Process) walkingRuntime { return lua.NewCompiled(p) }},
 	{find: ruby.Find, shows: ruby.Shows},
+	{find: perl.Find, shows: perl.Shows},
 	{find: php.Find, shows: php.Shows,
 		walks: func(p func() *tasks.Process) walkingRuntime { return php.NewCompiled(p) },
 		again: func(_ tasks.Runtime, p func() *tasks.Process) walkingRuntime { return php.NewCompiled(p) }},

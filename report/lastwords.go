@@ -36,7 +36,7 @@ type Thrown struct {
 
 // A Raised is an exception of a language above the native code, or one of Ada that is handled.
 type Raised struct {
-	Language string `json:"language"`           // "python", "java", "javascript", "php", "lua", "ruby" or "ada"
+	Language string `json:"language"`           // "python", "java", "javascript", "php", "lua", "ruby", "perl" or "ada"
 	Type     string `json:"type"`               // as the language writes it: "ZeroDivisionError"
 	Message  string `json:"message,omitempty"`  // what the exception says of itself
 	Function string `json:"function,omitempty"` // where it was raised; empty if not known

@@ -9,6 +9,8 @@ func languageName(language string) string {
 		return "Ada"
 	case "lua":
 		return "Lua"
+	case "perl":
+		return "Perl"
 	case "php":
 		return "PHP"
 	case "ruby":

@@ -54,7 +54,7 @@ type Call struct {
 	// Approximate says that the code belongs to no line: Line is that of code nearby.
 	Approximate bool
 	// Variables reads the arguments and, if locals is true, the local variables (own); nil if that is not possible. It is
-	// called while the process is as it was when its tasks were listed.
+	// called while the process is as it was when its tasks were listed. It returns nil for the arguments of what takes none.
 	Variables func(locals bool, limits Limits) (args, own []SuspendedVariable)
 }
 

@@ -92,6 +92,7 @@ var floors = map[string]int{
 	"internal/runtimes/lua":              4,
 	"internal/runtimes/native":           4,
 	"internal/runtimes/python":           4,
+	"internal/runtimes/perl":             4,
 	"internal/runtimes/php":              4,
 	"internal/runtimes/ruby":             4,
 	"internal/runtimes/starts":           3,

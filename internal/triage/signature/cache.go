@@ -79,7 +79,7 @@ func (c *Cache) learn(f *report.Frame) meaning {
 	if f.Language != "" {
 		// Which native code executes it, the interpreter's or compiled one, may change from run to run.
 		m.module = ""
-		if f.Language == "python" || f.Language == "javascript" || f.Language == "php" || f.Language == "lua" || f.Language == "ruby" || f.Language == "erlang" {
+		if f.Language == "python" || f.Language == "javascript" || f.Language == "php" || f.Language == "lua" || f.Language == "ruby" || f.Language == "erlang" || f.Language == "perl" {
 			m.module = m.file
 		}
 	}
@@ -87,9 +87,12 @@ func (c *Cache) learn(f *report.Frame) meaning {
 		m.name, m.file = phpName(key.name), phpFile(m.file)
 		m.module = m.file
 	}
+	if f.Language == "perl" {
+		m.name = report.Clean(key.name)
+	}
 	m.rule = ruleFor(m.name, f)
 	m.scoped = f.Language != "" || strings.HasSuffix(m.file, ".rs") || rustSymbol(key.symbol)
-	if f.Language != "php" { // its closures have the name of their class only
+	if f.Language != "php" && f.Language != "perl" { // closures have the name of their class or package only
 		m.name = home(m.name)
 	}
 	// Do not keep a report's large strings alive.

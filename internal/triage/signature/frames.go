@@ -22,7 +22,7 @@ type builder struct {
 	quit          bool // the function below the abort machinery decided to end the program
 	kept          []entry
 	libraries     bool      // functions of a language's library were dropped
-	python        bool      // the program's own part of the stack has functions of Python
+	python, perl  bool      // the program's own part of the stack has functions of it
 	nulled        bool      // a function was dropped since its caller gave it null
 	whole         bool      // they are not, since the stack has nothing else
 	started       bool      // the start of the program or thread was reached
@@ -49,6 +49,7 @@ func (b *builder) build() {
 	from := b.cut()
 	b.inner = from
 	b.python = slices.ContainsFunc(b.thread.Frames[from:], func(f report.Frame) bool { return f.Language == "python" })
+	b.perl = slices.ContainsFunc(b.thread.Frames[from:], func(f report.Frame) bool { return f.Language == "perl" && f.Source.File != "" })
 	b.choose(from)
 	named := b.named()
 	if named == 0 && b.libraries {
@@ -338,6 +339,10 @@ func (b *builder) irrelevant(i int) (why, stop string) {
 		return "V8's own function", ""
 	case f.Language == "javascript" && (strings.HasPrefix(f.Source.File, "node:internal/modules/") || strings.HasPrefix(f.Source.File, "node:internal/main/")):
 		return "Node's loader of modules", ""
+	case f.Language == "perl" && f.Source.File == "" && !strings.Contains(f.Function, "::"):
+		return "Perl's own function", ""
+	case f.Language == "perl" && strings.HasPrefix(f.Function, "eval "):
+		return "an eval is in the sub that has it", ""
 	case b.sig.Class == report.CrashOutOfMemory && strings.HasPrefix(f.Function, "v8::"):
 		return "V8's way to memory", ""
 	case nameless(f) && b.writtenIn(i):
@@ -349,7 +354,7 @@ func (b *builder) irrelevant(i int) (why, stop string) {
 		return "", ""
 	case inlinedHeader(f):
 		return "inlined from a header of an interpreter", ""
-	case b.python && b.rule(i) == nil && interprets(f):
+	case b.python && b.rule(i) == nil && interprets(f), b.perl && perlInterprets(f):
 		return "the interpreter's own function", ""
 	case f.Inlined && strings.Contains(f.Source.File, "/include/c++/"): // its name may have no namespace
 		return "inlined from a header of the C++ library", ""

@@ -82,7 +82,7 @@ func inlinedHeader(f *report.Frame) bool {
 		strings.Contains(file, "/include/ruby")
 }
 
-// ofLibrary reports whether a function of a language is of the library that comes with the language: of Python's or Node's.
+// ofLibrary reports whether a function of a language is of the library that comes with the language: of Python's, Node's or Perl's.
 func ofLibrary(f *report.Frame) bool {
 	file := strings.ReplaceAll(f.Source.File, `\`, "/")
 	switch f.Language {
@@ -94,9 +94,30 @@ func ofLibrary(f *report.Frame) bool {
 		}
 		dir := pythonLibrary.Get().FindStringIndex(file)
 		return dir != nil && !strings.Contains(file[dir[1]:], "-packages/")
+	case "perl":
+		return perlLibrary.Get().MatchString(file)
 	}
 	return false
 }
+
+// perlLibrary is the directory of Perl's library in a path, not that of modules that a site installed.
+var perlLibrary = lazy.Value[*regexp.Regexp]{Make: func() *regexp.Regexp {
+	return regexp.MustCompile(`^/usr/(?:share/perl/5|lib/(?:[a-z0-9_]+-[a-z0-9_-]+/)?(?:perl/5|perl-base/))|/lib/perl5/5\.[0-9]`)
+}}
+
+// perlInterprets reports whether a native function is Perl's own, as interprets does.
+func perlInterprets(f *report.Frame) bool {
+	if f.Language != "" {
+		return false
+	}
+	stem, _, _ := strings.Cut(strings.ToLower(baseName(f.Module)), ".so")
+	return perlProgram.Get().MatchString(strings.TrimSuffix(strings.TrimSuffix(stem, ".exe"), ".dll"))
+}
+
+// perlProgram is the name of Perl or its library with its version: "perl5.36.0", "libperl".
+var perlProgram = lazy.Value[*regexp.Regexp]{Make: func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:(?:lib)?perl)(?:5[0-9.]*)?$`)
+}}
 
 // pythonLibrary is the directory of Python's library in a path: of Unix, an archive or Windows.
 var pythonLibrary = lazy.Value[*regexp.Regexp]{Make: func() *regexp.Regexp {

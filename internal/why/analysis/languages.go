@@ -308,7 +308,9 @@ func (in *naming) callVariables(t *report.Thread, e *report.Frame, c *tasks.Call
 		in.languageLocals++
 	}
 	args, own := c.Variables(all, LimitsOf(in.Values))
-	e.Args = in.suspendedVariables(args)
+	if args != nil { // else it is no function
+		e.Args = in.suspendedVariables(args)
+	}
 	if all {
 		e.Locals = in.suspendedVariables(own)
 	}

@@ -17,19 +17,19 @@ import (
 func (e *evaluation) call(n *paths.Call) (Object, error) {
 	switch f := n.Fun.(type) {
 	case *paths.Member:
-		if e.dialect == paths.Plain {
+		if e.dialect.Calls() {
 			return e.method(n, f)
 		}
 	case *paths.Ident:
 		_, err := e.variable(f.Name)
-		if errors.Is(err, errNoVariable) && e.dialect != paths.Plain {
+		if errors.Is(err, errNoVariable) && !e.dialect.Calls() {
 			_, err = e.variable(strings.ToLower(f.Name))
 		}
 		var elsewhere *errElsewhere
 		if errors.As(err, &elsewhere) {
 			return Object{}, err
 		}
-		if e.dialect != paths.Plain && err == nil {
+		if !e.dialect.Calls() && err == nil {
 			break
 		}
 		if len(n.Args) == 1 && (f.Name == "len" || f.Name == "cap") && errors.Is(err, errNoVariable) {
@@ -46,7 +46,7 @@ func (e *evaluation) call(n *paths.Call) (Object, error) {
 		}
 		return Object{}, notCalled(n, f.Name)
 	}
-	if e.dialect == paths.Plain {
+	if e.dialect.Calls() {
 		return Object{}, notCalled(n, "")
 	}
 	ob, err := e.stored(n.Fun)
@@ -230,7 +230,7 @@ func (e *evaluation) data(ob *values.Object) (Object, error) {
 		if elem == nil {
 			elem = set.Number("u8", 1, types.EncUnsigned)
 		}
-		return e.word(set.PointerTo(elem), c.Addr)
+		return e.word(e.pointerTo(elem), c.Addr)
 	}
 	first, err := e.x.Element(ob, 0)
 	if err != nil {
@@ -239,7 +239,7 @@ func (e *evaluation) data(ob *values.Object) (Object, error) {
 	if !first.Mem {
 		return Object{}, errors.New("the elements have no address")
 	}
-	return e.word(set.PointerTo(first.Type), first.Addr)
+	return e.word(e.pointerTo(first.Type), first.Addr)
 }
 
 // elements returns the element of an array that Fortran and Ada write a(2, 3), or elements from one number to another.
@@ -332,9 +332,9 @@ func (e *evaluation) attribute(n *paths.Attribute) (Object, error) {
 			return Object{}, errors.New("it has no address: it is in a register, or was computed")
 		}
 		if name == "address" {
-			return e.word(set.PointerTo(set.Of(types.Ref{})), ob.Addr)
+			return e.word(e.pointerTo(set.Of(types.Ref{})), ob.Addr)
 		}
-		return e.word(set.PointerTo(ob.Type), ob.Addr)
+		return e.word(e.pointerTo(ob.Type), ob.Addr)
 	case "size":
 		return e.word(set.Integer(8, false), 8*ob.Size)
 	}

@@ -151,11 +151,11 @@ func (e *evaluation) castReference(n *paths.Cast, ob *values.Object, t *types.Ty
 		return e.object(base, nil)
 	case "reinterpret_cast":
 	default:
-		pointer, err := e.x.Word(e.a.r.types.PointerTo(ob.Type), addr)
+		pointer, err := e.x.Word(e.pointerTo(ob.Type), addr)
 		if err != nil {
 			return Object{}, err
 		}
-		if addr, err = e.adjusted(&pointer, e.a.r.types.PointerTo(t), addr); err != nil {
+		if addr, err = e.adjusted(&pointer, e.pointerTo(t), addr); err != nil {
 			return Object{}, err
 		}
 	}
@@ -200,15 +200,33 @@ func (e *evaluation) typeNamed(name paths.TypeName) (*types.Type, error) {
 	if !ok {
 		return nil, fmt.Errorf("no type is called %s", name.Name)
 	}
-	for range min(name.Pointers, 16) {
-		t = e.a.r.types.PointerTo(t)
+	for range min(name.Pointers, maxPointers) {
+		t = e.pointerTo(t)
+	}
+	for i := len(name.Dims) - 1; i >= 0; i-- {
+		if size, err := e.a.sizeOf(t); err != nil || size > 0 && name.Dims[i] > maxArray/size {
+			return nil, fmt.Errorf("arrays of more than %d bytes are not made", uint64(maxArray))
+		}
+		t = e.arrayOf(t, name.Dims[i])
+	}
+	for range min(name.Outer, maxPointers) {
+		t = e.pointerTo(t)
 	}
 	return t, nil
 }
 
+// Limits on types that an expression makes.
+const (
+	maxPointers = 16
+	maxArray    = 1 << 40 // bytes
+)
+
 func (e *evaluation) lookup(name string) (*types.Type, bool) {
-	if e.dialect != paths.Plain {
+	if !e.dialect.Calls() {
 		name = strings.ToLower(name)
+	}
+	if t := e.basic(name); t != nil {
+		return t, true
 	}
 	names := e.scoped(name)
 	bare := len(names) - 1

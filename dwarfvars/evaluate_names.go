@@ -26,7 +26,7 @@ const maxNamedSearch = 256 << 20
 
 func (e *evaluation) ident(n *paths.Ident) (Object, error) {
 	t, err := e.variable(n.Name)
-	if lower := strings.ToLower(n.Name); errors.Is(err, errNoVariable) && e.dialect != paths.Plain && lower != n.Name {
+	if lower := strings.ToLower(n.Name); errors.Is(err, errNoVariable) && !e.dialect.Calls() && lower != n.Name {
 		return e.ident(&paths.Ident{Name: lower, Quoted: n.Quoted})
 	}
 	if u := e.a.fn.Unit; errors.Is(err, errNoVariable) && u != nil && u.Language == dwarf.LangPascal83 { // whose letters' case says nothing
@@ -50,7 +50,7 @@ func (e *evaluation) ident(n *paths.Ident) (Object, error) {
 			e.other = lib
 		}
 		if e.a.r.mem.SymbolText(addr) != "" && e.executable(addr) {
-			return e.word(e.a.r.types.PointerTo(e.a.r.types.Of(types.Ref{})), addr)
+			return e.word(e.pointerTo(e.a.r.types.Of(types.Ref{})), addr)
 		}
 		of := ""
 		if e.other != nil {

@@ -46,7 +46,7 @@ func (e *evaluation) register(n *paths.Register) (Object, error) {
 func (e *evaluation) registerNamed(name string) (Object, bool, error) {
 	a, f := e.a.r.arch, e.a.Frame()
 	pointer := func(v uint64) (Object, bool, error) {
-		t, err := e.word(e.a.r.types.PointerTo(e.a.r.types.Of(types.Ref{})), v)
+		t, err := e.word(e.pointerTo(e.a.r.types.Of(types.Ref{})), v)
 		return t, true, err
 	}
 	switch name {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/session"
 )
 
@@ -50,6 +51,28 @@ func (sh *Shell) convenience(name string) (session.Variable, bool) {
 		return session.Variable{}, false
 	}
 	return sh.history[at], true
+}
+
+// lastAddress makes $_ the last address that was shown, and $__ what is there, as gdb does.
+func (sh *Shell) lastAddress(ctx context.Context, addr uint64, unit, count int, format byte) {
+	typ := map[int]string{1: "int8", 2: "int16", 4: "int32", 8: "int64"}[unit]
+	switch format {
+	case 'i', 's':
+		typ = "uint8"
+	default:
+		addr += uint64((count - 1) * unit)
+	}
+	for name, expr := range map[string]string{"_": "(%s *)%d", "__": "*(%s *)%d"} {
+		delete(sh.made, name)
+		v, err := sh.value(ctx, fmt.Sprintf(expr, typ, addr))
+		if err != nil || v.Status != report.StatusSuccess {
+			continue
+		}
+		if sh.made == nil {
+			sh.made = map[string]session.Variable{}
+		}
+		sh.made[name] = v
+	}
 }
 
 // maxVariables is how many variables set makes.

@@ -33,6 +33,7 @@ func infos() []command {
 		{[]string{"variables"}, "[REGEX]", "the variables outside of functions whose names match", (*Shell).infoVariables},
 		{[]string{"scope"}, "[FUNCTION]", "the variables of the frame, arguments first; or those that a function declares", (*Shell).infoScope},
 		{[]string{"proc", "inferiors", "program"}, "[mappings]", "the process; mappings: its memory", (*Shell).infoProcess},
+		{[]string{"auxv"}, "", "what the kernel told the process when it started", (*Shell).infoAuxv},
 		{[]string{"display"}, "", "the expressions that are displayed", (*Shell).infoDisplay},
 	}
 }
@@ -41,7 +42,7 @@ func infos() []command {
 var notInfos = []struct{ names, why string }{
 	{"breakpoints watchpoints b checkpoints record", "nothing runs, so nothing stops"},
 	{"signals handle", "how a debugger handles signals means nothing for a core; report tells which one it died of"},
-	{"auxv os", "corewalk info lists what is in the dump"},
+	{"os", "corewalk info lists what is in the dump"},
 	{"macro macros", "macros are not known here"},
 	{"vtbl", "p *OBJECT shows the most derived type; x/8a *(long *) OBJECT its table of virtual functions"},
 	{"exceptions", "the exception that a thread raised is in report"},

@@ -12,7 +12,18 @@ func ParseTyped(s string, in Dialect) (*Sizeof, error) {
 		return nil, err
 	}
 	p := parser{s: s, tokens: tokens, in: in}
+	if in == Rust && (p.is("&") || p.is("*") || p.is("[") || p.is("(")) {
+		if typ, ok := p.rustType(); ok && p.peek().kind == end {
+			n, err := ParseIn(s, in)
+			if err != nil {
+				return &Sizeof{Type: typ}, nil
+			}
+			return &Sizeof{X: n, Type: typ}, nil
+		}
+		p.i = 0
+	}
 	typ, sure, ok := p.typeName()
+	sure = sure && !(in == Go && p.tokens[0].text == "*")
 	whole := ok && p.peek().kind == end
 	if whole && sure {
 		return &Sizeof{Type: typ}, nil

@@ -404,7 +404,10 @@ func (e *evaluation) slice(n *paths.Slice) (Object, error) {
 	if err != nil {
 		return Object{}, err
 	}
-	return Object{in: e.in, elements: s.Slice(), first: from}, nil
+	if n.Run {
+		from = 0
+	}
+	return e.several(s, from), nil
 }
 
 // sliceToEnd is how many elements a slice without an end has at most.

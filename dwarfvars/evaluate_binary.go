@@ -49,6 +49,9 @@ func (e *evaluation) binary(n *paths.Binary) (Object, error) {
 	if t, ok, err := e.strings(n, &x, &y); ok || err != nil {
 		return t, err
 	}
+	if t, ok, err := e.computeComplex(n, &x, &y); ok || err != nil {
+		return t, err
+	}
 	if e.floats(&x) || e.floats(&y) {
 		return e.computeFloats(n, &x, &y)
 	}

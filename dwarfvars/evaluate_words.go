@@ -28,6 +28,8 @@ func (e *evaluation) integerType(size uint64, signed bool) *types.Type {
 		if !signed {
 			name = "u" + name[1:]
 		}
+	case e.dialect == paths.Fortran:
+		return set.Number(fmt.Sprintf("integer(kind=%d)", size), size, enc)
 	case e.dialect == paths.Go && size == set.Word():
 		name = "int"
 	case e.dialect == paths.Go:
@@ -47,6 +49,9 @@ func (e *evaluation) integerType(size uint64, signed bool) *types.Type {
 
 // realType returns the type of floating-point numbers of 4 or 8 bytes, as the frame's language calls it.
 func (e *evaluation) realType(size uint64) *types.Type {
+	if e.dialect == paths.Fortran {
+		return e.a.r.types.Number(fmt.Sprintf("real(kind=%d)", size), size, types.EncFloat)
+	}
 	prefix := map[paths.Dialect]string{paths.Rust: "f", paths.Go: "float"}[e.dialect]
 	if prefix == "" {
 		return e.a.r.types.Float(size)
@@ -72,6 +77,8 @@ func (e *evaluation) basic(name string) *types.Type {
 		case "rune":
 			return set.Number("int32", 4, types.EncSigned)
 		}
+	case paths.Fortran:
+		return e.basicOfFortran(name)
 	case paths.D:
 		switch name {
 		case "char", "wchar", "dchar":

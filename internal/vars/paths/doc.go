@@ -117,11 +117,11 @@ type (
 		Args []Node
 		Open int
 	}
-	// A Range is From:To in the parentheses of Fortran, From..To in those of Ada. From and To, which is part of it, are nil
-	// where they are left out.
+	// A Range is From:To:Step in the parentheses of Fortran, From..To in those of Ada. From, To, which is part of it, and Step are
+	// nil where they are left out.
 	Range struct {
 		at
-		From, To Node
+		From, To, Step Node
 	}
 	// A Cast is (Type)X, in Go also (*T)(X), in Rust also X as *const T, in C++ also int(X) and static_cast<T>(X), whose
 	// name is Op; "" for others.

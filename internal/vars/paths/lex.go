@@ -249,6 +249,9 @@ func floatLength(s string, in Dialect) int {
 func (t *token) float(s string, n int, in Dialect) (int, error) {
 	body := strings.ReplaceAll(s[:n], "_", "")
 	if in == Fortran {
+		if i := strings.IndexByte(s[:n], '_'); i > 0 { // 1.5_8
+			body, n = s[:i], i
+		}
 		body = strings.NewReplacer("d", "e", "D", "e").Replace(body)
 	}
 	v, err := strconv.ParseFloat(body, 64)

@@ -562,8 +562,13 @@ func (p *parser) argument() (a Node, err error) {
 		return a, nil
 	}
 	r := &Range{at: at(where), From: a}
-	if !p.is(")") && !p.is(",") {
-		r.To, err = p.expression()
+	if !p.is(")") && !p.is(",") && !p.is(":") {
+		if r.To, err = p.expression(); err != nil {
+			return nil, err
+		}
+	}
+	if p.in == Fortran && p.take(":") {
+		r.Step, err = p.expression()
 	}
 	return r, err
 }

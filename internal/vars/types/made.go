@@ -1,6 +1,7 @@
 package types
 
 import (
+	"fmt"
 	"strings"
 	"sync/atomic"
 
@@ -34,6 +35,11 @@ func (set *Set) ArrayOf(elem *Type, n uint64) *Type {
 	t.target.Store(elem)
 	t.membersOnce.Do(func() { t.m = Members{dims: []Dim{{count: constantOf(n)}}} })
 	return t
+}
+
+// StringOf makes the type of a string of Fortran of size bytes.
+func (set *Set) StringOf(size uint64) *Type {
+	return &Type{set: set, Tag: dwarf.TagStringType, ByteSize: size, BareName: fmt.Sprintf("character(len=%d)", size), Language: dwarf.LangC}
 }
 
 // Flags makes the type of a register of flags.

@@ -145,9 +145,10 @@ type evaluation struct {
 	vars   []Convenience
 	steps  int
 
-	dialect paths.Dialect
-	left    uint64            // bytes of debugging information that are still searched for enumerators and functions
-	other   *libstate.Library // of a variable that is not one of the frame's module; nil if there is none
+	dialect  paths.Dialect
+	lengthOf func() (Object, error) // of what is indexed, which D calls $
+	left     uint64                 // bytes of debugging information that are still searched for enumerators and functions
+	other    *libstate.Library      // of a variable that is not one of the frame's module; nil if there is none
 }
 
 // maxEvaluated is how many parts of one expression are evaluated.
@@ -232,7 +233,7 @@ func (e *evaluation) evalNode(n paths.Node) (Object, error) {
 	case *paths.Assertion:
 		return e.assertion(n)
 	case *paths.Attribute:
-		return e.attribute(n)
+		return e.attribute(n, nil)
 	}
 	return Object{}, fmt.Errorf("%T is not known", n)
 }
@@ -266,11 +267,28 @@ func (e *evaluation) member(n *paths.Member) (Object, error) {
 			if t, err := e.variable(name); !errors.Is(err, errNoVariable) {
 				return t, err
 			}
+			if t, ok, err := e.enumerator(name); ok || err != nil {
+				return t, err
+			}
+			if t, ok, err := e.function(&paths.Ident{Name: name}); ok || err != nil {
+				return t, err
+			}
+		}
+	}
+	if e.dialect == paths.D {
+		if t, ok, err := e.dQualified(n); ok {
+			return t, err
 		}
 	}
 	ob, err := e.stored(n.X)
 	if err != nil {
 		return Object{}, err
+	}
+	if e.dialect == paths.Ada {
+		return e.adaMember(&ob, n.Name)
+	}
+	if e.dialect == paths.D {
+		return e.dMember(&ob, n.Name)
 	}
 	t, err := e.object(e.x.Member(&ob, n.Name))
 	if lower := strings.ToLower(n.Name); err != nil && !e.dialect.Calls() && lower != n.Name {
@@ -308,6 +326,9 @@ func (e *evaluation) index(n *paths.Index) (Object, error) {
 	if err != nil {
 		return Object{}, err
 	}
+	if e.dialect == paths.D {
+		defer e.dollar(&ob)()
+	}
 	return e.elementOf(&ob, n.I)
 }
 
@@ -328,7 +349,7 @@ func (e *evaluation) elementOf(ob *values.Object, n paths.Node) (Object, error) 
 		return Object{}, err
 	}
 	t, err := e.object(e.x.Element(ob, i))
-	if err != nil && (e.dialect == paths.Go || e.dialect == paths.Rust) {
+	if err != nil && (e.dialect == paths.Go || e.dialect == paths.Rust || e.dialect == paths.D) {
 		if b, ok := e.byteOf(ob, i); ok {
 			return b, nil
 		}
@@ -377,6 +398,9 @@ func (e *evaluation) slice(n *paths.Slice) (Object, error) {
 	ob, err := e.stored(n.X)
 	if err != nil {
 		return Object{}, err
+	}
+	if e.dialect == paths.D {
+		defer e.dollar(&ob)()
 	}
 	var from, to int64
 	to = -1

@@ -16,6 +16,8 @@ import (
 
 func (e *evaluation) call(n *paths.Call) (Object, error) {
 	switch f := n.Fun.(type) {
+	case *paths.Attribute:
+		return e.attribute(f, n.Args)
 	case *paths.Member:
 		if e.dialect.Calls() {
 			return e.method(n, f)
@@ -355,38 +357,6 @@ func (e *evaluation) pick(n paths.Node, b values.Bound) (p values.Pick, err erro
 		return p, wrongAt(r, fmt.Errorf("elements from %d to %d of an array from %d to %d", from, to, first, last))
 	}
 	return values.Pick{First: from - b.Lower, Count: (to-from)/step + 1, Step: step}, nil
-}
-
-// attribute returns one of Ada's attributes.
-func (e *evaluation) attribute(n *paths.Attribute) (Object, error) {
-	ob, err := e.stored(n.X)
-	if err != nil {
-		return Object{}, err
-	}
-	set, name := e.a.r.types, strings.ToLower(n.Name)
-	switch name {
-	case "first", "last", "length":
-		bounds, err := e.x.Bounds(&ob)
-		if err != nil {
-			return Object{}, err
-		}
-		if len(bounds) == 0 {
-			return Object{}, fmt.Errorf("an object of type %s is no array: it has no '%s", clip(ob.Type.Name()), n.Name)
-		}
-		v := map[string]int64{"first": bounds[0].Lower, "last": bounds[0].Lower + int64(bounds[0].Count) - 1, "length": int64(bounds[0].Count)}[name]
-		return e.word(set.Integer(8, true), uint64(v))
-	case "address", "access":
-		if !ob.Mem {
-			return Object{}, errors.New("it has no address: it is in a register, or was computed")
-		}
-		if name == "address" {
-			return e.word(e.pointerTo(set.Of(types.Ref{})), ob.Addr)
-		}
-		return e.word(e.pointerTo(ob.Type), ob.Addr)
-	case "size":
-		return e.word(set.Integer(8, false), 8*ob.Size)
-	}
-	return Object{}, fmt.Errorf("the attribute '%s is not known; one of first, last, length, address, access, size", n.Name)
 }
 
 // assertion returns what an interface of Go has, if its type is the one that x.(T) names.

@@ -42,7 +42,7 @@ func (e *evaluation) converted(op string, ob *values.Object, t *types.Type) (Obj
 		}
 		return e.castDynamic(ob, t)
 	case s.Aggregate():
-		if !ob.Mem {
+		if ob = e.referred(ob); !ob.Mem {
 			return Object{}, fmt.Errorf("a number does not become a %s: write *(%s *)", t.Name(), t.Name())
 		}
 		if base, ok := e.x.Base(ob, t); ok {
@@ -238,6 +238,9 @@ func (e *evaluation) lookup(name string) (*types.Type, bool) {
 		}
 	}
 	list := append([]string{names[bare]}, names[:bare]...)
+	if e.dialect == paths.Ada { // which knows no other name of what is in a package
+		list = names
+	}
 	for _, n := range list[:len(list):len(list)] {
 		list = append(list, spellings(n)...)
 	}
@@ -268,6 +271,13 @@ func (e *evaluation) scoped(name string) (list []string) {
 		if rest, ok := strings.CutPrefix(name, w); ok {
 			word, bare = w, rest
 		}
+	}
+	if e.dialect == paths.Ada {
+		return adaScoped(fullName(e.a.fn.DIE), name)
+	}
+	if e.dialect == paths.D {
+		bare = strings.ReplaceAll(bare, ".", "::")
+		name = word + bare
 	}
 	if u := e.a.fn.Unit; strings.HasPrefix(bare, "::") || u == nil || types.IsC(u.Language) || u.Language == dwarf.LangGo {
 		return []string{strings.TrimPrefix(name, "::")}

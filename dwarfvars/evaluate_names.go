@@ -119,6 +119,14 @@ func (e *evaluation) variable(name string) (Object, error) {
 	if t, ok := e.ofThis(name); ok {
 		return t, nil
 	}
+	if e.dialect == paths.Ada {
+		for _, n := range e.scoped(name) {
+			if t, err := e.global(n); !errors.Is(err, errNoVariable) {
+				return t, err
+			}
+		}
+		return Object{}, errNoVariable
+	}
 	t, err := e.global(name)
 	if !errors.Is(err, errNoVariable) {
 		return t, err

@@ -17,6 +17,9 @@ import (
 
 func (e *evaluation) register(n *paths.Register) (Object, error) {
 	name := strings.ToLower(n.Name)
+	if name == "" && e.lengthOf != nil {
+		return e.lengthOf()
+	}
 	if name != "" && name[0] != '$' && (name[0] < '0' || name[0] > '9') {
 		if t, ok, err := e.registerNamed(name); ok || err != nil {
 			return t, err

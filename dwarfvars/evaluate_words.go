@@ -77,6 +77,19 @@ func (e *evaluation) basic(name string) *types.Type {
 		case "rune":
 			return set.Number("int32", 4, types.EncSigned)
 		}
+	case paths.Ada:
+		switch name {
+		case "short_short_integer", "short_integer", "integer", "long_long_integer":
+			return set.Number(name, map[string]uint64{"short_short_integer": 1, "short_integer": 2, "integer": 4, "long_long_integer": 8}[name], types.EncSigned)
+		case "long_integer":
+			return set.Number(name, e.long(), types.EncSigned)
+		case "float", "long_float":
+			return set.Number(name, map[string]uint64{"float": 4, "long_float": 8}[name], types.EncFloat)
+		case "character":
+			return set.Number(name, 1, types.EncUnsignedChar)
+		case "boolean":
+			return set.Number(name, 1, types.EncBoolean)
+		}
 	case paths.Fortran:
 		return e.basicOfFortran(name)
 	case paths.D:
@@ -196,7 +209,7 @@ func (e *evaluation) byteOf(ob *values.Object, i int64) (Object, bool) {
 	}
 	elem := c.Elem
 	if elem == nil {
-		elem = e.a.r.types.Number(map[paths.Dialect]string{paths.Rust: "u8", paths.Go: "uint8"}[e.dialect], 1, types.EncUnsigned)
+		elem = e.a.r.types.Number(map[paths.Dialect]string{paths.Rust: "u8", paths.Go: "uint8", paths.D: "ubyte"}[e.dialect], 1, types.EncUnsigned)
 	}
 	t, err := e.object(e.x.At(elem, c.Addr+uint64(i)))
 	return t, err == nil

@@ -287,6 +287,8 @@ func (t *token) special(s string, in Dialect, last *token) (int, bool) {
 	case D:
 		n := nameLength(s)
 		switch {
+		case strings.HasPrefix(s, "^^"):
+			return is("**", 2)
 		case s[:n] == "is" && last.operand():
 			return is("==", 2)
 		case strings.HasPrefix(s, "!is") && nameLength(s[1:]) == 2:
@@ -320,7 +322,7 @@ func (t *token) special(s string, in Dialect, last *token) (int, bool) {
 			return is("!=", 2)
 		case s[0] == '=' && !strings.HasPrefix(s, "=="):
 			return is("==", 1)
-		case s[0] == '\'' && last.operand() && nameLength(s[1:]) > 0:
+		case s[0] == '\'' && last.operand() && len(s) > 1 && (nameLength(s[1:]) > 0 || s[1] == '('):
 			return is("'", 1)
 		}
 		n := nameLength(s)

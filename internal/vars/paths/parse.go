@@ -178,6 +178,13 @@ func (p *parser) binary(level int) (Node, error) {
 	}
 	for {
 		t := p.peek()
+		if p.in == Ada && all[level][0] == "==" && p.word("in") {
+			p.i++
+			if x, err = p.membership(x, level+1); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		if t.kind != operator || !has(all[level], t.text) {
 			return x, nil
 		}
@@ -195,6 +202,22 @@ func (p *parser) binary(level int) (Node, error) {
 			x = &Binary{at: at(x.At()), Op: t.text, X: x, Y: y}
 		}
 	}
+}
+
+// membership parses a .. b behind x in.
+func (p *parser) membership(x Node, level int) (Node, error) {
+	from, err := p.binary(level)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.expect(".."); err != nil {
+		return nil, err
+	}
+	to, err := p.binary(level)
+	if err != nil {
+		return nil, err
+	}
+	return &Binary{at: at(x.At()), Op: "&&", X: &Binary{at: at(x.At()), Op: ">=", X: x, Y: from}, Y: &Binary{at: at(x.At()), Op: "<=", X: x, Y: to}}, nil
 }
 
 func has(list []string, s string) bool {
@@ -260,7 +283,7 @@ func (p *parser) prefix() (Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if x, err = p.postfix(x); err != nil || (p.in != Fortran && p.in != Ada) || !p.take("**") {
+	if x, err = p.postfix(x); err != nil || p.in != Fortran && p.in != Ada && p.in != D || !p.take("**") {
 		return x, err
 	}
 	y, err := p.prefix()
@@ -369,6 +392,10 @@ func (p *parser) primary() (Node, error) {
 			return &Number{at: at(t.where), Value: 1, Bool: true}, nil
 		case "false":
 			return &Number{at: at(t.where), Bool: true}, nil
+		case "null":
+			if p.in == Ada || p.in == D {
+				return &Number{at: at(t.where)}, nil
+			}
 		case "nullptr", "NULL", "nil":
 			return &Number{at: at(t.where)}, nil
 		}
@@ -471,6 +498,13 @@ func (p *parser) postfix(x Node) (Node, error) {
 			}
 		case "'":
 			p.i++
+			if p.is("(") { // a qualified expression: colour'(green)
+				var err error
+				if x, err = p.qualified(x); err != nil {
+					return nil, err
+				}
+				continue
+			}
 			a := p.next()
 			if a.kind != name {
 				return nil, &Error{a.where, "the name of an attribute is expected after \"'\""}
@@ -514,6 +548,21 @@ func (p *parser) postfix(x Node) (Node, error) {
 			return x, nil
 		}
 	}
+}
+
+// qualified parses (y) of x'(y), which is a conversion.
+func (p *parser) qualified(x Node) (Node, error) {
+	open := p.peek().where
+	if err := p.deeper(); err != nil {
+		return nil, err
+	}
+	defer func() { p.depth-- }()
+	p.i++
+	y, err := p.expression()
+	if err != nil {
+		return nil, err
+	}
+	return &Call{at: at(x.At()), Fun: x, Args: []Node{y}, Open: open}, p.expect(")")
 }
 
 // call parses what is in the parentheses after an operand.

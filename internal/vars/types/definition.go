@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/corewalk/corewalk/demangle"
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 )
 
@@ -76,6 +77,9 @@ func (t *Type) expanded() string {
 			break
 		}
 		t = t.Target()
+	}
+	if first, last, ok := t.Range(); ok && t.Tag == dwarf.TagSubrangeType && Ada(t.Language) {
+		return fmt.Sprintf("%s range %d .. %d", t.Name(), first, last)
 	}
 	return t.Name()
 }
@@ -188,8 +192,13 @@ func (w *definition) whole(t *Type, name string, depth int, base int64) {
 	}
 	switch {
 	case t.Tag == dwarf.TagEnumerationType:
+		if Ada(t.Language) {
+			head = "type " + demangle.Ada(t.FullName())
+		}
 		w.enumeration(t, m, begin+in+head, in, name)
 		return
+	case Ada(t.Language):
+		head = "type " + demangle.Ada(t.FullName()) + " is record"
 	case t.Language == dwarf.LangGo:
 		head = "type " + Shorten(t.FullName()) + " struct"
 		if depth > 0 {
@@ -209,6 +218,11 @@ func (w *definition) whole(t *Type, name string, depth int, base int64) {
 		return
 	}
 	open, end := " {", "}"
+	if Ada(t.Language) {
+		if open, end = "", "end record"; t.BareName == "" {
+			head = "record"
+		}
+	}
 	if t.Language == dwarf.LangRust && m.Variant == nil && t.Tag != dwarf.TagUnionType {
 		switch {
 		case len(m.Fields) == 0:
@@ -248,28 +262,37 @@ func (w *definition) whole(t *Type, name string, depth int, base int64) {
 }
 
 func (w *definition) enumeration(t *Type, m *Members, head, in, name string) {
-	if base := t.Target(); t.Elem.Valid() && base.Name() != "" && base.Name() != "unsigned int" && base.Name() != "int" {
+	if base := t.Target(); t.Elem.Valid() && !Ada(t.Language) && base.Name() != "" && base.Name() != "unsigned int" && base.Name() != "int" {
 		head += " : " + base.Name()
 	}
-	if !w.line(head + " {") {
+	open, end := " {", "}"
+	if Ada(t.Language) {
+		open, end = " is (", ")"
+	}
+	if !w.line(head + open) {
 		return
 	}
 	next := uint64(0)
+	last := ","
 	for i := range m.Enums {
 		e := &m.Enums[i]
 		text := e.Name
+		if Ada(t.Language) {
+			text = demangle.Ada(text)
+			text = text[strings.LastIndexByte(text, '.')+1:]
+		}
 		if e.Val != next || i == 0 && e.Val != 0 {
 			text += fmt.Sprintf(" = %d", int64(e.Val))
 		}
 		next = e.Val + 1
-		if !w.line(w.column(-1, 0) + in + "    " + text + ",") {
+		if !w.line(w.column(-1, 0) + in + "    " + text + last) {
 			return
 		}
 	}
 	if name != "" {
 		name = " " + name + ";"
 	}
-	w.line(w.column(-1, 0) + in + "}" + name)
+	w.line(w.column(-1, 0) + in + end + name)
 }
 
 // access is "public", "private" or "protected", as a member or a base class of C++ has it.
@@ -374,6 +397,8 @@ func (w *definition) member(t *Type, f *Field, typ *Type, size uint64, depth int
 	}
 	var text string
 	switch {
+	case Ada(t.Language):
+		text = name + ": " + typ.Name() + ";"
 	case t.Language == dwarf.LangGo:
 		text = name + " " + typ.Name()
 	case t.Language == dwarf.LangRust:

@@ -426,6 +426,9 @@ func (e *evaluation) slice(n *paths.Slice) (Object, error) {
 		s, err = e.x.Elements(&ob, from, to-from)
 	}
 	if err != nil {
+		if t, ok := e.textSlice(&ob, from, to, n.To == nil); ok && !n.Run {
+			return t, nil
+		}
 		return Object{}, err
 	}
 	if n.Run {

@@ -1,6 +1,7 @@
 package dwarfvars
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"path"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"github.com/corewalk/corewalk/internal/format/dwarf/op"
 	"github.com/corewalk/corewalk/internal/vars/paths"
 	"github.com/corewalk/corewalk/internal/vars/types"
 	"github.com/corewalk/corewalk/libstate"
@@ -323,9 +325,17 @@ func (e *evaluation) programVariable(fn *Function, d dwarf.DIE) (Object, error) 
 	a := s.enter()
 	defer a.Close()
 	v := &LocalVar{fn: fn, die: d, attrs: gather(d)}
+	if nowhere(v.attrs.loc.B) {
+		return Object{}, errors.New("the program does not have it: the linker left it out")
+	}
 	a.e.unit = d.Unit
 	ob, err := a.object(v)
 	return Object{in: e.in, ob: ob, at: true}, err
+}
+
+// nowhere reports whether a location is the address 0, which linkers write for what they leave out: there is the file's header.
+func nowhere(location []byte) bool {
+	return len(location) > 4 && op.Op(location[0]) == op.Addr && len(bytes.Trim(location[1:], "\x00")) == 0
 }
 
 // libraries lists those of the process, that of the frame first.

@@ -215,6 +215,24 @@ func (e *evaluation) byteOf(ob *values.Object, i int64) (Object, bool) {
 	return t, err == nil
 }
 
+// textSlice returns some bytes of a string, from one up to but not including the other, or to the end; false if they are none of one.
+func (e *evaluation) textSlice(ob *values.Object, from, to int64, end bool) (Object, bool) {
+	c, ok, err := e.x.Characters(ob, 1)
+	n, counted := e.x.Length(ob)
+	if end {
+		to = int64(n)
+	}
+	if err != nil || !ok || c.Size != 1 || !c.Located || counted != nil || from < 0 || to < from || uint64(to) > n {
+		return Object{}, false
+	}
+	elem := c.Elem
+	if elem == nil {
+		elem = e.a.r.types.Number("u8", 1, types.EncUnsignedChar)
+	}
+	size := uint64(to - from)
+	return Object{in: e.in, at: true, ob: values.Object{Type: e.arrayOf(elem, size), Mem: true, Addr: c.Addr + uint64(from), Size: size}}, true
+}
+
 // result is the type of what is computed of one or two integers. In Rust and Go it is that of an operand that the program
 // has; a number in the expression takes it.
 func (e *evaluation) result(a, b *values.Object, signed bool) *types.Type {

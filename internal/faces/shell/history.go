@@ -43,6 +43,9 @@ func (sh *Shell) convenience(name string) (session.Variable, bool) {
 		}
 		back = sh.printed - n
 	default:
+		if v, ok := sh.ofDebugger(name); ok {
+			return v, true
+		}
 		v, ok := sh.made[name]
 		return v, ok
 	}
@@ -73,6 +76,30 @@ func (sh *Shell) lastAddress(ctx context.Context, addr uint64, unit, count int, 
 		}
 		sh.made[name] = v
 	}
+}
+
+// ofDebugger is what gdb itself has in variables: $_thread is the number of the thread in info threads, $_inferior that of the only process.
+func (sh *Shell) ofDebugger(name string) (v session.Variable, ok bool) {
+	expr := ""
+	switch name {
+	case "_inferior":
+		expr = "1"
+	case "_thread", "_gthread":
+		list, err := sh.s.Threads(context.Background())
+		if err != nil || !sh.has {
+			return v, false
+		}
+		for i := range list {
+			if list[i].ID == sh.stack.ID {
+				expr = strconv.Itoa(i + 1)
+			}
+		}
+	}
+	if expr == "" {
+		return v, false
+	}
+	v, err := sh.value(context.Background(), expr)
+	return v, err == nil
 }
 
 // maxVariables is how many variables set makes.

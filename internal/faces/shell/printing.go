@@ -46,6 +46,9 @@ func (sh *Shell) printValue(ctx context.Context, args, end string) error {
 		return err
 	}
 	format, expr := cutFormat(args)
+	if strings.TrimSpace(expr) == "" && len(sh.history) > 0 && end != "" { // the last one again
+		expr = "$"
+	}
 	if strings.TrimSpace(expr) == "" {
 		return errors.New("an expression is missing: p q->head")
 	}

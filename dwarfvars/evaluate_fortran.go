@@ -460,7 +460,8 @@ func (e *evaluation) substring(n *paths.Call, ob *values.Object) (Object, bool, 
 		}
 	}
 	if to < from { // empty, wherever it is
-		from, to = 1, 0
+		t, err := e.textOf(&paths.Text{})
+		return t, true, err
 	}
 	if from < 1 || to > int64(length) {
 		return Object{}, true, wrongAt(r, fmt.Errorf("characters from %d to %d of a string of %d", from, to, length))

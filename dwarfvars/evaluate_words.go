@@ -122,6 +122,9 @@ func (e *evaluation) literal(n *paths.Number) (Object, error) {
 		if err != nil {
 			return Object{}, err
 		}
+		if size := t.Whole(); size < 8 && types.Resize(n.Value, int(size), false) != n.Value {
+			return Object{}, fmt.Errorf("%d is too large for %s", n.Value, n.Type)
+		}
 		return e.word(t, n.Value)
 	case n.Char && e.dialect == paths.Rust:
 		return e.word(set.Number("char", 4, types.EncUTF), n.Value)
@@ -227,7 +230,11 @@ func (e *evaluation) textSlice(ob *values.Object, from, to int64, end bool) (Obj
 	}
 	elem := c.Elem
 	if elem == nil {
-		elem = e.a.r.types.Number("u8", 1, types.EncUnsignedChar)
+		name := "u8"
+		if e.dialect == paths.Go {
+			name = "uint8"
+		}
+		elem = e.a.r.types.Number(name, 1, types.EncUnsignedChar)
 	}
 	size := uint64(to - from)
 	return Object{in: e.in, at: true, ob: values.Object{Type: e.arrayOf(elem, size), Mem: true, Addr: c.Addr + uint64(from), Size: size}}, true

@@ -102,6 +102,12 @@ func dialectOf(fn *Function) paths.Dialect {
 		return paths.Fortran
 	case types.Ada(u.Language):
 		return paths.Ada
+	case u.Language == dwarf.LangRust:
+		return paths.Rust
+	case u.Language == dwarf.LangGo:
+		return paths.Go
+	case u.Language == dwarf.LangD:
+		return paths.D
 	}
 	return paths.Plain
 }
@@ -139,9 +145,10 @@ type evaluation struct {
 	vars   []Convenience
 	steps  int
 
-	dialect paths.Dialect
-	left    uint64            // bytes of debugging information that are still searched for enumerators and functions
-	other   *libstate.Library // of a variable that is not one of the frame's module; nil if there is none
+	dialect  paths.Dialect
+	lengthOf func() (Object, error) // of what is indexed, which D calls $
+	left     uint64                 // bytes of debugging information that are still searched for enumerators and functions
+	other    *libstate.Library      // of a variable that is not one of the frame's module; nil if there is none
 }
 
 // maxEvaluated is how many parts of one expression are evaluated.
@@ -181,19 +188,17 @@ func (e *evaluation) evalNode(n paths.Node) (Object, error) {
 		if n.Bool {
 			return e.truth(n.Value != 0)
 		}
-		size := uint64(8)
-		if n.Value <= 1<<31-1 || n.Unsigned && n.Value <= 1<<32-1 {
-			size = 4
-		}
-		return e.word(e.a.r.types.Integer(size, n.Value < 1<<63 && !n.Unsigned), n.Value)
+		return e.literal(n)
 	case *paths.Text:
-		return Object{}, errors.New("a string is the key of a map, in brackets, or compared with one: it is in no memory")
+		return e.textOf(n)
+	case *paths.List:
+		return e.list(n)
 	case *paths.Float:
 		size := uint64(8)
 		if n.Single {
 			size = 4
 		}
-		return e.object(e.x.RealWord(e.a.r.types.Float(size), n.Value))
+		return e.object(e.x.RealWord(e.realType(size), n.Value))
 	case *paths.Ident:
 		return e.ident(n)
 	case *paths.Range:
@@ -228,7 +233,7 @@ func (e *evaluation) evalNode(n paths.Node) (Object, error) {
 	case *paths.Assertion:
 		return e.assertion(n)
 	case *paths.Attribute:
-		return e.attribute(n)
+		return e.attribute(n, nil)
 	}
 	return Object{}, fmt.Errorf("%T is not known", n)
 }
@@ -262,14 +267,31 @@ func (e *evaluation) member(n *paths.Member) (Object, error) {
 			if t, err := e.variable(name); !errors.Is(err, errNoVariable) {
 				return t, err
 			}
+			if t, ok, err := e.enumerator(name); ok || err != nil {
+				return t, err
+			}
+			if t, ok, err := e.function(&paths.Ident{Name: name}); ok || err != nil {
+				return t, err
+			}
+		}
+	}
+	if e.dialect == paths.D {
+		if t, ok, err := e.dQualified(n); ok {
+			return t, err
 		}
 	}
 	ob, err := e.stored(n.X)
 	if err != nil {
 		return Object{}, err
 	}
+	if e.dialect == paths.Ada {
+		return e.adaMember(&ob, n.Name)
+	}
+	if e.dialect == paths.D {
+		return e.dMember(&ob, n.Name)
+	}
 	t, err := e.object(e.x.Member(&ob, n.Name))
-	if lower := strings.ToLower(n.Name); err != nil && e.dialect != paths.Plain && lower != n.Name {
+	if lower := strings.ToLower(n.Name); err != nil && !e.dialect.Calls() && lower != n.Name {
 		if t, missing := e.object(e.x.Member(&ob, lower)); missing == nil {
 			return t, nil
 		}
@@ -304,6 +326,9 @@ func (e *evaluation) index(n *paths.Index) (Object, error) {
 	if err != nil {
 		return Object{}, err
 	}
+	if e.dialect == paths.D {
+		defer e.dollar(&ob)()
+	}
 	return e.elementOf(&ob, n.I)
 }
 
@@ -323,7 +348,13 @@ func (e *evaluation) elementOf(ob *values.Object, n paths.Node) (Object, error) 
 	if err != nil {
 		return Object{}, err
 	}
-	return e.object(e.x.Element(ob, i))
+	t, err := e.object(e.x.Element(ob, i))
+	if err != nil && (e.dialect == paths.Go || e.dialect == paths.Rust || e.dialect == paths.D) {
+		if b, ok := e.byteOf(ob, i); ok {
+			return b, nil
+		}
+	}
+	return t, err
 }
 
 // key returns the key of a map in words.
@@ -368,6 +399,9 @@ func (e *evaluation) slice(n *paths.Slice) (Object, error) {
 	if err != nil {
 		return Object{}, err
 	}
+	if e.dialect == paths.D {
+		defer e.dollar(&ob)()
+	}
 	var from, to int64
 	to = -1
 	if n.From != nil {
@@ -392,15 +426,24 @@ func (e *evaluation) slice(n *paths.Slice) (Object, error) {
 		s, err = e.x.Elements(&ob, from, to-from)
 	}
 	if err != nil {
+		if t, ok := e.textSlice(&ob, from, to, n.To == nil); ok && !n.Run {
+			return t, nil
+		}
 		return Object{}, err
 	}
-	return Object{in: e.in, elements: s.Slice(), first: from}, nil
+	if n.Run {
+		from = 0
+	}
+	return e.several(s, from), nil
 }
 
 // sliceToEnd is how many elements a slice without an end has at most.
 const sliceToEnd = 200
 
 func (e *evaluation) unary(n *paths.Unary) (Object, error) {
+	if s, ok := n.X.(*paths.Slice); ok && n.Op == "&" && e.dialect == paths.Rust { // &a[1..]
+		return e.slice(s)
+	}
 	if n.Op == "&" {
 		if id, ok := n.X.(*paths.Ident); ok {
 			if _, err := e.variable(id.Name); err != nil {
@@ -408,10 +451,10 @@ func (e *evaluation) unary(n *paths.Unary) (Object, error) {
 					if err != nil {
 						return Object{}, err
 					}
-					return e.word(e.a.r.types.PointerTo(f.ob.Type), f.ob.Addr)
+					return e.word(e.pointerTo(f.ob.Type), f.ob.Addr)
 				}
 				if addr, ok := e.symbol(id.Name); ok {
-					return e.word(e.a.r.types.PointerTo(e.a.r.types.Of(types.Ref{})), addr)
+					return e.word(e.pointerTo(e.a.r.types.Of(types.Ref{})), addr)
 				}
 			}
 		}
@@ -430,19 +473,20 @@ func (e *evaluation) unary(n *paths.Unary) (Object, error) {
 		t := ob.Type
 		addr := ob.Addr
 		if t.Strip().Reference() {
-			if addr, _, err = e.x.Number(&values.Object{Type: e.a.r.types.PointerTo(t.Strip().Target()), Mem: true, Addr: ob.Addr, Size: ob.Size}); err != nil {
+			if addr, _, err = e.x.Number(&values.Object{Type: e.pointerTo(t.Strip().Target()), Mem: true, Addr: ob.Addr, Size: ob.Size}); err != nil {
 				return Object{}, err
 			}
 			t = t.Strip().Target()
 		}
-		return e.word(e.a.r.types.PointerTo(t), addr)
+		return e.word(e.pointerTo(t), addr)
 	}
 	if f, ok, err := e.x.Real(&ob); ok || err != nil {
 		switch {
 		case err != nil:
 			return Object{}, err
-		case n.Op == "-":
+		case n.Op == "-" || n.Op == "abs" && f < 0:
 			f = -f
+		case n.Op == "abs":
 		case n.Op == "!":
 			return e.truth(f == 0)
 		case n.Op != "+":
@@ -454,35 +498,31 @@ func (e *evaluation) unary(n *paths.Unary) (Object, error) {
 	if err != nil {
 		return Object{}, err
 	}
+	if !e.typed() && ob.Size < 4 { // C makes an int of it
+		signed = true
+	}
 	switch n.Op {
 	case "-":
-		v, signed = -v, true
-	case "~":
-		v = ^v
-	case "!":
-		return e.truth(v == 0)
-	}
-	return e.word(e.result(&ob, nil, signed), v)
-}
-
-// result is the type of what is computed of one or two integers.
-func (e *evaluation) result(a, b *values.Object, signed bool) *types.Type {
-	small := a.Size <= 4 && (b == nil || b.Size <= 4)
-	if small && signed {
-		return e.a.r.types.Integer(4, true)
-	}
-	return e.a.r.types.Integer(8, signed)
-}
-
-// real is the type of what is computed of one or two numbers, one of which is a floating-point number.
-func (e *evaluation) real(a, b *values.Object) *types.Type {
-	size := uint64(4)
-	for _, o := range [...]*values.Object{a, b} {
-		if o != nil && e.floats(o) && o.Size > 4 {
-			size = 8
+		v = -v
+		if !signed && !e.typed() && ob.Size == 4 { // of unsigned int
+			return e.word(e.integerType(4, false), v)
 		}
+		if !signed {
+			return e.word(e.integerType(8, true), v)
+		}
+	case "~":
+		return e.word(e.result(&ob, nil, signed), ^v)
+	case "abs":
+		if int64(v) < 0 && signed {
+			v = -v
+		}
+	case "!":
+		if e.dialect != paths.Rust || e.referred(&ob).Type.Strip().Encoding == types.EncBoolean {
+			return e.truth(v == 0)
+		}
+		return e.word(e.result(&ob, nil, signed), ^v)
 	}
-	return e.a.r.types.Float(size)
+	return e.computed(e.result(&ob, nil, signed), v, signed)
 }
 
 // floats reports whether an object, or what a reference refers to, is a floating-point number.
@@ -532,6 +572,11 @@ func (e *evaluation) long() uint64 {
 
 func (e *evaluation) sizeof(n *paths.Sizeof) (Object, error) {
 	size := uint64(0)
+	if m, ok := n.X.(*paths.Member); ok && e.dialect == paths.Go { // sizeof(main.node)
+		if name, ok := packageName(m); ok && e.unresolved(m.X.(*paths.Ident).Name) && e.unresolved(name) {
+			n = &paths.Sizeof{Type: paths.TypeName{Name: name}}
+		}
+	}
 	if n.X == nil {
 		t, err := e.typeNamed(n.Type)
 		if err == nil {

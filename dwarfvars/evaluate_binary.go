@@ -26,6 +26,17 @@ func (e *evaluation) binary(n *paths.Binary) (Object, error) {
 	if isText(n.X) || isText(n.Y) {
 		return e.compareText(n)
 	}
+	if n.Op == "eqv" || n.Op == "neqv" || n.Op == "^" && e.dialect == paths.Ada {
+		a, err := e.condition(n.X)
+		if err != nil {
+			return Object{}, err
+		}
+		b, err := e.condition(n.Y)
+		if err != nil {
+			return Object{}, err
+		}
+		return e.truth((a == b) == (n.Op == "eqv"))
+	}
 	x, err := e.stored(n.X)
 	if err != nil {
 		return Object{}, err
@@ -36,6 +47,9 @@ func (e *evaluation) binary(n *paths.Binary) (Object, error) {
 	}
 	x, y = e.decayed(x), e.decayed(y)
 	if t, ok, err := e.strings(n, &x, &y); ok || err != nil {
+		return t, err
+	}
+	if t, ok, err := e.computeComplex(n, &x, &y); ok || err != nil {
 		return t, err
 	}
 	if e.floats(&x) || e.floats(&y) {
@@ -50,6 +64,9 @@ func (e *evaluation) binary(n *paths.Binary) (Object, error) {
 		return Object{}, wrongAt(n.Y, err)
 	}
 	signed, narrow := usual(&x, &y, signedA, signedB)
+	if narrow && e.typed() {
+		narrow = false
+	}
 	if narrow { // as unsigned int
 		a, b = a&math.MaxUint32, b&math.MaxUint32
 	}
@@ -66,17 +83,13 @@ func (e *evaluation) binary(n *paths.Binary) (Object, error) {
 	if narrow {
 		return e.word(e.a.r.types.Integer(4, false), v&math.MaxUint32)
 	}
-	t := e.result(&x, &y, signed)
-	if t.ByteSize == 4 && int64(int32(v)) != int64(v) {
-		t = e.a.r.types.Integer(8, signed)
-	}
-	return e.word(t, v)
+	return e.computed(e.result(&x, &y, signed), v, signed)
 }
 
 // decayed returns a function as a pointer to it, and others as they are.
 func (e *evaluation) decayed(ob values.Object) values.Object {
 	if t := ob.Type.Strip(); t.Tag == dwarf.TagSubroutineType && ob.Mem && t.Language != dwarf.LangGo {
-		if p, err := e.x.Word(e.a.r.types.PointerTo(ob.Type), ob.Addr); err == nil {
+		if p, err := e.x.Word(e.pointerTo(ob.Type), ob.Addr); err == nil {
 			return p
 		}
 	}
@@ -130,6 +143,8 @@ func (e *evaluation) computeFloats(n *paths.Binary, x, y *values.Object) (Object
 		a *= b
 	case "/":
 		a /= b
+	case "**":
+		a = math.Pow(a, b)
 	default:
 		return Object{}, fmt.Errorf("%q is not defined for floating-point numbers", n.Op)
 	}
@@ -175,8 +190,31 @@ func compare(op string, a, b uint64, signed bool) (is, ok bool) {
 	return false, false
 }
 
+// power computes a**b of integers.
+func power(a, b uint64, signed bool) (uint64, error) {
+	if signed && int64(b) < 0 {
+		switch int64(a) {
+		case 1:
+			return 1, nil
+		case -1:
+			return 1 - 2*(b&1), nil
+		case 0:
+			return 0, errors.New("a division by zero")
+		}
+		return 0, nil
+	}
+	v := uint64(1)
+	for ; b > 0; b >>= 1 {
+		if b&1 != 0 {
+			v *= a
+		}
+		a *= a
+	}
+	return v, nil
+}
+
 func compute(op string, a, b uint64, signed bool) (uint64, error) {
-	if (op == "/" || op == "%") && b == 0 {
+	if (op == "/" || op == "%" || op == "mod") && b == 0 {
 		return 0, errors.New("a division by zero")
 	}
 	if (op == "<<" || op == ">>") && b > 63 {
@@ -191,6 +229,11 @@ func compute(op string, a, b uint64, signed bool) (uint64, error) {
 			return uint64(s % t), nil
 		case ">>":
 			return uint64(s >> b), nil
+		case "mod": // of the sign of the divisor
+			if s %= t; s != 0 && (s < 0) != (t < 0) {
+				s += t
+			}
+			return uint64(s), nil
 		}
 	}
 	switch op {
@@ -202,10 +245,14 @@ func compute(op string, a, b uint64, signed bool) (uint64, error) {
 		return a * b, nil
 	case "/":
 		return a / b, nil
-	case "%":
+	case "%", "mod":
 		return a % b, nil
 	case "&":
 		return a & b, nil
+	case "&^":
+		return a &^ b, nil
+	case "**":
+		return power(a, b, signed)
 	case "|":
 		return a | b, nil
 	case "^":
@@ -243,7 +290,7 @@ func (e *evaluation) pointers(op string, x, y *values.Object, a, b uint64) (Obje
 			v = b
 		}
 		if t.Strip().Tag == arrayTag {
-			t = e.a.r.types.PointerTo(t.Strip().Target())
+			t = e.pointerTo(t.Strip().Target())
 		}
 		switch {
 		case op == "+" && o == x:

@@ -16,21 +16,28 @@ import (
 
 func (e *evaluation) call(n *paths.Call) (Object, error) {
 	switch f := n.Fun.(type) {
+	case *paths.Attribute:
+		return e.attribute(f, n.Args)
 	case *paths.Member:
-		if e.dialect == paths.Plain {
+		if e.dialect.Calls() {
 			return e.method(n, f)
 		}
 	case *paths.Ident:
 		_, err := e.variable(f.Name)
-		if errors.Is(err, errNoVariable) && e.dialect != paths.Plain {
+		if errors.Is(err, errNoVariable) && !e.dialect.Calls() {
 			_, err = e.variable(strings.ToLower(f.Name))
 		}
 		var elsewhere *errElsewhere
 		if errors.As(err, &elsewhere) {
 			return Object{}, err
 		}
-		if e.dialect != paths.Plain && err == nil {
+		if !e.dialect.Calls() && err == nil {
 			break
+		}
+		if e.dialect == paths.Fortran && errors.Is(err, errNoVariable) {
+			if t, ok, err := e.intrinsic(n, strings.ToLower(f.Name)); ok {
+				return t, err
+			}
 		}
 		if len(n.Args) == 1 && (f.Name == "len" || f.Name == "cap") && errors.Is(err, errNoVariable) {
 			return e.length(f.Name, n.Args[0])
@@ -46,7 +53,7 @@ func (e *evaluation) call(n *paths.Call) (Object, error) {
 		}
 		return Object{}, notCalled(n, f.Name)
 	}
-	if e.dialect == paths.Plain {
+	if e.dialect.Calls() {
 		return Object{}, notCalled(n, "")
 	}
 	ob, err := e.stored(n.Fun)
@@ -230,7 +237,7 @@ func (e *evaluation) data(ob *values.Object) (Object, error) {
 		if elem == nil {
 			elem = set.Number("u8", 1, types.EncUnsigned)
 		}
-		return e.word(set.PointerTo(elem), c.Addr)
+		return e.word(e.pointerTo(elem), c.Addr)
 	}
 	first, err := e.x.Element(ob, 0)
 	if err != nil {
@@ -239,106 +246,117 @@ func (e *evaluation) data(ob *values.Object) (Object, error) {
 	if !first.Mem {
 		return Object{}, errors.New("the elements have no address")
 	}
-	return e.word(set.PointerTo(first.Type), first.Addr)
+	return e.word(e.pointerTo(first.Type), first.Addr)
 }
 
 // elements returns the element of an array that Fortran and Ada write a(2, 3), or elements from one number to another.
 func (e *evaluation) elements(n *paths.Call, ob *values.Object) (Object, error) {
+	if t, ok, err := e.substring(n, ob); ok || err != nil {
+		return t, err
+	}
 	bounds, err := e.x.Bounds(ob)
 	if err != nil {
 		return Object{}, err
 	}
+	rows := e.dialect == paths.Ada && len(n.Args) < len(bounds) // m(1) is a row
 	switch {
 	case bounds == nil:
 		return Object{}, &ExpressionError{n.Open, fmt.Errorf("an object of type %s is no array, and functions of the process are not called", clip(ob.Type.Name()))}
-	case len(n.Args) != len(bounds):
+	case len(n.Args) != len(bounds) && !rows:
 		return Object{}, &ExpressionError{n.Open, fmt.Errorf("%d indexes of an array of %d dimensions", len(n.Args), len(bounds))}
 	}
-	at := *ob
+	picks := make([]values.Pick, len(n.Args))
 	for i := range n.Args {
-		arg, b := n.Args[i], bounds[i]
+		arg := n.Args[i]
 		if e.dialect == paths.Fortran { // the last is the outermost
 			arg = n.Args[len(n.Args)-1-i]
 		}
-		if r, ok := arg.(*paths.Range); ok {
-			if i != len(n.Args)-1 {
-				return Object{}, wrongAt(r, errors.New("a range is read in the innermost dimension alone"))
-			}
-			return e.section(r, &at, b)
-		}
-		index, err := e.integer(arg)
-		if err != nil {
+		if picks[i], err = e.pick(arg, bounds[i]); err != nil {
 			return Object{}, err
 		}
-		if index < b.Lower || uint64(index-b.Lower) >= b.Count {
-			return Object{}, wrongAt(arg, fmt.Errorf("element %d of an array from %d to %d", index, b.Lower, b.Lower+int64(b.Count)-1))
-		}
-		t, err := e.object(e.x.Element(&at, index-b.Lower))
-		if err != nil || i == len(n.Args)-1 {
+	}
+	at := *ob
+	for len(picks) > 0 && picks[0].Single {
+		t, err := e.object(e.x.Element(&at, picks[0].First))
+		if picks = picks[1:]; err != nil || len(picks) == 0 {
 			return t, err
 		}
 		if !t.at {
-			return Object{}, wrongAt(arg, errors.New("it is no object of its own"))
+			return Object{}, errors.New("it is no object of its own")
 		}
 		at = t.ob
 	}
-	return Object{}, errors.New("no index")
+	if p := picks[0]; len(picks) == 1 && p.Step == 1 && p.Count > 0 {
+		s, err := e.x.Elements(&at, p.First, p.Count)
+		if err != nil {
+			return Object{}, err
+		}
+		return e.several(s, p.First), nil
+	}
+	s, err := e.x.Section(&at, picks)
+	if err != nil {
+		return Object{}, err
+	}
+	return Object{in: e.in, elements: s.Slice()}, nil
 }
 
-// section returns elements from one number to another, both of which are part of it.
-func (e *evaluation) section(r *paths.Range, ob *values.Object, b values.Bound) (Object, error) {
-	from, to := b.Lower, b.Lower+int64(b.Count)-1
-	var err error
+// several returns elements that follow one another. Characters are a string.
+func (e *evaluation) several(s *values.Seen, first int64) Object {
+	if len(s.Parts) > 0 {
+		at, ok := s.Object(s.Parts[0].Value)
+		if ok && at.Mem && at.Size > 0 && at.Type.Strip().Encoding.Char() && at.Type.Strip().Tag == dwarf.TagBaseType {
+			n := uint64(0)
+			for i := range s.Parts {
+				n += uint64(max(s.Parts[i].Repeat, 1))
+			}
+			if next, ok := s.Object(s.Parts[len(s.Parts)-1].Value); ok && next.Mem && !s.More && next.Addr == at.Addr+(n-1)*at.Size {
+				return Object{in: e.in, at: true, ob: values.Object{Type: e.arrayOf(at.Type, n), Mem: true, Addr: at.Addr, Size: n * at.Size}}
+			}
+		}
+	}
+	return Object{in: e.in, elements: s.Slice(), first: first}
+}
+
+// pick is which elements an index or a range means.
+func (e *evaluation) pick(n paths.Node, b values.Bound) (p values.Pick, err error) {
+	first, last := b.Lower, b.Lower+int64(b.Count)-1
+	r, ok := n.(*paths.Range)
+	if !ok {
+		i, err := e.integer(n)
+		if err == nil && (i < first || i > last) {
+			err = wrongAt(n, fmt.Errorf("element %d of an array from %d to %d", i, first, last))
+		}
+		return values.Pick{First: i - b.Lower, Single: true}, err
+	}
+	from, to, step := first, last, int64(1)
+	if r.Step != nil {
+		if step, err = e.integer(r.Step); err != nil {
+			return p, err
+		}
+		if step == 0 {
+			return p, wrongAt(r.Step, errors.New("a step of 0"))
+		}
+		if step < 0 {
+			from, to = last, first
+		}
+	}
 	if r.From != nil {
 		if from, err = e.integer(r.From); err != nil {
-			return Object{}, err
+			return p, err
 		}
 	}
 	if r.To != nil {
 		if to, err = e.integer(r.To); err != nil {
-			return Object{}, err
+			return p, err
 		}
 	}
-	if last := b.Lower + int64(b.Count) - 1; from < b.Lower || to > last || to < from {
-		return Object{}, wrongAt(r, fmt.Errorf("elements from %d to %d of an array from %d to %d", from, to, b.Lower, last))
+	if (to-from)/step < 0 || (to < from) != (step < 0) && to != from {
+		return p, wrongAt(r, fmt.Errorf("elements from %d to %d: there are none", from, to))
 	}
-	s, err := e.x.Elements(ob, from-b.Lower, to-from+1)
-	if err != nil {
-		return Object{}, err
+	if min(from, to) < first || max(from, to) > last {
+		return p, wrongAt(r, fmt.Errorf("elements from %d to %d of an array from %d to %d", from, to, first, last))
 	}
-	return Object{in: e.in, elements: s.Slice(), first: from - b.Lower}, nil
-}
-
-// attribute returns one of Ada's attributes.
-func (e *evaluation) attribute(n *paths.Attribute) (Object, error) {
-	ob, err := e.stored(n.X)
-	if err != nil {
-		return Object{}, err
-	}
-	set, name := e.a.r.types, strings.ToLower(n.Name)
-	switch name {
-	case "first", "last", "length":
-		bounds, err := e.x.Bounds(&ob)
-		if err != nil {
-			return Object{}, err
-		}
-		if len(bounds) == 0 {
-			return Object{}, fmt.Errorf("an object of type %s is no array: it has no '%s", clip(ob.Type.Name()), n.Name)
-		}
-		v := map[string]int64{"first": bounds[0].Lower, "last": bounds[0].Lower + int64(bounds[0].Count) - 1, "length": int64(bounds[0].Count)}[name]
-		return e.word(set.Integer(8, true), uint64(v))
-	case "address", "access":
-		if !ob.Mem {
-			return Object{}, errors.New("it has no address: it is in a register, or was computed")
-		}
-		if name == "address" {
-			return e.word(set.PointerTo(set.Of(types.Ref{})), ob.Addr)
-		}
-		return e.word(set.PointerTo(ob.Type), ob.Addr)
-	case "size":
-		return e.word(set.Integer(8, false), 8*ob.Size)
-	}
-	return Object{}, fmt.Errorf("the attribute '%s is not known; one of first, last, length, address, access, size", n.Name)
+	return values.Pick{First: from - b.Lower, Count: (to-from)/step + 1, Step: step}, nil
 }
 
 // assertion returns what an interface of Go has, if its type is the one that x.(T) names.

@@ -42,7 +42,7 @@ func (e *evaluation) converted(op string, ob *values.Object, t *types.Type) (Obj
 		}
 		return e.castDynamic(ob, t)
 	case s.Aggregate():
-		if !ob.Mem {
+		if ob = e.referred(ob); !ob.Mem {
 			return Object{}, fmt.Errorf("a number does not become a %s: write *(%s *)", t.Name(), t.Name())
 		}
 		if base, ok := e.x.Base(ob, t); ok {
@@ -151,11 +151,11 @@ func (e *evaluation) castReference(n *paths.Cast, ob *values.Object, t *types.Ty
 		return e.object(base, nil)
 	case "reinterpret_cast":
 	default:
-		pointer, err := e.x.Word(e.a.r.types.PointerTo(ob.Type), addr)
+		pointer, err := e.x.Word(e.pointerTo(ob.Type), addr)
 		if err != nil {
 			return Object{}, err
 		}
-		if addr, err = e.adjusted(&pointer, e.a.r.types.PointerTo(t), addr); err != nil {
+		if addr, err = e.adjusted(&pointer, e.pointerTo(t), addr); err != nil {
 			return Object{}, err
 		}
 	}
@@ -200,15 +200,33 @@ func (e *evaluation) typeNamed(name paths.TypeName) (*types.Type, error) {
 	if !ok {
 		return nil, fmt.Errorf("no type is called %s", name.Name)
 	}
-	for range min(name.Pointers, 16) {
-		t = e.a.r.types.PointerTo(t)
+	for range min(name.Pointers, maxPointers) {
+		t = e.pointerTo(t)
+	}
+	for i := len(name.Dims) - 1; i >= 0; i-- {
+		if size, err := e.a.sizeOf(t); err != nil || size > 0 && name.Dims[i] > maxArray/size {
+			return nil, fmt.Errorf("arrays of more than %d bytes are not made", uint64(maxArray))
+		}
+		t = e.arrayOf(t, name.Dims[i])
+	}
+	for range min(name.Outer, maxPointers) {
+		t = e.pointerTo(t)
 	}
 	return t, nil
 }
 
+// Limits on types that an expression makes.
+const (
+	maxPointers = 16
+	maxArray    = 1 << 40 // bytes
+)
+
 func (e *evaluation) lookup(name string) (*types.Type, bool) {
-	if e.dialect != paths.Plain {
+	if !e.dialect.Calls() {
 		name = strings.ToLower(name)
+	}
+	if t := e.basic(name); t != nil {
+		return t, true
 	}
 	names := e.scoped(name)
 	bare := len(names) - 1
@@ -220,6 +238,9 @@ func (e *evaluation) lookup(name string) (*types.Type, bool) {
 		}
 	}
 	list := append([]string{names[bare]}, names[:bare]...)
+	if e.dialect == paths.Ada { // which knows no other name of what is in a package
+		list = names
+	}
 	for _, n := range list[:len(list):len(list)] {
 		list = append(list, spellings(n)...)
 	}
@@ -250,6 +271,13 @@ func (e *evaluation) scoped(name string) (list []string) {
 		if rest, ok := strings.CutPrefix(name, w); ok {
 			word, bare = w, rest
 		}
+	}
+	if e.dialect == paths.Ada {
+		return adaScoped(fullName(e.a.fn.DIE), name)
+	}
+	if e.dialect == paths.D {
+		bare = strings.ReplaceAll(bare, ".", "::")
+		name = word + bare
 	}
 	if u := e.a.fn.Unit; strings.HasPrefix(bare, "::") || u == nil || types.IsC(u.Language) || u.Language == dwarf.LangGo {
 		return []string{strings.TrimPrefix(name, "::")}

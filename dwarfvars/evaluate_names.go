@@ -1,6 +1,7 @@
 package dwarfvars
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"path"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"github.com/corewalk/corewalk/internal/format/dwarf/op"
 	"github.com/corewalk/corewalk/internal/vars/paths"
 	"github.com/corewalk/corewalk/internal/vars/types"
 	"github.com/corewalk/corewalk/libstate"
@@ -26,7 +28,7 @@ const maxNamedSearch = 256 << 20
 
 func (e *evaluation) ident(n *paths.Ident) (Object, error) {
 	t, err := e.variable(n.Name)
-	if lower := strings.ToLower(n.Name); errors.Is(err, errNoVariable) && e.dialect != paths.Plain && lower != n.Name {
+	if lower := strings.ToLower(n.Name); errors.Is(err, errNoVariable) && !e.dialect.Calls() && lower != n.Name {
 		return e.ident(&paths.Ident{Name: lower, Quoted: n.Quoted})
 	}
 	if u := e.a.fn.Unit; errors.Is(err, errNoVariable) && u != nil && u.Language == dwarf.LangPascal83 { // whose letters' case says nothing
@@ -50,7 +52,7 @@ func (e *evaluation) ident(n *paths.Ident) (Object, error) {
 			e.other = lib
 		}
 		if e.a.r.mem.SymbolText(addr) != "" && e.executable(addr) {
-			return e.word(e.a.r.types.PointerTo(e.a.r.types.Of(types.Ref{})), addr)
+			return e.word(e.pointerTo(e.a.r.types.Of(types.Ref{})), addr)
 		}
 		of := ""
 		if e.other != nil {
@@ -118,6 +120,14 @@ func (e *evaluation) variable(name string) (Object, error) {
 	}
 	if t, ok := e.ofThis(name); ok {
 		return t, nil
+	}
+	if e.dialect == paths.Ada {
+		for _, n := range e.scoped(name) {
+			if t, err := e.global(n); !errors.Is(err, errNoVariable) {
+				return t, err
+			}
+		}
+		return Object{}, errNoVariable
 	}
 	t, err := e.global(name)
 	if !errors.Is(err, errNoVariable) {
@@ -315,9 +325,17 @@ func (e *evaluation) programVariable(fn *Function, d dwarf.DIE) (Object, error) 
 	a := s.enter()
 	defer a.Close()
 	v := &LocalVar{fn: fn, die: d, attrs: gather(d)}
+	if nowhere(v.attrs.loc.B) {
+		return Object{}, errors.New("the program does not have it: the linker left it out")
+	}
 	a.e.unit = d.Unit
 	ob, err := a.object(v)
 	return Object{in: e.in, ob: ob, at: true}, err
+}
+
+// nowhere reports whether a location is the address 0, which linkers write for what they leave out: there is the file's header.
+func nowhere(location []byte) bool {
+	return len(location) > 4 && op.Op(location[0]) == op.Addr && len(bytes.Trim(location[1:], "\x00")) == 0
 }
 
 // libraries lists those of the process, that of the frame first.

@@ -17,6 +17,9 @@ import (
 
 func (e *evaluation) register(n *paths.Register) (Object, error) {
 	name := strings.ToLower(n.Name)
+	if name == "" && e.lengthOf != nil {
+		return e.lengthOf()
+	}
 	if name != "" && name[0] != '$' && (name[0] < '0' || name[0] > '9') {
 		if t, ok, err := e.registerNamed(name); ok || err != nil {
 			return t, err
@@ -46,7 +49,7 @@ func (e *evaluation) register(n *paths.Register) (Object, error) {
 func (e *evaluation) registerNamed(name string) (Object, bool, error) {
 	a, f := e.a.r.arch, e.a.Frame()
 	pointer := func(v uint64) (Object, bool, error) {
-		t, err := e.word(e.a.r.types.PointerTo(e.a.r.types.Of(types.Ref{})), v)
+		t, err := e.word(e.pointerTo(e.a.r.types.Of(types.Ref{})), v)
 		return t, true, err
 	}
 	switch name {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/vars/paths"
 	"github.com/corewalk/corewalk/internal/vars/types"
 	"github.com/corewalk/corewalk/unwind"
@@ -65,7 +66,12 @@ func (r *Reader) TypeOf(swalk []*unwind.Frame, frame, call int, text string, var
 	var missing error
 	if n.X != nil {
 		o, err := r.Evaluate(swalk, frame, call, text, vars...)
-		switch {
+		switch foreign := err == nil && o.at && o.ob.Type.Strip().Tag == dwarf.TagSubroutineType && !dialectOf(s.fn).Calls(); {
+		case foreign && n.Type.Name != "": // a function of C, perhaps, whose name a type has, too
+			if t, err := s.typeOf(n); err == nil {
+				return t, nil
+			}
+			return Type{in: o.in, t: o.ob.Type}, nil
 		case err == nil && o.at:
 			return Type{in: o.in, t: o.ob.Type}, nil
 		case err == nil:
@@ -75,17 +81,23 @@ func (r *Reader) TypeOf(swalk []*unwind.Frame, frame, call int, text string, var
 		}
 		missing = err
 	}
+	t, err := s.typeOf(n)
+	if err != nil && missing != nil {
+		err = fmt.Errorf("no type is called %s, and %w", n.Type.Name, errors.Unwrap(missing))
+	}
+	if err != nil {
+		return Type{}, &ExpressionError{0, err}
+	}
+	return t, nil
+}
+
+// typeOf returns the type that a name means in the frame.
+func (s *scene) typeOf(n *paths.Sizeof) (Type, error) {
 	a := s.enter()
 	defer a.Close()
 	e := evaluation{a: a, x: a.explorer(), in: s, dialect: dialectOf(s.fn), left: maxSearched}
 	t, err := e.typeNamed(n.Type)
-	if err != nil {
-		if missing != nil {
-			err = fmt.Errorf("no type is called %s, and %w", n.Type.Name, errors.Unwrap(missing))
-		}
-		return Type{}, &ExpressionError{0, err}
-	}
-	return Type{in: s, t: t}, nil
+	return Type{in: s, t: t}, err
 }
 
 // Bounds returns the range of code around an address that one entry of the call frame information describes, from low up

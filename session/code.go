@@ -53,6 +53,9 @@ func (s *Session) FunctionNamed(ctx context.Context, name string) (Function, err
 		return Function{}, errors.New("the name of a function is missing")
 	}
 	list, _, err := s.Functions(ctx, `^(.*(::|\.))?`+regexp.QuoteMeta(name)+`($|\(|<|\[)`, 0, maxNamed)
+	if encoded := strings.ToLower(strings.ReplaceAll(name, ".", "__")); err == nil && len(list) == 0 { // as GNAT and gfortran call what is in packages
+		list, _, err = s.Functions(ctx, `^(.*__|_ada_|__.*_MOD_)?`+regexp.QuoteMeta(encoded)+`(__[0-9]+)?$`, 0, maxNamed)
+	}
 	if err != nil {
 		return Function{}, err
 	}

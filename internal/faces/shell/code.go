@@ -225,6 +225,8 @@ func (sh *Shell) infoAddress(ctx context.Context, args string) error {
 	if f, err := sh.current(); err == nil {
 		v, err := sh.s.Evaluate(ctx, f.ID, args, sh.convenience)
 		switch {
+		case err == nil && v.HasAddress && v.Size == 0 && strings.HasPrefix(v.Value, "{"):
+			return sh.printf("%s is a function at %#x\n", report.Clean(args), uint64(v.Address))
 		case err == nil && v.HasAddress:
 			return sh.printf("%s is %d bytes at %#x\n", report.Clean(args), v.Size, uint64(v.Address))
 		case err == nil && v.Location != "":

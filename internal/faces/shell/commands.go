@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -28,6 +29,8 @@ func commands() []command {
 		{[]string{"frame", "f"}, "[N]", "go to frame N, or show this one; frame function NAME, frame level N", (*Shell).goFrame},
 		{[]string{"up"}, "[N]", "go to the caller", (*Shell).up},
 		{[]string{"down"}, "[N]", "go to the frame that this one called", (*Shell).down},
+		{[]string{"select-frame", "up-silently", "down-silently"}, "[N]", "as frame, up and down, showing nothing", nil},
+		{[]string{"faas", "taas"}, "COMMAND", "a command for all frames, or all threads, without its failures", nil},
 		{[]string{"thread", "t"}, "[TID]", "go to a thread, or show which one this is; thread apply all bt", (*Shell).thread},
 		{[]string{"task", "goroutine"}, "ID", "go to a goroutine or another task", (*Shell).task},
 		{[]string{"info"}, "threads|tasks|args|locals|registers|frame|modules|...", "what there is; info alone lists all kinds", (*Shell).info},
@@ -51,6 +54,8 @@ func commands() []command {
 		{[]string{"show"}, "SETTING", "what a setting is", (*Shell).showSetting},
 		{[]string{"source"}, "FILE", "run the commands of a file", (*Shell).script},
 		{[]string{"help", "h"}, "[COMMAND]", "this list", (*Shell).help},
+		{[]string{"apropos"}, "WORD", "the commands whose explanation has a word", (*Shell).apropos},
+		{[]string{"complete"}, "LINE", "how a line may go on", (*Shell).complete},
 		{[]string{"quit", "q", "exit"}, "", "end", func(*Shell, context.Context, string) error { return ErrQuit }},
 	}
 }
@@ -76,7 +81,11 @@ func refused() []struct{ names, why string } {
 		{"monitor remote flash-erase flushregs", "this is a core: nothing answers"},
 		{"maintenance maint mt", "these are commands for who works on gdb: corewalk info tells what the dump and its modules have"},
 		{"explore", "p and ptype show what an expression has, and DAP clients open it part by part"},
-		{"apropos", "help lists all commands, and help COMMAND tells what one takes"},
+		{"with", "set SETTING VALUE changes a setting; p -elements 3 -pretty -- EXPR changes them for one value"},
+		{"demangle", "names are shown as the source has them; corewalk print shows one value"},
+		{"tty tstatus compare-sections dont-repeat", "this is of a program that runs"},
+		{"reverse-search", "search REGEX looks forward; list 1 goes back to the first line"},
+		{"init-if-undefined", "set $NAME = EXPR makes a variable"},
 	}
 }
 
@@ -129,6 +138,9 @@ func (sh *Shell) Run(ctx context.Context, line string) error {
 		name, args = "shell", name[1:]+" "+args
 	}
 	args = strings.TrimSpace(args)
+	if what, rest, _ := strings.Cut(args, " "); name == "delete" && what == "display" {
+		name, args = "undisplay", strings.TrimSpace(rest)
+	}
 	c, err := find(commands(), name, "command")
 	if err != nil {
 		if why, whole := refuses(name); why != "" {
@@ -141,11 +153,67 @@ func (sh *Shell) Run(ctx context.Context, line string) error {
 		return err
 	}
 	before := sh.frame.ID
-	if err := c.run(sh, ctx, args); err != nil {
+	if c.run == nil {
+		err = sh.silently(ctx, name, args)
+	} else {
+		err = c.run(sh, ctx, args)
+	}
+	if err != nil {
 		return err
 	}
 	if sh.has && sh.frame.ID != before {
 		return sh.displays(ctx)
+	}
+	return nil
+}
+
+// silently runs the commands that are others without what these show.
+func (sh *Shell) silently(ctx context.Context, name, args string) error {
+	switch {
+	case strings.HasPrefix(name, "f"):
+		return sh.applyFrames(ctx, "all -s "+args)
+	case strings.HasPrefix(name, "t"):
+		return sh.applyThreads(ctx, "all -s "+args)
+	}
+	out := sh.out
+	sh.out = &outlet{to: io.Discard}
+	defer func() { sh.out = out }()
+	switch {
+	case strings.HasPrefix(name, "u"):
+		return sh.up(ctx, args)
+	case strings.HasPrefix(name, "d"):
+		return sh.down(ctx, args)
+	}
+	return sh.goFrame(ctx, args)
+}
+
+// apropos lists the commands whose name or explanation has a word.
+func (sh *Shell) apropos(_ context.Context, word string) error {
+	if word = strings.ToLower(word); word == "" {
+		return errors.New("apropos WORD: the word is missing")
+	}
+	var rows [][]string
+	for prefix, list := range map[string][]command{"": commands(), "info ": infos()} {
+		for _, c := range list {
+			if text := prefix + strings.Join(c.names, ", ") + " " + c.args; strings.Contains(strings.ToLower(text+c.help), word) {
+				rows = append(rows, []string{text, c.help})
+			}
+		}
+	}
+	if len(rows) == 0 {
+		return fmt.Errorf("no command's explanation has %q", word)
+	}
+	slices.SortFunc(rows, func(a, b []string) int { return strings.Compare(a[0], b[0]) })
+	return report.WriteColumns(sh.out, []string{"command", "what it does"}, rows)
+}
+
+// complete lists how a line may go on.
+func (sh *Shell) complete(ctx context.Context, line string) error {
+	head, list, _ := sh.Complete(ctx, line, len([]rune(line)))
+	for _, c := range list {
+		if err := sh.printf("%s\n", report.Clean(head+c)); err != nil {
+			return err
+		}
 	}
 	return nil
 }

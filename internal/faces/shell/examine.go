@@ -89,6 +89,7 @@ func (sh *Shell) examine(ctx context.Context, args string) error {
 		return errors.New("an address is missing")
 	}
 	sh.examined = examination{format: format, unit: unit, next: addr, has: true}
+	sh.lastAddress(ctx, addr, unit, count, format)
 	switch format {
 	case 'i':
 		list, err := sh.s.Disassemble(ctx, addr, 0, count)
@@ -147,6 +148,9 @@ func word(order binary.ByteOrder, b []byte) uint64 {
 	}
 	return order.Uint64(b)
 }
+
+// cutZero returns what is before a zero; false if there is none.
+func cutZero(b []byte) (text, rest string, ok bool) { return strings.Cut(string(b), "\x00") }
 
 // maxString is how much of one string is shown.
 const maxString = 200

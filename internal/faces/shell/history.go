@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/session"
 )
 
@@ -42,6 +43,9 @@ func (sh *Shell) convenience(name string) (session.Variable, bool) {
 		}
 		back = sh.printed - n
 	default:
+		if v, ok := sh.ofDebugger(name); ok {
+			return v, true
+		}
 		v, ok := sh.made[name]
 		return v, ok
 	}
@@ -50,6 +54,52 @@ func (sh *Shell) convenience(name string) (session.Variable, bool) {
 		return session.Variable{}, false
 	}
 	return sh.history[at], true
+}
+
+// lastAddress makes $_ the last address that was shown, and $__ what is there, as gdb does.
+func (sh *Shell) lastAddress(ctx context.Context, addr uint64, unit, count int, format byte) {
+	typ := map[int]string{1: "int8", 2: "int16", 4: "int32", 8: "int64"}[unit]
+	switch format {
+	case 'i', 's':
+		typ = "uint8"
+	default:
+		addr += uint64((count - 1) * unit)
+	}
+	for name, expr := range map[string]string{"_": "(%s *)%d", "__": "*(%s *)%d"} {
+		delete(sh.made, name)
+		v, err := sh.value(ctx, fmt.Sprintf(expr, typ, addr))
+		if err != nil || v.Status != report.StatusSuccess {
+			continue
+		}
+		if sh.made == nil {
+			sh.made = map[string]session.Variable{}
+		}
+		sh.made[name] = v
+	}
+}
+
+// ofDebugger is what gdb itself has in variables: $_thread is the number of the thread in info threads, $_inferior that of the only process.
+func (sh *Shell) ofDebugger(name string) (v session.Variable, ok bool) {
+	expr := ""
+	switch name {
+	case "_inferior":
+		expr = "1"
+	case "_thread", "_gthread":
+		list, err := sh.s.Threads(context.Background())
+		if err != nil || !sh.has {
+			return v, false
+		}
+		for i := range list {
+			if list[i].ID == sh.stack.ID {
+				expr = strconv.Itoa(i + 1)
+			}
+		}
+	}
+	if expr == "" {
+		return v, false
+	}
+	v, err := sh.value(context.Background(), expr)
+	return v, err == nil
 }
 
 // maxVariables is how many variables set makes.

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,8 +24,9 @@ func infos() []command {
 		{[]string{"args"}, "", "arguments of the frame", (*Shell).infoArgs},
 		{[]string{"locals"}, "", "local variables of the frame", (*Shell).infoLocals},
 		{[]string{"registers", "all-registers", "r"}, "[NAME ...]", "registers of the frame", (*Shell).infoRegisters},
-		{[]string{"frame", "f"}, "", "where the frame is", (*Shell).infoFrame},
-		{[]string{"modules", "sharedlibrary", "dll", "files", "target"}, "", "the files that the process ran", (*Shell).infoModules},
+		{[]string{"frame", "f"}, "[N|function NAME]", "where the frame is", (*Shell).infoFrame},
+		{[]string{"stack", "s"}, "[full] [N]", "the frames, as bt shows them", (*Shell).backtrace},
+		{[]string{"modules", "sharedlibrary", "dll", "files", "target"}, "[REGEX]", "the files that the process ran, or those whose paths match", (*Shell).infoModules},
 		{[]string{"functions"}, "REGEX", "the functions whose names match", (*Shell).infoFunctions},
 		{[]string{"symbol"}, "ADDRESS", "what is at an address", (*Shell).infoSymbol},
 		{[]string{"address"}, "NAME", "where a variable or a function is", (*Shell).infoAddress},
@@ -33,6 +36,7 @@ func infos() []command {
 		{[]string{"variables"}, "[REGEX]", "the variables outside of functions whose names match", (*Shell).infoVariables},
 		{[]string{"scope"}, "[FUNCTION]", "the variables of the frame, arguments first; or those that a function declares", (*Shell).infoScope},
 		{[]string{"proc", "inferiors", "program"}, "[mappings]", "the process; mappings: its memory", (*Shell).infoProcess},
+		{[]string{"auxv"}, "", "what the kernel told the process when it started", (*Shell).infoAuxv},
 		{[]string{"display"}, "", "the expressions that are displayed", (*Shell).infoDisplay},
 	}
 }
@@ -41,7 +45,11 @@ func infos() []command {
 var notInfos = []struct{ names, why string }{
 	{"breakpoints watchpoints b checkpoints record", "nothing runs, so nothing stops"},
 	{"signals handle", "how a debugger handles signals means nothing for a core; report tells which one it died of"},
-	{"auxv os", "corewalk info lists what is in the dump"},
+	{"module", "info functions NAME:: and info variables NAME:: list what a module of Fortran has"},
+	{"common", "p NAME shows a variable of a COMMON block in a function that declares it"},
+	{"sources", "list FUNCTION and info line FUNCTION find the file of a function"},
+	{"signal mem dcache terminal set xmethod float vector w classic-memory", "this is a state of gdb's own, or of a program that runs; p $xmm0 and p $st0 show registers"},
+	{"os", "corewalk info lists what is in the dump"},
 	{"macro macros", "macros are not known here"},
 	{"vtbl", "p *OBJECT shows the most derived type; x/8a *(long *) OBJECT its table of virtual functions"},
 	{"exceptions", "the exception that a thread raised is in report"},
@@ -66,7 +74,10 @@ func (sh *Shell) info(ctx context.Context, args string) error {
 		}
 		return err
 	}
-	return c.run(sh, ctx, strings.TrimSpace(rest))
+	if rest = strings.TrimSpace(rest); c.args == "" && rest != "" {
+		return fmt.Errorf("info %s has no arguments: %q is not understood", c.names[0], rest)
+	}
+	return c.run(sh, ctx, rest)
 }
 
 // place says where a frame is, in one line.
@@ -257,6 +268,10 @@ func (sh *Shell) infoVariables(ctx context.Context, pattern string) error {
 
 // names lists the types whose names match, or the variables outside of functions.
 func (sh *Shell) names(ctx context.Context, variables bool, pattern string) error {
+	pattern, err := withoutFlags(pattern)
+	if err != nil {
+		return err
+	}
 	list, more, err := sh.s.Names(ctx, variables, pattern, 0, maxFunctions)
 	if err != nil {
 		return err
@@ -358,7 +373,18 @@ func (sh *Shell) infoDisplay(context.Context, string) error {
 	return nil
 }
 
-func (sh *Shell) infoFrame(ctx context.Context, _ string) error {
+// infoFrame says where the frame is, or another one of its stack.
+func (sh *Shell) infoFrame(ctx context.Context, args string) error {
+	if args != "" {
+		back := *sh
+		defer func() { sh.frame, sh.stack, sh.has = back.frame, back.stack, back.has }()
+		out := sh.out
+		sh.out = &outlet{to: io.Discard}
+		err := sh.goFrame(ctx, args)
+		if sh.out = out; err != nil {
+			return err
+		}
+	}
 	f, err := sh.current()
 	if err != nil {
 		return err
@@ -377,15 +403,25 @@ func (sh *Shell) infoFrame(ctx context.Context, _ string) error {
 	return report.WriteColumns(sh.out, []string{"", "value"}, rows)
 }
 
-func (sh *Shell) infoModules(ctx context.Context, _ string) error {
+func (sh *Shell) infoModules(ctx context.Context, pattern string) error {
 	in, err := sh.s.Info(ctx)
 	if err != nil {
 		return err
 	}
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		return fmt.Errorf("the pattern: %w", err)
+	}
 	var rows [][]string
 	for i := range in.Modules {
 		m := &in.Modules[i]
+		if !re.MatchString(m.Path) {
+			continue
+		}
 		rows = append(rows, []string{m.Base.String(), m.End.String(), m.Status, report.Clean(m.Path)})
+	}
+	if len(rows) == 0 {
+		return fmt.Errorf("no file that the process ran has a path that matches %s", pattern)
 	}
 	return report.WriteColumns(sh.out, []string{"from", "to", "file", "path"}, rows)
 }
@@ -403,10 +439,28 @@ func (sh *Shell) infoSymbol(ctx context.Context, args string) error {
 	return sh.printf("%s\n", report.Clean(p.String()))
 }
 
+// withoutFlags takes gdb's options from the front of a pattern: -q says less, -n leaves out what has no debugging information.
+func withoutFlags(args string) (pattern string, err error) {
+	for strings.HasPrefix(args, "-") {
+		flag, rest, _ := strings.Cut(args, " ")
+		switch flag {
+		case "-q", "-n", "--":
+		default:
+			return "", fmt.Errorf("the option %s is not known: a pattern of names is", flag)
+		}
+		args = strings.TrimSpace(rest)
+	}
+	return args, nil
+}
+
 // maxFunctions is how many functions are listed.
 const maxFunctions = 500
 
 func (sh *Shell) infoFunctions(ctx context.Context, pattern string) error {
+	pattern, err := withoutFlags(pattern)
+	if err != nil {
+		return err
+	}
 	list, more, err := sh.s.Functions(ctx, pattern, 0, maxFunctions)
 	if err != nil {
 		return err

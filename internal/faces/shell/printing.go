@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/big"
 	"strconv"
 	"strings"
 
@@ -45,6 +46,9 @@ func (sh *Shell) printValue(ctx context.Context, args, end string) error {
 		return err
 	}
 	format, expr := cutFormat(args)
+	if strings.TrimSpace(expr) == "" && len(sh.history) > 0 && end != "" { // the last one again
+		expr = "$"
+	}
 	if strings.TrimSpace(expr) == "" {
 		return errors.New("an expression is missing: p q->head")
 	}
@@ -116,10 +120,19 @@ func (sh *Shell) valueText(ctx context.Context, v *session.Variable, format stri
 			pretty(&b, r.Data, 0)
 			return clean(b.String()) + v.Whose(), nil
 		}
-	case v.Kind == "pointer" && v.Type != "":
+	case v.Kind == "pointer" && v.Type != "" && !strings.HasPrefix(v.Value, v.Type+" "):
 		return fmt.Sprintf("(%s) %s", report.Clean(v.Type), text(v)), nil
 	}
 	return text(v), nil
+}
+
+// unsigned reports whether the name of a type is that of a number without a sign, in any language.
+func unsigned(name string) bool {
+	switch name {
+	case "u8", "uint8", "byte", "ubyte", "uint8_t":
+		return true
+	}
+	return strings.HasPrefix(name, "unsigned") || strings.Contains(name, " unsigned ")
 }
 
 // maxFormatted is how many parts of a value are written in a format, those of its parts among them.
@@ -133,7 +146,7 @@ func (sh *Shell) inFormat(ctx context.Context, v *session.Variable, format byte,
 	whole := v.Kind == "array" || v.Kind == "struct" || v.Kind == "union" || v.Kind == "sequence" || v.Kind == "map" || v.Kind == "string"
 	switch {
 	case v.Kind == "string" && v.HasAddress && strings.Contains(v.Type, "["):
-		return sh.characters(ctx, v, format)
+		return sh.characters(ctx, v, format, left)
 	case !whole:
 		return sh.number(ctx, v, format)
 	case v.Ref == 0:
@@ -171,15 +184,20 @@ func (sh *Shell) inFormat(ctx context.Context, v *session.Variable, format byte,
 	if more {
 		parts = append(parts, "...")
 	}
-	return "{" + strings.Join(repeated(parts), ", ") + "}" + v.Whose(), nil
+	open, end := "{", "}"
+	if (v.Kind == "array" || v.Kind == "sequence") && strings.HasSuffix(v.Value, "]") { // as Rust writes them
+		open, end = "[", "]"
+	}
+	return open + strings.Join(repeated(parts), ", ") + end + v.Whose(), nil
 }
 
 // characters writes each of the bytes of an array of characters.
-func (sh *Shell) characters(ctx context.Context, v *session.Variable, format byte) (string, error) {
-	b, err := sh.s.ReadMemory(ctx, v.Address, int(min(v.Size, maxFormatted)))
+func (sh *Shell) characters(ctx context.Context, v *session.Variable, format byte, left *int) (string, error) {
+	b, err := sh.s.ReadMemory(ctx, v.Address, int(min(v.Size, uint64(max(*left, 0)))))
 	if err != nil {
 		return "", err
 	}
+	*left -= len(b)
 	var parts []string
 	for _, c := range b {
 		parts = append(parts, sh.inUnit(ctx, uint64(c), 1, format, true, ""))
@@ -215,6 +233,9 @@ func (sh *Shell) number(ctx context.Context, v *session.Variable, format byte) (
 	order := sh.s.Target().ProcessState().Arch().ByteOrder
 	size := int(v.Size)
 	n, known := uint64(0), false
+	if big, ok := new(big.Int).SetString(v.Value, 10); v.Kind == "int" && ok && size > 8 {
+		return wide(big, size, format)
+	}
 	if v.Kind == "int" { // of a bit-field the memory has more
 		if i, err := strconv.ParseInt(v.Value, 10, 64); err == nil {
 			n, known = uint64(i), true
@@ -260,8 +281,29 @@ func (sh *Shell) number(ctx context.Context, v *session.Variable, format byte) (
 			size = 8
 		}
 	}
-	signed := !strings.HasPrefix(v.Type, "unsigned") && v.Kind != "pointer" && v.Kind != "bool"
+	signed := !unsigned(v.Type) && v.Kind != "pointer" && v.Kind != "bool"
 	return sh.inUnit(ctx, n, size, format, signed, v.Kind), nil
+}
+
+// wide writes a number of more than 64 bits in a format.
+func wide(n *big.Int, size int, format byte) (string, error) {
+	bits := new(big.Int).Set(n)
+	if n.Sign() < 0 {
+		bits.Add(bits, new(big.Int).Lsh(big.NewInt(1), uint(8*size)))
+	}
+	switch format {
+	case 'x', 'a':
+		return fmt.Sprintf("%#x", bits), nil
+	case 'z':
+		return fmt.Sprintf("0x%0*x", 2*size, bits), nil
+	case 't':
+		return bits.Text(2), nil
+	case 'o':
+		return "0" + bits.Text(8), nil
+	case 'u':
+		return bits.String(), nil
+	}
+	return n.String(), nil
 }
 
 // inUnit writes n, of size bytes, in a format.

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/corewalk/corewalk/demangle"
 	"github.com/corewalk/corewalk/dwarfvars"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/session"
@@ -252,6 +253,9 @@ func (sh *Shell) toFunction(ctx context.Context, name string) error {
 	}
 	for i := range list {
 		plain, _, _ := strings.Cut(list[i].Function, "(")
+		if ada := demangle.Ada(plain); strings.EqualFold(ada, name) || strings.HasSuffix(ada, "."+strings.ToLower(name)) {
+			return sh.to(ctx, i)
+		}
 		if list[i].Function == name || plain == name || strings.HasSuffix(plain, "::"+name) || strings.HasSuffix(plain, "."+name) {
 			return sh.to(ctx, i)
 		}

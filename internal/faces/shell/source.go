@@ -46,6 +46,9 @@ func (sh *Shell) source(ctx context.Context, args string) error {
 	switch {
 	case args == "" || args == "+":
 		if sh.list.last == 0 {
+			if err == nil && f.Source.File != "" {
+				return sh.lines(ctx, f.Source.Line-size/2, f.Source.Line-size/2+size-1)
+			}
 			if err == nil {
 				err = errors.New("the frame has no source line; list FUNCTION shows a function")
 			}
@@ -53,6 +56,9 @@ func (sh *Shell) source(ctx context.Context, args string) error {
 		}
 		return sh.lines(ctx, sh.list.last+1, sh.list.last+size)
 	case args == "-":
+		if sh.list.last == 0 && err == nil && f.Source.File != "" {
+			return sh.lines(ctx, f.Source.Line-size, f.Source.Line-1)
+		}
 		if sh.list.first <= 1 {
 			return errors.New("the file's first line was shown")
 		}

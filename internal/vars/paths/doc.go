@@ -1,17 +1,28 @@
 // Package paths parses expressions that name a value of a process: q->head->next[3].name, *p, &x,
 // arr[2:5], (struct tile *)0x55d0, $rip, v.size(), x > 2.5 ? x : y. It knows the forms of C, C++, Go and Rust alike,
-// those of Fortran and Ada as a Dialect, and nothing of the process. An expression changes nothing: assignments are
+// what contradicts them as a Dialect, and nothing of the process. An expression changes nothing: assignments are
 // refused. What looks like a call is a Call, of which the evaluator says whether it is a read.
 package paths
+
+import (
+	"fmt"
+	"strings"
+)
 
 // A Dialect is a language whose forms contradict those of C.
 type Dialect uint8
 
 const (
-	Plain   Dialect = iota // C, C++, Go, Rust
+	Plain   Dialect = iota // C, C++ and others
 	Fortran                // a%x, .true., a .and. b, 'text'
 	Ada                    // a = b, a /= b, a and b, x'First, p.all
+	Rust                   // a & 1 == 0 is (a & 1) == 0, &a as usize is (&a) as usize, b'x'
+	Go                     // a & 1 == 0 is (a & 1) == 0, ^a, a &^ b
+	D                      // a is b, a[1..3], cast(T) a
 )
+
+// Calls reports whether f(x) is a call, or a conversion, and never an element of an array.
+func (d Dialect) Calls() bool { return d != Fortran && d != Ada }
 
 // A Node is a part of an expression. At is where it begins, in bytes from the start of the text.
 type Node interface{ At() int }
@@ -36,22 +47,31 @@ type (
 		at
 		Name string
 	}
-	// A Number is an integer, also 'a'; with Bool it is true or false, and Unsigned says that it is written as 7u.
+	// A Number is an integer; with Bool it is true or false, with Char it is written as 'a', and Unsigned says that it is
+	// written as 7u. Type is that of Rust's 7u8, and "" of others.
 	Number struct {
 		at
-		Value          uint64
-		Bool, Unsigned bool
+		Value                uint64
+		Bool, Unsigned, Char bool
+		Type                 string
 	}
-	// A Float is a floating-point number. Single says that it is written as one of 32 bits: 1.5f.
+	// A Float is a floating-point number. Single says that it is written as one of 32 bits: 1.5f, 1.5f32.
 	Float struct {
 		at
 		Value  float64
 		Single bool
 	}
-	// A Text is a string, which is the key of a map, or compared with one.
+	// A Text is a string, which is the key of a map, or compared with one. Bytes says that it is Rust's b"x".
 	Text struct {
 		at
 		Value string
+		Bytes bool
+	}
+	// A List is an array: [1, 2, 3], or with Count [0; 4].
+	List struct {
+		at
+		Items []Node
+		Count Node
 	}
 	// A Member is X.Name, or number Name of a tuple; with Arrow, X->Name.
 	Member struct {
@@ -97,11 +117,11 @@ type (
 		Args []Node
 		Open int
 	}
-	// A Range is From:To in the parentheses of Fortran, From..To in those of Ada. From and To, which is part of it, are nil
-	// where they are left out.
+	// A Range is From:To:Step in the parentheses of Fortran, From..To in those of Ada. From, To, which is part of it, and Step are
+	// nil where they are left out.
 	Range struct {
 		at
-		From, To Node
+		From, To, Step Node
 	}
 	// A Cast is (Type)X, in Go also (*T)(X), in Rust also X as *const T, in C++ also int(X) and static_cast<T>(X), whose
 	// name is Op; "" for others.
@@ -131,22 +151,28 @@ type (
 	}
 )
 
-// A TypeName is the name of a type, and how many pointers lead to it: {"struct tile", 1}. Reference says that it is
-// a reference to that.
+// A TypeName is the name of a type, and how many pointers lead to it: {"struct tile", 1}. Dims are the lengths of an array
+// of that, the outermost first, and Outer is how many pointers lead to the array: char (*)[16]. Reference says that it is a
+// reference to that.
 type TypeName struct {
 	Name      string
 	Pointers  int
+	Dims      []uint64
+	Outer     int
 	Reference bool
 }
 
 // String returns the type as C writes it.
 func (t TypeName) String() string {
 	s := t.Name
-	for i := range t.Pointers {
-		if i == 0 {
-			s += " "
-		}
-		s += "*"
+	if t.Pointers > 0 {
+		s += " " + strings.Repeat("*", t.Pointers)
+	}
+	if t.Outer > 0 {
+		s += " (" + strings.Repeat("*", t.Outer) + ")"
+	}
+	for _, n := range t.Dims {
+		s += fmt.Sprintf("[%d]", n)
 	}
 	if t.Reference {
 		s += " &"

@@ -30,7 +30,10 @@ type token struct {
 	where int
 
 	unsigned bool
-	space    bool // space comes before it
+	typ      string // of a number of Rust: u8
+	char     bool   // it is written as a character
+	bytes    bool   // a string of Rust's bytes
+	space    bool   // space comes before it
 }
 
 // operand reports whether a token ends an operand.
@@ -40,7 +43,7 @@ func (t *token) operand() bool {
 
 // The operators, the longest first.
 var operators = [...]string{
-	"<<=", ">>=", "...", "->", "::", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "++", "--", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=",
+	"<<=", ">>=", "...", "..=", "..", "->", "::", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "++", "--", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=",
 	":=", "(", ")", "[", "]", "{", "}", ".", ",", ":", ";", "?", "*", "&", "-", "+", "~", "!", "/", "%", "<", ">", "|", "^", "=", "@",
 }
 
@@ -78,6 +81,8 @@ func (t *token) read(s string, last *token, in Dialect) (int, error) {
 		return t.quote(s, text)
 	case c == '\'':
 		return t.single(s)
+	case in == Rust && c == 'b' && len(s) > 1 && (s[1] == '"' || s[1] == '\''):
+		return t.ofBytes(s)
 	case c == '$':
 		n := 1
 		if n < len(s) && s[n] == '$' {
@@ -134,16 +139,78 @@ func (t *token) number(s string, member bool, in Dialect) (int, error) {
 	if m := floatLength(s, in); m > 0 {
 		return t.float(s, m, in)
 	}
-	digits := strings.ReplaceAll(s[:n], "_", "")
-	if len(digits) < 2 || digits[0] != '0' || digits[1]|0x20 != 'x' {
-		digits = strings.TrimRight(digits, "uUlLizs") // 1ull, 3usize
+	written, base := s[:n], 0
+	switch in {
+	case Rust:
+		written, t.typ = suffixOfRust(written)
+		if t.typ == "f32" || t.typ == "f64" {
+			return t.float(s, len(written), in)
+		}
+	case Fortran: // 7_8 is one of kind 8
+		written, _, _ = strings.Cut(written, "_")
+	case Ada:
+		if m := t.based(s); m > 0 {
+			return m, nil
+		}
+		base = 10
 	}
-	v, err := strconv.ParseUint(strings.TrimRight(digits, "uUlL"), 0, 64)
+	digits := strings.ReplaceAll(written, "_", "")
+	if len(digits) < 2 || digits[0] != '0' || digits[1]|0x20 != 'x' {
+		digits = strings.TrimRight(digits, "uUlLiz") // 1ull
+	} else {
+		base = 0
+	}
+	if in == Fortran {
+		base = 10
+	}
+	v, err := strconv.ParseUint(strings.TrimRight(digits, "uUlL"), base, 64)
 	if err != nil {
 		return 0, &Error{t.where, fmt.Sprintf("%s is not an integer of 64 bits", s[:n])}
 	}
 	t.value, t.unsigned = v, strings.ContainsAny(s[:n], "uU")
 	return n, nil
+}
+
+// suffixOfRust parts a number of Rust and the type that is written behind it: 7u8.
+func suffixOfRust(s string) (digits, typ string) {
+	hex := strings.HasPrefix(s, "0x")
+	for _, suffix := range [...]string{"u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize", "f32", "f64"} {
+		if rest, ok := strings.CutSuffix(s, suffix); ok && rest != "" && rest != "0x" && !(hex && suffix[0] == 'f') {
+			return strings.TrimRight(rest, "_"), suffix
+		}
+	}
+	return s, ""
+}
+
+// based reads a number of Ada with a base: 16#ff#. It returns its length, or 0 if it is none.
+func (t *token) based(s string) int {
+	base, rest, ok := strings.Cut(s, "#")
+	digits, _, closed := strings.Cut(rest, "#")
+	b, err := strconv.Atoi(base)
+	if !ok || !closed || err != nil || b < 2 || b > 16 {
+		return 0
+	}
+	v, err := strconv.ParseUint(strings.ReplaceAll(digits, "_", ""), b, 64)
+	if err != nil {
+		return 0
+	}
+	t.kind, t.value = number, v
+	return len(base) + len(digits) + 2
+}
+
+// ofBytes reads b'x' and b"text" of Rust.
+func (t *token) ofBytes(s string) (int, error) {
+	if s[1] == '"' {
+		n, err := t.quote(s[1:], text)
+		t.bytes = true
+		return n + 1, err
+	}
+	n, err := t.single(s[1:])
+	if err == nil && (t.kind != number || t.value > 0xff) {
+		err = &Error{t.where, "b'...' is one byte"}
+	}
+	t.typ, t.char = "u8", false
+	return n + 1, err
 }
 
 // floatLength returns how long the floating-point number at the start of s is, without what follows it: 1.5, 1e3, .5, 2. ;
@@ -182,6 +249,9 @@ func floatLength(s string, in Dialect) int {
 func (t *token) float(s string, n int, in Dialect) (int, error) {
 	body := strings.ReplaceAll(s[:n], "_", "")
 	if in == Fortran {
+		if i := strings.IndexByte(s[:n], '_'); i > 0 { // 1.5_8
+			body, n = s[:i], i
+		}
 		body = strings.NewReplacer("d", "e", "D", "e").Replace(body)
 	}
 	v, err := strconv.ParseFloat(body, 64)
@@ -210,6 +280,20 @@ func (t *token) special(s string, in Dialect, last *token) (int, bool) {
 		return n, true
 	}
 	switch in {
+	case Go:
+		if strings.HasPrefix(s, "&^") && last.operand() && !strings.HasPrefix(s, "&^=") {
+			return is("&^", 2)
+		}
+	case D:
+		n := nameLength(s)
+		switch {
+		case strings.HasPrefix(s, "^^"):
+			return is("**", 2)
+		case s[:n] == "is" && last.operand():
+			return is("==", 2)
+		case strings.HasPrefix(s, "!is") && nameLength(s[1:]) == 2:
+			return is("!=", 3)
+		}
 	case Fortran:
 		switch {
 		case s[0] == '%':
@@ -238,7 +322,7 @@ func (t *token) special(s string, in Dialect, last *token) (int, bool) {
 			return is("!=", 2)
 		case s[0] == '=' && !strings.HasPrefix(s, "=="):
 			return is("==", 1)
-		case s[0] == '\'' && last.operand() && nameLength(s[1:]) > 0:
+		case s[0] == '\'' && last.operand() && len(s) > 1 && (nameLength(s[1:]) > 0 || s[1] == '('):
 			return is("'", 1)
 		}
 		n := nameLength(s)
@@ -254,8 +338,12 @@ func (t *token) special(s string, in Dialect, last *token) (int, bool) {
 			return is("!", n)
 		case "xor":
 			return is("^", n)
-		case "mod", "rem":
+		case "mod":
+			return is("mod", n)
+		case "rem":
 			return is("%", n)
+		case "abs":
+			return is("abs", n)
 		}
 	}
 	return 0, false
@@ -275,10 +363,14 @@ func (t *token) dotted(word string, n int) (int, bool) {
 		t.text = "||"
 	case "not":
 		t.text = "!"
-	case "eq", "eqv":
+	case "eq":
 		t.text = "=="
-	case "ne", "neqv":
+	case "ne":
 		t.text = "!="
+	case "eqv":
+		t.text = "eqv"
+	case "neqv", "xor":
+		t.text = "neqv"
 	case "lt":
 		t.text = "<"
 	case "le":
@@ -325,9 +417,9 @@ func (t *token) single(s string) (int, error) {
 		return 0, err
 	}
 	if r, size := utf8.DecodeRuneInString(t.text); size > 0 && size == len(t.text) && !(r == utf8.RuneError && size == 1) {
-		t.kind, t.value = number, uint64(r)
+		t.kind, t.value, t.char = number, uint64(r), true
 	} else if len(t.text) == 1 {
-		t.kind, t.value = number, uint64(t.text[0])
+		t.kind, t.value, t.char = number, uint64(t.text[0]), true
 	}
 	if t.text == "" {
 		return 0, &Error{t.where, "nothing between quotes"}

@@ -97,8 +97,6 @@ func (p *parser) unexpected(t *token) error {
 		return &Error{t.where, fmt.Sprintf("%q would change the process, which is only read", t.text)}
 	case t.text == ",":
 		return &Error{t.where, "a comma: one expression is evaluated at a time"}
-	case t.text == "**":
-		return &Error{t.where, `powers are not computed: "**" is not known`}
 	}
 	return &Error{t.where, fmt.Sprintf("%q is not expected here", p.s[t.where:])}
 }
@@ -113,6 +111,29 @@ func (p *parser) deeper() error {
 
 // levels are the binary operators, those that bind least first.
 var levels = [...][]string{{"||"}, {"&&"}, {"|"}, {"^"}, {"&"}, {"==", "!="}, {"<", "<=", ">", ">="}, {"<<", ">>"}, {"@"}, {"+", "-"}, {"*", "/", "%"}}
+
+// Those of languages in which they bind otherwise.
+var (
+	levelsOfRust    = [...][]string{{"||"}, {"&&"}, {"==", "!=", "<", "<=", ">", ">="}, {"|"}, {"^"}, {"&"}, {"<<", ">>"}, {"@"}, {"+", "-"}, {"*", "/", "%"}}
+	levelsOfGo      = [...][]string{{"||"}, {"&&"}, {"==", "!=", "<", "<=", ">", ">="}, {"@"}, {"+", "-", "|", "^"}, {"*", "/", "%", "<<", ">>", "&", "&^"}}
+	levelsOfFortran = [...][]string{{"eqv", "neqv"}, {"||"}, {"&&"}, {"!"}, {"==", "!=", "<", "<=", ">", ">="}, {"@"}, {"+", "-"}, {"*", "/"}}
+	levelsOfAda     = [...][]string{{"||", "&&", "^"}, {"==", "!=", "<", "<=", ">", ">="}, {"@"}, {"+", "-"}, {"*", "/", "%", "mod"}}
+)
+
+// levels are those of the dialect.
+func (p *parser) levels() [][]string {
+	switch p.in {
+	case Rust:
+		return levelsOfRust[:]
+	case Go:
+		return levelsOfGo[:]
+	case Fortran:
+		return levelsOfFortran[:]
+	case Ada:
+		return levelsOfAda[:]
+	}
+	return levels[:]
+}
 
 // expression parses x, or x ? y : z.
 func (p *parser) expression() (Node, error) {
@@ -136,8 +157,20 @@ func (p *parser) expression() (Node, error) {
 }
 
 func (p *parser) binary(level int) (Node, error) {
-	if level == len(levels) {
+	all := p.levels()
+	if level == len(all) {
 		return p.unary()
+	}
+	if not := p.peek(); p.in == Fortran && all[level][0] == "!" { // which binds less than comparisons
+		if !p.take("!") {
+			return p.binary(level + 1)
+		}
+		if err := p.deeper(); err != nil {
+			return nil, err
+		}
+		defer func() { p.depth-- }()
+		x, err := p.binary(level)
+		return &Unary{at: at(not.where), Op: "!", X: x}, err
 	}
 	x, err := p.binary(level + 1)
 	if err != nil {
@@ -145,7 +178,14 @@ func (p *parser) binary(level int) (Node, error) {
 	}
 	for {
 		t := p.peek()
-		if t.kind != operator || !has(levels[level], t.text) {
+		if p.in == Ada && all[level][0] == "==" && p.word("in") {
+			p.i++
+			if x, err = p.membership(x, level+1); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if t.kind != operator || !has(all[level], t.text) {
 			return x, nil
 		}
 		p.i++
@@ -164,6 +204,22 @@ func (p *parser) binary(level int) (Node, error) {
 	}
 }
 
+// membership parses a .. b behind x in.
+func (p *parser) membership(x Node, level int) (Node, error) {
+	from, err := p.binary(level)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.expect(".."); err != nil {
+		return nil, err
+	}
+	to, err := p.binary(level)
+	if err != nil {
+		return nil, err
+	}
+	return &Binary{at: at(x.At()), Op: "&&", X: &Binary{at: at(x.At()), Op: ">=", X: x, Y: from}, Y: &Binary{at: at(x.At()), Op: "<=", X: x, Y: to}}, nil
+}
+
 func has(list []string, s string) bool {
 	for _, l := range list {
 		if l == s {
@@ -173,30 +229,10 @@ func has(list []string, s string) bool {
 	return false
 }
 
+// unary parses an operand, and Rust's conversions of it, which bind less than the operators before it.
 func (p *parser) unary() (Node, error) {
-	if err := p.deeper(); err != nil {
-		return nil, err
-	}
-	defer func() { p.depth-- }()
-	t := p.peek()
-	if t.kind == operator && has([]string{"*", "&", "-", "+", "~", "!"}, t.text) {
-		p.i++
-		x, err := p.unary()
-		return &Unary{at: at(t.where), Op: t.text, X: x}, err
-	}
-	if t.kind == name && t.text == "sizeof" && p.in == Plain {
-		return p.sizeof()
-	}
-	if p.is("(") {
-		if c, err := p.cast(); c != nil || err != nil {
-			return c, err
-		}
-	}
-	x, err := p.primary()
+	x, err := p.prefix()
 	if err != nil {
-		return nil, err
-	}
-	if x, err = p.postfix(x); err != nil {
 		return nil, err
 	}
 	for p.word("as") {
@@ -210,12 +246,82 @@ func (p *parser) unary() (Node, error) {
 	return x, nil
 }
 
+func (p *parser) prefix() (Node, error) {
+	if err := p.deeper(); err != nil {
+		return nil, err
+	}
+	defer func() { p.depth-- }()
+	t := p.peek()
+	if t.kind == operator && (has([]string{"*", "&", "-", "+", "~", "!", "abs"}, t.text) || p.in == Go && t.text == "^") {
+		p.i++
+		x, err := p.prefix()
+		op := t.text
+		if op == "^" {
+			op = "~"
+		}
+		return &Unary{at: at(t.where), Op: op, X: x}, err
+	}
+	if t.kind == operator && t.text == "{" {
+		return p.braced()
+	}
+	if p.in == D && t.kind == name && t.text == "cast" && p.tokens[p.i+1].text == "(" {
+		p.i++
+		if c, err := p.castTo(true); c != nil || err != nil {
+			return c, err
+		}
+		return nil, p.unexpected(p.peek())
+	}
+	if t.kind == name && t.text == "sizeof" && p.in.Calls() {
+		return p.sizeof()
+	}
+	if p.is("(") {
+		if c, err := p.cast(); c != nil || err != nil {
+			return c, err
+		}
+	}
+	x, err := p.primary()
+	if err != nil {
+		return nil, err
+	}
+	if x, err = p.postfix(x); err != nil || p.in != Fortran && p.in != Ada && p.in != D || !p.take("**") {
+		return x, err
+	}
+	y, err := p.prefix()
+	return &Binary{at: at(x.At()), Op: "**", X: x, Y: y}, err
+}
+
+// braced parses gdb's {type} address.
+func (p *parser) braced() (Node, error) {
+	where := p.next().where
+	typ, _, ok := p.typeName()
+	if !ok {
+		return nil, &Error{p.peek().where, `a type is expected after "{"`}
+	}
+	if err := p.expect("}"); err != nil {
+		return nil, err
+	}
+	x, err := p.prefix()
+	if err != nil {
+		return nil, err
+	}
+	typ.Reference = false
+	return &Unary{at: at(where), Op: "*", X: &Cast{at: at(where), Type: typ.Pointer(), X: x}}, nil
+}
+
 func (p *parser) sizeof() (Node, error) {
 	t := p.next()
 	if p.is("(") {
 		from := p.i
 		p.i++
-		if typ, sure, ok := p.typeName(); ok && p.take(")") {
+		typ, sure, ok := TypeName{}, false, false
+		if p.in == Rust {
+			if typ, ok = p.rustType(); typ.Pointers+len(typ.Dims) > 0 {
+				sure = true
+			}
+		} else {
+			typ, sure, ok = p.typeName()
+		}
+		if ok && p.take(")") {
 			after := p.i
 			if !sure {
 				p.i = from
@@ -233,7 +339,10 @@ func (p *parser) sizeof() (Node, error) {
 }
 
 // cast parses (type)x. It returns nil, and takes nothing, if that does not come next.
-func (p *parser) cast() (Node, error) {
+func (p *parser) cast() (Node, error) { return p.castTo(false) }
+
+// castTo is cast; known says that it is one.
+func (p *parser) castTo(known bool) (Node, error) {
 	from := p.i
 	where := p.next().where
 	typ, sure, ok := p.typeName()
@@ -242,198 +351,18 @@ func (p *parser) cast() (Node, error) {
 		return nil, nil
 	}
 	next := p.peek()
-	if !sure { // (x) * y is no cast, (x) y is one
+	if !sure && !known { // (x) * y is no cast, (x) y is one
 		operand := next.kind != operator && next.kind != end && !(next.kind == name && next.text == "as") || next.kind == operator && (next.text == "(" || next.text == "~" || next.text == "!")
 		if !operand {
 			p.i = from
 			return nil, nil
 		}
 	}
-	x, err := p.unary()
+	x, err := p.prefix()
 	if err != nil {
 		return nil, err
 	}
 	return &Cast{at: at(where), Type: typ, X: x}, nil
-}
-
-// The words that begin or are the name of a type only.
-const typeWords = " struct union class enum const volatile unsigned signed char short int long float double bool void _Bool wchar_t char8_t char16_t char32_t "
-
-func typeWord(s string) bool { return strings.Contains(typeWords, " "+s+" ") }
-
-// typeName parses the name of a type. sure says that it cannot be a variable.
-func (p *parser) typeName() (t TypeName, sure, ok bool) {
-	if p.take("*") { // Go: *main.node
-		t, _, ok = p.typeName()
-		t.Pointers++
-		return t, p.is(")") && p.i+1 < len(p.tokens) && p.tokens[p.i+1].text == "(", ok
-	}
-	var words []string
-	for p.peek().kind == name && typeWord(p.peek().text) {
-		sure = true
-		if w := p.next().text; w != "const" && w != "volatile" {
-			words = append(words, w)
-		}
-	}
-	last := ""
-	if len(words) > 0 {
-		last = words[len(words)-1]
-	}
-	if last == "" || has([]string{"struct", "union", "class", "enum"}, last) {
-		n, isName := p.scoped()
-		if !isName {
-			return t, false, false
-		}
-		words = append(words, n)
-	}
-	t.Name = strings.Join(words, " ")
-	for {
-		switch {
-		case p.take("*"):
-			t.Pointers++
-			sure = sure || p.is(")") || p.is("*")
-		case p.word("const") || p.word("volatile"):
-			p.i++
-		case (p.is("&") || p.is("&&")) && !t.Reference && p.closes(p.i+1):
-			p.i++
-			t.Reference, sure = true, true
-		default:
-			return t, sure, true
-		}
-	}
-}
-
-// closes reports whether a token ends the name of a type in brackets.
-func (p *parser) closes(i int) bool {
-	t := &p.tokens[i]
-	if t.kind != operator {
-		return false
-	}
-	if p.angle > 0 {
-		return t.text == ">"
-	}
-	return t.text == ")" && p.tokens[i+1].kind != end && (p.tokens[i+1].kind != operator || has([]string{"*", "(", "&", "-", "~", "!"}, p.tokens[i+1].text))
-}
-
-// castNamed parses static_cast<T>(x) and its like.
-func (p *parser) castNamed() (Node, error) {
-	op := p.next()
-	if err := p.expect("<"); err != nil {
-		return nil, err
-	}
-	p.angle++
-	from := p.peek()
-	typ, _, ok := p.typeName()
-	p.angle--
-	if !ok {
-		return nil, &Error{from.where, fmt.Sprintf("a type is expected after %s<", op.text)}
-	}
-	for _, b := range [...]string{">", "("} {
-		if err := p.expect(b); err != nil {
-			return nil, err
-		}
-	}
-	x, err := p.expression()
-	if err != nil {
-		return nil, err
-	}
-	return &Cast{at: at(op.where), Op: op.text, Type: typ, X: x}, p.expect(")")
-}
-
-// rustType parses *const T, *mut T, &T or T.
-func (p *parser) rustType() (t TypeName, ok bool) {
-	for p.take("*") || p.take("&") {
-		t.Pointers++
-		if p.word("const") || p.word("mut") {
-			p.i++
-		}
-	}
-	inner, _, ok := p.typeName()
-	inner.Pointers += t.Pointers
-	return inner, ok
-}
-
-// scoped parses a name with its scopes, members of packages and template arguments: ns::tile<int>, main.node.
-func (p *parser) scoped() (string, bool) {
-	first := p.peek()
-	switch first.kind {
-	case quoted:
-		p.i++
-		return first.text, true
-	case name:
-	default:
-		if !p.is("::") {
-			return "", false
-		}
-		p.i++
-		first = p.peek()
-	}
-	if first.kind != name {
-		return "", false
-	}
-	end := p.next()
-	for {
-		t := p.peek()
-		switch {
-		case t.kind != operator:
-			return p.s[first.where : end.where+len(end.text)], true
-		case (t.text == "::" || t.text == ".") && p.tokens[p.i+1].kind == name:
-			p.i++
-			end = p.next()
-		case t.text == "<" && !t.space:
-			last := p.matching()
-			if last < 0 {
-				return p.s[first.where : end.where+len(end.text)], true
-			}
-			end = &p.tokens[last]
-			p.i = last + 1
-		default:
-			return p.s[first.where : end.where+len(end.text)], true
-		}
-	}
-}
-
-// matching returns the token that closes the template arguments that begin here; -1 if there is none.
-func (p *parser) matching() int {
-	depth := 0
-	for i := p.i; i < len(p.tokens); i++ {
-		t := &p.tokens[i]
-		if t.kind != operator {
-			continue
-		}
-		switch t.text {
-		case "<":
-			depth++
-		case ">":
-			depth--
-		case ">>":
-			if p.angle > 0 && depth == 1 {
-				p.split(i)
-				return i
-			}
-			depth -= 2
-		case "::", ",", "*", "&", "[", "]", "(", ")", "-", ":":
-		default:
-			return -1
-		}
-		if depth == 0 {
-			return i
-		}
-		if depth < 0 {
-			return -1
-		}
-	}
-	return -1
-}
-
-// split makes two tokens of ">>".
-func (p *parser) split(i int) {
-	first := p.tokens[i]
-	first.text = ">"
-	second := first
-	second.where++
-	second.space = false
-	p.tokens = append(p.tokens[:i:i], append([]token{first, second}, p.tokens[i+1:]...)...)
 }
 
 func (p *parser) primary() (Node, error) {
@@ -443,11 +372,11 @@ func (p *parser) primary() (Node, error) {
 	t := p.next()
 	switch t.kind {
 	case number:
-		return &Number{at: at(t.where), Value: t.value, Unsigned: t.unsigned}, nil
+		return &Number{at: at(t.where), Value: t.value, Unsigned: t.unsigned, Char: t.char, Type: t.typ}, nil
 	case float:
 		return &Float{at(t.where), t.real, t.text == "f"}, nil
 	case text:
-		return &Text{at(t.where), t.text}, nil
+		return &Text{at(t.where), t.text, t.bytes}, nil
 	case register:
 		return &Register{at(t.where), t.text}, nil
 	case quoted:
@@ -463,6 +392,10 @@ func (p *parser) primary() (Node, error) {
 			return &Number{at: at(t.where), Value: 1, Bool: true}, nil
 		case "false":
 			return &Number{at: at(t.where), Bool: true}, nil
+		case "null":
+			if p.in == Ada || p.in == D {
+				return &Number{at: at(t.where)}, nil
+			}
 		case "nullptr", "NULL", "nil":
 			return &Number{at: at(t.where)}, nil
 		}
@@ -492,9 +425,40 @@ func (p *parser) primary() (Node, error) {
 				return nil, err
 			}
 			return x, p.expect(")")
+		case "[":
+			if p.in == Rust || p.in == D {
+				return p.list(t.where)
+			}
 		}
 	}
 	return nil, p.unexpected(t)
+}
+
+// list parses [1, 2, 3] and [0; 4] behind the bracket.
+func (p *parser) list(where int) (Node, error) {
+	if err := p.deeper(); err != nil {
+		return nil, err
+	}
+	defer func() { p.depth-- }()
+	l := &List{at: at(where)}
+	for {
+		x, err := p.expression()
+		if err != nil {
+			return nil, err
+		}
+		l.Items = append(l.Items, x)
+		if p.in == Rust && len(l.Items) == 1 && p.take(";") {
+			if l.Count, err = p.expression(); err != nil {
+				return nil, err
+			}
+		}
+		if p.take("]") {
+			return l, nil
+		}
+		if err := p.expect(","); err != nil {
+			return nil, err
+		}
+	}
 }
 
 // ident parses the rest of a name with scopes: ns::tile<int>::count.
@@ -534,6 +498,13 @@ func (p *parser) postfix(x Node) (Node, error) {
 			}
 		case "'":
 			p.i++
+			if p.is("(") { // a qualified expression: colour'(green)
+				var err error
+				if x, err = p.qualified(x); err != nil {
+					return nil, err
+				}
+				continue
+			}
 			a := p.next()
 			if a.kind != name {
 				return nil, &Error{a.where, "the name of an attribute is expected after \"'\""}
@@ -541,7 +512,7 @@ func (p *parser) postfix(x Node) (Node, error) {
 			x = &Attribute{at: at(x.At()), X: x, Name: a.text}
 		case ".", "->":
 			p.i++
-			if p.is("(") && t.text == "." && p.in == Plain {
+			if p.is("(") && t.text == "." && p.in.Calls() {
 				var err error
 				if x, err = p.assertion(x); err != nil {
 					return nil, err
@@ -577,6 +548,21 @@ func (p *parser) postfix(x Node) (Node, error) {
 			return x, nil
 		}
 	}
+}
+
+// qualified parses (y) of x'(y), which is a conversion.
+func (p *parser) qualified(x Node) (Node, error) {
+	open := p.peek().where
+	if err := p.deeper(); err != nil {
+		return nil, err
+	}
+	defer func() { p.depth-- }()
+	p.i++
+	y, err := p.expression()
+	if err != nil {
+		return nil, err
+	}
+	return &Call{at: at(x.At()), Fun: x, Args: []Node{y}, Open: open}, p.expect(")")
 }
 
 // call parses what is in the parentheses after an operand.
@@ -625,8 +611,13 @@ func (p *parser) argument() (a Node, err error) {
 		return a, nil
 	}
 	r := &Range{at: at(where), From: a}
-	if !p.is(")") && !p.is(",") {
-		r.To, err = p.expression()
+	if !p.is(")") && !p.is(",") && !p.is(":") {
+		if r.To, err = p.expression(); err != nil {
+			return nil, err
+		}
+	}
+	if p.in == Fortran && p.take(":") {
+		r.Step, err = p.expression()
 	}
 	return r, err
 }
@@ -662,17 +653,22 @@ func (p *parser) index(x Node) (Node, error) {
 	defer func() { p.depth-- }()
 	var from, to Node
 	var err error
-	if !p.is(":") {
+	between := func() bool { return p.take(":") || p.take("..") || p.take("..=") }
+	if !p.is(":") && !p.is("..") && !p.is("..=") {
 		if from, err = p.expression(); err != nil {
 			return nil, err
 		}
 	}
-	if !p.take(":") {
+	if !between() {
 		return &Index{at: at(x.At()), X: x, I: from}, p.expect("]")
 	}
+	whole := p.tokens[p.i-1].text == "..="
 	if !p.is("]") {
 		if to, err = p.expression(); err != nil {
 			return nil, err
+		}
+		if whole { // with the last one
+			to = &Binary{at: at(to.At()), Op: "+", X: to, Y: &Number{at: at(to.At()), Value: 1}}
 		}
 	}
 	return &Slice{at: at(x.At()), X: x, From: from, To: to}, p.expect("]")

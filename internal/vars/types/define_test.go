@@ -65,7 +65,7 @@ func TestQuery(t *testing.T) {
 // Which entries may be what is looked for.
 func TestTags(t *testing.T) {
 	kinds := map[dwarf.Tag]string{dwarf.TagStructureType: "type", dwarf.TagClassType: "type", dwarf.TagUnionType: "type", dwarf.TagEnumerationType: "type", dwarf.TagInterfaceType: "type",
-		dwarf.TagTypedef: "name", dwarf.TagBaseType: "name", dwarf.TagNamespace: "scope", dwarf.TagModule: "scope"}
+		dwarf.TagTypedef: "name", dwarf.TagBaseType: "name", dwarf.TagSubrangeType: "name", dwarf.TagNamespace: "scope", dwarf.TagModule: "scope"}
 	for tag := dwarf.Tag(0); tag < 0x80; tag++ {
 		kind := kinds[tag]
 		if structural(tag) != (kind == "type") || nameableTag(tag) != (kind == "type" || kind == "name") || scope(tag) != (kind == "type" || kind == "scope") {

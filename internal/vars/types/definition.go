@@ -1,9 +1,12 @@
 package types
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/corewalk/corewalk/demangle"
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 )
 
@@ -51,9 +54,11 @@ func (t *Type) Definition(l Layout) []string {
 func (t *Type) leadsToClass() bool {
 	switch {
 	case t.Tag == dwarf.TagTypedef:
-		return true
-	case t.Language == dwarf.LangGo || t.Language == dwarf.LangRust:
-		return t.qualifier()
+		return t.Language != dwarf.LangGo || !t.Strip().Pointer()
+	case t.Language == dwarf.LangGo && t.BareName != "" && !strings.HasPrefix(t.BareName, "*"): // a map or a channel
+		return false
+	case t.Language == dwarf.LangRust && t.Tag == dwarf.TagPointerType && strings.HasPrefix(t.BareName, "alloc::"): // a Box
+		return false
 	}
 	in := t
 	for range MaxChain {
@@ -68,10 +73,13 @@ func (t *Type) leadsToClass() bool {
 // expanded is the name of a type that has no members, with typedefs replaced by what they are for.
 func (t *Type) expanded() string {
 	for range MaxChain {
-		if t.Tag != dwarf.TagTypedef {
+		if t.Tag != dwarf.TagTypedef || t.Language == dwarf.LangGo && t.Strip().Pointer() { // a map or a channel
 			break
 		}
 		t = t.Target()
+	}
+	if first, last, ok := t.Range(); ok && t.Tag == dwarf.TagSubrangeType && Ada(t.Language) {
+		return fmt.Sprintf("%s range %d .. %d", t.Name(), first, last)
 	}
 	return t.Name()
 }
@@ -80,6 +88,13 @@ func (t *Type) expanded() string {
 func around(t *Type) string {
 	switch t.Tag {
 	case dwarf.TagPointerType:
+		if t.Language == dwarf.LangRust {
+			for _, mark := range [...]string{"&mut ", "&", "*const ", "*mut "} {
+				if strings.HasPrefix(t.BareName, mark) {
+					return " " + strings.TrimSpace(mark)
+				}
+			}
+		}
 		return " *"
 	case dwarf.TagReferenceType:
 		return " &"
@@ -148,7 +163,7 @@ func (t *Type) keyword() string {
 	case dwarf.TagClassType:
 		return "class"
 	case dwarf.TagEnumerationType:
-		if t.EnumClass {
+		if t.EnumClass && t.Language != dwarf.LangRust {
 			return "enum class"
 		}
 		return "enum"
@@ -177,8 +192,13 @@ func (w *definition) whole(t *Type, name string, depth int, base int64) {
 	}
 	switch {
 	case t.Tag == dwarf.TagEnumerationType:
+		if Ada(t.Language) {
+			head = "type " + demangle.Ada(t.FullName())
+		}
 		w.enumeration(t, m, begin+in+head, in, name)
 		return
+	case Ada(t.Language):
+		head = "type " + demangle.Ada(t.FullName()) + " is record"
 	case t.Language == dwarf.LangGo:
 		head = "type " + Shorten(t.FullName()) + " struct"
 		if depth > 0 {
@@ -186,10 +206,31 @@ func (w *definition) whole(t *Type, name string, depth int, base int64) {
 		}
 	case t.Language == dwarf.LangRust && m.Variant != nil:
 		head = "enum " + Shorten(t.FullName())
+	case strings.HasPrefix(t.BareName, "(") && t.Language == dwarf.LangRust:
+		w.line(begin + in + t.BareName)
+		if w.layout.Offsets {
+			w.members(t, m, depth, base)
+		}
+		return
 	}
 	if t.Declared && len(m.Fields) == 0 {
 		w.line(begin + in + head + "; (only declared: its definition was not found)")
 		return
+	}
+	open, end := " {", "}"
+	if Ada(t.Language) {
+		if open, end = "", "end record"; t.BareName == "" {
+			head = "record"
+		}
+	}
+	if t.Language == dwarf.LangRust && m.Variant == nil && t.Tag != dwarf.TagUnionType {
+		switch {
+		case len(m.Fields) == 0:
+			w.line(begin + in + head + ";")
+			return
+		case strings.HasPrefix(m.Fields[0].Name, "__"):
+			open, end = " (", ")"
+		}
 	}
 	var bases []string
 	for i := range m.Fields {
@@ -204,11 +245,10 @@ func (w *definition) whole(t *Type, name string, depth int, base int64) {
 	if len(bases) > 0 {
 		head += " : " + strings.Join(bases, ", ")
 	}
-	if !w.line(begin + in + head + " {") {
+	if !w.line(begin + in + head + open) {
 		return
 	}
 	w.members(t, m, depth, base)
-	end := "}"
 	if depth > 0 && name != "" && t.Language != dwarf.LangGo && t.Language != dwarf.LangRust {
 		end += " " + name
 	}
@@ -222,28 +262,37 @@ func (w *definition) whole(t *Type, name string, depth int, base int64) {
 }
 
 func (w *definition) enumeration(t *Type, m *Members, head, in, name string) {
-	if base := t.Target(); t.Elem.Valid() && base.Name() != "" && base.Name() != "unsigned int" && base.Name() != "int" {
+	if base := t.Target(); t.Elem.Valid() && !Ada(t.Language) && base.Name() != "" && base.Name() != "unsigned int" && base.Name() != "int" {
 		head += " : " + base.Name()
 	}
-	if !w.line(head + " {") {
+	open, end := " {", "}"
+	if Ada(t.Language) {
+		open, end = " is (", ")"
+	}
+	if !w.line(head + open) {
 		return
 	}
 	next := uint64(0)
+	last := ","
 	for i := range m.Enums {
 		e := &m.Enums[i]
 		text := e.Name
+		if Ada(t.Language) {
+			text = demangle.Ada(text)
+			text = text[strings.LastIndexByte(text, '.')+1:]
+		}
 		if e.Val != next || i == 0 && e.Val != 0 {
 			text += fmt.Sprintf(" = %d", int64(e.Val))
 		}
 		next = e.Val + 1
-		if !w.line(w.column(-1, 0) + in + "    " + text + ",") {
+		if !w.line(w.column(-1, 0) + in + "    " + text + last) {
 			return
 		}
 	}
 	if name != "" {
 		name = " " + name + ";"
 	}
-	w.line(w.column(-1, 0) + in + "}" + name)
+	w.line(w.column(-1, 0) + in + end + name)
 }
 
 // access is "public", "private" or "protected", as a member or a base class of C++ has it.
@@ -278,8 +327,14 @@ func (w *definition) members(t *Type, m *Members, depth int, base int64) {
 		access = "private"
 	}
 	end := uint64(0) // of the members so far, in bits
+	order := make([]*Field, len(m.Fields))
 	for i := range m.Fields {
-		f := &m.Fields[i]
+		order[i] = &m.Fields[i]
+	}
+	if t.Language == dwarf.LangRust && w.layout.Offsets { // whose compiler moves them
+		slices.SortStableFunc(order, func(a, b *Field) int { return cmp.Compare(a.Off, b.Off) })
+	}
+	for i, f := range order {
 		typ := t.set.OfField(f)
 		size := typ.Whole()
 		if w.layout.Offsets && !f.Static && !f.Expr.Present() && t.Tag != dwarf.TagUnionType {
@@ -342,6 +397,8 @@ func (w *definition) member(t *Type, f *Field, typ *Type, size uint64, depth int
 	}
 	var text string
 	switch {
+	case Ada(t.Language):
+		text = name + ": " + typ.Name() + ";"
 	case t.Language == dwarf.LangGo:
 		text = name + " " + typ.Name()
 	case t.Language == dwarf.LangRust:

@@ -89,7 +89,7 @@ func untagged(name string) string {
 
 // nameableTag reports whether named finds entries with a tag.
 func nameableTag(tag dwarf.Tag) bool {
-	return structural(tag) || tag == dwarf.TagTypedef || tag == dwarf.TagBaseType
+	return structural(tag) || tag == dwarf.TagTypedef || tag == dwarf.TagBaseType || tag == dwarf.TagSubrangeType
 }
 
 // named finds a type of a unit by its name. "struct tile" and "tile" are both the name of C's struct tile.

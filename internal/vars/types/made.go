@@ -1,6 +1,8 @@
 package types
 
 import (
+	"fmt"
+	"strings"
 	"sync/atomic"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
@@ -35,6 +37,11 @@ func (set *Set) ArrayOf(elem *Type, n uint64) *Type {
 	return t
 }
 
+// StringOf makes the type of a string of Fortran of size bytes.
+func (set *Set) StringOf(size uint64) *Type {
+	return &Type{set: set, Tag: dwarf.TagStringType, ByteSize: size, BareName: fmt.Sprintf("character(len=%d)", size), Language: dwarf.LangC}
+}
+
 // Flags makes the type of a register of flags.
 func (set *Set) Flags(name string, size uint64, bits []Enumerator) *Type {
 	t := &Type{set: set, Tag: dwarf.TagEnumerationType, BareName: name, ByteSize: size, Language: dwarf.LangC, Register: true}
@@ -65,7 +72,51 @@ func (set *Set) Function(d dwarf.DIE, result Ref) *Type {
 	if d.Unit.Language == dwarf.LangRust {
 		t.Language, t.BareName = dwarf.LangRust, t.inRust()
 	}
+	if d.Unit.Language == dwarf.LangGo {
+		t.BareName, t.named = t.inGo(d), true // in Go's language the type is that of a pointer to a closure
+	}
 	return t
+}
+
+// inGo returns the type of a function as Go writes it: func(int, string) (int, error). Results are parameters with a mark.
+func (t *Type) inGo(d dwarf.DIE) string {
+	var in, out []string
+	var e dwarf.Entry
+	var v dwarf.Value
+	c := d.Unit.Cursor(d.Off)
+	c.Next(&e)
+	for n := 0; n < MaxMembers && c.Level() > 0 && c.Next(&e); n++ {
+		if e.Tag == dwarf.TagFormalParameter {
+			var ref Ref
+			result := false
+			for c.Attr(&v) {
+				switch v.Attr {
+				case dwarf.AttrType:
+					ref = RefTo(d.Unit, &v)
+				case dwarf.AttrVariableParameter:
+					result = v.Flag()
+				}
+			}
+			if name := t.set.Of(ref).Name(); result {
+				out = append(out, name)
+			} else {
+				in = append(in, name)
+			}
+		}
+		c.SkipChildren()
+	}
+	if len(in) > maxParams {
+		in = append(in[:maxParams], "...")
+	}
+	text := "func(" + strings.Join(in, ", ") + ")"
+	switch len(out) {
+	case 0:
+	case 1:
+		text += " " + out[0]
+	default:
+		text += " (" + strings.Join(out, ", ") + ")"
+	}
+	return text
 }
 
 // inRust returns the type of a function as Rust writes it: fn (i32) -> i32.

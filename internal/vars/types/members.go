@@ -43,6 +43,7 @@ type Enumerator struct {
 
 // A Dim is one dimension of an array.
 type Dim struct {
+	index               Ref // the type of its indexes
 	count, upper, lower dwarf.Value
 	stride, bitStride   dwarf.Value // from one element to the next, in bytes or in bits, when they are apart
 	first               uint64      // the lower bound without lower
@@ -224,6 +225,8 @@ func readDim(u *dwarf.Unit, c *dwarf.Cursor) (d Dim) {
 	}
 	for c.Attr(&v) {
 		switch v.Attr {
+		case dwarf.AttrType:
+			d.index = RefTo(u, &v)
 		case dwarf.AttrCount:
 			d.count = v
 		case dwarf.AttrUpperBound:

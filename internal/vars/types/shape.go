@@ -49,6 +49,9 @@ func (t *Type) Absent(f Frame) (string, error) {
 	return "", nil
 }
 
+// MayBeAbsent reports whether Absent may say something of an array of type t.
+func (t *Type) MayBeAbsent() bool { return t.associated.Present() || t.allocated.Present() }
+
 // Shape returns the dimensions of an array t, which must be stripped, in a frame, in the order of Dims. The error says why
 // a bound or a stride is not known.
 func (t *Type) Shape(f Frame) ([]Extent, error) { return t.shapeAt(f, 0, nil) }

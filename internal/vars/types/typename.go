@@ -59,8 +59,12 @@ func (t *Type) declarator(depth int) (before, after string) {
 		if t.BareName != "" && !t.Target().void() && t.Language == dwarf.LangGo {
 			return t.BareName, ""
 		}
-		if t.BareName != "" && t.Language == dwarf.LangRust {
+		if t.Language == dwarf.LangRust && t.BareName != "" {
 			return t.BareName, ""
+		}
+		if t.Language == dwarf.LangRust && !t.Target().void() { // of a slice
+			before, after = t.Target().declarator(depth + 1)
+			return "*mut " + before + after, ""
 		}
 		return t.pointed("*", depth)
 	case dwarf.TagReferenceType:
@@ -102,7 +106,7 @@ func (t *Type) declarator(depth int) (before, after string) {
 			return fmt.Sprintf("character(len=%d)", t.ByteSize), ""
 		}
 	case dwarf.TagSubroutineType:
-		if t.BareName != "" && (t.Language == dwarf.LangGo || t.Language == dwarf.LangRust) {
+		if t.BareName != "" && (t.Language == dwarf.LangGo || t.Language == dwarf.LangRust || t.named) {
 			return t.BareName, ""
 		}
 		before, after = t.Target().declarator(depth + 1)

@@ -61,6 +61,7 @@ type Type struct {
 	GoKind    uint8
 	EnumClass bool
 	Register  bool        // of an enumeration: it has the flags of a register
+	named     bool        // of a function: BareName is the whole type
 	Stride    dwarf.Value // of an array, when its elements are apart
 	bitStride dwarf.Value // the same in bits
 	columns   bool        // of an array: the last of its dimensions is the outermost

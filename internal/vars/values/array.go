@@ -205,5 +205,9 @@ func (b *builder) fixedString(o *Object, t *types.Type) *Value {
 	if err != nil {
 		return Failed(o.Type, err)
 	}
-	return b.stringValue(o, char, raw, n > limit)
+	v := b.stringValue(o, char, raw, n > limit)
+	if o.Mem {
+		b.placed(v, o.Addr, n/size)
+	}
+	return v
 }

@@ -39,6 +39,79 @@ func (x Explorer) Bounds(o *Object) ([]Bound, error) {
 	return nil, nil
 }
 
+// Absent says of an array of Fortran that it is not allocated or not associated, and "" if it is. known is false for others.
+func (x Explorer) Absent(o *Object) (absent string, known bool, err error) {
+	at := *o
+	for range maxSteps {
+		t := at.Type.Strip()
+		if t.Reference() || t.Pointer() {
+			to, err := x.Pointee(&at)
+			if err != nil {
+				return "", false, err
+			}
+			at = to
+			continue
+		}
+		if !t.MayBeAbsent() {
+			return "", false, nil
+		}
+		in := at
+		absent, err := t.Absent(x.builder(Options{}).in(&in))
+		return absent, err == nil, err
+	}
+	return "", false, nil
+}
+
+// A Pick is which elements a section of an array has in one dimension, counted from 0: one, if Single is true, or those from First on, Count of them,
+// each Step behind the one before.
+type Pick struct {
+	First, Count, Step int64
+	Single             bool
+}
+
+// Section reads some elements of an array, of the outermost dimension in memory first.
+func (x Explorer) Section(o *Object, picks []Pick) (*Seen, error) {
+	out := &Seen{nil, map[*Value][]Object{}}
+	left := int64(MaxRun)
+	v, err := x.section(o, picks, out, &left)
+	out.Value = v
+	return out, err
+}
+
+func (x Explorer) section(o *Object, picks []Pick, out *Seen, left *int64) (*Value, error) {
+	p := picks[0]
+	one := func(i int64) (*Value, error) {
+		at, err := x.Element(o, i)
+		switch {
+		case err != nil:
+			return nil, err
+		case len(picks) > 1:
+			return x.section(&at, picks[1:], out, left)
+		}
+		s := x.Read(&at, Options{})
+		for v, list := range s.objects {
+			out.objects[v] = list
+		}
+		return s.Value, nil
+	}
+	if p.Single {
+		return one(p.First)
+	}
+	v := &Value{Compound: true}
+	for n := range p.Count {
+		if *left--; *left < 0 {
+			v.More = true
+			break
+		}
+		part, err := one(p.First + n*p.Step)
+		if err != nil {
+			return nil, err
+		}
+		v.Parts = append(v.Parts, Part{Value: part})
+	}
+	return v, nil
+}
+
 func (x Explorer) boundsOf(o *Object, t *types.Type) ([]Bound, error) {
 	b := x.builder(Options{})
 	in := *o

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/vars/types"
 )
 
@@ -47,6 +48,54 @@ func (x Explorer) Real(o *Object) (f float64, ok bool, err error) {
 		return math.NaN(), true, nil
 	}
 	return 0, true, wrong("%s is no number: %s", describe(o.Type), text)
+}
+
+// Complex returns an object as a complex number; false if it is none.
+func (x Explorer) Complex(o *Object) (re, im float64, ok bool, err error) {
+	at := *o
+	for n := 0; at.Type.Strip().Reference() && n < maxSteps; n++ {
+		if at, err = x.Pointee(&at); err != nil {
+			return 0, 0, false, err
+		}
+	}
+	t := at.Type.Strip()
+	if t.Tag != dwarf.TagBaseType || t.Encoding != types.EncComplexFloat {
+		return 0, 0, false, nil
+	}
+	raw, err := x.P.Bytes(&at, 0, at.Size)
+	if err != nil {
+		return 0, 0, true, err
+	}
+	half := len(raw) / 2
+	part := func(b []byte) float64 {
+		n := types.Uint(b, x.P.Arch.Big())
+		if half == 4 {
+			return float64(math.Float32frombits(uint32(n)))
+		}
+		return math.Float64frombits(n)
+	}
+	if half != 4 && half != 8 {
+		return 0, 0, true, wrong("%s: complex numbers of 64 and of 128 bits are computed with", describe(o.Type))
+	}
+	return part(raw[:half]), part(raw[half:]), true, nil
+}
+
+// ComplexWord returns an object of a complex type with a number as its value.
+func (x Explorer) ComplexWord(t *types.Type, re, im float64) (Object, error) {
+	size, err := x.builder(Options{}).sizeOf(t)
+	if err != nil {
+		return Object{}, err
+	}
+	if size != 8 && size != 16 {
+		return Object{}, wrong("numbers do not become %s", describe(t))
+	}
+	part := x.P.Types.Float(size / 2)
+	a, err := x.RealWord(part, re)
+	if err != nil {
+		return Object{}, err
+	}
+	b, err := x.RealWord(part, im)
+	return Object{Type: t, Size: size, Data: append(a.Data, b.Data...)}, err
 }
 
 // RealWord returns an object of a floating-point type with a number as its value.

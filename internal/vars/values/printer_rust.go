@@ -283,7 +283,11 @@ func rustVec(b *builder, o *Object, t *types.Type, depth int) *Value {
 	if !ok || !ok2 || elem == nil {
 		return nil
 	}
-	return b.rustList(o, fmt.Sprintf("Vec(size=%d)", n), elem, addr, n, depth)
+	v := b.rustList(o, fmt.Sprintf("Vec(size=%d)", n), elem, addr, n, depth)
+	if room := b.rustCapacity(o); room >= n && v.Err == nil {
+		v = b.roomy(v, n, room)
+	}
+	return v
 }
 
 func rustVecDeque(b *builder, o *Object, t *types.Type, depth int) *Value {
@@ -299,7 +303,7 @@ func rustVecDeque(b *builder, o *Object, t *types.Type, depth int) *Value {
 	if err != nil || room == 0 || n > room {
 		return nil
 	}
-	v := b.counted(b.text(o, fmt.Sprintf("VecDeque(size=%d)", n)), n)
+	v := b.roomy(b.text(o, fmt.Sprintf("VecDeque(size=%d)", n)), n, room)
 	i := uint64(0)
 	return b.sequence(v, elem, n, depth, func() (uint64, bool) {
 		at := addr + (head+i)%room*size

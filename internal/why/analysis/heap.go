@@ -156,6 +156,12 @@ func (in *Engine) heaps(p heap.Process, bounds heapBounds) (all []heap.Allocator
 	return all, objects, unknown
 }
 
+// Heaps are all heaps of the process, those of runtimes too, and the runtimes that know what is in them.
+func (in *Engine) Heaps() ([]heap.Allocator, []heap.Objects) {
+	all, objects, _ := in.heaps(in.Proc, heapBounds{maxHeapAsked, maxHeapChunks})
+	return all, objects
+}
+
 // findHeap finds the allocator of a process, of which some bytes may be read.
 func findHeap(p Process, most int) heap.Allocator {
 	reads := &someReads{Process: p, left: most}

@@ -24,7 +24,7 @@ import (
 // Heaps of allocators and runtimes, as recordings of the memory of processes have them (record_test.go).
 
 // heapNames are the recordings.
-var heapNames = []string{"glibc", "jemalloc", "tcmalloc", "mimalloc", "mallocng", "asan", "python", "java", "node"}
+var heapNames = []string{"glibc", "jemalloc", "tcmalloc", "mimalloc", "mallocng", "asan", "scudo", "scudo32", "python", "java", "node"}
 
 // heapLimit is how much memory the graph of a heap may take, in bytes.
 const heapLimit = 64 << 20
@@ -186,12 +186,7 @@ func newEndless(p *heaptest.Process, data []byte) *endless {
 func (e *endless) Mappings() []libstate.Mapping { return e.maps }
 
 func (e *endless) MappingAt(at unwind.Address) (libstate.Mapping, bool) {
-	for _, m := range e.maps {
-		if m.Start <= at && at < m.End {
-			return m, true
-		}
-	}
-	return libstate.Mapping{}, false
+	return heaptest.MappingIn(e.maps, at)
 }
 
 func (e *endless) ReadMem(at unwind.Address, b []byte) (n int, err error) {

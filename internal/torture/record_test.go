@@ -29,8 +29,10 @@ func TestRecordHeaps(t *testing.T) {
 	if err := os.MkdirAll(*recordInto, 0o755); err != nil {
 		t.Fatal(err)
 	}
+	const guarded = "GWP_ASAN_SampleRate=20"
 	blocks := func(t *testing.T, c heaptest.Program) unwind.ProcessState {
-		c.Threads, c.Rounds = 2, 1000
+		c.Threads = 2
+		c.Rounds = max(c.Rounds, 1000)
 		p, _ := heaptest.Crash(t, c)
 		return p.(unwind.ProcessState)
 	}
@@ -60,6 +62,12 @@ func TestRecordHeaps(t *testing.T) {
 		},
 		"asan": func(t *testing.T) (unwind.ProcessState, unwind.SymbolReader) {
 			return blocks(t, heaptest.Program{Flags: []string{"-fsanitize=address"}, Env: []string{"ASAN_OPTIONS=disable_coredump=0:abort_on_error=1"}}), nil
+		},
+		"scudo": func(t *testing.T) (unwind.ProcessState, unwind.SymbolReader) {
+			return blocks(t, heaptest.Program{Rounds: 8000, Env: heaptest.Scudo(t, "x86_64", guarded)}), nil
+		},
+		"scudo32": func(t *testing.T) (unwind.ProcessState, unwind.SymbolReader) {
+			return blocks(t, heaptest.Program{Rounds: 8000, Flags: []string{"-m32"}, Env: heaptest.Scudo(t, "i386", guarded)}), nil
 		},
 		"jemalloc": preloaded("libjemalloc.so.2"),
 		"tcmalloc": preloaded("libtcmalloc_minimal.so.4"),

@@ -69,7 +69,7 @@ func TestBlocks(t *testing.T) {
 }
 
 func FuzzMemory(f *testing.F) {
-	heaptest.Fuzz(f, heaptest.Program{Flags: flags, Env: env, Threads: 2, Rounds: 1000}, func(p heap.Process) heap.Allocator {
+	heaptest.Fuzz(f, "asan", func(p heap.Process) heap.Allocator {
 		h := asan.Find(p, asan.Options{Blocks: 1 << 13})
 		if h == nil {
 			return nil

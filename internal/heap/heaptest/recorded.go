@@ -11,6 +11,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/internal/heap"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -210,12 +211,15 @@ func (p *Process) ReadWord(at arch.Address) (uint64, error) {
 
 // MappingAt returns the mapping that has an address.
 func (p *Process) MappingAt(at unwind.Address) (libstate.Mapping, bool) {
-	for _, m := range p.Maps {
-		if m.Start <= at && at < m.End {
-			return m, true
-		}
+	return MappingIn(p.Maps, at)
+}
+
+// MappingIn returns that of some mappings, by address, that has an address.
+func MappingIn(maps []libstate.Mapping, at unwind.Address) (m libstate.Mapping, ok bool) {
+	if i := heap.Within(maps, uint64(at), func(m *libstate.Mapping) (start, end uint64) { return uint64(m.Start), uint64(m.End) }); i >= 0 {
+		return maps[i], true
 	}
-	return libstate.Mapping{}, false
+	return m, false
 }
 
 // SymbolByName implements unwind.SymbolReader.

@@ -14,6 +14,7 @@ import (
 	"github.com/corewalk/corewalk/internal/heap/jemalloc"
 	"github.com/corewalk/corewalk/internal/heap/mallocng"
 	"github.com/corewalk/corewalk/internal/heap/mimalloc"
+	"github.com/corewalk/corewalk/internal/heap/scudo"
 	"github.com/corewalk/corewalk/internal/heap/tcmalloc"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/report"
@@ -75,6 +76,12 @@ var heapFinders = []func(p heap.Process, b heapBounds) heap.Allocator{
 	},
 	func(p heap.Process, b heapBounds) heap.Allocator {
 		if h := mimalloc.Find(p, mimalloc.Options{Blocks: b.blocks}); h != nil {
+			return h
+		}
+		return nil
+	},
+	func(p heap.Process, b heapBounds) heap.Allocator {
+		if h := scudo.Find(p, scudo.Options{Blocks: b.blocks}); h != nil {
 			return h
 		}
 		return nil

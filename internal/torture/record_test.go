@@ -63,6 +63,9 @@ func TestRecordHeaps(t *testing.T) {
 		"asan": func(t *testing.T) (unwind.ProcessState, unwind.SymbolReader) {
 			return blocks(t, heaptest.Program{Flags: []string{"-fsanitize=address"}, Env: []string{"ASAN_OPTIONS=disable_coredump=0:abort_on_error=1"}}), nil
 		},
+		"asan32": func(t *testing.T) (unwind.ProcessState, unwind.SymbolReader) {
+			return blocks(t, heaptest.Program{Flags: []string{"-m32", "-fsanitize=address"}, Env: []string{"ASAN_OPTIONS=disable_coredump=0:abort_on_error=1"}}), nil
+		},
 		"scudo": func(t *testing.T) (unwind.ProcessState, unwind.SymbolReader) {
 			return blocks(t, heaptest.Program{Rounds: 8000, Env: heaptest.Scudo(t, "x86_64", guarded)}), nil
 		},

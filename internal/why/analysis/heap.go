@@ -254,8 +254,21 @@ func (c *crash) findHeapCauses() []report.Cause {
 
 // usedAfterFree is said of a fault whose bad value was read from a block that the program had given back.
 func (c *crash) usedAfterFree() []report.Cause {
+	at, b, ok := c.readFrom()
+	if !ok || !b.Free || b.List == "top" {
+		return nil
+	}
+	where := ""
+	if off := at - b.Start; off > 0 {
+		where = fmt.Sprintf(", %s from its beginning,", byteCount(off))
+	}
+	return []report.Cause{{Confidence: report.Likely, Text: fmt.Sprintf("it was read%s from a freed block: %s at %#x%s, %s", where, byteCount(b.Size), b.Start, c.ownerOf(b), listed(b.List)) + c.pastOf(b)}}
+}
+
+// readFrom is the block that the bad value of a fault was read from.
+func (c *crash) readFrom() (at uint64, b heap.Block, ok bool) {
 	if c.verdict().kind == report.CrashHeapCorruption {
-		return nil // the allocator itself reads freed blocks
+		return 0, b, false // the allocator itself reads freed blocks
 	}
 	for _, at := range c.fault().readAt {
 		m, ok := c.Proc.MappingAt(at)
@@ -265,17 +278,11 @@ func (c *crash) usedAfterFree() []report.Cause {
 		if sp := c.stack[0].SP(); m.Start <= sp && sp < m.End || c.heap() == nil {
 			continue
 		}
-		b, ok := c.heap().BlockAt(at)
-		if !ok || !b.Free || b.List == "top" {
-			continue
+		if b, ok := c.heap().BlockAt(at); ok {
+			return at, b, true
 		}
-		where := ""
-		if off := at - b.Start; off > 0 {
-			where = fmt.Sprintf(", %s from its beginning,", byteCount(off))
-		}
-		return []report.Cause{{Confidence: report.Likely, Text: fmt.Sprintf("it was read%s from a freed block: %s at %#x%s, %s", where, byteCount(b.Size), b.Start, c.ownerOf(b), listed(b.List)) + c.pastOf(b)}}
 	}
-	return nil
+	return 0, b, false
 }
 
 // listed says on which list of the allocator a free block is.

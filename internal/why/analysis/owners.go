@@ -40,12 +40,18 @@ type held struct {
 	inner *held  // nil for what is asked about
 }
 
-// find goes from an address to blocks that point there, to those that point to them, and so on until a variable does: breadth first, since the
-// shortest way has the best name.
-func (o *owners) find(value uint64) string {
+// find names the nearest variable that leads to an address; "" if none does.
+func (o *owners) find(value uint64) (name string) {
+	symbol := o.each(value, func(path string, _ *types.Type) bool { name = path; return false })
+	return cmp.Or(name, symbol)
+}
+
+// each goes from an address to blocks that point there, to those that point to them, and so on until a variable does: breadth first, since the
+// shortest way has the best name. It calls yield for each pointer that a variable leads to, until it returns false. symbol is a symbol at which the
+// address is.
+func (o *owners) each(value uint64, yield func(path string, t *types.Type) bool) (symbol string) {
 	level := []*held{{start: value}}
 	seen := map[uint64]bool{value: true}
-	symbol := ""
 	left := maxScanned
 	if o.asked {
 		left = maxScannedAsked
@@ -54,8 +60,8 @@ func (o *owners) find(value uint64) string {
 		var next []*held
 		for _, p := range o.pointersTo(level, &left) {
 			if name, t := o.variableAt(p.at, uint64(o.arch.WordSize)); t != nil {
-				if path, ok := o.path(name, t, p.to); ok {
-					return plainPath(path)
+				if path, t, ok := o.path(name, t, p.to); ok && !yield(plainPath(path), t) {
+					return symbol
 				}
 				continue
 			} else if name != "" {
@@ -81,19 +87,19 @@ func (o *owners) find(value uint64) string {
 	return symbol
 }
 
-// path follows a pointer from a variable through blocks to what is asked about.
-func (o *owners) path(name string, t *types.Type, to *held) (string, bool) {
+// path follows a pointer from a variable through blocks to what is asked about, and has the last pointer's type.
+func (o *owners) path(name string, t *types.Type, to *held) (string, *types.Type, bool) {
 	for ; to.inner != nil; to = to.inner {
 		if !t.Strip().Pointer() {
-			return "", false
+			return "", nil, false
 		}
 		expr, part, ok := t.Follow(name, int64(to.off), uint64(o.arch.WordSize))
 		if !ok {
-			return "", false
+			return "", nil, false
 		}
 		name, t = expr, part
 	}
-	return name, true
+	return name, t, true
 }
 
 // plainPath leaves out the members of containers, which have reserved names: "book->orders._M_impl._M_start[3]" is what people write as

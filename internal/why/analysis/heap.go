@@ -27,7 +27,7 @@ const (
 	maxHeapChunks   = 1 << 20
 	maxHeapRead     = 12 << 20 // bytes of memory that a report reads to know the heap
 	maxHeapAsked    = 1 << 30  // and whoever asks about an address
-	maxScanned      = 8 << 20  // bytes of memory in which a report looks for pointers, for one path
+	maxScanned      = 16 << 20 // bytes of memory in which a report looks for pointers, for one path
 	maxScannedAsked = 256 << 20
 	maxPointers     = 256 // to the blocks of one step of a path
 	maxPathBlocks   = 3   // blocks through which a path to a block leads
@@ -180,10 +180,41 @@ func findHeap(p Process, most int) heap.Allocator {
 	return nil
 }
 
-// someReads is a process of which only some bytes may be read.
+// someReads is a process of which only some bytes may be read. What is read again costs a quarter: each finder looks through the same data, of which a
+// slim dump keeps one copy.
 type someReads struct {
 	Process
-	left int // bytes
+	left  int               // bytes
+	again int               // bytes that were read again, and not yet counted
+	seen  map[uint64]uint64 // pages that were read, 64 in each word, up to maxSeen
+}
+
+const (
+	readPage  = 4096
+	maxSeen   = 1 << 14
+	againCost = 4
+)
+
+// spend counts what was read.
+func (p *someReads) spend(at uint64, n int) {
+	if p.seen == nil {
+		p.seen = map[uint64]uint64{}
+	}
+	for n > 0 {
+		page := at / readPage
+		part := min(n, int(readPage-at%readPage))
+		if bit := uint64(1) << (page % 64); p.seen[page/64]&bit != 0 {
+			p.again += part
+		} else {
+			if len(p.seen) < maxSeen {
+				p.seen[page/64] |= bit
+			}
+			p.left -= part
+		}
+		at, n = at+uint64(part), n-part
+	}
+	p.left -= p.again / againCost
+	p.again %= againCost
 }
 
 func (p *someReads) ReadMem(addr arch.Address, b []byte) (int, error) {
@@ -191,7 +222,7 @@ func (p *someReads) ReadMem(addr arch.Address, b []byte) (int, error) {
 		return 0, arch.ErrUnreadable
 	}
 	n, err := p.Process.ReadMem(addr, b)
-	p.left -= max(n, p.Arch().WordSize)
+	p.spend(uint64(addr), max(n, p.Arch().WordSize))
 	return n, err
 }
 
@@ -199,7 +230,7 @@ func (p *someReads) ReadWord(addr arch.Address) (uint64, error) {
 	if p.left <= 0 {
 		return 0, arch.ErrUnreadable
 	}
-	p.left -= p.Arch().WordSize
+	p.spend(uint64(addr), p.Arch().WordSize)
 	return p.Process.ReadWord(addr)
 }
 
@@ -265,7 +296,7 @@ func (c *crash) usedAfterFree() []report.Cause {
 	return []report.Cause{{Confidence: report.Likely, Text: fmt.Sprintf("it was read%s from a freed block: %s at %#x%s, %s", where, byteCount(b.Size), b.Start, c.ownerOf(b), listed(b.List)) + c.pastOf(b)}}
 }
 
-// readFrom is the block that the bad value of a fault was read from.
+// readFrom is where the bad value of a fault was read from, if that is in memory of a heap, and the block there. It is false where no block is known.
 func (c *crash) readFrom() (at uint64, b heap.Block, ok bool) {
 	if c.verdict().kind == report.CrashHeapCorruption {
 		return 0, b, false // the allocator itself reads freed blocks
@@ -278,9 +309,8 @@ func (c *crash) readFrom() (at uint64, b heap.Block, ok bool) {
 		if sp := c.stack[0].SP(); m.Start <= sp && sp < m.End || c.heap() == nil {
 			continue
 		}
-		if b, ok := c.heap().BlockAt(at); ok {
-			return at, b, true
-		}
+		b, ok := c.heap().BlockAt(at)
+		return at, b, ok
 	}
 	return 0, b, false
 }

@@ -22,7 +22,13 @@ const (
 func (c *crash) foreign() []report.Cause {
 	at, b, ok := c.readFrom()
 	v, read := c.mem.Uint(at, c.arch.WordSize)
-	if !ok || b.Free || b.Own || !read || v == 0 {
+	if !read || v == 0 {
+		return nil
+	}
+	if !ok {
+		return c.behindDamage(at)
+	}
+	if b.Free || b.Own {
 		return nil
 	}
 	text, confidence := c.reused(at, b)
@@ -35,13 +41,29 @@ func (c *crash) foreign() []report.Cause {
 	return []report.Cause{{Text: text, Confidence: confidence}}
 }
 
+// behindDamage says who overran a block, if what the bad value goes on with has damaged the record of the next one on its way.
+func (c *crash) behindDamage(at uint64) []report.Cause {
+	from, _ := c.runBefore(at)
+	for _, d := range c.heap().Damages() {
+		if d.Before.Size == 0 || d.At < from || d.At >= at {
+			continue
+		}
+		if text, confidence := c.damaged(&d); text != "" {
+			return []report.Cause{{Text: text, Confidence: confidence}}
+		}
+	}
+	return nil
+}
+
 // reused says who has a block besides whom the bad value was read for, if pointers of two types lead there: of characters, and of something else.
 func (c *crash) reused(at uint64, b heap.Block) (text, confidence string) {
-	if _, isText := c.runBefore(at); !isText {
+	from, isText := c.runBefore(at)
+	if !isText {
 		return "", ""
 	}
 	c.ownerOf(b) // makes c.owners
 	var chars, other, otherType string
+	begins := false // what other leads to begins with text
 	n := 0
 	c.owners.each(b.Start, func(path string, t *types.Type) bool {
 		of := t.Strip().Target()
@@ -54,6 +76,9 @@ func (c *crash) reused(at uint64, b heap.Block) (text, confidence string) {
 			}
 		} else if other == "" && of.Strip().Aggregate() && of.Size() > at-b.Start && of.Size() <= b.Size {
 			other, otherType = path, of.Name()
+			if _, part, ok := of.Part(0, 1); ok {
+				_, begins = part.Strip().Char()
+			}
 		}
 		n++
 		return n < maxHolds && (chars == "" || other == "")
@@ -64,6 +89,8 @@ func (c *crash) reused(at uint64, b heap.Block) (text, confidence string) {
 		return fmt.Sprintf("%s is in use as the text %s, and %s (%s) points to it, too: it was freed, and handed out again", block, chars, other, otherType), report.Likely
 	case chars != "":
 		return fmt.Sprintf("it was read from %s, which is in use as the text %s: the block may have been freed, and handed out again", block, chars), report.Possible
+	case other != "" && !begins && from == b.Start:
+		return fmt.Sprintf("%s (%s) holds text from its beginning, which is no %s: it may have been freed, and handed out again", block, other, otherType), report.Possible
 	}
 	return "", ""
 }
@@ -83,7 +110,7 @@ func (c *crash) overranInto(at uint64, b heap.Block) (text, confidence string) {
 		return "", ""
 	}
 	end := at + uint64(c.arch.WordSize)
-	what := fmt.Sprintf("numbers that go up or down by the same, to %s,", c.content(at, c.arch.WordSize))
+	what := fmt.Sprintf("a series of numbers, to %s,", c.content(at, c.arch.WordSize))
 	if isText {
 		run := c.mem.Some(from, maxRun+int(at-from))
 		k := 0

@@ -67,10 +67,25 @@ func TestRecorded32(t *testing.T) {
 }
 
 func FuzzMemory32(f *testing.F) {
-	heaptest.Fuzz(f, "asan32", func(p heap.Process) heap.Allocator {
+	heaptest.Fuzz(f, heaptest.Recorded(f, "asan32").Cut(), func(p heap.Process) heap.Allocator {
 		if h := asan.Find(p, asan.Options{Blocks: 1 << 13}); h != nil {
 			return h
 		}
 		return nil
 	})
+}
+
+// TestCut: fuzzed recordings have a heap.
+func TestCut(t *testing.T) {
+	for _, name := range []string{"asan", "asan32"} {
+		h := asan.Find(heaptest.Recorded(t, name).Cut().Process(), asan.Options{Blocks: 1 << 13})
+		if h == nil {
+			t.Fatal(name)
+		}
+		n := 0
+		h.Blocks(func(heap.Block) bool { n++; return true })
+		if n < 500 {
+			t.Errorf("%s: %d blocks", name, n)
+		}
+	}
 }

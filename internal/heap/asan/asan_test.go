@@ -74,7 +74,7 @@ func TestBlocks(t *testing.T) {
 }
 
 func FuzzMemory(f *testing.F) {
-	heaptest.Fuzz(f, "asan", func(p heap.Process) heap.Allocator {
+	heaptest.Fuzz(f, heaptest.Recorded(f, "asan").Cut(), func(p heap.Process) heap.Allocator {
 		h := asan.Find(p, asan.Options{Blocks: 1 << 13})
 		if h == nil {
 			return nil

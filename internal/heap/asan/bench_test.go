@@ -9,7 +9,7 @@ import (
 )
 
 func BenchmarkWalk(b *testing.B) {
-	p := heaptest.Recorded(b, "asan").Process()
+	p := heaptest.Recorded(b, "asan").Cut().Process()
 	for b.Loop() {
 		h := asan.Find(p, asan.Options{Blocks: 1 << 13})
 		n := 0

@@ -48,9 +48,9 @@ func Changed(p heap.Process, words map[uint64]uint64) heap.Process {
 
 // Fuzz walks the heap of a recorded process with other words where the walk reads: it must end, and soon. find is to bound its work to some
 // thousands of blocks.
-func Fuzz(f *testing.F, recording string, find func(heap.Process) heap.Allocator) {
+func Fuzz(f *testing.F, r *Recording, find func(heap.Process) heap.Allocator) {
 	f.Helper()
-	p := Recorded(f, recording).Process()
+	p := r.Process()
 	type span struct {
 		at uint64
 		n  int

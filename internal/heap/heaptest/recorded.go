@@ -6,6 +6,7 @@ import (
 	"encoding/gob"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
@@ -161,6 +162,40 @@ func Recorded(tb testing.TB, name string) *Recording {
 		tb.Fatal(err)
 	}
 	return r
+}
+
+// shadow is where AddressSanitizer's runtime of 32 bits has a mapping of which nothing is recorded.
+const shadow = 0x1ffff000
+
+// Cut is the recording without what is zero at the ends of its mappings, so that walks are short.
+func (r *Recording) Cut() *Recording {
+	out := *r
+	var pages []uint64 // that are not zero
+	for at, b := range r.Pages {
+		if slices.ContainsFunc(b, func(c byte) bool { return c != 0 }) {
+			pages = append(pages, at)
+		}
+	}
+	slices.Sort(pages)
+	cut := func(list []libstate.Mapping) []libstate.Mapping {
+		list = slices.Clone(list)
+		for i := range list {
+			m := &list[i]
+			if m.Start == shadow {
+				continue
+			}
+			last, _ := slices.BinarySearch(pages, uint64(m.End))
+			if m.End = m.Start; last > 0 && pages[last-1] >= uint64(m.Start) {
+				m.End = arch.Address(pages[last-1] + PageSize)
+			}
+		}
+		return slices.DeleteFunc(list, func(m libstate.Mapping) bool { return m.Start == m.End })
+	}
+	out.Maps, out.Modules = cut(r.Maps), slices.Clone(r.Modules)
+	for i := range out.Modules {
+		out.Modules[i].Maps = cut(out.Modules[i].Maps)
+	}
+	return &out
 }
 
 // Process is the recorded process.

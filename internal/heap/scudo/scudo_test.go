@@ -147,7 +147,7 @@ func FuzzMemory(f *testing.F) { fuzz(f, "scudo") }
 func FuzzMemory32(f *testing.F) { fuzz(f, "scudo32") }
 
 func fuzz(f *testing.F, name string) {
-	heaptest.Fuzz(f, name, func(p heap.Process) heap.Allocator {
+	heaptest.Fuzz(f, heaptest.Recorded(f, name).Cut(), func(p heap.Process) heap.Allocator {
 		if h := scudo.Find(p, scudo.Options{Blocks: 1 << 13}); h != nil {
 			return h
 		}

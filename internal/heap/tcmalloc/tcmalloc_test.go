@@ -61,7 +61,7 @@ func TestTwice(t *testing.T) {
 }
 
 func FuzzMemory(f *testing.F) {
-	heaptest.Fuzz(f, "tcmalloc", func(p heap.Process) heap.Allocator {
+	heaptest.Fuzz(f, heaptest.Recorded(f, "tcmalloc"), func(p heap.Process) heap.Allocator {
 		if h := tcmalloc.Find(p, tcmalloc.Options{Blocks: 1 << 13}); h != nil {
 			return h
 		}

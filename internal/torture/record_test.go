@@ -53,7 +53,7 @@ func TestRecordHeaps(t *testing.T) {
 		t.Cleanup(func() { target.Close() })
 		return target.ProcessState(), target.SymbolLookup().(unwind.SymbolReader)
 	}
-	for name, make := range map[string]func(*testing.T) (unwind.ProcessState, unwind.SymbolReader){
+	for name, open := range map[string]func(*testing.T) (unwind.ProcessState, unwind.SymbolReader){
 		"glibc": func(t *testing.T) (unwind.ProcessState, unwind.SymbolReader) {
 			return blocks(t, heaptest.Program{}), nil
 		},
@@ -94,7 +94,7 @@ func TestRecordHeaps(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, names := make(t)
+			p, names := open(t)
 			r := heaptest.NewRecorder(p.(heaptest.State), names)
 			n := walkSome(r, r)
 			q := r.Rec.Process()

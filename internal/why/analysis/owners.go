@@ -176,7 +176,7 @@ func (o *owners) pointersTo(blocks []*held, left *int) (found []pointer) {
 			if n < w {
 				return // not in the dump
 			}
-			any := uint64(0)
+			written := uint64(0)
 			word := func(i int, v uint64) {
 				if b := to[v]; b != nil && len(found) < maxPointers {
 					found = append(found, pointer{from + uint64(i), b})
@@ -185,19 +185,19 @@ func (o *owners) pointersTo(blocks []*held, left *int) (found []pointer) {
 			if w == 8 && little { // nearly all are, and this is most of the work
 				for i := 0; i+8 <= n; i += 8 {
 					v := binary.LittleEndian.Uint64(buf[i:])
-					if any |= v; v-lowest <= highest-lowest {
+					if written |= v; v-lowest <= highest-lowest {
 						word(i, v)
 					}
 				}
 			} else {
 				for i := 0; i+w <= n; i += w {
 					v := o.arch.Word(buf[i:])
-					if any |= v; v-lowest <= highest-lowest {
+					if written |= v; v-lowest <= highest-lowest {
 						word(i, v)
 					}
 				}
 			}
-			if *left -= n; any == 0 {
+			if *left -= n; written == 0 {
 				*left += n - n/8 // nobody has written there yet
 			}
 			from += uint64(n)

@@ -18,6 +18,7 @@ func Data(p Process, most uint64, yield func(at uint64, b []byte) bool) {
 	}
 	mem := procmem.Of(p)
 	list, _ := libs.Libraries(false)
+	var buf []byte
 	for _, lib := range list {
 		left := most
 		for _, m := range lib.Mappings {
@@ -26,7 +27,11 @@ func Data(p Process, most uint64, yield func(at uint64, b []byte) bool) {
 			}
 			n := min(uint64(m.End-m.Start), left)
 			left -= n
-			if !yield(uint64(m.Start), mem.Some(uint64(m.Start), int(n))) {
+			if uint64(len(buf)) < n {
+				buf = make([]byte, min(n, procmem.MaxBytes))
+			}
+			b := buf[:min(n, uint64(len(buf)))]
+			if !yield(uint64(m.Start), b[:mem.Fill(uint64(m.Start), b)]) {
 				return
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/corewalk/corewalk/internal/heap/jemalloc"
 	"github.com/corewalk/corewalk/internal/heap/mallocng"
 	"github.com/corewalk/corewalk/internal/heap/mimalloc"
+	"github.com/corewalk/corewalk/internal/heap/scudo"
 	"github.com/corewalk/corewalk/internal/heap/tcmalloc"
 )
 
@@ -25,31 +26,27 @@ func TestOnly(t *testing.T) {
 		"jemalloc": func(p heap.Process) bool { return jemalloc.Find(p, jemalloc.Options{}) != nil },
 		"tcmalloc": func(p heap.Process) bool { return tcmalloc.Find(p, tcmalloc.Options{}) != nil },
 		"mimalloc": func(p heap.Process) bool { return mimalloc.Find(p, mimalloc.Options{}) != nil },
+		"scudo":    func(p heap.Process) bool { return scudo.Find(p, scudo.Options{}) != nil },
 		"asan":     func(p heap.Process) bool { return asan.Find(p, asan.Options{}) != nil },
 	}
-	for _, c := range []struct{ name, compiler, library, debian string }{
-		{"glibc", "gcc", "", ""},
-		{"mallocng", "musl-gcc", "", ""},
-		{"jemalloc", "gcc", "libjemalloc.so.2", "libjemalloc2"},
-		{"tcmalloc", "gcc", "libtcmalloc_minimal.so.4", "libtcmalloc-minimal4"},
-		{"mimalloc", "gcc", "libmimalloc.so.2.0", "libmimalloc2.0"},
-		{"asan", "gcc", "", ""},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			program := heaptest.Program{Compiler: c.compiler, Threads: 3, Rounds: 5000}
-			if c.name == "asan" {
-				program.Flags, program.Env = []string{"-fsanitize=address"}, []string{"ASAN_OPTIONS=disable_coredump=0"}
-			}
-			if c.library != "" {
-				program.Env = heaptest.Preload(t, c.library, c.debian)
-			}
-			p, _ := heaptest.Crash(t, program)
-			for name, found := range finders {
-				if got := found(p); got != (name == c.name) {
-					t.Errorf("%s is found: %v", name, got)
+	for name := range finders {
+		t.Run(name, func(t *testing.T) {
+			for _, recording := range recordings(name) {
+				p := heaptest.Recorded(t, recording).Process()
+				for other, found := range finders {
+					if got := found(p); got != (other == name) {
+						t.Errorf("%s: %s is found: %v", recording, other, got)
+					}
 				}
 			}
 		})
 	}
+}
+
+// recordings are those of an allocator.
+func recordings(name string) []string {
+	if name == "asan" || name == "scudo" {
+		return []string{name, name + "32"}
+	}
+	return []string{name}
 }

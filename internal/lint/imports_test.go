@@ -69,6 +69,7 @@ var floors = map[string]int{
 	"internal/heap/mallocng":             3,
 	"internal/heap/asan":                 3,
 	"internal/heap/mimalloc":             3,
+	"internal/heap/scudo":                3,
 	"internal/heap/tcmalloc":             3,
 	"internal/heap":                      2,
 	"internal/heap/export":               1,

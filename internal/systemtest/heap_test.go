@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/internal/heap/heaptest"
 	"github.com/corewalk/corewalk/report"
 )
 
@@ -37,6 +38,46 @@ func TestHeapBugs(t *testing.T) {
 				}
 				if c.want != "" || strings.Contains(strings.Join(all, " "), "block") {
 					t.Errorf("%s: %q\nwant %q [%s]", r.Crash.Reason, all, c.want, c.confidence)
+				}
+			})
+		}
+	}
+}
+
+// TestHeapForeign: a bad value in a block in use was written by whoever overran the block before, or by whoever has the block besides.
+func TestHeapForeign(t *testing.T) {
+	exe := fixture.Compile(t, "gcc", "heap/foreign.c", "-g", "-O0", "-w")
+	for name, library := range map[string][2]string{"jemalloc": {"libjemalloc.so.2", "libjemalloc2"}, "tcmalloc": {"libtcmalloc_minimal.so.4", "libtcmalloc-minimal4"},
+		"mimalloc": {"libmimalloc.so.2.0", "libmimalloc2.0"}, "glibc": {}} {
+		var env []string
+		for bug, want := range map[string]string{
+			"text":    `(plates[20]) was overrun by 27 bytes: "0123456789012345678901234567890123456789abcdefgh"... goes on in the next block at 0x#`,
+			"numbers": "(rows[20]) was overrun by at least 8 bytes: a series of numbers, to 0x#, goes on in the next block at 0x#",
+			"reused":  "is in use as the text lines[", // and kept (struct plate) points to it, too
+			"filled":  "holds text from its beginning, which is no struct plate: it may have been freed, and handed out again",
+			"own":     "",
+		} {
+			if name == "glibc" && bug == "text" { // it goes through the next block's record
+				want = "(plates[20]) was overrun by at least 8 bytes: "
+			}
+			if name == "glibc" && bug == "numbers" {
+				want = "" // it goes into a record that has no text
+			}
+			t.Run(name+" "+bug, func(t *testing.T) {
+				if library[0] != "" {
+					env = heaptest.Preload(t, library[0], library[1])
+				}
+				r := analyzeCore(t, fixture.Crash(t, env, exe, bug), exe)
+				var all []string
+				for _, cause := range r.Crash.Causes {
+					text := withoutAddresses(cause.Text)
+					all = append(all, text+" ["+cause.Confidence+"]")
+					if cause.Confidence != report.Certain && want != "" && strings.Contains(text, want) {
+						return
+					}
+				}
+				if want != "" || name != "glibc" && strings.Contains(strings.Join(all, " "), "the block of") {
+					t.Errorf("%s: %q\nwant %q", r.Crash.Reason, all, want)
 				}
 			})
 		}

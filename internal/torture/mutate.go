@@ -34,7 +34,9 @@ type shape struct {
 	fields  []field
 	regions []region
 	addrs   []uint64 // of the process
-	text    bool
+	// addrOf is the address that the process has an offset at; nil of what is no memory, or whose addresses are not known.
+	addrOf func(off int) uint64
+	text   bool
 }
 
 func (s *shape) order() binary.ByteOrder {
@@ -62,6 +64,10 @@ func (m *mutator) edits() []edit {
 		n++
 	}
 	var list []edit
+	if m.shape.addrOf != nil && m.rng.IntN(2) == 0 {
+		list = m.consistent()
+		n = min(n, m.rng.IntN(3))
+	}
 	for range n {
 		if e, ok := m.edit(); ok {
 			list = append(list, e)
@@ -88,6 +94,72 @@ func (m *mutator) edit() (edit, bool) {
 		r = m.shape.regions[m.rng.IntN(len(m.shape.regions))]
 	}
 	return m.bytes(r)
+}
+
+// consistent changes what several words of memory say, so that they agree: lists become rings or lead to one place, and whoever knew a place or a number
+// knows another one.
+func (m *mutator) consistent() (list []edit) {
+	fields, most := m.shape.fields, 256
+	if len(fields) == 0 {
+		return nil
+	}
+	pick := func(role role) field {
+		f := fields[m.rng.IntN(len(fields))]
+		for range 32 {
+			if f.role == role {
+				break
+			}
+			f = fields[m.rng.IntN(len(fields))]
+		}
+		return f
+	}
+	put := func(off int, v uint64) {
+		if e, ok := m.overwrite(off, m.number(v, m.shape.word)); ok && len(list) < most {
+			list = append(list, e)
+		}
+	}
+	first := pick(roleAddr)
+	switch m.rng.IntN(4) {
+	case 0: // whoever points there points elsewhere
+		from, to := m.read(first.off, first.size), m.shape.addrs[m.rng.IntN(len(m.shape.addrs))]
+		for _, f := range fields {
+			if m.read(f.off, f.size) == from {
+				put(f.off, to)
+			}
+		}
+	case 1: // a ring, perhaps with pointers back, of words that are far from each other or neighbours
+		all := []field{first}
+		apart := m.rng.IntN(2) == 0
+		for range m.rng.IntN(16) {
+			next := pick(roleAddr)
+			if !apart {
+				next = fields[m.rng.IntN(min(len(fields), 1<<12))]
+			}
+			all = append(all, next)
+		}
+		head, back := uint64(m.rng.IntN(4)*m.shape.word), m.rng.IntN(2) == 0
+		for i, f := range all {
+			put(f.off, m.shape.addrOf(all[(i+1)%len(all)].off)-head)
+			if back {
+				put(f.off+m.shape.word, m.shape.addrOf(all[(i+len(all)-1)%len(all)].off)-head)
+			}
+		}
+	case 2: // many lead to one place
+		to := m.shape.addrOf(first.off) - uint64(m.rng.IntN(4)*m.shape.word)
+		for range m.rng.IntN(64) {
+			put(pick(roleAddr).off, to)
+		}
+	default: // a size that lies, wherever it is said
+		f := pick(roleNumber)
+		from := m.read(f.off, f.size)
+		to := m.unkind(from, f.size, nil)
+		for _, f := range fields {
+			if m.read(f.off, f.size) == from {
+				put(f.off, to)
+			}
+		}
+	}
+	return list
 }
 
 // overwrite makes an edit inside the file, as far as it goes.

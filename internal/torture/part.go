@@ -136,6 +136,7 @@ func partBases(t tb, cores, dumps []fixture.Case) (list []base) {
 	list = append(list, textParts(t)...)
 	list = append(list, slimParts()...)
 	list = append(list, codeParts()...)
+	list = append(list, heapParts(t)...)
 	return append(list, processParts()...)
 }
 

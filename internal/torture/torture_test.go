@@ -124,7 +124,7 @@ func TestBases(t *testing.T) {
 		r.close()
 	}
 	for _, kind := range []string{"core", "memory", "binary", "dwarf", "cfi", "minidump", "pe", "pdb", "packed", "sym", "names", "cut core", "gotable", "part elf", "part dwarf", "part cfi", "part gotable", "part pe",
-		"part pdb", "part minidump", "part cabinet", "part xdata", "part codeview", "part rules", "part packed", "part sym", "part code", "part op", "part lists"} {
+		"part pdb", "part minidump", "part cabinet", "part xdata", "part codeview", "part rules", "part packed", "part sym", "part code", "part op", "part lists", "part heap"} {
 		if !done[kind] {
 			t.Errorf("no base of kind %s", kind)
 		}

@@ -187,6 +187,8 @@ func (w *worker) burst(number int, b base, rng *rand.Rand) error {
 	switch {
 	case b.kind == "made":
 		n = burstMade
+	case b.kind == "part heap": // a whole heap is walked
+		n = burst
 	case b.part:
 		n = burstPart
 	}

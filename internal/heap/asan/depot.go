@@ -42,6 +42,10 @@ func (h *Heap) search() {
 		return
 	}
 	h.searched = true
+	if h.word == 4 {
+		h.search32()
+		return
+	}
 	a := h.mem.Arch
 	tried := map[uint64]bool{}
 	heap.Data(runtimeFirst{h.p}, maxData, func(at uint64, b []byte) bool {
@@ -131,7 +135,7 @@ func depotOf(nodes, stacks []first) depot {
 // largeChunks are those of an array of headers (LargeMmapAllocator::Header), each of which has its index in the array.
 func (h *Heap) largeChunks(array uint64) (all []chunk) {
 	for i := uint64(0); i < maxLarge; i++ {
-		header, ok := h.mem.LookupWord(array + i*8)
+		header, ok := h.mem.LookupWord(array + i*h.word)
 		if h.budget--; h.budget <= 0 || !ok || header == 0 || header%page != 0 {
 			break
 		}

@@ -1,8 +1,8 @@
-// Package asan reads the heap of AddressSanitizer's runtime, of LLVM 14 to 19 and GCC 12 on x86-64, by what it keeps in memory: it needs no
+// Package asan reads the heap of AddressSanitizer's runtime, of LLVM 14 to 19 and GCC 12 on x86-64 and x86, by what it keeps in memory: it needs no
 // symbols and no debug information.
 //
-// Small chunks are in regions of one size each at a constant address (SizeClassAllocator64), large ones have mappings of their own
-// (LargeMmapAllocator). A chunk begins with its header, or with a magic number and where the header is. Names are those of asan_allocator.cpp.
+// Small chunks are in regions of one size each: at a constant address (SizeClassAllocator64), on 32 bits of 1 MiB each (SizeClassAllocator32). Large ones
+// have mappings of their own (LargeMmapAllocator). A chunk begins with its header, or with a magic number and where the header is. Names are those of asan_allocator.cpp.
 package asan
 
 import (
@@ -68,6 +68,7 @@ type chunk struct {
 type Heap struct {
 	mem     procmem.Reader
 	p       heap.Process
+	word    uint64
 	regions []region // by address
 	budget  int
 
@@ -87,13 +88,19 @@ type Options struct {
 // Find returns the heap of a process; nil if it has none of this kind.
 func Find(p heap.Process, o Options) *Heap {
 	a := p.Arch()
-	if a != arch.AMD64 {
+	if a != arch.AMD64 && a != arch.X86 {
 		return nil
 	}
 	if o.Blocks == 0 {
 		o.Blocks = 1 << 26
 	}
-	h := &Heap{mem: procmem.Of(p), p: p, budget: o.Blocks}
+	h := &Heap{mem: procmem.Of(p), p: p, word: uint64(a.WordSize), budget: o.Blocks}
+	if h.word == 4 {
+		if h.regions32(p.Mappings()); len(h.regions) > 0 && h.proved() {
+			return h
+		}
+		return nil
+	}
 	for _, space := range spaces {
 		h.regions = regions(p.Mappings(), space)
 		if len(h.regions) > 0 && h.proved() {
@@ -150,8 +157,8 @@ func (h *Heap) chunk(at, size uint64, b []byte) chunk {
 	c := chunk{beg: at, end: at + size}
 	order := h.mem.Arch.ByteOrder
 	off := uint64(0)
-	if order.Uint64(b) == magic {
-		if off = order.Uint64(b[8:]) - at; off < headerSize || off > size-headerSize || off%8 != 0 {
+	if h.mem.Arch.Word(b) == magic>>(64-8*h.word) {
+		if off = h.mem.Arch.Word(b[h.word:]) - at; off < headerSize || off > size-headerSize || off%8 != 0 {
 			c.damage = fmt.Sprintf("the chunk's record says that its header is at %#x, which is not in it", at+off)
 			return c
 		}
@@ -174,8 +181,9 @@ func (h *Heap) chunk(at, size uint64, b []byte) chunk {
 			return c
 		}
 		c.header = at + off
-	case off == 0 && size == batchClass && h.isBatch(b):
+	case off == 0 && size == batchClass*h.word/8 && h.isBatch(b):
 		c.own = true
+	case off == 0 && c.state != 0 && h.word == 4 && h.isTransfer(&c, b):
 	case c.state != 0 && off != 0: // QuarantineCallback.Recycle clears the magic first
 		c.damage = fmt.Sprintf("the chunk's state is %d", c.state)
 	case c.state != 0:
@@ -186,15 +194,14 @@ func (h *Heap) chunk(at, size uint64, b []byte) chunk {
 
 // isBatch says whether a chunk is a list of chunks in quarantine (QuarantineBatch).
 func (h *Heap) isBatch(b []byte) bool {
-	order := h.mem.Arch.ByteOrder
 	if len(b) < batchHead {
 		return false
 	}
-	n := order.Uint64(b[16:])
+	n := h.mem.Arch.Word(b[2*h.word:])
 	if n == 0 || n > maxBatch {
 		return false
 	}
-	head, ok := h.mem.U8(order.Uint64(b[24:]))
+	head, ok := h.mem.U8(h.mem.Arch.Word(b[3*h.word:]))
 	return ok && head == quarantine
 }
 

@@ -41,11 +41,16 @@ func (d *damaged) ReadWord(at arch.Address) (uint64, error) {
 	return binary.LittleEndian.Uint64(b[:]), nil
 }
 
-// Fuzz walks the heap of the program's process with other words where the walk reads: it must end, and soon. find is to bound its work to some
+// Changed is a process some of whose words are others, by their addresses, which are aligned.
+func Changed(p heap.Process, words map[uint64]uint64) heap.Process {
+	return &damaged{Process: p, words: words}
+}
+
+// Fuzz walks the heap of a recorded process with other words where the walk reads: it must end, and soon. find is to bound its work to some
 // thousands of blocks.
-func Fuzz(f *testing.F, c Program, find func(heap.Process) heap.Allocator) {
+func Fuzz(f *testing.F, r *Recording, find func(heap.Process) heap.Allocator) {
 	f.Helper()
-	p, _ := Crash(f, c)
+	p := r.Process()
 	type span struct {
 		at uint64
 		n  int

@@ -70,6 +70,16 @@ func Preload(t testing.TB, library, debian string) []string {
 	return nil
 }
 
+// Scudo is the environment that puts LLVM's Scudo in front of the C library's malloc, with options. The test is skipped where it is not installed.
+func Scudo(t testing.TB, arch, options string) []string {
+	t.Helper()
+	found, _ := filepath.Glob("/usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.scudo_standalone-" + arch + ".so")
+	if len(found) == 0 {
+		t.Skip("Scudo is not installed: Debian's libclang-rt-19-dev")
+	}
+	return []string{"LD_PRELOAD=" + found[len(found)-1], "SCUDO_OPTIONS=" + options}
+}
+
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil

@@ -47,6 +47,7 @@ type Heap struct {
 	pad     uint64   // bytes that extents of one block have more than it, so that it can begin anywhere in the first page
 	damages []heap.Damage
 	budget  int
+	window  []byte // scratch
 
 	cached     map[uint64]bool // blocks that threads keep, by address
 	own        map[uint64]bool // blocks of the allocator itself
@@ -213,7 +214,10 @@ func (h *Heap) rooted(at, leaf uint64) bool {
 
 // words calls do for the words of a leaf that are not zero, until it returns false.
 func (h *Heap) words(leaf uint64, do func(i, v uint64) bool) {
-	buffer := make([]byte, maxWindow)
+	if h.window == nil {
+		h.window = make([]byte, maxWindow)
+	}
+	buffer := h.window
 	size := uint64(page) // a little is enough to see that it is no leaf
 	for off := uint64(0); off < leafBytes; off, size = off+size, min(2*size, maxWindow) {
 		b := buffer[:h.mem.Fill(leaf+off, buffer[:min(size, leafBytes-off)])]

@@ -67,7 +67,7 @@ func TestTwice(t *testing.T) {
 }
 
 func FuzzMemory(f *testing.F) {
-	heaptest.Fuzz(f, heaptest.Program{Env: heaptest.Preload(f, library, debian), Threads: 2, Rounds: 1000}, func(p heap.Process) heap.Allocator {
+	heaptest.Fuzz(f, heaptest.Recorded(f, "jemalloc"), func(p heap.Process) heap.Allocator {
 		if h := jemalloc.Find(p, jemalloc.Options{Blocks: 1 << 13}); h != nil {
 			return h
 		}

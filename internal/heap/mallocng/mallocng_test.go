@@ -72,7 +72,7 @@ func TestOverrun(t *testing.T) {
 }
 
 func FuzzMemory(f *testing.F) {
-	heaptest.Fuzz(f, heaptest.Program{Compiler: "musl-gcc", Threads: 2, Rounds: 1000}, func(p heap.Process) heap.Allocator {
+	heaptest.Fuzz(f, heaptest.Recorded(f, "mallocng"), func(p heap.Process) heap.Allocator {
 		if h := mallocng.Find(p, mallocng.Options{Blocks: 1 << 13}); h != nil {
 			return h
 		}

@@ -44,6 +44,7 @@ type Heap struct {
 	dataAt  uint64
 	damages []heap.Damage
 	budget  int
+	window  []byte // scratch
 
 	lists     map[uint64]string // of blocks that are free, by address
 	readLists bool
@@ -219,7 +220,10 @@ func (h *Heap) rooted(at, leaf uint64) bool {
 // words calls do for the words of a leaf that are not zero, until it returns false.
 func (h *Heap) words(leaf uint64, do func(i, v uint64) bool) {
 	all := h.leafBytes(h.shift)
-	buffer := make([]byte, min(maxWindow, all))
+	if h.window == nil {
+		h.window = make([]byte, maxWindow)
+	}
+	buffer := h.window
 	size := uint64(4096) // a little is enough to see that it is no leaf
 	for off := uint64(0); off < all; off, size = off+size, min(2*size, maxWindow) {
 		b := buffer[:h.mem.Fill(leaf+off, buffer[:min(size, all-off)])]

@@ -14,6 +14,7 @@ import (
 	"github.com/corewalk/corewalk/internal/heap/jemalloc"
 	"github.com/corewalk/corewalk/internal/heap/mallocng"
 	"github.com/corewalk/corewalk/internal/heap/mimalloc"
+	"github.com/corewalk/corewalk/internal/heap/scudo"
 	"github.com/corewalk/corewalk/internal/heap/tcmalloc"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/report"
@@ -26,7 +27,7 @@ const (
 	maxHeapChunks   = 1 << 20
 	maxHeapRead     = 12 << 20 // bytes of memory that a report reads to know the heap
 	maxHeapAsked    = 1 << 30  // and whoever asks about an address
-	maxScanned      = 8 << 20  // bytes of memory in which a report looks for pointers, for one path
+	maxScanned      = 16 << 20 // bytes of memory in which a report looks for pointers, for one path
 	maxScannedAsked = 256 << 20
 	maxPointers     = 256 // to the blocks of one step of a path
 	maxPathBlocks   = 3   // blocks through which a path to a block leads
@@ -75,6 +76,12 @@ var heapFinders = []func(p heap.Process, b heapBounds) heap.Allocator{
 	},
 	func(p heap.Process, b heapBounds) heap.Allocator {
 		if h := mimalloc.Find(p, mimalloc.Options{Blocks: b.blocks}); h != nil {
+			return h
+		}
+		return nil
+	},
+	func(p heap.Process, b heapBounds) heap.Allocator {
+		if h := scudo.Find(p, scudo.Options{Blocks: b.blocks}); h != nil {
 			return h
 		}
 		return nil
@@ -156,6 +163,12 @@ func (in *Engine) heaps(p heap.Process, bounds heapBounds) (all []heap.Allocator
 	return all, objects, unknown
 }
 
+// Heaps are all heaps of the process, those of runtimes too, and the runtimes that know what is in them.
+func (in *Engine) Heaps() ([]heap.Allocator, []heap.Objects) {
+	all, objects, _ := in.heaps(in.Proc, heapBounds{maxHeapAsked, maxHeapChunks})
+	return all, objects
+}
+
 // findHeap finds the allocator of a process, of which some bytes may be read.
 func findHeap(p Process, most int) heap.Allocator {
 	reads := &someReads{Process: p, left: most}
@@ -167,10 +180,41 @@ func findHeap(p Process, most int) heap.Allocator {
 	return nil
 }
 
-// someReads is a process of which only some bytes may be read.
+// someReads is a process of which only some bytes may be read. What is read again costs a quarter: each finder looks through the same data, of which a
+// slim dump keeps one copy.
 type someReads struct {
 	Process
-	left int // bytes
+	left  int               // bytes
+	again int               // bytes that were read again, and not yet counted
+	seen  map[uint64]uint64 // pages that were read, 64 in each word, up to maxSeen
+}
+
+const (
+	readPage  = 4096
+	maxSeen   = 1 << 14
+	againCost = 4
+)
+
+// spend counts what was read.
+func (p *someReads) spend(at uint64, n int) {
+	if p.seen == nil {
+		p.seen = map[uint64]uint64{}
+	}
+	for n > 0 {
+		page := at / readPage
+		part := min(n, int(readPage-at%readPage))
+		if bit := uint64(1) << (page % 64); p.seen[page/64]&bit != 0 {
+			p.again += part
+		} else {
+			if len(p.seen) < maxSeen {
+				p.seen[page/64] |= bit
+			}
+			p.left -= part
+		}
+		at, n = at+uint64(part), n-part
+	}
+	p.left -= p.again / againCost
+	p.again %= againCost
 }
 
 func (p *someReads) ReadMem(addr arch.Address, b []byte) (int, error) {
@@ -178,7 +222,7 @@ func (p *someReads) ReadMem(addr arch.Address, b []byte) (int, error) {
 		return 0, arch.ErrUnreadable
 	}
 	n, err := p.Process.ReadMem(addr, b)
-	p.left -= max(n, p.Arch().WordSize)
+	p.spend(uint64(addr), max(n, p.Arch().WordSize))
 	return n, err
 }
 
@@ -186,7 +230,7 @@ func (p *someReads) ReadWord(addr arch.Address) (uint64, error) {
 	if p.left <= 0 {
 		return 0, arch.ErrUnreadable
 	}
-	p.left -= p.Arch().WordSize
+	p.spend(uint64(addr), p.Arch().WordSize)
 	return p.Process.ReadWord(addr)
 }
 
@@ -241,8 +285,21 @@ func (c *crash) findHeapCauses() []report.Cause {
 
 // usedAfterFree is said of a fault whose bad value was read from a block that the program had given back.
 func (c *crash) usedAfterFree() []report.Cause {
+	at, b, ok := c.readFrom()
+	if !ok || !b.Free || b.List == "top" {
+		return nil
+	}
+	where := ""
+	if off := at - b.Start; off > 0 {
+		where = fmt.Sprintf(", %s from its beginning,", byteCount(off))
+	}
+	return []report.Cause{{Confidence: report.Likely, Text: fmt.Sprintf("it was read%s from a freed block: %s at %#x%s, %s", where, byteCount(b.Size), b.Start, c.ownerOf(b), listed(b.List)) + c.pastOf(b)}}
+}
+
+// readFrom is where the bad value of a fault was read from, if that is in memory of a heap, and the block there. It is false where no block is known.
+func (c *crash) readFrom() (at uint64, b heap.Block, ok bool) {
 	if c.verdict().kind == report.CrashHeapCorruption {
-		return nil // the allocator itself reads freed blocks
+		return 0, b, false // the allocator itself reads freed blocks
 	}
 	for _, at := range c.fault().readAt {
 		m, ok := c.Proc.MappingAt(at)
@@ -253,16 +310,9 @@ func (c *crash) usedAfterFree() []report.Cause {
 			continue
 		}
 		b, ok := c.heap().BlockAt(at)
-		if !ok || !b.Free || b.List == "top" {
-			continue
-		}
-		where := ""
-		if off := at - b.Start; off > 0 {
-			where = fmt.Sprintf(", %s from its beginning,", byteCount(off))
-		}
-		return []report.Cause{{Confidence: report.Likely, Text: fmt.Sprintf("it was read%s from a freed block: %s at %#x%s, %s", where, byteCount(b.Size), b.Start, c.ownerOf(b), listed(b.List)) + c.pastOf(b)}}
+		return at, b, ok
 	}
-	return nil
+	return 0, b, false
 }
 
 // listed says on which list of the allocator a free block is.

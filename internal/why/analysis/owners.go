@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"cmp"
+	"encoding/binary"
 	"regexp"
 	"slices"
 
@@ -40,12 +41,18 @@ type held struct {
 	inner *held  // nil for what is asked about
 }
 
-// find goes from an address to blocks that point there, to those that point to them, and so on until a variable does: breadth first, since the
-// shortest way has the best name.
-func (o *owners) find(value uint64) string {
+// find names the nearest variable that leads to an address; "" if none does.
+func (o *owners) find(value uint64) (name string) {
+	symbol := o.each(value, func(path string, _ *types.Type) bool { name = path; return false })
+	return cmp.Or(name, symbol)
+}
+
+// each goes from an address to blocks that point there, to those that point to them, and so on until a variable does: breadth first, since the
+// shortest way has the best name. It calls yield for each pointer that a variable leads to, until it returns false. symbol is a symbol at which the
+// address is.
+func (o *owners) each(value uint64, yield func(path string, t *types.Type) bool) (symbol string) {
 	level := []*held{{start: value}}
 	seen := map[uint64]bool{value: true}
-	symbol := ""
 	left := maxScanned
 	if o.asked {
 		left = maxScannedAsked
@@ -54,8 +61,8 @@ func (o *owners) find(value uint64) string {
 		var next []*held
 		for _, p := range o.pointersTo(level, &left) {
 			if name, t := o.variableAt(p.at, uint64(o.arch.WordSize)); t != nil {
-				if path, ok := o.path(name, t, p.to); ok {
-					return plainPath(path)
+				if path, t, ok := o.path(name, t, p.to); ok && !yield(plainPath(path), t) {
+					return symbol
 				}
 				continue
 			} else if name != "" {
@@ -81,19 +88,19 @@ func (o *owners) find(value uint64) string {
 	return symbol
 }
 
-// path follows a pointer from a variable through blocks to what is asked about.
-func (o *owners) path(name string, t *types.Type, to *held) (string, bool) {
+// path follows a pointer from a variable through blocks to what is asked about, and has the last pointer's type.
+func (o *owners) path(name string, t *types.Type, to *held) (string, *types.Type, bool) {
 	for ; to.inner != nil; to = to.inner {
 		if !t.Strip().Pointer() {
-			return "", false
+			return "", nil, false
 		}
 		expr, part, ok := t.Follow(name, int64(to.off), uint64(o.arch.WordSize))
 		if !ok {
-			return "", false
+			return "", nil, false
 		}
 		name, t = expr, part
 	}
-	return name, true
+	return name, t, true
 }
 
 // plainPath leaves out the members of containers, which have reserved names: "book->orders._M_impl._M_start[3]" is what people write as
@@ -161,6 +168,7 @@ func (o *owners) pointersTo(blocks []*held, left *int) (found []pointer) {
 		lowest, highest = min(lowest, b.start), max(highest, b.start)
 	}
 	w := o.arch.WordSize
+	little := o.arch.ByteOrder == binary.LittleEndian
 	buf := make([]byte, 256<<10)
 	search := func(from, end uint64) {
 		for from < end && *left > 0 && len(found) < maxPointers {
@@ -168,20 +176,29 @@ func (o *owners) pointersTo(blocks []*held, left *int) (found []pointer) {
 			if n < w {
 				return // not in the dump
 			}
-			*left -= n
-			for i := 0; i+w <= n; i += w {
-				v := uint64(0)
-				if w == 8 {
-					v = o.arch.ByteOrder.Uint64(buf[i:])
-				} else {
-					v = uint64(o.arch.ByteOrder.Uint32(buf[i:]))
-				}
-				if v < lowest || v > highest {
-					continue
-				}
+			written := uint64(0)
+			word := func(i int, v uint64) {
 				if b := to[v]; b != nil && len(found) < maxPointers {
 					found = append(found, pointer{from + uint64(i), b})
 				}
+			}
+			if w == 8 && little { // nearly all are, and this is most of the work
+				for i := 0; i+8 <= n; i += 8 {
+					v := binary.LittleEndian.Uint64(buf[i:])
+					if written |= v; v-lowest <= highest-lowest {
+						word(i, v)
+					}
+				}
+			} else {
+				for i := 0; i+w <= n; i += w {
+					v := o.arch.Word(buf[i:])
+					if written |= v; v-lowest <= highest-lowest {
+						word(i, v)
+					}
+				}
+			}
+			if *left -= n; written == 0 {
+				*left += n - n/8 // nobody has written there yet
 			}
 			from += uint64(n)
 		}

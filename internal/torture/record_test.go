@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/internal/heap"
+	"github.com/corewalk/corewalk/internal/heap/heaptest"
+	"github.com/corewalk/corewalk/internal/procmem"
+	"github.com/corewalk/corewalk/unwind"
+)
+
+func TestMain(m *testing.M) { os.Exit(fixture.Main(m)) }
+
+var recordInto = flag.String("record", "", "record heaps of allocators and runtimes into this directory: testdata/heaps")
+
+// TestRecordHeaps makes the recordings of heaps, of which tests need no tools of the machine.
+func TestRecordHeaps(t *testing.T) {
+	if *recordInto == "" {
+		t.Skip("-record says where to")
+	}
+	if err := os.MkdirAll(*recordInto, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	const guarded = "GWP_ASAN_SampleRate=20"
+	blocks := func(t *testing.T, c heaptest.Program) unwind.ProcessState {
+		c.Threads = 2
+		c.Rounds = max(c.Rounds, 1000)
+		p, _ := heaptest.Crash(t, c)
+		return p.(unwind.ProcessState)
+	}
+	preloaded := func(library string) func(*testing.T) (unwind.ProcessState, unwind.SymbolReader) {
+		return func(t *testing.T) (unwind.ProcessState, unwind.SymbolReader) {
+			return blocks(t, heaptest.Program{Env: heaptest.Preload(t, library, library)}), nil
+		}
+	}
+	died := func(t *testing.T, program string, args ...string) (unwind.ProcessState, unwind.SymbolReader) {
+		path, err := exec.LookPath(program)
+		if err != nil {
+			t.Skip(err)
+		}
+		target, err := corewalk.Open(context.Background(), fixture.Crash(t, nil, "/usr/bin/env", append([]string{"-i", path}, args...)...)) // what is in the environment is nobody's business
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { target.Close() })
+		return target.ProcessState(), target.SymbolLookup().(unwind.SymbolReader)
+	}
+	for name, open := range map[string]func(*testing.T) (unwind.ProcessState, unwind.SymbolReader){
+		"glibc": func(t *testing.T) (unwind.ProcessState, unwind.SymbolReader) {
+			return blocks(t, heaptest.Program{}), nil
+		},
+		"mallocng": func(t *testing.T) (unwind.ProcessState, unwind.SymbolReader) {
+			return blocks(t, heaptest.Program{Compiler: "musl-gcc"}), nil
+		},
+		"asan": func(t *testing.T) (unwind.ProcessState, unwind.SymbolReader) {
+			return blocks(t, heaptest.Program{Flags: []string{"-fsanitize=address"}, Env: []string{"ASAN_OPTIONS=disable_coredump=0:abort_on_error=1"}}), nil
+		},
+		"asan32": func(t *testing.T) (unwind.ProcessState, unwind.SymbolReader) {
+			return blocks(t, heaptest.Program{Flags: []string{"-m32", "-fsanitize=address"}, Env: []string{"ASAN_OPTIONS=disable_coredump=0:abort_on_error=1"}}), nil
+		},
+		"scudo": func(t *testing.T) (unwind.ProcessState, unwind.SymbolReader) {
+			return blocks(t, heaptest.Program{Rounds: 8000, Env: heaptest.Scudo(t, "x86_64", guarded)}), nil
+		},
+		"scudo32": func(t *testing.T) (unwind.ProcessState, unwind.SymbolReader) {
+			return blocks(t, heaptest.Program{Rounds: 8000, Flags: []string{"-m32"}, Env: heaptest.Scudo(t, "i386", guarded)}), nil
+		},
+		"jemalloc": preloaded("libjemalloc.so.2"),
+		"tcmalloc": preloaded("libtcmalloc_minimal.so.4"),
+		"mimalloc": preloaded("libmimalloc.so.2.0"),
+		"python": func(t *testing.T) (unwind.ProcessState, unwind.SymbolReader) {
+			return died(t, "/usr/bin/python3", "-I", "-S", "-c", "import os\nclass Node: pass\nkept = [Node() for i in range(100)]\nd = {i: str(i) for i in range(300)}\nkept[0].next = d\nos.abort()")
+		},
+		"node": func(t *testing.T) (unwind.ProcessState, unwind.SymbolReader) {
+			return died(t, "node", "--max-semi-space-size=1", "--jitless", "-e", "class Leak { constructor(x) { this.x = [x] } }; global.kept = []; for (let i = 0; i < 300; i++) kept.push(new Leak(i)); process.abort()")
+		},
+		"java": func(t *testing.T) (unwind.ProcessState, unwind.SymbolReader) {
+			dir := t.TempDir()
+			source := filepath.Join(dir, "Small.java")
+			os.WriteFile(source, []byte("public class Small { Small next; static Small kept; public static void main(String[] a) throws Exception { for (int i = 0; i < 200; i++) { Small s = new Small(); s.next = kept; kept = s; } "+
+				"new ProcessBuilder(\"kill\", \"-ABRT\", \"\" + ProcessHandle.current().pid()).start().waitFor(); Thread.sleep(100000); } }"), 0o644)
+			home := os.Getenv("JAVA_HOME")
+			if out, err := exec.Command(filepath.Join(home, "bin", "javac"), "-d", dir, source).CombinedOutput(); err != nil {
+				t.Skipf("%v %s", err, out)
+			}
+			return died(t, filepath.Join(home, "bin", "java"), "-Xmx8m", "-XX:+UseSerialGC", "-Xint", "-XX:-CreateCoredumpOnCrash", "-cp", dir, "Small")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, names := open(t)
+			r := heaptest.NewRecorder(p.(heaptest.State), names)
+			n := walkSome(r, r)
+			q := r.Rec.Process()
+			if got := walkSome(q, q); n == 0 || got != n {
+				t.Fatalf("%d blocks, and in the recording %d", n, got)
+			}
+			rng := rand.New(rand.NewPCG(1, 1))
+			if got := memoryOf(q, q, rng); got == 0 {
+				t.Fatal("no blocks are in use")
+			}
+			path := filepath.Join(*recordInto, name+".zst")
+			if err := r.Rec.Write(path); err != nil {
+				t.Fatal(err)
+			}
+			st, _ := os.Stat(path)
+			t.Logf("%d blocks, %d pages, %d bytes", n, len(r.Rec.Pages), st.Size())
+		})
+	}
+}
+
+// walkSome walks the heaps, each for some thousand blocks, so that recordings are small. It returns how many blocks there are.
+func walkSome(p heaptest.State, names unwind.SymbolReader) (n int) {
+	const most = 2500
+	see := func(h heap.Allocator, objects heap.Objects) {
+		k := 0
+		h.Blocks(func(b heap.Block) bool {
+			mem := procmem.Of(p)
+			if objects != nil {
+				objects.ObjectIn(b.Start, b.Size, mem.Some(b.Start, int(min(b.Size, heap.ObjectBytes))))
+			}
+			if q, ok := h.(heap.Pointing); ok && !b.Free {
+				q.References(b.Start, 0, mem.Some(b.Start, int(min(b.Size, 4096))), nil)
+			} else if k%4 == 0 {
+				mem.Some(b.Start, int(min(b.Size, 256)))
+			}
+			k++
+			return k < most
+		})
+		n += k
+		h.Records()
+		h.Damages()
+	}
+	all, objects := heapEngine(p, names).Heaps()
+	for _, h := range all {
+		if len(objects) > 0 {
+			see(h, objects[0])
+		} else {
+			see(h, nil)
+		}
+	}
+	for _, o := range objects {
+		o.Variables(func(string, uint64) bool { return true })
+	}
+	return n
+}

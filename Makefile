@@ -15,7 +15,7 @@
 # mutants  tests the tests: changes the code in one place at a time, and prints what no test
 #        notices (CONTRIBUTING.md); MUTANTS="-sample 200 unwind" for flags and packages
 # torture  reports of TORTURE damaged files of every format: no panic, no hang, bounded memory (CONTRIBUTING.md)
-# release  archives for all targets, with SHA256SUMS, in dist; VERSION=1.2.3, else what git describes
+# release  archives for all targets, deb and rpm packages for Linux, with SHA256SUMS, in dist; VERSION=1.2.3, else what git describes
 # vsix   builds and packs the extension for Visual Studio Code, dist/corewalk.vsix; needs npm
 # soak   attaches to a busy process SOAK times (docs/performance.md, "Live processes")
 

@@ -21,6 +21,7 @@ Usage:
   corewalkd serve token add --db URL --project NAME --scope SCOPE,...
   corewalkd serve token list --db URL                 all tokens, without their secrets
   corewalkd serve token revoke --db URL ID
+  corewalkd man                                       print the manual page
   corewalkd version                                   print the version
 
 The first start makes a token for everything in the project "default", and prints it and the page's address. "corewalk serve --help" lists the scopes.
@@ -39,10 +40,16 @@ func daemonCommands() []command {
 		{name: "serve", run: runFleetServe, flags: of[fleetServeFlags], usage: daemonUsage},
 		{name: "serve token", run: runFleetToken, flags: of[fleetTokenFlags]},
 		{name: "worker", run: runWorker, flags: of[workerFlags]},
+		{name: "man", run: runMan},
 		{name: "version", run: func(_ []string, e env) int { return runReport([]string{"--version"}, e) }},
 		{name: "report", run: runReport, flags: of[reportFlags]},
 		{name: "triage", run: runTriage, flags: of[triageFlags]},
 	}
+}
+
+// operatorCommands are those without the ones with which it starts itself.
+func operatorCommands() []command {
+	return slices.DeleteFunc(daemonCommands(), func(c command) bool { return c.name == "report" || c.name == "triage" })
 }
 
 // runDaemon executes one command line of corewalkd.

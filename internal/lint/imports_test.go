@@ -169,7 +169,7 @@ var floors = map[string]int{
 // testRooms may be imported by tests only.
 var testRooms = []string{"internal/fixture", "internal/fixture/servers", "internal/fixture/browser", "internal/fixture/slimmed", "internal/heap/heaptest", "internal/triage/ledger/ledgertest", "internal/service/store/storetest", "internal/lint", "internal/systemtest", "internal/corebuild", "internal/stranger", "internal/format/dwarf/cfi/cfitest",
 	"internal/format/minidump/dumpbuild", "internal/format/decompress/cabtest", "internal/format/elffile/elftest",
-	"internal/fuzzing", "internal/mutants", "internal/mutants/mut", "internal/release", "internal/testsof", "internal/torture", "internal/benchpeers", "internal/runtimes/golang/layouts", "internal/runtimes/remote/remotetest", "internal/runtimes/remote/remotetest/replayed", "internal/runtimes/remote/remotetest/judged", "internal/code/disasm/words/make", "internal/format/wincodes/make"}
+	"internal/fuzzing", "internal/mutants", "internal/mutants/mut", "internal/release", "internal/release/linuxpackages", "internal/testsof", "internal/torture", "internal/benchpeers", "internal/runtimes/golang/layouts", "internal/runtimes/remote/remotetest", "internal/runtimes/remote/remotetest/replayed", "internal/runtimes/remote/remotetest/judged", "internal/code/disasm/words/make", "internal/format/wincodes/make"}
 
 // sideways are the imports allowed within a floor.
 var sideways = map[string][]string{

@@ -354,6 +354,7 @@ func (s *Service) answerError(w http.ResponseWriter, r *http.Request, err error)
 		status, text = http.StatusNotFound, "not found"
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		status, text = http.StatusInsufficientStorage, "the service's disk is full"
+		s.metrics.add("corewalk_disk_full_total", 1)
 		s.c.Log.Error("the disk is full", "request", r.Pattern, "error", err)
 	case errors.As(err, &large):
 		status, text = http.StatusRequestEntityTooLarge, fmt.Sprintf("more than %d bytes", large.Limit)

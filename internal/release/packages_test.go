@@ -122,6 +122,13 @@ func checkPackages(t *testing.T, dirs [2]string, version string) {
 			if err != nil || !strings.HasPrefix(string(out), "corewalk "+version+" (go") {
 				t.Errorf("%s: %v: %s", program, err, out)
 			}
+			if os.Getuid() == 0 { // nothing else is there, as in the container
+				cmd := exec.Command("/usr/bin/"+program, "version")
+				cmd.Dir, cmd.SysProcAttr = "/", inRoot(root)
+				if out, err := cmd.CombinedOutput(); err != nil {
+					t.Errorf("%s in an empty root: %v: %s", program, err, out)
+				}
+			}
 		}
 		dpkg("--purge", "corewalk")
 		if _, err := os.Stat(filepath.Join(root, "usr/bin/corewalk")); err == nil {

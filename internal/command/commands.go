@@ -39,6 +39,8 @@ func allCommands() []command {
 		{name: "mcp", run: runMCP, flags: of[mcpFlags], usage: mcpUsage},
 		{name: "serve", run: runServe, flags: of[serveFlags], usage: serveUsage},
 		{name: "serve token", run: runServeToken, flags: of[tokenFlags]},
+		{name: "serve backup", run: runServeBackup, flags: of[backupFlags]},
+		{name: "serve restore", run: runServeRestore, flags: of[backupFlags]},
 		{name: "live", run: runLive, flags: of[liveFlags], usage: liveUsage},
 		{name: "slim", run: runSlim, flags: of[slimFlags], usage: slimUsage},
 		{name: "convert", run: runConvert, flags: of[convertFlags], usage: convertUsage},

@@ -21,6 +21,8 @@ Usage:
   corewalkd serve token add --db URL --project NAME --scope SCOPE,...
   corewalkd serve token list --db URL                 all tokens, without their secrets
   corewalkd serve token revoke --db URL ID
+  corewalkd backup --db URL --objects PLACE DIR       copy all that a service has into DIR while it runs; the next time only what is new
+  corewalkd restore --db URL --objects PLACE DIR      make of such a copy what an empty database and PLACE have
   corewalkd man                                       print the manual page
   corewalkd version                                   print the version
 
@@ -40,6 +42,8 @@ func daemonCommands() []command {
 		{name: "serve", run: runFleetServe, flags: of[fleetServeFlags], usage: daemonUsage},
 		{name: "serve token", run: runFleetToken, flags: of[fleetTokenFlags]},
 		{name: "worker", run: runWorker, flags: of[workerFlags]},
+		{name: "backup", run: runFleetBackup, flags: of[fleetBackupFlags]},
+		{name: "restore", run: runFleetRestore, flags: of[fleetBackupFlags]},
 		{name: "man", run: runMan},
 		{name: "version", run: func(_ []string, e env) int { return runReport([]string{"--version"}, e) }},
 		{name: "report", run: runReport, flags: of[reportFlags]},
@@ -80,9 +84,13 @@ func (p *fleetPlace) registerDB(fs *pflag.FlagSet) {
 	fs.StringVar(&p.db, "db", "", "what is known is in the PostgreSQL database at `URL`, such as postgres://USER@HOST/NAME")
 }
 
+func (p *fleetPlace) registerObjects(fs *pflag.FlagSet) {
+	fs.StringVar(&p.objects, "objects", "", "dumps and symbols are in `PLACE`, for all machines: a directory, or s3://BUCKET/PREFIX?endpoint=URL")
+}
+
 func (p *fleetPlace) register(fs *pflag.FlagSet) {
 	p.registerDB(fs)
-	fs.StringVar(&p.objects, "objects", "", "dumps and symbols are in `PLACE`, for all machines: a directory, or s3://BUCKET/PREFIX?endpoint=URL")
+	p.registerObjects(fs)
 	fs.Lookup("dir").Usage = "keep what is on its way in `DIR` (default: corewalk/serve in the user's state directory)"
 }
 

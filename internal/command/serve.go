@@ -34,6 +34,8 @@ Usage:
   corewalk serve token add --project NAME --scope SCOPE,...    make a token, and print it
   corewalk serve token list                                    all tokens, without their secrets
   corewalk serve token revoke ID
+  corewalk serve backup DIR                                    copy all that it has into DIR while it runs; the next time only what is new
+  corewalk serve restore DIR                                   make of such a copy a service, where there is none
 
 The first start makes a token for everything in the project "default", and prints it and the page's address.
 Scopes: upload (send dumps), symbols (send symbols), fetch (get symbols, as debuggers do), read (see everything), triage (decide
@@ -204,8 +206,15 @@ func ownFlags() []string {
 }
 
 func runServe(args []string, e env) int {
-	if len(args) > 0 && args[0] == "token" {
-		return runServeToken(args[1:], e)
+	if len(args) > 0 {
+		switch args[0] {
+		case "token":
+			return runServeToken(args[1:], e)
+		case "backup":
+			return runServeBackup(args[1:], e)
+		case "restore":
+			return runServeRestore(args[1:], e)
+		}
 	}
 	var f serveFlags
 	fs := f.set()

@@ -82,7 +82,13 @@ func textual(ctx context.Context, _ string, src triage.Source, to ledger.Store, 
 
 func start(t testing.TB, change func(*service.Config)) *world {
 	t.Helper()
-	w := &world{t: t, dir: t.TempDir(), token: map[string]string{}, log: new(words)}
+	return startIn(t, t.TempDir(), change)
+}
+
+// startIn starts the service of a directory.
+func startIn(t testing.TB, dir string, change func(*service.Config)) *world {
+	t.Helper()
+	w := &world{t: t, dir: dir, token: map[string]string{}, log: new(words)}
 	var err error
 	if w.db, err = sqlite.Open(t.Context(), filepath.Join(w.dir, "service.db")); err != nil {
 		t.Fatal(err)

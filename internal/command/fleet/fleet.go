@@ -30,7 +30,9 @@ import (
 )
 
 // New returns what corewalkd does.
-func New() *serving.Fleet { return &serving.Fleet{Serve: serve, Work: work, Tokens: tokens} }
+func New() *serving.Fleet {
+	return &serving.Fleet{Serve: serve, Work: work, Tokens: tokens, Backup: save, Restore: restore}
+}
 
 func tokens(ctx context.Context, db string, log io.Writer) (serving.Tokens, error) {
 	pool, err := queue.Connect(ctx, db, 3)

@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/corewalk/corewalk/internal/service/store/tables"
+	"github.com/corewalk/corewalk/internal/sqldb"
 	engine "github.com/corewalk/corewalk/internal/sqlite"
 )
 
@@ -15,6 +16,15 @@ func Open(ctx context.Context, path string) (*tables.DB, error) {
 		return nil, err
 	}
 	return tables.New(db, &dialect), nil
+}
+
+// Save writes a copy of the database at path to a file that is not there, as it is at one moment, while a service uses it. It returns the version of the
+// schema, and calls each for each dump.
+func Save(ctx context.Context, path, to string, each func(project, id string)) (version int, err error) {
+	return engine.Save(ctx, path, to, &schema, func(c sqldb.Conn) error {
+		var project, id string
+		return c.Query(ctx, sqldb.Into([]any{&project, &id}, func() { each(project, id) }), "SELECT project, id FROM uploads")
+	})
 }
 
 var dialect = tables.Dialect{

@@ -19,6 +19,11 @@ func Open(ctx context.Context, path, version string) (*tables.DB, error) {
 	return tables.New(db, &dialect, version), nil
 }
 
+// Save writes a copy of the ledger at path to a file that is not there, as it is at one moment, while others use it, and returns the version of its schema.
+func Save(ctx context.Context, path, to string) (version int, err error) {
+	return engine.Save(ctx, path, to, &schema, nil)
+}
+
 var dialect = tables.Dialect{
 	Key: "identity", KeyOf: func(identity sqldb.Raw) any { return identity },
 	Known: known, Seen: seen,

@@ -107,6 +107,8 @@ type serveFlags struct {
 	maxUpload              sizeFlag
 	rate                   float64
 	keepFor                daysFlag
+	keepSize               sizeFlag
+	keepPerGroup           int
 	jobs                   int
 	deadline               time.Duration
 	memory                 sizeFlag
@@ -175,6 +177,9 @@ func (f *serveFlags) set() *pflag.FlagSet {
 	fs.Float64Var(&f.rate, "rate", 0, "take at most `N` uploads a second with one token (default: no limit)")
 	fs.Var(&f.keepFor, "keep", "remove dumps after `TIME`, such as 90d; what is known of them stays (default: never)")
 	fs.Lookup("keep").DefValue = "0s"
+	fs.Var(&f.keepSize, "keep-size", "of the dumps of a project keep the newest of `SIZE` (default: all)")
+	fs.Lookup("keep-size").DefValue = "0"
+	fs.IntVar(&f.keepPerGroup, "keep-per-group", 0, "of the dumps of a group keep the newest `N` (default: all)")
 	fs.Var(&f.versions, "version-of", "dumps of a build are of a release unless they say another: `BUILD=RELEASE` (repeatable)")
 	f.notify.register(fs)
 	fs.StringVar(&f.answer, "answer", "", "answer questions about the dump in `FILE`, on standard input and output")
@@ -202,7 +207,7 @@ func (f *serveFlags) common(name string) *pflag.FlagSet {
 
 // ownFlags are those that the analysis does not have.
 func ownFlags() []string {
-	return []string{"dir", "db", "objects", "listen", "tls-cert", "tls-key", "max-upload", "rate", "keep", "log", "verbose", "jobs", "answer", "version-of", "smtp", "mail-from", "public-url", "notify-private"}
+	return []string{"dir", "db", "objects", "listen", "tls-cert", "tls-key", "max-upload", "rate", "keep", "keep-size", "keep-per-group", "log", "verbose", "jobs", "answer", "version-of", "smtp", "mail-from", "public-url", "notify-private"}
 }
 
 func runServe(args []string, e env) int {
@@ -241,8 +246,8 @@ func (f *serveFlags) valid(e env, fs *pflag.FlagSet) error {
 		err = errors.New("--tls-cert and --tls-key belong together")
 	case f.log != logText && f.log != logJSON:
 		err = fmt.Errorf("--log %s: must be text or json", f.log)
-	case f.jobs < 0 || f.deadline <= 0 || f.memory < minMemory || f.rate < 0:
-		err = errors.New("--jobs, --rate and --deadline are positive, and --memory is at least 32MiB")
+	case f.jobs < 0 || f.deadline <= 0 || f.memory < minMemory || f.rate < 0 || f.keepPerGroup < 0:
+		err = errors.New("--jobs, --rate, --keep-per-group and --deadline are positive, and --memory is at least 32MiB")
 	default:
 		_, err = f.notify.sender()
 	}
@@ -274,7 +279,7 @@ func (f *serveFlags) run(e env, fs *pflag.FlagSet, do func(context.Context, serv
 	ctx, stop := signal.NotifyContext(e.ctx, syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	err = do(ctx, serving.Server{Dir: dir, Jobs: f.jobs, Deadline: f.deadline,
-		Listen: f.listen, Cert: f.cert, Key: f.key, MaxUpload: int64(f.maxUpload), Rate: f.rate, Keep: time.Duration(f.keepFor), Versions: f.versions, Notify: told,
+		Listen: f.listen, Cert: f.cert, Key: f.key, MaxUpload: int64(f.maxUpload), Rate: f.rate, Keep: serving.Retention{Age: time.Duration(f.keepFor), PerGroup: f.keepPerGroup, Bytes: int64(f.keepSize)}, Versions: f.versions, Notify: told,
 		JSONLog: f.log == logJSON, Verbose: f.verbose, Version: version(), Log: e.stderr, Terminal: isTerminal(e.stderr), Signatures: signature.Version,
 		Run: func(ctx context.Context, symbols serving.Symbols, dumps string, src triage.Source, to ledger.Store, sink triage.Sink) error {
 			return f.analyse(ctx, e, exe, fs, symbols, dumps, src, to, sink)

@@ -11,8 +11,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/corewalk/corewalk/internal/command/serving"
+	"github.com/corewalk/corewalk/internal/service"
 	"github.com/corewalk/corewalk/internal/service/store"
 )
 
@@ -194,5 +196,37 @@ func TestBackupWhileRunning(t *testing.T) {
 		if b, err := os.ReadFile(filepath.Join(to, "backup.json")); err != nil || !json.Valid(b) {
 			t.Error(err)
 		}
+	}
+}
+
+// Of a group the newest dumps are kept, and their files; groups remember how many there were.
+func TestKeepPerGroup(t *testing.T) {
+	w := start(t, nil)
+	var list []dump
+	for i := range 5 {
+		list = append(list, w.send(fmt.Sprintf("group g1 build b1 number %d", i)))
+	}
+	other := w.send("group g2 build b1")
+	w.stop()
+	w = startIn(t, w.dir, func(c *service.Config) { c.Keep.PerGroup = 2 })
+	there := func(d dump) bool {
+		status, _, _ := w.do(w.token["a all"], "GET", "/api/v1/projects/a/dumps/"+d.ID, nil)
+		_, err := os.Stat(filepath.Join(w.dir, "projects", "a", "dumps", d.ID[:2], d.ID))
+		if (status == 200) != (err == nil) {
+			return true // one of both is gone already
+		}
+		return status == 200
+	}
+	for end := time.Now().Add(20 * time.Second); there(list[0]) || there(list[1]) || there(list[2]); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("they are not removed")
+		}
+	}
+	if !there(list[3]) || !there(list[4]) || !there(other) {
+		t.Error("too many are removed")
+	}
+	w.groups("", "g1 5 open", "g2 1 open")
+	if _, text, _ := w.do("", "GET", "/metrics", nil); !strings.Contains(text, "\ncorewalk_forgotten_total 3\n") {
+		t.Error(text)
 	}
 }

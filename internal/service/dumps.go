@@ -344,49 +344,6 @@ func (s *Service) removeDump(w http.ResponseWriter, r *http.Request, p *request)
 	return err
 }
 
-// forget removes dumps that are older than they are kept, now and then. Their rows in the ledger stay.
-func (s *Service) forget(ctx context.Context) {
-	if s.c.Keep <= 0 {
-		return
-	}
-	tick := time.NewTicker(min(time.Hour, max(s.c.Keep/10, time.Second)))
-	defer tick.Stop()
-	for {
-		if err := s.forgetOnce(ctx, time.Now().Add(-s.c.Keep)); err != nil && ctx.Err() == nil {
-			s.c.Log.Error("old dumps are not removed", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-	}
-}
-
-func (s *Service) forgetOnce(ctx context.Context, before time.Time) error {
-	projects, err := s.c.Store.Projects(ctx)
-	if err != nil {
-		return err
-	}
-	for _, p := range projects {
-		for {
-			list, err := s.c.Store.Forget(ctx, p, before, 100)
-			if err != nil {
-				return err
-			}
-			for i := range list {
-				if err := s.c.Objects.Remove(ctx, dumpKey(&list[i])); err != nil {
-					return err
-				}
-			}
-			if len(list) < 100 {
-				break
-			}
-		}
-	}
-	return nil
-}
-
 // decode reads a small document of JSON.
 func decode(r *http.Request, v any) error {
 	d := json.NewDecoder(io.LimitReader(r.Body, 64<<10))

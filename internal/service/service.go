@@ -64,7 +64,7 @@ type Config struct {
 
 	MaxUpload int64   // bytes of a dump, and of a symbol file; 0 for 2 GiB
 	Rate      float64 // uploads that a token may send each second; 0 for no limit
-	Keep      time.Duration
+	Keep      Retention
 	Idle      time.Duration
 	Fresh     time.Duration // for so long the counts of groups are not made anew; 0 for a second
 	// Matching is of how many dumps of a project, the newest, it is looked up whether they have several attributes; 0 for 10,000.

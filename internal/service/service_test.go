@@ -700,7 +700,7 @@ func TestDumps(t *testing.T) {
 // Old dumps are removed; those of the ledger stay.
 func TestKeep(t *testing.T) {
 	t.Parallel()
-	w := start(t, func(c *service.Config) { c.Keep = 200 * time.Millisecond })
+	w := start(t, func(c *service.Config) { c.Keep.Age = 200 * time.Millisecond })
 	d := w.send("group g1 build b1")
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		status, _, _ := w.do(w.token["a all"], "GET", "/api/v1/projects/a/dumps/"+d.ID, nil)

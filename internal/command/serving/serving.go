@@ -27,7 +27,7 @@ type Server struct {
 	Cert, Key string // files of TLS; "" for none
 	MaxUpload int64  // bytes
 	Rate      float64
-	Keep      time.Duration     // 0 for ever
+	Keep      Retention
 	Versions  map[string]string // releases by builds
 	Notify    Notify
 	JSONLog   bool
@@ -43,6 +43,13 @@ type Server struct {
 	Report func(ctx context.Context, symbols Symbols, path, format string, w io.Writer) error
 	// Ask opens a dump in another process for questions: see package question. Close ends the process, and says why it ended if it did so itself.
 	Ask func(ctx context.Context, symbols Symbols, path string) (io.ReadWriteCloser, error)
+}
+
+// A Retention says which dumps of a project are kept; 0 is all.
+type Retention struct {
+	Age      time.Duration
+	PerGroup int
+	Bytes    int64
 }
 
 // A Notify says how people are told of what happens to groups.

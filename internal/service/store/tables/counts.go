@@ -239,24 +239,6 @@ func (d *DB) uncount(ctx context.Context, project, id, group string) error {
 	return d.conn.Batch(ctx, batch)
 }
 
-// Forget implements Store.
-func (d *DB) Forget(ctx context.Context, project string, before time.Time, n int) (list []store.Upload, _ error) {
-	err := d.change(ctx, project, func(tx *DB) (err error) {
-		list, err = tx.List(ctx, "SELECT "+Columns+" FROM @uploads WHERE project = $1 AND received < $2 AND state <> 'working' ORDER BY received LIMIT $3 FOR UPDATE SKIP LOCKED",
-			project, sqldb.Nanos(before), n)
-		for i := range list {
-			if err == nil {
-				err = tx.remove(ctx, project, list[i].ID)
-			}
-		}
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
-}
-
 // Remove implements Store.
 func (d *DB) Remove(ctx context.Context, project, id string) error {
 	return d.change(ctx, project, func(tx *DB) error { return tx.remove(ctx, project, id) })

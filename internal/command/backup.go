@@ -41,7 +41,7 @@ func runServeBackup(args []string, e env) int {
 	if status, ok := parse(fs, args, serveUsage, e); !ok {
 		return status
 	}
-	dir, err := f.path()
+	dir, err := f.serviceDir()
 	if err != nil {
 		return e.fail(err)
 	}

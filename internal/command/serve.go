@@ -37,7 +37,8 @@ Usage:
   corewalk serve backup DIR                                    copy all that it has into DIR while it runs; the next time only what is new
   corewalk serve restore DIR                                   make of such a copy a service, where there is none
 
-The first start makes a token for everything in the project "default", and prints it and the page's address.
+The first start makes a token for everything in the project "default", and prints it and the page's address. Without --dir, tokens and backups are those of the
+service that this user runs.
 Scopes: upload (send dumps), symbols (send symbols), fetch (get symbols, as debuggers do), read (see everything), triage (decide
 about groups), admin (make tokens, delete dumps).
 
@@ -232,7 +233,10 @@ func runServe(args []string, e env) int {
 	if f.answer != "" {
 		return f.answers(e, args)
 	}
-	return f.run(e, fs, serving.Embedded)
+	return f.run(e, fs, func(ctx context.Context, s serving.Server) error {
+		defer announce(s.Dir)()
+		return serving.Embedded(ctx, s)
+	})
 }
 
 // valid reports what is wrong with the flags.
@@ -458,7 +462,14 @@ func runServeToken(args []string, e env) int {
 		return status
 	}
 	return f.run(e, fs, func() (serving.Tokens, error) {
-		dir, err := f.path()
+		dir, err := f.serviceDir()
+		if err == nil && !serving.Exists(dir) {
+			if fs.Arg(0) != "add" {
+				err = fmt.Errorf("%s: %w", dir, errNoService)
+			} else if err = os.MkdirAll(dir, 0o700); err == nil {
+				e.say("%s has no service yet: the token is for one that begins there", dir)
+			}
+		}
 		if err != nil {
 			return nil, err
 		}

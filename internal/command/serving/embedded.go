@@ -30,6 +30,12 @@ const (
 	ledgerFile   = "ledger.db"
 )
 
+// Exists reports whether a directory has a service.
+func Exists(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, databaseFile))
+	return err == nil
+}
+
 func projectDir(dir, project string) string { return filepath.Join(dir, "projects", project) }
 
 // Embedded runs a crash service on SQLite and a directory until ctx is done.

@@ -41,6 +41,7 @@ func allCommands() []command {
 		{name: "serve token", run: runServeToken, flags: of[tokenFlags]},
 		{name: "serve backup", run: runServeBackup, flags: of[backupFlags]},
 		{name: "serve restore", run: runServeRestore, flags: of[backupFlags]},
+		{name: "serve import", run: runServeImport, flags: of[importFlags]},
 		{name: "live", run: runLive, flags: of[liveFlags], usage: liveUsage},
 		{name: "slim", run: runSlim, flags: of[slimFlags], usage: slimUsage},
 		{name: "convert", run: runConvert, flags: of[convertFlags], usage: convertUsage},

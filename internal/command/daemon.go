@@ -23,6 +23,7 @@ Usage:
   corewalkd serve token revoke --db URL ID
   corewalkd backup --db URL --objects PLACE DIR       copy all that a service has into DIR while it runs; the next time only what is new
   corewalkd restore --db URL --objects PLACE DIR      make of such a copy what an empty database and PLACE have
+  corewalkd import --db URL --objects PLACE --project NAME DIR    take the dumps below DIR
   corewalkd man                                       print the manual page
   corewalkd version                                   print the version
 
@@ -44,6 +45,7 @@ func daemonCommands() []command {
 		{name: "worker", run: runWorker, flags: of[workerFlags]},
 		{name: "backup", run: runFleetBackup, flags: of[fleetBackupFlags]},
 		{name: "restore", run: runFleetRestore, flags: of[fleetBackupFlags]},
+		{name: "import", run: runFleetImport, flags: of[fleetImportFlags]},
 		{name: "man", run: runMan},
 		{name: "version", run: func(_ []string, e env) int { return runReport([]string{"--version"}, e) }},
 		{name: "report", run: runReport, flags: of[reportFlags]},

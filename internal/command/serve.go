@@ -36,6 +36,7 @@ Usage:
   corewalk serve token revoke ID
   corewalk serve backup DIR                                    copy all that it has into DIR while it runs; the next time only what is new
   corewalk serve restore DIR                                   make of such a copy a service, where there is none
+  corewalk serve import --project NAME DIR                     take the dumps below DIR, as Socorro and Sentry store them, or any
 
 The first start makes a token for everything in the project "default", and prints it and the page's address. Without --dir, tokens and backups are those of the
 service that this user runs.
@@ -220,6 +221,8 @@ func runServe(args []string, e env) int {
 			return runServeBackup(args[1:], e)
 		case "restore":
 			return runServeRestore(args[1:], e)
+		case "import":
+			return runServeImport(args[1:], e)
 		}
 	}
 	var f serveFlags

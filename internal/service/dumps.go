@@ -168,11 +168,15 @@ const maxNameLength = 512
 
 // keep stores a dump that was received, and has it analysed.
 func (s *Service) keep(ctx context.Context, f objects.File, project, name string, fields map[string]string) (store.Upload, error) {
+	return s.keepAt(ctx, f, project, name, fields, time.Now())
+}
+
+func (s *Service) keepAt(ctx context.Context, f objects.File, project, name string, fields map[string]string, at time.Time) (store.Upload, error) {
 	sum, size := f.Sum()
 	if size == 0 {
 		return store.Upload{}, wrong("the dump is empty")
 	}
-	u := store.Upload{ID: idOf(sum), Project: project, SHA256: sum, Name: strings.ToValidUTF8(name[:min(len(name), maxNameLength)], "?"), Size: size, Received: time.Now(), Annotations: annotated(fields)}
+	u := store.Upload{ID: idOf(sum), Project: project, SHA256: sum, Name: strings.ToValidUTF8(name[:min(len(name), maxNameLength)], "?"), Size: size, Received: at, Annotations: annotated(fields)}
 	if err := s.identify(ctx, &u); err != nil {
 		return u, err
 	}

@@ -30,6 +30,22 @@ func restore(ctx context.Context, c serving.Server, from string, out io.Writer) 
 	})
 }
 
+// take takes dumps into a service, whose workers analyse them.
+func take(ctx context.Context, c serving.Server, i serving.Import, out io.Writer) error {
+	dir, err := os.MkdirTemp("", "corewalk-import-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	c.Dir = dir
+	o, err := open(ctx, &c)
+	if err != nil {
+		return err
+	}
+	defer o.pool.Close()
+	return i.Into(ctx, &c, o.store, o.objects, out)
+}
+
 // withPlaces opens the database and the storage of a service, without the programs that use them.
 func withPlaces(ctx context.Context, c *serving.Server, do func(db queue.Databases, files objects.Store) error) error {
 	pool, err := queue.Connect(ctx, c.DB, 3)

@@ -31,7 +31,7 @@ import (
 
 // New returns what corewalkd does.
 func New() *serving.Fleet {
-	return &serving.Fleet{Serve: serve, Work: work, Tokens: tokens, Backup: save, Restore: restore}
+	return &serving.Fleet{Serve: serve, Work: work, Tokens: tokens, Backup: save, Restore: restore, Import: take}
 }
 
 func tokens(ctx context.Context, db string, log io.Writer) (serving.Tokens, error) {

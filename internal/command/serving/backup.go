@@ -6,14 +6,17 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 
 	"github.com/corewalk/corewalk/internal/service"
 	"github.com/corewalk/corewalk/internal/service/backup"
 	"github.com/corewalk/corewalk/internal/service/objects"
+	"github.com/corewalk/corewalk/internal/service/store"
 	serviceDB "github.com/corewalk/corewalk/internal/service/store/sqlite"
 	"github.com/corewalk/corewalk/internal/triage/ledger/sqlite"
+	"github.com/corewalk/corewalk/report"
 )
 
 // Backup copies what the service in a directory has into another, while it runs, and writes how much that was.
@@ -62,34 +65,46 @@ const (
 	ledgersDir   = "ledgers"
 )
 
-// Save implements backup.Databases. A dump is in the ledger of its project before its row says so: ledgers are copied last, and what they have more is
-// analysed again.
+// Save implements backup.Databases: all are of one moment, at which nothing is written to the service's. Else a dump that was received and analysed between two
+// moments would be in its ledger alone.
 func (e embedded) Save(ctx context.Context, dir string) (*backup.Saved, error) {
 	s := &backup.Saved{Kind: embeddedKind, Versions: map[string]int{}}
-	var err error
-	if s.Versions[""], err = serviceDB.Save(ctx, filepath.Join(e.dir, databaseFile), filepath.Join(dir, databaseFile), s.Add); err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("%s has no service: give its directory with --dir", e.dir)
+	ledgers := map[string]sqlite.Pinned{}
+	defer func() {
+		for _, l := range ledgers {
+			_ = l.Close() // nothing was written
 		}
-		return nil, err
-	}
-	if err := os.Mkdir(filepath.Join(dir, ledgersDir), 0o700); err != nil {
-		return nil, err
-	}
-	projects, err := os.ReadDir(filepath.Join(e.dir, "projects"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	for _, p := range projects {
-		from := filepath.Join(projectDir(e.dir, p.Name()), ledgerFile)
-		if _, err := os.Stat(from); err != nil {
-			continue // nothing was analysed
+	}()
+	version, err := serviceDB.Save(ctx, filepath.Join(e.dir, databaseFile), filepath.Join(dir, databaseFile), func() error {
+		projects, err := os.ReadDir(filepath.Join(e.dir, "projects"))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
 		}
-		if s.Versions[p.Name()], err = sqlite.Save(ctx, from, filepath.Join(dir, ledgersDir, p.Name()+".db")); err != nil {
-			return nil, err
+		for _, p := range projects {
+			l, err := sqlite.Pin(ctx, filepath.Join(projectDir(e.dir, p.Name()), ledgerFile))
+			if errors.Is(err, fs.ErrNotExist) { // nothing was analysed
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			ledgers[p.Name()] = l
+		}
+		return nil
+	}, s.Add)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%s has no service: give its directory with --dir", e.dir)
+	}
+	if err == nil {
+		s.Versions[""] = version
+		err = os.Mkdir(filepath.Join(dir, ledgersDir), 0o700)
+	}
+	for project, l := range ledgers {
+		if err == nil {
+			s.Versions[project], err = l.Save(ctx, filepath.Join(dir, ledgersDir, project+".db"))
 		}
 	}
-	return s, nil
+	return s, err
 }
 
 // Empty implements backup.Databases.
@@ -153,6 +168,40 @@ func copyFile(from, to string) error {
 	_, err = io.Copy(out, in)
 	if err = errors.Join(err, out.Sync(), out.Close()); err == nil {
 		err = os.Rename(to+".new", to)
+	}
+	return err
+}
+
+// An Import says into which project dumps are taken, and from where.
+type Import struct{ Project, From string }
+
+// Take takes dumps into the service in a directory, while it runs.
+func (i Import) Take(ctx context.Context, c *Server, out io.Writer) error {
+	db, err := serviceDB.Open(ctx, filepath.Join(c.Dir, databaseFile))
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	files, err := objects.OpenShared(c.Dir)
+	if err != nil {
+		return err
+	}
+	defer files.Close()
+	return i.Into(ctx, c, db, files, out)
+}
+
+// Into takes dumps into a store.
+func (i Import) Into(ctx context.Context, c *Server, db store.Store, files objects.Store, out io.Writer) error {
+	own := Config(c, db, files)
+	own.Log = slog.New(slog.DiscardHandler) // it tells of each dump
+	n, err := service.Import(ctx, own, i.Project, i.From, func(path string, err error) {
+		fmt.Fprintf(c.Log, "corewalk: %s\n", report.Clean(fmt.Sprintf("%s: %v", path, err)))
+	})
+	if _, perr := fmt.Fprintf(out, "imported: %d dumps, %d were there, %d could not be taken\n", n.New, n.Known, n.Failed); err == nil {
+		err = perr
+	}
+	if err == nil && n.Failed > 0 && n.New+n.Known == 0 {
+		err = errors.New("nothing was imported")
 	}
 	return err
 }

@@ -81,6 +81,8 @@ type Fleet struct {
 	Serve, Work func(ctx context.Context, s Server) error
 	// Backup copies what a service has into a directory, while it runs, and Restore back where there is nothing; they write how much that was.
 	Backup, Restore func(ctx context.Context, s Server, dir string, out io.Writer) error
+	// Import takes dumps into a service.
+	Import func(ctx context.Context, s Server, i Import, out io.Writer) error
 	// Tokens opens those of a service by the connection string of its database.
 	Tokens func(ctx context.Context, db string, log io.Writer) (Tokens, error)
 }

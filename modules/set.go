@@ -159,6 +159,9 @@ func (s *Set) LocalImage(lib *libstate.Library) *Image {
 	return s.said.of(lib)
 }
 
+// SaidImage implements SaidSource.
+func (s *Set) SaidImage(lib *libstate.Library) *Image { return s.said.of(lib) }
+
 // MatchedImage returns the binary of lib; nil if there is none, or only one from a different
 // build. It fetches the binary if no directory has it.
 func (s *Set) MatchedImage(lib *libstate.Library) *Image {

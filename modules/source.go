@@ -18,6 +18,14 @@ type LocalSource interface {
 	LocalImage(lib *libstate.Library) *Image
 }
 
+// A SaidSource is a Source that knows what a dump itself says of files (WithSaid).
+type SaidSource interface {
+	Source
+	// SaidImage returns what the dump says of a library's file, nil if it says nothing. It has some symbols, and unwind rules of
+	// the addresses on stacks. Image returns it if there is no file; a debug file, which has no unwind rules, comes before it.
+	SaidImage(lib *libstate.Library) *Image
+}
+
 // LocalImage returns the file of a library without fetching, if files is a LocalSource;
 // otherwise it calls Image.
 func LocalImage(files Source, lib *libstate.Library) *Image {

@@ -11,7 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/corewalk/corewalk/internal/fixture/servers"
 	"github.com/corewalk/corewalk/internal/service/objects"
+	"github.com/corewalk/corewalk/internal/service/objects/s3"
 )
 
 // texts are databases that are one text.
@@ -161,6 +163,44 @@ func TestBackup(t *testing.T) {
 	other := &texts{}
 	if _, err := Restore(t.Context(), to, other, open(t)); err == nil || !strings.Contains(err.Error(), "damaged") || other.text != "" {
 		t.Error(err)
+	}
+}
+
+// Files in a bucket are copied and restored, to another place in it.
+func TestBackupOfBucket(t *testing.T) {
+	server := servers.StartS3(t)
+	bucket := func(prefix string) objects.Store {
+		t.Helper()
+		s, err := s3.Open(t.Context(), s3.Options{Endpoint: server.Address, Bucket: server.Bucket, Access: server.Access, Secret: server.Secret, Prefix: prefix, Dir: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	from, other, to := bucket("one"), bucket("two"), t.TempDir()
+	for key, text := range map[string]string{"projects/p/dumps/00/" + one: "first", "projects/p/symbols/a/ID/a.sym": "symbols"} {
+		f, err := from.New(t.Context())
+		if err == nil {
+			_, err = f.Write([]byte(text))
+		}
+		if err == nil {
+			err = f.Keep(t.Context(), key)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	db := &texts{text: "rows", dumps: []string{"p " + one}}
+	for _, want := range []Counts{{Dumps: 1, Files: 2, Bytes: 12, Copied: 2}, {Dumps: 1, Files: 2, Bytes: 12}} { // the second time nothing is new
+		if n, err := Make(t.Context(), to, "1", db, from); err != nil || *n != want {
+			t.Fatalf("%+v %v, want %+v", n, err, want)
+		}
+	}
+	if _, err := Restore(t.Context(), to, &texts{}, other); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := keys(t, other), keys(t, from); got != want || !strings.Contains(got, "=first") {
+		t.Errorf("%s, want %s", got, want)
 	}
 }
 

@@ -51,15 +51,13 @@ func (c *counters) took(d time.Duration) {
 
 // write writes the counters as text for Prometheus, in the order of their names.
 func (c *counters) write(w io.Writer) {
+	counts := map[string]uint64{}
+	for _, name := range strings.Fields(fromTheStart) {
+		counts[name] = 0
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	counts := maps.Clone(c.counts)
-	if counts == nil {
-		counts = map[string]uint64{}
-	}
-	for name := range strings.FieldsSeq(fromTheStart) {
-		counts[name] += 0
-	}
+	maps.Copy(counts, c.counts)
 	for _, name := range slices.Sorted(maps.Keys(counts)) {
 		fmt.Fprintf(w, "%s %d\n", name, counts[name])
 	}

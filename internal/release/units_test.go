@@ -1,4 +1,4 @@
-package deploy_test
+package main
 
 import (
 	"os"
@@ -12,11 +12,11 @@ import (
 	"github.com/corewalk/corewalk/internal/fixture"
 )
 
-// units returns the units of systemd/, with programs that are there in place of corewalk's, in a directory.
-func units(t *testing.T) (dir string, names []string) {
+// unitsHere returns the units of deploy/systemd, with programs that are there in place of corewalk's, in a directory.
+func unitsHere(t *testing.T) (dir string, names []string) {
 	t.Helper()
 	dir = t.TempDir()
-	paths, _ := filepath.Glob("systemd/*.service")
+	paths, _ := filepath.Glob("../../deploy/systemd/*.service")
 	if len(paths) < 4 {
 		t.Fatalf("units: %q", paths)
 	}
@@ -42,7 +42,7 @@ func TestUnits(t *testing.T) {
 	if err != nil {
 		t.Skip("systemd-analyze is not installed (Debian: systemd)")
 	}
-	dir, names := units(t)
+	dir, names := unitsHere(t)
 	for _, name := range names {
 		out, err := exec.Command(analyze, "verify", "--man=no", "--recursive-errors=no", filepath.Join(dir, name)).CombinedOutput()
 		if err != nil || len(out) > 0 {
@@ -69,14 +69,14 @@ func TestUnits(t *testing.T) {
 
 // The flags of units, the container and compose.yaml are those of the programs, and the directories of a unit are its own.
 func TestUnitFlags(t *testing.T) {
-	page, err := os.ReadFile("../docs/reference/flags.md")
+	page, err := os.ReadFile("../../docs/reference/flags.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	paths, _ := filepath.Glob("systemd/*")
+	paths, _ := filepath.Glob("../../deploy/systemd/*")
 	flag := regexp.MustCompile(`(?m)\s(--[a-z][a-z-]+)`)
 	n := 0
-	for _, path := range append(paths, "Containerfile") {
+	for _, path := range append(paths, "../../deploy/Containerfile") {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
@@ -107,17 +107,17 @@ func TestAlerts(t *testing.T) {
 	if err != nil {
 		t.Skip("promtool is not installed (Debian: prometheus)")
 	}
-	if out, err := exec.Command(promtool, "check", "rules", "monitoring/alerts.yaml").CombinedOutput(); err != nil {
+	if out, err := exec.Command(promtool, "check", "rules", "../../deploy/monitoring/alerts.yaml").CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
-	if out, err := exec.Command(promtool, "test", "rules", "monitoring/alerts_test.yaml").CombinedOutput(); err != nil {
+	if out, err := exec.Command(promtool, "test", "rules", "../../deploy/monitoring/alerts_test.yaml").CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
-	rules, err := os.ReadFile("monitoring/alerts.yaml")
+	rules, err := os.ReadFile("../../deploy/monitoring/alerts.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	tests, err := os.ReadFile("monitoring/alerts_test.yaml")
+	tests, err := os.ReadFile("../../deploy/monitoring/alerts_test.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package deploy_test
+package main
 
 import (
 	"archive/tar"
@@ -44,9 +44,9 @@ func newJob(t *testing.T) *job {
 	if runtime.GOOS != "linux" {
 		t.Skip("jobs run on Linux")
 	}
-	for _, tool := range []string{"bash", "find", "tar", "sha256sum", "awk"} {
+	for tool, of := range map[string]string{"bash": "bash", "find": "findutils", "tar": "tar", "sha256sum": "coreutils", "awk": "mawk"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("%s is not installed", tool)
+			t.Skipf("%s is not installed (Debian: %s)", tool, of)
 		}
 	}
 	j := &job{t: t, dir: t.TempDir(), stub: t.TempDir(), tools: t.TempDir()}
@@ -145,7 +145,7 @@ func (j *job) steps(a *action, with map[string]string) (status int, said string,
 			continue
 		}
 		ran++
-		env := []string{"GITHUB_ACTIONS=true", "GITHUB_ACTION_PATH=" + filepath.Join(here, "ci"), "GITHUB_OUTPUT=" + filepath.Join(j.stub, "output"), "GITHUB_STEP_SUMMARY=" + filepath.Join(j.stub, "summary")}
+		env := []string{"GITHUB_ACTIONS=true", "GITHUB_ACTION_PATH=" + filepath.Join(here, "../../deploy/ci"), "GITHUB_OUTPUT=" + filepath.Join(j.stub, "output"), "GITHUB_STEP_SUMMARY=" + filepath.Join(j.stub, "summary")}
 		for name, v := range s.Env {
 			env = append(env, name+"="+input.ReplaceAllStringFunc(v, func(x string) string { return value(input.FindStringSubmatch(x)[1]) }))
 		}
@@ -168,7 +168,7 @@ func (j *job) steps(a *action, with map[string]string) (status int, said string,
 
 func TestGitHubAction(t *testing.T) {
 	var a action
-	decode(t, "ci/action.yml", &a)
+	decode(t, "../../deploy/ci/action.yml", &a)
 	j := newJob(t)
 	j.put(j.tools, "corewalk", stub, 0o755)
 	if status, said, _ := j.steps(&a, map[string]string{"mode": "prepare"}); status != 0 {
@@ -232,9 +232,9 @@ func TestGitLabTemplate(t *testing.T) {
 			Paths []string `yaml:"paths"`
 		} `yaml:"artifacts"`
 	}
-	decode(t, "ci/gitlab.yml", &jobs)
+	decode(t, "../../deploy/ci/gitlab.yml", &jobs)
 	j := newJob(t)
-	script, err := os.ReadFile("ci/corewalk-ci.sh")
+	script, err := os.ReadFile("../../deploy/ci/corewalk-ci.sh")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -298,7 +298,7 @@ func TestJobWithCorewalk(t *testing.T) {
 	fixture.Long(t)
 	j := newJob(t)
 	fixture.Programs(t, j.tools, []string{"CGO_ENABLED=0"}, "corewalk")
-	script, err := filepath.Abs("ci/corewalk-ci.sh")
+	script, err := filepath.Abs("../../deploy/ci/corewalk-ci.sh")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -329,7 +329,7 @@ func TestShellcheck(t *testing.T) {
 	if err != nil {
 		t.Skip("shellcheck is not installed (Debian: shellcheck)")
 	}
-	scripts, _ := filepath.Glob("*/*.sh")
+	scripts, _ := filepath.Glob("../../deploy/*/*.sh")
 	if out, err := exec.Command(check, scripts...).CombinedOutput(); err != nil || len(scripts) < 3 {
 		t.Errorf("%v\n%s", err, out)
 	}

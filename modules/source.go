@@ -21,8 +21,9 @@ type LocalSource interface {
 // A SaidSource is a Source that knows what a dump itself says of files (WithSaid).
 type SaidSource interface {
 	Source
-	// SaidImage returns what the dump says of a library's file, nil if it says nothing. It has some symbols, and unwind rules of
-	// the addresses on stacks. Image returns it if there is no file; a debug file, which has no unwind rules, comes before it.
+	// SaidImage returns what the dump says of a library's file: some symbols, and unwind rules of the addresses on stacks; nil
+	// if it says nothing. Image returns it only if neither the file nor its debug file was found; ask for it to get unwind
+	// rules where Image is a debug file, which has none.
 	SaidImage(lib *libstate.Library) *Image
 }
 

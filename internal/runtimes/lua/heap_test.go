@@ -164,3 +164,23 @@ func TestRegistered(t *testing.T) {
 		t.Errorf("after: %q", names)
 	}
 }
+
+// FuzzObjectIn changes words of objects.
+func FuzzObjectIn(f *testing.F) {
+	f.Add(uint32(atTable), uint64(0), uint32(atTable+8), uint64(tagString), uint16(56))
+	f.Add(uint32(atSource+16), uint64(1)<<63, uint32(atData+16), uint64(1)<<63, uint16(40))
+	f.Add(uint32(atState), uint64(0), uint32(atGlobal+64), uint64(atTable), uint16(1000))
+	f.Fuzz(func(t *testing.T, first uint32, a uint64, second uint32, b uint64, size uint16) {
+		r, m := small()
+		more(r, m)
+		m.Words[uint64(first)&^7], m.Words[uint64(second)&^7] = a, b
+		for _, at := range []uint64{atTable, atSource, atClosure, atPrototype, atState - 8, atData, atShared, atForeign} {
+			b := make([]byte, min(size, heap.ObjectBytes))
+			n, _ := r.Memory.ReadMem(at, b)
+			if o, ok := r.ObjectIn(at, uint64(size), b[:n]); ok && o.Type == "" {
+				t.Fatalf("%+v", o)
+			}
+		}
+		r.Variables(func(string, uint64) bool { return true })
+	})
+}

@@ -11,7 +11,7 @@ import (
 // An objectHeap has the pages of Ruby's objects. It implements heap.Allocator and heap.Ranged.
 type objectHeap struct {
 	r     *runtime
-	names          // without what the analysis may spend: how many objects there are bounds the work
+	names        // without what the analysis may spend: how many objects there are bounds the work
 	pages []page // by address
 	cut   bool   // there are more
 }

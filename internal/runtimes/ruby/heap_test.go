@@ -215,3 +215,28 @@ func TestVariables(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// FuzzHeap changes words of objects, of what says where they are, and of the table of global variables.
+func FuzzHeap(f *testing.F) {
+	f.Add(uint32(0), uint64(typeString|flagHere), uint32(16), uint64(1)<<60)
+	f.Add(uint32(slot), uint64(typeHash|1<<(flagUser+3)), uint32(slot+16), uint64(atSlots))
+	f.Add(uint32(0x1000), uint64(40|0xffff<<16), uint32(0x2000), uint64(1)<<40)
+	f.Fuzz(func(t *testing.T, first uint32, a uint64, second uint32, b uint64) {
+		r, h := withObjects(func(r *runtime, m fake) {
+			withGlobals(r, m, 21)
+			for at, v := range map[uint64]uint64{atSlots + uint64(first): a, atSlots + uint64(second): b, atPage + uint64(first)%64: a, 0x88000 + uint64(second)%0x2800: b} {
+				m.Words[at&^7] = v
+			}
+		})
+		r.Variables(func(string, uint64) bool { return true })
+		if h == nil {
+			return
+		}
+		for x := range h.Blocks {
+			b := make([]byte, min(x.Size, heap.ObjectBytes))
+			n, _ := r.Memory.ReadMem(x.Start, b)
+			r.ObjectIn(x.Start, x.Size, b[:n])
+		}
+		h.Ranges()
+	})
+}

@@ -1,6 +1,7 @@
 package corewalk
 
 import (
+	"github.com/corewalk/corewalk/internal/runtimes/beam"
 	"github.com/corewalk/corewalk/internal/runtimes/coro"
 	"github.com/corewalk/corewalk/internal/runtimes/ghc"
 	"github.com/corewalk/corewalk/internal/runtimes/golang"
@@ -49,6 +50,9 @@ var runtimeKinds = [...]runtimeKind{
 	{find: php.Find, shows: php.Shows,
 		walks: func(p func() *tasks.Process) walkingRuntime { return php.NewCompiled(p) },
 		again: func(_ tasks.Runtime, p func() *tasks.Process) walkingRuntime { return php.NewCompiled(p) }},
+	{find: beam.Find, shows: beam.Shows,
+		walks: func(p func() *tasks.Process) walkingRuntime { return beam.NewCompiled(p) },
+		again: func(_ tasks.Runtime, p func() *tasks.Process) walkingRuntime { return beam.NewCompiled(p) }},
 	{find: ghc.Find,
 		walks: func(p func() *tasks.Process) walkingRuntime { return ghc.New(p) },
 		again: func(_ tasks.Runtime, p func() *tasks.Process) walkingRuntime { return ghc.New(p) }},

@@ -57,16 +57,16 @@ func (t *Target) NewSampler() (*Sampler, error) {
 		p := t.processOf(t.subject)()
 		for i := range runtimeKinds {
 			k := &runtimeKinds[i]
-			switch {
-			case k.again != nil:
-				if r := found(k.find(p)); r != nil {
-					s.walking = append(s.walking, func(process func() *tasks.Process) walkingRuntime { return k.again(r, process) })
-				}
-			case k.shows != nil:
+			if k.again == nil && k.shows == nil {
+				continue
+			}
+			r, err := k.find(p)
+			if k.again != nil && r != nil {
+				s.walking = append(s.walking, func(process func() *tasks.Process) walkingRuntime { return k.again(r, process) })
+			}
+			if k.shows != nil && (r != nil || err != nil) {
 				// The frames are in memory that changes with each call, so the process is stopped while they are read.
-				if r, err := k.find(p); r != nil || err != nil {
-					s.shown, s.subject = append(s.shown, k.find), subject.Held(t.subject)
-				}
+				s.shown, s.subject = append(s.shown, k.find), subject.Held(t.subject)
 			}
 		}
 	})

@@ -103,7 +103,7 @@ func (d *Deadlock) eachOther(how string) string {
 		}
 		return article + kind + " " + how + "waits for itself"
 	}
-	return fmt.Sprintf("%d %ss %swait for each other", n, kind, how)
+	return fmt.Sprintf("%d %s %swait for each other", n, kinds(kind), how)
 }
 
 // carries reports whether one of the tasks is a thread that only runs the next one, and wants nothing itself.

@@ -1,6 +1,6 @@
 package report
 
-// A TaskRef names a task: its kind, "thread", "goroutine", "async-task", "coroutine" or "fiber", and its number.
+// A TaskRef names a task: its kind, "thread", "goroutine", "async-task", "coroutine", "fiber" or "process" (of Erlang), and its number.
 type TaskRef struct {
 	Kind string `json:"kind"` // as Task.Kind
 	ID   int    `json:"id"`   // as the runtime prints it; the address of a task that has no number
@@ -8,7 +8,7 @@ type TaskRef struct {
 
 // A Task is something that the program schedules: a goroutine, or a thread of which is known what it waits for.
 type Task struct {
-	Kind string `json:"kind"`           // "thread", "goroutine", "async-task", "coroutine" or "fiber"
+	Kind string `json:"kind"`           // "thread", "goroutine", "async-task", "coroutine", "fiber" or "process" (of Erlang)
 	ID   int    `json:"id"`             // as the runtime prints it; the address of a task that has no number
 	Name string `json:"name,omitempty"` // the function that it began with, or the program's name for it
 	// Runtime is what schedules it: "go", "native".

@@ -100,11 +100,21 @@ func (t *textWriter) named(ref TaskRef) string {
 
 func (r TaskRef) text() string { return r.Kind + " " + taskID(r.Kind, r.ID) }
 
+// kinds is a kind of tasks, of which there are more than one.
+func kinds(kind string) string {
+	if strings.HasSuffix(kind, "s") {
+		return kind + "es"
+	}
+	return kind + "s"
+}
+
 // taskID writes the number of a task, or its address if it has no number.
 func taskID(kind string, id int) string {
 	switch kind {
 	case "coroutine", "fiber", "async-task":
 		return Addr(id).String()
+	case "process": // as Erlang writes it
+		return fmt.Sprintf("<0.%d.%d>", id&(1<<28-1), id>>28)
 	}
 	return strconv.Itoa(id)
 }
@@ -274,7 +284,7 @@ func several(all []Holder) string {
 		case mixed:
 			b.WriteString(h.Kind + " ")
 		case i == 0:
-			b.WriteString(h.Kind + "s ")
+			b.WriteString(kinds(h.Kind) + " ")
 		}
 		b.WriteString(taskID(h.Kind, h.ID))
 	}
@@ -497,7 +507,7 @@ func (t *textWriter) taskHeading(group []*Task) {
 			b.WriteString(" (" + brief(first.Name, maxName) + ")")
 		}
 	} else {
-		b.WriteString(kind + "s ")
+		b.WriteString(kinds(kind) + " ")
 		for i, task := range group {
 			if i >= maxHeading && len(group) > maxHeading+1 {
 				fmt.Fprintf(&b, " and %d more", len(group)-maxHeading)

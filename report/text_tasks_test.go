@@ -16,6 +16,8 @@ func TestTextOfTasks(t *testing.T) {
 	}{
 		{"a name", Task{Kind: "fiber", ID: 16, Name: "worker 1"}, "Fiber 0x10 (worker 1), waiting\n  #0"},
 		{"the name of a frame", Task{Kind: "coroutine", ID: 16, Name: "serve"}, "Coroutine 0x10, waiting\n  #0"},
+		{"a process of Erlang", Task{Kind: "process", ID: 5 | 2<<28, Name: "shop", Wait: &Wait{Kind: "future", Object: &WaitObject{Address: 16, Type: "answer"},
+			Holders: []Holder{{Kind: "process", ID: 7, Certainty: "possible"}}}}, "Process <0.5.2> (shop), waiting\n  waits for answer at 0x10, possibly by process <0.7.0>\n  #0"},
 		{"a join", Task{Kind: "async-task", ID: 16, Wait: &Wait{Kind: "join", Holders: []Holder{{Kind: "async-task", ID: 32}}}},
 			"Async-task 0x10, waiting\n  waits for the end of async-task 0x20\n  #0"},
 		{"a join with nobody", Task{Kind: "async-task", ID: 16, Wait: &Wait{Kind: "join"}}, "Async-task 0x10, waiting\n  #0"},
@@ -100,6 +102,15 @@ func TestTextOfTitle(t *testing.T) {
 		}
 		if got := b.String(); !strings.Contains(got, want) {
 			t.Errorf("want %q in\n%s", want, got)
+		}
+	}
+}
+
+// TestKinds: kinds of tasks, of which there are several.
+func TestKinds(t *testing.T) {
+	for kind, want := range map[string]string{"goroutine": "goroutines", "process": "processes"} {
+		if got := kinds(kind); got != want {
+			t.Errorf("%s: %s", kind, got)
 		}
 	}
 }

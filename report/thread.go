@@ -104,7 +104,7 @@ type Frame struct {
 	Approximate bool `json:"approximate,omitempty"`
 	// Awaits says how sure it is that a suspended function awaits the frame before it: "certain" or "possible".
 	Awaits string `json:"awaits,omitempty"`
-	// Language and Kind describe frames and calls of a language above the native code: "python", "java", "javascript", "wasm", "php", "lua" or "ruby", and
+	// Language and Kind describe frames and calls of a language above the native code: "python", "java", "javascript", "wasm", "php", "lua", "ruby" or "erlang", and
 	// KindInterpreted, KindJIT or KindVirtual. Both are empty for native frames.
 	Language string `json:"language,omitempty"`
 	Kind     string `json:"kind,omitempty"`

@@ -20,7 +20,7 @@ type StackID int
 // A Stack is what has one: a thread, or a goroutine or another task that no thread runs.
 type Stack struct {
 	ID      StackID
-	Kind    string // "thread", "goroutine", "async-task", "coroutine" or "fiber"
+	Kind    string // "thread", "goroutine", "async-task", "coroutine", "fiber" or "process" (of Erlang)
 	Number  uint64 // of the thread or task, as its system or runtime prints it
 	Name    string // "" if it has none
 	State   string // of a task: "waiting"; "" if not known

@@ -16,6 +16,7 @@ const (
 	KindAsync     Kind = "async-task" // scheduled by a program's own executor
 	KindCoroutine Kind = "coroutine"  // of C++20 or Lua, resumed by whoever holds it
 	KindFiber     Kind = "fiber"      // has a stack of its own, which the program switches to
+	KindProcess   Kind = "process"    // of Erlang
 )
 
 // A Key identifies a task within a process. ID is the number that the runtime prints:
@@ -28,6 +29,9 @@ type Key struct {
 func (k Key) String() string {
 	if k.Kind == KindCoroutine || k.Kind == KindFiber || k.Kind == KindAsync {
 		return fmt.Sprintf("%s %#x", k.Kind, k.ID)
+	}
+	if k.Kind == KindProcess {
+		return fmt.Sprintf("%s <0.%d.%d>", k.Kind, k.ID&(1<<28-1), k.ID>>28)
 	}
 	return fmt.Sprintf("%s %d", k.Kind, k.ID)
 }

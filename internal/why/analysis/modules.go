@@ -6,6 +6,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/internal/files/image"
+	"github.com/corewalk/corewalk/internal/why/reason"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/modules"
 	"github.com/corewalk/corewalk/report"
@@ -187,7 +188,7 @@ func moduleWarning(lib *libstate.Library, res modules.Resolution, frames int) (r
 		if wantedBy(lib) == "" {
 			w.Advice = "The dump has no build-id to find the right file by: find the file of that build, or use this one with --force-mismatched"
 		}
-	case res.Match == modules.Missing && frames > 0:
+	case res.Match == modules.Missing && frames > 0 && !(reason.SharedMemory(lib.Path) && wantedBy(lib) == ""): // code in memory has no file
 		w.Code = "module-missing"
 		w.Message = fmt.Sprintf("%s: no file found; %s in it %s walked without its unwind tables and symbols", name, frameCount(frames), were(frames))
 		if res.Image != nil {

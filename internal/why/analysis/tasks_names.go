@@ -149,7 +149,7 @@ func ofInlined(name string) bool {
 func waitingFrame(frames []report.Frame, language string) *report.Frame {
 	for i := range frames {
 		f := &frames[i]
-		if f.Function != "" && f.Signal == "" && !waitsForOthers(f.Module, f.Function) && !ofJava(f) && !ofRuby(f) && (language == "" || f.Language == language) {
+		if f.Function != "" && f.Signal == "" && !waitsForOthers(f.Module, f.Function) && !ofJava(f) && !ofRuby(f) && !ofErlang(f) && (language == "" || f.Language == language) {
 			return f
 		}
 	}
@@ -158,6 +158,16 @@ func waitingFrame(frames []report.Frame, language string) *report.Frame {
 
 // ofRuby reports whether a frame is a method that Ruby brings with it: such a method has no place.
 func ofRuby(f *report.Frame) bool { return f.Language == "ruby" && f.Source.File == "" }
+
+// ofErlang reports whether a frame is of Erlang's own modules through which processes ask one another.
+func ofErlang(f *report.Frame) bool {
+	module, _, _ := strings.Cut(f.Function, ":")
+	switch module {
+	case "gen", "gen_server", "gen_statem", "gen_event", "proc_lib", "timer":
+		return f.Language == "erlang"
+	}
+	return false
+}
 
 // ofJava reports whether a frame is one of Java's own packages: that of a lock, or of a thread.
 func ofJava(f *report.Frame) bool {

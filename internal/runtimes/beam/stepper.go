@@ -1,0 +1,138 @@
+package beam
+
+import (
+	"context"
+	"iter"
+	"strings"
+	"sync"
+
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/tasks"
+	"github.com/corewalk/corewalk/unwind"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// Compiled walks the code that the virtual machine made, which has no unwind tables. Such code has a stack of Erlang's own, in the heap of its process. What
+// it calls in C, and what called it, are on the thread's: right below the registers of Erlang's code, and behind them. A register has their address. The
+// virtual machine is looked for when it is first asked about code of no library.
+type Compiled struct {
+	process func() *tasks.Process
+
+	once sync.Once
+	r    *runtime
+}
+
+// NewCompiled returns the stepper of a process; process is called once, if at all.
+func NewCompiled(process func() *tasks.Process) *Compiled { return &Compiled{process: process} }
+
+// Name implements unwind.FrameStepper and tasks.Runtime.
+func (c *Compiled) Name() string { return "BEAM" }
+
+// Priority implements unwind.FrameStepper: after unwind tables, before what guesses.
+func (c *Compiled) Priority() uint32 { return unwind.PriorityDebugStepper + 10 }
+
+// Tasks implements tasks.Runtime: those that there are tells the runtime of this package.
+func (c *Compiled) Tasks(context.Context) iter.Seq2[*tasks.Task, error] {
+	return func(func(*tasks.Task, error) bool) {}
+}
+
+// Stretches implements tasks.Framer: what the frames stand for tells the runtime of this package.
+func (c *Compiled) Stretches(context.Context, unwind.ThreadID, []*unwind.Frame) ([]tasks.Stretch, error) {
+	return nil, nil
+}
+
+// made reports whether code of a library, or of none, may be what the virtual machine made.
+func made(lib *libstate.Library) bool {
+	return lib == nil || strings.HasPrefix(lib.Path, "/memfd:vmem")
+}
+
+// Registers of the code that the virtual machine makes: what it has in them stays when it calls C.
+const (
+	registersAt = arch.RBX // the address of Erlang's registers
+	processAt   = arch.R13
+	savedStack  = arch.RBP // where the stack of the process begins, in calls that do not need it
+)
+
+// CallerFrame implements unwind.FrameStepper.
+func (c *Compiled) CallerFrame(in, out *unwind.Frame) unwind.Status {
+	state := in.Walker().ProcessState()
+	libs := state.LibraryTracker()
+	if libs == nil || state.Arch() != arch.AMD64 {
+		return unwind.StatusNotMe
+	}
+	if lib, _ := libs.LibraryAt(in.LookupAddr()); !made(lib) {
+		return unwind.StatusNotMe
+	}
+	c.once.Do(c.open)
+	r := c.r
+	if r == nil {
+		return unwind.StatusNotMe
+	}
+	x, _, ok := in.Reg(registersAt)
+	if !ok || !r.hasRegisters(x) {
+		return unwind.StatusNotMe
+	}
+	// The caller's frame begins behind the registers, whose address is a multiple of a line of the cache: for that, room was left.
+	line := r.at("registers.line")
+	end := x - r.at("registers.x") + r.at("registers.size") + line
+	words, _ := r.Words(end, int(line/8))
+	for i, ra := range words {
+		at := end + 8*uint64(i)
+		if at%16 != 8 { // where calls put return addresses
+			continue
+		}
+		if lib, found := libs.LibraryAt(ra - 1); !found || lib != r.lib || !r.behindCall(ra) {
+			continue
+		}
+		out.ForgetRegs()
+		out.SetRA(ra)
+		out.SetRALocation(unwind.AtAddress(at))
+		out.SetSP(at + 8)
+		out.SetTrust(unwind.TrustCFI)
+		return unwind.StatusSuccess
+	}
+	return unwind.StatusNotMe
+}
+
+// hasRegisters reports whether a scheduler's registers are at an address.
+func (r *runtime) hasRegisters(x uint64) bool {
+	if x%8 != 0 || x < lowest {
+		return false
+	}
+	for _, s := range r.schedulers() {
+		if s.x == x && !s.dirty {
+			return true
+		}
+	}
+	return false
+}
+
+// behindCall reports whether a call is right before an address: by its distance, or by what a register or memory has.
+func (r *runtime) behindCall(ra uint64) bool {
+	const longest = 7
+	b := r.Bytes(ra-longest, longest)
+	if b == nil {
+		return false
+	}
+	if b[longest-5] == 0xe8 {
+		return true
+	}
+	for _, n := range [...]int{2, 3, 6, 7} {
+		if b[longest-n] == 0xff && b[longest-n+1]>>3&7 == 2 {
+			return true
+		}
+	}
+	return false
+}
+
+// open looks for the virtual machine.
+func (c *Compiled) open() {
+	p := c.process()
+	if p == nil {
+		return
+	}
+	found, _ := Find(p)
+	if r, ok := found.(*runtime); ok && r.jit {
+		c.r = r
+	}
+}

@@ -200,27 +200,31 @@ func TestChoices(t *testing.T) {
 	}
 }
 
-// The manual page has every command and every flag, and groff finds no fault with it.
+// The manual pages have every command and every flag, and groff finds no fault with them.
 func TestManPage(t *testing.T) {
-	page := output(t, "man")
-	for _, c := range allCommands() {
-		if c.usage != "" && c.name != "" && !strings.Contains(page, "\n.SS corewalk "+c.name+"\n") {
-			t.Errorf("no section for %s", c.name)
-		}
-		for _, f := range c.help() {
-			if !strings.Contains(page, `\fB\-\-`+strings.ReplaceAll(f.name, "-", `\-`)+`\fR`) {
-				t.Errorf("nothing of --%s of corewalk %s", f.name, c.name)
+	for _, p := range []struct {
+		program, page, example string
+		commands               []command
+	}{{"corewalk", output(t, "man"), "corewalk core.4242 ./server", allCommands()}, {"corewalkd", daemonManPage(), "corewalkd worker --db postgres://", operatorCommands()}} {
+		for _, c := range p.commands {
+			if c.usage != "" && c.name != "" && !strings.Contains(p.page, "\n.SS "+p.program+" "+c.name+"\n") {
+				t.Errorf("no section for %s", c.name)
+			}
+			for _, f := range c.help() {
+				if !strings.Contains(p.page, `\fB\-\-`+strings.ReplaceAll(f.name, "-", `\-`)+`\fR`) {
+					t.Errorf("nothing of --%s of %s %s", f.name, p.program, c.name)
+				}
 			}
 		}
+		t.Run("groff "+p.program, func(t *testing.T) {
+			cmd := exec.Command(tool(t, "groff", "groff-base"), "-man", "-Tutf8", "-ww", "-rLL=100n")
+			cmd.Stdin = strings.NewReader(p.page)
+			var errs bytes.Buffer
+			cmd.Stderr = &errs
+			text, err := cmd.Output()
+			if err != nil || errs.Len() > 0 || !bytes.Contains(text, []byte(p.example)) {
+				t.Errorf("%v, %s\n%s", err, errs.String(), text)
+			}
+		})
 	}
-	t.Run("groff", func(t *testing.T) {
-		cmd := exec.Command(tool(t, "groff", "groff-base"), "-man", "-Tutf8", "-ww", "-rLL=100n")
-		cmd.Stdin = strings.NewReader(page)
-		var errs bytes.Buffer
-		cmd.Stderr = &errs
-		text, err := cmd.Output()
-		if err != nil || errs.Len() > 0 || !bytes.Contains(text, []byte("corewalk core.4242 ./server")) {
-			t.Errorf("%v, %s\n%s", err, errs.String(), text)
-		}
-	})
 }

@@ -21,6 +21,10 @@ Usage:
   corewalkd serve token add --db URL --project NAME --scope SCOPE,...
   corewalkd serve token list --db URL                 all tokens, without their secrets
   corewalkd serve token revoke --db URL ID
+  corewalkd backup --db URL --objects PLACE DIR       copy all that a service has into DIR while it runs; the next time only what is new
+  corewalkd restore --db URL --objects PLACE DIR      make of such a copy what an empty database and PLACE have
+  corewalkd import --db URL --objects PLACE --project NAME DIR    take the dumps below DIR
+  corewalkd man                                       print the manual page
   corewalkd version                                   print the version
 
 The first start makes a token for everything in the project "default", and prints it and the page's address. "corewalk serve --help" lists the scopes.
@@ -39,10 +43,19 @@ func daemonCommands() []command {
 		{name: "serve", run: runFleetServe, flags: of[fleetServeFlags], usage: daemonUsage},
 		{name: "serve token", run: runFleetToken, flags: of[fleetTokenFlags]},
 		{name: "worker", run: runWorker, flags: of[workerFlags]},
+		{name: "backup", run: runFleetBackup, flags: of[fleetBackupFlags]},
+		{name: "restore", run: runFleetRestore, flags: of[fleetBackupFlags]},
+		{name: "import", run: runFleetImport, flags: of[fleetImportFlags]},
+		{name: "man", run: runMan},
 		{name: "version", run: func(_ []string, e env) int { return runReport([]string{"--version"}, e) }},
 		{name: "report", run: runReport, flags: of[reportFlags]},
 		{name: "triage", run: runTriage, flags: of[triageFlags]},
 	}
+}
+
+// operatorCommands are those without the ones with which it starts itself.
+func operatorCommands() []command {
+	return slices.DeleteFunc(daemonCommands(), func(c command) bool { return c.name == "report" || c.name == "triage" })
 }
 
 // runDaemon executes one command line of corewalkd.
@@ -73,9 +86,13 @@ func (p *fleetPlace) registerDB(fs *pflag.FlagSet) {
 	fs.StringVar(&p.db, "db", "", "what is known is in the PostgreSQL database at `URL`, such as postgres://USER@HOST/NAME")
 }
 
+func (p *fleetPlace) registerObjects(fs *pflag.FlagSet) {
+	fs.StringVar(&p.objects, "objects", "", "dumps and symbols are in `PLACE`, for all machines: a directory, or s3://BUCKET/PREFIX?endpoint=URL")
+}
+
 func (p *fleetPlace) register(fs *pflag.FlagSet) {
 	p.registerDB(fs)
-	fs.StringVar(&p.objects, "objects", "", "dumps and symbols are in `PLACE`, for all machines: a directory, or s3://BUCKET/PREFIX?endpoint=URL")
+	p.registerObjects(fs)
 	fs.Lookup("dir").Usage = "keep what is on its way in `DIR` (default: corewalk/serve in the user's state directory)"
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/corewalk/corewalk/internal/lazy"
 )
 
-const manUsage = `corewalk man prints corewalk's manual page.
+const manUsage = `corewalk man prints corewalk's manual page; corewalkd man prints that of corewalkd.
 
 Usage:
   corewalk man
@@ -28,7 +28,11 @@ func runMan(args []string, e env) int {
 	if fs.NArg() > 0 {
 		return e.usageError("man has no operands")
 	}
-	_, err := fmt.Fprint(e.stdout, manPage())
+	page := manPage
+	if e.fleet != nil {
+		page = daemonManPage
+	}
+	_, err := fmt.Fprint(e.stdout, page())
 	return e.written(err, exitComplete)
 }
 
@@ -125,18 +129,49 @@ var manEnvironment = [][2]string{
 	{"XDG_STATE_HOME", "where triage keeps its ledger"},
 }
 
-// manPage makes the manual page of the usage texts and flags of all commands.
+// daemonEnvironment are the variables that corewalkd reads.
+var daemonEnvironment = [][2]string{
+	{"PGPASSWORD", "the password of the database"},
+	{"AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY", "the key of the object storage"},
+	{"AWS_REGION, AWS_ENDPOINT_URL", "where the object storage is, unless --objects says it"},
+	{smtpPassword, "the password of the mail server"},
+	{"XDG_STATE_HOME", "where --dir is, unless it is given"},
+}
+
+// A manual is a program's page.
+type manual struct {
+	program, about, usage string
+	commands              []command
+	environment           [][2]string
+	also                  []string // pages, with their sections
+}
+
+// manPage makes corewalk's page.
 func manPage() string {
+	m := manual{"corewalk", "say why a program died, from its core", usageText, allCommands(), manEnvironment, []string{"core (5)", "coredumpctl (1)", "gdb (1)", "debuginfod-find (1)"}}
+	return m.page()
+}
+
+// daemonManPage makes corewalkd's.
+func daemonManPage() string {
+	m := manual{"corewalkd", "a crash service on many machines", daemonUsage, operatorCommands(), daemonEnvironment, []string{"corewalk (1)"}}
+	return m.page()
+}
+
+// page makes the page of the usage texts and flags of all commands.
+func (m *manual) page() string {
 	var r roff
-	fmt.Fprintf(&r, ".TH COREWALK 1 \"\" \"corewalk %s\" \"User Commands\"\n", version())
-	top := partsOf(usageText)
-	r.WriteString(".SH NAME\ncorewalk \\- say why a program died, from its core\n.SH SYNOPSIS\n")
+	fmt.Fprintf(&r, ".TH %s 1 \"\" \"corewalk %s\" \"User Commands\"\n", strings.ToUpper(m.program), version())
+	top := partsOf(m.usage)
+	fmt.Fprintf(&r, ".SH NAME\n%s \\- %s\n.SH SYNOPSIS\n", m.program, m.about)
 	r.verbatim(top.synopsis)
 	r.WriteString(".SH DESCRIPTION\n")
 	for _, p := range top.text {
 		r.paragraph(p)
 	}
-	r.WriteString(".SH OPTIONS\n")
+	if len(m.commands) > 0 && m.commands[0].name == "" {
+		r.WriteString(".SH OPTIONS\n")
+	}
 	shown := map[string]bool{}
 	flags := func(c command) {
 		for _, f := range c.help() {
@@ -148,7 +183,7 @@ func manPage() string {
 		}
 	}
 	var subs []command
-	for _, c := range allCommands() {
+	for _, c := range m.commands {
 		if c.name == "" {
 			flags(c)
 		} else {
@@ -160,8 +195,11 @@ func manPage() string {
 		if c.usage == "" && c.flags == nil {
 			continue
 		}
-		fmt.Fprintf(&r, ".SS corewalk %s\n", c.name)
+		fmt.Fprintf(&r, ".SS %s %s\n", m.program, c.name)
 		p := partsOf(c.usage)
+		if c.usage == m.usage { // it is above
+			p = usageParts{}
+		}
 		for _, text := range p.text {
 			if text != "" {
 				r.paragraph(text)
@@ -170,10 +208,10 @@ func manPage() string {
 		if p.synopsis != nil {
 			r.verbatim(p.synopsis)
 		}
-		before := r.Len()
+		before, above := r.Len(), len(shown)
 		flags(c)
-		if r.Len() > before && c.usage != "" && c.flags != nil {
-			r.paragraph("Of the options above it has those that corewalk " + c.name + " --help lists.")
+		if r.Len() > before && above > 0 && c.usage != "" && c.flags != nil {
+			r.paragraph("Of the options above it has those that " + m.program + " " + c.name + " --help lists.")
 		}
 		if p.examples != nil {
 			r.paragraph("Examples:")
@@ -188,10 +226,10 @@ func manPage() string {
 	r.WriteString(".SH EXIT STATUS\n")
 	r.paragraph(top.status)
 	r.WriteString(".SH ENVIRONMENT\n")
-	for _, v := range manEnvironment {
+	for _, v := range m.environment {
 		r.WriteString(".TP\n\\fB" + roffEscape.Get().Replace(v[0]) + "\\fR\n")
 		r.line(v[1])
 	}
-	r.WriteString(".SH SEE ALSO\n.BR core (5),\n.BR coredumpctl (1),\n.BR gdb (1),\n.BR debuginfod\\-find (1)\n")
+	r.WriteString(".SH SEE ALSO\n.BR " + roffEscape.Get().Replace(strings.Join(m.also, ",\n.BR ")) + "\n")
 	return r.String()
 }

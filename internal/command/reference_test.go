@@ -39,8 +39,7 @@ type documentedProgram struct {
 
 // documented lists the commands that people give, with the program's name.
 func documented() []documentedProgram {
-	daemon := slices.DeleteFunc(daemonCommands(), func(c command) bool { return c.name == "report" || c.name == "triage" }) // it starts itself with these
-	return []documentedProgram{{"corewalk", allCommands()}, {"corewalkd", daemon}}
+	return []documentedProgram{{"corewalk", allCommands()}, {"corewalkd", operatorCommands()}}
 }
 
 // cell is a text as a cell of a table in Markdown has it.

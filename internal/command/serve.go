@@ -34,8 +34,12 @@ Usage:
   corewalk serve token add --project NAME --scope SCOPE,...    make a token, and print it
   corewalk serve token list                                    all tokens, without their secrets
   corewalk serve token revoke ID
+  corewalk serve backup DIR                                    copy all that it has into DIR while it runs; the next time only what is new
+  corewalk serve restore DIR                                   make of such a copy a service, where there is none
+  corewalk serve import --project NAME DIR                     take the dumps below DIR, as Socorro and Sentry store them, or any
 
-The first start makes a token for everything in the project "default", and prints it and the page's address.
+The first start makes a token for everything in the project "default", and prints it and the page's address. Without --dir, tokens and backups are those of the
+service that this user runs.
 Scopes: upload (send dumps), symbols (send symbols), fetch (get symbols, as debuggers do), read (see everything), triage (decide
 about groups), admin (make tokens, delete dumps).
 
@@ -105,6 +109,8 @@ type serveFlags struct {
 	maxUpload              sizeFlag
 	rate                   float64
 	keepFor                daysFlag
+	keepSize               sizeFlag
+	keepPerGroup           int
 	jobs                   int
 	deadline               time.Duration
 	memory                 sizeFlag
@@ -173,6 +179,9 @@ func (f *serveFlags) set() *pflag.FlagSet {
 	fs.Float64Var(&f.rate, "rate", 0, "take at most `N` uploads a second with one token (default: no limit)")
 	fs.Var(&f.keepFor, "keep", "remove dumps after `TIME`, such as 90d; what is known of them stays (default: never)")
 	fs.Lookup("keep").DefValue = "0s"
+	fs.Var(&f.keepSize, "keep-size", "of the dumps of a project keep the newest of `SIZE` (default: all)")
+	fs.Lookup("keep-size").DefValue = "0"
+	fs.IntVar(&f.keepPerGroup, "keep-per-group", 0, "of the dumps of a group keep the newest `N` (default: all)")
 	fs.Var(&f.versions, "version-of", "dumps of a build are of a release unless they say another: `BUILD=RELEASE` (repeatable)")
 	f.notify.register(fs)
 	fs.StringVar(&f.answer, "answer", "", "answer questions about the dump in `FILE`, on standard input and output")
@@ -200,12 +209,21 @@ func (f *serveFlags) common(name string) *pflag.FlagSet {
 
 // ownFlags are those that the analysis does not have.
 func ownFlags() []string {
-	return []string{"dir", "db", "objects", "listen", "tls-cert", "tls-key", "max-upload", "rate", "keep", "log", "verbose", "jobs", "answer", "version-of", "smtp", "mail-from", "public-url", "notify-private"}
+	return []string{"dir", "db", "objects", "listen", "tls-cert", "tls-key", "max-upload", "rate", "keep", "keep-size", "keep-per-group", "log", "verbose", "jobs", "answer", "version-of", "smtp", "mail-from", "public-url", "notify-private"}
 }
 
 func runServe(args []string, e env) int {
-	if len(args) > 0 && args[0] == "token" {
-		return runServeToken(args[1:], e)
+	if len(args) > 0 {
+		switch args[0] {
+		case "token":
+			return runServeToken(args[1:], e)
+		case "backup":
+			return runServeBackup(args[1:], e)
+		case "restore":
+			return runServeRestore(args[1:], e)
+		case "import":
+			return runServeImport(args[1:], e)
+		}
 	}
 	var f serveFlags
 	fs := f.set()
@@ -218,7 +236,10 @@ func runServe(args []string, e env) int {
 	if f.answer != "" {
 		return f.answers(e, args)
 	}
-	return f.run(e, fs, serving.Embedded)
+	return f.run(e, fs, func(ctx context.Context, s serving.Server) error {
+		defer announce(s.Dir)()
+		return serving.Embedded(ctx, s)
+	})
 }
 
 // valid reports what is wrong with the flags.
@@ -232,8 +253,8 @@ func (f *serveFlags) valid(e env, fs *pflag.FlagSet) error {
 		err = errors.New("--tls-cert and --tls-key belong together")
 	case f.log != logText && f.log != logJSON:
 		err = fmt.Errorf("--log %s: must be text or json", f.log)
-	case f.jobs < 0 || f.deadline <= 0 || f.memory < minMemory || f.rate < 0:
-		err = errors.New("--jobs, --rate and --deadline are positive, and --memory is at least 32MiB")
+	case f.jobs < 0 || f.deadline <= 0 || f.memory < minMemory || f.rate < 0 || f.keepPerGroup < 0:
+		err = errors.New("--jobs, --rate, --keep-per-group and --deadline are positive, and --memory is at least 32MiB")
 	default:
 		_, err = f.notify.sender()
 	}
@@ -265,7 +286,7 @@ func (f *serveFlags) run(e env, fs *pflag.FlagSet, do func(context.Context, serv
 	ctx, stop := signal.NotifyContext(e.ctx, syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	err = do(ctx, serving.Server{Dir: dir, Jobs: f.jobs, Deadline: f.deadline,
-		Listen: f.listen, Cert: f.cert, Key: f.key, MaxUpload: int64(f.maxUpload), Rate: f.rate, Keep: time.Duration(f.keepFor), Versions: f.versions, Notify: told,
+		Listen: f.listen, Cert: f.cert, Key: f.key, MaxUpload: int64(f.maxUpload), Rate: f.rate, Keep: serving.Retention{Age: time.Duration(f.keepFor), PerGroup: f.keepPerGroup, Bytes: int64(f.keepSize)}, Versions: f.versions, Notify: told,
 		JSONLog: f.log == logJSON, Verbose: f.verbose, Version: version(), Log: e.stderr, Terminal: isTerminal(e.stderr), Signatures: signature.Version,
 		Run: func(ctx context.Context, symbols serving.Symbols, dumps string, src triage.Source, to ledger.Store, sink triage.Sink) error {
 			return f.analyse(ctx, e, exe, fs, symbols, dumps, src, to, sink)
@@ -444,7 +465,14 @@ func runServeToken(args []string, e env) int {
 		return status
 	}
 	return f.run(e, fs, func() (serving.Tokens, error) {
-		dir, err := f.path()
+		dir, err := f.serviceDir()
+		if err == nil && !serving.Exists(dir) {
+			if fs.Arg(0) != "add" {
+				err = fmt.Errorf("%s: %w", dir, errNoService)
+			} else if err = os.MkdirAll(dir, 0o700); err == nil {
+				e.say("%s has no service yet: the token is for one that begins there", dir)
+			}
+		}
 		if err != nil {
 			return nil, err
 		}

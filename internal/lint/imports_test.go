@@ -38,6 +38,7 @@ var floors = map[string]int{
 	"internal/service/store":             -2,
 	"internal/service/objects":           -2,
 	"internal/service/objects/s3":        -1,
+	"internal/service/backup":            -1,
 	"internal/service/receive":           -2,
 	"internal/service/question":          -2,
 	"internal/live/corecheck":            7,
@@ -172,7 +173,7 @@ var floors = map[string]int{
 // testRooms may be imported by tests only.
 var testRooms = []string{"internal/fixture", "internal/fixture/servers", "internal/fixture/browser", "internal/fixture/slimmed", "internal/heap/heaptest", "internal/triage/ledger/ledgertest", "internal/service/store/storetest", "internal/lint", "internal/systemtest", "internal/corebuild", "internal/stranger", "internal/format/dwarf/cfi/cfitest",
 	"internal/format/minidump/dumpbuild", "internal/format/decompress/cabtest", "internal/format/elffile/elftest",
-	"internal/fuzzing", "internal/mutants", "internal/mutants/mut", "internal/release", "internal/testsof", "internal/torture", "internal/benchpeers", "internal/runtimes/golang/layouts", "internal/runtimes/remote/remotetest", "internal/runtimes/remote/remotetest/replayed", "internal/runtimes/remote/remotetest/judged", "internal/code/disasm/words/make", "internal/format/wincodes/make"}
+	"internal/fuzzing", "internal/mutants", "internal/mutants/mut", "internal/release", "internal/release/linuxpackages", "internal/testsof", "internal/torture", "internal/benchpeers", "internal/runtimes/golang/layouts", "internal/runtimes/remote/remotetest", "internal/runtimes/remote/remotetest/replayed", "internal/runtimes/remote/remotetest/judged", "internal/code/disasm/words/make", "internal/format/wincodes/make"}
 
 // sideways are the imports allowed within a floor.
 var sideways = map[string][]string{
@@ -243,6 +244,7 @@ var only = map[string][]string{
 	"internal/triage/ledger/sqlite":   {"internal/command", "internal/command/serving"},
 	"internal/triage/ledger/postgres": {"internal/service/fleet", "internal/command/fleet"},
 	"internal/service":                {"internal/command/serving", "internal/command/fleet"},
+	"internal/service/backup":         {"internal/service/fleet", "internal/command/serving", "internal/command/fleet"},
 	"internal/service/fleet":          {"internal/command/fleet"},
 	"internal/service/store/sqlite":   {"internal/command/serving"},
 	"internal/service/store/postgres": {"internal/service/fleet"},

@@ -25,6 +25,7 @@ var plainJSON = map[string]string{
 	"internal/command/serving/embedded.go":    "the log, whose writer escapes",
 	"internal/sqlite/db.go":                   "a list for a query",
 	"internal/service/store/tables/tables.go": "a column of the database; the service answers with report.JSON",
+	"internal/service/backup/backup.go":       "the file that says what a backup is, for restore alone",
 	"internal/live/corecheck/compare.go":      "values that are compared; what differs is cleaned",
 }
 

@@ -37,6 +37,17 @@ func Use(ctx context.Context, pool *pgxpool.Pool, schema *sqldb.Schema) (*DB, er
 	return d, d.migrate(ctx)
 }
 
+// Make makes the tables of a version of the schema.
+func Make(ctx context.Context, pool *pgxpool.Pool, schema *sqldb.Schema, version int) error {
+	if version < 1 || version > len(schema.Migrations) {
+		return fmt.Errorf("%s: schema %d: this version supports 1 to %d", schema.Store, version, len(schema.Migrations))
+	}
+	then := *schema
+	then.Migrations = schema.Migrations[:version]
+	_, err := Use(ctx, pool, &then)
+	return err
+}
+
 // In is a transaction of the caller's.
 func In(tx pgx.Tx, schema *sqldb.Schema) *DB { return &DB{q: tx, schema: schema} }
 

@@ -1,9 +1,9 @@
 // Command release makes the archives of a release: corewalk and corewalkd for each target, with the manual
-// page, completions and licences, and the archives' SHA-256 sums. The same sources and the same
+// pages, completions and licences, for Linux also deb and rpm packages, and the SHA-256 sums of all. The same sources and the same
 // Go give the same bytes, on any machine: paths are left out, and everything in an archive has
 // the time of the last commit.
 //
-//	go run ./internal/release [-o DIR] [-version V] [-time UNIX] [TARGET...]
+//	go run ./internal/release [-o DIR] [-version V] [-time UNIX] [-archives] [TARGET...]
 package main
 
 import (
@@ -35,6 +35,7 @@ func main() {
 	flag.StringVar(&r.dir, "o", "dist", "write to this `DIR`")
 	flag.StringVar(&r.version, "version", "", "stamp this `VERSION` (default: the last tag, else the source's version, and the commit)")
 	flag.Int64Var(&unix, "time", 0, "the time of everything in the archives, in `SECONDS` since 1970 (default: SOURCE_DATE_EPOCH, else the last commit's)")
+	flag.BoolVar(&r.archivesOnly, "archives", false, "make no packages")
 	flag.Parse()
 	r.targets = flag.Args()
 	if len(r.targets) == 0 {
@@ -50,6 +51,7 @@ func main() {
 type release struct {
 	dir, version string
 	targets      []string
+	archivesOnly bool
 	time         time.Time
 	shared       []file // what all archives have
 	built        map[string][]file
@@ -76,15 +78,18 @@ func (r *release) run(unix int64) error {
 	}
 	var sums bytes.Buffer
 	for _, t := range r.targets {
-		name, data, err := r.archive(t)
+		names, err := r.make(t)
 		if err != nil {
 			return fmt.Errorf("%s: %w", t, err)
 		}
-		if err := os.WriteFile(filepath.Join(r.dir, name), data, 0o644); err != nil {
-			return err
+		for _, name := range names {
+			data, err := os.ReadFile(filepath.Join(r.dir, name))
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(data), name)
+			fmt.Printf("%s: %.1f MB\n", filepath.Join(r.dir, name), float64(len(data))/1e6)
 		}
-		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(data), name)
-		fmt.Printf("%s: %.1f MB\n", filepath.Join(r.dir, name), float64(len(data))/1e6)
 	}
 	return os.WriteFile(filepath.Join(r.dir, "SHA256SUMS"), sums.Bytes(), 0o644)
 }
@@ -128,21 +133,28 @@ type file struct {
 	exec bool
 }
 
-// archive builds corewalk for a target.
-func (r *release) archive(target string) (name string, data []byte, err error) {
+// make builds the programs for a target, writes its archive and packages, and returns their names.
+func (r *release) make(target string) ([]string, error) {
 	system, processor, _ := strings.Cut(target, "/")
 	programs, err := r.build(system, processor)
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
 	base := fmt.Sprintf("corewalk-%s-%s-%s", r.version, system, processor)
 	files := slices.Concat(programs, r.shared)
+	name, pack := base+".tar.gz", tarOf
 	if system == "windows" {
-		data, err = zipOf(base, files, r.time)
-		return base + ".zip", data, err
+		name, pack = base+".zip", zipOf
 	}
-	data, err = tarOf(base, files, r.time)
-	return base + ".tar.gz", data, err
+	data, err := pack(base, files, r.time)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(r.dir, name), data, 0o644)
+	}
+	if err != nil || system != "linux" || r.archivesOnly {
+		return []string{name}, err
+	}
+	packages, err := r.packages(processor, files)
+	return append(packages, name), err
 }
 
 // build returns the programs for a target, corewalk first. It builds them once.
@@ -193,9 +205,10 @@ func (r *release) sharedFiles() ([]file, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	own := filepath.Join(dir, "corewalk.exe") // a name that every system runs
-	if err := os.WriteFile(own, programs[0].data, 0o755); err != nil {
-		return nil, err
+	for _, p := range programs { // with a name that every system runs
+		if err := os.WriteFile(filepath.Join(dir, strings.TrimSuffix(p.name, ".exe")+".exe"), p.data, 0o755); err != nil {
+			return nil, err
+		}
 	}
 	var list []file
 	for _, name := range []string{"README.md", "CHANGELOG.md", "LICENSE"} {
@@ -205,11 +218,12 @@ func (r *release) sharedFiles() ([]file, error) {
 		}
 		list = append(list, file{name: name, data: data})
 	}
-	for _, made := range []struct{ name, args string }{{"corewalk.1", "man"}, {"completion/corewalk.bash", "completion bash"},
-		{"completion/_corewalk", "completion zsh"}, {"completion/corewalk.fish", "completion fish"}} {
-		data, err := exec.Command(own, strings.Fields(made.args)...).Output()
+	for _, made := range []struct{ name, command string }{{"corewalk.1", "corewalk man"}, {"corewalkd.1", "corewalkd man"}, {"completion/corewalk.bash", "corewalk completion bash"},
+		{"completion/_corewalk", "corewalk completion zsh"}, {"completion/corewalk.fish", "corewalk completion fish"}} {
+		args := strings.Fields(made.command)
+		data, err := exec.Command(filepath.Join(dir, args[0]+".exe"), args[1:]...).Output()
 		if err != nil {
-			return nil, fmt.Errorf("corewalk %s: %w", made.args, err)
+			return nil, fmt.Errorf("%s: %w", made.command, err)
 		}
 		list = append(list, file{name: made.name, data: data})
 	}

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -98,6 +99,7 @@ func TestReproducible(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
+	packages := packagesCan(t, root)
 	dirs := [2]string{}
 	for i := range dirs {
 		src := root
@@ -112,7 +114,7 @@ func TestReproducible(t *testing.T) {
 			all = all[:1]
 		}
 		dirs[i] = t.TempDir()
-		cmd := exec.Command(tool, append([]string{"-o", dirs[i], "-version", "9.8.7", "-time", "1700000000"}, all...)...)
+		cmd := exec.Command(tool, append([]string{"-o", dirs[i], "-version", "9.8.7", "-time", "1700000000", "-archives=" + strconv.FormatBool(!packages)}, all...)...)
 		cmd.Dir = src
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
@@ -133,6 +135,9 @@ func TestReproducible(t *testing.T) {
 		if want := fmt.Sprintf("%x  %s\n", sha256.Sum256(data), name); err != nil || !strings.Contains(string(sums), want) {
 			t.Errorf("%v, no %s in\n%s", err, want, sums)
 		}
+	}
+	if packages {
+		checkPackages(t, dirs, "9.8.7")
 	}
 	if !bytes.Equal(both[0], both[1]) {
 		t.Errorf("two builds differ: %d and %d bytes", len(both[0]), len(both[1]))

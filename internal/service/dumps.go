@@ -168,11 +168,15 @@ const maxNameLength = 512
 
 // keep stores a dump that was received, and has it analysed.
 func (s *Service) keep(ctx context.Context, f objects.File, project, name string, fields map[string]string) (store.Upload, error) {
+	return s.keepAt(ctx, f, project, name, fields, time.Now())
+}
+
+func (s *Service) keepAt(ctx context.Context, f objects.File, project, name string, fields map[string]string, at time.Time) (store.Upload, error) {
 	sum, size := f.Sum()
 	if size == 0 {
 		return store.Upload{}, wrong("the dump is empty")
 	}
-	u := store.Upload{ID: idOf(sum), Project: project, SHA256: sum, Name: strings.ToValidUTF8(name[:min(len(name), maxNameLength)], "?"), Size: size, Received: time.Now(), Annotations: annotated(fields)}
+	u := store.Upload{ID: idOf(sum), Project: project, SHA256: sum, Name: strings.ToValidUTF8(name[:min(len(name), maxNameLength)], "?"), Size: size, Received: at, Annotations: annotated(fields)}
 	if err := s.identify(ctx, &u); err != nil {
 		return u, err
 	}
@@ -342,49 +346,6 @@ func (s *Service) removeDump(w http.ResponseWriter, r *http.Request, p *request)
 		w.WriteHeader(http.StatusNoContent)
 	}
 	return err
-}
-
-// forget removes dumps that are older than they are kept, now and then. Their rows in the ledger stay.
-func (s *Service) forget(ctx context.Context) {
-	if s.c.Keep <= 0 {
-		return
-	}
-	tick := time.NewTicker(min(time.Hour, max(s.c.Keep/10, time.Second)))
-	defer tick.Stop()
-	for {
-		if err := s.forgetOnce(ctx, time.Now().Add(-s.c.Keep)); err != nil && ctx.Err() == nil {
-			s.c.Log.Error("old dumps are not removed", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-	}
-}
-
-func (s *Service) forgetOnce(ctx context.Context, before time.Time) error {
-	projects, err := s.c.Store.Projects(ctx)
-	if err != nil {
-		return err
-	}
-	for _, p := range projects {
-		for {
-			list, err := s.c.Store.Forget(ctx, p, before, 100)
-			if err != nil {
-				return err
-			}
-			for i := range list {
-				if err := s.c.Objects.Remove(ctx, dumpKey(&list[i])); err != nil {
-					return err
-				}
-			}
-			if len(list) < 100 {
-				break
-			}
-		}
-	}
-	return nil
 }
 
 // decode reads a small document of JSON.

@@ -84,6 +84,9 @@ func TestNoRoom(t *testing.T) {
 			t.Errorf("%v: in parts: %d %s, want %d", c.err, status, text, c.status)
 		}
 	}
+	if _, text, _ := w.do("", "GET", "/metrics", nil); !strings.Contains(text, "\ncorewalk_disk_full_total 1") { // 10, and two from the uploads in parts
+		t.Errorf("the full disk is not counted:\n%s", text)
+	}
 }
 
 type errorAt struct {

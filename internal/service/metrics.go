@@ -29,6 +29,9 @@ type counters struct {
 // analysisSeconds are the bounds of the histogram of how long analyses take.
 var analysisSeconds = [...]float64{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300}
 
+// fromTheStart are counters that are 0 before anything is counted: an alert sees the first.
+const fromTheStart = `corewalk_uploads_total corewalk_upload_bytes_total corewalk_symbols_total corewalk_denied_total corewalk_disk_full_total corewalk_forgotten_total corewalk_notices_total{result="sent"} corewalk_notices_total{result="failed"} corewalk_dumps_total{result="analysed"} corewalk_dumps_total{result="failed"}`
+
 func (c *counters) add(name string, n int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -48,10 +51,15 @@ func (c *counters) took(d time.Duration) {
 
 // write writes the counters as text for Prometheus, in the order of their names.
 func (c *counters) write(w io.Writer) {
+	counts := map[string]uint64{}
+	for _, name := range strings.Fields(fromTheStart) {
+		counts[name] = 0
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, name := range slices.Sorted(maps.Keys(c.counts)) {
-		fmt.Fprintf(w, "%s %d\n", name, c.counts[name])
+	maps.Copy(counts, c.counts)
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		fmt.Fprintf(w, "%s %d\n", name, counts[name])
 	}
 	sum := uint64(0)
 	for i, n := range c.within {

@@ -1,6 +1,8 @@
 package service_test
 
 import (
+	"encoding/json"
+	"os"
 	"regexp"
 	"runtime"
 	"strings"
@@ -46,5 +48,75 @@ func TestMetrics(t *testing.T) {
 	}
 	if runtime.GOOS == "linux" && (!seen["process_resident_memory_bytes"] || !seen["process_cpu_seconds_total"] || strings.Contains(text, "process_resident_memory_bytes 0\n")) {
 		t.Error(text)
+	}
+}
+
+// TestMonitoring: each metric that the alerts and the board name is there, with the labels that they ask for, before anything is counted; and each that the
+// service has of its own is on the board.
+func TestMonitoring(t *testing.T) {
+	w := start(t, nil)
+	w.do("", "GET", "/healthz", nil)
+	_, text, _ := w.do("", "GET", "/metrics", nil)
+	labels := map[string]map[string]bool{}
+	for line := range strings.Lines(text) {
+		name := metricName.FindString(line)
+		base, rest, _ := strings.Cut(name, "{")
+		if labels[base] == nil {
+			labels[base] = map[string]bool{"job": true, "instance": true}
+		}
+		for _, m := range regexp.MustCompile(`([a-z]+)="([^"]*)"`).FindAllStringSubmatch(rest, -1) {
+			labels[base][m[1]], labels[base][m[1]+"="+m[2]] = true, true
+		}
+	}
+	var board struct {
+		Panels []struct {
+			Title   string
+			Targets []struct{ Expr string }
+		}
+	}
+	dashboard, err := os.ReadFile("../../deploy/monitoring/dashboard.json")
+	if err == nil {
+		err = json.Unmarshal(dashboard, &board)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var exprs []string
+	for _, p := range board.Panels {
+		for _, target := range p.Targets {
+			exprs = append(exprs, target.Expr)
+		}
+	}
+	shown := strings.Join(exprs, "\n")
+	alerts, err := os.ReadFile("../../deploy/monitoring/alerts.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile(`(?m)^ *expr: (.*)$`).FindAllSubmatch(alerts, -1) {
+		exprs = append(exprs, string(m[1]))
+	}
+	if len(exprs) < 20 {
+		t.Errorf("%d expressions", len(exprs))
+	}
+	series := regexp.MustCompile(`\b((?:corewalk|go|process)_[a-z_]+)(\{[^}]*\})?`)
+	for _, expr := range exprs {
+		for _, m := range series.FindAllStringSubmatch(expr, -1) {
+			if labels[m[1]] == nil {
+				t.Errorf("there is no metric %s: %s", m[1], expr)
+			}
+			for _, l := range regexp.MustCompile(`([a-z]+)(=~?)"([^"]*)"`).FindAllStringSubmatch(m[2], -1) {
+				if !labels[m[1]][l[1]] || l[1] != "job" && l[2] == "=" && !labels[m[1]][l[1]+"="+l[3]] {
+					t.Errorf("%s has no label %s: %s", m[1], l[0], expr)
+				}
+			}
+		}
+		if m := regexp.MustCompile(`by \(([a-z]+)\)`).FindStringSubmatch(expr); m != nil && m[1] != "le" && m[1] != "instance" && !strings.Contains(text, m[1]+"=") {
+			t.Errorf("nothing has the label %s: %s", m[1], expr)
+		}
+	}
+	for name := range labels {
+		if strings.HasPrefix(name, "corewalk_") && !strings.Contains(shown, name) {
+			t.Errorf("the board does not show %s", name)
+		}
 	}
 }

@@ -64,7 +64,7 @@ type Config struct {
 
 	MaxUpload int64   // bytes of a dump, and of a symbol file; 0 for 2 GiB
 	Rate      float64 // uploads that a token may send each second; 0 for no limit
-	Keep      time.Duration
+	Keep      Retention
 	Idle      time.Duration
 	Fresh     time.Duration // for so long the counts of groups are not made anew; 0 for a second
 	// Matching is of how many dumps of a project, the newest, it is looked up whether they have several attributes; 0 for 10,000.
@@ -355,6 +355,7 @@ func (s *Service) answerError(w http.ResponseWriter, r *http.Request, err error)
 		status, text = http.StatusNotFound, "not found"
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		status, text = http.StatusInsufficientStorage, "the service's disk is full"
+		s.metrics.add("corewalk_disk_full_total", 1)
 		s.c.Log.Error("the disk is full", "request", r.Pattern, "error", err)
 	case errors.As(err, &large):
 		status, text = http.StatusRequestEntityTooLarge, fmt.Sprintf("more than %d bytes", large.Limit)

@@ -82,7 +82,13 @@ func textual(ctx context.Context, _ string, src triage.Source, to ledger.Store, 
 
 func start(t testing.TB, change func(*service.Config)) *world {
 	t.Helper()
-	w := &world{t: t, dir: t.TempDir(), token: map[string]string{}, log: new(words)}
+	return startIn(t, t.TempDir(), change)
+}
+
+// startIn starts the service of a directory.
+func startIn(t testing.TB, dir string, change func(*service.Config)) *world {
+	t.Helper()
+	w := &world{t: t, dir: dir, token: map[string]string{}, log: new(words)}
 	var err error
 	if w.db, err = sqlite.Open(t.Context(), filepath.Join(w.dir, "service.db")); err != nil {
 		t.Fatal(err)
@@ -694,7 +700,7 @@ func TestDumps(t *testing.T) {
 // Old dumps are removed; those of the ledger stay.
 func TestKeep(t *testing.T) {
 	t.Parallel()
-	w := start(t, func(c *service.Config) { c.Keep = 200 * time.Millisecond })
+	w := start(t, func(c *service.Config) { c.Keep.Age = 200 * time.Millisecond })
 	d := w.send("group g1 build b1")
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		status, _, _ := w.do(w.token["a all"], "GET", "/api/v1/projects/a/dumps/"+d.ID, nil)

@@ -48,6 +48,19 @@ const maxPrepared = 64
 // Open opens the database at path, and creates it and its directory if necessary; "" is a database in memory. It makes the tables that are
 // missing.
 func Open(ctx context.Context, path string, schema *sqldb.Schema) (*DB, error) {
+	d, err := openAsIs(path, schema)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.migrate(ctx); err != nil {
+		d.db.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+// openAsIs is Open with the tables that are there.
+func openAsIs(path string, schema *sqldb.Schema) (*DB, error) {
 	d := &DB{path: path, schema: schema, words: words(schema.Prefix)}
 	query := url.Values{"_txlock": {"immediate"}, "_pragma": {
 		fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(0)"}}
@@ -73,10 +86,6 @@ func Open(ctx context.Context, path string, schema *sqldb.Schema) (*DB, error) {
 	// connection.
 	db.SetMaxOpenConns(1)
 	d.db, d.q = db, db
-	if err := d.migrate(ctx); err != nil {
-		db.Close()
-		return nil, err
-	}
 	return d, nil
 }
 

@@ -3,8 +3,10 @@
 package sqlite
 
 import (
+	"context"
 	"database/sql"
 	"errors"
+	"net/url"
 
 	"modernc.org/sqlite" // the driver "sqlite"
 )
@@ -19,4 +21,25 @@ func code(err error) int {
 		return known.Code() & 0xff
 	}
 	return 0
+}
+
+// copyTo copies what a connection reads to another file, some pages at a time.
+func copyTo(ctx context.Context, conn any, to string) error {
+	const pages = 1024
+	from, ok := conn.(interface {
+		NewBackup(to string) (*sqlite.Backup, error)
+	})
+	if !ok {
+		return errors.New("the connection cannot be copied")
+	}
+	b, err := from.NewBackup((&url.URL{Scheme: "file", Opaque: (&url.URL{Path: to}).EscapedPath()}).String())
+	if err != nil {
+		return err
+	}
+	for more := true; more && err == nil; {
+		if more, err = b.Step(pages); err == nil {
+			err = ctx.Err()
+		}
+	}
+	return errors.Join(err, b.Finish())
 }

@@ -3,6 +3,7 @@
 package sqlite
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 )
@@ -14,3 +15,6 @@ func open(string) (*sql.DB, error) {
 
 // code is 0: no error is of SQLite.
 func code(error) int { return 0 }
+
+// copyTo is never called: there is no connection.
+func copyTo(context.Context, any, string) error { return errors.ErrUnsupported }

@@ -30,7 +30,9 @@ import (
 )
 
 // New returns what corewalkd does.
-func New() *serving.Fleet { return &serving.Fleet{Serve: serve, Work: work, Tokens: tokens} }
+func New() *serving.Fleet {
+	return &serving.Fleet{Serve: serve, Work: work, Tokens: tokens, Backup: save, Restore: restore, Import: take}
+}
 
 func tokens(ctx context.Context, db string, log io.Writer) (serving.Tokens, error) {
 	pool, err := queue.Connect(ctx, db, 3)
@@ -200,7 +202,7 @@ func work(ctx context.Context, c serving.Server) error {
 	}
 	own := o.config(&c, w)
 	own.Ahead = ahead
-	own.Name, own.Closed, own.Keep, own.Enter, own.Wanted = name, true, 0, w.Enter, w.Wanted
+	own.Name, own.Closed, own.Keep, own.Enter, own.Wanted = name, true, service.Retention{}, w.Enter, w.Wanted
 	own.Run = func(ctx context.Context, project string, src triage.Source, to ledger.Store, sink triage.Sink) error {
 		return c.Run(ctx, o.symbols(project), o.dumps(project), src, to, sink)
 	}

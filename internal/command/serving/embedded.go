@@ -30,6 +30,12 @@ const (
 	ledgerFile   = "ledger.db"
 )
 
+// Exists reports whether a directory has a service.
+func Exists(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, databaseFile))
+	return err == nil
+}
+
 func projectDir(dir, project string) string { return filepath.Join(dir, "projects", project) }
 
 // Embedded runs a crash service on SQLite and a directory until ctx is done.
@@ -93,7 +99,7 @@ func (n *Notify) sender() (*notify.Sender, error) {
 // Config is what the configuration of a service has of the command's flags.
 func Config(c *Server, db store.Store, files objects.Store) service.Config {
 	sender, _ := c.Notify.sender() // it was checked
-	return service.Config{Notify: sender, PublicURL: c.Notify.Page, Store: db, Objects: files, Uploads: filepath.Join(c.Dir, uploadsDir), Version: c.Version, Log: Logger(c), MaxUpload: c.MaxUpload, Rate: c.Rate, Keep: c.Keep, Versions: c.Versions, AnswerTimeout: c.Deadline}
+	return service.Config{Notify: sender, PublicURL: c.Notify.Page, Store: db, Objects: files, Uploads: filepath.Join(c.Dir, uploadsDir), Version: c.Version, Log: Logger(c), MaxUpload: c.MaxUpload, Rate: c.Rate, Keep: service.Retention(c.Keep), Versions: c.Versions, AnswerTimeout: c.Deadline}
 }
 
 // Serve serves a service until ctx is done; with token it makes the first token if there is none. made are told of it.

@@ -27,7 +27,7 @@ type Server struct {
 	Cert, Key string // files of TLS; "" for none
 	MaxUpload int64  // bytes
 	Rate      float64
-	Keep      time.Duration     // 0 for ever
+	Keep      Retention
 	Versions  map[string]string // releases by builds
 	Notify    Notify
 	JSONLog   bool
@@ -43,6 +43,13 @@ type Server struct {
 	Report func(ctx context.Context, symbols Symbols, path, format string, w io.Writer) error
 	// Ask opens a dump in another process for questions: see package question. Close ends the process, and says why it ended if it did so itself.
 	Ask func(ctx context.Context, symbols Symbols, path string) (io.ReadWriteCloser, error)
+}
+
+// A Retention says which dumps of a project are kept; 0 is all.
+type Retention struct {
+	Age      time.Duration
+	PerGroup int
+	Bytes    int64
 }
 
 // A Notify says how people are told of what happens to groups.
@@ -72,6 +79,10 @@ type Tokens interface {
 type Fleet struct {
 	// Serve takes dumps for workers, and Work analyses them, until ctx is done.
 	Serve, Work func(ctx context.Context, s Server) error
+	// Backup copies what a service has into a directory, while it runs, and Restore back where there is nothing; they write how much that was.
+	Backup, Restore func(ctx context.Context, s Server, dir string, out io.Writer) error
+	// Import takes dumps into a service.
+	Import func(ctx context.Context, s Server, i Import, out io.Writer) error
 	// Tokens opens those of a service by the connection string of its database.
 	Tokens func(ctx context.Context, db string, log io.Writer) (Tokens, error)
 }

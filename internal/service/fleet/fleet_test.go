@@ -54,6 +54,16 @@ func newWorld(t *testing.T) *world {
 
 func worldOf(t *testing.T, server *servers.Postgres) *world {
 	t.Helper()
+	w := worldAt(t, server)
+	if err := w.store.AddToken(t.Context(), store.Token{ID: "a", Hash: "b", Project: "shop", Scopes: []string{store.ScopeRead}}); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// worldAt is worldOf a database that may have all already.
+func worldAt(t *testing.T, server *servers.Postgres) *world {
+	t.Helper()
 	w := &world{t: t, server: server, log: slog.New(slog.NewTextHandler(t.Output(), nil)), analyse: func(context.Context, string, string) error { return nil }, build: func(string) string { return "" }}
 	w.pool = w.connect(w.server.Connection())
 	var err error
@@ -62,13 +72,10 @@ func worldOf(t *testing.T, server *servers.Postgres) *world {
 	}
 	w.store.Silent(time.Second)
 	w.store.Hurry()
-	if _, err := w.pool.Exec(t.Context(), "CREATE SCHEMA "+fleet.Ledger("shop")); err != nil {
+	if _, err := w.pool.Exec(t.Context(), "CREATE SCHEMA IF NOT EXISTS "+fleet.Ledger("shop")); err != nil {
 		t.Fatal(err)
 	}
 	if w.ledger, err = ledgerDB.Use(t.Context(), w.connect(w.server.Schema(fleet.Ledger("shop"))), "v1"); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.store.AddToken(t.Context(), store.Token{ID: "a", Hash: "b", Project: "shop", Scopes: []string{store.ScopeRead}}); err != nil {
 		t.Fatal(err)
 	}
 	return w

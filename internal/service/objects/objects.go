@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -26,6 +27,15 @@ type Store interface {
 	Rename(ctx context.Context, from, to string) error
 	// Remove removes a file; it is no error if there is none.
 	Remove(ctx context.Context, key string) error
+	// List lists the files whose keys begin with prefix and a slash, in no order. What is stored or removed meanwhile may be among them or not.
+	List(ctx context.Context, prefix string) iter.Seq2[Listed, error]
+}
+
+// A Listed file is one of List.
+type Listed struct {
+	Key     string
+	Size    int64 // bytes
+	Changed time.Time
 }
 
 // A File is a file that is being written.
@@ -93,11 +103,61 @@ func OpenShared(path string) (*Dir, error) {
 	return &Dir{path, tmp}, err
 }
 
+// Close removes what OpenShared made. Nothing is stored after it.
+func (d *Dir) Close() error { return os.RemoveAll(d.tmp) }
+
+// OpenRead returns the store in a directory of which another process may be in charge: nothing is stored in it.
+func OpenRead(path string) (*Dir, error) {
+	path, err := filepath.Abs(path)
+	return &Dir{path: path}, err
+}
+
+// List implements Store.
+func (d *Dir) List(ctx context.Context, prefix string) iter.Seq2[Listed, error] {
+	return func(yield func(Listed, error) bool) {
+		err := CheckKey(prefix)
+		if err == nil {
+			err = filepath.WalkDir(d.Path(prefix), func(p string, e fs.DirEntry, err error) error {
+				if err == nil {
+					err = ctx.Err()
+				}
+				if err != nil || !e.Type().IsRegular() {
+					if errors.Is(err, fs.ErrNotExist) { // it was removed, or there is none
+						err = nil
+					}
+					return err
+				}
+				key, err := filepath.Rel(d.path, p)
+				if err != nil {
+					return err
+				}
+				st, err := e.Info()
+				if errors.Is(err, fs.ErrNotExist) {
+					return nil
+				}
+				if err != nil {
+					return err
+				}
+				if !yield(Listed{filepath.ToSlash(key), st.Size(), st.ModTime()}, nil) {
+					return fs.SkipAll
+				}
+				return nil
+			})
+		}
+		if err != nil {
+			yield(Listed{}, err)
+		}
+	}
+}
+
 // Path returns the path that a key has, whether or not there is a file.
 func (d *Dir) Path(key string) string { return filepath.Join(d.path, filepath.FromSlash(key)) }
 
 // New implements Store.
 func (d *Dir) New(context.Context) (File, error) {
+	if d.tmp == "" {
+		return nil, fmt.Errorf("%s was opened for reading only", d.path)
+	}
 	f, err := os.CreateTemp(d.tmp, "*")
 	if err != nil {
 		return nil, err

@@ -88,3 +88,53 @@ func TestDir(t *testing.T) {
 		t.Errorf("half written: %v", left)
 	}
 }
+
+// List has the files below a key, and what stores nothing lists, too.
+func TestList(t *testing.T) {
+	root := t.TempDir()
+	d, err := OpenDir(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"a/b/c", "a/d", "ab/e"} {
+		if err := put(t, d, key, key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("d", filepath.Join(root, "a", "link")); err != nil {
+		t.Skip(err)
+	}
+	f, err := d.New(t.Context()) // another process writes
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Drop()
+	reader, err := OpenRead(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for o, err := range reader.List(t.Context(), "a") {
+		if err != nil || int(o.Size) != len(o.Key) {
+			t.Errorf("%+v %v", o, err)
+		}
+		got = append(got, o.Key)
+	}
+	if fmt.Sprint(got) != "[a/b/c a/d]" {
+		t.Errorf("%v", got)
+	}
+	for range reader.List(t.Context(), "none") {
+		t.Error("there is none")
+	}
+	for o, err := range reader.List(t.Context(), "../x") {
+		if err == nil {
+			t.Errorf("%+v", o)
+		}
+	}
+	if _, err := reader.New(t.Context()); err == nil {
+		t.Error("it stores something")
+	}
+	if err := f.Keep(t.Context(), "a/f"); err != nil {
+		t.Errorf("what another process was writing is gone: %v", err)
+	}
+}

@@ -227,6 +227,13 @@ const (
 	MaxNotices = 1000 // of a hook that wait; others are dropped
 )
 
+// A Retention says which uploads of a project are kept.
+type Retention struct {
+	After    time.Time // received then or later; zero for all
+	PerGroup int       // of each group so many, the newest; 0 for all
+	Bytes    int64     // the newest, of so many bytes in all; 0 for all
+}
+
 // Counts are numbers of uploads by state.
 type Counts map[string]int
 
@@ -251,8 +258,8 @@ type Store interface {
 	Recover(ctx context.Context, alive ...string) (int, error)
 	// Again has an upload analysed once more.
 	Again(ctx context.Context, project, id string) error
-	// Forget removes uploads that were received before a time and are not being worked on, at most n, and returns them.
-	Forget(ctx context.Context, project string, before time.Time, n int) ([]Upload, error)
+	// Forget removes uploads that are not to be kept and are not being worked on, at most n, and returns them.
+	Forget(ctx context.Context, project string, keep Retention, n int) ([]Upload, error)
 	// Remove removes one upload.
 	Remove(ctx context.Context, project, id string) error
 

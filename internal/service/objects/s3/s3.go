@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"path/filepath"
 	"strconv"
 	"sync/atomic"
@@ -165,6 +166,29 @@ func (s *Store) Remove(ctx context.Context, key string) error {
 		return err
 	}
 	return nil
+}
+
+// List implements objects.Store.
+func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[objects.Listed, error] {
+	return func(yield func(objects.Listed, error) bool) {
+		name, err := s.name(prefix)
+		if err != nil {
+			yield(objects.Listed{}, err)
+			return
+		}
+		ctx, stop := context.WithCancel(ctx)
+		defer stop() // else it would go on listing
+		cut := len(name) - len(prefix)
+		for o := range s.client.ListObjects(ctx, s.o.Bucket, minio.ListObjectsOptions{Prefix: name + "/", Recursive: true}) {
+			if o.Err != nil {
+				yield(objects.Listed{}, told(o.Err))
+				return
+			}
+			if !yield(objects.Listed{Key: o.Key[cut:], Size: o.Size, Changed: o.LastModified}, nil) {
+				return
+			}
+		}
+	}
 }
 
 // file is written to the directory, and sent when its key is known.

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/corewalk/corewalk/internal/fixture/servers"
 	"github.com/corewalk/corewalk/internal/service/objects"
@@ -90,6 +91,21 @@ func TestStore(t *testing.T) {
 		}
 		if s.Remove(t.Context(), key) == nil || s.Rename(t.Context(), "a/b", key) == nil || s.Rename(t.Context(), key, "y") == nil {
 			t.Errorf("%q is removed or renamed", key)
+		}
+	}
+	listed := map[string]int64{}
+	for o, err := range s.List(t.Context(), "a") {
+		if err != nil || time.Since(o.Changed).Abs() > time.Hour {
+			t.Errorf("%+v %v", o, err)
+		}
+		listed[o.Key] = o.Size
+	}
+	if len(listed) != 1 || listed["a/b"] != 3 {
+		t.Errorf("%v", listed)
+	}
+	for o, err := range s.List(t.Context(), "../secret") {
+		if err == nil {
+			t.Errorf("%+v", o)
 		}
 	}
 	if err := errors.Join(s.Rename(t.Context(), "a/b", "c/d"), s.Rename(t.Context(), "c/d", "c/d")); err != nil {

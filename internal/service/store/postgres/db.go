@@ -27,8 +27,19 @@ func Use(ctx context.Context, pool *pgxpool.Pool) (*DB, error) {
 	return &DB{tables.New(conn, &dialect), conn}, nil
 }
 
+// Prefix is what the names of its tables begin with.
+const Prefix = "service_"
+
+// Make makes the tables of a version of the schema in a database that has none.
+func Make(ctx context.Context, pool *pgxpool.Pool, version int) error {
+	return engine.Make(ctx, pool, &schema, version)
+}
+
 // In returns the store within a transaction of the caller's: what it changes is there once that is committed.
-func (d *DB) In(tx pgx.Tx) *DB {
+func (d *DB) In(tx pgx.Tx) *DB { return In(tx) }
+
+// In is the store within a transaction, in a database that has its tables.
+func In(tx pgx.Tx) *DB {
 	conn := engine.In(tx, &schema)
 	return &DB{tables.New(conn, &dialect), conn}
 }

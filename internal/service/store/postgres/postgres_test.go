@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/fixture/servers"
 	engine "github.com/corewalk/corewalk/internal/postgres"
 	"github.com/corewalk/corewalk/internal/service/store"
@@ -68,6 +69,34 @@ func TestStore(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, func() store.Store {
+			db, err := Use(t.Context(), own)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return db
+		})
+	})
+	t.Run("upgrade many", func(t *testing.T) {
+		n := 3000
+		if fixture.IsLong(t) {
+			n = 100_000
+		}
+		if _, err := pool(t, server.Connection()).Exec(t.Context(), "CREATE SCHEMA many"); err != nil {
+			t.Fatal(err)
+		}
+		own, before := pool(t, server.Schema("many")), schema
+		before.Migrations = before.Migrations[:3]
+		old, err := engine.Use(t.Context(), own, &before)
+		if err != nil {
+			t.Fatal(err)
+		}
+		exec := func(query string) error { _, err := old.Exec(t.Context(), query); return err }
+		if err := exec(fmt.Sprintf(`INSERT INTO @uploads (project, id, sha256, name, size, received, annotations, state, grp, build)
+			SELECT 'p', lpad(to_hex(i), 32, '0'), 's', 'core', 1, 1700000000000000000 + i, convert_to('{"ver":"1.' || (i %% 50) || '","channel":"beta","host":"h' || i || '"}', 'UTF8'), 'done', 'g' || (i %% 100), 'b'
+			FROM generate_series(0, %d - 1) AS n(i)`, n)); err != nil {
+			t.Fatal(err)
+		}
+		storetest.UpgradeMany(t, n, exec, func() store.Store {
 			db, err := Use(t.Context(), own)
 			if err != nil {
 				t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/corewalk/corewalk/internal/service/store/tables"
+	"github.com/corewalk/corewalk/internal/sqldb"
 	engine "github.com/corewalk/corewalk/internal/sqlite"
 )
 
@@ -15,6 +16,28 @@ func Open(ctx context.Context, path string) (*tables.DB, error) {
 		return nil, err
 	}
 	return tables.New(db, &dialect), nil
+}
+
+// Save writes a copy of the database at path to a file that is not there, while a service uses it, and returns the version of the schema; each is told of each
+// dump. The copy is of a moment at which nothing is written: pin is called then, to pin what belongs to it.
+func Save(ctx context.Context, path, to string, pin func() error, each func(project, id string)) (version int, err error) {
+	var p *engine.Pinned
+	err = engine.Locked(ctx, path, &schema, func() (err error) {
+		if p, err = engine.Pin(ctx, path, &schema); err != nil {
+			return err
+		}
+		return pin()
+	})
+	if p != nil {
+		defer p.Close()
+	}
+	if err != nil {
+		return 0, err
+	}
+	return p.Save(ctx, to, func(c sqldb.Conn) error {
+		var project, id string
+		return c.Query(ctx, sqldb.Into([]any{&project, &id}, func() { each(project, id) }), "SELECT project, id FROM uploads")
+	})
 }
 
 var dialect = tables.Dialect{

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/service/store"
 	"github.com/corewalk/corewalk/internal/service/store/storetest"
 	"github.com/corewalk/corewalk/internal/service/store/tables"
@@ -99,6 +100,36 @@ func TestUpgrade(t *testing.T) {
 			t.Fatal(err)
 		}
 	}, func() store.Store {
+		db, err := Open(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { db.Close() })
+		return db
+	})
+}
+
+// A database with many dumps is upgraded while programs of both versions use it.
+func TestUpgradeMany(t *testing.T) {
+	n := 3000
+	if fixture.IsLong(t) {
+		n = 100_000
+	}
+	path := filepath.Join(t.TempDir(), "service.db")
+	before := schema
+	before.Migrations = before.Migrations[:1]
+	old, err := engine.Open(t.Context(), path, &before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer old.Close()
+	exec := func(query string) error { _, err := old.Exec(t.Context(), query); return err }
+	if err := exec(fmt.Sprintf(`INSERT INTO uploads (project, id, sha256, name, size, received, annotations, state, grp, build)
+		WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < %d - 1)
+		SELECT 'p', printf('%%032x', i), 's', 'core', 1, 1700000000000000000 + i, '{"ver":"1.' || (i %% 50) || '","channel":"beta","host":"h' || i || '"}', 'done', 'g' || (i %% 100), 'b' FROM n`, n)); err != nil {
+		t.Fatal(err)
+	}
+	storetest.UpgradeMany(t, n, exec, func() store.Store {
 		db, err := Open(t.Context(), path)
 		if err != nil {
 			t.Fatal(err)

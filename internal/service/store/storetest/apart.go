@@ -120,10 +120,13 @@ func changeOne(t *testing.T, db store.Store) (views []string) {
 		func() error { return db.RemoveSearch(ctx, "q", "q's") },
 		func() error { return db.RemoveHook(ctx, "q", "q's") },
 		func() error {
-			l, err := db.Forget(ctx, "q", apartAt.Add(time.Hour), 4)
+			l, err := db.Forget(ctx, "q", store.Retention{After: apartAt.Add(time.Hour)}, 4)
 			return errors.Join(err, fail(len(l) != 4))
 		},
-		func() error { _, err := db.Forget(ctx, "q", apartAt.Add(time.Hour), 100); return err },
+		func() error {
+			_, err := db.Forget(ctx, "q", store.Retention{After: apartAt.Add(time.Hour)}, 100)
+			return err
+		},
 	} {
 		if err := do(); err != nil {
 			t.Fatal(i, err)

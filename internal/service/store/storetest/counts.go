@@ -135,7 +135,7 @@ func testCounts(t *testing.T, db store.Store) {
 		t.Fatal(err)
 	}
 	check("removed", "[{os [{linux 4}] 1} {release [{1.2 2} {1.3 1}] 2}]", "map[g1:3]", "map[g1:1]", "[a2 1.3]")
-	if l, err := db.Forget(ctx, "p", at.Add(48*time.Hour), 10); err != nil || len(l) != 4 {
+	if l, err := db.Forget(ctx, "p", store.Retention{After: at.Add(48 * time.Hour)}, 10); err != nil || len(l) != 4 {
 		t.Fatal(l, err)
 	}
 	of("forgotten", "map[]")

@@ -239,24 +239,6 @@ func (d *DB) uncount(ctx context.Context, project, id, group string) error {
 	return d.conn.Batch(ctx, batch)
 }
 
-// Forget implements Store.
-func (d *DB) Forget(ctx context.Context, project string, before time.Time, n int) (list []store.Upload, _ error) {
-	err := d.change(ctx, project, func(tx *DB) (err error) {
-		list, err = tx.List(ctx, "SELECT "+Columns+" FROM @uploads WHERE project = $1 AND received < $2 AND state <> 'working' ORDER BY received LIMIT $3 FOR UPDATE SKIP LOCKED",
-			project, sqldb.Nanos(before), n)
-		for i := range list {
-			if err == nil {
-				err = tx.remove(ctx, project, list[i].ID)
-			}
-		}
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
-}
-
 // Remove implements Store.
 func (d *DB) Remove(ctx context.Context, project, id string) error {
 	return d.change(ctx, project, func(tx *DB) error { return tx.remove(ctx, project, id) })
@@ -279,30 +261,47 @@ func (d *DB) Backfill(ctx context.Context, n int) (int, error) {
 	var list []dump
 	var u dump
 	err := d.conn.Query(ctx, sqldb.Into([]any{&u.project, &u.id}, func() { list = append(list, u) }), "SELECT project, id FROM @uploads WHERE state = 'done' AND NOT counted LIMIT $1", n)
-	for _, x := range list {
-		if err != nil {
-			return 0, err
+	found := len(list)
+	for len(list) > 0 && err == nil {
+		// Some of a project at once: each transaction waits for the disk. Not all: others wait for it.
+		n := 1
+		for n < min(len(list), backfillAtOnce) && list[n].project == list[0].project {
+			n++
 		}
-		err = d.change(ctx, x.project, func(tx *DB) error {
-			u, err := tx.finished(ctx, x.project, x.id)
-			if errors.Is(err, store.ErrNotFound) || u.counted {
-				return nil
+		some := list[:n]
+		err = d.change(ctx, some[0].project, func(tx *DB) error {
+			for _, x := range some {
+				if err := tx.backfill(ctx, x.project, x.id); err != nil {
+					return err
+				}
 			}
-			var annotations map[string]string
-			if err == nil {
-				annotations, err = annotationsOf(u.annotations)
-			}
-			if err != nil {
-				return err
-			}
-			release, err := tx.count(ctx, x.project, x.id, &u, u.group, store.AttributesOf(annotations, nil))
-			if err == nil {
-				_, err = tx.conn.Exec(ctx, "UPDATE @uploads SET release = $1, counted = true WHERE project = $2 AND id = $3 AND state = 'done'", release, x.project, x.id)
-			}
-			return err
+			return nil
 		})
+		list = list[n:]
 	}
-	return len(list), err
+	return found, err
+}
+
+// backfillAtOnce is how many dumps are counted later in one transaction.
+const backfillAtOnce = 25
+
+func (d *DB) backfill(ctx context.Context, project, id string) error {
+	u, err := d.finished(ctx, project, id)
+	if errors.Is(err, store.ErrNotFound) || u.counted {
+		return nil
+	}
+	var annotations map[string]string
+	if err == nil {
+		annotations, err = annotationsOf(u.annotations)
+	}
+	if err != nil {
+		return err
+	}
+	release, err := d.count(ctx, project, id, &u, u.group, store.AttributesOf(annotations, nil))
+	if err == nil {
+		_, err = d.conn.Exec(ctx, "UPDATE @uploads SET release = $1, counted = true WHERE project = $2 AND id = $3 AND state = 'done'", release, project, id)
+	}
+	return err
 }
 
 // Key implements Store.

@@ -50,6 +50,12 @@ func (d *DB) Together(ctx context.Context, do func(store.Store) error) error {
 	return d.conn.Tx(ctx, func(tx sqldb.Conn) error { return do(New(tx, d.dialect)) })
 }
 
+// Settle has what was being worked on wait: nobody works on it in a database that was copied.
+func (d *DB) Settle(ctx context.Context) error {
+	_, err := d.conn.Exec(ctx, "UPDATE @uploads SET state = 'waiting', worker = '', attempts = attempts - 1 WHERE state = 'working'")
+	return err
+}
+
 // Columns are those of an upload, as List expects them.
 const Columns = "project, id, sha256, name, size, received, times, annotations, state, attempts, alone, why, grp, fault, reason, program, build, release, usr, machine"
 

@@ -25,6 +25,14 @@ func Use(ctx context.Context, pool *pgxpool.Pool, version string) (*tables.DB, e
 	return tables.New(db, &dialect, version), nil
 }
 
+// Prefix is what the names of its tables begin with.
+const Prefix = "ledger_"
+
+// Make makes the tables of a version of the schema in a database that has none.
+func Make(ctx context.Context, pool *pgxpool.Pool, version int) error {
+	return engine.Make(ctx, pool, &schema, version)
+}
+
 // AddTx is Add as a part of a transaction of the caller's, which may have to be repeated (SQLSTATE 40001, 40P01).
 func AddTx(ctx context.Context, tx pgx.Tx, run int64, dumps []ledger.Dump) error {
 	return tables.Add(ctx, engine.In(tx, &schema), &dialect, run, dumps)

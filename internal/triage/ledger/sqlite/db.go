@@ -19,6 +19,23 @@ func Open(ctx context.Context, path, version string) (*tables.DB, error) {
 	return tables.New(db, &dialect, version), nil
 }
 
+// A Pinned ledger is one as it was at a moment.
+type Pinned struct{ p *engine.Pinned }
+
+// Pin returns the ledger at path as it is now; the error is fs.ErrNotExist if there is none.
+func Pin(ctx context.Context, path string) (Pinned, error) {
+	p, err := engine.Pin(ctx, path, &schema)
+	return Pinned{p}, err
+}
+
+// Save writes it to a file that is not there, and returns the version of its schema.
+func (p Pinned) Save(ctx context.Context, to string) (version int, err error) {
+	return p.p.Save(ctx, to, nil)
+}
+
+// Close lets go of it.
+func (p Pinned) Close() error { return p.p.Close() }
+
 var dialect = tables.Dialect{
 	Key: "identity", KeyOf: func(identity sqldb.Raw) any { return identity },
 	Known: known, Seen: seen,

@@ -1,0 +1,239 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/corewalk/corewalk/internal/fixture/servers"
+	"github.com/corewalk/corewalk/internal/service/objects"
+	"github.com/corewalk/corewalk/internal/service/objects/s3"
+)
+
+// texts are databases that are one text.
+type texts struct {
+	text  string
+	dumps []string // project and identifier
+	err   error
+}
+
+func (d *texts) Save(_ context.Context, dir string) (*Saved, error) {
+	s := &Saved{Kind: "texts", Versions: map[string]int{"": 1}}
+	for _, x := range d.dumps {
+		project, id, _ := strings.Cut(x, " ")
+		s.Add(project, id)
+	}
+	return s, errors.Join(d.err, os.WriteFile(filepath.Join(dir, "text"), []byte(d.text), 0o600))
+}
+
+func (d *texts) Empty(_ context.Context, s *Saved) error {
+	if s.Kind != "texts" || d.text != "" {
+		return errors.New("not empty")
+	}
+	return nil
+}
+
+func (d *texts) Load(_ context.Context, dir string, _ *Saved) error {
+	text, err := os.ReadFile(filepath.Join(dir, "text"))
+	d.text = string(text)
+	return err
+}
+
+const (
+	one = "00000000000000000000000000000001"
+	two = "00000000000000000000000000000002"
+)
+
+func keep(t *testing.T, d *objects.Dir, key, text string) {
+	t.Helper()
+	f, err := d.New(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = f.Write([]byte(text)); err == nil {
+		err = f.Keep(t.Context(), key)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func keys(t *testing.T, d objects.Store) string {
+	t.Helper()
+	var list []string
+	for o, err := range d.List(t.Context(), "projects") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		path, release, err := d.Local(t.Context(), o.Key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := os.ReadFile(path)
+		release()
+		list = append(list, strings.TrimPrefix(o.Key, "projects/")+"="+string(text))
+	}
+	slices.Sort(list)
+	return strings.Join(list, " ")
+}
+
+func open(t *testing.T) *objects.Dir {
+	t.Helper()
+	d, err := objects.OpenDir(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// A backup has what the databases know of, the next one copies what is new and forgets what is gone, and a service is made of it.
+func TestBackup(t *testing.T) {
+	files, to := open(t), filepath.Join(t.TempDir(), "backup")
+	keep(t, files, "projects/p/dumps/00/"+one, "first")
+	keep(t, files, "projects/p/dumps/00/"+two, "nobody's yet")
+	keep(t, files, "projects/p/symbols/a/ID/a.sym", "symbols")
+	keep(t, files, "projects/p/ledger.db", "a database that is being written")
+	keep(t, files, "incoming/x", "on its way")
+	db := &texts{text: "before", dumps: []string{"p " + one, "p 0000000000000000000000000000ffff"}}
+	made := func(want Counts) {
+		t.Helper()
+		n, err := Make(t.Context(), to, "1", db, files)
+		if err != nil || *n != want {
+			t.Fatalf("%+v, %v, want %+v", n, err, want)
+		}
+	}
+	made(Counts{Dumps: 2, Files: 2, Bytes: 12, Copied: 2, Gone: 1})
+	restored := func(want, text string) {
+		t.Helper()
+		back, other := open(t), &texts{}
+		if _, err := Restore(t.Context(), to, other, back); err != nil || other.text != text {
+			t.Fatalf("%q %v", other.text, err)
+		}
+		if got := keys(t, back); got != want {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+	}
+	restored("p/dumps/00/"+one+"=first p/symbols/a/ID/a.sym=symbols", "before")
+
+	// The next one.
+	db.text, db.dumps = "after", []string{"p " + two}
+	if err := files.Remove(t.Context(), "projects/p/dumps/00/"+one); err != nil {
+		t.Fatal(err)
+	}
+	made(Counts{Dumps: 1, Files: 2, Bytes: 19, Copied: 1})
+	restored("p/dumps/00/"+two+"=nobody's yet p/symbols/a/ID/a.sym=symbols", "after")
+	if left, _ := filepath.Glob(filepath.Join(to, dataPrefix+"*")); len(left) != 1 {
+		t.Errorf("%v", left)
+	}
+	if _, err := os.Stat(filepath.Join(to, objectsDir, "projects/p/dumps/00", one)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a dump that was removed: %v", err)
+	}
+	// A file that was stored anew, of the same size.
+	keep(t, files, "projects/p/symbols/a/ID/a.sym", "SYMBOLS")
+	later := time.Now().Add(time.Second)
+	if err := os.Chtimes(files.Path("projects/p/symbols/a/ID/a.sym"), later, later); err != nil {
+		t.Fatal(err)
+	}
+	made(Counts{Dumps: 1, Files: 2, Bytes: 19, Copied: 1})
+	restored("p/dumps/00/"+two+"=nobody's yet p/symbols/a/ID/a.sym=SYMBOLS", "after")
+
+	// One that fails leaves the one before.
+	db.text, db.err = "broken", errors.New("the database does not answer")
+	if _, err := Make(t.Context(), to, "1", db, files); !errors.Is(err, db.err) {
+		t.Error(err)
+	}
+	restored("p/dumps/00/"+two+"=nobody's yet p/symbols/a/ID/a.sym=SYMBOLS", "after")
+	if left, _ := filepath.Glob(filepath.Join(to, dataPrefix+"*")); len(left) != 1 {
+		t.Errorf("%v", left)
+	}
+
+	// Nothing is mixed with what is there, and nothing damaged is restored.
+	if _, err := Restore(t.Context(), to, db, open(t)); err == nil || err.Error() != "not empty" {
+		t.Error(err)
+	}
+	if err := os.WriteFile(filepath.Join(to, objectsDir, "projects/p/dumps/00", two), []byte("nobody's YET"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	other := &texts{}
+	if _, err := Restore(t.Context(), to, other, open(t)); err == nil || !strings.Contains(err.Error(), "damaged") || other.text != "" {
+		t.Error(err)
+	}
+}
+
+// Files in a bucket are copied and restored, to another place in it.
+func TestBackupOfBucket(t *testing.T) {
+	server := servers.StartS3(t)
+	bucket := func(prefix string) objects.Store {
+		t.Helper()
+		s, err := s3.Open(t.Context(), s3.Options{Endpoint: server.Address, Bucket: server.Bucket, Access: server.Access, Secret: server.Secret, Prefix: prefix, Dir: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	from, other, to := bucket("one"), bucket("two"), t.TempDir()
+	for key, text := range map[string]string{"projects/p/dumps/00/" + one: "first", "projects/p/symbols/a/ID/a.sym": "symbols"} {
+		f, err := from.New(t.Context())
+		if err == nil {
+			_, err = f.Write([]byte(text))
+		}
+		if err == nil {
+			err = f.Keep(t.Context(), key)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	db := &texts{text: "rows", dumps: []string{"p " + one}}
+	for _, want := range []Counts{{Dumps: 1, Files: 2, Bytes: 12, Copied: 2}, {Dumps: 1, Files: 2, Bytes: 12}} { // the second time nothing is new
+		if n, err := Make(t.Context(), to, "1", db, from); err != nil || *n != want {
+			t.Fatalf("%+v %v, want %+v", n, err, want)
+		}
+	}
+	if _, err := Restore(t.Context(), to, &texts{}, other); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := keys(t, other), keys(t, from); got != want || !strings.Contains(got, "=first") {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	files, to := open(t), t.TempDir()
+	if _, err := Restore(t.Context(), to, &texts{}, files); err == nil || !strings.Contains(err.Error(), "no whole backup") {
+		t.Error(err)
+	}
+	if err := os.WriteFile(filepath.Join(to, "letter"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Make(t.Context(), to, "1", &texts{}, files); err == nil || !strings.Contains(err.Error(), "neither empty nor a backup") {
+		t.Error(err)
+	}
+	for text, want := range map[string]string{`{"Format":2,"Data":"data-1"}`: "format 2", `{"Format":1,"Data":"../x"}`: "no directory", `{"Format":1,"Data":"data-/../.."}`: "no directory", "x": "invalid"} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, aboutFile), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Restore(t.Context(), dir, &texts{}, files); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	// A list that names a file elsewhere, or was cut off.
+	for _, lines := range []string{strings.Repeat("0", 64) + " 1 ../../x\n", strings.Repeat("0", 64) + " x projects/p/symbols/a\n", "0 1 projects/p/symbols/a\n", ""} {
+		dir := t.TempDir()
+		err := errors.Join(os.WriteFile(filepath.Join(dir, aboutFile), []byte(`{"Format":1,"Data":"data-1","Files":1,"Saved":{"Kind":"texts"}}`), 0o600), os.Mkdir(filepath.Join(dir, "data-1"), 0o700),
+			os.WriteFile(filepath.Join(dir, "data-1", listFile), []byte(lines), 0o600))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Restore(t.Context(), dir, &texts{}, files); err == nil || !strings.Contains(err.Error(), "list") {
+			t.Errorf("%q: %v", lines, err)
+		}
+	}
+}

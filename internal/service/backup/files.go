@@ -1,0 +1,171 @@
+package backup
+
+import (
+	"bufio"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/corewalk/corewalk/internal/service/objects"
+)
+
+// An entry is a line of the list of files.
+type entry struct {
+	sum, key string
+	size     int64
+}
+
+func list(name string, each func(entry) error) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		sum, rest, _ := strings.Cut(lines.Text(), " ")
+		number, key, _ := strings.Cut(rest, " ")
+		size, err := strconv.ParseInt(number, 10, 64)
+		if err != nil || len(sum) != 64 || objects.CheckKey(key) != nil {
+			return fmt.Errorf("%s: no line of a list of files: %q", name, lines.Text())
+		}
+		if err := each(entry{sum, key, size}); err != nil {
+			return err
+		}
+	}
+	return lines.Err()
+}
+
+// A writer copies files into a backup.
+type writer struct {
+	to     string
+	saved  *Saved
+	counts *Counts
+	before map[string]entry // of the backup that was there
+	now    map[string]bool
+}
+
+// wanted reports whether a file belongs to the backup: a database lies among the files of a service on one machine, and a dump that came after the
+// databases were copied is nobody's.
+func (w *writer) wanted(key string) (dump, ok bool) {
+	parts := strings.Split(key, "/")
+	if len(parts) < 4 || strings.ContainsAny(key, "\n\r") {
+		return false, false
+	}
+	if parts[2] != "dumps" {
+		return false, true
+	}
+	var id ID
+	if n, err := hex.Decode(id[:], []byte(path.Base(key))); err != nil || n != len(id) {
+		return false, false
+	}
+	return true, w.saved.Dumps[parts[1]][id]
+}
+
+// copy copies the files that are not there yet, and writes the list.
+func (w *writer) copy(ctx context.Context, files objects.Store, to string) error {
+	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(f)
+	dumps := 0
+	for o, err := range files.List(ctx, "projects") {
+		if err != nil {
+			return errors.Join(err, f.Close())
+		}
+		dump, ok := w.wanted(o.Key)
+		if !ok {
+			continue
+		}
+		e, err := w.one(ctx, files, o)
+		if errors.Is(err, fs.ErrNotExist) { // it was removed meanwhile
+			continue
+		}
+		if err != nil {
+			return errors.Join(err, f.Close())
+		}
+		if dump {
+			dumps++
+		}
+		w.now[o.Key] = true
+		w.counts.Files++
+		w.counts.Bytes += e.size
+		fmt.Fprintf(out, "%s %d %s\n", e.sum, e.size, e.key)
+	}
+	for _, p := range w.saved.Dumps {
+		w.counts.Dumps += len(p)
+	}
+	w.counts.Gone = w.counts.Dumps - dumps
+	return errors.Join(out.Flush(), f.Sync(), f.Close())
+}
+
+// one copies a file unless the backup has it: a file that is stored anew is of another time.
+func (w *writer) one(ctx context.Context, files objects.Store, o objects.Listed) (entry, error) {
+	dest := filepath.Join(w.to, objectsDir, filepath.FromSlash(o.Key))
+	if e, ok := w.before[o.Key]; ok && e.size == o.Size {
+		if st, err := os.Lstat(dest); err == nil && st.Size() == e.size && st.ModTime().Equal(o.Changed) {
+			return e, nil
+		}
+	}
+	from, release, err := files.Local(ctx, o.Key)
+	if err != nil {
+		return entry{}, err
+	}
+	defer release()
+	in, err := os.Open(from)
+	if err != nil {
+		return entry{}, err
+	}
+	defer in.Close()
+	if err := os.MkdirAll(filepath.Dir(dest), 0o700); err != nil {
+		return entry{}, err
+	}
+	out, err := os.CreateTemp(filepath.Dir(dest), ".new-*")
+	if err != nil {
+		return entry{}, err
+	}
+	defer os.Remove(out.Name())
+	e := entry{key: o.Key}
+	e.sum, e.size, err = sumOf(out, in)
+	if err = errors.Join(err, out.Sync(), out.Close()); err == nil {
+		err = os.Chtimes(out.Name(), o.Changed, o.Changed)
+	}
+	if err == nil {
+		err = os.Rename(out.Name(), dest)
+	}
+	w.counts.Copied++
+	return e, err
+}
+
+// tidy removes what an older backup had.
+func (w *writer) tidy(data string) error {
+	all := filepath.Join(w.to, objectsDir)
+	err := filepath.WalkDir(all, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		key, err := filepath.Rel(all, p)
+		if err == nil && !w.now[filepath.ToSlash(key)] {
+			err = os.Remove(p)
+		}
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) { // there are no files
+		err = nil
+	}
+	entries, rerr := os.ReadDir(w.to)
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), dataPrefix) && e.Name() != data {
+			rerr = errors.Join(rerr, os.RemoveAll(filepath.Join(w.to, e.Name())))
+		}
+	}
+	return errors.Join(err, rerr)
+}

@@ -1,0 +1,66 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/corewalk/corewalk/internal/service/store"
+)
+
+// Dumps are kept by age, by how many a group has, and by their bytes; what is being worked on and other projects stay, and the counts are of what is left.
+func testRetention(t *testing.T, db store.Store) {
+	at := time.Unix(1_700_000_000, 0)
+	put := func(project, id, group string, size int64, hour int) {
+		t.Helper()
+		if _, err := db.AddUpload(t.Context(), store.Upload{ID: id, Project: project, Size: size, Received: at.Add(time.Duration(hour) * time.Hour)}); err != nil {
+			t.Fatal(err)
+		}
+		if group != "" {
+			if err := db.Finish(t.Context(), project, id, store.Result{Group: group, Build: "b"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for i := range 6 {
+		put("p", fmt.Sprint("a", i), "large", 10, 10+i)
+	}
+	put("p", "b0", "small", 1000, 1)
+	put("p", "b1", "small", 10, 20)
+	put("p", "w0", "", 10, 30) // it waits
+	put("q", "a0", "large", 5000, 0)
+	forget := func(keep store.Retention, n int, want string) {
+		t.Helper()
+		list, err := db.Forget(t.Context(), "p", keep, n)
+		var got []string
+		for _, u := range list {
+			got = append(got, u.ID)
+		}
+		slices.Sort(got)
+		if strings.Join(got, " ") != want || err != nil {
+			t.Errorf("%+v: %v %v, want %s", keep, got, err, want)
+		}
+	}
+	forget(store.Retention{}, 10, "")
+	forget(store.Retention{PerGroup: 6, Bytes: 1080}, 10, "")
+	forget(store.Retention{PerGroup: 4}, 1, "a0")
+	forget(store.Retention{PerGroup: 4}, 10, "a1")
+	forget(store.Retention{Bytes: 100}, 10, "b0")               // the oldest, and then 60 bytes are left
+	forget(store.Retention{Bytes: 59}, 10, "a2")                // 50 are left
+	forget(store.Retention{Bytes: 20, PerGroup: 1}, 2, "a3 a4") // one rule is enough, and no more than 2
+	if counts, _, err := db.Having(t.Context(), "p", []store.Attribute{{Name: "build", Value: "b"}}, 100); err != nil || counts["large"] > 1 {
+		t.Errorf("%v %v", counts, err)
+	}
+	taken, err := db.Take(t.Context(), "worker", "p")
+	if err == nil && taken.ID == "w0" {
+		forget(store.Retention{After: at.Add(100 * time.Hour), Bytes: 1}, 10, "a5 b1")
+		if _, err := db.Upload(t.Context(), "p", "w0"); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := db.Upload(t.Context(), "q", "a0"); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,116 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/corewalk/corewalk/internal/service/store"
+)
+
+// UpgradeMany continues with a database of n dumps that a program of schema version 1 (SQLite) or 3 (PostgreSQL) has written: of project p, done, in groups
+// g0 to g99, each with the annotation ver=1.0 to 1.49. exec are statements of that program, which goes on while the database is upgraded, and while its dumps
+// are counted; so do those who use the new one.
+func UpgradeMany(t *testing.T, n int, exec func(query string) error, open func() store.Store) {
+	ctx := t.Context()
+	over := make(chan struct{})
+	var old sync.WaitGroup
+	added, slowest := 0, time.Duration(0)
+	old.Go(func() {
+		for {
+			select {
+			case <-over:
+				return
+			case <-time.After(20 * time.Millisecond):
+			}
+			begin := time.Now()
+			err := exec(fmt.Sprintf(`INSERT INTO @uploads (project, id, sha256, name, size, received, annotations, state, grp, build) VALUES
+				('p', 'old%d', 's', 'n', 1, 1700000000000000000, '{"ver":"2.0"}', 'done', 'g0', 'b1')`, added))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			added++
+			slowest = max(slowest, time.Since(begin))
+		}
+	})
+	begin := time.Now()
+	db := open()
+	t.Logf("%d dumps: the database is upgraded after %.1f s", n, time.Since(begin).Seconds())
+	counting := make(chan error, 1)
+	begin = time.Now()
+	go func() {
+		for {
+			if done, err := db.Backfill(ctx, 200); err != nil || done == 0 {
+				counting <- err
+				return
+			}
+		}
+	}()
+	var waits []time.Duration
+	ours := 0
+	for busy := true; busy; {
+		select {
+		case err := <-counting:
+			if err != nil {
+				t.Fatal(err)
+			}
+			busy = false
+		case <-time.After(20 * time.Millisecond):
+		}
+		from := time.Now()
+		id := fmt.Sprint("new", ours)
+		_, err := db.AddUpload(ctx, store.Upload{Project: "p", ID: id, SHA256: "s", Received: time.Unix(1_700_000_000, 0)})
+		if err == nil {
+			err = db.Finish(ctx, "p", id, store.Result{Group: "g0", Attributes: attrs("release=3.0")})
+		}
+		if err == nil {
+			_, err = db.Uploads(ctx, "p", store.Query{Group: "g7", Limit: 50})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		ours++
+		waits = append(waits, time.Since(from))
+	}
+	slices.Sort(waits)
+	t.Logf("they are counted after %.1f s; meanwhile a dump and a list took %s, and %s at most; the older program waited %s at most", time.Since(begin).Seconds(), waits[len(waits)/2], waits[len(waits)-1], slowest)
+	close(over)
+	old.Wait()
+	for { // what the older program has finished since
+		if done, err := db.Backfill(ctx, 200); err != nil {
+			t.Fatal(err)
+		} else if done == 0 {
+			break
+		}
+	}
+	// Each dump is counted once.
+	counts := map[string]int{}
+	list, err := db.Releases(ctx, "p", "")
+	for _, r := range list {
+		counts[r.Release] = r.Count
+	}
+	for i := range 50 {
+		want := n / 50
+		if i < n%50 {
+			want++
+		}
+		if got := counts[fmt.Sprint("1.", i)]; got != want {
+			t.Errorf("release 1.%d: %d dumps, want %d", i, got, want)
+		}
+	}
+	if counts["2.0"] != added || counts["3.0"] != ours || err != nil {
+		t.Errorf("%d of %d dumps of the older program, %d of %d of the new one: %v", counts["2.0"], added, counts["3.0"], ours, err)
+	}
+	groups, _, err := db.Having(ctx, "p", attrs("release=1.7"), n)
+	sum := 0
+	for _, c := range groups {
+		sum += c
+	}
+	if sum != counts["1.7"] || err != nil {
+		t.Errorf("%d in groups: %v", sum, errors.Join(err))
+	}
+}

@@ -3,6 +3,7 @@ package analysis
 import (
 	"github.com/corewalk/corewalk/internal/code/provenance"
 	"github.com/corewalk/corewalk/internal/vars/types"
+	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -39,16 +40,43 @@ func (w *witness) stayed(v *provenance.Value) string {
 	if w.vars == nil {
 		return ""
 	}
-	var typ *types.Type
-	for i, c := range w.vars.Ended(v.At, w.state.PC) {
-		if i == 0 {
-			typ = w.typeAfter(v)
-		}
-		if c.Known && !mayBe(c.Result, typ) && !library(c.Function) {
+	for _, c := range w.vars.Ended(v.At, w.state.PC) {
+		if c.Known && !library(c.Function) && !mayBe(c.Result, w.typeOf(v, c.Function)) {
 			return c.Function
 		}
 	}
 	return ""
+}
+
+// typeOf returns the type of a pointer that the code got in an inlined function: what the function that returned it returns, what it was read from, or the
+// only variable there that can hold it. It is nil if that is not known.
+func (w *witness) typeOf(v *provenance.Value, function string) *types.Type {
+	switch v.Kind {
+	case provenance.Result:
+		if v.Target != 0 {
+			if result, _ := where.ProcessOf(w.in.Variables).Signature(v.Target); result != nil {
+				return result
+			}
+		}
+	case provenance.Load:
+		if n := w.target(v.At, v.Base, v.Index, v.Scale, v.K, v.Size, 0); n.typ != nil && len(n.arms) == 0 {
+			return n.typ
+		}
+	}
+	if typ := w.typeAfter(v); typ != nil {
+		return typ
+	}
+	var only *types.Type
+	for _, h := range w.vars.Pointers(v.At) {
+		switch {
+		case h.Function != function || h.Param:
+		case only != nil:
+			return nil
+		default:
+			only = h.Type
+		}
+	}
+	return only
 }
 
 // typeAfter returns the type of the variable that has a value after the instruction that got it; nil if none has it in a register.

@@ -512,7 +512,7 @@ func (t *tracer) member(w *witness, v *provenance.Value, value uint64) *provenan
 		if !ok {
 			got, _, ok = t.handed(w, base)
 		}
-		if !ok || got != 0 {
+		if ok && got != 0 {
 			continue
 		}
 		if found != nil {

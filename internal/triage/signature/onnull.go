@@ -103,8 +103,9 @@ func (b *builder) moved(i int) string {
 
 // isIn reports whether the named function is that of frame i. Debugging information of a variable may leave out the scopes of its function.
 func (b *builder) isIn(i int, function string) bool {
-	name, have := home(Normalize(function)), b.name(i)
-	return name != "" && (name == have || strings.HasSuffix(have, "::"+name))
+	own := Normalize(function) // of a lambda "operator()"
+	name, have := home(own), b.name(i)
+	return name != "" && (name == have || strings.HasSuffix(have, "::"+name) || own == "operator()" && strings.HasSuffix(Normalize(b.thread.Frames[i].Function), "::"+own))
 }
 
 // around reports whether frame i was inlined into the named function.

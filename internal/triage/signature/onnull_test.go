@@ -26,6 +26,8 @@ func TestGivenNull(t *testing.T) {
 	}{
 		{"on a null object", "null-read", frames, blame("this", "Shape::area", 0), "draw"},
 		{"a lambda of the function", "null-read", frames, blame("this", "Shape::area()::{lambda()#1}::operator()() const", 0), "draw"},
+		{"a lambda as its variables know it", "null-read", []string{"draw()::{lambda()#1}::operator()() const", "Pool::with", "draw", "main"}, blame("this", "operator()", 0), "Pool::with"},
+		{"a function that is no lambda", "null-read", frames, blame("this", "operator()", 0), "Shape::area"},
 		{"no blame", "null-read", frames, nil, "Shape::area"},
 		{"nothing known", "null-read", frames, &report.Blame{}, "Shape::area"},
 		{"another variable", "null-read", frames, blame("p", "Shape::area", 0), "Shape::area"},

@@ -339,7 +339,7 @@ func TestRecord(t *testing.T) {
 func twoAtOnce() (tasks chan<- func(), wait func()) {
 	var group sync.WaitGroup
 	c := make(chan func())
-	for range 3 {
+	for range 2 {
 		group.Go(func() {
 			for f := range c {
 				f()

@@ -8,7 +8,7 @@
 # parity compares with gdb (docs/parity.md)
 # lint   gofmt, go vet, staticcheck and the laws, and the types for every port   cores  remakes testdata/cores (see testdata/README.md)
 # signatures  measures signatures again (docs/signatures.md)
-# bench-peers  corewalk and its peers on large and small workloads, into docs/performance.md; the first time half an hour
+# bench-peers  corewalk and its peers on large and small workloads, into docs/performance.md and docs/reference/figures.md; the first time half an hour
 #        of building, 2 GB in BENCH_DIR; BENCH_SIZE=small, PEERS="-only W1,W3 -runs 20" prints them only
 # bench-triage  a batch of TRIAGE_DUMPS small cores, and peers on a part of it (docs/performance.md)
 # triage-page  remakes the pictures of docs/triage.md; needs chromium

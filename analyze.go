@@ -14,49 +14,47 @@ import (
 
 // AnalyzeOptions select what goes into a report.
 type AnalyzeOptions struct {
-	Threads   []unwind.ThreadID // nil for all
-	MaxFrames int               // physical frames walked of each thread; 0 for all
-	// Tasks are the numbers of the goroutines and other tasks to report, of threads only what they wait for;
-	// nil for all. NoTasks leaves out all, and what threads wait for.
+	Threads   []unwind.ThreadID // whose stacks to walk; nil for all, an empty slice for none
+	MaxFrames int               // frames walked of each thread, without inlined calls; 0 for all
+	// Tasks are the numbers of the goroutines and other tasks to report; nil for all. NoTasks leaves out all of them, and
+	// what threads wait for.
 	Tasks   []uint64
 	NoTasks bool
 	Locals  Locals // which variables to read
-	// VariablesUntil is when reading variables ends, but not the rest of the analysis; zero for no
-	// limit. A warning (report.WarnVariables) says that it came to that.
+	// VariablesUntil is the time from which on no more variables are read; the rest of the analysis goes on. The zero time
+	// is no limit. If variables are missing for this reason, the warning report.WarnVariables says so.
 	VariablesUntil time.Time
 	// NoBlame leaves out which value was bad and where it came from (report.Crash.Blame).
 	NoBlame bool
 	Include Include // what else to report
-	// For says what of the report will be shown: variables that are not are then not read, and it may hear of parts
-	// before the rest is known. nil is report.Whole.
+	// For says what of the report will be shown: what will not be is not found out. It may be told of parts of the report
+	// before the rest is known (report.Projection). nil is report.Whole: everything.
 	For report.Projection
 }
 
 // Include says what to report besides stacks and variables.
 type Include struct {
-	// Source is how many lines of source before and after each frame's own are reported, where the source is found
-	// (modules.WithSourceMap says where). Source and Code are of the crashed thread, or of those in AnalyzeOptions.Threads, or of all if
-	// the process did not crash.
+	// Source is how many lines of source to report before and after the line of each frame whose source is found
+	// (modules.WithSourceMap says where it is looked for); 0 for none. Source and Code are for the threads in
+	// AnalyzeOptions.Threads; if that is nil, for the thread that crashed, or for all if none did.
 	Source int
-	// Code adds the instructions around each frame's address.
+	// Code adds the instructions around the address of each frame.
 	Code bool
 	// Memory adds the memory around the bad address, the values of the crashed thread's registers, and its stack pointer.
 	Memory bool
 	// Environment adds the environment that the process was started with.
 	Environment Environment
-	// Details adds what else is known of the process and its machine: report.Report.Details.
+	// Details adds report.Report.Details: what else is known of the process and its machine.
 	Details bool
 }
 
-// An Environment says what to report of a process's environment. Environments often have
-// secrets: values whose names are those of secrets are masked, and so are passwords in URLs
-// and in the command line.
+// An Environment says how much to report of a process's environment, which often has secrets.
 type Environment uint8
 
 const (
 	EnvironmentNone   Environment = iota
-	EnvironmentMasked             // all variables, secrets masked
-	EnvironmentAll                // all variables, and the command line, as they were
+	EnvironmentMasked             // all variables; "***" stands for what looks like a secret
+	EnvironmentAll                // all variables as they were, and the command line, too
 )
 
 // Analyze is Facts.Analyze with all defaults of FactsOptions.

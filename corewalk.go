@@ -5,8 +5,8 @@
 //
 // Open reads a core or a minidump; Attach and Launch trace a running process; Self copies
 // the calling goroutine. Each returns a Target. Its ProcessState is what a Walker walks,
-// NewWalker makes a Walker with the default steppers and symbols, and Analyze makes the
-// whole report.
+// NewWalker makes a Walker with the default steppers and symbols, Analyze makes the whole
+// report, and Facts answer single questions in a report's words.
 package corewalk
 
 import (

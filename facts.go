@@ -13,11 +13,10 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// Facts tell what is known of a process at one moment. They make whole reports, and they answer questions about one
-// stack, frame or variable, in the words of a report, for callers who ask about one at a time: a debugger's window, a
-// prompt. Each fact is found when it is first asked for, and costs what it takes alone; none depends on what was
-// asked before. What is found and may be asked for again is kept: stacks that were walked, names. Facts are not for
-// concurrent use.
+// Facts tell what is known of a process at one moment: they make whole reports, and they answer questions about one
+// stack, frame or variable, in the words of a report. Each fact is found when it is first asked for, at the cost of that
+// fact alone, and none depends on what was asked before. Stacks and names are kept for later questions. Only one
+// goroutine may use Facts at a time.
 type Facts struct {
 	t      *Target
 	now    subject.Moment
@@ -48,10 +47,10 @@ type FactsOptions struct {
 // keptFrames is how many frames of threads' stacks are kept for the next question.
 const keptFrames = 1 << 12
 
-// Facts returns the Facts of the Target at this moment. Close them when done, and before the Target. A running process goes on as soon as
-// its stacks are copied, and with WithHold at Close.
+// Facts returns the Facts of the Target at this moment. Close them when done, and before the Target. A running process
+// is stopped until its stacks are copied; with WithHold, until the Facts are closed.
 //
-// It returns ErrChanged when a file is truncated, as what is asked of Facts does.
+// If another process truncates a file of the Target, the error of Facts, and of each of their methods, wraps ErrChanged.
 func (t *Target) Facts(o FactsOptions) (*Facts, error) { return t.factsKept(o, keptFrames) }
 
 func (t *Target) factsKept(o FactsOptions, keep int) (*Facts, error) {
@@ -112,8 +111,8 @@ func (f *Facts) release() []report.Warning {
 	return f.now.Release()
 }
 
-// Ask begins a question, which ends when done is called. All work in between has one budget of its own, as an
-// analysis has, and stops early when ctx is done.
+// Ask begins a question, which ends when done is called. All work in between is charged to one budget, as large as that
+// of an analysis, and stops early when the budget is spent or ctx is done. One question ends before the next begins.
 func (f *Facts) Ask(ctx context.Context) (done func()) {
 	f.engine.Begin()
 	if f.limit == nil {
@@ -132,8 +131,8 @@ func (f *Facts) Ask(ctx context.Context) (done func()) {
 	}
 }
 
-// Variables returns the Reader for variables of the frames of these stacks. It also knows which register values
-// survived calls, as far as the code of the callees proves it.
+// Variables returns the Reader for variables of the frames of these stacks. Unlike Target.Variables, it also knows which
+// values in registers survived calls, where the code of the callees proves it.
 func (f *Facts) Variables() *dwarfvars.Reader { return f.engine.Variables }
 
 // ValueAt reads an object of Python, Java or another language above the native code again, with other limits. at is
@@ -143,8 +142,8 @@ func (f *Facts) ValueAt(by string, at unwind.Address, limits tasks.Limits) (repo
 	return f.engine.ValueAt(by, at, limits)
 }
 
-// At says what is at an address: a function, a variable with the path of its part, a frame of a stack, a block of an allocator and who points at it, a
-// mapping, or nothing.
+// At says what is at an address: a function, a variable or a part of it, a frame of a stack, a block of an allocator and
+// who points at it, a mapping, or nothing. It may walk the stacks and read the heaps.
 func (f *Facts) At(ctx context.Context, addr unwind.Address) (p report.Place, err error) {
 	if fault := f.t.guard(func() { p = f.engine.At(ctx, addr) }); fault != nil {
 		return p, fault
@@ -170,7 +169,8 @@ func (f *Facts) Thread(id unwind.ThreadID) *StackFacts {
 	return &StackFacts{f: f, walked: &unwind.Stack{Thread: id}}
 }
 
-// Tasks is Target.Tasks, within the limits of the question in which a task is asked for. Of a running process they are those of the moment.
+// Tasks yields the threads and tasks as Target.Tasks does: of a running process, those of the moment of the Facts. The work
+// is charged to the question (Ask) in which the iterator runs.
 func (f *Facts) Tasks(ctx context.Context) iter.Seq2[*tasks.Task, error] {
 	return tasksOf(ctx, func() []tasks.Runtime { return f.t.taskRuntimes(f.now.State, f.own, f.limit) })
 }

@@ -27,7 +27,8 @@ type InfoOptions struct {
 	// Memory lists a minidump's ranges of memory, and the regions of pages that it
 	// describes.
 	Memory bool
-	// OnStack lists only the modules of the first 256 frames of each stack, as far as the files that are there lead.
+	// OnStack lists only the modules of the youngest 256 frames of each stack. The stacks are walked with the files that are
+	// on this machine: what lies behind a missing file may be missing, too.
 	OnStack bool
 }
 

@@ -20,14 +20,15 @@ type Memory struct {
 
 // MemoryOptions say how much is done to tell what fills the memory.
 type MemoryOptions struct {
-	// Limit is how much memory the blocks in use may take while they are looked at, in bytes; 0 means 480 MiB. Of more blocks less is said.
+	// Limit is how many bytes of this program's memory the list of blocks may take; 0 means 480 MiB. If the blocks of the
+	// process are too many for it, parts of the answer are left out, and a warning says which.
 	Limit int
-	// Progress is told what is done next, and at the end "". It may be nil.
+	// Progress is called with what is done next, in words, and with "" at the end. It may be nil.
 	Progress func(what string)
 }
 
-// Memory says what fills the memory: what mappings are for, the blocks of the allocators that are known, their types, who keeps them alive, and what
-// nothing leads to. All memory that may be written is read.
+// Memory says what fills the memory: what mappings are for, the blocks of the allocators that are known, their types, who
+// keeps them alive, and the blocks that nothing points to. It reads all memory that can be written, which may be slow.
 func (f *Facts) Memory(ctx context.Context, o MemoryOptions) (m *Memory, err error) {
 	fault := f.t.guard(func() {
 		var r *report.Memory
@@ -53,7 +54,8 @@ const (
 // ErrNoHeap means that a process has no blocks of an allocator that is known.
 var ErrNoHeap = errors.New("no blocks of an allocator that is known are in memory")
 
-// Export writes the blocks in use, their types, and who points at whom, for other tools. The Facts must not be closed yet.
+// Export writes the blocks in use, their types, and who points at whom, in a format of other tools (MemoryHTML and so on).
+// Call it before the Facts are closed. The error is ErrNoHeap if there are no blocks.
 func (m *Memory) Export(ctx context.Context, w io.Writer, format string) (err error) {
 	write, ok := map[string]func(context.Context, io.Writer, *export.Heap) error{
 		MemoryHTML: export.WriteHTML, MemoryPprof: export.WritePprof, MemoryHeapSnapshot: export.WriteHeapSnapshot, MemoryHprof: export.WriteHprof,

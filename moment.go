@@ -17,9 +17,10 @@ type Moment struct {
 	// Activity is what the threads of a running process did just before; zero if not
 	// known.
 	Activity []livestate.Activity
-	// Tasks are what the process's own schedulers run, and the threads that run none; nil but from a Sampler.
+	// Tasks are the tasks of the process's own schedulers, such as goroutines, and the threads that run no task. Only a
+	// Sampler fills them in.
 	Tasks []TaskStack
-	// Calls are what parts of the stacks of threads stand for in languages above the native code; nil but from a Sampler.
+	// Calls are the calls of Python, Java and the like that parts of a thread's stack stand for. Only a Sampler fills them in.
 	Calls map[unwind.ThreadID][]tasks.Stretch
 	// Pause is how long a running process was stopped; 0 for others.
 	Pause time.Duration

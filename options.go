@@ -104,9 +104,9 @@ func WithLiveOptions(opts ...livestate.Option) Option {
 	return func(c *config) { c.live = append(c.live, opts...) }
 }
 
-// WithHold keeps a running process stopped while Analyze or Moment works, so that
-// everything in the report is from one moment. Without it, the process is stopped only
-// while its registers and stacks are copied.
+// WithHold keeps a running process stopped while Analyze or Moment works and as long as Facts are
+// open, so that everything is from one moment. Without it, the process is stopped only while its
+// registers and stacks are copied.
 func WithHold() Option { return func(c *config) { c.hold = true } }
 
 // ForSlim records what is read of a dump, so that WriteSlim can keep it.

@@ -14,9 +14,9 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// A Sampler takes Moments of a process one after the other, with what its own schedulers run: goroutines, and with the calls of
-// Python, Java and JavaScript that stacks stand for. A goroutine's stack that is as it was at the Moment before is not walked again. It is not
-// safe for concurrent use.
+// A Sampler takes Moments of a process one after the other, also with the tasks of its own schedulers (goroutines) and the
+// calls of Python, Java and JavaScript. A goroutine's stack that has not changed since the last Moment is not walked again.
+// Only one goroutine may use a Sampler at a time.
 type Sampler struct {
 	t         *Target
 	subject   subject.Subject

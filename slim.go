@@ -21,26 +21,24 @@ type SlimOptions struct {
 	// names of handles, streams that are not known, and the directories of paths outside those of the system.
 	Redact bool
 	// Reach is how many bytes of memory are kept that registers and stacks point to, besides what the report
-	// reads; 0 for 1 MiB. A report with debug information that was not there yet reads it.
+	// reads; 0 for 1 MiB. With them, a later report can show variables for which there is no debug information yet.
 	Reach uint64
 }
 
 // A SlimWritten describes a slim dump. Sizes are in bytes.
 type SlimWritten struct {
-	Size, Was uint64 // of the file, and of the dump
-	Notes     uint64
+	Size, Was uint64 // of the file, and of the dump that it was made of
+	Notes     uint64 // of the notes, or of what a minidump has besides memory
 	Kept      []SlimKept
-	Blanked   SlimBlanked
-	// Dropped names the streams of a minidump that were not written, Stays says what besides Blanked is as it was in a
-	// redacted dump.
-	Dropped []string
-	Stays   string
+	Blanked   SlimBlanked // zero without SlimOptions.Redact
+	Dropped   []string    // names of the streams of a minidump that were not written
+	Stays     string      // in words, what was not blanked in a redacted dump
 }
 
-// SlimKept is memory that was kept for a reason, in words.
+// A SlimKept says how many bytes of memory were kept, and for which reason (Why, in words).
 type SlimKept slim.Kept
 
-// SlimBlanked counts what Redact did.
+// A SlimBlanked counts what was blanked in a redacted dump, and which words of the blanked memory were kept.
 type SlimBlanked slim.Blanked
 
 // ErrNotForSlim means that the Target was opened without ForSlim.

@@ -11,12 +11,11 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// Tasks yields the process's threads and what its own schedulers run: goroutines. Each Task says what it
-// waits for and where its walk begins: WalkTask walks it. It reads one task at a time.
-// Errors say what could not be read; the tasks that can be read follow. finders add
-// the runtimes of the caller.
+// Tasks yields the process's threads and the tasks of its own schedulers, such as goroutines. Each Task says what it waits
+// for, and WalkTask walks its stack. One task is read at a time. An error says what could not be read; the tasks that can be
+// read follow it. finders add runtimes of the caller's own.
 //
-// The Target's memory must not change meanwhile: of a running process, Hold it first.
+// The process must not run meanwhile: stop a running one first (Live().StopAll), or use Facts.Tasks, which are of one moment.
 func (t *Target) Tasks(ctx context.Context, finders ...tasks.Finder) iter.Seq2[*tasks.Task, error] {
 	return tasksOf(ctx, func() []tasks.Runtime { return t.taskRuntimes(t.subject, finders, nil) })
 }

@@ -13,7 +13,7 @@ const (
 	// LocalsTop: the arguments of every frame, and all variables of the top frames of
 	// the crashing thread.
 	LocalsTop = Locals(analysis.LocalsTop)
-	// LocalsNone: none.
+	// LocalsNone: no variables.
 	LocalsNone = Locals(analysis.LocalsNone)
 	// LocalsArgs: the arguments of every frame.
 	LocalsArgs = Locals(analysis.LocalsArgs)

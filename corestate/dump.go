@@ -95,7 +95,7 @@ func (d *anyDump) PreStackwalk(unwind.ThreadID) error { return nil }
 // PostStackwalk does nothing.
 func (d *anyDump) PostStackwalk(unwind.ThreadID) error { return nil }
 
-// IsFirstParty returns false.
+// IsFirstParty returns false: the process is not the calling program.
 func (d *anyDump) IsFirstParty() bool { return false }
 
 // Close releases the file. Do not use the dump afterwards, or bytes that it returned.

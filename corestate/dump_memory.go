@@ -109,8 +109,8 @@ func (d *anyDump) Mappings() []libstate.Mapping { return slices.Clone(d.maps) }
 
 // MappingAt returns the mapping that contains addr, even if its bytes are not in the dump;
 // false if the process had nothing there. Permissions that the dump does not have are
-// taken from the library's headers, once BuildLibraries was called; otherwise a core's
-// mapping may be code.
+// taken from the library's headers, once BuildLibraries was called. If those do not say
+// them either, they are Unknown, and in a core Read and Exec, too: the mapping may be code.
 func (d *anyDump) MappingAt(addr arch.Address) (libstate.Mapping, bool) {
 	addr = d.dataAddress(addr)
 	i := mappingIndex(d.maps, addr)

@@ -6,7 +6,7 @@ import (
 	"github.com/corewalk/corewalk/internal/format/archive"
 )
 
-// Why a dump cannot be analysed. Open's errors wrap one of these. With those marked *,
+// Errors that say why a dump cannot be analysed. Open's errors wrap one of these. With those marked *,
 // Open also returns the dump, so that what is in it can be listed.
 var (
 	ErrEmpty           = errors.New("empty file")

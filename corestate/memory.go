@@ -59,8 +59,8 @@ func (c *ELFCore) unreadable(addr arch.Address) error {
 // Segments lists the core's memory by ascending address.
 func (c *ELFCore) Segments() []Segment { return exported(c.segs) }
 
-// Whole lists the memory that the process had, by ascending address, as Segments of the core before
-// memory was left out of it; of other cores, Segments.
+// Whole lists the memory of a slim core as it was before memory was left out of it, by ascending address; of other cores it
+// is the same as Segments.
 func (c *ELFCore) Whole() []Segment { return exported(c.whole) }
 
 func exported(segs []segment) []Segment {

@@ -186,6 +186,6 @@ func (d *Minidump) Auxv() libstate.Auxv {
 	return libstate.ParseAuxv(d.file.Linux.Auxv, d.wordSize, d.order())
 }
 
-// KnowsMappings reports whether Mappings are all of the process, not only those that
-// the dump happens to show.
+// KnowsMappings reports whether Mappings are all mappings of the process: whether the dump
+// has a list of them.
 func (d *Minidump) KnowsMappings() bool { return d.mapped }

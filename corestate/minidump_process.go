@@ -80,8 +80,8 @@ func (d *Minidump) addThreadPointer(t *minidump.Thread, regs *arch.RegSet) {
 	}
 }
 
-// CodeMask returns the bits of code pointers that are not part of the address; 0 if the
-// dump does not say.
+// CodeMask returns the bits of a pointer to code that hold a signature (pointer authentication) and not the address; 0 if
+// the dump does not say which.
 func (d *Minidump) CodeMask() arch.Address {
 	if c := d.file.Crashpad; c != nil {
 		return c.AddressMask

@@ -136,8 +136,8 @@ func (c *ELFCore) processNote(owner string, typ uint32) bool {
 	return !strings.Contains(owner, "@")
 }
 
-// ThreadNote returns the descriptor of the first note of a type that belongs to a
-// thread: the notes from its registers (NT_PRSTATUS) up to the next thread's.
+// ThreadNote returns the descriptor (the contents) of a thread's first note with an owner and a type; false if it has none.
+// A thread's notes are those from its registers (NT_PRSTATUS) up to the next thread's.
 func (c *ELFCore) ThreadNote(tid unwind.ThreadID, owner string, typ uint32) ([]byte, bool) {
 	t, ok := c.thread(tid)
 	if !ok {

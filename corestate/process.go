@@ -45,8 +45,8 @@ func (c *ELFCore) Registers(tid unwind.ThreadID) (arch.RegSet, error) {
 	return regs, nil
 }
 
-// CodeMask returns the bits of code pointers that hold a signature; 0 if the core does not
-// say.
+// CodeMask returns the bits of a pointer to code that hold a signature (pointer authentication) and not the address; 0 if
+// the core does not say which.
 func (c *ELFCore) CodeMask() arch.Address { return c.codeMask }
 
 // findCodeMask reads the mask from NT_ARM_PAC_MASK, which has one for data and one for

@@ -70,7 +70,7 @@ func (r *Reads) Was(addr arch.Address) bool {
 	return bits != nil && bits[in/64]&(1<<(in%64)) != 0
 }
 
-// During returns what is read while f runs, also by other goroutines. Calls must not overlap.
+// During calls f, and returns what is read until f returns, also by other goroutines. Calls of During must not overlap.
 func (r *Reads) During(f func()) *Reads {
 	set := func(to *Reads) {
 		r.mu.Lock()

@@ -7,7 +7,7 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// Slim reports whether memory was left out of the core on purpose (Target.Slim), and whether values were
+// Slim reports whether memory was left out of the core on purpose (corewalk.Target.WriteSlim), and whether values were
 // blanked.
 func (c *ELFCore) Slim() (slim, redacted bool) {
 	return c.slim != nil, c.slim != nil && c.slim.Redacted
@@ -52,8 +52,8 @@ func (c *ELFCore) modules() []libraries.Module {
 	return list
 }
 
-// KnowsMappings reports whether Mappings are all of the process. They are, but for a core that was made of a minidump
-// without a list of them.
+// KnowsMappings reports whether Mappings are all mappings of the process. They are, except in a core that was made of a
+// minidump without a list of mappings.
 func (c *ELFCore) KnowsMappings() bool { return c.mods == nil || c.mods.Mapped }
 
 // applySlim restores what is known of memory that was left out: what was mapped, and what the core did not

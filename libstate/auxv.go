@@ -14,12 +14,12 @@ const (
 	ATEntry       = 9  // the program's entry point
 	ATUID         = 11 // real user id
 	ATPlatform    = 15 // address of a string
-	ATHWCap       = 16
-	ATClockTick   = 17 // times()'s unit, per second
-	ATSecure      = 23
+	ATHWCap       = 16 // bits of the processor's features
+	ATClockTick   = 17 // ticks of times(2) in a second
+	ATSecure      = 23 // not 0 for a setuid program and the like
 	ATRandom      = 25 // address of 16 random bytes
 	ATExecFn      = 31 // address of the name that was executed
-	ATSysinfo     = 32
+	ATSysinfo     = 32 // address of the vDSO's entry point for system calls, on x86
 	ATSysinfoEhdr = 33 // address of the vDSO's ELF header
 )
 

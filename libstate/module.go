@@ -55,7 +55,8 @@ func (l *Library) SameBuildID(id []byte) bool {
 	return l.PartialBuildID() && len(id) > 0 && bytes.Equal(l.BuildID, padded(id, len(l.BuildID)))
 }
 
-// PartialBuildID reports whether the build-id is only the beginning of the file's.
+// PartialBuildID reports whether BuildID has only the first 16 bytes of the file's build-id
+// (ModuleID.PartialBuildID).
 func (l *Library) PartialBuildID() bool {
 	return l.Module != nil && l.Module.PartialBuildID && len(l.BuildID) == partialID
 }

@@ -143,7 +143,7 @@ func (t *Table) LibraryAt(addr arch.Address) (*Library, bool) {
 	return l, l != nil
 }
 
-// Known is LibraryAt without the search for late libraries.
+// Known is LibraryAt without the search for late libraries (SetLate).
 func (t *Table) Known(addr arch.Address) (*Library, bool) { return known(t.view.Load().at(addr)) }
 
 // Libraries lists all libraries by ascending address. refresh has no effect on a Table.

@@ -12,7 +12,7 @@ import (
 // An Image is the opened file of a module with its companions: the separate debug
 // file, the PDB or Breakpad symbol file. Each part is read when it is first needed.
 //
-// Addresses are those for which the file was linked: an address in the process less
+// Addresses are those for which the file was linked: an address in the process minus
 // Bias.
 //
 // Methods that say "may fetch" ask the Fetchers of the Set for a companion that no

@@ -9,9 +9,10 @@ import (
 	"github.com/corewalk/corewalk/libstate"
 )
 
-// WithSaid gives the note of a slim core that has what was known of its modules from their files: symbols, and unwind rules of
-// the addresses on its stacks. It stands for files that are missing. order is the core's, and wordSize that of its process, in bytes.
-// A note that cannot be read is not used, and neither is one of a big-endian core.
+// WithSaid gives the note of a slim core that says what the files of its modules said when the core was made: symbols, and
+// unwind rules of the addresses on its stacks. It is used in place of files that are missing now. order is the core's byte
+// order, and wordSize the size of its process's words, in bytes. A note that cannot be read is not used, nor is one of a
+// big-endian core.
 func WithSaid(note []byte, order binary.ByteOrder, wordSize int) Option {
 	return func(c *config) {
 		if list, err := slimnote.ParseKept(note, false); err == nil && order == binary.ByteOrder(binary.LittleEndian) {

@@ -117,8 +117,8 @@ func (s *Set) Keep() { s.cache.Keep() }
 // Close releases the files. Do not use anything that came from the set afterwards.
 func (s *Set) Close() error { return s.release() }
 
-// Image returns the image of lib, or nil. If no directory has the file, it is fetched; if no
-// server has it either, its debug file is. What the dump itself says of the file (WithSaid) comes last.
+// Image returns the image of lib, or nil. If no directory has the file, it is fetched; if that fails, its debug file is
+// fetched; if that fails, too, Image returns SaidImage.
 func (s *Set) Image(lib *libstate.Library) *Image {
 	if im := s.Obtain(lib).Image; im != nil {
 		return im
@@ -159,6 +159,9 @@ func (s *Set) LocalImage(lib *libstate.Library) *Image {
 	return s.said.of(lib)
 }
 
+// SaidImage implements SaidSource.
+func (s *Set) SaidImage(lib *libstate.Library) *Image { return s.said.of(lib) }
+
 // MatchedImage returns the binary of lib; nil if there is none, or only one from a different
 // build. It fetches the binary if no directory has it.
 func (s *Set) MatchedImage(lib *libstate.Library) *Image {
@@ -179,8 +182,8 @@ func (s *Set) Resolve(lib *libstate.Library) Resolution {
 	return e.res
 }
 
-// Obtain is like Resolve, but reads a binary that no directory has from the process's
-// memory, if it is there, or fetches it.
+// Obtain is like Resolve, but a binary that no directory has is read from the process's
+// memory, if that has all of it, or else fetched.
 func (s *Set) Obtain(lib *libstate.Library) Resolution {
 	e := s.resolved(lib)
 	if e.res.Match == Matched || e.res.Match == NoID || !s.fetches(lib) && !isPE(lib) {
@@ -234,8 +237,8 @@ func (s *Set) Unreachable() []string { return s.finder.Unreachable() }
 // the reason.
 func (s *Set) Unusable() []string { return s.finder.Unusable() }
 
-// Release returns what the system says of itself (os-release(5)) that has a module's file where the process had it, at path: a
-// sysroot, or this machine; nil if the file was found elsewhere, or the system says nothing.
+// Release returns the os-release file (os-release(5)) of the system that the process ran on: that of the sysroot, or of this
+// machine, in which file is what the process had at path. It returns nil if file is elsewhere, or there is no os-release.
 func (s *Set) Release(file, path string) []byte { return s.finder.Release(file, path) }
 
 // fetch asks the servers for a library's binary.

@@ -18,6 +18,15 @@ type LocalSource interface {
 	LocalImage(lib *libstate.Library) *Image
 }
 
+// A SaidSource is a Source that knows what a dump itself says of files (WithSaid).
+type SaidSource interface {
+	Source
+	// SaidImage returns what the dump says of a library's file: some symbols, and unwind rules of the addresses on stacks; nil
+	// if it says nothing. Image returns it only if neither the file nor its debug file was found; ask for it to get unwind
+	// rules where Image is a debug file, which has none.
+	SaidImage(lib *libstate.Library) *Image
+}
+
 // LocalImage returns the file of a library without fetching, if files is a LocalSource;
 // otherwise it calls Image.
 func LocalImage(files Source, lib *libstate.Library) *Image {

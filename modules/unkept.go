@@ -6,18 +6,18 @@ import (
 	"github.com/corewalk/corewalk/internal/files/image"
 )
 
-// Unkept says how much of a section of a package's file was decompressed, and is not kept on disk.
+// An Unkept says how much of a section of a package's file was decompressed without being kept on disk.
 type Unkept struct {
 	Path    string `json:"path"`
 	Section int    `json:"section"` // its number in the file
-	End     uint64 `json:"end"`     // where it ends in the decompressed section, in bytes
+	End     uint64 `json:"end"`     // how many bytes of the section were decompressed, from its start
 }
 
 // maxUnkept is how many a list of them has at most.
 const maxUnkept = 256
 
-// Unkept lists what was decompressed of packages' files so far that is not kept, although WithKept names a directory,
-// because the limit is 0. A process that may write there can pass the list to KeepAlso.
+// Unkept lists what this process decompressed of packages' files so far and may not write to the directory of WithKept,
+// because its limit is 0. A process that may write there can pass the list to KeepAlso.
 func (c *Cache) Unkept() []Unkept {
 	c.mu.Lock()
 	g, list := c.current, c.unkept

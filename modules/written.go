@@ -10,9 +10,10 @@ import (
 // ErrOwner means that a file belongs to another user than the process that is said to have written it.
 var ErrOwner = errors.New("it belongs to another user than the process")
 
-// ReadWritten returns the file that the process wrote at a path, and where it is: below a sysroot, or, by its name, beside the dump. Links lead to nothing
-// outside of these directories. owner is what runs on this machine, as /proc has it: then the file at the path itself is looked for, too, and must have
-// the same owner. A file of more than most bytes is refused. The error wraps fs.ErrNotExist if there is none.
+// ReadWritten returns the contents of the file that the process wrote at a path, and where (at) the file is now: below a
+// sysroot, or, with the same base name, beside the dump. Links do not lead out of these directories. If the process runs on
+// this machine, owner is what /proc says of it: then the path itself is tried, too, and the file there must have the same
+// owner. A file of more than most bytes is refused. The error wraps fs.ErrNotExist if there is none.
 func (s *Set) ReadWritten(path string, most int64, owner fs.FileInfo) (data []byte, at string, err error) {
 	err = fs.ErrNotExist
 	for p := range s.finder.Written(path, owner != nil) {

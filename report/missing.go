@@ -23,7 +23,7 @@ func WriteMissing(w io.Writer, modules []Module) error {
 	seen := make(map[string]bool)
 	for i := range modules {
 		m := &modules[i]
-		for _, id := range m.wanted() {
+		for _, id := range m.Wanted() {
 			if !seen[id] {
 				seen[id] = true
 				out.WriteString(id + "  " + clean(m.Path) + "\n")
@@ -33,8 +33,8 @@ func WriteMissing(w io.Writer, modules []Module) error {
 	return out.Flush()
 }
 
-// wanted returns the identifiers of the files to fetch for a module.
-func (m *Module) wanted() []string {
+// Wanted returns the identifiers of the files to fetch for a module, as WriteMissing lists them; nil if it lacks nothing.
+func (m *Module) Wanted() []string {
 	if !m.lacks() {
 		return nil
 	}

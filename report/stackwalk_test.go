@@ -129,7 +129,7 @@ func TestWanted(t *testing.T) {
 		{Module{Path: "/usr/lib/dyld", CodeID: "EF1091E381DA369B9039EA1591D07E0B", DebugID: "EF1091E381DA369B9039EA1591D07E0B0", Status: ModuleMissing}, "EF1091E381DA369B9039EA1591D07E0B0"},
 		{Module{Path: "x", BuildID: "$(reboot)", Status: ModuleMissing}, ""},
 	} {
-		if got := strings.Join(tt.m.wanted(), " "); got != tt.want {
+		if got := strings.Join(tt.m.Wanted(), " "); got != tt.want {
 			t.Errorf("%+v:\nhave %s\nwant %s", tt.m, got, tt.want)
 		}
 	}

@@ -45,8 +45,9 @@ type noFunction string
 func (e noFunction) Error() string        { return "no function is called " + string(e) }
 func (e noFunction) Is(target error) bool { return target == fs.ErrNotExist }
 
-// FunctionNamed returns the function that a person calls by a name: with or without its scopes and parameters. The program's comes before those of
-// libraries. The error wraps fs.ErrNotExist if there is none; a name that several of a module have, with other scopes or parameters, is an error too.
+// FunctionNamed returns the function with a name, which may be written with or without scopes and parameters. A function of
+// the program comes before those of libraries. The error wraps fs.ErrNotExist if there is none. It is an error, too, if
+// several functions of one module fit, with other scopes or parameters.
 func (s *Session) FunctionNamed(ctx context.Context, name string) (Function, error) {
 	if name == "" {
 		return Function{}, errors.New("the name of a function is missing")

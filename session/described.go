@@ -64,8 +64,8 @@ func (s *Session) Source(ctx context.Context, id FrameID) (file *modules.SourceF
 	return file, err
 }
 
-// Listing returns lines lines of source before and after that of a frame; nil if the source was not found, or the frame
-// has no line.
+// Listing returns the source line of a frame, with as many lines before and after it as lines says; nil if the source was
+// not found, or the frame has no line.
 func (s *Session) Listing(ctx context.Context, id FrameID, lines int) (*report.Listing, error) {
 	file, err := s.Source(ctx, id)
 	switch {
@@ -88,7 +88,7 @@ func (s *Session) Listing(ctx context.Context, id FrameID, lines int) (*report.L
 	return &report.Listing{Path: file.Path, First: first, Lines: text, Newer: file.Newer && f.st.named[f.index].Language == ""}, nil
 }
 
-// Position returns the stack that a frame is of, and its number there.
+// Position returns the stack that a frame belongs to, and the frame's number in it, from 0 on.
 func (s *Session) Position(id FrameID) (of Stack, index int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -169,8 +169,8 @@ func (s *Session) Names(ctx context.Context, variables bool, pattern string, fir
 	return list, more, err
 }
 
-// Declared lists the arguments and local variables that a function declares, by its name, with those of the calls inlined into it, whether or not
-// a stack has it.
+// Declared lists the arguments and local variables that the function with a name declares, and those of the calls inlined
+// into it. The function need not be on a stack.
 func (s *Session) Declared(ctx context.Context, name string) (scopes []*dwarfvars.Scope, err error) {
 	f, err := s.FunctionNamed(ctx, name)
 	if err != nil {

@@ -167,7 +167,7 @@ func (s *Session) stack(id StackID) (*stack, error) {
 	return s.stacks[id-1], nil
 }
 
-// Find returns the stack of a thread or task of a kind by the number that its system or runtime prints.
+// Find returns the stack of the thread or task with a kind (Stack.Kind) and the number that its system or runtime prints.
 func (s *Session) Find(ctx context.Context, kind string, number uint64) (Stack, error) {
 	return s.find(ctx, number, func(k string) bool { return k == kind }, kind == string(tasks.KindThread))
 }
@@ -207,9 +207,10 @@ type FrameID int
 // A Frame is an entry of a stack: a frame, or a call that was inlined into one.
 type Frame struct {
 	ID FrameID
-	// The frame as in a report, without variables. Index is its number in the stack.
+	// Frame is the frame as in a report, without variables. Its Index is its number in the stack.
 	report.Frame
-	// Library says that it is in a library of the system, or in a language's runtime or library: not in the program's own code.
+	// Library says that the frame is not in the program's own code, but in a library of the system, or in a language's runtime
+	// or library.
 	Library bool
 }
 

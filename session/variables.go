@@ -46,8 +46,8 @@ type Variable struct {
 	object *dwarfvars.Object // what it was read from; nil for what only a report has
 }
 
-// Whose says, after the value, in which other module a variable is that an expression named, or that the value is
-// doubtful; "" for a proved one of the frame's own.
+// Whose returns a remark to print behind the value: which other module the variable belongs to, or that the value is
+// doubtful. It returns "" for a proved value of a variable of the frame's own module.
 func (v *Variable) Whose() string {
 	var of []string
 	if v.Module != "" {
@@ -460,12 +460,13 @@ func fromValue(val dwarfvars.Value) Variable {
 	return v
 }
 
-// A Convenience supplies the values of convenience variables, those that Evaluate returned before: see dwarfvars.Convenience.
+// A Convenience supplies the value of a convenience variable, such as $1 or $name, which is one that Evaluate returned
+// before. It returns false if there is none. name is as for dwarfvars.Convenience.
 type Convenience func(name string) (Variable, bool)
 
-// Evaluate returns what an expression names in a frame: see dwarfvars.Reader.Evaluate, and in frames of languages
-// above the native code the names, attributes and elements of its variables, len(x), and comparisons. vars supply
-// convenience variables; they are asked in order.
+// Evaluate returns what an expression names in a frame, as dwarfvars.Reader.Evaluate says. In frames of Python, Java and the
+// like an expression may have names of variables, attributes, elements, len(x) and comparisons. vars supply convenience
+// variables; they are asked in order.
 func (s *Session) Evaluate(ctx context.Context, id FrameID, expr string, vars ...Convenience) (v Variable, err error) {
 	err = s.guarded(ctx, func() error {
 		f, err := s.at(id)

@@ -307,6 +307,11 @@ func (s *DebugStepper) rowAt(row *cfi.Row, im *image.Image, lib *libstate.Librar
 			note(out, "the table is in the process's memory")
 			return true
 		}
+		if t := s.said(im, lib, row.Bias); t != nil && t.Row(addr, row) == nil {
+			s.noteRow(out, row, lib)
+			note(out, "the dump has the rule")
+			return true
+		}
 	}
 	for _, err := range missed {
 		if err != nil && out.Tracing() {
@@ -314,6 +319,19 @@ func (s *DebugStepper) rowAt(row *cfi.Row, im *image.Image, lib *libstate.Librar
 		}
 	}
 	return false
+}
+
+// said returns the rules that the dump has of a library of which only a debug file is there, which has none; nil if it has none.
+func (s *DebugStepper) said(im *image.Image, lib *libstate.Library, bias uint64) *cfi.Table {
+	files, ok := s.files.(modules.SaidSource)
+	if !ok || im == nil {
+		return nil
+	}
+	said := (*image.Image)(files.SaidImage(lib))
+	if said == nil || said.Bias(lib.LoadBias) != bias {
+		return nil
+	}
+	return said.DebugFrame()
 }
 
 // goRow fills in row by the frame sizes in the pc-line table of a Go program, as Go's linker

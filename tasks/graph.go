@@ -143,7 +143,7 @@ func (g *Graph) Threads(ids []uint64) {
 
 // A Deadlock is a set of tasks each of which waits for another of them, directly or not.
 type Deadlock struct {
-	// Certainty is Certain if every wait and every holder in it is, and no thread goes on that could cancel one.
+	// Certainty is Certain if every wait and every holder in it is certain, and no thread goes on that could cancel a wait.
 	Certainty Certainty
 	// Tasks are in the order of waiting: each waits for the next, the last for the first, if
 	// the set is one cycle; it begins with the smallest key.

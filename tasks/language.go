@@ -36,8 +36,8 @@ type Stretch struct {
 	Named bool
 	// Folded says of a Named stretch that it only leads from one call to the next: the text leaves it out.
 	Folded bool
-	// Ended says that Calls[0] asked the runtime to end the process (os.abort): it is what a report points to, not the
-	// runtime's function before From.
+	// Ended says that Calls[0] asked the runtime to end the process (os.abort): a report points to this call, not to the
+	// runtime's function in frames before From.
 	Ended bool
 	Calls []Call // innermost first; none if the native frames are only the runtime's business
 }
@@ -53,25 +53,25 @@ type Call struct {
 	Column   int // from 1; 0 when not known
 	// Approximate says that the code belongs to no line: Line is that of code nearby.
 	Approximate bool
-	// Variables reads the arguments and the local variables; nil if that is not possible. It is called while the
-	// process's memory is as it was.
+	// Variables reads the arguments and, if locals is true, the local variables (own); nil if that is not possible. It is
+	// called while the process is as it was when its tasks were listed.
 	Variables func(locals bool, limits Limits) (args, own []SuspendedVariable)
 }
 
 // A Valuer is a Runtime that can read an object again by its address, for callers who want parts that were left out
 // of its value.
 type Valuer interface {
-	// ValueAt reads the object at the Address of a value of this runtime; false if there is none. It is called while the
-	// process's memory is as it was.
+	// ValueAt reads the object at the Address of a value of this runtime; false if there is none. It is called only while the
+	// process is as it was when the value was read.
 	ValueAt(at unwind.Address, limits Limits) (report.Data, bool)
 }
 
 // Limits say how much of a value is read. A field that is 0 has the default of the language, whose text is short.
 type Limits struct {
-	Elements int // of one array, container or object
-	Inner    int // likewise, of those within the value; 0 for Elements
-	String   int // characters of a string
-	Depth    int // of nested values
+	Elements int // read of one array, container or object
+	Inner    int // read of an array, container or object within the value; 0 for Elements
+	String   int // characters read of a string
+	Depth    int // of values within values that are read
 }
 
 // At returns how many elements are read of a value at a depth: 0 is the value itself, 1 its parts.
@@ -111,7 +111,7 @@ type CallKind string
 const (
 	CallInterpreted CallKind = "interpreted"
 	CallJIT         CallKind = "jit"
-	CallVirtual     CallKind = "virtual" // has no frame: inlined, or awaits
+	CallVirtual     CallKind = "virtual" // has no frame of its own: it was inlined, or awaits another call
 )
 
 // A ThreadNamer is a Runtime whose threads have names of their own.
@@ -157,6 +157,6 @@ type Exception struct {
 	Line     int
 	// Handled says that it was caught, and that the code that handles it is still running.
 	Handled bool
-	// Relation says how the exception before it in a list came of it: "cause" or "context"; "" in the first.
+	// Relation says how this exception led to the one before it in a list: "cause" or "context", as Python's; "" in the first.
 	Relation string
 }

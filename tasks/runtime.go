@@ -23,7 +23,7 @@ type Process struct {
 	Names unwind.SymbolLookup
 	// Budget bounds the work; nil for no bound.
 	Budget unwind.Budget
-	// Limits are those of the values that tasks have while they are suspended.
+	// Limits say how much is read of the values of suspended tasks.
 	Limits Limits
 
 	threadsOnce sync.Once
@@ -34,7 +34,7 @@ type Process struct {
 // OwnThreadIDs is what a Process's State may implement: the ids by which the process knows its threads differ from those of
 // ThreadIDs if it is in another pid namespace.
 type OwnThreadIDs interface {
-	// OwnThreadID returns the id that the process's memory has for a thread; 0 if it has ended.
+	// OwnThreadID returns the id by which the process itself knows a thread; 0 if the thread has ended.
 	OwnThreadID(id unwind.ThreadID) uint64
 }
 
@@ -142,9 +142,9 @@ type Links interface {
 // A Sampled runtime can be read again and again while a process runs, at one moment after the other.
 type Sampled interface {
 	Runtime
-	// Needs copies the memory that must be of one moment, to list the tasks and to walk their stacks. It is called while
-	// the process is stopped. take copies ranges, each from its first address to the one after its last; afterwards mem
-	// has them.
+	// Needs says which memory must be copied at one moment, to list the tasks and to walk their stacks later. It is called
+	// while the process is stopped. It calls take with ranges [first address, address after the last); afterwards it can read
+	// them in mem, to find what they lead to.
 	Needs(mem arch.Memory, take func(ranges [][2]arch.Address))
 	// At returns the same runtime for another moment of the same process.
 	At(now *Process) Runtime

@@ -24,7 +24,7 @@ type SuspendedFrame struct {
 	Language string
 	// Note says what else is known: "final suspend", "not started".
 	Note string
-	// Awaits says how sure it is that this frame awaits the one before it.
+	// Awaits says how certain it is that this frame awaits the one before it.
 	Awaits       Certainty
 	Args, Locals []SuspendedVariable
 }
@@ -36,7 +36,7 @@ type SuspendedVariable struct {
 	Err        error  // why there is no value
 	Entry      string // what an argument was when the function was called, if it may have changed since; "" for none
 	Address    unwind.Address
-	// Tree reads the value as a tree, for expressions that name parts of it; nil if it has none. It is called while
+	// Tree reads the value as a tree, for expressions that name parts of it; nil if it has no parts. It is called only while
 	// the process can be read.
 	Tree func() report.Data
 }

@@ -49,8 +49,8 @@ type Certainty string
 const (
 	// Certain means that the process's memory proves it.
 	Certain Certainty = "certain"
-	// Likely, of where a lock was taken, means that memory proves who holds it and that code there took it, but
-	// not that no other code did since.
+	// Likely is said of the place where a lock was taken: memory proves who holds the lock, and that the code at this place
+	// took it, but not that no other code took it again since.
 	Likely Certainty = "likely"
 	// Possible means that nothing contradicts it.
 	Possible Certainty = "possible"
@@ -68,8 +68,8 @@ type Task struct {
 	// Status is the state in the words of the runtime: "chan receive", "syscall"; "" if the
 	// runtime has no word of its own.
 	Status string
-	// Seconds is how long it has been in this state, 0 if unknown. Approximate durations
-	// count down to the last time the runtime looked.
+	// Seconds is how long it has been in this state; 0 if unknown. It may have been longer: some runtimes note the time only
+	// now and then, as Go's garbage collector does.
 	Seconds float64
 	// Wait is what the task waits for; nil if it does not wait, or if that is unknown.
 	Wait *Wait
@@ -143,12 +143,11 @@ type Wait struct {
 	Kind WaitKind
 	// Reason is the runtime's own words: "chan receive", "pthread_mutex_lock".
 	Reason string
-	// Object is what it waits for; the zero Object if unknown. Cases are the objects of a
+	// Object is what it waits for; the zero Object if unknown. Cases are the operations of a
 	// select, any of which ends the wait.
 	Object Object
 	Cases  []Case
-	// Holders are the tasks that could end the wait. Those of a certain lock are the ones
-	// that hold it.
+	// Holders are the tasks that could end the wait: of a lock, those that hold it.
 	Holders []Holder
 	// All says that all holders must act before the wait ends, as a writer waits for all
 	// readers; otherwise any of them ends it.

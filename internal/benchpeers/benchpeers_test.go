@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -196,6 +197,19 @@ func TestWorkloads(t *testing.T) {
 					t.Errorf("%s: %s: %d command lines, %d of which are checked", w.name, tool.name, len(tool.lines), len(tool.want))
 				}
 			}
+		}
+	}
+}
+
+// The pages have places for their tables.
+func TestPlaces(t *testing.T) {
+	for page, place := range map[string]string{ratiosPage: "<!-- bench-peers: ratios -->\n", figuresPage: "<!-- bench-peers: figures -->\n"} {
+		text, err := os.ReadFile("../../" + page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Count(string(text), place) != 1 {
+			t.Errorf("%s has not one place %q", page, place)
 		}
 	}
 }

@@ -1,6 +1,6 @@
 // Command benchpeers measures corewalk against the programs that do the same: it builds the
 // workloads of testdata/src/bench, takes their cores, runs every command interleaved with the
-// others, and writes the tables of docs/performance.md. It needs Linux, gcc and g++, and cores
+// others, and writes the tables of docs/performance.md and docs/reference/figures.md. It needs Linux, gcc and g++, and cores
 // written to the working directory (kernel.core_pattern=core); a peer that is not installed is
 // left out.
 //
@@ -28,7 +28,7 @@ func main() {
 	flag.StringVar(&o.skip, "skip", "", "without these `COMMANDS`, such as lldb,gdb")
 	flag.IntVar(&o.runs, "runs", 5, "run every command `N` times")
 	flag.BoolVar(&o.build, "build", false, "build the workloads, and measure nothing")
-	flag.BoolVar(&o.update, "update", false, "write the tables of "+page)
+	flag.BoolVar(&o.update, "update", false, "write the tables of "+ratiosPage+" and "+figuresPage)
 	flag.Parse()
 	if only != "" {
 		o.only = strings.Split(only, ",")
@@ -39,8 +39,8 @@ func main() {
 	}
 }
 
-// page is what -update writes.
-const page = "docs/performance.md"
+// What -update writes: the page that people read, and the one with all that was measured.
+const ratiosPage, figuresPage = "docs/performance.md", "docs/reference/figures.md"
 
 type options struct {
 	corewalk, dir, size, skip string
@@ -54,7 +54,7 @@ func (o *options) run() error {
 		return fmt.Errorf("-size %s: must be full or small", o.size)
 	}
 	if o.update && o.size != "full" {
-		return fmt.Errorf("-update: %s has the figures of full size", page)
+		return fmt.Errorf("-update: %s has the figures of full size", ratiosPage)
 	}
 	if o.runs < 1 {
 		return fmt.Errorf("-runs %d: must be at least 1", o.runs)
@@ -108,13 +108,18 @@ func (o *options) run() error {
 	if !o.update {
 		return nil
 	}
-	text, err := os.ReadFile(page)
-	if err != nil {
-		return err
+	for page, t := range map[string]*table{ratiosPage: ratios, figuresPage: figures} {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			return err
+		}
+		updated, err := updatePage(string(text), t)
+		if err != nil {
+			return fmt.Errorf("%s: %w", page, err)
+		}
+		if err := os.WriteFile(page, []byte(updated), 0o644); err != nil {
+			return err
+		}
 	}
-	updated, err := updatePage(string(text), ratios, figures)
-	if err != nil {
-		return fmt.Errorf("%s: %w", page, err)
-	}
-	return os.WriteFile(page, []byte(updated), 0o644)
+	return nil
 }

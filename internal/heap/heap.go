@@ -145,6 +145,8 @@ type Object struct {
 	Type string
 	// Head is how many bytes of the block come before the object. Only the runtime's own lists lead there: they keep nothing alive.
 	Head uint64
+	// Links are bits, by number, of words of eight bytes at the beginning of the block, in which the runtime has lists of its own: these keep nothing alive.
+	Links uint64
 	// Freed says that the program gave it back, and that the runtime keeps it to hand it out again: what it points at is old.
 	Freed bool
 	// Owns are addresses in the other blocks that are the object's alone.
@@ -155,6 +157,7 @@ type Object struct {
 type Owned struct {
 	At   uint64
 	What string // "list items"
+	Weak bool   // what it leads to is not kept alive by it
 }
 
 // Traced is an Allocator that keeps which code asked for its blocks, and gave them back.

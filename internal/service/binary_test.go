@@ -3,15 +3,12 @@ package service_test
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
 	"maps"
 	"math/rand/v2"
 	"net/http"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,7 +22,6 @@ import (
 	"time"
 
 	"github.com/corewalk/corewalk/internal/fixture"
-	"github.com/corewalk/corewalk/internal/fixture/browser"
 )
 
 // A program is corewalk serve as users start it.
@@ -393,229 +389,5 @@ func (p *program) settledAll(n int) {
 	if len(aside.Dumps) > 0 {
 		p.t.Logf("%d dumps were set aside", len(aside.Dumps))
 		p.settledAll(n)
-	}
-}
-
-var shotDir = flag.String("pictures", "", "put the pictures of docs/service.md into this directory")
-
-// picture takes a picture of the page if pictures are wanted.
-func picture(c *browser.Browser, name string, width, height int, scheme string) {
-	if *shotDir == "" {
-		return
-	}
-	c.Do("Emulation.setEmulatedMedia", browser.Object{"features": []browser.Object{{"name": "prefers-color-scheme", "value": scheme}}})
-	c.Do("Emulation.setDeviceMetricsOverride", browser.Object{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 800})
-	c.Picture(filepath.Join(*shotDir, name))
-	c.Do("Emulation.clearDeviceMetricsOverride", nil)
-	c.Do("Emulation.setEmulatedMedia", browser.Object{})
-}
-
-// pageHashes are the pages, with one group and one dump.
-func pageHashes(p *program) []string {
-	var list struct{ Dumps []struct{ ID, Group string } }
-	p.ask("GET", "dumps", nil, &list)
-	out := []string{"#/", "#/builds", "#/dumps", "#/upload", "#/tokens", "#/notify"}
-	for _, d := range list.Dumps {
-		if d.Group != "" {
-			return append(out, "#/g/"+d.Group, "#/d/"+d.ID)
-		}
-	}
-	return out
-}
-
-// The page in a browser: log in, groups, a group, a dump whose frames open to variables, upload, states; nothing is asked of elsewhere,
-// and no error is said.
-func TestPage(t *testing.T) {
-	fixture.Long(t)
-	fixture.Tools(t)
-	c := browser.Start(t)
-	bin := build(t)
-	p := &program{t: t, bin: bin, dir: t.TempDir(), args: []string{"--search", fixture.Get(t, "amd64-vars-c-O0").Dir}}
-	p.begin()
-	defer p.kill()
-	_, files := dumps(t, 7)
-	hostile := `<img src=x onerror=alert(1)>`
-	for _, path := range files[1:] {
-		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		fields := url.Values{"name": {filepath.Base(path)}, "version": {hostile + "1"}, "gpu": {hostile}, "user_id": {hostile}}
-		p.ask("POST", "dumps?"+fields.Encode(), bytes.NewReader(b), nil)
-	}
-	p.settled(6)
-	p.ask("POST", "dumps?name="+strings.ReplaceAll(hostile, " ", "+"), strings.NewReader("no dump"), nil)
-	p.settled(7)
-	c.Open(p.url+"/#"+p.token, nil)
-	c.Want(`document.getElementById("link-no") && document.querySelector("main strong").textContent == "default" && !location.hash.includes("cw_")`)
-	c.Eval(`document.getElementById("link-no").click()`)
-	c.Want(`!!document.getElementById("token") && document.getElementById("nav").hidden`) // nothing was logged in
-	c.Eval(fmt.Sprintf(`location.hash = "#cw_0123_%s"`, strings.Repeat("x", 32)))
-	c.Want(`!!document.querySelector("main [role=alert]") && !location.hash.includes("cw_")`)
-	c.Eval(`location.hash = "#` + p.token + `"`)
-	c.Want(`!!document.getElementById("link-yes")`)
-	c.Eval(`document.getElementById("link-yes").click()`)
-	c.Want(`document.querySelectorAll("table.list tbody tr").length >= 3 && !location.hash.includes("cw_")`)
-	c.Want(`document.cookie == "" && [...document.querySelectorAll("input, select, textarea")].every(e => e.labels && e.labels.length || e.getAttribute("aria-label"))`)
-	c.Run("upload", func(t *testing.T) {
-		b, err := os.ReadFile(files[0])
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.Eval(`location.hash = "#/upload"`)
-		c.Want(`!!document.getElementById("files")`)
-		c.Eval(fmt.Sprintf(`{ const d = new DataTransfer(); d.items.add(new File([Uint8Array.from(atob(%q), x => x.charCodeAt(0))], "core <b>7</b>")); const i = document.getElementById("files"); i.files = d.files; i.dispatchEvent(new Event("change")) }`, base64.StdEncoding.EncodeToString(b)))
-		c.Want(`[...document.querySelectorAll("main li a")].some(a => a.textContent == "sent")`)
-		p.settled(8)
-		c.Eval(`document.querySelector("main li a").click()`)
-		c.Want(`document.querySelector("main").textContent.includes("core <b>7</b>")`)
-		c.Want(`document.querySelector(".crash") && document.querySelector(".crash").textContent.includes("write of 4 bytes at null")`)
-		c.Want(`[...document.querySelectorAll("details.frame .fn")].some(e => e.textContent == "records")`)
-		c.Eval(`[...document.querySelectorAll("details.frame")].find(e => e.querySelector(".fn").textContent == "records").open = true`)
-		c.Want(`[...document.querySelectorAll("ul.vars code")].some(e => e.textContent.startsWith("p = {x = 3, y = 4}"))`)
-		c.Eval(`[...document.querySelectorAll("ul.vars details")].find(e => e.querySelector("code").textContent.startsWith("p = ")).open = true`)
-		c.Want(`[...document.querySelectorAll("ul.vars ul.vars code")].some(e => e.textContent == "y = 4")`)
-		c.Want(`document.querySelectorAll("details.stack").length == 1 && document.querySelector("details.stack summary").textContent.includes("crashed")`)
-		picture(c, "service-dump.png", 1100, 1000, "light")
-		c.Eval(`[...document.querySelectorAll("details.frame details")].find(e => e.querySelector("summary").textContent.startsWith("Registers")).open = true`)
-		c.Want(`[...document.querySelectorAll("ul.vars code")].some(e => e.textContent.startsWith("rip = 0x"))`)
-		if low := c.Eval(browser.LowContrast); low != "" && low != `""` {
-			t.Error(low)
-		}
-		// With keys alone; what was long goes on where it ended.
-		c.Eval(`[...document.querySelectorAll("details.frame")].find(e => e.querySelector(".fn").textContent == "arrays").querySelector("summary").focus()`)
-		c.Key("Enter")
-		c.Want(`[...document.querySelectorAll("ul.vars details code")].some(e => e.textContent.startsWith("same = {0 <repeats 39 times>"))`)
-		c.Eval(`[...document.querySelectorAll("ul.vars details")].find(e => e.querySelector("code").textContent.startsWith("plain =")).querySelector("summary").focus()`)
-		c.Key("Enter")
-		c.Want(`[...document.querySelectorAll("ul.vars ul.vars code")].some(e => e.textContent == "[4] = 5")`)
-	})
-	c.Run("group", func(t *testing.T) {
-		c.Eval(`[...document.querySelectorAll("dd a")].find(a => a.getAttribute("href").startsWith("#/g/")).click()`)
-		c.Want(`!!document.querySelector("select[name=state]") && document.querySelector("h2").textContent.includes("write of 4 bytes")`)
-		c.Eval(`{ document.querySelector("textarea").value = "seen <i>often</i>"; document.querySelector("textarea").form.requestSubmit() }`)
-		c.Want(`!!document.querySelector("blockquote") && document.querySelector("blockquote").textContent.includes("seen <i>often</i>")`)
-		c.Eval(`{ document.querySelector("select[name=state]").value = "fixed"; document.querySelector("select[name=state]").form.requestSubmit() }`)
-		c.Want(`!!document.querySelector("h2 .badge.fixed")`)
-	})
-	c.Run("attributes", func(t *testing.T) {
-		facet := `[...document.querySelectorAll("button.facet")].find(b => b.textContent == ` + fmt.Sprintf("%q", hostile+"1") + `)`
-		c.Eval(`location.hash = "#/"`)
-		c.Want(`!!` + facet)
-		c.Eval(facet + `.click()`)
-		c.Want(`document.querySelector("button.facet[aria-pressed=true]") && document.querySelector("td.n").textContent.includes(" of ")`)
-		c.Want(`!document.querySelector("main img")`)
-		c.Eval(`document.querySelector("td.what a").click()`)
-		c.Want(`[...document.querySelectorAll("td")].some(e => e.textContent == ` + fmt.Sprintf("%q", hostile+"1") + `) && document.querySelector("main").textContent.includes("1 user") && !document.querySelector("main img")`)
-		c.Eval(`{ const f = document.querySelector("select[name=state]"); f.value = "fixed"; f.form.querySelector("select[name=in]").value = ` + fmt.Sprintf("%q", "release "+hostile+"1") + `; f.form.requestSubmit() }`)
-		c.Want(`document.querySelector("h2 .badge.fixed") && document.querySelector("h2 .badge.fixed").textContent.startsWith("fixed in <img") && !document.querySelector("main img")`)
-		c.Eval(`location.hash = "#/builds"`)
-		c.Want(`[...document.querySelectorAll("td a")].some(e => e.textContent == ` + fmt.Sprintf("%q", hostile+"1") + `) && !document.querySelector("main img")`)
-	})
-	c.Run("people", func(t *testing.T) {
-		c.Eval(`location.hash = "#/"`)
-		c.Want(`document.querySelectorAll("input[name=group]").length >= 3`)
-		c.Eval(`{ document.querySelectorAll("input[name=group]")[1].checked = true; const f = document.getElementById("bulk"); f.elements.assignee.value = ` + fmt.Sprintf("%q", hostile) + `; f.requestSubmit() }`)
-		c.Want(`[...document.querySelectorAll("td.what span")].some(e => e.textContent.startsWith("<img")) && !document.querySelector("main img")`)
-		c.Eval(`{ window.prompt = () => ` + fmt.Sprintf("%q", hostile) + `; location.hash = "#/?state=open" }`)
-		c.Want(`[...document.querySelectorAll("button")].some(e => e.textContent == "Save this search")`)
-		c.Eval(`[...document.querySelectorAll("button")].find(e => e.textContent == "Save this search").click()`)
-		c.Want(`document.querySelector(".saved a") && document.querySelector(".saved a").textContent.startsWith("<img") && !document.querySelector("main img")`)
-		c.Eval(`document.querySelector("td.what a").click()`)
-		c.Want(`!!document.querySelector("textarea")`)
-		c.Eval(`{ document.querySelector("textarea").value = "one <img src=x>\nsee https://x.example/a?b=1 javascript:alert(1)"; document.querySelector("textarea").form.requestSubmit() }`)
-		c.Want(`document.querySelector(".note a") && document.querySelectorAll(".note a").length == 1 && document.querySelector(".note a").href == "https://x.example/a?b=1" && getComputedStyle(document.querySelector(".note")).whiteSpace.startsWith("pre") && !document.querySelector("main img")`)
-		c.Eval(`{ const f = document.querySelector("input[name=ticket]").form; f.elements.ticket.value = "https://x.example/\"><b>"; f.requestSubmit() }`)
-		c.Want(`[...document.querySelectorAll("dd a")].some(a => a.textContent.startsWith("https://x.example/")) && !document.querySelector("dd b")`)
-	})
-	c.Run("keyboard", func(t *testing.T) {
-		c.Eval(`location.hash = "#/"`)
-		c.Want(`!!document.getElementById("q")`)
-		picture(c, "service-groups.png", 1100, 560, "light")
-		c.Eval(`document.activeElement.blur()`)
-		c.Key("j")
-		c.Key("j")
-		c.Want(`document.querySelectorAll("table.list tbody tr")[1].classList.contains("here") && document.activeElement.tagName == "A"`)
-		c.Key("/")
-		c.Want(`document.activeElement.id == "q"`)
-	})
-	c.Run("search", func(t *testing.T) {
-		c.Eval(`{ const q = document.getElementById("q"); q.value = "no such"; q.form.requestSubmit() }`)
-		c.Want(`document.querySelector("h2").textContent.startsWith("0 groups")`)
-		c.Eval(`location.hash = "#/dumps"`)
-		c.Want(`document.querySelector("main").textContent.includes("<img src=x onerror=alert(1)>") && !document.querySelector("main img")`)
-		c.Eval(`location.hash = "#/builds"`)
-		c.Want(`document.querySelectorAll("select").length == 2`)
-	})
-	c.Run("tokens", func(t *testing.T) {
-		c.Eval(`location.hash = "#/tokens"`)
-		c.Want(`document.querySelectorAll("table.list tbody tr").length == 1`)
-		c.Eval(`{ document.querySelector("input[value=upload]").checked = true; document.querySelector("input[name=note]").value = "a <b>till</b>"; document.querySelector("main form").requestSubmit() }`)
-		c.Want(`document.querySelectorAll("table.list tbody tr").length == 2 && document.getElementById("secret").textContent.startsWith("cw_") && document.querySelector("main").textContent.includes("a <b>till</b>")`)
-		c.Eval(`{ window.confirm = () => true; [...document.querySelectorAll("table.list button")].find(b => b.getAttribute("aria-label") == "Revoke a <b>till</b>").click() }`)
-		c.Want(`document.querySelectorAll("table.list tbody tr").length == 1 && !document.getElementById("secret")`)
-	})
-	c.Run("notifications", func(t *testing.T) {
-		c.Eval(`location.hash = "#/notify"`)
-		c.Want(`!!document.querySelector("input[name=to]")`)
-		c.Eval(`{ const f = document.querySelector("main form"); f.elements.to.value = "https://<b>x<b>.invalid/"; f.requestSubmit() }`)
-		c.Want(`document.querySelector("td.what") && document.querySelector("td.what").textContent.startsWith("https://<b>x<b>.invalid/") && !document.querySelector("main td b")`)
-		c.Eval(`{ const f = document.querySelector("main form"); f.elements.to.value = "https://chat.invalid/secret-path"; f.elements.quiet.value = "22:00-07:00"; f.requestSubmit() }`)
-		c.Want(`document.querySelectorAll("table.list tbody tr").length == 2 && !!document.getElementById("secret") && !document.querySelector("main").textContent.includes("secret-path")`)
-		c.Eval(`{ window.confirm = () => true; [...document.querySelectorAll("table.list button")].find(b => b.getAttribute("aria-label").startsWith("Remove https://<b>")).click() }`)
-		c.Want(`document.querySelectorAll("table.list tbody tr").length == 1 && !document.getElementById("secret")`)
-	})
-	c.Run("contrast", func(t *testing.T) {
-		for _, scheme := range []string{"light", "dark"} {
-			c.Do("Emulation.setEmulatedMedia", browser.Object{"features": []browser.Object{{"name": "prefers-color-scheme", "value": scheme}}})
-			for _, hash := range pageHashes(p) {
-				c.Eval(fmt.Sprintf(`{ document.querySelector("main").replaceChildren(); location.hash = %q }`, hash))
-				c.Want(`!!document.querySelector("main h2")`)
-				if low := c.Eval(browser.LowContrast); low != "" && low != `""` {
-					t.Errorf("%s, %s: %s", hash, scheme, low)
-				}
-				if nameless := c.Eval(browser.NamelessControls); nameless != "" && nameless != `""` {
-					t.Errorf("%s: no name: %s", hash, nameless)
-				}
-			}
-		}
-		if low := c.Eval(`document.querySelector("h2").style.color = "#777"; ` + browser.LowContrast); !strings.Contains(low, "h2") {
-			t.Errorf("grey on black is not found: %s", low)
-		}
-	})
-	c.Run("narrow and dark", func(t *testing.T) {
-		c.Do("Emulation.setDeviceMetricsOverride", browser.Object{"width": 360, "height": 700, "deviceScaleFactor": 1, "mobile": true})
-		c.Do("Emulation.setEmulatedMedia", browser.Object{"features": []browser.Object{{"name": "prefers-color-scheme", "value": "dark"}}})
-		c.Eval(`location.hash = "#/"`)
-		c.Want(`document.querySelectorAll("table.list tbody tr").length >= 3 && document.documentElement.scrollWidth <= 360`)
-		c.Want(`getComputedStyle(document.body).backgroundColor == "rgb(20, 23, 26)"`)
-		picture(c, "service-narrow-dark.png", 390, 640, "dark")
-		c.Do("Emulation.setDeviceMetricsOverride", browser.Object{"width": 360, "height": 700, "deviceScaleFactor": 1, "mobile": true})
-		for _, hash := range pageHashes(p)[1:] {
-			c.Eval(fmt.Sprintf(`{ document.querySelector("main").replaceChildren(); location.hash = %q }`, hash))
-			c.Want(`!!document.querySelector("main h2")`)
-			if strings.HasPrefix(hash, "#/d/") {
-				c.Want(`document.querySelectorAll("details.frame").length > 0`)
-				c.Eval(`[...document.querySelectorAll("details.frame")].slice(0, 3).forEach(e => e.open = true)`)
-				c.Want(`document.querySelectorAll("details.frame[open] ul.vars, details.frame[open] details").length > 0`)
-				if *shotDir != "" {
-					picture(c, "narrow-dump.png", 360, 1200, "dark")
-					c.Do("Emulation.setDeviceMetricsOverride", browser.Object{"width": 360, "height": 700, "deviceScaleFactor": 1, "mobile": true})
-				}
-			}
-			if wide := c.Eval(`document.documentElement.scrollWidth`); wide != "360" {
-				t.Errorf("%s is %s wide", hash, wide)
-			}
-		}
-	})
-	c.Run("log out", func(t *testing.T) {
-		c.Eval(`document.getElementById("logout").click()`)
-		c.Want(`!!document.getElementById("token")`)
-	})
-	for _, s := range c.Complaints(p.url) {
-		// The browser itself reports the answers to one who has logged out, and to the token that is not known.
-		if !strings.Contains(s, "401") && !(strings.Contains(s, "403") && strings.Contains(s, "/api/v1/whoami")) {
-			t.Error(s)
-		}
 	}
 }

@@ -33,7 +33,9 @@ type groupDoc struct {
 	Release    string       `json:"fixed_release,omitempty"` // or a release
 	Users      int          `json:"users,omitempty"`         // that were affected, of those who said who they are
 	Machines   int          `json:"machines,omitempty"`
-	Matching   int          `json:"matching,omitempty"` // dumps with the attributes that were asked for
+	Releases   []string     `json:"releases,omitempty"`      // the newest maxGroupReleases of its dumps, the newest first
+	Known      int          `json:"release_count,omitempty"` // how many there are
+	Matching   int          `json:"matching,omitempty"`      // dumps with the attributes that were asked for
 	Assignee   string       `json:"assignee,omitempty"`
 	Ticket     string       `json:"ticket,omitempty"`
 	Merged     []string     `json:"merged,omitempty"` // groups that were merged into it
@@ -306,7 +308,7 @@ func (s *Service) listGroups(w http.ResponseWriter, r *http.Request, p *request)
 			list = append(list, whole)
 		}
 	}
-	if err := s.trends(r.Context(), p.project, list); err != nil {
+	if err := s.trends(r.Context(), p.project, list, &now); err != nil {
 		return err
 	}
 	doc := map[string]any{"groups": list, "total": total, "kinds": kinds, "programs": programs, "assignees": people, "attributes": facetDocs(now.facets)}
@@ -333,8 +335,11 @@ func trendSince() time.Time {
 	return time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-trendDays)
 }
 
-// trends fills in the trends of groups, and how many users and machines they affected.
-func (s *Service) trends(ctx context.Context, project string, list []groupDoc) error {
+// maxGroupReleases is how many releases of a group its row has.
+const maxGroupReleases = 3
+
+// trends fills in the trends and releases of groups, and how many users and machines they affected.
+func (s *Service) trends(ctx context.Context, project string, list []groupDoc, now *snapshot) error {
 	ids := make([]string, len(list))
 	for i := range list {
 		ids[i] = list[i].ID
@@ -344,13 +349,31 @@ func (s *Service) trends(ctx context.Context, project string, list []groupDoc) e
 	if err != nil {
 		return err
 	}
+	releases, err := s.c.Store.ReleasesOf(ctx, project, ids)
+	if err != nil {
+		return err
+	}
 	affected, err := s.c.Store.Affected(ctx, project, ids)
 	for i := range list {
 		g := &list[i]
+		g.Releases, g.Known = newest(releases[g.ID], now)
 		g.Trend = trendOf(days[g.ID], since)
 		g.Users, g.Machines = affected[g.ID][store.IDUser], affected[g.ID][store.IDMachine]
 	}
 	return err
+}
+
+// newest returns the newest of some releases, and how many there are.
+func newest(names []string, now *snapshot) (list []string, known int) {
+	releases := make([]store.Release, len(names))
+	for i, name := range names {
+		releases[i] = store.Release{Release: name, First: now.releases[name]}
+	}
+	ordered(releases)
+	for _, r := range releases[:min(len(releases), maxGroupReleases)] {
+		list = append(list, r.Release)
+	}
+	return list, len(names)
 }
 
 // A noteDoc and a buildDoc are what they are in answers.
@@ -407,8 +430,12 @@ func (s *Service) oneGroup(w http.ResponseWriter, r *http.Request, p *request) e
 		}
 	}
 	slices.Sort(parts)
+	now, err := s.now(ctx, p.project)
+	if err != nil {
+		return err
+	}
 	list := []groupDoc{groupOf(&g)}
-	if err := s.trends(ctx, p.project, list); err != nil {
+	if err := s.trends(ctx, p.project, list, &now); err != nil {
 		return err
 	}
 	d := &list[0]
@@ -422,10 +449,6 @@ func (s *Service) oneGroup(w http.ResponseWriter, r *http.Request, p *request) e
 		return err
 	}
 	decisions, err := s.c.Store.Decisions(ctx, p.project)
-	if err != nil {
-		return err
-	}
-	now, err := s.now(ctx, p.project)
 	if err != nil {
 		return err
 	}

@@ -17,8 +17,15 @@ func (s *Service) page() error {
 		return err
 	}
 	serve := http.FileServerFS(files)
-	for _, path := range []string{"GET /{$}", "GET /app.js", "GET /app.css"} {
-		s.mux.Handle(path, serve)
+	list, err := fs.ReadDir(files, ".")
+	if err != nil {
+		return err
+	}
+	s.mux.Handle("GET /{$}", serve)
+	for _, f := range list {
+		if f.Name() != "index.html" {
+			s.mux.Handle("GET /"+f.Name(), serve)
+		}
 	}
 	return nil
 }

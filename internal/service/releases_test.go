@@ -79,6 +79,18 @@ func TestReleases(t *testing.T) {
 	if r := list.Releases; len(r) != 3 || r[0].Release != "1.10" || r[1].Count != 2 || len(r[1].Trend) != 30 || r[1].Trend[29] != 2 {
 		t.Errorf("%+v", r)
 	}
+	w.sendWith("group g1 build b1 7", "version=0.9")
+	var rows struct {
+		Groups []struct {
+			ID       string
+			Releases []string
+			Known    int `json:"release_count"`
+		}
+	}
+	w.want(200, &rows, "GET", p+"groups", "")
+	if got := fmt.Sprint(rows.Groups); got != "[{g1 [1.10 1.9 1.2] 4} {g2 [2.0 1.9] 2}]" {
+		t.Error(got)
+	}
 	var both struct {
 		Groups []struct {
 			ID   string
@@ -89,8 +101,8 @@ func TestReleases(t *testing.T) {
 	if got := fmt.Sprint(both.Groups); got != "[{g2 0 1} {g1 1 2}]" {
 		t.Error(got)
 	}
-	w.groups("?release=1.9", "g1 4 regressed", "g2 2 regressed")
-	w.groups("?release=1.2", "g1 4 regressed")
+	w.groups("?release=1.9", "g1 5 regressed", "g2 2 regressed")
+	w.groups("?release=1.2", "g1 5 regressed")
 }
 
 // Where not all dumps with several attributes are looked at, the answer says so.

@@ -250,6 +250,7 @@ func (s *Service) routes() error {
 		"GET " + project + "/dumps/{id}/report":                                  {store.ScopeRead, s.dumpReport},
 		"GET " + project + "/dumps/{id}/file":                                    {store.ScopeRead, s.dumpFile},
 		"GET " + project + "/dumps/{id}/about":                                   {store.ScopeRead, s.inDump(question.About)},
+		"GET " + project + "/dumps/{id}/modules":                                 {store.ScopeRead, s.inDump(question.Modules)},
 		"GET " + project + "/dumps/{id}/stacks":                                  {store.ScopeRead, s.inDump(question.Stacks)},
 		"GET " + project + "/dumps/{id}/stacks/{stack}/frames":                   {store.ScopeRead, s.inDump(question.Frames)},
 		"GET " + project + "/dumps/{id}/stacks/{stack}/frames/{frame}/variables": {store.ScopeRead, s.inDump(question.Variables)},

@@ -409,7 +409,7 @@ func endpoints(id, group, token string) map[string]string {
 		"POST " + p + "/dumps": "upload", "POST /api/a/minidump": "upload", "POST /api/a/minidump/": "upload", "POST /api/a/envelope/": "upload",
 		"POST " + p + "/uploads/": "upload", "HEAD " + p + "/uploads/x": "upload", "PATCH " + p + "/uploads/x": "upload", "DELETE " + p + "/uploads/x": "upload", "OPTIONS " + p + "/uploads/": "upload",
 		"GET " + p + "/dumps": "read", "GET " + p + "/dumps/" + id: "read", "GET " + p + "/dumps/" + id + "/report": "read", "GET " + p + "/dumps/" + id + "/file": "read",
-		"GET " + p + "/dumps/" + id + "/about": "read", "GET " + p + "/dumps/" + id + "/stacks": "read", "GET " + p + "/dumps/" + id + "/stacks/0/frames": "read",
+		"GET " + p + "/dumps/" + id + "/about": "read", "GET " + p + "/dumps/" + id + "/modules": "read", "GET " + p + "/dumps/" + id + "/stacks": "read", "GET " + p + "/dumps/" + id + "/stacks/0/frames": "read",
 		"GET " + p + "/dumps/" + id + "/stacks/0/frames/0/variables": "read",
 		"GET " + p + "/groups": "read", "GET " + p + "/groups/" + group: "read", "GET " + p + "/builds": "read", "GET " + p + "/compare?a=1&b=2": "read",
 		"PUT " + p + "/builds/b1": "triage", "GET " + p + "/releases": "read", "POST " + p + "/releases": "triage", "GET " + p + "/attributes": "read",
@@ -519,7 +519,7 @@ func TestAccess(t *testing.T) {
 	if status, _, _ := w.do("", "GET", "/api/v1/whoami", nil); status != 401 {
 		t.Errorf("nobody: %d", status)
 	}
-	for _, path := range []string{"/", "/app.js", "/app.css", "/healthz", "/readyz", "/metrics"} {
+	for _, path := range []string{"/", "/app.js", "/groups.js", "/app.css", "/healthz", "/readyz", "/metrics"} {
 		if status, text, _ := w.do("", "GET", path, nil); status != 200 || strings.Contains(text, "g1") || strings.Contains(text, d.ID) {
 			t.Errorf("%s: %d %.80s", path, status, text)
 		}

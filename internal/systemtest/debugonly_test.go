@@ -1,7 +1,10 @@
 package systemtest
 
 import (
+	"bytes"
 	"context"
+	"debug/elf"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -96,5 +99,71 @@ func TestDebugFrameWithoutBinary(t *testing.T) {
 	}
 	if m := mainModule(t, r); m.Status != report.ModuleMissing {
 		t.Errorf("module %+v", m)
+	}
+}
+
+// A slim core has unwind rules of the addresses on its stacks, which a debug file does not have.
+func TestDebugFileWithSlimCore(t *testing.T) {
+	c := fixture.Get(t, "amd64-build-id")
+	debug := corewalk.WithDebugDir(filepath.Join(c.Dir, "debug"))
+	whole, err := corewalk.Open(t.Context(), c.Core(t), corewalk.WithSysroot(c.Sysroot(t)), corewalk.WithExecutable(c.Binary(t)), debug, corewalk.ForSlim())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer whole.Close()
+	path := filepath.Join(t.TempDir(), "slim")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := whole.WriteSlim(t.Context(), f, corewalk.SlimOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	want, err := whole.Analyze(t.Context(), corewalk.AnalyzeOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	forgetUnwindTables(t, path, c.Binary(t))
+	slim, err := corewalk.Open(t.Context(), path, corewalk.WithSysroot(t.TempDir()), debug)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer slim.Close()
+	got, err := slim.Analyze(t.Context(), corewalk.AnalyzeOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := func(r *report.Report) (out []string) {
+		for _, f := range r.Threads[0].Frames {
+			if f.Module == mainModule(t, r).Path {
+				out = append(out, fmt.Sprint(f.Function, " by ", f.Trust, " at line ", f.Source.Line))
+			}
+		}
+		return out
+	}
+	if want, got := told(want), told(got); len(want) < 3 || !slices.Equal(want, got) {
+		t.Errorf("of the slim core, with the debug file only: %q\nof the whole: %q", got, want)
+	}
+}
+
+// forgetUnwindTables blanks what a core has of a small program's unwind tables: those of large ones are not in slim cores.
+func forgetUnwindTables(t *testing.T, core, program string) {
+	t.Helper()
+	b, err := os.ReadFile(core)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := elf.Open(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	table, err := f.Section(".eh_frame").Data()
+	if err != nil || !bytes.Contains(b, table) {
+		t.Fatalf("the core has no unwind table: %v", err)
+	}
+	if err := os.WriteFile(core, bytes.ReplaceAll(b, table, make([]byte, len(table))), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -50,8 +50,8 @@ bottom
 1 fill
 2 visit
 3 main
-4 __libc_start_call_main
-5 __libc_start_main_impl
+4 
+5 __libc_start_main
 6 _start
 `},
 	} {

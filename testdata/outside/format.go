@@ -43,7 +43,7 @@ func (l *lines) thread(t *report.Thread) {
 
 // format reports on a core in that format.
 func format(w io.Writer, core, dir string) error {
-	target, err := corewalk.Open(context.Background(), core, corewalk.WithSearch(dir))
+	target, err := corewalk.Open(context.Background(), core, corewalk.WithSearch(dir), corewalk.WithDebugDir(dir))
 	if err != nil {
 		return err
 	}

@@ -66,6 +66,8 @@ func (sv *server) answer(ctx context.Context, q *question.Question, limit time.D
 		err = sv.stacks(ctx, q, &a)
 	case question.Frames:
 		err = sv.framesOf(ctx, q, &a)
+	case question.Modules:
+		err = sv.modules(ctx, q, &a)
 	case question.Variables:
 		err = sv.variables(ctx, q, &a)
 	default:

@@ -21,7 +21,7 @@ func TestNames(t *testing.T) {
 		p.fails("info variables (", "the pattern of a search")
 		p.fails("info scope no_such", "no function is called no_such")
 	}
-	p := at(t, "amd64-vars-c-O0")
+	p := at(t, "amd64-vars-go-O0") // which has many types of its own
 	if got, err := p.types("info types"); err != nil || strings.Count(got, "\n") > 600 || !strings.Contains(got, "and others") {
 		t.Errorf("%d lines, %v", strings.Count(got, "\n"), err)
 	}

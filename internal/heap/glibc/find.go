@@ -15,8 +15,10 @@ import (
 
 const (
 	bins = 254 // words of pointers: 127 bins, the first for what is not sorted yet
-	// minRun is how many empty bins beside one another prove an arena.
-	minRun    = 20
+	// minEmpty is how many of the bins have to be empty at least: heaps in which much was freed have few that are.
+	minEmpty = 2
+	// maxTries is how many words that may be an empty bin are looked at more closely.
+	maxTries  = 256
 	binmap    = 16 // bytes
 	maxArenas = 4096
 )
@@ -39,6 +41,7 @@ type Heap struct {
 	damages []heap.Damage
 	listed  bool
 	budget  int
+	tries   int
 	most    uint64 // bytes of a segment that is walked; 0 for any number
 	buffer  []byte // that no cursor has
 }
@@ -127,24 +130,23 @@ func (h *Heap) findIn(at uint64, data []byte) *arena {
 		}
 		return uint64(order.Uint32(data[off:]))
 	}
-	run := 0
+	inRun := false
 	for off := 0; off+2*w <= len(data); {
 		// The pair of an empty bin: both point two words before the pair.
-		if v := word(off); v != 0 && v == at+uint64(off)-2*h.w && word(off+w) == v {
-			run++
-			off += 2 * w
-			if run == minRun {
-				if x := h.arenaAround(at + uint64(off)); x != nil {
-					return x
-				}
+		v := word(off)
+		if v == 0 || v != at+uint64(off)-2*h.w || word(off+w) != v {
+			inRun = false
+			off += w
+			continue
+		}
+		off += 2 * w
+		if !inRun && h.tries < maxTries {
+			h.tries++
+			if x := h.arenaAround(at + uint64(off)); x != nil {
+				return x
 			}
-			continue
 		}
-		if run > 0 {
-			run = 0
-			continue
-		}
-		off += w
+		inRun = true
 	}
 	return nil
 }
@@ -230,7 +232,7 @@ func (h *Heap) badBins(b uint64) (bad int) {
 			bad++
 		}
 	}
-	if empty < minRun {
+	if empty < minEmpty {
 		return maxBad + 1
 	}
 	return bad

@@ -231,3 +231,64 @@ func FuzzHeap(f *testing.F) {
 		}
 	})
 }
+
+// fragmented is a heap in which each bin has a chunk, but for those that are empty.
+func fragmented(empty func(bin int) bool) *made {
+	b := make([]byte, 0x10000)
+	le := binary.LittleEndian
+	at, bins := 0, map[int]uint64{}
+	chunk := func(size int, flags uint64) int {
+		le.PutUint64(b[at+8:], uint64(size)|flags)
+		at += size
+		return at - size
+	}
+	for i := range 127 {
+		if empty(i) {
+			continue
+		}
+		free := chunk(0x40, 1)
+		bins[i] = heapAt + uint64(free)
+		le.PutUint64(b[free+16:], binsAt+16*uint64(i)-16)
+		le.PutUint64(b[free+24:], binsAt+16*uint64(i)-16)
+		le.PutUint64(b[at:], 0x40)
+		chunk(0x30, 0)
+	}
+	top := heapAt + uint64(at)
+	chunk(len(b)-at, 1)
+	return arenaOf(b, top, bins, nil)
+}
+
+// TestFewEmptyBins: a heap is found however few of its bins are empty, and beside one another; all have to be right.
+func TestFewEmptyBins(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		empty  func(bin int) bool
+		change func(m *made)
+		found  bool
+	}{
+		{"every tenth", func(i int) bool { return i%10 == 3 }, nil, true},
+		{"two", func(i int) bool { return i == 70 || i == 126 }, nil, true},
+		{"one", func(i int) bool { return i == 70 }, nil, false},
+		{"none", func(int) bool { return false }, nil, false},
+		{"damaged", func(i int) bool { return i%10 == 3 }, func(m *made) {
+			for i := range 6 { // bins 20 to 25 lead to a chunk of another
+				binary.LittleEndian.PutUint64(m.data[binsAt+16*uint64(20+i)-dataAt:], heapAt)
+			}
+		}, false},
+	} {
+		m := fragmented(c.empty)
+		if c.change != nil {
+			c.change(m)
+		}
+		h := glibc.Find(m, glibc.Options{Chunks: 1 << 12})
+		if (h != nil) != c.found {
+			t.Errorf("%s: found %t", c.name, h != nil)
+		}
+		if h == nil {
+			continue
+		}
+		if b, ok := h.BlockAt(heapAt + 0x20); !ok || !b.Free || b.Size != 0x38 {
+			t.Errorf("%s: %+v, %t", c.name, b, ok)
+		}
+	}
+}

@@ -33,6 +33,7 @@ type Graph struct {
 	Kinds  []Kind          // of each object
 	Heads  []uint8         // by kind, as far as there are any: bytes at the beginning of an object, pointers to which do not count
 	Blind  []bool          // by kind likewise: what such objects point at does not count
+	Skips  []uint64        // by kind likewise: bits, by number, of the words of eight bytes whose pointers do not count
 	Roots  []Root
 	total  uint64
 	rooted map[rootKind][]uint64 // bits: objects that have a root, by its rank
@@ -201,6 +202,25 @@ func (g *Graph) toldAt(addr uint64) *told {
 func (g *Graph) blind(n Node) bool {
 	k := int(g.Kinds[n])
 	return k < len(g.Blind) && g.Blind[k]
+}
+
+// skips are the words of an object that do not count.
+func (g *Graph) skips(n Node) uint64 {
+	if k := int(g.Kinds[n]); k < len(g.Skips) {
+		return g.Skips[k]
+	}
+	return 0
+}
+
+// counts is yield without words that do not count, of a part of an object that begins at an offset in it.
+func counts(skips, at uint64, yield func(off int, to Node) bool) func(off int, to Node) bool {
+	if skips == 0 {
+		return yield
+	}
+	return func(off int, to Node) bool {
+		word := (at + uint64(off)) / 8
+		return word < 64 && skips&(1<<word) != 0 || yield(off, to)
+	}
 }
 
 // Each calls yield for each object by address, with its memory, as much of it as is there, up to most bytes: yield must not keep it. It ends when

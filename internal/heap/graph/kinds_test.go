@@ -47,3 +47,43 @@ func TestHeads(t *testing.T) {
 		t.Errorf("%+v", g.Roots)
 	}
 }
+
+// TestSkips: of an object some words may not count, however the object is read.
+func TestSkips(t *testing.T) {
+	const base, last = 0x10000, 0x10000 + 0x1000
+	m := &memory{base, make([]byte, 1<<13)}
+	size := uint64(0x100)
+	g := build(m, [][2]uint64{{base, base + 0x2000}}, []block{{base, size}, {last, 64}, {last + 0x40, 64}}, 1<<30)
+	m.put(base, last)
+	m.put(base+48, last)
+	m.put(base+8, last+0x40)
+	m.put(last+0x40, last)
+	g.Kinds[0] = 1
+	g.Skips = []uint64{0, 1 | 1<<6}
+	for range 2 { // without edges, then with them
+		for from, want := range map[Node]Node{0: 2, 2: 1} {
+			g.Out(from, func(to Node) bool {
+				if to != want {
+					t.Errorf("%d points at %d", from, to)
+				}
+				return true
+			})
+			g.Words(from, func(off uint64, to Node) bool {
+				if to != want {
+					t.Errorf("%d points at %d at %d", from, to, off)
+				}
+				return true
+			})
+		}
+		if err := g.Edges(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.put(base+64*8, last) // words past those that have a number count
+	if _, ok := g.Pointer(0, 1); ok {
+		t.Error("a word past the object")
+	}
+	if off, ok := g.Pointer(0, 2); !ok || off != 8 {
+		t.Errorf("%d, %t", off, ok)
+	}
+}

@@ -118,7 +118,7 @@ func (g *Graph) Edges(ctx context.Context) error {
 		if from, last = n, None; g.Size(n) > scanPiece {
 			g.scan(n, addFar)
 		} else {
-			g.within(start, 0, b, add)
+			g.within(start, 0, b, counts(g.skips(n), 0, add))
 		}
 		if out.n > left {
 			err = ErrLarge
@@ -162,11 +162,12 @@ func (g *Graph) scan(n Node, yield func(off uint64, to Node) bool) {
 		return
 	}
 	start, on := g.Start(n), true
+	skips := g.skips(n)
 	for at, size := uint64(0), min(g.Size(n), maxScan); at < size && on; at += scanPiece {
-		g.within(start, at, g.mem.Some(start+at, int(min(scanPiece, size-at))), func(o int, to Node) bool {
+		g.within(start, at, g.mem.Some(start+at, int(min(scanPiece, size-at))), counts(skips, at, func(o int, to Node) bool {
 			on = yield(at+uint64(o), to)
 			return on
-		})
+		}))
 	}
 }
 

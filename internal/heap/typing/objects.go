@@ -12,6 +12,8 @@ import (
 type objectKey struct {
 	name  string
 	head  uint64
+	links uint64
+	blind bool // what it leads to does not count
 	freed bool
 }
 
@@ -30,12 +32,12 @@ func (t *Typer) Objects(ctx context.Context, r heap.Objects) error {
 		if !ok {
 			return true
 		}
-		t.g.Kinds[n] = t.object(objectKey{o.Type, o.Head, o.Freed})
+		t.g.Kinds[n] = t.object(objectKey{o.Type, o.Head, o.Links, o.Freed, o.Freed})
 		for _, p := range o.Owns {
 			// What looked like an object, but is a part of one, is that: a list of types has the type of one where an object has its own.
 			part, off, ok := t.g.Find(p.At)
 			if ok && part != n && (off == 0 || t.g.Kinds[part] == Unknown) {
-				t.g.Kinds[part] = t.object(objectKey{name: p.What})
+				t.g.Kinds[part] = t.object(objectKey{name: p.What, blind: p.Weak})
 			}
 		}
 		return true
@@ -58,8 +60,8 @@ func (t *Typer) object(key objectKey) graph.Kind {
 	t.objects[key] = k
 	t.Kinds = append(t.Kinds, Kind{Name: key.name, ByObject: true, Freed: key.freed})
 	for len(t.g.Heads) < len(t.Kinds) {
-		t.g.Heads, t.g.Blind = append(t.g.Heads, 0), append(t.g.Blind, false)
+		t.g.Heads, t.g.Blind, t.g.Skips = append(t.g.Heads, 0), append(t.g.Blind, false), append(t.g.Skips, 0)
 	}
-	t.g.Heads[k], t.g.Blind[k] = uint8(key.head), key.freed
+	t.g.Heads[k], t.g.Blind[k], t.g.Skips[k] = uint8(key.head), key.blind, key.links
 	return k
 }

@@ -47,26 +47,27 @@ func TestObjects(t *testing.T) {
 	x := typer(8)
 	r := runtime{
 		0x1000: {Type: "looks like one"}, // but is a list's
-		0x1040: {Type: "list", Head: 16, Owns: []heap.Owned{{At: 0x1000, What: "list items"}, {At: 0x1080, What: "text"}, {At: 0x1040, What: "itself"}, {At: 0x9000, What: "nothing"}}},
+		0x1040: {Type: "list", Head: 16, Owns: []heap.Owned{{At: 0x1000, What: "list items"}, {At: 0x1080, What: "text", Weak: true}, {At: 0x1040, What: "itself"}, {At: 0x9000, What: "nothing"}}},
 		0x1080: {Type: "is the list's, too"},
 		0x10c0: {Type: "str", Owns: []heap.Owned{{At: 0x1048, What: "middle of a list"}}},
 		0x1100: {Type: "list", Freed: true},
 		0x1140: {Type: "wide", Head: 256}, // more than a head has
 		0x1180: {Type: "list", Head: 16},
+		0x11c0: {Type: "list", Head: 16, Links: 1 << 6},
 	}
 	if err := x.Objects(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []string{"list items", "list", "text", "str", "list", "", "list", ""} {
+	for i, want := range []string{"list items", "list", "text", "str", "list", "", "list", "list"} {
 		k := x.g.Kinds[i]
 		if x.Kinds[k].Name != want || x.Kinds[k].ByObject != (want != "") || x.Kinds[k].Freed != (i == 4) {
 			t.Errorf("%d is %+v, want %s", i, x.Kinds[k], want)
 		}
-		if k != Unknown && (x.g.Blind[k] != (i == 4) || x.g.Heads[k] != uint8(r[0x1000+uint64(i)*64].Head)) {
+		if k != Unknown && (x.g.Blind[k] != (i == 2 || i == 4) || x.g.Skips[k] != r[0x1000+uint64(i)*64].Links || x.g.Heads[k] != uint8(r[0x1000+uint64(i)*64].Head)) {
 			t.Errorf("%d: head of %d, blind %v", i, x.g.Heads[k], x.g.Blind[k])
 		}
 	}
-	if x.g.Kinds[1] != x.g.Kinds[6] || x.g.Kinds[1] == x.g.Kinds[4] {
+	if x.g.Kinds[1] != x.g.Kinds[6] || x.g.Kinds[1] == x.g.Kinds[4] || x.g.Kinds[1] == x.g.Kinds[7] {
 		t.Errorf("kinds %v", x.g.Kinds)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -35,6 +35,7 @@ type runtime struct {
 	states    map[uint64]bool                // global states that were seen on stacks
 	order     []uint64                       // the same, in the order in which they were seen
 	globals   remote.Kept[map[uint64]string] // of each global state: names of functions
+	metas     remote.Kept[string]            // of each metatable: the name that it has
 }
 
 // Shows reports whether a function or the path of its module is likely to be Lua's.

@@ -37,7 +37,7 @@ const (
 // small is a process in which a function of C was called by one of Lua.
 func small() (*runtime, fake) {
 	m := fake{remotetest.Words{}}
-	r := &runtime{memory: memory{Reader: procmem.Reader{Memory: m, Arch: arch.AMD64}, p: &tasks.Process{}}}
+	r := &runtime{memory: memory{Reader: procmem.Reader{Memory: m, Arch: arch.AMD64}, p: &tasks.Process{}}, states: map[uint64]bool{}}
 	r.use(version{4, 4})
 	m.Zero(atGlobal, 0x400)
 	m.Words[atGlobal+r.at("global.main")] = atState

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/corewalk/corewalk/internal/heap"
 	"github.com/corewalk/corewalk/internal/procmem"
 	"github.com/corewalk/corewalk/internal/runtimes/remote"
 	"github.com/corewalk/corewalk/libstate"
@@ -28,6 +29,7 @@ type runtime struct {
 	executor, core, request uint64
 	key                     uint32 // with which threads ask for their block
 
+	objects   heap.OwnHeap[*requestHeap]
 	functions remote.Kept[*function]
 	mu        sync.Mutex
 	thread    unwind.ThreadID // that runs PHP, if all have the same globals; NullThread before one is seen to
@@ -58,6 +60,7 @@ func Find(p *tasks.Process) (tasks.Runtime, error) {
 		}
 		r := &runtime{memory: memory{Reader: procmem.Of(p.State).Charged(p.Spend), p: p}, lib: lib, safe: !single, executor: globals.Addr,
 			thread: unwind.NullThread}
+		r.objects.Find = r.findHeap
 		if err := r.open(); err != nil {
 			failed = fmt.Errorf("functions of PHP of %s: %w", lib.Path, err)
 			continue

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/corewalk/corewalk/internal/heap"
 	"github.com/corewalk/corewalk/internal/procmem"
 	"github.com/corewalk/corewalk/internal/runtimes/remote"
 	"github.com/corewalk/corewalk/libstate"
@@ -24,6 +25,8 @@ type runtime struct {
 	release string // "3.1.2"
 	vm      uint64
 	shapes  uint64 // of objects: the tree of them, in versions that have it
+	class   uint64 // where the class Object is, among the variables of the module
+	objects heap.OwnHeap[*objectHeap]
 
 	functions remote.Kept[*function]
 	once      sync.Once
@@ -58,6 +61,7 @@ func Find(p *tasks.Process) (tasks.Runtime, error) {
 			continue
 		}
 		r := &runtime{names: names{memory: memory{Reader: procmem.Of(p.State).Charged(p.Spend), p: p}}, lib: lib}
+		r.objects.Find = r.findHeap
 		if err := r.open(version.Addr, object.Addr); err != nil {
 			failed = fmt.Errorf("methods of Ruby of %s: %w", lib.Path, err)
 			continue
@@ -92,6 +96,7 @@ func (r *runtime) open(version, object uint64) error {
 	if _, err := r.p.State.ReadMem(object, b[:]); err != nil {
 		return fmt.Errorf("its variables are not there: %w", err)
 	}
+	r.class = object
 	r.scan(object)
 	switch {
 	case r.vm == 0:
@@ -119,20 +124,29 @@ func minor(release string) (string, bool) {
 // reach is how far from a variable of the module the others may be.
 const reach = 1 << 19
 
-// scan looks for what the module does not say by symbols, among its variables: they are around a variable that it exports.
+// scan looks for what the module does not say by symbols, among its variables.
 func (r *runtime) scan(object uint64) {
+	r.variablesNear(object, func(at, word uint64) bool {
+		r.consider(at, word)
+		return !r.complete()
+	})
+}
+
+// variablesNear calls do for each word around a variable that the module exports, where its others are, a page at least, until do returns false.
+func (r *runtime) variablesNear(variable uint64, do func(at, word uint64) bool) {
 	const page = 4096
-	first := object &^ (page - 1)
+	first := variable &^ (page - 1)
+	more := true
 	look := func(at uint64) bool {
 		words := r.Some(at, page)
-		for i := 0; i+8 <= len(words); i += 8 {
-			r.consider(at+uint64(i), r.Arch.Word(words[i:]))
+		for i := 0; i+8 <= len(words) && more; i += 8 {
+			more = do(at+uint64(i), r.Arch.Word(words[i:]))
 		}
-		return len(words) == page && !r.complete()
+		return len(words) == page && more
 	}
 	for at := first; at < first+reach && look(at); at += page {
 	}
-	for at := first - page; at < first && first-at <= reach && !r.complete() && look(at); at -= page {
+	for at := first - page; at < first && first-at <= reach && more && look(at); at -= page {
 	}
 }
 

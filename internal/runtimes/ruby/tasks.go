@@ -12,58 +12,40 @@ import (
 const (
 	maxObjects = 1 << 19
 	maxListed  = 1 << 12
-	maxPages   = 1 << 16
-	oldSlot    = 40      // the size of an object until 3.0
-	maxPage    = 1 << 16 // bytes
 )
 
 // Tasks implements tasks.Runtime: the fibers that are suspended, among all objects.
 func (r *runtime) Tasks(ctx context.Context) iter.Seq2[*tasks.Task, error] {
 	return func(yield func(*tasks.Task, error) bool) {
-		space := r.field(r.vm, "vm.space")
-		pages, count := r.field(space, "space.pages"), r.field(space, "space.count")
-		if pages == 0 || count > maxPages {
-			return
-		}
-		list, _ := r.Words(pages, int(count))
 		running := r.running()
 		looked, listed := uint64(0), 0
-		for _, page := range list {
-			if page == 0 || page%8 != 0 || ctx.Err() != nil {
-				return
+		r.pages(func(p page) bool {
+			if ctx.Err() != nil {
+				return false
 			}
-			start := r.field(page, "page.start")
-			slots, _ := r.U16(page + r.at("page.slots"))
-			size := uint64(oldSlot)
-			if r.has("page.slot") {
-				n, _ := r.U16(page + r.at("page.slot"))
-				size = uint64(n)
-			}
-			if size < oldSlot || uint64(slots)*size > maxPage {
-				continue
-			}
-			if looked += uint64(slots); looked > maxObjects {
+			if looked += p.slots; looked > maxObjects {
 				yield(nil, chainError("there are more objects of Ruby: fibers may be missing"))
-				return
+				return false
 			}
-			b := r.Some(start, int(uint64(slots)*size))
-			for off := uint64(0); off+size <= uint64(len(b)); off += size {
+			b := r.Some(p.start, int(p.slots*p.size))
+			for off := uint64(0); off+p.size <= uint64(len(b)); off += p.size {
 				if r.Arch.Word(b[off:])&typeMask != typeData {
 					continue
 				}
-				t := r.fiber(start+off, running)
+				t := r.fiber(p.start+off, running)
 				if t == nil {
 					continue
 				}
 				if listed++; listed > maxListed {
 					yield(nil, chainError("there are more fibers of Ruby"))
-					return
+					return false
 				}
 				if !yield(t, nil) {
-					return
+					return false
 				}
 			}
-		}
+			return true
+		})
 	}
 }
 

@@ -11,6 +11,7 @@ const (
 	About     = "about"     // why the process died, deadlocks, warnings
 	Stacks    = "stacks"    // threads, the one that died first, and then the tasks that no thread runs
 	Frames    = "frames"    // of a stack
+	Modules   = "modules"   // those that lack something first
 	Variables = "variables" // of a frame, or the parts of one
 )
 
@@ -39,6 +40,7 @@ type Answer struct {
 	Stacks    []Stack         `json:"stacks,omitempty"`
 	Frames    []Frame         `json:"frames,omitempty"`
 	End       string          `json:"end,omitempty"` // why there are no more frames
+	Modules   []Module        `json:"modules,omitempty"`
 	Groups    []Group         `json:"groups,omitempty"`
 	Source    *Source         `json:"source,omitempty"` // around the line of the frame
 	Variables []Variable      `json:"variables,omitempty"`
@@ -53,6 +55,19 @@ type Stack struct {
 	Status  string `json:"status,omitempty"`
 	Crashed bool   `json:"crashed,omitempty"`
 	Top     string `json:"top,omitempty"` // the function in which it is; not that of a runtime in which it waits
+}
+
+// A Module is an image that is mapped in the process.
+type Module struct {
+	Path    string `json:"path"`
+	Base    string `json:"base"`
+	ID      string `json:"id,omitempty"` // of the build, in hexadecimal
+	Version string `json:"version,omitempty"`
+	Status  string `json:"status"`         // as in a report
+	Symbols string `json:"symbols"`        // as in a report
+	Main    bool   `json:"main,omitempty"` // the program
+	// Wanted are the paths in a project's store of symbols at which its missing files would be found.
+	Wanted []string `json:"wanted,omitempty"`
 }
 
 // A Frame is an entry of a stack.

@@ -277,6 +277,8 @@ type Store interface {
 
 	// Releases lists those of a group, or with "" all that are known of the project; the one that was seen last comes first.
 	Releases(ctx context.Context, project, group string) ([]Release, error)
+	// ReleasesOf lists the counted releases of which groups have dumps, in no order.
+	ReleasesOf(ctx context.Context, project string, groups []string) (map[string][]string, error)
 	// ReleaseDays counts the dumps of a group by their releases and days, since a time.
 	ReleaseDays(ctx context.Context, project, group string, since time.Time) (map[string][]Day, error)
 	// Announce makes a release known of which there are no dumps yet.

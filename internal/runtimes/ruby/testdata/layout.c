@@ -181,6 +181,7 @@ void layout(void)
 #endif
 	FIELD("st.entries", st_table, num_entries);
 	FIELD("st.list", st_table, entries);
+	FIELD("st.bins", st_table, bins);
 	FIELD("st.from", st_table, entries_start);
 	FIELD("st.to", st_table, entries_bound);
 	FIELD("object.array", struct RObject, as.ary);

@@ -117,6 +117,15 @@ func testCounts(t *testing.T, db store.Store) {
 	if r, err = db.Releases(ctx, "p", "g1"); err != nil || len(r) != 2 || r[0].Count != 2 || !r[0].Last.Equal(at.Add(25*time.Hour)) {
 		t.Error(r, err)
 	}
+	of := func(when, want string) {
+		t.Helper()
+		lists, err := db.ReleasesOf(ctx, "p", []string{"g1", "g2", "g3"})
+		for _, l := range lists {
+			slices.Sort(l)
+		}
+		same(t, when+": releases of groups", lists, err, want)
+	}
+	of("all", "map[g1:[1.2 1.3] g2:[1.3]]")
 	days, err := db.ReleaseDays(ctx, "p", "g1", at.Truncate(24*time.Hour))
 	same(t, "days", days, err, "map[1.2:[{2026-03-01 00:00:00 +0000 UTC 1}] 1.3:[{2026-03-01 00:00:00 +0000 UTC 1} {2026-03-02 00:00:00 +0000 UTC 1}]]")
 
@@ -129,6 +138,7 @@ func testCounts(t *testing.T, db store.Store) {
 	if l, err := db.Forget(ctx, "p", at.Add(48*time.Hour), 10); err != nil || len(l) != 4 {
 		t.Fatal(l, err)
 	}
+	of("forgotten", "map[]")
 	check("forgotten", "[]", "map[]", "map[]", "[]")
 	if r, err := db.Releases(ctx, "p", ""); err != nil || len(r) != 2 || r[0].Count != 0 || r[0].First.IsZero() { // it is known what came after what
 		t.Error(r, err)

@@ -173,6 +173,15 @@ func (d *DB) Releases(ctx context.Context, project, group string) (list []store.
 	return list, err
 }
 
+// ReleasesOf implements Store.
+func (d *DB) ReleasesOf(ctx context.Context, project string, groups []string) (map[string][]string, error) {
+	out := map[string][]string{}
+	var group, release string
+	err := d.conn.Query(ctx, sqldb.Into([]any{&group, &release}, func() { out[group] = append(out[group], release) }),
+		"SELECT grp, value FROM @counts WHERE project = $1 AND grp = ANY($2) AND name = 'release' AND n > 0", project, groups)
+	return out, err
+}
+
 // ReleaseDays implements Store.
 func (d *DB) ReleaseDays(ctx context.Context, project, group string, since time.Time) (map[string][]store.Day, error) {
 	out := map[string][]store.Day{}

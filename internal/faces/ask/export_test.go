@@ -1,0 +1,4 @@
+package ask
+
+// Stored is for tests.
+var Stored = stored

@@ -199,8 +199,11 @@ type BlameStep struct {
 	// Entry says that Name is what the function was called with: nothing else was stored in it since, as far as its code tells.
 	Entry    bool   `json:"entry,omitempty"`
 	Function string `json:"function,omitempty"` // name of the function in which this step lies
-	Source   Source `json:"source,omitzero"`
-	Address  Addr   `json:"address,omitempty"` // of the instruction
+	// Within is the inlined function that the value did not leave after this step, as what that returns cannot be it, where the instruction that failed is not
+	// of that function: the compiler moved it. It is "" otherwise.
+	Within  string `json:"within,omitempty"`
+	Source  Source `json:"source,omitzero"`
+	Address Addr   `json:"address,omitempty"` // of the instruction
 	// For BlameOffset: the value is the address of Expression, "p->items", which lies Offset bytes after Name. For BlameConversion: the
 	// format, cut after 256 bytes. For BlameOverwritten: the text, cut after 48.
 	Expression string `json:"expression,omitempty"`

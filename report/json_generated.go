@@ -1060,6 +1060,7 @@ func (j *jsonWriter) putBlameStep(x *BlameStep) {
 	j.optStr("role", x.Role)
 	j.optBool("entry", x.Entry)
 	j.optStr("function", x.Function)
+	j.optStr("within", x.Within)
 	if x.Source != (Source{}) {
 		j.key("source")
 		j.putSource(&x.Source)

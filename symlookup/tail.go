@@ -67,19 +67,22 @@ func (l *Lookup) tailCalls(ra, target, callee unwind.Address) []unwind.Call {
 	return l.chain(chain.Calls, from)
 }
 
-// left returns the function that was called and left by an indirect jump, wherever that led: nil if it is the function that runs.
+// left returns the function that was called and left by a jump of which it is not known where it led, but that it led to what runs if that is in another
+// file: nil if it is the function that runs.
 func (l *Lookup) left(target, callee unwind.Address) []unwind.Call {
 	at, ok := l.place(target)
 	if target == 0 || !ok {
 		return nil
 	}
+	elsewhere := false
 	if to, ok := l.place(callee); ok {
+		elsewhere = to.lib != at.lib
 		s, _ := at.im.SymbolAt(at.pc)
 		if c, ok := to.im.SymbolAt(to.pc); ok && c.Name() == s.Name() {
 			return nil // the function itself, or one of another file that it stands for
 		}
 	}
-	chain, err := at.im.LeftBy(at.pc)
+	chain, err := at.im.LeftBy(at.pc, elsewhere)
 	if err != nil {
 		return nil
 	}

@@ -199,8 +199,8 @@ func (im *Image) callee(pc uint64) dwarf.Callee {
 }
 
 // LeftBy returns the function that begins at entry, a code pointer in the file, as a chain: it was called, its frame is gone, and it may have left by a jump
-// to an address that it computed. The jump is known if it is the function's only way out but for a return. Thunks that compilers make of indirect calls only pass a call on; linkage stubs have no symbol.
-func (im *Image) LeftBy(entry uint64) (TailChain, error) {
+// to an address that it computed. The jump is known if it is the function's only way out but for a return. If elsewhere is set, what runs is in another file, to which a direct jump may lead as well. Thunks that compilers make of indirect calls only pass a call on; linkage stubs have no symbol.
+func (im *Image) LeftBy(entry uint64, elsewhere bool) (TailChain, error) {
 	none := fmt.Errorf("function at %#x that leaves by an indirect jump: %w", entry, dwarf.ErrNotFound)
 	if im == nil {
 		return TailChain{}, none
@@ -219,11 +219,18 @@ func (im *Image) LeftBy(entry uint64) (TailChain, error) {
 		return TailChain{}, none
 	}
 	jumps := flow.LeavesAt()
+	indirect, direct := len(jumps), len(flow.Tails)
+	if elsewhere {
+		for _, t := range flow.Tails {
+			jumps = append(jumps, t.At)
+		}
+		direct = 0
+	}
 	if len(jumps) == 0 {
 		return TailChain{}, none
 	}
 	call := dwarf.TailCall{Func: dwarf.Func{Range: dwarf.Range{Low: entry, High: max(end, entry+1)}, Entry: entry}}
-	if len(jumps) == 1 && len(flow.Indirect) == 1 && len(flow.Tails) == 0 {
+	if len(jumps) == 1 && len(flow.Indirect) == indirect && direct == 0 {
 		call.PC = jumps[0]
 	}
 	return TailChain{Image: im, Calls: []dwarf.TailCall{call}}, nil

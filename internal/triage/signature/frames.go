@@ -255,7 +255,7 @@ func (b *builder) cut() int {
 		// function that do not return, whichever inlined functions they came from.
 		// So is a panic of the program's own, unless it is in a function that does nothing else.
 		if place := rustPlace(b.report.Crash.Panic); place != "" && (!b.quit || !b.refuses(end)) {
-			class, b.said, b.quit = "panic "+place+panicWords(b.report.Crash.Panic), true, false
+			class, b.said, b.quit = "panic "+place+panicWords(b.report.Crash.Panic, b.sig.Via), true, false
 		}
 	}
 	b.sig.Class = class
@@ -312,6 +312,9 @@ func (b *builder) consider(i int) {
 		b.decide(i, Dropped, why)
 		b.end = stop
 	default:
+		if name := b.moved(i); name != "" {
+			b.kept = append(b.kept, b.entry(name, i))
+		}
 		b.keep(i)
 		b.end = stop
 	}
@@ -361,6 +364,8 @@ func (b *builder) irrelevant(i int) (why, stop string) {
 	}
 	rule := b.rule(i)
 	switch {
+	case rule == nil && ofRust(f):
+		return "Rust's library", ""
 	case rule == nil:
 		return "", ""
 	case rule.action == actStart:

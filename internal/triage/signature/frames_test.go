@@ -232,7 +232,7 @@ func TestPanicPlace(t *testing.T) {
 		r.Threads[0].Frames[2].NoReturn = noReturn
 		return Of(r)
 	}
-	if s := panics("core::option::unwrap_failed", true); s.Class != "panic queue.rs column 7" || s.Top != 0 || s.Quit {
+	if s := panics("core::option::unwrap_failed", true); s.Class != "panic queue.rs column 7: called `Option::unwrap()` on a `None` value" || s.Top != 0 || s.Quit {
 		t.Errorf("%+v", s)
 	}
 	if s := panics("core::panicking::panic_fmt", false); s.Class != "panic queue.rs column 7" || s.Top != 0 || s.Quit {

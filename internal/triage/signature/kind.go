@@ -1,6 +1,7 @@
 package signature
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -126,9 +127,10 @@ func rustPlace(p *report.Panic) string {
 	return report.Clean(baseName(p.File)) + " column " + strconv.Itoa(p.Column)
 }
 
-// panicWords returns the first two words of a panic's text, if no value comes before: the place tells most panics apart.
-func panicWords(p *report.Panic) string {
-	said := Mask(p.Value)
+// panicWords returns the first two words of a panic's text, if no value comes before: the place tells most panics apart. What the library says when it
+// refuses something is known by the function that did, via.
+func panicWords(p *report.Panic, via string) string {
+	said := Mask(cmp.Or(p.Value, refusal(via)))
 	if strings.HasPrefix(said, "called `") { // by the library, of unwrap
 		said, _, _ = strings.Cut(said, ": ")
 		return ": " + said
@@ -138,6 +140,20 @@ func panicWords(p *report.Panic) string {
 		return ""
 	}
 	return ": " + strings.Join(words[:min(len(words), 2)], " ")
+}
+
+// refusal returns what a function of Rust's library says, or how it begins, for a report that has lost it; "" if that is not known.
+func refusal(via string) string {
+	switch {
+	case strings.HasPrefix(via, "core::panicking::panic_const::panic_const_async") || strings.HasPrefix(via, "core::panicking::panic_const::panic_const_coroutine"):
+	case strings.HasPrefix(via, "core::panicking::panic_const::"):
+		return "attempt to"
+	case via == "core::option::unwrap_failed":
+		return "called `Option::unwrap()` on a `None` value"
+	case via == "core::panicking::panic_bounds_check":
+		return "index out of bounds"
+	}
+	return ""
 }
 
 // wordOf replaces the kind for a report that has none.

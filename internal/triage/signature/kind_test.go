@@ -205,8 +205,42 @@ func TestPanicWords(t *testing.T) {
 		"called `Option::unwrap()` on a `None` value":                   ": called `Option::unwrap()` on a `None` value",
 		"called `Result::unwrap()` on an `Err` value: ParseIntError {}": ": called `Result::unwrap()` on an `Err` value",
 	} {
-		if got := panicWords(&report.Panic{Value: said}); got != want {
+		if got := panicWords(&report.Panic{Value: said}, ""); got != want {
 			t.Errorf("%q: %q, want %q", said, got, want)
+		}
+	}
+}
+
+// TestRefusal: a report that has lost what Rust's library said knows it by the function that refused.
+func TestRefusal(t *testing.T) {
+	for via, want := range map[string]string{
+		"core::panicking::panic_const::panic_const_div_by_zero":      ": attempt to",
+		"core::panicking::panic_const::panic_const_async_fn_resumed": "",
+		"core::option::unwrap_failed":                                ": called `Option::unwrap()` on a `None` value",
+		"core::panicking::panic_bounds_check":                        ": index out",
+		"core::panicking::panic_fmt":                                 "",
+	} {
+		if got := panicWords(new(report.Panic), via); got != want {
+			t.Errorf("%s: %q, want %q", via, got, want)
+		}
+	}
+	if got := panicWords(&report.Panic{Value: "bad size"}, "core::option::unwrap_failed"); got != ": bad size" {
+		t.Errorf("what was said counts: %q", got)
+	}
+}
+
+// TestOfRust: functions are of Rust's library by their file, in the compiler's own sources.
+func TestOfRust(t *testing.T) {
+	for file, want := range map[string]bool{
+		"/rustc/1159e78c4747b02ef996e55082b704c09b970588/library/alloc/src/slice.rs":      true,
+		"/root/.rustup/toolchains/stable/lib/rustlib/src/rust/library/core/src/option.rs": true,
+		`C:\rustc\1159e78c4747b02ef996e55082b704c09b970588\library\core\src\option.rs`:    true,
+		"/rustc/1159e78c4747b02ef996e55082b704c09b970588/compiler/rustc_middle/src/ty.rs": false,
+		"/home/me/library/src/slice.rs": false,
+		"":                              false,
+	} {
+		if got := ofRust(&report.Frame{Source: report.Source{File: file}}); got != want {
+			t.Errorf("%s: %v", file, got)
 		}
 	}
 }

@@ -82,6 +82,16 @@ func inlinedHeader(f *report.Frame) bool {
 		strings.Contains(file, "/include/ruby")
 }
 
+// ofRust reports whether a function of Rust is of the library that comes with the language, by its file: of the compiler's own sources.
+func ofRust(f *report.Frame) bool {
+	file := strings.ReplaceAll(f.Source.File, `\`, "/")
+	_, rest, ok := strings.Cut(file, "/rustc/")
+	if !ok {
+		_, rest, ok = strings.Cut(file, "/rustlib/src/rust")
+	}
+	return ok && strings.Contains(rest, "/library/")
+}
+
 // ofLibrary reports whether a function of a language is of the library that comes with the language: of Python's, Node's or Perl's.
 func ofLibrary(f *report.Frame) bool {
 	file := strings.ReplaceAll(f.Source.File, `\`, "/")

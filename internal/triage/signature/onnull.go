@@ -12,7 +12,7 @@ import (
 // the null is handed on depends on what the compiler knew of it.
 func (b *builder) givenNull(i int) bool {
 	crash := b.report.Crash
-	if crash == nil || crash.Blame == nil || crash.Blame.Value != 0 || b.sig.Class != "access" {
+	if crash == nil || crash.Blame == nil || b.sig.Class != "access" || !nullAccess(crash) {
 		return false
 	}
 	if len(b.kept) > 0 || b.nulled {
@@ -31,6 +31,23 @@ func (b *builder) givenNull(i int) bool {
 	return b.received(i, crash.Blame.Steps)
 }
 
+// nullAccess reports whether the value that was bad is null, or the address of a member of what null points to. Where another address was accessed, a zero is
+// an index or a size.
+func nullAccess(c *report.Crash) bool {
+	if !strings.HasPrefix(c.Kind, "null-") && !accesses(c.Panic) {
+		return false
+	}
+	if c.Blame.Value == 0 {
+		return true
+	}
+	for i := range c.Blame.Steps {
+		if s := &c.Blame.Steps[i]; s.Kind == report.BlameOffset {
+			return s.Value != nil && *s.Value == 0
+		}
+	}
+	return false
+}
+
 // passing reports whether a frame is one between a function and the caller that meant to call it: of a library.
 func (b *builder) passing(i int) bool {
 	why, stop := b.irrelevant(i)
@@ -45,7 +62,7 @@ func (b *builder) received(i int, steps []report.BlameStep) bool {
 	}
 	for k := range steps {
 		s := &steps[k]
-		handed := s.Kind == report.BlameVariable || s.Kind == report.BlameArgument || s.Kind == report.BlamePassed
+		handed := s.Kind == report.BlameVariable || s.Kind == report.BlameArgument || s.Kind == report.BlamePassed || s.Kind == report.BlameOffset
 		switch {
 		case s.Physical > f.Physical:
 			return handed // its caller, or that of the function into which it was inlined, passed it
@@ -66,10 +83,29 @@ func (b *builder) received(i int, steps []report.BlameStep) bool {
 	return false
 }
 
+// moved returns the function that a null did not leave although the instruction that used it is outside of what was inlined of it: the compiler
+// moved the use, to frame i. It is "" for none.
+func (b *builder) moved(i int) string {
+	crash := b.report.Crash
+	if crash == nil || crash.Blame == nil || len(b.kept) > 0 || b.nulled || b.sig.Class != "access" && b.sig.Class != "call" {
+		return ""
+	}
+	for k := range crash.Blame.Steps {
+		if s := &crash.Blame.Steps[k]; s.Within != "" && s.Physical == b.thread.Frames[i].Physical {
+			name := home(Normalize(s.Within))
+			if r := rules.Get().name(ruleName(name), language(&b.thread.Frames[i]), false); r == nil && !b.isIn(i, s.Within) && !b.around(i, s.Within) {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
 // isIn reports whether the named function is that of frame i. Debugging information of a variable may leave out the scopes of its function.
 func (b *builder) isIn(i int, function string) bool {
-	name, have := home(Normalize(function)), b.name(i)
-	return name != "" && (name == have || strings.HasSuffix(have, "::"+name))
+	own := Normalize(function) // of a lambda "operator()"
+	name, have := home(own), b.name(i)
+	return name != "" && (name == have || strings.HasSuffix(have, "::"+name) || own == "operator()" && strings.HasSuffix(Normalize(b.thread.Frames[i].Function), "::"+own))
 }
 
 // around reports whether frame i was inlined into the named function.

@@ -26,12 +26,15 @@ func TestGivenNull(t *testing.T) {
 	}{
 		{"on a null object", "null-read", frames, blame("this", "Shape::area", 0), "draw"},
 		{"a lambda of the function", "null-read", frames, blame("this", "Shape::area()::{lambda()#1}::operator()() const", 0), "draw"},
+		{"a lambda as its variables know it", "null-read", []string{"draw()::{lambda()#1}::operator()() const", "Pool::with", "draw", "main"}, blame("this", "operator()", 0), "Pool::with"},
+		{"a function that is no lambda", "null-read", frames, blame("this", "operator()", 0), "Shape::area"},
 		{"no blame", "null-read", frames, nil, "Shape::area"},
 		{"nothing known", "null-read", frames, &report.Blame{}, "Shape::area"},
 		{"another variable", "null-read", frames, blame("p", "Shape::area", 0), "Shape::area"},
 		{"of another function", "null-read", frames, blame("this", "draw", 0), "Shape::area"},
 		{"a bad object", "null-read", frames, blame("this", "Shape::area", 8), "Shape::area"},
 		{"another kind", "null-call", frames, blame("this", "Shape::area", 0), "Shape::area"},
+		{"not the address", "wild-read", frames, blame("this", "Shape::area", 0), "Shape::area"},
 		{"no caller", "null-read", frames[:1], blame("this", "Shape::area", 0), "Shape::area"},
 	} {
 		r := stackOf(c.kind, c.frames...)
@@ -166,5 +169,61 @@ func TestGivenNullSteps(t *testing.T) {
 				t.Errorf("%s, %d steps: %q", symbol, n, s.Frames)
 			}
 		}
+	}
+}
+
+// TestGivenNullMember: the address of a member of a null that was passed is the caller's mistake as well.
+func TestGivenNullMember(t *testing.T) {
+	zero, eight := report.Addr(0), report.Addr(8)
+	for _, c := range []struct {
+		name string
+		of   *report.Addr
+		want string
+	}{
+		{"of null", &zero, "merge"},
+		{"of another address", &eight, "append"},
+		{"of what is not known", nil, "append"},
+	} {
+		r := stackOf("null-read", "append", "merge", "main")
+		r.Crash.Blame = &report.Blame{Value: 0x18, Steps: []report.BlameStep{
+			{Kind: report.BlameVariable, Name: "last", Role: "local", Function: "append"},
+			{Kind: report.BlameOffset, Name: "parent", Role: "argument", Function: "append", Offset: 0x18, Value: c.of, Entry: true},
+			{Kind: report.BlamePassed, Function: "merge", Physical: 1},
+		}}
+		if s := Of(r); len(s.Frames) == 0 || s.Frames[0] != c.want {
+			t.Errorf("%s: %q, want %s", c.name, s.Frames, c.want)
+		}
+	}
+}
+
+// TestMovedUse: a pointer that did not leave an inlined function was used there, wherever the compiler put the instruction.
+func TestMovedUse(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		kind   string
+		within string
+		frames []string
+		want   []string
+	}{
+		{"out of a function", "null-read", "title", []string{"main"}, []string{"title", "main"}},
+		{"out of a lambda", "null-read", "age()::{lambda()#1}::operator()() const", []string{"main"}, []string{"age", "main"}},
+		{"a call", "null-call", "title", []string{"main"}, []string{"title", "main"}},
+		{"it is there", "null-read", "title", []string{"title", "main"}, []string{"title", "main"}},
+		{"it is around", "null-read", "title", []string{"+name", "title", "main"}, []string{"title", "main"}},
+		{"nothing known", "null-read", "", []string{"main"}, []string{"main"}},
+		{"a library's", "null-read", "std::get", []string{"main"}, []string{"main"}},
+		{"another kind", "div-zero", "title", []string{"main"}, []string{"main"}},
+	} {
+		r := stackOf(c.kind, c.frames...)
+		r.Crash.Blame = &report.Blame{Steps: []report.BlameStep{{Kind: report.BlameReturned, Function: "title", Within: c.within}}}
+		if s := Of(r); !slices.Equal(s.Frames, c.want) {
+			t.Errorf("%s: %q, want %q", c.name, s.Frames, c.want)
+		}
+	}
+	r := stackOf("null-read", "draw", "main")
+	r.Threads[0].Frames[1].Physical = 1
+	r.Crash.Blame = &report.Blame{Steps: []report.BlameStep{{Kind: report.BlameReturned, Within: "title", Physical: 1}}}
+	if s := Of(r); !slices.Equal(s.Frames, []string{"draw", "main"}) {
+		t.Errorf("of another frame: %q", s.Frames)
 	}
 }

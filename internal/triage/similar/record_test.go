@@ -35,7 +35,7 @@ const (
 
 // A sample is one dump of the labelled set, with what signatures need from it.
 type sample struct {
-	Set     string `json:"set"` // "tune", "held-out", "blind", "languages" or "tools"
+	Set     string `json:"set"` // "tune", "held-out", "blind", "unseen", "languages" or "tools"
 	Program string `json:"program"`
 	Bug     string `json:"bug"`
 	Path    string `json:"path"`
@@ -196,7 +196,11 @@ func leanBlame(b *report.Blame) *report.Blame {
 	out := &report.Blame{Value: b.Value}
 	for i := range b.Steps {
 		s := &b.Steps[i]
-		out.Steps = append(out.Steps, report.BlameStep{Kind: s.Kind, Name: s.Name, Role: s.Role, Entry: s.Entry, Function: s.Function, Physical: s.Physical})
+		step := report.BlameStep{Kind: s.Kind, Name: s.Name, Role: s.Role, Entry: s.Entry, Function: s.Function, Physical: s.Physical, Within: s.Within}
+		if s.Kind == report.BlameOffset {
+			step.Value = s.Value
+		}
+		out.Steps = append(out.Steps, step)
 	}
 	return out
 }
@@ -209,6 +213,11 @@ func lean(f *report.Frame) report.Frame {
 	}
 	if f.Source.Line > 0 {
 		out.Source = report.Source{File: filepath.Base(f.Source.File), Line: f.Source.Line}
+		for _, library := range []string{"/rustc/", "/include/c++/"} { // known by where it lies
+			if strings.Contains(f.Source.File, library) {
+				out.Source.File = f.Source.File
+			}
+		}
 	}
 	if f.Function == "" || f.Source.Line == 0 {
 		out.Offset = f.Offset

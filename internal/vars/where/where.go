@@ -32,6 +32,12 @@ type Frame interface {
 	// no function: its name, its type, and where in it the address is. The type is nil
 	// where only a symbol is known. Types are looked for in the unit of the function.
 	Global(addr arch.Address) (name string, t *types.Type, off uint64)
+	// CameIn reports whether h, of the instruction pc, is a parameter of an inlined call, and the
+	// instruction at is outside of that call.
+	CameIn(h *Held, pc, at arch.Address) bool
+	// Ended lists the inlined calls that the instruction at is of and the instruction pc is not,
+	// the innermost first.
+	Ended(at, pc arch.Address) []InlinedCall
 	// Number is the value in the frame of the whole variable that h is of, where it is a
 	// number or a pointer.
 	Number(h *Held) (uint64, bool)
@@ -39,6 +45,13 @@ type Frame interface {
 	Record(in *Inputs)
 	// Convention is how functions of the function's language call one another.
 	Convention() Convention
+}
+
+// An InlinedCall is a function that was inlined.
+type InlinedCall struct {
+	Function string      // as of a Held
+	Known    bool        // what it returns is known
+	Result   *types.Type // of what it returns; nil for nothing
 }
 
 // A Convention is a way of calls.

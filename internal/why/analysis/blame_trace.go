@@ -110,6 +110,7 @@ func (t *tracer) from(s suspect) *report.Blame {
 		if v.Kind != provenance.Load {
 			step.Memory = t.otherwise(w, v, value)
 		}
+		step.Entry = w.cameIn(n, v, w.state.PC)
 		t.add(step)
 	}
 	for len(b.Steps) < maxBlameSteps {
@@ -205,6 +206,7 @@ func (t *tracer) back(w *witness, v *provenance.Value, value uint64) (*provenanc
 		return t.bySum(w, v, value)
 	case provenance.Load:
 		t.read(w, v, value)
+		t.left(w, v)
 		if s, ok := t.overwritten(w, v, value); ok && len(t.out.Steps) > 0 {
 			t.add(s)
 		}
@@ -216,6 +218,7 @@ func (t *tracer) back(w *witness, v *provenance.Value, value uint64) (*provenanc
 		}
 	case provenance.Result:
 		t.returned(w, v)
+		t.left(w, v)
 	case provenance.EntrySlot:
 		if v.K < 0 {
 			t.neverSet(w, v)
@@ -481,7 +484,7 @@ func (t *tracer) choose(w *witness, v *provenance.Value, value uint64) *provenan
 			continue
 		}
 		if left != nil {
-			return nil
+			return t.member(w, v, value)
 		}
 		left = a
 	}
@@ -495,6 +498,35 @@ func (t *tracer) choose(w *witness, v *provenance.Value, value uint64) *provenan
 		t.past = v.At
 	}
 	return left
+}
+
+// member picks the one value of a join that is the address of a member of a null: what is no other value would be by chance.
+func (t *tracer) member(w *witness, v *provenance.Value, value uint64) *provenance.Value {
+	var found *provenance.Value
+	for _, a := range v.Alternatives() {
+		if a.Kind != provenance.Sum || a.Index != arch.NoReg || a.K <= 0 || uint64(a.K) != value {
+			continue
+		}
+		base := w.code.Before(a.At, provenance.Reg(a.Base))
+		got, _, ok := w.eval.Value(base, v.At)
+		if !ok {
+			got, _, ok = t.handed(w, base)
+		}
+		if ok && got != 0 {
+			continue
+		}
+		if found != nil {
+			return nil
+		}
+		found = a
+	}
+	if found != nil {
+		t.doubt(report.Likely)
+		if t.past == 0 {
+			t.past = v.At
+		}
+	}
+	return found
 }
 
 // handed computes a value from what the caller passed in registers, as far as the caller's own registers and memory still tell.

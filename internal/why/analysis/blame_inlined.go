@@ -1,0 +1,127 @@
+package analysis
+
+import (
+	"github.com/corewalk/corewalk/internal/code/provenance"
+	"github.com/corewalk/corewalk/internal/vars/types"
+	"github.com/corewalk/corewalk/internal/vars/where"
+	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// Inlined calls have no instruction that passes a value to them or returns one. Where the value was got, and what the calls there return, tells.
+
+// cameIn reports whether a call was given the value of its parameter n, at an instruction: a reference and "this" are never changed, and a value that
+// the code got outside of an inlined call came into it.
+func (w *witness) cameIn(n named, v *provenance.Value, at uint64) bool {
+	h := n.held
+	if h == nil || !h.Param || h.Path != "" {
+		return false
+	}
+	if h.Artificial && h.Variable == "this" || h.Type != nil && h.Type.Strip().Reference() {
+		return true
+	}
+	all := v.Alternatives()
+	for _, a := range all {
+		switch a.Kind {
+		case provenance.Load, provenance.Const, provenance.Result, provenance.Sum, provenance.Arith, provenance.Entry:
+		default:
+			return false
+		}
+		if !w.vars.CameIn(h, at, a.At) {
+			return false
+		}
+	}
+	return len(all) > 0
+}
+
+// stayed returns the function that a pointer did not leave, which the code got at an instruction of it: it was inlined, and what it returns cannot be
+// that pointer. The compiler moved what used the pointer out of it. It is "" if there is none.
+func (w *witness) stayed(v *provenance.Value) string {
+	if w.vars == nil {
+		return ""
+	}
+	for _, c := range w.vars.Ended(v.At, w.state.PC) {
+		if c.Known && !library(c.Function) && !mayBe(c.Result, w.typeOf(v, c.Function)) {
+			return c.Function
+		}
+	}
+	return ""
+}
+
+// typeOf returns the type of a pointer that the code got in an inlined function: what the function that returned it returns, what it was read from, or the
+// only variable there that can hold it. It is nil if that is not known.
+func (w *witness) typeOf(v *provenance.Value, function string) *types.Type {
+	switch v.Kind {
+	case provenance.Result:
+		if v.Target != 0 {
+			if result, _ := where.ProcessOf(w.in.Variables).Signature(v.Target); result != nil {
+				return result
+			}
+		}
+	case provenance.Load:
+		if n := w.target(v.At, v.Base, v.Index, v.Scale, v.K, v.Size, 0); n.typ != nil && len(n.arms) == 0 {
+			return n.typ
+		}
+	}
+	if typ := w.typeAfter(v); typ != nil {
+		return typ
+	}
+	var only *types.Type
+	for _, h := range w.vars.Pointers(v.At) {
+		switch {
+		case h.Function != function || h.Param:
+		case only != nil:
+			return nil
+		default:
+			only = h.Type
+		}
+	}
+	return only
+}
+
+// typeAfter returns the type of the variable that has a value after the instruction that got it; nil if none has it in a register.
+func (w *witness) typeAfter(v *provenance.Value) *types.Type {
+	inst, ok := w.code.Inst(v.At)
+	if !ok {
+		return nil
+	}
+	next := v.At + uint64(inst.Len)
+	for reg := range arch.Reg(w.in.arch.NumRegs()) {
+		if reg == w.in.arch.SP || reg == w.in.arch.PC || w.code.Before(next, provenance.Reg(reg)) != v {
+			continue
+		}
+		if n, ok := variable(w.vars.InRegister(next, reg), next); ok {
+			return n.typ
+		}
+	}
+	return nil
+}
+
+// mayBe reports whether what a function returns may be a pointer of a type, nil for any.
+func mayBe(result, pointer *types.Type) bool {
+	if result == nil {
+		return false
+	}
+	r := result.Strip()
+	switch {
+	case r.Aggregate():
+		return true
+	case !r.Pointer() && !r.Reference():
+		return false
+	case pointer == nil:
+		return true
+	}
+	p := pointer.Strip()
+	if !p.Pointer() && !p.Reference() {
+		return true
+	}
+	to, of := r.Target().Strip(), p.Target().Strip()
+	return to.Name() == of.Name() || to.Name() == "void" || of.Name() == "void" || to.Aggregate() && of.Aggregate()
+}
+
+// left says of the last step, which is where the code got the value, which inlined function the value did not leave.
+func (t *tracer) left(w *witness, v *provenance.Value) {
+	if n := len(t.out.Steps); n > 0 && t.out.Steps[n-1].Address == report.Addr(v.At) {
+		t.out.Steps[n-1].Within = w.stayed(v)
+	}
+}

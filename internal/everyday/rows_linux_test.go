@@ -155,7 +155,11 @@ var rows = slices.Concat(
 			message(`{"seq":2,"type":"request","command":"launch","arguments":{"core":"CORE"}}`), status: always(0)},
 		{words: w("mcp FILES SUBJECT"), status: always(0), silent: true},
 		{words: w("mcp FILES SUBJECT"), stdin: `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2024-11-05","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}` + "\n", status: always(0)},
-		{words: w("serve token list --dir OUT/s"), first: [][]string{w("serve token add --dir OUT/s --project default --scope read")}, status: always(0), ledger: true, varies: true},
+		{words: w("serve token list --dir OUT/s"), first: service, status: always(0), ledger: true, varies: true},
+		{words: w("serve backup --dir OUT/s OUT/b"), first: service, status: always(0), ledger: true, varies: true},
+		{words: w("serve restore --dir OUT/t OUT/b"), first: append(slices.Clip(service), w("serve backup --dir OUT/s OUT/b")), status: always(0), ledger: true, varies: true},
+		{words: w("serve import --dir OUT/s --project default OUT"), first: append(slices.Clip(service), w("slim FILES CORE -o OUT/small.dmp")), status: always(0), ledger: true, varies: true},
+		{words: w("serve import --dir OUT/s --project default nowhere"), first: service, status: always(1), ledger: true, silent: true},
 		{words: w("serve --db nowhere"), status: always(2), silent: true},
 		{words: w("handle --status"), status: always(0)},
 		{words: w("handle"), status: always(2), silent: true},
@@ -175,6 +179,9 @@ var rows = slices.Concat(
 )
 
 var ledger = [][]string{w("triage FILES --db OUT/l.db CORE")}
+
+// service makes a service that has nothing.
+var service = [][]string{w("serve token add --dir OUT/s --project default --scope read")}
 
 func each(status statuses, lines ...string) (out []row) {
 	for _, line := range lines {

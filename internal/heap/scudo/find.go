@@ -19,7 +19,7 @@ import (
 const (
 	region32   = 1 << 19    // bytes of a region on 32 bits: DefaultConfig's; Android's are half as large
 	marker     = 0x44554353 // BlockMarker
-	window     = 64 << 10   // bytes of a region that are looked at to know it
+	window     = 16 << 10   // bytes of a region that are looked at to know it
 	enough     = 8          // headers that prove the secret
 	maxVotes   = 1 << 14    // words that may be headers, of which most of other allocators are none
 	maxRegions = 1 << 14
@@ -213,7 +213,7 @@ func (h *Heap) findSecret(pieces []region) bool {
 
 // known finds the class of a region by its headers.
 func (h *Heap) known(r *region) bool {
-	b := h.mem.Some(r.start, int(min(4*window, r.end-r.start)))
+	b := h.mem.Some(r.start, int(min(16*window, r.end-r.start)))
 	votes := map[uint64]int{}
 	for off := uint64(0); off+8 <= uint64(len(b)); off += h.head {
 		v := h.order.Uint64(b[off:])

@@ -213,7 +213,9 @@ func depth(a *account) int {
 }
 
 // bug: depth-of-missing 1 (its own mistake)
-func (l *ledger) indent(name string) string { return strings.Repeat(" ", depth(l.accounts[name])) + name }
+func (l *ledger) indent(name string) string {
+	return strings.Repeat(" ", depth(l.accounts[name])) + name
+}
 
 // bug: depth-of-parent 1 (a root has no parent)
 func (l *ledger) above(a *account) int {

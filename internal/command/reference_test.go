@@ -200,7 +200,7 @@ func TestPagesNameFlags(t *testing.T) {
 		}
 	}
 	var files []string
-	for _, pattern := range []string{"README.md", "docs/*.md", "docs/decisions/*.md"} {
+	for _, pattern := range []string{"README.md", "docs/*.md", "docs/decisions/*.md", "docs/languages/*.md"} {
 		list, err := filepath.Glob(filepath.Join(fixture.Root(t), pattern))
 		if err != nil {
 			t.Fatal(err)

@@ -213,7 +213,7 @@ func (h *Heap) findSecret(pieces []region) bool {
 
 // known finds the class of a region by its headers.
 func (h *Heap) known(r *region) bool {
-	b := h.mem.Some(r.start, int(min(16*window, r.end-r.start)))
+	b := h.mem.Some(r.start, int(min(32*window, r.end-r.start)))
 	votes := map[uint64]int{}
 	for off := uint64(0); off+8 <= uint64(len(b)); off += h.head {
 		v := h.order.Uint64(b[off:])

@@ -23,22 +23,24 @@ func (h *Heap) regions32(mappings []libstate.Mapping) {
 	if heap.Within(mappings, shadow32, func(m *libstate.Mapping) (start, end uint64) { return uint64(m.Start), uint64(m.End) }) < 0 {
 		return
 	}
+	b := make([]byte, sampled32)
+	tried := 0
 	for _, m := range mappings {
 		start, end := uint64(m.Start), uint64(m.End)
 		if m.Perm&libstate.Write == 0 || m.Path != "" || start < shadowEnd32 {
 			continue
 		}
-		for at := (start + regionSize32 - 1) &^ (regionSize32 - 1); at < end && end-at >= regionSize32 && len(h.regions) < maxRegions32; at += regionSize32 {
-			if class := h.classOf(at); class != 0 {
+		for at := (start + regionSize32 - 1) &^ (regionSize32 - 1); at < end && end-at >= regionSize32 && tried < maxRegions32; at += regionSize32 {
+			tried++
+			if class := h.classOf(at, b[:h.mem.Fill(at, b)]); class != 0 {
 				h.regions = append(h.regions, region{at, at + regionSize32, classSize(class)})
 			}
 		}
 	}
 }
 
-// classOf is the class of the chunks that begin at an address; 0 if none is proved.
-func (h *Heap) classOf(at uint64) (class uint64) {
-	b := h.mem.Some(at, sampled32)
+// classOf is the class of the chunks of a region, of which b is the beginning; 0 if none is proved.
+func (h *Heap) classOf(at uint64, b []byte) (class uint64) {
 	if !slices.ContainsFunc(b, func(c byte) bool { return c != 0 }) {
 		return 0
 	}

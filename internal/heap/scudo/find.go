@@ -77,6 +77,7 @@ type Heap struct {
 	sizes   sizes
 	regions []region // by address
 	budget  int
+	buf     []byte
 
 	searched bool
 	large    []large // by address
@@ -186,7 +187,7 @@ func (h *Heap) findSecret(pieces []region) bool {
 	n := 0
 	for i := range pieces {
 		r := &pieces[i]
-		b := h.mem.Some(r.start, int(min(window, r.end-r.start)))
+		b := h.beginning(r, window)
 		own := 0 // of a region each has its share
 		for off := uint64(0); off+8 <= uint64(len(b)) && n < maxVotes && own < maxVotes/64; off += h.head {
 			v := h.order.Uint64(b[off:])
@@ -211,9 +212,18 @@ func (h *Heap) findSecret(pieces []region) bool {
 	return best >= enough && best > 4*second
 }
 
+// beginning is the beginning of a region, until the next is asked for.
+func (h *Heap) beginning(r *region, most uint64) []byte {
+	n := int(min(most, r.end-r.start))
+	if len(h.buf) < n {
+		h.buf = make([]byte, n)
+	}
+	return h.buf[:h.mem.Fill(r.start, h.buf[:n])]
+}
+
 // known finds the class of a region by its headers.
 func (h *Heap) known(r *region) bool {
-	b := h.mem.Some(r.start, int(min(32*window, r.end-r.start)))
+	b := h.beginning(r, 32*window)
 	votes := map[uint64]int{}
 	for off := uint64(0); off+8 <= uint64(len(b)); off += h.head {
 		v := h.order.Uint64(b[off:])

@@ -77,9 +77,10 @@ func UpgradeMany(t *testing.T, n int, exec func(query string) error, open func()
 		waits = append(waits, time.Since(from))
 	}
 	slices.Sort(waits)
-	t.Logf("they are counted after %.1f s; meanwhile a dump and a list took %s, and %s at most; the older program waited %s at most", time.Since(begin).Seconds(), waits[len(waits)/2], waits[len(waits)-1], slowest)
+	counted := time.Since(begin)
 	close(over)
 	old.Wait()
+	t.Logf("they are counted after %.1f s; meanwhile a dump and a list took %s, and %s at most; the older program waited %s at most", counted.Seconds(), waits[len(waits)/2], waits[len(waits)-1], slowest)
 	for { // what the older program has finished since
 		if done, err := db.Backfill(ctx, 200); err != nil {
 			t.Fatal(err)

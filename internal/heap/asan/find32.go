@@ -15,6 +15,7 @@ const (
 	shadowEnd32  = 0x40000000
 	sampled32    = regionSize32 / 4 // bytes of a region that tell its class
 	maxRegions32 = 1 << 12
+	maxTries32   = 256     // places that are looked at without finding a region, and again for each that is found
 	maxTransfer  = 1 << 10 // chunks in one TransferBatch
 )
 
@@ -24,16 +25,17 @@ func (h *Heap) regions32(mappings []libstate.Mapping) {
 		return
 	}
 	b := make([]byte, sampled32)
-	tried := 0
+	tries := maxTries32
 	for _, m := range mappings {
 		start, end := uint64(m.Start), uint64(m.End)
 		if m.Perm&libstate.Write == 0 || m.Path != "" || start < shadowEnd32 {
 			continue
 		}
-		for at := (start + regionSize32 - 1) &^ (regionSize32 - 1); at < end && end-at >= regionSize32 && tried < maxRegions32; at += regionSize32 {
-			tried++
+		for at := (start + regionSize32 - 1) &^ (regionSize32 - 1); at < end && end-at >= regionSize32 && tries > 0 && len(h.regions) < maxRegions32; at += regionSize32 {
+			tries--
 			if class := h.classOf(at, b[:h.mem.Fill(at, b)]); class != 0 {
 				h.regions = append(h.regions, region{at, at + regionSize32, classSize(class)})
+				tries = maxTries32
 			}
 		}
 	}

@@ -22,7 +22,8 @@ const (
 	window     = 16 << 10   // bytes of a region that are looked at to know it
 	enough     = 8          // headers that prove the secret
 	maxVotes   = 1 << 14    // words that may be headers, of which most of other allocators are none
-	maxRegions = 1 << 14
+	maxRegions = 1 << 12
+	maxDeep    = 256 // regions of which more is read, as their beginning does not tell of what they are
 	maxLarge   = 1 << 16
 	maxDamages = 32
 	available  = 0 // Chunk::Available
@@ -78,6 +79,7 @@ type Heap struct {
 	regions []region // by address
 	budget  int
 	buf     []byte
+	deep    int
 
 	searched bool
 	large    []large // by address
@@ -187,6 +189,9 @@ func (h *Heap) findSecret(pieces []region) bool {
 	n := 0
 	for i := range pieces {
 		r := &pieces[i]
+		if n >= maxVotes {
+			break
+		}
 		b := h.beginning(r, window)
 		own := 0 // of a region each has its share
 		for off := uint64(0); off+8 <= uint64(len(b)) && n < maxVotes && own < maxVotes/64; off += h.head {
@@ -223,7 +228,18 @@ func (h *Heap) beginning(r *region, most uint64) []byte {
 
 // known finds the class of a region by its headers.
 func (h *Heap) known(r *region) bool {
-	b := h.beginning(r, 32*window)
+	if h.classIn(r, h.beginning(r, window)) {
+		return true
+	}
+	if h.deep++; h.deep > maxDeep {
+		return false
+	}
+	return h.classIn(r, h.beginning(r, 32*window))
+}
+
+
+// classIn finds the class in the beginning of a region.
+func (h *Heap) classIn(r *region, b []byte) bool {
 	votes := map[uint64]int{}
 	for off := uint64(0); off+8 <= uint64(len(b)); off += h.head {
 		v := h.order.Uint64(b[off:])

@@ -237,7 +237,6 @@ func (h *Heap) known(r *region) bool {
 	return h.classIn(r, h.beginning(r, 32*window))
 }
 
-
 // classIn finds the class in the beginning of a region.
 func (h *Heap) classIn(r *region, b []byte) bool {
 	votes := map[uint64]int{}

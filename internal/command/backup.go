@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -30,10 +31,13 @@ func copied(fs *pflag.FlagSet, e env, s serving.Server, do func(ctx context.Cont
 		return e.usageError("%s DIR: which directory?", fs.Name())
 	}
 	s.Version, s.Signatures, s.Log = version(), signature.Version, e.stderr
-	if err := do(e.ctx, s, fs.Arg(0), e.stdout); err != nil {
+	var said bytes.Buffer // that nobody reads it does not end the work
+	err := do(e.ctx, s, fs.Arg(0), &said)
+	_, written := e.stdout.Write(said.Bytes())
+	if err != nil {
 		return e.fail(err)
 	}
-	return exitComplete
+	return e.written(written, exitComplete)
 }
 
 func runServeBackup(args []string, e env) int {

@@ -296,7 +296,7 @@ func (c *crash) usedAfterFree() []report.Cause {
 	return []report.Cause{{Confidence: report.Likely, Text: fmt.Sprintf("it was read%s from a freed block: %s at %#x%s, %s", where, byteCount(b.Size), b.Start, c.ownerOf(b), listed(b.List)) + c.pastOf(b)}}
 }
 
-// readFrom is where the bad value of a fault was read from, if that is in memory of a heap, and the block there. It is false where no block is known.
+// readFrom is where the bad value of a fault was read from, if that is in memory of a heap, else 0, and the block there. It is false where no block is known.
 func (c *crash) readFrom() (at uint64, b heap.Block, ok bool) {
 	if c.verdict().kind == report.CrashHeapCorruption {
 		return 0, b, false // the allocator itself reads freed blocks

@@ -21,6 +21,9 @@ const (
 // has the block now, after the program gave it back and kept a pointer.
 func (c *crash) foreign() []report.Cause {
 	at, b, ok := c.readFrom()
+	if at == 0 { // from no heap: there may be none
+		return nil
+	}
 	v, read := c.mem.Uint(at, c.arch.WordSize)
 	if !read || v == 0 {
 		return nil

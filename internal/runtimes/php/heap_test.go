@@ -292,15 +292,15 @@ func TestObjectIn(t *testing.T) {
 	}
 	// What the analysis may spend ends the search, which is said.
 	spent := budget.Of(0)
-	r, h := request(func(r *runtime, _ *chunked) { r.p.Budget = spent })
+	_, h := request(func(r *runtime, _ *chunked) { r.p.Budget = spent })
 	if h != nil {
 		t.Errorf("with nothing to spend: %+v", h)
 	}
-	r, h = request(func(r *runtime, _ *chunked) { r.p.Budget = budget.Of(1) })
+	_, h = request(func(r *runtime, _ *chunked) { r.p.Budget = budget.Of(1) })
 	if h == nil || len(h.Damages()) != 1 {
 		t.Errorf("with little to spend: %v", h)
 	}
-	r, _ = request(nil)
+	r, _ := request(nil)
 	for n := range 16 {
 		if o, ok := r.ObjectIn(pageAt(1), 56, make([]byte, n)); ok {
 			t.Errorf("of %d bytes: %+v", n, o)

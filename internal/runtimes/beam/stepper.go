@@ -1,11 +1,9 @@
 package beam
 
 import (
-	"context"
-	"iter"
 	"strings"
-	"sync"
 
+	"github.com/corewalk/corewalk/internal/runtimes/jitcode"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
@@ -16,14 +14,19 @@ import (
 // it calls in C, and what called it, are on the thread's: right below the registers of Erlang's code, and behind them. A register has their address. The
 // virtual machine is looked for when it is first asked about code of no library.
 type Compiled struct {
-	process func() *tasks.Process
-
-	once sync.Once
-	r    *runtime
+	jitcode.Stepper[runtime]
 }
 
 // NewCompiled returns the stepper of a process; process is called once, if at all.
-func NewCompiled(process func() *tasks.Process) *Compiled { return &Compiled{process: process} }
+func NewCompiled(process func() *tasks.Process) *Compiled {
+	return &Compiled{jitcode.Stepper[runtime]{Process: process, Made: made, Find: func(p *tasks.Process) *runtime {
+		found, _ := Find(p)
+		if r, ok := found.(*runtime); ok && r.jit {
+			return r
+		}
+		return nil
+	}}}
+}
 
 // Name implements unwind.FrameStepper and tasks.Runtime.
 func (c *Compiled) Name() string { return "BEAM" }
@@ -31,20 +34,8 @@ func (c *Compiled) Name() string { return "BEAM" }
 // Priority implements unwind.FrameStepper: after unwind tables, before what guesses.
 func (c *Compiled) Priority() uint32 { return unwind.PriorityDebugStepper + 10 }
 
-// Tasks implements tasks.Runtime: those that there are tells the runtime of this package.
-func (c *Compiled) Tasks(context.Context) iter.Seq2[*tasks.Task, error] {
-	return func(func(*tasks.Task, error) bool) {}
-}
-
-// Stretches implements tasks.Framer: what the frames stand for tells the runtime of this package.
-func (c *Compiled) Stretches(context.Context, unwind.ThreadID, []*unwind.Frame) ([]tasks.Stretch, error) {
-	return nil, nil
-}
-
-// made reports whether code of a library, or of none, may be what the virtual machine made.
-func made(lib *libstate.Library) bool {
-	return lib == nil || strings.HasPrefix(lib.Path, "/memfd:vmem")
-}
+// made reports whether code of a library may be what the virtual machine made.
+func made(lib *libstate.Library) bool { return strings.HasPrefix(lib.Path, "/memfd:vmem") }
 
 // Registers of the code that the virtual machine makes: what it has in them stays when it calls C.
 const (
@@ -55,16 +46,7 @@ const (
 
 // CallerFrame implements unwind.FrameStepper.
 func (c *Compiled) CallerFrame(in, out *unwind.Frame) unwind.Status {
-	state := in.Walker().ProcessState()
-	libs := state.LibraryTracker()
-	if libs == nil || state.Arch() != arch.AMD64 {
-		return unwind.StatusNotMe
-	}
-	if lib, _ := libs.LibraryAt(in.LookupAddr()); !made(lib) {
-		return unwind.StatusNotMe
-	}
-	c.once.Do(c.open)
-	r := c.r
+	r, libs := c.Of(in)
 	if r == nil {
 		return unwind.StatusNotMe
 	}
@@ -123,16 +105,4 @@ func (r *runtime) behindCall(ra uint64) bool {
 		}
 	}
 	return false
-}
-
-// open looks for the virtual machine.
-func (c *Compiled) open() {
-	p := c.process()
-	if p == nil {
-		return
-	}
-	found, _ := Find(p)
-	if r, ok := found.(*runtime); ok && r.jit {
-		c.r = r
-	}
 }

@@ -225,9 +225,8 @@ func TestJITCaller(t *testing.T) {
 			m.Words[atMachine+i] |= 0 // it is there
 		}
 		c.harm(s, r, m)
-		st := NewCompiled(func() *tasks.Process { return nil })
-		st.once.Do(func() {})
-		st.r = r
+		st := NewCompiled(func() *tasks.Process { return r.p })
+		st.Find = func(*tasks.Process) *runtime { return r }
 		in, out := s.frame(t, c.pc, atMachine-64, nil), s.frame(t, 0, 0, nil)
 		if got := st.CallerFrame(in, out); got != c.want {
 			t.Errorf("%s: %v", what, got)

@@ -649,6 +649,7 @@ func TestCode(t *testing.T) {
 		"by memory":       {[]byte{0xff, 0x15, 1, 2, 3, 4}, true},
 		"with an index":   {[]byte{0xff, 0x94, 0x24, 1, 2, 3, 4}, true},
 		"a jump":          {[]byte{0xff, 0xe0}, false},
+		"a move":          {[]byte{0x8b, 0xd0}, false},
 		"no instructions": {[]byte{0, 0, 0, 0, 0}, false},
 	} {
 		m.Zero(at, 64)
@@ -683,6 +684,9 @@ func TestCode(t *testing.T) {
 	}
 	if !r.hasRegisters(atX) || r.hasRegisters(atX+8) || r.hasRegisters(0) {
 		t.Error("the registers of a scheduler")
+	}
+	if r.threads[0].dirty = true; r.hasRegisters(atX) {
+		t.Error("a scheduler that runs no compiled code")
 	}
 	p := r.processAt(atFirst)
 	p.arity, p.i, p.arguments = 1, atNext+0x200+m.at("info.size"), atStack

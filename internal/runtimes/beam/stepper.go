@@ -50,8 +50,8 @@ func (c *Compiled) CallerFrame(in, out *unwind.Frame) unwind.Status {
 	if r == nil {
 		return unwind.StatusNotMe
 	}
-	x, _, ok := in.Reg(registersAt)
-	if !ok || !r.hasRegisters(x) {
+	x, _, _ := in.Reg(registersAt) // 0 if it is not known
+	if !r.hasRegisters(x) {
 		return unwind.StatusNotMe
 	}
 	// The caller's frame begins behind the registers, whose address is a multiple of a line of the cache: for that, room was left.
@@ -63,7 +63,7 @@ func (c *Compiled) CallerFrame(in, out *unwind.Frame) unwind.Status {
 		if at%16 != 8 { // where calls put return addresses
 			continue
 		}
-		if lib, found := libs.LibraryAt(ra - 1); !found || lib != r.lib || !r.behindCall(ra) {
+		if lib, _ := libs.LibraryAt(ra - 1); lib != r.lib || !r.behindCall(ra) {
 			continue
 		}
 		out.ForgetRegs()
@@ -76,11 +76,8 @@ func (c *Compiled) CallerFrame(in, out *unwind.Frame) unwind.Status {
 	return unwind.StatusNotMe
 }
 
-// hasRegisters reports whether a scheduler's registers are at an address.
+// hasRegisters reports whether the registers are at an address of a scheduler that runs compiled code: those for long work in C do not.
 func (r *runtime) hasRegisters(x uint64) bool {
-	if x%8 != 0 || x < lowest {
-		return false
-	}
 	for _, s := range r.schedulers() {
 		if s.x == x && !s.dirty {
 			return true

@@ -60,7 +60,7 @@ func TestCaller(t *testing.T) {
 		if c.want != unwind.StatusSuccess {
 			continue
 		}
-		if _, _, known := out.Reg(processAt); known || out.RA() != returns || m.Words[out.SP()-8] != returns {
+		if _, _, known := out.Reg(processAt); known || out.RA() != returns || m.Words[out.SP()-8] != returns || out.RALocation() != unwind.AtAddress(out.SP()-8) || out.Trust() != unwind.TrustCFI {
 			t.Errorf("%s: %#x at %#x, its register is known: %t", name, out.RA(), out.SP(), known)
 		}
 	}

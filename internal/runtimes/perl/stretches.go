@@ -64,7 +64,7 @@ func (r *runtime) natives(frames []*unwind.Frame) []native {
 		start := starts.Of(r.p.State, r.p.Files, r.p.Symbols, f.LookupAddr(), known)
 		ops := r.ops[start]
 		switch {
-		case start == r.runsOps, mine && named && strings.HasPrefix(s.Name, runsPrefix):
+		case start == r.runsOps && start != 0, mine && named && strings.HasPrefix(s.Name, runsPrefix):
 			list[i].kind = runs
 		case !mine:
 		case r.catching(ops):

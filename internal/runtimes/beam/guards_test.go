@@ -231,7 +231,7 @@ func TestNotFound(t *testing.T) {
 		"a release of no number":      {func(m *machine) { m.Put(atRelease, 'x') }, "its version is not known"},
 		"no release":                  {func(m *machine) { delete(m.Words, atRelease) }, "its version is not known"},
 		"an unknown release":          {func(m *machine) { m.Put(atRelease, '1') }, "known are 25 and 27"},
-		"another architecture":        {func(m *machine) { m.CPU = arch.ARM64 }, "only that for x86-64"},
+		"another architecture":        {func(m *machine) { m.CPU = arch.ARM64 }, "for x86-64 only"},
 		"the first atom":              {func(m *machine) { m.Put(atAtom+0x80, 'F') }, "it has no atoms"},
 		"the number of an atom":       {func(m *machine) { m.Put32(atAtom+0x100+m.at("atom.index"), 5) }, "it has no atoms"},
 		"the count of atoms":          {func(m *machine) { m.Put32(atAtoms+m.at("index.entries"), 1) }, "it has no atoms"},

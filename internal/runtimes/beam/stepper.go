@@ -10,9 +10,10 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// Compiled walks the code that the virtual machine made, which has no unwind tables. Such code has a stack of Erlang's own, in the heap of its process. What
-// it calls in C, and what called it, are on the thread's: right below the registers of Erlang's code, and behind them. A register has their address. The
-// virtual machine is looked for when it is first asked about code of no library.
+// Compiled walks the code that the virtual machine made, which has no unwind tables. Such code runs on a stack of Erlang's own, in the heap of its process. The
+// functions of C that it calls, and the one that called it, have their frames on the thread's stack. There the array of Erlang's registers is between them: the
+// called ones are right below it, and the caller is right above. A register of the processor has its address. The virtual machine is looked for when it is
+// first asked about code that may be its own.
 type Compiled struct {
 	jitcode.Stepper[runtime]
 }
@@ -54,7 +55,7 @@ func (c *Compiled) CallerFrame(in, out *unwind.Frame) unwind.Status {
 	if !r.hasRegisters(x) {
 		return unwind.StatusNotMe
 	}
-	// The caller's frame begins behind the registers, whose address is a multiple of a line of the cache: for that, room was left.
+	// The caller's frame begins above the array. Room of a cache line was left there, and then the array's beginning was rounded down to a multiple of a line.
 	line := r.at("registers.line")
 	end := x - r.at("registers.x") + r.at("registers.size") + line
 	words, _ := r.Words(end, int(line/8))

@@ -12,7 +12,10 @@ import (
 	"github.com/corewalk/corewalk/internal/heap/export"
 	"github.com/corewalk/corewalk/internal/heap/heaptest"
 	"github.com/corewalk/corewalk/internal/runtimes/hotspot"
+	"github.com/corewalk/corewalk/internal/runtimes/lua"
+	"github.com/corewalk/corewalk/internal/runtimes/php"
 	"github.com/corewalk/corewalk/internal/runtimes/python"
+	"github.com/corewalk/corewalk/internal/runtimes/ruby"
 	"github.com/corewalk/corewalk/internal/runtimes/v8"
 	"github.com/corewalk/corewalk/internal/why/analysis"
 	"github.com/corewalk/corewalk/libstate"
@@ -24,7 +27,7 @@ import (
 // Heaps of allocators and runtimes, as recordings of the memory of processes have them (record_test.go).
 
 // heapNames are the recordings.
-var heapNames = []string{"glibc", "jemalloc", "tcmalloc", "mimalloc", "mallocng", "asan", "asan32", "scudo", "scudo32", "python", "java", "node"}
+var heapNames = []string{"glibc", "jemalloc", "tcmalloc", "mimalloc", "mallocng", "asan", "asan32", "scudo", "scudo32", "python", "java", "node", "ruby", "php", "lua"}
 
 // heapLimit is how much memory the graph of a heap may take, in bytes.
 const heapLimit = 64 << 20
@@ -132,7 +135,7 @@ func (h *recordedHeap) use(data []byte, rng *rand.Rand) {
 // heapEngine is for a process whose symbols names knows.
 func heapEngine(p analysis.Process, names unwind.SymbolReader) *analysis.Engine {
 	parts := analysis.Parts{Proc: p, Runtimes: func([]*libstate.Library, *budget.Budget) []tasks.Runtime { return nil }, Budget: budget.New(64 << 20)}
-	for _, find := range []tasks.Finder{python.Find, hotspot.Find, v8.Find} {
+	for _, find := range []tasks.Finder{python.Find, hotspot.Find, v8.Find, ruby.Find, php.Find, lua.Find} {
 		parts.Languages = append(parts.Languages, analysis.Language{Find: func(libs []*libstate.Library, b *budget.Budget) tasks.Runtime {
 			r, err := find(&tasks.Process{State: p, Modules: libs, Symbols: names, Budget: b})
 			if err != nil {

@@ -168,12 +168,16 @@ func (r *runtime) isString(o *object) bool {
 	return ok && last == 0
 }
 
-// isTable: it has the size of one, a part for fields (one that all empty tables share, at least), and if any, a metatable, which is a table.
+// isTable: it has the size of one, a part for fields (one that all empty tables share, at least) in which the last free field is, and if any, a metatable,
+// which is a table.
 func (r *runtime) isTable(o *object) bool {
 	size := max(56, (r.at("table.arraysize")+4+7)&^7)
+	if !o.fits(size) || uint64(len(o.b)) < size {
+		return false
+	}
 	meta, nodes, array := o.field("table.meta"), o.field("table.nodes"), o.field("table.array")
-	log := r.at("table.sizelog")
-	if !o.fits(size) || uint64(len(o.b)) < size || o.b[log] > maxNodes || nodes == 0 || nodes%8 != 0 || array%8 != 0 || meta != 0 && !r.is(meta, tagTable) {
+	log, free := o.b[r.at("table.sizelog")], r.Arch.Word(o.b[r.at("table.nodes")+8:])
+	if log > maxNodes || nodes%8 != 0 || array%8 != 0 || meta != 0 && !r.is(meta, tagTable) || free != 0 && free-nodes > r.at("node.size")<<log {
 		return false
 	}
 	_, ok := r.LookupWord(nodes)
@@ -237,11 +241,21 @@ func (r *runtime) isPrototype(o *object) bool {
 	return ok
 }
 
-// isUpvalue: it leads to its own value, or to one on a stack.
+// isUpvalue: it has its own value, or it is in the list of those that lead to values on a stack.
 func (r *runtime) isUpvalue(o *object) bool {
+	const own, next = 24, 32 // where its value is, or its place in the list
 	at := o.field("upvalue.at")
-	if !o.fits(40) || at == 0 || at%8 != 0 {
+	if !o.fits(40) || len(o.b) < 40 || at%8 != 0 {
 		return false
+	}
+	if at != o.at+own { // an open one
+		from := r.Arch.Word(o.b[next:])
+		if r.minor <= 2 {
+			from += own // the next one leads back
+		}
+		if from%8 != 0 || r.Word(from) != o.at {
+			return false
+		}
 	}
 	_, ok := r.valueAt(at)
 	return ok

@@ -2,6 +2,7 @@ package lua
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/heap"
@@ -25,6 +26,8 @@ const (
 	atData    = 0x9000
 	atShared  = 0x9100 // an upvalue
 	atForeign = 0x9200 // a function of C
+
+	atOpen, atOpenList = 0x9300, 0x9400 // an upvalue whose value is on the stack
 )
 
 // one is a process with a module.
@@ -45,6 +48,9 @@ func more(r *runtime, m fake) {
 	m.Put(atShared+8, 9)
 	m.Words[atShared+r.at("upvalue.at")], m.Words[atShared+24] = atShared+24, 1
 	m.Put(atShared+32, tagBool)
+	m.Zero(atOpen, 64)
+	m.Put(atOpen+8, 9)
+	m.Words[atOpen+r.at("upvalue.at")], m.Words[atOpen+32], m.Words[atOpenList] = atStack+32, atOpenList, atOpen
 	m.Zero(atForeign, 64)
 	m.Put(atForeign+8, 1<<5|tagFunction)
 	m.Words[atForeign+r.at("closure.native")] = native
@@ -65,6 +71,7 @@ func TestObjectIn(t *testing.T) {
 		"a function of C":   {atForeign, 32, "function", 1},
 		"userdata":          {atData, 56, "userdata", 1},
 		"an upvalue":        {atShared, 40, "upvalue", 1},
+		"an open upvalue":   {atOpen, 40, "upvalue", 1},
 		"the main thread":   {atState - 8, 1000, "main thread, with what all threads share", 1 << 1},
 		"prototypes":        {atPrototype, 128, "function prototype", 1},
 		"no object":         {atNodes, 24, "", 1},
@@ -74,6 +81,9 @@ func TestObjectIn(t *testing.T) {
 		"a text too short":  {atSource, text - 1, "", 1},
 	} {
 		o, ok := has(c.at, c.size, more)
+		if len(c.want) > 0 && o.Type == "function prototype" && len(o.Owns) != 3 { // code, lines and names: it has no others
+			t.Errorf("%s: %+v", name, o.Owns)
+		}
 		if o.Type != c.want || ok != (c.want != "") || o.Links != c.links {
 			t.Errorf("%s: %+v, %t", name, o, ok)
 		}
@@ -107,6 +117,13 @@ func TestNotObjectIn(t *testing.T) {
 		"userdata with values":             {atData, 56, func(_ *runtime, m fake) { m.Put(atData+10, 9) }},
 		"userdata with no metatable":       {atData, 56, func(r *runtime, m fake) { m.Words[atData+r.at("data.meta")] = atSource }},
 		"an upvalue that leads nowhere":    {atShared, 40, func(r *runtime, m fake) { m.Words[atShared+r.at("upvalue.at")] = 0x99990 }},
+		"an upvalue in no list":            {atOpen, 40, func(_ *runtime, m fake) { m.Words[atOpenList] = atShared }},
+		"an upvalue in an odd list":        {atOpen, 40, func(_ *runtime, m fake) { m.Words[atOpen+32]++ }},
+		"an open upvalue of no value":      {atOpen, 40, func(r *runtime, m fake) { m.Words[atOpen+r.at("upvalue.at")] = 0x99990 }},
+		"an upvalue of another value":      {atShared, 40, func(r *runtime, m fake) { m.Words[atShared+r.at("upvalue.at")] = atStack + 32 }},
+		"a free field elsewhere":           {atTable, 56, func(r *runtime, m fake) { m.Words[atTable+r.at("table.nodes")+8] = atNodes + 24 + 8 }},
+		"a free field before":              {atTable, 56, func(r *runtime, m fake) { m.Words[atTable+r.at("table.nodes")+8] = atNodes - 8 }},
+		"a table of which there is half":   {atTable, 40, nil},
 		"an upvalue of another size":       {atShared, 100, nil},
 		"a prototype without code":         {atPrototype, 128, func(r *runtime, m fake) { m.Words[atPrototype+r.at("function.code")] = 0 }},
 		"code that is nowhere":             {atPrototype, 128, func(r *runtime, m fake) { m.Words[atPrototype+r.at("function.code")] = 0x99990 }},
@@ -183,4 +200,72 @@ func FuzzObjectIn(f *testing.F) {
 		}
 		r.Variables(func(string, uint64) bool { return true })
 	})
+}
+
+// TestObjectInVersions: each version has its own forms.
+func TestObjectInVersions(t *testing.T) {
+	for _, c := range []struct {
+		v                    version
+		table, length, data  uint64 // how large a table is, where userdata has its length, and how much comes before what it holds
+		head, strings, proto uint64
+	}{{version{1, 5}, 64, 32, 40, 0, 0, 9}, {version{2, 2}, 64, 32, 40, 0, 48, 9}, {version{2, 4}, 56, 32, 40, 0, 48, 9}, {version{3, 6}, 56, 24, 40, 8, 48, 9}, {version{4, 4}, 56, 16, 32, 8, 48, 10}} {
+		r, m := small()
+		more(r, m)
+		r.use(c.v)
+		if r.threadHead() != c.head || r.stringTable() != c.strings || uint64(r.tagPrototype()) != c.proto {
+			t.Errorf("%v: %d, %d, %d", c.v, r.threadHead(), r.stringTable(), r.tagPrototype())
+		}
+		in := func(at, size uint64) string {
+			b := make([]byte, min(size, heap.ObjectBytes))
+			r.Memory.ReadMem(at, b)
+			o, _ := r.ObjectIn(at, size, b)
+			return o.Type
+		}
+		m.Zero(atTable, 0x80)
+		m.Put(atTable+8, tagTable)
+		m.Words[atTable+r.at("table.nodes")] = atNodes
+		m.Zero(atData, 0x80)
+		m.Put(atData+8, tagData)
+		m.Words[atData+c.length] = 300
+		if c.v.minor == 4 { // it may have values besides
+			m.Zero(atForeign, 0x200)
+			m.Put(atForeign+8, tagData)
+			m.Put(atForeign+10, 2)
+			m.Words[atForeign+16] = 200
+			if got := in(atForeign, 40+2*16+200); got != "userdata" {
+				t.Errorf("with values: %q", got)
+			}
+			if got := in(atForeign, 32+200); got != "" {
+				t.Errorf("without room for values: %q", got)
+			}
+		}
+		if table, data := in(atTable, c.table), in(atData, c.data+300); table != "table" || data != "userdata" {
+			t.Errorf("%v: %q, %q", c.v, table, data)
+		}
+		if table, data := in(atTable, c.table-8), in(atData, c.data+300-8); table != "" || data != "" {
+			t.Errorf("%v, too small: %q, %q", c.v, table, data)
+		}
+	}
+	jit := &runtime{memory: memory{jit: true}}
+	if (&runtime{}).Unknown() != "" || jit.Unknown() == "" {
+		t.Error("Unknown is wrong")
+	}
+}
+
+// TestMetaName: userdata is called as its metatable is, if that has a name that is not too long.
+func TestMetaName(t *testing.T) {
+	for text, want := range map[string]string{"FILE*": "userdata FILE*", strings.Repeat("n", maxMetaName): "userdata " + strings.Repeat("n", maxMetaName), strings.Repeat("n", maxMetaName+1): "userdata"} {
+		o, _ := has(atData, 56, func(r *runtime, m fake) {
+			more(r, m)
+			m.Zero(atNodes, 64)
+			m.string(0x9500, "__name")
+			m.string(0x9600, text)
+			m.Words[atNodes], m.Words[atNodes+8] = 0x9600, collectable|tagString
+			m.Put(atNodes+r.at("node.keytype"), collectable|tagString)
+			m.Words[atNodes+r.at("node.key")] = 0x9500
+		})
+		if o.Type != want {
+			t.Errorf("%q: %q", text, o.Type)
+		}
+	}
 }

@@ -1,11 +1,13 @@
 package php
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"slices"
 	"testing"
 
+	"github.com/corewalk/corewalk/internal/budget"
 	"github.com/corewalk/corewalk/internal/heap"
 	"github.com/corewalk/corewalk/internal/procmem"
 	"github.com/corewalk/corewalk/libstate"
@@ -18,6 +20,7 @@ import (
 type chunked struct {
 	unwind.ProcessState
 	chunk, second, data []byte
+	perm                libstate.Perm
 }
 
 const (
@@ -39,7 +42,7 @@ func (p *chunked) ReadWord(at arch.Address) (uint64, error) {
 }
 func (p *chunked) Mappings() []libstate.Mapping {
 	return []libstate.Mapping{{Start: atData, End: atData + 0x1000, Perm: libstate.Read | libstate.Write},
-		{Start: atChunk - 0x1000, End: atSecond + chunkSize, Perm: libstate.Read | libstate.Write}, {Start: atHuge, End: atHuge + 8<<20, Perm: libstate.Read}}
+		{Start: atChunk - 0x1000, End: atSecond + chunkSize, Perm: p.perm}, {Start: atHuge, End: atHuge + 8<<20, Perm: libstate.Read}}
 }
 
 func (p *chunked) ReadMem(at arch.Address, b []byte) (int, error) {
@@ -80,7 +83,7 @@ func pageAt(i uint64) uint64 { return atChunk + i*pageSize }
 
 // request is a heap with blocks of 56 bytes on page 1, of 320 on 2 to 6, and of two pages from 7 on; free ones of 56; one of 4 MB.
 func request(change func(r *runtime, p *chunked)) (*runtime, *requestHeap) {
-	p := &chunked{chunk: make([]byte, chunkSize), second: make([]byte, chunkSize), data: make([]byte, 0x1000)}
+	p := &chunked{chunk: make([]byte, chunkSize), second: make([]byte, chunkSize), data: make([]byte, 0x1000), perm: libstate.Read | libstate.Write}
 	r := &runtime{memory: memory{Reader: procmem.Reader{Memory: p, Arch: arch.AMD64}, layout: tableLayout(layoutsText, "8.2"), version: "8.2", p: &tasks.Process{State: p}}}
 	r.objects.Find = r.findHeap
 	for at, b := range map[uint64][]byte{atChunk: p.chunk, atSecond: p.second} {
@@ -166,6 +169,8 @@ func TestNoChunks(t *testing.T) {
 		wrong  bool
 	}{
 		"a heap elsewhere":              {func(_ *runtime, p *chunked) { p.put(atChunk, shared+8); p.put(atSecond, shared+8) }, 0, 0, false, false},
+		"memory that nobody may write":  {func(_ *runtime, p *chunked) { p.perm = libstate.Read }, 0, 0, false, false},
+		"nothing at the beginning":      {func(_ *runtime, p *chunked) { p.put(atChunk, sharedAt); p.put(atSecond, sharedAt) }, 0, 0, false, false},
 		"a first chunk of another heap": {func(_ *runtime, p *chunked) { p.put(atChunk, 0) }, 0, 0, false, false},
 		"a page of no size":             {func(_ *runtime, p *chunked) { p.page(p.second, 3, pageWhole) }, all - 1, 1, true, true},
 		"blocks of a size that is none": {func(_ *runtime, p *chunked) { p.page(p.second, 3, pageBlocks|30) }, all - 1, 1, true, true},
@@ -233,7 +238,7 @@ func is(at, size uint64, change func(r *runtime, p *chunked)) string {
 	if !ok {
 		return ""
 	}
-	s := o.Type
+	s := cmp.Or(o.Type, "something")
 	for _, part := range o.Owns {
 		s += fmt.Sprintf(" %#x %s", part.At-atChunk, part.What)
 	}
@@ -261,6 +266,11 @@ func TestObjectIn(t *testing.T) {
 		"the allocator's own":    {atChunk, 4096, nil, ""},
 		"somewhere else":         {atData, 56, nil, ""},
 		"nothing":                {pageAt(2) + 960, 320, nil, ""},
+		"a reference":            {pageAt(2) + 960, 320, func(_ *runtime, p *chunked) { p.put(pageAt(2)+960, typeReference<<32|1) }, ""}, // of another size
+		"of another type":        {pageAt(2) + 960, 320, func(_ *runtime, p *chunked) { p.put(pageAt(2)+960, typeResource<<32|1) }, ""},
+		"in a large block":       {atHuge, 4 << 20, nil, ""},
+		"keys that are numbers":  {pageAt(1), 56, func(_ *runtime, p *chunked) { p.put(pageAt(1)+32, 7) }, "array 0x3000 array's elements"}, // packed: of any number
+		"of 8":                   {pageAt(1), 56, func(_ *runtime, p *chunked) { p.put(pageAt(1)+8, 0xfffffff8<<32) }, "array 0x2fe8 array's elements"},
 		"no class":               {pageAt(2) + 320, 320, func(_ *runtime, p *chunked) { p.put(atData, 7) }, ""},
 		"no reference":           {pageAt(1), 56, func(_ *runtime, p *chunked) { p.put(pageAt(1), typeArray<<32) }, ""},
 		"references without end": {pageAt(1), 56, func(_ *runtime, p *chunked) { p.put(pageAt(1), typeArray<<32|0xffffffff) }, ""},
@@ -280,7 +290,17 @@ func TestObjectIn(t *testing.T) {
 			t.Errorf("%s: %q, want %q", what, got, c.want)
 		}
 	}
-	r, _ := request(nil)
+	// What the analysis may spend ends the search, which is said.
+	spent := budget.Of(0)
+	r, h := request(func(r *runtime, _ *chunked) { r.p.Budget = spent })
+	if h != nil {
+		t.Errorf("with nothing to spend: %+v", h)
+	}
+	r, h = request(func(r *runtime, _ *chunked) { r.p.Budget = budget.Of(1) })
+	if h == nil || len(h.Damages()) != 1 {
+		t.Errorf("with little to spend: %v", h)
+	}
+	r, _ = request(nil)
 	for n := range 16 {
 		if o, ok := r.ObjectIn(pageAt(1), 56, make([]byte, n)); ok {
 			t.Errorf("of %d bytes: %+v", n, o)

@@ -151,6 +151,9 @@ func (r *runtime) ObjectIn(start, size uint64, b []byte) (heap.Object, bool) {
 	case t < uint64(len(otherTypes)) && otherTypes[t] != "":
 		return heap.Object{Type: otherTypes[t]}, true
 	}
+	if t > typeRational && t != typeSymbol {
+		return heap.Object{}, false // values that are no objects
+	}
 	name := h.classOf(start)
 	switch {
 	case name == "" && !h.is(h.Arch.Word(b[8:]), typeClass):
@@ -165,36 +168,46 @@ func (r *runtime) ObjectIn(start, size uint64, b []byte) (heap.Object, bool) {
 	return out, true
 }
 
-// parts are the blocks that belong to an object.
-func (h *objectHeap) parts(at, f uint64) []heap.Owned {
-	const shared = 1 << (flagUser + 2) // of a String or an Array: the contents are another's
-	one := func(part uint64, what string) []heap.Owned {
-		if part == 0 || part%8 != 0 && what != partText {
-			return nil
+// parts are the blocks that belong to an object: what is in it, or where others are, is none.
+func (h *objectHeap) parts(at, f uint64) (list []heap.Owned) {
+	has := func(part uint64, what string) {
+		if part != 0 && h.page(part) == nil {
+			list = append(list, heap.Owned{At: part, What: what})
 		}
-		return []heap.Owned{{At: part, What: what}}
 	}
-	switch t := f & typeMask; {
-	case t == typeString && f&flagHere != 0 && f&shared == 0:
-		return one(h.Word(at+h.at("string.pointer")), partText)
-	case t == typeArray && f&(flagHere|shared) == 0:
-		return one(h.field(at, "array.pointer"), partElements)
-	case t == typeHash:
-		return h.hashParts(at, f)
-	case t == typeObject && f&flagHere == 0:
-		return one(h.field(at, "object.heap"), partVariables)
-	case t == typeStruct && f>>(flagUser+1)&3 == 0:
-		return one(h.field(at, "struct.heap"), partMembers)
-	case t == typeBignum && f&(1<<(flagUser+2)) == 0:
-		return one(h.field(at, "bignum.heap"), partDigits)
-	case (t == typeClass || t == typeModule) && h.has("class.ext"):
-		return one(h.field(at, "class.ext"), partClass)
-	case t == typeData:
-		return one(h.field(at, "data.data"), partData)
-	case t == typeRegexp:
-		return one(h.field(at, "regexp.pattern"), partPattern)
+	switch f & typeMask {
+	case typeString:
+		if f&flagHere != 0 { // that it is not here
+			has(h.field(at, "string.pointer"), partText)
+		}
+	case typeArray:
+		if from, _, ok := h.list(at); ok {
+			has(from, partElements)
+		}
+	case typeHash:
+		h.tables(at, f, has)
+	case typeObject:
+		if f&flagHere == 0 {
+			has(h.field(at, "object.heap"), partVariables)
+		}
+	case typeStruct:
+		if from, _, ok := h.structure(at); ok {
+			has(from, partMembers)
+		}
+	case typeBignum:
+		if f&bignumHere == 0 {
+			has(h.field(at, "bignum.heap"), partDigits)
+		}
+	case typeClass, typeModule:
+		if h.has("class.ext") {
+			has(h.field(at, "class.ext"), partClass)
+		}
+	case typeData:
+		has(h.contents(at), partData)
+	case typeRegexp:
+		has(h.field(at, "regexp.pattern"), partPattern)
 	}
-	return nil
+	return list
 }
 
 // Names of blocks that belong to objects.
@@ -210,21 +223,21 @@ const (
 	partPattern   = "Regexp's pattern"
 )
 
-// hashParts are the tables of a Hash.
-func (h *objectHeap) hashParts(at, f uint64) (list []heap.Owned) {
-	const isTable = 1 << (flagUser + 3)
-	table := at + h.at("hash.inside")
-	if f&isTable == 0 {
+// tables has those of a Hash.
+func (h *objectHeap) tables(at, f uint64, has func(part uint64, what string)) {
+	if f&hashTable == 0 {
 		if h.has("hash.ar") {
-			list = append(list, heap.Owned{At: h.field(at, "hash.ar"), What: partTable})
+			has(h.field(at, "hash.ar"), partTable)
 		}
-		return list
+		return
 	}
+	table := at + h.at("hash.inside")
 	if h.has("hash.st") {
 		table = h.field(at, "hash.st")
-		list = append(list, heap.Owned{At: table, What: partTable})
+		has(table, partTable)
 	}
-	return append(list, heap.Owned{At: h.field(table, "st.list"), What: partTable}, heap.Owned{At: h.field(table, "st.bins"), What: partTable})
+	has(h.field(table, "st.list"), partTable)
+	has(h.field(table, "st.bins"), partTable)
 }
 
 // Variables implements heap.Objects: the global variables of the program, and those of calls.

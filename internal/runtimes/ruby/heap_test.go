@@ -1,6 +1,7 @@
 package ruby
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"testing"
@@ -64,7 +65,7 @@ func in(r *runtime, at, size uint64) string {
 	if !ok {
 		return ""
 	}
-	s := o.Type
+	s := cmp.Or(o.Type, "something")
 	for _, p := range o.Owns {
 		s += fmt.Sprintf(" %#x %s", p.At, p.What)
 	}
@@ -80,7 +81,7 @@ func TestObjectIn(t *testing.T) {
 	if h == nil || r.Unknown() != "" || h.Name() == "" || h.Records() != nil || h.Damages() != nil {
 		t.Fatalf("%+v, %s", h, r.Unknown())
 	}
-	for i, want := range []string{"Shop 0x90000 object's variables without words 2", "Shop without words 2", "Shop 0x90008 String's text without words 2", "Shop without words 2",
+	for i, want := range []string{"Shop 0x90000 object's variables without words 2", "Shop without words 2", "Shop 0x90008 String's text without words 2", "Shop 0x90008 String's text without words 2",
 		"Shop 0x90010 Array's elements without words 2", "Shop without words 2", "Shop 0x87000 Hash's table 0x87100 Hash's table 0x87200 Hash's table without words 2",
 		"Shop 0x90020 Hash's table without words 2", "Ruby's instruction sequence", "Ruby's internal object", "included module", "Shop 0x90028 Struct's members without words 2",
 		"Shop 0x90030 Integer's digits without words 2", "Shop 0x90038 data of C without words 2", "", ""} {
@@ -117,9 +118,72 @@ func TestObjectIn(t *testing.T) {
 	for range h.Blocks {
 		break
 	}
-	single, _ := withObjects(func(_ *runtime, m fake) { m.Words[atOwner] |= singletonClass })
-	if got := in(single, atSlots, slot); got != "object of a class without a name 0x90000 object's variables" && got != "" {
-		t.Errorf("of a singleton class: %q", got)
+}
+
+// TestObjectInChanged: what an object has changes with its flags, and what contradicts itself is none.
+func TestObjectInChanged(t *testing.T) {
+	set := func(i, word, v uint64) func(*runtime, fake) {
+		return func(_ *runtime, m fake) { m.Words[atSlots+i*slot+8*word] = v }
+	}
+	for what, c := range map[string]struct {
+		i      uint64
+		change func(*runtime, fake)
+		want   string
+	}{
+		"of no class":                   {0, set(0, 1, atSlots+5*slot), ""},
+		"of a class without a name":     {0, func(_ *runtime, m fake) { m.Words[atEntries] = 1<<64 - 1 }, "object of a class without a name 0x90000 object's variables without words 2"},
+		"another object for variables":  {0, set(0, 3, atSlots+5*slot+8), "Shop without words 2"},
+		"no variables":                  {0, set(0, 3, 0), "Shop without words 2"},
+		"a Struct in itself":            {11, set(11, 0, typeStruct|2<<(flagUser+1)), "Shop without words 2"},
+		"a Struct longer than there is": {11, set(11, 2, maxLength+1), "Shop without words 2"},
+		"an Array that is odd":          {4, set(4, 4, 0x90011), "Shop without words 2"},
+		"digits in itself":              {12, set(12, 0, typeBignum|bignumHere), "Shop without words 2"},
+		"a class": {1, func(_ *runtime, m fake) {
+			m.object(atSlots+slot, typeClass, atOwner, slot)
+			m.Words[atSlots+slot+24] = 0x90040
+		}, "Shop 0x90040 class's own without words 2"},
+		"a pattern": {1, func(_ *runtime, m fake) {
+			m.object(atSlots+slot, typeRegexp, atOwner, slot)
+			m.Words[atSlots+slot+16] = 0x90048
+		}, "Shop 0x90048 Regexp's pattern without words 2"},
+		"of a singleton class": {0, func(_ *runtime, m fake) {
+			m.Words[atOwner] |= singletonClass
+			m.Words[atOwner+16] = atOwner + 0x80
+			m.object(atOwner+0x80, typeClass, 0, 0x30)
+		}, "object of a class without a name 0x90000 object's variables"},
+		"of the last type":         {0, set(0, 0, typeIncluded+2), "moved object"},
+		"a Symbol":                 {1, set(1, 0, typeSymbol), "Shop without words 2"},
+		"of no type that is known": {0, set(0, 0, typeMask), ""},
+	} {
+		r, _ := withObjects(c.change)
+		if got := in(r, atSlots+c.i*slot, slot); got != c.want {
+			t.Errorf("%s: %q, want %q", what, got, c.want)
+		}
+	}
+	r, _ := withObjects(nil)
+	b := make([]byte, slot)
+	r.Memory.ReadMem(atSlots, b)
+	for n := range 16 {
+		if o, ok := r.ObjectIn(atSlots, slot, b[:n]); ok {
+			t.Errorf("of %d bytes: %+v", n, o)
+		}
+	}
+	// Since 3.3 data may be in the object: what is there is the program's.
+	r33 := &runtime{names: names{memory: memory{Reader: r.Reader, layout: tableLayout(layoutsText, "3.3"), version: "3.3", p: r.p}}}
+	m := fake(r.Reader.Memory.(fake))
+	at := uint64(atSlots + 13*slot)
+	m.Words[at+r33.at("data.flag")], m.Words[at+r33.at("data.data")] = 3, 0x90038
+	if got := r33.contents(at); got != at+r33.at("data.data") {
+		t.Errorf("in the object: %#x", got)
+	}
+	m.Words[at+r33.at("data.flag")] = 1
+	if got := r33.contents(at); got != 0x90038 {
+		t.Errorf("elsewhere: %#x", got)
+	}
+	at = atSlots + 11*slot
+	m.Words[at], m.Words[at+16], m.Words[at+24] = typeStruct|4<<(flagUser+1), 7, 0x90028
+	if from, n, ok := r33.structure(at); from != at+16 || n != 4 || !ok {
+		t.Errorf("a Struct of four members: %d at %#x, %t", n, from, ok)
 	}
 }
 

@@ -147,10 +147,6 @@ func (r *runtime) data(v uint64, kind string) (uint64, bool) {
 	if name, ended := r.CString(r.field(r.field(v, "data.type"), "type.name"), maxType); !ended || string(name) != kind {
 		return 0, false
 	}
-	const embedded = 2
-	if flag, _ := r.LookupWord(v + r.at("data.flag")); r.version >= "3.3" && flag&embedded != 0 {
-		return v + r.at("data.data"), true
-	}
-	at := r.field(v, "data.data")
+	at := r.contents(v)
 	return at, at != 0 && at%8 == 0
 }

@@ -63,8 +63,10 @@ const (
 
 // Where flags have what.
 const (
-	flagUser = 12                  // the first bit that each type uses as it likes
-	flagHere = 1 << (flagUser + 1) // of arrays, objects: the contents are in the object; of strings: they are not
+	flagUser   = 12                  // the first bit that each type uses as it likes
+	flagHere   = 1 << (flagUser + 1) // of arrays, objects: the contents are in the object; of strings: they are not
+	bignumHere = 1 << (flagUser + 2) // of Integers: the digits are in the object
+	hashTable  = 1 << (flagUser + 3) // of Hashes: they have a table
 )
 
 // flags reads the flags of an object; 0 if there is none.
@@ -136,6 +138,28 @@ func (m *memory) list(at uint64) (from, length uint64, ok bool) {
 	}
 	from, length = m.field(at, "array.pointer"), m.field(at, "array.length")
 	return from, length, from%8 == 0 && length <= maxLength
+}
+
+// structure returns where the members of a Struct are, and how many.
+func (m *memory) structure(at uint64) (from, length uint64, ok bool) {
+	mask := uint64(3)
+	if m.version > "3.1" {
+		mask = 127
+	}
+	if length = m.flags(at) >> (flagUser + 1) & mask; length != 0 {
+		return at + m.at("struct.array"), length, true
+	}
+	from, length = m.field(at, "struct.heap"), m.field(at, "struct.length")
+	return from, length, from%8 == 0 && length <= maxLength
+}
+
+// contents returns where the data is that C keeps in an object: since 3.3 it may be in the object itself.
+func (m *memory) contents(at uint64) uint64 {
+	const embedded = 2
+	if flag := m.field(at, "data.flag"); m.version >= "3.3" && flag&embedded != 0 {
+		return at + m.at("data.data")
+	}
+	return m.field(at, "data.data")
 }
 
 // element reads an element of an Array; 0 if there is none.

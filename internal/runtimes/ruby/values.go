@@ -262,9 +262,8 @@ func floatText(v float64) string {
 
 // bignum writes an Integer that is larger than a word.
 func (r *runtime) bignum(v, f uint64) string {
-	const embedded = 1 << (flagUser + 2)
 	from, n := v+r.at("bignum.embedded"), f>>(flagUser+3)&7
-	if f&embedded == 0 {
+	if f&bignumHere == 0 {
 		from, n = r.field(v, "bignum.heap"), r.field(v, "bignum.length")
 	}
 	if n > maxDigits {
@@ -315,7 +314,6 @@ const smallHash = 8
 
 // pairs lists those of a Hash.
 func (r *runtime) pairs(v uint64, limit int) (list []element, whole bool) {
-	const isTable = 1 << (flagUser + 3)
 	f := r.flags(v)
 	inside := r.at("hash.inside")
 	add := func(key, value uint64) bool {
@@ -330,7 +328,7 @@ func (r *runtime) pairs(v uint64, limit int) (list []element, whole bool) {
 		return true
 	}
 	whole = true
-	if f&isTable != 0 {
+	if f&hashTable != 0 {
 		at := v + inside
 		if r.has("hash.st") {
 			at = r.field(v, "hash.st")
@@ -359,16 +357,8 @@ func (r *runtime) pairs(v uint64, limit int) (list []element, whole bool) {
 
 // members lists those of a Struct.
 func (r *runtime) members(v uint64, limit int) (list []element, whole bool) {
-	f := r.flags(v)
-	mask := uint64(3)
-	if r.version > "3.1" {
-		mask = 127
-	}
-	from, n := v+r.at("struct.array"), f>>(flagUser+1)&mask
-	if n == 0 {
-		n, from = r.field(v, "struct.length"), r.field(v, "struct.heap")
-	}
-	if n > maxLength || from%8 != 0 {
+	from, n, ok := r.structure(v)
+	if !ok {
 		return nil, false
 	}
 	words, ok := r.Words(from, int(min(n, uint64(limit))))

@@ -97,6 +97,7 @@ var floors = map[string]int{
 	"internal/runtimes/perl":             4,
 	"internal/runtimes/php":              4,
 	"internal/runtimes/ruby":             4,
+	"internal/runtimes/jitcode":          3,
 	"internal/runtimes/starts":           3,
 	"internal/runtimes/layouts":          -2,
 	"internal/runtimes/hotspot":          4,
@@ -198,6 +199,7 @@ var sideways = map[string][]string{
 	"internal/files/libraries":  {"modules"},
 	"livestate":                 {"corestate"}, // decodes what cores and ptrace have in common
 	"internal/live/sample":      {"report"},    // tables
+	"internal/runtimes/jitcode": {"tasks"},
 }
 
 // forbidden are imports that a room must not have, although they go to a lower floor.

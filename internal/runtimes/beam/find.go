@@ -102,7 +102,7 @@ func (r *runtime) open(release uint64) error {
 		return fmt.Errorf("no layout is known for its version, %s: known are 25 and 27", r.release)
 	}
 	if r.p.State.Arch() != arch.AMD64 {
-		return errors.New("only that for x86-64 is known")
+		return errors.New("its layout is known for x86-64 only")
 	}
 	layout, _ := r.U32(r.symbol("erts_frame_layout"))
 	r.fp = layout != 0

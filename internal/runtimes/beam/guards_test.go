@@ -18,11 +18,10 @@ import (
 
 // A machine is a process with a small virtual machine: three atoms, two modules of two functions each, one scheduler, and two processes, the first of which runs.
 type machine struct {
-	unwind.ProcessState
+	*remotetest.Stopped
 	remotetest.Words
 	layout
 	symbols map[string]uint64
-	wrong   *arch.Arch
 	pointer uint64 // of the thread
 	zeros   bool   // are where it has nothing
 }
@@ -58,7 +57,8 @@ func (m *machine) set(at uint64, field string, v uint64) {
 }
 
 func newMachine() *machine {
-	m := &machine{Words: remotetest.Words{}, layout: tableLayout(layoutsText, "27"), pointer: atThread}
+	m := &machine{Stopped: remotetest.NewStopped(nil), Words: remotetest.Words{}, layout: tableLayout(layoutsText, "27"), pointer: atThread}
+	m.Libs = nil
 	m.symbols = map[string]uint64{"etp_otp_release": atRelease, "etp_erts_version": atVersion, "etp_beamasm": atFlavor, "erts_frame_layout": atFrames, "erts_atom_table": atAtoms,
 		"erts_dump_lit_areas": atNear, "the_active_code_index": atActive, "erts_proc": atTable, "erts_aligned_scheduler_data": atSchedulers, "erts_no_schedulers": atCount}
 	m.Zero(atRelease, 16)
@@ -153,12 +153,6 @@ func newMachine() *machine {
 	return m
 }
 
-func (m *machine) Arch() *arch.Arch {
-	if m.wrong != nil {
-		return m.wrong
-	}
-	return arch.AMD64
-}
 func (m *machine) ReadMem(at arch.Address, b []byte) (int, error) {
 	if m.zeros {
 		return remotetest.Full{Words: m.Words}.ReadMem(at, b)
@@ -166,7 +160,6 @@ func (m *machine) ReadMem(at arch.Address, b []byte) (int, error) {
 	return m.Words.ReadMem(at, b)
 }
 func (m *machine) ReadWord(at arch.Address) (uint64, error) { return m.Words.ReadWord(at) }
-func (m *machine) LibraryTracker() libstate.LibraryState    { return nil }
 func (m *machine) ThreadIDs() ([]unwind.ThreadID, error)    { return []unwind.ThreadID{7}, nil }
 func (m *machine) Registers(unwind.ThreadID) (regs arch.RegSet, err error) {
 	regs.Set(arch.FSBase, m.pointer)
@@ -238,7 +231,7 @@ func TestNotFound(t *testing.T) {
 		"a release of no number":      {func(m *machine) { m.Put(atRelease, 'x') }, "its version is not known"},
 		"no release":                  {func(m *machine) { delete(m.Words, atRelease) }, "its version is not known"},
 		"an unknown release":          {func(m *machine) { m.Put(atRelease, '1') }, "known are 25 and 27"},
-		"another architecture":        {func(m *machine) { m.wrong = arch.ARM64 }, "only that for x86-64"},
+		"another architecture":        {func(m *machine) { m.CPU = arch.ARM64 }, "for x86-64 only"},
 		"the first atom":              {func(m *machine) { m.Put(atAtom+0x80, 'F') }, "it has no atoms"},
 		"the number of an atom":       {func(m *machine) { m.Put32(atAtom+0x100+m.at("atom.index"), 5) }, "it has no atoms"},
 		"the count of atoms":          {func(m *machine) { m.Put32(atAtoms+m.at("index.entries"), 1) }, "it has no atoms"},
@@ -656,6 +649,7 @@ func TestCode(t *testing.T) {
 		"by memory":       {[]byte{0xff, 0x15, 1, 2, 3, 4}, true},
 		"with an index":   {[]byte{0xff, 0x94, 0x24, 1, 2, 3, 4}, true},
 		"a jump":          {[]byte{0xff, 0xe0}, false},
+		"a move":          {[]byte{0x8b, 0xd0}, false},
 		"no instructions": {[]byte{0, 0, 0, 0, 0}, false},
 	} {
 		m.Zero(at, 64)
@@ -690,6 +684,9 @@ func TestCode(t *testing.T) {
 	}
 	if !r.hasRegisters(atX) || r.hasRegisters(atX+8) || r.hasRegisters(0) {
 		t.Error("the registers of a scheduler")
+	}
+	if r.threads[0].dirty = true; r.hasRegisters(atX) {
+		t.Error("a scheduler that runs no compiled code")
 	}
 	p := r.processAt(atFirst)
 	p.arity, p.i, p.arguments = 1, atNext+0x200+m.at("info.size"), atStack

@@ -1,29 +1,33 @@
 package beam
 
 import (
-	"context"
-	"iter"
 	"strings"
-	"sync"
 
+	"github.com/corewalk/corewalk/internal/runtimes/jitcode"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// Compiled walks the code that the virtual machine made, which has no unwind tables. Such code has a stack of Erlang's own, in the heap of its process. What
-// it calls in C, and what called it, are on the thread's: right below the registers of Erlang's code, and behind them. A register has their address. The
-// virtual machine is looked for when it is first asked about code of no library.
+// Compiled walks the code that the virtual machine made, which has no unwind tables. Such code runs on a stack of Erlang's own, in the heap of its process. The
+// functions of C that it calls, and the one that called it, have their frames on the thread's stack. There the array of Erlang's registers is between them: the
+// called ones are right below it, and the caller is right above. A register of the processor has its address. The virtual machine is looked for when it is
+// first asked about code that may be its own.
 type Compiled struct {
-	process func() *tasks.Process
-
-	once sync.Once
-	r    *runtime
+	jitcode.Stepper[runtime]
 }
 
 // NewCompiled returns the stepper of a process; process is called once, if at all.
-func NewCompiled(process func() *tasks.Process) *Compiled { return &Compiled{process: process} }
+func NewCompiled(process func() *tasks.Process) *Compiled {
+	return &Compiled{jitcode.Stepper[runtime]{Process: process, Made: made, Find: func(p *tasks.Process) *runtime {
+		found, _ := Find(p)
+		if r, ok := found.(*runtime); ok && r.jit {
+			return r
+		}
+		return nil
+	}}}
+}
 
 // Name implements unwind.FrameStepper and tasks.Runtime.
 func (c *Compiled) Name() string { return "BEAM" }
@@ -31,20 +35,8 @@ func (c *Compiled) Name() string { return "BEAM" }
 // Priority implements unwind.FrameStepper: after unwind tables, before what guesses.
 func (c *Compiled) Priority() uint32 { return unwind.PriorityDebugStepper + 10 }
 
-// Tasks implements tasks.Runtime: those that there are tells the runtime of this package.
-func (c *Compiled) Tasks(context.Context) iter.Seq2[*tasks.Task, error] {
-	return func(func(*tasks.Task, error) bool) {}
-}
-
-// Stretches implements tasks.Framer: what the frames stand for tells the runtime of this package.
-func (c *Compiled) Stretches(context.Context, unwind.ThreadID, []*unwind.Frame) ([]tasks.Stretch, error) {
-	return nil, nil
-}
-
-// made reports whether code of a library, or of none, may be what the virtual machine made.
-func made(lib *libstate.Library) bool {
-	return lib == nil || strings.HasPrefix(lib.Path, "/memfd:vmem")
-}
+// made reports whether code of a library may be what the virtual machine made.
+func made(lib *libstate.Library) bool { return strings.HasPrefix(lib.Path, "/memfd:vmem") }
 
 // Registers of the code that the virtual machine makes: what it has in them stays when it calls C.
 const (
@@ -55,24 +47,15 @@ const (
 
 // CallerFrame implements unwind.FrameStepper.
 func (c *Compiled) CallerFrame(in, out *unwind.Frame) unwind.Status {
-	state := in.Walker().ProcessState()
-	libs := state.LibraryTracker()
-	if libs == nil || state.Arch() != arch.AMD64 {
-		return unwind.StatusNotMe
-	}
-	if lib, _ := libs.LibraryAt(in.LookupAddr()); !made(lib) {
-		return unwind.StatusNotMe
-	}
-	c.once.Do(c.open)
-	r := c.r
+	r, libs := c.Of(in)
 	if r == nil {
 		return unwind.StatusNotMe
 	}
-	x, _, ok := in.Reg(registersAt)
-	if !ok || !r.hasRegisters(x) {
+	x, _, _ := in.Reg(registersAt) // 0 if it is not known
+	if !r.hasRegisters(x) {
 		return unwind.StatusNotMe
 	}
-	// The caller's frame begins behind the registers, whose address is a multiple of a line of the cache: for that, room was left.
+	// The caller's frame begins above the array. Room of a cache line was left there, and then the array's beginning was rounded down to a multiple of a line.
 	line := r.at("registers.line")
 	end := x - r.at("registers.x") + r.at("registers.size") + line
 	words, _ := r.Words(end, int(line/8))
@@ -81,7 +64,7 @@ func (c *Compiled) CallerFrame(in, out *unwind.Frame) unwind.Status {
 		if at%16 != 8 { // where calls put return addresses
 			continue
 		}
-		if lib, found := libs.LibraryAt(ra - 1); !found || lib != r.lib || !r.behindCall(ra) {
+		if lib, _ := libs.LibraryAt(ra - 1); lib != r.lib || !r.behindCall(ra) {
 			continue
 		}
 		out.ForgetRegs()
@@ -94,11 +77,8 @@ func (c *Compiled) CallerFrame(in, out *unwind.Frame) unwind.Status {
 	return unwind.StatusNotMe
 }
 
-// hasRegisters reports whether a scheduler's registers are at an address.
+// hasRegisters reports whether the registers are at an address of a scheduler that runs compiled code: those for long work in C do not.
 func (r *runtime) hasRegisters(x uint64) bool {
-	if x%8 != 0 || x < lowest {
-		return false
-	}
 	for _, s := range r.schedulers() {
 		if s.x == x && !s.dirty {
 			return true
@@ -123,16 +103,4 @@ func (r *runtime) behindCall(ra uint64) bool {
 		}
 	}
 	return false
-}
-
-// open looks for the virtual machine.
-func (c *Compiled) open() {
-	p := c.process()
-	if p == nil {
-		return
-	}
-	found, _ := Find(p)
-	if r, ok := found.(*runtime); ok && r.jit {
-		c.r = r
-	}
 }

@@ -127,7 +127,7 @@ func (r *runtime) term(v uint64) term {
 	return t
 }
 
-// kind is the kind of a value in reports, and typeOf its type in Erlang's words.
+// kind is the kind of a value in reports, and its type in Erlang's words.
 func (t term) kind() (kind, typ string) {
 	switch t.shape {
 	case shapeAtom:

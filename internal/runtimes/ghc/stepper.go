@@ -1,13 +1,12 @@
 package ghc
 
 import (
-	"context"
 	"encoding/binary"
-	"iter"
 	"strings"
 	"sync"
 
 	"github.com/corewalk/corewalk/internal/procmem"
+	"github.com/corewalk/corewalk/internal/runtimes/jitcode"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -15,7 +14,8 @@ import (
 
 // Haskell walks the frames of GHC's code. It looks for GHC's runtime when it is first asked about code that is called as GHC calls its own.
 type Haskell struct {
-	process func() *tasks.Process
+	jitcode.Silent // threads of Haskell that do not run are not listed, and frames have the names of their symbols
+	process        func() *tasks.Process
 
 	once   sync.Once
 	p      *tasks.Process
@@ -40,11 +40,6 @@ func (h *Haskell) Name() string { return "GHC" }
 
 // Priority implements unwind.FrameStepper: after unwind tables, before what guesses.
 func (h *Haskell) Priority() uint32 { return unwind.PriorityDebugStepper + 9 }
-
-// Tasks implements tasks.Runtime: threads of Haskell that do not run are not listed.
-func (h *Haskell) Tasks(context.Context) iter.Seq2[*tasks.Task, error] {
-	return func(func(*tasks.Task, error) bool) {}
-}
 
 // called reports whether a symbol is one that GHC gives to code: of closures, their fast entries, and primitive operations.
 func called(symbol string) bool {
@@ -230,9 +225,4 @@ func (h *Haskell) open() {
 			return
 		}
 	}
-}
-
-// Stretches implements tasks.Framer: frames have the names of their symbols.
-func (h *Haskell) Stretches(context.Context, unwind.ThreadID, []*unwind.Frame) ([]tasks.Stretch, error) {
-	return nil, nil
 }

@@ -14,61 +14,31 @@ import (
 
 // Where the native side of a process has what: LuaJIT's module, another one, and code of none.
 const (
-	atModule, atOther, moduleSize = 0x700000, 0x800000, 0x10000
-	atPanic                       = atOther + 0x100
+	atModule, atOther = 0x700000, 0x800000
+	atPanic           = atOther + 0x100
 )
 
 // A ran is a process with modules. Code of LuaJIT's module has no names, code of the other one has the name of a function of 16 bytes.
 type ran struct {
-	unwind.ProcessState
+	*remotetest.Stopped
 	unwind.SymbolReader
-	m    remotetest.Words
-	libs libstate.LibraryState
-	arch *arch.Arch
 }
 
-func (s *ran) Arch() *arch.Arch                                   { return s.arch }
-func (s *ran) ProcessID() int                                     { return 1 }
-func (s *ran) ThreadIDs() ([]unwind.ThreadID, error)              { return []unwind.ThreadID{1}, nil }
-func (s *ran) DefaultThread() (unwind.ThreadID, error)            { return 1, nil }
-func (s *ran) PreStackwalk(unwind.ThreadID) error                 { return nil }
-func (s *ran) PostStackwalk(unwind.ThreadID) error                { return nil }
-func (s *ran) IsFirstParty() bool                                 { return false }
-func (s *ran) LibraryTracker() libstate.LibraryState              { return s.libs }
-func (s *ran) ExecutablePath() string                             { return "" }
-func (s *ran) ReadMem(at arch.Address, b []byte) (int, error)     { return s.m.ReadMem(at, b) }
-func (s *ran) ReadWord(at arch.Address) (uint64, error)           { return s.m.ReadWord(at) }
-func (s *ran) Registers(unwind.ThreadID) (r arch.RegSet, _ error) { return r, unwind.ErrNoThread }
 func (s *ran) SymbolAt(lib *libstate.Library, at unwind.Address) (unwind.Symbol, bool) {
 	return unwind.Symbol{Name: "f", Addr: at &^ 15, Size: 16}, lib.Start == atOther
 }
 
 // runs puts modules into a small process.
 func (m jitFake) runs() *ran {
-	lib := func(at uint64, path string) *libstate.Library {
-		return &libstate.Library{Path: path, Start: at, End: at + moduleSize, Mappings: []libstate.Mapping{{Start: at, End: at + moduleSize, Perm: libstate.Read | libstate.Exec}}}
-	}
-	own := lib(atModule, "/libluajit.so")
-	s := &ran{m: m.Words, libs: libstate.NewTable([]*libstate.Library{own, lib(atOther, "/app")}, 0), arch: arch.AMD64}
+	own := remotetest.Module("/libluajit.so", atModule)
+	s := &ran{Stopped: remotetest.NewStopped(m.Words, own, remotetest.Module("/app", atOther))}
 	m.r.lib, m.r.p = own, &tasks.Process{State: s, Symbols: s}
 	return s
 }
 
 func (s *ran) frame(t *testing.T, pc, sp uint64, regs map[arch.Reg]uint64) *unwind.Frame {
 	t.Helper()
-	w, err := unwind.NewWalker(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { w.Close() })
-	f, err := unwind.NewFrame(pc, sp, 0, w)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for reg, v := range regs {
-		f.SetReg(reg, v, unwind.AtAddress(sp))
-	}
-	return f
+	return remotetest.Frame(t, s, pc, sp, regs)
 }
 
 // TestJITInterpreted: where the virtual machine is in its own code is believed of a function that is on the stack of Lua, of an instruction of it.
@@ -205,8 +175,8 @@ func TestJITCaller(t *testing.T) {
 	}{
 		"as it is":              {func(*ran, *runtime, jitFake) {}, atMachineCode + 0x30, unwind.StatusSuccess},
 		"code of a module":      {func(*ran, *runtime, jitFake) {}, atModule + 0x30, unwind.StatusNotMe},
-		"another processor":     {func(s *ran, _ *runtime, _ jitFake) { s.arch = arch.ARM64 }, atMachineCode + 0x30, unwind.StatusNotMe},
-		"no modules":            {func(s *ran, _ *runtime, _ jitFake) { s.libs = nil }, atMachineCode + 0x30, unwind.StatusNotMe},
+		"another processor":     {func(s *ran, _ *runtime, _ jitFake) { s.CPU = arch.ARM64 }, atMachineCode + 0x30, unwind.StatusNotMe},
+		"no modules":            {func(s *ran, _ *runtime, _ jitFake) { s.Libs = nil }, atMachineCode + 0x30, unwind.StatusNotMe},
 		"no compiled code":      {func(_ *ran, _ *runtime, m jitFake) { m.set(atGlobal, "global.compiled", 0) }, atMachineCode + 0x30, unwind.StatusNotMe},
 		"a return to no module": {func(_ *ran, r *runtime, m jitFake) { m.Words[atMachine+r.at("frame.size")-8] = 0x600000 }, atMachineCode + 0x30, unwind.StatusNotMe},
 		"no return":             {func(_ *ran, r *runtime, m jitFake) { delete(m.Words, atMachine+r.at("frame.size")-8) }, atMachineCode + 0x30, unwind.StatusNotMe},
@@ -225,9 +195,8 @@ func TestJITCaller(t *testing.T) {
 			m.Words[atMachine+i] |= 0 // it is there
 		}
 		c.harm(s, r, m)
-		st := NewCompiled(func() *tasks.Process { return nil })
-		st.once.Do(func() {})
-		st.r = r
+		st := NewCompiled(func() *tasks.Process { return r.p })
+		st.Find = func(*tasks.Process) *runtime { return r }
 		in, out := s.frame(t, c.pc, atMachine-64, nil), s.frame(t, 0, 0, nil)
 		if got := st.CallerFrame(in, out); got != c.want {
 			t.Errorf("%s: %v", what, got)

@@ -1,7 +1,6 @@
 package lua_test
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -53,14 +52,12 @@ func judgeJIT(t *testing.T, p judged.Interpreter, mode, program, name string) (s
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, _ := p.Command(dir, mode, path, name).CombinedOutput() // fails: it dies
-	b, err := os.ReadFile(filepath.Join(dir, "said"))
-	if err != nil {
-		t.Errorf("%s: %v\n%s", name, err, out)
+	b, ok := p.Run(t, dir, name, mode, path, name)
+	if !ok {
 		return 0, 1
 	}
 	var said []string
-	for line := range strings.Lines(string(b)) {
+	for line := range strings.Lines(b) {
 		line = strings.TrimSuffix(line, "\n")
 		if nativePattern.MatchString(line) {
 			said = append(said, "?")

@@ -1,10 +1,9 @@
 package lua
 
 import (
-	"context"
-	"iter"
 	"sync"
 
+	"github.com/corewalk/corewalk/internal/runtimes/jitcode"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -14,31 +13,26 @@ import (
 // has some words of its own. The frame is found by what proves it: it has a thread of Lua, which has the address of the frame. LuaJIT is looked for when
 // it is first asked about code of no library.
 type Compiled struct {
-	process func() *tasks.Process
-
-	once sync.Once
-	mu   sync.Mutex
-	r    *runtime
+	jitcode.Stepper[runtime]
+	mu sync.Mutex
 }
 
 // NewCompiled returns the stepper of a process; process is called once, if at all.
-func NewCompiled(process func() *tasks.Process) *Compiled { return &Compiled{process: process} }
+func NewCompiled(process func() *tasks.Process) *Compiled {
+	return &Compiled{Stepper: jitcode.Stepper[runtime]{Process: process, Find: func(p *tasks.Process) *runtime {
+		found, _ := Find(p)
+		if r, ok := found.(*runtime); ok && r.jit {
+			return r
+		}
+		return nil
+	}}}
+}
 
 // Name implements unwind.FrameStepper and tasks.Runtime.
 func (c *Compiled) Name() string { return "LuaJIT" }
 
 // Priority implements unwind.FrameStepper: after unwind tables, before what guesses.
 func (c *Compiled) Priority() uint32 { return unwind.PriorityDebugStepper + 8 }
-
-// Tasks implements tasks.Runtime: compiled code schedules nothing.
-func (c *Compiled) Tasks(context.Context) iter.Seq2[*tasks.Task, error] {
-	return func(func(*tasks.Task, error) bool) {}
-}
-
-// Stretches implements tasks.Framer: what the frames stand for tells the runtime of this package.
-func (c *Compiled) Stretches(context.Context, unwind.ThreadID, []*unwind.Frame) ([]tasks.Stretch, error) {
-	return nil, nil
-}
 
 // maxOwn is how many words compiled code may have below the frame of the virtual machine.
 const maxOwn = 512
@@ -51,15 +45,7 @@ var saved = [...]struct {
 
 // CallerFrame implements unwind.FrameStepper.
 func (c *Compiled) CallerFrame(in, out *unwind.Frame) unwind.Status {
-	libs := in.Walker().ProcessState().LibraryTracker()
-	if libs == nil || in.Walker().ProcessState().Arch() != arch.AMD64 {
-		return unwind.StatusNotMe
-	}
-	if _, ok := libs.LibraryAt(in.LookupAddr()); ok {
-		return unwind.StatusNotMe
-	}
-	c.once.Do(c.open)
-	r := c.r
+	r, libs := c.Of(in)
 	if r == nil {
 		return unwind.StatusNotMe
 	}
@@ -111,16 +97,4 @@ func (r *runtime) machineFrame(sp uint64) uint64 {
 		}
 	}
 	return 0
-}
-
-// open looks for LuaJIT.
-func (c *Compiled) open() {
-	p := c.process()
-	if p == nil {
-		return
-	}
-	found, _ := Find(p)
-	if r, ok := found.(*runtime); ok && r.jit {
-		c.r = r
-	}
 }

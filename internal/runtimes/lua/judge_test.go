@@ -2,7 +2,6 @@ package lua_test
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -60,14 +59,12 @@ func judge(t *testing.T, p judged.Interpreter, name string) (same, total int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, _ := p.Command(dir, program, name).CombinedOutput() // fails: it dies
-	b, err := os.ReadFile(filepath.Join(dir, "said"))
-	if err != nil {
-		t.Errorf("%s: %v\n%s", name, err, out)
+	b, ok := p.Run(t, dir, name, program, name)
+	if !ok {
 		return 0, 1
 	}
 	var said []string
-	for line := range strings.Lines(string(b)) {
+	for line := range strings.Lines(b) {
 		line = plainTrace(strings.TrimSuffix(line, "\n"))
 		if n := len(said); n > 0 && line == lost && said[n-1] == lost { // 5.1 has a line for each
 			continue

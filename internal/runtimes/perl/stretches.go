@@ -64,7 +64,7 @@ func (r *runtime) natives(frames []*unwind.Frame) []native {
 		start := starts.Of(r.p.State, r.p.Files, r.p.Symbols, f.LookupAddr(), known)
 		ops := r.ops[start]
 		switch {
-		case start == r.runsOps, mine && named && strings.HasPrefix(s.Name, runsPrefix):
+		case start == r.runsOps && start != 0, mine && named && strings.HasPrefix(s.Name, runsPrefix):
 			list[i].kind = runs
 		case !mine:
 		case r.catching(ops):
@@ -142,7 +142,7 @@ func (r *runtime) pair(s *stack, frames []*unwind.Frame, kinds []native) {
 			at = append(at, i)
 		}
 	}
-	r.split(s, frames, kinds, at)
+	s.split(frames, kinds)
 	from, next := 0, 0 // levels and frames that have no partner
 	for g := range s.levels {
 		if n := s.levels[g].native; n >= 0 {
@@ -198,7 +198,7 @@ func (s *stack) order(from, to int, frames []int) {
 }
 
 // split divides levels where an eval ran its code in a frame of its own, and says of evals whose frames are found which those are.
-func (r *runtime) split(s *stack, frames []*unwind.Frame, kinds []native, at []int) {
+func (s *stack) split(frames []*unwind.Frame, kinds []native) {
 	var out []level
 	for _, l := range s.levels {
 		from := l.from
@@ -208,7 +208,7 @@ func (r *runtime) split(s *stack, frames []*unwind.Frame, kinds []native, at []i
 			if !c.catches() {
 				continue
 			}
-			n, own := catcher(c.env, frames, kinds, at)
+			n, own := catcher(c.env, frames, kinds)
 			if n < 0 {
 				continue
 			}
@@ -232,7 +232,7 @@ func (c *call) catches() bool { return c.kind >= callBlock && c.kind != callMain
 
 // catcher finds the frame that runs the code of an eval whose errors go to an address of the native stack, -1 if it is not known; and whether the eval has it
 // for itself.
-func catcher(env uint64, frames []*unwind.Frame, kinds []native, at []int) (int, bool) {
+func catcher(env uint64, frames []*unwind.Frame, kinds []native) (int, bool) {
 	i, _ := slices.BinarySearchFunc(frames, env, func(f *unwind.Frame, env uint64) int {
 		if f.SP() <= env {
 			return -1

@@ -183,26 +183,10 @@ func quoted(s string, chars, more bool) string {
 	return s
 }
 
-// floatText writes a number as Perl prints it.
+// floatText writes a number as Perl prints it: without the sign of +Inf.
 func floatText(v float64) string {
-	switch {
-	case math.IsNaN(v):
-		return "NaN"
-	case math.IsInf(v, 1):
-		return "Inf"
-	case math.IsInf(v, -1):
-		return "-Inf"
-	}
 	const digits = 15
-	s := strconv.FormatFloat(v, 'g', digits, 64)
-	mantissa, exponent, scientific := strings.Cut(s, "e")
-	if strings.Contains(mantissa, ".") {
-		mantissa = strings.TrimRight(strings.TrimRight(mantissa, "0"), ".")
-	}
-	if scientific {
-		return mantissa + "e" + exponent
-	}
-	return mantissa
+	return strings.TrimPrefix(strconv.FormatFloat(v, 'g', digits, 64), "+")
 }
 
 // bare reports whether a key of a hash needs no quotes.

@@ -57,6 +57,8 @@ func TestScalars(t *testing.T) {
 		`1e+21`:             func(r *runtime, m fake) { m.float(r, 1e21) },
 		`1.5e-07`:           func(r *runtime, m fake) { m.float(r, 1.5e-7) },
 		`100`:               func(r *runtime, m fake) { m.float(r, 100) },
+		`0.3`:               func(r *runtime, m fake) { tenth := 0.1; m.float(r, tenth+2*tenth) },
+		`-0`:                func(r *runtime, m fake) { m.float(r, math.Copysign(0, -1)) },
 		`NaN`:               func(r *runtime, m fake) { m.float(r, math.NaN()) },
 		`Inf`:               func(r *runtime, m fake) { m.float(r, math.Inf(1)) },
 		`-Inf`:              func(r *runtime, m fake) { m.float(r, math.Inf(-1)) },

@@ -2,12 +2,10 @@ package php
 
 import (
 	"bytes"
-	"context"
-	"iter"
 	"slices"
 	"strings"
-	"sync"
 
+	"github.com/corewalk/corewalk/internal/runtimes/jitcode"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
@@ -18,15 +16,16 @@ import (
 // stack pointer is that of execute_ex, and the registers of its caller are where execute_ex saved them. It looks for PHP when it is first asked about
 // code of no library.
 type Compiled struct {
-	process func() *tasks.Process
-
-	once  sync.Once
-	r     *runtime
+	jitcode.Stepper[runtime]
 	shape frameShape
 }
 
 // NewCompiled returns the stepper of a process; process is called once, if at all.
-func NewCompiled(process func() *tasks.Process) *Compiled { return &Compiled{process: process} }
+func NewCompiled(process func() *tasks.Process) *Compiled {
+	c := &Compiled{}
+	c.Process, c.Find, c.Made = process, c.find, made
+	return c
+}
 
 // Name implements unwind.FrameStepper and tasks.Runtime.
 func (c *Compiled) Name() string { return "PHP" }
@@ -34,32 +33,14 @@ func (c *Compiled) Name() string { return "PHP" }
 // Priority implements unwind.FrameStepper: after unwind tables, before what guesses.
 func (c *Compiled) Priority() uint32 { return unwind.PriorityDebugStepper + 7 }
 
-// Tasks implements tasks.Runtime: compiled code schedules nothing.
-func (c *Compiled) Tasks(context.Context) iter.Seq2[*tasks.Task, error] {
-	return func(func(*tasks.Task, error) bool) {}
-}
-
-// Stretches implements tasks.Framer: what the frames stand for tells the runtime of package php.
-func (c *Compiled) Stretches(context.Context, unwind.ThreadID, []*unwind.Frame) ([]tasks.Stretch, error) {
-	return nil, nil
-}
-
-// made reports whether code of a library, or of none, may be what PHP's compiler made: it is in memory that processes share.
+// made reports whether code of a library may be what PHP's compiler made: it is in memory that processes share.
 func made(lib *libstate.Library) bool {
-	return lib == nil || strings.HasPrefix(lib.Path, "/dev/zero") || strings.HasPrefix(lib.Path, "/SYSV") || strings.HasPrefix(lib.Path, "/memfd:opcache")
+	return strings.HasPrefix(lib.Path, "/dev/zero") || strings.HasPrefix(lib.Path, "/SYSV") || strings.HasPrefix(lib.Path, "/memfd:opcache")
 }
 
 // CallerFrame implements unwind.FrameStepper.
 func (c *Compiled) CallerFrame(in, out *unwind.Frame) unwind.Status {
-	libs := in.Walker().ProcessState().LibraryTracker()
-	if libs == nil || in.Walker().ProcessState().Arch() != arch.AMD64 {
-		return unwind.StatusNotMe
-	}
-	if lib, _ := libs.LibraryAt(in.LookupAddr()); !made(lib) {
-		return unwind.StatusNotMe
-	}
-	c.once.Do(c.open)
-	r := c.r
+	r, libs := c.Of(in)
 	if r == nil {
 		return unwind.StatusNotMe
 	}
@@ -103,20 +84,17 @@ func (c *Compiled) CallerFrame(in, out *unwind.Frame) unwind.Status {
 	return unwind.StatusSuccess
 }
 
-// open looks for PHP, and reads what execute_ex saves.
-func (c *Compiled) open() {
-	p := c.process()
-	if p == nil {
-		return
-	}
+// find finds PHP, and reads what execute_ex saves; nil without it.
+func (c *Compiled) find(p *tasks.Process) *runtime {
 	found, _ := Find(p)
 	r, ok := found.(*runtime)
 	if !ok {
-		return
+		return nil
 	}
-	if c.shape, ok = prologue(r.Some(r.symbol(runsCode), maxPrologue)); ok {
-		c.r = r
+	if c.shape, ok = prologue(r.Some(r.symbol(runsCode), maxPrologue)); !ok {
+		return nil
 	}
+	return r
 }
 
 // A frameShape is how execute_ex begins: what it saves, and where.

@@ -1,10 +1,7 @@
 package ruby_test
 
 import (
-	"os"
-	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -26,24 +23,8 @@ func TestJudge(t *testing.T) {
 	}
 	for _, p := range interpreters.All(t) {
 		t.Run(p.Version, func(t *testing.T) {
-			same, total := 0, 0
-			list := judged.Cases(t, "judge.rb", casePattern)
-			for _, name := range list {
-				if !fixture.IsLong(t) && !fixture.InTurn(name, 0, 4) {
-					continue
-				}
-				for _, how := range []string{"kill", "fiddle"} {
-					if how == "fiddle" && name != "sort" && name != "fiber" {
-						continue
-					}
-					s, n := judge(t, p, name, how)
-					same, total = same+s, total+n
-				}
-			}
-			t.Logf("%d of %d calls of %d cases are the same", same, total, len(list))
-			if total == 0 || same*100 < total*99 {
-				t.Errorf("%d of %d calls are the same", same, total)
-			}
+			judged.Each(t, judged.Cases(t, "judge.rb", casePattern), judged.Ways{All: []string{"kill", "fiddle"}, Few: []string{"sort", "fiber"}},
+				func(name, how string) (same, total int) { return judge(t, p, name, how) })
 		})
 	}
 }
@@ -51,21 +32,14 @@ func TestJudge(t *testing.T) {
 func judge(t *testing.T, p judged.Interpreter, name, how string) (same, total int) {
 	t.Helper()
 	dir := p.Dir(t, "judge.rb")
-	out, _ := p.Command(dir, "--disable-gems", "judge.rb", name, how).CombinedOutput() // fails: it dies
-	b, err := os.ReadFile(filepath.Join(dir, "said"))
-	if err != nil {
-		t.Errorf("%s: %v\n%s", name, err, judged.First(strings.Split(string(out), "\n"), 5))
+	b, ok := p.Run(t, dir, name, "--disable-gems", "judge.rb", name, how)
+	if !ok {
 		return 0, 1
 	}
 	r := p.Analyze(t, fixture.CoreIn(t, dir), corewalk.AnalyzeOptions{Locals: corewalk.LocalsNone})
-	got := r.Threads[0].Frames
-	for i := range r.Threads { // the signal is the process's: another thread may have got it
-		if slices.ContainsFunc(r.Threads[i].Frames, func(f report.Frame) bool { return strings.HasSuffix(f.Function, "#dies") }) {
-			got = r.Threads[i].Frames
-		}
-	}
+	got := judged.Dying(r, func(f string) bool { return strings.HasSuffix(f, "#dies") })
 	var said []string
-	for line := range strings.Lines(string(b) + "thread end\n") {
+	for line := range strings.Lines(b + "thread end\n") {
 		line = strings.TrimSuffix(line, "\n")
 		next, ends := strings.CutPrefix(line, "thread ")
 		if !ends {
@@ -113,9 +87,7 @@ func compare(t *testing.T, name string, frames []report.Frame, said []string) (s
 			}
 		}
 	}
-	if same != total {
-		t.Logf("%s: %d of %d\n%s\nRuby says\n%s", name, same, total, judged.First(got, 14), judged.First(said, 14))
-	}
+	judged.Show(t, name, same, total, got, said)
 	return same, total
 }
 

@@ -2,7 +2,7 @@
 # Makes layouts.txt of Erlang's sources: layouts.sh RELEASE=SOURCES ... > ../layouts.txt, with the directory of the sources of a release, in whose erts
 # ./configure has run. Each release has two columns: the virtual machine that compiles, and the one that interprets. The order is that of the columns.
 set -e
-here=$(dirname "$0")
+here=$(cd "$(dirname "$0")" && pwd)
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 columns=
@@ -29,7 +29,5 @@ for pair; do
 	done
 done
 echo "# Where Erlang keeps things: offsets in bytes, 64-bit, and numbers that differ. Made by testdata/layouts.sh; - if a version does not have it."
-echo "field$columns"
 cd "$out"
-awk 'FNR == 1 { n++ } !($1 in seen) { seen[$1] = 1; order[++c] = $1 } { v[n, $1] = $2 }
-	END { for (i = 1; i <= c; i++) { l = order[i]; for (k = 1; k <= n; k++) l = l " " ((k, order[i]) in v ? v[k, order[i]] : "-"); print l } }' $columns
+"$here/../../layouts/testdata/columns.sh" $columns

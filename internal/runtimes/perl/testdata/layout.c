@@ -2,10 +2,8 @@
 #define PERL_CORE
 #include "EXTERN.h"
 #include "perl.h"
-#include <stddef.h>
 
-#define SAY(name, n) asm volatile("\n->" name " %c0" : : "i"((long)(n)))
-#define FIELD(name, type, field) SAY(name, offsetof(type, field))
+#include "../../layouts/testdata/layout.h"
 
 void layout(void)
 {

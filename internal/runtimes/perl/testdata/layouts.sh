@@ -2,7 +2,7 @@
 # Makes layouts.txt of Perl's headers: layouts.sh 5.36=/usr/lib/x86_64-linux-gnu/perl/5.36/CORE ... > ../layouts.txt, with the directory that a version with threads
 # installs ($Config{archlibexp}/CORE). Each makes two columns: 5.36t with threads, and 5.36 of the same headers without. The order is that of the columns.
 set -e
-here=$(dirname "$0")
+here=$(cd "$(dirname "$0")" && pwd)
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 columns=
@@ -17,7 +17,5 @@ for pair; do
 	columns="$columns ${version}t $version"
 done
 echo "# Where Perl keeps things: offsets in bytes, 64-bit, and numbers that differ. Made by testdata/layouts.sh; t: with threads; - if a version does not have it."
-echo "field$columns"
 cd "$out"
-awk 'FNR == 1 { n++ } !($1 in seen) { seen[$1] = 1; order[++c] = $1 } { v[n, $1] = $2 }
-	END { for (i = 1; i <= c; i++) { l = order[i]; for (k = 1; k <= n; k++) l = l " " ((k, order[i]) in v ? v[k, order[i]] : "-"); print l } }' $columns
+"$here/../../layouts/testdata/columns.sh" $columns

@@ -3,7 +3,7 @@
 # --include-dir), or with files that have the declarations of a version without the rest. The order is that of the columns. What a file of declarations
 # lacks is "-": the last error, and before 8.3 generators.
 set -e
-here=$(dirname "$0")
+here=$(cd "$(dirname "$0")" && pwd)
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 columns=
@@ -19,7 +19,5 @@ for pair; do
 	columns="$columns $version"
 done
 echo "# Where PHP keeps things: offsets in bytes, 64-bit. Made by testdata/layouts.sh; - if a version does not have a field, or if it is looked for."
-echo "field$columns"
 cd "$out"
-awk 'FNR == 1 { n++ } !($1 in seen) { seen[$1] = 1; order[++c] = $1 } { v[n, $1] = $2 }
-	END { for (i = 1; i <= c; i++) { l = order[i]; for (k = 1; k <= n; k++) l = l " " ((k, order[i]) in v ? v[k, order[i]] : "-"); print l } }' $columns
+"$here/../../layouts/testdata/columns.sh" $columns

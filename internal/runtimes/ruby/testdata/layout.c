@@ -38,8 +38,7 @@
 #include <stddef.h>
 #endif
 
-#define SAY(name, n) asm volatile("\n->" name " %c0" : : "i"((long)(n)))
-#define FIELD(name, type, field) SAY(name, offsetof(type, field))
+#include "../../layouts/testdata/layout.h"
 
 void layout(void)
 {

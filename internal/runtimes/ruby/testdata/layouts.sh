@@ -2,7 +2,7 @@
 # Makes layouts.txt of Ruby's sources: layouts.sh VERSION=SOURCES,HEADERS ... > ../layouts.txt, with the directory of the sources of a release and that of the
 # configuration with which it was built (of config.h, below RbConfig::CONFIG["rubyarchhdrdir"]). The order is that of the columns.
 set -e
-here=$(dirname "$0")
+here=$(cd "$(dirname "$0")" && pwd)
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 columns=
@@ -20,7 +20,5 @@ for pair; do
 	columns="$columns $version"
 done
 echo "# Where Ruby keeps things: offsets in bytes, 64-bit, and numbers that differ. Made by testdata/layouts.sh; - if a version does not have it."
-echo "field$columns"
 cd "$out"
-awk 'FNR == 1 { n++ } !($1 in seen) { seen[$1] = 1; order[++c] = $1 } { v[n, $1] = $2 }
-	END { for (i = 1; i <= c; i++) { l = order[i]; for (k = 1; k <= n; k++) l = l " " ((k, order[i]) in v ? v[k, order[i]] : "-"); print l } }' $columns
+"$here/../../layouts/testdata/columns.sh" $columns

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -123,22 +122,6 @@ func (p *Interpreter) Analyze(t *testing.T, core string, o corewalk.AnalyzeOptio
 		t.Fatal(err)
 	}
 	return r
-}
-
-// Cases are those of a program of testdata: what the pattern has in parentheses.
-func Cases(t *testing.T, program string, pattern *regexp.Regexp) (list []string) {
-	t.Helper()
-	b, err := os.ReadFile(filepath.Join("testdata", program))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range pattern.FindAllStringSubmatch(string(b), -1) {
-		list = append(list, m[1])
-	}
-	if len(list) == 0 {
-		t.Fatalf("%s has no cases", program)
-	}
-	return list
 }
 
 // First is the beginning of a list, in lines.

@@ -2,6 +2,7 @@ package service_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -86,5 +87,30 @@ func TestImport(t *testing.T) {
 	}
 	if len(got) != 6 {
 		t.Errorf("%v", got)
+	}
+}
+
+// What is no directory with dumps is said, and a project that nobody can read takes none.
+func TestImportOfNothing(t *testing.T) {
+	w := start(t, nil)
+	dir := t.TempDir()
+	dumps, letters := filepath.Join(dir, "dumps"), filepath.Join(dir, "letters")
+	for path, text := range map[string]string{filepath.Join(dumps, "one.dmp"): "MDMP one", filepath.Join(letters, "a.txt"): "letter"} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct{ project, from, want string }{
+		{"a", filepath.Join(dumps, "one.dmp"), "is not a directory: give the one that has the dumps"},
+		{"a", filepath.Join(dir, "none"), "no such file"},
+		{"a", letters, "has no dumps: nothing was imported"},
+		{"typo", dumps, "there is no project \"typo\""},
+		{"A B", dumps, "a name has"},
+	} {
+		var out, log bytes.Buffer
+		err := serving.Import{Project: c.project, From: c.from}.Take(t.Context(), &serving.Server{Dir: w.dir, Log: &log}, &out)
+		if err == nil || !strings.Contains(err.Error(), c.want) || out.Len() != 0 {
+			t.Errorf("%+v: %v %s", c, err, out.String())
+		}
 	}
 }

@@ -264,7 +264,7 @@ func TestRefused(t *testing.T) {
 	if _, err := Make(t.Context(), to, "1", &texts{}, files); err != nil {
 		t.Error(err)
 	}
-	for text, want := range map[string]string{`{"Format":2,"Data":"data-1"}`: "format 2", `{"Format":1,"Data":"../x"}`: "no directory", `{"Format":1,"Data":"data-/../.."}`: "no directory", "x": "invalid"} {
+	for text, want := range map[string]string{`{"Format":2,"Data":"data-1"}`: "format 2", `{"Format":1,"Data":"../x"}`: "no directory", `{"Format":1,"Data":"data-/../.."}`: "no directory", `{"Format":1,"Data":".."}`: "no directory", `{"Format":1,"Data":"objects"}`: "no directory", "x": "invalid"} {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, aboutFile), []byte(text), 0o600); err != nil {
 			t.Fatal(err)

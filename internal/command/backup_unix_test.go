@@ -35,6 +35,24 @@ func TestBackupCommands(t *testing.T) {
 	said("", "backup", "--dir", dir, to)
 	said("has a service", "restore", "--dir", dir, to)
 	said("no whole backup", "restore", "--dir", filepath.Join(t.TempDir(), "new"), empty)
+	// One that was tampered with leads nowhere else.
+	about := filepath.Join(to, "backup.json")
+	text, err := os.ReadFile(about)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(about, []byte(strings.Replace(string(text), `"Versions": {`, `"Versions": {"../../outside": 1,`, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	said(`project "../../outside"`, "restore", "--dir", filepath.Join(t.TempDir(), "new"), to)
+	if err := os.WriteFile(about, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	other := t.TempDir()
+	if err := os.WriteFile(filepath.Join(other, "backup.json"), []byte(`{"Format":1,"Data":"data-1","Saved":{"Kind":"postgres"}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	said("is restored by corewalkd restore", "restore", "--dir", filepath.Join(t.TempDir(), "new"), other)
 	used := t.TempDir()
 	unlock, err := lockDir(used)
 	if err != nil {

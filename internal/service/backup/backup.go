@@ -52,10 +52,19 @@ type Table struct {
 // An ID is the identifier of a dump.
 type ID [16]byte
 
+// idOf reads an identifier.
+func idOf(text string) (id ID, ok bool) {
+	if len(text) != hex.EncodedLen(len(id)) {
+		return id, false
+	}
+	_, err := hex.Decode(id[:], []byte(text))
+	return id, err == nil
+}
+
 // Add enters a dump.
 func (s *Saved) Add(project, id string) {
-	var b ID
-	if n, err := hex.Decode(b[:], []byte(id)); err != nil || n != len(b) {
+	b, ok := idOf(id)
+	if !ok {
 		return
 	}
 	if s.Dumps == nil {

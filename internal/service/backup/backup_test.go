@@ -169,6 +169,24 @@ func TestBackup(t *testing.T) {
 	made(Counts{Dumps: 1, Files: 2, Bytes: 19, Copied: 1})
 	restored("p/dumps/00/"+two+"=nobody's yet p/symbols/a/ID/a.sym=SYMBOLS", "after")
 
+	// One whose size alone differs, and one that is gone from the backup.
+	same, err := os.Stat(files.Path("projects/p/symbols/a/ID/a.sym"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"longer", "SYMBOLS"} {
+		keep(t, files, "projects/p/symbols/a/ID/a.sym", text)
+		if err := os.Chtimes(files.Path("projects/p/symbols/a/ID/a.sym"), same.ModTime(), same.ModTime()); err != nil {
+			t.Fatal(err)
+		}
+		made(Counts{Dumps: 1, Files: 2, Bytes: int64(12 + len(text)), Copied: 1})
+	}
+	if err := os.Truncate(stored(to, "SYMBOLS"), 3); err != nil {
+		t.Fatal(err)
+	}
+	made(Counts{Dumps: 1, Files: 2, Bytes: 19, Copied: 1})
+	restored("p/dumps/00/"+two+"=nobody's yet p/symbols/a/ID/a.sym=SYMBOLS", "after")
+
 	// One that ends early leaves the one before, although a file was stored anew and copied.
 	keep(t, files, "projects/p/symbols/a/ID/a.sym", "newest")
 	if _, err := Make(t.Context(), to, "1", db, &ending{files}); !errors.Is(err, errEnds) {
@@ -197,6 +215,35 @@ func TestBackup(t *testing.T) {
 	other := &texts{}
 	if _, err := Restore(t.Context(), to, other, open(t)); err == nil || !strings.Contains(err.Error(), "damaged") || other.text != "" {
 		t.Error(err)
+	}
+}
+
+// losing is a storage of which files are removed after they were listed.
+type losing struct{ objects.Store }
+
+func (s *losing) Local(context.Context, string) (string, func(), error) {
+	return "", nil, fmt.Errorf("local: %w", fs.ErrNotExist)
+}
+
+// What is no dump or symbol is left out, and so is what is removed meanwhile.
+func TestLeftOut(t *testing.T) {
+	files, to := open(t), t.TempDir()
+	long := strings.Repeat(one, 2)
+	for _, name := range []string{"dumps/00/" + long, "dumps/00/x", "dumps/00/" + one[:30] + "zz", "dumps/00/" + one, "symbols/a/two\nlines/a.sym", "ledger.db"} {
+		path := files.Path("projects/p/" + name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("x"), 0o600)); err != nil {
+			t.Skip(err) // a name that there cannot be here
+		}
+	}
+	db := &texts{dumps: []string{"p " + one, "p " + long, "p " + one[:30] + "zz", "p x", "p " + strings.Repeat("0", 32)}}
+	if n, err := Make(t.Context(), to, "1", db, files); err != nil || *n != (Counts{Dumps: 2, Files: 1, Bytes: 1, Copied: 1, Gone: 1}) {
+		t.Errorf("%+v %v", n, err)
+	}
+	if _, err := Restore(t.Context(), to, &texts{}, open(t)); err != nil {
+		t.Error(err)
+	}
+	if n, err := Make(t.Context(), t.TempDir(), "1", db, &losing{files}); err != nil || *n != (Counts{Dumps: 2, Gone: 2}) {
+		t.Errorf("%+v %v", n, err)
 	}
 }
 

@@ -75,11 +75,8 @@ func (w *writer) wanted(key string) (dump, ok bool) {
 	if parts[2] != "dumps" {
 		return false, true
 	}
-	var id ID
-	if n, err := hex.Decode(id[:], []byte(path.Base(key))); err != nil || n != len(id) {
-		return false, false
-	}
-	return true, w.saved.Dumps[parts[1]][id]
+	id, ok := idOf(path.Base(key))
+	return true, ok && w.saved.Dumps[parts[1]][id]
 }
 
 // copy copies the files that are not there yet, and writes the list.

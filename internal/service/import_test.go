@@ -113,4 +113,44 @@ func TestImportOfNothing(t *testing.T) {
 			t.Errorf("%+v: %v %s", c, err, out.String())
 		}
 	}
+	// What the service would not take as an upload.
+	var out, log bytes.Buffer
+	err := serving.Import{Project: "a", From: dumps}.Take(t.Context(), &serving.Server{Dir: w.dir, Log: &log, MaxUpload: 7}, &out)
+	if err == nil || out.String() != "imported: 0 dumps, 0 were there, 1 could not be taken\n" || !strings.Contains(log.String(), "one.dmp: ") {
+		t.Errorf("%v %s %s", err, out.String(), log.String())
+	}
+}
+
+// What lies beside a dump is read only if it is a file, and not a large one.
+func TestImportBeside(t *testing.T) {
+	w := start(t, nil)
+	from := t.TempDir()
+	const beside = `{"secret":"s"}`
+	for name, text := range map[string]string{"one.dmp": "MDMP one", "two.dmp": "MDMP two", "two.json": beside + strings.Repeat(" ", 8<<20), "three.dmp": "MDMP three", "three.json": beside, "other": beside} {
+		if err := os.WriteFile(filepath.Join(from, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("other", filepath.Join(from, "one.json")); err != nil {
+		t.Skip(err)
+	}
+	var out, log bytes.Buffer
+	if err := (serving.Import{Project: "a", From: from}).Take(t.Context(), &serving.Server{Dir: w.dir, Log: &log}, &out); err != nil {
+		t.Fatal(err, log.String())
+	}
+	var list struct {
+		Dumps []struct {
+			Name        string
+			Annotations map[string]string
+		}
+	}
+	w.want(200, &list, "GET", "/api/v1/projects/a/dumps", "")
+	for _, d := range list.Dumps {
+		if (d.Annotations["secret"] != "") != (d.Name == "three.dmp") {
+			t.Errorf("%+v", d)
+		}
+	}
+	if len(list.Dumps) != 3 {
+		t.Errorf("%+v", list.Dumps)
+	}
 }

@@ -62,6 +62,9 @@ func runServeRestore(args []string, e env) int {
 		return status
 	}
 	dir, err := f.path()
+	if err == nil {
+		err = ownDir(dir)
+	}
 	if err != nil {
 		return e.fail(err)
 	}
@@ -105,6 +108,9 @@ func runServeImport(args []string, e env) int {
 	dir, err := f.serviceDir()
 	if err == nil && !serving.Exists(dir) {
 		err = fmt.Errorf("%s: %w", dir, errNoService)
+	}
+	if err == nil {
+		err = ownDir(dir)
 	}
 	if err != nil {
 		return e.fail(err)

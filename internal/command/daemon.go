@@ -21,8 +21,8 @@ Usage:
   corewalkd serve token add --db URL --project NAME --scope SCOPE,...
   corewalkd serve token list --db URL                 all tokens, without their secrets
   corewalkd serve token revoke --db URL ID
-  corewalkd backup --db URL --objects PLACE DIR       copy all that a service has into DIR while it runs; the next time only what is new
-  corewalkd restore --db URL --objects PLACE DIR      make of such a copy what an empty database and PLACE have
+  corewalkd backup --db URL --objects PLACE DIR       back up everything into DIR while it runs; the next time only what is new
+  corewalkd restore --db URL --objects PLACE DIR      fill an empty database and PLACE from a backup
   corewalkd import --db URL --objects PLACE --project NAME DIR    take the dumps below DIR
   corewalkd man                                       print the manual page
   corewalkd version                                   print the version

@@ -34,8 +34,8 @@ Usage:
   corewalk serve token add --project NAME --scope SCOPE,...    make a token, and print it
   corewalk serve token list                                    all tokens, without their secrets
   corewalk serve token revoke ID
-  corewalk serve backup DIR                                    copy all that it has into DIR while it runs; the next time only what is new
-  corewalk serve restore DIR                                   make of such a copy a service, where there is none
+  corewalk serve backup DIR                                    back up everything into DIR while it runs; the next time only what is new
+  corewalk serve restore DIR                                   make a service from a backup, where there is none
   corewalk serve import --project NAME DIR                     take the dumps below DIR, as Socorro and Sentry store them, or any
 
 The first start makes a token for everything in the project "default", and prints it and the page's address. Without --dir, tokens and backups are those of the
@@ -179,9 +179,9 @@ func (f *serveFlags) set() *pflag.FlagSet {
 	fs.Float64Var(&f.rate, "rate", 0, "take at most `N` uploads a second with one token (default: no limit)")
 	fs.Var(&f.keepFor, "keep", "remove dumps after `TIME`, such as 90d; what is known of them stays (default: never)")
 	fs.Lookup("keep").DefValue = "0s"
-	fs.Var(&f.keepSize, "keep-size", "of the dumps of a project keep the newest of `SIZE` (default: all)")
+	fs.Var(&f.keepSize, "keep-size", "keep the newest dumps of a project, of `SIZE` together (default: all)")
 	fs.Lookup("keep-size").DefValue = "0"
-	fs.IntVar(&f.keepPerGroup, "keep-per-group", 0, "of the dumps of a group keep the newest `N` (default: all)")
+	fs.IntVar(&f.keepPerGroup, "keep-per-group", 0, "keep the newest `N` dumps of a group (default: all)")
 	fs.Var(&f.versions, "version-of", "dumps of a build are of a release unless they say another: `BUILD=RELEASE` (repeatable)")
 	f.notify.register(fs)
 	fs.StringVar(&f.answer, "answer", "", "answer questions about the dump in `FILE`, on standard input and output")

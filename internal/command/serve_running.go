@@ -11,7 +11,17 @@ import (
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/command/serving"
+	"github.com/corewalk/corewalk/internal/files/dirlock"
 )
+
+// lockDir keeps a second service from a directory: each would give back what the other analyses.
+func lockDir(dir string) (unlock func(), err error) {
+	unlock, err = dirlock.Take(dir)
+	if errors.Is(err, dirlock.ErrTaken) {
+		err = fmt.Errorf("another corewalk serve uses %s: give another directory with --dir", dir)
+	}
+	return unlock, err
+}
 
 // runningDir is where the services that this user runs say in which directories they are: a file for each process.
 func runningDir() (string, error) {
@@ -48,7 +58,7 @@ func running() (dirs []string) {
 		if err != nil || !filepath.IsAbs(dir) {
 			continue
 		}
-		if !locked(dir) {
+		if !dirlock.Taken(dir) {
 			os.Remove(filepath.Join(at, e.Name()))
 			continue
 		}

@@ -157,6 +157,7 @@ var floors = map[string]int{
 	"internal/format/wincodes":    -2,
 	"internal/files/mmapfile":     -2,
 	"internal/files/scratch":      -2,
+	"internal/files/dirlock":      -2,
 	"internal/files/reach":        -2,
 	"internal/format/pprof":       -2,
 	"internal/format/unwindrules": -2,
@@ -214,7 +215,7 @@ var outside = map[string][]string{
 	"github.com/peterh/liner":                {"internal/command"},
 	"github.com/google/go-dap":               {"internal/faces/dap"},
 	"github.com/modelcontextprotocol/go-sdk": {}, // the client of tests
-	"golang.org/x/sys":                       {"internal/files/mmapfile", "internal/files/scratch", "internal/sandbox", "livestate", "internal/command", "internal/carry/handle", "internal/triage", "crashself"},
+	"golang.org/x/sys":                       {"internal/files/mmapfile", "internal/files/scratch", "internal/files/dirlock", "internal/sandbox", "livestate", "internal/command", "internal/carry/handle", "internal/triage", "crashself"},
 	"golang.org/x/arch":                      {"internal/code/disasm", "internal/code/disasm/words/make", "internal/format/wincodes/make"},
 	"github.com/ianlancetaylor/demangle":     {"demangle"},
 	"github.com/spf13/pflag":                 {"internal/command"},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -77,7 +78,7 @@ func TestRestored(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := serving.Restore(t.Context(), &serving.Server{Dir: dir, Signatures: "v1"}, to, &said)
-	if err == nil || !strings.Contains(err.Error(), "restore into an empty directory") {
+	if err == nil || !strings.Contains(err.Error(), "has a service: restore into another directory") {
 		t.Error(err)
 	}
 	back := startIn(t, dir, nil)
@@ -99,6 +100,31 @@ func TestRestored(t *testing.T) {
 	text := back.want(200, nil, "GET", api+"/groups/g0", "")
 	if !strings.Contains(text, `"users":4`) {
 		t.Errorf("users are counted anew: %s", text)
+	}
+}
+
+// A backup is not kept where the service would take it for its own, or it the service's files.
+func TestBackupApart(t *testing.T) {
+	w := start(t, nil)
+	w.send("group g1 build b1")
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(w.dir, link); err != nil {
+		t.Skip(err)
+	}
+	server := &serving.Server{Dir: w.dir, Version: "1", Signatures: "v1"}
+	for _, to := range []string{w.dir, filepath.Join(w.dir, "projects", "backup"), filepath.Join(link, "a", "b"), filepath.Dir(w.dir)} {
+		if err := serving.Backup(t.Context(), server, to, io.Discard); err == nil || !strings.Contains(err.Error(), "overlap") {
+			t.Errorf("%s: %v", to, err)
+		}
+	}
+	to := filepath.Join(t.TempDir(), "backup")
+	if err := serving.Backup(t.Context(), server, to, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{to, filepath.Join(to, "objects", "x")} {
+		if err := serving.Restore(t.Context(), &serving.Server{Dir: dir, Signatures: "v1"}, to, io.Discard); err == nil || !strings.Contains(err.Error(), "overlap") {
+			t.Errorf("%s: %v", dir, err)
+		}
 	}
 }
 

@@ -96,10 +96,8 @@ func (h *held) get() snapshot {
 	return h.now
 }
 
-// make makes a snapshot, unless another has just been made.
+// make makes a snapshot, unless another has just been made. h.making is held.
 func (h *held) make(ctx context.Context, s *Service, project string, from ledger.Store) error {
-	h.making.Lock()
-	defer h.making.Unlock()
 	if time.Since(h.get().at) < s.c.Fresh {
 		return nil
 	}
@@ -159,12 +157,18 @@ func (s *Service) now(ctx context.Context, project string) (snapshot, error) {
 	switch age := time.Since(now.at); {
 	case age < s.c.Fresh:
 	case age < maxAge:
+		if !h.making.TryLock() { // the next is being made
+			break
+		}
 		go func() {
+			defer h.making.Unlock()
 			if err := h.make(context.WithoutCancel(ctx), s, project, from); err != nil {
 				s.c.Log.Error("the groups cannot be read", "project", project, "error", err)
 			}
 		}()
 	default:
+		h.making.Lock()
+		defer h.making.Unlock()
 		if err := h.make(ctx, s, project, from); err != nil {
 			return snapshot{}, err
 		}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,6 +33,18 @@ func Import(ctx context.Context, c Config, project, dir string, failed func(path
 		c.MaxUpload = defaultMaxUpload
 	}
 	s := &Service{c: c}
+	projects, err := c.Store.Projects(ctx)
+	if err == nil && !slices.Contains(projects, project) {
+		err = fmt.Errorf("there is no project %q: it begins with its first token, which serve token add makes", project)
+	}
+	if err != nil {
+		return n, err
+	}
+	if st, err := os.Stat(dir); err != nil {
+		return n, err
+	} else if !st.IsDir() {
+		return n, fmt.Errorf("%s is not a directory: give the one that has the dumps", dir)
+	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return n, err

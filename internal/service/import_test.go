@@ -2,6 +2,7 @@ package service_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -86,5 +87,70 @@ func TestImport(t *testing.T) {
 	}
 	if len(got) != 6 {
 		t.Errorf("%v", got)
+	}
+}
+
+// What is no directory with dumps is said, and a project that nobody can read takes none.
+func TestImportOfNothing(t *testing.T) {
+	w := start(t, nil)
+	dir := t.TempDir()
+	dumps, letters := filepath.Join(dir, "dumps"), filepath.Join(dir, "letters")
+	for path, text := range map[string]string{filepath.Join(dumps, "one.dmp"): "MDMP one", filepath.Join(letters, "a.txt"): "letter"} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct{ project, from, want string }{
+		{"a", filepath.Join(dumps, "one.dmp"), "is not a directory: give the one that has the dumps"},
+		{"a", filepath.Join(dir, "none"), "no such file"},
+		{"a", letters, "has no dumps: nothing was imported"},
+		{"typo", dumps, "there is no project \"typo\""},
+		{"A B", dumps, "a name has"},
+	} {
+		var out, log bytes.Buffer
+		err := serving.Import{Project: c.project, From: c.from}.Take(t.Context(), &serving.Server{Dir: w.dir, Log: &log}, &out)
+		if err == nil || !strings.Contains(err.Error(), c.want) || out.Len() != 0 {
+			t.Errorf("%+v: %v %s", c, err, out.String())
+		}
+	}
+	// What the service would not take as an upload.
+	var out, log bytes.Buffer
+	err := serving.Import{Project: "a", From: dumps}.Take(t.Context(), &serving.Server{Dir: w.dir, Log: &log, MaxUpload: 7}, &out)
+	if err == nil || out.String() != "imported: 0 dumps, 0 were there, 1 could not be taken\n" || !strings.Contains(log.String(), "one.dmp: ") {
+		t.Errorf("%v %s %s", err, out.String(), log.String())
+	}
+}
+
+// What lies beside a dump is read only if it is a file, and not a large one.
+func TestImportBeside(t *testing.T) {
+	w := start(t, nil)
+	from := t.TempDir()
+	const beside = `{"secret":"s"}`
+	for name, text := range map[string]string{"one.dmp": "MDMP one", "two.dmp": "MDMP two", "two.json": beside + strings.Repeat(" ", 8<<20), "three.dmp": "MDMP three", "three.json": beside, "other": beside} {
+		if err := os.WriteFile(filepath.Join(from, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("other", filepath.Join(from, "one.json")); err != nil {
+		t.Skip(err)
+	}
+	var out, log bytes.Buffer
+	if err := (serving.Import{Project: "a", From: from}).Take(t.Context(), &serving.Server{Dir: w.dir, Log: &log}, &out); err != nil {
+		t.Fatal(err, log.String())
+	}
+	var list struct {
+		Dumps []struct {
+			Name        string
+			Annotations map[string]string
+		}
+	}
+	w.want(200, &list, "GET", "/api/v1/projects/a/dumps", "")
+	for _, d := range list.Dumps {
+		if (d.Annotations["secret"] != "") != (d.Name == "three.dmp") {
+			t.Errorf("%+v", d)
+		}
+	}
+	if len(list.Dumps) != 3 {
+		t.Errorf("%+v", list.Dumps)
 	}
 }

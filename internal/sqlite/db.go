@@ -27,6 +27,8 @@ type DB struct {
 	words  *strings.Replacer
 	q      querier
 	db     *sql.DB // nil in a transaction
+	// readers read while the connection of db is busy: a query of a second would have each short one wait. nil in a transaction, and of a database in memory.
+	readers *DB
 	// prepared are statements that were executed before (*sql.Stmt), kept of them how many: most are executed again.
 	prepared sync.Map
 	kept     atomic.Int32
@@ -42,6 +44,9 @@ var _ sqldb.Conn = (*DB)(nil)
 // busyTimeout is how long to wait for another process that is writing.
 const busyTimeout = 30 * time.Second
 
+// maxReaders is how many queries are answered while another is, or while something is written.
+const maxReaders = 4
+
 // maxPrepared is how many statements are kept: some have numbers in them.
 const maxPrepared = 64
 
@@ -53,7 +58,7 @@ func Open(ctx context.Context, path string, schema *sqldb.Schema) (*DB, error) {
 		return nil, err
 	}
 	if err := d.migrate(ctx); err != nil {
-		d.db.Close()
+		d.Close()
 		return nil, err
 	}
 	return d, nil
@@ -62,9 +67,12 @@ func Open(ctx context.Context, path string, schema *sqldb.Schema) (*DB, error) {
 // openAsIs is Open with the tables that are there.
 func openAsIs(path string, schema *sqldb.Schema) (*DB, error) {
 	d := &DB{path: path, schema: schema, words: words(schema.Prefix)}
-	query := url.Values{"_txlock": {"immediate"}, "_pragma": {
-		fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(0)"}}
-	name := "file::memory:?" + query.Encode()
+	pragmas := []string{fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(0)"}
+	named := func(u url.URL, more ...string) string {
+		u.Scheme, u.RawQuery = "file", url.Values{"_txlock": {"immediate"}, "_pragma": append(pragmas, more...)}.Encode()
+		return u.String()
+	}
+	at := url.URL{Opaque: ":memory:"}
 	if path != "" {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return nil, d.failed(err)
@@ -76,17 +84,33 @@ func openAsIs(path string, schema *sqldb.Schema) (*DB, error) {
 		if f, err := os.OpenFile(path, os.O_RDONLY|os.O_CREATE, 0o600); err == nil { // else SQLite says why not
 			f.Close()
 		}
-		name = (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: query.Encode()}).String()
+		at.Opaque = (&url.URL{Path: path}).EscapedPath()
 	}
-	db, err := open(name)
+	db, err := open(named(at))
 	if err != nil {
 		return nil, d.failed(err)
 	}
-	// One connection: SQLite has one writer at a time anyway, and a database in memory belongs to its
+	// One connection writes: SQLite has one writer at a time anyway, and a database in memory belongs to its
 	// connection.
 	db.SetMaxOpenConns(1)
 	d.db, d.q = db, db
+	if path == "" {
+		return d, nil
+	}
+	if db, err = open(named(at, "query_only(1)")); err != nil { // it connects when it is used
+		return nil, errors.Join(d.failed(err), d.Close())
+	}
+	db.SetMaxOpenConns(maxReaders)
+	d.readers = &DB{path: path, schema: schema, words: d.words, db: db, q: db}
 	return d, nil
+}
+
+// reader is the DB that answers a query.
+func (d *DB) reader(query string) *DB {
+	if d.readers != nil && strings.HasPrefix(query, "SELECT ") && d.db.Stats().InUse > 0 {
+		return d.readers
+	}
+	return d
 }
 
 // words translates what SQLite reads otherwise than PostgreSQL. One process writes at a time: no row is locked.
@@ -169,7 +193,13 @@ func (d *DB) failed(err error) error {
 }
 
 // Close implements sqldb.Conn.
-func (d *DB) Close() error { return d.failed(d.db.Close()) }
+func (d *DB) Close() error {
+	err := d.failed(d.db.Close())
+	if d.readers != nil {
+		err = errors.Join(err, d.readers.Close())
+	}
+	return err
+}
 
 // values makes arguments what SQLite stores. Its texts must be UTF-8: what is not is a blob.
 func values(args []any) []any {
@@ -228,6 +258,7 @@ func (d *DB) Exec(ctx context.Context, query string, args ...any) (n int64, err 
 
 // Query implements sqldb.Conn.
 func (d *DB) Query(ctx context.Context, each func(sqldb.Row) error, query string, args ...any) error {
+	d = d.reader(query)
 	s, end, err := d.statement(ctx, query)
 	if err != nil {
 		return d.failed(err)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/corewalk/corewalk/internal/sqldb"
 )
@@ -91,5 +92,38 @@ func TestValues(t *testing.T) {
 	}
 	if err := sqldb.One(ctx, d, sqldb.To(), "SELECT id FROM @nothing"); err == nil || !strings.HasPrefix(err.Error(), "things "+d.path+": ") {
 		t.Error(err)
+	}
+}
+
+// A query is answered while the rows of another are read, and while something is written; what was written before is seen.
+func TestReadersDoNotWait(t *testing.T) {
+	d := opened(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // else it would wait for ever
+	defer cancel()
+	count := func(want int) {
+		t.Helper()
+		var n int
+		if err := sqldb.One(ctx, d, sqldb.To(&n), "SELECT count(*) FROM @things"); err != nil || n != want {
+			t.Errorf("%d %v, want %d", n, err, want)
+		}
+	}
+	add := func(c sqldb.Conn, id int) {
+		t.Helper()
+		if _, err := c.Exec(ctx, "INSERT INTO @things (id) VALUES ($1)", id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add(d, 1)
+	if err := d.Query(ctx, func(sqldb.Row) error { count(1); return nil }, "SELECT id FROM @things"); err != nil {
+		t.Error(err)
+	}
+	if err := d.Tx(ctx, func(tx sqldb.Conn) error { add(tx, 2); count(1); return nil }); err != nil {
+		t.Error(err)
+	}
+	if err := d.Query(ctx, func(sqldb.Row) error { count(2); return nil }, "SELECT id FROM @things"); err != nil {
+		t.Error(err)
+	}
+	if _, err := d.readers.Exec(ctx, "DELETE FROM @things"); err == nil {
+		t.Error("a reader writes")
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 // save copies what a service has into a directory.
 func save(ctx context.Context, c serving.Server, to string, out io.Writer) error {
-	return withPlaces(ctx, &c, func(db queue.Databases, files objects.Store) error {
+	return withPlaces(ctx, &c, to, func(db queue.Databases, files objects.Store) error {
 		n, err := backup.Make(ctx, to, c.Version, db, files)
 		return serving.PrintBackup(out, "saved", n, err)
 	})
@@ -24,7 +24,7 @@ func save(ctx context.Context, c serving.Server, to string, out io.Writer) error
 
 // restore makes of a backup what a database and a storage have.
 func restore(ctx context.Context, c serving.Server, from string, out io.Writer) error {
-	return withPlaces(ctx, &c, func(db queue.Databases, files objects.Store) error {
+	return withPlaces(ctx, &c, from, func(db queue.Databases, files objects.Store) error {
 		n, err := backup.Restore(ctx, from, db, files)
 		return serving.PrintBackup(out, "restored", n, err)
 	})
@@ -46,14 +46,17 @@ func take(ctx context.Context, c serving.Server, i serving.Import, out io.Writer
 	return i.Into(ctx, &c, o.store, o.objects, out)
 }
 
-// withPlaces opens the database and the storage of a service, without the programs that use them.
-func withPlaces(ctx context.Context, c *serving.Server, do func(db queue.Databases, files objects.Store) error) error {
+// withPlaces opens the database and the storage of a service, without the programs that use them, for a backup in a directory.
+func withPlaces(ctx context.Context, c *serving.Server, backup string, do func(db queue.Databases, files objects.Store) error) error {
 	pool, err := queue.Connect(ctx, c.DB, 3)
 	if err != nil {
 		return err
 	}
 	defer pool.Close()
 	if !strings.HasPrefix(c.Objects, "s3:") {
+		if err := serving.Apart(c.Objects, backup); err != nil {
+			return err
+		}
 		dir, err := objects.OpenShared(c.Objects)
 		if err != nil {
 			return err

@@ -21,6 +21,9 @@ import (
 
 // Backup copies what the service in a directory has into another, while it runs, and writes how much that was.
 func Backup(ctx context.Context, c *Server, to string, out io.Writer) error {
+	if err := Apart(c.Dir, to); err != nil {
+		return err
+	}
 	files, err := objects.OpenRead(c.Dir)
 	if err != nil {
 		return err
@@ -31,12 +34,47 @@ func Backup(ctx context.Context, c *Server, to string, out io.Writer) error {
 
 // Restore makes of a backup what a directory has, in which there is no service.
 func Restore(ctx context.Context, c *Server, from string, out io.Writer) error {
+	if err := Apart(c.Dir, from); err != nil {
+		return err
+	}
 	files, err := objects.OpenDir(c.Dir)
 	if err != nil {
 		return err
 	}
 	n, err := backup.Restore(ctx, from, embedded{c.Dir, c.Signatures}, files)
 	return PrintBackup(out, "restored", n, err)
+}
+
+// Apart returns an error if a service's directory and a backup are one, or one is below the other: a backup would copy itself.
+func Apart(dir, backup string) error {
+	a, err := withoutLinks(dir)
+	if err != nil {
+		return err
+	}
+	b, err := withoutLinks(backup)
+	if err != nil {
+		return err
+	}
+	for _, pair := range [][2]string{{a, b}, {b, a}} {
+		if rel, err := filepath.Rel(pair[0], pair[1]); err == nil && filepath.IsLocal(rel) {
+			return fmt.Errorf("the backup %s and the service's directory %s overlap: keep the backup elsewhere", backup, dir)
+		}
+	}
+	return nil
+}
+
+// withoutLinks resolves the links of a path, of which the last parts may not be there.
+func withoutLinks(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	to, err := filepath.EvalSymlinks(path)
+	if errors.Is(err, fs.ErrNotExist) && filepath.Dir(path) != path {
+		to, err = withoutLinks(filepath.Dir(path))
+		to = filepath.Join(to, filepath.Base(path))
+	}
+	return to, err
 }
 
 // PrintBackup writes what a backup has, unless it failed.
@@ -114,7 +152,7 @@ func (e embedded) Empty(_ context.Context, s *backup.Saved) error {
 	}
 	path := filepath.Join(e.dir, databaseFile)
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s is there: restore into an empty directory (%w)", path, errors.Join(fs.ErrExist, err))
+		return errors.Join(fmt.Errorf("%s has a service: restore into another directory", e.dir), err)
 	}
 	return nil
 }
@@ -197,10 +235,16 @@ func (i Import) Into(ctx context.Context, c *Server, db store.Store, files objec
 	n, err := service.Import(ctx, own, i.Project, i.From, func(path string, err error) {
 		fmt.Fprintf(c.Log, "corewalk: %s\n", report.Clean(fmt.Sprintf("%s: %v", path, err)))
 	})
+	if err == nil && n == (service.Imported{}) {
+		return fmt.Errorf("%s has no dumps: nothing was imported", i.From)
+	}
+	if err != nil && n == (service.Imported{}) {
+		return err
+	}
 	if _, perr := fmt.Fprintf(out, "imported: %d dumps, %d were there, %d could not be taken\n", n.New, n.Known, n.Failed); err == nil {
 		err = perr
 	}
-	if err == nil && n.Failed > 0 && n.New+n.Known == 0 {
+	if err == nil && n.New+n.Known == 0 {
 		err = errors.New("nothing was imported")
 	}
 	return err

@@ -1,7 +1,8 @@
 // Package backup copies what a crash service has into a directory while it runs, and back.
 //
 // The databases are copied first, as they are at one moment; a dump's file is stored before its row, so that each dump of the copy has its file, unless it was
-// removed meanwhile. A directory holds one backup: the next one into it copies only files that it lacks, and until it is whole the one before counts.
+// removed meanwhile. A directory holds one backup: the next one into it copies only files that it lacks, and until it is whole the one before counts. Files are
+// called by their SHA-256, so that one that was stored anew does not replace what the backup before has.
 package backup
 
 import (
@@ -18,6 +19,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/corewalk/corewalk/internal/files/dirlock"
 	"github.com/corewalk/corewalk/internal/service/objects"
 )
 
@@ -50,10 +52,19 @@ type Table struct {
 // An ID is the identifier of a dump.
 type ID [16]byte
 
+// idOf reads an identifier.
+func idOf(text string) (id ID, ok bool) {
+	if len(text) != hex.EncodedLen(len(id)) {
+		return id, false
+	}
+	_, err := hex.Decode(id[:], []byte(text))
+	return id, err == nil
+}
+
 // Add enters a dump.
 func (s *Saved) Add(project, id string) {
-	var b ID
-	if n, err := hex.Decode(b[:], []byte(id)); err != nil || n != len(b) {
+	b, ok := idOf(id)
+	if !ok {
 		return
 	}
 	if s.Dumps == nil {
@@ -96,16 +107,26 @@ type Counts struct {
 
 // Make makes a backup in a directory, by a program's version.
 func Make(ctx context.Context, to, program string, db Databases, files objects.Store) (*Counts, error) {
-	old, err := read(to)
-	if errors.Is(err, fs.ErrNotExist) {
-		var there []os.DirEntry
-		if there, err = os.ReadDir(to); errors.Is(err, fs.ErrNotExist) {
-			err = os.MkdirAll(to, 0o700)
-		} else if err == nil && len(there) > 0 && !begun(there) {
-			err = fmt.Errorf("%s is neither empty nor a backup: give another directory", to)
-		}
+	there, err := os.ReadDir(to)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		err = os.MkdirAll(to, 0o700)
+	case err == nil && !begun(there):
+		err = fmt.Errorf("%s is neither empty nor a backup: give another directory", to)
 	}
 	if err != nil {
+		return nil, err
+	}
+	unlock, err := dirlock.Take(to)
+	if errors.Is(err, dirlock.ErrTaken) {
+		err = fmt.Errorf("another backup is being made in %s: wait until it ends, or give another directory", to)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	old, err := read(to)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	b := &about{Format: format, At: time.Now().UTC(), Program: program}
@@ -121,11 +142,11 @@ func Make(ctx context.Context, to, program string, db Databases, files objects.S
 	b.Saved = *saved
 	w := &writer{to: to, saved: saved, counts: &b.Counts, before: map[string]entry{}, now: map[string]bool{}}
 	if old != nil {
-		if err := list(filepath.Join(to, old.Data, listFile), func(e entry) error { w.before[e.key] = e; return nil }); err != nil {
-			return nil, err
-		}
+		err = list(filepath.Join(to, old.Data, listFile), func(e entry) error { w.before[e.key] = e; return nil })
 	}
-	err = w.copy(ctx, files, filepath.Join(data, listFile))
+	if err == nil {
+		err = w.copy(ctx, files, filepath.Join(data, listFile))
+	}
 	if err == nil {
 		err = put(filepath.Join(to, aboutFile), b)
 	}
@@ -135,10 +156,13 @@ func Make(ctx context.Context, to, program string, db Databases, files objects.S
 	return &b.Counts, w.tidy(b.Data)
 }
 
-// begun reports whether a directory has what a backup left that was not finished.
+// begun reports whether a directory is empty, or has a backup or what one left that was not finished.
 func begun(list []os.DirEntry) bool {
 	for _, e := range list {
-		if e.Name() != objectsDir && !strings.HasPrefix(e.Name(), dataPrefix) && e.Name() != aboutFile+".new" {
+		switch name := e.Name(); {
+		case name == aboutFile:
+			return true
+		case name != objectsDir && name != aboutFile+".new" && name != dirlock.File && !strings.HasPrefix(name, dataPrefix):
 			return false
 		}
 	}
@@ -209,7 +233,7 @@ func Restore(ctx context.Context, from string, db Databases, files objects.Store
 
 // restore copies a file back, if it is still what it was.
 func (e *entry) restore(ctx context.Context, from string, files objects.Store) error {
-	in, err := os.Open(filepath.Join(from, objectsDir, filepath.FromSlash(e.key)))
+	in, err := os.Open(e.path(from))
 	if err != nil {
 		return err
 	}

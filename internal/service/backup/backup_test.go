@@ -2,8 +2,11 @@ package backup
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/corewalk/corewalk/internal/files/dirlock"
 	"github.com/corewalk/corewalk/internal/fixture/servers"
 	"github.com/corewalk/corewalk/internal/service/objects"
 	"github.com/corewalk/corewalk/internal/service/objects/s3"
@@ -92,6 +96,28 @@ func open(t *testing.T) *objects.Dir {
 	return d
 }
 
+// stored is where a backup has a file with a text.
+func stored(to, text string) string {
+	e := entry{sum: fmt.Sprintf("%x", sha256.Sum256([]byte(text)))}
+	return e.path(to)
+}
+
+// ending is a storage that fails after its last file.
+type ending struct{ objects.Store }
+
+var errEnds = errors.New("the storage does not answer")
+
+func (s *ending) List(ctx context.Context, prefix string) iter.Seq2[objects.Listed, error] {
+	return func(yield func(objects.Listed, error) bool) {
+		for o, err := range s.Store.List(ctx, prefix) {
+			if !yield(o, err) {
+				return
+			}
+		}
+		yield(objects.Listed{}, errEnds)
+	}
+}
+
 // A backup has what the databases know of, the next one copies what is new and forgets what is gone, and a service is made of it.
 func TestBackup(t *testing.T) {
 	files, to := open(t), filepath.Join(t.TempDir(), "backup")
@@ -131,7 +157,7 @@ func TestBackup(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(to, dataPrefix+"*")); len(left) != 1 {
 		t.Errorf("%v", left)
 	}
-	if _, err := os.Stat(filepath.Join(to, objectsDir, "projects/p/dumps/00", one)); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(stored(to, "first")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a dump that was removed: %v", err)
 	}
 	// A file that was stored anew, of the same size.
@@ -143,7 +169,33 @@ func TestBackup(t *testing.T) {
 	made(Counts{Dumps: 1, Files: 2, Bytes: 19, Copied: 1})
 	restored("p/dumps/00/"+two+"=nobody's yet p/symbols/a/ID/a.sym=SYMBOLS", "after")
 
-	// One that fails leaves the one before.
+	// One whose size alone differs, and one that is gone from the backup.
+	same, err := os.Stat(files.Path("projects/p/symbols/a/ID/a.sym"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"longer", "SYMBOLS"} {
+		keep(t, files, "projects/p/symbols/a/ID/a.sym", text)
+		if err := os.Chtimes(files.Path("projects/p/symbols/a/ID/a.sym"), same.ModTime(), same.ModTime()); err != nil {
+			t.Fatal(err)
+		}
+		made(Counts{Dumps: 1, Files: 2, Bytes: int64(12 + len(text)), Copied: 1})
+	}
+	if err := os.Truncate(stored(to, "SYMBOLS"), 3); err != nil {
+		t.Fatal(err)
+	}
+	made(Counts{Dumps: 1, Files: 2, Bytes: 19, Copied: 1})
+	restored("p/dumps/00/"+two+"=nobody's yet p/symbols/a/ID/a.sym=SYMBOLS", "after")
+
+	// One that ends early leaves the one before, although a file was stored anew and copied.
+	keep(t, files, "projects/p/symbols/a/ID/a.sym", "newest")
+	if _, err := Make(t.Context(), to, "1", db, &ending{files}); !errors.Is(err, errEnds) {
+		t.Error(err)
+	}
+	if _, err := os.Stat(stored(to, "newest")); err != nil {
+		t.Errorf("it ended before it copied something: %v", err)
+	}
+	restored("p/dumps/00/"+two+"=nobody's yet p/symbols/a/ID/a.sym=SYMBOLS", "after")
 	db.text, db.err = "broken", errors.New("the database does not answer")
 	if _, err := Make(t.Context(), to, "1", db, files); !errors.Is(err, db.err) {
 		t.Error(err)
@@ -157,12 +209,41 @@ func TestBackup(t *testing.T) {
 	if _, err := Restore(t.Context(), to, db, open(t)); err == nil || err.Error() != "not empty" {
 		t.Error(err)
 	}
-	if err := os.WriteFile(filepath.Join(to, objectsDir, "projects/p/dumps/00", two), []byte("nobody's YET"), 0o600); err != nil {
+	if err := os.WriteFile(stored(to, "nobody's yet"), []byte("nobody's YET"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	other := &texts{}
 	if _, err := Restore(t.Context(), to, other, open(t)); err == nil || !strings.Contains(err.Error(), "damaged") || other.text != "" {
 		t.Error(err)
+	}
+}
+
+// losing is a storage of which files are removed after they were listed.
+type losing struct{ objects.Store }
+
+func (s *losing) Local(context.Context, string) (string, func(), error) {
+	return "", nil, fmt.Errorf("local: %w", fs.ErrNotExist)
+}
+
+// What is no dump or symbol is left out, and so is what is removed meanwhile.
+func TestLeftOut(t *testing.T) {
+	files, to := open(t), t.TempDir()
+	long := strings.Repeat(one, 2)
+	for _, name := range []string{"dumps/00/" + long, "dumps/00/x", "dumps/00/" + one[:30] + "zz", "dumps/00/" + one, "symbols/a/two\nlines/a.sym", "ledger.db"} {
+		path := files.Path("projects/p/" + name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("x"), 0o600)); err != nil {
+			t.Skip(err) // a name that there cannot be here
+		}
+	}
+	db := &texts{dumps: []string{"p " + one, "p " + long, "p " + one[:30] + "zz", "p x", "p " + strings.Repeat("0", 32)}}
+	if n, err := Make(t.Context(), to, "1", db, files); err != nil || *n != (Counts{Dumps: 2, Files: 1, Bytes: 1, Copied: 1, Gone: 1}) {
+		t.Errorf("%+v %v", n, err)
+	}
+	if _, err := Restore(t.Context(), to, &texts{}, open(t)); err != nil {
+		t.Error(err)
+	}
+	if n, err := Make(t.Context(), t.TempDir(), "1", db, &losing{files}); err != nil || *n != (Counts{Dumps: 2, Gone: 2}) {
+		t.Errorf("%+v %v", n, err)
 	}
 }
 
@@ -215,7 +296,22 @@ func TestRefused(t *testing.T) {
 	if _, err := Make(t.Context(), to, "1", &texts{}, files); err == nil || !strings.Contains(err.Error(), "neither empty nor a backup") {
 		t.Error(err)
 	}
-	for text, want := range map[string]string{`{"Format":2,"Data":"data-1"}`: "format 2", `{"Format":1,"Data":"../x"}`: "no directory", `{"Format":1,"Data":"data-/../.."}`: "no directory", "x": "invalid"} {
+	// Two backups in one directory would remove each other's files.
+	to = t.TempDir()
+	giveBack, err := dirlock.Take(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := dirlock.Take(to); err != nil { // else there are no locks here
+		if _, err := Make(t.Context(), to, "1", &texts{}, files); err == nil || !strings.Contains(err.Error(), "another backup is being made") {
+			t.Error(err)
+		}
+	}
+	giveBack()
+	if _, err := Make(t.Context(), to, "1", &texts{}, files); err != nil {
+		t.Error(err)
+	}
+	for text, want := range map[string]string{`{"Format":2,"Data":"data-1"}`: "format 2", `{"Format":1,"Data":"../x"}`: "no directory", `{"Format":1,"Data":"data-/../.."}`: "no directory", `{"Format":1,"Data":".."}`: "no directory", `{"Format":1,"Data":"objects"}`: "no directory", "x": "invalid"} {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, aboutFile), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -225,7 +321,8 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	// A list that names a file elsewhere, or was cut off.
-	for _, lines := range []string{strings.Repeat("0", 64) + " 1 ../../x\n", strings.Repeat("0", 64) + " x projects/p/symbols/a\n", "0 1 projects/p/symbols/a\n", ""} {
+	for _, lines := range []string{strings.Repeat("0", 64) + " 1 1 ../../x\n", strings.Repeat("0", 64) + " x 1 projects/p/symbols/a\n", strings.Repeat("0", 64) + " 1 x projects/p/symbols/a\n",
+		"00 1 1 projects/p/symbols/a\n", strings.Repeat("../", 21) + "x 1 1 projects/p/symbols/a\n", strings.Repeat("0", 64) + " 1 1\n", ""} {
 		dir := t.TempDir()
 		err := errors.Join(os.WriteFile(filepath.Join(dir, aboutFile), []byte(`{"Format":1,"Data":"data-1","Files":1,"Saved":{"Kind":"texts"}}`), 0o600), os.Mkdir(filepath.Join(dir, "data-1"), 0o700),
 			os.WriteFile(filepath.Join(dir, "data-1", listFile), []byte(lines), 0o600))

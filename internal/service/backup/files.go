@@ -3,6 +3,7 @@ package backup
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -18,8 +19,14 @@ import (
 
 // An entry is a line of the list of files.
 type entry struct {
-	sum, key string
-	size     int64
+	sum           string // its SHA-256, in hexadecimal
+	size, changed int64  // bytes; nanoseconds since 1970
+	key           string
+}
+
+// path is where the file is in a backup.
+func (e *entry) path(backup string) string {
+	return filepath.Join(backup, objectsDir, e.sum[:2], e.sum)
 }
 
 func list(name string, each func(entry) error) error {
@@ -30,13 +37,19 @@ func list(name string, each func(entry) error) error {
 	defer f.Close()
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {
-		sum, rest, _ := strings.Cut(lines.Text(), " ")
-		number, key, _ := strings.Cut(rest, " ")
-		size, err := strconv.ParseInt(number, 10, 64)
-		if err != nil || len(sum) != 64 || objects.CheckKey(key) != nil {
+		parts := strings.SplitN(lines.Text(), " ", 4)
+		if len(parts) < 4 {
+			parts = make([]string, 4)
+		}
+		e := entry{sum: parts[0], key: parts[3]}
+		var errs [2]error
+		e.size, errs[0] = strconv.ParseInt(parts[1], 10, 64)
+		e.changed, errs[1] = strconv.ParseInt(parts[2], 10, 64)
+		digest, err := hex.DecodeString(e.sum)
+		if errors.Join(err, errs[0], errs[1]) != nil || len(digest) != sha256.Size || objects.CheckKey(e.key) != nil {
 			return fmt.Errorf("%s: no line of a list of files: %q", name, lines.Text())
 		}
-		if err := each(entry{sum, key, size}); err != nil {
+		if err := each(e); err != nil {
 			return err
 		}
 	}
@@ -48,8 +61,8 @@ type writer struct {
 	to     string
 	saved  *Saved
 	counts *Counts
-	before map[string]entry // of the backup that was there
-	now    map[string]bool
+	before map[string]entry // of the backup that was there, by keys
+	now    map[string]bool  // by digests
 }
 
 // wanted reports whether a file belongs to the backup: a database lies among the files of a service on one machine, and a dump that came after the
@@ -62,11 +75,8 @@ func (w *writer) wanted(key string) (dump, ok bool) {
 	if parts[2] != "dumps" {
 		return false, true
 	}
-	var id ID
-	if n, err := hex.Decode(id[:], []byte(path.Base(key))); err != nil || n != len(id) {
-		return false, false
-	}
-	return true, w.saved.Dumps[parts[1]][id]
+	id, ok := idOf(path.Base(key))
+	return true, ok && w.saved.Dumps[parts[1]][id]
 }
 
 // copy copies the files that are not there yet, and writes the list.
@@ -95,10 +105,10 @@ func (w *writer) copy(ctx context.Context, files objects.Store, to string) error
 		if dump {
 			dumps++
 		}
-		w.now[o.Key] = true
+		w.now[e.sum] = true
 		w.counts.Files++
 		w.counts.Bytes += e.size
-		fmt.Fprintf(out, "%s %d %s\n", e.sum, e.size, e.key)
+		fmt.Fprintf(out, "%s %d %d %s\n", e.sum, e.size, e.changed, e.key)
 	}
 	for _, p := range w.saved.Dumps {
 		w.counts.Dumps += len(p)
@@ -109,9 +119,8 @@ func (w *writer) copy(ctx context.Context, files objects.Store, to string) error
 
 // one copies a file unless the backup has it: a file that is stored anew is of another time.
 func (w *writer) one(ctx context.Context, files objects.Store, o objects.Listed) (entry, error) {
-	dest := filepath.Join(w.to, objectsDir, filepath.FromSlash(o.Key))
-	if e, ok := w.before[o.Key]; ok && e.size == o.Size {
-		if st, err := os.Lstat(dest); err == nil && st.Size() == e.size && st.ModTime().Equal(o.Changed) {
+	if e, ok := w.before[o.Key]; ok && e.size == o.Size && e.changed == o.Changed.UnixNano() {
+		if st, err := os.Lstat(e.path(w.to)); err == nil && st.Size() == e.size {
 			return e, nil
 		}
 	}
@@ -125,18 +134,20 @@ func (w *writer) one(ctx context.Context, files objects.Store, o objects.Listed)
 		return entry{}, err
 	}
 	defer in.Close()
-	if err := os.MkdirAll(filepath.Dir(dest), 0o700); err != nil {
+	all := filepath.Join(w.to, objectsDir)
+	if err := os.MkdirAll(all, 0o700); err != nil {
 		return entry{}, err
 	}
-	out, err := os.CreateTemp(filepath.Dir(dest), ".new-*")
+	out, err := os.CreateTemp(all, ".new-*")
 	if err != nil {
 		return entry{}, err
 	}
 	defer os.Remove(out.Name())
-	e := entry{key: o.Key}
+	e := entry{key: o.Key, changed: o.Changed.UnixNano()}
 	e.sum, e.size, err = sumOf(out, in)
+	dest := e.path(w.to)
 	if err = errors.Join(err, out.Sync(), out.Close()); err == nil {
-		err = os.Chtimes(out.Name(), o.Changed, o.Changed)
+		err = os.MkdirAll(filepath.Dir(dest), 0o700)
 	}
 	if err == nil {
 		err = os.Rename(out.Name(), dest)
@@ -149,14 +160,10 @@ func (w *writer) one(ctx context.Context, files objects.Store, o objects.Listed)
 func (w *writer) tidy(data string) error {
 	all := filepath.Join(w.to, objectsDir)
 	err := filepath.WalkDir(all, func(p string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+		if err != nil || d.IsDir() || w.now[d.Name()] {
 			return err
 		}
-		key, err := filepath.Rel(all, p)
-		if err == nil && !w.now[filepath.ToSlash(key)] {
-			err = os.Remove(p)
-		}
-		return err
+		return os.Remove(p)
 	})
 	if errors.Is(err, fs.ErrNotExist) { // there are no files
 		err = nil

@@ -28,7 +28,7 @@ export async function show(stay) {
   }
   let content;
   try {
-    content = Object.hasOwn(pages, page) ? await pages[page](args, query) : [h("h2", {}, "There is no such page"), empty("The address names a page that this service has not.", h("p", {}, h("a", { href: "#/" }, "All groups")))];
+    content = Object.hasOwn(pages, page) ? await pages[page](args, query) : [h("h2", {}, "There is no such page"), empty("The address names a page that this service does not have.", h("p", {}, h("a", { href: "#/" }, "All groups")))];
   } catch (e) {
     if (e.status === 401) { me.who = null; return show(); }
     content = [h("h2", {}, e.status === 404 ? "Not found" : "That failed"), h("p", { class: "bad", role: "alert" }, e.message), h("p", {}, h("a", { href: "#/" + (above[page] ?? "") }, "Back to the list"))];

@@ -1,8 +1,7 @@
 // How times, sizes and other values are said.
 
-// exact is a time to the second, and minute to the minute; in UTC, as everywhere in the service.
+// exact is a time to the second, in UTC, as everywhere in the service.
 export const exact = (t) => known(t) ? t.slice(0, 19).replace("T", " ") + " UTC" : "";
-export const minute = (t) => known(t) ? t.slice(0, 16).replace("T", " ") : "";
 export const known = (t) => Boolean(t) && !t.startsWith("0001");
 export const short = (s, n) => s && s.length > n ? s.slice(0, n - 1) + "\u2026" : s || "";
 export const plural = (n, what) => `${n.toLocaleString("en")} ${what}${n === 1 ? "" : "s"}`;

@@ -70,5 +70,5 @@ func (sh *Shell) typeOf(ctx context.Context, text string) (t dwarfvars.Type, err
 	if err != nil {
 		return t, err
 	}
-	return sh.s.TypeOf(ctx, f.ID, text)
+	return sh.s.TypeOf(ctx, f.ID, text, sh.dollars(ctx, text))
 }

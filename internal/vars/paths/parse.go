@@ -2,6 +2,7 @@ package paths
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -132,7 +133,7 @@ func (p *parser) prefix() (Node, error) {
 	}
 	defer func() { p.depth-- }()
 	t := p.peek()
-	if t.kind == operator && (has([]string{"*", "&", "-", "+", "~", "!", "abs"}, t.text) || p.in == Go && t.text == "^") {
+	if t.kind == operator && (slices.Contains([]string{"*", "&", "-", "+", "~", "!", "abs"}, t.text) || p.in == Go && t.text == "^") {
 		p.i++
 		x, err := p.prefix()
 		op := t.text
@@ -246,7 +247,7 @@ func (p *parser) castTo(known bool) (Node, error) {
 }
 
 func (p *parser) primary() (Node, error) {
-	if t := p.peek(); t.kind == name && has([]string{"static_cast", "reinterpret_cast", "const_cast", "dynamic_cast"}, t.text) && p.tokens[p.i+1].text == "<" {
+	if t := p.peek(); t.kind == name && slices.Contains([]string{"static_cast", "reinterpret_cast", "const_cast", "dynamic_cast"}, t.text) && p.tokens[p.i+1].text == "<" {
 		return p.castNamed()
 	}
 	t := p.next()
@@ -279,7 +280,7 @@ func (p *parser) primary() (Node, error) {
 		case "nullptr", "NULL", "nil":
 			return &Number{at: at(t.where)}, nil
 		}
-		if typeWord(t.text) && p.is("(") && !has([]string{"struct", "union", "class", "enum", "const", "volatile"}, t.text) {
+		if typeWord(t.text) && p.is("(") && !slices.Contains([]string{"struct", "union", "class", "enum", "const", "volatile"}, t.text) {
 			p.i++
 			x, err := p.expression()
 			if err != nil {

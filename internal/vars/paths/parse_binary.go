@@ -1,5 +1,7 @@
 package paths
 
+import "slices"
+
 // Operators between operands, and how much they bind in each language.
 
 // levels are the binary operators, those that bind least first.
@@ -78,7 +80,7 @@ func (p *parser) binary(level int) (Node, error) {
 			}
 			continue
 		}
-		if t.kind != operator || !has(all[level], t.text) {
+		if t.kind != operator || !slices.Contains(all[level], t.text) {
 			return x, nil
 		}
 		p.i++
@@ -111,13 +113,4 @@ func (p *parser) membership(x Node, level int) (Node, error) {
 		return nil, err
 	}
 	return &Binary{at: at(x.At()), Op: "&&", X: &Binary{at: at(x.At()), Op: ">=", X: x, Y: from}, Y: &Binary{at: at(x.At()), Op: "<=", X: x, Y: to}}, nil
-}
-
-func has(list []string, s string) bool {
-	for _, l := range list {
-		if l == s {
-			return true
-		}
-	}
-	return false
 }

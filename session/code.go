@@ -122,7 +122,8 @@ func (s *Session) SourceOf(ctx context.Context, addr arch.Address, path string) 
 }
 
 // TypeOf returns the type that a text names, or the type of an expression in a frame: see dwarfvars.Reader.TypeOf.
-func (s *Session) TypeOf(ctx context.Context, id FrameID, text string) (t dwarfvars.Type, err error) {
+// vars supply convenience variables, as for Evaluate.
+func (s *Session) TypeOf(ctx context.Context, id FrameID, text string, vars ...Convenience) (t dwarfvars.Type, err error) {
 	err = s.guarded(ctx, func() error {
 		f, err := s.at(id)
 		if err != nil {
@@ -143,7 +144,7 @@ func (s *Session) TypeOf(ctx context.Context, id FrameID, text string) (t dwarfv
 			a.Close()
 			call = n
 		}
-		t, err = s.facts.Variables().TypeOf(frames, physical, call, text)
+		t, err = s.facts.Variables().TypeOf(frames, physical, call, text, objectsOf(vars)...)
 		return err
 	})
 	return t, err

@@ -223,7 +223,7 @@ func (sh *Shell) infoAddress(ctx context.Context, args string) error {
 		return errors.New("a name is missing: info address counter; info symbol ADDRESS says what is at an address")
 	}
 	if f, err := sh.current(); err == nil {
-		v, err := sh.s.Evaluate(ctx, f.ID, args, sh.convenience)
+		v, err := sh.s.Evaluate(ctx, f.ID, args, sh.dollars(ctx, args))
 		switch {
 		case err == nil && v.HasAddress && v.Size == 0 && strings.HasPrefix(v.Value, "{"):
 			return sh.printf("%s is a function at %#x\n", report.Clean(args), uint64(v.Address))
@@ -239,7 +239,7 @@ func (sh *Shell) infoAddress(ctx context.Context, args string) error {
 	}
 	if err != nil {
 		if f, failed := sh.current(); failed == nil {
-			if _, err := sh.s.Evaluate(ctx, f.ID, args, sh.convenience); err == nil {
+			if _, err := sh.s.Evaluate(ctx, f.ID, args, sh.dollars(ctx, args)); err == nil {
 				return sh.printf("%s has no address: it is in a register, or was computed\n", report.Clean(args))
 			}
 		}

@@ -27,9 +27,9 @@ func (sh *Shell) address(ctx context.Context, expr string) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	n, err := sh.s.Address(ctx, f.ID, expr, sh.convenience)
+	n, err := sh.s.Address(ctx, f.ID, expr, sh.dollars(ctx, expr))
 	if err != nil { // of an array or a structure, where it is
-		if v, failed := sh.s.Evaluate(ctx, f.ID, expr, sh.convenience); failed == nil && v.HasAddress && (v.Kind == "array" || v.Kind == "struct" || v.Kind == "union") {
+		if v, failed := sh.s.Evaluate(ctx, f.ID, expr, sh.dollars(ctx, expr)); failed == nil && v.HasAddress && (v.Kind == "array" || v.Kind == "struct" || v.Kind == "union") {
 			return uint64(v.Address), nil
 		}
 	}

@@ -3,6 +3,7 @@ package shell
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -43,9 +44,6 @@ func (sh *Shell) convenience(name string) (session.Variable, bool) {
 		}
 		back = sh.printed - n
 	default:
-		if v, ok := sh.ofDebugger(name); ok {
-			return v, true
-		}
 		v, ok := sh.made[name]
 		return v, ok
 	}
@@ -78,27 +76,46 @@ func (sh *Shell) lastAddress(ctx context.Context, addr uint64, unit, count int, 
 	}
 }
 
-// ofDebugger is what gdb itself has in variables: $_thread is the number of the thread in info threads, $_inferior that of the only process.
-func (sh *Shell) ofDebugger(name string) (v session.Variable, ok bool) {
-	expr := ""
-	switch name {
-	case "_inferior":
-		expr = "1"
-	case "_thread", "_gthread":
-		list, err := sh.s.Threads(context.Background())
+// dollars supplies the convenience variables of an expression. What gdb itself has in some is found first: the session
+// answers one question at a time.
+func (sh *Shell) dollars(ctx context.Context, expr string) session.Convenience {
+	var own map[string]session.Variable
+	for _, name := range ownVariables {
+		if !strings.Contains(expr, "$"+name) {
+			continue
+		}
+		if v, ok := sh.ofDebugger(ctx, name); ok {
+			if own == nil {
+				own = map[string]session.Variable{}
+			}
+			own[name] = v
+		}
+	}
+	return func(name string) (session.Variable, bool) {
+		if v, ok := own[name]; ok {
+			return v, true
+		}
+		return sh.convenience(name)
+	}
+}
+
+// ownVariables are those that gdb itself sets: the number of the thread in info threads, twice, and that of the only process.
+var ownVariables = [...]string{"_thread", "_gthread", "_inferior"}
+
+// ofDebugger returns one of them; false if it has no value.
+func (sh *Shell) ofDebugger(ctx context.Context, name string) (v session.Variable, ok bool) {
+	n := 1
+	if name != "_inferior" {
+		list, err := sh.s.Threads(ctx)
 		if err != nil || !sh.has {
 			return v, false
 		}
-		for i := range list {
-			if list[i].ID == sh.stack.ID {
-				expr = strconv.Itoa(i + 1)
-			}
-		}
+		n = 1 + slices.IndexFunc(list, func(st session.Stack) bool { return st.ID == sh.stack.ID })
 	}
-	if expr == "" {
+	if n == 0 { // a task that no thread runs
 		return v, false
 	}
-	v, err := sh.value(context.Background(), expr)
+	v, err := sh.s.Evaluate(ctx, sh.frame.ID, strconv.Itoa(n))
 	return v, err == nil
 }
 
@@ -113,6 +130,9 @@ func (sh *Shell) assign(ctx context.Context, name, expr string) error {
 	}
 	if _, ok := sh.s.Target().ProcessState().Arch().RegByName(name); ok || name == "pc" || name == "sp" || name == "fp" {
 		return fmt.Errorf("$%s is a register of the process, which is only read", name)
+	}
+	if slices.Contains(ownVariables[:], name) {
+		return fmt.Errorf("$%s is where the shell is, which thread and frame change", name)
 	}
 	v, err := sh.value(ctx, strings.TrimSpace(expr))
 	if err != nil {

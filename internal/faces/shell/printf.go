@@ -88,7 +88,7 @@ func (sh *Shell) directive(ctx context.Context, out *strings.Builder, flags stri
 	if err != nil {
 		return err
 	}
-	n, err := sh.s.Address(ctx, f.ID, expr, sh.convenience)
+	n, err := sh.s.Address(ctx, f.ID, expr, sh.dollars(ctx, expr))
 	if err != nil {
 		return err
 	}

@@ -99,7 +99,7 @@ func (sh *Shell) value(ctx context.Context, expr string) (session.Variable, erro
 	if err != nil {
 		return session.Variable{}, err
 	}
-	return sh.s.Evaluate(ctx, f.ID, expr, sh.convenience)
+	return sh.s.Evaluate(ctx, f.ID, expr, sh.dollars(ctx, expr))
 }
 
 // valueText is a value in a format.
@@ -270,7 +270,7 @@ func (sh *Shell) number(ctx context.Context, v *session.Variable, format byte) (
 		if v.Expression == "" {
 			return text(v), nil
 		}
-		got, err := sh.s.Address(ctx, sh.frame.ID, v.Expression, sh.convenience)
+		got, err := sh.s.Address(ctx, sh.frame.ID, v.Expression, sh.dollars(ctx, v.Expression))
 		if err != nil {
 			if format == 'f' {
 				return text(v), nil

@@ -3,6 +3,7 @@
 package shell
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -283,18 +284,18 @@ func (sh *Shell) applyFrames(ctx context.Context, args string) error {
 		if err := sh.use(list[i]); err != nil {
 			return err
 		}
-		if err := sh.show(ctx); err != nil {
-			return err
-		}
-		if err := sh.applied(ctx, command); err != nil {
+		if err := sh.applied(ctx, command, func() error {
+			return errors.Join(sh.use(list[i]), sh.show(ctx)) // the command may have gone elsewhere
+		}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// applied runs a command for one of several threads or frames. That it fails does not end the others.
-func (sh *Shell) applied(ctx context.Context, command string) error {
+// applied runs a command for one of several threads or frames, under the heading of that. That it fails does not end the
+// others; with -s nothing is shown, either, of those for which it fails or shows nothing.
+func (sh *Shell) applied(ctx context.Context, command string, heading func() error) error {
 	command = strings.TrimSpace(command)
 	quiet := false
 	for strings.HasPrefix(command, "-") {
@@ -302,14 +303,32 @@ func (sh *Shell) applied(ctx context.Context, command string) error {
 		quiet = quiet || strings.Contains(flag, "s")
 		command = strings.TrimSpace(rest)
 	}
+	if command == "" {
+		return errors.New("a command is missing: thread apply all COMMAND, frame apply all COMMAND")
+	}
+	if !quiet {
+		if err := heading(); err != nil {
+			return err
+		}
+	}
+	out, shown := sh.out, bytes.Buffer{}
+	if quiet {
+		sh.out = &outlet{to: &shown}
+	}
 	err := sh.Run(ctx, command)
+	sh.out = out
 	switch {
-	case err == nil || quiet && context.Cause(ctx) == nil:
-		return nil
 	case errors.Is(err, ErrQuit) || context.Cause(ctx) != nil:
 		return err
+	case !quiet && err != nil:
+		return sh.printf("%s\n", report.Clean(Explain(err)))
+	case err != nil || shown.Len() == 0:
+		return nil
 	}
-	return sh.printf("%s\n", report.Clean(Explain(err)))
+	if err := heading(); err != nil {
+		return err
+	}
+	return sh.printf("%s", shown.String())
 }
 
 func (sh *Shell) move(ctx context.Context, args string, by int) error {
@@ -443,15 +462,13 @@ func (sh *Shell) eachThread(ctx context.Context, list []session.Stack, command, 
 	back := *sh
 	defer func() { sh.frame, sh.stack, sh.has = back.frame, back.stack, back.has }()
 	for i := range list {
-		if err := sh.printf("\n%s:\n", heading(&list[i])); err != nil {
-			return err
-		}
+		head := func() error { return sh.printf("\n%s:\n", heading(&list[i])) }
 		frames, _, err := sh.s.Frames(ctx, list[i].ID, 0, 1)
 		if err != nil || len(frames) == 0 {
 			if context.Cause(ctx) != nil {
 				return err
 			}
-			if err := sh.printf("no frames\n"); err != nil {
+			if err := errors.Join(head(), sh.printf("no frames\n")); err != nil {
 				return err
 			}
 			continue
@@ -459,7 +476,7 @@ func (sh *Shell) eachThread(ctx context.Context, list []session.Stack, command, 
 		if err := sh.use(frames[0]); err != nil {
 			return err
 		}
-		if err := sh.applied(ctx, command); err != nil {
+		if err := sh.applied(ctx, command, head); err != nil {
 			return err
 		}
 	}

@@ -51,7 +51,7 @@ func (sh *Shell) ptype(ctx context.Context, args string) error {
 // whatis writes the name of a type.
 func (sh *Shell) whatis(ctx context.Context, text string) error {
 	if f, err := sh.current(); err == nil && text != "" {
-		if v, err := sh.s.Evaluate(ctx, f.ID, text, sh.convenience); err == nil && v.Type != "" {
+		if v, err := sh.s.Evaluate(ctx, f.ID, text, sh.dollars(ctx, text)); err == nil && v.Type != "" {
 			return sh.printf("type = %s\n", report.Clean(v.Type))
 		}
 	}
@@ -70,5 +70,5 @@ func (sh *Shell) typeOf(ctx context.Context, text string) (t dwarfvars.Type, err
 	if err != nil {
 		return t, err
 	}
-	return sh.s.TypeOf(ctx, f.ID, text)
+	return sh.s.TypeOf(ctx, f.ID, text, sh.dollars(ctx, text))
 }

@@ -2,6 +2,7 @@ package paths
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -109,126 +110,6 @@ func (p *parser) deeper() error {
 	return nil
 }
 
-// levels are the binary operators, those that bind least first.
-var levels = [...][]string{{"||"}, {"&&"}, {"|"}, {"^"}, {"&"}, {"==", "!="}, {"<", "<=", ">", ">="}, {"<<", ">>"}, {"@"}, {"+", "-"}, {"*", "/", "%"}}
-
-// Those of languages in which they bind otherwise.
-var (
-	levelsOfRust    = [...][]string{{"||"}, {"&&"}, {"==", "!=", "<", "<=", ">", ">="}, {"|"}, {"^"}, {"&"}, {"<<", ">>"}, {"@"}, {"+", "-"}, {"*", "/", "%"}}
-	levelsOfGo      = [...][]string{{"||"}, {"&&"}, {"==", "!=", "<", "<=", ">", ">="}, {"@"}, {"+", "-", "|", "^"}, {"*", "/", "%", "<<", ">>", "&", "&^"}}
-	levelsOfFortran = [...][]string{{"eqv", "neqv"}, {"||"}, {"&&"}, {"!"}, {"==", "!=", "<", "<=", ">", ">="}, {"@"}, {"+", "-"}, {"*", "/"}}
-	levelsOfAda     = [...][]string{{"||", "&&", "^"}, {"==", "!=", "<", "<=", ">", ">="}, {"@"}, {"+", "-"}, {"*", "/", "%", "mod"}}
-)
-
-// levels are those of the dialect.
-func (p *parser) levels() [][]string {
-	switch p.in {
-	case Rust:
-		return levelsOfRust[:]
-	case Go:
-		return levelsOfGo[:]
-	case Fortran:
-		return levelsOfFortran[:]
-	case Ada:
-		return levelsOfAda[:]
-	}
-	return levels[:]
-}
-
-// expression parses x, or x ? y : z.
-func (p *parser) expression() (Node, error) {
-	x, err := p.binary(0)
-	if err != nil || !p.take("?") {
-		return x, err
-	}
-	if err := p.deeper(); err != nil {
-		return nil, err
-	}
-	defer func() { p.depth-- }()
-	y, err := p.expression()
-	if err != nil {
-		return nil, err
-	}
-	if err := p.expect(":"); err != nil {
-		return nil, err
-	}
-	z, err := p.expression()
-	return &Ternary{at: at(x.At()), If: x, X: y, Y: z}, err
-}
-
-func (p *parser) binary(level int) (Node, error) {
-	all := p.levels()
-	if level == len(all) {
-		return p.unary()
-	}
-	if not := p.peek(); p.in == Fortran && all[level][0] == "!" { // which binds less than comparisons
-		if !p.take("!") {
-			return p.binary(level + 1)
-		}
-		if err := p.deeper(); err != nil {
-			return nil, err
-		}
-		defer func() { p.depth-- }()
-		x, err := p.binary(level)
-		return &Unary{at: at(not.where), Op: "!", X: x}, err
-	}
-	x, err := p.binary(level + 1)
-	if err != nil {
-		return nil, err
-	}
-	for {
-		t := p.peek()
-		if p.in == Ada && all[level][0] == "==" && p.word("in") {
-			p.i++
-			if x, err = p.membership(x, level+1); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		if t.kind != operator || !has(all[level], t.text) {
-			return x, nil
-		}
-		p.i++
-		if p.in == Ada && (p.word("then") || p.word("else")) { // and then, or else
-			p.i++
-		}
-		y, err := p.binary(level + 1)
-		if err != nil {
-			return nil, err
-		}
-		if t.text == "@" {
-			x = &Slice{at: at(x.At()), X: x, To: y, Run: true}
-		} else {
-			x = &Binary{at: at(x.At()), Op: t.text, X: x, Y: y}
-		}
-	}
-}
-
-// membership parses a .. b behind x in.
-func (p *parser) membership(x Node, level int) (Node, error) {
-	from, err := p.binary(level)
-	if err != nil {
-		return nil, err
-	}
-	if err := p.expect(".."); err != nil {
-		return nil, err
-	}
-	to, err := p.binary(level)
-	if err != nil {
-		return nil, err
-	}
-	return &Binary{at: at(x.At()), Op: "&&", X: &Binary{at: at(x.At()), Op: ">=", X: x, Y: from}, Y: &Binary{at: at(x.At()), Op: "<=", X: x, Y: to}}, nil
-}
-
-func has(list []string, s string) bool {
-	for _, l := range list {
-		if l == s {
-			return true
-		}
-	}
-	return false
-}
-
 // unary parses an operand, and Rust's conversions of it, which bind less than the operators before it.
 func (p *parser) unary() (Node, error) {
 	x, err := p.prefix()
@@ -252,7 +133,7 @@ func (p *parser) prefix() (Node, error) {
 	}
 	defer func() { p.depth-- }()
 	t := p.peek()
-	if t.kind == operator && (has([]string{"*", "&", "-", "+", "~", "!", "abs"}, t.text) || p.in == Go && t.text == "^") {
+	if t.kind == operator && (slices.Contains([]string{"*", "&", "-", "+", "~", "!", "abs"}, t.text) || p.in == Go && t.text == "^") {
 		p.i++
 		x, err := p.prefix()
 		op := t.text
@@ -366,7 +247,7 @@ func (p *parser) castTo(known bool) (Node, error) {
 }
 
 func (p *parser) primary() (Node, error) {
-	if t := p.peek(); t.kind == name && has([]string{"static_cast", "reinterpret_cast", "const_cast", "dynamic_cast"}, t.text) && p.tokens[p.i+1].text == "<" {
+	if t := p.peek(); t.kind == name && slices.Contains([]string{"static_cast", "reinterpret_cast", "const_cast", "dynamic_cast"}, t.text) && p.tokens[p.i+1].text == "<" {
 		return p.castNamed()
 	}
 	t := p.next()
@@ -399,7 +280,7 @@ func (p *parser) primary() (Node, error) {
 		case "nullptr", "NULL", "nil":
 			return &Number{at: at(t.where)}, nil
 		}
-		if typeWord(t.text) && p.is("(") && !has([]string{"struct", "union", "class", "enum", "const", "volatile"}, t.text) {
+		if typeWord(t.text) && p.is("(") && !slices.Contains([]string{"struct", "union", "class", "enum", "const", "volatile"}, t.text) {
 			p.i++
 			x, err := p.expression()
 			if err != nil {
@@ -479,197 +360,4 @@ func (p *parser) ident(first *token) Node {
 		p.i = from
 		return &Ident{at: at(first.where), Name: p.s[first.where : last.where+len(last.text)]}
 	}
-}
-
-func (p *parser) postfix(x Node) (Node, error) {
-	for n := 0; ; n++ {
-		if n > maxText/2 {
-			return nil, &Error{p.peek().where, "an expression that is too long"}
-		}
-		t := p.peek()
-		if t.kind != operator {
-			return x, nil
-		}
-		switch t.text {
-		case "(":
-			var err error
-			if x, err = p.call(x); err != nil {
-				return nil, err
-			}
-		case "'":
-			p.i++
-			if p.is("(") { // a qualified expression: colour'(green)
-				var err error
-				if x, err = p.qualified(x); err != nil {
-					return nil, err
-				}
-				continue
-			}
-			a := p.next()
-			if a.kind != name {
-				return nil, &Error{a.where, "the name of an attribute is expected after \"'\""}
-			}
-			x = &Attribute{at: at(x.At()), X: x, Name: a.text}
-		case ".", "->":
-			p.i++
-			if p.is("(") && t.text == "." && p.in.Calls() {
-				var err error
-				if x, err = p.assertion(x); err != nil {
-					return nil, err
-				}
-				continue
-			}
-			m := p.next()
-			if p.in == Ada && m.kind == name && strings.EqualFold(m.text, "all") {
-				x = &Unary{at: at(x.At()), Op: "*", X: x}
-				continue
-			}
-			if m.kind == operator && m.text == "*" && t.text == "." {
-				return nil, &Error{m.where, "members through pointers to members are not read"}
-			}
-			if m.kind != name && m.kind != quoted && (m.kind != number || t.text == "->") {
-				return nil, &Error{m.where, fmt.Sprintf("the name of a member is expected after %q", t.text)}
-			}
-			full := m.text
-			if m.kind == name { // Base::member
-				for p.is("::") && p.tokens[p.i+1].kind == name {
-					p.i++
-					full += "::" + p.next().text
-				}
-			}
-			x = &Member{at: at(x.At()), X: x, Name: full, Arrow: t.text == "->"}
-		case "[":
-			p.i++
-			var err error
-			if x, err = p.index(x); err != nil {
-				return nil, err
-			}
-		default:
-			return x, nil
-		}
-	}
-}
-
-// qualified parses (y) of x'(y), which is a conversion.
-func (p *parser) qualified(x Node) (Node, error) {
-	open := p.peek().where
-	if err := p.deeper(); err != nil {
-		return nil, err
-	}
-	defer func() { p.depth-- }()
-	p.i++
-	y, err := p.expression()
-	if err != nil {
-		return nil, err
-	}
-	return &Call{at: at(x.At()), Fun: x, Args: []Node{y}, Open: open}, p.expect(")")
-}
-
-// call parses what is in the parentheses after an operand.
-func (p *parser) call(x Node) (Node, error) {
-	if err := p.deeper(); err != nil {
-		return nil, err
-	}
-	defer func() { p.depth-- }()
-	c := &Call{at: at(x.At()), Fun: x, Open: p.next().where}
-	if p.take(")") {
-		return c, nil
-	}
-	for {
-		a, err := p.argument()
-		if err != nil {
-			return nil, err
-		}
-		if c.Args = append(c.Args, a); p.take(")") {
-			return c, nil
-		}
-		if p.peek().kind == end {
-			return nil, p.expect(")")
-		}
-		if err := p.expect(","); err != nil {
-			return nil, err
-		}
-	}
-}
-
-// argument parses one of a call: in Fortran 1:3, in Ada 1 .. 3 may be one.
-func (p *parser) argument() (a Node, err error) {
-	between := ""
-	switch p.in {
-	case Fortran:
-		between = ":"
-	case Ada:
-		between = ".."
-	}
-	where := p.peek().where
-	if between == "" || !p.is(between) {
-		if a, err = p.expression(); err != nil || between == "" {
-			return a, err
-		}
-	}
-	if !p.take(between) {
-		return a, nil
-	}
-	r := &Range{at: at(where), From: a}
-	if !p.is(")") && !p.is(",") && !p.is(":") {
-		if r.To, err = p.expression(); err != nil {
-			return nil, err
-		}
-	}
-	if p.in == Fortran && p.take(":") {
-		r.Step, err = p.expression()
-	}
-	return r, err
-}
-
-// assertion parses (T) after x. of Go.
-func (p *parser) assertion(x Node) (Node, error) {
-	open := p.next()
-	for depth := 1; ; {
-		t := p.next()
-		switch {
-		case t.kind == end:
-			return nil, &Error{t.where, "\")\" is missing at the end"}
-		case t.kind != operator:
-		case t.text == "(":
-			depth++
-		case t.text == ")":
-			if depth--; depth == 0 {
-				name := strings.TrimSpace(p.s[open.where+1 : t.where])
-				if name == "" {
-					return nil, &Error{t.where, "a type is expected in .(T)"}
-				}
-				return &Assertion{at: at(x.At()), X: x, Type: name}, nil
-			}
-		}
-	}
-}
-
-// index parses what is in brackets.
-func (p *parser) index(x Node) (Node, error) {
-	if err := p.deeper(); err != nil {
-		return nil, err
-	}
-	defer func() { p.depth-- }()
-	var from, to Node
-	var err error
-	between := func() bool { return p.take(":") || p.take("..") || p.take("..=") }
-	if !p.is(":") && !p.is("..") && !p.is("..=") {
-		if from, err = p.expression(); err != nil {
-			return nil, err
-		}
-	}
-	if !between() {
-		return &Index{at: at(x.At()), X: x, I: from}, p.expect("]")
-	}
-	whole := p.tokens[p.i-1].text == "..="
-	if !p.is("]") {
-		if to, err = p.expression(); err != nil {
-			return nil, err
-		}
-		if whole { // with the last one
-			to = &Binary{at: at(to.At()), Op: "+", X: to, Y: &Number{at: at(to.At()), Value: 1}}
-		}
-	}
-	return &Slice{at: at(x.At()), X: x, From: from, To: to}, p.expect("]")
 }

@@ -2,6 +2,7 @@ package paths
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -34,7 +35,7 @@ func (p *parser) typeName() (t TypeName, sure, ok bool) {
 	if len(words) > 0 {
 		last = words[len(words)-1]
 	}
-	if last == "" || has([]string{"struct", "union", "class", "enum"}, last) {
+	if last == "" || slices.Contains([]string{"struct", "union", "class", "enum"}, last) {
 		n, isName := p.scoped()
 		if !isName {
 			return t, false, false
@@ -140,7 +141,7 @@ func (p *parser) closes(i int) bool {
 	if p.angle > 0 {
 		return t.text == ">"
 	}
-	return t.text == ")" && p.tokens[i+1].kind != end && (p.tokens[i+1].kind != operator || has([]string{"*", "(", "&", "-", "~", "!"}, p.tokens[i+1].text))
+	return t.text == ")" && p.tokens[i+1].kind != end && (p.tokens[i+1].kind != operator || slices.Contains([]string{"*", "(", "&", "-", "~", "!"}, p.tokens[i+1].text))
 }
 
 // castNamed parses static_cast<T>(x) and its like.

@@ -19,40 +19,57 @@ type owners struct {
 	*Engine
 	stack []*unwind.Frame
 	known map[uint64]string // by the block's beginning
+	buf   []byte            // that memory is searched in
 }
 
 // of names a pointer to a block, "cache.items[3]"; "" if nobody is known.
 func (o *owners) of(b heap.Block) string {
 	name, ok := o.known[b.Start]
 	if !ok {
-		if o.known == nil {
-			o.known = map[uint64]string{}
-		}
 		name = o.find(b.Start)
-		o.known[b.Start] = name
+		o.keep(b.Start, name)
 	}
 	return name
 }
 
+func (o *owners) keep(start uint64, name string) {
+	if o.known == nil {
+		o.known = map[uint64]string{}
+	}
+	o.known[start] = name
+}
+
 // A held is a block, or what somebody asks about, and how a pointer to another lies in it.
 type held struct {
-	start uint64
-	off   uint64 // of the pointer to inner
-	inner *held  // nil for what is asked about
+	start  uint64
+	off    uint64 // of the pointer to inner
+	inner  *held  // nil for what is asked about
+	symbol string // at which a pointer to it is
+}
+
+// asked is the block that somebody asks about.
+func (h *held) asked() *held {
+	for h.inner != nil {
+		h = h.inner
+	}
+	return h
 }
 
 // find names the nearest variable that leads to an address; "" if none does.
 func (o *owners) find(value uint64) (name string) {
-	symbol := o.each(value, func(path string, _ *types.Type) bool { name = path; return false })
-	return cmp.Or(name, symbol)
+	of := &held{start: value}
+	o.each([]*held{of}, func(_ *held, path string, _ *types.Type) bool { name = path; return false }, nil)
+	return cmp.Or(name, of.symbol)
 }
 
-// each goes from an address to blocks that point there, to those that point to them, and so on until a variable does: breadth first, since the
-// shortest way has the best name. It calls yield for each pointer that a variable leads to, until it returns false. symbol is a symbol at which the
-// address is.
-func (o *owners) each(value uint64, yield func(path string, t *types.Type) bool) (symbol string) {
-	level := []*held{{start: value}}
-	seen := map[uint64]bool{value: true}
+// each goes from blocks to those that point there, to those that point to them, and so on until a variable does: breadth first, since the shortest way
+// has the best name. It calls yield for each pointer that a variable leads to, until it returns false, or enough, which may be nil, returns true after
+// one more step away.
+func (o *owners) each(level []*held, yield func(of *held, path string, t *types.Type) bool, enough func() bool) {
+	seen := make(map[uint64]bool, len(level))
+	for _, h := range level {
+		seen[h.start] = true
+	}
 	left := maxScanned
 	if o.asked {
 		left = maxScannedAsked
@@ -61,13 +78,13 @@ func (o *owners) each(value uint64, yield func(path string, t *types.Type) bool)
 		var next []*held
 		for _, p := range o.pointersTo(level, &left) {
 			if name, t := o.variableAt(p.at, uint64(o.arch.WordSize)); t != nil {
-				if path, t, ok := o.path(name, t, p.to); ok && !yield(plainPath(path), t) {
-					return symbol
+				if path, t, ok := o.path(name, t, p.to); ok && !yield(p.to.asked(), plainPath(path), t) {
+					return
 				}
 				continue
 			} else if name != "" {
-				if p.to.inner == nil && symbol == "" {
-					symbol = name
+				if p.to.inner == nil && p.to.symbol == "" {
+					p.to.symbol = name
 				}
 				continue
 			}
@@ -81,11 +98,10 @@ func (o *owners) each(value uint64, yield func(path string, t *types.Type) bool)
 			seen[b.Start] = true
 			next = append(next, &held{start: b.Start, off: p.at - b.Start, inner: p.to})
 		}
-		if level = next; len(level) == 0 {
-			break
+		if level = next; len(level) == 0 || enough != nil && enough() {
+			return
 		}
 	}
-	return symbol
 }
 
 // path follows a pointer from a variable through blocks to what is asked about, and has the last pointer's type.
@@ -169,7 +185,10 @@ func (o *owners) pointersTo(blocks []*held, left *int) (found []pointer) {
 	}
 	w := o.arch.WordSize
 	little := o.arch.ByteOrder == binary.LittleEndian
-	buf := make([]byte, 256<<10)
+	if o.buf == nil {
+		o.buf = make([]byte, 256<<10)
+	}
+	buf := o.buf
 	search := func(from, end uint64) {
 		for from < end && *left > 0 && len(found) < maxPointers {
 			n := o.mem.Fill(from, buf[:min(end-from, uint64(len(buf)), uint64(*left))])

@@ -20,6 +20,9 @@ type owners struct {
 	stack []*unwind.Frame
 	known map[uint64]string // by the block's beginning
 	buf   []byte            // that memory is searched in
+
+	ranges [][2]uint64 // of memory that is searched
+	named  int         // how many of them have variables
 }
 
 // of names a pointer to a block, "cache.items[3]"; "" if nobody is known.
@@ -63,8 +66,8 @@ func (o *owners) find(value uint64) (name string) {
 }
 
 // each goes from blocks to those that point there, to those that point to them, and so on until a variable does: breadth first, since the shortest way
-// has the best name. It calls yield for each pointer that a variable leads to, until it returns false, or enough, which may be nil, returns true after
-// one more step away.
+// has the best name. It calls yield for each pointer that a variable leads to, until it returns false, or enough, which may be nil, returns true: that
+// is asked before memory is searched again.
 func (o *owners) each(level []*held, yield func(of *held, path string, t *types.Type) bool, enough func() bool) {
 	seen := make(map[uint64]bool, len(level))
 	for _, h := range level {
@@ -76,29 +79,34 @@ func (o *owners) each(level []*held, yield func(of *held, path string, t *types.
 	}
 	for range maxPathBlocks + 1 {
 		var next []*held
-		for _, p := range o.pointersTo(level, &left) {
-			if name, t := o.variableAt(p.at, uint64(o.arch.WordSize)); t != nil {
-				if path, t, ok := o.path(name, t, p.to); ok && !yield(p.to.asked(), plainPath(path), t) {
-					return
+		for _, named := range []bool{true, false} {
+			for _, p := range o.pointersTo(level, named, &left) {
+				if name, t := o.variableAt(p.at, uint64(o.arch.WordSize)); t != nil {
+					if path, t, ok := o.path(name, t, p.to); ok && !yield(p.to.asked(), plainPath(path), t) {
+						return
+					}
+					continue
+				} else if name != "" {
+					if p.to.inner == nil && p.to.symbol == "" {
+						p.to.symbol = name
+					}
+					continue
 				}
-				continue
-			} else if name != "" {
-				if p.to.inner == nil && p.to.symbol == "" {
-					p.to.symbol = name
+				if len(next) >= maxPathWidth {
+					continue
 				}
-				continue
+				_, b, ok := o.blockAt(p.at)
+				if !ok || b.Free || b.Own || seen[b.Start] {
+					continue
+				}
+				seen[b.Start] = true
+				next = append(next, &held{start: b.Start, off: p.at - b.Start, inner: p.to})
 			}
-			if len(next) >= maxPathWidth {
-				continue
+			if enough != nil && enough() {
+				return
 			}
-			_, b, ok := o.blockAt(p.at)
-			if !ok || b.Free || b.Own || seen[b.Start] {
-				continue
-			}
-			seen[b.Start] = true
-			next = append(next, &held{start: b.Start, off: p.at - b.Start, inner: p.to})
 		}
-		if level = next; len(level) == 0 || enough != nil && enough() {
+		if level = next; len(level) == 0 {
 			return
 		}
 	}
@@ -174,9 +182,9 @@ type pointer struct {
 	to *held
 }
 
-// pointersTo finds words that hold the beginnings of blocks: on the stack and in the data of modules first, then elsewhere. left are the bytes that may
-// still be read.
-func (o *owners) pointersTo(blocks []*held, left *int) (found []pointer) {
+// pointersTo finds words that hold the beginnings of blocks: on the stack and in the data of modules, where variables are that have names, or elsewhere.
+// left are the bytes that may still be read.
+func (o *owners) pointersTo(blocks []*held, named bool, left *int) (found []pointer) {
 	to := make(map[uint64]*held, len(blocks))
 	lowest, highest := ^uint64(0), uint64(0)
 	for _, b := range blocks {
@@ -222,14 +230,21 @@ func (o *owners) pointersTo(blocks []*held, left *int) (found []pointer) {
 			from += uint64(n)
 		}
 	}
-	for _, m := range o.writable() {
+	if o.ranges == nil {
+		o.ranges, o.named = o.writable()
+	}
+	ranges := o.ranges[o.named:]
+	if named {
+		ranges = o.ranges[:o.named]
+	}
+	for _, m := range ranges {
 		search(m[0], m[1])
 	}
 	return found
 }
 
-// writable are the ranges of memory in which pointers may be: the used part of the stack, data of modules, the rest.
-func (o *owners) writable() (list [][2]uint64) {
+// writable are the ranges of memory in which pointers may be: the used part of the stack and the data of modules, which are the first named ones, and the rest.
+func (o *owners) writable() (list [][2]uint64, named int) {
 	sp := uint64(0)
 	if len(o.stack) > 0 {
 		sp = uint64(o.stack[0].SP())
@@ -255,9 +270,11 @@ func (o *owners) writable() (list [][2]uint64) {
 		if from <= sp && sp < uint64(m.End) {
 			from = sp // what is below is no longer used
 		}
-		list = append(list, [2]uint64{(from + word - 1) &^ (word - 1), uint64(m.End)})
+		if list = append(list, [2]uint64{(from + word - 1) &^ (word - 1), uint64(m.End)}); rank(m) < 2 {
+			named = len(list)
+		}
 	}
-	return list
+	return list, named
 }
 
 func (in *Engine) isOfModule(at unwind.Address) bool {

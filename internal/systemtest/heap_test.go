@@ -84,6 +84,40 @@ func TestHeapForeign(t *testing.T) {
 	}
 }
 
+// TestHeapOwn: of a block that has a bad value of its own nothing is said that needs an overrun, or a block that was freed: at most that it is possible.
+func TestHeapOwn(t *testing.T) {
+	exe := fixture.Compile(t, "g++", "heap/own.cpp", "-g", "-O0", "-w", "-std=c++17")
+	for name, library := range map[string][2]string{"jemalloc": {"libjemalloc.so.2", "libjemalloc2"}, "tcmalloc": {"libtcmalloc_minimal.so.4", "libtcmalloc-minimal4"}, "glibc": {}} {
+		for bug, want := range map[string]string{
+			"beside": "", "series": "", "leaf": "", "half": "", "union": "", "union2": "", "variant": "", "fourcc": "", "name": "",
+			"arena":   "is in use as the text arena, and first (node) points to it, too: it may have been freed, and handed out again, or text is taken for a node",
+			"parser":  "is in use as the text input, and head (header) points to it, too: it may have been freed, and handed out again, or text is taken for a header",
+			"parser2": "which is in use as the text input2: it may have been freed, and handed out again, or text is taken for a pointer",
+			"parser3": "(head2) holds text from its beginning, which is no header: it may have been freed, and handed out again, or text was read into it",
+		} {
+			t.Run(name+" "+bug, func(t *testing.T) {
+				var env []string
+				if library[0] != "" {
+					env = heaptest.Preload(t, library[0], library[1])
+				}
+				r := analyzeCore(t, fixture.Crash(t, env, exe, bug), exe)
+				var said []string
+				for _, cause := range r.Crash.Causes {
+					if strings.Contains(cause.Text, "the block of") {
+						said = append(said, cause.Text)
+						if cause.Confidence != report.Possible {
+							t.Errorf("%s [%s]", cause.Text, cause.Confidence)
+						}
+					}
+				}
+				if all := strings.Join(said, "; "); !strings.Contains(all, want) || want == "" && all != "" {
+					t.Errorf("%s: %q\nwant %q", r.Crash.Reason, all, want)
+				}
+			})
+		}
+	}
+}
+
 // withoutAddresses writes 0x# for each number of the form 0x...
 func withoutAddresses(s string) string {
 	var b strings.Builder

@@ -142,7 +142,7 @@ func (h *Heap) findIn(at uint64, data []byte) *arena {
 		off += 2 * w
 		if !inRun && h.tries < maxTries {
 			h.tries++
-			if x := h.arenaAround(at + uint64(off)); x != nil {
+			if x := h.arenaAround(at+uint64(off), at, data); x != nil {
 				return x
 			}
 		}
@@ -151,13 +151,18 @@ func (h *Heap) findIn(at uint64, data []byte) *arena {
 	return nil
 }
 
-// arenaAround returns the arena that has a bin, by the ring of arenas, which leads back to its beginning.
-func (h *Heap) arenaAround(inside uint64) *arena {
+// arenaAround returns the arena that has a bin in data that begins at an address, by the ring of arenas, which leads back to its beginning.
+func (h *Heap) arenaAround(inside, at uint64, data []byte) *arena {
 	// The bins end with their map, four words of 32 bits, and the pointer to the next arena. Where they begin is known by trying.
 	var best *arena
 	least := maxBad + 1
 	for b := inside - bins*h.w; b <= inside; b += 2 * h.w {
-		bad := h.badBins(b)
+		var bad int
+		if off := b - at; off <= uint64(len(data)) && uint64(len(data))-off >= bins*h.w {
+			bad = h.badIn(data[off:], b)
+		} else {
+			bad = h.badBins(b)
+		}
 		if bad >= least {
 			continue
 		}
@@ -218,14 +223,20 @@ const maxBad = 4
 // badBins counts the bins that cannot be right if bins begin at an address; more than maxBad if there are none. An empty one points to itself, the
 // chunks at both ends of another point back to it.
 func (h *Heap) badBins(b uint64) (bad int) {
+	return h.badIn(h.mem.Some(b, bins*int(h.w)), b)
+}
+
+// badIn is badBins with the memory from that address on.
+func (h *Heap) badIn(data []byte, b uint64) (bad int) {
+	w := int(h.w)
+	if len(data) < bins*w {
+		return maxBad + 1
+	}
 	empty := 0
-	for i := uint64(0); i < bins/2 && bad <= maxBad; i++ {
-		head := b + 2*i*h.w - 2*h.w
-		first, ok := h.mem.LookupWord(head + 2*h.w)
-		last := h.mem.Word(head + 3*h.w)
+	for i := 0; i < bins && bad <= maxBad; i += 2 {
+		head := b + uint64(i-2)*h.w
+		first, last := h.mem.Arch.Word(data[i*w:]), h.mem.Arch.Word(data[(i+1)*w:])
 		switch {
-		case !ok:
-			return maxBad + 1
 		case first == head && last == head:
 			empty++
 		case !h.writable(first) || !h.writable(last) || h.mem.Word(first+3*h.w) != head || h.mem.Word(last+2*h.w) != head:

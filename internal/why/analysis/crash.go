@@ -50,6 +50,7 @@ type crash struct {
 		shown    fact[shown]
 		raised   fact[[]report.Raised]
 		heap     fact[[]report.Cause]
+		read     fact[heapWord]
 	}
 	owners *owners // nil before somebody asks
 }

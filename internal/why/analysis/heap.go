@@ -285,21 +285,32 @@ func (c *crash) findHeapCauses() []report.Cause {
 
 // usedAfterFree is said of a fault whose bad value was read from a block that the program had given back.
 func (c *crash) usedAfterFree() []report.Cause {
-	at, b, ok := c.readFrom()
-	if !ok || !b.Free || b.List == "top" {
+	p := c.readFrom()
+	b := p.block
+	if !p.known || !b.Free || b.List == "top" {
 		return nil
 	}
 	where := ""
-	if off := at - b.Start; off > 0 {
+	if off := p.at - b.Start; off > 0 {
 		where = fmt.Sprintf(", %s from its beginning,", byteCount(off))
 	}
 	return []report.Cause{{Confidence: report.Likely, Text: fmt.Sprintf("it was read%s from a freed block: %s at %#x%s, %s", where, byteCount(b.Size), b.Start, c.ownerOf(b), listed(b.List)) + c.pastOf(b)}}
 }
 
-// readFrom is where the bad value of a fault was read from, if that is in memory of a heap, else 0, and the block there. It is false where no block is known.
-func (c *crash) readFrom() (at uint64, b heap.Block, ok bool) {
+// A heapWord is where the bad value of a fault was read from, in memory of a heap.
+type heapWord struct {
+	at    uint64
+	heap  heap.Allocator // nil if it was read from elsewhere, or that is not known
+	block heap.Block
+	known bool // there is a block
+}
+
+// readFrom is where the bad value of a fault was read from.
+func (c *crash) readFrom() heapWord { return c.known.read.of(c.findReadFrom) }
+
+func (c *crash) findReadFrom() heapWord {
 	if c.verdict().kind == report.CrashHeapCorruption {
-		return 0, b, false // the allocator itself reads freed blocks
+		return heapWord{} // the allocator itself reads freed blocks
 	}
 	for _, at := range c.fault().readAt {
 		m, ok := c.Proc.MappingAt(at)
@@ -309,10 +320,11 @@ func (c *crash) readFrom() (at uint64, b heap.Block, ok bool) {
 		if sp := c.stack[0].SP(); m.Start <= sp && sp < m.End || c.heap() == nil {
 			continue
 		}
-		b, ok := c.heap().BlockAt(at)
-		return at, b, ok
+		p := heapWord{at: at, heap: c.heap()}
+		p.block, p.known = p.heap.BlockAt(at)
+		return p
 	}
-	return 0, b, false
+	return heapWord{}
 }
 
 // listed says on which list of the allocator a free block is.
@@ -453,11 +465,16 @@ func (c *crash) ownerOf(b heap.Block) string {
 	if b.Start == 0 {
 		return ""
 	}
-	if c.owners == nil {
-		c.owners = &owners{Engine: c.Engine, stack: c.stack}
-	}
-	if name := c.owners.of(b); name != "" {
+	if name := c.names().of(b); name != "" {
 		return " (" + name + ")"
 	}
 	return ""
+}
+
+// names find the names of blocks, by the stack of the thread that died.
+func (c *crash) names() *owners {
+	if c.owners == nil {
+		c.owners = &owners{Engine: c.Engine, stack: c.stack}
+	}
+	return c.owners
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/heap"
 	"github.com/corewalk/corewalk/internal/vars/types"
 	"github.com/corewalk/corewalk/report"
@@ -11,32 +12,36 @@ import (
 
 // Limits of what is looked at to say why a block holds what it should not.
 const (
-	maxRun    = 1024 // bytes before a bad value
+	maxRun    = 1024 // bytes before a bad value, and from there on
 	minSeries = 3    // words of the block before that the value continues
 	maxHolds  = 16   // pointers to one block
-	maxSeries = 1 << 20
+	maxStep   = 1 << 20
+	maxParts  = 1 << 10 // of a type, among which characters are looked for
 )
 
 // foreign is said of a fault whose bad value was read from a block in use, if that holds what others wrote: whoever overran the block before, or whoever
-// has the block now, after the program gave it back and kept a pointer.
+// has the block now, after the program gave it back and kept a pointer. What the block may hold of its own is no sign of either.
 func (c *crash) foreign() []report.Cause {
-	at, b, ok := c.readFrom()
-	if at == 0 { // from no heap: there may be none
+	p := c.readFrom()
+	if p.heap == nil || p.known && (p.block.Free || p.block.Own) {
 		return nil
 	}
-	v, read := c.mem.Uint(at, c.arch.WordSize)
-	if !read || v == 0 {
+	r := c.runAround(p.at)
+	if r.from == p.at && !r.text {
 		return nil
 	}
-	if !ok {
-		return c.behindDamage(at)
+	if !p.known {
+		return c.behindDamage(p, r)
 	}
-	if b.Free || b.Own {
+	v := &invaded{heapWord: p, run: r, word: uint64(c.arch.WordSize)}
+	v.findBefore()
+	if !r.text && v.before.Size == 0 {
 		return nil
 	}
-	text, confidence := c.reused(at, b)
+	c.holders(v)
+	text, confidence := v.reused()
 	if text == "" {
-		text, confidence = c.overranInto(at, b)
+		text, confidence = v.overrun(c)
 	}
 	if text == "" {
 		return nil
@@ -45,10 +50,12 @@ func (c *crash) foreign() []report.Cause {
 }
 
 // behindDamage says who overran a block, if what the bad value goes on with has damaged the record of the next one on its way.
-func (c *crash) behindDamage(at uint64) []report.Cause {
-	from, _ := c.runBefore(at)
-	for _, d := range c.heap().Damages() {
-		if d.Before.Size == 0 || d.At < from || d.At >= at {
+func (c *crash) behindDamage(p heapWord, r run) []report.Cause {
+	if r.from == p.at {
+		return nil
+	}
+	for _, d := range p.heap.Damages() {
+		if d.Before.Size == 0 || d.At < r.from || d.At >= p.at {
 			continue
 		}
 		if text, confidence := c.damaged(&d); text != "" {
@@ -58,117 +65,249 @@ func (c *crash) behindDamage(at uint64) []report.Cause {
 	return nil
 }
 
-// reused says who has a block besides whom the bad value was read for, if pointers of two types lead there: of characters, and of something else.
-func (c *crash) reused(at uint64, b heap.Block) (text, confidence string) {
-	from, isText := c.runBefore(at)
-	if !isText {
+// An invaded block has a bad value in it that another may have written.
+type invaded struct {
+	heapWord
+	run     run
+	word    uint64     // bytes
+	before  heap.Block // in which the run begins; of size 0 if that is no block before
+	through bool       // other blocks are between
+
+	holds, holdsBefore []holder // pointers to the block, and to that before
+}
+
+// A holder is a pointer to a block.
+type holder struct {
+	path  string
+	to    string // the name of the type of what it points to
+	size  uint64 // of that
+	chars bool   // it points to characters
+	whole bool   // it points to a structure, a class or a union
+	text  bool   // which may have text of its own where the run is
+}
+
+// findBefore finds the block in which the run begins, if it goes on past its end.
+func (v *invaded) findBefore() {
+	if v.run.from >= v.block.Start {
+		return
+	}
+	least := uint64(minText)
+	if !v.run.text {
+		least = minSeries * v.word
+	}
+	b, ok := v.heap.BlockAt(v.run.from)
+	if !ok || b.Free || b.Own || b.End() > v.block.Start || v.run.from < b.Start || b.End() < v.run.from+least {
+		return
+	}
+	v.before = b
+	for at := b.End(); at < v.block.Start && !v.through; at += v.word {
+		other, ok := v.heap.BlockAt(at)
+		v.through = ok && other.Start != b.Start && other.Start != v.block.Start
+	}
+}
+
+// holders finds out who points to a block, and to that before, at once: the nearest, since each step away is another search of all memory.
+func (c *crash) holders(v *invaded) {
+	of := []*held{{start: v.block.Start}}
+	if v.before.Size != 0 {
+		of = append(of, &held{start: v.before.Start})
+	}
+	names := c.names()
+	names.each(of, func(h *held, path string, t *types.Type) bool {
+		list := &v.holds
+		if h != of[0] {
+			list = &v.holdsBefore
+		}
+		if len(*list) == 0 {
+			names.keep(h.start, path)
+		}
+		if len(*list) < maxHolds {
+			*list = append(*list, v.holder(path, t))
+		}
+		return len(v.holds) < maxHolds || len(of) > 1 && len(v.holdsBefore) == 0
+	}, func() bool { return len(v.holds) > 0 && (len(of) == 1 || len(v.holdsBefore) > 0) })
+	for _, h := range of {
+		if _, ok := names.known[h.start]; !ok {
+			names.keep(h.start, h.symbol)
+		}
+	}
+}
+
+// holder says what a pointer means.
+func (v *invaded) holder(path string, t *types.Type) holder {
+	h := holder{path: path}
+	to := t.Strip().Target()
+	if to == nil {
+		return h
+	}
+	h.to, h.size = to.Name(), to.Size()
+	_, h.chars = to.Strip().Char()
+	h.whole = to.Strip().Aggregate()
+	parts := maxParts
+	from, end := max(v.run.from, v.block.Start)-v.block.Start, v.at+v.word-v.block.Start
+	h.text = h.whole && mayHoldText(to, from, end, &parts)
+	return h
+}
+
+// mayHoldText reports whether some bytes of a type, or of those that follow it in an array, have characters, or what is not known. left is how many parts
+// may be looked at.
+func mayHoldText(t *types.Type, from, end uint64, left *int) bool {
+	if *left--; *left < 0 {
+		return true
+	}
+	s := t.Defined()
+	size := s.Whole()
+	if size == 0 {
+		return true
+	}
+	if end > size {
+		from, end = 0, size
+	}
+	m := s.Members()
+	switch {
+	case s.Aggregate() && (m.Variant != nil || len(m.Fields) == 0):
+		return true
+	case s.Aggregate():
+		for i := range m.Fields {
+			f := &m.Fields[i]
+			switch of := s.MemberType(f); {
+			case f.Static || f.Bits != 0:
+			case f.Virtual || f.Expr.Present():
+				return true
+			case f.Off < end && f.Off+of.Whole() > from && mayHoldText(of, max(from, f.Off)-f.Off, end-f.Off, left):
+				return true
+			}
+		}
+		return false
+	case s.Tag == dwarf.TagArrayType:
+		return mayHoldText(s.Target(), 0, size, left)
+	}
+	return size == 1 || isChar(t)
+}
+
+func isChar(t *types.Type) bool {
+	_, ok := t.Char()
+	return ok
+}
+
+// reused says who has a block besides whom the bad value was read for: the block has text, and a pointer to characters leads there, or one to what has none.
+// It is possible only, as a program may read text as something else on purpose.
+func (v *invaded) reused() (text, confidence string) {
+	if !v.run.text {
 		return "", ""
 	}
-	c.ownerOf(b) // makes c.owners
-	var chars, other, otherType string
-	begins := false // what other leads to begins with text
-	n := 0
-	c.owners.each(b.Start, func(path string, t *types.Type) bool {
-		of := t.Strip().Target()
-		if of == nil {
-			return true
+	b := v.block
+	var chars, other *holder
+	for i := range v.holds {
+		switch h := &v.holds[i]; {
+		case h.text:
+			return "", ""
+		case h.chars && chars == nil:
+			chars = h
+		case h.whole && other == nil && h.size > v.at-b.Start && h.size <= b.Size:
+			other = h
 		}
-		if _, ok := of.Strip().Char(); ok {
-			if chars == "" {
-				chars = path
-			}
-		} else if other == "" && of.Strip().Aggregate() && of.Size() > at-b.Start && of.Size() <= b.Size {
-			other, otherType = path, of.Name()
-			if _, part, ok := of.Part(0, 1); ok {
-				_, begins = part.Strip().Char()
-			}
-		}
-		n++
-		return n < maxHolds && (chars == "" || other == "")
-	})
+	}
 	block := fmt.Sprintf("the block of %s at %#x", byteCount(b.Size), b.Start)
+	const again = "it may have been freed, and handed out again, or "
 	switch {
-	case chars != "" && other != "":
-		return fmt.Sprintf("%s is in use as the text %s, and %s (%s) points to it, too: it was freed, and handed out again", block, chars, other, otherType), report.Likely
-	case chars != "":
-		return fmt.Sprintf("it was read from %s, which is in use as the text %s: the block may have been freed, and handed out again", block, chars), report.Possible
-	case other != "" && !begins && from == b.Start:
-		return fmt.Sprintf("%s (%s) holds text from its beginning, which is no %s: it may have been freed, and handed out again", block, other, otherType), report.Possible
+	case chars != nil && other != nil:
+		return fmt.Sprintf("%s is in use as the text %s, and %s (%s) points to it, too: %stext is taken for a %s", block, chars.path, other.path, other.to, again, other.to), report.Possible
+	case chars != nil:
+		return fmt.Sprintf("it was read from %s, which is in use as the text %s: %stext is taken for a pointer", block, chars.path, again), report.Possible
+	case other != nil && v.run.from == b.Start:
+		return fmt.Sprintf("%s (%s) holds text from its beginning, which is no %s: %stext was read into it", block, other.path, other.to, again), report.Possible
 	}
 	return "", ""
 }
 
-// overranInto says who wrote past the end of the block before, if the bad value goes on with what that ends with.
-func (c *crash) overranInto(at uint64, b heap.Block) (text, confidence string) {
-	from, isText := c.runBefore(at)
-	if from >= b.Start {
-		return "", ""
+// overrun says who wrote past the end of the block before, if the bad value goes on with what that ends with.
+func (v *invaded) overrun(c *crash) (text, confidence string) {
+	if v.before.Size == 0 || v.run.end >= v.block.End() || v.alike() {
+		return "", "" // both are full of the same: it is as likely to be the block's own
 	}
-	before, ok := c.heap().BlockAt(from)
-	least := uint64(minText)
-	if !isText {
-		least = uint64(minSeries * c.arch.WordSize)
-	}
-	if !ok || before.Free || before.Own || before.End() > b.Start || from < before.Start || before.End() < from+least {
-		return "", ""
-	}
-	end := at + uint64(c.arch.WordSize)
-	what := fmt.Sprintf("a series of numbers, to %s,", c.content(at, c.arch.WordSize))
-	if isText {
-		run := c.mem.Some(from, maxRun+int(at-from))
-		k := 0
-		for k < len(run) && printable(run[k]) {
-			k++
+	what := "a series of numbers, to " + c.content(v.at, int(v.word)) + ","
+	if v.run.text {
+		shown, dots := c.mem.Some(v.run.from, int(min(v.run.end-v.run.from, maxTextShown))), ""
+		if v.run.end-v.run.from > maxTextShown {
+			dots = "..."
 		}
-		end = from + uint64(k)
-		if end >= b.End() {
-			return "", "" // both are full of the same: it is as likely to be the block's own
-		}
-		shown := ""
-		if k > maxTextShown {
-			k, shown = maxTextShown, "..."
-		}
-		what = strconv.Quote(string(run[:k])) + shown
+		what = strconv.Quote(string(shown)) + dots
 	}
-	return fmt.Sprintf("the block of %s at %#x%s was overrun by %s: %s goes on in the next block at %#x%s", byteCount(before.Size), before.Start, c.ownerOf(before),
-		span{n: end - before.End(), atLeast: !isText}, what, b.Start, c.ownerOf(b)), report.Likely
+	before := fmt.Sprintf("the block of %s at %#x%s", byteCount(v.before.Size), v.before.Start, c.ownerOf(v.before))
+	after := fmt.Sprintf("block at %#x%s", v.block.Start, c.ownerOf(v.block))
+	past := span{n: v.run.end - v.before.End(), atLeast: !v.run.text}
+	switch {
+	case v.through:
+		return fmt.Sprintf("%s goes on from %s to the %s: one of the blocks before that may have been overrun", what, before, after), report.Possible
+	case len(v.holds) == 0, !v.run.text && len(v.holdsBefore) == 0:
+		return fmt.Sprintf("%s may have been overrun by %s: %s goes on in the next %s, unless that has it of its own", before, past, what, after), report.Possible
+	}
+	return fmt.Sprintf("%s was overrun by %s: %s goes on in the next %s", before, past, what, after), report.Likely
 }
 
-// runBefore is where the text begins that goes on to a word in memory, or else the series of numbers: each as much more than the one before.
-func (c *crash) runBefore(at uint64) (from uint64, isText bool) {
+// alike reports whether a block may have of its own what the one before has: text, or numbers of the same type.
+func (v *invaded) alike() bool {
+	for _, h := range v.holds {
+		if v.run.text {
+			if h.text || h.chars {
+				return true
+			}
+			continue
+		}
+		for _, b := range v.holdsBefore {
+			if h.to == b.to {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// A run is text that goes on to a word in memory and beyond, or else a series of numbers there: each as much more than the one before.
+type run struct {
+	from, end uint64
+	text      bool
+}
+
+// runAround is the run that has a word in memory: that word alone if there is none.
+func (c *crash) runAround(at uint64) run {
 	w := uint64(c.arch.WordSize)
+	none := run{from: at, end: at + w}
 	low := at - min(at, maxRun)
 	var b []byte
-	for b == nil && low < at {
+	for b == nil && low <= at {
 		if b = c.mem.Bytes(low, int(at+w-low)); b == nil { // the memory begins nearer
 			low += (at-low)/2 + 1
 		}
 	}
 	if b == nil {
-		return at, false
+		return none
 	}
-	k := int(at - low)
-	inside := 0
-	for inside < int(w) && printable(b[k+inside]) {
-		inside++
+	b = append(b, c.mem.Some(at+w, maxRun)...)
+	k, end := int(at-low), int(at-low)
+	for end < len(b) && printable(b[end]) {
+		end++
 	}
-	for k > 0 && printable(b[k-1]) {
-		k--
-	}
-	if inside >= minText {
-		return low + uint64(k), true
-	}
-	k = int(at - low)
-	step := uint64(0)
-	for n := 0; k >= int(w); n++ {
-		d := c.arch.Word(b[k:]) - c.arch.Word(b[k-int(w):])
-		if n == 0 {
-			step = d
+	if end-k >= minText {
+		for k > 0 && printable(b[k-1]) {
+			k--
 		}
-		if d != step || d == 0 || d > maxSeries && -d > maxSeries || c.arch.Word(b[k-int(w):]) == 0 {
-			break
-		}
-		k -= int(w)
+		return run{from: low + uint64(k), end: low + uint64(end), text: true}
 	}
-	return low + uint64(k), false
+	size := int(w)
+	word := func(i int) uint64 { return c.arch.Word(b[i:]) }
+	if k < size || word(k) == 0 {
+		return none
+	}
+	step := word(k) - word(k-size)
+	if step == 0 || step > maxStep && -step > maxStep {
+		return none
+	}
+	for end = k + size; end+size <= len(b) && word(end)-word(end-size) == step; end += size {
+	}
+	for k >= size && word(k-size) != 0 && word(k)-word(k-size) == step {
+		k -= size
+	}
+	return run{from: low + uint64(k), end: low + uint64(end)}
 }

@@ -19,73 +19,97 @@ type owners struct {
 	*Engine
 	stack []*unwind.Frame
 	known map[uint64]string // by the block's beginning
+	buf   []byte            // that memory is searched in
+
+	ranges [][2]uint64 // of memory that is searched
+	named  int         // how many of them have variables
 }
 
 // of names a pointer to a block, "cache.items[3]"; "" if nobody is known.
 func (o *owners) of(b heap.Block) string {
 	name, ok := o.known[b.Start]
 	if !ok {
-		if o.known == nil {
-			o.known = map[uint64]string{}
-		}
 		name = o.find(b.Start)
-		o.known[b.Start] = name
+		o.keep(b.Start, name)
 	}
 	return name
 }
 
+func (o *owners) keep(start uint64, name string) {
+	if o.known == nil {
+		o.known = map[uint64]string{}
+	}
+	o.known[start] = name
+}
+
 // A held is a block, or what somebody asks about, and how a pointer to another lies in it.
 type held struct {
-	start uint64
-	off   uint64 // of the pointer to inner
-	inner *held  // nil for what is asked about
+	start  uint64
+	off    uint64 // of the pointer to inner
+	inner  *held  // nil for what is asked about
+	symbol string // at which a pointer to it is
+}
+
+// asked is the block that somebody asks about.
+func (h *held) asked() *held {
+	for h.inner != nil {
+		h = h.inner
+	}
+	return h
 }
 
 // find names the nearest variable that leads to an address; "" if none does.
 func (o *owners) find(value uint64) (name string) {
-	symbol := o.each(value, func(path string, _ *types.Type) bool { name = path; return false })
-	return cmp.Or(name, symbol)
+	of := &held{start: value}
+	o.each([]*held{of}, func(_ *held, path string, _ *types.Type) bool { name = path; return false }, nil)
+	return cmp.Or(name, of.symbol)
 }
 
-// each goes from an address to blocks that point there, to those that point to them, and so on until a variable does: breadth first, since the
-// shortest way has the best name. It calls yield for each pointer that a variable leads to, until it returns false. symbol is a symbol at which the
-// address is.
-func (o *owners) each(value uint64, yield func(path string, t *types.Type) bool) (symbol string) {
-	level := []*held{{start: value}}
-	seen := map[uint64]bool{value: true}
+// each goes from blocks to those that point there, to those that point to them, and so on until a variable does: breadth first, since the shortest way
+// has the best name. It calls yield for each pointer that a variable leads to, until it returns false, or enough, which may be nil, returns true: that
+// is asked before memory is searched again.
+func (o *owners) each(level []*held, yield func(of *held, path string, t *types.Type) bool, enough func() bool) {
+	seen := make(map[uint64]bool, len(level))
+	for _, h := range level {
+		seen[h.start] = true
+	}
 	left := maxScanned
 	if o.asked {
 		left = maxScannedAsked
 	}
 	for range maxPathBlocks + 1 {
 		var next []*held
-		for _, p := range o.pointersTo(level, &left) {
-			if name, t := o.variableAt(p.at, uint64(o.arch.WordSize)); t != nil {
-				if path, t, ok := o.path(name, t, p.to); ok && !yield(plainPath(path), t) {
-					return symbol
+		for _, named := range []bool{true, false} {
+			for _, p := range o.pointersTo(level, named, &left) {
+				if name, t := o.variableAt(p.at, uint64(o.arch.WordSize)); t != nil {
+					if path, t, ok := o.path(name, t, p.to); ok && !yield(p.to.asked(), plainPath(path), t) {
+						return
+					}
+					continue
+				} else if name != "" {
+					if p.to.inner == nil && p.to.symbol == "" {
+						p.to.symbol = name
+					}
+					continue
 				}
-				continue
-			} else if name != "" {
-				if p.to.inner == nil && symbol == "" {
-					symbol = name
+				if len(next) >= maxPathWidth {
+					continue
 				}
-				continue
+				_, b, ok := o.blockAt(p.at)
+				if !ok || b.Free || b.Own || seen[b.Start] {
+					continue
+				}
+				seen[b.Start] = true
+				next = append(next, &held{start: b.Start, off: p.at - b.Start, inner: p.to})
 			}
-			if len(next) >= maxPathWidth {
-				continue
+			if enough != nil && enough() {
+				return
 			}
-			_, b, ok := o.blockAt(p.at)
-			if !ok || b.Free || b.Own || seen[b.Start] {
-				continue
-			}
-			seen[b.Start] = true
-			next = append(next, &held{start: b.Start, off: p.at - b.Start, inner: p.to})
 		}
 		if level = next; len(level) == 0 {
-			break
+			return
 		}
 	}
-	return symbol
 }
 
 // path follows a pointer from a variable through blocks to what is asked about, and has the last pointer's type.
@@ -158,9 +182,9 @@ type pointer struct {
 	to *held
 }
 
-// pointersTo finds words that hold the beginnings of blocks: on the stack and in the data of modules first, then elsewhere. left are the bytes that may
-// still be read.
-func (o *owners) pointersTo(blocks []*held, left *int) (found []pointer) {
+// pointersTo finds words that hold the beginnings of blocks: on the stack and in the data of modules, where variables are that have names, or elsewhere.
+// left are the bytes that may still be read.
+func (o *owners) pointersTo(blocks []*held, named bool, left *int) (found []pointer) {
 	to := make(map[uint64]*held, len(blocks))
 	lowest, highest := ^uint64(0), uint64(0)
 	for _, b := range blocks {
@@ -169,7 +193,10 @@ func (o *owners) pointersTo(blocks []*held, left *int) (found []pointer) {
 	}
 	w := o.arch.WordSize
 	little := o.arch.ByteOrder == binary.LittleEndian
-	buf := make([]byte, 256<<10)
+	if o.buf == nil {
+		o.buf = make([]byte, 256<<10)
+	}
+	buf := o.buf
 	search := func(from, end uint64) {
 		for from < end && *left > 0 && len(found) < maxPointers {
 			n := o.mem.Fill(from, buf[:min(end-from, uint64(len(buf)), uint64(*left))])
@@ -203,14 +230,21 @@ func (o *owners) pointersTo(blocks []*held, left *int) (found []pointer) {
 			from += uint64(n)
 		}
 	}
-	for _, m := range o.writable() {
+	if o.ranges == nil {
+		o.ranges, o.named = o.writable()
+	}
+	ranges := o.ranges[o.named:]
+	if named {
+		ranges = o.ranges[:o.named]
+	}
+	for _, m := range ranges {
 		search(m[0], m[1])
 	}
 	return found
 }
 
-// writable are the ranges of memory in which pointers may be: the used part of the stack, data of modules, the rest.
-func (o *owners) writable() (list [][2]uint64) {
+// writable are the ranges of memory in which pointers may be: the used part of the stack and the data of modules, which are the first named ones, and the rest.
+func (o *owners) writable() (list [][2]uint64, named int) {
 	sp := uint64(0)
 	if len(o.stack) > 0 {
 		sp = uint64(o.stack[0].SP())
@@ -236,9 +270,11 @@ func (o *owners) writable() (list [][2]uint64) {
 		if from <= sp && sp < uint64(m.End) {
 			from = sp // what is below is no longer used
 		}
-		list = append(list, [2]uint64{(from + word - 1) &^ (word - 1), uint64(m.End)})
+		if list = append(list, [2]uint64{(from + word - 1) &^ (word - 1), uint64(m.End)}); rank(m) < 2 {
+			named = len(list)
+		}
 	}
-	return list
+	return list, named
 }
 
 func (in *Engine) isOfModule(at unwind.Address) bool {

@@ -55,6 +55,9 @@ type Snapshot struct {
 	late  int
 }
 
+// Unchanging returns true: mappings and code are those of the moment.
+func (s *Snapshot) Unchanging() bool { return true }
+
 var _ unwind.ProcessState = (*Snapshot)(nil)
 
 type snapThread struct {

@@ -36,7 +36,7 @@ func unkinds() []unkind {
 			compiler: "clang++", compile: []string{"-O1", "-gdwarf-4"}, link: []string{"-Wl,--compress-debug-sections=zstd"}, asked: visits},
 		{name: "X5", title: "C++, -O1, templates of which %d levels double each other's names", generator: []string{"unkind", "-kind", "templates"}, full: 14, less: 7,
 			compiler: "g++", compile: []string{"-O1", "-gdwarf-5", "-fno-optimize-sibling-calls"}, asked: asked{want: []string{"Walk<Leaf>::go", "Pair<Leaf, Leaf>", "main"}}},
-		{name: "X6", title: "C, -O0, one unit of %d functions and types", generator: []string{"unkind", "-kind", "one"}, full: 265000, less: 300,
+		{name: "X6", title: "C, -O0, one unit of %d functions and types", generator: []string{"unkind", "-kind", "one"}, full: 60000, less: 300,
 			compiler: "gcc", compile: []string{"-O0", "-gdwarf-5"}, asked: asked{want: []string{"main"}}, crashed: func(n int) string { return fmt.Sprintf("f%d", n/2) }},
 		{name: "X7", title: "Rust, -O0, %d modules of generics", generator: []string{"generics", "-language", "rust"}, full: 30, less: 2,
 			compiler: "rustc", compile: []string{"-g", "-C", "panic=abort"}, asked: asked{want: []string{"gather", "main"}}},
@@ -51,9 +51,7 @@ func (u unkind) workload(small bool) *workload {
 	if small {
 		n = u.less
 	}
-	if u.crashed != nil {
-		u.asked.want = append(u.asked.want, u.crashed(n))
-	}
+	u.asked.want = u.wanted(n)
 	return &workload{
 		name: u.name, title: fmt.Sprintf(u.title, n), program: "program", sources: []string{u.generator[0] + "/main.go"},
 		recipe: fmt.Sprint(u.generator, u.compiler, u.compile, u.link, n),
@@ -68,6 +66,14 @@ func (u unkind) workload(small bool) *workload {
 		},
 		tools: func(m *measurer) []tool { return m.ordinary(u.name, "program", u.asked) },
 	}
+}
+
+// wanted are the functions of the crashed stack of size n that must be printed.
+func (u unkind) wanted(n int) []string {
+	if u.crashed == nil {
+		return u.asked.want
+	}
+	return append(slices.Clone(u.asked.want), u.crashed(n))
 }
 
 // compileAll makes DIR/program of what the generator writes. The sources stay: reports may show them.

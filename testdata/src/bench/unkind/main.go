@@ -4,7 +4,7 @@
 //	unkind -kind small -n 5000 -o DIR      so many small units, which share their types
 //	unkind -kind shared -n 150 -o DIR      units with copies of 150 classes, some of which most units only declare
 //	unkind -kind templates -n 14 -o DIR    names that double with each of 14 levels, and packs of 20 times as many types
-//	unkind -kind one -n 250000 -o DIR      one unit of so many types and functions, 450 bytes of DWARF each
+//	unkind -kind one -n 60000 -o DIR       one unit of so many types and functions, 450 bytes of DWARF each
 package main
 
 import (

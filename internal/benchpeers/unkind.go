@@ -40,7 +40,7 @@ func unkinds() []unkind {
 			compiler: "gcc", compile: []string{"-O0", "-gdwarf-5"}, asked: asked{want: []string{"main"}}, crashed: func(n int) string { return fmt.Sprintf("f%d", n/2) }},
 		{name: "X7", title: "Rust, -O0, %d modules of generics", generator: []string{"generics", "-language", "rust"}, full: 30, less: 2,
 			compiler: "rustc", compile: []string{"-g", "-C", "panic=abort"}, asked: asked{want: []string{"gather", "main"}}},
-		{name: "X8", title: "Go, %d packages of generics", generator: []string{"generics", "-language", "go"}, full: 400, less: 4,
+		{name: "X8", title: "Go, %d packages of generics", generator: []string{"generics", "-language", "go"}, full: 290, less: 4,
 			compiler: "go", asked: asked{want: []string{"Weigh", "many/p0.Visit", "main.main"}}},
 	}
 }

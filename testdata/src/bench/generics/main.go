@@ -1,8 +1,8 @@
 // Command generics writes large programs in Rust and Go that consist of instances of generic
 // code. They die by a panic and a nil pointer:
 //
-//	generics -language rust -n 60 -o DIR    a crate of so many modules
-//	generics -language go -n 800 -o DIR     a module of so many packages, 150 KB of binary each
+//	generics -language rust -n 30 -o DIR    a crate of so many modules
+//	generics -language go -n 290 -o DIR     a module of so many packages, 500 KB of program each
 package main
 
 import (

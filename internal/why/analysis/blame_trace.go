@@ -61,6 +61,7 @@ type tracer struct {
 	out       report.Blame
 	pointer   bool   // the value is what the instruction used as a pointer, not as an index
 	divides   bool   // the value is a divisor
+	indexed   bool   // it is a part of the pointer's sum
 	loose     bool   // only a part of the value is followed: do not compare numbers
 	past      uint64 // see provenance.Evaluator.Value
 	value     uint64 // the value being followed
@@ -110,7 +111,7 @@ func (t *tracer) from(s suspect) *report.Blame {
 		if v.Kind != provenance.Load {
 			step.Memory = t.otherwise(w, v, value)
 		}
-		step.Entry = w.cameIn(n, v, w.state.PC)
+		step.Entry = w.cameIn(n, v, w.state.PC, func(a *provenance.Value) bool { return t.impossible(w, v, a, value) })
 		t.add(step)
 	}
 	for len(b.Steps) < maxBlameSteps {
@@ -274,6 +275,7 @@ func (t *tracer) index(w *witness, v *provenance.Value, value uint64) (*provenan
 		if rest%scale != 0 {
 			return none()
 		}
+		t.indexed = true
 		return index, w, rest / scale, true
 	}
 	base := w.code.Before(v.At, provenance.Reg(v.Base))
@@ -284,6 +286,7 @@ func (t *tracer) index(w *witness, v *provenance.Value, value uint64) (*provenan
 		return none()
 	case t.mapped(b) && !t.mapped(i):
 		t.unsure(bx && ix)
+		t.indexed = true
 		return index, w, i, true
 	case scale == 1 && t.mapped(i) && !t.mapped(b), b == 0 && i != 0:
 		t.unsure(bx && ix)
@@ -483,6 +486,9 @@ func (t *tracer) choose(w *witness, v *provenance.Value, value uint64) *provenan
 			sure = sure && exact
 			continue
 		}
+		if t.impossible(w, v, a, value) {
+			continue
+		}
 		if left != nil {
 			return t.member(w, v, value)
 		}
@@ -498,6 +504,11 @@ func (t *tracer) choose(w *witness, v *provenance.Value, value uint64) *provenan
 		t.past = v.At
 	}
 	return left
+}
+
+// impossible reports whether a join that turned out to be null cannot be one of its alternatives.
+func (t *tracer) impossible(w *witness, v, alternative *provenance.Value, value uint64) bool {
+	return value == 0 && t.pointer && !t.indexed && !t.loose && v.Kind == provenance.Join && w.code.NotNull(v, alternative)
 }
 
 // member picks the one value of a join that is the address of a member of a null: what is no other value would be by chance.

@@ -61,7 +61,6 @@ type tracer struct {
 	out       report.Blame
 	pointer   bool   // the value is what the instruction used as a pointer, not as an index
 	divides   bool   // the value is a divisor
-	indexed   bool   // it is a part of the pointer's sum
 	loose     bool   // only a part of the value is followed: do not compare numbers
 	past      uint64 // see provenance.Evaluator.Value
 	value     uint64 // the value being followed
@@ -275,7 +274,6 @@ func (t *tracer) index(w *witness, v *provenance.Value, value uint64) (*provenan
 		if rest%scale != 0 {
 			return none()
 		}
-		t.indexed = true
 		return index, w, rest / scale, true
 	}
 	base := w.code.Before(v.At, provenance.Reg(v.Base))
@@ -286,7 +284,6 @@ func (t *tracer) index(w *witness, v *provenance.Value, value uint64) (*provenan
 		return none()
 	case t.mapped(b) && !t.mapped(i):
 		t.unsure(bx && ix)
-		t.indexed = true
 		return index, w, i, true
 	case scale == 1 && t.mapped(i) && !t.mapped(b), b == 0 && i != 0:
 		t.unsure(bx && ix)
@@ -508,7 +505,7 @@ func (t *tracer) choose(w *witness, v *provenance.Value, value uint64) *provenan
 
 // impossible reports whether a join that turned out to be null cannot be one of its alternatives.
 func (t *tracer) impossible(w *witness, v, alternative *provenance.Value, value uint64) bool {
-	return value == 0 && t.pointer && !t.indexed && !t.loose && v.Kind == provenance.Join && w.code.NotNull(v, alternative)
+	return value == 0 && t.pointer && !t.loose && v.Kind == provenance.Join && w.code.NotNull(v, alternative)
 }
 
 // member picks the one value of a join that is the address of a member of a null: what is no other value would be by chance.

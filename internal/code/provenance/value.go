@@ -40,9 +40,9 @@ type Value struct {
 	Base, Index arch.Reg // NoReg if absent
 	Scale       uint8
 	K           int64
-	Size        int   // bytes, of what was read or cut
-	Signed      bool  // a Load, Slot or Cut may be sign-extended
-	Into        int   // of a Load, Slot or Cut that is Signed: it is sign-extended to so many bytes; 0 if that is not certain
+	Size        int  // bytes, of what was read or cut
+	Signed      bool // a Load, Slot or Cut may be sign-extended
+	Into        int  // of a Load, Slot or Cut that is Signed: it is sign-extended to so many bytes; 0 if that is not certain
 	Op          disasm.ArithOp
 	Mem         bool   // for Arith
 	Target      uint64 // for Result: the function called, 0 if not known

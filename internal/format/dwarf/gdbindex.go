@@ -169,15 +169,13 @@ func (x *gdbIndex) lists(d *Data, u *Unit) bool {
 
 // claims reports whether the unit's first entry says that it has the code at pc.
 func (u *Unit) claims(pc uint64) bool {
-	it := u.rangesOf(&pcAttrs{u.root.low, u.root.high, u.root.ranges})
-	for n := 0; n < maxPathRanges; n++ {
+	left := maxPathRanges
+	defer func() { u.Data.work.Add(int64(maxPathRanges - left)) }()
+	it := u.rangesOf(&pcAttrs{u.root.low, u.root.high, u.root.ranges}, &left)
+	for {
 		r, ok := it.next()
-		if !ok {
-			return false
-		}
-		if r.Contains(pc) {
-			return true
+		if !ok || r.Contains(pc) {
+			return ok
 		}
 	}
-	return false
 }

@@ -91,13 +91,12 @@ func (d *Data) indexRoots() {
 			}
 			continue
 		}
-		it := u.rangesOf(&p)
-		for budget >= 0 {
+		it := u.rangesOf(&p, &budget)
+		for {
 			r, ok := it.next()
 			if !ok {
 				break
 			}
-			budget--
 			spans = append(spans, span{r.Low, r.High, off})
 		}
 	}

@@ -230,8 +230,8 @@ func (u *Unit) eachFuncSpan(c *Cursor, id uint64, budget *int, yield func(span))
 	for c.Attr(&v) {
 		p.take(&v)
 	}
-	it := u.rangesOf(&p)
-	for ; *budget > 0; *budget-- {
+	it := u.rangesOf(&p, budget)
+	for {
 		r, ok := it.next()
 		if !ok {
 			return

@@ -36,7 +36,7 @@ func everyEntry(u *Unit) (offs []uint64, around [][]uint64, funcs []span) {
 		offs, around = append(offs, e.Off), append(around, in)
 		declared := c.ab.declared
 		if e.Tag == TagSubprogram {
-			for _, r := range u.Ranges(e.Off, 1<<10) {
+			for _, r := range u.Ranges(e.Off, new(1<<10)) {
 				funcs = append(funcs, span{r.Low, r.High, e.Off})
 			}
 		}

@@ -76,7 +76,8 @@ func (u *Unit) funcOf(off uint64) (Func, bool) {
 	for c.Attr(&v) {
 		p.take(&v)
 	}
-	it := u.rangesOf(&p)
+	left := maxFuncRanges
+	it := u.rangesOf(&p, &left)
 	r, ok := it.next()
 	if !ok {
 		return Func{}, false

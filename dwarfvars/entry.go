@@ -133,7 +133,7 @@ func (e *evaluator) passed(value [2]dwarf.Attr, wanted func(*dwarf.Unit, *dwarf.
 	}
 	for n := 1; c.Level() > 0 && c.Next(&entry); n++ {
 		if n%longSite == 0 {
-			if err := e.spend(longSite); err != nil {
+			if err := e.spend(4 * longSite); err != nil {
 				return op.Value{}, err
 			}
 		}

@@ -67,7 +67,7 @@ func (u *Unit) findFunction(pc uint64) (span, bool) {
 	s, ok := u.outline.function(u, pc)
 	if !ok && u.outline.skips() {
 		skip := 0
-		s, ok = u.allFunctions().find(pc, &skip)
+		s, ok = u.allFunctions().find(pc, &skip, &u.Data.work)
 	}
 	return s, ok
 }

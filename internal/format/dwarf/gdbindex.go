@@ -65,7 +65,7 @@ func (x *gdbIndex) find(d *Data, pc uint64) (best span, ok bool) {
 			x.index = newSpanIndex(spans)
 		})
 		skip := 0
-		return x.index.find(pc, &skip)
+		return x.index.find(pc, &skip, &d.work)
 	}
 	x.scans++
 	for areas := x.areas; len(areas) >= gdbAreaSize; areas = areas[gdbAreaSize:] {

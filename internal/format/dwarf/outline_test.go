@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -199,7 +200,7 @@ func TestSpanSet(t *testing.T) {
 				want, ok = s, true
 			}
 		}
-		if got, known := x.find(pc); got != want || known != ok {
+		if got, known := x.find(pc, new(atomic.Int64)); got != want || known != ok {
 			t.Fatalf("%d spans: at %d %v %v, want %v %v", i+1, pc, got, known, want, ok)
 		}
 	}

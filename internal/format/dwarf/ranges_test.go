@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"testing"
 )
 
@@ -114,7 +115,7 @@ func TestSpans(t *testing.T) {
 		{25, 0, 2}, {30, 0, 1}, {49, 0, 1}, {50, 0, 0}, {55, 0, 0}, {66, 0, 4}, {66, 1, 5}, {61, 0, 6}, {70, 0, 0},
 	} {
 		skip := int(c.skip)
-		s, ok := x.find(c.pc, &skip)
+		s, ok := x.find(c.pc, &skip, new(atomic.Int64))
 		if ok != (c.id != 0) || s.id != c.id {
 			t.Errorf("%d skipping %d: got %d, want %d", c.pc, c.skip, s.id, c.id)
 		}

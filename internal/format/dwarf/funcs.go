@@ -92,14 +92,13 @@ func (u *Unit) entryOf(off, low uint64) uint64 {
 }
 
 func (u *Unit) entryFrom(p *pcAttrs, entry *Value, low uint64) uint64 {
-	left := maxFuncRanges
 	if a, ok := u.Address(entry); ok {
 		return a
 	}
 	if a, ok := u.Address(&p.low); ok {
 		low = a
 	} else if p.ranges.Present() {
-		it := u.rangesOf(p, &left)
+		it := u.rangesOf(p, maxFuncRanges)
 		if r, ok := it.next(); ok {
 			low = r.Low
 		}

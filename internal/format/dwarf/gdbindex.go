@@ -169,13 +169,11 @@ func (x *gdbIndex) lists(d *Data, u *Unit) bool {
 
 // claims reports whether the unit's first entry says that it has the code at pc.
 func (u *Unit) claims(pc uint64) bool {
-	left := maxPathRanges
-	defer func() { u.Data.work.Add(int64(maxPathRanges - left)) }()
-	it := u.rangesOf(&pcAttrs{u.root.low, u.root.high, u.root.ranges}, &left)
-	for {
-		r, ok := it.next()
-		if !ok || r.Contains(pc) {
-			return ok
-		}
+	it := u.rangesOf(&pcAttrs{u.root.low, u.root.high, u.root.ranges}, maxPathRanges)
+	r, ok := it.next()
+	for ok && !r.Contains(pc) {
+		r, ok = it.next()
 	}
+	countSearch(&u.Data.work, maxPathRanges-it.left)
+	return ok
 }

@@ -91,7 +91,7 @@ func (d *Data) indexRoots() {
 			}
 			continue
 		}
-		it := u.rangesOf(&p, &budget)
+		it := u.rangesOf(&p, budget)
 		for {
 			r, ok := it.next()
 			if !ok {
@@ -99,6 +99,7 @@ func (d *Data) indexRoots() {
 			}
 			spans = append(spans, span{r.Low, r.High, off})
 		}
+		budget = it.left
 	}
 	x.roots = newSpanIndex(spans)
 }

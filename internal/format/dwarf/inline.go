@@ -92,7 +92,8 @@ func (u *Unit) enter(c *Cursor, e *Entry, pc uint64, budget *int) (call inlineCa
 			p.take(&v)
 		}
 	}
-	it := u.rangesOf(&p, budget)
+	it := u.rangesOf(&p, *budget)
+	defer func() { *budget = it.left }()
 	for {
 		r, ok := it.next()
 		if !ok {

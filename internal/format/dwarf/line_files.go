@@ -86,7 +86,7 @@ func (t *lineTable) readDefinedFiles() {
 	}
 	for m.next() {
 	}
-	t.from.work.Add(int64(m.c.Off-t.program) / bytesPerUnit)
+	t.execute(m.c.Off - t.program)
 }
 
 // readTable reads a DWARF 5 table: its formats, then its entries.

@@ -112,7 +112,8 @@ type lineCache struct {
 	mu     sync.Mutex
 	tables map[uint64]*lineTable
 	// named counts the directories and files that were read. The tables of normal files do not overlap.
-	named atomic.Int64
+	named    atomic.Int64
+	executed atomic.Int64 // bytes of programs, for the first time or for names of files
 }
 
 // lineTable returns the table at off. If its header is damaged, err of the table is set.

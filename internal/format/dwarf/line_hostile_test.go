@@ -48,7 +48,7 @@ func TestBlocksOfBytes(t *testing.T) {
 			}
 		}
 	}
-	if read := d.Work() * bytesPerUnit; read < 4*n || read > 5*n {
+	if read := d.lines.executed.Load(); read < 4*n || read > 5*n || d.Work() != 0 {
 		t.Errorf("%d bytes of %d are counted", read, 4*n)
 	}
 	m, _, _, ok := u.lines().block(0x1008)
@@ -75,5 +75,20 @@ func TestNamesOfAllTables(t *testing.T) {
 	}
 	if kept < limit || kept > limit+32 {
 		t.Errorf("%d names, want %d", kept, limit)
+	}
+}
+
+// Programs of tables that lie over one another are work; those of others are not.
+func TestProgramsOverOneAnother(t *testing.T) {
+	const n = 1 << 16
+	f := newFile(binary.LittleEndian)
+	f.section(SecLine).bytes(make([]byte, n))
+	d := f.data()
+	u := &lineTable{from: d}
+	for i := range 4 {
+		u.execute(n)
+		if want := int64(max(0, i-1) * n / bytesPerUnit); d.Work() != want {
+			t.Errorf("%d times: %d units, want %d", i+1, d.Work(), want)
+		}
 	}
 }

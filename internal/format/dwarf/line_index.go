@@ -17,9 +17,15 @@ const blockRows = 128
 // blockBytes is the number of bytes of instructions in which the rows of a block are: a program may have megabytes of others between two rows.
 const blockBytes = 4096
 
-// bytesPerUnit is how many bytes of a program that is executed for the first time are one unit of what Work counts. The tables of units may
-// overlap.
+// bytesPerUnit is how many bytes of a program that is executed for the first time are one unit of what Work counts, if tables overlap: those of normal
+// files have fewer bytes together than twice the section.
 const bytesPerUnit = 4
+
+func (t *lineTable) execute(n int) {
+	if all := t.from.lines.executed.Add(int64(n)); all > 2*int64(t.from.size(SecLine)) {
+		t.from.work.Add(int64(n / bytesPerUnit))
+	}
+}
 
 // A lineIndex has the blocks of a program as far as it was executed. A block is a run of rows of
 // one sequence with non-decreasing addresses. Among sequences for the same code (identical code
@@ -53,7 +59,7 @@ func (x *lineIndex) advance(t *lineTable, pc uint64) {
 		x.m, x.begin = t.machine(), uint64(t.program)
 	}
 	from := x.m.c.Off
-	defer func() { t.from.work.Add(int64(x.m.c.Off-from) / bytesPerUnit) }()
+	defer func() { t.execute(x.m.c.Off - from) }()
 	for found := false; !found; {
 		if !x.m.next() {
 			x.done = true

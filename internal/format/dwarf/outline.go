@@ -230,7 +230,8 @@ func (u *Unit) eachFuncSpan(c *Cursor, id uint64, budget *int, yield func(span))
 	for c.Attr(&v) {
 		p.take(&v)
 	}
-	it := u.rangesOf(&p, budget)
+	it := u.rangesOf(&p, *budget)
+	defer func() { *budget = it.left }()
 	for {
 		r, ok := it.next()
 		if !ok {

@@ -53,7 +53,7 @@ type rangeIter struct {
 	kind  uint8
 	one   Range
 	dead  bool // the current base address is that of discarded code
-	left  *int // what the list may cost
+	left  int  // what the list may cost
 }
 
 const (
@@ -63,9 +63,9 @@ const (
 	rangesV5
 )
 
-// rangesOf returns an iterator over the ranges that the attributes describe. Each entry that it reads takes one from left, also those
+// rangesOf returns an iterator over the ranges that the attributes describe. Each entry that it reads takes one from its left, also those
 // that it leaves out, and it ends when nothing is left: entries of the file may all have one long list, of discarded code.
-func (u *Unit) rangesOf(p *pcAttrs, left *int) (it rangeIter) {
+func (u *Unit) rangesOf(p *pcAttrs, left int) (it rangeIter) {
 	it.u, it.left = u, left
 	if p.ranges.Present() {
 		it.list(&p.ranges)
@@ -150,8 +150,8 @@ func (u *Unit) baseAddress() uint64 {
 
 // charge takes one from what the list may cost, and reports whether that was left.
 func (it *rangeIter) charge() bool {
-	*it.left--
-	return *it.left >= 0
+	it.left--
+	return it.left >= 0
 }
 
 // next returns the next range, or false at the end.
@@ -257,9 +257,10 @@ func (u *Unit) Ranges(off uint64, left *int) []Range {
 		p.take(&v)
 	}
 	var all []Range
-	it := u.rangesOf(&p, left)
+	it := u.rangesOf(&p, *left)
 	for r, ok := it.next(); ok; r, ok = it.next() {
 		all = append(all, r)
 	}
+	*left = it.left
 	return all
 }

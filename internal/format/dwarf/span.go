@@ -54,8 +54,9 @@ func (x *spanIndex) addReach() {
 	}
 }
 
-// Where spans overlap, a look-up may pass over many that end before the address. spansPerUnit of them are one unit of what Work counts.
-const spansPerUnit = 8
+// Where spans overlap, a look-up may pass over many that end before the address. Below longSearch that is part of what it costs; else spansPerUnit of
+// them are one unit of what Work counts.
+const longSearch, spansPerUnit = 1024, 8
 
 // find returns the span that contains pc after skipping *skip others; it decreases *skip
 // for each. A long search is added to work.
@@ -81,7 +82,7 @@ func (x *spanIndex) find(pc uint64, skip *int, work *atomic.Int64) (span, bool) 
 }
 
 func countSearch(work *atomic.Int64, n int) {
-	if n >= spansPerUnit {
+	if n >= longSearch {
 		work.Add(int64(n / spansPerUnit))
 	}
 }

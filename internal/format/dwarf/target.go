@@ -76,8 +76,7 @@ func (u *Unit) funcOf(off uint64) (Func, bool) {
 	for c.Attr(&v) {
 		p.take(&v)
 	}
-	left := maxFuncRanges
-	it := u.rangesOf(&p, &left)
+	it := u.rangesOf(&p, maxFuncRanges)
 	r, ok := it.next()
 	if !ok {
 		return Func{}, false

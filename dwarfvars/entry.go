@@ -131,6 +131,7 @@ func (e *evaluator) passed(value [2]dwarf.Attr, wanted func(*dwarf.Unit, *dwarf.
 	if !entry.HasChildren {
 		return op.Value{}, &unknown.Entry{Why: "the call site describes no parameters"}
 	}
+	var look dwarf.Cursor // one for all parameters: it escapes
 	for n := 1; c.Level() > 0 && c.Next(&entry); n++ {
 		if n%longSite == 0 {
 			if err := e.spend(4 * longSite); err != nil {
@@ -138,7 +139,7 @@ func (e *evaluator) passed(value [2]dwarf.Attr, wanted func(*dwarf.Unit, *dwarf.
 			}
 		}
 		if entry.Tag == dwarf.TagCallSiteParameter || entry.Tag == dwarf.TagGNUCallSiteParameter {
-			look := c
+			look = c
 			if wanted(site.Unit, &look) {
 				in, err := e.nest()
 				if err != nil {

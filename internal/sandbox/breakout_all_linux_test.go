@@ -81,13 +81,13 @@ func systemPaths(readable []string) (list []string) {
 		list = append(list, dir)
 		fs.WalkDir(os.DirFS(dir), ".", func(name string, e fs.DirEntry, err error) error {
 			path := filepath.Join(dir, name)
-			real, _ := filepath.EvalSymlinks(path)
+			target, _ := filepath.EvalSymlinks(path)
 			switch {
 			case err != nil:
 				return fs.SkipDir
 			case name == ".", own[path]:
 				return nil
-			case !inside(path) && !inside(real) && !strings.Contains(path, "watchdog") && !strings.Contains(path, "\n"):
+			case !inside(path) && !inside(target) && !strings.Contains(path, "watchdog") && !strings.Contains(path, "\n"):
 				list = append(list, path)
 			}
 			if e.IsDir() {

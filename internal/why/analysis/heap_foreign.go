@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/heap"
 	"github.com/corewalk/corewalk/internal/vars/types"
 	"github.com/corewalk/corewalk/report"
@@ -16,7 +15,6 @@ const (
 	minSeries = 3    // words of the block before that the value continues
 	maxHolds  = 16   // pointers to one block
 	maxStep   = 1 << 20
-	maxParts  = 1 << 10 // of a type, among which characters are looked for
 )
 
 // foreign is said of a fault whose bad value was read from a block in use, if that holds what others wrote: whoever overran the block before, or whoever
@@ -143,51 +141,9 @@ func (v *invaded) holder(path string, t *types.Type) holder {
 	h.to, h.size = to.Name(), to.Size()
 	_, h.chars = to.Strip().Char()
 	h.whole = to.Strip().Aggregate()
-	parts := maxParts
 	from, end := max(v.run.from, v.block.Start)-v.block.Start, v.at+v.word-v.block.Start
-	h.text = h.whole && mayHoldText(to, from, end, &parts)
+	h.text = h.whole && to.MayHoldText(from, end)
 	return h
-}
-
-// mayHoldText reports whether some bytes of a type, or of those that follow it in an array, have characters, or what is not known. left is how many parts
-// may be looked at.
-func mayHoldText(t *types.Type, from, end uint64, left *int) bool {
-	if *left--; *left < 0 {
-		return true
-	}
-	s := t.Defined()
-	size := s.Whole()
-	if size == 0 {
-		return true
-	}
-	if end > size {
-		from, end = 0, size
-	}
-	m := s.Members()
-	switch {
-	case s.Aggregate() && (m.Variant != nil || len(m.Fields) == 0):
-		return true
-	case s.Aggregate():
-		for i := range m.Fields {
-			f := &m.Fields[i]
-			switch of := s.MemberType(f); {
-			case f.Static || f.Bits != 0:
-			case f.Virtual || f.Expr.Present():
-				return true
-			case f.Off < end && f.Off+of.Whole() > from && mayHoldText(of, max(from, f.Off)-f.Off, end-f.Off, left):
-				return true
-			}
-		}
-		return false
-	case s.Tag == dwarf.TagArrayType:
-		return mayHoldText(s.Target(), 0, size, left)
-	}
-	return size == 1 || isChar(t)
-}
-
-func isChar(t *types.Type) bool {
-	_, ok := t.Char()
-	return ok
 }
 
 // reused says who has a block besides whom the bad value was read for: the block has text, and a pointer to characters leads there, or one to what has none.

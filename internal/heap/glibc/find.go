@@ -157,6 +157,10 @@ func (h *Heap) arenaAround(inside, at uint64, data []byte) *arena {
 	var best *arena
 	least := maxBad + 1
 	for b := inside - bins*h.w; b <= inside; b += 2 * h.w {
+		next := h.mem.Word(b + bins*h.w + binmap)
+		if next%h.w != 0 || !h.writable(next) {
+			continue // which is nearly all of what is no arena
+		}
 		var bad int
 		if off := b - at; off <= uint64(len(data)) && uint64(len(data))-off >= bins*h.w {
 			bad = h.badIn(data[off:], b)
@@ -166,7 +170,7 @@ func (h *Heap) arenaAround(inside, at uint64, data []byte) *arena {
 		if bad >= least {
 			continue
 		}
-		head, ok := h.back(h.mem.Word(b+bins*h.w+binmap), b)
+		head, ok := h.back(next, b)
 		if !ok {
 			continue
 		}

@@ -86,11 +86,8 @@ func (h *Heap) Name() string { return "musl mallocng" }
 func (h *Heap) findIn(data []byte) bool {
 	order := h.mem.Arch.ByteOrder
 	word := func(off int) uint64 { return order.Uint64(data[off:]) }
-	for off := 0; off+11*8 <= len(data); off += 8 {
-		secret := word(off)
-		if secret == 0 {
-			continue
-		}
+	found := false
+	heap.Words(h.mem.Arch, data[:max(len(data)-10*8, 0)], func(off int, secret uint64) bool {
 		// Where the size of pages is not fixed it stands after the secret.
 		for _, skip := range []int{0, 8} {
 			head, tail := word(off+skip+56), word(off+skip+64)
@@ -98,11 +95,13 @@ func (h *Heap) findIn(data []byte) bool {
 				continue
 			}
 			if h.mem.Word(head) == secret && h.mem.Word(tail) == secret && h.areas(secret, head, tail) {
-				return true
+				found = true
+				break
 			}
 		}
-	}
-	return false
+		return !found
+	})
+	return found
 }
 
 // areas reads the pages of records. It is false if none has a group that leads back to its record.

@@ -93,9 +93,10 @@ func (h *Heap) threads() {
 			}
 		}
 	}
-	for off := 0; off+8 <= len(h.data) && len(queue) == 0 && len(seen) < maxRoots; off += 8 {
-		add(h.mem.Arch.Word(h.data[off:]))
-	}
+	h.data(func(_, v uint64) bool {
+		add(v)
+		return len(queue) == 0 && len(seen) < maxRoots
+	})
 	for k := 0; k < len(queue); k++ {
 		at := queue[k]
 		for c := 1; c < len(h.sizes); c++ {
@@ -139,20 +140,22 @@ func (h *Heap) transfers() {
 
 // central finds the central cache: records of all classes, one behind the other, with their numbers.
 func (h *Heap) central() (at, stride uint64) {
-	number := func(off int) uint64 { return h.mem.Arch.Word(h.data[off:]) }
-	for off := 0; off+8 <= len(h.data); off += 8 {
-		if number(off) != 1 {
-			continue
+	end := h.dataAt + h.dataLen
+	h.data(func(first, v uint64) bool {
+		if v != 1 {
+			return true
 		}
-		for s := (slotsEnd + 12 + 63) &^ 63; s <= slotsEnd+256; s += 64 {
-			n := 1
-			for n < len(h.sizes)-1 && off+n*s+slotsEnd+4 <= len(h.data) && number(off+n*s) == uint64(n+1) {
+		for s := uint64(slotsEnd+12+63) &^ 63; s <= slotsEnd+256; s += 64 {
+			n := uint64(1)
+			for n < uint64(len(h.sizes)-1) && first+n*s+slotsEnd+4 <= end && h.mem.Word(first+n*s) == n+1 {
 				n++
 			}
-			if n == len(h.sizes)-1 {
-				return h.dataAt + uint64(off), uint64(s)
+			if n == uint64(len(h.sizes)-1) {
+				at, stride = first, s
+				return false
 			}
 		}
-	}
-	return 0, 0
+		return true
+	})
+	return at, stride
 }

@@ -118,9 +118,14 @@ func (in *Engine) blockAt(addr uint64) (heap.Allocator, heap.Block, bool) {
 // heaps are those of all allocators that are known, and of runtimes, and the runtimes that know what is in them; unknown is why others do not. The
 // allocators read p, which is the process.
 func (in *Engine) heaps(p heap.Process, bounds heapBounds) (all []heap.Allocator, objects []heap.Objects, unknown []string) {
+	reads, some := p.(*someReads)
+	if some {
+		reads.data = &heap.KeptData{}
+		defer func() { reads.data = nil }()
+	}
 	for _, find := range heapFinders {
 		if h := find(p, bounds); h != nil {
-			if reads, ok := p.(*someReads); ok {
+			if some {
 				h = &partlyRead{h, reads, bounds.bytes}
 			}
 			all = append(all, h)
@@ -171,7 +176,8 @@ func (in *Engine) Heaps() ([]heap.Allocator, []heap.Objects) {
 
 // findHeap finds the allocator of a process, of which some bytes may be read.
 func findHeap(p Process, most int) heap.Allocator {
-	reads := &someReads{Process: p, left: most}
+	reads := &someReads{Process: p, left: most, data: &heap.KeptData{}}
+	defer func() { reads.data = nil }()
 	for _, find := range heapFinders {
 		if h := find(reads, heapBounds{most, maxHeapChunks}); h != nil {
 			return &partlyRead{h, reads, most}
@@ -187,7 +193,11 @@ type someReads struct {
 	left  int               // bytes
 	again int               // bytes that were read again, and not yet counted
 	seen  map[uint64]uint64 // pages that were read, 64 in each word, up to maxSeen
+	data  *heap.KeptData    // nil where each finder reads it
 }
+
+// KeptData has the data of libraries for package heap.
+func (p *someReads) KeptData() *heap.KeptData { return p.data }
 
 const (
 	readPage  = 4096

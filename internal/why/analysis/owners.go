@@ -249,32 +249,23 @@ func (o *owners) writable() (list [][2]uint64, named int) {
 	if len(o.stack) > 0 {
 		sp = uint64(o.stack[0].SP())
 	}
-	maps := slices.Clone(o.Proc.Mappings())
-	rank := func(m *libstate.Mapping) int {
-		switch {
-		case uint64(m.Start) <= sp && sp < uint64(m.End):
-			return 0
-		case o.isOfModule(m.Start):
-			return 1
-		}
-		return 2
-	}
-	slices.SortStableFunc(maps, func(a, b libstate.Mapping) int { return cmp.Compare(rank(&a), rank(&b)) })
 	word := uint64(o.arch.WordSize)
-	for i := range maps {
-		m := &maps[i]
+	var ranks [3][][2]uint64
+	for _, m := range o.Proc.Mappings() {
 		if m.Perm&libstate.Write == 0 {
 			continue
 		}
-		from := uint64(m.Start)
-		if from <= sp && sp < uint64(m.End) {
-			from = sp // what is below is no longer used
+		from, rank := uint64(m.Start), 2
+		switch {
+		case from <= sp && sp < uint64(m.End):
+			from, rank = sp, 0 // what is below is no longer used
+		case o.isOfModule(m.Start):
+			rank = 1
 		}
-		if list = append(list, [2]uint64{(from + word - 1) &^ (word - 1), uint64(m.End)}); rank(m) < 2 {
-			named = len(list)
-		}
+		ranks[rank] = append(ranks[rank], [2]uint64{(from + word - 1) &^ (word - 1), uint64(m.End)})
 	}
-	return list, named
+	named = len(ranks[0]) + len(ranks[1])
+	return slices.Concat(ranks[:]...), named
 }
 
 func (in *Engine) isOfModule(at unwind.Address) bool {

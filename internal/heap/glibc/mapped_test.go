@@ -22,7 +22,7 @@ type mapped struct {
 const moreAt = 0x7e0000000000
 
 func (m *mapped) Mappings() []libstate.Mapping {
-	return append(m.made.Mappings(), libstate.Mapping{Start: moreAt, End: arch.Address(moreAt + m.size), Perm: libstate.Read | libstate.Write})
+	return slices.Insert(m.made.Mappings(), 1, libstate.Mapping{Start: moreAt, End: arch.Address(moreAt + m.size), Perm: libstate.Read | libstate.Write})
 }
 
 func (m *mapped) ReadMem(addr arch.Address, b []byte) (int, error) {

@@ -18,6 +18,7 @@ import (
 
 const (
 	addrMask   = 1<<48 - 1
+	minShift   = 12
 	maxClasses = 128
 	maxRoots   = 1 << 14 // words of data that are tried as a pointer of the root
 	maxLeaves  = 1 << 12
@@ -87,9 +88,10 @@ func Find(p heap.Process, o Options) *Heap {
 				return true
 			}
 			tried[leaf] = true
+			votes := h.leafVotes(leaf)
 			for _, shift := range []uint{13, 12, 14, 15, 16, 18} { // the build's choice: 8 KiB if it makes none
 				h.shift = shift
-				if h.rooted(at+uint64(off), leaf) {
+				if h.rooted(at+uint64(off), votes) {
 					return false
 				}
 			}
@@ -155,9 +157,9 @@ func (h *Heap) mapping(addr uint64) (m libstate.Mapping, ok bool) {
 	return h.maps[i], true
 }
 
-// rooted reads the tree, if the word at an address is the pointer of its root to a leaf.
-func (h *Heap) rooted(at, leaf uint64) bool {
-	i, ok := h.leafProves(leaf)
+// rooted reads the tree, if the word at an address is the pointer of its root to the leaf with some votes.
+func (h *Heap) rooted(at uint64, votes []vote) bool {
+	i, ok := h.proven(votes)
 	size := h.rootBytes(h.shift)
 	if !ok || i*8 >= size || at < i*8 || !h.writable(at-i*8, size) {
 		return false
@@ -203,29 +205,41 @@ func (h *Heap) words(leaf uint64, do func(i, v uint64) bool) {
 	h.window.Words(h.mem, leaf, h.leafBytes(h.shift), do)
 }
 
-// leafProves says which leaf one is, by the spans that it leads to, several of which must agree.
-func (h *Heap) leafProves(leaf uint64) (number uint64, ok bool) {
-	const enough, most, hopeless = 3, 1024, 16
-	votes := map[uint64]int{}
-	n := 0
-	seen := map[uint64]bool{}
+// A vote is a word of a leaf that leads to what may be a span.
+type vote struct{ i, first, record uint64 }
+
+// leafVotes reads a leaf of pages of whichever size.
+func (h *Heap) leafVotes(leaf uint64) (votes []vote) {
+	const most, hopeless, plenty, piece = 1024, 16, 32, 256 << 10
+	n, end := 0, false
+	for off := uint64(0); off < h.leafBytes(minShift) && !end && len(votes) < plenty; off += piece {
+		h.window.Words(h.mem, leaf+off, piece, func(i, v uint64) bool {
+			if n++; n > most || n > hopeless && len(votes) == 0 {
+				end = true
+			} else if v%8 == 0 {
+				if w, ok := h.mem.Words(v, 2); ok && w[1] > 0 && w[0] < 1<<(48-minShift) && w[1] < 1<<(48-minShift) {
+					votes = append(votes, vote{off/8 + i, w[0], v})
+				}
+			}
+			return !end
+		})
+	}
+	return votes
+}
+
+// proven says which leaf one is, by the spans that it leads to, several of which must agree.
+func (h *Heap) proven(votes []vote) (number uint64, ok bool) {
+	const enough = 3
+	count, seen := map[uint64]int{}, map[uint64]bool{}
 	bits := leafBits(h.shift)
-	h.words(leaf, func(i, v uint64) bool {
-		if n++; n > most || n > hopeless && len(votes) == 0 {
-			return false
+	for _, v := range votes {
+		if v.first < 1<<(48-h.shift) && v.first&(1<<bits-1) == v.i && !seen[v.record] {
+			seen[v.record] = true
+			count[v.first>>bits]++
 		}
-		if v%8 != 0 || seen[v] {
-			return true
-		}
-		seen[v] = true
-		w, ok := h.mem.Words(v, 2)
-		if ok && w[1] > 0 && w[0] < 1<<(48-h.shift) && w[1] < 1<<(48-h.shift) && w[0]&(1<<bits-1) == i {
-			votes[w[0]>>bits]++
-		}
-		return true
-	})
+	}
 	best := 0
-	for k, v := range votes {
+	for k, v := range count {
 		if v > best || v == best && k < number {
 			number, best = k, v
 		}

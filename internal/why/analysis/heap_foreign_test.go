@@ -28,7 +28,13 @@ type filled struct {
 	known bool
 }
 
-func (f filled) BlockAt(uint64) (heap.Block, bool) { return f.b, f.known }
+func (f filled) BlockAt(at uint64) (heap.Block, bool) {
+	if f.known && at < f.b.Start {
+		return heap.Block{Start: f.b.Start - 4096, Size: 4096}, true
+	}
+	return f.b, f.known
+}
+
 func (f filled) Damages() []heap.Damage {
 	start := uint64(f.m.Start)
 	return []heap.Damage{{At: start + 64, Size: 8, Why: "it is text", Of: heap.Block{Start: start + 72}, Before: heap.Block{Start: start, Size: 64}}}
@@ -46,7 +52,7 @@ func TestForeign(t *testing.T) {
 	}
 	known := heapFinders
 	t.Cleanup(func() { heapFinders = known })
-	in := heap.Block{Start: uint64(m.Start) + 72, Size: 64}
+	in := heap.Block{Start: uint64(m.Start) + 72, Size: 4096}
 	free, own := in, in
 	free.Free, free.List = true, "bin"
 	own.Own = true
@@ -59,6 +65,7 @@ func TestForeign(t *testing.T) {
 		"no heap":                   {nil, m.Start + 128, 0, 0},
 		"behind a damaged record":   {filled{arena{m}, heap.Block{}, false}, m.Start + 128, 1, 0},
 		"before the damaged record": {filled{arena{m}, heap.Block{}, false}, m.Start + 48, 0, 0},
+		"a block in use":            {filled{arena{m}, in, true}, m.Start + 128, 1, 0},
 		"a freed block":             {filled{arena{m}, free, true}, m.Start + 128, 0, 1},
 		"the allocator's own block": {filled{arena{m}, own, true}, m.Start + 128, 0, 0},
 		"not of a mapping":          {filled{arena{m}, heap.Block{}, false}, 0x10, 0, 0},

@@ -62,3 +62,49 @@ func TestMayHoldText(t *testing.T) {
 		}
 	}
 }
+
+// A pointer counts that is wholly between the offsets, and surely there.
+func TestHasPointer(t *testing.T) {
+	long, char := base("long", 8), base("char", 1)
+	pointer := pointerTo(long)
+	pointer.attrs = append(pointer.attrs, sized(8))
+	box := structure("box", sized(32), at(0, "n", long), at(8, "p", pointer), at(16, "text", arrayOf(char, 16)))
+	variant := structure("s", sized(8), at(0, "p", pointer), die(dwarf.TagVariantPart, ""))
+	longs := structure("longs", sized(8*maxTextParts+8))
+	for i := range maxTextParts {
+		longs.kids = append(longs.kids, at(8*i, "", long))
+	}
+	longs.kids = append(longs.kids, at(8*maxTextParts, "p", pointer))
+	for _, c := range []struct {
+		what      string
+		typ       *node
+		from, end uint64
+		want      bool
+	}{
+		{"all of it", box, 0, 32, true},
+		{"just that", box, 8, 16, true},
+		{"not its first byte", box, 9, 32, false},
+		{"not its last byte", box, 0, 15, false},
+		{"numbers and text", structure("s", sized(24), at(0, "n", long), at(8, "text", arrayOf(char, 16))), 0, 24, false},
+		{"a pointer itself", pointer, 0, 8, true},
+		{"in a structure", structure("s", sized(40), at(8, "b", box)), 16, 24, true},
+		{"before it in a structure", structure("s", sized(40), at(8, "b", box)), 0, 23, false},
+		{"of an array", structure("s", sized(32), at(0, "n", long), at(8, "all", arrayOf(pointer, 3))), 20, 32, true},
+		{"part of two of an array", structure("s", sized(32), at(0, "n", long), at(8, "all", arrayOf(pointer, 3))), 20, 31, false},
+		{"of an array of structures", structure("s", sized(64), at(0, "all", arrayOf(box, 2))), 32, 48, true},
+		{"behind an array", structure("s", sized(64), at(0, "all", arrayOf(box, 2))), 64, 128, false},
+		{"one of the names of a union", union(8, at(0, "p", pointer), at(0, "n", long)), 0, 8, false},
+		{"in a union", structure("s", sized(8), at(0, "u", union(8, at(0, "p", pointer)))), 0, 8, false},
+		{"one of several variants", variant, 0, 8, false},
+		{"a static member", structure("s", sized(8), at(0, "p", pointer, nodeAttr{dwarf.AttrExternal, true})), 0, 8, false},
+		{"of a virtual base", structure("s", sized(8), typed(dwarf.TagInheritance, "", box, nodeAttr{dwarf.AttrVirtuality, 1}, nodeAttr{dwarf.AttrDataMemberLoc, 0})), 0, 32, false},
+		{"whose place is computed", structure("s", sized(8), typed(dwarf.TagMember, "p", pointer, nodeAttr{dwarf.AttrDataMemberLoc, []byte{0x06}})), 0, 8, false},
+		{"nothing is asked", box, 8, 8, false},
+		{"no members", structure("s", sized(8)), 0, 8, false},
+		{"behind more parts than are looked at", longs, 0, 8*maxTextParts + 8, false},
+	} {
+		if got := typeOf(t, dwarf.LangC99, c.typ).HasPointer(c.from, c.end); got != c.want {
+			t.Errorf("%s: %t", c.what, got)
+		}
+	}
+}

@@ -82,6 +82,8 @@ type holder struct {
 	chars bool   // it points to characters
 	whole bool   // it points to a structure, a class or a union
 	text  bool   // which may have text of its own where the run is
+	// denies says that the run fills a pointer of it, and goes on: who keeps something else in a pointer has no more room there.
+	denies bool
 }
 
 // findBefore finds the block in which the run begins, if it goes on past its end.
@@ -143,6 +145,7 @@ func (v *invaded) holder(path string, t *types.Type) holder {
 	h.whole = to.Strip().Aggregate()
 	from, end := max(v.run.from, v.block.Start)-v.block.Start, v.at+v.word-v.block.Start
 	h.text = h.whole && to.MayHoldText(from, end)
+	h.denies = h.whole && v.run.end > v.block.Start && to.HasPointer(from, v.run.end-1-v.block.Start)
 	return h
 }
 
@@ -196,10 +199,20 @@ func (v *invaded) overrun(c *crash) (text, confidence string) {
 	switch {
 	case v.through:
 		return fmt.Sprintf("%s goes on from %s to the %s: one of the blocks before that may have been overrun", what, before, after), report.Possible
-	case len(v.holds) == 0, !v.run.text && len(v.holdsBefore) == 0:
+	case !v.denied(), !v.run.text && len(v.holdsBefore) == 0:
 		return fmt.Sprintf("%s may have been overrun by %s: %s goes on in the next %s, unless that has it of its own", before, past, what, after), report.Possible
 	}
 	return fmt.Sprintf("%s was overrun by %s: %s goes on in the next %s", before, past, what, after), report.Likely
+}
+
+// denied reports whether a block cannot have of its own what the one before has: all who point to it have a pointer there, and one does.
+func (v *invaded) denied() bool {
+	for i := range v.holds {
+		if !v.holds[i].denies {
+			return false
+		}
+	}
+	return len(v.holds) > 0
 }
 
 // alike reports whether a block may have of its own what the one before has: text, or numbers of the same type.

@@ -88,3 +88,15 @@ func TestForeign(t *testing.T) {
 		}
 	}
 }
+
+// What a block may have of its own denies no overrun of the one before; a pointer of it that the text fills does, if no other has it as something else.
+func TestDenied(t *testing.T) {
+	for _, c := range []struct {
+		holds []holder
+		want  bool
+	}{{nil, false}, {[]holder{{denies: true}}, true}, {[]holder{{}}, false}, {[]holder{{denies: true}, {}}, false}, {[]holder{{}, {denies: true}}, false}, {[]holder{{denies: true}, {denies: true}}, true}} {
+		if got := (&invaded{holds: c.holds}).denied(); got != c.want {
+			t.Errorf("%+v: %t", c.holds, got)
+		}
+	}
+}

@@ -182,7 +182,7 @@ func (v *invaded) reused() (text, confidence string) {
 
 // overrun says who wrote past the end of the block before, if the bad value goes on with what that ends with.
 func (v *invaded) overrun(c *crash) (text, confidence string) {
-	if v.before.Size == 0 || v.run.end >= v.block.End() || v.alike() {
+	if v.before.Size == 0 || v.run.end >= v.block.End() && !v.denied() || v.alike() {
 		return "", "" // both are full of the same: it is as likely to be the block's own
 	}
 	what := "a series of numbers, to " + c.content(v.at, int(v.word)) + ","
@@ -264,19 +264,37 @@ func (c *crash) runAround(at uint64) run {
 		}
 		return run{from: low + uint64(k), end: low + uint64(end), text: true}
 	}
-	size := int(w)
-	word := func(i int) uint64 { return c.arch.Word(b[i:]) }
-	if k < size || word(k) == 0 {
-		return none
+	for _, size := range []int{int(w), 4} {
+		if first, last, ok := c.series(b, k, size, int(w)); ok {
+			return run{from: low + uint64(first), end: low + uint64(last)}
+		}
 	}
-	step := word(k) - word(k-size)
-	if step == 0 || step > maxStep && -step > maxStep {
-		return none
+	return none
+}
+
+// series is from where to where numbers of some bytes go on in b, each as much more than the one before, to the word at k and beyond.
+func (c *crash) series(b []byte, k, size, word int) (from, end int, ok bool) {
+	number := func(i int) uint64 {
+		if size == 4 {
+			return uint64(c.arch.ByteOrder.Uint32(b[i:]))
+		}
+		return c.arch.Word(b[i:])
 	}
-	for end = k + size; end+size <= len(b) && word(end)-word(end-size) == step; end += size {
+	if k < size || k+word > len(b) {
+		return 0, 0, false
 	}
-	for k >= size && word(k-size) != 0 && word(k)-word(k-size) == step {
-		k -= size
+	cut := ^uint64(0) >> (64 - 8*size)
+	first := number(k)
+	step := (first - number(k-size)) & cut
+	if first == 0 || step == 0 || step > maxStep && -step&cut > maxStep {
+		return 0, 0, false
 	}
-	return run{from: low + uint64(k), end: low + uint64(end)}
+	for end = k + size; end+size <= len(b) && (number(end)-number(end-size))&cut == step; end += size {
+	}
+	if end < k+word {
+		return 0, 0, false // not all of the word
+	}
+	for from = k; from >= size && number(from-size) != 0 && (number(from)-number(from-size))&cut == step; from -= size {
+	}
+	return from, end, true
 }

@@ -23,6 +23,7 @@ func TestHeapBugs(t *testing.T) {
 			{"used", "it was read from a freed block: 40 bytes at 0x# (cache.items[3]), in a tcache", report.Likely},
 			{"written", `the freed block of 5000 bytes at 0x# (big) was written to: "CCCCCCCC" stands where the unsorted bin's pointer was`, report.Likely},
 			{"before", "or the block itself was written to before its beginning", report.Possible},
+			{"below", "or the block itself was written to before its beginning", report.Possible},
 			{"sound", "", ""},
 		} {
 			t.Run(flags[1]+" "+c.bug, func(t *testing.T) {

@@ -448,7 +448,11 @@ func (c *crash) overrun(d *heap.Damage) (past span, what, confidence string) {
 		}
 		// What follows the record may be the next block's own.
 		more := last == record && last < len(b) && printable(b[last])
-		return span{uint64(last - k), more}, dots + strconv.Quote(string(b[max(first, last-shown):last])), report.Likely
+		confidence := report.Likely
+		if last == record && !more {
+			confidence = report.Possible // who writes before the beginning of the next block ends there, too
+		}
+		return span{uint64(last - k), more}, dots + strconv.Quote(string(b[max(first, last-shown):last])), confidence
 	}
 	// The last byte of the record that is not zero: all of it was, or part of it.
 	n := uint64(len(bytes.TrimRight(b[d.At-from:][:d.Size], "\x00")))

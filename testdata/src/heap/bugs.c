@@ -66,6 +66,9 @@ int main(int argc, char **argv) {
     label[-8] = 'X';
     label[-7] = 'Y';
     free(label);
+  } else if (!strcmp(bug, "below")) { /* from the block before on */
+    memset(label - 24, 'Z', 24);
+    free(label);
   } else if (!strcmp(bug, "sound")) {
     abort();
   }

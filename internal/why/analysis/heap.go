@@ -281,6 +281,11 @@ func (c *crash) findHeapCauses() []report.Cause {
 			out = append(out, report.Cause{Text: text, Confidence: report.Likely})
 		}
 	}
+	if strings.Contains(c.message(), "invalid pointer") {
+		if text := c.freedInside(); text != "" {
+			out = append(out, report.Cause{Text: text, Confidence: report.Possible})
+		}
+	}
 	const most = 2
 	for _, d := range h.Damages() {
 		if len(out) == most {
@@ -350,33 +355,50 @@ func listed(list string) string {
 	return "in a " + list
 }
 
-// freedTwice says which block free found on one of its lists: the allocator's own frames still hold its address in registers.
+// freedTwice says which block free found on one of its lists.
 func (c *crash) freedTwice() string {
+	b, _, ok := c.given(func(b heap.Block, at uint64) bool { return b.Start == at && b.Free && b.List != "top" })
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("the block of %s at %#x%s was freed twice: it is %s already", byteCount(b.Size), b.Start, c.ownerOf(b), listed(b.List))
+}
+
+// freedInside says into which block the pointer leads that free refused.
+func (c *crash) freedInside() string {
+	b, at, ok := c.given(func(b heap.Block, at uint64) bool { return b.Contains(at) && b.Start != at && !b.Free && !b.Own })
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("free may have been given %#x, %s from the beginning of the block of %s at %#x%s", at, byteCount(at-b.Start), byteCount(b.Size), b.Start, c.ownerOf(b))
+}
+
+// given is the only block of which free had an address, or that of its record, when it ended the program, and the lowest such address: the allocator's own
+// frames still hold it in registers.
+func (c *crash) given(is func(b heap.Block, at uint64) bool) (block heap.Block, at uint64, ok bool) {
 	h := c.heap()
 	header := 2 * uint64(c.arch.WordSize)
-	found := map[uint64]heap.Block{}
 	for i, f := range c.stack[:min(len(c.stack), maxNameFrames)] {
-		lib, ok := c.Proc.LibraryTracker().LibraryAt(f.LookupAddr())
-		if !ok || i > 0 && !glibc(lib.Path) {
+		lib, known := c.Proc.LibraryTracker().LibraryAt(f.LookupAddr())
+		if !known || i > 0 && !glibc(lib.Path) {
 			break // of the program
 		}
 		regs := f.Registers()
 		for m := regs.Valid; m != 0; m &= m - 1 {
 			v, _ := regs.Get(m.First())
-			for _, start := range []uint64{v, v + header} { // the block, or its record
-				if b, ok := h.BlockAt(start); ok && b.Start == start && b.Free && b.List != "top" {
-					found[start] = b
+			for _, v := range []uint64{v, v + header} { // the block, or its record
+				b, found := h.BlockAt(v)
+				switch {
+				case !found || !is(b, v):
+				case ok && b.Start != block.Start:
+					return heap.Block{}, 0, false
+				case !ok || v < at:
+					block, at, ok = b, v, true
 				}
 			}
 		}
 	}
-	if len(found) != 1 {
-		return ""
-	}
-	for _, b := range found {
-		return fmt.Sprintf("the block of %s at %#x%s was freed twice: it is %s already", byteCount(b.Size), b.Start, c.ownerOf(b), listed(b.List))
-	}
-	return ""
+	return block, at, ok
 }
 
 // damaged says what happened to a record of the allocator.

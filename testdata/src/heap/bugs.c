@@ -69,6 +69,9 @@ int main(int argc, char **argv) {
   } else if (!strcmp(bug, "below")) { /* from the block before on */
     memset(label - 24, 'Z', 24);
     free(label);
+  } else if (!strcmp(bug, "inside")) {
+    memset(label, 1, 40);
+    free(label + 8);
   } else if (!strcmp(bug, "sound")) {
     abort();
   }

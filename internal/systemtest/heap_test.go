@@ -24,7 +24,7 @@ func TestHeapBugs(t *testing.T) {
 			{"written", `the freed block of 5000 bytes at 0x# (big) was written to: "CCCCCCCC" stands where the unsorted bin's pointer was`, report.Likely},
 			{"before", "or the block itself was written to before its beginning", report.Possible},
 			{"below", "or the block itself was written to before its beginning", report.Possible},
-			{"inside", "free may have been given 0x#, 8 bytes from the beginning of the block of 40 bytes at 0x# (label)", report.Possible},
+			{"inside", "free may have been given 0x#, 8 bytes from the beginning of the block of 5000 bytes at 0x# (big)", report.Possible},
 			{"sound", "", ""},
 		} {
 			t.Run(flags[1]+" "+c.bug, func(t *testing.T) {

@@ -386,14 +386,14 @@ func (c *crash) given(is func(b heap.Block, at uint64) bool) (block heap.Block, 
 		regs := f.Registers()
 		for m := regs.Valid; m != 0; m &= m - 1 {
 			v, _ := regs.Get(m.First())
-			for _, v := range []uint64{v, v + header} { // the block, or its record
-				b, found := h.BlockAt(v)
+			for _, to := range []uint64{v, v + header} { // the block, or its record
+				b, found := h.BlockAt(to)
 				switch {
-				case !found || !is(b, v):
+				case !found || !is(b, to) || to != v && b.Contains(v):
 				case ok && b.Start != block.Start:
 					return heap.Block{}, 0, false
-				case !ok || v < at:
-					block, at, ok = b, v, true
+				case !ok || to < at:
+					block, at, ok = b, to, true
 				}
 			}
 		}

@@ -70,8 +70,8 @@ int main(int argc, char **argv) {
     memset(label - 24, 'Z', 24);
     free(label);
   } else if (!strcmp(bug, "inside")) {
-    memset(label, 1, 40);
-    free(label + 8);
+    memset(big, 1, 5000);
+    free(big + 8);
   } else if (!strcmp(bug, "sound")) {
     abort();
   }

@@ -11,6 +11,7 @@ import (
 	"github.com/corewalk/corewalk/internal/heap/mimalloc"
 	"github.com/corewalk/corewalk/internal/heap/tcmalloc"
 	"github.com/corewalk/corewalk/internal/procmem"
+	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -106,6 +107,7 @@ func TestCrowded(t *testing.T) {
 type counted struct {
 	*heaptest.Process
 	bytes int
+	calls int
 	kept  *heap.KeptData
 }
 
@@ -113,6 +115,7 @@ func (p *counted) KeptData() *heap.KeptData { return p.kept }
 
 func (p *counted) ReadMem(at arch.Address, b []byte) (int, error) {
 	n, err := p.Process.ReadMem(at, b)
+	p.calls++
 	p.bytes += n
 	return n, err
 }
@@ -140,6 +143,24 @@ func TestKeptData(t *testing.T) {
 	p.kept, p.bytes = nil, 0
 	if sum(heap.MaxData); p.bytes != read {
 		t.Errorf("%d bytes, not %d", p.bytes, read)
+	}
+}
+
+// TestKeptDataIsBounded: of what a dump says is there, so much is kept, and the rest read again.
+func TestKeptDataIsBounded(t *testing.T) {
+	rec := &heaptest.Recording{Arch: arch.AMD64.Name}
+	for i := range arch.Address(4) {
+		m := libstate.Mapping{Start: (i + 1) << 32, End: (i+1)<<32 + heap.MaxData, Perm: libstate.Read | libstate.Write}
+		rec.Maps = append(rec.Maps, m)
+		rec.Modules = append(rec.Modules, heaptest.Module{Path: string(rune('a' + i)), Maps: []libstate.Mapping{m}})
+	}
+	p := &counted{Process: rec.Process(), kept: &heap.KeptData{}}
+	for k, want := range []int{4, 2, 2} {
+		p.calls = 0
+		heap.Data(p, heap.MaxData, func(uint64, []byte) bool { return true })
+		if p.calls != want {
+			t.Errorf("time %d: %d mappings are read, want %d", k, p.calls, want)
+		}
 	}
 }
 

@@ -144,6 +144,7 @@ func (e *Evaluator) registers() map[*Value]uint64 {
 		return e.held
 	}
 	e.held = map[*Value]uint64{}
+	var sums []*Value // in the order of registers: of two that disagree the first counts
 	for r := range arch.Reg(e.f.arch.NumRegs()) {
 		if r == e.f.arch.PC {
 			continue
@@ -154,6 +155,21 @@ func (e *Evaluator) registers() map[*Value]uint64 {
 		}
 		if v := e.f.Before(e.s.PC, Reg(r)); v.Kind != Unknown {
 			e.held[v] = val
+			if v.Kind == Sum {
+				sums = append(sums, v)
+			}
+		}
+	}
+	// A register that steps on, as one does through an array, tells also what it was before.
+	for _, v := range sums {
+		for val := e.held[v]; v.Kind == Sum && v.Index == arch.NoReg && v.Base != arch.NoReg; {
+			before := e.f.Before(v.At, Reg(v.Base))
+			if _, ok := e.held[before]; ok || before.Kind == Unknown {
+				break
+			}
+			val = e.f.arch.Truncate(val - uint64(v.K))
+			e.held[before] = val
+			v = before
 		}
 	}
 	return e.held

@@ -77,6 +77,24 @@ func TestEvaluate(t *testing.T) {
 		{"a load", `
 			48 8b 47 08 # mov rax,[rdi+8]
 			c3 # ret`, 0x6008, false, true},
+		{"a load by a register that steps on", `
+			48 8b 07 # mov rax,[rdi]
+			48 83 c7 08 # add rdi,8
+			c3 # ret`, 0x5ff8, false, true},
+		{"a load by a register that steps on twice", `
+			48 8b 07 # mov rax,[rdi]
+			48 83 c7 08 # add rdi,8
+			48 83 c7 10 # add rdi,16
+			c3 # ret`, 0x5fe8, false, true},
+		{"a load by a register that steps on in a loop", `
+			48 8b 07 # mov rax,[rdi]
+			48 83 c7 08 # add rdi,8
+			75 f7 # jne .-7
+			c3 # ret`, 0x5ff8, false, true},
+		{"a load by a register to which another is added", `
+			48 8b 07 # mov rax,[rdi]
+			48 01 f7 # add rdi,rsi
+			c3 # ret`, 0, false, false},
 		{"two loads", `
 			48 8b 47 08 # mov rax,[rdi+8]
 			48 8b 00 # mov rax,[rax]

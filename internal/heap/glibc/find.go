@@ -42,8 +42,10 @@ type Heap struct {
 	listed  bool
 	budget  int
 	tries   int
-	most    uint64 // bytes of a segment that is walked; 0 for any number
-	buffer  []byte // that no cursor has
+	// lastTried are up to where bins were looked for, at even and odd words.
+	lastTried [2]uint64
+	most      uint64 // bytes of a segment that is walked; 0 for any number
+	buffer    []byte // that no cursor has
 
 	searched []searched // see mappedAt
 	searches int        // pages that were looked at for it
@@ -126,32 +128,21 @@ func (h *Heap) findMain() *arena {
 // findIn finds an arena in data that begins at an address.
 func (h *Heap) findIn(at uint64, data []byte) *arena {
 	w := int(h.w)
-	order := h.mem.Arch.ByteOrder
-	word := func(off int) uint64 {
-		if w == 8 {
-			return order.Uint64(data[off:])
-		}
-		return uint64(order.Uint32(data[off:]))
-	}
-	inRun := false
-	for off := 0; off+2*w <= len(data); {
+	var x *arena
+	past := -1 // where the pair before ends
+	heap.Words(h.mem.Arch, data, func(off int, v uint64) bool {
 		// The pair of an empty bin: both point two words before the pair.
-		v := word(off)
-		if v == 0 || v != at+uint64(off)-2*h.w || word(off+w) != v {
-			inRun = false
-			off += w
-			continue
+		if v != at+uint64(off)-2*h.w || off+2*w > len(data) || h.mem.Arch.Word(data[off+w:]) != v {
+			return true
 		}
-		off += 2 * w
-		if !inRun && h.tries < maxTries {
+		inRun := off == past
+		if past = off + 2*w; !inRun && h.tries < maxTries {
 			h.tries++
-			if x := h.arenaAround(at+uint64(off), at, data); x != nil {
-				return x
-			}
+			x = h.arenaAround(at+uint64(past), at, data)
 		}
-		inRun = true
-	}
-	return nil
+		return x == nil
+	})
+	return x
 }
 
 // arenaAround returns the arena that has a bin in data that begins at an address, by the ring of arenas, which leads back to its beginning.
@@ -159,17 +150,30 @@ func (h *Heap) arenaAround(inside, at uint64, data []byte) *arena {
 	// The bins end with their map, four words of 32 bits, and the pointer to the next arena. Where they begin is known by trying.
 	var best *arena
 	least := maxBad + 1
-	for b := inside - bins*h.w; b <= inside; b += 2 * h.w {
-		var bad int
-		if off := b - at; off <= uint64(len(data)) && uint64(len(data))-off >= bins*h.w {
-			bad = h.badIn(data[off:], b)
+	b := inside - bins*h.w
+	last := &h.lastTried[inside/h.w%2]
+	if inside > *last && b <= *last {
+		b = *last + 2*h.w // the others were tried for the pair before
+	}
+	for *last = inside; b <= inside; b += 2 * h.w {
+		var part []byte
+		if off := b - at; off <= uint64(len(data)) && uint64(len(data))-off >= bins*h.w+binmap+h.w {
+			part = data[off:]
 		} else {
-			bad = h.badBins(b)
+			part = h.mem.Some(b, int(bins*h.w+binmap+h.w))
 		}
+		if uint64(len(part)) < bins*h.w+binmap+h.w {
+			continue
+		}
+		next := h.mem.Arch.Word(part[bins*h.w+binmap:])
+		if next%h.w != 0 || !h.writable(next) {
+			continue // which is nearly all of what is no arena
+		}
+		bad := h.badIn(part, b)
 		if bad >= least {
 			continue
 		}
-		head, ok := h.back(h.mem.Word(b+bins*h.w+binmap), b)
+		head, ok := h.back(next, b)
 		if !ok {
 			continue
 		}
@@ -254,6 +258,9 @@ func (h *Heap) badIn(data []byte, b uint64) (bad int) {
 
 // writable reports whether an address is in memory that the process wrote to.
 func (h *Heap) writable(addr uint64) bool {
+	if n := len(h.maps); n == 0 || addr < uint64(h.maps[0].Start) || addr >= uint64(h.maps[n-1].End) {
+		return false // most words are no addresses
+	}
 	m, ok := h.mapping(addr)
 	return ok && m.Perm&libstate.Write != 0
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/corewalk/corewalk/internal/heap"
 	"github.com/corewalk/corewalk/internal/procmem"
 	"github.com/corewalk/corewalk/libstate"
-	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 const (
@@ -31,6 +30,7 @@ const (
 	maxRoots = 1 << 14
 	// maxLeaves is 4 TiB.
 	maxLeaves = 1 << 12
+	maxBad    = 2         // words of the root that lead nowhere
 	maxWindow = 256 << 10 // bytes that are read at once
 )
 
@@ -47,7 +47,7 @@ type Heap struct {
 	pad     uint64   // bytes that extents of one block have more than it, so that it can begin anywhere in the first page
 	damages []heap.Damage
 	budget  int
-	window  []byte // scratch
+	window  heap.Window
 
 	cached     map[uint64]bool // blocks that threads keep, by address
 	own        map[uint64]bool // blocks of the allocator itself
@@ -87,34 +87,18 @@ func Find(p heap.Process, o Options) *Heap {
 		if h.around(at) < leafBytes {
 			return true // there is no room for a root
 		}
-		for off := 0; off+8 <= len(b) && len(tried) < maxRoots; off += 8 {
-			leaf := a.Word(b[off:])
-			if leaf == 0 || leaf%64 != 0 || leaf > addrMask || tried[leaf] || crowded(a, b, off, leafBytes) || !h.inOne(leaf, leafBytes) {
-				continue
+		return heap.Words(a, b, func(off int, leaf uint64) bool {
+			if leaf%64 != 0 || leaf > addrMask || tried[leaf] || heap.Crowded(a, b, off, leafBytes) || !h.inOne(leaf, leafBytes) {
+				return true
 			}
 			tried[leaf] = true
-			if h.rooted(at+uint64(off), leaf) {
-				return false
-			}
-		}
-		return true
+			return !h.rooted(at+uint64(off), leaf) && len(tried) < maxRoots
+		})
 	})
 	if len(h.extents) == 0 {
 		return nil
 	}
 	return h
-}
-
-// crowded reports whether another word near one in data is less away from it than leaves can be from each other.
-func crowded(a *arch.Arch, b []byte, off int, least uint64) bool {
-	const near = 32 * 8
-	v := a.Word(b[off:])
-	for k := max(off-near, 0); k < min(off+near, len(b)-7); k += 8 {
-		if u := a.Word(b[k:]); k != off && u != 0 && (u-v < least || v-u < least) {
-			return true
-		}
-	}
-	return false
 }
 
 // Name implements heap.Allocator.
@@ -169,27 +153,19 @@ func (h *Heap) rooted(at, leaf uint64) bool {
 	if !ok || at < i*8 || !h.inOne(at-i*8, leafBytes) {
 		return false
 	}
-	root := h.mem.Bytes(at-i*8, leafBytes)
-	if root == nil {
-		return false
-	}
 	// The other words of the root are pointers to leaves too: a copy of the pointer elsewhere has other neighbours.
 	var leaves [][2]uint64
 	bad := 0
-	for k := range uint64(entries) {
-		v := h.mem.Arch.Word(root[k*8:])
-		if v == 0 {
-			continue
-		}
+	h.words(at-i*8, func(k, v uint64) bool {
 		if v%64 != 0 || v > addrMask || !h.inOne(v, leafBytes) {
-			if bad++; bad > 2 {
-				return false
-			}
-			continue
+			bad++
+		} else {
+			leaves = append(leaves, [2]uint64{k, v})
 		}
-		if leaves = append(leaves, [2]uint64{k, v}); len(leaves) > maxLeaves {
-			return false
-		}
+		return bad <= maxBad && len(leaves) <= maxLeaves
+	})
+	if bad > maxBad || len(leaves) > maxLeaves {
+		return false
 	}
 	seen := map[uint64]bool{}
 	for _, l := range leaves {
@@ -212,21 +188,9 @@ func (h *Heap) rooted(at, leaf uint64) bool {
 	return len(h.extents) > 0
 }
 
-// words calls do for the words of a leaf that are not zero, until it returns false.
-func (h *Heap) words(leaf uint64, do func(i, v uint64) bool) {
-	if h.window == nil {
-		h.window = make([]byte, maxWindow)
-	}
-	buffer := h.window
-	size := uint64(page) // a little is enough to see that it is no leaf
-	for off := uint64(0); off < leafBytes; off, size = off+size, min(2*size, maxWindow) {
-		b := buffer[:h.mem.Fill(leaf+off, buffer[:min(size, leafBytes-off)])]
-		for k := 0; k+8 <= len(b); k += 8 {
-			if v := h.mem.Arch.Word(b[k:]); v != 0 && !do((off+uint64(k))/8, v) {
-				return
-			}
-		}
-	}
+// words calls do for the words of a leaf, or of the root, that are not zero, until it returns false.
+func (h *Heap) words(at uint64, do func(i, v uint64) bool) {
+	h.window.Words(h.mem, at, leafBytes, do)
 }
 
 // leafProves says of which gigabyte a leaf is, by the records that it leads to, several of which must agree.

@@ -7,6 +7,7 @@ package mallocng
 
 import (
 	"cmp"
+	"encoding/binary"
 	"slices"
 
 	"github.com/corewalk/corewalk/internal/heap"
@@ -85,24 +86,32 @@ func (h *Heap) Name() string { return "musl mallocng" }
 // findIn finds the context in data, and reads the records that hang on it.
 func (h *Heap) findIn(data []byte) bool {
 	order := h.mem.Arch.ByteOrder
-	word := func(off int) uint64 { return order.Uint64(data[off:]) }
-	for off := 0; off+11*8 <= len(data); off += 8 {
-		secret := word(off)
-		if secret == 0 {
-			continue
+	found := false
+	heap.Words(h.mem.Arch, data, func(off int, v uint64) bool {
+		// What says that it is initialised stands behind the secret, where the size of pages is not fixed behind that.
+		if order == binary.BigEndian {
+			v >>= 32
 		}
-		// Where the size of pages is not fixed it stands after the secret.
-		for _, skip := range []int{0, 8} {
-			head, tail := word(off+skip+56), word(off+skip+64)
-			if head == 0 || head%page != 0 || tail == 0 || tail%page != 0 || order.Uint32(data[off+skip+8:]) != 1 {
+		if uint32(v) != 1 || off+8*8 > len(data) {
+			return true
+		}
+		head, tail := order.Uint64(data[off+48:]), order.Uint64(data[off+56:])
+		if head == 0 || head%page != 0 || tail == 0 || tail%page != 0 {
+			return true
+		}
+		for _, before := range []int{8, 16} {
+			if off < before {
 				continue
 			}
-			if h.mem.Word(head) == secret && h.mem.Word(tail) == secret && h.areas(secret, head, tail) {
-				return true
+			secret := order.Uint64(data[off-before:])
+			if secret != 0 && h.mem.Word(head) == secret && h.mem.Word(tail) == secret && h.areas(secret, head, tail) {
+				found = true
+				break
 			}
 		}
-	}
-	return false
+		return !found
+	})
+	return found
 }
 
 // areas reads the pages of records. It is false if none has a group that leads back to its record.

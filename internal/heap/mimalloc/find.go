@@ -95,12 +95,12 @@ func Find(p heap.Process, o Options) *Heap {
 		return nil
 	}
 	heap.Data(p, heap.MaxData, func(_ uint64, b []byte) bool {
-		for off := 0; off+8 <= len(b) && h.secret == 0; off += 8 {
-			if v := a.Word(b[off:]); found[v] != nil && h.segments(found[v]) {
+		return heap.Words(a, b, func(_ int, v uint64) bool {
+			if found[v] != nil && h.segments(found[v]) {
 				h.secret = v
 			}
-		}
-		return h.secret == 0
+			return h.secret == 0
+		})
 	})
 	if h.secret == 0 {
 		return nil

@@ -8,21 +8,21 @@ package tcmalloc
 
 import (
 	"cmp"
+	"encoding/binary"
 	"slices"
 
 	"github.com/corewalk/corewalk/internal/heap"
 	"github.com/corewalk/corewalk/internal/procmem"
 	"github.com/corewalk/corewalk/libstate"
-	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 const (
 	addrMask   = 1<<48 - 1
+	minShift   = 12
 	maxClasses = 128
 	maxRoots   = 1 << 14 // words of data that are tried as a pointer of the root
 	maxLeaves  = 1 << 12
 	maxData    = 8 << 20
-	maxWindow  = 256 << 10 // bytes that are read at once
 	spanBytes  = 48
 )
 
@@ -40,11 +40,11 @@ type Heap struct {
 	shift   uint // of a page
 	sizes   []uint64
 	spans   []span // by address
-	data    []byte // of the library
-	dataAt  uint64
+	dataAt  uint64 // data of the library
+	dataLen uint64
 	damages []heap.Damage
 	budget  int
-	window  []byte // scratch
+	window  heap.Window
 
 	lists     map[uint64]string // of blocks that are free, by address
 	readLists bool
@@ -83,37 +83,25 @@ func Find(p heap.Process, o Options) *Heap {
 		if from, to := h.around(at); to-from < h.rootBytes(18) {
 			return true // there is no room for a root
 		}
-		for off := 0; off+8 <= len(b) && len(tried) < maxRoots; off += 8 {
-			leaf := a.Word(b[off:])
-			if leaf == 0 || leaf%8 != 0 || leaf > addrMask || tried[leaf] || crowded(a, b, off, h.leafBytes(18)) || !h.writable(leaf, h.leafBytes(18)) {
-				continue
+		return heap.Words(a, b, func(off int, leaf uint64) bool {
+			if leaf%8 != 0 || leaf > addrMask || tried[leaf] || heap.Crowded(a, b, off, h.leafBytes(18)) || !h.writable(leaf, h.leafBytes(18)) {
+				return true
 			}
 			tried[leaf] = true
+			votes := h.leafVotes(leaf)
 			for _, shift := range []uint{13, 12, 14, 15, 16, 18} { // the build's choice: 8 KiB if it makes none
 				h.shift = shift
-				if h.rooted(at+uint64(off), leaf) {
+				if h.rooted(at+uint64(off), votes) {
 					return false
 				}
 			}
-		}
-		return true
+			return len(tried) < maxRoots
+		})
 	})
 	if len(h.spans) == 0 || !h.readData() {
 		return nil
 	}
 	return h
-}
-
-// crowded reports whether another word near one in data is less away from it than leaves can be from each other.
-func crowded(a *arch.Arch, b []byte, off int, least uint64) bool {
-	const near = 32 * 8
-	v := a.Word(b[off:])
-	for k := max(off-near, 0); k < min(off+near, len(b)-7); k += 8 {
-		if u := a.Word(b[k:]); k != off && u != 0 && (u-v < least || v-u < least) {
-			return true
-		}
-	}
-	return false
 }
 
 // Name implements heap.Allocator.
@@ -169,28 +157,23 @@ func (h *Heap) mapping(addr uint64) (m libstate.Mapping, ok bool) {
 	return h.maps[i], true
 }
 
-// rooted reads the tree, if the word at an address is the pointer of its root to a leaf.
-func (h *Heap) rooted(at, leaf uint64) bool {
-	i, ok := h.leafProves(leaf)
+// rooted reads the tree, if the word at an address is the pointer of its root to the leaf with some votes.
+func (h *Heap) rooted(at uint64, votes []vote) bool {
+	i, ok := h.proven(votes)
 	size := h.rootBytes(h.shift)
 	if !ok || i*8 >= size || at < i*8 || !h.writable(at-i*8, size) {
 		return false
 	}
-	root := h.mem.Bytes(at-i*8, int(size))
-	if root == nil {
-		return false
-	}
 	// The other words of the root are pointers to leaves too: a copy of the pointer elsewhere has other neighbours.
 	var leaves [][2]uint64
-	for k := 0; k < len(root); k += 8 {
-		v := h.mem.Arch.Word(root[k:])
-		if v == 0 {
-			continue
-		}
-		if v%8 != 0 || v > addrMask || !h.writable(v, h.leafBytes(h.shift)) || len(leaves) >= maxLeaves {
-			return false
-		}
-		leaves = append(leaves, [2]uint64{uint64(k / 8), v})
+	good := true
+	h.window.Words(h.mem, at-i*8, size, func(k, v uint64) bool {
+		good = v%8 == 0 && v <= addrMask && h.writable(v, h.leafBytes(h.shift)) && len(leaves) < maxLeaves
+		leaves = append(leaves, [2]uint64{k, v})
+		return good
+	})
+	if !good {
+		return false
 	}
 	seen := map[uint64]bool{}
 	for _, l := range leaves {
@@ -213,51 +196,50 @@ func (h *Heap) rooted(at, leaf uint64) bool {
 	if size -= h.dataAt; size > maxData { // as much as can be of the library, on both sides
 		h.dataAt, size = max(h.dataAt, at-min(at, maxData/2)), maxData
 	}
-	h.data = h.mem.Some(h.dataAt, int(size))
+	h.dataLen = size
 	return len(h.spans) > 0
 }
 
 // words calls do for the words of a leaf that are not zero, until it returns false.
 func (h *Heap) words(leaf uint64, do func(i, v uint64) bool) {
-	all := h.leafBytes(h.shift)
-	if h.window == nil {
-		h.window = make([]byte, maxWindow)
-	}
-	buffer := h.window
-	size := uint64(4096) // a little is enough to see that it is no leaf
-	for off := uint64(0); off < all; off, size = off+size, min(2*size, maxWindow) {
-		b := buffer[:h.mem.Fill(leaf+off, buffer[:min(size, all-off)])]
-		for k := 0; k+8 <= len(b); k += 8 {
-			if v := h.mem.Arch.Word(b[k:]); v != 0 && !do((off+uint64(k))/8, v) {
-				return
-			}
-		}
-	}
+	h.window.Words(h.mem, leaf, h.leafBytes(h.shift), do)
 }
 
-// leafProves says which leaf one is, by the spans that it leads to, several of which must agree.
-func (h *Heap) leafProves(leaf uint64) (number uint64, ok bool) {
-	const enough, most, hopeless = 3, 1024, 16
-	votes := map[uint64]int{}
-	n := 0
-	seen := map[uint64]bool{}
+// A vote is a word of a leaf that leads to what may be a span.
+type vote struct{ i, first, record uint64 }
+
+// leafVotes reads a leaf of pages of whichever size.
+func (h *Heap) leafVotes(leaf uint64) (votes []vote) {
+	const most, hopeless, plenty, piece = 1024, 16, 32, 256 << 10
+	n, end := 0, false
+	for off := uint64(0); off < h.leafBytes(minShift) && !end && len(votes) < plenty; off += piece {
+		h.window.Words(h.mem, leaf+off, piece, func(i, v uint64) bool {
+			if n++; n > most || n > hopeless && len(votes) == 0 {
+				end = true
+			} else if v%8 == 0 {
+				if w, ok := h.mem.Words(v, 2); ok && w[1] > 0 && w[0] < 1<<(48-minShift) && w[1] < 1<<(48-minShift) {
+					votes = append(votes, vote{off/8 + i, w[0], v})
+				}
+			}
+			return !end
+		})
+	}
+	return votes
+}
+
+// proven says which leaf one is, by the spans that it leads to, several of which must agree.
+func (h *Heap) proven(votes []vote) (number uint64, ok bool) {
+	const enough = 3
+	count, seen := map[uint64]int{}, map[uint64]bool{}
 	bits := leafBits(h.shift)
-	h.words(leaf, func(i, v uint64) bool {
-		if n++; n > most || n > hopeless && len(votes) == 0 {
-			return false
+	for _, v := range votes {
+		if v.first < 1<<(48-h.shift) && v.first&(1<<bits-1) == v.i && !seen[v.record] {
+			seen[v.record] = true
+			count[v.first>>bits]++
 		}
-		if v%8 != 0 || seen[v] {
-			return true
-		}
-		seen[v] = true
-		w, ok := h.mem.Words(v, 2)
-		if ok && w[1] > 0 && w[0] < 1<<(48-h.shift) && w[1] < 1<<(48-h.shift) && w[0]&(1<<bits-1) == i {
-			votes[w[0]>>bits]++
-		}
-		return true
-	})
+	}
 	best := 0
-	for k, v := range votes {
+	for k, v := range count {
 		if v > best || v == best && k < number {
 			number, best = k, v
 		}
@@ -286,28 +268,46 @@ func (h *Heap) leaf(from, leaf uint64) {
 	})
 }
 
+// data calls do for the words of the library's data that are not zero, with their addresses, until it returns false.
+func (h *Heap) data(do func(at, v uint64) bool) {
+	h.window.Words(h.mem, h.dataAt, h.dataLen, func(i, v uint64) bool { return do(h.dataAt+i*8, v) })
+}
+
 // readData finds the sizes of classes. It is false if they are not there, or spans have others.
 func (h *Heap) readData() bool {
-	a := h.mem.Arch
-	for off := 0; off+4*maxClasses <= len(h.data); off += 4 {
-		number := func(i int) uint64 { return uint64(a.ByteOrder.Uint32(h.data[off+4*i:])) }
-		if number(0) != 0 || number(1) != 8 && number(1) != 16 {
-			continue
+	isFirst := func(v uint64) bool { return v == 8 || v == 16 } // that is not zero
+	tries := 0
+	h.data(func(at, v uint64) bool {
+		low, high := v&0xffffffff, v>>32
+		if h.mem.Arch.ByteOrder == binary.BigEndian {
+			low, high = high, low
 		}
-		var sizes []uint64
-		for i := range maxClasses {
-			v := number(i)
-			if i > 0 && v <= sizes[i-1] || v%8 != 0 || v > 1<<20 {
-				break
-			}
-			sizes = append(sizes, v)
-		}
-		if len(sizes) >= 20 && h.agree(sizes) {
-			h.sizes = sizes
+		switch {
+		case low == 0 && isFirst(high):
+		case isFirst(low) && high > low && high%8 == 0:
+			at -= 4
+		default:
 			return true
 		}
+		tries++
+		if sizes := h.sizesAt(at); len(sizes) >= 20 && h.agree(sizes) {
+			h.sizes = sizes
+		}
+		return h.sizes == nil && tries < maxRoots
+	})
+	return h.sizes != nil
+}
+
+// sizesAt are the sizes of classes that stand at an address, as far as each is larger than the one before.
+func (h *Heap) sizesAt(at uint64) (sizes []uint64) {
+	for i := range uint64(maxClasses) {
+		v, ok := h.mem.U32(at + 4*i)
+		if !ok || i == 0 && v != 0 || i > 0 && uint64(v) <= sizes[i-1] || v%8 != 0 || v > 1<<20 {
+			break
+		}
+		sizes = append(sizes, uint64(v))
 	}
-	return false
+	return sizes
 }
 
 // agree reports whether spans can have blocks of some sizes: none has more in use than there is room.

@@ -11,6 +11,7 @@ const (
 	listBytes  = 32 // of one class in a thread's cache
 	listSize   = 24 // where the size of its blocks stands
 	maxThreads = 1 << 14
+	maxTries   = 1 << 18 // words of data that are tried as a pointer to the first cache
 	// cacheTail is how much behind the last class of a thread's cache is searched for the next cache.
 	cacheTail = maxClasses*listBytes + 512
 	// Of one class of the central cache, from its number on.
@@ -36,8 +37,9 @@ func (h *Heap) free() {
 			h.note(heap.Damage{At: s.record + 40, Size: 2, Why: fmt.Sprintf("a span's record says that %d of its %d blocks are in use, and %d are free", s.used, h.count(s), n), Of: heap.Block{Start: s.start}})
 		}
 	}
-	h.threads()
-	h.transfers()
+	first, central, stride := h.roots()
+	h.threads(first)
+	h.transfers(central, stride)
 }
 
 // list notes the blocks of a list as free. It returns how many there are, -1 if the list is wrong.
@@ -82,20 +84,52 @@ func (h *Heap) isCache(at uint64) bool {
 	return true
 }
 
-// threads reads the caches of threads, which form a list that begins in the library's data.
-func (h *Heap) threads() {
+// roots finds a thread's cache, to which a pointer in the library's data leads, and the central cache there: records of all classes, one behind the other,
+// with their numbers.
+func (h *Heap) roots() (cache, central, stride uint64) {
+	tries := 0
+	h.data(func(at, v uint64) bool {
+		switch {
+		case v == 1 && central == 0:
+			if stride = h.centralAt(at); stride != 0 {
+				central = at
+			}
+		case cache == 0 && tries < maxTries && v%8 == 0 && v <= addrMask:
+			if tries++; h.isCache(v) {
+				cache = v
+			}
+		}
+		return cache == 0 || central == 0
+	})
+	return cache, central, stride
+}
+
+// centralAt is how far the records of the central cache are apart, if it is at an address; 0 if it is not.
+func (h *Heap) centralAt(at uint64) (stride uint64) {
+	end := h.dataAt + h.dataLen
+	for s := uint64(slotsEnd+12+63) &^ 63; s <= slotsEnd+256; s += 64 {
+		n := uint64(1)
+		for n < uint64(len(h.sizes)-1) && at+n*s+slotsEnd+4 <= end && h.mem.Word(at+n*s) == n+1 {
+			n++
+		}
+		if n == uint64(len(h.sizes)-1) {
+			return s
+		}
+	}
+	return 0
+}
+
+// threads reads the caches of threads, which form a list.
+func (h *Heap) threads(first uint64) {
 	seen := map[uint64]bool{}
 	var queue []uint64
 	add := func(v uint64) {
-		if v != 0 && v%8 == 0 && v <= addrMask && !seen[v] && len(queue) < maxThreads {
-			if seen[v] = true; h.isCache(v) {
-				queue = append(queue, v)
-			}
+		if v != 0 && v%8 == 0 && v <= addrMask && !seen[v] && len(queue) < maxThreads && h.isCache(v) {
+			seen[v] = true
+			queue = append(queue, v)
 		}
 	}
-	for off := 0; off+8 <= len(h.data) && len(queue) == 0 && len(seen) < maxRoots; off += 8 {
-		add(h.mem.Arch.Word(h.data[off:]))
-	}
+	add(first)
 	for k := 0; k < len(queue); k++ {
 		at := queue[k]
 		for c := 1; c < len(h.sizes); c++ {
@@ -115,8 +149,7 @@ func (h *Heap) threads() {
 }
 
 // transfers reads the lists that threads hand to others, which the central cache has in slots of each class.
-func (h *Heap) transfers() {
-	at, stride := h.central()
+func (h *Heap) transfers(at, stride uint64) {
 	if at == 0 {
 		return
 	}
@@ -135,24 +168,4 @@ func (h *Heap) transfers() {
 			h.list(w[i], maxListed, c, "transfer cache", nil)
 		}
 	}
-}
-
-// central finds the central cache: records of all classes, one behind the other, with their numbers.
-func (h *Heap) central() (at, stride uint64) {
-	number := func(off int) uint64 { return h.mem.Arch.Word(h.data[off:]) }
-	for off := 0; off+8 <= len(h.data); off += 8 {
-		if number(off) != 1 {
-			continue
-		}
-		for s := (slotsEnd + 12 + 63) &^ 63; s <= slotsEnd+256; s += 64 {
-			n := 1
-			for n < len(h.sizes)-1 && off+n*s+slotsEnd+4 <= len(h.data) && number(off+n*s) == uint64(n+1) {
-				n++
-			}
-			if n == len(h.sizes)-1 {
-				return h.dataAt + uint64(off), uint64(s)
-			}
-		}
-	}
-	return 0, 0
 }

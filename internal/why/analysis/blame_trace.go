@@ -333,7 +333,11 @@ func (t *tracer) read(w *witness, v *provenance.Value, value uint64) {
 	case !ok:
 		t.doubt(report.Likely)
 	}
-	if at, ok := w.eval.Address(v, t.past); ok {
+	at, ok := w.eval.Address(v, t.past)
+	if !ok {
+		at, ok = t.stillAt(v, value)
+	}
+	if ok {
 		t.readAt = append(t.readAt, at)
 	}
 	s := w.step(report.BlameRead, v.At)
@@ -370,6 +374,22 @@ func (t *tracer) read(w *witness, v *provenance.Value, value uint64) {
 		s.Name = w.operandText(v.Base, v.Index, v.Scale, v.K)
 	}
 	t.add(s)
+}
+
+// stillAt is where a value was read from by a register that calls may have changed since, if that still leads to the value when the thread stops.
+func (t *tracer) stillAt(v *provenance.Value, value uint64) (at uint64, ok bool) {
+	const special = 1 << 16 // smaller values are anywhere
+	if v.Kind != provenance.Load || v.Base == arch.NoReg || v.Index != arch.NoReg || v.Size != t.in.arch.WordSize || t.loose || value < special {
+		return 0, false
+	}
+	regs := t.stack[0].Registers()
+	if t.early != nil {
+		regs = *t.early
+	}
+	base, ok := regs.Get(v.Base)
+	at = t.in.arch.Truncate(base + uint64(v.K))
+	now, is := t.in.mem.LookupWord(at)
+	return at, ok && is && now == value
 }
 
 // reads leaves those of several names of what was read that the use of it, the value's first step, goes through.

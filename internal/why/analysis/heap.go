@@ -118,9 +118,14 @@ func (in *Engine) blockAt(addr uint64) (heap.Allocator, heap.Block, bool) {
 // heaps are those of all allocators that are known, and of runtimes, and the runtimes that know what is in them; unknown is why others do not. The
 // allocators read p, which is the process.
 func (in *Engine) heaps(p heap.Process, bounds heapBounds) (all []heap.Allocator, objects []heap.Objects, unknown []string) {
+	reads, some := p.(*someReads)
+	if some {
+		reads.data = &heap.KeptData{}
+		defer func() { reads.data = nil }()
+	}
 	for _, find := range heapFinders {
 		if h := find(p, bounds); h != nil {
-			if reads, ok := p.(*someReads); ok {
+			if some {
 				h = &partlyRead{h, reads, bounds.bytes}
 			}
 			all = append(all, h)
@@ -171,7 +176,8 @@ func (in *Engine) Heaps() ([]heap.Allocator, []heap.Objects) {
 
 // findHeap finds the allocator of a process, of which some bytes may be read.
 func findHeap(p Process, most int) heap.Allocator {
-	reads := &someReads{Process: p, left: most}
+	reads := &someReads{Process: p, left: most, data: &heap.KeptData{}}
+	defer func() { reads.data = nil }()
 	for _, find := range heapFinders {
 		if h := find(reads, heapBounds{most, maxHeapChunks}); h != nil {
 			return &partlyRead{h, reads, most}
@@ -187,7 +193,11 @@ type someReads struct {
 	left  int               // bytes
 	again int               // bytes that were read again, and not yet counted
 	seen  map[uint64]uint64 // pages that were read, 64 in each word, up to maxSeen
+	data  *heap.KeptData    // nil where each finder reads it
 }
+
+// KeptData has the data of libraries for package heap.
+func (p *someReads) KeptData() *heap.KeptData { return p.data }
 
 const (
 	readPage  = 4096
@@ -271,6 +281,11 @@ func (c *crash) findHeapCauses() []report.Cause {
 			out = append(out, report.Cause{Text: text, Confidence: report.Likely})
 		}
 	}
+	if strings.Contains(c.message(), "invalid pointer") {
+		if text := c.freedInside(); text != "" {
+			out = append(out, report.Cause{Text: text, Confidence: report.Possible})
+		}
+	}
 	const most = 2
 	for _, d := range h.Damages() {
 		if len(out) == most {
@@ -340,33 +355,50 @@ func listed(list string) string {
 	return "in a " + list
 }
 
-// freedTwice says which block free found on one of its lists: the allocator's own frames still hold its address in registers.
+// freedTwice says which block free found on one of its lists.
 func (c *crash) freedTwice() string {
+	b, _, ok := c.given(func(b heap.Block, at uint64) bool { return b.Start == at && b.Free && b.List != "top" })
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("the block of %s at %#x%s was freed twice: it is %s already", byteCount(b.Size), b.Start, c.ownerOf(b), listed(b.List))
+}
+
+// freedInside says into which block the pointer leads that free refused.
+func (c *crash) freedInside() string {
+	b, at, ok := c.given(func(b heap.Block, at uint64) bool { return b.Contains(at) && b.Start != at && !b.Free && !b.Own })
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("free may have been given %#x, %s from the beginning of the block of %s at %#x%s", at, byteCount(at-b.Start), byteCount(b.Size), b.Start, c.ownerOf(b))
+}
+
+// given is the only block of which free had an address, or that of its record, when it ended the program, and the lowest such address: the allocator's own
+// frames still hold it in registers.
+func (c *crash) given(is func(b heap.Block, at uint64) bool) (block heap.Block, at uint64, ok bool) {
 	h := c.heap()
 	header := 2 * uint64(c.arch.WordSize)
-	found := map[uint64]heap.Block{}
 	for i, f := range c.stack[:min(len(c.stack), maxNameFrames)] {
-		lib, ok := c.Proc.LibraryTracker().LibraryAt(f.LookupAddr())
-		if !ok || i > 0 && !glibc(lib.Path) {
+		lib, known := c.Proc.LibraryTracker().LibraryAt(f.LookupAddr())
+		if !known || i > 0 && !glibc(lib.Path) {
 			break // of the program
 		}
 		regs := f.Registers()
 		for m := regs.Valid; m != 0; m &= m - 1 {
 			v, _ := regs.Get(m.First())
-			for _, start := range []uint64{v, v + header} { // the block, or its record
-				if b, ok := h.BlockAt(start); ok && b.Start == start && b.Free && b.List != "top" {
-					found[start] = b
+			for _, to := range []uint64{v, v + header} { // the block, or its record
+				b, found := h.BlockAt(to)
+				switch {
+				case !found || !is(b, to) || to != v && b.Contains(v):
+				case ok && b.Start != block.Start:
+					return heap.Block{}, 0, false
+				case !ok || to < at:
+					block, at, ok = b, to, true
 				}
 			}
 		}
 	}
-	if len(found) != 1 {
-		return ""
-	}
-	for _, b := range found {
-		return fmt.Sprintf("the block of %s at %#x%s was freed twice: it is %s already", byteCount(b.Size), b.Start, c.ownerOf(b), listed(b.List))
-	}
-	return ""
+	return block, at, ok
 }
 
 // damaged says what happened to a record of the allocator.
@@ -438,7 +470,11 @@ func (c *crash) overrun(d *heap.Damage) (past span, what, confidence string) {
 		}
 		// What follows the record may be the next block's own.
 		more := last == record && last < len(b) && printable(b[last])
-		return span{uint64(last - k), more}, dots + strconv.Quote(string(b[max(first, last-shown):last])), report.Likely
+		confidence := report.Likely
+		if last == record && !more {
+			confidence = report.Possible // who writes before the beginning of the next block ends there, too
+		}
+		return span{uint64(last - k), more}, dots + strconv.Quote(string(b[max(first, last-shown):last])), confidence
 	}
 	// The last byte of the record that is not zero: all of it was, or part of it.
 	n := uint64(len(bytes.TrimRight(b[d.At-from:][:d.Size], "\x00")))

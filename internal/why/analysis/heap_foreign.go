@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/heap"
 	"github.com/corewalk/corewalk/internal/vars/types"
 	"github.com/corewalk/corewalk/report"
@@ -16,7 +15,6 @@ const (
 	minSeries = 3    // words of the block before that the value continues
 	maxHolds  = 16   // pointers to one block
 	maxStep   = 1 << 20
-	maxParts  = 1 << 10 // of a type, among which characters are looked for
 )
 
 // foreign is said of a fault whose bad value was read from a block in use, if that holds what others wrote: whoever overran the block before, or whoever
@@ -84,6 +82,8 @@ type holder struct {
 	chars bool   // it points to characters
 	whole bool   // it points to a structure, a class or a union
 	text  bool   // which may have text of its own where the run is
+	// denies says that the run fills a pointer of it, and goes on: who keeps something else in a pointer has no more room there.
+	denies bool
 }
 
 // findBefore finds the block in which the run begins, if it goes on past its end.
@@ -143,51 +143,10 @@ func (v *invaded) holder(path string, t *types.Type) holder {
 	h.to, h.size = to.Name(), to.Size()
 	_, h.chars = to.Strip().Char()
 	h.whole = to.Strip().Aggregate()
-	parts := maxParts
 	from, end := max(v.run.from, v.block.Start)-v.block.Start, v.at+v.word-v.block.Start
-	h.text = h.whole && mayHoldText(to, from, end, &parts)
+	h.text = h.whole && to.MayHoldText(from, end)
+	h.denies = h.whole && v.run.end > v.block.Start && to.HasPointer(from, v.run.end-1-v.block.Start)
 	return h
-}
-
-// mayHoldText reports whether some bytes of a type, or of those that follow it in an array, have characters, or what is not known. left is how many parts
-// may be looked at.
-func mayHoldText(t *types.Type, from, end uint64, left *int) bool {
-	if *left--; *left < 0 {
-		return true
-	}
-	s := t.Defined()
-	size := s.Whole()
-	if size == 0 {
-		return true
-	}
-	if end > size {
-		from, end = 0, size
-	}
-	m := s.Members()
-	switch {
-	case s.Aggregate() && (m.Variant != nil || len(m.Fields) == 0):
-		return true
-	case s.Aggregate():
-		for i := range m.Fields {
-			f := &m.Fields[i]
-			switch of := s.MemberType(f); {
-			case f.Static || f.Bits != 0:
-			case f.Virtual || f.Expr.Present():
-				return true
-			case f.Off < end && f.Off+of.Whole() > from && mayHoldText(of, max(from, f.Off)-f.Off, end-f.Off, left):
-				return true
-			}
-		}
-		return false
-	case s.Tag == dwarf.TagArrayType:
-		return mayHoldText(s.Target(), 0, size, left)
-	}
-	return size == 1 || isChar(t)
-}
-
-func isChar(t *types.Type) bool {
-	_, ok := t.Char()
-	return ok
 }
 
 // reused says who has a block besides whom the bad value was read for: the block has text, and a pointer to characters leads there, or one to what has none.
@@ -223,7 +182,7 @@ func (v *invaded) reused() (text, confidence string) {
 
 // overrun says who wrote past the end of the block before, if the bad value goes on with what that ends with.
 func (v *invaded) overrun(c *crash) (text, confidence string) {
-	if v.before.Size == 0 || v.run.end >= v.block.End() || v.alike() {
+	if v.before.Size == 0 || v.run.end >= v.block.End() && !v.denied() || v.alike() {
 		return "", "" // both are full of the same: it is as likely to be the block's own
 	}
 	what := "a series of numbers, to " + c.content(v.at, int(v.word)) + ","
@@ -240,10 +199,20 @@ func (v *invaded) overrun(c *crash) (text, confidence string) {
 	switch {
 	case v.through:
 		return fmt.Sprintf("%s goes on from %s to the %s: one of the blocks before that may have been overrun", what, before, after), report.Possible
-	case len(v.holds) == 0, !v.run.text && len(v.holdsBefore) == 0:
+	case !v.denied(), !v.run.text && len(v.holdsBefore) == 0:
 		return fmt.Sprintf("%s may have been overrun by %s: %s goes on in the next %s, unless that has it of its own", before, past, what, after), report.Possible
 	}
 	return fmt.Sprintf("%s was overrun by %s: %s goes on in the next %s", before, past, what, after), report.Likely
+}
+
+// denied reports whether a block cannot have of its own what the one before has: all who point to it have a pointer there, and one does.
+func (v *invaded) denied() bool {
+	for i := range v.holds {
+		if !v.holds[i].denies {
+			return false
+		}
+	}
+	return len(v.holds) > 0
 }
 
 // alike reports whether a block may have of its own what the one before has: text, or numbers of the same type.
@@ -295,19 +264,37 @@ func (c *crash) runAround(at uint64) run {
 		}
 		return run{from: low + uint64(k), end: low + uint64(end), text: true}
 	}
-	size := int(w)
-	word := func(i int) uint64 { return c.arch.Word(b[i:]) }
-	if k < size || word(k) == 0 {
-		return none
+	for _, size := range []int{int(w), 4} {
+		if first, last, ok := c.series(b, k, size, int(w)); ok {
+			return run{from: low + uint64(first), end: low + uint64(last)}
+		}
 	}
-	step := word(k) - word(k-size)
-	if step == 0 || step > maxStep && -step > maxStep {
-		return none
+	return none
+}
+
+// series is from where to where numbers of some bytes go on in b, each as much more than the one before, to the word at k and beyond.
+func (c *crash) series(b []byte, k, size, word int) (from, end int, ok bool) {
+	number := func(i int) uint64 {
+		if size == 4 {
+			return uint64(c.arch.ByteOrder.Uint32(b[i:]))
+		}
+		return c.arch.Word(b[i:])
 	}
-	for end = k + size; end+size <= len(b) && word(end)-word(end-size) == step; end += size {
+	if k < size || k+word > len(b) {
+		return 0, 0, false
 	}
-	for k >= size && word(k-size) != 0 && word(k)-word(k-size) == step {
-		k -= size
+	cut := ^uint64(0) >> (64 - 8*size)
+	first := number(k)
+	step := (first - number(k-size)) & cut
+	if first == 0 || step == 0 || step > maxStep && -step&cut > maxStep {
+		return 0, 0, false
 	}
-	return run{from: low + uint64(k), end: low + uint64(end)}
+	for end = k + size; end+size <= len(b) && (number(end)-number(end-size))&cut == step; end += size {
+	}
+	if end < k+word {
+		return 0, 0, false // not all of the word
+	}
+	for from = k; from >= size && number(from-size) != 0 && (number(from)-number(from-size))&cut == step; from -= size {
+	}
+	return from, end, true
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/binary"
 	"regexp"
-	"slices"
 
 	"github.com/corewalk/corewalk/internal/heap"
 	"github.com/corewalk/corewalk/internal/lazy"
@@ -21,8 +20,7 @@ type owners struct {
 	known map[uint64]string // by the block's beginning
 	buf   []byte            // that memory is searched in
 
-	ranges [][2]uint64 // of memory that is searched
-	named  int         // how many of them have variables
+	ranges [][][2]uint64 // of memory that is searched, by rank
 }
 
 // of names a pointer to a block, "cache.items[3]"; "" if nobody is known.
@@ -79,8 +77,11 @@ func (o *owners) each(level []*held, yield func(of *held, path string, t *types.
 	}
 	for range maxPathBlocks + 1 {
 		var next []*held
-		for _, named := range []bool{true, false} {
-			for _, p := range o.pointersTo(level, named, &left) {
+		if o.ranges == nil {
+			o.ranges = o.writable()
+		}
+		for _, ranges := range o.ranges {
+			for _, p := range o.pointersTo(level, ranges, &left) {
 				if name, t := o.variableAt(p.at, uint64(o.arch.WordSize)); t != nil {
 					if path, t, ok := o.path(name, t, p.to); ok && !yield(p.to.asked(), plainPath(path), t) {
 						return
@@ -182,9 +183,8 @@ type pointer struct {
 	to *held
 }
 
-// pointersTo finds words that hold the beginnings of blocks: on the stack and in the data of modules, where variables are that have names, or elsewhere.
-// left are the bytes that may still be read.
-func (o *owners) pointersTo(blocks []*held, named bool, left *int) (found []pointer) {
+// pointersTo finds words that hold the beginnings of blocks. left are the bytes that may still be read.
+func (o *owners) pointersTo(blocks []*held, ranges [][2]uint64, left *int) (found []pointer) {
 	to := make(map[uint64]*held, len(blocks))
 	lowest, highest := ^uint64(0), uint64(0)
 	for _, b := range blocks {
@@ -230,51 +230,39 @@ func (o *owners) pointersTo(blocks []*held, named bool, left *int) (found []poin
 			from += uint64(n)
 		}
 	}
-	if o.ranges == nil {
-		o.ranges, o.named = o.writable()
-	}
-	ranges := o.ranges[o.named:]
-	if named {
-		ranges = o.ranges[:o.named]
-	}
 	for _, m := range ranges {
 		search(m[0], m[1])
 	}
 	return found
 }
 
-// writable are the ranges of memory in which pointers may be: the used part of the stack and the data of modules, which are the first named ones, and the rest.
-func (o *owners) writable() (list [][2]uint64, named int) {
+// writable are the ranges of memory in which pointers may be, by rank: the used part of the stack and the data of the program, where variables are that
+// have names; the data of the other modules, of which allocators have some that are large; and the rest.
+func (o *owners) writable() [][][2]uint64 {
 	sp := uint64(0)
 	if len(o.stack) > 0 {
 		sp = uint64(o.stack[0].SP())
 	}
-	maps := slices.Clone(o.Proc.Mappings())
-	rank := func(m *libstate.Mapping) int {
-		switch {
-		case uint64(m.Start) <= sp && sp < uint64(m.End):
-			return 0
-		case o.isOfModule(m.Start):
-			return 1
-		}
-		return 2
-	}
-	slices.SortStableFunc(maps, func(a, b libstate.Mapping) int { return cmp.Compare(rank(&a), rank(&b)) })
 	word := uint64(o.arch.WordSize)
-	for i := range maps {
-		m := &maps[i]
+	libs := o.Proc.LibraryTracker()
+	ranks := make([][][2]uint64, 3)
+	for _, m := range o.Proc.Mappings() {
 		if m.Perm&libstate.Write == 0 {
 			continue
 		}
-		from := uint64(m.Start)
+		from, rank := uint64(m.Start), 2
 		if from <= sp && sp < uint64(m.End) {
-			from = sp // what is below is no longer used
+			from, rank = sp, 0 // what is below is no longer used
+		} else if libs != nil {
+			if lib, ok := libs.LibraryAt(m.Start); ok && lib.Kind == libstate.Executable {
+				rank = 0
+			} else if ok {
+				rank = 1
+			}
 		}
-		if list = append(list, [2]uint64{(from + word - 1) &^ (word - 1), uint64(m.End)}); rank(m) < 2 {
-			named = len(list)
-		}
+		ranks[rank] = append(ranks[rank], [2]uint64{(from + word - 1) &^ (word - 1), uint64(m.End)})
 	}
-	return list, named
+	return ranks
 }
 
 func (in *Engine) isOfModule(at unwind.Address) bool {

@@ -261,10 +261,10 @@ func (in *Input) freed(who string, v uint64) (text, confidence string) {
 	text = fmt.Sprintf("%s %#x, which glibc leaves in a freed block on page %#x", who, v, page)
 	for reg := range arch.Reg(in.Arch.NumRegs()) {
 		if at, ok := in.Regs.Get(reg); ok && at>>shift == v {
-			return text + ", where " + in.Arch.RegName(reg) + " points: use after free", "likely"
+			return text + ", where " + in.Arch.RegName(reg) + " points: use after free, or of a block that was not filled", "likely"
 		}
 	}
-	return text + ": use after free", "possible"
+	return text + ": use after free, or of a block that was not filled", "possible"
 }
 
 // freedKey recognises the key that glibc leaves in the second word of a block in a thread's cache of freed

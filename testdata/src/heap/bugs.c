@@ -66,6 +66,12 @@ int main(int argc, char **argv) {
     label[-8] = 'X';
     label[-7] = 'Y';
     free(label);
+  } else if (!strcmp(bug, "below")) { /* from the block before on */
+    memset(label - 24, 'Z', 24);
+    free(label);
+  } else if (!strcmp(bug, "inside")) {
+    memset(big, 1, 5000);
+    free(big + 8);
   } else if (!strcmp(bug, "sound")) {
     abort();
   }

@@ -17,7 +17,7 @@ static void write_numbers(long *to, int n) { for (int i = 0; i < n; i++) to[i] =
 int main(int argc, char **argv) {
   const char *bug = argc > 1 ? argv[1] : "";
   for (int i = 0; i < 40; i++) {
-    if (strcmp(bug, "numbers")) plates[i] = calloc(1, 48); else rows[i] = calloc(6, 8);
+    if (strncmp(bug, "number", 6)) plates[i] = calloc(1, 48); else rows[i] = calloc(6, 8);
     boxes[i] = calloc(1, 48);
     boxes[i]->hole = &sum;
     boxes[i]->next = boxes[i];
@@ -25,8 +25,10 @@ int main(int argc, char **argv) {
   kept = boxes[25];
   if (!strcmp(bug, "text")) {
     write_text(plates[20]);
-  } else if (!strcmp(bug, "numbers")) {
+  } else if (!strcmp(bug, "number")) { /* one word past the end */
     write_numbers(rows[20], 7);
+  } else if (!strcmp(bug, "numbers")) {
+    write_numbers(rows[20], 8);
   } else if (!strcmp(bug, "reused")) {
     free(kept);
     boxes[25] = boxes[24];

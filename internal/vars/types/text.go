@@ -1,0 +1,99 @@
+package types
+
+import "github.com/corewalk/corewalk/internal/format/dwarf"
+
+// maxTextParts is how many parts of a type are looked at to find characters, or pointers.
+const maxTextParts = 1 << 10
+
+// MayHoldText reports whether some bytes, from offset from to end, of a type, or of those that follow it in an array, are characters or bytes, or what is
+// not known. All members of a union count.
+func (t *Type) MayHoldText(from, end uint64) bool {
+	left := maxTextParts
+	return t.mayHoldText(from, end, &left)
+}
+
+func (t *Type) mayHoldText(from, end uint64, left *int) bool {
+	if *left--; *left < 0 {
+		return true
+	}
+	s := t.Defined()
+	size := s.Whole()
+	if size == 0 {
+		return true
+	}
+	if end > size {
+		from, end = 0, size
+	}
+	switch {
+	case s.Aggregate():
+		m := s.Members()
+		if m.Variant != nil || len(m.Fields) == 0 {
+			return true
+		}
+		for i := range m.Fields {
+			f := &m.Fields[i]
+			switch of := s.MemberType(f); {
+			case f.Static || f.Bits != 0:
+			case f.Virtual || f.Expr.Present():
+				return true
+			case f.Off < end && f.Off+of.Whole() > from && of.mayHoldText(max(from, f.Off)-f.Off, end-f.Off, left):
+				return true
+			}
+		}
+		return false
+	case s.Tag == dwarf.TagArrayType:
+		return s.Target().mayHoldText(0, size, left)
+	}
+	_, char := s.Char()
+	return char || size == 1
+}
+
+// HasPointer reports whether a pointer of a structure is surely between some offsets, of which end is the first behind: what else a type may have there does
+// not count, as members of a union.
+func (t *Type) HasPointer(from, end uint64) bool {
+	left := maxTextParts
+	return t.hasPointer(from, end, &left)
+}
+
+func (t *Type) hasPointer(from, end uint64, left *int) bool {
+	if *left--; *left < 0 || from >= end {
+		return false
+	}
+	s := t.Defined()
+	size := s.Whole()
+	switch {
+	case s.Pointer():
+		return from == 0 && size <= end
+	case s.Tag == dwarf.TagUnionType || size == 0:
+		return false
+	case s.Tag == dwarf.TagArrayType:
+		to := s.Target()
+		step := to.Whole()
+		if step == 0 {
+			return false
+		}
+		for off := from / step * step; off < min(end, size) && *left > 0; off += step {
+			if to.hasPointer(max(from, off)-off, end-off, left) {
+				return true
+			}
+		}
+		return false
+	case !s.Aggregate():
+		return false
+	}
+	m := s.Members()
+	if m.Variant != nil {
+		return false
+	}
+	for i := range m.Fields {
+		f := &m.Fields[i]
+		if f.Static || f.Virtual || f.Expr.Present() || f.Bits != 0 || f.Off >= end {
+			continue
+		}
+		of := s.MemberType(f)
+		if f.Off+of.Whole() > from && of.hasPointer(max(from, f.Off)-f.Off, end-f.Off, left) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,102 @@
+package analysis
+
+import (
+	"testing"
+
+	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/internal/heap"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// letters is memory that is all text.
+type letters struct{}
+
+func (letters) ReadMem(_ arch.Address, b []byte) (int, error) {
+	for i := range b {
+		b[i] = 'x'
+	}
+	return len(b), nil
+}
+
+func (letters) ReadWord(arch.Address) (uint64, error) { return 0x7878787878787878, nil }
+
+// A filled arena is all of a mapping, and has a record that text has damaged.
+type filled struct {
+	arena
+	b     heap.Block
+	known bool
+}
+
+func (f filled) BlockAt(at uint64) (heap.Block, bool) {
+	if f.known && at < f.b.Start {
+		return heap.Block{Start: f.b.Start - 4096, Size: 4096}, true
+	}
+	return f.b, f.known
+}
+
+func (f filled) Damages() []heap.Damage {
+	start := uint64(f.m.Start)
+	return []heap.Damage{{At: start + 64, Size: 8, Why: "it is text", Of: heap.Block{Start: start + 72}, Before: heap.Block{Start: start, Size: 64}}}
+}
+
+// TestForeign: of a bad value that was read from memory of a heap it is said who wrote it; where the heap cannot be found, where there is no block, or one
+// that is free or the allocator's own, nothing is said of a block in use.
+func TestForeign(t *testing.T) {
+	o := openCase(t, fixture.Get(t, "amd64-pie"))
+	var m libstate.Mapping
+	for _, m = range o.s.Mappings() {
+		if m.Perm&libstate.Write != 0 && m.Path == "" && m.End-m.Start > 4096 {
+			break
+		}
+	}
+	known := heapFinders
+	t.Cleanup(func() { heapFinders = known })
+	in := heap.Block{Start: uint64(m.Start) + 72, Size: 4096}
+	free, own := in, in
+	free.Free, free.List = true, "bin"
+	own.Own = true
+	for name, c := range map[string]struct {
+		heap  heap.Allocator
+		at    arch.Address
+		want  int // causes of a block in use
+		freed int // causes of a freed one
+	}{
+		"no heap":                   {nil, m.Start + 128, 0, 0},
+		"behind a damaged record":   {filled{arena{m}, heap.Block{}, false}, m.Start + 128, 1, 0},
+		"before the damaged record": {filled{arena{m}, heap.Block{}, false}, m.Start + 48, 0, 0},
+		"a block in use":            {filled{arena{m}, in, true}, m.Start + 128, 1, 0},
+		"a freed block":             {filled{arena{m}, free, true}, m.Start + 128, 0, 1},
+		"the allocator's own block": {filled{arena{m}, own, true}, m.Start + 128, 0, 0},
+		"not of a mapping":          {filled{arena{m}, heap.Block{}, false}, 0x10, 0, 0},
+	} {
+		heapFinders = nil
+		if c.heap != nil {
+			heapFinders = append(heapFinders, func(heap.Process, heapBounds) heap.Allocator { return c.heap })
+		}
+		died := o.crash(t, false, false)
+		died.fault().readAt = []uint64{c.at}
+		died.mem.Memory = letters{}
+		if got := died.foreign(); len(got) != c.want {
+			t.Errorf("%s: %+v", name, got)
+		}
+		if got := died.usedAfterFree(); len(got) != c.freed {
+			t.Errorf("%s: %+v", name, got)
+		}
+		if got := died.heapCauses(); len(got) != 0 {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// What a block may have of its own denies no overrun of the one before; a pointer of it that the text fills does, if no other has it as something else.
+func TestDenied(t *testing.T) {
+	for _, c := range []struct {
+		holds []holder
+		want  bool
+	}{{nil, false}, {[]holder{{denies: true}}, true}, {[]holder{{}}, false}, {[]holder{{denies: true}, {}}, false}, {[]holder{{}, {denies: true}}, false}, {[]holder{{denies: true}, {denies: true}}, true}} {
+		if got := (&invaded{holds: c.holds}).denied(); got != c.want {
+			t.Errorf("%+v: %t", c.holds, got)
+		}
+	}
+}

@@ -61,10 +61,13 @@ func (e *evaluation) converted(op string, ob *values.Object, t *types.Type) (Obj
 	if err != nil {
 		return Object{}, err
 	}
+	if isFloat && e.dialect == paths.Ada && !s.Floats() {
+		f = math.Round(f)
+	}
 	var v uint64
 	signed := false
 	if !isFloat {
-		if v, signed, err = e.x.Number(ob); err != nil {
+		if v, signed, err = e.number(ob); err != nil {
 			return Object{}, err
 		}
 	}
@@ -80,6 +83,8 @@ func (e *evaluation) converted(op string, ob *values.Object, t *types.Type) (Obj
 		if v = 0; is {
 			v = 1
 		}
+	case isFloat && e.dialect == paths.Rust && s.Tag == dwarf.TagBaseType && s.ByteSize <= 8:
+		v = saturated(f, s)
 	case isFloat && (s.Pointer() || math.IsNaN(f) || f >= 1<<64 || f < -1<<63):
 		return Object{}, fmt.Errorf("the number %v does not become a %s", f, t.Name())
 	case isFloat && f < 0:
@@ -91,7 +96,32 @@ func (e *evaluation) converted(op string, ob *values.Object, t *types.Type) (Obj
 			return Object{}, err
 		}
 	}
+	if first, last, ok := s.Range(); ok && e.dialect == paths.Ada && (s.Whole() < 8 || s.Base().Encoding.Signed()) && (int64(v) < first || int64(v) > last) {
+		return Object{}, fmt.Errorf("%d is not in the range of %s, from %d to %d", int64(v), clip(t.Name()), first, last)
+	}
 	return e.word(t, v)
+}
+
+// saturated is the integer of Rust that a floating-point number becomes: the nearest that the type has, and 0 for what is no number.
+func saturated(f float64, t *types.Type) uint64 {
+	bits := 8 * int(t.ByteSize)
+	least, most := 0.0, math.Ldexp(1, bits) // the first that is too large
+	if t.Encoding.Signed() {
+		least, most = -math.Ldexp(1, bits-1), math.Ldexp(1, bits-1)
+	}
+	switch {
+	case math.IsNaN(f):
+		return 0
+	case f >= most && t.Encoding.Signed():
+		return 1<<(bits-1) - 1
+	case f >= most:
+		return math.MaxUint64 >> (64 - bits)
+	case f <= least:
+		return uint64(int64(least))
+	case f < 0:
+		return uint64(int64(f))
+	}
+	return uint64(f)
 }
 
 // adjusted returns the address that a pointer to a class of C++ has as one to a base class, or to a class derived from it:
@@ -204,7 +234,7 @@ func (e *evaluation) typeNamed(name paths.TypeName) (*types.Type, error) {
 		t = e.pointerTo(t)
 	}
 	for i := len(name.Dims) - 1; i >= 0; i-- {
-		if size, err := e.a.sizeOf(t); err != nil || size > 0 && name.Dims[i] > maxArray/size {
+		if size, err := e.a.sizeOf(t); err != nil || name.Dims[i] > maxArray/max(size, 1) {
 			return nil, fmt.Errorf("arrays of more than %d bytes are not made", uint64(maxArray))
 		}
 		t = e.arrayOf(t, name.Dims[i])
@@ -348,4 +378,46 @@ func suffixed(name, suffix string) string {
 		}
 	}
 	return b.String()
+}
+
+// long is the size of C's long in bytes, which on Windows is not that of an address.
+func (e *evaluation) long() uint64 {
+	if e.a.im.PE() != nil || e.a.rec != nil {
+		return 4
+	}
+	return e.a.r.types.Word()
+}
+
+func (e *evaluation) sizeof(n *paths.Sizeof) (Object, error) {
+	size := uint64(0)
+	if m, ok := n.X.(*paths.Member); ok && e.dialect == paths.Go { // sizeof(main.node)
+		if name, ok := packageName(m); ok && e.unresolved(m.X.(*paths.Ident).Name) && e.unresolved(name) {
+			n = &paths.Sizeof{Type: paths.TypeName{Name: name}}
+		}
+	}
+	if n.X == nil {
+		t, err := e.typeNamed(n.Type)
+		if err == nil {
+			size, err = e.a.sizeOf(t)
+		}
+		if err != nil {
+			return Object{}, err
+		}
+	} else {
+		ob, err := e.stored(n.X)
+		if err != nil {
+			var at *ExpressionError
+			if id, ok := n.X.(*paths.Ident); ok && errors.As(err, &at) { // sizeof(type)
+				return e.sizeof(&paths.Sizeof{Type: paths.TypeName{Name: id.Name}})
+			}
+			return Object{}, err
+		}
+		size = ob.Size
+		if s := ob.Type.Strip(); s.Reference() { // of what it refers to
+			if size, err = e.a.sizeOf(s.Target()); err != nil {
+				return Object{}, err
+			}
+		}
+	}
+	return e.word(e.a.r.types.Integer(8, false), size)
 }

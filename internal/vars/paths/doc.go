@@ -47,12 +47,13 @@ type (
 		at
 		Name string
 	}
-	// A Number is an integer; with Bool it is true or false, with Char it is written as 'a', and Unsigned says that it is
-	// written as 7u. Type is that of Rust's 7u8, and "" of others.
+	// A Number is an integer; with Bool it is true or false, with Char it is written as 'a'. Unsigned and Wide say that it
+	// is written as 7u and as 7l, and Based that its base is not 10. Type is that of Rust's 7u8, and "" of others.
 	Number struct {
 		at
 		Value                uint64
 		Bool, Unsigned, Char bool
+		Wide, Based          bool
 		Type                 string
 	}
 	// A Float is a floating-point number. Single says that it is written as one of 32 bits: 1.5f, 1.5f32.

@@ -253,7 +253,7 @@ func (p *parser) primary() (Node, error) {
 	t := p.next()
 	switch t.kind {
 	case number:
-		return &Number{at: at(t.where), Value: t.value, Unsigned: t.unsigned, Char: t.char, Type: t.typ}, nil
+		return &Number{at: at(t.where), Value: t.value, Unsigned: t.unsigned, Wide: t.wide, Based: t.radix, Char: t.char, Type: t.typ}, nil
 	case float:
 		return &Float{at(t.where), t.real, t.text == "f"}, nil
 	case text:
@@ -280,7 +280,7 @@ func (p *parser) primary() (Node, error) {
 		case "nullptr", "NULL", "nil":
 			return &Number{at: at(t.where)}, nil
 		}
-		if typeWord(t.text) && p.is("(") && !slices.Contains([]string{"struct", "union", "class", "enum", "const", "volatile"}, t.text) {
+		if typeWord(t.text) && p.in != Fortran && p.is("(") && !slices.Contains([]string{"struct", "union", "class", "enum", "const", "volatile"}, t.text) {
 			p.i++
 			x, err := p.expression()
 			if err != nil {

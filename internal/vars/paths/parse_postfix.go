@@ -128,6 +128,13 @@ func (p *parser) argument() (a Node, err error) {
 		between = ".."
 	}
 	where := p.peek().where
+	if p.in == Fortran && p.take("::") { // a(::2)
+		r := &Range{at: at(where)}
+		if !p.is(")") && !p.is(",") {
+			r.Step, err = p.expression()
+		}
+		return r, err
+	}
 	if between == "" || !p.is(between) {
 		if a, err = p.expression(); err != nil || between == "" {
 			return a, err

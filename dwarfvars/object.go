@@ -248,6 +248,18 @@ func keySuffix(key *values.Value) string {
 	return ""
 }
 
+// Bits returns the bits of a number or an address of at most 64, those of a signed integer extended, and how many bytes
+// its type has.
+func (o Object) Bits() (v, size uint64, err error) {
+	if !o.at {
+		return 0, 0, errors.New("it is no number")
+	}
+	a := o.in.enter()
+	defer a.Close()
+	ob := o.ob
+	return a.explorer().Bits(&ob)
+}
+
 // Number returns the value as an integer, or the address that a pointer has; that of a signed one is extended to 64 bits.
 func (o Object) Number() (uint64, error) {
 	if !o.at {

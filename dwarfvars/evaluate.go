@@ -349,9 +349,14 @@ func (e *evaluation) elementOf(ob *values.Object, n paths.Node) (Object, error) 
 		return Object{}, err
 	}
 	t, err := e.object(e.x.Element(ob, i))
-	if err != nil && (e.dialect == paths.Go || e.dialect == paths.Rust || e.dialect == paths.D) {
+	if err != nil && (e.dialect == paths.Go || e.dialect == paths.Rust || e.dialect == paths.D || e.x.Container(ob)) {
 		if b, ok := e.byteOf(ob, i); ok {
 			return b, nil
+		}
+		if c, ok, failed := e.x.Characters(ob, 1); failed == nil && ok && c.Size == 1 {
+			if n, failed := e.x.Length(ob); failed == nil && (i < 0 || uint64(i) >= n) {
+				err = fmt.Errorf("element %d of a string of %d", i, n)
+			}
 		}
 	}
 	return t, err
@@ -448,7 +453,7 @@ func (e *evaluation) unary(n *paths.Unary) (Object, error) {
 		return e.slice(s)
 	}
 	if n.Op == "&" {
-		if id, ok := n.X.(*paths.Ident); ok {
+		if id, ok := n.X.(*paths.Ident); ok && !id.Global {
 			if _, err := e.variable(id.Name); err != nil {
 				if f, ok, err := e.function(id); ok || err != nil {
 					if err != nil {

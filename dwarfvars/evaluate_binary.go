@@ -46,6 +46,23 @@ func (e *evaluation) binary(n *paths.Binary) (Object, error) {
 	if err != nil {
 		return Object{}, err
 	}
+	if n.Op == ".*" || n.Op == "->*" {
+		at := *e.referred(&x)
+		if n.Op == "->*" {
+			if at, err = e.x.Pointee(&x); err != nil {
+				return Object{}, wrongAt(n.X, err)
+			}
+		}
+		t, err := e.x.PointedMember(&at, e.referred(&y))
+		if err != nil { // of the class that the object is of
+			if whole, failed := e.x.Whole(&at, e.long()); failed == nil {
+				if of, failed := e.x.PointedMember(&whole, e.referred(&y)); failed == nil {
+					return e.object(of, nil)
+				}
+			}
+		}
+		return e.object(t, wrongAt(n.Y, err))
+	}
 	x, y = e.decayed(x), e.decayed(y)
 	if t, ok, err := e.strings(n, &x, &y); ok || err != nil {
 		return t, err

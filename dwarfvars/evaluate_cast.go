@@ -258,6 +258,9 @@ func (e *evaluation) lookup(name string) (*types.Type, bool) {
 	if t := e.basic(name); t != nil {
 		return t, true
 	}
+	if t, ok := e.templateType(name); ok {
+		return t, true
+	}
 	names := e.scoped(name)
 	bare := len(names) - 1
 	if u := e.a.fn.Unit; u != nil {
@@ -344,42 +347,6 @@ func outer(name string) string {
 	return scope
 }
 
-// spellings returns how compilers may write the name of a template's instance: Buf<int, 4>, Buf<int, 4u>; nothing for
-// other names.
-func spellings(name string) []string {
-	if !strings.Contains(name, "<") {
-		return nil
-	}
-	plain := strings.Join(strings.Fields(strings.ReplaceAll(name, ",", ", ")), " ")
-	plain = strings.NewReplacer(" >", ">", "< ", "<", " ,", ",", " *", "*", " &", "&").Replace(plain)
-	plain = strings.NewReplacer("*", " *", "&", " &").Replace(plain)
-	plain = strings.NewReplacer("* *", "**").Replace(plain)
-	list := []string{plain, strings.ReplaceAll(plain, " *", "*"), strings.ReplaceAll(plain, ">>", "> >")}
-	for _, suffix := range [...]string{"u", "ul"} {
-		list = append(list, suffixed(plain, suffix))
-	}
-	return list
-}
-
-// suffixed adds a suffix to the integers among template arguments.
-func suffixed(name, suffix string) string {
-	var b strings.Builder
-	for i := 0; i < len(name); i++ {
-		b.WriteByte(name[i])
-		if name[i] < '0' || name[i] > '9' || i+1 < len(name) && (name[i+1] >= '0' && name[i+1] <= '9') {
-			continue
-		}
-		from := i
-		for from > 0 && name[from-1] >= '0' && name[from-1] <= '9' {
-			from--
-		}
-		if from > 0 && (name[from-1] == '<' || name[from-1] == ' ') && i+1 < len(name) && (name[i+1] == '>' || name[i+1] == ',') {
-			b.WriteString(suffix)
-		}
-	}
-	return b.String()
-}
-
 // long is the size of C's long in bytes, which on Windows is not that of an address.
 func (e *evaluation) long() uint64 {
 	if e.a.im.PE() != nil || e.a.rec != nil {
@@ -389,7 +356,7 @@ func (e *evaluation) long() uint64 {
 }
 
 func (e *evaluation) sizeof(n *paths.Sizeof) (Object, error) {
-	size := uint64(0)
+	size, of := uint64(0), (*types.Type)(nil)
 	if m, ok := n.X.(*paths.Member); ok && e.dialect == paths.Go { // sizeof(main.node)
 		if name, ok := packageName(m); ok && e.unresolved(m.X.(*paths.Ident).Name) && e.unresolved(name) {
 			n = &paths.Sizeof{Type: paths.TypeName{Name: name}}
@@ -403,20 +370,33 @@ func (e *evaluation) sizeof(n *paths.Sizeof) (Object, error) {
 		if err != nil {
 			return Object{}, err
 		}
+		of = t
 	} else {
 		ob, err := e.stored(n.X)
 		if err != nil {
 			var at *ExpressionError
 			if id, ok := n.X.(*paths.Ident); ok && errors.As(err, &at) { // sizeof(type)
-				return e.sizeof(&paths.Sizeof{Type: paths.TypeName{Name: id.Name}})
+				return e.sizeof(&paths.Sizeof{Type: paths.TypeName{Name: id.Name}, Align: n.Align})
+			}
+			if n.Type.Name != "" {
+				if t, failed := e.sizeof(&paths.Sizeof{Type: n.Type, Align: n.Align}); failed == nil {
+					return t, nil
+				}
 			}
 			return Object{}, err
 		}
-		size = ob.Size
+		size, of = ob.Size, ob.Type
 		if s := ob.Type.Strip(); s.Reference() { // of what it refers to
-			if size, err = e.a.sizeOf(s.Target()); err != nil {
+			if of = s.Target(); n.Align {
+				size, err = 0, nil
+			} else if size, err = e.a.sizeOf(of); err != nil {
 				return Object{}, err
 			}
+		}
+	}
+	if n.Align {
+		if size = of.Align(); size == 0 {
+			return Object{}, fmt.Errorf("the alignment of %s is not known", clip(of.Name()))
 		}
 	}
 	return e.word(e.a.r.types.Integer(8, false), size)

@@ -27,7 +27,11 @@ const (
 const maxNamedSearch = 256 << 20
 
 func (e *evaluation) ident(n *paths.Ident) (Object, error) {
-	t, err := e.variable(n.Name)
+	find := e.variable
+	if n.Global {
+		find = e.outside
+	}
+	t, err := find(n.Name)
 	if lower := strings.ToLower(n.Name); errors.Is(err, errNoVariable) && !e.dialect.Calls() && lower != n.Name {
 		return e.ident(&paths.Ident{Name: lower, Quoted: n.Quoted})
 	}
@@ -129,6 +133,14 @@ func (e *evaluation) variable(name string) (Object, error) {
 		}
 		return Object{}, errNoVariable
 	}
+	if t, ok, err := e.templateValue(name); ok || err != nil {
+		return t, err
+	}
+	return e.outside(name)
+}
+
+// outside finds a variable that no call has. The error is errNoVariable if there is none.
+func (e *evaluation) outside(name string) (Object, error) {
 	t, err := e.global(name)
 	if !errors.Is(err, errNoVariable) {
 		return t, err
@@ -274,6 +286,7 @@ func lastPart(name string) string {
 
 // globalIn finds a variable with a place in a unit by its name with scopes, or, with bare, by its last part alone.
 func globalIn(u *dwarf.Unit, name string, bare bool) (found dwarf.DIE) {
+	name = strings.ReplaceAll(name, "(anonymous namespace)::", "") // what is in it has no other name
 	last := lastPart(name)
 	var e dwarf.Entry
 	var v dwarf.Value
@@ -302,6 +315,7 @@ func globalIn(u *dwarf.Unit, name string, bare bool) (found dwarf.DIE) {
 				if scopes, _, ok := at.origin.Scopes(); ok && !types.IsC(u.Language) {
 					full = strings.Join(append(scopes, plain), "::")
 				}
+				full = strings.ReplaceAll(full, "(anonymous namespace)::", "")
 				if full == name || plain == name {
 					if full == name || bare {
 						return d

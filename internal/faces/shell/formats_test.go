@@ -28,3 +28,10 @@ func TestFormatsOfBits(t *testing.T) {
 	r.wants("p/x pair", "= (0x7, 0x71)")
 	r.wants("p real as f64", "= 0.10000000149011612")
 }
+
+// The name of a function's template means its instances.
+func TestFrameOfTemplate(t *testing.T) {
+	p := at(t, "amd64-vars-cxx-O0")
+	p.wants("frame function containers", "containers<int>(")
+	p.fails("frame function contain", "no frame")
+}

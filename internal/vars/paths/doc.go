@@ -35,11 +35,11 @@ func (a at) At() int { return int(a) }
 
 type (
 	// An Ident is the name of a variable, with its scopes: "x", "ns::x". Quoted says that it was written in
-	// quotes, as names with other characters are.
+	// quotes, as names with other characters are, and Global as ::x, which is no variable of a function.
 	Ident struct {
 		at
-		Name   string
-		Quoted bool
+		Name           string
+		Quoted, Global bool
 	}
 	// A Register is what follows "$": the name of a register, or of a convenience variable, "foo", or which of the
 	// values that were printed: "" of $, "1" of $1, "$" of $$, "$2" of $$2.
@@ -144,11 +144,13 @@ type (
 		X    Node
 		Name string
 	}
-	// A Sizeof is sizeof X, or sizeof(Type) if X is nil.
+	// A Sizeof is sizeof X, or sizeof(Type) if X is nil; with both it is of Type if X means nothing. Align says that
+	// it is alignof.
 	Sizeof struct {
 		at
-		X    Node
-		Type TypeName
+		X     Node
+		Type  TypeName
+		Align bool
 	}
 )
 

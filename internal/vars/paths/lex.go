@@ -43,6 +43,11 @@ func (t *token) operand() bool {
 	return t.kind != end && (t.kind != operator || t.text == ")" || t.text == "]")
 }
 
+// access reports whether the name of a member or of what is in a scope follows.
+func (t *token) access() bool {
+	return t.kind == operator && (t.text == "." || t.text == "->" || t.text == "::")
+}
+
 // The operators, the longest first.
 var operators = [...]string{
 	"<<=", ">>=", "...", "..=", "..", "->", "::", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "++", "--", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=",
@@ -293,6 +298,11 @@ func (t *token) special(s string, in Dialect, last *token) (int, bool) {
 		return n, true
 	}
 	switch in {
+	case Plain: // of C++
+		n := nameLength(s)
+		if op := wordOfCXX(s[:n], last.operand()); op != "" && !last.access() && (last.operand() || begins(strings.TrimLeft(s[n:], " \t"))) {
+			return is(op, n)
+		}
 	case Go:
 		if strings.HasPrefix(s, "&^") && last.operand() && !strings.HasPrefix(s, "&^=") {
 			return is("&^", 2)
@@ -360,6 +370,24 @@ func (t *token) special(s string, in Dialect, last *token) (int, bool) {
 		}
 	}
 	return 0, false
+}
+
+// wordOfCXX is the operator that C++ writes as a word, behind an operand or before one.
+func wordOfCXX(word string, behind bool) string {
+	switch {
+	case !behind && word == "not":
+		return "!"
+	case !behind && word == "compl":
+		return "~"
+	case !behind:
+		return ""
+	}
+	return map[string]string{"and": "&&", "or": "||", "bitand": "&", "bitor": "|", "xor": "^", "not_eq": "!="}[word]
+}
+
+// begins reports whether a text begins as an operand does.
+func begins(s string) bool {
+	return nameLength(s) > 0 || s != "" && (digit(s[0]) || strings.IndexByte("(!~-*", s[0]) >= 0)
 }
 
 // dotted reads what Fortran writes between two points.

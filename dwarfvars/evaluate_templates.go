@@ -176,4 +176,3 @@ func suffixed(name, suffix string) string {
 	}
 	return b.String()
 }
-

@@ -35,3 +35,16 @@ func TestFrameOfTemplate(t *testing.T) {
 	p.wants("frame function containers", "containers<int>(")
 	p.fails("frame function contain", "no frame")
 }
+
+// Methods are as their class declares them, and what a class has in it is laid out.
+func TestPtypeOfClasses(t *testing.T) {
+	p := at(t, "amd64-vars-cxx-O0")
+	p.wants("frame function owners", "")
+	p.wants("ptype shop::Base", "virtual ~Base(void);")
+	p.wants("ptype shop::Base", "virtual int area(void) const;")
+	p.wants("whatis sizeof(field)", "unsigned long")
+	q := at(t, "amd64-vars-c-O0")
+	q.wants("ptype names", "type = const char * const [3]")
+	q.wants("frame function records", "")
+	q.wants("ptype/o here", "struct point {")
+}

@@ -4,10 +4,17 @@ import "github.com/corewalk/corewalk/internal/format/dwarf"
 
 // Align returns how many bytes the address of an object of the type is a multiple of; 0 if that is not known. What a
 // declaration asks for, as with alignas, comes first; else a number has that of its size, and a class that of its members.
-func (t *Type) Align() uint64 { return t.align(0) }
+func (t *Type) Align() uint64 {
+	left := maxLooked
+	return t.align(0, &left)
+}
 
-func (t *Type) align(depth int) uint64 {
-	if depth > MaxChain {
+// maxLooked is how many types inside a type are looked at, which may be the same one again where the debugging information
+// makes no sense.
+const maxLooked = 1 << 14
+
+func (t *Type) align(depth int, left *int) uint64 {
+	if *left--; *left < 0 || depth > MaxChain {
 		return 0
 	}
 	if t.Ref.Valid() {
@@ -17,16 +24,16 @@ func (t *Type) align(depth int) uint64 {
 	}
 	s := t.Strip()
 	if s != t {
-		return s.align(depth + 1)
+		return s.align(depth+1, left)
 	}
 	switch {
 	case s.Declared:
 		if full, ok := s.set.Complete(s); ok {
-			return full.align(depth + 1)
+			return full.align(depth+1, left)
 		}
 		return 0
 	case s.Tag == dwarf.TagArrayType:
-		return s.Target().align(depth + 1)
+		return s.Target().align(depth+1, left)
 	case s.Aggregate():
 		most := uint64(1)
 		for i := range s.Members().Fields {
@@ -34,7 +41,7 @@ func (t *Type) align(depth int) uint64 {
 			if f.Static {
 				continue
 			}
-			n := s.set.OfField(f).align(depth + 1)
+			n := s.set.OfField(f).align(depth+1, left)
 			if n == 0 {
 				return 0
 			}

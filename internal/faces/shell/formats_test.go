@@ -48,3 +48,32 @@ func TestPtypeOfClasses(t *testing.T) {
 	q.wants("frame function records", "")
 	q.wants("ptype/o here", "struct point {")
 }
+
+// Settings that change what is printed do so, for one command or until they are changed again.
+func TestSettingsThatChange(t *testing.T) {
+	p := at(t, "amd64-vars-cxx-O0")
+	p.wants("frame function owners", "")
+	p.wants("p base", "(shop::Base *) 0x")
+	p.wants("set print object on", "")
+	p.wants("p base", "(shop::Both *) 0x")
+	p.wants("p *base", "own = 5")
+	p.wants("show print object", "on")
+	p.wants("p plain", "a = 2")
+	p.wants("set print object off", "")
+	p.wants("p base", "(shop::Base *) 0x")
+	p.wants("with print object -- p base", "(shop::Both *) 0x")
+	p.wants("p base", "(shop::Base *) 0x")
+	p.wants("with print elements 2 -- p numbers", "{1, 2...}")
+	p.wants("p numbers", "{1, 2, 3}")
+	p.fails("with print elements 2", "command is missing")
+	p.fails("with nosuch 2 -- p 1", "no setting")
+	p.wants("p/r numbers", "_M_impl")
+	p.wants("p numbers", "{1, 2, 3}")
+	p.wants("p/rx plain", "a = 0x2")
+	p.wants(`printf "%g", 3.14159265`, "3.14159")
+	p.wants("tfaas p by", "= 2")
+	p.wants("info functions ^own", "owners")
+	p.wants("complete list own", "list owners")
+	p.wants("complete p own", "p owners")
+	p.wants("x/2tb &shop::Base::count", "00000011")
+}

@@ -13,7 +13,7 @@ import (
 	"github.com/corewalk/corewalk/session"
 )
 
-// formats are gdb's letters for values, and r, which is for the members of library types: what they mean is shown without asking, too.
+// formats are gdb's letters for values, and r, which shows the members that library types have.
 const formats = "xduotzcafsr"
 
 // cutFormat takes "/x" from the front of arguments.
@@ -37,6 +37,7 @@ func (sh *Shell) output(ctx context.Context, args string) error {
 func (sh *Shell) printValue(ctx context.Context, args, end string) error {
 	before := sh.settings
 	defer func() { // what print's own options ask for is for this value alone
+		sh.settings.object = before.object
 		if sh.settings.pretty = before.pretty; sh.settings.values != before.values {
 			sh.applyValues(before.values)
 		}
@@ -46,6 +47,10 @@ func (sh *Shell) printValue(ctx context.Context, args, end string) error {
 		return err
 	}
 	format, expr := cutFormat(args)
+	if raw := sh.settings.values; strings.Contains(format, "r") { // the members of a library's type, as it has them
+		format, raw.Raw = strings.ReplaceAll(format, "r", ""), true
+		sh.applyValues(raw)
+	}
 	if strings.TrimSpace(expr) == "" && len(sh.history) > 0 && end != "" { // the last one again
 		expr = "$"
 	}
@@ -55,6 +60,11 @@ func (sh *Shell) printValue(ctx context.Context, args, end string) error {
 	v, err := sh.value(ctx, expr)
 	if err != nil {
 		return err
+	}
+	if sh.settings.object {
+		if of, ok, err := sh.s.MostDerived(ctx, sh.frame.ID, v); err == nil && ok {
+			v = of
+		}
 	}
 	text, err := sh.valueText(ctx, &v, format)
 	if err != nil {
@@ -110,7 +120,7 @@ func (sh *Shell) valueText(ctx context.Context, v *session.Variable, format stri
 	switch {
 	case len(format) > 1 || format != "" && !strings.Contains(formats, format):
 		return "", fmt.Errorf("the format /%s is not known; one of %s", format, strings.Join(strings.Split(formats, ""), " "))
-	case format != "" && format != "r" && format != "s":
+	case format != "" && format != "s":
 		left := maxFormatted
 		return sh.inFormat(ctx, v, format[0], 0, &left)
 	case sh.settings.pretty && v.Ref != 0 && v.Kind != "pointer":

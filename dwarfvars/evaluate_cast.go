@@ -373,6 +373,12 @@ func (e *evaluation) sizeof(n *paths.Sizeof) (Object, error) {
 		of = t
 	} else {
 		ob, err := e.stored(n.X)
+		if id, ok := n.X.(*paths.Ident); ok && e.other != nil { // a type is nearer than a variable of another library
+			if t, failed := e.typeNamed(paths.TypeName{Name: id.Name}); failed == nil && t.Ref.Valid() {
+				e.other = nil
+				return e.sizeof(&paths.Sizeof{Type: paths.TypeName{Name: id.Name}, Align: n.Align})
+			}
+		}
 		if err != nil {
 			var at *ExpressionError
 			if id, ok := n.X.(*paths.Ident); ok && errors.As(err, &at) { // sizeof(type)

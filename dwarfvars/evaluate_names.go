@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/files/image"
@@ -12,6 +13,7 @@ import (
 	"github.com/corewalk/corewalk/internal/format/dwarf/op"
 	"github.com/corewalk/corewalk/internal/vars/paths"
 	"github.com/corewalk/corewalk/internal/vars/types"
+	"github.com/corewalk/corewalk/internal/vars/values"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -390,4 +392,40 @@ func (e *evaluation) libraryOf(addr arch.Address) *libstate.Library {
 func (e *evaluation) executable(addr arch.Address) bool {
 	_, _, ok := (*readerWhere)(e.a.r).Bounds(addr)
 	return ok
+}
+
+// maxExtended is how many types a type extends, one the other.
+const maxExtended = 16
+
+// extended returns the object that has a component: of a type that extends another one, which is its first component and has
+// the name of that type, the part that is declared there.
+func (e *evaluation) extended(ob values.Object, name string) values.Object {
+	name = strings.ToLower(name)
+	at := *e.referred(&ob)
+	for range maxExtended {
+		if t := at.Type.Strip(); t.Pointer() {
+			to, err := e.x.Pointee(&at)
+			if err != nil {
+				break
+			}
+			at = to
+		}
+		fields := at.Type.Strip().Defined().Members().Fields
+		if !at.Type.Strip().Aggregate() || len(fields) == 0 {
+			break
+		}
+		if slices.ContainsFunc(fields, func(f types.Field) bool { return f.Name == name }) {
+			return at
+		}
+		first := &fields[0]
+		if parent := e.a.r.types.OfField(first).Strip(); !parent.Aggregate() || parent.BareName != first.Name {
+			break
+		}
+		part, err := e.x.Member(&at, first.Name)
+		if err != nil {
+			break
+		}
+		at = part
+	}
+	return ob
 }

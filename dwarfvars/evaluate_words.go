@@ -320,3 +320,24 @@ func (e *evaluation) real(a, b *values.Object) *types.Type {
 	}
 	return e.realType(size)
 }
+
+// unsignedOf is the type of what is computed of a number without a sign that has at least the size of int, or of any in
+// languages that have no usual size.
+func (e *evaluation) unsignedOf(ob *values.Object) *types.Type {
+	if e.typed() {
+		return e.result(ob, nil, false)
+	}
+	size := uint64(8)
+	if ob.Size == 4 && !e.referred(ob).Type.Strip().Pointer() && e.referred(ob).Type.Strip().Tag != arrayTag {
+		size = 4
+	}
+	return e.integerType(size, false)
+}
+
+// number returns an object as an integer. In C that of an array is its address, which other languages make of none.
+func (e *evaluation) number(ob *values.Object) (v uint64, signed bool, err error) {
+	if e.dialect != paths.Plain && e.dialect != paths.D && e.referred(ob).Type.Strip().Tag == arrayTag {
+		return 0, false, fmt.Errorf("an object of type %s is an array: its elements are computed with", clip(ob.Type.Name()))
+	}
+	return e.x.Number(ob)
+}

@@ -188,7 +188,7 @@ func (e *evaluation) evalNode(n paths.Node) (Object, error) {
 		if n.Bool {
 			return e.truth(n.Value != 0)
 		}
-		return e.literal(n)
+		return e.literal(n, false)
 	case *paths.Text:
 		return e.textOf(n)
 	case *paths.List:
@@ -290,6 +290,9 @@ func (e *evaluation) member(n *paths.Member) (Object, error) {
 	if e.dialect == paths.D {
 		return e.dMember(&ob, n.Name)
 	}
+	if e.dialect == paths.Fortran {
+		ob = e.extended(ob, n.Name)
+	}
 	t, err := e.object(e.x.Member(&ob, n.Name))
 	if lower := strings.ToLower(n.Name); err != nil && !e.dialect.Calls() && lower != n.Name {
 		if t, missing := e.object(e.x.Member(&ob, lower)); missing == nil {
@@ -349,9 +352,14 @@ func (e *evaluation) elementOf(ob *values.Object, n paths.Node) (Object, error) 
 		return Object{}, err
 	}
 	t, err := e.object(e.x.Element(ob, i))
-	if err != nil && (e.dialect == paths.Go || e.dialect == paths.Rust || e.dialect == paths.D) {
+	if err != nil && (e.dialect == paths.Go || e.dialect == paths.Rust || e.dialect == paths.D || e.x.Container(ob)) {
 		if b, ok := e.byteOf(ob, i); ok {
 			return b, nil
+		}
+		if c, ok, failed := e.x.Characters(ob, 1); failed == nil && ok && c.Size == 1 {
+			if n, failed := e.x.Length(ob); failed == nil && (i < 0 || uint64(i) >= n) {
+				err = fmt.Errorf("element %d of a string of %d", i, n)
+			}
 		}
 	}
 	return t, err
@@ -374,7 +382,7 @@ func (e *evaluation) key(n paths.Node) (key string, isText bool, err error) {
 			return string(c.Raw), true, nil
 		}
 	}
-	v, signed, err := e.x.Number(&ob)
+	v, signed, err := e.number(&ob)
 	if err != nil {
 		return "", false, wrongAt(n, err)
 	}
@@ -390,7 +398,7 @@ func (e *evaluation) integer(n paths.Node) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	v, _, err := e.x.Number(&ob)
+	v, _, err := e.number(&ob)
 	return int64(v), wrongAt(n, err)
 }
 
@@ -413,6 +421,9 @@ func (e *evaluation) slice(n *paths.Slice) (Object, error) {
 		if to, err = e.integer(n.To); err != nil {
 			return Object{}, err
 		}
+	}
+	if count, err := e.x.Length(&ob); err == nil && !n.Run && (e.dialect == paths.Rust || e.dialect == paths.Go || e.dialect == paths.D) && (from < 0 || max(from, to) > int64(count)) {
+		return Object{}, fmt.Errorf("elements from %d to %d of one that has %d", from, max(from, to), count)
 	}
 	var s *values.Seen
 	switch {
@@ -445,7 +456,7 @@ func (e *evaluation) unary(n *paths.Unary) (Object, error) {
 		return e.slice(s)
 	}
 	if n.Op == "&" {
-		if id, ok := n.X.(*paths.Ident); ok {
+		if id, ok := n.X.(*paths.Ident); ok && !id.Global {
 			if _, err := e.variable(id.Name); err != nil {
 				if f, ok, err := e.function(id); ok || err != nil {
 					if err != nil {
@@ -458,6 +469,9 @@ func (e *evaluation) unary(n *paths.Unary) (Object, error) {
 				}
 			}
 		}
+	}
+	if num, ok := n.X.(*paths.Number); ok && n.Op == "-" && num.Type != "" { // -128i8
+		return e.literal(num, true)
 	}
 	ob, err := e.stored(n.X)
 	if err != nil {
@@ -480,6 +494,9 @@ func (e *evaluation) unary(n *paths.Unary) (Object, error) {
 		}
 		return e.word(e.pointerTo(t), addr)
 	}
+	if re, im, ok, err := e.x.Complex(&ob); ok && err == nil && n.Op == "-" {
+		return e.object(e.x.ComplexWord(ob.Type, -re, -im))
+	}
 	if f, ok, err := e.x.Real(&ob); ok || err != nil {
 		switch {
 		case err != nil:
@@ -494,7 +511,7 @@ func (e *evaluation) unary(n *paths.Unary) (Object, error) {
 		}
 		return e.object(e.x.RealWord(e.real(&ob, nil), f))
 	}
-	v, signed, err := e.x.Number(&ob)
+	v, signed, err := e.number(&ob)
 	if err != nil {
 		return Object{}, err
 	}
@@ -504,13 +521,13 @@ func (e *evaluation) unary(n *paths.Unary) (Object, error) {
 	switch n.Op {
 	case "-":
 		v = -v
-		if !signed && !e.typed() && ob.Size == 4 { // of unsigned int
-			return e.word(e.integerType(4, false), v)
-		}
 		if !signed {
-			return e.word(e.integerType(8, true), v)
+			return e.word(e.unsignedOf(&ob), v)
 		}
 	case "~":
+		if !signed {
+			return e.word(e.unsignedOf(&ob), ^v)
+		}
 		return e.word(e.result(&ob, nil, signed), ^v)
 	case "abs":
 		if int64(v) < 0 && signed {
@@ -558,48 +575,6 @@ func (e *evaluation) isTrue(ob *values.Object) (bool, error) {
 	if f, ok, err := e.x.Real(ob); ok || err != nil {
 		return f != 0, err
 	}
-	v, _, err := e.x.Number(ob)
+	v, _, err := e.number(ob)
 	return v != 0, err
-}
-
-// long is the size of C's long in bytes, which on Windows is not that of an address.
-func (e *evaluation) long() uint64 {
-	if e.a.im.PE() != nil || e.a.rec != nil {
-		return 4
-	}
-	return e.a.r.types.Word()
-}
-
-func (e *evaluation) sizeof(n *paths.Sizeof) (Object, error) {
-	size := uint64(0)
-	if m, ok := n.X.(*paths.Member); ok && e.dialect == paths.Go { // sizeof(main.node)
-		if name, ok := packageName(m); ok && e.unresolved(m.X.(*paths.Ident).Name) && e.unresolved(name) {
-			n = &paths.Sizeof{Type: paths.TypeName{Name: name}}
-		}
-	}
-	if n.X == nil {
-		t, err := e.typeNamed(n.Type)
-		if err == nil {
-			size, err = e.a.sizeOf(t)
-		}
-		if err != nil {
-			return Object{}, err
-		}
-	} else {
-		ob, err := e.stored(n.X)
-		if err != nil {
-			var at *ExpressionError
-			if id, ok := n.X.(*paths.Ident); ok && errors.As(err, &at) { // sizeof(type)
-				return e.sizeof(&paths.Sizeof{Type: paths.TypeName{Name: id.Name}})
-			}
-			return Object{}, err
-		}
-		size = ob.Size
-		if s := ob.Type.Strip(); s.Reference() { // of what it refers to
-			if size, err = e.a.sizeOf(s.Target()); err != nil {
-				return Object{}, err
-			}
-		}
-	}
-	return e.word(e.a.r.types.Integer(8, false), size)
 }

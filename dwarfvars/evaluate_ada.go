@@ -58,12 +58,13 @@ func (e *evaluation) attribute(n *paths.Attribute, args []paths.Node) (Object, e
 		return Object{}, fmt.Errorf("the attribute '%s has one argument at most", n.Name)
 	}
 	name := strings.ToLower(n.Name)
-	if id, ok := n.X.(*paths.Ident); ok && name == "first" && e.unresolved(strings.ToLower(id.Name)) { // subtypes that Ada itself has
-		switch strings.ToLower(id.Name) {
-		case "natural":
-			return e.word(e.a.r.types.Integer(4, true), 0)
-		case "positive":
-			return e.word(e.a.r.types.Integer(4, true), 1)
+	if id, ok := n.X.(*paths.Ident); ok && (name == "first" || name == "last") && e.unresolved(strings.ToLower(id.Name)) { // subtypes that Ada itself has
+		first, ok := map[string]uint64{"natural": 0, "positive": 1}[strings.ToLower(id.Name)]
+		switch {
+		case ok && name == "first":
+			return e.word(e.a.r.types.Integer(4, true), first)
+		case ok:
+			return e.word(e.a.r.types.Integer(4, true), math.MaxInt32)
 		}
 	}
 	if t, ok := e.adaType(n.X); ok {
@@ -103,6 +104,9 @@ func (e *evaluation) attribute(n *paths.Attribute, args []paths.Node) (Object, e
 		}
 		return e.word(e.pointerTo(at.Type), at.Addr)
 	case "size":
+		if bounds, err := e.x.Bounds(&ob); err == nil && len(bounds) > 0 && e.referred(&ob).Type.Strip().Tag != arrayTag {
+			return Object{}, errors.New("the size of an array whose bounds are not part of its type is not computed: 'length tells how many elements it has")
+		}
 		return e.word(set.Integer(8, false), 8*e.referred(&ob).Size)
 	case "tag":
 		return e.adaMember(&ob, "_tag")
@@ -215,10 +219,12 @@ func (e *evaluation) attributeOfType(t *types.Type, name string, args []paths.No
 		return e.word(set.Integer(8, true), uint64(v))
 	case "image":
 		return e.word(t, uint64(v)) // whose text it is
-	case "succ":
-		v = place(v) + 1
-	case "pred":
-		v = place(v) - 1
+	case "succ", "pred":
+		by := map[string]int64{"succ": 1, "pred": -1}[name]
+		if v = place(v); (v+by < v) != (by < 0) {
+			return Object{}, wrongAt(args[0], fmt.Errorf("%d is the last of 64 bits", v))
+		}
+		v += by
 	}
 	if len(enums) > 0 {
 		if v < 0 || v >= int64(len(enums)) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/vars/paths"
@@ -45,6 +46,23 @@ func (e *evaluation) binary(n *paths.Binary) (Object, error) {
 	if err != nil {
 		return Object{}, err
 	}
+	if n.Op == ".*" || n.Op == "->*" {
+		at := *e.referred(&x)
+		if n.Op == "->*" {
+			if at, err = e.x.Pointee(&x); err != nil {
+				return Object{}, wrongAt(n.X, err)
+			}
+		}
+		t, err := e.x.PointedMember(&at, e.referred(&y))
+		if err != nil { // of the class that the object is of
+			if whole, failed := e.x.Whole(&at, e.long()); failed == nil {
+				if of, failed := e.x.PointedMember(&whole, e.referred(&y)); failed == nil {
+					return e.object(of, nil)
+				}
+			}
+		}
+		return e.object(t, wrongAt(n.Y, err))
+	}
 	x, y = e.decayed(x), e.decayed(y)
 	if t, ok, err := e.strings(n, &x, &y); ok || err != nil {
 		return t, err
@@ -55,11 +73,11 @@ func (e *evaluation) binary(n *paths.Binary) (Object, error) {
 	if e.floats(&x) || e.floats(&y) {
 		return e.computeFloats(n, &x, &y)
 	}
-	a, signedA, err := e.x.Number(&x)
+	a, signedA, err := e.number(&x)
 	if err != nil {
 		return Object{}, wrongAt(n.X, err)
 	}
-	b, signedB, err := e.x.Number(&y)
+	b, signedB, err := e.number(&y)
 	if err != nil {
 		return Object{}, wrongAt(n.Y, err)
 	}
@@ -156,7 +174,7 @@ func (e *evaluation) asReal(o *values.Object) (float64, error) {
 	if f, ok, err := e.x.Real(o); ok || err != nil {
 		return f, err
 	}
-	v, signed, err := e.x.Number(o)
+	v, signed, err := e.number(o)
 	switch {
 	case err != nil:
 		return 0, err
@@ -203,12 +221,30 @@ func power(a, b uint64, signed bool) (uint64, error) {
 		}
 		return 0, nil
 	}
-	v := uint64(1)
+	negative := signed && int64(a) < 0
+	most := uint64(math.MaxUint64)
+	if signed {
+		most = math.MaxInt64
+	}
+	if negative {
+		a = -a
+	}
+	negative = negative && b&1 != 0
+	v, over, beyond := uint64(1), uint64(0), false
 	for ; b > 0; b >>= 1 {
 		if b&1 != 0 {
-			v *= a
+			if over, v = bits.Mul64(v, a); beyond || over != 0 {
+				return 0, errors.New("a power that has more than 64 bits")
+			}
 		}
-		a *= a
+		over, a = bits.Mul64(a, a)
+		beyond = beyond || over != 0
+	}
+	if v > most && !(negative && v == most+1) {
+		return 0, errors.New("a power that has more than 64 bits")
+	}
+	if negative {
+		v = -v
 	}
 	return v, nil
 }

@@ -18,6 +18,8 @@ func (e *evaluation) call(n *paths.Call) (Object, error) {
 	switch f := n.Fun.(type) {
 	case *paths.Attribute:
 		return e.attribute(f, n.Args)
+	case *paths.Register:
+		return e.ownFunction(n, f.Name)
 	case *paths.Member:
 		if e.dialect.Calls() {
 			return e.method(n, f)

@@ -61,10 +61,13 @@ func (e *evaluation) converted(op string, ob *values.Object, t *types.Type) (Obj
 	if err != nil {
 		return Object{}, err
 	}
+	if isFloat && e.dialect == paths.Ada && !s.Floats() {
+		f = math.Round(f)
+	}
 	var v uint64
 	signed := false
 	if !isFloat {
-		if v, signed, err = e.x.Number(ob); err != nil {
+		if v, signed, err = e.number(ob); err != nil {
 			return Object{}, err
 		}
 	}
@@ -80,6 +83,8 @@ func (e *evaluation) converted(op string, ob *values.Object, t *types.Type) (Obj
 		if v = 0; is {
 			v = 1
 		}
+	case isFloat && e.dialect == paths.Rust && s.Tag == dwarf.TagBaseType && s.ByteSize <= 8:
+		v = saturated(f, s)
 	case isFloat && (s.Pointer() || math.IsNaN(f) || f >= 1<<64 || f < -1<<63):
 		return Object{}, fmt.Errorf("the number %v does not become a %s", f, t.Name())
 	case isFloat && f < 0:
@@ -91,7 +96,32 @@ func (e *evaluation) converted(op string, ob *values.Object, t *types.Type) (Obj
 			return Object{}, err
 		}
 	}
+	if first, last, ok := s.Range(); ok && e.dialect == paths.Ada && (s.Whole() < 8 || s.Base().Encoding.Signed()) && (int64(v) < first || int64(v) > last) {
+		return Object{}, fmt.Errorf("%d is not in the range of %s, from %d to %d", int64(v), clip(t.Name()), first, last)
+	}
 	return e.word(t, v)
+}
+
+// saturated is the integer of Rust that a floating-point number becomes: the nearest that the type has, and 0 for what is no number.
+func saturated(f float64, t *types.Type) uint64 {
+	bits := 8 * int(t.ByteSize)
+	least, most := 0.0, math.Ldexp(1, bits) // the first that is too large
+	if t.Encoding.Signed() {
+		least, most = -math.Ldexp(1, bits-1), math.Ldexp(1, bits-1)
+	}
+	switch {
+	case math.IsNaN(f):
+		return 0
+	case f >= most && t.Encoding.Signed():
+		return 1<<(bits-1) - 1
+	case f >= most:
+		return math.MaxUint64 >> (64 - bits)
+	case f <= least:
+		return uint64(int64(least))
+	case f < 0:
+		return uint64(int64(f))
+	}
+	return uint64(f)
 }
 
 // adjusted returns the address that a pointer to a class of C++ has as one to a base class, or to a class derived from it:
@@ -204,7 +234,7 @@ func (e *evaluation) typeNamed(name paths.TypeName) (*types.Type, error) {
 		t = e.pointerTo(t)
 	}
 	for i := len(name.Dims) - 1; i >= 0; i-- {
-		if size, err := e.a.sizeOf(t); err != nil || size > 0 && name.Dims[i] > maxArray/size {
+		if size, err := e.a.sizeOf(t); err != nil || name.Dims[i] > maxArray/max(size, 1) {
 			return nil, fmt.Errorf("arrays of more than %d bytes are not made", uint64(maxArray))
 		}
 		t = e.arrayOf(t, name.Dims[i])
@@ -226,6 +256,9 @@ func (e *evaluation) lookup(name string) (*types.Type, bool) {
 		name = strings.ToLower(name)
 	}
 	if t := e.basic(name); t != nil {
+		return t, true
+	}
+	if t, ok := e.templateType(name); ok {
 		return t, true
 	}
 	names := e.scoped(name)
@@ -314,38 +347,63 @@ func outer(name string) string {
 	return scope
 }
 
-// spellings returns how compilers may write the name of a template's instance: Buf<int, 4>, Buf<int, 4u>; nothing for
-// other names.
-func spellings(name string) []string {
-	if !strings.Contains(name, "<") {
-		return nil
+// long is the size of C's long in bytes, which on Windows is not that of an address.
+func (e *evaluation) long() uint64 {
+	if e.a.im.PE() != nil || e.a.rec != nil {
+		return 4
 	}
-	plain := strings.Join(strings.Fields(strings.ReplaceAll(name, ",", ", ")), " ")
-	plain = strings.NewReplacer(" >", ">", "< ", "<", " ,", ",", " *", "*", " &", "&").Replace(plain)
-	plain = strings.NewReplacer("*", " *", "&", " &").Replace(plain)
-	plain = strings.NewReplacer("* *", "**").Replace(plain)
-	list := []string{plain, strings.ReplaceAll(plain, " *", "*"), strings.ReplaceAll(plain, ">>", "> >")}
-	for _, suffix := range [...]string{"u", "ul"} {
-		list = append(list, suffixed(plain, suffix))
-	}
-	return list
+	return e.a.r.types.Word()
 }
 
-// suffixed adds a suffix to the integers among template arguments.
-func suffixed(name, suffix string) string {
-	var b strings.Builder
-	for i := 0; i < len(name); i++ {
-		b.WriteByte(name[i])
-		if name[i] < '0' || name[i] > '9' || i+1 < len(name) && (name[i+1] >= '0' && name[i+1] <= '9') {
-			continue
-		}
-		from := i
-		for from > 0 && name[from-1] >= '0' && name[from-1] <= '9' {
-			from--
-		}
-		if from > 0 && (name[from-1] == '<' || name[from-1] == ' ') && i+1 < len(name) && (name[i+1] == '>' || name[i+1] == ',') {
-			b.WriteString(suffix)
+func (e *evaluation) sizeof(n *paths.Sizeof) (Object, error) {
+	size, of := uint64(0), (*types.Type)(nil)
+	if m, ok := n.X.(*paths.Member); ok && e.dialect == paths.Go { // sizeof(main.node)
+		if name, ok := packageName(m); ok && e.unresolved(m.X.(*paths.Ident).Name) && e.unresolved(name) {
+			n = &paths.Sizeof{Type: paths.TypeName{Name: name}}
 		}
 	}
-	return b.String()
+	if n.X == nil {
+		t, err := e.typeNamed(n.Type)
+		if err == nil {
+			size, err = e.a.sizeOf(t)
+		}
+		if err != nil {
+			return Object{}, err
+		}
+		of = t
+	} else {
+		ob, err := e.stored(n.X)
+		if id, ok := n.X.(*paths.Ident); ok && e.other != nil { // a type is nearer than a variable of another library
+			if t, failed := e.typeNamed(paths.TypeName{Name: id.Name}); failed == nil && t.Ref.Valid() {
+				e.other = nil
+				return e.sizeof(&paths.Sizeof{Type: paths.TypeName{Name: id.Name}, Align: n.Align})
+			}
+		}
+		if err != nil {
+			var at *ExpressionError
+			if id, ok := n.X.(*paths.Ident); ok && errors.As(err, &at) { // sizeof(type)
+				return e.sizeof(&paths.Sizeof{Type: paths.TypeName{Name: id.Name}, Align: n.Align})
+			}
+			if n.Type.Name != "" {
+				if t, failed := e.sizeof(&paths.Sizeof{Type: n.Type, Align: n.Align}); failed == nil {
+					return t, nil
+				}
+			}
+			return Object{}, err
+		}
+		size, of = ob.Size, ob.Type
+		if s := ob.Type.Strip(); s.Reference() { // of what it refers to
+			if of = s.Target(); n.Align {
+				size, err = 0, nil
+			} else if size, err = e.a.sizeOf(of); err != nil {
+				return Object{}, err
+			}
+		}
+	}
+	if n.Align {
+		if size = of.Align(); size == 0 {
+			return Object{}, fmt.Errorf("the alignment of %s is not known", clip(of.Name()))
+		}
+	}
+	return e.word(e.a.r.types.Integer(8, false), size)
 }

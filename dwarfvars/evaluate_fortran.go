@@ -1,9 +1,11 @@
 package dwarfvars
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -33,14 +35,27 @@ func (e *evaluation) intrinsic(n *paths.Call, name string) (Object, bool, error)
 
 func (e *evaluation) arguments(n *paths.Call, name string, least, most int) error {
 	if len(n.Args) < least || len(n.Args) > most {
-		return &ExpressionError{n.Open, fmt.Errorf("%s of %d arguments: it has from %d to %d", name, len(n.Args), least, most)}
+		return &ExpressionError{n.Open, fmt.Errorf("%s with %d arguments: it has %s", name, len(n.Args), counted(least, most))}
 	}
 	return nil
+}
+
+// counted says how many there are, from the least to the most.
+func counted(least, most int) string {
+	if least == most {
+		return strconv.Itoa(least)
+	}
+	return fmt.Sprintf("from %d to %d", least, most)
 }
 
 // ints returns an array of integers.
 func (e *evaluation) ints(list []int64) (Object, error) {
 	t := e.integerType(4, true)
+	for _, v := range list {
+		if v != int64(int32(v)) {
+			t = e.integerType(8, true)
+		}
+	}
 	var data []byte
 	for _, v := range list {
 		ob, err := e.x.Word(t, uint64(v))
@@ -54,7 +69,11 @@ func (e *evaluation) ints(list []int64) (Object, error) {
 
 // inquiry answers what the dimensions of an array are. The first of Fortran is the last in memory.
 func (e *evaluation) inquiry(n *paths.Call, name string) (Object, error) {
-	if err := e.arguments(n, name, 1, 3); err != nil {
+	most := 2 // with the dimension
+	if name == "rank" || name == "shape" {
+		most = 1
+	}
+	if err := e.arguments(n, name, 1, most); err != nil {
 		return Object{}, err
 	}
 	ob, err := e.stored(n.Args[0])
@@ -86,7 +105,7 @@ func (e *evaluation) inquiry(n *paths.Call, name string) (Object, error) {
 		}
 	}
 	switch {
-	case len(n.Args) > 1 && name != "shape":
+	case len(n.Args) > 1:
 		dim, err := e.integer(n.Args[1])
 		if err != nil {
 			return Object{}, err
@@ -94,16 +113,20 @@ func (e *evaluation) inquiry(n *paths.Call, name string) (Object, error) {
 		if dim < 1 || dim > int64(len(list)) {
 			return Object{}, wrongAt(n.Args[1], fmt.Errorf("dimension %d of an array of %d", dim, len(list)))
 		}
-		return e.word(e.integerType(4, true), uint64(list[dim-1]))
+		return e.computed(e.integerType(4, true), uint64(list[dim-1]), true)
 	case name == "size":
-		return e.word(e.integerType(4, true), all)
+		return e.computed(e.integerType(4, true), all, true)
 	}
 	return e.ints(list)
 }
 
 // state answers what is known of a variable itself.
 func (e *evaluation) state(n *paths.Call, name string) (Object, error) {
-	if err := e.arguments(n, name, 1, 2); err != nil {
+	most := 1
+	if name == "associated" {
+		most = 2
+	}
+	if err := e.arguments(n, name, 1, most); err != nil {
 		return Object{}, err
 	}
 	if name == "sizeof" || name == "kind" {
@@ -211,6 +234,8 @@ func (e *evaluation) kind(ob *values.Object) (Object, error) {
 	}
 	size := t.ByteSize
 	switch {
+	case t.Tag != dwarf.TagStringType && t.Tag != dwarf.TagBaseType:
+		return Object{}, fmt.Errorf("an object of type %s has no kind", clip(ob.Type.Name()))
 	case t.Tag == dwarf.TagStringType:
 		size = 1
 	case t.Encoding == types.EncComplexFloat:
@@ -265,6 +290,9 @@ func (e *evaluation) numeric(n *paths.Call, name string) (Object, error) {
 	case name == "max" || name == "min":
 		return e.extreme(n, name == "max")
 	case name == "char":
+		if v, err := e.integer(n.Args[0]); err != nil || v < 0 || v > math.MaxUint8 {
+			return Object{}, wrongAt(n.Args[0], cmp.Or(err, fmt.Errorf("no character has the number %d", v)))
+		}
 		return e.converted("", &ob, e.a.r.types.Number("character(kind=1)", 1, types.EncUnsignedChar))
 	case name == "ichar" || name == "iachar":
 		if c, ok, err := e.x.Characters(&ob, 1); err == nil && ok && len(c.Raw) > 0 {
@@ -286,7 +314,11 @@ func (e *evaluation) numeric(n *paths.Call, name string) (Object, error) {
 				return Object{}, wrongAt(n.Args[1], err)
 			}
 		}
-		return e.object(e.x.ComplexWord(e.complexType(8), f, g))
+		kind, err := e.kindArgument(n, 2, 4)
+		if err != nil {
+			return Object{}, err
+		}
+		return e.object(e.x.ComplexWord(e.complexType(2*kind), f, g))
 	}
 	return e.rounded(n, name, &ob, f, isFloat)
 }
@@ -297,12 +329,9 @@ func (e *evaluation) rounded(n *paths.Call, name string, ob *values.Object, f fl
 	if name == "dble" {
 		kind = 8
 	}
-	if len(n.Args) > 1 {
-		k, err := e.integer(n.Args[1])
-		if err != nil || k != 4 && k != 8 {
-			return Object{}, wrongAt(n.Args[1], errors.New("numbers of kind 4 and 8 are made"))
-		}
-		kind = uint64(k)
+	kind, err := e.kindArgument(n, 1, kind)
+	if err != nil {
+		return Object{}, err
 	}
 	switch name {
 	case "real", "dble", "float":
@@ -327,29 +356,60 @@ func (e *evaluation) rounded(n *paths.Call, name string, ob *values.Object, f fl
 	return e.computed(e.integerType(kind, true), uint64(int64(f)), true)
 }
 
+// kindArgument is the kind that an argument asks for, or the usual one.
+func (e *evaluation) kindArgument(n *paths.Call, i int, usual uint64) (uint64, error) {
+	if len(n.Args) <= i {
+		return usual, nil
+	}
+	k, err := e.integer(n.Args[i])
+	if err != nil || k != 4 && k != 8 {
+		return 0, wrongAt(n.Args[i], errors.New("numbers of kind 4 and 8 are made"))
+	}
+	return uint64(k), nil
+}
+
+// extreme is the largest or the least of the arguments.
 func (e *evaluation) extreme(n *paths.Call, largest bool) (Object, error) {
-	best, err := e.eval(n.Args[0])
+	best, err := e.stored(n.Args[0])
+	if err != nil {
+		return Object{}, err
+	}
+	op := "<"
+	if largest {
+		op = ">"
+	}
 	for _, a := range n.Args[1:] {
+		next, err := e.stored(a)
 		if err != nil {
 			return Object{}, err
 		}
-		next, err := e.eval(a)
-		if err != nil || !next.at || !best.at {
-			return Object{}, err
+		better := false
+		if e.floats(&best) || e.floats(&next) {
+			x, err := e.asReal(&best)
+			if err != nil {
+				return Object{}, wrongAt(n.Args[0], err)
+			}
+			y, err := e.asReal(&next)
+			if err != nil {
+				return Object{}, wrongAt(a, err)
+			}
+			better = y != x && (y > x) == largest
+		} else {
+			x, _, err := e.number(&best)
+			if err != nil {
+				return Object{}, wrongAt(n.Args[0], err)
+			}
+			y, _, err := e.number(&next)
+			if err != nil {
+				return Object{}, wrongAt(a, err)
+			}
+			better, _ = compare(op, y, x, true)
 		}
-		x, err := e.asReal(&best.ob)
-		if err != nil {
-			return Object{}, err
-		}
-		y, err := e.asReal(&next.ob)
-		if err != nil {
-			return Object{}, err
-		}
-		if (y > x) == largest && y != x {
+		if better {
 			best = next
 		}
 	}
-	return best, err
+	return e.object(best, nil)
 }
 
 func (e *evaluation) numericComplex(n *paths.Call, name string, ob *values.Object, re, im float64) (Object, error) {
@@ -501,8 +561,19 @@ func (e *evaluation) basicOfFortran(name string) *types.Type {
 		size = 2 * kind
 	}
 	enc, ok := map[string]types.Encoding{"integer": types.EncSigned, "real": types.EncFloat, "logical": types.EncBoolean, "complex": types.EncComplexFloat, "character": types.EncUnsignedChar}[word]
-	if !ok || size > 32 || kind == 0 {
+	if !ok || !slices.Contains(kindsOfFortran(word), kind) {
 		return nil
 	}
 	return e.a.r.types.Number(fmt.Sprintf("%s(kind=%d)", word, kind), size, enc)
+}
+
+// kindsOfFortran are the sizes that compilers have for the numbers of a type.
+func kindsOfFortran(word string) []uint64 {
+	switch word {
+	case "character":
+		return []uint64{1, 4}
+	case "real", "complex":
+		return []uint64{4, 8, 10, 16}
+	}
+	return []uint64{1, 2, 4, 8, 16}
 }

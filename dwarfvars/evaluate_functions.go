@@ -94,6 +94,13 @@ func (e *evaluation) functionNamed(name string) (*Function, error) {
 	if pkg, _, ok := strings.Cut(e.a.Name, "."); ok && own.Language == dwarf.LangGo && !strings.Contains(name, ".") {
 		names = append(names, pkg+"."+name)
 	}
+	if types.IsCXX(own.Language) {
+		var list []string
+		for _, n := range names {
+			list = append(append(list, spellings(n)...), n)
+		}
+		names = list
+	}
 	f := funcSearch{names: names, last: lastPart(name)}
 	if own.Language == dwarf.LangGo {
 		f.last = name
@@ -101,8 +108,11 @@ func (e *evaluation) functionNamed(name string) (*Function, error) {
 	if file == "" || compiledFrom(own, file) {
 		f.in(own)
 	}
-	if len(f.found) == 0 {
-		e.everywhere(&dwarf.NameQuery{Name: f.last, Fits: func(t dwarf.Tag) bool { return t == dwarf.TagSubprogram }}, func(u *dwarf.Unit) bool {
+	for i, last := range [...]string{f.last, inFull(f.last)} {
+		if len(f.found) > 0 || i > 0 && last == f.last {
+			break
+		}
+		e.everywhere(&dwarf.NameQuery{Name: last, Fits: func(t dwarf.Tag) bool { return t == dwarf.TagSubprogram }}, func(u *dwarf.Unit) bool {
 			if u != own && sameLanguage(u.Language, own.Language) && (file == "" || compiledFrom(u, file)) {
 				f.in(u)
 			}
@@ -247,7 +257,9 @@ func (f *funcSearch) try(u *dwarf.Unit, c *dwarf.Cursor, off uint64) {
 	} else if a := gather(d); a.nameIn != nil { // what is declared elsewhere has its name there
 		own, _ = a.nameIn.Bytes(&a.name)
 	}
-	if name, _, _ := strings.Cut(string(own), "<"); string(own) != f.last && name != f.last { // to find the scopes around takes longest
+	name, _, _ := strings.Cut(string(own), "<")
+	last, _, instance := strings.Cut(f.last, "<")
+	if string(own) != f.last && name != f.last && !(instance && name == last) { // to find the scopes around takes longest
 		return
 	}
 	full := fullName(d)

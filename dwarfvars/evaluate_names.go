@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/files/image"
@@ -12,6 +13,7 @@ import (
 	"github.com/corewalk/corewalk/internal/format/dwarf/op"
 	"github.com/corewalk/corewalk/internal/vars/paths"
 	"github.com/corewalk/corewalk/internal/vars/types"
+	"github.com/corewalk/corewalk/internal/vars/values"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -27,7 +29,11 @@ const (
 const maxNamedSearch = 256 << 20
 
 func (e *evaluation) ident(n *paths.Ident) (Object, error) {
-	t, err := e.variable(n.Name)
+	find := e.variable
+	if n.Global {
+		find = e.outside
+	}
+	t, err := find(n.Name)
 	if lower := strings.ToLower(n.Name); errors.Is(err, errNoVariable) && !e.dialect.Calls() && lower != n.Name {
 		return e.ident(&paths.Ident{Name: lower, Quoted: n.Quoted})
 	}
@@ -129,6 +135,14 @@ func (e *evaluation) variable(name string) (Object, error) {
 		}
 		return Object{}, errNoVariable
 	}
+	if t, ok, err := e.templateValue(name); ok || err != nil {
+		return t, err
+	}
+	return e.outside(name)
+}
+
+// outside finds a variable that no call has. The error is errNoVariable if there is none.
+func (e *evaluation) outside(name string) (Object, error) {
 	t, err := e.global(name)
 	if !errors.Is(err, errNoVariable) {
 		return t, err
@@ -274,6 +288,7 @@ func lastPart(name string) string {
 
 // globalIn finds a variable with a place in a unit by its name with scopes, or, with bare, by its last part alone.
 func globalIn(u *dwarf.Unit, name string, bare bool) (found dwarf.DIE) {
+	name = strings.ReplaceAll(name, "(anonymous namespace)::", "") // what is in it has no other name
 	last := lastPart(name)
 	var e dwarf.Entry
 	var v dwarf.Value
@@ -302,6 +317,7 @@ func globalIn(u *dwarf.Unit, name string, bare bool) (found dwarf.DIE) {
 				if scopes, _, ok := at.origin.Scopes(); ok && !types.IsC(u.Language) {
 					full = strings.Join(append(scopes, plain), "::")
 				}
+				full = strings.ReplaceAll(full, "(anonymous namespace)::", "")
 				if full == name || plain == name {
 					if full == name || bare {
 						return d
@@ -376,4 +392,40 @@ func (e *evaluation) libraryOf(addr arch.Address) *libstate.Library {
 func (e *evaluation) executable(addr arch.Address) bool {
 	_, _, ok := (*readerWhere)(e.a.r).Bounds(addr)
 	return ok
+}
+
+// maxExtended is how many types a type extends, one the other.
+const maxExtended = 16
+
+// extended returns the object that has a component: of a type that extends another one, which is its first component and has
+// the name of that type, the part that is declared there.
+func (e *evaluation) extended(ob values.Object, name string) values.Object {
+	name = strings.ToLower(name)
+	at := *e.referred(&ob)
+	for range maxExtended {
+		if t := at.Type.Strip(); t.Pointer() {
+			to, err := e.x.Pointee(&at)
+			if err != nil {
+				break
+			}
+			at = to
+		}
+		fields := at.Type.Strip().Defined().Members().Fields
+		if !at.Type.Strip().Aggregate() || len(fields) == 0 {
+			break
+		}
+		if slices.ContainsFunc(fields, func(f types.Field) bool { return f.Name == name }) {
+			return at
+		}
+		first := &fields[0]
+		if parent := e.a.r.types.OfField(first).Strip(); !parent.Aggregate() || parent.BareName != first.Name {
+			break
+		}
+		part, err := e.x.Member(&at, first.Name)
+		if err != nil {
+			break
+		}
+		at = part
+	}
+	return ob
 }

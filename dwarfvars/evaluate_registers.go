@@ -40,7 +40,7 @@ func (e *evaluation) register(n *paths.Register) (Object, error) {
 	case n.Name == "" || n.Name[0] == '$' || n.Name[0] >= '0' && n.Name[0] <= '9':
 		return Object{}, fmt.Errorf("$%s: no such value was printed before", n.Name)
 	case len(e.vars) > 0:
-		return Object{}, fmt.Errorf("%s has no register %s, and no convenience variable is called so", e.a.r.arch.Name, n.Name)
+		return Object{}, errVoid(fmt.Sprintf("%s has no register %s, and no convenience variable is called so", e.a.r.arch.Name, n.Name))
 	}
 	return Object{}, fmt.Errorf("%s has no register %s", e.a.r.arch.Name, n.Name)
 }

@@ -2,6 +2,7 @@ package dwarfvars
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/vars/paths"
@@ -113,8 +114,8 @@ func (e *evaluation) basic(name string) *types.Type {
 	return nil
 }
 
-// literal returns a number that stands in the expression.
-func (e *evaluation) literal(n *paths.Number) (Object, error) {
+// literal returns a number that stands in the expression, or its negative.
+func (e *evaluation) literal(n *paths.Number, negative bool) (Object, error) {
 	set := e.a.r.types
 	switch {
 	case n.Type != "":
@@ -122,8 +123,16 @@ func (e *evaluation) literal(n *paths.Number) (Object, error) {
 		if err != nil {
 			return Object{}, err
 		}
-		if size := t.Whole(); size < 8 && types.Resize(n.Value, int(size), false) != n.Value {
-			return Object{}, fmt.Errorf("%d is too large for %s", n.Value, n.Type)
+		signed := t.Base().Encoding.Signed()
+		_, last, ok := t.Strip().Range()
+		if negative {
+			last++
+		}
+		if negative && !signed || ok && n.Value > uint64(last) && (signed || t.Whole() < 8) {
+			return Object{}, fmt.Errorf("%s%d is no %s", map[bool]string{true: "-"}[negative], n.Value, t.Name())
+		}
+		if negative {
+			return e.word(t, -n.Value)
 		}
 		return e.word(t, n.Value)
 	case n.Char && e.dialect == paths.Rust:
@@ -133,11 +142,14 @@ func (e *evaluation) literal(n *paths.Number) (Object, error) {
 	case n.Char && n.Value < 1<<7:
 		return e.word(set.Number("char", 1, types.EncSignedChar), n.Value)
 	}
-	size := uint64(8)
-	if (n.Value <= 1<<31-1 || n.Unsigned && n.Value <= 1<<32-1) && e.dialect != paths.Go {
-		size = 4
+	c := e.dialect == paths.Plain || e.dialect == paths.D
+	switch small := e.dialect != paths.Go && !(c && n.Wide); {
+	case small && !n.Unsigned && n.Value <= math.MaxInt32:
+		return e.word(e.integerType(4, true), n.Value)
+	case small && (n.Unsigned || c && n.Based) && n.Value <= math.MaxUint32:
+		return e.word(e.integerType(4, false), n.Value)
 	}
-	return e.word(e.integerType(size, n.Value < 1<<63 && !n.Unsigned), n.Value)
+	return e.word(e.integerType(8, n.Value < 1<<63 && !n.Unsigned), n.Value)
 }
 
 // textOf returns a string that stands in the expression: an array that is in no memory.
@@ -307,4 +319,25 @@ func (e *evaluation) real(a, b *values.Object) *types.Type {
 		}
 	}
 	return e.realType(size)
+}
+
+// unsignedOf is the type of what is computed of a number without a sign that has at least the size of int, or of any in
+// languages that have no usual size.
+func (e *evaluation) unsignedOf(ob *values.Object) *types.Type {
+	if e.typed() {
+		return e.result(ob, nil, false)
+	}
+	size := uint64(8)
+	if ob.Size == 4 && !e.referred(ob).Type.Strip().Pointer() && e.referred(ob).Type.Strip().Tag != arrayTag {
+		size = 4
+	}
+	return e.integerType(size, false)
+}
+
+// number returns an object as an integer. In C that of an array is its address, which other languages make of none.
+func (e *evaluation) number(ob *values.Object) (v uint64, signed bool, err error) {
+	if e.dialect != paths.Plain && e.dialect != paths.D && e.referred(ob).Type.Strip().Tag == arrayTag {
+		return 0, false, fmt.Errorf("an object of type %s is an array: its elements are computed with", clip(ob.Type.Name()))
+	}
+	return e.x.Number(ob)
 }

@@ -28,6 +28,8 @@ var languageCases = []languageCase{
 		"quad": "-1.5", "turn": "1 + -2i", "shared": "42", "label": `"common"`, "sized": `"hi"`, "none": "not allocated", "some(-1)": "4", "section": "{9, 6, 3}", "section(1)": "9",
 		"shelf": "{{3, 2}, {3, 4}, {5, 6}}", "text": `"some text"`,
 	}},
+	{"gfortran", "languages/extended.f90", [][]string{{"-g", "-gdwarf-4"}, {"-g", "-gdwarf-5"}}, "parts::show", map[string]string{
+		"it%id": "7", "it%next%id": "42", "IT%NEXT%ID": "42", "it%base%id": "7", "it%weight": "2.5"}},
 	{"gfortran", "languages/nested.f90", [][]string{{"-g", "-gdwarf-5"}}, "stock::count::inner", map[string]string{
 		"n + depth": "5", "shelf(2,3)": "6", "sized": `"hi"`, "SOME": "{4, 5, 6}", "turn": "1 + -2i", "label": `"common"`,
 		"depth + shelf(1,1)": "6", "depth + some(0)": "error: it is of the call of stock::count in frame N: no variable is called depth",

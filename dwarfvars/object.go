@@ -248,6 +248,51 @@ func keySuffix(key *values.Value) string {
 	return ""
 }
 
+// MostDerived returns the object of C++ that a pointer or a reference points to, or that this is a part of, as one of the
+// class that its table of virtual functions tells: of a pointer another pointer. It returns false if that is the one it is
+// known as, or nothing tells it.
+func (o Object) MostDerived() (Object, bool) {
+	if !o.at {
+		return Object{}, false
+	}
+	a := o.in.enter()
+	defer a.Close()
+	e := evaluation{a: a, x: a.explorer(), in: o.in, dialect: dialectOf(o.in.fn)}
+	part, t := o.ob, o.ob.Type.Strip()
+	pointer := t.Pointer()
+	if pointer || t.Reference() {
+		var err error
+		if part, err = e.x.Pointee(&part); err != nil {
+			return Object{}, false
+		}
+	}
+	if !part.Mem || !part.Type.Strip().Aggregate() {
+		return Object{}, false
+	}
+	whole, err := e.x.Whole(&part, e.long())
+	if err != nil || whole.Addr == part.Addr && whole.Type.Name() == part.Type.Strip().Name() {
+		return Object{}, false
+	}
+	if !pointer {
+		return Object{in: o.in, ob: whole, at: true, other: o.other, doubtful: o.doubtful}, true
+	}
+	to, err := e.word(e.pointerTo(whole.Type), whole.Addr)
+	to.other, to.doubtful = o.other, o.doubtful
+	return to, err == nil
+}
+
+// Bits returns the bits of a number or an address of at most 64, those of a signed integer extended, and how many bytes
+// its type has.
+func (o Object) Bits() (v, size uint64, err error) {
+	if !o.at {
+		return 0, 0, errors.New("it is no number")
+	}
+	a := o.in.enter()
+	defer a.Close()
+	ob := o.ob
+	return a.explorer().Bits(&ob)
+}
+
 // Number returns the value as an integer, or the address that a pointer has; that of a signed one is extended to 64 bits.
 func (o Object) Number() (uint64, error) {
 	if !o.at {

@@ -120,6 +120,15 @@ type Name struct {
 // regular expression (package regexp): by module, those of the program first, then by name. more says that others follow. All of the debugging
 // information of modules is read, a second for some hundred MB; modules without any, and those of Windows, have no names here.
 func (s *Session) Names(ctx context.Context, variables bool, pattern string, first, n int) (list []Name, more bool, err error) {
+	return s.names(ctx, nil, variables, pattern, first, n)
+}
+
+// NamesIn is Names of one module, by its path.
+func (s *Session) NamesIn(ctx context.Context, module string, variables bool, pattern string, first, n int) (list []Name, more bool, err error) {
+	return s.names(ctx, &module, variables, pattern, first, n)
+}
+
+func (s *Session) names(ctx context.Context, own *string, variables bool, pattern string, first, n int) (list []Name, more bool, err error) {
 	re, err := regexp.Compile(pattern)
 	if err != nil {
 		return nil, false, fmt.Errorf("the pattern of a search: %w", err)
@@ -132,6 +141,9 @@ func (s *Session) Names(ctx context.Context, variables bool, pattern string, fir
 		libs, err := table.Libraries(false)
 		if err != nil {
 			return err
+		}
+		if own != nil {
+			libs = slices.DeleteFunc(slices.Clone(libs), func(lib *libstate.Library) bool { return lib.Path != *own })
 		}
 		seen := 0
 		work := func() bool {

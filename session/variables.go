@@ -460,6 +460,39 @@ func fromValue(val dwarfvars.Value) Variable {
 	return v
 }
 
+// MostDerived returns the value of a frame's expression as dwarfvars.Object.MostDerived says; false if there is no other.
+func (s *Session) MostDerived(ctx context.Context, id FrameID, v Variable) (out Variable, ok bool, err error) {
+	if v.object == nil {
+		return v, false, nil
+	}
+	err = s.guarded(ctx, func() error {
+		f, err := s.at(id)
+		if err != nil {
+			return err
+		}
+		var of dwarfvars.Object
+		if of, ok = v.object.MostDerived(); ok {
+			out = s.object(f, of, "")
+			out.Name = v.Name
+		}
+		return nil
+	})
+	return out, ok, err
+}
+
+// Bits returns the bits of a number or an address, of at most 64, and how many bytes its type has. The error says that it
+// is none, or that only a report has it.
+func (s *Session) Bits(ctx context.Context, v Variable) (bits, size uint64, err error) {
+	if v.object == nil {
+		return 0, 0, errors.New("only its text is known")
+	}
+	err = s.guarded(ctx, func() error {
+		bits, size, err = v.object.Bits()
+		return err
+	})
+	return bits, size, err
+}
+
 // A Convenience supplies the value of a convenience variable, such as $1 or $name, which is one that Evaluate returned
 // before. It returns false if there is none. name is as for dwarfvars.Convenience.
 type Convenience func(name string) (Variable, bool)

@@ -30,7 +30,8 @@ func commands() []command {
 		{[]string{"up"}, "[N]", "go to the caller", (*Shell).up},
 		{[]string{"down"}, "[N]", "go to the frame that this one called", (*Shell).down},
 		{[]string{"select-frame", "up-silently", "down-silently"}, "[N]", "as frame, up and down, showing nothing", nil},
-		{[]string{"faas", "taas"}, "COMMAND", "a command for all frames, or all threads, without its failures", nil},
+		{[]string{"faas", "taas", "tfaas"}, "COMMAND", "a command for all frames, all threads, or all frames of all threads, without its failures", nil},
+		{[]string{"with"}, "SETTING [VALUE] -- COMMAND", "a command with another setting", (*Shell).with},
 		{[]string{"thread", "t"}, "[TID]", "go to a thread, or show which one this is; thread apply all bt", (*Shell).thread},
 		{[]string{"task", "goroutine"}, "ID", "go to a goroutine or another task", (*Shell).task},
 		{[]string{"info"}, "threads|tasks|args|locals|registers|frame|modules|...", "what there is; info alone lists all kinds", (*Shell).info},
@@ -81,7 +82,6 @@ func refused() []struct{ names, why string } {
 		{"monitor remote flash-erase flushregs", "this is a core: nothing answers"},
 		{"maintenance maint mt", "these are commands for who works on gdb: corewalk info tells what the dump and its modules have"},
 		{"explore", "p and ptype show what an expression has, and DAP clients open it part by part"},
-		{"with", "set SETTING VALUE changes a setting; p -elements 3 -pretty -- EXPR changes them for one value"},
 		{"demangle", "names are shown as the source has them; corewalk print shows one value"},
 		{"tty tstatus compare-sections dont-repeat", "this is of a program that runs"},
 		{"reverse-search", "search REGEX looks forward; list 1 goes back to the first line"},
@@ -172,6 +172,8 @@ func (sh *Shell) silently(ctx context.Context, name, args string) error {
 	switch {
 	case strings.HasPrefix(name, "f"):
 		return sh.applyFrames(ctx, "all -s "+args)
+	case strings.HasPrefix(name, "tf"):
+		return sh.applyThreads(ctx, "all -s frame apply all -s "+args)
 	case strings.HasPrefix(name, "t"):
 		return sh.applyThreads(ctx, "all -s "+args)
 	}

@@ -2,7 +2,10 @@ package shell
 
 import (
 	"context"
+	"regexp"
+	"slices"
 	"strings"
+	"time"
 )
 
 // Complete returns how a line may go on at a position in bytes: what stands before and after the word there, and the words
@@ -38,9 +41,53 @@ func (sh *Shell) Complete(ctx context.Context, line string, pos int) (before str
 			at := len(rest) - len(word) + i
 			return sh.members(ctx, head[:len(head)-len(rest)+at+1], rest[:at], word[i+1:], after)
 		}
-		return head[:len(head)-len(word)], beginning(sh.variables(ctx), word), after
+		list := beginning(sh.variables(ctx), word)
+		if len(list) == 0 {
+			list = append(sh.ofProgram(ctx, word, true), sh.ofProgram(ctx, word, false)...)
+		}
+		return head[:len(head)-len(word)], list, after
+	case "list", "l", "disassemble", "disas", "frame", "f":
+		word := rest[strings.LastIndexAny(rest, " ,")+1:]
+		return head[:len(head)-len(word)], sh.ofProgram(ctx, word, false), after
 	}
 	return head, nil, after
+}
+
+// Limits on names of the program: how many are proposed, how many characters tell enough of one to look for it, and how long
+// that takes at most.
+const (
+	maxProposed = 50
+	leastLooked = 2
+	patience    = 500 * time.Millisecond
+)
+
+// ofProgram lists the program's variables, or its functions, whose names begin so.
+func (sh *Shell) ofProgram(ctx context.Context, word string, variables bool) (names []string) {
+	if len(word) < leastLooked || !sh.has {
+		return nil
+	}
+	ctx, stop := context.WithTimeout(ctx, patience)
+	defer stop()
+	pattern := "^" + regexp.QuoteMeta(word)
+	if variables {
+		list, _, err := sh.s.NamesIn(ctx, sh.frame.Module, true, pattern, 0, maxProposed)
+		if err != nil {
+			return nil
+		}
+		for i := range list {
+			names = append(names, list[i].Name)
+		}
+	} else {
+		list, _, err := sh.s.Functions(ctx, pattern, 0, maxProposed)
+		if err != nil {
+			return nil
+		}
+		for i := range list {
+			names = append(names, list[i].Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 func beginning(list []string, with string) (out []string) {

@@ -120,9 +120,12 @@ func (sh *Shell) examine(ctx context.Context, args string) error {
 			_ = sh.printf("%#x:", addr+uint64(i*unit))
 		}
 		n := word(sh.s.Target().ProcessState().Arch().ByteOrder, b[i*unit:(i+1)*unit])
-		if format == 'x' {
+		switch format {
+		case 'x':
 			_ = sh.printf("\t0x%0*x", 2*unit, n)
-		} else {
+		case 't':
+			_ = sh.printf("\t%0*b", 8*unit, n)
+		default:
 			_ = sh.printf("\t%s", sh.inUnit(ctx, n, unit, format, true, ""))
 		}
 	}

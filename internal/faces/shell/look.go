@@ -51,7 +51,7 @@ var notInfos = []struct{ names, why string }{
 	{"signal mem dcache terminal set xmethod float vector w classic-memory", "this is a state of gdb's own, or of a program that runs; p $xmm0 and p $st0 show registers"},
 	{"os", "corewalk info lists what is in the dump"},
 	{"macro macros", "macros are not known here"},
-	{"vtbl", "p *OBJECT shows the most derived type; x/8a *(long *) OBJECT its table of virtual functions"},
+	{"vtbl", "set print object on: p *OBJECT then shows the most derived type; x/8a *(long *) OBJECT its table of virtual functions"},
 	{"exceptions", "the exception that a thread raised is in report"},
 	{"selectors static-tracepoint-markers tracepoints tvariables tasks-ada win extensions auto-load copying warranty skip type-printers unwinder pretty-printer frame-filter", "this is a state of gdb's own, and there is none of it here"},
 }

@@ -25,7 +25,7 @@ for line in open(QUESTIONS):
         continue
     try:
         print(json.dumps({"Question": line, "Answer": gdb.execute(line, False, True)}))
-    except gdb.error as e:
+    except Exception as e:
         print(json.dumps({"Question": line, "Error": str(e)}))
 `
 

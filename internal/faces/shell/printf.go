@@ -77,6 +77,9 @@ func (sh *Shell) directive(ctx context.Context, out *strings.Builder, flags stri
 		fmt.Fprintf(out, flags+"s", s)
 		return nil
 	case 'f', 'g', 'e', 'G', 'E':
+		if verb|0x20 == 'g' && !strings.Contains(flags, ".") { // as C does
+			flags += ".6"
+		}
 		f, err := strconv.ParseFloat(v.Value, 64)
 		if err != nil {
 			return fmt.Errorf("%s is no floating-point number", expr)

@@ -13,7 +13,7 @@ import (
 	"github.com/corewalk/corewalk/session"
 )
 
-// formats are gdb's letters for values, and r, which is for the members of library types: what they mean is shown without asking, too.
+// formats are gdb's letters for values, and r, which shows the members that library types have.
 const formats = "xduotzcafsr"
 
 // cutFormat takes "/x" from the front of arguments.
@@ -37,6 +37,7 @@ func (sh *Shell) output(ctx context.Context, args string) error {
 func (sh *Shell) printValue(ctx context.Context, args, end string) error {
 	before := sh.settings
 	defer func() { // what print's own options ask for is for this value alone
+		sh.settings.object = before.object
 		if sh.settings.pretty = before.pretty; sh.settings.values != before.values {
 			sh.applyValues(before.values)
 		}
@@ -46,6 +47,10 @@ func (sh *Shell) printValue(ctx context.Context, args, end string) error {
 		return err
 	}
 	format, expr := cutFormat(args)
+	if raw := sh.settings.values; strings.Contains(format, "r") { // the members of a library's type, as it has them
+		format, raw.Raw = strings.ReplaceAll(format, "r", ""), true
+		sh.applyValues(raw)
+	}
 	if strings.TrimSpace(expr) == "" && len(sh.history) > 0 && end != "" { // the last one again
 		expr = "$"
 	}
@@ -55,6 +60,11 @@ func (sh *Shell) printValue(ctx context.Context, args, end string) error {
 	v, err := sh.value(ctx, expr)
 	if err != nil {
 		return err
+	}
+	if sh.settings.object {
+		if of, ok, err := sh.s.MostDerived(ctx, sh.frame.ID, v); err == nil && ok {
+			v = of
+		}
 	}
 	text, err := sh.valueText(ctx, &v, format)
 	if err != nil {
@@ -110,7 +120,7 @@ func (sh *Shell) valueText(ctx context.Context, v *session.Variable, format stri
 	switch {
 	case len(format) > 1 || format != "" && !strings.Contains(formats, format):
 		return "", fmt.Errorf("the format /%s is not known; one of %s", format, strings.Join(strings.Split(formats, ""), " "))
-	case format != "" && format != "r" && format != "s":
+	case format != "" && format != "s":
 		left := maxFormatted
 		return sh.inFormat(ctx, v, format[0], 0, &left)
 	case sh.settings.pretty && v.Ref != 0 && v.Kind != "pointer":
@@ -129,7 +139,11 @@ func (sh *Shell) valueText(ctx context.Context, v *session.Variable, format stri
 // unsigned reports whether the name of a type is that of a number without a sign, in any language.
 func unsigned(name string) bool {
 	switch name {
-	case "u8", "uint8", "byte", "ubyte", "uint8_t":
+	case "byte", "ubyte", "ushort", "uint", "ulong", "usize", "uintptr", "size_t":
+		return true
+	}
+	digits := strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(name, "u"), "int"), "_t")
+	if strings.HasPrefix(name, "u") && digits != "" && strings.Trim(digits, "0123456789") == "" { // u8, uint8, uint8_t
 		return true
 	}
 	return strings.HasPrefix(name, "unsigned") || strings.Contains(name, " unsigned ")
@@ -147,6 +161,7 @@ func (sh *Shell) inFormat(ctx context.Context, v *session.Variable, format byte,
 	switch {
 	case v.Kind == "string" && v.HasAddress && strings.Contains(v.Type, "["):
 		return sh.characters(ctx, v, format, left)
+	case v.Kind == "reference" && v.Ref != 0: // the parts are those of what it refers to
 	case !whole:
 		return sh.number(ctx, v, format)
 	case v.Ref == 0:
@@ -159,7 +174,14 @@ func (sh *Shell) inFormat(ctx context.Context, v *session.Variable, format byte,
 	if err != nil {
 		return "", err
 	}
+	if v.Kind == "reference" && len(list) == 1 && list[0].Name == "*" { // to a number
+		return sh.number(ctx, v, format)
+	}
 	var parts []string
+	tuple := len(list) > 0
+	for i := range list {
+		tuple = tuple && list[i].Name == strconv.Itoa(i)
+	}
 	for i := range list {
 		c := &list[i]
 		if *left--; *left < 0 {
@@ -176,7 +198,9 @@ func (sh *Shell) inFormat(ctx context.Context, v *session.Variable, format byte,
 				part = s
 			}
 		}
-		if !strings.HasPrefix(c.Name, "[") || v.Kind == "map" {
+		switch {
+		case c.Name == "{...}" || tuple:
+		case !strings.HasPrefix(c.Name, "[") || v.Kind == "map":
 			part = report.Clean(c.Name) + " = " + part
 		}
 		parts = append(parts, part)
@@ -184,7 +208,10 @@ func (sh *Shell) inFormat(ctx context.Context, v *session.Variable, format byte,
 	if more {
 		parts = append(parts, "...")
 	}
-	open, end := "{", "}"
+	open, end := referred(v)+"{", "}"
+	if tuple {
+		open, end = referred(v)+"(", ")"
+	}
 	if (v.Kind == "array" || v.Kind == "sequence") && strings.HasSuffix(v.Value, "]") { // as Rust writes them
 		open, end = "[", "]"
 	}
@@ -230,59 +257,46 @@ func repeated(parts []string) (out []string) {
 
 // number writes a number, or the bytes of one, in a format.
 func (sh *Shell) number(ctx context.Context, v *session.Variable, format byte) (string, error) {
-	order := sh.s.Target().ProcessState().Arch().ByteOrder
-	size := int(v.Size)
-	n, known := uint64(0), false
-	if big, ok := new(big.Int).SetString(v.Value, 10); v.Kind == "int" && ok && size > 8 {
-		return wide(big, size, format)
+	at := referred(v)
+	if n, ok := new(big.Int).SetString(v.Value, 10); v.Kind == "int" && ok && v.Size > 8 {
+		return wide(n, int(v.Size), format)
 	}
-	if v.Kind == "int" { // of a bit-field the memory has more
-		if i, err := strconv.ParseInt(v.Value, 10, 64); err == nil {
-			n, known = uint64(i), true
-		} else if u, err := strconv.ParseUint(v.Value, 10, 64); err == nil {
-			n, known = u, true
+	if v.Kind == "float" && format == 'f' {
+		return text(v), nil
+	}
+	n, size, err := sh.s.Bits(ctx, *v)
+	switch u, failed := strconv.ParseUint(v.Value, 0, 64); {
+	case err == nil:
+	case v.Kind == "int" && failed == nil: // of a register
+		n, size = u, uint64(sh.s.Target().ProcessState().Arch().WordSize)
+	case v.Kind == "int" || v.Kind == "float" || v.Expression == "":
+		if v.Kind == "float" {
+			return "", err
 		}
-	}
-	if known && (size == 0 || size > 8) {
-		size = 8
-	}
-	if !known && v.HasAddress && (size == 1 || size == 2 || size == 4 || size == 8) {
-		if b, err := sh.s.ReadMemory(ctx, v.Address, size); err == nil && len(b) == size {
-			switch size {
-			case 1:
-				n = uint64(b[0])
-			case 2:
-				n = uint64(order.Uint16(b))
-			case 4:
-				n = uint64(order.Uint32(b))
-			case 8:
-				n = order.Uint64(b)
-			}
-			known = true
-		}
-	}
-	if v.Kind == "float" && format != 'f' {
-		if f, err := strconv.ParseFloat(v.Value, 64); err == nil && math.Abs(f) < math.MaxInt64 { // as gdb: the whole number, not the bits
-			return sh.inUnit(ctx, uint64(int64(f)), 8, format, true, "int"), nil
-		}
-	}
-	if !known {
-		if v.Expression == "" {
-			return text(v), nil
-		}
-		got, err := sh.s.Address(ctx, sh.frame.ID, v.Expression, sh.dollars(ctx, v.Expression))
-		if err != nil {
+		return text(v), nil
+	default:
+		if n, err = sh.s.Address(ctx, sh.frame.ID, v.Expression, sh.dollars(ctx, v.Expression)); err != nil {
 			if format == 'f' {
 				return text(v), nil
 			}
 			return "", err
 		}
-		if n = got; size == 0 || size > 8 {
-			size = 8
-		}
+		size = 8
 	}
-	signed := !unsigned(v.Type) && v.Kind != "pointer" && v.Kind != "bool"
-	return sh.inUnit(ctx, n, size, format, signed, v.Kind), nil
+	if size == 0 || size > 8 {
+		size = 8
+	}
+	signed := !unsigned(v.Type) && v.Kind != "pointer" && v.Kind != "bool" && !(v.Kind == "char" && size == 4)
+	return at + sh.inUnit(ctx, n, int(size), format, signed, v.Kind), nil
+}
+
+// referred is the beginning of a reference's value, which tells the address of what it refers to: "@0x7ffd1230: ".
+func referred(v *session.Variable) string {
+	at, _, ok := strings.Cut(v.Value, ": ")
+	if v.Kind != "reference" || !ok || !strings.HasPrefix(at, "@") {
+		return ""
+	}
+	return at + ": "
 }
 
 // wide writes a number of more than 64 bits in a format.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 // settings are what set changes.
 type settings struct {
 	pretty   bool // print pretty: a line for each member
+	object   bool // print object: what a pointer or a reference to a class is one to
 	values   dwarfvars.Options
 	listSize int // lines of list
 	accepted map[string]string
@@ -100,7 +102,7 @@ func (sh *Shell) set(ctx context.Context, args string) error {
 
 // printings are settings of print that change nothing here: what they ask for is so already, or has its own letter or word.
 const printings = `address array array-indexes asm-demangle demangle entry-values finish frame-arguments frame-info inferior-events max-symbolic-offset memory-tag-violations nibbles
- null-stop object pascal_static-members repeats sevenbit-strings source-and-line static-members symbol symbol-filename symbol-loading thread-events type union vtbl`
+ null-stop pascal_static-members repeats sevenbit-strings source-and-line static-members symbol symbol-filename symbol-loading thread-events type union vtbl`
 
 // unlimited is what a limit is that somebody takes away: nothing that is read has more than some memory.
 const unlimited = 1 << 16
@@ -115,6 +117,12 @@ func (sh *Shell) setPrint(args string) (done bool, err error) {
 		on, err := onOff(value)
 		if err == nil {
 			sh.settings.pretty = on
+		}
+		return true, err
+	case "object":
+		on, err := onOff(value)
+		if err == nil {
+			sh.settings.object = on
 		}
 		return true, err
 	case "raw-values":
@@ -183,6 +191,24 @@ func onOff(s string) (bool, error) {
 	return false, fmt.Errorf(`"on" or "off" is expected, not %q`, s)
 }
 
+// with runs a command with another setting: with SETTING [VALUE] -- COMMAND.
+func (sh *Shell) with(ctx context.Context, args string) error {
+	setting, command, ok := strings.Cut(args+" ", " -- ")
+	if command = strings.TrimSpace(command); !ok || command == "" || strings.TrimSpace(setting) == "" {
+		return errors.New("with SETTING [VALUE] -- COMMAND: the command is missing")
+	}
+	before := sh.settings
+	before.accepted = maps.Clone(before.accepted)
+	defer func() {
+		sh.settings = before
+		sh.applyValues(before.values)
+	}()
+	if err := sh.set(ctx, strings.TrimSpace(setting)); err != nil {
+		return err
+	}
+	return sh.Run(ctx, command)
+}
+
 // showSetting says what a setting is.
 func (sh *Shell) showSetting(_ context.Context, args string) error {
 	switch args {
@@ -192,6 +218,8 @@ func (sh *Shell) showSetting(_ context.Context, args string) error {
 		return sh.printf("%d lines\n", sh.settings.listSize)
 	case "print pretty":
 		return sh.printf("%s\n", map[bool]string{true: "on", false: "off"}[sh.settings.pretty])
+	case "print object":
+		return sh.printf("%s\n", map[bool]string{true: "on", false: "off"}[sh.settings.object])
 	case "print elements":
 		return sh.printf("%s\n", shownLimit(sh.settings.values.MaxElements, 200))
 	case "print characters":

@@ -257,7 +257,8 @@ func (sh *Shell) toFunction(ctx context.Context, name string) error {
 		if ada := demangle.Ada(plain); strings.EqualFold(ada, name) || strings.HasSuffix(ada, "."+strings.ToLower(name)) {
 			return sh.to(ctx, i)
 		}
-		if list[i].Function == name || plain == name || strings.HasSuffix(plain, "::"+name) || strings.HasSuffix(plain, "."+name) {
+		template, _, _ := strings.Cut(plain, "<") // of all its instances
+		if list[i].Function == name || plain == name || template != "" && (template == name || strings.HasSuffix(template, "::"+name)) || strings.HasSuffix(plain, "::"+name) || strings.HasSuffix(plain, "."+name) {
 			return sh.to(ctx, i)
 		}
 	}

@@ -35,11 +35,11 @@ func (a at) At() int { return int(a) }
 
 type (
 	// An Ident is the name of a variable, with its scopes: "x", "ns::x". Quoted says that it was written in
-	// quotes, as names with other characters are.
+	// quotes, as names with other characters are, and Global as ::x, which is no variable of a function.
 	Ident struct {
 		at
-		Name   string
-		Quoted bool
+		Name           string
+		Quoted, Global bool
 	}
 	// A Register is what follows "$": the name of a register, or of a convenience variable, "foo", or which of the
 	// values that were printed: "" of $, "1" of $1, "$" of $$, "$2" of $$2.
@@ -47,12 +47,13 @@ type (
 		at
 		Name string
 	}
-	// A Number is an integer; with Bool it is true or false, with Char it is written as 'a', and Unsigned says that it is
-	// written as 7u. Type is that of Rust's 7u8, and "" of others.
+	// A Number is an integer; with Bool it is true or false, with Char it is written as 'a'. Unsigned and Wide say that it
+	// is written as 7u and as 7l, and Based that its base is not 10. Type is that of Rust's 7u8, and "" of others.
 	Number struct {
 		at
 		Value                uint64
 		Bool, Unsigned, Char bool
+		Wide, Based          bool
 		Type                 string
 	}
 	// A Float is a floating-point number. Single says that it is written as one of 32 bits: 1.5f, 1.5f32.
@@ -143,11 +144,13 @@ type (
 		X    Node
 		Name string
 	}
-	// A Sizeof is sizeof X, or sizeof(Type) if X is nil.
+	// A Sizeof is sizeof X, or sizeof(Type) if X is nil; with both it is of Type if X means nothing. Align says that
+	// it is alignof.
 	Sizeof struct {
 		at
-		X    Node
-		Type TypeName
+		X     Node
+		Type  TypeName
+		Align bool
 	}
 )
 

@@ -29,7 +29,9 @@ type token struct {
 	real  float64
 	where int
 
-	unsigned bool
+	unsigned bool   // it is a number with the suffix u
+	wide     bool   // with the suffix l
+	radix    bool   // with another base than 10
 	typ      string // of a number of Rust: u8
 	char     bool   // it is written as a character
 	bytes    bool   // a string of Rust's bytes
@@ -39,6 +41,11 @@ type token struct {
 // operand reports whether a token ends an operand.
 func (t *token) operand() bool {
 	return t.kind != end && (t.kind != operator || t.text == ")" || t.text == "]")
+}
+
+// access reports whether the name of a member or of what is in a scope follows.
+func (t *token) access() bool {
+	return t.kind == operator && (t.text == "." || t.text == "->" || t.text == "::")
 }
 
 // The operators, the longest first.
@@ -147,7 +154,13 @@ func (t *token) number(s string, member bool, in Dialect) (int, error) {
 			return t.float(s, len(written), in)
 		}
 	case Fortran: // 7_8 is one of kind 8
-		written, _, _ = strings.Cut(written, "_")
+		digits, kind, ok := strings.Cut(written, "_")
+		if ok && kind != "1" && kind != "2" && kind != "4" && kind != "8" {
+			return 0, &Error{t.where, fmt.Sprintf("%s: a kind is 1, 2, 4 or 8", written)}
+		}
+		if written = digits; ok {
+			t.typ = "integer*" + kind
+		}
 	case Ada:
 		if m := t.based(s); m > 0 {
 			return m, nil
@@ -167,7 +180,9 @@ func (t *token) number(s string, member bool, in Dialect) (int, error) {
 	if err != nil {
 		return 0, &Error{t.where, fmt.Sprintf("%s is not an integer of 64 bits", s[:n])}
 	}
-	t.value, t.unsigned = v, strings.ContainsAny(s[:n], "uU")
+	suffix := written[len(strings.TrimRight(written, "uUlL")):]
+	t.value, t.unsigned, t.wide = v, strings.ContainsAny(suffix, "uU"), strings.ContainsAny(suffix, "lL")
+	t.radix = len(digits) > 1 && digits[0] == '0' && base == 0
 	return n, nil
 }
 
@@ -206,7 +221,7 @@ func (t *token) ofBytes(s string) (int, error) {
 		return n + 1, err
 	}
 	n, err := t.single(s[1:])
-	if err == nil && (t.kind != number || t.value > 0xff) {
+	if err == nil && (t.kind != number || t.value > 0x7f && !strings.Contains(s[:n+1], `\x`)) {
 		err = &Error{t.where, "b'...' is one byte"}
 	}
 	t.typ, t.char = "u8", false
@@ -250,6 +265,9 @@ func (t *token) float(s string, n int, in Dialect) (int, error) {
 	body := strings.ReplaceAll(s[:n], "_", "")
 	if in == Fortran {
 		if i := strings.IndexByte(s[:n], '_'); i > 0 { // 1.5_8
+			if kind := s[i:n]; kind != "_4" && kind != "_8" {
+				return 0, &Error{t.where, fmt.Sprintf("%s: a kind is 4 or 8", s[:n])}
+			}
 			body, n = s[:i], i
 		}
 		body = strings.NewReplacer("d", "e", "D", "e").Replace(body)
@@ -280,6 +298,11 @@ func (t *token) special(s string, in Dialect, last *token) (int, bool) {
 		return n, true
 	}
 	switch in {
+	case Plain: // of C++
+		n := nameLength(s)
+		if op := wordOfCXX(s[:n], last.operand()); op != "" && !last.access() && (last.operand() || begins(strings.TrimLeft(s[n:], " \t"))) {
+			return is(op, n)
+		}
 	case Go:
 		if strings.HasPrefix(s, "&^") && last.operand() && !strings.HasPrefix(s, "&^=") {
 			return is("&^", 2)
@@ -347,6 +370,24 @@ func (t *token) special(s string, in Dialect, last *token) (int, bool) {
 		}
 	}
 	return 0, false
+}
+
+// wordOfCXX is the operator that C++ writes as a word, behind an operand or before one.
+func wordOfCXX(word string, behind bool) string {
+	switch {
+	case !behind && word == "not":
+		return "!"
+	case !behind && word == "compl":
+		return "~"
+	case !behind:
+		return ""
+	}
+	return map[string]string{"and": "&&", "or": "||", "bitand": "&", "bitor": "|", "xor": "^", "not_eq": "!="}[word]
+}
+
+// begins reports whether a text begins as an operand does.
+func begins(s string) bool {
+	return nameLength(s) > 0 || s != "" && (digit(s[0]) || strings.IndexByte("(!~-*", s[0]) >= 0)
 }
 
 // dotted reads what Fortran writes between two points.

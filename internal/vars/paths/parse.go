@@ -152,7 +152,7 @@ func (p *parser) prefix() (Node, error) {
 		}
 		return nil, p.unexpected(p.peek())
 	}
-	if t.kind == name && t.text == "sizeof" && p.in.Calls() {
+	if t.kind == name && p.in.Calls() && (t.text == "sizeof" || p.in == Plain && p.tokens[p.i+1].text == "(" && (t.text == "alignof" || t.text == "_Alignof")) {
 		return p.sizeof()
 	}
 	if p.is("(") {
@@ -191,32 +191,39 @@ func (p *parser) braced() (Node, error) {
 
 func (p *parser) sizeof() (Node, error) {
 	t := p.next()
+	n := &Sizeof{at: at(t.where), Align: t.text != "sizeof"}
 	if p.is("(") {
 		from := p.i
 		p.i++
+		only := typeWord(p.peek().text) // what begins so is no expression
 		typ, sure, ok := TypeName{}, false, false
 		if p.in == Rust {
-			if typ, ok = p.rustType(); typ.Pointers+len(typ.Dims) > 0 {
-				sure = true
-			}
+			typ, ok = p.rustType()
+			sure = typ.Pointers+len(typ.Dims) > 0
 		} else {
 			typ, sure, ok = p.typeName()
 		}
 		if ok && p.take(")") {
 			after := p.i
-			if !sure {
-				p.i = from
-				if x, err := p.unary(); err == nil {
-					return &Sizeof{at: at(t.where), X: x}, nil
+			if !only {
+				if p.i = from; sure { // v[2] may be an element, or an array of a type
+					p.i++
+				}
+				if x, err := p.unary(); err == nil && (!sure || p.take(")") && p.i == after) {
+					if n.X = x; p.i == after {
+						n.Type = typ
+					}
+					return n, nil
 				}
 			}
-			p.i = after // a template has no other meaning
-			return &Sizeof{at: at(t.where), Type: typ}, nil
+			p.i, n.Type = after, typ // a template has no other meaning
+			return n, nil
 		}
 		p.i = from
 	}
-	x, err := p.unary()
-	return &Sizeof{at: at(t.where), X: x}, err
+	var err error
+	n.X, err = p.unary()
+	return n, err
 }
 
 // cast parses (type)x. It returns nil, and takes nothing, if that does not come next.
@@ -253,11 +260,15 @@ func (p *parser) primary() (Node, error) {
 	t := p.next()
 	switch t.kind {
 	case number:
-		return &Number{at: at(t.where), Value: t.value, Unsigned: t.unsigned, Char: t.char, Type: t.typ}, nil
+		return &Number{at: at(t.where), Value: t.value, Unsigned: t.unsigned, Wide: t.wide, Based: t.radix, Char: t.char, Type: t.typ}, nil
 	case float:
 		return &Float{at(t.where), t.real, t.text == "f"}, nil
 	case text:
-		return &Text{at(t.where), t.text, t.bytes}, nil
+		whole := t.text
+		for p.in == Plain && p.peek().kind == text { // "a" "b"
+			whole += p.next().text
+		}
+		return &Text{at(t.where), whole, t.bytes}, nil
 	case register:
 		return &Register{at(t.where), t.text}, nil
 	case quoted:
@@ -266,7 +277,7 @@ func (p *parser) primary() (Node, error) {
 			p.i++
 			full += "::" + p.next().text
 		}
-		return &Ident{at(t.where), full, true}, nil
+		return &Ident{at: at(t.where), Name: full, Quoted: true}, nil
 	case name:
 		switch t.text {
 		case "true":
@@ -280,7 +291,7 @@ func (p *parser) primary() (Node, error) {
 		case "nullptr", "NULL", "nil":
 			return &Number{at: at(t.where)}, nil
 		}
-		if typeWord(t.text) && p.is("(") && !slices.Contains([]string{"struct", "union", "class", "enum", "const", "volatile"}, t.text) {
+		if typeWord(t.text) && p.in != Fortran && p.is("(") && !slices.Contains([]string{"struct", "union", "class", "enum", "const", "volatile"}, t.text) {
 			p.i++
 			x, err := p.expression()
 			if err != nil {
@@ -294,7 +305,9 @@ func (p *parser) primary() (Node, error) {
 		case "::":
 			if first := p.peek(); first.kind == name {
 				p.i++
-				return p.ident(first), nil
+				x := p.ident(first)
+				x.Global = true
+				return x, nil
 			}
 		case "(":
 			if err := p.deeper(); err != nil {
@@ -343,13 +356,16 @@ func (p *parser) list(where int) (Node, error) {
 }
 
 // ident parses the rest of a name with scopes: ns::tile<int>::count.
-func (p *parser) ident(first *token) Node {
+func (p *parser) ident(first *token) *Ident {
 	last := first
 	for {
 		from := p.i
-		if p.is("<") && !p.peek().space { // template arguments, if a scope follows
+		if p.is("<") && !p.peek().space { // template arguments, if a scope or nothing to compare with follows
 			if to := p.matching(); to >= 0 && p.tokens[to+1].text == "::" && p.tokens[to+1].kind == operator {
 				p.i = to + 1
+			} else if to >= 0 && p.in == Plain && (p.tokens[to+1].kind == end || p.tokens[to+1].kind == operator && slices.Contains([]string{")", "]", ","}, p.tokens[to+1].text)) {
+				last, p.i = &p.tokens[to], to+1
+				return &Ident{at: at(first.where), Name: p.s[first.where : last.where+len(last.text)]}
 			}
 		}
 		if p.is("::") && p.tokens[p.i+1].kind == name {

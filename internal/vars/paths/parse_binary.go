@@ -67,9 +67,14 @@ func (p *parser) binary(level int) (Node, error) {
 		x, err := p.binary(level)
 		return &Unary{at: at(not.where), Op: "!", X: x}, err
 	}
+	sign := p.peek()
+	signed := p.in == Ada && all[level][0] == "+" && (p.take("-") || p.take("+")) // -7 mod 3 is -(7 mod 3)
 	x, err := p.binary(level + 1)
 	if err != nil {
 		return nil, err
+	}
+	if signed {
+		x = &Unary{at: at(sign.where), Op: sign.text, X: x}
 	}
 	for {
 		t := p.peek()

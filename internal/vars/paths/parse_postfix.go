@@ -50,8 +50,17 @@ func (p *parser) postfix(x Node) (Node, error) {
 				x = &Unary{at: at(x.At()), Op: "*", X: x}
 				continue
 			}
-			if m.kind == operator && m.text == "*" && t.text == "." {
-				return nil, &Error{m.where, "members through pointers to members are not read"}
+			if m.kind == operator && m.text == "*" && p.in == Plain { // x.*member
+				if err := p.deeper(); err != nil {
+					return nil, err
+				}
+				y, err := p.prefix()
+				p.depth--
+				if err != nil {
+					return nil, err
+				}
+				x = &Binary{at: at(x.At()), Op: t.text + "*", X: x, Y: y}
+				continue
 			}
 			if m.kind != name && m.kind != quoted && (m.kind != number || t.text == "->") {
 				return nil, &Error{m.where, fmt.Sprintf("the name of a member is expected after %q", t.text)}
@@ -128,6 +137,13 @@ func (p *parser) argument() (a Node, err error) {
 		between = ".."
 	}
 	where := p.peek().where
+	if p.in == Fortran && p.take("::") { // a(::2)
+		r := &Range{at: at(where)}
+		if !p.is(")") && !p.is(",") {
+			r.Step, err = p.expression()
+		}
+		return r, err
+	}
 	if between == "" || !p.is(between) {
 		if a, err = p.expression(); err != nil || between == "" {
 			return a, err

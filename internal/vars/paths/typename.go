@@ -78,7 +78,7 @@ func (p *parser) dims(t *TypeName) bool {
 	var list []uint64
 	for p.is("[") && len(list) < maxDims {
 		n := &p.tokens[p.i+1]
-		if n.kind != number || p.tokens[p.i+2].text != "]" || n.value > maxLength {
+		if n.kind != number || p.tokens[p.i+2].text != "]" {
 			p.i = from
 			return false
 		}
@@ -92,11 +92,8 @@ func (p *parser) dims(t *TypeName) bool {
 	return true
 }
 
-// Limits on arrays that the name of a type makes.
-const (
-	maxDims   = 8
-	maxLength = 1 << 32
-)
+// maxDims is how many dimensions an array has at most that the name of a type makes.
+const maxDims = 8
 
 // goType parses []T, [n]T, map[K]V and chan T, which the compiler names by their text, but the second.
 func (p *parser) goType() (t TypeName, ok bool) {
@@ -113,7 +110,7 @@ func (p *parser) goType() (t TypeName, ok bool) {
 		}
 		t, _, ok = p.typeName()
 		t.Dims = append([]uint64{n}, t.Dims...)
-		return t, ok && t.Outer == 0 && len(t.Dims) <= maxDims && n <= maxLength
+		return t, ok && t.Outer == 0 && len(t.Dims) <= maxDims
 	}
 	if p.word("map") || p.word("chan") {
 		p.i++
@@ -229,7 +226,7 @@ func (p *parser) rustArray() (t TypeName, ok bool) {
 	defer func() { p.depth-- }()
 	p.i++
 	inner, ok := p.rustType()
-	if !ok || !p.take(";") || p.peek().kind != number || p.peek().value > maxLength || inner.Outer > 0 || len(inner.Dims) >= maxDims {
+	if !ok || !p.take(";") || p.peek().kind != number || inner.Outer > 0 || len(inner.Dims) >= maxDims {
 		return t, false
 	}
 	n := p.next().value

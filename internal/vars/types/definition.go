@@ -26,7 +26,7 @@ const maxInner = 8
 // pointer to a class the class and the pointer. Types that are part of it are named, not defined, but those without a name. A type that
 // is only declared where t is described is that of another unit, if one has it.
 func (t *Type) Definition(l Layout) []string {
-	w := definition{layout: l}
+	w := definition{layout: l, left: maxLooked}
 	at := t
 	var outside []string // what stands around the class: pointers, const
 	for n := 0; n < MaxChain && at.leadsToClass(); n++ {
@@ -119,6 +119,7 @@ func around(t *Type) string {
 type definition struct {
 	layout Layout
 	lines  []string
+	left   int // types that are still looked at for the sizes of base classes
 }
 
 func (w *definition) line(s string) bool {
@@ -334,15 +335,18 @@ func (w *definition) members(t *Type, m *Members, depth int, base int64) {
 	if t.Language == dwarf.LangRust && w.layout.Offsets { // whose compiler moves them
 		slices.SortStableFunc(order, func(a, b *Field) int { return cmp.Compare(a.Off, b.Off) })
 	}
-	for i, f := range order {
+	for _, f := range order {
 		typ := t.set.OfField(f)
 		size := typ.Whole()
 		if w.layout.Offsets && !f.Static && !f.Expr.Present() && t.Tag != dwarf.TagUnionType {
 			from, bits := f.Off*8, size*8
+			if f.Base {
+				bits = typ.ownSize(0, &w.left) * 8
+			}
 			if f.Bits > 0 {
 				from, bits = f.BitOff, f.Bits
 			}
-			if from > end && !(i == 0 && f.Base) {
+			if from > end && !f.Base {
 				w.hole(in, from-end)
 			}
 			end = max(end, from+bits)
@@ -372,10 +376,11 @@ func (w *definition) members(t *Type, m *Members, depth int, base int64) {
 }
 
 func (w *definition) hole(in string, bits uint64) {
-	if bits%8 == 0 {
+	if bits%8 != 0 {
+		w.line(fmt.Sprintf("/* XXX %d-bit hole */", bits%8))
+	}
+	if bits >= 8 {
 		w.line(fmt.Sprintf("/* XXX %d-byte hole */", bits/8))
-	} else {
-		w.line(fmt.Sprintf("/* XXX %d-bit hole */", bits))
 	}
 }
 
@@ -385,7 +390,7 @@ func (w *definition) member(t *Type, f *Field, typ *Type, size uint64, depth int
 	off := base + int64(f.Off)
 	inner := typ.Strip()
 	nameless := (inner.Aggregate() || inner.Tag == dwarf.TagEnumerationType) && inner.BareName == "" && typ.BareName == ""
-	if nameless && t.Language != dwarf.LangRust && depth < maxInner {
+	if own := IsC(t.Language) || IsCXX(t.Language); (nameless && t.Language != dwarf.LangRust || own && w.layout.Offsets && inner.Aggregate() && typ.Tag != dwarf.TagTypedef && !f.Static && !strings.HasPrefix(inner.FullName(), "std::")) && depth < maxInner {
 		w.whole(inner, f.Name, depth+1, off)
 		return !w.full()
 	}
@@ -455,88 +460,4 @@ func (w *definition) variants(t *Type, p *VariantPart, depth int, base int64) {
 			}
 		}
 	}
-}
-
-// methods writes the functions of a class that its programmer declared.
-func (w *definition) methods(t *Type, in string) {
-	u := t.Ref.Unit
-	var e dwarf.Entry
-	var v dwarf.Value
-	c := u.Cursor(t.Ref.Off)
-	c.Next(&e)
-	for n, first := 0, true; n < MaxMembers && c.Level() > 0 && c.Next(&e); n++ {
-		if e.Tag != dwarf.TagSubprogram {
-			c.SkipChildren()
-			continue
-		}
-		name, virtual, made := "", false, false
-		var result Ref
-		for c.Attr(&v) {
-			switch v.Attr {
-			case dwarf.AttrName:
-				name = u.Text(&v)
-			case dwarf.AttrType:
-				result = RefTo(u, &v)
-			case dwarf.AttrVirtuality:
-				virtual = v.U != 0
-			case dwarf.AttrArtificial:
-				made = v.Flag()
-			}
-		}
-		params, static := methodParams(t, &c, e.Depth)
-		if name == "" || made {
-			continue
-		}
-		text := name + "(" + params + ");"
-		if plain, _, _ := strings.Cut(t.BareName, "<"); result.Valid() || name != plain && name != "~"+plain {
-			text = strings.TrimSuffix(t.set.Of(result).Name(), " ") + " " + text
-		}
-		switch {
-		case virtual:
-			text = "virtual " + text
-		case static:
-			text = "static " + text
-		}
-		if first {
-			first = false
-			if !w.line("") {
-				return
-			}
-		}
-		if !w.line(w.column(-1, 0) + in + text) {
-			return
-		}
-	}
-}
-
-// methodParams are the types of a method's parameters without this; static says that there is none.
-func methodParams(t *Type, c *dwarf.Cursor, depth int) (text string, static bool) {
-	var e dwarf.Entry
-	var v dwarf.Value
-	var list []string
-	static = true
-	for c.Level() > depth && c.Next(&e) {
-		if e.Tag == dwarf.TagFormalParameter {
-			var typ Ref
-			made := false
-			for c.Attr(&v) {
-				switch v.Attr {
-				case dwarf.AttrType:
-					typ = RefTo(t.Ref.Unit, &v)
-				case dwarf.AttrArtificial:
-					made = v.Flag()
-				}
-			}
-			if made && len(list) == 0 && static {
-				static = false
-			} else if len(list) < maxParams {
-				list = append(list, t.set.Of(typ).Name())
-			}
-		}
-		c.SkipChildren()
-	}
-	if len(list) == 0 {
-		return "void", static
-	}
-	return strings.Join(list, ", "), static
 }

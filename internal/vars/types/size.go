@@ -40,10 +40,7 @@ func (t *Type) sizeAt(f Frame, depth int) (uint64, error) {
 	case s.Pointer(), s.Reference():
 		return s.Size(), nil
 	case s.Tag == dwarf.TagPtrToMemberType:
-		if s.Target().Strip().Tag == dwarf.TagSubroutineType {
-			return 2 * uint64(s.set.arch.WordSize), nil
-		}
-		return uint64(s.set.arch.WordSize), nil
+		return s.memberPointer(), nil
 	case s.Tag == dwarf.TagArrayType:
 		if absent, err := s.Absent(f); err != nil || absent != "" {
 			return 0, err
@@ -72,6 +69,44 @@ func (t *Type) sizeAt(f Frame, depth int) (uint64, error) {
 	return 0, nil // an empty struct
 }
 
+// ownSize is the size of a class as a base class of another: without its virtual base classes, which that one has once.
+func (t *Type) ownSize(depth int, left *int) uint64 {
+	s := t.Defined()
+	if *left--; *left < 0 {
+		return s.Whole()
+	}
+	end, virtual := uint64(0), false
+	for i := range s.Members().Fields {
+		f := &s.Members().Fields[i]
+		switch {
+		case f.Static:
+		case f.Virtual:
+			virtual = true
+		case f.Bits > 0:
+			end = max(end, (f.BitOff+f.Bits+7)/8)
+		case f.Base && depth < maxInner:
+			base := s.set.OfField(f)
+			n := base.ownSize(depth+1, left)
+			virtual = virtual || n < base.Whole()
+			end = max(end, f.Off+n)
+		default:
+			end = max(end, f.Off+s.set.OfField(f).Whole())
+		}
+	}
+	if !virtual {
+		return s.Whole()
+	}
+	return end
+}
+
+// memberPointer is the size of a pointer to a member.
+func (t *Type) memberPointer() uint64 {
+	if t.Target().Strip().Tag == dwarf.TagSubroutineType {
+		return 2 * uint64(t.set.arch.WordSize)
+	}
+	return uint64(t.set.arch.WordSize)
+}
+
 // Whole returns the type's size in bytes, also of arrays of constant length and of types that
 // are defined elsewhere; 0 if it is not known.
 func (t *Type) Whole() uint64 { return t.wholeAt(0) }
@@ -81,6 +116,9 @@ func (t *Type) wholeAt(depth int) uint64 {
 		return 0
 	}
 	s := t.Defined()
+	if s.Tag == dwarf.TagPtrToMemberType && s.ByteSize == 0 {
+		return s.memberPointer()
+	}
 	if s.Tag != dwarf.TagArrayType || s.ByteSize > 0 {
 		return s.Size()
 	}

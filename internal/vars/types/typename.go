@@ -140,6 +140,18 @@ func (t *Type) qualified(word string, depth int) (before, after string) {
 		}
 		elem = elem.Target()
 	}
+	if elem.Tag == dwarf.TagArrayType { // of its elements
+		in := elem.Target()
+		for n := 0; n < MaxNesting && in.Tag == dwarf.TagArrayType; n++ {
+			in = in.Target()
+		}
+		switch {
+		case in.Tag == t.Tag:
+			return before, after
+		case in.Pointer():
+			return before + " " + word, after
+		}
+	}
 	if elem.Pointer() || elem.Reference() || strings.HasSuffix(before, "*") {
 		return before + " " + word, after
 	}

@@ -207,6 +207,28 @@ func (x Explorer) Number(o *Object) (v uint64, signed bool, err error) {
 	return v, signed, err
 }
 
+// Bits returns the bits of a number or an address, those of a signed integer extended to 64, and how many bytes its type has.
+func (x Explorer) Bits(o *Object) (v, size uint64, err error) {
+	at := *o
+	for n := 0; at.Type.Strip().Reference() && n < maxSteps; n++ {
+		if at, err = x.Pointee(&at); err != nil {
+			return 0, 0, err
+		}
+	}
+	if !at.Type.Strip().Floats() {
+		v, _, err = x.Number(&at)
+		return v, at.Size, err
+	}
+	if at.Size > 8 {
+		return 0, 0, wrong("%s has more than 64 bits", describe(o.Type))
+	}
+	raw, err := x.P.Bytes(&at, 0, at.Size)
+	if err != nil {
+		return 0, 0, err
+	}
+	return types.Uint(raw, x.P.Arch.Big()), at.Size, nil
+}
+
 // Word returns an object of a type with an integer as its value, that of a cast or of a computation.
 func (x Explorer) Word(t *types.Type, v uint64) (Object, error) {
 	size, err := x.builder(Options{}).sizeOf(t)

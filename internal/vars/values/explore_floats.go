@@ -40,6 +40,12 @@ func (x Explorer) Real(o *Object) (f float64, ok bool, err error) {
 	if err != nil {
 		return 0, true, err
 	}
+	switch len(raw) { // exactly, not by the fewest digits that identify it
+	case 4:
+		return float64(math.Float32frombits(uint32(types.Uint(raw, x.P.Arch.Big())))), true, nil
+	case 8:
+		return math.Float64frombits(types.Uint(raw, x.P.Arch.Big())), true, nil
+	}
 	text := realText(t, raw, x.P.LongDouble, x.P.Arch.Big())
 	if f, err = strconv.ParseFloat(strings.TrimPrefix(text, "-nan"), 64); err == nil || math.IsInf(f, 0) {
 		return f, true, nil

@@ -1,0 +1,66 @@
+package types
+
+import "github.com/corewalk/corewalk/internal/format/dwarf"
+
+// Align returns how many bytes the address of an object of the type is a multiple of; 0 if that is not known. What a
+// declaration asks for, as with alignas, comes first; else a number has that of its size, and a class that of its members.
+func (t *Type) Align() uint64 {
+	left := maxLooked
+	return t.align(0, &left)
+}
+
+// maxLooked is how many types inside a type are looked at, which may be the same one again where the debugging information
+// makes no sense.
+const maxLooked = 1 << 14
+
+func (t *Type) align(depth int, left *int) uint64 {
+	if *left--; *left < 0 || depth > MaxChain {
+		return 0
+	}
+	if t.Ref.Valid() {
+		if v := t.Ref.Unit.Value(t.Ref.Off, dwarf.AttrAlignment); v.Present() && v.U > 0 {
+			return v.U
+		}
+	}
+	s := t.Strip()
+	if s != t {
+		return s.align(depth+1, left)
+	}
+	switch {
+	case s.Declared:
+		if full, ok := s.set.Complete(s); ok {
+			return full.align(depth+1, left)
+		}
+		return 0
+	case s.Tag == dwarf.TagArrayType:
+		return s.Target().align(depth+1, left)
+	case s.Aggregate():
+		most := uint64(1)
+		for i := range s.Members().Fields {
+			f := &s.Members().Fields[i]
+			if f.Static {
+				continue
+			}
+			n := s.set.OfField(f).align(depth+1, left)
+			if n == 0 {
+				return 0
+			}
+			most = max(most, n)
+		}
+		return most
+	}
+	size := s.Whole()
+	if s.Tag == dwarf.TagPtrToMemberType || s.Tag == dwarf.TagBaseType && s.Encoding == EncComplexFloat {
+		size = uint64(s.set.arch.WordSize)
+		if s.Tag == dwarf.TagBaseType {
+			size = s.ByteSize / 2
+		}
+	}
+	if size == 0 || size&(size-1) != 0 {
+		return 0
+	}
+	if s.set.arch.Name == "i386" { // where a double is aligned to 4
+		size = min(size, 4)
+	}
+	return min(size, 16)
+}

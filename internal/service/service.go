@@ -133,7 +133,9 @@ func idOf(sum string) string { return sum[:32] }
 func (s *Service) Run(ctx context.Context) error {
 	defer s.ledgers.close()
 	defer s.sessions.shut()
-	if n, err := s.c.Store.Recover(ctx); err != nil {
+	if n, err := s.c.Store.Recover(ctx); ctx.Err() != nil {
+		return nil
+	} else if err != nil {
 		return err
 	} else if n > 0 {
 		s.c.Log.Warn("dumps were being analysed when the service died: they are analysed again", "dumps", n)

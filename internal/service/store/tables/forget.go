@@ -52,13 +52,13 @@ func (d *DB) oldest(ctx context.Context, where string, n int, args ...any) ([]st
 	return d.List(ctx, "SELECT "+Columns+" FROM @uploads WHERE project = $1 AND "+where+" AND state <> 'working' ORDER BY received LIMIT $3 FOR UPDATE SKIP LOCKED", append(args, n)...)
 }
 
-// more says of groups that have more uploads than some how many these are, of at most n groups.
+// more says of groups that have more analysed uploads than some how many these are, of at most n groups.
 func (d *DB) more(ctx context.Context, project string, than, n int) (map[string]int, error) {
 	more := map[string]int{}
 	var group string
 	var count int
 	err := d.conn.Query(ctx, sqldb.Into([]any{&group, &count}, func() { more[group] = count - than }),
-		"SELECT grp, count(*) FROM @uploads WHERE project = $1 AND grp <> '' GROUP BY grp HAVING count(*) > $2 LIMIT $3", project, than, n)
+		"SELECT grp, count(*) FROM @uploads WHERE project = $1 AND grp <> '' AND state = 'done' GROUP BY grp HAVING count(*) > $2 LIMIT $3", project, than, n)
 	return more, err
 }
 

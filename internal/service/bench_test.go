@@ -71,7 +71,7 @@ func fillPage(b *testing.B, w *world, to ledger.Store) {
 		}
 		group := i % 10_000
 		if i%2 == 0 { // half of all dumps are of ten bugs
-			group = i / 2 % 10
+			group = 9999 - i/2%10 // which are the first of the list
 		}
 		attributes := []store.Attribute{{Name: "arch", Value: "x86-64"}, {Name: "channel", Value: []string{"nightly", "beta", "release"}[i%3]}, {Name: "cpu", Value: fmt.Sprint("cpu ", i%40)}, {Name: "gpu", Value: fmt.Sprint("gpu ", i%300)},
 			{Name: "module", Value: fmt.Sprint("libc.so.6 ", i%25)}, {Name: "os", Value: []string{"linux", "windows"}[i%2]}, {Name: "os_version", Value: fmt.Sprint("10.", i%30)}, {Name: "release", Value: fmt.Sprint("1.", i%50)}, {Name: "session", Value: fmt.Sprint(i)}}

@@ -107,6 +107,7 @@ type serveFlags struct {
 	serveDir
 	listen, cert, key, log string
 	maxUpload              sizeFlag
+	attachments            sizeOrNone
 	rate                   float64
 	keepFor                daysFlag
 	keepSize               sizeFlag
@@ -176,6 +177,8 @@ func (f *serveFlags) set() *pflag.FlagSet {
 	fs.StringVar(&f.key, "tls-key", "", "the certificate's key is in `FILE` (PEM)")
 	f.maxUpload = 2 << 30
 	fs.Var(&f.maxUpload, "max-upload", "take no dump and no symbol file of more than `SIZE`, unpacked")
+	f.attachments.sizeFlag = serving.DefaultAttachments
+	fs.Var(&f.attachments, "max-attachments", "keep files of at most `SIZE` together that come with a dump, such as logs and screenshots; 0 for none")
 	fs.Float64Var(&f.rate, "rate", 0, "take at most `N` uploads a second with one token (default: no limit)")
 	fs.Var(&f.keepFor, "keep", "remove dumps after `TIME`, such as 90d; what is known of them stays (default: never)")
 	fs.Lookup("keep").DefValue = "0s"
@@ -209,7 +212,7 @@ func (f *serveFlags) common(name string) *pflag.FlagSet {
 
 // ownFlags are those that the analysis does not have.
 func ownFlags() []string {
-	return []string{"dir", "db", "objects", "listen", "tls-cert", "tls-key", "max-upload", "rate", "keep", "keep-size", "keep-per-group", "log", "verbose", "jobs", "answer", "version-of", "smtp", "mail-from", "public-url", "notify-private"}
+	return []string{"dir", "db", "objects", "listen", "tls-cert", "tls-key", "max-upload", "max-attachments", "rate", "keep", "keep-size", "keep-per-group", "log", "verbose", "jobs", "answer", "version-of", "smtp", "mail-from", "public-url", "notify-private"}
 }
 
 func runServe(args []string, e env) int {
@@ -286,7 +289,7 @@ func (f *serveFlags) run(e env, fs *pflag.FlagSet, do func(context.Context, serv
 	ctx, stop := signal.NotifyContext(e.ctx, syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	err = do(ctx, serving.Server{Dir: dir, Jobs: f.jobs, Deadline: f.deadline,
-		Listen: f.listen, Cert: f.cert, Key: f.key, MaxUpload: int64(f.maxUpload), Rate: f.rate, Keep: serving.Retention{Age: time.Duration(f.keepFor), PerGroup: f.keepPerGroup, Bytes: int64(f.keepSize)}, Versions: f.versions, Notify: told,
+		Listen: f.listen, Cert: f.cert, Key: f.key, MaxUpload: int64(f.maxUpload), Attachments: int64(f.attachments.sizeFlag), Rate: f.rate, Keep: serving.Retention{Age: time.Duration(f.keepFor), PerGroup: f.keepPerGroup, Bytes: int64(f.keepSize)}, Versions: f.versions, Notify: told,
 		JSONLog: f.log == logJSON, Verbose: f.verbose, Version: version(), Log: e.stderr, Terminal: isTerminal(e.stderr), Signatures: signature.Version,
 		Run: func(ctx context.Context, symbols serving.Symbols, dumps string, src triage.Source, to ledger.Store, sink triage.Sink) error {
 			return f.analyse(ctx, e, exe, fs, symbols, dumps, src, to, sink)

@@ -62,11 +62,13 @@ type Config struct {
 	Version string
 	Log     *slog.Logger
 
-	MaxUpload int64   // bytes of a dump, and of a symbol file; 0 for 2 GiB
-	Rate      float64 // uploads that a token may send each second; 0 for no limit
-	Keep      Retention
-	Idle      time.Duration
-	Fresh     time.Duration // for so long the counts of groups are not made anew; 0 for a second
+	MaxUpload int64 // bytes of a dump, and of a symbol file; 0 for 2 GiB
+	// Attachments is how many bytes of files that come with a dump are kept; 0 for none.
+	Attachments int64
+	Rate        float64 // uploads that a token may send each second; 0 for no limit
+	Keep        Retention
+	Idle        time.Duration
+	Fresh       time.Duration // for so long the counts of groups are not made anew; 0 for a second
 	// Matching is of how many dumps of a project, the newest, it is looked up whether they have several attributes; 0 for 10,000.
 	Matching int
 	// Notify sends messages; nil for one that reaches public addresses and has no mail. PublicURL is the page's address in them.
@@ -99,6 +101,9 @@ type Service struct {
 }
 
 const defaultMaxUpload = 2 << 30
+
+// DefaultAttachments is how many bytes of files that come with a dump are kept, unless something else is wanted.
+const DefaultAttachments = 20 << 20
 
 // New returns a service. Run does its work.
 func New(c Config) (*Service, error) {
@@ -251,6 +256,7 @@ func (s *Service) routes() error {
 		"GET " + project + "/dumps/{id}":                                         {store.ScopeRead, s.oneDump},
 		"GET " + project + "/dumps/{id}/report":                                  {store.ScopeRead, s.dumpReport},
 		"GET " + project + "/dumps/{id}/file":                                    {store.ScopeRead, s.dumpFile},
+		"GET " + project + "/dumps/{id}/attachments/{attachment}":                {store.ScopeRead, s.attachment},
 		"GET " + project + "/dumps/{id}/about":                                   {store.ScopeRead, s.inDump(question.About)},
 		"GET " + project + "/dumps/{id}/modules":                                 {store.ScopeRead, s.inDump(question.Modules)},
 		"GET " + project + "/dumps/{id}/stacks":                                  {store.ScopeRead, s.inDump(question.Stacks)},

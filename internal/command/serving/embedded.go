@@ -99,7 +99,7 @@ func (n *Notify) sender() (*notify.Sender, error) {
 // Config is what the configuration of a service has of the command's flags.
 func Config(c *Server, db store.Store, files objects.Store) service.Config {
 	sender, _ := c.Notify.sender() // it was checked
-	return service.Config{Notify: sender, PublicURL: c.Notify.Page, Store: db, Objects: files, Uploads: filepath.Join(c.Dir, uploadsDir), Version: c.Version, Log: Logger(c), MaxUpload: c.MaxUpload, Rate: c.Rate, Keep: service.Retention(c.Keep), Versions: c.Versions, AnswerTimeout: c.Deadline}
+	return service.Config{Notify: sender, PublicURL: c.Notify.Page, Store: db, Objects: files, Uploads: filepath.Join(c.Dir, uploadsDir), Version: c.Version, Log: Logger(c), MaxUpload: c.MaxUpload, Attachments: c.Attachments, Rate: c.Rate, Keep: service.Retention(c.Keep), Versions: c.Versions, AnswerTimeout: c.Deadline}
 }
 
 // Serve serves a service until ctx is done; with token it makes the first token if there is none. made are told of it.

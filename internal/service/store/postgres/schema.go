@@ -179,4 +179,27 @@ var schema = sqldb.Schema{Store: "database", Prefix: "service_", Lock: 0x636f726
 	`ALTER TABLE service_hooks ADD COLUMN hour bigint NOT NULL DEFAULT 0;
 	ALTER TABLE service_hooks ADD COLUMN sent bigint NOT NULL DEFAULT 0;
 	ALTER TABLE service_hooks ADD COLUMN held bigint NOT NULL DEFAULT 0;`,
+
+	// Files and words that came with a dump.
+	`ALTER TABLE service_uploads ADD COLUMN event text COLLATE "C" NOT NULL DEFAULT '',
+		ADD COLUMN attached bigint NOT NULL DEFAULT 0;
+	CREATE INDEX service_uploads_event ON service_uploads (project, event, received) WHERE event <> '';
+	CREATE TABLE service_attachments (
+		project text COLLATE "C" NOT NULL,
+		id text COLLATE "C" NOT NULL,
+		sha256 text COLLATE "C" NOT NULL,
+		place integer NOT NULL,
+		name bytea NOT NULL,
+		type text NOT NULL,
+		size bigint NOT NULL,
+		PRIMARY KEY (project, id, sha256));
+	CREATE TABLE service_feedback (
+		project text COLLATE "C" NOT NULL,
+		id text COLLATE "C" NOT NULL,
+		sum text COLLATE "C" NOT NULL,
+		name bytea NOT NULL,
+		email bytea NOT NULL,
+		text bytea NOT NULL,
+		at bigint NOT NULL,
+		PRIMARY KEY (project, id, sum));`,
 }}

@@ -168,4 +168,27 @@ var schema = sqldb.Schema{Store: "database", Migrations: []string{
 	`ALTER TABLE hooks ADD COLUMN hour INTEGER NOT NULL DEFAULT 0;
 	ALTER TABLE hooks ADD COLUMN sent INTEGER NOT NULL DEFAULT 0;
 	ALTER TABLE hooks ADD COLUMN held INTEGER NOT NULL DEFAULT 0;`,
+
+	// Files and words that came with a dump.
+	`ALTER TABLE uploads ADD COLUMN event TEXT NOT NULL DEFAULT '';
+	ALTER TABLE uploads ADD COLUMN attached INTEGER NOT NULL DEFAULT 0;
+	CREATE INDEX uploads_event ON uploads (project, event, received) WHERE event <> '';
+	CREATE TABLE attachments (
+		project TEXT NOT NULL,
+		id TEXT NOT NULL,
+		sha256 TEXT NOT NULL,
+		place INTEGER NOT NULL,
+		name TEXT NOT NULL,
+		type TEXT NOT NULL,
+		size INTEGER NOT NULL,
+		PRIMARY KEY (project, id, sha256)) WITHOUT ROWID;
+	CREATE TABLE feedback (
+		project TEXT NOT NULL,
+		id TEXT NOT NULL,
+		sum TEXT NOT NULL,
+		name TEXT NOT NULL,
+		email TEXT NOT NULL,
+		text TEXT NOT NULL,
+		at INTEGER NOT NULL,
+		PRIMARY KEY (project, id, sum)) WITHOUT ROWID;`,
 }}

@@ -65,7 +65,7 @@ func testRetention(t *testing.T, db store.Store) {
 	if list, err := db.Forget(t.Context(), "s", store.Retention{PerGroup: 1}, 10); err != nil || len(list) != 1 || list[0].ID != "c1" {
 		t.Errorf("one waits: %+v %v", list, err)
 	}
-	if err := db.Remove(t.Context(), "s", "c0"); err != nil { // else it would be taken below
+	if _, err := db.Remove(t.Context(), "s", "c0"); err != nil { // else it would be taken below
 		t.Fatal(err)
 	}
 	forget(store.Retention{}, 10, "")

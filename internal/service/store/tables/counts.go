@@ -240,19 +240,30 @@ func (d *DB) uncount(ctx context.Context, project, id, group string) error {
 }
 
 // Remove implements Store.
-func (d *DB) Remove(ctx context.Context, project, id string) error {
-	return d.change(ctx, project, func(tx *DB) error { return tx.remove(ctx, project, id) })
+func (d *DB) Remove(ctx context.Context, project, id string) (list []store.Attachment, _ error) {
+	err := d.change(ctx, project, func(tx *DB) (err error) {
+		list, err = tx.remove(ctx, project, id)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
 }
 
-func (d *DB) remove(ctx context.Context, project, id string) error {
+func (d *DB) remove(ctx context.Context, project, id string) ([]store.Attachment, error) {
 	u, err := d.finished(ctx, project, id)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := d.Change(ctx, "dump", id, "DELETE FROM @uploads WHERE project = $1 AND id = $2", project, id); err != nil || !u.counted {
-		return err
+	list, err := d.detach(ctx, project, id)
+	if err == nil {
+		err = d.Change(ctx, "dump", id, "DELETE FROM @uploads WHERE project = $1 AND id = $2", project, id)
 	}
-	return d.uncount(ctx, project, id, u.group)
+	if err == nil && u.counted {
+		err = d.uncount(ctx, project, id, u.group)
+	}
+	return list, err
 }
 
 // Backfill implements Store. What was read in the dumps is not known: they have it once they are analysed again.

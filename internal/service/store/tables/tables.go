@@ -57,12 +57,12 @@ func (d *DB) Settle(ctx context.Context) error {
 }
 
 // Columns are those of an upload, as List expects them.
-const Columns = "project, id, sha256, name, size, received, times, annotations, state, attempts, alone, why, grp, fault, reason, program, build, release, usr, machine"
+const Columns = "project, id, sha256, name, size, received, times, annotations, state, attempts, alone, why, grp, fault, reason, program, build, release, usr, machine, event, attached"
 
 func scan(r sqldb.Row, u *store.Upload) error {
 	var received int64
 	var notes []byte
-	if err := r.Scan(&u.Project, &u.ID, &u.SHA256, (*sqldb.Raw)(&u.Name), &u.Size, &received, &u.Times, &notes, &u.State, &u.Attempts, &u.Alone, &u.Why, &u.Group, &u.Fault, &u.Reason, &u.Program, &u.Build, &u.Release, &u.User, &u.Machine); err != nil {
+	if err := r.Scan(&u.Project, &u.ID, &u.SHA256, (*sqldb.Raw)(&u.Name), &u.Size, &received, &u.Times, &notes, &u.State, &u.Attempts, &u.Alone, &u.Why, &u.Group, &u.Fault, &u.Reason, &u.Program, &u.Build, &u.Release, &u.User, &u.Machine, &u.Event, &u.Attached); err != nil {
 		return err
 	}
 	u.Received = sqldb.Moment(received)
@@ -113,15 +113,15 @@ func (d *DB) AddUpload(ctx context.Context, u store.Upload) (store.Upload, error
 	if err != nil {
 		return u, err
 	}
-	column, value, args := ", hint", ", $10", []any{u.Project, u.ID, u.SHA256, sqldb.Raw(u.Name), u.Size, sqldb.Nanos(u.Received), sqldb.Raw(notes), u.User, u.Machine, store.Hint(&u)}
+	column, value, args := ", hint", ", $11", []any{u.Project, u.ID, u.SHA256, sqldb.Raw(u.Name), u.Size, sqldb.Nanos(u.Received), sqldb.Raw(notes), u.User, u.Machine, u.Event, store.Hint(&u)}
 	if !d.dialect.Hint {
-		column, value, args = "", "", args[:9]
+		column, value, args = "", "", args[:10]
 	}
 	return d.One(ctx, fmt.Sprintf(addUpload, column, value), args...)
 }
 
 // addUpload has the column and the value of the hint, if there is one.
-const addUpload = `INSERT INTO @uploads AS u (project, id, sha256, name, size, received, annotations, usr, machine, state%s) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'waiting'%s)
+const addUpload = `INSERT INTO @uploads AS u (project, id, sha256, name, size, received, annotations, usr, machine, event, state%s) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'waiting'%s)
 	ON CONFLICT (project, id) DO UPDATE SET times = u.times + 1 RETURNING ` + Columns
 
 // Upload implements Store.

@@ -28,6 +28,7 @@ import (
 	"github.com/corewalk/corewalk/internal/service/objects"
 	"github.com/corewalk/corewalk/internal/service/question"
 	"github.com/corewalk/corewalk/internal/service/receive"
+	"github.com/corewalk/corewalk/internal/service/signin"
 	"github.com/corewalk/corewalk/internal/service/store"
 	"github.com/corewalk/corewalk/internal/service/work"
 	"github.com/corewalk/corewalk/internal/triage"
@@ -78,6 +79,9 @@ type Config struct {
 	Detect, NoticeWait time.Duration
 	// Hourly is how many messages a hook is sent in an hour; 0 for 60.
 	Hourly int
+	// SignIn lets people in whom an identity provider knows; nil for none. Session is how long; 0 for twelve hours.
+	SignIn  *signin.Provider
+	Session time.Duration
 	// Versions are releases by the builds of all projects.
 	Versions map[string]string
 }
@@ -98,6 +102,7 @@ type Service struct {
 	reports   pendingReports
 	sessions  sessions
 	analyses  *slots // reports that are made
+	signins   *slots // people who come back from the identity provider
 }
 
 const defaultMaxUpload = 2 << 30
@@ -111,10 +116,11 @@ func New(c Config) (*Service, error) {
 		c.MaxUpload = defaultMaxUpload
 	}
 	c.Fresh, c.Matching, c.Hourly = cmp.Or(c.Fresh, time.Second), cmp.Or(c.Matching, 10_000), cmp.Or(c.Hourly, 60)
+	c.Session = cmp.Or(c.Session, 12*time.Hour)
 	if c.Notify == nil {
 		c.Notify = notify.New(reach.Public, nil)
 	}
-	s := &Service{c: c, access: access{store: c.Store, rate: rate.Limit(c.Rate), burst: int(2*c.Rate) + 1, denials: rate.NewLimiter(denialsFree, denialsFree)}, mux: http.NewServeMux(), analyses: newSlots(reportsAtOnce, reportsWaiting)}
+	s := &Service{c: c, access: access{store: c.Store, rate: rate.Limit(c.Rate), burst: int(2*c.Rate) + 1, denials: rate.NewLimiter(denialsFree, denialsFree)}, mux: http.NewServeMux(), analyses: newSlots(reportsAtOnce, reportsWaiting), signins: newSlots(signinsAtOnce, signinsWaiting)}
 	s.ledgers.open = c.Ledger
 	s.sessions = sessions{begin: c.Ask, idle: openIdle, limit: cmp.Or(c.AnswerTimeout, time.Minute) + answerGrace}
 	if c.Run != nil {
@@ -310,6 +316,9 @@ func (s *Service) routes() error {
 	s.mux.HandleFunc("GET /api/v1/whoami", s.whoami)
 	s.mux.HandleFunc("POST /login", s.login)
 	s.mux.HandleFunc("POST /logout", s.logout)
+	s.mux.HandleFunc("GET /login/ways", s.loginWays)
+	s.mux.HandleFunc("GET /login/oidc", s.beginSignin)
+	s.mux.HandleFunc("GET "+signinPath, s.endSignin)
 	s.mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	return errors.Join(s.page(), s.resumable())
 }

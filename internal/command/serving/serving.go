@@ -33,6 +33,7 @@ type Server struct {
 	Keep        Retention
 	Versions    map[string]string // releases by builds
 	Notify      Notify
+	SignIn      SignIn
 	JSONLog     bool
 	Verbose     bool
 	Version     string
@@ -65,11 +66,20 @@ type Notify struct {
 	Private              bool   // webhooks may lead to private networks and this machine
 }
 
+// A SignIn says which identity provider lets people in, and whom.
+type SignIn struct {
+	Issuer, Client, Secret string // "" for none
+	Scopes                 []string
+	Allow                  []string // rules: PROJECT:SCOPE,SCOPE:CLAIM=VALUE
+	Session                time.Duration
+}
+
 // A Token is what a token is known by besides its secret.
 type Token struct {
 	ID, Project, Note string
 	Scopes            []string
 	Created           time.Time
+	Expires           time.Time // of a session; zero for never
 }
 
 // Tokens are those of a crash service.

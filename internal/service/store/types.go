@@ -124,7 +124,15 @@ type Token struct {
 	Scopes  []string
 	Note    string
 	Created time.Time
+	// Expires is when it is not one any more; zero for never.
+	Expires time.Time
+	// Subject is whose session it is, as the identity provider and the person are known together; "" if it is none. Also are other projects of that person.
+	Subject string
+	Also    []string
 }
+
+// MaxSessions is how many sessions a person has in one project.
+const MaxSessions = 20
 
 // The states of a group.
 const (
@@ -340,6 +348,8 @@ type Store interface {
 
 	Projects(ctx context.Context) ([]string, error)
 	AddToken(ctx context.Context, t Token) error
+	// AddSession is AddToken of a session. Of those of its person in the project the newest MaxSessions stay, and of all those that have not expired.
+	AddSession(ctx context.Context, t Token) error
 	// Token returns a token by its identifier.
 	Token(ctx context.Context, id string) (Token, error)
 	Tokens(ctx context.Context) ([]Token, error)

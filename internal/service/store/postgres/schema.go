@@ -202,4 +202,9 @@ var schema = sqldb.Schema{Store: "database", Prefix: "service_", Lock: 0x636f726
 		text bytea NOT NULL,
 		at bigint NOT NULL,
 		PRIMARY KEY (project, id, sum));`,
+
+	// Sessions of people whom an identity provider knows are tokens that expire.
+	`ALTER TABLE service_tokens ADD COLUMN expires bigint NOT NULL DEFAULT 0,
+		ADD COLUMN subject text NOT NULL DEFAULT '',
+		ADD COLUMN also text NOT NULL DEFAULT '';`,
 }}

@@ -191,4 +191,9 @@ var schema = sqldb.Schema{Store: "database", Migrations: []string{
 		text TEXT NOT NULL,
 		at INTEGER NOT NULL,
 		PRIMARY KEY (project, id, sum)) WITHOUT ROWID;`,
+
+	// Sessions of people whom an identity provider knows are tokens that expire.
+	`ALTER TABLE tokens ADD COLUMN expires INTEGER NOT NULL DEFAULT 0;
+	ALTER TABLE tokens ADD COLUMN subject TEXT NOT NULL DEFAULT '';
+	ALTER TABLE tokens ADD COLUMN also TEXT NOT NULL DEFAULT '';`,
 }}

@@ -247,11 +247,7 @@ func (s *Service) attachment(w http.ResponseWriter, r *http.Request, p *request)
 		h.Set("Content-Type", a.Type)
 		h.Set("Content-Security-Policy", "sandbox; default-src 'none'; frame-ancestors 'none'")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
-		disposition := mime.FormatMediaType("attachment", map[string]string{"filename": path.Base(strings.ReplaceAll(a.Name, "\\", "/"))})
-		if disposition == "" {
-			disposition = "attachment"
-		}
-		h.Set("Content-Disposition", disposition)
+		h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": path.Base(strings.ReplaceAll(a.Name, "\\", "/"))}))
 		http.ServeFile(w, r, file)
 		return nil
 	}

@@ -2,6 +2,7 @@ package service_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"image"
@@ -15,11 +16,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/corewalk/corewalk/internal/command/serving"
 	"github.com/corewalk/corewalk/internal/service"
+	"github.com/corewalk/corewalk/internal/service/objects"
+	"github.com/corewalk/corewalk/internal/service/store"
 )
 
 // beside is what an answer says of what came with a dump.
@@ -150,7 +154,8 @@ func TestAttachments(t *testing.T) {
 
 // Attachments are bounded: what is too much is not kept, and the dump is.
 func TestAttachmentsTooMuch(t *testing.T) {
-	w := start(t, nil) // 100,000 bytes
+	var begun atomic.Int64
+	w := start(t, func(c *service.Config) { c.Objects = beginning{c.Objects, &begun} }) // 100,000 bytes
 	large := strings.Repeat("x", 60_000)
 	parts := []part{{"core", "core", "", "group g1 build b1"}, {"a", "a", "", large}, {"b", "b", "", large}, {"c", "c", "", strings.Repeat("c", 40_000)}, {"d", "d", "", "d"}}
 	send := func(parts []part) (b beside) {
@@ -167,12 +172,13 @@ func TestAttachmentsTooMuch(t *testing.T) {
 	if b := send(append(parts[:2:2], part{"e", "e", "", "e"})); b.Attached != 100_000 || len(b.Attachments) != 2 {
 		t.Errorf("%+v", b)
 	}
+	begun.Store(0)
 	parts = []part{{"core", "core", "", "group g1 build b2"}}
 	for i := range 40 {
 		parts = append(parts, part{"f", fmt.Sprint("f", i), "", fmt.Sprint(i)})
 	}
-	if b := send(parts); len(b.Attachments) != 16 {
-		t.Errorf("%d", len(b.Attachments))
+	if b := send(parts); len(b.Attachments) != 16 || begun.Load() != 17 {
+		t.Errorf("%d of %d that were written", len(b.Attachments), begun.Load())
 	}
 	if list := w.objectsOf("a"); len(list) != 18 {
 		t.Errorf("left behind: %v", list)
@@ -186,6 +192,37 @@ func TestAttachmentsTooMuch(t *testing.T) {
 	none.want(202, &b, "POST", "/api/v1/projects/a/dumps", body, "Content-Type", kind)
 	if none.want(200, &b, "GET", "/api/v1/projects/a/dumps/"+b.ID, ""); len(b.Attachments)+len(none.objectsOf("a")) != 0 {
 		t.Errorf("%+v", b)
+	}
+}
+
+// beginning counts files that are begun.
+type beginning struct {
+	objects.Store
+	n *atomic.Int64
+}
+
+func (b beginning) New(ctx context.Context) (objects.File, error) {
+	b.n.Add(1)
+	return b.Store.New(ctx)
+}
+
+// removing removes each dump before its attachments are stored.
+type removing struct{ store.Store }
+
+func (r removing) Attach(ctx context.Context, project, id string, list []store.Attachment, bytes int64) ([]store.Attachment, error) {
+	if _, err := r.Remove(ctx, project, id); err != nil {
+		return nil, err
+	}
+	return r.Store.Attach(ctx, project, id, list, bytes)
+}
+
+// A dump that is removed while its attachments are stored leaves none of them.
+func TestAttachmentsOfRemoved(t *testing.T) {
+	w := start(t, func(c *service.Config) { c.Store = removing{c.Store} })
+	body, kind := formOf(t, part{"core", "core", "", "group g1 build b1"}, part{"a", "a", "", "log"}, part{"comments", "", "", "words"})
+	w.want(202, nil, "POST", "/api/v1/projects/a/dumps", body, "Content-Type", kind)
+	if left := w.objectsOf("a"); len(left) > 0 {
+		t.Errorf("%v", left)
 	}
 }
 

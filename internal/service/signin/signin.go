@@ -128,7 +128,7 @@ func (p *Provider) discover(ctx context.Context) (*oidc.Provider, *oauth2.Config
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.known == nil {
-		known, err := oidc.NewProvider(oidc.ClientContext(context.WithoutCancel(ctx), p.c.Client), p.c.Issuer) // its keys are fetched with this context later
+		known, err := oidc.NewProvider(oidc.ClientContext(ctx, p.c.Client), p.c.Issuer)
 		if err != nil {
 			return nil, nil, fmt.Errorf("%w: %w", ErrProvider, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -78,9 +79,9 @@ func fillPage(b *testing.B, w *world, to ledger.Store) {
 	}
 	exec("PRAGMA busy_timeout = 60000")
 	// Half of all dumps are of ten bugs, which are the first of the list. The size has the number.
-	exec(`INSERT INTO uploads (project, id, sha256, name, size, received, annotations, state, grp, program, build, release, machine, counted)
+	exec(`INSERT INTO uploads (project, id, sha256, name, size, received, annotations, state, grp, program, build, release, machine, counted, spanned)
 		WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < $1 - 1)
-		SELECT 'a', printf('%032x', i), printf('%064x', i), 'core', i, $2 - i * 3000000000, '{"channel":"beta"}', 'done', printf('%012x', CASE i % 2 WHEN 0 THEN 9999 - i / 2 % 10 ELSE i % 10000 END), 'p', printf('%040d', i % 200), '1.' || (i % 50), 'm' || (i % 5000), 1 FROM n`,
+		SELECT 'a', printf('%032x', i), printf('%064x', i), 'core', i, $2 - i * 3000000000, '{"channel":"beta"}', 'done', printf('%012x', CASE i % 2 WHEN 0 THEN 9999 - i / 2 % 10 ELSE i % 10000 END), 'p', printf('%040d', i % 200), '1.' || (i % 50), 'm' || (i % 5000), 1, 1 FROM n`,
 		n, time.Now().UnixNano())
 	for name, value := range map[string]string{"arch": "'x86-64'", "channel": "substr('nightlybeta   release', 1 + i % 3 * 7, 7)", "cpu": "'cpu ' || i % 40", "gpu": "'gpu ' || i % 300", "module": "'libc.so.6 ' || i % 25",
 		"os": "CASE i % 2 WHEN 0 THEN 'linux' ELSE 'windows' END", "os_version": "'10.' || i % 30", "release": "'1.' || i % 50", "session": "i"} {
@@ -94,6 +95,12 @@ func fillPage(b *testing.B, w *world, to ledger.Store) {
 	exec("INSERT INTO counts SELECT project, grp, '', kind, count(*) FROM affected GROUP BY project, grp, kind")
 	exec("INSERT INTO names SELECT project, name, count(*) FROM counts WHERE grp = '' AND name <> '' GROUP BY project, name")
 	exec("INSERT INTO releases SELECT project, release, min(received), max(received) FROM uploads GROUP BY project, release")
+	for _, name := range []string{"build", "release"} {
+		of := " SELECT project, %s, '" + name + "', " + name + ", count(*), min(received), max(received), max(program) FROM uploads GROUP BY 1, 2, " + name
+		exec("INSERT INTO spans" + strings.ReplaceAll(of, "%s", "grp"))
+		exec("INSERT INTO spans" + strings.ReplaceAll(of, "%s", "''"))
+	}
+	exec("INSERT INTO days SELECT project, grp, received / 86400000000000, count(*) FROM uploads GROUP BY project, grp, received / 86400000000000")
 	for i := range 20 {
 		if err := w.db.Decide(b.Context(), "a", fmt.Sprintf("%012x", i), store.Decision{State: store.Fixed, Release: fmt.Sprint("1.", i), At: time.Now()}); err != nil {
 			b.Fatal(err)

@@ -136,22 +136,17 @@ func (d *DB) Days(ctx context.Context, project string, groups []string, since ti
 	var n int
 	err := d.conn.Query(ctx, sqldb.Into([]any{&group, &day, &n}, func() {
 		out[group] = append(out[group], store.Day{Day: time.Unix(0, day*int64(24*time.Hour)).UTC(), Count: n})
-	}), `SELECT grp, received / 86400000000000 AS day, count(*) FROM @uploads
-		WHERE project = $1 AND received >= $2 AND grp = ANY($3) GROUP BY grp, day ORDER BY day`, project, sqldb.Nanos(since), groups)
+	}), "SELECT grp, day, n FROM @days WHERE project = $1 AND day >= $2 AND grp = ANY($3) ORDER BY day", project, sqldb.Nanos(since)/dayNanos, groups)
 	return out, err
 }
 
 // Builds implements Store.
 func (d *DB) Builds(ctx context.Context, project, group string) (list []store.Build, _ error) {
-	from, args := "@uploads"+d.dialect.ByBuild+" WHERE project = $1", []any{project}
-	if group != "" {
-		from, args = "@uploads"+d.dialect.ByGroup+" WHERE project = $1 AND grp = $2", append(args, group)
-	}
 	var b store.Build
 	var first, last int64
 	err := d.conn.Query(ctx, sqldb.Into([]any{&b.Build, &b.Program, &b.Count, &first, &last}, func() {
 		b.First, b.Last = sqldb.Moment(first), sqldb.Moment(last)
 		list = append(list, b)
-	}), "SELECT build, max(program), count(*), min(received), max(received) AS last FROM "+from+" AND build > '' GROUP BY build ORDER BY last DESC, build", args...)
+	}), "SELECT value, program, n, first, last FROM @spans WHERE project = $1 AND grp = $2 AND name = 'build' AND n > 0 ORDER BY last DESC, value", project, group)
 	return list, err
 }

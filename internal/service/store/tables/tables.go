@@ -29,8 +29,8 @@ type Dialect struct {
 	Hint bool
 	// Free is another condition on what Take takes, and FreeAgain what else Again sets.
 	Free, FreeAgain string
-	// ByBuild, ByGroup and ByRelease follow the table of uploads where those of a build, or of a group by their builds or releases, are asked for.
-	ByBuild, ByGroup, ByRelease string
+	// ByRelease follows the table of uploads where those of a group by their releases are asked for.
+	ByRelease string
 	// ByValue follows the table of attributes, and its alias, where dumps with a value are asked for.
 	ByValue string
 	// Scopes are a token's with commas between them, ScopesOf what is stored of the argument $4.

@@ -33,7 +33,7 @@ func (r *Rule) takes(claims map[string]any) bool {
 			i := strings.LastIndexByte(address, '@')
 			return i > 0 && strings.EqualFold(address[i+1:], domain)
 		}
-		return address != "" && strings.EqualFold(address, r.Value)
+		return strings.EqualFold(address, r.Value)
 	}
 	switch is := find(claims, r.Claim).(type) {
 	case string:

@@ -211,7 +211,10 @@ func TestLies(t *testing.T) {
 		}, err: ErrProvider},
 		"the provider fails": {status: 500, err: ErrRefused},
 	} {
-		l.claims, l.token, l.status, l.info = l.truth(), c.token, c.status, map[string]any{"sub": "7"}
+		l.claims, l.token, l.status, l.info, l.asked = l.truth(), c.token, c.status, map[string]any{"sub": "7"}, nil
+		if name == "nobody" {
+			l.info["sub"] = ""
+		}
 		query := func(h *string, q url.Values) {
 			if c.claims != nil {
 				c.claims(l.claims)
@@ -223,6 +226,9 @@ func TestLies(t *testing.T) {
 		who, _, err := l.login(t, p, query)
 		if !errors.Is(err, c.err) || err == nil || strings.Contains(err.Error(), "\n") || len(who.Projects) > 0 {
 			t.Errorf("%s: %+v %v, want %v", name, who, err, c.err)
+		}
+		if l.asked != nil && (c.err == ErrState || name == "no code") {
+			t.Errorf("%s: the provider is asked", name)
 		}
 	}
 	l.claims, l.token, l.status = l.truth(), nil, 0

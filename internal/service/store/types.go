@@ -268,7 +268,7 @@ type Retention struct {
 	Bytes    int64     // the newest, of so many bytes in all; 0 for all
 }
 
-// Counts are numbers of uploads by state.
+// Counts are numbers of uploads by state, without those that are done.
 type Counts map[string]int
 
 // A Store is safe for concurrent use. Errors name the store.

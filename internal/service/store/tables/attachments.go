@@ -89,9 +89,6 @@ func (d *DB) Feedback(ctx context.Context, project, id string) (list []store.Fee
 
 // OfEvent implements Store.
 func (d *DB) OfEvent(ctx context.Context, project, event string) (id string, _ error) {
-	if event == "" {
-		return "", store.ErrNotFound
-	}
 	err := sqldb.One(ctx, d.conn, sqldb.To(&id), "SELECT id FROM @uploads WHERE project = $1 AND event = $2 AND event <> '' ORDER BY received DESC LIMIT 1", project, event)
 	if err = Found(err); errors.Is(err, store.ErrNotFound) {
 		err = fmt.Errorf("event %q: %w", event, err)

@@ -175,8 +175,8 @@ func (d *DB) Uploads(ctx context.Context, project string, q store.Query) ([]stor
 
 // Counts implements Store.
 func (d *DB) Counts(ctx context.Context) (store.Counts, error) {
-	counts := store.Counts{store.Waiting: 0, store.Working: 0, store.Done: 0, store.Aside: 0}
-	return counts, count(ctx, d.conn, counts, "SELECT state, count(*) FROM @uploads GROUP BY state")
+	counts := store.Counts{store.Waiting: 0, store.Working: 0, store.Aside: 0}
+	return counts, count(ctx, d.conn, counts, "SELECT state, count(*) FROM @uploads WHERE state <> 'done' GROUP BY state")
 }
 
 // count fills in a map from a statement that returns names and numbers.

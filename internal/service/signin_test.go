@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/internal/fixture/browser"
 	"github.com/corewalk/corewalk/internal/service"
 	"github.com/corewalk/corewalk/internal/service/signin"
 	"github.com/corewalk/corewalk/internal/service/store"
@@ -319,4 +320,39 @@ func TestSessionExpires(t *testing.T) {
 	if list := w.want(200, nil, "GET", "/api/v1/projects/a/tokens", ""); strings.Contains(list, made.ID) {
 		t.Error(list)
 	}
+}
+
+// The page leads to the provider, and says why a login failed in words of its own.
+func TestSignInPage(t *testing.T) {
+	c := browser.Start(t)
+	w := late(t, []string{"a:read:email=@example.com", "b:read:email=@example.com"}, func(c *signin.Config) {
+		c.Issuer = "https://id.invalid"
+		c.Client = &http.Client{Transport: nobody{}}
+	})
+	c.Open(w.url, nil)
+	c.Want(`document.querySelector("a#oidc") && document.querySelector("a#oidc").textContent == "Log in with id.invalid" && new URL(document.querySelector("a#oidc").href).pathname == "/login/oidc"`)
+	c.Want(`!document.querySelector("main [role=alert]") && !!document.getElementById("token")`)
+	for _, look := range []string{browser.LowContrast, browser.NamelessControls} {
+		if found := c.Eval(look); found != "" && found != `""` {
+			t.Error(found)
+		}
+	}
+	c.Eval(`document.querySelector("a#oidc").click()`) // it is away
+	c.Want(`document.querySelector("main [role=alert]") && document.querySelector("main [role=alert]").textContent.startsWith("The identity provider does not answer") && location.hash == "#/"`)
+	for hash, want := range map[string]string{"#/out/nobody": "You are known", "#/out/other": "The login failed.", "#/out/toString": "The login failed."} {
+		c.Eval(fmt.Sprintf(`location.hash = %q`, hash))
+		c.Want(fmt.Sprintf(`document.querySelector("main [role=alert]") && document.querySelector("main [role=alert]").textContent.startsWith(%q) && location.hash == "#/"`, want))
+	}
+	c.Eval(`location.hash = "#/out/<img src=x onerror=alert(1)>"`)
+	c.Want(`!document.querySelector("main img") && !!document.getElementById("token")`)
+	// Who has several projects goes from one to the other.
+	text, made := service.SecretToken()
+	made.Project, made.Scopes, made.Subject, made.Note, made.Also, made.Expires = "a", []string{store.ScopeRead, store.ScopeAdmin}, "x", "<b>ann</b>", []string{"b"}, time.Now().Add(time.Hour)
+	if err := w.db.AddSession(t.Context(), made); err != nil {
+		t.Fatal(err)
+	}
+	c.Eval(fmt.Sprintf(`fetch("/login", { method: "POST", headers: { "X-Requested-With": "corewalk" }, body: new URLSearchParams({ token: %q }) }).then(() => location.reload()); 0`, text))
+	c.Want(`document.querySelector("#others a") && document.querySelector("#others a").textContent == "b" && document.querySelector("#others a").getAttribute("href") == "/login/oidc?project=b"`)
+	c.Eval(`location.hash = "#/tokens"`)
+	c.Want(`[...document.querySelectorAll("td")].some(e => e.textContent.includes("<b>ann</b>")) && !document.querySelector("main td b") && [...document.querySelectorAll("td")].some(e => e.textContent.includes("a session"))`)
 }

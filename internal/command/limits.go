@@ -212,6 +212,18 @@ func (s *sizeFlag) Set(v string) error {
 	return err
 }
 
+// A sizeOrNone is a size, or 0.
+type sizeOrNone struct{ sizeFlag }
+
+// Set implements pflag.Value.
+func (s *sizeOrNone) Set(v string) error {
+	if v == "0" {
+		s.sizeFlag = 0
+		return nil
+	}
+	return s.sizeFlag.Set(v)
+}
+
 // sizeUnits are the suffixes of sizes.
 var sizeUnits = []struct {
 	suffix string

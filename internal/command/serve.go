@@ -107,6 +107,7 @@ type serveFlags struct {
 	serveDir
 	listen, cert, key, log string
 	maxUpload              sizeFlag
+	attachments            sizeOrNone
 	rate                   float64
 	keepFor                daysFlag
 	keepSize               sizeFlag
@@ -118,6 +119,39 @@ type serveFlags struct {
 	answer                 string
 	versions               versionsFlag
 	notify                 notifyFlags
+	signIn                 signInFlags
+}
+
+// signInFlags say which identity provider lets people in, and whom.
+type signInFlags struct {
+	issuer, client, secretFile string
+	scopes, allow              []string
+	session                    time.Duration
+}
+
+// clientSecret is the variable with the secret of --oidc-client.
+const clientSecret = "OIDC_CLIENT_SECRET"
+
+func (f *signInFlags) register(fs *pflag.FlagSet) {
+	fs.StringVar(&f.issuer, "oidc-issuer", "", "let people log in whom the identity provider at `URL` knows, by OpenID Connect; with --public-url")
+	fs.StringVar(&f.client, "oidc-client", "", "the provider knows this service as the client `ID`; "+clientSecret+" has its secret")
+	fs.StringVar(&f.secretFile, "oidc-secret-file", "", "the client's secret is in `FILE`")
+	fs.StringArrayVar(&f.allow, "oidc-allow", nil, "let in who has a claim: `PROJECT:SCOPE,SCOPE:CLAIM=VALUE`, such as shop:read,triage:groups=developers (repeatable)")
+	fs.StringArrayVar(&f.scopes, "oidc-scope", nil, "ask the provider for `SCOPE`, too, such as groups (repeatable)")
+	fs.DurationVar(&f.session, "oidc-session", 12*time.Hour, "who has logged in so is asked again after `TIME`")
+}
+
+// provider returns what lets people in.
+func (f *signInFlags) provider(page string) (serving.SignIn, error) {
+	s := serving.SignIn{Issuer: f.issuer, Client: f.client, Secret: os.Getenv(clientSecret), Scopes: f.scopes, Allow: f.allow, Session: f.session}
+	if f.secretFile != "" {
+		text, err := os.ReadFile(f.secretFile)
+		if err != nil {
+			return s, fmt.Errorf("--oidc-secret-file: %w", err)
+		}
+		s.Secret = strings.TrimSpace(string(text))
+	}
+	return s, s.Check(page)
 }
 
 // notifyFlags say how people are told of what happens to groups.
@@ -176,6 +210,8 @@ func (f *serveFlags) set() *pflag.FlagSet {
 	fs.StringVar(&f.key, "tls-key", "", "the certificate's key is in `FILE` (PEM)")
 	f.maxUpload = 2 << 30
 	fs.Var(&f.maxUpload, "max-upload", "take no dump and no symbol file of more than `SIZE`, unpacked")
+	f.attachments.sizeFlag = serving.DefaultAttachments
+	fs.Var(&f.attachments, "max-attachments", "keep files of at most `SIZE` together that come with a dump, such as logs and screenshots; 0 for none")
 	fs.Float64Var(&f.rate, "rate", 0, "take at most `N` uploads a second with one token (default: no limit)")
 	fs.Var(&f.keepFor, "keep", "remove dumps after `TIME`, such as 90d; what is known of them stays (default: never)")
 	fs.Lookup("keep").DefValue = "0s"
@@ -184,6 +220,7 @@ func (f *serveFlags) set() *pflag.FlagSet {
 	fs.IntVar(&f.keepPerGroup, "keep-per-group", 0, "keep the newest `N` dumps of a group (default: all)")
 	fs.Var(&f.versions, "version-of", "dumps of a build are of a release unless they say another: `BUILD=RELEASE` (repeatable)")
 	f.notify.register(fs)
+	f.signIn.register(fs)
 	fs.StringVar(&f.answer, "answer", "", "answer questions about the dump in `FILE`, on standard input and output")
 	fs.MarkHidden("answer")
 	return fs
@@ -209,7 +246,7 @@ func (f *serveFlags) common(name string) *pflag.FlagSet {
 
 // ownFlags are those that the analysis does not have.
 func ownFlags() []string {
-	return []string{"dir", "db", "objects", "listen", "tls-cert", "tls-key", "max-upload", "rate", "keep", "keep-size", "keep-per-group", "log", "verbose", "jobs", "answer", "version-of", "smtp", "mail-from", "public-url", "notify-private"}
+	return []string{"dir", "db", "objects", "listen", "tls-cert", "tls-key", "max-upload", "max-attachments", "rate", "keep", "keep-size", "keep-per-group", "log", "verbose", "jobs", "answer", "version-of", "smtp", "mail-from", "public-url", "notify-private", "oidc-issuer", "oidc-client", "oidc-secret-file", "oidc-allow", "oidc-scope", "oidc-session"}
 }
 
 func runServe(args []string, e env) int {
@@ -256,7 +293,9 @@ func (f *serveFlags) valid(e env, fs *pflag.FlagSet) error {
 	case f.jobs < 0 || f.deadline <= 0 || f.memory < minMemory || f.rate < 0 || f.keepPerGroup < 0:
 		err = errors.New("--jobs, --rate, --keep-per-group and --deadline are positive, and --memory is at least 32MiB")
 	default:
-		_, err = f.notify.sender()
+		if _, err = f.notify.sender(); err == nil {
+			_, err = f.signIn.provider(f.notify.page)
+		}
 	}
 	return err
 }
@@ -283,10 +322,14 @@ func (f *serveFlags) run(e env, fs *pflag.FlagSet, do func(context.Context, serv
 	if err != nil {
 		return e.fail(err)
 	}
+	known, err := f.signIn.provider(f.notify.page)
+	if err != nil {
+		return e.fail(err)
+	}
 	ctx, stop := signal.NotifyContext(e.ctx, syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	err = do(ctx, serving.Server{Dir: dir, Jobs: f.jobs, Deadline: f.deadline,
-		Listen: f.listen, Cert: f.cert, Key: f.key, MaxUpload: int64(f.maxUpload), Rate: f.rate, Keep: serving.Retention{Age: time.Duration(f.keepFor), PerGroup: f.keepPerGroup, Bytes: int64(f.keepSize)}, Versions: f.versions, Notify: told,
+		Listen: f.listen, Cert: f.cert, Key: f.key, MaxUpload: int64(f.maxUpload), Attachments: int64(f.attachments.sizeFlag), Rate: f.rate, Keep: serving.Retention{Age: time.Duration(f.keepFor), PerGroup: f.keepPerGroup, Bytes: int64(f.keepSize)}, Versions: f.versions, Notify: told, SignIn: known,
 		JSONLog: f.log == logJSON, Verbose: f.verbose, Version: version(), Log: e.stderr, Terminal: isTerminal(e.stderr), Signatures: signature.Version,
 		Run: func(ctx context.Context, symbols serving.Symbols, dumps string, src triage.Source, to ledger.Store, sink triage.Sink) error {
 			return f.analyse(ctx, e, exe, fs, symbols, dumps, src, to, sink)
@@ -523,6 +566,9 @@ func printTokens(w io.Writer, list []serving.Token) error {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(out, "ID\tPROJECT\tSCOPES\tCREATED\tNOTE")
 	for _, x := range list {
+		if !x.Expires.IsZero() {
+			x.Note += " (a session until " + x.Expires.UTC().Format("15:04") + " UTC)"
+		}
 		fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\n", x.ID, x.Project, strings.Join(x.Scopes, ","), x.Created.Format(time.DateOnly), report.Clean(x.Note))
 	}
 	return out.Flush()

@@ -42,11 +42,18 @@ func NewToken(ctx context.Context, s store.Store, project string, scopes []strin
 			return "", t, fmt.Errorf("scope %q: must be one of %s", sc, strings.Join(Scopes(), ", "))
 		}
 	}
+	text, t = secretToken()
+	t.Project, t.Scopes, t.Note = project, scopes, note
+	return text, t, s.AddToken(ctx, t)
+}
+
+// secretToken returns the text of a new token, and what is stored of it.
+func secretToken() (text string, t store.Token) {
 	var b [24 + 6]byte
 	rand.Read(b[:]) // does not fail
 	secret := base64.RawURLEncoding.EncodeToString(b[:24])
-	t = store.Token{ID: hex.EncodeToString(b[24:]), Hash: hashed(secret), Project: project, Scopes: scopes, Note: note, Created: time.Now()}
-	return tokenPrefix + t.ID + "_" + secret, t, s.AddToken(ctx, t)
+	t = store.Token{ID: hex.EncodeToString(b[24:]), Hash: hashed(secret), Created: time.Now()}
+	return tokenPrefix + t.ID + "_" + secret, t
 }
 
 // hashed is what is stored of a secret. It has 192 random bits, so that a slow hash would add nothing.
@@ -167,6 +174,9 @@ func (a *access) find(ctx context.Context, text string) (t store.Token, err erro
 	}
 	t, err = a.store.Token(ctx, id)
 	if errors.Is(err, store.ErrNotFound) || err == nil && subtle.ConstantTimeCompare([]byte(t.Hash), []byte(hashed(secret))) != 1 {
+		return store.Token{}, errDenied
+	}
+	if err == nil && !t.Expires.IsZero() && !time.Now().Before(t.Expires) {
 		return store.Token{}, errDenied
 	}
 	return t, err

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/corewalk/corewalk/internal/reportpage"
-	"github.com/corewalk/corewalk/internal/service/objects"
 	"github.com/corewalk/corewalk/internal/service/receive"
 	"github.com/corewalk/corewalk/internal/service/store"
 )
@@ -36,10 +35,11 @@ type dumpDoc struct {
 	Build       string            `json:"build,omitempty"`
 	Release     string            `json:"release,omitempty"`
 	Annotations map[string]string `json:"annotations,omitempty"`
+	Attached    int64             `json:"attached,omitempty"` // bytes of its attachments
 }
 
 func docOf(u *store.Upload) dumpDoc {
-	return dumpDoc{u.ID, u.SHA256, u.Name, u.Size, u.Received.UTC(), u.Times, u.State, u.Why, u.Group, u.Fault, u.Reason, u.Program, u.Build, u.Release, u.Annotations}
+	return dumpDoc{u.ID, u.SHA256, u.Name, u.Size, u.Received.UTC(), u.Times, u.State, u.Why, u.Group, u.Fault, u.Reason, u.Program, u.Build, u.Release, u.Annotations, u.Attached}
 }
 
 // A limited writer fails when more than some bytes are written.
@@ -67,66 +67,67 @@ func (e *notKept) Unwrap() error { return e.error }
 
 // takeDump takes a dump: a form as Breakpad and Crashpad send it, an envelope of Sentry, or the dump itself as the body.
 func (s *Service) takeDump(w http.ResponseWriter, r *http.Request, p *request) error {
-	r.Body = http.MaxBytesReader(w, r.Body, s.c.MaxUpload+maxBesides)
-	f, err := s.c.Objects.New(r.Context())
+	r.Body = http.MaxBytesReader(w, r.Body, s.c.MaxUpload+s.besides())
+	plain, err := s.plain(r, s.c.MaxUpload+s.besides())
 	if err != nil {
 		return err
 	}
-	defer f.Drop()
-	begin := func(string) (io.Writer, error) { return &limited{f, s.c.MaxUpload, s.c.MaxUpload}, nil }
+	in, err := s.take(r.Context())
+	if err != nil {
+		return err
+	}
+	defer in.drop()
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	plain, err := s.plain(r, s.c.MaxUpload+maxBesides)
-	if err != nil {
-		return err
-	}
+	envelope := strings.Contains(r.URL.Path, "/envelope")
 	var b *receive.Body
 	switch {
-	case strings.Contains(r.URL.Path, "/envelope"):
-		b, err = receive.Envelope(plain, begin)
+	case envelope:
+		b, err = receive.Envelope(plain, in.into())
 	case strings.HasPrefix(kind, "multipart/"):
-		b, err = receive.Form(r.Header.Get("Content-Type"), plain, begin)
+		b, err = receive.Form(r.Header.Get("Content-Type"), plain, in.into())
 	default:
-		b = &receive.Body{Name: r.URL.Query().Get("name"), Fields: annotationsOf(r)}
-		var to io.Writer
-		if to, err = begin(b.Name); err == nil {
-			_, err = io.Copy(to, plain)
-		}
+		b = &receive.Body{Name: r.URL.Query().Get("name"), Fields: annotationsOf(r), Dumps: 1}
+		_, err = io.Copy(in.dump, plain)
 	}
 	if err != nil {
 		return bodyError(err)
 	}
-	u, err := s.keep(r.Context(), f, p.project, b.Name, b.Fields)
+	if b.Dumps == 0 {
+		return s.takeBesides(w, r, p.project, in, b)
+	}
+	u, err := s.keep(r.Context(), in, p.project, b)
 	if err != nil {
 		return err
 	}
-	if strings.HasPrefix(r.URL.Path, "/api/v1/") {
+	switch {
+	case strings.HasPrefix(r.URL.Path, "/api/v1/"):
 		answer(w, http.StatusAccepted, docOf(&u))
-		return nil
-	}
-	if strings.Contains(r.URL.Path, "/envelope") {
+	case envelope:
 		answer(w, http.StatusOK, map[string]string{"id": u.ID})
-		return nil
+	default:
+		plainText(w, u.ID)
 	}
-	plainText(w, u.ID)
 	return nil
 }
 
 // receiveForm stores the dump of a form.
 func (s *Service) receiveForm(r *http.Request, plain io.Reader, project string) (store.Upload, error) {
-	f, err := s.c.Objects.New(r.Context())
+	in, err := s.take(r.Context())
 	if err != nil {
 		return store.Upload{}, err
 	}
-	defer f.Drop()
-	b, err := receive.Form(r.Header.Get("Content-Type"), plain, func(string) (io.Writer, error) { return &limited{f, s.c.MaxUpload, s.c.MaxUpload}, nil })
+	defer in.drop()
+	b, err := receive.Form(r.Header.Get("Content-Type"), plain, in.into())
 	if err != nil {
 		return store.Upload{}, bodyError(err)
 	}
-	return s.keep(r.Context(), f, project, b.Name, b.Fields)
+	return s.keep(r.Context(), in, project, b)
 }
 
-// maxBesides is how much a request may have besides the dump, in bytes.
+// maxBesides is how much a request may have besides the dump and its attachments, in bytes.
 const maxBesides = 32 << 20
+
+func (s *Service) besides() int64 { return maxBesides + s.c.Attachments }
 
 // maxAnnotations is how many query parameters become annotations.
 const maxAnnotations = 64
@@ -166,33 +167,39 @@ func bodyError(err error) error {
 // maxNameLength limits the name of a dump, in bytes.
 const maxNameLength = 512
 
-// keep stores a dump that was received, and has it analysed.
-func (s *Service) keep(ctx context.Context, f objects.File, project, name string, fields map[string]string) (store.Upload, error) {
-	return s.keepAt(ctx, f, project, name, fields, time.Now())
+// keep stores a dump that was received, with what came with it, and has it analysed.
+func (s *Service) keep(ctx context.Context, in *taking, project string, b *receive.Body) (store.Upload, error) {
+	return s.keepAt(ctx, in, project, b, time.Now())
 }
 
-func (s *Service) keepAt(ctx context.Context, f objects.File, project, name string, fields map[string]string, at time.Time) (store.Upload, error) {
-	sum, size := f.Sum()
+func (s *Service) keepAt(ctx context.Context, in *taking, project string, b *receive.Body, at time.Time) (store.Upload, error) {
+	sum, size := in.file.Sum()
 	if size == 0 {
 		return store.Upload{}, wrong("the dump is empty")
 	}
-	u := store.Upload{ID: idOf(sum), Project: project, SHA256: sum, Name: strings.ToValidUTF8(name[:min(len(name), maxNameLength)], "?"), Size: size, Received: at, Annotations: annotated(fields)}
+	u := store.Upload{ID: idOf(sum), Project: project, SHA256: sum, Name: named(b.Name), Size: size, Received: at, Annotations: annotated(b.Fields), Event: b.Event}
 	if err := s.identify(ctx, &u); err != nil {
 		return u, err
 	}
-	if err := f.Keep(ctx, dumpKey(&u)); err != nil {
+	if err := in.file.Keep(ctx, dumpKey(&u)); err != nil {
 		return u, err
 	}
 	u, err := s.c.Store.AddUpload(ctx, u)
+	if err == nil {
+		err = s.keepBesides(ctx, in, project, u.ID, b.Feedback, at)
+	}
 	if err != nil {
 		return u, err
 	}
 	s.metrics.add("corewalk_uploads_total", 1)
 	s.metrics.add("corewalk_upload_bytes_total", size)
-	s.c.Log.Info("received", "project", project, "dump", u.ID, "bytes", size, "times", u.Times)
+	s.c.Log.Info("received", "project", project, "dump", u.ID, "bytes", size, "times", u.Times, "attachments", len(in.files))
 	s.Tell()
 	return u, nil
 }
+
+// named is a file's name as it is kept.
+func named(name string) string { return strings.ToValidUTF8(name[:min(len(name), maxNameLength)], "?") }
 
 // number returns a query parameter that is a number from 0 to most.
 func number(r *http.Request, name string, otherwise, most int) (int, error) {
@@ -243,10 +250,16 @@ func (s *Service) oneDump(w http.ResponseWriter, r *http.Request, p *request) er
 	if err != nil {
 		return err
 	}
-	answer(w, http.StatusOK, struct {
+	doc := struct {
 		dumpDoc
-		Attributes []attributeDoc `json:"attributes,omitempty"`
-	}{docOf(&u), attributeDocs(list)})
+		Attributes  []attributeDoc  `json:"attributes,omitempty"`
+		Attachments []attachmentDoc `json:"attachments,omitempty"`
+		Feedback    []feedbackDoc   `json:"feedback,omitempty"`
+	}{dumpDoc: docOf(&u), Attributes: attributeDocs(list)}
+	if doc.Attachments, doc.Feedback, err = s.besidesOf(r.Context(), &u); err != nil {
+		return err
+	}
+	answer(w, http.StatusOK, doc)
 	return nil
 }
 
@@ -336,11 +349,10 @@ func (s *Service) again(w http.ResponseWriter, r *http.Request, p *request) erro
 func (s *Service) removeDump(w http.ResponseWriter, r *http.Request, p *request) error {
 	u, err := s.c.Store.Upload(r.Context(), p.project, r.PathValue("id"))
 	if err == nil {
-		err = s.c.Store.Remove(r.Context(), p.project, u.ID)
+		u.Attachments, err = s.c.Store.Remove(r.Context(), p.project, u.ID)
 	}
 	if err == nil {
-		s.sessions.drop(p.project, u.ID)
-		err = s.c.Objects.Remove(r.Context(), dumpKey(&u))
+		err = s.removeFiles(r.Context(), &u)
 	}
 	if err == nil {
 		w.WriteHeader(http.StatusNoContent)

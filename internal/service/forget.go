@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/corewalk/corewalk/internal/service/store"
@@ -71,8 +72,7 @@ func (s *Service) forgetOnce(ctx context.Context, now time.Time) error {
 				return err
 			}
 			for i := range list {
-				s.sessions.drop(p, list[i].ID)
-				if err := s.c.Objects.Remove(ctx, dumpKey(&list[i])); err != nil {
+				if err := s.removeFiles(ctx, &list[i]); err != nil {
 					return err
 				}
 			}
@@ -83,4 +83,14 @@ func (s *Service) forgetOnce(ctx context.Context, now time.Time) error {
 		}
 	}
 	return nil
+}
+
+// removeFiles removes the files of a dump that is not stored any more.
+func (s *Service) removeFiles(ctx context.Context, u *store.Upload) error {
+	s.sessions.drop(u.Project, u.ID)
+	err := s.c.Objects.Remove(ctx, dumpKey(u))
+	for _, a := range u.Attachments {
+		err = errors.Join(err, s.c.Objects.Remove(ctx, attachmentKey(u.Project, u.ID, a.SHA256)))
+	}
+	return err
 }

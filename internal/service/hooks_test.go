@@ -282,6 +282,26 @@ func TestWebhookHourly(t *testing.T) {
 	}
 }
 
+// A message that is sent again is one message of the hour.
+func TestWebhookHourlyAgain(t *testing.T) {
+	t.Parallel()
+	w, r := start(t, func(c *service.Config) { quick(c); c.Hourly = 1 }), receive(t)
+	w.hook("webhook", r.URL, "new", "")
+	r.mu.Lock()
+	r.fail = 2
+	r.mu.Unlock()
+	w.send("group g1 build b1")
+	for range 3 {
+		if x := r.next(t); !strings.Contains(x.body, `"event":"new"`) {
+			t.Error(x.body)
+		}
+	}
+	until(t, "the message is not ended, or held back", func() bool {
+		list, err := w.db.Hooks(t.Context(), "a")
+		return err == nil && list[0].Failure == "" && list[0].Held == 0 && list[0].Dropped == 0
+	})
+}
+
 // In quiet hours nothing is sent, and what waits is not lost.
 func TestWebhookQuiet(t *testing.T) {
 	t.Parallel()

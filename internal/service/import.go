@@ -2,12 +2,12 @@ package service
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -23,8 +23,8 @@ import (
 type Imported struct{ New, Known, Failed int }
 
 // Import takes the dumps below a directory that another crash service has left, or anybody, into a project: files that begin as minidumps, cores and compressed
-// files do, and envelopes of Sentry's. What lies beside a dump as Socorro and Sentry have it becomes its annotations, and says when it was received. Symbolic
-// links are not followed. c needs Store, Objects and Log alone; failed is told of files that could not be taken.
+// files do, and envelopes of Sentry's. What lies beside a dump as Socorro and Sentry have it becomes its annotations, and says when it was received; attachments
+// are those of envelopes, and those that lie beside a dump as Crashpad has them. Symbolic links are not followed. c needs Store, Objects and Log alone; failed is told of files that could not be taken.
 func Import(ctx context.Context, c Config, project, dir string, failed func(path string, err error)) (n Imported, err error) {
 	if err := CheckProject(project); err != nil {
 		return n, err
@@ -32,6 +32,7 @@ func Import(ctx context.Context, c Config, project, dir string, failed func(path
 	if c.MaxUpload <= 0 {
 		c.MaxUpload = defaultMaxUpload
 	}
+	c.Attachments = cmp.Or(c.Attachments, DefaultAttachments)
 	s := &Service{c: c}
 	projects, err := c.Store.Projects(ctx)
 	if err == nil && !slices.Contains(projects, project) {
@@ -53,6 +54,9 @@ func Import(ctx context.Context, c Config, project, dir string, failed func(path
 	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		if err == nil {
 			err = ctx.Err()
+		}
+		if err == nil && d.IsDir() && isAttachments(root, name) {
+			return fs.SkipDir
 		}
 		if err != nil || !d.Type().IsRegular() {
 			return err
@@ -110,23 +114,27 @@ func (s *Service) importOne(ctx context.Context, root *os.Root, project, name st
 		return false, errNoDump
 	}
 	body := io.MultiReader(bytes.NewReader(head[:n]), in)
-	f, err := s.c.Objects.New(ctx)
+	to, err := s.take(ctx)
 	if err != nil {
 		return false, &notTaken{err}
 	}
-	defer f.Drop()
-	to := &limited{f, s.c.MaxUpload, s.c.MaxUpload}
-	b := &receive.Body{Name: path.Base(name)}
+	defer to.drop()
+	var b *receive.Body
 	var at time.Time
 	if envelope {
-		b, err = receive.Envelope(body, func(string) (io.Writer, error) { return to, nil })
-	} else if _, err = io.Copy(to, body); err == nil {
-		b.Fields, at = beside(root, name)
+		b, err = receive.Envelope(body, to.into())
+	} else if _, err = io.Copy(to.dump, body); err == nil {
+		b, at = beside(root, name)
+		b.Name, b.Dumps = path.Base(name), 1
+		err = to.beside(root, name)
 	}
 	if err != nil {
 		return false, err
 	}
-	sum, _ := f.Sum()
+	if b.Dumps == 0 {
+		return false, errors.New("no dump in the envelope: it needs an attachment of type event.minidump")
+	}
+	sum, _ := to.file.Sum()
 	if _, err := s.c.Store.Upload(ctx, project, idOf(sum)); err == nil {
 		return true, nil
 	} else if !errors.Is(err, store.ErrNotFound) {
@@ -135,7 +143,7 @@ func (s *Service) importOne(ctx context.Context, root *os.Root, project, name st
 	if at.IsZero() || at.After(time.Now()) {
 		at = time.Now()
 	}
-	if _, err = s.keepAt(ctx, f, project, b.Name, b.Fields, at); err != nil && !errors.As(err, new(httpError)) {
+	if _, err = s.keepAt(ctx, to, project, b, at); err != nil && !errors.As(err, new(httpError)) {
 		err = &notTaken{err}
 	}
 	return false, err
@@ -145,7 +153,7 @@ func (s *Service) importOne(ctx context.Context, root *os.Root, project, name st
 const maxBeside = 8 << 20
 
 // beside reads what lies beside a dump: Socorro has ID.json and ID.dump in one directory, or raw_crash/DATE/ID and dump/ID; Sentry's tools write event.json.
-func beside(root *os.Root, name string) (map[string]string, time.Time) {
+func beside(root *os.Root, name string) (*receive.Body, time.Time) {
 	dir, base := path.Split(name)
 	id, _, _ := strings.Cut(base, ".")
 	places := []string{path.Join(dir, id+".json"), path.Join(dir, base+".json"), path.Join(dir, "event.json")}
@@ -163,11 +171,57 @@ func beside(root *os.Root, name string) (map[string]string, time.Time) {
 		if err != nil {
 			continue
 		}
-		if fields, at := receive.Stored(text); len(fields) > 0 {
-			return maps.Clone(fields), at
+		if b, at := receive.Stored(text); len(b.Fields)+len(b.Feedback) > 0 {
+			return b, at
 		}
 	}
-	return nil, time.Time{}
+	return new(receive.Body), time.Time{}
+}
+
+// attachmentsDir has the attachments of a dump of Crashpad's: attachments/ID/NAME beside pending/ID.dmp and completed/ID.dmp.
+const attachmentsDir = "attachments"
+
+// beside takes the attachments that lie beside a dump as Crashpad has them.
+func (t *taking) beside(root *os.Root, name string) error {
+	id, ok := strings.CutSuffix(path.Base(name), ".dmp")
+	dir := path.Join(path.Dir(path.Dir(name)), attachmentsDir, id)
+	if st, err := root.Lstat(dir); !ok || err != nil || !st.IsDir() {
+		return nil
+	}
+	list, err := fs.ReadDir(root.FS(), dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		if !e.Type().IsRegular() {
+			continue
+		}
+		in, err := root.Open(path.Join(dir, e.Name()))
+		if err != nil {
+			return err
+		}
+		to, err := t.attach(e.Name())
+		if err == nil {
+			_, err = io.Copy(to, in)
+		}
+		if err = errors.Join(err, in.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isAttachments reports whether a directory has attachments and no dumps.
+func isAttachments(root *os.Root, name string) bool {
+	if path.Base(name) != attachmentsDir {
+		return false
+	}
+	for _, dumps := range []string{"completed", "pending"} {
+		if st, err := root.Lstat(path.Join(path.Dir(name), dumps)); err == nil && st.IsDir() {
+			return true
+		}
+	}
+	return false
 }
 
 // dateOf is the day in an identifier of Socorro's, which ends with YYMMDD.

@@ -2,14 +2,19 @@ package service_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/command/serving"
+	"github.com/corewalk/corewalk/internal/service"
+	"github.com/corewalk/corewalk/internal/service/objects"
+	"github.com/corewalk/corewalk/internal/service/store"
 )
 
 // Dumps that other services stored are taken while the service runs, with what lies beside them; nothing else is, and nothing twice.
@@ -118,6 +123,43 @@ func TestImportOfNothing(t *testing.T) {
 	err := serving.Import{Project: "a", From: dumps}.Take(t.Context(), &serving.Server{Dir: w.dir, Log: &log, MaxUpload: 7}, &out)
 	if err == nil || out.String() != "imported: 0 dumps, 0 were there, 1 could not be taken\n" || !strings.Contains(log.String(), "one.dmp: ") {
 		t.Errorf("%v %s %s", err, out.String(), log.String())
+	}
+}
+
+// failing is a store that has no place.
+type failing struct{ store.Store }
+
+var errFails = errors.New("no place")
+
+func (failing) Upload(context.Context, string, string) (store.Upload, error) {
+	return store.Upload{}, errFails
+}
+
+// An import ends when nothing more can be stored, and goes on after what is no dump.
+func TestImportEnds(t *testing.T) {
+	w := start(t, nil)
+	from := t.TempDir()
+	empty := "{}\n{\"type\":\"attachment\",\"attachment_type\":\"event.minidump\",\"length\":0}\n\n"
+	for name, text := range map[string]string{"a.envelope": empty, "b.dmp": "MDMP b", "c.dmp": "MDMP c"} {
+		if err := os.WriteFile(filepath.Join(from, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files, err := objects.OpenShared(w.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer files.Close()
+	var failed []string
+	tell := func(path string, err error) { failed = append(failed, filepath.Base(path)+": "+err.Error()) }
+	log := slog.New(slog.DiscardHandler)
+	if n, err := service.Import(t.Context(), service.Config{Store: failing{w.db}, Objects: files, Log: log}, "a", from, tell); !errors.Is(err, errFails) || n != (service.Imported{}) {
+		t.Errorf("%+v %v %v", n, err, failed)
+	}
+	failed = nil
+	n, err := service.Import(t.Context(), service.Config{Store: w.db, Objects: files, Log: log}, "a", from, tell)
+	if err != nil || n != (service.Imported{New: 2, Failed: 1}) || len(failed) != 1 || failed[0] != "a.envelope: the dump is empty" {
+		t.Errorf("%+v %v %v", n, err, failed)
 	}
 }
 

@@ -30,7 +30,7 @@ type counters struct {
 var analysisSeconds = [...]float64{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300}
 
 // fromTheStart are counters that are 0 before anything is counted: an alert sees the first.
-const fromTheStart = `corewalk_uploads_total corewalk_upload_bytes_total corewalk_symbols_total corewalk_denied_total corewalk_disk_full_total corewalk_forgotten_total corewalk_notices_total{result="sent"} corewalk_notices_total{result="failed"} corewalk_dumps_total{result="analysed"} corewalk_dumps_total{result="failed"}`
+const fromTheStart = `corewalk_uploads_total corewalk_upload_bytes_total corewalk_symbols_total corewalk_attachments_total corewalk_attachments_left_out_total corewalk_denied_total corewalk_disk_full_total corewalk_forgotten_total corewalk_notices_total{result="sent"} corewalk_notices_total{result="failed"} corewalk_dumps_total{result="analysed"} corewalk_dumps_total{result="failed"}`
 
 func (c *counters) add(name string, n int64) {
 	c.mu.Lock()

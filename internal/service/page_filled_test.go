@@ -114,6 +114,7 @@ func decideAll(t *testing.T, p *program) (pages []string) {
 	do("POST", "tokens", map[string]any{"scopes": []string{"upload"}, "note": "tills in Hamburg"})
 	var one struct{ Dumps []struct{ ID string } }
 	p.ask("GET", "groups/"+first, nil, &one)
+	sendBeside(t, p, one.Dumps[0].ID)
 	lacking := "" // a dump whose program is not there
 	for _, g := range list.Groups {
 		var of struct {

@@ -118,7 +118,15 @@ func TestPage(t *testing.T) {
 		c.Key("Enter")
 		c.Want(`[...document.querySelectorAll("ul.vars ul.vars code")].some(e => e.textContent == "[4] = 5")`)
 	})
+	c.Run("beside", func(t *testing.T) {
+		var list struct{ Dumps []struct{ ID, Name string } }
+		p.ask("GET", "dumps", nil, &list)
+		id := list.Dumps[0].ID
+		sendBeside(t, p, id)
+		showsBeside(c, id)
+	})
 	c.Run("group", func(t *testing.T) {
+		c.Want(`!!document.querySelector("dd a[href^='#/g/']")`)
 		c.Eval(`[...document.querySelectorAll("dd a")].find(a => a.getAttribute("href").startsWith("#/g/")).click()`)
 		c.Want(`!!document.querySelector("select[name=state]") && document.querySelector("h2").textContent.includes("write of 4 bytes")`)
 		c.Eval(`{ document.querySelector("textarea").value = "seen <i>often</i>"; document.querySelector("textarea").form.requestSubmit() }`)

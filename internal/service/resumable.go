@@ -18,6 +18,8 @@ import (
 	"github.com/tus/tusd/v2/pkg/handler"
 	"github.com/tus/tusd/v2/pkg/memorylocker"
 	"golang.org/x/exp/slog"
+
+	"github.com/corewalk/corewalk/internal/service/receive"
 )
 
 // resumable takes dumps in parts, by the tus protocol 1.0.0: a client whose connection broke goes on where it was.
@@ -68,12 +70,12 @@ func (u *resumable) finish(project, dir string, e handler.HookEvent) (handler.HT
 		return answer, err
 	}
 	defer in.Close()
-	f, err := u.s.c.Objects.New(e.Context)
+	to, err := u.s.take(e.Context)
 	if err != nil {
 		return answer, err
 	}
-	defer f.Drop()
-	if _, err := io.Copy(f, in); err != nil {
+	defer to.drop()
+	if _, err := io.Copy(to.file, in); err != nil {
 		return answer, err
 	}
 	fields := map[string]string{}
@@ -82,7 +84,7 @@ func (u *resumable) finish(project, dir string, e handler.HookEvent) (handler.HT
 			fields[name] = value
 		}
 	}
-	kept, err := u.s.keep(e.Context, f, project, e.Upload.MetaData["filename"], fields)
+	kept, err := u.s.keep(e.Context, to, project, &receive.Body{Name: e.Upload.MetaData["filename"], Fields: fields})
 	if err != nil {
 		u.s.c.Log.Error("a dump cannot be stored", "project", project, "error", err)
 		return answer, err

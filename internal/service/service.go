@@ -28,6 +28,7 @@ import (
 	"github.com/corewalk/corewalk/internal/service/objects"
 	"github.com/corewalk/corewalk/internal/service/question"
 	"github.com/corewalk/corewalk/internal/service/receive"
+	"github.com/corewalk/corewalk/internal/service/signin"
 	"github.com/corewalk/corewalk/internal/service/store"
 	"github.com/corewalk/corewalk/internal/service/work"
 	"github.com/corewalk/corewalk/internal/triage"
@@ -62,11 +63,13 @@ type Config struct {
 	Version string
 	Log     *slog.Logger
 
-	MaxUpload int64   // bytes of a dump, and of a symbol file; 0 for 2 GiB
-	Rate      float64 // uploads that a token may send each second; 0 for no limit
-	Keep      Retention
-	Idle      time.Duration
-	Fresh     time.Duration // for so long the counts of groups are not made anew; 0 for a second
+	MaxUpload int64 // bytes of a dump, and of a symbol file; 0 for 2 GiB
+	// Attachments is how many bytes of files that come with a dump are kept; 0 for none.
+	Attachments int64
+	Rate        float64 // uploads that a token may send each second; 0 for no limit
+	Keep        Retention
+	Idle        time.Duration
+	Fresh       time.Duration // for so long the counts of groups are not made anew; 0 for a second
 	// Matching is of how many dumps of a project, the newest, it is looked up whether they have several attributes; 0 for 10,000.
 	Matching int
 	// Notify sends messages; nil for one that reaches public addresses and has no mail. PublicURL is the page's address in them.
@@ -76,6 +79,9 @@ type Config struct {
 	Detect, NoticeWait time.Duration
 	// Hourly is how many messages a hook is sent in an hour; 0 for 60.
 	Hourly int
+	// SignIn lets people in whom an identity provider knows; nil for none. Session is how long; 0 for twelve hours.
+	SignIn  *signin.Provider
+	Session time.Duration
 	// Versions are releases by the builds of all projects.
 	Versions map[string]string
 }
@@ -96,9 +102,13 @@ type Service struct {
 	reports   pendingReports
 	sessions  sessions
 	analyses  *slots // reports that are made
+	signins   *slots // people who come back from the identity provider
 }
 
 const defaultMaxUpload = 2 << 30
+
+// DefaultAttachments is how many bytes of files that come with a dump are kept, unless something else is wanted.
+const DefaultAttachments = 20 << 20
 
 // New returns a service. Run does its work.
 func New(c Config) (*Service, error) {
@@ -106,10 +116,11 @@ func New(c Config) (*Service, error) {
 		c.MaxUpload = defaultMaxUpload
 	}
 	c.Fresh, c.Matching, c.Hourly = cmp.Or(c.Fresh, time.Second), cmp.Or(c.Matching, 10_000), cmp.Or(c.Hourly, 60)
+	c.Session = cmp.Or(c.Session, 12*time.Hour)
 	if c.Notify == nil {
 		c.Notify = notify.New(reach.Public, nil)
 	}
-	s := &Service{c: c, access: access{store: c.Store, rate: rate.Limit(c.Rate), burst: int(2*c.Rate) + 1, denials: rate.NewLimiter(denialsFree, denialsFree)}, mux: http.NewServeMux(), analyses: newSlots(reportsAtOnce, reportsWaiting)}
+	s := &Service{c: c, access: access{store: c.Store, rate: rate.Limit(c.Rate), burst: int(2*c.Rate) + 1, denials: rate.NewLimiter(denialsFree, denialsFree)}, mux: http.NewServeMux(), analyses: newSlots(reportsAtOnce, reportsWaiting), signins: newSlots(signinsAtOnce, signinsWaiting)}
 	s.ledgers.open = c.Ledger
 	s.sessions = sessions{begin: c.Ask, idle: openIdle, limit: cmp.Or(c.AnswerTimeout, time.Minute) + answerGrace}
 	if c.Run != nil {
@@ -133,7 +144,9 @@ func idOf(sum string) string { return sum[:32] }
 func (s *Service) Run(ctx context.Context) error {
 	defer s.ledgers.close()
 	defer s.sessions.shut()
-	if n, err := s.c.Store.Recover(ctx); err != nil {
+	if n, err := s.c.Store.Recover(ctx); ctx.Err() != nil {
+		return nil
+	} else if err != nil {
 		return err
 	} else if n > 0 {
 		s.c.Log.Warn("dumps were being analysed when the service died: they are analysed again", "dumps", n)
@@ -249,6 +262,7 @@ func (s *Service) routes() error {
 		"GET " + project + "/dumps/{id}":                                         {store.ScopeRead, s.oneDump},
 		"GET " + project + "/dumps/{id}/report":                                  {store.ScopeRead, s.dumpReport},
 		"GET " + project + "/dumps/{id}/file":                                    {store.ScopeRead, s.dumpFile},
+		"GET " + project + "/dumps/{id}/attachments/{attachment}":                {store.ScopeRead, s.attachment},
 		"GET " + project + "/dumps/{id}/about":                                   {store.ScopeRead, s.inDump(question.About)},
 		"GET " + project + "/dumps/{id}/modules":                                 {store.ScopeRead, s.inDump(question.Modules)},
 		"GET " + project + "/dumps/{id}/stacks":                                  {store.ScopeRead, s.inDump(question.Stacks)},
@@ -302,6 +316,9 @@ func (s *Service) routes() error {
 	s.mux.HandleFunc("GET /api/v1/whoami", s.whoami)
 	s.mux.HandleFunc("POST /login", s.login)
 	s.mux.HandleFunc("POST /logout", s.logout)
+	s.mux.HandleFunc("GET /login/ways", s.loginWays)
+	s.mux.HandleFunc("GET /login/oidc", s.beginSignin)
+	s.mux.HandleFunc("GET "+signinPath, s.endSignin)
 	s.mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	return errors.Join(s.page(), s.resumable())
 }

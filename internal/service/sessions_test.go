@@ -106,6 +106,7 @@ func TestOpenDumps(t *testing.T) {
 	path := func(i int) string { return "/api/v1/projects/a/dumps/" + ids[i] }
 	for asked, want := range map[string]string{
 		"/about": `{"ask":"about","count":100}`, "/stacks?first=7&count=3": `{"ask":"stacks","first":7,"count":3}`, "/stacks/5/frames?count=0": `{"ask":"frames","stack":5}`,
+		"/modules?first=2&count=3":                         `{"ask":"modules","first":2,"count":3}`,
 		"/stacks/5/frames/6/variables?path=0.17.2&first=1": `{"ask":"variables","stack":5,"frame":6,"path":[0,17,2],"first":1,"count":100}`,
 	} {
 		var a question.Answer
@@ -116,7 +117,7 @@ func TestOpenDumps(t *testing.T) {
 	if n := k.begun.Load(); n != 1 {
 		t.Errorf("opened %d times", n)
 	}
-	for _, wrong := range []string{"/stacks?first=-1", "/stacks?count=501", "/stacks/x/frames", "/stacks/-1/frames", "/stacks/0/frames/99999999999/variables", "/stacks/0/frames/0/variables?path=0..1", "/stacks/0/frames/0/variables?path=-1",
+	for _, wrong := range []string{"/stacks?first=-1", "/stacks?count=501", "/modules?count=501", "/stacks/x/frames", "/stacks/-1/frames", "/stacks/0/frames/99999999999/variables", "/stacks/0/frames/0/variables?path=0..1", "/stacks/0/frames/0/variables?path=-1",
 		"/stacks/0/frames/0/variables?path=0" + strings.Repeat(".0", question.MaxPath)} {
 		w.want(400, nil, "GET", path(0)+wrong, "")
 	}
@@ -141,6 +142,16 @@ func TestOpenDumps(t *testing.T) {
 	w.service.Idle(0)
 	w.want(200, nil, "GET", path(0)+"/stacks", "")
 	until(t, "dumps stay open that nobody asks about", func() bool { return w.service.OpenDumps() == 0 && k.begun.Load() == k.ended.Load() })
+}
+
+// A dump that is not kept any longer is closed.
+func TestOpenDumpNotKept(t *testing.T) {
+	k := new(talks)
+	w := start(t, func(c *service.Config) { c.Ask, c.Keep.Age = talk(k), 3*time.Second })
+	id := w.send("group g b1").ID
+	w.want(200, nil, "GET", "/api/v1/projects/a/dumps/"+id+"/stacks", "")
+	until(t, "a dump that was removed is open", func() bool { return k.begun.Load() == 1 && k.ended.Load() == 1 })
+	w.want(404, nil, "GET", "/api/v1/projects/a/dumps/"+id, "")
 }
 
 // The processes end with the service.

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -13,6 +14,8 @@ type tokenDoc struct {
 	Scopes  []string  `json:"scopes"`
 	Note    string    `json:"note,omitempty"`
 	Created time.Time `json:"created"`
+	// Expires is when a session ends.
+	Expires *time.Time `json:"expires,omitempty"`
 	// Token is the secret; it is in the answer to its making only.
 	Token string `json:"token,omitempty"`
 }
@@ -25,7 +28,14 @@ func (s *Service) listTokens(w http.ResponseWriter, r *http.Request, p *request)
 	list := []tokenDoc{}
 	for _, t := range all {
 		if t.Project == p.project {
-			list = append(list, tokenDoc{ID: t.ID, Scopes: t.Scopes, Note: t.Note, Created: t.Created.UTC()})
+			doc := tokenDoc{ID: t.ID, Scopes: t.Scopes, Note: t.Note, Created: t.Created.UTC()}
+			if end := t.Expires.UTC(); !t.Expires.IsZero() {
+				if end.Before(time.Now()) {
+					continue
+				}
+				doc.Expires = &end
+			}
+			list = append(list, doc)
 		}
 	}
 	answer(w, http.StatusOK, map[string]any{"tokens": list})
@@ -47,7 +57,7 @@ func (s *Service) makeToken(w http.ResponseWriter, r *http.Request, p *request) 
 	if err != nil {
 		return wrong("%v", err)
 	}
-	answer(w, http.StatusCreated, tokenDoc{t.ID, t.Scopes, t.Note, t.Created.UTC(), text})
+	answer(w, http.StatusCreated, tokenDoc{ID: t.ID, Scopes: t.Scopes, Note: t.Note, Created: t.Created.UTC(), Token: text})
 	return nil
 }
 
@@ -76,7 +86,11 @@ func (s *Service) whoami(w http.ResponseWriter, r *http.Request) {
 		s.answerError(w, r, err)
 		return
 	}
-	answer(w, http.StatusOK, map[string]any{"project": t.Project, "scopes": t.Scopes, "note": t.Note, "version": s.c.Version})
+	doc := map[string]any{"project": t.Project, "scopes": t.Scopes, "note": t.Note, "version": s.c.Version}
+	if t.Subject != "" {
+		doc["also"] = t.Also
+	}
+	answer(w, http.StatusOK, doc)
 }
 
 // login keeps a token in a cookie that no script can read.
@@ -88,7 +102,7 @@ func (s *Service) login(w http.ResponseWriter, r *http.Request) {
 		s.answerError(w, r, errDenied)
 		return
 	}
-	http.SetCookie(w, &http.Cookie{Name: cookieName, Value: text, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: secure(r), MaxAge: 30 * 24 * 3600})
+	setCookie(w, r, text, tokenCookie)
 	answer(w, http.StatusOK, map[string]any{"project": t.Project, "scopes": t.Scopes})
 }
 
@@ -97,8 +111,25 @@ func (s *Service) logout(w http.ResponseWriter, r *http.Request) {
 		s.answerError(w, r, errDenied)
 		return
 	}
-	http.SetCookie(w, &http.Cookie{Name: cookieName, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: secure(r), MaxAge: -1})
+	// A session ends here for everybody who has it; a token is its holder's.
+	if text, _, cookie := presented(r); cookie {
+		if t, err := s.access.find(r.Context(), text); err == nil && t.Subject != "" {
+			if err := s.c.Store.RemoveToken(r.Context(), t.ID); err != nil && !errors.Is(err, store.ErrNotFound) {
+				s.answerError(w, r, err)
+				return
+			}
+		}
+	}
+	setCookie(w, r, "", -time.Second)
 	w.WriteHeader(http.StatusNoContent)
+}
+
+// tokenCookie is how long a browser keeps a token.
+const tokenCookie = 30 * 24 * time.Hour
+
+// setCookie has the browser keep a token, or with a negative time forget it.
+func setCookie(w http.ResponseWriter, r *http.Request, text string, life time.Duration) {
+	http.SetCookie(w, &http.Cookie{Name: cookieName, Value: text, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: secure(r), MaxAge: int(life / time.Second)})
 }
 
 // secure reports whether a client speaks TLS, with this program or with a proxy before it. Who says so falsely only keeps its cookie to itself.

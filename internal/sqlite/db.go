@@ -32,6 +32,9 @@ type DB struct {
 	// prepared are statements that were executed before (*sql.Stmt), kept of them how many: most are executed again.
 	prepared sync.Map
 	kept     atomic.Int32
+	// outside is what a transaction is in: it executes the statements that are prepared there. asked are those that are not, which will be. nil if in none.
+	outside *DB
+	asked   []string
 }
 
 type querier interface {
@@ -48,7 +51,7 @@ const busyTimeout = 30 * time.Second
 const maxReaders = 4
 
 // maxPrepared is how many statements are kept: some have numbers in them.
-const maxPrepared = 64
+const maxPrepared = 128
 
 // Open opens the database at path, and creates it and its directory if necessary; "" is a database in memory. It makes the tables that are
 // missing.
@@ -230,6 +233,14 @@ func (d *DB) statement(ctx context.Context, query string) (s *sql.Stmt, end func
 	if s, ok := d.prepared.Load(query); ok {
 		return s.(*sql.Stmt), end, nil
 	}
+	if d.outside != nil { // to prepare a statement takes longer than to execute most
+		if s, ok := d.outside.prepared.Load(query); ok {
+			s := d.q.(*sql.Tx).StmtContext(ctx, s.(*sql.Stmt))
+			d.prepared.Store(query, s)
+			return s, end, nil
+		}
+		d.asked = append(d.asked, query)
+	}
 	if s, err = d.q.PrepareContext(ctx, plain(d.words.Replace(query))); err != nil {
 		return nil, end, err
 	}
@@ -339,12 +350,24 @@ func (d *DB) Tx(ctx context.Context, do func(sqldb.Conn) error) error {
 		return d.failed(err)
 	}
 	defer tx.Rollback()
-	err = do(&DB{path: d.path, schema: d.schema, words: d.words, q: tx})
+	in := &DB{path: d.path, schema: d.schema, words: d.words, q: tx, outside: d}
+	err = do(in)
 	if err != nil && errors.Is(ctx.Err(), context.Canceled) { // database/sql rolled back, and statements say that they are closed
 		return context.Canceled
 	}
 	if err != nil {
 		return err
 	}
-	return d.failed(tx.Commit())
+	if err := tx.Commit(); err != nil {
+		return d.failed(err)
+	}
+	for _, query := range in.asked { // the next transaction has them
+		if d.kept.Load() >= maxPrepared {
+			break
+		}
+		if _, _, err := d.statement(ctx, query); err != nil {
+			break // it is prepared when it is executed
+		}
+	}
+	return nil
 }

@@ -99,7 +99,8 @@ func (n *Notify) sender() (*notify.Sender, error) {
 // Config is what the configuration of a service has of the command's flags.
 func Config(c *Server, db store.Store, files objects.Store) service.Config {
 	sender, _ := c.Notify.sender() // it was checked
-	return service.Config{Notify: sender, PublicURL: c.Notify.Page, Store: db, Objects: files, Uploads: filepath.Join(c.Dir, uploadsDir), Version: c.Version, Log: Logger(c), MaxUpload: c.MaxUpload, Rate: c.Rate, Keep: service.Retention(c.Keep), Versions: c.Versions, AnswerTimeout: c.Deadline}
+	provider, _ := c.SignIn.provider(c.Notify.Page)
+	return service.Config{SignIn: provider, Session: c.SignIn.Session, Notify: sender, PublicURL: c.Notify.Page, Store: db, Objects: files, Uploads: filepath.Join(c.Dir, uploadsDir), Version: c.Version, Log: Logger(c), MaxUpload: c.MaxUpload, Attachments: c.Attachments, Rate: c.Rate, Keep: service.Retention(c.Keep), Versions: c.Versions, AnswerTimeout: c.Deadline}
 }
 
 // Serve serves a service until ctx is done; with token it makes the first token if there is none. made are told of it.
@@ -215,7 +216,7 @@ func (t tokenStore) Add(ctx context.Context, project string, scopes []string, no
 func (t tokenStore) List(ctx context.Context) (out []Token, err error) {
 	list, err := t.db.Tokens(ctx)
 	for _, x := range list {
-		out = append(out, Token{ID: x.ID, Project: x.Project, Note: x.Note, Scopes: x.Scopes, Created: x.Created})
+		out = append(out, Token{ID: x.ID, Project: x.Project, Note: x.Note, Scopes: x.Scopes, Created: x.Created, Expires: x.Expires})
 	}
 	return out, err
 }

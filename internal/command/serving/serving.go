@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/corewalk/corewalk/internal/service"
 	"github.com/corewalk/corewalk/internal/triage"
 	"github.com/corewalk/corewalk/internal/triage/ledger"
 )
@@ -26,15 +27,18 @@ type Server struct {
 	Listen    string // address and port
 	Cert, Key string // files of TLS; "" for none
 	MaxUpload int64  // bytes
-	Rate      float64
-	Keep      Retention
-	Versions  map[string]string // releases by builds
-	Notify    Notify
-	JSONLog   bool
-	Verbose   bool
-	Version   string
-	Log       io.Writer
-	Terminal  bool // Log is one
+	// Attachments is how many bytes of files that come with a dump are kept; 0 for none.
+	Attachments int64
+	Rate        float64
+	Keep        Retention
+	Versions    map[string]string // releases by builds
+	Notify      Notify
+	SignIn      SignIn
+	JSONLog     bool
+	Verbose     bool
+	Version     string
+	Log         io.Writer
+	Terminal    bool // Log is one
 	// Signatures is the version of signatures of groups.
 	Signatures string
 	// Run is triage.Run for dumps below a directory.
@@ -44,6 +48,9 @@ type Server struct {
 	// Ask opens a dump in another process for questions: see package question. Close ends the process, and says why it ended if it did so itself.
 	Ask func(ctx context.Context, symbols Symbols, path string) (io.ReadWriteCloser, error)
 }
+
+// DefaultAttachments is that of Attachments, unless something else is wanted, in bytes.
+const DefaultAttachments = service.DefaultAttachments
 
 // A Retention says which dumps of a project are kept; 0 is all.
 type Retention struct {
@@ -59,11 +66,20 @@ type Notify struct {
 	Private              bool   // webhooks may lead to private networks and this machine
 }
 
+// A SignIn says which identity provider lets people in, and whom.
+type SignIn struct {
+	Issuer, Client, Secret string // "" for none
+	Scopes                 []string
+	Allow                  []string // rules: PROJECT:SCOPE,SCOPE:CLAIM=VALUE
+	Session                time.Duration
+}
+
 // A Token is what a token is known by besides its secret.
 type Token struct {
 	ID, Project, Note string
 	Scopes            []string
 	Created           time.Time
+	Expires           time.Time // of a session; zero for never
 }
 
 // Tokens are those of a crash service.

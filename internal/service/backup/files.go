@@ -66,17 +66,23 @@ type writer struct {
 }
 
 // wanted reports whether a file belongs to the backup: a database lies among the files of a service on one machine, and a dump that came after the
-// databases were copied is nobody's.
+// databases were copied is nobody's, and so are its attachments.
 func (w *writer) wanted(key string) (dump, ok bool) {
 	parts := strings.Split(key, "/")
 	if len(parts) < 4 || strings.ContainsAny(key, "\n\r") {
 		return false, false
 	}
-	if parts[2] != "dumps" {
+	name := path.Base(key)
+	switch parts[2] {
+	case "dumps":
+		dump = true
+	case "attachments": // DUMP-DIGEST
+		name, _, _ = strings.Cut(name, "-")
+	default:
 		return false, true
 	}
-	id, ok := idOf(path.Base(key))
-	return true, ok && w.saved.Dumps[parts[1]][id]
+	id, ok := idOf(name)
+	return dump, ok && w.saved.Dumps[parts[1]][id]
 }
 
 // copy copies the files that are not there yet, and writes the list.

@@ -44,8 +44,31 @@ func isDump(name string) bool {
 type Body struct {
 	Name   string // the file's name, as the client calls it
 	Fields map[string]string
-	// Dumps is how many there were; it is 1.
+	// Dumps is how many there were: 1, or 0 in an envelope.
 	Dumps int
+	// Event is the identifier of the event that all of this is of, as Sentry's clients send it; "" if none is said.
+	Event    string
+	Feedback []Feedback
+}
+
+// Into is where a body is written as it comes.
+type Into struct {
+	// Dump begins the dump, which the client calls name.
+	Dump func(name string) (io.Writer, error)
+	// File begins a file that came with the dump. With nil they are passed over.
+	File func(name string) (io.Writer, error)
+}
+
+func (i *Into) file(name string, from io.Reader) error {
+	to := io.Discard
+	if i.File != nil {
+		var err error
+		if to, err = i.File(name); err != nil {
+			return err
+		}
+	}
+	_, err := io.Copy(to, from)
+	return err
 }
 
 // Plain returns the body of a request without its Content-Encoding, which may be gzip.
@@ -60,9 +83,8 @@ func Plain(encoding string, body io.Reader) (io.Reader, error) {
 	}
 }
 
-// Form reads a multipart form (RFC 7578), as Breakpad's and Crashpad's clients send it. It writes the dump to what begin
-// returns, in which fields that come before it are.
-func Form(contentType string, body io.Reader, begin func(name string) (io.Writer, error)) (*Body, error) {
+// Form reads a multipart form (RFC 7578), as Breakpad's and Crashpad's clients send it.
+func Form(contentType string, body io.Reader, into Into) (*Body, error) {
 	kind, params, err := mime.ParseMediaType(contentType)
 	if err != nil || !strings.HasPrefix(kind, "multipart/") || params["boundary"] == "" {
 		return nil, fmt.Errorf("Content-Type %.80q: must be multipart/form-data with a boundary", contentType)
@@ -86,7 +108,7 @@ func Form(contentType string, body io.Reader, begin func(name string) (io.Writer
 				return nil, errTwoDumps
 			}
 			b.Name = part.FileName()
-			w, err := begin(b.Name)
+			w, err := into.Dump(b.Name)
 			if err != nil {
 				return nil, err
 			}
@@ -94,7 +116,7 @@ func Form(contentType string, body io.Reader, begin func(name string) (io.Writer
 				return nil, err
 			}
 		case part.FileName() != "":
-			if _, err := io.Copy(io.Discard, part); err != nil { // logs and pictures are not kept
+			if err := into.file(part.FileName(), part); err != nil {
 				return nil, err
 			}
 		default:
@@ -106,7 +128,11 @@ func Form(contentType string, body io.Reader, begin func(name string) (io.Writer
 	if b.Dumps == 0 {
 		return nil, ErrNoDump
 	}
-	return b, b.sentry()
+	if err := b.sentry(); err != nil {
+		return nil, err
+	}
+	b.comments()
+	return b, nil
 }
 
 // sentry makes fields of what Sentry's clients send in a form: an event as JSON in the field sentry, in parts of it, or its fields in brackets.
@@ -165,8 +191,8 @@ type item struct {
 }
 
 // Envelope reads a Sentry envelope: a line of JSON, then items of a line of JSON and a payload. The dump is the attachment that is
-// a minidump; of an event, its tags and a few other texts become fields.
-func Envelope(body io.Reader, begin func(name string) (io.Writer, error)) (*Body, error) {
+// a minidump, if there is one; of an event, its tags and a few other texts become fields.
+func Envelope(body io.Reader, into Into) (*Body, error) {
 	in := bufio.NewReaderSize(body, maxHeader)
 	b := &Body{Fields: map[string]string{}}
 	var head struct {
@@ -176,6 +202,7 @@ func Envelope(body io.Reader, begin func(name string) (io.Writer, error)) (*Body
 		return nil, fmt.Errorf("the envelope's first line: %w", err)
 	}
 	if head.EventID != "" {
+		b.Event = eventID(head.EventID)
 		if err := b.set("event_id", head.EventID); err != nil {
 			return nil, err
 		}
@@ -192,17 +219,14 @@ func Envelope(body io.Reader, begin func(name string) (io.Writer, error)) (*Body
 		if n > MaxFields {
 			return nil, ErrTooMuch
 		}
-		if err := b.item(in, &it, begin); err != nil {
+		if err := b.item(in, &it, &into); err != nil {
 			return nil, err
 		}
-	}
-	if b.Dumps == 0 {
-		return nil, errors.New("no dump in the envelope: it needs an attachment of type event.minidump")
 	}
 	return b, nil
 }
 
-func (b *Body) item(in *bufio.Reader, it *item, begin func(string) (io.Writer, error)) error {
+func (b *Body) item(in *bufio.Reader, it *item, into *Into) error {
 	payload := io.Reader(&lineReader{in: in})
 	if it.Length != nil {
 		if *it.Length < 0 {
@@ -216,19 +240,27 @@ func (b *Body) item(in *bufio.Reader, it *item, begin func(string) (io.Writer, e
 			return errTwoDumps
 		}
 		b.Name = it.Filename
-		w, err := begin(b.Name)
+		w, err := into.Dump(b.Name)
 		if err == nil {
 			_, err = io.Copy(w, payload)
 		}
 		if err != nil {
 			return err
 		}
-	case it.Type == "event":
+	case it.Type == "attachment":
+		if err := into.file(it.Filename, payload); err != nil {
+			return err
+		}
+	case it.Type == "event", it.Type == "user_report", it.Type == "feedback":
 		text, err := io.ReadAll(io.LimitReader(payload, 4<<20))
 		if err != nil {
 			return err
 		}
-		b.event(text)
+		if it.Type == "event" {
+			b.event(text)
+		} else {
+			b.feedback(text)
+		}
 		fallthrough
 	default:
 		if _, err := io.Copy(io.Discard, payload); err != nil {
@@ -246,6 +278,7 @@ func (b *Body) item(in *bufio.Reader, it *item, begin func(string) (io.Writer, e
 // event keeps what is known of an event.
 func (b *Body) event(text []byte) {
 	var e struct {
+		ID          string          `json:"event_id"`
 		Release     string          `json:"release"`
 		Environment string          `json:"environment"`
 		Platform    string          `json:"platform"`
@@ -257,6 +290,9 @@ func (b *Body) event(text []byte) {
 	}
 	if json.Unmarshal(text, &e) != nil {
 		return
+	}
+	if b.Event == "" {
+		b.Event = eventID(e.ID)
 	}
 	user := strings.Trim(string(e.User.ID), `"`)
 	if user == "null" {

@@ -15,13 +15,13 @@ func TestEnvelopeInPieces(t *testing.T) {
 		`{"type":"attachment","length":8,"attachment_type":"event.minidump","filename":"x"}` + "\nMDMP\n\n\x00\xff\n"
 	for _, n := range []int{1, 2, 7, 1 << 16} {
 		var got bytes.Buffer
-		b, err := Envelope(&slow{strings.NewReader(whole), n}, func(string) (io.Writer, error) { return &got, nil })
+		b, err := Envelope(&slow{strings.NewReader(whole), n}, Into{Dump: func(string) (io.Writer, error) { return &got, nil }})
 		if err != nil || got.String() != "MDMP\n\n\x00\xff" || b.Name != "x" || b.Fields["release"] != "1" || b.Fields["event_id"] != "9ec7" {
 			t.Errorf("%d bytes at a time: %q %+v %v", n, got.String(), b, err)
 		}
 	}
 	for n := range len(whole) - 2 {
-		if b, err := Envelope(strings.NewReader(whole[:n]), func(string) (io.Writer, error) { return io.Discard, nil }); err == nil {
+		if b, err := Envelope(strings.NewReader(whole[:n]), Into{Dump: func(string) (io.Writer, error) { return io.Discard, nil }}); err == nil && b.Dumps > 0 {
 			t.Errorf("cut after %d bytes: %+v", n, b)
 		}
 	}
@@ -36,7 +36,7 @@ func (s *slow) Read(b []byte) (int, error) { return s.r.Read(b[:min(len(b), s.n)
 
 // Fields are limited in number and size, in forms and in envelopes.
 func TestLimits(t *testing.T) {
-	discard := func(string) (io.Writer, error) { return io.Discard, nil }
+	discard := Into{Dump: func(string) (io.Writer, error) { return io.Discard, nil }}
 	part := func(name, value string) string {
 		return fmt.Sprintf("--b\r\nContent-Disposition: form-data; name=%q\r\n\r\n%s\r\n", name, value)
 	}
@@ -79,17 +79,20 @@ func FuzzForm(f *testing.F) {
 	f.Add("multipart/form-data; boundary=b", []byte("--b\r\nContent-Disposition: form-data; name=\"upload_file_minidump\"; filename=\"x\"\r\n\r\nMDMP\r\n--b--\r\n"))
 	f.Fuzz(func(t *testing.T, kind string, body []byte) {
 		var got bytes.Buffer
-		b, err := Form(kind, bytes.NewReader(body), func(string) (io.Writer, error) { return &got, nil })
+		to := func(string) (io.Writer, error) { return &got, nil }
+		b, err := Form(kind, bytes.NewReader(body), Into{Dump: to, File: to})
 		check(t, b, err, got.Len(), len(body))
 	})
 }
 
 func FuzzEnvelope(f *testing.F) {
 	f.Add([]byte(`{}` + "\n" + `{"type":"attachment","length":4,"attachment_type":"event.minidump"}` + "\nMDMP\n"))
+	f.Add([]byte(`{"event_id":"9EC79C33-EC99-42AB-8353-589FCB2E04DC"}` + "\n" + `{"type":"feedback"}` + "\n" + `{"contexts":{"feedback":{"message":"m","associated_event_id":"1"}}}` + "\n" + `{"type":"attachment","filename":"a"}` + "\nx\n"))
 	f.Add([]byte(`{}` + "\n" + `{"type":"event"}` + "\n" + `{"tags":[["a","b"]]}` + "\n"))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var got bytes.Buffer
-		b, err := Envelope(bytes.NewReader(body), func(string) (io.Writer, error) { return &got, nil })
+		to := func(string) (io.Writer, error) { return &got, nil }
+		b, err := Envelope(bytes.NewReader(body), Into{Dump: to, File: to})
 		check(t, b, err, got.Len(), len(body))
 	})
 }
@@ -98,7 +101,7 @@ func check(t *testing.T, b *Body, err error, got, size int) {
 	if got > size {
 		t.Errorf("%d bytes of a body of %d", got, size)
 	}
-	if err == nil && (b.Dumps != 1 || len(b.Fields) > MaxFields) {
+	if err == nil && (b.Dumps > 1 || len(b.Fields) > MaxFields || len(b.Feedback) > MaxFeedback) {
 		t.Errorf("%+v", b)
 	}
 }

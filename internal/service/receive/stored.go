@@ -8,11 +8,11 @@ import (
 
 // Stored reads what another crash service stored beside a dump: the annotations of a crash as Socorro has them, or an event of Sentry's. at is when it was
 // received, zero if that is not said. What is too long or no text is left out.
-func Stored(text []byte) (fields map[string]string, at time.Time) {
-	b := &Body{Fields: map[string]string{}}
+func Stored(text []byte) (b *Body, at time.Time) {
+	b = &Body{Fields: map[string]string{}}
 	var all map[string]json.RawMessage
 	if json.Unmarshal(text, &all) != nil {
-		return b.Fields, at
+		return b, at
 	}
 	for _, name := range []string{"submitted_timestamp", "received", "timestamp"} {
 		if v, ok := all[name]; ok && at.IsZero() {
@@ -21,7 +21,7 @@ func Stored(text []byte) (fields map[string]string, at time.Time) {
 	}
 	if _, ok := all["event_id"]; ok {
 		b.event(text)
-		return b.Fields, at
+		return b, at
 	}
 	for name, raw := range all {
 		var v any
@@ -37,7 +37,8 @@ func Stored(text []byte) (fields map[string]string, at time.Time) {
 			_ = b.set(name, string(raw))
 		}
 	}
-	return b.Fields, at
+	b.comments()
+	return b, at
 }
 
 // moment reads a time: a text, or seconds since 1970.

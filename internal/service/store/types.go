@@ -51,7 +51,33 @@ type Upload struct {
 	Release string
 	// User and Machine are what is kept of the identifiers that the sender gives: see Store.Key. Empty if it gave none.
 	User, Machine string
+	// Event is how the sender calls what the upload is of, in 32 hexadecimal digits; "" if it does not. AddUpload stores it.
+	Event string
+	// Attached is how many bytes came with it as attachments.
+	Attached int64
+	// Attachments are listed of uploads that are removed only.
+	Attachments []Attachment
 }
+
+// An Attachment is a file that came with an upload.
+type Attachment struct {
+	SHA256 string // in hex
+	Name   string // as the sender calls it; any text
+	Type   string // what it was found to be, as a media type
+	Size   int64  // bytes
+}
+
+// A Feedback is what a user wrote about a crash.
+type Feedback struct {
+	Name, Email, Text string
+	At                time.Time
+}
+
+// Limits of what is kept beside an upload.
+const (
+	MaxAttachments = 16
+	MaxFeedback    = 20
+)
 
 // Hint is what the sender says of the build of an upload's program, "" if nothing: dumps with the same hint probably need the same
 // files.
@@ -98,7 +124,15 @@ type Token struct {
 	Scopes  []string
 	Note    string
 	Created time.Time
+	// Expires is when it is not one any more; zero for never.
+	Expires time.Time
+	// Subject is whose session it is, as the identity provider and the person are known together; "" if it is none. Also are other projects of that person.
+	Subject string
+	Also    []string
 }
+
+// MaxSessions is how many sessions a person has in one project.
+const MaxSessions = 20
 
 // The states of a group.
 const (
@@ -234,7 +268,7 @@ type Retention struct {
 	Bytes    int64     // the newest, of so many bytes in all; 0 for all
 }
 
-// Counts are numbers of uploads by state.
+// Counts are numbers of uploads by state, without those that are done.
 type Counts map[string]int
 
 // A Store is safe for concurrent use. Errors name the store.
@@ -258,10 +292,22 @@ type Store interface {
 	Recover(ctx context.Context, alive ...string) (int, error)
 	// Again has an upload analysed once more.
 	Again(ctx context.Context, project, id string) error
-	// Forget removes uploads that are not to be kept and are not being worked on, at most n, and returns them.
+	// Forget removes uploads that are not to be kept and are not being worked on, at most n, and returns them with their attachments.
 	Forget(ctx context.Context, project string, keep Retention, n int) ([]Upload, error)
-	// Remove removes one upload.
-	Remove(ctx context.Context, project, id string) error
+	// Remove removes one upload, and returns its attachments.
+	Remove(ctx context.Context, project, id string) ([]Attachment, error)
+
+	// Attach stores that files came with an upload, as long as they are at most MaxAttachments and of some bytes together, and returns those for which there was
+	// no place. One that is there already stays as it is.
+	Attach(ctx context.Context, project, id string, list []Attachment, bytes int64) (left []Attachment, err error)
+	// Attachments lists those of an upload, in the order in which they came.
+	Attachments(ctx context.Context, project, id string) ([]Attachment, error)
+	// AddFeedback stores what a user wrote about an upload. The same text is stored once, and of one upload MaxFeedback.
+	AddFeedback(ctx context.Context, project, id string, f Feedback) error
+	// Feedback lists that of an upload, the oldest first.
+	Feedback(ctx context.Context, project, id string) ([]Feedback, error)
+	// OfEvent returns the upload with an Event that was received last.
+	OfEvent(ctx context.Context, project, event string) (id string, err error)
 
 	// Days counts the analysed dumps of groups by the day (UTC) on which they were received, since a time.
 	Days(ctx context.Context, project string, groups []string, since time.Time) (map[string][]Day, error)
@@ -302,6 +348,8 @@ type Store interface {
 
 	Projects(ctx context.Context) ([]string, error)
 	AddToken(ctx context.Context, t Token) error
+	// AddSession is AddToken of a session. Of those of its person in the project the newest MaxSessions stay, and of all those that have not expired.
+	AddSession(ctx context.Context, t Token) error
 	// Token returns a token by its identifier.
 	Token(ctx context.Context, id string) (Token, error)
 	Tokens(ctx context.Context) ([]Token, error)

@@ -58,7 +58,7 @@ export async function tokens() {
   if (!may("admin")) return forbidden("Tokens");
   const r = await ask("tokens");
   const revoke = async (t) => await sure("Revoke the token?", `Programs that use ${t.note || t.id} are refused from then on.`, "Revoke it") && act(() => ask("tokens/" + t.id, { method: "DELETE" }), "The token is revoked.");
-  return [h("h2", {}, "Tokens"), h("div", { id: "made" }), r.tokens.length ? table("Tokens of this project", [["note", "what"], ["may"], ["made"], ["id"], [""]], r.tokens.map((t) => cells(t.note || h("span", { class: "dim" }, "no note"), t.scopes.join(", "), when(t.created), h("code", {}, t.id),
+  return [h("h2", {}, "Tokens"), h("div", { id: "made" }), r.tokens.length ? table("Tokens of this project", [["note", "what"], ["may"], ["made"], ["id"], [""]], r.tokens.map((t) => cells(t.note || h("span", { class: "dim" }, "no note"), t.scopes.join(", "), [when(t.created), t.expires ? h("span", { class: "dim under" }, "a session") : ""], h("code", {}, t.id),
     h("button", { type: "button", class: "small", onclick: () => revoke(t), "aria-label": "Revoke " + (t.note || t.id) }, "Revoke")))) :
     empty("No token is kept for this project.", h("p", {}, "Make one below, or on the service's machine:"), command("corewalk serve token add --dir DIR --scope upload,read")),
     h("h3", {}, "Make a token"), tokenForm()];

@@ -5,7 +5,7 @@ import { dump, dumps } from "./dumps.js";
 import { group } from "./group.js";
 import { groups } from "./groups.js";
 import { listen } from "./keys.js";
-import { entrance, takeLink } from "./login.js";
+import { entrance, takeFailure, takeLink } from "./login.js";
 import { begin, route, show } from "./router.js";
 import { upload } from "./upload.js";
 
@@ -17,6 +17,7 @@ document.getElementById("logout").addEventListener("click", async () => {
 });
 
 listen();
-window.addEventListener("hashchange", () => { takeLink(); show(); });
+window.addEventListener("hashchange", () => { takeLink(); takeFailure(); show(); });
 takeLink();
+takeFailure();
 begin();

@@ -61,6 +61,7 @@ export async function begin() {
     me.who = await ask("/api/v1/whoami");
   } catch { me.who = null; }
   document.getElementById("project").textContent = me.who ? me.who.project : "";
+  document.getElementById("others").replaceChildren(...((me.who || {}).also || []).map((x) => h("a", { href: "/login/oidc?" + new URLSearchParams({ project: x }), "aria-label": "Go to the project " + x }, x)));
   document.getElementById("nav").hidden = !me.who;
   for (const a of document.querySelectorAll("nav .admin")) a.hidden = !may("admin");
   await show();

@@ -179,4 +179,59 @@ var schema = sqldb.Schema{Store: "database", Prefix: "service_", Lock: 0x636f726
 	`ALTER TABLE service_hooks ADD COLUMN hour bigint NOT NULL DEFAULT 0;
 	ALTER TABLE service_hooks ADD COLUMN sent bigint NOT NULL DEFAULT 0;
 	ALTER TABLE service_hooks ADD COLUMN held bigint NOT NULL DEFAULT 0;`,
+
+	// Files and words that came with a dump.
+	`ALTER TABLE service_uploads ADD COLUMN event text COLLATE "C" NOT NULL DEFAULT '',
+		ADD COLUMN attached bigint NOT NULL DEFAULT 0;
+	CREATE INDEX service_uploads_event ON service_uploads (project, event, received) WHERE event <> '';
+	CREATE TABLE service_attachments (
+		project text COLLATE "C" NOT NULL,
+		id text COLLATE "C" NOT NULL,
+		sha256 text COLLATE "C" NOT NULL,
+		place integer NOT NULL,
+		name bytea NOT NULL,
+		type text NOT NULL,
+		size bigint NOT NULL,
+		PRIMARY KEY (project, id, sha256));
+	CREATE TABLE service_feedback (
+		project text COLLATE "C" NOT NULL,
+		id text COLLATE "C" NOT NULL,
+		sum text COLLATE "C" NOT NULL,
+		name bytea NOT NULL,
+		email bytea NOT NULL,
+		text bytea NOT NULL,
+		at bigint NOT NULL,
+		PRIMARY KEY (project, id, sum));`,
+
+	// Sessions of people whom an identity provider knows are tokens that expire.
+	`ALTER TABLE service_tokens ADD COLUMN expires bigint NOT NULL DEFAULT 0,
+		ADD COLUMN subject text NOT NULL DEFAULT '',
+		ADD COLUMN also text NOT NULL DEFAULT '';`,
+
+	// Builds and releases of groups, and their days, are counted. A program of the version before leaves spanned as it is.
+	`ALTER TABLE service_uploads ADD COLUMN spanned boolean NOT NULL DEFAULT true;
+	ALTER TABLE service_uploads ALTER COLUMN spanned SET DEFAULT false;
+	CREATE INDEX service_uploads_unspanned ON service_uploads (project, id) WHERE state = 'done' AND counted AND NOT spanned;
+	CREATE TABLE service_spans (
+		project text COLLATE "C" NOT NULL,
+		grp text COLLATE "C" NOT NULL,
+		name text COLLATE "C" NOT NULL,
+		value text COLLATE "C" NOT NULL,
+		n bigint NOT NULL,
+		first bigint NOT NULL,
+		last bigint NOT NULL,
+		program text COLLATE "C" NOT NULL,
+		PRIMARY KEY (project, grp, name, value));
+	CREATE INDEX service_spans_value ON service_spans (project, name, value);
+	CREATE TABLE service_days (
+		project text COLLATE "C" NOT NULL,
+		grp text COLLATE "C" NOT NULL,
+		day bigint NOT NULL,
+		n bigint NOT NULL,
+		PRIMARY KEY (project, grp, day));
+	INSERT INTO service_spans SELECT project, grp, 'build', build, count(*), min(received), max(received), max(program) FROM service_uploads WHERE counted AND grp <> '' AND build <> '' GROUP BY project, grp, build;
+	INSERT INTO service_spans SELECT project, '', 'build', build, count(*), min(received), max(received), max(program) FROM service_uploads WHERE counted AND build <> '' GROUP BY project, build;
+	INSERT INTO service_spans SELECT project, grp, 'release', release, count(*), min(received), max(received), max(program) FROM service_uploads WHERE counted AND grp <> '' AND release <> '' GROUP BY project, grp, release;
+	INSERT INTO service_spans SELECT project, '', 'release', release, count(*), min(received), max(received), max(program) FROM service_uploads WHERE counted AND release <> '' GROUP BY project, release;
+	INSERT INTO service_days SELECT project, grp, received / 86400000000000, count(*) FROM service_uploads WHERE counted AND grp <> '' GROUP BY project, grp, received / 86400000000000;`,
 }}

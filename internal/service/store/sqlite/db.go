@@ -41,6 +41,6 @@ func Save(ctx context.Context, path, to string, pin func() error, each func(proj
 }
 
 var dialect = tables.Dialect{
-	ByBuild: " INDEXED BY uploads_build", ByGroup: " INDEXED BY uploads_builds", ByRelease: " INDEXED BY uploads_releases", ByValue: " INDEXED BY attributes_value",
+	ByRelease: " INDEXED BY uploads_releases", ByValue: " INDEXED BY attributes_value",
 	Scopes: "scopes", ScopesOf: "$4",
 }

@@ -8,11 +8,13 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/service/store"
 	"github.com/corewalk/corewalk/internal/service/store/storetest"
 	"github.com/corewalk/corewalk/internal/service/store/tables"
+	"github.com/corewalk/corewalk/internal/sqldb"
 	engine "github.com/corewalk/corewalk/internal/sqlite"
 )
 
@@ -137,4 +139,74 @@ func TestUpgradeMany(t *testing.T) {
 		t.Cleanup(func() { db.Close() })
 		return db
 	})
+}
+
+// Dumps that an older program has counted, without their builds, releases and days, are counted so later; and what has no dumps left has no rows.
+func TestBackspan(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "service.db")
+	db, err := Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	raw, err := engine.Open(t.Context(), path, &schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Close()
+	at := time.Unix(1_700_000_000, 0)
+	for i := range 60 {
+		id := fmt.Sprintf("d%02d", i)
+		_, err := db.AddUpload(t.Context(), store.Upload{Project: "p", ID: id, SHA256: id, Received: at.Add(time.Duration(i) * time.Hour)})
+		if err == nil {
+			err = db.Finish(t.Context(), "p", id, store.Result{Group: fmt.Sprint("g", i%3), Build: fmt.Sprint("b", i%4), Program: "p", Attributes: []store.Attribute{{Name: "release", Value: fmt.Sprint("1.", i%5)}}})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := func() string {
+		t.Helper()
+		days, err1 := db.Days(t.Context(), "p", []string{"g0", "g1", "g2"}, time.Unix(0, 0))
+		out := fmt.Sprint(days)
+		for _, g := range []string{"", "g0", "g1", "g2"} {
+			builds, err2 := db.Builds(t.Context(), "p", g)
+			releases, err3 := db.Releases(t.Context(), "p", g)
+			if err := errors.Join(err1, err2, err3); err != nil {
+				t.Fatal(err)
+			}
+			out += fmt.Sprint(builds, releases)
+		}
+		return out
+	}
+	before := all()
+	for _, query := range []string{"DELETE FROM spans", "DELETE FROM days", "UPDATE uploads SET spanned = 0"} {
+		if _, err := raw.Exec(t.Context(), query); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if all() == before {
+		t.Error("nothing was counted")
+	}
+	for {
+		if n, err := db.Backfill(t.Context(), 7); err != nil {
+			t.Fatal(err)
+		} else if n == 0 {
+			break
+		}
+	}
+	if after := all(); after != before {
+		t.Errorf("before %s\nafter %s", before, after)
+	}
+	for i := range 60 {
+		if _, err := db.Remove(t.Context(), "p", fmt.Sprintf("d%02d", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, table := range []string{"spans", "days"} {
+		var n int
+		if err := sqldb.One(t.Context(), raw, sqldb.To(&n), "SELECT count(*) FROM "+table); err != nil || n != 0 {
+			t.Errorf("%d %s are left: %v", n, table, err)
+		}
+	}
 }

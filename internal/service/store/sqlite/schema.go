@@ -168,4 +168,58 @@ var schema = sqldb.Schema{Store: "database", Migrations: []string{
 	`ALTER TABLE hooks ADD COLUMN hour INTEGER NOT NULL DEFAULT 0;
 	ALTER TABLE hooks ADD COLUMN sent INTEGER NOT NULL DEFAULT 0;
 	ALTER TABLE hooks ADD COLUMN held INTEGER NOT NULL DEFAULT 0;`,
+
+	// Files and words that came with a dump.
+	`ALTER TABLE uploads ADD COLUMN event TEXT NOT NULL DEFAULT '';
+	ALTER TABLE uploads ADD COLUMN attached INTEGER NOT NULL DEFAULT 0;
+	CREATE INDEX uploads_event ON uploads (project, event, received) WHERE event <> '';
+	CREATE TABLE attachments (
+		project TEXT NOT NULL,
+		id TEXT NOT NULL,
+		sha256 TEXT NOT NULL,
+		place INTEGER NOT NULL,
+		name TEXT NOT NULL,
+		type TEXT NOT NULL,
+		size INTEGER NOT NULL,
+		PRIMARY KEY (project, id, sha256)) WITHOUT ROWID;
+	CREATE TABLE feedback (
+		project TEXT NOT NULL,
+		id TEXT NOT NULL,
+		sum TEXT NOT NULL,
+		name TEXT NOT NULL,
+		email TEXT NOT NULL,
+		text TEXT NOT NULL,
+		at INTEGER NOT NULL,
+		PRIMARY KEY (project, id, sum)) WITHOUT ROWID;`,
+
+	// Sessions of people whom an identity provider knows are tokens that expire.
+	`ALTER TABLE tokens ADD COLUMN expires INTEGER NOT NULL DEFAULT 0;
+	ALTER TABLE tokens ADD COLUMN subject TEXT NOT NULL DEFAULT '';
+	ALTER TABLE tokens ADD COLUMN also TEXT NOT NULL DEFAULT '';`,
+
+	// Builds and releases of groups, and their days, are counted. A program of the version before leaves spanned as it is.
+	`ALTER TABLE uploads ADD COLUMN spanned INTEGER NOT NULL DEFAULT 1;
+	CREATE INDEX uploads_unspanned ON uploads (project, id) WHERE state = 'done' AND counted AND NOT spanned;
+	CREATE TABLE spans (
+		project TEXT NOT NULL,
+		grp TEXT NOT NULL,
+		name TEXT NOT NULL,
+		value TEXT NOT NULL,
+		n INTEGER NOT NULL,
+		first INTEGER NOT NULL,
+		last INTEGER NOT NULL,
+		program TEXT NOT NULL,
+		PRIMARY KEY (project, grp, name, value)) WITHOUT ROWID;
+	CREATE INDEX spans_value ON spans (project, name, value);
+	CREATE TABLE days (
+		project TEXT NOT NULL,
+		grp TEXT NOT NULL,
+		day INTEGER NOT NULL,
+		n INTEGER NOT NULL,
+		PRIMARY KEY (project, grp, day)) WITHOUT ROWID;
+	INSERT INTO spans SELECT project, grp, 'build', build, count(*), min(received), max(received), max(program) FROM uploads WHERE counted AND grp <> '' AND build <> '' GROUP BY project, grp, build;
+	INSERT INTO spans SELECT project, '', 'build', build, count(*), min(received), max(received), max(program) FROM uploads WHERE counted AND build <> '' GROUP BY project, build;
+	INSERT INTO spans SELECT project, grp, 'release', release, count(*), min(received), max(received), max(program) FROM uploads WHERE counted AND grp <> '' AND release <> '' GROUP BY project, grp, release;
+	INSERT INTO spans SELECT project, '', 'release', release, count(*), min(received), max(received), max(program) FROM uploads WHERE counted AND release <> '' GROUP BY project, release;
+	INSERT INTO days SELECT project, grp, received / 86400000000000, count(*) FROM uploads WHERE counted AND grp <> '' GROUP BY project, grp, received / 86400000000000;`,
 }}

@@ -96,7 +96,7 @@ func changeOne(t *testing.T, db store.Store) (views []string) {
 			}
 			return nil
 		},
-		func() error { return db.Remove(ctx, "q", "s1") },
+		func() error { _, err := db.Remove(ctx, "q", "s1"); return err },
 		func() error { finishIn(t, db, "q", "s2", "g6", "", apartAt, "session=fresh"); return nil },
 		func() error {
 			for i := range 5 {
@@ -116,7 +116,7 @@ func changeOne(t *testing.T, db store.Store) (views []string) {
 		func() error { return db.Split(ctx, "q", "g4") },
 		func() error { againIn(t, db, "q", "a1", "g2", "b1", "os=windows"); return nil },
 		func() error { _, err := db.Notify(ctx, "q", "g1", "spiking", apartAt, apartAt); return err },
-		func() error { return db.Remove(ctx, "q", "a2") },
+		func() error { _, err := db.Remove(ctx, "q", "a2"); return err },
 		func() error { return db.RemoveSearch(ctx, "q", "q's") },
 		func() error { return db.RemoveHook(ctx, "q", "q's") },
 		func() error {

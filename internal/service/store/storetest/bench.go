@@ -20,6 +20,9 @@ func Bench(b *testing.B, db store.Store) {
 	one := func() error {
 		u := made(n)
 		r := store.Result{Group: fmt.Sprintf("%012x", n%groups), Reason: "write of 8 bytes at null+0x8", Program: "program", Build: fmt.Sprintf("%040d", n%20)}
+		for k := range 12 { // as many as a dump has that comes with some annotations
+			r.Attributes = append(r.Attributes, store.Attribute{Name: fmt.Sprint("name", k), Value: fmt.Sprint(n % (1 + 7*k))})
+		}
 		n++
 		if _, err := db.AddUpload(ctx, u); err != nil {
 			return err

@@ -131,7 +131,7 @@ func testCounts(t *testing.T, db store.Store) {
 
 	again(t, db, "a4", "g1", "b2", "release=1.2", "os=linux", "user:u1") // its symbols came
 	check("again", "[{os [{linux 4} {windows 1}] 2} {release [{1.2 2} {1.3 2}] 2}]", "map[g1:3]", "map[g1:1]", "[a2 1.3]")
-	if err := db.Remove(ctx, "p", "a3"); err != nil {
+	if _, err := db.Remove(ctx, "p", "a3"); err != nil {
 		t.Fatal(err)
 	}
 	check("removed", "[{os [{linux 4}] 1} {release [{1.2 2} {1.3 1}] 2}]", "map[g1:3]", "map[g1:1]", "[a2 1.3]")
@@ -232,7 +232,7 @@ func testManyValues(t *testing.T, db store.Store) {
 		t.Errorf("%d names, %v", len(f), err)
 	}
 	for i := range store.MaxCountedValues/40 + 2 { // and they are all taken out again
-		if err := db.Remove(ctx, "p", fmt.Sprintf("a%04d", i)); err != nil {
+		if _, err := db.Remove(ctx, "p", fmt.Sprintf("a%04d", i)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -304,7 +304,7 @@ func testCountsAtOnce(t *testing.T, db store.Store) {
 				id := fmt.Sprintf("w%dn%02d", w, i)
 				finish(t, db, id, fmt.Sprint("g", i%2), "b1", time.Unix(1_700_000_000, 0), "os=linux", fmt.Sprint("release=1.", i%3), fmt.Sprint("user:u", w))
 				if i%5 == 4 {
-					if err := db.Remove(t.Context(), "p", id); err != nil {
+					if _, err := db.Remove(t.Context(), "p", id); err != nil {
 						t.Error(err)
 					}
 				}

@@ -54,7 +54,7 @@ func testMerge(t *testing.T, db store.Store) {
 	}
 	check("as before", "map[g2:2 g3:1]", "map[g1:map[user:1] g2:map[user:3] g3:map[user:1]]", "map[]")
 	for _, id := range []string{"a1", "a2", "a3", "a4", "a5"} {
-		if err := db.Remove(ctx, "p", id); err != nil {
+		if _, err := db.Remove(ctx, "p", id); err != nil {
 			t.Error(err)
 		}
 	}

@@ -45,7 +45,9 @@ func testHooks(t *testing.T, db store.Store) {
 		t.Fatal(err)
 	}
 	take("p h0 new g1 1")
-	if err := errors.Join(db.EndNotice(ctx, first.ID), db.Remove(ctx, "p", "a1"), db.Remove(ctx, "p", "a2")); err != nil {
+	_, err1 := db.Remove(ctx, "p", "a1")
+	_, err2 := db.Remove(ctx, "p", "a2")
+	if err := errors.Join(db.EndNotice(ctx, first.ID), err1, err2); err != nil {
 		t.Fatal(err)
 	}
 	finish(t, db, "a4", "g1", "b1", now) // it is not new again

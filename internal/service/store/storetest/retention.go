@@ -43,6 +43,31 @@ func testRetention(t *testing.T, db store.Store) {
 			t.Errorf("%+v: %v %v, want %s", keep, got, err, want)
 		}
 	}
+	for i := range 3 { // these could not be read, and are of no group
+		put("r", fmt.Sprint("f", i), "", 10, i)
+		if err := db.Finish(t.Context(), "r", fmt.Sprint("f", i), store.Result{Fault: "x", Reason: "x"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if list, err := db.Forget(t.Context(), "r", store.Retention{PerGroup: 1}, 10); err != nil || len(list) != 0 {
+		t.Errorf("of no group: %+v %v", list, err)
+	}
+	// What waits to be analysed again is not counted and not removed.
+	for i := range 3 {
+		put("s", fmt.Sprint("c", i), "again", 10, i)
+	}
+	if err := db.Again(t.Context(), "s", "c0"); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := db.Forget(t.Context(), "s", store.Retention{PerGroup: 2}, 10); err != nil || len(list) != 0 {
+		t.Errorf("one waits: %+v %v", list, err)
+	}
+	if list, err := db.Forget(t.Context(), "s", store.Retention{PerGroup: 1}, 10); err != nil || len(list) != 1 || list[0].ID != "c1" {
+		t.Errorf("one waits: %+v %v", list, err)
+	}
+	if _, err := db.Remove(t.Context(), "s", "c0"); err != nil { // else it would be taken below
+		t.Fatal(err)
+	}
 	forget(store.Retention{}, 10, "")
 	forget(store.Retention{PerGroup: 6, Bytes: 1080}, 10, "")
 	forget(store.Retention{PerGroup: 4}, 1, "a0")

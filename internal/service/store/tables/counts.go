@@ -28,6 +28,10 @@ type finished struct {
 	build, user, machine string
 	counted              bool
 	annotations          []byte
+	// was is what is counted of it, if spanned.
+	was     span
+	spanned bool
+	program string
 }
 
 // change calls do in a transaction of its own that counts dumps of a project.
@@ -50,7 +54,7 @@ func (d *DB) Finish(ctx context.Context, project, id string, r store.Result) err
 			return err
 		}
 		u.user, u.machine = cmp.Or(u.user, r.User), cmp.Or(u.machine, r.Machine)
-		u.build = r.Build
+		u.build, u.program = r.Build, r.Program
 		own := ""
 		if r.Group != "" {
 			into, err := tx.target(ctx, project, r.Group)
@@ -75,7 +79,7 @@ func (d *DB) Finish(ctx context.Context, project, id string, r store.Result) err
 			}
 		}
 		return tx.Change(ctx, "dump", id, `UPDATE @uploads SET state = 'done', worker = '', why = '', grp = $1, fault = $2, reason = $3, program = $4, build = $5, release = $6,
-			usr = $7, machine = $8, own = $9, counted = true WHERE project = $10 AND id = $11`, r.Group, r.Fault, r.Reason, r.Program, r.Build, release, u.user, u.machine, own, project, id)
+			usr = $7, machine = $8, own = $9, counted = true, spanned = true WHERE project = $10 AND id = $11`, r.Group, r.Fault, r.Reason, r.Program, r.Build, release, u.user, u.machine, own, project, id)
 	})
 }
 
@@ -91,18 +95,20 @@ func (d *DB) isNew(ctx context.Context, project, id, group string) (bool, error)
 }
 
 func (d *DB) finished(ctx context.Context, project, id string) (u finished, _ error) {
-	err := sqldb.One(ctx, d.conn, sqldb.To(&u.received, &u.group, &u.release, &u.build, &u.user, &u.machine, &u.counted, &u.annotations),
-		"SELECT received, grp, release, build, usr, machine, counted, annotations FROM @uploads WHERE project = $1 AND id = $2", project, id)
+	err := sqldb.One(ctx, d.conn, sqldb.To(&u.received, &u.group, &u.release, &u.build, &u.user, &u.machine, &u.counted, &u.annotations, &u.spanned, &u.program),
+		"SELECT received, grp, release, build, usr, machine, counted, annotations, spanned, program FROM @uploads WHERE project = $1 AND id = $2", project, id)
 	if err = Found(err); errors.Is(err, store.ErrNotFound) {
 		err = fmt.Errorf("dump %q: %w", id, err)
 	}
+	u.was = span{u.build, u.release, u.program, u.received}
+	u.spanned = u.spanned && u.counted
 	return u, err
 }
 
 // count counts a dump that is of a group now, and returns its release.
 func (d *DB) count(ctx context.Context, project, id string, u *finished, group string, attributes []store.Attribute) (release string, err error) {
 	if u.counted {
-		if err := d.uncount(ctx, project, id, u.group); err != nil {
+		if err := d.uncount(ctx, project, id, u); err != nil {
 			return "", err
 		}
 	}
@@ -142,6 +148,8 @@ func (d *DB) count(ctx context.Context, project, id string, u *finished, group s
 			}
 		}
 	}
+	now := span{u.build, release, u.program, u.received}
+	batch = append(batch, now.add(project, groups)...)
 	if release != "" && known[store.Attribute{Name: store.AttrRelease, Value: release}] != notCounted {
 		add(seenRelease, project, release, u.received, u.received)
 	}
@@ -210,7 +218,7 @@ func (d *DB) known(ctx context.Context, project string, list []store.Attribute) 
 }
 
 // uncount takes a dump out of the counts. Users and machines stay: they were affected.
-func (d *DB) uncount(ctx context.Context, project, id, group string) error {
+func (d *DB) uncount(ctx context.Context, project, id string, u *finished) error {
 	var gone []store.Attribute
 	var a store.Attribute
 	err := d.conn.Query(ctx, sqldb.Into([]any{&a.Name, &a.Value}, func() { gone = append(gone, a) }), "SELECT name, value FROM @attributes WHERE project = $1 AND id = $2 AND counted", project, id)
@@ -219,8 +227,11 @@ func (d *DB) uncount(ctx context.Context, project, id, group string) error {
 	}
 	batch := []sqldb.Statement{{Query: "DELETE FROM @attributes WHERE project = $1 AND id = $2", Args: []any{project, id}}}
 	groups := []string{""}
-	if group != "" {
-		groups = append(groups, group)
+	if u.group != "" {
+		groups = append(groups, u.group)
+	}
+	if u.spanned {
+		batch = append(batch, u.was.remove(project, groups)...)
 	}
 	for _, g := range groups {
 		for _, a := range append([]store.Attribute{{Value: countDumps}}, gone...) {
@@ -240,19 +251,30 @@ func (d *DB) uncount(ctx context.Context, project, id, group string) error {
 }
 
 // Remove implements Store.
-func (d *DB) Remove(ctx context.Context, project, id string) error {
-	return d.change(ctx, project, func(tx *DB) error { return tx.remove(ctx, project, id) })
+func (d *DB) Remove(ctx context.Context, project, id string) (list []store.Attachment, _ error) {
+	err := d.change(ctx, project, func(tx *DB) (err error) {
+		list, err = tx.remove(ctx, project, id)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
 }
 
-func (d *DB) remove(ctx context.Context, project, id string) error {
+func (d *DB) remove(ctx context.Context, project, id string) ([]store.Attachment, error) {
 	u, err := d.finished(ctx, project, id)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := d.Change(ctx, "dump", id, "DELETE FROM @uploads WHERE project = $1 AND id = $2", project, id); err != nil || !u.counted {
-		return err
+	list, err := d.detach(ctx, project, id)
+	if err == nil {
+		err = d.Change(ctx, "dump", id, "DELETE FROM @uploads WHERE project = $1 AND id = $2", project, id)
 	}
-	return d.uncount(ctx, project, id, u.group)
+	if err == nil && u.counted {
+		err = d.uncount(ctx, project, id, &u)
+	}
+	return list, err
 }
 
 // Backfill implements Store. What was read in the dumps is not known: they have it once they are analysed again.
@@ -260,7 +282,12 @@ func (d *DB) Backfill(ctx context.Context, n int) (int, error) {
 	type dump struct{ project, id string }
 	var list []dump
 	var u dump
-	err := d.conn.Query(ctx, sqldb.Into([]any{&u.project, &u.id}, func() { list = append(list, u) }), "SELECT project, id FROM @uploads WHERE state = 'done' AND NOT counted LIMIT $1", n)
+	var err error
+	for _, lacks := range []string{"NOT counted", "counted AND NOT spanned"} {
+		if err == nil && len(list) < n {
+			err = d.conn.Query(ctx, sqldb.Into([]any{&u.project, &u.id}, func() { list = append(list, u) }), "SELECT project, id FROM @uploads WHERE state = 'done' AND "+lacks+" LIMIT $1", n-len(list))
+		}
+	}
 	found := len(list)
 	for len(list) > 0 && err == nil {
 		// Some of a project at once: each transaction waits for the disk. Not all: others wait for it.
@@ -287,8 +314,11 @@ const backfillAtOnce = 25
 
 func (d *DB) backfill(ctx context.Context, project, id string) error {
 	u, err := d.finished(ctx, project, id)
-	if errors.Is(err, store.ErrNotFound) || u.counted {
+	if errors.Is(err, store.ErrNotFound) || u.spanned {
 		return nil
+	}
+	if err == nil && u.counted {
+		return d.backspan(ctx, project, id, &u)
 	}
 	var annotations map[string]string
 	if err == nil {
@@ -299,7 +329,7 @@ func (d *DB) backfill(ctx context.Context, project, id string) error {
 	}
 	release, err := d.count(ctx, project, id, &u, u.group, store.AttributesOf(annotations, nil))
 	if err == nil {
-		_, err = d.conn.Exec(ctx, "UPDATE @uploads SET release = $1, counted = true WHERE project = $2 AND id = $3 AND state = 'done'", release, project, id)
+		_, err = d.conn.Exec(ctx, "UPDATE @uploads SET release = $1, counted = true, spanned = true WHERE project = $2 AND id = $3 AND state = 'done'", release, project, id)
 	}
 	return err
 }

@@ -33,7 +33,7 @@ func (d *DB) Shared(ctx context.Context, project, name string, values []string) 
 		}
 	})
 	if name == "build" {
-		return out, d.conn.Query(ctx, each, "SELECT grp, build, count(*) FROM @uploads WHERE project = $1 AND grp <> '' AND build = ANY($2) GROUP BY grp, build", project, values)
+		return out, d.conn.Query(ctx, each, "SELECT grp, value, n FROM @spans WHERE project = $1 AND value = ANY($2) AND name = 'build' AND grp <> ''", project, values)
 	}
 	return out, d.conn.Query(ctx, each, "SELECT grp, value, n FROM @counts WHERE project = $1 AND value = ANY($2) AND name = $3 AND grp <> ''", project, values, name)
 }
@@ -162,7 +162,7 @@ func (d *DB) Releases(ctx context.Context, project, group string) (list []store.
 	query, args := `SELECT r.release, coalesce(c.n, 0), r.first, r.last FROM @releases r LEFT JOIN @counts c ON c.project = r.project AND c.grp = '' AND c.name = 'release' AND c.value = r.release
 		WHERE r.project = $1 ORDER BY r.last DESC, r.release`, []any{project}
 	if group != "" {
-		query, args = "SELECT release, count(*), min(received), max(received) AS last FROM @uploads"+d.dialect.ByRelease+" WHERE project = $1 AND grp = $2 AND release > '' GROUP BY release ORDER BY last DESC, release", append(args, group)
+		query, args = "SELECT value, n, first, last FROM @spans WHERE project = $1 AND grp = $2 AND name = 'release' AND n > 0 ORDER BY last DESC, value", append(args, group)
 	}
 	var x store.Release
 	var first, last int64
@@ -271,6 +271,10 @@ func (d *DB) rename(ctx context.Context, project, build, before, release string)
 	const count = "INSERT INTO @counts (project, grp, name, value, n) SELECT project, %s, name, value, count(*) FROM @attributes WHERE project = $1 AND name = 'release' AND value = ANY($2) AND counted"
 	run(fmt.Sprintf(count, "grp")+" AND grp <> '' GROUP BY project, grp, name, value", project, []string{before, release})
 	run(fmt.Sprintf(count, "''")+" GROUP BY project, name, value", project, []string{before, release})
+	run("DELETE FROM @spans WHERE project = $1 AND name = 'release' AND value = ANY($2)", project, []string{before, release})
+	const spans = "INSERT INTO @spans (project, grp, name, value, n, first, last, program) SELECT project, %s, name, value, count(*), min(received), max(received), '' FROM @attributes WHERE project = $1 AND name = 'release' AND value = ANY($2)"
+	run(fmt.Sprintf(spans, "grp")+" AND grp <> '' GROUP BY project, grp, name, value", project, []string{before, release})
+	run(fmt.Sprintf(spans, "''")+" GROUP BY project, name, value", project, []string{before, release})
 	run("DELETE FROM @names WHERE project = $1 AND name = 'release'", project)
 	run("INSERT INTO @names (project, name, n) SELECT project, name, count(*) FROM @counts WHERE project = $1 AND grp = '' AND name = 'release' GROUP BY project, name", project)
 	var first, last *int64

@@ -14,7 +14,7 @@ func (d *DB) Forget(ctx context.Context, project string, keep store.Retention, n
 		take := func(found []store.Upload, err error) error {
 			for i := range found {
 				if err == nil {
-					err = tx.remove(ctx, project, found[i].ID)
+					found[i].Attachments, err = tx.remove(ctx, project, found[i].ID)
 				}
 			}
 			list = append(list, found...)
@@ -52,20 +52,20 @@ func (d *DB) oldest(ctx context.Context, where string, n int, args ...any) ([]st
 	return d.List(ctx, "SELECT "+Columns+" FROM @uploads WHERE project = $1 AND "+where+" AND state <> 'working' ORDER BY received LIMIT $3 FOR UPDATE SKIP LOCKED", append(args, n)...)
 }
 
-// more says of groups that have more uploads than some how many these are, of at most n groups.
+// more says of groups that have more analysed uploads than some how many these are, of at most n groups.
 func (d *DB) more(ctx context.Context, project string, than, n int) (map[string]int, error) {
 	more := map[string]int{}
 	var group string
 	var count int
 	err := d.conn.Query(ctx, sqldb.Into([]any{&group, &count}, func() { more[group] = count - than }),
-		"SELECT grp, count(*) FROM @uploads WHERE project = $1 AND grp <> '' GROUP BY grp HAVING count(*) > $2 LIMIT $3", project, than, n)
+		"SELECT grp, count(*) FROM @uploads WHERE project = $1 AND grp <> '' AND state = 'done' GROUP BY grp HAVING count(*) > $2 LIMIT $3", project, than, n)
 	return more, err
 }
 
 // above lists the oldest uploads without which those that are left have at most some bytes, at most n.
 func (d *DB) above(ctx context.Context, project string, bytes int64, n int) ([]store.Upload, error) {
 	var sum int64
-	if err := sqldb.One(ctx, d.conn, sqldb.To(&sum), "SELECT CAST(coalesce(sum(size), 0) AS bigint) FROM @uploads WHERE project = $1", project); err != nil || sum <= bytes {
+	if err := sqldb.One(ctx, d.conn, sqldb.To(&sum), "SELECT CAST(coalesce(sum(size + attached), 0) AS bigint) FROM @uploads WHERE project = $1", project); err != nil || sum <= bytes {
 		return nil, err
 	}
 	list, err := d.oldest(ctx, "size >= $2", n, project, 0)
@@ -73,7 +73,7 @@ func (d *DB) above(ctx context.Context, project string, bytes int64, n int) ([]s
 		if sum <= bytes {
 			return list[:i], err
 		}
-		sum -= list[i].Size
+		sum -= list[i].Size + list[i].Attached
 	}
 	return list, err
 }

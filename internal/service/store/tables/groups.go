@@ -95,6 +95,7 @@ func (d *DB) each(ctx context.Context, list []sqldb.Statement, project, a, b str
 	}
 	list = append(list, sqldb.Statement{Query: `INSERT INTO @counts (project, grp, name, value, n) SELECT project, grp, '', kind, count(*) FROM @affected
 		WHERE project = $1 AND grp = ANY($2) GROUP BY project, grp, kind`, Args: []any{project, groups}})
+	list = append(list, respan(project, groups)...)
 	// One that has lost all of its dumps is not new when one comes.
 	for _, g := range groups {
 		list = append(list, sqldb.Statement{Query: "INSERT INTO @counts (project, grp, name, value, n) VALUES ($1, $2, '', 'dump', 0) ON CONFLICT DO NOTHING", Args: []any{project, g}})

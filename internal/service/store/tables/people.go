@@ -18,20 +18,53 @@ func (d *DB) Projects(ctx context.Context) (list []string, _ error) {
 
 // AddToken implements Store.
 func (d *DB) AddToken(ctx context.Context, t store.Token) error {
-	_, err := d.conn.Exec(ctx, "INSERT INTO @tokens (id, hash, project, scopes, note, created) VALUES ($1, $2, $3, "+d.dialect.ScopesOf+", $5, $6)",
-		t.ID, t.Hash, t.Project, strings.Join(t.Scopes, ","), t.Note, sqldb.Nanos(t.Created))
+	_, err := d.conn.Exec(ctx, "INSERT INTO @tokens (id, hash, project, scopes, note, created, expires, subject, also) VALUES ($1, $2, $3, "+d.dialect.ScopesOf+", $5, $6, $7, $8, $9)",
+		t.ID, t.Hash, t.Project, strings.Join(t.Scopes, ","), t.Note, sqldb.Nanos(t.Created), expiry(t.Expires), t.Subject, strings.Join(t.Also, ","))
 	return err
 }
 
-// tokens lists those for which a condition holds.
+// expiry is what is stored of when a token expires: 0 for never.
+func expiry(at time.Time) int64 {
+	if at.IsZero() {
+		return 0
+	}
+	return sqldb.Nanos(at)
+}
+
+// AddSession implements Store.
+func (d *DB) AddSession(ctx context.Context, t store.Token) error {
+	return d.conn.Tx(ctx, func(conn sqldb.Conn) error {
+		tx := New(conn, d.dialect)
+		if err := tx.AddToken(ctx, t); err != nil {
+			return err
+		}
+		if _, err := conn.Exec(ctx, "DELETE FROM @tokens WHERE expires > 0 AND expires <= $1", sqldb.Nanos(t.Created)); err != nil {
+			return err
+		}
+		list, err := tx.tokens(ctx, "project = $1 AND subject = $2 AND subject <> ''", t.Project, t.Subject)
+		for i := 0; err == nil && i < len(list)-store.MaxSessions; i++ {
+			_, err = conn.Exec(ctx, "DELETE FROM @tokens WHERE id = $1", list[i].ID)
+		}
+		return err
+	})
+}
+
+// tokens lists those for which a condition holds, the oldest first.
 func (d *DB) tokens(ctx context.Context, which string, args ...any) (list []store.Token, _ error) {
 	var t store.Token
-	var scopes string
-	var created int64
-	err := d.conn.Query(ctx, sqldb.Into([]any{&t.ID, &t.Hash, &t.Project, &scopes, &t.Note, &created}, func() {
-		t.Scopes, t.Created = strings.FieldsFunc(scopes, func(r rune) bool { return r == ',' }), sqldb.Moment(created)
+	var scopes, also string
+	var created, expires int64
+	words := func(s string) []string { return strings.FieldsFunc(s, func(r rune) bool { return r == ',' }) }
+	err := d.conn.Query(ctx, sqldb.Into([]any{&t.ID, &t.Hash, &t.Project, &scopes, &t.Note, &created, &expires, &t.Subject, &also}, func() {
+		t.Scopes, t.Created, t.Also, t.Expires = words(scopes), sqldb.Moment(created), words(also), time.Time{}
+		if also == "" {
+			t.Also = nil
+		}
+		if expires != 0 {
+			t.Expires = sqldb.Moment(expires)
+		}
 		list = append(list, t)
-	}), "SELECT id, hash, project, "+d.dialect.Scopes+", note, created FROM @tokens WHERE "+which+" ORDER BY created, id", args...)
+	}), "SELECT id, hash, project, "+d.dialect.Scopes+", note, created, expires, subject, also FROM @tokens WHERE "+which+" ORDER BY created, id", args...)
 	return list, err
 }
 
@@ -103,22 +136,17 @@ func (d *DB) Days(ctx context.Context, project string, groups []string, since ti
 	var n int
 	err := d.conn.Query(ctx, sqldb.Into([]any{&group, &day, &n}, func() {
 		out[group] = append(out[group], store.Day{Day: time.Unix(0, day*int64(24*time.Hour)).UTC(), Count: n})
-	}), `SELECT grp, received / 86400000000000 AS day, count(*) FROM @uploads
-		WHERE project = $1 AND received >= $2 AND grp = ANY($3) GROUP BY grp, day ORDER BY day`, project, sqldb.Nanos(since), groups)
+	}), "SELECT grp, day, n FROM @days WHERE project = $1 AND day >= $2 AND grp = ANY($3) ORDER BY day", project, sqldb.Nanos(since)/dayNanos, groups)
 	return out, err
 }
 
 // Builds implements Store.
 func (d *DB) Builds(ctx context.Context, project, group string) (list []store.Build, _ error) {
-	from, args := "@uploads"+d.dialect.ByBuild+" WHERE project = $1", []any{project}
-	if group != "" {
-		from, args = "@uploads"+d.dialect.ByGroup+" WHERE project = $1 AND grp = $2", append(args, group)
-	}
 	var b store.Build
 	var first, last int64
 	err := d.conn.Query(ctx, sqldb.Into([]any{&b.Build, &b.Program, &b.Count, &first, &last}, func() {
 		b.First, b.Last = sqldb.Moment(first), sqldb.Moment(last)
 		list = append(list, b)
-	}), "SELECT build, max(program), count(*), min(received), max(received) AS last FROM "+from+" AND build > '' GROUP BY build ORDER BY last DESC, build", args...)
+	}), "SELECT value, program, n, first, last FROM @spans WHERE project = $1 AND grp = $2 AND name = 'build' AND n > 0 ORDER BY last DESC, value", project, group)
 	return list, err
 }

@@ -29,8 +29,8 @@ type Dialect struct {
 	Hint bool
 	// Free is another condition on what Take takes, and FreeAgain what else Again sets.
 	Free, FreeAgain string
-	// ByBuild, ByGroup and ByRelease follow the table of uploads where those of a build, or of a group by their builds or releases, are asked for.
-	ByBuild, ByGroup, ByRelease string
+	// ByRelease follows the table of uploads where those of a group by their releases are asked for.
+	ByRelease string
 	// ByValue follows the table of attributes, and its alias, where dumps with a value are asked for.
 	ByValue string
 	// Scopes are a token's with commas between them, ScopesOf what is stored of the argument $4.
@@ -57,12 +57,12 @@ func (d *DB) Settle(ctx context.Context) error {
 }
 
 // Columns are those of an upload, as List expects them.
-const Columns = "project, id, sha256, name, size, received, times, annotations, state, attempts, alone, why, grp, fault, reason, program, build, release, usr, machine"
+const Columns = "project, id, sha256, name, size, received, times, annotations, state, attempts, alone, why, grp, fault, reason, program, build, release, usr, machine, event, attached"
 
 func scan(r sqldb.Row, u *store.Upload) error {
 	var received int64
 	var notes []byte
-	if err := r.Scan(&u.Project, &u.ID, &u.SHA256, (*sqldb.Raw)(&u.Name), &u.Size, &received, &u.Times, &notes, &u.State, &u.Attempts, &u.Alone, &u.Why, &u.Group, &u.Fault, &u.Reason, &u.Program, &u.Build, &u.Release, &u.User, &u.Machine); err != nil {
+	if err := r.Scan(&u.Project, &u.ID, &u.SHA256, (*sqldb.Raw)(&u.Name), &u.Size, &received, &u.Times, &notes, &u.State, &u.Attempts, &u.Alone, &u.Why, &u.Group, &u.Fault, &u.Reason, &u.Program, &u.Build, &u.Release, &u.User, &u.Machine, &u.Event, &u.Attached); err != nil {
 		return err
 	}
 	u.Received = sqldb.Moment(received)
@@ -113,15 +113,15 @@ func (d *DB) AddUpload(ctx context.Context, u store.Upload) (store.Upload, error
 	if err != nil {
 		return u, err
 	}
-	column, value, args := ", hint", ", $10", []any{u.Project, u.ID, u.SHA256, sqldb.Raw(u.Name), u.Size, sqldb.Nanos(u.Received), sqldb.Raw(notes), u.User, u.Machine, store.Hint(&u)}
+	column, value, args := ", hint", ", $11", []any{u.Project, u.ID, u.SHA256, sqldb.Raw(u.Name), u.Size, sqldb.Nanos(u.Received), sqldb.Raw(notes), u.User, u.Machine, u.Event, store.Hint(&u)}
 	if !d.dialect.Hint {
-		column, value, args = "", "", args[:9]
+		column, value, args = "", "", args[:10]
 	}
 	return d.One(ctx, fmt.Sprintf(addUpload, column, value), args...)
 }
 
 // addUpload has the column and the value of the hint, if there is one.
-const addUpload = `INSERT INTO @uploads AS u (project, id, sha256, name, size, received, annotations, usr, machine, state%s) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'waiting'%s)
+const addUpload = `INSERT INTO @uploads AS u (project, id, sha256, name, size, received, annotations, usr, machine, event, state%s) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'waiting'%s)
 	ON CONFLICT (project, id) DO UPDATE SET times = u.times + 1 RETURNING ` + Columns
 
 // Upload implements Store.
@@ -175,8 +175,8 @@ func (d *DB) Uploads(ctx context.Context, project string, q store.Query) ([]stor
 
 // Counts implements Store.
 func (d *DB) Counts(ctx context.Context) (store.Counts, error) {
-	counts := store.Counts{store.Waiting: 0, store.Working: 0, store.Done: 0, store.Aside: 0}
-	return counts, count(ctx, d.conn, counts, "SELECT state, count(*) FROM @uploads GROUP BY state")
+	counts := store.Counts{store.Waiting: 0, store.Working: 0, store.Aside: 0}
+	return counts, count(ctx, d.conn, counts, "SELECT state, count(*) FROM @uploads WHERE state <> 'done' GROUP BY state")
 }
 
 // count fills in a map from a statement that returns names and numbers.

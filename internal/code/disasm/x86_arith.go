@@ -63,6 +63,26 @@ func (i *Inst) Arith() (Arith, bool) {
 	return a, a.Op != NoArith && a.A != arch.NoReg && (a.B != arch.NoReg || a.Mem || !a.needsB(i))
 }
 
+// Adds returns the constant that an instruction of x86 adds to its memory operand of 4 or 8 bytes; false for all others.
+func (i *Inst) Adds() (k int64, ok bool) {
+	if i.arch == nil || familyOf(i.arch) != arch.FamilyX86 || !i.x86.legacy || i.x86.opmap != mapOne || i.Size < 4 || i.nmem != 1 {
+		return 0, false
+	}
+	if m := &i.mems[0]; !m.Write || !m.Read || int(m.Size) != int(i.Size) {
+		return 0, false
+	}
+	switch ext := i.x86.modrm >> 3 & 7; {
+	case i.x86.op == 0xff && ext < 2:
+		return 1 - 2*int64(ext), true
+	case i.x86.op != 0x81 && i.x86.op != 0x83:
+	case ext == 0:
+		return i.Imm, true
+	case ext == 5:
+		return -i.Imm, true
+	}
+	return 0, false
+}
+
 // needsB reports whether B is a register or memory by the opcode.
 func (a *Arith) needsB(i *Inst) bool {
 	return i.x86.opmap == map0F || i.x86.op < 0x40 && i.x86.op&7 != 5

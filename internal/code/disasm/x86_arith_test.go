@@ -120,3 +120,37 @@ func decodeHex(t *testing.T, code string) Inst {
 	}
 	return in
 }
+
+func TestAdds(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ code, want string }{
+		{"48 83 45 f0 01", "1"},
+		{"83 45 f0 ff", "-1"},
+		{"48 81 45 f0 00 01 00 00", "256"},
+		{"48 83 6d f0 08", "-8"},
+		{"48 ff 45 f0", "1"},
+		{"ff 4d f0", "-1"},
+		// Of another kind, or not of memory.
+		{"48 83 c0 01", ""},        // add rax, 1
+		{"48 ff c0", ""},           // inc rax
+		{"66 83 45 f0 01", ""},     // of 2 bytes
+		{"80 45 f0 01", ""},        // of 1 byte
+		{"48 01 45 f0", ""},        // add [rbp-16], rax
+		{"48 83 7d f0 01", ""},     // cmp
+		{"48 83 4d f0 01", ""},     // or
+		{"48 83 55 f0 01", ""},     // adc
+		{"48 ff 75 f0", ""},        // push
+		{"48 f7 5d f0", ""},        // neg
+		{"48 c1 45 f0 01", ""},     // rol
+		{"f0 48 83 45 f0 01", "1"}, // lock
+	} {
+		in := decodeHex(t, c.code)
+		got := ""
+		if k, ok := in.Adds(); ok {
+			got = strconv.FormatInt(k, 10)
+		}
+		if got != c.want {
+			t.Errorf("%s: adds %q, want %q", c.code, got, c.want)
+		}
+	}
+}

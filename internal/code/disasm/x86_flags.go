@@ -77,14 +77,22 @@ func (i *Inst) KeepsFlags() bool {
 	return false
 }
 
-// JumpsAfter reports whether a conditional jump jumps if it follows an instruction that compared a with b, operands of
+// Selects reports whether an instruction of x86 moves its source to its destination under a condition, and else leaves that as it is.
+func (i *Inst) Selects() bool {
+	return i.arch != nil && i.arch.Family == arch.FamilyX86 && i.x86.legacy && i.x86.opmap == map0F && i.x86.op&0xf0 == 0x40
+}
+
+// JumpsAfter reports whether a conditional jump jumps, or a conditional move moves, if it follows an instruction that compared a with b, operands of
 // size bytes. It returns false, false for conditions that do not depend on that alone.
 func (i *Inst) JumpsAfter(c *Compare, size uint8, a, b uint64) (jumps, ok bool) {
-	if i.Kind != CondJump || i.arch == nil || i.arch.Family != arch.FamilyX86 || !i.x86.legacy || size < 1 || size > 8 {
+	if i.Kind != CondJump && !i.Selects() || i.arch == nil || i.arch.Family != arch.FamilyX86 || !i.x86.legacy || size < 1 || size > 8 {
 		return false, false
 	}
 	cond := i.x86.op - 0x70
-	if i.x86.opmap == map0F {
+	switch {
+	case i.Selects():
+		cond = i.x86.op - 0x40
+	case i.x86.opmap == map0F:
 		cond = i.x86.op - 0x80
 	}
 	if cond > 15 {

@@ -113,6 +113,11 @@ func (f *Func) stored(i int, in *disasm.Inst, p Place) *Value {
 
 // storedBy returns what a store that overlaps p put there.
 func (f *Func) storedBy(i int, in *disasm.Inst, m *disasm.MemOperand, off int64, p Place) *Value {
+	if k, ok := in.Adds(); ok && off == p.off && int(m.Size) == p.size {
+		v := newValue(f.steps[i].Addr)
+		v.Kind, v.K, v.Size = Added, k, p.size
+		return v
+	}
 	if in.Conditional || in.StoresHigh() || in.Kind != disasm.Store && in.Kind != disasm.Push {
 		return unknown
 	}

@@ -207,9 +207,31 @@ func (f *Func) register(i int, in *disasm.Inst, r arch.Reg) *Value {
 	case disasm.Load, disasm.Pop, disasm.Leave:
 		return f.load(i, in, r, v)
 	case disasm.Other:
+		if in.Selects() {
+			return f.selected(i, in, v)
+		}
 		return f.computed(in, v)
 	}
 	return unknown
+}
+
+// selected makes v the Join of what a conditional move leaves and what it moves.
+func (f *Func) selected(i int, in *disasm.Inst, v *Value) *Value {
+	if int(in.Size) < f.arch.WordSize || in.Dst == f.arch.SP || in.Src == f.arch.SP {
+		return unknown
+	}
+	var moved *Value
+	left, from := in.Dst, in.Src
+	if m := in.Mem(); m != nil {
+		moved = f.fromMemory(i, newValue(v.At), m, f.arch.WordSize)
+	} else {
+		moved = f.before(i, Reg(from)).resolve()
+	}
+	v.Kind = Join
+	if v.alts = []*Value{f.before(i, Reg(left)).resolve(), moved}; v.alts[0] == moved {
+		return moved
+	}
+	return v
 }
 
 // computed returns the result of arithmetic.

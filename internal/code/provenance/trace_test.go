@@ -102,6 +102,8 @@ func within(f *Func, v *Value, outer []*Value) string {
 			parts = append(parts, fmt.Sprint(v.K))
 		}
 		return strings.Join(parts, " ")
+	case Added:
+		return fmt.Sprintf("slot(%s)%+d", part(f.addedTo(v)), v.K)
 	case Result:
 		return fmt.Sprintf("result@%#x", v.At)
 	}

@@ -22,10 +22,11 @@ const (
 	Result                // the result of a call
 	Join                  // it depends on the path: one of Alternatives
 	Arith                 // the Size low bytes of Op of Base and Index, of Base and the memory operand of At (Mem), or of Base and K
+	Added                 // the sum of K and what the Size bytes of the frame to which At adds it held before
 )
 
 func (k Kind) String() string {
-	return [...]string{"unknown", "entry", "entry-slot", "const", "stack-address", "load", "slot", "sum", "cut", "result", "join", "arithmetic"}[k]
+	return [...]string{"unknown", "entry", "entry-slot", "const", "stack-address", "load", "slot", "sum", "cut", "result", "join", "arithmetic", "added"}[k]
 }
 
 // A Value is what an instruction computed. Base and Index refer to the registers before that instruction:
@@ -46,7 +47,7 @@ type Value struct {
 	Mem         bool   // for Arith
 	Target      uint64 // for Result: the function called, 0 if not known
 
-	alts []*Value // for a Join
+	alts []*Value // for a Join: of paths that meet, or what a conditional move leaves and what it moves
 	same *Value   // the value that this Join turned out to be; nil if it is really a Join
 }
 

@@ -33,7 +33,7 @@ func TestJudge(t *testing.T) {
 		t.Run(p.Version, func(t *testing.T) {
 			dir := prepare(t, p, "judge")
 			list := slices.DeleteFunc(judged.Cases(t, "judge.erl", casePattern), func(name string) bool { return name == "loop" }) // TestInterrupted
-			judged.Each(t, list, judged.Ways{All: []string{""}}, func(name, _ string) (same, total int) { return judge(t, p, dir, name) })
+			judged.Each(t, fixture.IsLong(t), list, judged.Ways{All: []string{""}}, func(name, _ string) (same, total int) { return judge(t, p, dir, name) })
 		})
 	}
 }

@@ -23,7 +23,7 @@ func TestJudge(t *testing.T) {
 	}
 	for _, p := range interpreters.All(t) {
 		t.Run(p.Version, func(t *testing.T) {
-			judged.Each(t, judged.Cases(t, "judge.rb", casePattern), judged.Ways{All: []string{"kill", "fiddle"}, Few: []string{"sort", "fiber"}},
+			judged.Each(t, fixture.IsLong(t), judged.Cases(t, "judge.rb", casePattern), judged.Ways{All: []string{"kill", "fiddle"}, Few: []string{"sort", "fiber"}},
 				func(name, how string) (same, total int) { return judge(t, p, name, how) })
 		})
 	}

@@ -1,6 +1,8 @@
 package analysis
 
 import (
+	"slices"
+
 	"github.com/corewalk/corewalk/internal/code/provenance"
 	"github.com/corewalk/corewalk/internal/vars/types"
 	"github.com/corewalk/corewalk/internal/vars/where"
@@ -11,8 +13,8 @@ import (
 // Inlined calls have no instruction that passes a value to them or returns one. Where the value was got, and what the calls there return, tells.
 
 // cameIn reports whether a call was given the value of its parameter n, at an instruction: a reference and "this" are never changed, and a value that
-// the code got outside of an inlined call came into it.
-func (w *witness) cameIn(n named, v *provenance.Value, at uint64) bool {
+// the code got outside of an inlined call came into it. impossible says which of several values it was not.
+func (w *witness) cameIn(n named, v *provenance.Value, at uint64, impossible func(alternative *provenance.Value) bool) bool {
 	h := n.held
 	if h == nil || !h.Param || h.Path != "" {
 		return false
@@ -20,7 +22,7 @@ func (w *witness) cameIn(n named, v *provenance.Value, at uint64) bool {
 	if h.Artificial && h.Variable == "this" || h.Type != nil && h.Type.Strip().Reference() {
 		return true
 	}
-	all := v.Alternatives()
+	all := slices.DeleteFunc(v.Alternatives(), impossible)
 	for _, a := range all {
 		switch a.Kind {
 		case provenance.Load, provenance.Const, provenance.Result, provenance.Sum, provenance.Arith, provenance.Entry:

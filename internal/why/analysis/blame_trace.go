@@ -110,7 +110,7 @@ func (t *tracer) from(s suspect) *report.Blame {
 		if v.Kind != provenance.Load {
 			step.Memory = t.otherwise(w, v, value)
 		}
-		step.Entry = w.cameIn(n, v, w.state.PC)
+		step.Entry = w.cameIn(n, v, w.state.PC, func(a *provenance.Value) bool { return t.impossible(w, v, a, value) })
 		t.add(step)
 	}
 	for len(b.Steps) < maxBlameSteps {
@@ -483,6 +483,9 @@ func (t *tracer) choose(w *witness, v *provenance.Value, value uint64) *provenan
 			sure = sure && exact
 			continue
 		}
+		if t.impossible(w, v, a, value) {
+			continue
+		}
 		if left != nil {
 			return t.member(w, v, value)
 		}
@@ -498,6 +501,11 @@ func (t *tracer) choose(w *witness, v *provenance.Value, value uint64) *provenan
 		t.past = v.At
 	}
 	return left
+}
+
+// impossible reports whether a join that turned out to be null cannot be one of its alternatives.
+func (t *tracer) impossible(w *witness, v, alternative *provenance.Value, value uint64) bool {
+	return value == 0 && t.pointer && !t.loose && v.Kind == provenance.Join && w.code.NotNull(v, alternative)
 }
 
 // member picks the one value of a join that is the address of a member of a null: what is no other value would be by chance.

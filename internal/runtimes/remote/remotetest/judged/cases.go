@@ -31,12 +31,12 @@ func Cases(t *testing.T, program string, pattern *regexp.Regexp) (list []string)
 // Ways are how programs die: each case in the first of All, those of Few in the others, too.
 type Ways struct{ All, Few []string }
 
-// Each judges cases in their ways, one in four if the tests may not take long. It fails if fewer than 99 of 100 calls are the same.
-func Each(t *testing.T, cases []string, ways Ways, judge func(name, how string) (same, total int)) {
+// Each judges cases in their ways, all or one in four. It fails if fewer than 99 of 100 calls are the same.
+func Each(t *testing.T, all bool, cases []string, ways Ways, judge func(name, how string) (same, total int)) {
 	t.Helper()
 	same, total := 0, 0
 	for _, name := range cases {
-		if !fixture.IsLong(t) && !fixture.InTurn(name, 0, 4) {
+		if !all && !fixture.InTurn(name, 0, 4) {
 			continue
 		}
 		for i, how := range ways.All {

@@ -1,0 +1,214 @@
+package provenance
+
+import (
+	"slices"
+
+	"github.com/corewalk/corewalk/internal/code/disasm"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// Limits of NotNull.
+const (
+	maxStep   = 4096 // bytes that a loop adds to a pointer: of what is one step before null, nothing is ever mapped
+	maxGuards = 64   // instructions on the way to where paths meet
+	maxWithin = 8    // joins within joins
+)
+
+// NotNull reports whether a Join cannot have been null because of one of its alternatives: if that is what it was in the round of a loop before, which the loop
+// read through, and some bytes more; or if all paths that bring the alternative have compared it with null and found it another value. The Join must be a
+// pointer: an index may well become 0.
+func (f *Func) NotNull(v, alternative *Value) bool {
+	return f.advanced(v, alternative) || f.guarded(v, alternative, maxWithin)
+}
+
+// advanced reports whether an alternative of a Join is the Join itself, or what the frame keeps of it, and some bytes more.
+func (f *Func) advanced(v, a *Value) bool {
+	if a.K <= 0 || a.K > maxStep {
+		return false
+	}
+	switch {
+	case a.Kind == Sum && a.Base != arch.NoReg && a.Index == arch.NoReg:
+		base := f.Before(a.At, Reg(a.Base))
+		return base == v || base.Kind == Slot && f.Stored(base) == v
+	case a.Kind == Added:
+		return f.addedTo(a) == v
+	}
+	return false
+}
+
+// addedTo returns what the frame held before the instruction that made v, which is Added.
+func (f *Func) addedTo(v *Value) *Value {
+	i, ok := f.index(v.At)
+	if !ok {
+		return unknown
+	}
+	if in := f.inst(i); in != nil {
+		if m := in.Mem(); m != nil {
+			if off, ok := f.frameOffset(i, m); ok {
+				return f.Before(v.At, Frame(off, v.Size))
+			}
+		}
+	}
+	return unknown
+}
+
+// place returns the place that a Join is of; false if it is that of a conditional move.
+func (f *Func) place(v *Value) (Place, bool) {
+	for k, w := range f.known {
+		if w == v {
+			return k.place, true
+		}
+	}
+	return Place{}, false
+}
+
+// guarded reports whether all paths to a Join that bring an alternative found that it is not null.
+func (f *Func) guarded(v, a *Value, left int) bool {
+	at, ok := f.index(v.At)
+	if !ok || v.Kind != Join || left == 0 {
+		return false
+	}
+	p, ok := f.place(v)
+	if !ok {
+		return f.passedOver(v, a, at)
+	}
+	if at == f.entry && f.atEntry(p) == a {
+		return false
+	}
+	brought := false
+	for _, n := range f.preds[at] {
+		w := f.after(int(n), p)
+		if w == nil {
+			w = f.before(int(n), p)
+		}
+		switch w = w.resolve(); {
+		case w == v:
+		case w == a:
+			if !f.found(int(n), at, w) {
+				return false
+			}
+			brought = true
+		case w.Kind == Join:
+			has := slices.Contains(w.Alternatives(), a)
+			if has && !f.found(int(n), at, w) && !f.guarded(w, a, left-1) {
+				return false
+			}
+			brought = brought || has
+		}
+	}
+	return brought
+}
+
+// found reports whether the code that leads to instruction to through instruction i, straight or by conditional jumps, found that a value is not null.
+func (f *Func) found(i, to int, v *Value) bool {
+	computed, writes := false, false // v, and memory, on the way
+	for range maxGuards {
+		in := f.inst(i)
+		if in == nil {
+			return false
+		}
+		kind := in.Kind
+		if kind == disasm.CondJump {
+			if x := f.denied(*in, i, to); x == v && x.Kind != Unknown && !computed || x != nil && computed && !writes && f.again(x, v) {
+				return true
+			}
+		}
+		switch {
+		case f.steps[i].Addr == v.At:
+			computed = true
+		case kind.IsCall() || kind == disasm.Syscall:
+			writes = true
+		default:
+			writes = writes || computed && f.storesElsewhere(i)
+		}
+		if i == f.entry || len(f.preds[i]) != 1 {
+			return false
+		}
+		i, to = int(f.preds[i][0]), i
+	}
+	return false
+}
+
+// denied returns the value that cannot have been null where the conditional jump that is instruction i went on at instruction to; nil for none.
+func (f *Func) denied(jump disasm.Inst, i, to int) *Value {
+	next, ok := f.index(jump.Next())
+	if !ok {
+		next = -1
+	}
+	target, ok := f.index(jump.Target)
+	if !ok {
+		target = -1
+	}
+	if (next == to) == (target == to) {
+		return nil
+	}
+	return f.nonzero(jump, i, target == to)
+}
+
+// passedOver reports whether a conditional move would have put something else in the place of an alternative if that were null.
+func (f *Func) passedOver(v, a *Value, at int) bool {
+	in := f.inst(at)
+	if in == nil || a.Kind == Unknown {
+		return false
+	}
+	move := *in
+	return a == v.alts[0].resolve() && f.nonzero(move, at, false) == a || a == v.alts[1].resolve() && f.nonzero(move, at, true) == a
+}
+
+// nonzero returns the value that cannot have been 0 if the conditional jump or move, instruction i, was taken, or was not; nil for none.
+func (f *Func) nonzero(conditional disasm.Inst, i int, taken bool) *Value {
+	for range maxGuards {
+		if i == f.entry || len(f.preds[i]) != 1 {
+			return nil
+		}
+		i = int(f.preds[i][0])
+		in := f.inst(i)
+		if in == nil {
+			return nil
+		}
+		c, ok := in.Compare()
+		if !ok {
+			if !in.KeepsFlags() && !in.Selects() {
+				return nil
+			}
+			continue
+		}
+		itself := c.And && c.A == c.B && c.A != arch.NoReg && !c.MemA && !c.MemB
+		zero := !c.And && c.B == arch.NoReg && !c.MemB && c.Imm == 0
+		if !itself && !zero || int(in.Size) != f.arch.WordSize {
+			return nil
+		}
+		if jumps, ok := conditional.JumpsAfter(&c, in.Size, 0, 0); !ok || jumps == taken {
+			return nil
+		}
+		if c.MemA {
+			return f.memory(i).resolve()
+		}
+		return f.Before(f.steps[i].Addr, Reg(c.A))
+	}
+	return nil
+}
+
+// again reports whether a value was read from the same place in memory as another.
+func (f *Func) again(x, v *Value) bool {
+	if x.Kind != Load || v.Kind != Load || x.K != v.K || x.Size != v.Size || x.Index != arch.NoReg || v.Index != arch.NoReg || x.Base == arch.NoReg || v.Base == arch.NoReg {
+		return false
+	}
+	a, b := f.Before(x.At, Reg(x.Base)), f.Before(v.At, Reg(v.Base))
+	return a.Kind != Unknown && (a == b || f.alike(a, b))
+}
+
+// storesElsewhere reports whether an instruction may write to memory that is not the function's own frame.
+func (f *Func) storesElsewhere(i int) bool {
+	in := f.inst(i)
+	if in == nil {
+		return true
+	}
+	ms := in.Mems()
+	for n := range ms {
+		if _, ok := f.frameOffset(i, &ms[n]); ms[n].Write && !ok {
+			return true
+		}
+	}
+	return false
+}

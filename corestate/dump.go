@@ -43,6 +43,9 @@ type anyDump struct {
 	forget    func() // gives the mapped file's pages back; nil if the dump was not read from a file
 }
 
+// Unchanging returns true: a dump is of one moment, so what one walk found out of its code the next one need not ask.
+func (d *anyDump) Unchanging() bool { return true }
+
 // Path returns the path given to Open.
 func (d *anyDump) Path() string { return d.path }
 

@@ -22,6 +22,15 @@ type Activation struct {
 	frames []*unwind.Frame
 	index  int
 	e      evaluator
+	last   lastRead
+}
+
+// A lastRead is the pointer or reference in a register that was read last.
+type lastRead struct {
+	of      *LocalVar // nil if the last variable was another one
+	number  []byte
+	options Options
+	value   *values.Value
 }
 
 // At returns the activation of frame number frame of a stack, whose frames are those of one

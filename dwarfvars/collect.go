@@ -271,8 +271,9 @@ func (c *collector) readBlock(cur *dwarf.Cursor, u *dwarf.Unit, e *dwarf.Entry) 
 	if !list && (!low.Present() || !high.Present()) {
 		return origin, nil, false
 	}
-	ranges = u.Ranges(e.Off, max(0, maxRanges-c.ranges))
-	c.ranges += len(ranges)
+	left := maxRanges - c.ranges
+	ranges = u.Ranges(e.Off, &left)
+	c.ranges = maxRanges - max(left, 0)
 	if ranges == nil {
 		ranges = []dwarf.Range{}
 	}

@@ -93,6 +93,9 @@ func readPlace(block []byte, big bool) (p entryPlace, ok bool) {
 	return p, c.Error == nil && !c.More()
 }
 
+// longSite is how many parameters of a call are looked through before the search is charged.
+const longSite = 64
+
 // tooFar is the reason when maxNested is reached.
 const tooFar = "too many callers passed it on"
 
@@ -128,9 +131,15 @@ func (e *evaluator) passed(value [2]dwarf.Attr, wanted func(*dwarf.Unit, *dwarf.
 	if !entry.HasChildren {
 		return op.Value{}, &unknown.Entry{Why: "the call site describes no parameters"}
 	}
-	for c.Level() > 0 && c.Next(&entry) {
+	var look dwarf.Cursor // one for all parameters: it escapes
+	for n := 1; c.Level() > 0 && c.Next(&entry); n++ {
+		if n%longSite == 0 {
+			if err := e.spend(4 * longSite); err != nil {
+				return op.Value{}, err
+			}
+		}
 		if entry.Tag == dwarf.TagCallSiteParameter || entry.Tag == dwarf.TagGNUCallSiteParameter {
-			look := c
+			look = c
 			if wanted(site.Unit, &look) {
 				in, err := e.nest()
 				if err != nil {

@@ -145,8 +145,10 @@ const evalCost = 16
 
 // charge charges an evaluation to the budget of the walk. The steps of those before, which are known now, are
 // charged with it.
-func (e *evaluator) charge() error {
-	if err := e.frame().Spend(evalCost + e.m.Executed()); err != nil {
+func (e *evaluator) charge() error { return e.spend(evalCost + e.m.Executed()) }
+
+func (e *evaluator) spend(units int) error {
+	if err := e.frame().Spend(units); err != nil {
 		return fmt.Errorf("%w: %w", err, unknown.ErrLimit)
 	}
 	return nil

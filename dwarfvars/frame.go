@@ -123,3 +123,6 @@ func (f *frame) Global(rva uint32) (arch.Address, bool) {
 
 // Unit implements Frame.
 func (f *frame) Unit() *dwarf.Unit { return f.fn.Unit }
+
+// Spend implements Frame.
+func (f *frame) Spend(units int) error { return f.e.spend(units) }

@@ -3,6 +3,7 @@ package dwarfvars
 import (
 	"iter"
 
+	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/vars/values"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -131,14 +132,31 @@ func (a *Activation) Read(v *LocalVar, o Options) Value {
 		}
 	}
 	var val *values.Value
+	a.last = lastRead{}
 	doubtful := a.doubtful(func() {
-		if ob, err := a.object(v); err != nil {
+		ob, err := a.object(v)
+		if err != nil {
 			val = values.Failed(t, err)
-		} else {
-			val = values.Read(a.r.mem, (*frame)(a), &ob, t, values.Options(o))
+			return
+		}
+		number := numberIn(&ob)
+		val = values.Read(a.r.mem, (*frame)(a), &ob, t, values.Options(o))
+		if number != nil && val.Err == nil {
+			a.last = lastRead{v, number, o, val}
 		}
 	})
 	return Value{val, doubtful && val.Err == nil}
+}
+
+// numberIn returns the bytes of an object that is a pointer or a reference in a register; nil for others.
+func numberIn(o *values.Object) []byte {
+	switch o.Type.Strip().Tag {
+	case dwarf.TagPointerType, dwarf.TagReferenceType, dwarf.TagRvalueReferenceType:
+		if !o.Mem && len(o.Holes) == 0 {
+			return o.Data
+		}
+	}
+	return nil
 }
 
 // doubtful reports whether what ask reads is doubtful. All of a frame is that perhaps is not on the stack.

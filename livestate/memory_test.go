@@ -143,11 +143,30 @@ func TestSnapshotIsOfOneMoment(t *testing.T) {
 	if _, err := s.ReadMem(base, b[:]); err != nil || b[0] != 'a' || s.PagesReadLate() != 1 {
 		t.Errorf("read twice: %c, %v, %d late", b[0], err, s.PagesReadLate())
 	}
+	// When no more pages are kept, one is not read for each word of it.
+	for at := arch.Address(1); len(s.pages) < maxCached; at++ {
+		s.pages[at] = nil
+	}
+	first, err := s.page(base + 4096)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := s.page(base + 4097); again != first {
+		t.Errorf("a page that is not kept for long was read twice: %v", err)
+	}
+	for at := arch.Address(1); len(s.recent) < maxRecent; at++ {
+		s.recent[at] = nil
+	}
+	if _, err := s.ReadMem(base+2*4096, b[:]); err != nil || len(s.recent) != 1 {
+		t.Errorf("%v, %d pages are kept", err, len(s.recent))
+	}
+	clear(s.recent)
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	for !p.gone() {
 	}
+	clear(s.pages)
 	again := make([]byte, 512)
 	if _, err := s.ReadMem(sp, again); err != nil || !bytes.Equal(stack, again) {
 		t.Errorf("the stack after the end: %v", err)

@@ -50,10 +50,14 @@ type Snapshot struct {
 	pause   time.Duration
 	more    uint64 // bytes that were copied besides stacks of threads
 
-	mu    sync.RWMutex // guards the two below; no other lock is taken inside
-	pages map[arch.Address]*[pageSize]byte
-	late  int
+	mu     sync.RWMutex // guards the three below; no other lock is taken inside
+	pages  map[arch.Address]*[pageSize]byte
+	recent map[arch.Address]*[pageSize]byte // of those that came when pages was full; a task's stack is read word by word
+	late   int
 }
+
+// Unchanging returns true: mappings and code are those of the moment.
+func (s *Snapshot) Unchanging() bool { return true }
 
 var _ unwind.ProcessState = (*Snapshot)(nil)
 
@@ -308,7 +312,7 @@ func (s *Snapshot) ReadWord(addr arch.Address) (uint64, error) {
 func (s *Snapshot) page(addr arch.Address) (*[pageSize]byte, error) {
 	base := addr &^ (pageSize - 1)
 	s.mu.RLock()
-	page := s.pages[base]
+	page := s.kept(base)
 	s.mu.RUnlock()
 	if page != nil {
 		return page, nil
@@ -323,19 +327,36 @@ func (s *Snapshot) page(addr arch.Address) (*[pageSize]byte, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if known := s.pages[base]; known != nil {
+	if known := s.kept(base); known != nil {
 		return known, nil
 	}
 	if s.pages == nil {
-		s.pages = make(map[arch.Address]*[pageSize]byte)
+		s.pages, s.recent = make(map[arch.Address]*[pageSize]byte), make(map[arch.Address]*[pageSize]byte)
 	}
-	if len(s.pages) < maxCached {
+	switch {
+	case len(s.pages) < maxCached:
 		s.pages[base] = page
+	case len(s.recent) >= maxRecent:
+		clear(s.recent)
+		fallthrough
+	default:
+		s.recent[base] = page
 	}
 	if m.Perm&libstate.Write != 0 {
 		s.late++
 	}
 	return page, nil
+}
+
+// maxRecent is how many pages are kept for a while.
+const maxRecent = 1024
+
+// kept returns a page that was read late and is still there. The caller holds mu.
+func (s *Snapshot) kept(base arch.Address) *[pageSize]byte {
+	if page := s.pages[base]; page != nil {
+		return page
+	}
+	return s.recent[base]
 }
 
 // Arch returns the architecture of the program.

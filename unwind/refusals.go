@@ -12,6 +12,9 @@ type codeStepper interface {
 	RefusesCode(in *Frame) bool
 }
 
+// An unchanging ProcessState is of one moment: code and libraries stay as they are, from one walk to the next.
+type unchanging interface{ Unchanging() bool }
+
 // refusals are the steppers that need not be asked about frames that made a call at an address.
 type refusals struct {
 	at       Address
@@ -22,6 +25,9 @@ type refusals struct {
 	pieces *[]piece
 }
 
+// refusalBits is how many bits of a hash choose a place for refusals: the stacks of many tasks have some dozens of addresses.
+const refusalBits = 6
+
 // refusalsAt returns the refusals at a frame's address. It returns nil if they do not matter: the walk comes there for
 // the first time, or the frame made no call, or the walk explains what each stepper did.
 func (st *stepState) refusalsAt(in *Frame) *refusals {
@@ -29,7 +35,7 @@ func (st *stepState) refusalsAt(in *Frame) *refusals {
 		return nil
 	}
 	const multiplier = 0x9e3779b97f4a7c15 // spreads addresses over the places
-	r := &st.refusals[in.ra*multiplier>>60]
+	r := &st.refusals[in.ra*multiplier>>(64-refusalBits)]
 	if r.at == in.ra {
 		return r
 	}

@@ -70,3 +70,33 @@ func TestRefusalsOfAGroupThatChanges(t *testing.T) {
 		t.Errorf("%d frames, %v; asked %d times, want %d", len(s.Frames), err, asked, frames-added)
 	}
 }
+
+// A stillProc is a process of one moment, or one that may go on.
+type stillProc struct {
+	*fakeProc
+	still bool
+}
+
+func (p stillProc) Unchanging() bool { return p.still }
+
+// TestRefusalsAreKept: walks of a process of one moment ask a stepper that refuses the code no more than the first one did, but
+// about the youngest frame; what happens in a process that goes on is asked again.
+func TestRefusalsAreKept(t *testing.T) {
+	const frames, walks = 100, 10
+	for still, want := range map[bool]int{true: 3 + walks - 1, false: 3 * walks} {
+		asked := 0
+		first := &byCode{stepper("first", 1, func(in, out *unwind.Frame) unwind.Status {
+			asked++
+			return unwind.StatusNotMe
+		}), true}
+		w := mustWalker(stillProc{deepStack(frames, 16, 0x400500), still}, nil, first, stepper("fp", 2, byFP))
+		for range walks {
+			if s, err := w.WalkStack(1); err != nil || len(s.Frames) != frames {
+				t.Fatalf("%d frames, %v", len(s.Frames), err)
+			}
+		}
+		if asked != want {
+			t.Errorf("of one moment %v: asked %d times, want %d", still, asked, want)
+		}
+	}
+}

@@ -44,7 +44,7 @@ type stepState struct {
 	changes []regChange // unused register changes
 	scratch []regChange // register changes of the frame that a stepper is filling in
 
-	refusals [16]refusals // by address; see refusals.go
+	refusals [1 << refusalBits]refusals // by address; see refusals.go
 
 	second        *Frame // the frame passed to steppers asked for a second opinion
 	secondChanges []regChange
@@ -76,7 +76,7 @@ func (w *Walker) follow(ctx context.Context, s *Stack, top *Frame, loop *loopGua
 		st = &stepState{}
 	}
 	defer func() {
-		st.forget(n)
+		st.forget(n, w.unchanging)
 		w.spare.Store(st)
 	}()
 	f = top
@@ -110,13 +110,17 @@ func (w *Walker) follow(ctx context.Context, s *Stack, top *Frame, loop *loopGua
 // sparedFrames is the longest walk whose unused memory the next one goes on with: that lies beside the walk's last frames, and keeps all.
 const sparedFrames = 1 << 10
 
-// forget leaves nothing of a walk of n frames but unused memory. What steppers refused is forgotten, too: a process may go on between walks.
-func (st *stepState) forget(n int) {
+// forget leaves nothing of a walk of n frames but unused memory. What steppers refused is forgotten, too, unless the process is of one moment:
+// else it may go on between walks.
+func (st *stepState) forget(n int, unchanging bool) {
 	if n > sparedFrames {
 		st.block, st.changes = nil, nil
 	}
 	for i := range st.refusals {
 		r := &st.refusals[i]
+		if unchanging || r.at == 0 && len(r.steppers) == 0 {
+			continue
+		}
 		clear(r.steppers)
 		*r = refusals{steppers: r.steppers[:0]}
 	}

@@ -22,7 +22,8 @@ type Walker struct {
 	reader SymbolReader
 	arch   *arch.Arch
 	// numRegs is arch.NumRegs().
-	numRegs int
+	numRegs    int
+	unchanging bool // proc is of one moment
 	// codeMask is the process's own mask; 0 means use the architecture's.
 	codeMask Address
 
@@ -110,6 +111,9 @@ func NewWalker(proc ProcessState, opts ...Option) (*Walker, error) {
 	w := &Walker{proc: proc, arch: proc.Arch(), numRegs: proc.Arch().NumRegs(), maxFrames: DefaultMaxFrames, walks: map[ThreadID]int{}}
 	if m, ok := proc.(CodeMasker); ok {
 		w.codeMask = m.CodeMask()
+	}
+	if u, ok := proc.(unchanging); ok {
+		w.unchanging = u.Unchanging()
 	}
 	for _, o := range opts {
 		if err := o(w); err != nil {

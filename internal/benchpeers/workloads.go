@@ -100,6 +100,9 @@ func workloads(small bool) []*workload {
 	w9 := asked{want: []string{"visit", "shared", "eins", "worker"}, corewalk: []string{"--locals", "all"}, full: true}
 	add(simple("W9", "C++, -O0, all variables of 24 threads", "w9.cpp", nil, w9, "-O0", "-g", "-std=c++17", "-pthread"))
 	add(again("W9a", "W4, all variables", large, "w4", asked{want: w4.want, corewalk: w9.corewalk, full: true}))
+	for _, u := range unkinds() {
+		add(u.workload(small))
+	}
 	return all
 }
 

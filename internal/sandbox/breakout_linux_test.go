@@ -107,6 +107,9 @@ func dial(network, address string) func() error {
 	}
 }
 
+// packages are where the libraries of the process are.
+var packages = []string{"/usr", "/lib", "/lib64", "/bin", "/sbin", "/opt"}
+
 const nobody = ^uintptr(0) // no file descriptor, process, address or flag
 
 // attempts lists all attempts. Those that could do harm have an argument that the kernel refuses with another error
@@ -217,24 +220,26 @@ func attempts(dir string) map[string]attempt {
 		"SIGIO":        raw(unix.SYS_FCNTL, 0, unix.F_SETOWN, parent),
 
 		// The kernel.
-		"mount":         rootOnly(unix.SYS_MOUNT, text("none"), text(in("absent")), text("tmpfs"), 0, 0),
-		"umount":        rootOnly(unix.SYS_UMOUNT2, text(in("absent")), 0),
-		"chroot":        rootOnly(unix.SYS_CHROOT, text(in("absent"))),
-		"pivot_root":    rootOnly(unix.SYS_PIVOT_ROOT, text(in("absent")), text(in("absent"))),
-		"unshare":       raw(unix.SYS_UNSHARE, 0),
-		"setns":         raw(unix.SYS_SETNS, nobody, 0),
-		"io_uring":      {do: func() error { return call(unix.SYS_IO_URING_SETUP, 1, 0) }, elsewhere: true},
-		"bpf":           {do: func() error { return call(unix.SYS_BPF, nobody, 0, 0) }, elsewhere: true},
-		"perf":          {do: func() error { return call(unix.SYS_PERF_EVENT_OPEN, 0, 0, nobody, nobody, 0) }, elsewhere: true},
-		"userfaultfd":   {do: func() error { return call(unix.SYS_USERFAULTFD, nobody) }, elsewhere: true},
-		"keyctl":        {do: func() error { return call(unix.SYS_KEYCTL, nobody) }, elsewhere: true},
-		"module":        {do: func() error { return call(unix.SYS_FINIT_MODULE, nobody, text(""), 0) }, elsewhere: true},
-		"kexec":         {do: func() error { return call(unix.SYS_KEXEC_LOAD, 0, 1<<20, 0, 0) }, elsewhere: true},
-		"by handle":     rootOnly(unix.SYS_OPEN_BY_HANDLE_AT, nobody, 0, 0),
-		"other filter":  raw(unix.SYS_SECCOMP, nobody, 0, 0),
-		"personality":   raw(unix.SYS_PERSONALITY, 0xffffffff),
-		"unknown":       raw(unix.SYS_SPLICE, nobody, 0, nobody, 0, 0, 0),
-		"process group": raw(unix.SYS_SETPGID, 0, nobody),
+		"mount":            rootOnly(unix.SYS_MOUNT, text("none"), text(in("absent")), text("tmpfs"), 0, 0),
+		"umount":           rootOnly(unix.SYS_UMOUNT2, text(in("absent")), 0),
+		"chroot":           rootOnly(unix.SYS_CHROOT, text(in("absent"))),
+		"pivot_root":       rootOnly(unix.SYS_PIVOT_ROOT, text(in("absent")), text(in("absent"))),
+		"unshare":          raw(unix.SYS_UNSHARE, 0),
+		"setns":            raw(unix.SYS_SETNS, nobody, 0),
+		"io_uring":         {do: func() error { return call(unix.SYS_IO_URING_SETUP, 1, 0) }, elsewhere: true},
+		"bpf":              {do: func() error { return call(unix.SYS_BPF, nobody, 0, 0) }, elsewhere: true},
+		"perf":             {do: func() error { return call(unix.SYS_PERF_EVENT_OPEN, 0, 0, nobody, nobody, 0) }, elsewhere: true},
+		"userfaultfd":      {do: func() error { return call(unix.SYS_USERFAULTFD, nobody) }, elsewhere: true},
+		"keyctl":           {do: func() error { return call(unix.SYS_KEYCTL, nobody) }, elsewhere: true},
+		"module":           {do: func() error { return call(unix.SYS_FINIT_MODULE, nobody, text(""), 0) }, elsewhere: true},
+		"kexec":            {do: func() error { return call(unix.SYS_KEXEC_LOAD, 0, 1<<20, 0, 0) }, elsewhere: true},
+		"by handle":        rootOnly(unix.SYS_OPEN_BY_HANDLE_AT, nobody, 0, 0),
+		"other filter":     raw(unix.SYS_SECCOMP, nobody, 0, 0),
+		"personality":      raw(unix.SYS_PERSONALITY, 0xffffffff),
+		"unknown":          raw(unix.SYS_SPLICE, nobody, 0, nobody, 0, 0, 0),
+		"process group":    raw(unix.SYS_SETPGID, 0, nobody),
+		"every other call": {do: everyCall, elsewhere: true},
+		"every other path": {do: func() error { return everyPath(in("read/paths")) }},
 	}
 	return all
 }
@@ -437,7 +442,7 @@ func prison(t *testing.T) (dir string, one *os.File) {
 	t.Cleanup(func() { unix.Close(fd) })
 	for name, content := range map[string]string{"secret": "s", "home/.netrc": "n", "read/file": "f", "read/cut": "c", "read/gone": "g", "read/moved": "m",
 		"read/sub/file": "f", "other/one": "1", "other/two": "2",
-		"read/addresses": tcp.Addr().String() + " " + udp.LocalAddr().String(), "read/inherited": fmt.Sprint(fd)} {
+		"read/addresses": tcp.Addr().String() + " " + udp.LocalAddr().String(), "read/inherited": fmt.Sprint(fd), "read/paths": strings.Join(systemPaths(append(slices.Clone(packages), dir)), "\n")} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -466,7 +471,7 @@ func attack(t *testing.T, mode string) map[string]syscall.Errno {
 	var out, errs strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if mode == "confined" {
-		err = Start(cmd, Policy{Read: append([]string{"/usr", "/lib", "/lib64", "/bin", "/sbin", "/opt"}, filepath.Join(dir, "read"), filepath.Join(dir, "absent")), Files: slices.Values([]*os.File{one}), Write: []string{filepath.Join(dir, "write")}})
+		err = Start(cmd, Policy{Read: append(slices.Clone(packages), filepath.Join(dir, "read"), filepath.Join(dir, "absent")), Files: slices.Values([]*os.File{one}), Write: []string{filepath.Join(dir, "write")}})
 	} else {
 		err = cmd.Start()
 	}

@@ -29,6 +29,7 @@ type elfMade struct {
 	sections map[string][]byte
 	packed   map[string]bool // SHF_COMPRESSED
 	text     []byte
+	entry    uint64
 }
 
 func newELF() *elfMade {
@@ -38,7 +39,7 @@ func newELF() *elfMade {
 		text[i] = 0x90
 	}
 	copy(text[11:], []byte{0xe8, 0xf0, 0xff, 0xff, 0xff}) // call the function itself; it returns to madePC
-	e := &elfMade{sections: map[string][]byte{}, text: text}
+	e := &elfMade{sections: map[string][]byte{}, text: text, entry: madeEnd + 0x100}
 	e.section(".debug_frame", madeFrames(nil))
 	return e
 }
@@ -106,7 +107,7 @@ func (e *elfMade) bytes() []byte {
 	shstr := len(e.names) + 2
 	header(".shstrtab", elffile.SHT_STRTAB, 0, 0, uint64(len(out)), uint64(len(names)+10), 0, 0)
 	out = append(append(out, names...), make([]byte, 16)...)
-	copy(out, corebuild.Header{Class: 64, Order: le, Type: elffile.ET_EXEC, Machine: elffile.EM_X86_64, Entry: madeEnd + 0x100, Sections: shstr + 1, SectionOffset: uint64(len(out)),
+	copy(out, corebuild.Header{Class: 64, Order: le, Type: elffile.ET_EXEC, Machine: elffile.EM_X86_64, Entry: e.entry, Sections: shstr + 1, SectionOffset: uint64(len(out)),
 		Progs: []elffile.Prog{{Type: elffile.PT_LOAD, Flags: 5, Off: 0, Vaddr: madeBase, Filesz: uint64(0x1000 + len(e.text)), Memsz: uint64(0x1000 + len(e.text)), Align: 4096},
 			{Type: elffile.PT_DYNAMIC, Flags: 6, Vaddr: madeData, Memsz: 32}}}.Bytes())
 	le.PutUint16(out[62:], uint16(shstr))

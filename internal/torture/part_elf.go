@@ -204,9 +204,11 @@ func walkEntries(u *dwarf.Unit, left *int, m *op.Machine, limit *budget.Budget) 
 		case dwarf.TagSubprogram, dwarf.TagInlinedSubroutine:
 			dwarf.DIE{Unit: u, Off: e.Off}.FuncInfo()
 			u.CallSites(e.Off, nil)
-			u.Ranges(e.Off, 1<<16)
+			left := 1 << 16
+			u.Ranges(e.Off, &left)
 		case dwarf.TagLexicalBlock:
-			u.Ranges(e.Off, 1<<16)
+			left := 1 << 16
+			u.Ranges(e.Off, &left)
 		}
 	}
 }

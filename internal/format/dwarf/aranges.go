@@ -76,7 +76,7 @@ func (a *aranges) find(d *Data, pc uint64, skip *int) (span, bool) {
 	}
 	a.mu.Unlock()
 	a.indexOnce.Do(func() { a.index = indexAranges(d) })
-	return a.index.find(pc, skip)
+	return a.index.find(pc, skip, &d.work)
 }
 
 // scan searches the sets for pc and stops at the first hit unless hits are to be skipped.
@@ -107,6 +107,7 @@ func (a *aranges) scan(d *Data, pc uint64, skip *int) (span, bool) {
 
 // find returns the last span of live code that contains pc in one set.
 func (s *arangeSet) find(d *Data, pc uint64) (hit span, ok bool) {
+	defer countSearch(&d.work, len(s.tuples)/(2*s.addrSize))
 	if s.addrSize == 8 && !d.big {
 		for t := s.tuples; len(t) >= 16; t = t[16:] {
 			low, n := binary.LittleEndian.Uint64(t), binary.LittleEndian.Uint64(t[8:])

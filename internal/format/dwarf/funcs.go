@@ -67,7 +67,7 @@ func (u *Unit) findFunction(pc uint64) (span, bool) {
 	s, ok := u.outline.function(u, pc)
 	if !ok && u.outline.skips() {
 		skip := 0
-		s, ok = u.allFunctions().find(pc, &skip)
+		s, ok = u.allFunctions().find(pc, &skip, &u.Data.work)
 	}
 	return s, ok
 }
@@ -98,7 +98,7 @@ func (u *Unit) entryFrom(p *pcAttrs, entry *Value, low uint64) uint64 {
 	if a, ok := u.Address(&p.low); ok {
 		low = a
 	} else if p.ranges.Present() {
-		it := u.rangesOf(p)
+		it := u.rangesOf(p, maxFuncRanges)
 		if r, ok := it.next(); ok {
 			low = r.Low
 		}

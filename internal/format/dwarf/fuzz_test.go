@@ -157,7 +157,7 @@ func walkAll(t *testing.T, u *Unit) {
 			return // the other cursor may have jumped over the damage
 		}
 		if n < 50 {
-			u.Ranges(e.Off, 1<<20)
+			u.Ranges(e.Off, new(1<<20))
 			DIE{u, e.Off}.FuncInfo()
 			u.CallSites(e.Off, nil)
 			jump := u.Cursor(e.Off)

@@ -65,7 +65,7 @@ func (x *gdbIndex) find(d *Data, pc uint64) (best span, ok bool) {
 			x.index = newSpanIndex(spans)
 		})
 		skip := 0
-		return x.index.find(pc, &skip)
+		return x.index.find(pc, &skip, &d.work)
 	}
 	x.scans++
 	for areas := x.areas; len(areas) >= gdbAreaSize; areas = areas[gdbAreaSize:] {
@@ -169,15 +169,11 @@ func (x *gdbIndex) lists(d *Data, u *Unit) bool {
 
 // claims reports whether the unit's first entry says that it has the code at pc.
 func (u *Unit) claims(pc uint64) bool {
-	it := u.rangesOf(&pcAttrs{u.root.low, u.root.high, u.root.ranges})
-	for n := 0; n < maxPathRanges; n++ {
-		r, ok := it.next()
-		if !ok {
-			return false
-		}
-		if r.Contains(pc) {
-			return true
-		}
+	it := u.rangesOf(&pcAttrs{u.root.low, u.root.high, u.root.ranges}, maxPathRanges)
+	r, ok := it.next()
+	for ok && !r.Contains(pc) {
+		r, ok = it.next()
 	}
-	return false
+	countSearch(&u.Data.work, maxPathRanges-it.left)
+	return ok
 }

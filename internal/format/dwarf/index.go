@@ -41,11 +41,11 @@ func (d *Data) unitForPC(pc uint64, skip int) (*Unit, error) {
 	}
 	if !ok {
 		x.rootsOnce.Do(d.indexRoots)
-		s, ok = x.roots.find(pc, &skip)
+		s, ok = x.roots.find(pc, &skip, &d.work)
 	}
 	if !ok && len(x.rangeless) > 0 {
 		x.funcsOnce.Do(d.indexRangeless)
-		s, ok = x.funcs.find(pc, &skip)
+		s, ok = x.funcs.find(pc, &skip, &d.work)
 	}
 	if ok {
 		return d.UnitAt(SecInfo, s.id)
@@ -91,15 +91,15 @@ func (d *Data) indexRoots() {
 			}
 			continue
 		}
-		it := u.rangesOf(&p)
-		for budget >= 0 {
+		it := u.rangesOf(&p, budget)
+		for {
 			r, ok := it.next()
 			if !ok {
 				break
 			}
-			budget--
 			spans = append(spans, span{r.Low, r.High, off})
 		}
+		budget = it.left
 	}
 	x.roots = newSpanIndex(spans)
 }

@@ -92,13 +92,13 @@ func (u *Unit) enter(c *Cursor, e *Entry, pc uint64, budget *int) (call inlineCa
 			p.take(&v)
 		}
 	}
-	it := u.rangesOf(&p)
-	for *budget > 0 {
+	it := u.rangesOf(&p, *budget)
+	defer func() { *budget = it.left }()
+	for {
 		r, ok := it.next()
 		if !ok {
 			break
 		}
-		*budget--
 		if r.Contains(pc) {
 			call.die, call.rng = DIE{u, e.Off}, r
 			if e.Tag == TagInlinedSubroutine {

@@ -73,7 +73,7 @@ func TestLazyReadsAPart(t *testing.T) {
 		if first == nil || units < 3 || s.f.Section(".debug_aranges") == nil {
 			return true
 		}
-		ranges := first.Ranges(first.Root(), 1<<20)
+		ranges := first.Ranges(first.Root(), new(1<<20))
 		if len(ranges) == 0 {
 			return true
 		}

@@ -3,6 +3,7 @@ package dwarf
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 )
@@ -82,6 +83,7 @@ func readLineHeader(data []byte, off uint64, big bool, addrSize uint8) (lineHead
 // it.
 type lineTable struct {
 	lineHeader
+	from *Data
 	data []byte // .debug_line up to the end of the table
 	big  bool
 	dead func(low uint64, addrSize uint8) bool
@@ -109,6 +111,9 @@ type lineFile struct {
 type lineCache struct {
 	mu     sync.Mutex
 	tables map[uint64]*lineTable
+	// named counts the directories and files that were read. The tables of normal files do not overlap.
+	named    atomic.Int64
+	executed atomic.Int64 // bytes of programs, for the first time or for names of files
 }
 
 // lineTable returns the table at off. If its header is damaged, err of the table is set.
@@ -119,7 +124,7 @@ func (d *Data) lineTable(off uint64, addrSize uint8) *lineTable {
 	if t != nil {
 		return t
 	}
-	t = &lineTable{big: d.big, dead: d.dead}
+	t = &lineTable{from: d, big: d.big, dead: d.dead}
 	data, err := d.lineBytes(off)
 	if err == nil {
 		t.lineHeader, err = readLineHeader(data, off, d.big, addrSize)

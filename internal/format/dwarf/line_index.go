@@ -14,6 +14,19 @@ import (
 // blockRows is the number of rows in a block.
 const blockRows = 128
 
+// blockBytes is the number of bytes of instructions in which the rows of a block are: a program may have megabytes of others between two rows.
+const blockBytes = 4096
+
+// bytesPerUnit is how many bytes of a program that is executed for the first time are one unit of what Work counts, if tables overlap: those of normal
+// files have fewer bytes together than twice the section.
+const bytesPerUnit = 4
+
+func (t *lineTable) execute(n int) {
+	if all := t.from.lines.executed.Add(int64(n)); all > 2*int64(t.from.size(SecLine)) {
+		t.from.work.Add(int64(n / bytesPerUnit))
+	}
+}
+
 // A lineIndex has the blocks of a program as far as it was executed. A block is a run of rows of
 // one sequence with non-decreasing addresses. Among sequences for the same code (identical code
 // folding) the first is found; the same holds for functions.
@@ -45,6 +58,8 @@ func (x *lineIndex) advance(t *lineTable, pc uint64) {
 	if x.m.t == nil {
 		x.m, x.begin = t.machine(), uint64(t.program)
 	}
+	from := x.m.c.Off
+	defer func() { t.execute(x.m.c.Off - from) }()
 	for found := false; !found; {
 		if !x.m.next() {
 			x.done = true
@@ -61,19 +76,27 @@ func (x *lineIndex) advance(t *lineTable, pc uint64) {
 		case x.rows == 0:
 			x.start, x.dead, x.prev = row.addr, t.dead(row.addr, t.enc.addrSize), lineRow{}
 			x.cur, x.open = span{row.addr, row.addr, x.begin}, true
-		case x.rows == blockRows || row.addr < x.cur.high:
-			found = x.close(row.addr, pc)
-			next := uint64(x.m.c.Off)
-			x.cur, x.open, x.rows = span{row.addr, row.addr, next}, true, 0
-			if !x.dead {
-				x.states = append(x.states, lineState{next, *row, x.prev})
+			if uint64(x.m.c.Off)-x.begin > blockBytes {
+				x.later(row)
 			}
+		case x.rows == blockRows || row.addr < x.cur.high || uint64(x.m.c.Off)-x.cur.id > blockBytes:
+			found = x.close(row.addr, pc)
+			x.later(row)
 		}
 		x.cur.high = row.addr
 		x.rows++
 		if row.line != 0 {
 			x.prev = *row
 		}
+	}
+}
+
+// later begins a block with the row that was just executed.
+func (x *lineIndex) later(row *lineRow) {
+	next := uint64(x.m.c.Off)
+	x.cur, x.open, x.rows = span{row.addr, row.addr, next}, true, 0
+	if !x.dead {
+		x.states = append(x.states, lineState{next, *row, x.prev})
 	}
 }
 
@@ -100,10 +123,10 @@ func (t *lineTable) block(pc uint64) (m lineMachine, prev lineRow, end uint64, o
 	if t.err != nil {
 		return
 	}
-	s, ok := x.blocks.find(pc)
+	s, ok := x.blocks.find(pc, &t.from.work)
 	if !x.done && (!ok || s.leftover()) {
 		x.advance(t, pc)
-		s, ok = x.blocks.find(pc)
+		s, ok = x.blocks.find(pc, &t.from.work)
 	}
 	if !ok {
 		return
@@ -111,6 +134,7 @@ func (t *lineTable) block(pc uint64) (m lineMachine, prev lineRow, end uint64, o
 	s.id &^= leftover
 	m = t.machine()
 	m.c.Off = int(s.id)
+	m.c.Data = m.c.Data[:min(s.id+blockBytes, uint64(len(m.c.Data)))]
 	i, later := slices.BinarySearchFunc(x.states, s.id, func(b lineState, id uint64) int { return cmp.Compare(b.next, id) })
 	if later {
 		m.row, prev = x.states[i].row, x.states[i].prev

@@ -316,7 +316,7 @@ func TestLineOrder(t *testing.T) {
 
 // freshLines returns the table as it is before the first look-up.
 func (d *Data) freshLines(t *lineTable) *lineTable {
-	fresh := &lineTable{lineHeader: t.lineHeader, data: t.data, big: t.big, dead: t.dead}
+	fresh := &lineTable{lineHeader: t.lineHeader, from: d, data: t.data, big: t.big, dead: t.dead}
 	fresh.setOpcodes()
 	return fresh
 }

@@ -218,10 +218,10 @@ func TestLongLists(t *testing.T) {
 			t.Errorf("%#x with %d: %v", tt.pc, tt.money, err)
 		}
 	}
-	if got := unit.Ranges(unit.Root(), 1<<20); len(got) < n-1 {
+	if got := unit.Ranges(unit.Root(), new(1<<20)); len(got) < n-1 {
 		t.Errorf("%d ranges", len(got))
 	}
-	if got := unit.Ranges(unit.Root(), 100); len(got) != 100 {
+	if got := unit.Ranges(unit.Root(), new(100)); len(got) != 100 {
 		t.Errorf("%d ranges of 100", len(got))
 	}
 }

@@ -230,8 +230,9 @@ func (u *Unit) eachFuncSpan(c *Cursor, id uint64, budget *int, yield func(span))
 	for c.Attr(&v) {
 		p.take(&v)
 	}
-	it := u.rangesOf(&p)
-	for ; *budget > 0; *budget-- {
+	it := u.rangesOf(&p, *budget)
+	defer func() { *budget = it.left }()
+	for {
 		r, ok := it.next()
 		if !ok {
 			return
@@ -247,17 +248,17 @@ func (o *outline) function(u *Unit, pc uint64) (span, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	g := o.first(u)
-	s, ok := g.funcs.find(pc)
+	s, ok := g.funcs.find(pc, &u.Data.work)
 	if !g.done && (!ok || s.leftover()) {
 		w := pass{u: u, g: g, p: &g.at, record: true, target: math.MaxUint64, pc: pc, find: true}
 		w.run()
-		s, ok = g.funcs.find(pc)
+		s, ok = g.funcs.find(pc, &u.Data.work)
 	}
 	if ok && !s.leftover() {
 		return s, true
 	}
 	o.finish(u)
-	if in, inner := o.inner.find(pc); inner && (!ok || !in.leftover()) {
+	if in, inner := o.inner.find(pc, &u.Data.work); inner && (!ok || !in.leftover()) {
 		return in, true
 	}
 	return s, ok

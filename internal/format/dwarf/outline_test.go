@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -36,7 +37,7 @@ func everyEntry(u *Unit) (offs []uint64, around [][]uint64, funcs []span) {
 		offs, around = append(offs, e.Off), append(around, in)
 		declared := c.ab.declared
 		if e.Tag == TagSubprogram {
-			for _, r := range u.Ranges(e.Off, 1<<10) {
+			for _, r := range u.Ranges(e.Off, new(1<<10)) {
 				funcs = append(funcs, span{r.Low, r.High, e.Off})
 			}
 		}
@@ -199,7 +200,7 @@ func TestSpanSet(t *testing.T) {
 				want, ok = s, true
 			}
 		}
-		if got, known := x.find(pc); got != want || known != ok {
+		if got, known := x.find(pc, new(atomic.Int64)); got != want || known != ok {
 			t.Fatalf("%d spans: at %d %v %v, want %v %v", i+1, pc, got, known, want, ok)
 		}
 	}

@@ -53,6 +53,7 @@ type rangeIter struct {
 	kind  uint8
 	one   Range
 	dead  bool // the current base address is that of discarded code
+	left  int  // what the list may cost
 }
 
 const (
@@ -62,9 +63,10 @@ const (
 	rangesV5
 )
 
-// rangesOf returns an iterator over the ranges that the attributes describe.
-func (u *Unit) rangesOf(p *pcAttrs) (it rangeIter) {
-	it.u = u
+// rangesOf returns an iterator over the ranges that the attributes describe. Each entry that it reads takes one from its left, also those
+// that it leaves out, and it ends when nothing is left: entries of the file may all have one long list, of discarded code.
+func (u *Unit) rangesOf(p *pcAttrs, left int) (it rangeIter) {
+	it.u, it.left = u, left
 	if p.ranges.Present() {
 		it.list(&p.ranges)
 		return
@@ -146,6 +148,12 @@ func (u *Unit) baseAddress() uint64 {
 	return 0
 }
 
+// charge takes one from what the list may cost, and reports whether that was left.
+func (it *rangeIter) charge() bool {
+	it.left--
+	return it.left >= 0
+}
+
 // next returns the next range, or false at the end.
 func (it *rangeIter) next() (Range, bool) {
 	for {
@@ -154,7 +162,7 @@ func (it *rangeIter) next() (Range, bool) {
 		switch it.kind {
 		case rangesOne:
 			it.kind = rangesNone
-			r, ok = it.one, true
+			r, ok = it.one, it.charge()
 		case rangesV4:
 			r, ok = it.nextV4()
 		case rangesV5:
@@ -172,7 +180,7 @@ func (it *rangeIter) next() (Range, bool) {
 
 func (it *rangeIter) nextV4() (Range, bool) {
 	size := it.u.AddrSize
-	for {
+	for it.charge() {
 		it.extend()
 		a, b := it.c.Uint(size), it.c.Uint(size)
 		switch {
@@ -184,11 +192,12 @@ func (it *rangeIter) nextV4() (Range, bool) {
 		}
 		return Range{a + it.base, b + it.base}, true
 	}
+	return Range{}, false
 }
 
 func (it *rangeIter) nextV5() (Range, bool) {
 	c, u := &it.c, it.u
-	for {
+	for it.charge() {
 		it.extend()
 		kind := c.U8()
 		if c.Error != nil {
@@ -231,11 +240,12 @@ func (it *rangeIter) nextV5() (Range, bool) {
 			return Range{}, false
 		}
 	}
+	return Range{}, false
 }
 
 // Ranges returns the address ranges of the entry at off, from DW_AT_ranges or from low and
-// high pc, without those of discarded code; at most limit of them.
-func (u *Unit) Ranges(off uint64, limit int) []Range {
+// high pc, without those of discarded code. Each entry of a list takes one from left, and nothing is read when that is used up.
+func (u *Unit) Ranges(off uint64, left *int) []Range {
 	var e Entry
 	var v Value
 	var p pcAttrs
@@ -247,9 +257,10 @@ func (u *Unit) Ranges(off uint64, limit int) []Range {
 		p.take(&v)
 	}
 	var all []Range
-	it := u.rangesOf(&p)
-	for r, ok := it.next(); ok && len(all) < limit; r, ok = it.next() {
+	it := u.rangesOf(&p, *left)
+	for r, ok := it.next(); ok; r, ok = it.next() {
 		all = append(all, r)
 	}
+	*left = it.left
 	return all
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"testing"
 )
 
@@ -37,7 +38,7 @@ func TestRangesV4(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := []Range{{0x1010, 0x1020}, {0x5100, 0x5180}, {0x7000, 0x7010}}
-		if got := unit.Ranges(unit.Root(), 1<<20); !slices.Equal(got, want) {
+		if got := unit.Ranges(unit.Root(), new(1<<20)); !slices.Equal(got, want) {
 			t.Errorf("got %x, want %x", got, want)
 		}
 	})
@@ -90,7 +91,7 @@ func TestRangesV5(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := []Range{{0x1010, 0x1020}, {0x2010, 0x2020}, {0x3000, 0x3040}, {0x3040, 0x3050}, {0x6001, 0x6002}, {0x7000, 0x7001}, {0x8000, 0x9000}}
-		if got := unit.Ranges(unit.Root(), 1<<20); !slices.Equal(got, want) {
+		if got := unit.Ranges(unit.Root(), new(1<<20)); !slices.Equal(got, want) {
 			t.Errorf("got %x, want %x", got, want)
 		}
 	})
@@ -114,7 +115,7 @@ func TestSpans(t *testing.T) {
 		{25, 0, 2}, {30, 0, 1}, {49, 0, 1}, {50, 0, 0}, {55, 0, 0}, {66, 0, 4}, {66, 1, 5}, {61, 0, 6}, {70, 0, 0},
 	} {
 		skip := int(c.skip)
-		s, ok := x.find(c.pc, &skip)
+		s, ok := x.find(c.pc, &skip, new(atomic.Int64))
 		if ok != (c.id != 0) || s.id != c.id {
 			t.Errorf("%d skipping %d: got %d, want %d", c.pc, c.skip, s.id, c.id)
 		}
@@ -246,3 +247,45 @@ func (s onlyLazy) LazySection(string) ([]byte, func(from, end uint64) error, err
 }
 
 var _ LazySource = onlyLazy(nil)
+
+// Entries of discarded code cost what others cost: all units and functions may have one long list of them.
+func TestRangesOfDiscardedCode(t *testing.T) {
+	const n = 1000
+	for _, version := range []int{4, 5} {
+		f := newFile(binary.LittleEndian)
+		u := &unitSpec{version: version, addrSize: 8}
+		sec, form := SecRanges, FormSecOffset
+		if version == 5 {
+			sec = SecRnglists
+		}
+		o := f.section(sec)
+		for range n {
+			if version == 5 {
+				o.u8(rleStartEnd)
+			}
+			o.uint(8, 1)
+			o.uint(8, 2)
+		}
+		if version == 5 {
+			o.u8(rleBaseAddress)
+			o.uint(8, 0)
+			o.u8(rleStartEnd)
+		}
+		o.uint(8, 0x1000)
+		o.uint(8, 0x1010)
+		o.uint(8, 0)
+		o.uint(8, 0)
+		u.root = die(TagCompileUnit, at(AttrRanges, form, 0))
+		f.unit(u)
+		unit, err := f.data().UnitAt(SecInfo, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tt := range []struct{ left, found int }{{2 * n, 1}, {n / 2, 0}, {n + 3, 1}} {
+			left := tt.left
+			if got := unit.Ranges(unit.Root(), &left); len(got) != tt.found || tt.left-left < min(n, tt.left) {
+				t.Errorf("version %d: %d ranges of %d entries, of which %d may be read and %d are", version, len(got), n+1, tt.left, tt.left-left)
+			}
+		}
+	}
+}

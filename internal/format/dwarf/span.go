@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"sort"
+	"sync/atomic"
 )
 
 // A span says that the addresses [low, high) belong to something.
@@ -53,10 +54,16 @@ func (x *spanIndex) addReach() {
 	}
 }
 
+// Where spans overlap, a look-up may pass over many that end before the address. Below longSearch that is part of what it costs; else spansPerUnit of
+// them are one unit of what Work counts.
+const longSearch, spansPerUnit = 1024, 8
+
 // find returns the span that contains pc after skipping *skip others; it decreases *skip
-// for each.
-func (x *spanIndex) find(pc uint64, skip *int) (span, bool) {
-	i := sort.Search(len(x.spans), func(i int) bool { return x.spans[i].low > pc }) - 1
+// for each. A long search is added to work.
+func (x *spanIndex) find(pc uint64, skip *int, work *atomic.Int64) (span, bool) {
+	first := sort.Search(len(x.spans), func(i int) bool { return x.spans[i].low > pc }) - 1
+	i := first
+	defer func() { countSearch(work, first-i) }()
 	for ; i >= 0; i-- {
 		if x.reach != nil && x.reach[i] <= pc {
 			break
@@ -74,6 +81,12 @@ func (x *spanIndex) find(pc uint64, skip *int) (span, bool) {
 	return span{}, false
 }
 
+func countSearch(work *atomic.Int64, n int) {
+	if n >= longSearch {
+		work.Add(int64(n / spansPerUnit))
+	}
+}
+
 // A spanSet is a list of spans that grows between look-ups. Of those that contain an address it
 // finds the one with the lowest id.
 type spanSet struct {
@@ -87,7 +100,7 @@ const minUnsorted = 64
 
 func (x *spanSet) add(s span) { x.spans = append(x.spans, s) }
 
-func (x *spanSet) find(pc uint64) (hit span, ok bool) {
+func (x *spanSet) find(pc uint64, work *atomic.Int64) (hit span, ok bool) {
 	if n := len(x.spans) - x.sorted; n > minUnsorted && n > x.sorted/4 {
 		index := newSpanIndex(x.spans)
 		x.reach, x.sorted = index.reach, len(x.spans)
@@ -97,12 +110,13 @@ func (x *spanSet) find(pc uint64) (hit span, ok bool) {
 			hit, ok = s, true
 		}
 	}
-	low := x.spans[:x.sorted]
+	low, seen := x.spans[:x.sorted], len(x.spans)-x.sorted
 	for i := sort.Search(len(low), func(i int) bool { return low[i].low > pc }) - 1; i >= 0; i-- {
 		if x.reach != nil && x.reach[i] <= pc {
 			break
 		}
 		take(low[i])
+		seen++
 		if x.reach == nil {
 			break
 		}
@@ -110,6 +124,7 @@ func (x *spanSet) find(pc uint64) (hit span, ok bool) {
 	for _, s := range x.spans[x.sorted:] {
 		take(s)
 	}
+	countSearch(work, seen)
 	return hit, ok
 }
 

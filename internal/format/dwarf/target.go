@@ -76,7 +76,7 @@ func (u *Unit) funcOf(off uint64) (Func, bool) {
 	for c.Attr(&v) {
 		p.take(&v)
 	}
-	it := u.rangesOf(&p)
+	it := u.rangesOf(&p, maxFuncRanges)
 	r, ok := it.next()
 	if !ok {
 		return Func{}, false

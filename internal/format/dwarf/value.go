@@ -78,9 +78,26 @@ func (d *Data) str(sec Section, off uint64) ([]byte, bool) {
 }
 
 // Text is Bytes as a new string, or "" if there is none.
-func (u *Unit) Text(v *Value) string {
+func (u *Unit) Text(v *Value) string { return string(u.bytes(v)) }
+
+// bytes is Bytes, and counts a long string as Work: many entries may have it.
+func (u *Unit) bytes(v *Value) []byte {
 	b, _ := u.Bytes(v)
-	return string(b)
+	if len(b) > longText {
+		u.Data.work.Add(int64(len(b) / textPerUnit))
+	}
+	return b
+}
+
+// A string of more than longText bytes is work: textPerUnit bytes, which are searched for its end and copied, are a unit.
+const longText, textPerUnit = 4096, 128
+
+// path is Text for a name that no system has if it is longer than maxPath; it is then "".
+func (u *Unit) path(v *Value) string {
+	if b := u.bytes(v); len(b) <= maxPath {
+		return string(b)
+	}
+	return ""
 }
 
 // tableWord reads entry i of a table of words that begins at base.

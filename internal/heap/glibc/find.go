@@ -44,6 +44,9 @@ type Heap struct {
 	tries   int
 	most    uint64 // bytes of a segment that is walked; 0 for any number
 	buffer  []byte // that no cursor has
+
+	searched []searched // see mappedAt
+	searches int        // pages that were looked at for it
 }
 
 // An arena is a malloc_state.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/corewalk/corewalk/internal/heap"
-	"github.com/corewalk/corewalk/libstate"
 )
 
 // maxListed is how many chunks of lists are followed in all.
@@ -252,71 +251,6 @@ func (h *Heap) tcache(at uint64, f format) bool {
 		do()
 	}
 	return true
-}
-
-// Blocks with a mapping of their own.
-
-// mappedAt finds the block with a mapping of its own that has an address: its record is at the beginning of a page before.
-func (h *Heap) mappedAt(addr uint64) (b heap.Block, ok bool) {
-	m, there := h.mapping(addr)
-	if !there || m.Path != "" || m.Perm&libstate.Write == 0 {
-		return b, false
-	}
-	const pages = 1 << 16
-	for at, n := addr&^4095, 0; at >= uint64(m.Start) && n < pages; at, n = at-4096, n+1 {
-		if c, ok := h.mappedChunk(at, uint64(m.End)); ok {
-			if addr-c.addr < c.size {
-				return heap.Block{Start: h.user(c.addr), Size: c.size - 2*h.w, Mapped: true}, true
-			}
-			return b, false
-		}
-		if at == 0 {
-			break
-		}
-	}
-	return b, false
-}
-
-// mappedChunk is the record of a block with a mapping of its own that begins at a page. Before it are as many bytes as it says, so that the block
-// is aligned.
-func (h *Heap) mappedChunk(page, end uint64) (chunk, bool) {
-	at := page + (h.align-2*h.w%h.align)%h.align
-	v, ok := h.mem.LookupWord(at + h.w)
-	c := chunk{at, v &^ flags, v & flags}
-	pad := h.mem.Word(at)
-	return c, ok && c.bits == isMapped && pad == at-page && (c.size+pad)%4096 == 0 && c.size >= 4096-pad && c.size <= end-at
-}
-
-const (
-	leastMapped = 128 << 10 // DEFAULT_MMAP_THRESHOLD: the program may set another
-	maxPages    = 1 << 22   // that are looked at for blocks behind something else
-)
-
-// mapped calls yield for the blocks with mappings of their own. The kernel joins mappings: what else a program asked it for may be before and between them,
-// and there only what is large by default counts as a block.
-func (h *Heap) mapped(yield func(heap.Block) bool) {
-	pages := 0
-	for _, m := range h.maps {
-		if m.Path != "" || m.Perm&libstate.Write == 0 || h.segmentAt(uint64(m.Start)) != nil {
-			continue
-		}
-		other := false
-		for at := uint64(m.Start); at < uint64(m.End); {
-			c, ok := h.mappedChunk(at, uint64(m.End))
-			if !ok || other && c.size < leastMapped {
-				if pages++; pages > maxPages {
-					break
-				}
-				other = true
-				at += 4096
-				continue
-			}
-			if h.budget--; h.budget <= 0 || !yield(heap.Block{Start: h.user(c.addr), Size: c.size - 2*h.w, Mapped: true}) {
-				return
-			}
-			at = c.addr + c.size
-		}
-	}
 }
 
 var _ heap.Allocator = (*Heap)(nil)

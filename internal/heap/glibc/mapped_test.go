@@ -1,6 +1,7 @@
 package glibc_test
 
 import (
+	"cmp"
 	"encoding/binary"
 	"slices"
 	"testing"
@@ -22,7 +23,9 @@ type mapped struct {
 const moreAt = 0x7e0000000000
 
 func (m *mapped) Mappings() []libstate.Mapping {
-	return append(m.made.Mappings(), libstate.Mapping{Start: moreAt, End: arch.Address(moreAt + m.size), Perm: libstate.Read | libstate.Write})
+	all := append(m.made.Mappings(), libstate.Mapping{Start: moreAt, End: arch.Address(moreAt + m.size), Perm: libstate.Read | libstate.Write})
+	slices.SortFunc(all, func(a, b libstate.Mapping) int { return cmp.Compare(a.Start, b.Start) })
+	return all
 }
 
 func (m *mapped) ReadMem(addr arch.Address, b []byte) (int, error) {
@@ -77,5 +80,47 @@ func TestMappedBehind(t *testing.T) {
 	m.size, m.more = 1<<46, nil
 	if got := found(m); len(got) != 0 || m.reads > 1<<24 {
 		t.Errorf("%#x, %d reads", got, m.reads)
+	}
+}
+
+// TestMappedBlockAt: an address is in the block whose record is before it, also when many are asked for; and where no record is, they are not all
+// searched for.
+func TestMappedBlockAt(t *testing.T) {
+	const pages = 1 << 12
+	b, top := small()
+	m := &mapped{made: arenaOf(b, top, map[int]uint64{0: heapAt + 0x2c0}, map[int]uint64{0: heapAt + 0x800}), more: make([]byte, pages<<12), size: pages << 12}
+	binary.LittleEndian.PutUint64(m.more[2<<12+8:], 0x1000<<12|2)
+	binary.LittleEndian.PutUint64(m.more[0x1002<<12-0x5000+8:], 0x5000|2) // it ends where the other does: what is nearer counts
+	m.more = append(m.more, make([]byte, 8<<12)...)
+	m.size = uint64(len(m.more))
+	h := glibc.Find(m, glibc.Options{})
+	if h == nil {
+		t.Fatal("no heap")
+	}
+	before := m.reads
+	const first, nearer = 0x1000<<12 - 16, 0x5000 - 16
+	for _, tt := range []struct{ addr, size uint64 }{{5 << 12, first}, {1 << 12, 0}, {0x1001<<12 + 40, nearer}, {0xff0 << 12, first}, {2<<12 + 16, first}, {0x1003 << 12, 0},
+		{0x1ffc, 0}, {0x1002<<12 - 0x5000, nearer}, {0x1002<<12 - 0x5001, first}, {0x1002 << 12, 0}, {0x1007 << 12, 0}} {
+		for range 3 { // the second time it is known
+			if got, ok := h.BlockAt(moreAt + tt.addr); ok != (tt.size != 0) || got.Size != tt.size {
+				t.Errorf("at %#x: %#x, %t; want %#x", tt.addr, got.Size, ok, tt.size)
+			}
+		}
+	}
+	if n := m.reads - before; n > 4*pages {
+		t.Errorf("%d reads for %d pages", n, pages)
+	}
+	m.size, m.more = 1<<46, nil
+	if h = glibc.Find(m, glibc.Options{}); h == nil {
+		t.Fatal("no heap")
+	}
+	before = m.reads
+	for i := range uint64(1000) {
+		if b, ok := h.BlockAt(moreAt + (i+1)<<32); ok {
+			t.Fatalf("%+v", b)
+		}
+	}
+	if n := m.reads - before; n > 1<<24 {
+		t.Errorf("%d reads of nothing", n)
 	}
 }

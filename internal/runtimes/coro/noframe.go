@@ -10,7 +10,9 @@ import (
 )
 
 // noFrame is the frame of variables that live in an object: nothing depends on registers.
-type noFrame struct{}
+type noFrame struct {
+	spend func(units int) error
+}
 
 var errNoFrame = errors.New("its type depends on a stack frame")
 
@@ -47,3 +49,4 @@ func (noFrame) ConstantBytes(dwarf.DIE) ([]byte, bool) { return nil, false }
 func (noFrame) Symbol(string) (arch.Address, bool)     { return 0, false }
 func (noFrame) Global(uint32) (arch.Address, bool)     { return 0, false }
 func (noFrame) Unit() *dwarf.Unit                      { return nil }
+func (f noFrame) Spend(units int) error                { return f.spend(units) }

@@ -99,12 +99,13 @@ func (s *reach) variablesOf(at unwind.Address, vars []variable) []tasks.Suspende
 		if s.p.Spend(variableCost) != nil {
 			break
 		}
-		size, err := v.typ.SizeIn(noFrame{})
+		in := noFrame{spend: s.p.Spend}
+		size, err := v.typ.SizeIn(in)
 		if err != nil {
 			continue
 		}
 		o := values.Object{Type: v.typ, Size: size, Mem: true, Addr: at + v.off}
-		val := values.Read(s.values, noFrame{}, &o, v.typ, s.limits())
+		val := values.Read(s.values, in, &o, v.typ, s.limits())
 		out = append(out, tasks.SuspendedVariable{Name: v.name, Type: v.typ.Name(), Value: val.String(), Err: val.Err, Address: o.Addr})
 	}
 	return out

@@ -106,6 +106,25 @@ func TestSearch(t *testing.T) {
 	}
 
 	typ := &Type{Tag: dwarf.TagStructureType, BareName: "a", Language: c}
+
+	// Which units may define a type is remembered for a language, and for names with and without scopes.
+	set, data := NewSet(arch.AMD64, nil), rawData(cu, cu)
+	for range 2 {
+		for _, x := range []struct {
+			typ  *Type
+			full string
+			want int
+		}{{cxx, "n::a", 0}, {cxx, "a", 2}, {typ, "a", 2}, {&Type{Tag: cxx.Tag, BareName: "a", Language: rust}, "a", 0}} {
+			n := 0
+			if set.inFile(data, x.typ, x.full, nil, func(dwarf.DIE) bool { n++; return true }); n != x.want {
+				t.Errorf("%s of language %v: %d, want %d", x.full, x.typ.Language, n, x.want)
+			}
+		}
+	}
+	if v, _ := set.others.Load(unitsOf{data, typ.Language, false}); v == nil {
+		t.Error("the units of a file are not remembered")
+	}
+
 	another := rawUnit{dwarf.TagCompileUnit, rust, 'a', 0, false}
 	for _, s := range []struct {
 		name  string

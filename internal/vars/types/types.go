@@ -114,9 +114,10 @@ type Set struct {
 	packages sync.Map // *dwarf.Data -> *goPackages
 	// completed are declared types with their definitions, Ref -> Ref, and elsewhere is where the
 	// definition for units without their own is, typeKey -> dwarf.DIE; not valid for those without one.
-	// foreign counts the bytes that were searched for them in other files than their own.
-	completed, elsewhere sync.Map
-	foreign              atomic.Int64
+	// foreign counts the bytes that were searched for them in other files than their own, of which others has the units that
+	// may define them, unitsOf -> []*dwarf.Unit.
+	completed, elsewhere, others sync.Map
+	foreign                      atomic.Int64
 
 	shortLookup uint64 // in tests: less than maxLookup; else 0
 }

@@ -10,7 +10,11 @@ type VariantPart struct {
 	Discr    Field
 	Has      bool // discr is one: there are several alternatives
 	Variants []Variant
+	lists    int // bytes of the lists of all alternatives
 }
+
+// Cost is how many entries have to be looked at to find the alternative that is in use.
+func (p *VariantPart) Cost() int { return len(p.Variants) + p.lists }
 
 // A Variant is one alternative. It is in use if the discriminant is val or in list; if it has
 // neither, it is in use if no other is.
@@ -29,6 +33,9 @@ func (v *Variant) Chosen() bool { return v.has || len(v.list) > 0 }
 func (v *Variant) Holds(got uint64, size int, signed bool) bool {
 	if v.has && Resize(v.val, size, signed) == got {
 		return true
+	}
+	if len(v.list) == 0 {
+		return false
 	}
 	// The list has single values and ranges, each behind a byte that says which
 	// (DWARF 5, 7.5.7), as LEB128 of the discriminant's sign.
@@ -76,7 +83,8 @@ func readVariantPart(u *dwarf.Unit, off uint64, t *Type, depth int) (p VariantPa
 				p.Discr = f
 			}
 		case dwarf.TagVariant:
-			p.Variants = append(p.Variants, readVariant(u, &c, &e, t, depth))
+			v := readVariant(u, &c, &e, t, depth)
+			p.Variants, p.lists = append(p.Variants, v), p.lists+len(v.list)
 		default:
 			c.SkipChildren()
 		}

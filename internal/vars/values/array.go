@@ -143,17 +143,22 @@ func (b *builder) repeats(o *Object, e *types.Extent, i uint64) uint64 {
 	if e.Stride <= 0 || uint64(e.Stride) != e.Size || e.Size%8 != 0 || stride > MaxObject/minRepeat || b.noRepeats {
 		return 1
 	}
-	const most = 1 << 16 // bytes looked at
-	n := min(e.Count-i, max(most/stride, minRepeat))
-	raw, err := b.p.Bytes(o, i*stride, n*stride)
-	if err != nil {
-		return 1
+	const bytesSeen = 1 << 16
+	most := min(e.Count-i, max(bytesSeen/stride, minRepeat))
+	// Few elements have equal ones behind them: twice as many are read each time.
+	seen := uint64(1)
+	for n := min(most, minRepeat); ; n = min(2*n, most) {
+		raw, err := b.p.Bytes(o, i*stride, n*stride)
+		if err != nil {
+			return seen
+		}
+		for seen < n && bytes.Equal(raw[seen*stride:(seen+1)*stride], raw[:stride]) {
+			seen++
+		}
+		if seen < n || n == most {
+			return seen
+		}
 	}
-	k := uint64(1)
-	for k < n && bytes.Equal(raw[k*stride:(k+1)*stride], raw[:stride]) {
-		k++
-	}
-	return k
 }
 
 // charArray reads an array of characters without the zeros at its end.

@@ -20,8 +20,10 @@ func (b *builder) enum(o *Object, t *types.Type) *Value {
 	if err != nil {
 		return Failed(o.Type, err)
 	}
-	size := o.Size
-	return b.text(o, enumText(t, v, size))
+	if err := b.search(len(t.Members().Enums)); err != nil {
+		return Failed(o.Type, err)
+	}
+	return b.text(o, enumText(t, v, o.Size))
 }
 
 // enumText returns the text of an enumeration's value of size bytes: its name, a set of flags, or

@@ -156,6 +156,9 @@ func (b *builder) alternative(o *Object, p *types.VariantPart) (*types.Variant, 
 	if err != nil {
 		return nil, err
 	}
+	if err := b.search(p.Cost()); err != nil {
+		return nil, err
+	}
 	signed := d.Type.Base().Encoding.Signed()
 	got := types.Resize(types.Uint(raw, b.p.Arch.Big()), len(raw), signed)
 	var other *types.Variant

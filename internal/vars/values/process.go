@@ -20,6 +20,8 @@ type Process struct {
 	// VirtualInAdjust says that the adjustment in a pointer to a member function tells whether
 	// the function is virtual, since addresses of code may be odd (Itanium C++ ABI, 2.3).
 	VirtualInAdjust bool
+
+	names symbolNames
 }
 
 // Symbols finds the symbol around an address of the process.

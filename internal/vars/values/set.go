@@ -28,6 +28,9 @@ func (b *builder) set(o *Object, t *types.Type) *Value {
 		if !at(i) {
 			continue
 		}
+		if err := b.search(2 * len(of.Strip().Members().Enums)); err != nil {
+			return Failed(o.Type, err)
+		}
 		from := i
 		for at(i + 1) {
 			i++

@@ -3,6 +3,7 @@ package values
 import (
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/corewalk/corewalk/demangle"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -52,12 +53,42 @@ func (p *Process) SymbolText(addr arch.Address) string {
 	if !ok || s.unnamed() {
 		return ""
 	}
-	name := demangle.Name(s.Linkage)
-	if s.Record {
-		name = demangle.Func(s.Linkage)
-	}
+	name := p.symbolName(s)
 	if s.Off != 0 {
 		return fmt.Sprintf("%s+%d", name, s.Off)
 	}
 	return name
+}
+
+// maxNames is how many names of symbols are kept. Objects of one class all point to the same table.
+const maxNames = 1 << 10
+
+// symbolName returns the name of a symbol as the source has it.
+func (p *Process) symbolName(s Symbol) string {
+	s.Off = 0
+	p.names.mu.Lock()
+	name, ok := p.names.of[s]
+	p.names.mu.Unlock()
+	if ok {
+		return name
+	}
+	name = demangle.Name(s.Linkage)
+	if s.Record {
+		name = demangle.Func(s.Linkage)
+	}
+	p.names.mu.Lock()
+	defer p.names.mu.Unlock()
+	if p.names.of == nil {
+		p.names.of = map[Symbol]string{}
+	}
+	if len(p.names.of) < maxNames {
+		p.names.of[s] = name
+	}
+	return name
+}
+
+// symbolNames are names of symbols that were asked for.
+type symbolNames struct {
+	mu sync.Mutex // guards of; no other lock is taken inside
+	of map[Symbol]string
 }

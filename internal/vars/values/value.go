@@ -108,6 +108,8 @@ type Frame interface {
 	Global(rva uint32) (arch.Address, bool)
 	// Unit returns the unit of the frame's function; nil if a PDB describes it.
 	Unit() *dwarf.Unit
+	// Spend charges units to the budget of the walk. Its error says that nothing is left, and ends the work.
+	Spend(units int) error
 }
 
 // A builder reads the value of one variable.
@@ -133,6 +135,18 @@ type builder struct {
 func (b *builder) take() bool {
 	b.left--
 	return b.left >= 0
+}
+
+// Lists of a type, of enumerators or of alternatives, are searched for each value. Below freeSearch entries that is part of what a
+// value costs; else searchPerUnit of them are one unit of work.
+const freeSearch, searchPerUnit = 64, 4
+
+// search charges a search of n entries.
+func (b *builder) search(n int) error {
+	if n <= freeSearch {
+		return nil
+	}
+	return b.f.Spend(n / searchPerUnit)
 }
 
 // Failed returns a value of type t that is not known.

@@ -34,8 +34,11 @@ const (
 )
 
 // wantsAround reports whether a thread's frames get source and instructions: those that the
-// user asked for, else the crashed one, else all.
+// user asked for, else the crashed one, else all; false if no report has them.
 func (in *question) wantsAround(crashed bool) bool {
+	if in.opts.Around.Source <= 0 && !in.opts.Around.Code {
+		return false
+	}
 	return crashed || in.opts.Threads != nil || in.died() == unwind.NullThread
 }
 

@@ -70,6 +70,7 @@ func (c *codeReader) function(addr uint64) (unwind.Call, bool) {
 		return unwind.Call{}, false
 	}
 	calls, err := lookup.LookupCalls(addr, nil)
+	c.in.chargeLookUps()
 	if err != nil || len(calls) == 0 {
 		return unwind.Call{}, false
 	}

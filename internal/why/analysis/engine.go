@@ -22,6 +22,7 @@ type Engine struct {
 	stacks stacks
 
 	calls            []unwind.Call          // scratch
+	lookedUp         int64                  // of lookUps, what is charged
 	noSource         map[string]error       // source files that are not shown
 	moved            map[*unwind.Frame]bool // frames shown at another place of a merged call than their address says
 	languageSteppers []tasks.Runtime        // steppers that know what frames are in their language, and have not walked one yet
@@ -77,6 +78,7 @@ func (e *Engine) forgetEvaluations() {
 func NewEngine(p Parts) *Engine {
 	e := &Engine{Parts: p, arch: p.Proc.Arch(), mem: procmem.Of(p.Proc)}
 	if p.Walker != nil {
+		e.lookedUp = e.lookUps()
 		e.stacks = stacks{walker: p.Walker, keep: p.Keep, kept: map[unwind.ThreadID]*unwind.Stack{}}
 		for _, s := range p.Walker.StepperGroup().Steppers() {
 			rt, ok := s.(tasks.Runtime)

@@ -199,6 +199,21 @@ func source(c unwind.Call) report.Source {
 	return report.Source{File: c.File, Line: c.Line, Column: c.Column}
 }
 
+// lookUps returns what the look-ups of calls have read so far, whoever asked.
+func (in *Engine) lookUps() int64 {
+	if w, counts := in.Walker.SymbolLookup().(interface{ Work() int64 }); counts {
+		return w.Work()
+	}
+	return 0
+}
+
+// chargeLookUps charges what the look-ups of calls have read since the last time. What follows notices that nothing is left.
+func (in *Engine) chargeLookUps() {
+	now := in.lookUps()
+	_ = in.Budget.Spend(int(now - in.lookedUp))
+	in.lookedUp = now
+}
+
 // callsOf returns the calls in a frame, or just its name if the lookup does not know calls. The slice is valid
 // until the next call.
 func (in *Engine) callsOf(f *unwind.Frame) []unwind.Call {
@@ -206,14 +221,8 @@ func (in *Engine) callsOf(f *unwind.Frame) []unwind.Call {
 	switch lookup := in.Walker.SymbolLookup().(type) {
 	case nil:
 	case unwind.CallLookup:
-		w, counts := lookup.(interface{ Work() int64 })
-		if !counts {
-			in.calls, _ = lookup.LookupCalls(f.LookupAddr(), in.calls)
-			break
-		}
-		before := w.Work()
 		in.calls, _ = lookup.LookupCalls(f.LookupAddr(), in.calls)
-		_ = f.Spend(int(w.Work() - before)) // what follows notices that nothing is left
+		in.chargeLookUps()
 	default:
 		if name, err := f.Name(); err == nil {
 			in.calls = append(in.calls, unwind.Call{Name: name})

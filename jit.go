@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
+	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/internal/files/jitmaps"
 	"github.com/corewalk/corewalk/internal/files/libraries"
 	"github.com/corewalk/corewalk/internal/format/slimnote"
@@ -13,7 +14,7 @@ import (
 )
 
 // mayBeJIT reports whether addr may be code that the process compiled itself: executable
-// memory to which no file is mapped.
+// memory to which no file is mapped, but for such as only exists in memory.
 func (t *Target) mayBeJIT(addr unwind.Address) bool {
 	_, ok := t.jitMapping(addr)
 	return ok
@@ -21,7 +22,7 @@ func (t *Target) mayBeJIT(addr unwind.Address) bool {
 
 func (t *Target) jitMapping(addr unwind.Address) (libstate.Mapping, bool) {
 	m, ok := t.subject.MappingAt(addr)
-	return m, ok && m.Perm&libstate.Exec != 0 && m.Path == ""
+	return m, ok && m.Perm&libstate.Exec != 0 && (m.Path == "" || find.IsMemory(m.Path))
 }
 
 // madeCode names the code that compilers made in the process by what they recorded of it for profilers. record says that a slim core may be written.

@@ -38,7 +38,11 @@ func (t *Target) parts(now subject.State, values dwarfvars.Options) analysis.Par
 		if k.schedules {
 			continue
 		}
-		p.Languages = append(p.Languages, analysis.Language{Shows: k.shows, Find: func(libs []*libstate.Library, b *budget.Budget) tasks.Runtime {
+		walks := ""
+		if k.shows != nil && k.walks != nil {
+			walks = k.walks(func() *tasks.Process { return nil }).Name()
+		}
+		p.Languages = append(p.Languages, analysis.Language{Shows: k.shows, Stepper: walks, Find: func(libs []*libstate.Library, b *budget.Budget) tasks.Runtime {
 			if found := findRuntimes(within(libs, b), []tasks.Finder{k.find}); len(found) > 0 {
 				return found[0]
 			}

@@ -23,6 +23,9 @@ func identity(lib *libstate.Library) find.Module {
 	return m
 }
 
+// WhyPEInELF is why a PE image is not used for a module of an ELF core: .NET maps such images itself, and not as Windows does.
+const WhyPEInELF = "file is a PE image, which the process mapped itself"
+
 func isPE(lib *libstate.Library) bool {
 	return lib.Module != nil && lib.Module.Format == libstate.FormatPE
 }
@@ -34,6 +37,8 @@ func (s *Set) comparePE(lib *libstate.Library, im *image.Image) (Match, string) 
 	switch {
 	case pe == nil:
 		return Mismatched, "file is an ELF file, the process had a PE image"
+	case lib.Module == nil:
+		return Mismatched, WhyPEInELF
 	case !isPE(lib):
 		return Mismatched, "file is a PE image, the process had another kind of file"
 	}

@@ -50,8 +50,8 @@ func TestIdentityOfPE(t *testing.T) {
 		{"another size", both, pe(libstate.ModuleID{Size: 0x6fff}), modules.Mismatched, "file takes"},
 		{"nothing known", both, pe(libstate.ModuleID{}), modules.Missing, "neither an identifier of the module nor its headers"},
 		{"ELF file for a PE image", elfWith(nil, code), pe(libstate.ModuleID{}), modules.Mismatched, "file is an ELF file"},
-		{"PE image for an ELF file", both, libstate.Library{Path: "/app/app.dll"}, modules.Mismatched, "file is a PE image"},
-		{"PE image for an ELF file of a minidump", both, libstate.Library{Path: "/app/app.dll", Module: &libstate.ModuleID{CodeID: codeID, DebugID: debugID, Format: libstate.FormatELF}}, modules.Mismatched, "file is a PE image"},
+		{"PE image for an ELF file", both, libstate.Library{Path: "/app/app.dll"}, modules.Mismatched, modules.WhyPEInELF},
+		{"PE image for an ELF file of a minidump", both, libstate.Library{Path: "/app/app.dll", Module: &libstate.ModuleID{CodeID: codeID, DebugID: debugID, Format: libstate.FormatELF}}, modules.Mismatched, "another kind of file"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -368,7 +368,11 @@ func (s *DebugStepper) noteRow(out *unwind.Frame, row *cfi.Row, lib *libstate.Li
 	if !out.Tracing() {
 		return
 	}
-	out.Notef("CFI: %s FDE %s+%#x..%#x, row at %#x: CFA = %s", row.Source, path.Base(lib.Path), row.FDE.Start, row.FDE.End, row.Start, row.Format(s.regName))
+	name := "code that the process made, "
+	if lib != nil {
+		name = path.Base(lib.Path) + "+"
+	}
+	out.Notef("CFI: %s FDE %s%#x..%#x, row at %#x: CFA = %s", row.Source, name, row.FDE.Start, row.FDE.End, row.Start, row.Format(s.regName))
 }
 
 // regName returns the name of a register by DWARF number.

@@ -14,6 +14,8 @@
 //   - FrameSizeStepper goes by the sizes of frames in the PDBs of x64 modules whose images
 //     are missing.
 //   - WildPCStepper steps from a program counter that is not in code.
+//   - MadeCodeStepper goes by the unwind tables that compilers record of the code that they
+//     make at run time.
 //   - FrameFuncStepper follows frame pointers, in prologues and epilogues too.
 //   - AnalysisStepper analyses the function's code to find its caller's registers.
 //   - StepperWanderer scans the stack for return addresses.

@@ -167,10 +167,10 @@ func (c *memoryCode) CodeAt(addr uint64) []byte {
 }
 
 // DataAt implements stackflow.Code. Writable memory does not show what the code found
-// there.
+// there, unless it is code, too: there compilers put the tables of their jumps.
 func (c *memoryCode) DataAt(addr uint64) []byte {
 	p := c.w.ProcessState()
-	if m, ok, _ := mappingAt(p, addr); !ok || m.Perm&libstate.Write != 0 {
+	if m, ok, _ := mappingAt(p, addr); !ok || m.Perm&(libstate.Write|libstate.Exec) == libstate.Write {
 		return nil
 	}
 	return readFunc(p, addr, addr+codeChunk)

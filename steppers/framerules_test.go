@@ -15,12 +15,12 @@ import (
 func TestOrderOfSteppers(t *testing.T) {
 	const wild, frame, analysis, wanderer = 0x10048, 0x10050, 0x10058, 0x10060
 	common := map[string]uint32{"BottomOfStack": 0x10000, "SigHandler": 0x10020, "Debug": 0x10040, "SymCFI": 0x10043,
-		"WildPC": wild, "FrameFunc": frame, "WinFrame": 0x10042, "PEUnwind": 0x10042, "DyninstInstr": 0x10010, "DyninstInstFrame": 0x10010, "Analysis": analysis, "Wanderer": wanderer}
+		"WildPC": wild, "MadeCode": frame - 4, "FrameFunc": frame, "WinFrame": 0x10042, "PEUnwind": 0x10042, "DyninstInstr": 0x10010, "DyninstInstFrame": 0x10010, "Analysis": analysis, "Wanderer": wanderer}
 	for a, more := range map[*arch.Arch][]string{
-		arch.AMD64:   {"BottomOfStack", "DyninstInstFrame", "DyninstInstr", "SigHandler", "Debug", "PEUnwind", "SymCFI", "FrameSize", "WildPC", "Uprobe", "FrameFunc", "Analysis", "Wanderer"},
-		arch.X86:     {"BottomOfStack", "DyninstInstFrame", "DyninstInstr", "SigHandler", "Debug", "WinFrame", "SymCFI", "WildPC", "Uprobe", "FrameFunc", "Analysis", "Wanderer"},
-		arch.ARM:     {"BottomOfStack", "SigHandler", "Debug", "Exidx", "SymCFI", "WildPC", "FrameFunc", "Analysis", "Exidx", "Wanderer"},
-		arch.RISCV64: {"BottomOfStack", "SigHandler", "Debug", "SymCFI", "WildPC", "FrameFunc", "Analysis", "Wanderer"},
+		arch.AMD64:   {"BottomOfStack", "DyninstInstFrame", "DyninstInstr", "SigHandler", "Debug", "PEUnwind", "SymCFI", "FrameSize", "WildPC", "Uprobe", "MadeCode", "FrameFunc", "Analysis", "Wanderer"},
+		arch.X86:     {"BottomOfStack", "DyninstInstFrame", "DyninstInstr", "SigHandler", "Debug", "WinFrame", "SymCFI", "WildPC", "Uprobe", "MadeCode", "FrameFunc", "Analysis", "Wanderer"},
+		arch.ARM:     {"BottomOfStack", "SigHandler", "Debug", "Exidx", "SymCFI", "WildPC", "MadeCode", "FrameFunc", "Analysis", "Exidx", "Wanderer"},
+		arch.RISCV64: {"BottomOfStack", "SigHandler", "Debug", "SymCFI", "WildPC", "MadeCode", "FrameFunc", "Analysis", "Wanderer"},
 	} {
 		list := must(steppers.DefaultGroup(a, noFile)).Steppers()
 		slices.SortStableFunc(list, func(a, b unwind.FrameStepper) int { return int(a.Priority()) - int(b.Priority()) })

@@ -42,6 +42,7 @@ func DefaultGroup(a *arch.Arch, files modules.Source) (*unwind.AddrRangeGroup, e
 		b.add(NewUprobeStepper(a))
 	}
 	b.add(NewWildPCStepper(a))
+	b.add(NewMadeCodeStepper(a))
 	b.add(NewFrameFuncStepper(a, nil))
 	b.add(NewAnalysisStepper(a, nil))
 	b.add(NewStepperWanderer(a, nil))
@@ -71,6 +72,7 @@ func (b *builder) add(s unwind.FrameStepper, err error) {
 type follower interface{ setFlows(*flows) }
 
 func (s *WildPCStepper) setFlows(fl *flows)    { s.flows = fl }
+func (s *MadeCodeStepper) setFlows(fl *flows)  { s.flows = fl }
 func (s *FrameFuncStepper) setFlows(fl *flows) { s.flows = fl }
 func (s *AnalysisStepper) setFlows(fl *flows)  { s.flows = fl }
 func (s *StepperWanderer) setFlows(fl *flows)  { s.flows = fl }

@@ -68,6 +68,8 @@ type MadeCode interface {
 	CallAt(addr unwind.Address) (unwind.Call, bool)
 	// FunctionAt finds the function there; false if it is not known where it begins and ends.
 	FunctionAt(addr unwind.Address) (unwind.Symbol, bool)
+	// TableAt returns the unwind table of the function there; false if there is none, or it is not known whether the function still is.
+	TableAt(addr unwind.Address) (unwind.MadeTable, bool)
 }
 
 // WithMadeCode names code of no library.
@@ -129,6 +131,14 @@ func (l *Lookup) MadeCodeAt(addr unwind.Address) (unwind.Symbol, bool) {
 		return unwind.Symbol{}, false
 	}
 	return l.made.FunctionAt(addr)
+}
+
+// MadeTableAt implements unwind.MadeTableReader.
+func (l *Lookup) MadeTableAt(addr unwind.Address) (unwind.MadeTable, bool) {
+	if l.made == nil {
+		return unwind.MadeTable{}, false
+	}
+	return l.made.TableAt(addr)
 }
 
 func (l *Lookup) answer(addr unwind.Address) answer {

@@ -175,3 +175,17 @@ type MadeCodeReader interface {
 	// MadeCodeAt finds the function containing addr, which is there from its beginning to its end; false if there is none.
 	MadeCodeAt(addr Address) (Symbol, bool)
 }
+
+// A MadeTableReader is a MadeCodeReader that also has unwind tables of such functions.
+type MadeTableReader interface {
+	MadeCodeReader
+	// MadeTableAt returns the table of the function containing addr, which is there from its beginning to its end; false if there is none.
+	MadeTableAt(addr Address) (MadeTable, bool)
+}
+
+// A MadeTable is the unwind table of one function, from Start up to End.
+type MadeTable struct {
+	Start, End Address
+	EHFrame    []byte  // as in a section .eh_frame, in the process's byte order
+	Addr       Address // that the addresses in the table are relative to: that of its beginning
+}

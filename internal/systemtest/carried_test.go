@@ -17,7 +17,7 @@ import (
 func TestMadeCodeCarried(t *testing.T) {
 	ctx := context.Background()
 	t.Setenv("TMPDIR", t.TempDir())
-	for _, name := range []string{"amd64-jit-map", "amd64-jit-dump"} {
+	for _, name := range []string{"amd64-jit-map", "amd64-jit-dump", "amd64-jit-unwind"} {
 		t.Run(name, func(t *testing.T) {
 			c := fixture.Get(t, name)
 			opts := []corewalk.Option{corewalk.WithSysroot(c.Sysroot(t)), corewalk.WithExecutable(c.Binary(t))}

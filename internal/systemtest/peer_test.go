@@ -80,6 +80,7 @@ var peerDifferences = []peerDifference{
 	{fixture: "amd64-haskell-unsafe", after: "die", why: "gdb does not know that Haskell's stack is in rbp"},
 	{fixture: "amd64-jit-dump", after: "-", why: "gdb does not read what compilers record of the code that they made"},
 	{fixture: "amd64-jit-map", after: "-", why: "gdb does not read what compilers record of the code that they made"},
+	{fixture: "amd64-jit-unwind", after: "-", why: "gdb does not read what compilers record of the code that they made"},
 	{fixture: "amd64-relro-omitted", after: "main", why: "gdb reads .data.rel.ro of a library from a core that left it out as zeros"},
 	{fixture: "amd64-rust-unwrap", frame: "__rustc::rust_begin_unwind", why: "two names of one function: the linkage name, and that of the attribute behind it"},
 	{fixture: "amd64-vars-go-O0", after: "runtime.goexit", why: "gdb does not know the bottom of a goroutine"},

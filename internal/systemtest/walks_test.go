@@ -32,7 +32,7 @@ var explainedWalks = []string{
 }
 
 // tableSteppers are the steppers that read what compilers say of their frames.
-var tableSteppers = []string{"Debug", "PEUnwind", "SymCFI", "WinFrame", "Exidx"}
+var tableSteppers = []string{"Debug", "PEUnwind", "SymCFI", "WinFrame", "Exidx", "MadeCode"}
 
 // TestGoldenWalks compares the frames of every fixture with those that were approved: who
 // found each, every register that the step restored and where, what the other steppers say

@@ -17,3 +17,4 @@ jit_map() {
 
 make_jit-map() { jit_map map 'perf-*.map'; }
 make_jit-dump() { jit_map dump 'jit-*.dump'; }
+make_jit-unwind() { jit_map unwind 'jit-*.dump'; }

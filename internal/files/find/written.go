@@ -34,3 +34,14 @@ func IsJitdump(path string) bool {
 	name, dump := strings.CutSuffix(name, ".dump")
 	return ok && dump && name != "" && strings.Trim(name, "0123456789") == ""
 }
+
+// IsMemory reports whether a mapping's path is that of memory that processes share, which no file system has: compilers put the code there that they make, so
+// that they can map it twice. Programs may load libraries from there, too.
+func IsMemory(path string) bool {
+	for _, prefix := range [...]string{"/memfd:", "/SYSV", "/anon_hugepage", "/dev/zero (deleted)"} {
+		if strings.HasPrefix(path, prefix) {
+			return true
+		}
+	}
+	return false
+}

@@ -37,6 +37,15 @@ func TestWritten(t *testing.T) {
 	}
 }
 
+func TestIsMemory(t *testing.T) {
+	for path, want := range map[string]bool{"/memfd:vmem (deleted)": true, "/SYSV00000000 (deleted)": true, "/anon_hugepage (deleted)": true, "/dev/zero (deleted)": true,
+		"/dev/zero": false, "/dev/shm/x.so": false, "/srv/memfd:x": false, "": false} {
+		if IsMemory(path) != want {
+			t.Errorf("%q", path)
+		}
+	}
+}
+
 func TestIsJitdump(t *testing.T) {
 	for path, want := range map[string]bool{"/tmp/jit-1.dump": true, "jit-23.dump": true, "/srv/libjit-1.dump": false, "jit-.dump": false, "jit-1a.dump": false, "jit-1.so": false} {
 		if IsJitdump(path) != want {

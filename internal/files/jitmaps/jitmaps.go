@@ -153,7 +153,8 @@ type answer struct {
 	start, size uint64
 	cut         bool
 	file        string
-	line        int // 0 if it is not known
+	line        int    // 0 if it is not known
+	table       []byte // .eh_frame of the function; nil for none
 }
 
 // find returns what is known of the code at an address.
@@ -176,7 +177,7 @@ func (m *Maps) look(addr unwind.Address) (answer, bool) {
 	m.open()
 	for _, f := range m.maps {
 		if fn, ok := f.Find(addr); ok && m.same(&fn) {
-			a := answer{name: fn.Name, start: fn.Start, size: fn.Size, cut: fn.Cut}
+			a := answer{name: fn.Name, start: fn.Start, size: fn.Size, cut: fn.Cut, table: fn.Table}
 			a.file, a.line, _ = fn.Line(addr)
 			return a, true
 		}
@@ -210,6 +211,15 @@ func (m *Maps) FunctionAt(addr unwind.Address) (unwind.Symbol, bool) {
 		return unwind.Symbol{}, false
 	}
 	return unwind.Symbol{Name: a.name, Addr: a.start, Size: a.size}, true
+}
+
+// TableAt returns the unwind table that the function at an address was recorded with, if it is there as it was recorded.
+func (m *Maps) TableAt(addr unwind.Address) (unwind.MadeTable, bool) {
+	a, ok := m.find(addr)
+	if !ok || a.cut || len(a.table) == 0 {
+		return unwind.MadeTable{}, false
+	}
+	return unwind.MadeTable{Start: a.start, End: a.start + a.size, EHFrame: a.table, Addr: jitmap.TableAddr(a.start, a.size)}, true
 }
 
 // CallAt names the code at an address.

@@ -41,11 +41,11 @@ func (k *kept) find(addr unwind.Address) (answer, bool) {
 	if p, ok := k.places[addr]; ok {
 		m := &k.list[p.function]
 		at := &m.Places[p.place]
-		return answer{name: m.Name, start: m.Start, size: m.Size, cut: m.Cut, file: at.File, line: int(at.Line)}, true
+		return answer{name: m.Name, start: m.Start, size: m.Size, cut: m.Cut, table: m.Table, file: at.File, line: int(at.Line)}, true
 	}
 	if i, ok := k.whole.Find(addr); ok {
 		m := &k.list[i]
-		return answer{name: m.Name, start: m.Start, size: m.Size}, true
+		return answer{name: m.Name, start: m.Start, size: m.Size, table: m.Table}, true
 	}
 	return answer{}, false
 }
@@ -61,7 +61,7 @@ type asked struct {
 }
 
 func (a *asked) add(addr unwind.Address, what answer) {
-	n := len(what.name) + len(what.file)
+	n := len(what.name) + len(what.file) + len(what.table)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if _, ok := a.list[addr]; ok || len(a.list) >= maxAsked || a.text+n > maxAskedText {
@@ -89,7 +89,7 @@ func (m *Maps) Asked() []slimnote.Made {
 		a := m.asked.list[addr]
 		f := by[a.start]
 		if f == nil || f.Name != a.name || f.Size != a.size { // another one may have begun there before
-			f = &slimnote.Made{Start: a.start, Size: a.size, Cut: a.cut, Name: a.name}
+			f = &slimnote.Made{Start: a.start, Size: a.size, Cut: a.cut, Name: a.name, Table: a.table}
 			by[a.start] = f
 			list = append(list, f)
 		}

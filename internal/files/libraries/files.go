@@ -150,7 +150,8 @@ func (b *builder) addRun(path string, idx []int) {
 	}
 	code := perm&libstate.Exec != 0 || perm&libstate.Unknown != 0 && strings.Contains(baseName(path), ".so")
 	lib := b.preliminary(path, c.maps)
-	if lib.Kind == libstate.SharedLibrary && (!code || find.IsJitdump(path)) { // compilers map their records executable, so that perf sees them
+	// Compilers map their records executable, so that perf sees them. What they put into memory without a name has no headers.
+	if lib.Kind == libstate.SharedLibrary && (!code || find.IsJitdump(path) || find.IsMemory(path)) {
 		return
 	}
 	m := &module{lib: lib}

@@ -12,10 +12,11 @@ const (
 	headerSize = 40
 	recordHead = 16
 
-	recordLoad  = 0 // JIT_CODE_LOAD
-	recordMove  = 1 // JIT_CODE_MOVE
-	recordDebug = 2 // JIT_CODE_DEBUG_INFO
-	recordClose = 3 // JIT_CODE_CLOSE
+	recordLoad   = 0 // JIT_CODE_LOAD
+	recordMove   = 1 // JIT_CODE_MOVE
+	recordDebug  = 2 // JIT_CODE_DEBUG_INFO
+	recordClose  = 3 // JIT_CODE_CLOSE
+	recordUnwind = 4 // JIT_CODE_UNWINDING_INFO
 )
 
 // IsJitdump reports whether data begins like a jitdump file.
@@ -29,6 +30,7 @@ type dump struct {
 	order binary.ByteOrder
 	debug map[uint64]int32 // index of the lines of code that comes later, by its address
 	byPos map[uint64]int   // by its address, the last record of the code there
+	next  piece            // the unwind table of the code that comes next
 	// Of how many functions the first line is textOffset behind their beginning, or further, and of how many it is not.
 	high, low int
 }
@@ -93,6 +95,8 @@ func (d *dump) record(id uint32, at uint64, b []byte) bool {
 		return d.move(b)
 	case recordDebug:
 		return d.debugInfo(b)
+	case recordUnwind:
+		return d.unwindInfo(at, b)
 	}
 	return true
 }
@@ -100,6 +104,8 @@ func (d *dump) record(id uint32, at uint64, b []byte) bool {
 // load reads pid and tid, u32; vma, address, size and index, u64; the name; the code.
 func (d *dump) load(at uint64, b []byte) bool {
 	const fixed = 40
+	table := d.next
+	d.next = piece{}
 	if len(b) < fixed {
 		return false
 	}
@@ -109,11 +115,15 @@ func (d *dump) load(at uint64, b []byte) bool {
 		return false
 	}
 	n := uint32(len(name))
-	r := record{start: addr, size: size, name: uint32(at) + fixed, nameLen: n, code: uint32(at) + fixed + n + 1, lines: -1}
+	r := record{start: addr, size: size, name: uint32(at) + fixed, nameLen: n, code: uint32(at) + fixed + n + 1, lines: -1, table: -1}
 	if i, ok := d.debug[addr]; ok {
 		r.lines = i
 		delete(d.debug, addr)
 		d.measure(&d.lines[i], addr)
+	}
+	if table.len > 0 {
+		r.table = int32(len(d.tables))
+		d.tables = append(d.tables, table)
 	}
 	if !d.add(r) {
 		return false

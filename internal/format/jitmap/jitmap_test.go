@@ -128,7 +128,7 @@ func (w *writer) lines(addr uint64, file string, at ...uint64) {
 func TestJitdump(t *testing.T) {
 	for _, o := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
 		w := newWriter(o)
-		w.record(4, func() { w.u64(0, 0, 0) })
+		w.record(5, func() { w.u64(0, 0, 0) })
 		w.lines(0x1000, "a.js", 0x1000, 0x1002)
 		w.load(0x1000, "first", "abcd")
 		w.load(0x2000, "second", "efgh")
@@ -237,6 +237,7 @@ func FuzzPerfMap(f *testing.F) {
 func FuzzJitdump(f *testing.F) {
 	w := newWriter(binary.LittleEndian)
 	w.lines(0x1000, "a.js", 0x1041, 0x1043)
+	w.table(12, 4, 12, cieLE)
 	w.load(0x1000, "first", "abcd")
 	w.move(0x1000, 0x3000)
 	f.Add(w.b)
@@ -253,7 +254,7 @@ func ask(t *testing.T, m *Map) {
 		r := m.At(i)
 		for _, addr := range []uint64{r.Start, r.Start + r.Size - 1} {
 			f, ok := m.Find(addr)
-			if !ok || addr < f.Start || addr-f.Start >= f.Size || f.Code != nil && uint64(len(f.Code)) != f.Size {
+			if !ok || addr < f.Start || addr-f.Start >= f.Size || f.Code != nil && uint64(len(f.Code)) != f.Size || len(f.Table) > maxTable {
 				t.Fatalf("%#x: %+v", addr, f)
 			}
 			f.Line(addr)

@@ -16,6 +16,9 @@ type Function struct {
 	// Cut says that other code took the place of a part of this one later: it may not be there any more.
 	Cut bool
 
+	// Table is the unwind table that the record has of the function, as in a section .eh_frame at TableAddr; nil for none.
+	Table []byte
+
 	lines lines
 	shift uint64 // by which the addresses of lines are too high
 }
@@ -25,6 +28,7 @@ type Map struct {
 	data   []byte
 	list   []record
 	lines  []lines
+	tables []piece
 	shift  uint64
 	pieces spans.Table
 
@@ -40,7 +44,11 @@ type record struct {
 	name, nameLen uint32 // where it is in the file
 	code          uint32 // likewise; 0 for none
 	lines         int32  // of Map.lines; -1 for none
+	table         int32  // of Map.tables; -1 for none
 }
+
+// A piece is a part of the file.
+type piece struct{ at, len uint32 }
 
 // Len returns how many records the map has.
 func (m *Map) Len() int { return len(m.list) }
@@ -54,6 +62,10 @@ func (m *Map) At(i int) Function {
 	}
 	if r.lines >= 0 {
 		f.lines, f.shift = m.lines[r.lines], m.shift
+	}
+	if r.table >= 0 {
+		p := m.tables[r.table]
+		f.Table = m.data[p.at:][:p.len]
 	}
 	return f
 }

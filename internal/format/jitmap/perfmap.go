@@ -46,7 +46,7 @@ func perfLine(line []byte) (r record, ok bool) {
 	size, name := hexField(rest)
 	at := len(line) - len(name)
 	name = bytes.TrimRight(name, "\r")
-	return record{start: start, size: size, name: uint32(at), nameLen: uint32(len(name)), lines: -1}, len(name) > 0
+	return record{start: start, size: size, name: uint32(at), nameLen: uint32(len(name)), lines: -1, table: -1}, len(name) > 0
 }
 
 var errTooLarge = errors.New("larger than 2 GiB")

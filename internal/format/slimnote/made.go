@@ -3,6 +3,7 @@ package slimnote
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 )
@@ -13,7 +14,7 @@ const TypeMade = 0x6d616465
 // The descriptor of TypeMade, in the byte order of the core. All addresses are the process's:
 //
 //	version u32, count u32
-//	functions: start, size u64; flags, length of the name, number of places, 0 u32; the name, without padding
+//	functions: start, size u64; flags, lengths of the name and of the unwind table, number of places u32; the name and the table, without padding
 //	places: address u64; line, length of the file's path u32; that path
 const (
 	madeHead  = 32
@@ -27,6 +28,7 @@ type Made struct {
 	Start, Size uint64
 	Cut         bool // other code took the place of a part of it later
 	Name        string
+	Table       []byte      // its unwind table, .eh_frame; nil for none
 	Places      []MadePlace // that were asked for
 }
 
@@ -42,8 +44,8 @@ func MadeBytes(list []Made, o binary.ByteOrder) []byte {
 	b := words(nil, o, version, uint32(len(list)))
 	for i := range list {
 		m := &list[i]
-		b = words(long(b, o, m.Start, m.Size), o, bit(m.Cut, madeCut), uint32(len(m.Name)), uint32(len(m.Places)), 0)
-		b = append(b, m.Name...)
+		b = words(long(b, o, m.Start, m.Size), o, bit(m.Cut, madeCut), uint32(len(m.Name)), uint32(len(m.Table)), uint32(len(m.Places)))
+		b = append(append(b, m.Name...), m.Table...)
 		for _, p := range m.Places {
 			b = append(words(long(b, o, p.Addr), o, p.Line, uint32(len(p.File))), p.File...)
 		}
@@ -65,9 +67,11 @@ func ParseMade(desc []byte, big bool) ([]Made, error) {
 	for i := range list {
 		m := &list[i]
 		m.Start, m.Size, m.Cut = c.U64(), c.U64(), c.U32()&madeCut != 0
-		name, places := c.U32(), c.U32()
-		c.Skip(4)
+		name, table, places := c.U32(), c.U32(), c.U32()
 		m.Name = string(c.Bytes64(uint64(name)))
+		if table > 0 {
+			m.Table = slices.Clone(c.Bytes64(uint64(table)))
+		}
 		if !room(&c, places, placeHead) {
 			break
 		}

@@ -8,7 +8,7 @@ import (
 
 var sampleMade = []Made{
 	{Start: 0x1000, Size: 64, Name: "toy::leaf", Places: []MadePlace{{Addr: 0x1008, Line: 4, File: "shop.toy"}, {Addr: 0x1010}}},
-	{Start: 0x1020, Size: 128, Cut: true, Name: "old", Places: []MadePlace{}},
+	{Start: 0x1020, Size: 128, Cut: true, Name: "old", Table: []byte("table"), Places: []MadePlace{}},
 }
 
 func TestMade(t *testing.T) {
@@ -25,7 +25,7 @@ func TestMade(t *testing.T) {
 		}
 	}
 	b := MadeBytes(sampleMade, binary.LittleEndian)
-	for _, at := range []int{4, 8 + 24} { // as many functions, and places, as there is no room for
+	for _, at := range []int{4, 8 + 20, 8 + 24, 8 + 28} { // as many functions, and bytes, and places, as there is no room for
 		most := append([]byte(nil), b...)
 		binary.LittleEndian.PutUint32(most[at:], 0xffffffff)
 		if n := testing.AllocsPerRun(1, func() {

@@ -1,10 +1,7 @@
 package beam
 
 import (
-	"strings"
-
 	"github.com/corewalk/corewalk/internal/runtimes/jitcode"
-	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -20,7 +17,7 @@ type Compiled struct {
 
 // NewCompiled returns the stepper of a process; process is called once, if at all.
 func NewCompiled(process func() *tasks.Process) *Compiled {
-	return &Compiled{jitcode.Stepper[runtime]{Process: process, Made: made, Find: func(p *tasks.Process) *runtime {
+	return &Compiled{jitcode.Stepper[runtime]{Process: process, Find: func(p *tasks.Process) *runtime {
 		found, _ := Find(p)
 		if r, ok := found.(*runtime); ok && r.jit {
 			return r
@@ -34,9 +31,6 @@ func (c *Compiled) Name() string { return "BEAM" }
 
 // Priority implements unwind.FrameStepper: after unwind tables, before what guesses.
 func (c *Compiled) Priority() uint32 { return unwind.PriorityDebugStepper + 10 }
-
-// made reports whether code of a library may be what the virtual machine made.
-func made(lib *libstate.Library) bool { return strings.HasPrefix(lib.Path, "/memfd:vmem") }
 
 // Registers of the code that the virtual machine makes: what it has in them stays when it calls C.
 const (

@@ -19,8 +19,6 @@ type Stepper[R any] struct {
 	Process func() *tasks.Process
 	// Find finds the runtime; nil if there is none, or none that made code.
 	Find func(*tasks.Process) *R
-	// Made reports whether code of a library may be what the runtime made. It is not asked about code of no library, which may.
-	Made func(*libstate.Library) bool
 
 	once sync.Once
 	r    *R
@@ -34,7 +32,7 @@ func (s *Stepper[R]) Of(in *unwind.Frame) (*R, libstate.LibraryState) {
 	if libs == nil || state.Arch() != arch.AMD64 {
 		return nil, nil
 	}
-	if lib, ok := libs.LibraryAt(in.LookupAddr()); ok && (s.Made == nil || !s.Made(lib)) {
+	if _, ok := libs.LibraryAt(in.LookupAddr()); ok {
 		return nil, nil
 	}
 	s.once.Do(func() {

@@ -5,7 +5,6 @@ import (
 
 	"github.com/corewalk/corewalk/internal/runtimes/jitcode"
 	"github.com/corewalk/corewalk/internal/runtimes/remote/remotetest"
-	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -19,12 +18,10 @@ func TestOf(t *testing.T) {
 		change func(*remotetest.Stopped, *jitcode.Stepper[language])
 		found  bool
 	}{
-		"code of no module":        {atNothing, func(*remotetest.Stopped, *jitcode.Stepper[language]) {}, true},
-		"memory of its own":        {atMade, func(*remotetest.Stopped, *jitcode.Stepper[language]) {}, true},
-		"code of a module":         {atModule, func(*remotetest.Stopped, *jitcode.Stepper[language]) {}, false},
-		"it never has such memory": {atMade, func(_ *remotetest.Stopped, s *jitcode.Stepper[language]) { s.Made = nil }, false},
-		"another processor":        {atNothing, func(p *remotetest.Stopped, _ *jitcode.Stepper[language]) { p.CPU = arch.ARM64 }, false},
-		"modules are not known":    {atNothing, func(p *remotetest.Stopped, _ *jitcode.Stepper[language]) { p.Libs = nil }, false},
+		"code of no module":     {atNothing, func(*remotetest.Stopped, *jitcode.Stepper[language]) {}, true},
+		"code of a module":      {atModule, func(*remotetest.Stopped, *jitcode.Stepper[language]) {}, false},
+		"another processor":     {atNothing, func(p *remotetest.Stopped, _ *jitcode.Stepper[language]) { p.CPU = arch.ARM64 }, false},
+		"modules are not known": {atNothing, func(p *remotetest.Stopped, _ *jitcode.Stepper[language]) { p.Libs = nil }, false},
 		"no process": {atNothing, func(_ *remotetest.Stopped, s *jitcode.Stepper[language]) {
 			s.Process = func() *tasks.Process { return nil }
 		}, false},
@@ -32,12 +29,11 @@ func TestOf(t *testing.T) {
 			s.Find = func(*tasks.Process) *language { return nil }
 		}, false},
 	} {
-		p := remotetest.NewStopped(remotetest.Words{}, remotetest.Module("/app", atModule), remotetest.Module("/memfd:made", atMade))
+		p := remotetest.NewStopped(remotetest.Words{}, remotetest.Module("/app", atModule))
 		asked := 0
 		s := &jitcode.Stepper[language]{
 			Process: func() *tasks.Process { return &tasks.Process{} },
 			Find:    func(*tasks.Process) *language { asked++; return &language{} },
-			Made:    func(lib *libstate.Library) bool { return lib.Path == "/memfd:made" },
 		}
 		c.change(p, s)
 		for range 2 {

@@ -48,6 +48,16 @@ func (r *runtime) leads(f *unwind.Frame) bool {
 	return slices.Contains(glue[:], name)
 }
 
+// unnamed reports whether a frame is of no library.
+func (r *runtime) unnamed(f *unwind.Frame) bool {
+	libs := r.p.State.LibraryTracker()
+	if libs == nil {
+		return false
+	}
+	_, ok := libs.LibraryAt(f.LookupAddr())
+	return !ok
+}
+
 // statesOn finds the states of Lua that frames carry, youngest first: in registers that calls preserve, else among the words of the frames.
 func (r *runtime) statesOn(frames []*unwind.Frame) []uint64 {
 	var found []uint64
@@ -163,7 +173,11 @@ func (r *runtime) Stretches(_ context.Context, id unwind.ThreadID, frames []*unw
 	if len(frames) == 0 {
 		return nil, nil
 	}
-	if !slices.ContainsFunc(frames, r.leads) {
+	leads := slices.ContainsFunc(frames, r.leads)
+	if !leads && r.jit && slices.ContainsFunc(frames, r.unnamed) && r.known(frames) { // it takes the layout to know compiled code
+		leads = slices.ContainsFunc(frames, r.leads)
+	}
+	if !leads {
 		return nil, nil
 	}
 	if r.jit && !r.known(frames) {

@@ -3,10 +3,8 @@ package php
 import (
 	"bytes"
 	"slices"
-	"strings"
 
 	"github.com/corewalk/corewalk/internal/runtimes/jitcode"
-	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -23,7 +21,7 @@ type Compiled struct {
 // NewCompiled returns the stepper of a process; process is called once, if at all.
 func NewCompiled(process func() *tasks.Process) *Compiled {
 	c := &Compiled{}
-	c.Process, c.Find, c.Made = process, c.find, made
+	c.Process, c.Find = process, c.find
 	return c
 }
 
@@ -32,11 +30,6 @@ func (c *Compiled) Name() string { return "PHP" }
 
 // Priority implements unwind.FrameStepper: after unwind tables, before what guesses.
 func (c *Compiled) Priority() uint32 { return unwind.PriorityDebugStepper + 7 }
-
-// made reports whether code of a library may be what PHP's compiler made: it is in memory that processes share.
-func made(lib *libstate.Library) bool {
-	return strings.HasPrefix(lib.Path, "/dev/zero") || strings.HasPrefix(lib.Path, "/SYSV") || strings.HasPrefix(lib.Path, "/memfd:opcache")
-}
 
 // CallerFrame implements unwind.FrameStepper.
 func (c *Compiled) CallerFrame(in, out *unwind.Frame) unwind.Status {

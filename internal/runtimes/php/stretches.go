@@ -34,7 +34,7 @@ var glue = [...]string{"zend_call_", "zend_execute", "zend_generator_", "zend_so
 func (r *runtime) kind(f *unwind.Frame) uint8 {
 	at := f.LookupAddr()
 	lib, ok := r.p.State.LibraryTracker().LibraryAt(at)
-	if !ok || made(lib) {
+	if !ok {
 		return compiled
 	}
 	if lib != r.lib {

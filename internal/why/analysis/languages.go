@@ -19,10 +19,13 @@ type Language struct {
 	// Shows reports whether a function, or the path of its module, is likely to be the runtime's. An executable without symbols
 	// may have no name for the function that runs the language's code. Without it stacks show nothing: the language is asked of the heap only.
 	Shows func(function, module string) bool
+	// Stepper is the name of what walks code that the runtime made; "" for none. Stacks with frames that it found show the runtime, too.
+	Stepper string
 	// Find finds the runtime in the module; nil if it is not there.
 	Find func([]*libstate.Library, *budget.Budget) tasks.Runtime
 
-	asked map[string]bool // modules, by their paths
+	asked  map[string]bool // modules, by their paths
+	walked bool            // all modules were asked, as Stepper walked a frame
 }
 
 // executes reports whether entries execute calls of a language.
@@ -100,6 +103,13 @@ func (in *Engine) languageOf(l *Language, entries []report.Frame) tasks.Runtime 
 	}
 	for i := range entries {
 		e := &entries[i]
+		if l.Stepper != "" && e.Stepper == l.Stepper && !l.walked {
+			l.walked = true
+			all, _ := libs.Libraries(false)
+			if rt := l.Find(all, in.Budget); rt != nil {
+				return rt
+			}
+		}
 		if e.Module == "" || l.Shows == nil || l.asked[e.Module] || !l.Shows(e.Function, e.Module) {
 			continue
 		}
@@ -138,16 +148,16 @@ func (in *naming) addLanguageCalls(ctx context.Context, t *report.Thread, s *unw
 		if n, ok := rt.(tasks.ThreadNoter); ok {
 			t.Notes = append(t.Notes, n.ThreadNotes(s.Thread)...)
 		}
-		if n, ok := rt.(tasks.Server); ok {
-			if q, ok := n.Request(s.Thread); ok {
-				t.Notes = append(t.Notes, requestNote(q))
-			}
-		}
 		f, ok := rt.(tasks.Framer)
 		if !ok {
 			continue
 		}
 		list, err := f.Stretches(ctx, s.Thread, s.Frames)
+		if n, ok := rt.(tasks.Server); ok { // what a thread serves may follow from its calls
+			if q, ok := n.Request(s.Thread); ok {
+				t.Notes = append(t.Notes, requestNote(q))
+			}
+		}
 		if err != nil {
 			warnings = append(warnings, report.Warning{Code: report.WarnTasks, Message: rt.Name() + ": thread " + strconv.Itoa(int(s.Thread)) + ": " + err.Error()})
 		}

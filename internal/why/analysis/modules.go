@@ -181,6 +181,9 @@ func moduleWarning(lib *libstate.Library, res modules.Resolution, frames int) (r
 	case res.Forced:
 		w.Code = "module-forced"
 		w.Message = fmt.Sprintf("%s: using %s although it is from a different build: %s; %s in it may be wrong", name, res.Path, res.Why, frameCount(frames))
+	case res.Match == modules.Mismatched && res.Why == modules.WhyPEInELF:
+		w.Code = report.WarnMismatched
+		w.Message = fmt.Sprintf("%s: %s is a PE image that the process mapped itself, as .NET does: its names and unwind tables are not read", name, res.Path)
 	case res.Match == modules.Mismatched:
 		w.Code = report.WarnMismatched
 		w.Message = fmt.Sprintf("%s: %s is from a different build and was not used: %s", name, res.Path, res.Why)

@@ -187,7 +187,7 @@ func TestStatusPage(t *testing.T) {
 }
 
 // flagsOfOthers are flags of other programs that pages name without the program.
-var flagsOfOthers = []string{"json", "perf-basic-prof", "perf-prof", "abort-on-uncaught-exception", "with-pydebug"}
+var flagsOfOthers = []string{"json", "perf-basic-prof", "perf-prof", "perf-prof-unwinding-info", "abort-on-uncaught-exception", "with-pydebug"}
 
 // TestPagesNameFlags: the flags that pages name in their text are flags of a command.
 func TestPagesNameFlags(t *testing.T) {

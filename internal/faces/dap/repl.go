@@ -100,7 +100,11 @@ func (sv *server) completions(ctx context.Context, a *dap.CompletionsArguments) 
 		}
 	}
 	before, words, _ := p.sh.Complete(ctx, line, len(line))
-	if !strings.Contains(line, " ") { // names of variables as well
+	switch {
+	case strings.Contains(line, " "):
+	case len(words) > 0: // commands: names of the program would only be in their way
+		words = append(words, p.sh.Variables(ctx, line)...)
+	default: // names of variables
 		const asked = "p "
 		named, more, _ := p.sh.Complete(ctx, asked+line, len(asked)+len(line))
 		if named == asked+before {

@@ -90,6 +90,11 @@ func (sh *Shell) ofProgram(ctx context.Context, word string, variables bool) (na
 	return slices.Compact(names)
 }
 
+// Variables returns the frame's variables whose names begin so.
+func (sh *Shell) Variables(ctx context.Context, word string) []string {
+	return beginning(sh.variables(ctx), word)
+}
+
 func beginning(list []string, with string) (out []string) {
 	for _, w := range list {
 		if strings.HasPrefix(w, with) {

@@ -110,7 +110,11 @@ func TestDivisors(t *testing.T) {
 	other := map[byte]string{'w': "h = 0 [", 'l': "; a = -2147483648 [", 'r': "; a = -9223372036854775808 ["}
 	causesOf(t, "divide.c", []string{"gcc", "clang"}, "mndpgewlroth", func(t *testing.T, way byte, build, cause string) {
 		switch {
-		case way == 't' || way == 'h': // what memory has now is not what was computed with
+		case way == 't': // what memory has now, 4, is not what was computed with: that a register tells
+			if strings.Contains(cause, "- 3 = 0") && !strings.Contains(cause, "; p->far = 3 [") {
+				t.Errorf("%c: %s", way, cause)
+			}
+		case way == 'h': // nor is it here
 			if strings.Contains(cause, "- 3 = 0") {
 				t.Errorf("%c: %s", way, cause)
 			}

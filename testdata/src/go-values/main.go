@@ -2,6 +2,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fixtures/deep/go-values/dep"
@@ -11,6 +12,7 @@ import (
 	"math/big"
 	"net/url"
 	"os"
+	"runtime"
 	"time"
 )
 
@@ -160,7 +162,11 @@ func main() {
 		for i := 0; i < 300; i++ {
 			go wait(i, on)
 		}
-		time.Sleep(100 * time.Millisecond)
+		stacks := make([]byte, 1<<20)
+		for waiting := 0; waiting < 300; {
+			time.Sleep(10 * time.Millisecond)
+			waiting = bytes.Count(stacks[:runtime.Stack(stacks, true)], []byte("[chan receive]"))
+		}
 	}
 	number := new(big.Int).SetBits([]big.Word{0, 2}) // 2 to the 65
 	link, _ := url.Parse("https://example.com:8080/path?q=1")

@@ -18,7 +18,7 @@ const (
 // read through, and some bytes more; or if all paths that bring the alternative have compared it with null and found it another value. The Join must be a
 // pointer: an index may well become 0.
 func (f *Func) NotNull(v, alternative *Value) bool {
-	return f.advanced(v, alternative) || f.guarded(v, alternative, maxWithin)
+	return alternative.Kind != Unknown && (f.advanced(v, alternative) || f.guarded(v, alternative, maxWithin))
 }
 
 // advanced reports whether an alternative of a Join is the Join itself, or what the frame keeps of it, and some bytes more.
@@ -38,15 +38,9 @@ func (f *Func) advanced(v, a *Value) bool {
 
 // addedTo returns what the frame held before the instruction that made v, which is Added.
 func (f *Func) addedTo(v *Value) *Value {
-	i, ok := f.index(v.At)
-	if !ok {
-		return unknown
-	}
-	if in := f.inst(i); in != nil {
-		if m := in.Mem(); m != nil {
-			if off, ok := f.frameOffset(i, m); ok {
-				return f.Before(v.At, Frame(off, v.Size))
-			}
+	if i, ok := f.index(v.At); ok {
+		if before := f.memory(i); before.Kind == Slot {
+			return f.Stored(before)
 		}
 	}
 	return unknown
@@ -65,15 +59,12 @@ func (f *Func) place(v *Value) (Place, bool) {
 // guarded reports whether all paths to a Join that bring an alternative found that it is not null.
 func (f *Func) guarded(v, a *Value, left int) bool {
 	at, ok := f.index(v.At)
-	if !ok || v.Kind != Join || left == 0 {
+	if !ok || left == 0 {
 		return false
 	}
 	p, ok := f.place(v)
 	if !ok {
 		return f.passedOver(v, a, at)
-	}
-	if at == f.entry && f.atEntry(p) == a {
-		return false
 	}
 	brought := false
 	for _, n := range f.preds[at] {
@@ -81,45 +72,35 @@ func (f *Func) guarded(v, a *Value, left int) bool {
 		if w == nil {
 			w = f.before(int(n), p)
 		}
-		switch w = w.resolve(); {
-		case w == v:
-		case w == a:
-			if !f.found(int(n), at, w) {
-				return false
-			}
-			brought = true
-		case w.Kind == Join:
-			has := slices.Contains(w.Alternatives(), a)
-			if has && !f.found(int(n), at, w) && !f.guarded(w, a, left-1) {
-				return false
-			}
-			brought = brought || has
+		w = w.resolve()
+		if w == v || w != a && !slices.Contains(w.Alternatives(), a) {
+			continue
 		}
+		if !f.found(int(n), at, w) && (w == a || !f.guarded(w, a, left-1)) {
+			return false
+		}
+		brought = true
 	}
 	return brought
 }
 
 // found reports whether the code that leads to instruction to through instruction i, straight or by conditional jumps, found that a value is not null.
 func (f *Func) found(i, to int, v *Value) bool {
-	computed, writes := false, false // v, and memory, on the way
+	computed := false // on the way: what is compared before it was may be what it was read from
 	for range maxGuards {
 		in := f.inst(i)
 		if in == nil {
 			return false
 		}
-		kind := in.Kind
-		if kind == disasm.CondJump {
-			if x := f.denied(*in, i, to); x == v && x.Kind != Unknown && !computed || x != nil && computed && !writes && f.again(x, v) {
+		if in.Kind == disasm.CondJump {
+			if x := f.denied(*in, i, to); x == v || x != nil && computed && f.again(x, v) {
 				return true
 			}
 		}
-		switch {
-		case f.steps[i].Addr == v.At:
+		if f.steps[i].Addr == v.At {
 			computed = true
-		case kind.IsCall() || kind == disasm.Syscall:
-			writes = true
-		default:
-			writes = writes || computed && f.storesElsewhere(i)
+		} else if computed && f.writesElsewhere(i) {
+			return false
 		}
 		if i == f.entry || len(f.preds[i]) != 1 {
 			return false
@@ -131,24 +112,18 @@ func (f *Func) found(i, to int, v *Value) bool {
 
 // denied returns the value that cannot have been null where the conditional jump that is instruction i went on at instruction to; nil for none.
 func (f *Func) denied(jump disasm.Inst, i, to int) *Value {
-	next, ok := f.index(jump.Next())
-	if !ok {
-		next = -1
-	}
-	target, ok := f.index(jump.Target)
-	if !ok {
-		target = -1
-	}
-	if (next == to) == (target == to) {
+	addr := f.steps[to].Addr
+	taken := jump.Target == addr
+	if taken == (jump.Next() == addr) {
 		return nil
 	}
-	return f.nonzero(jump, i, target == to)
+	return f.nonzero(jump, i, taken)
 }
 
 // passedOver reports whether a conditional move would have put something else in the place of an alternative if that were null.
 func (f *Func) passedOver(v, a *Value, at int) bool {
 	in := f.inst(at)
-	if in == nil || a.Kind == Unknown {
+	if in == nil {
 		return false
 	}
 	move := *in
@@ -159,27 +134,27 @@ func (f *Func) passedOver(v, a *Value, at int) bool {
 func (f *Func) nonzero(conditional disasm.Inst, i int, taken bool) *Value {
 	for range maxGuards {
 		if i == f.entry || len(f.preds[i]) != 1 {
-			return nil
+			break
 		}
 		i = int(f.preds[i][0])
 		in := f.inst(i)
 		if in == nil {
-			return nil
+			break
 		}
 		c, ok := in.Compare()
 		if !ok {
 			if !in.KeepsFlags() && !in.Selects() {
-				return nil
+				break
 			}
 			continue
 		}
-		itself := c.And && c.A == c.B && c.A != arch.NoReg && !c.MemA && !c.MemB
+		itself := c.And && c.A == c.B && c.A != arch.NoReg
 		zero := !c.And && c.B == arch.NoReg && !c.MemB && c.Imm == 0
 		if !itself && !zero || int(in.Size) != f.arch.WordSize {
-			return nil
+			break
 		}
 		if jumps, ok := conditional.JumpsAfter(&c, in.Size, 0, 0); !ok || jumps == taken {
-			return nil
+			break
 		}
 		if c.MemA {
 			return f.memory(i).resolve()
@@ -191,17 +166,17 @@ func (f *Func) nonzero(conditional disasm.Inst, i int, taken bool) *Value {
 
 // again reports whether a value was read from the same place in memory as another.
 func (f *Func) again(x, v *Value) bool {
-	if x.Kind != Load || v.Kind != Load || x.K != v.K || x.Size != v.Size || x.Index != arch.NoReg || v.Index != arch.NoReg || x.Base == arch.NoReg || v.Base == arch.NoReg {
+	if x.Kind != Load || v.Kind != x.Kind || x.K != v.K || x.Size != v.Size || x.Index != arch.NoReg || v.Index != arch.NoReg {
 		return false
 	}
 	a, b := f.Before(x.At, Reg(x.Base)), f.Before(v.At, Reg(v.Base))
 	return a.Kind != Unknown && (a == b || f.alike(a, b))
 }
 
-// storesElsewhere reports whether an instruction may write to memory that is not the function's own frame.
-func (f *Func) storesElsewhere(i int) bool {
+// writesElsewhere reports whether an instruction may write to memory that is not the function's own frame.
+func (f *Func) writesElsewhere(i int) bool {
 	in := f.inst(i)
-	if in == nil {
+	if in == nil || in.Kind.IsCall() || in.Kind == disasm.Syscall {
 		return true
 	}
 	ms := in.Mems()

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -97,6 +98,24 @@ func TestStore(t *testing.T) {
 			t.Fatal(err)
 		}
 		storetest.UpgradeMany(t, n, exec, func() store.Store {
+			db, err := Use(t.Context(), own)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return db
+		})
+	})
+	t.Run("upgrade spans", func(t *testing.T) {
+		if _, err := pool(t, server.Connection()).Exec(t.Context(), "CREATE SCHEMA spans"); err != nil {
+			t.Fatal(err)
+		}
+		own, before := pool(t, server.Schema("spans")), schema
+		before.Migrations = before.Migrations[:slices.IndexFunc(before.Migrations, func(m string) bool { return strings.Contains(m, " spanned ") })]
+		old, err := engine.Use(t.Context(), own, &before)
+		if err != nil {
+			t.Fatal(err)
+		}
+		storetest.UpgradeSpans(t, func(query string) error { _, err := old.Exec(t.Context(), query); return err }, func() store.Store {
 			db, err := Use(t.Context(), own)
 			if err != nil {
 				t.Fatal(err)

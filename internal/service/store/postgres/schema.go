@@ -208,9 +208,10 @@ var schema = sqldb.Schema{Store: "database", Prefix: "service_", Lock: 0x636f726
 		ADD COLUMN subject text NOT NULL DEFAULT '',
 		ADD COLUMN also text NOT NULL DEFAULT '';`,
 
-	// Builds and releases of groups, and their days, are counted. A program of the version before leaves spanned as it is.
+	// Builds and releases of groups, and their days, are counted. A program of the version before leaves spanned as it is: it is set where these statements count.
 	`ALTER TABLE service_uploads ADD COLUMN spanned boolean NOT NULL DEFAULT true;
 	ALTER TABLE service_uploads ALTER COLUMN spanned SET DEFAULT false;
+	UPDATE service_uploads SET spanned = false WHERE NOT counted;
 	CREATE INDEX service_uploads_unspanned ON service_uploads (project, id) WHERE state = 'done' AND counted AND NOT spanned;
 	CREATE TABLE service_spans (
 		project text COLLATE "C" NOT NULL,

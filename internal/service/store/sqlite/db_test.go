@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -132,6 +133,27 @@ func TestUpgradeMany(t *testing.T) {
 		t.Fatal(err)
 	}
 	storetest.UpgradeMany(t, n, exec, func() store.Store {
+		db, err := Open(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { db.Close() })
+		return db
+	})
+}
+
+// What a program of the schema before analyses while the database is upgraded is counted.
+func TestUpgradeSpans(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "service.db")
+	before := schema
+	before.Migrations = before.Migrations[:slices.IndexFunc(before.Migrations, func(m string) bool { return strings.Contains(m, " spanned ") })]
+	old, err := engine.Open(t.Context(), path, &before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer old.Close()
+	exec := func(query string) error { _, err := old.Exec(t.Context(), query); return err }
+	storetest.UpgradeSpans(t, exec, func() store.Store {
 		db, err := Open(t.Context(), path)
 		if err != nil {
 			t.Fatal(err)

@@ -197,8 +197,9 @@ var schema = sqldb.Schema{Store: "database", Migrations: []string{
 	ALTER TABLE tokens ADD COLUMN subject TEXT NOT NULL DEFAULT '';
 	ALTER TABLE tokens ADD COLUMN also TEXT NOT NULL DEFAULT '';`,
 
-	// Builds and releases of groups, and their days, are counted. A program of the version before leaves spanned as it is.
-	`ALTER TABLE uploads ADD COLUMN spanned INTEGER NOT NULL DEFAULT 1;
+	// Builds and releases of groups, and their days, are counted. A program of the version before leaves spanned as it is: it is set where these statements count.
+	`ALTER TABLE uploads ADD COLUMN spanned INTEGER NOT NULL DEFAULT 0;
+	UPDATE uploads SET spanned = 1 WHERE counted;
 	CREATE INDEX uploads_unspanned ON uploads (project, id) WHERE state = 'done' AND counted AND NOT spanned;
 	CREATE TABLE spans (
 		project TEXT NOT NULL,

@@ -115,3 +115,34 @@ func UpgradeMany(t *testing.T, n int, exec func(query string) error, open func()
 		t.Errorf("%d in groups: %v", sum, errors.Join(err))
 	}
 }
+
+// UpgradeSpans continues with a database of the schema before builds, releases and days of groups were counted. old are statements of its program, which goes on
+// while and after open upgrades the database. What it analyses then is counted once, too.
+func UpgradeSpans(t *testing.T, old func(query string) error, open func() store.Store) {
+	ctx := t.Context()
+	run := func(queries ...string) {
+		t.Helper()
+		for _, query := range queries {
+			if err := old(query); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	insert := func(id, more string) string {
+		return fmt.Sprintf("INSERT INTO @uploads (project, id, sha256, name, size, received, annotations, state, grp, build, release, program, counted) VALUES ('p', '%s', 's', 'n', 1, 1700000000000000000, '{}', %s)", id, more)
+	}
+	const waits, done = "'waiting', '', '', '', '', false", "'done', 'g1', 'b1', '1.0', 'p', true"
+	run(insert("before", done), insert("waits", waits))
+	db := open()
+	run("UPDATE @uploads SET state = 'done', grp = 'g1', build = 'b1', release = '1.0', program = 'p', counted = true WHERE id = 'waits'", insert("after", done))
+	if n, err := db.Backfill(ctx, 100); n != 2 || err != nil {
+		t.Errorf("%d are counted: %v", n, err)
+	}
+	spansAre(t, db, "upgraded")
+	for _, id := range []string{"before", "waits", "after"} {
+		if _, err := db.Remove(ctx, "p", id); err != nil {
+			t.Fatal(err)
+		}
+		spansAre(t, db, "removed "+id)
+	}
+}

@@ -131,10 +131,16 @@ func UpgradeSpans(t *testing.T, old func(query string) error, open func() store.
 	insert := func(id, more string) string {
 		return fmt.Sprintf("INSERT INTO @uploads (project, id, sha256, name, size, received, annotations, state, grp, build, release, program, counted) VALUES ('p', '%s', 's', 'n', 1, 1700000000000000000, '{}', %s)", id, more)
 	}
+	attribute := func(id string) string {
+		return "INSERT INTO @attributes (project, id, name, value, received, grp, counted) VALUES ('p', '" + id + "', 'release', '1.0', 1700000000000000000, 'g1', true)"
+	}
 	const waits, done = "'waiting', '', '', '', '', false", "'done', 'g1', 'b1', '1.0', 'p', true"
-	run(insert("before", done), insert("waits", waits))
+	run(insert("before", done), attribute("before"), insert("waits", waits))
 	db := open()
-	run("UPDATE @uploads SET state = 'done', grp = 'g1', build = 'b1', release = '1.0', program = 'p', counted = true WHERE id = 'waits'", insert("after", done))
+	run("UPDATE @uploads SET state = 'done', grp = 'g1', build = 'b1', release = '1.0', program = 'p', counted = true WHERE id = 'waits'", attribute("waits"), insert("after", done), attribute("after"))
+	if err := db.NameBuild(ctx, "p", "b2", "1.0"); err != nil { // counts the release anew
+		t.Fatal(err)
+	}
 	if n, err := db.Backfill(ctx, 100); n != 2 || err != nil {
 		t.Errorf("%d are counted: %v", n, err)
 	}

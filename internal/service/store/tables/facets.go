@@ -272,7 +272,8 @@ func (d *DB) rename(ctx context.Context, project, build, before, release string)
 	run(fmt.Sprintf(count, "grp")+" AND grp <> '' GROUP BY project, grp, name, value", project, []string{before, release})
 	run(fmt.Sprintf(count, "''")+" GROUP BY project, name, value", project, []string{before, release})
 	run("DELETE FROM @spans WHERE project = $1 AND name = 'release' AND value = ANY($2)", project, []string{before, release})
-	const spans = "INSERT INTO @spans (project, grp, name, value, n, first, last, program) SELECT project, %s, name, value, count(*), min(received), max(received), '' FROM @attributes WHERE project = $1 AND name = 'release' AND value = ANY($2)"
+	const spans = "INSERT INTO @spans (project, grp, name, value, n, first, last, program) SELECT project, %s, name, value, count(*), min(received), max(received), '' FROM @attributes a WHERE project = $1 AND name = 'release' AND value = ANY($2)" +
+		" AND EXISTS (SELECT 1 FROM @uploads u WHERE u.project = a.project AND u.id = a.id AND u.spanned)"
 	run(fmt.Sprintf(spans, "grp")+" AND grp <> '' GROUP BY project, grp, name, value", project, []string{before, release})
 	run(fmt.Sprintf(spans, "''")+" GROUP BY project, name, value", project, []string{before, release})
 	run("DELETE FROM @names WHERE project = $1 AND name = 'release'", project)

@@ -14,7 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/corewalk/corewalk/internal/service/receive"
 	"github.com/corewalk/corewalk/internal/service/store"
 )
 
@@ -92,10 +91,10 @@ func (s *Service) symbolicate(w http.ResponseWriter, r *http.Request, p *request
 	if err != nil {
 		return err
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, s.c.MaxUpload+maxBesides)
-	plain, err := receive.Plain(r.Header.Get("Content-Encoding"), r.Body)
+	r.Body = http.MaxBytesReader(w, r.Body, s.c.MaxUpload+s.besides())
+	plain, err := s.plain(r, s.c.MaxUpload+s.besides())
 	if err != nil {
-		return bodyError(err)
+		return err
 	}
 	u, err := s.receiveForm(r, plain, p.project)
 	if err != nil {

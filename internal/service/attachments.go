@@ -3,10 +3,12 @@ package service
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -128,8 +130,47 @@ func attachmentKey(project, dump, sum string) string {
 	return path.Join("projects", project, "attachments", dump[:2], dump+"-"+sum[:32])
 }
 
-// keepBesides stores what came with a dump that is stored.
-func (s *Service) keepBesides(ctx context.Context, in *taking, project, dump string, said []receive.Feedback, at time.Time) error {
+// besides are how many files and texts were kept beside dumps.
+type besides struct {
+	files, said int
+	dumps       []string
+}
+
+// keepBesides stores what came with a dump that is stored, and feedback about others.
+func (s *Service) keepBesides(ctx context.Context, in *taking, project, dump string, b *receive.Body, at time.Time) (kept besides, err error) {
+	if dump != "" {
+		if kept.files, err = s.keepFiles(ctx, in, project, dump); err != nil {
+			return kept, err
+		}
+		if kept.files > 0 {
+			kept.dumps = append(kept.dumps, dump)
+		}
+	}
+	for _, f := range b.Feedback {
+		of := dump
+		if f.Event != "" && f.Event != b.Event {
+			of, err = s.c.Store.OfEvent(ctx, project, f.Event)
+		}
+		there := false
+		if err == nil && of != "" {
+			there, err = s.c.Store.AddFeedback(ctx, project, of, store.Feedback{Name: f.Name, Email: f.Email, Text: f.Text, At: at})
+		}
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return kept, err
+		}
+		if err == nil && there {
+			kept.said++
+			if !slices.Contains(kept.dumps, of) {
+				kept.dumps = append(kept.dumps, of)
+			}
+		}
+		err = nil
+	}
+	return kept, nil
+}
+
+// keepFiles stores the files that came with a dump, and returns how many are there now.
+func (s *Service) keepFiles(ctx context.Context, in *taking, project, dump string) (int, error) {
 	var list, left []store.Attachment
 	for _, a := range in.files {
 		sum, size := a.file.Sum()
@@ -137,7 +178,7 @@ func (s *Service) keepBesides(ctx context.Context, in *taking, project, dump str
 			continue
 		}
 		if err := a.file.Keep(ctx, attachmentKey(project, dump, sum)); err != nil {
-			return err
+			return 0, err
 		}
 		list = append(list, store.Attachment{SHA256: sum, Name: a.name, Type: typeOf(a.head), Size: size})
 	}
@@ -148,12 +189,12 @@ func (s *Service) keepBesides(ctx context.Context, in *taking, project, dump str
 			left, err = list, nil
 		}
 		if err != nil {
-			return err
+			return 0, err
 		}
 		in.lost += len(left)
 		for _, a := range left {
 			if err := s.c.Objects.Remove(ctx, attachmentKey(project, dump, a.SHA256)); err != nil {
-				return err
+				return 0, err
 			}
 		}
 	}
@@ -162,34 +203,30 @@ func (s *Service) keepBesides(ctx context.Context, in *taking, project, dump str
 	if in.lost > 0 {
 		s.c.Log.Warn("files that came with a dump are too many or too large, and not kept", "project", project, "dump", dump, "files", in.lost)
 	}
-	for _, f := range said {
-		err := s.c.Store.AddFeedback(ctx, project, dump, store.Feedback{Name: f.Name, Email: f.Email, Text: f.Text, At: at})
-		if err != nil && !errors.Is(err, store.ErrNotFound) {
-			return err
-		}
-	}
-	return nil
+	return len(list) - len(left), nil
 }
 
 // takeBesides stores what comes after a dump: an envelope says of which event it is. One that has nothing to do with a dump is taken, too: clients would send it
 // again and again.
 func (s *Service) takeBesides(w http.ResponseWriter, r *http.Request, project string, in *taking, b *receive.Body) error {
-	kept := "nothing: the envelope has no dump, no feedback and no attachments"
-	if len(in.files)+len(b.Feedback) > 0 {
-		dump, err := s.c.Store.OfEvent(r.Context(), project, b.Event)
-		switch {
-		case errors.Is(err, store.ErrNotFound):
-			kept = "nothing: no dump of this event is here"
-		case err != nil:
-			return err
-		default:
-			if err := s.keepBesides(r.Context(), in, project, dump, b.Feedback, time.Now()); err != nil {
-				return err
-			}
-			kept = "feedback and attachments of the dump " + dump
-		}
+	dump, err := s.c.Store.OfEvent(r.Context(), project, b.Event)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
 	}
-	answer(w, http.StatusOK, map[string]string{"id": b.Event, "kept": kept})
+	kept, err := s.keepBesides(r.Context(), in, project, dump, b, time.Now())
+	if err != nil {
+		return err
+	}
+	said := "nothing: there is no place for more of the dump " + dump
+	switch {
+	case len(kept.dumps) > 0:
+		said = fmt.Sprintf("attachments: %d, feedback: %d; of the dump %s", kept.files, kept.said, strings.Join(kept.dumps, ", "))
+	case len(in.files)+in.lost+len(b.Feedback) == 0:
+		said = "nothing: the envelope has no dump, no feedback and no attachments"
+	case dump == "":
+		said = "nothing: no dump of this event is here"
+	}
+	answer(w, http.StatusOK, map[string]string{"id": b.Event, "kept": said})
 	return nil
 }
 

@@ -195,6 +195,34 @@ func TestAttachmentsTooMuch(t *testing.T) {
 	}
 }
 
+// An envelope of which nothing is kept says so, and why.
+func TestNothingKept(t *testing.T) {
+	w := start(t, func(c *service.Config) { c.Attachments = 2 })
+	const head = `{"event_id":"9ec79c33ec9942ab8353589fcb2e04dc"}` + "\n"
+	file := head + `{"type":"attachment","filename":"a","length":3}` + "\nabc\n"
+	send := func(envelope string) string {
+		t.Helper()
+		return w.want(200, nil, "POST", "/api/a/envelope/", envelope)
+	}
+	if text := send(file); !strings.Contains(text, "nothing: no dump of this event") {
+		t.Error(text)
+	}
+	send(head + `{"type":"attachment","attachment_type":"event.minidump","length":17}` + "\ngroup g1 build b1\n")
+	if text := send(file); !strings.Contains(text, "nothing: there is no place") {
+		t.Error(text)
+	}
+}
+
+// A body for stacks that unpacks to more than a dump and its attachments is not read to its end.
+func TestSymbolicateUnpacked(t *testing.T) {
+	w := start(t, nil)
+	body, kind := formOf(t, part{"upload_file_minidump", "x.dmp", "", "group g1 build b1"}, part{"log", "a.log", "", strings.Repeat("x", 34<<20)})
+	status, text, _ := w.do(w.token["a all"], "POST", "/api/v1/projects/a/minidump", strings.NewReader(packed(body)), "Content-Type", kind, "Content-Encoding", "gzip")
+	if status != http.StatusRequestEntityTooLarge {
+		t.Errorf("%d %s", status, text)
+	}
+}
+
 // beginning counts files that are begun.
 type beginning struct {
 	objects.Store
@@ -244,7 +272,29 @@ func TestFeedbackLater(t *testing.T) {
 	send(`{"event_id":"`+event+`"}`+"\n"+`{"type":"session"}`+"\n{}\n", "no dump, no feedback")
 	send(`{"event_id":"`+event+`"}`+"\n"+`{"type":"attachment","attachment_type":"event.minidump","length":17}`+"\ngroup g1 build b1\n", "id")
 	for range 2 { // it is sent again
-		send(said, "feedback and attachments of the dump")
+		send(said, "attachments: 1, feedback: 1; of the dump ")
+	}
+	// What is written of another event is not of the dump with which it comes.
+	report := func(event, text string) string {
+		return `{"type":"user_report"}` + "\n" + fmt.Sprintf(`{"event_id":%q,"comments":%q}`, event, text) + "\n"
+	}
+	const other = "22222222222222222222222222222222"
+	send(`{"event_id":"`+other+`"}`+"\n"+report(event, "first")+`{"type":"attachment","attachment_type":"event.minidump","length":17}`+"\ngroup g1 build b2\n"+report(other, "own"), "id")
+	send("{}\n"+report(other, "second")+report(event, "third")+report(strings.Repeat("3", 32), "nobody's"), "attachments: 0, feedback: 2; of the dump ")
+	for _, x := range []struct{ event, want string }{{event, "<i>later</i> first third"}, {other, "own second"}} {
+		id, err := w.db.OfEvent(t.Context(), "a", x.event)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b beside
+		w.want(200, &b, "GET", "/api/v1/projects/a/dumps/"+id, "")
+		var texts []string
+		for _, f := range b.Feedback {
+			texts = append(texts, f.Text)
+		}
+		if got := strings.Join(texts, " "); got != x.want {
+			t.Errorf("event %s: %q, want %q", x.event, got, x.want)
+		}
 	}
 	if status, text, _ := w.do(w.token["b upload"], "POST", "/api/b/envelope/", strings.NewReader(said)); status != 200 || !strings.Contains(text, "no dump of this event") {
 		t.Errorf("another project: %d %s", status, text)
@@ -252,7 +302,7 @@ func TestFeedbackLater(t *testing.T) {
 	var list struct{ Dumps []beside }
 	w.want(200, &list, "GET", "/api/v1/projects/a/dumps", "")
 	var b beside
-	if w.want(200, &b, "GET", "/api/v1/projects/a/dumps/"+list.Dumps[0].ID, ""); len(list.Dumps) != 1 || len(b.Feedback) != 1 || b.Feedback[0].Text != "<i>later</i>" || len(b.Attachments) != 1 {
+	if w.want(200, &b, "GET", "/api/v1/projects/a/dumps/"+list.Dumps[1].ID, ""); len(list.Dumps) != 2 || len(b.Feedback) != 3 || b.Feedback[0].Text != "<i>later</i>" || len(b.Attachments) != 1 {
 		t.Errorf("%+v", b)
 	}
 	if left := w.objectsOf("b"); len(left) > 0 {

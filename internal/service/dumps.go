@@ -186,7 +186,7 @@ func (s *Service) keepAt(ctx context.Context, in *taking, project string, b *rec
 	}
 	u, err := s.c.Store.AddUpload(ctx, u)
 	if err == nil {
-		err = s.keepBesides(ctx, in, project, u.ID, b.Feedback, at)
+		_, err = s.keepBesides(ctx, in, project, u.ID, b, at)
 	}
 	if err != nil {
 		return u, err

@@ -10,6 +10,7 @@ type Feedback struct {
 	Name  string `json:"name,omitempty"`
 	Email string `json:"email,omitempty"`
 	Text  string `json:"text"`
+	Event string `json:"-"` // of which it is, as Body has it; "" if it does not say
 }
 
 // Limits of feedback; what is longer is cut.
@@ -25,8 +26,8 @@ func cut(s string, n int) string {
 }
 
 // say keeps feedback, if it says anything.
-func (b *Body) say(name, email, text string) {
-	f := Feedback{cut(name, maxContact), cut(email, maxContact), cut(text, maxText)}
+func (b *Body) say(name, email, text, event string) {
+	f := Feedback{cut(name, maxContact), cut(email, maxContact), cut(text, maxText), event}
 	if f.Text != "" && len(b.Feedback) < MaxFeedback {
 		b.Feedback = append(b.Feedback, f)
 	}
@@ -53,15 +54,14 @@ func (b *Body) feedback(text []byte) {
 	if json.Unmarshal(text, &x) != nil {
 		return
 	}
-	of := x.Event
-	if f := x.Contexts.Feedback; f.Message != "" {
-		of = f.Of
-		b.say(f.Name, f.Contact, f.Message)
-	} else {
-		b.say(x.Name, x.Email, x.Comments)
+	f := x.Contexts.Feedback
+	if f.Message == "" {
+		f = said{Name: x.Name, Contact: x.Email, Message: x.Comments, Of: x.Event}
 	}
-	if of = eventID(of); of != "" {
-		b.Event = of
+	of := eventID(f.Of)
+	b.say(f.Name, f.Contact, f.Message, of)
+	if of != "" {
+		b.about = of
 	}
 }
 
@@ -71,7 +71,7 @@ func (b *Body) comments() {
 		if b.Fields[names[0]] == "" {
 			continue
 		}
-		b.say(b.Fields[names[2]], b.Fields[names[1]], b.Fields[names[0]])
+		b.say(b.Fields[names[2]], b.Fields[names[1]], b.Fields[names[0]], "")
 		for _, name := range names {
 			delete(b.Fields, name)
 		}

@@ -49,6 +49,7 @@ type Body struct {
 	// Event is the identifier of the event that all of this is of, as Sentry's clients send it; "" if none is said.
 	Event    string
 	Feedback []Feedback
+	about    string // the event that feedback is of
 }
 
 // Into is where a body is written as it comes.
@@ -223,6 +224,10 @@ func Envelope(body io.Reader, into Into) (*Body, error) {
 			return nil, err
 		}
 	}
+	if b.about != "" && (b.Dumps == 0 || b.Event == "") { // a dump is of the envelope's event, whatever else is in there
+		b.Event = b.about
+	}
+	b.about = ""
 	return b, nil
 }
 

@@ -302,8 +302,8 @@ type Store interface {
 	Attach(ctx context.Context, project, id string, list []Attachment, bytes int64) (left []Attachment, err error)
 	// Attachments lists those of an upload, in the order in which they came.
 	Attachments(ctx context.Context, project, id string) ([]Attachment, error)
-	// AddFeedback stores what a user wrote about an upload. The same text is stored once, and of one upload MaxFeedback.
-	AddFeedback(ctx context.Context, project, id string, f Feedback) error
+	// AddFeedback stores what a user wrote about an upload, and reports whether it is there. The same text is stored once, and of one upload MaxFeedback.
+	AddFeedback(ctx context.Context, project, id string, f Feedback) (kept bool, err error)
 	// Feedback lists that of an upload, the oldest first.
 	Feedback(ctx context.Context, project, id string) ([]Feedback, error)
 	// OfEvent returns the upload with an Event that was received last.

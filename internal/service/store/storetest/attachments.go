@@ -62,7 +62,7 @@ func testAttachments(t *testing.T, db store.Store) {
 		if _, err := db.Attach(ctx, "q", id, want, 1000); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("another project's: %v", err)
 		}
-		if err := db.AddFeedback(ctx, "q", id, store.Feedback{Text: "x"}); !errors.Is(err, store.ErrNotFound) {
+		if _, err := db.AddFeedback(ctx, "q", id, store.Feedback{Text: "x"}); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("another project's: %v", err)
 		}
 	}
@@ -75,9 +75,12 @@ func testAttachments(t *testing.T, db store.Store) {
 		if i > 1 { // the first is said twice
 			x.Text, x.At = fmt.Sprint(i), at.Add(time.Duration(i)*time.Second)
 		}
-		if err := db.AddFeedback(ctx, "p", "d1", x); err != nil {
-			t.Fatal(err)
+		if kept, err := db.AddFeedback(ctx, "p", "d1", x); err != nil || kept != (i <= store.MaxFeedback) {
+			t.Fatal(i, kept, err)
 		}
+	}
+	if kept, err := db.AddFeedback(ctx, "p", "d1", said); err != nil || !kept { // it is there
+		t.Fatal(kept, err)
 	}
 	list, err := db.Feedback(ctx, "p", "d1")
 	if err != nil || len(list) != store.MaxFeedback || !list[0].At.Equal(at) || list[0].Text != said.Text || list[0].Email != said.Email || list[1].Text != "2" {

@@ -57,23 +57,25 @@ func (d *DB) Attachments(ctx context.Context, project, id string) (list []store.
 }
 
 // AddFeedback implements Store.
-func (d *DB) AddFeedback(ctx context.Context, project, id string, f store.Feedback) error {
-	return d.change(ctx, project, func(tx *DB) error {
+func (d *DB) AddFeedback(ctx context.Context, project, id string, f store.Feedback) (kept bool, _ error) {
+	err := d.change(ctx, project, func(tx *DB) error {
 		if _, err := tx.finished(ctx, project, id); err != nil {
 			return err
 		}
-		var n int
-		if err := sqldb.One(ctx, tx.conn, sqldb.To(&n), "SELECT count(*) FROM @feedback WHERE project = $1 AND id = $2", project, id); err != nil {
+		text := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", f.Name, f.Email, f.Text))
+		sum := hex.EncodeToString(text[:16])
+		var n, there int
+		if err := sqldb.One(ctx, tx.conn, sqldb.To(&n, &there), "SELECT count(*), count(CASE WHEN sum = $1 THEN 1 END) FROM @feedback WHERE project = $2 AND id = $3", sum, project, id); err != nil {
 			return err
 		}
-		if n >= store.MaxFeedback {
+		if kept = there > 0 || n < store.MaxFeedback; !kept || there > 0 {
 			return nil
 		}
-		sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", f.Name, f.Email, f.Text))
-		_, err := tx.conn.Exec(ctx, "INSERT INTO @feedback (project, id, sum, name, email, text, at) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING",
-			project, id, hex.EncodeToString(sum[:16]), sqldb.Raw(f.Name), sqldb.Raw(f.Email), sqldb.Raw(f.Text), sqldb.Nanos(f.At))
+		_, err := tx.conn.Exec(ctx, "INSERT INTO @feedback (project, id, sum, name, email, text, at) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+			project, id, sum, sqldb.Raw(f.Name), sqldb.Raw(f.Email), sqldb.Raw(f.Text), sqldb.Nanos(f.At))
 		return err
 	})
+	return kept && err == nil, err
 }
 
 // Feedback implements Store.

@@ -31,9 +31,9 @@ func (r *Rule) takes(claims map[string]any) bool {
 		address := email(claims)
 		if domain, ok := strings.CutPrefix(r.Value, "@"); ok {
 			i := strings.LastIndexByte(address, '@')
-			return i > 0 && strings.EqualFold(address[i+1:], domain)
+			return i > 0 && same(address[i+1:], domain)
 		}
-		return strings.EqualFold(address, r.Value)
+		return same(address, r.Value)
 	}
 	switch is := find(claims, r.Claim).(type) {
 	case string:
@@ -45,6 +45,9 @@ func (r *Rule) takes(claims map[string]any) bool {
 	}
 	return false
 }
+
+// same reports whether two addresses are the same but for the case of ASCII letters: others that fold to these, such as the sign of the kelvin, are longer.
+func same(a, b string) bool { return len(a) == len(b) && strings.EqualFold(a, b) }
 
 // find returns a claim by its name, or by those of what it is in.
 func find(claims map[string]any, name string) any {

@@ -231,6 +231,7 @@ func (p *Provider) claims(ctx context.Context, f *flow, code string) (map[string
 	if err != nil {
 		return nil, fmt.Errorf("%w: its token: %w", ErrProvider, err)
 	}
+	claims["sub"] = id.Subject
 	if known.UserInfoEndpoint() == "" {
 		return claims, nil
 	}
@@ -246,8 +247,13 @@ func (p *Provider) claims(ctx context.Context, f *flow, code string) (map[string
 	if err != nil {
 		return nil, fmt.Errorf("%w: what it says of the user: %w", ErrProvider, err)
 	}
-	maps.Copy(more, claims) // what is signed counts
-	more["sub"] = id.Subject
+	// What is signed counts. An address and whether it was verified are said together: one of them says nothing of the other's.
+	if claims["email"] != nil {
+		delete(more, "email_verified")
+	} else {
+		delete(claims, "email_verified")
+	}
+	maps.Copy(more, claims)
 	return more, nil
 }
 

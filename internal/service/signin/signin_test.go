@@ -87,7 +87,7 @@ func newLiar(t *testing.T) *liar {
 	return l
 }
 
-var rules = []Rule{{"shop", []string{"read", "triage"}, "groups", "dev"}, {"shop", []string{"read", "admin"}, "email", "ann@example.com"}, {"bank", []string{"read"}, "email", "@example.com"}, {"odd", []string{"read"}, "https://x.example/roles.of", "a"}, {"deep", []string{"read"}, "realm.roles", "r"}, {"flag", []string{"read"}, "staff", "true"}}
+var rules = []Rule{{"shop", []string{"read", "triage"}, "groups", "dev"}, {"shop", []string{"read", "admin"}, "email", "ann@example.com"}, {"bank", []string{"read"}, "email", "@example.com"}, {"odd", []string{"read"}, "https://x.example/roles.of", "a"}, {"deep", []string{"read"}, "realm.roles", "r"}, {"flag", []string{"read"}, "staff", "true"}, {"cold", []string{"read"}, "email", "@kelvin.example"}}
 
 // login begins and ends a login, with a query that may be changed.
 func (l *liar) login(t *testing.T, p *Provider, change func(held *string, q url.Values)) (Person, string, error) {
@@ -136,6 +136,27 @@ func TestLogin(t *testing.T) {
 	if err != nil || who.Name != "Ann@Example.com" || len(who.Subject) != 32 || !reflect.DeepEqual(who.Projects, map[string][]string{"shop": {"admin", "read", "triage"}, "bank": {"read"}}) {
 		t.Errorf("%+v %v", who, err)
 	}
+	// Whether an address was verified is said beside it.
+	for _, c := range []struct{ claims, info map[string]any }{
+		{map[string]any{"email": "ann@example.com"}, map[string]any{"email": "x@evil.example", "email_verified": true}},
+		{map[string]any{"email_verified": true}, map[string]any{"email": "ann@example.com"}},
+	} {
+		l.claims, l.info = l.truth(), c.info
+		delete(l.claims, "email")
+		delete(l.claims, "email_verified")
+		for name, v := range c.claims {
+			l.claims[name] = v
+		}
+		l.info["sub"] = "7"
+		if who, _, err := l.login(t, p, nil); !errors.Is(err, ErrNobody) {
+			t.Errorf("%v: %+v %v", c, who, err)
+		}
+	}
+	l.claims, l.info = l.truth(), map[string]any{"sub": "7", "email": "ann@example.com", "email_verified": true}
+	delete(l.claims, "email")
+	if who, _, err := l.login(t, p, nil); err != nil || who.Name != "ann@example.com" { // the user endpoint says both
+		t.Errorf("%+v %v", who, err)
+	}
 	if p.Host() != strings.TrimPrefix(l.URL, "http://") {
 		t.Error(p.Host())
 	}
@@ -156,7 +177,7 @@ func TestLogin(t *testing.T) {
 			t.Errorf("%s: %v %q %v, want %s", claims, who.Projects, who.Name, err, want)
 		}
 	}
-	for _, claims := range []string{`{"email_verified":false}`, `{"email":"@example.com"}`, `{"email":"ann@example.com.evil"}`, `{"email":"x@y","groups":["devs"]}`, `{"email":"x@y","groups":{"dev":1}}`, `{"email":"x@y","staff":false}`, `{"email":7}`} {
+	for _, claims := range []string{`{"email_verified":false}`, `{"email":"@example.com"}`, `{"email":"ann@example.com.evil"}`, `{"email":"x@y","groups":["devs"]}`, `{"email":"x@y","groups":{"dev":1}}`, `{"email":"x@y","staff":false}`, `{"email":7}`, `{"email":"x@\u212aelvin.example"}`} {
 		l.claims = l.truth()
 		if err := json.Unmarshal([]byte(claims), &l.claims); err != nil {
 			t.Fatal(err)

@@ -304,6 +304,35 @@ type transport func(*http.Request) (*http.Response, error)
 
 func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
+// What a provider sends is read by the same limits whoever makes its client.
+func TestLimits(t *testing.T) {
+	for _, own := range []*http.Client{nil, {Timeout: time.Minute}} {
+		p, err := New(Config{Issuer: "https://id.example", ID: "a", Secret: "b", Callback: "c", Rules: rules, Client: own})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := p.c.Client.Transport.(short); !ok || p.c.Client.Timeout <= 0 {
+			t.Errorf("%+v", p.c.Client)
+		}
+	}
+}
+
+// A claim whose name is written otherwise, and names with points in them.
+func TestOddClaims(t *testing.T) {
+	l := newLiar(t)
+	l.info = nil
+	l.claims = l.truth()
+	delete(l.claims, "sub")
+	l.claims["SUB"] = "7"
+	if who, _, err := l.login(t, l.provider(t), nil); err != nil || who.Subject == "" { // as the library reads it
+		t.Errorf("%+v %v", who, err)
+	}
+	r := Rule{"odd", []string{"read"}, "a.b.c", "v"}
+	if !r.takes(map[string]any{"a": map[string]any{"x": 1}, "a.b": map[string]any{"c": "v"}}) {
+		t.Error("the first name that fits is looked in alone")
+	}
+}
+
 // What cannot be is said before anybody logs in.
 func TestConfig(t *testing.T) {
 	good := Config{Issuer: "https://id.example", ID: "a", Secret: "b", Callback: "c", Rules: rules}

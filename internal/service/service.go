@@ -102,7 +102,7 @@ type Service struct {
 	reports   pendingReports
 	sessions  sessions
 	analyses  *slots // reports that are made
-	signins   *slots // people who come back from the identity provider
+	signins   *slots // people who log in by the identity provider
 }
 
 const defaultMaxUpload = 2 << 30

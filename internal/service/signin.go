@@ -22,7 +22,7 @@ const (
 	signinPath   = "/login/oidc/callback"
 	signinCookie = "corewalk_login" // has what a browser has to bring back
 	signinTime   = 10 * time.Minute
-	// People who come back: of these so many are asked about at a time, and so many wait.
+	// People who go to the provider and come back: it is asked for so many at a time, and so many wait.
 	signinsAtOnce  = 4
 	signinsWaiting = 64
 )
@@ -43,6 +43,12 @@ func (s *Service) beginSignin(w http.ResponseWriter, r *http.Request) {
 		s.answerError(w, r, httpError{http.StatusNotFound, "not found"})
 		return
 	}
+	done, err := s.signins.take(r.Context()) // the provider may have to be asked who it is
+	if err != nil {
+		s.signinFailed(w, r, err)
+		return
+	}
+	defer done()
 	to, held, err := s.c.SignIn.Begin(r.Context(), project)
 	if err != nil {
 		s.signinFailed(w, r, err)
@@ -91,6 +97,9 @@ func (s *Service) endSignin(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
 
+// maxWhy is how much the log has of why a login failed, in bytes: the provider may say a lot, and anybody may ask.
+const maxWhy = 500
+
 // signinFailed shows the page with one of a few reasons. The log has more.
 func (s *Service) signinFailed(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != nil { // the browser has gone
@@ -103,6 +112,6 @@ func (s *Service) signinFailed(w http.ResponseWriter, r *http.Request, err error
 		}
 	}
 	s.metrics.add("corewalk_denied_total", 1)
-	s.c.Log.Warn("a login failed", "error", report.Clean(fmt.Sprint(err)))
+	s.c.Log.Warn("a login failed", "error", report.Clean(fmt.Sprintf("%.*s", maxWhy, err.Error())))
 	http.Redirect(w, r, "/#/out/"+code, http.StatusSeeOther)
 }

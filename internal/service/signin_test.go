@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/cookiejar"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -294,6 +295,48 @@ func TestSignInAccess(t *testing.T) {
 	}
 	if text := w.log.String(); !strings.Contains(text, "a login failed") || strings.Contains(text, "<b>") {
 		t.Error(text)
+	}
+}
+
+// However much a provider says, the log has a short line of it; and who comes while too many others wait for it is told so.
+func TestSignInMuch(t *testing.T) {
+	asked, answers := make(chan bool, 100), make(chan bool)
+	slow := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- true
+		<-answers
+		http.Error(w, strings.Repeat("so much ", 10_000), http.StatusInternalServerError)
+	})
+	provider := httptest.NewServer(slow)
+	defer provider.Close()
+	w := late(t, []string{"a:read:email=@example.com"}, func(c *signin.Config) { c.Issuer = provider.URL })
+	follow := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	const most = 4 + 64
+	led := make(chan string, most+1)
+	for range most + 1 {
+		go func() {
+			a, err := follow.Get(w.url + "/login/oidc")
+			if err != nil {
+				led <- err.Error()
+				return
+			}
+			a.Body.Close()
+			led <- a.Header.Get("Location")
+		}()
+	}
+	<-asked
+	if got := <-led; got != "/#/out/busy" {
+		t.Error(got)
+	}
+	close(answers)
+	for range most {
+		if got := <-led; got != "/#/out/provider" {
+			t.Error(got)
+		}
+	}
+	for line := range strings.Lines(w.log.String()) {
+		if len(line) > 1500 {
+			t.Errorf("%d bytes: %.200s", len(line), line)
+		}
 	}
 }
 

@@ -300,7 +300,7 @@ func TestSignInAccess(t *testing.T) {
 
 // However much a provider says, the log has a short line of it; and who comes while too many others wait for it is told so.
 func TestSignInMuch(t *testing.T) {
-	asked, answers := make(chan bool, 100), make(chan bool)
+	asked, answers := make(chan bool, 1000), make(chan bool)
 	slow := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked <- true
 		<-answers
@@ -336,6 +336,70 @@ func TestSignInMuch(t *testing.T) {
 	for line := range strings.Lines(w.log.String()) {
 		if len(line) > 1500 {
 			t.Errorf("%d bytes: %.200s", len(line), line)
+		}
+	}
+}
+
+// What a browser holds of a login is for the way back alone, and for once; and who comes back while too many others do is told so.
+func TestSignInBack(t *testing.T) {
+	asked, answers := make(chan bool, 1000), make(chan bool)
+	var provider *httptest.Server
+	provider = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/token" {
+			asked <- true
+			<-answers
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"issuer":%q,"authorization_endpoint":%q,"token_endpoint":%q,"jwks_uri":%q}`, provider.URL, provider.URL+"/auth", provider.URL+"/token", provider.URL+"/keys")
+	}))
+	defer provider.Close()
+	w := late(t, []string{"a:read:email=@example.com"}, func(c *signin.Config) { c.Issuer = provider.URL })
+	follow := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	get := func(path, cookie string) (to *url.URL, held *http.Cookie) {
+		r, err := http.NewRequest("GET", w.url+path, nil)
+		if err != nil {
+			t.Error(err)
+			return &url.URL{}, &http.Cookie{}
+		}
+		r.Header.Set("Cookie", cookie)
+		r.Header.Set("X-Forwarded-Proto", "https")
+		a, err := follow.Do(r)
+		if err != nil {
+			t.Error(err)
+			return &url.URL{}, &http.Cookie{}
+		}
+		a.Body.Close()
+		to, err = a.Location()
+		if list := a.Cookies(); err == nil && len(list) == 1 {
+			return to, list[0]
+		}
+		t.Errorf("%s: %s %v %v", path, a.Status, a.Cookies(), err)
+		return &url.URL{}, &http.Cookie{}
+	}
+	to, held := get("/login/oidc", "")
+	if held.Path != service.SigninCallback || !held.HttpOnly || !held.Secure || held.SameSite != http.SameSiteLaxMode || held.MaxAge != 600 {
+		t.Errorf("%v", held)
+	}
+	back := service.SigninCallback + "?" + url.Values{"code": {"x"}, "state": {to.Query().Get("state")}}.Encode()
+	const most = 4 + 64
+	led := make(chan string, most+1)
+	for range most + 1 {
+		go func() {
+			to, gone := get(back, held.Name+"="+held.Value)
+			if gone.Name != held.Name || gone.Path != held.Path || gone.MaxAge >= 0 || gone.Value != "" {
+				t.Errorf("%v", gone)
+			}
+			led <- to.Fragment
+		}()
+	}
+	<-asked
+	if got := <-led; got != "/out/busy" {
+		t.Error(got)
+	}
+	close(answers)
+	for range most {
+		if got := <-led; got != "/out/provider" {
+			t.Error(got)
 		}
 	}
 }

@@ -459,6 +459,13 @@ func TestNotNull(t *testing.T) {
 			7b 03 # 6 jnp b
 			48 89 d7 # 8 mov rdi,rdx
 			c3 # 11 ret`, "[rdi+0]8 | rdx"},
+		{"compared in one of two rounds", Reg(arch.RDI), 0, `
+			48 8b 7f 08 # 0 mov rdi,[rdi+0x8]
+			48 85 f6 # 4 test rsi,rsi
+			74 f7 # 7 je 0
+			48 85 ff # 9 test rdi,rdi
+			75 f2 # 12 jne 0
+			c3 # 14 ret`, "[again+8]8 | rdi"},
 	} {
 		f := function(t, arch.AMD64, c.code)
 		f.Before(base+c.at, Reg(arch.RDX)) // which may be another join

@@ -46,6 +46,10 @@ func TestRequest(t *testing.T) {
 		"no URI":               {func(m jitFake) { m.Words[atRequest+requestLineAt+sentAt] = 0 }, ""},
 		"no request":           {func(m jitFake) { m.Words[atState+requestAt] = 0 }, ""},
 		"a long URI is cut":    {func(m jitFake) { m.request(atRequest, atSent, "GET /"+strings.Repeat("x", 3000)+" HTTP/1.1", 0) }, "GET /" + strings.Repeat("x", maxURI-1)},
+		"a long one of another": {func(m jitFake) {
+			m.request(atRequest, atSent, "GET /"+strings.Repeat("x", 3000)+" HTTP/1.1", 0)
+			m.Words[atRequest+requestLineAt+sentAt+8]--
+		}, ""},
 		"its line is not text": {func(m jitFake) { m.Words[atRequest+requestLineAt+8] = 8 }, ""},
 	} {
 		r, m := smallJIT(0)

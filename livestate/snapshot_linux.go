@@ -56,7 +56,7 @@ type Snapshot struct {
 	late   int
 }
 
-// Unchanging returns true: mappings and code are those of the moment.
+// Unchanging returns true: mappings are those of the moment, and code is read as if it were, as it seldom changes.
 func (s *Snapshot) Unchanging() bool { return true }
 
 var _ unwind.ProcessState = (*Snapshot)(nil)
@@ -240,8 +240,8 @@ func (s *Snapshot) stacks(limit uint64) (merged []span, total uint64) {
 // Pause returns how long the process was stopped for the snapshot.
 func (s *Snapshot) Pause() time.Duration { return s.pause }
 
-// PagesReadLate returns how many pages were read from the process afterwards that it may have
-// written meanwhile.
+// PagesReadLate returns how many pages were read from the process afterwards, at most, that it may have
+// written meanwhile: one that was not kept, and was read again, counts again.
 func (s *Snapshot) PagesReadLate() int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

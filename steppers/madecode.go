@@ -17,7 +17,13 @@ type MadeCodeStepper struct {
 	scratch sync.Pool // *madeScratch
 
 	mu     sync.Mutex
-	tables map[arch.Address]*cfi.Table // by where their functions begin
+	tables map[madeKey]*cfi.Table
+}
+
+// A madeKey tells tables apart: where a function begins another one may have been before, of which another record has the table.
+type madeKey struct {
+	start, end arch.Address
+	first      *byte // of the table
 }
 
 // A madeScratch holds the buffers of one step, for the next to reuse.
@@ -69,7 +75,7 @@ func (s *MadeCodeStepper) lookUp(row *cfi.Row, in, out *unwind.Frame) bool {
 		return false
 	}
 	m, ok := made.MadeTableAt(lookup)
-	if !ok {
+	if !ok || len(m.EHFrame) == 0 {
 		note(out, "no compiler recorded an unwind table of the code")
 		return false
 	}
@@ -101,20 +107,21 @@ const maxMadeTables = 1 << 10
 
 // table returns the table of a function; nil if it costs more than may be spent.
 func (s *MadeCodeStepper) table(f *unwind.Frame, m *unwind.MadeTable) *cfi.Table {
+	key := madeKey{start: m.Start, end: m.End, first: &m.EHFrame[0]}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if found, ok := s.tables[m.Start]; ok {
+	if found, ok := s.tables[key]; ok {
 		return found
 	}
 	if f.Spend(len(m.EHFrame)/tableCost) != nil {
 		return nil
 	}
 	if s.tables == nil || len(s.tables) >= maxMadeTables {
-		s.tables = map[arch.Address]*cfi.Table{}
+		s.tables = map[madeKey]*cfi.Table{}
 	}
 	a := s.debug.arch
 	table := cfi.EHFrame(m.EHFrame, m.Addr, nil, 0, cfi.Config{Big: a.Big(), AddrSize: a.WordSize, AArch64: a.Family == arch.FamilyARM64})
-	s.tables[m.Start] = table
+	s.tables[key] = table
 	return table
 }
 
@@ -137,7 +144,8 @@ func (s *MadeCodeStepper) standardCFA(row *cfi.Row) bool {
 }
 
 // believes reports whether a frame can be the caller: it has made a call, and is further up the stack. Of an interrupted callee the code must not show another
-// caller's stack pointer: V8's tables are ahead of the instructions that take a frame down.
+// caller's stack pointer: V8's tables are ahead of the instructions that take a frame down. If the code shows another one where the callee has made a call, the
+// frame is in doubt.
 func (s *MadeCodeStepper) believes(in, out *unwind.Frame) bool {
 	p := in.Walker().ProcessState()
 	if _, called := callBefore(p, out.CodePointer()); !called && !unreadCode(p, out.CodePointer()) {
@@ -148,9 +156,6 @@ func (s *MadeCodeStepper) believes(in, out *unwind.Frame) bool {
 		note(out, why)
 		return false
 	}
-	if !interrupted(in) {
-		return true
-	}
 	row, _ := s.flows.certain(nil, in.Walker(), in.LookupAddr(), modeOf(in))
 	if row == nil {
 		return true
@@ -158,7 +163,10 @@ func (s *MadeCodeStepper) believes(in, out *unwind.Frame) bool {
 	cfa, ok := cfaOf(s.debug.arch, &row.CFA, in)
 	if !ok || cfa+uint64(row.CallerSP)-s.debug.arch.StackBias != out.SP() {
 		note(out, "the code does not show the CFA of the recorded unwind table")
-		return false
+		if ok {
+			out.SetDoubtful(true)
+		}
+		return !interrupted(in)
 	}
 	return true
 }

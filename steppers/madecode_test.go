@@ -1,6 +1,7 @@
 package steppers_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -70,6 +71,10 @@ func TestMadeCode(t *testing.T) {
 		{"no table", nil, unwind.MadeTable{}, "none; no compiler recorded an unwind table of the code"},
 		{"no call before it", other(made + 0x109), madeTable(made, cfitest.CIE{}, byRBX()), "none; the return address is not behind a call"},
 		{"no code", other(stack), madeTable(made, cfitest.CIE{}, byRBX()), "none; the return address is not behind a call"},
+		{"code that is not in the dump", func(p *proc) {
+			p.segs = append(p.segs, seg{m: libstate.Mapping{Start: 0x7f00_1000_0000, End: 0x7f00_1000_1000, Perm: libstate.Read | libstate.Exec}})
+			p.put(stack+0x208, 0x7f00_1000_0100)
+		}, madeTable(made, cfitest.CIE{}, byRBX()), "0x7f0010000100 sp 0x7ffe00000210"},
 		{"a return address of zero", other(0), madeTable(made, cfitest.CIE{}, byRBX()), "none; the return address is zero"},
 		{"an undefined return address", nil, madeTable(made, cfitest.CIE{}, byRBX().Undefined(16)), "none; the return address is undefined"},
 		{"a signal frame", nil, madeTable(made, cfitest.CIE{Aug: "zRS"}, byRBX()), "none; " + shape},
@@ -100,17 +105,20 @@ func TestMadeCode(t *testing.T) {
 	}
 }
 
-// TestMadeCodeAgainstCode: where a function is interrupted, its code counts, if it is known where the frame is. Where it has made a call, V8's tables are right.
+// TestMadeCodeAgainstCode: where a function is interrupted, its code counts, if it is known where the frame is. Where it has made a call, the table counts, and what
+// the code denies is in doubt.
 func TestMadeCodeAgainstCode(t *testing.T) {
 	const code = "\x53\x48\x89\xe3\x48\x83\xec\x40" // push rbx; mov rbx, rsp; sub rsp, 0x40
 	for _, tt := range []struct {
 		name, want string
 		row        *cfitest.Program
 		call       bool
+		doubt      bool
 	}{
-		{"as the code says", "0x7f0000000108 sp 0x7ffe00000210", byRBX(), false},
-		{"ahead of the code", "none; ", new(cfitest.Program).DefCFA(7, 8), false},
-		{"at a call", "0x7f0000000108 sp 0x7ffe000001d0", new(cfitest.Program).DefCFA(7, 16), true},
+		{"as the code says", "0x7f0000000108 sp 0x7ffe00000210", byRBX(), false, false},
+		{"ahead of the code", "none; ", new(cfitest.Program).DefCFA(7, 8), false, false},
+		{"at a call", "0x7f0000000108 sp 0x7ffe000001d0", new(cfitest.Program).DefCFA(7, 16), true, true},
+		{"at a call, as the code says", "0x7f0000000108 sp 0x7ffe00000210", byRBX(), true, false},
 	} {
 		p := madeProc(code)
 		p.setRegs(map[string]uint64{"rsp": stack + 0x1c0})
@@ -120,9 +128,13 @@ func TestMadeCodeAgainstCode(t *testing.T) {
 		in := must(w.InitialFrame(1))
 		if tt.call {
 			in = called(t, w, made+9, stack+0x1c0, 0)
+			in.SetReg(arch.RBX, stack+0x200, unwind.AtAddress(stack))
 		}
 		if got := outcome(w, in); !strings.HasPrefix(got, tt.want) {
 			t.Errorf("%s: %s; want %s", tt.name, got, tt.want)
+		}
+		if out, err := w.WalkSingleFrame(in); err == nil && out.RALocation().Doubtful != tt.doubt {
+			t.Errorf("%s: in doubt: %t", tt.name, out.RALocation().Doubtful)
 		}
 	}
 }
@@ -180,4 +192,50 @@ func FuzzMadeCode(f *testing.F) {
 			t.Errorf("%#x, sp %#x", out.RA(), out.SP())
 		}
 	})
+}
+
+// changing has one table at first, and then another one.
+type changing struct {
+	symbols
+	list *[]unwind.MadeTable
+}
+
+func (c changing) MadeCodeAt(unwind.Address) (unwind.Symbol, bool) { return unwind.Symbol{}, false }
+func (c changing) MadeTableAt(unwind.Address) (unwind.MadeTable, bool) {
+	return (*c.list)[0], true
+}
+
+// TestMadeTablesAreKept: a table is read once, as long as the function is the same: of another one that begins there, its own counts.
+func TestMadeTablesAreKept(t *testing.T) {
+	first, second := madeTable(made, cfitest.CIE{}, byRBX()), madeTable(made, cfitest.CIE{}, new(cfitest.Program).DefCFA(7, 16))
+	first.EHFrame = append(first.EHFrame, make([]byte, 0x1000)...) // behind its end
+	p := madeProc("")
+	p.setRegs(map[string]uint64{"rsp": stack + 0x1c0})
+	p.put(stack+0x1c0, 0x77, made+0x108)
+	list, money := []unwind.MadeTable{first}, &purse{left: 1000}
+	w := must(unwind.NewWalker(mapper{p}, unwind.WithSymbolReader(changing{list: &list}), unwind.WithBudget(money)))
+	if err := w.AddStepper(must(steppers.NewMadeCodeStepper(arch.AMD64))); err != nil {
+		t.Fatal(err)
+	}
+	in := must(w.InitialFrame(1))
+	spent := func(want string) int {
+		before := money.spent
+		if got := outcome(w, in); !strings.HasPrefix(got, want) {
+			t.Errorf("%s; want %s", got, want)
+		}
+		return money.spent - before
+	}
+	const atRBX, atRSP = "0x7f0000000108 sp 0x7ffe00000210", "0x7f0000000108 sp 0x7ffe000001d0"
+	if once, again := spent(atRBX), spent(atRBX); once <= again {
+		t.Errorf("%d, then %d were spent", once, again)
+	}
+	list[0] = second
+	spent(atRSP)
+	list[0] = first
+	spent(atRBX)
+	list[0].EHFrame = nil
+	spent("none")
+	list[0].EHFrame = slices.Clone(first.EHFrame)
+	money.left = 0x20
+	spent("none")
 }

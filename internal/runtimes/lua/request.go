@@ -61,7 +61,9 @@ func (r *runtime) requestOf(at uint64) (q tasks.Request, main uint64, ok bool) {
 		text := func(field, limit int) string { return r.sized(word(i+field), word(i+field+8), limit) }
 		method, rest, found := strings.Cut(text(0, maxMethod+maxURI), " ")
 		uri := text(sentAt, maxURI)
-		if found && isMethod(method) && uri != "" && strings.HasPrefix(rest, uri) && strings.HasPrefix(text(protocolAt, maxMethod), "HTTP/") {
+		after, same := strings.CutPrefix(rest, uri)
+		ends := strings.HasPrefix(after, " ") || word(i+sentAt) > maxURI // else its length is another's
+		if found && isMethod(method) && uri != "" && same && ends && strings.HasPrefix(text(protocolAt, maxMethod), "HTTP/") {
 			return tasks.Request{Method: method, URI: uri}, word(i + mainAt), true
 		}
 	}

@@ -109,7 +109,7 @@ func late(s *livestate.Snapshot) []report.Warning {
 	}
 	if n := s.PagesReadLate(); n > 0 {
 		out = append(out, report.Warning{Code: report.WarnLate,
-			Message: fmt.Sprintf("%d pages of memory outside the stacks were read after the process continued: their values may be newer than the stacks", n),
+			Message: fmt.Sprintf("up to %d pages of memory outside the stacks were read after the process continued: their values may be newer than the stacks", n),
 			Advice:  "Stop the process for the whole report (--hold) to get a consistent snapshot"})
 	}
 	return out

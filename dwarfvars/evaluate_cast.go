@@ -405,5 +405,8 @@ func (e *evaluation) sizeof(n *paths.Sizeof) (Object, error) {
 			return Object{}, fmt.Errorf("the alignment of %s is not known", clip(of.Name()))
 		}
 	}
+	if size == 0 && of.Strip().Tag == dwarf.TagSubroutineType {
+		size = 1 // as GNU C has it
+	}
 	return e.word(e.a.r.types.Integer(8, false), size)
 }

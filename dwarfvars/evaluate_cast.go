@@ -379,7 +379,7 @@ func (e *evaluation) sizeof(n *paths.Sizeof) (Object, error) {
 		found := e.other
 		e.other = cmp.Or(found, before)
 		if id, ok := n.X.(*paths.Ident); ok && found != nil { // a type is nearer than a variable of another library
-			if t, failed := e.typeNamed(paths.TypeName{Name: id.Name}); failed == nil && t.Ref.Valid() {
+			if _, failed := e.typeNamed(paths.TypeName{Name: id.Name}); failed == nil {
 				e.other = before
 				return e.sizeof(&paths.Sizeof{Type: paths.TypeName{Name: id.Name}, Align: n.Align})
 			}

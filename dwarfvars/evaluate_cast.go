@@ -1,6 +1,7 @@
 package dwarfvars
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -372,10 +373,14 @@ func (e *evaluation) sizeof(n *paths.Sizeof) (Object, error) {
 		}
 		of = t
 	} else {
+		before := e.other
+		e.other = nil
 		ob, err := e.stored(n.X)
-		if id, ok := n.X.(*paths.Ident); ok && e.other != nil { // a type is nearer than a variable of another library
-			if t, failed := e.typeNamed(paths.TypeName{Name: id.Name}); failed == nil && t.Ref.Valid() {
-				e.other = nil
+		found := e.other
+		e.other = cmp.Or(found, before)
+		if id, ok := n.X.(*paths.Ident); ok && found != nil { // a type is nearer than a variable of another library
+			if _, failed := e.typeNamed(paths.TypeName{Name: id.Name}); failed == nil {
+				e.other = before
 				return e.sizeof(&paths.Sizeof{Type: paths.TypeName{Name: id.Name}, Align: n.Align})
 			}
 		}
@@ -404,6 +409,9 @@ func (e *evaluation) sizeof(n *paths.Sizeof) (Object, error) {
 		if size = of.Align(); size == 0 {
 			return Object{}, fmt.Errorf("the alignment of %s is not known", clip(of.Name()))
 		}
+	}
+	if size == 0 && of.Strip().Tag == dwarf.TagSubroutineType {
+		size = 1 // as GNU C has it
 	}
 	return e.word(e.a.r.types.Integer(8, false), size)
 }

@@ -3,6 +3,7 @@ package dwarfvars
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
@@ -174,23 +175,31 @@ func (e *evaluation) oneOf(list []dwarf.DIE, name, params string) (*Function, er
 
 // isMethod reports whether the first parameter of a function is this.
 func isMethod(d dwarf.DIE) bool {
-	for range maxOrigins {
-		if v := d.Unit.Value(d.Off, dwarf.AttrObjectPointer); v.Present() {
+	for o := range origins(d) {
+		if v := o.Unit.Value(o.Off, dwarf.AttrObjectPointer); v.Present() {
 			return true
 		}
-		next := dwarf.DIE{}
-		for _, attr := range [...]dwarf.Attr{dwarf.AttrAbstractOrigin, dwarf.AttrSpecification} {
-			v := d.Unit.Value(d.Off, attr)
-			if to, err := d.Unit.Ref(&v); err == nil && to.Valid() {
-				next = to
-			}
-		}
-		if !next.Valid() {
-			break
-		}
-		d = next
 	}
 	return false
+}
+
+// origins are an entry and those that it is an instance or the definition of, from one to the next.
+func origins(d dwarf.DIE) iter.Seq[dwarf.DIE] {
+	return func(yield func(dwarf.DIE) bool) {
+		for range maxOrigins {
+			if !d.Valid() || !yield(d) {
+				return
+			}
+			next := dwarf.DIE{}
+			for _, attr := range [...]dwarf.Attr{dwarf.AttrAbstractOrigin, dwarf.AttrSpecification} {
+				v := d.Unit.Value(d.Off, attr)
+				if to, err := d.Unit.Ref(&v); err == nil && to.Valid() {
+					next = to
+				}
+			}
+			d = next
+		}
+	}
 }
 
 // functionOf returns the function with an entry that has code; nil if it has none.

@@ -43,7 +43,11 @@ func (e *evaluation) ownFunction(n *paths.Call, name string) (Object, error) {
 		if err != nil {
 			return Object{}, err
 		}
-		return e.textOf(&paths.Text{Value: e.x.Read(&ob, values.Options{}).Text})
+		v := e.x.Read(&ob, values.Options{})
+		if v.Err != nil {
+			return Object{}, wrongAt(n.Args[0], v.Err)
+		}
+		return e.textOf(&paths.Text{Value: v.String()})
 	}
 	text, err := e.ownText(n.Args[0])
 	if err != nil {
@@ -96,6 +100,13 @@ func (e *evaluation) ownText(n paths.Node) (string, error) {
 	switch {
 	case err != nil:
 		return "", wrongAt(n, err)
+	case !ok && ob.Type.Strip().Pointer(): // to characters, perhaps, that are not there
+		if to, failed := e.x.Pointee(&ob); failed != nil {
+			return "", wrongAt(n, failed)
+		} else if _, failed := e.x.P.Bytes(&to, 0, 1); failed != nil {
+			return "", wrongAt(n, failed)
+		}
+		fallthrough
 	case !ok || c.Size != 1:
 		return "", wrongAt(n, fmt.Errorf("an object of type %s is no string", clip(ob.Type.Name())))
 	}

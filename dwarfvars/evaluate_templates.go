@@ -16,21 +16,10 @@ func (e *evaluation) templateParameter(name string, tag dwarf.Tag) (dwarf.DIE, b
 	if u := e.a.fn.Unit; u == nil || !types.IsCXX(u.Language) || !d.Valid() {
 		return dwarf.DIE{}, false
 	}
-	for range maxOrigins {
-		if p, ok := childNamed(d, name, tag); ok {
+	for o := range origins(d) {
+		if p, ok := childNamed(o, name, tag); ok {
 			return p, true
 		}
-		next := dwarf.DIE{}
-		for _, attr := range [...]dwarf.Attr{dwarf.AttrAbstractOrigin, dwarf.AttrSpecification} {
-			v := d.Unit.Value(d.Off, attr)
-			if to, err := d.Unit.Ref(&v); err == nil && to.Valid() {
-				next = to
-			}
-		}
-		if !next.Valid() {
-			break
-		}
-		d = next
 	}
 	class := outer(fullName(e.a.fn.DIE))
 	if class == "" {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"math"
 	"regexp"
 	"slices"
 
@@ -36,6 +37,11 @@ const maxMatches = 100_000
 // that were inlined everywhere are not there. more says that others follow. Every name is looked at, which takes a second for
 // half a million of C++.
 func (s *Session) Functions(ctx context.Context, pattern string, first, n int) (list []Function, more bool, err error) {
+	return s.functions(ctx, pattern, first, n, math.MaxInt)
+}
+
+// functions is Functions among the first names, as many as looked says.
+func (s *Session) functions(ctx context.Context, pattern string, first, n, looked int) (list []Function, more bool, err error) {
 	re, err := regexp.Compile(pattern)
 	if err != nil {
 		return nil, false, fmt.Errorf("the pattern of a search: %w", err)
@@ -56,7 +62,7 @@ func (s *Session) Functions(ctx context.Context, pattern string, first, n int) (
 			if more = len(list) > after(first, n); more {
 				break
 			}
-			found, err := matching(ctx, lookup.Functions(lib), lib, re)
+			found, err := matching(ctx, lookup.Functions(lib), lib, re, &looked)
 			if err != nil {
 				return err
 			}
@@ -73,12 +79,15 @@ func (s *Session) Functions(ctx context.Context, pattern string, first, n int) (
 	return list, more, err
 }
 
-// matching lists the functions of a module whose names match.
-func matching(ctx context.Context, all iter.Seq[unwind.Symbol], lib *libstate.Library, re *regexp.Regexp) (found []Function, err error) {
+// matching lists the functions of a module whose names match, among as many as left says.
+func matching(ctx context.Context, all iter.Seq[unwind.Symbol], lib *libstate.Library, re *regexp.Regexp, left *int) (found []Function, err error) {
 	seen := 0
 	for f := range all {
 		if seen++; seen%1024 == 0 && ctx.Err() != nil {
 			return nil, context.Cause(ctx)
+		}
+		if *left--; *left < 0 {
+			break
 		}
 		out := Function{Name: demangle.Func(f.Name), Linkage: f.Name, Address: f.Addr, Size: f.Size, Module: lib.Path}
 		if out.Linkage == out.Name {
@@ -120,15 +129,42 @@ type Name struct {
 // regular expression (package regexp): by module, those of the program first, then by name. more says that others follow. All of the debugging
 // information of modules is read, a second for some hundred MB; modules without any, and those of Windows, have no names here.
 func (s *Session) Names(ctx context.Context, variables bool, pattern string, first, n int) (list []Name, more bool, err error) {
-	return s.names(ctx, nil, variables, pattern, first, n)
+	return s.names(ctx, nil, variables, pattern, first, n, math.MaxInt)
 }
 
-// NamesIn is Names of one module, by its path.
-func (s *Session) NamesIn(ctx context.Context, module string, variables bool, pattern string, first, n int) (list []Name, more bool, err error) {
-	return s.names(ctx, &module, variables, pattern, first, n)
+// How many symbols, and how many entries of debugging information, Proposed looks at: what takes about half a second.
+const (
+	proposedSymbols = 1 << 18
+	proposedEntries = 1 << 22
+)
+
+// Proposed lists up to n functions, or variables outside of functions that a module declares, whose names begin so: sorted,
+// each once. It is for completion: of a large program not all names are looked at, but always the same.
+func (s *Session) Proposed(ctx context.Context, module string, variables bool, begin string, n int) (names []string, err error) {
+	pattern := "^" + regexp.QuoteMeta(begin)
+	if variables {
+		list, _, err := s.names(ctx, &module, true, pattern, 0, n, proposedEntries)
+		if err != nil {
+			return nil, err
+		}
+		for i := range list {
+			names = append(names, list[i].Name)
+		}
+	} else {
+		list, _, err := s.functions(ctx, pattern, 0, n, proposedSymbols)
+		if err != nil {
+			return nil, err
+		}
+		for i := range list {
+			names = append(names, list[i].Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
 }
 
-func (s *Session) names(ctx context.Context, own *string, variables bool, pattern string, first, n int) (list []Name, more bool, err error) {
+// names is Names of one module, or of all, among as many entries as looked says.
+func (s *Session) names(ctx context.Context, own *string, variables bool, pattern string, first, n, looked int) (list []Name, more bool, err error) {
 	re, err := regexp.Compile(pattern)
 	if err != nil {
 		return nil, false, fmt.Errorf("the pattern of a search: %w", err)
@@ -148,7 +184,7 @@ func (s *Session) names(ctx context.Context, own *string, variables bool, patter
 		seen := 0
 		work := func() bool {
 			seen++
-			return seen%1024 != 0 || ctx.Err() == nil
+			return seen <= looked && (seen%1024 != 0 || ctx.Err() == nil)
 		}
 		for _, lib := range libs {
 			if more = len(list) > after(first, n); more {

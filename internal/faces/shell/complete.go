@@ -2,8 +2,6 @@ package shell
 
 import (
 	"context"
-	"regexp"
-	"slices"
 	"strings"
 	"time"
 )
@@ -54,40 +52,25 @@ func (sh *Shell) Complete(ctx context.Context, line string, pos int) (before str
 }
 
 // Limits on names of the program: how many are proposed, how many characters tell enough of one to look for it, and how long
-// that takes at most.
+// somebody waits for files that are fetched. How much is looked at has its own limit, lest the answer depend on the machine.
 const (
 	maxProposed = 50
 	leastLooked = 2
-	patience    = 500 * time.Millisecond
+	patience    = 5 * time.Second
 )
 
 // ofProgram lists the program's variables, or its functions, whose names begin so.
-func (sh *Shell) ofProgram(ctx context.Context, word string, variables bool) (names []string) {
+func (sh *Shell) ofProgram(ctx context.Context, word string, variables bool) []string {
 	if len(word) < leastLooked || !sh.has {
 		return nil
 	}
 	ctx, stop := context.WithTimeout(ctx, patience)
 	defer stop()
-	pattern := "^" + regexp.QuoteMeta(word)
-	if variables {
-		list, _, err := sh.s.NamesIn(ctx, sh.frame.Module, true, pattern, 0, maxProposed)
-		if err != nil {
-			return nil
-		}
-		for i := range list {
-			names = append(names, list[i].Name)
-		}
-	} else {
-		list, _, err := sh.s.Functions(ctx, pattern, 0, maxProposed)
-		if err != nil {
-			return nil
-		}
-		for i := range list {
-			names = append(names, list[i].Name)
-		}
+	names, err := sh.s.Proposed(ctx, sh.frame.Module, variables, word, maxProposed)
+	if err != nil {
+		return nil
 	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	return names
 }
 
 // Variables returns the frame's variables whose names begin so.

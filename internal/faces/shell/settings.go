@@ -199,14 +199,30 @@ func (sh *Shell) with(ctx context.Context, args string) error {
 	}
 	before := sh.settings
 	before.accepted = maps.Clone(before.accepted)
-	defer func() {
-		sh.settings = before
-		sh.applyValues(before.values)
-	}()
 	if err := sh.set(ctx, strings.TrimSpace(setting)); err != nil {
 		return err
 	}
+	with := sh.settings
+	with.accepted = maps.Clone(with.accepted)
+	defer func() { // what the command itself set stays
+		at := &sh.settings
+		restore(&at.pretty, before.pretty, with.pretty)
+		restore(&at.object, before.object, with.object)
+		restore(&at.listSize, before.listSize, with.listSize)
+		restore(&at.values, before.values, with.values)
+		if !maps.Equal(before.accepted, with.accepted) {
+			at.accepted = before.accepted
+		}
+		sh.applyValues(at.values)
+	}()
 	return sh.Run(ctx, command)
+}
+
+// restore gives a setting back what it was before, if it was changed since.
+func restore[T comparable](at *T, before, with T) {
+	if with != before {
+		*at = before
+	}
 }
 
 // showSetting says what a setting is.

@@ -3,7 +3,9 @@ package types
 import "github.com/corewalk/corewalk/internal/format/dwarf"
 
 // Align returns how many bytes the address of an object of the type is a multiple of; 0 if that is not known. What a
-// declaration asks for, as with alignas, comes first; else a number has that of its size, and a class that of its members.
+// declaration asks for, as with alignas, comes first; else a number or a vector has that of its size, and a class that of its
+// members. That a class is packed is not written down: it shows where the offset of
+// a member is no multiple of what that asks for, or the size.
 func (t *Type) Align() uint64 {
 	left := maxLooked
 	return t.align(0, &left)
@@ -32,7 +34,7 @@ func (t *Type) align(depth int, left *int) uint64 {
 			return full.align(depth+1, left)
 		}
 		return 0
-	case s.Tag == dwarf.TagArrayType:
+	case s.Tag == dwarf.TagArrayType && !s.Vector:
 		return s.Target().align(depth+1, left)
 	case s.Aggregate():
 		most := uint64(1)
@@ -42,10 +44,13 @@ func (t *Type) align(depth int, left *int) uint64 {
 				continue
 			}
 			n := s.set.OfField(f).align(depth+1, left)
-			if n == 0 {
+			if n == 0 || f.Bits == 0 && !f.Virtual && f.Off%n != 0 {
 				return 0
 			}
 			most = max(most, n)
+		}
+		if s.Size()%most != 0 {
+			return 0
 		}
 		return most
 	}
@@ -59,8 +64,13 @@ func (t *Type) align(depth int, left *int) uint64 {
 	if size == 0 || size&(size-1) != 0 {
 		return 0
 	}
-	if s.set.arch.Name == "i386" { // where a double is aligned to 4
+	switch {
+	case s.Tag == dwarf.TagArrayType:
+		return size
+	case s.set.arch.Name == "i386": // where a double is aligned to 4
 		size = min(size, 4)
+	case s.set.arch.Name == "m68k":
+		size = min(size, 2)
 	}
 	return min(size, 16)
 }

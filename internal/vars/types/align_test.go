@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // Types that are parts of themselves end.
@@ -39,10 +40,32 @@ func TestAlign(t *testing.T) {
 		"pointer":     {pointerTo(char), 8},
 		"not a power": {base("odd", 3), 0},
 		"member":      {typed(dwarf.TagPtrToMemberType, "", num), 8},
+		"packed":      {structure("s", sized(5), at(0, "c", char), at(1, "i", num)), 0},
+		"of packed":   {structure("s", sized(8), at(0, "p", structure("p", sized(5), at(0, "c", char), at(1, "i", num)))), 0},
+		"short":       {structure("s", sized(5), at(0, "i", num), at(4, "c", char)), 0},
+		"bits":        {structure("s", sized(4), at(1, "b", num, nodeAttr{dwarf.AttrBitSize, 3}, nodeAttr{dwarf.AttrDataBitOffset, 9})), 4},
+		"virtual":     {structure("s", sized(8), typed(dwarf.TagInheritance, "", structure("v", sized(8), at(0, "l", long)), nodeAttr{dwarf.AttrVirtuality, 1}, nodeAttr{dwarf.AttrDataMemberLoc, 12})), 8},
+		"static":      {structure("s", sized(1), at(0, "c", char), at(0, "l", long, nodeAttr{dwarf.AttrExternal, true})), 1},
+		"vector":      {typed(dwarf.TagArrayType, "", num, die(dwarf.TagSubrangeType, "", nodeAttr{dwarf.AttrCount, 8}), nodeAttr{attrGNUVector, true}), 32},
+		"complex":     {die(dwarf.TagBaseType, "complex float", sized(8), nodeAttr{dwarf.AttrEncoding, int(EncComplexFloat)}), 4},
+		"of a method": {typed(dwarf.TagPtrToMemberType, "", die(dwarf.TagSubroutineType, "")), 8},
+		"16 at most":  {base("wide", 32), 16},
 		"declared":    {structure("only", declared), 0},
 	} {
 		if got := typeOf(t, dwarf.LangCPlus14, c.typ).Align(); got != c.want {
 			t.Errorf("%s: %d, want %d", what, got, c.want)
+		}
+	}
+}
+
+// A number asks for less than its size where the processor's ABI says so.
+func TestAlignOfProcessors(t *testing.T) {
+	for _, c := range []struct {
+		arch *arch.Arch
+		want uint64
+	}{{arch.AMD64, 8}, {arch.X86, 4}, {arch.M68K, 2}} {
+		if got := NewSet(c.arch, nil).Number("double", 8, EncFloat).Align(); got != c.want {
+			t.Errorf("%s: %d, want %d", c.arch.Name, got, c.want)
 		}
 	}
 }

@@ -277,40 +277,6 @@ func (set *Set) inFile(d *dwarf.Data, t *Type, full string, list *dwarf.Listing,
 	return on
 }
 
-// unitsOf says which units of a file may define types that a language declares.
-type unitsOf struct {
-	data   *dwarf.Data
-	lang   dwarf.Language
-	scoped bool
-}
-
-// candidates calls yield for the units of a file that may define types that a language declares, until it returns false.
-// Which they are is remembered: a program in C++ may declare many types, and libc has 2,000 units, none of which defines them.
-func (set *Set) candidates(d *dwarf.Data, lang dwarf.Language, scoped bool, yield func(*dwarf.Unit) bool) {
-	key := unitsOf{d, lang, scoped}
-	if all, ok := set.others.Load(key); ok {
-		for _, u := range all.([]*dwarf.Unit) {
-			if !yield(u) {
-				return
-			}
-		}
-		return
-	}
-	var all []*dwarf.Unit
-	complete := true
-	d.Units(func(u *dwarf.Unit) bool {
-		if !sameTypeNames(u.Language, lang) || scoped && IsC(u.Language) {
-			return true
-		}
-		all = append(all, u)
-		complete = yield(u)
-		return complete
-	})
-	if complete {
-		set.others.Store(key, all)
-	}
-}
-
 // sameTypeNames reports whether a type that language a declares may be one that b
 // defines: C++ programs use those of C.
 func sameTypeNames(a, b dwarf.Language) bool {

@@ -90,7 +90,8 @@ func methodParams(t *Type, c *dwarf.Cursor, depth int) (text string, static bool
 				if at.Tag == dwarf.TagConstType { // GCC has it so
 					at = at.Target()
 				}
-				for in := at.Target(); in.qualifier(); in = in.Target() {
+				in := at.Target() // in damaged debugging information perhaps const of itself
+				for n := 0; n < MaxChain && in.qualifier(); n, in = n+1, in.Target() {
 					fixed += map[dwarf.Tag]string{dwarf.TagConstType: " const", dwarf.TagVolatileType: " volatile"}[in.Tag]
 				}
 			case made: // whether virtual bases are destroyed, too

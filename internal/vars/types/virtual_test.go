@@ -1,0 +1,52 @@
+package types
+
+import (
+	"testing"
+
+	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"github.com/corewalk/corewalk/internal/format/dwarf/op"
+)
+
+// A class names the virtual function that has a number in its table.
+func TestVirtualFunction(t *testing.T) {
+	num := base("int", 4)
+	made := nodeAttr{dwarf.AttrArtificial, true}
+	this := func() *node { return typed(dwarf.TagFormalParameter, "this", pointerTo(num), made) }
+	param := func(of *node) *node { return typed(dwarf.TagFormalParameter, "", of) }
+	virtual := func(name string, place []byte, parts ...any) *node {
+		return typed(dwarf.TagSubprogram, name, num, append(parts, nodeAttr{dwarf.AttrVtableElemLoc, place})...)
+	}
+	constu := byte(op.Constu)
+	class := structure("s", sized(8), at(0, "n", num),
+		virtual("first", []byte{constu, 0}, this(), die(dwarf.TagLexicalBlock, "", virtual("inside", []byte{constu, 9}))),
+		virtual("id", []byte{constu, 2}, this(), param(num), param(pointerTo(base("char", 1)))),
+		virtual("far", []byte{constu, 0x80, 1}, this()),
+		virtual("other", []byte{byte(op.Const1u), 4}, this()),
+		virtual("more", []byte{constu, 5, 0}, this()),
+		virtual("cut", []byte{constu, 0x86}, this()),
+		virtual("none", []byte{constu}, this()),
+		virtual("none", nil, this()))
+	typ := typeOf(t, dwarf.LangCPlus14, class)
+	for slot, want := range map[uint64]string{0: "first()", 1: "", 2: "id(int, char *)", 4: "", 5: "", 6: "", 9: "", 128: "far()"} {
+		if got := typ.VirtualFunction(slot); got != want {
+			t.Errorf("%d: %q, want %q", slot, got, want)
+		}
+	}
+	if got := (&Type{Tag: dwarf.TagStructureType}).VirtualFunction(0); got != "" {
+		t.Errorf("of no entry: %q", got)
+	}
+	if got := (&Type{Tag: dwarf.TagStructureType, Ref: Ref{DIE: typ.Ref.DIE, DB: &Database{}}}).VirtualFunction(0); got != "" {
+		t.Errorf("of a PDB: %q", got)
+	}
+}
+
+// The first parameter ends at the first comma that is not inside it.
+func TestWithoutThis(t *testing.T) {
+	for params, want := range map[string]string{
+		"s *, int)": "int)", "s *)": ")", "": ")", "s<a, b> *, c<d, e>)": "c<d, e>)", "void (*)(int, int), char)": "char)", "int [2], long)": "long)", "s *,int)": "int)", "s *": ")", "s<a, b": ")",
+	} {
+		if got := withoutThis(params); got != want {
+			t.Errorf("%q: %q, want %q", params, got, want)
+		}
+	}
+}

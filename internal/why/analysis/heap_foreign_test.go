@@ -10,9 +10,10 @@ import (
 )
 
 // letters is memory that is all text.
-type letters struct{}
+type letters struct{ reads *int }
 
-func (letters) ReadMem(_ arch.Address, b []byte) (int, error) {
+func (l letters) ReadMem(_ arch.Address, b []byte) (int, error) {
+	*l.reads++
 	for i := range b {
 		b[i] = 'x'
 	}
@@ -76,9 +77,10 @@ func TestForeign(t *testing.T) {
 		}
 		died := o.crash(t, false, false)
 		died.fault().readAt = []uint64{c.at}
-		died.mem.Memory = letters{}
-		if got := died.foreign(); len(got) != c.want {
-			t.Errorf("%s: %+v", name, got)
+		reads := 0
+		died.mem.Memory = letters{&reads}
+		if got := died.foreign(); len(got) != c.want || c.heap == nil && reads != 0 {
+			t.Errorf("%s: %+v, after %d reads", name, got, reads)
 		}
 		if got := died.usedAfterFree(); len(got) != c.freed {
 			t.Errorf("%s: %+v", name, got)

@@ -25,9 +25,6 @@ func (c *crash) foreign() []report.Cause {
 		return nil
 	}
 	r := c.runAround(p.at)
-	if r.from == p.at && !r.text {
-		return nil
-	}
 	if !p.known {
 		return c.behindDamage(p, r)
 	}

@@ -9,24 +9,30 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// letters is memory that is all text.
-type letters struct{ reads *int }
+// letters is memory that is full of one letter.
+type letters struct {
+	letter byte
+	reads  *int
+}
 
 func (l letters) ReadMem(_ arch.Address, b []byte) (int, error) {
 	*l.reads++
 	for i := range b {
-		b[i] = 'x'
+		b[i] = l.letter
 	}
 	return len(b), nil
 }
 
-func (letters) ReadWord(arch.Address) (uint64, error) { return 0x7878787878787878, nil }
+func (l letters) ReadWord(arch.Address) (uint64, error) {
+	return uint64(l.letter) * 0x0101010101010101, nil
+}
 
 // A filled arena is all of a mapping, and has a record that text has damaged.
 type filled struct {
 	arena
 	b     heap.Block
 	known bool
+	alone bool // no block ends at the record
 }
 
 func (f filled) BlockAt(at uint64) (heap.Block, bool) {
@@ -38,7 +44,11 @@ func (f filled) BlockAt(at uint64) (heap.Block, bool) {
 
 func (f filled) Damages() []heap.Damage {
 	start := uint64(f.m.Start)
-	return []heap.Damage{{At: start + 64, Size: 8, Why: "it is text", Of: heap.Block{Start: start + 72}, Before: heap.Block{Start: start, Size: 64}}}
+	before := heap.Block{Start: start, Size: 64}
+	if f.alone {
+		before = heap.Block{}
+	}
+	return []heap.Damage{{At: start + 64, Size: 8, Why: "it is text", Of: heap.Block{Start: start + 72}, Before: before}}
 }
 
 // TestForeign: of a bad value that was read from memory of a heap it is said who wrote it; where the heap cannot be found, where there is no block, or one
@@ -63,13 +73,15 @@ func TestForeign(t *testing.T) {
 		want  int // causes of a block in use
 		freed int // causes of a freed one
 	}{
-		"no heap":                   {nil, m.Start + 128, 0, 0},
-		"behind a damaged record":   {filled{arena{m}, heap.Block{}, false}, m.Start + 128, 1, 0},
-		"before the damaged record": {filled{arena{m}, heap.Block{}, false}, m.Start + 48, 0, 0},
-		"a block in use":            {filled{arena{m}, in, true}, m.Start + 128, 1, 0},
-		"a freed block":             {filled{arena{m}, free, true}, m.Start + 128, 0, 1},
-		"the allocator's own block": {filled{arena{m}, own, true}, m.Start + 128, 0, 0},
-		"not of a mapping":          {filled{arena{m}, heap.Block{}, false}, 0x10, 0, 0},
+		"no heap":                    {nil, m.Start + 128, 0, 0},
+		"behind a damaged record":    {filled{arena{m}, heap.Block{}, false, false}, m.Start + 128, 1, 0},
+		"far behind it":              {filled{arena{m}, heap.Block{}, false, false}, m.Start + 64 + maxRun + 16, 0, 0},
+		"no block before the record": {filled{arena{m}, heap.Block{}, false, true}, m.Start + 128, 0, 0},
+		"before the damaged record":  {filled{arena{m}, heap.Block{}, false, false}, m.Start + 48, 0, 0},
+		"a block in use":             {filled{arena{m}, in, true, false}, m.Start + 128, 1, 0},
+		"a freed block":              {filled{arena{m}, free, true, false}, m.Start + 128, 0, 1},
+		"the allocator's own block":  {filled{arena{m}, own, true, false}, m.Start + 128, 0, 0},
+		"not of a mapping":           {filled{arena{m}, heap.Block{}, false, false}, 0x10, 0, 0},
 	} {
 		heapFinders = nil
 		if c.heap != nil {
@@ -78,9 +90,15 @@ func TestForeign(t *testing.T) {
 		died := o.crash(t, false, false)
 		died.fault().readAt = []uint64{c.at}
 		reads := 0
-		died.mem.Memory = letters{&reads}
+		died.mem.Memory = letters{'x', &reads}
 		if got := died.foreign(); len(got) != c.want || c.heap == nil && reads != 0 {
 			t.Errorf("%s: %+v, after %d reads", name, got, reads)
+		}
+		numbers := o.crash(t, false, false)
+		numbers.fault().readAt = []uint64{c.at}
+		numbers.mem.Memory = letters{1, &reads}
+		if got := numbers.foreign(); len(got) != 0 || numbers.owners != nil {
+			t.Errorf("%s, of no text, nor a series: %+v, owners looked for: %t", name, got, numbers.owners != nil)
 		}
 		if got := died.usedAfterFree(); len(got) != c.freed {
 			t.Errorf("%s: %+v", name, got)

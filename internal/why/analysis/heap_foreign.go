@@ -85,9 +85,6 @@ type holder struct {
 
 // findBefore finds the block in which the run begins, if it goes on past its end.
 func (v *invaded) findBefore() {
-	if v.run.from >= v.block.Start {
-		return
-	}
 	least := uint64(minText)
 	if !v.run.text {
 		least = minSeries * v.word

@@ -120,3 +120,54 @@ func TestDenied(t *testing.T) {
 		}
 	}
 }
+
+// few is a heap of some blocks, with records of 16 bytes before and 8 behind them.
+type few struct {
+	heap.Allocator
+	list []heap.Block
+}
+
+func (f few) BlockAt(at uint64) (heap.Block, bool) {
+	for _, b := range f.list {
+		if b.Start-16 <= at && at < b.End()+8 {
+			return b, true
+		}
+	}
+	return heap.Block{}, false
+}
+
+// TestBefore: the block before is one in use that ends before the other, and has enough of what goes on there; and it is known whether others are between.
+func TestBefore(t *testing.T) {
+	const start, at, word = 0x2000, 0x2008, 8
+	in := heap.Block{Start: start, Size: 64}
+	block := func(start, size uint64) heap.Block { return heap.Block{Start: start, Size: size} }
+	free, own := block(0x1000, 64), block(0x1000, 64)
+	free.Free, own.Own = true, true
+	end := uint64(0x1040)
+	for name, c := range map[string]struct {
+		blocks  []heap.Block
+		from    uint64
+		text    bool
+		size    uint64 // of the block before; 0 for none
+		through bool
+	}{
+		"text":                     {[]heap.Block{block(0x1000, 64)}, end - minText, true, 64, false},
+		"too little text":          {[]heap.Block{block(0x1000, 64)}, end - minText + 1, true, 0, false},
+		"numbers":                  {[]heap.Block{block(0x1000, 64)}, end - minSeries*word, false, 64, false},
+		"too few numbers":          {[]heap.Block{block(0x1000, 64)}, end - minSeries*word + 8, false, 0, false},
+		"a freed block":            {[]heap.Block{free}, 0x1000, true, 0, false},
+		"the allocator's own":      {[]heap.Block{own}, 0x1000, true, 0, false},
+		"a block's record":         {[]heap.Block{block(0x1000, 64)}, 0x1000 - 8, true, 0, false},
+		"records between":          {[]heap.Block{block(0x1000, 0xfe8)}, 0x1f00, true, 0xfe8, false},
+		"no block":                 {nil, 0x1000, true, 0, false},
+		"the block itself":         {nil, start, true, 0, false},
+		"what overlaps":            {[]heap.Block{block(0x1ff0, 0x20)}, 0x1ff0, true, 0, false},
+		"a block between":          {[]heap.Block{block(0x1000, 64), block(0x1040, 64)}, 0x1000, true, 64, true},
+		"a block between, further": {[]heap.Block{block(0x1000, 64), block(0x1f00, 16)}, 0x1000, true, 64, true},
+	} {
+		v := &invaded{heapWord: heapWord{at: at, heap: few{list: append(c.blocks, in)}, block: in, known: true}, run: run{c.from, at + 64, c.text}, word: word}
+		if v.findBefore(); v.before.Size != c.size || v.through != c.through {
+			t.Errorf("%s: %+v, others between: %t", name, v.before, v.through)
+		}
+	}
+}

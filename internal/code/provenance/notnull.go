@@ -14,16 +14,34 @@ const (
 	maxWithin = 8    // joins within joins
 )
 
-// NotNull reports whether a Join cannot have been null because of one of its alternatives: if that is what it was in the round of a loop before, which the loop
-// read through, and some bytes more; or if all paths that bring the alternative have compared it with null and found it another value. The Join must be a
-// pointer: an index may well become 0.
-func (f *Func) NotNull(v, alternative *Value) bool {
-	return alternative.Kind != Unknown && (f.advanced(v, alternative) || f.guarded(v, alternative, maxWithin))
+// A Denial says why a Join that was null was not one of its alternatives.
+type Denial uint8
+
+// The denials.
+const (
+	Possible Denial = iota // it may have been
+	Compared               // it was compared with null on the way
+	Reread                 // what it was read from was, and was read again: another thread may have changed it between
+	Advanced               // it would have been used a round before, as an address next to null
+)
+
+// NotNull reports whether a Join cannot have been null because of one of its alternatives: if that is what it was in the round of a loop before, through which
+// the instruction at used read, and some bytes more; or if all paths that bring the alternative have compared it with null and found it another value. The Join
+// must be a pointer: an index may well become 0.
+func (f *Func) NotNull(v, alternative *Value, used uint64) Denial {
+	switch {
+	case alternative.Kind == Unknown:
+		return Possible
+	case f.advanced(v, alternative, used):
+		return Advanced
+	}
+	return f.guarded(v, alternative, maxWithin)
 }
 
-// advanced reports whether an alternative of a Join is the Join itself, or what the frame keeps of it, and some bytes more.
-func (f *Func) advanced(v, a *Value) bool {
-	if a.K <= 0 || a.K > maxStep {
+// advanced reports whether an alternative of a Join is the Join itself, or what the frame keeps of it, and some bytes more, and each round of the loop comes
+// through the instruction at used.
+func (f *Func) advanced(v, a *Value, used uint64) bool {
+	if a.K <= 0 || a.K > maxStep || v.At != used && f.Reaches(v.At, a.At, func(addr uint64) bool { return addr == used }) {
 		return false
 	}
 	switch {
@@ -56,17 +74,17 @@ func (f *Func) place(v *Value) (Place, bool) {
 	return Place{}, false
 }
 
-// guarded reports whether all paths to a Join that bring an alternative found that it is not null.
-func (f *Func) guarded(v, a *Value, left int) bool {
+// guarded reports how all paths to a Join that bring an alternative found that it is not null.
+func (f *Func) guarded(v, a *Value, left int) Denial {
 	at, ok := f.index(v.At)
 	if !ok || left == 0 {
-		return false
+		return Possible
 	}
 	p, ok := f.place(v)
 	if !ok {
 		return f.passedOver(v, a, at)
 	}
-	brought := false
+	all := Possible
 	for _, n := range f.preds[at] {
 		w := f.after(int(n), p)
 		if w == nil {
@@ -76,38 +94,45 @@ func (f *Func) guarded(v, a *Value, left int) bool {
 		if w == v || w != a && !slices.Contains(w.Alternatives(), a) {
 			continue
 		}
-		if !f.found(int(n), at, w) && (w == a || !f.guarded(w, a, left-1)) {
-			return false
+		found := f.found(int(n), at, w)
+		if found == Possible && w != a {
+			found = f.guarded(w, a, left-1)
 		}
-		brought = true
+		if found == Possible {
+			return Possible
+		}
+		all = max(all, found)
 	}
-	return brought
+	return all
 }
 
-// found reports whether the code that leads to instruction to through instruction i, straight or by conditional jumps, found that a value is not null.
-func (f *Func) found(i, to int, v *Value) bool {
+// found reports how the code that leads to instruction to through instruction i, straight or by conditional jumps, found that a value is not null.
+func (f *Func) found(i, to int, v *Value) Denial {
 	computed := false // on the way: what is compared before it was may be what it was read from
 	for range maxGuards {
 		in := f.inst(i)
 		if in == nil {
-			return false
+			return Possible
 		}
 		if in.Kind == disasm.CondJump {
-			if x := f.denied(*in, i, to); x == v || x != nil && computed && f.again(x, v) {
-				return true
+			switch x := f.denied(*in, i, to); {
+			case x == v:
+				return Compared
+			case x != nil && computed && f.again(x, v):
+				return Reread
 			}
 		}
 		if f.steps[i].Addr == v.At {
 			computed = true
 		} else if computed && f.writesElsewhere(i) {
-			return false
+			return Possible
 		}
 		if i == f.entry || len(f.preds[i]) != 1 {
-			return false
+			return Possible
 		}
 		i, to = int(f.preds[i][0]), i
 	}
-	return false
+	return Possible
 }
 
 // denied returns the value that cannot have been null where the conditional jump that is instruction i went on at instruction to; nil for none.
@@ -121,13 +146,16 @@ func (f *Func) denied(jump disasm.Inst, i, to int) *Value {
 }
 
 // passedOver reports whether a conditional move would have put something else in the place of an alternative if that were null.
-func (f *Func) passedOver(v, a *Value, at int) bool {
+func (f *Func) passedOver(v, a *Value, at int) Denial {
 	in := f.inst(at)
 	if in == nil {
-		return false
+		return Possible
 	}
 	move := *in
-	return a == v.alts[0].resolve() && f.nonzero(move, at, false) == a || a == v.alts[1].resolve() && f.nonzero(move, at, true) == a
+	if a == v.alts[0].resolve() && f.nonzero(move, at, false) == a || a == v.alts[1].resolve() && f.nonzero(move, at, true) == a {
+		return Compared
+	}
+	return Possible
 }
 
 // nonzero returns the value that cannot have been 0 if the conditional jump or move, instruction i, was taken, or was not; nil for none.

@@ -94,7 +94,7 @@ func TestNotNull(t *testing.T) {
 			48 8b 7f 08 # 2 mov rdi,[rdi+0x8]
 			48 83 7f 08 00 # 6 cmp [rdi+0x8],0x0
 			75 f5 # 11 jne 2
-			c3 # 13 ret`, "rdi"},
+			c3 # 13 ret`, "rdi | reread"},
 		{"another member is compared", Reg(arch.RDI), 6, `
 			eb 04 # 0 jmp 6
 			48 8b 7f 08 # 2 mov rdi,[rdi+0x8]
@@ -238,14 +238,14 @@ func TestNotNull(t *testing.T) {
 			48 83 7f 08 00 # 11 cmp [rdi+0x8],0x0
 			75 f1 # 16 jne 3
 			5a # 18 pop rdx
-			c3 # 19 ret`, "rdi"},
+			c3 # 19 ret`, "rdi | reread"},
 		{"memory is read between", Reg(arch.RDI), 9, `
 			eb 07 # 0 jmp 9
 			48 8b 0e # 2 mov rcx,[rsi]
 			48 8b 7f 08 # 5 mov rdi,[rdi+0x8]
 			48 83 7f 08 00 # 9 cmp [rdi+0x8],0x0
 			75 f2 # 14 jne 2
-			c3 # 16 ret`, "rdi"},
+			c3 # 16 ret`, "rdi | reread"},
 		{"a system call between", Reg(arch.RBX), 11, `
 			48 89 fb # 0 mov rbx,rdi
 			eb 06 # 3 jmp b
@@ -277,7 +277,7 @@ func TestNotNull(t *testing.T) {
 			48 8b 3c 25 00 40 00 00 # 2 mov rdi,ds:0x4000
 			48 83 3c 25 00 40 00 00 00 # 10 cmp ds:0x4000,0x0
 			75 ed # 19 jne 2
-			c3 # 21 ret`, "rdi"},
+			c3 # 21 ret`, "rdi | reread"},
 		{"a variable, and a member there", Reg(arch.RDI), 10, `
 			eb 08 # 0 jmp a
 			48 8b 3c 25 00 40 00 00 # 2 mov rdi,ds:0x4000
@@ -295,7 +295,7 @@ func TestNotNull(t *testing.T) {
 			48 85 c0 # 23 test rax,rax
 			75 e7 # 26 jne 3
 			5f # 28 pop rdi
-			c3 # 29 ret`, "rdi"},
+			c3 # 29 ret`, "rdi | reread"},
 		{"two ways round, compared afterwards", Reg(arch.RDI), 0, `
 			48 85 d2 # 0 test rdx,rdx
 			74 06 # 3 je b
@@ -459,6 +459,13 @@ func TestNotNull(t *testing.T) {
 			7b 03 # 6 jnp b
 			48 89 d7 # 8 mov rdi,rdx
 			c3 # 11 ret`, "[rdi+0]8 | rdx"},
+		{"compared in one of two rounds", Reg(arch.RDI), 0, `
+			48 8b 7f 08 # 0 mov rdi,[rdi+0x8]
+			48 85 f6 # 4 test rsi,rsi
+			74 f7 # 7 je 0
+			48 85 ff # 9 test rdi,rdi
+			75 f2 # 12 jne 0
+			c3 # 14 ret`, "[again+8]8 | rdi"},
 	} {
 		f := function(t, arch.AMD64, c.code)
 		f.Before(base+c.at, Reg(arch.RDX)) // which may be another join
@@ -467,15 +474,40 @@ func TestNotNull(t *testing.T) {
 			t.Errorf("%s: no join: %s", c.name, text(f, v))
 			continue
 		}
+		used := base + c.at
+		if c.place.size > 0 {
+			used += 4 // behind the load from the frame
+		}
 		var left []string
 		for _, a := range v.Alternatives() {
-			if !f.NotNull(v, a) {
+			switch f.NotNull(v, a, used) {
+			case Possible:
 				left = append(left, within(f, a, []*Value{v}))
+			case Reread:
+				left = append(left, "reread")
 			}
 		}
 		slices.Sort(left)
 		if got := strings.Join(left, " | "); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+// A loop that goes on without a use says nothing of what its pointer was before.
+func TestNotNullUnused(t *testing.T) {
+	f := function(t, arch.AMD64, `
+		48 85 f6 # 0 test rsi,rsi
+		74 05 # 3 je 10
+		80 3f 00 # 5 cmp byte ptr [rdi],0
+		74 06 # 8 je 16
+		48 83 c7 01 # 10 add rdi,1
+		eb f0 # 14 jmp 0
+		c3 # 16 ret`)
+	v := f.Before(base, Reg(arch.RDI))
+	for _, a := range v.Alternatives() {
+		if got := f.NotNull(v, a, base+5); got != Possible {
+			t.Errorf("%s: %d", within(f, a, []*Value{v}), got)
 		}
 	}
 }

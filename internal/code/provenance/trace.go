@@ -227,8 +227,8 @@ func (f *Func) selected(i int, in *disasm.Inst, v *Value) *Value {
 	if int(in.Size) < f.arch.WordSize || in.Dst == f.arch.SP || in.Src == f.arch.SP {
 		return unknown
 	}
+	left, from := in.Dst, in.Src // going back decodes other instructions into in
 	var moved *Value
-	left, from := in.Dst, in.Src
 	if m := in.Mem(); m != nil {
 		moved = f.fromMemory(i, newValue(v.At), m, f.arch.WordSize)
 	} else {

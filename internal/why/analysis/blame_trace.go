@@ -525,7 +525,22 @@ func (t *tracer) choose(w *witness, v *provenance.Value, value uint64) *provenan
 
 // impossible reports whether a join that turned out to be null cannot be one of its alternatives.
 func (t *tracer) impossible(w *witness, v, alternative *provenance.Value, value uint64) bool {
-	return value == 0 && t.pointer && !t.loose && v.Kind == provenance.Join && w.code.NotNull(v, alternative)
+	if value != 0 || !t.pointer || t.loose || v.Kind != provenance.Join {
+		return false
+	}
+	switch w.code.NotNull(v, alternative, w.state.PC) {
+	case provenance.Possible:
+		return false
+	case provenance.Advanced:
+		if w.number > 0 { // whether the function that was called read through it each time is not known
+			t.doubt(report.Likely)
+		}
+	case provenance.Reread:
+		if all, err := t.in.Walker.AvailableThreads(); err != nil || len(all) > 1 {
+			t.doubt(report.Likely)
+		}
+	}
+	return true
 }
 
 // member picks the one value of a join that is the address of a member of a null: what is no other value would be by chance.

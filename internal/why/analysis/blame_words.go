@@ -150,6 +150,9 @@ func overwrittenText(s *report.BlameStep) string {
 	return text + where + fmt.Sprintf(" %d bytes before: ", uint64(s.Offset)) + strconv.Quote(s.Expression)
 }
 
+// maxNegative is how far below 0 what is no address is told as a number.
+const maxNegative = 4096
+
 func blameStep(b *report.Blame, s *report.BlameStep) string {
 	value := b.Value
 	if s.Value != nil {
@@ -188,10 +191,17 @@ func blameStep(b *report.Blame, s *report.BlameStep) string {
 		return text + atSource(s)
 	case report.BlameOffset:
 		text := fmt.Sprintf("%s+%#x", s.Name, uint64(s.Offset))
+		if n := int64(s.Offset); n < 0 {
+			text = fmt.Sprintf("%s-%#x", s.Name, -uint64(n))
+		}
 		if s.Expression != "" {
 			text = "the address of " + sourceWords(s.Expression)
 		}
-		return fmt.Sprintf("%s where %s = %#x%s", text, sourceWords(s.Name), uint64(value), atSource(s))
+		held := fmt.Sprintf("%#x", uint64(value))
+		if n := int64(value); n < 0 && n >= -maxNegative { // no address
+			held = strconv.FormatInt(n, 10)
+		}
+		return fmt.Sprintf("%s where %s = %s%s", text, sourceWords(s.Name), held, atSource(s))
 	case report.BlameIndex, report.BlameOperand:
 		if n := uint64(value); n >= 1<<32 && n < 1<<48 { // an address
 			return fmt.Sprintf("%s = %#x", s.Name, n)

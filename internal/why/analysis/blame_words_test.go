@@ -93,3 +93,17 @@ func TestAtEnd(t *testing.T) {
 		}
 	}
 }
+
+// What is added to a pointer or number is told with its sign, and a number below 0 as one.
+func TestOffsetText(t *testing.T) {
+	for want, c := range map[string]struct{ offset, value int64 }{
+		"p+0x8 where p = 0x0": {8, 0}, "p-0x3 where p = 0x3": {-3, 3}, "p+0x1 where p = -1": {1, -1}, "p+0x1 where p = -4096": {1, -4096},
+		"p+0x1 where p = 0xffffffffffffefff": {1, -4097},
+	} {
+		value := report.Addr(uint64(c.value))
+		s := report.BlameStep{Kind: report.BlameOffset, Name: "p", Offset: report.Addr(uint64(c.offset)), Value: &value}
+		if got := blameStep(&report.Blame{}, &s); got != want {
+			t.Errorf("%d, %d: %s, want %s", c.offset, c.value, got, want)
+		}
+	}
+}

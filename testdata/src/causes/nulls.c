@@ -1,5 +1,7 @@
 // Nulls that a loop, a condition or a conditional move could have changed, but did not: what the null was before is known.
+#include <pthread.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define NOINLINE __attribute__((noinline))
 
@@ -55,6 +57,35 @@ NOINLINE static long adding(struct page *g)
 	return sum(g->first, 3) + 1;
 }
 
+// What is called reads through the pointer each time, which its caller does not show.
+NOINLINE static long peek(const char *p)
+{
+	sink++;
+	return *p;
+}
+
+NOINLINE static long peeking(struct page *g)
+{
+	long n = 0;
+	for (const char *p = g->title; peek(p); p++)
+		n++;
+	return n;
+}
+
+// Another thread, which might have changed the list.
+static void *waiting(void *none)
+{
+	pause();
+	return none;
+}
+
+NOINLINE static long shared(struct page *g)
+{
+	pthread_t t;
+	pthread_create(&t, NULL, waiting, NULL);
+	return last(g->first) + 2;
+}
+
 // A number may well become 0 in a loop.
 NOINLINE static long shares(long low, long high)
 {
@@ -81,6 +112,8 @@ int main(int argc, char **argv)
 	case 'w': sink = heading(g); break;
 	case 'l': sink = closing(g); break;
 	case 'e': sink = either(g); break;
+	case 'c': sink = peeking(g); break;
+	case 't': sink = shared(g); break;
 	case 'd': sink = sharing(argc - 2); break;
 	case 's': sink = adding(g); break;
 	}

@@ -144,7 +144,7 @@ func (e *Evaluator) registers() map[*Value]uint64 {
 		return e.held
 	}
 	e.held = map[*Value]uint64{}
-	var sums []*Value // in the order of registers: of two that disagree the first counts
+	var sums []*Value // in the order of registers
 	for r := range arch.Reg(e.f.arch.NumRegs()) {
 		if r == e.f.arch.PC {
 			continue
@@ -160,19 +160,32 @@ func (e *Evaluator) registers() map[*Value]uint64 {
 			}
 		}
 	}
-	// A register that steps on, as one does through an array, tells also what it was before.
-	for _, v := range sums {
-		for val := e.held[v]; v.Kind == Sum && v.Index == arch.NoReg && v.Base != arch.NoReg; {
-			before := e.f.Before(v.At, Reg(v.Base))
-			if _, ok := e.held[before]; ok || before.Kind == Unknown {
-				break
-			}
-			val = e.f.arch.Truncate(val - uint64(v.K))
-			e.held[before] = val
-			v = before
-		}
+	if e.f.arch.RegSize == e.f.arch.WordSize { // else a sum may have lost half of what it was made of
+		e.stepBack(sums)
 	}
 	return e.held
+}
+
+// stepBack adds what registers were before they stepped on, as one does through an array: values that no register holds any more, and of which no two
+// registers tell otherwise. What a Sum was made of was not computed again since, as all paths to the frame's instruction lead from there through the Sum.
+func (e *Evaluator) stepBack(sums []*Value) {
+	told := map[*Value]uint64{}
+	for _, v := range sums {
+		val := e.held[v]
+		for n := 0; n < maxEval && v.Kind == Sum && v.Index == arch.NoReg; n++ {
+			v, val = e.f.Before(v.At, Reg(v.Base)), e.f.arch.Truncate(val-uint64(v.K))
+			_, held := e.held[v]
+			other, also := told[v]
+			if v.Kind == Unknown || held && !also {
+				break // nobody knows, or a register does
+			}
+			if !also {
+				told[v], e.held[v] = val, val
+			} else if val != other {
+				delete(e.held, v)
+			}
+		}
+	}
 }
 
 // slot reads a value from the frame, if the bytes still hold it.

@@ -33,19 +33,20 @@ type Func struct {
 	// Object, if not nil, returns the range of frame offsets of the variable that contains CFA+off.
 	Object func(off int64) (low, high int64, ok bool)
 
-	in      disasm.Inst
-	at      int // the instruction that in holds; -1 for none
-	briefs  []brief
-	rows    []*stackflow.Row
-	known   map[key]*Value // where paths meet
-	made    map[key]*Value // by an instruction
-	left    int
-	nested  int
-	called  map[uint64]arch.RegMask // registers that called functions change; see changes
-	taken   []int64                 // frame offsets whose address the code takes
-	scanned bool
-	opened  map[Place]bool
-	offsets map[key]frameOffset // of the stack and frame pointers, by instruction
+	in        disasm.Inst
+	at        int // the instruction that in holds; -1 for none
+	briefs    []brief
+	rows      []*stackflow.Row
+	known     map[key]*Value // where paths meet
+	made      map[key]*Value // by an instruction
+	left      int
+	nested    int
+	undecided []*Value                // joins of several values, of which some are joins that may turn out to be one value; see join
+	called    map[uint64]arch.RegMask // registers that called functions change; see changes
+	taken     []int64                 // frame offsets whose address the code takes
+	scanned   bool
+	opened    map[Place]bool
+	offsets   map[key]frameOffset // of the stack and frame pointers, by instruction
 }
 
 type key struct {

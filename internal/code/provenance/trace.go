@@ -89,7 +89,6 @@ func (f *Func) join(i int, p Place) *Value {
 		return unknown
 	}
 	f.nested++
-	defer func() { f.nested-- }()
 	v := newValue(f.steps[i].Addr)
 	v.Kind = Join
 	f.known[k] = v
@@ -108,11 +107,19 @@ func (f *Func) join(i int, p Place) *Value {
 		}
 		add(w)
 	}
-	// A join of a single value, even through other joins, is that value.
+	// A join of a single value, even through other joins, is that value. Which values those have is known when none waits for another.
 	if len(v.alts) == 1 {
 		v.same = v.alts[0]
-	} else if all := v.alternatives(maxMeet); len(all) == 1 {
-		v.same = all[0]
+	} else {
+		f.undecided = append(f.undecided, v)
+	}
+	if f.nested--; f.nested == 0 {
+		for _, w := range f.undecided {
+			if all := w.alternatives(maxMeet); len(all) == 1 {
+				w.same = all[0]
+			}
+		}
+		f.undecided = f.undecided[:0]
 	}
 	return v.resolve()
 }

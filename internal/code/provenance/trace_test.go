@@ -255,6 +255,31 @@ func TestManyWays(t *testing.T) {
 	}
 }
 
+// TestJoinsThatWait: what a register may be where paths meet is the same whatever was asked before, also where one join waits for another.
+func TestJoinsThatWait(t *testing.T) {
+	const want = "one of [rdx+0]8 | [rsi+0]8"
+	for _, order := range [][]uint64{{2, 10, 14}, {10, 2, 14}, {14, 10, 2}} {
+		f := function(t, arch.AMD64, `
+			eb 0d # 0 jmp 15
+			48 85 f6 # 2 test rsi,rsi
+			74 03 # 5 je 10
+			48 8b 3e # 7 mov rdi,[rsi]
+			75 f6 # 10 jne 2
+			90 # 12 nop
+			90 # 13 nop
+			c3 # 14 ret
+			48 8b 3a # 15 mov rdi,[rdx]
+			eb ee # 18 jmp 2`)
+		for _, at := range order {
+			got := strings.Split(strings.TrimPrefix(text(f, f.Before(base+at, Reg(arch.RDI))), "one of "), " | ")
+			slices.Sort(got)
+			if got := "one of " + strings.Join(got, " | "); got != want {
+				t.Errorf("%d of %d: %s, want %s", at, order, got, want)
+			}
+		}
+	}
+}
+
 // FuzzTrace traces every register and some words of the frame through random code: it must end, and values must
 // come from that code.
 func FuzzTrace(f *testing.F) {

@@ -16,18 +16,34 @@ func (h *Heap) mappedAt(addr uint64) (b heap.Block, ok bool) {
 	if !there || m.Path != "" || m.Perm&libstate.Write == 0 {
 		return b, false
 	}
-	i := h.searchedAt(addr)
-	if i < 0 {
-		i = h.search(addr, &m)
+	c, ok := h.chained(addr, &m)
+	if !ok {
+		i := h.searchedAt(addr)
+		if i < 0 {
+			i = h.search(addr, &m)
+		}
+		if i < 0 {
+			return b, false
+		}
+		c = h.searched[i].before
 	}
-	if i < 0 {
-		return b, false
-	}
-	c := h.searched[i].before
 	if addr-c.addr >= c.size {
 		return b, false
 	}
 	return heap.Block{Start: h.user(c.addr), Size: c.size - 2*h.w, Mapped: true}, true
+}
+
+// chained finds the record of the block that has an address by those that follow one another from the beginning of a mapping on. A block may be so large that
+// it is not searched through.
+func (h *Heap) chained(addr uint64, m *libstate.Mapping) (c chunk, ok bool) {
+	at := uint64(m.Start)
+	for range maxChained {
+		if c, ok = h.mappedChunk(at, uint64(m.End)); !ok || addr-c.addr < c.size {
+			break
+		}
+		at = c.addr + c.size
+	}
+	return c, ok && addr-c.addr < c.size
 }
 
 // Whoever asks for many addresses asks for many in one block, or in memory that is none. searched are pages for which is known what record is the
@@ -77,6 +93,7 @@ func (h *Heap) searchedAt(addr uint64) int {
 const (
 	maxBefore   = 1 << 16 // pages before an address
 	maxSearched = 1 << 12
+	maxChained  = 64 // records
 )
 
 // mappedChunk is the record of a block with a mapping of its own that begins at a page. Before it are as many bytes as it says, so that the block

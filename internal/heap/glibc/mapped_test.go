@@ -124,3 +124,50 @@ func TestMappedBlockAt(t *testing.T) {
 		t.Errorf("%d reads of nothing", n)
 	}
 }
+
+// TestMappedLarge: an address in a block of a gigabyte, or behind it, is found by the records from the beginning of the mapping on, whatever was asked before.
+func TestMappedLarge(t *testing.T) {
+	b, top := small()
+	const large, next = 1 << 30, 0x3000
+	m := &mapped{made: arenaOf(b, top, map[int]uint64{0: heapAt + 0x2c0}, map[int]uint64{0: heapAt + 0x800}), more: make([]byte, 4096), size: large + next + 4096}
+	binary.LittleEndian.PutUint64(m.more[8:], large|2)
+	h := glibc.Find(m, glibc.Options{})
+	if h == nil {
+		t.Fatal("no heap")
+	}
+	before := m.reads
+	for _, at := range []uint64{large - 1, 600 << 20, 16, 400 << 20} {
+		if got, ok := h.BlockAt(moreAt + at); !ok || got.Size != large-16 || got.Start != moreAt+16 {
+			t.Errorf("at %#x: %+v", at, got)
+		}
+	}
+	if n := m.reads - before; n > 1000 {
+		t.Errorf("%d reads", n)
+	}
+	if got, ok := h.BlockAt(moreAt + large); ok {
+		t.Errorf("behind it: %+v", got)
+	}
+}
+
+// TestMappedChain: records that follow one another are followed as far as allowed; then the one before the address is searched for.
+func TestMappedChain(t *testing.T) {
+	b, top := small()
+	const blocks = 200
+	m := &mapped{made: arenaOf(b, top, map[int]uint64{0: heapAt + 0x2c0}, map[int]uint64{0: heapAt + 0x800}), more: make([]byte, blocks<<13), size: blocks << 13}
+	for i := range blocks {
+		binary.LittleEndian.PutUint64(m.more[i<<13+8:], 0x2000|2)
+	}
+	h := glibc.Find(m, glibc.Options{})
+	if h == nil {
+		t.Fatal("no heap")
+	}
+	for i := range uint64(blocks) {
+		before := m.reads
+		if got, ok := h.BlockAt(moreAt + i<<13 + 0x1008); !ok || got.Start != moreAt+i<<13+16 || got.Size != 0x2000-16 {
+			t.Errorf("block %d: %+v", i, got)
+		}
+		if n := m.reads - before; n > 300 {
+			t.Errorf("block %d: %d reads", i, n)
+		}
+	}
+}

@@ -25,9 +25,6 @@ func (c *crash) foreign() []report.Cause {
 		return nil
 	}
 	r := c.runAround(p.at)
-	if r.from == p.at && !r.text {
-		return nil
-	}
 	if !p.known {
 		return c.behindDamage(p, r)
 	}
@@ -88,9 +85,6 @@ type holder struct {
 
 // findBefore finds the block in which the run begins, if it goes on past its end.
 func (v *invaded) findBefore() {
-	if v.run.from >= v.block.Start {
-		return
-	}
 	least := uint64(minText)
 	if !v.run.text {
 		least = minSeries * v.word

@@ -9,23 +9,30 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// letters is memory that is all text.
-type letters struct{}
+// letters is memory that is full of one letter.
+type letters struct {
+	letter byte
+	reads  *int
+}
 
-func (letters) ReadMem(_ arch.Address, b []byte) (int, error) {
+func (l letters) ReadMem(_ arch.Address, b []byte) (int, error) {
+	*l.reads++
 	for i := range b {
-		b[i] = 'x'
+		b[i] = l.letter
 	}
 	return len(b), nil
 }
 
-func (letters) ReadWord(arch.Address) (uint64, error) { return 0x7878787878787878, nil }
+func (l letters) ReadWord(arch.Address) (uint64, error) {
+	return uint64(l.letter) * 0x0101010101010101, nil
+}
 
 // A filled arena is all of a mapping, and has a record that text has damaged.
 type filled struct {
 	arena
 	b     heap.Block
 	known bool
+	alone bool // no block ends at the record
 }
 
 func (f filled) BlockAt(at uint64) (heap.Block, bool) {
@@ -37,7 +44,11 @@ func (f filled) BlockAt(at uint64) (heap.Block, bool) {
 
 func (f filled) Damages() []heap.Damage {
 	start := uint64(f.m.Start)
-	return []heap.Damage{{At: start + 64, Size: 8, Why: "it is text", Of: heap.Block{Start: start + 72}, Before: heap.Block{Start: start, Size: 64}}}
+	before := heap.Block{Start: start, Size: 64}
+	if f.alone {
+		before = heap.Block{}
+	}
+	return []heap.Damage{{At: start + 64, Size: 8, Why: "it is text", Of: heap.Block{Start: start + 72}, Before: before}}
 }
 
 // TestForeign: of a bad value that was read from memory of a heap it is said who wrote it; where the heap cannot be found, where there is no block, or one
@@ -62,13 +73,15 @@ func TestForeign(t *testing.T) {
 		want  int // causes of a block in use
 		freed int // causes of a freed one
 	}{
-		"no heap":                   {nil, m.Start + 128, 0, 0},
-		"behind a damaged record":   {filled{arena{m}, heap.Block{}, false}, m.Start + 128, 1, 0},
-		"before the damaged record": {filled{arena{m}, heap.Block{}, false}, m.Start + 48, 0, 0},
-		"a block in use":            {filled{arena{m}, in, true}, m.Start + 128, 1, 0},
-		"a freed block":             {filled{arena{m}, free, true}, m.Start + 128, 0, 1},
-		"the allocator's own block": {filled{arena{m}, own, true}, m.Start + 128, 0, 0},
-		"not of a mapping":          {filled{arena{m}, heap.Block{}, false}, 0x10, 0, 0},
+		"no heap":                    {nil, m.Start + 128, 0, 0},
+		"behind a damaged record":    {filled{arena{m}, heap.Block{}, false, false}, m.Start + 128, 1, 0},
+		"far behind it":              {filled{arena{m}, heap.Block{}, false, false}, m.Start + 64 + maxRun + 16, 0, 0},
+		"no block before the record": {filled{arena{m}, heap.Block{}, false, true}, m.Start + 128, 0, 0},
+		"before the damaged record":  {filled{arena{m}, heap.Block{}, false, false}, m.Start + 48, 0, 0},
+		"a block in use":             {filled{arena{m}, in, true, false}, m.Start + 128, 1, 0},
+		"a freed block":              {filled{arena{m}, free, true, false}, m.Start + 128, 0, 1},
+		"the allocator's own block":  {filled{arena{m}, own, true, false}, m.Start + 128, 0, 0},
+		"not of a mapping":           {filled{arena{m}, heap.Block{}, false, false}, 0x10, 0, 0},
 	} {
 		heapFinders = nil
 		if c.heap != nil {
@@ -76,9 +89,16 @@ func TestForeign(t *testing.T) {
 		}
 		died := o.crash(t, false, false)
 		died.fault().readAt = []uint64{c.at}
-		died.mem.Memory = letters{}
-		if got := died.foreign(); len(got) != c.want {
-			t.Errorf("%s: %+v", name, got)
+		reads := 0
+		died.mem.Memory = letters{'x', &reads}
+		if got := died.foreign(); len(got) != c.want || c.heap == nil && reads != 0 {
+			t.Errorf("%s: %+v, after %d reads", name, got, reads)
+		}
+		numbers := o.crash(t, false, false)
+		numbers.fault().readAt = []uint64{c.at}
+		numbers.mem.Memory = letters{1, &reads}
+		if got := numbers.foreign(); len(got) != 0 || numbers.owners != nil {
+			t.Errorf("%s, of no text, nor a series: %+v, owners looked for: %t", name, got, numbers.owners != nil)
 		}
 		if got := died.usedAfterFree(); len(got) != c.freed {
 			t.Errorf("%s: %+v", name, got)
@@ -97,6 +117,57 @@ func TestDenied(t *testing.T) {
 	}{{nil, false}, {[]holder{{denies: true}}, true}, {[]holder{{}}, false}, {[]holder{{denies: true}, {}}, false}, {[]holder{{}, {denies: true}}, false}, {[]holder{{denies: true}, {denies: true}}, true}} {
 		if got := (&invaded{holds: c.holds}).denied(); got != c.want {
 			t.Errorf("%+v: %t", c.holds, got)
+		}
+	}
+}
+
+// few is a heap of some blocks, with records of 16 bytes before and 8 behind them.
+type few struct {
+	heap.Allocator
+	list []heap.Block
+}
+
+func (f few) BlockAt(at uint64) (heap.Block, bool) {
+	for _, b := range f.list {
+		if b.Start-16 <= at && at < b.End()+8 {
+			return b, true
+		}
+	}
+	return heap.Block{}, false
+}
+
+// TestBefore: the block before is one in use that ends before the other, and has enough of what goes on there; and it is known whether others are between.
+func TestBefore(t *testing.T) {
+	const start, at, word = 0x2000, 0x2008, 8
+	in := heap.Block{Start: start, Size: 64}
+	block := func(start, size uint64) heap.Block { return heap.Block{Start: start, Size: size} }
+	free, own := block(0x1000, 64), block(0x1000, 64)
+	free.Free, own.Own = true, true
+	end := uint64(0x1040)
+	for name, c := range map[string]struct {
+		blocks  []heap.Block
+		from    uint64
+		text    bool
+		size    uint64 // of the block before; 0 for none
+		through bool
+	}{
+		"text":                     {[]heap.Block{block(0x1000, 64)}, end - minText, true, 64, false},
+		"too little text":          {[]heap.Block{block(0x1000, 64)}, end - minText + 1, true, 0, false},
+		"numbers":                  {[]heap.Block{block(0x1000, 64)}, end - minSeries*word, false, 64, false},
+		"too few numbers":          {[]heap.Block{block(0x1000, 64)}, end - minSeries*word + 8, false, 0, false},
+		"a freed block":            {[]heap.Block{free}, 0x1000, true, 0, false},
+		"the allocator's own":      {[]heap.Block{own}, 0x1000, true, 0, false},
+		"a block's record":         {[]heap.Block{block(0x1000, 64)}, 0x1000 - 8, true, 0, false},
+		"records between":          {[]heap.Block{block(0x1000, 0xfe8)}, 0x1f00, true, 0xfe8, false},
+		"no block":                 {nil, 0x1000, true, 0, false},
+		"the block itself":         {nil, start, true, 0, false},
+		"what overlaps":            {[]heap.Block{block(0x1ff0, 0x20)}, 0x1ff0, true, 0, false},
+		"a block between":          {[]heap.Block{block(0x1000, 64), block(0x1040, 64)}, 0x1000, true, 64, true},
+		"a block between, further": {[]heap.Block{block(0x1000, 64), block(0x1f00, 16)}, 0x1000, true, 64, true},
+	} {
+		v := &invaded{heapWord: heapWord{at: at, heap: few{list: append(c.blocks, in)}, block: in, known: true}, run: run{c.from, at + 64, c.text}, word: word}
+		if v.findBefore(); v.before.Size != c.size || v.through != c.through {
+			t.Errorf("%s: %+v, others between: %t", name, v.before, v.through)
 		}
 	}
 }

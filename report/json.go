@@ -21,7 +21,7 @@ type jsonWriter struct {
 	texts  map[*Frame][]frameText
 }
 
-const flushAt = 64 << 10
+const flushAt = 32 << 10
 
 // open begins an object or an array. With row, all of it stays on one line.
 func (j *jsonWriter) open(bracket byte, row bool) {

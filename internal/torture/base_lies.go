@@ -212,7 +212,7 @@ func lyingReady(core []byte, dir string, how corewalk.FactsOptions, own []corewa
 	var addrs []uint64
 	for page := range reads.Pages() {
 		for at := page; at < page+corestate.ReadPage; at += 8 {
-			if off, ok := fileOffset(f, at); ok && (reads.Was(at) || reads.Was(at+4)) && followed(reads, u64At(core, off)) {
+			if off, ok := fileOffset(f, at); ok && (reads.Was(at) || reads.Was(at+4)) && (followed(reads, u64At(core, off)) || off >= 8 && followed(reads, u64At(core, off-8))) {
 				sh.fields = append(sh.fields, field{off, 8, roleAddr, nil})
 				addrs = append(addrs, at)
 			}

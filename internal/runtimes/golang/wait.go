@@ -59,8 +59,10 @@ var kindByFrame = []struct {
 const (
 	maxCases = 1 << 16 // of a select; Go allows so many
 	maxQueue = 1 << 20
-	// queuedCost is what a sudog costs of the budget, above all in memory: an entry of a map.
-	queuedCost = 16
+	// queuedCost is what a sudog costs of the budget, above all in memory: an entry of a map, and its bytes.
+	queuedCost = 64
+	// perGoroutine is how many sudogs of one goroutine may be in one queue: a select may name a channel more than once.
+	perGoroutine = 16
 	maxTypeOf  = 256 // bytes of a type's name
 )
 
@@ -192,7 +194,8 @@ func (r *runtime) queue(at uint64) map[uint64]bool {
 		return nil
 	}
 	list := map[uint64]bool{}
-	for at != 0 && !list[at] && len(list) < maxQueue && r.p.Spend(queuedCost) == nil {
+	most := min(maxQueue, perGoroutine*r.count)
+	for at != 0 && !list[at] && uint64(len(list)) < most && r.p.Spend(queuedCost) == nil {
 		list[at] = true
 		if !ok {
 			break

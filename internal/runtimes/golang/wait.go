@@ -63,7 +63,7 @@ const (
 	queuedCost = 64
 	// perGoroutine is how many sudogs of one goroutine may be in one queue: a select may name a channel more than once.
 	perGoroutine = 16
-	maxTypeOf  = 256 // bytes of a type's name
+	maxTypeOf    = 256 // bytes of a type's name
 )
 
 // Wait says what a goroutine waits for. The frames tell which lock's semaphore it is.

@@ -104,7 +104,7 @@ func TestHandleRaced(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, whom somebody else misleads")
 	}
-	policy, store := policyFile(t, "user = nobody\nrate = 0\nfiles = no\nconcurrent = 2\n")
+	policy, store := policyFile(t, "user = nobody\nrate = 0\nfiles = no\nparallel = 2\n")
 	pid, core := held(t, "amd64-crash-least")
 	base := filepath.Dir(policy)
 	victim, end := filepath.Join(base, "victim"), filepath.Join(base, "end")

@@ -42,13 +42,20 @@ func TestRacer(t *testing.T) {
 		case 1:
 			_ = syscall.Mkfifo(rows, 0o666)
 		case 2:
-			_ = os.WriteFile(rows, nil, 0o666)
+			if fd, err := syscall.Open(rows, syscall.O_WRONLY|syscall.O_CREAT|syscall.O_EXCL, 0o666); err == nil {
+				syscall.Close(fd)
+			}
 		}
 		time.Sleep(time.Duration(round%3) * 100 * time.Microsecond)
 		_ = os.Remove(rows)
 		_ = os.Rename(old, rows)
 		// The same in place of the files in it.
-		list, _ := os.ReadDir(rows)
+		var list []fs.DirEntry
+		if fd, err := syscall.Open(rows, syscall.O_RDONLY|syscall.O_DIRECTORY, 0); err == nil { // not a pipe of the other one
+			f := os.NewFile(uintptr(fd), rows)
+			list, _ = f.ReadDir(-1)
+			f.Close()
+		}
 		for _, e := range list {
 			path := filepath.Join(rows, e.Name())
 			_ = os.Rename(path, path+".moved")

@@ -166,7 +166,7 @@ type endless struct{ unwind.ProcessState }
 func endlessPlace(kind uint64) uint64 { return endlessAt + kind*endlessSize }
 
 func (e *endless) ReadMem(at arch.Address, b []byte) (int, error) {
-	if at-endlessAt >= endlessKinds*endlessSize || len(b) > endlessSize {
+	if at-endlessAt >= endlessKinds*endlessSize || uint64(len(b)) > endlessSize {
 		return e.ProcessState.ReadMem(at, b)
 	}
 	kind := (at - endlessAt) / endlessSize

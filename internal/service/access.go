@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -122,9 +123,13 @@ type access struct {
 	denials *rate.Limiter // wrong tokens that are answered at once
 	denying atomic.Int64  // those that wait
 
-	mu       sync.Mutex // guards limiters; no other lock is taken inside
+	mu       sync.Mutex // guards the two below; no other lock is taken inside
 	limiters map[string]*rate.Limiter
+	sweep    int // how many limiters there may be until those that nobody needs are dropped
 }
+
+// limitersKept is how many limiters of tokens are kept in any case: each session of a person is a token of its own.
+const limitersKept = 1024
 
 // errDenied says nothing about why, so that nothing can be learnt about other projects.
 var errDenied = errors.New("no access: a token of this project with the scope is needed")
@@ -198,6 +203,11 @@ func (a *access) allow(t *store.Token) bool {
 	if l == nil {
 		if a.limiters == nil {
 			a.limiters = map[string]*rate.Limiter{}
+		}
+		if len(a.limiters) >= max(a.sweep, limitersKept) {
+			// One that has all it may have is as a new one.
+			maps.DeleteFunc(a.limiters, func(_ string, l *rate.Limiter) bool { return l.Tokens() >= float64(l.Burst()) })
+			a.sweep = 2 * len(a.limiters)
 		}
 		l = rate.NewLimiter(a.rate, max(a.burst, 1))
 		a.limiters[t.ID] = l

@@ -132,25 +132,41 @@ type access struct {
 const limitersKept = 1024
 
 // errDenied says nothing about why, so that nothing can be learnt about other projects.
-var errDenied = errors.New("no access: a token of this project with the scope is needed")
+var errDenied = errors.New("no access: a token of this project is needed")
+
+// A denial says what a request needs, which is known of any: nothing of its token and of projects. It is errDenied.
+type denial struct {
+	scope string
+	inURL bool // the token is in the URL, where it does not count for the scope
+}
+
+func (d denial) Error() string {
+	text := fmt.Sprintf("no access: a token of this project with the scope %s is needed", d.scope)
+	if d.inURL {
+		text += ", in the header Authorization: one in the URL is for upload, symbols and fetch"
+	}
+	return text
+}
+
+func (denial) Is(target error) bool { return target == errDenied }
 
 // check returns the token of a request if it may do what scope says in a project.
 func (a *access) check(r *http.Request, project, scope string) (t store.Token, err error) {
 	text, query, cookie := presented(r)
 	if query && !inURL(scope) {
-		return t, errDenied
+		return t, denial{scope, true}
 	}
 	if cookie && r.Method != http.MethodGet && r.Method != http.MethodHead && !sameOrigin(r) {
 		return t, errDenied
 	}
 	t, err = a.token(r.Context(), text)
-	if err != nil {
-		return t, err
+	if err == nil && (t.Project != project || !slices.Contains(t.Scopes, scope)) {
+		err = errDenied
 	}
-	if t.Project != project || !slices.Contains(t.Scopes, scope) {
-		return store.Token{}, errDenied
+	if errors.Is(err, errDenied) {
+		return store.Token{}, denial{scope, false}
 	}
-	return t, nil
+	return t, err
 }
 
 // token returns the token that a text is. Many wrong ones are answered late.

@@ -363,7 +363,7 @@ func (s *Service) answerError(w http.ResponseWriter, r *http.Request, err error)
 	case errors.As(err, &known):
 		status, text = known.status, known.text
 	case errors.Is(err, errDenied):
-		status, text = http.StatusForbidden, errDenied.Error()
+		status, text = http.StatusForbidden, err.Error()
 		if presentedText, _, _ := presented(r); presentedText == "" {
 			status = http.StatusUnauthorized
 			w.Header().Set("WWW-Authenticate", `Bearer realm="corewalk"`)

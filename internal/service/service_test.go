@@ -474,6 +474,9 @@ func TestAccess(t *testing.T) {
 			if status != want || strings.Contains(text, "g1") || strings.Contains(text, d.ID) {
 				t.Errorf("%s with %q: %d %s, want %d", endpoint, token, status, text, want)
 			}
+			if method != "HEAD" && !strings.Contains(text, "with the scope "+scope+" is needed") {
+				t.Errorf("%s with %q: %s does not name the scope %s", endpoint, token, text, scope)
+			}
 			if !inPath { // the same token in the URL
 				sep := "?"
 				if strings.Contains(p, "?") {
@@ -649,12 +652,13 @@ func TestStates(t *testing.T) {
 	}
 	var two struct {
 		Groups []struct {
-			ID   string
-			A, B int
+			ID, State string
+			A, B      int
 		}
 	}
+	w.want(204, nil, "PUT", p+"g2/state", `{"state":"ignored"}`)
 	w.want(200, &two, "GET", "/api/v1/projects/a/compare?a=mid&b=new", "")
-	if got := fmt.Sprint(two.Groups); got != "[{g3 0 1} {g1 2 2} {g2 1 1}]" {
+	if got := fmt.Sprint(two.Groups); got != "[{g3 ignored 0 1} {g1 regressed 2 2} {g2 ignored 1 1}]" {
 		t.Errorf("%s", got)
 	}
 	w.want(400, nil, "GET", "/api/v1/projects/a/compare?a=mid&b=mid", "")

@@ -48,7 +48,7 @@ const some = 100; // dumps that are analysed again at once
 export async function lacking() {
   const r = await ask("symbols"), list = r.lacking;
   const title = h("h2", {}, "Files that are missing");
-  if (!list.length) return [title, empty("Nothing is missing.", h("p", {}, "No dump was analysed without a file of a module that is on its crashed stack."))];
+  if (!list.length) return [title, empty("Nothing is known to be missing.", h("p", {}, "A dump says what its crashed stack lacked when it is analysed. One that an older version has analysed says so once it is analysed again."))];
   const again = (x) => act(async () => {
     const { dumps } = await ask("dumps?" + new URLSearchParams({ has: "lacks:" + x.value, limit: some }));
     for (const d of dumps) if (d.state !== "working") await ask(`dumps/${d.id}/again`, { method: "POST" });

@@ -149,9 +149,9 @@ func (r *runtime) channel(at uint64) (tasks.Object, object, bool) {
 	if n > size {
 		return tasks.Object{}, c, false
 	}
-	obj := tasks.Object{Address: at, Type: "chan", Detail: fmt.Sprintf("%d of %d buffered", n, size)}
-	if size == 0 {
-		obj.Detail = "unbuffered"
+	obj := tasks.Object{Address: at, Type: "chan", Detail: "unbuffered"}
+	if size != 0 {
+		obj.Detail = fmt.Sprintf("%d of %d buffered", n, size)
 	}
 	if c.u32("closed") != 0 {
 		obj.Detail += ", closed"
@@ -171,12 +171,16 @@ type queueKey struct {
 // queued reports whether one of a channel's queues has a sudog. A thousand goroutines may wait in one queue, and each
 // asks.
 func (r *runtime) queued(c *object, queue string, sudog uint64) bool {
+	first := c.word(queue)
+	if first == 0 {
+		return false
+	}
 	key := queueKey{c.at, queue}
 	r.queuesLock.Lock()
 	defer r.queuesLock.Unlock()
 	list, ok := r.queues[key]
 	if !ok {
-		list = r.queue(c.word(queue))
+		list = r.queue(first)
 		if r.queues == nil {
 			r.queues = map[queueKey]map[uint64]bool{}
 		}
@@ -185,12 +189,9 @@ func (r *runtime) queued(c *object, queue string, sudog uint64) bool {
 	return list[sudog]
 }
 
-// queue reads the list of sudogs that begins at one; nil if that is 0.
+// queue reads the list of sudogs that begins at one.
 func (r *runtime) queue(at uint64) map[uint64]bool {
 	next, ok := r.of("sudog").off("next")
-	if at == 0 {
-		return nil
-	}
 	list := map[uint64]bool{}
 	for at != 0 && !list[at] && len(list) < maxQueue && r.p.Spend(queuedCost) == nil {
 		list[at] = true

@@ -156,10 +156,33 @@ func (r *runtime) channel(at uint64) (tasks.Object, object, bool) {
 	if c.u32("closed") != 0 {
 		obj.Detail += ", closed"
 	}
-	if name := r.typeName(c.word("elemtype")); name != "" {
+	if name := r.elemName(c.word("elemtype")); name != "" {
 		obj.Type = "chan " + name
 	}
 	return obj, c, true
+}
+
+// maxElems is how many names of types are remembered.
+const maxElems = 1024
+
+// elemName is typeName, and remembers: most channels have elements of a few types.
+func (r *runtime) elemName(at uint64) string {
+	r.queuesLock.Lock()
+	name, ok := r.elems[at]
+	r.queuesLock.Unlock()
+	if ok {
+		return name
+	}
+	name = r.typeName(at)
+	r.queuesLock.Lock()
+	defer r.queuesLock.Unlock()
+	if r.elems == nil {
+		r.elems = map[uint64]string{}
+	}
+	if len(r.elems) < maxElems && name != "" {
+		r.elems[at] = name
+	}
+	return name
 }
 
 // A queueKey is one of a channel's two queues.

@@ -11,7 +11,7 @@ import (
 )
 
 // liesOfEach is how many lies are told of each core; torture tells the others.
-const liesOfEach = 60
+const liesOfEach = 30
 
 // A word that leads to memory without an end, or says that there is as much as can be, costs no more than is allowed, whichever of those that a report reads.
 func TestLies(t *testing.T) {

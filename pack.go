@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/carry/pack"
+	"github.com/corewalk/corewalk/internal/files/mmapfile"
 	"github.com/corewalk/corewalk/internal/files/scratch"
 	"github.com/corewalk/corewalk/internal/why/subject"
 	"github.com/corewalk/corewalk/modules"
@@ -92,7 +93,7 @@ func apart(files []string, wrote string) bool {
 
 // isPack reports whether the file at path begins as a pack does.
 func isPack(path string) bool {
-	f, err := os.Open(path)
+	f, _, err := mmapfile.OpenRegular(path)
 	if err != nil {
 		return false
 	}

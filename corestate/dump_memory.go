@@ -134,14 +134,16 @@ func (d *anyDump) MappingAt(addr arch.Address) (libstate.Mapping, bool) {
 
 // mappingIndex returns the index of the mapping that contains addr, or -1.
 func mappingIndex(maps []libstate.Mapping, addr arch.Address) int {
-	i, _ := slices.BinarySearchFunc(maps, addr, func(m libstate.Mapping, a arch.Address) int {
-		if m.End <= a {
-			return -1
+	lo, hi := 0, len(maps) // not slices.BinarySearchFunc, which copies each: a hostile dump has 65,535 of them, and a scan asks for each word
+	for lo < hi {
+		if mid := int(uint(lo+hi) >> 1); maps[mid].End <= addr {
+			lo = mid + 1
+		} else {
+			hi = mid
 		}
-		return 1
-	})
-	if i >= len(maps) || maps[i].Start > addr {
+	}
+	if lo >= len(maps) || maps[lo].Start > addr {
 		return -1
 	}
-	return i
+	return lo
 }

@@ -6,6 +6,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
+	"time"
 
 	"github.com/corewalk/corewalk/internal/files/mmapfile"
 	"github.com/corewalk/corewalk/internal/format/archive"
@@ -43,7 +46,8 @@ func newOptions(opts []Option) options {
 }
 
 // Open opens a core file, plain, compressed, or in a tar archive or an apport report; "-" is
-// standard input. Unpacking stops when ctx is done.
+// standard input. A pipe is read only if this process has it open already and path is below /dev/fd; other files that are not regular, and
+// files of /proc and /sys, are refused. Unpacking stops when ctx is done.
 //
 // With some errors (see the list of errors) Open also returns the core, which must be
 // closed.
@@ -72,15 +76,30 @@ func mapDump(ctx context.Context, path string, o options) (mapped, *OpenError) {
 	if path == "-" {
 		return mapStream(ctx, "-", os.Stdin, o)
 	}
-	f, err := os.Open(path)
+	f, err := openFile(path)
 	if err != nil {
 		return mapped{}, failed(path, err)
 	}
 	defer f.Close()
-	if st, err := f.Stat(); err == nil && st.IsDir() {
-		return mapped{}, &OpenError{Path: path, Text: "is a directory, not a dump", Err: mmapfile.ErrNotRegular}
+	// What the path leads to may be a pipe into which nobody writes.
+	defer context.AfterFunc(ctx, func() { f.SetReadDeadline(time.Unix(1, 0)) })()
+	m, fail := mapStream(ctx, path, f, o)
+	if fail != nil && errors.Is(fail, os.ErrDeadlineExceeded) && ctx.Err() != nil {
+		return mapped{}, failed(path, ctx.Err())
 	}
-	return mapStream(ctx, path, f, o)
+	return m, fail
+}
+
+// openFile opens a regular file, or what the shell has opened for this process: <(...) is a path of a pipe. Any other pipe or device
+// may wait for ever, or have no end.
+func openFile(path string) (*os.File, error) {
+	if clean := filepath.ToSlash(filepath.Clean(path)); clean == "/dev/stdin" || strings.HasPrefix(clean, "/dev/fd/") || strings.HasPrefix(clean, "/proc/self/fd/") {
+		if st, err := os.Stat(path); err == nil && st.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0 {
+			return mmapfile.OpenAtOnce(path)
+		}
+	}
+	f, _, err := mmapfile.OpenRegular(path)
+	return f, err
 }
 
 // OpenReader is like Open for a core that is read from a stream. An *os.File at the
@@ -181,8 +200,16 @@ func openCore(path string, f mapped) (c *ELFCore, err error) {
 func failed(path string, err error) *OpenError {
 	text := err.Error()
 	var pe *fs.PathError
-	if errors.As(err, &pe) {
+	switch {
+	case errors.As(err, &pe):
 		text = pe.Err.Error()
+	case errors.Is(err, mmapfile.ErrNotRegular):
+		st, serr := os.Stat(path)
+		if serr == nil {
+			text = "is a " + mmapfile.Kind(st.Mode()) + ", not a dump"
+		}
+	case errors.Is(err, mmapfile.ErrNoRealFile):
+		text = "is made up by the kernel when it is read, and no dump"
 	}
 	return &OpenError{Path: path, Text: text, Err: err}
 }

@@ -259,7 +259,7 @@ func readRow(path string) (d ledger.Dump, err error) {
 
 // waitFor locks a directory when nobody else has it locked; nil if it cannot be.
 func waitFor(dir string) *os.File {
-	f, err := os.Open(dir)
+	f, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0) // a pipe in its place would be waited for
 	if err != nil {
 		return nil
 	}

@@ -129,7 +129,7 @@ func (e env) failOpen(err error) int {
 	case errors.Is(err, context.Canceled):
 		return e.fail(errors.New("interrupted before anything of the core could be analysed"))
 	case errors.Is(err, mmapfile.ErrNotRegular):
-		advice = ": give the core itself"
+		advice = ": give the core itself, or - for standard input"
 	case errors.Is(err, fs.ErrNotExist):
 		advice = ": /proc/sys/kernel/core_pattern says where cores are written; with systemd, coredumpctl has them"
 	case errors.Is(err, fs.ErrPermission):

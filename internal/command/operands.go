@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/corewalk/corewalk/internal/files/mmapfile"
 	"github.com/corewalk/corewalk/internal/format/archive"
 	"github.com/corewalk/corewalk/internal/format/decompress"
 	"github.com/corewalk/corewalk/internal/format/elffile"
@@ -82,7 +83,7 @@ func kindOf(path string) content {
 	if !st.Mode().IsRegular() {
 		return c
 	}
-	f, err := os.Open(path)
+	f, _, err := mmapfile.OpenRegular(path)
 	if err != nil {
 		c.err = err
 		return c

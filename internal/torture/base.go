@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/corestate"
 	"github.com/corewalk/corewalk/internal/files/mmapfile"
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/format/minidump/dumpbuild"
@@ -34,6 +35,10 @@ type ready struct {
 	shape *shape
 	run   func(edits []edit, rng *rand.Rand) error // the error is of the harness
 	last  *report.Report                           // of an input that was made in code
+	// Of a core to which memory that lies was added: the edits that make one of its words lie, and how many words there are.
+	lie   func(word, kind int) []edit
+	words int
+	reads *corestate.Reads // of the next input; nil for nobody's
 	// repair mends the files after a panic.
 	repair func(edits []edit) error
 	close  func()
@@ -102,6 +107,7 @@ func bases(empty string) (list []base, err error) {
 		list = append(list, symBases(t)...)
 		list = append(list, nameBases(t)...)
 		list = append(list, madeBases()...)
+		list = append(list, lieBases(t, fixture.Cases(t))...)
 		list = append(list, partBases(t, fixture.Cases(t), fixture.Minidumps(t))...)
 		samples := dumpbuild.Samples()
 		for name, data := range samples {

@@ -373,6 +373,12 @@ func madeBases() (list []base) {
 	for _, name := range slices.Sorted(maps.Keys(madePDBs)) {
 		list = append(list, base{kind: "made", name: "pdb: " + name, ready: func(dir string) (*ready, error) { return madePDBReady(name, dir) }})
 	}
+	for _, name := range slices.Sorted(maps.Keys(madeGo)) {
+		list = append(list, base{kind: "made", name: "goroutines: " + name, ready: func(dir string) (*ready, error) { return madeGoReady(name, dir) }})
+	}
+	for _, name := range slices.Sorted(maps.Keys(madeJITs)) {
+		list = append(list, base{kind: "made", name: "jit: " + name, ready: func(dir string) (*ready, error) { return madeJITReady(name, dir) }})
+	}
 	for _, name := range slices.Sorted(maps.Keys(made)) {
 		list = append(list, base{kind: "made", name: name, ready: func(dir string) (*ready, error) { return madeReady(made[name], dir) }})
 	}

@@ -37,6 +37,7 @@ func TestMade(t *testing.T) {
 			took := time.Duration(math.MaxInt64)
 			for tries := 0; tries < 2 && took > limitTime; tries++ { // what runs beside it may slow it down once
 				before, cpu := allocated(), processorTime()
+				written.Store(0)
 				if err := r.run(nil, rand.New(rand.NewPCG(3, 0))); err != nil {
 					t.Fatal(err)
 				}
@@ -47,6 +48,12 @@ func TestMade(t *testing.T) {
 			}
 			if took > limitTime {
 				t.Errorf("took %v of processor time", took)
+			}
+			if n := written.Load(); n > limitOutput {
+				t.Errorf("wrote %d MB", n>>20)
+			}
+			if r.last != nil {
+				t.Logf("%v, %d threads, %d tasks, %d MB written", took, len(r.last.Threads), len(r.last.Tasks), written.Load()>>20)
 			}
 			if madeDumps[b.name] != nil {
 				return

@@ -24,6 +24,11 @@ func (counter) Write(b []byte) (int, error) {
 // service does what a service for dumps does: the report of everything that is in the dump, as data or as text or as
 // both, and what is known before an analysis. It returns the report, nil if there is none.
 func service(open func(opts ...corewalk.Option) (*corewalk.Target, error), rng *rand.Rand) *report.Report {
+	return serviceWith(open, rng, corewalk.FactsOptions{})
+}
+
+// serviceWith is service for facts that are found out in another way.
+func serviceWith(open func(opts ...corewalk.Option) (*corewalk.Target, error), rng *rand.Rand, how corewalk.FactsOptions) *report.Report {
 	ctx := context.Background()
 	var opts []corewalk.Option
 	if rng.IntN(4) == 0 {
@@ -51,7 +56,6 @@ func service(open func(opts ...corewalk.Option) (*corewalk.Target, error), rng *
 	}
 	o := corewalk.AnalyzeOptions{Locals: corewalk.LocalsAll, For: report.Whole{Trees: true},
 		Include: corewalk.Include{Source: 2, Code: true, Memory: true, Environment: corewalk.EnvironmentMasked, Details: true}}
-	var how corewalk.FactsOptions
 	switch rng.IntN(8) {
 	case 0:
 		how.Explain, how.Verify = true, true

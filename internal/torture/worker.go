@@ -200,7 +200,11 @@ func (w *worker) burst(number int, b base, rng *rand.Rand) error {
 				in.Seed = old.Seed
 			}
 		}
-		in.Edits = append(in.Edits, m.edits()...)
+		if r.lie != nil && rng.IntN(4) != 0 {
+			in.Edits = append(in.Edits, r.lies(rng)...)
+		} else {
+			in.Edits = append(in.Edits, m.edits()...)
+		}
 		fresh, err := w.one(r, in, f)
 		if err != nil {
 			return err

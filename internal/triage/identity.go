@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/internal/files/mmapfile"
 )
 
 // wholeDump is the size, in bytes, up to which a file is hashed whole.
@@ -32,7 +33,7 @@ func identify(ctx context.Context, path string, open func() (*corewalk.Target, e
 	if !st.Mode().IsRegular() {
 		return id, nil, fmt.Errorf("%s: not a regular file", path) // opening a FIFO would wait for a writer
 	}
-	f, err := os.Open(path)
+	f, _, err := mmapfile.OpenRegular(path)
 	if err != nil {
 		return id, nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/corewalk/corewalk/internal/files/mmapfile"
 	"github.com/corewalk/corewalk/internal/format/archive"
 )
 
@@ -110,7 +111,7 @@ var dumpNames = []string{"core", ".dmp", ".mdmp"}
 // looksLikeDump reports whether a file in a directory may be a dump: by its first bytes or, if these say
 // nothing, by its name.
 func looksLikeDump(path string) bool {
-	f, err := os.Open(path)
+	f, _, err := mmapfile.OpenRegular(path)
 	if err != nil {
 		return named(path) // the analysis reports the error
 	}

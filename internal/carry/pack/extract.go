@@ -15,6 +15,7 @@ import (
 	"path"
 	"path/filepath"
 
+	"github.com/corewalk/corewalk/internal/files/mmapfile"
 	"github.com/corewalk/corewalk/internal/format/ziplist"
 )
 
@@ -61,15 +62,11 @@ type taking struct {
 }
 
 func (b bounds) extract(ctx context.Context, file, dir string) (*Unpacked, error) {
-	f, err := os.Open(file)
+	f, st, err := mmapfile.OpenRegular(file)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotPack, err)
 	}
 	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNotPack, err)
-	}
 	z, err := ziplist.Open(ctx, f, st.Size(), int64(b.list))
 	switch {
 	case errors.Is(err, ziplist.ErrTooLarge):

@@ -1,6 +1,7 @@
 package find
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -181,8 +182,9 @@ func (f *Finder) Read(path string, most int64) ([]byte, fs.FileInfo, error) {
 		return nil, nil, err
 	}
 	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, most))
-	return data, st, err
+	b := bytes.NewBuffer(make([]byte, 0, min(st.Size(), most)+bytes.MinRead)) // io.ReadAll takes five times the size of a large file
+	_, err = b.ReadFrom(io.LimitReader(file, most))
+	return b.Bytes(), st, err
 }
 
 // packedInfo describes a file in an image.

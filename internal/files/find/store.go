@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/corewalk/corewalk/internal/files/mmapfile"
 	"github.com/corewalk/corewalk/internal/format/codeview"
 	"github.com/corewalk/corewalk/internal/format/decompress"
 )
@@ -212,7 +213,7 @@ const MaxSymbolFile = 4 << 30
 
 // isCabinet reports whether a file is a cabinet, that is, compressed.
 func isCabinet(path string) bool {
-	file, err := os.Open(path)
+	file, _, err := mmapfile.OpenRegular(path)
 	if err != nil {
 		return false
 	}
@@ -230,7 +231,7 @@ func pointed(dir string) string {
 	if !isRegular(path) {
 		return ""
 	}
-	file, err := os.Open(path)
+	file, _, err := mmapfile.OpenRegular(path)
 	if err != nil {
 		return ""
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -74,7 +73,7 @@ func openPacked(ctx context.Context, path string, opts decompress.Options) (*mma
 		return m, nil
 	}
 	m.Close()
-	packed, err := os.Open(path)
+	packed, _, err := mmapfile.OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}

@@ -105,18 +105,22 @@ func regular(path string, info fs.FileInfo) error {
 	if info.Mode().IsRegular() {
 		return nil
 	}
-	kind := "special file"
-	switch mode := info.Mode(); {
+	return fmt.Errorf("%s is a %s: %w", path, Kind(info.Mode()), ErrNotRegular)
+}
+
+// Kind names what is not a regular file.
+func Kind(mode fs.FileMode) string {
+	switch {
 	case mode.IsDir():
-		kind = "directory"
+		return "directory"
 	case mode&fs.ModeNamedPipe != 0:
-		kind = "pipe"
+		return "pipe"
 	case mode&fs.ModeSocket != 0:
-		kind = "socket"
+		return "socket"
 	case mode&fs.ModeDevice != 0:
-		kind = "device"
+		return "device"
 	}
-	return fmt.Errorf("%s is a %s: %w", path, kind, ErrNotRegular)
+	return "special file"
 }
 
 // Data returns the file's bytes. They are those at the time of opening unless somebody

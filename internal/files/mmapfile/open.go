@@ -23,7 +23,7 @@ func OpenRegular(path string) (*os.File, fs.FileInfo, error) {
 	}
 	// What is at the path may have been replaced since: then opening it must not wait, nor
 	// make a terminal this process's.
-	f, err := os.OpenFile(path, os.O_RDONLY|careful, 0)
+	f, err := OpenAtOnce(path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -39,3 +39,6 @@ func OpenRegular(path string) (*os.File, fs.FileInfo, error) {
 	}
 	return f, info, nil
 }
+
+// OpenAtOnce opens for reading what the user named, a pipe too, and does not wait for who writes to it.
+func OpenAtOnce(path string) (*os.File, error) { return os.OpenFile(path, os.O_RDONLY|careful, 0) }

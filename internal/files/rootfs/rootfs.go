@@ -96,7 +96,7 @@ func IsDir(dir string) bool {
 		if name == "oci-layout" {
 			return true
 		}
-		f, err := os.Open(filepath.Join(dir, name))
+		f, _, err := mmapfile.OpenRegular(filepath.Join(dir, name))
 		if err != nil {
 			continue
 		}

@@ -84,3 +84,25 @@ func TestNothingStops(t *testing.T) {
 		t.Errorf("%v after %d reads", err, r.n)
 	}
 }
+
+// idleReader returns nothing, and no error.
+type idleReader struct{}
+
+func (idleReader) Read([]byte) (int, error) { return 0, nil }
+
+// A reader that never has anything is not asked for ever.
+func TestIdle(t *testing.T) {
+	ended := make(chan error, 1)
+	go func() {
+		_, err := fill(io.MultiReader(strings.NewReader("a"), idleReader{}), make([]byte, 10))
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		if !errors.Is(err, io.ErrNoProgress) {
+			t.Error(err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("it is asked for ever")
+	}
+}

@@ -47,7 +47,7 @@ func parseDump(data []byte, most int) (*Map, error) {
 		return nil, errTooLarge
 	}
 	d := &dump{order: binary.LittleEndian, debug: map[uint64]int32{}, byPos: map[uint64]int{}}
-	d.data = data
+	d.data, d.list = data, make([]record, 0, min(len(data)/256, most))
 	if d.order.Uint32(data) != magic {
 		d.order = binary.BigEndian
 	}
@@ -69,11 +69,11 @@ func parseDump(data []byte, most int) (*Map, error) {
 		if size > uint64(len(data))-at || id == recordClose {
 			break
 		}
-		if len(d.list) >= most {
+		if len(d.list) >= most || len(d.lines) >= most || len(d.tables) >= most {
 			d.Damaged = fmt.Errorf("of its functions only the first %d are read", most)
 			break
 		}
-		if !d.record(id, at+recordHead, data[at+recordHead:at+size]) {
+		if !d.record(id, at+recordHead, data[at+recordHead:at+size]) && d.Damaged == nil {
 			d.Damaged = fmt.Errorf("record at %d: it is damaged", at)
 		}
 		at += size

@@ -111,8 +111,8 @@ const (
 	maxFunction = 1 << 30
 	// maxName is how long a name may be, in bytes; what is longer is cut off.
 	maxName = 4096
-	// maxRecords is how many records of a file are read.
-	maxRecords = 1 << 21
+	// maxRecords is how many records of a file are read. Large programs of JavaScript have a tenth of them.
+	maxRecords = 1 << 20
 	// maxFile is how large a file may be, in bytes.
 	maxFile = 1<<31 - 1
 )

@@ -19,6 +19,7 @@ func (r *runtime) semaphores() map[uint64]uint64 {
 		if !ok || table == nil {
 			return
 		}
+		seen := map[uint64]bool{}
 		stride, count := table.fields["stride"], table.fields["count"]
 		for i := range count {
 			root, ok := r.object(r.of("semaroot"), at+i*stride)
@@ -26,40 +27,34 @@ func (r *runtime) semaphores() map[uint64]uint64 {
 				return
 			}
 			if root.u32("nwait") != 0 || root.word("treap") != 0 {
-				r.treap(root.word("treap"))
+				r.treap(root.word("treap"), seen)
 			}
 		}
 	})
 	return r.sema
 }
 
-// treap reads a tree of sudogs. prev and next lead to its children.
-func (r *runtime) treap(at uint64) {
+// treap reads a tree of sudogs. prev and next lead to its children. seen has those of all trees: no goroutine waits for two semaphores, so that
+// there are not more than goroutines.
+func (r *runtime) treap(at uint64, seen map[uint64]bool) {
 	rec := r.of("sudog")
-	seen := map[uint64]bool{}
-	for todo := []uint64{at}; len(todo) > 0 && len(seen) < maxQueue; {
-		at := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if at == 0 || seen[at] || r.p.Spend(1) != nil {
-			continue
+	read := func(at uint64) (s object, ok bool) {
+		if at == 0 || seen[at] || uint64(len(seen)) >= min(maxQueue, r.count) || r.p.Spend(queuedCost) != nil {
+			return s, false
 		}
 		seen[at] = true
-		s, ok := r.object(rec, at)
+		return r.object(rec, at)
+	}
+	for todo := []uint64{at}; len(todo) > 0; {
+		s, ok := read(todo[len(todo)-1])
+		todo = todo[:len(todo)-1]
 		if !ok {
 			continue
 		}
 		addr := s.second("elem")
 		todo = append(todo, s.word("prev"), s.word("next"))
-		for in, n := s, 0; n < maxQueue; n++ {
+		for in := s; ok; in, ok = read(in.word("waitlink")) {
 			r.sema[in.word("g")] = addr
-			next := in.word("waitlink")
-			if next == 0 || seen[next] || r.p.Spend(1) != nil {
-				break
-			}
-			seen[next] = true
-			if in, ok = r.object(rec, next); !ok {
-				break
-			}
 		}
 	}
 }

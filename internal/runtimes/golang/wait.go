@@ -59,9 +59,11 @@ var kindByFrame = []struct {
 const (
 	maxCases = 1 << 16 // of a select; Go allows so many
 	maxQueue = 1 << 20
-	// queuedCost is what a sudog costs of the budget, above all in memory: an entry of a map.
-	queuedCost = 16
-	maxTypeOf  = 256 // bytes of a type's name
+	// queuedCost is what a sudog costs of the budget, above all in memory: an entry of a map, and its bytes.
+	queuedCost = 64
+	// perGoroutine is how many sudogs of one goroutine may be in one queue: a select may name a channel more than once.
+	perGoroutine = 16
+	maxTypeOf    = 256 // bytes of a type's name
 )
 
 // Wait says what a goroutine waits for. The frames tell which lock's semaphore it is.
@@ -216,7 +218,8 @@ func (r *runtime) queued(c *object, queue string, sudog uint64) bool {
 func (r *runtime) queue(at uint64) map[uint64]bool {
 	next, ok := r.of("sudog").off("next")
 	list := map[uint64]bool{}
-	for at != 0 && !list[at] && len(list) < maxQueue && r.p.Spend(queuedCost) == nil {
+	most := min(maxQueue, perGoroutine*r.count)
+	for at != 0 && !list[at] && uint64(len(list)) < most && r.p.Spend(queuedCost) == nil {
 		list[at] = true
 		if !ok {
 			break

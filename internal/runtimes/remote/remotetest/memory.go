@@ -142,3 +142,56 @@ func (a *Asked) ReadWord(at arch.Address) (uint64, error) {
 	a.note(at, 8)
 	return a.ProcessState.ReadWord(at)
 }
+
+// Where an endless process has memory that it does not have, and how much of each kind.
+const (
+	endlessAt   = 0x3f0000000000
+	endlessSize = 1 << 36
+)
+
+// The kinds of it: words that lead to the next one, words that lead to the first, the largest numbers, letters, and ones.
+const (
+	endlessRamp = iota
+	endlessRing
+	endlessOnes
+	endlessText
+	endlessFew
+	endlessKinds
+)
+
+// endless is a process that has memory in which lists, texts and sizes have no end. A dump has such memory if its segments share bytes.
+type endless struct{ unwind.ProcessState }
+
+// endlessPlace is an address in the memory of a kind.
+func endlessPlace(kind uint64) uint64 { return endlessAt + kind*endlessSize }
+
+func (e *endless) ReadMem(at arch.Address, b []byte) (int, error) {
+	if at-endlessAt >= endlessKinds*endlessSize || uint64(len(b)) > endlessSize {
+		return e.ProcessState.ReadMem(at, b)
+	}
+	kind := (at - endlessAt) / endlessSize
+	word := uint64(1)
+	switch kind {
+	case endlessRing:
+		word = endlessPlace(kind)
+	case endlessOnes:
+		word = ^uint64(0)
+	case endlessText:
+		word = 0x6867666564636261
+	}
+	for i := range b {
+		a := at + uint64(i)
+		if kind == endlessRamp {
+			word = a&^7 + 8
+		}
+		b[i] = byte(word >> (8 * (a & 7)))
+	}
+	return len(b), nil
+}
+
+func (e *endless) ReadWord(at arch.Address) (uint64, error) {
+	if at-endlessAt >= endlessKinds*endlessSize {
+		return e.ProcessState.ReadWord(at)
+	}
+	return readWord(e, at)
+}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/corewalk/corewalk/internal/budget"
 	"github.com/corewalk/corewalk/tasks"
@@ -48,7 +49,7 @@ const maxTold = 1 << 18
 // harm reads the dump with words of it replaced. Nothing may hang, panic or tell of calls without end. It reports whether a runtime was found.
 func (v *Victim) harm(tb testing.TB, to Words) bool {
 	tb.Helper()
-	p := &tasks.Process{State: &changed{v.p.State, to}, Symbols: v.p.Symbols, Modules: v.p.Modules, Budget: budget.Of(v.units)}
+	p := &tasks.Process{State: &changed{&endless{v.p.State}, to}, Symbols: v.p.Symbols, Modules: v.p.Modules, Budget: budget.Of(v.units)}
 	rt, err := v.find(p)
 	if err != nil || rt == nil {
 		return false
@@ -59,29 +60,39 @@ func (v *Victim) harm(tb testing.TB, to Words) bool {
 	return true
 }
 
-// Damage changes each step-th word that is read into what it is most likely to be wrong as. At least least changes must be tried, and the runtime be found
+// maxTook is how long reading a changed dump may take, on a machine that does more.
+const maxTook = 20 * time.Second
+
+// Damage changes each step-th word that is read into what it is most likely to be wrong as, and into the address of memory without an end. At least least changes must be tried, and the runtime be found
 // in half of them.
 func Damage(t *testing.T, list []Victim, step, least int) {
 	t.Helper()
-	tried, found := 0, 0
+	tried, found, worst := 0, 0, time.Duration(0)
 	for k := range list {
 		v := &list[k]
 		for i := k; i < len(v.words); i += step {
 			at := v.words[i]
 			was, _ := v.p.State.ReadWord(at)
-			wrong := []uint64{0, at, was + 8, was ^ 1<<40, 1 << 63, 0x7fffffff, was &^ 0xff}
+			wrong := []uint64{0, at, was + 8, was ^ 1<<40, 1 << 63, 0x7fffffff, was &^ 0xff, endlessPlace(endlessRamp), endlessPlace(endlessRing), endlessPlace(endlessOnes),
+				endlessPlace(endlessText), endlessPlace(endlessFew), endlessPlace(endlessRing) + 1, endlessPlace(endlessRamp) + 1}
 			for n, to := range wrong {
 				if to == was || slices.Contains(wrong[:n], to) {
 					continue
 				}
 				tried++
+				start := time.Now()
 				if v.harm(t, Words{at: to}) {
 					found++
+				}
+				if took := time.Since(start); took > worst {
+					if worst = took; took > maxTook {
+						t.Errorf("dump %d: %v, with %#x at %#x, where %#x was", k, took, to, at, was)
+					}
 				}
 			}
 		}
 	}
-	t.Logf("%d times damaged, %d times a runtime is found", tried, found)
+	t.Logf("%d times damaged, %d times a runtime is found, %v at most", tried, found, worst)
 	if tried < least || found < tried/2 {
 		t.Errorf("%d times damaged, %d times a runtime is found: too few to mean anything", tried, found)
 	}

@@ -1,0 +1,47 @@
+package v8
+
+import (
+	"testing"
+
+	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/internal/runtimes/remote/remotetest"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/tasks"
+	"github.com/corewalk/corewalk/unwind"
+)
+
+// TestLies: each word that is read of recorded stacks leads to memory without an end, or says what it is most likely to be wrong as: what comes of it ends soon.
+func TestLies(t *testing.T) {
+	step := 997
+	if fixture.IsLong(t) {
+		step = 29
+	}
+	var victims []remotetest.Victim
+	for _, name := range recordings {
+		r := read(t, name)
+		r.lib = &libstate.Library{Path: "/usr/bin/node"}
+		p := &tasks.Process{State: r, Symbols: r, Modules: []*libstate.Library{r.lib}}
+		reading := remotetest.Reading{Find: Find, Noted: 256, Units: 1 << 26, Tell: func(tb testing.TB, rt tasks.Runtime, p *tasks.Process) int {
+			tb.Helper()
+			j := rt.(*JavaScript)
+			group := unwind.NewAddrRangeGroup()
+			if err := group.RegisterStepper(j); err != nil {
+				tb.Fatal(err)
+			}
+			w, err := unwind.NewWalker(p.State, unwind.WithGroup(group))
+			if err != nil {
+				tb.Fatal(err)
+			}
+			defer w.Close()
+			f, err := unwind.NewFrame(r.PC, r.SP, r.FP, w)
+			if err != nil {
+				tb.Fatal(err)
+			}
+			s, _ := w.WalkStackFromFrame(f)
+			list, _ := j.Stretches(t.Context(), 1, s.Frames)
+			return len(shown(list)) + len(heldUpTo(list, tasks.Limits{}))
+		}}
+		victims = append(victims, reading.Victim(t, p))
+	}
+	remotetest.Damage(t, victims, step, 200)
+}

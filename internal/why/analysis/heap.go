@@ -276,15 +276,8 @@ func (c *crash) findHeapCauses() []report.Cause {
 	if h == nil {
 		return nil
 	}
-	if strings.Contains(c.message(), "double free") {
-		if text := c.freedTwice(); text != "" {
-			out = append(out, report.Cause{Text: text, Confidence: report.Likely})
-		}
-	}
-	if strings.Contains(c.message(), "invalid pointer") {
-		if text := c.freedInside(); text != "" {
-			out = append(out, report.Cause{Text: text, Confidence: report.Possible})
-		}
+	if !c.gaveBack().exact { // else wronglyGiven says it
+		out = c.toldOfGiven()
 	}
 	const most = 2
 	for _, d := range h.Damages() {
@@ -293,6 +286,21 @@ func (c *crash) findHeapCauses() []report.Cause {
 		}
 		if text, confidence := c.damaged(&d); text != "" {
 			out = append(out, report.Cause{Text: text, Confidence: confidence})
+		}
+	}
+	return out
+}
+
+// toldOfGiven says what is wrong with a pointer that glibc's free refused, by what its registers still hold.
+func (c *crash) toldOfGiven() (out []report.Cause) {
+	if strings.Contains(c.message(), "double free") {
+		if text := c.freedTwice(); text != "" {
+			out = append(out, report.Cause{Text: text, Confidence: report.Likely})
+		}
+	}
+	if strings.Contains(c.message(), "invalid pointer") {
+		if text := c.freedInside(); text != "" {
+			out = append(out, report.Cause{Text: text, Confidence: report.Possible})
 		}
 	}
 	return out
@@ -377,6 +385,9 @@ func (c *crash) freedInside() string {
 // frames still hold it in registers.
 func (c *crash) given(is func(b heap.Block, at uint64) bool) (block heap.Block, at uint64, ok bool) {
 	h := c.heap()
+	if h == nil {
+		return block, 0, false
+	}
 	header := 2 * uint64(c.arch.WordSize)
 	for i, f := range c.stack[:min(len(c.stack), maxNameFrames)] {
 		lib, known := c.Proc.LibraryTracker().LibraryAt(f.LookupAddr())

@@ -19,6 +19,7 @@ type owners struct {
 	stack []*unwind.Frame
 	known map[uint64]string // by the block's beginning
 	buf   []byte            // that memory is searched in
+	freed bool              // ways may lead through freed blocks, too
 
 	ranges [][][2]uint64 // of memory that is searched, by rank
 }
@@ -27,7 +28,11 @@ type owners struct {
 func (o *owners) of(b heap.Block) string {
 	name, ok := o.known[b.Start]
 	if !ok {
-		name = o.find(b.Start)
+		if name = o.find(b.Start); name == "" && b.Free { // it was given back together with those that point there
+			o.freed = true
+			name = o.find(b.Start)
+			o.freed = false
+		}
 		o.keep(b.Start, name)
 	}
 	return name
@@ -97,7 +102,7 @@ func (o *owners) each(level []*held, yield func(of *held, path string, t *types.
 					continue
 				}
 				_, b, ok := o.blockAt(p.at)
-				if !ok || b.Free || b.Own || seen[b.Start] {
+				if !ok || b.Free && !o.freed || b.Own || seen[b.Start] {
 					continue
 				}
 				seen[b.Start] = true

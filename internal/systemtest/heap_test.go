@@ -24,7 +24,7 @@ func TestHeapBugs(t *testing.T) {
 			{"written", `the freed block of 5000 bytes at 0x# (big) was written to: "CCCCCCCC" stands where the unsorted bin's pointer was`, report.Likely},
 			{"before", "or the block itself was written to before its beginning", report.Possible},
 			{"below", "or the block itself was written to before its beginning", report.Possible},
-			{"inside", "free may have been given 0x#, 8 bytes from the beginning of the block of 5000 bytes at 0x# (big)", report.Possible},
+			{"inside", "= 0x#, 8 bytes from the beginning of the block of 5000 bytes at 0x# (big)", report.Likely},
 			{"sound", "", ""},
 		} {
 			t.Run(flags[1]+" "+c.bug, func(t *testing.T) {
@@ -74,6 +74,9 @@ func TestHeapForeign(t *testing.T) {
 				var all []string
 				for _, cause := range r.Crash.Causes {
 					text := withoutAddresses(cause.Text)
+					if strings.HasPrefix(text, "it was in the block of") {
+						continue // where it is blames nobody
+					}
 					all = append(all, text+" ["+cause.Confidence+"]")
 					if cause.Confidence != report.Certain && want != "" && strings.Contains(text, want) {
 						return
@@ -106,6 +109,9 @@ func TestHeapOwn(t *testing.T) {
 				r := analyzeCore(t, fixture.Crash(t, env, exe, bug), exe)
 				var said []string
 				for _, cause := range r.Crash.Causes {
+					if strings.HasPrefix(cause.Text, "it was in the block of") {
+						continue // where it is blames nobody
+					}
 					if strings.Contains(cause.Text, "the block of") {
 						said = append(said, cause.Text)
 						if cause.Confidence != report.Possible {
@@ -136,6 +142,9 @@ func TestHeapBenign(t *testing.T) {
 				}
 				r := analyzeCore(t, fixture.Crash(t, env, exe, c), exe)
 				for _, cause := range r.Crash.Causes {
+					if strings.HasPrefix(cause.Text, "it was in the block of") {
+						continue // where it is blames nobody
+					}
 					for _, words := range []string{"the block of", "overrun", "freed"} {
 						if strings.Contains(cause.Text, words) && cause.Confidence != report.Possible {
 							t.Errorf("%s [%s]", cause.Text, cause.Confidence)

@@ -28,6 +28,7 @@ const (
 	maxHeapRead     = 12 << 20 // bytes of memory that a report reads to know the heap
 	maxHeapAsked    = 1 << 30  // and whoever asks about an address
 	maxScanned      = 16 << 20 // bytes of memory in which a report looks for pointers, for one path
+	maxScannedPlace = 4 << 20  // where nothing but its place is said of a value
 	maxScannedAsked = 256 << 20
 	maxPointers     = 256 // to the blocks of one step of a path
 	maxPathBlocks   = 3   // blocks through which a path to a block leads
@@ -524,7 +525,7 @@ func (c *crash) ownerOf(b heap.Block) string {
 // names find the names of blocks, by the stack of the thread that died.
 func (c *crash) names() *owners {
 	if c.owners == nil {
-		c.owners = &owners{Engine: c.Engine, stack: c.stack}
+		c.owners = &owners{Engine: c.Engine, most: maxScanned, stack: c.stack}
 	}
 	return c.owners
 }

@@ -34,10 +34,14 @@ func (c *crash) foreign() []report.Cause {
 	}
 	v := &invaded{heapWord: p, run: r, word: uint64(c.arch.WordSize)}
 	v.findBefore()
-	if value, ok := c.mem.Uint(p.at, int(v.word)); !r.text && v.before.Size == 0 && (!ok || value == 0) {
-		return nil // null is what programs put there on purpose
+	scanned := maxScanned
+	if !r.text && v.before.Size == 0 {
+		if value, ok := c.mem.Uint(p.at, int(v.word)); !ok || value == 0 {
+			return nil // null is what programs put there on purpose
+		}
+		scanned = maxScannedPlace
 	}
-	c.holders(v)
+	c.holders(v, scanned)
 	text, confidence := v.reused()
 	if text == "" {
 		text, confidence = v.overrun(c)
@@ -111,13 +115,16 @@ func (v *invaded) findBefore() {
 	}
 }
 
-// holders finds out who points to a block, and to that before, at once: the nearest, since each step away is another search of all memory.
-func (c *crash) holders(v *invaded) {
+// holders finds out who points to a block, and to that before, at once: the nearest, since each step away is another search of all memory. Of that, so many
+// bytes are read.
+func (c *crash) holders(v *invaded, scanned int) {
 	of := []*held{{start: v.block.Start}}
 	if v.before.Size != 0 {
 		of = append(of, &held{start: v.before.Start})
 	}
 	names := c.names()
+	names.most = scanned
+	defer func() { names.most = maxScanned }()
 	names.each(of, func(h *held, path string, t *types.Type) bool {
 		list := &v.holds
 		if h != of[0] {

@@ -94,11 +94,17 @@ func TestForeign(t *testing.T) {
 		if got := died.foreign(); len(got) != c.want || c.heap == nil && reads != 0 {
 			t.Errorf("%s: %+v, after %d reads", name, got, reads)
 		}
+		zeros := o.crash(t, false, false)
+		zeros.fault().readAt = []uint64{c.at}
+		zeros.mem.Memory = letters{0, &reads}
+		if got := zeros.foreign(); len(got) != 0 || zeros.owners != nil {
+			t.Errorf("%s, of nothing: %+v, owners looked for: %t", name, got, zeros.owners != nil)
+		}
 		numbers := o.crash(t, false, false)
 		numbers.fault().readAt = []uint64{c.at}
 		numbers.mem.Memory = letters{1, &reads}
-		if got := numbers.foreign(); len(got) != 0 || numbers.owners != nil {
-			t.Errorf("%s, of no text, nor a series: %+v, owners looked for: %t", name, got, numbers.owners != nil)
+		if got := numbers.foreign(); len(got) != 0 {
+			t.Errorf("%s, of no text, nor a series: %+v", name, got)
 		}
 		if got := died.usedAfterFree(); len(got) != c.freed {
 			t.Errorf("%s: %+v", name, got)

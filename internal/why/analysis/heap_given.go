@@ -6,6 +6,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/code/disasm"
 	"github.com/corewalk/corewalk/internal/heap"
+	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -43,25 +44,39 @@ func freeing(name string) string {
 func (c *crash) gaveBack() givenBack { return c.known.given.of(c.findGivenBack) }
 
 func (c *crash) findGivenBack() givenBack {
-	for n := 1; n < min(len(c.stack), maxGivenFrames); n++ {
-		lib := c.libraryPath(c.stack[n-1].LookupAddr())
-		if lib == "" || c.stack[n-1].IsTrampoline() {
-			break
+	for n := 1; n < min(len(c.stack), maxGivenFrames) && !c.ofProgram(n-1); n++ {
+		site, ok := c.callSite(c.stack[n])
+		if !ok || c.stack[n-1].IsTrampoline() || glibc(c.libraryPath(c.stack[n].LookupAddr())) {
+			continue
 		}
-		if glibc(c.libraryPath(c.stack[n].LookupAddr())) {
+		code := codeReader{in: c.question}
+		if f, ok := code.function(site.Target); !ok || freeing(f.Name) == "" {
 			continue
 		}
 		w := c.witnessOf(c.stack, n, nil)
 		if w == nil {
-			continue
+			break
 		}
 		g := w.givesBack()
 		w.close()
-		if g.known {
-			return g
-		}
+		return g
 	}
 	return givenBack{}
+}
+
+// ofProgram reports whether a frame is of the program itself, and not of an allocator that is linked into it.
+func (c *crash) ofProgram(n int) bool {
+	libs := c.Proc.LibraryTracker()
+	if libs == nil {
+		return true
+	}
+	lib, ok := libs.LibraryAt(c.stack[n].LookupAddr())
+	if !ok || lib.Kind != libstate.Executable {
+		return !ok
+	}
+	code := codeReader{in: c.question}
+	f, ok := code.function(c.stack[n].LookupAddr())
+	return !ok || !allocators.Get()[libcName(f.Name)] && !allocatorPart(f.Name)
 }
 
 // givesBack is what a frame's call gives back, if it is such a call.
@@ -145,7 +160,7 @@ func (c *crash) wronglyGiven() []report.Cause {
 	case b.Free && b.List == "top":
 		return nil
 	case b.Start == g.value && b.Free:
-		return cause("the block of %s%s, which was freed before: it is %s", byteCount(b.Size), c.ownerOf(b), listed(b.List))
+		return []report.Cause{{Text: fmt.Sprintf("the block of %s at %#x%s was freed twice: it is %s already", byteCount(b.Size), b.Start, c.ownerOf(b), listed(b.List)), Confidence: confidence}}
 	case !b.Contains(g.value) || b.Start == g.value:
 		return nil
 	case b.Free:

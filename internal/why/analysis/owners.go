@@ -19,6 +19,7 @@ type owners struct {
 	stack []*unwind.Frame
 	known map[uint64]string // by the block's beginning
 	buf   []byte            // that memory is searched in
+	most  int               // bytes of memory that are searched for one path
 	freed bool              // ways may lead through freed blocks, too
 
 	ranges [][][2]uint64 // of memory that is searched, by rank
@@ -76,7 +77,7 @@ func (o *owners) each(level []*held, yield func(of *held, path string, t *types.
 	for _, h := range level {
 		seen[h.start] = true
 	}
-	left := maxScanned
+	left := o.most
 	if o.asked {
 		left = maxScannedAsked
 	}

@@ -318,7 +318,7 @@ func (c *crash) usedAfterFree() []report.Cause {
 	if off := p.at - b.Start; off > 0 {
 		where = fmt.Sprintf(", %s from its beginning,", byteCount(off))
 	}
-	return []report.Cause{{Confidence: report.Likely, Text: fmt.Sprintf("it was read%s from a freed block: %s at %#x%s, %s", where, byteCount(b.Size), b.Start, c.ownerOf(b), listed(b.List)) + c.pastOf(b)}}
+	return []report.Cause{{Confidence: p.atMost(report.Likely), Text: fmt.Sprintf("it was read%s from a freed block: %s at %#x%s, %s", where, byteCount(b.Size), b.Start, c.ownerOf(b), listed(b.List)) + c.pastOf(b)}}
 }
 
 // A heapWord is where the bad value of a fault was read from, in memory of a heap.
@@ -327,6 +327,16 @@ type heapWord struct {
 	heap  heap.Allocator // nil if it was read from elsewhere, or that is not known
 	block heap.Block
 	known bool // there is a block
+	// guessed says that code does not tell that the value was read there: it stands in a block to which a variable points.
+	guessed bool
+}
+
+// atMost is a confidence, or possible where it is guessed where a value was read.
+func (p *heapWord) atMost(confidence string) string {
+	if p.guessed {
+		return report.Possible
+	}
+	return confidence
 }
 
 // readFrom is where the bad value of a fault was read from.
@@ -348,7 +358,7 @@ func (c *crash) findReadFrom() heapWord {
 		p.block, p.known = p.heap.BlockAt(at)
 		return p
 	}
-	return heapWord{}
+	return c.findInObjects()
 }
 
 // listed says on which list of the allocator a free block is.

@@ -55,7 +55,7 @@ func (c *crash) foreign() []report.Cause {
 	if text == "" {
 		return nil
 	}
-	return []report.Cause{{Text: text, Confidence: confidence}}
+	return []report.Cause{{Text: text, Confidence: p.atMost(confidence)}}
 }
 
 // behindDamage says who overran a block, if what the bad value goes on with has damaged the record of the next one on its way.

@@ -24,7 +24,7 @@ func TestHeapBugs(t *testing.T) {
 			{"written", `the freed block of 5000 bytes at 0x# (big) was written to: "CCCCCCCC" stands where the unsorted bin's pointer was`, report.Likely},
 			{"before", "or the block itself was written to before its beginning", report.Possible},
 			{"below", "or the block itself was written to before its beginning", report.Possible},
-			{"inside", "= 0x#, 8 bytes from the beginning of the block of 5000 bytes at 0x# (big)", report.Likely},
+			{"inside", "given 0x#, 8 bytes from the beginning of the block of 5000 bytes at 0x# (big)", ""}, // likely, if the caller's code tells
 			{"sound", "", ""},
 		} {
 			t.Run(flags[1]+" "+c.bug, func(t *testing.T) {
@@ -34,7 +34,7 @@ func TestHeapBugs(t *testing.T) {
 				for _, cause := range r.Crash.Causes {
 					text := withoutAddresses(cause.Text)
 					all = append(all, text+" ["+cause.Confidence+"]")
-					if c.want != "" && strings.Contains(text, c.want) && cause.Confidence == c.confidence {
+					if c.want != "" && strings.Contains(text, c.want) && (c.confidence == "" || cause.Confidence == c.confidence) {
 						return
 					}
 				}

@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/internal/heap"
 	"github.com/corewalk/corewalk/internal/heap/asan"
 	glibcheap "github.com/corewalk/corewalk/internal/heap/glibc"
@@ -348,7 +350,7 @@ func (c *crash) findReadFrom() heapWord {
 	}
 	for _, at := range c.fault().readAt {
 		m, ok := c.Proc.MappingAt(at)
-		if !ok || m.Path != "" || m.Perm&libstate.Write == 0 || c.isOfModule(at) {
+		if !ok || m.Perm&libstate.Write == 0 || (m.Path != "" || c.isOfModule(at)) && !c.donated(at) {
 			continue
 		}
 		if sp := c.stack[0].SP(); m.Start <= sp && sp < m.End || c.heap() == nil {
@@ -359,6 +361,24 @@ func (c *crash) findReadFrom() heapWord {
 		return p
 	}
 	return c.findInObjects()
+}
+
+// donated reports whether an address is in a block of musl's, which hands out what is left of pages of modules, too.
+func (c *crash) donated(at uint64) bool {
+	libs := c.Proc.LibraryTracker()
+	if libs == nil {
+		return false
+	}
+	list, _ := libs.Libraries(false)
+	musl := func(lib *libstate.Library) bool {
+		name := find.BaseName(lib.Path)
+		return name == "libc.so" || strings.HasPrefix(name, "ld-musl-") || strings.HasPrefix(name, "libc.musl-")
+	}
+	if !slices.ContainsFunc(list, musl) || c.heap() == nil {
+		return false
+	}
+	b, ok := c.heap().BlockAt(at)
+	return ok && !b.Own && b.Contains(at)
 }
 
 // listed says on which list of the allocator a free block is.

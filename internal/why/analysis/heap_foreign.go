@@ -105,13 +105,16 @@ func (v *invaded) findBefore() {
 		least = minSeries * v.word
 	}
 	b, ok := v.heap.BlockAt(v.run.from)
-	if !ok || b.Free || b.Own || b.End() > v.block.Start || v.run.from < b.Start || b.End() < v.run.from+least {
+	if !ok || b.Free && (!v.run.text || b.List == "top") || b.Own || b.End() > v.block.Start || v.run.from < b.Start || b.End() < v.run.from+least {
 		return
 	}
 	v.before = b
 	for at := b.End(); at < v.block.Start && !v.through; at += v.word {
 		other, ok := v.heap.BlockAt(at)
 		v.through = ok && other.Start != b.Start && other.Start != v.block.Start
+	}
+	if b.Free && v.through {
+		v.before = heap.Block{} // freed blocks one behind the other have what was there before
 	}
 }
 
@@ -220,6 +223,9 @@ func (c *crash) inUse(v *invaded) (text, confidence string) {
 		}
 	}
 	if len(names) == 0 {
+		names = c.pointersTo(v.block.Start) // in registers
+	}
+	if len(names) == 0 {
 		return "", ""
 	}
 	if b := c.fault().blame; b != nil && len(names) == 1 {
@@ -262,6 +268,8 @@ func (v *invaded) overrun(c *crash) (text, confidence string) {
 	after := fmt.Sprintf("block at %#x%s", v.block.Start, c.ownerOf(v.block))
 	past := span{n: v.run.end - v.before.End(), atLeast: !v.run.text}
 	switch {
+	case v.before.Free:
+		return fmt.Sprintf("%s, which is free now, may have been overrun by %s before: %s goes on in the next %s", before, past, what, after), report.Possible
 	case v.through:
 		return fmt.Sprintf("%s goes on from %s to the %s: one of the blocks before that may have been overrun", what, before, after), report.Possible
 	case !v.denied(), !v.run.text && len(v.holdsBefore) == 0:

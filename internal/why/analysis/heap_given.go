@@ -137,7 +137,7 @@ func (c *crash) wronglyGiven() []report.Cause {
 	switch {
 	case !mapped && !c.PartialMaps:
 		return nil // the fault itself says so
-	case c.isOfModule(g.value):
+	case c.isOfModule(g.value) && !c.donated(g.value):
 		if name, _ := c.names().variableAt(g.value, 0); name != "" {
 			return cause("the address of %s, which is no block of the heap", strings.TrimSuffix(name, "[0]"))
 		}

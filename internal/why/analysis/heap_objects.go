@@ -1,6 +1,8 @@
 package analysis
 
 import (
+	"slices"
+
 	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -8,8 +10,8 @@ import (
 
 // Limits of the objects in which a bad value is looked for.
 const (
-	maxObjectFrames   = 8    // youngest frames whose variables count
-	maxObjects        = 16   // to which they point
+	maxObjectFrames   = 16   // youngest frames whose variables count
+	maxObjects        = 32   // to which they point
 	maxObjectSearched = 4096 // bytes of each
 	leastWild         = 1 << 16
 )
@@ -24,7 +26,22 @@ func (c *crash) findInObjects() heapWord {
 	if len(wild) == 0 {
 		return heapWord{}
 	}
+	var found heapWord
 	seen := map[uint64]bool{}
+	c.pointers(func(name string, v uint64) bool {
+		if v < leastWild || seen[v] {
+			return true
+		}
+		seen[v] = true
+		found = c.inObject(v, wild)
+		return !found.known && len(seen) < maxObjects
+	})
+	return found
+}
+
+// pointers calls yield for the variables of the youngest frames that are pointers, wherever they are, with their values, until it returns false.
+func (c *crash) pointers(yield func(name string, value uint64) bool) {
+	on := true
 	for n, f := range c.stack[:min(len(c.stack), maxObjectFrames)] {
 		act, err := c.Variables.At(c.stack, n)
 		if err != nil {
@@ -32,24 +49,33 @@ func (c *crash) findInObjects() heapWord {
 		}
 		vars := where.FrameOf(act)
 		for _, h := range vars.Pointers(f.LookupAddr()) {
-			v, ok := vars.Number(&h)
-			if !ok || v < leastWild || seen[v] || len(seen) == maxObjects {
-				continue
-			}
-			seen[v] = true
-			if p := c.inObject(v, wild); p.known {
-				act.Close()
-				return p
+			if v, ok := vars.Number(&h); ok && on {
+				on = yield(h.Variable, v)
 			}
 		}
-		act.Close()
+		if act.Close(); !on {
+			return
+		}
 	}
-	return heapWord{}
+}
+
+// pointersTo are the variables of the youngest frames that lead to the beginning of a block.
+func (c *crash) pointersTo(start uint64) (names []string) {
+	if c.Variables == nil {
+		return nil
+	}
+	c.pointers(func(name string, v uint64) bool {
+		if v == start && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+		return len(names) < maxShownHolders
+	})
+	return names
 }
 
 // inObject finds one of some values in the block to which a pointer leads, from there on.
 func (c *crash) inObject(pointer uint64, wild []uint64) heapWord {
-	if _, ok := c.Proc.MappingAt(pointer); !ok || c.isOfModule(pointer) || c.heap() == nil {
+	if _, ok := c.Proc.MappingAt(pointer); !ok || c.isOfModule(pointer) && !c.donated(pointer) || c.heap() == nil {
 		return heapWord{}
 	}
 	b, ok := c.heap().BlockAt(pointer)
@@ -82,6 +108,9 @@ func (c *crash) wildValues() (out []uint64) {
 	}
 	if f.blame != nil {
 		add(f.blame.Value)
+	}
+	if f.address != nil {
+		add(*f.address)
 	}
 	if f.instruction != nil {
 		for _, r := range f.instruction.Registers {

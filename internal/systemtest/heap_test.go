@@ -156,6 +156,47 @@ func TestHeapBenign(t *testing.T) {
 	}
 }
 
+// TestHeapGiven: a pointer that the allocator was given back by mistake is told with what it leads to, of whichever allocator; a bad value with the block that
+// had it, and the types of those who point there.
+func TestHeapGiven(t *testing.T) {
+	exe := fixture.Compile(t, "gcc", "heap/given.c", "-g", "-O0", "-w")
+	for name, library := range map[string][2]string{"jemalloc": {"libjemalloc.so.2", "libjemalloc2"}, "tcmalloc": {"libtcmalloc_minimal.so.4", "libtcmalloc-minimal4"},
+		"mimalloc": {"libmimalloc.so.2.0", "libmimalloc2.0"}, "glibc": {}} {
+		for bug, want := range map[string]string{
+			"stack":  "free was given p = 0x#, the address of local[16] on the stack, which is no block of the heap",
+			"global": "free was given p = 0x#, the address of banner, which is no block of the heap",
+			"inside": "24 bytes from the beginning of the block of 2",
+			"types":  "kept (", // with points[i], by the type of either, or as one of those who point there
+			"place":  "(kept), 32 bytes from its beginning, which is in use",
+			"first":  "(whole, inner), 32 bytes from its beginning, which is in use", // a structure and its first member are no two objects
+			"null":   "",
+		} {
+			if name != "glibc" && bug == "inside" {
+				continue // the others take it
+			}
+			t.Run(name+" "+bug, func(t *testing.T) {
+				var env []string
+				if library[0] != "" {
+					env = heaptest.Preload(t, library[0], library[1])
+				}
+				r := analyzeCore(t, fixture.Crash(t, env, exe, bug), exe)
+				var all []string
+				for _, cause := range r.Crash.Causes {
+					text := withoutAddresses(cause.Text)
+					all = append(all, text+" ["+cause.Confidence+"]")
+					if want != "" && strings.Contains(text, want) && cause.Confidence != report.Certain {
+						return
+					}
+				}
+				said := strings.Join(all, "; ")
+				if want != "" || strings.Contains(said, "block") {
+					t.Errorf("%s: %s\nwant %q", r.Crash.Reason, said, want)
+				}
+			})
+		}
+	}
+}
+
 // withoutAddresses writes 0x# for each number of the form 0x...
 func withoutAddresses(s string) string {
 	var b strings.Builder

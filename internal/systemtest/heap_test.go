@@ -46,6 +46,20 @@ func TestHeapBugs(t *testing.T) {
 	}
 }
 
+// TestHeapMusl: musl says nothing where its allocator finds a damaged record: the record says it, if there is one.
+func TestHeapMusl(t *testing.T) {
+	exe := fixture.Compile(t, "musl-gcc", "heap/bugs.c", "-g", "-O0", "-w")
+	for bug, want := range map[string]string{"overrun": " is wrong: ", "twice": ""} {
+		r := analyzeCore(t, fixture.Crash(t, nil, exe, bug), exe)
+		if corrupted := r.Crash.Kind == report.CrashHeapCorruption; corrupted != (want != "") {
+			t.Errorf("%s: %s, %s", bug, r.Crash.Kind, r.Crash.Reason)
+		}
+		if want != "" && (len(r.Crash.Causes) == 0 || !strings.Contains(r.Crash.Causes[0].Text, want) || r.Crash.Causes[0].Confidence == report.Certain) {
+			t.Errorf("%s: %+v", bug, r.Crash.Causes)
+		}
+	}
+}
+
 // TestHeapForeign: a bad value in a block in use was written by whoever overran the block before, or by whoever has the block besides.
 func TestHeapForeign(t *testing.T) {
 	exe := fixture.Compile(t, "gcc", "heap/foreign.c", "-g", "-O0", "-w")

@@ -155,6 +155,9 @@ func (c *crash) findVerdict() verdict {
 	if c.smashedFrame() != 0 { // of a C library that says nothing
 		return verdict{report.CrashStackOverrun, "stack smashing detected"}
 	}
+	if c.muslRefused() {
+		return verdict{report.CrashHeapCorruption, "heap corrupted, noticed by musl's allocator (" + v.reason + ")"}
+	}
 	return titled(v, c.fault(), c.named.Frames)
 }
 

@@ -370,15 +370,30 @@ func (c *crash) donated(at uint64) bool {
 		return false
 	}
 	list, _ := libs.Libraries(false)
-	musl := func(lib *libstate.Library) bool {
-		name := find.BaseName(lib.Path)
-		return name == "libc.so" || strings.HasPrefix(name, "ld-musl-") || strings.HasPrefix(name, "libc.musl-")
-	}
-	if !slices.ContainsFunc(list, musl) || c.heap() == nil {
+	if !slices.ContainsFunc(list, func(lib *libstate.Library) bool { return musl(lib.Path) }) || c.heap() == nil {
 		return false
 	}
 	b, ok := c.heap().BlockAt(at)
 	return ok && !b.Own && b.Contains(at)
+}
+
+// musl reports whether a module is musl.
+func musl(module string) bool {
+	name := find.BaseName(module)
+	return name == "libc.so" || strings.HasPrefix(name, "ld-musl-") || strings.HasPrefix(name, "libc.musl-")
+}
+
+// muslRefused reports whether musl's allocator, which ends a program by an instruction that is not allowed and says nothing, found a record damaged: it is
+// where the program died, and one is.
+func (c *crash) muslRefused() bool {
+	top := c.top()
+	if top == nil || c.stop().why.Kind != report.CrashPrivileged || !musl(c.libraryPath(top.LookupAddr())) || c.heap() == nil {
+		return false
+	}
+	if name := c.named.Frames[0].Function; name != "" && !allocators.Get()[libcName(name)] {
+		return false
+	}
+	return len(c.heap().Damages()) > 0
 }
 
 // listed says on which list of the allocator a free block is.

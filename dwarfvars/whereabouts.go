@@ -153,7 +153,7 @@ func (f *frameWhere) Number(h *where.Held) (uint64, bool) {
 	}
 	v := (*Activation)(f).Read(of, Options{Raw: true}) // not what it points to
 	text, _, _ := strings.Cut(v.Text(), " ")
-	n, err := strconv.ParseUint(text, 0, 64)
+	n, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimPrefix(text, "@"), ":"), 0, 64) // a reference is @0x1000: what is there
 	return n, v.Err() == nil && err == nil
 }
 

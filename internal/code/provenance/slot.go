@@ -235,3 +235,20 @@ func (f *Func) addressesTaken() []int64 {
 	}
 	return out
 }
+
+// FrameOffset is the offset from the CFA of what the instruction at an address reads or writes in the frame; false if it does neither, or that is not known.
+func (f *Func) FrameOffset(addr uint64) (int64, bool) {
+	i, ok := f.index(addr)
+	if !ok {
+		return 0, false
+	}
+	in := f.inst(i)
+	if in == nil {
+		return 0, false
+	}
+	m := in.Mem()
+	if m == nil {
+		return 0, false
+	}
+	return f.frameOffset(i, m)
+}

@@ -224,6 +224,9 @@ func (h *Heap) binsOf(head uint64) (b uint64, ok bool) {
 	return b, least <= maxBad
 }
 
+// minPage is the smallest page of a system: where the main heap ends, a page does.
+const minPage = 4096
+
 // maxBad is how many bins may be damaged.
 const maxBad = 4
 
@@ -328,8 +331,13 @@ func (h *Heap) segmentsOf(x *arena) {
 	if x.isMain {
 		end := x.top + size
 		m, ok := h.mapping(x.top)
-		if !ok || end < x.top || x.top%h.w != 0 {
+		if !ok || x.top%h.w != 0 {
 			return
+		}
+		if end < x.top || end > uint64(m.End) || end%minPage != 0 { // the last block's record is damaged
+			if end = uint64(m.End); x.system < end-uint64(m.Start) {
+				end = max(uint64(m.Start)+x.system, x.top+h.minSize())
+			}
 		}
 		start := end - x.system
 		if start > end || start < uint64(m.Start) || x.system == 0 {

@@ -97,3 +97,42 @@ func (t *Type) hasPointer(from, end uint64, left *int) bool {
 	}
 	return false
 }
+
+// BeginsWith reports whether an object of a type may have one of another at its beginning: the same type, that of a first member or a base class, of an
+// element, or one that is not known. Integers of one size are the same.
+func (t *Type) BeginsWith(other *Type) bool {
+	left := maxTextParts
+	return t.beginsWith(other.Defined(), &left)
+}
+
+func (t *Type) beginsWith(other *Type, left *int) bool {
+	if *left--; *left < 0 {
+		return true
+	}
+	s := t.Defined()
+	switch {
+	case s.void() || other.void() || s.Whole() == 0 || other.Whole() == 0:
+		return true
+	case s == other || s.Name() == other.Name():
+		return true
+	case s.Aggregate():
+		m := s.Members()
+		if m.Variant != nil || len(m.Fields) == 0 {
+			return true
+		}
+		for i := range m.Fields {
+			f := &m.Fields[i]
+			switch {
+			case f.Static || f.Bits != 0:
+			case f.Virtual || f.Expr.Present():
+				return true
+			case f.Off == 0 && s.MemberType(f).beginsWith(other, left):
+				return true
+			}
+		}
+		return false
+	case s.Tag == dwarf.TagArrayType:
+		return s.Target().beginsWith(other, left)
+	}
+	return !other.Aggregate() && other.Tag != dwarf.TagArrayType && s.Pointer() == other.Pointer() && s.Whole() == other.Whole()
+}

@@ -101,7 +101,7 @@ func (e *Engine) ownersIn(id unwind.ThreadID) *owners {
 		}
 	}
 	if e.naming == nil || e.namingOf != id || e.namingAsked != e.asked {
-		e.namingAsked, e.namingOf, e.naming = e.asked, id, &owners{Engine: e, stack: e.stacks.walk(context.Background(), id, maxNameFrames).Frames}
+		e.namingAsked, e.namingOf, e.naming = e.asked, id, &owners{Engine: e, most: maxScanned, stack: e.stacks.walk(context.Background(), id, maxNameFrames).Frames}
 	}
 	return e.naming
 }
@@ -173,7 +173,7 @@ func (e *Engine) inFrame(ctx context.Context, p *report.Place, stack *unwind.Sta
 	if p.Frame == nil {
 		return
 	}
-	o := &owners{Engine: e, stack: stack.Frames[physical : physical+1]}
+	o := &owners{Engine: e, most: maxScanned, stack: stack.Frames[physical : physical+1]}
 	if name, t := o.variableAt(uint64(addr), 0); t != nil {
 		p.Variable, p.Type = name, t.Name()
 	}

@@ -216,6 +216,9 @@ func (t *tracer) uses(w *witness, n *named) {
 func (t *tracer) addIndexes(b *report.Blame) {
 	if len(b.Steps) == 0 {
 		for i, s := range t.indexes {
+			if s.Name == "" && *s.Value == 0 {
+				continue // what is at the pointer itself: the index is not to blame
+			}
 			if strings.Contains(b.Expression, "["+s.Name+"]") || s.Name == "" {
 				b.Value = *s.Value
 				b.Steps = append(b.Steps, s)

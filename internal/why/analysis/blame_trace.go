@@ -492,8 +492,9 @@ func (t *tracer) neverSet(w *witness, v *provenance.Value) {
 
 // choose picks the one value that a join can have had; nil if that is in doubt.
 func (t *tracer) choose(w *witness, v *provenance.Value, value uint64) *provenance.Value {
-	var left *provenance.Value
-	sure := true
+	const chance = 1 << 16 // values below are no chance
+	var left, same *provenance.Value
+	sure, several := true, false
 	for _, a := range v.Alternatives() {
 		got, exact, ok := w.eval.Value(a, v.At)
 		if !ok {
@@ -506,10 +507,20 @@ func (t *tracer) choose(w *witness, v *provenance.Value, value uint64) *provenan
 		if t.impossible(w, v, a, value) {
 			continue
 		}
+		if ok && !t.loose && same == nil {
+			same = a
+		}
 		if left != nil {
-			return t.member(w, v, value)
+			several = true
 		}
 		left = a
+	}
+	if several {
+		if same == nil || value < chance || t.mapped(value) {
+			return t.member(w, v, value)
+		}
+		// What others were is not known: that one of them was the same wild value would be chance.
+		left, sure = same, false
 	}
 	if left == nil || left.Kind == provenance.Unknown {
 		return nil

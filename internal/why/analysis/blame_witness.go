@@ -23,6 +23,7 @@ type witness struct {
 	state  provenance.State
 	doubt  bool // the frame is doubtful, or a register of it that was asked for
 	eval   *provenance.Evaluator
+	inner  []uint64 // instructions of inner blocks, too; see blocks
 }
 
 // witnessOf returns the witness of a frame of a stack; nil if the frame's code cannot be followed up to its instruction.

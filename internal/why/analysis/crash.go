@@ -51,6 +51,7 @@ type crash struct {
 		raised   fact[[]report.Raised]
 		heap     fact[[]report.Cause]
 		read     fact[heapWord]
+		given    fact[givenBack]
 	}
 	owners *owners // nil before somebody asks
 }
@@ -134,7 +135,7 @@ func (c *crash) causes() []report.Cause {
 	if h := c.handled(); h != nil && c.caught() == nil {
 		handled = []report.Cause{{Text: h.text, Confidence: report.Likely}}
 	}
-	return slices.Concat(first, c.heapCauses(), own.causes, c.usedAfterFree(), c.foreign(), handled, own.why.Causes, found)
+	return slices.Concat(first, c.smashedStack(), c.wronglyGiven(), c.heapCauses(), own.causes, c.usedAfterFree(), c.foreign(), handled, own.why.Causes, found)
 }
 
 // verdict is what the thread that died tells of what happened.
@@ -150,6 +151,12 @@ func (c *crash) findVerdict() verdict {
 	}
 	if len(c.named.Frames) == 0 || c.message() != "" {
 		return v
+	}
+	if c.smashedFrame() != 0 { // of a C library that says nothing
+		return verdict{report.CrashStackOverrun, "stack smashing detected"}
+	}
+	if c.muslRefused() {
+		return verdict{report.CrashHeapCorruption, "heap corrupted, noticed by musl's allocator (" + v.reason + ")"}
 	}
 	return titled(v, c.fault(), c.named.Frames)
 }

@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/internal/heap"
 	"github.com/corewalk/corewalk/internal/heap/asan"
 	glibcheap "github.com/corewalk/corewalk/internal/heap/glibc"
@@ -28,6 +30,7 @@ const (
 	maxHeapRead     = 12 << 20 // bytes of memory that a report reads to know the heap
 	maxHeapAsked    = 1 << 30  // and whoever asks about an address
 	maxScanned      = 16 << 20 // bytes of memory in which a report looks for pointers, for one path
+	maxScannedPlace = 4 << 20  // where nothing but its place is said of a value
 	maxScannedAsked = 256 << 20
 	maxPointers     = 256 // to the blocks of one step of a path
 	maxPathBlocks   = 3   // blocks through which a path to a block leads
@@ -276,15 +279,8 @@ func (c *crash) findHeapCauses() []report.Cause {
 	if h == nil {
 		return nil
 	}
-	if strings.Contains(c.message(), "double free") {
-		if text := c.freedTwice(); text != "" {
-			out = append(out, report.Cause{Text: text, Confidence: report.Likely})
-		}
-	}
-	if strings.Contains(c.message(), "invalid pointer") {
-		if text := c.freedInside(); text != "" {
-			out = append(out, report.Cause{Text: text, Confidence: report.Possible})
-		}
+	if !c.gaveBack().exact { // else wronglyGiven says it
+		out = c.toldOfGiven()
 	}
 	const most = 2
 	for _, d := range h.Damages() {
@@ -293,6 +289,21 @@ func (c *crash) findHeapCauses() []report.Cause {
 		}
 		if text, confidence := c.damaged(&d); text != "" {
 			out = append(out, report.Cause{Text: text, Confidence: confidence})
+		}
+	}
+	return out
+}
+
+// toldOfGiven says what is wrong with a pointer that glibc's free refused, by what its registers still hold.
+func (c *crash) toldOfGiven() (out []report.Cause) {
+	if strings.Contains(c.message(), "double free") {
+		if text := c.freedTwice(); text != "" {
+			out = append(out, report.Cause{Text: text, Confidence: report.Likely})
+		}
+	}
+	if strings.Contains(c.message(), "invalid pointer") {
+		if text := c.freedInside(); text != "" {
+			out = append(out, report.Cause{Text: text, Confidence: report.Possible})
 		}
 	}
 	return out
@@ -309,7 +320,7 @@ func (c *crash) usedAfterFree() []report.Cause {
 	if off := p.at - b.Start; off > 0 {
 		where = fmt.Sprintf(", %s from its beginning,", byteCount(off))
 	}
-	return []report.Cause{{Confidence: report.Likely, Text: fmt.Sprintf("it was read%s from a freed block: %s at %#x%s, %s", where, byteCount(b.Size), b.Start, c.ownerOf(b), listed(b.List)) + c.pastOf(b)}}
+	return []report.Cause{{Confidence: p.atMost(report.Likely), Text: fmt.Sprintf("it was read%s from a freed block: %s at %#x%s, %s", where, byteCount(b.Size), b.Start, c.ownerOf(b), listed(b.List)) + c.pastOf(b)}}
 }
 
 // A heapWord is where the bad value of a fault was read from, in memory of a heap.
@@ -318,6 +329,16 @@ type heapWord struct {
 	heap  heap.Allocator // nil if it was read from elsewhere, or that is not known
 	block heap.Block
 	known bool // there is a block
+	// guessed says that code does not tell that the value was read there: it stands in a block to which a variable points.
+	guessed bool
+}
+
+// atMost is a confidence, or possible where it is guessed where a value was read.
+func (p *heapWord) atMost(confidence string) string {
+	if p.guessed {
+		return report.Possible
+	}
+	return confidence
 }
 
 // readFrom is where the bad value of a fault was read from.
@@ -329,7 +350,7 @@ func (c *crash) findReadFrom() heapWord {
 	}
 	for _, at := range c.fault().readAt {
 		m, ok := c.Proc.MappingAt(at)
-		if !ok || m.Path != "" || m.Perm&libstate.Write == 0 || c.isOfModule(at) {
+		if !ok || m.Perm&libstate.Write == 0 || (m.Path != "" || c.isOfModule(at)) && !c.donated(at) {
 			continue
 		}
 		if sp := c.stack[0].SP(); m.Start <= sp && sp < m.End || c.heap() == nil {
@@ -339,7 +360,40 @@ func (c *crash) findReadFrom() heapWord {
 		p.block, p.known = p.heap.BlockAt(at)
 		return p
 	}
-	return heapWord{}
+	return c.findInObjects()
+}
+
+// donated reports whether an address is in a block of musl's, which hands out what is left of pages of modules, too.
+func (c *crash) donated(at uint64) bool {
+	libs := c.Proc.LibraryTracker()
+	if libs == nil {
+		return false
+	}
+	list, _ := libs.Libraries(false)
+	if !slices.ContainsFunc(list, func(lib *libstate.Library) bool { return musl(lib.Path) }) || c.heap() == nil {
+		return false
+	}
+	b, ok := c.heap().BlockAt(at)
+	return ok && !b.Own && b.Contains(at)
+}
+
+// musl reports whether a module is musl.
+func musl(module string) bool {
+	name := find.BaseName(module)
+	return name == "libc.so" || strings.HasPrefix(name, "ld-musl-") || strings.HasPrefix(name, "libc.musl-")
+}
+
+// muslRefused reports whether musl's allocator, which ends a program by an instruction that is not allowed and says nothing, found a record damaged: it is
+// where the program died, and one is.
+func (c *crash) muslRefused() bool {
+	top := c.top()
+	if top == nil || c.stop().why.Kind != report.CrashPrivileged || !musl(c.libraryPath(top.LookupAddr())) || c.heap() == nil {
+		return false
+	}
+	if name := c.named.Frames[0].Function; name != "" && !allocators.Get()[libcName(name)] {
+		return false
+	}
+	return len(c.heap().Damages()) > 0
 }
 
 // listed says on which list of the allocator a free block is.
@@ -377,6 +431,9 @@ func (c *crash) freedInside() string {
 // frames still hold it in registers.
 func (c *crash) given(is func(b heap.Block, at uint64) bool) (block heap.Block, at uint64, ok bool) {
 	h := c.heap()
+	if h == nil {
+		return block, 0, false
+	}
 	header := 2 * uint64(c.arch.WordSize)
 	for i, f := range c.stack[:min(len(c.stack), maxNameFrames)] {
 		lib, known := c.Proc.LibraryTracker().LibraryAt(f.LookupAddr())
@@ -415,6 +472,9 @@ func (c *crash) damaged(d *heap.Damage) (text, confidence string) {
 		case report.Possible:
 			return fmt.Sprintf("the record of the block at %#x%s is wrong: %s; %s, which ends there, was overrun by %s, or the block itself was written to before its beginning",
 				d.Of.Start, c.ownerOf(d.Of), d.Why, before, past), confidence
+		}
+		if last, ok := c.mem.Uint(d.Before.End()-1, 1); ok && last != 0 && d.At < d.Before.End() { // what it holds at its end is taken for a record
+			return fmt.Sprintf("%s may have been overrun by zero bytes: it is full to its end, and the record of the next block at %#x%s is wrong: %s", before, d.Of.Start, c.ownerOf(d.Of), d.Why), report.Possible
 		}
 	}
 	if d.Of.Start == 0 {
@@ -510,7 +570,7 @@ func (c *crash) ownerOf(b heap.Block) string {
 // names find the names of blocks, by the stack of the thread that died.
 func (c *crash) names() *owners {
 	if c.owners == nil {
-		c.owners = &owners{Engine: c.Engine, stack: c.stack}
+		c.owners = &owners{Engine: c.Engine, most: maxScanned, stack: c.stack}
 	}
 	return c.owners
 }

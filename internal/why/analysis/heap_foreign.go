@@ -2,7 +2,9 @@ package analysis
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/corewalk/corewalk/internal/heap"
 	"github.com/corewalk/corewalk/internal/vars/types"
@@ -15,6 +17,8 @@ const (
 	minSeries = 3    // words of the block before that the value continues
 	maxHolds  = 16   // pointers to one block
 	maxStep   = 1 << 20
+
+	maxShownHolders = 3
 )
 
 // foreign is said of a fault whose bad value was read from a block in use, if that holds what others wrote: whoever overran the block before, or whoever
@@ -30,18 +34,28 @@ func (c *crash) foreign() []report.Cause {
 	}
 	v := &invaded{heapWord: p, run: r, word: uint64(c.arch.WordSize)}
 	v.findBefore()
+	scanned := maxScanned
 	if !r.text && v.before.Size == 0 {
-		return nil
+		if value, ok := c.mem.Uint(p.at, int(v.word)); !ok || value == 0 {
+			return nil // null is what programs put there on purpose
+		}
+		scanned = maxScannedPlace
 	}
-	c.holders(v)
+	c.holders(v, scanned)
 	text, confidence := v.reused()
 	if text == "" {
 		text, confidence = v.overrun(c)
 	}
 	if text == "" {
+		text, confidence = v.twoTypes()
+	}
+	if text == "" {
+		text, confidence = c.inUse(v)
+	}
+	if text == "" {
 		return nil
 	}
-	return []report.Cause{{Text: text, Confidence: confidence}}
+	return []report.Cause{{Text: text, Confidence: p.atMost(confidence)}}
 }
 
 // behindDamage says who overran a block, if what the bad value goes on with has damaged the record of the next one on its way.
@@ -80,7 +94,8 @@ type holder struct {
 	whole bool   // it points to a structure, a class or a union
 	text  bool   // which may have text of its own where the run is
 	// denies says that the run fills a pointer of it, and goes on: who keeps something else in a pointer has no more room there.
-	denies bool
+	denies  bool
+	pointee *types.Type
 }
 
 // findBefore finds the block in which the run begins, if it goes on past its end.
@@ -90,7 +105,7 @@ func (v *invaded) findBefore() {
 		least = minSeries * v.word
 	}
 	b, ok := v.heap.BlockAt(v.run.from)
-	if !ok || b.Free || b.Own || b.End() > v.block.Start || v.run.from < b.Start || b.End() < v.run.from+least {
+	if !ok || b.Free && (!v.run.text || b.List == "top") || b.Own || b.End() > v.block.Start || v.run.from < b.Start || b.End() < v.run.from+least {
 		return
 	}
 	v.before = b
@@ -98,15 +113,21 @@ func (v *invaded) findBefore() {
 		other, ok := v.heap.BlockAt(at)
 		v.through = ok && other.Start != b.Start && other.Start != v.block.Start
 	}
+	if b.Free && v.through {
+		v.before = heap.Block{} // freed blocks one behind the other have what was there before
+	}
 }
 
-// holders finds out who points to a block, and to that before, at once: the nearest, since each step away is another search of all memory.
-func (c *crash) holders(v *invaded) {
+// holders finds out who points to a block, and to that before, at once: the nearest, since each step away is another search of all memory. Of that, so many
+// bytes are read.
+func (c *crash) holders(v *invaded, scanned int) {
 	of := []*held{{start: v.block.Start}}
 	if v.before.Size != 0 {
 		of = append(of, &held{start: v.before.Start})
 	}
 	names := c.names()
+	names.most = scanned
+	defer func() { names.most = maxScanned }()
 	names.each(of, func(h *held, path string, t *types.Type) bool {
 		list := &v.holds
 		if h != of[0] {
@@ -134,7 +155,7 @@ func (v *invaded) holder(path string, t *types.Type) holder {
 	if to == nil {
 		return h
 	}
-	h.to, h.size = to.Name(), to.Size()
+	h.to, h.size, h.pointee = to.Name(), to.Size(), to
 	_, h.chars = to.Strip().Char()
 	h.whole = to.Strip().Aggregate()
 	from, end := max(v.run.from, v.block.Start)-v.block.Start, v.at+v.word-v.block.Start
@@ -153,7 +174,7 @@ func (v *invaded) reused() (text, confidence string) {
 	var chars, other *holder
 	for i := range v.holds {
 		switch h := &v.holds[i]; {
-		case h.text:
+		case h.text && !h.denies:
 			return "", ""
 		case h.chars && chars == nil:
 			chars = h
@@ -174,6 +195,62 @@ func (v *invaded) reused() (text, confidence string) {
 	return "", ""
 }
 
+// twoTypes says who has a block besides whom the bad value was read for, if those who point to it mean objects of two types, of which neither begins with the
+// other. It is possible only, as a program may use memory so on purpose.
+func (v *invaded) twoTypes() (text, confidence string) {
+	var one *holder
+	for i := range v.holds {
+		h := &v.holds[i]
+		switch {
+		case h.pointee == nil || h.chars || h.size == 0 || h.size > v.block.Size:
+		case one == nil:
+			one = h
+		case one.to != h.to && !(one.whole || h.whole):
+		case one.to != h.to && !one.pointee.BeginsWith(h.pointee) && !h.pointee.BeginsWith(one.pointee):
+			return fmt.Sprintf("the block of %s at %#x, in which it was, is that of %s (%s), and of %s (%s), too: it may have been freed, and handed out again",
+				byteCount(v.block.Size), v.block.Start, one.path, one.to, h.path, h.to), report.Possible
+		}
+	}
+	return "", ""
+}
+
+// inUse says which block has the bad value, as far as the source does not name it by a variable that everybody knows.
+func (c *crash) inUse(v *invaded) (text, confidence string) {
+	var names []string
+	for i := range v.holds {
+		if h := &v.holds[i]; len(names) < maxShownHolders && !slices.Contains(names, h.path) {
+			names = append(names, h.path)
+		}
+	}
+	if len(names) == 0 {
+		names = c.pointersTo(v.block.Start) // in registers
+	}
+	if len(names) == 0 {
+		return "", ""
+	}
+	if b := c.fault().blame; b != nil && len(names) == 1 {
+		for _, s := range append([]string{b.Expression}, stepNames(b)...) {
+			if strings.HasPrefix(s, names[0]+"->") || strings.HasPrefix(s, names[0]+"[") {
+				return "", ""
+			}
+		}
+	}
+	at := ""
+	if off := v.at - v.block.Start; off > 0 {
+		at = fmt.Sprintf(", %s from its beginning", byteCount(off))
+	}
+	return fmt.Sprintf("it was in the block of %s at %#x (%s)%s, which is in use", byteCount(v.block.Size), v.block.Start, strings.Join(names, ", "), at), report.Likely
+}
+
+// stepNames are the names in the steps of a blame.
+func stepNames(b *report.Blame) []string {
+	var out []string
+	for i := range b.Steps {
+		out = append(out, b.Steps[i].Name, b.Steps[i].Expression)
+	}
+	return out
+}
+
 // overrun says who wrote past the end of the block before, if the bad value goes on with what that ends with.
 func (v *invaded) overrun(c *crash) (text, confidence string) {
 	if v.before.Size == 0 || v.run.end >= v.block.End() && !v.denied() || v.alike() {
@@ -191,6 +268,8 @@ func (v *invaded) overrun(c *crash) (text, confidence string) {
 	after := fmt.Sprintf("block at %#x%s", v.block.Start, c.ownerOf(v.block))
 	past := span{n: v.run.end - v.before.End(), atLeast: !v.run.text}
 	switch {
+	case v.before.Free:
+		return fmt.Sprintf("%s, which is free now, may have been overrun by %s before: %s goes on in the next %s", before, past, what, after), report.Possible
 	case v.through:
 		return fmt.Sprintf("%s goes on from %s to the %s: one of the blocks before that may have been overrun", what, before, after), report.Possible
 	case !v.denied(), !v.run.text && len(v.holdsBefore) == 0:
@@ -213,7 +292,7 @@ func (v *invaded) denied() bool {
 func (v *invaded) alike() bool {
 	for _, h := range v.holds {
 		if v.run.text {
-			if h.text || h.chars {
+			if !h.denies && (h.text || h.chars) {
 				return true
 			}
 			continue

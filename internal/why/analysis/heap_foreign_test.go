@@ -94,11 +94,17 @@ func TestForeign(t *testing.T) {
 		if got := died.foreign(); len(got) != c.want || c.heap == nil && reads != 0 {
 			t.Errorf("%s: %+v, after %d reads", name, got, reads)
 		}
+		zeros := o.crash(t, false, false)
+		zeros.fault().readAt = []uint64{c.at}
+		zeros.mem.Memory = letters{0, &reads}
+		if got := zeros.foreign(); len(got) != 0 || zeros.owners != nil {
+			t.Errorf("%s, of nothing: %+v, owners looked for: %t", name, got, zeros.owners != nil)
+		}
 		numbers := o.crash(t, false, false)
 		numbers.fault().readAt = []uint64{c.at}
 		numbers.mem.Memory = letters{1, &reads}
-		if got := numbers.foreign(); len(got) != 0 || numbers.owners != nil {
-			t.Errorf("%s, of no text, nor a series: %+v, owners looked for: %t", name, got, numbers.owners != nil)
+		if got := numbers.foreign(); len(got) != 0 {
+			t.Errorf("%s, of no text, nor a series: %+v", name, got)
 		}
 		if got := died.usedAfterFree(); len(got) != c.freed {
 			t.Errorf("%s: %+v", name, got)
@@ -141,8 +147,8 @@ func TestBefore(t *testing.T) {
 	const start, at, word = 0x2000, 0x2008, 8
 	in := heap.Block{Start: start, Size: 64}
 	block := func(start, size uint64) heap.Block { return heap.Block{Start: start, Size: size} }
-	free, own := block(0x1000, 64), block(0x1000, 64)
-	free.Free, own.Own = true, true
+	free, own, top := block(0x1000, 64), block(0x1000, 64), block(0x1000, 64)
+	free.Free, own.Own, top.Free, top.List = true, true, true, "top"
 	end := uint64(0x1040)
 	for name, c := range map[string]struct {
 		blocks  []heap.Block
@@ -155,7 +161,10 @@ func TestBefore(t *testing.T) {
 		"too little text":          {[]heap.Block{block(0x1000, 64)}, end - minText + 1, true, 0, false},
 		"numbers":                  {[]heap.Block{block(0x1000, 64)}, end - minSeries*word, false, 64, false},
 		"too few numbers":          {[]heap.Block{block(0x1000, 64)}, end - minSeries*word + 8, false, 0, false},
-		"a freed block":            {[]heap.Block{free}, 0x1000, true, 0, false},
+		"a freed block":            {[]heap.Block{free}, 0x1000, true, 64, false},
+		"a freed one, of numbers":  {[]heap.Block{free}, 0x1000, false, 0, false},
+		"freed ones":               {[]heap.Block{free, block(0x1040, 64)}, 0x1000, true, 0, true},
+		"what was never used":      {[]heap.Block{top}, 0x1000, true, 0, false},
 		"the allocator's own":      {[]heap.Block{own}, 0x1000, true, 0, false},
 		"a block's record":         {[]heap.Block{block(0x1000, 64)}, 0x1000 - 8, true, 0, false},
 		"records between":          {[]heap.Block{block(0x1000, 0xfe8)}, 0x1f00, true, 0xfe8, false},

@@ -9,6 +9,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/internal/heap"
 	"github.com/corewalk/corewalk/internal/heap/graph"
 	"github.com/corewalk/corewalk/internal/heap/typing"
@@ -76,6 +77,7 @@ func (e *Engine) Memory(ctx context.Context, o MemoryOptions) (*report.Memory, *
 	for _, why := range unknown {
 		c.warn(report.WarnObjects, "types of a language's objects are not known: %s", why)
 	}
+	c.withoutFiles()
 	err := c.blocks(ctx)
 	c.areas()
 	c.absent(ctx)
@@ -99,6 +101,30 @@ func (e *Engine) Memory(ctx context.Context, o MemoryOptions) (*report.Memory, *
 // warn says what the report lacks.
 func (c *census) warn(code, format string, args ...any) {
 	c.out.Warnings = append(c.out.Warnings, report.Warning{Code: code, Message: fmt.Sprintf(format, args...)})
+}
+
+// withoutFiles warns of modules that may have variables, of which no file is known: the program first, as it may be a language's interpreter, whose objects are
+// known by its symbols.
+func (c *census) withoutFiles() {
+	var first string
+	more := 0
+	for _, m := range Modules(c.Parts) {
+		switch {
+		case m.Status != report.ModuleMissing && m.Status != report.ModuleMismatched || m.Path == "" || m.Path[0] == '[':
+		case first == "":
+			first = find.BaseName(m.Path)
+		default:
+			more++
+		}
+	}
+	switch {
+	case first == "":
+		return
+	case more > 0:
+		first += fmt.Sprintf(" and %d other modules", more)
+	}
+	c.warn(report.WarnObjects, "no file found of %s: its variables and their types are not known, and, if it runs a language, neither are the heap and the objects of that; "+
+		"name its directory with --search or --sysroot", first)
 }
 
 // blocks counts the blocks of all allocators, and makes the graph of those in use.

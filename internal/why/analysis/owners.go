@@ -19,6 +19,8 @@ type owners struct {
 	stack []*unwind.Frame
 	known map[uint64]string // by the block's beginning
 	buf   []byte            // that memory is searched in
+	most  int               // bytes of memory that are searched for one path
+	freed bool              // ways may lead through freed blocks, too
 
 	ranges [][][2]uint64 // of memory that is searched, by rank
 }
@@ -27,7 +29,11 @@ type owners struct {
 func (o *owners) of(b heap.Block) string {
 	name, ok := o.known[b.Start]
 	if !ok {
-		name = o.find(b.Start)
+		if name = o.find(b.Start); name == "" && b.Free { // it was given back together with those that point there
+			o.freed = true
+			name = o.find(b.Start)
+			o.freed = false
+		}
 		o.keep(b.Start, name)
 	}
 	return name
@@ -71,7 +77,7 @@ func (o *owners) each(level []*held, yield func(of *held, path string, t *types.
 	for _, h := range level {
 		seen[h.start] = true
 	}
-	left := maxScanned
+	left := o.most
 	if o.asked {
 		left = maxScannedAsked
 	}
@@ -97,7 +103,7 @@ func (o *owners) each(level []*held, yield func(of *held, path string, t *types.
 					continue
 				}
 				_, b, ok := o.blockAt(p.at)
-				if !ok || b.Free || b.Own || seen[b.Start] {
+				if !ok || b.Free && !o.freed || b.Own || seen[b.Start] {
 					continue
 				}
 				seen[b.Start] = true

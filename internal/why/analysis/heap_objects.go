@@ -1,0 +1,121 @@
+package analysis
+
+import (
+	"slices"
+
+	"github.com/corewalk/corewalk/internal/vars/where"
+	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
+
+// Limits of the objects in which a bad value is looked for.
+const (
+	maxObjectFrames   = 16   // youngest frames whose variables count
+	maxObjects        = 32   // to which they point
+	maxObjectSearched = 4096 // bytes of each
+	leastWild         = 1 << 16
+)
+
+// findInObjects finds the bad value of a fault in an object of the heap to which a variable of the youngest frames points, where code does not tell from where
+// it was read: iterators and what is inlined lose that. Only a value that is no address counts, as others stand in many places.
+func (c *crash) findInObjects() heapWord {
+	if c.Variables == nil || !dataFault(c.verdict().kind) {
+		return heapWord{}
+	}
+	wild := c.wildValues()
+	if len(wild) == 0 {
+		return heapWord{}
+	}
+	var found heapWord
+	seen := map[uint64]bool{}
+	c.pointers(func(name string, v uint64) bool {
+		if v < leastWild || seen[v] {
+			return true
+		}
+		seen[v] = true
+		found = c.inObject(v, wild)
+		return !found.known && len(seen) < maxObjects
+	})
+	return found
+}
+
+// pointers calls yield for the variables of the youngest frames that are pointers, wherever they are, with their values, until it returns false.
+func (c *crash) pointers(yield func(name string, value uint64) bool) {
+	on := true
+	for n, f := range c.stack[:min(len(c.stack), maxObjectFrames)] {
+		act, err := c.Variables.At(c.stack, n)
+		if err != nil {
+			continue
+		}
+		vars := where.FrameOf(act)
+		for _, h := range vars.Pointers(f.LookupAddr()) {
+			if v, ok := vars.Number(&h); ok && on {
+				on = yield(h.Variable, v)
+			}
+		}
+		if act.Close(); !on {
+			return
+		}
+	}
+}
+
+// pointersTo are the variables of the youngest frames that lead to the beginning of a block.
+func (c *crash) pointersTo(start uint64) (names []string) {
+	if c.Variables == nil {
+		return nil
+	}
+	c.pointers(func(name string, v uint64) bool {
+		if v == start && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+		return len(names) < maxShownHolders
+	})
+	return names
+}
+
+// inObject finds one of some values in the block to which a pointer leads, from there on.
+func (c *crash) inObject(pointer uint64, wild []uint64) heapWord {
+	if _, ok := c.Proc.MappingAt(pointer); !ok || c.isOfModule(pointer) && !c.donated(pointer) || c.heap() == nil {
+		return heapWord{}
+	}
+	b, ok := c.heap().BlockAt(pointer)
+	if !ok || b.Own || b.Free && b.List == "top" || !b.Contains(pointer) {
+		return heapWord{}
+	}
+	word := c.arch.WordSize
+	data := c.mem.Some(b.Start, int(min(b.Size, maxObjectSearched)))
+	for i := 0; i+word <= len(data); i += word {
+		v := c.arch.Word(data[i:])
+		for _, w := range wild {
+			if v == w {
+				return heapWord{at: b.Start + uint64(i), heap: c.heap(), block: b, known: true, guessed: true}
+			}
+		}
+	}
+	return heapWord{}
+}
+
+// wildValues are the values of a faulting instruction at which no memory can be, or is.
+func (c *crash) wildValues() (out []uint64) {
+	f := c.fault()
+	add := func(v report.Addr) {
+		if uint64(v) < leastWild {
+			return
+		}
+		if _, ok := c.Proc.MappingAt(arch.Address(v)); !ok && !c.PartialMaps {
+			out = append(out, uint64(v))
+		}
+	}
+	if f.blame != nil {
+		add(f.blame.Value)
+	}
+	if f.address != nil {
+		add(*f.address)
+	}
+	if f.instruction != nil {
+		for _, r := range f.instruction.Registers {
+			add(r.Value)
+		}
+	}
+	return out
+}

@@ -236,3 +236,6 @@ func TestAsksForTheEnd(t *testing.T) {
 		t.Error("nothing was called")
 	}
 }
+
+// singletonClass says of a class that only one object has it, in the versions that these tests take.
+const singletonClass = 1 << flagUser

@@ -398,9 +398,6 @@ func (r *runtime) memberNames(v uint64) uint64 {
 	return 0
 }
 
-// maxVariables limits how many variables an object has.
-const maxVariables = 1 << 10
-
 // instanceVariables lists those of an object; without plain also those that Ruby keeps for itself, whose names do not begin with @.
 func (r *runtime) instanceVariables(v uint64, limit int, plain bool) (list []element, whole bool) {
 	whole = true
@@ -458,73 +455,12 @@ func (r *runtime) instanceVariables(v uint64, limit int, plain bool) (list []ele
 func (r *runtime) realClass(v uint64) uint64 {
 	c := r.Word(v + 8)
 	for range maxAncestors {
-		if f := r.flags(c); f&typeMask != typeIncluded && (f&typeMask != typeClass || f&singletonClass == 0) {
+		if f := r.flags(c); f&typeMask != typeIncluded && (f&typeMask != typeClass || f&r.at("class.singleton") == 0) {
 			break
 		}
 		c = r.field(c, "class.super")
 	}
 	return c
-}
-
-// Types of shapes.
-const (
-	shapeVariable = 1
-	shapeComplex  = 4 // variables are in a table
-)
-
-// shaped goes through the variables of an object whose shape says where they are, in the order in which they were set.
-func (r *runtime) shaped(v uint64, do func(id, value uint64) bool) bool {
-	f := r.flags(v)
-	from := r.field(v, "object.heap")
-	switch {
-	case f&typeMask == typeClass || f&typeMask == typeModule:
-		from = r.Word(v + r.at("class.inside"))
-	case f&typeMask != typeObject:
-		return false
-	case f&flagHere != 0:
-		from = v + r.at("object.array")
-	}
-	shapes := r.field(r.shapes, "shapes.list")
-	number := f >> r.at("shape.shift")
-	type variable struct{ id, index uint64 }
-	var all []variable
-	for number != noShape {
-		if number >= uint64(r.number(r.shapes, "shapes.next")) || len(all) > maxVariables || r.p.Spend(4) != nil {
-			return false
-		}
-		at := shapes + number*r.at("shape.size")
-		kind, ok := r.U8(at + r.at("shape.type"))
-		parent := uint64(r.number(at, "shape.parent"))
-		switch {
-		case !ok:
-			return false
-		case kind == shapeComplex:
-			return r.table(from, do)
-		case kind == shapeVariable:
-			index := uint64(r.number(at, "shape.next"))
-			if index == 0 || index > maxVariables {
-				return false
-			}
-			all = append(all, variable{r.Word(at + r.at("shape.name")), index - 1})
-		default:
-			all = append(all, variable{})
-		}
-		number = parent
-	}
-	slices.Reverse(all)
-	for _, one := range all {
-		if one.id == 0 {
-			continue
-		}
-		value, ok := r.LookupWord(from + 8*one.index)
-		if !ok || from%8 != 0 {
-			return false
-		}
-		if !do(one.id, value) {
-			break
-		}
-	}
-	return true
 }
 
 // hidden looks for a variable that Ruby keeps for itself; false if there is none.

@@ -846,8 +846,20 @@ func TestScalars(t *testing.T) {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
-	if got := quoted("a\x1b#{\"\\"); got != `"a\e\#{\"\\"` {
-		t.Error(got)
+	for _, c := range []struct {
+		value string
+		text  bool
+		want  string
+	}{{"a\x1b#{\"\\", true, `"a\e\#{\"\\"`}, {"\a\b\v\f\n\r\t\x01\x7f#$#@#", true, `"\a\b\v\f\n\r\t\u0001\x7F\#$\#@#"`}, {"\x01é\xff", false, `"\x01\xC3\xA9\xFF"`},
+		{"é\u200b\U000e0001\xff", true, `"é\u200B\u{E0001}\xFF"`}} {
+		if got := quoted(c.value, c.text); got != c.want {
+			t.Errorf("%q is %s, want %s", c.value, got, c.want)
+		}
+	}
+	for name, want := range map[string]string{":a": "a", ":a?": "a?", ":+": `"+"`, ":a=": `"a="`, `:"a b"`: `"a b"`, ":@a": `"@a"`, ":[]": `"[]"`, ":": `""`} {
+		if got := symbolKey(name); got != want {
+			t.Errorf("%s is written %s, want %s", name, got, want)
+		}
 	}
 	r, _ := small()
 	for v, want := range map[uint64]string{0: "false", 8: "nil", 20: "true", 3: "1", math.MaxUint64: "-1", smallZero: "0.0", 52: "?"} {

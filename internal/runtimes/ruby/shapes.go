@@ -65,4 +65,3 @@ func (n *names) shaped(v uint64, do func(id, value uint64) bool) bool {
 	}
 	return true
 }
-

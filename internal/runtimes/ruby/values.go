@@ -2,8 +2,6 @@ package ruby
 
 import (
 	"math"
-	"math/big"
-	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -119,7 +117,7 @@ func (r *runtime) scalar(v uint64, limit int) (string, bool) {
 		if !ok {
 			return "?", true
 		}
-		out := quoted(s)
+		out := quoted(s, f>>encodingShift&encodingMask != binaryEncoding)
 		if uint64(len(s)) < n {
 			out += "..."
 		}
@@ -148,9 +146,16 @@ func (r *runtime) scalar(v uint64, limit int) (string, bool) {
 		a, _ := r.scalar(r.Word(v+16), limit)
 		b, _ := r.scalar(r.Word(v+24), limit)
 		return "(" + a + "/" + b + ")", true
+	case typeComplex:
+		a, _ := r.scalar(r.Word(v+16), limit)
+		b, _ := r.scalar(r.Word(v+24), limit)
+		if !strings.HasPrefix(b, "-") {
+			b = "+" + b
+		}
+		return "(" + a + b + "i)", true
 	case typeArray, typeHash, typeObject, typeStruct:
 		return "", false
-	case typeFile, typeData, typeMatch, typeComplex:
+	case typeFile, typeData, typeMatch:
 		if place := r.proc(v); place != "" {
 			return "#<Proc:" + address(v) + " " + place + ">", true
 		}
@@ -209,76 +214,6 @@ func (r *runtime) proc(v uint64) string {
 func address(v uint64) string {
 	s := strconv.FormatUint(v, 16)
 	return "0x" + strings.Repeat("0", 16-len(s)) + s
-}
-
-// quoted writes a string in quotes, in one line.
-func quoted(s string) string {
-	return strings.NewReplacer("\\x1b", "\\e", "#{", "\\#{").Replace(remote.QuoteBytes(s, `"\`))
-}
-
-// symbol writes a Symbol; what is no name is in quotes.
-func symbol(name string) string {
-	for i := range len(name) {
-		if c := name[i]; c <= ' ' || c == '"' || c == 0x7f || strings.IndexByte("()[]{},;:#'`.", c) >= 0 && name != "[]" && name != "[]=" {
-			return ":" + quoted(name)
-		}
-	}
-	return ":" + name
-}
-
-// smallFloatOf is the number that is its own value.
-func smallFloatOf(v uint64) float64 {
-	if v == smallZero {
-		return 0
-	}
-	return math.Float64frombits(bits.RotateLeft64(2-v>>63|v&^3, -3))
-}
-
-// floatText writes a number as Float#to_s does.
-func floatText(v float64) string {
-	switch {
-	case math.IsNaN(v):
-		return "NaN"
-	case math.IsInf(v, 1):
-		return "Infinity"
-	case math.IsInf(v, -1):
-		return "-Infinity"
-	}
-	s := strconv.FormatFloat(v, 'e', -1, 64)
-	mantissa, exponent, _ := strings.Cut(s, "e")
-	e, _ := strconv.Atoi(exponent)
-	if v == 0 || e >= -4 && e < 16 {
-		s = strconv.FormatFloat(v, 'f', -1, 64)
-		if !strings.Contains(s, ".") {
-			s += ".0"
-		}
-		return s
-	}
-	if !strings.Contains(mantissa, ".") {
-		mantissa += ".0"
-	}
-	return mantissa + "e" + exponent
-}
-
-// bignum writes an Integer that is larger than a word.
-func (r *runtime) bignum(v, f uint64) string {
-	from, n := v+r.at("bignum.embedded"), f>>(flagUser+3)&7
-	if f&bignumHere == 0 {
-		from, n = r.field(v, "bignum.heap"), r.field(v, "bignum.length")
-	}
-	if n > maxDigits {
-		return "?"
-	}
-	b := r.Bytes(from, int(n*r.at("bignum.digit")))
-	if b == nil {
-		return "?"
-	}
-	slices.Reverse(b) // a word has its least byte first, as the number has its least word
-	number := new(big.Int).SetBytes(b)
-	if f&flagHere == 0 { // the sign
-		number.Neg(number)
-	}
-	return number.String()
 }
 
 // An element is one of an Array or a Hash, or a variable of an object.
@@ -544,8 +479,7 @@ func (w *printer) value(v uint64) {
 		case e.name != "":
 			w.WriteString(e.name + "=")
 		case r.is(v, typeHash):
-			w.value(e.key)
-			w.WriteString("=>")
+			w.key(e.key)
 		}
 		w.value(e.value)
 	}
@@ -559,6 +493,20 @@ func (w *printer) value(v uint64) {
 	}
 	w.WriteString(after)
 	w.seen = w.seen[:len(w.seen)-1]
+}
+
+// key writes a key of a Hash, and what is between it and its value: Ruby 3.4 changed both.
+func (w *printer) key(v uint64) {
+	switch s, _ := w.r.scalar(v, w.most.String); {
+	case w.r.version < "3.4":
+		w.value(v)
+		w.WriteString("=>")
+	case w.r.kindOf(v) == "enum":
+		w.WriteString(symbolKey(s) + ": ")
+	default:
+		w.value(v)
+		w.WriteString(" => ")
+	}
 }
 
 // short is the text of an object that inspect writes in a way of its own: a Range, an exception.
@@ -591,7 +539,11 @@ func (r *runtime) short(v uint64, limit int) (string, bool) {
 		return text, true
 	case r.is(v, typeObject) && r.descends(v, "Exception"):
 		name := r.classOf(v)
-		if message := r.message(v, limit); message != "" && name != "" {
+		message := r.message(v, limit)
+		if text, ok := r.hidden(v, "mesg"); ok && text == r.at("value.nil") {
+			message = name
+		}
+		if message != "" && name != "" {
 			return "#<" + name + ": " + message + ">", true
 		}
 		return name, name != ""

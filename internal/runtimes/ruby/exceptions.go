@@ -103,12 +103,14 @@ func (r *runtime) firstLocation(data uint64, e *tasks.Exception) {
 	size := r.number(data, "backtrace.size")
 	for i := range min(size, maxNative) {
 		at := list + uint64(i)*r.at("location.size")
-		if r.version < "3.0" { // the oldest is the first
+		if r.version < "3.1" { // the oldest is the first
 			at = list + uint64(size-1-i)*r.at("location.size")
 		}
 		if r.has("location.entry") {
-			r.locationOf(at, e)
-			return
+			if r.locationOf(at, e) {
+				return
+			}
+			continue
 		}
 		if uint64(r.number(at, "location.type")) == r.at("location.ofc") {
 			if e.Function == "" {
@@ -136,24 +138,29 @@ func (r *runtime) firstLocation(data uint64, e *tasks.Exception) {
 	}
 }
 
-// locationOf reads a call of a list as versions have it that keep the method: of a function of C with the place where it was called.
-func (r *runtime) locationOf(at uint64, e *tasks.Exception) {
+// locationOf reads a call of a list as versions have it that keep the method: of a function of C with the place where it was called. It returns false
+// if that is in code that Ruby brings with it.
+func (r *runtime) locationOf(at uint64, e *tasks.Exception) bool {
 	m := r.field(at, "location.entry")
 	f := r.functionAt(r.field(at, "location.iseq"))
-	if r.internal(m, internalMethod) { // or it is of no method
+	switch {
+	case e.Function != "":
+	case r.internal(m, internalMethod) && (f == nil || r.ofC(m)):
 		e.Function = join(r.classAt(r.field(m, "method.owner")), r.idName(r.field(r.field(m, "method.definition"), "definition.id")))
-	}
-	if f == nil {
-		return
-	}
-	c := call{f: f, pc: r.field(at, "location.pc")}
-	if !r.ofC(m) {
+	case f != nil:
 		e.Function = r.label(f, m)
 	}
+	if f == nil {
+		return true
+	}
+	if strings.HasPrefix(f.path, internalFile) {
+		return false
+	}
 	e.File = f.path
-	if line, approximate := r.line(&c); !approximate {
+	if line, approximate := r.line(&call{f: f, pc: r.field(at, "location.pc")}); !approximate {
 		e.Line = line
 	}
+	return true
 }
 
 // ofC reports whether Ruby tells of a method as of a function of C.

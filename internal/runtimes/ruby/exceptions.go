@@ -101,6 +101,9 @@ func (r *runtime) firstLocation(data uint64, e *tasks.Exception) {
 		list = data + r.at("backtrace.list")
 	}
 	size := r.number(data, "backtrace.size")
+	if r.version == "3.0" && size > 0 { // it counts a place for a call that is not told
+		size--
+	}
 	for i := range min(size, maxNative) {
 		at := list + uint64(i)*r.at("location.size")
 		if r.version < "3.1" { // the oldest is the first

@@ -239,3 +239,38 @@ func TestAsksForTheEnd(t *testing.T) {
 
 // singletonClass says of a class that only one object has it, in the versions that these tests take.
 const singletonClass = 1 << flagUser
+
+// TestLabels: since 3.4 Ruby says in which method code is, without what it is in of rescues, ensures and texts for eval.
+func TestLabels(t *testing.T) {
+	const method, block, inner, rescue, text, deep, top, free, circle, twin = 8, 16, 24, 32, 40, 48, 56, 64, 72, 80
+	all := map[uint64]*function{
+		method: {at: method, kind: codeMethod, label: "pay", base: "pay", local: method},
+		block:  {at: block, kind: codeBlock, label: "block in pay", base: "pay", parent: method, local: method},
+		rescue: {at: rescue, kind: codeRescue, label: "rescue in block in pay", base: "pay", parent: block, local: method},
+		inner:  {at: inner, kind: codeBlock, label: "block in pay", base: "pay", parent: rescue, local: method},
+		text:   {at: text, kind: codeEval, label: "<compiled>", base: "<compiled>", parent: inner, local: method},
+		deep:   {at: deep, kind: codeBlock, label: "block in <compiled>", base: "<compiled>", parent: text, local: method},
+		top:    {at: top, kind: codeMain, label: "<main>", base: "<main>", local: top},
+		free:   {at: free, kind: codePlain, label: "block in <main>", base: "<main>", parent: 4096, local: top},
+		circle: {at: circle, kind: codeEnsure, label: "ensure in x", base: "x", parent: twin, local: method},
+		twin:   {at: twin, kind: codeRescue, label: "rescue in x", base: "x", parent: circle, local: method},
+	}
+	for version, want := range map[string]map[uint64]string{
+		"3.4": {method: "pay", block: "block in pay", rescue: "block in pay", inner: "block (2 levels) in pay", text: "block (2 levels) in pay", deep: "block (3 levels) in pay",
+			top: "<main>", free: "block in <main>"},
+		"3.3": {method: "pay", block: "block in pay", rescue: "rescue in block in pay", inner: "block in pay", text: "<compiled>", deep: "block in <compiled>", top: "<main>",
+			free: "block in <main>", circle: "ensure in x"},
+	} {
+		r, _ := small()
+		r.version = version
+		for at, f := range all {
+			r.functions.Get(at, func() *function { return f })
+		}
+		for at, text := range want {
+			if got := r.label(all[at], 0); got != text {
+				t.Errorf("%s: %s is %s, want %s", version, all[at].label, got, text)
+			}
+		}
+		r.label(all[circle], 0) // it ends
+	}
+}

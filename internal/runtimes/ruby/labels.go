@@ -42,7 +42,7 @@ func (r *runtime) within(f *function) (before string, of *function) {
 			levels := 0
 			inner := of
 			for range maxScopes {
-				if of.at == inner.local {
+				if of.at == inner.local || r.p.Spend(1) != nil {
 					break
 				}
 				if of.kind == codeBlock {

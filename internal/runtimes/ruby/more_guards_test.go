@@ -274,3 +274,27 @@ func TestLabels(t *testing.T) {
 		r.label(all[circle], 0) // it ends
 	}
 }
+
+// TestNativeLike: code that Ruby shows as a function of C has no place, and what its rescue stands for is not told.
+func TestNativeLike(t *testing.T) {
+	r, _ := small()
+	list := []call{{function: "a", f: &function{path: "a.rb", first: 3}}, {function: "b", f: &function{path: "b.rb", first: 3}, hidden: true}, {function: "c", f: &function{path: "c.rb", first: 3, native: true}}}
+	got := r.describe(list)
+	if len(got) != 2 || got[0].File != "a.rb" || got[0].Line != 3 || got[1].Function != "c" || got[1].File != "" || got[1].Line != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestStructLengths: until 3.2 a Struct has at most three members in itself.
+func TestStructLengths(t *testing.T) {
+	const at = 0x90000
+	for version, want := range map[string]uint64{"3.1": 1, "3.2": 1, "3.3": 5, "3.4": 5} {
+		r, m := small()
+		r.version = version
+		m.Zero(at, 0x80)
+		m.Words[at] = typeStruct | 5<<(flagUser+1)
+		if from, n, ok := r.structure(at); !ok || n != want || from != at+r.at("struct.array") {
+			t.Errorf("%s: %d at %#x, %t", version, n, from, ok)
+		}
+	}
+}

@@ -95,7 +95,7 @@ func (r *runtime) open(ident uint64) error {
 		return fmt.Errorf("its version is not known: it says %.40q", text)
 	}
 	if !v.supported() {
-		return fmt.Errorf("no layout is known for its version, %s: known are 5.1, 5.2.1 to 5.2.4, 5.3.3 to 5.3.6 and 5.4.0 to 5.4.8", v)
+		return fmt.Errorf("no layout is known for its version, %s: known are 5.1, 5.2.1 to 5.2.4, 5.3.3 to 5.3.6 and 5.4.0 to 5.4.9", v)
 	}
 	r.use(v)
 	return nil

@@ -311,7 +311,7 @@ func TestCosts(t *testing.T) {
 func TestVersions(t *testing.T) {
 	for text, want := range map[string]string{
 		"$LuaVersion: Lua 5.4.4  Copyright (C)": "5.4.4 true", "$Lua: Lua 5.1.5 Copyright (C)": "5.1.5 true", "Lua 5.5.0 ": "5.5.0 false",
-		"Lua 5.2.0 ": "5.2.0 false", "Lua 5.3.2 ": "5.3.2 false", "Lua 5.4.9 ": "5.4.9 false", "Lua 5.1 ": "5.1.0 true", "": "5.0.0 false",
+		"Lua 5.2.0 ": "5.2.0 false", "Lua 5.3.2 ": "5.3.2 false", "Lua 5.4.10 ": "5.4.10 false", "Lua 5.1 ": "5.1.0 true", "": "5.0.0 false",
 	} {
 		v, _ := parseVersion(text)
 		got := v.String() + " false"

@@ -118,7 +118,13 @@ func (n *nativeFrame) skip(frame uint64) {
 // jitCalls lists the calls of a thread of LuaJIT from the youngest on. native is where compiled code runs; 0 if that is not known.
 func (r *runtime) jitCalls(state, native uint64) ([]call, error) {
 	s := jitStack{r: r, state: state}
-	return s.calls(r.compiledCode(&s, native))
+	compiled := r.compiledCode(&s, native)
+	list, err := s.calls(compiled)
+	if g := r.field(state, "state.global"); err == nil && compiled == nil && r.field(g, "global.compiled") != 0 &&
+		r.field(g, "global.current") == state && int32(r.number(g, "global.running")) > 0 {
+		err = errNoTrace
+	}
+	return list, err
 }
 
 // jitCallsAt lists the calls of a thread that the virtual machine runs, where it has what is not on the stack.

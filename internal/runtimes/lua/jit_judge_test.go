@@ -47,12 +47,8 @@ var linePattern = regexp.MustCompile(`:\d+ `)
 
 func judgeJIT(t *testing.T, p judged.Interpreter, mode, program, name string) (same, total int) {
 	t.Helper()
-	dir := t.TempDir()
-	path, err := filepath.Abs(filepath.Join("testdata", program))
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, ok := p.Run(t, dir, name, mode, path, name)
+	dir := p.Dir(t, program)
+	b, ok := p.Run(t, dir, name, mode, filepath.Join(strings.TrimPrefix(dir, p.Root), program), name)
 	if !ok {
 		return 0, 1
 	}

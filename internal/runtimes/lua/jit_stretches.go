@@ -8,7 +8,10 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-const errNoState chainError = "functions of Lua: no state of LuaJIT is found whose layout is known"
+const (
+	errNoState chainError = "functions of Lua: no state of LuaJIT is found whose layout is known"
+	errNoTrace chainError = "it runs code that LuaJIT compiled, which is not where the table of layouts says: its youngest calls are missing"
+)
 
 // candidates are words of frames that may be states of Lua: what is in registers that calls preserve, and at the beginning of frames of the virtual machine.
 func (r *runtime) candidates(frames []*unwind.Frame, try func(uint64) bool) bool {

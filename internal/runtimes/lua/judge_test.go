@@ -54,12 +54,8 @@ func TestJudge(t *testing.T) {
 
 func judge(t *testing.T, p judged.Interpreter, name string) (same, total int) {
 	t.Helper()
-	dir := t.TempDir()
-	program, err := filepath.Abs("testdata/judge.lua")
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, ok := p.Run(t, dir, name, program, name)
+	dir := p.Dir(t, "judge.lua")
+	b, ok := p.Run(t, dir, name, filepath.Join(strings.TrimPrefix(dir, p.Root), "judge.lua"), name)
 	if !ok {
 		return 0, 1
 	}

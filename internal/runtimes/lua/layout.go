@@ -33,7 +33,7 @@ func (l layout) flag(name string) uint64 { return l[name] }
 type version struct{ minor, release int } // 4, 6 for 5.4.6
 
 // The first releases whose layouts the table has, and the last that were compared with it.
-var known = [...]struct{ minor, from, to int }{{1, 0, 5}, {2, 1, 4}, {3, 3, 6}, {4, 0, 8}}
+var known = [...]struct{ minor, from, to int }{{1, 0, 5}, {2, 1, 4}, {3, 3, 6}, {4, 0, 9}}
 
 // parseVersion finds the version in the text that Lua has of itself, "$LuaVersion: Lua 5.4.4  Copyright ...".
 func parseVersion(ident string) (v version, ok bool) {

@@ -383,7 +383,12 @@ func (r *runtime) codeName(c, caller *call) string {
 	switch {
 	case c.flags&r.flag("flag.finalizer") != 0:
 		return "__gc"
-	case caller == nil || r.tail(c):
+	case r.tail(c):
+		return ""
+	case caller == nil: // no call: Lua itself runs finalizers as it ends
+		if flags, ok := r.U16(r.baseCall(c.state) + r.at("call.status")); ok && uint64(flags)&r.flag("flag.finalizes") != 0 {
+			return "__gc"
+		}
 		return ""
 	case caller.flags&r.flag("flag.hooked") != 0 && (r.minor == 4 || caller.f != nil && r.minor == 3):
 		return "?"

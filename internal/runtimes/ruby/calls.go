@@ -3,7 +3,6 @@ package ruby
 import (
 	"errors"
 	"fmt"
-	"strings"
 )
 
 // A call is a frame of the virtual machine: of a method, a block or other code of the program, or of a function of C.
@@ -18,6 +17,7 @@ type call struct {
 	function string
 	class    string // of a function of C
 	outer    bool   // the virtual machine was entered for it
+	hidden   bool   // Ruby does not tell of it: the call of its rescue or ensure stands for it
 }
 
 // A function is what is read of code of the program.
@@ -32,8 +32,9 @@ type function struct {
 	infoCount              uint32
 	locals                 uint64 // names of variables
 	localCount, parameters uint32
-	parent                 uint64
+	parent, local          uint64
 	method                 bool // it is the code of a method, or within such
+	native                 bool // Ruby tells of it as of a function of C
 	block                  int  // the number of the parameter that has the block; -1 without
 }
 
@@ -98,6 +99,7 @@ func (r *runtime) calls(ec uint64) ([]call, error) {
 		n--
 	}
 	var list []call
+	hide := false
 	if n > maxDepth {
 		return nil, errDeep
 	}
@@ -119,6 +121,10 @@ func (r *runtime) calls(ec uint64) ([]call, error) {
 			return list, err
 		}
 		if ok {
+			if r.joinsHandlers() && c.f != nil {
+				c.hidden = hide
+				hide = c.f.handler()
+			}
 			list = append(list, c)
 		}
 		b = b[size:]
@@ -143,10 +149,11 @@ func (r *runtime) read(c *call, code uint64) (bool, error) {
 		if c.f = r.functionAt(code); c.f == nil {
 			return false, fmt.Errorf("its Ruby call at %#x has no code", c.at)
 		}
-		c.function = c.f.label
+		m := uint64(0)
 		if c.f.method {
-			c.function = r.qualified(c.f, r.method(c.ep))
+			m = r.method(c.ep)
 		}
+		c.function = r.label(c.f, m)
 		return true, nil
 	}
 	if flags&frameMask != frameC {
@@ -207,15 +214,6 @@ func join(c class, name string) string {
 	return c.name + "#" + name
 }
 
-// qualified is the label of code of a method, "block in pay", with the class of the method, "block in Shop#pay".
-func (r *runtime) qualified(f *function, method uint64) string {
-	before, ok := strings.CutSuffix(f.label, f.base)
-	if !ok || method == 0 {
-		return f.label
-	}
-	return before + join(r.classAt(r.field(method, "method.owner")), f.base)
-}
-
 // functionAt reads code; nil if there is none.
 func (r *runtime) functionAt(at uint64) *function {
 	return r.functions.Get(at, func() *function { return r.readFunction(at) })
@@ -236,7 +234,7 @@ func (r *runtime) readFunction(at uint64) *function {
 	word := func(name string) uint64 { return r.Arch.Word(b[r.at(name):]) }
 	number := func(name string) uint32 { return r.Arch.ByteOrder.Uint32(b[r.at(name):]) }
 	f := &function{at: at, kind: number("body.type"), size: number("body.size"), code: word("body.code"), infos: word("body.infos"), infoCount: number("body.infocount"),
-		succinct: word("body.succinct"), locals: word("body.locals"), localCount: number("body.localcount"), parameters: number("body.params"), parent: word("body.parent")}
+		succinct: word("body.succinct"), locals: word("body.locals"), localCount: number("body.localcount"), parameters: number("body.params"), parent: word("body.parent"), local: word("body.local")}
 	f.block = -1
 	if number("body.flags")&hasBlock != 0 {
 		f.block = int(number("body.block"))
@@ -250,10 +248,13 @@ func (r *runtime) readFunction(at uint64) *function {
 		return nil
 	}
 	f.first = r.firstLine(word("body.first"))
-	local := word("body.local")
+	if r.has("body.attributes") {
+		attributes, _ := r.U32(body + r.at("body.attributes"))
+		f.native = uint64(attributes)&r.at("body.ofc") != 0
+	}
 	f.method = f.kind == codeMethod
-	if local != at && r.internal(local, internalCode) {
-		f.method = r.number(r.field(local, "iseq.body"), "body.type") == codeMethod
+	if f.local != at && r.internal(f.local, internalCode) {
+		f.method = r.number(r.field(f.local, "iseq.body"), "body.type") == codeMethod
 	}
 	return f
 }

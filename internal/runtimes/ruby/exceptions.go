@@ -26,7 +26,7 @@ func (r *runtime) Raised(id unwind.ThreadID) []tasks.Exception {
 	list, _ := r.calls(ec)
 	for i := range list {
 		c := &list[i]
-		if c.f == nil || c.f.kind != codeRescue && c.f.kind != codeEnsure {
+		if c.f == nil || !c.f.handler() {
 			continue
 		}
 		if at := r.exception(r.Word(c.ep - 8*errInfo)); at != 0 {
@@ -101,10 +101,19 @@ func (r *runtime) firstLocation(data uint64, e *tasks.Exception) {
 		list = data + r.at("backtrace.list")
 	}
 	size := r.number(data, "backtrace.size")
+	if r.version == "3.0" && size > 0 { // it counts a place for a call that is not told
+		size--
+	}
 	for i := range min(size, maxNative) {
 		at := list + uint64(i)*r.at("location.size")
-		if r.version < "3.0" { // the oldest is the first
+		if r.version < "3.1" { // the oldest is the first
 			at = list + uint64(size-1-i)*r.at("location.size")
+		}
+		if r.has("location.entry") {
+			if r.locationOf(at, e) {
+				return
+			}
+			continue
 		}
 		if uint64(r.number(at, "location.type")) == r.at("location.ofc") {
 			if e.Function == "" {
@@ -130,4 +139,43 @@ func (r *runtime) firstLocation(data uint64, e *tasks.Exception) {
 		}
 		return
 	}
+}
+
+// locationOf reads a call of a list as versions have it that keep the method: of a function of C with the place where it was called. It returns false
+// if that is in code that Ruby brings with it.
+func (r *runtime) locationOf(at uint64, e *tasks.Exception) bool {
+	m := r.field(at, "location.entry")
+	f := r.functionAt(r.field(at, "location.iseq"))
+	switch {
+	case e.Function != "":
+	case r.internal(m, internalMethod) && (f == nil || r.ofC(m)):
+		e.Function = join(r.classAt(r.field(m, "method.owner")), r.idName(r.field(r.field(m, "method.definition"), "definition.id")))
+	case f != nil:
+		e.Function = r.label(f, m)
+	}
+	if f == nil {
+		return true
+	}
+	if strings.HasPrefix(f.path, internalFile) {
+		return false
+	}
+	e.File = f.path
+	if line, approximate := r.line(&call{f: f, pc: r.field(at, "location.pc")}); !approximate {
+		e.Line = line
+	}
+	return true
+}
+
+// ofC reports whether Ruby tells of a method as of a function of C.
+func (r *runtime) ofC(method uint64) bool {
+	const methodCode, code = 0, 8 // the type of those that have code of the program, and where that is
+	definition := r.field(method, "method.definition")
+	switch kind, _ := r.U8(definition); kind & 15 {
+	case methodC:
+		return true
+	case methodCode:
+		f := r.functionAt(r.Word(definition + code))
+		return f != nil && f.native
+	}
+	return false
 }

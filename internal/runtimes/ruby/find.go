@@ -24,7 +24,6 @@ type runtime struct {
 	lib     *libstate.Library
 	release string // "3.1.2"
 	vm      uint64
-	shapes  uint64 // of objects: the tree of them, in versions that have it
 	class   uint64 // where the class Object is, among the variables of the module
 	objects heap.OwnHeap[*objectHeap]
 
@@ -91,7 +90,7 @@ func (r *runtime) open(version, object uint64) error {
 		return fmt.Errorf("its version is not known: it says %.16q", text)
 	}
 	if r.layout = tableLayout(layoutsText, r.version); r.layout == nil {
-		return fmt.Errorf("no layout is known for its version, %s: known are 2.7, 3.1 and 3.3", r.release)
+		return fmt.Errorf("no layout is known for its version, %s: known are 2.7 to 3.4", r.release)
 	}
 	if _, err := r.p.State.ReadMem(object, b[:]); err != nil {
 		return fmt.Errorf("its variables are not there: %w", err)
@@ -205,9 +204,6 @@ func (r *runtime) isShapes(at uint64) bool {
 	list := r.field(at, "shapes.list")
 	return list != 0 && r.field(at, "shapes.root") == list && r.number(list, "shape.parent") == noShape
 }
-
-// noShape is the number of no shape.
-const noShape = 1<<32 - 1
 
 // frameRegister is the register in which the virtual machine has the frame that it runs, in builds by gcc and clang.
 func frameRegister(a *arch.Arch) (arch.Reg, bool) {

@@ -812,7 +812,7 @@ func TestHeap(t *testing.T) {
 
 // TestLayouts: all versions are in the table, with all that is read of each.
 func TestLayouts(t *testing.T) {
-	for _, v := range []string{"2.7", "3.1", "3.3"} {
+	for _, v := range []string{"2.7", "3.0", "3.1", "3.2", "3.3", "3.4"} {
 		l := tableLayout(layoutsText, v)
 		for _, field := range []string{"vm.main", "thread.ec", "ec.errinfo", "frame.size", "body.localcount", "fiber.prev", "mutex.owner", "page.start", "value.nil"} {
 			if !l.has(field) {
@@ -820,7 +820,7 @@ func TestLayouts(t *testing.T) {
 			}
 		}
 	}
-	if tableLayout(layoutsText, "3.0") != nil || tableLayout(layoutsText, "field") != nil {
+	if tableLayout(layoutsText, "3.5") != nil || tableLayout(layoutsText, "field") != nil {
 		t.Error("a version that is not known has a layout")
 	}
 	if at := (layout{}).at("x"); at < 1<<56 {
@@ -846,8 +846,20 @@ func TestScalars(t *testing.T) {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
-	if got := quoted("a\x1b#{\"\\"); got != `"a\e\#{\"\\"` {
-		t.Error(got)
+	for _, c := range []struct {
+		value string
+		text  bool
+		want  string
+	}{{"a\x1b#{\"\\", true, `"a\e\#{\"\\"`}, {"\a\b\v\f\n\r\t\x01\x7f#$#@#", true, `"\a\b\v\f\n\r\t\u0001\x7F\#$\#@#"`}, {"\x01é\xff", false, `"\x01\xC3\xA9\xFF"`},
+		{"é\u200b\U000e0001\xff", true, `"é\u200B\u{E0001}\xFF"`}} {
+		if got := quoted(c.value, c.text); got != c.want {
+			t.Errorf("%q is %s, want %s", c.value, got, c.want)
+		}
+	}
+	for name, want := range map[string]string{":a": "a", ":a?": "a?", ":+": `"+"`, ":a=": `"a="`, `:"a b"`: `"a b"`, ":@a": `"@a"`, ":[]": `"[]"`, ":": `""`} {
+		if got := symbolKey(name); got != want {
+			t.Errorf("%s is written %s, want %s", name, got, want)
+		}
 	}
 	r, _ := small()
 	for v, want := range map[uint64]string{0: "false", 8: "nil", 20: "true", 3: "1", math.MaxUint64: "-1", smallZero: "0.0", 52: "?"} {
@@ -875,7 +887,7 @@ func TestFind(t *testing.T) {
 		{"3.1.2", func(fake) {}, ""},
 		{"3.1.2", func(m fake) { m.Words[0x91000+0x100] = 0 }, "it has no virtual machine"},
 		{"3.1.2", func(m fake) { m.Words[atIDText] = 0 }, "it has no table of names"},
-		{"3.0.7", func(fake) {}, "no layout is known for its version, 3.0.7"},
+		{"3.5.0", func(fake) {}, "no layout is known for its version, 3.5.0"},
 		{"new", func(fake) {}, "it says \"new\""},
 		{"3.1.2", func(m fake) { delete(m.Words, 0x91000) }, "its variables are not there"},
 		{"", func(m fake) { delete(m.Words, 0x8f000) }, "its version is not known"},

@@ -20,7 +20,7 @@ type objectHeap struct {
 func (r *runtime) Heap() heap.Allocator { return r.objects.Allocator() }
 
 func (r *runtime) findHeap() (*objectHeap, error) {
-	h := &objectHeap{r: r, names: names{memory: r.memory, symbols: r.symbols}}
+	h := &objectHeap{r: r, names: names{memory: r.memory, symbols: r.symbols, shapes: r.shapes}}
 	h.Reader = procmem.Of(r.p.State)
 	h.cut = !r.pages(func(p page) bool {
 		if p.slots > 0 && p.start%8 == 0 && r.p.Spend(1) == nil {

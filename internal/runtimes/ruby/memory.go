@@ -143,7 +143,7 @@ func (m *memory) list(at uint64) (from, length uint64, ok bool) {
 // structure returns where the members of a Struct are, and how many.
 func (m *memory) structure(at uint64) (from, length uint64, ok bool) {
 	mask := uint64(3)
-	if m.version > "3.1" {
+	if m.version > "3.2" {
 		mask = 127
 	}
 	if length = m.flags(at) >> (flagUser + 1) & mask; length != 0 {

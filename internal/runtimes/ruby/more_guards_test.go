@@ -236,3 +236,65 @@ func TestAsksForTheEnd(t *testing.T) {
 		t.Error("nothing was called")
 	}
 }
+
+// singletonClass says of a class that only one object has it, in the versions that these tests take.
+const singletonClass = 1 << flagUser
+
+// TestLabels: since 3.4 Ruby says in which method code is, without what it is in of rescues, ensures and texts for eval.
+func TestLabels(t *testing.T) {
+	const method, block, inner, rescue, text, deep, top, free, circle, twin = 8, 16, 24, 32, 40, 48, 56, 64, 72, 80
+	all := map[uint64]*function{
+		method: {at: method, kind: codeMethod, label: "pay", base: "pay", local: method},
+		block:  {at: block, kind: codeBlock, label: "block in pay", base: "pay", parent: method, local: method},
+		rescue: {at: rescue, kind: codeRescue, label: "rescue in block in pay", base: "pay", parent: block, local: method},
+		inner:  {at: inner, kind: codeBlock, label: "block in pay", base: "pay", parent: rescue, local: method},
+		text:   {at: text, kind: codeEval, label: "<compiled>", base: "<compiled>", parent: inner, local: method},
+		deep:   {at: deep, kind: codeBlock, label: "block in <compiled>", base: "<compiled>", parent: text, local: method},
+		top:    {at: top, kind: codeMain, label: "<main>", base: "<main>", local: top},
+		free:   {at: free, kind: codePlain, label: "block in <main>", base: "<main>", parent: 4096, local: top},
+		circle: {at: circle, kind: codeEnsure, label: "ensure in x", base: "x", parent: twin, local: method},
+		twin:   {at: twin, kind: codeRescue, label: "rescue in x", base: "x", parent: circle, local: method},
+	}
+	for version, want := range map[string]map[uint64]string{
+		"3.4": {method: "pay", block: "block in pay", rescue: "block in pay", inner: "block (2 levels) in pay", text: "block (2 levels) in pay", deep: "block (3 levels) in pay",
+			top: "<main>", free: "block in <main>"},
+		"3.3": {method: "pay", block: "block in pay", rescue: "rescue in block in pay", inner: "block in pay", text: "<compiled>", deep: "block in <compiled>", top: "<main>",
+			free: "block in <main>", circle: "ensure in x"},
+	} {
+		r, _ := small()
+		r.version = version
+		for at, f := range all {
+			r.functions.Get(at, func() *function { return f })
+		}
+		for at, text := range want {
+			if got := r.label(all[at], 0); got != text {
+				t.Errorf("%s: %s is %s, want %s", version, all[at].label, got, text)
+			}
+		}
+		r.label(all[circle], 0) // it ends
+	}
+}
+
+// TestNativeLike: code that Ruby shows as a function of C has no place, and what its rescue stands for is not told.
+func TestNativeLike(t *testing.T) {
+	r, _ := small()
+	list := []call{{function: "a", f: &function{path: "a.rb", first: 3}}, {function: "b", f: &function{path: "b.rb", first: 3}, hidden: true}, {function: "c", f: &function{path: "c.rb", first: 3, native: true}}}
+	got := r.describe(list)
+	if len(got) != 2 || got[0].File != "a.rb" || got[0].Line != 3 || got[1].Function != "c" || got[1].File != "" || got[1].Line != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestStructLengths: until 3.2 a Struct has at most three members in itself.
+func TestStructLengths(t *testing.T) {
+	const at = 0x90000
+	for version, want := range map[string]uint64{"3.1": 1, "3.2": 1, "3.3": 5, "3.4": 5} {
+		r, m := small()
+		r.version = version
+		m.Zero(at, 0x80)
+		m.Words[at] = typeStruct | 5<<(flagUser+1)
+		if from, n, ok := r.structure(at); !ok || n != want || from != at+r.at("struct.array") {
+			t.Errorf("%s: %d at %#x, %t", version, n, from, ok)
+		}
+	}
+}

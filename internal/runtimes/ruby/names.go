@@ -6,6 +6,7 @@ import "github.com/corewalk/corewalk/internal/runtimes/remote"
 type names struct {
 	memory
 	symbols uint64 // the table of all names
+	shapes  uint64 // of objects: the tree of them, in versions that have it
 	ids     remote.Kept[string]
 	classes remote.Kept[class]
 }
@@ -37,9 +38,6 @@ func (n *names) idName(id uint64) string {
 	})
 }
 
-// singletonClass says of a class that only one object has it.
-const singletonClass = 1 << flagUser
-
 // classAt reads a class.
 func (n *names) classAt(at uint64) class {
 	return n.classes.Get(at, func() class { return n.readClass(at, true) })
@@ -54,7 +52,7 @@ func (n *names) readClass(at uint64, deeper bool) class {
 	default:
 		return class{}
 	}
-	if f&typeMask == typeClass && f&singletonClass != 0 {
+	if f&typeMask == typeClass && f&n.at("class.singleton") != 0 {
 		c := class{singleton: true, known: true}
 		if of := n.attached(at); deeper {
 			if t := n.flags(of) & typeMask; t == typeClass || t == typeModule {
@@ -71,7 +69,13 @@ func (n *names) readClass(at uint64, deeper bool) class {
 // classVariable looks for a variable of a class by its name, in versions that have what they know of a class among them.
 func (n *names) classVariable(at uint64, names ...string) uint64 {
 	var found uint64
-	n.table(n.field(n.field(at, "class.ext"), "ext.variables"), func(key, value uint64) bool {
+	all := n.shaped
+	if n.has("class.ext") {
+		all = func(at uint64, do func(key, value uint64) bool) bool {
+			return n.table(n.field(n.field(at, "class.ext"), "ext.variables"), do)
+		}
+	}
+	all(at, func(key, value uint64) bool {
 		name := n.idName(key)
 		for _, want := range names {
 			if name == want {
@@ -85,7 +89,7 @@ func (n *names) classVariable(at uint64, names ...string) uint64 {
 
 // classPath is the name of a class or a module; "" without one.
 func (n *names) classPath(at uint64) string {
-	if n.has("class.inside") {
+	if n.has("ext.path") {
 		return n.name(n.field(at+n.at("class.inside"), "ext.path"))
 	}
 	return n.name(n.classVariable(at, "__classpath__", "__tmp_classpath__"))
@@ -93,7 +97,7 @@ func (n *names) classPath(at uint64) string {
 
 // attached is the object of which a class is the singleton class.
 func (n *names) attached(at uint64) uint64 {
-	if n.has("class.inside") {
+	if n.has("ext.attached") {
 		return n.field(at+n.at("class.inside"), "ext.attached")
 	}
 	return n.classVariable(at, "__attached__")

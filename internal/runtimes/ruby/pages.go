@@ -20,8 +20,17 @@ func (p *page) end() uint64 { return p.start + p.slots*p.size }
 // the end of the list.
 func (r *runtime) pages(yield func(page) bool) bool {
 	space := r.field(r.vm, "vm.space")
-	at, count := r.field(space, "space.pages"), r.field(space, "space.count")
-	if at == 0 || count > maxPages {
+	at := r.field(space, "space.pages")
+	if at == 0 {
+		return false
+	}
+	var count uint64
+	if r.has("sorted.count") { // the list has its length before it
+		count, at = r.field(at, "sorted.count"), at+r.at("sorted.size")
+	} else {
+		count = r.field(space, "space.count")
+	}
+	if count > maxPages {
 		return false
 	}
 	list, ok := r.Words(at, int(count))

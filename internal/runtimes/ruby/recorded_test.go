@@ -9,7 +9,7 @@ import (
 )
 
 // kept are cores of real Rubys.
-var kept = replayed.Kept{Find: ruby.Find, Least: 3, Step: 399, Noted: 128, Large: 1 << 15}
+var kept = replayed.Kept{Find: ruby.Find, Least: 6, Step: 399, Noted: 128, Large: 1 << 15}
 
 func TestRecorded(t *testing.T) { kept.Test(t, record) }
 func TestDamaged(t *testing.T)  { kept.Damage(t, fixture.IsLong(t)) }

@@ -226,10 +226,15 @@ func (r *runtime) describe(list []call) []tasks.Call {
 	var out []tasks.Call
 	for i := range list {
 		c := &list[i]
+		if c.hidden {
+			continue
+		}
 		one := tasks.Call{Language: language, Kind: tasks.CallInterpreted, Function: c.function}
 		if c.f != nil {
-			one.File = c.f.path
-			one.Line, one.Approximate = r.line(c)
+			if !c.f.native {
+				one.File = c.f.path
+				one.Line, one.Approximate = r.line(c)
+			}
 			one.Variables = func(locals bool, limits tasks.Limits) (args, own []tasks.SuspendedVariable) {
 				return r.variables(c, locals, limits)
 			}

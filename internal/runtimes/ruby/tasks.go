@@ -83,10 +83,15 @@ func (r *runtime) fiber(at uint64, running map[uint64]bool) *tasks.Task {
 		Wait: &tasks.Wait{Kind: tasks.WaitFuture, Reason: list[0].function}}
 	for i := range list {
 		c := &list[i]
+		if c.hidden {
+			continue
+		}
 		f := tasks.SuspendedFrame{Object: c.at, Language: language, Function: c.function}
 		if c.f != nil {
-			f.File = c.f.path
-			f.Line, f.Approximate = r.line(c)
+			if !c.f.native {
+				f.File = c.f.path
+				f.Line, f.Approximate = r.line(c)
+			}
 			f.Args, f.Locals = r.variables(c, true, r.p.Limits)
 		}
 		t.Suspended = append(t.Suspended, f)

@@ -2,8 +2,6 @@ package ruby
 
 import (
 	"math"
-	"math/big"
-	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -119,7 +117,7 @@ func (r *runtime) scalar(v uint64, limit int) (string, bool) {
 		if !ok {
 			return "?", true
 		}
-		out := quoted(s)
+		out := quoted(s, f>>encodingShift&encodingMask != binaryEncoding)
 		if uint64(len(s)) < n {
 			out += "..."
 		}
@@ -148,9 +146,16 @@ func (r *runtime) scalar(v uint64, limit int) (string, bool) {
 		a, _ := r.scalar(r.Word(v+16), limit)
 		b, _ := r.scalar(r.Word(v+24), limit)
 		return "(" + a + "/" + b + ")", true
+	case typeComplex:
+		a, _ := r.scalar(r.Word(v+16), limit)
+		b, _ := r.scalar(r.Word(v+24), limit)
+		if !strings.HasPrefix(b, "-") {
+			b = "+" + b
+		}
+		return "(" + a + b + "i)", true
 	case typeArray, typeHash, typeObject, typeStruct:
 		return "", false
-	case typeFile, typeData, typeMatch, typeComplex:
+	case typeFile, typeData, typeMatch:
 		if place := r.proc(v); place != "" {
 			return "#<Proc:" + address(v) + " " + place + ">", true
 		}
@@ -209,76 +214,6 @@ func (r *runtime) proc(v uint64) string {
 func address(v uint64) string {
 	s := strconv.FormatUint(v, 16)
 	return "0x" + strings.Repeat("0", 16-len(s)) + s
-}
-
-// quoted writes a string in quotes, in one line.
-func quoted(s string) string {
-	return strings.NewReplacer("\\x1b", "\\e", "#{", "\\#{").Replace(remote.QuoteBytes(s, `"\`))
-}
-
-// symbol writes a Symbol; what is no name is in quotes.
-func symbol(name string) string {
-	for i := range len(name) {
-		if c := name[i]; c <= ' ' || c == '"' || c == 0x7f || strings.IndexByte("()[]{},;:#'`.", c) >= 0 && name != "[]" && name != "[]=" {
-			return ":" + quoted(name)
-		}
-	}
-	return ":" + name
-}
-
-// smallFloatOf is the number that is its own value.
-func smallFloatOf(v uint64) float64 {
-	if v == smallZero {
-		return 0
-	}
-	return math.Float64frombits(bits.RotateLeft64(2-v>>63|v&^3, -3))
-}
-
-// floatText writes a number as Float#to_s does.
-func floatText(v float64) string {
-	switch {
-	case math.IsNaN(v):
-		return "NaN"
-	case math.IsInf(v, 1):
-		return "Infinity"
-	case math.IsInf(v, -1):
-		return "-Infinity"
-	}
-	s := strconv.FormatFloat(v, 'e', -1, 64)
-	mantissa, exponent, _ := strings.Cut(s, "e")
-	e, _ := strconv.Atoi(exponent)
-	if v == 0 || e >= -4 && e < 16 {
-		s = strconv.FormatFloat(v, 'f', -1, 64)
-		if !strings.Contains(s, ".") {
-			s += ".0"
-		}
-		return s
-	}
-	if !strings.Contains(mantissa, ".") {
-		mantissa += ".0"
-	}
-	return mantissa + "e" + exponent
-}
-
-// bignum writes an Integer that is larger than a word.
-func (r *runtime) bignum(v, f uint64) string {
-	from, n := v+r.at("bignum.embedded"), f>>(flagUser+3)&7
-	if f&bignumHere == 0 {
-		from, n = r.field(v, "bignum.heap"), r.field(v, "bignum.length")
-	}
-	if n > maxDigits {
-		return "?"
-	}
-	b := r.Bytes(from, int(n*r.at("bignum.digit")))
-	if b == nil {
-		return "?"
-	}
-	slices.Reverse(b) // a word has its least byte first, as the number has its least word
-	number := new(big.Int).SetBytes(b)
-	if f&flagHere == 0 { // the sign
-		number.Neg(number)
-	}
-	return number.String()
 }
 
 // An element is one of an Array or a Hash, or a variable of an object.
@@ -398,9 +333,6 @@ func (r *runtime) memberNames(v uint64) uint64 {
 	return 0
 }
 
-// maxVariables limits how many variables an object has.
-const maxVariables = 1 << 10
-
 // instanceVariables lists those of an object; without plain also those that Ruby keeps for itself, whose names do not begin with @.
 func (r *runtime) instanceVariables(v uint64, limit int, plain bool) (list []element, whole bool) {
 	whole = true
@@ -458,73 +390,12 @@ func (r *runtime) instanceVariables(v uint64, limit int, plain bool) (list []ele
 func (r *runtime) realClass(v uint64) uint64 {
 	c := r.Word(v + 8)
 	for range maxAncestors {
-		if f := r.flags(c); f&typeMask != typeIncluded && (f&typeMask != typeClass || f&singletonClass == 0) {
+		if f := r.flags(c); f&typeMask != typeIncluded && (f&typeMask != typeClass || f&r.at("class.singleton") == 0) {
 			break
 		}
 		c = r.field(c, "class.super")
 	}
 	return c
-}
-
-// Types of shapes.
-const (
-	shapeVariable = 1
-	shapeComplex  = 4 // variables are in a table
-)
-
-// shaped goes through the variables of an object whose shape says where they are, in the order in which they were set.
-func (r *runtime) shaped(v uint64, do func(id, value uint64) bool) bool {
-	f := r.flags(v)
-	from := r.field(v, "object.heap")
-	switch {
-	case f&typeMask == typeClass || f&typeMask == typeModule:
-		from = r.Word(v + r.at("class.inside"))
-	case f&typeMask != typeObject:
-		return false
-	case f&flagHere != 0:
-		from = v + r.at("object.array")
-	}
-	shapes := r.field(r.shapes, "shapes.list")
-	number := f >> r.at("shape.shift")
-	type variable struct{ id, index uint64 }
-	var all []variable
-	for number != noShape {
-		if number >= uint64(r.number(r.shapes, "shapes.next")) || len(all) > maxVariables || r.p.Spend(4) != nil {
-			return false
-		}
-		at := shapes + number*r.at("shape.size")
-		kind, ok := r.U8(at + r.at("shape.type"))
-		parent := uint64(r.number(at, "shape.parent"))
-		switch {
-		case !ok:
-			return false
-		case kind == shapeComplex:
-			return r.table(from, do)
-		case kind == shapeVariable:
-			index := uint64(r.number(at, "shape.next"))
-			if index == 0 || index > maxVariables {
-				return false
-			}
-			all = append(all, variable{r.Word(at + r.at("shape.name")), index - 1})
-		default:
-			all = append(all, variable{})
-		}
-		number = parent
-	}
-	slices.Reverse(all)
-	for _, one := range all {
-		if one.id == 0 {
-			continue
-		}
-		value, ok := r.LookupWord(from + 8*one.index)
-		if !ok || from%8 != 0 {
-			return false
-		}
-		if !do(one.id, value) {
-			break
-		}
-	}
-	return true
 }
 
 // hidden looks for a variable that Ruby keeps for itself; false if there is none.
@@ -608,8 +479,7 @@ func (w *printer) value(v uint64) {
 		case e.name != "":
 			w.WriteString(e.name + "=")
 		case r.is(v, typeHash):
-			w.value(e.key)
-			w.WriteString("=>")
+			w.key(e.key)
 		}
 		w.value(e.value)
 	}
@@ -623,6 +493,20 @@ func (w *printer) value(v uint64) {
 	}
 	w.WriteString(after)
 	w.seen = w.seen[:len(w.seen)-1]
+}
+
+// key writes a key of a Hash, and what is between it and its value: Ruby 3.4 changed both.
+func (w *printer) key(v uint64) {
+	switch s, _ := w.r.scalar(v, w.most.String); {
+	case w.r.version < "3.4":
+		w.value(v)
+		w.WriteString("=>")
+	case w.r.kindOf(v) == "enum":
+		w.WriteString(symbolKey(s) + ": ")
+	default:
+		w.value(v)
+		w.WriteString(" => ")
+	}
 }
 
 // short is the text of an object that inspect writes in a way of its own: a Range, an exception.
@@ -655,7 +539,11 @@ func (r *runtime) short(v uint64, limit int) (string, bool) {
 		return text, true
 	case r.is(v, typeObject) && r.descends(v, "Exception"):
 		name := r.classOf(v)
-		if message := r.message(v, limit); message != "" && name != "" {
+		message := r.message(v, limit)
+		if text, ok := r.hidden(v, "mesg"); ok && text == r.at("value.nil") {
+			message = name
+		}
+		if message != "" && name != "" {
 			return "#<" + name + ": " + message + ">", true
 		}
 		return name, name != ""

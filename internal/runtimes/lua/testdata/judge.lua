@@ -168,6 +168,18 @@ cases["named"] = function()
 	end } })
 end
 
+cases["closing"] = function()
+	local function final()
+		dies()
+	end
+	if newproxy then
+		kept = newproxy(true)
+		getmetatable(kept).__gc = final
+	else
+		kept = setmetatable({}, { __gc = final })
+	end
+end
+
 cases["finalizer"] = function()
 	local function final()
 		local ok = pcall(error, { code = 7 })

@@ -20,7 +20,7 @@ end
 
 # Remembers the calls of who resumes a fiber, which Ruby does not tell of within it.
 def outside(f, *args)
-  $outer = ["resume\t\t0"] + caller_locations(0).map { |l| spell(l) } + $outer; f.resume(*args)
+  $outer = [(RUBY_VERSION >= "3.4" ? "Fiber#" : "") + "resume\t\t0"] + caller_locations(0).map { |l| spell(l) } + $outer; f.resume(*args)
 end
 
 class Shop

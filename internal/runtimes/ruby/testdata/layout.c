@@ -7,7 +7,11 @@
 #elif PART == 3
 #include "vm_backtrace.c"
 #elif PART == 4
+#if VERSION >= 304
+#include "gc/default/default.c"
+#else
 #include "gc.c"
+#endif
 #else
 #include "ruby/encoding.h"
 #include "ruby/io.h"
@@ -57,21 +61,34 @@ void layout(void)
 #elif PART == 3
 	FIELD("backtrace.list", rb_backtrace_t, backtrace);
 	FIELD("backtrace.size", rb_backtrace_t, backtrace_size);
+#if VERSION >= 304
+	FIELD("location.entry", rb_backtrace_location_t, cme);
+#else
 	FIELD("location.type", rb_backtrace_location_t, type);
-#if VERSION < 300
+#endif
+#if VERSION < 301
 	FIELD("location.iseq", rb_backtrace_location_t, body.iseq.iseq);
 	FIELD("location.pc", rb_backtrace_location_t, body.iseq.lineno.pc);
 	FIELD("location.method", rb_backtrace_location_t, body.cfunc.mid);
 #else
 	FIELD("location.iseq", rb_backtrace_location_t, iseq);
 	FIELD("location.pc", rb_backtrace_location_t, pc);
+#if VERSION < 304
 	FIELD("location.method", rb_backtrace_location_t, mid);
 #endif
+#endif
 	SAY("location.size", sizeof(rb_backtrace_location_t));
+#if VERSION < 304
 	SAY("location.ofc", LOCATION_TYPE_CFUNC);
+#endif
 #elif PART == 4
 	FIELD("space.pages", rb_objspace_t, heap_pages.sorted);
+#if VERSION >= 304
+	FIELD("sorted.count", rb_darray_meta_t, size);
+	SAY("sorted.size", sizeof(rb_darray_meta_t));
+#else
 	FIELD("space.count", rb_objspace_t, heap_pages.allocated_pages);
+#endif
 	FIELD("page.start", struct heap_page, start);
 	FIELD("page.slots", struct heap_page, total_slots);
 #if VERSION >= 301
@@ -80,7 +97,11 @@ void layout(void)
 #else
 	FIELD("vm.main", rb_vm_t, VM_MAIN_THREAD);
 	FIELD("vm.self", rb_vm_t, top_self);
+#if VERSION >= 304
+	FIELD("vm.space", rb_vm_t, gc.objspace);
+#else
 	FIELD("vm.space", rb_vm_t, objspace);
+#endif
 	FIELD("thread.vm", rb_thread_t, vm);
 	FIELD("thread.ec", rb_thread_t, ec);
 	FIELD("thread.root", rb_thread_t, root_fiber);
@@ -94,14 +115,16 @@ void layout(void)
 	FIELD("thread.list", rb_thread_t, vmlt_node);
 	FIELD("thread.pthread", rb_thread_t, thread_id);
 	FIELD("vm.gvl", rb_vm_t, gvl.owner);
-#elif VERSION < 303
+#elif VERSION < 302
 	FIELD("vm.ractors", rb_vm_t, ractor.set);
 	FIELD("vm.ractor", rb_vm_t, ractor.main_ractor);
 	FIELD("ractor.list", rb_ractor_t, vmlr_node);
 	FIELD("ractor.threads", rb_ractor_t, threads.set);
 	FIELD("ractor.gvl", rb_ractor_t, threads.gvl.owner);
 	FIELD("thread.list", rb_thread_t, lt_node);
+#if VERSION >= 301
 	FIELD("thread.tid", rb_thread_t, tid);
+#endif
 	FIELD("thread.pthread", rb_thread_t, thread_id);
 #else
 	FIELD("vm.ractors", rb_vm_t, ractor.set);
@@ -145,6 +168,10 @@ void layout(void)
 	FIELD("body.localcount", struct rb_iseq_constant_body, local_table_size);
 	FIELD("body.parent", struct rb_iseq_constant_body, parent_iseq);
 	FIELD("body.local", struct rb_iseq_constant_body, local_iseq);
+#if VERSION >= 304
+	FIELD("body.attributes", struct rb_iseq_constant_body, builtin_attrs);
+	SAY("body.ofc", BUILTIN_ATTR_C_TRACE);
+#endif
 	FIELD("info.line", struct iseq_insn_info_entry, line_no);
 	SAY("info.size", sizeof(struct iseq_insn_info_entry));
 	FIELD("method.class", rb_callable_method_entry_t, defined_class);
@@ -200,18 +227,26 @@ void layout(void)
 	FIELD("object.count", struct RObject, as.heap.numiv);
 	FIELD("object.index", struct RObject, as.heap.iv_index_tbl);
 #else
+#if VERSION < 303
+	SAY("class.inside", sizeof(struct RClass));
+#else
 	SAY("class.inside", offsetof(struct RClass_and_rb_classext_t, classext));
 	FIELD("ext.path", rb_classext_t, classpath);
 	FIELD("ext.attached", rb_classext_t, as.singleton_class.attached_object);
+#endif
 	FIELD("shape.name", rb_shape_t, edge_name);
 	FIELD("shape.next", rb_shape_t, next_iv_index);
 	FIELD("shape.type", rb_shape_t, type);
 	FIELD("shape.parent", rb_shape_t, parent_id);
 	SAY("shape.size", sizeof(rb_shape_t));
+#if VERSION < 303
+#define rb_shape_tree_t rb_vm_t
+#endif
 	FIELD("shapes.root", rb_shape_tree_t, root_shape);
 	FIELD("shapes.list", rb_shape_tree_t, shape_list);
 	FIELD("shapes.next", rb_shape_tree_t, next_shape_id);
 	SAY("shape.shift", SHAPE_FLAG_SHIFT);
+	SAY("shape.complex", SHAPE_OBJ_TOO_COMPLEX);
 #endif
 	SAY("bignum.digit", SIZEOF_BDIGIT);
 	FIELD("bignum.embedded", struct RBignum, as.ary);
@@ -223,6 +258,7 @@ void layout(void)
 	SAY("value.nil", Qnil);
 	SAY("value.true", Qtrue);
 	SAY("value.undef", Qundef);
+	SAY("class.singleton", RUBY_FL_SINGLETON);
 	SAY("id.shift", ID_SCOPE_SHIFT);
 	SAY("id.last", tLAST_OP_ID);
 #endif

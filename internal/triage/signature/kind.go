@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/report"
 )
 
@@ -135,12 +136,22 @@ func panicWords(p *report.Panic, via string) string {
 		said, _, _ = strings.Cut(said, ": ")
 		return ": " + said
 	}
+	for _, begins := range sliced.Get() { // one wrong range is refused for its start, its end or both, as its numbers happen to be
+		if strings.HasPrefix(said, begins) {
+			return ": range of a slice"
+		}
+	}
 	words := leading(said)
 	if len(words) == 0 {
 		return ""
 	}
 	return ": " + strings.Join(words[:min(len(words), 2)], " ")
 }
+
+// sliced is how the texts begin with which Rust's library refuses a range of a slice.
+var sliced = lazy.Value[[]string]{Make: func() []string {
+	return []string{"range start index", "range end index", "slice index starts at"}
+}}
 
 // refusal returns what a function of Rust's library says, or how it begins, for a report that has lost it; "" if that is not known.
 func refusal(via string) string {

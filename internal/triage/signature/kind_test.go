@@ -202,6 +202,8 @@ func TestTemplate(t *testing.T) {
 func TestPanicWords(t *testing.T) {
 	for said, want := range map[string]string{
 		"": "", "5 of 2": "", "used 5 of 2": ": used", "index out of bounds: the len is 3": ": index out", "bad size for cache": ": bad size", "no file 'x'": ": no file",
+		"range end index 9 out of range for slice of length 3": ": range of a slice", "range start index 4 out of range for slice of length 3": ": range of a slice",
+		"slice index starts at 4 but ends at 3": ": range of a slice", "range of 3": ": range of",
 		"called `Option::unwrap()` on a `None` value":                   ": called `Option::unwrap()` on a `None` value",
 		"called `Result::unwrap()` on an `Err` value: ParseIntError {}": ": called `Result::unwrap()` on an `Err` value",
 	} {

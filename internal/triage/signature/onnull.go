@@ -75,6 +75,8 @@ func (b *builder) received(i int, steps []report.BlameStep) bool {
 			return !strings.ContainsAny(s.Name, ".>") && !strings.HasPrefix(s.Name, "[")
 		case s.Entry && b.isIn(i, s.Function):
 			return true
+		case s.Kind == report.BlameRead && b.beside(i, s):
+			return true // another call that ended before
 		}
 		if !handed {
 			return false
@@ -106,6 +108,13 @@ func (b *builder) isIn(i int, function string) bool {
 	own := Normalize(function) // of a lambda "operator()"
 	name, have := home(own), b.name(i)
 	return name != "" && (name == have || strings.HasSuffix(have, "::"+name) || own == "operator()" && strings.HasSuffix(Normalize(b.thread.Frames[i].Function), "::"+own))
+}
+
+// beside reports whether a step is of an inlined call that ended before that of frame i began, which was inlined into the same function: what the one got, the
+// other was given. It is for programs of Go without debugging information, whose tables have inlined calls, but no parameters; Go's compiler moves little.
+func (b *builder) beside(i int, s *report.BlameStep) bool {
+	f := &b.thread.Frames[i]
+	return f.Inlined && isGo(s.Function) && strings.HasPrefix(s.Name, "[") && !b.isIn(i, s.Function) && !b.around(i, s.Function)
 }
 
 // around reports whether frame i was inlined into the named function.

@@ -36,11 +36,43 @@ func (w *witness) cameIn(n named, v *provenance.Value, at uint64, impossible fun
 	return len(all) > 0
 }
 
+// given returns the parameter of the innermost inlined call at the frame's instruction that a pointer is, which nothing else says: the pointer was read through
+// one that the code got outside of the call, and the call has no other variable that could have led there. disp and size are what was accessed through the pointer.
+func (w *witness) given(v *provenance.Value, disp int64, size int) (n named, use string) {
+	if w.vars == nil || v.Kind != provenance.Load || v.Base == arch.NoReg || v.Index != arch.NoReg || v.Size != w.in.arch.WordSize {
+		return named{}, ""
+	}
+	h, ok := w.vars.Only(w.state.PC)
+	if !ok || !h.Type.Strip().Pointer() {
+		return named{}, ""
+	}
+	one, ok := variable([]where.Held{h}, w.state.PC)
+	if !ok {
+		return named{}, ""
+	}
+	text, _, ok := h.Type.Follow(one.text, disp, uint64(size))
+	if _, known := w.vars.Number(&h); !ok || known {
+		return named{}, ""
+	}
+	// It is not the parameter that leads to the pointer.
+	if _, part, ok := h.Type.Follow(one.text, v.K, uint64(v.Size)); ok && (part == nil || part.Strip().Pointer()) {
+		return named{}, ""
+	}
+	within := func(addr uint64) bool { return !w.vars.CameIn(&h, w.state.PC, addr) }
+	if within(v.At) && !w.code.Brought(v.At, v.Base, within) {
+		return named{}, ""
+	}
+	return one, text
+}
+
 // stayed returns the function that a pointer did not leave, which the code got at an instruction of it: it was inlined, and what it returns cannot be
 // that pointer. The compiler moved what used the pointer out of it. It is "" if there is none.
 func (w *witness) stayed(v *provenance.Value) string {
 	if w.vars == nil {
 		return ""
+	}
+	if at, _ := w.source(v.At); at == w.innermost() {
+		return "" // the compiler merged the same code of two calls of one function
 	}
 	for _, c := range w.vars.Ended(v.At, w.state.PC) {
 		if c.Known && !library(c.Function) && !mayBe(c.Result, w.typeOf(v, c.Function)) {
@@ -48,6 +80,12 @@ func (w *witness) stayed(v *provenance.Value) string {
 		}
 	}
 	return ""
+}
+
+// innermost returns the innermost function at the frame's instruction, inlined ones included.
+func (w *witness) innermost() string {
+	name, _ := w.source(w.state.PC)
+	return name
 }
 
 // typeOf returns the type of a pointer that the code got in an inlined function: what the function that returned it returns, what it was read from, or the

@@ -90,8 +90,38 @@ func (t *tracer) folded(inst *disasm.Inst, why *reason.Reason) *report.Blame {
 		t.out.Confidence = report.Likely
 	}
 	t.out.Expression = use
-	t.add(t.variable(w, n, w.state.PC))
+	s := t.variable(w, n, w.state.PC)
+	s.Entry = sure && w.unchanged(n)
+	v, size := w.code.Zero(w.state.PC)
+	if !sure || v == nil || size != t.in.arch.WordSize {
+		t.add(s)
+		return &t.out
+	}
+	// The compiler knew the pointer since it was compared with null on the only way to here.
+	t.pointer = true
+	s.Entry = s.Entry || w.cameIn(n, v, w.state.PC, func(a *provenance.Value) bool { return t.impossible(w, v, a, 0) })
+	t.add(s)
+	if s.Entry || w.alone(n) {
+		t.follow(w, v, 0)
+	}
 	return &t.out
+}
+
+// unchanged reports whether a variable is a parameter of an inlined call of which nothing was computed before the frame's instruction.
+func (w *witness) unchanged(n named) bool {
+	at := w.state.PC
+	return n.held != nil && n.held.Param && n.held.Path == "" && w.vars.CameIn(n.held, at, 0) &&
+		w.code.Brought(at, arch.NoReg, func(addr uint64) bool { return !w.vars.CameIn(n.held, at, addr) })
+}
+
+// alone reports whether a variable that is null is the only pointer in scope at the frame's instruction that may be.
+func (w *witness) alone(n named) bool {
+	for _, h := range w.vars.Pointers(w.state.PC) {
+		if value, known := w.vars.Number(&h); (!known || value == 0) && (h.Variable != n.held.Variable || h.Function != n.held.Function) {
+			return false
+		}
+	}
+	return true
 }
 
 // constant reports whether an operand is a constant address.

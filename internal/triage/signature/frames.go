@@ -212,6 +212,12 @@ func (b *builder) cut() int {
 	class, overflow := b.sig.Class, false
 	for i := range b.thread.Frames {
 		f := &b.thread.Frames[i]
+		if f.Signal != "" && end == i && i > 0 && !synchronous.Get()[f.Signal] && f.Signal != report.UnknownSignal {
+			// The runtime itself handled a signal from outside, as Go's does: it is signed like one without a handler.
+			end, why[i] = i+1, "signal delivery: "+f.Signal
+			b.quit, b.sig.Via = false, ""
+			continue
+		}
 		if f.Signal != "" {
 			// A handler of an unknown signal that ends the program deals with a crash as well, or with a program
 			// that takes too long: that is told by the code that it interrupted.

@@ -133,7 +133,10 @@ func rustPlace(p *report.Panic) string {
 func panicWords(p *report.Panic, via string) string {
 	said := Mask(cmp.Or(p.Value, refusal(via)))
 	if strings.HasPrefix(said, "called `") { // by the library, of unwrap
-		said, _, _ = strings.Cut(said, ": ")
+		said, value, _ := strings.Cut(said, ": ")
+		if words := leading(value); len(words) > 0 && strings.HasSuffix(words[0], "Error") { // a type; what else begins the text of an error is one of its values
+			said += ": " + words[0]
+		}
 		return ": " + said
 	}
 	for _, begins := range sliced.Get() { // one wrong range is refused for its start, its end or both, as its numbers happen to be

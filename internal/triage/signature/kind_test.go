@@ -205,7 +205,9 @@ func TestPanicWords(t *testing.T) {
 		"range end index 9 out of range for slice of length 3": ": range of a slice", "range start index 4 out of range for slice of length 3": ": range of a slice",
 		"slice index starts at 4 but ends at 3": ": range of a slice", "range of 3": ": range of",
 		"called `Option::unwrap()` on a `None` value":                   ": called `Option::unwrap()` on a `None` value",
-		"called `Result::unwrap()` on an `Err` value: ParseIntError {}": ": called `Result::unwrap()` on an `Err` value",
+		"called `Result::unwrap()` on an `Err` value: ParseIntError {}": ": called `Result::unwrap()` on an `Err` value: ParseIntError",
+		"called `Result::unwrap()` on an `Err` value: Gone { id: 1 }":   ": called `Result::unwrap()` on an `Err` value",
+		"called `Result::unwrap()` on an `Err` value: RecvError":        ": called `Result::unwrap()` on an `Err` value: RecvError",
 	} {
 		if got := panicWords(&report.Panic{Value: said}, ""); got != want {
 			t.Errorf("%q: %q, want %q", said, got, want)

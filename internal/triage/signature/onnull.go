@@ -67,6 +67,8 @@ func (b *builder) received(i int, steps []report.BlameStep) bool {
 		case s.Physical > f.Physical:
 			return handed // its caller, or that of the function into which it was inlined, passed it
 		case s.Physical < f.Physical:
+		case s.Kind == report.BlameRead && b.beside(i, s):
+			return true
 		case f.Source.Line > 0 && strings.HasPrefix(s.Name, "argument ") && readByCaller(steps[k+1:]):
 			return false
 		case b.around(i, s.Function):
@@ -75,8 +77,6 @@ func (b *builder) received(i int, steps []report.BlameStep) bool {
 			return !strings.ContainsAny(s.Name, ".>") && !strings.HasPrefix(s.Name, "[")
 		case s.Entry && b.isIn(i, s.Function):
 			return true
-		case s.Kind == report.BlameRead && b.beside(i, s):
-			return true // another call that ended before
 		}
 		if !handed {
 			return false
@@ -110,11 +110,10 @@ func (b *builder) isIn(i int, function string) bool {
 	return name != "" && (name == have || strings.HasSuffix(have, "::"+name) || own == "operator()" && strings.HasSuffix(Normalize(b.thread.Frames[i].Function), "::"+own))
 }
 
-// beside reports whether a step is of an inlined call that ended before that of frame i began, which was inlined into the same function: what the one got, the
-// other was given. It is for programs of Go without debugging information, whose tables have inlined calls, but no parameters; Go's compiler moves little.
+// beside reports whether a step read the null at an instruction that is not of the inlined call of frame i, which then was given it. It is for programs of Go
+// without debugging information: their tables have inlined calls, but no parameters, and their compiler moves little.
 func (b *builder) beside(i int, s *report.BlameStep) bool {
-	f := &b.thread.Frames[i]
-	return f.Inlined && isGo(s.Function) && strings.HasPrefix(s.Name, "[") && !b.isIn(i, s.Function) && !b.around(i, s.Function)
+	return b.thread.Frames[i].Inlined && isGo(s.Function) && strings.HasPrefix(s.Name, "[") && !b.isIn(i, s.Function)
 }
 
 // around reports whether frame i was inlined into the named function.

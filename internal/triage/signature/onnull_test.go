@@ -237,7 +237,7 @@ func TestGivenNullBeside(t *testing.T) {
 	}{
 		{"got by another call", "main.length", "[rax]", "main.(*Band).find", true, "main.total"},
 		{"by the call itself", "main.length", "[rax]", "main.length", true, "main.length"},
-		{"by the caller, maybe for the call", "main.length", "[rax+0x18]", "main.total", true, "main.length"},
+		{"by the caller", "main.length", "[rax+0x18]", "main.total", true, "main.total"},
 		{"not inlined", "main.length", "[rax]", "main.(*Band).find", false, "main.length"},
 		{"a member with a name", "main.length", "b.p", "main.(*Band).find", true, "main.length"},
 		{"C, whose compilers move reads", "length", "[rax]", "find", true, "length"},

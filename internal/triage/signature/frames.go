@@ -24,6 +24,7 @@ type builder struct {
 	libraries     bool      // functions of a language's library were dropped
 	python, perl  bool      // the program's own part of the stack has functions of it
 	nulled        bool      // a function was dropped since its caller gave it null
+	onNull        bool      // it was called on a null object, and nothing else was dropped so
 	whole         bool      // they are not, since the stack has nothing else
 	started       bool      // the start of the program or thread was reached
 	inner         int       // the frame that ended the program, if one did
@@ -312,6 +313,7 @@ func (b *builder) consider(i int) {
 	case b.end != "":
 		b.decide(i, Dropped, b.end)
 	case why == "" && stop == "" && b.givenNull(i):
+		b.onNull = !b.nulled && object(b.report.Crash.Blame)
 		b.nulled = true
 		b.decide(i, Dropped, GivenNull)
 	case why != "":

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/report"
@@ -27,6 +28,8 @@ func kindOf(c *report.Crash) (kind, class string, said bool) {
 	kind, class = word, classOf(word)
 	if accesses(c.Panic) {
 		class = "access"
+	} else if p := c.Panic; p != nil && p.Runtime == report.RuntimeGo && p.Type != "" && !strings.Contains(p.Type, "runtime.") {
+		class += ": " + report.Clean(p.Type) // what the runtime raises is known by the function that does
 	}
 	if c.Message == "" {
 		if word == report.CrashException && len(c.Thrown) > 0 {
@@ -96,7 +99,7 @@ func ownWords(exception string, c *report.Crash) string {
 	}
 	// The program's constants tell which words are the author's.
 	if len(c.Thrown) > 0 && c.Thrown[0].Template != "" {
-		if words := strings.FieldsFunc(c.Thrown[0].Template, func(r rune) bool { return !unicode.IsLetter(r) }); len(words) >= 2 {
+		if words := strings.FieldsFunc(unquoted(c.Thrown[0].Template), func(r rune) bool { return !unicode.IsLetter(r) }); len(words) >= 2 {
 			return strings.Join(words, " ")
 		}
 	}
@@ -105,6 +108,27 @@ func ownWords(exception string, c *report.Crash) string {
 		return ""
 	}
 	return strings.Join(words, " ")
+}
+
+// unquoted leaves out of a text what is in quotation marks: those enclose values, also where a constant of the program happens to have the same. The second
+// mark may be lost with the end of the text.
+func unquoted(text string) string {
+	for _, mark := range [...]string{"'", "\"", "`"} {
+		for from := 0; ; {
+			at := strings.Index(text[from:], mark) + from
+			if at < from {
+				break
+			}
+			if before, _ := utf8.DecodeLastRuneInString(text[:at]); unicode.IsLetter(before) { // an apostrophe
+				from = at + len(mark)
+				continue
+			}
+			_, after, _ := strings.Cut(text[at+len(mark):], mark)
+			text = text[:at] + " " + after
+			from = at
+		}
+	}
+	return text
 }
 
 // leading returns the words of a masked text up to the first value.

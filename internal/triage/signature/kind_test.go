@@ -288,3 +288,77 @@ func TestOneBugOneClass(t *testing.T) {
 		}
 	}
 }
+
+// TestUnquoted: what is in quotation marks is a value.
+func TestUnquoted(t *testing.T) {
+	for text, want := range map[string]string{
+		"no dash in 'nine to five'": "no dash in  ", "no dash in 'nine to": "no dash in  ", `a "b c" d 'e'`: "a   d  ", "the program's own text": "the program's own text",
+		"it's 'x' it isn't": "it's   it isn't", "": "", "'": " ", "''": " ", "`a` b": "  b",
+	} {
+		if got := unquoted(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestGoType: a panic that the program raised is known by the type of its value, one of the runtime by the function that raised it.
+func TestGoType(t *testing.T) {
+	for typ, want := range map[string]string{"*fmt.wrapError": "exception: *fmt.wrapError", "string": "exception: string", "": "exception", "runtime.boundsError": "exception",
+		"*runtime.TypeAssertionError": "exception"} {
+		if _, class, said := kindOf(&report.Crash{Kind: report.CrashException, Panic: &report.Panic{Runtime: report.RuntimeGo, Type: typ, Value: "x"}}); class != want || said {
+			t.Errorf("%s: %q, want %q", typ, class, want)
+		}
+	}
+	if _, class, _ := kindOf(&report.Crash{Kind: report.CrashException, Panic: &report.Panic{Runtime: report.RuntimeRust, Type: "T", Value: "x"}}); class != "exception" {
+		t.Errorf("of Rust: %q", class)
+	}
+}
+
+// TestOnNullObject: who calls a member function on a null object uses the null itself, and its caller may have passed it.
+func TestOnNullObject(t *testing.T) {
+	given := func(name, function string) report.BlameStep {
+		return report.BlameStep{Kind: report.BlameVariable, Name: name, Role: "argument", Function: function, Entry: true}
+	}
+	for _, c := range []struct {
+		steps []report.BlameStep
+		want  string
+	}{
+		{[]report.BlameStep{given("this", "id"), given("p", "label")}, "lend"},
+		{[]report.BlameStep{given("this", "id"), {Kind: report.BlameRead, Name: "r->p", Function: "label"}}, "label"},
+		{[]report.BlameStep{given("p", "id"), given("p", "label")}, "label"},
+		{[]report.BlameStep{given("this", "id"), given("this", "label"), given("p", "lend")}, "lend"},
+	} {
+		r := stackOf("null-read", "id", "label", "lend", "main")
+		for i := range r.Threads[0].Frames {
+			r.Threads[0].Frames[i].Physical = 0
+		}
+		r.Threads[0].End = report.EndBottom
+		r.Crash.Blame = &report.Blame{Steps: c.steps}
+		if s := Of(r); len(s.Frames) == 0 || s.Frames[0] != c.want {
+			t.Errorf("%+v: %q, want %s", c.steps, s.Frames, c.want)
+		}
+	}
+}
+
+// TestWaitsUntold: whether a wait is a hang or just a signal while a thread waited, other threads decide by chance.
+func TestWaitsUntold(t *testing.T) {
+	for _, c := range []struct {
+		kind  string
+		wait  *report.Wait
+		class string
+	}{
+		{report.CrashSignal, &report.Wait{Kind: "lock"}, report.CrashHang},
+		{report.CrashSignal, &report.Wait{Kind: "join"}, report.CrashHang},
+		{report.CrashSignal, &report.Wait{Kind: "lock", Timed: true}, report.CrashSignal},
+		{report.CrashSignal, &report.Wait{Kind: "condition"}, report.CrashSignal},
+		{report.CrashSignal, nil, report.CrashSignal},
+		{"null-read", &report.Wait{Kind: "lock"}, "access"},
+	} {
+		r := stackOf(c.kind, "count", "shunt", "main")
+		r.Threads[0].ID = 7
+		r.Tasks = []report.Task{{Kind: "thread", ID: 8, Wait: &report.Wait{Kind: "lock"}}, {Kind: "thread", ID: 7, Wait: c.wait}}
+		if s := Of(r); s.Class != c.class {
+			t.Errorf("%s, %+v: %s, want %s", c.kind, c.wait, s.Class, c.class)
+		}
+	}
+}

@@ -7,7 +7,8 @@ import (
 )
 
 // givenNull reports whether frame i is the innermost that would be kept, and its caller, which must have a name, passed it the null that failed, as an
-// argument or as the object of a member function: that is the caller's mistake. What the function did with the null says nothing of it, and where a
+// argument or as the object of a member function: that is the caller's mistake. A function that calls one on a null object uses the null as one does that reads a
+// member: its caller may have passed it. What the function did with the null says nothing of it, and where a
 // function is inlined, or a virtual one is looked for, the compiler decides which of the two fails. Only one caller is taken: how far outward
 // the null is handed on depends on what the compiler knew of it.
 func (b *builder) givenNull(i int) bool {
@@ -15,7 +16,7 @@ func (b *builder) givenNull(i int) bool {
 	if crash == nil || crash.Blame == nil || b.sig.Class != "access" || !nullAccess(crash) {
 		return false
 	}
-	if len(b.kept) > 0 || b.nulled {
+	if len(b.kept) > 0 || b.nulled && !b.onNull {
 		return false
 	}
 	caller := i + 1
@@ -29,6 +30,11 @@ func (b *builder) givenNull(i int) bool {
 		return false
 	}
 	return b.received(i, crash.Blame.Steps)
+}
+
+// object reports whether the bad value is the object of a member function.
+func object(b *report.Blame) bool {
+	return len(b.Steps) > 0 && (b.Steps[0].Name == "this" || b.Steps[0].Name == "self") && b.Steps[0].Role == "argument"
 }
 
 // nullAccess reports whether the value that was bad is null, or the address of a member of what null points to. Where another address was accessed, a zero is

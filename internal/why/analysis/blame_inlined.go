@@ -65,6 +65,23 @@ func (w *witness) given(v *provenance.Value, disp int64, size int) (n named, use
 	return one, text
 }
 
+// inlinedParameter returns the parameter of an inlined call that has a value at the frame's instruction, in another register than the one that is asked about.
+func (w *witness) inlinedParameter(v *provenance.Value) named {
+	if w.vars == nil || v.Kind == provenance.Unknown || v.Kind == provenance.Const {
+		return named{}
+	}
+	at := w.state.PC
+	for reg := range arch.Reg(w.in.arch.NumRegs()) {
+		if reg == w.in.arch.SP || reg == w.in.arch.PC || w.code.Before(at, provenance.Reg(reg)) != v {
+			continue
+		}
+		if n, ok := variable(w.vars.InRegister(at, reg), at); ok && n.held.Param && n.held.Path == "" && w.vars.CameIn(n.held, at, 0) {
+			return n
+		}
+	}
+	return named{}
+}
+
 // stayed returns the function that a pointer did not leave, which the code got at an instruction of it: it was inlined, and what it returns cannot be
 // that pointer. The compiler moved what used the pointer out of it. It is "" if there is none.
 func (w *witness) stayed(v *provenance.Value) string {

@@ -66,21 +66,9 @@ func (t *tracer) folded(inst *disasm.Inst, why *reason.Reason) *report.Blame {
 	if w == nil || w.vars == nil {
 		return nil
 	}
-	use, n, sure := "", named{}, false
-	for _, h := range w.vars.Pointers(w.state.PC) {
-		one, ok := variable([]where.Held{h}, w.state.PC)
-		if !ok {
-			continue
-		}
-		value, known := w.vars.Number(one.held)
-		text, _, ok := one.typ.Follow(one.text, int64(why.Addr), uint64(why.AccessSize))
-		switch {
-		case known && value != 0, !ok, !strings.HasPrefix(text, one.text+"->"), text == use:
-			continue
-		case use != "":
-			return nil
-		}
-		use, n, sure = text, one, known
+	use, n, sure := w.foldedPointer(why, true)
+	if use == "" {
+		use, n, sure = w.foldedPointer(why, false)
 	}
 	if use == "" {
 		return nil
@@ -105,6 +93,31 @@ func (t *tracer) folded(inst *disasm.Inst, why *reason.Reason) *report.Blame {
 		t.follow(w, v, 0)
 	}
 	return &t.out
+}
+
+// foldedPointer returns the only pointer in scope that may have been what was accessed through, and whether it is known to be null. Of the innermost inlined
+// call, which the instruction is of, it takes only one that is, whatever there is around the call: that passed it, or has another.
+func (w *witness) foldedPointer(why *reason.Reason, innermost bool) (use string, n named, sure bool) {
+	within := ""
+	for i, h := range w.vars.Pointers(w.state.PC) {
+		if i == 0 {
+			within = h.Function
+		}
+		one, ok := variable([]where.Held{h}, w.state.PC)
+		if !ok || innermost && (h.Function != within || !w.vars.CameIn(&h, w.state.PC, 0)) {
+			continue
+		}
+		value, known := w.vars.Number(one.held)
+		text, _, ok := one.typ.Follow(one.text, int64(why.Addr), uint64(why.AccessSize))
+		switch {
+		case known && value != 0, innermost && !known, !ok, !strings.HasPrefix(text, one.text+"->"), text == use:
+			continue
+		case use != "":
+			return "", named{}, false
+		}
+		use, n, sure = text, one, known
+	}
+	return use, n, sure
 }
 
 // unchanged reports whether a variable is a parameter of an inlined call of which nothing was computed before the frame's instruction.

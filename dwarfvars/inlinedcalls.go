@@ -22,19 +22,6 @@ func (f *frameWhere) CameIn(h *where.Held, pc, at arch.Address) bool {
 	return false
 }
 
-// Only implements where.Frame.
-func (f *frameWhere) Only(pc arch.Address) (h where.Held, ok bool) {
-	for _, s := range f.Function.LiveScopes(pc) {
-		if len(s.Params)+len(s.Locals) > 0 || s.Inlined {
-			if s.Inlined && s.block != nil && len(s.Params) == 1 && len(s.Locals) == 0 {
-				return held(s, s.Params[0], "", f.r.types.Of(s.Params[0].attrs.typ)), true
-			}
-			break
-		}
-	}
-	return where.Held{}, false
-}
-
 // Ended implements where.Frame.
 func (f *frameWhere) Ended(at, pc arch.Address) (list []where.InlinedCall) {
 	for _, s := range f.Function.LiveScopes(at) {

@@ -28,8 +28,8 @@ func kindOf(c *report.Crash) (kind, class string, said bool) {
 	kind, class = word, classOf(word)
 	if accesses(c.Panic) {
 		class = "access"
-	} else if p := c.Panic; p != nil && p.Runtime == report.RuntimeGo && p.Type != "" && !strings.Contains(p.Type, "runtime.") {
-		class += ": " + report.Clean(p.Type) // what the runtime raises is known by the function that does
+	} else if goText(c.Panic) {
+		class += ": text"
 	}
 	if c.Message == "" {
 		if word == report.CrashException && len(c.Thrown) > 0 {
@@ -173,6 +173,11 @@ func panicWords(p *report.Panic, via string) string {
 		return ""
 	}
 	return ": " + strings.Join(words[:min(len(words), 2)], " ")
+}
+
+// goText reports whether a panic of Go that the program raised has a text for its value. One place may raise errors of several types.
+func goText(p *report.Panic) bool {
+	return p != nil && p.Runtime == report.RuntimeGo && p.Type == "string"
 }
 
 // sliced is how the texts begin with which Rust's library refuses a range of a slice.

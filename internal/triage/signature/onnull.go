@@ -47,8 +47,8 @@ func nullAccess(c *report.Crash) bool {
 		return true
 	}
 	for i := range c.Blame.Steps {
-		if s := &c.Blame.Steps[i]; s.Kind == report.BlameOffset {
-			return s.Value != nil && *s.Value == 0
+		if s := &c.Blame.Steps[i]; s.Kind == report.BlameOffset && s.Value != nil && *s.Value == 0 {
+			return true
 		}
 	}
 	return false

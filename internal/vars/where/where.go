@@ -35,9 +35,6 @@ type Frame interface {
 	// CameIn reports whether h, of the instruction pc, is a parameter of an inlined call, and the
 	// instruction at is outside of that call.
 	CameIn(h *Held, pc, at arch.Address) bool
-	// Only is the parameter of the innermost inlined call of the instruction pc, if the call has no other
-	// variable; false if it has.
-	Only(pc arch.Address) (Held, bool)
 	// Ended lists the inlined calls that the instruction at is of and the instruction pc is not,
 	// the innermost first.
 	Ended(at, pc arch.Address) []InlinedCall

@@ -76,8 +76,10 @@ func (t *tracer) suspect(inst *disasm.Inst, regs *arch.RegSet, why *reason.Reaso
 		s.use = w.target(w.state.PC, m.Base, m.Index, m.Scale, m.Disp, 0, 0)
 	}
 	if s.pointer {
-		if n, use := w.given(s.v, m.Disp, int(m.Size)); use != "" {
-			s.param, s.use = n, named{text: use}
+		if n, use := w.given(s.v, s.value, m.Disp, int(m.Size)); use != "" {
+			if s.param = n; s.use.text == "" {
+				s.use = named{text: use}
+			}
 		}
 	}
 	return s, true

@@ -103,7 +103,7 @@ func (t *tracer) from(s suspect) *report.Blame {
 	w, v, value := s.w, s.v, s.value
 	t.value = value
 	n := w.name(v, w.state.PC, s.reg, 0)
-	given := n.held == nil && s.param.text != ""
+	given := n.text == "" && s.param.text != ""
 	if given {
 		n = s.param
 		t.doubt(report.Likely)
@@ -119,6 +119,9 @@ func (t *tracer) from(s suspect) *report.Blame {
 		t.add(step)
 	}
 	t.follow(w, v, value)
+	if s.param.text != "" && len(b.Steps) > 0 && b.Steps[0].Kind == report.BlameRead {
+		b.Steps[0].Entry = true // it has a name of its own
+	}
 	if s.divides {
 		t.divided(s)
 	}

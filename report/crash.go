@@ -196,7 +196,8 @@ type BlameStep struct {
 	Name string `json:"name,omitempty"`
 	// Role is what Name is: "local", "argument", "global"; "" for an expression.
 	Role string `json:"role,omitempty"`
-	// Entry says that Name is what the function was called with: nothing else was stored in it since, as far as its code tells.
+	// Entry says that Name is what the function was called with: nothing else was stored in it since, as far as its code tells. What was
+	// read with Entry was read for the call of the function, which was inlined.
 	Entry    bool   `json:"entry,omitempty"`
 	Function string `json:"function,omitempty"` // name of the function in which this step lies
 	// Within is the inlined function that the value did not leave after this step, as what that returns cannot be it, where the instruction that failed is not

@@ -160,6 +160,23 @@ func (f *Func) passedOver(v, a *Value, at int) Denial {
 
 // nonzero returns the value that cannot have been 0 if the conditional jump or move, instruction i, was taken, or was not; nil for none.
 func (f *Func) nonzero(conditional disasm.Inst, i int, taken bool) *Value {
+	v, jumps := f.withZero(conditional, i)
+	if v == nil || v.size != f.arch.WordSize || jumps[0] == taken {
+		return nil
+	}
+	return v.value
+}
+
+// A tested is a value that was compared with 0.
+type tested struct {
+	value *Value
+	reg   arch.Reg // that held it; NoReg for memory
+	size  int      // in bytes, of what was compared
+}
+
+// withZero returns the value that decided whether the conditional jump or move, instruction i, was taken, by a comparison with 0; nil for none.
+// jumps says whether it is if the value is 0, 1 or -1.
+func (f *Func) withZero(conditional disasm.Inst, i int) (v *tested, jumps [3]bool) {
 	for range maxGuards {
 		if i == f.entry || len(f.preds[i]) != 1 {
 			break
@@ -178,18 +195,28 @@ func (f *Func) nonzero(conditional disasm.Inst, i int, taken bool) *Value {
 		}
 		itself := c.And && c.A == c.B && c.A != arch.NoReg
 		zero := !c.And && c.B == arch.NoReg && !c.MemB && c.Imm == 0
-		if !itself && !zero || int(in.Size) != f.arch.WordSize {
+		if !itself && !zero {
 			break
 		}
-		if jumps, ok := conditional.JumpsAfter(&c, in.Size, 0, 0); !ok || jumps == taken {
-			break
+		size := in.Size
+		for n, a := range [...]uint64{0, 1, 1<<(8*min(size, 8)) - 1} {
+			b := uint64(0)
+			if itself {
+				b = a
+			}
+			if jumps[n], ok = conditional.JumpsAfter(&c, size, a, b); !ok {
+				return nil, jumps
+			}
 		}
+		v := &tested{size: int(size), reg: c.A}
 		if c.MemA {
-			return f.memory(i).resolve()
+			v.value, v.reg = f.memory(i).resolve(), arch.NoReg
+		} else {
+			v.value = f.Before(f.steps[i].Addr, Reg(c.A))
 		}
-		return f.Before(f.steps[i].Addr, Reg(c.A))
+		return v, jumps
 	}
-	return nil
+	return nil, jumps
 }
 
 // again reports whether a value was read from the same place in memory as another.

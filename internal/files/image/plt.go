@@ -12,6 +12,28 @@ import (
 // not give one.
 const pltEntry = 16
 
+// shortEntry is the size of a stub that is one jump, where branches need no landing pad: of .plt.got, and of .plt in programs
+// that are linked statically, which has no call of a resolver.
+const shortEntry = 8
+
+// shortStubs reports whether a section of stubs begins with a jump alone. The stubs that are left to bind push a number, too, and the
+// section's header tells their size wrongly with some linkers.
+func shortStubs(code []byte, start uint64, machine uint16) bool {
+	a := arch.AMD64
+	if machine == elffile.EM_386 {
+		a = arch.X86
+	}
+	in, err := disasm.Decode(a, code, start)
+	if err != nil || in.Kind != disasm.JumpIndirect || len(code) < shortEntry {
+		return false
+	}
+	if len(code) == shortEntry {
+		return true
+	}
+	next, err := disasm.Decode(a, code[shortEntry:], start+shortEntry)
+	return err == nil && next.Kind == disasm.JumpIndirect
+}
+
 // PLTStub returns the function that the procedure linkage stub at an address of the file
 // leads to, according to the relocation of the slot through which it jumps, and the start
 // of the stub. It returns false outside .plt, .plt.sec and .plt.got, and for code there
@@ -28,9 +50,9 @@ func (im *Image) PLTStub(addr uint64) (target string, start uint64, ok bool) {
 	if err != nil {
 		return "", 0, false
 	}
-	size := s.Entsize
-	if size != 8 || s.Name() == ".plt" { // a stub of .plt.got, used where branches need no landing pad
-		size = pltEntry
+	size := uint64(pltEntry)
+	if (s.Entsize == shortEntry || s.Entsize == 0) && shortStubs(code, s.Addr, im.elf.Machine) {
+		size = shortEntry
 	}
 	off := (addr - s.Addr) / size * size
 	if off+size > uint64(len(code)) {

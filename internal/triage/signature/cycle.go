@@ -19,7 +19,10 @@ type waiting struct {
 // the thread that the dump is about, whose frames do not count.
 func (b *builder) cycle(d *report.Deadlock, th *report.Thread, c *Cache) {
 	if b.report.Crash == nil {
-		b.sig.Kind, b.sig.Class = report.CrashDeadlock, report.CrashDeadlock
+		b.sig.Kind = report.CrashDeadlock
+	}
+	if b.report.Crash == nil || b.sig.Class == report.CrashHang { // whether memory proves all of it is chance
+		b.sig.Class = report.CrashDeadlock
 	}
 	if len(d.Tasks) == 1 {
 		b.sig.Class += " with itself"

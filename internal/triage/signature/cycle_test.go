@@ -54,11 +54,14 @@ func TestCycle(t *testing.T) {
 	gone.Deadlocks = nil
 	for name, r := range map[string]*report.Report{
 		"another function": hungReport("deposit", "audit"), "one thread": hungReport("deposit"), "a join": joins,
-		"only possible": possible, "no deadlock": gone,
+		"no deadlock": gone,
 	} {
 		if got := Of(r); got.Hash == want.Hash {
 			t.Errorf("%s: %s has the same signature", name, got.String())
 		}
+	}
+	if got := Of(possible); got.Hash != want.Hash || got.Strict == want.Strict {
+		t.Errorf("only possible, as memory proves less of it in another build: %s %s", got.String(), got.Hash)
 	}
 	// Waits in functions of one name are one only if they are of one kind, in one module.
 	same := Of(hungReport("deposit", "deposit"))

@@ -24,6 +24,7 @@ type builder struct {
 	libraries     bool      // functions of a language's library were dropped
 	python, perl  bool      // the program's own part of the stack has functions of it
 	nulled        bool      // a function was dropped since its caller gave it null
+	onNull        bool      // it was called on a null object, and nothing else was dropped so
 	whole         bool      // they are not, since the stack has nothing else
 	started       bool      // the start of the program or thread was reached
 	inner         int       // the frame that ended the program, if one did
@@ -212,6 +213,12 @@ func (b *builder) cut() int {
 	class, overflow := b.sig.Class, false
 	for i := range b.thread.Frames {
 		f := &b.thread.Frames[i]
+		if f.Signal != "" && end == i && i > 0 && !synchronous.Get()[f.Signal] && f.Signal != report.UnknownSignal {
+			// The runtime itself handled a signal from outside, as Go's does: it is signed like one without a handler.
+			end, why[i] = i+1, "signal delivery: "+f.Signal
+			b.quit, b.sig.Via = false, ""
+			continue
+		}
 		if f.Signal != "" {
 			// A handler of an unknown signal that ends the program deals with a crash as well, or with a program
 			// that takes too long: that is told by the code that it interrupted.
@@ -306,6 +313,7 @@ func (b *builder) consider(i int) {
 	case b.end != "":
 		b.decide(i, Dropped, b.end)
 	case why == "" && stop == "" && b.givenNull(i):
+		b.onNull = !b.nulled && object(b.report.Crash.Blame)
 		b.nulled = true
 		b.decide(i, Dropped, GivenNull)
 	case why != "":

@@ -562,3 +562,28 @@ func TestSmashedReturn(t *testing.T) {
 		}
 	}
 }
+
+// TestHandledByRuntime: a signal from outside that Go's runtime handled by itself says where the thread was, as one without a handler does. A handler of the
+// program's own says more than what it interrupted.
+func TestHandledByRuntime(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		frames []string
+		at     int // the frame that is the signal's delivery
+		signal string
+		want   string
+	}{
+		{"by the runtime", []string{"runtime.raise", "runtime.dieFromSignal", "runtime.sighandler", "runtime.sigtramp", "runtime.sigreturn__sigaction", "main.busy", "main.main"}, 4, "SIGQUIT", "main.busy"},
+		{"by the program", []string{"runtime.raise", "runtime.dieFromSignal", "main.handler", "runtime.sigreturn__sigaction", "main.busy", "main.main"}, 3, "SIGTERM", "main.handler"},
+		{"nothing but the signal", []string{"__restore_rt", "main.busy", "main.main"}, 0, "SIGQUIT", ""},
+	} {
+		r := stackOf("signal", c.frames...)
+		r.Crash.Signal = "SIGABRT"
+		r.Threads[0].Frames[c.at].Signal = c.signal
+		r.Threads[0].End = report.EndBottom
+		s := Of(r)
+		if got := append(s.Frames, "")[0]; got != c.want && (c.want != "" || s.Decisions[1].Action == Cut) {
+			t.Errorf("%s: %q, want %s: %+v", c.name, s.Frames, c.want, s.Decisions)
+		}
+	}
+}

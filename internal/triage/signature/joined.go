@@ -32,6 +32,19 @@ func Joined(r *report.Report) (id int, ok bool) {
 	return at.ID, at != th
 }
 
+// waits reports whether a thread that was told to end from outside waits for a lock, or for the end of another thread.
+func waits(r *report.Report, th *report.Thread) bool {
+	if th == nil || !r.Crash.MayBeHang() {
+		return false
+	}
+	for i := range r.Tasks {
+		if t := &r.Tasks[i]; t.Kind == "thread" && t.ID == th.ID && t.Wait != nil {
+			return !t.Wait.Timed && (t.Wait.Kind == "lock" || t.Wait.Kind == "join")
+		}
+	}
+	return false
+}
+
 // itself returns the thread of a deadlock that is in it alone; nil if there are others, or it is no thread.
 func itself(r *report.Report, d *report.Deadlock) *report.Thread {
 	if len(d.Tasks) != 1 || d.Asleep || d.Tasks[0].Kind != "thread" {

@@ -6,7 +6,9 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
+	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/report"
 )
 
@@ -26,6 +28,8 @@ func kindOf(c *report.Crash) (kind, class string, said bool) {
 	kind, class = word, classOf(word)
 	if accesses(c.Panic) {
 		class = "access"
+	} else if goText(c.Panic) {
+		class += ": text"
 	}
 	if c.Message == "" {
 		if word == report.CrashException && len(c.Thrown) > 0 {
@@ -95,7 +99,7 @@ func ownWords(exception string, c *report.Crash) string {
 	}
 	// The program's constants tell which words are the author's.
 	if len(c.Thrown) > 0 && c.Thrown[0].Template != "" {
-		if words := strings.FieldsFunc(c.Thrown[0].Template, func(r rune) bool { return !unicode.IsLetter(r) }); len(words) >= 2 {
+		if words := strings.FieldsFunc(unquoted(c.Thrown[0].Template), func(r rune) bool { return !unicode.IsLetter(r) }); len(words) >= 2 {
 			return strings.Join(words, " ")
 		}
 	}
@@ -104,6 +108,27 @@ func ownWords(exception string, c *report.Crash) string {
 		return ""
 	}
 	return strings.Join(words, " ")
+}
+
+// unquoted leaves out of a text what is in quotation marks: those enclose values, also where a constant of the program happens to have the same. The second
+// mark may be lost with the end of the text.
+func unquoted(text string) string {
+	for _, mark := range [...]string{"'", "\"", "`"} {
+		for from := 0; ; {
+			at := strings.Index(text[from:], mark) + from
+			if at < from {
+				break
+			}
+			if before, _ := utf8.DecodeLastRuneInString(text[:at]); unicode.IsLetter(before) { // an apostrophe
+				from = at + len(mark)
+				continue
+			}
+			_, after, _ := strings.Cut(text[at+len(mark):], mark)
+			text = text[:at] + " " + after
+			from = at
+		}
+	}
+	return text
 }
 
 // leading returns the words of a masked text up to the first value.
@@ -132,8 +157,16 @@ func rustPlace(p *report.Panic) string {
 func panicWords(p *report.Panic, via string) string {
 	said := Mask(cmp.Or(p.Value, refusal(via)))
 	if strings.HasPrefix(said, "called `") { // by the library, of unwrap
-		said, _, _ = strings.Cut(said, ": ")
+		said, value, _ := strings.Cut(said, ": ")
+		if words := leading(value); len(words) > 0 && strings.HasSuffix(words[0], "Error") { // a type; what else begins the text of an error is one of its values
+			said += ": " + words[0]
+		}
 		return ": " + said
+	}
+	for _, begins := range sliced.Get() { // one wrong range is refused for its start, its end or both, as its numbers happen to be
+		if strings.HasPrefix(said, begins) {
+			return ": range of a slice"
+		}
 	}
 	words := leading(said)
 	if len(words) == 0 {
@@ -141,6 +174,16 @@ func panicWords(p *report.Panic, via string) string {
 	}
 	return ": " + strings.Join(words[:min(len(words), 2)], " ")
 }
+
+// goText reports whether a panic of Go that the program raised has a text for its value. One place may raise errors of several types.
+func goText(p *report.Panic) bool {
+	return p != nil && p.Runtime == report.RuntimeGo && p.Type == "string"
+}
+
+// sliced is how the texts begin with which Rust's library refuses a range of a slice.
+var sliced = lazy.Value[[]string]{Make: func() []string {
+	return []string{"range start index", "range end index", "slice index starts at"}
+}}
 
 // refusal returns what a function of Rust's library says, or how it begins, for a report that has lost it; "" if that is not known.
 func refusal(via string) string {

@@ -202,8 +202,12 @@ func TestTemplate(t *testing.T) {
 func TestPanicWords(t *testing.T) {
 	for said, want := range map[string]string{
 		"": "", "5 of 2": "", "used 5 of 2": ": used", "index out of bounds: the len is 3": ": index out", "bad size for cache": ": bad size", "no file 'x'": ": no file",
+		"range end index 9 out of range for slice of length 3": ": range of a slice", "range start index 4 out of range for slice of length 3": ": range of a slice",
+		"slice index starts at 4 but ends at 3": ": range of a slice", "range of 3": ": range of",
 		"called `Option::unwrap()` on a `None` value":                   ": called `Option::unwrap()` on a `None` value",
-		"called `Result::unwrap()` on an `Err` value: ParseIntError {}": ": called `Result::unwrap()` on an `Err` value",
+		"called `Result::unwrap()` on an `Err` value: ParseIntError {}": ": called `Result::unwrap()` on an `Err` value: ParseIntError",
+		"called `Result::unwrap()` on an `Err` value: Gone { id: 1 }":   ": called `Result::unwrap()` on an `Err` value",
+		"called `Result::unwrap()` on an `Err` value: RecvError":        ": called `Result::unwrap()` on an `Err` value: RecvError",
 	} {
 		if got := panicWords(&report.Panic{Value: said}, ""); got != want {
 			t.Errorf("%q: %q, want %q", said, got, want)
@@ -281,6 +285,79 @@ func TestOneBugOneClass(t *testing.T) {
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, c.got, c.want)
+		}
+	}
+}
+
+// TestUnquoted: what is in quotation marks is a value.
+func TestUnquoted(t *testing.T) {
+	for text, want := range map[string]string{
+		"no dash in 'nine to five'": "no dash in  ", "no dash in 'nine to": "no dash in  ", `a "b c" d 'e'`: "a   d  ", "the program's own text": "the program's own text",
+		"it's 'x' it isn't": "it's   it isn't", "": "", "'": " ", "''": " ", "`a` b": "  b",
+	} {
+		if got := unquoted(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestGoType: a panic with a text is another than one with an error, of whatever type that is.
+func TestGoType(t *testing.T) {
+	for typ, want := range map[string]string{"*fmt.wrapError": "exception", "string": "exception: text", "": "exception", "runtime.boundsError": "exception"} {
+		if _, class, said := kindOf(&report.Crash{Kind: report.CrashException, Panic: &report.Panic{Runtime: report.RuntimeGo, Type: typ, Value: "x"}}); class != want || said {
+			t.Errorf("%s: %q, want %q", typ, class, want)
+		}
+	}
+	if _, class, _ := kindOf(&report.Crash{Kind: report.CrashException, Panic: &report.Panic{Runtime: report.RuntimeRust, Type: "string", Value: "x"}}); class != "exception" {
+		t.Errorf("of Rust: %q", class)
+	}
+}
+
+// TestOnNullObject: who calls a member function on a null object uses the null itself, and its caller may have passed it.
+func TestOnNullObject(t *testing.T) {
+	given := func(name, function string) report.BlameStep {
+		return report.BlameStep{Kind: report.BlameVariable, Name: name, Role: "argument", Function: function, Entry: true}
+	}
+	for _, c := range []struct {
+		steps []report.BlameStep
+		want  string
+	}{
+		{[]report.BlameStep{given("this", "id"), given("p", "label")}, "lend"},
+		{[]report.BlameStep{given("this", "id"), {Kind: report.BlameRead, Name: "r->p", Function: "label"}}, "label"},
+		{[]report.BlameStep{given("p", "id"), given("p", "label")}, "label"},
+		{[]report.BlameStep{given("this", "id"), given("this", "label"), given("p", "lend")}, "lend"},
+	} {
+		r := stackOf("null-read", "id", "label", "lend", "main")
+		for i := range r.Threads[0].Frames {
+			r.Threads[0].Frames[i].Physical = 0
+		}
+		r.Threads[0].End = report.EndBottom
+		r.Crash.Blame = &report.Blame{Steps: c.steps}
+		if s := Of(r); len(s.Frames) == 0 || s.Frames[0] != c.want {
+			t.Errorf("%+v: %q, want %s", c.steps, s.Frames, c.want)
+		}
+	}
+}
+
+// TestWaitsUntold: whether a wait is a hang or just a signal while a thread waited, other threads decide by chance.
+func TestWaitsUntold(t *testing.T) {
+	for _, c := range []struct {
+		kind  string
+		wait  *report.Wait
+		class string
+	}{
+		{report.CrashSignal, &report.Wait{Kind: "lock"}, report.CrashHang},
+		{report.CrashSignal, &report.Wait{Kind: "join"}, report.CrashHang},
+		{report.CrashSignal, &report.Wait{Kind: "lock", Timed: true}, report.CrashSignal},
+		{report.CrashSignal, &report.Wait{Kind: "condition"}, report.CrashSignal},
+		{report.CrashSignal, nil, report.CrashSignal},
+		{"null-read", &report.Wait{Kind: "lock"}, "access"},
+	} {
+		r := stackOf(c.kind, "count", "shunt", "main")
+		r.Threads[0].ID = 7
+		r.Tasks = []report.Task{{Kind: "thread", ID: 8, Wait: &report.Wait{Kind: "lock"}}, {Kind: "thread", ID: 7, Wait: c.wait}}
+		if s := Of(r); s.Class != c.class {
+			t.Errorf("%s, %+v: %s, want %s", c.kind, c.wait, s.Class, c.class)
 		}
 	}
 }

@@ -41,5 +41,22 @@ func normalizeGo(s string) string {
 		}
 		out = append(out, part)
 	}
-	return s[:slash] + strings.Join(out, ".")
+	return s[:slash] + strings.Join(writtenInGo(out), ".")
+}
+
+// writtenInGo leaves out of a name the functions into which the one was inlined that a closure is written in: Go's compiler makes a copy of the closure
+// for each, and names it by both, as "main.main.(*T).f.func1". parts begin with the package. Where the first of two names may be that of a type,
+// nothing is left out.
+func writtenInGo(parts []string) []string {
+	from := 1
+	for i := 2; i < len(parts); i++ {
+		if strings.HasPrefix(parts[i], "(*") {
+			from = i
+		}
+	}
+	first := func(i int) bool { return parts[i] == "init" || parts[i] == "main" && parts[0] == "main" } // no type has that name
+	for from+1 < len(parts) && from == 1 && first(from) && parts[from+1] != "func" && parts[from+1] != "gowrap" && parts[from+1] != "deferwrap" && parts[from+1] != "" {
+		from++
+	}
+	return append(parts[:1], parts[from:]...)
 }

@@ -7,7 +7,8 @@ import (
 )
 
 // givenNull reports whether frame i is the innermost that would be kept, and its caller, which must have a name, passed it the null that failed, as an
-// argument or as the object of a member function: that is the caller's mistake. What the function did with the null says nothing of it, and where a
+// argument or as the object of a member function: that is the caller's mistake. A function that calls one on a null object uses the null as one does that reads a
+// member: its caller may have passed it. What the function did with the null says nothing of it, and where a
 // function is inlined, or a virtual one is looked for, the compiler decides which of the two fails. Only one caller is taken: how far outward
 // the null is handed on depends on what the compiler knew of it.
 func (b *builder) givenNull(i int) bool {
@@ -15,7 +16,7 @@ func (b *builder) givenNull(i int) bool {
 	if crash == nil || crash.Blame == nil || b.sig.Class != "access" || !nullAccess(crash) {
 		return false
 	}
-	if len(b.kept) > 0 || b.nulled {
+	if len(b.kept) > 0 || b.nulled && !b.onNull {
 		return false
 	}
 	caller := i + 1
@@ -31,6 +32,11 @@ func (b *builder) givenNull(i int) bool {
 	return b.received(i, crash.Blame.Steps)
 }
 
+// object reports whether the bad value is the object of a member function.
+func object(b *report.Blame) bool {
+	return len(b.Steps) > 0 && (b.Steps[0].Name == "this" || b.Steps[0].Name == "self") && b.Steps[0].Role == "argument"
+}
+
 // nullAccess reports whether the value that was bad is null, or the address of a member of what null points to. Where another address was accessed, a zero is
 // an index or a size.
 func nullAccess(c *report.Crash) bool {
@@ -41,8 +47,8 @@ func nullAccess(c *report.Crash) bool {
 		return true
 	}
 	for i := range c.Blame.Steps {
-		if s := &c.Blame.Steps[i]; s.Kind == report.BlameOffset {
-			return s.Value != nil && *s.Value == 0
+		if s := &c.Blame.Steps[i]; s.Kind == report.BlameOffset && s.Value != nil && *s.Value == 0 {
+			return true
 		}
 	}
 	return false
@@ -67,6 +73,8 @@ func (b *builder) received(i int, steps []report.BlameStep) bool {
 		case s.Physical > f.Physical:
 			return handed // its caller, or that of the function into which it was inlined, passed it
 		case s.Physical < f.Physical:
+		case s.Kind == report.BlameRead && b.beside(i, s):
+			return true
 		case f.Source.Line > 0 && strings.HasPrefix(s.Name, "argument ") && readByCaller(steps[k+1:]):
 			return false
 		case b.around(i, s.Function):
@@ -106,6 +114,12 @@ func (b *builder) isIn(i int, function string) bool {
 	own := Normalize(function) // of a lambda "operator()"
 	name, have := home(own), b.name(i)
 	return name != "" && (name == have || strings.HasSuffix(have, "::"+name) || own == "operator()" && strings.HasSuffix(Normalize(b.thread.Frames[i].Function), "::"+own))
+}
+
+// beside reports whether a step read the null at an instruction that is not of the inlined call of frame i, which then was given it. It is for programs of Go
+// without debugging information: their tables have inlined calls, but no parameters, and their compiler moves little.
+func (b *builder) beside(i int, s *report.BlameStep) bool {
+	return b.thread.Frames[i].Inlined && isGo(s.Function) && strings.HasPrefix(s.Name, "[") && !b.isIn(i, s.Function)
 }
 
 // around reports whether frame i was inlined into the named function.

@@ -227,3 +227,31 @@ func TestMovedUse(t *testing.T) {
 		t.Errorf("of another frame: %q", s.Frames)
 	}
 }
+
+// TestGivenNullBeside: a program of Go without debugging information has inlined calls by name, and no parameters. What one call got, another was given.
+func TestGivenNullBeside(t *testing.T) {
+	for _, c := range []struct {
+		name, function, read, in string
+		inlined                  bool
+		want                     string
+	}{
+		{"got by another call", "main.length", "[rax]", "main.(*Band).find", true, "main.total"},
+		{"by the call itself", "main.length", "[rax]", "main.length", true, "main.length"},
+		{"by the caller", "main.length", "[rax+0x18]", "main.total", true, "main.total"},
+		{"not inlined", "main.length", "[rax]", "main.(*Band).find", false, "main.length"},
+		{"a member with a name", "main.length", "b.p", "main.(*Band).find", true, "main.length"},
+		{"C, whose compilers move reads", "length", "[rax]", "find", true, "length"},
+	} {
+		r := stackOf("null-read", c.function, "main.total", "main.main")
+		frames := r.Threads[0].Frames
+		frames[0].Inlined = c.inlined
+		for i := range frames {
+			frames[i].Physical = 0
+		}
+		r.Threads[0].End = report.EndBottom
+		r.Crash.Blame = &report.Blame{Steps: []report.BlameStep{{Kind: report.BlameRead, Name: c.read, Function: c.in}}}
+		if s := Of(r); len(s.Frames) == 0 || s.Frames[0] != c.want {
+			t.Errorf("%s: %q, want %s", c.name, s.Frames, c.want)
+		}
+	}
+}

@@ -20,7 +20,7 @@ import (
 )
 
 // Version is the prefix of every hash. Signatures of different versions must not be compared.
-const Version = "v5"
+const Version = "v6"
 
 // How many of the innermost significant functions the first level takes: for a crash the function in which it
 // happened; if a function decided to end the program, its caller too, because many may call such a function.
@@ -91,6 +91,9 @@ func of(r *report.Report, c *Cache) Signature {
 	b := builder{report: r, sig: &s}
 	s.Kind, s.Class, b.said = kindOf(r.Crash)
 	th := crashed(r)
+	if s.Class == report.CrashSignal && waits(r, th) {
+		s.Class = report.CrashHang // whether another thread may still end the wait is chance
+	}
 	if what := madeElsewhere(r.Crash, th); what != "" {
 		s.Kind, s.Class, b.said = s.Kind+": "+what, s.Class+": "+what, true
 	}

@@ -2,11 +2,13 @@ package analysis
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/corewalk/corewalk/internal/code/provenance"
 	"github.com/corewalk/corewalk/internal/vars/types"
 	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -29,11 +31,95 @@ func (w *witness) cameIn(n named, v *provenance.Value, at uint64, impossible fun
 		default:
 			return false
 		}
-		if !w.vars.CameIn(h, at, a.At) {
+		if !w.vars.CameIn(h, at, a.At) && !w.readFor(h, at, a) {
 			return false
 		}
 	}
 	return len(all) > 0
+}
+
+// readFor reports whether a pointer was read for the call that has the parameter h, not by it: the instruction is among those of the call, where compilers put
+// what computes an argument that is used once. It reads through a register that held the same when control came into the call, and that no variable of the call
+// is in; nor has the call another that could have led there.
+func (w *witness) readFor(h *where.Held, at uint64, v *provenance.Value) bool {
+	if v.Kind != provenance.Load || v.Base == arch.NoReg || v.Index != arch.NoReg || v.Size != w.in.arch.WordSize || !h.Type.Strip().Pointer() {
+		return false
+	}
+	if !w.code.Brought(v.At, v.Base, func(addr uint64) bool { return !w.vars.CameIn(h, at, addr) }) {
+		return false
+	}
+	for _, o := range w.vars.InRegister(v.At, v.Base) {
+		if o.Function == h.Function {
+			return false
+		}
+	}
+	for _, o := range w.vars.Pointers(at) {
+		if o.Function == h.Function && o.Variable != h.Variable && leadsTo(&o, v.K, uint64(v.Size), h.Type) {
+			return false
+		}
+	}
+	return true
+}
+
+// leadsTo reports whether a pointer has at an offset a pointer to what another one points to.
+func leadsTo(o *where.Held, off int64, size uint64, pointer *types.Type) bool {
+	if o.Type == nil {
+		return true
+	}
+	_, part, ok := o.Type.Follow(o.Variable, off, size)
+	return ok && (part == nil || part.Strip().Pointer() && part.Strip().Target().Strip().Name() == pointer.Strip().Target().Strip().Name())
+}
+
+// given returns the parameter of the innermost inlined call at the frame's instruction that a pointer is, although the parameter is nowhere: the pointer was
+// read for the call, which has no other pointer to something that the instruction may access. disp and size are what was accessed through it.
+func (w *witness) given(v *provenance.Value, value uint64, disp int64, size int) (n named, use string) {
+	if w.vars == nil {
+		return named{}, ""
+	}
+	at, innermost := w.state.PC, w.innermost()
+	all := w.vars.Pointers(at)
+	for i := range all {
+		h := &all[i]
+		if h.Function == "" || !strings.HasSuffix(innermost, h.Function) {
+			continue // of a call around
+		}
+		one, ok := variable([]where.Held{*h}, at)
+		if !ok {
+			continue
+		}
+		text, _, ok := h.Type.Follow(one.text, disp, uint64(size))
+		switch {
+		case !ok:
+			continue
+		case use != "":
+			return named{}, ""
+		}
+		n, use = one, text
+	}
+	if use == "" || !n.held.Param || !w.vars.CameIn(n.held, at, 0) || leadsTo(n.held, v.K, uint64(v.Size), n.held.Type) {
+		return named{}, ""
+	}
+	if held, known := w.vars.Number(n.held); known && held != value || !w.vars.CameIn(n.held, at, v.At) && !w.readFor(n.held, at, v) {
+		return named{}, ""
+	}
+	return n, use
+}
+
+// inlinedParameter returns the parameter of an inlined call that has a value at the frame's instruction, in another register than the one that is asked about.
+func (w *witness) inlinedParameter(v *provenance.Value) named {
+	if w.vars == nil || v.Kind == provenance.Unknown || v.Kind == provenance.Const {
+		return named{}
+	}
+	at := w.state.PC
+	for reg := range arch.Reg(w.in.arch.NumRegs()) {
+		if reg == w.in.arch.SP || reg == w.in.arch.PC || w.code.Before(at, provenance.Reg(reg)) != v {
+			continue
+		}
+		if n, ok := variable(w.vars.InRegister(at, reg), at); ok && n.held.Param && n.held.Path == "" && w.vars.CameIn(n.held, at, 0) {
+			return n
+		}
+	}
+	return named{}
 }
 
 // stayed returns the function that a pointer did not leave, which the code got at an instruction of it: it was inlined, and what it returns cannot be
@@ -42,12 +128,39 @@ func (w *witness) stayed(v *provenance.Value) string {
 	if w.vars == nil {
 		return ""
 	}
-	for _, c := range w.vars.Ended(v.At, w.state.PC) {
+	calls := w.callsAt(v.At)
+	if at, _ := w.source(v.At); at == w.innermost() {
+		return "" // the compiler merged the same code of two calls of one function
+	}
+	for i, c := range w.vars.Ended(v.At, w.state.PC) {
+		if i < len(calls) && strings.HasSuffix(calls[i].Name, "::"+c.Function) && library(calls[i].Name) {
+			continue // its name there has no namespace
+		}
 		if c.Known && !library(c.Function) && !mayBe(c.Result, w.typeOf(v, c.Function)) {
 			return c.Function
 		}
 	}
 	return ""
+}
+
+// callsAt returns the function at an address and those that were inlined there, the innermost first.
+func (w *witness) callsAt(addr uint64) []unwind.Call {
+	lookup, ok := w.in.Walker.SymbolLookup().(unwind.CallLookup)
+	if !ok {
+		return nil
+	}
+	calls, err := lookup.LookupCalls(addr, nil)
+	w.in.chargeLookUps()
+	if err != nil {
+		return nil
+	}
+	return calls
+}
+
+// innermost returns the innermost function at the frame's instruction, inlined ones included.
+func (w *witness) innermost() string {
+	name, _ := w.source(w.state.PC)
+	return name
 }
 
 // typeOf returns the type of a pointer that the code got in an inlined function: what the function that returned it returns, what it was read from, or the

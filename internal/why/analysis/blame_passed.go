@@ -72,9 +72,14 @@ func (t *tracer) passed(w *witness, v *provenance.Value, value uint64) (*provena
 	t.past = 0
 	next := caller.code.Before(caller.state.PC, place)
 	s := caller.step(report.BlamePassed, caller.state.PC)
-	if n := caller.name(next, caller.state.PC, reg, 0); n.text != "" && n.held != nil {
+	n := caller.name(next, caller.state.PC, reg, 0)
+	if n.held == nil {
+		n = caller.inlinedParameter(next)
+	}
+	if n.text != "" && n.held != nil {
 		named := t.variable(caller, n, caller.state.PC)
 		s.Name, s.Role, s.Function = named.Name, named.Role, named.Function
+		s.Entry = caller.cameIn(n, next, caller.state.PC, func(a *provenance.Value) bool { return t.impossible(caller, next, a, value) })
 	}
 	t.add(s)
 	return next, caller, value, true

@@ -66,21 +66,9 @@ func (t *tracer) folded(inst *disasm.Inst, why *reason.Reason) *report.Blame {
 	if w == nil || w.vars == nil {
 		return nil
 	}
-	use, n, sure := "", named{}, false
-	for _, h := range w.vars.Pointers(w.state.PC) {
-		one, ok := variable([]where.Held{h}, w.state.PC)
-		if !ok {
-			continue
-		}
-		value, known := w.vars.Number(one.held)
-		text, _, ok := one.typ.Follow(one.text, int64(why.Addr), uint64(why.AccessSize))
-		switch {
-		case known && value != 0, !ok, !strings.HasPrefix(text, one.text+"->"), text == use:
-			continue
-		case use != "":
-			return nil
-		}
-		use, n, sure = text, one, known
+	use, n, sure := w.foldedPointer(why, true)
+	if use == "" {
+		use, n, sure = w.foldedPointer(why, false)
 	}
 	if use == "" {
 		return nil
@@ -90,8 +78,63 @@ func (t *tracer) folded(inst *disasm.Inst, why *reason.Reason) *report.Blame {
 		t.out.Confidence = report.Likely
 	}
 	t.out.Expression = use
-	t.add(t.variable(w, n, w.state.PC))
+	s := t.variable(w, n, w.state.PC)
+	s.Entry = sure && w.unchanged(n)
+	v, size := w.code.Zero(w.state.PC)
+	if !sure || v == nil || size != t.in.arch.WordSize {
+		t.add(s)
+		return &t.out
+	}
+	// The compiler knew the pointer since it was compared with null on the only way to here.
+	t.pointer = true
+	s.Entry = s.Entry || w.cameIn(n, v, w.state.PC, func(a *provenance.Value) bool { return t.impossible(w, v, a, 0) })
+	t.add(s)
+	if s.Entry || w.alone(n) {
+		t.follow(w, v, 0)
+	}
 	return &t.out
+}
+
+// foldedPointer returns the only pointer in scope that may have been what was accessed through, and whether it is known to be null. Of the innermost inlined
+// call, which the instruction is of, it takes only one that is, whatever there is around the call: that passed it, or has another.
+func (w *witness) foldedPointer(why *reason.Reason, innermost bool) (use string, n named, sure bool) {
+	within := ""
+	for i, h := range w.vars.Pointers(w.state.PC) {
+		if i == 0 {
+			within = h.Function
+		}
+		one, ok := variable([]where.Held{h}, w.state.PC)
+		if !ok || innermost && (h.Function != within || !w.vars.CameIn(&h, w.state.PC, 0)) {
+			continue
+		}
+		value, known := w.vars.Number(one.held)
+		text, _, ok := one.typ.Follow(one.text, int64(why.Addr), uint64(why.AccessSize))
+		switch {
+		case known && value != 0, innermost && !known, !ok, !strings.HasPrefix(text, one.text+"->"), text == use:
+			continue
+		case use != "":
+			return "", named{}, false
+		}
+		use, n, sure = text, one, known
+	}
+	return use, n, sure
+}
+
+// unchanged reports whether a variable is a parameter of an inlined call of which nothing was computed before the frame's instruction.
+func (w *witness) unchanged(n named) bool {
+	at := w.state.PC
+	return n.held != nil && n.held.Param && n.held.Path == "" && w.vars.CameIn(n.held, at, 0) &&
+		w.code.Brought(at, arch.NoReg, func(addr uint64) bool { return !w.vars.CameIn(n.held, at, addr) })
+}
+
+// alone reports whether a variable that is null is the only pointer in scope at the frame's instruction that may be.
+func (w *witness) alone(n named) bool {
+	for _, h := range w.vars.Pointers(w.state.PC) {
+		if value, known := w.vars.Number(&h); (!known || value == 0) && (h.Variable != n.held.Variable || h.Function != n.held.Function) {
+			return false
+		}
+	}
+	return true
 }
 
 // constant reports whether an operand is a constant address.

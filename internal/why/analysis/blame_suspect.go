@@ -16,6 +16,7 @@ type suspect struct {
 	reg   arch.Reg // the register that held it; NoReg for a word of memory
 	value uint64
 	use   named // what was accessed through it
+	param named // the parameter of an inlined call that it must be; see witness.given
 	// pointer says that it is the only register of the access.
 	pointer bool
 	// divides says that it is a divisor, of size bytes.
@@ -73,6 +74,13 @@ func (t *tracer) suspect(inst *disasm.Inst, regs *arch.RegSet, why *reason.Reaso
 	if s.use.text == "" && m.Index == arch.NoReg && inst.Kind != disasm.Load && inst.Kind != disasm.Store {
 		// One instruction may read several members of a structure at once.
 		s.use = w.target(w.state.PC, m.Base, m.Index, m.Scale, m.Disp, 0, 0)
+	}
+	if s.pointer {
+		if n, use := w.given(s.v, s.value, m.Disp, int(m.Size)); use != "" {
+			if s.param = n; s.use.text == "" {
+				s.use = named{text: use}
+			}
+		}
 	}
 	return s, true
 }

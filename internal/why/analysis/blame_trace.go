@@ -103,6 +103,11 @@ func (t *tracer) from(s suspect) *report.Blame {
 	w, v, value := s.w, s.v, s.value
 	t.value = value
 	n := w.name(v, w.state.PC, s.reg, 0)
+	given := n.text == "" && s.param.text != ""
+	if given {
+		n = s.param
+		t.doubt(report.Likely)
+	}
 	t.uses(w, &n)
 	// Only a variable makes a step here. Memory that the value was read from makes its step in read.
 	if n.text != "" && n.held != nil {
@@ -110,16 +115,12 @@ func (t *tracer) from(s suspect) *report.Blame {
 		if v.Kind != provenance.Load {
 			step.Memory = t.otherwise(w, v, value)
 		}
-		step.Entry = w.cameIn(n, v, w.state.PC, func(a *provenance.Value) bool { return t.impossible(w, v, a, value) })
+		step.Entry = given || w.cameIn(n, v, w.state.PC, func(a *provenance.Value) bool { return t.impossible(w, v, a, value) })
 		t.add(step)
 	}
-	for len(b.Steps) < maxBlameSteps {
-		t.value = value
-		next, nw, nvalue, ok := t.back(w, v, value)
-		if !ok {
-			break
-		}
-		w, v, value = nw, next, nvalue
+	t.follow(w, v, value)
+	if s.param.text != "" && len(b.Steps) > 0 && b.Steps[0].Kind == report.BlameRead {
+		b.Steps[0].Entry = true // it has a name of its own
 	}
 	if s.divides {
 		t.divided(s)
@@ -133,6 +134,18 @@ func (t *tracer) from(s suspect) *report.Blame {
 		}
 	}
 	return b
+}
+
+// follow adds the steps that lead back from a value.
+func (t *tracer) follow(w *witness, v *provenance.Value, value uint64) {
+	for len(t.out.Steps) < maxBlameSteps {
+		t.value = value
+		next, nw, nvalue, ok := t.back(w, v, value)
+		if !ok {
+			break
+		}
+		w, v, value = nw, next, nvalue
+	}
 }
 
 // add adds a step, with its value if that is not the bad one.

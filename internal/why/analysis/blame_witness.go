@@ -1,7 +1,10 @@
 package analysis
 
 import (
+	"strings"
+
 	"github.com/corewalk/corewalk/dwarfvars"
+	"github.com/corewalk/corewalk/internal/code/disasm"
 	"github.com/corewalk/corewalk/internal/code/provenance"
 	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/report"
@@ -37,13 +40,57 @@ func (in *question) witnessOf(stack []*unwind.Frame, number int, early *arch.Reg
 	if f.IsTrampoline() || f.Trust() == unwind.TrustScan {
 		return nil
 	}
-	start, end, ok := w.bounds(&codeReader{in: in})
+	code := &codeReader{in: in}
+	start, end, ok := w.bounds(code)
+	if entry, stop, moved := w.movedFrom(code, start); ok && moved {
+		// What registers and the frame hold where the part begins only the rest of the function tells.
+		start, end = entry, stop
+		w.call.Entry = entry
+	}
 	if !ok || !w.analyse(start, end, early) {
 		w.close()
 		return nil
 	}
 	return w
 }
+
+// movedFrom returns where the function begins, and an upper limit for its end, 0 if not known, of which the compiler moved the code at the frame's
+// instruction away, as it does with code that seldom runs: to where start is. It is false for code that was not moved. Functions that compilers make of
+// such code, and call, are functions.
+func (w *witness) movedFrom(code *codeReader, start uint64) (entry, end uint64, ok bool) {
+	at := w.frame.LookupAddr()
+	if call, ok := code.function(at); ok && call.Entry != 0 && call.Entry != start {
+		w.call = call
+		return call.Entry, w.in.symbolEnd(call.Entry), true
+	}
+	name, _ := code.symbol(start)
+	name, _, ok = strings.Cut(name, coldSuffix)
+	libs := w.in.Proc.LibraryTracker()
+	if !ok || libs == nil {
+		return 0, 0, false
+	}
+	lib, _ := libs.LibraryAt(start)
+	if lib == nil {
+		return 0, 0, false
+	}
+	s, ok := w.in.Walker.SymbolReader().SymbolByName(lib, name)
+	if !ok || s.Size == 0 {
+		return 0, 0, false
+	}
+	whole := provenance.New(w.in.arch, provenance.ABIOf(w.in.arch, false), code, s.Addr, s.Addr+s.Size)
+	if whole == nil {
+		return s.Addr, s.Addr + s.Size, true
+	}
+	for call := range whole.Calls {
+		if call.Kind == disasm.Call && call.Target == start {
+			return 0, 0, false
+		}
+	}
+	return s.Addr, s.Addr + s.Size, true
+}
+
+// coldSuffix is in the symbols of code that compilers moved away from its function.
+const coldSuffix = ".cold"
 
 // analyse follows the code of the frame's function, which begins at start and ends no later than end, 0 if not known.
 func (w *witness) analyse(start, end uint64, early *arch.RegSet) bool {

@@ -113,6 +113,15 @@ func pascalName(s string, o Options) (string, bool) {
 	return name, true
 }
 
+// LostCase reports whether a linkage name is one of Free Pascal, which wrote it in upper case whatever the source has.
+func LostCase(s string) bool {
+	if !strings.Contains(s, "_$$_") {
+		return false
+	}
+	_, ok := pascalName(s, Options{})
+	return ok
+}
+
 func pascalWord(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; !(c >= 'A' && c <= 'Z' || c == '_' || i > 0 && c >= '0' && c <= '9') {

@@ -184,13 +184,13 @@ func written(name string, param bool, l dwarf.Language) bool {
 }
 
 // added reports whether a name is one that a compiler makes up: GNAT writes those of the source in lower case alone, Free Pascal
-// passes the frame of the call around and the bounds of open arrays.
+// passes the frame of the call around and the bounds of open arrays, and has the result once more.
 func added(name string, l dwarf.Language) bool {
 	switch {
 	case types.Ada(l):
 		return strings.ContainsAny(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 	case l == dwarf.LangPascal83:
-		return strings.HasPrefix(name, "$parentfp") || strings.HasPrefix(name, "$high")
+		return name[0] == '$'
 	}
 	return false
 }

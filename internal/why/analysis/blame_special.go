@@ -50,8 +50,8 @@ func (t *tracer) handedIn(s suspect) (suspect, bool) {
 }
 
 // folded names the null pointer of an access to a constant address near null: the compiler knew the pointer and
-// computed the address. The pointer is the only one in scope that points to a structure with such a member and that
-// holds nothing else; nil if there are several. That is a conclusion, not a trace, so it is never certain.
+// computed the address. The pointer is the only one in scope that points to a structure with such a member, or to a number of that
+// size, and that holds nothing else; nil if there are several. That is a conclusion, not a trace, so it is never certain.
 func (t *tracer) folded(inst *disasm.Inst, why *reason.Reason) *report.Blame {
 	switch why.Kind {
 	case report.CrashNullRead, report.CrashNullWrite, report.CrashNullAccess:
@@ -66,7 +66,7 @@ func (t *tracer) folded(inst *disasm.Inst, why *reason.Reason) *report.Blame {
 	if w == nil || w.vars == nil {
 		return nil
 	}
-	use, n, sure := "", named{}, false
+	use, n, sure, doubt := "", named{}, false, false
 	for _, h := range w.vars.Pointers(w.state.PC) {
 		one, ok := variable([]where.Held{h}, w.state.PC)
 		if !ok {
@@ -75,7 +75,10 @@ func (t *tracer) folded(inst *disasm.Inst, why *reason.Reason) *report.Blame {
 		value, known := w.vars.Number(one.held)
 		text, _, ok := one.typ.Follow(one.text, int64(why.Addr), uint64(why.AccessSize))
 		switch {
-		case known && value != 0, !ok, !strings.HasPrefix(text, one.text+"->"), text == use:
+		case known && value != 0, !ok, !strings.HasPrefix(text, one.text+"->") && text != "*"+one.text, text == use:
+			continue
+		case text == "*"+one.text && !known: // it may be this one
+			doubt = true
 			continue
 		case use != "":
 			return nil
@@ -86,7 +89,7 @@ func (t *tracer) folded(inst *disasm.Inst, why *reason.Reason) *report.Blame {
 		return nil
 	}
 	t.out.Confidence = report.Possible
-	if sure {
+	if sure && !doubt {
 		t.out.Confidence = report.Likely
 	}
 	t.out.Expression = use

@@ -172,9 +172,11 @@ func (e *evaluation) outside(name string) (Object, error) {
 
 // ofThis finds a member of the object whose method the function is.
 func (e *evaluation) ofThis(name string) (Object, bool) {
+	u := e.a.fn.Unit
+	objc := u != nil && (u.Language == dwarf.LangObjC || u.Language == dwarf.LangObjCPlus)
 	for _, s := range e.scopes {
 		for _, v := range s.Params {
-			if v.Name != "this" {
+			if v.Name != "this" && !(objc && v.Name == "self") {
 				continue
 			}
 			this, err := e.a.object(v)

@@ -1,6 +1,7 @@
 package symlookup
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/corewalk/corewalk/demangle"
@@ -24,13 +25,13 @@ func ofNim(u *dwarf.Unit) bool {
 // nimName gives a function of Nim the name that its source has.
 func nimName(c *unwind.Call) {
 	if name := demangle.Nim(c.Name); name != c.Name {
-		c.Name, c.LinkageName = name, c.Name
+		c.Name, c.LinkageName = name, cmp.Or(c.LinkageName, c.Name)
 	}
 }
 
 // nimSymbol is nimName of a function of which there is the symbol only.
 func nimSymbol(c *unwind.Call, im *image.Image) {
-	if c.LinkageName != "" || !strings.Contains(c.Name, "__") || demangle.Nim(c.Name) == c.Name {
+	if !strings.Contains(c.Name, "__") || demangle.Nim(c.Name) == c.Name {
 		return
 	}
 	if _, ok := im.SymbolByName("NimMain"); ok {

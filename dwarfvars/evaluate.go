@@ -434,7 +434,8 @@ func (e *evaluation) slice(n *paths.Slice) (Object, error) {
 			return Object{}, err
 		}
 	}
-	if first := e.firstOf(&ob); first != 0 && !n.Run {
+	first := e.firstOf(&ob)
+	if first != 0 && !n.Run {
 		if from -= first; n.From == nil {
 			from = 0
 		}
@@ -466,9 +467,9 @@ func (e *evaluation) slice(n *paths.Slice) (Object, error) {
 		return Object{}, err
 	}
 	if n.Run {
-		from = 0
+		from, first = 0, 0
 	}
-	return e.several(s, from), nil
+	return e.several(s, from+first), nil
 }
 
 // sliceToEnd is how many elements a slice without an end has at most.

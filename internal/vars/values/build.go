@@ -3,9 +3,7 @@ package values
 import (
 	"fmt"
 	"math"
-	"math/big"
 	"strconv"
-	"strings"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/vars/types"
@@ -138,8 +136,6 @@ func scalarText(named *types.Type, v uint64) string {
 		return strconv.FormatBool(v == 1)
 	case t.Encoding == types.EncBoolean && t.Language == dwarf.LangPascal83 && v == types.Resize(math.MaxUint64, int(t.ByteSize), false):
 		return "true" // of LongBool and its like
-	case t.Language == dwarf.LangPascal83 && strings.EqualFold(t.BareName, "currency") && t.ByteSize == 8:
-		return fixedText(big.NewRat(int64(v), 10000))
 	case t.Encoding == types.EncAddress, isAda(t.Language) && named.Name() == adaAddress:
 		return fmt.Sprintf("%#x", v)
 	case t.Encoding.Signed():

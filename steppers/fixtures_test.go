@@ -7,22 +7,38 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/corestate"
 	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/modules"
+	"github.com/corewalk/corewalk/steppers"
+	"github.com/corewalk/corewalk/symlookup"
 	"github.com/corewalk/corewalk/unwind"
 )
 
 // walkCase walks the crashing thread of a fixture.
 func walkCase(tb testing.TB, name string) (*unwind.Walker, *unwind.Stack) {
 	tb.Helper()
+	ctx := context.Background()
 	c := fixture.Get(tb, name)
-	target, err := corewalk.Open(context.Background(), c.Core(tb), corewalk.WithSysroot(c.Sysroot(tb)), corewalk.WithExecutable(c.Binary(tb)),
-		corewalk.WithDebugDir(tb.TempDir()), corewalk.WithSearch(c.Dir))
+	p, err := corestate.Open(ctx, c.Core(tb))
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(func() { target.Close() })
-	w, err := target.NewWalker()
+	tb.Cleanup(func() { p.Close() })
+	files, err := modules.New(ctx, p.DumpMemory(), modules.WithMachine(p.Arch().Name), modules.WithSysroot(c.Sysroot(tb)),
+		modules.WithExecutable(c.Binary(tb)), modules.WithDebugDir(tb.TempDir()), modules.WithSearch(c.Dir))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { files.Close() })
+	libs, _ := p.BuildLibraries(files)
+	p.SetBacking(files)
+	group, err := steppers.DefaultGroup(p.Arch(), files)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	names := symlookup.New(libs, files, symlookup.WithRelocated(p.Arch(), p.DumpMemory()))
+	w, err := unwind.NewWalker(p, unwind.WithGroup(group), unwind.WithSymbolLookup(names), unwind.WithSymbolReader(names))
 	if err != nil {
 		tb.Fatal(err)
 	}

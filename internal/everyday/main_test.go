@@ -27,7 +27,7 @@ const hangs = "--hangs"
 // programVariable names another corewalk to test than that of these sources: its path.
 const programVariable = "COREWALK_EVERYDAY"
 
-// tested is the path of the program under test.
+// tested is the path of the program under test. In the long run it is linked without C, as releases are, for which every package above net is compiled again.
 func tested(t *testing.T) string {
 	t.Helper()
 	if path := os.Getenv(programVariable); path != "" {
@@ -38,7 +38,11 @@ func tested(t *testing.T) string {
 		return abs
 	}
 	return fixture.Once(t, "programs", func(dir string) string {
-		fixture.Programs(t, dir, []string{"CGO_ENABLED=0"}, "corewalk")
+		var env []string
+		if fixture.IsLongRun() {
+			env = append(env, "CGO_ENABLED=0")
+		}
+		fixture.Programs(t, dir, env, "corewalk")
 		return filepath.Join(dir, "corewalk")
 	})
 }

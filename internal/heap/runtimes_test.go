@@ -1,11 +1,13 @@
-package heap
+package heap_test
 
 import (
 	"errors"
 	"testing"
+
+	"github.com/corewalk/corewalk/internal/heap"
 )
 
-type ownHeap struct{ Allocator }
+type ownHeap struct{ heap.Allocator }
 
 // TestOwnHeap: a heap is looked for once, and one that there is none of is no Allocator.
 func TestOwnHeap(t *testing.T) {
@@ -15,7 +17,7 @@ func TestOwnHeap(t *testing.T) {
 		unknown string
 	}{{heap: new(ownHeap)}, {}, {err: errors.New("why"), unknown: "Toy's: why"}} {
 		n := 0
-		o := OwnHeap[*ownHeap]{Find: func() (*ownHeap, error) { n++; return c.heap, c.err }}
+		o := heap.OwnHeap[*ownHeap]{Find: func() (*ownHeap, error) { n++; return c.heap, c.err }}
 		if got := o.Allocator(); (got != nil) != (c.heap != nil) {
 			t.Errorf("%v", got)
 		}

@@ -11,9 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/corestate"
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/heap"
+	"github.com/corewalk/corewalk/modules"
 )
 
 // A Program is testdata/src/heap/blocks.c as it is built and run.
@@ -50,12 +51,19 @@ func Crash(t testing.TB, c Program) (heap.Process, []Held) {
 // Open opens the core of a program that was killed.
 func Open(t testing.TB, core string) heap.Process {
 	t.Helper()
-	target, err := corewalk.Open(context.Background(), core)
+	p, err := corestate.Open(context.Background(), core)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { target.Close() })
-	return target.ProcessState().(heap.Process)
+	t.Cleanup(func() { p.Close() })
+	files, err := modules.New(context.Background(), p.DumpMemory())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { files.Close() })
+	p.BuildLibraries(files)
+	p.SetBacking(files)
+	return p
 }
 
 // Preload is the environment that puts a library in front of the C library's malloc. The test is skipped where the library is not installed.

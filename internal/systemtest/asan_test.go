@@ -1,4 +1,4 @@
-package asan_test
+package systemtest
 
 import (
 	"bytes"
@@ -22,7 +22,7 @@ var (
 )
 
 // What is said of a block is what the sanitizer itself wrote of it: where the address is, who allocated and who freed it.
-func TestReport(t *testing.T) {
+func TestSanitizerReports(t *testing.T) {
 	for _, compiler := range []string{"g++", "clang++-19"} {
 		for _, bug := range []string{"o", "n", "l", "b", "u", "t", "d", "m"} {
 			t.Run(compiler+" "+bug, func(t *testing.T) {
@@ -34,7 +34,7 @@ func TestReport(t *testing.T) {
 				dir := t.TempDir()
 				var said bytes.Buffer
 				cmd := fixture.Dies(dir, exe, bug)
-				cmd.Env, cmd.Stderr = append(os.Environ(), env...), &said
+				cmd.Env, cmd.Stderr = append(os.Environ(), "ASAN_OPTIONS=disable_coredump=0:abort_on_error=1"), &said
 				cmd.Run() // fails: the program dies
 				core := fixture.CoreIn(t, dir)
 				target, err := corewalk.Open(context.Background(), core)
@@ -67,11 +67,11 @@ func TestReport(t *testing.T) {
 				if fmt.Sprint(distance) != m[2] || fmt.Sprint(k.Size) != m[4] || fmt.Sprintf("%#x", uint64(k.Start)) != m[5] {
 					t.Errorf("%s, want %s", p.Text(), m[0])
 				}
-				want := events(said.String())
-				if got := eventText(k.Allocated); got != want["allocated"] || want["allocated"] == "" {
+				want := blockEvents(said.String())
+				if got := blockEventText(k.Allocated); got != want["allocated"] || want["allocated"] == "" {
 					t.Errorf("allocated\n%s, want\n%s", got, want["allocated"])
 				}
-				if got := eventText(k.Freed); got != want["freed"] {
+				if got := blockEventText(k.Freed); got != want["freed"] {
 					t.Errorf("freed\n%s, want\n%s", got, want["freed"])
 				}
 			})
@@ -79,8 +79,8 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// events are the stacks of a report, of the program's own functions: what is done, by which thread, and the frames.
-func events(text string) map[string]string {
+// blockEvents are the stacks of a report, of the program's own functions: what is done, by which thread, and the frames.
+func blockEvents(text string) map[string]string {
 	out := map[string]string{}
 	what := ""
 	for line := range strings.SplitSeq(text, "\n") {
@@ -96,7 +96,7 @@ func events(text string) map[string]string {
 	return out
 }
 
-func eventText(e *report.BlockEvent) string {
+func blockEventText(e *report.BlockEvent) string {
 	if e == nil {
 		return ""
 	}

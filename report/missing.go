@@ -56,6 +56,27 @@ func (m *Module) Wanted() []string {
 	return keys
 }
 
+// StorePaths are the paths of Wanted in a store of symbols that is a debuginfod server and a symbol server: characters that are the same in URLs and
+// shells. Of an ELF file that is only stripped the program itself is there.
+func (m *Module) StorePaths() (paths []string) {
+	for _, id := range m.Wanted() {
+		switch name := base(m.Path); {
+		case strings.Contains(id, "/"):
+			paths = append(paths, id)
+		case m.BuildID != "" && m.Status == ModuleMatched && m.File != "":
+			paths = append(paths, "buildid/"+id+"/debuginfo")
+		case m.BuildID != "":
+			paths = append(paths, "buildid/"+id+"/executable", "buildid/"+id+"/debuginfo")
+		case name != "" && name[0] != '.' && strings.Trim(name, plainName) == "": // a Mach-O file has its symbols in Breakpad's form only
+			paths = append(paths, name+"/"+strings.ToUpper(id)+"/"+name+".sym")
+		}
+	}
+	return paths
+}
+
+// plainName are the characters of a name that are the same in a URL and a shell.
+const plainName = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+"
+
 // pe reports whether m is identified like a PE file: by time stamp and size.
 func (m *Module) pe() bool { return m.CodeID != "" && len(m.CodeID) < 32 }
 

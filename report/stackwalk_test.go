@@ -135,6 +135,29 @@ func TestWanted(t *testing.T) {
 	}
 }
 
+// The paths of what is missing become parts of commands: they have nothing in them that a shell takes for more than text.
+func TestStorePaths(t *testing.T) {
+	const id = "00112233445566778899AABBCCDDEEFF0"
+	for _, x := range []struct {
+		m    Module
+		want string
+	}{
+		{Module{Path: "/a/b", BuildID: "abcd", Status: ModuleMatched, File: "/a/b"}, "[buildid/abcd/debuginfo]"},
+		{Module{Path: "/a/b", BuildID: "abcd", Status: ModuleMismatched, File: "/a/b"}, "[buildid/abcd/executable buildid/abcd/debuginfo]"},
+		{Module{Path: "/a/b", BuildID: "abcd", Status: ModuleMatched, File: "/a/b", Symbols: SymbolsDWARF}, "[]"},
+		{Module{Path: "C:\\a b.exe", CodeID: "1"}, "[a%20b.exe/1/a%20b.exe]"},
+		{Module{Path: "/Applications/Shop.app/Shop", DebugID: strings.ToLower(id)}, "[Shop/" + id + "/Shop.sym]"},
+		{Module{Path: "/tmp/$(reboot)", DebugID: id}, "[]"},
+		{Module{Path: "/tmp/a b", DebugID: id}, "[]"},
+		{Module{Path: "/tmp/..", DebugID: id}, "[]"},
+		{Module{Path: "/tmp/'", DebugID: id}, "[]"},
+	} {
+		if got := fmt.Sprint(x.m.StorePaths()); got != x.want {
+			t.Errorf("%+v: %s, want %s", x.m, got, x.want)
+		}
+	}
+}
+
 func BenchmarkWriteStackwalk(b *testing.B) {
 	for _, n := range []int{12_000, 262_144} {
 		r := deepReport(n)

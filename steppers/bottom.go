@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/corewalk/corewalk/internal/code/disasm"
 	"github.com/corewalk/corewalk/internal/files/find"
@@ -25,6 +26,15 @@ type BottomOfStackStepper struct {
 	m     *machine
 	names []string
 	libs  sync.Map // *libstate.Library to []unwind.AddrRange
+	// exit is where the last goroutine ended that was looked at: all of a program end there.
+	exit atomic.Pointer[goexit]
+}
+
+// A goexit is an address in runtime.goexit, as the symbols of a walker say.
+type goexit struct {
+	walker *unwind.Walker
+	lib    *libstate.Library
+	addr   arch.Address
 }
 
 // NewBottomOfStackStepper returns the stepper for an architecture, or ErrUnsupported.
@@ -47,6 +57,7 @@ func (s *BottomOfStackStepper) Priority() uint32 { return unwind.PriorityStackBo
 func (s *BottomOfStackStepper) NewLibraryNotification(lib *libstate.Library, change libstate.Change) {
 	if change == libstate.Unload {
 		s.libs.Delete(lib)
+		s.exit.Store(nil)
 	}
 }
 
@@ -306,7 +317,7 @@ func (s *BottomOfStackStepper) startOfThread(in *unwind.Frame, lib *libstate.Lib
 			return "the code to which fibers of Boost.Context return"
 		}
 	}
-	if is(s.m.goExit, max(s.m.goExitPC, 1)) && goexitName(in, lib) {
+	if is(s.m.goExit, max(s.m.goExitPC, 1)) && s.goexitName(in, lib) {
 		return "the end of a goroutine"
 	}
 	return ""
@@ -358,7 +369,15 @@ func threadName(in *unwind.Frame, lib *libstate.Library) bool {
 	return false
 }
 
-func goexitName(in *unwind.Frame, lib *libstate.Library) bool {
+func (s *BottomOfStackStepper) goexitName(in *unwind.Frame, lib *libstate.Library) bool {
+	is := goexit{in.Walker(), lib, in.LookupAddr()}
+	if last := s.exit.Load(); last != nil && *last == is {
+		return true
+	}
 	name := symbolName(in, lib)
-	return name == "runtime.goexit" || name == "runtime.goexit.abi0"
+	if name != "runtime.goexit" && name != "runtime.goexit.abi0" {
+		return false
+	}
+	s.exit.Store(&is)
+	return true
 }

@@ -128,7 +128,7 @@ func (p *page) listing(f *report.Frame) {
 	if l == nil || len(l.Lines) == 0 {
 		return
 	}
-	p.Raw(`<pre class="text">`)
+	p.Raw(`<pre class="text" tabindex="0">`)
 	for i, line := range l.Lines {
 		here := l.First+i == f.Source.Line
 		if here {
@@ -152,7 +152,7 @@ func (p *page) code(f *report.Frame) {
 	if len(f.Code) == 0 {
 		return
 	}
-	p.Raw(`<details class="fold"><summary class="dim">Code</summary><pre class="text">`)
+	p.Raw(`<details class="fold"><summary class="dim">Code</summary><pre class="text" tabindex="0">`)
 	for i := range f.Code {
 		c := &f.Code[i]
 		if c.Here {

@@ -409,7 +409,7 @@ func (p *page) hex(a *report.MemoryArea) {
 		p.Raw(`<p class="dim">the dump has none of it</p>`)
 		return
 	}
-	p.Raw(`<pre class="text">`)
+	p.Raw(`<pre class="text" tabindex="0">`)
 	for at := 0; at < len(a.Bytes) && at < 8192; at += 32 {
 		line := a.Bytes[at:min(at+32, len(a.Bytes))]
 		p.Raw("<span>", (a.Start + report.Addr(at/2)).String(), "</span>  ")
@@ -437,7 +437,7 @@ func (p *page) modules() {
 	if len(p.r.Modules) == 0 || p.full() {
 		return
 	}
-	p.Raw(`<h2>Modules</h2><details class="fold"><summary>`, count(len(p.r.Modules), "module"), `</summary><div class="scroll"><table class="list"><thead><tr><th>from</th><th>to</th><th>file</th><th>symbols</th><th>path</th><th>build</th></tr></thead><tbody>`)
+	p.Raw(`<h2>Modules</h2><details class="fold"><summary>`, count(len(p.r.Modules), "module"), `</summary><div class="scroll" tabindex="0"><table class="list"><thead><tr><th>from</th><th>to</th><th>file</th><th>symbols</th><th>path</th><th>build</th></tr></thead><tbody>`)
 	for i := range p.r.Modules[:min(len(p.r.Modules), maxModules)] {
 		m := &p.r.Modules[i]
 		p.Raw("<tr><td><code>", m.Base.String(), "</code></td><td><code>", m.End.String(), "</code></td>")

@@ -222,6 +222,10 @@ func TestPageInBrowser(t *testing.T) {
 			}
 			c.Do("Emulation.setDeviceMetricsOverride", browser.Object{"width": 360, "height": 700, "deviceScaleFactor": 1, "mobile": true})
 			c.Want(`document.documentElement.scrollWidth <= 360`)
+			c.Eval(`document.querySelectorAll("details").forEach(d => { d.open = true })`)
+			if scrolls := c.Eval(browser.Unreachable); scrolls != "" && scrolls != `""` {
+				t.Errorf("%s: without the keyboard: %s", name, scrolls)
+			}
 			c.Do("Emulation.clearDeviceMetricsOverride", browser.Object{})
 		}
 	}

@@ -152,7 +152,7 @@ func (p *page) contended(c *report.Contended) {
 }
 
 func (p *page) open(wide, high int, what string) {
-	p.Raw(`<figure><svg role="img" aria-label="`, what, `" width="`, strconv.Itoa(wide), `" height="`, strconv.Itoa(high), `" viewBox="0 0 `, strconv.Itoa(wide), " ", strconv.Itoa(high),
+	p.Raw(`<figure tabindex="0"><svg role="img" aria-label="`, what, `" width="`, strconv.Itoa(wide), `" height="`, strconv.Itoa(high), `" viewBox="0 0 `, strconv.Itoa(wide), " ", strconv.Itoa(high),
 		`"><defs><marker id="cw-arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto"><path d="M0 0L8 4L0 8z"/></marker></defs>`)
 }
 

@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -122,30 +123,50 @@ type access struct {
 	denials *rate.Limiter // wrong tokens that are answered at once
 	denying atomic.Int64  // those that wait
 
-	mu       sync.Mutex // guards limiters; no other lock is taken inside
+	mu       sync.Mutex // guards the two below; no other lock is taken inside
 	limiters map[string]*rate.Limiter
+	sweep    int // how many limiters there may be until those that nobody needs are dropped
 }
 
+// limitersKept is how many limiters of tokens are kept in any case: each session of a person is a token of its own.
+const limitersKept = 1024
+
 // errDenied says nothing about why, so that nothing can be learnt about other projects.
-var errDenied = errors.New("no access: a token of this project with the scope is needed")
+var errDenied = errors.New("no access: a token of this project is needed")
+
+// A denial says what a request needs, which is known of any: nothing of its token and of projects. It is errDenied.
+type denial struct {
+	scope string
+	inURL bool // the token is in the URL, where it does not count for the scope
+}
+
+func (d denial) Error() string {
+	text := fmt.Sprintf("no access: a token of this project with the scope %s is needed", d.scope)
+	if d.inURL {
+		text += ", in the header Authorization: one in the URL is for upload, symbols and fetch"
+	}
+	return text
+}
+
+func (denial) Is(target error) bool { return target == errDenied }
 
 // check returns the token of a request if it may do what scope says in a project.
 func (a *access) check(r *http.Request, project, scope string) (t store.Token, err error) {
 	text, query, cookie := presented(r)
 	if query && !inURL(scope) {
-		return t, errDenied
+		return t, denial{scope, true}
 	}
 	if cookie && r.Method != http.MethodGet && r.Method != http.MethodHead && !sameOrigin(r) {
 		return t, errDenied
 	}
 	t, err = a.token(r.Context(), text)
-	if err != nil {
-		return t, err
+	if err == nil && (t.Project != project || !slices.Contains(t.Scopes, scope)) {
+		err = errDenied
 	}
-	if t.Project != project || !slices.Contains(t.Scopes, scope) {
-		return store.Token{}, errDenied
+	if errors.Is(err, errDenied) {
+		return store.Token{}, denial{scope, false}
 	}
-	return t, nil
+	return t, err
 }
 
 // token returns the token that a text is. Many wrong ones are answered late.
@@ -198,6 +219,11 @@ func (a *access) allow(t *store.Token) bool {
 	if l == nil {
 		if a.limiters == nil {
 			a.limiters = map[string]*rate.Limiter{}
+		}
+		if len(a.limiters) >= max(a.sweep, limitersKept) {
+			// One that has all it may have is as a new one.
+			maps.DeleteFunc(a.limiters, func(_ string, l *rate.Limiter) bool { return l.Tokens() >= float64(l.Burst()) })
+			a.sweep = 2 * len(a.limiters)
 		}
 		l = rate.NewLimiter(a.rate, max(a.burst, 1))
 		a.limiters[t.ID] = l

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -166,6 +167,33 @@ func TestWrongTokens(t *testing.T) {
 	var known httpError
 	if _, err := a.token(t.Context(), "cw_1_5"); !errors.As(err, &known) || known.status != http.StatusTooManyRequests {
 		t.Errorf("one too many: %v", err)
+	}
+}
+
+// Each session of a person has a limiter: those that nobody uses are dropped, and a token that has sent too much stays limited.
+func TestLimitersBounded(t *testing.T) {
+	t.Parallel()
+	a := access{rate: 1000, burst: 3}
+	busy := store.Token{ID: "busy"}
+	a.limiters = map[string]*rate.Limiter{"busy": rate.NewLimiter(rate.Every(time.Hour), 1)}
+	if !a.allow(&busy) || a.allow(&busy) {
+		t.Error("the first is not limited")
+	}
+	most := 0
+	for i := range 50 * limitersKept {
+		if !a.allow(&store.Token{ID: fmt.Sprint(i)}) {
+			t.Fatal("a new token is limited")
+		}
+		if i%limitersKept == 0 {
+			time.Sleep(5 * time.Millisecond) // all have what they may have
+		}
+		most = max(most, len(a.limiters))
+	}
+	if most > 8*limitersKept {
+		t.Errorf("there are %d limiters", most)
+	}
+	if a.allow(&busy) {
+		t.Error("a token that has sent too much is not limited anymore")
 	}
 }
 

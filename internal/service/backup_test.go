@@ -103,6 +103,39 @@ func TestRestored(t *testing.T) {
 	}
 }
 
+// A backup of a newer version's databases is refused before anything is written, those of a ledger too.
+func TestRestoredNewer(t *testing.T) {
+	w := start(t, nil)
+	w.send("group g1 build b1")
+	to := filepath.Join(t.TempDir(), "backup")
+	if err := serving.Backup(t.Context(), &serving.Server{Dir: w.dir, Version: "7.8", Signatures: "v1"}, to, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	about := filepath.Join(to, "backup.json")
+	text, err := os.ReadFile(about)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"", "a"} {
+		newer := regexp.MustCompile(`"`+name+`": \d+`).ReplaceAll(text, []byte(`"`+name+`": 99`))
+		if bytes.Equal(newer, text) {
+			t.Fatalf("%s", text)
+		}
+		if err := os.WriteFile(about, newer, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		dir := filepath.Join(t.TempDir(), "new")
+		if err := serving.Restore(t.Context(), &serving.Server{Dir: dir, Signatures: "v1"}, to, io.Discard); err == nil || !strings.Contains(err.Error(), `schema 99, this version knows `) || !strings.Contains(err.Error(), `by corewalk "7.8"`) {
+			t.Errorf("%q: %v", name, err)
+		}
+		for _, path := range []string{"projects", "service.db"} {
+			if _, err := os.Stat(filepath.Join(dir, path)); err == nil {
+				t.Errorf("%q: %s is there", name, path)
+			}
+		}
+	}
+}
+
 // A backup is not kept where the service would take it for its own, or it the service's files.
 func TestBackupApart(t *testing.T) {
 	w := start(t, nil)

@@ -614,6 +614,14 @@ func (s *Service) compare(w http.ResponseWriter, r *http.Request, p *request) er
 	if err != nil {
 		return err
 	}
+	states, decisions, err := s.states(r.Context(), p.project, &now)
+	if err != nil {
+		return err
+	}
+	marks, err := s.c.Store.Marks(r.Context(), p.project)
+	if err != nil {
+		return err
+	}
 	groups := now.groups
 	type row struct {
 		groupDoc
@@ -622,9 +630,15 @@ func (s *Service) compare(w http.ResponseWriter, r *http.Request, p *request) er
 	}
 	list := []row{}
 	for i := range groups {
-		if n := counts[groups[i].ID]; n != nil {
-			list = append(list, row{groupOf(&groups[i]), n[0], n[1]})
+		n := counts[groups[i].ID]
+		if n == nil {
+			continue
 		}
+		d := groupOf(&groups[i])
+		c, m := decisions[d.ID], marks[d.ID]
+		d.State, d.FixedIn, d.Release = cmp.Or(states[d.ID], store.Open), c.Build, c.Release
+		d.Assignee, d.Ticket = m.Assignee, m.Ticket
+		list = append(list, row{d, n[0], n[1]})
 	}
 	rank := func(x *row) int {
 		switch {

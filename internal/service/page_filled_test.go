@@ -124,7 +124,7 @@ func decideAll(t *testing.T, p *program) (pages []string) {
 			lacking = of.Dumps[0].ID
 		}
 	}
-	return []string{"#/", "#/?state=all", "#/?q=nothing+has+this&state=open", "#/?has=channel:beta", "#/g/" + first, "#/g/" + list.Groups[2].ID, "#/d/" + one.Dumps[0].ID, "#/d/" + lacking}
+	return []string{"#/", "#/?state=all", "#/?q=nothing+has+this&state=open", "#/?has=channel:beta", "#/g/" + first, "#/g/" + list.Groups[2].ID, "#/d/" + one.Dumps[0].ID, "#/d/" + lacking, "#/symbols"}
 }
 
 // axe returns the source of axe-core, or skips the test.
@@ -278,7 +278,23 @@ func modulesCome(t *testing.T, p *program, id string) {
 	if status := p.ask("PUT", "symbols/"+path, bytes.NewReader(b), nil); status != 201 {
 		t.Fatalf("%s: %d", path, status)
 	}
-	c.Eval(`[...document.querySelectorAll("main button")].find(e => e.textContent == "Analyse again").click()`)
+	// The page of all files that are missing says that it is here, and has its dumps analysed again.
+	open(c, "#/symbols")
+	const mine = `[...document.querySelectorAll("main tbody tr")].filter(e => e.textContent.includes("buildid/`
+	row := mine + strings.Split(path, "/")[1][:12] + `"))`
+	c.Want(row + `.length == 1 && ` + row + `[0].querySelector(".badge").textContent == "here" && ` + row + `[0].querySelector("a").hash.startsWith("#/dumps?has=lacks")`)
+	c.Eval(row + `[0].querySelector("button").click()`)
+	c.Want(`document.getElementById("said").textContent.includes("are analysed again")`)
+	for range 100 {
+		if c.Eval(row+`.length`) == "0" {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+		open(c, "#/")
+		open(c, "#/symbols")
+	}
+	c.Want(row + `.length == 0`)
+	open(c, "#/d/"+id)
 	c.Want(`[...document.querySelectorAll("table.list .badge")].some(e => e.textContent == "program") && document.querySelectorAll("table.list .badge.regressed").length == 0`)
 }
 

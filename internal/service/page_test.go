@@ -221,11 +221,14 @@ func TestPage(t *testing.T) {
 	})
 	c.Run("told", func(t *testing.T) {
 		// What was done is said for some seconds; what failed until it is closed.
-		c.Eval(`{ const f = document.querySelectorAll("main form")[1]; f.elements.tracker.value = "https://x.example/?{title}"; f.requestSubmit() }`)
-		c.Want(`document.getElementById("said").textContent == "The tracker is kept."`)
+		c.Eval(`{ window.refused = 0; const ask = window.fetch; window.fetch = async (...args) => { const r = await ask(...args); if (r.status == 400) setTimeout(() => { window.refused++ }, 50); return r } }`)
+		c.Eval(`{ const f = document.querySelectorAll("main form")[1]; f.elements.tracker.value = "https://x.example/?{title}"; f.dataset.old = "yes"; f.requestSubmit() }`)
+		c.Want(`document.getElementById("said").textContent == "The tracker is kept." && !document.querySelector("[data-old]") && document.querySelectorAll("main form").length > 1`) // the page was shown anew
 		c.Eval(`{ const f = document.querySelectorAll("main form")[1]; f.elements.tracker.value = "javascript:<b>x"; f.requestSubmit() }`)
 		c.Want(`document.querySelectorAll(".trouble").length == 1 && !document.querySelector(".trouble b") && document.getElementById("said").textContent == ""`)
+		c.Want(`window.refused == 1`)
 		c.Eval(`document.querySelectorAll("main form")[1].requestSubmit()`)
+		c.Want(`window.refused == 2`) // what is said then hides what was done
 		c.Eval(`{ const f = document.querySelectorAll("main form")[1]; f.elements.tracker.value = ""; f.requestSubmit() }`)
 		c.Want(`document.getElementById("said").textContent == "The tracker is kept."`)
 		c.Want(`document.getElementById("said").textContent == ""`)

@@ -1,19 +1,24 @@
 package service_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/corewalk/corewalk/internal/service"
 	"github.com/corewalk/corewalk/internal/service/store"
 	"github.com/corewalk/corewalk/internal/service/store/tables"
+	"github.com/corewalk/corewalk/internal/triage"
+	"github.com/corewalk/corewalk/internal/triage/ledger"
 )
 
 // sendWith sends a dump with fields, as query parameters.
@@ -252,4 +257,81 @@ func TestAttributes(t *testing.T) {
 	if strings.Contains(strings.ToLower(w.log.String()), who) {
 		t.Error("the user is in the log")
 	}
+}
+
+// The files that a project lacks are listed by how many dumps need them; what a dump says of them is a path and no more, as it becomes a part of a command.
+func TestLacking(t *testing.T) {
+	w := start(t, nil)
+	const p, one, two = "/api/v1/projects/a/", "libpay.so.1 a.sym/AB/a.sym", "libtax.so b.sym/AB/b.sym"
+	for i, lacks := range []string{two, one, one, "x$(reboot) buildid/00112233/executable", "odd $(reboot)", "odd ../../x/AB/y", "odd a;b/AB/c", "odd %2e%2e/AB/c", "odd a%2Fb/AB/c", "nothing"} {
+		w.send(fmt.Sprintf("group g1 build b%d lacks %s", i, lacks))
+	}
+	type doc struct {
+		Module, Path, Value string
+		Dumps               int
+		Here                bool
+	}
+	want := []doc{{"libpay.so.1", "a.sym/AB/a.sym", one, 2, false}, {"libtax.so", "b.sym/AB/b.sym", two, 1, false}, {"x$(reboot)", "buildid/00112233/executable", "x$(reboot) buildid/00112233/executable", 1, false}}
+	var list struct {
+		Lacking []doc
+		Known   int
+	}
+	if w.want(200, &list, "GET", p+"symbols", ""); !slices.Equal(list.Lacking, want) || list.Known != 9 {
+		t.Errorf("%+v", list)
+	}
+	if status, text, _ := w.do(w.token["a all"], "PUT", p+"symbols/a.sym/AB/a.sym", strings.NewReader("MODULE Linux x86_64 AB a\nPUBLIC 10 0 f\n")); status/100 != 2 {
+		t.Fatalf("%d %s", status, text)
+	}
+	want[0].Here = true
+	if w.want(200, &list, "GET", p+"symbols", ""); !slices.Equal(list.Lacking, want) {
+		t.Errorf("%+v", list)
+	}
+	var dumps struct{ Dumps []dump }
+	if w.want(200, &dumps, "GET", p+"dumps?"+url.Values{"has": {"lacks:" + one}}.Encode(), ""); len(dumps.Dumps) != 2 {
+		t.Errorf("%+v", dumps)
+	}
+	if _, text, _ := w.do(w.token["b all"], "GET", "/api/v1/projects/b/symbols", nil); strings.TrimSpace(text) != `{"known":0,"lacking":[]}` {
+		t.Errorf("another project: %s", text)
+	}
+}
+
+// Processes that analyse the dumps of a project remember which files there were not. Those of dumps that come after symbols are others, whichever way these came;
+// the symbols of another project change nothing.
+func TestSymbolsRenew(t *testing.T) {
+	var runs atomic.Int32
+	w := start(t, func(c *service.Config) {
+		c.Idle = time.Hour
+		c.Run = func(ctx context.Context, project string, src triage.Source, to ledger.Store, sink triage.Sink) error {
+			if project == "a" {
+				runs.Add(1)
+			}
+			return textual(ctx, project, src, to, sink)
+		}
+	})
+	const sym = "MODULE Linux x86_64 AB a\nPUBLIC 10 0 f\n"
+	n := 0
+	analysed := func(what string, want int32) {
+		t.Helper()
+		n++
+		w.send(fmt.Sprintf("group g1 build b1 number %d", n))
+		if got := runs.Load(); got != want {
+			t.Errorf("%s: analysed by processes number %d, want %d", what, got, want)
+		}
+	}
+	analysed("the first", 1)
+	analysed("the next", 1)
+	if status, text, _ := w.do(w.token["a all"], "PUT", "/api/v1/projects/a/symbols/a/AB/a.sym", strings.NewReader(sym)); status != 201 {
+		t.Fatal(status, text)
+	}
+	analysed("after symbols", 2)
+	analysed("the next", 2)
+	body, kind := form(t, nil, map[string]string{"symbol_file": sym})
+	if status, text, _ := w.do(w.token["a all"], "POST", "/api/v1/projects/a/sym_upload", strings.NewReader(body), "Content-Type", kind); status != 200 {
+		t.Fatal(status, text)
+	}
+	analysed("after sym_upload", 3)
+	if status, text, _ := w.do(w.token["b all"], "PUT", "/api/v1/projects/b/symbols/a/AB/a.sym", strings.NewReader(sym)); status != 201 {
+		t.Fatal(status, text)
+	}
+	analysed("after those of another project", 3)
 }

@@ -288,6 +288,7 @@ func (s *Service) routes() error {
 		"PUT " + project + "/builds/{build}":                                     {store.ScopeTriage, s.nameBuild},
 		"GET " + project + "/releases":                                           {store.ScopeRead, s.listReleases},
 		"POST " + project + "/releases":                                          {store.ScopeTriage, s.announce},
+		"GET " + project + "/symbols":                                            {store.ScopeRead, s.lacking},
 		"GET " + project + "/attributes":                                         {store.ScopeRead, s.listAttributes},
 		"POST /api/{project}/minidump/{$}":                                       {store.ScopeUpload, s.takeDump}, // Breakpad, Crashpad, Sentry
 		"POST /api/{project}/minidump":                                           {store.ScopeUpload, s.takeDump},
@@ -363,7 +364,7 @@ func (s *Service) answerError(w http.ResponseWriter, r *http.Request, err error)
 	case errors.As(err, &known):
 		status, text = known.status, known.text
 	case errors.Is(err, errDenied):
-		status, text = http.StatusForbidden, errDenied.Error()
+		status, text = http.StatusForbidden, err.Error()
 		if presentedText, _, _ := presented(r); presentedText == "" {
 			status = http.StatusUnauthorized
 			w.Header().Set("WWW-Authenticate", `Bearer realm="corewalk"`)

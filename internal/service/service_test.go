@@ -66,6 +66,9 @@ func textual(ctx context.Context, _ string, src triage.Source, to ledger.Store, 
 		}
 		_, told, _ := strings.Cut(string(text), " told ")
 		d := ledger.Dump{Attributes: [][2]string{{"user_id", told}}, Path: path, Identity: "sha256:" + filepath.Base(path), Time: time.Now(), SeenAt: time.Now(), Program: "shop", Kind: "abort"}
+		if _, lacks, ok := strings.Cut(string(text), " lacks "); ok {
+			d.Attributes = [][2]string{{"lacks", lacks}}
+		}
 		if _, err := fmt.Sscanf(string(text), "group %s build %s", &d.Group, &d.Build); err != nil {
 			d.Fault, d.FaultKind = "not a dump", ledger.FaultUnreadable
 		} else {
@@ -417,7 +420,7 @@ func endpoints(id, group, token string) map[string]string {
 		"GET " + p + "/dumps/" + id + "/about": "read", "GET " + p + "/dumps/" + id + "/modules": "read", "GET " + p + "/dumps/" + id + "/stacks": "read", "GET " + p + "/dumps/" + id + "/stacks/0/frames": "read",
 		"GET " + p + "/dumps/" + id + "/stacks/0/frames/0/variables": "read",
 		"GET " + p + "/groups": "read", "GET " + p + "/groups/" + group: "read", "GET " + p + "/builds": "read", "GET " + p + "/compare?a=1&b=2": "read",
-		"PUT " + p + "/builds/b1": "triage", "GET " + p + "/releases": "read", "POST " + p + "/releases": "triage", "GET " + p + "/attributes": "read",
+		"PUT " + p + "/builds/b1": "triage", "GET " + p + "/releases": "read", "POST " + p + "/releases": "triage", "GET " + p + "/attributes": "read", "GET " + p + "/symbols": "read",
 		"POST " + p + "/dumps/" + id + "/again": "triage", "PUT " + p + "/groups/" + group + "/state": "triage", "POST " + p + "/groups/" + group + "/notes": "triage",
 		"PUT " + p + "/symbols/a/AB/a.sym": "symbols", "POST " + p + "/sym_upload": "symbols", "GET " + p + "/symbols/a/AB/a.sym": "fetch", "GET /fetch/a/" + token + "/a/AB/a.sym": "fetch",
 		"GET /sym/a/v1/symbols/a/AB:checkStatus": "symbols", "POST /sym/a/v1/uploads:create": "symbols", "POST /sym/a/v1/uploads/x:complete": "symbols",
@@ -473,6 +476,9 @@ func TestAccess(t *testing.T) {
 			}
 			if status != want || strings.Contains(text, "g1") || strings.Contains(text, d.ID) {
 				t.Errorf("%s with %q: %d %s, want %d", endpoint, token, status, text, want)
+			}
+			if method != "HEAD" && !strings.Contains(text, "with the scope "+scope+" is needed") {
+				t.Errorf("%s with %q: %s does not name the scope %s", endpoint, token, text, scope)
 			}
 			if !inPath { // the same token in the URL
 				sep := "?"
@@ -649,12 +655,13 @@ func TestStates(t *testing.T) {
 	}
 	var two struct {
 		Groups []struct {
-			ID   string
-			A, B int
+			ID, State string
+			A, B      int
 		}
 	}
+	w.want(204, nil, "PUT", p+"g2/state", `{"state":"ignored"}`)
 	w.want(200, &two, "GET", "/api/v1/projects/a/compare?a=mid&b=new", "")
-	if got := fmt.Sprint(two.Groups); got != "[{g3 0 1} {g1 2 2} {g2 1 1}]" {
+	if got := fmt.Sprint(two.Groups); got != "[{g3 ignored 0 1} {g1 regressed 2 2} {g2 ignored 1 1}]" {
 		t.Errorf("%s", got)
 	}
 	w.want(400, nil, "GET", "/api/v1/projects/a/compare?a=mid&b=mid", "")

@@ -85,7 +85,7 @@ func (p *pendingReports) remove(project, id string) {
 // symbolicate takes a dump in a form, and answers with its stacks.
 func (s *Service) symbolicate(w http.ResponseWriter, r *http.Request, p *request) error {
 	if !slices.Contains(p.token.Scopes, store.ScopeUpload) {
-		return errDenied
+		return denial{store.ScopeUpload, false}
 	}
 	wait, err := timeoutOf(r)
 	if err != nil {

@@ -9,12 +9,14 @@ import (
 	"io/fs"
 	"mime/multipart"
 	"net/http"
+	"net/url"
 	"path"
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/internal/service/objects"
 	"github.com/corewalk/corewalk/internal/service/receive"
+	"github.com/corewalk/corewalk/internal/service/store"
 )
 
 // symbolsDir is where a project's symbols are, below the store.
@@ -76,9 +78,17 @@ func (s *Service) putSymbols(w http.ResponseWriter, r *http.Request, p *request)
 	if err := f.Keep(r.Context(), key); err != nil {
 		return err
 	}
-	s.metrics.add("corewalk_symbols_total", 1)
+	s.symbolsCame(p.project)
 	w.WriteHeader(http.StatusCreated)
 	return nil
+}
+
+// symbolsCame has dumps that are analysed from now on use symbols that were stored.
+func (s *Service) symbolsCame(project string) {
+	s.metrics.add("corewalk_symbols_total", 1)
+	if s.worker != nil {
+		s.worker.Renew(project)
+	}
 }
 
 // verifySymbols returns an error unless a file is the one that its path names: it says itself of which build it is, so that no token
@@ -113,6 +123,65 @@ func (s *Service) verifySymbols(ctx context.Context, f objects.File, p string) e
 		return bodyError(err)
 	}
 	return wrong("this is not the file of %.200s: %v", p, err)
+}
+
+// A lackingDoc is a file that dumps of a project need and that was not found when they were analysed.
+type lackingDoc struct {
+	Module string `json:"module"`
+	Path   string `json:"path"`  // below the project's symbols
+	Value  string `json:"value"` // of the attribute
+	Dumps  int    `json:"dumps"`
+	Here   bool   `json:"here,omitempty"` // it was sent meanwhile: the dumps can be analysed again
+}
+
+// maxLacking is how many files are listed that are lacking.
+const maxLacking = 100
+
+// lacking lists the files that the project lacks, those that most dumps need first. What an attribute says becomes a part of a command: it is a path that
+// symbolKey takes, of characters that are the same in URLs and shells.
+func (s *Service) lacking(w http.ResponseWriter, r *http.Request, p *request) error {
+	facets, err := s.c.Store.Facets(r.Context(), p.project, maxLacking)
+	if err != nil {
+		return err
+	}
+	list, known := []lackingDoc{}, 0
+	for _, f := range facets {
+		if f.Name != store.AttrLacks {
+			continue
+		}
+		known = f.Known
+		for _, v := range f.Values {
+			i := strings.LastIndexByte(v.Value, ' ')
+			d := lackingDoc{Module: v.Value[:max(i, 0)], Path: v.Value[i+1:], Value: v.Value, Dumps: v.Count}
+			plain, err := url.PathUnescape(d.Path)
+			if err != nil || strings.Trim(d.Path, pathCharacters) != "" {
+				continue
+			}
+			key, err := symbolKey(p.project, plain)
+			if err != nil {
+				continue
+			}
+			if d.Here, err = s.stored(r.Context(), key); err != nil {
+				return err
+			}
+			list = append(list, d)
+		}
+	}
+	answer(w, http.StatusOK, map[string]any{"lacking": list, "known": known})
+	return nil
+}
+
+// pathCharacters are those of a path of symbols that a shell leaves as they are.
+const pathCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+~@%/"
+
+// stored reports whether there is a file. It is not read: it may be far away.
+func (s *Service) stored(ctx context.Context, key string) (bool, error) {
+	for o, err := range s.c.Objects.List(ctx, path.Dir(key)) {
+		if err != nil || o.Key == key {
+			return err == nil, err
+		}
+	}
+	return false, nil
 }
 
 // getSymbols serves symbols to debuggers and to corewalk.
@@ -194,7 +263,7 @@ func (s *Service) keepSym(w http.ResponseWriter, r *http.Request, p *request, pa
 	if err := f.Keep(r.Context(), key); err != nil {
 		return err
 	}
-	s.metrics.add("corewalk_symbols_total", 1)
+	s.symbolsCame(p.project)
 	plainText(w, "stored")
 	return nil
 }

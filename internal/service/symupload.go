@@ -260,7 +260,7 @@ func (s *Service) symComplete(w http.ResponseWriter, r *http.Request, p *request
 	}
 	done = true
 	s.pending.remove(upload)
-	s.metrics.add("corewalk_symbols_total", 1)
+	s.symbolsCame(p.project)
 	symAnswer(w, map[string]string{"result": result})
 	return nil
 }

@@ -1,6 +1,8 @@
 package service_test
 
 import (
+	"bytes"
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -8,11 +10,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/corewalk/corewalk/internal/fixture"
 )
 
-// buildBefore builds corewalkd of the sources before the newest change of the schema, as they are in the repository.
+// buildBefore builds corewalkd of the newest sources with an older version of the schema, as they are in the repository.
 func buildBefore(t *testing.T) (bin, commit string) {
 	t.Helper()
 	root := fixture.Root(t)
@@ -24,7 +27,21 @@ func buildBefore(t *testing.T) (bin, commit string) {
 		}
 		return strings.TrimSpace(string(out))
 	}
-	commit = git("rev-parse", "--verify", "--quiet", git("log", "-1", "--format=%H", "--", "internal/service/store/postgres/schema.go")+"^")
+	// A migration is a text in the sources. One that was mended before a release is no other version.
+	const schema = "internal/service/store/postgres/schema.go"
+	now, err := os.ReadFile(filepath.Join(root, schema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for c := range strings.FieldsSeq(git("log", "--format=%H", "--", schema)) {
+		if strings.Count(git("show", c+":"+schema), "`") < bytes.Count(now, []byte("`")) {
+			commit = c
+			break
+		}
+	}
+	if commit == "" {
+		t.Skip("the repository has no history of another version of the schema")
+	}
 	bin = t.TempDir()
 	src := filepath.Join(bin, "src")
 	if err := os.Mkdir(src, 0o755); err != nil {
@@ -98,7 +115,9 @@ func TestUpgradeWhileRunning(t *testing.T) {
 	}
 	// An older program does not start on the newer tables, and says why.
 	late := old.program("serve")
-	late.cmd = exec.CommandContext(t.Context(), filepath.Join(late.bin, late.command[0]), append(late.command[1:], "--listen", "127.0.0.1:0")...)
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute) // it may start
+	defer stop()
+	late.cmd = exec.CommandContext(ctx, filepath.Join(late.bin, late.command[0]), append(late.command[1:], "--listen", "127.0.0.1:0")...)
 	late.cmd.Env = append(os.Environ(), late.env...)
 	if out, err := late.cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "newer version") {
 		t.Errorf("%v: %s", err, out)

@@ -13,7 +13,8 @@ const (
 	maxModules       = 12
 )
 
-// attributes fills in what a dump says of the machine, what the program told Crashpad, and the versions of the modules on the stack.
+// attributes fills in what a dump says of the machine, what the program told Crashpad, the versions of the modules on the stack, and
+// which of their files were not found.
 func attributes(d *ledger.Dump, r *report.Report) {
 	d.Attributes, d.Client = nil, ""
 	add := func(name, value string) {
@@ -38,8 +39,13 @@ func attributes(d *ledger.Dump, r *report.Report) {
 			}
 		}
 	}
-	modules := 0
+	modules, lacks := 0, 0
 	for _, m := range usedModules(r) {
+		// Of what a module lacks the first is what it lacks most: the program before its debug information.
+		if paths := m.StorePaths(); len(paths) > 0 && lacks < maxModules {
+			lacks++
+			add("lacks", find.BaseName(m.Path)+" "+paths[0])
+		}
 		version := firstOf(m.Version, m.BuildID, m.DebugID)
 		if m.Main || version == "" || modules == maxModules {
 			continue

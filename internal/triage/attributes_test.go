@@ -14,11 +14,11 @@ func TestAttributes(t *testing.T) {
 	r := &report.Report{Dump: report.Dump{OS: "linux", Arch: "x86-64"},
 		Details: &report.Details{System: report.System{Version: "6.1", CPU: "GenuineIntel", Distribution: &report.Distribution{ID: "debian", Release: "12"}}, Crashpad: &report.Crashpad{ClientID: "c1"},
 			Annotations: []report.Annotation{{Kind: report.AnnotationSimple, Key: "ver", Value: "1.2"}, {Kind: report.AnnotationList, Value: "a line"}, {Kind: report.AnnotationObject, Key: "gpu", Value: "x"}}},
-		Modules: []report.Module{{Path: "/bin/shop", Main: true, BuildID: "00"}, {Path: "/lib/libpay.so.1", BuildID: "0123456789abcdef"}, {Path: `C:\gpu.dll`, Version: "10.0.1.2"}, {Path: "/lib/unused.so", BuildID: "11"}},
+		Modules: []report.Module{{Path: "/bin/shop", Main: true, BuildID: "00", Status: report.ModuleMatched, File: "/bin/shop", Symbols: report.SymbolsDWARF}, {Path: "/lib/libpay.so.1", BuildID: "0123456789abcdef", Status: report.ModuleMissing}, {Path: `C:\gpu.dll`, Version: "10.0.1.2"}, {Path: "/lib/unused.so", BuildID: "11"}},
 		Threads: []report.Thread{{Frames: []report.Frame{{Module: "/lib/libpay.so.1"}, {Module: `C:\gpu.dll`}, {Module: "/bin/shop"}}}}}
 	var d ledger.Dump
 	attributes(&d, r)
-	if got, want := fmt.Sprint(d.Attributes), "[[os linux] [arch x86-64] [os_version 6.1] [distribution debian 12] [cpu GenuineIntel] [ver 1.2] [gpu x] [module libpay.so.1 0123456789ab] [module gpu.dll 10.0.1.2]]"; got != want || d.Client != "c1" {
+	if got, want := fmt.Sprint(d.Attributes), "[[os linux] [arch x86-64] [os_version 6.1] [distribution debian 12] [cpu GenuineIntel] [ver 1.2] [gpu x] [lacks libpay.so.1 buildid/0123456789abcdef/executable] [module libpay.so.1 0123456789ab] [module gpu.dll 10.0.1.2]]"; got != want || d.Client != "c1" {
 		t.Errorf("%s, want %s; client %s", got, want, d.Client)
 	}
 	r.Details.Annotations = []report.Annotation{{Kind: report.AnnotationSimple, Key: "long", Value: strings.Repeat("x", maxAttributeText)}}

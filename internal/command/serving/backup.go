@@ -154,7 +154,7 @@ func (e embedded) Empty(_ context.Context, s *backup.Saved) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return errors.Join(fmt.Errorf("%s has a service: restore into another directory", e.dir), err)
 	}
-	return nil
+	return s.Known(serviceDB.Version(), sqlite.Version())
 }
 
 // Load implements backup.Databases: the database of the service comes last, as it says that there is one.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/corewalk/corewalk/internal/service/question"
 	"github.com/corewalk/corewalk/report"
@@ -29,33 +28,11 @@ func (sv *server) modules(ctx context.Context, q *question.Question, a *question
 	}
 	for _, m := range order {
 		out := question.Module{Path: report.Clean(m.Path), Base: m.Base.String(), ID: report.Clean(cmp.Or(m.BuildID, m.DebugID, m.GoBuildID)), Version: report.Clean(m.Version), Status: m.Status, Symbols: m.Symbols, Main: m.Main}
-		for _, id := range m.Wanted() {
-			out.Wanted = append(out.Wanted, stored(m, id)...)
-		}
+		out.Wanted = m.StorePaths()
 		a.Modules = append(a.Modules, out)
 	}
 	return nil
 }
-
-// stored are the paths below a project's symbols of what WriteMissing says is missing. Of an ELF file that is only stripped the program itself is there.
-func stored(m *report.Module, id string) []string {
-	switch {
-	case strings.Contains(id, "/"):
-		return []string{id}
-	case m.BuildID == "": // a Mach-O file has its symbols in Breakpad's form only
-		name := report.Base(m.Path)
-		if name == "" || name[0] == '.' || strings.Trim(name, plain) != "" { // it becomes a part of a command
-			return nil
-		}
-		return []string{name + "/" + strings.ToUpper(id) + "/" + name + ".sym"}
-	case m.Status == report.ModuleMatched && m.File != "":
-		return []string{"buildid/" + id + "/debuginfo"}
-	}
-	return []string{"buildid/" + id + "/executable", "buildid/" + id + "/debuginfo"}
-}
-
-// plain are the characters of a name that are the same in a URL and a shell.
-const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+"
 
 // first orders what is so before what is not.
 func first(x, y bool) int {

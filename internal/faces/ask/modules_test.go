@@ -76,26 +76,3 @@ func TestModules(t *testing.T) {
 		t.Errorf("%+v", found)
 	}
 }
-
-// The paths of what is missing become parts of commands: they have nothing in them that a shell takes for more than text.
-func TestStored(t *testing.T) {
-	const id = "00112233445566778899AABBCCDDEEFF0"
-	for _, x := range []struct {
-		m    report.Module
-		id   string
-		want string
-	}{
-		{report.Module{Path: "/a/b", BuildID: "abcd", Status: report.ModuleMatched, File: "/a/b"}, "abcd", "[buildid/abcd/debuginfo]"},
-		{report.Module{Path: "/a/b", BuildID: "abcd", Status: report.ModuleMismatched, File: "/a/b"}, "abcd", "[buildid/abcd/executable buildid/abcd/debuginfo]"},
-		{report.Module{Path: "C:\\a b.exe", CodeID: "1"}, "a%20b.exe/1/a%20b.exe", "[a%20b.exe/1/a%20b.exe]"},
-		{report.Module{Path: "/Applications/Shop.app/Shop", DebugID: id}, strings.ToLower(id), "[Shop/" + id + "/Shop.sym]"},
-		{report.Module{Path: "/tmp/$(reboot)", DebugID: id}, id, "[]"},
-		{report.Module{Path: "/tmp/a b", DebugID: id}, id, "[]"},
-		{report.Module{Path: "/tmp/..", DebugID: id}, id, "[]"},
-		{report.Module{Path: "/tmp/'", DebugID: id}, id, "[]"},
-	} {
-		if got := fmt.Sprint(ask.Stored(&x.m, x.id)); got != x.want {
-			t.Errorf("%+v: %s, want %s", x.m, got, x.want)
-		}
-	}
-}

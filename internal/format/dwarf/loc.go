@@ -39,6 +39,10 @@ func (u *Unit) Location(v *Value, pc uint64, b Budget) (expr []byte, found bool,
 	default:
 		return nil, false, fmt.Errorf("%v: form %#x is not a location: %w", u, uint16(v.Form), ErrFormat)
 	}
+	q := locQuestion{v.U, pc, v.Form}
+	if a, ok := u.locs.get(q); ok {
+		return a.expr, a.found, nil
+	}
 	for step := uint64(locStep); ; step *= 8 {
 		var l locIter
 		if err := l.open(u, v, step); err != nil {
@@ -46,6 +50,9 @@ func (u *Unit) Location(v *Value, pc uint64, b Budget) (expr []byte, found bool,
 		}
 		// A list that continues past the requested bytes is read again, further.
 		if expr, found, err = l.at(pc, b); l.whole || !errors.Is(err, binbuf.ErrShort) {
+			if err == nil && l.read >= rememberedList {
+				u.locs.put(q, locAnswer{expr, found})
+			}
 			return expr, found, err
 		}
 	}
@@ -101,6 +108,7 @@ func (l *locIter) at(pc uint64, b Budget) (expr []byte, found bool, err error) {
 			}
 		}
 		e, ok := l.next()
+		l.read = n
 		switch {
 		case l.c.Error != nil:
 			return nil, false, fmt.Errorf("location list of %v: %w", l.u, l.c.Error)
@@ -119,6 +127,7 @@ type locIter struct {
 	u     *Unit
 	c     binbuf.Cursor
 	whole bool // c extends to the section's end
+	read  int  // entries, by at
 	base  uint64
 	kind  locKind
 }

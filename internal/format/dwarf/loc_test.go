@@ -212,11 +212,21 @@ func TestLongLists(t *testing.T) {
 		pc    uint64
 		money allowance
 		want  error
-	}{{0x1000 + n - 1, 2 * n, nil}, {0x1000 + n - 1, n / 2, errAllowance}, {0x1000 + 10, 0, nil}, {0, n / 2, errAllowance}} {
+	}{{0x1000 + n - 1, n / 2, errAllowance}, {0x1000 + n - 1, 2 * n, nil}, {0x1000 + n - 1, 0, nil}, // it is remembered
+		{0x1000 + n - 2, n / 2, errAllowance}, {0x1000 + 10, 0, nil}, {0, n / 2, errAllowance}, {0, 2 * n, nil}, {0, 0, nil}} {
 		left := tt.money
-		if _, _, err := unit.Location(&value, tt.pc, &left); !errors.Is(err, tt.want) {
-			t.Errorf("%#x with %d: %v", tt.pc, tt.money, err)
+		expr, found, err := unit.Location(&value, tt.pc, &left)
+		if !errors.Is(err, tt.want) || err == nil && (found != (tt.pc != 0) || found && string(expr) != "x") {
+			t.Errorf("%#x with %d: %q %v %v", tt.pc, tt.money, expr, found, err)
 		}
+	}
+	for pc := range uint64(n) {
+		if _, found, err := unit.Location(&value, 0x1000+pc, nil); !found || err != nil {
+			t.Fatalf("%#x: %v %v", pc, found, err)
+		}
+	}
+	if n := len(unit.locs.list); n != maxRemembered {
+		t.Errorf("%d answers are remembered", n)
 	}
 	if got := unit.Ranges(unit.Root(), new(1<<20)); len(got) < n-1 {
 		t.Errorf("%d ranges", len(got))

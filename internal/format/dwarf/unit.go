@@ -37,6 +37,7 @@ type Unit struct {
 
 	outline outline
 	origins originIndex
+	locs    locCache
 
 	splitOnce sync.Once
 	splitUnit *Unit

@@ -30,8 +30,9 @@ type runtime struct {
 	semaOnce sync.Once
 	sema     map[uint64]uint64
 
-	queuesLock sync.Mutex
+	queuesLock sync.Mutex                   // guards the two below; no other lock is taken inside
 	queues     map[queueKey]map[uint64]bool // the sudogs in queues of channels
+	elems      map[uint64]string            // the names of the types of their elements, by descriptors
 }
 
 // ErrNoRoots means that the variables of the runtime were not found.

@@ -149,17 +149,40 @@ func (r *runtime) channel(at uint64) (tasks.Object, object, bool) {
 	if n > size {
 		return tasks.Object{}, c, false
 	}
-	obj := tasks.Object{Address: at, Type: "chan", Detail: fmt.Sprintf("%d of %d buffered", n, size)}
-	if size == 0 {
-		obj.Detail = "unbuffered"
+	obj := tasks.Object{Address: at, Type: "chan", Detail: "unbuffered"}
+	if size != 0 {
+		obj.Detail = fmt.Sprintf("%d of %d buffered", n, size)
 	}
 	if c.u32("closed") != 0 {
 		obj.Detail += ", closed"
 	}
-	if name := r.typeName(c.word("elemtype")); name != "" {
+	if name := r.elemName(c.word("elemtype")); name != "" {
 		obj.Type = "chan " + name
 	}
 	return obj, c, true
+}
+
+// maxElems is how many names of types are remembered.
+const maxElems = 1024
+
+// elemName is typeName, and remembers: most channels have elements of a few types.
+func (r *runtime) elemName(at uint64) string {
+	r.queuesLock.Lock()
+	name, ok := r.elems[at]
+	r.queuesLock.Unlock()
+	if ok {
+		return name
+	}
+	name = r.typeName(at)
+	r.queuesLock.Lock()
+	defer r.queuesLock.Unlock()
+	if r.elems == nil {
+		r.elems = map[uint64]string{}
+	}
+	if len(r.elems) < maxElems && name != "" {
+		r.elems[at] = name
+	}
+	return name
 }
 
 // A queueKey is one of a channel's two queues.
@@ -171,12 +194,16 @@ type queueKey struct {
 // queued reports whether one of a channel's queues has a sudog. A thousand goroutines may wait in one queue, and each
 // asks.
 func (r *runtime) queued(c *object, queue string, sudog uint64) bool {
+	first := c.word(queue)
+	if first == 0 {
+		return false
+	}
 	key := queueKey{c.at, queue}
 	r.queuesLock.Lock()
 	defer r.queuesLock.Unlock()
 	list, ok := r.queues[key]
 	if !ok {
-		list = r.queue(c.word(queue))
+		list = r.queue(first)
 		if r.queues == nil {
 			r.queues = map[queueKey]map[uint64]bool{}
 		}
@@ -185,12 +212,9 @@ func (r *runtime) queued(c *object, queue string, sudog uint64) bool {
 	return list[sudog]
 }
 
-// queue reads the list of sudogs that begins at one; nil if that is 0.
+// queue reads the list of sudogs that begins at one.
 func (r *runtime) queue(at uint64) map[uint64]bool {
 	next, ok := r.of("sudog").off("next")
-	if at == 0 {
-		return nil
-	}
 	list := map[uint64]bool{}
 	for at != 0 && !list[at] && len(list) < maxQueue && r.p.Spend(queuedCost) == nil {
 		list[at] = true

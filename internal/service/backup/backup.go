@@ -6,6 +6,7 @@
 package backup
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -27,7 +28,7 @@ import (
 type Databases interface {
 	// Save writes them below a directory, as they are at one moment.
 	Save(ctx context.Context, dir string) (*Saved, error)
-	// Empty returns an error if Load would mix something with what is there.
+	// Empty returns an error if Load would mix something with what is there, or if this program does not know what was saved: nothing is written then.
 	Empty(ctx context.Context, s *Saved) error
 	// Load makes them of what Save wrote below a directory.
 	Load(ctx context.Context, dir string, s *Saved) error
@@ -47,6 +48,27 @@ type Table struct {
 	Schema, Name string
 	Columns      []string
 	Rows         int64
+}
+
+// A NewerError is of a schema that this program does not know.
+type NewerError struct{ Version, Known int }
+
+func (e *NewerError) Error() string {
+	return fmt.Sprintf("the backup has databases of schema %d, this version knows %d", e.Version, e.Known)
+}
+
+// Known returns an error unless a program that knows schemas of the service and of ledgers up to these reads what was saved.
+func (s *Saved) Known(service, ledger int) error {
+	for name, version := range s.Versions {
+		known := ledger
+		if name == "" {
+			known = service
+		}
+		if version > known {
+			return &NewerError{version, known}
+		}
+	}
+	return nil
 }
 
 // An ID is the identifier of a dump.
@@ -76,7 +98,8 @@ func (s *Saved) Add(project, id string) {
 	s.Dumps[project][b] = true
 }
 
-// format is that of the directory.
+// format is that of the directory. It becomes another with each field of what backup.json says: a program must not restore, or go on with, a backup of which it
+// does not know all.
 const format = 1
 
 // The files of a directory: about it, of its files with their SHA-256, and what has the files' contents.
@@ -174,12 +197,21 @@ func read(dir string) (*about, error) {
 	if err != nil {
 		return nil, err
 	}
-	var b about
-	if err := json.Unmarshal(text, &b); err != nil {
+	var is struct {
+		Format  int
+		Program string
+	}
+	if err := json.Unmarshal(text, &is); err != nil {
 		return nil, fmt.Errorf("%s: %w", aboutFile, err)
 	}
-	if b.Format != format {
-		return nil, fmt.Errorf("%s: format %d, this version reads %d", dir, b.Format, format)
+	if is.Format != format {
+		return nil, fmt.Errorf("%s: format %d, by corewalk %.40q; this version reads %d", dir, is.Format, is.Program, format)
+	}
+	var b about
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&b); err != nil {
+		return nil, fmt.Errorf("%s, by corewalk %.40q: %w", aboutFile, is.Program, err)
 	}
 	if filepath.Base(b.Data) != b.Data || !strings.HasPrefix(b.Data, dataPrefix) {
 		return nil, fmt.Errorf("%s: %q is no directory of a backup", dir, b.Data)
@@ -212,6 +244,9 @@ func Restore(ctx context.Context, from string, db Databases, files objects.Store
 	}
 	if err == nil {
 		err = db.Empty(ctx, &b.Saved)
+	}
+	if newer := new(NewerError); errors.As(err, &newer) {
+		err = fmt.Errorf("%w, by corewalk %.40q: restore it with that version", err, b.Program)
 	}
 	if err != nil {
 		return nil, err

@@ -146,6 +146,9 @@ func (d Databases) Empty(ctx context.Context, s *backup.Saved) error {
 	if err == nil && there {
 		err = errors.New("the database has tables of a service: restore into an empty one")
 	}
+	if err == nil {
+		err = s.Known(postgres.Version(), ledgerDB.Version())
+	}
 	return err
 }
 

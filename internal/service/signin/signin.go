@@ -55,7 +55,7 @@ type Provider struct {
 // A Person is somebody whom the provider knows.
 type Person struct {
 	Subject  string              // by which the same person is known again
-	Name     string              // to be shown; at most maxName bytes
+	Name     string              // to be shown; of what the provider says at most maxName bytes
 	Projects map[string][]string // scopes by projects
 }
 
@@ -180,7 +180,8 @@ func (p *Provider) End(ctx context.Context, held string, query url.Values) (who 
 		return who, "", err
 	}
 	subject := sha256.Sum256([]byte(p.c.Issuer + "\n" + claims["sub"].(string))) // claims has checked it
-	who = Person{Subject: hex.EncodeToString(subject[:16]), Name: nameOf(claims), Projects: map[string][]string{}}
+	who = Person{Subject: hex.EncodeToString(subject[:16]), Projects: map[string][]string{}}
+	who.Name = nameOf(claims, who.Subject)
 	for _, r := range p.c.Rules {
 		if r.takes(claims) {
 			who.Projects[r.Project] = append(who.Projects[r.Project], r.Scopes...)
@@ -257,14 +258,26 @@ func (p *Provider) claims(ctx context.Context, f *flow, code string) (map[string
 	return more, nil
 }
 
-// nameOf is how a person is called: the address, if it was verified, else another name.
-func nameOf(claims map[string]any) string {
-	name := email(claims)
-	for _, claim := range []string{"preferred_username", "name", "sub"} {
-		if text, ok := claims[claim].(string); ok && name == "" {
-			name = text
+// nameOf is how a person is called who has a subject here: by the address, if it was verified. Other names are what somebody wrote who may write another's: they
+// are marked, and have the beginning of the subject, which nobody else has. The provider's own subject is nobody's choice.
+func nameOf(claims map[string]any, subject string) string {
+	if name := shown(email(claims)); name != "" {
+		return name
+	}
+	for _, claim := range []string{"preferred_username", "name"} {
+		if name, _ := claims[claim].(string); shown(name) != "" {
+			return shown(name) + unverified + subject[:8] + ")"
 		}
 	}
+	name, _ := claims["sub"].(string)
+	return shown(name)
+}
+
+// unverified is between a name that was not verified and the beginning of the subject.
+const unverified = " (unverified, "
+
+// shown is the part of a name that may be shown.
+func shown(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
 			return r

@@ -16,6 +16,7 @@ const (
 	AttrRelease = "release"
 	AttrChannel = "channel"
 	AttrModule  = "module" // the name of a module and its version
+	AttrLacks   = "lacks"  // the name of a module, and at which path below a project's symbols its file would be found that is missing
 )
 
 // Limits of attributes. Whoever may send dumps chooses their names and values.
@@ -75,7 +76,7 @@ func unnamed(name string) bool {
 // isFact reports whether an attribute that was read in a dump is of the machine.
 func isFact(name string) bool {
 	switch name {
-	case "os", "os_version", "arch", "cpu", "distribution", AttrModule:
+	case "os", "os_version", "arch", "cpu", "distribution", AttrModule, AttrLacks:
 		return true
 	}
 	return false
@@ -105,7 +106,7 @@ func AttributesOf(annotations map[string]string, read []Attribute) []Attribute {
 		lower[strings.ToLower(name)] = annotations[name]
 	}
 	for _, a := range read {
-		if isFact(a.Name) && a.Name != AttrModule {
+		if isFact(a.Name) && a.Name != AttrModule && a.Name != AttrLacks {
 			add(a.Name, a.Value)
 		}
 	}
@@ -121,13 +122,15 @@ func AttributesOf(annotations map[string]string, read []Attribute) []Attribute {
 	mine := len(list)
 	for _, name := range sortedNames(lower) {
 		short := attrName(strings.TrimPrefix(name, "tag."))
-		if !used[name] && !unnamed(name) && !slices.ContainsFunc(list[:mine], func(a Attribute) bool { return a.Name == short }) {
+		if !used[name] && !unnamed(name) && short != AttrLacks && !slices.ContainsFunc(list[:mine], func(a Attribute) bool { return a.Name == short }) {
 			add(short, lower[name])
 		}
 	}
-	for _, a := range read {
-		if a.Name == AttrModule {
-			add(a.Name, a.Value)
+	for _, of := range []string{AttrLacks, AttrModule} {
+		for _, a := range read {
+			if a.Name == of {
+				add(a.Name, a.Value)
+			}
 		}
 	}
 	slices.SortFunc(list, func(a, b Attribute) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Value, b.Value)) })

@@ -6,10 +6,11 @@ import { group } from "./group.js";
 import { groups } from "./groups.js";
 import { listen } from "./keys.js";
 import { entrance, takeFailure, takeLink } from "./login.js";
+import { lacking } from "./modules.js";
 import { begin, route, show } from "./router.js";
 import { upload } from "./upload.js";
 
-route({ "": groups, g: group, dumps, d: dump, builds, upload, notify, tokens }, entrance);
+route({ "": groups, g: group, dumps, d: dump, builds, symbols: lacking, upload, notify, tokens }, entrance);
 
 document.getElementById("logout").addEventListener("click", async () => {
   await fetch("/logout", { method: "POST", headers: { "X-Requested-With": "corewalk" } });

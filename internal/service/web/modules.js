@@ -1,7 +1,8 @@
-// The modules of a dump: what they lack, and how that gets here.
+// The modules of a dump, and files that the project lacks: how they get here.
 import { ask, may, me } from "./ask.js";
-import { cells, command, h, table } from "./dom.js";
+import { cells, command, empty, h, table } from "./dom.js";
 import { badge } from "./lists.js";
+import { act } from "./router.js";
 import { base, short } from "./words.js";
 
 const states = { matched: ["fixed", "found"], missing: ["regressed", "file missing"], mismatched: ["regressed", "file of another build"], unverified: ["quiet", "found, not verified"] };
@@ -27,12 +28,35 @@ function row(m) {
 
 // get says how what modules lack gets here. All of a path is as the service made it: only characters that a shell leaves as they are.
 function get(lacking) {
-  const paths = lacking.slice(0, commands).flatMap((m) => m.wanted), elf = paths.filter((p) => p.startsWith("buildid/"));
-  const send = (file, p) => `curl -H "Authorization: Bearer $TOKEN" -T ${file} ${location.origin}/api/v1/projects/${me.who.project}/symbols/${p}`;
-  const fetched = (p) => { const [, id, what] = p.split("/"); return send(`"$(debuginfod-find ${what} ${id})"`, p); };
-  return h("details", { class: "notes" }, h("summary", {}, "How to get what is missing"), 
-    elf.length ? [h("p", {}, "Where debuginfod serves the files of the builds, with a token that may send ", h("code", {}, "symbols"), ":"), command(elf.map(fetched).join("\n"))] : "",
-    h("p", {}, "Where you have the files yourself:"), command(paths.map((p) => send("FILE", p)).join("\n")),
+  return h("details", { class: "notes" }, h("summary", {}, "How to get what is missing"), commandsFor(lacking.slice(0, commands).flatMap((m) => m.wanted)),
     lacking.length > commands ? h("p", { class: "dim" }, `These are the first ${commands} modules.`) : "",
     h("p", {}, may("triage") ? "Then choose \u201cAnalyse again\u201d above." : "Then have the dump analysed again."));
+}
+
+// commandsFor are those with which files get to paths.
+function commandsFor(paths) {
+  const elf = paths.filter((p) => p.startsWith("buildid/"));
+  const send = (file, p) => `curl -H "Authorization: Bearer $TOKEN" -T ${file} ${location.origin}/api/v1/projects/${me.who.project}/symbols/${p}`;
+  const fetched = (p) => { const [, id, what] = p.split("/"); return send(`"$(debuginfod-find ${what} ${id})"`, p); };
+  return [elf.length ? [h("p", {}, "Where debuginfod serves the files of the builds, with a token that may send ", h("code", {}, "symbols"), ":"), command(elf.map(fetched).join("\n"))] : "",
+    h("p", {}, "Where you have the files yourself:"), command(paths.map((p) => send("FILE", p)).join("\n"))];
+}
+
+const some = 100; // dumps that are analysed again at once
+
+// lacking lists the files that dumps of the project need and that were not found, those that most dumps need first.
+export async function lacking() {
+  const r = await ask("symbols"), list = r.lacking;
+  const title = h("h2", {}, "Files that are missing");
+  if (!list.length) return [title, empty("Nothing is known to be missing.", h("p", {}, "A dump says what its crashed stack lacked when it is analysed. One that an older version has analysed says so once it is analysed again."))];
+  const again = (x) => act(async () => {
+    const { dumps } = await ask("dumps?" + new URLSearchParams({ has: "lacks:" + x.value, limit: some }));
+    for (const d of dumps) if (d.state !== "working") await ask(`dumps/${d.id}/again`, { method: "POST" });
+  }, `The newest dumps without ${x.module} are analysed again.`);
+  return [title, h("p", { class: "dim" }, "Modules on crashed stacks whose file, or its debug information, was not found when the dumps were analysed, by how many dumps need it."),
+    table("Files that are missing", [["module", "what"], ["path"], ["dumps", "n"], ["now"]], list.map((x) => cells(h("a", { href: "#/dumps?" + new URLSearchParams({ has: "lacks:" + x.value }) }, short(x.module, 80) || "unknown"),
+      h("code", { class: "dim", title: x.path }, short(x.path, 60)), x.dumps,
+      [badge(x.here ? "fixed" : "regressed", x.here ? "here" : "missing"), x.here && may("triage") ? [" ", h("button", { type: "button", class: "small", "aria-label": `Analyse dumps without ${x.module} again`, onclick: () => again(x) }, "Analyse again")] : ""]))),
+    r.known > list.length ? h("p", { class: "dim" }, `and ${r.known - list.length} more`) : "",
+    list.some((x) => !x.here) ? [h("h3", {}, "How to get them"), commandsFor(list.filter((x) => !x.here).slice(0, commands).map((x) => x.path)), h("p", {}, "Then have the dumps analysed again, here.")] : ""];
 }

@@ -47,6 +47,9 @@ type Config struct {
 	// Idle is how long the analysis processes of a project wait for more dumps; 0 for 20 s. What they read from binaries is
 	// shared as long as they live.
 	Idle time.Duration
+	// Age is how long the analysis processes of a project live at most, but for what they have begun; 0 for 5 minutes. They remember which files there were not:
+	// what another process stores is found by the next ones. Renew tells of what this one stores.
+	Age time.Duration
 	// AtOnce is how many projects have analysis processes at the same time; 0 for 4.
 	AtOnce int
 	// Ahead is how many files are fetched at a time for one project; 0 for 1.
@@ -64,6 +67,9 @@ type Worker struct {
 	mu      sync.Mutex               // held while a dump is taken in the store, whose locks are taken inside, and guards busy
 	busy    map[string]chan struct{} // projects with analysis processes; what is sent there tells of another dump
 	running sync.WaitGroup
+
+	files  sync.Mutex     // guards stored; no other lock is taken inside
+	stored map[string]int // how often files came for the dumps of a project
 }
 
 // poll is how often the store is asked though nobody told of a dump: another process may have stored one.
@@ -74,6 +80,9 @@ func New(c Config) *Worker {
 	if c.Idle <= 0 {
 		c.Idle = 20 * time.Second
 	}
+	if c.Age <= 0 {
+		c.Age = 5 * time.Minute
+	}
 	if c.AtOnce <= 0 {
 		c.AtOnce = 4
 	}
@@ -81,7 +90,21 @@ func New(c Config) *Worker {
 	if c.Counted == nil {
 		c.Counted = func(store.Result, time.Duration) {}
 	}
-	return &Worker{c: c, more: make(chan struct{}, 1), slots: make(chan struct{}, c.AtOnce), busy: map[string]chan struct{}{}}
+	return &Worker{c: c, more: make(chan struct{}, 1), slots: make(chan struct{}, c.AtOnce), busy: map[string]chan struct{}{}, stored: map[string]int{}}
+}
+
+// Renew tells that files came with which dumps of a project are analysed: those that are taken from now on are analysed by processes that look for them.
+func (w *Worker) Renew(project string) {
+	w.files.Lock()
+	defer w.files.Unlock()
+	w.stored[project]++
+}
+
+// renewals is how often Renew was called for a project.
+func (w *Worker) renewals(project string) int {
+	w.files.Lock()
+	defer w.files.Unlock()
+	return w.stored[project]
 }
 
 // Tell tells the worker that a dump waits.
@@ -165,7 +188,7 @@ func (w *Worker) begin(ctx context.Context, first store.Upload) {
 			<-w.slots
 			w.Tell()
 		}()
-		r := &run{w: w, ctx: ctx, project: first.Project, more: more, next: &first, done: make(chan struct{}, 1), taken: map[string]*taken{}}
+		r := &run{w: w, ctx: ctx, project: first.Project, more: more, began: time.Now(), renewals: w.renewals(first.Project), next: &first, done: make(chan struct{}, 1), taken: map[string]*taken{}}
 		defer r.giveBack()
 		to, err := w.c.Ledger(ctx, first.Project)
 		if err == nil && w.c.Enter != nil {
@@ -195,8 +218,11 @@ type run struct {
 	ctx     context.Context
 	project string
 	more    chan struct{}
-	next    *store.Upload // taken already
-	failure error
+	began   time.Time
+	// renewals are those that there were when it began.
+	renewals int
+	next     *store.Upload // taken already
+	failure  error
 
 	done    chan struct{}     // tells that there is a result
 	feeding sync.WaitGroup    // Dumps
@@ -297,7 +323,12 @@ func (r *run) alone(ctx context.Context) {
 	}
 }
 
-// take returns the next dump; false if there is none for long enough.
+// old reports whether the processes of a run may not know files that there are.
+func (r *run) old() bool {
+	return r.w.renewals(r.project) != r.renewals || time.Since(r.began) > r.w.c.Age
+}
+
+// take returns the next dump; false if there is none for long enough, or others are to analyse it.
 func (r *run) take(ctx context.Context) (store.Upload, bool) {
 	if u := r.next; u != nil {
 		r.next = nil
@@ -307,7 +338,7 @@ func (r *run) take(ctx context.Context) (store.Upload, bool) {
 	defer end.Stop()
 	tick := time.NewTicker(poll)
 	defer tick.Stop()
-	for ctx.Err() == nil {
+	for ctx.Err() == nil && !r.old() {
 		u, err := r.w.c.Store.Take(ctx, r.w.name(r.project), r.project)
 		if err == nil {
 			return u, true

@@ -27,6 +27,9 @@ func Use(ctx context.Context, pool *pgxpool.Pool) (*DB, error) {
 	return &DB{tables.New(conn, &dialect), conn}, nil
 }
 
+// Version is the newest version of the schema.
+func Version() int { return len(schema.Migrations) }
+
 // Prefix is what the names of its tables begin with.
 const Prefix = "service_"
 

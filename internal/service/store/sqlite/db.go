@@ -18,6 +18,9 @@ func Open(ctx context.Context, path string) (*tables.DB, error) {
 	return tables.New(db, &dialect), nil
 }
 
+// Version is the newest version of the schema.
+func Version() int { return len(schema.Migrations) }
+
 // Save writes a copy of the database at path to a file that is not there, while a service uses it, and returns the version of the schema; each is told of each
 // dump. The copy is of a moment at which nothing is written: pin is called then, to pin what belongs to it.
 func Save(ctx context.Context, path, to string, pin func() error, each func(project, id string)) (version int, err error) {

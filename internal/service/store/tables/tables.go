@@ -52,7 +52,7 @@ func (d *DB) Together(ctx context.Context, do func(store.Store) error) error {
 
 // Settle has what was being worked on wait: nobody works on it in a database that was copied.
 func (d *DB) Settle(ctx context.Context) error {
-	_, err := d.conn.Exec(ctx, "UPDATE @uploads SET state = 'waiting', worker = '', attempts = attempts - 1 WHERE state = 'working'")
+	_, err := d.conn.Exec(ctx, "UPDATE @uploads SET state = 'waiting', worker = '', attempts = attempts - 1 WHERE "+unfinished+" AND state = 'working'")
 	return err
 }
 
@@ -176,7 +176,7 @@ func (d *DB) Uploads(ctx context.Context, project string, q store.Query) ([]stor
 // Counts implements Store.
 func (d *DB) Counts(ctx context.Context) (store.Counts, error) {
 	counts := store.Counts{store.Waiting: 0, store.Working: 0, store.Aside: 0}
-	return counts, count(ctx, d.conn, counts, "SELECT state, count(*) FROM @uploads WHERE state <> 'done' GROUP BY state")
+	return counts, count(ctx, d.conn, counts, "SELECT state, count(*) FROM @uploads WHERE "+unfinished+" GROUP BY state")
 }
 
 // count fills in a map from a statement that returns names and numbers.
@@ -186,6 +186,10 @@ func count(ctx context.Context, c sqldb.Conn, to map[string]int, query string) e
 	return c.Query(ctx, sqldb.Into([]any{&name, &n}, func() { to[name] = n }), query)
 }
 
+// unfinished is a condition of the index of those uploads that are not done, which SQLite uses where a statement has it word for word: it does not conclude it
+// from another state. Without it each of them reads all uploads.
+const unfinished = "state <> 'done'"
+
 // Take implements Store. Uploads that another process is just taking are passed over, and those that are reserved for others.
 func (d *DB) Take(ctx context.Context, worker, project string) (store.Upload, error) {
 	return d.TakeWhere(ctx, "($2 = '' OR project = $2)"+d.dialect.Free, worker, project)
@@ -194,7 +198,7 @@ func (d *DB) Take(ctx context.Context, worker, project string) (store.Upload, er
 // TakeWhere is Take of an upload for which a condition holds; its arguments follow the worker.
 func (d *DB) TakeWhere(ctx context.Context, which string, args ...any) (store.Upload, error) {
 	u, err := d.One(ctx, `UPDATE @uploads SET state = 'working', worker = $1, attempts = attempts + 1 WHERE (project, id) IN
-		(SELECT project, id FROM @uploads WHERE state = 'waiting' AND `+which+` ORDER BY received LIMIT 1 FOR UPDATE SKIP LOCKED) RETURNING `+Columns, args...)
+		(SELECT project, id FROM @uploads WHERE `+unfinished+` AND state = 'waiting' AND `+which+` ORDER BY received LIMIT 1 FOR UPDATE SKIP LOCKED) RETURNING `+Columns, args...)
 	if errors.Is(err, store.ErrNotFound) {
 		err = store.ErrNone
 	}
@@ -216,7 +220,7 @@ func (d *DB) Recover(ctx context.Context, alive ...string) (int, error) {
 func (d *DB) RecoverAll(ctx context.Context, alive func(worker string) bool) (back []store.Upload, err error) {
 	err = d.conn.Tx(ctx, func(tx sqldb.Conn) error {
 		had := map[string]int{}
-		err := count(ctx, tx, had, "SELECT worker, count(*) FROM @uploads WHERE state = 'working' GROUP BY worker")
+		err := count(ctx, tx, had, "SELECT worker, count(*) FROM @uploads WHERE "+unfinished+" AND state = 'working' GROUP BY worker")
 		for name, has := range had {
 			if err != nil || alive(name) {
 				continue
@@ -227,7 +231,7 @@ func (d *DB) RecoverAll(ctx context.Context, alive func(worker string) bool) (ba
 			}
 			var list []store.Upload
 			list, err = New(tx, d.dialect).List(ctx, `UPDATE @uploads SET worker = '', why = 'the worker died', alone = true, deaths = deaths + $1,
-				state = CASE WHEN deaths + $1 >= $2 THEN 'aside' ELSE 'waiting' END WHERE state = 'working' AND worker = $3 RETURNING `+Columns, died, store.MaxDeaths, name)
+				state = CASE WHEN deaths + $1 >= $2 THEN 'aside' ELSE 'waiting' END WHERE `+unfinished+` AND state = 'working' AND worker = $3 RETURNING `+Columns, died, store.MaxDeaths, name)
 			back = append(back, list...)
 		}
 		return err

@@ -25,6 +25,9 @@ func Use(ctx context.Context, pool *pgxpool.Pool, version string) (*tables.DB, e
 	return tables.New(db, &dialect, version), nil
 }
 
+// Version is the newest version of the schema.
+func Version() int { return len(schema.Migrations) }
+
 // Prefix is what the names of its tables begin with.
 const Prefix = "ledger_"
 

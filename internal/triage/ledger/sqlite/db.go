@@ -19,6 +19,9 @@ func Open(ctx context.Context, path, version string) (*tables.DB, error) {
 	return tables.New(db, &dialect, version), nil
 }
 
+// Version is the newest version of the schema.
+func Version() int { return len(schema.Migrations) }
+
 // A Pinned ledger is one as it was at a moment.
 type Pinned struct{ p *engine.Pinned }
 

@@ -1,4 +1,0 @@
-package ask
-
-// Stored is for tests.
-var Stored = stored

@@ -3,7 +3,7 @@ package demangle
 import "strings"
 
 // otherName demangles a name of a language whose names no prefix of the Itanium C++ ABI marks: D, Swift, OCaml, Free Pascal,
-// Crystal, Haskell. It returns false unless it understands the whole name.
+// Crystal, Haskell, Objective-C. It returns false unless it understands the whole name.
 func otherName(s string, o Options) (string, bool) {
 	if len(s) < 5 || len(s) > MaxInput {
 		return "", false
@@ -11,6 +11,8 @@ func otherName(s string, o Options) (string, bool) {
 	switch {
 	case s[0] == '_' && s[1] == 'D':
 		return dName(s, o)
+	case strings.HasPrefix(s, "_i_") || strings.HasPrefix(s, "_c_"):
+		return objcName(s)
 	case s[0] == '$' && (s[1] == 's' || s[1] == 'S'):
 		return swiftName(s[2:])
 	case strings.HasPrefix(s, "_$s") || strings.HasPrefix(s, "_$S"):
@@ -25,6 +27,25 @@ func otherName(s string, o Options) (string, bool) {
 		return haskellName(s)
 	}
 	return "", false
+}
+
+// objcName is the name of a method of Objective-C that GCC compiled for GNU's runtime: -[Circle crashAt:total:] of
+// _i_Circle__crashAt_total_, +[Circle(Extra) make] of _c_Circle_Extra_make. A method with arguments ends in ":", and so has one for
+// each "_"; one without keeps them. Classes begin with an upper-case letter: other names may be C's.
+func objcName(s string) (string, bool) {
+	class, rest, ok := strings.Cut(s[3:], "_")
+	category, method, ok2 := strings.Cut(rest, "_")
+	upper := func(s string) bool { return s != "" && s[0] >= 'A' && s[0] <= 'Z' && plainWord(s) }
+	if !ok || !ok2 || !upper(class) || category != "" && !upper(category) || !plainWord(strings.TrimLeft(method, "_")) {
+		return "", false
+	}
+	if strings.HasSuffix(method, "_") {
+		method = strings.ReplaceAll(method, "_", ":")
+	}
+	if category != "" {
+		category = "(" + category + ")"
+	}
+	return map[bool]string{true: "-", false: "+"}[s[1] == 'i'] + "[" + class + category + " " + method + "]", true
 }
 
 // ocamlName is the name of a function that ocamlopt compiled: module and nested modules, the name, and a number that makes it
@@ -111,6 +132,15 @@ func pascalName(s string, o Options) (string, bool) {
 		name += ": " + result
 	}
 	return name, true
+}
+
+// LostCase reports whether a linkage name is one of Free Pascal, which wrote it in upper case whatever the source has.
+func LostCase(s string) bool {
+	if !strings.Contains(s, "_$$_") {
+		return false
+	}
+	_, ok := pascalName(s, Options{})
+	return ok
 }
 
 func pascalWord(s string) bool {

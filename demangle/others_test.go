@@ -72,6 +72,13 @@ func TestOtherLanguages(t *testing.T) {
 		{"*Foo#bar<Int32:Nil", "*Foo#bar<Int32:Nil", "*Foo#bar<Int32:Nil"},
 		{"*Foo#bar", "*Foo#bar", "*Foo#bar"},
 
+		{"_i_Circle__crashAt_total_", "-[Circle crashAt:total:]", "-[Circle crashAt:total:]"},
+		{"_c_Circle_Extra_make", "+[Circle(Extra) make]", "+[Circle(Extra) make]"},
+		{"_i_Circle__set_name", "-[Circle set_name]", "-[Circle set_name]"},
+		{"_i_circle__draw", "_i_circle__draw", "_i_circle__draw"}, // may be C's
+		{"_i_Circle_extra_draw", "_i_Circle_extra_draw", "_i_Circle_extra_draw"},
+		{"_i_Circle", "_i_Circle", "_i_Circle"},
+		{"_i_Circle__", "_i_Circle__", "_i_Circle__"},
 		{"-[Foo bar:]", "-[Foo bar:]", "-[Foo bar:]"},
 		{"main.foo", "main.foo", "main.foo"},
 	} {

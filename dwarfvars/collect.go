@@ -174,23 +174,26 @@ func (c *collector) child(cur *dwarf.Cursor, u *dwarf.Unit, e *dwarf.Entry, s *S
 
 // written reports whether a programmer may have written the name of a variable that the
 // compiler declared: gcc declares what a lambda captured and the parameters of a coroutine
-// under their own names. Names with two underscores are reserved. In Fortran a name begins with a letter: gfortran marks
+// under their own names, and clang the object and the selector of a method of Objective-C. Names with two underscores are reserved. In Fortran a name begins with a letter: gfortran marks
 // the descriptors of arguments, and gives a name of its own only to what it adds, such as the length of a string.
 func written(name string, param bool, l dwarf.Language) bool {
 	if types.Fortran(l) {
 		return name[0] != '_' && !strings.ContainsAny(name, ".$ ")
 	}
+	if name == "self" || name == "_cmd" { // of a method of Objective-C
+		return true
+	}
 	return !param && name != "this" && !strings.HasPrefix(name, "_Coro_") && !strings.Contains(name, "__") && !strings.ContainsAny(name, ".<$ ")
 }
 
 // added reports whether a name is one that a compiler makes up: GNAT writes those of the source in lower case alone, Free Pascal
-// passes the frame of the call around and the bounds of open arrays.
+// passes the frame of the call around and the bounds of open arrays, and has the result once more.
 func added(name string, l dwarf.Language) bool {
 	switch {
 	case types.Ada(l):
 		return strings.ContainsAny(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 	case l == dwarf.LangPascal83:
-		return strings.HasPrefix(name, "$parentfp") || strings.HasPrefix(name, "$high")
+		return name[0] == '$'
 	}
 	return false
 }

@@ -108,6 +108,8 @@ func dialectOf(fn *Function) paths.Dialect {
 		return paths.Go
 	case u.Language == dwarf.LangD:
 		return paths.D
+	case u.Language == dwarf.LangPascal83:
+		return paths.Pascal
 	}
 	return paths.Plain
 }
@@ -294,6 +296,11 @@ func (e *evaluation) member(n *paths.Member) (Object, error) {
 		ob = e.extended(ob, n.Name)
 	}
 	t, err := e.object(e.x.Member(&ob, n.Name))
+	if err != nil && e.dialect == paths.Pascal { // the letters' case says nothing
+		if name := e.spelled(&ob, n.Name); name != "" {
+			return e.object(e.x.Member(&ob, name))
+		}
+	}
 	if lower := strings.ToLower(n.Name); err != nil && !e.dialect.Calls() && lower != n.Name {
 		if t, missing := e.object(e.x.Member(&ob, lower)); missing == nil {
 			return t, nil
@@ -329,8 +336,13 @@ func (e *evaluation) index(n *paths.Index) (Object, error) {
 	if err != nil {
 		return Object{}, err
 	}
-	if e.dialect == paths.D {
+	switch e.dialect {
+	case paths.D:
 		defer e.dollar(&ob)()
+	case paths.Pascal:
+		if first := e.firstOf(&ob); first != 0 {
+			return e.numbered(&ob, n.I, first)
+		}
 	}
 	return e.elementOf(&ob, n.I)
 }
@@ -422,6 +434,18 @@ func (e *evaluation) slice(n *paths.Slice) (Object, error) {
 			return Object{}, err
 		}
 	}
+	first := e.firstOf(&ob)
+	if first != 0 && !n.Run {
+		if from -= first; n.From == nil {
+			from = 0
+		}
+		if n.To != nil {
+			to -= first
+		}
+		if from < 0 || n.To != nil && to < from {
+			return Object{}, fmt.Errorf("elements of one whose first has the number %d: those from %d on are not there", first, from+first)
+		}
+	}
 	if count, err := e.x.Length(&ob); err == nil && !n.Run && (e.dialect == paths.Rust || e.dialect == paths.Go || e.dialect == paths.D) && (from < 0 || max(from, to) > int64(count)) {
 		return Object{}, fmt.Errorf("elements from %d to %d of one that has %d", from, max(from, to), count)
 	}
@@ -443,9 +467,9 @@ func (e *evaluation) slice(n *paths.Slice) (Object, error) {
 		return Object{}, err
 	}
 	if n.Run {
-		from = 0
+		from, first = 0, 0
 	}
-	return e.several(s, from), nil
+	return e.several(s, from+first), nil
 }
 
 // sliceToEnd is how many elements a slice without an end has at most.
@@ -534,7 +558,7 @@ func (e *evaluation) unary(n *paths.Unary) (Object, error) {
 			v = -v
 		}
 	case "!":
-		if e.dialect != paths.Rust || e.referred(&ob).Type.Strip().Encoding == types.EncBoolean {
+		if e.dialect != paths.Rust && e.dialect != paths.Pascal || e.referred(&ob).Type.Base().Encoding == types.EncBoolean {
 			return e.truth(v == 0)
 		}
 		return e.word(e.result(&ob, nil, signed), ^v)

@@ -24,6 +24,11 @@ func (e *evaluation) binary(n *paths.Binary) (Object, error) {
 		}
 		return e.truth(is)
 	}
+	if e.dialect == paths.Pascal {
+		if t, ok, err := e.ofPascal(n); ok || err != nil {
+			return t, err
+		}
+	}
 	if isText(n.X) || isText(n.Y) {
 		return e.compareText(n)
 	}
@@ -106,7 +111,7 @@ func (e *evaluation) binary(n *paths.Binary) (Object, error) {
 
 // decayed returns a function as a pointer to it, and others as they are.
 func (e *evaluation) decayed(ob values.Object) values.Object {
-	if t := ob.Type.Strip(); t.Tag == dwarf.TagSubroutineType && ob.Mem && t.Language != dwarf.LangGo {
+	if t := ob.Type.Strip(); t.Tag == dwarf.TagSubroutineType && ob.Mem && !t.FunctionValue() {
 		if p, err := e.x.Word(e.pointerTo(ob.Type), ob.Addr); err == nil {
 			return p
 		}
@@ -250,6 +255,9 @@ func power(a, b uint64, signed bool) (uint64, error) {
 }
 
 func compute(op string, a, b uint64, signed bool) (uint64, error) {
+	if op == "div" {
+		op = "/"
+	}
 	if (op == "/" || op == "%" || op == "mod") && b == 0 {
 		return 0, errors.New("a division by zero")
 	}

@@ -41,6 +41,11 @@ func (e *evaluation) call(n *paths.Call) (Object, error) {
 				return t, err
 			}
 		}
+		if e.dialect == paths.Pascal && errors.Is(err, errNoVariable) {
+			if t, ok, err := e.standard(n, strings.ToLower(f.Name)); ok {
+				return t, err
+			}
+		}
 		if len(n.Args) == 1 && (f.Name == "len" || f.Name == "cap") && errors.Is(err, errNoVariable) {
 			return e.length(f.Name, n.Args[0])
 		}

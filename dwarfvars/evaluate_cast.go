@@ -272,8 +272,11 @@ func (e *evaluation) lookup(name string) (*types.Type, bool) {
 		}
 	}
 	list := append([]string{names[bare]}, names[:bare]...)
-	if e.dialect == paths.Ada { // which knows no other name of what is in a package
+	switch e.dialect {
+	case paths.Ada: // which knows no other name of what is in a package
 		list = names
+	case paths.Pascal:
+		list = append(list, strings.ToUpper(name))
 	}
 	for _, n := range list[:len(list):len(list)] {
 		list = append(list, spellings(n)...)

@@ -37,11 +37,9 @@ func (e *evaluation) ident(n *paths.Ident) (Object, error) {
 	if lower := strings.ToLower(n.Name); errors.Is(err, errNoVariable) && !e.dialect.Calls() && lower != n.Name {
 		return e.ident(&paths.Ident{Name: lower, Quoted: n.Quoted})
 	}
-	if u := e.a.fn.Unit; errors.Is(err, errNoVariable) && u != nil && u.Language == dwarf.LangPascal83 { // whose letters' case says nothing
-		for _, name := range [...]string{strings.ToUpper(n.Name), strings.ToLower(n.Name)} {
-			if t, err := e.variable(name); !errors.Is(err, errNoVariable) {
-				return t, err
-			}
+	if errors.Is(err, errNoVariable) && e.dialect == paths.Pascal {
+		if t, err := e.anyCase(n.Name); !errors.Is(err, errNoVariable) {
+			return t, err
 		}
 	}
 	if err == nil || !errors.Is(err, errNoVariable) {
@@ -52,6 +50,14 @@ func (e *evaluation) ident(n *paths.Ident) (Object, error) {
 	}
 	if t, ok, err := e.function(n); ok || err != nil {
 		return t, err
+	}
+	if upper := strings.ToUpper(n.Name); e.dialect == paths.Pascal && upper != n.Name { // as debugging information of DWARF 2 has names
+		if t, ok, err := e.enumerator(upper); ok || err != nil {
+			return t, err
+		}
+		if t, ok, err := e.function(&paths.Ident{Name: upper}); ok || err != nil {
+			return t, err
+		}
 	}
 	if addr, ok := e.symbol(n.Name); ok {
 		if lib := e.libraryOf(addr); lib != nil && lib != e.a.Library {
@@ -166,9 +172,11 @@ func (e *evaluation) outside(name string) (Object, error) {
 
 // ofThis finds a member of the object whose method the function is.
 func (e *evaluation) ofThis(name string) (Object, bool) {
+	u := e.a.fn.Unit
+	objc := u != nil && (u.Language == dwarf.LangObjC || u.Language == dwarf.LangObjCPlus)
 	for _, s := range e.scopes {
 		for _, v := range s.Params {
-			if v.Name != "this" {
+			if v.Name != "this" && !(objc && v.Name == "self") {
 				continue
 			}
 			this, err := e.a.object(v)

@@ -99,7 +99,7 @@ func TestChildrenExpressions(t *testing.T) {
 	t.Parallel()
 	checked := 0
 	for _, c := range fixture.Cases(t) {
-		if !strings.HasPrefix(c.Name, "amd64-vars-") {
+		if !strings.HasPrefix(c.Name, "amd64-vars-") && !strings.HasPrefix(c.Name, "amd64-pascal") {
 			continue
 		}
 		target := openCase(t, c)
@@ -262,7 +262,7 @@ func FuzzEvaluate(f *testing.F) {
 	var readers []*dwarfvars.Reader
 	var stacks [][]*unwind.Frame
 	for _, c := range fixture.Cases(f) {
-		if c.Name != "amd64-vars-cxx-O0" && c.Name != "amd64-vars-go-O0" && c.Name != "amd64-vars-rust-O0" && c.Name != "amd64-unbounded" {
+		if c.Name != "amd64-vars-cxx-O0" && c.Name != "amd64-vars-go-O0" && c.Name != "amd64-vars-rust-O0" && c.Name != "amd64-unbounded" && c.Name != "amd64-pascal" && c.Name != "amd64-pascal-dwarf2" && c.Name != "amd64-objc" {
 			continue
 		}
 		target := openCase(f, c)

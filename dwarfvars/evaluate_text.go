@@ -91,7 +91,7 @@ const maxReferences = 16
 // to characters are compared as addresses, as C does.
 func (e *evaluation) strings(n *paths.Binary, x, y *values.Object) (Object, bool, error) {
 	a, b := e.referred(x), e.referred(y)
-	if !a.Type.Strip().Aggregate() && !b.Type.Strip().Aggregate() {
+	if !a.Type.Strip().Aggregate() && !b.Type.Strip().Aggregate() && !(e.dialect == paths.Pascal && a.Type.Strip().Tag == arrayTag) {
 		return Object{}, false, nil
 	}
 	p, okA, errA := e.x.Characters(a, maxCompared)
@@ -112,7 +112,7 @@ func (e *evaluation) strings(n *paths.Binary, x, y *values.Object) (Object, bool
 		c *values.Characters
 		o *values.Object
 	}{{&p, a}, {&q, b}} {
-		if c.o.Type.Strip().Tag == arrayTag { // up to the zero
+		if c.o.Type.Strip().Tag == arrayTag && e.dialect != paths.Pascal { // up to the zero
 			if i := bytes.IndexByte(c.c.Raw, 0); i >= 0 && c.c.Size == 1 {
 				c.c.Raw = c.c.Raw[:i]
 			}

@@ -3,6 +3,7 @@ package dwarfvars
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/vars/paths"
@@ -93,6 +94,8 @@ func (e *evaluation) basic(name string) *types.Type {
 		}
 	case paths.Fortran:
 		return e.basicOfFortran(name)
+	case paths.Pascal:
+		return e.basicOfPascal(strings.ToLower(name))
 	case paths.D:
 		switch name {
 		case "char", "wchar", "dchar":

@@ -170,7 +170,8 @@ func (o Object) Children(first, n int) (list []Child, more bool, err error) {
 		if err != nil {
 			return nil, false, err
 		}
-		return o.in.children(el, true, int64(first), arrow), el.More || x.MoreThan(&ob, int64(first)+int64(len(el.Parts))), nil
+		e := evaluation{x: x, in: o.in, dialect: dialectOf(o.in.fn)}
+		return o.in.children(el, true, int64(first)+e.firstOf(&ob), arrow), el.More || x.MoreThan(&ob, int64(first)+int64(len(el.Parts))), nil
 	}
 	return page(o.in.children(s, false, 0, arrow), first, n, s.More)
 }

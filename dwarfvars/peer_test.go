@@ -360,9 +360,25 @@ var peerDifferences = []struct{ where, name, ours, why string }{
 	{"unbounded #4 unbounded.look", "r", `^@0x56360ac4a080: \{t = "one", g = \{\{1, 2, 3\}, \{4, 5, 6\}\}\}$`, accessToArray},
 	{"raised-task #4 raised_task", "worker", `^\{_task_id = 0x[0-9a-f]+\}$`, "gdb shows no task"},
 	{"switched-inside #1 middle", "f", `^0x0$`, "gdb takes the frame before for a signal's"}, // main passes 0 for it
+	{"pascal", "open", `^\{"zero", "one"\}$`, "gdb takes the descriptors of the elements for the elements"},
+	{"pascal", "cur", `^12\.34$`, pascalWord}, {"pascal", "CUR", `^12\.34$`, pascalWord},
+	{"pascal", "wb", `^true$`, pascalWord}, {"pascal", "WB", `^true$`, pascalWord},
+	{"pascal", "f", `^0x401100 <SHOP\.TWICE`, pascalFunction}, {"pascal", "F", `^0x401100 <SHOP\.TWICE`, pascalFunction},
+	{"pascal", "m", `^\{Proc = 0x401120 <SHOP\.TCIRCLE\.CRASH`, pascalFunction}, {"pascal", "M", `^\{Proc = 0x401120 <SHOP\.TCIRCLE\.CRASH`, pascalFunction},
+	{"pascal", "none", `^0x0$`, pascalFunction}, {"pascal", "NONE", `^0x0$`, pascalFunction},
+	{"pascal-dwarf2", "SHORT", `^"short"$`, "gdb takes it for a name of a type"}, {"pascal-dwarf2", "U", `^0x427050 <.*> "uni"$`, "gdb has no name for the constant"},
+	{"objc-clang #", "_cmd", `^0x[0-9a-f]+ <\.objc_selector_list\+[0-9]+>$`, "gdb leaves the point of a name out"},
+	{"nim #1 crash", "T9_", `^\{\{len = 513, `, "gdb writes the names of clones otherwise"},
 	{"musl-tls #0 break_down", "each", `^17$`, "gdb finds no thread-local storage under musl"},
 	{"musl-tls #1 main", "own", `^3$`, "gdb finds no thread-local storage under musl"},
 }
+
+// Why gdb shows something else of what Free Pascal describes by a name alone: money is counted in ten thousandths, and all bits of a
+// true LongBool are set; variables that hold a function have the type of the function itself.
+const (
+	pascalWord     = "gdb does not know what the type means"
+	pascalFunction = "gdb takes the variable for the function"
+)
 
 // accessToArray is why gdb shows a number of Ada where corewalk shows an array.
 const accessToArray = "gdb does not follow an access to an array"
@@ -500,6 +516,9 @@ func compareValues(notation, ours, theirs string) string {
 		// gdb names enumerators without their package, and leaves out where a parameter by reference is.
 		a, b = strings.NewReplacer("packing__", "", "'", `"`).Replace(byReference.ReplaceAllString(a, "{")), normal(inBraces(theirs))
 	}
+	if notation == "pascal" {
+		a, b = strings.ReplaceAll(a, `"`, "'"), strings.ReplaceAll(normal(theirs), `"`, "'")
+	}
 	unknown := strings.HasPrefix(b, "<optimized out>") || strings.HasPrefix(b, "<error:") || strings.HasPrefix(b, "<error reading") || strings.HasPrefix(b, "<synthetic") ||
 		strings.HasPrefix(b, "<no memory>")
 	switch {
@@ -528,6 +547,8 @@ func notationOf(subject string) string {
 		return "rust"
 	case strings.Contains(subject, "-sections"), strings.Contains(subject, "-fortran-"):
 		return "fortran"
+	case strings.Contains(subject, "-pascal"):
+		return "pascal"
 	case strings.Contains(subject, "-packing"), strings.Contains(subject, "-raised-"), strings.Contains(subject, "-unbounded"):
 		return "ada"
 	}

@@ -56,6 +56,9 @@ func (s *Session) FunctionNamed(ctx context.Context, name string) (Function, err
 	if encoded := strings.ToLower(strings.ReplaceAll(name, ".", "__")); err == nil && len(list) == 0 { // as GNAT and gfortran call what is in packages
 		list, _, err = s.Functions(ctx, `^(.*__|_ada_|__.*_MOD_)?`+regexp.QuoteMeta(encoded)+`(__[0-9]+)?$`, 0, maxNamed)
 	}
+	if err == nil && len(list) == 0 { // as Nim calls a function in C
+		list, _, err = s.Functions(ctx, `^`+regexp.QuoteMeta(name)+`__[A-Za-z]\w*_[0-9]+$`, 0, maxNamed)
+	}
 	if err != nil {
 		return Function{}, err
 	}

@@ -46,6 +46,10 @@ func (s *Session) functions(ctx context.Context, pattern string, first, n, looke
 	if err != nil {
 		return nil, false, fmt.Errorf("the pattern of a search: %w", err)
 	}
+	anyCase, err := regexp.Compile("(?i:" + pattern + ")")
+	if err != nil {
+		return nil, false, fmt.Errorf("the pattern of a search: %w", err)
+	}
 	err = s.guarded(ctx, func() error {
 		table := s.t.ProcessState().LibraryTracker()
 		lookup, ok := s.t.SymbolLookup().(interface {
@@ -62,7 +66,7 @@ func (s *Session) functions(ctx context.Context, pattern string, first, n, looke
 			if more = len(list) > after(first, n); more {
 				break
 			}
-			found, err := matching(ctx, lookup.Functions(lib), lib, re, &looked)
+			found, err := matching(ctx, lookup.Functions(lib), lib, re, anyCase, &looked)
 			if err != nil {
 				return err
 			}
@@ -79,8 +83,8 @@ func (s *Session) functions(ctx context.Context, pattern string, first, n, looke
 	return list, more, err
 }
 
-// matching lists the functions of a module whose names match, among as many as left says.
-func matching(ctx context.Context, all iter.Seq[unwind.Symbol], lib *libstate.Library, re *regexp.Regexp, left *int) (found []Function, err error) {
+// matching lists the functions of a module whose names match, among as many as left says; those that lost the case of their letters match anyCase.
+func matching(ctx context.Context, all iter.Seq[unwind.Symbol], lib *libstate.Library, re, anyCase *regexp.Regexp, left *int) (found []Function, err error) {
 	seen := 0
 	for f := range all {
 		if seen++; seen%1024 == 0 && ctx.Err() != nil {
@@ -89,11 +93,15 @@ func matching(ctx context.Context, all iter.Seq[unwind.Symbol], lib *libstate.Li
 		if *left--; *left < 0 {
 			break
 		}
+		named := re
+		if demangle.LostCase(f.Name) {
+			named = anyCase
+		}
 		out := Function{Name: demangle.Func(f.Name), Linkage: f.Name, Address: f.Addr, Size: f.Size, Module: lib.Path}
 		if out.Linkage == out.Name {
 			out.Linkage = ""
 		}
-		if !re.MatchString(out.Name) {
+		if !named.MatchString(out.Name) {
 			continue
 		}
 		if found = append(found, out); len(found) == maxMatches {

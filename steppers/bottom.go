@@ -142,7 +142,7 @@ func (s *BottomOfStackStepper) ranges(w *unwind.Walker, lib *libstate.Library) [
 // entry returns the address range of the code at the entry point of a program or
 // dynamic linker. e_entry is the word at byte 0x18 of the ELF header, in both classes.
 func (s *BottomOfStackStepper) entry(mem unwind.ProcessState, syms unwind.SymbolReader, lib *libstate.Library) (unwind.AddrRange, bool) {
-	size := s.m.entryCode
+	size, sized := s.m.entryCode, false
 	switch lib.Kind {
 	case libstate.Interpreter:
 		size = s.m.loaderCode
@@ -170,12 +170,14 @@ func (s *BottomOfStackStepper) entry(mem unwind.ProcessState, syms unwind.Symbol
 				return unwind.AddrRange{}, false // an ordinary function, with callers
 			}
 			if lib.Kind == libstate.Executable && sym.Size != 0 {
-				size = sym.Size
+				size, sized = sym.Size, true
 			}
 		}
 	}
 	if lib.Kind == libstate.Executable {
-		size = entryLen(mem, start, size)
+		if size = entryLen(mem, start, size); !sized {
+			size = max(size, straightTo(mem, start))
+		}
 	}
 	return unwind.AddrRange{Start: start, End: start + size}, true
 }
@@ -225,6 +227,27 @@ func entryLen(p unwind.ProcessState, start arch.Address, size uint64) uint64 {
 	return size
 }
 
+// maxStraight is how far a program's entry point may be from its first call: Free Pascal's needs 0x48 bytes.
+const maxStraight = 0x80
+
+// straightTo returns how many bytes of code at start lead to the end of a call without a branch: 0 if none do.
+func straightTo(p unwind.ProcessState, start arch.Address) uint64 {
+	code := readFunc(p, start, start+maxStraight)
+	for off := uint64(0); off < uint64(len(code)); {
+		in, err := disasm.Decode(p.Arch(), code[off:], start+off)
+		if err != nil {
+			break
+		}
+		switch off += uint64(in.Len); {
+		case in.Kind.IsCall() && !in.Delayed && !in.Conditional:
+			return off
+		case in.Kind.EndsBlock() || in.Kind.IsCall() || in.Conditional:
+			return 0
+		}
+	}
+	return 0
+}
+
 // throughDescriptor returns the code that a function pointer leads to. In the 64-bit
 // PowerPC ELF ABI 1.9 the pointer points to a descriptor, whose first word is the
 // code's address. Programs of ABI 2 run on the same machine without descriptors.
@@ -256,9 +279,10 @@ func entrySymbol(syms unwind.SymbolReader, lib *libstate.Library, size uint64) (
 }
 
 // isEntryName reports whether a symbol names start-up code. Linkers call it _start; Go,
-// _rt0_<arch>_<os>.
+// _rt0_<arch>_<os>, Free Pascal also SI_PRC_$$__FPC_PROC_START.
 func isEntryName(name string) bool {
-	return name == "_start" || name == "__start" || name == "_dlstart" || strings.HasPrefix(name, "_rt0_")
+	return name == "_start" || name == "__start" || name == "_dlstart" || strings.HasPrefix(name, "_rt0_") ||
+		strings.HasSuffix(name, "__FPC_PROC_START")
 }
 
 // startOfThread says why the frame is the first of a thread, goroutine or context; ""

@@ -59,6 +59,17 @@ func TestWhereTheEntryPointIs(t *testing.T) {
 	noHeader := func(_ *proc, l *libstate.Library) { l.HeaderAddr = 0 }
 	pe := func(_ *proc, l *libstate.Library) { l.Module = &libstate.ModuleID{Format: libstate.FormatPE} }
 	elf := func(_ *proc, l *libstate.Library) { l.Module = &libstate.ModuleID{Format: libstate.FormatELF} }
+	farCall := func(first string) func(*proc, *libstate.Library) {
+		return func(p *proc, _ *libstate.Library) {
+			p.put(bias+0x18, fnStart)
+			code := codeOf(first)
+			for len(code) < 0x48 {
+				code = append(code, 0x90)
+			}
+			s := p.at(start)
+			copy(s.data[start-s.m.Start:], append(code, 0xe8, 0, 0, 0, 0, 0xc3))
+		}
+	}
 	start8 := symbols{{Name: "_start", Addr: 0x1800, Size: 8}}
 	for _, c := range []struct {
 		name string
@@ -95,6 +106,11 @@ func TestWhereTheEntryPointIs(t *testing.T) {
 		{"the name of Go, behind its code", header(fnStart), libstate.Executable, 0, symbols{{Name: "_rt0_amd64_linux", Addr: fnStart, Size: 4}}, start + 4, false},
 		{"the dynamic linker's name in musl", header(fnStart), libstate.Interpreter, 0, symbols{{Name: "_dlstart", Addr: fnStart, Size: 4}}, start + 4, true},
 		{"__start", header(fnStart), libstate.Executable, 0, symbols{{Name: "__start", Addr: fnStart}}, start, true},
+		{"Free Pascal's name", header(fnStart), libstate.Executable, 0, symbols{{Name: "SI_PRC_$$__FPC_PROC_START", Addr: fnStart, Size: 8}}, start + 7, true},
+		{"a call without a branch before it, farther", farCall("90"), libstate.Executable, 0, nil, start + 0x48, true},
+		{"behind such a call", farCall("90"), libstate.Executable, 0, nil, start + 0x4d, false},
+		{"a call behind a branch, farther", farCall("7402"), libstate.Executable, 0, nil, start + 0x48, false},
+		{"a call without a branch before it, behind a function of a known size", farCall("90"), libstate.Executable, 0, symbols{{Name: "_start", Addr: fnStart, Size: 0x30}}, start + 0x48, false},
 		{"another name", header(fnStart), libstate.Executable, 0, symbols{{Name: "start", Addr: fnStart, Size: 8}}, start, false},
 		{"another function's end is there", header(fnStart), libstate.Executable, 0, symbols{{Name: "start", Addr: fnStart - 8, Size: 16}}, start, true},
 	} {

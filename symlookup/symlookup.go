@@ -193,7 +193,9 @@ func (l *Lookup) find(addr unwind.Address) ([]unwind.Call, error) {
 		}
 	}
 	if s, ok := im.SymbolAt(pc); ok {
-		return []unwind.Call{fromSymbol(s, bias)}, nil
+		c := fromSymbol(s, bias)
+		nimSymbol(&c, im)
+		return []unwind.Call{c}, nil
 	}
 	return nil, nil
 }
@@ -292,9 +294,9 @@ func callsAt(im *image.Image, d *dwarf.Data, pc uint64) []unwind.Call {
 }
 
 // scopeless reports whether DWARF has a function of C++ outside of any scope and without a linkage name. It may be in none; but so
-// clang describes each function where only lines are wanted (-g1, -gline-tables-only).
+// clang describes each function where only lines are wanted (-g1, -gline-tables-only), and Crystal, whose language is C++ for debuggers, all.
 func scopeless(f *dwarf.Call) bool {
-	return f.Func.Valid() && f.LinkageName == "" && f.Name != "main" && types.IsCXX(f.Language) && !strings.Contains(f.Name, "::")
+	return f.Func.Valid() && (f.LinkageName == "" || f.LinkageName == f.Name) && f.Name != "main" && types.IsCXX(f.Language) && !strings.Contains(f.Name, "::")
 }
 
 // scopeBySymbol gives a function the name of the symbol where it begins, which has namespaces and classes, if the name itself is the same.
@@ -303,7 +305,9 @@ func scopeBySymbol(c *unwind.Call, im *image.Image) {
 	if !ok || s.Value != c.Entry {
 		return
 	}
-	if name, linkage := display("", s.KeptName()); strings.HasSuffix(name, "::"+c.Name) {
+	name, linkage := display("", s.KeptName())
+	if crystal, _, _ := strings.Cut(name, "<"); linkage != "" && linkage[0] == '*' && (strings.HasSuffix(crystal, "#"+c.Name) || strings.HasSuffix(crystal, "."+c.Name) || strings.HasSuffix(crystal, "::"+c.Name)) ||
+		strings.HasSuffix(name, "::"+c.Name) {
 		c.Name, c.LinkageName = name, linkage
 	}
 }
@@ -328,6 +332,9 @@ func fromFrame(f dwarf.Call) unwind.Call {
 	c := unwind.Call{File: f.File.Path, Line: f.Line, Column: f.Column, Approximate: f.ApproxLine || f.Line == 0, Inlined: f.Inlined, NoReturn: f.Noreturn, Entry: f.Entry}
 	if c.Name, c.LinkageName = display(f.Name, f.LinkageName); f.LinkageName == "" && f.Language == dwarf.LangMipsAsm {
 		c.Name, c.LinkageName = display("", f.Name) // compilers that write assembly, as OCaml's, have their names mangled there
+	}
+	if c.LinkageName == "" && strings.Contains(c.Name, "__") && types.IsC(f.Language) && ofNim(f.Origin.Unit) {
+		nimName(&c)
 	}
 	return c
 }

@@ -93,8 +93,8 @@ no_machine_paths() {
 	local file plain=$dir/plain found checkout=${here%/*}
 	for file in $(find "$dir" "$stage" -type f ! -name '*.zst' ! -name '*.log' ! -path "$dir/view/*" ! -path "$dir/lib/*"); do # lib is not shipped
 		objcopy --decompress-debug-sections "$file" "$plain" 2>/dev/null || cp "$file" "$plain"
-		# /tmp/go-build is what the go command writes for its own directory, the other is in GNAT's library.
-		found=$(strings -a "$plain" | grep -v -e '^/tmp/go-build' -e '^/tmp/gnat-XXXXXX' | grep -m1 -F -e "$checkout/" -e "$HOME/" -e /home/ -e /root/ -e /tmp/)
+		# /tmp/go-build is what the go command writes for its own directory, the others are in GNAT's and Free Pascal's libraries.
+		found=$(strings -a "$plain" | grep -v -e '^/tmp/go-build' -e '^/tmp/gnat-XXXXXX' -e '^/tmp/$' | grep -m1 -F -e "$checkout/" -e "$HOME/" -e /home/ -e /root/ -e /tmp/)
 		rm -f "$plain"
 		[ -z "$found" ] || { say "$case: $(basename "$file") names a path of this machine: $found"; return 1; }
 	done

@@ -85,3 +85,48 @@ haskell() {
 make_haskell-safe() { haskell safe; }
 make_haskell-unsafe() { haskell unsafe; }
 make_haskell-back() { haskell back; }
+
+# Objective-C with GNU's runtime, of which the stack has GCC's and clang's names of methods; stripped of debug information they are encoded.
+objc() {
+	local cc=$1
+	shift
+	compile "$cc" languages/circle.m "$@" -o circle -lobjc && run circle && ship circle && finish circle
+}
+
+make_objc() { need gcc && objc gcc -O0 -g; }
+make_objc-symbols() { need gcc && objc gcc -O0; }
+make_objc-clang() {
+	local gcc
+	gcc=$(dirname "$(gcc -print-libgcc-file-name)")
+	need clang-19 && objc clang-19 -fdebug-compilation-dir=/src -O0 -g -fobjc-runtime=gcc -I"$gcc/include" -L"$gcc"
+}
+
+# pascal FLAG...: Free Pascal's own run-time library, without libc.
+pascal() {
+	need fpc || return $?
+	cp "$src/languages/shop.pas" "$dir" && (cd "$dir" && fpc -v0 -O- "$@" shop.pas) >"$dir/fpc.log" && run shop && ship shop && finish shop
+}
+
+make_pascal() { pascal -gw3; }
+make_pascal-dwarf2() { pascal -gw2; }
+make_pascal-stripped() { pascal -Xs; }
+
+# nim: Nim makes C, which GCC compiles.
+nim() {
+	need nim || return $?
+	cp "$src/languages/shop.nim" "$dir" && (cd "$dir" && command nim c --hints:off --warnings:off -d:noSignalHandler --mm:orc --nimcache:"$dir/c" "$@" -o:shop shop.nim) &&
+		run shop && ship shop && finish shop
+}
+
+make_nim() { nim --debugger:native --passC:-ffile-prefix-map="$dir"=/src; }
+make_nim-symbols() { nim -d:danger; }
+
+make_ocaml() {
+	need ocamlopt || return $?
+	cp "$src"/languages/{stubs.c,shop.ml} "$dir" && (cd "$dir" && ocamlopt -g stubs.c shop.ml -o shop) && run shop && ship shop && finish shop
+}
+
+make_crystal() {
+	need crystal || return $?
+	cp "$src/languages/shop.cr" "$dir" && (cd "$dir" && CRYSTAL_CACHE_DIR="$dir/cache" crystal build --debug -o shop shop.cr) && run shop && ship shop && finish shop
+}

@@ -59,7 +59,7 @@ local function setup()
     return dap
   end
   dap.adapters.corewalk = { type = "executable", command = options.command, args = { "dap" } }
-  for _, filetype in ipairs({ "c", "cpp", "rust", "go" }) do
+  for _, filetype in ipairs({ "c", "cpp", "objc", "objcpp", "rust", "go", "fortran", "ada", "d", "pascal", "nim", "crystal", "ocaml", "zig", "swift" }) do
     dap.configurations[filetype] = dap.configurations[filetype] or {}
     table.insert(dap.configurations[filetype], vim.tbl_extend("keep", {
       type = "corewalk", request = "launch", name = "corewalk: open core",

@@ -40,7 +40,12 @@ func (d DIE) funcInfo(top bool) FuncInfo {
 	}
 	// The declaration is inside its scope; an out-of-line definition is not.
 	if q := f.Origin.scopeName(); q != "" {
-		f.Name = q + "::" + f.Name
+		if f.Language == LangPascal83 {
+			q = strings.ReplaceAll(q, "::", ".") + "."
+		} else {
+			q += "::"
+		}
+		f.Name = q + f.Name
 	}
 	return f
 }

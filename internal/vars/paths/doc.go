@@ -19,6 +19,7 @@ const (
 	Rust                   // a & 1 == 0 is (a & 1) == 0, &a as usize is (&a) as usize, b'x'
 	Go                     // a & 1 == 0 is (a & 1) == 0, ^a, a &^ b
 	D                      // a is b, a[1..3], cast(T) a
+	Pascal                 // p^.x, @x, a = b, a <> b, a div b, a and b, a[1, 2], x in s, 'text'
 )
 
 // Calls reports whether f(x) is a call, or a conversion, and never an element of an array.

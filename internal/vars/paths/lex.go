@@ -166,6 +166,8 @@ func (t *token) number(s string, member bool, in Dialect) (int, error) {
 			return m, nil
 		}
 		base = 10
+	case Pascal:
+		base = 10
 	}
 	digits := strings.ReplaceAll(written, "_", "")
 	if len(digits) < 2 || digits[0] != '0' || digits[1]|0x20 != 'x' {
@@ -368,6 +370,8 @@ func (t *token) special(s string, in Dialect, last *token) (int, bool) {
 		case "abs":
 			return is("abs", n)
 		}
+	case Pascal:
+		return t.ofPascal(s, last)
 	}
 	return 0, false
 }

@@ -320,7 +320,7 @@ func (p *parser) primary() (Node, error) {
 			}
 			return x, p.expect(")")
 		case "[":
-			if p.in == Rust || p.in == D {
+			if p.in == Rust || p.in == D || p.in == Pascal {
 				return p.list(t.where)
 			}
 		}
@@ -339,6 +339,13 @@ func (p *parser) list(where int) (Node, error) {
 		x, err := p.expression()
 		if err != nil {
 			return nil, err
+		}
+		if p.in == Pascal && p.take("..") {
+			to, err := p.expression()
+			if err != nil {
+				return nil, err
+			}
+			x = &Range{at: at(x.At()), From: x, To: to}
 		}
 		l.Items = append(l.Items, x)
 		if p.in == Rust && len(l.Items) == 1 && p.take(";") {

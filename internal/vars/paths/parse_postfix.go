@@ -17,6 +17,9 @@ func (p *parser) postfix(x Node) (Node, error) {
 			return x, nil
 		}
 		switch t.text {
+		case "p^":
+			p.i++
+			x = &Unary{at: at(x.At()), Op: "*", X: x}
 		case "(":
 			var err error
 			if x, err = p.call(x); err != nil {
@@ -202,9 +205,16 @@ func (p *parser) index(x Node) (Node, error) {
 		}
 	}
 	if !between() {
-		return &Index{at: at(x.At()), X: x, I: from}, p.expect("]")
+		x = &Index{at: at(x.At()), X: x, I: from}
+		for n := 1; p.in == Pascal && n < maxDepth && p.take(","); n++ { // a[1, 2] is a[1][2]
+			if from, err = p.expression(); err != nil {
+				return nil, err
+			}
+			x = &Index{at: at(x.At()), X: x, I: from}
+		}
+		return x, p.expect("]")
 	}
-	whole := p.tokens[p.i-1].text == "..="
+	whole := p.tokens[p.i-1].text == "..=" || p.in == Pascal && p.tokens[p.i-1].text == ".."
 	if !p.is("]") {
 		if to, err = p.expression(); err != nil {
 			return nil, err

@@ -289,13 +289,13 @@ func TestDialects(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{"q->a[3].b", "(T*)p", "a::b<c<d>>::e", "x@3", "t.0.1", "'a'", "sizeof(int)", "$a", "p as *const T",
 		"a ? b : c", "1.5e3f * .5", "v.at(3).size()", "static_cast<a<b<int>>>(x)", "(T &)x", "x.(map[string]int)", "$$2 + $", "a(1:3)%x", ".true. .and. x",
-		"rec.f'First", "a(1 .. 3) = b and then c", "p.all", "'file.c'::f::x"} {
-		for in := range uint8(3) {
+		"rec.f'First", "a(1 .. 3) = b and then c", "p.all", "'file.c'::f::x", "p^.x^[1, 2..3]", "not (c in ['a'..'z', #65]) and (@x <> nil)", "7 div 2 mod 3 shl 1 = 'it''s'"} {
+		for in := range uint8(Pascal) + 1 {
 			f.Add(in, s)
 		}
 	}
 	f.Fuzz(func(t *testing.T, in uint8, s string) {
-		n, err := ParseIn(s, Dialect(in%3))
+		n, err := ParseIn(s, Dialect(in)%(Pascal+1))
 		if (n == nil) == (err == nil) && err == nil {
 			t.Errorf("%q: no node and no error", s)
 		}

@@ -2,6 +2,7 @@ package types
 
 import (
 	"math/big"
+	"strings"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 )
@@ -44,6 +45,13 @@ func (s *scale) read(u *dwarf.Unit, v *dwarf.Value) {
 			s.den = den.U
 		}
 		s.has = s.num != 0 && s.den != 0 && (num.Present() || den.Present())
+	}
+}
+
+// currency makes Free Pascal's Currency, which its debugging information describes as an integer, what it is: ten thousandths.
+func (t *Type) currency() {
+	if strings.EqualFold(t.BareName, "currency") && t.ByteSize == 8 && t.Encoding == EncSigned {
+		t.Encoding, t.scale = EncSignedFixed, scale{decimal: -4, has: true}
 	}
 }
 

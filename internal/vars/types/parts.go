@@ -39,7 +39,15 @@ func (t *Type) Part(off, size uint64) (path string, part *Type, ok bool) {
 			if n == 0 {
 				return "", nil, false
 			}
-			fmt.Fprintf(&b, "[%d]", off/n)
+			index := int64(off / n)
+			if s.Language == dwarf.LangPascal83 { // elements have the numbers that the program gives them
+				lower, _, ok := s.Dims()[0].Constant()
+				if !ok {
+					return "", nil, false
+				}
+				index += lower
+			}
+			fmt.Fprintf(&b, "[%d]", index)
 			t, off = elem, off%n
 		default:
 			return b.String(), t, off == 0 && (size == 0 || size == t.Size())

@@ -53,8 +53,8 @@ func (t *Type) sizeAt(f Frame, depth int) (uint64, error) {
 	case s.Tag == dwarf.TagStringType:
 		return s.CharsIn(f)
 	case s.Tag == dwarf.TagSubroutineType:
-		if s.Language == dwarf.LangGo {
-			return uint64(s.set.arch.WordSize), nil // a pointer to a closure
+		if s.FunctionValue() {
+			return uint64(s.set.arch.WordSize), nil
 		}
 		return 0, nil
 	case s.Declared:
@@ -220,6 +220,13 @@ func Ada(l dwarf.Language) bool {
 		return true
 	}
 	return false
+}
+
+// FunctionValue reports whether a type of functions is that of variables, which hold a pointer: in Go to a closure, in Pascal to
+// code. In other languages objects of such a type are functions.
+func (t *Type) FunctionValue() bool {
+	s := t.Strip()
+	return s.Tag == dwarf.TagSubroutineType && (s.Language == dwarf.LangGo || s.Language == dwarf.LangPascal83)
 }
 
 // oneBased reports whether arrays of a language begin at 1 (DWARF 5, 7.12).

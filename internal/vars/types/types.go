@@ -241,6 +241,9 @@ func (set *Set) readType(d dwarf.DIE) *Type {
 			t.BareName = to.Unit.Text(&v)
 		}
 	}
+	if t.Tag == dwarf.TagBaseType && t.Language == dwarf.LangPascal83 {
+		t.currency()
+	}
 	return t
 }
 

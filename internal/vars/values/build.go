@@ -2,6 +2,7 @@ package values
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
@@ -53,6 +54,13 @@ func (b *builder) anyValue(o *Object, depth int) *Value {
 	case dwarf.TagSubroutineType:
 		if t.Language == dwarf.LangGo {
 			return b.goFuncValue(o)
+		}
+		if t.FunctionValue() {
+			addr, err := b.uint(o, false)
+			if err != nil {
+				return Failed(o.Type, err)
+			}
+			return b.text(o, b.p.addressText(addr))
 		}
 		if !o.Mem {
 			return Failed(o.Type, unknown.ErrOptimisedOut)
@@ -126,6 +134,8 @@ func scalarText(named *types.Type, v uint64) string {
 	switch {
 	case t.Encoding == types.EncBoolean && v <= 1:
 		return strconv.FormatBool(v == 1)
+	case t.Encoding == types.EncBoolean && t.Language == dwarf.LangPascal83 && v == types.Resize(math.MaxUint64, int(t.ByteSize), false):
+		return "true" // of LongBool and its like
 	case t.Encoding == types.EncAddress, isAda(t.Language) && named.Name() == adaAddress:
 		return fmt.Sprintf("%#x", v)
 	case t.Encoding.Signed():

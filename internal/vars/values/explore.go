@@ -95,7 +95,7 @@ func (x Explorer) Pointee(o *Object) (Object, error) {
 		return x.At(t.Target(), addr)
 	case t.Tag == dwarf.TagArrayType:
 		return x.Element(o, 0)
-	case t.Tag == dwarf.TagSubroutineType && o.Mem && t.Language != dwarf.LangGo:
+	case t.Tag == dwarf.TagSubroutineType && o.Mem && !t.FunctionValue():
 		return *o, nil
 	case t.Aggregate():
 		if to, ok, err := b.iterated(o); ok || err != nil {
@@ -191,9 +191,9 @@ func (x Explorer) Number(o *Object) (v uint64, signed bool, err error) {
 	}
 	t := at.Type.Strip()
 	switch {
-	case t.Tag == dwarf.TagArrayType && at.Mem, t.Tag == dwarf.TagSubroutineType && at.Mem && t.Language != dwarf.LangGo:
+	case t.Tag == dwarf.TagArrayType && at.Mem, t.Tag == dwarf.TagSubroutineType && at.Mem && !t.FunctionValue():
 		return at.Addr, false, nil
-	case t.Tag == dwarf.TagEnumerationType, t.Pointer():
+	case t.Tag == dwarf.TagEnumerationType, t.Pointer(), t.FunctionValue() && t.Language != dwarf.LangGo:
 	case t.Tag != dwarf.TagBaseType && t.Tag != dwarf.TagSubrangeType || t.Floats():
 		return 0, false, wrong("%s is no integer", describe(o.Type))
 	case isComplex(t):

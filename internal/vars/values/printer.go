@@ -26,6 +26,8 @@ func (b *builder) print(o *Object, t *types.Type, depth int) *Value {
 		p = dPrinter(t)
 	case isAda(t.Language):
 		p = adaUnconstrained
+	case t.Language == dwarf.LangPascal83 && t.BareName == "ShortString":
+		p = pascalShort
 	}
 	if p == nil {
 		return nil

@@ -50,8 +50,8 @@ func (t *tracer) handedIn(s suspect) (suspect, bool) {
 }
 
 // folded names the null pointer of an access to a constant address near null: the compiler knew the pointer and
-// computed the address. The pointer is the only one in scope that points to a structure with such a member and that
-// holds nothing else; nil if there are several. That is a conclusion, not a trace, so it is never certain.
+// computed the address. The pointer is the only one in scope that points to a structure with such a member, or to a number of that
+// size, and that holds nothing else; nil if there are several. That is a conclusion, not a trace, so it is never certain.
 func (t *tracer) folded(inst *disasm.Inst, why *reason.Reason) *report.Blame {
 	switch why.Kind {
 	case report.CrashNullRead, report.CrashNullWrite, report.CrashNullAccess:
@@ -95,10 +95,11 @@ func (t *tracer) folded(inst *disasm.Inst, why *reason.Reason) *report.Blame {
 	return &t.out
 }
 
-// foldedPointer returns the only pointer in scope that may have been what was accessed through, and whether it is known to be null. Of the innermost inlined
+// foldedPointer returns the only pointer in scope that may have been what was accessed through, and whether it is known to be it, as it is null and no other
+// may be. Of the innermost inlined
 // call, which the instruction is of, it takes only one that is, whatever there is around the call: that passed it, or has another.
 func (w *witness) foldedPointer(why *reason.Reason, innermost bool) (use string, n named, sure bool) {
-	within := ""
+	within, doubt := "", false
 	for i, h := range w.vars.Pointers(w.state.PC) {
 		if i == 0 {
 			within = h.Function
@@ -110,14 +111,17 @@ func (w *witness) foldedPointer(why *reason.Reason, innermost bool) (use string,
 		value, known := w.vars.Number(one.held)
 		text, _, ok := one.typ.Follow(one.text, int64(why.Addr), uint64(why.AccessSize))
 		switch {
-		case known && value != 0, innermost && !known, !ok, !strings.HasPrefix(text, one.text+"->"), text == use:
+		case known && value != 0, innermost && !known, !ok, !strings.HasPrefix(text, one.text+"->") && text != "*"+one.text, text == use:
+			continue
+		case text == "*"+one.text && !known: // it may be this one
+			doubt = true
 			continue
 		case use != "":
 			return "", named{}, false
 		}
 		use, n, sure = text, one, known
 	}
-	return use, n, sure
+	return use, n, sure && !doubt
 }
 
 // unchanged reports whether a variable is a parameter of an inlined call of which nothing was computed before the frame's instruction.

@@ -354,7 +354,7 @@ func (c *crash) faultAt(physical int, inst *disasm.Inst, regs, early *arch.RegSe
 		f.blame, f.argument, f.readAt = c.blamed(c.stack[physical:], early, inst, regs, why)
 	}
 	if f.blame != nil {
-		if f.instruction != nil && len(f.instruction.Registers) > 0 {
+		if m := inst.Mem(); f.instruction != nil && len(f.instruction.Registers) > 0 && !(m != nil && constant(m)) { // of which no register is to blame
 			f.instruction.Note = blameNote(f.blame)
 		}
 		f.causes = []report.Cause{{Text: blameText(f.blame, kind), Confidence: f.blame.Confidence}}

@@ -503,9 +503,14 @@ func (t *tracer) neverSet(w *witness, v *provenance.Value) {
 	t.add(s)
 }
 
+// common reports whether a value is a small number, of 8 bytes or of 4, also a negative one: two that are equal may be so by chance.
+func common(value uint64) bool {
+	const most = 1 << 16
+	return value+most < 2*most || value>>32 == 0 && uint32(value)+most < 2*most
+}
+
 // choose picks the one value that a join can have had; nil if that is in doubt.
 func (t *tracer) choose(w *witness, v *provenance.Value, value uint64) *provenance.Value {
-	const chance = 1 << 16 // values below are no chance
 	var left, same *provenance.Value
 	sure, several := true, false
 	for _, a := range v.Alternatives() {
@@ -529,7 +534,7 @@ func (t *tracer) choose(w *witness, v *provenance.Value, value uint64) *provenan
 		left = a
 	}
 	if several {
-		if same == nil || value < chance || t.mapped(value) {
+		if same == nil || common(value) || t.mapped(value) {
 			return t.member(w, v, value)
 		}
 		// What others were is not known: that one of them was the same wild value would be chance.

@@ -15,7 +15,6 @@ import (
 // What hostile authors write costs no more memory than is allowed, and where it asks for too much work, the report
 // says that it ended early.
 func TestMade(t *testing.T) {
-	fixture.Long(t)
 	// What shows that the hostile list was gone through.
 	evidence := map[string]string{"long link map": "has more than", "link map in a cycle": "has a loop",
 		"long JIT list": "more than 65536 entries", "JIT list in a cycle": "is listed twice"}
@@ -29,6 +28,7 @@ func TestMade(t *testing.T) {
 		"ranges of all units", "type units of one signature", "unit under the ranges of another", "variants of one variable"}
 	for _, b := range madeBases() {
 		t.Run(b.name, func(t *testing.T) {
+			fixture.LongPart(t)
 			r, err := b.ready(t.TempDir())
 			if err != nil {
 				t.Fatal(err)

@@ -23,7 +23,8 @@ type Dump struct {
 
 // elsewhere renames the directories of programs and libraries in a dump, by as many bytes, as this machine's files with a dump's build-ids are
 // used wherever they are.
-var elsewhere = strings.NewReplacer("/lib/x86_64-linux-gnu/", "/lib/x86-64-linux-gnu/", "/usr/bin/", "/usr/bln/", "/bin/beam.", "/bln/beam.")
+var elsewhere = strings.NewReplacer("/lib/x86_64-linux-gnu/", "/lib/x86-64-linux-gnu/", "/usr/bin/", "/usr/bln/", "/bin/beam.", "/bln/beam.",
+	"/lib64/ld-linux", "/llb64/ld-linux")
 
 // Open reads a dump.
 func Open(tb testing.TB, path string) *Dump {

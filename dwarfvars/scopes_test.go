@@ -41,9 +41,13 @@ func scopesText(scopes []*Scope) string {
 }
 
 // Entries of functions made by hand.
+//
+//go:noinline
 func named(tag dwarf.Tag, name string, attrs ...handAttr) *handDIE {
 	return die(tag, append([]handAttr{{dwarf.AttrName, name}}, attrs...)...)
 }
+
+//go:noinline
 func local(name string, attrs ...handAttr) *handDIE { return named(dwarf.TagVariable, name, attrs...) }
 func param(name string, attrs ...handAttr) *handDIE {
 	return named(dwarf.TagFormalParameter, name, attrs...)

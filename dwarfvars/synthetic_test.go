@@ -199,8 +199,10 @@ type (
 	}
 )
 
+//go:noinline
 func die(tag dwarf.Tag, attrs ...handAttr) *handDIE { return &handDIE{tag: tag, attrs: attrs} }
 
+//go:noinline
 func (d *handDIE) with(kids ...*handDIE) *handDIE { d.kids = append(d.kids, kids...); return d }
 
 func base(name string, enc types.Encoding, size int) *handDIE {

@@ -18,6 +18,8 @@ import (
 )
 
 // to is an entry that refers to a type; nil is void.
+//
+//go:noinline
 func to(tag dwarf.Tag, typ *handDIE, attrs ...handAttr) *handDIE {
 	if typ != nil {
 		attrs = append(attrs, handAttr{dwarf.AttrType, typ})

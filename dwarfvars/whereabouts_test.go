@@ -16,6 +16,8 @@ import (
 )
 
 // Expressions.
+//
+//go:noinline
 func ops(list ...op.Op) (b []byte) {
 	for _, o := range list {
 		b = append(b, byte(o))

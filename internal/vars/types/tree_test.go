@@ -33,6 +33,8 @@ type (
 )
 
 // die makes an entry with a name; "" is none.
+//
+//go:noinline
 func die(tag dwarf.Tag, name string, parts ...any) *node {
 	n := &node{tag: tag}
 	if name != "" {
@@ -51,6 +53,7 @@ func die(tag dwarf.Tag, name string, parts ...any) *node {
 
 // Some entries.
 
+//go:noinline
 func structure(name string, parts ...any) *node {
 	return die(dwarf.TagStructureType, name, parts...)
 }
@@ -60,15 +63,21 @@ func space(name string, parts ...any) *node { return die(dwarf.TagNamespace, nam
 var declared = nodeAttr{dwarf.AttrDeclaration, true}
 
 // sized is how many bytes a type has.
+//
+//go:noinline
 func sized(n int) nodeAttr { return nodeAttr{dwarf.AttrByteSize, n} }
 
 // typed is an entry with a name and a type.
+//
+//go:noinline
 func typed(tag dwarf.Tag, name string, typ *node, parts ...any) *node {
 	return die(tag, name, append(parts, nodeAttr{dwarf.AttrType, typ})...)
 }
 
+//go:noinline
 func base(name string, size int) *node { return die(dwarf.TagBaseType, name, sized(size)) }
 
+//go:noinline
 func pointerTo(typ *node) *node   { return typed(dwarf.TagPointerType, "", typ) }
 func referenceTo(typ *node) *node { return typed(dwarf.TagReferenceType, "", typ) }
 

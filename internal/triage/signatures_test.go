@@ -1,4 +1,4 @@
-package signature_test
+package triage
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 	"github.com/corewalk/corewalk/report"
 )
 
-var update = flag.Bool("update", false, "rewrite testdata/fixtures.txt")
+var update = flag.Bool("update", false, "rewrite testdata/signatures.txt")
 
 // options returns the options with which a fixture is opened, following its case.json.
 func options(t *testing.T, c fixture.Case) []corewalk.Option {
@@ -100,7 +100,7 @@ func TestKept(t *testing.T) {
 // TestFixtures compares the signatures of the fixtures with those that were read and approved, one line each.
 // If many differ, Version must change.
 func TestFixtures(t *testing.T) {
-	const file = "testdata/fixtures.txt"
+	const file = "testdata/signatures.txt"
 	text, err := os.ReadFile(file)
 	if err != nil && !*update {
 		t.Fatal(err)

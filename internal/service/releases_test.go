@@ -295,6 +295,65 @@ func TestLacking(t *testing.T) {
 	}
 }
 
+// Symbols are listed with how many dumps were analysed with them; of another project nothing is told.
+func TestStoredSymbols(t *testing.T) {
+	w := start(t, nil)
+	const p = "/api/v1/projects/a/"
+	for _, name := range []string{"pay", "tax", "old", "older"} {
+		if status, text, _ := w.do(w.token["a all"], "PUT", p+"symbols/"+name+"/AB/"+name+".sym", strings.NewReader("MODULE Linux x86_64 AB "+name+"\nPUBLIC 10 0 f\n")); status/100 != 2 {
+			t.Fatalf("%d %s", status, text)
+		}
+	}
+	now := time.Now()
+	for i, name := range []string{"older", "old"} {
+		at := now.Add(time.Duration(i-10) * time.Hour)
+		if err := os.Chtimes(filepath.Join(w.dir, "projects/a/symbols", name, "AB", name+".sym"), at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, uses := range []string{"tax tax/AB/tax.sym", "libpay.so pay/AB/pay.sym", "libpay.so pay/AB/pay.sym", "pay pay/AB/pay.sym", "gone gone/AB/gone.sym"} {
+		w.send(fmt.Sprintf("group g1 build b%d uses %s", i, uses))
+	}
+	var list struct {
+		Stored []struct {
+			Path, Module, Value string
+			Size                int64
+			Changed             time.Time
+			Dumps               int
+		}
+		Files, Unused int
+		Bytes         int64
+		More, Counted bool
+	}
+	told := func(query string) (s string) {
+		list.Stored = nil
+		w.want(200, &list, "GET", p+"symbols/stored"+query, "")
+		for _, d := range list.Stored {
+			s += fmt.Sprintf("%s %d %s; ", d.Path, d.Dumps, d.Module)
+			if d.Size < 40 || d.Changed.IsZero() {
+				t.Errorf("%+v", d)
+			}
+		}
+		return s + fmt.Sprint(list.Files, list.Unused, list.Bytes, list.More, list.Counted)
+	}
+	if got, want := told(""), "pay/AB/pay.sym 3 libpay.so; tax/AB/tax.sym 1 tax; older/AB/older.sym 0 ; old/AB/old.sym 0 ; 4 2 166 false true"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got, want := told("?unused"), "older/AB/older.sym 0 ; old/AB/old.sym 0 ; 4 2 166 false true"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	var dumps struct{ Dumps []dump }
+	if w.want(200, &dumps, "GET", p+"dumps?"+url.Values{"has": {"uses:libpay.so pay/AB/pay.sym"}}.Encode(), ""); len(dumps.Dumps) != 2 {
+		t.Errorf("%+v", dumps)
+	}
+	if _, text, _ := w.do(w.token["b all"], "GET", "/api/v1/projects/b/symbols/stored", nil); !strings.Contains(text, `"files":0`) || strings.Contains(text, "pay") {
+		t.Errorf("another project: %s", text)
+	}
+	if status, text, _ := w.do(w.token["a upload"], "GET", p+"symbols/stored", nil); status != 403 {
+		t.Errorf("a token that may only send: %d %s", status, text)
+	}
+}
+
 // Processes that analyse the dumps of a project remember which files there were not. Those of dumps that come after symbols are others, whichever way these came;
 // the symbols of another project change nothing.
 func TestSymbolsRenew(t *testing.T) {

@@ -289,6 +289,7 @@ func (s *Service) routes() error {
 		"GET " + project + "/releases":                                           {store.ScopeRead, s.listReleases},
 		"POST " + project + "/releases":                                          {store.ScopeTriage, s.announce},
 		"GET " + project + "/symbols":                                            {store.ScopeRead, s.lacking},
+		"GET " + project + "/symbols/stored":                                     {store.ScopeRead, s.storedSymbols},
 		"GET " + project + "/attributes":                                         {store.ScopeRead, s.listAttributes},
 		"POST /api/{project}/minidump/{$}":                                       {store.ScopeUpload, s.takeDump}, // Breakpad, Crashpad, Sentry
 		"POST /api/{project}/minidump":                                           {store.ScopeUpload, s.takeDump},

@@ -69,6 +69,9 @@ func textual(ctx context.Context, _ string, src triage.Source, to ledger.Store, 
 		if _, lacks, ok := strings.Cut(string(text), " lacks "); ok {
 			d.Attributes = [][2]string{{"lacks", lacks}}
 		}
+		if _, uses, ok := strings.Cut(string(text), " uses "); ok {
+			d.Attributes = [][2]string{{"uses", uses}}
+		}
 		if _, err := fmt.Sscanf(string(text), "group %s build %s", &d.Group, &d.Build); err != nil {
 			d.Fault, d.FaultKind = "not a dump", ledger.FaultUnreadable
 		} else {
@@ -420,7 +423,7 @@ func endpoints(id, group, token string) map[string]string {
 		"GET " + p + "/dumps/" + id + "/about": "read", "GET " + p + "/dumps/" + id + "/modules": "read", "GET " + p + "/dumps/" + id + "/stacks": "read", "GET " + p + "/dumps/" + id + "/stacks/0/frames": "read",
 		"GET " + p + "/dumps/" + id + "/stacks/0/frames/0/variables": "read",
 		"GET " + p + "/groups": "read", "GET " + p + "/groups/" + group: "read", "GET " + p + "/builds": "read", "GET " + p + "/compare?a=1&b=2": "read",
-		"PUT " + p + "/builds/b1": "triage", "GET " + p + "/releases": "read", "POST " + p + "/releases": "triage", "GET " + p + "/attributes": "read", "GET " + p + "/symbols": "read",
+		"PUT " + p + "/builds/b1": "triage", "GET " + p + "/releases": "read", "POST " + p + "/releases": "triage", "GET " + p + "/attributes": "read", "GET " + p + "/symbols": "read", "GET " + p + "/symbols/stored": "read",
 		"POST " + p + "/dumps/" + id + "/again": "triage", "PUT " + p + "/groups/" + group + "/state": "triage", "POST " + p + "/groups/" + group + "/notes": "triage",
 		"PUT " + p + "/symbols/a/AB/a.sym": "symbols", "POST " + p + "/sym_upload": "symbols", "GET " + p + "/symbols/a/AB/a.sym": "fetch", "GET /fetch/a/" + token + "/a/AB/a.sym": "fetch",
 		"GET /sym/a/v1/symbols/a/AB:checkStatus": "symbols", "POST /sym/a/v1/uploads:create": "symbols", "POST /sym/a/v1/uploads/x:complete": "symbols",

@@ -17,6 +17,7 @@ const (
 	AttrChannel = "channel"
 	AttrModule  = "module" // the name of a module and its version
 	AttrLacks   = "lacks"  // the name of a module, and at which path below a project's symbols its file would be found that is missing
+	AttrUses    = "uses"   // the name of a module, and at which path below a project's symbols its file was found
 )
 
 // Limits of attributes. Whoever may send dumps chooses their names and values.
@@ -76,11 +77,14 @@ func unnamed(name string) bool {
 // isFact reports whether an attribute that was read in a dump is of the machine.
 func isFact(name string) bool {
 	switch name {
-	case "os", "os_version", "arch", "cpu", "distribution", AttrModule, AttrLacks:
+	case "os", "os_version", "arch", "cpu", "distribution", AttrModule, AttrLacks, AttrUses:
 		return true
 	}
 	return false
 }
+
+// ofModules are the names of what is said of modules, the most important first.
+var ofModules = []string{AttrLacks, AttrModule, AttrUses}
 
 // AttributesOf returns the attributes of a dump, sorted: what was read in it comes before what came with it. What is too long, or more than a dump may
 // have, is left out.
@@ -106,7 +110,7 @@ func AttributesOf(annotations map[string]string, read []Attribute) []Attribute {
 		lower[strings.ToLower(name)] = annotations[name]
 	}
 	for _, a := range read {
-		if isFact(a.Name) && a.Name != AttrModule && a.Name != AttrLacks {
+		if isFact(a.Name) && !slices.Contains(ofModules, a.Name) {
 			add(a.Name, a.Value)
 		}
 	}
@@ -122,11 +126,11 @@ func AttributesOf(annotations map[string]string, read []Attribute) []Attribute {
 	mine := len(list)
 	for _, name := range sortedNames(lower) {
 		short := attrName(strings.TrimPrefix(name, "tag."))
-		if !used[name] && !unnamed(name) && short != AttrLacks && !slices.ContainsFunc(list[:mine], func(a Attribute) bool { return a.Name == short }) {
+		if !used[name] && !unnamed(name) && short != AttrLacks && short != AttrUses && !slices.ContainsFunc(list[:mine], func(a Attribute) bool { return a.Name == short }) {
 			add(short, lower[name])
 		}
 	}
-	for _, of := range []string{AttrLacks, AttrModule} {
+	for _, of := range ofModules {
 		for _, a := range read {
 			if a.Name == of {
 				add(a.Name, a.Value)

@@ -41,6 +41,7 @@ func TestAttributesOf(t *testing.T) {
 		"what was read":     {map[string]string{"os": "no"}, []Attribute{{"os", "linux"}, {"module", "libc 2"}, {"module", "libm 3"}}, "[{module libc 2} {module libm 3} {os linux}]"},
 		"Crashpad":          {map[string]string{"gpu": "x"}, []Attribute{{"ver", "1.2"}, {"gpu", "y"}, {"user_id", "me"}, {"os", "linux"}}, "[{gpu x} {os linux} {release 1.2}]"},
 		"what is lacking":   {map[string]string{"lacks": "libm x", "Tag.Lacks": "y"}, []Attribute{{"module", "libc 2"}, {"lacks", "libc.so buildid/00/debuginfo"}}, "[{lacks libc.so buildid/00/debuginfo} {module libc 2}]"},
+		"what was used":     {map[string]string{"uses": "libm x", "Tag.Uses": "y"}, []Attribute{{"uses", "libc.so buildid/00/debuginfo"}, {"uses", "libm.so buildid/01/debuginfo"}}, "[{uses libc.so buildid/00/debuginfo} {uses libm.so buildid/01/debuginfo}]"},
 		"names":             {map[string]string{"Tab Count!": "1", "\xff": "2", strings.Repeat("n", 65): "3"}, nil, "[{tab_count_ 1}]"},
 		"what is no value":  {map[string]string{"a": strings.Repeat("x", 201), "b": "two\nlines", "c": " "}, nil, "[]"},
 		"what is not UTF-8": {map[string]string{"a": "x\xff\x00"}, nil, "[{a x\ufffd\ufffd}]"},

@@ -1,9 +1,9 @@
 // The modules of a dump, and files that the project lacks: how they get here.
 import { ask, may, me } from "./ask.js";
-import { cells, command, empty, h, table } from "./dom.js";
+import { cells, command, empty, h, table, when } from "./dom.js";
 import { badge } from "./lists.js";
 import { act } from "./router.js";
-import { base, short } from "./words.js";
+import { base, short, size } from "./words.js";
 
 const states = { matched: ["fixed", "found"], missing: ["regressed", "file missing"], mismatched: ["regressed", "file of another build"], unverified: ["quiet", "found, not verified"] };
 const symbols = { dwarf: "all", pdb: "all", breakpad: "all", gopclntab: "functions, lines", symtab: "functions", exports: "exports only", none: "none" };
@@ -46,9 +46,9 @@ const some = 100; // dumps that are analysed again at once
 
 // lacking lists the files that dumps of the project need and that were not found, those that most dumps need first.
 export async function lacking() {
-  const r = await ask("symbols"), list = r.lacking;
+  const [r, stored] = await Promise.all([ask("symbols"), ask("symbols/stored")]), list = r.lacking;
   const title = h("h2", {}, "Files that are missing");
-  if (!list.length) return [title, empty("Nothing is known to be missing.", h("p", {}, "A dump says what its crashed stack lacked when it is analysed. One that an older version has analysed says so once it is analysed again."))];
+  if (!list.length) return [title, empty("Nothing is known to be missing.", h("p", {}, "A dump says what its crashed stack lacked when it is analysed. One that an older version has analysed says so once it is analysed again.")), here(stored)];
   const again = (x) => act(async () => {
     const { dumps } = await ask("dumps?" + new URLSearchParams({ has: "lacks:" + x.value, limit: some }));
     for (const d of dumps) if (d.state !== "working") await ask(`dumps/${d.id}/again`, { method: "POST" });
@@ -58,5 +58,16 @@ export async function lacking() {
       h("code", { class: "dim", title: x.path }, short(x.path, 60)), x.dumps,
       [badge(x.here ? "fixed" : "regressed", x.here ? "here" : "missing"), x.here && may("triage") ? [" ", h("button", { type: "button", class: "small", "aria-label": `Analyse dumps without ${x.module} again`, onclick: () => again(x) }, "Analyse again")] : ""]))),
     r.known > list.length ? h("p", { class: "dim" }, `and ${r.known - list.length} more`) : "",
-    list.some((x) => !x.here) ? [h("h3", {}, "How to get them"), commandsFor(list.filter((x) => !x.here).slice(0, commands).map((x) => x.path)), h("p", {}, "Then have the dumps analysed again, here.")] : ""];
+    list.some((x) => !x.here) ? [h("h3", {}, "How to get them"), commandsFor(list.filter((x) => !x.here).slice(0, commands).map((x) => x.path)), h("p", {}, "Then have the dumps analysed again, here.")] : "", here(stored)];
+}
+
+// here lists the symbols that were sent, and how many dumps were analysed with each.
+function here(r) {
+  if (!r.files) return "";
+  const has = (x) => "#/dumps?" + new URLSearchParams({ has: "uses:" + x.value });
+  const without = r.unused ? r.counted ? ` No dump was analysed with ${r.unused.toLocaleString("en")} of them.` : " More are used than are counted." : "";
+  return [h("h2", {}, "Files that were sent"), h("p", { class: "dim" }, `${r.files.toLocaleString("en")}${r.more ? " or more" : ""} files, ${size(r.bytes)}.${without}`),
+    table("Files that were sent", [["path", "what"], ["size", "n"], ["sent"], ["dumps", "n"]], r.stored.map((x) => cells(h("code", { title: x.path }, short(x.path, 70)), size(x.size), when(x.changed),
+      x.dumps ? h("a", { href: has(x) }, x.dumps.toLocaleString("en")) : "0"))),
+    r.files > r.stored.length ? h("p", { class: "dim" }, `Only ${r.stored.length} are shown.`) : ""];
 }

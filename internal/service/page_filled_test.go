@@ -280,8 +280,11 @@ func modulesCome(t *testing.T, p *program, id string) {
 	}
 	// The page of all files that are missing says that it is here, and has its dumps analysed again.
 	open(c, "#/symbols")
-	const mine = `[...document.querySelectorAll("main tbody tr")].filter(e => e.textContent.includes("buildid/`
-	row := mine + strings.Split(path, "/")[1][:12] + `"))`
+	rows := func(caption string) string {
+		return `[...document.querySelectorAll("main table")].filter(e => e.caption.textContent == "` + caption + `").flatMap(e => [...e.tBodies[0].rows]).filter(e => e.textContent.includes("buildid/` + strings.Split(path, "/")[1][:12] + `"))`
+	}
+	row, sent := rows("Files that are missing"), rows("Files that were sent")
+	c.Want(sent + `.length == 1 && ` + sent + `[0].textContent.endsWith("0")`)
 	c.Want(row + `.length == 1 && ` + row + `[0].querySelector(".badge").textContent == "here" && ` + row + `[0].querySelector("a").hash.startsWith("#/dumps?has=lacks")`)
 	c.Eval(row + `[0].querySelector("button").click()`)
 	c.Want(`document.getElementById("said").textContent.includes("are analysed again")`)
@@ -294,6 +297,7 @@ func modulesCome(t *testing.T, p *program, id string) {
 		open(c, "#/symbols")
 	}
 	c.Want(row + `.length == 0`)
+	c.Want(sent + `[0].querySelector("a").hash.startsWith("#/dumps?has=uses")`)
 	open(c, "#/d/"+id)
 	c.Want(`[...document.querySelectorAll("table.list .badge")].some(e => e.textContent == "program") && document.querySelectorAll("table.list .badge.regressed").length == 0`)
 }

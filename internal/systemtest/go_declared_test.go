@@ -40,7 +40,8 @@ func (g goBuild) name() string {
 	return g.release + g.arch
 }
 
-// goProgram builds a program in testdata/src once.
+// goProgram builds a program in testdata/src once. A short run builds it with the flags of the tests, as all of Go's library is compiled once more
+// for others; what programs of users have is long.
 func goProgram(t *testing.T, source string, g goBuild) string {
 	t.Helper()
 	dir := filepath.Join(fixture.Root(t), "testdata", "src", source)
@@ -48,9 +49,12 @@ func goProgram(t *testing.T, source string, g goBuild) string {
 	if err != nil {
 		t.Skip("Go's command is not here")
 	}
-	args := append([]string{command, "build", "-trimpath", "-buildvcs=false"}, g.flags...)
+	args, everything := append([]string{command, "build", "-buildvcs=false"}, g.flags...), ""
+	if fixture.IsLongRun() {
+		args, everything = append(args, "-trimpath"), "all="
+	}
 	if !g.optimised {
-		args = append(args, "-gcflags=all=-N -l")
+		args = append(args, "-gcflags="+everything+"-N -l")
 	}
 	var sources []string
 	err = filepath.Walk(dir, func(path string, st os.FileInfo, err error) error {

@@ -42,6 +42,9 @@ func TestGoPanics(t *testing.T) {
 	for _, g := range builds {
 		t.Run(g.name(), func(t *testing.T) {
 			t.Parallel()
+			if g.arch != "amd64" {
+				fixture.Tools(t) // all of Go's library is compiled once more
+			}
 			run, ways := []string{goProgram(t, "go-panics", g)}, append(slices.Clone(ways), onThreadStack...)
 			if g.arch == "386" {
 				fixture.Need386(t, "-m32")

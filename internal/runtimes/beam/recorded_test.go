@@ -9,7 +9,7 @@ import (
 )
 
 // kept are cores of real virtual machines.
-var kept = replayed.Kept{Find: beam.Find, Least: 2, Step: 399, Noted: 128, Large: 1 << 15}
+var kept = replayed.Kept{Find: beam.Find, Least: 2, Step: 799, Noted: 128, Large: 1 << 15}
 
 func TestRecorded(t *testing.T) { kept.Test(t, record) }
 func TestDamaged(t *testing.T)  { kept.Damage(t, fixture.IsLong(t)) }

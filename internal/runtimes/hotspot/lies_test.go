@@ -12,7 +12,7 @@ import (
 
 // TestLies: each word that is read of recorded stacks leads to memory without an end, or says what it is most likely to be wrong as: what comes of it ends soon.
 func TestLies(t *testing.T) {
-	step := 997
+	step := 2999
 	if fixture.IsLong(t) {
 		step = 149
 	}

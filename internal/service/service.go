@@ -301,6 +301,9 @@ func (s *Service) routes() error {
 		"GET /sym/{project}/v1/symbols/{file}/{id}":                              {store.ScopeSymbols, s.symStatus}, // Breakpad's sym_upload, version 2
 		"POST /sym/{project}/v1/uploads:create":                                  {store.ScopeSymbols, s.symCreate},
 		"POST /sym/{project}/v1/uploads/{upload}":                                {store.ScopeSymbols, s.symComplete},
+		"GET /api/0/organizations/{project}/chunk-upload/{$}":                    {store.ScopeSymbols, s.chunkWays}, // sentry-cli debug-files upload
+		"POST /api/0/organizations/{project}/chunk-upload/{$}":                   {store.ScopeSymbols, s.takeChunks},
+		"POST /api/0/projects/{org}/{project}/files/difs/assemble/{$}":           {store.ScopeSymbols, s.assemble},
 		"POST " + project + "/minidump":                                          {store.ScopeRead, s.symbolicate}, // Symbolicator
 		"GET " + project + "/requests/{id}":                                      {store.ScopeRead, s.symbolicated},
 		"GET " + project + "/hooks":                                              {store.ScopeAdmin, s.listHooks},

@@ -83,3 +83,25 @@ func VerifyStored(path, id string, expand func(write func(io.Writer) error) (pat
 
 // symbolKinds are the kinds of files that symbol stores have.
 var symbolKinds = [...]SymbolKind{pdbFile: KindPDB, symFile: KindBreakpad, peFile: KindPE}
+
+// StorePath returns the path at which a store of symbols has a file, by what the file says of itself: buildid/ID/debuginfo for ELF files with
+// debug information only, buildid/ID/executable for others, NAME/ID/NAME for PE images and PDBs. name is the base name that the file had where it
+// was made. Breakpad symbol files have their names in them, and are not answered here.
+func StorePath(file, name string) (string, error) {
+	switch got := identify(file, make([]byte, headSize)); got.kind {
+	case elfFile:
+		if got.buildID == "" {
+			return "", errors.New("the file has no build-id")
+		}
+		kind := KindExecutable
+		if got.debugOnly {
+			kind = KindDebugInfo
+		}
+		return "buildid/" + got.buildID + "/" + kind, nil
+	case pdbFile:
+		return name + "/" + got.debugID + "/" + name, nil
+	case peFile:
+		return name + "/" + got.codeID + "/" + name, nil
+	}
+	return "", errors.New("this is no ELF file, PE image or PDB")
+}

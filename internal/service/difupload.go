@@ -1,7 +1,6 @@
 package service
 
 import (
-	"compress/gzip"
 	"context"
 	"crypto/sha1"
 	"encoding/hex"
@@ -14,12 +13,12 @@ import (
 	"net/http"
 	"os"
 	"path"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/internal/service/objects"
+	"github.com/corewalk/corewalk/internal/service/receive"
 	"github.com/corewalk/corewalk/report"
 )
 
@@ -43,7 +42,8 @@ func chunksDir(project string) string { return "tmp/chunks/" + project }
 // difKey has the path of a symbol file that was put together, by its digest: it need not be sent again.
 func difKey(project, sum string) string { return path.Join("projects", project, "difs", sum) }
 
-var digest = regexp.MustCompile(`^[0-9a-f]{40}$`)
+// isDigest reports whether a text is a SHA-1 digest as clients write it.
+func isDigest(s string) bool { return len(s) == 40 && strings.Trim(s, "0123456789abcdef") == "" }
 
 // chunkWays answers how chunks are sent: GET chunk-upload/.
 func (s *Service) chunkWays(w http.ResponseWriter, r *http.Request, p *request) error {
@@ -91,20 +91,20 @@ func (s *Service) takeChunks(w http.ResponseWriter, r *http.Request, p *request)
 // takeChunk keeps a chunk, if it is the one that it is called, and returns its size.
 func (s *Service) takeChunk(ctx context.Context, project string, part *multipart.Part) (int64, error) {
 	sum := part.FileName()
-	if !digest.MatchString(sum) {
+	if !isDigest(sum) {
 		return 0, wrong("chunk %.60q: its name must be its SHA-1 digest in hexadecimal", sum)
 	}
-	var in io.Reader = part
+	encoding := ""
 	switch part.FormName() {
 	case "file":
 	case "file_gzip":
-		z, err := gzip.NewReader(part)
-		if err != nil {
-			return 0, wrong("chunk %s: %v", sum, err)
-		}
-		in = z
+		encoding = "gzip"
 	default:
 		return 0, wrong("part %.40q: must be file or file_gzip", part.FormName())
+	}
+	in, err := receive.Plain(encoding, part)
+	if err != nil {
+		return 0, wrong("chunk %s: %v", sum, err)
 	}
 	f, err := s.c.Objects.New(ctx)
 	if err != nil {
@@ -114,8 +114,6 @@ func (s *Service) takeChunk(ctx context.Context, project string, part *multipart
 	h := sha1.New()
 	size, err := io.Copy(io.MultiWriter(f, h), io.LimitReader(in, chunkSize+1))
 	switch {
-	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum):
-		return 0, wrong("chunk %s: %v", sum, err)
 	case err != nil:
 		return 0, bodyError(err)
 	case size > chunkSize:
@@ -193,7 +191,7 @@ func (s *Service) assemble(w http.ResponseWriter, r *http.Request, p *request) e
 	}
 	out := make(map[string]difAnswer, len(files))
 	for sum, f := range files {
-		if !digest.MatchString(sum) {
+		if !isDigest(sum) {
 			return wrong("%.60q is no SHA-1 digest in hexadecimal", sum)
 		}
 		a, err := s.assembleFile(r.Context(), p.project, sum, f, have)
@@ -217,7 +215,7 @@ func (s *Service) assembleFile(ctx context.Context, project, sum string, in difR
 	}
 	missing := []string{}
 	for _, c := range in.Chunks {
-		if !digest.MatchString(c) {
+		if !isDigest(c) {
 			return difAnswer{State: "error", Missing: missing, Detail: "a chunk is named by its SHA-1 digest in hexadecimal"}, nil
 		}
 		if !have[c] {

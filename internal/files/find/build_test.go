@@ -132,10 +132,10 @@ func TestIdentify(t *testing.T) {
 		data []byte
 		want ids
 	}{
-		"app.dll":     {peWith(t, testCodeID, testDebugID, `c:\b\app.pdb`), ids{peFile, "", "5f3a00bc7000", strings.ToLower(testDebugID)}},
+		"app.dll":     {peWith(t, testCodeID, testDebugID, `c:\b\app.pdb`), ids{kind: peFile, codeID: "5f3a00bc7000", debugID: strings.ToLower(testDebugID)}},
 		"plain.dll":   {peWith(t, testCodeID, "", ""), ids{kind: peFile, codeID: "5f3a00bc7000"}},
 		"app.pdb":     {pdbWith(t, testDebugID), ids{kind: pdbFile, debugID: strings.ToLower(testDebugID)}},
-		"app.sym":     {symWith(testDebugID, testCodeID, "app.pdb"), ids{symFile, "", "5f3a00bc7000", strings.ToLower(testDebugID)}},
+		"app.sym":     {symWith(testDebugID, testCodeID, "app.pdb"), ids{kind: symFile, codeID: "5f3a00bc7000", debugID: strings.ToLower(testDebugID)}},
 		"nocode.sym":  {symWith(testDebugID, "", "app.pdb"), ids{kind: symFile, debugID: strings.ToLower(testDebugID)}},
 		"app.so":      {elftest.WithID(3, []byte{1, 2}, 0), ids{kind: elfFile, buildID: "0102"}},
 		"core":        {elftest.WithID(4, []byte{1, 2}, 0), ids{}},

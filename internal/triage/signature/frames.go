@@ -48,6 +48,13 @@ func (b *builder) build() {
 	b.sig.Decisions = make([]Decision, len(b.thread.Frames))
 	b.kept = make([]entry, 0, min(len(b.thread.Frames), 32))
 	from := b.cut()
+	words := ""
+	if b.quit {
+		if words = toldWords(b.report.Crash); words != "" {
+			b.sig.Class += ": " + words
+			b.said = b.said || strings.Contains(words, " ")
+		}
+	}
 	b.inner = from
 	b.python = slices.ContainsFunc(b.thread.Frames[from:], func(f report.Frame) bool { return f.Language == "python" })
 	b.perl = slices.ContainsFunc(b.thread.Frames[from:], func(f report.Frame) bool { return f.Language == "perl" && f.Source.File != "" })
@@ -72,6 +79,9 @@ func (b *builder) build() {
 	b.sig.Top = topFrames
 	if b.quit && (b.kept[0].frame == b.inner || b.thread.Frames[b.kept[0].frame].Language != "") {
 		b.sig.Top, b.sig.Quit = topQuitting, true
+	}
+	if b.sig.Quit && words != "" {
+		b.sig.Top = topFrames // which of its callers it was, the words tell
 	}
 	if b.said {
 		b.sig.Top = 0

@@ -2,6 +2,7 @@ package signature
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -174,6 +175,33 @@ func panicWords(p *report.Panic, via string) string {
 	}
 	return ": " + strings.Join(words[:min(len(words), 2)], " ")
 }
+
+// leastTold is how many letters the words have at least with which a function is told why to end the program.
+const leastTold = 4
+
+// toldWords returns the words with which the function was called that ended the program, without values; "" if they are not known.
+func toldWords(c *report.Crash) string {
+	if c == nil {
+		return ""
+	}
+	var out []string
+	letters := 0
+	for _, w := range strings.FieldsFunc(Mask(conversion.Get().ReplaceAllString(c.Told, " ")), func(r rune) bool { return !unicode.IsLetter(r) }) {
+		if w != "N" { // a number
+			out = append(out, w)
+			letters += len(w)
+		}
+	}
+	if letters < leastTold {
+		return ""
+	}
+	return strings.Join(out, " ")
+}
+
+// conversion is one of a format of C.
+var conversion = lazy.Value[*regexp.Regexp]{Make: func() *regexp.Regexp {
+	return regexp.MustCompile(`%[-+ #0'*\d.]*(?:hh|h|ll|l|j|z|t|L|q)?[a-zA-Z]`)
+}}
 
 // goText reports whether a panic of Go that the program raised has a text for its value. One place may raise errors of several types.
 func goText(p *report.Panic) bool {

@@ -25,6 +25,7 @@ type builder struct {
 	python, perl  bool      // the program's own part of the stack has functions of it
 	nulled        bool      // a function was dropped since its caller gave it null
 	onNull        bool      // it was called on a null object, and nothing else was dropped so
+	uncaught      bool      // V8 ended the program for an error of JavaScript
 	whole         bool      // they are not, since the stack has nothing else
 	started       bool      // the start of the program or thread was reached
 	inner         int       // the frame that ended the program, if one did
@@ -48,6 +49,7 @@ func (b *builder) build() {
 	b.sig.Decisions = make([]Decision, len(b.thread.Frames))
 	b.kept = make([]entry, 0, min(len(b.thread.Frames), 32))
 	from := b.cut()
+	b.uncaught = b.report.Crash != nil && uncaught(b.report.Crash, b.report.Crash.Kind) != nil
 	words := ""
 	if b.quit {
 		if words = toldWords(b.report.Crash); words != "" {
@@ -366,6 +368,8 @@ func (b *builder) irrelevant(i int) (why, stop string) {
 		return "an eval is in the sub that has it", ""
 	case b.sig.Class == report.CrashOutOfMemory && strings.HasPrefix(f.Function, "v8::"):
 		return "V8's way to memory", ""
+	case b.uncaught && strings.HasPrefix(f.Function, "v8::"):
+		return "V8's way to an error", ""
 	case nameless(f) && b.writtenIn(i):
 		return "written in the function that called it", ""
 	case !b.whole && ofLibrary(f):

@@ -32,6 +32,14 @@ func kindOf(c *report.Crash) (kind, class string, said bool) {
 	} else if goText(c.Panic) {
 		class += ": text"
 	}
+	if x := uncaught(c, word); x != nil {
+		kind += ": " + report.Clean(x.Type) + ": " + Mask(x.Message)
+		class = report.CrashException + ": " + report.Clean(x.Type)
+		if strings.HasPrefix(x.Message, "Cannot read propert") || strings.HasPrefix(x.Message, "Cannot set propert") {
+			class += ": of null or undefined" // other words may be values
+		}
+		return kind, class, false
+	}
 	if c.Message == "" {
 		if word == report.CrashException && len(c.Thrown) > 0 {
 			class += ": " + Normalize(c.Thrown[0].Type)
@@ -55,6 +63,14 @@ func kindOf(c *report.Crash) (kind, class string, said bool) {
 		}
 	}
 	return kind, class, said
+}
+
+// uncaught returns the error of JavaScript for which V8 ended the program, by a breakpoint that it has for that; nil for none.
+func uncaught(c *report.Crash, word string) *report.Raised {
+	if word != report.CrashBreakpoint || c.Message != "" || len(c.Raised) == 0 || c.Raised[0].Language != "javascript" || c.Raised[0].Type == "" {
+		return nil
+	}
+	return &c.Raised[0]
 }
 
 // accesses reports whether a panic stands for an access: one of Go that was recovered and raised again, or a check that Rust makes without optimisation.

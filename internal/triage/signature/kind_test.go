@@ -407,3 +407,43 @@ func TestToldWhy(t *testing.T) {
 		t.Errorf("%q of a program that did not end itself", s.Class)
 	}
 }
+
+// TestUncaughtError: errors of JavaScript of another type, or of nothing's members, are other bugs of one function; V8's functions on the way do not count.
+func TestUncaughtError(t *testing.T) {
+	raised := func(language, typ, message string) *report.Crash {
+		return &report.Crash{Kind: report.CrashBreakpoint, Raised: []report.Raised{{Language: language, Type: typ, Message: message}}}
+	}
+	message := raised("javascript", "RangeError", "cart has 3 items")
+	message.Message = "told otherwise"
+	abort := raised("javascript", "RangeError", "cart has 3 items")
+	abort.Kind = report.CrashAbort
+	for name, c := range map[string]struct {
+		crash *report.Crash
+		class string
+	}{
+		"a value":          {raised("javascript", "RangeError", "cart has 3 items"), "exception: RangeError"},
+		"of null":          {raised("javascript", "TypeError", "Cannot read properties of null (reading 'items')"), "exception: TypeError: of null or undefined"},
+		"of undefined":     {raised("javascript", "TypeError", "Cannot set property 'items' of undefined"), "exception: TypeError: of null or undefined"},
+		"other words":      {raised("javascript", "TypeError", "f is not a function"), "exception: TypeError"},
+		"no type":          {raised("javascript", "", "cart has 3 items"), "breakpoint"},
+		"another language": {raised("python", "RangeError", "cart has 3 items"), "breakpoint"},
+		"no error":         {&report.Crash{Kind: report.CrashBreakpoint}, "breakpoint"},
+		"a message":        {message, "breakpoint"},
+		"another end":      {abort, "abort"},
+	} {
+		if _, class, said := kindOf(c.crash); class != c.class || said {
+			t.Errorf("%s: %q, want %q", name, class, c.class)
+		}
+	}
+	r := stackOf(report.CrashBreakpoint, "v8::internal::Object::SetProperty", "rename", "main")
+	if s := Of(r); s.Frames[0] != "v8::internal::Object::SetProperty" {
+		t.Errorf("%q", s.Frames)
+	}
+	r.Crash.Raised = raised("javascript", "TypeError", "bad").Raised
+	if s := Of(r); s.Frames[0] != "rename" {
+		t.Errorf("%q", s.Frames)
+	}
+	if kind, _, _ := kindOf(raised("javascript", "RangeError", "cart has 3 items")); kind != "breakpoint: RangeError: cart has N items" {
+		t.Errorf("%q", kind)
+	}
+}

@@ -389,7 +389,7 @@ func TestToldWhy(t *testing.T) {
 			t.Errorf("%s: %s, %s", name, c.s.Class, c.s.String())
 		}
 	}
-	for _, text := range []string{"", "%s: %d\n", "no", "%s:%d: %s", "0x12 12 ok"} {
+	for _, text := range []string{"", "%s: %d\n", "no", "%s:%d: %s", "0x12 12 ok", "bad"} {
 		if s := told(text, "fail", "check", "main"); s.Class != "abort" || s.Top != 2 {
 			t.Errorf("%q: %q, %d", text, s.Class, s.Top)
 		}
@@ -397,6 +397,9 @@ func TestToldWhy(t *testing.T) {
 	a, b := told("heavy", "fail", "check", "main"), told("heavy", "fail", "weigh", "main")
 	if other := told("heavy", "die", "check", "main"); a.Hash != b.Hash || a.Hash == other.Hash || a.Top != 1 || !a.Quit {
 		t.Errorf("one word: %+v, %+v, %+v", a, b, other)
+	}
+	if s := told("dead 12", "fail", "check", "main"); s.Class != "abort: dead" {
+		t.Errorf("%q", s.Class)
 	}
 	if s := told("/x/parcel.c", "fail", "check", "main"); s.Class != "abort: parcel c" {
 		t.Errorf("%q", s.Class)

@@ -280,6 +280,7 @@ func TestGivenNullInlined(t *testing.T) {
 		{"what another call read may be read here", []string{"+width", "draw", "main"}, report.BlameStep{Kind: report.BlameRead, Name: "p->next", Function: "find", Outside: 1}, []string{"width", "draw", "main"}},
 		{"a library read it", []string{"+width", "draw", "main"}, report.BlameStep{Kind: report.BlameRead, Name: "[rbx+8]", Function: "std::vector<Shape*>::front", Outside: 1}, []string{"width", "draw", "main"}},
 		{"the function around read it", []string{"+width", "draw", "main"}, report.BlameStep{Kind: report.BlameRead, Name: "p->next", Function: "draw", Outside: 1}, []string{"width", "draw", "main"}},
+		{"the function around read what has no name", []string{"+width", "draw", "main"}, report.BlameStep{Kind: report.BlameRead, Name: "[rbx+8]", Function: "draw", Outside: 1}, []string{"width", "draw", "main"}},
 		{"sought", []string{"+find", "draw", "main"}, report.BlameStep{Kind: report.BlameVariable, Name: "p", Role: "local", Function: "find", Sought: true}, []string{"draw", "main"}},
 		{"sought by another", []string{"+find", "draw", "main"}, report.BlameStep{Kind: report.BlameVariable, Name: "p", Role: "local", Function: "search", Sought: true}, []string{"find", "draw", "main"}},
 		{"sought, not inlined", []string{"find", "draw", "main"}, report.BlameStep{Kind: report.BlameVariable, Name: "p", Role: "local", Function: "find", Sought: true}, []string{"find", "draw", "main"}},
@@ -302,5 +303,36 @@ func TestGivenNullInlined(t *testing.T) {
 				t.Errorf("%s: %q of what is only possible", c.name, s.Frames)
 			}
 		}
+	}
+}
+
+// TestGivenNullHandled: of a fault that a handler was called for, the innermost call is not the first frame.
+func TestGivenNullHandled(t *testing.T) {
+	r := stackOf("null-read", "on_segv", "!SIGSEGV@/lib/libc.so.6", "+width", "draw", "main")
+	frames := r.Threads[0].Frames
+	frames[3].Physical, frames[4].Physical = 2, 3
+	r.Crash.Blame = &report.Blame{Steps: []report.BlameStep{{Kind: report.BlameRead, Name: "p->next", Function: "draw", Entry: true, Physical: 2}}}
+	if s := Of(r); !slices.Equal(s.Frames, []string{"draw", "main"}) {
+		t.Errorf("%q", s.Frames)
+	}
+	// An operator of a class is no lambda.
+	r = stackOf("null-read", "Shape::operator()", "draw", "main")
+	r.Crash.Blame = &report.Blame{Steps: []report.BlameStep{{Kind: report.BlameVariable, Name: "this", Role: "argument", Function: "Circle::area", Entry: true}}}
+	if s := Of(r); s.Frames[0] != "Shape::operator()" {
+		t.Errorf("of another function: %q", s.Frames)
+	}
+	// A check of Rust that stands for the access is one.
+	r = stackOf("panic", "width", "draw", "main")
+	r.Crash.Panic = &report.Panic{Runtime: report.RuntimeRust, Value: "null pointer dereference occurred"}
+	r.Crash.Blame = &report.Blame{Steps: []report.BlameStep{{Kind: report.BlameVariable, Name: "p", Role: "argument", Function: "width", Entry: true}}}
+	if s := Of(r); s.Frames[0] != "draw" {
+		t.Errorf("a check of Rust: %q", s.Frames)
+	}
+	// What a call of Go returned is read by nobody.
+	r = stackOf("null-read", "+main.length", "main.total", "main.main")
+	r.Crash.Blame = &report.Blame{Steps: []report.BlameStep{{Kind: report.BlameReturned, Name: "[rax]", Function: "main.(*Band).find"}}}
+	r.Threads[0].Frames[1].Physical, r.Threads[0].Frames[2].Physical = 0, 1
+	if s := Of(r); s.Frames[0] != "main.length" {
+		t.Errorf("returned: %q", s.Frames)
 	}
 }

@@ -28,7 +28,7 @@ func (f *frameWhere) Ended(at, pc arch.Address) (list []where.InlinedCall) {
 		if !s.Inlined || s.block == nil || s.block.at(pc-f.bias) {
 			break
 		}
-		c := where.InlinedCall{Function: s.Function}
+		c := where.InlinedCall{Function: s.Function, LLVM: producedWith(f.fn.Unit, "clang")}
 		if s.origin.Valid() && f.fn.Unit.Language != dwarf.LangGo {
 			c.Known = true
 			if typ := gather(s.origin).typ; typ.Valid() {

@@ -48,6 +48,29 @@ func (f *frameWhere) InRegister(pc arch.Address, r arch.Reg) []where.Held {
 	return out
 }
 
+// Momentary implements where.Frame.
+func (f *frameWhere) Momentary(pc arch.Address, r arch.Reg) []where.Held {
+	var out []where.Held
+	a := (*Activation)(f)
+	a.eachIn(pc, func(s *Scope, v *LocalVar) {
+		at := &v.attrs
+		if v.rec != nil || at.locIn == nil || !s.Inlined {
+			return
+		}
+		all, err := at.locIn.Momentary(&at.loc, a.e.pc, a.e.frame())
+		if err != nil {
+			return
+		}
+		for _, expr := range all {
+			if loc, err := a.e.location(at.locIn, expr); err == nil && a.isRegister(&loc, r) {
+				out = append(out, held(s, v, "", a.r.types.Of(at.typ)))
+				return
+			}
+		}
+	})
+	return out
+}
+
 // InMemory implements where.Frame.
 func (f *frameWhere) InMemory(pc, addr arch.Address, size int) []where.Held {
 	var out []where.Held
@@ -72,7 +95,7 @@ func (f *frameWhere) InMemory(pc, addr arch.Address, size int) []where.Held {
 func (f *frameWhere) Pointers(pc arch.Address) []where.Held {
 	var out []where.Held
 	(*Activation)(f).each(pc, func(s *Scope, v *LocalVar, _ *op.Location, t *types.Type) {
-		if t.Strip().Pointer() {
+		if p := t.Strip(); p.Pointer() || p.Reference() {
 			out = append(out, held(s, v, "", t))
 		}
 	})
@@ -97,6 +120,14 @@ func (f *frameWhere) Object(pc, addr arch.Address) (h where.Held, low, high arch
 // each visits the variables that are in scope at an address of the function. The location is
 // valid until the next evaluation.
 func (a *Activation) each(pc arch.Address, do func(*Scope, *LocalVar, *op.Location, *types.Type)) {
+	a.eachIn(pc, func(s *Scope, v *LocalVar) {
+		loc, _ := a.locate(v)
+		do(s, v, &loc, a.r.types.Of(v.attrs.typ))
+	})
+}
+
+// eachIn visits the variables that are in scope at an address of the function, for which locations are evaluated.
+func (a *Activation) eachIn(pc arch.Address, do func(*Scope, *LocalVar)) {
 	was := a.e.pc
 	defer func() {
 		a.e.pc, a.e.based = was, false
@@ -105,11 +136,9 @@ func (a *Activation) each(pc arch.Address, do func(*Scope, *LocalVar, *op.Locati
 	for _, s := range a.LiveScopes(pc) {
 		for _, list := range [...][]*LocalVar{s.Params, s.Locals} {
 			for _, v := range list {
-				if !a.declared(v) {
-					continue
+				if a.declared(v) {
+					do(s, v)
 				}
-				loc, _ := a.locate(v)
-				do(s, v, &loc, a.r.types.Of(v.attrs.typ))
 			}
 		}
 	}

@@ -41,6 +41,9 @@ type Crash struct {
 	Blame *Blame `json:"blame,omitempty"`
 	// MessageSource says where Message was found: "__abort_msg in libc.so.6".
 	MessageSource string `json:"message_source,omitempty"`
+	// Told are the constant texts, formats too, with which the function was called that ended the program: "no such lane %d\n". It
+	// is "" if the program's words are in Message, and where they are not known.
+	Told string `json:"told,omitempty"`
 	// Assertion is the failed assertion that Message is about; nil if there is none.
 	Assertion *Assertion `json:"assertion,omitempty"`
 	// Raised holds the exception that the crashed thread was raising or handling in a language such as Python, then
@@ -205,6 +208,12 @@ type BlameStep struct {
 	Within  string `json:"within,omitempty"`
 	Source  Source `json:"source,omitzero"`
 	Address Addr   `json:"address,omitempty"` // of the instruction
+	// Outside is of how many inlined calls around the instruction that failed, or that called the next inner frame, the instruction of this
+	// step is no part, the innermost first: the value came into them.
+	Outside int `json:"outside,omitempty"`
+	// Sought says that the null is where a search came to in an inlined function that returns such a pointer, and does not look for its end:
+	// the compiler may have left that out since a caller uses what it returns.
+	Sought bool `json:"sought,omitempty"`
 	// For BlameOffset: the value is the address of Expression, "p->items", which lies Offset bytes after Name. For BlameConversion: the
 	// format, cut after 256 bytes. For BlameOverwritten: the text, cut after 48.
 	Expression string `json:"expression,omitempty"`

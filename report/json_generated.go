@@ -182,6 +182,7 @@ func (j *jsonWriter) putCrash(x *Crash) {
 		j.putBlame(x.Blame)
 	}
 	j.optStr("message_source", x.MessageSource)
+	j.optStr("told", x.Told)
 	if x.Assertion != nil {
 		j.key("assertion")
 		j.putAssertion(x.Assertion)
@@ -1066,6 +1067,8 @@ func (j *jsonWriter) putBlameStep(x *BlameStep) {
 		j.putSource(&x.Source)
 	}
 	j.optAddr("address", x.Address)
+	j.optNum("outside", x.Outside)
+	j.optBool("sought", x.Sought)
 	j.optStr("expression", x.Expression)
 	j.optAddr("offset", x.Offset)
 	if x.Value != nil {

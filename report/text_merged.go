@@ -36,6 +36,20 @@ func lastEntry(frames []Frame, i int) int {
 // maxPlaces is how many places of a merged call are listed on one line.
 const maxPlaces = 3
 
+// shownAt reports whether a place is where one of the entries from i on shows the call, which has other calls inlined.
+func shownAt(frames []Frame, i int, p *MergedPlace) bool {
+	at := lastEntry(frames, i) - len(p.Inlined)
+	if at <= i || frames[at].Source != p.Source {
+		return false
+	}
+	for k, name := range p.Inlined {
+		if frames[at+k].Function != name {
+			return false
+		}
+	}
+	return true
+}
+
 // otherPlaces says where control may have come from instead of entry i: "or given at merged.c:21 (one call for
 // both)". It is "" if nothing is open.
 func (t *textWriter) otherPlaces(frames []Frame, i int) string {
@@ -49,7 +63,7 @@ func (t *textWriter) otherPlaces(frames []Frame, i int) string {
 		own = append(own, frames[k].Function)
 	}
 	for _, p := range m.Places {
-		if p.Verdict == PlaceRefuted || !m.Lost && within(p.Inlined, own) {
+		if p.Verdict == PlaceRefuted || !m.Lost && (within(p.Inlined, own) || shownAt(frames, i, &p)) {
 			continue
 		}
 		name := frames[last].Function

@@ -275,7 +275,7 @@ func everywhere(reason string) string { return differs.Get().ReplaceAllString(re
 const maxWhere = 3
 
 // where returns the innermost significant functions, the first with its place in the source; before them the one that failed with a null that it was given,
-// which does not count.
+// and those that handed it on, which do not count.
 func where(r *report.Report, sig *signature.Signature) string {
 	if len(sig.Frames) == 0 {
 		return nowhere(r)
@@ -284,9 +284,16 @@ func where(r *report.Report, sig *signature.Signature) string {
 		return fmt.Sprintf("%s %s:%d (no longer on the stack)", signature.Normalize(x.Function), find.BaseName(x.File), x.Line)
 	}
 	names, k := sig.Frames, firstKept(r, sig)
-	if i := slices.IndexFunc(sig.Decisions, func(d signature.Decision) bool { return d.Why == signature.GivenNull }); i >= 0 {
-		names, k = append([]string{sig.Decisions[i].Name}, names...), sig.Decisions[i].Frame
+	var given []string
+	for i := range sig.Decisions {
+		if d := &sig.Decisions[i]; d.Why == signature.GivenNull {
+			if len(given) == 0 {
+				k = d.Frame
+			}
+			given = append(given, d.Name)
+		}
 	}
+	names = append(given, names...)
 	var parts []string
 	for i, name := range names[:min(len(names), maxWhere)] {
 		if i == 0 {

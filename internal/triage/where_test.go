@@ -31,6 +31,9 @@ func TestWhereGivenNull(t *testing.T) {
 	blame := func(function string) *report.Blame {
 		return &report.Blame{Steps: []report.BlameStep{{Kind: report.BlameVariable, Name: "p", Role: "argument", Entry: true, Function: function}}}
 	}
+	handed := blame("width")
+	handed.Steps[0].Name = "this" // on a null object
+	handed.Steps = append(handed.Steps, report.BlameStep{Kind: report.BlamePassed, Function: "draw", Physical: 1}, report.BlameStep{Kind: report.BlamePassed, Function: "paint", Physical: 2})
 	for _, c := range []struct {
 		name  string
 		file  string
@@ -39,6 +42,7 @@ func TestWhereGivenNull(t *testing.T) {
 		first string // of the signature
 	}{
 		{"given null", "/src/app.c", blame("width"), "width app.c:10 < draw < paint", "draw"},
+		{"given null that was handed on", "/src/app.c", handed, "width app.c:10 < draw < paint", "paint"},
 		{"without a place", "", blame("width"), "width < draw < paint", "draw"},
 		{"its own", "/src/app.c", nil, "width app.c:10 < draw < paint", "width"},
 	} {

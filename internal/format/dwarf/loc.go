@@ -58,9 +58,20 @@ func (u *Unit) Location(v *Value, pc uint64, b Budget) (expr []byte, found bool,
 	}
 }
 
+// Momentary returns the expressions of the entries of a location list that are for no more than the moment before the instruction at pc:
+// their ranges begin and end there (the views of a line, DWARF 5, 6.2.5.2, tell them apart). Reading a long list is charged to b as Location does.
+func (u *Unit) Momentary(v *Value, pc uint64, b Budget) ([][]byte, error) {
+	return u.list(v, b, func(e *locEntry) bool { return !e.always && e.Low == pc && e.High == pc })
+}
+
 // Locations returns the expressions of a location list, whatever addresses they are for; of a single expression nothing.
 // Reading a long list is charged to b as Location does.
 func (u *Unit) Locations(v *Value, b Budget) ([][]byte, error) {
+	return u.list(v, b, func(*locEntry) bool { return true })
+}
+
+// list returns the expressions of the entries of a location list that are wanted.
+func (u *Unit) list(v *Value, b Budget, wanted func(*locEntry) bool) ([][]byte, error) {
 	switch v.Form.Class() {
 	case ClassOffset, ClassConstant:
 	default:
@@ -72,8 +83,12 @@ func (u *Unit) Locations(v *Value, b Budget) ([][]byte, error) {
 			return nil, err
 		}
 		var out [][]byte
+		n := 0
 		for e, ok := l.next(); ok; e, ok = l.next() {
-			if out = append(out, e.expr); len(out)%longList == 0 && b != nil {
+			if wanted(&e) {
+				out = append(out, e.expr)
+			}
+			if n++; n%longList == 0 && b != nil {
 				if err := b.Spend(longList); err != nil {
 					return nil, err
 				}

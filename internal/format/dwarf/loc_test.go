@@ -3,6 +3,7 @@ package dwarf
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"testing"
 )
 
@@ -42,6 +43,10 @@ func TestLocationV4(t *testing.T) {
 			}
 		}
 		entry(0x10, 0x20, "A")
+		entry(0x20, 0x20, "M") // no longer than the moment before the instruction runs
+		entry(0x20, 0x20, "N")
+		entry(0x20, 0x21, "L")
+		entry(0x21, 0x30, "L")
 		entry(maxAddr(uint8(u.addrSize)), 0x5000, "")
 		entry(0, 0x10, "BB")
 		entry(0, 0, "")
@@ -54,13 +59,24 @@ func TestLocationV4(t *testing.T) {
 		u.root = die(TagCompileUnit, at(AttrLowPC, FormAddr, 0x1000), v, w)
 		f.unit(u)
 		d := f.data()
-		for pc, want := range map[uint64]string{0x100f: "-", 0x1010: "A", 0x101f: "A", 0x1020: "-", 0x5000: "BB", 0x5010: "-"} {
+		for pc, want := range map[uint64]string{0x100f: "-", 0x1010: "A", 0x101f: "A", 0x1020: "L", 0x1030: "-", 0x5000: "BB", 0x5010: "-"} {
 			if got := locationOf(t, d, v, pc); got != want {
 				t.Errorf("%#x: %q, want %q", pc, got, want)
 			}
 		}
 		if got := locationOf(t, d, w, 1); got != "E" {
 			t.Errorf("expression %q", got)
+		}
+		unit, err := d.UnitAt(SecInfo, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for pc, want := range map[uint64]string{0x1010: "[]", 0x101f: "[]", 0x1020: "[M N]", 0x1021: "[]", 0x5000: "[]"} {
+			loc := unit.Value(v.off, AttrLocation)
+			all, err := unit.Momentary(&loc, pc, nil)
+			if got := fmt.Sprintf("%s", all); err != nil || got != want {
+				t.Errorf("%#x: %s, %v, want %s", pc, got, err, want)
+			}
 		}
 	})
 }

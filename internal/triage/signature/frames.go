@@ -25,6 +25,7 @@ type builder struct {
 	python, perl  bool      // the program's own part of the stack has functions of it
 	nulled        bool      // a function was dropped since its caller gave it null
 	onNull        bool      // it was called on a null object, and nothing else was dropped so
+	uncaught      bool      // V8 ended the program for an error of JavaScript
 	whole         bool      // they are not, since the stack has nothing else
 	started       bool      // the start of the program or thread was reached
 	inner         int       // the frame that ended the program, if one did
@@ -48,6 +49,14 @@ func (b *builder) build() {
 	b.sig.Decisions = make([]Decision, len(b.thread.Frames))
 	b.kept = make([]entry, 0, min(len(b.thread.Frames), 32))
 	from := b.cut()
+	b.uncaught = b.report.Crash != nil && uncaught(b.report.Crash, b.report.Crash.Kind) != nil
+	words := ""
+	if b.quit {
+		if words = toldWords(b.report.Crash); words != "" {
+			b.sig.Class += ": " + words
+			b.said = b.said || strings.Contains(words, " ")
+		}
+	}
 	b.inner = from
 	b.python = slices.ContainsFunc(b.thread.Frames[from:], func(f report.Frame) bool { return f.Language == "python" })
 	b.perl = slices.ContainsFunc(b.thread.Frames[from:], func(f report.Frame) bool { return f.Language == "perl" && f.Source.File != "" })
@@ -72,6 +81,9 @@ func (b *builder) build() {
 	b.sig.Top = topFrames
 	if b.quit && (b.kept[0].frame == b.inner || b.thread.Frames[b.kept[0].frame].Language != "") {
 		b.sig.Top, b.sig.Quit = topQuitting, true
+	}
+	if b.sig.Quit && words != "" {
+		b.sig.Top = topFrames // which of its callers it was, the words tell
 	}
 	if b.said {
 		b.sig.Top = 0
@@ -356,6 +368,8 @@ func (b *builder) irrelevant(i int) (why, stop string) {
 		return "an eval is in the sub that has it", ""
 	case b.sig.Class == report.CrashOutOfMemory && strings.HasPrefix(f.Function, "v8::"):
 		return "V8's way to memory", ""
+	case b.uncaught && strings.HasPrefix(f.Function, "v8::"):
+		return "V8's way to an error", ""
 	case nameless(f) && b.writtenIn(i):
 		return "written in the function that called it", ""
 	case !b.whole && ofLibrary(f):

@@ -2,6 +2,7 @@ package signature
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,6 +32,14 @@ func kindOf(c *report.Crash) (kind, class string, said bool) {
 	} else if goText(c.Panic) {
 		class += ": text"
 	}
+	if x := uncaught(c, word); x != nil {
+		kind += ": " + report.Clean(x.Type) + ": " + Mask(x.Message)
+		class = report.CrashException + ": " + report.Clean(x.Type)
+		if strings.HasPrefix(x.Message, "Cannot read propert") || strings.HasPrefix(x.Message, "Cannot set propert") {
+			class += ": of null or undefined" // other words may be values
+		}
+		return kind, class, false
+	}
 	if c.Message == "" {
 		if word == report.CrashException && len(c.Thrown) > 0 {
 			class += ": " + Normalize(c.Thrown[0].Type)
@@ -54,6 +63,14 @@ func kindOf(c *report.Crash) (kind, class string, said bool) {
 		}
 	}
 	return kind, class, said
+}
+
+// uncaught returns the error of JavaScript for which V8 ended the program, by a breakpoint that it has for that; nil for none.
+func uncaught(c *report.Crash, word string) *report.Raised {
+	if word != report.CrashBreakpoint || c.Message != "" || len(c.Raised) == 0 || c.Raised[0].Language != "javascript" || c.Raised[0].Type == "" {
+		return nil
+	}
+	return &c.Raised[0]
 }
 
 // accesses reports whether a panic stands for an access: one of Go that was recovered and raised again, or a check that Rust makes without optimisation.
@@ -174,6 +191,33 @@ func panicWords(p *report.Panic, via string) string {
 	}
 	return ": " + strings.Join(words[:min(len(words), 2)], " ")
 }
+
+// leastTold is how many letters the words have at least with which a function is told why to end the program.
+const leastTold = 4
+
+// toldWords returns the words with which the function was called that ended the program, without values; "" if they are not known.
+func toldWords(c *report.Crash) string {
+	if c == nil {
+		return ""
+	}
+	var out []string
+	letters := 0
+	for _, w := range strings.FieldsFunc(Mask(conversion.Get().ReplaceAllString(c.Told, " ")), func(r rune) bool { return !unicode.IsLetter(r) }) {
+		if w != "N" { // a number
+			out = append(out, w)
+			letters += len(w)
+		}
+	}
+	if letters < leastTold {
+		return ""
+	}
+	return strings.Join(out, " ")
+}
+
+// conversion is one of a format of C.
+var conversion = lazy.Value[*regexp.Regexp]{Make: func() *regexp.Regexp {
+	return regexp.MustCompile(`%[-+ #0'*\d.]*(?:hh|h|ll|l|j|z|t|L|q)?[a-zA-Z]`)
+}}
 
 // goText reports whether a panic of Go that the program raised has a text for its value. One place may raise errors of several types.
 func goText(p *report.Panic) bool {

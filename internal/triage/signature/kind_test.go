@@ -361,3 +361,92 @@ func TestWaitsUntold(t *testing.T) {
 		}
 	}
 }
+
+// TestToldWhy: the words with which a function was told to end the program tell two reasons apart that one function has, and say more than who called it.
+func TestToldWhy(t *testing.T) {
+	told := func(text string, frames ...string) Signature {
+		r := stackOf(report.CrashAbort, append([]string{"abort@/lib/libc.so.6"}, frames...)...)
+		r.Crash.Told = text
+		return Of(r)
+	}
+	heavy := told("parcel of %d grams is too heavy\n", "fail", "check", "main")
+	if heavy.Class != "abort: parcel of grams is too heavy" || heavy.Top != 0 || heavy.Frames[0] != "fail" {
+		t.Errorf("%+v", heavy)
+	}
+	for name, c := range map[string]struct {
+		s    Signature
+		same bool
+	}{
+		"another reason":      {told("parcel of %d grams is nothing\n", "fail", "check", "main"), false},
+		"another caller":      {told("parcel of %d grams is too heavy\n", "fail", "weigh", "main"), true},
+		"another number":      {told("parcel of %-5.2Lf grams is too heavy\n", "fail", "check", "main"), true},
+		"another function":    {told("parcel of %d grams is too heavy\n", "die", "check", "main"), true},
+		"nothing known":       {told("", "fail", "check", "main"), false},
+		"a signal's handler":  {told("parcel of %d grams is too heavy\n", "fail", "!SIGSEGV@/lib/libc.so.6", "check", "main"), false},
+		"a value of the text": {told("parcel of 12 grams is too heavy\n", "fail", "check", "main"), true},
+	} {
+		if (c.s.Hash == heavy.Hash) != c.same {
+			t.Errorf("%s: %s, %s", name, c.s.Class, c.s.String())
+		}
+	}
+	for _, text := range []string{"", "%s: %d\n", "no", "%s:%d: %s", "0x12 12 ok", "bad"} {
+		if s := told(text, "fail", "check", "main"); s.Class != "abort" || s.Top != 2 {
+			t.Errorf("%q: %q, %d", text, s.Class, s.Top)
+		}
+	}
+	a, b := told("heavy", "fail", "check", "main"), told("heavy", "fail", "weigh", "main")
+	if other := told("heavy", "die", "check", "main"); a.Hash != b.Hash || a.Hash == other.Hash || a.Top != 1 || !a.Quit {
+		t.Errorf("one word: %+v, %+v, %+v", a, b, other)
+	}
+	if s := told("dead 12", "fail", "check", "main"); s.Class != "abort: dead" {
+		t.Errorf("%q", s.Class)
+	}
+	if s := told("/x/parcel.c", "fail", "check", "main"); s.Class != "abort: parcel c" {
+		t.Errorf("%q", s.Class)
+	}
+	r := stackOf(report.CrashNullRead, "weigh", "check", "main")
+	r.Crash.Told = "parcel is too heavy"
+	if s := Of(r); s.Class != "access" {
+		t.Errorf("%q of a program that did not end itself", s.Class)
+	}
+}
+
+// TestUncaughtError: errors of JavaScript of another type, or of nothing's members, are other bugs of one function; V8's functions on the way do not count.
+func TestUncaughtError(t *testing.T) {
+	raised := func(language, typ, message string) *report.Crash {
+		return &report.Crash{Kind: report.CrashBreakpoint, Raised: []report.Raised{{Language: language, Type: typ, Message: message}}}
+	}
+	message := raised("javascript", "RangeError", "cart has 3 items")
+	message.Message = "told otherwise"
+	abort := raised("javascript", "RangeError", "cart has 3 items")
+	abort.Kind = report.CrashAbort
+	for name, c := range map[string]struct {
+		crash *report.Crash
+		class string
+	}{
+		"a value":          {raised("javascript", "RangeError", "cart has 3 items"), "exception: RangeError"},
+		"of null":          {raised("javascript", "TypeError", "Cannot read properties of null (reading 'items')"), "exception: TypeError: of null or undefined"},
+		"of undefined":     {raised("javascript", "TypeError", "Cannot set property 'items' of undefined"), "exception: TypeError: of null or undefined"},
+		"other words":      {raised("javascript", "TypeError", "f is not a function"), "exception: TypeError"},
+		"no type":          {raised("javascript", "", "cart has 3 items"), "breakpoint"},
+		"another language": {raised("python", "RangeError", "cart has 3 items"), "breakpoint"},
+		"no error":         {&report.Crash{Kind: report.CrashBreakpoint}, "breakpoint"},
+		"a message":        {message, "breakpoint"},
+		"another end":      {abort, "abort"},
+	} {
+		if _, class, said := kindOf(c.crash); class != c.class || said {
+			t.Errorf("%s: %q, want %q", name, class, c.class)
+		}
+	}
+	r := stackOf(report.CrashBreakpoint, "v8::internal::Object::SetProperty", "rename", "main")
+	if s := Of(r); s.Frames[0] != "v8::internal::Object::SetProperty" {
+		t.Errorf("%q", s.Frames)
+	}
+	r.Crash.Raised = raised("javascript", "TypeError", "bad").Raised
+	if s := Of(r); s.Frames[0] != "rename" {
+		t.Errorf("%q", s.Frames)
+	}
+	if kind, _, _ := kindOf(raised("javascript", "RangeError", "cart has 3 items")); kind != "breakpoint: RangeError: cart has N items" {
+		t.Errorf("%q", kind)
+	}
+}

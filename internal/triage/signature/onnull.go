@@ -16,7 +16,7 @@ func (b *builder) givenNull(i int) bool {
 	if crash == nil || crash.Blame == nil || b.sig.Class != "access" || !nullAccess(crash) {
 		return false
 	}
-	if len(b.kept) > 0 || b.nulled && !b.onNull {
+	if len(b.kept) > 0 || b.nulled && !b.onNull || crash.Blame.Confidence == report.Possible {
 		return false
 	}
 	caller := i + 1
@@ -75,6 +75,16 @@ func (b *builder) received(i int, steps []report.BlameStep) bool {
 		case s.Physical < f.Physical:
 		case s.Kind == report.BlameRead && b.beside(i, s):
 			return true
+		case s.Kind == report.BlameRead && s.Entry: // for the innermost call
+			return i == 0 || b.thread.Frames[i-1].Physical != f.Physical
+		case s.Kind == report.BlameSet && b.local(i, steps[:k]):
+			return false
+		case s.Sought && f.Inlined && b.isIn(i, s.Function):
+			return !b.nulled
+		case s.Outside > b.within(i) && !b.around(i, s.Function):
+			// Another inlined call had it. What that read of an object of the program's this one may have read itself: compilers join what reads.
+			r := rules.Get().name(ruleName(home(Normalize(s.Function))), language(f), false)
+			return s.Kind != report.BlameRead || r == nil && !strings.ContainsAny(s.Name, ".>")
 		case f.Source.Line > 0 && strings.HasPrefix(s.Name, "argument ") && readByCaller(steps[k+1:]):
 			return false
 		case b.around(i, s.Function):
@@ -107,6 +117,23 @@ func (b *builder) moved(i int) string {
 		}
 	}
 	return ""
+}
+
+// within returns how many calls were inlined into frame i's.
+func (b *builder) within(i int) (n int) {
+	for frames := b.thread.Frames; n < i && frames[i-n-1].Inlined && frames[i-n-1].Physical == frames[i].Physical; n++ {
+	}
+	return n
+}
+
+// local reports whether a null was in a local variable of frame i's function. A constant is set where compilers like, and was passed to nobody then.
+func (b *builder) local(i int, steps []report.BlameStep) bool {
+	for k := range steps {
+		if s := &steps[k]; s.Role == "local" && b.isIn(i, s.Function) {
+			return true
+		}
+	}
+	return false
 }
 
 // isIn reports whether the named function is that of frame i. Debugging information of a variable may leave out the scopes of its function.

@@ -58,7 +58,7 @@ func TestGivenNull(t *testing.T) {
 	}
 }
 
-// TestGivenNullSteps: the null must have come from the caller as it is, and one caller is taken.
+// TestGivenNullSteps: the null must have come from the caller as it is; and one caller is taken.
 func TestGivenNullSteps(t *testing.T) {
 	variable := func(name, role, function string, physical int) report.BlameStep {
 		return report.BlameStep{Kind: report.BlameVariable, Name: name, Role: role, Function: function, Physical: physical}
@@ -85,6 +85,8 @@ func TestGivenNullSteps(t *testing.T) {
 		{"a caller without a name for what it passed", []string{"width", "draw", "main"}, []report.BlameStep{{Kind: report.BlameArgument, Name: "argument 1", Role: "argument", Entry: true}}, []string{"width", "draw", "main"}},
 		{"handed on twice", []string{"width", "draw", "main"}, []report.BlameStep{given("p", "width"), passed,
 			{Kind: report.BlamePassed, Function: "main", Physical: 2}}, []string{"draw", "main"}},
+		{"a constant in a local variable", []string{"+width", "draw", "main"}, []report.BlameStep{variable("p", "local", "width", 0), {Kind: report.BlameSet, Function: "draw"}}, []string{"width", "draw", "main"}},
+		{"a constant in an argument", []string{"+width", "draw", "main"}, []report.BlameStep{variable("p", "argument", "width", 0), {Kind: report.BlameSet, Function: "draw"}}, []string{"draw", "main"}},
 		{"stored in the parameter later", []string{"width", "draw", "main"}, []report.BlameStep{variable("p", "argument", "width", 0), read}, []string{"width", "draw", "main"}},
 		{"read", []string{"width", "draw", "main"}, []report.BlameStep{read}, []string{"width", "draw", "main"}},
 		{"through a library", []string{"memcpy@/lib/libc.so.6", "width", "draw", "main"}, []report.BlameStep{variable("src", "argument", "memcpy", 0),
@@ -253,5 +255,84 @@ func TestGivenNullBeside(t *testing.T) {
 		if s := Of(r); len(s.Frames) == 0 || s.Frames[0] != c.want {
 			t.Errorf("%s: %q, want %s", c.name, s.Frames, c.want)
 		}
+	}
+}
+
+// TestGivenNullInlined: of an inlined call, the steps tell from which instructions it was given the null, and which of several calls.
+func TestGivenNullInlined(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		frames []string
+		step   report.BlameStep
+		want   []string
+	}{
+		{"read for the call", []string{"+width", "draw", "main"}, report.BlameStep{Kind: report.BlameRead, Name: "p->next", Function: "draw", Entry: true}, []string{"draw", "main"}},
+		{"read for the call, at an instruction of it", []string{"+width", "draw", "main"}, report.BlameStep{Kind: report.BlameRead, Name: "p->next", Function: "width", Entry: true}, []string{"draw", "main"}},
+		{"read for the call in one that is inlined too", []string{"+width", "+inner", "draw", "main"}, report.BlameStep{Kind: report.BlameRead, Name: "p->next", Function: "inner", Entry: true}, []string{"inner", "draw", "main"}},
+		{"read for the call of a library", []string{"+std::string::size", "+width", "draw", "main"}, report.BlameStep{Kind: report.BlameRead, Name: "p->next", Function: "width", Entry: true}, []string{"width", "draw", "main"}},
+		{"another call's result", []string{"+width", "draw", "main"}, report.BlameStep{Kind: report.BlameReturned, Function: "find", Outside: 1}, []string{"draw", "main"}},
+		{"a result of its own", []string{"+width", "draw", "main"}, report.BlameStep{Kind: report.BlameReturned, Function: "find"}, []string{"width", "draw", "main"}},
+		{"another call's, of two", []string{"+width", "+inner", "draw", "main"}, report.BlameStep{Kind: report.BlameReturned, Function: "find", Outside: 2}, []string{"inner", "draw", "main"}},
+		{"another call's, and a library's within", []string{"+std::string::size", "+width", "draw", "main"}, report.BlameStep{Kind: report.BlameReturned, Function: "find", Outside: 2}, []string{"draw", "main"}},
+		{"given to a library's by the call itself", []string{"+std::string::size", "+width", "draw", "main"}, report.BlameStep{Kind: report.BlameReturned, Function: "find", Outside: 1}, []string{"width", "draw", "main"}},
+		{"another call's in the call around", []string{"+width", "+inner", "draw", "main"}, report.BlameStep{Kind: report.BlameReturned, Function: "find", Outside: 1}, []string{"inner", "draw", "main"}},
+		{"what another call read has no name", []string{"+width", "draw", "main"}, report.BlameStep{Kind: report.BlameRead, Name: "[rbx+8]", Function: "find", Outside: 1}, []string{"draw", "main"}},
+		{"what another call read may be read here", []string{"+width", "draw", "main"}, report.BlameStep{Kind: report.BlameRead, Name: "p->next", Function: "find", Outside: 1}, []string{"width", "draw", "main"}},
+		{"a library read it", []string{"+width", "draw", "main"}, report.BlameStep{Kind: report.BlameRead, Name: "[rbx+8]", Function: "std::vector<Shape*>::front", Outside: 1}, []string{"width", "draw", "main"}},
+		{"the function around read it", []string{"+width", "draw", "main"}, report.BlameStep{Kind: report.BlameRead, Name: "p->next", Function: "draw", Outside: 1}, []string{"width", "draw", "main"}},
+		{"the function around read what has no name", []string{"+width", "draw", "main"}, report.BlameStep{Kind: report.BlameRead, Name: "[rbx+8]", Function: "draw", Outside: 1}, []string{"width", "draw", "main"}},
+		{"sought", []string{"+find", "draw", "main"}, report.BlameStep{Kind: report.BlameVariable, Name: "p", Role: "local", Function: "find", Sought: true}, []string{"draw", "main"}},
+		{"sought by another", []string{"+find", "draw", "main"}, report.BlameStep{Kind: report.BlameVariable, Name: "p", Role: "local", Function: "search", Sought: true}, []string{"find", "draw", "main"}},
+		{"sought, not inlined", []string{"find", "draw", "main"}, report.BlameStep{Kind: report.BlameVariable, Name: "p", Role: "local", Function: "find", Sought: true}, []string{"find", "draw", "main"}},
+		{"sought, by one that is inlined into its namesake", []string{"+find", "+find", "draw", "main"}, report.BlameStep{Kind: report.BlameVariable, Name: "p", Role: "local", Function: "find", Sought: true}, []string{"find", "draw", "main"}},
+	} {
+		r := stackOf("null-read", c.frames...)
+		physical := 0
+		for i := range r.Threads[0].Frames {
+			f := &r.Threads[0].Frames[i]
+			if f.Physical = physical; !f.Inlined {
+				physical++
+			}
+		}
+		for _, confidence := range []string{report.Certain, report.Possible} {
+			r.Crash.Blame = &report.Blame{Confidence: confidence, Steps: []report.BlameStep{c.step}}
+			s := Of(r)
+			if want := c.want; confidence == report.Certain && !slices.Equal(s.Frames, want) {
+				t.Errorf("%s: %q, want %q", c.name, s.Frames, want)
+			} else if confidence == report.Possible && s.Decisions[0].Why == GivenNull {
+				t.Errorf("%s: %q of what is only possible", c.name, s.Frames)
+			}
+		}
+	}
+}
+
+// TestGivenNullHandled: of a fault that a handler was called for, the innermost call is not the first frame.
+func TestGivenNullHandled(t *testing.T) {
+	r := stackOf("null-read", "on_segv", "!SIGSEGV@/lib/libc.so.6", "+width", "draw", "main")
+	frames := r.Threads[0].Frames
+	frames[3].Physical, frames[4].Physical = 2, 3
+	r.Crash.Blame = &report.Blame{Steps: []report.BlameStep{{Kind: report.BlameRead, Name: "p->next", Function: "draw", Entry: true, Physical: 2}}}
+	if s := Of(r); !slices.Equal(s.Frames, []string{"draw", "main"}) {
+		t.Errorf("%q", s.Frames)
+	}
+	// An operator of a class is no lambda.
+	r = stackOf("null-read", "Shape::operator()", "draw", "main")
+	r.Crash.Blame = &report.Blame{Steps: []report.BlameStep{{Kind: report.BlameVariable, Name: "this", Role: "argument", Function: "Circle::area", Entry: true}}}
+	if s := Of(r); s.Frames[0] != "Shape::operator()" {
+		t.Errorf("of another function: %q", s.Frames)
+	}
+	// A check of Rust that stands for the access is one.
+	r = stackOf("panic", "width", "draw", "main")
+	r.Crash.Panic = &report.Panic{Runtime: report.RuntimeRust, Value: "null pointer dereference occurred"}
+	r.Crash.Blame = &report.Blame{Steps: []report.BlameStep{{Kind: report.BlameVariable, Name: "p", Role: "argument", Function: "width", Entry: true}}}
+	if s := Of(r); s.Frames[0] != "draw" {
+		t.Errorf("a check of Rust: %q", s.Frames)
+	}
+	// What a call of Go returned is read by nobody.
+	r = stackOf("null-read", "+main.length", "main.total", "main.main")
+	r.Crash.Blame = &report.Blame{Steps: []report.BlameStep{{Kind: report.BlameReturned, Name: "[rax]", Function: "main.(*Band).find"}}}
+	r.Threads[0].Frames[1].Physical, r.Threads[0].Frames[2].Physical = 0, 1
+	if s := Of(r); s.Frames[0] != "main.length" {
+		t.Errorf("returned: %q", s.Frames)
 	}
 }

@@ -147,7 +147,7 @@ func writeStacks(t *testing.T, name string, all []*sample) {
 		}
 		s.Frames = shorten(s.Frames)
 		c := s.report.Crash
-		s.Crash = report.Crash{Signal: c.Signal, Exception: c.Exception, Kind: c.Kind, Message: c.Message, Assertion: c.Assertion, Thrown: c.Thrown, Panic: c.Panic, Blame: leanBlame(c.Blame)}
+		s.Crash = report.Crash{Signal: c.Signal, Exception: c.Exception, Kind: c.Kind, Message: c.Message, Assertion: c.Assertion, Thrown: c.Thrown, Panic: c.Panic, Told: c.Told, Blame: leanBlame(c.Blame)}
 		for i := range s.Crash.Thrown {
 			s.Crash.Thrown[i].Address = 0
 		}
@@ -193,10 +193,10 @@ func leanBlame(b *report.Blame) *report.Blame {
 	if b == nil {
 		return nil
 	}
-	out := &report.Blame{Value: b.Value}
+	out := &report.Blame{Value: b.Value, Confidence: b.Confidence}
 	for i := range b.Steps {
 		s := &b.Steps[i]
-		step := report.BlameStep{Kind: s.Kind, Name: s.Name, Role: s.Role, Entry: s.Entry, Function: s.Function, Physical: s.Physical, Within: s.Within}
+		step := report.BlameStep{Kind: s.Kind, Name: s.Name, Role: s.Role, Entry: s.Entry, Function: s.Function, Physical: s.Physical, Within: s.Within, Outside: s.Outside, Sought: s.Sought}
 		if s.Kind == report.BlameOffset {
 			step.Value = s.Value
 		}

@@ -21,10 +21,13 @@ type Frame interface {
 	// InMemory lists the variables that live in size bytes of memory at addr, at the
 	// instruction pc of the function, the innermost first.
 	InMemory(pc, addr arch.Address, size int) []Held
-	// Pointers lists the variables that are pointers and in scope at the instruction pc of
+	// Pointers lists the variables that are pointers or references and in scope at the instruction pc of
 	// the function, those of the innermost inlined call first, also if their values are
 	// nowhere.
 	Pointers(pc arch.Address) []Held
+	// Momentary lists the variables of inlined calls that the register r held for no more than
+	// the moment before the instruction pc ran: the calls began or ended there.
+	Momentary(pc arch.Address, r arch.Reg) []Held
 	// Object is the whole variable that holds the address addr at the instruction pc, and
 	// where it begins and ends; false where there is none.
 	Object(pc, addr arch.Address) (h Held, low, high arch.Address, ok bool)
@@ -51,6 +54,7 @@ type Frame interface {
 type InlinedCall struct {
 	Function string      // as of a Held
 	Known    bool        // what it returns is known
+	LLVM     bool        // clang or rustc inlined it: both call themselves "clang"
 	Result   *types.Type // of what it returns; nil for nothing
 }
 

@@ -42,7 +42,7 @@ func (w *witness) cameIn(n named, v *provenance.Value, at uint64, impossible fun
 // what computes an argument that is used once. It reads through a register that held the same when control came into the call, and that no variable of the call
 // is in; nor has the call another that could have led there.
 func (w *witness) readFor(h *where.Held, at uint64, v *provenance.Value) bool {
-	if v.Kind != provenance.Load || v.Base == arch.NoReg || v.Index != arch.NoReg || v.Size != w.in.arch.WordSize || !h.Type.Strip().Pointer() {
+	if v.Kind != provenance.Load || v.Base == arch.NoReg || v.Index != arch.NoReg || v.Size != w.in.arch.WordSize {
 		return false
 	}
 	if !w.code.Brought(v.At, v.Base, func(addr uint64) bool { return !w.vars.CameIn(h, at, addr) }) {
@@ -67,42 +67,60 @@ func leadsTo(o *where.Held, off int64, size uint64, pointer *types.Type) bool {
 		return true
 	}
 	_, part, ok := o.Type.Follow(o.Variable, off, size)
-	return ok && (part == nil || part.Strip().Pointer() && part.Strip().Target().Strip().Name() == pointer.Strip().Target().Strip().Name())
+	return ok && (part == nil || (part.Strip().Pointer() || part.Strip().Reference()) && part.Strip().Target().Strip().Name() == pointer.Strip().Target().Strip().Name())
 }
 
 // given returns the parameter of the innermost inlined call at the frame's instruction that a pointer is, although the parameter is nowhere: the pointer was
-// read for the call, which has no other pointer to something that the instruction may access. disp and size are what was accessed through it.
-func (w *witness) given(v *provenance.Value, value uint64, disp int64, size int) (n named, use string) {
+// read for the call, which has no other pointer to something that the instruction may access, or only parameters that would have been given it alike: n has no name
+// then. Or the call began at the instruction, with the pointer for its parameter: it is in reg. disp and size are what was accessed through it.
+func (w *witness) given(v *provenance.Value, reg arch.Reg, value uint64, disp int64, size int) (n named, use string, ok bool) {
 	if w.vars == nil {
-		return named{}, ""
+		return named{}, "", false
 	}
 	at, innermost := w.state.PC, w.innermost()
-	all := w.vars.Pointers(at)
-	for i := range all {
-		h := &all[i]
-		if h.Function == "" || !strings.HasSuffix(innermost, h.Function) {
-			continue // of a call around
-		}
-		one, ok := variable([]where.Held{*h}, at)
-		if !ok {
+	for _, h := range w.vars.Momentary(at, reg) {
+		one, named := variable([]where.Held{h}, at)
+		if !named || !h.Param || h.Path != "" || !strings.HasSuffix(innermost, h.Function) {
 			continue
 		}
-		text, _, ok := h.Type.Follow(one.text, disp, uint64(size))
-		switch {
-		case !ok:
-			continue
-		case use != "":
-			return named{}, ""
+		if h.Variable == "this" && h.Artificial || h.Type.Strip().Reference() || v.Kind != provenance.Unknown && w.vars.CameIn(&h, at, v.At) {
+			text, _, _ := h.Type.Follow(one.text, disp, uint64(size))
+			return one, text, true
 		}
-		n, use = one, text
 	}
-	if use == "" || !n.held.Param || !w.vars.CameIn(n.held, at, 0) || leadsTo(n.held, v.K, uint64(v.Size), n.held.Type) {
-		return named{}, ""
+	var own []where.Held // what is in the call's scope
+	for _, h := range w.vars.Pointers(at) {
+		if h.Function != "" && strings.HasSuffix(innermost, h.Function) {
+			own = append(own, h)
+		}
 	}
-	if held, known := w.vars.Number(n.held); known && held != value || !w.vars.CameIn(n.held, at, v.At) && !w.readFor(n.held, at, v) {
-		return named{}, ""
+	several := false
+	for i := range own {
+		h := &own[i]
+		one, named := variable([]where.Held{*h}, at)
+		if !named {
+			continue
+		}
+		text, _, may := h.Type.Follow(one.text, disp, uint64(size))
+		if held, known := w.vars.Number(h); !may || known && held != value {
+			continue
+		}
+		if !h.Param || !w.vars.CameIn(h, at, 0) || !w.vars.CameIn(h, at, v.At) && !w.readFor(h, at, v) {
+			return n, "", false
+		}
+		// The call may have read it from what another of its pointers leads to: compilers move and join what reads.
+		if slices.ContainsFunc(own, func(o where.Held) bool { return leadsTo(&o, v.K, uint64(v.Size), h.Type) }) {
+			return n, "", false
+		}
+		if n, use = one, text; ok { // one of several
+			several = true
+		}
+		ok = true
 	}
-	return n, use
+	if several {
+		use = ""
+	}
+	return n, use, ok
 }
 
 // inlinedParameter returns the parameter of an inlined call that has a value at the frame's instruction, in another register than the one that is asked about.
@@ -155,6 +173,50 @@ func (w *witness) callsAt(addr uint64) []unwind.Call {
 		return nil
 	}
 	return calls
+}
+
+// sought reports whether a null pointer is where a search came to in an inlined function that returns such a pointer: the code read it, at an instruction,
+// from what the last such pointer leads to, and never compares it with null. LLVM leaves that out where a caller uses what the function returns without a check.
+func (w *witness) sought(v *provenance.Value, readAt uint64) bool {
+	if w.vars == nil || w.call.Entry == 0 {
+		return false
+	}
+	calls := w.vars.Ended(w.state.PC, w.call.Entry)
+	if len(calls) == 0 || !calls[0].LLVM || !calls[0].Known || calls[0].Result == nil {
+		return false
+	}
+	r := calls[0].Result.Strip()
+	return r.Pointer() && slices.ContainsFunc(v.Alternatives(), func(a *provenance.Value) bool {
+		if a.Kind != provenance.Load || a.Base == arch.NoReg || a.At != readAt || a.K < 0 || uint64(a.K) >= r.Target().Whole() {
+			return false
+		}
+		last := w.code.Before(a.At, provenance.Reg(a.Base))
+		if last.Kind != provenance.Join || last != v && !slices.Contains(last.Alternatives(), a) {
+			return false
+		}
+		_, next, ok := r.Follow("", a.K, uint64(a.Size))
+		return ok && next != nil && next.Strip().Pointer() && next.Strip().Target().Strip().Name() == r.Target().Strip().Name()
+	})
+}
+
+// outside returns of how many inlined calls at the frame's instruction another instruction of the frame's function is no part. Two calls of one function on one
+// line are taken for one.
+func (w *witness) outside(addr uint64) int {
+	if addr == w.state.PC {
+		return 0
+	}
+	at, there := w.callsAt(w.state.PC), w.callsAt(addr)
+	if len(at) < 2 || len(there) == 0 {
+		return 0
+	}
+	same := 1 // the function itself
+	for ; same < min(len(at), len(there)); same++ {
+		a, b := at[len(at)-same:], there[len(there)-same:]
+		if source(a[0]).Line != source(b[0]).Line || at[len(at)-same-1].Name != there[len(there)-same-1].Name {
+			break
+		}
+	}
+	return len(at) - same
 }
 
 // innermost returns the innermost function at the frame's instruction, inlined ones included.

@@ -17,6 +17,7 @@ type suspect struct {
 	value uint64
 	use   named // what was accessed through it
 	param named // the parameter of an inlined call that it must be; see witness.given
+	given bool  // an inlined call was given it
 	// pointer says that it is the only register of the access.
 	pointer bool
 	// divides says that it is a divisor, of size bytes.
@@ -76,7 +77,8 @@ func (t *tracer) suspect(inst *disasm.Inst, regs *arch.RegSet, why *reason.Reaso
 		s.use = w.target(w.state.PC, m.Base, m.Index, m.Scale, m.Disp, 0, 0)
 	}
 	if s.pointer {
-		if n, use := w.given(s.v, s.value, m.Disp, int(m.Size)); use != "" {
+		n, use, ok := w.given(s.v, s.reg, s.value, m.Disp, int(m.Size))
+		if s.given = ok; use != "" {
 			if s.param = n; s.use.text == "" {
 				s.use = named{text: use}
 			}

@@ -119,7 +119,8 @@ func (t *tracer) from(s suspect) *report.Blame {
 		t.add(step)
 	}
 	t.follow(w, v, value)
-	if s.param.text != "" && len(b.Steps) > 0 && b.Steps[0].Kind == report.BlameRead {
+	t.seek(&s)
+	if s.given && len(b.Steps) > 0 && b.Steps[0].Kind == report.BlameRead {
 		b.Steps[0].Entry = true // it has a name of its own
 	}
 	if s.divides {
@@ -134,6 +135,14 @@ func (t *tracer) from(s suspect) *report.Blame {
 		}
 	}
 	return b
+}
+
+// seek says of the first step whether the null of a suspect is where a search came to.
+func (t *tracer) seek(s *suspect) {
+	steps := t.out.Steps
+	if i := slices.IndexFunc(steps, func(b report.BlameStep) bool { return b.Kind == report.BlameRead }); i >= 0 && i <= 1 && s.pointer && s.value == 0 && !t.loose {
+		steps[0].Sought = s.w.sought(s.v, uint64(steps[i].Address))
+	}
 }
 
 // follow adds the steps that lead back from a value.

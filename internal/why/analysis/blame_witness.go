@@ -211,7 +211,7 @@ func (w *witness) source(addr uint64) (function string, src report.Source) {
 
 // step begins a step at an instruction of the frame.
 func (w *witness) step(kind string, addr uint64) report.BlameStep {
-	s := report.BlameStep{Kind: kind, Address: report.Addr(addr), Physical: w.frameNumber()}
+	s := report.BlameStep{Kind: kind, Address: report.Addr(addr), Physical: w.frameNumber(), Outside: w.outside(addr)}
 	s.Function, s.Source = w.source(addr)
 	return s
 }

@@ -110,6 +110,9 @@ func (c *crash) report(ctx context.Context, v verdict) *report.Crash {
 				File: q.File, Line: q.Line, Column: q.Column, Goroutine: q.Goroutine}
 		}
 	}
+	if out.Kind == report.CrashAbort && out.Message == "" {
+		out.Told = c.toldWith()
+	}
 	out.Causes = c.causes()
 	out.Overflow = c.overflow()
 	out.Frame = c.shown(ctx).frame

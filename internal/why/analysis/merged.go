@@ -42,6 +42,7 @@ func (in *naming) merged(frames []*unwind.Frame, physical int, calls []unwind.Ca
 	differ := m.Lost
 	all := ways{}
 	place := make([]int, len(leading)) // in all.places; -1 for others
+	chains := make([][]unwind.Call, len(leading))
 	for i, addr := range leading {
 		c, err := lookup.LookupCalls(addr, nil)
 		if err != nil || c[len(c)-1].Entry != calls[len(calls)-1].Entry {
@@ -51,8 +52,15 @@ func (in *naming) merged(frames []*unwind.Frame, physical int, calls []unwind.Ca
 			place[i] = -1
 			continue // the compiler knew there what an inlined function of the library would do
 		}
-		p := report.MergedPlace{Source: source(c[0])}
-		for _, inlined := range c[:len(c)-1] {
+		chains[i] = c
+	}
+	alike := alikeWithin(chains, calls)
+	for i, c := range chains {
+		if c == nil {
+			continue
+		}
+		p := report.MergedPlace{Source: source(c[alike])}
+		for _, inlined := range c[alike : len(c)-1] {
 			p.Inlined = append(p.Inlined, inlined.Name)
 		}
 		same := func(q report.MergedPlace) bool { return q.Source == p.Source && slices.Equal(q.Inlined, p.Inlined) }
@@ -61,7 +69,7 @@ func (in *naming) merged(frames []*unwind.Frame, physical int, calls []unwind.Ca
 			at = len(m.Places)
 			m.Places = append(m.Places, p)
 			all.places = append(all.places, wayOf{calls: c})
-			differ = differ || !slices.EqualFunc(c, calls, func(x, y unwind.Call) bool { return x.Name == y.Name })
+			differ = differ || len(m.Places) > 1 && alike > 0 || !slices.EqualFunc(c, calls, func(x, y unwind.Call) bool { return x.Name == y.Name })
 		}
 		place[i] = at
 	}
@@ -84,13 +92,35 @@ func (in *naming) merged(frames []*unwind.Frame, physical int, calls []unwind.Ca
 		p.open = p.open || !known
 	}
 	at, moved := all.decide(m, calls)
-	if moved {
+	taken := slices.ContainsFunc(m.Places, func(p report.MergedPlace) bool { return p.Verdict == report.PlaceTaken })
+	if moved || !taken && len(calls) > 1 {
 		if in.moved == nil {
 			in.moved = map[*unwind.Frame]bool{}
 		}
-		in.moved[f] = true // its address has no variables of the calls that are shown
+		in.moved[f] = true // its address has no variables of the calls that are shown, or those of one of several places
 	}
 	return m, at
+}
+
+// alikeWithin returns how many of the innermost inlined calls are the same in all chains of calls, and have their names in the calls of the merged call: a
+// function that several calls of one function stand for. Only where these calls are tells the places apart then.
+func alikeWithin(chains [][]unwind.Call, calls []unwind.Call) (n int) {
+	for {
+		var first *unwind.Call
+		for _, c := range chains {
+			switch {
+			case c == nil:
+			case n+1 >= len(c), n+1 >= len(calls), c[n].Name != calls[n].Name, first != nil && source(c[n]) != source(*first):
+				return n
+			case first == nil:
+				first = &c[n]
+			}
+		}
+		if first == nil {
+			return n
+		}
+		n++
+	}
 }
 
 // ways are what is known of the ways to a merged call.
@@ -125,8 +155,11 @@ func (w *ways) decide(m *report.Merged, calls []unwind.Call) (at []unwind.Call, 
 	}
 	if only := possible[0]; len(possible) == 1 && w.places[only].came && !w.others {
 		m.Places[only].Verdict = report.PlaceTaken
-		own := func(x, y unwind.Call) bool { return x.Name == y.Name }
-		if !m.Lost && slices.EqualFunc(calls, w.places[only].calls, own) {
+		own := slices.EqualFunc(calls, w.places[only].calls, func(x, y unwind.Call) bool { return x.Name == y.Name })
+		for i := 1; own && i < len(calls); i++ { // the same calls
+			own = calls[i].Line == w.places[only].calls[i].Line
+		}
+		if !m.Lost && own {
 			return calls, false // the call's own line is better than that of its condition
 		}
 		return w.places[only].calls, true

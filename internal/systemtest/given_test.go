@@ -1,0 +1,73 @@
+package systemtest
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/internal/triage/signature"
+)
+
+// What an inlined call was given is its caller's mistake, also if no variable has it at the instruction that failed: the compiler tells of the moment of the
+// call, or no pointer of the call leads to it. What the call read itself is its own mistake. A function that ended the program was told why.
+func TestGiven(t *testing.T) {
+	t.Parallel()
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the instructions that are followed are of amd64")
+	}
+	want := map[byte]string{'l': "label", 'a': "apart", 't': "albums", 'w': "Track::deep", 'j': "Track::deep", 'h': "fail", 'n': "fail", 's': "found", 'e': "last"}
+	told := map[byte]string{'h': "parcel of %ld grams is too heavy\n", 'n': "parcel of %ld grams is nothing\n"}
+	for _, compiler := range []string{"g++", "clang++"} {
+		for _, level := range []string{"-O0", "-O1", "-O2", "-O3", "-Os"} {
+			t.Run(compiler+level, func(t *testing.T) {
+				t.Parallel()
+				exe := fixture.Compile(t, compiler, "causes/given.cpp", "-g", level, "-w")
+				for _, way := range []byte("latwjhnse") {
+					r := analyzeCore(t, fixture.Crash(t, nil, exe, string(way)), exe)
+					if r.Crash == nil {
+						t.Fatalf("%c: no crash", way)
+					}
+					if s := signature.Of(r); len(s.Frames) == 0 || s.Frames[0] != want[way] {
+						t.Errorf("%c: %q, want %s: %+v", way, s.Frames, want[way], r.Crash.Blame)
+					}
+					if r.Crash.Told != told[way] {
+						t.Errorf("%c: told %q, want %q", way, r.Crash.Told, told[way])
+					}
+				}
+			})
+		}
+	}
+}
+
+// Where the compiler made one call of two that differ in what they pass, the debugging information has the arguments of one: none are told, and both places are.
+func TestToldJoined(t *testing.T) {
+	t.Parallel()
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the instructions that are followed are of amd64")
+	}
+	for _, compiler := range []string{"gcc", "clang"} {
+		for _, level := range []string{"-O0", "-O1", "-O2", "-O3", "-Os"} {
+			t.Run(compiler+level, func(t *testing.T) {
+				t.Parallel()
+				exe := fixture.Compile(t, compiler, "causes/told.c", "-g", level, "-w")
+				for number, text := range map[string]string{"2": "short frame", "100": "long frame"} {
+					r := analyzeCore(t, fixture.Crash(t, nil, exe, number), exe)
+					if r.Crash == nil {
+						t.Fatalf("%s: no crash", number)
+					}
+					if r.Crash.Told != "" && r.Crash.Told != text || level == "-O0" && r.Crash.Told == "" {
+						t.Errorf("%s: told %q, want %q", number, r.Crash.Told, text)
+					}
+					for _, f := range r.Threads[0].Frames {
+						for _, v := range f.Args {
+							if f.Function == "stop" && v.Value != "" && v.Name == "why" && !strings.Contains(v.Value, text) {
+								t.Errorf("%s: why = %s, want %q", number, v.Value, text)
+							}
+						}
+					}
+				}
+			})
+		}
+	}
+}

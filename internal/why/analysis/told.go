@@ -1,0 +1,155 @@
+package analysis
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/corewalk/corewalk/internal/code/provenance"
+	"github.com/corewalk/corewalk/internal/vars/where"
+
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/report"
+)
+
+// maxTold is the longest text of report.Crash.Told, in bytes.
+const maxTold = 200
+
+// toldWith returns the constant texts with which the function was called that ended the program, inlined or not: what its author wrote
+// for that place. It is "" where they are not known: compilers join calls that differ in them only.
+func (c *crash) toldWith() string {
+	at := c.frame()
+	if at == nil || *at >= len(c.named.Frames) {
+		return ""
+	}
+	f := &c.named.Frames[*at]
+	w := c.witnessOf(c.stack, f.Physical, nil)
+	if w == nil || w.vars == nil || f.Function == "" {
+		w.close()
+		return ""
+	}
+	defer w.close()
+	var out []string
+	if report.MergedAt(c.named.Frames, *at) == nil { // else they are those of one of several calls
+		out = c.argumentTexts(w, f.Function)
+	}
+	if len(out) == 0 && !f.Inlined {
+		out = c.passedTexts(w)
+	}
+	if len(out) == 0 {
+		out = c.chosenTexts(w)
+	}
+	return strings.ToValidUTF8(strings.Join(out, " "), "?")
+}
+
+// argumentTexts returns the constant texts that are arguments of a function in a frame.
+func (c *crash) argumentTexts(w *witness, function string) (out []string) {
+	for _, h := range w.vars.Pointers(w.state.PC) {
+		if !h.Param || h.Path != "" || h.Type == nil || !strings.HasSuffix(function, h.Function) {
+			continue
+		}
+		if size, ok := h.Type.Strip().Target().Char(); !ok || size != 1 {
+			continue
+		}
+		if addr, ok := w.vars.Number(&h); ok {
+			if text := c.constantText(addr); text != "" {
+				out = append(out, text)
+			}
+		}
+	}
+	return out
+}
+
+// chosenTexts returns the texts that were passed to the call right before the frame's, which wrote them, where the ways there differ in them: of an inlined function
+// of which the compiler made one for several calls.
+func (c *crash) chosenTexts(w *witness) (out []string) {
+	call, ok := w.code.CallBefore(w.state.PC)
+	if !ok {
+		return nil
+	}
+	for _, r := range w.abi.Args {
+		all := w.code.Before(call, provenance.Reg(r)).Alternatives()
+		if slices.ContainsFunc(all, func(v *provenance.Value) bool { return v.K != all[0].K }) {
+			if text := c.oneOf(w, all); text != "" {
+				out = append(out, text)
+			}
+		}
+	}
+	return out
+}
+
+// Limits of the search for the text that a function was called with.
+const (
+	maxTexts = 8        // among which the code at the call chooses
+	maxLeft  = 24 << 10 // bytes of the stack that functions left which were called later
+)
+
+// passedTexts returns the constant texts that the caller passed in registers. Where compilers joined calls that differ in them, each way to the call has its own:
+// then it is the only one of these of which functions that were called later left the address on the stack.
+func (c *crash) passedTexts(w *witness) (out []string) {
+	t := &tracer{in: c.question, stack: c.stack}
+	defer t.close()
+	caller := t.witness(w.number+1, nil)
+	if caller == nil || caller.state.PC == caller.frame.RA() {
+		return nil
+	}
+	if call, ok := caller.code.Inst(caller.state.PC); !ok || !t.calls(&call, w) {
+		return nil
+	}
+	_, params := where.ProcessOf(c.Variables).Signature(w.call.Entry)
+	for _, r := range w.abi.Args[:min(params, len(w.abi.Args))] {
+		if text := c.oneOf(w, caller.code.Before(caller.state.PC, provenance.Reg(r)).Alternatives()); text != "" {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// oneOf returns the text at one of several constant addresses: the only one, or the only one that the stack below the function still has.
+func (c *crash) oneOf(w *witness, all []*provenance.Value) string {
+	if len(all) > maxTexts {
+		return ""
+	}
+	texts := map[uint64]string{}
+	for _, v := range all {
+		text := ""
+		if v.Kind == provenance.Const {
+			text = c.constantText(uint64(v.K))
+		}
+		if text == "" {
+			return ""
+		}
+		texts[uint64(v.K)] = text
+	}
+	found := uint64(0)
+	if len(texts) == 1 {
+		found = uint64(all[0].K)
+	} else if sp := uint64(w.frame.SP()); sp > maxLeft {
+		word := uint64(c.arch.WordSize)
+		for at := sp - word; at > sp-maxLeft; at -= word {
+			have, ok := c.mem.LookupWord(at)
+			switch {
+			case !ok:
+				return texts[found]
+			case texts[have] == "":
+			case found != 0 && found != have:
+				return ""
+			default:
+				found = have
+			}
+		}
+	}
+	return texts[found]
+}
+
+// constantText returns the text at an address of a program's constants; "" where memory can be written to, or holds no text.
+func (in *Engine) constantText(addr uint64) string {
+	m, ok := in.Proc.MappingAt(addr)
+	if !ok || m.Perm&libstate.Write != 0 || m.Path == "" {
+		return ""
+	}
+	text, ended := in.mem.CString(addr, maxTold)
+	if !ended {
+		return ""
+	}
+	return string(text)
+}

@@ -1,0 +1,90 @@
+// Nulls of which only what the compiler tells of the moment of a call, or the types, say that they are its argument; and two reasons to
+// end the program that one function has. The argument is the way to die.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+struct Town {
+	const char *name;
+	int zip;
+};
+struct Parcel {
+	long weight, size;
+	Town *to;
+};
+struct Tape {
+	long frames;
+};
+struct Track {
+	int length() const { return (int)tape->frames / rate; }
+	int deep() const { return (int)album->tape->frames / rate; }
+	const Track *peek() const { return album; }
+	int rate;
+	Track *album;
+	Tape *tape;
+};
+struct Cell {
+	int v;
+	Cell *next;
+};
+struct Line {
+	Cell *first;
+};
+static volatile long sink;
+
+static int zone(const Town &t) { return t.zip / 1000 + t.name[0]; }
+static int between(const Town *a, const Town *b) { return a->zip - b->zip; }
+
+__attribute__((noinline)) int label(const Parcel &p) { return zone(*p.to) + 1; }
+__attribute__((noinline)) int apart(const Parcel *p, const Parcel *q) { return between(p->to, q->to) + 1; }
+__attribute__((noinline)) int albums(Track *const *list, long at) { return list[at]->album->length() * 2; }
+// The inlined functions read the null themselves here, whoever else did.
+__attribute__((noinline)) int whole(Track *const *list, long at) { return list[at]->deep() * 2; }
+__attribute__((noinline)) int joined(Track *const *list, long at) {
+	sink = list[at]->peek() == nullptr;
+	return list[at]->deep() * 2;
+}
+
+// LLVM leaves out of the search that it ends, since its caller uses what it finds. The other walk does not look for its end itself.
+static Cell *search(const Line *l, int v) {
+	for (Cell *c = l->first; c; c = c->next)
+		if (c->v == v) return c;
+	return nullptr;
+}
+static Cell *last(const Line *l) {
+	Cell *c = l->first;
+	while (c->next) c = c->next;
+	return c;
+}
+__attribute__((noinline)) int found(const Line *l, int v) { return search(l, v)->v * 2; }
+__attribute__((noinline)) int end(const Line *l) { return last(l)->v * 2; }
+
+__attribute__((noinline)) static void fail(const char *format, long n) {
+	fprintf(stderr, format, n);
+	abort();
+}
+__attribute__((noinline)) long check(long n) {
+	if (n > 9000) fail("parcel of %ld grams is too heavy\n", n);
+	if (n < 1) fail("parcel of %ld grams is nothing\n", n);
+	return n;
+}
+
+int main(int, char **argv) {
+	Town town = {"Bern", 3000};
+	Parcel good = {1, 2, &town}, lost = {1, 2, nullptr};
+	Track track = {1, nullptr, nullptr}, *list[] = {&track, &track};
+	Cell cell = {1, nullptr};
+	Line line = {&cell}, empty = {nullptr};
+	switch (argv[1][0]) {
+	case 's': return found(&line, argv[1][0]);
+	case 'e': return end(&empty);
+	case 'l': return label(lost);
+	case 'a': return apart(&good, &lost);
+	case 't': return albums(list, argv[1][0] == 't');
+	case 'w': return whole(list, argv[1][0] == 'w');
+	case 'j': return joined(list, argv[1][0] == 'j');
+	case 'h': return check(10000 + atol(argv[1]));
+	case 'n': return check(atol(argv[1]));
+	}
+	return 0;
+}

@@ -25,13 +25,13 @@ func (c *crash) listDamaged(d *heap.Damage) (text, confidence string) {
 	value, known := c.mem.Uint(d.At, d.Size)
 	switch {
 	case d.Popped != 0:
-		if b, what := c.overranPopped(d.Popped, value); what.text != "" {
-			return c.pouredFrom(b, what, "in a block behind it that was free: "+d.Why)
+		if b, what, next := c.overranPopped(d.Popped, value); what.text != "" {
+			return c.pouredFrom(b, what, next, "in a block behind it that was free: "+d.Why)
 		}
 		return fmt.Sprintf("a block of %s was written to while it was free: %s", byteCount(d.Popped), d.Why), report.Likely
 	case d.Written:
 		if b, what := c.source(d.Of, d.At, value); known && what.text != "" {
-			return c.pouredFrom(b, what, fmt.Sprintf("in the free block at %#x", d.Of.Start))
+			return c.pouredFrom(b, what, b.End() == d.Of.Start, fmt.Sprintf("in the free block at %#x", d.Of.Start))
 		}
 		return fmt.Sprintf("the freed block of %s at %#x%s was written to: %s stands where the %s's pointer was", byteCount(d.Of.Size), d.Of.Start, c.ownerOf(d.Of), c.content(d.At, d.Size), d.Of.List), report.Likely
 	}
@@ -63,12 +63,14 @@ const (
 	pouredAlike             // numbers that differ in their lower halves alone
 )
 
-// pouredFrom says that a block was overrun. One that is free now may have been written to since.
-func (c *crash) pouredFrom(b heap.Block, what poured, into string) (text, confidence string) {
+// pouredFrom says that a block was overrun, which ends where the free one begins, if it is next to it. One that is free now may have been written to since.
+func (c *crash) pouredFrom(b heap.Block, what poured, next bool, into string) (text, confidence string) {
 	block := fmt.Sprintf("the block of %s at %#x%s", byteCount(b.Size), b.Start, c.ownerOf(b))
 	switch {
 	case b.Free:
 		return fmt.Sprintf("%s, which is free now, may have been overrun: %s goes on %s", block, what.text, into), report.Possible
+	case !next: // what was in a block before them may have changed since
+		return fmt.Sprintf("%s, or one of those behind it, may have been overrun: %s goes on %s", block, what.text, into), report.Possible
 	case what.kind == pouredAlike:
 		return fmt.Sprintf("%s may have been overrun: %s goes on %s", block, what.text, into), report.Possible
 	}
@@ -99,7 +101,7 @@ func (c *crash) source(to heap.Block, at, value uint64) (found heap.Block, what 
 }
 
 // overranPopped is the only block from which on something was written that went on to a value at the beginning of a block of a size.
-func (c *crash) overranPopped(size, value uint64) (found heap.Block, what poured) {
+func (c *crash) overranPopped(size, value uint64) (found heap.Block, what poured, next bool) {
 	looked, last := 0, uint64(0) // the last that was found to be written to
 	c.heap().Blocks(func(b heap.Block) bool {
 		if b.Size != size || b.Own {
@@ -111,7 +113,9 @@ func (c *crash) overranPopped(size, value uint64) (found heap.Block, what poured
 		case w.text == "" || w.kind == pouredText && !c.wasReset(b, value):
 		case what.text == "" || from.Start == found.Start || from.Start == last:
 			if what.text == "" {
-				found, what = from, w
+				found, what, next = from, w, from.End() == b.Start
+			} else {
+				next = false // it went on through others
 			}
 			last = b.Start
 		default:
@@ -120,9 +124,9 @@ func (c *crash) overranPopped(size, value uint64) (found heap.Block, what poured
 		return looked < maxOfSize
 	})
 	if looked >= maxOfSize {
-		return heap.Block{}, poured{}
+		return heap.Block{}, poured{}, false
 	}
-	return found, what
+	return found, what, next
 }
 
 // goesOn says with what a block ends that goes on to a value at an address behind it.

@@ -6,6 +6,8 @@
 package heap
 
 import (
+	"fmt"
+
 	"github.com/corewalk/corewalk/internal/heap/graph"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -50,8 +52,16 @@ type Damage struct {
 	Of Block
 	// Before is the block that ends where the record begins: who writes past its end damages the record. Its Size is 0 if there is none.
 	Before Block
-	// Written says that what is wrong was written to a block that was free: nobody overran it.
+	// Written says that what is wrong was written to a block that was free.
 	Written bool
+	// Popped is the size of the blocks on a list whose first pointer is what is wrong: it was written to one of them while that was free, and came
+	// to the list's beginning when the block was handed out again. 0 for other damages.
+	Popped uint64
+}
+
+// Begins is the damage of a list of free blocks of a size whose first pointer, at an address, leads to no block.
+func Begins(list string, at uint64, word int, value, size uint64) Damage {
+	return Damage{At: at, Size: word, Why: fmt.Sprintf("the %s of free blocks of %d bytes begins with %#x, where none is", list, size, value), Popped: size}
 }
 
 // Within is the number of the range that has an address, among some that are in order and apart; -1 if none has. bounds says where one begins, and

@@ -27,6 +27,7 @@ func TestCanary(t *testing.T) {
 			"through": {"low", ""}, // likely, if the compiler put it above the other,
 			"either":  {"high, local of either at canary.c:", report.Possible},
 			"block":   {"inner, local of block at canary.c:", report.Likely},
+			"inlined": {"digits, local of ", report.Likely},
 			"sound":   {"", ""},
 		} {
 			t.Run(compiler+" "+c, func(t *testing.T) {

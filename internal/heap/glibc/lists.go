@@ -6,8 +6,10 @@ import (
 	"github.com/corewalk/corewalk/internal/heap"
 )
 
-// maxListed is how many chunks of lists are followed in all.
-const maxListed = 1 << 22
+const (
+	maxListed = 1 << 22 // chunks of lists are followed in all
+	minProof  = 3       // lists prove a thread's cache of which one is wrong
+)
 
 // readLists reads which chunks are free though their neighbours say that they are in use, and on which list the others are.
 func (h *Heap) readLists() {
@@ -95,6 +97,13 @@ func (h *Heap) overwritten(c uint64, list string, at, value uint64) {
 	h.damages = append(h.damages, heap.Damage{At: at, Size: int(h.w), Why: fmt.Sprintf("the list's pointer there, %#x, leads to no block", value), Of: b, Written: true})
 }
 
+// begins notes that the first pointer of a thread's list is wrong.
+func (h *Heap) begins(at, value, size uint64) {
+	if len(h.damages) < maxDamages {
+		h.damages = append(h.damages, heap.Begins("tcache", at, int(h.w), value, size))
+	}
+}
+
 // next decodes the pointer at an address of a list that has one direction.
 func (h *Heap) next(at uint64) (plain, mangled uint64) {
 	v := h.mem.Word(at)
@@ -171,7 +180,7 @@ func (h *Heap) tcaches() {
 		h.walk(s, s.start, func(v visit) bool {
 			if v.inUse && !v.top {
 				for _, f := range formats {
-					if v.size == f.chunk && h.tcache(h.user(v.addr), f) {
+					if v.size == f.chunk && h.tcache(h.user(v.addr), f, v.addr == s.start) {
 						h.own[v.addr] = true
 						h.mark(v.addr)
 						if first { // one release has one format
@@ -186,8 +195,8 @@ func (h *Heap) tcaches() {
 	}
 }
 
-// tcache reads the cache at an address; false if it is none.
-func (h *Heap) tcache(at uint64, f format) bool {
+// tcache reads the cache at an address; false if it is none. That of the first thread is the first block of the heap.
+func (h *Heap) tcache(at uint64, f format, first bool) bool {
 	entries := at + uint64(f.counter*f.bins)
 	counts := h.mem.Bytes(at, f.counter*f.bins)
 	if counts == nil {
@@ -196,6 +205,7 @@ func (h *Heap) tcache(at uint64, f format) bool {
 	type list struct{ chunks []uint64 }
 	var lists []list
 	var bad []func()
+	wrong := false
 	for i := range f.bins {
 		e := h.mem.Word(entries + uint64(i)*h.w)
 		n := int(counts[i*f.counter])
@@ -212,15 +222,19 @@ func (h *Heap) tcache(at uint64, f format) bool {
 			return false
 		}
 		c := e - 2*h.w
-		if !h.inHeap(c) {
-			return false
-		}
-		if size, _ := h.size(c); i < 64 && size != h.minSize()+uint64(i)*h.align {
-			return false
+		size, _ := h.size(c)
+		if !h.inHeap(c) || i < 64 && size != h.minSize()+uint64(i)*h.align {
+			// One may be wrong, as malloc has read it of a freed block that was written to, if the others prove that it is a cache.
+			if wrong || i >= 64 || h.segmentAt(c) != nil {
+				return false
+			}
+			wrong = true
+			bad = append(bad, func() { h.begins(entries+uint64(i)*h.w, e, h.minSize()+uint64(i)*h.align-h.w) })
+			continue
 		}
 		// All chunks of a list have one size. In a heap at low addresses a pointer leads into it also when it is decoded wrongly.
 		right := h.inHeap
-		if size, _ := h.size(c); i < 64 {
+		if i < 64 {
 			right = func(c uint64) bool { return h.sized(c, size) }
 		}
 		var l list
@@ -236,7 +250,7 @@ func (h *Heap) tcache(at uint64, f format) bool {
 		}
 		lists = append(lists, l)
 	}
-	if len(lists) == 0 {
+	if len(lists) == 0 && !(first && wrong) || wrong && !first && len(lists) < minProof {
 		return false // nothing proves it
 	}
 	for _, l := range lists {

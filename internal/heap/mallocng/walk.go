@@ -1,6 +1,7 @@
 package mallocng
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -51,7 +52,7 @@ func (h *Heap) slot(g *group, i int) slot {
 	}
 	b := heap.Block{Start: p, Mapped: g.mapped}
 	if !h.fits(g, i, p, before) || p >= end {
-		return slot{wrong: &heap.Damage{At: p - 8, Size: 8, Why: fmt.Sprintf("its record %#x is not that of slot %d", before, i), Of: b, Before: h.neighbour(g, i)}}
+		return slot{wrong: &heap.Damage{At: p - 8, Size: 8, Why: fmt.Sprintf("its record %#x is not that of slot %d", before, i), Of: b, Before: h.before(g, i)}}
 	}
 	rest := before >> 45 & 7
 	if rest == holds {
@@ -91,10 +92,19 @@ func (h *Heap) fits(g *group, i int, p, before uint64) bool {
 	return before>>40&31 == uint64(i) && off == (p-g.storage())/unit && before>>45&7 != inPlace
 }
 
-// neighbour is the block in the slot before.
-func (h *Heap) neighbour(g *group, i int) (b heap.Block) {
-	if i > 0 && g.free>>(i-1)&1 == 0 {
-		b = h.slot(g, i-1).block
+// before is the neighbour of a slot that is not the first of its group.
+func (h *Heap) before(g *group, i int) heap.Block {
+	if i == 0 {
+		return heap.Block{}
+	}
+	return h.neighbour(g.storage() + uint64(i)*g.stride)
+}
+
+// neighbour is the block in use that ends where a slot or a group begins: the last of a group, if one is there.
+func (h *Heap) neighbour(start uint64) heap.Block {
+	b, ok := h.BlockAt(start - record - 1)
+	if !ok || b.Free || b.Own || b.Start >= start {
+		return heap.Block{}
 	}
 	return b
 }
@@ -153,12 +163,19 @@ func (h *Heap) BlockAt(addr uint64) (b heap.Block, ok bool) {
 // Damages implements heap.Allocator.
 func (h *Heap) Damages() []heap.Damage {
 	all := slices.Clone(h.lost)
+	for i := range all {
+		if d := &all[i]; d.Of.Start == d.At+unit { // a group's own
+			d.Before = h.neighbour(d.At)
+		}
+	}
 	h.visit(func(_ *group, s slot) bool {
 		if s.wrong != nil {
 			all = append(all, *s.wrong)
 		}
 		return len(all) < maxDamages
 	})
+	// Who writes past the end of a block damages what comes next first.
+	slices.SortStableFunc(all, func(a, b heap.Damage) int { return cmp.Compare(a.At, b.At) })
 	return all
 }
 

@@ -175,6 +175,9 @@ func (h *Heap) note(d heap.Damage) {
 	}
 }
 
+// listsAt are where the record of a page has its lists' first pointers.
+var listsAt = [3]uint64{16, 32, 40}
+
 // free reads the lists of free blocks.
 func (h *Heap) free() {
 	if h.readLists {
@@ -191,6 +194,9 @@ func (h *Heap) free() {
 		n, whole := 0, true
 		for k, name := range []string{"free list", "local free list", "free list of other threads"} {
 			got, ok := h.list(p.lists[k], name, p)
+			if first := p.lists[k]; !ok && got == 0 && h.pageAt(first) == nil && h.budget > 0 {
+				h.note(heap.Begins(name, p.record+listsAt[k], 8, first, p.block))
+			}
 			if k < 2 { // the others still count as used
 				n, whole = n+got, whole && ok
 			}

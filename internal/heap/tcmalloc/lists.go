@@ -32,7 +32,7 @@ func (h *Heap) free() {
 		if s.location != inUse || h.count(s) == 0 {
 			continue
 		}
-		n := h.list(s.objects, h.count(s), s.class, "span", s)
+		n := h.list(s.record+32, s.objects, h.count(s), s.class, "span", s)
 		if n >= 0 && h.count(s)-n != s.used {
 			h.note(heap.Damage{At: s.record + 40, Size: 2, Why: fmt.Sprintf("a span's record says that %d of its %d blocks are in use, and %d are free", s.used, h.count(s), n), Of: heap.Block{Start: s.start}})
 		}
@@ -42,8 +42,9 @@ func (h *Heap) free() {
 	h.transfers(central, stride)
 }
 
-// list notes the blocks of a list as free. It returns how many there are, -1 if the list is wrong.
-func (h *Heap) list(at uint64, most, class int, name string, within *span) int {
+// list notes the blocks of a list as free, whose first pointer is at an address, head, 0 if that is not to be blamed. It returns how many there are, -1 if
+// the list is wrong.
+func (h *Heap) list(head, at uint64, most, class int, name string, within *span) int {
 	prev := uint64(0)
 	for n := range most {
 		if at == 0 {
@@ -63,6 +64,9 @@ func (h *Heap) list(at uint64, most, class int, name string, within *span) int {
 			h.note(heap.Damage{At: prev, Size: 8, Why: fmt.Sprintf("the list's pointer there, %#x, leads to no block", at), Of: heap.Block{Start: prev, Size: h.sizes[class], Free: true, List: name}, Written: true})
 			return -1
 		case wrong:
+			if head != 0 && h.spanAt(at) == nil {
+				h.note(heap.Begins(name, head, 8, at, h.sizes[class]))
+			}
 			return -1
 		case h.lists[at] != "":
 			h.note(heap.Damage{At: at, Size: 8, Why: fmt.Sprintf("it is in a %s, and in a %s already", name, h.lists[at]), Of: heap.Block{Start: at, Size: h.sizes[class], Free: true, List: h.lists[at]}})
@@ -137,7 +141,7 @@ func (h *Heap) threads(first uint64) {
 			if !ok || w[0] == 0 {
 				continue
 			}
-			h.list(w[0], int(w[1]&0xffffffff), c, "thread cache", nil)
+			h.list(at+uint64(c*listBytes), w[0], int(w[1]&0xffffffff), c, "thread cache", nil)
 		}
 		tail := len(h.sizes) * listBytes
 		if w, ok := h.mem.Words(at+uint64(tail), (cacheTail-tail)/8); ok {
@@ -165,7 +169,7 @@ func (h *Heap) transfers(at, stride uint64) {
 		}
 		for i := 0; i < len(w); i += 2 {
 			// The list ends at the second pointer; its last block's own pointer is zero.
-			h.list(w[i], maxListed, c, "transfer cache", nil)
+			h.list(0, w[i], maxListed, c, "transfer cache", nil)
 		}
 	}
 }

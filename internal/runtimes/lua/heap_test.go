@@ -37,6 +37,11 @@ func (one) LibraryTracker() libstate.LibraryState {
 	return libstate.NewTable([]*libstate.Library{{Path: "/bin/lua", Start: 0x400000, End: 0x500000, Mappings: []libstate.Mapping{{Start: 0x400000, End: 0x500000}}}}, 0)
 }
 
+// none is a process whose modules are not known.
+type none struct{ unwind.ProcessState }
+
+func (none) LibraryTracker() libstate.LibraryState { return nil }
+
 // more adds objects to the small process.
 func more(r *runtime, m fake) {
 	r.p.State = one{}
@@ -114,6 +119,9 @@ func TestNotObjectIn(t *testing.T) {
 		"more values than the block has":   {atClosure, 32, func(r *runtime, m fake) { m.Put(atClosure+r.at("closure.count"), 4) }},
 		"a function of C that is data":     {atForeign, 32, func(r *runtime, m fake) { m.Words[atForeign+r.at("closure.native")] = atTable }},
 		"userdata of another size":         {atData, 56, func(_ *runtime, m fake) { m.Put(atData+16, 80) }},
+		"userdata whose size wraps":        {atData, 40, func(_ *runtime, m fake) { m.Words[atData+16] = ^uint64(0) }},
+		"a thread before an odd object":    {atState - 8, 1000, func(_ *runtime, m fake) { m.Words[atState] = 4 }},
+		"a function of C without modules":  {atForeign, 32, func(r *runtime, _ fake) { r.p.State = none{} }},
 		"userdata with values":             {atData, 56, func(_ *runtime, m fake) { m.Put(atData+10, 9) }},
 		"userdata with no metatable":       {atData, 56, func(r *runtime, m fake) { m.Words[atData+r.at("data.meta")] = atSource }},
 		"an upvalue that leads nowhere":    {atShared, 40, func(r *runtime, m fake) { m.Words[atShared+r.at("upvalue.at")] = 0x99990 }},
@@ -139,6 +147,23 @@ func TestNotObjectIn(t *testing.T) {
 			}
 		}); ok {
 			t.Errorf("%s: %+v", name, o)
+		}
+	}
+}
+
+// TestRoom: a block may be larger than its object by little, or by a quarter, and no smaller.
+func TestRoom(t *testing.T) {
+	const n, need = 1000, 32 + 1000
+	for size, want := range map[uint64]bool{need - 1: false, need: true, need + need/4 - 1: true, need + need/4: false} {
+		if _, ok := has(atData, size, func(r *runtime, m fake) { more(r, m); m.Words[atData+16] = n }); ok != want {
+			t.Errorf("userdata in a block of %d: %t", size, ok)
+		}
+	}
+	r, _ := small()
+	least := r.at("function.source") + 8
+	for size, want := range map[uint64]bool{least - 1: false, least: true} {
+		if _, ok := has(atPrototype, size, more); ok != want {
+			t.Errorf("a prototype in a block of %d: %t", size, ok)
 		}
 	}
 }

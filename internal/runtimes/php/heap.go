@@ -53,7 +53,7 @@ func (r *runtime) ObjectIn(start, size uint64, b []byte) (heap.Object, bool) {
 			return h.arrayIn(b)
 		}
 	case typeReference:
-		if kind := b[16]; size == refSize && kind <= typeReference && len(b) >= 24 {
+		if size == refSize && len(b) >= 24 && b[16] <= typeReference {
 			return heap.Object{Type: "reference"}, true
 		}
 	}

@@ -248,6 +248,15 @@ func is(at, size uint64, change func(r *runtime, p *chunked)) string {
 	return s
 }
 
+// reference puts a reference on a page of blocks of 32 bytes.
+func reference(count, kind uint64) func(*runtime, *chunked) {
+	return func(_ *runtime, p *chunked) {
+		p.page(p.chunk, 10, pageBlocks|3)
+		p.put(pageAt(10), typeReference<<32|count)
+		p.put(pageAt(10)+16, kind)
+	}
+}
+
 // TestObjectIn: strings, arrays and objects, and what contradicts itself.
 func TestObjectIn(t *testing.T) {
 	for what, c := range map[string]struct {
@@ -267,6 +276,9 @@ func TestObjectIn(t *testing.T) {
 		"somewhere else":         {atData, 56, nil, ""},
 		"nothing":                {pageAt(2) + 960, 320, nil, ""},
 		"a reference":            {pageAt(2) + 960, 320, func(_ *runtime, p *chunked) { p.put(pageAt(2)+960, typeReference<<32|1) }, ""}, // of another size
+		"a small reference":      {pageAt(10), 32, reference(1, typeReference), "reference"},
+		"to no value":            {pageAt(10), 32, reference(1, typeReference+1), ""},
+		"of no type":             {pageAt(10), 32, reference(1<<31, typeReference), ""},
 		"of another type":        {pageAt(2) + 960, 320, func(_ *runtime, p *chunked) { p.put(pageAt(2)+960, typeResource<<32|1) }, ""},
 		"in a large block":       {atHuge, 4 << 20, nil, ""},
 		"keys that are numbers":  {pageAt(1), 56, func(_ *runtime, p *chunked) { p.put(pageAt(1)+32, 7) }, "array 0x3000 array's elements"}, // packed: of any number
@@ -300,7 +312,12 @@ func TestObjectIn(t *testing.T) {
 	if h == nil || len(h.Damages()) != 1 {
 		t.Errorf("with little to spend: %v", h)
 	}
-	r, _ := request(nil)
+	r, _ := request(func(r *runtime, p *chunked) { reference(1, typeReference)(r, p) })
+	for n := range 24 { // of a reference the dump has the beginning
+		if o, ok := r.ObjectIn(pageAt(10), 32, append([]byte{1, 0, 0, 0, typeReference}, make([]byte, 32)...)[:n]); ok {
+			t.Errorf("%d bytes of a reference: %+v", n, o)
+		}
+	}
 	for n := range 16 {
 		if o, ok := r.ObjectIn(pageAt(1), 56, make([]byte, n)); ok {
 			t.Errorf("of %d bytes: %+v", n, o)

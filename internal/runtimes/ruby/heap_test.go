@@ -151,6 +151,14 @@ func TestObjectInChanged(t *testing.T) {
 			m.Words[atOwner+16] = atOwner + 0x80
 			m.object(atOwner+0x80, typeClass, 0, 0x30)
 		}, "object of a class without a name 0x90000 object's variables"},
+		"text in itself":                     {2, set(2, 0, typeString), "Shop without words 2"},
+		"internal, just past those known":    {9, set(9, 0, typeInternal|uint64(len(internalTypes))<<flagUser), "Ruby's internal object"},
+		"internal, the last that is known":   {9, set(9, 0, typeInternal|uint64(len(internalTypes)-1)<<flagUser), "Ruby's constant cache"},
+		"a small Hash, of what looks larger": {7, func(r *runtime, m fake) { m.Zero(0x90020, 0x40); m.Words[0x90020+r.at("st.list")] = 0x90100 }, "Shop 0x90020 Hash's table without words 2"},
+		"a module": {1, func(_ *runtime, m fake) {
+			m.object(atSlots+slot, typeModule, atOwner, slot)
+			m.Words[atSlots+slot+24] = 0x90040
+		}, "Shop 0x90040 class's own without words 2"},
 		"of the last type":         {0, set(0, 0, typeIncluded+2), "moved object"},
 		"a Symbol":                 {1, set(1, 0, typeSymbol), "Shop without words 2"},
 		"of no type that is known": {0, set(0, 0, typeMask), ""},
@@ -204,6 +212,27 @@ func TestNoObjects(t *testing.T) {
 	})
 	if r.Heap() == nil || len(h.Damages()) != 1 || len(h.pages) != 1 {
 		t.Errorf("%v, %d pages", h.Damages(), len(h.pages))
+	}
+}
+
+// TestNextPage: a page that begins where another ends is one, also with one object; what of it the dump does not have is not in use.
+func TestNextPage(t *testing.T) {
+	_, h := withObjects(func(r *runtime, m fake) {
+		m.Words[atSpace+r.at("space.count")] = 2
+		m.Words[atPages+8] = atPage + 0x100
+		m.Zero(atPage+0x100, 0x40)
+		m.Words[atPage+0x100] = slot | 1<<16
+		m.Words[atPage+0x100+r.at("page.start")] = atSlots + 16*slot
+	})
+	if h == nil || len(h.pages) != 2 {
+		t.Fatalf("%+v", h)
+	}
+	var last heap.Block
+	for b := range h.Blocks {
+		last = b
+	}
+	if last.Start != atSlots+16*slot || !last.Free {
+		t.Errorf("%+v", last)
 	}
 }
 

@@ -232,7 +232,7 @@ func (w *witness) variableOver(addr uint64) (name string, t *types.Type, low, hi
 	return name, t, low, high, ok
 }
 
-// blocks are instructions of the function, of which those of inner blocks are some.
+// blocks are instructions of the function, of which those of inner blocks, and of inlined calls, are some: calls, and the ends of loops.
 func (w *witness) blocks() []uint64 {
 	if w.inner == nil {
 		w.inner = []uint64{}
@@ -240,6 +240,17 @@ func (w *witness) blocks() []uint64 {
 			w.inner = append(w.inner, in.PC)
 			return len(w.inner) < maxProtectorCalls
 		})
+		at := w.code.Start()
+		for n := 0; n < maxProtectorCode && len(w.inner) < 2*maxProtectorCalls; n++ {
+			in, known := w.code.Inst(at)
+			if !known {
+				break
+			}
+			if (in.Kind == disasm.CondJump || in.Kind == disasm.Jump) && in.Target < in.PC {
+				w.inner = append(w.inner, in.PC)
+			}
+			at = in.Next()
+		}
 	}
 	return w.inner
 }

@@ -283,10 +283,15 @@ func (c *crash) findHeapCauses() []report.Cause {
 		out = c.toldOfGiven()
 	}
 	const most = 2
+	told := map[uint64]bool{0: true} // blocks that were overrun: one write damages what is behind it in several places
 	for _, d := range h.Damages() {
 		if len(out) == most {
 			break
 		}
+		if d.Before.Size != 0 && told[d.Before.Start] {
+			continue
+		}
+		told[d.Before.Start] = true
 		if text, confidence := c.damaged(&d); text != "" {
 			out = append(out, report.Cause{Text: text, Confidence: confidence})
 		}
@@ -301,7 +306,7 @@ func (c *crash) toldOfGiven() (out []report.Cause) {
 			out = append(out, report.Cause{Text: text, Confidence: report.Likely})
 		}
 	}
-	if strings.Contains(c.message(), "invalid pointer") {
+	if strings.Contains(c.message(), "invalid pointer") || c.message() == "" && !musl(c.libraryPath(c.stack[0].LookupAddr())) {
 		if text := c.freedInside(); text != "" {
 			out = append(out, report.Cause{Text: text, Confidence: report.Possible})
 		}
@@ -348,7 +353,11 @@ func (c *crash) findReadFrom() heapWord {
 	if c.verdict().kind == report.CrashHeapCorruption {
 		return heapWord{} // the allocator itself reads freed blocks
 	}
-	for _, at := range c.fault().readAt {
+	places := c.fault().readAt
+	if g := c.gaveBack(); len(places) == 0 && g.known && g.at != 0 && c.wildlyGiven(g) {
+		places = []uint64{g.at}
+	}
+	for _, at := range places {
 		m, ok := c.Proc.MappingAt(at)
 		if !ok || m.Perm&libstate.Write == 0 || (m.Path != "" || c.isOfModule(at)) && !c.donated(at) {
 			continue
@@ -384,7 +393,7 @@ func musl(module string) bool {
 }
 
 // muslRefused reports whether musl's allocator, which ends a program by an instruction that is not allowed and says nothing, found a record damaged: it is
-// where the program died, and one is.
+// where the program died, and one is, or it was given what is no block.
 func (c *crash) muslRefused() bool {
 	top := c.top()
 	if top == nil || c.stop().why.Kind != report.CrashPrivileged || !musl(c.libraryPath(top.LookupAddr())) || c.heap() == nil {
@@ -393,7 +402,7 @@ func (c *crash) muslRefused() bool {
 	if name := c.named.Frames[0].Function; name != "" && !allocators.Get()[libcName(name)] {
 		return false
 	}
-	return len(c.heap().Damages()) > 0
+	return len(c.heap().Damages()) > 0 || len(c.noBlockGiven()) > 0
 }
 
 // listed says on which list of the allocator a free block is.
@@ -460,10 +469,10 @@ func (c *crash) given(is func(b heap.Block, at uint64) bool) (block heap.Block, 
 
 // damaged says what happened to a record of the allocator.
 func (c *crash) damaged(d *heap.Damage) (text, confidence string) {
-	switch {
-	case d.Written:
-		return fmt.Sprintf("the freed block of %s at %#x%s was written to: %s stands where the %s's pointer was", byteCount(d.Of.Size), d.Of.Start, c.ownerOf(d.Of), c.content(d.At, d.Size), d.Of.List), report.Likely
-	case d.Before.Size != 0:
+	if text, confidence = c.listDamaged(d); text != "" {
+		return text, confidence
+	}
+	if d.Before.Size != 0 {
 		past, what, confidence := c.overrun(d)
 		before := fmt.Sprintf("the block of %s at %#x%s", byteCount(d.Before.Size), d.Before.Start, c.ownerOf(d.Before))
 		switch confidence {

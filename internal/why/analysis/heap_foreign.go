@@ -225,6 +225,9 @@ func (c *crash) inUse(v *invaded) (text, confidence string) {
 	if len(names) == 0 {
 		names = c.pointersTo(v.block.Start) // in registers
 	}
+	if len(names) == 0 && v.run.text {
+		names = []string{"no variable leads to it"}
+	}
 	if len(names) == 0 {
 		return "", ""
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/code/disasm"
+	"github.com/corewalk/corewalk/internal/code/provenance"
 	"github.com/corewalk/corewalk/internal/heap"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/report"
@@ -14,13 +15,17 @@ import (
 // maxGivenFrames is how many frames of an allocator, and of what called it, are looked at for who gave it a block back.
 const maxGivenFrames = 16
 
+// nearGiven is how far from a pointer the allocator looks at what is before a block.
+const nearGiven = 4096
+
 // A givenBack is a pointer that the program gave back to its allocator, in the call in which it died.
 type givenBack struct {
 	to    string // the function: "free"
 	value uint64
 	name  string // of the pointer, as the source of the caller has it; "" if it has none
 	known bool
-	exact bool // it was not read from memory that may have changed since
+	exact bool   // it was not read from memory that may have changed since
+	at    uint64 // where in memory it was read from; 0 if that is not known
 }
 
 // freeing is the name of a function that takes a block back, as the first argument of the C function is; "" for others.
@@ -32,6 +37,9 @@ func freeing(name string) string {
 	case strings.HasPrefix(name, "operator delete"), strings.HasPrefix(name, "_Zdl"):
 		return "operator delete"
 	}
+	if rust := name[strings.LastIndexByte(name, ':')+1:]; rust == "__rust_dealloc" || rust == "__rust_realloc" {
+		return rust[len("__rust_"):]
+	}
 	switch name = libcName(name); name {
 	case "free", "realloc", "cfree", "reallocarray":
 		return name
@@ -39,7 +47,7 @@ func freeing(name string) string {
 	return ""
 }
 
-// gaveBack is the pointer that the program gave to the function of the allocator in which it died. The call must be direct, and what was passed must be
+// gaveBack is the pointer that the program gave to the function of the allocator in which it died. What was passed must be
 // what the caller's code says.
 func (c *crash) gaveBack() givenBack { return c.known.given.of(c.findGivenBack) }
 
@@ -50,7 +58,7 @@ func (c *crash) findGivenBack() givenBack {
 			continue
 		}
 		code := codeReader{in: c.question}
-		if f, ok := code.function(site.Target); !ok || freeing(f.Name) == "" {
+		if f, ok := code.function(site.Target); site.Direct && (!ok || freeing(f.Name) == "") {
 			continue
 		}
 		w := c.witnessOf(c.stack, n, nil)
@@ -59,9 +67,27 @@ func (c *crash) findGivenBack() givenBack {
 		}
 		g := w.givesBack()
 		w.close()
-		return g
+		if g.known || site.Direct {
+			return g
+		}
 	}
 	return givenBack{}
+}
+
+// callee is where a call leads: a direct one, or one by a pointer at a fixed address, as code calls other modules that was compiled to do without a PLT.
+func (w *witness) callee(call *disasm.Inst) (uint64, bool) {
+	m := call.Mem()
+	switch {
+	case call.Kind == disasm.Call:
+		return call.Target, true
+	case call.Kind == disasm.CallIndirect && m != nil && m.Base == arch.NoReg && m.Index == arch.NoReg && m.Segment == arch.NoReg:
+		at, ok := m.Address(&arch.RegSet{})
+		if !ok {
+			return 0, false
+		}
+		return w.in.mem.Uint(at, w.in.arch.WordSize)
+	}
+	return 0, false
 }
 
 // ofProgram reports whether a frame is of the program itself, and not of an allocator that is linked into it.
@@ -82,12 +108,16 @@ func (c *crash) ofProgram(n int) bool {
 // givesBack is what a frame's call gives back, if it is such a call.
 func (w *witness) givesBack() givenBack {
 	call, ok := w.code.Inst(w.state.PC)
-	if !ok || call.Kind != disasm.Call || w.doubt {
+	if !ok || w.doubt {
+		return givenBack{}
+	}
+	target, ok := w.callee(&call)
+	if !ok {
 		return givenBack{}
 	}
 	code := codeReader{in: w.in}
-	f, ok := code.function(call.Target)
-	if !ok || f.Entry != call.Target {
+	f, ok := code.function(target)
+	if !ok || f.Entry != target {
 		return givenBack{}
 	}
 	to := freeing(f.Name)
@@ -96,10 +126,16 @@ func (w *witness) givesBack() givenBack {
 	}
 	v := w.code.Argument(call.PC, 0)
 	value, exact, ok := w.eval.Value(v, 0)
+	if !ok {
+		value, ok = w.onStack(v)
+	}
 	if !ok || value == 0 {
 		return givenBack{}
 	}
 	g := givenBack{to: to, value: value, known: true, exact: exact}
+	if at, ok := w.eval.Address(v, 0); ok && v.Kind == provenance.Load {
+		g.at = at
+	}
 	reg := arch.NoReg
 	if len(w.abi.Args) > 0 {
 		reg = w.abi.Args[0]
@@ -110,12 +146,41 @@ func (w *witness) givesBack() givenBack {
 	return g
 }
 
+// onStack is the only address on the stack that a value may be, of those that meet there: it was given back if the allocator refused a pointer.
+func (w *witness) onStack(v *provenance.Value) (value uint64, ok bool) {
+	for _, a := range v.Alternatives() {
+		if a.Kind != provenance.StackAddr {
+			continue
+		}
+		at, _, known := w.eval.Value(a, 0)
+		if !known || ok && at != value {
+			return 0, false
+		}
+		value, ok = at, true
+	}
+	return value, ok
+}
+
+// wildlyGiven reports whether a pointer that the program gave back is an address where nothing is, and the fault is not there.
+func (c *crash) wildlyGiven(g givenBack) bool {
+	if _, mapped := c.Proc.MappingAt(g.value); mapped || c.PartialMaps {
+		return false
+	}
+	at := c.fault().address
+	return at == nil || uint64(*at)-g.value+nearGiven > 2*nearGiven
+}
+
 // wronglyGiven says what is wrong with a pointer that the program gave back: it is no block that is in use. Of a block in use nothing is said.
 func (c *crash) wronglyGiven() []report.Cause {
 	kind := c.verdict().kind
 	if kind != report.CrashHeapCorruption && kind != report.CrashAbort && !dataFault(kind) {
 		return nil
 	}
+	return c.noBlockGiven()
+}
+
+// noBlockGiven is wronglyGiven, whatever the program died of.
+func (c *crash) noBlockGiven() []report.Cause {
 	g := c.gaveBack()
 	confidence := report.Likely
 	switch {
@@ -135,6 +200,8 @@ func (c *crash) wronglyGiven() []report.Cause {
 	}
 	m, mapped := c.Proc.MappingAt(g.value)
 	switch {
+	case c.wildlyGiven(g):
+		return cause("where no memory is")
 	case !mapped && !c.PartialMaps:
 		return nil // the fault itself says so
 	case c.isOfModule(g.value) && !c.donated(g.value):
@@ -159,7 +226,7 @@ func (c *crash) wronglyGiven() []report.Cause {
 		return nil
 	case b.Free && b.List == "top":
 		return nil
-	case b.Start == g.value && b.Free && !strings.Contains(c.message(), "double free"):
+	case b.Start == g.value && b.Free && !strings.Contains(c.message(), "double free") && !c.givenErased(g.value):
 		return nil // what is given back is on a list before the allocator is done with it
 	case b.Start == g.value && b.Free:
 		return []report.Cause{{Text: fmt.Sprintf("the block of %s at %#x%s was freed twice: it is %s already", byteCount(b.Size), b.Start, c.ownerOf(b), listed(b.List)), Confidence: confidence}}
@@ -173,6 +240,24 @@ func (c *crash) wronglyGiven() []report.Cause {
 		text[0].Text += fmt.Sprintf(": it begins with the number %d, as blocks of new[] do, which delete[] gives back", n)
 	}
 	return text
+}
+
+// givenErased reports whether musl's free found that the record of what it was given is no more: it erases that itself, but reads all of it before, and it
+// died with the block, or with what it took for its group, in a register, while nothing else is wrong.
+func (c *crash) givenErased(value uint64) bool {
+	top := c.top()
+	if top == nil || !musl(c.libraryPath(top.LookupAddr())) || len(c.heap().Damages()) > 0 {
+		return false
+	}
+	index, ok := c.mem.Uint(value-3, 1)
+	const erased, header = 0xff, 16
+	regs := top.Registers()
+	for m := regs.Valid; ok && index == erased && m != 0; m &= m - 1 {
+		if v, _ := regs.Get(m.First()); v == value || v == value-header {
+			return true
+		}
+	}
+	return false
 }
 
 // countBefore is the number of elements with which a block of new[] begins, if what follows it may be so many.

@@ -14,9 +14,12 @@ const (
 	maxObjects        = 32   // to which they point
 	maxObjectSearched = 4096 // bytes of each
 	leastWild         = 1 << 16
+	maxWordObjects    = 256      // to which words there lead
+	maxWordFrames     = 4        // youngest frames of which every word counts
+	maxWords          = 16 << 10 // bytes of them, and of the program's data
 )
 
-// findInObjects finds the bad value of a fault in an object of the heap to which a variable of the youngest frames points, where code does not tell from where
+// findInObjects finds the bad value of a fault in an object of the heap to which a variable of the youngest frames or of the program points, where code does not tell from where
 // it was read: iterators and what is inlined lose that. Only a value that is no address counts, as others stand in many places.
 func (c *crash) findInObjects() heapWord {
 	if c.Variables == nil || !dataFault(c.verdict().kind) {
@@ -36,7 +39,49 @@ func (c *crash) findInObjects() heapWord {
 		found = c.inObject(v, wild)
 		return !found.known && len(seen) < maxObjects
 	})
+	if found.known {
+		return found
+	}
+	// Iterators are no pointers, but have one; and the program's own data has some that lead on.
+	most := len(seen) + maxWordObjects
+	for _, r := range c.nearData() {
+		words, _ := c.mem.Words(r[0], int(r[1]-r[0])/c.arch.WordSize)
+		for _, v := range words {
+			if v < leastWild || seen[v] {
+				continue
+			}
+			if _, ok := c.Proc.MappingAt(v); !ok || c.isOfModule(v) {
+				continue
+			}
+			seen[v] = true
+			if found = c.inObject(v, wild); found.known || len(seen) >= most {
+				return found
+			}
+		}
+	}
 	return found
+}
+
+// nearData are the frames of the youngest functions, and the data of the program, as far as they are small.
+func (c *crash) nearData() (out [][2]uint64) {
+	if len(c.stack) == 0 {
+		return nil
+	}
+	sp := uint64(c.stack[0].SP())
+	end := sp
+	for _, f := range c.stack[:min(len(c.stack), maxWordFrames)] {
+		if cfa, ok := f.CFA(); ok && uint64(cfa) > end && uint64(cfa)-sp <= maxWords {
+			end = uint64(cfa)
+		}
+	}
+	out = append(out, [2]uint64{sp, end})
+	names := c.names()
+	for _, r := range names.writable()[0] {
+		if sp < r[0] || sp >= r[1] {
+			out = append(out, [2]uint64{r[0], min(r[1], r[0]+maxWords)})
+		}
+	}
+	return out
 }
 
 // pointers calls yield for the variables of the youngest frames that are pointers, wherever they are, with their values, until it returns false.

@@ -16,7 +16,7 @@ func titled(v verdict, f *fault, frames []report.Frame) verdict {
 	}
 	if name, ok := allocating(frames); ok {
 		what := "heap corrupted"
-		if name == "free" || name == "realloc" {
+		if freeing(strings.TrimPrefix(name, "mi_")) != "" {
 			what += " or a bad pointer passed"
 		}
 		return verdict{report.CrashHeapCorruption, what + ", noticed in " + name + " (" + v.reason + ")"}
@@ -45,6 +45,9 @@ func dataFault(kind string) bool {
 // stripped one. free and realloc themselves read the header of the block that they were given: a fault there says
 // nothing about the heap.
 func allocating(frames []report.Frame) (string, bool) {
+	if len(frames) > 0 && allocatorModule(frames[0].Module) {
+		return allocatingIn(frames)
+	}
 	for i := range frames {
 		f := &frames[i]
 		name := libcName(f.Function)
@@ -61,6 +64,25 @@ func allocating(frames []report.Frame) (string, bool) {
 	return "", false
 }
 
+// allocatingIn is allocating for a module that is an allocator and nothing else: the function of it that the program called.
+func allocatingIn(frames []report.Frame) (string, bool) {
+	last := 0
+	for last+1 < len(frames) && frames[last+1].Signal == "" && allocatorModule(frames[last+1].Module) {
+		last++
+	}
+	name := frames[last].Function
+	if freeing(strings.TrimPrefix(name, "mi_")) != "" {
+		return name, last > 0
+	}
+	return name, name != ""
+}
+
+// allocatorModule reports whether a module is an allocator, as it is preloaded.
+func allocatorModule(module string) bool {
+	name := module[strings.LastIndexByte(module, '/')+1:]
+	return strings.HasPrefix(name, "libtcmalloc") || strings.HasPrefix(name, "libjemalloc") || strings.HasPrefix(name, "libmimalloc")
+}
+
 // allocators are the public functions of the allocator.
 var allocators = lazy.Value[map[string]bool]{Make: func() map[string]bool {
 	return map[string]bool{
@@ -72,7 +94,7 @@ var allocators = lazy.Value[map[string]bool]{Make: func() map[string]bool {
 // allocatorPart reports whether a name is that of a function inside of glibc's allocator.
 func allocatorPart(name string) bool {
 	for _, part := range []string{"_int_malloc", "_int_free", "_int_realloc", "_int_memalign", "_mid_memalign", "sysmalloc", "systrim",
-		"unlink_chunk", "malloc_consolidate", "tcache_", "heap_trim"} {
+		"unlink_chunk", "malloc_consolidate", "arena_for_chunk", "tcache_", "heap_trim"} {
 		if strings.HasPrefix(name, part) {
 			return true
 		}

@@ -20,6 +20,9 @@ PART void through(int n) { char low[16], high[16]; memset(high, 0, 16); memcpy(l
 PART void either(int n) { int low[8]; long high[8]; for (int i = 0; i < 8; i++) high[i] = low[i] = i; high[n] = 0x77; sink = low[n % 8] + high[n % 8]; }
 /* The array has its scope within the function. */
 PART void block(int n) { if (n > 4) { char inner[24]; memcpy(inner, letters, n); sink = inner[n % 24]; } }
+/* The array is of an inlined function that calls none. */
+static inline __attribute__((always_inline)) int spread(int n) { unsigned char digits[12]; int t = 0; for (int i = 0; i < n; i++) digits[i] = 200 + i % 50; for (int i = 0; i < n; i++) t += digits[i]; return t; }
+PART void inlined(int n) { sink = spread(n); }
 
 /* Nobody wrote past the array. */
 PART void sound(int n) { char line[24]; memcpy(line, letters, n); sink = line[n % 24]; if (n) __stack_chk_fail(); }
@@ -34,6 +37,7 @@ int main(int argc, char **argv) {
   else if (!strcmp(c, "through")) through(44);
   else if (!strcmp(c, "either")) either(9);
   else if (!strcmp(c, "block")) block(44);
+  else if (!strcmp(c, "inlined")) inlined(40);
   else sound(20);
   return 0;
 }

@@ -1,0 +1,56 @@
+package systemtest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/internal/heap/heaptest"
+	"github.com/corewalk/corewalk/report"
+)
+
+// TestHeapLists: an allocator that dies of a list of free blocks died of what was written to one: from the block before, if that ends with what goes on there,
+// or else by whoever had it. A pointer that it was given, and cannot look up, is what the program has in its place.
+func TestHeapLists(t *testing.T) {
+	const tcmalloc, mimalloc, jemalloc, musl = "tcmalloc", "mimalloc", "jemalloc", "musl"
+	packages := map[string][2]string{tcmalloc: {"libtcmalloc_minimal.so.4", "libtcmalloc-minimal4"}, mimalloc: {"libmimalloc.so.2.0", "libmimalloc2.0"},
+		jemalloc: {"libjemalloc.so.2", "libjemalloc2"}}
+	for _, c := range []struct{ allocator, bug, want, confidence string }{
+		{tcmalloc, "series", "the block of 48 bytes at 0x# (counts[7]) was overrun: a series of numbers, to 0x#, goes on in ", report.Likely},
+		{mimalloc, "series", "the block of 48 bytes at 0x# (counts[7]) was overrun: a series of numbers, to 0x#, goes on in ", report.Likely},
+		{tcmalloc, "text", `the block of 112 bytes at 0x# (lines[7]) was overrun: "TTTT" goes on in `, report.Likely},
+		{mimalloc, "text", `the block of 112 bytes at 0x# (lines[7]) was overrun: "TTTT" goes on in `, report.Likely},
+		{tcmalloc, "written", `the freed block of 112 bytes at 0x# (old) was written to: "qrsqrsqr" stands where the span's pointer was`, report.Likely},
+		{"", "written", "a block of 120 bytes was written to while it was free: the tcache of free blocks of 120 bytes begins with 0x#, where none is", report.Likely},
+		{jemalloc, "given", "free was given d->title = 0x#, where no memory is", report.Possible},
+		{mimalloc, "given", "the block of 16 bytes at 0x# (docs[5]) holds text from its beginning, which is no struct doc", report.Possible},
+		{jemalloc, "local", "the address of local on the stack, which is no block of the heap", ""},
+		{"", "local", "the address of local on the stack, which is no block of the heap", ""},
+		{musl, "twice", "the block of 124 bytes at 0x# (lines[4]) was freed twice: it is in a free slot already", report.Likely},
+	} {
+		t.Run(c.allocator+" "+c.bug, func(t *testing.T) {
+			t.Parallel()
+			compiler, level := "gcc", "-O0"
+			var env []string
+			if p := packages[c.allocator]; p[0] != "" {
+				env = heaptest.Preload(t, p[0], p[1])
+			}
+			if c.allocator == musl {
+				compiler = "musl-gcc"
+			}
+			if c.bug == "local" {
+				level = "-O2"
+			}
+			exe := fixture.Compile(t, compiler, "heap/lists.c", "-g", level, "-fno-builtin", "-w", "-U_FORTIFY_SOURCE")
+			r := analyzeCore(t, fixture.Crash(t, env, exe, c.bug), exe)
+			var all []string
+			for _, cause := range r.Crash.Causes {
+				text := withoutAddresses(cause.Text)
+				if all = append(all, text+" ["+cause.Confidence+"]"); strings.Contains(text, c.want) && (cause.Confidence == c.confidence || c.confidence == "") {
+					return
+				}
+			}
+			t.Errorf("%s: %q\nwant %q [%s]", r.Crash.Reason, all, c.want, c.confidence)
+		})
+	}
+}

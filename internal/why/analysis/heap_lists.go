@@ -1,0 +1,214 @@
+package analysis
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/corewalk/corewalk/internal/heap"
+	"github.com/corewalk/corewalk/report"
+)
+
+// Allocators that keep nothing between blocks have their lists in the blocks that are free: who writes past the end of a block, or to one that was given back,
+// changes a pointer of such a list. What was written there goes on from the block that was overrun.
+
+const (
+	maxOfSize = 1 << 14 // blocks of one size of which the end is looked at
+	maxEnd    = 32      // bytes of it
+	maxPoured = 1 << 12 // bytes past its end
+	maxReset  = 16      // bytes at the beginning of a block that change as it is given back, and handed out again
+)
+
+// listDamaged says who wrote to a free block, or to one that was free, whose pointer the allocator found damaged; "" for other damages.
+func (c *crash) listDamaged(d *heap.Damage) (text, confidence string) {
+	value, known := c.mem.Uint(d.At, d.Size)
+	switch {
+	case d.Popped != 0:
+		if b, what, next := c.overranPopped(d.Popped, value); what.text != "" {
+			return c.pouredFrom(b, what, next, "in a block behind it that was free: "+d.Why)
+		}
+		return fmt.Sprintf("a block of %s was written to while it was free: %s", byteCount(d.Popped), d.Why), report.Likely
+	case d.Written:
+		if b, what := c.source(d.Of, d.At, value); known && what.text != "" {
+			return c.pouredFrom(b, what, b.End() == d.Of.Start, fmt.Sprintf("in the free block at %#x", d.Of.Start))
+		}
+		return fmt.Sprintf("the freed block of %s at %#x%s was written to: %s stands where the %s's pointer was", byteCount(d.Of.Size), d.Of.Start, c.ownerOf(d.Of), c.content(d.At, d.Size), d.Of.List), report.Likely
+	}
+	return "", ""
+}
+
+// wasReset reports whether a block in use may be the one that text was written to while it was free: its first words have changed since, or still are that.
+func (c *crash) wasReset(b heap.Block, value uint64) bool {
+	first, ok := c.mem.Uint(b.Start, c.arch.WordSize)
+	if !ok || first == value {
+		return ok
+	}
+	rest := c.mem.Some(b.Start+maxReset, int(min(minText, b.Size-min(b.Size, maxReset))))
+	return textBytes(first, c.arch.WordSize) < 4 && len(rest) == minText && !slices.ContainsFunc(rest, func(c byte) bool { return !printable(c) })
+}
+
+// What was written past the end of a block goes on with it.
+type poured struct {
+	text string // for people
+	kind pouredKind
+	run  uint64 // bytes of text at the end of the block
+}
+
+type pouredKind uint8
+
+const (
+	pouredText   pouredKind = iota
+	pouredSeries            // each number is as much more than the one before
+	pouredAlike             // numbers that differ in their lower halves alone
+)
+
+// pouredFrom says that a block was overrun, which ends where the free one begins, if it is next to it. One that is free now may have been written to since.
+func (c *crash) pouredFrom(b heap.Block, what poured, next bool, into string) (text, confidence string) {
+	block := fmt.Sprintf("the block of %s at %#x%s", byteCount(b.Size), b.Start, c.ownerOf(b))
+	switch {
+	case b.Free:
+		return fmt.Sprintf("%s, which is free now, may have been overrun: %s goes on %s", block, what.text, into), report.Possible
+	case !next: // what was in a block before them may have changed since
+		return fmt.Sprintf("%s, or one of those behind it, may have been overrun: %s goes on %s", block, what.text, into), report.Possible
+	case what.kind == pouredAlike:
+		return fmt.Sprintf("%s may have been overrun: %s goes on %s", block, what.text, into), report.Possible
+	}
+	return fmt.Sprintf("%s was overrun: %s goes on %s", block, what.text, into), report.Likely
+}
+
+// source is the block from which on something was written that went on to a value in another: the first of those that lie one behind the other, and end with
+// what goes on there. Of text, which others may have, too, it is the nearest in use that has it from its beginning, or from within.
+func (c *crash) source(to heap.Block, at, value uint64) (found heap.Block, what poured) {
+	for start := to.Start; ; {
+		b, ok := c.heap().BlockAt(start - 1)
+		if !ok || b.Own || b.End() != start || at-b.End() > maxPoured {
+			return found, what
+		}
+		w := c.goesOn(b, at, value)
+		if w.text == "" || what.text != "" && w.kind != what.kind {
+			return found, what
+		}
+		start = b.Start
+		if w.kind == pouredText && b.Free {
+			continue
+		}
+		found, what = b, w
+		if w.kind == pouredText && (w.run == b.Size || b.Size-w.run > maxReset) {
+			return found, what
+		}
+	}
+}
+
+// overranPopped is the only block from which on something was written that went on to a value at the beginning of a block of a size.
+func (c *crash) overranPopped(size, value uint64) (found heap.Block, what poured, next bool) {
+	looked, last := 0, uint64(0) // the last that was found to be written to
+	c.heap().Blocks(func(b heap.Block) bool {
+		if b.Size != size || b.Own {
+			return true
+		}
+		looked++
+		from, w := c.source(b, b.Start, value)
+		switch {
+		case w.text == "" || w.kind == pouredText && !c.wasReset(b, value):
+		case what.text == "" || from.Start == found.Start || from.Start == last:
+			if what.text == "" {
+				found, what, next = from, w, from.End() == b.Start
+			} else {
+				next = false // it went on through others
+			}
+			last = b.Start
+		default:
+			looked = maxOfSize // there are two
+		}
+		return looked < maxOfSize
+	})
+	if looked >= maxOfSize {
+		return heap.Block{}, poured{}, false
+	}
+	return found, what, next
+}
+
+// goesOn says with what a block ends that goes on to a value at an address behind it.
+func (c *crash) goesOn(b heap.Block, at, value uint64) poured {
+	end, word := b.End(), c.arch.WordSize
+	tail := c.mem.Some(end-min(maxEnd, b.Size), int(min(maxEnd, b.Size)))
+	if uint64(len(tail)) != min(maxEnd, b.Size) || value == 0 {
+		return poured{}
+	}
+	run := 0
+	for run < len(tail) && printable(tail[len(tail)-1-run]) {
+		run++
+	}
+	if n := textBytes(value, word); run >= minText && n >= 4 && bytes.Count(tail[len(tail)-minText:], []byte{byte(value)}) == minText && oneByte(value, n) {
+		return poured{text: strconv.Quote(string(tail[len(tail)-minText:])), kind: pouredSeries}
+	}
+	if run >= minText && textBytes(value, word) >= 4 {
+		p := poured{text: strconv.Quote(string(tail[len(tail)-run:])), run: uint64(run)}
+		for p.run < b.Size && p.run < maxPoured {
+			v, ok := c.mem.Uint(end-p.run-1, 1)
+			if !ok || !printable(byte(v)) {
+				break
+			}
+			p.run++
+		}
+		return p
+	}
+	for _, size := range []int{word, 4} {
+		if size <= word && (at-end)%uint64(size) == 0 && len(tail) >= minSeries*size && c.inSeries(tail, size, (at-end)/uint64(size), value) {
+			return poured{text: fmt.Sprintf("a series of numbers, to %#x,", value), kind: pouredSeries}
+		}
+	}
+	if _, mapped := c.Proc.MappingAt(value); word == 8 && value>>32 != 0 && !mapped && len(tail) == maxEnd {
+		for i := len(tail) - minSeries*word; i < len(tail); i += word {
+			if c.arch.Word(tail[i:])>>32 != value>>32 {
+				return poured{}
+			}
+		}
+		return poured{text: fmt.Sprintf("a row of numbers like %#x,", value), kind: pouredAlike}
+	}
+	return poured{}
+}
+
+// inSeries reports whether the numbers of some bytes at the end of tail, each as much more than the one before, have a word's value so many numbers on.
+func (c *crash) inSeries(tail []byte, size int, on, value uint64) bool {
+	number := func(back int) uint64 { // from the end
+		p := tail[len(tail)-(back+1)*size:]
+		if size == 4 {
+			return uint64(c.arch.ByteOrder.Uint32(p))
+		}
+		return c.arch.Word(p)
+	}
+	cut := ^uint64(0) >> (64 - 8*size)
+	step := (number(0) - number(1)) & cut
+	if (number(1)-number(2))&cut != step || number(0) == 0 || step > maxStep && -step&cut > maxStep {
+		return false
+	}
+	n := (number(0) + (on+1)*step) & cut
+	if size < c.arch.WordSize {
+		n |= (n + step) & cut << 32
+	}
+	return n == value
+}
+
+// textBytes is how many bytes of text a value begins with in memory, if it has nothing else but zeros behind them; 0 if it has.
+func textBytes(value uint64, word int) int {
+	n := 0
+	for n < word && printable(byte(value>>(8*n))) {
+		n++
+	}
+	if n < word && value>>(8*n) != 0 {
+		return 0
+	}
+	return n
+}
+
+// oneByte reports whether the first n bytes of a value are the same.
+func oneByte(value uint64, n int) bool {
+	for i := range n {
+		if byte(value>>(8*i)) != byte(value) {
+			return false
+		}
+	}
+	return true
+}

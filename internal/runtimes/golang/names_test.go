@@ -34,9 +34,7 @@ func TestNamesOnce(t *testing.T) {
 	goroutines := 0
 	for _, err := range target.Tasks(context.Background(), func(p *tasks.Process) (tasks.Runtime, error) {
 		n.SymbolLookup = p.Names
-		q := *p
-		q.Names = n
-		return golang.Find(&q)
+		return golang.Find(&tasks.Process{State: p.State, Files: p.Files, Modules: p.Modules, Symbols: p.Symbols, Names: n, Budget: p.Budget})
 	}) {
 		if err != nil {
 			t.Fatal(err)

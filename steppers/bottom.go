@@ -378,6 +378,7 @@ func (s *BottomOfStackStepper) goexitName(in *unwind.Frame, lib *libstate.Librar
 	if name != "runtime.goexit" && name != "runtime.goexit.abi0" {
 		return false
 	}
-	s.exit.Store(&is)
+	kept := is // only what is kept is allocated
+	s.exit.Store(&kept)
 	return true
 }

@@ -24,7 +24,7 @@ type edge struct {
 
 // NewGraph makes the graph of tasks. It keeps them; of two with the same Key the first counts.
 func NewGraph(all []*Task) *Graph {
-	g := &Graph{index: make(map[Key]int, len(all))}
+	g := &Graph{index: make(map[Key]int, len(all)), tasks: make([]*Task, 0, len(all))}
 	for _, t := range all {
 		if _, twice := g.index[t.Key]; !twice {
 			g.index[t.Key] = len(g.tasks)
@@ -33,10 +33,17 @@ func NewGraph(all []*Task) *Graph {
 	}
 	g.edges = make([][]edge, len(g.tasks))
 	g.unknown = make([]int, len(g.tasks))
+	known := map[heldBy]int{} // the first task with the same holders: those of one object have one list
 	for i, t := range g.tasks {
-		if t.Wait == nil {
+		if t.Wait == nil || len(t.Wait.Holders) == 0 {
 			continue
 		}
+		by := heldBy{&t.Wait.Holders[0], len(t.Wait.Holders), t.Wait.Proved}
+		if like, ok := known[by]; ok {
+			g.edges[i], g.unknown[i] = g.edges[like], g.unknown[like]
+			continue
+		}
+		known[by] = i
 		g.edges[i] = make([]edge, 0, len(t.Wait.Holders))
 		for _, h := range t.Wait.Holders {
 			to, ok := g.index[h.Key]
@@ -53,6 +60,13 @@ func NewGraph(all []*Task) *Graph {
 	}
 	g.findStuck()
 	return g
+}
+
+// A heldBy is a list of holders in memory, and whether they are those of a proved wait.
+type heldBy struct {
+	first  *Holder
+	n      int
+	proved bool
 }
 
 // addEdge keeps one edge for each holder, the surer one.
@@ -84,7 +98,6 @@ func (g *Graph) findStuck() {
 	n := len(g.tasks)
 	g.stuck = make([]bool, n)
 	left := make([]int, n) // stuck holders of a task
-	waiters := g.waiters()
 	var freed []int
 	for i, t := range g.tasks {
 		g.stuck[i] = t.Wait != nil && !t.Wait.Timed && !t.Wait.Open && t.State != StateRunning && t.State != StateRunnable && t.State != StateDead &&
@@ -94,6 +107,7 @@ func (g *Graph) findStuck() {
 			freed = append(freed, i)
 		}
 	}
+	waiters := g.waiters()
 	for len(freed) > 0 {
 		i := freed[len(freed)-1]
 		freed = freed[:len(freed)-1]
@@ -101,28 +115,32 @@ func (g *Graph) findStuck() {
 			left[w]--
 			if g.stuck[w] && g.tasks[w].Wait.Kind != WaitForever && (!g.tasks[w].Wait.All || left[w] == 0) {
 				g.stuck[w] = false
-				freed = append(freed, w)
+				freed = append(freed, int(w))
 			}
 		}
 	}
 }
 
-// waiters returns the edges backwards: who waits for a task.
-func (g *Graph) waiters() [][]int {
-	count, all := make([]int, len(g.tasks)), 0
-	for _, edges := range g.edges {
-		for _, e := range edges {
-			count[e.to]++
+// waiters returns the edges of stuck tasks backwards: who waits for a task.
+func (g *Graph) waiters() [][]int32 {
+	count, all := make([]int32, len(g.tasks)), 0
+	for i, edges := range g.edges {
+		if g.stuck[i] {
+			for _, e := range edges {
+				count[e.to]++
+			}
+			all += len(edges)
 		}
-		all += len(edges)
 	}
-	waiters, list := make([][]int, len(g.tasks)), make([]int, all)
+	waiters, list := make([][]int32, len(g.tasks)), make([]int32, all)
 	for i, n := range count {
 		waiters[i], list = list[:0:n], list[n:]
 	}
 	for i, edges := range g.edges {
-		for _, e := range edges {
-			waiters[e.to] = append(waiters[e.to], i)
+		if g.stuck[i] {
+			for _, e := range edges {
+				waiters[e.to] = append(waiters[e.to], int32(i))
+			}
 		}
 	}
 	return waiters
@@ -336,16 +354,26 @@ type Contended struct {
 // Contended returns the objects that at least two tasks wait for, the most wanted first.
 // Each case of a select counts.
 func (g *Graph) Contended() []Contended {
+	count := map[uint64]int{} // of waits, at least as many as of tasks
+	for _, t := range g.tasks {
+		if w := t.Wait; w != nil {
+			count[w.Object.Address]++
+			for i := range w.Cases {
+				count[w.Cases[i].Object.Address]++
+			}
+		}
+	}
 	at := map[uint64]int{}
 	var found []Contended
 	add := func(t *Task, k WaitKind, o Object, h []Holder) {
-		if o.Address == 0 {
+		n := count[o.Address]
+		if o.Address == 0 || n < 2 {
 			return
 		}
 		i, ok := at[o.Address]
 		if !ok {
 			i, at[o.Address] = len(found), len(found)
-			found = append(found, Contended{Object: o, Kind: k})
+			found = append(found, Contended{Object: o, Kind: k, Waiters: make([]*Task, 0, n)})
 		}
 		c := &found[i]
 		if n := len(c.Waiters); n > 0 && c.Waiters[n-1] == t {

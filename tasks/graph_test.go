@@ -140,6 +140,25 @@ func TestLongestChain(t *testing.T) {
 	}
 }
 
+// TestSharedHolders: tasks that wait for one object have one list of holders; what is proved of one's wait is not of another's.
+func TestSharedHolders(t *testing.T) {
+	holders := []tasks.Holder{{Key: key(t, "1"), Certainty: tasks.Certain}}
+	waits := func(id string, proved bool, h []tasks.Holder) *tasks.Task {
+		return &tasks.Task{Key: key(t, id), State: tasks.StateWaiting, Wait: &tasks.Wait{Kind: tasks.WaitLock, Proved: proved, Holders: h}}
+	}
+	for _, c := range []struct {
+		first, second bool
+		want          tasks.Certainty
+	}{{true, true, tasks.Certain}, {false, true, tasks.Certain}, {true, false, tasks.Possible}} {
+		back := []tasks.Holder{{Key: key(t, "3"), Certainty: tasks.Certain}, {Key: key(t, "5"), Certainty: tasks.Certain}}
+		g := tasks.NewGraph([]*tasks.Task{waits("1", true, back[:1]), waits("2", c.first, holders), waits("3", c.second, holders), waits("4", true, back), {Key: key(t, "5"), State: tasks.StateRunning}})
+		found := g.Deadlocks()
+		if len(found) != 1 || ids(found[0].Tasks) != "1 3" || ids(found[0].Behind) != "2" || found[0].Certainty != c.want {
+			t.Errorf("proved %t and %t: %+v, want 1 and 3, %s", c.first, c.second, found, c.want)
+		}
+	}
+}
+
 func TestContended(t *testing.T) {
 	wait := func(id uint64, addresses ...uint64) *tasks.Task {
 		w := &tasks.Wait{Kind: tasks.WaitLock, Object: tasks.Object{Address: addresses[0]}}
@@ -148,7 +167,7 @@ func TestContended(t *testing.T) {
 		}
 		return &tasks.Task{Key: tasks.Key{ID: id}, Wait: w}
 	}
-	g := tasks.NewGraph([]*tasks.Task{wait(1, 0x10), wait(2, 0x20), wait(3, 0x20), wait(4, 0x10), wait(5, 0, 0x10, 0x10, 0x30), wait(6, 0), wait(7, 0)})
+	g := tasks.NewGraph([]*tasks.Task{wait(1, 0x10), wait(2, 0x20), wait(3, 0x20), wait(4, 0x10), wait(5, 0, 0x10, 0x10, 0x30), wait(6, 0), wait(7, 0), wait(8, 0x40, 0x40)})
 	var got []string
 	for _, c := range g.Contended() {
 		got = append(got, fmt.Sprintf("%#x: %s", c.Object.Address, ids(c.Waiters)))

@@ -26,7 +26,7 @@ var settings = []setting{
 	{name: "cold, then warm"},
 	{name: "together", together: true},
 	{name: "of another version", warm: true, before: func(t *testing.T, p *place) {
-		change(t, p, func(path string) error { return os.Rename(path, strings.TrimSuffix(path, ".v1")+".v999") })
+		change(t, p, func(path string) error { return os.Rename(path, strings.TrimSuffix(path, ".v2")+".v999") })
 	}},
 	{name: "garbage", warm: true, before: func(t *testing.T, p *place) {
 		change(t, p, func(path string) error {

@@ -47,7 +47,7 @@ const (
 
 // suffix ends the names of entries; it has the version of the format. Entries of other
 // versions are other files, so versions do not disturb each other.
-const suffix = ".v1"
+const suffix = ".v2"
 
 // tempPrefix begins the names of files that are being written.
 const tempPrefix = "tmp-"

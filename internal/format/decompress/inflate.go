@@ -209,6 +209,7 @@ func (z *inflater) codes(end int) error {
 //
 // The entry of the next symbol is looked up before a match is copied, so that the processor does both at the same
 // time. Matches are short: two words are copied without asking, which is cheaper than a loop whose end is not foreseen.
+// Of n only the low six bits are kept right while symbols are taken, so that whole entries can be subtracted.
 func (z *inflater) fast(end int) error {
 	in, out, bits, n, pos, w := z.in, z.out, z.bits, z.n, z.pos, z.w
 	if w >= end || pos+8 > len(in) {
@@ -216,36 +217,37 @@ func (z *inflater) fast(end int) error {
 	}
 	var err error
 	safe := len(in) - 2*8 // a round reads eight bytes twice
-	bits |= binary.LittleEndian.Uint64(in[pos:]) << (n & 63)
+	bits |= get64(in, pos) << (n & 63)
 	pos += int((63 - n) >> 3)
 	n |= 56
 	for e := z.lit.first[bits&(1<<litBits-1)]; w < end && pos <= safe; {
 		if e&entryLiteral != 0 { // of the 56 bits that there are, three codes of the first table take 33; a match takes 48
+			to := out[w : w+4 : w+4]
 			bits >>= e & entryBits
-			n -= uint(e & entryBits)
-			out[w] = byte(e >> valueShift)
+			n -= uint(e)
+			to[0] = byte(e >> valueShift)
 			w++
 			e = z.lit.first[bits&(1<<litBits-1)]
 			if e&entryLiteral != 0 {
 				bits >>= e & entryBits
-				n -= uint(e & entryBits)
-				out[w] = byte(e >> valueShift)
+				n -= uint(e)
+				to[1] = byte(e >> valueShift)
 				w++
 				e = z.lit.first[bits&(1<<litBits-1)]
 				if e&entryLiteral != 0 {
 					bits >>= e & entryBits
-					n -= uint(e & entryBits)
-					out[w] = byte(e >> valueShift)
+					n -= uint(e)
+					to[2] = byte(e >> valueShift)
 					w++
-					bits |= binary.LittleEndian.Uint64(in[pos:]) << (n & 63)
-					pos += int((63 - n) >> 3)
+					bits |= get64(in, pos) << (n & 63)
+					pos += 7 - int(n>>3&7)
 					n |= 56
 					e = z.lit.first[bits&(1<<litBits-1)]
 					continue
 				}
 			}
-			bits |= binary.LittleEndian.Uint64(in[pos:]) << (n & 63)
-			pos += int((63 - n) >> 3)
+			bits |= get64(in, pos) << (n & 63)
+			pos += 7 - int(n>>3&7)
 			n |= 56
 		}
 		if e&entryRare != 0 {
@@ -258,26 +260,27 @@ func (z *inflater) fast(end int) error {
 					break
 				}
 				bits >>= e & entryBits
-				n -= uint(e & entryBits)
+				n -= uint(e)
 				z.block = blockNone
 				break
 			}
 			if e&entryLiteral != 0 {
 				bits >>= e & entryBits
-				n -= uint(e & entryBits)
+				n -= uint(e)
 				out[w] = byte(e >> valueShift)
 				w++
-				bits |= binary.LittleEndian.Uint64(in[pos:]) << (n & 63)
-				pos += int((63 - n) >> 3)
+				bits |= get64(in, pos) << (n & 63)
+				pos += 7 - int(n>>3&7)
 				n |= 56
 				e = z.lit.first[bits&(1<<litBits-1)]
 				continue
 			}
 		}
-		size := int(e>>valueShift) + int(bits&(1<<(e&entryBits)-1)>>(e>>codeShift&codeBits))
+		was := bits
 		bits >>= e & entryBits
-		n -= uint(e & entryBits)
+		n -= uint(e)
 		d := z.dist.first[bits&(1<<distBits-1)]
+		size := e.value(was)
 		if d&entryRare != 0 {
 			if d&entryMore != 0 {
 				d = z.dist.second(d, bits>>distBits)
@@ -287,35 +290,41 @@ func (z *inflater) fast(end int) error {
 				break
 			}
 		}
-		back := int(d>>valueShift) + int(bits&(1<<(d&entryBits)-1)>>(d>>codeShift&codeBits))
+		was = bits
 		bits >>= d & entryBits
-		n -= uint(d & entryBits)
+		n -= uint(d)
+		bits |= get64(in, pos) << (n & 63)
+		e = z.lit.first[bits&(1<<litBits-1)]
+		pos += 7 - int(n>>3&7)
+		n |= 56
+		back := d.value(was)
 		if back > w {
 			err = errDeflate
 			break
 		}
-		bits |= binary.LittleEndian.Uint64(in[pos:]) << (n & 63)
-		pos += int((63 - n) >> 3)
-		n |= 56
-		e = z.lit.first[bits&(1<<litBits-1)]
-		from, to := out[w-back:], out[w:w+maxMatch+8] // slack makes room for that
-		w += size
-		switch {
-		case back < 8:
-			for i := range to[:size] {
-				to[i] = from[i]
+		from := w - back
+		if back < 8 {
+			to := out[w : w+size]
+			for i := range to {
+				to[i] = out[from+i]
 			}
-		default:
-			binary.LittleEndian.PutUint64(to, binary.LittleEndian.Uint64(from))
-			binary.LittleEndian.PutUint64(to[8:], binary.LittleEndian.Uint64(from[8:]))
+		} else { // slack makes room for that
+			put64(out, w, get64(out, from))
+			put64(out, w+8, get64(out, from+8))
 			for i := 16; i < size; i += 8 {
-				binary.LittleEndian.PutUint64(to[i:], binary.LittleEndian.Uint64(from[i:]))
+				put64(out, w+i, get64(out, from+i))
 			}
 		}
+		w += size
 	}
-	z.bits, z.n, z.pos, z.w = bits, n, pos, w
+	z.bits, z.n, z.pos, z.w = bits, n&63, pos, w
 	return err
 }
+
+// get64 and put64 say what the capacity is, so that the compiler need not think of a slice that ends where b does.
+func get64(b []byte, i int) uint64 { return binary.LittleEndian.Uint64(b[i : i+8 : i+8]) }
+
+func put64(b []byte, i int, v uint64) { binary.LittleEndian.PutUint64(b[i:i+8:i+8], v) }
 
 // careful decompresses symbols one by one, wherever they are.
 func (z *inflater) careful(end int) error {

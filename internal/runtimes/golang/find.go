@@ -53,7 +53,7 @@ func find(p *tasks.Process, table string) (tasks.Runtime, error) {
 		if im == nil || im.GoTable() == nil {
 			continue
 		}
-		r := &runtime{memory: memory{procmem.Of(p.State).Charged(p.Spend), p}, lib: lib, im: im, version: im.GoVersion(), table: table}
+		r := &runtime{memory: memory{procmem.Of(p.State).Charged(p.Spend), p, &names{}}, lib: lib, im: im, version: im.GoVersion(), table: table}
 		if err := r.open(machine); err != nil {
 			failed = fmt.Errorf("goroutines of %s: %w", lib.Path, err)
 			continue

@@ -41,7 +41,7 @@ func (r *runtime) Tasks(ctx context.Context) iter.Seq2[*tasks.Task, error] {
 		if r.derived && !yield(nil, fmt.Errorf("what is said of goroutines may be wrong: the layout of the runtime's structures is %s", r.source)) {
 			return
 		}
-		seen := map[uint64]bool{}
+		seen := make(map[uint64]bool, min(r.count, manyGoroutines))
 		torn := 0
 		for g := range r.all(ctx) {
 			if seen[g] {
@@ -75,6 +75,9 @@ const mainGoroutine = 1
 
 // goroutineCost is what a goroutine costs of the budget, above all in memory: a kilobyte. One that exists has two of stack.
 const goroutineCost = 128
+
+// manyGoroutines is for how many there is room from the start, however many a dump says that it has.
+const manyGoroutines = 1 << 17
 
 var errTorn = errors.New("the goroutine's structure does not make sense")
 

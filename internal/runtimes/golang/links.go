@@ -12,11 +12,12 @@ import (
 // links finds out who could end the waits of goroutines: who holds the lock that one waits for, and who has
 // its channel in a variable that is still used.
 type links struct {
-	r    *runtime
-	seen []stack
-	held map[uint64][]heldLock // by the address of the code
-	help helpers
-	live map[uint64][]int64
+	r      *runtime
+	seen   []stack
+	places []place               // the last ones of seen, and room for others
+	held   map[uint64][]heldLock // by the address of the code
+	help   helpers
+	live   map[uint64][]int64
 }
 
 // A stack is what is kept of a goroutine's stack: the address of the code, the stack pointer and the end of each frame.
@@ -36,7 +37,8 @@ const (
 	maxReach   = 1 << 16 // words that are followed
 	// forgetEvery is after how many stacks the pages of the dump that they were read from are given back.
 	forgetEvery = 4096
-	reachBytes  = 128 // of what a word points to
+	manyPlaces  = 4096 // that are allocated at once, of several stacks
+	reachBytes  = 128  // of what a word points to
 )
 
 func (r *runtime) Links() tasks.Links {
@@ -44,15 +46,24 @@ func (r *runtime) Links() tasks.Links {
 }
 
 func (l *links) Saw(t *tasks.Task, frames []*unwind.Frame) {
-	s := stack{task: t, frames: make([]place, 0, min(len(frames), maxPlaces))}
+	if l.seen == nil {
+		l.seen = make([]stack, 0, min(l.r.count, manyGoroutines))
+	}
+	s := stack{task: t}
 	if o, ok := t.Handle.(object); ok {
 		s.since = o.u64("waitsince")
 	}
-	for _, f := range frames[:min(len(frames), maxPlaces)] {
+	frames = frames[:min(len(frames), maxPlaces)]
+	if cap(l.places)-len(l.places) < len(frames) {
+		l.places = make([]place, 0, max(len(frames), min(2*cap(l.places), manyPlaces)))
+	}
+	first := len(l.places)
+	for _, f := range frames {
 		if cfa, ok := f.CFA(); ok {
-			s.frames = append(s.frames, place{f.LookupAddr(), f.SP(), cfa})
+			l.places = append(l.places, place{f.LookupAddr(), f.SP(), cfa})
 		}
 	}
+	s.frames = l.places[first:len(l.places):len(l.places)]
 	l.seen = append(l.seen, s)
 }
 

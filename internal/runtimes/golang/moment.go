@@ -8,7 +8,7 @@ import (
 
 // At is the same runtime at another moment.
 func (r *runtime) At(now *tasks.Process) tasks.Runtime {
-	n := &runtime{memory: memory{procmem.Of(now.State).Charged(now.Spend), now}, lib: r.lib, im: r.im, version: r.version, layout: r.layout, ptrAt: r.ptrAt, countAt: r.countAt}
+	n := &runtime{memory: memory{procmem.Of(now.State).Charged(now.Spend), now, &names{}}, lib: r.lib, im: r.im, version: r.version, layout: r.layout, ptrAt: r.ptrAt, countAt: r.countAt}
 	if n.readRoots() != nil {
 		n.count = 0 // Tasks lists none
 	}

@@ -2,18 +2,17 @@ package golang
 
 import (
 	"errors"
-	"strings"
 
 	"github.com/corewalk/corewalk/internal/procmem"
 	"github.com/corewalk/corewalk/tasks"
-	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // memory reads the structures of a process.
 type memory struct {
 	procmem.Reader
-	p *tasks.Process
+	p     *tasks.Process
+	names *names
 }
 
 // maxRead limits what is read at once, in bytes.
@@ -123,36 +122,3 @@ func (o *object) u8(field string) uint8 {
 }
 
 func (o *object) has(field string) bool { _, ok := o.rec.off(field); return ok }
-
-// calls names the functions at an address, inlined ones first.
-func (m memory) calls(f *unwind.Frame) []string {
-	lookup, ok := m.p.Names.(unwind.CallLookup)
-	if !ok {
-		return []string{m.function(f.LookupAddr(), false)}
-	}
-	calls, err := lookup.LookupCalls(f.LookupAddr(), nil)
-	if err != nil {
-		return nil
-	}
-	names := make([]string, len(calls))
-	for i := range calls {
-		names[i] = calls[i].Name
-	}
-	return names
-}
-
-// function names the function that contains an address; "" if nothing does. after says that
-// the address is one after a call.
-func (m memory) function(at unwind.Address, after bool) string {
-	if m.p.Names == nil || at == 0 {
-		return ""
-	}
-	if after {
-		at--
-	}
-	name, _, err := m.p.Names.LookupAtAddr(at)
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSuffix(name, "()")
-}

@@ -44,6 +44,9 @@ type runtime struct {
 	modules   []uint64             // the modules among the objects that were looked at
 
 	dequeBlocks int // of all deques that were looked at
+
+	shown      map[shown]string // see textOf
+	shownBytes int              // of the texts in shown
 }
 
 // A threadState is a PyThreadState.

@@ -86,9 +86,7 @@ func (r *runtime) variables(f *pyFrame, c *code, locals bool, limits tasks.Limit
 		if t := r.typeAt(r.field(v, "object.type")); t != nil {
 			value.Type = t.name
 		}
-		w := newPrinter(r, limits)
-		w.value(v, 0)
-		value.Value = w.String()
+		value.Value = r.textOf(v, limits)
 		value.Tree = func() report.Data { return r.tree(v, limits) }
 		if arg {
 			args = append(args, value)
@@ -165,6 +163,38 @@ func (r *runtime) words(at, n uint64) []uint64 {
 		out[i] = r.p.State.Arch().ByteOrder.Uint64(b[i*8:])
 	}
 	return out
+}
+
+// A shown is a value that was written, and the limits that it was written with.
+type shown struct {
+	at     uint64
+	limits tasks.Limits
+}
+
+// What is kept of values that were written. What a caller passes on is in the variables of many calls.
+const (
+	maxShown      = 1 << 14
+	maxShownBytes = 8 << 20
+)
+
+// textOf writes a value, or has it as it was written for another variable.
+func (r *runtime) textOf(v uint64, limits tasks.Limits) string {
+	k := shown{v, limits}
+	if s, ok := r.shown[k]; ok {
+		return s
+	}
+	w := newPrinter(r, limits)
+	w.value(v, 0)
+	s := w.String()
+	if len(r.shown) >= maxShown || r.shownBytes+len(s) > maxShownBytes || r.p.Spend(1) != nil { // what the budget cut short is not all
+		return s
+	}
+	if r.shown == nil {
+		r.shown = map[shown]string{}
+	}
+	r.shown[k] = s
+	r.shownBytes += len(s)
+	return s
 }
 
 // A printer writes values as Python's repr does. What it cannot read is a question mark, what it leaves out an ellipsis.

@@ -80,12 +80,12 @@ func readVariantPart(u *dwarf.Unit, off uint64, t *Type, depth int) (p VariantPa
 		v := readVariant(u, &c, &e, t, depth)
 		p.Variants, p.lists = append(p.Variants, v), p.lists+len(v.list)
 	}
-	if at.Unit == u { // a member of the part, or of the record, in Ada
+	if at.Valid() { // a member of the part, or of the record, in Ada
 		var member dwarf.Entry
-		in := u.Cursor(at.Off)
+		in := at.Unit.Cursor(at.Off)
 		in.Next(&member)
 		if member.Tag == dwarf.TagMember {
-			p.Discr = readField(u, &in, &member, t)
+			p.Discr = readField(at.Unit, &in, &member, t)
 		}
 	}
 	return p

@@ -42,9 +42,7 @@ func withoutThis(params string) string {
 		case '>', ']':
 			depth--
 		case ')':
-			if depth--; depth < 0 {
-				return ")"
-			}
+			depth--
 		case ',':
 			if depth == 0 {
 				return strings.TrimLeft(params[i+1:], " ")

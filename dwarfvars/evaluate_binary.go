@@ -33,6 +33,11 @@ func (e *evaluation) binary(n *paths.Binary) (Object, error) {
 	if isText(n.X) || isText(n.Y) {
 		return e.compareText(n)
 	}
+	if e.dialect == paths.Pascal && (n.Op == "==" || n.Op == "!=") {
+		if t, ok, err := e.letter(n); ok || err != nil {
+			return t, err
+		}
+	}
 	if n.Op == "eqv" || n.Op == "neqv" || n.Op == "^" && e.dialect == paths.Ada {
 		a, err := e.condition(n.X)
 		if err != nil {

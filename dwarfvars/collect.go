@@ -187,15 +187,35 @@ func written(name string, param bool, l dwarf.Language) bool {
 }
 
 // added reports whether a name is one that a compiler makes up: GNAT writes those of the source in lower case alone, Free Pascal
-// passes the frame of the call around and the bounds of open arrays, and has the result once more.
-func added(name string, l dwarf.Language) bool {
-	switch {
+// passes the frame of the call around and the bounds of open arrays, and has the result once more; Crystal numbers what it makes, and
+// Nim has some names.
+func added(name string, u *dwarf.Unit) bool {
+	switch l := u.Language; {
+	case types.IsCXX(l):
+		return strings.HasPrefix(name, "__temp_")
+	case types.IsC(l):
+		return u.OfNim() && (name == "FR_" || strings.HasPrefix(name, "nimErr") || strings.HasPrefix(name, "colontmp") || strings.HasPrefix(name, "TM__") || nimTemporary(name))
 	case types.Ada(l):
 		return strings.ContainsAny(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 	case l == dwarf.LangPascal83:
 		return name[0] == '$'
 	}
 	return false
+}
+
+// nimTemporary reports whether a name is that of a value without one in Nim: T12_.
+func nimTemporary(name string) bool {
+	n, ok := strings.CutPrefix(strings.TrimSuffix(name, "_"), "T")
+	return ok && n != "" && strings.Trim(n, "0123456789") == "" && strings.HasSuffix(name, "_")
+}
+
+// sourceName is the name that the source has. Nim's compiler writes o1_ for o1.
+func sourceName(name string, u *dwarf.Unit) string {
+	plain, ok := strings.CutSuffix(name, "_")
+	if ok && plain != "" && '0' <= plain[len(plain)-1] && plain[len(plain)-1] <= '9' && types.IsC(u.Language) && u.OfNim() && !nimTemporary(name) {
+		return plain
+	}
+	return name
 }
 
 // variable adds one variable and returns its abstract instance.
@@ -214,7 +234,7 @@ func (c *collector) variable(d dwarf.DIE, tag dwarf.Tag, s *Scope, b *block) dwa
 		name = name[1:]
 	}
 	v := &LocalVar{
-		Name: name, Param: tag == dwarf.TagFormalParameter, Artificial: a.artificial && !written(name, tag == dwarf.TagFormalParameter, a.nameIn.Language) || added(name, a.nameIn.Language), Line: a.line,
+		Name: sourceName(name, a.nameIn), Param: tag == dwarf.TagFormalParameter, Artificial: a.artificial && !written(name, tag == dwarf.TagFormalParameter, a.nameIn.Language) || added(name, a.nameIn), Line: a.line,
 		fn: c.f, block: b, die: d, attrs: a, inlined: s.Inlined, onHeap: onHeap,
 	}
 	if v.Param {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/vars/paths"
+	"github.com/corewalk/corewalk/internal/vars/types"
 	"github.com/corewalk/corewalk/internal/vars/values"
 )
 
@@ -31,6 +32,11 @@ func (e *evaluation) binary(n *paths.Binary) (Object, error) {
 	}
 	if isText(n.X) || isText(n.Y) {
 		return e.compareText(n)
+	}
+	if e.dialect == paths.Pascal && (n.Op == "==" || n.Op == "!=") {
+		if t, ok, err := e.letter(n); ok || err != nil {
+			return t, err
+		}
 	}
 	if n.Op == "eqv" || n.Op == "neqv" || n.Op == "^" && e.dialect == paths.Ada {
 		a, err := e.condition(n.X)
@@ -87,10 +93,10 @@ func (e *evaluation) binary(n *paths.Binary) (Object, error) {
 		return Object{}, wrongAt(n.Y, err)
 	}
 	signed, narrow := usual(&x, &y, signedA, signedB)
-	if narrow && e.typed() {
+	if narrow && (e.typed() || signed && (e.dialect != paths.Plain && e.dialect != paths.D || n.Op == "<<" && b >= 32)) { // what C leaves open has the number that is meant
 		narrow = false
 	}
-	if narrow { // as unsigned int
+	if narrow && !signed { // as unsigned int
 		a, b = a&math.MaxUint32, b&math.MaxUint32
 	}
 	if is, ok := compare(n.Op, a, b, signed); ok {
@@ -103,8 +109,8 @@ func (e *evaluation) binary(n *paths.Binary) (Object, error) {
 	if err != nil {
 		return Object{}, err
 	}
-	if narrow {
-		return e.word(e.a.r.types.Integer(4, false), v&math.MaxUint32)
+	if narrow { // as int, or unsigned int
+		return e.word(e.a.r.types.Integer(4, signed), types.Resize(v, 4, signed))
 	}
 	return e.computed(e.result(&x, &y, signed), v, signed)
 }
@@ -119,8 +125,7 @@ func (e *evaluation) decayed(ob values.Object) values.Object {
 	return ob
 }
 
-// usual returns whether C computes with two integers as signed ones, and whether as unsigned ones of 32 bits: smaller ones become
-// int first.
+// usual returns whether C computes with two integers as signed ones, and whether with 32 bits: smaller ones become int first.
 func usual(x, y *values.Object, signedA, signedB bool) (signed, narrow bool) {
 	sizeA, sizeB := max(x.Size, 4), max(y.Size, 4)
 	if x.Type.Strip().Tag == arrayTag { // an address
@@ -132,7 +137,7 @@ func usual(x, y *values.Object, signedA, signedB bool) (signed, narrow bool) {
 	signedA = signedA || x.Size < 4 && sizeA == 4
 	signedB = signedB || y.Size < 4 && sizeB == 4
 	signed = signedA && signedB || signedA && sizeB < sizeA || signedB && sizeA < sizeB
-	return signed, !signed && sizeA == 4 && sizeB == 4
+	return signed, sizeA == 4 && sizeB == 4
 }
 
 // computeFloats computes with numbers of which at least one is a floating-point number.

@@ -21,7 +21,8 @@ var asked = map[string]map[int][]string{
 		0: {"$eax", "$ax", "$al", "$ah", "$eflags", "$st0", "$xmm0.v2_int64", "$xmm0.uint128", "$_siginfo.si_signo", "$_siginfo.si_code", "$_siginfo._sifields._sigfault.si_addr", "$_exitcode"},
 		1: {"reals[1] * 2", "reals[1] < 0", "plain[plain[0] == 1 ? 3 : 4]", "plain[1] / 2.0", "-reals[1]", "1e3 + plain[0]", "plain[4] - 7u"},
 		2: {"green", "c == green", "c ? sum : 0", "main", "&main", "*main", "main + 1", "(double)sum / 4", "(int)2.9", "1.5f * 3", "(unsigned)0 - 1", "(unsigned)0 == -1", "(unsigned char)200 + 100", "sizeof(struct node)",
-			"(float)sum", "'\\n' + 1", "!sum", "sum == 7.0", "here.weight.real + 1", "(enum colour)1", "(struct node *)0", "c > 1 ? 2.5 : 1.5"},
+			"(float)sum", "'\\n' + 1", "!sum", "sum == 7.0", "here.weight.real + 1", "(enum colour)1", "(struct node *)0", "c > 1 ? 2.5 : 1.5", "1 << 31", "2147483647 + 1", "65536 * 65536", "1 << 31 >> 31", "(1 << 31) < 0", "-2147483648 - 1", "65536L * 65536", "3000000000 * 2", "'a' * 1000000000", "(unsigned char)200 << 24",
+			"sum << 31 == 0"},
 	},
 	"amd64-vars-cxx-O0": {
 		1: {"given.size()", "given.empty()", "given[1]", "shop::Colour::green", "fixed.size()"},

@@ -298,6 +298,7 @@ func lastPart(name string) string {
 func globalIn(u *dwarf.Unit, name string, bare bool) (found dwarf.DIE) {
 	name = strings.ReplaceAll(name, "(anonymous namespace)::", "") // what is in it has no other name
 	last := lastPart(name)
+	same := func(a, b string) bool { return a == b || u.Language == dwarf.LangPascal83 && strings.EqualFold(a, b) }
 	var e dwarf.Entry
 	var v dwarf.Value
 	c := u.Cursor(u.Root())
@@ -311,14 +312,14 @@ func globalIn(u *dwarf.Unit, name string, bare bool) (found dwarf.DIE) {
 				b, _ := u.Bytes(&v)
 				own, ok = string(b), true
 			}
-			if !ok || own == last || own == name {
+			if !ok || same(own, last) || same(own, name) {
 				d := dwarf.DIE{Unit: u, Off: e.Off}
 				at := gather(d)
 				if at.nameIn == nil || at.locIn == nil && at.cstIn == nil {
 					break
 				}
 				plain := at.nameIn.Text(&at.name)
-				if plain != last && plain != name {
+				if !same(plain, last) && !same(plain, name) {
 					break
 				}
 				full := plain
@@ -326,8 +327,8 @@ func globalIn(u *dwarf.Unit, name string, bare bool) (found dwarf.DIE) {
 					full = strings.Join(append(scopes, plain), "::")
 				}
 				full = strings.ReplaceAll(full, "(anonymous namespace)::", "")
-				if full == name || plain == name {
-					if full == name || bare {
+				if same(full, name) || same(plain, name) {
+					if same(full, name) || bare {
 						return d
 					}
 				} else if strings.HasSuffix(full, "::"+name) {

@@ -120,6 +120,28 @@ func (e *evaluation) numbered(ob *values.Object, n paths.Node, first int64) (Obj
 	return e.object(e.x.Element(at, i-first))
 }
 
+// letter compares a string with one letter, which is a string, too, where another stands beside it; false if none does.
+func (e *evaluation) letter(n *paths.Binary) (Object, bool, error) {
+	other, one := n.X, n.Y
+	c, ok := one.(*paths.Number)
+	if !ok || !c.Char {
+		other, one = one, other
+		if c, ok = one.(*paths.Number); !ok || !c.Char {
+			return Object{}, false, nil
+		}
+	}
+	ob, err := e.stored(other)
+	if err != nil {
+		return Object{}, false, err
+	}
+	at := e.referred(&ob)
+	if t := at.Type.Strip(); t.Tag != arrayTag && !managedText(at.Type) && t.BareName != shortString {
+		return Object{}, false, nil
+	}
+	t, err := e.compareText(&paths.Binary{Op: n.Op, X: other, Y: &paths.Text{Value: string(rune(c.Value))}})
+	return t, true, err
+}
+
 // ofPascal answers the operators that Pascal has, or means otherwise than C: false if an operator is the same.
 func (e *evaluation) ofPascal(n *paths.Binary) (Object, bool, error) {
 	switch n.Op {

@@ -55,6 +55,10 @@ func TestOverwrittenObjects(t *testing.T) {
 		"amd64-vars-rust-O0":   {"library"},
 		"amd64-vars-go-O0":     {"main.library"},
 		"amd64-msvc-O0-vars":   {"containers"},
+		"amd64-crystal":        {"crash"},
+		"amd64-nim":            {"crash__shop_52"},
+		"amd64-nim-values":     {"crash__values_34"},
+		"amd64-zig":            {"crash"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := scene{}

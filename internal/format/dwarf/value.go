@@ -3,6 +3,7 @@ package dwarf
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/corewalk/corewalk/internal/format/binbuf"
 )
@@ -209,6 +210,12 @@ func (d *Data) infoDIE(off uint64) (DIE, error) {
 
 // Name is the DW_AT_name of the unit, usually the path of its source.
 func (u *Unit) Name() string { return u.Text(&u.root.name) }
+
+// OfNim reports whether the unit is C or C++ that Nim's compiler made: its files are named so.
+func (u *Unit) OfNim() bool {
+	name := u.Name()
+	return strings.HasSuffix(name, ".nim.c") || strings.HasSuffix(name, ".nim.cpp")
+}
 
 // CompDir is the compiler's working directory, or "" if not recorded.
 func (u *Unit) CompDir() string {

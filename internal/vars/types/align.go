@@ -20,7 +20,7 @@ func (t *Type) align(depth int, left *int) uint64 {
 		return 0
 	}
 	if t.Ref.Valid() {
-		if v := t.Ref.Unit.Value(t.Ref.Off, dwarf.AttrAlignment); v.Present() && v.U > 0 {
+		if v := t.Ref.Unit.Value(t.Ref.Off, dwarf.AttrAlignment); v.U > 0 {
 			return v.U
 		}
 	}
@@ -30,10 +30,8 @@ func (t *Type) align(depth int, left *int) uint64 {
 	}
 	switch {
 	case s.Declared:
-		if full, ok := s.set.Complete(s); ok {
-			return full.align(depth+1, left)
-		}
-		return 0
+		full, _ := s.set.Complete(s) // void if there is none
+		return full.align(depth+1, left)
 	case s.Tag == dwarf.TagArrayType && !s.Vector:
 		return s.Target().align(depth+1, left)
 	case s.Aggregate():
@@ -55,13 +53,13 @@ func (t *Type) align(depth int, left *int) uint64 {
 		return most
 	}
 	size := s.Whole()
-	if s.Tag == dwarf.TagPtrToMemberType || s.Tag == dwarf.TagBaseType && s.Encoding == EncComplexFloat {
+	switch {
+	case s.Tag == dwarf.TagPtrToMemberType:
 		size = uint64(s.set.arch.WordSize)
-		if s.Tag == dwarf.TagBaseType {
-			size = s.ByteSize / 2
-		}
+	case s.Encoding == EncComplexFloat:
+		size /= 2
 	}
-	if size == 0 || size&(size-1) != 0 {
+	if size&(size-1) != 0 {
 		return 0
 	}
 	switch {

@@ -29,7 +29,7 @@ func (t *Type) Definition(l Layout) []string {
 	w := definition{layout: l, left: maxLooked}
 	at := t
 	var outside []string // what stands around the class: pointers, const
-	for n := 0; n < MaxChain && at.leadsToClass(); n++ {
+	for n := 0; n < MaxChain && at.wraps(); n++ {
 		if at.Tag != dwarf.TagTypedef {
 			outside = append(outside, around(at))
 		}
@@ -50,24 +50,15 @@ func (t *Type) Definition(l Layout) []string {
 	return []string{t.expanded()}
 }
 
-// leadsToClass reports whether t is a typedef, or a pointer, a reference or an array of a class or an enumeration.
-func (t *Type) leadsToClass() bool {
+// wraps reports whether t is another name of a type, or a pointer, a reference or an array.
+func (t *Type) wraps() bool {
 	switch {
-	case t.Tag == dwarf.TagTypedef:
-		return t.Language != dwarf.LangGo || !t.Strip().Pointer()
 	case t.Language == dwarf.LangGo && t.BareName != "" && !strings.HasPrefix(t.BareName, "*"): // a map or a channel
 		return false
-	case t.Language == dwarf.LangRust && t.Tag == dwarf.TagPointerType && strings.HasPrefix(t.BareName, "alloc::"): // a Box
+	case t.Language == dwarf.LangRust && strings.HasPrefix(t.BareName, "alloc::"): // a Box
 		return false
 	}
-	in := t
-	for range MaxChain {
-		if !in.Pointer() && !in.Reference() && !in.Transparent() && in.Tag != dwarf.TagArrayType {
-			break
-		}
-		in = in.Target()
-	}
-	return in != t && (in.Aggregate() || in.Tag == dwarf.TagEnumerationType)
+	return t.Pointer() || t.Reference() || t.Transparent() || t.Tag == dwarf.TagArrayType
 }
 
 // expanded is the name of a type that has no members, with typedefs replaced by what they are for.
@@ -122,15 +113,15 @@ type definition struct {
 	left   int // types that are still looked at for the sizes of base classes
 }
 
-func (w *definition) line(s string) bool {
-	if w.full() {
-		return false
+// line adds a line, or "..." in place of the last that there may be.
+func (w *definition) line(s string) {
+	switch {
+	case w.full():
+	case len(w.lines) == MaxDefinition-1:
+		w.lines = append(w.lines, w.blank()+"...")
+	default:
+		w.lines = append(w.lines, s)
 	}
-	if len(w.lines) == MaxDefinition-1 {
-		s = w.column(-1, 0) + "..."
-	}
-	w.lines = append(w.lines, s)
-	return !w.full()
 }
 
 func (w *definition) full() bool { return len(w.lines) >= MaxDefinition }
@@ -138,13 +129,18 @@ func (w *definition) full() bool { return len(w.lines) >= MaxDefinition }
 // columns is how wide what stands before a line of a layout is.
 const columns = 26
 
-// column is what a layout has before a member; off is -1 for lines that are none.
-func (w *definition) column(off int64, size uint64) string {
-	switch {
-	case !w.layout.Offsets:
+// blank is what a layout has before a line that is no member.
+func (w *definition) blank() string {
+	if !w.layout.Offsets {
 		return ""
-	case off < 0:
-		return strings.Repeat(" ", columns)
+	}
+	return strings.Repeat(" ", columns)
+}
+
+// column is what a layout has before a member.
+func (w *definition) column(off int64, size uint64) string {
+	if !w.layout.Offsets {
+		return ""
 	}
 	return fmt.Sprintf("%-*s", columns, fmt.Sprintf("/* %6d | %7d */", off, size))
 }
@@ -176,20 +172,19 @@ func (t *Type) keyword() string {
 
 // whole writes a class, a union or an enumeration. name is what a member of that type is called.
 func (w *definition) whole(t *Type, name string, depth int, base int64) {
+	if w.full() { // what is inside would be gone through for nothing
+		return
+	}
 	in := strings.Repeat("    ", depth)
 	t = t.Defined()
 	m := t.Members()
-	size := uint64(0)
-	if w.layout.Offsets {
-		size = t.ByteSize
-	}
 	head := t.keyword()
 	if n := t.FullName(); n != "" {
 		head += " " + Shorten(n)
 	}
-	begin := w.column(-1, 0)
+	begin := w.blank()
 	if depth > 0 {
-		begin = w.column(base, size)
+		begin = w.column(base, t.ByteSize)
 	}
 	switch {
 	case t.Tag == dwarf.TagEnumerationType:
@@ -246,33 +241,29 @@ func (w *definition) whole(t *Type, name string, depth int, base int64) {
 	if len(bases) > 0 {
 		head += " : " + strings.Join(bases, ", ")
 	}
-	if !w.line(begin + in + head + open) {
-		return
-	}
+	w.line(begin + in + head + open)
 	w.members(t, m, depth, base)
-	if depth > 0 && name != "" && t.Language != dwarf.LangGo && t.Language != dwarf.LangRust {
+	if name != "" && t.Language != dwarf.LangGo {
 		end += " " + name
 	}
 	if depth > 0 && t.Language != dwarf.LangGo {
 		end += ";"
 	}
 	if w.layout.Offsets {
-		w.line(w.column(-1, 0) + in + "    /* total size: " + fmt.Sprint(t.ByteSize) + " bytes */")
+		w.line(w.blank() + in + "    /* total size: " + fmt.Sprint(t.ByteSize) + " bytes */")
 	}
-	w.line(w.column(-1, 0) + in + end)
+	w.line(w.blank() + in + end)
 }
 
 func (w *definition) enumeration(t *Type, m *Members, head, in, name string) {
-	if base := t.Target(); t.Elem.Valid() && !Ada(t.Language) && base.Name() != "" && base.Name() != "unsigned int" && base.Name() != "int" {
+	if base := t.Target(); t.Elem.Valid() && !Ada(t.Language) && base.Name() != "unsigned int" && base.Name() != "int" {
 		head += " : " + base.Name()
 	}
 	open, end := " {", "}"
 	if Ada(t.Language) {
 		open, end = " is (", ")"
 	}
-	if !w.line(head + open) {
-		return
-	}
+	w.line(head + open)
 	next := uint64(0)
 	last := ","
 	for i := range m.Enums {
@@ -282,18 +273,16 @@ func (w *definition) enumeration(t *Type, m *Members, head, in, name string) {
 			text = demangle.Ada(text)
 			text = text[strings.LastIndexByte(text, '.')+1:]
 		}
-		if e.Val != next || i == 0 && e.Val != 0 {
+		if e.Val != next {
 			text += fmt.Sprintf(" = %d", int64(e.Val))
 		}
 		next = e.Val + 1
-		if !w.line(w.column(-1, 0) + in + "    " + text + last) {
-			return
-		}
+		w.line(w.blank() + in + "    " + text + last)
 	}
 	if name != "" {
 		name = " " + name + ";"
 	}
-	w.line(w.column(-1, 0) + in + end + name)
+	w.line(w.blank() + in + end + name)
 }
 
 // access is "public", "private" or "protected", as a member or a base class of C++ has it.
@@ -301,9 +290,8 @@ func (f *Field) access(in *Type) string {
 	if !IsCXX(in.Language) {
 		return ""
 	}
-	if f.DIE.Valid() && in.Ref.DB == nil {
+	if f.DIE.Valid() {
 		switch v := f.DIE.Unit.Value(f.DIE.Off, dwarf.AttrAccessibility); {
-		case !v.Present():
 		case v.U == 1:
 			return "public"
 		case v.U == 2:
@@ -356,21 +344,17 @@ func (w *definition) members(t *Type, m *Members, depth int, base int64) {
 		}
 		if a := f.access(t); a != "" && a != access {
 			access = a
-			if !w.line(w.column(-1, 0) + strings.Repeat("    ", depth) + "  " + a + ":") {
-				return
-			}
+			w.line(w.blank() + strings.Repeat("    ", depth) + "  " + a + ":")
 		}
-		if !w.member(t, f, typ, size, depth, base) {
-			return
-		}
+		w.member(t, f, typ, size, depth, base)
 	}
-	if w.layout.Offsets && t.Tag != dwarf.TagUnionType && end > 0 && t.ByteSize*8 > end && m.Variant == nil {
-		w.hole(in, t.ByteSize*8-end)
+	if whole := t.ByteSize * 8; end > 0 && whole > end && m.Variant == nil {
+		w.hole(in, whole-end)
 	}
 	if m.Variant != nil {
 		w.variants(t, m.Variant, depth, base)
 	}
-	if w.layout.Methods && IsCXX(t.Language) && t.Ref.DB == nil && t.Ref.DIE.Valid() {
+	if w.layout.Methods && IsCXX(t.Language) && t.Ref.DIE.Valid() {
 		w.methods(t, in)
 	}
 }
@@ -385,20 +369,20 @@ func (w *definition) hole(in string, bits uint64) {
 }
 
 // member writes one member.
-func (w *definition) member(t *Type, f *Field, typ *Type, size uint64, depth int, base int64) bool {
+func (w *definition) member(t *Type, f *Field, typ *Type, size uint64, depth int, base int64) {
 	in := strings.Repeat("    ", depth+1)
 	off := base + int64(f.Off)
 	inner := typ.Strip()
 	nameless := (inner.Aggregate() || inner.Tag == dwarf.TagEnumerationType) && inner.BareName == "" && typ.BareName == ""
 	if own := IsC(t.Language) || IsCXX(t.Language); (nameless && t.Language != dwarf.LangRust || own && w.layout.Offsets && inner.Aggregate() && typ.Tag != dwarf.TagTypedef && !f.Static && !strings.HasPrefix(inner.FullName(), "std::")) && depth < maxInner {
 		w.whole(inner, f.Name, depth+1, off)
-		return !w.full()
+		return
 	}
 	before, after := typ.declarator(0)
 	before = Shorten(before)
 	name := f.Name
 	if t.compiler(f) {
-		return true
+		return
 	}
 	var text string
 	switch {
@@ -418,12 +402,12 @@ func (w *definition) member(t *Type, f *Field, typ *Type, size uint64, depth int
 	column := w.column(off, size)
 	switch {
 	case f.Static:
-		text, column = "static "+text, w.column(-1, 0)
+		text, column = "static "+text, w.blank()
 	case f.Bits > 0:
 		text = strings.TrimSuffix(text, ";") + fmt.Sprintf(" : %d;", f.Bits)
 		column = w.columnBits(uint64(base)*8+f.BitOff, size)
 	}
-	return w.line(column + in + text)
+	w.line(column + in + text)
 }
 
 // compiler reports whether the compiler added a member: the pointer to the table of virtual functions.
@@ -455,9 +439,7 @@ func (w *definition) variants(t *Type, p *VariantPart, depth int, base int64) {
 			case len(parts) > 0:
 				text += "(" + strings.Join(parts, ", ") + ")"
 			}
-			if !w.line(w.column(base+int64(f.Off), typ.ByteSize) + in + text + ",") {
-				return
-			}
+			w.line(w.column(base+int64(f.Off), typ.ByteSize) + in + text + ",")
 		}
 	}
 }

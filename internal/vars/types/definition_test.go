@@ -88,3 +88,33 @@ func TestDefinitionIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// What a unit only declares is written as another unit defines it.
+func TestDefinitionElsewhere(t *testing.T) {
+	lost := structure("s", declared)
+	pointer := pointerTo(lost)
+	uses := &tree{lang: dwarf.LangC99, kids: []*node{lost, pointer}}
+	num := base("int", 4)
+	has := &tree{lang: dwarf.LangC99, kids: []*node{num, structure("s", sized(4), at(0, "n", num))}}
+	data := open(forest(uses, has))
+	for _, n := range []*node{lost, pointer} {
+		lines := typeIn(t, data, uses, n).Definition(Layout{})
+		if got := strings.TrimSuffix(strings.Join(lines, "|"), " *"); got != "struct s {|    int n;|}" {
+			t.Errorf("%q", got)
+		}
+	}
+}
+
+// However many pointers lead to a class, no more are followed than there may be.
+func TestDefinitionOfPointers(t *testing.T) {
+	for n, want := range map[int]bool{MaxChain - 1: true, MaxChain: true, MaxChain + 1: false} {
+		typ := structure("s", sized(4), at(0, "n", base("int", 4)))
+		for range n {
+			typ = pointerTo(typ)
+		}
+		lines := typeOf(t, dwarf.LangC99, typ).Definition(Layout{})
+		if got := len(lines) == 3 && lines[2] == "}"+strings.Repeat(" *", n); got != want {
+			t.Errorf("%d pointers: %q", n, lines)
+		}
+	}
+}

@@ -32,7 +32,7 @@ func (s *scale) read(u *dwarf.Unit, v *dwarf.Value) {
 		s.decimal = int64(v.U)
 	case dwarf.AttrSmall:
 		d, err := u.Ref(v)
-		if err != nil || !d.Valid() {
+		if err != nil {
 			s.has = false
 			return
 		}

@@ -22,6 +22,10 @@ func TestFixed(t *testing.T) {
 		{EncSignedFixed, scale{num: 7, den: 0, has: true}, 6, "6/1"}, // no fraction
 		{EncSignedFixed, scale{}, 6, ""},
 		{EncSigned, scale{binary: -3, has: true}, 6, ""},
+		{EncSignedFixed, scale{binary: maxScale, has: true}, 0, "0/1"},
+		{EncSignedFixed, scale{binary: -maxScale, has: true}, 0, "0/1"},
+		{EncSignedFixed, scale{decimal: maxScale, has: true}, 0, "0/1"},
+		{EncSignedFixed, scale{decimal: -maxScale, has: true}, 0, "0/1"},
 		{EncSignedFixed, scale{binary: maxScale + 1, has: true}, 6, ""},
 		{EncSignedFixed, scale{binary: -maxScale - 1, has: true}, 6, ""},
 		{EncSignedFixed, scale{decimal: maxScale + 1, has: true}, 6, ""},
@@ -67,5 +71,60 @@ func TestScaleRead(t *testing.T) {
 	s.read(nil, &dwarf.Value{Attr: dwarf.AttrDecimalScale, U: 2})
 	if want := (scale{binary: -3, decimal: 2, has: true}); s != want {
 		t.Errorf("got %+v, want %+v", s, want)
+	}
+}
+
+// A fraction that is nowhere is none.
+func TestSmallNowhere(t *testing.T) {
+	for _, v := range []any{3, []byte{0x30}} {
+		typ := typeOf(t, dwarf.LangAda95, die(dwarf.TagBaseType, "f", sized(4), attr(dwarf.AttrEncoding, int(EncSignedFixed)), attr(dwarf.AttrSmall, v)))
+		if r, ok := typ.Fixed(big.NewInt(1)); ok {
+			t.Errorf("%v: %v", v, r)
+		}
+	}
+}
+
+// What attributes say of a scale is read; a fixed-point number with a sign is signed.
+func TestScales(t *testing.T) {
+	for _, c := range []struct {
+		scale nodeAttr
+		want  string
+	}{{attr(dwarf.AttrBinaryScale, 3), "40/1"}, {attr(dwarf.AttrDecimalScale, 2), "500/1"}} {
+		typ := typeOf(t, dwarf.LangAda95, die(dwarf.TagBaseType, "f", sized(4), attr(dwarf.AttrEncoding, int(EncSignedFixed)), c.scale))
+		if r, ok := typ.Fixed(big.NewInt(5)); !ok || r.String() != c.want {
+			t.Errorf("%v: %v, %t", c.scale, r, ok)
+		}
+	}
+	if !EncSignedFixed.Signed() || EncUnsignFixed.Signed() {
+		t.Error("the signs of fixed-point numbers")
+	}
+}
+
+// Free Pascal's Currency counts ten thousandths; another type of that name, or another language's, does not.
+func TestCurrency(t *testing.T) {
+	number := func(name string, size, enc int) *node {
+		return die(dwarf.TagBaseType, name, sized(size), attr(dwarf.AttrEncoding, enc))
+	}
+	for _, c := range []struct {
+		lang dwarf.Language
+		typ  *node
+		want string
+	}{
+		{dwarf.LangPascal83, number("CURRENCY", 8, int(EncSigned)), "1/2"},
+		{dwarf.LangPascal83, number("Currency", 8, int(EncSigned)), "1/2"},
+		{dwarf.LangPascal83, number("INT64", 8, int(EncSigned)), ""},
+		{dwarf.LangPascal83, number("CURRENCY", 4, int(EncSigned)), ""},
+		{dwarf.LangPascal83, number("CURRENCY", 8, int(EncUnsigned)), ""},
+		{dwarf.LangPascal83, structure("CURRENCY", sized(8), attr(dwarf.AttrEncoding, int(EncSigned))), ""},
+		{dwarf.LangC99, number("CURRENCY", 8, int(EncSigned)), ""},
+	} {
+		typ := typeOf(t, c.lang, c.typ)
+		got := ""
+		if r, ok := typ.Fixed(big.NewInt(5000)); ok {
+			got = r.String()
+		}
+		if got != c.want || (typ.Encoding == EncSignedFixed) != (c.want != "") {
+			t.Errorf("%#x %s of %d bytes: got %q, want %q", uint16(c.lang), typ.BareName, typ.ByteSize, got, c.want)
+		}
 	}
 }

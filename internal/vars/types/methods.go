@@ -48,13 +48,9 @@ func (w *definition) methods(t *Type, in string) {
 		}
 		if first {
 			first = false
-			if !w.line("") {
-				return
-			}
+			w.line("")
 		}
-		if !w.line(w.column(-1, 0) + in + text) {
-			return
-		}
+		w.line(w.blank() + in + text)
 	}
 }
 

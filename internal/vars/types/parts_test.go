@@ -129,7 +129,7 @@ func TestFollowNodes(t *testing.T) {
 		want string
 	}{
 		{"_List_node_base", 8, "p->prev"}, {"_List_node_base", 16, ""}, {"_List_node_base", 24, ""}, {"_List_node_base", 40, ""}, {"_List_node_base", 0, "p->next"},
-		{"node", 16, "p[1].next"}, {"node", 24, "p[1].prev"}, {"node", 40, "p[2].prev"},
+		{"__tree_end_node<int>", 16, ""}, {"__tree_end_node", 0, "p->next"}, {"node", 16, "p[1].next"}, {"node", 24, "p[1].prev"}, {"node", 40, "p[2].prev"},
 	} {
 		long := base("long", 8)
 		typ := pointerTo(structure(c.name, sized(16), at(0, "next", long), at(8, "prev", long)))
@@ -146,14 +146,26 @@ func TestPartsOfArrays(t *testing.T) {
 	stride := func(attr dwarf.Attr) *node {
 		return typed(dwarf.TagArrayType, "", integer, nodeAttr{attr, 4}, die(dwarf.TagSubrangeType, "", nodeAttr{dwarf.AttrCount, 4}))
 	}
+	bounded := func(lower any) *node {
+		return typed(dwarf.TagArrayType, "", integer, die(dwarf.TagSubrangeType, "", nodeAttr{dwarf.AttrLowerBound, lower}, nodeAttr{dwarf.AttrUpperBound, 9}))
+	}
+	for lower, want := range map[any]string{3: "[4]", -1: "[0]"} { // elements of Pascal have the program's numbers
+		if got, _, ok := typeOf(t, dwarf.LangPascal83, bounded(lower)).Part(4, 4); got != want || !ok {
+			t.Errorf("from %v: %q, %v, want %q", lower, got, ok, want)
+		}
+	}
+	if got, _, ok := typeOf(t, dwarf.LangPascal83, bounded([]byte{0x30})).Part(4, 4); ok {
+		t.Errorf("from what is computed: %q", got)
+	}
 	for what, c := range map[string]struct {
 		typ  *node
 		want string
 	}{
-		"elements":    {arrayOf(integer, 4), "[1]"},
-		"strides":     {stride(dwarf.AttrByteStride), ""},
-		"bit strides": {stride(dwarf.AttrBitStride), ""},
-		"rows":        {arrayOf(integer, 2, 2), ""},
+		"elements":                {arrayOf(integer, 4), "[1]"},
+		"strides":                 {stride(dwarf.AttrByteStride), ""},
+		"bit strides":             {stride(dwarf.AttrBitStride), ""},
+		"rows":                    {arrayOf(integer, 2, 2), ""},
+		"of C with a lower bound": {bounded(3), "[1]"},
 	} {
 		if got, _, ok := typeOf(t, dwarf.LangC99, c.typ).Part(4, 4); got != c.want || ok != (c.want != "") {
 			t.Errorf("%s: %q, %v, want %q", what, got, ok, c.want)
@@ -191,5 +203,88 @@ func TestVariantParts(t *testing.T) {
 	no := die(dwarf.TagVariantPart, "", attr(dwarf.AttrDiscr, num))
 	if p := typeOf(t, dwarf.LangAda95, structure("r", sized(1), no)).Members().Variant; p == nil || p.Discr.DIE.Valid() {
 		t.Errorf("%+v", p)
+	}
+}
+
+// What follows a star binds closer than it.
+func TestBehindStar(t *testing.T) {
+	num := base("int", 4)
+	point := structure("point", sized(8), at(0, "x", num), at(4, "y", num))
+	for _, c := range []struct {
+		lang dwarf.Language
+		typ  *node
+		off  int64
+		size uint64
+		want string
+	}{
+		{dwarf.LangC99, point, 4, 4, "(*p)->y"}, {dwarf.LangC99, point, 12, 4, "(*p)[1].y"}, {dwarf.LangC99, num, 4, 4, "(*p)[1]"}, {dwarf.LangC99, num, 0, 4, "**p"},
+		{dwarf.LangC99, point, 0, 8, "**p"},
+	} {
+		if got, _, ok := typeOf(t, c.lang, pointerTo(c.typ)).Follow("*p", c.off, c.size); got != c.want || !ok {
+			t.Errorf("%d bytes behind: %q, %v, want %q", c.off, got, ok, c.want)
+		}
+	}
+}
+
+// A type of Go refers to others; where there is none, there is none.
+func TestGoType(t *testing.T) {
+	num := base("int", 4)
+	typ := typeOf(t, dwarf.LangGo, die(dwarf.TagPointerType, "chan int", attr(dwarf.AttrGoElem, num)))
+	if of := typ.GoType(dwarf.AttrGoElem); of == nil || of.Name() != "int" {
+		t.Errorf("%v", of)
+	}
+	if of := typ.GoType(dwarf.AttrGoKey); of != nil {
+		t.Errorf("%v", of.Name())
+	}
+	if of := typ.set.Of(Ref{}).GoType(dwarf.AttrGoElem); of != nil {
+		t.Errorf("%v", of.Name())
+	}
+}
+
+// The discriminant is a member of the part, or of the record; what is referred to and is no member is none.
+func TestDiscriminantsOfParts(t *testing.T) {
+	num := base("u8", 1)
+	for what, build := range map[string]func() *node{
+		"of the part": func() *node {
+			k := at(0, "k", num)
+			return structure("r", sized(1), die(dwarf.TagVariantPart, "", attr(dwarf.AttrDiscr, k), at(0, "other", num), k, at(0, "more", num)))
+		},
+		"of the record": func() *node {
+			k := at(0, "k", num)
+			return structure("r", sized(1), k, die(dwarf.TagVariantPart, "", attr(dwarf.AttrDiscr, k), at(0, "other", num)))
+		},
+		"none": func() *node {
+			return structure("r", sized(1), die(dwarf.TagVariantPart, "", at(0, "k", num)))
+		},
+	} {
+		p := typeOf(t, dwarf.LangAda95, build()).Members().Variant
+		if want := map[bool]string{true: "k"}[what != "none"]; p == nil || p.Discr.Name != want || p.Has != (want != "") {
+			t.Errorf("%s: %+v", what, p)
+		}
+	}
+	k := at(0, "k", num)
+	other := &tree{lang: dwarf.LangAda95, kids: []*node{num, structure("q", sized(1), k)}}
+	r := structure("r", sized(1), die(dwarf.TagVariantPart, "", attr(dwarf.AttrDiscr, k)))
+	uses := &tree{lang: dwarf.LangAda95, kids: []*node{r}}
+	if p := typeIn(t, open(forest(other, uses)), uses, r).Members().Variant; p == nil || p.Discr.Name != "k" {
+		t.Errorf("of another unit: %+v", p)
+	}
+}
+
+// A list of values has an end; without one, a single value counts.
+func TestHolds(t *testing.T) {
+	for _, c := range []struct {
+		v      Variant
+		got    uint64
+		signed bool
+		want   bool
+	}{
+		{Variant{}, 0, false, false}, {Variant{val: 3, has: true}, 3, false, true}, {Variant{val: 3, has: true}, 4, false, false}, {Variant{val: 3}, 3, false, false},
+		{Variant{list: []byte{0, 5}}, 5, false, true}, {Variant{list: []byte{0, 5}}, 6, false, false}, {Variant{list: []byte{0}}, 0, false, false}, {Variant{list: []byte{1, 2, 4}}, 3, false, true},
+		{Variant{list: []byte{1, 2, 4}}, 5, false, false}, {Variant{list: []byte{1, 0x7e, 1}}, ^uint64(0), true, true}, {Variant{list: []byte{2, 5}}, 5, false, false}, {Variant{list: []byte{0, 1, 0, 7}}, 7, false, true},
+	} {
+		if got := c.v.Holds(c.got, 8, c.signed); got != c.want {
+			t.Errorf("%+v, %d: %t", c.v, int64(c.got), got)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // TestRange: numbers without a range of their own have that of their bytes.
@@ -58,6 +59,8 @@ func TestRangeOfSubranges(t *testing.T) {
 		{"no upper", dwarf.LangAda95, sub(integer), -1 << 31, 1<<31 - 1, true},
 		{"of enumerators", dwarf.LangAda95, sub(enum), 3, 7, true},
 		{"enumerators", dwarf.LangAda95, enum, 3, 7, true},
+		{"a number with bounds", dwarf.LangAda95, die(dwarf.TagBaseType, "b", sized(1), nodeAttr{dwarf.AttrEncoding, int(EncSigned)}, lower(2), upper(9)), -128, 127, true},
+		{"nine bytes", dwarf.LangC99, die(dwarf.TagBaseType, "b", sized(9), nodeAttr{dwarf.AttrEncoding, int(EncUnsigned)}), 0, 0, false},
 	} {
 		if first, last, ok := typeOf(t, c.lang, c.typ).Range(); first != c.first || last != c.last || ok != c.ok {
 			t.Errorf("%s: %d to %d, %t", c.what, first, last, ok)
@@ -91,10 +94,24 @@ func TestDimensions(t *testing.T) {
 			t.Errorf("%s: indexes of type %s", c.what, of.Name())
 		}
 	}
+	ada := typeOf(t, dwarf.LangAda95, typed(dwarf.TagArrayType, "", base("int", 4), die(dwarf.TagSubrangeType, "", nodeAttr{dwarf.AttrUpperBound, 5})))
+	if lower, count, ok := ada.Dims()[0].Constant(); lower != 1 || count != 5 || !ok {
+		t.Errorf("of Ada: from %d, %d, %t", lower, count, ok)
+	}
 	if _, _, ok := func() (int64, uint64, bool) { _, d := dimension(); return d.Constant() }(); ok {
 		t.Error("a dimension without bounds has constants")
 	}
 	if typ, d := dimension(nodeAttr{dwarf.AttrType, index}, nodeAttr{dwarf.AttrCount, 4}); d.Index(typ) == nil || d.Index(typ).Name() != "index" {
 		t.Error("the type of indexes is not there")
+	}
+}
+
+// A range that no debugging information has is that of its bytes; so is one of a PDB.
+func TestRangeOfNothing(t *testing.T) {
+	set := NewSet(arch.AMD64, noLibraries{})
+	for _, typ := range []*Type{{set: set, Tag: dwarf.TagSubrangeType, ByteSize: 1}, {set: set, Tag: dwarf.TagSubrangeType, ByteSize: 1, Ref: Ref{DB: &Database{}}}} {
+		if first, last, ok := typ.Range(); ok {
+			t.Errorf("%d to %d", first, last)
+		}
 	}
 }

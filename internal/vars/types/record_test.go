@@ -247,6 +247,10 @@ func TestRecords(t *testing.T) {
 	if in.Name() != "struct ns::inner" || in.BareName != "ns::inner" {
 		t.Errorf("in C: %s, %s", in.Name(), in.BareName)
 	}
+	box := set.Of(db.Type(class)).Definition(Layout{Methods: true}) // whose entries say nothing of access, nor of methods
+	if got := strings.Join(box, "|"); !strings.HasPrefix(got, "class ns::box<a::b> : ") || !strings.HasSuffix(got, "|}") {
+		t.Errorf("%s", got)
+	}
 	for id, want := range map[pdb.TypeID]string{inner: "inner", class: "box<a::b>", enum: "colour", integer: "int"} {
 		if got := set.Of(db.Type(id)).BareName; got != want {
 			t.Errorf("%s is called %s", want, got)

@@ -227,3 +227,22 @@ func TestStringNames(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// An array may be one that is not there, and the numbers of its elements may be known otherwise.
+func TestShapeOf(t *testing.T) {
+	num := base("int", 4)
+	for _, c := range []struct {
+		attrs []any
+		want  bool
+	}{{nil, false}, {[]any{nodeAttr{dwarf.AttrAllocated, 1}}, true}, {[]any{nodeAttr{dwarf.AttrAssociated, 1}}, true}} {
+		typ := typeOf(t, dwarf.LangFortran90, typed(dwarf.TagArrayType, "", num, append(c.attrs, dimension(nodeAttr{dwarf.AttrCount, 3}))...))
+		if got := typ.MayBeAbsent(); got != c.want {
+			t.Errorf("%v: %t", c.attrs, got)
+		}
+	}
+	typ := typeOf(t, dwarf.LangC99, arraysIn(MaxChain+1, num)) // as deep as may be
+	shape, err := typ.ShapeOf(storing(0), []uint64{7})
+	if len(shape) != 1 || shape[0].Count != 7 || !shape[0].Known || err != nil {
+		t.Errorf("%v, %v", shape, err)
+	}
+}

@@ -56,7 +56,7 @@ func (t *Type) HasPointer(from, end uint64) bool {
 }
 
 func (t *Type) hasPointer(from, end uint64, left *int) bool {
-	if *left--; *left < 0 || from >= end {
+	if *left--; *left < 0 {
 		return false
 	}
 	s := t.Defined()
@@ -78,8 +78,6 @@ func (t *Type) hasPointer(from, end uint64, left *int) bool {
 			}
 		}
 		return false
-	case !s.Aggregate():
-		return false
 	}
 	m := s.Members()
 	if m.Variant != nil {
@@ -90,8 +88,7 @@ func (t *Type) hasPointer(from, end uint64, left *int) bool {
 		if f.Static || f.Virtual || f.Expr.Present() || f.Bits != 0 || f.Off >= end {
 			continue
 		}
-		of := s.MemberType(f)
-		if f.Off+of.Whole() > from && of.hasPointer(max(from, f.Off)-f.Off, end-f.Off, left) {
+		if s.MemberType(f).hasPointer(max(from, f.Off)-f.Off, end-f.Off, left) {
 			return true
 		}
 	}
@@ -111,9 +108,9 @@ func (t *Type) beginsWith(other *Type, left *int) bool {
 	}
 	s := t.Defined()
 	switch {
-	case s.void() || other.void() || s.Whole() == 0 || other.Whole() == 0:
+	case s.Whole() == 0 || other.Whole() == 0:
 		return true
-	case s == other || s.Name() == other.Name():
+	case s.Name() == other.Name():
 		return true
 	case s.Aggregate():
 		m := s.Members()

@@ -38,6 +38,8 @@ func TestMayHoldText(t *testing.T) {
 		{"numbers of the next in an array", numbers, 8, 24, false},
 		{"characters that are wide", structure("s", sized(8), at(0, "t", arrayOf(wide, 2))), 0, 8, true},
 		{"an array of what has some", structure("s", sized(72), at(0, "n", long), at(8, "all", arrayOf(label, 2))), 8, 16, true},
+		{"an array of one that begins with some", arrayOf(structure("e", sized(8), at(0, "c", char), at(4, "n", base("int", 4))), 1), 0, 8, true},
+		{"an array of what ends with a number", structure("s", sized(16), at(0, "all", arrayOf(structure("e", sized(8), at(0, "c", char), at(4, "n", base("int", 4))), 2))), 12, 16, true},
 		{"an array of what has none", structure("s", sized(40), at(0, "n", long), at(8, "all", arrayOf(numbers, 2))), 0, 40, false},
 		{"one that is inside", structure("s", sized(40), at(0, "n", long), at(8, "one", label)), 32, 40, false},
 		{"the characters of one that is inside", structure("s", sized(40), at(0, "n", long), at(8, "one", label)), 8, 32, true},
@@ -75,6 +77,14 @@ func TestHasPointer(t *testing.T) {
 		longs.kids = append(longs.kids, at(8*i, "", long))
 	}
 	longs.kids = append(longs.kids, at(8*maxTextParts, "p", pointer))
+	pointerBehind := func(n int) *node {
+		s := structure("longs", sized(8*n+8))
+		for range n {
+			s.kids = append(s.kids, at(0, "", long))
+		}
+		s.kids = append(s.kids, at(8*n, "p", pointer))
+		return s
+	}
 	for _, c := range []struct {
 		what      string
 		typ       *node
@@ -102,6 +112,20 @@ func TestHasPointer(t *testing.T) {
 		{"nothing is asked", box, 8, 8, false},
 		{"no members", structure("s", sized(8)), 0, 8, false},
 		{"behind more parts than are looked at", longs, 0, 8*maxTextParts + 8, false},
+		{"behind as many parts as are looked at", pointerBehind(maxTextParts - 2), 0, 8 * maxTextParts, true},
+		{"behind one more", pointerBehind(maxTextParts - 1), 0, 8 * maxTextParts, false},
+		{"as many elements as are looked at", arrayOf(structure("e", sized(16), at(0, "n", long)), maxTextParts), 0, 16 * maxTextParts, false},
+		{"a bit field of a pointer's type", structure("s", sized(8), at(0, "p", pointer, nodeAttr{dwarf.AttrBitSize, 3})), 0, 8, false},
+		{"a pointer of no size to what has none", structure("s", at(0, "p", pointer)), 0, 8, false},
+		{"one byte", structure("s", sized(1), at(0, "c", char)), 0, 1, false},
+		{"a pointer in one byte", structure("s", sized(1), at(0, "p", pointer)), 0, 8, true},
+		{"elements of no size", structure("s", sized(8), at(0, "all", arrayOf(structure("e"), 2)), at(0, "p", pointer)), 0, 8, true},
+		{"elements of one byte", arrayOf(structure("e", sized(1), at(0, "p", pointer)), 8), 0, 16, true},
+		{"one behind the end", structure("s", sized(16), at(0, "n", long), at(8, "p", pointer)), 0, 4, false},
+		{"behind the last element", arrayOf(box, 2), 64, 128, false},
+		{"elements of no size in an array that has one", typed(dwarf.TagArrayType, "", structure("e"), sized(8), die(dwarf.TagSubrangeType, "", nodeAttr{dwarf.AttrCount, 2})), 0, 8, false},
+		{"one that begins at the end", structure("s", sized(16), at(0, "n", long), at(8, "p", pointer)), 0, 8, false},
+		{"one that ends at the beginning", structure("s", sized(16), at(0, "p", pointer), at(8, "n", long)), 8, 16, false},
 	} {
 		if got := typeOf(t, dwarf.LangC99, c.typ).HasPointer(c.from, c.end); got != c.want {
 			t.Errorf("%s: %t", c.what, got)

@@ -149,7 +149,7 @@ func (t *Type) qualified(word string, depth int) (before, after string) {
 		case in.Tag == t.Tag:
 			return before, after
 		case in.Pointer():
-			return before + " " + word, after
+			return strings.TrimSuffix(before, " ") + " " + word + " ", after
 		}
 	}
 	if elem.Pointer() || elem.Reference() || strings.HasSuffix(before, "*") {

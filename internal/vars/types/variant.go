@@ -34,9 +34,6 @@ func (v *Variant) Holds(got uint64, size int, signed bool) bool {
 	if v.has && Resize(v.val, size, signed) == got {
 		return true
 	}
-	if len(v.list) == 0 {
-		return false
-	}
 	// The list has single values and ranges, each behind a byte that says which
 	// (DWARF 5, 7.5.7), as LEB128 of the discriminant's sign.
 	const span = 1
@@ -76,23 +73,19 @@ func readVariantPart(u *dwarf.Unit, off uint64, t *Type, depth int) (p VariantPa
 	at, err := u.Ref(&discr)
 	p.Has = err == nil
 	for n := 0; n < MaxMembers && c.Level() > 0 && c.Next(&e); n++ {
-		switch e.Tag {
-		case dwarf.TagMember:
-			f := readField(u, &c, &e, t)
-			if e.Off == at.Off {
-				p.Discr = f
-			}
-		case dwarf.TagVariant:
-			v := readVariant(u, &c, &e, t, depth)
-			p.Variants, p.lists = append(p.Variants, v), p.lists+len(v.list)
-		default:
+		if e.Tag != dwarf.TagVariant {
 			c.SkipChildren()
+			continue
 		}
+		v := readVariant(u, &c, &e, t, depth)
+		p.Variants, p.lists = append(p.Variants, v), p.lists+len(v.list)
 	}
-	if p.Has && p.Discr.DIE.Off != at.Off && at.Unit == u { // a member of the record, in Ada
-		in := u.Cursor(at.Off)
-		if in.Next(&e) && e.Tag == dwarf.TagMember {
-			p.Discr = readField(u, &in, &e, t)
+	if at.Valid() { // a member of the part, or of the record, in Ada
+		var member dwarf.Entry
+		in := at.Unit.Cursor(at.Off)
+		in.Next(&member)
+		if member.Tag == dwarf.TagMember {
+			p.Discr = readField(at.Unit, &in, &member, t)
 		}
 	}
 	return p

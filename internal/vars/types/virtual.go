@@ -42,9 +42,7 @@ func withoutThis(params string) string {
 		case '>', ']':
 			depth--
 		case ')':
-			if depth--; depth < 0 {
-				return ")"
-			}
+			depth--
 		case ',':
 			if depth == 0 {
 				return strings.TrimLeft(params[i+1:], " ")
@@ -57,7 +55,8 @@ func withoutThis(params string) string {
 // tableSlot returns the number of a virtual function in the table: DW_OP_constu N.
 func tableSlot(u *dwarf.Unit, c *dwarf.Cursor) (uint64, bool) {
 	var v dwarf.Value
-	if !c.Find(dwarf.AttrVtableElemLoc, &v) || len(v.B) < 2 || op.Op(v.B[0]) != op.Constu {
+	c.Find(dwarf.AttrVtableElemLoc, &v)
+	if len(v.B) < 2 || op.Op(v.B[0]) != op.Constu {
 		return 0, false
 	}
 	b := binbuf.New(v.B, 1, u.Data.Big())

@@ -18,6 +18,8 @@ func TestVirtualFunction(t *testing.T) {
 	}
 	constu := byte(op.Constu)
 	class := structure("s", sized(8), at(0, "n", num),
+		typed(dwarf.TagSubprogram, "plain", num, this()),
+		virtual("cut", []byte{constu, 0x80}, this()),
 		virtual("first", []byte{constu, 0}, this(), die(dwarf.TagLexicalBlock, "", virtual("inside", []byte{constu, 9}))),
 		virtual("id", []byte{constu, 2}, this(), param(num), param(pointerTo(base("char", 1)))),
 		virtual("far", []byte{constu, 0x80, 1}, this()),
@@ -25,11 +27,24 @@ func TestVirtualFunction(t *testing.T) {
 		virtual("more", []byte{constu, 5, 0}, this()),
 		virtual("cut", []byte{constu, 0x86}, this()),
 		virtual("none", []byte{constu}, this()),
-		virtual("none", nil, this()))
-	typ := typeOf(t, dwarf.LangCPlus14, class)
-	for slot, want := range map[uint64]string{0: "first()", 1: "", 2: "id(int, char *)", 4: "", 5: "", 6: "", 9: "", 128: "far()"} {
+		virtual("none", nil, this()),
+		typed(dwarf.TagMember, "member", num, nodeAttr{dwarf.AttrVtableElemLoc, []byte{constu, 7}}),
+		virtual("long", []byte{constu, 0x88, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80}, this()))
+	holder := typeOf(t, dwarf.LangCPlus14, structure("holder", sized(8), class, virtual("beside", []byte{constu, 10}, this())))
+	typ := holder.set.At(dwarf.DIE{Unit: holder.Ref.Unit, Off: class.off})
+	for slot, want := range map[uint64]string{0: "first()", 1: "", 2: "id(int, char *)", 4: "", 5: "", 6: "", 7: "", 8: "", 9: "", 10: "", 128: "far()"} {
 		if got := typ.VirtualFunction(slot); got != want {
 			t.Errorf("%d: %q, want %q", slot, got, want)
+		}
+	}
+	for n, want := range map[int]string{MaxMembers - 1: "last()", MaxMembers: ""} { // behind so many entries
+		many := structure("many", sized(8))
+		for range n {
+			many.kids = append(many.kids, at(0, "", num))
+		}
+		many.kids = append(many.kids, virtual("last", []byte{constu, 0}, this()))
+		if got := typeOf(t, dwarf.LangCPlus14, many).VirtualFunction(0); got != want {
+			t.Errorf("behind %d entries: %q", n, got)
 		}
 	}
 	if got := (&Type{Tag: dwarf.TagStructureType}).VirtualFunction(0); got != "" {
@@ -43,7 +58,7 @@ func TestVirtualFunction(t *testing.T) {
 // The first parameter ends at the first comma that is not inside it.
 func TestWithoutThis(t *testing.T) {
 	for params, want := range map[string]string{
-		"s *, int)": "int)", "s *)": ")", "": ")", "s<a, b> *, c<d, e>)": "c<d, e>)", "void (*)(int, int), char)": "char)", "int [2], long)": "long)", "s *,int)": "int)", "s *": ")", "s<a, b": ")",
+		"s *, int)": "int)", "s *)": ")", "": ")", "s<a, b> *, c<d, e>)": "c<d, e>)", "void (*)(int, int), char)": "char)", "int [2], long)": "long)", "s *,int)": "int)", "s *": ")", "s *), int)": ")", "s<a, b": ")",
 	} {
 		if got := withoutThis(params); got != want {
 			t.Errorf("%q: %q, want %q", params, got, want)

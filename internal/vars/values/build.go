@@ -143,7 +143,7 @@ func scalarText(named *types.Type, v uint64) string {
 	default:
 		num = strconv.FormatUint(v, 10)
 	}
-	if _, ok := named.Char(); ok {
+	if _, ok := named.Char(); ok && !nimNumber(named) {
 		return num + " " + charText(named, v)
 	}
 	return num

@@ -194,7 +194,7 @@ func (x Explorer) Number(o *Object) (v uint64, signed bool, err error) {
 	case t.Tag == dwarf.TagArrayType && at.Mem, t.Tag == dwarf.TagSubroutineType && at.Mem && !t.FunctionValue():
 		return at.Addr, false, nil
 	case t.Tag == dwarf.TagEnumerationType, t.Pointer(), t.FunctionValue() && t.Language != dwarf.LangGo:
-	case t.Tag != dwarf.TagBaseType && t.Tag != dwarf.TagSubrangeType || t.Floats():
+	case t.Tag != dwarf.TagBaseType && t.Tag != dwarf.TagSubrangeType || t.Base().Floats():
 		return 0, false, wrong("%s is no integer", describe(o.Type))
 	case isComplex(t):
 		return 0, false, wrong("%s is no integer", describe(o.Type))
@@ -202,7 +202,10 @@ func (x Explorer) Number(o *Object) (v uint64, signed bool, err error) {
 	if at.Size > 8 {
 		return 0, false, wrong("%s has more than 64 bits", describe(o.Type))
 	}
-	signed = t.Encoding.Signed()
+	signed = t.Base().Encoding.Signed() // of a range that of its numbers
+	if t.Tag == dwarf.TagEnumerationType && t.Elem.Valid() {
+		signed = t.Target().Base().Encoding.Signed()
+	}
 	v, err = b.uint(&at, signed)
 	return v, signed, err
 }

@@ -45,6 +45,16 @@ func (b *builder) pointer(o *Object, t *types.Type, depth int) *Value {
 	if v := b.glibPointer(o, t, addr, depth); v != nil {
 		return v
 	}
+	switch {
+	case types.IsCXX(t.Language):
+		if v := b.crystalPointer(o, t, addr, depth); v != nil {
+			return v
+		}
+	case types.IsC(t.Language):
+		if v := b.nimPointer(o, t, addr, depth); v != nil {
+			return v
+		}
+	}
 	v.Text = b.p.addressText(addr)
 	return v
 }

@@ -17,7 +17,13 @@ func (b *builder) print(o *Object, t *types.Type, depth int) *Value {
 	var p printer
 	switch {
 	case types.IsCXX(t.Language):
-		p = cxxPrinter(t)
+		if p = crystalPrinter(t.BareName); p == nil {
+			p = cxxPrinter(t)
+		}
+	case types.IsC(t.Language) && t.Tag == dwarf.TagStructureType:
+		if p = nimPrinter(t.BareName); p == nil {
+			p = zigPrinter(t)
+		}
 	case t.Language == dwarf.LangRust:
 		p = rustPrinter(t)
 	case t.Language == dwarf.LangGo:

@@ -1,4 +1,7 @@
 # Crystal: a method that calls itself writes to null in a block. Stack: Shop::Circle#crash twice, outer, __crystal_main, ...
+require "set"
+require "deque"
+
 module Shop
   enum Colour
     Red
@@ -32,6 +35,16 @@ module Shop
       n = depth > 5 ? "str" : nil
       st = StaticArray(Int32, 3).new { |i| i + 1 }
       r = 1..5
+      h = {"one" => 1, "two" => 2, "three" => 3}
+      h.delete("one")
+      set = Set{4, 5}
+      dq = Deque{1, 2, 3}
+      dq.push(4)
+      dq.shift
+      m = depth > 5 ? nil : 'c'
+      v = depth > 5 ? Shop::Point.new(1.0, 2.0) : self
+      w = depth > 5 ? :sym : true
+      none = depth > 5 ? 3 : nil
       p = Pointer(Int32).null
       if depth > 0
         total.value += 1
@@ -40,7 +53,7 @@ module Shop
       list.each do |e|
         p.value = e
       end
-      puts c, t, u, n, st, r
+      puts c, t, u, n, st, r, h, set, dq, m, v, w, none
       1
     end
   end

@@ -197,13 +197,19 @@ func (m *Maps) look(addr unwind.Address) (answer, bool) {
 	}
 	m.open()
 	for _, f := range m.maps {
-		if fn, ok := f.Find(addr); ok && m.same(&fn) {
+		if fn, ok := f.Find(addr); ok && m.ends(&fn) && m.same(&fn) {
 			a := answer{name: fn.Name, start: fn.Start, size: fn.Size, cut: fn.Cut, table: fn.Table}
 			a.file, a.line, _ = fn.Line(addr)
 			return a, true
 		}
 	}
 	return answer{}, false
+}
+
+// ends reports whether a function ends where the process has code, too. What begins before it may have been mapped in pieces.
+func (m *Maps) ends(f *jitmap.Function) bool {
+	code, library := m.p.Code(f.Start + f.Size - 1)
+	return code && !library
 }
 
 // maxCompared is how much of a function is compared, in bytes.

@@ -256,3 +256,13 @@ func TestFixed(t *testing.T) {
 		t.Errorf("jitdump: %q", *warned)
 	}
 }
+
+// TestTooLong: a function that ends where the process has no code, or a library's, is none.
+func TestTooLong(t *testing.T) {
+	for line, want := range map[string]string{"1000 8000 whole": "whole", "1000 8001 long": "", "1000 ff100 library": ""} {
+		m, _ := opened(t, map[string]string{"perf-7.map": line + "\n"})
+		if got := m.name(0x2000); got != want {
+			t.Errorf("%s: %q", line, got)
+		}
+	}
+}

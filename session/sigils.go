@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/report"
 )
 
@@ -71,9 +72,10 @@ func ofPerl(expr string) string {
 	return b.String()
 }
 
+// What ofRuby replaces.
 var (
-	symbols = regexp.MustCompile(`\[:([A-Za-z_]\w*[?!]?)\]`)
-	ofSelf  = regexp.MustCompile(`(^|[^\w@"'.])@([A-Za-z_]\w*)`)
+	symbols = lazy.Value[*regexp.Regexp]{Make: func() *regexp.Regexp { return regexp.MustCompile(`\[:([A-Za-z_]\w*[?!]?)\]`) }}
+	ofSelf  = lazy.Value[*regexp.Regexp]{Make: func() *regexp.Regexp { return regexp.MustCompile(`(^|[^\w@"'.])@([A-Za-z_]\w*)`) }}
 )
 
 // instanceVariable stands for the @ of a variable of an object of Ruby.
@@ -81,8 +83,8 @@ const instanceVariable = "__at_"
 
 // ofRuby returns an expression of Ruby with symbols that are keys as texts, h[:name], and with variables of self as its attributes, @name.
 func ofRuby(expr string) string {
-	expr = symbols.ReplaceAllString(expr, `[":$1"]`)
-	return ofSelf.ReplaceAllString(expr, "${1}self."+instanceVariable+"${2}")
+	expr = symbols.Get().ReplaceAllString(expr, `[":$1"]`)
+	return ofSelf.Get().ReplaceAllString(expr, "${1}self."+instanceVariable+"${2}")
 }
 
 // nameByte reports whether a byte may be in a name.

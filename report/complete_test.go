@@ -23,8 +23,10 @@ func TestComplete(t *testing.T) {
 		"mismatched module":      func(r *Report) { r.Modules[0].Status = ModuleMismatched },
 		"truncated dump":         func(r *Report) { r.Dump.Truncated = true },
 		"scanned":                func(r *Report) { r.Threads[0].Frames = []Frame{{Module: "/gone"}, {Trust: TrustScan}} },
-		"by a doubtful pointer":  func(r *Report) { r.Threads[0].Frames = []Frame{{Module: "/gone"}, {Trust: TrustFramePointer, Doubtful: true}} },
-		"cancelled":              func(r *Report) { r.Warnings = []Warning{{Code: WarnCancelled}} },
+		"by a doubtful pointer": func(r *Report) {
+			r.Threads[0].Frames = []Frame{{Module: "/gone"}, {Trust: TrustFramePointer, Doubtful: true}}
+		},
+		"cancelled": func(r *Report) { r.Warnings = []Warning{{Code: WarnCancelled}} },
 	} {
 		r := whole()
 		if spoil(r); r.Complete() {

@@ -42,7 +42,7 @@ func (t *Target) madeCode(record bool) *jitmaps.Maps {
 		Warn: func(path string, err error) {
 			t.lateMu.Lock()
 			defer t.lateMu.Unlock()
-			t.lateWarnings = append(t.lateWarnings, report.Warning{Code: "jit", Message: fmt.Sprintf("%s: %v", path, err)})
+			t.lateWarnings = append(t.lateWarnings, report.Warning{Code: "jit", Message: fmt.Sprintf("records of generated code in %s: %v", path, err)})
 		}})
 }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 func TestReadWritten(t *testing.T) {
@@ -40,6 +41,15 @@ func TestReadWritten(t *testing.T) {
 	}
 	if _, at, err := here.ReadWritten(path, 100, own); err != nil || at != path {
 		t.Errorf("of a process: %v", err)
+	}
+	if err := os.Chtimes(path, time.Time{}, own.ModTime().Add(-slack-time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := here.ReadWritten(path, 100, own); !errors.Is(err, ErrOlder) {
+		t.Errorf("written before: %v", err)
+	}
+	if _, _, err := beside.ReadWritten(path, 100, nil); err != nil {
+		t.Errorf("beside a dump: %v", err)
 	}
 	link := filepath.Join(dir, "perf-3.map")
 	if err := os.Symlink("perf-1.map", link); err != nil {

@@ -34,10 +34,10 @@ func (r *Report) Complete() bool {
 	return true
 }
 
-// guessed reports whether the caller of a frame in one of these modules was found by scanning the stack.
+// guessed reports whether the caller of a frame in one of these modules was found by scanning the stack, or by a frame pointer that nothing proves to be one.
 func guessed(frames []Frame, modules map[string]bool) bool {
 	for i := 1; i < len(frames); i++ {
-		if frames[i].Trust == TrustScan && modules[frames[i-1].Module] {
+		if f := &frames[i]; (f.Trust == TrustScan || f.Trust == TrustFramePointer && f.Doubtful) && modules[frames[i-1].Module] {
 			return true
 		}
 	}

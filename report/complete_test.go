@@ -6,7 +6,13 @@ func TestComplete(t *testing.T) {
 	whole := func() *Report {
 		return &Report{
 			Threads: []Thread{{ID: 1, End: EndBottom}},
-			Modules: []Module{{Status: ModuleMatched}, {Status: ModuleMissing}, {Status: ModuleNoID}},
+			Modules: []Module{{Status: ModuleMatched}, {Path: "/gone", Status: ModuleMissing}, {Status: ModuleNoID}},
+		}
+	}
+	for _, f := range []Frame{{Trust: TrustFramePointer}, {Trust: TrustCFI, Doubtful: true}} {
+		r := whole()
+		if r.Threads[0].Frames = []Frame{{Module: "/gone"}, f}; !r.Complete() {
+			t.Errorf("%+v is a gap", f)
 		}
 	}
 	if !whole().Complete() {
@@ -16,7 +22,11 @@ func TestComplete(t *testing.T) {
 		"stack that ended early": func(r *Report) { r.Threads[0].End = "no-stepper" },
 		"mismatched module":      func(r *Report) { r.Modules[0].Status = ModuleMismatched },
 		"truncated dump":         func(r *Report) { r.Dump.Truncated = true },
-		"cancelled":              func(r *Report) { r.Warnings = []Warning{{Code: WarnCancelled}} },
+		"scanned":                func(r *Report) { r.Threads[0].Frames = []Frame{{Module: "/gone"}, {Trust: TrustScan}} },
+		"by a doubtful pointer": func(r *Report) {
+			r.Threads[0].Frames = []Frame{{Module: "/gone"}, {Trust: TrustFramePointer, Doubtful: true}}
+		},
+		"cancelled": func(r *Report) { r.Warnings = []Warning{{Code: WarnCancelled}} },
 	} {
 		r := whole()
 		if spoil(r); r.Complete() {

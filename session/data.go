@@ -130,8 +130,16 @@ func writeData(b *strings.Builder, d *report.Data) {
 // path follows an expression through the variables of a frame that a report has.
 func (s *Session) path(f *frameAt, read variables, expr string) (Variable, error) {
 	written := expr
-	if f.language() == "php" {
+	switch f.language() {
+	case "php":
 		written = unsigiled(expr)
+	case "perl":
+		if v := read.find(strings.TrimSpace(expr)); v != nil {
+			return named(s.reportedVariable(f, v), expr), nil
+		}
+		written = ofPerl(expr)
+	case "ruby":
+		written = ofRuby(expr)
 	}
 	n, err := paths.Parse(written)
 	if err != nil {
@@ -147,8 +155,12 @@ func (s *Session) path(f *frameAt, read variables, expr string) (Variable, error
 	} else {
 		v = s.dataValue(f, d, expr)
 	}
+	return named(v, expr), nil
+}
+
+func named(v Variable, expr string) Variable {
 	v.Name, v.Expression = expr, expr
-	return v, nil
+	return v
 }
 
 // language is the language above the native code that the frame's function is in; "" for none.
@@ -157,27 +169,6 @@ func (f *frameAt) language() string {
 		return ""
 	}
 	return f.st.named[f.index].Language
-}
-
-// unsigiled returns an expression of PHP with blanks for the $ of its variables, and dots for its arrows: $this->items[1].
-func unsigiled(expr string) string {
-	b := []byte(expr)
-	quote := byte(0)
-	for i, c := range b {
-		switch {
-		case quote != 0:
-			if c == quote {
-				quote = 0
-			}
-		case c == '"' || c == '\'':
-			quote = c
-		case c == '$':
-			b[i] = ' '
-		case c == '-' && i+1 < len(b) && b[i+1] == '>':
-			b[i], b[i+1] = ' ', '.'
-		}
-	}
-	return string(b)
 }
 
 func errorAt(err error) int {
@@ -204,14 +195,11 @@ func (w follower) grow(d *report.Data, n int) *report.Data {
 func (w follower) follow(read *variables, n paths.Node) (*report.Data, *report.Variable, error) {
 	switch n := n.(type) {
 	case *paths.Ident:
-		for _, list := range [...][]report.Variable{read.args, read.locals} {
-			for i := range list {
-				if list[i].Name == n.Name {
-					return list[i].Data, &list[i], nil
-				}
-			}
+		v, err := w.variable(read, n.Name)
+		if err != nil {
+			return nil, nil, err
 		}
-		return nil, nil, fmt.Errorf("no variable is called %s", n.Name)
+		return v.Data, v, nil
 	case *paths.Member:
 		d, _, err := w.follow(read, n.X)
 		if err != nil {
@@ -257,6 +245,9 @@ func (w follower) follow(read *variables, n paths.Node) (*report.Data, *report.V
 var errPartless = errors.New("it has no parts that were read")
 
 func childNamed(d *report.Data, name string) (*report.Data, *report.Variable, error) {
+	if of, ok := strings.CutPrefix(name, instanceVariable); ok {
+		name = "@" + of
+	}
 	if d != nil {
 		for i := range d.Children {
 			if d.Children[i].Name == name {
@@ -336,7 +327,7 @@ func keyed(d *report.Data, key string) (*report.Data, *report.Variable, error) {
 			if c.Key == nil {
 				continue
 			}
-			if t := c.Key.Text; len(t) > 1 && (t[0] == '"' || t[0] == '\'') && t[1:len(t)-1] == key {
+			if t := c.Key.Text; t == key || len(t) > 1 && (t[0] == '"' || t[0] == '\'') && t[1:len(t)-1] == key { // words of Perl and Erlang, and symbols of Ruby, have no quotes
 				return &c.Data, nil, nil
 			}
 		}

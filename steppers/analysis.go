@@ -83,6 +83,10 @@ func (s *AnalysisStepper) step(x *flowScratch, in, out *unwind.Frame) unwind.Sta
 			return unwind.StatusNotMe
 		}
 		if c.ra == 0 {
+			if libraryAt(w.ProcessState(), lookup) == nil { // where the function begins is known by records that may lie
+				note(out, "the return address is zero, but nothing proves where the function begins")
+				return unwind.StatusNotMe
+			}
 			out.Notef("the return address is zero: the bottom of the stack")
 			return unwind.StatusStackBottom
 		}

@@ -239,3 +239,19 @@ func TestMadeTablesAreKept(t *testing.T) {
 	money.left = 0x20
 	spent("none")
 }
+
+// TestMadeCodeHasNoBottom: where a function of no library begins is known by records, which prove no end of a stack.
+func TestMadeCodeHasNoBottom(t *testing.T) {
+	for ra, want := range map[uint64]string{
+		0:            "none; the return address is zero, but nothing proves where the function begins",
+		made + 0x108: "0x7f0000000108 sp 0x7ffe00000108",
+	} {
+		p := madeProc("")
+		p.put(stack+0x100, ra)
+		m := madeTable(made, cfitest.CIE{}, byRBX())
+		w := walker(t, mapper{p}, madeSymbols{tabled{list: []unwind.MadeTable{m}}}, analysis())
+		if got := outcome(w, must(w.InitialFrame(1))); !strings.HasPrefix(got, want) {
+			t.Errorf("%#x: %s; want %s", ra, got, want)
+		}
+	}
+}

@@ -12,11 +12,12 @@ import (
 func (l *Lookup) SymbolByName(lib *libstate.Library, name string) (unwind.Symbol, bool) {
 	im := l.file(lib)
 	s, ok := im.SymbolByName(name)
-	sym := toSymbol(s, im.Bias(lib.LoadBias))
-	if ok {
-		l.asked.add(lib, sym)
+	if !ok { // an address of 0 says so, too
+		return unwind.Symbol{}, false
 	}
-	return sym, ok
+	sym := toSymbol(s, im.Bias(lib.LoadBias))
+	l.asked.add(lib, sym)
+	return sym, true
 }
 
 // SymbolAt implements unwind.SymbolReader: the name is the linkage name.
@@ -24,13 +25,14 @@ func (l *Lookup) SymbolAt(lib *libstate.Library, addr unwind.Address) (unwind.Sy
 	im := l.file(lib)
 	bias := im.Bias(lib.LoadBias)
 	s, ok := im.SymbolAt(addr - bias)
-	sym := toSymbol(s, bias)
-	if ok {
-		kept := sym
-		kept.Size = max(kept.Size, addr-kept.Addr+1)
-		l.asked.add(lib, kept)
+	if !ok {
+		return unwind.Symbol{}, false
 	}
-	return sym, ok
+	sym := toSymbol(s, bias)
+	kept := sym
+	kept.Size = max(kept.Size, addr-kept.Addr+1)
+	l.asked.add(lib, kept)
+	return sym, true
 }
 
 func toSymbol(s elffile.Sym, bias unwind.Address) unwind.Symbol {

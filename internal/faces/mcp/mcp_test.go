@@ -467,3 +467,27 @@ func FuzzMessages(f *testing.F) {
 type discarded struct{ io.Closer }
 
 func (discarded) Write(p []byte) (int, error) { return len(p), nil }
+
+// TestFrameCode: in a frame that made a call, the call is marked, and what is decoded begins where an instruction does.
+func TestFrameCode(t *testing.T) {
+	for _, tt := range []struct {
+		fixture, want string
+		known         bool // where the function begins
+	}{
+		{"amd64-vars-c-O0", `(?m)^-> 0x[0-9a-f]+  call `, true},
+		{"amd64-jit-map", `(?m)^-> 0x[0-9a-f]+4f  call rax\n   0x[0-9a-f]+51  add rsp, 0x20$`, true},
+		{"amd64-jit-map", `pc 0x[0-9a-f]+51, .*\n   0x[0-9a-f]+51  add rsp, 0x20\n`, false},
+	} {
+		c := fixture.Get(t, tt.fixture)
+		var opts []corewalk.Option
+		if tt.known {
+			opts = options(t, c)
+		}
+		cl := connect(t, []string{filepath.Dir(c.Core(t))}, opts...)
+		cl.must("open_dump", map[string]any{"path": c.Core(t)})
+		cl.must("frame", map[string]any{"dump": 1})
+		if text := cl.must("frame", map[string]any{"dump": 1, "frame": 2}); !regexp.MustCompile(tt.want).MatchString(text) {
+			t.Errorf("%s, %t:\n%s", tt.fixture, tt.known, text)
+		}
+	}
+}

@@ -280,10 +280,11 @@ func (sv *server) oneFrame(ctx context.Context, d *dump, id session.FrameID) (*a
 		}
 	}
 	if !f.Inlined && !f.Tail {
-		if code, err := d.s.Disassemble(ctx, uint64(f.Lookup), codeBefore, codeBefore+codeAfter); err == nil {
+		// From where a call returns to: nobody knows where the call itself begins, if not where its function does.
+		if code, err := d.s.Disassemble(ctx, uint64(f.PC), codeBefore, codeBefore+codeAfter); err == nil {
 			for _, in := range code {
 				at := "  "
-				if in.Here {
+				if in.Address <= f.Lookup && uint64(f.Lookup-in.Address) < uint64(len(in.Bytes)/2) {
 					at = "->"
 				}
 				a.lines = append(a.lines, fmt.Sprintf("%s %s  %s", at, in.Address, report.Clean(in.Text)))

@@ -41,6 +41,7 @@ type Maps struct {
 	kept  kept
 	asked asked
 	once  sync.Once
+	fixed bool          // see there
 	maps  []*jitmap.Map // those that know more first
 	files []File
 }
@@ -66,7 +67,9 @@ const (
 
 func (m *Maps) open() {
 	m.once.Do(func() {
-		for _, p := range dumpPaths(m.p.Mappings(), m.p.PID) {
+		mappings := m.p.Mappings()
+		m.fixed = fixed(mappings)
+		for _, p := range dumpPaths(mappings, m.p.PID) {
 			m.add(p, jitmap.ParseJitdump)
 		}
 		if m.p.PID > 0 {
@@ -107,14 +110,32 @@ func (m *Maps) add(path string, parse func([]byte) (*jitmap.Map, error)) {
 		err = m.check(found)
 	}
 	if err != nil {
-		m.p.Warn(at, fmt.Errorf("not used for names of generated code: %w", err))
+		m.p.Warn(at, fmt.Errorf("not used: %w", err))
 		return
 	}
 	if found.Damaged != nil {
 		m.p.Warn(at, found.Damaged)
 	}
+	if found.PID == 0 && m.p.Owner == nil && m.fixed {
+		m.p.Warn(at, errFixed)
+	}
 	m.maps = append(m.maps, found)
 	m.files = append(m.files, File{path, data})
+}
+
+// errFixed is what is said of maps of processes whose addresses are the same each time. Of a running process, the file is not older.
+var errFixed = errors.New("nothing proves that they are this process's: its addresses were not random, and one that had its number before may have had code at the same places")
+
+// fixed reports whether the kernel put a process where it puts each one (ADDR_NO_RANDOMIZE, as under gdb): its stack ends where memory does, which that of
+// others does once in four million times.
+func fixed(mappings []libstate.Mapping) bool {
+	const smallest, page = 1 << 38, 1 << 12
+	for i := range mappings {
+		if end := mappings[i].End; end >= smallest && (end&(end-1) == 0 || (end+page)&(end+page-1) == 0) {
+			return true
+		}
+	}
+	return false
 }
 
 const (
@@ -176,13 +197,19 @@ func (m *Maps) look(addr unwind.Address) (answer, bool) {
 	}
 	m.open()
 	for _, f := range m.maps {
-		if fn, ok := f.Find(addr); ok && m.same(&fn) {
+		if fn, ok := f.Find(addr); ok && m.ends(&fn) && m.same(&fn) {
 			a := answer{name: fn.Name, start: fn.Start, size: fn.Size, cut: fn.Cut, table: fn.Table}
 			a.file, a.line, _ = fn.Line(addr)
 			return a, true
 		}
 	}
 	return answer{}, false
+}
+
+// ends reports whether a function ends where the process has code, too. What begins before it may have been mapped in pieces.
+func (m *Maps) ends(f *jitmap.Function) bool {
+	code, library := m.p.Code(f.Start + f.Size - 1)
+	return code && !library
 }
 
 // maxCompared is how much of a function is compared, in bytes.

@@ -223,3 +223,46 @@ func TestDumpPaths(t *testing.T) {
 		t.Errorf("of no known process: %q", got)
 	}
 }
+
+// TestFixed: where addresses are not random, those of a map are no proof, unless the file is not older than the process; a jitdump file has the code.
+func TestFixed(t *testing.T) {
+	for name, c := range map[string]struct {
+		end    uint64
+		alive  bool
+		warned bool
+	}{
+		"x86-64":            {0x7ffffffff000, false, true},
+		"aarch64":           {1 << 48, false, true},
+		"random":            {0x7ffca3c55000, false, false},
+		"of a small memory": {0x7ffff000, false, false},
+		"of 32 bits":        {1 << 32, false, false},
+		"running":           {0x7ffffffff000, true, false},
+	} {
+		m, warned := opened(t, map[string]string{"perf-7.map": "1000 100 f\n"})
+		m.p.Mappings = func() []libstate.Mapping { return []libstate.Mapping{{Start: c.end - 0x1000, End: c.end}} }
+		if c.alive {
+			var err error
+			if m.p.Owner, err = os.Stat(t.TempDir()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if m.name(0x1000) == "" && !c.alive || len(*warned) > 0 != c.warned {
+			t.Errorf("%s: %q", name, *warned)
+		}
+	}
+	m, warned := opened(t, map[string]string{"jit-7.dump": jitdump(7, 0x1000, 128, 0)})
+	m.p.Mappings = func() []libstate.Mapping { return []libstate.Mapping{{End: 0x7ffffffff000}} }
+	if m.name(0x1000) == "" || len(*warned) > 0 {
+		t.Errorf("jitdump: %q", *warned)
+	}
+}
+
+// TestTooLong: a function that ends where the process has no code, or a library's, is none.
+func TestTooLong(t *testing.T) {
+	for line, want := range map[string]string{"1000 8000 whole": "whole", "1000 8001 long": "", "1000 ff100 library": ""} {
+		m, _ := opened(t, map[string]string{"perf-7.map": line + "\n"})
+		if got := m.name(0x2000); got != want {
+			t.Errorf("%s: %q", line, got)
+		}
+	}
+}

@@ -702,3 +702,49 @@ func TestCode(t *testing.T) {
 		t.Errorf("with other arguments: %+v", at)
 	}
 }
+
+// TestShared: code that functions share is left to the one that called it, which is there once.
+func TestShared(t *testing.T) {
+	const odd = atNext + 0x252 // no call of Erlang's returns there
+	for name, c := range map[string]struct {
+		change func(*machine, *runtime)
+		pc     uint64
+		stack  uint64
+		calls  int
+	}{
+		"as it is":                 {func(*machine, *runtime) {}, odd, atStack + 8, 2},
+		"no code":                  {func(m *machine, _ *runtime) { m.Words[atStack] = tagNil }, 0, atStack, 1},
+		"a frame pointer":          {func(m *machine, r *runtime) { r.fp, m.Words[atStack], m.Words[atStack+8] = true, atStack+32, odd }, odd, atStack + 16, 2},
+		"one that nobody has":      {func(m *machine, _ *runtime) { m.Words[atStack], m.Words[atStack+8] = atStack+32, odd }, 0, atStack, 1},
+		"one that leads elsewhere": {func(m *machine, r *runtime) { r.fp, m.Words[atStack], m.Words[atStack+8] = true, stackEnds+8, odd }, 0, atStack, 1},
+	} {
+		m := newMachine()
+		m.Words[atStack] = odd
+		r := m.open(t)
+		p := r.processAt(atFirst)
+		c.change(m, r)
+		at := position{stack: p.stop, pc: 0x900000}
+		r.leaveShared(&at, p)
+		list, err := r.calls(p, at)
+		if at.pc != c.pc || at.stack != c.stack || len(list) != c.calls || err != nil {
+			t.Errorf("%s: %+v, %d calls, %v", name, at, len(list), err)
+		}
+	}
+}
+
+// TestSystemTask: a process for which a dirty scheduler collects garbage goes on where it was.
+func TestSystemTask(t *testing.T) {
+	m := newMachine()
+	r := m.open(t)
+	p := r.processAt(atFirst)
+	s := &scheduler{at: atScheduler, dirty: true}
+	frames := []*unwind.Frame{remotetest.Frame(t, m, 0x900000, 0, nil)}
+	at, err := r.position(s, p, frames)
+	if err != nil || at.pc != 0 {
+		t.Errorf("in a function of C: %+v, %v", at, err)
+	}
+	p.state |= r.at("state.dirtysystem")
+	if at, err = r.position(s, p, frames); err != nil || at.pc != p.i {
+		t.Errorf("in a task of the system: %+v, %v", at, err)
+	}
+}

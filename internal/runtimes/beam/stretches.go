@@ -102,7 +102,7 @@ func (r *runtime) position(s *scheduler, p *process, frames []*unwind.Frame) (po
 		called = r.leads(frames[len(frames)-2])
 	}
 	switch {
-	case called != 0 && called == r.schedule: // the scheduler works for the process, which waits
+	case called != 0 && called == r.schedule, s.dirty && r.is(p, "state.dirtysystem"): // the scheduler works for the process (it collects garbage), which waits
 		return r.suspended(p), nil
 	case s.dirty, r.field(s.at, "scheduler.nif") != 0, !r.jit:
 		at.pc = 0
@@ -129,10 +129,26 @@ func (r *runtime) position(s *scheduler, p *process, frames []*unwind.Frame) (po
 			at.stack = v
 		}
 	}
-	if _, ok := r.moduleAt(at.pc - 1); !ok { // code that functions share: who called it is on the stack
-		at.pc, at.after = r.Word(at.stack), true
+	if _, ok := r.moduleAt(at.pc - 1); !ok {
+		r.leaveShared(&at, p)
 	}
 	return at, nil
+}
+
+// leaveShared goes from code that functions share, which calls functions of the virtual machine, to the one that called it: its address is on the stack,
+// below a frame pointer if there are such. It need not be one that Erlang's own calls could return to.
+func (r *runtime) leaveShared(at *position, p *process) {
+	at.pc, at.after = 0, true
+	words, _ := r.Words(at.stack, 2)
+	for i, w := range words {
+		if _, ok := r.moduleAt(w - 1); ok {
+			at.pc, at.stack = w, at.stack+8*uint64(i+1)
+			return
+		}
+		if !r.fp || w < at.stack || w > p.end {
+			return
+		}
+	}
 }
 
 // Instructions with which Erlang's code goes back to its stack, whose beginning it has in a register.

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/corewalk/corewalk/internal/budget"
 	"github.com/corewalk/corewalk/internal/procmem"
 	"github.com/corewalk/corewalk/internal/runtimes/remote/remotetest"
 	"github.com/corewalk/corewalk/libstate"
@@ -80,7 +81,7 @@ func (state) Arch() *arch.Arch                                 { return arch.AMD
 func TestOpen(t *testing.T) {
 	for name, change := range map[string]func(symbols, fake){
 		"":          func(symbols, fake) {},
-		"StgRun":    func(s symbols, _ fake) { delete(s, "StgRun") },
+		"StgReturn": func(s symbols, _ fake) { delete(s, "StgReturn") },
 		"stop":      func(_ symbols, m fake) { delete(m, 0x1000-8) },
 		"update":    func(_ symbols, m fake) { m[0x4000-8]++ },
 		"underflow": func(s symbols, _ fake) { delete(s, "stg_stack_underflow_frame_info") },
@@ -120,11 +121,58 @@ func TestOwnFrame(t *testing.T) {
 	if !e.resumes(0x9100) || e.resumes(0x9128) || e.resumes(0x9000) {
 		t.Error("resumeThread is called at 0x9120")
 	}
+	m.Put(0x9130, 0xe8, 0x1b, 0, 0, 0)       // call 0x9150
+	m.Put(0x9150, 0xff, 0x25, 0, 0, 0x10, 0) // jmp [0x109156], which is not there
+	if e.resume = 0; e.resumes(0x9100) {
+		t.Error("resumeThread is not known")
+	}
+	e.resume = 0x9000
 	table(m, 0x9140, 0, 30)
 	if !e.otherTable(0x9100, 0x9200) || e.otherTable(0x9140, 0x9200) || e.otherTable(0x9100, 0x9130) {
 		t.Error("code that is returned to begins at 0x9140")
 	}
 	if !e.otherTable(0x9000, 0x9000+longestBlock+1) {
 		t.Error("too long to look through")
+	}
+}
+
+// TestEnds: code without a name is Haskell's if frames lead from its stack to the last one, and StgRun was called above it.
+func TestEnds(t *testing.T) {
+	const stack, update1, last, native, returns = 0x1000, 0x9000, 0xa000, 0x20008, 0x30000
+	for name, change := range map[string]func(fake, *engine){
+		"": func(fake, *engine) {},
+		"through a linker's table": func(m fake, _ *engine) {
+			m.Put(returns-5, 0xe8, 0, 1, 0, 0)
+			m.Put(returns+0x100, 0xf3, 0x0f, 0x1e, 0xfa, 0xf2, 0xff, 0x25, 0, 1, 0, 0)
+			m.Put(returns+0x20b, 0, 5, 0, 0)
+		},
+		"StgRun is not exported":    func(_ fake, e *engine) { e.run = 0 },
+		"no code":                   func(m fake, _ *engine) { m[stack] = 0x77770 },
+		"no end":                    func(m fake, _ *engine) { delete(m, stack+16) },
+		"no call of StgRun":         func(m fake, _ *engine) { m.Put(returns-5, 0xe9) },
+		"a call of another one":     func(_ fake, e *engine) { e.run = 0x600 },
+		"a call far from StgReturn": func(_ fake, e *engine) { e.run, e.leaves = 0, 0x600 },
+		"no function is known":      func(_ fake, e *engine) { e.run, e.leaves = 0, 0 },
+		"elsewhere":                 func(m fake, _ *engine) { delete(m, native+room+saved) },
+		"it goes round": func(m fake, _ *engine) {
+			table(m, last, 1, 29+underflow)
+			m[stack+24], m[0x5000+pieceSP] = 0x5000, stack
+		},
+	} {
+		m := fake{stack: update1, stack + 8: 0, stack + 16: last, native + room + saved: returns}
+		table(m, update1, 1, 29+update)
+		table(m, last, 0, 29+stop)
+		for at := uint64(returns - 0x20); at < returns+0x300; at += 8 {
+			m[at] = 0
+		}
+		call := uint32(0x500)
+		call -= returns
+		m.Put(returns-5, 0xe8, byte(call), byte(call>>8), byte(call>>16), byte(call>>24))
+		e := &engine{Reader: procmem.Reader{Memory: m, Arch: arch.AMD64}, p: &tasks.Process{Budget: budget.Of(1 << 50)}, stop: 29 + stop, run: 0x500, leaves: 0x52d}
+		change(m, e)
+		good := name == "" || strings.HasPrefix(name, "through") || strings.HasPrefix(name, "StgRun")
+		if got := e.ends(stack, native); got != good {
+			t.Errorf("%q: %t", name, got)
+		}
 	}
 }

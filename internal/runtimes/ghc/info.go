@@ -35,8 +35,8 @@ func openIn(p *tasks.Process, lib *libstate.Library) (*engine, error) {
 	if e.run == 0 {
 		e.run = symbol("StgRunIsImplementedInAssembler")
 	}
-	if e.run == 0 || e.leaves == 0 {
-		return nil, errors.New("GHC's runtime: it has no symbols StgRun and StgReturn")
+	if e.leaves == 0 {
+		return nil, errors.New("GHC's runtime: it has no symbol StgReturn")
 	}
 	var ok bool
 	if e.stop, ok = e.U32(symbol(stopThread) - 8); !ok {

@@ -1,12 +1,14 @@
 package ghc
 
 import (
+	"bytes"
 	"encoding/binary"
 	"strings"
 	"sync"
 
 	"github.com/corewalk/corewalk/internal/procmem"
 	"github.com/corewalk/corewalk/internal/runtimes/jitcode"
+	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -21,6 +23,9 @@ type Haskell struct {
 	p      *tasks.Process
 	engine *engine
 	err    error
+
+	mu  sync.Mutex
+	has map[*libstate.Library]bool // which have GHC's runtime
 }
 
 // New returns the stepper of a process; process is called once, if at all.
@@ -65,7 +70,7 @@ func (h *Haskell) CallerFrame(in, out *unwind.Frame) unwind.Status {
 	sp, _, known := in.Reg(arch.RBP)
 	s, named := syms.SymbolAt(lib, in.RA())
 	entered := in.NonCall() && known // a frame of Haskell's stack, whose code has not begun to run
-	if !entered && (!named || !called(s.Name)) {
+	if named = named && called(s.Name); !entered && !named && (!known || !h.holds(syms, lib)) {
 		return unwind.StatusNotMe
 	}
 	h.once.Do(h.open)
@@ -84,6 +89,12 @@ func (h *Haskell) CallerFrame(in, out *unwind.Frame) unwind.Status {
 	if !known {
 		return gap(out, "the frame of Haskell's stack is not known: rbp was not recovered")
 	}
+	if !entered && !named {
+		if !e.ends(sp, in.SP()) {
+			return unwind.StatusNotMe
+		}
+		s = unwind.Symbol{Addr: in.LookupAddr() - min(in.LookupAddr(), longestBlock), Size: 2 * longestBlock}
+	}
 	if entered || e.own(in, s, sp) {
 		next, why := e.next(sp, in.RA(), entered)
 		switch {
@@ -95,6 +106,21 @@ func (h *Haskell) CallerFrame(in, out *unwind.Frame) unwind.Status {
 		sp = next
 	}
 	return e.caller(sp, in, out)
+}
+
+// holds reports whether a library has GHC's runtime. Code between its functions may be Haskell's, too: most of what is returned to has no symbol.
+func (h *Haskell) holds(syms unwind.SymbolReader, lib *libstate.Library) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	has, ok := h.has[lib]
+	if !ok {
+		_, has = syms.SymbolByName(lib, stopThread)
+		if h.has == nil {
+			h.has = map[*libstate.Library]bool{}
+		}
+		h.has[lib] = has
+	}
+	return has
 }
 
 // gap ends a walk: what is on the native stack of Haskell's code is not its caller, and would look like the stack's end.
@@ -129,34 +155,85 @@ const (
 	mostArguments = 512
 )
 
+// mostFrames is how many frames are looked at before code without a name is taken for Haskell's.
+const mostFrames = 1 << 17
+
+// ends reports whether frames of Haskell's stack follow each other from sp to the last one, and whether what is on the native stack, above native, called them.
+func (e *engine) ends(sp, native uint64) bool {
+	for range mostFrames {
+		next, why := e.next(sp, 0, false)
+		switch {
+		case why != "" || next != 0 && e.p.Spend(1) != nil:
+			return false
+		case next == 0:
+			_, ok := e.runs(native)
+			return ok
+		}
+		sp = next
+	}
+	return false
+}
+
 // leave goes on where Haskell's code returns to: in StgRun. The stack pointer is lower than there by what the youngest call needed, if there was one.
 func (e *engine) leave(in, out *unwind.Frame) unwind.Status {
-	sp := in.SP()
+	at, ok := e.runs(in.SP())
+	if !ok {
+		return gap(out, "no call of StgRun is where it should have left its registers")
+	}
+	out.ForgetRegs()
+	out.SetRA(e.leaves)
+	out.SetSP(at)
+	out.SetNonCall(true)
+	out.SetTrust(unwind.TrustCFI)
+	return unwind.StatusSuccess
+}
+
+// runs returns the stack pointer of StgRun, which runs Haskell's code whose stack pointer is sp.
+func (e *engine) runs(sp uint64) (at uint64, ok bool) {
 	if sp%16 == 0 { // StgRun was called, too
 		sp += 8
 	}
 	for at := sp; at-sp <= mostArguments; at += 16 {
-		ra, ok := e.LookupWord(at + room + saved)
-		if !ok || !e.callsRun(ra) {
-			continue
+		if ra, ok := e.LookupWord(at + room + saved); ok && e.callsRun(ra-5) {
+			return at, true
 		}
-		out.ForgetRegs()
-		out.SetRA(e.leaves)
-		out.SetSP(at)
-		out.SetNonCall(true)
-		out.SetTrust(unwind.TrustCFI)
-		return unwind.StatusSuccess
 	}
-	return gap(out, "no call of StgRun is where it should have left its registers")
+	return 0, false
 }
 
-// callsRun reports whether a call of StgRun returns to an address.
-func (e *engine) callsRun(ra uint64) bool {
-	b := e.Bytes(ra-5, 5)
-	if len(b) != 5 {
-		return false
+// callsRun reports whether a call of StgRun is at an address. Shared libraries do not export it: it ends with what they export as StgReturn.
+func (e *engine) callsRun(at uint64) bool {
+	const longest = 64
+	if to, ok := e.callee(at); ok && e.run == 0 {
+		return to < e.leaves && e.leaves-to <= longest
 	}
-	return b[0] == 0xe8 && ra+relative(b[1:]) == e.run
+	return e.calls(at, e.run)
+}
+
+// callee returns what a call at an address calls.
+func (e *engine) callee(at uint64) (to uint64, ok bool) {
+	b := e.Bytes(at, 5)
+	if len(b) != 5 || b[0] != 0xe8 {
+		return 0, false
+	}
+	return at + 5 + relative(b[1:]), true
+}
+
+// calls reports whether there is a call of a function: its own, or that of code which leads there by the table of a linker (PLT).
+func (e *engine) calls(at, function uint64) bool {
+	to, ok := e.callee(at)
+	return ok && function != 0 && (to == function || e.leadsTo(to, function))
+}
+
+// leadsTo reports whether code jumps to a function by a word of memory: endbr64, bnd and the jump, of which the first two may be missing.
+func (e *engine) leadsTo(at, function uint64) bool {
+	b := e.Some(at, 12)
+	for _, first := range [...]string{"\xf3\x0f\x1e\xfa", "\xf2"} {
+		if bytes.HasPrefix(b, []byte(first)) {
+			b, at = b[len(first):], at+uint64(len(first))
+		}
+	}
+	return len(b) >= 6 && b[0] == 0xff && b[1] == 0x25 && e.Word(at+6+relative(b[2:])) == function
 }
 
 // An engine is GHC's runtime in a process. Concurrent use is allowed.
@@ -184,7 +261,7 @@ func (e *engine) own(in *unwind.Frame, s unwind.Symbol, sp uint64) bool {
 func (e *engine) resumes(pc uint64) bool {
 	b := e.Some(pc, behindCall)
 	for i := 0; i+5 <= len(b); i++ {
-		if b[i] == 0xe8 && pc+uint64(i)+5+relative(b[i+1:]) == e.resume {
+		if b[i] == 0xe8 && e.calls(pc+uint64(i), e.resume) {
 			return true
 		}
 	}

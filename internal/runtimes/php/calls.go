@@ -2,6 +2,8 @@ package php
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 )
 
@@ -223,7 +225,36 @@ func (r *runtime) readFunction(at uint64) *function {
 	if f.file == "" || f.opcodes == 0 || f.opcodes%8 != 0 || f.last == 0 || f.last > maxInstructions || f.variables > maxInstructions || f.temporaries > maxInstructions || f.first > f.end {
 		return nil
 	}
+	if f.kind == funcUser && f.scope != 0 && r.has("class.aliases") {
+		f.name = r.alias(f)
+	}
 	return f
+}
+
+// maxMethods limits the methods of a class, and the names that it gives to those of traits.
+const maxMethods = 1 << 10
+
+// alias is the name that a class gave to a method of a trait: in 7.4 functions do not have it themselves, but their class lists them by it.
+func (r *runtime) alias(f *function) string {
+	rules := r.field(f.scope, "class.aliases")
+	if rules == 0 {
+		return f.name
+	}
+	methods, _ := r.array(f.scope+r.at("class.functions"), maxMethods)
+	i := slices.IndexFunc(methods, func(e element) bool { return e.text && e.value.value == f.at })
+	if i < 0 || strings.EqualFold(methods[i].key, f.name) {
+		return f.name
+	}
+	for k := range uint64(maxMethods) {
+		rule := r.Word(rules + 8*k)
+		if rule == 0 || r.p.Spend(1) != nil {
+			break
+		}
+		if name := r.name(r.field(rule, "alias.name")); strings.EqualFold(name, methods[i].key) {
+			return name
+		}
+	}
+	return f.name
 }
 
 // Instructions that lines and names depend on.

@@ -421,3 +421,46 @@ func TestReferences(t *testing.T) {
 		t.Errorf("a circle is %+v, or is followed until the budget ends", v)
 	}
 }
+
+// TestAlias: a method of a trait has the name that its class gave it, as the class wrote it.
+func TestAlias(t *testing.T) {
+	const rules, rule, other, list = 0x100000, 0x6100, 0x6200, 0x6300
+	for name, c := range map[string]struct {
+		change func(*runtime, fake)
+		want   string
+	}{
+		"as it is":            {func(*runtime, fake) {}, "Aliased"},
+		"no rules":            {func(r *runtime, m fake) { m.Words[atClass+r.at("class.aliases")] = 0 }, "pay"},
+		"of another function": {func(_ *runtime, m fake) { m.Words[list] = 0x7000 }, "pay"},
+		"no such rule":        {func(_ *runtime, m fake) { m.Words[rules+8] = 0 }, "pay"},
+		"rules without an end": {func(_ *runtime, m fake) {
+			for i := range uint64(maxMethods + 8) {
+				m.Words[rules+8*i] = other
+			}
+			m.Words[rules+8*maxMethods] = rule
+		}, "pay"},
+		"its own name": {func(_ *runtime, m fake) { m.string(0x6480, "PAY"); m.string(0x6500, "pay") }, "pay"},
+	} {
+		r, m := small()
+		r.layout = tableLayout(layoutsText, "7.4")
+		m.string(0x6400, "Other")
+		m.string(0x6480, "Aliased")
+		m.string(0x6500, "aliased")
+		for _, at := range []uint64{rules, rule, other} {
+			m.Zero(at, 0x40)
+		}
+		m.Words[rules], m.Words[rules+8] = other, rule
+		m.Words[other+r.at("alias.name")], m.Words[rule+r.at("alias.name")] = 0x6400, 0x6480
+		m.Words[atClass+r.at("class.aliases")] = rules
+		table := uint64(atClass) + r.at("class.functions")
+		m.Put32(table+r.at("array.used"), 1)
+		m.Put32(table+r.at("array.count"), 1)
+		m.Words[table+r.at("array.data")] = list
+		m.Zero(list, 32)
+		m.Words[list], m.Words[list+8], m.Words[list+24] = atFunction, 14, 0x6500
+		c.change(r, m)
+		if got := r.alias(&function{at: atFunction, kind: funcUser, name: "pay", scope: atClass}); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}

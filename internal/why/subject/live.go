@@ -1,11 +1,14 @@
 package subject
 
 import (
+	"bytes"
 	"fmt"
+	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/corewalk/corewalk/internal/live/livecore"
@@ -64,8 +67,41 @@ func (l liveSubject) CloseAtExit() error { return l.Close() }
 // Recorder says what is also true of a process in a container.
 func (l liveSubject) Recorder() Recorder {
 	r := Recorder{PID: int(l.OwnThreadID(unwind.ThreadID(l.ProcessID())))}
-	r.Owner, _ = os.Stat("/proc/" + strconv.Itoa(l.ProcessID()))
+	if st, err := os.Stat("/proc/" + strconv.Itoa(l.ProcessID())); err == nil {
+		r.Owner = owner{st, startedAt(l.ProcessID())}
+	}
 	return r
+}
+
+// An owner is what /proc says of a process, and when it started: /proc itself has the time at which it was looked at.
+type owner struct {
+	fs.FileInfo
+	started time.Time
+}
+
+// ModTime implements fs.FileInfo.
+func (o owner) ModTime() time.Time { return o.started }
+
+// startedAt returns when a process started, as the clock says now; the zero time if it is not known.
+func startedAt(pid int) time.Time {
+	const startTime, perSecond = 22 - 3, 100 // of /proc/PID/stat, from its third field on, in USER_HZ
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	up, err2 := os.ReadFile("/proc/uptime")
+	now := time.Now()
+	if err != nil || err2 != nil {
+		return time.Time{}
+	}
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	seconds, _, _ := strings.Cut(string(up), " ")
+	uptime, err := strconv.ParseFloat(seconds, 64)
+	if err != nil || len(fields) <= startTime {
+		return time.Time{}
+	}
+	ticks, err := strconv.ParseUint(fields[startTime], 10, 64)
+	if err != nil {
+		return time.Time{}
+	}
+	return now.Add(time.Duration((float64(ticks)/perSecond - uptime) * float64(time.Second)))
 }
 
 func (l liveSubject) DumpMemory() arch.Memory  { return l.Process }

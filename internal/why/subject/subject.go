@@ -92,7 +92,7 @@ type Files interface {
 // A Recorder is a process that records for profilers what code it makes.
 type Recorder struct {
 	PID int // in its own namespace of ids, which the names of its files have; 0 for ProcessID
-	// Owner is something that has the owner of the process, if that runs on this machine; else nil.
+	// Owner is something that has the owner of the process, and when it started (ModTime), if that runs on this machine; else nil.
 	Owner fs.FileInfo
 }
 

@@ -14,6 +14,9 @@ static ERL_NIF_TERM die(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 /* A term that leads nowhere: whoever collects garbage dies of it. */
 static ERL_NIF_TERM bad(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[]) { return 0xdead0002; }
 
+/* A list that is nowhere: whoever goes through it dies of it. */
+static ERL_NIF_TERM bad_list(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[]) { return 0xdead0001; }
+
 static ERL_NIF_TERM nap(ErlNifEnv *env, int argc, const ERL_NIF_TERM argv[])
 {
 	for (;;)
@@ -28,6 +31,7 @@ static ErlNifFunc functions[] = {
 	{"die_cpu", 0, die, ERL_NIF_DIRTY_JOB_CPU_BOUND},
 	{"die_io", 0, die, ERL_NIF_DIRTY_JOB_IO_BOUND},
 	{"bad", 0, bad, 0},
+	{"bad_list", 0, bad_list, 0},
 	{"nap", 1, nap, ERL_NIF_DIRTY_JOB_IO_BOUND},
 #endif
 };

@@ -1,6 +1,6 @@
 %% Writes what Erlang says of the calls of all processes, and dies in C: erl -noshell -s judge main CASE.
 -module(judge).
--export([main/1, die/0, die_cpu/0, die_io/0, bad/0, nap/1, init/1, handle_call/3, handle_cast/2]).
+-export([main/1, die/0, die_cpu/0, die_io/0, bad/0, bad_list/0, nap/1, init/1, handle_call/3, handle_cast/2]).
 -behaviour(gen_server).
 
 main([Case]) ->
@@ -13,6 +13,7 @@ die() -> erlang:nif_error(none).
 die_cpu() -> erlang:nif_error(none).
 die_io() -> erlang:nif_error(none).
 bad() -> erlang:nif_error(none).
+bad_list() -> erlang:nif_error(none).
 nap(_) -> erlang:nif_error(none).
 
 %% dies writes what is known, and ends the process of the system.
@@ -105,6 +106,21 @@ run(gc) ->
     B = bad(),
     R = erlang:garbage_collect(),
     {R, B};
+run(dirtygc) -> % of so much that a dirty scheduler does it
+    L = lists:seq(1, 1000000),
+    say(),
+    B = bad(),
+    R = erlang:garbage_collect(),
+    {R, B, L};
+run(length) ->
+    say(),
+    B = bad_list(),
+    R = length(B),
+    {R, B};
+run(halt) ->
+    say(),
+    R = erlang:halt(abort, []),
+    {R, halt};
 run(growing) ->
     R = grow(0),
     {R, grown};

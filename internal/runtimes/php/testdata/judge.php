@@ -43,6 +43,8 @@ class Shop {
 
 trait Loud { function shout() { self::inner(); } static function inner() { dies(); } }
 class Person { use Loud; }
+class Aliased { use Loud { shout as Yell; inner as protected Whisper; } function run() { $this->Yell(); } function quietly() { self::Whisper(); } }
+class Heir extends Aliased { }
 abstract class Base { function run() { $this->step(); } abstract function step(); }
 
 function recurse($n) {
@@ -136,6 +138,12 @@ case 'anonymous':
 	break;
 case 'trait':
 	(new Person)->shout();
+	break;
+case 'alias':
+	(new Heir)->run();
+	break;
+case 'whisper':
+	(new Aliased)->quietly();
 	break;
 case 'iterator':
 	foreach (new Walk as $x) {

@@ -61,6 +61,11 @@ int main(void) {
 	F("class.flags", zend_class_entry, ce_flags);
 	F("class.count", zend_class_entry, default_properties_count);
 	F("class.properties", zend_class_entry, properties_info);
+#if VERSION < 800 && !defined FRAGMENTS
+	F("class.functions", zend_class_entry, function_table);
+	F("class.aliases", zend_class_entry, trait_aliases);
+	F("alias.name", zend_trait_alias, alias);
+#endif
 	F("property.offset", zend_property_info, offset);
 	F("property.flags", zend_property_info, flags);
 	F("property.name", zend_property_info, name);

@@ -24,6 +24,8 @@ type question struct {
 	entries []report.Frame    // scratch
 	// languageLocals is the number of calls of languages of the crashing thread whose local variables were read.
 	languageLocals int
+	unexplained    int  // frames whose walk had no budget left to say how their callers were found
+	unverified     int  // frames whose walk had none left to ask other steppers
 	keepsStarts    bool // tasks are walked again
 }
 

@@ -104,7 +104,7 @@ func WithExplain() Option {
 
 // What extras cost for a frame: to record how its caller was found, and to write it down; to ask all other steppers, one of which scans the stack.
 const (
-	explainCost = 1536
+	explainCost = 2048
 	verifyCost  = 4096
 )
 

@@ -1,8 +1,13 @@
 package rootfs
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -94,5 +99,63 @@ func TestLongLinksAreCharged(t *testing.T) {
 		}
 		want(t, r, "l2/file", "text")
 		want(t, r, "l3/file", "")
+	}
+}
+
+// TestDocumentsAreFiles: a pipe in place of a document is not waited for, one of more bytes than documents have is not read, and of many images
+// of docker save the first are known.
+func TestDocumentsAreFiles(t *testing.T) {
+	t.Parallel()
+	l := newLayout(t)
+	m := l.document(map[string]any{"layers": []any{l.blob(archive(t, entry{"x", "text"}))}})
+	dir := l.write(map[string]any{"manifests": []any{m}})
+	name := filepath.Join(dir, "blobs", "sha256", strings.TrimPrefix(m["digest"].(string), "sha256:"))
+	long, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, append(long, bytes.Repeat([]byte(" "), maxJSON)...), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	note(t, noRoots(t, dir), "longer than")
+	if err := os.Remove(name); err != nil {
+		t.Fatal(err)
+	}
+	if err := mkfifo(name); err != nil {
+		t.Skip(err)
+	}
+	note(t, noRoots(t, dir), "is not a regular file")
+}
+
+// TestImagesOfDocker: of many images of docker save the first are known.
+func TestImagesOfDocker(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, dir+"/l.tar", archive(t, entry{"x", "text"}))
+	var list []any
+	for i := range maxRoots + 3 {
+		config := fmt.Sprint(i, ".json")
+		write(t, filepath.Join(dir, config), fmt.Appendf(nil, `{"architecture":"a%d"}`, i))
+		list = append(list, map[string]any{"Config": config, "Layers": []string{"l.tar"}})
+	}
+	text, err := json.Marshal(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir+"/manifest.json", text)
+	if n := len(opened(t, t.Context(), dir, all).Roots()); n != maxRoots {
+		t.Errorf("%d images", n)
+	}
+}
+
+// TestHonestSizes: what decompresses to more than is free is read as long as it is made of something.
+func TestHonestSizes(t *testing.T) {
+	t.Parallel()
+	noise := make([]byte, 1<<20)
+	chacha := rand.NewChaCha8([32]byte{7})
+	chacha.Read(noise)
+	im := opened(t, t.Context(), write(t, t.TempDir()+"/x", gz(archive(t, entry{"noise", string(noise)}, entry{"last", "text"}))), func(b *budgets) { b.free = 1 << 10 })
+	if roots := im.Roots(); len(roots) != 1 || len(roots[0].List("/")) != 2 || len(im.Notes()) != 0 {
+		t.Errorf("%d roots; %q", len(roots), im.Notes())
 	}
 }

@@ -53,6 +53,7 @@ const (
 	flagDoubt       // the stepper said that what it found is doubtful
 	flagNoDoubt     // it said that it is not
 	flagCalled      // a top frame whose pc is after the instruction it stands for: the process walks itself, or hit a breakpoint
+	flagVerified    // later steppers were asked for it, too
 )
 
 func (f *Frame) has(x frameFlags) bool { return f.flags&x != 0 }

@@ -18,10 +18,14 @@ type Verdict struct {
 }
 
 // WithVerify makes the walker also ask, for each frame that a stepper found, all later
-// steppers (Frame.Verdicts). Their answers never change the walk, but cost time.
+// steppers (Frame.Verdicts). Their answers never change the walk, but cost time. A Budget with the method Extra
+// ends it, as for WithExplain.
 func WithVerify() Option {
 	return func(w *Walker) error { w.verify = true; return nil }
 }
+
+// Verified reports whether the steppers after the one that found the frame were asked for it, too.
+func (f *Frame) Verified() bool { return f.has(flagVerified) }
 
 // Verdicts lists what the later steppers say about this frame, in the order in which they
 // would have been asked. Steppers that decline are left out. It is nil for a top frame, and

@@ -136,3 +136,57 @@ func TestVerifySingleSteps(t *testing.T) {
 		t.Fatalf("%v, %+v", err, f)
 	}
 }
+
+// An extraBudget has room for the extras of some frames, and for all walks.
+type extraBudget struct{ extras int }
+
+func (b *extraBudget) Spend(int) error { return nil }
+func (b *extraBudget) Extra(units int) bool {
+	b.extras -= units
+	return b.extras >= 0
+}
+
+// Walks whose budget for extras is spent go on, without saying how frames were found and what other steppers say.
+func TestExtrasAreLimited(t *testing.T) {
+	const deep = 10
+	step := stepper("up", 1, func(in, out *unwind.Frame) unwind.Status {
+		if in.SP() >= stackBase+16*(deep-1) {
+			return unwind.StatusStackBottom
+		}
+		out.SetRA(in.RA() + 1)
+		out.SetSP(in.SP() + 16)
+		out.SetTrust(unwind.TrustCFI)
+		return unwind.StatusSuccess
+	})
+	for _, c := range []struct {
+		opt    unwind.Option
+		extras int
+		had    func(*unwind.Frame) bool
+		min    int
+	}{
+		{unwind.WithExplain(), 5000, (*unwind.Frame).Tracing, 2},
+		{unwind.WithVerify(), 10_000, (*unwind.Frame).Verified, 1},
+		{unwind.WithExplain(), 1 << 40, (*unwind.Frame).Tracing, deep},
+		{unwind.WithVerify(), 1 << 40, (*unwind.Frame).Verified, deep - 1}, // not the top frame
+		{unwind.WithExplain(), 0, (*unwind.Frame).Tracing, 0},
+		{unwind.WithVerify(), 0, (*unwind.Frame).Verified, 0},
+	} {
+		w := mustWalker(newProc(0x1000, stackBase, 5), []unwind.Option{c.opt, unwind.WithBudget(&extraBudget{c.extras})}, step)
+		s, err := w.WalkStack(unwind.NullThread)
+		if err != nil || len(s.Frames) != deep {
+			t.Fatalf("%d frames, %v", len(s.Frames), err)
+		}
+		n := 0
+		for _, f := range s.Frames {
+			if c.had(f) {
+				n++
+			}
+			if f.Tracing() != (len(f.Attempts()) > 0) {
+				t.Errorf("%v: tracing %t, %d attempts", f, f.Tracing(), len(f.Attempts()))
+			}
+		}
+		if n < c.min || c.min < deep-1 && n > c.min+2 {
+			t.Errorf("%d of %d frames have the extras of a budget of %d", n, deep, c.extras)
+		}
+	}
+}

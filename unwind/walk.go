@@ -162,7 +162,8 @@ func (w *Walker) step(st *stepState, in *Frame) (*Frame, EndReason, error) {
 		st.scratch = out.changes[:0]
 		switch {
 		case status == StatusSuccess && why == "":
-			if w.verify {
+			if w.verify && w.extra(verifyCost) {
+				out.flags |= flagVerified
 				out.setVerdicts(w.secondOpinions(st, s, in, out))
 			}
 			w.accept(st, s, in, out)
@@ -197,7 +198,7 @@ func (w *Walker) prepare(out *Frame, scratch []regChange, in *Frame) {
 		walker: w, thread: in.thread, prev: in, fp: in.fp,
 		inherit: w.arch.CalleeSaved, changes: scratch[:0], sinceFull: in.sinceFull,
 	}
-	if w.explain {
+	if in.Tracing() {
 		out.trace = &trace{explain: true}
 	}
 }
@@ -213,9 +214,15 @@ func (w *Walker) refuse(in, out *Frame) string {
 	return ""
 }
 
+// usualAttempts is how many steppers are asked of most frames.
+const usualAttempts = 6
+
 // attempt records a stepper's answer if the walk explains itself.
 func (f *Frame) attempt(s FrameStepper, status Status, out *Frame, refused string) {
 	if f.Tracing() {
+		if f.trace.attempts == nil {
+			f.trace.attempts = make([]Attempt, 0, usualAttempts)
+		}
 		f.trace.attempts = append(f.trace.attempts, Attempt{Stepper: s, Status: status, Notes: out.trace.notes, Refused: refused})
 	}
 }
@@ -252,6 +259,7 @@ func (w *Walker) accept(st *stepState, s FrameStepper, in, out *Frame) {
 	}
 	if out.trace != nil {
 		out.trace.notes = nil
+		out.trace.explain = out.trace.explain && w.traces()
 	}
 	out.flags |= flagAccepted
 }

@@ -95,10 +95,27 @@ func (w *Walker) Spend(units int) error {
 }
 
 // WithExplain makes frames record which steppers were asked for their callers and what the
-// steppers said (Frame.Attempts). It costs memory and time.
+// steppers said (Frame.Attempts). It costs memory and time. A Budget that also has the method Extra, which
+// takes units from what is left for extras and returns false if that is not enough, ends it: later frames
+// record nothing, and walks go on.
 func WithExplain() Option {
 	return func(w *Walker) error { w.explain = true; return nil }
 }
+
+// What extras cost for a frame: to record how its caller was found, and to write it down; to ask all other steppers, one of which scans the stack.
+const (
+	explainCost = 2048
+	verifyCost  = 4096
+)
+
+// extra reports whether a frame may have something that costs so many units, and which a walk can do without.
+func (w *Walker) extra(units int) bool {
+	b, limited := w.budget.(interface{ Extra(units int) bool })
+	return !limited || b.Extra(units)
+}
+
+// traces reports whether one more frame may record how its caller is found.
+func (w *Walker) traces() bool { return w.explain && w.extra(explainCost) }
 
 // NewWalker returns a walker over proc. Without options its group is empty, so that every
 // walk ends at its first frame, and frames have no names. Target.NewWalker of the corewalk
@@ -233,7 +250,7 @@ func (w *Walker) initialFrame(t ThreadID) (*Frame, error) {
 	if p, ok := w.proc.(TrapState); ok && p.BehindTrap(t) {
 		f.flags |= flagCalled
 	}
-	if w.explain {
+	if w.traces() {
 		f.trace = &trace{explain: true}
 	}
 	return f, nil
@@ -346,7 +363,7 @@ func (w *Walker) adopt(f *Frame) (ThreadID, error) {
 		return NullThread, fmt.Errorf("frame of another walker: %w", ErrBadParam)
 	}
 	f.flags |= flagAccepted
-	if w.explain && !f.Tracing() {
+	if !f.Tracing() && w.traces() {
 		f.trace = &trace{explain: true}
 	}
 	return w.thread(f.thread)

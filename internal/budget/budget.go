@@ -15,9 +15,10 @@ var ErrSpent = errors.New("the dump asks for more work than its size explains")
 // A Budget is an amount of work. One unit is about a simple look-up: some tens of nanoseconds. Several goroutines
 // may use a Budget. A nil Budget is unlimited.
 type Budget struct {
-	all  int64
-	left atomic.Int64
-	stop atomic.Pointer[error]
+	all   int64
+	left  atomic.Int64
+	extra atomic.Int64 // left of what extras may take
+	stop  atomic.Pointer[error]
 }
 
 const (
@@ -28,6 +29,8 @@ const (
 	perByte = 32
 	// most keeps a huge dump from being unlimited: it may be nothing but zeros.
 	most = 1 << 29
+	// extras is the part of all that extras may take.
+	extras = 4
 )
 
 // New returns the budget of a dump of size bytes.
@@ -37,6 +40,7 @@ func New(size uint64) *Budget { return Of(int64(base + perByte*min(size, most/pe
 func Of(units int64) *Budget {
 	b := &Budget{all: units}
 	b.left.Store(units)
+	b.extra.Store(units / extras)
 	return b
 }
 
@@ -56,6 +60,12 @@ func (b *Budget) Spend(units int) error {
 	return nil
 }
 
+// Extra takes units for what a report can do without, as how each frame was found. It returns false if extras have had their
+// part, or nothing is left.
+func (b *Budget) Extra(units int) bool {
+	return b == nil || b.extra.Add(-int64(units)) >= 0 && b.Spend(units) == nil
+}
+
 // Stop ends all work that is charged to the budget, with err. Only the first Stop counts.
 func (b *Budget) Stop(err error) {
 	if b != nil {
@@ -67,6 +77,7 @@ func (b *Budget) Stop(err error) {
 func (b *Budget) Renew() {
 	if b != nil {
 		b.left.Store(b.all)
+		b.extra.Store(b.all / extras)
 		b.stop.Store(nil)
 	}
 }

@@ -27,6 +27,29 @@ func TestBudget(t *testing.T) {
 	}
 }
 
+// Extras have a part of the budget; that it is spent ends nothing else.
+func TestExtra(t *testing.T) {
+	b := Of(100)
+	if !b.Extra(20) || b.Extra(10) || b.Extra(1) || b.Err() != nil || b.Spent() != 20 {
+		t.Errorf("%v, %d spent", b.Err(), b.Spent())
+	}
+	if b.Spend(80) != nil {
+		t.Error(b.Err())
+	}
+	b.Renew()
+	if !b.Extra(25) || b.Spend(75) != nil || b.Extra(0) != true || b.Spend(1) == nil {
+		t.Errorf("%v, %d spent", b.Err(), b.Spent())
+	}
+	b = Of(100)
+	if b.Spend(101) == nil || b.Extra(1) {
+		t.Error("extras of a budget that is spent")
+	}
+	var none *Budget
+	if !none.Extra(1 << 60) {
+		t.Error("a nil budget has limits")
+	}
+}
+
 // A larger dump may cost more, but not without limit.
 func TestSize(t *testing.T) {
 	small, large, huge := New(0).all, New(1<<30).all, New(1<<62).all

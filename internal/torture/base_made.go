@@ -12,6 +12,8 @@ import (
 	"slices"
 
 	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/internal/corebuild"
+	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // made are inputs that a hostile author would write: each costs much for its size. The first file is
@@ -46,6 +48,13 @@ var made = map[string]func() (dump, program []byte){
 			}
 			d.end(depth + 2)
 		})
+	},
+	"threads of one stack": func() ([]byte, []byte) {
+		c := newCore(1000)
+		for i := range 60_000 {
+			c.Thread(8+i, 0, corebuild.AMD64Regs(map[arch.Reg]uint64{arch.RSP: madeStack, arch.RIP: madePC, arch.RBP: madeStack}))
+		}
+		return c.bytes(), newELF().bytes()
 	},
 	"nested blocks": func() ([]byte, []byte) {
 		return withDWARF(3, func(d *dwarfMade) {

@@ -14,16 +14,21 @@ import (
 
 // madeDumps are those that need no program.
 var madeDumps = map[string]func() []byte{
-	"segments of the same bytes":       func() []byte { return sharedSegments(60_000, 8<<20) },
-	"segments of the same program":     func() []byte { return sharedSegments(60_000, 0) },
-	"minidump to scan, no code":        func() []byte { return scannedMinidump(false, false) },
-	"minidump to scan":                 func() []byte { return scannedMinidump(false, true) },
-	"minidump to scan, pointers":       func() []byte { return scannedMinidump(true, true) },
-	"core to scan, no code":            func() []byte { return scannedCore(false, false) },
-	"core to scan":                     func() []byte { return scannedCore(false, true) },
-	"core to scan, pointers":           func() []byte { return scannedCore(true, true) },
-	"minidump modules with one name":   func() []byte { return manyModules(100_000) },
-	"minidump modules with one record": func() []byte { return manyRecords(100_000) },
+	"segments of the same bytes":              func() []byte { return sharedSegments(60_000, 8<<20) },
+	"segments of the same program":            func() []byte { return sharedSegments(60_000, 0) },
+	"minidump to scan, no code":               func() []byte { return scannedMinidump(false, false) },
+	"minidump to scan":                        func() []byte { return scannedMinidump(false, true) },
+	"minidump to scan, pointers":              func() []byte { return scannedMinidump(true, true) },
+	"core to scan, no code":                   func() []byte { return scannedCore(false, false) },
+	"core to scan":                            func() []byte { return scannedCore(false, true) },
+	"core to scan, pointers":                  func() []byte { return scannedCore(true, true) },
+	"minidump modules with one name":          func() []byte { return manyModules(100_000) },
+	"minidump modules with one record":        func() []byte { return manyRecords(100_000) },
+	"minidump threads of one stack":           func() []byte { return manyThreads(100_000, 4096) },
+	"minidump threads of one long stack":      func() []byte { return manyThreads(50_000, 1<<20) },
+	"minidump threads of one name":            oneThreadName,
+	"minidump unloaded modules with one name": oneUnloadedName,
+	"minidump handles of one name":            oneHandleName,
 	"minidump memory of the same bytes": func() []byte {
 		d := smallDump()
 		loc := d.Blob(make([]byte, 4<<20))
@@ -143,6 +148,56 @@ func smallDump() *dumpbuild.Dump {
 	stack := d.Blob(make([]byte, 4096))
 	d.Threads(false, dumpbuild.Thread{ID: 7, StackStart: 0x10000, Stack: stack, Context: d.Blob(d.AMD64(0x10001f, 0x7ff600001000, 0x10100, 0x10200))})
 	return d
+}
+
+// manyThreads are threads that share a stack of words that lead into it and into a module, and their registers.
+func manyThreads(n, size int) []byte {
+	d := dumpbuild.New(false)
+	d.System(9, 2, 10, 0, 19041, "")
+	stack := d.W()
+	for i := range uint64(size / 16) {
+		stack.U64(0x10000 + 16*(i+1)).U64(0x7ff600001000 + i%512)
+	}
+	loc, regs := d.Blob(stack.B), d.Blob(d.AMD64(0x10001f, 0x7ff600001000, 0x10000, 0x10000))
+	var list []dumpbuild.Thread
+	for i := range n {
+		list = append(list, dumpbuild.Thread{ID: uint32(i + 1), StackStart: 0x10000, Stack: loc, Context: regs})
+	}
+	d.Threads(false, list...)
+	d.Modules(dumpbuild.Module{Base: 0x7ff600000000, Size: 0x10000, Stamp: 7, Name: "m.exe"})
+	return d.Bytes()
+}
+
+const longName = 60_000 // characters
+
+func oneThreadName() []byte {
+	d := smallDump()
+	name, list := d.String(strings.Repeat("n", longName)), d.W().U32(200_000)
+	for i := range uint32(200_000) {
+		list.U32(i + 1).U64(uint64(name))
+	}
+	d.Stream(24, list.B)
+	return d.Bytes()
+}
+
+func oneUnloadedName() []byte {
+	d := smallDump()
+	name, list := d.String(strings.Repeat("n", longName)), d.W().U32(12).U32(24).U32(200_000)
+	for i := range uint64(200_000) {
+		list.U64(0x7ff700000000 + i<<16).U32(0x10000).U32(0).U32(7).U32(name)
+	}
+	d.Stream(14, list.B)
+	return d.Bytes()
+}
+
+func oneHandleName() []byte {
+	d := smallDump()
+	name, list := d.String(strings.Repeat("n", longName)), d.W().U32(16).U32(32).U32(200_000).U32(0)
+	for i := range uint64(200_000) {
+		list.U64(4*i + 4).U32(name).U32(name).U32(0).U32(0).U32(1).U32(1)
+	}
+	d.Stream(12, list.B)
+	return d.Bytes()
 }
 
 func manyModules(n int) []byte {

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"math/rand/v2"
 	"path/filepath"
+	"strings"
 
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/internal/fixture"
@@ -27,6 +28,7 @@ type goLiar struct {
 const (
 	goSize     = 456
 	goM        = 48
+	goPC       = 64
 	goStatus   = 144
 	goID       = 152
 	goReason   = 176
@@ -189,13 +191,26 @@ var madeGo = map[string]func(l *goLiar){
 		list := l.some(64, func([]byte, uint64) {})
 		l.goroutines(bytes.Repeat(list[:8], 1<<23), 1<<26)
 	},
-	"all are in one page": func(l *goLiar) {
+	"all are in one page":            onePage,
+	"all are in one page, explained": onePage,
+	"all lie over one another, with other numbers": func(l *goLiar) {
+		// Of each four words one is the end of a stack and the next number, one is in code and the beginning of a stack, and one is a state.
+		le := binary.LittleEndian
+		const n, step, stack = 500_000, 32, 1 << 20
 		list := l.some(64, func([]byte, uint64) {})
-		at := l.add(bytes.Repeat(l.parked, 8)[:3648], 5000)
-		for i := range uint64(5000) {
-			for k := range uint64(8) {
-				list = binary.LittleEndian.AppendUint64(list, at+4096*i+goSize*k)
-			}
+		end := l.next + 1<<30
+		b := make([]byte, n*step+goSize)
+		for at := 0; at+step <= len(b); at += step {
+			le.PutUint64(b[at:], le.Uint64(l.parked[goPC:]))
+			le.PutUint64(b[at+8:], end+2*stack)
+			le.PutUint64(b[at+16:], 1) // runnable
+			le.PutUint64(b[at+24:], end+uint64(at/step)*8%stack)
+		}
+		at := l.add(b, 1)
+		l.next = end
+		l.add(bytes.Repeat(u64(l.symbols["runtime.goexit.abi0"]+1), 2*stack/8), 1)
+		for i := range uint64(n) {
+			list = le.AppendUint64(list, at+step*i)
 		}
 		l.goroutines(list, uint64(len(list)/8))
 	},
@@ -256,6 +271,19 @@ var madeGo = map[string]func(l *goLiar){
 	},
 }
 
+// onePage has 400,000 goroutines in one page of the file.
+func onePage(l *goLiar) {
+	const copies, each = 50_000, 8
+	list := l.some(64, func([]byte, uint64) {})
+	at := l.add(bytes.Repeat(l.parked, each), copies)
+	for i := range uint64(copies) {
+		for k := range uint64(each) {
+			list = binary.LittleEndian.AppendUint64(list, at+4096*i+goSize*k)
+		}
+	}
+	l.goroutines(list, uint64(len(list)/8))
+}
+
 func madeGoReady(name string, dir string) (*ready, error) {
 	t := tb{dir: dir}
 	l, c, err := newGoLiar(t)
@@ -273,12 +301,12 @@ func madeGoReady(name string, dir string) (*ready, error) {
 		return nil, err
 	}
 	r := &ready{data: data, shape: foreignShape(data), repair: s.mend, close: s.close}
-	empty := filepath.Join(dir, "none")
+	empty, explained := filepath.Join(dir, "none"), strings.HasSuffix(name, ", explained")
 	r.run = func(edits []edit, rng *rand.Rand) error {
 		return s.with(edits, func() {
-			r.last = service(func(opts ...corewalk.Option) (*corewalk.Target, error) {
+			r.last = serviceWith(func(opts ...corewalk.Option) (*corewalk.Target, error) {
 				return corewalk.Open(context.Background(), s.path, append(opts, corewalk.WithExecutable(exe), corewalk.WithSysroot(empty), corewalk.WithDebugDir(empty))...)
-			}, rng)
+			}, rng, corewalk.FactsOptions{Explain: explained, Verify: explained})
 		})
 	}
 	return r, nil

@@ -1,11 +1,13 @@
 package handle
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -45,6 +47,69 @@ func TestAdmit(t *testing.T) {
 	kept[0].Close() // of user 1000 and program a
 	admit(1000, "a", true)
 	admit(1000, "a", false)
+}
+
+// Root's programs have no user's limit.
+func TestAdmitRoot(t *testing.T) {
+	s, _ := store(t)
+	for i := range mostHandled {
+		f, err := s.admit(0, fmt.Sprint("program", i))
+		if err != nil {
+			t.Fatalf("after %d: %v", i, err)
+		}
+		defer f.Close()
+	}
+}
+
+// What is remembered of rates is bounded, and what says that it is of another time is forgotten.
+func TestRatesAreBounded(t *testing.T) {
+	s, p := store(t)
+	p.Rate, p.RateTime = 1, time.Hour
+	now := time.Now()
+	for i := range maxRated + 10 {
+		if ok, err := s.rate(p, fmt.Sprint("program", i), 0, now); err != nil || !ok {
+			t.Fatalf("%d: %v, %v", i, ok, err)
+		}
+		if i == 0 { // the others' times do not matter here, and each call reads and writes them all
+			full := map[string][]int64{}
+			for k := range maxRated - 2 {
+				full[fmt.Sprint(k)] = []int64{now.Unix()}
+			}
+			b, err := json.Marshal(full)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(s.dir, stateDir, "rates"), b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if i > 20 {
+			break
+		}
+	}
+	rates := map[string][]int64{}
+	b, err := os.ReadFile(filepath.Join(s.dir, stateDir, "rates"))
+	if err := errors.Join(err, json.Unmarshal(b, &rates)); err != nil || len(rates) != maxRated {
+		t.Errorf("%d rates are remembered, %v", len(rates), err)
+	}
+	if ok, err := s.rate(p, "late", 1000, now.Add(24*time.Hour)); err != nil || !ok {
+		t.Errorf("a day later: %v, %v", ok, err)
+	}
+	if ok, err := s.rate(p, "late", 1000, now); err != nil || !ok { // the clock was put back: what it said counts no more
+		t.Errorf("a day earlier: %v, %v", ok, err)
+	}
+}
+
+// Reports are made by an account without rights, whatever the policy says.
+func TestAccount(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root has another account make reports")
+	}
+	for _, name := range []string{"root", "0", "no such user", ""} {
+		if a := (&Policy{User: name}).account(); a == nil || a.UID != nobody || a.GID != nobody {
+			t.Errorf("user %q: %+v", name, a)
+		}
+	}
 }
 
 // Of a user's programs so many crashes are kept, however they are called; root's programs are counted by themselves only.
@@ -153,6 +218,26 @@ func TestBelow(t *testing.T) {
 	}
 	if b, err := os.ReadFile(victim); err != nil || string(b) != "x" {
 		t.Errorf("the victim has %q, %v", b, err)
+	}
+	// A file in its place is not written to, either: it may be a hard link.
+	if err := os.Link(victim, filepath.Join(s.Rows(), "d.json.new")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := createIn(rows, "d.json", nil); err == nil {
+		t.Error("a file was opened that was there")
+	}
+	// Nor does a directory that was there become the account's.
+	if os.Geteuid() == 0 {
+		if err := os.Mkdir(filepath.Join(s.Rows(), "root's"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := makeIn(rows, "root's", 0o700, &Account{nobody, nobody}); err != nil {
+			t.Error(err)
+		}
+		st, err := os.Stat(filepath.Join(s.Rows(), "root's"))
+		if err != nil || st.Sys().(*syscall.Stat_t).Uid != 0 {
+			t.Errorf("a directory of root was given away: %v, %v", st, err)
+		}
 	}
 	left, err := os.ReadDir(target)
 	if err != nil || len(left) != 1 {

@@ -91,3 +91,28 @@ func TestNotInstalled(t *testing.T) {
 		}
 	}
 }
+
+// TestLog: the log is begun anew when it is long, and is not written where a link or a pipe is in its place.
+func TestLog(t *testing.T) {
+	p := &Policy{Directory: t.TempDir()}
+	p.Log("first")
+	if err := os.Truncate(p.LogFile(), maxLog+1); err != nil {
+		t.Fatal(err)
+	}
+	p.Log("second")
+	p.Log("third")
+	if b, err := os.ReadFile(p.LogFile()); err != nil || string(b) != "second\nthird\n" {
+		t.Errorf("%q, %v", b, err)
+	}
+	if st, err := os.Stat(p.LogFile() + ".old"); err != nil || st.Size() != maxLog+1 {
+		t.Errorf("%v, %v", st, err)
+	}
+	victim := filepath.Join(t.TempDir(), "victim")
+	if err := errors.Join(os.WriteFile(victim, nil, 0o600), os.Remove(p.LogFile()), os.Symlink(victim, p.LogFile())); err != nil {
+		t.Fatal(err)
+	}
+	p.Log("a test of the log of corewalk handle, which is to be in the kernel's log")
+	if b, err := os.ReadFile(victim); err != nil || len(b) != 0 {
+		t.Errorf("written where a link leads: %q, %v", b, err)
+	}
+}

@@ -34,7 +34,7 @@ const (
 	maxSpool    = 512 << 20 // bytes of programs and libraries that are kept on the way
 	maxSpooled  = 64 << 20  // bytes of one of them
 	maxDisk     = 4 << 30   // bytes of other files that are unpacked
-	maxWork     = 256 << 20 // entries that names and whiteouts lead over
+	maxWork     = 64 << 20  // entries that names and whiteouts lead over
 
 	maxDocuments     = 1024      // indexes, manifests and configurations that are read
 	maxDocumentBytes = 32 << 20  // bytes of them

@@ -56,6 +56,7 @@ const (
 	maxDepth = 256
 	maxLinks = 40
 	maxSteps = 1024
+	maxTexts = 2 * maxName // bytes of the links on the way of one path
 )
 
 // Whiteouts, files that say which files of the layers below are gone.
@@ -300,7 +301,8 @@ func (t *tree) entry(h *tar.Header, p *part, off int64) *node {
 	case tar.TypeDir:
 		n.kind = isDir
 	case tar.TypeLink:
-		if _, to := t.resolve(h.Linkname); to != nil && to.kind == isFile {
+		_, to, work := t.walk(h.Linkname)
+		if t.im.left.work -= int64(work); to != nil && to.kind == isFile {
 			same := *to
 			same.layer = t.layer
 			n = &same
@@ -333,8 +335,8 @@ func (n *node) put(name string, child *node) {
 // directory returns the directory at a path, through links. If missing is set it is made, in
 // place of what is no directory.
 func (t *tree) directory(dir string, missing bool) *node {
-	at, n, steps := t.walk(dir)
-	if t.im.left.work -= int64(steps); t.im.left.work < 0 {
+	at, n, work := t.walk(dir)
+	if t.im.left.work -= int64(work); t.im.left.work < 0 {
 		return nil
 	}
 	if n != nil && n.kind == isDir {
@@ -394,16 +396,20 @@ func (t *tree) resolve(p string) (string, *node) {
 	return at, n
 }
 
-// walk is resolve, and counts the steps.
-func (t *tree) walk(p string) (at string, to *node, steps int) {
+// linkCost is how many bytes of a link cost as much as a step: they may be dots.
+const linkCost = 2
+
+// walk is resolve, and says how much work it was.
+func (t *tree) walk(p string) (at string, to *node, work int) {
 	todo := split(p)
 	var names []string
 	nodes := []*node{t.root}
-	for links := 0; len(todo) > 0; steps++ {
+	for links, steps, texts := 0, 0, 0; len(todo) > 0; steps++ {
 		c := todo[0]
 		todo = todo[1:]
+		work++
 		if steps == maxSteps {
-			return "", nil, steps
+			return "", nil, work
 		}
 		if c == ".." {
 			if len(names) > 0 {
@@ -419,15 +425,17 @@ func (t *tree) walk(p string) (at string, to *node, steps int) {
 			names, nodes = append(names, c), append(nodes, next)
 			continue
 		}
-		if links++; links > maxLinks {
-			return "", nil, steps
+		links++
+		texts += len(next.link)
+		if work += len(next.link) / linkCost; links > maxLinks || texts > maxTexts {
+			return "", nil, work
 		}
 		if strings.HasPrefix(next.link, "/") {
 			names, nodes = nil, nodes[:1]
 		}
 		todo = append(split(next.link), todo...)
 	}
-	return strings.Join(names, "/"), nodes[len(nodes)-1], steps
+	return strings.Join(names, "/"), nodes[len(nodes)-1], work
 }
 
 // split returns the components of a path.

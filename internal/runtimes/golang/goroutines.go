@@ -73,17 +73,27 @@ func (r *runtime) Tasks(ctx context.Context) iter.Seq2[*tasks.Task, error] {
 // mainGoroutine is the id of the goroutine that runs main, which no code of the program created.
 const mainGoroutine = 1
 
-// goroutineCost is what a goroutine costs of the budget, above all in memory: a kilobyte. One that exists has two of stack.
-const goroutineCost = 128
+// goroutineCost is what a goroutine costs of the budget, above all in memory: more than two kilobytes while it is looked at. One that exists has as
+// much of stack, but a dump may lie.
+const goroutineCost = 1792
 
 // manyGoroutines is for how many there is room from the start, however many a dump says that it has.
 const manyGoroutines = 1 << 17
 
 var errTorn = errors.New("the goroutine's structure does not make sense")
 
+// m reads what the runtime knows of a thread. Few goroutines have one, but a dump may say that of all.
+func (r *runtime) m(at uint64) (object, bool) {
+	rec := r.of("m")
+	if at == 0 || rec == nil || r.p.Spend(int(rec.size)) != nil {
+		return object{}, false
+	}
+	return r.beginning(rec, at)
+}
+
 // thread returns the thread that runs a goroutine: the one of its m, if that says so too.
 func (r *runtime) thread(g *object) unwind.ThreadID {
-	m, ok := r.beginning(r.of("m"), g.word("m"))
+	m, ok := r.m(g.word("m"))
 	if !ok || m.word("curg") != g.at {
 		return unwind.NullThread
 	}
@@ -96,7 +106,7 @@ func (r *runtime) thread(g *object) unwind.ThreadID {
 
 // lockedTo returns the thread that a goroutine is locked to: only that one runs it, and it runs nothing else.
 func (r *runtime) lockedTo(g *object) unwind.ThreadID {
-	m, ok := r.beginning(r.of("m"), g.word("lockedm"))
+	m, ok := r.m(g.word("lockedm"))
 	if !ok {
 		return unwind.NullThread
 	}

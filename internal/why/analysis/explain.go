@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/corewalk/corewalk/report"
@@ -60,4 +61,17 @@ func (in *Engine) recovered(f, caller *unwind.Frame) []report.RecoveredRegister 
 	}
 	flush()
 	return out
+}
+
+// warnExtras says of how many frames the report does not tell how they were found, and what other steppers say.
+func (in *question) warnExtras(r *report.Report) {
+	warn := func(what string, n int) {
+		if n > 0 {
+			r.Warnings = append(r.Warnings, report.Warning{Code: report.WarnLimit,
+				Message: fmt.Sprintf("of %d frames %s: that would be more work than the dump's size explains", n, what),
+				Advice:  "--thread, --task and --max-frames ask for less"})
+		}
+	}
+	warn("it is not said how their callers were found", in.unexplained)
+	warn("no other steppers were asked", in.unverified)
 }

@@ -56,15 +56,19 @@ func (in *naming) frame(out []report.Frame, frames []*unwind.Frame, physical int
 		out = append(out, base)
 	}
 	out[len(out)-1].Merged = merged
-	if in.Explain {
+	if in.Explain && !f.Tracing() {
+		in.unexplained++
+	} else if in.Explain {
 		var caller *unwind.Frame
 		if physical+1 < len(frames) {
 			caller = frames[physical+1]
 		}
 		out[len(out)-1].Explain = in.explain(f, caller)
 	}
-	if in.Verify && physical > 0 {
+	if in.Verify && physical > 0 && f.Verified() {
 		out[len(out)-1].Verify = verdicts(f)
+	} else if in.Verify && physical > 0 {
+		in.unverified++
 	}
 	if again && merged == nil && !in.moved[f] {
 		if in.named == nil {

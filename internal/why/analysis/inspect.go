@@ -163,6 +163,7 @@ func (e *Engine) Report(ctx context.Context, o Options) *report.Report {
 	in.servers(r)
 	in.warnSources(r)
 	in.warnLate(r)
+	in.warnExtras(r)
 	in.room.warn(r)
 	return r
 }

@@ -392,7 +392,7 @@ func (in *question) taskStack(ctx context.Context, s *unwind.Stack, named map[st
 		n.addLanguageCalls(ctx, &t, s, nil)
 		return &taskStack{frames: t.Frames, end: s.End.String(), more: in.endDetail(s)}
 	}
-	if in.opts.Locals != LocalsNone || in.Explain || in.Verify {
+	if in.opts.Locals != LocalsNone || in.Explain && slices.ContainsFunc(s.Frames, (*unwind.Frame).Tracing) || in.Verify && slices.ContainsFunc(s.Frames, (*unwind.Frame).Verified) {
 		t, _ := in.thread(ctx, s, false)
 		return &taskStack{frames: t.Frames, end: s.End.String(), more: in.endDetail(s)}
 	}
@@ -409,6 +409,12 @@ func (in *question) taskStack(ctx context.Context, s *unwind.Stack, named map[st
 		like = &taskStack{frames: t.Frames, end: s.End.String(), more: more}
 		named[string(key)] = like
 		return like
+	}
+	if in.Explain {
+		in.unexplained += len(s.Frames)
+	}
+	if in.Verify {
+		in.unverified += len(s.Frames) - 1
 	}
 	if in.foldsThreads() {
 		return like

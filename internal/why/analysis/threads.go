@@ -24,6 +24,8 @@ type question struct {
 	entries []report.Frame    // scratch
 	// languageLocals is the number of calls of languages of the crashing thread whose local variables were read.
 	languageLocals int
+	unexplained    int  // frames whose walk had no budget left to say how their callers were found
+	unverified     int  // frames whose walk had none left to ask other steppers
 	keepsStarts    bool // tasks are walked again
 }
 
@@ -124,9 +126,10 @@ func (o *Options) wanted(ids []unwind.ThreadID) []unwind.ThreadID {
 	return slices.DeleteFunc(ids, func(id unwind.ThreadID) bool { return !slices.Contains(o.Threads, id) })
 }
 
-// What parts of a report cost of the Budget, above all in memory: the entry of an inlined or tail call; a variable,
+// What parts of a report cost of the Budget, above all in memory: a frame, besides its walk; the entry of an inlined or tail call; a variable,
 // or a part of its value; and how many bytes of text cost one unit.
 const (
+	frameCost    = 464 // the smallest has 16 bytes of stack, which justify 512
 	entryCost    = 224
 	variableCost = 64
 	textPerUnit  = 4
@@ -211,8 +214,7 @@ func (in *naming) thread(ctx context.Context, s *unwind.Stack) report.Thread {
 		for k := range t.Frames[before:] {
 			t.Frames[before+k].Index += left.Entries
 		}
-		// The walk has charged the frame itself.
-		if in.Budget.Spend(entryCost*(ends[i]-before-1)+textCost(t.Frames[before:])) != nil {
+		if in.Budget.Spend(frameCost+entryCost*(ends[i]-before-1)+textCost(t.Frames[before:])) != nil {
 			leaveLongNames(t.Frames[before:])
 			if i+1 >= alwaysNamed {
 				in.room.entries(t.Frames[before:])

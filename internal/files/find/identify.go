@@ -26,11 +26,10 @@ const (
 
 // ids are the identifiers stored in a file, in lower-case hexadecimal; "" means none.
 type ids struct {
-	kind      fileKind
-	buildID   string // of ELF
-	debugOnly bool   // an ELF file without code
-	codeID    string // of a PE file, or of the module that a Breakpad symbol file describes
-	debugID   string // for a PE file, the id of its PDB
+	kind    fileKind
+	buildID string // of ELF
+	codeID  string // of a PE file, or of the module that a Breakpad symbol file describes
+	debugID string // for a PE file, the id of its PDB
 }
 
 // headSize is the number of bytes needed to recognise a file and to read the header records
@@ -111,7 +110,7 @@ func mapped(file *os.File, look func([]byte) ids) ids {
 func elfIDs(data []byte) ids {
 	got := ids{kind: elfFile}
 	if f, err := elffile.Parse(data); err == nil {
-		got.buildID, got.debugOnly = hex.EncodeToString(f.BuildID()), f.DebugOnly()
+		got.buildID = hex.EncodeToString(f.BuildID())
 	}
 	return got
 }

@@ -93,15 +93,31 @@ func StorePath(file, name string) (string, error) {
 		if got.buildID == "" {
 			return "", errors.New("the file has no build-id")
 		}
-		kind := KindExecutable
-		if got.debugOnly {
-			kind = KindDebugInfo
-		}
-		return "buildid/" + got.buildID + "/" + kind, nil
+		kind, err := elfKind(file)
+		return "buildid/" + got.buildID + "/" + kind, err
 	case pdbFile:
 		return name + "/" + got.debugID + "/" + name, nil
 	case peFile:
 		return name + "/" + got.codeID + "/" + name, nil
 	}
 	return "", errors.New("this is no ELF file, PE image or PDB")
+}
+
+// elfKind returns whether an ELF file has the code, or debug information only.
+func elfKind(path string) (kind string, err error) {
+	m, err := mmapfile.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer m.Close()
+	fault := mmapfile.Guard(func() {
+		var f *elffile.File
+		if f, err = elffile.Parse(m.Data()); err != nil {
+			return
+		}
+		if kind = KindExecutable; f.DebugOnly() {
+			kind = KindDebugInfo
+		}
+	})
+	return kind, errors.Join(fault, err)
 }

@@ -69,3 +69,29 @@ func TestVerifyStored(t *testing.T) {
 		}
 	}
 }
+
+// A file says itself where a store has it, and what is there by that path is found right.
+func TestStorePath(t *testing.T) {
+	for name, c := range map[string]struct {
+		data []byte
+		want string
+	}{
+		"app.pdb":   {pdbWith(t, testDebugID), "app.pdb/" + strings.ToLower(testDebugID) + "/app.pdb"},
+		"app.dll":   {peWith(t, testCodeID, testDebugID, "app.pdb"), "app.dll/5f3a00bc7000/app.dll"},
+		"app.so":    {elftest.WithID(3, []byte{1, 2}, 0), "buildid/0102/executable"},
+		"none.so":   {elftest.WithID(3, nil, 0), ""},
+		"app.sym":   {symWith(testDebugID, testCodeID, "app.pdb"), ""}, // it has its name in it
+		"notes.txt": {make([]byte, 4096), ""},
+	} {
+		path := write(t, filepath.Join(t.TempDir(), "f"), c.data)
+		got, err := StorePath(path, name)
+		if got != c.want || (err == nil) != (c.want != "") {
+			t.Errorf("%s: %q, %v, want %q", name, got, err, c.want)
+		}
+		if parts := strings.Split(got, "/"); err == nil && parts[0] != "buildid" {
+			if err := VerifyStored(path, parts[1], nil); err != nil {
+				t.Errorf("%s: %v", got, err)
+			}
+		}
+	}
+}

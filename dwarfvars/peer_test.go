@@ -373,6 +373,13 @@ var peerDifferences = []struct{ where, name, ours, why string }{
 	{"musl-tls #1 main", "own", `^3$`, "gdb finds no thread-local storage under musl"},
 }
 
+// unprintedByGDB are programs of languages that gdb does not know: it takes them for C and shows what their values are made of, structures, addresses and
+// characters, which madeOfParts tells from other values.
+var (
+	unprintedByGDB = regexp.MustCompile(`amd64-(nim|nim-values|crystal|zig) #`)
+	madeOfParts    = regexp.MustCompile(`^(\{|0x|[0-9]+ ')`)
+)
+
 // Why gdb shows something else of what Free Pascal describes by a name alone: money is counted in ten thousandths, and all bits of a
 // true LongBool are set; variables that hold a function have the type of the function itself.
 const (
@@ -472,6 +479,9 @@ var libraryFixtures = []string{"amd64-absl", "amd64-boost", "amd64-cxx-errors", 
 // knownDifference says why a difference that no printout decides is one where gdb
 // is not right; "" when it is none.
 func knownDifference(where string, v gdbVar, ours string) string {
+	if unprintedByGDB.MatchString(where) && madeOfParts.MatchString(v.Text) {
+		return "gdb shows what the compiler made of the language's values"
+	}
 	for _, d := range peerDifferences {
 		if strings.Contains(where, d.where) && d.name == v.Name && regexp.MustCompile(d.ours).MatchString(ours) {
 			return d.why

@@ -166,8 +166,8 @@ func TestExtrasAreLimited(t *testing.T) {
 	}{
 		{unwind.WithExplain(), 5000, (*unwind.Frame).Tracing, 2},
 		{unwind.WithVerify(), 10_000, (*unwind.Frame).Verified, 1},
-		{unwind.WithExplain(), 1 << 40, (*unwind.Frame).Tracing, deep},
-		{unwind.WithVerify(), 1 << 40, (*unwind.Frame).Verified, deep - 1}, // not the top frame
+		{unwind.WithExplain(), 1 << 30, (*unwind.Frame).Tracing, deep},
+		{unwind.WithVerify(), 1 << 30, (*unwind.Frame).Verified, deep - 1}, // not the top frame
 		{unwind.WithExplain(), 0, (*unwind.Frame).Tracing, 0},
 		{unwind.WithVerify(), 0, (*unwind.Frame).Verified, 0},
 	} {

@@ -42,7 +42,8 @@ type Crash struct {
 	// MessageSource says where Message was found: "__abort_msg in libc.so.6".
 	MessageSource string `json:"message_source,omitempty"`
 	// Told are the constant texts, formats too, with which the function was called that ended the program: "no such lane %d\n". It
-	// is "" if the program's words are in Message, and where they are not known.
+	// is "" if the program's words are in Message, and where they are not known. Where a compiler made one call of several, it is the
+	// one whose text the dead part of the stack still leads to: likely, not certain.
 	Told string `json:"told,omitempty"`
 	// Assertion is the failed assertion that Message is about; nil if there is none.
 	Assertion *Assertion `json:"assertion,omitempty"`

@@ -14,20 +14,19 @@ import (
 type links struct {
 	r      *runtime
 	seen   []stack
-	places []place               // the last ones of seen, and room for others
+	kept   keptFrames
+	places []place               // of one stack
 	held   map[uint64][]heldLock // by the address of the code
 	help   helpers
 	live   map[uint64][]int64
 }
 
-// A stack is what is kept of a goroutine's stack: the address of the code, the stack pointer and the end of each frame.
+// A stack is what is kept of a goroutine's stack.
 type stack struct {
 	task   *tasks.Task
 	since  uint64 // when it began to wait; 0 if unknown
-	frames []place
+	frames packed
 }
-
-type place struct{ pc, sp, cfa uint64 }
 
 // Limits on the search. They are far above what programs have, but for stacks without end.
 const (
@@ -37,8 +36,7 @@ const (
 	maxReach   = 1 << 16 // words that are followed
 	// forgetEvery is after how many stacks the pages of the dump that they were read from are given back.
 	forgetEvery = 4096
-	manyPlaces  = 4096 // that are allocated at once, of several stacks
-	reachBytes  = 128  // of what a word points to
+	reachBytes  = 128 // of what a word points to
 )
 
 func (r *runtime) Links() tasks.Links {
@@ -53,17 +51,13 @@ func (l *links) Saw(t *tasks.Task, frames []*unwind.Frame) {
 	if o, ok := t.Handle.(object); ok {
 		s.since = o.u64("waitsince")
 	}
-	frames = frames[:min(len(frames), maxPlaces)]
-	if cap(l.places)-len(l.places) < len(frames) {
-		l.places = make([]place, 0, max(len(frames), min(2*cap(l.places), manyPlaces)))
-	}
-	first := len(l.places)
-	for _, f := range frames {
+	l.places = l.places[:0]
+	for _, f := range frames[:min(len(frames), maxPlaces)] {
 		if cfa, ok := f.CFA(); ok {
 			l.places = append(l.places, place{f.LookupAddr(), f.SP(), cfa})
 		}
 	}
-	s.frames = l.places[first:len(l.places):len(l.places)]
+	s.frames = l.kept.pack(l.places)
 	l.seen = append(l.seen, s)
 }
 
@@ -210,7 +204,7 @@ func (l *links) lockHolders(ctx context.Context, locks map[uint64]*wanted) {
 			return
 		}
 		released := s.task.Wait != nil && s.task.Wait.Kind == tasks.WaitCondition // Wait unlocks what its caller has locked
-		for _, f := range s.frames {
+		for f := range l.kept.places(s.frames) {
 			for _, h := range l.heldAt(f.pc) {
 				at, ok := l.r.compute(h.at, f.sp)
 				if w := locks[at]; ok && w != nil && !released {
@@ -253,7 +247,7 @@ func (l *links) havers(ctx context.Context, objects map[uint64]*wanted) {
 		if ctx.Err() != nil || l.r.p.Spend(1) != nil {
 			return
 		}
-		for _, f := range s.frames {
+		for f := range l.kept.places(s.frames) {
 			offsets := l.liveAt(f.pc)
 			if len(offsets) == 0 || f.cfa <= f.sp {
 				continue

@@ -197,8 +197,8 @@ type queueKey struct {
 // asks.
 func (r *runtime) queued(c *object, queue string, sudog uint64) bool {
 	first := c.word(queue)
-	if first == 0 {
-		return false
+	if first == 0 || first == sudog { // as in most queues, which have one: nothing of it is kept
+		return first != 0
 	}
 	key := queueKey{c.at, queue}
 	r.queuesLock.Lock()

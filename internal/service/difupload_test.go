@@ -197,16 +197,7 @@ func TestDebugFiles(t *testing.T) {
 // TestSentryCLI has Sentry's own client send symbols. npm has it, as a package with the program in it.
 func TestSentryCLI(t *testing.T) {
 	fixture.Long(t)
-	npm, err := exec.LookPath("npm")
-	if err != nil {
-		t.Skip("npm is not installed: Debian's npm")
-	}
-	dir := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), npm, "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--force", "@sentry/cli-linux-x64@3.8.0")
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Skipf("npm does not have the client: %v\n%s", err, out)
-	}
+	dir := fromNPM(t, "@sentry/cli-linux-x64@3.8.0")
 	w := start(t, func(c *service.Config) { c.MaxUpload = 64 << 20 })
 	files := filepath.Join(dir, "files")
 	if err := os.Mkdir(files, 0o700); err != nil {

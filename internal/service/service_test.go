@@ -67,7 +67,7 @@ func textual(ctx context.Context, _ string, src triage.Source, to ledger.Store, 
 		_, told, _ := strings.Cut(string(text), " told ")
 		d := ledger.Dump{Attributes: [][2]string{{"user_id", told}}, Path: path, Identity: "sha256:" + filepath.Base(path), Time: time.Now(), SeenAt: time.Now(), Program: "shop", Kind: "abort"}
 		if _, lacks, ok := strings.Cut(string(text), " lacks "); ok {
-			d.Attributes = [][2]string{{"lacks", lacks}}
+			d.Attributes, d.Needed = [][2]string{{"lacks", lacks}}, map[string]int{"b.sym/AB/b.sym": 7, "c.sym/AB/c.sym": 0}
 		}
 		if _, uses, ok := strings.Cut(string(text), " uses "); ok {
 			d.Attributes = [][2]string{{"uses", uses}}

@@ -1,7 +1,6 @@
 package service
 
 import (
-	"bufio"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -178,34 +177,15 @@ func (s *Service) symPutFile(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	f, err := s.c.Objects.New(r.Context())
+	in, named, err := symHead(u.project, plain)
 	if err != nil {
-		return err
-	}
-	defer f.Drop()
-	in := bufio.NewReaderSize(plain, 4096)
-	head, err := in.Peek(4096)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return bodyError(err)
-	}
-	path, err := symPath(head)
-	if err == nil {
-		_, err = symbolKey(u.project, path)
-	}
-	if err != nil {
-		return err
-	}
-	if _, err := io.Copy(&limited{f, s.c.MaxUpload, s.c.MaxUpload}, in); err != nil {
-		return bodyError(err)
-	}
-	if err := s.verifySymbols(r.Context(), f, path); err != nil {
 		return err
 	}
 	key := incoming(r.PathValue("key"))
-	if err := f.Keep(r.Context(), key); err != nil {
+	if _, err := s.keepSymbols(r.Context(), u.project, key, named, copyOf(in)); err != nil {
 		return err
 	}
-	s.pending.set(r.PathValue("key"), key, path)
+	s.pending.set(r.PathValue("key"), key, named)
 	w.WriteHeader(http.StatusOK)
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/corewalk/corewalk/internal/service/store"
@@ -19,6 +20,7 @@ const (
 	countDumps = "dump"
 	addCount   = `INSERT INTO @counts AS c (project, grp, name, value, n) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (project, grp, name, value) DO UPDATE SET n = c.n + excluded.n`
+	addNeeded = "UPDATE @counts SET more = more + $1 WHERE project = $2 AND grp = '' AND name = $3 AND value = $4"
 )
 
 // A finished upload is what counting needs of one.
@@ -69,7 +71,7 @@ func (d *DB) Finish(ctx context.Context, project, id string, r store.Result) err
 		if err != nil {
 			return err
 		}
-		release, err := tx.count(ctx, project, id, &u, r.Group, r.Attributes)
+		release, err := tx.count(ctx, project, id, &u, r.Group, r.Attributes, r.Needed)
 		if err != nil {
 			return err
 		}
@@ -106,7 +108,7 @@ func (d *DB) finished(ctx context.Context, project, id string) (u finished, _ er
 }
 
 // count counts a dump that is of a group now, and returns its release.
-func (d *DB) count(ctx context.Context, project, id string, u *finished, group string, attributes []store.Attribute) (release string, err error) {
+func (d *DB) count(ctx context.Context, project, id string, u *finished, group string, attributes []store.Attribute, needed map[string]int) (release string, err error) {
 	if u.counted {
 		if err := d.uncount(ctx, project, id, u); err != nil {
 			return "", err
@@ -132,8 +134,8 @@ func (d *DB) count(ctx context.Context, project, id string, u *finished, group s
 		groups = append(groups, group)
 	}
 	for _, a := range attributes {
-		add(`INSERT INTO @attributes (project, id, name, value, received, grp, counted) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`,
-			project, id, a.Name, a.Value, u.received, group, known[a] != notCounted)
+		add(`INSERT INTO @attributes (project, id, name, value, received, grp, counted, more) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING`,
+			project, id, a.Name, a.Value, u.received, group, known[a] != notCounted, moreOf(a, needed))
 	}
 	for _, a := range attributes {
 		if known[a] == newlyCounted {
@@ -148,6 +150,11 @@ func (d *DB) count(ctx context.Context, project, id string, u *finished, group s
 			}
 		}
 	}
+	for _, a := range attributes {
+		if more := moreOf(a, needed); more != 0 && known[a] != notCounted {
+			add(addNeeded, more, project, a.Name, a.Value)
+		}
+	}
 	now := span{u.build, release, u.program, u.received}
 	batch = append(batch, now.add(project, groups)...)
 	if release != "" && known[store.Attribute{Name: store.AttrRelease, Value: release}] != notCounted {
@@ -157,6 +164,18 @@ func (d *DB) count(ctx context.Context, project, id string, u *finished, group s
 		return "", err
 	}
 	return release, d.affect(ctx, project, group, u)
+}
+
+// moreOf is how many frames needed what an attribute says to be lacking, beyond one: a program that knows nothing of frames counts one for each dump.
+func moreOf(a store.Attribute, needed map[string]int) int {
+	if a.Name != store.AttrLacks {
+		return 0
+	}
+	n, ok := needed[a.Value[strings.LastIndexByte(a.Value, ' ')+1:]]
+	if !ok {
+		return 0
+	}
+	return n - 1
 }
 
 const seenRelease = `INSERT INTO @releases AS r (project, release, first, last) VALUES ($1, $2, $3, $4) ON CONFLICT (project, release) DO UPDATE SET
@@ -221,11 +240,18 @@ func (d *DB) known(ctx context.Context, project string, list []store.Attribute) 
 func (d *DB) uncount(ctx context.Context, project, id string, u *finished) error {
 	var gone []store.Attribute
 	var a store.Attribute
-	err := d.conn.Query(ctx, sqldb.Into([]any{&a.Name, &a.Value}, func() { gone = append(gone, a) }), "SELECT name, value FROM @attributes WHERE project = $1 AND id = $2 AND counted", project, id)
+	var more int
+	var needed []sqldb.Statement
+	err := d.conn.Query(ctx, sqldb.Into([]any{&a.Name, &a.Value, &more}, func() {
+		if gone = append(gone, a); more != 0 {
+			needed = append(needed, sqldb.Statement{Query: addNeeded, Args: []any{-more, project, a.Name, a.Value}})
+		}
+	}), "SELECT name, value, more FROM @attributes WHERE project = $1 AND id = $2 AND counted", project, id)
 	if err != nil {
 		return err
 	}
 	batch := []sqldb.Statement{{Query: "DELETE FROM @attributes WHERE project = $1 AND id = $2", Args: []any{project, id}}}
+	batch = append(batch, needed...)
 	groups := []string{""}
 	if u.group != "" {
 		groups = append(groups, u.group)
@@ -327,7 +353,7 @@ func (d *DB) backfill(ctx context.Context, project, id string) error {
 	if err != nil {
 		return err
 	}
-	release, err := d.count(ctx, project, id, &u, u.group, store.AttributesOf(annotations, nil))
+	release, err := d.count(ctx, project, id, &u, u.group, store.AttributesOf(annotations, nil), nil)
 	if err == nil {
 		_, err = d.conn.Exec(ctx, "UPDATE @uploads SET release = $1, counted = true, spanned = true WHERE project = $2 AND id = $3 AND state = 'done'", release, project, id)
 	}

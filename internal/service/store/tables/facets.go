@@ -112,6 +112,14 @@ func (d *DB) Facets(ctx context.Context, project string, n int) (list []store.Fa
 	return list, err
 }
 
+// Lacking implements Store.
+func (d *DB) Lacking(ctx context.Context, project string, n int) (list []store.Lack, known int, _ error) {
+	var l store.Lack
+	err := d.conn.Query(ctx, sqldb.Into([]any{&l.Value, &l.Dumps, &l.Frames, &known}, func() { list = append(list, l) }),
+		"SELECT value, n, n + more, count(*) OVER () FROM @counts WHERE project = $1 AND grp = '' AND name = $2 AND n > 0 ORDER BY n + more DESC, n DESC, value LIMIT $3", project, store.AttrLacks, n)
+	return list, known, err
+}
+
 // Shares implements Store.
 func (d *DB) Shares(ctx context.Context, project, group string, n int) (s store.Shares, _ error) {
 	var grp string

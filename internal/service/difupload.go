@@ -75,7 +75,10 @@ func (s *Service) takeChunks(w http.ResponseWriter, r *http.Request, p *request)
 		if err != nil {
 			return bodyError(err)
 		}
-		if n++; of == chunksOfRequest || n > maxChunks || size > 2*s.c.MaxUpload {
+		if of == chunksOfRequest {
+			return wrong("more than %d chunks in a request", chunksOfRequest)
+		}
+		if n++; n > maxChunks || size > 2*s.c.MaxUpload {
 			return httpError{http.StatusTooManyRequests, "too many chunks that belong to no file yet: try again later"}
 		}
 		took, err := s.takeChunk(r.Context(), p.project, part)

@@ -260,7 +260,8 @@ func (s *Service) symUpload(w http.ResponseWriter, r *http.Request, p *request) 
 }
 
 func (s *Service) keepSym(w http.ResponseWriter, r *http.Request, p *request, part *multipart.Part) error {
-	in, named, err := symHead(p.project, part)
+	in := bufio.NewReaderSize(part, 4096)
+	named, err := symHead(p.project, in)
 	if err != nil {
 		return err
 	}
@@ -272,16 +273,15 @@ func (s *Service) keepSym(w http.ResponseWriter, r *http.Request, p *request, pa
 }
 
 // symHead returns the path of a Breakpad symbol file that is about to be read: what is none is not read.
-func symHead(project string, in io.Reader) (_ io.Reader, named string, _ error) {
-	buffered := bufio.NewReaderSize(in, 4096)
-	head, err := buffered.Peek(4096)
+func symHead(project string, in *bufio.Reader) (named string, _ error) {
+	head, err := in.Peek(4096)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, "", bodyError(err)
+		return "", bodyError(err)
 	}
 	if named, err = symPath(head); err == nil {
 		_, err = symbolKey(project, named)
 	}
-	return buffered, named, err
+	return named, err
 }
 
 // symPath returns the path at which symbol servers have a Breakpad symbol file, by its MODULE line: "MODULE Linux x86_64 IDENTIFIER name".

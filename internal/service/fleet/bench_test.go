@@ -53,6 +53,10 @@ func fillPage(b *testing.B, w *world) {
 			b.Fatal(query, err)
 		}
 	}
+	indexes := func(ready bool) { // they are made at once when all rows are there
+		exec("UPDATE pg_index SET indisready = $1, indisvalid = $1 WHERE indrelid IN ('@attributes'::regclass, '@uploads'::regclass)", ready)
+	}
+	indexes(false)
 	exec("CREATE FUNCTION pg_temp.hex(i bigint, w int) RETURNS text AS $$ SELECT lpad(to_hex(i), w, '0') $$ LANGUAGE sql IMMUTABLE")
 	exec(`INSERT INTO @uploads (project, id, sha256, name, size, received, annotations, state, grp, program, build, release, machine, counted, spanned)
 		SELECT 'a', pg_temp.hex(i, 32), pg_temp.hex(i, 64), 'core'::bytea, i, $2 - i * 3000000000, '{"channel":"beta"}'::bytea, 'done', pg_temp.hex(CASE i % 2 WHEN 0 THEN 9999 - i / 2 % 10 ELSE i % 10000 END, 12), 'p',
@@ -61,6 +65,9 @@ func fillPage(b *testing.B, w *world) {
 		"os": "CASE i % 2 WHEN 0 THEN 'linux' ELSE 'windows' END", "os_version": "'10.' || i % 30", "release": "'1.' || i % 50", "session": "i::text", store.AttrLacks: "'libc.so.6 buildid/' || pg_temp.hex(i % 900, 40) || '/debuginfo'"} {
 		exec(`INSERT INTO @attributes (project, id, name, value, received, grp, counted) SELECT project, id, '` + name + `', ` + value + `, received, grp, '` + name + `' <> 'session' OR i < 1000 FROM (SELECT *, size AS i FROM @uploads) u`)
 	}
+	indexes(true)
+	exec("REINDEX TABLE @uploads")
+	exec("REINDEX TABLE @attributes")
 	const counts = "INSERT INTO @counts (project, grp, name, value, n) "
 	exec(counts + "SELECT project, grp, name, value, count(*) FROM @attributes WHERE counted GROUP BY project, grp, name, value")
 	exec(counts + "SELECT project, '', name, value, sum(n) FROM @counts GROUP BY project, name, value")

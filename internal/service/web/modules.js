@@ -54,7 +54,7 @@ export async function lacking() {
     for (const d of dumps) if (d.state !== "working") await ask(`dumps/${d.id}/again`, { method: "POST" });
   }, `The newest dumps without ${x.module} are analysed again.`);
   return [title, h("p", { class: "dim" }, "Modules on crashed stacks whose file, or its debug information, was not found when the dumps were analysed, by how many frames of these stacks needed it."),
-    table("Files that are missing", [["module", "what"], ["path"], ["frames", "n"], ["dumps", "n"], ["now"]], list.map((x) => cells(h("a", { href: "#/dumps?" + new URLSearchParams({ has: "lacks:" + x.value }) }, short(x.module, 80) || "unknown"),
+    table("Files that are missing", [["module", "what"], ["path", "wide"], ["frames", "n"], ["dumps", "n"], ["now"]], list.map((x) => cells(h("a", { href: "#/dumps?" + new URLSearchParams({ has: "lacks:" + x.value }) }, short(x.module, 80) || "unknown"),
       h("code", { class: "dim", title: x.path }, short(x.path, 60)), x.frames.toLocaleString("en"), x.dumps.toLocaleString("en"),
       [badge(x.here ? "fixed" : "regressed", x.here ? "here" : "missing"), x.here && may("triage") ? [" ", h("button", { type: "button", class: "small", "aria-label": `Analyse dumps without ${x.module} again`, onclick: () => again(x) }, "Analyse again")] : ""]))),
     r.known > list.length ? h("p", { class: "dim" }, `and ${r.known - list.length} more`) : "",

@@ -18,9 +18,8 @@ import (
 // project (its group is "") and in each group: a list reads counts, never dumps. The counts with the name "" are of dumps, users and machines.
 const (
 	countDumps = "dump"
-	addCount   = `INSERT INTO @counts AS c (project, grp, name, value, n) VALUES ($1, $2, $3, $4, $5)
-		ON CONFLICT (project, grp, name, value) DO UPDATE SET n = c.n + excluded.n`
-	addNeeded = "UPDATE @counts SET more = more + $1 WHERE project = $2 AND grp = '' AND name = $3 AND value = $4"
+	addCount   = `INSERT INTO @counts AS c (project, grp, name, value, n, more) VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (project, grp, name, value) DO UPDATE SET n = c.n + excluded.n, more = c.more + excluded.more`
 )
 
 // A finished upload is what counting needs of one.
@@ -143,16 +142,11 @@ func (d *DB) count(ctx context.Context, project, id string, u *finished, group s
 		}
 	}
 	for _, g := range groups {
-		add(addCount, project, g, "", countDumps, 1)
+		add(addCount, project, g, "", countDumps, 1, 0)
 		for _, a := range attributes {
 			if known[a] != notCounted {
-				add(addCount, project, g, a.Name, a.Value, 1)
+				add(addCount, project, g, a.Name, a.Value, 1, moreOf(a, needed))
 			}
-		}
-	}
-	for _, a := range attributes {
-		if more := moreOf(a, needed); more != 0 && known[a] != notCounted {
-			add(addNeeded, more, project, a.Name, a.Value)
 		}
 	}
 	now := span{u.build, release, u.program, u.received}
@@ -192,7 +186,7 @@ func (d *DB) affect(ctx context.Context, project, group string, u *finished) err
 		}
 		n, err := d.conn.Exec(ctx, "INSERT INTO @affected (project, grp, kind, who) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING", project, group, kind, who)
 		if err == nil && n > 0 {
-			_, err = d.conn.Exec(ctx, addCount, project, group, "", kind, 1)
+			_, err = d.conn.Exec(ctx, addCount, project, group, "", kind, 1, 0)
 		}
 		if err != nil {
 			return err
@@ -238,20 +232,17 @@ func (d *DB) known(ctx context.Context, project string, list []store.Attribute) 
 
 // uncount takes a dump out of the counts. Users and machines stay: they were affected.
 func (d *DB) uncount(ctx context.Context, project, id string, u *finished) error {
-	var gone []store.Attribute
-	var a store.Attribute
-	var more int
-	var needed []sqldb.Statement
-	err := d.conn.Query(ctx, sqldb.Into([]any{&a.Name, &a.Value, &more}, func() {
-		if gone = append(gone, a); more != 0 {
-			needed = append(needed, sqldb.Statement{Query: addNeeded, Args: []any{-more, project, a.Name, a.Value}})
-		}
-	}), "SELECT name, value, more FROM @attributes WHERE project = $1 AND id = $2 AND counted", project, id)
+	type counted struct {
+		store.Attribute
+		more int
+	}
+	var gone []counted
+	var a counted
+	err := d.conn.Query(ctx, sqldb.Into([]any{&a.Name, &a.Value, &a.more}, func() { gone = append(gone, a) }), "SELECT name, value, more FROM @attributes WHERE project = $1 AND id = $2 AND counted", project, id)
 	if err != nil {
 		return err
 	}
 	batch := []sqldb.Statement{{Query: "DELETE FROM @attributes WHERE project = $1 AND id = $2", Args: []any{project, id}}}
-	batch = append(batch, needed...)
 	groups := []string{""}
 	if u.group != "" {
 		groups = append(groups, u.group)
@@ -260,8 +251,8 @@ func (d *DB) uncount(ctx context.Context, project, id string, u *finished) error
 		batch = append(batch, u.was.remove(project, groups)...)
 	}
 	for _, g := range groups {
-		for _, a := range append([]store.Attribute{{Value: countDumps}}, gone...) {
-			batch = append(batch, sqldb.Statement{Query: "UPDATE @counts SET n = n - 1 WHERE project = $1 AND grp = $2 AND name = $3 AND value = $4", Args: []any{project, g, a.Name, a.Value}})
+		for _, a := range append([]counted{{Attribute: store.Attribute{Value: countDumps}}}, gone...) {
+			batch = append(batch, sqldb.Statement{Query: "UPDATE @counts SET n = n - 1, more = more - $1 WHERE project = $2 AND grp = $3 AND name = $4 AND value = $5", Args: []any{a.more, project, g, a.Name, a.Value}})
 		}
 	}
 	for _, a := range gone {

@@ -29,7 +29,7 @@ func (w *world) everything() string {
 	for _, g := range groups.Groups {
 		out.WriteString(w.want(200, nil, "GET", api+"/groups/"+g.ID, ""))
 	}
-	for _, path := range []string{"/dumps?limit=500", "/builds", "/releases", "/attributes", "/searches", "/settings", "/hooks"} {
+	for _, path := range []string{"/dumps?limit=500", "/builds", "/releases", "/attributes", "/symbols", "/symbols/stored", "/searches", "/settings", "/hooks"} {
 		out.WriteString(w.want(200, nil, "GET", api+path, ""))
 	}
 	return out.String()
@@ -64,13 +64,22 @@ func TestRestored(t *testing.T) {
 	if status, text, _ := w.do(w.token["a all"], "PUT", api+"/symbols/a/AB/a.sym", strings.NewReader("MODULE Linux x86_64 AB a\nPUBLIC 10 0 f\n")); status/100 != 2 {
 		t.Fatalf("%d %s", status, text)
 	}
+	// A file that came in parts need not be sent again afterwards.
+	parts := []byte("MODULE Linux x86_64 AB b\nPUBLIC 10 0 f\n")
+	body, kind := chunks(t, true, nil, parts)
+	if status, text, _ := w.do(w.token["a symbols"], "POST", chunkUpload, strings.NewReader(body), "Content-Type", kind); status != 200 {
+		t.Fatalf("%d %s", status, text)
+	}
+	if a := w.assembled(w.token["a symbols"], parts, "b", parts); a.State != "ok" {
+		t.Fatalf("%+v", a)
+	}
 	before := w.everything()
 	to, dir := filepath.Join(t.TempDir(), "backup"), filepath.Join(t.TempDir(), "new")
 	var said bytes.Buffer
 	if err := serving.Backup(t.Context(), &serving.Server{Dir: w.dir, Version: "1", Signatures: "v1"}, to, &said); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.HasPrefix(said.String(), "saved: 13 dumps, 14 files, ") {
+	if !strings.HasPrefix(said.String(), "saved: 13 dumps, 16 files, ") {
 		t.Error(said.String())
 	}
 	w.stop()
@@ -92,6 +101,9 @@ func TestRestored(t *testing.T) {
 	}
 	if text := back.want(200, nil, "GET", api+"/symbols/a/AB/a.sym", ""); !strings.HasPrefix(text, "MODULE ") {
 		t.Errorf("the symbols are %q", text)
+	}
+	if a := back.assembled(w.token["a symbols"], parts, "b", parts); a.State != "ok" {
+		t.Errorf("a file that came in parts: %+v", a)
 	}
 	// It goes on: the user is known as the same, and a new note comes after those that are there.
 	back.token = tokens

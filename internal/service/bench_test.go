@@ -97,12 +97,12 @@ func fillPage(b *testing.B, w *world, to ledger.Store) {
 		"os": "CASE i % 2 WHEN 0 THEN 'linux' ELSE 'windows' END", "os_version": "'10.' || i % 30", "release": "'1.' || i % 50", "session": "i"} {
 		exec(`INSERT INTO attributes (project, id, name, value, received, grp, counted) SELECT project, id, $1, trim(`+value+`), received, grp, $1 <> 'session' OR i < 1000 FROM (SELECT *, size AS i FROM uploads)`, name)
 	}
-	exec("INSERT INTO counts SELECT project, grp, name, value, count(*) FROM attributes WHERE counted GROUP BY project, grp, name, value")
-	exec("INSERT INTO counts SELECT project, '', name, value, sum(n) FROM counts GROUP BY project, name, value")
-	exec("INSERT INTO counts SELECT project, grp, '', 'dump', count(*) FROM uploads GROUP BY project, grp")
-	exec("INSERT INTO counts SELECT project, '', '', 'dump', count(*) FROM uploads GROUP BY project")
+	exec("INSERT INTO counts (project, grp, name, value, n) SELECT project, grp, name, value, count(*) FROM attributes WHERE counted GROUP BY project, grp, name, value")
+	exec("INSERT INTO counts (project, grp, name, value, n) SELECT project, '', name, value, sum(n) FROM counts GROUP BY project, name, value")
+	exec("INSERT INTO counts (project, grp, name, value, n) SELECT project, grp, '', 'dump', count(*) FROM uploads GROUP BY project, grp")
+	exec("INSERT INTO counts (project, grp, name, value, n) SELECT project, '', '', 'dump', count(*) FROM uploads GROUP BY project")
 	exec("INSERT INTO affected SELECT DISTINCT project, grp, $1, machine FROM uploads", store.IDMachine)
-	exec("INSERT INTO counts SELECT project, grp, '', kind, count(*) FROM affected GROUP BY project, grp, kind")
+	exec("INSERT INTO counts (project, grp, name, value, n) SELECT project, grp, '', kind, count(*) FROM affected GROUP BY project, grp, kind")
 	exec("INSERT INTO names SELECT project, name, count(*) FROM counts WHERE grp = '' AND name <> '' GROUP BY project, name")
 	exec("INSERT INTO releases SELECT project, release, min(received), max(received) FROM uploads GROUP BY project, release")
 	for _, name := range []string{"build", "release"} {

@@ -75,7 +75,10 @@ func (s *Service) takeChunks(w http.ResponseWriter, r *http.Request, p *request)
 		if err != nil {
 			return bodyError(err)
 		}
-		if n++; of == chunksOfRequest || n > maxChunks || size > 2*s.c.MaxUpload {
+		if of == chunksOfRequest {
+			return wrong("more than %d chunks in a request", chunksOfRequest)
+		}
+		if n++; n > maxChunks || size > 2*s.c.MaxUpload {
 			return httpError{http.StatusTooManyRequests, "too many chunks that belong to no file yet: try again later"}
 		}
 		took, err := s.takeChunk(r.Context(), p.project, part)
@@ -263,11 +266,6 @@ func (s *Service) assembled(ctx context.Context, project, sum string) (bool, err
 
 // keepChunks stores the file that chunks make, where it belongs by what it says of itself, and removes them.
 func (s *Service) keepChunks(ctx context.Context, project, sum string, in difRequest) error {
-	f, err := s.c.Objects.New(ctx)
-	if err != nil {
-		return err
-	}
-	defer f.Drop()
 	defer func() {
 		for _, c := range in.Chunks {
 			if err := s.c.Objects.Remove(context.WithoutCancel(ctx), chunksDir(project)+"/"+c); err != nil {
@@ -275,31 +273,21 @@ func (s *Service) keepChunks(ctx context.Context, project, sum string, in difReq
 			}
 		}
 	}()
-	h := sha1.New()
-	out := &limited{f, s.c.MaxUpload, s.c.MaxUpload}
-	for _, c := range in.Chunks {
-		if err := s.copyChunk(ctx, io.MultiWriter(out, h), chunksDir(project)+"/"+c); err != nil {
-			return err
+	named, err := s.keepSymbols(ctx, project, "", find.BaseName(in.Name), func(out io.Writer) error {
+		h := sha1.New()
+		for _, c := range in.Chunks {
+			if err := s.copyChunk(ctx, io.MultiWriter(out, h), chunksDir(project)+"/"+c); err != nil {
+				return err
+			}
 		}
-	}
-	if hex.EncodeToString(h.Sum(nil)) != sum {
-		return wrong("the chunks make a file with another digest")
-	}
-	named, err := difPath(f, in.Name)
+		if hex.EncodeToString(h.Sum(nil)) != sum {
+			return wrong("the chunks make a file with another digest")
+		}
+		return nil
+	})
 	if err != nil {
 		return err
 	}
-	key, err := symbolKey(project, named)
-	if err != nil {
-		return err
-	}
-	if err := s.verifySymbols(ctx, f, named); err != nil {
-		return err
-	}
-	if err := f.Keep(ctx, key); err != nil {
-		return err
-	}
-	s.symbolsCame(project)
 	mark, err := s.c.Objects.New(ctx)
 	if err != nil {
 		return err
@@ -341,7 +329,7 @@ func difPath(f objects.File, name string) (string, error) {
 	if strings.HasPrefix(string(head[:n]), "MODULE ") {
 		return symPath(head[:n])
 	}
-	at, err := find.StorePath(f.Path(), find.BaseName(name))
+	at, err := find.StorePath(f.Path(), name)
 	if err != nil {
 		return "", wrong("%.200s: %v", report.Clean(name), err)
 	}

@@ -3,10 +3,12 @@ package service_test
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"crypto/sha1"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"mime/multipart"
 	"os"
 	"os/exec"
@@ -17,6 +19,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/service"
+	"github.com/corewalk/corewalk/internal/service/objects"
 )
 
 const (
@@ -194,19 +197,80 @@ func TestDebugFiles(t *testing.T) {
 	send(429, false, nil, []byte("one more"))
 }
 
+// A crowd lists files in one directory that are not there.
+type crowd struct {
+	objects.Store
+	dir string
+	n   int
+}
+
+func (c *crowd) List(ctx context.Context, dir string) iter.Seq2[objects.Listed, error] {
+	if dir != c.dir {
+		return c.Store.List(ctx, dir)
+	}
+	return func(yield func(objects.Listed, error) bool) {
+		for i := range c.n {
+			if !yield(objects.Listed{Key: fmt.Sprintf("%s/%d/AB/x.sym", dir, i), Size: 1, Changed: time.Now()}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Of chunks, of files that are put together, and of those that are listed there are not too many.
+func TestManySymbols(t *testing.T) {
+	c := &crowd{}
+	w := start(t, func(config *service.Config) {
+		c.Store = config.Objects
+		config.Objects = c
+	})
+	token := w.token["a symbols"]
+	send := func(n int) int {
+		list := make([][]byte, n)
+		for i := range list {
+			list[i] = []byte{byte(i), 'x'}
+		}
+		body, kind := chunks(t, false, nil, list...)
+		status, _, _ := w.do(token, "POST", chunkUpload, strings.NewReader(body), "Content-Type", kind)
+		return status
+	}
+	for n, want := range map[int]int{64: 200, 65: 400} {
+		if status := send(n); status != want {
+			t.Errorf("%d chunks in a request: %d, want %d", n, status, want)
+		}
+	}
+	for n, want := range map[int]int{9_999: 200, 10_000: 429} {
+		if c.dir, c.n = "tmp/chunks/a", n; send(1) != want {
+			t.Errorf("one more than %d chunks is not answered %d", n, want)
+		}
+	}
+	for n, want := range map[int]int{256: 200, 257: 400} {
+		files := map[string]any{}
+		for i := range n {
+			files[fmt.Sprintf("%040x", i)] = map[string]any{"name": "x", "chunks": []string{sha1Of(nil)}}
+		}
+		b, _ := json.Marshal(files)
+		if status, text, _ := w.do(token, "POST", assembleDIF, bytes.NewReader(b), "Content-Type", "application/json"); status != want {
+			t.Errorf("%d files: %d %.100s, want %d", n, status, text, want)
+		}
+	}
+	for _, n := range []int{20_000, 20_001} {
+		var list struct {
+			Stored []struct{ Path string }
+			Files  int
+			More   bool
+		}
+		c.dir, c.n = "projects/a/symbols", n
+		if w.want(200, &list, "GET", "/api/v1/projects/a/symbols/stored", ""); len(list.Stored) != 500 || list.Files != 20_000 || list.More != (n > 20_000) {
+			t.Errorf("%d files: %d are shown of %d, more: %t", n, len(list.Stored), list.Files, list.More)
+		}
+	}
+}
+
 // TestSentryCLI has Sentry's own client send symbols. npm has it, as a package with the program in it.
 func TestSentryCLI(t *testing.T) {
 	fixture.Long(t)
-	npm, err := exec.LookPath("npm")
-	if err != nil {
-		t.Skip("npm is not installed: Debian's npm")
-	}
-	dir := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), npm, "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--force", "@sentry/cli-linux-x64@3.8.0")
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Skipf("npm does not have the client: %v\n%s", err, out)
-	}
+	dir := fromNPM(t, "@sentry/cli-linux-x64@3.8.0")
 	w := start(t, func(c *service.Config) { c.MaxUpload = 64 << 20 })
 	files := filepath.Join(dir, "files")
 	if err := os.Mkdir(files, 0o700); err != nil {

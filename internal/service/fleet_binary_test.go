@@ -342,6 +342,22 @@ func TestFleetAffinity(t *testing.T) {
 	if len(got) != 2 || sum != sent {
 		t.Errorf("%v: want %d dumps in 2 groups", got, sent)
 	}
+	// What workers fetched is known as what was sent.
+	var stored struct {
+		Stored []struct {
+			Path  string
+			Dumps int
+		}
+	}
+	f.serve.ask("GET", "symbols/stored", nil, &stored)
+	for _, x := range stored.Stored {
+		if x.Dumps != sent/2 {
+			t.Errorf("%s was used for %d dumps, want %d", x.Path, x.Dumps, sent/2)
+		}
+	}
+	if len(stored.Stored) != 2 {
+		t.Errorf("%+v", stored)
+	}
 }
 
 // fleetDumps is how many dumps TestFleetChaos has in make test-services; COREWALK_CHAOS is another number.

@@ -259,30 +259,31 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
-// The files that a project lacks are listed by how many dumps need them; what a dump says of them is a path and no more, as it becomes a part of a command.
+// The files that a project lacks are listed by how many frames needed them; what a dump says of them is a path and no more, as it becomes a part of a command.
 func TestLacking(t *testing.T) {
 	w := start(t, nil)
-	const p, one, two = "/api/v1/projects/a/", "libpay.so.1 a.sym/AB/a.sym", "libtax.so b.sym/AB/b.sym"
-	for i, lacks := range []string{two, one, one, "x$(reboot) buildid/00112233/executable", "odd $(reboot)", "odd ../../x/AB/y", "odd a;b/AB/c", "odd %2e%2e/AB/c", "odd a%2Fb/AB/c", "nothing"} {
+	const p, one, two, three = "/api/v1/projects/a/", "libpay.so.1 a.sym/AB/a.sym", "libtax.so b.sym/AB/b.sym", "app c.sym/AB/c.sym"
+	for i, lacks := range []string{two, one, one, three, three, "x$(reboot) buildid/00112233/executable", "odd $(reboot)", "odd ../../x/AB/y", "odd a;b/AB/c", "odd %2e%2e/AB/c", "odd a%2Fb/AB/c", "nothing"} {
 		w.send(fmt.Sprintf("group g1 build b%d lacks %s", i, lacks))
 	}
 	type doc struct {
 		Module, Path, Value string
-		Dumps               int
+		Frames, Dumps       int
 		Here                bool
 	}
-	want := []doc{{"libpay.so.1", "a.sym/AB/a.sym", one, 2, false}, {"libtax.so", "b.sym/AB/b.sym", two, 1, false}, {"x$(reboot)", "buildid/00112233/executable", "x$(reboot) buildid/00112233/executable", 1, false}}
+	want := []doc{{"libtax.so", "b.sym/AB/b.sym", two, 7, 1, false}, {"libpay.so.1", "a.sym/AB/a.sym", one, 2, 2, false}, // what does not say how many frames needs one
+		{"x$(reboot)", "buildid/00112233/executable", "x$(reboot) buildid/00112233/executable", 1, 1, false}, {"app", "c.sym/AB/c.sym", three, 0, 2, false}}
 	var list struct {
 		Lacking []doc
 		Known   int
 	}
-	if w.want(200, &list, "GET", p+"symbols", ""); !slices.Equal(list.Lacking, want) || list.Known != 9 {
+	if w.want(200, &list, "GET", p+"symbols", ""); !slices.Equal(list.Lacking, want) || list.Known != 10 {
 		t.Errorf("%+v", list)
 	}
 	if status, text, _ := w.do(w.token["a all"], "PUT", p+"symbols/a.sym/AB/a.sym", strings.NewReader("MODULE Linux x86_64 AB a\nPUBLIC 10 0 f\n")); status/100 != 2 {
 		t.Fatalf("%d %s", status, text)
 	}
-	want[0].Here = true
+	want[1].Here = true
 	if w.want(200, &list, "GET", p+"symbols", ""); !slices.Equal(list.Lacking, want) {
 		t.Errorf("%+v", list)
 	}

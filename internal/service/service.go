@@ -70,7 +70,7 @@ type Config struct {
 	Keep        Retention
 	Idle        time.Duration
 	Fresh       time.Duration // for so long the counts of groups are not made anew; 0 for a second
-	// Matching is of how many dumps of a project, the newest, it is looked up whether they have several attributes; 0 for 10,000.
+	// Matching is of how many dumps of a project, the newest, it is looked up whether they have several attributes; 0 for 5,000.
 	Matching int
 	// Notify sends messages; nil for one that reaches public addresses and has no mail. PublicURL is the page's address in them.
 	Notify    *notify.Sender
@@ -115,7 +115,7 @@ func New(c Config) (*Service, error) {
 	if c.MaxUpload <= 0 {
 		c.MaxUpload = defaultMaxUpload
 	}
-	c.Fresh, c.Matching, c.Hourly = cmp.Or(c.Fresh, time.Second), cmp.Or(c.Matching, 10_000), cmp.Or(c.Hourly, 60)
+	c.Fresh, c.Matching, c.Hourly = cmp.Or(c.Fresh, time.Second), cmp.Or(c.Matching, 5_000), cmp.Or(c.Hourly, 60)
 	c.Session = cmp.Or(c.Session, 12*time.Hour)
 	if c.Notify == nil {
 		c.Notify = notify.New(reach.Public, nil)

@@ -67,7 +67,7 @@ func textual(ctx context.Context, _ string, src triage.Source, to ledger.Store, 
 		_, told, _ := strings.Cut(string(text), " told ")
 		d := ledger.Dump{Attributes: [][2]string{{"user_id", told}}, Path: path, Identity: "sha256:" + filepath.Base(path), Time: time.Now(), SeenAt: time.Now(), Program: "shop", Kind: "abort"}
 		if _, lacks, ok := strings.Cut(string(text), " lacks "); ok {
-			d.Attributes = [][2]string{{"lacks", lacks}}
+			d.Attributes, d.Needed = [][2]string{{"lacks", lacks}}, map[string]int{"b.sym/AB/b.sym": 7, "c.sym/AB/c.sym": 0}
 		}
 		if _, uses, ok := strings.Cut(string(text), " uses "); ok {
 			d.Attributes = [][2]string{{"uses", uses}}
@@ -904,6 +904,45 @@ func TestSymUpload2(t *testing.T) {
 	}
 	if status, text, _ := w.do(w.token["a fetch"], "GET", "/api/v1/projects/a/symbols/shop.pdb/000102030405/shop.sym", nil); status != 200 || !strings.HasPrefix(text, "MODULE") {
 		t.Errorf("%d %s", status, text)
+	}
+}
+
+// Files of other types than Breakpad's belong where they say themselves.
+func TestSymUpload2Images(t *testing.T) {
+	w := start(t, nil)
+	key := "?key=" + w.token["a symbols"]
+	id := []byte{0xab, 0xcd, 0xef, 1}
+	send := func(put, kind string) (string, int) {
+		var st struct{ UploadURL, UploadKey, Result string }
+		_, text, _ := w.do("", "POST", "/sym/a/v1/uploads:create"+key, nil)
+		if err := json.Unmarshal([]byte(text), &st); err != nil {
+			t.Fatal(err, text)
+		}
+		if status, text, _ := w.do("", "PUT", strings.TrimPrefix(st.UploadURL, w.url), strings.NewReader(put)); status != 200 {
+			return text, status
+		}
+		body := `{ symbol_id: {debug_file: "shop", debug_id: "ABCDEF01" }, symbol_upload_type: "` + kind + `" }`
+		status, text, _ := w.do("", "POST", "/sym/a/v1/uploads/"+st.UploadKey+":complete"+key, strings.NewReader(body), "Content-Type", "application/son")
+		w.nothingPut()
+		return text, status
+	}
+	if text, status := send(string(elftest.WithID(3, id, 1000)), "ELF"); status != 200 || !strings.Contains(text, `"result": "OK"`) {
+		t.Errorf("%d %s", status, text)
+	}
+	if status, _, _ := w.do(w.token["a fetch"], "GET", "/api/v1/projects/a/symbols/buildid/abcdef01/executable", nil); status != 200 {
+		t.Errorf("it is not there: %d", status)
+	}
+	for what, c := range map[string][2]string{
+		"an image as Breakpad's":  {string(elftest.WithID(3, id, 0)), "BREAKPAD"},
+		"Breakpad's as an image":  {"MODULE windows x86_64 000102030405 shop.pdb\nPUBLIC 10 0 f\n", "PE"},
+		"a damaged image":         {"\x7fELF and so on", "ELF"},
+		"an image without a name": {"MZ", "PE"},
+		"what is no symbols":      {"text", "ELF"},
+		"nothing":                 {"", "ELF"},
+	} {
+		if text, status := send(c[0], c[1]); status != 400 {
+			t.Errorf("%s: %d %s", what, status, text)
+		}
 	}
 }
 

@@ -48,17 +48,7 @@ server.listen(0, "127.0.0.1", () => {
 func realProvider(t *testing.T, callback string) string {
 	t.Helper()
 	fixture.Long(t)
-	for _, tool := range []string{"npm", "node"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("%s is not installed (Debian: npm): no login by a real identity provider", tool)
-		}
-	}
-	dir := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), "npm", "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "oidc-provider@9.13.3")
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Skipf("npm cannot fetch oidc-provider: %v %s", err, out)
-	}
+	dir := fromNPM(t, "oidc-provider@9.13.3")
 	if err := os.WriteFile(filepath.Join(dir, "provider.mjs"), []byte(providerSource), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package service
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -16,7 +17,6 @@ import (
 	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/internal/service/objects"
 	"github.com/corewalk/corewalk/internal/service/receive"
-	"github.com/corewalk/corewalk/internal/service/store"
 )
 
 // symbolsDir is where a project's symbols are, below the store.
@@ -55,8 +55,7 @@ func symbolKey(project, p string) (string, error) {
 }
 
 func (s *Service) putSymbols(w http.ResponseWriter, r *http.Request, p *request) error {
-	key, err := symbolKey(p.project, r.PathValue("path"))
-	if err != nil {
+	if _, err := symbolKey(p.project, r.PathValue("path")); err != nil { // before the file is read
 		return err
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, s.c.MaxUpload)
@@ -64,23 +63,53 @@ func (s *Service) putSymbols(w http.ResponseWriter, r *http.Request, p *request)
 	if err != nil {
 		return err
 	}
-	f, err := s.c.Objects.New(r.Context())
-	if err != nil {
+	if _, err := s.keepSymbols(r.Context(), p.project, "", r.PathValue("path"), copyOf(plain)); err != nil {
 		return err
 	}
-	defer f.Drop()
-	if _, err := io.Copy(&limited{f, s.c.MaxUpload, s.c.MaxUpload}, plain); err != nil {
-		return bodyError(err)
-	}
-	if err := s.verifySymbols(r.Context(), f, r.PathValue("path")); err != nil {
-		return err
-	}
-	if err := f.Keep(r.Context(), key); err != nil {
-		return err
-	}
-	s.symbolsCame(p.project)
 	w.WriteHeader(http.StatusCreated)
 	return nil
+}
+
+// keepSymbols stores a symbol file that write writes, if it is the one that named says: a path that symbolKey takes, or else the name that the client has for it,
+// and the file says where it belongs. It stores it under the key as, if that is not empty, for whom has yet to name it; else as the project's. It returns its path.
+func (s *Service) keepSymbols(ctx context.Context, project, as, named string, write func(io.Writer) error) (string, error) {
+	f, err := s.c.Objects.New(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer f.Drop()
+	if err := write(&limited{f, s.c.MaxUpload, s.c.MaxUpload}); err != nil {
+		return "", err
+	}
+	if !strings.Contains(named, "/") {
+		if named, err = difPath(f, named); err != nil {
+			return "", err
+		}
+	}
+	key, err := symbolKey(project, named)
+	if err != nil {
+		return "", err
+	}
+	if err := s.verifySymbols(ctx, f, named); err != nil {
+		return "", err
+	}
+	if err := f.Keep(ctx, cmp.Or(as, key)); err != nil {
+		return "", err
+	}
+	if as == "" {
+		s.symbolsCame(project)
+	}
+	return named, nil
+}
+
+// copyOf writes what a client sends.
+func copyOf(in io.Reader) func(io.Writer) error {
+	return func(w io.Writer) error {
+		if _, err := io.Copy(w, in); err != nil {
+			return bodyError(err)
+		}
+		return nil
+	}
 }
 
 // symbolsCame has dumps that are analysed from now on use symbols that were stored.
@@ -128,8 +157,9 @@ func (s *Service) verifySymbols(ctx context.Context, f objects.File, p string) e
 // A lackingDoc is a file that dumps of a project need and that was not found when they were analysed.
 type lackingDoc struct {
 	Module string `json:"module"`
-	Path   string `json:"path"`  // below the project's symbols
-	Value  string `json:"value"` // of the attribute
+	Path   string `json:"path"`   // below the project's symbols
+	Value  string `json:"value"`  // of the attribute
+	Frames int    `json:"frames"` // that needed it, of the stacks of those that died
 	Dumps  int    `json:"dumps"`
 	Here   bool   `json:"here,omitempty"` // it was sent meanwhile: the dumps can be analysed again
 }
@@ -137,35 +167,29 @@ type lackingDoc struct {
 // maxLacking is how many files are listed that are lacking.
 const maxLacking = 100
 
-// lacking lists the files that the project lacks, those that most dumps need first. What an attribute says becomes a part of a command: it is a path that
+// lacking lists the files that the project lacks, those that most frames needed first. What an attribute says becomes a part of a command: it is a path that
 // symbolKey takes, of characters that are the same in URLs and shells.
 func (s *Service) lacking(w http.ResponseWriter, r *http.Request, p *request) error {
-	facets, err := s.c.Store.Facets(r.Context(), p.project, maxLacking)
+	lacks, known, err := s.c.Store.Lacking(r.Context(), p.project, maxLacking)
 	if err != nil {
 		return err
 	}
-	list, known := []lackingDoc{}, 0
-	for _, f := range facets {
-		if f.Name != store.AttrLacks {
+	list := []lackingDoc{}
+	for _, l := range lacks {
+		i := strings.LastIndexByte(l.Value, ' ')
+		d := lackingDoc{Module: l.Value[:max(i, 0)], Path: l.Value[i+1:], Value: l.Value, Frames: l.Frames, Dumps: l.Dumps}
+		plain, err := url.PathUnescape(d.Path)
+		if err != nil || strings.Trim(d.Path, pathCharacters) != "" {
 			continue
 		}
-		known = f.Known
-		for _, v := range f.Values {
-			i := strings.LastIndexByte(v.Value, ' ')
-			d := lackingDoc{Module: v.Value[:max(i, 0)], Path: v.Value[i+1:], Value: v.Value, Dumps: v.Count}
-			plain, err := url.PathUnescape(d.Path)
-			if err != nil || strings.Trim(d.Path, pathCharacters) != "" {
-				continue
-			}
-			key, err := symbolKey(p.project, plain)
-			if err != nil {
-				continue
-			}
-			if d.Here, err = s.stored(r.Context(), key); err != nil {
-				return err
-			}
-			list = append(list, d)
+		key, err := symbolKey(p.project, plain)
+		if err != nil {
+			continue
 		}
+		if d.Here, err = s.stored(r.Context(), key); err != nil {
+			return err
+		}
+		list = append(list, d)
 	}
 	answer(w, http.StatusOK, map[string]any{"lacking": list, "known": known})
 	return nil
@@ -237,35 +261,27 @@ func (s *Service) symUpload(w http.ResponseWriter, r *http.Request, p *request) 
 
 func (s *Service) keepSym(w http.ResponseWriter, r *http.Request, p *request, part *multipart.Part) error {
 	in := bufio.NewReaderSize(part, 4096)
-	head, err := in.Peek(4096)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return bodyError(err)
-	}
-	named, err := symPath(head)
+	named, err := symHead(p.project, in)
 	if err != nil {
 		return err
 	}
-	key, err := symbolKey(p.project, named)
-	if err != nil {
+	if _, err := s.keepSymbols(r.Context(), p.project, "", named, copyOf(in)); err != nil {
 		return err
 	}
-	f, err := s.c.Objects.New(r.Context())
-	if err != nil {
-		return err
-	}
-	defer f.Drop()
-	if _, err := io.Copy(&limited{f, s.c.MaxUpload, s.c.MaxUpload}, in); err != nil {
-		return bodyError(err)
-	}
-	if err := s.verifySymbols(r.Context(), f, named); err != nil {
-		return err
-	}
-	if err := f.Keep(r.Context(), key); err != nil {
-		return err
-	}
-	s.symbolsCame(p.project)
 	plainText(w, "stored")
 	return nil
+}
+
+// symHead returns the path of a Breakpad symbol file that is about to be read: what is none is not read.
+func symHead(project string, in *bufio.Reader) (named string, _ error) {
+	head, err := in.Peek(4096)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", bodyError(err)
+	}
+	if named, err = symPath(head); err == nil {
+		_, err = symbolKey(project, named)
+	}
+	return named, err
 }
 
 // symPath returns the path at which symbol servers have a Breakpad symbol file, by its MODULE line: "MODULE Linux x86_64 IDENTIFIER name".

@@ -3,11 +3,11 @@ package service
 import (
 	"cmp"
 	"net/http"
-	"path"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/internal/service/store"
 )
 
@@ -81,13 +81,8 @@ func (s *Service) storedSymbols(w http.ResponseWriter, r *http.Request, p *reque
 
 // symbolPath is the path below a project's symbols of a file that is stored below their directory: what symbolKey made a key of.
 func symbolPath(key string) string {
-	rest, ok := strings.CutPrefix(key, ".build-id/")
-	if !ok {
-		return key
+	if strings.HasPrefix(key, ".build-id/") {
+		return cmp.Or(find.StoredAt(key), key)
 	}
-	kind := "executable"
-	if debug, ok := strings.CutSuffix(rest, ".debug"); ok {
-		rest, kind = debug, "debuginfo"
-	}
-	return path.Join("buildid", strings.ReplaceAll(rest, "/", ""), kind)
+	return key
 }

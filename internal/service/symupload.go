@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/corewalk/corewalk/internal/files/find"
 )
 
 // The second version of the protocol of Breakpad's sym_upload: a client asks whether a symbol file is there, gets a URL, puts the file
@@ -27,7 +29,7 @@ type pendingUploads struct {
 type pendingUpload struct {
 	project string
 	key     string // of the file, once it was put
-	path    string // of a symbol server, that the file's first line says
+	path    string // of a symbol server, that the file's first line says; "" if it is an image or a database of symbols
 	until   time.Time
 }
 
@@ -178,36 +180,32 @@ func (s *Service) symPutFile(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	f, err := s.c.Objects.New(r.Context())
+	in := bufio.NewReaderSize(plain, 4096)
+	key, named := incoming(r.PathValue("key")), ""
+	if start, _ := in.Peek(4); string(start) == "\x7fELF" || string(start) == "Micr" || strings.HasPrefix(string(start), "MZ") {
+		err = s.putImage(r.Context(), key, in)
+	} else if named, err = symHead(u.project, in); err == nil {
+		_, err = s.keepSymbols(r.Context(), u.project, key, named, copyOf(in))
+	}
+	if err != nil {
+		return err
+	}
+	s.pending.set(r.PathValue("key"), key, named)
+	w.WriteHeader(http.StatusOK)
+	return nil
+}
+
+// putImage keeps an image, or a database of symbols, of which the client has yet to tell the name.
+func (s *Service) putImage(ctx context.Context, key string, in io.Reader) error {
+	f, err := s.c.Objects.New(ctx)
 	if err != nil {
 		return err
 	}
 	defer f.Drop()
-	in := bufio.NewReaderSize(plain, 4096)
-	head, err := in.Peek(4096)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return bodyError(err)
-	}
-	path, err := symPath(head)
-	if err == nil {
-		_, err = symbolKey(u.project, path)
-	}
-	if err != nil {
+	if err := copyOf(in)(&limited{f, s.c.MaxUpload, s.c.MaxUpload}); err != nil {
 		return err
 	}
-	if _, err := io.Copy(&limited{f, s.c.MaxUpload, s.c.MaxUpload}, in); err != nil {
-		return bodyError(err)
-	}
-	if err := s.verifySymbols(r.Context(), f, path); err != nil {
-		return err
-	}
-	key := incoming(r.PathValue("key"))
-	if err := f.Keep(r.Context(), key); err != nil {
-		return err
-	}
-	s.pending.set(r.PathValue("key"), key, path)
-	w.WriteHeader(http.StatusOK)
-	return nil
+	return f.Keep(ctx, key)
 }
 
 // symComplete stores a file that was put, by its module: POST uploads/KEY:complete.
@@ -240,8 +238,17 @@ func (s *Service) symComplete(w http.ResponseWriter, r *http.Request, p *request
 	if err := json.Unmarshal(quoted(body), &in); err != nil {
 		return wrong("the body is not what is expected: %v", err)
 	}
-	if in.Type != "" && in.Type != "BREAKPAD" {
-		return wrong("symbol_upload_type %.20q: must be BREAKPAD", in.Type)
+	if breakpad := in.Type == "" || in.Type == "BREAKPAD"; breakpad != (u.path != "") {
+		return wrong("symbol_upload_type %.20q: the file is of another type", in.Type)
+	} else if !breakpad {
+		// It belongs where it says itself; what was put is removed.
+		_, err := s.keepSymbols(r.Context(), p.project, "", find.BaseName(in.ID.File), func(out io.Writer) error { return s.copyChunk(r.Context(), out, u.key) })
+		if err != nil {
+			return err
+		}
+		s.pending.remove(upload)
+		symAnswer(w, map[string]string{"result": "OK"})
+		return nil
 	}
 	key, err := debugKey(p.project, in.ID.File, in.ID.ID)
 	if err != nil {

@@ -1,9 +1,6 @@
 package triage
 
 import (
-	"path"
-	"strings"
-
 	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/internal/triage/ledger"
 	"github.com/corewalk/corewalk/report"
@@ -19,7 +16,7 @@ const (
 // attributes fills in what a dump says of the machine, what the program told Crashpad, the versions of the modules on the stack,
 // which of their files were not found, and which of those found are from a store of symbols.
 func attributes(d *ledger.Dump, r *report.Report) {
-	d.Attributes, d.Client = nil, ""
+	d.Attributes, d.Client, d.Needed = nil, "", nil
 	add := func(name, value string) {
 		if name != "" && value != "" && len(name)+len(value) <= maxAttributeText && len(d.Attributes) < maxAttributes {
 			d.Attributes = append(d.Attributes, [2]string{name, value})
@@ -42,15 +39,23 @@ func attributes(d *ledger.Dump, r *report.Report) {
 			}
 		}
 	}
+	of := map[string]int{} // frames, by their modules
+	for _, f := range frames(r) {
+		of[f.Module]++
+	}
 	modules, lacks, uses := 0, 0, 0
 	for _, m := range usedModules(r) {
 		// Of what a module lacks the first is what it lacks most: the program before its debug information.
 		if paths := m.StorePaths(); len(paths) > 0 && lacks < maxModules {
 			lacks++
 			add("lacks", find.BaseName(m.Path)+" "+paths[0])
+			if d.Needed == nil {
+				d.Needed = map[string]int{}
+			}
+			d.Needed[paths[0]] += of[m.Path]
 		}
 		for _, file := range []string{m.File, m.DebugFile} {
-			if at := storedAt(file); at != "" && uses < maxModules {
+			if at := find.StoredAt(file); at != "" && uses < maxModules {
 				uses++
 				add("uses", find.BaseName(m.Path)+" "+at)
 			}
@@ -66,32 +71,3 @@ func attributes(d *ledger.Dump, r *report.Report) {
 		add("module", find.BaseName(m.Path)+" "+version)
 	}
 }
-
-// storedAt returns the path below a project's symbols at which a file lies there that was read: buildid/ID/debuginfo, buildid/ID/executable or
-// NAME/ID/FILE; "" if it lies as files of no store do. What was fetched from a store lies as there.
-func storedAt(file string) string {
-	dir, name := path.Split(file)
-	dir = strings.TrimSuffix(dir, "/")
-	above, id := path.Split(dir)
-	above = strings.TrimSuffix(above, "/")
-	switch {
-	case !isHex(id):
-		return ""
-	case path.Base(above) == ".build-id" && len(id) == 2:
-		rest, kind := name, "executable"
-		if debug, ok := strings.CutSuffix(name, ".debug"); ok {
-			rest, kind = debug, "debuginfo"
-		}
-		if !isHex(rest) {
-			return ""
-		}
-		return "buildid/" + id + rest + "/" + kind
-	case name == find.KindDebugInfo || name == find.KindExecutable:
-		return "buildid/" + id + "/" + name
-	case len(id) < 8 || path.Base(above) == "/" || path.Base(above) == ".":
-		return ""
-	}
-	return path.Base(above) + "/" + strings.ToUpper(id) + "/" + name
-}
-
-func isHex(s string) bool { return s != "" && strings.Trim(s, "0123456789abcdefABCDEF") == "" }

@@ -16,11 +16,14 @@ func TestAttributes(t *testing.T) {
 			Annotations: []report.Annotation{{Kind: report.AnnotationSimple, Key: "ver", Value: "1.2"}, {Kind: report.AnnotationList, Value: "a line"}, {Kind: report.AnnotationObject, Key: "gpu", Value: "x"}}},
 		Modules: []report.Module{{Path: "/bin/shop", Main: true, BuildID: "00", Status: report.ModuleMatched, File: "/bin/shop", Symbols: report.SymbolsDWARF}, {Path: "/lib/libpay.so.1", BuildID: "0123456789abcdef", Status: report.ModuleMissing}, {Path: `C:\gpu.dll`, Version: "10.0.1.2"}, {Path: "/lib/unused.so", BuildID: "11"},
 			{Path: "/lib/libtax.so", BuildID: "0a0b0c", Status: report.ModuleMatched, File: "/s/.build-id/0a/0b0c", DebugFile: "/f/0a0b0c/debuginfo", Symbols: report.SymbolsDWARF}},
-		Threads: []report.Thread{{Frames: []report.Frame{{Module: "/lib/libpay.so.1"}, {Module: `C:\gpu.dll`}, {Module: "/lib/libtax.so"}, {Module: "/bin/shop"}}}}}
+		Threads: []report.Thread{{Frames: []report.Frame{{Module: "/lib/libpay.so.1"}, {Module: "/lib/libpay.so.1"}, {Module: `C:\gpu.dll`}, {Module: "/lib/libtax.so"}, {Module: "/bin/shop"}}}}}
 	var d ledger.Dump
 	attributes(&d, r)
 	if got, want := fmt.Sprint(d.Attributes), "[[os linux] [arch x86-64] [os_version 6.1] [distribution debian 12] [cpu GenuineIntel] [ver 1.2] [gpu x] [lacks libpay.so.1 buildid/0123456789abcdef/executable] [module libpay.so.1 0123456789ab] [module gpu.dll 10.0.1.2] [uses libtax.so buildid/0a0b0c/executable] [uses libtax.so buildid/0a0b0c/debuginfo] [module libtax.so 0a0b0c]]"; got != want || d.Client != "c1" {
 		t.Errorf("%s, want %s; client %s", got, want, d.Client)
+	}
+	if got := fmt.Sprint(d.Needed); got != "map[buildid/0123456789abcdef/executable:2]" {
+		t.Errorf("frames: %s", got)
 	}
 	r.Details.Annotations = []report.Annotation{{Kind: report.AnnotationSimple, Key: "long", Value: strings.Repeat("x", maxAttributeText)}}
 	for i := range 1000 {
@@ -29,31 +32,5 @@ func TestAttributes(t *testing.T) {
 	attributes(&d, r)
 	if len(d.Attributes) != maxAttributes || strings.Contains(fmt.Sprint(d.Attributes), "long") {
 		t.Errorf("%d attributes", len(d.Attributes))
-	}
-}
-
-// Files of stores are known by where they lie; other files are not.
-func TestStoredAt(t *testing.T) {
-	for file, want := range map[string]string{
-		"/s/.build-id/ab/cdef.debug":                "buildid/abcdef/debuginfo",
-		"/s/.build-id/ab/cdef":                      "buildid/abcdef/executable",
-		"/c/abcdef/debuginfo":                       "buildid/abcdef/debuginfo",
-		"/c/abcdef/executable":                      "buildid/abcdef/executable",
-		"/s/app.pdb/0123456789abcdef1/app.pdb":      "app.pdb/0123456789ABCDEF1/app.pdb",
-		"/s/shop/0123456789ABCDEF0/shop.sym":        "shop/0123456789ABCDEF0/shop.sym",
-		"/s/gpu.dll/5f5e100012000/gpu.dll":          "gpu.dll/5F5E100012000/gpu.dll",
-		"":                                          "",
-		"/bin/shop":                                 "",
-		"/0123456789abcdef/shop":                    "", // nothing names it
-		"0123456789abcdef/shop":                     "",
-		"/usr/lib/debug/usr/bin/shop.debug":         "",
-		"/s/.build-id/ab/shop.debug":                "", // no identifier
-		"/s/.build-id/abc/cdef":                     "", // another layout
-		"/home/ada/bed/shop":                        "", // a directory whose name could be hexadecimal
-		"/srv/build/deadbeef0/debuginfo/shop.debug": "",
-	} {
-		if got := storedAt(file); got != want {
-			t.Errorf("%s: %q, want %q", file, got, want)
-		}
 	}
 }

@@ -284,7 +284,14 @@ func (e *entry) restore(ctx context.Context, from string, files objects.Store) e
 	if sum, size := out.Sum(); sum != e.sum || size != e.size {
 		return fmt.Errorf("%s is damaged in the backup: its SHA-256 is %s, it was %s", e.key, sum, e.sum)
 	}
-	return out.Keep(ctx, e.key)
+	if err := out.Keep(ctx, e.key); err != nil {
+		return err
+	}
+	if dir, ok := files.(*objects.Dir); ok { // in a bucket a file is as old as it is there
+		at := time.Unix(0, e.changed)
+		return os.Chtimes(dir.Path(e.key), at, at)
+	}
+	return nil
 }
 
 // sumOf copies a file, and returns its digest and size.

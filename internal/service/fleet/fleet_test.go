@@ -30,7 +30,7 @@ import (
 
 // A world is a database, and workers whose analysis is a function of the test.
 type world struct {
-	t      *testing.T
+	t      testing.TB
 	server *servers.Postgres
 	pool   *pgxpool.Pool
 	store  *fleet.Store
@@ -47,12 +47,12 @@ func TestMain(m *testing.M) {
 }
 
 // newWorld makes a world with a new database.
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world {
 	t.Helper()
 	return worldOf(t, servers.NewDatabase(t))
 }
 
-func worldOf(t *testing.T, server *servers.Postgres) *world {
+func worldOf(t testing.TB, server *servers.Postgres) *world {
 	t.Helper()
 	w := worldAt(t, server)
 	if err := w.store.AddToken(t.Context(), store.Token{ID: "a", Hash: "b", Project: "shop", Scopes: []string{store.ScopeRead}}); err != nil {
@@ -62,7 +62,7 @@ func worldOf(t *testing.T, server *servers.Postgres) *world {
 }
 
 // worldAt is worldOf a database that may have all already.
-func worldAt(t *testing.T, server *servers.Postgres) *world {
+func worldAt(t testing.TB, server *servers.Postgres) *world {
 	t.Helper()
 	w := &world{t: t, server: server, log: slog.New(slog.NewTextHandler(t.Output(), nil)), analyse: func(context.Context, string, string) error { return nil }, build: func(string) string { return "" }}
 	w.pool = w.connect(w.server.Connection())

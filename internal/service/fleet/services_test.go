@@ -25,7 +25,7 @@ import (
 
 // A server is one of several services on one database and one directory.
 type server struct {
-	t    *testing.T
+	t    testing.TB
 	url  string
 	db   *fleet.Store
 	stop func()

@@ -102,6 +102,8 @@ type Result struct {
 	Group, Fault, Reason, Program, Build string
 	// Attributes are those of AttributesOf. Without a release the dump has the name of its build.
 	Attributes []Attribute
+	// Needed is how many frames needed the file of a value of AttrLacks, by its path. What is not there is one.
+	Needed map[string]int
 	// User and Machine are kept if the sender gave none: they were found in the dump.
 	User, Machine string
 }
@@ -198,6 +200,12 @@ type Facet struct {
 type Counted struct {
 	Value string
 	Count int
+}
+
+// A Lack is a value of AttrLacks, with how many dumps have it, and how many of their frames needed the file.
+type Lack struct {
+	Value         string
+	Dumps, Frames int
 }
 
 // A Share is an attribute of a group's dumps, and how many dumps have it in the group and in the whole project.
@@ -321,6 +329,8 @@ type Store interface {
 	Having(ctx context.Context, project string, has []Attribute, most int) (counts map[string]int, all bool, err error)
 	// Facets lists the attributes of a project that are counted, each with its most frequent values, at most n.
 	Facets(ctx context.Context, project string, n int) ([]Facet, error)
+	// Lacking lists the files that dumps lack, those that most frames needed first, at most n, and how many there are.
+	Lacking(ctx context.Context, project string, n int) (list []Lack, known int, err error)
 	// Shares lists the attributes of a group's dumps, the most frequent first, at most n.
 	Shares(ctx context.Context, project, group string, n int) (Shares, error)
 	// Affected counts the users and machines of groups by kind, IDUser or IDMachine.

@@ -41,7 +41,7 @@ export async function dump([id]) {
     h("p", { class: "row" }, h("a", { class: "button", href: `/api/v1/projects/${me.who.project}/dumps/${d.id}/report?format=html`, target: "_blank", rel: "noopener" }, "Whole report as a page"),
       h("a", { class: "button", href: `/api/v1/projects/${me.who.project}/dumps/${d.id}/file`, download: true }, "Download"),
       may("triage") && d.state !== "working" ? h("button", { type: "button", onclick: () => act(() => ask(`dumps/${d.id}/again`, { method: "POST" }), "It is analysed again.") }, "Analyse again") : ""),
-    h("div", { class: "page" }, h("div", { class: "body" }, feedback(d), about, attachments(d), stacks, parts), h("aside", { class: "side", "aria-label": "What is known of the dump" },
+    h("div", { class: "page" }, h("div", { class: "body" }, about, feedback(d), attachments(d), stacks, parts), h("aside", { class: "side", "aria-label": "What is known of the dump" },
       facts([["Name", d.name], ["Times sent", d.times > 1 ? String(d.times) : ""], ["Fault", d.fault], ["Program", d.program], ["Release", d.release], ["Build", d.build ? h("code", {}, d.build) : ""],
         ["Group", d.group ? h("a", { href: "#/g/" + d.group }, d.reason || d.group) : ""], ["Dump", h("code", {}, d.id)]]),
       (d.attributes || []).length ? [h("h3", {}, "Attributes"), facts(d.attributes.map((a) => [a.name, h("a", { href: "#/dumps?" + new URLSearchParams({ has: a.name + ":" + a.value }) }, short(a.value, 80))]))] : "",

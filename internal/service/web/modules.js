@@ -44,7 +44,7 @@ function commandsFor(paths) {
 
 const some = 100; // dumps that are analysed again at once
 
-// lacking lists the files that dumps of the project need and that were not found, those that most dumps need first.
+// lacking lists the files that dumps of the project need and that were not found, those that most frames needed first.
 export async function lacking() {
   const [r, stored] = await Promise.all([ask("symbols"), ask("symbols/stored")]), list = r.lacking;
   const title = h("h2", {}, "Files that are missing");
@@ -53,9 +53,9 @@ export async function lacking() {
     const { dumps } = await ask("dumps?" + new URLSearchParams({ has: "lacks:" + x.value, limit: some }));
     for (const d of dumps) if (d.state !== "working") await ask(`dumps/${d.id}/again`, { method: "POST" });
   }, `The newest dumps without ${x.module} are analysed again.`);
-  return [title, h("p", { class: "dim" }, "Modules on crashed stacks whose file, or its debug information, was not found when the dumps were analysed, by how many dumps need it."),
-    table("Files that are missing", [["module", "what"], ["path"], ["dumps", "n"], ["now"]], list.map((x) => cells(h("a", { href: "#/dumps?" + new URLSearchParams({ has: "lacks:" + x.value }) }, short(x.module, 80) || "unknown"),
-      h("code", { class: "dim", title: x.path }, short(x.path, 60)), x.dumps,
+  return [title, h("p", { class: "dim" }, "Modules on crashed stacks whose file, or its debug information, was not found when the dumps were analysed, by how many frames of these stacks needed it."),
+    table("Files that are missing", [["module", "what"], ["path", "wide"], ["frames", "n"], ["dumps", "n"], ["now"]], list.map((x) => cells(h("a", { href: "#/dumps?" + new URLSearchParams({ has: "lacks:" + x.value }) }, short(x.module, 80) || "unknown"),
+      h("code", { class: "dim", title: x.path }, short(x.path, 60)), x.frames.toLocaleString("en"), x.dumps.toLocaleString("en"),
       [badge(x.here ? "fixed" : "regressed", x.here ? "here" : "missing"), x.here && may("triage") ? [" ", h("button", { type: "button", class: "small", "aria-label": `Analyse dumps without ${x.module} again`, onclick: () => again(x) }, "Analyse again")] : ""]))),
     r.known > list.length ? h("p", { class: "dim" }, `and ${r.known - list.length} more`) : "",
     list.some((x) => !x.here) ? [h("h3", {}, "How to get them"), commandsFor(list.filter((x) => !x.here).slice(0, commands).map((x) => x.path)), h("p", {}, "Then have the dumps analysed again, here.")] : "", here(stored)];

@@ -429,7 +429,7 @@ func (r *run) resultOf(u *store.Upload, d *ledger.Dump) store.Result {
 		read[i] = store.Attribute{Name: a[0], Value: a[1]}
 		told[a[0]] = a[1]
 	}
-	out := store.Result{Group: d.Group, Fault: d.Fault, Reason: d.Reason, Program: d.Program, Build: d.Build, Attributes: store.AttributesOf(u.Annotations, read)}
+	out := store.Result{Group: d.Group, Fault: d.Fault, Reason: d.Reason, Program: d.Program, Build: d.Build, Attributes: store.AttributesOf(u.Annotations, read), Needed: d.Needed}
 	hash := func(id string) string {
 		if id == "" || r.w.c.Hash == nil {
 			return ""

@@ -44,6 +44,8 @@ type Dump struct {
 
 	// Attributes are what else is known of a dump by which it may be searched: pairs of a name and a value. A Store does not keep them.
 	Attributes [][2]string
+	// Needed is how many frames of the crashed stack are in a module whose file was not found, by the file's path in the attribute "lacks". A Store does not keep it.
+	Needed map[string]int
 	// Client identifies the installation that made the dump, as Crashpad says it. A Store does not keep it.
 	Client string
 

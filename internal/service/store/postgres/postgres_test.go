@@ -105,24 +105,26 @@ func TestStore(t *testing.T) {
 			return db
 		})
 	})
-	t.Run("upgrade spans", func(t *testing.T) {
-		if _, err := pool(t, server.Connection()).Exec(t.Context(), "CREATE SCHEMA spans"); err != nil {
-			t.Fatal(err)
-		}
-		own, before := pool(t, server.Schema("spans")), schema
-		before.Migrations = before.Migrations[:slices.IndexFunc(before.Migrations, func(m string) bool { return strings.Contains(m, " spanned ") })]
-		old, err := engine.Use(t.Context(), own, &before)
-		if err != nil {
-			t.Fatal(err)
-		}
-		storetest.UpgradeSpans(t, func(query string) error { _, err := old.Exec(t.Context(), query); return err }, func() store.Store {
-			db, err := Use(t.Context(), own)
+	for name, upgrade := range map[string]func(*testing.T, func(string) error, func() store.Store){"spanned": storetest.UpgradeSpans, "more": storetest.UpgradeFrames} {
+		t.Run("upgrade "+name, func(t *testing.T) {
+			if _, err := pool(t, server.Connection()).Exec(t.Context(), "CREATE SCHEMA "+name); err != nil {
+				t.Fatal(err)
+			}
+			own, before := pool(t, server.Schema(name)), schema
+			before.Migrations = before.Migrations[:slices.IndexFunc(before.Migrations, func(m string) bool { return strings.Contains(m, " "+name+" ") })]
+			old, err := engine.Use(t.Context(), own, &before)
 			if err != nil {
 				t.Fatal(err)
 			}
-			return db
+			upgrade(t, func(query string) error { _, err := old.Exec(t.Context(), query); return err }, func() store.Store {
+				db, err := Use(t.Context(), own)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return db
+			})
 		})
-	})
+	}
 	t.Run("no server", func(t *testing.T) {
 		own := pool(t, "postgres://user:secret@127.0.0.1:1/none?connect_timeout=1")
 		if _, err := Use(t.Context(), own); err == nil || strings.Contains(err.Error(), "secret") {

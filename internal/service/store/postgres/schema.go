@@ -235,4 +235,9 @@ var schema = sqldb.Schema{Store: "database", Prefix: "service_", Lock: 0x636f726
 	INSERT INTO service_spans SELECT project, grp, 'release', release, count(*), min(received), max(received), max(program) FROM service_uploads WHERE counted AND grp <> '' AND release <> '' GROUP BY project, grp, release;
 	INSERT INTO service_spans SELECT project, '', 'release', release, count(*), min(received), max(received), max(program) FROM service_uploads WHERE counted AND release <> '' GROUP BY project, release;
 	INSERT INTO service_days SELECT project, grp, received / 86400000000000, count(*) FROM service_uploads WHERE counted AND grp <> '' GROUP BY project, grp, received / 86400000000000;`,
+
+	// How many frames needed a file that is lacking, beyond one for each dump. A program of the version before counts one, and what it removes stays
+	// in more until no dump lacks the file.
+	`ALTER TABLE service_attributes ADD COLUMN more bigint NOT NULL DEFAULT 0;
+	ALTER TABLE service_counts ADD COLUMN more bigint NOT NULL DEFAULT 0;`,
 }}

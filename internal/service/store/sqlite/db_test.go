@@ -143,17 +143,21 @@ func TestUpgradeMany(t *testing.T) {
 }
 
 // What a program of the schema before analyses while the database is upgraded is counted.
-func TestUpgradeSpans(t *testing.T) {
+func TestUpgradeSpans(t *testing.T) { upgradeFrom(t, " spanned ", storetest.UpgradeSpans) }
+
+func TestUpgradeFrames(t *testing.T) { upgradeFrom(t, " more ", storetest.UpgradeFrames) }
+
+// upgradeFrom begins with a database of the schema before the first change that has some text.
+func upgradeFrom(t *testing.T, change string, test func(*testing.T, func(string) error, func() store.Store)) {
 	path := filepath.Join(t.TempDir(), "service.db")
 	before := schema
-	before.Migrations = before.Migrations[:slices.IndexFunc(before.Migrations, func(m string) bool { return strings.Contains(m, " spanned ") })]
+	before.Migrations = before.Migrations[:slices.IndexFunc(before.Migrations, func(m string) bool { return strings.Contains(m, change) })]
 	old, err := engine.Open(t.Context(), path, &before)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer old.Close()
-	exec := func(query string) error { _, err := old.Exec(t.Context(), query); return err }
-	storetest.UpgradeSpans(t, exec, func() store.Store {
+	test(t, func(query string) error { _, err := old.Exec(t.Context(), query); return err }, func() store.Store {
 		db, err := Open(t.Context(), path)
 		if err != nil {
 			t.Fatal(err)

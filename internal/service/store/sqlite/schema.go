@@ -223,4 +223,9 @@ var schema = sqldb.Schema{Store: "database", Migrations: []string{
 	INSERT INTO spans SELECT project, grp, 'release', release, count(*), min(received), max(received), max(program) FROM uploads WHERE counted AND grp <> '' AND release <> '' GROUP BY project, grp, release;
 	INSERT INTO spans SELECT project, '', 'release', release, count(*), min(received), max(received), max(program) FROM uploads WHERE counted AND release <> '' GROUP BY project, release;
 	INSERT INTO days SELECT project, grp, received / 86400000000000, count(*) FROM uploads WHERE counted AND grp <> '' GROUP BY project, grp, received / 86400000000000;`,
+
+	// How many frames needed a file that is lacking, beyond one for each dump. A program of the version before counts one, and what it removes stays
+	// in more until no dump lacks the file.
+	`ALTER TABLE attributes ADD COLUMN more INTEGER NOT NULL DEFAULT 0;
+	ALTER TABLE counts ADD COLUMN more INTEGER NOT NULL DEFAULT 0;`,
 }}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -42,7 +43,16 @@ func againIn(t *testing.T, db store.Store, project, id, group, build string, att
 	t.Helper()
 	r := store.Result{Group: group, Build: build}
 	for _, a := range attributes {
-		if name, value, ok := strings.Cut(a, "="); ok {
+		if name, value, ok := strings.Cut(a, "="); ok && name == store.AttrLacks { // NAME PATH FRAMES
+			i := strings.LastIndexByte(value, ' ')
+			n, err := strconv.Atoi(value[i+1:])
+			if err != nil {
+				t.Fatal(err)
+			}
+			value = value[:i]
+			r.Needed = map[string]int{value[strings.LastIndexByte(value, ' ')+1:]: n}
+			r.Attributes = append(r.Attributes, store.Attribute{Name: name, Value: value})
+		} else if ok {
 			r.Attributes = append(r.Attributes, store.Attribute{Name: name, Value: value})
 		}
 	}
@@ -145,6 +155,40 @@ func testCounts(t *testing.T, db store.Store) {
 	}
 	a, err = db.Affected(ctx, "p", []string{"g1"})
 	same(t, "users", a, err, "map[g1:map[user:2]]")
+}
+
+// Files that are lacking are counted by the frames that needed them, as dumps are finished, finished again, moved and removed.
+func testLacking(t *testing.T, db store.Store) {
+	ctx, at := t.Context(), time.Unix(1_700_000_000, 0)
+	check := func(when, want string) {
+		t.Helper()
+		list, known, err := db.Lacking(ctx, "p", 2)
+		same(t, when, fmt.Sprint(list, known), err, want)
+	}
+	check("nothing", "[] 0")
+	finish(t, db, "a1", "g1", "b1", at, "lacks=libpay one 5")
+	finish(t, db, "a2", "g2", "b1", at, "lacks=libpay one 3")
+	for _, id := range []string{"a3", "a4", "a5"} {
+		finish(t, db, id, "g1", "b1", at, "lacks=libtax two 1")
+	}
+	finish(t, db, "a6", "g1", "b1", at, "lacks=main three 0")
+	finishIn(t, db, "q", "a1", "g1", "b1", at, "lacks=main three 9")
+	check("all", "[{libpay one 2 8} {libtax two 3 3}] 3")
+	if err := db.Merge(ctx, "p", "g2", "g1"); err != nil {
+		t.Fatal(err)
+	}
+	check("merged", "[{libpay one 2 8} {libtax two 3 3}] 3")
+	again(t, db, "a1", "g1", "b1") // its symbols came
+	again(t, db, "a3", "g1", "b1", "lacks=libtax two 4")
+	check("again", "[{libtax two 3 6} {libpay one 1 3}] 3")
+	if _, err := db.Remove(ctx, "p", "a3"); err != nil {
+		t.Fatal(err)
+	}
+	check("removed", "[{libpay one 1 3} {libtax two 2 2}] 3")
+	if _, err := db.Remove(ctx, "p", "a2"); err != nil {
+		t.Fatal(err)
+	}
+	check("the last", "[{libtax two 2 2} {main three 1 0}] 2")
 }
 
 // Builds have names: their dumps are of that release, those before and those after, unless they say another.

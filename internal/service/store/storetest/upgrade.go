@@ -152,3 +152,36 @@ func UpgradeSpans(t *testing.T, old func(query string) error, open func() store.
 		spansAre(t, db, "removed "+id)
 	}
 }
+
+// UpgradeFrames continues with a database of the schema before frames were counted. old are statements of its program, which goes on: a dump of it counts as one frame.
+func UpgradeFrames(t *testing.T, old func(query string) error, open func() store.Store) {
+	ctx := t.Context()
+	count := func(id string) {
+		t.Helper()
+		for _, query := range []string{
+			"INSERT INTO @uploads (project, id, sha256, name, size, received, annotations, state, grp, counted, spanned) VALUES ('p', '" + id + "', 's', 'n', 1, 1700000000000000000, '{}', 'done', 'g1', true, true)",
+			"INSERT INTO @attributes (project, id, name, value, received, grp, counted) VALUES ('p', '" + id + "', 'lacks', 'libpay one', 1700000000000000000, 'g1', true)",
+			"INSERT INTO @counts AS c (project, grp, name, value, n) VALUES ('p', '', 'lacks', 'libpay one', 1) ON CONFLICT (project, grp, name, value) DO UPDATE SET n = c.n + excluded.n",
+		} {
+			if err := old(query); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	count("before")
+	db := open()
+	finish(t, db, "new", "g1", "b1", time.Unix(1_700_000_000, 0), "lacks=libpay one 5")
+	count("after")
+	check := func(when, want string) {
+		t.Helper()
+		list, _, err := db.Lacking(ctx, "p", 2)
+		same(t, when, list, err, want)
+	}
+	check("upgraded", "[{libpay one 3 7}]")
+	for _, x := range [][2]string{{"before", "[{libpay one 2 6}]"}, {"new", "[{libpay one 1 1}]"}, {"after", "[]"}} {
+		if _, err := db.Remove(ctx, "p", x[0]); err != nil {
+			t.Fatal(err)
+		}
+		check("without "+x[0], x[1])
+	}
+}

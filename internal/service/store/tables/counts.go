@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/corewalk/corewalk/internal/service/store"
@@ -17,8 +18,8 @@ import (
 // project (its group is "") and in each group: a list reads counts, never dumps. The counts with the name "" are of dumps, users and machines.
 const (
 	countDumps = "dump"
-	addCount   = `INSERT INTO @counts AS c (project, grp, name, value, n) VALUES ($1, $2, $3, $4, $5)
-		ON CONFLICT (project, grp, name, value) DO UPDATE SET n = c.n + excluded.n`
+	addCount   = `INSERT INTO @counts AS c (project, grp, name, value, n, more) VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (project, grp, name, value) DO UPDATE SET n = c.n + excluded.n, more = c.more + excluded.more`
 )
 
 // A finished upload is what counting needs of one.
@@ -69,7 +70,7 @@ func (d *DB) Finish(ctx context.Context, project, id string, r store.Result) err
 		if err != nil {
 			return err
 		}
-		release, err := tx.count(ctx, project, id, &u, r.Group, r.Attributes)
+		release, err := tx.count(ctx, project, id, &u, r.Group, r.Attributes, r.Needed)
 		if err != nil {
 			return err
 		}
@@ -106,7 +107,7 @@ func (d *DB) finished(ctx context.Context, project, id string) (u finished, _ er
 }
 
 // count counts a dump that is of a group now, and returns its release.
-func (d *DB) count(ctx context.Context, project, id string, u *finished, group string, attributes []store.Attribute) (release string, err error) {
+func (d *DB) count(ctx context.Context, project, id string, u *finished, group string, attributes []store.Attribute, needed map[string]int) (release string, err error) {
 	if u.counted {
 		if err := d.uncount(ctx, project, id, u); err != nil {
 			return "", err
@@ -132,8 +133,8 @@ func (d *DB) count(ctx context.Context, project, id string, u *finished, group s
 		groups = append(groups, group)
 	}
 	for _, a := range attributes {
-		add(`INSERT INTO @attributes (project, id, name, value, received, grp, counted) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`,
-			project, id, a.Name, a.Value, u.received, group, known[a] != notCounted)
+		add(`INSERT INTO @attributes (project, id, name, value, received, grp, counted, more) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING`,
+			project, id, a.Name, a.Value, u.received, group, known[a] != notCounted, moreOf(a, needed))
 	}
 	for _, a := range attributes {
 		if known[a] == newlyCounted {
@@ -141,10 +142,10 @@ func (d *DB) count(ctx context.Context, project, id string, u *finished, group s
 		}
 	}
 	for _, g := range groups {
-		add(addCount, project, g, "", countDumps, 1)
+		add(addCount, project, g, "", countDumps, 1, 0)
 		for _, a := range attributes {
 			if known[a] != notCounted {
-				add(addCount, project, g, a.Name, a.Value, 1)
+				add(addCount, project, g, a.Name, a.Value, 1, moreOf(a, needed))
 			}
 		}
 	}
@@ -157,6 +158,18 @@ func (d *DB) count(ctx context.Context, project, id string, u *finished, group s
 		return "", err
 	}
 	return release, d.affect(ctx, project, group, u)
+}
+
+// moreOf is how many frames needed what an attribute says to be lacking, beyond one: a program that knows nothing of frames counts one for each dump.
+func moreOf(a store.Attribute, needed map[string]int) int {
+	if a.Name != store.AttrLacks {
+		return 0
+	}
+	n, ok := needed[a.Value[strings.LastIndexByte(a.Value, ' ')+1:]]
+	if !ok {
+		return 0
+	}
+	return n - 1
 }
 
 const seenRelease = `INSERT INTO @releases AS r (project, release, first, last) VALUES ($1, $2, $3, $4) ON CONFLICT (project, release) DO UPDATE SET
@@ -173,7 +186,7 @@ func (d *DB) affect(ctx context.Context, project, group string, u *finished) err
 		}
 		n, err := d.conn.Exec(ctx, "INSERT INTO @affected (project, grp, kind, who) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING", project, group, kind, who)
 		if err == nil && n > 0 {
-			_, err = d.conn.Exec(ctx, addCount, project, group, "", kind, 1)
+			_, err = d.conn.Exec(ctx, addCount, project, group, "", kind, 1, 0)
 		}
 		if err != nil {
 			return err
@@ -219,9 +232,13 @@ func (d *DB) known(ctx context.Context, project string, list []store.Attribute) 
 
 // uncount takes a dump out of the counts. Users and machines stay: they were affected.
 func (d *DB) uncount(ctx context.Context, project, id string, u *finished) error {
-	var gone []store.Attribute
-	var a store.Attribute
-	err := d.conn.Query(ctx, sqldb.Into([]any{&a.Name, &a.Value}, func() { gone = append(gone, a) }), "SELECT name, value FROM @attributes WHERE project = $1 AND id = $2 AND counted", project, id)
+	type counted struct {
+		store.Attribute
+		more int
+	}
+	var gone []counted
+	var a counted
+	err := d.conn.Query(ctx, sqldb.Into([]any{&a.Name, &a.Value, &a.more}, func() { gone = append(gone, a) }), "SELECT name, value, more FROM @attributes WHERE project = $1 AND id = $2 AND counted", project, id)
 	if err != nil {
 		return err
 	}
@@ -234,8 +251,8 @@ func (d *DB) uncount(ctx context.Context, project, id string, u *finished) error
 		batch = append(batch, u.was.remove(project, groups)...)
 	}
 	for _, g := range groups {
-		for _, a := range append([]store.Attribute{{Value: countDumps}}, gone...) {
-			batch = append(batch, sqldb.Statement{Query: "UPDATE @counts SET n = n - 1 WHERE project = $1 AND grp = $2 AND name = $3 AND value = $4", Args: []any{project, g, a.Name, a.Value}})
+		for _, a := range append([]counted{{Attribute: store.Attribute{Value: countDumps}}}, gone...) {
+			batch = append(batch, sqldb.Statement{Query: "UPDATE @counts SET n = n - 1, more = more - $1 WHERE project = $2 AND grp = $3 AND name = $4 AND value = $5", Args: []any{a.more, project, g, a.Name, a.Value}})
 		}
 	}
 	for _, a := range gone {
@@ -327,7 +344,7 @@ func (d *DB) backfill(ctx context.Context, project, id string) error {
 	if err != nil {
 		return err
 	}
-	release, err := d.count(ctx, project, id, &u, u.group, store.AttributesOf(annotations, nil))
+	release, err := d.count(ctx, project, id, &u, u.group, store.AttributesOf(annotations, nil), nil)
 	if err == nil {
 		_, err = d.conn.Exec(ctx, "UPDATE @uploads SET release = $1, counted = true, spanned = true WHERE project = $2 AND id = $3 AND state = 'done'", release, project, id)
 	}

@@ -63,20 +63,19 @@ func (d *DB) Having(ctx context.Context, project string, has []store.Attribute, 
 	if err := sqldb.One(ctx, d.conn, sqldb.To(&more), "SELECT EXISTS (SELECT 1 "+dumps+" LIMIT 1 OFFSET $4)", args...); err != nil {
 		return nil, false, err
 	}
-	from, where, args := d.also("(SELECT project, id, grp, received "+dumps+" ORDER BY received DESC LIMIT $4) a", "true", has[1:], args)
-	return out, !more, d.conn.Query(ctx, each, "SELECT a.grp, count(*) FROM "+from+" WHERE "+where+" GROUP BY a.grp", args...)
+	where, args := d.also("true", has[1:], args)
+	return out, !more, d.conn.Query(ctx, each, "SELECT a.grp, count(*) FROM (SELECT project, id, grp, received "+dumps+" ORDER BY received DESC LIMIT $4) a WHERE "+where+" GROUP BY a.grp", args...)
 }
 
-// also joins a table a of dumps with one attribute with those that have others too. All attributes of a dump have its time and its group, so that these are
-// found beside each other in the index of values.
-func (d *DB) also(from, where string, has []store.Attribute, args []any) (string, string, []any) {
-	for i, a := range has {
+// also is a condition of dumps of a table a with one attribute: they have others too. All attributes of a dump have its time and its group, so that these are found
+// beside each other in the index of values. Each is looked for by itself: a join would have PostgreSQL read all dumps with the other attribute.
+func (d *DB) also(where string, has []store.Attribute, args []any) (string, []any) {
+	for _, a := range has {
 		args = append(args, a.Name, a.Value)
-		from += fmt.Sprintf(" CROSS JOIN @attributes b%d%s", i, d.dialect.ByValue)
-		where += fmt.Sprintf(" AND b%[1]d.project = a.project AND b%[1]d.name = $%[2]d AND b%[1]d.value = $%[3]d AND b%[1]d.received = a.received AND b%[1]d.grp = a.grp AND b%[1]d.id = a.id",
-			i, len(args)-1, len(args))
+		where += fmt.Sprintf(" AND (SELECT 1 FROM @attributes b%s WHERE b.project = a.project AND b.name = $%d AND b.value = $%d AND b.received = a.received AND b.grp = a.grp AND b.id = a.id LIMIT 1) IS NOT NULL",
+			d.dialect.ByValue, len(args)-1, len(args))
 	}
-	return from, where, args
+	return where, args
 }
 
 // rarest puts attributes in order: those that the fewest dumps have come first.
@@ -110,6 +109,14 @@ func (d *DB) Facets(ctx context.Context, project string, n int) (list []store.Fa
 	}), `SELECT name, value, n, known FROM (SELECT name, value, n, row_number() OVER (PARTITION BY name ORDER BY n DESC, value) AS place, count(*) OVER (PARTITION BY name) AS known
 		FROM @counts WHERE project = $1 AND grp = '' AND name <> '' AND n > 0) f WHERE place <= $2 ORDER BY name, place`, project, n)
 	return list, err
+}
+
+// Lacking implements Store.
+func (d *DB) Lacking(ctx context.Context, project string, n int) (list []store.Lack, known int, _ error) {
+	var l store.Lack
+	err := d.conn.Query(ctx, sqldb.Into([]any{&l.Value, &l.Dumps, &l.Frames, &known}, func() { list = append(list, l) }),
+		"SELECT value, n, n + more, count(*) OVER () FROM @counts WHERE project = $1 AND grp = '' AND name = $2 AND n > 0 ORDER BY n + more DESC, n DESC, value LIMIT $3", project, store.AttrLacks, n)
+	return list, known, err
 }
 
 // Shares implements Store.

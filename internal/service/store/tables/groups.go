@@ -83,7 +83,7 @@ func (d *DB) each(ctx context.Context, list []sqldb.Statement, project, a, b str
 	groups := []string{a, b}
 	list = append(list,
 		sqldb.Statement{Query: "DELETE FROM @counts WHERE project = $1 AND grp = ANY($2)", Args: []any{project, groups}},
-		sqldb.Statement{Query: `INSERT INTO @counts (project, grp, name, value, n) SELECT project, grp, name, value, count(*) FROM @attributes
+		sqldb.Statement{Query: `INSERT INTO @counts (project, grp, name, value, n, more) SELECT project, grp, name, value, count(*), sum(more) FROM @attributes
 			WHERE project = $1 AND grp = ANY($2) AND counted GROUP BY project, grp, name, value`, Args: []any{project, groups}},
 		sqldb.Statement{Query: `INSERT INTO @counts (project, grp, name, value, n) SELECT project, grp, '', 'dump', count(*) FROM @uploads
 			WHERE project = $1 AND grp = ANY($2) AND counted GROUP BY project, grp`, Args: []any{project, groups}},

@@ -155,8 +155,8 @@ func (d *DB) Uploads(ctx context.Context, project string, q store.Query) ([]stor
 		order, where = "a", "a.project = $1 AND u.project = a.project AND u.id = a.id"
 		add("a.name =", has[0].Name)
 		add("a.value =", has[0].Value)
-		from, where, args = d.also("@attributes a", where, has[1:], args)
-		from += " CROSS JOIN @uploads u"
+		where, args = d.also(where, has[1:], args)
+		from = "@attributes a CROSS JOIN @uploads u"
 	}
 	if q.State != "" {
 		add("u.state =", q.State)

@@ -60,16 +60,22 @@ func (c *crash) foreign() []report.Cause {
 
 // behindDamage says who overran a block, if what the bad value goes on with has damaged the record of the next one on its way.
 func (c *crash) behindDamage(p heapWord, r run) []report.Cause {
-	if r.from == p.at {
-		return nil
+	from := r.from
+	if r.from == p.at { // it went on with something else
+		from = p.at - min(p.at, maxRun)
 	}
 	for _, d := range p.heap.Damages() {
-		if d.Before.Size == 0 || d.At < r.from || d.At >= p.at {
+		if d.Before.Size == 0 || d.At < from || d.At >= p.at {
 			continue
 		}
-		if text, confidence := c.damaged(&d); text != "" {
-			return []report.Cause{{Text: text, Confidence: confidence}}
+		text, confidence := c.damaged(&d)
+		if text == "" {
+			continue
 		}
+		if r.from == p.at {
+			confidence = report.Possible
+		}
+		return []report.Cause{{Text: text, Confidence: p.atMost(confidence)}}
 	}
 	return nil
 }
@@ -256,7 +262,7 @@ func stepNames(b *report.Blame) []string {
 
 // overrun says who wrote past the end of the block before, if the bad value goes on with what that ends with.
 func (v *invaded) overrun(c *crash) (text, confidence string) {
-	if v.before.Size == 0 || v.run.end >= v.block.End() && !v.denied() || v.alike() {
+	if full := v.run.end >= v.block.End() && !v.denied(); v.before.Size == 0 || full && !(v.run.text && len(v.holds) == 0) || v.alike() {
 		return "", "" // both are full of the same: it is as likely to be the block's own
 	}
 	what := "a series of numbers, to " + c.content(v.at, int(v.word)) + ","

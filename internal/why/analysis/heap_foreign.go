@@ -62,6 +62,9 @@ func (c *crash) foreign() []report.Cause {
 func (c *crash) behindDamage(p heapWord, r run) []report.Cause {
 	from := r.from
 	if r.from == p.at { // it went on with something else
+		if value, ok := c.mem.Uint(p.at, c.arch.WordSize); !ok || value == 0 {
+			return nil
+		}
 		from = p.at - min(p.at, maxRun)
 	}
 	for _, d := range p.heap.Damages() {

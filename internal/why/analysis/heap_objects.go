@@ -15,9 +15,9 @@ const (
 	maxObjects        = 32   // to which they point
 	maxObjectSearched = 4096 // bytes of each
 	leastWild         = 1 << 16
-	leastSmall        = 16  // a number below is no sign of anything
-	maxMember         = 64  // bytes from what a small number is taken to point to, to what was used of it
-	maxUnknownObject  = 128 // bytes of an object behind a damaged record
+	leastSmall        = 16       // a number below is no sign of anything
+	maxMember         = 64       // bytes from what a small number is taken to point to, to what was used of it
+	maxUnknownObject  = 128      // bytes of an object behind a damaged record
 	maxWordObjects    = 256      // to which words there lead
 	maxWordFrames     = 4        // youngest frames of which every word counts
 	maxWords          = 16 << 10 // bytes of them, and of the program's data

@@ -118,9 +118,8 @@ func (c *crash) stalePointers(yield func(*stale) bool) {
 
 // deadAt reports whether no variable of the youngest frames is at an address of the stack, and whether that is below what is in use at all.
 func (c *crash) deadAt(at uint64) (dead, sure bool) {
-	const red = 128 // bytes that a function may use below its stack pointer
 	sp := uint64(c.stack[0].SP())
-	if at < sp-red {
+	if at < sp-redZone {
 		return true, true
 	}
 	for i, f := range c.stack[:min(len(c.stack), maxObjectFrames)] {

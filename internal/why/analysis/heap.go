@@ -503,6 +503,7 @@ func (c *crash) damaged(d *heap.Damage) (text, confidence string) {
 		if last, ok := c.mem.Uint(d.Before.End()-1, 1); ok && last != 0 && d.At < d.Before.End() { // what it holds at its end is taken for a record
 			return fmt.Sprintf("%s may have been overrun by zero bytes: it is full to its end, and the record of the next block at %#x%s is wrong: %s", before, d.Of.Start, c.ownerOf(d.Of), d.Why), report.Possible
 		}
+		return fmt.Sprintf("the record of the block at %#x%s is wrong: %s; %s ends there", d.Of.Start, c.ownerOf(d.Of), d.Why, before), report.Possible
 	}
 	if d.Of.Start == 0 {
 		return fmt.Sprintf("the allocator's record at %#x is wrong: %s", d.At, d.Why), report.Possible

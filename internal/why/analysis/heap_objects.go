@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/corewalk/corewalk/internal/heap"
@@ -15,6 +16,7 @@ const (
 	maxObjects        = 32   // to which they point
 	maxObjectSearched = 4096 // bytes of each
 	leastWild         = 1 << 16
+	maxLeading        = 256      // bytes of an object whose words are taken for pointers to others
 	leastSmall        = 16       // a number below is no sign of anything
 	maxMember         = 64       // bytes from what a small number is taken to point to, to what was used of it
 	maxUnknownObject  = 128      // bytes of an object behind a damaged record
@@ -55,6 +57,26 @@ func (c *crash) findInObjects() heapWord {
 				continue
 			}
 			if _, ok := c.Proc.MappingAt(v); !ok || c.isOfModule(v) && !c.donated(v) {
+				continue
+			}
+			seen[v] = true
+			if found = c.inObject(v, wild); found.heap != nil || len(seen) >= most {
+				return found
+			}
+		}
+	}
+	// And those lead on.
+	most += maxWordObjects
+	for _, start := range slices.Sorted(maps.Keys(seen)) {
+		if c.isOfModule(start) && !c.donated(start) || c.onStack(start) {
+			continue
+		}
+		words, _ := c.mem.Words(start, maxLeading/c.arch.WordSize)
+		for _, v := range words {
+			if v < leastWild || seen[v] {
+				continue
+			}
+			if _, ok := c.Proc.MappingAt(v); !ok {
 				continue
 			}
 			seen[v] = true

@@ -60,13 +60,14 @@ func TestHeapLists(t *testing.T) {
 func TestHeapPast(t *testing.T) {
 	const said = " was overrun| no variable is any more|the block of|which is no block"
 	for _, c := range []struct{ allocator, bug, want, confidence string }{
-		{"", "array", "pool.slots was overrun: a series of numbers, to 0x6b0000006a, goes on in pool.rate", report.Likely},
+		{"", "array", "pool.slots was overrun: a series of numbers, to 0x#, goes on in pool.rate", report.Likely},
 		{"", "beside", "", ""},
 		{"", "gone", "where no variable is any more, but current points: a function that has returned had one there", report.Possible},
 		{"", "alive", "", ""},
 		{"", "member", "free was given t.at = 0x#, the address of t.small on the stack, which is no block of the heap", report.Likely},
-		{"jemalloc", "small", "the block of 32 bytes at 0x# (row) was overrun by at least ", report.Possible},
+		{"jemalloc", "small", "goes on from the block of 32 bytes at 0x# (row) to the block at 0x# (first->next)", report.Possible},
 		{"", "small", "(row), which ends there, was overrun by at least ", report.Possible},
+		{"jemalloc", "few", "", ""},
 		{"musl", "end", "the block of 24 bytes at 0x# (lines[0]) was overrun by at least ", report.Likely},
 	} {
 		t.Run(c.allocator+" "+c.bug, func(t *testing.T) {

@@ -45,10 +45,14 @@ int main(int argc, char **argv) {
   } else if (!strcmp(bug, "small")) {
     row = malloc(24);
     for (int i = 0; i < 3; i++) { struct link *l = malloc(sizeof *l + 8); l->next = first; l->code = i; first = l; }
-    for (int i = 0; i < 16; i++) row[i] = 1000 + 3 * i;
+    for (int i = 0; i < 10; i++) row[i] = 1000 + 3 * i;
     long sum = 0;
     for (struct link *l = first; l; l = l->next) sum += l->code;
     return (int)sum;
+  } else if (!strcmp(bug, "few")) { /* a small number that nothing leads to */
+    first = calloc(1, sizeof *first);
+    first->next = (struct link *)1006;
+    return (int)first->next->code;
   } else if (!strcmp(bug, "end")) {
     for (int i = 0; i < 3; i++) lines[i] = malloc(16);
     strcpy(lines[0], "0123456789012345678901234567890123456789012345678901234567890123");

@@ -1,6 +1,7 @@
 package systemtest
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,6 +52,47 @@ func TestHeapLists(t *testing.T) {
 				}
 			}
 			t.Errorf("%s: %q\nwant %q [%s]", r.Crash.Reason, all, c.want, c.confidence)
+		})
+	}
+}
+
+// TestHeapPast: who wrote numbers past the end of an array, and whose variable is gone to which a pointer leads; not of values that others have put there.
+func TestHeapPast(t *testing.T) {
+	const said = " was overrun| no variable is any more|the block of|which is no block"
+	for _, c := range []struct{ allocator, bug, want, confidence string }{
+		{"", "array", "pool.slots was overrun: a series of numbers, to 0x#, goes on in pool.rate", report.Likely},
+		{"", "beside", "", ""},
+		{"", "gone", "where no variable is any more, but current points: a function that has returned had one there", report.Possible},
+		{"", "alive", "", ""},
+		{"", "member", "free was given t.at = 0x#, the address of t.small on the stack, which is no block of the heap", report.Likely},
+		{"jemalloc", "small", "goes on from the block of 32 bytes at 0x# (row) to the block at 0x# (first->next)", report.Possible},
+		{"", "small", "(row), which ends there, was overrun by at least ", report.Possible},
+		{"jemalloc", "few", "", ""},
+		{"musl", "end", "the block of 24 bytes at 0x# (lines[0]) was overrun by at least ", report.Likely},
+	} {
+		t.Run(c.allocator+" "+c.bug, func(t *testing.T) {
+			t.Parallel()
+			compiler := "gcc"
+			var env []string
+			switch c.allocator {
+			case "jemalloc":
+				env = heaptest.Preload(t, "libjemalloc.so.2", "libjemalloc2")
+			case "musl":
+				compiler = "musl-gcc"
+			}
+			exe := fixture.Compile(t, compiler, "heap/past.c", "-g", "-O0", "-w", "-fno-stack-protector", "-U_FORTIFY_SOURCE")
+			r := analyzeCore(t, fixture.Crash(t, env, exe, c.bug), exe)
+			var all []string
+			for _, cause := range r.Crash.Causes {
+				text := withoutAddresses(cause.Text)
+				if all = append(all, text+" ["+cause.Confidence+"]"); c.want != "" && strings.Contains(text, c.want) && cause.Confidence == c.confidence {
+					return
+				}
+			}
+			others := slices.ContainsFunc(strings.Split(said, "|"), func(s string) bool { return strings.Contains(strings.Join(all, " "), s) })
+			if c.want != "" || others {
+				t.Errorf("%s: %q\nwant %q [%s]", r.Crash.Reason, all, c.want, c.confidence)
+			}
 		})
 	}
 }

@@ -49,7 +49,7 @@ func TestHeapBugs(t *testing.T) {
 // TestHeapMusl: musl says nothing where its allocator finds a damaged record: the record says it, if there is one.
 func TestHeapMusl(t *testing.T) {
 	exe := fixture.Compile(t, "musl-gcc", "heap/bugs.c", "-g", "-O0", "-w")
-	for bug, want := range map[string]string{"overrun": " is wrong: ", "twice": ""} {
+	for bug, want := range map[string]string{"overrun": " was overrun by at least 4 bytes: ", "twice": ""} {
 		r := analyzeCore(t, fixture.Crash(t, nil, exe, bug), exe)
 		if corrupted := r.Crash.Kind == report.CrashHeapCorruption; corrupted != (want != "") {
 			t.Errorf("%s: %s, %s", bug, r.Crash.Kind, r.Crash.Reason)

@@ -197,7 +197,7 @@ func (h *Heap) BlockAt(addr uint64) (b heap.Block, ok bool) {
 	h.walk(s, s.start, func(v visit) bool {
 		if addr-v.addr < v.size {
 			b, ok = h.blockOf(v), true
-			if !v.top && !v.fence && addr-v.addr < 2*h.w && addr-v.addr < h.w && v.before.size != 0 && v.bits&prevInUse != 0 {
+			if !v.fence && addr-v.addr < h.w && v.before.size != 0 && v.bits&prevInUse != 0 {
 				// The word before the size belongs to the block before, while that is in use.
 				b = h.block(v.before)
 				if list := h.lists[v.before.addr]; list != "" {

@@ -67,7 +67,11 @@ func (h *Heap) slot(g *group, i int) slot {
 		rest = tail & 0xffffffff
 	}
 	if rest > end-p || rest > restLong && before>>45&7 != restLong || rest < restLong && before>>45&7 == restLong {
-		return slot{wrong: &heap.Damage{At: end - 4, Size: 4, Why: fmt.Sprintf("%#x bytes cannot be left of a slot of %#x", rest, g.stride), Of: b}}
+		d := &heap.Damage{At: end - 4, Size: 4, Why: fmt.Sprintf("%#x bytes cannot be left of a slot of %#x", rest, g.stride), Of: b}
+		if before>>45&7 == restLong { // what says so is behind the block, which had less than all before it
+			d.Of, d.Before = heap.Block{Start: end + record}, heap.Block{Start: p, Size: end - 4 - p}
+		}
+		return slot{wrong: d}
 	}
 	b.Size = end - rest - p
 	s := slot{block: b}

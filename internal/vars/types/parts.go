@@ -31,7 +31,7 @@ func (t *Type) Part(off, size uint64) (path string, part *Type, ok bool) {
 			}
 			t, off = s.set.Of(f.Type), off-f.Off
 		case s.Tag == dwarf.TagArrayType && !s.Vector:
-			if len(s.Dims()) > 1 || s.apart() {
+			if s.apart() {
 				return "", nil, false
 			}
 			elem := s.Target()
@@ -39,6 +39,11 @@ func (t *Type) Part(off, size uint64) (path string, part *Type, ok bool) {
 			if n == 0 {
 				return "", nil, false
 			}
+			rest, ok := s.rows(off, n, &b)
+			if !ok {
+				return "", nil, false
+			}
+			off = rest
 			index := int64(off / n)
 			if s.Language == dwarf.LangPascal83 { // elements have the numbers that the program gives them
 				lower, _, ok := s.Dims()[0].Constant()
@@ -54,6 +59,39 @@ func (t *Type) Part(off, size uint64) (path string, part *Type, ok bool) {
 		}
 	}
 	return "", nil, false
+}
+
+// rows writes the indexes of all dimensions but the last of an array, of elements of n bytes, to b, and returns how far into the row they lead. It returns
+// false where the source writes several indexes in another way, or there is no such row.
+func (t *Type) rows(off, n uint64, b *strings.Builder) (rest uint64, ok bool) {
+	dims := t.Dims()
+	if len(dims) == 1 {
+		return off, true
+	}
+	if !IsC(t.Language) && !IsCXX(t.Language) {
+		return 0, false
+	}
+	row := n
+	for i := range dims {
+		_, count, ok := dims[i].Constant()
+		if !ok || count == 0 || count > t.ByteSize && t.ByteSize > 0 || i > 0 && row*count/count != row {
+			return 0, false
+		}
+		if i > 0 {
+			row *= count
+		}
+	}
+	for i := range dims[:len(dims)-1] {
+		_, count, _ := dims[i].Constant()
+		if off/row >= count {
+			return 0, false
+		}
+		fmt.Fprintf(b, "[%d]", off/row)
+		off %= row
+		_, next, _ := dims[i+1].Constant()
+		row /= next
+	}
+	return off, true
 }
 
 // Kinds of Go's types (DW_AT_go_kind, as in package reflect).

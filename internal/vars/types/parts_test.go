@@ -164,7 +164,11 @@ func TestPartsOfArrays(t *testing.T) {
 		"elements":                {arrayOf(integer, 4), "[1]"},
 		"strides":                 {stride(dwarf.AttrByteStride), ""},
 		"bit strides":             {stride(dwarf.AttrBitStride), ""},
-		"rows":                    {arrayOf(integer, 2, 2), ""},
+		"rows":                    {arrayOf(integer, 2, 2), "[0][1]"},
+		"the second row":          {arrayOf(integer, 2, 1), "[1][0]"},
+		"rows of rows":            {arrayOf(integer, 3, 1, 1), "[1][0][0]"},
+		"no such row":             {arrayOf(integer, 1, 1), ""},
+		"rows of nothing":         {arrayOf(integer, 2, 0), ""},
 		"of C with a lower bound": {bounded(3), "[1]"},
 	} {
 		if got, _, ok := typeOf(t, dwarf.LangC99, c.typ).Part(4, 4); got != c.want || ok != (c.want != "") {

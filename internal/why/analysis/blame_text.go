@@ -37,6 +37,9 @@ func (t *tracer) overwritten(w *witness, v *provenance.Value, value uint64) (rep
 	if now, read := t.in.mem.Uint(at, v.Size); !ok || !read || now != value {
 		return report.BlameStep{}, false
 	}
+	if v.Kind != provenance.Load {
+		t.readAt = append(t.readAt, at)
+	}
 	return t.textInto(w, v.At, at, func(addr uint64) named {
 		if v.Kind == provenance.Load {
 			if n := w.target(v.At, v.Base, v.Index, v.Scale, v.K+int64(addr-at), 1, 0); n.text != "" {

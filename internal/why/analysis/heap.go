@@ -383,7 +383,10 @@ func (c *crash) donated(at uint64) bool {
 		return false
 	}
 	b, ok := c.heap().BlockAt(at)
-	return ok && !b.Own && b.Contains(at)
+	if !ok {
+		return c.behindAny(at)
+	}
+	return !b.Own && b.Contains(at)
 }
 
 // musl reports whether a module is musl.
@@ -396,13 +399,28 @@ func musl(module string) bool {
 // where the program died, and one is, or it was given what is no block.
 func (c *crash) muslRefused() bool {
 	top := c.top()
-	if top == nil || c.stop().why.Kind != report.CrashPrivileged || !musl(c.libraryPath(top.LookupAddr())) || c.heap() == nil {
+	if kind := c.stop().why.Kind; top == nil || kind != report.CrashPrivileged && !dataFault(kind) || !musl(c.libraryPath(top.LookupAddr())) || c.heap() == nil {
 		return false
 	}
-	if name := c.named.Frames[0].Function; name != "" && !allocators.Get()[libcName(name)] {
+	name := c.named.Frames[0].Function
+	if name != "" && !allocators.Get()[libcName(name)] {
 		return false
+	}
+	if name == "" && dataFault(c.stop().why.Kind) { // not every function of musl's without a name is of its allocator
+		return slices.ContainsFunc(c.heap().Damages(), c.held)
 	}
 	return len(c.heap().Damages()) > 0 || len(c.noBlockGiven()) > 0
+}
+
+// held reports whether the youngest frame has the block in a register whose record is damaged, or the place of that.
+func (c *crash) held(d heap.Damage) bool {
+	regs := c.top().Registers()
+	for m := regs.Valid; m != 0; m &= m - 1 {
+		if v, _ := regs.Get(m.First()); v != 0 && (v == d.Of.Start || v-d.At < uint64(d.Size)) {
+			return true
+		}
+	}
+	return false
 }
 
 // listed says on which list of the allocator a free block is.
@@ -485,6 +503,7 @@ func (c *crash) damaged(d *heap.Damage) (text, confidence string) {
 		if last, ok := c.mem.Uint(d.Before.End()-1, 1); ok && last != 0 && d.At < d.Before.End() { // what it holds at its end is taken for a record
 			return fmt.Sprintf("%s may have been overrun by zero bytes: it is full to its end, and the record of the next block at %#x%s is wrong: %s", before, d.Of.Start, c.ownerOf(d.Of), d.Why), report.Possible
 		}
+		return fmt.Sprintf("the record of the block at %#x%s is wrong: %s; %s ends there", d.Of.Start, c.ownerOf(d.Of), d.Why, before), report.Possible
 	}
 	if d.Of.Start == 0 {
 		return fmt.Sprintf("the allocator's record at %#x is wrong: %s", d.At, d.Why), report.Possible

@@ -36,12 +36,21 @@ func (c *crash) foreign() []report.Cause {
 	v.findBefore()
 	scanned := maxScanned
 	if !r.text && v.before.Size == 0 {
-		if value, ok := c.mem.Uint(p.at, int(v.word)); !ok || value == 0 {
+		value, ok := c.mem.Uint(p.at, int(v.word))
+		null := ok && value == 0
+		if !ok || null && !c.nameless() {
 			return nil // null is what programs put there on purpose
 		}
 		scanned = maxScannedPlace
+		if c.holders(v, scanned); null {
+			if text, confidence := c.inUse(v); text != "" {
+				return []report.Cause{{Text: text, Confidence: p.atMost(confidence)}}
+			}
+			return nil
+		}
+	} else {
+		c.holders(v, scanned)
 	}
-	c.holders(v, scanned)
 	text, confidence := v.reused()
 	if text == "" {
 		text, confidence = v.overrun(c)
@@ -58,18 +67,33 @@ func (c *crash) foreign() []report.Cause {
 	return []report.Cause{{Text: text, Confidence: p.atMost(confidence)}}
 }
 
+// nameless reports whether the bad value has no name in the source.
+func (c *crash) nameless() bool {
+	b := c.fault().blame
+	return b != nil && b.Expression == "" && !slices.ContainsFunc(stepNames(b), func(name string) bool { return name != "" && name[0] != '[' })
+}
+
 // behindDamage says who overran a block, if what the bad value goes on with has damaged the record of the next one on its way.
 func (c *crash) behindDamage(p heapWord, r run) []report.Cause {
-	if r.from == p.at {
-		return nil
+	from := r.from
+	if r.from == p.at { // it went on with something else
+		if value, ok := c.mem.Uint(p.at, c.arch.WordSize); !ok || value == 0 {
+			return nil
+		}
+		from = p.at - min(p.at, maxRun)
 	}
 	for _, d := range p.heap.Damages() {
-		if d.Before.Size == 0 || d.At < r.from || d.At >= p.at {
+		if d.Before.Size == 0 || d.At < from || d.At >= p.at {
 			continue
 		}
-		if text, confidence := c.damaged(&d); text != "" {
-			return []report.Cause{{Text: text, Confidence: confidence}}
+		text, confidence := c.damaged(&d)
+		if text == "" {
+			continue
 		}
+		if r.from == p.at {
+			confidence = report.Possible
+		}
+		return []report.Cause{{Text: text, Confidence: p.atMost(confidence)}}
 	}
 	return nil
 }
@@ -87,12 +111,13 @@ type invaded struct {
 
 // A holder is a pointer to a block.
 type holder struct {
-	path  string
-	to    string // the name of the type of what it points to
-	size  uint64 // of that
-	chars bool   // it points to characters
-	whole bool   // it points to a structure, a class or a union
-	text  bool   // which may have text of its own where the run is
+	path    string
+	to      string // the name of the type of what it points to
+	size    uint64 // of that
+	chars   bool   // it points to characters
+	whole   bool   // it points to a structure, a class or a union
+	pointer bool   // to a pointer
+	text    bool   // which may have text of its own where the run is
 	// denies says that the run fills a pointer of it, and goes on: who keeps something else in a pointer has no more room there.
 	denies  bool
 	pointee *types.Type
@@ -157,7 +182,7 @@ func (v *invaded) holder(path string, t *types.Type) holder {
 	}
 	h.to, h.size, h.pointee = to.Name(), to.Size(), to
 	_, h.chars = to.Strip().Char()
-	h.whole = to.Strip().Aggregate()
+	h.whole, h.pointer = to.Strip().Aggregate(), to.Strip().Pointer()
 	from, end := max(v.run.from, v.block.Start)-v.block.Start, v.at+v.word-v.block.Start
 	h.text = h.whole && to.MayHoldText(from, end)
 	h.denies = h.whole && v.run.end > v.block.Start && to.HasPointer(from, v.run.end-1-v.block.Start)
@@ -178,7 +203,7 @@ func (v *invaded) reused() (text, confidence string) {
 			return "", ""
 		case h.chars && chars == nil:
 			chars = h
-		case h.whole && other == nil && h.size > v.at-b.Start && h.size <= b.Size:
+		case other == nil && h.size > 0 && h.size <= b.Size && (h.whole && (h.size > v.at-b.Start || !h.pointee.MayHoldText(0, h.size)) || h.pointer && v.run.from == b.Start):
 			other = h
 		}
 	}
@@ -256,7 +281,7 @@ func stepNames(b *report.Blame) []string {
 
 // overrun says who wrote past the end of the block before, if the bad value goes on with what that ends with.
 func (v *invaded) overrun(c *crash) (text, confidence string) {
-	if v.before.Size == 0 || v.run.end >= v.block.End() && !v.denied() || v.alike() {
+	if full := v.run.end >= v.block.End() && !v.denied(); v.before.Size == 0 || full && !(v.run.text && len(v.holds) == 0) || v.alike() {
 		return "", "" // both are full of the same: it is as likely to be the block's own
 	}
 	what := "a series of numbers, to " + c.content(v.at, int(v.word)) + ","

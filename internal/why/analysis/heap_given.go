@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/code/disasm"
@@ -14,6 +15,9 @@ import (
 
 // maxGivenFrames is how many frames of an allocator, and of what called it, are looked at for who gave it a block back.
 const maxGivenFrames = 16
+
+// maxGivenSteps is how many instructions may lie between the read of a pointer and the call that gives it back.
+const maxGivenSteps = 16
 
 // nearGiven is how far from a pointer the allocator looks at what is before a block.
 const nearGiven = 4096
@@ -129,6 +133,9 @@ func (w *witness) givesBack() givenBack {
 	if !ok {
 		value, ok = w.onStack(v)
 	}
+	if !ok {
+		value, exact, ok = w.onFrame(v, call.PC)
+	}
 	if !ok || value == 0 {
 		return givenBack{}
 	}
@@ -159,6 +166,31 @@ func (w *witness) onStack(v *provenance.Value) (value uint64, ok bool) {
 		value, ok = at, true
 	}
 	return value, ok
+}
+
+// onFrame is a value that was read from the frame, whose address others have, too: what stands there now. It is exact if nothing wrote to memory between the
+// read and the call that it was passed to.
+func (w *witness) onFrame(v *provenance.Value, call uint64) (value uint64, exact, ok bool) {
+	if v.Kind != provenance.Slot || v.Size != w.in.arch.WordSize || !w.state.HasCFA {
+		return 0, false, false
+	}
+	if value, ok = w.in.mem.Uint(w.state.CFA+uint64(v.K), v.Size); !ok {
+		return 0, false, false
+	}
+	at := v.At
+	for range maxGivenSteps {
+		in, known := w.code.Inst(at)
+		if !known || !slices.Contains([]disasm.Kind{disasm.Other, disasm.Nop, disasm.Mov, disasm.MovImm, disasm.Load}, in.Kind) {
+			break
+		}
+		if m := in.Mem(); m != nil && m.Write {
+			break
+		}
+		if at = in.Next(); at == call {
+			return value, true, true
+		}
+	}
+	return value, false, true
 }
 
 // wildlyGiven reports whether a pointer that the program gave back is an address where nothing is, and the fault is not there.

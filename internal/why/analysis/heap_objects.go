@@ -1,8 +1,10 @@
 package analysis
 
 import (
+	"maps"
 	"slices"
 
+	"github.com/corewalk/corewalk/internal/heap"
 	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -14,6 +16,10 @@ const (
 	maxObjects        = 32   // to which they point
 	maxObjectSearched = 4096 // bytes of each
 	leastWild         = 1 << 16
+	maxLeading        = 256      // bytes of an object whose words are taken for pointers to others
+	leastSmall        = 16       // a number below is no sign of anything
+	maxMember         = 64       // bytes from what a small number is taken to point to, to what was used of it
+	maxUnknownObject  = 128      // bytes of an object behind a damaged record
 	maxWordObjects    = 256      // to which words there lead
 	maxWordFrames     = 4        // youngest frames of which every word counts
 	maxWords          = 16 << 10 // bytes of them, and of the program's data
@@ -37,9 +43,9 @@ func (c *crash) findInObjects() heapWord {
 		}
 		seen[v] = true
 		found = c.inObject(v, wild)
-		return !found.known && len(seen) < maxObjects
+		return found.heap == nil && len(seen) < maxObjects
 	})
-	if found.known {
+	if found.heap != nil {
 		return found
 	}
 	// Iterators are no pointers, but have one; and the program's own data has some that lead on.
@@ -50,11 +56,31 @@ func (c *crash) findInObjects() heapWord {
 			if v < leastWild || seen[v] {
 				continue
 			}
-			if _, ok := c.Proc.MappingAt(v); !ok || c.isOfModule(v) {
+			if _, ok := c.Proc.MappingAt(v); !ok || c.isOfModule(v) && !c.donated(v) {
 				continue
 			}
 			seen[v] = true
-			if found = c.inObject(v, wild); found.known || len(seen) >= most {
+			if found = c.inObject(v, wild); found.heap != nil || len(seen) >= most {
+				return found
+			}
+		}
+	}
+	// And those lead on.
+	most += maxWordObjects
+	for _, start := range slices.Sorted(maps.Keys(seen)) {
+		if c.isOfModule(start) && !c.donated(start) || c.onStack(start) {
+			continue
+		}
+		words, _ := c.mem.Words(start, maxLeading/c.arch.WordSize)
+		for _, v := range words {
+			if v < leastWild || seen[v] {
+				continue
+			}
+			if _, ok := c.Proc.MappingAt(v); !ok {
+				continue
+			}
+			seen[v] = true
+			if found = c.inObject(v, wild); found.heap != nil || len(seen) >= most {
 				return found
 			}
 		}
@@ -123,28 +149,53 @@ func (c *crash) inObject(pointer uint64, wild []uint64) heapWord {
 	if _, ok := c.Proc.MappingAt(pointer); !ok || c.isOfModule(pointer) && !c.donated(pointer) || c.heap() == nil {
 		return heapWord{}
 	}
-	b, ok := c.heap().BlockAt(pointer)
-	if !ok || b.Own || b.Free && b.List == "top" || !b.Contains(pointer) {
+	b, known := c.heap().BlockAt(pointer)
+	if known && (b.Own || b.Free && b.List == "top" || !b.Contains(pointer)) {
 		return heapWord{}
+	}
+	if !known { // behind a record that is damaged
+		if c.onStack(pointer) || !c.behindAny(pointer) {
+			return heapWord{}
+		}
+		b = heap.Block{Start: pointer, Size: maxUnknownObject}
 	}
 	word := c.arch.WordSize
 	data := c.mem.Some(b.Start, int(min(b.Size, maxObjectSearched)))
 	for i := 0; i+word <= len(data); i += word {
-		v := c.arch.Word(data[i:])
+		v, at := c.arch.Word(data[i:]), b.Start+uint64(i)
 		for _, w := range wild {
-			if v == w {
-				return heapWord{at: b.Start + uint64(i), heap: c.heap(), block: b, known: true, guessed: true}
+			if v != w && (w >= leastWild || v == 0 || v > w || w-v > maxMember || b.Free) {
+				continue
 			}
+			if w < leastWild {
+				if r := c.runAround(at); r.text || r.from+minSeries*uint64(word) > b.Start {
+					continue // a small number stands in many places: this one must go on from the block before
+				}
+			}
+			if !known {
+				return heapWord{at: at, heap: c.heap(), guessed: true}
+			}
+			return heapWord{at: at, heap: c.heap(), block: b, known: true, guessed: true}
 		}
 	}
 	return heapWord{}
+}
+
+// behindAny reports whether a damaged record of the heap is not far before an address.
+func (c *crash) behindAny(at uint64) bool {
+	for _, d := range c.heap().Damages() {
+		if d.At < at && at-d.At < maxRun {
+			return true
+		}
+	}
+	return false
 }
 
 // wildValues are the values of a faulting instruction at which no memory can be, or is.
 func (c *crash) wildValues() (out []uint64) {
 	f := c.fault()
 	add := func(v report.Addr) {
-		if uint64(v) < leastWild {
+		if uint64(v) < leastSmall {
 			return
 		}
 		if _, ok := c.Proc.MappingAt(arch.Address(v)); !ok && !c.PartialMaps {

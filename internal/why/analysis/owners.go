@@ -13,6 +13,9 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
+// redZone is how many bytes a function that calls none may use below its stack pointer.
+const redZone = 128
+
 // owners find who points at a block, by name: variables of the frames of one stack, of the program, and through other blocks.
 type owners struct {
 	*Engine
@@ -153,7 +156,11 @@ func (o *owners) variableAt(at, size uint64) (string, *types.Type) {
 	}
 	var symbol string
 	for i, f := range o.stack[:min(len(o.stack), maxNameFrames)] {
-		if cfa, ok := f.CFA(); !inModule && (at < uint64(f.SP()) || ok && at >= uint64(cfa)) {
+		low := uint64(f.SP())
+		if i == 0 {
+			low -= min(low, redZone)
+		}
+		if cfa, ok := f.CFA(); !inModule && (at < low || ok && at >= uint64(cfa)) {
 			continue
 		}
 		act, err := o.Variables.At(o.stack, i)

@@ -28,9 +28,12 @@ func rustWords(p *Process) Words {
 	if f := p.frame("std::alloc::rust_oom"); f != nil {
 		return p.rustNoMemory(f)
 	}
-	// Rust's SIGSEGV handler ends the program for a stack overflow only. It passes every other fault on to the
-	// system.
+	// Rust's SIGSEGV handler ends the program for a stack overflow, or because the thread was just changing what the handler looks at. It passes every
+	// other fault on to the system.
 	for i := range p.Stack {
+		if i > 0 && p.Stack[i-1].is("std::process::abort") && len(p.Stack[i].Names) == 1 && strings.Contains(p.Stack[i].Names[0], "::stack_overflow::thread_info::with_current_info") {
+			break
+		}
 		for _, n := range p.Stack[i].Names {
 			if strings.HasPrefix(n, "std::sys::") && strings.HasSuffix(n, "stack_overflow::imp::signal_handler") {
 				return Words{Reason: "stack overflow", Source: "the call to " + n, Cause: StackOverflow}

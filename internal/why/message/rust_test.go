@@ -61,6 +61,26 @@ func TestRustStackOverflow(t *testing.T) {
 	}
 }
 
+// Rust's handler also ends a program in which a fault came while what the handler looks at was being changed: the stack need not have overflown.
+func TestRustStackChanging(t *testing.T) {
+	const within = "std::sys::pal::unix::stack_overflow::thread_info::with_current_info::<(), std::sys::pal::unix::stack_overflow::imp::signal_handler::{closure#0}>"
+	const closure, handler = "std::sys::pal::unix::stack_overflow::imp::signal_handler::{closure#0}", "std::sys::pal::unix::stack_overflow::imp::signal_handler"
+	for what, c := range map[string]struct {
+		by   string
+		in   []string
+		want Cause
+	}{
+		"by the search":  {"std::process::abort", []string{within}, Abort},
+		"by the handler": {"std::process::abort", []string{closure, within}, StackOverflow},
+		"by another":     {"abort", []string{within}, StackOverflow},
+	} {
+		p := &Process{Stack: []Frame{{Names: []string{"abort"}}, {Names: []string{c.by}}, {Names: c.in}, {Names: []string{handler}}}}
+		if w := rustWords(p); w.Cause != c.want {
+			t.Errorf("%s: %q, cause %d", what, w.Reason, w.Cause)
+		}
+	}
+}
+
 // A program without symbols has no hook by name. One of its frames has the hook's words, and a caller of it passed on the Location.
 func TestNamelessPanic(t *testing.T) {
 	const table, place, earlier, other, payload, code = fakeBase, fakeBase + 0x40, fakeBase + 0x60, fakeBase + 0x80, fakeBase + 0x100, fakeBase + 0x200

@@ -1,0 +1,139 @@
+package analysis
+
+import (
+	"fmt"
+
+	"github.com/corewalk/corewalk/internal/vars/where"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/report"
+)
+
+// Limits of the search for pointers to variables of functions that have returned.
+const (
+	maxDeadObject = 128 // bytes of what such a pointer leads to
+	maxDeadBlocks = 64  // blocks of the heap in which such pointers are looked for
+	maxDeadWords  = 512 // bytes of each
+)
+
+// A stale pointer leads to the stack, where no variable is that still lives.
+type stale struct {
+	name string // "current"
+	to   uint64
+	sure bool // it is below what is in use
+}
+
+// deadVariable is said of a bad value that stands on the stack where no function has a variable any more, and a variable that lives still points: that of a
+// function that has returned.
+func (c *crash) deadVariable() []report.Cause {
+	if c.Variables == nil || !dataFault(c.verdict().kind) {
+		return nil
+	}
+	wild := c.wildValues()
+	if len(wild) == 0 {
+		return nil
+	}
+	var found *stale
+	c.stalePointers(func(s *stale) bool {
+		words, _ := c.mem.Words(s.to, maxDeadObject/c.arch.WordSize)
+		for _, v := range words {
+			for _, w := range wild {
+				if v == w && w >= leastWild && found == nil {
+					found = s
+				}
+			}
+		}
+		return found == nil
+	})
+	if found == nil {
+		return nil
+	}
+	confidence := report.Possible
+	if found.sure {
+		confidence = report.Likely
+	}
+	return []report.Cause{{Confidence: confidence, Text: fmt.Sprintf("it stands on the stack at %#x, where no variable is any more, but %s points: a function that has returned had one there", found.to, found.name)}}
+}
+
+// stalePointers calls yield for pointers to dead parts of the stack until it returns false: those in variables of the youngest frames, in data of the program,
+// and in blocks of the heap to which these lead.
+func (c *crash) stalePointers(yield func(*stale) bool) {
+	m, ok := c.Proc.MappingAt(c.stack[0].SP())
+	if !ok {
+		return
+	}
+	low := uint64(m.Start)
+	high := uint64(c.stack[0].SP())
+	for _, f := range c.stack[:min(len(c.stack), maxObjectFrames)] {
+		if cfa, ok := f.CFA(); ok && uint64(cfa) > high && uint64(cfa) < uint64(m.End) {
+			high = uint64(cfa)
+		}
+	}
+	type lead struct {
+		name string
+		to   uint64
+	}
+	var blocks []lead
+	on := true
+	try := func(name string, v uint64) bool {
+		switch {
+		case v-low < high-low:
+			if dead, sure := c.deadAt(v); dead {
+				on = yield(&stale{name, v, sure})
+			}
+		case v >= leastWild && len(blocks) < maxDeadBlocks:
+			if to, ok := c.Proc.MappingAt(v); ok && to.Perm&libstate.Write != 0 && !c.isOfModule(v) {
+				blocks = append(blocks, lead{name, v})
+			}
+		}
+		return on
+	}
+	if c.pointers(try); !on {
+		return
+	}
+	word := uint64(c.arch.WordSize)
+	for _, r := range c.nearData()[1:] {
+		words, _ := c.mem.Words(r[0], int(r[1]-r[0])/c.arch.WordSize)
+		for i, v := range words {
+			if v < leastWild {
+				continue
+			}
+			name, _ := c.names().variableAt(r[0]+uint64(i)*word, word)
+			if name != "" && !try(plainPath(name), v) {
+				return
+			}
+		}
+	}
+	for _, b := range blocks {
+		words, _ := c.mem.Words(b.to, maxDeadWords/c.arch.WordSize)
+		for _, v := range words {
+			if v-low >= high-low {
+				continue
+			}
+			if dead, sure := c.deadAt(v); dead && !yield(&stale{"what " + b.name + " points to", v, sure}) {
+				return
+			}
+		}
+	}
+}
+
+// deadAt reports whether no variable of the youngest frames is at an address of the stack, and whether that is below what is in use at all.
+func (c *crash) deadAt(at uint64) (dead, sure bool) {
+	sp := uint64(c.stack[0].SP())
+	if at < sp-redZone {
+		return true, true
+	}
+	for i, f := range c.stack[:min(len(c.stack), maxObjectFrames)] {
+		cfa, ok := f.CFA()
+		if !ok || at >= uint64(cfa) {
+			continue
+		}
+		act, err := c.Variables.At(c.stack, i)
+		if err != nil {
+			return false, false
+		}
+		_, _, _, lives := where.FrameOf(act).Object(f.LookupAddr(), at)
+		act.Close()
+		return !lives, false
+	}
+	return false, false
+}

@@ -1,0 +1,62 @@
+/* past BUG: writes numbers past the end of an array, keeps a pointer to a variable of a function that has returned, or gives back an array of its own. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct rate { int per; char name[20]; };
+struct frame { struct frame *up; const char *name; long depth; };
+struct link { struct link *next; long code; };
+struct text { char *at; size_t size; char small[16]; };
+
+static struct rate base = {44, "base"};
+static struct { int slots[6]; struct rate *rate; } pool = {{0}, &base};
+static struct frame *current;
+static struct link *first;
+static long *row;
+static char *lines[3];
+
+static void __attribute__((noinline)) mark(int n) { for (int i = 0; i < n; i++) pool.slots[i] = 100 + i; }
+static void __attribute__((noinline)) enter(const char *name) { struct frame f = {current, name, 1}; current = &f; if (*name == 'z') current = f.up; }
+static long __attribute__((noinline)) noise(long n) { volatile long a[40]; for (int i = 0; i < 40; i++) a[i] = 0x5151515151510000 + n + i; return a[7]; }
+static long __attribute__((noinline)) depth(void) { long n = 0; for (struct frame *f = current; f; f = f->up) n += f->depth; return n; }
+static void __attribute__((noinline)) put(struct text *t, const char *s) { t->at = strlen(s) < 16 ? t->small : malloc(100); strcpy(t->at, s); }
+
+int main(int argc, char **argv) {
+  const char *bug = argc > 1 ? argv[1] : "";
+  if (!strcmp(bug, "array")) {
+    mark(8);
+    return pool.rate->per;
+  } else if (!strcmp(bug, "beside")) { /* the pointer's own fault */
+    mark(6);
+    pool.rate = (struct rate *)0x7b0000007a;
+    return pool.rate->per;
+  } else if (!strcmp(bug, "gone")) {
+    enter("outer");
+    return (int)(noise(argc) + depth());
+  } else if (!strcmp(bug, "alive")) { /* the variable is there, and was filled with a bad value */
+    struct frame f = {(struct frame *)0x5151515151510025, "f", 1};
+    current = &f;
+    return (int)depth();
+  } else if (!strcmp(bug, "member")) {
+    struct text t;
+    put(&t, "short");
+    free(t.at);
+    return t.small[1];
+  } else if (!strcmp(bug, "small")) {
+    row = malloc(24);
+    for (int i = 0; i < 3; i++) { struct link *l = malloc(sizeof *l + 8); l->next = first; l->code = i; first = l; }
+    for (int i = 0; i < 10; i++) row[i] = 1000 + 3 * i;
+    long sum = 0;
+    for (struct link *l = first; l; l = l->next) sum += l->code;
+    return (int)sum;
+  } else if (!strcmp(bug, "few")) { /* a small number that nothing leads to */
+    first = calloc(1, sizeof *first);
+    first->next = (struct link *)1006;
+    return (int)first->next->code;
+  } else if (!strcmp(bug, "end")) {
+    for (int i = 0; i < 3; i++) lines[i] = malloc(16);
+    strcpy(lines[0], "0123456789012345678901234567890123456789012345678901234567890123");
+    for (int i = 0; i < 3; i++) free(lines[i]);
+  }
+  return 0;
+}

@@ -253,6 +253,14 @@ func topReasons(counts map[string]int, total int) string {
 func moduleSum(modules []Module) string {
 	counts := make(map[string]int)
 	var ids []string
+	identified := make(map[string]bool)
+	for i := range modules {
+		if modules[i].idKind() != "" {
+			identified[modules[i].Path] = true
+		}
+	}
+	// What a process mapped once more of a module, as V8 does with its own functions, is not another module.
+	modules = slices.DeleteFunc(slices.Clone(modules), func(m Module) bool { return m.idKind() == "" && m.Path != "" && identified[m.Path] })
 	for i := range modules {
 		counts[modules[i].Status]++
 		if id := modules[i].idKind(); id != "" && !slices.Contains(ids, id) {

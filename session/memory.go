@@ -184,7 +184,7 @@ func (s *Session) focused(ctx context.Context, st *stack) (Frame, error) {
 		return Frame{}, err
 	}
 	if at >= len(st.named) {
-		return Frame{}, fmt.Errorf("%s %d has no frames", st.Kind, st.Number)
+		return Frame{}, fmt.Errorf("%s has no frames", st.Title())
 	}
 	return s.frame(st, at), nil
 }

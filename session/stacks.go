@@ -28,6 +28,9 @@ type Stack struct {
 	Crashed bool   // the process died in this thread
 }
 
+// Title says which stack it is, with the number as the runtime writes it: "thread 4242", "process <0.129.0>".
+func (s *Stack) Title() string { return tasks.Key{Kind: tasks.Kind(s.Kind), ID: s.Number}.String() }
+
 // A stack is a Stack with what is known of it.
 type stack struct {
 	Stack

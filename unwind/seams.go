@@ -79,6 +79,14 @@ type FrameStepper interface {
 	Name() string
 }
 
+// A BottomStepper is a FrameStepper that knows callers of frames in which unwind tables see the bottom of the stack: code of a
+// runtime whose tables do not say where it is.
+type BottomStepper interface {
+	// PastBottom fills in out as CallerFrame does, for a frame that another stepper took for the last one; not for frames that
+	// steppers of PriorityStackBottom know to be that.
+	PastBottom(in, out *Frame) Status
+}
+
 // A GroupRegistrar is a FrameStepper that chooses its own address ranges when it is
 // registered with a group. Other steppers are asked about every address.
 type GroupRegistrar interface {

@@ -169,6 +169,10 @@ func (w *Walker) step(st *stepState, in *Frame) (*Frame, EndReason, error) {
 			w.accept(st, s, in, out)
 			return out, EndBottom, nil
 		case status == StatusStackBottom:
+			if above := w.pastBottom(st, s, in, out); above != nil {
+				w.accept(st, above, in, out)
+				return out, EndBottom, nil
+			}
 			in.flags |= flagBottom
 			*out = Frame{}
 			return nil, EndBottom, nil
@@ -178,6 +182,31 @@ func (w *Walker) step(st *stepState, in *Frame) (*Frame, EndReason, error) {
 		}
 		if refused != nil && status == StatusNotMe {
 			refused.add(s, in)
+		}
+	}
+}
+
+// pastBottom asks the steppers after s, which sees the bottom at in, whether one knows better, and returns it; nil if none does.
+func (w *Walker) pastBottom(st *stepState, s FrameStepper, in, out *Frame) FrameStepper {
+	if s.Priority() <= PriorityStackBottom {
+		return nil
+	}
+	for last := s; ; {
+		next, err := w.group.FindStepperForAddr(in.ra, last)
+		if err != nil {
+			return nil
+		}
+		last = next
+		b, ok := next.(BottomStepper)
+		if !ok {
+			continue
+		}
+		w.prepare(out, st.scratch, in)
+		status := b.PastBottom(in, out)
+		st.scratch = out.changes[:0]
+		if status == StatusSuccess && w.refuse(in, out) == "" {
+			in.attempt(next, status, out, "")
+			return next
 		}
 	}
 }

@@ -446,7 +446,7 @@ func TestKindsPage(t *testing.T) {
 // warnings says what the codes of warnings mean that have no constant with a comment.
 var warnings = map[string]string{
 	"core":               "a part of the dump is damaged or missing; the message says which",
-	"jit":                "code that a program registered with GDB's JIT interface could not be read",
+	"jit":                "code that the process made: what GDB's JIT interface lists of it, or a perf map or jitdump file, could not be read, or nothing proves that it is this process's",
 	"libraries":          "the list of the process's libraries is incomplete",
 	"list":               "`info` lists only the first of very many",
 	"module-file":        "a module's file, or one that belongs to it, is damaged or could not be read",

@@ -42,7 +42,7 @@ func (sv *server) threads(ctx context.Context) (dap.ResponseMessage, error) {
 
 // name says which stack it is.
 func name(st *session.Stack) string {
-	s := fmt.Sprintf("%s %d", st.Kind, st.Number)
+	s := st.Title()
 	if st.Name != "" {
 		s += " " + st.Name
 	}

@@ -170,7 +170,7 @@ func (sv *server) threads(ctx context.Context, in pageIn) (*answer, error) {
 }
 
 func stackLine(st session.Stack) string {
-	s := fmt.Sprintf("stack %d: %s %d", st.ID, st.Kind, st.Number)
+	s := fmt.Sprintf("stack %d: %s", st.ID, st.Title())
 	if st.Name != "" {
 		s += " " + quoted(st.Name)
 	}

@@ -364,7 +364,7 @@ func (sh *Shell) enter(ctx context.Context, st session.Stack) error {
 
 // heading says which stack it is, in words of the dump.
 func heading(st *session.Stack) string {
-	s := fmt.Sprintf("%s %d", st.Kind, st.Number)
+	s := st.Title()
 	if st.Name != "" {
 		s += fmt.Sprintf(" (%s)", st.Name)
 	}
@@ -509,14 +509,26 @@ func (sh *Shell) findThreads(ctx context.Context, pattern string) error {
 	return nil
 }
 
+// taskNumber reads the number of a task: 17, 0x7f00, and <0.129.0> as Erlang writes it.
+func taskNumber(text string) (id uint64, ok bool) {
+	number, serial, ok := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(text, "<0."), ">"), ".")
+	if !ok || text != "<0."+number+"."+serial+">" {
+		id, err := strconv.ParseUint(text, 0, 64)
+		return id, err == nil
+	}
+	n, err := strconv.ParseUint(number, 10, 28)
+	more, err2 := strconv.ParseUint(serial, 10, 36)
+	return n | more<<28, err == nil && err2 == nil
+}
+
 func (sh *Shell) task(ctx context.Context, args string) error {
-	id, err := strconv.ParseUint(args, 0, 64)
-	if err != nil {
+	id, ok := taskNumber(args)
+	if !ok {
 		return fmt.Errorf("%q is not the number of a task", args)
 	}
 	st, err := sh.s.FindTask(ctx, id)
 	if err != nil {
-		return fmt.Errorf("there is no task %d; info tasks lists them", id)
+		return fmt.Errorf("there is no task %s; info tasks lists them", args)
 	}
 	return sh.enter(ctx, st)
 }

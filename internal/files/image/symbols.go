@@ -78,6 +78,15 @@ func (im *Image) exportsOnly() bool {
 // the symbol that starts nearest wins, and the more complete table if two start at the same
 // address. The last one is the pc-line table of Go programs, which stripping leaves.
 func (im *Image) SymbolAt(addr uint64) (elffile.Sym, bool) {
+	s, ok := im.nearest(addr)
+	if ok && s.Value != addr && s.Size == 0 && im.endsBefore(&s, addr) {
+		return elffile.Sym{}, false
+	}
+	return s, ok
+}
+
+// nearest is SymbolAt, but functions without a size end where others begin.
+func (im *Image) nearest(addr uint64) (elffile.Sym, bool) {
 	var best elffile.Sym
 	found := false
 	if im == nil {

@@ -35,12 +35,17 @@ func (s *Stepper[R]) Of(in *unwind.Frame) (*R, libstate.LibraryState) {
 	if _, ok := libs.LibraryAt(in.LookupAddr()); ok {
 		return nil, nil
 	}
+	return s.Runtime(), libs
+}
+
+// Runtime returns the runtime; nil if there is none.
+func (s *Stepper[R]) Runtime() *R {
 	s.once.Do(func() {
 		if p := s.Process(); p != nil {
 			s.r = s.Find(p)
 		}
 	})
-	return s.r, libs
+	return s.r
 }
 
 // Silent is a tasks.Runtime and a tasks.Framer that only walks: another one of the same process, or nobody, tells the tasks and what frames stand for.

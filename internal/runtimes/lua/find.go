@@ -52,6 +52,9 @@ func Shows(function, module string) bool {
 // maxIdent is the longest text that Lua has of itself.
 const maxIdent = 512
 
+// setMode is a function that LuaJIT exports.
+const setMode = "luaJIT_setmode"
+
 // Find finds Lua among the modules of a process; nil if there is none.
 func Find(p *tasks.Process) (tasks.Runtime, error) {
 	if a := p.State.Arch(); a == nil || a.WordSize != 8 {
@@ -59,7 +62,7 @@ func Find(p *tasks.Process) (tasks.Runtime, error) {
 	}
 	var failed error
 	for _, lib := range p.Modules {
-		_, jit := p.Symbols.SymbolByName(lib, "luaJIT_setmode")
+		_, jit := p.Symbols.SymbolByName(lib, setMode)
 		ident, ok := p.Symbols.SymbolByName(lib, "lua_ident")
 		if !ok && !jit {
 			continue

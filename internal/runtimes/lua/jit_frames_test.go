@@ -216,3 +216,64 @@ func TestJITCaller(t *testing.T) {
 		t.Errorf("%v is somebody's", r)
 	}
 }
+
+// exporting is a process whose module exports what LuaJIT's does.
+type exporting struct {
+	*ran
+	name string
+}
+
+func (e *exporting) SymbolByName(lib *libstate.Library, name string) (unwind.Symbol, bool) {
+	return unwind.Symbol{Name: name}, lib.Start == atModule && name == e.name
+}
+
+// TestJITLeft: where compiled code has been left, the frame of the virtual machine is above what it keeps of that code.
+func TestJITLeft(t *testing.T) {
+	for what, c := range map[string]struct {
+		harm   func(s *exporting, r *runtime, m jitFake)
+		pc, sp uint64
+		want   unwind.Status
+	}{
+		"as it is":               {func(*exporting, *runtime, jitFake) {}, atModule + 0x30, atMachine - 64, unwind.StatusSuccess},
+		"code of no module":      {func(*exporting, *runtime, jitFake) {}, atMachineCode + 0x30, atMachine - 64, unwind.StatusNotMe},
+		"code of another module": {func(s *exporting, _ *runtime, _ jitFake) {}, atOther + 0x30, atMachine - 64, unwind.StatusNotMe},
+		"not LuaJIT's":           {func(s *exporting, _ *runtime, _ jitFake) { s.name = "lua_pcall" }, atModule + 0x30, atMachine - 64, unwind.StatusNotMe},
+		"another processor":      {func(s *exporting, _ *runtime, _ jitFake) { s.CPU = arch.ARM64 }, atModule + 0x30, atMachine - 64, unwind.StatusNotMe},
+		"LuaJIT of another one":  {func(_ *exporting, r *runtime, _ jitFake) { r.lib = &libstate.Library{} }, atModule + 0x30, atMachine - 64, unwind.StatusNotMe},
+		"the machine's own":      {func(*exporting, *runtime, jitFake) {}, atModule + 0x30, atMachine, unwind.StatusNotMe},
+		"no frame":               {func(_ *exporting, _ *runtime, m jitFake) { m.set(atState, "state.frame", atMachine+0x40) }, atModule + 0x30, atMachine - 64, unwind.StatusNotMe},
+	} {
+		r, m := traced(0)
+		s := &exporting{m.runs(), setMode}
+		m.Zero(atMachine-64, 64)
+		m.Zero(atMachine, maxOwn*8)
+		m.set(atMachine, "frame.state", atState)
+		m.set(atGlobal, "global.compiled", 0)
+		m.Words[atMachine+r.at("frame.size")-8] = atOther + 0x200
+		c.harm(s, r, m)
+		st := NewCompiled(func() *tasks.Process { return r.p })
+		st.Find = func(*tasks.Process) *runtime { return r }
+		w, err := unwind.NewWalker(s, unwind.WithSymbolReader(s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		frame := func(pc, sp uint64) *unwind.Frame {
+			f, err := unwind.NewFrame(pc, sp, 0, w)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return f
+		}
+		in, out := frame(c.pc, c.sp), frame(0, 0)
+		if got := st.PastBottom(in, out); got != c.want {
+			t.Errorf("%s: %v", what, got)
+		} else if got == unwind.StatusSuccess && (out.RA() != atOther+0x200 || out.SP() != atMachine+r.at("frame.size")) {
+			t.Errorf("%s: %#x at %#x", what, out.RA(), out.SP())
+		}
+		in.SetNonCall(true)
+		if got := st.PastBottom(in, out); got != unwind.StatusNotMe {
+			t.Errorf("%s: it made no call: %v", what, got)
+		}
+	}
+}

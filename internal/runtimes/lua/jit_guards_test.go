@@ -660,7 +660,7 @@ func TestJITMachineFrame(t *testing.T) {
 					m.Words[atMachine+i] = 0
 				}
 			}
-			if got := r.machineFrame(atMachine - 64); got != c.want {
+			if got := r.machineFrame(atMachine-64, false); got != c.want {
 				t.Errorf("%s: %#x", what, got)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/corewalk/corewalk/internal/runtimes/jitcode"
+	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -49,8 +50,36 @@ func (c *Compiled) CallerFrame(in, out *unwind.Frame) unwind.Status {
 	if r == nil {
 		return unwind.StatusNotMe
 	}
+	return c.caller(r, libs, in, out)
+}
+
+// PastBottom implements unwind.BottomStepper. Where compiled code is left, the virtual machine keeps its registers below the frame that they share, and
+// calls functions of C. Its unwind tables do not say so, and lead to one of these registers in place of a return address.
+func (c *Compiled) PastBottom(in, out *unwind.Frame) unwind.Status {
+	state := in.Walker().ProcessState()
+	libs, syms := state.LibraryTracker(), in.Walker().SymbolReader()
+	if libs == nil || syms == nil || state.Arch() != arch.AMD64 {
+		return unwind.StatusNotMe
+	}
+	lib, ok := libs.LibraryAt(in.LookupAddr())
+	if !ok || in.LookupAddr() == in.RA() { // no function was called
+		return unwind.StatusNotMe
+	}
+	if _, jit := syms.SymbolByName(lib, setMode); !jit {
+		return unwind.StatusNotMe
+	}
+	r := c.Runtime()
+	if r == nil || r.lib != lib {
+		return unwind.StatusNotMe
+	}
+	return c.caller(r, libs, in, out)
+}
+
+// caller fills in the caller of the virtual machine whose frame compiled code shares that runs in in, or has just been left.
+func (c *Compiled) caller(r *runtime, libs libstate.LibraryState, in, out *unwind.Frame) unwind.Status {
+	_, left := libs.LibraryAt(in.LookupAddr())
 	c.mu.Lock()
-	frame := r.machineFrame(in.SP())
+	frame := r.machineFrame(in.SP(), left)
 	c.mu.Unlock()
 	if frame == 0 {
 		return unwind.StatusNotMe
@@ -80,8 +109,8 @@ func (c *Compiled) CallerFrame(in, out *unwind.Frame) unwind.Status {
 	return unwind.StatusSuccess
 }
 
-// machineFrame finds the frame of the virtual machine above a stack pointer, in which compiled code runs; 0 if there is none.
-func (r *runtime) machineFrame(sp uint64) uint64 {
+// machineFrame finds the frame of the virtual machine above a stack pointer, in which compiled code runs, or ran until it was left; 0 if there is none.
+func (r *runtime) machineFrame(sp uint64, left bool) uint64 {
 	words, _ := r.Words(sp, maxOwn)
 	for i, v := range words {
 		at := sp + 8*uint64(i)
@@ -91,7 +120,7 @@ func (r *runtime) machineFrame(sp uint64) uint64 {
 			}
 			g := r.field(state, "state.global")
 			frame := r.nativeFrames(state).at
-			if where := frame + r.at("frame.state"); where&^7 == at && r.field(frame, "frame.state") == state && r.field(g, "global.compiled") != 0 {
+			if where := frame + r.at("frame.state"); where&^7 == at && r.field(frame, "frame.state") == state && (left && frame > sp || !left && r.field(g, "global.compiled") != 0) {
 				return frame
 			}
 		}

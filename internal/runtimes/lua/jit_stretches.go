@@ -56,7 +56,7 @@ func (r *runtime) jitStates(frames []*unwind.Frame, found []uint64) []uint64 {
 		if r.leads(f) {
 			at = append(at, f.SP())
 			if lib, ok := r.p.State.LibraryTracker().LibraryAt(f.LookupAddr()); !ok || lib == nil { // of compiled code
-				at = append(at, r.machineFrame(f.SP()))
+				at = append(at, r.machineFrame(f.SP(), false))
 			}
 		}
 	}

@@ -204,3 +204,11 @@ func TestTextCost(t *testing.T) {
 		t.Errorf("costs %d, not %d", got, want)
 	}
 }
+
+func TestMappedAgain(t *testing.T) {
+	node, copied := &libstate.Library{Path: "/bin/node", BuildID: []byte{1}}, &libstate.Library{Path: "/bin/node"}
+	other, twice := &libstate.Library{Path: "/bin/other"}, &libstate.Library{Path: "/bin/other"}
+	if again := mappedAgain([]*libstate.Library{copied, node, other, twice}); len(again) != 1 || !again[copied] {
+		t.Errorf("%v", again)
+	}
+}

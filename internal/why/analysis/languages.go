@@ -217,13 +217,13 @@ func (in *naming) addCalls(t *report.Thread, frames []*unwind.Frame, list []task
 		crash, moved = *look, *look
 	}
 	at := 0
-	copyTo := func(physical int, folded bool) {
+	copyTo := func(physical int, st *tasks.Stretch) { // of st, if it is one's
 		for ; at < len(t.Frames) && t.Frames[at].Physical < physical; at++ {
 			if at == crash {
 				moved = len(out)
 			}
 			e := t.Frames[at]
-			e.Folded = folded && (e.Physical > 0 || !t.Crashed) && at != crash
+			e.Folded = st != nil && (e.Physical > 0 || !t.Crashed || compiledFor(&e, st)) && at != crash
 			out = append(out, e)
 			if in.keepsCalls {
 				calls = append(calls, callAt(in.languageCalls, at))
@@ -235,7 +235,7 @@ func (in *naming) addCalls(t *report.Thread, frames []*unwind.Frame, list []task
 		if st.From < 0 || st.To < st.From || st.To > len(frames) {
 			continue
 		}
-		copyTo(st.From, false)
+		copyTo(st.From, nil)
 		base := report.Frame{Physical: st.From, Trust: report.TrustRuntime, Stepper: runtime}
 		if k := min(st.From, len(frames)-1); k >= 0 {
 			f := frames[k]
@@ -281,9 +281,9 @@ func (in *naming) addCalls(t *report.Thread, frames []*unwind.Frame, list []task
 				}
 			}
 		}
-		copyTo(st.To, true)
+		copyTo(st.To, st)
 	}
-	copyTo(len(frames), false)
+	copyTo(len(frames), nil)
 	for i := range out {
 		out[i].Index = i
 	}
@@ -303,9 +303,14 @@ func callAt(calls []*tasks.Call, i int) *tasks.Call {
 }
 
 // inStretch reports whether a frame is the interpreter's, which executes the calls of a stretch and called what failed: then the call is the
-// place. If the frame is the innermost one, the interpreter itself failed.
+// place. If the frame is the innermost one, the interpreter itself failed, unless it is code that was compiled for the call.
 func inStretch(f *report.Frame, st *tasks.Stretch) bool {
-	return f.Physical > 0 && f.Physical >= st.From && f.Physical < st.To
+	return (f.Physical > 0 || compiledFor(f, st)) && f.Physical >= st.From && f.Physical < st.To
+}
+
+// compiledFor reports whether a frame is code of no module that a runtime's compiler made of the innermost call of a stretch.
+func compiledFor(f *report.Frame, st *tasks.Stretch) bool {
+	return len(st.Calls) > 0 && st.Calls[0].Kind == tasks.CallJIT && f.Module == "" && f.Physical == st.From
 }
 
 // callVariables reads the variables of a call, if they are wanted.

@@ -30,6 +30,7 @@ func (in *Engine) moduleList(r *report.Report) {
 			used[t.Frames[i].Module]++
 		}
 	}
+	again := mappedAgain(list)
 	for _, lib := range list {
 		m, res := in.module(lib)
 		r.Modules = append(r.Modules, m)
@@ -41,10 +42,27 @@ func (in *Engine) moduleList(r *report.Report) {
 		if m.Symbols == report.SymbolsBreakpad && m.Status == report.ModuleMissing && served(r.Threads, m.Path) {
 			continue
 		}
-		if w, ok := moduleWarning(lib, res, used[lib.Path]); ok {
+		if w, ok := moduleWarning(lib, res, used[lib.Path]); ok && !(res.Match == modules.Missing && again[lib]) { // else it is said
 			r.Warnings = append(r.Warnings, w)
 		}
 	}
+}
+
+// mappedAgain are libraries that are memory which a process mapped once more of the file of another one, as V8 does with its own functions.
+func mappedAgain(list []*libstate.Library) map[*libstate.Library]bool {
+	identified := map[string]bool{}
+	for _, lib := range list {
+		if len(lib.BuildID) > 0 {
+			identified[lib.Path] = true
+		}
+	}
+	again := map[*libstate.Library]bool{}
+	for _, lib := range list {
+		if len(lib.BuildID) == 0 && identified[lib.Path] {
+			again[lib] = true
+		}
+	}
+	return again
 }
 
 // served reports whether a module's symbol file did all that its file could have done: every frame in it has a

@@ -35,3 +35,35 @@ func TestPlaceInStretch(t *testing.T) {
 		}
 	}
 }
+
+// TestPlaceCompiled: the innermost frame is the call's if it is code of no module that the runtime's compiler made of it.
+func TestPlaceCompiled(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		module string
+		kind   tasks.CallKind
+		from   int // of the stretch
+		calls  int
+		place  string
+		folded bool
+	}{
+		{"compiled", "", tasks.CallJIT, 0, 1, "leaf", true},
+		{"of the interpreter", "", tasks.CallInterpreted, 0, 1, "made", false},
+		{"of a module", "/usr/bin/php", tasks.CallJIT, 0, 1, "made", false},
+		{"called by compiled code", "", tasks.CallJIT, 1, 1, "made", false},
+		{"without calls", "", tasks.CallJIT, 0, 0, "made", false},
+	} {
+		at := 0
+		thread := report.Thread{Crashed: true, Frames: []report.Frame{{Function: "made", Module: c.module}, {Function: "zend_execute", Module: "/usr/bin/php", Physical: 1}}}
+		st := tasks.Stretch{From: c.from, To: 2, Calls: []tasks.Call{{Language: "php", Function: "leaf", Kind: c.kind}}[:c.calls]}
+		in := &naming{question: &question{Engine: &Engine{}, opts: Options{Locals: LocalsNone}}}
+		moved := in.addCalls(&thread, []*unwind.Frame{{}, {}}, []tasks.Stretch{st}, "php", &at)
+		folded := false
+		for _, f := range thread.Frames {
+			folded = folded || f.Function == "made" && f.Folded
+		}
+		if got := thread.Frames[*moved].Function; got != c.place || folded != c.folded {
+			t.Errorf("%s: the place is %s, want %s; folded %t", c.name, got, c.place, folded)
+		}
+	}
+}

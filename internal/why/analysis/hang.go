@@ -93,7 +93,7 @@ func noteCrashed(c *report.Crash, all []*tasks.Task) {
 func (c *crash) hang(known *report.Crash, deadlocks []report.Deadlock, awaited func(thread int) int) string {
 	switch {
 	case !known.MayBeHang(), known.Kind == report.CrashAbort && c.handledAny():
-	case len(deadlocks) > 0 && (known.Panic.Asleep() || deadlocks[0].Certainty == string(tasks.Certain)):
+	case len(deadlocks) > 0 && deadlocks[0].Certainty != string(tasks.Possible):
 		return report.CrashDeadlock
 	case known.Kind != report.CrashAbort && (len(deadlocks) > 0 || c.waitsForLock(uint64(awaited(known.Thread)))):
 		return report.CrashHang // ended from outside

@@ -219,15 +219,14 @@ func (in *Input) made(t steppers.Trap) bool {
 	return r.HasAddr && !r.unmatched && in.touches(&r, t.Addr)
 }
 
-// pageless reports whether the exception is an access that the instruction makes to the page of a file, and that the
-// memory map allows, and of which there is nothing in the dump: the file may have no such page.
+// pageless reports whether the exception is an access that the instruction makes to the page of a file of which there is
+// nothing in the dump: the file may have no such page, if the memory map allows the access.
 func (in *Input) pageless(t steppers.Trap) bool {
 	if !in.made(t) || in.Mapping == nil {
 		return false
 	}
 	m, ok := in.Mapping(t.Addr)
-	r := in.as(Signal{Number: sigSegv, Addr: t.Addr, HasAddr: true})
-	return ok && m.Path != "" && r.bad() && (in.Bytes == nil || in.Bytes(t.Addr, make([]byte, 1)) == 0)
+	return ok && m.Path != "" && (in.Bytes == nil || in.Bytes(t.Addr, make([]byte, 1)) == 0)
 }
 
 // touches reports whether the access of a reason is at the address.

@@ -170,7 +170,7 @@ func TestGo(t *testing.T) {
 		{"output " + filepath.Join(t.TempDir(), "text"), "exit status 2", []string{"main.transfer at main.go:"}, "", false},
 	}
 	if long {
-		deaths = append(deaths, death{"deadlock", "exit status 2", []string{"the only goroutine sleeps for ever: chan int"}, "", false})
+		deaths = append(deaths, death{"deadlock", "exit status 2", []string{"a goroutine sleeps for ever: chan int"}, "", false})
 	}
 	check(t, v, true, deaths)
 }

@@ -36,9 +36,11 @@ func (a *Activation) declared(v *LocalVar) bool {
 		return true
 	}
 	slot, ok := a.slotOf(v)
-
 	if !ok {
 		return true
+	}
+	if slot < 0 { // the function has not made its frame yet: it asks for a larger stack
+		return false
 	}
 	at := a.Function.sourceAt(a.e.pc)
 	size := int64(a.r.arch.WordSize)
@@ -83,7 +85,8 @@ func (a *Activation) declared(v *LocalVar) bool {
 	return !known || at.Line > v.attrs.line
 }
 
-// slotOf returns where a variable lies in the frame, from the stack pointer; false if it does not, or not in the whole block.
+// slotOf returns where a variable lies in the frame, from the stack pointer; false if it does not, or not in the whole block. It is negative
+// where the frame is not made.
 func (a *Activation) slotOf(v *LocalVar) (int64, bool) {
 	loc := &v.attrs.loc
 	if v.attrs.locIn == nil || loc.Form.Class() != dwarf.ClassExprloc && loc.Form.Class() != dwarf.ClassBlock || len(loc.B) == 0 {
@@ -105,7 +108,7 @@ func (a *Activation) slotOf(v *LocalVar) (int64, bool) {
 		return 0, false
 	}
 	slot := int64(base-sp) + off
-	return slot, hasBase && base > sp && slot >= 0
+	return slot, hasBase && base > sp
 }
 
 // sourceAt returns the line of the function itself at an address of its file, not of what is inlined there.

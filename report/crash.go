@@ -42,9 +42,11 @@ type Crash struct {
 	// MessageSource says where Message was found: "__abort_msg in libc.so.6".
 	MessageSource string `json:"message_source,omitempty"`
 	// Told are the constant texts, formats too, with which the function was called that ended the program: "no such lane %d\n". It
-	// is "" if the program's words are in Message, and where they are not known. Where a compiler made one call of several, it is the
-	// one whose text the dead part of the stack still leads to: likely, not certain.
+	// is "" if the program's words are in Message, and where they are not known.
 	Told string `json:"told,omitempty"`
+	// ToldConfidence is "certain", or "likely" where a compiler made one call of several: Told is then the one whose text the dead part of
+	// the stack still leads to.
+	ToldConfidence string `json:"told_confidence,omitempty"`
 	// Assertion is the failed assertion that Message is about; nil if there is none.
 	Assertion *Assertion `json:"assertion,omitempty"`
 	// Raised holds the exception that the crashed thread was raising or handling in a language such as Python, then

@@ -80,7 +80,7 @@ func (r *Report) waitOf(thread int) *Wait {
 func (d *Deadlock) eachOther(how string) string {
 	if d.Asleep {
 		if len(d.Tasks) == 1 {
-			return "the only goroutine sleeps for ever"
+			return "a goroutine sleeps for ever"
 		}
 		return fmt.Sprintf("%d goroutines sleep for ever", len(d.Tasks))
 	}

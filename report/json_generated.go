@@ -183,6 +183,7 @@ func (j *jsonWriter) putCrash(x *Crash) {
 	}
 	j.optStr("message_source", x.MessageSource)
 	j.optStr("told", x.Told)
+	j.optStr("told_confidence", x.ToldConfidence)
 	if x.Assertion != nil {
 		j.key("assertion")
 		j.putAssertion(x.Assertion)

@@ -91,12 +91,20 @@ func inconsistency(what string) string {
 	return what
 }
 
-// message writes the program's message unless the reason contains it. If frames are explained, it also writes
-// where the message was found.
+// message writes the program's message unless the reason contains it, and with which words the function was called that ended
+// the program. If frames are explained, it also writes where the message was found.
 func (t *textWriter) message(c *Crash, thread *Thread) {
 	if c.Message != "" && !strings.Contains(c.Reason, c.Message) {
 		t.put(plain, "  message: ")
 		t.wrap(plain, 4, brief(c.Message, maxWords))
+	}
+	if c.Told != "" {
+		told := "\"" + brief(c.Told, maxWords) + "\""
+		if c.ToldConfidence == Likely {
+			told += " [likely]"
+		}
+		t.put(plain, "  called with: ")
+		t.wrap(plain, 4, told)
 	}
 	if c.MessageSource != "" && thread != nil && slices.ContainsFunc(thread.Frames, func(f Frame) bool { return f.Explain != nil }) {
 		t.put(dim, "  message read from ")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/triage/signature"
+	"github.com/corewalk/corewalk/report"
 )
 
 // What an inlined call was given is its caller's mistake, also if no variable has it at the instruction that failed: the compiler tells of the moment of the
@@ -58,6 +59,10 @@ func TestToldJoined(t *testing.T) {
 					}
 					if r.Crash.Told != "" && r.Crash.Told != text || level == "-O0" && r.Crash.Told == "" {
 						t.Errorf("%s: told %q, want %q", number, r.Crash.Told, text)
+					}
+					merged := r.Crash.Frame != nil && report.MergedAt(r.Threads[0].Frames, *r.Crash.Frame) != nil
+					if sure := r.Crash.ToldConfidence; (sure == "") != (r.Crash.Told == "") || sure == report.Certain && merged || level == "-O0" && sure != report.Certain {
+						t.Errorf("%s: told %q is %s, of a call of several: %v", number, r.Crash.Told, sure, merged)
 					}
 					for _, f := range r.Threads[0].Frames {
 						for _, v := range f.Args {

@@ -21,7 +21,10 @@ func (a *Arch) DecodeGRegSet(block []byte) (RegSet, error) {
 		}
 	}
 	if pc, ok := s.Get(a.PC); ok {
-		s.Set(a.PC, a.CodeAddress(pc))
+		if a.Family != FamilyARM64 { // whose pc has no signature: high bits are what the program wrongly jumped to
+			pc = a.CodeAddress(pc)
+		}
+		s.Set(a.PC, pc)
 	} else {
 		return s, fmt.Errorf("%s register block has %d bytes, need %d", a.Name, len(block), a.gregSize)
 	}

@@ -108,8 +108,12 @@ func (b *builder) vtable(at *Object, f *types.Field) (*Value, bool) {
 	return b.text(at, b.p.addressText(addr)), true
 }
 
-// rustName returns the name of a type without modules and type parameters.
+// rustName returns the name of a type without modules and type parameters; of a trait object that of the trait.
 func rustName(name string) string {
+	if ref, object, ok := strings.Cut(name, "dyn "); ok && strings.Trim(ref, "&(*constmu ") == "" {
+		name, _, _ = strings.Cut(strings.TrimSuffix(object, ")"), " + ")
+		return strings.TrimSuffix(ref, "(") + "dyn " + rustName(name)
+	}
 	name, _, _ = strings.Cut(name, "<")
 	if i := strings.LastIndex(name, "::"); i >= 0 {
 		name = name[i+2:]

@@ -316,3 +316,20 @@ func TestKinds(t *testing.T) {
 		}
 	}
 }
+
+// TestRustName: what is left of the name of a type of Rust.
+func TestRustName(t *testing.T) {
+	for name, want := range map[string]string{
+		"alloc::vec::Vec<core::any::Any>": "Vec",
+		"Job":                             "Job",
+		"dyn core::any::Any":              "dyn Any",
+		"&(dyn core::any::Any + core::marker::Send)":           "&dyn Any",
+		"&mut dyn core::ops::function::FnMut<(), Output=a::B>": "&mut dyn FnMut",
+		"dyn_part::Table":                  "Table",
+		"app::dynamic<dyn core::any::Any>": "dynamic",
+	} {
+		if got := rustName(name); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}

@@ -159,11 +159,15 @@ func objectIn(t *types.Type, off uint64, class string) (path string, ok bool) {
 	class = template(class)
 	_, name, _ := cutLast(class, "::")
 	base := library(class) && strings.HasPrefix(name, "_") // a base class of the library has no name in the source
-	if off == 0 && (base || template(t.Strip().FullName()) == class) {
+	is := func(t *types.Type) bool {
+		of := template(t.Strip().FullName())
+		return of == class || base && library(of)
+	}
+	if off == 0 && is(t) {
 		return "", true
 	}
 	path, part, ok := t.Part(off, 0)
-	return path, ok && (base || template(part.Strip().FullName()) == class)
+	return path, ok && is(part)
 }
 
 // template is the name of a class without template arguments.

@@ -1,6 +1,30 @@
 package analysis
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"github.com/corewalk/corewalk/internal/vars/types"
+)
+
+// TestObjectIn: the object of a base class that the library hides is one of the library's own, not what begins with it.
+func TestObjectIn(t *testing.T) {
+	const hidden = "std::__shared_ptr_access<Node, true>"
+	for _, c := range []struct {
+		object, class string
+		want          bool
+	}{
+		{"std::shared_ptr<Node>", hidden, true},
+		{"Session", hidden, false},
+		{"Session", "Session", true},
+		{"std::vector<int>", "std::deque<int>", false},
+	} {
+		o := types.Type{Tag: dwarf.TagStructureType, BareName: c.object, Language: dwarf.LangC99}
+		if path, ok := objectIn(&o, 0, c.class); path != "" || ok != c.want {
+			t.Errorf("%s in %s: %q, %v", c.class, c.object, path, ok)
+		}
+	}
+}
 
 // TestAccessedWrite: the object of an operator comes into the expression for what is behind it.
 func TestAccessedWrite(t *testing.T) {

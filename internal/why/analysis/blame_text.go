@@ -8,6 +8,7 @@ import (
 	"github.com/corewalk/corewalk/internal/code/provenance"
 	"github.com/corewalk/corewalk/internal/why/reason"
 	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // Text that was written beyond the end of an array reaches what lies behind it: the bytes of a bad pointer then go on with the text
@@ -91,8 +92,10 @@ func (t *tracer) textInto(w *witness, inst, at uint64, name func(addr uint64) na
 	for on < len(after) && printable(after[on]) {
 		on++
 	}
+	ends := on
+	on = writtenTo(t.in.arch, after, on, at)
 	inside := min(on, word)
-	if back < minText || inside < minText && (back < 2*minText || inside == 0 || after[inside] != 0) {
+	if back < minText || inside < minText && (back < 2*minText || inside == 0 || after[ends] != 0) {
 		return report.BlameStep{}, false
 	}
 	s := w.step(report.BlameOverwritten, inst)
@@ -106,6 +109,19 @@ func (t *tracer) textInto(w *witness, inst, at uint64, name func(addr uint64) na
 		t.doubt(report.Possible)
 	}
 	return s, true
+}
+
+// writtenTo returns how many bytes of text reach into the word at an address, of as many that can be printed: the high bytes of a
+// pointer are no text if they are those of the address where it lies.
+func writtenTo(a *arch.Arch, word []byte, on int, at uint64) int {
+	const low = 4 // bytes, that differ from one address of the process to the other
+	if on >= a.WordSize || a.Big() {
+		return on
+	}
+	for on > low && word[on-1] == byte(at>>(8*(on-1))) {
+		on--
+	}
+	return on
 }
 
 // arrayAt names the array of characters that has a byte of memory; "" if there is none.

@@ -111,7 +111,7 @@ func (c *crash) report(ctx context.Context, v verdict) *report.Crash {
 		}
 	}
 	if out.Kind == report.CrashAbort && out.Message == "" {
-		out.Told = c.toldWith()
+		out.Told, out.ToldConfidence = c.toldWith()
 	}
 	out.Causes = c.causes()
 	out.Overflow = c.overflow()

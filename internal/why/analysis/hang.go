@@ -7,8 +7,9 @@ import (
 	"github.com/corewalk/corewalk/tasks"
 )
 
-// asleep takes the word of Go's runtime that no goroutine can ever go on: circles of goroutines are certain, and the goroutines that are
-// in none are a deadlock, too. Not so if one of them could go on, as far as can be seen. It returns the deadlocks, those that are certain first.
+// asleep takes the word of Go's runtime that no goroutine can ever go on: circles of goroutines are certain, or likely if who is in them was
+// only possible, and the goroutines that are in none are a deadlock, too. Not so if one of them could go on, as far as can be seen. It returns
+// the deadlocks, the circles of goroutines first.
 func (in *question) asleep(c *report.Crash, threads []report.Thread, deadlocks []report.Deadlock) []report.Deadlock {
 	if c == nil || !c.Panic.Asleep() || in.opts.Tasks != nil {
 		return deadlocks
@@ -29,10 +30,12 @@ func (in *question) asleep(c *report.Crash, threads []report.Thread, deadlocks [
 	out := slices.Clone(deadlocks)
 	for i := range out {
 		c := &out[i]
-		if slices.ContainsFunc(c.Tasks, func(t report.TaskRef) bool { return !of[tasks.Key{Kind: tasks.Kind(t.Kind), ID: uint64(t.ID)}] }) {
+		if slices.ContainsFunc(c.Tasks, func(t report.TaskRef) bool { return !of[taskKey(t)] }) {
 			continue
 		}
-		c.Certainty = string(tasks.Certain)
+		if c.Certainty = string(tasks.Certain); in.perhapsNoCircle(c) {
+			c.Certainty = string(tasks.Likely)
+		}
 		for _, t := range slices.Concat(c.Tasks, c.Behind) {
 			known[t] = true
 		}
@@ -45,11 +48,31 @@ func (in *question) asleep(c *report.Crash, threads []report.Thread, deadlocks [
 	}
 	all := in.deadlock(threads, &d)
 	all.Asleep = true
-	at := slices.IndexFunc(out, func(d report.Deadlock) bool { return d.Certainty != string(tasks.Certain) })
+	at := slices.IndexFunc(out, func(d report.Deadlock) bool { return d.Certainty == string(tasks.Possible) })
 	if at < 0 {
 		at = len(out)
 	}
 	return slices.Insert(out, at, all)
+}
+
+// perhapsNoCircle reports whether one of a circle may hold nothing that the one before it waits for.
+func (in *question) perhapsNoCircle(d *report.Deadlock) bool {
+	for i, t := range d.Tasks {
+		next := d.Tasks[(i+1)%len(d.Tasks)]
+		for _, w := range in.tasks.all {
+			if w.Key != taskKey(t) || w.Wait == nil {
+				continue
+			}
+			if slices.ContainsFunc(w.Wait.Holders, func(h tasks.Holder) bool { return h.Key == taskKey(next) && h.Certainty == tasks.Possible }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func taskKey(t report.TaskRef) tasks.Key {
+	return tasks.Key{Kind: tasks.Kind(t.Kind), ID: uint64(t.ID)}
 }
 
 // noteCrashed says of what tasks wait for that the thread that crashed holds it.
@@ -70,7 +93,7 @@ func noteCrashed(c *report.Crash, all []*tasks.Task) {
 func (c *crash) hang(known *report.Crash, deadlocks []report.Deadlock, awaited func(thread int) int) string {
 	switch {
 	case !known.MayBeHang(), known.Kind == report.CrashAbort && c.handledAny():
-	case len(deadlocks) > 0 && deadlocks[0].Certainty == string(tasks.Certain):
+	case len(deadlocks) > 0 && deadlocks[0].Certainty != string(tasks.Possible):
 		return report.CrashDeadlock
 	case known.Kind != report.CrashAbort && (len(deadlocks) > 0 || c.waitsForLock(uint64(awaited(known.Thread)))):
 		return report.CrashHang // ended from outside

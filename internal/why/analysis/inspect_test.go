@@ -47,6 +47,33 @@ func TestModuleWarning(t *testing.T) {
 	}
 }
 
+// TestUnwound: which stacks were walked by the unwind tables of a module that has no file.
+func TestUnwound(t *testing.T) {
+	frames := func(trust ...string) []report.Frame {
+		out := []report.Frame{{Module: "/x"}}
+		for _, s := range trust {
+			out = append(out, report.Frame{Module: "/x", Trust: s})
+		}
+		return out
+	}
+	for _, c := range []struct {
+		name   string
+		frames []report.Frame
+		end    string
+		want   bool
+	}{
+		{"by tables to the bottom", frames(report.TrustCFI, report.TrustCFI), report.EndBottom, true},
+		{"one guessed", frames(report.TrustCFI, report.TrustScan), report.EndBottom, false},
+		{"by code", frames(report.TrustAnalysis), report.EndBottom, false},
+		{"lost at the end", frames(report.TrustCFI), "", false},
+		{"another module", []report.Frame{{Module: "/y"}, {Module: "/y", Trust: report.TrustScan}}, "", true},
+	} {
+		if got := unwound([]report.Thread{{Frames: c.frames, End: c.end}}, "/x"); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}
+
 func TestWantedBy(t *testing.T) {
 	for _, c := range []struct {
 		lib  libstate.Library

@@ -3,6 +3,7 @@ package analysis
 import (
 	"encoding/hex"
 	"fmt"
+	"strings"
 
 	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/internal/files/image"
@@ -42,7 +43,10 @@ func (in *Engine) moduleList(r *report.Report) {
 		if m.Symbols == report.SymbolsBreakpad && m.Status == report.ModuleMissing && served(r.Threads, m.Path) {
 			continue
 		}
-		if w, ok := moduleWarning(lib, res, used[lib.Path]); ok && !(res.Match == modules.Missing && again[lib]) { // else it is said
+if w, ok := moduleWarning(lib, res, used[lib.Path]); ok && !(res.Match == modules.Missing && again[lib]) { // else it is said
+			if unwound(r.Threads, lib.Path) { // by the tables in the dump's memory
+				w.Message = strings.Replace(w.Message, "unwind tables and symbols", "symbols", 1)
+			}
 			r.Warnings = append(r.Warnings, w)
 		}
 	}
@@ -72,6 +76,19 @@ func served(threads []report.Thread, path string) bool {
 		for k := range threads[i].Frames {
 			f := &threads[i].Frames[k]
 			if f.Module == path && (f.Function == "" || threads[i].End != report.EndBottom) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// unwound reports whether the caller of every frame in a module was found by unwind tables.
+func unwound(threads []report.Thread, path string) bool {
+	for i := range threads {
+		frames := threads[i].Frames
+		for k := range frames {
+			if frames[k].Module == path && (k+1 == len(frames) && threads[i].End != report.EndBottom || k+1 < len(frames) && frames[k+1].Trust != report.TrustCFI) {
 				return false
 			}
 		}

@@ -15,30 +15,40 @@ import (
 const maxTold = 200
 
 // toldWith returns the constant texts with which the function was called that ended the program, inlined or not: what its author wrote
-// for that place. It is "" where they are not known: compilers join calls that differ in them only.
-func (c *crash) toldWith() string {
+// for that place, and how sure that is: report.Certain or report.Likely. They are "" where they are not known: compilers join calls that
+// differ in them only.
+func (c *crash) toldWith() (text, confidence string) {
 	at := c.frame()
 	if at == nil || *at >= len(c.named.Frames) {
-		return ""
+		return "", ""
 	}
 	f := &c.named.Frames[*at]
 	w := c.witnessOf(c.stack, f.Physical, nil)
 	if w == nil || w.vars == nil || f.Function == "" {
 		w.close()
-		return ""
+		return "", ""
 	}
 	defer w.close()
-	var out []string
+	var out, passed []string
+	if !f.Inlined {
+		passed, confidence = c.passedTexts(w)
+	}
 	if report.MergedAt(c.named.Frames, *at) == nil { // else they are those of one of several calls
 		out = c.argumentTexts(w, f.Function)
 	}
-	if len(out) == 0 && !f.Inlined {
-		out = c.passedTexts(w)
+	switch {
+	case len(out) == 0:
+		out = passed
+	case !slices.Equal(out, passed): // the function may have changed its arguments
+		confidence = report.Likely
 	}
 	if len(out) == 0 {
-		out = c.chosenTexts(w)
+		out, confidence = c.chosenTexts(w), report.Likely
 	}
-	return strings.ToValidUTF8(strings.Join(out, " "), "?")
+	if len(out) == 0 {
+		return "", ""
+	}
+	return strings.ToValidUTF8(strings.Join(out, " "), "?"), confidence
 }
 
 // argumentTexts returns the constant texts that are arguments of a function in a frame.
@@ -69,7 +79,7 @@ func (c *crash) chosenTexts(w *witness) (out []string) {
 	for _, r := range w.abi.Args {
 		all := w.code.Before(call, provenance.Reg(r)).Alternatives()
 		if slices.ContainsFunc(all, func(v *provenance.Value) bool { return v.K != all[0].K }) {
-			if text := c.oneOf(w, all); text != "" {
+			if text, _ := c.oneOf(w, all); text != "" {
 				out = append(out, text)
 			}
 		}
@@ -85,29 +95,35 @@ const (
 
 // passedTexts returns the constant texts that the caller passed in registers. Where compilers joined calls that differ in them, each way to the call has its own:
 // then it is the only one of these of which functions that were called later left the address on the stack.
-func (c *crash) passedTexts(w *witness) (out []string) {
+func (c *crash) passedTexts(w *witness) (out []string, confidence string) {
 	t := &tracer{in: c.question, stack: c.stack}
 	defer t.close()
 	caller := t.witness(w.number+1, nil)
 	if caller == nil || caller.state.PC == caller.frame.RA() {
-		return nil
+		return nil, ""
 	}
 	if call, ok := caller.code.Inst(caller.state.PC); !ok || !t.calls(&call, w) {
-		return nil
+		return nil, ""
 	}
+	confidence = report.Certain
 	_, params := where.ProcessOf(c.Variables).Signature(w.call.Entry)
 	for _, r := range w.abi.Args[:min(params, len(w.abi.Args))] {
-		if text := c.oneOf(w, caller.code.Before(caller.state.PC, provenance.Reg(r)).Alternatives()); text != "" {
-			out = append(out, text)
+		text, sure := c.oneOf(w, caller.code.Before(caller.state.PC, provenance.Reg(r)).Alternatives())
+		if text == "" {
+			continue
+		}
+		if out = append(out, text); !sure {
+			confidence = report.Likely
 		}
 	}
-	return out
+	return out, confidence
 }
 
-// oneOf returns the text at one of several constant addresses: the only one, or the only one that the stack below the function still has.
-func (c *crash) oneOf(w *witness, all []*provenance.Value) string {
+// oneOf returns the text at one of several constant addresses: the only one, which is sure, or the only one that the stack below the function
+// still has.
+func (c *crash) oneOf(w *witness, all []*provenance.Value) (text string, sure bool) {
 	if len(all) > maxTexts {
-		return ""
+		return "", false
 	}
 	texts := map[uint64]string{}
 	for _, v := range all {
@@ -116,7 +132,7 @@ func (c *crash) oneOf(w *witness, all []*provenance.Value) string {
 			text = c.constantText(uint64(v.K))
 		}
 		if text == "" {
-			return ""
+			return "", false
 		}
 		texts[uint64(v.K)] = text
 	}
@@ -129,16 +145,16 @@ func (c *crash) oneOf(w *witness, all []*provenance.Value) string {
 			have, ok := c.mem.LookupWord(at)
 			switch {
 			case !ok:
-				return texts[found]
+				return texts[found], false
 			case texts[have] == "":
 			case found != 0 && found != have:
-				return ""
+				return "", false
 			default:
 				found = have
 			}
 		}
 	}
-	return texts[found]
+	return texts[found], len(texts) == 1
 }
 
 // constantText returns the text at an address of a program's constants; "" where memory can be written to, or holds no text.

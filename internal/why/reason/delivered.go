@@ -85,6 +85,8 @@ func Delivered(in Input, d Delivery) (Signal, string) {
 		return numbered(bits.TrailingZeros64(newly) + 1), report.Likely
 	case fault.Number != 0 && newly&bit(fault.Number) != 0:
 		return fault, report.Likely
+	case in.pageless(d.Saved.Trap) && !other(own.Numbers.from(sigBus)):
+		return numbered(own.Numbers.from(sigBus)), report.Likely
 	}
 	return Signal{}, ""
 }
@@ -215,6 +217,16 @@ func (in *Input) made(t steppers.Trap) bool {
 	s := Signal{Number: sigSegv, Addr: t.Addr, HasAddr: true}
 	r := in.as(s)
 	return r.HasAddr && !r.unmatched && in.touches(&r, t.Addr)
+}
+
+// pageless reports whether the exception is an access that the instruction makes to the page of a file of which there is
+// nothing in the dump: the file may have no such page, if the memory map allows the access.
+func (in *Input) pageless(t steppers.Trap) bool {
+	if !in.made(t) || in.Mapping == nil {
+		return false
+	}
+	m, ok := in.Mapping(t.Addr)
+	return ok && m.Path != "" && (in.Bytes == nil || in.Bytes(t.Addr, make([]byte, 1)) == 0)
 }
 
 // touches reports whether the access of a reason is at the address.

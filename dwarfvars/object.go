@@ -21,7 +21,8 @@ type Object struct {
 	v  *values.Value // instead: a value that is no object of its own
 	// elements, if not nil, are those that a slice has.
 	elements *values.Seen
-	first    int64 // number of the first of them
+	first    int64  // number of the first of them
+	listed   string // their type, as of an array of them; "" if it is not known
 	other    *libstate.Library
 	doubtful bool // as Value.Doubtful
 }
@@ -84,7 +85,9 @@ func (o Object) Type() string {
 	switch {
 	case o.at:
 		return o.ob.Type.Name()
-	case o.elements != nil || o.v == nil:
+	case o.elements != nil:
+		return o.listed
+	case o.v == nil:
 		return ""
 	}
 	return o.v.Type()

@@ -341,7 +341,7 @@ func (e *evaluation) several(s *values.Seen, first int64) Object {
 	listed := ""
 	if len(s.Parts) > 0 {
 		at, ok := s.Object(s.Parts[0].Value)
-		if ok {
+		if ok && s.Parts[0].Key == nil {
 			n := uint64(0)
 			for i := range s.Parts {
 				n += uint64(max(s.Parts[i].Repeat, 1))

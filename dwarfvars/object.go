@@ -22,7 +22,7 @@ type Object struct {
 	// elements, if not nil, are those that a slice has.
 	elements *values.Seen
 	first    int64  // number of the first of them
-	listed   string // their type, as of an array of them; "" if it is not known
+	listed   string // their type, as of an array of them, which no type of the program is; "" if it is not known
 	other    *libstate.Library
 	doubtful bool // as Value.Doubtful
 }
@@ -85,9 +85,7 @@ func (o Object) Type() string {
 	switch {
 	case o.at:
 		return o.ob.Type.Name()
-	case o.elements != nil:
-		return o.listed
-	case o.v == nil:
+	case o.elements != nil || o.v == nil:
 		return ""
 	}
 	return o.v.Type()

@@ -1,6 +1,7 @@
 package dwarfvars
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -82,7 +83,7 @@ func (r *Reader) TypeOf(swalk []*unwind.Frame, frame, call int, text string, var
 		case err == nil && o.at:
 			return Type{in: o.in, t: o.ob.Type, name: s.shaped(&o)}, nil
 		case err == nil:
-			return Type{name: o.Type()}, nil
+			return Type{name: cmp.Or(o.listed, o.Type())}, nil
 		case n.Type.Name == "":
 			return Type{}, err
 		}

@@ -503,7 +503,13 @@ func (e *evaluation) unary(n *paths.Unary) (Object, error) {
 	}
 	switch n.Op {
 	case "*":
-		return e.object(e.x.Pointee(&ob))
+		t, err := e.object(e.x.Pointee(&ob))
+		if err != nil && e.dialect == paths.Ada { // an access to an array whose bounds are not part of its type is the array here
+			if bounds, missing := e.x.Bounds(&ob); missing == nil && len(bounds) > 0 {
+				return Object{in: e.in, ob: ob, at: true}, nil
+			}
+		}
+		return t, err
 	case "&":
 		if !ob.Mem {
 			return Object{}, errors.New("it has no address: it is in a register, or was computed")

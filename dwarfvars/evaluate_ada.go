@@ -32,6 +32,26 @@ func adaScoped(function, name string) (list []string) {
 	return append(list, name)
 }
 
+// ofNested finds a variable of a package that the frame's function declares: one alone whose name ends so.
+func (e *evaluation) ofNested(name string) (Object, error) {
+	var found *LocalVar
+	for _, s := range e.scopes {
+		for _, v := range s.Locals {
+			if strings.HasSuffix(v.Name, "__"+name) && e.a.inScope(v) {
+				if found != nil {
+					return Object{}, errNoVariable
+				}
+				found = v
+			}
+		}
+	}
+	if found == nil {
+		return Object{}, errNoVariable
+	}
+	ob, err := e.a.object(found)
+	return Object{in: e.in, ob: ob, at: true}, err
+}
+
 // adaMember returns a component of a record, also one that a tagged record has of its parent.
 func (e *evaluation) adaMember(ob *values.Object, name string) (Object, error) {
 	at, name := *ob, strings.ToLower(name)
@@ -54,10 +74,13 @@ func (e *evaluation) adaMember(ob *values.Object, name string) (Object, error) {
 
 // attribute returns one of Ada's attributes, with what is in parentheses behind it.
 func (e *evaluation) attribute(n *paths.Attribute, args []paths.Node) (Object, error) {
+	name := strings.ToLower(n.Name)
+	if t, ok := e.adaType(n.X); ok && len(args) == 2 && (name == "min" || name == "max") {
+		return e.attributeExtreme(t, name == "max", args)
+	}
 	if len(args) > 1 {
 		return Object{}, fmt.Errorf("the attribute '%s has one argument at most", n.Name)
 	}
-	name := strings.ToLower(n.Name)
 	if id, ok := n.X.(*paths.Ident); ok && (name == "first" || name == "last") && e.unresolved(strings.ToLower(id.Name)) { // subtypes that Ada itself has
 		first, ok := map[string]uint64{"natural": 0, "positive": 1}[strings.ToLower(id.Name)]
 		switch {
@@ -114,6 +137,15 @@ func (e *evaluation) attribute(n *paths.Attribute, args []paths.Node) (Object, e
 		return Object{}, errors.New("a range is no value: 'first and 'last are")
 	}
 	return Object{}, fmt.Errorf("the attribute '%s is not known; one of first, last, length, address, access, size, and of types pos, val, succ, pred, modulus", n.Name)
+}
+
+// attributeExtreme is T'Max(x, y) or T'Min(x, y).
+func (e *evaluation) attributeExtreme(t *types.Type, largest bool, args []paths.Node) (Object, error) {
+	ob, err := e.extreme(&paths.Call{Args: args}, largest)
+	if err != nil {
+		return Object{}, err
+	}
+	return e.converted("", &ob.ob, t)
 }
 
 // dimension is which dimension of an array an attribute means, counted from 0.

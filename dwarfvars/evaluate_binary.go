@@ -15,6 +15,19 @@ import (
 // Operators between two operands, as C computes with them.
 
 func (e *evaluation) binary(n *paths.Binary) (Object, error) {
+	if n.Op == "," {
+		if _, err := e.eval(n.X); err != nil {
+			return Object{}, err
+		}
+		return e.eval(n.Y)
+	}
+	if id, ok := n.X.(*paths.Ident); ok && id.Bracketed && e.unresolved(id.Name) {
+		if c, ok := castBefore(id.Name, n.Op, n.Y); ok {
+			if _, ok := e.lookup(id.Name); ok {
+				return e.eval(c)
+			}
+		}
+	}
 	if n.Op == "&&" || n.Op == "||" {
 		is, err := e.condition(n.X)
 		if err == nil && is == (n.Op == "&&") {
@@ -113,6 +126,18 @@ func (e *evaluation) binary(n *paths.Binary) (Object, error) {
 		return e.word(e.a.r.types.Integer(4, signed), types.Resize(v, 4, signed))
 	}
 	return e.computed(e.result(&x, &y, signed), v, signed)
+}
+
+// castBefore reads (T) - y as the cast of -y to a type; false if the operator stands only between operands.
+func castBefore(name, op string, y paths.Node) (paths.Node, bool) {
+	if op != "-" && op != "+" && op != "*" && op != "&" {
+		return nil, false
+	}
+	if b, ok := y.(*paths.Binary); ok && !b.Bracketed { // (T) - 1 * 2: the cast is of -1
+		x, _ := castBefore(name, op, b.X)
+		return &paths.Binary{Op: b.Op, X: x, Y: b.Y}, true
+	}
+	return &paths.Cast{Type: paths.TypeName{Name: name}, X: &paths.Unary{Op: op, X: y}}, true
 }
 
 // decayed returns a function as a pointer to it, and others as they are.

@@ -3,6 +3,8 @@ package dwarfvars
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
@@ -261,7 +263,7 @@ func (e *evaluation) elements(n *paths.Call, ob *values.Object) (Object, error) 
 	if t, ok, err := e.substring(n, ob); ok || err != nil {
 		return t, err
 	}
-	bounds, err := e.x.Bounds(ob)
+	bounds, err := e.x.OpenBounds(ob)
 	if err != nil {
 		return Object{}, err
 	}
@@ -304,13 +306,48 @@ func (e *evaluation) elements(n *paths.Call, ob *values.Object) (Object, error) 
 	if err != nil {
 		return Object{}, err
 	}
-	return Object{in: e.in, elements: s.Slice()}, nil
+	var counts []string
+	for i := range picks {
+		if !picks[i].Single {
+			counts = append(counts, strconv.FormatInt(picks[i].Count, 10))
+		}
+	}
+	listed := ""
+	if t := e.referred(&at).Type.Strip(); t.Tag == arrayTag {
+		slices.Reverse(counts)
+		listed = t.Target().Name() + " (" + strings.Join(counts, ",") + ")"
+	}
+	return Object{in: e.in, elements: s.Slice(), listed: listed}, nil
+}
+
+// listed is how the frame's language calls a part of an array, of n elements.
+func (e *evaluation) listed(elem *types.Type, n uint64) string {
+	name := elem.Name()
+	switch e.dialect {
+	case paths.Go:
+		return "[]" + name
+	case paths.Rust:
+		return "[" + name + "]"
+	case paths.D:
+		return name + "[]"
+	case paths.Fortran, paths.Ada:
+		return fmt.Sprintf("%s (%d)", name, n)
+	}
+	return e.arrayOf(elem, n).Name()
 }
 
 // several returns elements that follow one another. Characters are a string.
 func (e *evaluation) several(s *values.Seen, first int64) Object {
+	listed := ""
 	if len(s.Parts) > 0 {
 		at, ok := s.Object(s.Parts[0].Value)
+		if ok && s.Parts[0].Key == nil {
+			n := uint64(0)
+			for i := range s.Parts {
+				n += uint64(max(s.Parts[i].Repeat, 1))
+			}
+			listed = e.listed(at.Type, n)
+		}
 		if ok && at.Mem && at.Size > 0 && at.Type.Strip().Encoding.Char() && at.Type.Strip().Tag == dwarf.TagBaseType {
 			n := uint64(0)
 			for i := range s.Parts {
@@ -321,7 +358,7 @@ func (e *evaluation) several(s *values.Seen, first int64) Object {
 			}
 		}
 	}
-	return Object{in: e.in, elements: s.Slice(), first: first}
+	return Object{in: e.in, elements: s.Slice(), first: first, listed: listed}
 }
 
 // pick is which elements an index or a range means.
@@ -330,10 +367,16 @@ func (e *evaluation) pick(n paths.Node, b values.Bound) (p values.Pick, err erro
 	r, ok := n.(*paths.Range)
 	if !ok {
 		i, err := e.integer(n)
-		if err == nil && (i < first || i > last) {
+		if err == nil && b.Open && i < first {
+			err = wrongAt(n, fmt.Errorf("element %d of an array that begins at %d", i, first))
+		}
+		if err == nil && !b.Open && (i < first || i > last) {
 			err = wrongAt(n, fmt.Errorf("element %d of an array from %d to %d", i, first, last))
 		}
 		return values.Pick{First: i - b.Lower, Single: true}, err
+	}
+	if b.Open {
+		return p, wrongAt(r, errors.New("where the array ends is not known"))
 	}
 	from, to, step := first, last, int64(1)
 	if r.Step != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/corewalk/corewalk/demangle"
 	"github.com/corewalk/corewalk/internal/format/dwarf"
@@ -36,6 +37,11 @@ func (e *evaluation) cast(n *paths.Cast) (Object, error) {
 // converted returns an object as a value of a type, as C and C++ convert it.
 func (e *evaluation) converted(op string, ob *values.Object, t *types.Type) (Object, error) {
 	s := t.Strip()
+	if e.dialect == paths.Go && s.Name() == "string" {
+		if text, ok, err := e.stringOfRunes(ob); ok || err != nil {
+			return text, err
+		}
+	}
 	switch {
 	case op == "dynamic_cast":
 		if !s.Pointer() {
@@ -101,6 +107,47 @@ func (e *evaluation) converted(op string, ob *values.Object, t *types.Type) (Obj
 		return Object{}, fmt.Errorf("%d is not in the range of %s, from %d to %d", int64(v), clip(t.Name()), first, last)
 	}
 	return e.word(t, v)
+}
+
+// stringOfRunes is Go's string(x) of a number, or of a slice of them; false for others.
+func (e *evaluation) stringOfRunes(ob *values.Object) (Object, bool, error) {
+	at := e.referred(ob)
+	t := at.Type.Strip()
+	if t.Tag == dwarf.TagBaseType && !t.Floats() && t.Encoding != types.EncBoolean {
+		v, signed, err := e.number(at)
+		if err != nil {
+			return Object{}, false, err
+		}
+		if signed && int64(v) < 0 || v > math.MaxInt32 {
+			v = utf8.RuneError
+		}
+		o, err := e.textOf(&paths.Text{Value: string(rune(v))})
+		return o, true, err
+	}
+	if t.Name() != "[]int32" {
+		return Object{}, false, nil
+	}
+	n, err := e.x.Length(at)
+	if err == nil && n > maxListed {
+		err = fmt.Errorf("a string of %d runes is not made", n)
+	}
+	if err != nil {
+		return Object{}, false, err
+	}
+	var b strings.Builder
+	for i := range n {
+		r, err := e.x.Element(at, int64(i))
+		if err != nil {
+			return Object{}, false, err
+		}
+		v, _, err := e.number(&r)
+		if err != nil {
+			return Object{}, false, err
+		}
+		b.WriteRune(rune(v))
+	}
+	o, err := e.textOf(&paths.Text{Value: b.String()})
+	return o, true, err
 }
 
 // saturated is the integer of Rust that a floating-point number becomes: the nearest that the type has, and 0 for what is no number.
@@ -262,6 +309,9 @@ func (e *evaluation) lookup(name string) (*types.Type, bool) {
 	if t, ok := e.templateType(name); ok {
 		return t, true
 	}
+	if d, ok := types.NamedInside(e.a.fn.DIE, name); ok {
+		return e.a.r.types.At(d), true
+	}
 	names := e.scoped(name)
 	bare := len(names) - 1
 	if u := e.a.fn.Unit; u != nil {
@@ -313,7 +363,7 @@ func (e *evaluation) scoped(name string) (list []string) {
 		return adaScoped(fullName(e.a.fn.DIE), name)
 	}
 	if e.dialect == paths.D {
-		bare = strings.ReplaceAll(bare, ".", "::")
+		bare = strings.ReplaceAll(strings.TrimPrefix(bare, e.module()+"."), ".", "::")
 		name = word + bare
 	}
 	if u := e.a.fn.Unit; strings.HasPrefix(bare, "::") || u == nil || types.IsC(u.Language) || u.Language == dwarf.LangGo {

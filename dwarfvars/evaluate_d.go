@@ -31,6 +31,11 @@ func (e *evaluation) dQualified(n *paths.Member) (Object, bool, error) {
 	if root, _, _ := strings.Cut(name, "::"); !e.unresolved(root) {
 		return Object{}, false, nil
 	}
+	if m := e.module(); strings.ReplaceAll(name, "::", ".") == m+"."+n.Name && m != "" {
+		if t, ok, err := e.function(&paths.Ident{Name: n.Name}); ok && err == nil {
+			return t, true, nil
+		}
+	}
 	if t, err := e.variable(name); err == nil {
 		return t, true, nil
 	}
@@ -48,6 +53,15 @@ func (e *evaluation) dQualified(n *paths.Member) (Object, bool, error) {
 		return v, true, err
 	}
 	return Object{}, false, nil
+}
+
+// module is the name of the module that the frame's function is in.
+func (e *evaluation) module() string {
+	m, _, ok := strings.Cut(fullName(e.a.fn.DIE), "::")
+	if !ok {
+		return ""
+	}
+	return m
 }
 
 // dMember returns a member of an object, or a property that all objects have.

@@ -490,6 +490,28 @@ func (e *evaluation) asComplex(o *values.Object) (v complex128, is bool, err err
 	return complex(f, 0), false, err
 }
 
+// deferred returns the string that a pointer to characters without a length leads to: gfortran has the length of character(len=:) in a variable of
+// its own, .name. Others are returned as they are.
+func (e *evaluation) deferred(ob values.Object, name string) values.Object {
+	t := ob.Type.Strip()
+	if e.dialect != paths.Fortran || !t.Pointer() || strings.HasPrefix(name, ".") {
+		return ob
+	}
+	if s := t.Target().Strip(); s.Tag != dwarf.TagStringType || s.ByteSize != 0 {
+		return ob
+	}
+	length, err := e.variable("." + name)
+	if err != nil || !length.at {
+		return ob
+	}
+	n, _, err := e.x.Number(&length.ob)
+	at, _, failed := e.x.Number(&ob)
+	if err != nil || failed != nil || at == 0 || n > maxArray {
+		return ob
+	}
+	return values.Object{Type: e.a.r.types.StringOf(n), Mem: true, Addr: at, Size: n}
+}
+
 // substring returns a part of a string: s(2:4).
 func (e *evaluation) substring(n *paths.Call, ob *values.Object) (Object, bool, error) {
 	at := e.referred(ob)

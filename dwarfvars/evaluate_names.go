@@ -116,7 +116,7 @@ func (e *evaluation) variable(name string) (Object, error) {
 				}
 				ob, err := e.a.object(v)
 				if err == nil {
-					return e.object(ob, nil)
+					return e.object(e.deferred(ob, name), nil)
 				}
 				if lost == nil {
 					lost = err
@@ -135,11 +135,16 @@ func (e *evaluation) variable(name string) (Object, error) {
 	}
 	if e.dialect == paths.Ada {
 		for _, n := range e.scoped(name) {
+			if _, inner, ok := strings.Cut(n, "__"); ok { // of a package in a procedure, whose name GNAT leaves out
+				if t, err := e.enclosing(inner); !errors.Is(err, errNoVariable) {
+					return t, err
+				}
+			}
 			if t, err := e.global(n); !errors.Is(err, errNoVariable) {
 				return t, err
 			}
 		}
-		return Object{}, errNoVariable
+		return e.ofNested(name)
 	}
 	if t, ok, err := e.templateValue(name); ok || err != nil {
 		return t, err

@@ -3,6 +3,7 @@ package dwarfvars
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
@@ -105,6 +106,11 @@ func (e *evaluation) numbered(ob *values.Object, n paths.Node, first int64) (Obj
 	i, err := e.integer(n)
 	if err != nil {
 		return Object{}, err
+	}
+	if t := e.referred(ob).Type.Strip(); i == 0 && first == 1 && t.Tag == arrayTag && t.Dynamic() && t.Target().Strip().Encoding.Char() {
+		if bounds, err := e.x.Bounds(ob); err == nil && len(bounds) == 1 { // the byte before a short string is its length
+			return e.word(t.Target(), bounds[0].Count)
+		}
 	}
 	if bounds, err := e.x.Bounds(ob); err == nil && len(bounds) > 0 && !e.referred(ob).Type.Strip().Pointer() && (i < first || i-first >= int64(bounds[0].Count)) {
 		return Object{}, wrongAt(n, fmt.Errorf("element %d of an array from %d to %d", i, first, first+int64(bounds[0].Count)-1))
@@ -245,7 +251,7 @@ func (e *evaluation) inSet(n *paths.Binary) (bool, error) {
 // standard answers a call of a function that is part of the language; false if there is none of the name.
 func (e *evaluation) standard(n *paths.Call, name string) (Object, bool, error) {
 	switch name {
-	case "length", "high", "low", "ord", "chr", "succ", "pred", "abs", "odd", "assigned":
+	case "length", "high", "low", "ord", "chr", "succ", "pred", "abs", "odd", "assigned", "trunc", "round", "frac", "sqr", "upcase":
 	default:
 		return Object{}, false, nil
 	}
@@ -265,12 +271,30 @@ func (e *evaluation) standardOf(n paths.Node, name string) (Object, error) {
 	if text, ok := n.(*paths.Text); ok && name == "length" {
 		return e.word(whole, uint64(len(text.Value)))
 	}
+	if id, ok := n.(*paths.Ident); ok && (name == "low" || name == "high") && e.unresolved(id.Name) {
+		if _, missing := e.anyCase(id.Name); errors.Is(missing, errNoVariable) {
+			if t, ok := e.lookup(id.Name); ok {
+				return e.endOf(n, t, name == "high")
+			}
+		}
+	}
 	ob, err := e.stored(n)
 	if err != nil {
 		return Object{}, err
 	}
 	at := e.referred(&ob)
 	switch name {
+	case "trunc", "round", "frac", "sqr":
+		return e.ofReal(n, name, at)
+	case "upcase":
+		v, _, err := e.number(at)
+		if err == nil && v >= 'a' && v <= 'z' {
+			v -= 'a' - 'A'
+		}
+		if err != nil {
+			return Object{}, wrongAt(n, err)
+		}
+		return e.word(at.Type, v)
 	case "length", "high", "low":
 		s := at.Type.Strip()
 		if c, ok, err := e.x.Characters(at, maxOwnText); (s.Pointer() && managedText(at.Type) || s.Aggregate()) && ok && err == nil && !c.Cut {
@@ -280,6 +304,9 @@ func (e *evaluation) standardOf(n paths.Node, name string) (Object, error) {
 		bounds, err := e.x.Bounds(at)
 		if err != nil {
 			return Object{}, err
+		}
+		if name != "length" && len(bounds) == 0 && !s.Pointer() {
+			return e.endOf(n, at.Type, name == "high")
 		}
 		if len(bounds) == 0 || s.Pointer() {
 			return Object{}, wrongAt(n, fmt.Errorf("an object of type %s is no array", clip(ob.Type.Name())))
@@ -310,6 +337,48 @@ func (e *evaluation) standardOf(n paths.Node, name string) (Object, error) {
 		return e.word(t, v+uint64(by))
 	}
 	return e.computed(e.result(&ob, nil, signed), v+uint64(by), signed)
+}
+
+// endOf is the first or the last value that a type has.
+func (e *evaluation) endOf(n paths.Node, t *types.Type, high bool) (Object, error) {
+	first, last, ok := t.Strip().Range()
+	if s := t.Strip(); s.Tag == arrayTag && len(s.Dims()) > 0 {
+		lower, count, constant := s.Dims()[0].Constant()
+		if index := s.Dims()[0].Index(s); index != nil && constant {
+			t = index
+		} else {
+			t = e.integerType(8, true)
+		}
+		first, last, ok = lower, lower+int64(count)-1, constant
+	}
+	if !ok {
+		return Object{}, wrongAt(n, fmt.Errorf("the range of %s is not known", clip(t.Name())))
+	}
+	if high {
+		first = last
+	}
+	return e.word(t, uint64(first))
+}
+
+// ofReal is what becomes of a number: a half is rounded to the even number beside it.
+func (e *evaluation) ofReal(n paths.Node, name string, ob *values.Object) (Object, error) {
+	if name == "sqr" {
+		return e.binary(&paths.Binary{Op: "*", X: n, Y: n})
+	}
+	f, err := e.asReal(ob)
+	if err != nil {
+		return Object{}, wrongAt(n, err)
+	}
+	if name == "frac" {
+		return e.object(e.x.RealWord(e.realType(8), f-math.Trunc(f)))
+	}
+	if name == "round" {
+		f = math.RoundToEven(f)
+	}
+	if f = math.Trunc(f); math.IsNaN(f) || f < -1<<63 || f >= 1<<63 {
+		return Object{}, wrongAt(n, fmt.Errorf("%v is no integer of 64 bits", f))
+	}
+	return e.word(e.integerType(8, true), uint64(int64(f)))
 }
 
 // basicOfPascal returns a type that Pascal itself has; nil for other names. integer is that of Delphi's mode, as in most programs.

@@ -117,10 +117,25 @@ func (e *evaluation) basic(name string) *types.Type {
 	return nil
 }
 
+// wideCharacters are the types of C's L'a' and its like.
+func wideCharacters(name string) uint64 {
+	switch name {
+	case "char8_t":
+		return 1
+	case "char16_t":
+		return 2
+	case "char32_t", "wchar_t":
+		return 4
+	}
+	return 0
+}
+
 // literal returns a number that stands in the expression, or its negative.
 func (e *evaluation) literal(n *paths.Number, negative bool) (Object, error) {
 	set := e.a.r.types
 	switch {
+	case wideCharacters(n.Type) != 0:
+		return e.word(set.Number(n.Type, wideCharacters(n.Type), types.EncUTF), n.Value)
 	case n.Type != "":
 		t, err := e.typeNamed(paths.TypeName{Name: n.Type})
 		if err != nil {

@@ -47,6 +47,7 @@ type nameLister struct {
 	yield     func(Named) bool
 	scopes    [maxNameDepth + 2]string // by depth: what comes before a name
 	classes   [maxNameDepth + 2]bool   // by depth: the scope around is a type
+	mentioned map[uint64]Named         // by offset: variables that are declared in a namespace, and may be defined behind it
 }
 
 // kindOfName is the kind of what has a name; "" for what is not listed.
@@ -96,6 +97,15 @@ func (n *nameLister) run() bool {
 			b, _ := n.u.Bytes(&v)
 			name = string(b)
 		}
+		if name == "" && e.Tag == dwarf.TagVariable && n.variables {
+			if c := at; c.Find(dwarf.AttrSpecification, &v) {
+				if d, err := n.u.Ref(&v); err == nil && d.Unit == n.u {
+					if out, ok := n.mentioned[d.Off]; ok && !n.yield(out) {
+						return false
+					}
+				}
+			}
+		}
 		if name == "" && inside && e.Tag != dwarf.TagNamespace || name == "" && !inside {
 			cur.SkipChildren()
 			continue
@@ -116,8 +126,15 @@ func (n *nameLister) run() bool {
 			kind = "type" // each has two entries
 		}
 		if wanted && n.match(before+name) {
-			if out, ok := n.declared(at, before+name, kind, n.classes[e.Depth]); ok && !n.yield(out) {
+			out, ok := n.declared(at, before+name, kind, n.classes[e.Depth])
+			if ok && !n.yield(out) {
 				return false
+			}
+			if !ok && n.variables && before != "" {
+				if n.mentioned == nil {
+					n.mentioned = map[uint64]Named{}
+				}
+				n.mentioned[e.Off] = out
 			}
 		}
 	}

@@ -21,7 +21,8 @@ type Object struct {
 	v  *values.Value // instead: a value that is no object of its own
 	// elements, if not nil, are those that a slice has.
 	elements *values.Seen
-	first    int64 // number of the first of them
+	first    int64  // number of the first of them
+	listed   string // their type, as of an array of them, which no type of the program is; "" if it is not known
 	other    *libstate.Library
 	doubtful bool // as Value.Doubtful
 }

@@ -1,8 +1,12 @@
 package dwarfvars
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/vars/paths"
@@ -15,7 +19,7 @@ import (
 type Type struct {
 	in   *scene
 	t    *types.Type // nil of what is no object: name is what is known
-	name string
+	name string      // else "", or what says more than the type: with the bounds of this array
 }
 
 // A Layout says what a definition of a type shows besides its members.
@@ -26,7 +30,7 @@ type Layout struct {
 
 // Name returns the type as the source names it.
 func (t Type) Name() string {
-	if t.t == nil {
+	if t.t == nil || t.name != "" {
 		return t.name
 	}
 	return t.t.Name()
@@ -47,7 +51,11 @@ func (t Type) Definition(l Layout) []string {
 	}
 	a := t.in.enter()
 	defer a.Close()
-	return t.t.Definition(types.Layout(l))
+	lines := t.t.Definition(types.Layout(l))
+	if t.name != "" && len(lines) == 1 {
+		return []string{t.name}
+	}
+	return lines
 }
 
 // TypeOf returns the type that a text names, "struct tile", or the type of an expression as of Evaluate, "q->head". A name that is both is the
@@ -73,9 +81,9 @@ func (r *Reader) TypeOf(swalk []*unwind.Frame, frame, call int, text string, var
 			}
 			return Type{in: o.in, t: o.ob.Type}, nil
 		case err == nil && o.at:
-			return Type{in: o.in, t: o.ob.Type}, nil
+			return Type{in: o.in, t: o.ob.Type, name: s.shaped(&o)}, nil
 		case err == nil:
-			return Type{name: o.Type()}, nil
+			return Type{name: cmp.Or(o.listed, o.Type())}, nil
 		case n.Type.Name == "":
 			return Type{}, err
 		}
@@ -89,6 +97,51 @@ func (r *Reader) TypeOf(swalk []*unwind.Frame, frame, call int, text string, var
 		return Type{}, &ExpressionError{0, err}
 	}
 	return t, nil
+}
+
+// shaped is the name of the type of an array with the bounds that this one has: int [4] of int [n], in Fortran real(kind=4) (0:3); "" if the type's
+// own name says all.
+func (s *scene) shaped(o *Object) string {
+	t := o.ob.Type.Strip()
+	if t.Tag != arrayTag || !t.Dynamic() && !types.Fortran(t.Language) || t.Vector {
+		return ""
+	}
+	a := s.enter()
+	defer a.Close()
+	bounds, err := a.explorer().Bounds(&o.ob)
+	if err != nil || len(bounds) != len(t.Dims()) {
+		return ""
+	}
+	if !types.Fortran(t.Language) {
+		if !types.IsC(t.Language) && !types.IsCXX(t.Language) {
+			return ""
+		}
+		dims, at := "", o.ob
+		for n := 0; len(bounds) > 0 && n < maxReferences; n++ { // int [n][m] may be an array of arrays
+			for _, b := range bounds {
+				dims += fmt.Sprintf("[%d]", b.Count)
+			}
+			if t = t.Target().Strip(); t.Tag != arrayTag {
+				return t.Name() + " " + dims
+			}
+			if at, err = a.explorer().Element(&at, 0); err == nil {
+				bounds, err = a.explorer().Bounds(&at)
+			}
+			if err != nil {
+				break
+			}
+		}
+		return ""
+	}
+	var dims []string
+	for _, b := range slices.Backward(bounds) {
+		text := strconv.FormatInt(b.Lower+int64(b.Count)-1, 10)
+		if b.Lower != 1 {
+			text = fmt.Sprintf("%d:%s", b.Lower, text)
+		}
+		dims = append(dims, text)
+	}
+	return t.Target().Name() + " (" + strings.Join(dims, ",") + ")"
 }
 
 // typeOf returns the type that a name means in the frame.

@@ -85,3 +85,18 @@ func TestSettingsThatChange(t *testing.T) {
 	p.wants("complete p own", "p owners")
 	p.wants("x/2tb &shop::Base::count", "00000011")
 }
+
+// What a format or a command is asked for is not answered by something else, and types are those of what is named.
+func TestAsAsked(t *testing.T) {
+	p := at(t, "amd64-vars-c-O0")
+	p.nothing("select-frame 1")
+	p.wants("p/x text", "{0x")
+	p.wants("with print elements 2 -- p/x text", "{0x")
+	p.wants("with print elements 2 -- p/d raw", "{")
+	p.wants("list records,+1", "struct bits b")
+	p.fails("list records,+x", `"+x" is no number of lines`)
+	p.wants("whatis plain[1:3]", "type = int [2]")
+	p.wants("whatis vla", "type = int [3]")
+	p.wants("ptype vla", "type = int [3]")
+	p.wants("whatis plain", "type = int [5]")
+}

@@ -159,7 +159,7 @@ const maxFormatDepth = 8
 func (sh *Shell) inFormat(ctx context.Context, v *session.Variable, format byte, depth int, left *int) (string, error) {
 	whole := v.Kind == "array" || v.Kind == "struct" || v.Kind == "union" || v.Kind == "sequence" || v.Kind == "map" || v.Kind == "string"
 	switch {
-	case v.Kind == "string" && v.HasAddress && strings.Contains(v.Type, "["):
+	case (v.Kind == "string" || v.Kind == "array" && v.Ref == 0 && strings.HasPrefix(strings.TrimLeft(v.Value, `LuU`), `"`) || v.Kind == "array" && v.Ref == 0 && strings.HasPrefix(v.Value, "'")) && v.HasAddress && strings.Contains(v.Type, "["):
 		return sh.characters(ctx, v, format, left)
 	case v.Kind == "reference" && v.Ref != 0: // the parts are those of what it refers to
 	case !whole:

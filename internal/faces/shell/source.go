@@ -79,7 +79,12 @@ func (sh *Shell) source(ctx context.Context, args string) error {
 			return err
 		}
 	}
-	if to != "" {
+	if n, ok := strings.CutPrefix(to, "+"); ok && from != "" { // so many more
+		if last, err = strconv.Atoi(n); err != nil || last < 0 {
+			return fmt.Errorf("%q is no number of lines", to)
+		}
+		last += first
+	} else if to != "" {
 		if last, err = sh.lineOf(ctx, to); err != nil {
 			return err
 		}

@@ -52,6 +52,9 @@ func (sh *Shell) ptype(ctx context.Context, args string) error {
 func (sh *Shell) whatis(ctx context.Context, text string) error {
 	if f, err := sh.current(); err == nil && text != "" {
 		if v, err := sh.s.Evaluate(ctx, f.ID, text, sh.dollars(ctx, text)); err == nil && v.Type != "" {
+			if t, err := sh.typeOf(ctx, text); err == nil { // of an array, with its bounds
+				v.Type = t.Name()
+			}
 			return sh.printf("type = %s\n", report.Clean(v.Type))
 		}
 	}

@@ -41,6 +41,7 @@ type (
 		at
 		Name           string
 		Quoted, Global bool
+		Bracketed      bool // as (x), which before - * & + may be a cast
 	}
 	// A Register is what follows "$": the name of a register, or of a convenience variable, "foo", or which of the
 	// values that were printed: "" of $, "1" of $1, "$" of $$, "$2" of $$2.
@@ -49,7 +50,8 @@ type (
 		Name string
 	}
 	// A Number is an integer; with Bool it is true or false, with Char it is written as 'a'. Unsigned and Wide say that it
-	// is written as 7u and as 7l, and Based that its base is not 10. Type is that of Rust's 7u8, and "" of others.
+	// is written as 7u and as 7l, and Based that its base is not 10. Type is that of Rust's 7u8 and of
+	// L'a', and "" of others.
 	Number struct {
 		at
 		Value                uint64
@@ -103,8 +105,9 @@ type (
 	// A Binary is an operator between its operands, as in C.
 	Binary struct {
 		at
-		Op   string
-		X, Y Node
+		Op        string
+		X, Y      Node
+		Bracketed bool // as (x - y)
 	}
 	// A Ternary is If ? X : Y.
 	Ternary struct {

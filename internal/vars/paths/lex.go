@@ -2,6 +2,7 @@ package paths
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"unicode"
@@ -88,6 +89,8 @@ func (t *token) read(s string, last *token, in Dialect) (int, error) {
 		return t.quote(s, text)
 	case c == '\'':
 		return t.single(s)
+	case in == Plain && !member && wideMark(s) > 0:
+		return t.ofWide(s, wideMark(s))
 	case in == Rust && c == 'b' && len(s) > 1 && (s[1] == '"' || s[1] == '\''):
 		return t.ofBytes(s)
 	case c == '$':
@@ -171,7 +174,10 @@ func (t *token) number(s string, member bool, in Dialect) (int, error) {
 	}
 	digits := strings.ReplaceAll(written, "_", "")
 	if len(digits) < 2 || digits[0] != '0' || digits[1]|0x20 != 'x' {
-		digits = strings.TrimRight(digits, "uUlLiz") // 1ull
+		if strings.HasSuffix(digits, "i") {
+			return 0, &Error{t.where, fmt.Sprintf("%s: imaginary numbers are not computed with", s[:n])}
+		}
+		digits = strings.TrimRight(digits, "uUlLzZ") // 1ull
 	} else {
 		base = 0
 	}
@@ -230,6 +236,40 @@ func (t *token) ofBytes(s string) (int, error) {
 	return n + 1, err
 }
 
+// wideMark is how long the mark of a character is at the start of s that is not of one byte: L'a', u8'a'; 0 if there is none.
+func wideMark(s string) int {
+	n := nameLength(s)
+	if n == 0 || n == len(s) || s[n] != '\'' || wideTypes(s[:n]) == "" || strings.IndexByte(s[n+1:], '\'') < 0 {
+		return 0
+	}
+	return n
+}
+
+// wideTypes is the type that a mark gives to a character.
+func wideTypes(mark string) string {
+	switch mark {
+	case "L":
+		return "wchar_t"
+	case "u":
+		return "char16_t"
+	case "U":
+		return "char32_t"
+	case "u8":
+		return "char8_t"
+	}
+	return ""
+}
+
+// ofWide reads L'a' behind the mark of n bytes.
+func (t *token) ofWide(s string, n int) (int, error) {
+	m, err := t.single(s[n:])
+	if err == nil && t.kind != number {
+		err = &Error{t.where, "one character is between the quotes"}
+	}
+	t.typ, t.char = wideTypes(s[:n]), false
+	return n + m, err
+}
+
 // floatLength returns how long the floating-point number at the start of s is, without what follows it: 1.5, 1e3, .5, 2. ;
 // 0 if there is none.
 func floatLength(s string, in Dialect) int {
@@ -275,7 +315,7 @@ func (t *token) float(s string, n int, in Dialect) (int, error) {
 		body = strings.NewReplacer("d", "e", "D", "e").Replace(body)
 	}
 	v, err := strconv.ParseFloat(body, 64)
-	if err != nil {
+	if err != nil && !math.IsInf(v, 0) {
 		return 0, &Error{t.where, fmt.Sprintf("%s is not a floating-point number of 64 bits", s[:n])}
 	}
 	end := n
@@ -306,12 +346,19 @@ func (t *token) special(s string, in Dialect, last *token) (int, bool) {
 			return is(op, n)
 		}
 	case Go:
+		if s[0] == '`' && strings.IndexByte(s[1:], '`') >= 0 {
+			t.kind, t.text = text, s[1:1+strings.IndexByte(s[1:], '`')]
+			return len(t.text) + 2, true
+		}
 		if strings.HasPrefix(s, "&^") && last.operand() && !strings.HasPrefix(s, "&^=") {
 			return is("&^", 2)
 		}
 	case D:
 		n := nameLength(s)
 		switch {
+		case s[0] == '`' && strings.IndexByte(s[1:], '`') >= 0:
+			t.kind, t.text = text, s[1:1+strings.IndexByte(s[1:], '`')]
+			return len(t.text) + 2, true
 		case strings.HasPrefix(s, "^^"):
 			return is("**", 2)
 		case s[:n] == "is" && last.operand():
@@ -328,10 +375,9 @@ func (t *token) special(s string, in Dialect, last *token) (int, bool) {
 		case strings.HasPrefix(s, "**"):
 			return is("**", 2)
 		case s[0] == '\'':
-			if n := strings.IndexByte(s[1:], '\''); n >= 0 && !strings.HasPrefix(s[n+2:], "::") {
-				t.kind, t.text = text, s[1:n+1]
-				return n + 2, true
-			}
+			n, ok := t.quotedOfPascal(s)
+			t.kind = text
+			return n, ok
 		case s[0] == '.':
 			if n := strings.IndexByte(s[1:], '.'); n > 0 {
 				return t.dotted(strings.ToLower(s[1:n+1]), n+2)

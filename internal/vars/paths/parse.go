@@ -28,7 +28,7 @@ func ParseIn(s string, in Dialect) (Node, error) {
 	if p.peek().kind == end {
 		return nil, &Error{0, "an empty expression"}
 	}
-	n, err := p.expression()
+	n, err := p.sequence()
 	if err != nil {
 		return nil, err
 	}
@@ -38,12 +38,24 @@ func ParseIn(s string, in Dialect) (Node, error) {
 	return n, nil
 }
 
+// sequence parses x, y of C, which is y if x has a value.
+func (p *parser) sequence() (Node, error) {
+	x, err := p.expression()
+	for n := 0; err == nil && p.in == Plain && n < maxDepth && p.take(","); n++ {
+		var y Node
+		y, err = p.expression()
+		x = &Binary{at: at(x.At()), Op: ",", X: x, Y: y}
+	}
+	return x, err
+}
+
 type parser struct {
 	s      string
 	tokens []token
 	in     Dialect
 	i      int
 	depth  int
+	plain  int // of how many types of Rust the name is being read: what follows it is no mark of C's, but an operator
 	angle  int // of how many casts of C++ the type is being read: ">>" ends two pairs of brackets then
 }
 
@@ -314,9 +326,15 @@ func (p *parser) primary() (Node, error) {
 				return nil, err
 			}
 			defer func() { p.depth-- }()
-			x, err := p.expression()
+			x, err := p.sequence()
 			if err != nil {
 				return nil, err
+			}
+			switch x := x.(type) {
+			case *Ident:
+				x.Bracketed = true
+			case *Binary:
+				x.Bracketed = true
 			}
 			return x, p.expect(")")
 		case "[":

@@ -45,7 +45,7 @@ func (p *parser) typeName() (t TypeName, sure, ok bool) {
 	t.Name = strings.Join(words, " ")
 	for {
 		switch {
-		case p.take("*"):
+		case p.plain == 0 && p.take("*"):
 			t.Pointers++
 			sure = sure || p.is(")") || p.is("*")
 		case p.word("const") || p.word("volatile"):
@@ -194,7 +194,9 @@ func (p *parser) rustType() (t TypeName, ok bool) {
 			return TypeName{Name: p.s[from : p.tokens[to].where+1]}, true
 		}
 	}
+	p.plain++
 	inner, _, ok := p.typeName()
+	p.plain--
 	return inner, ok
 }
 

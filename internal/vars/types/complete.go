@@ -409,6 +409,10 @@ func searchScopes(u *dwarf.Unit, name, space string, fits func(dwarf.Tag) bool) 
 	cur := u.Cursor(u.Root())
 	cur.Next(&e)
 	for cur.Level() > 0 && cur.Next(&e) {
+		if e.Depth <= maxScopeDepth && Ada(u.Language) && (e.Tag == dwarf.TagSubprogram || e.Tag == dwarf.TagLexicalBlock) { // packages in a procedure
+			known[e.Depth+1] = known[e.Depth]
+			continue
+		}
 		if e.Depth > maxScopeDepth || !scope(e.Tag) && !fits(e.Tag) {
 			cur.SkipChildren()
 			continue
@@ -434,6 +438,33 @@ func searchScopes(u *dwarf.Unit, name, space string, fits func(dwarf.Tag) bool) 
 			if strings.HasPrefix(rest, "::") {
 				known[e.Depth+1] = len(name) - len(rest) + 2
 				continue
+			}
+		}
+		cur.SkipChildren()
+	}
+	return dwarf.DIE{}, false
+}
+
+// NamedInside finds a type that a function declares, by its name.
+func NamedInside(function dwarf.DIE, name string) (dwarf.DIE, bool) {
+	if !function.Valid() {
+		return dwarf.DIE{}, false
+	}
+	u, bare := function.Unit, untagged(name)
+	var e dwarf.Entry
+	var v dwarf.Value
+	cur := u.Cursor(function.Off)
+	cur.Next(&e)
+	for cur.Level() > 0 && cur.Next(&e) {
+		switch {
+		case e.Tag == dwarf.TagLexicalBlock && e.Depth <= maxScopeDepth:
+			continue
+		case nameableTag(e.Tag):
+			at := cur
+			if at.Find(dwarf.AttrName, &v) {
+				if own, _ := u.Bytes(&v); string(own) == bare {
+					return dwarf.DIE{Unit: u, Off: e.Off}, true
+				}
 			}
 		}
 		cur.SkipChildren()

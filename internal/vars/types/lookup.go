@@ -16,13 +16,17 @@ const maxLookup = 256 << 20
 // other libraries of the process. u may be nil. long is the size of C's long in bytes.
 func (set *Set) Lookup(u *dwarf.Unit, name string, long uint64) (*Type, bool) {
 	name = strings.TrimPrefix(name, "::")
-	if t := set.basic(name, long); t != nil {
-		return t, true
+	basic := set.basic(name, long)
+	if basic != nil && (u == nil || set.cInteger(name, long) != nil || name == "void") {
+		return basic, true
 	}
 	if u != nil {
-		if d, ok := named(u, name); ok {
+		if d, ok := named(u, name); ok { // also a u8 or an int32 of the program's own
 			return set.At(d), true
 		}
+	}
+	if basic != nil {
+		return basic, true
 	}
 	left := set.lookup()
 	var found dwarf.DIE

@@ -63,10 +63,11 @@ func TestQualifiedArrays(t *testing.T) {
 		{fixed(arrayOf(arrayOf(fixed(num), 3), 2)), "const int [2][3]"},
 		{fixed(arrayOf(pointerTo(char), 2)), "char * const [2]"},
 		{fixed(arrayOf(arrayOf(pointerTo(char), 3), 2)), "char * const [2][3]"},
-		{fixed(typed(dwarf.TagVolatileType, "", arrayOf(fixed(num), 2))), "volatile const int [2]"},
+		{fixed(typed(dwarf.TagVolatileType, "", arrayOf(fixed(num), 2))), "const volatile int [2]"},
 		{fixed(pointerTo(num)), "int * const"},
+		{pointerTo(fixed(arrayOf(fixed(pointerTo(fixed(char))), 5))), "const char * const (*)[5]"},
 		{fixed(referenceTo(num)), "int & const"},
-		{typed(dwarf.TagVolatileType, "", fixed(num)), "volatile const int"},
+		{typed(dwarf.TagVolatileType, "", fixed(num)), "const volatile int"},
 	} {
 		if got := typeOf(t, dwarf.LangC99, c.typ).Name(); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)

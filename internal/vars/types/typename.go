@@ -122,7 +122,12 @@ func (t *Type) declarator(depth int) (before, after string) {
 func (t *Type) pointed(mark string, depth int) (before, after string) {
 	elem := t.Target()
 	before, after = elem.declarator(depth + 1)
+	for n := 0; n < MaxNesting && elem.qualifier(); n++ { // of arrays that are constant
+		elem = elem.Target()
+	}
 	switch {
+	case after != "" && elem.Tag == dwarf.TagArrayType:
+		return strings.TrimSuffix(before, " ") + " (" + mark, ")" + after
 	case after != "" && (elem.Tag == dwarf.TagArrayType || elem.Tag == dwarf.TagSubroutineType):
 		return before + "(" + mark, ")" + after
 	case strings.HasSuffix(before, "*") || strings.HasSuffix(before, "&"):
@@ -148,12 +153,16 @@ func (t *Type) qualified(word string, depth int) (before, after string) {
 		switch {
 		case in.Tag == t.Tag:
 			return before, after
+		case strings.HasSuffix(before, "(*"): // of pointers to arrays or functions
 		case in.Pointer():
 			return strings.TrimSuffix(before, " ") + " " + word + " ", after
 		}
 	}
 	if elem.Pointer() || elem.Reference() || strings.HasSuffix(before, "*") {
 		return before + " " + word, after
+	}
+	if rest, ok := strings.CutPrefix(before, "const "); ok && word == "volatile" {
+		return "const volatile " + rest, after
 	}
 	return word + " " + before, after
 }

@@ -29,9 +29,25 @@ func (b *builder) aggregate(o *Object, t *types.Type, depth int) *Value {
 			return v
 		}
 	}
+	if t.Language == dwarf.LangSwift && o.Size > 0 && len(t.Members().Fields) == 0 {
+		return b.ofSwift(o, t)
+	}
 	v := b.text(o, "")
 	v.Compound = true
 	b.members(v, o, t, depth)
+	return v
+}
+
+// ofSwift reads a number of Swift. Its compiler describes no member of any type: what the others have is not known, not nothing.
+func (b *builder) ofSwift(o *Object, t *types.Type) *Value {
+	enc, ok := map[string]types.Encoding{"Int": types.EncSigned, "UInt": types.EncUnsigned, "Bool": types.EncBoolean, "Double": types.EncFloat, "Float": types.EncFloat}[strings.TrimRight(t.BareName, "0123456789")]
+	if scope, _, _ := strings.Cut(t.FullName(), "::"); !ok || scope != "Swift" || o.Size > 8 {
+		return Failed(o.Type, &unknown.Incomplete{Name: t.Name()})
+	}
+	number := *o
+	number.Type = b.p.Types.Number(t.BareName, o.Size, enc)
+	v := b.scalar(&number, number.Type)
+	v.typ = o.Type
 	return v
 }
 

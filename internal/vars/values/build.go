@@ -117,7 +117,7 @@ func (b *builder) scalar(o *Object, t *types.Type) *Value {
 		}
 		return b.text(o, wideText(raw, t.Encoding.Signed(), b.p.Arch.Big()))
 	}
-	v, err := b.uint(o, t.Encoding.Signed())
+	v, err := b.uint(o, t.Encoding.Signed() && !narrow(o))
 	if err != nil {
 		return Failed(o.Type, err)
 	}
@@ -125,6 +125,15 @@ func (b *builder) scalar(o *Object, t *types.Type) *Value {
 		return b.text(o, text)
 	}
 	return b.text(o, scalarText(o.Type, v))
+}
+
+// narrow reports whether an object has some bits of a number that is never negative: 15 of 4 bits in a packed array of Ada.
+func narrow(o *Object) bool {
+	if o.bits == 0 {
+		return false
+	}
+	first, _, ok := o.Type.Strip().Range()
+	return ok && first >= 0
 }
 
 // scalarText returns the text of a number. named is its type, not stripped.

@@ -14,10 +14,16 @@ import (
 type Bound struct {
 	Lower int64
 	Count uint64
+	Open  bool // Count is not known, as of the last dimension of real b(n, *) in Fortran
 }
 
 // Bounds returns the dimensions of an array, the outermost in memory first; nil if an object is none.
-func (x Explorer) Bounds(o *Object) ([]Bound, error) {
+func (x Explorer) Bounds(o *Object) ([]Bound, error) { return x.bounds(o, false) }
+
+// OpenBounds is Bounds of an array of which the outermost dimension may have no known end.
+func (x Explorer) OpenBounds(o *Object) ([]Bound, error) { return x.bounds(o, true) }
+
+func (x Explorer) bounds(o *Object, open bool) ([]Bound, error) {
 	at := *o
 	for range maxSteps {
 		t := at.Type.Strip()
@@ -30,7 +36,7 @@ func (x Explorer) Bounds(o *Object) ([]Bound, error) {
 			at = to
 			continue
 		case t.Tag == dwarf.TagArrayType:
-			return x.boundsOf(&at, t)
+			return x.boundsOf(&at, t, open)
 		case t.Aggregate() && isAda(t.Language):
 			return x.builder(Options{}).adaBounds(&at)
 		}
@@ -112,7 +118,7 @@ func (x Explorer) section(o *Object, picks []Pick, out *Seen, left *int64) (*Val
 	return v, nil
 }
 
-func (x Explorer) boundsOf(o *Object, t *types.Type) ([]Bound, error) {
+func (x Explorer) boundsOf(o *Object, t *types.Type, open bool) ([]Bound, error) {
 	b := x.builder(Options{})
 	in := *o
 	if absent, err := t.Absent(b.in(&in)); err != nil {
@@ -126,7 +132,7 @@ func (x Explorer) boundsOf(o *Object, t *types.Type) ([]Bound, error) {
 	}
 	list := make([]Bound, len(shape))
 	for i := range shape {
-		if !shape[i].Known {
+		if list[i].Open = !shape[i].Known; list[i].Open && (!open || i > 0) {
 			return nil, wrong("the array has no length")
 		}
 		if list[i].Lower, err = t.Lower(b.in(&in), i); err != nil {
@@ -165,7 +171,7 @@ func (b *builder) adaBounds(o *Object) ([]Bound, error) {
 		if err != nil {
 			return nil, err
 		}
-		list[i] = Bound{int64(n), shape[i].Count}
+		list[i] = Bound{Lower: int64(n), Count: shape[i].Count}
 	}
 	return list, nil
 }

@@ -2,6 +2,7 @@ package values
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/corewalk/corewalk/demangle"
@@ -18,6 +19,15 @@ const adaAddress = "system.address"
 
 // adaLiteral returns the name of an enumerator as Ada writes it, without the packages that it is in.
 func adaLiteral(name string) string {
+	if i := strings.LastIndex(name, "__Q"); i >= 0 || strings.HasPrefix(name, "Q") { // 'x'
+		last := strings.TrimPrefix(name[max(i, 0):], "__")[1:]
+		if len(last) == 1 && (last[0] >= 'a' && last[0] <= 'z' || last[0] >= '0' && last[0] <= '9') {
+			return "'" + last + "'"
+		}
+		if v, err := strconv.ParseUint(strings.TrimLeft(last, "UW"), 16, 21); err == nil && last != "" && (last[0] == 'U' || last[0] == 'W') {
+			return "'" + string(rune(v)) + "'"
+		}
+	}
 	full := demangle.Ada(name)
 	return full[strings.LastIndexByte(full, '.')+1:]
 }

@@ -43,7 +43,7 @@ func (in *Engine) moduleList(r *report.Report) {
 		if m.Symbols == report.SymbolsBreakpad && m.Status == report.ModuleMissing && served(r.Threads, m.Path) {
 			continue
 		}
-if w, ok := moduleWarning(lib, res, used[lib.Path]); ok && !(res.Match == modules.Missing && again[lib]) { // else it is said
+		if w, ok := moduleWarning(lib, res, used[lib.Path]); ok && !(res.Match == modules.Missing && again[lib]) { // else it is said
 			if unwound(r.Threads, lib.Path) { // by the tables in the dump's memory
 				w.Message = strings.Replace(w.Message, "unwind tables and symbols", "symbols", 1)
 			}

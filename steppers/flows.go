@@ -4,6 +4,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/corewalk/corewalk/internal/code/disasm"
 	"github.com/corewalk/corewalk/internal/code/stackflow"
 	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/internal/format/winunwind"
@@ -25,6 +26,8 @@ type flows struct {
 	mu   sync.Mutex // guards the two below; no other lock is taken inside
 	mem  map[flowRange]*stackflow.Func
 	ends map[arch.Address]bool // see keptEnd
+
+	frames disasm.Frames // of functions that are named, on x86
 }
 
 // A flowRange is the start and end of a function, as far as known.

@@ -45,12 +45,20 @@ func (l lookupFuncStart) at(pc, lookup, mode arch.Address) (FrameType, FrameStat
 		}
 	}
 	if start, size, ok := functionAt(l.w, lookup); ok && pc-start < maxFuncCode {
+		if typ, state, ok := l.flows.frames.Known(start, pc); ok {
+			return frameState(typ, state)
+		}
+		if l.w.Spend(0) != nil {
+			return UnknownT, UnknownS
+		}
 		end := pc + afterPC
 		if size != 0 {
 			end = min(end, start+size)
 		}
 		if code := readFunc(p, start, end); pc-start < uint64(len(code)) {
-			return frameState(disasm.FrameState(p.Arch(), code, start, pc))
+			typ, state, work := l.flows.frames.State(p.Arch(), code, start, pc)
+			_ = l.w.Spend(flowCost * work) // a walk that has nothing left ends with its next frame
+			return frameState(typ, state)
 		}
 	}
 	start := max(pc, beforePC) - beforePC

@@ -185,19 +185,20 @@ func (s *Service) assemble(w http.ResponseWriter, r *http.Request, p *request) e
 	if len(files) > maxAssembled {
 		return wrong("%d files: at most %d in a request", len(files), maxAssembled)
 	}
-	have := map[string]bool{}
+	have := map[string]int64{}
 	for o, err := range s.c.Objects.List(r.Context(), chunksDir(p.project)) {
 		if err != nil {
 			return err
 		}
-		have[path.Base(o.Key)] = true
+		have[path.Base(o.Key)] = o.Size
 	}
+	left := 2 * s.c.MaxUpload // bytes of chunks that this request may have read: as many as there may be
 	out := make(map[string]difAnswer, len(files))
 	for sum, f := range files {
 		if !isDigest(sum) {
 			return wrong("%.60q is no SHA-1 digest in hexadecimal", sum)
 		}
-		a, err := s.assembleFile(r.Context(), p.project, sum, f, have)
+		a, err := s.assembleFile(r.Context(), p.project, sum, f, have, &left)
 		if err != nil {
 			return err
 		}
@@ -208,7 +209,7 @@ func (s *Service) assemble(w http.ResponseWriter, r *http.Request, p *request) e
 }
 
 // assembleFile puts a file together, of the chunks that the project has. Errors are the service's own; what is wrong with the file is in the answer.
-func (s *Service) assembleFile(ctx context.Context, project, sum string, in difRequest, have map[string]bool) (difAnswer, error) {
+func (s *Service) assembleFile(ctx context.Context, project, sum string, in difRequest, have map[string]int64, left *int64) (difAnswer, error) {
 	ok := difAnswer{State: "ok", Missing: []string{}, File: &difFile{DebugID: in.DebugID, Name: in.Name, Sum: sum, Headers: map[string]string{}}}
 	if here, err := s.assembled(ctx, project, sum); here || err != nil {
 		return ok, err
@@ -216,19 +217,21 @@ func (s *Service) assembleFile(ctx context.Context, project, sum string, in difR
 	if len(in.Chunks) == 0 || len(in.Chunks) > maxChunks {
 		return difAnswer{State: "error", Missing: []string{}, Detail: fmt.Sprintf("%d chunks: a file has 1 to %d", len(in.Chunks), maxChunks)}, nil
 	}
-	missing := []string{}
+	missing, size := []string{}, int64(0)
 	for _, c := range in.Chunks {
 		if !isDigest(c) {
 			return difAnswer{State: "error", Missing: missing, Detail: "a chunk is named by its SHA-1 digest in hexadecimal"}, nil
 		}
-		if !have[c] {
+		n, ok := have[c]
+		if !ok {
 			missing = append(missing, c)
 		}
+		size += n
 	}
 	if len(missing) > 0 {
 		return difAnswer{State: "not_found", Missing: missing}, nil
 	}
-	err := s.keepChunks(ctx, project, sum, in)
+	err := s.keepChunks(ctx, project, sum, in, size, left)
 	for _, c := range in.Chunks {
 		delete(have, c)
 	}
@@ -264,8 +267,9 @@ func (s *Service) assembled(ctx context.Context, project, sum string) (bool, err
 	return s.stored(ctx, key)
 }
 
-// keepChunks stores the file that chunks make, where it belongs by what it says of itself, and removes them.
-func (s *Service) keepChunks(ctx context.Context, project, sum string, in difRequest) error {
+// keepChunks stores the file of size bytes that chunks make, where it belongs by what it says of itself, and removes them. left is what the request
+// may still have read.
+func (s *Service) keepChunks(ctx context.Context, project, sum string, in difRequest, size int64, left *int64) error {
 	defer func() {
 		for _, c := range in.Chunks {
 			if err := s.c.Objects.Remove(context.WithoutCancel(ctx), chunksDir(project)+"/"+c); err != nil {
@@ -273,6 +277,11 @@ func (s *Service) keepChunks(ctx context.Context, project, sum string, in difReq
 			}
 		}
 	}()
+	// A chunk may be named as often as a file has it, without being sent again.
+	if size > *left {
+		return wrong("the files of the request have more than %d bytes together", 2*s.c.MaxUpload)
+	}
+	*left -= min(size, s.c.MaxUpload)
 	named, err := s.keepSymbols(ctx, project, "", find.BaseName(in.Name), func(out io.Writer) error {
 		h := sha1.New()
 		for _, c := range in.Chunks {

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -172,6 +173,17 @@ func TestDebugFiles(t *testing.T) {
 	}
 	if a := w.assembled(token, elf, "signal", make([][]byte, 10_001)...); a.State != "error" {
 		t.Errorf("many chunks: %+v", a)
+	}
+	// Chunks that are named again and again are read so often only: a request's files have so many bytes together.
+	parts, many := [][]byte{}, map[string]any{}
+	for i := range byte(3) {
+		parts = append(parts, bytes.Repeat([]byte{i}, 1000))
+		many[sha1Of([]byte{i})] = map[string]any{"name": "x", "chunks": sums(slices.Repeat(parts[i:i+1], 1000))}
+	}
+	send(200, true, nil, parts...)
+	b, _ := json.Marshal(many)
+	if _, text, _ := w.do(token, "POST", assembleDIF, bytes.NewReader(b), "Content-Type", "application/json"); strings.Count(text, "another digest") != 2 || !strings.Contains(text, "2097152 bytes together") {
+		t.Errorf("%s", text)
 	}
 	// A chunk of another project is no chunk of this one.
 	body, kind := chunks(t, false, nil, one, two)

@@ -33,7 +33,7 @@ var recordedLanguages = map[string]tasks.Finder{"beam": beam.Find, "lua": lua.Fi
 
 // liarCases are the fixtures whose programs have runtimes or code made at run time, and some without.
 func isLiar(c fixture.Case) bool {
-	for _, part := range []string{"-go-", "-jit-", "-threads", "-tasks", "-rust-", "-cpp-", "-locks", "-inline-tail-O2", "-haskell-", "-ocaml"} {
+	for _, part := range []string{"-go-", "-jit-", "-threads", "-tasks", "-rust-", "-cpp-", "-locks", "-inline-tail-O2", "-haskell-", "-ocaml", "-fiber", "-boost"} {
 		if strings.Contains(c.Name, part) && !strings.HasPrefix(c.Name, "i386") {
 			return true
 		}

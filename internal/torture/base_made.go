@@ -196,6 +196,8 @@ var made = map[string]func() (dump, program []byte){
 		d.into(e)
 		return newCore(60_000).bytes(), e.bytes()
 	},
+	// Of each frame, the code of its function says whether it has a frame pointer, from its beginning on.
+	"frame pointers in long functions without tables": func() ([]byte, []byte) { return longFunctions(512<<10, 1<<20) },
 	"expressions that loop": func() ([]byte, []byte) {
 		return withDWARF(1000, func(d *dwarfMade) {
 			typ := d.integer()

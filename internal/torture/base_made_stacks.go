@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"encoding/binary"
+	"fmt"
 	"math/rand/v2"
 
 	"github.com/corewalk/corewalk/internal/corebuild"
@@ -90,4 +92,30 @@ func scannedCore(indirect, has bool) []byte {
 	c.Load(madeBase, elffile.PF_R, 0x1000, nil)
 	c.Load(madeText, elffile.PF_R|elffile.PF_X, scanCode, code)
 	return c.Bytes()
+}
+
+// longFunctions is a stack of frames of 16 bytes, each of which has called from somewhere in one of many functions of 32 KiB that no table describes.
+func longFunctions(stackSize, codeSize int) (dump, program []byte) {
+	const size = 32 << 10
+	rng := rand.New(rand.NewPCG(1, 2))
+	e := newELF()
+	e.remove(".debug_frame")
+	e.text = bytes.Repeat([]byte{0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0xd0}, codeSize/8) // each ends with call *%rax
+	symbols, names := make([]byte, 24), []byte{0}
+	for at := 0; at < codeSize; at += size {
+		copy(e.text[at:], []byte{0x55, 0x48, 0x89, 0xe5}) // push %rbp; mov %rsp,%rbp
+		symbols = append(symbols, le32(uint32(len(names)))...)
+		symbols = append(symbols, 0x12, 0, 1, 0)
+		symbols = append(append(symbols, u64(madeText+uint64(at))...), u64(size)...)
+		names = append(names, str(fmt.Sprint("f", at))...)
+	}
+	e.section(".symtab", symbols)
+	e.section(".strtab", names)
+	c := newCore(0)
+	stack := make([]byte, 0, stackSize)
+	for len(stack)+16 < stackSize {
+		stack = append(append(stack, u64(uint64(madeStack+len(stack)+16))...), u64(madeText+8+8*rng.Uint64N(uint64(codeSize/8-1)))...)
+	}
+	c.textSize, c.stack = codeSize, stack
+	return c.bytes(), e.bytes()
 }

@@ -120,13 +120,21 @@ type madeCore struct {
 	frames int
 	data   []byte // at madeData
 	jit    bool   // it died in code that is in no file
+	// Instead of frames, and of the function's page:
+	stack    []byte
+	textSize int
 }
 
-func newCore(frames int) *madeCore { return &madeCore{Core: corebuild.New(), frames: frames} }
+func newCore(frames int) *madeCore {
+	return &madeCore{Core: corebuild.New(), frames: frames, textSize: 0x1000}
+}
 
 func (m *madeCore) bytes() []byte {
 	sp := uint64(madeStack)
-	stack := make([]byte, 16*m.frames+64)
+	stack := m.stack
+	if stack == nil {
+		stack = make([]byte, 16*m.frames+64)
+	}
 	for i := range m.frames {
 		binary.LittleEndian.PutUint64(stack[16*i:], sp+16*uint64(i+1))
 		binary.LittleEndian.PutUint64(stack[16*i+8:], madePC)
@@ -139,9 +147,9 @@ func (m *madeCore) bytes() []byte {
 	m.Thread(7, 11, corebuild.AMD64Regs(map[arch.Reg]uint64{arch.RSP: sp, arch.RIP: pc, arch.RBP: sp}))
 	m.PSInfo(7, "program", "program")
 	m.AuxVector(3, madeBase+64, 4, 56, 5, 2, 9, madeEnd+0x100) // AT_PHDR, AT_PHENT, AT_PHNUM, AT_ENTRY
-	m.Files(corebuild.Mapping{Start: madeBase, End: madeBase + 0x1000, Path: "/opt/program"}, corebuild.Mapping{Start: madeText, End: madeText + 0x1000, Offset: 0x1000, Path: "/opt/program"})
+	m.Files(corebuild.Mapping{Start: madeBase, End: madeBase + 0x1000, Path: "/opt/program"}, corebuild.Mapping{Start: madeText, End: madeText + uint64(m.textSize), Offset: 0x1000, Path: "/opt/program"})
 	m.Load(madeBase, elffile.PF_R, 0x1000, nil)
-	m.Load(madeText, elffile.PF_R|elffile.PF_X, 0x1000, nil)
+	m.Load(madeText, elffile.PF_R|elffile.PF_X, uint64(m.textSize), nil)
 	if m.data != nil {
 		m.Load(madeData, elffile.PF_R|elffile.PF_W, uint64(len(m.data)+4095)&^4095, m.data)
 	}

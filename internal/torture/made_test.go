@@ -23,7 +23,7 @@ func TestMade(t *testing.T) {
 	limited := []string{"expressions that call themselves", "expressions that loop", "long name of a function", "long name of a function without tables", "long names", "inlined calls of frames", "locals of frames", "unwind expression that loops",
 		"variables of frames", "wide structure", "Go program with long tables", "Go program whose tables are one",
 		"abbreviations over one another", "aranges over one another", "array of a wide enumeration", "arrays of nothing",
-		"augmentations without an end", "file names of attributes without bytes", "files in one long directory",
+		"augmentations without an end", "file names of attributes without bytes", "files in one long directory", "frame pointers in long functions without tables",
 		"files of one long name", "frames of one long CIE", "frames of which each has a long CIE", "function under others",
 		"implicit pointers in a circle", "line program of instructions without rows", "line tables over one another",
 		"lines that go back", "location list of all variables", "parameters of call sites", "pieces of variables", "threads of one stack",

@@ -60,7 +60,8 @@ func FrameState(a *arch.Arch, code []byte, start, pc uint64) (FrameType, FPState
 	if familyOf(a) != arch.FamilyX86 || pc < start || pc-start >= uint64(len(code)) {
 		return UnknownFrame, FPUnknown
 	}
-	return x86FrameState(a, code, start, pc)
+	s := newFrameScan(a, start)
+	return s.frameState(code, start, pc, nil)
 }
 
 // FrameStateNear is FrameState for an unknown function start: code is some code around pc,

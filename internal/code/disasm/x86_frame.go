@@ -26,6 +26,10 @@ type frameScan struct {
 	align  bool    // the stack was realigned, and nothing pushed since
 	guess  bool    // no known branch leads here: the state is the body's
 
+	addr      uint64 // of the next instruction
+	n         int    // how many were decoded
+	reachable bool   // control can get there from the last one
+
 	// Pending forward branches: control can arrive at their targets in these states.
 	pending  [32]branchState
 	npending int
@@ -37,9 +41,13 @@ type branchState struct {
 	height int64
 }
 
-func x86FrameState(a *arch.Arch, code []byte, start, pc uint64) (FrameType, FPState) {
-	s := frameScan{arch: a, state: FPUnset, body: FPUnset, typ: NoFrame}
-	at := s.scan(code, start, pc)
+func newFrameScan(a *arch.Arch, start uint64) frameScan {
+	return frameScan{arch: a, state: FPUnset, body: FPUnset, typ: NoFrame, addr: start, reachable: true}
+}
+
+// frameState goes on from the function's start, or from a place before pc, which passed has of more of them.
+func (s *frameScan) frameState(code []byte, start, pc uint64, passed *[]frameScan) (FrameType, FPState) {
+	at := s.scan(code, start, pc, passed)
 	if s.typ == NoFrame {
 		if at == FPUnknown && pc-start < maxFrameScan {
 			return UnknownFrame, FPUnknown
@@ -60,25 +68,26 @@ func x86FrameState(a *arch.Arch, code []byte, start, pc uint64) (FrameType, FPSt
 
 // scan decodes the function until it knows the state at pc, and returns that state and the
 // type. It returns FPUnknown if no instruction starts at pc.
-func (s *frameScan) scan(code []byte, start, pc uint64) FPState {
+func (s *frameScan) scan(code []byte, start, pc uint64, passed *[]frameScan) FPState {
 	at := FPUnknown
-	addr := start
-	reachable := true
-	for n := 0; addr-start < uint64(len(code)); n++ {
-		if addr-start > maxFrameScan || addr > pc && (n >= prologueInsts || s.typ == StandardFrame) {
+	for ; s.addr-start < uint64(len(code)); s.n++ {
+		if s.addr-start > maxFrameScan || s.addr > pc && (s.n >= prologueInsts || s.typ == StandardFrame) {
 			break
 		}
-		s.arrive(addr, reachable)
-		if addr == pc {
+		if passed != nil && s.addr <= pc && s.addr-start >= uint64(len(*passed)+1)*framesApart {
+			*passed = append(*passed, *s)
+		}
+		s.arrive(s.addr, s.reachable)
+		if s.addr == pc {
 			at = s.state
 		}
-		if decodeInto(&s.in, s.arch, code[addr-start:], addr) != nil {
+		if decodeInto(&s.in, s.arch, code[s.addr-start:], s.addr) != nil {
 			break
 		}
 		s.apply()
-		reachable = s.flow()
-		addr += uint64(s.in.Len)
-		if !reachable && addr > pc && !s.awaits(addr) {
+		s.reachable = s.flow()
+		s.addr += uint64(s.in.Len)
+		if !s.reachable && s.addr > pc && !s.awaits(s.addr) {
 			break // apparently the end of the function
 		}
 	}

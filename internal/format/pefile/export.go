@@ -26,7 +26,7 @@ type exportTable struct {
 	base  uint32
 	funcs []byte      // u32 each
 	byRVA []exportRef // without forwarders
-	named map[uint32]uint32
+	named []uint32    // where the name of each function is; 0 for none
 }
 
 // An exportRef is an entry of the table of functions.
@@ -82,11 +82,10 @@ func (f *File) table(rva, n, size uint32) ([]byte, error) {
 
 // index sorts the functions by address and records their names.
 func (t *exportTable) index(names, ordinals []byte) {
-	t.named = make(map[uint32]uint32, len(ordinals)/2)
+	t.named = make([]uint32, len(t.funcs)/4)
 	for i := range len(ordinals) / 2 {
 		c, o := binbuf.New(names, 4*i, false), binbuf.New(ordinals, 2*i, false)
-		fn := uint32(o.U16())
-		if _, again := t.named[fn]; !again { // the first of several sorted names
+		if fn := int(o.U16()); fn < len(t.named) && t.named[fn] == 0 { // the first of several sorted names
 			t.named[fn] = c.U32()
 		}
 	}
@@ -96,8 +95,7 @@ func (t *exportTable) index(names, ordinals []byte) {
 		}
 	}
 	slices.SortFunc(t.byRVA, func(a, b exportRef) int {
-		_, an := t.named[a.index]
-		_, bn := t.named[b.index]
+		an, bn := t.named[a.index] != 0, t.named[b.index] != 0
 		if an != bn && a.rva == b.rva { // named exports first
 			if an {
 				return -1
@@ -119,7 +117,7 @@ func (t *exportTable) forwards(rva uint32) bool { return rva-t.dir.RVA < t.dir.S
 
 func (f *File) export(t *exportTable, i uint32) Export {
 	e := Export{Ordinal: t.base + i, RVA: t.rva(i)}
-	if at, ok := t.named[i]; ok {
+	if at := t.named[i]; at != 0 {
 		e.Name = string(name(f.At(at)))
 	}
 	if t.forwards(e.RVA) {

@@ -24,6 +24,7 @@ func TestAmounts(t *testing.T) {
 		"parts":                       {"x", form(2*MaxFields+2, `name=""`), ErrTooMuch, false},
 		"as many parts as may be":     {"x", form(2*MaxFields, `name=""`), ErrNoDump, false},
 		"fields":                      {"x", form(MaxFields+1, `name="a"`), ErrNoDump, false}, // of one name
+		"long fields":                 {"x", strings.ReplaceAll(form(maxAll/MaxField+1, `name="a"`), "\nv\r", "\n"+strings.Repeat("v", MaxField)+"\r"), ErrTooMuch, false},
 		"two dumps":                   {"x", form(2, `name="upload_file_minidump"; filename="a"`), errTwoDumps, false},
 		"items":                       {"", item(MaxFields+2, `{"type":"other","length":1}`), ErrTooMuch, false},
 		"as many items as may be":     {"", item(MaxFields, `{"type":"other","length":1}`), nil, true},

@@ -21,6 +21,7 @@ import (
 const (
 	MaxFields = 256
 	MaxField  = 64 << 10 // bytes of a value
+	maxAll    = 1 << 20  // bytes of all names and values of a body, each of which is in memory
 	maxName   = 256      // bytes of a name
 	maxHeader = 64 << 10 // bytes of a line of an envelope
 )
@@ -50,6 +51,7 @@ type Body struct {
 	Event    string
 	Feedback []Feedback
 	about    string // the event that feedback is of
+	size     int    // of what set was given so far: bytes
 }
 
 // Into is where a body is written as it comes.
@@ -133,6 +135,7 @@ func Form(contentType string, body io.Reader, into Into) (*Body, error) {
 		return nil, err
 	}
 	b.comments()
+	b.size = 0
 	return b, nil
 }
 
@@ -150,7 +153,7 @@ func (b *Body) sentry() error {
 		text += part
 	}
 	fields := b.Fields
-	b.Fields = make(map[string]string, len(fields))
+	b.Fields, b.size = make(map[string]string, len(fields)), 0
 	for name, value := range fields {
 		inner, ok := strings.CutPrefix(name, field+"[")
 		if inner, end := strings.CutSuffix(inner, "]"); ok && end {
@@ -177,6 +180,9 @@ func (b *Body) set(name, value string) error {
 		return nil
 	}
 	if len(value) > MaxField || len(name) > maxName || len(b.Fields) >= MaxFields {
+		return ErrTooMuch
+	}
+	if b.size += len(name) + len(value); b.size > maxAll {
 		return ErrTooMuch
 	}
 	b.Fields[name] = value
@@ -227,7 +233,7 @@ func Envelope(body io.Reader, into Into) (*Body, error) {
 	if b.about != "" && (b.Dumps == 0 || b.Event == "") { // a dump is of the envelope's event, whatever else is in there
 		b.Event = b.about
 	}
-	b.about = ""
+	b.about, b.size = "", 0
 	return b, nil
 }
 

@@ -871,7 +871,7 @@ func TestTypeParts(t *testing.T) {
 		{s, 0, 4, ".a int"}, {s, 0, 0, ".a int"}, {s, 0, 8, ""}, {s, 0, 2, ""}, {s, 4, 4, ""}, {s, 1, 4, ""}, {s, 88, 4, ""}, {s, 0, 88, " struct s"}, {s, 0, 87, ""},
 		{s, 8, 8, ".in struct inner"}, {s, 8, 0, ".in struct inner"}, {s, 8, 4, ".in.x int"}, {s, 12, 2, ".in.y short"}, {s, 14, 2, ".in.z short"}, {s, 12, 0, ".in.y short"}, {s, 12, 4, ""}, {s, 14, 1, ""},
 		{s, 16, 4, ".list[0] int"}, {s, 28, 4, ".list[3] int"}, {s, 20, 0, ".list[1] int"}, {s, 16, 0, ".list int [4]"}, {s, 21, 0, ""}, {s, 20, 8, ""}, {s, 20, 1, ""},
-		{s, 32, 4, ""}, {s, 32, 0, ".grid int [2][2]"}, {s, 36, 0, ""},
+		{s, 32, 4, ".grid[0][0] int"}, {s, 32, 0, ".grid int [2][2]"}, {s, 36, 0, ".grid[0][1] int"},
 		{s, 48, 4, ".q int"}, {s, 52, 4, ".r int"}, {s, 48, 8, " struct parent"}, {s, 48, 0, ".q int"},
 		{s, 56, 4, ".i int"}, {s, 56, 8, ".l long"}, {s, 60, 4, ""}, {s, 60, 0, ""},
 		{s, 64, 8, ".next int *"}, {s, 64, 4, ""}, {s, 72, 4, ".there.first int"}, {s, 72, 8, ".there struct far"}, {s, 80, 1, ""}, {s, 81, 4, ""}, {s, 85, 4, ""},

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/libstate"
@@ -28,19 +29,15 @@ func (c *crash) deadVariable() []report.Cause {
 	if c.Variables == nil || !dataFault(c.verdict().kind) {
 		return nil
 	}
-	wild := c.wildValues()
+	wild := slices.DeleteFunc(slices.Clone(c.wildValues()), func(w uint64) bool { return w < leastWild })
 	if len(wild) == 0 {
 		return nil
 	}
 	var found *stale
 	c.stalePointers(func(s *stale) bool {
 		words, _ := c.mem.Words(s.to, maxDeadObject/c.arch.WordSize)
-		for _, v := range words {
-			for _, w := range wild {
-				if v == w && w >= leastWild && found == nil {
-					found = s
-				}
-			}
+		if slices.ContainsFunc(words, func(v uint64) bool { return slices.Contains(wild, v) }) {
+			found = s
 		}
 		return found == nil
 	})
@@ -69,16 +66,18 @@ func (c *crash) stalePointers(yield func(*stale) bool) {
 		}
 	}
 	type lead struct {
-		name string
+		name func() string // asked for only where something is said of it: names take long
 		to   uint64
 	}
 	var blocks []lead
 	on := true
-	try := func(name string, v uint64) bool {
+	try := func(name func() string, v uint64) bool {
 		switch {
 		case v-low < high-low:
 			if dead, sure := c.deadAt(v); dead {
-				on = yield(&stale{name, v, sure})
+				if n := name(); n != "" {
+					on = yield(&stale{n, v, sure})
+				}
 			}
 		case v >= leastWild && len(blocks) < maxDeadBlocks:
 			if to, ok := c.Proc.MappingAt(v); ok && to.Perm&libstate.Write != 0 && !c.isOfModule(v) {
@@ -87,7 +86,7 @@ func (c *crash) stalePointers(yield func(*stale) bool) {
 		}
 		return on
 	}
-	if c.pointers(try); !on {
+	if c.pointers(func(name string, v uint64) bool { return try(func() string { return name }, v) }); !on {
 		return
 	}
 	word := uint64(c.arch.WordSize)
@@ -97,8 +96,11 @@ func (c *crash) stalePointers(yield func(*stale) bool) {
 			if v < leastWild {
 				continue
 			}
-			name, _ := c.names().variableAt(r[0]+uint64(i)*word, word)
-			if name != "" && !try(plainPath(name), v) {
+			name := func() string {
+				n, _ := c.names().variableAt(r[0]+uint64(i)*word, word)
+				return plainPath(n)
+			}
+			if !try(name, v) {
 				return
 			}
 		}
@@ -109,8 +111,10 @@ func (c *crash) stalePointers(yield func(*stale) bool) {
 			if v-low >= high-low {
 				continue
 			}
-			if dead, sure := c.deadAt(v); dead && !yield(&stale{"what " + b.name + " points to", v, sure}) {
-				return
+			if dead, sure := c.deadAt(v); dead {
+				if n := b.name(); n != "" && !yield(&stale{"what " + n + " points to", v, sure}) {
+					return
+				}
 			}
 		}
 	}

@@ -191,26 +191,35 @@ func (c *crash) behindAny(at uint64) bool {
 	return false
 }
 
-// wildValues are the values of a faulting instruction at which no memory can be, or is.
+// wildValues are the values of a faulting instruction at which no memory can be, or is. Small ones are none where a pointer is null, which is seldom memory
+// that was damaged.
 func (c *crash) wildValues() (out []uint64) {
 	f := c.fault()
-	add := func(v report.Addr) {
-		if uint64(v) < leastSmall {
-			return
-		}
-		if _, ok := c.Proc.MappingAt(arch.Address(v)); !ok && !c.PartialMaps {
-			out = append(out, uint64(v))
-		}
+	least := uint64(leastSmall)
+	if f.blame != nil && f.blame.Value == 0 {
+		least = leastWild
 	}
+	var all []report.Addr
 	if f.blame != nil {
-		add(f.blame.Value)
+		all = append(all, f.blame.Value)
 	}
 	if f.address != nil {
-		add(*f.address)
+		all = append(all, *f.address)
 	}
 	if f.instruction != nil {
 		for _, r := range f.instruction.Registers {
-			add(r.Value)
+			all = append(all, r.Value)
+			if f.blame == nil && r.Value == 0 {
+				least = leastWild
+			}
+		}
+	}
+	for _, v := range all {
+		if uint64(v) < least {
+			continue
+		}
+		if _, ok := c.Proc.MappingAt(arch.Address(v)); !ok && !c.PartialMaps {
+			out = append(out, uint64(v))
 		}
 	}
 	return out

@@ -1,5 +1,5 @@
 # build  corewalk and corewalkd   test   every test that needs Go and git only, but the long ones, and what was skipped
-# test-long  every test, the long ones too: gdb parity, damaged files, whole libraries; half an hour. TURN=3/10: a tenth of the long ones
+# test-long  every test, the long ones too: gdb parity, damaged files, whole libraries; half an hour. TURN=3/12: a twelfth of the long ones
 # test-rights  the tests that depend on who runs them
 # test-tools  the tests that need compilers, debuggers and servers, which make deps installs
 # test-race  the packages that share state, with the race detector; TURN=1/4: a quarter of them

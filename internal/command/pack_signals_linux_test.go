@@ -67,10 +67,15 @@ func TestPackAndSignals(t *testing.T) {
 		list, _ := filepath.Glob(filepath.Join(temp, "*"))
 		return list
 	}
-	start := func(args ...string) *exec.Cmd {
+	limited := func() *exec.Cmd { // what it has unpacked by then, if anything, is not asked
+		cmd := exec.Command(command, "--deadline=100ms", path)
+		cmd.Env = append(os.Environ(), "TMPDIR="+temp)
+		return cmd
+	}
+	start := func() *exec.Cmd {
 		t.Helper()
 		was := len(unpacked())
-		cmd := exec.Command(command, append(args, path)...)
+		cmd := exec.Command(command, path)
 		cmd.Env = append(os.Environ(), "TMPDIR="+temp)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
@@ -112,7 +117,11 @@ func TestPackAndSignals(t *testing.T) {
 			t.Fatalf("%v: %v is left", sent, list)
 		}
 	}
-	if got := ended(start("--deadline=100ms")); got != 0 || len(unpacked()) != 0 {
+	cmd := limited()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if got := ended(cmd); got != 0 || len(unpacked()) != 0 {
 		t.Errorf("a limit: ended by %v, %v is left", got, unpacked())
 	}
 	other := start()
@@ -121,9 +130,7 @@ func TestPackAndSignals(t *testing.T) {
 	if got := ended(killed); got != syscall.SIGKILL || len(unpacked()) != 2 {
 		t.Fatalf("%v; %v", got, unpacked())
 	}
-	cmd := exec.Command(command, "--deadline=100ms", path)
-	cmd.Env = append(os.Environ(), "TMPDIR="+temp)
-	cmd.Run()
+	limited().Run()
 	if list := unpacked(); len(list) != 1 {
 		t.Errorf("%v is left, want what another uses", list)
 	}

@@ -84,9 +84,10 @@ func (a *Assembly) String() string {
 
 // Text returns the text that begins at an offset of the file; false if it is not in the heap of names.
 func (a *Assembly) Text(off uint64) (string, bool) {
-	if off < uint64(a.At) || off-uint64(a.At) >= uint64(len(a.Strings)) {
+	i := off - uint64(a.At) // before the heap it is large
+	if i >= uint64(len(a.Strings)) {
 		return "", false
 	}
-	text, _, ended := bytes.Cut(a.Strings[off-uint64(a.At):], []byte{0})
+	text, _, ended := bytes.Cut(a.Strings[i:], []byte{0})
 	return string(text), ended
 }

@@ -38,6 +38,12 @@ var (
 )
 
 func TestParse(t *testing.T) {
+	for _, b := range [][]byte{metadata("", names, guid), metadata("v4.0", guid, names), metadata(strings.Repeat("v", maxVersion+1), guid, names),
+		metadata("v4.0", heap{"#US", ""}, heap{"#~", ""}, heap{"#four4", "x"}, heap{"#seven77", "x"}, names, guid)} {
+		if a, err := Parse(b); err != nil || string(a.Strings) != names.data || string(a.GUID[:]) != guid.data {
+			t.Errorf("%q: %+v, %v", b, a, err)
+		}
+	}
 	a, err := Parse(metadata("v4.0.30319\x00\x00", heap{"#~", "tables"}, names, guid))
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +55,7 @@ func TestParse(t *testing.T) {
 		off  int
 		want string
 		ok   bool
-	}{{1, "Total", true}, {3, "tal", true}, {6, "", true}, {0, "", true}, {7, "Line", false}, {-1, "", false}, {len(names.data), "", false}} {
+	}{{1, "Total", true}, {3, "tal", true}, {6, "", true}, {0, "", true}, {7, "Line", false}, {-1, "", false}, {len(names.data), "", false}, {len(names.data) - 1, "e", false}} {
 		if got, ok := a.Text(uint64(a.At + c.off)); ok != c.ok || ok && got != c.want {
 			t.Errorf("at %d: %q, %t", c.off, got, ok)
 		}
@@ -60,13 +66,31 @@ func TestNone(t *testing.T) {
 	short := metadata("v4.0")
 	out := metadata("v4.0", guid, names)
 	binary.LittleEndian.PutUint32(out[bytes.Index(out, []byte("#Strings"))-4:], 1000)
+	begins := metadata("v4.0", guid, names)
+	binary.LittleEndian.PutUint32(begins[bytes.Index(begins, []byte("#Strings"))-8:], 1<<31)
+	byOne := metadata("v4.0", guid, names)
+	byOne = byOne[:len(byOne)-1]
+	after := metadata("v4.0", guid, names)
+	copy(after[bytes.Index(after, []byte("#GUID")):], "#Guid")
+	many := make([]heap, maxStreams)
 	for name, b := range map[string][]byte{
 		"no metadata": []byte("MZ"), "no names": metadata("v4.0", guid), "no GUID": metadata("v4.0", names), "half a GUID": metadata("v4.0", heap{"#GUID", "12345678"}, names),
 		"a long version": metadata(strings.Repeat("v", 300), guid, names), "no heaps": short, "cut": short[:22], "cut in its root": short[:10], "out of the file": out,
+		"begins out of the file": begins, "out of the file by a byte": byOne, "another name": after, "right after too many": metadata("v4.0", append(many[:maxStreams-1:maxStreams-1], guid, names)...), "after too many": metadata("v4.0", append(many, guid, names)...),
 		"a heap without an end of its name": append(metadata("v4.0", guid, names)[:30], bytes.Repeat([]byte("x"), 64)...),
 	} {
 		if a, err := Parse(b); !errors.Is(err, ErrNone) {
 			t.Errorf("%s: %+v, %v", name, a, err)
+		}
+	}
+}
+
+// A file that was cut anywhere is none.
+func TestCut(t *testing.T) {
+	whole := metadata("v4.0", heap{"#~", "tables"}, guid, names)
+	for n := range whole {
+		if a, err := Parse(whole[:n:n]); !errors.Is(err, ErrNone) {
+			t.Errorf("%d of %d bytes: %+v, %v", n, len(whole), a, err)
 		}
 	}
 }

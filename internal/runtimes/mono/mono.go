@@ -2,6 +2,7 @@ package mono
 
 import (
 	"errors"
+	"strings"
 	"sync"
 
 	"github.com/corewalk/corewalk/internal/procmem"
@@ -29,7 +30,18 @@ type Methods struct {
 	p    Process
 	once sync.Once
 	r    *runtime
+
+	mu     sync.Mutex
+	asked  map[unwind.Address]Method // Size 0: none
+	chunks int                       // that were searched
 }
+
+const (
+	// maxAsked is of how many addresses the answers are kept: most frames return to few places.
+	maxAsked = 1 << 14
+	// maxSearched is how many chunks of tables are searched for all frames of a process, and not more for one whose memory was made to keep us.
+	maxSearched = 1 << 17
+)
 
 // New returns the methods of a process.
 func New(p Process) *Methods { return &Methods{p: p} }
@@ -53,7 +65,26 @@ func (m *Methods) At(addr unwind.Address) (Method, bool) {
 	if m.r == nil {
 		return Method{}, false
 	}
-	return m.r.at(addr)
+	m.mu.Lock()
+	found, known := m.asked[addr]
+	spent := m.chunks >= maxSearched
+	m.mu.Unlock()
+	if !known && !spent {
+		var searched int
+		found, searched = m.r.at(addr)
+		m.keep(addr, found, searched)
+	}
+	return found, found.Size != 0
+}
+
+func (m *Methods) keep(addr unwind.Address, found Method, searched int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.chunks += searched
+	if m.asked == nil || len(m.asked) >= maxAsked {
+		m.asked = map[unwind.Address]Method{}
+	}
+	m.asked[addr] = found
 }
 
 // A runtime is Mono in a process.
@@ -62,6 +93,7 @@ type runtime struct {
 	symbol  func(name string) (uint64, bool)
 	fields  fields
 	domains []domain
+	chunks  uint32 // of all of them
 	files   files
 }
 
@@ -86,6 +118,9 @@ func find(p Process) *runtime {
 		return nil
 	}
 	for _, lib := range p.Libraries() {
+		if !strings.Contains(lib.Path[strings.LastIndexAny(lib.Path, `/\`)+1:], "mono") {
+			continue // mono-sgen, libmonosgen-2.0.so.1, libmonobdwgc-2.0.so, mono-2.0-bdwgc.dll
+		}
 		if _, ok := p.Symbol(lib, rootDomain); !ok {
 			continue
 		}

@@ -149,10 +149,16 @@ func TestAt(t *testing.T) {
 	if got.Start != code || got.Size != 0x100 || got.Table != nil || len(m.warned) != 0 {
 		t.Errorf("%+v, warned of %q", got, m.warned)
 	}
-	m.Words[theMethod+32] = 6 << 2
-	m.at(t, code, "(wrapper managed-to-native) "+whole)
-	m.Words[theMethod+32] = 9 << 2 // of another kind in each version
-	m.at(t, code, whole)
+	for kind, prefix := range map[uint64]string{1: "(wrapper delegate-invoke) ", 2: "(wrapper delegate-begin-invoke) ", 3: "(wrapper delegate-end-invoke) ",
+		4: "(wrapper runtime-invoke) ", 5: "(wrapper native-to-managed) ", 6: "(wrapper managed-to-native) ", 7: "", 9: ""} { // later ones are of other kinds in other versions
+		m.Words[theMethod+32] = 3 | kind<<2 | 1<<7
+		m.at(t, code, prefix+whole)
+	}
+	p := m.methods().p
+	p.Arch = arch.X86
+	if got, ok := New(p).At(code); ok {
+		t.Errorf("of 32 bits: %+v", got)
+	}
 }
 
 // What denies that a method is there, or that the runtime is known, leaves no name.
@@ -248,16 +254,71 @@ func TestStubTable(t *testing.T) {
 		if ra := row.Rule(16); cfa.Reg != c.reg || cfa.Offset != c.off || ra.Kind != cfi.Offset || ra.Offset != -8 || row.FDE.End-row.FDE.Start != 0x200 {
 			t.Errorf("%#x: CFA %+v, return address %+v", c.at, cfa, ra)
 		}
+		if rbp := row.Rule(6); (rbp.Kind == cfi.Offset) != (c.at >= 6) || rbp.Kind == cfi.Offset && rbp.Offset != -16 {
+			t.Errorf("%#x: rbp %+v", c.at, rbp)
+		}
 	}
 	for name, entry := range map[string][]byte{
 		"no return address is taken": {0x55, 0x48, 0x8b, 0xec},
 		"no frame is set up":         {0x41, 0x5b, 0x55, 0xc3},
+		"another register is saved":  {0x41, 0x5b, 0x53, 0x48, 0x8b, 0xec},
+		"no instruction":             {0x41, 0x5b, 0x06, 0x55, 0x48, 0x8b, 0xec},
 		"a call before":              {0x41, 0x5b, 0xe8, 0, 0, 0, 0, 0x55, 0x48, 0x8b, 0xec},
 	} {
 		m.Put(stubCode, entry...)
 		if got, ok := m.methods().At(stubCode + 0x100); !ok || got.Table != nil {
 			t.Errorf("%s: %t, table %x", name, ok, got.Table)
 		}
+	}
+}
+
+// Of stubs only those that are proved to be have a name: what they are made of says where their code is.
+func TestStubs(t *testing.T) {
+	m := madeProcess()
+	m.Words[0x3100], m.Words[0x3108] = m.Words[0x3110], stubCode // the name first, as in other versions
+	m.at(t, stubCode, "(stub) generic_trampoline_jit")
+	m.Words[0x3100] = 0
+	m.at(t, stubCode, "(stub)")
+	m.Words[0x3108]++
+	m.at(t, stubCode, "")
+	// With a store before it, as the specific stub's argument is kept.
+	m = madeProcess()
+	m.Put(stubCode, 0xf3, 0x0f, 0x1e, 0xfa, 0x90, 0x4c, 0x89, 0x5c, 0x24, 0xe8, 0x41, 0x5b, 0x55, 0x48, 0x8b, 0xec)
+	if got, _ := m.methods().At(stubCode); len(got.Table) == 0 {
+		t.Error("no table")
+	}
+}
+
+// Names are kept up to a limit.
+func TestNamesAreBounded(t *testing.T) {
+	var f files
+	if !f.take(maxNames-1) || f.take(2) || !f.take(1) || f.take(1) {
+		t.Error("more is kept than may be")
+	}
+	for i := range uint64(maxFiles + 1) {
+		if (f.of(i+1) != nil) != (i < maxFiles) {
+			t.Errorf("assembly %d", i)
+		}
+	}
+	if f.of(1) == nil {
+		t.Error("the first is not kept")
+	}
+}
+
+// A process is not searched without end, and what was found stays.
+func TestSearchesAreBounded(t *testing.T) {
+	m := madeProcess().methods()
+	if _, ok := m.At(code); !ok {
+		t.Fatal("no method")
+	}
+	for i := range uint64(2*maxSearched/4 + maxAsked) {
+		m.At(code + 0x40000 + i)
+	}
+	if m.chunks > maxSearched+4 || len(m.asked) > maxAsked {
+		t.Errorf("%d chunks searched, %d answers kept", m.chunks, len(m.asked))
+	}
+	if _, ok := m.At(code + 1); ok {
+		t.Error("searched further")
 	}
 }
 

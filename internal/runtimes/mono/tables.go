@@ -12,7 +12,7 @@ const (
 	domainSize = 1 << 10
 	// maxTables is how many tables a domain has: that of methods, and that of what was compiled ahead of time.
 	maxTables = 2
-	// maxChunks is how many chunks of a table are read, of up to chunkMethods methods.
+	// maxChunks is how many chunks of all tables are read, of up to chunkMethods methods.
 	maxChunks    = 1 << 16
 	chunkMethods = 64
 )
@@ -35,7 +35,7 @@ func (r *runtime) addDomain(at uint64) bool {
 			continue
 		}
 		n, ok := r.U32(t + tableChunks)
-		if !ok || n == 0 || n > maxChunks {
+		if !ok || n == 0 || n > maxChunks-r.chunks {
 			continue
 		}
 		chunks := make([]uint64, 0, n)
@@ -46,6 +46,7 @@ func (r *runtime) addDomain(at uint64) bool {
 			chunks = append(chunks, c)
 		}
 		if len(chunks) == int(n) {
+			r.chunks += n
 			d.tables = append(d.tables, chunks)
 		}
 	}
@@ -66,24 +67,22 @@ func (r *runtime) words(at uint64, n int) []uint64 {
 	return list
 }
 
-// at finds the method whose code is at an address.
-func (r *runtime) at(addr uint64) (Method, bool) {
+// at finds the method whose code is at an address, of no size if there is none, and says how many chunks were searched.
+func (r *runtime) at(addr uint64) (found Method, searched int) {
 	for i := range r.domains {
 		for _, chunks := range r.domains[i].tables {
+			searched++
 			if m, ok := r.inTable(chunks, addr); ok {
-				return m, true
+				return m, searched
 			}
 		}
 	}
-	return Method{}, false
+	return Method{}, searched
 }
 
 // inTable finds a method in a table. A chunk says where the last of its methods ends; the first that ends behind the address may have it.
 func (r *runtime) inTable(chunks []uint64, addr uint64) (Method, bool) {
-	i := sort.Search(len(chunks), func(i int) bool {
-		last := r.Word(chunks[i] + chunkLast)
-		return last > addr
-	})
+	i := sort.Search(len(chunks), func(i int) bool { return r.Word(chunks[i]+chunkLast) > addr })
 	if i == len(chunks) {
 		return Method{}, false
 	}

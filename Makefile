@@ -97,7 +97,7 @@ test-race: # whole reports take longest, and begin
 # The packages of Debian that tests need. What they are for: compilers and libraries of other architectures
 # (gcc, clang, cross), tools that are compared with (gdb, objdump, llvm-pdbutil, cabextract ...), a server of
 # debuginfod, a browser for the page of triage.
-DEPS = libjemalloc2 libtcmalloc-minimal4 libmimalloc2.0 gcc g++ gcc-multilib clang lld llvm clang-19 libclang-rt-19-dev lld-19 llvm-19 libc++-dev libc++abi-dev gdb gdb-multiarch binutils binutils-multiarch \
+DEPS = mono-mcs mono-runtime libjemalloc2 libtcmalloc-minimal4 libmimalloc2.0 gcc g++ gcc-multilib clang lld llvm clang-19 libclang-rt-19-dev lld-19 llvm-19 libc++-dev libc++abi-dev gdb gdb-multiarch binutils binutils-multiarch \
 	elfutils libc6-dbg lldb-19 musl-tools qemu-user qemu-user-static libc6-dev-arm64-cross libgcc-12-dev-arm64-cross libstdc++-12-dev-arm64-cross librust-parking-lot-dev librust-tokio-dev librust-async-std-dev delve debuginfod rpm shellcheck cabextract gcab chromium strace util-linux zsh fish groff-base jq lua5.1 lua5.2 lua5.3 lua5.4 luajit neovim php-cli php-fpm postgresql mingw-w64-tools gcc-mingw-w64-x86-64 \
 	$(foreach a,aarch64-linux-gnu arm-linux-gnueabihf riscv64-linux-gnu powerpc-linux-gnu powerpc64-linux-gnu \
 	powerpc64le-linux-gnu s390x-linux-gnu mips-linux-gnu mipsel-linux-gnu mips64el-linux-gnuabi64 m68k-linux-gnu \

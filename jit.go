@@ -33,7 +33,7 @@ func (t *Target) madeCode(record bool) *jitmaps.Maps {
 		a := t.subject.Arch()
 		kept, _ = slimnote.ParseMade(note, a != nil && a.Big()) // a note that cannot be read is not used
 	}
-	return jitmaps.New(jitmaps.Process{Kept: kept, Record: record, PID: cmp.Or(by.PID, t.subject.ProcessID()), Owner: by.Owner, Files: t.images, Memory: t.subject.DumpMemory(), Mappings: t.subject.Mappings,
+	return jitmaps.New(jitmaps.Process{Own: t.ownCode(), Kept: kept, Record: record, PID: cmp.Or(by.PID, t.subject.ProcessID()), Owner: by.Owner, Files: t.images, Memory: t.subject.DumpMemory(), Mappings: t.subject.Mappings,
 		Code: func(addr unwind.Address) (code, library bool) {
 			m, ok := t.subject.MappingAt(addr)
 			_, library = t.subject.LibraryTracker().LibraryAt(addr)

@@ -1,18 +1,22 @@
 package corewalk
 
 import (
+	"github.com/corewalk/corewalk/internal/files/jitmaps"
 	"github.com/corewalk/corewalk/internal/runtimes/beam"
 	"github.com/corewalk/corewalk/internal/runtimes/coro"
 	"github.com/corewalk/corewalk/internal/runtimes/ghc"
 	"github.com/corewalk/corewalk/internal/runtimes/golang"
 	"github.com/corewalk/corewalk/internal/runtimes/hotspot"
 	"github.com/corewalk/corewalk/internal/runtimes/lua"
+	"github.com/corewalk/corewalk/internal/runtimes/mono"
 	"github.com/corewalk/corewalk/internal/runtimes/native"
 	"github.com/corewalk/corewalk/internal/runtimes/perl"
 	"github.com/corewalk/corewalk/internal/runtimes/php"
 	"github.com/corewalk/corewalk/internal/runtimes/python"
 	"github.com/corewalk/corewalk/internal/runtimes/ruby"
 	"github.com/corewalk/corewalk/internal/runtimes/v8"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
 )
@@ -64,6 +68,30 @@ var runtimeKinds = [...]runtimeKind{
 	{find: v8.Find,
 		walks: func(p func() *tasks.Process) walkingRuntime { return v8.New(p) },
 		again: func(r tasks.Runtime, p func() *tasks.Process) walkingRuntime { return r.(*v8.JavaScript).At(p) }},
+}
+
+// ownCode returns what tells the code of runtimes that have no frames of another kind than others, and know its names: Mono.
+func (t *Target) ownCode() func(unwind.Address) (jitmaps.Code, bool) {
+	own := mono.New(mono.Process{Memory: t.subject, Arch: t.subject.Arch(),
+		Libraries: func() []*libstate.Library {
+			libs, _ := t.subject.LibraryTracker().Libraries(false) // those that there are
+			return libs
+		},
+		Symbol: func(lib *libstate.Library, name string) (unwind.Address, bool) {
+			s, ok := t.lookup.SymbolByName(lib, name)
+			return s.Addr, ok
+		},
+		MappingAt:  t.subject.MappingAt,
+		ReadMapped: func(path string, is func([]byte) bool) []byte { return t.images.ReadMapped(path, mono.MaxFile, is) },
+		Warn: func(lib *libstate.Library, err error) {
+			t.lateMu.Lock()
+			defer t.lateMu.Unlock()
+			t.lateWarnings = append(t.lateWarnings, report.Warning{Code: "jit", Message: err.Error(), Module: lib.Path})
+		}})
+	return func(addr unwind.Address) (jitmaps.Code, bool) {
+		m, ok := own.At(addr)
+		return jitmaps.Code(m), ok
+	}
 }
 
 // schedulers are the finders of the runtimes that schedule tasks.

@@ -73,6 +73,7 @@ type foundRow struct {
 	row        cfi.Row
 	fn         image.GoFunc // set if the row alone does not lead to the caller
 	pe         bool         // the library is a PE image
+	mono       bool         // the library may contain Mono
 	again      bool         // the row was found for an earlier frame
 	repeat     repeatedRow  // see repeat.go
 }
@@ -118,7 +119,7 @@ func (s *DebugStepper) step(x *cfiScratch, in, out *unwind.Frame) unwind.Status 
 	if found == nil {
 		return unwind.StatusNotMe
 	}
-	if found.again && !out.Tracing() {
+	if found.again && !out.Tracing() && !found.mono {
 		if r := s.repeated(found); r != nil && s.stepRepeated(r, in, out) {
 			return unwind.StatusSuccess
 		}
@@ -132,6 +133,9 @@ func (s *DebugStepper) step(x *cfiScratch, in, out *unwind.Frame) unwind.Status 
 	status := s.apply(x, &found.row, in, out)
 	if status == unwind.StatusSuccess && found.pe {
 		s.preserve(&found.row, in, out)
+	}
+	if status == unwind.StatusSuccess && found.mono {
+		resume(in, out)
 	}
 	return status
 }
@@ -260,7 +264,7 @@ func (s *DebugStepper) findRow(x *cfiScratch, in, out *unwind.Frame) *foundRow {
 	}
 	f.lib, f.lookup, f.ra = lib, lookup, ra
 	im := fileOf(s.files, lib)
-	f.fn, f.pe = im.GoFunc(f.row.FDE.Start), im.PE() != nil
+	f.fn, f.pe, f.mono = im.GoFunc(f.row.FDE.Start), im.PE() != nil, mayBeMono(s.arch, lib)
 	return f
 }
 

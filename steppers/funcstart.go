@@ -44,7 +44,14 @@ func (l lookupFuncStart) at(pc, lookup, mode arch.Address) (FrameType, FrameStat
 			return linkedFrame(p.Arch(), row)
 		}
 	}
-	if start, size, ok := functionAt(l.w, lookup); ok && pc-start < maxFuncCode {
+	start, size, ok := functionAt(l.w, lookup)
+	if !ok && libraryAt(p, lookup) == nil {
+		var end arch.Address
+		if start, end, ok = named(l.w, lookup); ok {
+			size = end - start
+		}
+	}
+	if ok && pc-start < maxFuncCode {
 		if typ, state, ok := l.flows.frames.Known(start, pc); ok {
 			return frameState(typ, state)
 		}
@@ -61,7 +68,7 @@ func (l lookupFuncStart) at(pc, lookup, mode arch.Address) (FrameType, FrameStat
 			return frameState(typ, state)
 		}
 	}
-	start := max(pc, beforePC) - beforePC
+	start = max(pc, beforePC) - beforePC
 	code := readFunc(p, start, pc+afterPC)
 	if uint64(len(code)) <= pc-start { // nothing before pc can be read
 		start = pc

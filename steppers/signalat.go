@@ -62,7 +62,7 @@ func SignalAt(f *unwind.Frame) (SavedSignal, bool) {
 	s := SigHandlerStepper{m}
 	frame, base := s.signalFrame(f)
 	if frame == nil {
-		return SavedSignal{}, false
+		return savedByMono(f)
 	}
 	out := SavedSignal{Sure: !frame.asked, SP: base}
 	if frame.signo != noSigno {

@@ -28,11 +28,20 @@ type Process struct {
 	Mappings func() []libstate.Mapping
 	// Code reports whether an address is code, and whether it belongs to a library.
 	Code func(arch.Address) (code, library bool)
+	// Own is what a runtime itself knows of the code at an address, before all files: it is in the process's memory. May be nil.
+	Own func(addr unwind.Address) (Code, bool)
 	// Warn is told of files that cannot be used.
 	Warn func(path string, err error)
 	// Kept is what a slim core says: it was there when the files were looked at. Record records what is answered, for Maps.Asked.
 	Kept   []slimnote.Made
 	Record bool
+}
+
+// Code is what a runtime knows of code that it made.
+type Code struct {
+	Name        string
+	Start, Size uint64 // in bytes
+	Table       []byte // its .eh_frame, as if it were where jitmap.TableAddr says; nil for none
 }
 
 // Maps name the code that a process made. They look for files when they are first asked. They are safe for concurrent use.
@@ -194,6 +203,11 @@ func (m *Maps) find(addr unwind.Address) (answer, bool) {
 func (m *Maps) look(addr unwind.Address) (answer, bool) {
 	if code, library := m.p.Code(addr); !code || library {
 		return answer{}, false
+	}
+	if m.p.Own != nil {
+		if c, ok := m.p.Own(addr); ok && m.ends(&jitmap.Function{Start: c.Start, Size: c.Size}) {
+			return answer{name: c.Name, start: c.Start, size: c.Size, table: c.Table}, true
+		}
 	}
 	m.open()
 	for _, f := range m.maps {

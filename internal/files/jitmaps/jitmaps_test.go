@@ -266,3 +266,25 @@ func TestTooLong(t *testing.T) {
 		}
 	}
 }
+
+// What the runtime itself knows counts before files; where it ends outside of the process's code it does not.
+func TestOwn(t *testing.T) {
+	m, _ := opened(t, map[string]string{"perf-7.map": "1000 100 recorded\n2000 100 other\n8f00 10 last\n"})
+	m.p.Own = func(addr arch.Address) (Code, bool) {
+		switch addr {
+		case 0x1010:
+			return Code{Name: "own", Start: 0x1000, Size: 0x40, Table: []byte{1}}, true
+		case 0x8f08:
+			return Code{Name: "too far", Start: 0x8f00, Size: madeEnd}, true
+		}
+		return Code{}, false
+	}
+	for addr, want := range map[arch.Address]string{0x1010: "own", 0x1050: "recorded", 0x2010: "other", 0x8f08: "last"} {
+		if c, ok := m.CallAt(addr); !ok || c.Name != want {
+			t.Errorf("%#x: %q, want %q", addr, c.Name, want)
+		}
+	}
+	if table, ok := m.TableAt(0x1010); !ok || table.Start != 0x1000 || table.End != 0x1040 || len(table.EHFrame) != 1 {
+		t.Errorf("table %+v", table)
+	}
+}

@@ -23,6 +23,9 @@ func Normalize(name string) string {
 	if strings.HasPrefix(s, "-[") || strings.HasPrefix(s, "+[") {
 		return bounded(s) // an Objective-C method
 	}
+	if strings.HasPrefix(s, MonoWrapper) {
+		return bounded(s)
+	}
 	if isGo(s) {
 		return bounded(normalizeGo(s))
 	}
@@ -34,6 +37,9 @@ func Normalize(name string) string {
 	}
 	return bounded(out)
 }
+
+// MonoWrapper is how the names begin of what Mono makes to lead from one kind of code to another.
+const MonoWrapper = "(wrapper "
 
 func bounded(s string) string {
 	if len(s) > maxNameOut {

@@ -61,12 +61,13 @@ func systemModule(path string) bool {
 }
 
 // runtimePrefixes are prefixes of functions of language runtimes that are linked into programs: of C++, Rust,
-// Go, and of sanitizers.
+// Go, Mono, and of sanitizers.
 var runtimePrefixes = []string{
 	"std::", "__gnu_cxx::", "__cxxabiv1::", "__cxa_",
 	"core::", "alloc::", "<core::", "<alloc::", "<std::", "__rustc::", "rust_begin_unwind", "__rust_",
 	"runtime.", "internal/runtime/", "internal/sync.", "sync.(*", caughtForeign,
 	"___chkstk", "__asan", "__ubsan", "__tsan", "__msan", "__lsan", "__hwasan", "__sanitizer", "__interceptor_", "___interceptor_",
+	signature.MonoWrapper,
 }
 
 func runtimeFunction(name string) bool {

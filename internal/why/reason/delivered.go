@@ -83,6 +83,8 @@ func Delivered(in Input, d Delivery) (Signal, string) {
 		return d.Info, report.Likely
 	case single:
 		return numbered(bits.TrailingZeros64(newly) + 1), report.Likely
+	case sure != "" && !d.Saved.HasInfo && !d.Saved.HasBlocked: // nothing else could say so
+		return fault, sure
 	case fault.Number != 0 && newly&bit(fault.Number) != 0:
 		return fault, report.Likely
 	case in.pageless(d.Saved.Trap) && !other(own.Numbers.from(sigBus)):
@@ -150,7 +152,11 @@ func (in *Input) faulted(t steppers.Trap) (s Signal, confidence string) {
 	case steppers.TrapAccess:
 		s.Number = sigSegv
 		s.Addr, s.HasAddr = t.Addr, t.HasAddr
-		confidence = in.accessed(s, &t)
+		if t.HasAddr {
+			confidence = in.accessed(s, &t)
+		} else if r := in.as(s); r.HasAddr && !r.unmatched && !r.bad() { // the one access of the instruction, which cannot succeed
+			s.Addr, s.HasAddr, confidence = r.Addr, true, report.Likely
+		}
 	case steppers.TrapProtection:
 		s.Number = sigSegv
 		s.Code, s.HasInfo = siKernel, true

@@ -67,6 +67,11 @@ func TestDelivered(t *testing.T) {
 		{"read of null", load(0), "", asked(pageFault(0, false), stale), sigSegv, report.Certain, 0, "addr"},
 		{"its siginfo", load(0), "", asked(pageFault(0, false), segv(1, 0)), sigSegv, report.Certain, 1, "code addr"},
 		{"siginfo of another address", load(0), "", asked(pageFault(0, false), segv(1, 8)), sigSegv, report.Certain, 0, "addr"},
+		// A frame that keeps nothing but that a page fault was handled: the instruction tells which.
+		{"no address", load(0), "", Delivery{Saved: steppers.SavedSignal{Trap: steppers.Trap{Kind: steppers.TrapAccess}}}, sigSegv, report.Likely, 0, "addr"},
+		{"no address, and nothing wrong", load(data), "", Delivery{Saved: steppers.SavedSignal{Trap: steppers.Trap{Kind: steppers.TrapAccess}}}, 0, "", 0, ""},
+		{"no address, and no access", at{code: nop}, "", Delivery{Saved: steppers.SavedSignal{Trap: steppers.Trap{Kind: steppers.TrapAccess}}}, 0, "", 0, ""},
+		{"no address, and more that could say so", load(0), "", blocks(Delivery{Saved: steppers.SavedSignal{Trap: steppers.Trap{Kind: steppers.TrapAccess}}}, 0, 0), 0, "", 0, ""},
 		{"exception of earlier", load(data), "", asked(pageFault(0, false), stale), 0, "", 0, ""},
 		{"exception and siginfo of earlier", load(data), "", asked(pageFault(0, false), segv(1, 0)), 0, "", 0, ""},
 		{"no access", at{code: nop}, "", asked(pageFault(0, false), segv(1, 0)), 0, "", 0, ""},

@@ -177,3 +177,27 @@ func TestAsleep(t *testing.T) {
 		}
 	}
 }
+
+// TestAsleepThroughReaders: a circle in which one may hold nothing that the one before waits for is likely at most, whatever the runtime says.
+func TestAsleepThroughReaders(t *testing.T) {
+	key := func(id uint64) tasks.Key { return tasks.Key{Kind: tasks.KindGoroutine, ID: id} }
+	ref := func(id int) report.TaskRef { return report.TaskRef{Kind: "goroutine", ID: id} }
+	asleep := &report.Crash{Kind: report.CrashException, Panic: &report.Panic{Runtime: "go", Fatal: true, Value: "all goroutines are asleep - deadlock!"}}
+	for _, c := range []struct {
+		holder tasks.Holder // of what 1 waits for
+		want   tasks.Certainty
+	}{
+		{tasks.Holder{Key: key(2), Certainty: tasks.Certain}, tasks.Certain},
+		{tasks.Holder{Key: key(2), Certainty: tasks.Possible}, tasks.Likely},  // one of several readers
+		{tasks.Holder{Key: key(3), Certainty: tasks.Possible}, tasks.Certain}, // not of the circle
+	} {
+		in := &question{Engine: &Engine{}}
+		for i, next := range []tasks.Holder{c.holder, {Key: key(1), Certainty: tasks.Certain}} {
+			in.tasks.all = append(in.tasks.all, &tasks.Task{Key: key(uint64(i) + 1), State: tasks.StateWaiting, Wait: &tasks.Wait{Kind: tasks.WaitLock, Holders: []tasks.Holder{next}}})
+		}
+		got := in.asleep(asleep, nil, []report.Deadlock{{Certainty: string(tasks.Possible), Tasks: []report.TaskRef{ref(1), ref(2)}}})
+		if len(got) != 1 || got[0].Certainty != string(c.want) {
+			t.Errorf("%+v: %+v, want %s", c.holder, got, c.want)
+		}
+	}
+}

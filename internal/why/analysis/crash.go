@@ -185,6 +185,9 @@ func (c *crash) signalled() verdict {
 		if by := c.raisedAgain(); by != "" {
 			return verdict{report.CrashSignal, by}
 		}
+		if by := raisedBy(c.named.Frames); by != "" && c.Signal != nil && c.Signal.Number == sigABRT {
+			return verdict{report.CrashAbort, "raised by the program itself by " + by + ", not by abort"}
+		}
 	}
 	return verdict{c.stop().why.Kind, c.stop().why.Text}
 }

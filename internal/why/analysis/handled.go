@@ -128,6 +128,30 @@ func calls(frames []report.Frame, kind func(string) bool) (n int, named bool) {
 	return len(frames), named
 }
 
+// raisedBy returns the function by which code of the program raised a signal on its own thread, without abort; "" if another function of a library did so, or
+// one that has no name may have.
+func raisedBy(frames []report.Frame) string {
+	by := ""
+	for i := range frames {
+		f := &frames[i]
+		switch name := strings.TrimLeft(strings.TrimPrefix(f.Function, "__GI_"), "_"); {
+		case f.Signal != "" || f.Function == "":
+			return ""
+		case !systemModule(f.Module):
+			return by
+		case name == "syscall":
+			by = "tgkill"
+		case strings.HasPrefix(name, "pthread_kill"):
+			by = "pthread_kill"
+		case name == "raise" || name == "gsignal":
+			by = "raise"
+		default:
+			return ""
+		}
+	}
+	return ""
+}
+
 // raises reports whether a function is one by which a handler raises a signal, or faulthandler's own.
 func raises(function string) bool {
 	name := strings.TrimPrefix(function, "__GI_")

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/code/provenance"
@@ -175,5 +176,42 @@ func TestChoose(t *testing.T) {
 	}
 	if w.call.Entry++; tr.choose(w, v, 0) != nil {
 		t.Error("what was passed is not known")
+	}
+}
+
+// TestRaisedBy: abort is not called where the program's own code raised the signal, and all functions in between are known.
+func TestRaisedBy(t *testing.T) {
+	const libc = "/lib/x86_64-linux-gnu/libc.so.6"
+	for _, c := range []struct {
+		want  string
+		names []string // of libc, but for what begins with /
+	}{
+		{"raise", []string{"__pthread_kill_implementation", "__pthread_kill_internal", "__GI___pthread_kill", "__GI_raise", "/main"}},
+		{"pthread_kill", []string{"__pthread_kill_implementation", "___pthread_kill", "/main"}},
+		{"tgkill", []string{"syscall", "/main"}},
+		{"", []string{"__pthread_kill_implementation", "raise", "abort", "/main"}},
+		{"", []string{"raise", "__assert_fail", "/main"}},
+		{"", []string{"raise", "", "/main"}},
+		{"", []string{"raise"}},
+		{"", []string{"/main"}},
+		{"", nil},
+	} {
+		var frames []report.Frame
+		for _, name := range c.names {
+			f := report.Frame{Module: libc, Function: name}
+			if name, own := strings.CutPrefix(name, "/"); own {
+				f = report.Frame{Module: "/srv/app", Function: name}
+			}
+			frames = append(frames, f)
+		}
+		if got := raisedBy(frames); got != c.want {
+			t.Errorf("%q: %q, want %q", c.names, got, c.want)
+		}
+		if len(frames) > 1 {
+			frames[1].Signal = "SIGSEGV"
+			if got := raisedBy(frames); got != "" {
+				t.Errorf("%q, in a handler: %q", c.names, got)
+			}
+		}
 	}
 }

@@ -375,6 +375,8 @@ func (s *Service) answerError(w http.ResponseWriter, r *http.Request, err error)
 		}
 	case errors.Is(err, store.ErrNotFound), errors.Is(err, ledger.ErrNotFound), errors.Is(err, fs.ErrNotExist):
 		status, text = http.StatusNotFound, "not found"
+	case errors.Is(err, ledger.ErrAmbiguous):
+		status, text = http.StatusBadRequest, "several groups begin like this: give more characters"
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		status, text = http.StatusInsufficientStorage, "the service's disk is full"
 		s.metrics.add("corewalk_disk_full_total", 1)

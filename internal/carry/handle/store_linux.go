@@ -20,6 +20,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/corewalk/corewalk/internal/files/owned"
 	"github.com/corewalk/corewalk/report"
 )
 
@@ -41,15 +42,12 @@ var ErrUnsafe = errors.New("others may write to it")
 // open opens the store of a policy, and makes its directories.
 func (p *Policy) open() (*Store, error) {
 	s := &Store{p.Directory}
-	if err := os.MkdirAll(s.dir, 0o711); err != nil {
-		return nil, err
+	err := owned.Make(s.dir, 0o711)
+	if st, there := os.Lstat(s.dir); errors.Is(err, owned.ErrOthers) || err == nil && (there != nil || !st.IsDir()) {
+		return nil, errors.Join(fmt.Errorf("%s: %w", s.dir, ErrUnsafe), err)
 	}
-	st, err := os.Lstat(s.dir)
 	if err != nil {
 		return nil, err
-	}
-	if sys, ok := st.Sys().(*syscall.Stat_t); !st.IsDir() || st.Mode().Perm()&0o022 != 0 || ok && int(sys.Uid) != os.Geteuid() {
-		return nil, fmt.Errorf("%s: %w", s.dir, ErrUnsafe)
 	}
 	account := p.account()
 	for _, d := range []struct {

@@ -148,7 +148,7 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// A directory that others may write to is not used, nor is a link.
+// A directory that others may write to is not used, nor is a link, nor one below another user's.
 func TestUnsafe(t *testing.T) {
 	p := Default()
 	p.Directory = filepath.Join(t.TempDir(), "store")
@@ -159,7 +159,15 @@ func TestUnsafe(t *testing.T) {
 	if err := errors.Join(os.Chmod(p.Directory, 0o777), os.Symlink(p.Directory, link)); err != nil {
 		t.Fatal(err)
 	}
-	for _, dir := range []string{p.Directory, link} {
+	list := []string{p.Directory, link}
+	if os.Geteuid() == 0 { // whoever owns what is above it puts something else in its place
+		below := filepath.Join(t.TempDir(), "of another")
+		if err := errors.Join(os.Mkdir(below, 0o755), os.Mkdir(filepath.Join(below, "store"), 0o700), os.Chown(below, nobody, nobody)); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, filepath.Join(below, "store"), filepath.Join(below, "none"))
+	}
+	for _, dir := range list {
 		p.Directory = dir
 		if _, err := p.open(); !errors.Is(err, ErrUnsafe) {
 			t.Errorf("%s: %v", dir, err)

@@ -14,6 +14,7 @@ import (
 	"github.com/corewalk/corewalk/corestate"
 	"github.com/corewalk/corewalk/internal/carry/capture"
 	"github.com/corewalk/corewalk/internal/files/find"
+	"github.com/corewalk/corewalk/internal/files/mmapfile"
 	"github.com/corewalk/corewalk/libstate"
 )
 
@@ -205,15 +206,15 @@ func within(root int, path string) *os.File {
 	return regular(fd, path)
 }
 
-// regular opens for reading what fd, which it closes, is the place of, if that is a regular file: to open a device or a pipe
-// may do something, or wait.
+// regular opens for reading what fd, which it closes, is the place of, if that is a regular file of a real file system: to open a device, a pipe or what
+// the kernel makes up may do something, or wait, and root reads there what the process may not.
 func regular(fd int, name string) *os.File {
 	defer unix.Close(fd)
 	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
+	if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || mmapfile.MadeUp(fd) {
 		return nil
 	}
-	f, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", fd), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	f, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", fd), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0) // who has a lease is not waited for
 	if err != nil {
 		return nil
 	}

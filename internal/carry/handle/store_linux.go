@@ -205,9 +205,10 @@ func (s *Store) rate(p *Policy, program string, uid int, now time.Time) (bool, e
 
 // A crashDir is the directory of one crash. It has another name until the core is whole.
 type crashDir struct {
-	path string // where it will be
-	temp string
-	gid  int
+	path   string // where it will be
+	temp   string
+	gid    int
+	copied uint64 // bytes of files beside the core
 }
 
 // tempPrefix begins the names of directories that are not whole yet.
@@ -366,6 +367,14 @@ func (s *Store) keep(p *Policy, f *file, d *crashDir, uid int, account *Account,
 		if _, err := os.Lstat(to); err == nil || filepath.Base(to) == "core" || filepath.Base(to) == "crash.json" {
 			return "", nil
 		}
+		most := p.FilesDisk
+		if most == 0 || p.Disk > 0 && p.Disk < most {
+			most = p.Disk
+		}
+		if most /= besides; most > 0 && size > most-min(most, d.copied) {
+			return "", errLarge
+		}
+		d.copied += size
 	} else {
 		user := filepath.Join(s.dir, filesDir, strconv.Itoa(uid))
 		ids := filepath.Join(user, ".build-id")
@@ -405,6 +414,12 @@ func (s *Store) keep(p *Policy, f *file, d *crashDir, uid int, account *Account,
 	}
 	return name, nil
 }
+
+// besides is the part of what all crashes may take that files beside one core may: who makes large ones would have those of others removed.
+const besides = 4
+
+// errLarge: a process has more files without a build-id than are kept.
+var errLarge = errors.New("the files beside the core are too large")
 
 // errSlow: a file is on a file system that does not answer, as one of FUSE may, or that is slow.
 var errSlow = errors.New("its file system is too slow")

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -12,6 +13,8 @@ import (
 	"testing"
 	"testing/iotest"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // store opens a store that accepts any disk.
@@ -230,6 +233,19 @@ func TestKeep(t *testing.T) {
 	if name := keep("", "no id", 5); name != filepath.Join(d.path, "prog") || !there(filepath.Join(d.temp, "prog")) {
 		t.Errorf("without an identifier: %s", name)
 	}
+	// Of those beside the core no more than a quarter of what all may take.
+	path := filepath.Join(t.TempDir(), "large")
+	if err := os.WriteFile(path, make([]byte, 60), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if name, err := s.keep(p, &file{f: f, path: path}, d, 5, nil, time.Now().Add(time.Minute)); !errors.Is(err, errLarge) || there(filepath.Join(d.temp, "large")) {
+		t.Errorf("the second: %s, %v", name, err)
+	}
 }
 
 // Links below a root directory lead nowhere outside of it; what is not a regular file is not opened.
@@ -253,6 +269,35 @@ func TestWithin(t *testing.T) {
 			t.Errorf("%s was opened: %v", path, f != nil)
 		}
 		f.Close()
+	}
+	// A root directory may lead to what the kernel makes up, of which root may read more than the process.
+	top, err := syscall.Open("/", syscall.O_DIRECTORY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(top)
+	for _, path := range []string{"/proc/self/maps", "/proc/version", "/sys/kernel/profiling", "/proc/self/root" + outside, "/proc/self/exe"} {
+		if f := within(top, path); f != nil {
+			t.Errorf("%s was opened", path)
+			f.Close()
+		}
+	}
+	// A file with a lease is not waited for.
+	leased := filepath.Join(root, "leased")
+	f, err := os.OpenFile(leased, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	signal.Ignore(syscall.SIGIO)
+	defer signal.Reset(syscall.SIGIO)
+	if _, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_WRLCK); err != nil {
+		t.Logf("no leases here: %v", err)
+		return
+	}
+	begun := time.Now()
+	if f := within(fd, "/leased"); f != nil || time.Since(begun) > 3*time.Second {
+		t.Errorf("a file with a lease: %v, after %v", f, time.Since(begun))
 	}
 }
 

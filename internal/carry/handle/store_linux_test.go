@@ -343,3 +343,44 @@ func TestCopyUntil(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What is below a process's root directory is opened with the rights of its user: who makes a namespace leads there to any file.
+func TestAsUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	dir := t.TempDir()
+	for d := dir; d != os.TempDir() && d != "/"; d = filepath.Dir(d) {
+		_ = os.Chmod(d, 0o755)
+	}
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "secret"), []byte("x"), 0o600), os.WriteFile(filepath.Join(dir, "group"), []byte("x"), 0o640), os.WriteFile(filepath.Join(dir, "all"), []byte("x"), 0o644),
+		os.WriteFile(filepath.Join(dir, "own"), []byte("x"), 0o600), os.Chown(filepath.Join(dir, "own"), nobody, nobody), os.Symlink("secret", filepath.Join(dir, "link"))); err != nil {
+		t.Fatal(err)
+	}
+	root, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(root)
+	for name, of := range map[string]struct{ stranger, root bool }{"secret": {false, true}, "group": {false, true}, "link": {false, true}, "all": {true, true}, "own": {true, true}} {
+		for _, p := range []struct {
+			process
+			want bool
+		}{{process{uid: nobody, gid: nobody}, of.stranger}, {process{uid: 0, gid: 0}, of.root}, {process{uid: -1, gid: -1}, false}} {
+			opened := false
+			p.asUser(func() {
+				if f := within(root, "/"+name); f != nil {
+					opened = true
+					f.Close()
+				}
+			})
+			if opened != p.want {
+				t.Errorf("%s for user %d: opened: %t", name, p.uid, opened)
+			}
+		}
+	}
+	// The rights of this program are what they were.
+	if b, err := os.ReadFile(filepath.Join(dir, "secret")); err != nil || string(b) != "x" {
+		t.Errorf("%q, %v", b, err)
+	}
+}

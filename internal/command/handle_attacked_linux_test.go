@@ -340,7 +340,7 @@ func TestHandleAttacked(t *testing.T) {
 		if after := stateOf(t, victim); after != before {
 			t.Fatalf("was\n%s\nis\n%s", before, after)
 		}
-		if size := diskOf(store); size > 1<<30 {
+		if size := diskOf(store); size > 1700<<20 { // of disk and files_disk, and what is being written
 			t.Fatalf("the store has %d MB", size>>20)
 		}
 	}

@@ -3,8 +3,10 @@ package service
 import (
 	"bufio"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -73,4 +75,45 @@ func TestConnections(t *testing.T) {
 	until("too many connections")
 	first.Close()
 	until("served")
+}
+
+// TestRest: a body that nobody wants, of which a byte comes now and then, keeps no connection.
+func TestRest(t *testing.T) {
+	t.Parallel()
+	s := &Service{mux: http.NewServeMux(), c: Config{Log: slog.New(slog.NewTextHandler(t.Output(), nil))}}
+	s.mux.HandleFunc("POST /denied", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no access", http.StatusForbidden) })
+	s.mux.HandleFunc("POST /silent", func(http.ResponseWriter, *http.Request) {})
+	s.mux.HandleFunc("POST /some", func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.ReadFull(r.Body, make([]byte, 2))
+		_, _ = io.WriteString(w, "enough")
+	})
+	server := httptest.NewServer(s)
+	t.Cleanup(server.Close)
+	for _, path := range []string{"/denied", "/silent", "/some", "/none"} {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			c, err := net.Dial("tcp", server.Listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			if _, err := io.WriteString(c, "POST "+path+" HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\nx"); err != nil {
+				t.Fatal(err)
+			}
+			begun := time.Now()
+			go func() {
+				for time.Since(begun) < 30*time.Second {
+					if _, err := io.WriteString(c, "y"); err != nil {
+						return
+					}
+					time.Sleep(100 * time.Millisecond)
+				}
+			}()
+			_ = c.SetReadDeadline(begun.Add(20 * time.Second))
+			b, err := io.ReadAll(c)
+			if took := time.Since(begun); took > 15*time.Second || !strings.HasPrefix(string(b), "HTTP/1.1 ") {
+				t.Errorf("%q after %v: %v", b, took, err)
+			}
+		})
+	}
 }

@@ -4,6 +4,7 @@ package crashself_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -253,6 +254,31 @@ func TestRefused(t *testing.T) {
 	}
 	v.dies(t, "nil")
 	v.kept(t, ".", 2) // those that were there
+}
+
+// TestPlanted: where another user has put a link to a directory of this one's, nothing is made, and what is there stays.
+func TestPlanted(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can make what is another user's")
+	}
+	v := build(t, "victim")
+	all, target := filepath.Dir(v.dir), t.TempDir()
+	for i := range 25 { // what the rotation would remove
+		if err := os.Mkdir(filepath.Join(target, fmt.Sprintf("20260101T0000%02d.000000-victim-%d", i, i)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(os.Chmod(all, 0o777|os.ModeSticky), os.Chmod(target, 0o755), os.Symlink(target, v.dir), os.Lchown(v.dir, 65534, 65534)); err != nil {
+		t.Fatal(err)
+	}
+	if status, said := v.dies(t, "nil"); status != "exit status 2" || strings.Contains(said, "crashself:") {
+		t.Errorf("%s: %s", status, said)
+	}
+	time.Sleep(200 * time.Millisecond) // its watcher's
+	if list, err := os.ReadDir(target); err != nil || len(list) != 25 {
+		t.Errorf("%d directories, %v", len(list), err)
+	}
 }
 
 // TestContainer: the first process of a container takes all others with it when it ends, but the report is made.

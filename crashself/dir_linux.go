@@ -8,8 +8,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
+
+	"github.com/corewalk/corewalk/internal/files/owned"
 )
 
 const (
@@ -21,16 +22,8 @@ const (
 
 // makeDir makes the directory of this crash, and removes the oldest ones of the same program.
 func (w *watcher) makeDir() error {
-	if err := os.MkdirAll(w.Dir, 0o700); err != nil {
+	if err := owned.Make(w.Dir, 0o700); err != nil { // others may have put something there, where everybody may
 		return err
-	}
-	// Others may have made a directory of that name where everybody may.
-	st, err := os.Stat(w.Dir)
-	if err != nil {
-		return err
-	}
-	if sys, ok := st.Sys().(*syscall.Stat_t); !ok || int(sys.Uid) != os.Geteuid() || st.Mode().Perm()&0o022 != 0 {
-		return fmt.Errorf("%s: others may write there: %w", w.Dir, os.ErrPermission)
 	}
 	ending := "-" + strings.Map(plain, w.Program) + "-"
 	w.dir = filepath.Join(w.Dir, time.Now().UTC().Format(stamp)+ending+fmt.Sprint(w.pid))

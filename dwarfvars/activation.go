@@ -45,7 +45,7 @@ func (r *Reader) At(swalk []*unwind.Frame, frame int) (*Activation, error) {
 		return nil, err
 	}
 	if fn.rec != nil {
-		_ = swalk[frame].Spend(fn.rec.Cost) // reading the variables notices that nothing is left
+		_ = swalk[frame].Spend(int(fn.unpaid.Swap(0)) + fn.rec.Parts) // reading the variables notices that nothing is left
 	}
 	return r.activation(fn, swalk, frame), nil
 }

@@ -81,8 +81,9 @@ type Function struct {
 	im   *image.Image
 	bias arch.Address
 
-	rec *pdb.Func // of a function that a PDB describes; else nil
-	db  *types.Database
+	rec    *pdb.Func // of a function that a PDB describes; else nil
+	db     *types.Database
+	unpaid atomic.Int64 // of what it cost to read rec
 
 	scopes  sync.Map // pc in the file -> []*Scope
 	sites   sync.Map // return address in the file -> *knownSite

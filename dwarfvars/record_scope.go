@@ -1,6 +1,8 @@
 package dwarfvars
 
 import (
+	"slices"
+
 	"github.com/corewalk/corewalk/internal/files/image"
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/format/pdb"
@@ -15,13 +17,17 @@ func (r *Reader) recordFunction(lib *libstate.Library, im *image.Image, addr arc
 	if file == nil || addr-lib.Start >= 1<<32 {
 		return nil
 	}
-	rec, ok, _ := file.FuncAt(uint32(addr - lib.Start))
+	start, ok := file.FuncStart(uint32(addr - lib.Start))
 	if !ok {
 		return nil
 	}
-	key := funcKey{lib, dwarf.DIE{Off: uint64(rec.Range.Low)}}
+	key := funcKey{lib, dwarf.DIE{Off: uint64(start)}}
 	if v, ok := r.funcs.Load(key); ok {
 		return v.(*Function)
+	}
+	rec, ok, _ := file.FuncAt(uint32(addr - lib.Start))
+	if !ok {
+		return nil
 	}
 	f := &Function{
 		Name: rec.Name, LinkageName: rec.Linkage, Library: lib,
@@ -29,6 +35,7 @@ func (r *Reader) recordFunction(lib *libstate.Library, im *image.Image, addr arc
 		r: r, im: im, bias: lib.Start,
 		rec: rec, db: r.types.Database(file, recordLanguage(rec.Language)),
 	}
+	f.unpaid.Store(int64(rec.Cost))
 	v, _ := r.funcs.LoadOrStore(key, f)
 	return v.(*Function)
 }
@@ -102,12 +109,12 @@ func (c *recordCollector) scope(rec *pdb.Scope, s *Scope, b *block) {
 	}
 	inlined := false
 	for _, in := range rec.Inner {
+		if !c.everything && (!slices.ContainsFunc(in.Ranges, func(r pdb.Range) bool { return c.pc >= uint64(r.Low) && c.pc < uint64(r.High) }) || in.Inlined && (inlined || len(c.scopes) >= maxLiveDepth)) {
+			continue
+		}
 		ranges := make([]dwarf.Range, 0, len(in.Ranges))
 		for _, r := range in.Ranges {
 			ranges = append(ranges, dwarf.Range{Low: uint64(r.Low), High: uint64(r.High)})
-		}
-		if !c.everything && (!contains(ranges, c.pc) || in.Inlined && (inlined || len(c.scopes) >= maxLiveDepth)) {
-			continue
 		}
 		inner := &block{parent: b, ranges: ranges}
 		if !in.Inlined {

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -90,7 +89,7 @@ func (e env) analyseCrash(j handle.Job) error {
 	cmd.Env = []string{"COREWALK_DEADLINE=" + j.Deadline.String(), "PATH=/usr/bin:/bin"}
 	cmd.Dir = "/"
 	var err error
-	var said bytes.Buffer
+	var said bounded
 	cmd.Stdin, cmd.Stderr, cmd.ExtraFiles = j.Core, &said, []*os.File{j.Text, j.JSON, j.Row}
 	cmd.SysProcAttr = credentials(j.Account)
 	err = sandbox.Start(cmd, sandbox.Policy{Read: slices.Concat(find.PackagePaths(), find.LoaderFiles(), []string{find.DefaultDebugDir, "/etc/localtime"}, j.Read)})
@@ -198,7 +197,7 @@ func (e env) enterRows(s handle.Store, a *handle.Account) error {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, itself, "handle", "--enter", filepath.Dir(s.Rows()))
 	cmd.Args[0] = "corewalk"
-	var said bytes.Buffer
+	var said bounded
 	cmd.Dir, cmd.Env, cmd.Stderr, cmd.SysProcAttr = "/", []string{"PATH=/usr/bin:/bin"}, &said, credentials(a)
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("%w: %.500s", err, strings.TrimSpace(said.String()))

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -464,7 +463,7 @@ func (f *serveFlags) report(ctx context.Context, exe string, fs *pflag.FlagSet, 
 	args = append(append(args, f.files(fs, symbols)...), "--", path)
 	cmd := exec.CommandContext(ctx, exe, args...)
 	cmd.Env = environment(symbols)
-	var said bytes.Buffer
+	var said bounded
 	cmd.Stdout, cmd.Stderr = w, &said
 	cmd.WaitDelay = 5 * time.Second
 	err := cmd.Run()

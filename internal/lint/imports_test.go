@@ -160,6 +160,7 @@ var floors = map[string]int{
 	"internal/format/wincodes":    -2,
 	"internal/files/mmapfile":     -2,
 	"internal/files/scratch":      -2,
+	"internal/files/owned":        -2,
 	"internal/files/dirlock":      -2,
 	"internal/files/reach":        -2,
 	"internal/format/pprof":       -2,

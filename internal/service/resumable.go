@@ -85,6 +85,10 @@ func (u *resumable) finish(project, dir string, e handler.HookEvent) (handler.HT
 		}
 	}
 	kept, err := u.s.keep(e.Context, to, project, &receive.Body{Name: e.Upload.MetaData["filename"], Fields: fields})
+	var known httpError
+	if errors.As(err, &known) { // the client's: it will not get better
+		return answer, errors.Join(handler.NewError("ERR_DUMP", known.text, known.status), os.Remove(path), os.Remove(path+".info"))
+	}
 	if err != nil {
 		u.s.c.Log.Error("a dump cannot be stored", "project", project, "error", err)
 		return answer, err

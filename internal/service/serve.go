@@ -23,6 +23,7 @@ const (
 // Serve serves connections until ctx is done, with TLS if cert and key are files. Then requests that have begun are answered, dumps
 // that are being analysed are given back, and it ends.
 func (s *Service) Serve(ctx context.Context, l net.Listener, cert, key string) error {
+	l = atMost(connections(), l)
 	h := &http.Server{Handler: s, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(s.c.Log.Handler(), slog.LevelDebug)}
 	working, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -64,6 +65,7 @@ type patient struct {
 	c     *http.ResponseController
 	begun time.Time
 	n     int64
+	ended bool // all of it has come
 }
 
 // leastRate is how many bytes of a body must come each second, after slowTime. A byte now and then would keep a connection for ever.
@@ -85,8 +87,20 @@ func (p *patient) Read(b []byte) (int, error) {
 	_ = p.c.SetReadDeadline(p.until(time.Now())) // a test's recorder has none
 	n, err := p.ReadCloser.Read(b)
 	p.n += int64(n)
-	if err != nil { // the connection stays as it is while the answer is made
+	if err == io.EOF { // the connection stays as it is while the answer is made
+		p.ended = true
 		_ = p.c.SetReadDeadline(time.Time{})
 	}
 	return n, err
+}
+
+// restTime is how long the rest of a body that nobody wants may take. The server reads it before it answers: clients that send all before they read would
+// not see the answer.
+const restTime = 3 * time.Second
+
+// rest limits the time of the rest. Without it a byte now and then keeps a connection for ever, also that of somebody without a token.
+func (p *patient) rest() {
+	if !p.ended {
+		_ = p.c.SetReadDeadline(time.Now().Add(restTime))
+	}
 }

@@ -186,14 +186,18 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	connection := http.NewResponseController(w)
 	_ = connection.SetWriteDeadline(time.Time{}) // that of the request before
-	counted := &statusWriter{ResponseWriter: w, c: connection}
-	r.Body = &patient{ReadCloser: r.Body, c: connection, begun: start}
+	body := &patient{ReadCloser: r.Body, c: connection, begun: start, ended: r.ContentLength == 0}
+	counted := &statusWriter{ResponseWriter: w, c: connection, body: body}
+	r.Body = body
 	defer func() {
 		if v := recover(); v != nil {
 			s.c.Log.Error("a request failed", "request", r.Pattern, "panic", fmt.Sprint(v))
 			if counted.status == 0 {
 				http.Error(counted, "internal error", http.StatusInternalServerError)
 			}
+		}
+		if counted.status == 0 { // there is no more than that
+			body.rest()
 		}
 		s.metrics.add(fmt.Sprintf(`corewalk_http_requests_total{method=%q,status="%d"}`, known(r.Method), counted.status), 1)
 		// The pattern, because paths and queries have tokens in them.
@@ -214,12 +218,14 @@ func known(method string) string {
 type statusWriter struct {
 	http.ResponseWriter
 	c      *http.ResponseController
+	body   *patient // of the request
 	status int
 }
 
 func (w *statusWriter) WriteHeader(status int) {
 	if w.status == 0 {
 		w.status = status
+		w.body.rest()
 	}
 	w.ResponseWriter.WriteHeader(status)
 }
@@ -227,6 +233,7 @@ func (w *statusWriter) WriteHeader(status int) {
 func (w *statusWriter) Write(b []byte) (int, error) {
 	if w.status == 0 {
 		w.status = http.StatusOK
+		w.body.rest()
 	}
 	_ = w.c.SetWriteDeadline(time.Now().Add(stallTime)) // a test's recorder has none
 	return w.ResponseWriter.Write(b)
@@ -375,6 +382,8 @@ func (s *Service) answerError(w http.ResponseWriter, r *http.Request, err error)
 		}
 	case errors.Is(err, store.ErrNotFound), errors.Is(err, ledger.ErrNotFound), errors.Is(err, fs.ErrNotExist):
 		status, text = http.StatusNotFound, "not found"
+	case errors.Is(err, ledger.ErrAmbiguous):
+		status, text = http.StatusBadRequest, "several groups begin like this: give more characters"
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		status, text = http.StatusInsufficientStorage, "the service's disk is full"
 		s.metrics.add("corewalk_disk_full_total", 1)

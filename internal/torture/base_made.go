@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/internal/corebuild"
@@ -273,10 +274,11 @@ var made = map[string]func() (dump, program []byte){
 	"symbols with one long name": func() ([]byte, []byte) {
 		return withSymbols(500_000, 8<<20)
 	},
-	"link map in a cycle": func() ([]byte, []byte) { return linkMaps(16_000, true) }, // more are left out
-	"JIT list in a cycle": func() ([]byte, []byte) { return jitList(50_000, true) },
-	"long JIT list":       func() ([]byte, []byte) { return jitList(200_000, false) },
-	"long link map":       func() ([]byte, []byte) { return linkMaps(500_000, false) },
+	"link maps of namespaces over one another": linkMapsThatLie,
+	"link map in a cycle":                      func() ([]byte, []byte) { return linkMaps(16_000, true) }, // more are left out
+	"JIT list in a cycle":                      func() ([]byte, []byte) { return jitList(50_000, true) },
+	"long JIT list":                            func() ([]byte, []byte) { return jitList(200_000, false) },
+	"long link map":                            func() ([]byte, []byte) { return linkMaps(500_000, false) },
 }
 
 func withDWARF(frames int, fill func(*dwarfMade)) ([]byte, []byte) {
@@ -333,6 +335,38 @@ func linkMaps(n int, cycle bool) ([]byte, []byte) {
 	}
 	b = append(b, bytes.Repeat([]byte("/lib/a"), 20_000)...)
 	c.data = append(b, 0)
+	return c.bytes(), newELF().bytes()
+}
+
+// linkMapsThatLie makes a program with 60 namespaces whose lists lie over one another, in an order of their own, and end in one another. Names lead out, to
+// what is no file, to themselves and to nothing; dynamic sections are those of others, of the stack and of nothing.
+func linkMapsThatLie() ([]byte, []byte) {
+	const dynamic, debug, list, each, lists = madeData, madeData + 0x100, madeData + 0x4000, 1000, 60
+	c := newCore(10)
+	b := make([]byte, list-madeData+40*each*lists)
+	putWords(b, 0, 21, debug) // DT_DEBUG
+	var names []uint64
+	for _, name := range []string{"/proc/self/mem", "../../../../../../etc/shadow", "/net/server/share/x", "/dev/zero", "//", "/opt/program", "\x1b[2J\u202e\n", "/usr/lib/../../../proc/1/root/etc/shadow (deleted)", "linux-vdso.so.1", "", "/" + strings.Repeat("n", 5000)} {
+		names = append(names, madeData+uint64(len(b)))
+		b = append(append(b, name...), 0)
+	}
+	names = append(names, madeStack, 0, 1<<62, debug)
+	at := func(n int) uint64 { return list + 40*uint64(n%(each*lists)) }
+	for n := range lists {
+		version := uint64(2)
+		putWords(b, 0x100+0x40*n, version, at(n*each), madePC, 0, 0, debug+0x40*uint64(n+1))
+		for i := range each {
+			k := n*each + i
+			next := at((k + each + 7) % (each*lists - 1)) // into the list of the next
+			if i%97 == 96 {
+				next = at(k * 31)
+			}
+			dynamics := []uint64{dynamic, madeStack + 64, madeText, 0, 1<<64 - 8, list + 40*uint64(k)}
+			putWords(b, int(list-madeData)+40*k, uint64(k)<<12, names[k%len(names)], dynamics[k%len(dynamics)], next, 1)
+		}
+	}
+	putWords(b, 0x100+0x40*(lists-1), 2, at(5), madePC, 0, 0, debug) // back to the first
+	c.data = b
 	return c.bytes(), newELF().bytes()
 }
 

@@ -193,6 +193,13 @@ var madePDBs = map[string]func(p *pdbMade){
 			p.variable(0x74, "v")
 		}
 	},
+	"scopes of a function of all frames": func(p *pdbMade) {
+		p.function(scanCode, 0, "function")
+		for i := range 8000 {
+			p.symbol(cvBlock, 4, 4, scanCode, 0, uint16(1), "b")
+			p.variable(0x74+i%2, "v")
+		}
+	},
 	"functions of two billion bytes": func(p *pdbMade) {
 		for range 100_000 {
 			p.function(math.MaxInt32, math.MaxInt32, "function")

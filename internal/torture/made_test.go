@@ -16,7 +16,7 @@ import (
 // says that it ended early.
 func TestMade(t *testing.T) {
 	// What shows that the hostile list was gone through.
-	evidence := map[string]string{"long link map": "has more than", "link map in a cycle": "has a loop",
+	evidence := map[string]string{"long link map": "has more than", "link maps of namespaces over one another": "using the headers", "link map in a cycle": "has a loop",
 		"long JIT list": "more than 65536 entries", "JIT list in a cycle": "is listed twice",
 		"goroutines: all are in one page": "not all goroutines are listed", "goroutines: all are in one page, explained": "frames it is not said how",
 		"goroutines: all lie over one another, with other numbers": "not all goroutines are listed"}

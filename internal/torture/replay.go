@@ -50,8 +50,9 @@ func replay(o options) error {
 			return os.WriteFile(o.export, apply(r.data, in.Edits), 0o755)
 		}
 		cpu, allocs := processorTime(), allocated()
+		written.Store(0)
 		err = r.run(in.Edits, rand.New(rand.NewPCG(in.Seed, 0)))
-		fmt.Printf("%s: %v, %d MB allocated, %d recovered\n", in.Base, (processorTime() - cpu).Round(time.Millisecond), (allocated()-allocs)>>20, recovered())
+		fmt.Printf("%s: %v, %d MB allocated, %d MB written, %d recovered\n", in.Base, (processorTime() - cpu).Round(time.Millisecond), (allocated()-allocs)>>20, written.Load()>>20, recovered())
 		return err
 	}
 	return fmt.Errorf("%s: no fixture %s", o.replay, in.Base)

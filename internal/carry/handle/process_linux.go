@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/corewalk/corewalk/corestate"
 	"github.com/corewalk/corewalk/internal/carry/capture"
 	"github.com/corewalk/corewalk/internal/files/find"
+	"github.com/corewalk/corewalk/internal/files/mmapfile"
 	"github.com/corewalk/corewalk/libstate"
 )
 
@@ -24,7 +26,8 @@ type process struct {
 	mem  *os.File
 	pm   *os.File // nil if there is none
 	exe  string   // in the process's own root directory
-	uid  int
+	uid  int      // the user who started it, and that user's group; -1 if it is not known
+	gid  int
 	anon uint64 // bytes of its own memory
 	mnt  uint64 // its mount namespace
 	here uint64 // that of this program
@@ -35,7 +38,7 @@ func openProcess(pid int) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &process{dir: dir, uid: -1}
+	p := &process{dir: dir, uid: -1, gid: -1}
 	if p.mem, err = p.open("mem", unix.O_RDONLY); err != nil {
 		p.close()
 		return nil, fmt.Errorf("its memory: %w", err)
@@ -51,6 +54,8 @@ func openProcess(pid int) (*process, error) {
 		switch key {
 		case "Uid":
 			p.uid, _ = strconv.Atoi(f[0])
+		case "Gid":
+			p.gid, _ = strconv.Atoi(f[0])
 		case "RssAnon", "RssShmem", "VmSwap":
 			kb, _ := strconv.ParseUint(f[0], 10, 40)
 			p.anon += kb << 10
@@ -189,11 +194,39 @@ func (p *process) files(core *corestate.ELFCore) (list []file) {
 			}
 			defer unix.Close(root)
 		}
-		if f := within(root, filepath.Join(find.DefaultDebugDir, ".build-id", id[:2], id[2:]+".debug")); f != nil {
-			list = append(list, file{f: f, path: f.Name(), buildID: id, debug: true})
-		}
+		p.asUser(func() {
+			if f := within(root, filepath.Join(find.DefaultDebugDir, ".build-id", id[:2], id[2:]+".debug")); f != nil {
+				list = append(list, file{f: f, path: f.Name(), buildID: id, debug: true})
+			}
+		})
 	}
 	return list
+}
+
+// asUser does what opens files with the rights of the process's user, if that is not root: anybody can make a namespace in which what is to be opened is a
+// link to a file that only root may read.
+func (p *process) asUser(do func()) {
+	if os.Geteuid() != 0 || p.uid == 0 {
+		do()
+		return
+	}
+	if p.uid < 0 || p.gid < 0 {
+		return
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // for ever: the thread ends with its rights
+		if _, _, err := unix.RawSyscall(unix.SYS_SETGROUPS, 0, 0, 0); err != 0 {
+			return
+		}
+		unix.Setfsgid(p.gid)
+		unix.Setfsuid(p.uid)
+		if now, err := unix.SetfsuidRetUid(-1); err == nil && now == p.uid {
+			do()
+		}
+	}()
+	<-done
 }
 
 // within opens a regular file below a root directory, which links do not leave.
@@ -205,15 +238,15 @@ func within(root int, path string) *os.File {
 	return regular(fd, path)
 }
 
-// regular opens for reading what fd, which it closes, is the place of, if that is a regular file: to open a device or a pipe
-// may do something, or wait.
+// regular opens for reading what fd, which it closes, is the place of, if that is a regular file of a real file system: to open a device, a pipe or what
+// the kernel makes up may do something, or wait, and root reads there what the process may not.
 func regular(fd int, name string) *os.File {
 	defer unix.Close(fd)
 	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
+	if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || mmapfile.MadeUp(fd) {
 		return nil
 	}
-	f, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", fd), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	f, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", fd), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0) // who has a lease is not waited for
 	if err != nil {
 		return nil
 	}

@@ -20,6 +20,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/corewalk/corewalk/internal/files/owned"
 	"github.com/corewalk/corewalk/report"
 )
 
@@ -41,15 +42,12 @@ var ErrUnsafe = errors.New("others may write to it")
 // open opens the store of a policy, and makes its directories.
 func (p *Policy) open() (*Store, error) {
 	s := &Store{p.Directory}
-	if err := os.MkdirAll(s.dir, 0o711); err != nil {
-		return nil, err
+	err := owned.Make(s.dir, 0o711)
+	if st, there := os.Lstat(s.dir); errors.Is(err, owned.ErrOthers) || err == nil && (there != nil || !st.IsDir()) {
+		return nil, errors.Join(fmt.Errorf("%s: %w", s.dir, ErrUnsafe), err)
 	}
-	st, err := os.Lstat(s.dir)
 	if err != nil {
 		return nil, err
-	}
-	if sys, ok := st.Sys().(*syscall.Stat_t); !st.IsDir() || st.Mode().Perm()&0o022 != 0 || ok && int(sys.Uid) != os.Geteuid() {
-		return nil, fmt.Errorf("%s: %w", s.dir, ErrUnsafe)
 	}
 	account := p.account()
 	for _, d := range []struct {
@@ -207,9 +205,10 @@ func (s *Store) rate(p *Policy, program string, uid int, now time.Time) (bool, e
 
 // A crashDir is the directory of one crash. It has another name until the core is whole.
 type crashDir struct {
-	path string // where it will be
-	temp string
-	gid  int
+	path   string // where it will be
+	temp   string
+	gid    int
+	copied uint64 // bytes of files beside the core
 }
 
 // tempPrefix begins the names of directories that are not whole yet.
@@ -368,6 +367,14 @@ func (s *Store) keep(p *Policy, f *file, d *crashDir, uid int, account *Account,
 		if _, err := os.Lstat(to); err == nil || filepath.Base(to) == "core" || filepath.Base(to) == "crash.json" {
 			return "", nil
 		}
+		most := p.FilesDisk
+		if most == 0 || p.Disk > 0 && p.Disk < most {
+			most = p.Disk
+		}
+		if most /= besides; most > 0 && size > most-min(most, d.copied) {
+			return "", errLarge
+		}
+		d.copied += size
 	} else {
 		user := filepath.Join(s.dir, filesDir, strconv.Itoa(uid))
 		ids := filepath.Join(user, ".build-id")
@@ -407,6 +414,12 @@ func (s *Store) keep(p *Policy, f *file, d *crashDir, uid int, account *Account,
 	}
 	return name, nil
 }
+
+// besides is the part of what all crashes may take that files beside one core may: who makes large ones would have those of others removed.
+const besides = 4
+
+// errLarge: a process has more files without a build-id than are kept.
+var errLarge = errors.New("the files beside the core are too large")
 
 // errSlow: a file is on a file system that does not answer, as one of FUSE may, or that is slow.
 var errSlow = errors.New("its file system is too slow")

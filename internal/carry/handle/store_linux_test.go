@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -12,6 +13,8 @@ import (
 	"testing"
 	"testing/iotest"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // store opens a store that accepts any disk.
@@ -148,7 +151,7 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// A directory that others may write to is not used, nor is a link.
+// A directory that others may write to is not used, nor is a link, nor one below another user's.
 func TestUnsafe(t *testing.T) {
 	p := Default()
 	p.Directory = filepath.Join(t.TempDir(), "store")
@@ -159,7 +162,15 @@ func TestUnsafe(t *testing.T) {
 	if err := errors.Join(os.Chmod(p.Directory, 0o777), os.Symlink(p.Directory, link)); err != nil {
 		t.Fatal(err)
 	}
-	for _, dir := range []string{p.Directory, link} {
+	list := []string{p.Directory, link}
+	if os.Geteuid() == 0 { // whoever owns what is above it puts something else in its place
+		below := filepath.Join(t.TempDir(), "of another")
+		if err := errors.Join(os.Mkdir(below, 0o755), os.Mkdir(filepath.Join(below, "store"), 0o700), os.Chown(below, nobody, nobody)); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, filepath.Join(below, "store"), filepath.Join(below, "none"))
+	}
+	for _, dir := range list {
 		p.Directory = dir
 		if _, err := p.open(); !errors.Is(err, ErrUnsafe) {
 			t.Errorf("%s: %v", dir, err)
@@ -222,6 +233,19 @@ func TestKeep(t *testing.T) {
 	if name := keep("", "no id", 5); name != filepath.Join(d.path, "prog") || !there(filepath.Join(d.temp, "prog")) {
 		t.Errorf("without an identifier: %s", name)
 	}
+	// Of those beside the core no more than a quarter of what all may take.
+	path := filepath.Join(t.TempDir(), "large")
+	if err := os.WriteFile(path, make([]byte, 60), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if name, err := s.keep(p, &file{f: f, path: path}, d, 5, nil, time.Now().Add(time.Minute)); !errors.Is(err, errLarge) || there(filepath.Join(d.temp, "large")) {
+		t.Errorf("the second: %s, %v", name, err)
+	}
 }
 
 // Links below a root directory lead nowhere outside of it; what is not a regular file is not opened.
@@ -245,6 +269,35 @@ func TestWithin(t *testing.T) {
 			t.Errorf("%s was opened: %v", path, f != nil)
 		}
 		f.Close()
+	}
+	// A root directory may lead to what the kernel makes up, of which root may read more than the process.
+	top, err := syscall.Open("/", syscall.O_DIRECTORY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(top)
+	for _, path := range []string{"/proc/self/maps", "/proc/version", "/sys/kernel/profiling", "/proc/self/root" + outside, "/proc/self/exe"} {
+		if f := within(top, path); f != nil {
+			t.Errorf("%s was opened", path)
+			f.Close()
+		}
+	}
+	// A file with a lease is not waited for.
+	leased := filepath.Join(root, "leased")
+	f, err := os.OpenFile(leased, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	signal.Ignore(syscall.SIGIO)
+	defer signal.Reset(syscall.SIGIO)
+	if _, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_WRLCK); err != nil {
+		t.Logf("no leases here: %v", err)
+		return
+	}
+	begun := time.Now()
+	if f := within(fd, "/leased"); f != nil || time.Since(begun) > 3*time.Second {
+		t.Errorf("a file with a lease: %v, after %v", f, time.Since(begun))
 	}
 }
 
@@ -288,5 +341,46 @@ func TestCopyUntil(t *testing.T) {
 	}
 	if err := copyUntil(io.Discard, iotest.ErrReader(io.ErrUnexpectedEOF), time.Now().Add(time.Minute)); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Error(err)
+	}
+}
+
+// What is below a process's root directory is opened with the rights of its user: who makes a namespace leads there to any file.
+func TestAsUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	dir := t.TempDir()
+	for d := dir; d != os.TempDir() && d != "/"; d = filepath.Dir(d) {
+		_ = os.Chmod(d, 0o755)
+	}
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "secret"), []byte("x"), 0o600), os.WriteFile(filepath.Join(dir, "group"), []byte("x"), 0o640), os.WriteFile(filepath.Join(dir, "all"), []byte("x"), 0o644),
+		os.WriteFile(filepath.Join(dir, "own"), []byte("x"), 0o600), os.Chown(filepath.Join(dir, "own"), nobody, nobody), os.Symlink("secret", filepath.Join(dir, "link"))); err != nil {
+		t.Fatal(err)
+	}
+	root, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(root)
+	for name, of := range map[string]struct{ stranger, root bool }{"secret": {false, true}, "group": {false, true}, "link": {false, true}, "all": {true, true}, "own": {true, true}} {
+		for _, p := range []struct {
+			process
+			want bool
+		}{{process{uid: nobody, gid: nobody}, of.stranger}, {process{uid: 0, gid: 0}, of.root}, {process{uid: -1, gid: -1}, false}} {
+			opened := false
+			p.asUser(func() {
+				if f := within(root, "/"+name); f != nil {
+					opened = true
+					f.Close()
+				}
+			})
+			if opened != p.want {
+				t.Errorf("%s for user %d: opened: %t", name, p.uid, opened)
+			}
+		}
+	}
+	// The rights of this program are what they were.
+	if b, err := os.ReadFile(filepath.Join(dir, "secret")); err != nil || string(b) != "x" {
+		t.Errorf("%q, %v", b, err)
 	}
 }

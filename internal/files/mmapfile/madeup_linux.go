@@ -30,21 +30,19 @@ var kernelFS = []uint32{
 	0x65735543, // fusectl
 }
 
-// madeUp reports whether the kernel makes a file's contents. A file of which that cannot be
+// MadeUp reports whether the kernel makes the contents of a file, by its descriptor, which need not be one for reading. A file of which that cannot be
 // told counts.
+func MadeUp(fd int) bool {
+	var st unix.Statfs_t
+	for {
+		if err := unix.Fstatfs(fd, &st); err != unix.EINTR {
+			return err != nil || slices.Contains(kernelFS, uint32(st.Type))
+		}
+	}
+}
+
 func madeUp(f *os.File) bool {
 	raw, err := f.SyscallConn()
-	if err != nil {
-		return true
-	}
-	var st unix.Statfs_t
-	var failed error
-	err = raw.Control(func(fd uintptr) {
-		for {
-			if failed = unix.Fstatfs(int(fd), &st); failed != unix.EINTR {
-				return
-			}
-		}
-	})
-	return err != nil || failed != nil || slices.Contains(kernelFS, uint32(st.Type))
+	made := true
+	return err != nil || raw.Control(func(fd uintptr) { made = MadeUp(int(fd)) }) != nil || made
 }

@@ -93,7 +93,7 @@ func Parse(data []byte) (*File, error) {
 	if err := f.header(); err != nil {
 		return nil, err
 	}
-	f.strMax, f.readMax = 1<<20+4*len(data), len(data)
+	f.strMax, f.readMax = 1<<20+2*len(data), len(data)
 	f.readStreams()
 	f.finish()
 	return f, nil

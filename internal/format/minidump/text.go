@@ -18,7 +18,7 @@ func (f *File) spend(n int) bool {
 	}
 	const each = 16 // empty strings cost something, too
 	if f.strMax -= n + each; f.strMax < 0 {
-		f.warnf("strings overlap too much: strings after the first %d bytes are omitted", 1<<20+4*len(f.Data))
+		f.warnf("strings overlap too much: strings after the first %d bytes are omitted", 1<<20+2*len(f.Data))
 		return false
 	}
 	return true

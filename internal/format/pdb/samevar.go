@@ -1,6 +1,6 @@
 package pdb
 
-import "fmt"
+import "encoding/binary"
 
 // Compilers list some variables more than once: an S_LOCAL record with the places where
 // optimised code has the variable, and an S_REGREL32 or S_BPREL32 record with its home on the
@@ -85,27 +85,64 @@ func (r *scopeReader) finish(root *Scope) {
 	}
 }
 
+// key says what makes a variable another one.
+func (v *Var) key(b []byte) []byte {
+	number := func(n uint64) { b = binary.AppendUvarint(b, n) }
+	yes := func(is bool) {
+		if b = append(b, 0); is {
+			b[len(b)-1] = 1
+		}
+	}
+	ranges := func(list ...Range) {
+		for _, r := range list {
+			number(uint64(r.Low))
+			number(uint64(r.High))
+		}
+	}
+	b = append(append(b, v.Name...), 0) // which no name has
+	number(uint64(v.Type))
+	yes(v.Param)
+	for i := range v.Places {
+		p := &v.Places[i]
+		for _, n := range []uint64{uint64(p.Kind), uint64(p.Reg), uint64(p.Off), uint64(p.Inner), uint64(p.RVA), p.Value, uint64(p.At), uint64(len(p.Gaps))} {
+			number(n)
+		}
+		yes(p.Whole)
+		yes(p.Part)
+		ranges(p.Range)
+		ranges(p.Gaps...)
+	}
+	return b
+}
+
 // unique leaves out variables of a scope that are listed there twice, or in a block or an
 // inlined call in it, too. It returns the variables of the scope and of the blocks in it.
 func (r *scopeReader) unique(s *Scope) map[string]bool {
-	inner, all := map[string]bool{}, map[string]bool{}
+	var inner, all, own map[string]bool
+	set := func(m *map[string]bool, text string) {
+		if *m == nil {
+			*m = map[string]bool{}
+		}
+		(*m)[text] = true
+	}
 	for _, in := range s.Inner {
 		for v := range r.unique(in) {
-			inner[v] = true
+			set(&inner, v)
 			if in.Block {
-				all[v] = true
+				set(&all, v)
 			}
 		}
 	}
-	own := map[string]bool{}
 	kept := s.Vars[:0]
 	for _, v := range s.Vars {
 		if r.names[v.Name] > 1 {
-			text := fmt.Sprint(v.Name, v.Type, v.Param, v.Places)
+			r.key = v.key(r.key[:0])
+			text := string(r.key)
 			if own[text] || inner[text] && !v.Param && len(v.Places) > 0 {
 				continue
 			}
-			own[text], all[text] = true, true
+			set(&own, text)
+			set(&all, text)
 		}
 		kept = append(kept, v)
 	}

@@ -23,8 +23,8 @@ type Func struct {
 	Body     uint32
 	Language Language
 	Scope    *Scope
-	// Cost is what it cost to read it, in units of Work.
-	Cost int
+	// Cost is what it cost to read it, in units of Work, and Parts is how many scopes and variables it has.
+	Cost, Parts int
 }
 
 // A Scope is a function, a block, or an inlined call.
@@ -43,32 +43,57 @@ const (
 	maxPlaces = 1 << 12
 )
 
-// FuncAt returns the function at an RVA with all its variables, or false if the PDB
-// describes none, for example because only the linker knows a name.
-func (f *File) FuncAt(rva uint32) (*Func, bool, error) {
-	x, err := f.sections()
-	if err != nil {
-		return nil, false, fmt.Errorf("section headers: %w", err)
+// What a variable and a scope that are kept cost, in Work: their memory, a unit for some 16 bytes.
+const (
+	varCost   = 24
+	scopeCost = 12
+)
+
+// A found function, before its records are read.
+type found struct {
+	sections *sections
+	procs    *procs
+	proc     proc
+	start    uint32 // RVA
+}
+
+// find finds the function at an RVA; false if the PDB describes none, for example because only the linker knows a name.
+func (f *File) find(rva uint32) (fn found, _ bool, err error) {
+	if fn.sections, err = f.sections(); err != nil {
+		return fn, false, fmt.Errorf("section headers: %w", err)
 	}
-	where, ok := x.place(rva)
+	where, ok := fn.sections.place(rva)
 	if !ok {
-		return nil, false, nil
+		return fn, false, nil
 	}
 	m, err := f.moduleAt(where)
 	if m == nil || err != nil {
+		return fn, false, err
+	}
+	if fn.procs, err = m.procs(); err != nil {
+		return fn, false, err
+	}
+	if fn.proc, ok = fn.procs.at(where); ok {
+		fn.start, ok = fn.sections.rva(fn.proc.place)
+	}
+	return fn, ok, nil
+}
+
+// FuncStart returns where the function at an RVA begins, as FuncAt does, and reads nothing of it.
+func (f *File) FuncStart(rva uint32) (uint32, bool) {
+	fn, ok, err := f.find(rva)
+	return fn.start, ok && err == nil
+}
+
+// FuncAt returns the function at an RVA with all its variables, or false if the PDB describes none.
+func (f *File) FuncAt(rva uint32) (*Func, bool, error) {
+	at, ok, err := f.find(rva)
+	if !ok || err != nil {
 		return nil, false, err
 	}
-	p, err := m.procs()
-	if err != nil {
-		return nil, false, err
-	}
-	fn, ok := p.at(where)
-	if !ok {
-		return nil, false, nil
-	}
+	x, p, fn, start := at.sections, at.procs, at.proc, at.start
 	_, rec, next, ok := p.symbols.record(fn.at)
-	start, ok2 := x.rva(fn.place)
-	if !ok || !ok2 || len(rec) < 39 {
+	if !ok || len(rec) < 39 {
 		return nil, false, nil
 	}
 	out := &Func{Name: cstring(rec[39:]), Range: Range{start, start + fn.size}, Body: le.Uint32(rec[20:]), Language: p.language()}
@@ -84,6 +109,7 @@ func (f *File) FuncAt(rva uint32) (*Func, bool, error) {
 	r.read(next)
 	r.finish(out.Scope)
 	out.Cost = int(f.Work() - before) // other look-ups at the same time may count too
+	out.Parts = r.scopes + r.vars
 	return out, true, nil
 }
 
@@ -122,7 +148,7 @@ type scopeReader struct {
 	end      int
 
 	stack        []openScope
-	vars         int
+	vars, scopes int
 	last         *Var // the variable to which records with places belong
 	byName       map[varName]int
 	names        map[string]int // how many variables have a name
@@ -130,6 +156,7 @@ type scopeReader struct {
 	framed       bool
 	frame        uint32 // size of the frame in bytes
 	local, param Register
+	key          []byte // for unique
 }
 
 type openScope struct {
@@ -167,6 +194,7 @@ func (r *scopeReader) read(at int) {
 		default:
 			if v, ok := r.variable(kind, rec); ok && r.vars < maxVars {
 				r.vars++
+				r.p.symbols.s.c.work.Add(varCost)
 				r.add(in, v, recordOf(kind))
 			}
 		}
@@ -191,6 +219,8 @@ func (r *scopeReader) scope(in *Scope, kind uint16, rec []byte) {
 		s = in
 	}
 	if s != in {
+		r.scopes++
+		r.p.symbols.s.c.work.Add(scopeCost)
 		in.Inner = append(in.Inner, s)
 	}
 	r.open(s, end)

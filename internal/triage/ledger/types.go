@@ -14,6 +14,9 @@ import (
 // ErrNotFound is wrapped by the errors for a dump, group or run that the store does not have.
 var ErrNotFound = errors.New("not in the ledger")
 
+// ErrAmbiguous is wrapped by the errors for the start of an identifier that several groups have.
+var ErrAmbiguous = errors.New("is ambiguous")
+
 // A Dump is the result for one dump. Unknown fields are empty.
 type Dump struct {
 	Path string // where it was found last

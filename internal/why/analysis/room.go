@@ -29,6 +29,31 @@ type room struct {
 	full      bool
 }
 
+// textRoom is how many bytes texts take in JSON at most, which escapes what cannot be seen.
+func textRoom(texts ...string) (n int) {
+	for _, s := range texts {
+		other := 0 // what a byte beyond ASCII takes
+		for i := range len(s) {
+			switch c := s[i]; {
+			case c < ' ' || c == 0x7f:
+				n += len(`\u0000`)
+			case c == '"' || c == '\\':
+				n += 2
+			case c < utf8.RuneSelf:
+				n++
+			default:
+				if other == 0 {
+					if other = 3; !utf8.ValidString(s) { // \u00ad for two, or \udb40\udc01 for four; else each
+						other = len(`\\xff`)
+					}
+				}
+				n += other
+			}
+		}
+	}
+	return n
+}
+
 func (r *room) take(bytes int) {
 	if r.left -= int64(bytes); r.left < 0 && r.all > 0 {
 		r.full = true
@@ -39,7 +64,7 @@ func (r *room) take(bytes int) {
 func (r *room) entries(list []report.Frame) {
 	for i := range list {
 		e := &list[i]
-		r.take(entryRoom + len(e.Function) + len(e.Symbol) + len(e.Module) + len(e.Source.File))
+		r.take(entryRoom + textRoom(e.Function, e.Symbol, e.Module, e.Source.File))
 		if r.full {
 			for _, s := range [...]*string{&e.Function, &e.Symbol, &e.Module, &e.Source.File} {
 				*s = cutName(*s, maxNameAgain)
@@ -50,17 +75,17 @@ func (r *room) entries(list []report.Frame) {
 
 // variable takes the room of a variable.
 func (r *room) variable(v *report.Variable) {
-	r.take(variableRoom + len(v.Name) + len(v.Type) + len(v.Value) + len(v.Reason) + len(v.Entry) + len(v.Location) + len(v.Expression))
+	r.take(variableRoom + textRoom(v.Name, v.Type, v.Value, v.Reason, v.Entry, v.Location, v.Expression))
 	if v.Data != nil {
 		r.data(v.Data)
 	}
 }
 
 func (r *room) data(d *report.Data) {
-	r.take(partRoom + len(d.Type) + len(d.Text) + len(d.Error))
+	r.take(partRoom + textRoom(d.Type, d.Text, d.Error))
 	for i := range d.Children {
 		c := &d.Children[i]
-		if r.take(len(c.Name)); c.Key != nil {
+		if r.take(textRoom(c.Name)); c.Key != nil {
 			r.data(c.Key)
 		}
 		r.data(&c.Data)

@@ -61,3 +61,16 @@ func TestRoomOf(t *testing.T) {
 		t.Error(a, b, c)
 	}
 }
+
+// Texts have the room that JSON takes, whatever is escaped in them.
+func TestTextRoom(t *testing.T) {
+	for _, s := range []string{"", "main.run(int, char const*)", `a "quoted" \\ path`, "\x00\x01\x1b\x7f", "\u202e\u2066", "\u00ad", "\U000e0001\U0010ffff", "\xff\xfe\x80", "caf\u00e9 \xff", "\xed\xa0\x80", "a\u0301\u0301\u0301\u0301\u0301\u0301\u0301", strings.Repeat("\u202e", 1000), "\u2028\t\n"} {
+		b, err := report.JSON(s, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := textRoom(s); n < len(b)-2 || n > 2*len(b) {
+			t.Errorf("%q has %d bytes in JSON, and room for %d", s, len(b)-2, n)
+		}
+	}
+}

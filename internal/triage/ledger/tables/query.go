@@ -162,7 +162,7 @@ func (d *DB) Group(ctx context.Context, id string, limit int) (ledger.Group, []l
 	case len(list) == 0 || id == "":
 		return ledger.Group{}, nil, fmt.Errorf("group %q: %w", id, ledger.ErrNotFound)
 	case len(list) > 1:
-		return ledger.Group{}, nil, fmt.Errorf("%s: group %q is ambiguous: it matches %s and %s, and possibly more: give more characters", d.conn.Name(), id, list[0].ID, list[1].ID)
+		return ledger.Group{}, nil, fmt.Errorf("%s: group %q %w: it matches %s and %s, and possibly more: give more characters", d.conn.Name(), id, ledger.ErrAmbiguous, list[0].ID, list[1].ID)
 	}
 	g := list[0]
 	g.New = false

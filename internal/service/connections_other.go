@@ -1,0 +1,5 @@
+//go:build !unix
+
+package service
+
+func connections() int { return mostConnections }

@@ -1,0 +1,119 @@
+package service
+
+import (
+	"bufio"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestConnections: of more connections than there may be, those that are too many are answered so; when one ends, there is room for another.
+func TestConnections(t *testing.T) {
+	if n := connections(); n < 16 || n > mostConnections {
+		t.Errorf("%d connections", n)
+	}
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := atMost(2, inner)
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		_, _ = io.Copy(w, strings.NewReader("served"))
+	})}
+	go server.Serve(l)
+	defer server.Close()
+	slow := func() net.Conn {
+		t.Helper()
+		c, err := net.Dial("tcp", inner.Addr().String())
+		if err == nil {
+			_, err = io.WriteString(c, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nx")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	ask := func() (int, string) {
+		t.Helper()
+		c, err := net.Dial("tcp", inner.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+		_, _ = io.WriteString(c, "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+		a, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			return 0, err.Error() // the answer may be gone with the connection
+		}
+		b, err := io.ReadAll(a.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		return a.StatusCode, string(b)
+	}
+	until := func(want string) {
+		t.Helper()
+		last := ""
+		for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+			status, text := ask()
+			if last = text; status != 0 && strings.Contains(text, want) && (status == 503) == (want != "served") {
+				return
+			}
+		}
+		t.Fatalf("never %q, but %q", want, last)
+	}
+	until("served")
+	first, second := slow(), slow()
+	defer second.Close()
+	until("too many connections")
+	first.Close()
+	until("served")
+}
+
+// TestRest: a body that nobody wants, of which a byte comes now and then, keeps no connection.
+func TestRest(t *testing.T) {
+	t.Parallel()
+	s := &Service{mux: http.NewServeMux(), c: Config{Log: slog.New(slog.NewTextHandler(t.Output(), nil))}}
+	s.mux.HandleFunc("POST /denied", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no access", http.StatusForbidden) })
+	s.mux.HandleFunc("POST /silent", func(http.ResponseWriter, *http.Request) {})
+	s.mux.HandleFunc("POST /some", func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.ReadFull(r.Body, make([]byte, 2))
+		_, _ = io.WriteString(w, "enough")
+	})
+	server := httptest.NewServer(s)
+	t.Cleanup(server.Close)
+	for _, path := range []string{"/denied", "/silent", "/some", "/none"} {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			c, err := net.Dial("tcp", server.Listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			if _, err := io.WriteString(c, "POST "+path+" HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\nx"); err != nil {
+				t.Fatal(err)
+			}
+			begun := time.Now()
+			go func() {
+				for time.Since(begun) < 30*time.Second {
+					if _, err := io.WriteString(c, "y"); err != nil {
+						return
+					}
+					time.Sleep(100 * time.Millisecond)
+				}
+			}()
+			_ = c.SetReadDeadline(begun.Add(20 * time.Second))
+			b, err := io.ReadAll(c)
+			if took := time.Since(begun); took > 15*time.Second || !strings.HasPrefix(string(b), "HTTP/1.1 ") {
+				t.Errorf("%q after %v: %v", b, took, err)
+			}
+		})
+	}
+}

@@ -434,16 +434,18 @@ func endpoints(id, group, token string) map[string]string {
 		"POST " + p + "/minidump": "read",
 		"GET " + p + "/searches":  "read", "POST " + p + "/searches": "triage", "DELETE " + p + "/searches/x": "triage",
 		"GET " + p + "/hooks": "admin", "POST " + p + "/hooks": "admin", "POST " + p + "/hooks/x/test": "admin", "DELETE " + p + "/hooks/x": "admin",
+		"GET " + p + "/people": "triage", "GET " + p + "/accounts": "admin", "POST " + p + "/accounts": "admin", "PUT " + p + "/accounts/ann": "admin", "POST " + p + "/accounts/ann/invitation": "admin", "DELETE " + p + "/accounts/ann": "admin",
 		"GET " + p + "/tokens": "admin", "POST " + p + "/tokens": "admin", "DELETE " + p + "/tokens/x": "admin", "DELETE " + p + "/dumps/" + id: "admin",
 	}
 }
 
-// openPaths are those that need no token, and why. TestAccess, TestPage, TestCookie, TestSymUpload2 and TestSignin try what they say.
+// openPaths are those that need no token, and why. TestAccess, TestPage, TestCookie, TestSymUpload2, TestSignIn and TestAccounts try what they say.
 var openPaths = map[string]string{
 	`"GET /healthz"`: "says that it runs", `"GET /readyz"`: "says that it runs", `"GET /metrics"`: "counts",
 	`"GET /{$}"`: "the page, which has no data", `"GET /"+f.Name()`: "the page, which has no data", `"GET /favicon.ico"`: "is empty",
 	`"PUT /sym/put/{key}"`: "its key is the permission", `"GET /api/v1/whoami"`: "says of which project the token is", `"POST /login"`: "takes a token",
 	`"POST /logout"`: "forgets a token", `"GET /login/ways"`: "says how to log in", `"GET /login/oidc"`: "leads to the provider", `"GET "+signinPath`: "takes what the provider says",
+	`"POST /login/password"`: "takes a password", `"POST /login/invitation"`: "takes a secret", `"POST /login/project"`: "takes the session of an account", `"POST /account/password"`: "takes the session of an account, and its password",
 	`"GET "+secret+"/{project}/{path...}"`: "its path is the permission, on this machine",
 }
 

@@ -141,7 +141,7 @@ func (s *Service) enter(w http.ResponseWriter, r *http.Request, a *store.Account
 	text, t := secretToken()
 	t.Project, t.Scopes, t.Note, t.Subject, t.Expires = project, a.Projects[project], a.Name, store.SubjectOf(a.Name), until
 	t.Also = slices.DeleteFunc(projects, func(p string) bool { return p == project })
-	err := s.c.Store.Enter(r.Context(), a, t)
+	err := s.c.Store.EnterAccount(r.Context(), a, t)
 	if errors.Is(err, store.ErrNotFound) {
 		err = errChanged
 	}

@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/corewalk/corewalk/internal/files/reach"
 	"github.com/corewalk/corewalk/internal/service"
@@ -227,6 +228,48 @@ func (t tokenStore) Revoke(ctx context.Context, id string) error {
 		return fmt.Errorf("no token %.40q: corewalk serve token list lists them", id)
 	}
 	return err
+}
+
+// noAccount names a way on for an account that is not there.
+func noAccount(name string, err error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return fmt.Errorf("no account %.60q there: corewalk serve account list lists them", name)
+	}
+	return err
+}
+
+func linkOf(name, secret string) string {
+	if secret == "" {
+		return ""
+	}
+	return service.InvitationLink(name, secret)
+}
+
+func (t tokenStore) SetAccount(ctx context.Context, name, project string, scopes []string, password string) (bool, string, error) {
+	made, secret, err := service.SetMember(ctx, t.db, name, project, scopes, password)
+	return made, linkOf(name, secret), err
+}
+
+func (t tokenStore) SetPassword(ctx context.Context, name, password string) (string, error) {
+	secret, err := service.SetPassword(ctx, t.db, name, password)
+	return linkOf(name, secret), noAccount(name, err)
+}
+
+func (t tokenStore) RemoveAccount(ctx context.Context, name, project string) error {
+	return noAccount(name, service.RemoveMember(ctx, t.db, name, project))
+}
+
+func (t tokenStore) Accounts(ctx context.Context) (out []Account, err error) {
+	list, err := t.db.Accounts(ctx, "")
+	for i := range list {
+		a := &list[i]
+		x := Account{Name: a.Name, Projects: a.Projects, Password: a.Password != "", Seen: a.Seen}
+		if a.Invitation != "" && time.Now().Before(a.InvitedUntil) {
+			x.Invited = a.InvitedUntil
+		}
+		out = append(out, x)
+	}
+	return out, err
 }
 
 func (t tokenStore) Close() error {

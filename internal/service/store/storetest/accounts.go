@@ -45,7 +45,7 @@ func testAccounts(t *testing.T, db store.Store) {
 	n := 0
 	enter := func(a *store.Account, project string) error {
 		n++
-		return db.Enter(ctx, a, store.Token{ID: fmt.Sprint("s", n), Project: project, Scopes: []string{"read"}, Created: at.Add(time.Duration(n) * time.Second), Expires: at.Add(time.Hour), Subject: store.SubjectOf(a.Name)})
+		return db.EnterAccount(ctx, a, store.Token{ID: fmt.Sprint("s", n), Project: project, Scopes: []string{"read"}, Created: at.Add(time.Duration(n) * time.Second), Expires: at.Add(time.Hour), Subject: store.SubjectOf(a.Name)})
 	}
 	sessions := func(want ...string) {
 		t.Helper()
@@ -117,7 +117,7 @@ func testAccounts(t *testing.T, db store.Store) {
 		var all sync.WaitGroup
 		for k := range 8 {
 			all.Go(func() {
-				err := db.Enter(ctx, &a, store.Token{ID: fmt.Sprint(name, "-", k), Project: "p", Created: at, Expires: at.Add(time.Hour), Subject: store.SubjectOf(name)})
+				err := db.EnterAccount(ctx, &a, store.Token{ID: fmt.Sprint(name, "-", k), Project: "p", Created: at, Expires: at.Add(time.Hour), Subject: store.SubjectOf(name)})
 				if err != nil && !errors.Is(err, store.ErrNotFound) {
 					t.Error(err)
 				}

@@ -112,8 +112,8 @@ func (d *DB) ChangeAccount(ctx context.Context, name, keep string, change func(*
 	})
 }
 
-// Enter implements Store.
-func (d *DB) Enter(ctx context.Context, a *store.Account, t store.Token) error {
+// EnterAccount implements Store.
+func (d *DB) EnterAccount(ctx context.Context, a *store.Account, t store.Token) error {
 	return d.conn.Tx(ctx, func(conn sqldb.Conn) error {
 		tx := New(conn, d.dialect)
 		if err := tx.Change(ctx, "account", a.Name, "UPDATE @accounts SET seen = $1 WHERE name = $2 AND stamp = $3", sqldb.Nanos(t.Created), a.Name, a.Stamp); err != nil {

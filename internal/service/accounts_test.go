@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/corewalk/corewalk/internal/fixture/browser"
 	"github.com/corewalk/corewalk/internal/service"
 	"github.com/corewalk/corewalk/internal/service/store"
 )
@@ -372,5 +373,81 @@ func TestGuesses(t *testing.T) {
 	w.member("ben", secretOf, map[string][]string{"a": {"read"}})
 	if status, _, _ := w.post("/login/password", "", "name", "ben", "password", secretOf); status != http.StatusOK {
 		t.Errorf("another name: %d", status)
+	}
+}
+
+// On the page: who administers adds a person, whose link leads to a password; the person logs in, is offered for groups, and changes the password.
+func TestAccountsPage(t *testing.T) {
+	c := browser.Start(t)
+	w := start(t, nil)
+	d := w.send("group g1 build b1")
+	w.member("bea", secretOf, map[string][]string{"b": {"read"}})
+	c.Open(w.url+"/#"+w.token["a all"], nil)
+	c.Want(`!!document.getElementById("link-yes")`)
+	c.Eval(`document.getElementById("link-yes").click()`)
+	c.Want(`!document.getElementById("nav").hidden && document.getElementById("self").hidden`)
+	c.Eval(`location.hash = "#/people"`)
+	c.Want(`document.querySelector("main .title") && document.querySelector("main .title").textContent == "Nobody has an account here."`)
+	c.Eval(`{ const f = document.querySelector("main form"); f.elements.name.value = "<img src=x onerror=alert(1)>"; f.requestSubmit() }`)
+	c.Want(`document.querySelector(".trouble") && document.querySelector(".trouble").textContent.includes("<img src=x") && !document.querySelector(".trouble img")`)
+	c.Eval(`{ document.querySelector(".trouble button").click(); const f = document.querySelector("main form"); f.elements.name.value = "bea"; f.requestSubmit() }`)
+	c.Want(`document.querySelector(".trouble") && document.querySelector(".trouble").textContent.includes("the name is taken")`)
+	c.Eval(`{ const f = document.querySelector("main form"); f.elements.name.value = "ann"; f.requestSubmit() }`)
+	c.Want(`document.getElementById("secret") && document.getElementById("secret").textContent.startsWith(location.origin + "/#/in/ann/") && document.querySelectorAll("table.list tbody tr").length == 1 && document.querySelector("table.list").textContent.includes("read, triage")`)
+	link := strings.Trim(c.Eval(`document.getElementById("secret").textContent`), `"`)
+	c.Eval(`document.getElementById("logout").click()`)
+	c.Want(`!!document.getElementById("person") && !!document.getElementById("token")`)
+	for _, look := range []string{browser.LowContrast, browser.NamelessControls} {
+		if found := c.Eval(look); found != "" && found != `""` {
+			t.Error(found)
+		}
+	}
+	c.Eval(fmt.Sprintf(`location.hash = %q`, strings.SplitN(link, "/", 4)[3]))
+	c.Want(`!!document.getElementById("choose") && location.hash == "#/" && document.querySelector("h2").textContent == "Welcome, ann"`)
+	c.Eval(`{ const f = document.getElementById("choose"); f.elements.new.value = "correct horse battery"; f.elements.again.value = "correct horse batterx"; f.requestSubmit() }`)
+	c.Want(`document.querySelector("#choose [role=alert]").textContent == "These are two different passwords."`)
+	c.Eval(`{ const f = document.getElementById("choose"); f.elements.again.value = "correct horse battery"; f.requestSubmit() }`)
+	c.Want(`document.getElementById("self").textContent == "ann" && !document.getElementById("nav").hidden && [...document.querySelectorAll("nav .admin")].every(e => e.hidden) && document.cookie == ""`)
+	// She is offered, and anybody else may be written.
+	c.Eval(`location.hash = "#/g/` + d.Group + `"`)
+	c.Want(`document.querySelector("input[name=assignee]") && [...document.getElementById(document.querySelector("input[name=assignee]").getAttribute("list")).options].map(o => o.value).join() == "ann"`)
+	c.Eval(`{ const f = document.querySelector("input[name=assignee]").form; f.elements.assignee.value = "ann"; f.requestSubmit() }`)
+	c.Want(`document.querySelector(".meta").textContent.includes("looked at by ann")`)
+	c.Eval(`{ document.querySelector("textarea").value = "I look at it"; document.querySelector("textarea").form.requestSubmit() }`)
+	c.Want(`document.querySelector("blockquote .dim") && document.querySelector("blockquote .dim").textContent.endsWith(" by ann")`)
+	c.Eval(`{ const f = document.querySelector("input[name=assignee]").form; f.elements.assignee.value = "the team <b>"; f.requestSubmit() }`)
+	c.Want(`document.querySelector(".meta").textContent.includes("looked at by the team <b>") && !document.querySelector(".meta b b")`)
+	// The password.
+	c.Eval(`document.getElementById("self").click()`)
+	c.Want(`document.querySelector("h2").textContent == "ann" && document.querySelector("nav a[aria-current]").id == "self"`)
+	change := func(old, new string) {
+		c.Eval(fmt.Sprintf(`{ const f = document.querySelector("main form"); f.elements.old.value = %q; f.elements.new.value = f.elements.again.value = %q; f.requestSubmit() }`, old, new))
+	}
+	c.Eval(`for (const b of document.querySelectorAll(".trouble button")) b.click()`)
+	change("not this one", "another password")
+	c.Want(`document.querySelector(".trouble") && document.querySelector(".trouble").textContent.includes("The name or the password is wrong.")`)
+	change(secretOf, "another password")
+	c.Want(`document.getElementById("said").textContent.startsWith("The password is another one.")`)
+	c.Eval(`document.getElementById("logout").click()`)
+	c.Want(`!!document.getElementById("person")`)
+	enter := func(password string) {
+		c.Eval(fmt.Sprintf(`{ const f = document.getElementById("person"); f.elements.name.value = "ann"; f.elements.password.value = %q; f.requestSubmit() }`, password))
+	}
+	enter(secretOf)
+	c.Want(`document.querySelector("main [role=alert]") && document.querySelector("main [role=alert]").textContent == "The name or the password is wrong." && document.querySelector("#person [name=name]").value == "ann" && document.querySelector("#person [name=password]").value == ""`)
+	w.member("ann", "", map[string][]string{"b": {"read"}})
+	enter("another password")
+	c.Want(`document.getElementById("project").textContent == "a" && document.querySelector("#others button") && document.querySelector("#others button").textContent == "b"`)
+	c.Eval(`document.querySelector("#others button").click()`)
+	c.Want(`document.getElementById("project").textContent == "b" && document.querySelector("#others button") && document.querySelector("#others button").textContent == "a"`)
+	c.Eval(fmt.Sprintf(`location.hash = %q`, strings.SplitN(link, "/", 4)[3])) // it was used
+	c.Want(`document.querySelector("main [role=alert]") && document.querySelector("main [role=alert]").textContent.startsWith("This link is of no use any more")`)
+	if log := w.log.String(); strings.Contains(log, "horse") || strings.Contains(log, "another password") {
+		t.Error("a password is in the log")
+	}
+	for _, s := range c.Complaints(w.url) {
+		if !strings.Contains(s, "400") && !strings.Contains(s, "401") && !strings.Contains(s, "403") && !strings.Contains(s, "409") {
+			t.Error(s)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package service_test
 
 import (
 	"bytes"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -73,7 +74,7 @@ func furnish(t *testing.T, p *program) (pages []string) {
 	p.settled(n)
 	p.ask("POST", "dumps?name=notes.txt", strings.NewReader("no dump"), nil)
 	p.settled(n + 1)
-	return append(decideAll(t, p), "#/dumps", "#/dumps?has=os:plan9", "#/builds", "#/builds?by=release&a=2.4.0&b=2.4.1", "#/upload", "#/tokens", "#/notify", "#/nowhere", "#/g/000000000000")
+	return append(decideAll(t, p), "#/dumps", "#/dumps?has=os:plan9", "#/builds", "#/builds?by=release&a=2.4.0&b=2.4.1", "#/upload", "#/people", "#/tokens", "#/notify", "#/account", "#/nowhere", "#/g/000000000000")
 }
 
 // decideAll decides about groups.
@@ -110,6 +111,8 @@ func decideAll(t *testing.T, p *program) (pages []string) {
 	do("POST", "searches", map[string]string{"name": "Beta, open", "query": "state=open&has=channel%3Abeta"})
 	do("POST", "releases", map[string]string{"release": "2.5.0"})
 	do("POST", "hooks", map[string]any{"kind": "webhook", "to": "https://hooks.invalid/crashes", "events": []string{"new", "regressed"}, "quiet": "22:00-07:00 Europe/Berlin"})
+	do("POST", "accounts", map[string]any{"name": "ann", "scopes": []string{"read", "triage"}})
+	do("POST", "accounts", map[string]any{"name": "ben", "scopes": []string{"read", "triage", "admin"}})
 	do("POST", "tokens", map[string]any{"scopes": []string{"upload"}, "note": "tills in Hamburg"})
 	var one struct{ Dumps []struct{ ID string } }
 	p.ask("GET", "groups/"+first, nil, &one)
@@ -202,7 +205,7 @@ func TestPageFilled(t *testing.T) {
 		}
 		t.Run("empty", func(t *testing.T) {
 			for _, width := range []int{1280, 400} {
-				audit(t, empty, []string{"#/", "#/dumps", "#/builds", "#/upload", "#/tokens", "#/notify"}, width, source)
+				audit(t, empty, []string{"#/", "#/dumps", "#/builds", "#/upload", "#/people", "#/tokens", "#/notify"}, width, source)
 			}
 		})
 	})
@@ -229,6 +232,7 @@ func audit(t *testing.T, p *program, pages []string, width int, source string) {
 				t.Errorf("%s is %d wide", hash, wide)
 			}
 		}
+		askedAndChosen(t, c, p, source, scheme)
 		open(c, "#/tokens")
 		c.Eval(`document.querySelector("main form").requestSubmit()`) // a token that may nothing
 		c.Want(`!!document.querySelector(".trouble")`)
@@ -246,6 +250,31 @@ func audit(t *testing.T, p *program, pages []string, width int, source string) {
 	if found := violations(c, source); !strings.Contains(found, "label") {
 		t.Errorf("a field without a name is not found: %s", found)
 	}
+}
+
+// askedAndChosen looks at what is asked of a person, and at the page of a link with which a password is chosen.
+func askedAndChosen(t *testing.T, c *browser.Browser, p *program, source, scheme string) {
+	var made struct{ Link string }
+	name := "eve-" + strings.ToLower(rand.Text()[:8])
+	if status := p.ask("POST", "accounts", strings.NewReader(`{"name":"`+name+`","scopes":["read"]}`), &made); status != 201 {
+		t.Fatalf("%d", status)
+	}
+	open(c, "#/people")
+	c.Eval(`[...document.querySelectorAll("table.list button")].find(b => b.textContent == "Change").click()`)
+	c.Want(`!!document.querySelector("dialog[open] input[type=checkbox]")`)
+	if v := violations(c, source); v != "" {
+		t.Errorf("what a person may, %s: %s", scheme, v)
+	}
+	c.Eval(`document.querySelector("dialog button.plain").click()`)
+	c.Want(`!document.querySelector("dialog")`)
+	c.Eval(fmt.Sprintf(`location.hash = %q`, strings.TrimPrefix(made.Link, "/")))
+	c.Want(`!!document.getElementById("choose") && location.hash == "#/"`)
+	if v := violations(c, source); v != "" {
+		t.Errorf("a link, %s: %s", scheme, v)
+	}
+	c.Eval(`document.querySelector("#choose button.plain").click()`)
+	c.Want(`!document.getElementById("choose")`)
+	p.ask("DELETE", "accounts/"+name, nil, nil)
 }
 
 // modulesCome sends what a dump's program lacks to where the page says, and has the page say that it is there.
@@ -312,7 +341,7 @@ func hostileAnswers(t *testing.T, p *program, pages []string) {
 	for _, hash := range pages {
 		open(c, hash)
 		c.Eval(`for (const d of document.querySelectorAll("main details")) d.open = true`)
-		if hash != "#/upload" && hash != "#/nowhere" {
+		if hash != "#/upload" && hash != "#/nowhere" && hash != "#/account" {
 			c.Want(`document.querySelector("main").textContent.includes("<img src=x")`)
 		}
 		if n := c.Eval(`document.querySelectorAll("main img, main b img, main [onerror]").length`); n != "0" {

@@ -40,7 +40,8 @@ var mayAllocate = map[string]int{
 	"golang.org/x/arch/arm64/arm64asm":               10,
 	"golang.org/x/arch/loong64/loong64asm":           7,
 	"golang.org/x/arch/riscv64/riscv64asm":           5,
-	"golang.org/x/exp/slog":                          3, // of tusd
+	"golang.org/x/exp/slog":                          3,  // of tusd
+	"golang.org/x/sys/cpu":                           10, // of argon2
 	"golang.org/x/sys/unix":                          1,
 	"modernc.org/libc":                               28,
 	"modernc.org/libc/sys/types":                     1,

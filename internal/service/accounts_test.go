@@ -412,16 +412,16 @@ func TestAccountsPage(t *testing.T) {
 	c.Eval(`location.hash = "#/g/` + d.Group + `"`)
 	c.Want(`document.querySelector("input[name=assignee]") && [...document.getElementById(document.querySelector("input[name=assignee]").getAttribute("list")).options].map(o => o.value).join() == "ann"`)
 	c.Eval(`{ const f = document.querySelector("input[name=assignee]").form; f.elements.assignee.value = "ann"; f.requestSubmit() }`)
-	c.Want(`document.querySelector(".meta").textContent.includes("looked at by ann")`)
+	c.Want(`document.querySelector(".meta") && document.querySelector(".meta").textContent.includes("looked at by ann")`)
 	c.Eval(`{ document.querySelector("textarea").value = "I look at it"; document.querySelector("textarea").form.requestSubmit() }`)
 	c.Want(`document.querySelector("blockquote .dim") && document.querySelector("blockquote .dim").textContent.endsWith(" by ann")`)
 	c.Eval(`{ const f = document.querySelector("input[name=assignee]").form; f.elements.assignee.value = "the team <b>"; f.requestSubmit() }`)
-	c.Want(`document.querySelector(".meta").textContent.includes("looked at by the team <b>") && !document.querySelector(".meta b b")`)
+	c.Want(`document.querySelector(".meta") && document.querySelector(".meta").textContent.includes("looked at by the team <b>") && !document.querySelector(".meta b b")`)
 	// The password.
 	c.Eval(`document.getElementById("self").click()`)
 	c.Want(`document.querySelector("h2").textContent == "ann" && document.querySelector("nav a[aria-current]").id == "self"`)
-	change := func(old, new string) {
-		c.Eval(fmt.Sprintf(`{ const f = document.querySelector("main form"); f.elements.old.value = %q; f.elements.new.value = f.elements.again.value = %q; f.requestSubmit() }`, old, new))
+	change := func(old, next string) {
+		c.Eval(fmt.Sprintf(`{ const f = document.querySelector("main form"); f.elements.old.value = %q; f.elements.new.value = f.elements.again.value = %q; f.requestSubmit() }`, old, next))
 	}
 	c.Eval(`for (const b of document.querySelectorAll(".trouble button")) b.click()`)
 	change("not this one", "another password")

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -117,6 +118,7 @@ func decideAll(t *testing.T, p *program) (pages []string) {
 	var one struct{ Dumps []struct{ ID string } }
 	p.ask("GET", "groups/"+first, nil, &one)
 	sendBeside(t, p, one.Dumps[0].ID)
+	hung := hangs(t, p)
 	lacking := "" // a dump whose program is not there
 	for _, g := range list.Groups {
 		var of struct {
@@ -126,7 +128,29 @@ func decideAll(t *testing.T, p *program) (pages []string) {
 			lacking = of.Dumps[0].ID
 		}
 	}
-	return []string{"#/", "#/?state=all", "#/?q=nothing+has+this&state=open", "#/?has=channel:beta", "#/g/" + first, "#/g/" + list.Groups[2].ID, "#/d/" + one.Dumps[0].ID, "#/d/" + lacking, "#/symbols"}
+	return []string{"#/", "#/?state=all", "#/?q=nothing+has+this&state=open", "#/?has=channel:beta", "#/g/" + first, "#/g/" + list.Groups[2].ID, "#/d/" + one.Dumps[0].ID, "#/d/" + lacking, "#/symbols", "#/d/" + hung}
+}
+
+// hangs sends the dump of a process whose threads wait for each other.
+func hangs(t *testing.T, p *program) (id string) {
+	t.Helper()
+	b, err := os.ReadFile(fixture.Crash(t, nil, fixture.Compile(t, "gcc", "tasks/deadlock.c", "-g", "-O1", "-pthread"), "pi", "3"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sent struct{ ID string }
+	if status := p.ask("POST", "dumps?name=core.hangs", bytes.NewReader(b), &sent); status > 299 {
+		t.Fatalf("%d", status)
+	}
+	for range 300 {
+		var one struct{ State string }
+		if p.ask("GET", "dumps/"+sent.ID, nil, &one); one.State == store.Done {
+			return sent.ID
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Fatal("the dump is not analysed")
+	return ""
 }
 
 // axe returns the source of axe-core, or skips the test.
@@ -152,6 +176,7 @@ func open(c *browser.Browser, hash string) {
 	c.Want(`!!document.querySelector("main h2")`)
 	switch {
 	case strings.HasPrefix(hash, "#/d/"):
+		c.Want(`!document.querySelector("details.memory") || (document.querySelector("details.memory").open = true) && !!document.querySelector("pre.bytes")`)
 		c.Want(`!!document.querySelector(".crash") && !!document.querySelector("details.stack .frame") && !!document.querySelector("table.list")`)
 	case strings.HasPrefix(hash, "#/?q"), strings.HasSuffix(hash, "plan9"):
 		c.Want(`[...document.querySelectorAll(".empty button")].some(e => e.textContent.startsWith("Drop "))`)
@@ -196,6 +221,7 @@ func TestPageFilled(t *testing.T) {
 			picture(c, x.name, x.width, x.height, x.scheme)
 		}
 	})
+	t.Run("waits", func(t *testing.T) { drawnWaits(t, p, pages[9]) })
 	t.Run("modules", func(t *testing.T) { modulesCome(t, p, strings.TrimPrefix(pages[7], "#/d/")) })
 	t.Run("hostile", func(t *testing.T) { hostileAnswers(t, p, pages) })
 	t.Run("axe", func(t *testing.T) {
@@ -210,6 +236,24 @@ func TestPageFilled(t *testing.T) {
 		})
 	})
 }
+
+// drawnWaits looks at the circle of threads, which is that of the page of one file.
+func drawnWaits(t *testing.T, p *program, hash string) {
+	c := browser.Start(t)
+	enter(c, p)
+	open(c, hash)
+	c.Want(`document.querySelectorAll(".waits svg").length >= 1 && document.querySelectorAll(".waits .node.ring").length == 3 && document.querySelectorAll(".waits .edge.ring").length == 3 && document.querySelector(".waits li").textContent.includes(" waits for ")`)
+	c.Want(`[...document.querySelectorAll(".waits .edge")].every(e => document.querySelector(e.getAttribute("marker-end").slice(4, -1))) && document.querySelector(".waits svg").getBoundingClientRect().width > 200`)
+	here := strings.Trim(c.Eval(`[...document.querySelectorAll(".waits .edge, .waits .node")].map(e => e.getAttribute("d") || e.getAttribute("x") + " " + e.getAttribute("y")).join()`), `"`)
+	c.Eval(fmt.Sprintf(`fetch("/api/v1/projects/default/dumps/%s/report?format=html").then(r => r.text()).then(text => { window.whole = [...new DOMParser().parseFromString(text, "text/html").querySelectorAll("svg .edge, svg .node")].map(e => e.getAttribute("d") || Number(e.getAttribute("x")) + " " + Number(e.getAttribute("y"))).join() }); 0`, strings.TrimPrefix(hash, "#/d/")))
+	c.Want(`!!window.whole`)
+	if whole := strings.Trim(c.Eval(`window.whole`), `"`); rounded(whole) != rounded(here) || here == "" {
+		t.Errorf("%s\nis %s in one file", here, whole)
+	}
+}
+
+// rounded is a list of numbers without what is behind their points.
+func rounded(text string) string { return regexp.MustCompile(`\.\d+`).ReplaceAllString(text, "") }
 
 // audit looks at pages with axe-core, and at what is shown over them.
 func audit(t *testing.T, p *program, pages []string, width int, source string) {
@@ -326,7 +370,7 @@ func hostileAnswers(t *testing.T, p *program, pages []string) {
 	c := browser.Start(t)
 	enter(c, p)
 	c.Eval(`{
-		const plain = new Set(["id", "group", "project", "scopes", "state", "at", "created", "received", "first", "last", "first_seen", "last_seen", "failed", "into", "merged", "wanted"]);
+		const plain = new Set(["id", "group", "project", "scopes", "state", "at", "created", "received", "first", "last", "first_seen", "last_seen", "failed", "into", "merged", "wanted", "d"]); // d is where lines are drawn
 		const named = new Set(["kinds", "programs", "assignees", "annotations"]); // by texts
 		const bad = (s) => "<img src=x onerror=alert(1)><b>" + s;
 		const mean = (v, k) => typeof v == "string" ? (plain.has(k) || v == "" ? v : bad(v)) : Array.isArray(v) ? v.map((x) => mean(x, k)) :

@@ -266,6 +266,7 @@ func (s *Service) routes() error {
 		"GET " + project + "/dumps/{id}/file":                                    {store.ScopeRead, s.dumpFile},
 		"GET " + project + "/dumps/{id}/attachments/{attachment}":                {store.ScopeRead, s.attachment},
 		"GET " + project + "/dumps/{id}/about":                                   {store.ScopeRead, s.inDump(question.About)},
+		"GET " + project + "/dumps/{id}/memory":                                  {store.ScopeRead, s.inDump(question.Memory)},
 		"GET " + project + "/dumps/{id}/modules":                                 {store.ScopeRead, s.inDump(question.Modules)},
 		"GET " + project + "/dumps/{id}/stacks":                                  {store.ScopeRead, s.inDump(question.Stacks)},
 		"GET " + project + "/dumps/{id}/stacks/{stack}/frames":                   {store.ScopeRead, s.inDump(question.Frames)},

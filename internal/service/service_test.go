@@ -420,7 +420,7 @@ func endpoints(id, group, token string) map[string]string {
 		"POST " + p + "/dumps": "upload", "POST /api/a/minidump": "upload", "POST /api/a/minidump/": "upload", "POST /api/a/envelope/": "upload",
 		"POST " + p + "/uploads/": "upload", "HEAD " + p + "/uploads/x": "upload", "PATCH " + p + "/uploads/x": "upload", "DELETE " + p + "/uploads/x": "upload", "OPTIONS " + p + "/uploads/": "upload",
 		"GET " + p + "/dumps": "read", "GET " + p + "/dumps/" + id: "read", "GET " + p + "/dumps/" + id + "/report": "read", "GET " + p + "/dumps/" + id + "/file": "read", "GET " + p + "/dumps/" + id + "/attachments/0": "read",
-		"GET " + p + "/dumps/" + id + "/about": "read", "GET " + p + "/dumps/" + id + "/modules": "read", "GET " + p + "/dumps/" + id + "/stacks": "read", "GET " + p + "/dumps/" + id + "/stacks/0/frames": "read",
+		"GET " + p + "/dumps/" + id + "/about": "read", "GET " + p + "/dumps/" + id + "/memory": "read", "GET " + p + "/dumps/" + id + "/modules": "read", "GET " + p + "/dumps/" + id + "/stacks": "read", "GET " + p + "/dumps/" + id + "/stacks/0/frames": "read",
 		"GET " + p + "/dumps/" + id + "/stacks/0/frames/0/variables": "read",
 		"GET " + p + "/groups": "read", "GET " + p + "/groups/" + group: "read", "GET " + p + "/builds": "read", "GET " + p + "/compare?a=1&b=2": "read",
 		"PUT " + p + "/builds/b1": "triage", "GET " + p + "/releases": "read", "POST " + p + "/releases": "triage", "GET " + p + "/attributes": "read", "GET " + p + "/symbols": "read", "GET " + p + "/symbols/stored": "read",

@@ -210,7 +210,7 @@ func TestPageFilled(t *testing.T) {
 			hash, name    string
 			width, height int
 			scheme        string
-		}{{"#/", "service-groups.png", 1280, 800, "light"}, {pages[4], "service-group.png", 1280, 1000, "light"}, {pages[6], "service-dump.png", 1280, 1000, "light"}, {"#/", "service-narrow-dark.png", 400, 860, "dark"}} {
+		}{{"#/", "service-groups.png", 1280, 800, "light"}, {pages[4], "service-group.png", 1280, 1000, "light"}, {pages[6], "service-dump.png", 1280, 1000, "light"}, {"#/people", "service-people.png", 1280, 760, "light"}, {"#/", "service-narrow-dark.png", 400, 860, "dark"}} {
 			seen(c, x.width, x.height, x.scheme)
 			open(c, x.hash)
 			if strings.HasPrefix(x.hash, "#/d/") {

@@ -42,7 +42,7 @@ func (f *accountFlags) own(name string) *pflag.FlagSet {
 	fs.StringSliceVar(&f.scopes, "scope", nil, "the person may do `SCOPE` in it: upload, symbols, fetch, read, triage, admin (repeatable)")
 	fs.BoolVar(&f.ask, "ask", false, "with add: ask for the password at the terminal, or read a line of standard input, in place of a link with which the person chooses it")
 	fs.BoolVar(&f.invite, "invite", false, "with passwd: print a link with which the person chooses another password")
-	fs.StringVar(&f.page, "public-url", "http://127.0.0.1:8780", "the page is at `URL`, for the link")
+	fs.StringVar(&f.page, "public-url", "", "the page is at `URL`, for the link (default: where the service said when it began)")
 	return fs
 }
 
@@ -82,8 +82,8 @@ func (f *accountFlags) run(e env, fs *pflag.FlagSet, open func() (serving.Tokens
 		err = f.add(e, t, name, password)
 	case "passwd":
 		var link string
-		if link, err = t.SetPassword(e.ctx, name, password); err == nil && link != "" {
-			err = f.printLink(e, link)
+		if link, err = t.SetPassword(e.ctx, f.page, name, password); err == nil && link != "" {
+			err = printLink(e, link)
 		}
 	case "remove":
 		project := ""
@@ -104,20 +104,20 @@ func (f *accountFlags) run(e env, fs *pflag.FlagSet, open func() (serving.Tokens
 }
 
 func (f *accountFlags) add(e env, t serving.Tokens, name, password string) error {
-	made, link, err := t.SetAccount(e.ctx, name, f.project, f.scopes, password)
+	made, link, err := t.SetAccount(e.ctx, f.page, name, f.project, f.scopes, password)
 	switch {
 	case err != nil:
 	case !made:
 		e.say("%s may do %s in %s now, with the password as it was", name, strings.Join(f.scopes, ", "), f.project)
 	case link != "":
-		err = f.printLink(e, link)
+		err = printLink(e, link)
 	}
 	return err
 }
 
-func (f *accountFlags) printLink(e env, link string) error {
+func printLink(e env, link string) error {
 	e.say("the link is of use once, for three days: give it to nobody else")
-	_, err := fmt.Fprintln(e.stdout, strings.TrimSuffix(f.page, "/")+link)
+	_, err := fmt.Fprintln(e.stdout, link)
 	return err
 }
 

@@ -295,7 +295,7 @@ func TestInvitations(t *testing.T) {
 		t.Errorf("an old link: %d", status)
 	}
 	// An account of b is not seen in a, and its name is taken; one of both is in neither's hand alone.
-	w.member("bea", secretOf, map[string][]string{"b": {"read"}})
+	w.member("bea", secretOf, map[string][]string{"b": {"fetch"}})
 	if list := w.want(200, nil, "GET", p, ""); strings.Contains(list, "bea") {
 		t.Error(list)
 	}
@@ -307,7 +307,7 @@ func TestInvitations(t *testing.T) {
 	if text := w.want(409, nil, "POST", p+"/bea/invitation", ""); !strings.Contains(text, "corewalk serve account passwd") {
 		t.Error(text)
 	}
-	if list := w.want(200, nil, "GET", p, ""); strings.Contains(list, `"b"`) || !strings.Contains(list, "bea") {
+	if list := w.want(200, nil, "GET", p, ""); strings.Contains(list, `"b"`) || !strings.Contains(list, `"name":"bea","scopes":["read"]`) || strings.Contains(list, "fetch") {
 		t.Error(list)
 	}
 	// Who runs the service gives an account another project: a link of the first project's is of no use any more.

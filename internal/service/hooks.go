@@ -328,6 +328,7 @@ func (s *Service) message(ctx context.Context, n *store.Notice) (notify.Message,
 			return m, err
 		}
 		m.FixedIn = cmp.Or(decisions[n.Group].Release, decisions[n.Group].Build)
+		m.At = g.LastSeen.UTC() // the notice has when it was said to be fixed
 	}
 	return m, nil
 }

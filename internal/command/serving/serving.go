@@ -97,10 +97,11 @@ type Tokens interface {
 	Add(ctx context.Context, project string, scopes []string, note string) (string, error)
 	List(ctx context.Context) ([]Token, error)
 	Revoke(ctx context.Context, id string) error
-	// SetAccount has a person do what scopes say in a project; made says that there was no account of the name. That has the password, or the link for one.
-	SetAccount(ctx context.Context, name, project string, scopes []string, password string) (made bool, link string, err error)
+	// SetAccount has a person do what scopes say in a project; made says that there was no account of the name. That has the password, or the link for one,
+	// on the page at an address, or with "" where the service was when it began.
+	SetAccount(ctx context.Context, page, name, project string, scopes []string, password string) (made bool, link string, err error)
 	// SetPassword gives an account a password, or, with "", a link with which one is chosen.
-	SetPassword(ctx context.Context, name, password string) (link string, err error)
+	SetPassword(ctx context.Context, page, name, password string) (link string, err error)
 	// RemoveAccount removes an account, or takes one project from it.
 	RemoveAccount(ctx context.Context, name, project string) error
 	Accounts(ctx context.Context) ([]Account, error)

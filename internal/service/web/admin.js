@@ -52,7 +52,7 @@ function trackerForm(url) {
   return form;
 }
 
-const scopes = { upload: "send dumps", symbols: "send symbols", fetch: "get symbols", read: "see everything", triage: "decide about groups", admin: "make tokens, remove dumps" };
+const scopes = { upload: "send dumps", symbols: "send symbols", fetch: "get symbols", read: "see everything", triage: "decide about groups", admin: "add people, make tokens, remove dumps" };
 
 export async function tokens() {
   if (!may("admin")) return forbidden("Tokens");

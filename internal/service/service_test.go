@@ -696,7 +696,7 @@ func TestStates(t *testing.T) {
 		Report struct{ Crash struct{ Signal string } }
 	}
 	w.want(200, &one, "GET", p+"g1", "")
-	if len(one.Notes) != 1 || one.Notes[0].Text != "seen <b>often</b>" || one.Notes[0].By != "the all" || len(one.Dumps) != 7 || one.Report.Crash.Signal != "SIGABRT" || one.Group.State != "regressed" {
+	if len(one.Notes) != 1 || one.Notes[0].Text != "seen <b>often</b>" || one.Notes[0].By != "the all (token)" || len(one.Dumps) != 7 || one.Report.Crash.Signal != "SIGABRT" || one.Group.State != "regressed" {
 		t.Errorf("%+v", one)
 	}
 	if b := one.Builds; len(b) != 4 || b[0].Build != "next" || b[3].Build != "old" || b[3].Count != 2 {

@@ -197,12 +197,38 @@ func (s *Session) Crash(ctx context.Context) (c *report.Crash, err error) {
 	return c, err
 }
 
+// Around lists the memory around the bad address, the values of the crashed thread's registers, and its stack pointer; none if nothing says that the process died.
+func (s *Session) Around(ctx context.Context) (list []report.MemoryArea, err error) {
+	err = s.guarded(ctx, func() error {
+		died, ok := s.t.Died()
+		if !ok {
+			return nil
+		}
+		o := ofCrash(died)
+		o.Include.Memory = true
+		r, err := s.analyze(ctx, o)
+		if err == nil {
+			err = context.Cause(ctx) // it is not whole
+		}
+		if err == nil {
+			list = r.Memory
+		}
+		return err
+	})
+	return list, err
+}
+
+// ofCrash walks the thread that died only.
+func ofCrash(died unwind.ThreadID) corewalk.AnalyzeOptions {
+	return corewalk.AnalyzeOptions{Threads: []unwind.ThreadID{died}, Locals: corewalk.LocalsNone, NoTasks: true, MaxFrames: maxCrashFrames}
+}
+
 func (s *Session) crash(ctx context.Context) (*report.Report, error) {
 	died, ok := s.t.Died()
 	if s.died != nil || !ok {
 		return s.died, nil
 	}
-	r, err := s.analyze(ctx, corewalk.AnalyzeOptions{Threads: []unwind.ThreadID{died}, Locals: corewalk.LocalsNone, NoTasks: true, MaxFrames: maxCrashFrames})
+	r, err := s.analyze(ctx, ofCrash(died))
 	if err != nil {
 		return nil, err
 	}

@@ -39,6 +39,7 @@ func allCommands() []command {
 		{name: "mcp", run: runMCP, flags: of[mcpFlags], usage: mcpUsage},
 		{name: "serve", run: runServe, flags: of[serveFlags], usage: serveUsage},
 		{name: "serve token", run: runServeToken, flags: of[tokenFlags]},
+		{name: "serve account", run: runServeAccount, flags: of[accountFlags]},
 		{name: "serve backup", run: runServeBackup, flags: of[backupFlags]},
 		{name: "serve restore", run: runServeRestore, flags: of[backupFlags]},
 		{name: "serve import", run: runServeImport, flags: of[importFlags]},

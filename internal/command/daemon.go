@@ -21,6 +21,8 @@ Usage:
   corewalkd serve token add --db URL --project NAME --scope SCOPE,...
   corewalkd serve token list --db URL                 all tokens, without their secrets
   corewalkd serve token revoke --db URL ID
+  corewalkd serve account add --db URL --project NAME --scope SCOPE,... PERSON
+  corewalkd serve account list --db URL               all accounts; passwd and remove as those of corewalk serve
   corewalkd backup --db URL --objects PLACE DIR       back up everything into DIR while it runs; the next time only what is new
   corewalkd restore --db URL --objects PLACE DIR      fill an empty database and PLACE from a backup
   corewalkd import --db URL --objects PLACE --project NAME DIR    take the dumps below DIR
@@ -42,6 +44,7 @@ func daemonCommands() []command {
 	return []command{
 		{name: "serve", run: runFleetServe, flags: of[fleetServeFlags], usage: daemonUsage},
 		{name: "serve token", run: runFleetToken, flags: of[fleetTokenFlags]},
+		{name: "serve account", run: runFleetAccount, flags: of[fleetAccountFlags]},
 		{name: "worker", run: runWorker, flags: of[workerFlags]},
 		{name: "backup", run: runFleetBackup, flags: of[fleetBackupFlags]},
 		{name: "restore", run: runFleetRestore, flags: of[fleetBackupFlags]},
@@ -128,6 +131,9 @@ func runFleetServe(args []string, e env) int {
 	if len(args) > 0 && args[0] == "token" {
 		return runFleetToken(args[1:], e)
 	}
+	if len(args) > 0 && args[0] == "account" {
+		return runFleetAccount(args[1:], e)
+	}
 	var f fleetServeFlags
 	fs := f.set()
 	if status, ok := parse(fs, args, daemonUsage, e); !ok {
@@ -189,6 +195,30 @@ func (f *fleetTokenFlags) set() *pflag.FlagSet {
 
 func runFleetToken(args []string, e env) int {
 	var f fleetTokenFlags
+	fs := f.set()
+	if status, ok := parse(fs, args, daemonUsage, e); !ok {
+		return status
+	}
+	if f.db == "" {
+		return e.usageError("--db is needed: the database of the service")
+	}
+	return f.run(e, fs, func() (serving.Tokens, error) { return e.fleet.Tokens(e.ctx, f.db, e.stderr) })
+}
+
+// fleetAccountFlags are the flags of corewalkd serve account.
+type fleetAccountFlags struct {
+	accountFlags
+	fleetPlace
+}
+
+func (f *fleetAccountFlags) set() *pflag.FlagSet {
+	fs := f.own("corewalkd serve account")
+	f.registerDB(fs)
+	return fs
+}
+
+func runFleetAccount(args []string, e env) int {
+	var f fleetAccountFlags
 	fs := f.set()
 	if status, ok := parse(fs, args, daemonUsage, e); !ok {
 		return status

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+	"golang.org/x/term"
 
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/internal/files/find"
@@ -138,14 +139,10 @@ func (f *fileFlags) colored(out any) bool {
 	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(out)
 }
 
-// isTerminal reports whether a stream is a character device, as terminals are.
+// isTerminal reports whether a stream is a terminal.
 func isTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
-	if !ok {
-		return false
-	}
-	st, err := f.Stat()
-	return err == nil && st.Mode()&os.ModeCharDevice != 0
+	return ok && term.IsTerminal(int(f.Fd())) // /dev/null is a device, and none
 }
 
 // threadIDs parses the values of --thread.

@@ -163,12 +163,17 @@ func TestColored(t *testing.T) {
 	}
 	tty, err := os.OpenFile("/dev/tty", os.O_WRONLY, 0)
 	if err != nil {
-		tty, err = os.OpenFile(os.DevNull, os.O_WRONLY, 0) // a character device, too
+		tty, err = os.OpenFile("/dev/ptmx", os.O_RDWR, 0) // one end of a new terminal
 	}
 	if err != nil {
-		t.Skip("no character device: ", err)
+		t.Skip("no terminal: ", err)
 	}
 	defer tty.Close()
+	if null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0); err != nil || isTerminal(null) {
+		t.Errorf("what is written nowhere is a terminal: %v", err)
+	} else {
+		null.Close()
+	}
 	t.Setenv("TERM", "xterm")
 	t.Setenv("NO_COLOR", "")
 	if !f.colored(tty) {

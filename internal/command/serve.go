@@ -33,12 +33,16 @@ Usage:
   corewalk serve token add --project NAME --scope SCOPE,...    make a token, and print it
   corewalk serve token list                                    all tokens, without their secrets
   corewalk serve token revoke ID
+  corewalk serve account add --project NAME --scope SCOPE,... PERSON    make an account, or give one another project, and print the link for its password
+  corewalk serve account list                                  all accounts
+  corewalk serve account passwd PERSON                         ask for another password; --invite prints a link for one
+  corewalk serve account remove PERSON                         remove it, or with --project from one project
   corewalk serve backup DIR                                    back up everything into DIR while it runs; the next time only what is new
   corewalk serve restore DIR                                   make a service from a backup, where there is none
   corewalk serve import --project NAME DIR                     take the dumps below DIR, as Socorro and Sentry store them, or any
 
-The first start makes a token for everything in the project "default", and prints it and the page's address. Without --dir, tokens and backups are those of the
-service that this user runs.
+The first start makes a token for everything in the project "default", and prints it and the page's address. Without --dir, tokens, accounts and backups are those
+of the service that this user runs.
 Scopes: upload (send dumps), symbols (send symbols), fetch (get symbols, as debuggers do), read (see everything), triage (decide
 about groups), admin (make tokens, delete dumps).
 
@@ -253,6 +257,8 @@ func runServe(args []string, e env) int {
 		switch args[0] {
 		case "token":
 			return runServeToken(args[1:], e)
+		case "account":
+			return runServeAccount(args[1:], e)
 		case "backup":
 			return runServeBackup(args[1:], e)
 		case "restore":
@@ -506,20 +512,23 @@ func runServeToken(args []string, e env) int {
 	if status, ok := parse(fs, args, serveUsage, e); !ok {
 		return status
 	}
-	return f.run(e, fs, func() (serving.Tokens, error) {
-		dir, err := f.serviceDir()
-		if err == nil && !serving.Exists(dir) {
-			if fs.Arg(0) != "add" {
-				err = fmt.Errorf("%s: %w", dir, errNoService)
-			} else if err = os.MkdirAll(dir, 0o700); err == nil {
-				e.say("%s has no service yet: the token is for one that begins there", dir)
-			}
+	return f.run(e, fs, func() (serving.Tokens, error) { return f.tokens(e, fs.Arg(0) == "add", "token") })
+}
+
+// tokens opens the tokens and accounts of the service; what is added may be for one that is to begin.
+func (d *serveDir) tokens(e env, adds bool, what string) (serving.Tokens, error) {
+	dir, err := d.serviceDir()
+	if err == nil && !serving.Exists(dir) {
+		if !adds {
+			err = fmt.Errorf("%s: %w", dir, errNoService)
+		} else if err = os.MkdirAll(dir, 0o700); err == nil {
+			e.say("%s has no service yet: the %s is for one that begins there", dir, what)
 		}
-		if err != nil {
-			return nil, err
-		}
-		return serving.OpenTokens(e.ctx, dir)
-	})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return serving.OpenTokens(e.ctx, dir)
 }
 
 // run does with the tokens what the command line says.

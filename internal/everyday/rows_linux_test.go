@@ -156,6 +156,7 @@ var rows = slices.Concat(
 		{words: w("mcp FILES SUBJECT"), status: always(0), silent: true},
 		{words: w("mcp FILES SUBJECT"), stdin: `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2024-11-05","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}` + "\n", status: always(0)},
 		{words: w("serve token list --dir OUT/s"), first: service, status: always(0), ledger: true, varies: true},
+		{words: w("serve account list --dir OUT/s"), first: service, status: always(0), ledger: true, varies: true},
 		{words: w("serve backup --dir OUT/s OUT/b"), first: service, status: always(0), ledger: true, varies: true},
 		{words: w("serve restore --dir OUT/t OUT/b"), first: append(slices.Clip(service), w("serve backup --dir OUT/s OUT/b")), status: always(0), ledger: true, varies: true},
 		{words: w("serve import --dir OUT/s --project default OUT"), first: append(slices.Clip(service), w("slim FILES CORE -o OUT/small.dmp")), status: always(0), ledger: true, varies: true},

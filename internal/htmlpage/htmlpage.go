@@ -66,8 +66,10 @@ func (p *Writer) El(tag, class, s string, limit int) {
 	p.Raw("</", tag, ">")
 }
 
-// fit makes a text safe to show, and cuts it.
-func (p *Writer) fit(s string, limit int) string {
+func (p *Writer) fit(s string, limit int) string { return Fit(s, limit, p.clean) }
+
+// Fit makes a text safe to show, and cuts it.
+func Fit(s string, limit int, clean func(string) string) string {
 	cut := len(s) > limit
 	if cut {
 		s = s[:limit]
@@ -75,7 +77,7 @@ func (p *Writer) fit(s string, limit int) string {
 			s = s[:len(s)-1]
 		}
 	}
-	if s = p.clean(s); cut {
+	if s = clean(s); cut {
 		s += "…"
 	}
 	return s

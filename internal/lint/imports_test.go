@@ -230,6 +230,8 @@ var outside = map[string][]string{
 	"net/http":                               {"internal/files/debuginfod", "internal/files/reach", "internal/service", "internal/service/notify", "internal/service/signin"},
 	"github.com/coreos/go-oidc":              {"internal/service/signin"},
 	"golang.org/x/oauth2":                    {"internal/service/signin"},
+	"golang.org/x/crypto":                    {"internal/service/signin"},
+	"golang.org/x/term":                      {"internal/command"},
 	"github.com/tus/tusd":                    {"internal/service"},
 	"golang.org/x/exp":                       {"internal/service"}, // tusd logs with it
 	"golang.org/x/time":                      {"internal/service"},

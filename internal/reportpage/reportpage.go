@@ -385,49 +385,79 @@ func (p *page) registers(th *report.Thread) {
 	p.Raw("</div></details>\n")
 }
 
+// An Area is memory around what matters. What of it is text may be shown.
+type Area struct {
+	Names   string `json:"names"`
+	Address string `json:"address"`
+	Place   string `json:"place,omitempty"`
+	Rows    []Row  `json:"rows,omitempty"` // none if the dump has none of it
+}
+
+// A Row is 16 bytes, the text of which has a point for what is none.
+type Row struct {
+	Address string `json:"address"`
+	Bytes   string `json:"bytes"`
+	Text    string `json:"text"`
+}
+
+// Memory is what is shown of memory.
+func Memory(list []report.MemoryArea) []Area {
+	out := make([]Area, min(len(list), maxAreas))
+	for i := range out {
+		a := &list[i]
+		out[i] = Area{cut(strings.Join(a.Names, ", "), maxName), a.Address.String(), cut(strings.TrimSpace(a.Place+" "+a.Mapping), maxParagraph), rowsOf(a)}
+	}
+	return out
+}
+
+func rowsOf(a *report.MemoryArea) (rows []Row) {
+	for at := 0; at < len(a.Bytes) && at < 8192; at += 32 {
+		line := a.Bytes[at:min(at+32, len(a.Bytes))]
+		row := Row{Address: (a.Start + report.Addr(at/2)).String()}
+		for i := 0; i+2 <= len(line); i += 2 {
+			n, err := strconv.ParseUint(line[i:i+2], 16, 8)
+			if err != nil {
+				break
+			}
+			row.Bytes += fmt.Sprintf("%02x ", n)
+			if c := byte(n); c < 0x20 || c >= 0x7f {
+				row.Text += "."
+			} else {
+				row.Text += string(rune(c))
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
 // areas writes the memory around what matters.
 func (p *page) areas() {
 	if len(p.r.Memory) == 0 || p.full() {
 		return
 	}
 	p.Raw("<h2>Memory</h2>\n")
-	for i := range p.r.Memory[:min(len(p.r.Memory), maxAreas)] {
-		a := &p.r.Memory[i]
+	for _, a := range Memory(p.r.Memory) {
 		p.Raw(`<details class="fold"><summary>`)
-		p.El("span", "t", strings.Join(a.Names, ", "), maxName)
-		p.Raw(" = <code>", a.Address.String(), "</code> ")
-		p.El("span", "dim t", strings.TrimSpace(a.Place+" "+a.Mapping), maxParagraph)
+		p.El("span", "t", a.Names, maxTitle)
+		p.Raw(" = <code>", a.Address, "</code> ")
+		p.El("span", "dim t", a.Place, 4*maxParagraph)
 		p.Raw("</summary>")
-		p.hex(a)
+		p.hex(a.Rows)
 		p.Raw("</details>\n")
 	}
 }
 
 // hex writes memory, 16 bytes a line.
-func (p *page) hex(a *report.MemoryArea) {
-	if a.Bytes == "" {
+func (p *page) hex(rows []Row) {
+	if len(rows) == 0 {
 		p.Raw(`<p class="dim">the dump has none of it</p>`)
 		return
 	}
 	p.Raw(`<pre class="text" tabindex="0">`)
-	for at := 0; at < len(a.Bytes) && at < 8192; at += 32 {
-		line := a.Bytes[at:min(at+32, len(a.Bytes))]
-		p.Raw("<span>", (a.Start + report.Addr(at/2)).String(), "</span>  ")
-		shown := ""
-		for i := 0; i+2 <= len(line); i += 2 {
-			n, err := strconv.ParseUint(line[i:i+2], 16, 8)
-			if err != nil {
-				break
-			}
-			p.Raw(fmt.Sprintf("%02x ", n))
-			if c := byte(n); c < 0x20 || c >= 0x7f {
-				shown += "."
-			} else {
-				shown += string(rune(c))
-			}
-		}
-		p.Raw(" ")
-		p.Text(shown, 16)
+	for _, r := range rows {
+		p.Raw("<span>", r.Address, "</span>  ", r.Bytes, " ")
+		p.Text(r.Text, 16)
 		p.Raw("\n")
 	}
 	p.Raw("</pre>")

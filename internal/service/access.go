@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -172,12 +173,20 @@ func (a *access) check(r *http.Request, project, scope string) (t store.Token, e
 // token returns the token that a text is. Many wrong ones are answered late.
 func (a *access) token(ctx context.Context, text string) (t store.Token, err error) {
 	t, err = a.find(ctx, text)
-	if !errors.Is(err, errDenied) || text == "" || a.denials.Allow() {
-		return t, err
+	if errors.Is(err, errDenied) && text != "" {
+		err = cmp.Or(a.late(ctx), err)
+	}
+	return t, err
+}
+
+// late waits before a denial is answered if there were many. The error says that there are too many.
+func (a *access) late(ctx context.Context) error {
+	if a.denials.Allow() {
+		return nil
 	}
 	defer a.denying.Add(-1)
 	if a.denying.Add(1) > denialsAtAll {
-		return t, httpError{http.StatusTooManyRequests, "too many wrong tokens: try again later"}
+		return httpError{http.StatusTooManyRequests, "too many wrong tokens: try again later"}
 	}
 	late := time.NewTimer(denialTime)
 	defer late.Stop()
@@ -185,7 +194,15 @@ func (a *access) token(ctx context.Context, text string) (t store.Token, err err
 	case <-ctx.Done():
 	case <-late.C:
 	}
-	return t, err
+	return nil
+}
+
+// writer is what is shown of who decides and writes: a person's name, or what a token was called, which its maker may have called as a person.
+func writer(t *store.Token) string {
+	if t.Subject != "" || t.Note == "" {
+		return t.Note
+	}
+	return t.Note + " (token)"
 }
 
 func (a *access) find(ctx context.Context, text string) (t store.Token, err error) {

@@ -29,7 +29,7 @@ func (w *world) everything() string {
 	for _, g := range groups.Groups {
 		out.WriteString(w.want(200, nil, "GET", api+"/groups/"+g.ID, ""))
 	}
-	for _, path := range []string{"/dumps?limit=500", "/builds", "/releases", "/attributes", "/symbols", "/symbols/stored", "/searches", "/settings", "/hooks"} {
+	for _, path := range []string{"/dumps?limit=500", "/builds", "/releases", "/attributes", "/symbols", "/symbols/stored", "/searches", "/settings", "/hooks", "/accounts", "/people"} {
 		out.WriteString(w.want(200, nil, "GET", api+path, ""))
 	}
 	return out.String()
@@ -73,6 +73,8 @@ func TestRestored(t *testing.T) {
 	if a := w.assembled(w.token["a symbols"], parts, "b", parts); a.State != "ok" {
 		t.Fatalf("%+v", a)
 	}
+	w.member("ann", secretOf, map[string][]string{"a": {"read"}, "b": {"read"}})
+	_, _, session := w.post("/login/password", "", "name", "ann", "password", secretOf)
 	before := w.everything()
 	to, dir := filepath.Join(t.TempDir(), "backup"), filepath.Join(t.TempDir(), "new")
 	var said bytes.Buffer
@@ -95,6 +97,10 @@ func TestRestored(t *testing.T) {
 	back.token = w.token // those that were made before
 	if after := back.everything(); after != before {
 		t.Errorf("before %s\nafter %s", before, after)
+	}
+	status, _, again := back.post("/login/password", "", "name", "ann", "password", secretOf)
+	if status != 200 || back.who(again) != "ann a[read][b]" || back.who(session) != "ann a[read][b]" {
+		t.Errorf("%d, %s, the session before %s", status, back.who(again), back.who(session))
 	}
 	if text := back.want(200, nil, "GET", api+"/dumps/"+first.ID+"/file", ""); text != "group g0 build b0 told user0" {
 		t.Errorf("the dump is %q", text)

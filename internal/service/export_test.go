@@ -24,5 +24,12 @@ func (s *Service) SetSignIn(p *signin.Provider, session time.Duration) {
 	s.c.SignIn, s.c.Session = p, session
 }
 
+// Forgive forgets which passwords were tried.
+func (s *Service) Forgive() {
+	s.guesses.mu.Lock()
+	defer s.guesses.mu.Unlock()
+	clear(s.guesses.list)
+}
+
 // SecretToken makes a token that is not stored.
 func SecretToken() (string, store.Token) { return secretToken() }

@@ -579,7 +579,7 @@ func (s *Service) addNote(w http.ResponseWriter, r *http.Request, p *request) er
 	}
 	_, g, err := s.group(r, p)
 	if err == nil {
-		err = s.c.Store.AddNote(r.Context(), p.project, g.ID, store.Note{Text: in.Text, At: time.Now(), By: p.token.Note})
+		err = s.c.Store.AddNote(r.Context(), p.project, g.ID, store.Note{Text: in.Text, At: time.Now(), By: writer(&p.token)})
 	}
 	if err == nil {
 		w.WriteHeader(http.StatusNoContent)

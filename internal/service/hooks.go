@@ -84,7 +84,7 @@ func (s *Service) makeHook(w http.ResponseWriter, r *http.Request, p *request) e
 	}
 	var b [8]byte
 	rand.Read(b[:]) // does not fail
-	h := store.Hook{ID: hex.EncodeToString(b[:]), Project: p.project, Kind: in.Kind, To: in.To, Secret: rand.Text(), Events: in.Events, Quiet: in.Quiet, Created: time.Now(), By: p.token.Note}
+	h := store.Hook{ID: hex.EncodeToString(b[:]), Project: p.project, Kind: in.Kind, To: in.To, Secret: rand.Text(), Events: in.Events, Quiet: in.Quiet, Created: time.Now(), By: writer(&p.token)}
 	if err := s.c.Store.AddHook(r.Context(), h); err != nil {
 		return err
 	}
@@ -328,6 +328,7 @@ func (s *Service) message(ctx context.Context, n *store.Notice) (notify.Message,
 			return m, err
 		}
 		m.FixedIn = cmp.Or(decisions[n.Group].Release, decisions[n.Group].Build)
+		m.At = g.LastSeen.UTC() // the notice has when it was said to be fixed
 	}
 	return m, nil
 }

@@ -124,8 +124,10 @@ func TestWebhook(t *testing.T) {
 	r.none(t)
 	w.want(204, nil, "PUT", "/api/v1/projects/a/groups/g1/state", `{"state":"fixed","build":"b1"}`)
 	r.none(t)
+	later := time.Now()
 	w.send("group g1 build b1 back")
-	if x := r.next(t); !strings.Contains(x.body, `"event":"regressed"`) || !strings.Contains(x.body, `"fixed_in":"b1"`) {
+	var told struct{ At time.Time }
+	if x := r.next(t); !strings.Contains(x.body, `"event":"regressed"`) || !strings.Contains(x.body, `"fixed_in":"b1"`) || json.Unmarshal([]byte(x.body), &told) != nil || told.At.Before(later) {
 		t.Error(x.body)
 	}
 	r.none(t)

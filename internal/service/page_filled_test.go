@@ -2,11 +2,13 @@ package service_test
 
 import (
 	"bytes"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -73,7 +75,7 @@ func furnish(t *testing.T, p *program) (pages []string) {
 	p.settled(n)
 	p.ask("POST", "dumps?name=notes.txt", strings.NewReader("no dump"), nil)
 	p.settled(n + 1)
-	return append(decideAll(t, p), "#/dumps", "#/dumps?has=os:plan9", "#/builds", "#/builds?by=release&a=2.4.0&b=2.4.1", "#/upload", "#/tokens", "#/notify", "#/nowhere", "#/g/000000000000")
+	return append(decideAll(t, p), "#/dumps", "#/dumps?has=os:plan9", "#/builds", "#/builds?by=release&a=2.4.0&b=2.4.1", "#/upload", "#/people", "#/tokens", "#/notify", "#/account", "#/nowhere", "#/g/000000000000")
 }
 
 // decideAll decides about groups.
@@ -110,10 +112,13 @@ func decideAll(t *testing.T, p *program) (pages []string) {
 	do("POST", "searches", map[string]string{"name": "Beta, open", "query": "state=open&has=channel%3Abeta"})
 	do("POST", "releases", map[string]string{"release": "2.5.0"})
 	do("POST", "hooks", map[string]any{"kind": "webhook", "to": "https://hooks.invalid/crashes", "events": []string{"new", "regressed"}, "quiet": "22:00-07:00 Europe/Berlin"})
+	do("POST", "accounts", map[string]any{"name": "ann", "scopes": []string{"read", "triage"}})
+	do("POST", "accounts", map[string]any{"name": "ben", "scopes": []string{"read", "triage", "admin"}})
 	do("POST", "tokens", map[string]any{"scopes": []string{"upload"}, "note": "tills in Hamburg"})
 	var one struct{ Dumps []struct{ ID string } }
 	p.ask("GET", "groups/"+first, nil, &one)
 	sendBeside(t, p, one.Dumps[0].ID)
+	hung := hangs(t, p)
 	lacking := "" // a dump whose program is not there
 	for _, g := range list.Groups {
 		var of struct {
@@ -123,7 +128,29 @@ func decideAll(t *testing.T, p *program) (pages []string) {
 			lacking = of.Dumps[0].ID
 		}
 	}
-	return []string{"#/", "#/?state=all", "#/?q=nothing+has+this&state=open", "#/?has=channel:beta", "#/g/" + first, "#/g/" + list.Groups[2].ID, "#/d/" + one.Dumps[0].ID, "#/d/" + lacking, "#/symbols"}
+	return []string{"#/", "#/?state=all", "#/?q=nothing+has+this&state=open", "#/?has=channel:beta", "#/g/" + first, "#/g/" + list.Groups[2].ID, "#/d/" + one.Dumps[0].ID, "#/d/" + lacking, "#/symbols", "#/d/" + hung}
+}
+
+// hangs sends the dump of a process whose threads wait for each other.
+func hangs(t *testing.T, p *program) (id string) {
+	t.Helper()
+	b, err := os.ReadFile(fixture.Crash(t, nil, fixture.Compile(t, "gcc", "tasks/deadlock.c", "-g", "-O1", "-pthread"), "pi", "3"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sent struct{ ID string }
+	if status := p.ask("POST", "dumps?name=core.hangs", bytes.NewReader(b), &sent); status > 299 {
+		t.Fatalf("%d", status)
+	}
+	for range 300 {
+		var one struct{ State string }
+		if p.ask("GET", "dumps/"+sent.ID, nil, &one); one.State == store.Done {
+			return sent.ID
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Fatal("the dump is not analysed")
+	return ""
 }
 
 // axe returns the source of axe-core, or skips the test.
@@ -149,6 +176,7 @@ func open(c *browser.Browser, hash string) {
 	c.Want(`!!document.querySelector("main h2")`)
 	switch {
 	case strings.HasPrefix(hash, "#/d/"):
+		c.Want(`!document.querySelector("details.memory") || (document.querySelector("details.memory").open = true) && !!document.querySelector("pre.bytes")`)
 		c.Want(`!!document.querySelector(".crash") && !!document.querySelector("details.stack .frame") && !!document.querySelector("table.list")`)
 	case strings.HasPrefix(hash, "#/?q"), strings.HasSuffix(hash, "plan9"):
 		c.Want(`[...document.querySelectorAll(".empty button")].some(e => e.textContent.startsWith("Drop "))`)
@@ -182,7 +210,7 @@ func TestPageFilled(t *testing.T) {
 			hash, name    string
 			width, height int
 			scheme        string
-		}{{"#/", "service-groups.png", 1280, 800, "light"}, {pages[4], "service-group.png", 1280, 1000, "light"}, {pages[6], "service-dump.png", 1280, 1000, "light"}, {"#/", "service-narrow-dark.png", 400, 860, "dark"}} {
+		}{{"#/", "service-groups.png", 1280, 800, "light"}, {pages[4], "service-group.png", 1280, 1000, "light"}, {pages[6], "service-dump.png", 1280, 1000, "light"}, {"#/people", "service-people.png", 1280, 760, "light"}, {"#/", "service-narrow-dark.png", 400, 860, "dark"}} {
 			seen(c, x.width, x.height, x.scheme)
 			open(c, x.hash)
 			if strings.HasPrefix(x.hash, "#/d/") {
@@ -193,6 +221,7 @@ func TestPageFilled(t *testing.T) {
 			picture(c, x.name, x.width, x.height, x.scheme)
 		}
 	})
+	t.Run("waits", func(t *testing.T) { drawnWaits(t, p, pages[9]) })
 	t.Run("modules", func(t *testing.T) { modulesCome(t, p, strings.TrimPrefix(pages[7], "#/d/")) })
 	t.Run("hostile", func(t *testing.T) { hostileAnswers(t, p, pages) })
 	t.Run("axe", func(t *testing.T) {
@@ -202,11 +231,29 @@ func TestPageFilled(t *testing.T) {
 		}
 		t.Run("empty", func(t *testing.T) {
 			for _, width := range []int{1280, 400} {
-				audit(t, empty, []string{"#/", "#/dumps", "#/builds", "#/upload", "#/tokens", "#/notify"}, width, source)
+				audit(t, empty, []string{"#/", "#/dumps", "#/builds", "#/upload", "#/people", "#/tokens", "#/notify"}, width, source)
 			}
 		})
 	})
 }
+
+// drawnWaits looks at the circle of threads, which is that of the page of one file.
+func drawnWaits(t *testing.T, p *program, hash string) {
+	c := browser.Start(t)
+	enter(c, p)
+	open(c, hash)
+	c.Want(`document.querySelectorAll(".waits svg").length >= 1 && document.querySelectorAll(".waits .node.ring").length == 3 && document.querySelectorAll(".waits .edge.ring").length == 3 && document.querySelector(".waits li").textContent.includes(" waits for ")`)
+	c.Want(`[...document.querySelectorAll(".waits .edge")].every(e => document.querySelector(e.getAttribute("marker-end").slice(4, -1))) && document.querySelector(".waits svg").getBoundingClientRect().width > 200`)
+	here := strings.Trim(c.Eval(`[...document.querySelectorAll(".waits .edge, .waits .node")].map(e => e.getAttribute("d") || e.getAttribute("x") + " " + e.getAttribute("y")).join()`), `"`)
+	c.Eval(fmt.Sprintf(`fetch("/api/v1/projects/default/dumps/%s/report?format=html").then(r => r.text()).then(text => { window.whole = [...new DOMParser().parseFromString(text, "text/html").querySelectorAll("svg .edge, svg .node")].map(e => e.getAttribute("d") || Number(e.getAttribute("x")) + " " + Number(e.getAttribute("y"))).join() }); 0`, strings.TrimPrefix(hash, "#/d/")))
+	c.Want(`!!window.whole`)
+	if whole := strings.Trim(c.Eval(`window.whole`), `"`); rounded(whole) != rounded(here) || here == "" {
+		t.Errorf("%s\nis %s in one file", here, whole)
+	}
+}
+
+// rounded is a list of numbers without what is behind their points.
+func rounded(text string) string { return regexp.MustCompile(`\.\d+`).ReplaceAllString(text, "") }
 
 // audit looks at pages with axe-core, and at what is shown over them.
 func audit(t *testing.T, p *program, pages []string, width int, source string) {
@@ -229,6 +276,7 @@ func audit(t *testing.T, p *program, pages []string, width int, source string) {
 				t.Errorf("%s is %d wide", hash, wide)
 			}
 		}
+		askedAndChosen(t, c, p, source, scheme)
 		open(c, "#/tokens")
 		c.Eval(`document.querySelector("main form").requestSubmit()`) // a token that may nothing
 		c.Want(`!!document.querySelector(".trouble")`)
@@ -246,6 +294,31 @@ func audit(t *testing.T, p *program, pages []string, width int, source string) {
 	if found := violations(c, source); !strings.Contains(found, "label") {
 		t.Errorf("a field without a name is not found: %s", found)
 	}
+}
+
+// askedAndChosen looks at what is asked of a person, and at the page of a link with which a password is chosen.
+func askedAndChosen(t *testing.T, c *browser.Browser, p *program, source, scheme string) {
+	var made struct{ Link string }
+	name := "eve-" + strings.ToLower(rand.Text()[:8])
+	if status := p.ask("POST", "accounts", strings.NewReader(`{"name":"`+name+`","scopes":["read"]}`), &made); status != 201 {
+		t.Fatalf("%d", status)
+	}
+	open(c, "#/people")
+	c.Eval(`[...document.querySelectorAll("table.list button")].find(b => b.textContent == "Change").click()`)
+	c.Want(`!!document.querySelector("dialog[open] input[type=checkbox]")`)
+	if v := violations(c, source); v != "" {
+		t.Errorf("what a person may, %s: %s", scheme, v)
+	}
+	c.Eval(`document.querySelector("dialog button.plain").click()`)
+	c.Want(`!document.querySelector("dialog")`)
+	c.Eval(fmt.Sprintf(`location.hash = %q`, strings.TrimPrefix(made.Link, "/")))
+	c.Want(`!!document.getElementById("choose") && location.hash == "#/"`)
+	if v := violations(c, source); v != "" {
+		t.Errorf("a link, %s: %s", scheme, v)
+	}
+	c.Eval(`document.querySelector("#choose button.plain").click()`)
+	c.Want(`!document.getElementById("choose")`)
+	p.ask("DELETE", "accounts/"+name, nil, nil)
 }
 
 // modulesCome sends what a dump's program lacks to where the page says, and has the page say that it is there.
@@ -297,7 +370,7 @@ func hostileAnswers(t *testing.T, p *program, pages []string) {
 	c := browser.Start(t)
 	enter(c, p)
 	c.Eval(`{
-		const plain = new Set(["id", "group", "project", "scopes", "state", "at", "created", "received", "first", "last", "first_seen", "last_seen", "failed", "into", "merged", "wanted"]);
+		const plain = new Set(["id", "group", "project", "scopes", "state", "at", "created", "received", "first", "last", "first_seen", "last_seen", "failed", "into", "merged", "wanted", "d"]); // d is where lines are drawn
 		const named = new Set(["kinds", "programs", "assignees", "annotations"]); // by texts
 		const bad = (s) => "<img src=x onerror=alert(1)><b>" + s;
 		const mean = (v, k) => typeof v == "string" ? (plain.has(k) || v == "" ? v : bad(v)) : Array.isArray(v) ? v.map((x) => mean(x, k)) :
@@ -312,7 +385,7 @@ func hostileAnswers(t *testing.T, p *program, pages []string) {
 	for _, hash := range pages {
 		open(c, hash)
 		c.Eval(`for (const d of document.querySelectorAll("main details")) d.open = true`)
-		if hash != "#/upload" && hash != "#/nowhere" {
+		if hash != "#/upload" && hash != "#/nowhere" && hash != "#/account" {
 			c.Want(`document.querySelector("main").textContent.includes("<img src=x")`)
 		}
 		if n := c.Eval(`document.querySelectorAll("main img, main b img, main [onerror]").length`); n != "0" {

@@ -36,7 +36,7 @@ func seen(c *browser.Browser, width, height int, scheme string) {
 func pageHashes(p *program) []string {
 	var list struct{ Dumps []struct{ ID, Group string } }
 	p.ask("GET", "dumps", nil, &list)
-	out := []string{"#/", "#/builds", "#/dumps", "#/upload", "#/tokens", "#/notify"}
+	out := []string{"#/", "#/builds", "#/dumps", "#/upload", "#/people", "#/tokens", "#/notify"}
 	for _, d := range list.Dumps {
 		if d.Group != "" {
 			return append(out, "#/g/"+d.Group, "#/d/"+d.ID)

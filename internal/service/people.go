@@ -113,7 +113,7 @@ func (s *Service) checkChange(ctx context.Context, project string, c *change) er
 // apply changes one group.
 func (s *Service) apply(ctx context.Context, p *request, group string, c *change, marks map[string]store.Mark) error {
 	if c.State != nil {
-		d := store.Decision{State: *c.State, At: time.Now(), By: p.token.Note}
+		d := store.Decision{State: *c.State, At: time.Now(), By: writer(&p.token)}
 		if c.Build != nil {
 			d.Build = *c.Build
 		}
@@ -293,7 +293,7 @@ func (s *Service) saveSearch(w http.ResponseWriter, r *http.Request, p *request)
 	}
 	var b [8]byte
 	rand.Read(b[:]) // does not fail
-	x := store.Search{ID: hex.EncodeToString(b[:]), Name: in.Name, Query: in.Query, By: p.token.Note}
+	x := store.Search{ID: hex.EncodeToString(b[:]), Name: in.Name, Query: in.Query, By: writer(&p.token)}
 	if err = errors.Join(err, s.c.Store.AddSearch(r.Context(), p.project, x)); err == nil {
 		answer(w, http.StatusCreated, searchDoc(x))
 	}

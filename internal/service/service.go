@@ -103,6 +103,8 @@ type Service struct {
 	sessions  sessions
 	analyses  *slots // reports that are made
 	signins   *slots // people who log in by the identity provider
+	hashes    *slots // passwords that are hashed
+	guesses   guesses
 }
 
 const defaultMaxUpload = 2 << 30
@@ -120,7 +122,7 @@ func New(c Config) (*Service, error) {
 	if c.Notify == nil {
 		c.Notify = notify.New(reach.Public, nil)
 	}
-	s := &Service{c: c, access: access{store: c.Store, rate: rate.Limit(c.Rate), burst: int(2*c.Rate) + 1, denials: rate.NewLimiter(denialsFree, denialsFree)}, mux: http.NewServeMux(), analyses: newSlots(reportsAtOnce, reportsWaiting), signins: newSlots(signinsAtOnce, signinsWaiting)}
+	s := &Service{c: c, access: access{store: c.Store, rate: rate.Limit(c.Rate), burst: int(2*c.Rate) + 1, denials: rate.NewLimiter(denialsFree, denialsFree)}, mux: http.NewServeMux(), analyses: newSlots(reportsAtOnce, reportsWaiting), signins: newSlots(signinsAtOnce, signinsWaiting), hashes: newSlots(hashesAtOnce, hashesWaiting)}
 	s.ledgers.open = c.Ledger
 	s.sessions = sessions{begin: c.Ask, idle: openIdle, limit: cmp.Or(c.AnswerTimeout, time.Minute) + answerGrace}
 	if c.Run != nil {
@@ -271,6 +273,7 @@ func (s *Service) routes() error {
 		"GET " + project + "/dumps/{id}/file":                                    {store.ScopeRead, s.dumpFile},
 		"GET " + project + "/dumps/{id}/attachments/{attachment}":                {store.ScopeRead, s.attachment},
 		"GET " + project + "/dumps/{id}/about":                                   {store.ScopeRead, s.inDump(question.About)},
+		"GET " + project + "/dumps/{id}/memory":                                  {store.ScopeRead, s.inDump(question.Memory)},
 		"GET " + project + "/dumps/{id}/modules":                                 {store.ScopeRead, s.inDump(question.Modules)},
 		"GET " + project + "/dumps/{id}/stacks":                                  {store.ScopeRead, s.inDump(question.Stacks)},
 		"GET " + project + "/dumps/{id}/stacks/{stack}/frames":                   {store.ScopeRead, s.inDump(question.Frames)},
@@ -317,6 +320,12 @@ func (s *Service) routes() error {
 		"POST " + project + "/hooks":                                             {store.ScopeAdmin, s.makeHook},
 		"POST " + project + "/hooks/{id}/test":                                   {store.ScopeAdmin, s.testHook},
 		"DELETE " + project + "/hooks/{id}":                                      {store.ScopeAdmin, s.removeHook},
+		"GET " + project + "/people":                                             {store.ScopeTriage, s.listPeople},
+		"GET " + project + "/accounts":                                           {store.ScopeAdmin, s.listAccounts},
+		"POST " + project + "/accounts":                                          {store.ScopeAdmin, s.makeAccount},
+		"PUT " + project + "/accounts/{name}":                                    {store.ScopeAdmin, s.setAccount},
+		"POST " + project + "/accounts/{name}/invitation":                        {store.ScopeAdmin, s.inviteAgain},
+		"DELETE " + project + "/accounts/{name}":                                 {store.ScopeAdmin, s.removeAccount},
 		"GET " + project + "/tokens":                                             {store.ScopeAdmin, s.listTokens},
 		"POST " + project + "/tokens":                                            {store.ScopeAdmin, s.makeToken},
 		"DELETE " + project + "/tokens/{id}":                                     {store.ScopeAdmin, s.revokeToken},
@@ -329,6 +338,10 @@ func (s *Service) routes() error {
 	s.mux.HandleFunc("POST /login", s.login)
 	s.mux.HandleFunc("POST /logout", s.logout)
 	s.mux.HandleFunc("GET /login/ways", s.loginWays)
+	s.mux.HandleFunc("POST /login/password", s.passwordLogin)
+	s.mux.HandleFunc("POST /login/invitation", s.acceptInvitation)
+	s.mux.HandleFunc("POST /login/project", s.changeProject)
+	s.mux.HandleFunc("POST /account/password", s.changePassword)
 	s.mux.HandleFunc("GET /login/oidc", s.beginSignin)
 	s.mux.HandleFunc("GET "+signinPath, s.endSignin)
 	s.mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })

@@ -420,7 +420,7 @@ func endpoints(id, group, token string) map[string]string {
 		"POST " + p + "/dumps": "upload", "POST /api/a/minidump": "upload", "POST /api/a/minidump/": "upload", "POST /api/a/envelope/": "upload",
 		"POST " + p + "/uploads/": "upload", "HEAD " + p + "/uploads/x": "upload", "PATCH " + p + "/uploads/x": "upload", "DELETE " + p + "/uploads/x": "upload", "OPTIONS " + p + "/uploads/": "upload",
 		"GET " + p + "/dumps": "read", "GET " + p + "/dumps/" + id: "read", "GET " + p + "/dumps/" + id + "/report": "read", "GET " + p + "/dumps/" + id + "/file": "read", "GET " + p + "/dumps/" + id + "/attachments/0": "read",
-		"GET " + p + "/dumps/" + id + "/about": "read", "GET " + p + "/dumps/" + id + "/modules": "read", "GET " + p + "/dumps/" + id + "/stacks": "read", "GET " + p + "/dumps/" + id + "/stacks/0/frames": "read",
+		"GET " + p + "/dumps/" + id + "/about": "read", "GET " + p + "/dumps/" + id + "/memory": "read", "GET " + p + "/dumps/" + id + "/modules": "read", "GET " + p + "/dumps/" + id + "/stacks": "read", "GET " + p + "/dumps/" + id + "/stacks/0/frames": "read",
 		"GET " + p + "/dumps/" + id + "/stacks/0/frames/0/variables": "read",
 		"GET " + p + "/groups": "read", "GET " + p + "/groups/" + group: "read", "GET " + p + "/builds": "read", "GET " + p + "/compare?a=1&b=2": "read",
 		"PUT " + p + "/builds/b1": "triage", "GET " + p + "/releases": "read", "POST " + p + "/releases": "triage", "GET " + p + "/attributes": "read", "GET " + p + "/symbols": "read", "GET " + p + "/symbols/stored": "read",
@@ -434,16 +434,18 @@ func endpoints(id, group, token string) map[string]string {
 		"POST " + p + "/minidump": "read",
 		"GET " + p + "/searches":  "read", "POST " + p + "/searches": "triage", "DELETE " + p + "/searches/x": "triage",
 		"GET " + p + "/hooks": "admin", "POST " + p + "/hooks": "admin", "POST " + p + "/hooks/x/test": "admin", "DELETE " + p + "/hooks/x": "admin",
+		"GET " + p + "/people": "triage", "GET " + p + "/accounts": "admin", "POST " + p + "/accounts": "admin", "PUT " + p + "/accounts/ann": "admin", "POST " + p + "/accounts/ann/invitation": "admin", "DELETE " + p + "/accounts/ann": "admin",
 		"GET " + p + "/tokens": "admin", "POST " + p + "/tokens": "admin", "DELETE " + p + "/tokens/x": "admin", "DELETE " + p + "/dumps/" + id: "admin",
 	}
 }
 
-// openPaths are those that need no token, and why. TestAccess, TestPage, TestCookie, TestSymUpload2 and TestSignin try what they say.
+// openPaths are those that need no token, and why. TestAccess, TestPage, TestCookie, TestSymUpload2, TestSignIn and TestAccounts try what they say.
 var openPaths = map[string]string{
 	`"GET /healthz"`: "says that it runs", `"GET /readyz"`: "says that it runs", `"GET /metrics"`: "counts",
 	`"GET /{$}"`: "the page, which has no data", `"GET /"+f.Name()`: "the page, which has no data", `"GET /favicon.ico"`: "is empty",
 	`"PUT /sym/put/{key}"`: "its key is the permission", `"GET /api/v1/whoami"`: "says of which project the token is", `"POST /login"`: "takes a token",
 	`"POST /logout"`: "forgets a token", `"GET /login/ways"`: "says how to log in", `"GET /login/oidc"`: "leads to the provider", `"GET "+signinPath`: "takes what the provider says",
+	`"POST /login/password"`: "takes a password", `"POST /login/invitation"`: "takes a secret", `"POST /login/project"`: "takes the session of an account", `"POST /account/password"`: "takes the session of an account, and its password",
 	`"GET "+secret+"/{project}/{path...}"`: "its path is the permission, on this machine",
 }
 
@@ -694,7 +696,7 @@ func TestStates(t *testing.T) {
 		Report struct{ Crash struct{ Signal string } }
 	}
 	w.want(200, &one, "GET", p+"g1", "")
-	if len(one.Notes) != 1 || one.Notes[0].Text != "seen <b>often</b>" || one.Notes[0].By != "the all" || len(one.Dumps) != 7 || one.Report.Crash.Signal != "SIGABRT" || one.Group.State != "regressed" {
+	if len(one.Notes) != 1 || one.Notes[0].Text != "seen <b>often</b>" || one.Notes[0].By != "the all (token)" || len(one.Dumps) != 7 || one.Report.Crash.Signal != "SIGABRT" || one.Group.State != "regressed" {
 		t.Errorf("%+v", one)
 	}
 	if b := one.Builds; len(b) != 4 || b[0].Build != "next" || b[3].Build != "old" || b[3].Count != 2 {

@@ -12,7 +12,7 @@ import (
 	"github.com/corewalk/corewalk/report"
 )
 
-// Logins by an identity provider. A person gets a session, which is a token of a project that expires; what it may do is said by the rules for the person's
+// Logins by an identity provider; those with a password are in accounts.go. A person gets a session, which is a token of a project that expires; what it may do is said by the rules for the person's
 // claims. Tokens that were made here are as they were.
 
 // SigninCallback is the path to which people come back, below the service's address.
@@ -28,10 +28,16 @@ const (
 )
 
 // loginWays says how one may log in besides with a token: the page asks before anybody is known.
-func (s *Service) loginWays(w http.ResponseWriter, _ *http.Request) {
-	doc := map[string]string{}
+func (s *Service) loginWays(w http.ResponseWriter, r *http.Request) {
+	doc := map[string]any{}
 	if s.c.SignIn != nil {
 		doc["oidc"] = s.c.SignIn.Host()
+	}
+	if some, err := s.c.Store.HasAccounts(r.Context()); err != nil {
+		s.answerError(w, r, err)
+		return
+	} else if some {
+		doc["password"] = true
 	}
 	answer(w, http.StatusOK, doc)
 }

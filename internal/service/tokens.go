@@ -90,6 +90,9 @@ func (s *Service) whoami(w http.ResponseWriter, r *http.Request) {
 	if t.Subject != "" {
 		doc["also"] = t.Also
 	}
+	if name := store.AccountOf(&t); name != "" {
+		doc["account"] = name
+	}
 	answer(w, http.StatusOK, doc)
 }
 

@@ -1,6 +1,7 @@
 package serving
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,8 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
+	"time"
 
 	"github.com/corewalk/corewalk/internal/files/reach"
 	"github.com/corewalk/corewalk/internal/service"
@@ -116,6 +119,10 @@ func Serve(ctx context.Context, c *Server, own service.Config, token bool, made 
 	if err != nil {
 		return err
 	}
+	if err := own.Store.SetSetting(ctx, "", settingPage, cmp.Or(c.Notify.Page, pageAt(c, l.Addr()))); err != nil {
+		l.Close()
+		return err
+	}
 	if token {
 		if err := firstToken(ctx, c, own.Store, l.Addr()); err != nil {
 			l.Close()
@@ -157,12 +164,8 @@ func firstToken(ctx context.Context, c *Server, db store.Store, at net.Addr) err
 	if err != nil {
 		return err
 	}
-	scheme := "http"
-	if c.Cert != "" {
-		scheme = "https"
-	}
 	if c.Terminal {
-		_, err = fmt.Fprintf(c.Log, "corewalk: the first token, for everything in the project default, is not shown again: %s\ncorewalk: the page is %s://%s/#%[1]s\n", text, scheme, at)
+		_, err = fmt.Fprintf(c.Log, "corewalk: the first token, for everything in the project default, is not shown again: %s\ncorewalk: the page is %s/#%[1]s\n", text, pageAt(c, at))
 		return err
 	}
 	// What is no terminal is a log, which others read, too, and which is kept.
@@ -170,8 +173,20 @@ func firstToken(ctx context.Context, c *Server, db store.Store, at net.Addr) err
 	if err := errors.Join(os.MkdirAll(c.Dir, 0o700), writeSecret(file, text)); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.Log, "corewalk: the first token, for everything in the project default, is in %s: remove it when you have it\ncorewalk: the page is %s://%s/\n", file, scheme, at)
+	_, err = fmt.Fprintf(c.Log, "corewalk: the first token, for everything in the project default, is in %s: remove it when you have it\ncorewalk: the page is %s/\n", file, pageAt(c, at))
 	return err
+}
+
+// settingPage is where the page was when the service began, for links that a command makes. It is no project's.
+const settingPage = "page"
+
+// pageAt is the page's address, as far as the service knows it.
+func pageAt(c *Server, at net.Addr) string {
+	scheme := "http"
+	if c.Cert != "" {
+		scheme = "https"
+	}
+	return scheme + "://" + at.String()
 }
 
 // firstTokenFile is where the first token is, in the directory of a service that no terminal shows it.
@@ -227,6 +242,62 @@ func (t tokenStore) Revoke(ctx context.Context, id string) error {
 		return fmt.Errorf("no token %.40q: corewalk serve token list lists them", id)
 	}
 	return err
+}
+
+// noAccount names a way on for an account that is not there.
+func noAccount(name string, err error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return fmt.Errorf("no account %.60q there: corewalk serve account list lists them", name)
+	}
+	return err
+}
+
+// link is an invitation's, on the page at an address, or where it was when the service began.
+func (t tokenStore) link(ctx context.Context, page, name, secret string) (string, error) {
+	if secret == "" {
+		return "", nil
+	}
+	if page == "" {
+		at, err := t.db.Setting(ctx, "", settingPage)
+		if err != nil {
+			return "", err
+		}
+		page = cmp.Or(at, "http://127.0.0.1:8780")
+	}
+	return strings.TrimSuffix(page, "/") + service.InvitationLink(name, secret), nil
+}
+
+func (t tokenStore) SetAccount(ctx context.Context, page, name, project string, scopes []string, password string) (made bool, link string, err error) {
+	made, secret, err := service.SetMember(ctx, t.db, name, project, scopes, password)
+	if err == nil {
+		link, err = t.link(ctx, page, name, secret)
+	}
+	return made, link, err
+}
+
+func (t tokenStore) SetPassword(ctx context.Context, page, name, password string) (string, error) {
+	secret, err := service.SetPassword(ctx, t.db, name, password)
+	if err != nil {
+		return "", noAccount(name, err)
+	}
+	return t.link(ctx, page, name, secret)
+}
+
+func (t tokenStore) RemoveAccount(ctx context.Context, name, project string) error {
+	return noAccount(name, service.RemoveMember(ctx, t.db, name, project))
+}
+
+func (t tokenStore) Accounts(ctx context.Context) (out []Account, err error) {
+	list, err := t.db.Accounts(ctx, "")
+	for i := range list {
+		a := &list[i]
+		x := Account{Name: a.Name, Projects: a.Projects, Password: a.Password != "", Seen: a.Seen}
+		if a.Invitation != "" && time.Now().Before(a.InvitedUntil) {
+			x.Invited = a.InvitedUntil
+		}
+		out = append(out, x)
+	}
+	return out, err
 }
 
 func (t tokenStore) Close() error {

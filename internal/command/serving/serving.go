@@ -82,12 +82,29 @@ type Token struct {
 	Expires           time.Time // of a session; zero for never
 }
 
-// Tokens are those of a crash service.
+// An Account is a person who has a password.
+type Account struct {
+	Name     string
+	Projects map[string][]string // scopes
+	Password bool                // it has one
+	Invited  time.Time           // until when one may be chosen by a link; zero for none
+	Seen     time.Time           // the last login
+}
+
+// Tokens are those of a crash service, and its accounts.
 type Tokens interface {
 	// Add makes a token and returns its secret, which is stored nowhere.
 	Add(ctx context.Context, project string, scopes []string, note string) (string, error)
 	List(ctx context.Context) ([]Token, error)
 	Revoke(ctx context.Context, id string) error
+	// SetAccount has a person do what scopes say in a project; made says that there was no account of the name. That has the password, or the link for one,
+	// on the page at an address, or with "" where the service was when it began.
+	SetAccount(ctx context.Context, page, name, project string, scopes []string, password string) (made bool, link string, err error)
+	// SetPassword gives an account a password, or, with "", a link with which one is chosen.
+	SetPassword(ctx context.Context, page, name, password string) (link string, err error)
+	// RemoveAccount removes an account, or takes one project from it.
+	RemoveAccount(ctx context.Context, name, project string) error
+	Accounts(ctx context.Context) ([]Account, error)
 	Close() error
 }
 

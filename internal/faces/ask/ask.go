@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/corewalk/corewalk/internal/reportpage"
 	"github.com/corewalk/corewalk/internal/service/question"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/session"
@@ -62,6 +63,8 @@ func (sv *server) answer(ctx context.Context, q *question.Question, limit time.D
 	switch q.Ask {
 	case question.About:
 		err = sv.about(ctx, &a)
+	case question.Memory:
+		err = sv.memory(ctx, &a)
 	case question.Stacks:
 		err = sv.stacks(ctx, q, &a)
 	case question.Frames:
@@ -95,7 +98,19 @@ func (sv *server) about(ctx context.Context, a *question.Answer) error {
 		return err
 	}
 	a.About = bytes.TrimSpace(b.Bytes())
-	return nil
+	if list := reportpage.Waits(r); len(list) > 0 {
+		a.Waits, err = report.JSON(list, "")
+	}
+	return err
+}
+
+func (sv *server) memory(ctx context.Context, a *question.Answer) error {
+	list, err := sv.s.Around(ctx)
+	if err != nil {
+		return err
+	}
+	a.Memory, err = report.JSON(reportpage.Memory(list), "")
+	return err
 }
 
 // list returns stacks from number first on: threads, then tasks.

@@ -17,6 +17,7 @@ import (
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/internal/faces/ask"
 	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/internal/reportpage"
 	"github.com/corewalk/corewalk/internal/service/question"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/session"
@@ -31,6 +32,12 @@ func asked(t *testing.T, name string, questions ...question.Question) (answers [
 		t.Fatal(err)
 	}
 	defer target.Close()
+	return askedOf(t, target, questions...)
+}
+
+// askedOf asks about what is open.
+func askedOf(t *testing.T, target *corewalk.Target, questions ...question.Question) (answers []question.Answer) {
+	t.Helper()
 	s := session.New(target, session.Options{})
 	defer s.Close()
 	var in, out bytes.Buffer
@@ -191,6 +198,36 @@ func TestAbout(t *testing.T) {
 	}
 	if list := answers[2].Variables; !slices.ContainsFunc(list, func(v question.Variable) bool { return v.Name == "rip" }) {
 		t.Errorf("%+v", list)
+	}
+}
+
+// Who waits for whom, and memory, are what the page of one file draws.
+func TestDrawn(t *testing.T) {
+	t.Run("a circle", func(t *testing.T) {
+		target, err := corewalk.Open(t.Context(), fixture.Crash(t, nil, fixture.Compile(t, "gcc", "tasks/deadlock.c", "-g", "-O1", "-pthread"), "pi", "3"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer target.Close()
+		var list []reportpage.Drawing
+		answers := askedOf(t, target, question.Question{Ask: question.About})
+		if err := json.Unmarshal(answers[0].Waits, &list); err != nil || len(list) == 0 || len(list[0].Boxes) != 3 || len(list[0].Arrows) != 3 || !list[0].Boxes[0].Ring || !strings.Contains(list[0].Lines[0], " waits for ") {
+			t.Errorf("%v %s", err, answers[0].Waits)
+		}
+	})
+	answers := asked(t, "amd64-vars-c-O0", question.Question{Ask: question.About}, question.Question{Ask: question.Memory}, question.Question{Ask: question.Memory})
+	var areas []reportpage.Area
+	if err := json.Unmarshal(answers[1].Memory, &areas); err != nil || len(areas) < 1 || answers[0].Waits != nil || string(answers[1].Memory) != string(answers[2].Memory) {
+		t.Fatalf("%v %.1000s", err, answers[1].Memory)
+	}
+	whole := false // a row of 16 bytes
+	for _, a := range areas {
+		for _, r := range a.Rows {
+			whole = whole || len(r.Bytes) == 48 && len(r.Text) == 16
+		}
+	}
+	if !whole || areas[0].Names == "" || !strings.HasPrefix(areas[0].Address, "0x") {
+		t.Errorf("%+v", areas[0])
 	}
 }
 

@@ -9,6 +9,7 @@ import "encoding/json"
 // What is asked.
 const (
 	About     = "about"     // why the process died, deadlocks, warnings
+	Memory    = "memory"    // around what matters
 	Stacks    = "stacks"    // threads, the one that died first, and then the tasks that no thread runs
 	Frames    = "frames"    // of a stack
 	Modules   = "modules"   // those that lack something first
@@ -36,7 +37,9 @@ const (
 // An Answer has what its question asked for, or an Error. More says that more entries follow.
 type Answer struct {
 	Error     string          `json:"error,omitempty"`
-	About     json.RawMessage `json:"about,omitempty"` // a report without stacks and modules
+	About     json.RawMessage `json:"about,omitempty"`  // a report without stacks and modules
+	Waits     json.RawMessage `json:"waits,omitempty"`  // who waits for whom, as drawings of package reportpage
+	Memory    json.RawMessage `json:"memory,omitempty"` // areas of package reportpage
 	Stacks    []Stack         `json:"stacks,omitempty"`
 	Frames    []Frame         `json:"frames,omitempty"`
 	End       string          `json:"end,omitempty"` // why there are no more frames

@@ -1,5 +1,5 @@
-// Package signin lets people in whom an identity provider knows, by OpenID Connect: the authorization code flow with PKCE, state and nonce. Which projects
-// they have, and what they may do there, is said by rules about their claims.
+// Package signin lets people in: those whom an identity provider knows, by OpenID Connect, with the authorization code flow, PKCE, state and nonce; which projects
+// they have, and what they may do there, is said by rules about their claims. And those who have a password.
 package signin
 
 import (
@@ -259,8 +259,17 @@ func (p *Provider) claims(ctx context.Context, f *flow, code string) (map[string
 }
 
 // nameOf is how a person is called who has a subject here: by the address, if it was verified. Other names are what somebody wrote who may write another's: they
-// are marked, and have the beginning of the subject, which nobody else has. The provider's own subject is nobody's choice.
+// are marked, and have the beginning of the subject, which nobody else has. The provider's own subject is nobody's choice. What could be an account's name here
+// is marked as well.
 func nameOf(claims map[string]any, subject string) string {
+	name := nameFrom(claims, subject)
+	if CheckName(name) == nil {
+		name += unverified + subject[:8] + ")"
+	}
+	return name
+}
+
+func nameFrom(claims map[string]any, subject string) string {
 	if name := shown(email(claims)); name != "" {
 		return name
 	}

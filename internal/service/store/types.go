@@ -8,6 +8,7 @@ package store
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 )
 
@@ -15,6 +16,7 @@ import (
 var (
 	ErrNotFound = errors.New("not found")
 	ErrNone     = errors.New("nothing to do")
+	ErrTaken    = errors.New("the name is taken")
 )
 
 // The states of an Upload.
@@ -128,13 +130,50 @@ type Token struct {
 	Created time.Time
 	// Expires is when it is not one any more; zero for never.
 	Expires time.Time
-	// Subject is whose session it is, as the identity provider and the person are known together; "" if it is none. Also are other projects of that person.
+	// Subject is whose session it is, as the identity provider and the person are known together, or SubjectOf an account; "" if it is none. Also are other
+	// projects of that person.
 	Subject string
 	Also    []string
 }
 
 // MaxSessions is how many sessions a person has in one project.
 const MaxSessions = 20
+
+// An Account is a person who has a password here.
+type Account struct {
+	Name     string
+	Projects map[string][]string // scopes by projects
+	Password string              // the hash of it; "" until one is chosen
+	// Invitation is the SHA-256 of the secret with which a password may be chosen, once, before InvitedUntil; "" for none.
+	Invitation   string
+	InvitedUntil time.Time
+	Created      time.Time
+	By           string    // who made it
+	Seen         time.Time // of the last login; zero for none
+	// Stamp is another one once the password or the projects are.
+	Stamp string
+}
+
+const subjectAccount = "account "
+
+// SubjectOf is whose sessions those of an account are. It is no subject of an identity provider: those are digits.
+func SubjectOf(account string) string { return subjectAccount + account }
+
+// AccountOf is the account of a session; "" if it is of none.
+func AccountOf(t *Token) string {
+	name, _ := strings.CutPrefix(t.Subject, subjectAccount)
+	if name == t.Subject {
+		return ""
+	}
+	return name
+}
+
+// MaxAccounts is how many a project has, and MaxPeople how many of those whom identity providers know are remembered of it, for so long.
+const (
+	MaxAccounts = 1000
+	MaxPeople   = 1000
+	PeopleTime  = 365 * 24 * time.Hour
+)
 
 // The states of a group.
 const (
@@ -150,7 +189,7 @@ type Decision struct {
 	Build   string
 	Release string
 	At      time.Time
-	By      string // the token's note
+	By      string // a person's name, or the token's note
 }
 
 // A Mark is what people noted of a group: who looks at it, and where it is in a tracker of issues.
@@ -364,6 +403,21 @@ type Store interface {
 	Token(ctx context.Context, id string) (Token, error)
 	Tokens(ctx context.Context) ([]Token, error)
 	RemoveToken(ctx context.Context, id string) error
+
+	// AddAccount stores an account whose name no other has: the error is ErrTaken otherwise.
+	AddAccount(ctx context.Context, a Account) error
+	Account(ctx context.Context, name string) (Account, error)
+	// Accounts lists those of a project by their names, or with "" all.
+	Accounts(ctx context.Context, project string) ([]Account, error)
+	// HasAccounts reports whether there is one.
+	HasAccounts(ctx context.Context) (bool, error)
+	// ChangeAccount has change change an account, unless it returns an error: what it says of Name, Created, Seen and Stamp is not looked at. With another password
+	// or other projects its sessions end but the one that is kept, and what logs in just then with those before does not; without projects it is removed.
+	ChangeAccount(ctx context.Context, name, keep string, change func(*Account) error) error
+	// EnterAccount is AddSession of an account as it was read: the error is ErrNotFound if its password or projects are others by now.
+	EnterAccount(ctx context.Context, a *Account, t Token) error
+	// People lists those who have logged in to a project by an identity provider, those who came last first.
+	People(ctx context.Context, project string) ([]string, error)
 
 	AddHook(ctx context.Context, h Hook) error
 	// Hooks lists those of a project, or with "" all.

@@ -4,12 +4,12 @@ import { cells, command, empty, h, table, when } from "./dom.js";
 import { act, show } from "./router.js";
 import { complain, sure } from "./tell.js";
 
-const forbidden = (title) => [h("h2", {}, title), empty("This token may not see them.", h("p", {}, "Log in with one that has the scope ", h("code", {}, "admin"), "."))];
+export const forbidden = (title) => [h("h2", {}, title), empty("This token may not see them.", h("p", {}, "Log in with one that has the scope ", h("code", {}, "admin"), "."))];
 
 // once shows a secret, after the page: it is there until the reader goes on.
-async function once(what, secret) {
+export async function once(what, secret, more = "Keep it now: it is not shown again.") {
   await show(true);
-  document.getElementById("made").append(h("div", { class: "made", role: "status" }, h("p", { class: "title" }, what), h("p", {}, "Keep it now: it is not shown again."), h("code", { id: "secret" }, secret)));
+  document.getElementById("made").append(h("div", { class: "made", role: "status" }, h("p", { class: "title" }, what), h("p", {}, more), h("code", { id: "secret" }, secret)));
 }
 
 const events = { new: "a new group", regressed: "one that was fixed is back", spiking: "many more dumps of one than usual" };
@@ -52,7 +52,7 @@ function trackerForm(url) {
   return form;
 }
 
-const scopes = { upload: "send dumps", symbols: "send symbols", fetch: "get symbols", read: "see everything", triage: "decide about groups", admin: "make tokens, remove dumps" };
+const scopes = { upload: "send dumps", symbols: "send symbols", fetch: "get symbols", read: "see everything", triage: "decide about groups", admin: "add people, make tokens, remove dumps" };
 
 export async function tokens() {
   if (!may("admin")) return forbidden("Tokens");
@@ -64,6 +64,11 @@ export async function tokens() {
     h("h3", {}, "Make a token"), tokenForm()];
 }
 
+// scopeBoxes asks what somebody may do.
+export function scopeBoxes(title, checked = []) {
+  return h("fieldset", {}, h("legend", {}, title), Object.entries(scopes).map(([s, what]) => h("label", { class: "check" }, h("input", { type: "checkbox", name: "scope", value: s, checked: checked.includes(s) }), h("span", {}, h("b", {}, s), ": " + what))));
+}
+
 function tokenForm() {
   const form = h("form", { class: "bar panel", onsubmit: async (e) => {
     e.preventDefault();
@@ -72,7 +77,7 @@ function tokenForm() {
       const t = await ask("tokens", { method: "POST", body: JSON.stringify({ scopes: f.getAll("scope"), note: f.get("note") }) });
       await once("The new token", t.token);
     } catch (err) { complain(err.message); }
-  } }, h("fieldset", {}, h("legend", {}, "It may"), Object.entries(scopes).map(([s, what]) => h("label", { class: "check" }, h("input", { type: "checkbox", name: "scope", value: s }), h("span", {}, h("b", {}, s), ": " + what)))),
-    h("label", { class: "wide" }, "Note: who or what has it", h("input", { name: "note", maxlength: 200, autocomplete: "off" })), h("button", { class: "main" }, "Make it"));
+  } }, scopeBoxes("It may"),
+    h("label", { class: "wide" }, "Note: what has it", h("input", { name: "note", maxlength: 200, autocomplete: "off" })), h("button", { class: "main" }, "Make it"));
   return form;
 }

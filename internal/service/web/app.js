@@ -1,4 +1,5 @@
 // The page of a crash service. It asks the JSON interface below /api/v1/ and builds elements from what it gets.
+import { account, people } from "./accounts.js";
 import { notify, tokens } from "./admin.js";
 import { builds } from "./builds.js";
 import { dump, dumps } from "./dumps.js";
@@ -10,7 +11,7 @@ import { lacking } from "./modules.js";
 import { begin, route, show } from "./router.js";
 import { upload } from "./upload.js";
 
-route({ "": groups, g: group, dumps, d: dump, builds, symbols: lacking, upload, notify, tokens }, entrance);
+route({ "": groups, g: group, dumps, d: dump, builds, symbols: lacking, upload, people, account, notify, tokens }, entrance);
 
 document.getElementById("logout").addEventListener("click", async () => {
   await fetch("/logout", { method: "POST", headers: { "X-Requested-With": "corewalk" } });

@@ -4,7 +4,7 @@ import { plural } from "./words.js";
 
 const namespace = "http://www.w3.org/2000/svg";
 
-function s(tag, attrs, ...children) {
+export function s(tag, attrs, ...children) {
   const el = document.createElementNS(namespace, tag);
   for (const [name, value] of Object.entries(attrs)) el.setAttribute(name, value);
   el.append(...children);

@@ -3,6 +3,7 @@ import { ask, may, me } from "./ask.js";
 import { attachments, feedback } from "./beside.js";
 import { facts, h, when } from "./dom.js";
 import { badge, chips, dumpTable, facetList, noDumps, nothingFound } from "./lists.js";
+import { memory, waits } from "./parts.js";
 import { modules } from "./modules.js";
 import { act } from "./router.js";
 import { crashOf, entries, stack, stacksOf } from "./stacks.js";
@@ -33,7 +34,7 @@ export async function dump([id]) {
   const sent = Object.entries(d.annotations || {}).filter(([k, v]) => v !== d.release && !(d.attributes || []).some((a) => a.name === k && a.value === v)); // those that are no attributes
   const failed = (to) => (e) => to.replaceChildren(h("p", { class: "bad" }, e.message));
   entries(list, `dumps/${d.id}/stacks?`, "stacks", 50, (s, n) => stack(d.id, s, n)).then(() => stacks.replaceChildren(h("h3", {}, "Threads and tasks"), list)).catch(failed(stacks));
-  ask(`dumps/${d.id}/about`).then((r) => about.replaceChildren(crashOf(r.about || {}, d.reason), stacksOf(r.about || {}), warnings((r.about || {}).warnings || [])))
+  ask(`dumps/${d.id}/about`).then((r) => about.replaceChildren(crashOf(r.about || {}, d.reason), stacksOf(r.about || {}), waits(r.waits || []), warnings((r.about || {}).warnings || [])))
     .catch((e) => stacks.querySelector(".bad") ? null : failed(about)(e)); // it is said once
   modules(d).then((x) => parts.replaceChildren(...x), (e) => stacks.querySelector(".bad") ? null : failed(parts)(e));
   return [h("h2", {}, title, " ", d.state === "done" ? "" : badge(d.state === "aside" ? "regressed" : "quiet", d.state)), d.why ? h("p", { class: "bad" }, d.why) : "",
@@ -41,7 +42,7 @@ export async function dump([id]) {
     h("p", { class: "row" }, h("a", { class: "button", href: `/api/v1/projects/${me.who.project}/dumps/${d.id}/report?format=html`, target: "_blank", rel: "noopener" }, "Whole report as a page"),
       h("a", { class: "button", href: `/api/v1/projects/${me.who.project}/dumps/${d.id}/file`, download: true }, "Download"),
       may("triage") && d.state !== "working" ? h("button", { type: "button", onclick: () => act(() => ask(`dumps/${d.id}/again`, { method: "POST" }), "It is analysed again.") }, "Analyse again") : ""),
-    h("div", { class: "page" }, h("div", { class: "body" }, about, feedback(d), attachments(d), stacks, parts), h("aside", { class: "side", "aria-label": "What is known of the dump" },
+    h("div", { class: "page" }, h("div", { class: "body" }, about, feedback(d), attachments(d), stacks, d.state === "done" && !d.fault ? memory(d) : "", parts), h("aside", { class: "side", "aria-label": "What is known of the dump" },
       facts([["Name", d.name], ["Times sent", d.times > 1 ? String(d.times) : ""], ["Fault", d.fault], ["Program", d.program], ["Release", d.release], ["Build", d.build ? h("code", {}, d.build) : ""],
         ["Group", d.group ? h("a", { href: "#/g/" + d.group }, d.reason || d.group) : ""], ["Dump", h("code", {}, d.id)]]),
       (d.attributes || []).length ? [h("h3", {}, "Attributes"), facts(d.attributes.map((a) => [a.name, h("a", { href: "#/dumps?" + new URLSearchParams({ has: a.name + ":" + a.value }) }, short(a.value, 80))]))] : "",

@@ -2,17 +2,17 @@
 import { ask, may } from "./ask.js";
 import { cells, empty, facts, h, outside, table, when, withLinks } from "./dom.js";
 import { spark, trendChart } from "./draw.js";
-import { dumpTable, place, state, weak } from "./lists.js";
+import { dumpTable, peopleList, place, state, weak } from "./lists.js";
 import { act } from "./router.js";
 import { crashOf, stacksOf } from "./stacks.js";
 import { percent, plural, short } from "./words.js";
 
 export async function group([id]) {
   const triage = may("triage");
-  const [r, settings, known, built] = await Promise.all([ask("groups/" + encodeURIComponent(id)), ask("settings"), triage ? ask("releases") : null, triage ? ask("builds") : null]);
+  const [r, settings, known, built, who] = await Promise.all([ask("groups/" + encodeURIComponent(id)), ask("settings"), triage ? ask("releases") : null, triage ? ask("builds") : null, triage ? ask("people") : null]);
   const g = r.group;
   document.title = (g.reason || "Group") + " \u2013 Crashes";
-  const side = h("aside", { class: "side", "aria-label": "What is decided", tabindex: -1 }, triage ? [decideForm(g, known.releases, built.builds), markForm(g, settings.tracker)] : "",
+  const side = h("aside", { class: "side", "aria-label": "What is decided", tabindex: -1 }, triage ? [decideForm(g, known.releases, built.builds), markForm(g, settings.tracker, who.people)] : "",
     facts([["State", triage ? "" : state(g)], ["Assignee", triage ? "" : g.assignee], ["Issue", g.ticket ? outside(g.ticket) : ""],
       ["Programs", (g.programs || []).join(", ")], ["Kind", g.kind], ["First seen", when(g.first_seen)], ["Last seen", when(g.last_seen)], ["First build", g.first_build ? h("code", {}, g.first_build) : ""], ["Signature", h("code", {}, g.signature)], ["Group", h("code", {}, g.id)]]),
     triage ? [g.into ? "" : mergeForm(g), announceForm()] : "");
@@ -77,11 +77,11 @@ function decideForm(g, releases, builds) {
   return form;
 }
 
-function markForm(g, tracker) {
+function markForm(g, tracker, people) {
   const here = location.origin + "/#/g/" + g.id;
   const issue = tracker ? tracker.replaceAll("{title}", encodeURIComponent(g.reason || "")).replaceAll("{group}", encodeURIComponent(g.id)).replaceAll("{url}", encodeURIComponent(here)) : "";
   const form = h("form", { class: "stacked", onsubmit: (e) => { e.preventDefault(); const f = new FormData(form); send(g, "mark", "PUT", { assignee: f.get("assignee"), ticket: f.get("ticket").trim() }, "Assignee and issue are kept."); } },
-    h("label", {}, "Assignee", h("input", { name: "assignee", value: g.assignee || "", maxlength: 100, autocomplete: "off" })),
+    h("label", {}, "Assignee", h("input", { name: "assignee", value: g.assignee || "", maxlength: 100, autocomplete: "off", list: "people" })), peopleList(people),
     h("label", {}, "Issue", h("input", { name: "ticket", type: "url", value: g.ticket || "", maxlength: 2000, autocomplete: "off", placeholder: "https://" })),
     h("p", { class: "row" }, h("button", {}, "Keep"), issue && !g.ticket ? outside(issue, "Make an issue") : ""));
   return form;

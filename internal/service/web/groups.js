@@ -2,7 +2,7 @@
 import { ask, may } from "./ask.js";
 import { h, table, when } from "./dom.js";
 import { spark } from "./draw.js";
-import { chips, facetList, groupLink, noDumps, nothingFound, person, releasesOf, stateCell } from "./lists.js";
+import { chips, facetList, groupLink, noDumps, nothingFound, peopleList, person, releasesOf, stateCell } from "./lists.js";
 import { act } from "./router.js";
 import { askText, complain } from "./tell.js";
 import { plural, short } from "./words.js";
@@ -23,7 +23,7 @@ function filtersOf(params) {
 export async function groups(args, query) {
   const params = new URLSearchParams(query), asked = new URLSearchParams(query), has = params.getAll("has");
   asked.set("limit", some);
-  const [r, { searches }] = await Promise.all([ask("groups?" + asked), ask("searches")]);
+  const [r, { searches }, who] = await Promise.all([ask("groups?" + asked), ask("searches"), may("triage") ? ask("people") : null]);
   const skip = Number(params.get("skip") || 0), filters = filtersOf(params), anything = Object.keys(r.kinds).length > 0;
   const toggle = (text, on) => go(form, params, 0, on ? has.filter((x) => x !== text) : [...has, text]);
   const form = searchForm(r, params);
@@ -34,7 +34,7 @@ export async function groups(args, query) {
     h("div", { class: "empty" }, h("p", { class: "title" }, "Every group is ignored."), h("p", {}, h("a", { href: "#/?state=ignored" }, "Show what is ignored")));
   return [title, form, chips(filters, drop),
     r.looked_at ? h("p", { class: "warn", role: "status" }, `There are more dumps than were looked at: only the newest ${r.looked_at} with the rarest of these attributes were. Numbers are of those, and groups of older dumps alone are missing.`) : "",
-    h("div", { class: "beside" }, facetList(r.attributes, has, toggle), h("div", {}, list, r.groups.length && may("triage") ? bulkForm() : "",
+    h("div", { class: "beside" }, facetList(r.attributes, has, toggle), h("div", {}, list, r.groups.length && may("triage") ? bulkForm(who.people) : "",
       h("p", { class: "row" }, skip ? h("button", { type: "button", onclick: () => go(form, params, Math.max(0, skip - some), has) }, "Back") : "",
         skip + r.groups.length < r.total ? h("button", { type: "button", onclick: () => go(form, params, skip + some, has) }, "More") : "",
         r.total > some ? h("span", { class: "dim" }, `${skip + 1} to ${skip + r.groups.length} of ${r.total}`) : "")))];
@@ -97,7 +97,7 @@ function chosen() {
   bulk.querySelector(".count").textContent = plural(n, "group") + " chosen";
 }
 
-function bulkForm() {
+function bulkForm(people) {
   const bulk = h("form", { class: "bar floating", id: "bulk", hidden: true, "aria-label": "The chosen groups", onsubmit: async (e) => {
     e.preventDefault();
     const f = new FormData(bulk), body = { groups: f.getAll("group") };
@@ -106,6 +106,6 @@ function bulkForm() {
     if (!body.groups.length) return complain("Choose groups first.");
     await act(() => ask("groups", { method: "PUT", body: JSON.stringify(body) }), plural(body.groups.length, "group") + " changed.");
   } }, h("span", { class: "count", role: "status" }), h("label", {}, "State", h("select", { name: "state" }, h("option", { value: "" }, "as it is"), ["open", "fixed", "ignored"].map((x) => h("option", {}, x)))),
-    h("label", {}, "Assignee", h("input", { name: "assignee", maxlength: 100, autocomplete: "off", placeholder: "as it is" })), h("button", { class: "main" }, "Change them"));
+    h("label", {}, "Assignee", h("input", { name: "assignee", maxlength: 100, autocomplete: "off", placeholder: "as it is", list: "people" })), peopleList(people), h("button", { class: "main" }, "Change them"));
   return bulk;
 }

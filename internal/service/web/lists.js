@@ -43,6 +43,9 @@ export function person(g) {
   return [g.assignee ? h("span", { class: "who" }, short(g.assignee, 30)) : h("span", { class: "dim" }, "nobody"), g.ticket ? [" ", outside(g.ticket, "issue")] : ""];
 }
 
+// peopleList is of those whom a field with the list "people" offers; others may be written there, too.
+export function peopleList(people) { return h("datalist", { id: "people" }, people.map((x) => h("option", { value: x }))); }
+
 // facetList has the attributes beside a list: a value that is clicked is asked for, or not any more.
 export function facetList(attributes, has, toggle) {
   const names = { release: 0, channel: 1, os: 2, os_version: 3, arch: 4 };

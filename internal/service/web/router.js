@@ -54,6 +54,17 @@ export async function act(what, done) {
   }
 }
 
+// other leads to another project of the same person: the provider, or the service, makes another session.
+function other(x) {
+  const name = "Go to the project " + x;
+  if (!me.who.account) return h("a", { href: "/login/oidc?" + new URLSearchParams({ project: x }), "aria-label": name }, x);
+  return h("button", { type: "button", class: "plain", "aria-label": name, onclick: async () => {
+    const r = await fetch("/login/project", { method: "POST", headers: { "X-Requested-With": "corewalk" }, body: new URLSearchParams({ project: x }) });
+    if (r.ok) location.hash = "#/"; else complain("This project is not open to you any more.");
+    await begin();
+  } }, x);
+}
+
 // begin asks who is logged in, and shows the page as that one sees it.
 export async function begin() {
   try {
@@ -61,7 +72,10 @@ export async function begin() {
     me.who = await ask("/api/v1/whoami");
   } catch { me.who = null; }
   document.getElementById("project").textContent = me.who ? me.who.project : "";
-  document.getElementById("others").replaceChildren(...((me.who || {}).also || []).map((x) => h("a", { href: "/login/oidc?" + new URLSearchParams({ project: x }), "aria-label": "Go to the project " + x }, x)));
+  document.getElementById("others").replaceChildren(...((me.who || {}).also || []).map(other));
+  const self = document.getElementById("self");
+  self.hidden = !(me.who && me.who.account);
+  self.textContent = self.hidden ? "" : me.who.account;
   document.getElementById("nav").hidden = !me.who;
   for (const a of document.querySelectorAll("nav .admin")) a.hidden = !may("admin");
   await show();

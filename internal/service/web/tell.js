@@ -25,8 +25,8 @@ export function complain(text) {
   trouble.append(box);
 }
 
-// ask asks in a dialog, and returns its form's data, or null if it was left.
-function ask(title, yes, danger, ...content) {
+// askForm asks in a dialog, and returns its form's data, or null if it was left.
+export function askForm(title, yes, danger, ...content) {
   return new Promise((done) => {
     let answer = null;
     const form = h("form", { onsubmit: (e) => { e.preventDefault(); answer = new FormData(form); dialog.close(); } },
@@ -40,9 +40,9 @@ function ask(title, yes, danger, ...content) {
 
 // askText asks for a line of text, and returns "" if there is none.
 export async function askText(title, label, yes, value = "", most = 200) {
-  const f = await ask(title, yes, false, h("label", {}, label, h("input", { name: "text", value, maxlength: most, required: true, autocomplete: "off" })));
+  const f = await askForm(title, yes, false, h("label", {}, label, h("input", { name: "text", value, maxlength: most, required: true, autocomplete: "off" })));
   return f ? f.get("text").trim() : "";
 }
 
 // sure asks whether something is to be done that cannot be undone.
-export async function sure(title, text, yes) { return Boolean(await ask(title, yes, true, h("p", {}, text))); }
+export async function sure(title, text, yes) { return Boolean(await askForm(title, yes, true, h("p", {}, text))); }

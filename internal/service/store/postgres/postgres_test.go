@@ -105,7 +105,7 @@ func TestStore(t *testing.T) {
 			return db
 		})
 	})
-	for name, upgrade := range map[string]func(*testing.T, func(string) error, func() store.Store){"spanned": storetest.UpgradeSpans, "more": storetest.UpgradeFrames} {
+	for name, upgrade := range map[string]func(*testing.T, func(string) error, func() store.Store){"spanned": storetest.UpgradeSpans, "more": storetest.UpgradeFrames, "service_people": storetest.UpgradeAccounts} {
 		t.Run("upgrade "+name, func(t *testing.T) {
 			if _, err := pool(t, server.Connection()).Exec(t.Context(), "CREATE SCHEMA "+name); err != nil {
 				t.Fatal(err)

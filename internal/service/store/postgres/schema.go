@@ -240,4 +240,29 @@ var schema = sqldb.Schema{Store: "database", Prefix: "service_", Lock: 0x636f726
 	// in more until no dump lacks the file.
 	`ALTER TABLE service_attributes ADD COLUMN more bigint NOT NULL DEFAULT 0;
 	ALTER TABLE service_counts ADD COLUMN more bigint NOT NULL DEFAULT 0;`,
+
+	// People who have a password, with their projects, and those whom an identity provider knows.
+	`CREATE TABLE service_accounts (
+		name text COLLATE "C" PRIMARY KEY,
+		password text NOT NULL,
+		invitation text NOT NULL,
+		invited bigint NOT NULL,
+		created bigint NOT NULL,
+		by text NOT NULL,
+		seen bigint NOT NULL,
+		stamp text NOT NULL);
+	CREATE TABLE service_members (
+		account text COLLATE "C" NOT NULL,
+		project text COLLATE "C" NOT NULL,
+		scopes text NOT NULL,
+		PRIMARY KEY (account, project));
+	CREATE INDEX service_members_project ON service_members (project);
+	CREATE INDEX service_tokens_subject ON service_tokens (subject) WHERE subject <> '';
+	CREATE TABLE service_people (
+		project text COLLATE "C" NOT NULL,
+		subject text COLLATE "C" NOT NULL,
+		name text COLLATE "C" NOT NULL,
+		seen bigint NOT NULL,
+		PRIMARY KEY (project, subject));
+	INSERT INTO service_people SELECT project, subject, max(note), max(created) FROM service_tokens WHERE subject <> '' GROUP BY project, subject;`,
 }}

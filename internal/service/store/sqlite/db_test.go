@@ -145,6 +145,8 @@ func TestUpgradeMany(t *testing.T) {
 // What a program of the schema before analyses while the database is upgraded is counted.
 func TestUpgradeSpans(t *testing.T) { upgradeFrom(t, " spanned ", storetest.UpgradeSpans) }
 
+func TestUpgradeAccounts(t *testing.T) { upgradeFrom(t, " accounts ", storetest.UpgradeAccounts) }
+
 func TestUpgradeFrames(t *testing.T) { upgradeFrom(t, " more ", storetest.UpgradeFrames) }
 
 // upgradeFrom begins with a database of the schema before the first change that has some text.

@@ -228,4 +228,29 @@ var schema = sqldb.Schema{Store: "database", Migrations: []string{
 	// in more until no dump lacks the file.
 	`ALTER TABLE attributes ADD COLUMN more INTEGER NOT NULL DEFAULT 0;
 	ALTER TABLE counts ADD COLUMN more INTEGER NOT NULL DEFAULT 0;`,
+
+	// People who have a password, with their projects, and those whom an identity provider knows.
+	`CREATE TABLE accounts (
+		name TEXT PRIMARY KEY,
+		password TEXT NOT NULL,
+		invitation TEXT NOT NULL,
+		invited INTEGER NOT NULL,
+		created INTEGER NOT NULL,
+		by TEXT NOT NULL,
+		seen INTEGER NOT NULL,
+		stamp TEXT NOT NULL) WITHOUT ROWID;
+	CREATE TABLE members (
+		account TEXT NOT NULL,
+		project TEXT NOT NULL,
+		scopes TEXT NOT NULL,
+		PRIMARY KEY (account, project)) WITHOUT ROWID;
+	CREATE INDEX members_project ON members (project);
+	CREATE INDEX tokens_subject ON tokens (subject) WHERE subject <> '';
+	CREATE TABLE people (
+		project TEXT NOT NULL,
+		subject TEXT NOT NULL,
+		name TEXT NOT NULL,
+		seen INTEGER NOT NULL,
+		PRIMARY KEY (project, subject)) WITHOUT ROWID;
+	INSERT INTO people SELECT project, subject, max(note), max(created) FROM tokens WHERE subject <> '' GROUP BY project, subject;`,
 }}

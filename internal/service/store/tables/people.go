@@ -12,7 +12,7 @@ import (
 // Projects implements Store.
 func (d *DB) Projects(ctx context.Context) (list []string, _ error) {
 	var project string
-	err := d.conn.Query(ctx, sqldb.Into([]any{&project}, func() { list = append(list, project) }), "SELECT DISTINCT project FROM @tokens ORDER BY project")
+	err := d.conn.Query(ctx, sqldb.Into([]any{&project}, func() { list = append(list, project) }), "SELECT project FROM @tokens UNION SELECT project FROM @members ORDER BY project")
 	return list, err
 }
 
@@ -45,7 +45,10 @@ func (d *DB) AddSession(ctx context.Context, t store.Token) error {
 		for i := 0; err == nil && i < len(list)-store.MaxSessions; i++ {
 			_, err = conn.Exec(ctx, "DELETE FROM @tokens WHERE id = $1", list[i].ID)
 		}
-		return err
+		if err != nil || t.Subject == "" || store.AccountOf(&t) != "" {
+			return err
+		}
+		return tx.meet(ctx, &t)
 	})
 }
 

@@ -1,0 +1,45 @@
+package service
+
+import (
+	"fmt"
+	"testing"
+)
+
+// Names and addresses are counted apart and together, and what is not asked for is forgotten.
+func TestGuessLimits(t *testing.T) {
+	var g guesses
+	count := func(name string, from func(int) string, n int) (ok int) {
+		for i := range n {
+			if g.allow(name, from(i)) {
+				ok++
+			}
+		}
+		return ok
+	}
+	at := func(text string) func(int) string { return func(int) string { return text } }
+	for _, x := range []struct {
+		what, name string
+		from       func(int) string
+		want       int
+	}{
+		{"one address", "a", at("192.0.2.1:1"), guessesHere}, {"another", "a", at("192.0.2.2:1"), guessesHere}, {"its ports", "a", func(i int) string { return fmt.Sprintf("192.0.2.2:%d", i+2) }, 0},
+		{"another name", "b", at("192.0.2.1:1"), guessesHere}, {"one network", "c", func(i int) string { return fmt.Sprintf("[2001:db8::%x]:1", i+1) }, guessesHere}, {"the same in another way", "c", at("[2001:db8::ffff%eth0]:1"), 0},
+		{"IPv4 in IPv6", "b", at("[::ffff:192.0.2.1]:7"), 0}, {"many addresses", "d", func(i int) string { return fmt.Sprintf("10.0.%d.1:1", i) }, guessesAnywhere}, {"no address", "e", at("@"), guessesHere},
+	} {
+		if got := count(x.name, x.from, 100); got < x.want || got > x.want+1 {
+			t.Errorf("%s: %d, want %d", x.what, got, x.want)
+		}
+	}
+	g = guesses{}
+	for i := range 10 * guessesKept {
+		g.allow(fmt.Sprint(i), "192.0.2.1:1")
+		if i%100 == 0 {
+			for _, l := range g.list { // time passes
+				l.SetBurst(0)
+			}
+		}
+	}
+	if n := len(g.list); n > 2*guessesKept+2 {
+		t.Errorf("%d limiters are kept", n)
+	}
+}

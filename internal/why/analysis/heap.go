@@ -18,6 +18,8 @@ import (
 	"github.com/corewalk/corewalk/internal/heap/mimalloc"
 	"github.com/corewalk/corewalk/internal/heap/scudo"
 	"github.com/corewalk/corewalk/internal/heap/tcmalloc"
+	"github.com/corewalk/corewalk/internal/vars/where"
+	"github.com/corewalk/corewalk/internal/why/reason"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/tasks"
@@ -325,7 +327,38 @@ func (c *crash) usedAfterFree() []report.Cause {
 	if off := p.at - b.Start; off > 0 {
 		where = fmt.Sprintf(", %s from its beginning,", byteCount(off))
 	}
-	return []report.Cause{{Confidence: p.atMost(report.Likely), Text: fmt.Sprintf("it was read%s from a freed block: %s at %#x%s, %s", where, byteCount(b.Size), b.Start, c.ownerOf(b), listed(b.List)) + c.pastOf(b)}}
+	return []report.Cause{{Confidence: p.atMost(report.Likely), Text: fmt.Sprintf("it was read%s from a freed block: %s at %#x%s, %s", where, byteCount(b.Size), b.Start, c.ownerOf(b), listed(b.List)) + c.beginsWith(b) + c.pastOf(b)}}
+}
+
+// beginsWith says which object of the same size begins with the address of a freed block, where its table of virtual functions should be: as the allocator's
+// lists do, so that it was given back, too.
+func (c *crash) beginsWith(b heap.Block) (text string) {
+	blame := c.fault().blame
+	if blame == nil || c.Variables == nil || !strings.Contains(blameText(blame, c.verdict().kind), "vtable") {
+		return ""
+	}
+	c.pointers(func(p *where.Held, to uint64) bool {
+		if first, ok := c.mem.LookupWord(to); !ok || first != b.Start || to == b.Start {
+			return true
+		}
+		if a, ok := c.heap().BlockAt(to); ok && a.Start == to && a.Size == b.Size && !a.Own {
+			text = fmt.Sprintf("; the block of %s at %#x (%s), which was taken for an object, begins with the address of that one, as freed blocks do", byteCount(a.Size), a.Start, p.Variable)
+		}
+		return text == ""
+	})
+	return text
+}
+
+// withoutOthers leaves out what is said of a freed block by its key alone, which all have, if the value was read from another.
+func (c *crash) withoutOthers(causes []report.Cause) []report.Cause {
+	p := c.readFrom()
+	if !p.known || !p.block.Free {
+		return causes
+	}
+	return slices.DeleteFunc(slices.Clone(causes), func(cause report.Cause) bool {
+		_, at, ok := strings.Cut(cause.Text, reason.LeftInFreed)
+		return ok && !strings.HasPrefix(at, fmt.Sprintf("%#x,", p.block.Start))
+	})
 }
 
 // A heapWord is where the bad value of a fault was read from, in memory of a heap.

@@ -66,6 +66,9 @@ func (c *crash) foreign() []report.Cause {
 		text, confidence = c.pouredInto(v)
 	}
 	if text == "" {
+		text, confidence = c.spoilt(v)
+	}
+	if text == "" {
 		text, confidence = c.inUse(v)
 	}
 	if text == "" {
@@ -111,6 +114,45 @@ func (c *crash) pouredInto(v *invaded) (text, confidence string) {
 	}
 	text, _ = c.pouredFrom(b, what, b.End() == v.block.Start, fmt.Sprintf("in the block at %#x%s", v.block.Start, c.ownerOf(v.block)))
 	return text, report.Possible
+}
+
+// spoilt says which block ends where one begins that has none of its pointers from its beginning to the bad value: whoever overruns a block writes to the
+// beginning of the next one first.
+func (c *crash) spoilt(v *invaded) (text, confidence string) {
+	if v.guessed || v.run.text || len(v.holds) == 0 {
+		return "", ""
+	}
+	for i := range v.holds {
+		if !v.holds[i].points || !c.noPointers(v, v.holds[i].pointee) {
+			return "", ""
+		}
+	}
+	b, ok := v.heap.BlockAt(v.block.Start - 1)
+	if end := b.End(); !ok || b.Free || b.Own || b.Mapped || end > v.block.Start || v.block.Start-end > 2*v.word {
+		return "", ""
+	}
+	before := &invaded{heapWord: heapWord{at: b.Start, block: b}, run: run{from: b.Start, end: b.End()}, word: v.word}
+	if c.holders(before, maxScannedPlace); len(before.holds) == 0 || slices.ContainsFunc(before.holds, func(h holder) bool { return h.to == v.holds[0].to }) {
+		return "", "" // nobody has it, or those of one type, which are seldom overrun
+	}
+	return fmt.Sprintf("the block of %s at %#x (%s), in which it was, has no pointer up to there: the block of %s at %#x (%s), which ends where that begins, may have been overrun, or it was freed, and handed out again",
+		byteCount(v.block.Size), v.block.Start, v.holds[0].path, byteCount(b.Size), b.Start, before.holds[0].path), report.Possible
+}
+
+// noPointers reports whether nothing that is a pointer by a type leads anywhere, from a block's beginning to the bad value.
+func (c *crash) noPointers(v *invaded, t *types.Type) bool {
+	const most = 64 // words
+	off := v.at - v.block.Start
+	if off/v.word >= most {
+		return false
+	}
+	for o := uint64(0); o <= off; o += v.word {
+		value, ok := c.mem.LookupWord(v.block.Start + o)
+		if _, mapped := c.Proc.MappingAt(value); !ok || t.HasPointer(o, o+v.word) && (mapped || value < leastWild) {
+			return false
+		}
+	}
+	return true
 }
 
 // nameless reports whether the bad value has no name in the source.

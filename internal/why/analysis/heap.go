@@ -349,15 +349,18 @@ func (c *crash) beginsWith(b heap.Block) (text string) {
 	return text
 }
 
-// withoutOthers leaves out what is said of a freed block by its key alone, which all have, if the value was read from another.
+// withoutOthers leaves out of the causes that the values alone tell what the heap tells better: another freed block with the key that all have, if it is known
+// which one the value was read from; and a flipped bit of an address that the allocator computed from a pointer that is no block.
 func (c *crash) withoutOthers(causes []report.Cause) []report.Cause {
 	p := c.readFrom()
-	if !p.known || !p.block.Free {
+	freed := p.known && p.block.Free
+	given := len(causes) > 0 && len(c.wronglyGiven()) > 0
+	if !freed && !given {
 		return causes
 	}
 	return slices.DeleteFunc(slices.Clone(causes), func(cause report.Cause) bool {
 		_, at, ok := strings.Cut(cause.Text, reason.LeftInFreed)
-		return ok && !strings.HasPrefix(at, fmt.Sprintf("%#x,", p.block.Start))
+		return freed && ok && !strings.HasPrefix(at, fmt.Sprintf("%#x,", p.block.Start)) || given && strings.HasPrefix(cause.Text, reason.BitFlipped)
 	})
 }
 

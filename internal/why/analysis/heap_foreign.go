@@ -66,6 +66,9 @@ func (c *crash) foreign() []report.Cause {
 		text, confidence = c.pouredInto(v)
 	}
 	if text == "" {
+		text, confidence = c.within(v)
+	}
+	if text == "" {
 		text, confidence = c.spoilt(v)
 	}
 	if text == "" {
@@ -114,6 +117,30 @@ func (c *crash) pouredInto(v *invaded) (text, confidence string) {
 	}
 	text, _ = c.pouredFrom(b, what, b.End() == v.block.Start, fmt.Sprintf("in the block at %#x%s", v.block.Start, c.ownerOf(v.block)))
 	return text, report.Possible
+}
+
+// within says which array of the block itself goes on in the bad value.
+func (c *crash) within(v *invaded) (text, confidence string) {
+	for i := range v.holds {
+		h := &v.holds[i]
+		if !h.whole || v.run.text || h.size > v.block.Size {
+			continue
+		}
+		text = c.numbersGoOn(v.at, func(at, size uint64) (string, *types.Type) {
+			if at-v.block.Start >= h.size {
+				return "", nil
+			}
+			part, t, ok := h.pointee.Part(at-v.block.Start, size)
+			if !ok {
+				return "", nil
+			}
+			return h.path + "->" + strings.TrimPrefix(part, "."), t
+		})
+		if text != "" {
+			return text, report.Possible
+		}
+	}
+	return "", ""
 }
 
 // spoilt says which block ends where one begins that has none of its pointers from its beginning to the bad value: whoever overruns a block writes to the

@@ -33,7 +33,7 @@ func TestWithoutOthers(t *testing.T) {
 		died := o.crash(t, false, false)
 		died.known.read = fact[heapWord]{c.read, true}
 		died.known.verdict = fact[verdict]{verdict{kind: report.CrashHeapCorruption}, true}
-		died.known.given = fact[givenBack]{givenBack{to: "free", value: 0x10, known: c.given, exact: true}, true}
+		died.known.given = fact[givenBack]{givenBack{to: "free", value: 0x123456789000, known: c.given, exact: true}, true}
 		var causes []report.Cause
 		for _, text := range []string{key(at), key(0x6000), key(0x50001), flip} {
 			causes = append(causes, report.Cause{Text: text})

@@ -28,6 +28,8 @@ func TestHeapGuilty(t *testing.T) {
 		{"tcmalloc", "guilty.c", "-O0", "twice", "may have been freed twice: it is in a ", report.Possible, "is wrong: it is in"},
 		{"", "guilty.c", "-O0", "unfilled", "begins with what the C library leaves in a freed block: it was freed, handed out again, and not filled since", report.Likely, ""},
 		{"", "guilty.c", "-O0", "stdio", "", "", "no variable is any more"},
+		{"", "guilty.c", "-O0", "runaway", `the block of 72 bytes at 0x# (tape) was overrun by at least 8 bytes: `, report.Possible, ""},
+		{"", "guilty.c", "-O0", "beyond", "", "", "overrun"},
 		{"jemalloc", "guilty.c", "-O0", "binary", "(place.row), which ends where that begins, may have been overrun, or it was freed, and handed out again", report.Possible, ""},
 		{"jemalloc", "guilty.c", "-O0", "binaryown", "", "", "overrun"},
 		{"jemalloc", "guilty.cpp", "-O2", "text", "is in use as the text caption, and w (watcher) points to it, too: it may have been freed, and handed out again", report.Possible, ""},

@@ -102,7 +102,7 @@ func (c *crash) unfilled(v *invaded) (text, confidence string) {
 // pouredInto says which of the blocks before was overrun, if a block has a pointer where the bad value is: its first words may have been written again since.
 func (c *crash) pouredInto(v *invaded) (text, confidence string) {
 	value, ok := c.mem.Uint(v.at, int(v.word))
-	if !ok || slices.ContainsFunc(v.holds, func(h holder) bool { return !h.points || h.text }) || v.run.text && v.run.from-v.block.Start > maxReset {
+	if !ok || len(v.holds) > 0 && !v.aimed() || slices.ContainsFunc(v.holds, func(h holder) bool { return h.text }) || v.run.text && v.run.from-v.block.Start > maxReset {
 		return "", ""
 	}
 	b, what := c.source(v.block, v.at, value)
@@ -143,14 +143,26 @@ func (c *crash) within(v *invaded) (text, confidence string) {
 	return "", ""
 }
 
+// aimed reports whether all that lead to a block have a pointer where the bad value is, and one of them has more.
+func (v *invaded) aimed() bool {
+	whole := false
+	for i := range v.holds {
+		if !v.holds[i].points {
+			return false
+		}
+		whole = whole || v.holds[i].whole
+	}
+	return whole
+}
+
 // spoilt says which block ends where one begins that has none of its pointers from its beginning to the bad value: whoever overruns a block writes to the
 // beginning of the next one first.
 func (c *crash) spoilt(v *invaded) (text, confidence string) {
-	if v.guessed || v.run.text || len(v.holds) == 0 {
+	if value, ok := c.mem.LookupWord(v.at); v.guessed && (!ok || value>>32 == 0) || v.run.text || !v.aimed() {
 		return "", ""
 	}
 	for i := range v.holds {
-		if !v.holds[i].points || !c.noPointers(v, v.holds[i].pointee) {
+		if !c.noPointers(v, v.holds[i].pointee) {
 			return "", ""
 		}
 	}
@@ -316,7 +328,7 @@ func (v *invaded) holder(path string, t *types.Type) holder {
 	from, end := max(v.run.from, v.block.Start)-v.block.Start, v.at+v.word-v.block.Start
 	h.text = h.whole && to.MayHoldText(from, end)
 	h.denies = h.whole && v.run.end > v.block.Start && to.HasPointer(from, v.run.end-1-v.block.Start)
-	h.points = h.whole && to.HasPointer(v.at-v.block.Start, end)
+	h.points = (h.whole || h.pointer) && to.HasPointer(v.at-v.block.Start, end)
 	return h
 }
 

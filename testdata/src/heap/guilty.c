@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 struct card { char *name; char *place; struct card *next; long number; };
 static struct card *cards;
@@ -96,11 +97,11 @@ static struct { double *window; struct filter *filter; } track;
 static struct { double *window; double **own; } plot;
 static long reals(int own) {
   track.window = plot.window = malloc(64);
-  struct filter *f = malloc(64);
+  void *f = malloc(64);
   double sum = 0;
   for (int i = 0; i < (own ? 8 : 14); i++) track.window[i] = 0.5 + i * 0.25;
   if (own) {
-    plot.own = (void *)f;
+    plot.own = f;
     for (int i = 0; i < 8; i++) ((double *)f)[i] = 2.5 + i * 0.25;
     return *plot.own[0];
   }
@@ -160,6 +161,21 @@ static long binary(int own) {
   return place.card->from->more[0];
 }
 
+// runaway: text is written from a block on until there is no more memory; beyond: past the end of memory that is no heap's, beside a heap that is damaged.
+static char *tape;
+static long runaway(int own) {
+  tape = malloc(72);
+  char *next = malloc(72);
+  strcpy(next, "next");
+  char *to = tape;
+  if (own) {
+    memset(tape, 'q', 90);
+    to = (char *)mmap(0, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) + 2048;
+    munmap(to + 2048, 4096);
+  }
+  for (long i = 0;; i++) to[i] = "on and on and on "[i % 17];
+}
+
 int main(int argc, char **argv) {
   const char *bug = argc > 1 ? argv[1] : "";
   long n = 0;
@@ -173,6 +189,8 @@ int main(int argc, char **argv) {
   if (!strcmp(bug, "twice")) n = twice();
   if (!strcmp(bug, "unfilled")) n = unfilled();
   if (!strcmp(bug, "stdio")) n = stdio();
+  if (!strcmp(bug, "runaway")) n = runaway(0);
+  if (!strcmp(bug, "beyond")) n = runaway(1);
   if (!strcmp(bug, "binary")) n = binary(0);
   if (!strcmp(bug, "binaryown")) n = binary(1);
   return (int)n;

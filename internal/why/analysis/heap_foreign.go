@@ -102,16 +102,17 @@ func (c *crash) unfilled(v *invaded) (text, confidence string) {
 // pouredInto says which of the blocks before was overrun, if a block has a pointer where the bad value is: its first words may have been written again since.
 func (c *crash) pouredInto(v *invaded) (text, confidence string) {
 	value, ok := c.mem.Uint(v.at, int(v.word))
-	if !ok || len(v.holds) > 0 && !v.aimed() || slices.ContainsFunc(v.holds, func(h holder) bool { return h.text }) || v.run.text && v.run.from-v.block.Start > maxReset {
+	typed := slices.ContainsFunc(v.holds, func(h holder) bool { return h.size != 0 })
+	if !ok || typed && !v.aimed() || slices.ContainsFunc(v.holds, func(h holder) bool { return h.text }) || v.run.text && v.run.from-v.block.Start > maxReset {
 		return "", ""
 	}
 	b, what := c.source(v.block, v.at, value)
-	if what.text == "" || len(v.holds) == 0 && !what.real {
+	if what.text == "" || !typed && !what.real {
 		return "", ""
 	}
 	from := &invaded{heapWord: heapWord{at: b.Start, block: b}, run: run{from: b.Start, end: b.End()}, word: v.word}
 	if c.holders(from, maxScannedPlace); slices.ContainsFunc(from.holds, func(h holder) bool {
-		return slices.ContainsFunc(v.holds, func(o holder) bool { return o.to == h.to })
+		return slices.ContainsFunc(v.holds, func(o holder) bool { return o.to == h.to && o.size != 0 })
 	}) {
 		return "", "" // each may have such of its own
 	}
@@ -147,6 +148,9 @@ func (c *crash) within(v *invaded) (text, confidence string) {
 func (v *invaded) aimed() bool {
 	whole := false
 	for i := range v.holds {
+		if v.holds[i].size == 0 {
+			continue // void *
+		}
 		if !v.holds[i].points {
 			return false
 		}
@@ -162,7 +166,7 @@ func (c *crash) spoilt(v *invaded) (text, confidence string) {
 		return "", ""
 	}
 	for i := range v.holds {
-		if !c.noPointers(v, v.holds[i].pointee) {
+		if v.holds[i].size != 0 && !c.noPointers(v, v.holds[i].pointee) {
 			return "", ""
 		}
 	}
@@ -171,7 +175,7 @@ func (c *crash) spoilt(v *invaded) (text, confidence string) {
 		return "", ""
 	}
 	before := &invaded{heapWord: heapWord{at: b.Start, block: b}, run: run{from: b.Start, end: b.End()}, word: v.word}
-	if c.holders(before, maxScannedPlace); len(before.holds) == 0 || slices.ContainsFunc(before.holds, func(h holder) bool { return h.to == v.holds[0].to }) {
+	if c.holders(before, maxScannedPlace); len(before.holds) == 0 || slices.ContainsFunc(before.holds, func(h holder) bool { return h.size != 0 && h.to == v.holds[0].to }) {
 		return "", "" // nobody has it, or those of one type, which are seldom overrun
 	}
 	return fmt.Sprintf("the block of %s at %#x (%s), in which it was, has no pointer up to there: the block of %s at %#x (%s), which ends where that begins, may have been overrun, or it was freed, and handed out again",

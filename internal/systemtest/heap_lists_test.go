@@ -69,6 +69,7 @@ func TestHeapPast(t *testing.T) {
 		{"", "small", "(row), which ends there, was overrun by at least ", report.Possible},
 		{"jemalloc", "few", "", ""},
 		{"between", "between", "the address of t.small on the stack, which is no block of the heap", report.Possible},
+		{"between", "added", "the address of t.small on the stack, which is no block of the heap", report.Possible},
 		{"", "self", "", ""},
 		{"", "two", "", ""},
 		{"", "matrix", "plane.m may have been overrun: numbers like those at its end stand in plane.rate, behind it", report.Possible},

@@ -54,6 +54,13 @@ int main(int argc, char **argv) {
     *(volatile size_t *)&t.size = 7;
     free(p);
     return t.small[1];
+  } else if (!strcmp(bug, "added")) {
+    struct text t;
+    put(&t, "short");
+    char *p = *(char *volatile *)&t.at;
+    __asm__ volatile("addq $7, %0" : "+m"(t.size));
+    free(p);
+    return t.small[1];
   } else if (!strcmp(bug, "self")) { /* an element is used as a pointer */
     for (int i = 0; i < 8; i++) table[i] = 0x5151515151510000 + 3 * i;
     return *(char *)table[5];

@@ -61,6 +61,12 @@ int main(int argc, char **argv) {
     __asm__ volatile("addq $7, %0" : "+m"(t.size));
     free(p);
     return t.small[1];
+  } else if (!strcmp(bug, "null")) { /* which the source has no name for */
+    first = calloc(1, sizeof *first);
+    volatile unsigned long three = 3 * (unsigned long)first;
+    unsigned long n;
+    __asm__ volatile("movq (%1), %0; movq (%0), %0" : "=&r"(n) : "r"(three * 0xaaaaaaaaaaaaaaab));
+    return (int)n;
   } else if (!strcmp(bug, "self")) { /* an element is used as a pointer */
     for (int i = 0; i < 8; i++) table[i] = 0x5151515151510000 + 3 * i;
     return *(char *)table[5];

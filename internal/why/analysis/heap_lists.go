@@ -185,7 +185,7 @@ func (c *crash) goesOn(b heap.Block, at, value uint64) poured {
 	if _, mapped := c.Proc.MappingAt(value); word != 8 || mapped || len(tail) < maxEnd {
 		return poured{}
 	}
-	real, alike := realNumber(value)
+	number, alike := realNumber(value)
 	halves := value>>32 != 0
 	for i := len(tail) - minSeries*word; i < len(tail); i += word {
 		v := c.arch.Word(tail[i:])
@@ -196,7 +196,7 @@ func (c *crash) goesOn(b heap.Block, at, value uint64) poured {
 	case halves:
 		return poured{text: fmt.Sprintf("a row of numbers like %#x,", value), kind: pouredAlike}
 	case alike:
-		return poured{text: fmt.Sprintf("a row of numbers like %g,", real), kind: pouredAlike, real: true}
+		return poured{text: fmt.Sprintf("a row of numbers like %g,", number), kind: pouredAlike, real: true}
 	}
 	return poured{}
 }

@@ -50,7 +50,7 @@ func TestWithoutOthers(t *testing.T) {
 
 // Numbers behind an array are like its own if they lie between them, have their upper half, or are as large as those of floating point that programs have.
 func TestAlikeNumbers(t *testing.T) {
-	real := func(f float64) uint64 { return math.Float64bits(f) }
+	of := func(f float64) uint64 { return math.Float64bits(f) }
 	half := func(low, high float32) uint64 {
 		return uint64(math.Float32bits(low)) | uint64(math.Float32bits(high))<<32
 	}
@@ -62,10 +62,10 @@ func TestAlikeNumbers(t *testing.T) {
 		floats   bool
 		want     bool
 	}{
-		"doubles":               {real(2.5), []uint64{real(3), real(-1), real(0.5)}, 8, true, true},
-		"a pointer":             {0x7f0000001000, []uint64{real(3), real(1), real(0.5)}, 8, true, false},
-		"behind zero":           {real(2.5), []uint64{real(3), 0, real(0.5)}, 8, true, false},
-		"doubles as numbers":    {real(2.5), []uint64{3, 1, 2}, 8, false, false},
+		"doubles":               {of(2.5), []uint64{of(3), of(-1), of(0.5)}, 8, true, true},
+		"a pointer":             {0x7f0000001000, []uint64{of(3), of(1), of(0.5)}, 8, true, false},
+		"behind zero":           {of(2.5), []uint64{of(3), 0, of(0.5)}, 8, true, false},
+		"doubles as numbers":    {of(2.5), []uint64{3, 1, 2}, 8, false, false},
 		"floats":                {half(1.5, 2), []uint64{short(3), short(1), short(7)}, 4, true, true},
 		"half a float":          {half(1.5, 0), []uint64{short(3), short(1), short(7)}, 4, true, false},
 		"integers":              {5<<32 | 4, []uint64{7, 3, 5}, 4, false, true},

@@ -37,7 +37,7 @@ func (c *crash) overranArray() []report.Cause {
 		}
 		array, size := c.arrayOf(r.from)
 		end, ok := c.endOf(array, r.from, size)
-		if !ok || end > at || at-end > maxPoured || end-r.from < minSeries*size {
+		if !ok || at-end > maxPoured || end-r.from < minSeries*size {
 			continue
 		}
 		name, t := c.names().variableAt(at, word)

@@ -77,6 +77,8 @@ func TestHeapPast(t *testing.T) {
 		{"", "counts", "count.of may have been overrun: numbers like those at its end stand in count.rate, behind it", report.Possible},
 		{"", "meter", "meters[1]->of may have been overrun: numbers like those at its end stand in meters[1]->rate, behind it", report.Possible},
 		{"", "garbage", "", ""},
+		{"", "pair", "", ""},
+		{"", "word", "", ""},
 		{"", "zeros", "", ""},
 		{"musl", "format", "", ""},
 		{"musl", "under", "is wrong: a group does not lead back to its record", report.Possible},

@@ -16,6 +16,8 @@ static long table[8];
 static struct { long numbers[6]; struct rate *rate; } list = {{0}, &base};
 static struct { double m[3][3]; struct rate *rate; } plane = {{{0}}, &base};
 static struct { int of[8]; struct rate *rate; } count = {{0}, &base};
+static struct { int of[2]; struct rate *rate; } few = {{0}, &base};
+static struct { int of[8]; unsigned long address; } odd;
 static struct meter { int of[6]; struct rate *rate; } *meters[2];
 static long *row;
 static char *lines[3];
@@ -85,6 +87,14 @@ int main(int argc, char **argv) {
     for (int i = 0; i < 8; i++) count.of[i] = i % 3 + 1;
     count.rate = (struct rate *)0x7b0000217a;
     return count.rate->per;
+  } else if (!strcmp(bug, "pair")) { /* too few to tell */
+    few.of[0] = 3; few.of[1] = 7;
+    few.rate = (struct rate *)0x500000004;
+    return few.rate->per;
+  } else if (!strcmp(bug, "word")) { /* no pointer, but used as one */
+    for (int i = 0; i < 8; i++) odd.of[i] = (i * 7) % 5 + 3;
+    odd.address = 0x500000004;
+    return *(int *)odd.address;
   } else if (!strcmp(bug, "zeros")) {
     count.rate = (struct rate *)0x7b0000007a;
     return count.rate->per;

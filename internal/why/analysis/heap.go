@@ -18,7 +18,6 @@ import (
 	"github.com/corewalk/corewalk/internal/heap/mimalloc"
 	"github.com/corewalk/corewalk/internal/heap/scudo"
 	"github.com/corewalk/corewalk/internal/heap/tcmalloc"
-	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/internal/why/reason"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/report"
@@ -327,26 +326,7 @@ func (c *crash) usedAfterFree() []report.Cause {
 	if off := p.at - b.Start; off > 0 {
 		where = fmt.Sprintf(", %s from its beginning,", byteCount(off))
 	}
-	return []report.Cause{{Confidence: p.atMost(report.Likely), Text: fmt.Sprintf("it was read%s from a freed block: %s at %#x%s, %s", where, byteCount(b.Size), b.Start, c.ownerOf(b), listed(b.List)) + c.beginsWith(b) + c.pastOf(b)}}
-}
-
-// beginsWith says which object of the same size begins with the address of a freed block, where its table of virtual functions should be: as the allocator's
-// lists do, so that it was given back, too.
-func (c *crash) beginsWith(b heap.Block) (text string) {
-	blame := c.fault().blame
-	if blame == nil || c.Variables == nil || !strings.Contains(blameText(blame, c.verdict().kind), "vtable") {
-		return ""
-	}
-	c.pointers(func(p *where.Held, to uint64) bool {
-		if first, ok := c.mem.LookupWord(to); !ok || first != b.Start || to == b.Start {
-			return true
-		}
-		if a, ok := c.heap().BlockAt(to); ok && a.Start == to && a.Size == b.Size && !a.Own {
-			text = fmt.Sprintf("; the block of %s at %#x (%s), which was taken for an object, begins with the address of that one, as freed blocks do", byteCount(a.Size), a.Start, p.Variable)
-		}
-		return text == ""
-	})
-	return text
+	return []report.Cause{{Confidence: p.atMost(report.Likely), Text: fmt.Sprintf("it was read%s from a freed block: %s at %#x%s, %s", where, byteCount(b.Size), b.Start, c.ownerOf(b), listed(b.List)) + c.pastOf(b)}}
 }
 
 // withoutOthers leaves out of the causes that the values alone tell what the heap tells better: another freed block with the key that all have, if it is known

@@ -86,3 +86,30 @@ func TestAlikeNumbers(t *testing.T) {
 		}
 	}
 }
+
+// What stands in frames of the C library names nothing: owners look past them, and nothing there counts as a variable that is gone.
+func TestFramesOfLibrary(t *testing.T) {
+	o := openCase(t, fixture.Get(t, "amd64-abort"))
+	died := o.crash(t, false, false)
+	seen := map[bool]int{}
+	for _, f := range died.stack {
+		cfa, ok := f.CFA()
+		if !ok || uint64(cfa) <= uint64(f.SP()) {
+			continue
+		}
+		lib := died.libraryPath(f.LookupAddr())
+		want := glibc(lib)
+		seen[want]++
+		for _, at := range []uint64{uint64(f.SP()), uint64(cfa) - 8} {
+			if got := died.names().ofLibrary(at); got != want {
+				t.Errorf("%#x of %s: %t", at, lib, got)
+			}
+		}
+	}
+	if seen[true] == 0 || seen[false] == 0 {
+		t.Errorf("frames of the library, and others: %v", seen)
+	}
+	if died.names().ofLibrary(uint64(died.stack[0].SP()) - 4096) {
+		t.Error("what is below the stack is of a library")
+	}
+}

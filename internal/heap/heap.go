@@ -54,6 +54,8 @@ type Damage struct {
 	Before Block
 	// Written says that what is wrong was written to a block that was free.
 	Written bool
+	// Twice says that a block is on two lists, or twice on one: it was freed twice, if the lists were not written to.
+	Twice bool
 	// Popped is the size of the blocks on a list whose first pointer is what is wrong: it was written to one of them while that was free, and came
 	// to the list's beginning when the block was handed out again. 0 for other damages.
 	Popped uint64

@@ -28,6 +28,7 @@ func TestCanary(t *testing.T) {
 			"either":  {"high, local of either at canary.c:", report.Possible},
 			"block":   {"inner, local of block at canary.c:", report.Likely},
 			"inlined": {"digits, local of ", report.Likely},
+			"rows":    {"g, local of rows at canary.c:", ""},
 			"sound":   {"", ""},
 		} {
 			t.Run(compiler+" "+c, func(t *testing.T) {

@@ -212,7 +212,7 @@ func (h *Heap) keep(at uint64, n, class int) {
 		case !ok || b.Start != v || b.Size != sizeOf(class):
 			h.note(heap.Damage{At: at, Size: 8, Why: fmt.Sprintf("a thread's cache has %#x, where no block of %d bytes begins", v, sizeOf(class))})
 		case b.Free:
-			h.note(heap.Damage{At: at, Size: 8, Why: fmt.Sprintf("a thread's cache has the block at %#x, which is free already: in a %s", v, b.List), Of: b})
+			h.note(heap.Damage{At: at, Size: 8, Why: fmt.Sprintf("a thread's cache has the block at %#x, which is free already: in a %s", v, b.List), Of: b, Twice: true})
 		}
 		if ok && b.Start == v {
 			h.cached[v] = true

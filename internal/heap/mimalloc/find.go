@@ -231,7 +231,7 @@ func (h *Heap) list(at uint64, name string, within *page) (n int, ok bool) {
 			return n, false
 		}
 		if list := h.lists[at]; list != "" {
-			h.note(heap.Damage{At: at, Size: 8, Why: fmt.Sprintf("it is in a %s, and in a %s already", name, list), Of: heap.Block{Start: at, Size: p.block, Free: true, List: list}})
+			h.note(heap.Damage{At: at, Size: 8, Why: fmt.Sprintf("it is in a %s, and in a %s already", name, list), Of: heap.Block{Start: at, Size: p.block, Free: true, List: list}, Twice: true})
 			return n, false
 		}
 		h.lists[at] = name

@@ -69,7 +69,7 @@ func (h *Heap) list(head, at uint64, most, class int, name string, within *span)
 			}
 			return -1
 		case h.lists[at] != "":
-			h.note(heap.Damage{At: at, Size: 8, Why: fmt.Sprintf("it is in a %s, and in a %s already", name, h.lists[at]), Of: heap.Block{Start: at, Size: h.sizes[class], Free: true, List: h.lists[at]}})
+			h.note(heap.Damage{At: at, Size: 8, Why: fmt.Sprintf("it is in a %s, and in a %s already", name, h.lists[at]), Of: heap.Block{Start: at, Size: h.sizes[class], Free: true, List: h.lists[at]}, Twice: true})
 			return -1
 		}
 		h.lists[at] = name

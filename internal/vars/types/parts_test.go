@@ -169,11 +169,16 @@ func TestPartsOfArrays(t *testing.T) {
 		"rows of rows":            {arrayOf(integer, 3, 1, 1), "[1][0][0]"},
 		"no such row":             {arrayOf(integer, 1, 1), ""},
 		"rows of nothing":         {arrayOf(integer, 2, 0), ""},
+		"rows past all memory":    {arrayOf(integer, 2, 1<<62), ""},
+		"rows of unknown length":  {arrayOf(integer, 2, -1), ""},
 		"of C with a lower bound": {bounded(3), "[1]"},
 	} {
 		if got, _, ok := typeOf(t, dwarf.LangC99, c.typ).Part(4, 4); got != c.want || ok != (c.want != "") {
 			t.Errorf("%s: %q, %v, want %q", what, got, ok, c.want)
 		}
+	}
+	if got, _, ok := typeOf(t, dwarf.LangFortran90, arrayOf(integer, 2, 2)).Part(4, 4); ok { // which writes (2,1)
+		t.Errorf("rows of Fortran: %q", got)
 	}
 }
 

@@ -359,11 +359,11 @@ func (t *tracer) read(w *witness, v *provenance.Value, value uint64) {
 	if !ok {
 		at, ok = t.stillAt(v, value)
 	}
-	if ok {
-		t.readAt = append(t.readAt, at)
-	}
 	s := w.step(report.BlameRead, v.At)
 	s.Memory = t.otherwise(w, v, value)
+	if ok && s.Memory == nil { // else the address may be another by now
+		t.readAt = append(t.readAt, at)
+	}
 	n := w.target(v.At, v.Base, v.Index, v.Scale, v.K, v.Size, 0)
 	if s.Memory != nil { // what the indexes are now leads elsewhere
 		n.used = nil

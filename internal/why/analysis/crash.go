@@ -138,7 +138,7 @@ func (c *crash) causes() []report.Cause {
 	if h := c.handled(); h != nil && c.caught() == nil {
 		handled = []report.Cause{{Text: h.text, Confidence: report.Likely}}
 	}
-	return slices.Concat(first, c.smashedStack(), c.wronglyGiven(), c.heapCauses(), own.causes, c.usedAfterFree(), c.foreign(), c.overranArray(), c.deadVariable(), handled, own.why.Causes, found)
+	return slices.Concat(first, c.smashedStack(), c.wronglyGiven(), c.heapCauses(), own.causes, c.usedAfterFree(), c.foreign(), c.ranOff(), c.overranArray(), c.deadVariable(), handled, c.withoutOthers(own.why.Causes), found)
 }
 
 // verdict is what the thread that died tells of what happened.

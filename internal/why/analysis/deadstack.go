@@ -86,11 +86,17 @@ func (c *crash) stalePointers(yield func(*stale) bool) {
 		}
 		return on
 	}
-	if c.pointers(func(name string, v uint64) bool { return try(func() string { return name }, v) }); !on {
+	if c.pointers(func(p *where.Held, v uint64) bool {
+		name := p.Variable
+		return try(func() string { return name }, v)
+	}); !on {
 		return
 	}
 	word := uint64(c.arch.WordSize)
 	for _, r := range c.nearData()[1:] {
+		if c.onStack(r[0]) {
+			continue // those of its variables that are pointers are known
+		}
 		words, _ := c.mem.Words(r[0], int(r[1]-r[0])/c.arch.WordSize)
 		for i, v := range words {
 			if v < leastWild {
@@ -130,6 +136,9 @@ func (c *crash) deadAt(at uint64) (dead, sure bool) {
 		cfa, ok := f.CFA()
 		if !ok || at >= uint64(cfa) {
 			continue
+		}
+		if lib := c.libraryPath(f.LookupAddr()); glibc(lib) || musl(lib) {
+			return false, false // which points to what is its own
 		}
 		act, err := c.Variables.At(c.stack, i)
 		if err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/corewalk/corewalk/internal/heap/mimalloc"
 	"github.com/corewalk/corewalk/internal/heap/scudo"
 	"github.com/corewalk/corewalk/internal/heap/tcmalloc"
+	"github.com/corewalk/corewalk/internal/why/reason"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/tasks"
@@ -326,6 +327,21 @@ func (c *crash) usedAfterFree() []report.Cause {
 		where = fmt.Sprintf(", %s from its beginning,", byteCount(off))
 	}
 	return []report.Cause{{Confidence: p.atMost(report.Likely), Text: fmt.Sprintf("it was read%s from a freed block: %s at %#x%s, %s", where, byteCount(b.Size), b.Start, c.ownerOf(b), listed(b.List)) + c.pastOf(b)}}
+}
+
+// withoutOthers leaves out of the causes that the values alone tell what the heap tells better: another freed block with the key that all have, if it is known
+// which one the value was read from; and a flipped bit of an address that the allocator computed from a pointer that is no block.
+func (c *crash) withoutOthers(causes []report.Cause) []report.Cause {
+	p := c.readFrom()
+	freed := p.known && p.block.Free
+	given := len(causes) > 0 && len(c.wronglyGiven()) > 0
+	if !freed && !given {
+		return causes
+	}
+	return slices.DeleteFunc(slices.Clone(causes), func(cause report.Cause) bool {
+		_, at, ok := strings.Cut(cause.Text, reason.LeftInFreed)
+		return freed && ok && !strings.HasPrefix(at, fmt.Sprintf("%#x,", p.block.Start)) || given && strings.HasPrefix(cause.Text, reason.BitFlipped)
+	})
 }
 
 // A heapWord is where the bad value of a fault was read from, in memory of a heap.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/heap"
 	"github.com/corewalk/corewalk/internal/vars/types"
+	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/report"
 )
 
@@ -59,12 +60,142 @@ func (c *crash) foreign() []report.Cause {
 		text, confidence = v.twoTypes()
 	}
 	if text == "" {
+		text, confidence = c.unfilled(v)
+	}
+	if text == "" {
+		text, confidence = c.pouredInto(v)
+	}
+	if text == "" {
+		text, confidence = c.within(v)
+	}
+	if text == "" {
+		text, confidence = c.spoilt(v)
+	}
+	if text == "" {
 		text, confidence = c.inUse(v)
 	}
 	if text == "" {
 		return nil
 	}
 	return []report.Cause{{Text: text, Confidence: p.atMost(confidence)}}
+}
+
+// unfilled says that a block in use begins with what the C library leaves in a freed block: the link to the next one on its list, as it is kept since 2.32.
+func (c *crash) unfilled(v *invaded) (text, confidence string) {
+	const shift, glibcHeap = 12, "glibc malloc"
+	value, ok := c.mem.Uint(v.at, int(v.word))
+	if !ok || v.heap.Name() != glibcHeap || v.at != v.block.Start || value < leastWild {
+		return "", ""
+	}
+	if next := value ^ v.at>>shift; next != 0 {
+		if b, ok := v.heap.BlockAt(next); !ok || b.Start != next || b.Size != v.block.Size {
+			return "", ""
+		}
+	}
+	name := ""
+	if len(v.holds) > 0 {
+		name = " (" + v.holds[0].path + ")"
+	}
+	return fmt.Sprintf("the block of %s at %#x%s begins with what the C library leaves in a freed block: it was freed, handed out again, and not filled since", byteCount(v.block.Size), v.block.Start, name), report.Likely
+}
+
+// pouredInto says which of the blocks before was overrun, if a block has a pointer where the bad value is: its first words may have been written again since.
+func (c *crash) pouredInto(v *invaded) (text, confidence string) {
+	value, ok := c.mem.Uint(v.at, int(v.word))
+	typed := slices.ContainsFunc(v.holds, func(h holder) bool { return h.size != 0 })
+	if !ok || typed && !v.aimed() || slices.ContainsFunc(v.holds, func(h holder) bool { return h.text }) || v.run.text && v.run.from-v.block.Start > maxReset {
+		return "", ""
+	}
+	b, what := c.source(v.block, v.at, value)
+	if what.text == "" || !typed && !what.real {
+		return "", ""
+	}
+	from := &invaded{heapWord: heapWord{at: b.Start, block: b}, run: run{from: b.Start, end: b.End()}, word: v.word}
+	if c.holders(from, maxScannedPlace); slices.ContainsFunc(from.holds, func(h holder) bool {
+		return slices.ContainsFunc(v.holds, func(o holder) bool { return o.to == h.to && o.size != 0 })
+	}) {
+		return "", "" // each may have such of its own
+	}
+	text, _ = c.pouredFrom(b, what, b.End() == v.block.Start, fmt.Sprintf("in the block at %#x%s", v.block.Start, c.ownerOf(v.block)))
+	return text, report.Possible
+}
+
+// within says which array of the block itself goes on in the bad value.
+func (c *crash) within(v *invaded) (text, confidence string) {
+	for i := range v.holds {
+		h := &v.holds[i]
+		if !h.whole || v.run.text || h.size > v.block.Size {
+			continue
+		}
+		text = c.numbersGoOn(v.at, func(at, size uint64) (string, *types.Type) {
+			if at-v.block.Start >= h.size {
+				return "", nil
+			}
+			part, t, ok := h.pointee.Part(at-v.block.Start, size)
+			if !ok {
+				return "", nil
+			}
+			return h.path + "->" + strings.TrimPrefix(part, "."), t
+		})
+		if text != "" {
+			return text, report.Possible
+		}
+	}
+	return "", ""
+}
+
+// aimed reports whether all that lead to a block have a pointer where the bad value is, and one of them has more.
+func (v *invaded) aimed() bool {
+	whole := false
+	for i := range v.holds {
+		if v.holds[i].size == 0 {
+			continue // void *
+		}
+		if !v.holds[i].points {
+			return false
+		}
+		whole = whole || v.holds[i].whole
+	}
+	return whole
+}
+
+// spoilt says which block ends where one begins that has none of its pointers from its beginning to the bad value: whoever overruns a block writes to the
+// beginning of the next one first.
+func (c *crash) spoilt(v *invaded) (text, confidence string) {
+	if value, ok := c.mem.LookupWord(v.at); v.guessed && (!ok || value>>32 == 0) || v.run.text || !v.aimed() {
+		return "", ""
+	}
+	for i := range v.holds {
+		if v.holds[i].size != 0 && !c.noPointers(v, v.holds[i].pointee) {
+			return "", ""
+		}
+	}
+	b, ok := v.heap.BlockAt(v.block.Start - 1)
+	if end := b.End(); !ok || b.Free || b.Own || b.Mapped || end > v.block.Start || v.block.Start-end > 2*v.word {
+		return "", ""
+	}
+	before := &invaded{heapWord: heapWord{at: b.Start, block: b}, run: run{from: b.Start, end: b.End()}, word: v.word}
+	if c.holders(before, maxScannedPlace); len(before.holds) == 0 || slices.ContainsFunc(before.holds, func(h holder) bool { return h.size != 0 && h.to == v.holds[0].to }) {
+		return "", "" // nobody has it, or those of one type, which are seldom overrun
+	}
+	return fmt.Sprintf("the block of %s at %#x (%s), in which it was, has no pointer up to there: the block of %s at %#x (%s), which ends where that begins, may have been overrun, or it was freed, and handed out again",
+		byteCount(v.block.Size), v.block.Start, v.holds[0].path, byteCount(b.Size), b.Start, before.holds[0].path), report.Possible
+}
+
+// noPointers reports whether nothing that is a pointer by a type leads anywhere, from a block's beginning to the bad value.
+func (c *crash) noPointers(v *invaded, t *types.Type) bool {
+	const most = 64 // words
+	off := v.at - v.block.Start
+	if off/v.word >= most {
+		return false
+	}
+	for o := uint64(0); o <= off; o += v.word {
+		value, ok := c.mem.LookupWord(v.block.Start + o)
+		if _, mapped := c.Proc.MappingAt(value); !ok || t.HasPointer(o, o+v.word) && (mapped || value < leastWild) {
+			return false
+		}
+	}
+	return true
 }
 
 // nameless reports whether the bad value has no name in the source.
@@ -120,6 +251,7 @@ type holder struct {
 	text    bool   // which may have text of its own where the run is
 	// denies says that the run fills a pointer of it, and goes on: who keeps something else in a pointer has no more room there.
 	denies  bool
+	points  bool // it has a pointer where the bad value is
 	pointee *types.Type
 }
 
@@ -171,6 +303,20 @@ func (c *crash) holders(v *invaded, scanned int) {
 			names.keep(h.start, h.symbol)
 		}
 	}
+	c.inRegisters(v)
+}
+
+// inRegisters adds the variables of the youngest frames that lead to a block, and are nowhere in memory, if nobody else says what the block is.
+func (c *crash) inRegisters(v *invaded) {
+	if c.Variables == nil || slices.ContainsFunc(v.holds, func(h holder) bool { return h.whole }) {
+		return
+	}
+	c.pointers(func(p *where.Held, to uint64) bool {
+		if to == v.block.Start && !slices.ContainsFunc(v.holds, func(h holder) bool { return h.path == p.Variable }) {
+			v.holds = append(v.holds, v.holder(p.Variable, p.Type))
+		}
+		return len(v.holds) < maxHolds
+	})
 }
 
 // holder says what a pointer means.
@@ -186,6 +332,7 @@ func (v *invaded) holder(path string, t *types.Type) holder {
 	from, end := max(v.run.from, v.block.Start)-v.block.Start, v.at+v.word-v.block.Start
 	h.text = h.whole && to.MayHoldText(from, end)
 	h.denies = h.whole && v.run.end > v.block.Start && to.HasPointer(from, v.run.end-1-v.block.Start)
+	h.points = (h.whole || h.pointer) && to.HasPointer(v.at-v.block.Start, end)
 	return h
 }
 

@@ -3,6 +3,7 @@ package analysis
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
@@ -24,6 +25,8 @@ const (
 func (c *crash) listDamaged(d *heap.Damage) (text, confidence string) {
 	value, known := c.mem.Uint(d.At, d.Size)
 	switch {
+	case d.Twice:
+		return fmt.Sprintf("the block of %s at %#x%s may have been freed twice: %s", byteCount(d.Of.Size), d.Of.Start, c.ownerOf(d.Of), d.Why), report.Possible
 	case d.Popped != 0:
 		if b, what, next := c.overranPopped(d.Popped, value); what.text != "" {
 			return c.pouredFrom(b, what, next, "in a block behind it that was free: "+d.Why)
@@ -53,6 +56,11 @@ type poured struct {
 	text string // for people
 	kind pouredKind
 	run  uint64 // bytes of text at the end of the block
+	// denied says that whoever points to the block has pointers where the text is: it came from elsewhere.
+	denied bool
+	real   bool // they are in floating point
+	// begins says that it begins behind the block, at the beginning of others that cannot have it of their own.
+	begins bool
 }
 
 type pouredKind uint8
@@ -67,11 +75,13 @@ const (
 func (c *crash) pouredFrom(b heap.Block, what poured, next bool, into string) (text, confidence string) {
 	block := fmt.Sprintf("the block of %s at %#x%s", byteCount(b.Size), b.Start, c.ownerOf(b))
 	switch {
+	case what.begins:
+		return fmt.Sprintf("%s may have been overrun: %s begins behind it, and goes on %s", block, what.text, into), report.Possible
 	case b.Free:
 		return fmt.Sprintf("%s, which is free now, may have been overrun: %s goes on %s", block, what.text, into), report.Possible
 	case !next: // what was in a block before them may have changed since
 		return fmt.Sprintf("%s, or one of those behind it, may have been overrun: %s goes on %s", block, what.text, into), report.Possible
-	case what.kind == pouredAlike:
+	case what.kind == pouredAlike || what.denied:
 		return fmt.Sprintf("%s may have been overrun: %s goes on %s", block, what.text, into), report.Possible
 	}
 	return fmt.Sprintf("%s was overrun: %s goes on %s", block, what.text, into), report.Likely
@@ -86,6 +96,10 @@ func (c *crash) source(to heap.Block, at, value uint64) (found heap.Block, what 
 			return found, what
 		}
 		w := c.goesOn(b, at, value)
+		if w.text == "" && what.denied && found.Size-what.run <= maxReset && !b.Free {
+			what.begins = true
+			return b, what
+		}
 		if w.text == "" || what.text != "" && w.kind != what.kind {
 			return found, what
 		}
@@ -95,9 +109,18 @@ func (c *crash) source(to heap.Block, at, value uint64) (found heap.Block, what 
 		}
 		found, what = b, w
 		if w.kind == pouredText && (w.run == b.Size || b.Size-w.run > maxReset) {
-			return found, what
+			if what.denied = c.deniesText(b, w.run); !what.denied {
+				return found, what
+			}
 		}
 	}
+}
+
+// deniesText reports whether a block cannot have the text of its own with which it ends.
+func (c *crash) deniesText(b heap.Block, length uint64) bool {
+	v := &invaded{heapWord: heapWord{at: b.End() - length, block: b}, run: run{from: b.End() - length, end: b.End(), text: true}, word: uint64(c.arch.WordSize)}
+	c.holders(v, maxScanned)
+	return v.denied()
 }
 
 // overranPopped is the only block from which on something was written that went on to a value at the beginning of a block of a size.
@@ -159,15 +182,30 @@ func (c *crash) goesOn(b heap.Block, at, value uint64) poured {
 			return poured{text: fmt.Sprintf("a series of numbers, to %#x,", value), kind: pouredSeries}
 		}
 	}
-	if _, mapped := c.Proc.MappingAt(value); word == 8 && value>>32 != 0 && !mapped && len(tail) == maxEnd {
-		for i := len(tail) - minSeries*word; i < len(tail); i += word {
-			if c.arch.Word(tail[i:])>>32 != value>>32 {
-				return poured{}
-			}
-		}
+	if _, mapped := c.Proc.MappingAt(value); word != 8 || mapped || len(tail) < maxEnd {
+		return poured{}
+	}
+	number, alike := realNumber(value)
+	halves := value>>32 != 0
+	for i := len(tail) - minSeries*word; i < len(tail); i += word {
+		v := c.arch.Word(tail[i:])
+		_, ok := realNumber(v)
+		alike, halves = alike && ok, halves && v>>32 == value>>32
+	}
+	switch {
+	case halves:
 		return poured{text: fmt.Sprintf("a row of numbers like %#x,", value), kind: pouredAlike}
+	case alike:
+		return poured{text: fmt.Sprintf("a row of numbers like %g,", number), kind: pouredAlike, real: true}
 	}
 	return poured{}
+}
+
+// realNumber is the number of a program that a word may be in floating point: neither very large nor very small.
+func realNumber(v uint64) (float64, bool) {
+	const least, most = 1e-6, 1e12
+	f := math.Float64frombits(v)
+	return f, math.Abs(f) >= least && math.Abs(f) <= most
 }
 
 // inSeries reports whether the numbers of some bytes at the end of tail, each as much more than the one before, have a word's value so many numbers on.

@@ -16,6 +16,7 @@ const (
 	maxObjects        = 32   // to which they point
 	maxObjectSearched = 4096 // bytes of each
 	leastWild         = 1 << 16
+	maxFound          = 4        // places that have the bad value
 	maxLeading        = 256      // bytes of an object whose words are taken for pointers to others
 	leastSmall        = 16       // a number below is no sign of anything
 	maxMember         = 64       // bytes from what a small number is taken to point to, to what was used of it
@@ -35,35 +36,39 @@ func (c *crash) findInObjects() heapWord {
 	if len(wild) == 0 {
 		return heapWord{}
 	}
-	var found heapWord
+	var found []heapWord
 	seen := map[uint64]bool{}
-	c.pointers(func(name string, v uint64) bool {
-		if v < leastWild || seen[v] {
-			return true
-		}
+	try := func(v uint64) {
 		seen[v] = true
-		found = c.inObject(v, wild)
-		return found.heap == nil && len(seen) < maxObjects
+		if w := c.inObject(v, wild); w.heap != nil && !slices.ContainsFunc(found, func(f heapWord) bool { return f.at == w.at }) {
+			found = append(found, w)
+		}
+	}
+	c.pointers(func(_ *where.Held, v uint64) bool {
+		if v >= leastWild && !seen[v] {
+			try(v)
+		}
+		return len(found) < maxFound && len(seen) < maxObjects
 	})
-	if found.heap != nil {
-		return found
+	if len(found) > 0 {
+		return c.oneOfFound(found)
 	}
 	// Iterators are no pointers, but have one; and the program's own data has some that lead on.
 	most := len(seen) + maxWordObjects
 	for _, r := range c.nearData() {
 		words, _ := c.mem.Words(r[0], int(r[1]-r[0])/c.arch.WordSize)
 		for _, v := range words {
-			if v < leastWild || seen[v] {
+			if v < leastWild || seen[v] || len(found) == maxFound || len(seen) >= most {
 				continue
 			}
 			if _, ok := c.Proc.MappingAt(v); !ok || c.isOfModule(v) && !c.donated(v) {
 				continue
 			}
-			seen[v] = true
-			if found = c.inObject(v, wild); found.heap != nil || len(seen) >= most {
-				return found
-			}
+			try(v)
 		}
+	}
+	if len(found) > 0 || len(seen) >= most {
+		return c.oneOfFound(found)
 	}
 	// And those lead on.
 	most += maxWordObjects
@@ -73,22 +78,41 @@ func (c *crash) findInObjects() heapWord {
 		}
 		words, _ := c.mem.Words(start, maxLeading/c.arch.WordSize)
 		for _, v := range words {
-			if v < leastWild || seen[v] {
+			if v < leastWild || seen[v] || len(found) == maxFound || len(seen) >= most {
 				continue
 			}
 			if _, ok := c.Proc.MappingAt(v); !ok {
 				continue
 			}
-			seen[v] = true
-			if found = c.inObject(v, wild); found.heap != nil || len(seen) >= most {
-				return found
-			}
+			try(v)
 		}
 	}
-	return found
+	return c.oneOfFound(found)
 }
 
-// nearData are the frames of the youngest functions, and the data of the program, as far as they are small.
+// oneOfFound is the place of several that have the bad value to which a pointer leads that means a pointer there; of others the first that was found.
+func (c *crash) oneOfFound(found []heapWord) heapWord {
+	if len(found) == 0 {
+		return heapWord{}
+	}
+	if len(found) == 1 {
+		return found[0]
+	}
+	word := uint64(c.arch.WordSize)
+	for _, f := range found {
+		v := &invaded{heapWord: f, run: run{from: f.at, end: f.at + word}, word: word}
+		if f.known {
+			c.holders(v, maxScannedPlace)
+		}
+		if slices.ContainsFunc(v.holds, func(h holder) bool { return h.points }) {
+			return f
+		}
+	}
+	return found[0]
+}
+
+// nearData are the frames of the youngest functions, and the data of the program, as far as they are small; and the frame to look at first, if others called
+// what failed there.
 func (c *crash) nearData() (out [][2]uint64) {
 	if len(c.stack) == 0 {
 		return nil
@@ -101,6 +125,14 @@ func (c *crash) nearData() (out [][2]uint64) {
 		}
 	}
 	out = append(out, [2]uint64{sp, end})
+	if first := c.frame(); first != nil && *first < len(c.named.Frames) {
+		if n := c.named.Frames[*first].Physical; n >= maxWordFrames && n < len(c.stack) {
+			f := c.stack[n]
+			if cfa, ok := f.CFA(); ok && uint64(cfa)-uint64(f.SP()) <= maxWords {
+				out = append(out, [2]uint64{uint64(f.SP()), uint64(cfa)})
+			}
+		}
+	}
 	names := c.names()
 	for _, r := range names.writable()[0] {
 		if sp < r[0] || sp >= r[1] {
@@ -111,7 +143,7 @@ func (c *crash) nearData() (out [][2]uint64) {
 }
 
 // pointers calls yield for the variables of the youngest frames that are pointers, wherever they are, with their values, until it returns false.
-func (c *crash) pointers(yield func(name string, value uint64) bool) {
+func (c *crash) pointers(yield func(p *where.Held, value uint64) bool) {
 	on := true
 	for n, f := range c.stack[:min(len(c.stack), maxObjectFrames)] {
 		act, err := c.Variables.At(c.stack, n)
@@ -121,7 +153,7 @@ func (c *crash) pointers(yield func(name string, value uint64) bool) {
 		vars := where.FrameOf(act)
 		for _, h := range vars.Pointers(f.LookupAddr()) {
 			if v, ok := vars.Number(&h); ok && on {
-				on = yield(h.Variable, v)
+				on = yield(&h, v)
 			}
 		}
 		if act.Close(); !on {
@@ -135,9 +167,9 @@ func (c *crash) pointersTo(start uint64) (names []string) {
 	if c.Variables == nil {
 		return nil
 	}
-	c.pointers(func(name string, v uint64) bool {
-		if v == start && !slices.Contains(names, name) {
-			names = append(names, name)
+	c.pointers(func(p *where.Held, v uint64) bool {
+		if v == start && !slices.Contains(names, p.Variable) {
+			names = append(names, p.Variable)
 		}
 		return len(names) < maxShownHolders
 	})
@@ -202,6 +234,11 @@ func (c *crash) wildValues() (out []uint64) {
 	var all []report.Addr
 	if f.blame != nil {
 		all = append(all, f.blame.Value)
+		for _, s := range f.blame.Steps { // to which something was added
+			if s.Value != nil && (s.Kind == report.BlameRead || s.Kind == report.BlameVariable) {
+				all = append(all, *s.Value)
+			}
+		}
 	}
 	if f.address != nil {
 		all = append(all, *f.address)

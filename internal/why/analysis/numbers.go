@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -9,6 +10,9 @@ import (
 	"github.com/corewalk/corewalk/internal/vars/types"
 	"github.com/corewalk/corewalk/report"
 )
+
+// maxElements is how many of the last elements of an array are looked at.
+const maxElements = 16
 
 // overranArray is said of a bad value in a variable that goes on with the numbers of the array before it: who filled that went past its end. Text that does so
 // is part of the blame.
@@ -22,12 +26,18 @@ func (c *crash) overranArray() []report.Cause {
 			continue
 		}
 		r := c.runAround(at)
-		if r.text || r.from == at {
+		if r.text {
+			continue
+		}
+		if r.from == at {
+			if text := c.numbersGoOn(at, c.names().variableAt); text != "" {
+				return []report.Cause{{Confidence: report.Possible, Text: text}}
+			}
 			continue
 		}
 		array, size := c.arrayOf(r.from)
 		end, ok := c.endOf(array, r.from, size)
-		if !ok || end > at || at-end > maxPoured || end-r.from < minSeries*size {
+		if !ok || at-end > maxPoured || end-r.from < minSeries*size {
 			continue
 		}
 		name, t := c.names().variableAt(at, word)
@@ -41,6 +51,72 @@ func (c *crash) overranArray() []report.Cause {
 		return []report.Cause{{Confidence: confidence, Text: fmt.Sprintf("%s was overrun: a series of numbers, to %s, goes on in %s", array, c.content(at, int(word)), plainPath(name))}}
 	}
 	return nil
+}
+
+// numbersGoOn is said of a pointer that has a number like those with which the array right before it ends.
+// nameAt names what of some size is at an address.
+func (c *crash) numbersGoOn(at uint64, nameAt func(at, size uint64) (string, *types.Type)) string {
+	word := uint64(c.arch.WordSize)
+	name, t := nameAt(at, word)
+	value, ok := c.mem.Uint(at, int(word))
+	if !ok || value == 0 || t == nil || !t.Strip().Pointer() {
+		return ""
+	}
+	for _, size := range []uint64{word, 4} {
+		array, floats := "", false
+		var elements []uint64 // the last is the first
+		for len(elements) < maxElements {
+			from := at - uint64(len(elements)+1)*size
+			element, t := nameAt(from, size)
+			n, read := c.mem.Uint(from, int(size))
+			of := rowsOf(element)
+			if !read || t == nil || t.Size() != size || !number(t) || of == element || array != "" && of != array {
+				break
+			}
+			array, floats, elements = of, t.Strip().Floats(), append(elements, n)
+		}
+		if len(elements) >= minSeries && alikeNumbers(value, elements, size, word, floats) {
+			return fmt.Sprintf("%s may have been overrun: numbers like those at its end stand in %s, behind it", plainPath(array), plainPath(name))
+		}
+	}
+	return ""
+}
+
+// rowsOf is the name of the array of which an element has a name, with all its rows: "m" for "m[2][1]"; the name itself if it is no element.
+func rowsOf(element string) string {
+	for strings.HasSuffix(element, "]") {
+		open := strings.LastIndexByte(element, '[')
+		if open <= 0 {
+			break
+		}
+		element = element[:open]
+	}
+	return element
+}
+
+// alikeNumbers reports whether all that a word has is numbers of a size like those of an array, of which the last is the first: of floating point neither very large
+// nor very small, else none larger or smaller than all of them, or with their upper half.
+func alikeNumbers(value uint64, elements []uint64, size, word uint64, floats bool) bool {
+	parts := []uint64{value}
+	if size < word {
+		parts = []uint64{value & (1<<32 - 1), value >> 32}
+	}
+	if floats {
+		for _, n := range append(parts, elements[:minSeries]...) {
+			if size == 4 {
+				n = math.Float64bits(float64(math.Float32frombits(uint32(n))))
+			}
+			if _, ok := realNumber(n); !ok {
+				return false
+			}
+		}
+		return true
+	}
+	if size == 8 && value>>32 != 0 && !slices.ContainsFunc(elements[:minSeries], func(n uint64) bool { return n>>32 != value>>32 }) {
+		return true
+	}
+	low, high := slices.Min(elements), slices.Max(elements)
+	return low > 0 && !slices.ContainsFunc(parts, func(n uint64) bool { return n < low || n > high })
 }
 
 // onStack reports whether an address is on the stack of the thread that died.

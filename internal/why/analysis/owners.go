@@ -91,6 +91,9 @@ func (o *owners) each(level []*held, yield func(of *held, path string, t *types.
 		}
 		for _, ranges := range o.ranges {
 			for _, p := range o.pointersTo(level, ranges, &left) {
+				if o.ofLibrary(p.at) {
+					continue
+				}
 				if name, t := o.variableAt(p.at, uint64(o.arch.WordSize)); t != nil {
 					if path, t, ok := o.path(name, t, p.to); ok && !yield(p.to.asked(), plainPath(path), t) {
 						return
@@ -188,6 +191,23 @@ func (o *owners) variableAt(at, size uint64) (string, *types.Type) {
 		}
 	}
 	return symbol, nil
+}
+
+// ofLibrary reports whether an address of the stack is in the frame of a function of the C library: what it has not set yet is old.
+func (o *owners) ofLibrary(at uint64) bool {
+	for _, f := range o.stack[:min(len(o.stack), maxNameFrames)] {
+		cfa, ok := f.CFA()
+		if !ok || at < uint64(f.SP()) || at >= uint64(cfa) {
+			continue
+		}
+		libs := o.Proc.LibraryTracker()
+		if libs == nil {
+			return false
+		}
+		lib, ok := libs.LibraryAt(f.LookupAddr())
+		return ok && (glibc(lib.Path) || musl(lib.Path))
+	}
+	return false
 }
 
 // A pointer is a word of memory that holds the beginning of a block.

@@ -189,8 +189,11 @@ func (in *Input) bitFlipCause(r *Reason) {
 		what = "the address"
 	}
 	r.Causes = append(r.Causes, report.Cause{Confidence: "possible",
-		Text: fmt.Sprintf("single-bit error in %s: with bit %d flipped it is %s, %s", what, b.Bit, b.Address, in.whatIsAt(uint64(b.Address)))})
+		Text: fmt.Sprintf(BitFlipped+"%s: with bit %d flipped it is %s, %s", what, b.Bit, b.Address, in.whatIsAt(uint64(b.Address)))})
 }
+
+// BitFlipped is how a cause begins that tells of a flipped bit.
+const BitFlipped = "single-bit error in "
 
 // whatIsAt describes the memory at an address.
 func (in *Input) whatIsAt(addr uint64) string {

@@ -267,6 +267,9 @@ func (in *Input) freed(who string, v uint64) (text, confidence string) {
 	return text + ": use after free, or of a block that was not filled", "possible"
 }
 
+// LeftInFreed comes before the address of the block in a cause that freedKey found.
+const LeftInFreed = ", which glibc left in the freed block "
+
 // freedKey recognises the key that glibc leaves in the second word of a block in a thread's cache of freed
 // blocks (malloc/malloc.c, tcache_key). Since glibc 2.34 the key is random, so it is recognised by the word
 // before it, the protected link to the next block. A register must still point to the block.
@@ -288,7 +291,7 @@ func (in *Input) freedKey(who string, v uint64) (text, confidence string) {
 		if next := link ^ at>>shift; !ok || m.Perm&libstate.Write == 0 || next != 0 && (next%align != 0 || next < m.Start || next >= m.End) {
 			continue
 		}
-		return fmt.Sprintf("%s %#x, which glibc left in the freed block %#x, where %s points: use after free", who, v, at, in.Arch.RegName(reg)), "likely"
+		return fmt.Sprintf("%s %#x"+LeftInFreed+"%#x, where %s points: use after free", who, v, at, in.Arch.RegName(reg)), "likely"
 	}
 	return "", ""
 }

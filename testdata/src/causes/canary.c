@@ -24,6 +24,10 @@ PART void block(int n) { if (n > 4) { char inner[24]; memcpy(inner, letters, n);
 static inline __attribute__((always_inline)) int spread(int n) { unsigned char digits[12]; int t = 0; for (int i = 0; i < n; i++) digits[i] = 200 + i % 50; for (int i = 0; i < n; i++) t += digits[i]; return t; }
 PART void inlined(int n) { sink = spread(n); }
 
+/* Text that ends in the last row of an array may have begun in any. */
+struct grid { int n; char rows[3][8]; };
+PART void rows(int n) { struct grid g; g.n = n; for (int i = 0; i < 3; i++) memset(g.rows[i], 0, 8); ((long *)g.rows[0])[n] = 0x1002; sink = g.rows[n % 3][1]; }
+
 /* Nobody wrote past the array. */
 PART void sound(int n) { char line[24]; memcpy(line, letters, n); sink = line[n % 24]; if (n) __stack_chk_fail(); }
 
@@ -37,6 +41,7 @@ int main(int argc, char **argv) {
   else if (!strcmp(c, "through")) through(44);
   else if (!strcmp(c, "either")) either(9);
   else if (!strcmp(c, "block")) block(44);
+  else if (!strcmp(c, "rows")) rows(3);
   else if (!strcmp(c, "inlined")) inlined(40);
   else sound(20);
   return 0;

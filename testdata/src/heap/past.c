@@ -12,6 +12,13 @@ static struct rate base = {44, "base"};
 static struct { int slots[6]; struct rate *rate; } pool = {{0}, &base};
 static struct frame *current;
 static struct link *first;
+static long table[8];
+static struct { long numbers[6]; struct rate *rate; } list = {{0}, &base};
+static struct { double m[3][3]; struct rate *rate; } plane = {{{0}}, &base};
+static struct { int of[8]; struct rate *rate; } count = {{0}, &base};
+static struct { int of[2]; struct rate *rate; } few = {{0}, &base};
+static struct { int of[8]; unsigned long address; } odd;
+static struct meter { int of[6]; struct rate *rate; } *meters[2];
 static long *row;
 static char *lines[3];
 
@@ -42,6 +49,67 @@ int main(int argc, char **argv) {
     put(&t, "short");
     free(t.at);
     return t.small[1];
+  } else if (!strcmp(bug, "between")) { /* what stands there may be what was written since */
+    struct text t;
+    put(&t, "short");
+    char *p = *(char *volatile *)&t.at;
+    *(volatile size_t *)&t.size = 7;
+    free(p);
+    return t.small[1];
+  } else if (!strcmp(bug, "added")) {
+    struct text t;
+    put(&t, "short");
+    char *p = *(char *volatile *)&t.at;
+    __asm__ volatile("addq $7, %0" : "+m"(t.size));
+    free(p);
+    return t.small[1];
+  } else if (!strcmp(bug, "null")) { /* which the source has no name for */
+    first = calloc(1, sizeof *first);
+    volatile unsigned long three = 3 * (unsigned long)first;
+    unsigned long n;
+    __asm__ volatile("movq (%1), %0; movq (%0), %0" : "=&r"(n) : "r"(three * 0xaaaaaaaaaaaaaaab));
+    return (int)n;
+  } else if (!strcmp(bug, "self")) { /* an element is used as a pointer */
+    for (int i = 0; i < 8; i++) table[i] = 0x5151515151510000 + 3 * i;
+    return *(char *)table[5];
+  } else if (!strcmp(bug, "two")) { /* two numbers are no series of an array's */
+    for (int i = 0; i < 6; i++) list.numbers[i] = (i % 2 ? -1 : 1) * (0x515151515151L << i);
+    list.numbers[4] = 0x5151515151510003; list.numbers[5] = 0x5151515151510006;
+    list.rate = (struct rate *)0x5151515151510009;
+    return list.rate->per;
+  } else if (!strcmp(bug, "matrix")) {
+    for (int i = 0; i < 4; i++) for (int k = 0; k < (i < 3 ? 3 : 1); k++) (&plane.m[0][0])[3 * i + k] = i + k * 0.5 + 1;
+    return plane.rate->per;
+  } else if (!strcmp(bug, "counts")) {
+    for (int i = 0; i < 10; i++) (&count.of[0])[i] = (i * 7) % 5 + 3;
+    return count.rate->per;
+  } else if (!strcmp(bug, "garbage")) { /* no such numbers */
+    for (int i = 0; i < 8; i++) count.of[i] = i % 3 + 1;
+    count.rate = (struct rate *)0x7b0000217a;
+    return count.rate->per;
+  } else if (!strcmp(bug, "pair")) { /* too few to tell */
+    few.of[0] = 3; few.of[1] = 7;
+    few.rate = (struct rate *)0x500000004;
+    return few.rate->per;
+  } else if (!strcmp(bug, "word")) { /* no pointer, but used as one */
+    for (int i = 0; i < 8; i++) odd.of[i] = (i * 7) % 5 + 3;
+    odd.address = 0x500000004;
+    return *(int *)odd.address;
+  } else if (!strcmp(bug, "zeros")) {
+    count.rate = (struct rate *)0x7b0000007a;
+    return count.rate->per;
+  } else if (!strcmp(bug, "meter")) { /* in a block */
+    meters[1] = calloc(1, sizeof **meters);
+    for (int i = 0; i < 8; i++) (&meters[1]->of[0])[i] = (i * 7) % 5 + 3;
+    return meters[1]->rate->per;
+  } else if (!strcmp(bug, "format")) { /* a fault of the C library beside a heap that is damaged */
+    for (int i = 0; i < 3; i++) lines[i] = malloc(16);
+    memset(lines[0], '0', 40);
+    return printf((char *)0x51515151510000);
+  } else if (!strcmp(bug, "under")) { /* the allocator fails over what it finds */
+    row = malloc(128);
+    row[-1] = 0x99; row[-2] = 0x55667788; row[-3] = 0x11223344;
+    free(row);
   } else if (!strcmp(bug, "small")) {
     row = malloc(24);
     for (int i = 0; i < 3; i++) { struct link *l = malloc(sizeof *l + 8); l->next = first; l->code = i; first = l; }

@@ -1,0 +1,64 @@
+package systemtest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/internal/heap/heaptest"
+	"github.com/corewalk/corewalk/report"
+)
+
+// TestHeapGuilty: the block is named that memory still shows to be the guilty one, and no other.
+func TestHeapGuilty(t *testing.T) {
+	packages := map[string][2]string{"tcmalloc": {"libtcmalloc_minimal.so.4", "libtcmalloc-minimal4"}, "mimalloc": {"libmimalloc.so.2.0", "libmimalloc2.0"},
+		"jemalloc": {"libjemalloc.so.2", "libjemalloc2"}}
+	for _, c := range []struct{ allocator, source, level, bug, want, confidence, not string }{
+		{"tcmalloc", "guilty.c", "-O0", "through", `or one of those behind it, may have been overrun: "+00 00 0000 0000 and so on and s" goes on in `, report.Possible, "was overrun"},
+		{"mimalloc", "guilty.c", "-O0", "through", `or one of those behind it, may have been overrun: "+00 00 0000 0000 and so on and s" goes on in `, report.Possible, "was overrun"},
+		{"jemalloc", "guilty.c", "-O2", "again", "which is in use as the text status: it may have been freed, and handed out again", report.Possible, "(current)"},
+		{"", "guilty.c", "-O2", "again", "which is in use as the text status: it may have been freed, and handed out again", report.Possible, "(current)"},
+		{"", "guilty.c", "-O2", "several", "(struct node) points to it, too", report.Possible, "from a freed block"},
+		{"tcmalloc", "guilty.c", "-O2", "several", "(struct node) points to it, too", report.Possible, "from a freed block"},
+		{"jemalloc", "guilty.c", "-O0", "begins", `(kept) may have been overrun: "GET /index.html?session=8812734 " begins behind it, and goes on in the block at 0x# (second)`, report.Possible, "was overrun"},
+		{"jemalloc", "guilty.c", "-O0", "reals", "(track.window) may have been overrun: a row of numbers like 2.5, goes on in the block at 0x# (track.filter)", report.Possible, ""},
+		{"mimalloc", "guilty.c", "-O2", "reals", " may have been overrun: a row of numbers like 2.5, goes on in the block at 0x#", report.Possible, ""},
+		{"jemalloc", "guilty.c", "-O0", "own", "", "", "overrun"},
+		{"jemalloc", "guilty.c", "-O0", "small", "(c.gains) was overrun by at least 80 bytes: a series of numbers, to 0x#, goes on in the next block at 0x# (c.text)", report.Possible, ""},
+		{"tcmalloc", "guilty.c", "-O0", "twice", "may have been freed twice: it is in a ", report.Possible, "is wrong: it is in"},
+		{"", "guilty.c", "-O0", "unfilled", "begins with what the C library leaves in a freed block: it was freed, handed out again, and not filled since", report.Likely, ""},
+		{"", "guilty.c", "-O0", "stdio", "", "", "no variable is any more"},
+		{"", "guilty.c", "-O0", "runaway", `the block of 72 bytes at 0x# (tape) was overrun by at least 8 bytes: `, report.Possible, ""},
+		{"", "guilty.c", "-O0", "beyond", "", "", "overrun"},
+		{"jemalloc", "guilty.c", "-O0", "binary", "(place.row), which ends where that begins, may have been overrun, or it was freed, and handed out again", report.Possible, ""},
+		{"jemalloc", "guilty.c", "-O0", "binaryown", "", "", "overrun"},
+		{"jemalloc", "guilty.cpp", "-O2", "text", "is in use as the text caption, and w (watcher) points to it, too: it may have been freed, and handed out again", report.Possible, ""},
+		{"", "guilty.cpp", "-O0", "closure", "where no variable is any more, but ", report.Possible, ""},
+	} {
+		t.Run(c.allocator+" "+c.bug+c.level, func(t *testing.T) {
+			t.Parallel()
+			var env []string
+			if p := packages[c.allocator]; p[0] != "" {
+				env = heaptest.Preload(t, p[0], p[1])
+			}
+			compiler := "gcc"
+			flags := []string{"-g", c.level, "-w", "-U_FORTIFY_SOURCE", "-fno-builtin", "-pthread"}
+			if strings.HasSuffix(c.source, "cpp") {
+				compiler, flags = "g++", append(flags, "-std=c++17")
+			}
+			exe := fixture.Compile(t, compiler, "heap/"+c.source, flags...)
+			r := analyzeCore(t, fixture.Crash(t, env, exe, c.bug), exe)
+			var all []string
+			found := c.want == ""
+			for _, cause := range r.Crash.Causes {
+				text := withoutAddresses(cause.Text)
+				all = append(all, text+" ["+cause.Confidence+"]")
+				found = found || strings.Contains(text, c.want) && cause.Confidence == c.confidence
+			}
+			said := strings.Join(all, "\n")
+			if !found || c.not != "" && strings.Contains(said, c.not) {
+				t.Errorf("%s:\n%s\nwant %q [%s], without %q", r.Crash.Reason, said, c.want, c.confidence, c.not)
+			}
+		})
+	}
+}

@@ -98,7 +98,7 @@ func askings() []asking {
 		{"types of a function", dwarf.LangC99, []*handDIE{i32, char}, []*handDIE{there("n", i32, 0), structure("tile", 12, member("a", i32, 0)),
 			die(dwarf.TagLexicalBlock).with(structure("block", 20, member("b", i32, 0)))}, numbers, map[string]string{
 			"sizeof(struct tile)": "(unsigned long) 12", "sizeof(struct block)": "(unsigned long) 20", "((struct tile *)&n)->a": "(int) 41"}},
-		fortranText(char, i32), fortranOpen(i32), swiftNumbers(i32), packedNumbers(), dNames(i32),
+		usingDirectives(i32), nullPointer(i32), fortranText(char, i32), fortranOpen(i32), swiftNumbers(i32), packedNumbers(), dNames(i32),
 	}
 }
 
@@ -166,4 +166,29 @@ func dNames(i32 *handDIE) asking {
 	return asking{"names of D with points", dwarf.LangD, []*handDIE{i32, named(dwarf.TagModule, "m").with(colour, point, there("count", i32, 0))}, []*handDIE{there("p", point, 0)},
 		func(p *handProcess) { p.put(handBase, 4, 41) }, map[string]string{
 			"m.Colour.green": "(m::Colour) m::green", "m.Point.sizeof": "(ulong) 8", "m.count": "(int) 41", "p.x": "(int) 41", "m.Colour.blue": "error: m::Colour has no enumerator blue"}}
+}
+
+// usingDirectives has a namespace that a directive names, and one that none does.
+func usingDirectives(i32 *handDIE) asking {
+	enum := func(name, of string, v int) *handDIE {
+		return named(dwarf.TagEnumerationType, name, handAttr{dwarf.AttrByteSize, 4}, handAttr{dwarf.AttrType, i32}).with(named(dwarf.TagEnumerator, of, handAttr{dwarf.AttrConstValue, v}))
+	}
+	app := named(dwarf.TagNamespace, "app").with(enum("Flag", "R", 4), structure("tile", 12, member("a", i32, 0)))
+	inner := named(dwarf.TagNamespace, "deep").with(enum("Level", "HIGH", 9))
+	local := named(dwarf.TagNamespace, "local").with(enum("Kind", "K", 7))
+	other := named(dwarf.TagNamespace, "other").with(enum("Else", "E", 5), structure("brick", 20))
+	directive := func(space *handDIE) *handDIE {
+		return die(dwarf.TagImportedModule, handAttr{dwarf.AttrImport, space})
+	}
+	return asking{"using directives of C++", dwarf.LangCPlusPlus, []*handDIE{i32, app, named(dwarf.TagNamespace, "outer").with(inner), local, other, directive(app), directive(inner)},
+		[]*handDIE{there("n", i32, 0), die(dwarf.TagLexicalBlock).with(directive(local))}, nil, map[string]string{
+			"R|1": "(int) 5", "HIGH + 0": "(int) 9", "K + 0": "(int) 7", "sizeof(tile)": "(unsigned long) 12", "sizeof(app::tile)": "(unsigned long) 12",
+			"E": "error: no variable is called E; the frame has n", "sizeof(brick)": "error: no type is called brick"}}
+}
+
+// nullPointer has a variable of the type of nullptr.
+func nullPointer(i32 *handDIE) asking {
+	null, pointer := named(dwarf.TagUnspecifiedType, "decltype(nullptr)"), die(dwarf.TagPointerType, handAttr{dwarf.AttrType, i32}, handAttr{dwarf.AttrByteSize, 8})
+	return asking{"nullptr", dwarf.LangCPlusPlus, []*handDIE{i32, null, pointer}, []*handDIE{there("np", null, 0), there("p", pointer, 8), there("q", pointer, 16)},
+		func(p *handProcess) { p.put(handBase+16, 8, 64) }, map[string]string{"np == 0": "(bool) true", "p == np": "(bool) true", "q == np": "(bool) false", "!np": "(bool) true"}}
 }

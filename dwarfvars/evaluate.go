@@ -147,10 +147,12 @@ type evaluation struct {
 	vars   []Convenience
 	steps  int
 
-	dialect  paths.Dialect
-	lengthOf func() (Object, error) // of what is indexed, which D calls $
-	left     uint64                 // bytes of debugging information that are still searched for enumerators and functions
-	other    *libstate.Library      // of a variable that is not one of the frame's module; nil if there is none
+	dialect    paths.Dialect
+	lengthOf   func() (Object, error) // of what is indexed, which D calls $
+	left       uint64                 // bytes of debugging information that are still searched for enumerators and functions
+	usedSpaces []string               // see used
+	usedKnown  bool
+	other      *libstate.Library // of a variable that is not one of the frame's module; nil if there is none
 }
 
 // maxEvaluated is how many parts of one expression are evaluated.
@@ -299,6 +301,11 @@ func (e *evaluation) member(n *paths.Member) (Object, error) {
 	if err != nil && e.dialect == paths.Pascal { // the letters' case says nothing
 		if name := e.spelled(&ob, n.Name); name != "" {
 			return e.object(e.x.Member(&ob, name))
+		}
+	}
+	if err != nil && e.dialect == paths.Plain {
+		if f, ok := e.methodOf(&ob, n.Name); ok {
+			return f, nil
 		}
 	}
 	if lower := strings.ToLower(n.Name); err != nil && !e.dialect.Calls() && lower != n.Name {

@@ -250,9 +250,10 @@ func (sh *Shell) characters(ctx context.Context, v *session.Variable, format byt
 		return "", err
 	}
 	*left -= len(b)
+	elem, _, _ := strings.Cut(v.Type, " [")
 	var parts []string
 	for _, c := range b {
-		parts = append(parts, sh.inUnit(ctx, uint64(c), 1, format, true, ""))
+		parts = append(parts, sh.inUnit(ctx, uint64(c), 1, format, !unsigned(elem), ""))
 	}
 	if v.Size > uint64(len(b)) {
 		parts = append(parts, "...")
@@ -288,6 +289,9 @@ func (sh *Shell) number(ctx context.Context, v *session.Variable, format byte) (
 	}
 	if v.Kind == "float" && format == 'f' {
 		return text(v), nil
+	}
+	if f, err := strconv.ParseFloat(v.Value, 64); v.Kind == "float" && err == nil && (format == 'c' || format == 'a') && math.Abs(f) < 1<<63 { // of its integer, as in gdb
+		return at + sh.inUnit(ctx, uint64(int64(f)), 8, format, true, "int"), nil
 	}
 	n, size, err := sh.s.Bits(ctx, *v)
 	switch u, failed := strconv.ParseUint(v.Value, 0, 64); {
@@ -374,6 +378,9 @@ func (sh *Shell) inUnit(ctx context.Context, n uint64, size int, format byte, si
 		}
 		return fmt.Sprintf("%d %s", c, quoteChar(c))
 	case 'a':
+		if signed {
+			n = uint64(extended)
+		}
 		return sh.symbolic(ctx, n)
 	case 'f':
 		switch {
@@ -385,6 +392,9 @@ func (sh *Shell) inUnit(ctx context.Context, n uint64, size int, format byte, si
 	}
 	if kind == "bool" {
 		return strconv.FormatBool(n != 0)
+	}
+	if !signed {
+		return strconv.FormatUint(n, 10)
 	}
 	return strconv.FormatInt(extended, 10)
 }

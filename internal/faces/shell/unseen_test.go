@@ -13,7 +13,6 @@ func TestFormatsOfSigns(t *testing.T) {
 	p.wants("p/a (unsigned char)255", "= 0xff\n")
 	p.wants("frame function arrays", "")
 	p.wants("p/c raw", "255 '\\377'")
-	p.wants("p/d raw", "255")
 	p.wants("p/c 65.5", "= 65 'A'")
 	p.wants("p/a 16.0", "= 0x10\n")
 }

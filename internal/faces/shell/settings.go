@@ -42,7 +42,7 @@ const without = `pagination confirm height width verbose logging complaints pyth
  ada agent args auto-connect-native-target basenames-may-differ compile-args compile-gcc cwd dcache default-collect directories disconnected-dprintf disconnected-tracing
  displaced-stepping dprintf-channel dprintf-function dprintf-style dump-excluded-mappings environment exec-direction exec-file-mismatch extension-language fortran gnutarget guile
  interactive-mode may-call-functions may-insert-breakpoints may-insert-fast-tracepoints may-insert-tracepoints may-interrupt may-write-memory may-write-registers mem mpx
- range-stepping ravenscar record serial startup-quietly struct-convention target-file-system-kind tdesc trace-buffer-size trace-notes trace-stop-notes trace-user
+ range-stepping ravenscar rec record serial startup-quietly struct-convention target-file-system-kind tdesc trace-buffer-size trace-notes trace-stop-notes trace-user
  trust-readonly-sections unwind-on-terminating-exception processor`
 
 // elsewhere is what to use in place of a setting: a flag when the core is opened, say; "" if there is nothing.

@@ -130,10 +130,10 @@ func fortranOpen(i32 *handDIE) asking {
 
 // swiftNumbers has what the compiler of Swift describes: structures without members.
 func swiftNumbers(i32 *handDIE) asking {
-	number, flag, real := structure("Int16", 2), structure("Bool", 1), structure("Double", 8)
+	number, flag, double := structure("Int16", 2), structure("Bool", 1), structure("Double", 8)
 	text, mine := structure("String", 16), structure("Int", 8)
-	return asking{"numbers of Swift", dwarf.LangSwift, []*handDIE{i32, named(dwarf.TagModule, "Swift").with(number, flag, real, text), named(dwarf.TagModule, "app").with(mine)},
-		[]*handDIE{there("n", number, 0), there("yes", flag, 8), there("x", real, 16), there("s", text, 32), there("own", mine, 0)},
+	return asking{"numbers of Swift", dwarf.LangSwift, []*handDIE{i32, named(dwarf.TagModule, "Swift").with(number, flag, double, text), named(dwarf.TagModule, "app").with(mine)},
+		[]*handDIE{there("n", number, 0), there("yes", flag, 8), there("x", double, 16), there("s", text, 32), there("own", mine, 0)},
 		func(p *handProcess) {
 			p.put(handBase, 8, 0xfffb)
 			p.put(handBase+8, 1, 1)

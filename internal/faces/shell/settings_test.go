@@ -105,6 +105,9 @@ func TestAllSettings(t *testing.T) {
 		}
 		for name := range strings.SplitSeq(names, ", ") {
 			n++
+			if name == "set print" || name == "set pr" || name == "set p" { // what others begin with
+				continue
+			}
 			if _, err := p.types(name + " off"); err != nil && strings.Contains(err.Error(), "no setting is called") {
 				t.Errorf("%s: %v", name, err)
 			}

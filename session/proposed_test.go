@@ -2,12 +2,15 @@ package session
 
 import (
 	"context"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/unwind"
 )
 
 // Names for completion begin as is asked, are sorted, and are those of the first symbols and entries only.
@@ -45,6 +48,21 @@ func TestProposed(t *testing.T) {
 		if !slices.Equal(got, x.want) {
 			t.Errorf("%v %s: %q, want %q", x.variables, x.begin, got, x.want)
 		}
+	}
+	s.proposed, s.proposedOf = []string{"nasal", "nave"}, module // what was found once is not looked for again
+	if got, _ := s.Proposed(ctx, module, true, "na", 50); !slices.Equal(got, []string{"nasal", "nave"}) {
+		t.Errorf("%q", got)
+	}
+	s.proposed = nil
+	lookup := target.SymbolLookup().(interface {
+		Variables(*libstate.Library) iter.Seq[unwind.Symbol]
+	})
+	found := false
+	for v := range lookup.Variables(libs[0]) {
+		found = found || v.Name == "names"
+	}
+	if !found {
+		t.Error("the symbol table has no variable names")
 	}
 	if got, _ := s.Proposed(ctx, "/another", true, "nam", 50); len(got) > 0 {
 		t.Errorf("of a module that is not there: %q", got)

@@ -147,10 +147,12 @@ type evaluation struct {
 	vars   []Convenience
 	steps  int
 
-	dialect  paths.Dialect
-	lengthOf func() (Object, error) // of what is indexed, which D calls $
-	left     uint64                 // bytes of debugging information that are still searched for enumerators and functions
-	other    *libstate.Library      // of a variable that is not one of the frame's module; nil if there is none
+	dialect    paths.Dialect
+	lengthOf   func() (Object, error) // of what is indexed, which D calls $
+	left       uint64                 // bytes of debugging information that are still searched for enumerators and functions
+	usedSpaces []string               // see used
+	usedKnown  bool
+	other      *libstate.Library // of a variable that is not one of the frame's module; nil if there is none
 }
 
 // maxEvaluated is how many parts of one expression are evaluated.
@@ -301,6 +303,11 @@ func (e *evaluation) member(n *paths.Member) (Object, error) {
 			return e.object(e.x.Member(&ob, name))
 		}
 	}
+	if err != nil && e.dialect == paths.Plain {
+		if f, ok := e.methodOf(&ob, n.Name); ok {
+			return f, nil
+		}
+	}
 	if lower := strings.ToLower(n.Name); err != nil && !e.dialect.Calls() && lower != n.Name {
 		if t, missing := e.object(e.x.Member(&ob, lower)); missing == nil {
 			return t, nil
@@ -410,6 +417,9 @@ func (e *evaluation) integer(n paths.Node) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	if ob, err = e.meant(n, ob); err != nil {
+		return 0, err
+	}
 	v, _, err := e.number(&ob)
 	return int64(v), wrongAt(n, err)
 }
@@ -503,6 +513,9 @@ func (e *evaluation) unary(n *paths.Unary) (Object, error) {
 	}
 	switch n.Op {
 	case "*":
+		if to := e.referred(&ob); to != &ob && (to.Type.Strip().Pointer() || to.Type.Strip().Tag == arrayTag || to.Type.Strip().Aggregate()) { // of a pointer that a reference refers to
+			ob = *to
+		}
 		t, err := e.object(e.x.Pointee(&ob))
 		if err != nil && e.dialect == paths.Ada { // an access to an array whose bounds are not part of its type is the array here
 			if bounds, missing := e.x.Bounds(&ob); missing == nil && len(bounds) > 0 {
@@ -523,6 +536,12 @@ func (e *evaluation) unary(n *paths.Unary) (Object, error) {
 			t = t.Strip().Target()
 		}
 		return e.word(e.pointerTo(t), addr)
+	}
+	if ob, err = e.meant(n.X, ob); err != nil {
+		return Object{}, err
+	}
+	if t := ob.Type.Strip(); t.Pointer() && (n.Op != "!" && n.Op != "+" || e.dialect == paths.Ada) || e.dialect == paths.Rust && borrows(t) {
+		return Object{}, fmt.Errorf("%q is not defined for an object of type %s", n.Op, clip(ob.Type.Name()))
 	}
 	if re, im, ok, err := e.x.Complex(&ob); ok && err == nil && n.Op == "-" {
 		return e.object(e.x.ComplexWord(ob.Type, -re, -im))
@@ -597,7 +616,14 @@ func (e *evaluation) condition(n paths.Node) (bool, error) {
 	case !t.at:
 		return false, &ExpressionError{n.At(), errors.New("it is no object of its own")}
 	}
-	is, err := e.isTrue(&t.ob)
+	ob, err := e.meant(n, t.ob)
+	if err == nil && e.dialect == paths.Ada {
+		err = wrongAt(n, e.noArithmetic("and", &ob))
+	}
+	if err != nil {
+		return false, err
+	}
+	is, err := e.isTrue(&ob)
 	return is, wrongAt(n, err)
 }
 

@@ -87,7 +87,9 @@ func (e *evaluation) binary(n *paths.Binary) (Object, error) {
 		}
 		return e.object(t, wrongAt(n.Y, err))
 	}
-	x, y = e.decayed(x), e.decayed(y)
+	if x, y, err = e.operands(n, x, y); err != nil {
+		return Object{}, err
+	}
 	if t, ok, err := e.strings(n, &x, &y); ok || err != nil {
 		return t, err
 	}

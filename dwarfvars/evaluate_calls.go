@@ -284,7 +284,15 @@ func (e *evaluation) elements(n *paths.Call, ob *values.Object) (Object, error) 
 			return Object{}, err
 		}
 	}
-	at := *ob
+	at := *e.referred(ob)
+	for range maxReferences { // q(1) of an access to an array is an element of that
+		if t := at.Type.Strip(); !t.Pointer() || t.Target().Strip().Tag != arrayTag {
+			break
+		}
+		if at, err = e.x.Pointee(&at); err != nil {
+			return Object{}, err
+		}
+	}
 	for len(picks) > 0 && picks[0].Single {
 		t, err := e.object(e.x.Element(&at, picks[0].First))
 		if picks = picks[1:]; err != nil || len(picks) == 0 {

@@ -376,6 +376,9 @@ func (e *evaluation) scoped(name string) (list []string) {
 		}
 		list = append(list, word+scope+"::"+bare)
 	}
+	for _, space := range e.used() {
+		list = append(list, word+space+"::"+bare)
+	}
 	return append(list, name)
 }
 

@@ -252,7 +252,7 @@ func (e *evaluation) numeric(n *paths.Call, name string) (Object, error) {
 		return Object{}, err
 	}
 	operator := map[string]string{"mod": "%", "modulo": "mod", "iand": "&", "ior": "|", "ieor": "^"}[name]
-	ob, err := e.stored(n.Args[0])
+	ob, err := e.operand(n.Args[0])
 	if err != nil {
 		return Object{}, err
 	}
@@ -268,7 +268,7 @@ func (e *evaluation) numeric(n *paths.Call, name string) (Object, error) {
 	}
 	switch {
 	case operator != "" && isFloat && (name == "mod" || name == "modulo"):
-		other, err := e.stored(n.Args[1])
+		other, err := e.operand(n.Args[1])
 		if err != nil {
 			return Object{}, err
 		}
@@ -306,7 +306,7 @@ func (e *evaluation) numeric(n *paths.Call, name string) (Object, error) {
 			return Object{}, err
 		}
 		if len(n.Args) > 1 {
-			im, err := e.stored(n.Args[1])
+			im, err := e.operand(n.Args[1])
 			if err != nil {
 				return Object{}, err
 			}
@@ -370,7 +370,7 @@ func (e *evaluation) kindArgument(n *paths.Call, i int, usual uint64) (uint64, e
 
 // extreme is the largest or the least of the arguments.
 func (e *evaluation) extreme(n *paths.Call, largest bool) (Object, error) {
-	best, err := e.stored(n.Args[0])
+	best, err := e.operand(n.Args[0])
 	if err != nil {
 		return Object{}, err
 	}
@@ -379,7 +379,7 @@ func (e *evaluation) extreme(n *paths.Call, largest bool) (Object, error) {
 		op = ">"
 	}
 	for _, a := range n.Args[1:] {
-		next, err := e.stored(a)
+		next, err := e.operand(a)
 		if err != nil {
 			return Object{}, err
 		}

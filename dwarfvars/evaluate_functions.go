@@ -355,3 +355,27 @@ func notOfFunction(fn *Function, name string) error {
 	}
 	return errNoVariable
 }
+
+// methodOf returns a function of the class that an object or what a pointer points to is of, or of its bases, by the static type.
+func (e *evaluation) methodOf(ob *values.Object, name string) (Object, bool) {
+	t := e.referred(ob).Type.Strip()
+	if t.Pointer() {
+		t = t.Target().Strip()
+	}
+	list := []*types.Type{t}
+	for i := 0; i < len(list) && i < maxOuter*maxOuter; i++ {
+		t := list[i].Defined()
+		if !t.Aggregate() || t.FullName() == "" {
+			continue
+		}
+		if f, ok, err := e.function(&paths.Ident{Name: t.FullName() + "::" + name}); ok && err == nil {
+			return f, true
+		}
+		for k := range t.Members().Fields {
+			if f := &t.Members().Fields[k]; f.Base {
+				list = append(list, e.a.r.types.OfField(f).Strip())
+			}
+		}
+	}
+	return Object{}, false
+}

@@ -150,6 +150,9 @@ func (e *evaluation) letter(n *paths.Binary) (Object, bool, error) {
 
 // ofPascal answers the operators that Pascal has, or means otherwise than C: false if an operator is the same.
 func (e *evaluation) ofPascal(n *paths.Binary) (Object, bool, error) {
+	if t, ok, err := e.ofSets(n); ok || err != nil {
+		return t, ok, err
+	}
 	switch n.Op {
 	case "in":
 		is, err := e.inSet(n)
@@ -215,15 +218,7 @@ func (e *evaluation) inSet(n *paths.Binary) (bool, error) {
 	}
 	if list, ok := n.Y.(*paths.List); ok {
 		for _, item := range list.Items {
-			from, to := item, item
-			if r, ok := item.(*paths.Range); ok {
-				from, to = r.From, r.To
-			}
-			first, err := e.integer(from)
-			if err != nil {
-				return false, err
-			}
-			last, err := e.integer(to)
+			first, last, err := e.itemOf(item)
 			if err != nil {
 				return false, err
 			}

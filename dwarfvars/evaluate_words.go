@@ -1,6 +1,7 @@
 package dwarfvars
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -197,6 +198,9 @@ const maxListed = 1 << 12
 
 // list returns an array that stands in the expression, whose elements have the type of the first.
 func (e *evaluation) list(n *paths.List) (Object, error) {
+	if len(n.Items) == 0 {
+		return Object{}, errors.New("a list of nothing stands only beside a set")
+	}
 	first, err := e.stored(n.Items[0])
 	if err != nil {
 		return Object{}, err

@@ -157,7 +157,11 @@ func (o Object) Children(first, n int) (list []Child, more bool, err error) {
 			if inner.Kind() == values.KindFunction || s.More || quotedPointer(s) {
 				return nil, false, nil
 			}
-			return page([]Child{{Name: "*", Object: Object{in: o.in, ob: to, at: true}, Prefix: "*"}}, first, n, false)
+			prefix := "*"
+			if k == values.KindReference && to.Type.Strip().Pointer() { // *r is what the pointer points to
+				prefix = "*&"
+			}
+			return page([]Child{{Name: "*", Object: Object{in: o.in, ob: to, at: true}, Prefix: prefix}}, first, n, false)
 		}
 		s, arrow = inner, "->"
 		ob = to

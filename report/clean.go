@@ -49,6 +49,9 @@ func clean(s string) string {
 // A backslash stays as it is. Cleaning twice is cleaning once.
 func Clean(s string) string { return clean(s) }
 
+// BriefValue makes a value safe to print and shortens it to limit characters. Of a pointer and what it points to, the pointer stays.
+func BriefValue(value string, limit int) string { return briefValue(value, limit) }
+
 // BriefFunction makes a function's name safe to print and shortens it to limit characters: it drops template
 // arguments, innermost first, then the middle of the name.
 func BriefFunction(name string, limit int) string { return briefFunction(name, limit) }

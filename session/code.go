@@ -132,6 +132,10 @@ func (s *Session) TypeOf(ctx context.Context, id FrameID, text string, vars ...C
 		if err != nil {
 			return err
 		}
+		if f.reportOnly() && f.left() {
+			t, err = s.typeOfProgram(ctx, f, text, vars)
+			return err
+		}
 		if f.reportOnly() {
 			return errors.New("values of this language have their types beside them: print shows them")
 		}

@@ -58,6 +58,9 @@ type Session struct {
 	frames  []*frameAt
 	refs    refTable
 	grown   map[*report.Data]*report.Data // values of which more was read
+
+	proposed   []string // names of the variables of one module, sorted, for Proposed
+	proposedOf string   // that module's path
 }
 
 // New returns a Session of a Target, which it does not close. The Target may be used for other things, too. Stacks of a running process are

@@ -511,8 +511,16 @@ func (s *Session) Evaluate(ctx context.Context, id FrameID, expr string, vars ..
 			if err != nil {
 				return err
 			}
-			v, err = s.path(f, read, expr)
-			return err
+			if v, err = s.path(f, read, expr); err == nil || !f.left() || read.mentions(expr) {
+				return err
+			}
+			ob, err := s.ofProgram(ctx, f, expr, vars)
+			if err != nil {
+				return err
+			}
+			v = s.object(f, ob, expr)
+			v.Name, v.Module = expr, ob.Module()
+			return nil
 		}
 		if err := s.callers(ctx, f.st); err != nil {
 			return err

@@ -56,3 +56,16 @@ func (l *Lookup) Functions(lib *libstate.Library) iter.Seq[unwind.Symbol] {
 		}
 	}
 }
+
+// Variables iterates over the variables that a module's symbol table names, in no order, with the names that the linker has.
+func (l *Lookup) Variables(lib *libstate.Library) iter.Seq[unwind.Symbol] {
+	return func(yield func(unwind.Symbol) bool) {
+		im := l.file(lib)
+		bias := im.Bias(lib.LoadBias)
+		for v := range im.Variables() {
+			if !yield(unwind.Symbol{Name: v.Name, Addr: v.Addr + bias, Size: v.Size}) {
+				return
+			}
+		}
+	}
+}

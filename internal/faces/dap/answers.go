@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -343,13 +344,23 @@ func (sv *server) died(ctx context.Context) (what, why string) {
 	return report.Clean(what), report.UTF8(why)
 }
 
-func (sv *server) exceptionInfo(ctx context.Context) (dap.ResponseMessage, error) {
+func (sv *server) exceptionInfo(ctx context.Context, id session.StackID) (dap.ResponseMessage, error) {
+	if _, _, err := sv.s.Frames(ctx, id, 0, 1); err != nil {
+		return nil, err
+	}
 	c, err := sv.s.Crash(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if c == nil {
 		return nil, errors.New("nothing says that the process died")
+	}
+	list, err := sv.s.Threads(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if died := slices.IndexFunc(list, func(st session.Stack) bool { return st.Crashed }); died >= 0 && list[died].ID != id {
+		return nil, fmt.Errorf("this one did not die: it is %s that did", list[died].Title())
 	}
 	what, why := sv.died(ctx)
 	body := dap.ExceptionInfoResponseBody{ExceptionId: what, Description: why, BreakMode: "unhandled", Details: &dap.ExceptionDetails{Message: why, TypeName: c.Kind}}

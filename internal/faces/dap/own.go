@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 
 	"github.com/google/go-dap"
@@ -45,7 +46,7 @@ func (sv *server) own(ctx context.Context, command string) (dap.ResponseMessage,
 		}
 		return asJSON(func(w io.Writer) error { return report.WriteMemoryJSON(w, m) })
 	}
-	return nil, nil, errReadOnly
+	return nil, nil, fmt.Errorf("%q is no request that is known here", command)
 }
 
 func asJSON(write func(io.Writer) error) (dap.ResponseMessage, []dap.Message, error) {

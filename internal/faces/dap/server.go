@@ -342,7 +342,7 @@ func (sv *server) ask(ctx context.Context, m dap.Message) (dap.ResponseMessage, 
 	case *dap.ReadMemoryRequest:
 		return sv.readMemory(ctx, &r.Arguments)
 	case *dap.ExceptionInfoRequest:
-		return sv.exceptionInfo(ctx)
+		return sv.exceptionInfo(ctx, session.StackID(r.Arguments.ThreadId))
 	}
 	return nil, errReadOnly
 }

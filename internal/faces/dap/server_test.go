@@ -196,6 +196,12 @@ func TestEditor(t *testing.T) {
 	if info.Body.ExceptionId != "SIGSEGV" || !strings.Contains(info.Body.Description, "cause: *p where p = 0x0") {
 		t.Errorf("%+v", info.Body)
 	}
+	if why := c.fails("exceptionInfo", `{"threadId": 99}`); !strings.Contains(why, "stack 99 is not known") {
+		t.Error(why)
+	}
+	if why := c.fails("noSuchRequest", `{}`); !strings.Contains(why, `"noSuchRequest" is no request`) {
+		t.Error(why)
+	}
 	all := ask[*dap.StackTraceResponse](c, "stackTrace", object{"threadId": stopped.Body.ThreadId})
 	page := ask[*dap.StackTraceResponse](c, "stackTrace", object{"threadId": stopped.Body.ThreadId, "startFrame": 2, "levels": 1})
 	if len(all.Body.StackFrames) != 8 || all.Body.TotalFrames != 8 || len(page.Body.StackFrames) != 1 || page.Body.TotalFrames <= 3 {
@@ -297,7 +303,7 @@ func TestEditor(t *testing.T) {
 	if m := ask[*dap.ModulesResponse](c, "modules", object{"startModule": 3, "moduleCount": 5}); len(m.Body.Modules) != 1 {
 		t.Errorf("%+v", m.Body)
 	}
-	for _, command := range []string{"continue", "next", "stepIn", "stepOut", "pause", "setVariable", "writeMemory", "nonsense"} {
+	for _, command := range []string{"continue", "next", "stepIn", "stepOut", "pause", "setVariable", "writeMemory"} {
 		if why := c.fails(command, `{"threadId": 1, "variablesReference": 1, "name": "x", "value": "1", "memoryReference": "0x1", "data": ""}`); why != "the process is only read: it is not run and not changed" {
 			t.Errorf("%s: %s", command, why)
 		}
@@ -602,4 +608,21 @@ func FuzzMessages(f *testing.F) {
 	f.Fuzz(func(_ *testing.T, in string) {
 		_ = serve.Serve(context.Background(), strings.NewReader(in), io.Discard, open)
 	})
+}
+
+// Why the process died is told of the thread that did, and of no other one.
+func TestExceptionOfThread(t *testing.T) {
+	c := connect(t, fixture.Get(t, "amd64-thread-crash"))
+	stopped := c.begin()
+	threads := ask[*dap.ThreadsResponse](c, "threads", object{})
+	if len(threads.Body.Threads) < 2 {
+		t.Fatal("one thread")
+	}
+	for _, th := range threads.Body.Threads {
+		if th.Id == stopped.Body.ThreadId {
+			ask[*dap.ExceptionInfoResponse](c, "exceptionInfo", object{"threadId": th.Id})
+		} else if why := c.fails("exceptionInfo", fmt.Sprintf(`{"threadId": %d}`, th.Id)); !strings.Contains(why, "this one did not die: it is thread ") {
+			t.Error(why)
+		}
+	}
 }

@@ -51,7 +51,7 @@ func commands() []command {
 		{[]string{"list", "l"}, "[LINE|FIRST,LAST|FUNCTION|FILE:LINE|-]", "source around the frame's line, then what follows", (*Shell).source},
 		{[]string{"search", "forward-search", "fo"}, "REGEX", "the next source line that matches", (*Shell).search},
 		{[]string{"report"}, "", "why the process died, and all stacks", (*Shell).report},
-		{[]string{"set"}, "SETTING VALUE", "settings: print pretty on, print elements N, listsize N; other ones of gdb's are taken and change nothing", (*Shell).set},
+		{[]string{"set"}, "SETTING VALUE", "settings: print pretty on, print elements N, print address off, output-radix 16, listsize N; those of gdb's that change nothing say so", (*Shell).set},
 		{[]string{"show"}, "SETTING", "what a setting is", (*Shell).showSetting},
 		{[]string{"source"}, "FILE", "run the commands of a file", (*Shell).script},
 		{[]string{"help", "h"}, "[COMMAND]", "this list", (*Shell).help},

@@ -26,7 +26,7 @@ func (sh *Shell) Complete(ctx context.Context, line string, pos int) (before str
 		all, _ := Words()
 		return head[:len(head)-len(rest)], beginning(all, rest), after
 	case "set", "show":
-		return head[:len(head)-len(rest)], beginning(append([]string{"listsize", "print pretty on", "print pretty off"}, strings.Fields(without)...), rest), after
+		return head[:len(head)-len(rest)], beginning(append([]string{"listsize", "print pretty on", "print pretty off", "print address off", "output-radix 16", "backtrace limit"}, strings.Fields(without)...), rest), after
 	case "thread", "t":
 		return head[:len(head)-len(rest)], beginning([]string{"apply all bt", "find"}, rest), after
 	case "p", "print", "x", "inspect", "output", "display", "ptype", "whatis", "printf", "find":

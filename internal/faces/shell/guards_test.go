@@ -129,7 +129,7 @@ func TestNotAnotherAnswer(t *testing.T) {
 	p.fails("info line 97", "the code of line 97 is not looked for")
 	p.fails("info line vars.c:97", "the code of line vars.c:97 is not looked for")
 	p.wants("info line records", "line 97 of /src/vars.c is at 0x562e0c1e458a")
-	p.fails("set radix 16", "p/x EXPR")
+	p.fails("set radix 16", "set output-radix 16 is for what is printed")
 	p.fails("set sysroot /x", "--sysroot DIR")
 	p.fails("list 5,2", "before the first")
 	p.wants("p/x b.c", "0x123456789a") // of a bit-field the memory has more

@@ -163,7 +163,16 @@ func (sh *Shell) scope(ctx context.Context, name, none string) error {
 			return err
 		}
 		for i := range list {
-			if err := sh.printf("%s = %s\n", report.Clean(list[i].Name), text(&list[i])); err != nil {
+			value := text(&list[i])
+			if sh.settings.radix != 0 && name != "Registers" {
+				if s, err := sh.valueText(ctx, &list[i], ""); err == nil {
+					value = s
+				}
+			}
+			if name != "Registers" {
+				value = sh.inLine(sh.plain(value))
+			}
+			if err := sh.printf("%s = %s\n", report.Clean(list[i].Name), value); err != nil {
 				return err
 			}
 		}

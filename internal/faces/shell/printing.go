@@ -70,6 +70,9 @@ func (sh *Shell) printValue(ctx context.Context, args, end string) error {
 	if err != nil {
 		return err
 	}
+	if format == "" {
+		text = sh.plain(text)
+	}
 	if end == "" {
 		return sh.printf("%s", text)
 	}
@@ -117,6 +120,15 @@ func (sh *Shell) valueText(ctx context.Context, v *session.Variable, format stri
 	if v.Status != report.StatusSuccess {
 		return text(v), nil
 	}
+	if format == "" && sh.settings.radix != 0 {
+		left := maxFormatted
+		if s, err := sh.inFormat(ctx, v, sh.inRadix()[0], 0, &left); err == nil {
+			if v.Kind == "pointer" && v.Type != "" && !strings.HasPrefix(v.Value, v.Type+" ") {
+				s = "(" + report.Clean(v.Type) + ") " + s
+			}
+			return s, nil
+		}
+	}
 	switch {
 	case len(format) > 1 || format != "" && !strings.Contains(formats, format):
 		return "", fmt.Errorf("the format /%s is not known; one of %s", format, strings.Join(strings.Split(formats, ""), " "))
@@ -157,10 +169,19 @@ const maxFormatDepth = 8
 
 // inFormat writes a value in a format of gdb's, and the parts of an array or a structure each by itself.
 func (sh *Shell) inFormat(ctx context.Context, v *session.Variable, format byte, depth int, left *int) (string, error) {
+	inRadix := format == radixHex[0] || format == radixOctal[0]
 	whole := v.Kind == "array" || v.Kind == "struct" || v.Kind == "union" || v.Kind == "sequence" || v.Kind == "map" || v.Kind == "string"
 	switch {
 	case (v.Kind == "string" || v.Kind == "array" && v.Ref == 0 && strings.HasPrefix(strings.TrimLeft(v.Value, `LuU`), `"`) || v.Kind == "array" && v.Ref == 0 && strings.HasPrefix(v.Value, "'")) && v.HasAddress && strings.Contains(v.Type, "["):
+		if inRadix {
+			return text(v), nil
+		}
 		return sh.characters(ctx, v, format, left)
+	case inRadix && !whole && v.Kind != "reference":
+		if v.Kind == "int" || v.Kind == "char" {
+			return sh.number(ctx, v, format|0x20)
+		}
+		return text(v), nil
 	case v.Kind == "reference" && v.Ref != 0: // the parts are those of what it refers to
 	case !whole:
 		return sh.number(ctx, v, format)
@@ -175,6 +196,10 @@ func (sh *Shell) inFormat(ctx context.Context, v *session.Variable, format byte,
 		return "", err
 	}
 	if v.Kind == "reference" && len(list) == 1 && list[0].Name == "*" { // to a number
+		if inRadix {
+			s, err := sh.inFormat(ctx, &list[0], format, depth+1, left)
+			return referred(v) + s, err
+		}
 		return sh.number(ctx, v, format)
 	}
 	var parts []string
@@ -225,9 +250,10 @@ func (sh *Shell) characters(ctx context.Context, v *session.Variable, format byt
 		return "", err
 	}
 	*left -= len(b)
+	elem, _, _ := strings.Cut(v.Type, " [")
 	var parts []string
 	for _, c := range b {
-		parts = append(parts, sh.inUnit(ctx, uint64(c), 1, format, true, ""))
+		parts = append(parts, sh.inUnit(ctx, uint64(c), 1, format, !unsigned(elem), ""))
 	}
 	if v.Size > uint64(len(b)) {
 		parts = append(parts, "...")
@@ -263,6 +289,9 @@ func (sh *Shell) number(ctx context.Context, v *session.Variable, format byte) (
 	}
 	if v.Kind == "float" && format == 'f' {
 		return text(v), nil
+	}
+	if f, err := strconv.ParseFloat(v.Value, 64); v.Kind == "float" && err == nil && (format == 'c' || format == 'a') && math.Abs(f) < 1<<63 { // of its integer, as in gdb
+		return at + sh.inUnit(ctx, uint64(int64(f)), 8, format, true, "int"), nil
 	}
 	n, size, err := sh.s.Bits(ctx, *v)
 	switch u, failed := strconv.ParseUint(v.Value, 0, 64); {
@@ -349,6 +378,9 @@ func (sh *Shell) inUnit(ctx context.Context, n uint64, size int, format byte, si
 		}
 		return fmt.Sprintf("%d %s", c, quoteChar(c))
 	case 'a':
+		if signed {
+			n = uint64(extended)
+		}
 		return sh.symbolic(ctx, n)
 	case 'f':
 		switch {
@@ -360,6 +392,9 @@ func (sh *Shell) inUnit(ctx context.Context, n uint64, size int, format byte, si
 	}
 	if kind == "bool" {
 		return strconv.FormatBool(n != 0)
+	}
+	if !signed {
+		return strconv.FormatUint(n, 10)
 	}
 	return strconv.FormatInt(extended, 10)
 }

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,12 +11,16 @@ import (
 	"strings"
 
 	"github.com/corewalk/corewalk/dwarfvars"
+	"github.com/corewalk/corewalk/report"
 )
 
 // settings are what set changes.
 type settings struct {
 	pretty   bool // print pretty: a line for each member
 	object   bool // print object: what a pointer or a reference to a class is one to
+	bare     bool // print address off: addresses are left out of values
+	radix    int  // output-radix: 8 or 16, in which print writes integers; 0 is 10
+	frames   int  // backtrace limit: how many frames bt shows; 0 is as many as usual
 	values   dwarfvars.Options
 	listSize int // lines of list
 	accepted map[string]string
@@ -33,7 +38,12 @@ const without = `pagination confirm height width verbose logging complaints pyth
  line-editing max-completions max-user-call-depth max-value-size mi-async non-stop observer opaque-type-resolution osabi overload-resolution multiple-symbols print
  print-symbol-loading prompt remote* schedule-multiple scheduler-locking script-extension startup-with-shell solib-search-path source step-mode stop-on-solib-events
  substitute-path suppress-cli-notifications sysroot solib-absolute-prefix tcp trace-commands tui unwindonsignal unwind-on-signal use-coredump-filter use-deprecated-index-sections
- watchdog write annotate architecture endian case-sensitive circular-trace-buffer check`
+ watchdog write annotate architecture endian case-sensitive circular-trace-buffer check
+ ada agent args auto-connect-native-target basenames-may-differ compile-args compile-gcc cwd dcache default-collect directories disconnected-dprintf disconnected-tracing
+ displaced-stepping dprintf-channel dprintf-function dprintf-style dump-excluded-mappings environment exec-direction exec-file-mismatch extension-language fortran gnutarget guile
+ interactive-mode may-call-functions may-insert-breakpoints may-insert-fast-tracepoints may-insert-tracepoints may-interrupt may-write-memory may-write-registers mem mpx
+ range-stepping ravenscar rec record serial startup-quietly struct-convention target-file-system-kind tdesc trace-buffer-size trace-notes trace-stop-notes trace-user
+ trust-readonly-sections unwind-on-terminating-exception processor`
 
 // elsewhere is what to use in place of a setting: a flag when the core is opened, say; "" if there is nothing.
 func elsewhere(name string) string {
@@ -44,8 +54,6 @@ func elsewhere(name string) string {
 		return "--search DIR"
 	case "substitute-path":
 		return "--source-map FROM=TO"
-	case "radix", "input-radix", "output-radix":
-		return "a letter for each value, p/x EXPR"
 	}
 	return ""
 }
@@ -75,6 +83,14 @@ func (sh *Shell) set(ctx context.Context, args string) error {
 		}
 		sh.settings.listSize = min(n, maxLines)
 		return nil
+	case name == "radix" || name == "input-radix" || name == "output-radix":
+		return sh.setRadix(name, rest)
+	case name == "backtrace" && strings.HasPrefix(rest, "limit"):
+		n, err := limit(rest, strings.TrimSpace(strings.TrimPrefix(rest, "limit")), 0)
+		if err == nil {
+			sh.settings.frames = n
+		}
+		return err
 	case name == "print" || name == "p" || name == "pr":
 		name = "print"
 		if done, err := sh.setPrint(rest); done || err != nil {
@@ -97,12 +113,15 @@ func (sh *Shell) set(ctx context.Context, args string) error {
 		}
 		sh.settings.accepted[key] = value
 	}
-	return nil
+	if soAlready(name, rest) {
+		return nil
+	}
+	return sh.printf("set %s changes nothing here\n", report.Clean(strings.TrimSpace(name+" "+rest)))
 }
 
 // printings are settings of print that change nothing here: what they ask for is so already, or has its own letter or word.
-const printings = `address array array-indexes asm-demangle demangle entry-values finish frame-arguments frame-info inferior-events max-symbolic-offset memory-tag-violations nibbles
- null-stop pascal_static-members repeats sevenbit-strings source-and-line static-members symbol symbol-filename symbol-loading thread-events type union vtbl`
+const printings = `array array-indexes asm-demangle demangle entry-values finish frame-arguments frame-info inferior-events max-symbolic-offset memory-tag-violations nibbles
+ null-stop pascal_static-members raw-frame-arguments repeats sevenbit-strings source-and-line static-members symbol symbol-filename symbol-loading thread-events type union vtbl`
 
 // unlimited is what a limit is that somebody takes away: nothing that is read has more than some memory.
 const unlimited = 1 << 16
@@ -123,6 +142,12 @@ func (sh *Shell) setPrint(args string) (done bool, err error) {
 		on, err := onOff(value)
 		if err == nil {
 			sh.settings.object = on
+		}
+		return true, err
+	case "address":
+		on, err := onOff(value)
+		if err == nil {
+			sh.settings.bare = !on
 		}
 		return true, err
 	case "raw-values":
@@ -208,6 +233,9 @@ func (sh *Shell) with(ctx context.Context, args string) error {
 		at := &sh.settings
 		restore(&at.pretty, before.pretty, with.pretty)
 		restore(&at.object, before.object, with.object)
+		restore(&at.bare, before.bare, with.bare)
+		restore(&at.radix, before.radix, with.radix)
+		restore(&at.frames, before.frames, with.frames)
 		restore(&at.listSize, before.listSize, with.listSize)
 		restore(&at.values, before.values, with.values)
 		if !maps.Equal(before.accepted, with.accepted) {
@@ -236,6 +264,14 @@ func (sh *Shell) showSetting(_ context.Context, args string) error {
 		return sh.printf("%s\n", map[bool]string{true: "on", false: "off"}[sh.settings.pretty])
 	case "print object":
 		return sh.printf("%s\n", map[bool]string{true: "on", false: "off"}[sh.settings.object])
+	case "print address":
+		return sh.printf("%s\n", map[bool]string{false: "on", true: "off"}[sh.settings.bare])
+	case "output-radix":
+		return sh.printf("%d\n", cmp.Or(sh.settings.radix, 10))
+	case "input-radix":
+		return sh.printf("10\n")
+	case "backtrace limit":
+		return sh.printf("%s\n", shownLimit(sh.settings.frames, allFrames))
 	case "print elements":
 		return sh.printf("%s\n", shownLimit(sh.settings.values.MaxElements, 200))
 	case "print characters":

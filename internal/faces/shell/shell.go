@@ -4,6 +4,7 @@ package shell
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -142,7 +143,7 @@ func (sh *Shell) backtrace(ctx context.Context, args string) error {
 	if _, err := sh.current(); err != nil {
 		return err
 	}
-	n, full := allFrames, false
+	n, full := cmp.Or(sh.settings.frames, allFrames), false
 	for word := range strings.FieldsSeq(args) {
 		switch option := strings.TrimLeft(word, "-"); option {
 		case "full", "fu", "f":
@@ -171,7 +172,7 @@ func (sh *Shell) backtrace(ctx context.Context, args string) error {
 	if err != nil {
 		return err
 	}
-	if err := report.WriteFrames(sh.out, frames, sh.main, sh.wide); err != nil {
+	if err := sh.writeFrames(frames); err != nil {
 		return err
 	}
 	if more {
@@ -198,7 +199,23 @@ func (sh *Shell) show(ctx context.Context) error {
 			frames[0].Listing = l
 		}
 	}
-	return report.WriteFrames(sh.out, frames, sh.main, sh.wide)
+	return sh.writeFrames(frames)
+}
+
+// writeFrames writes frames of one stack.
+func (sh *Shell) writeFrames(frames []report.Frame) error {
+	opts := sh.wide
+	if opts.MaxValue == 0 && opts.Wide && !sh.wholeValues() {
+		opts.MaxValue = longestValue
+	}
+	if !sh.settings.bare {
+		return report.WriteFrames(sh.out, frames, sh.main, opts)
+	}
+	var b bytes.Buffer
+	if err := report.WriteFrames(&b, frames, sh.main, opts); err != nil {
+		return err
+	}
+	return sh.printf("%s", withoutAddresses(b.String()))
 }
 
 // to goes to a frame of the stack.

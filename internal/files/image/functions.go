@@ -41,11 +41,25 @@ func (im *Image) Functions() iter.Seq[Function] {
 	}
 }
 
+// Variables iterates over the variables of the most complete symbol table of the module, in no order.
+func (im *Image) Variables() iter.Seq[Function] {
+	return func(yield func(Function) bool) {
+		if im != nil {
+			im.named(yield, elffile.STT_OBJECT, elffile.STT_TLS)
+		}
+	}
+}
+
 func (im *Image) symbolFunctions(yield func(Function) bool) {
+	im.named(yield, elffile.STT_FUNC, elffile.STT_GNU_IFUNC)
+}
+
+// named iterates over the symbols of two types of the first table that has any.
+func (im *Image) named(yield func(Function) bool, a, b uint8) {
 	for _, t := range im.symTabs() {
 		found := false
 		for s := range t.All() {
-			if s.Type != elffile.STT_FUNC && s.Type != elffile.STT_GNU_IFUNC || s.Shndx == elffile.SHN_UNDEF || s.Name() == "" {
+			if s.Type != a && s.Type != b || s.Shndx == elffile.SHN_UNDEF || s.Name() == "" {
 				continue
 			}
 			found = true

@@ -353,6 +353,9 @@ func (p *parser) list(where int) (Node, error) {
 	}
 	defer func() { p.depth-- }()
 	l := &List{at: at(where)}
+	if p.in == Pascal && p.take("]") { // a set of nothing
+		return l, nil
+	}
 	for {
 		x, err := p.expression()
 		if err != nil {

@@ -162,8 +162,17 @@ func (t *Type) Dynamic() bool {
 // which may be ranges of ranges.
 func (t *Type) Base() *Type {
 	t = t.Strip()
-	for n := 0; t.Tag == dwarf.TagSubrangeType && t.ByteSize == 0 && t.Elem.Valid() && n < MaxChain; n++ {
+	size := uint64(0) // of a range that is smaller than what it is one of
+	for n := 0; t.Tag == dwarf.TagSubrangeType && t.Elem.Valid() && n < MaxChain; n++ {
+		if size == 0 {
+			size = t.ByteSize
+		}
 		t = t.Target().Strip()
+	}
+	if size != 0 && size != t.ByteSize && t.Tag == dwarf.TagBaseType {
+		own := t.set.number(t.BareName, size, t.Encoding)
+		own.Language, own.scale = t.Language, t.scale
+		return own
 	}
 	return t
 }

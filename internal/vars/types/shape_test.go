@@ -153,18 +153,19 @@ func TestBase(t *testing.T) {
 	for what, c := range map[string]struct {
 		typ  *node
 		want dwarf.Tag
+		size uint64
 	}{
-		"a number":                      {integer, dwarf.TagBaseType},
-		"another name":                  {typed(dwarf.TagTypedef, "t", integer), dwarf.TagBaseType},
-		"a range":                       {ranges(1), dwarf.TagBaseType},
-		"another name of a range":       {typed(dwarf.TagTypedef, "t", ranges(2)), dwarf.TagBaseType},
-		"a range of its own size":       {typed(dwarf.TagSubrangeType, "", integer, sized(2)), dwarf.TagSubrangeType},
-		"a range of nothing":            {die(dwarf.TagSubrangeType, ""), dwarf.TagSubrangeType},
-		"as many ranges as may be":      {ranges(MaxChain), dwarf.TagBaseType},
-		"more ranges than are followed": {ranges(MaxChain + 1), dwarf.TagSubrangeType},
+		"a number":                      {integer, dwarf.TagBaseType, 4},
+		"another name":                  {typed(dwarf.TagTypedef, "t", integer), dwarf.TagBaseType, 4},
+		"a range":                       {ranges(1), dwarf.TagBaseType, 4},
+		"another name of a range":       {typed(dwarf.TagTypedef, "t", ranges(2)), dwarf.TagBaseType, 4},
+		"a range of its own size":       {typed(dwarf.TagSubrangeType, "", integer, sized(2)), dwarf.TagBaseType, 2},
+		"a range of nothing":            {die(dwarf.TagSubrangeType, ""), dwarf.TagSubrangeType, 0},
+		"as many ranges as may be":      {ranges(MaxChain), dwarf.TagBaseType, 4},
+		"more ranges than are followed": {ranges(MaxChain + 1), dwarf.TagSubrangeType, 0},
 	} {
-		if got := typeOf(t, dwarf.LangAda95, c.typ).Base().Tag; got != c.want {
-			t.Errorf("%s: %#x", what, uint16(got))
+		if got := typeOf(t, dwarf.LangAda95, c.typ).Base(); got.Tag != c.want || got.ByteSize != c.size || got.Language != dwarf.LangAda95 {
+			t.Errorf("%s: %#x of %d bytes", what, uint16(got.Tag), got.ByteSize)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package values
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/vars/types"
@@ -194,6 +195,8 @@ func (x Explorer) Number(o *Object) (v uint64, signed bool, err error) {
 	case t.Tag == dwarf.TagArrayType && at.Mem, t.Tag == dwarf.TagSubroutineType && at.Mem && !t.FunctionValue():
 		return at.Addr, false, nil
 	case t.Tag == dwarf.TagEnumerationType, t.Pointer(), t.FunctionValue() && t.Language != dwarf.LangGo:
+	case t.Tag == dwarf.TagUnspecifiedType && strings.HasPrefix(t.BareName, "decltype(nullptr"):
+		return 0, false, nil
 	case t.Tag != dwarf.TagBaseType && t.Tag != dwarf.TagSubrangeType || t.Base().Floats():
 		return 0, false, wrong("%s is no integer", describe(o.Type))
 	case isComplex(t):

@@ -2,11 +2,14 @@ package service
 
 import (
 	"bufio"
+	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -115,5 +118,13 @@ func TestRest(t *testing.T) {
 				t.Errorf("%q after %v: %v", b, took, err)
 			}
 		})
+	}
+}
+
+// A body that comes too slowly is the client's fault, and the answer says nothing of this machine.
+func TestSlowBodyError(t *testing.T) {
+	err := bodyError(fmt.Errorf("the form cannot be read: %w", &net.OpError{Op: "read", Net: "tcp", Addr: &net.TCPAddr{IP: net.IPv4(10, 1, 2, 3)}, Err: os.ErrDeadlineExceeded}))
+	if known := (httpError{}); !errors.As(err, &known) || known.status != http.StatusRequestTimeout || strings.Contains(err.Error(), "10.1.2.3") {
+		t.Errorf("%v", err)
 	}
 }

@@ -2,14 +2,21 @@ package service
 
 import (
 	"bufio"
+	"context"
+	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/corewalk/corewalk/internal/service/store/sqlite"
 )
 
 // TestConnections: of more connections than there may be, those that are too many are answered so; when one ends, there is room for another.
@@ -115,5 +122,59 @@ func TestRest(t *testing.T) {
 				t.Errorf("%q after %v: %v", b, took, err)
 			}
 		})
+	}
+}
+
+// A body that comes too slowly is the client's fault, and the answer says nothing of this machine.
+func TestSlowBodyError(t *testing.T) {
+	err := bodyError(fmt.Errorf("the form cannot be read: %w", &net.OpError{Op: "read", Net: "tcp", Addr: &net.TCPAddr{IP: net.IPv4(10, 1, 2, 3)}, Err: os.ErrDeadlineExceeded}))
+	if known := (httpError{}); !errors.As(err, &known) || known.status != http.StatusRequestTimeout || strings.Contains(err.Error(), "10.1.2.3") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A service counts its connections.
+func TestServeCounts(t *testing.T) {
+	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "service.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	s, err := New(Config{Store: db, Closed: true, Connections: 1, Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx, l, "", "") }()
+	defer func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}()
+	first, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Close()
+	if _, err := io.WriteString(first, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	if a, err := http.ReadResponse(bufio.NewReader(first), nil); err != nil || a.StatusCode != http.StatusOK {
+		t.Fatalf("%v, %v", a, err)
+	}
+	second, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Close()
+	_ = second.SetDeadline(time.Now().Add(10 * time.Second))
+	if a, err := http.ReadResponse(bufio.NewReader(second), nil); err != nil || a.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("%v, %v", a, err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"mime"
+	"net"
 	"net/http"
 	"os"
 	"strconv"
@@ -153,9 +154,12 @@ func bodyError(err error) error {
 	var large *http.MaxBytesError
 	var here *notKept
 	var known httpError
+	var late net.Error
 	switch {
 	case errors.As(err, &here):
 		return here.error
+	case errors.As(err, &late) && late.Timeout(): // its own text has addresses of this machine
+		return httpError{http.StatusRequestTimeout, "the body comes too slowly"}
 	case errors.As(err, &known):
 		return known
 	case errors.As(err, &large), errors.Is(err, receive.ErrTooMuch), errors.Is(err, context.Canceled), errors.Is(err, io.ErrUnexpectedEOF):

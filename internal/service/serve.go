@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -23,7 +24,7 @@ const (
 // Serve serves connections until ctx is done, with TLS if cert and key are files. Then requests that have begun are answered, dumps
 // that are being analysed are given back, and it ends.
 func (s *Service) Serve(ctx context.Context, l net.Listener, cert, key string) error {
-	l = atMost(connections(), l)
+	l = atMost(cmp.Or(s.c.Connections, connections()), l)
 	h := &http.Server{Handler: s, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(s.c.Log.Handler(), slog.LevelDebug)}
 	working, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()

@@ -67,6 +67,8 @@ type Config struct {
 	// Attachments is how many bytes of files that come with a dump are kept; 0 for none.
 	Attachments int64
 	Rate        float64 // uploads that a token may send each second; 0 for no limit
+	// Connections is how many there may be at a time; 0 for 4,096, or what the files that may be open are enough for.
+	Connections int
 	Keep        Retention
 	Idle        time.Duration
 	Fresh       time.Duration // for so long the counts of groups are not made anew; 0 for a second

@@ -366,3 +366,40 @@ func hostileRequests(t *testing.T, db store.Store, change func(*service.Config))
 	}
 	t.Logf("answers by status: %v", statuses)
 }
+
+// A project has so many uploads in parts that are not complete; one that is given up makes room.
+func TestResumableOfOne(t *testing.T) {
+	t.Parallel()
+	w := start(t, nil)
+	token, base := w.token["a upload"], "/api/v1/projects/a/uploads/"
+	headers := []string{"Tus-Resumable", "1.0.0", "Upload-Length", "5"}
+	first := ""
+	for i := range 501 {
+		status, text, h := w.do(token, "POST", base, nil, headers...)
+		if want := map[bool]int{true: 201, false: 429}[i < 500]; status != want {
+			t.Fatalf("upload %d: %d %s, want %d", i, status, text, want)
+		}
+		if i == 0 {
+			first = h.Get("Location")[strings.Index(h.Get("Location"), base):]
+		}
+	}
+	if status, text, _ := w.do(w.token["b upload"], "POST", "/api/v1/projects/b/uploads/", nil, headers...); status != 201 {
+		t.Errorf("of another project: %d %s", status, text)
+	}
+	w.do(token, "DELETE", first, nil, headers...)
+	if status, text, _ := w.do(token, "POST", base, nil, headers...); status != 201 {
+		t.Errorf("after one was given up: %d %s", status, text)
+	}
+}
+
+// The cookie is for TLS where the client speaks TLS with a proxy.
+func TestCookieSecure(t *testing.T) {
+	t.Parallel()
+	w := start(t, nil)
+	for proto, want := range map[string]bool{"https": true, "HTTPS": true, "http": false, "": false} {
+		status, text, h := w.do("", "POST", "/login", strings.NewReader(url.Values{"token": {w.token["a all"]}}.Encode()), "Content-Type", "application/x-www-form-urlencoded", "X-Requested-With", "corewalk", "X-Forwarded-Proto", proto)
+		if c := h.Get("Set-Cookie"); status/100 != 2 && status/100 != 3 || c == "" || strings.Contains(c, "; Secure") != want {
+			t.Errorf("%q: %d %s %q", proto, status, text, c)
+		}
+	}
+}

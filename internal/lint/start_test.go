@@ -24,7 +24,7 @@ var mayAllocate = map[string]int{
 	module + "/unwind/arch":                          28, // the public tables of six MIPS and three PowerPC architectures
 	"github.com/coreos/go-oidc/v3/oidc":              9,
 	"github.com/dustin/go-humanize":                  125, // of modernc.org/libc
-	"github.com/go-jose/go-jose/v4":                  6,
+	"github.com/go-jose/go-jose/v4":                  2,
 	"github.com/go-jose/go-jose/v4/json":             2,
 	"github.com/google/go-dap":                       140, // 125 or 126: maps differ from run to run
 	"github.com/ianlancetaylor/demangle":             110,

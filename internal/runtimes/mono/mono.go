@@ -46,12 +46,6 @@ const (
 // New returns the methods of a process.
 func New(p Process) *Methods { return &Methods{p: p} }
 
-// A method is one that was compiled.
-type method struct {
-	name        string // "Shop.Order`1/Line:Total"
-	start, size uint64 // its code
-}
-
 // A Method is one that was compiled, or a stub of the runtime.
 type Method struct {
 	Name        string // "Shop.Order`1/Line:Total"

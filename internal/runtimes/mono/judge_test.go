@@ -23,17 +23,12 @@ var monos = judged.Search{Env: "COREWALK_MONOS", Names: []string{"mono"}, Missin
 // TestJudge compares the calls of a program that dies in a function of C with those that Mono's own report has of the thread.
 func TestJudge(t *testing.T) {
 	p := monos.All(t)[0]
-	const file = "testdata/judge.cs"
-	source, err := os.ReadFile(file)
+	text, err := os.ReadFile(source)
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := fixture.Made(t, []string{"mcs"}, []string{file}, func(dir string) {
-		if out, err := exec.Command("mcs", "-out:"+filepath.Join(dir, "judge.exe"), file).CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-	})
-	cases := casePattern.FindAllSubmatch(source, -1)
+	exe := program(t)
+	cases := casePattern.FindAllSubmatch(text, -1)
 	if !fixture.IsLongRun() {
 		cases = slices.DeleteFunc(cases, func(c [][]byte) bool {
 			return !slices.Contains([]string{"generic", "three-callbacks", "domain"}, string(c[1]))
@@ -41,22 +36,43 @@ func TestJudge(t *testing.T) {
 	}
 	same, total := 0, 0
 	for _, c := range cases {
-		s, n := judge(t, p, filepath.Join(dir, "judge.exe"), string(c[1]))
+		s, n := judge(t, p, exe, string(c[1]))
 		same, total = same+s, total+n
 	}
 	t.Logf("%d of %d calls are the same", same, total)
 }
 
-func judge(t *testing.T, p judged.Interpreter, exe, name string) (same, total int) {
+// source is what the programs are made of.
+const source = "testdata/judge.cs"
+
+// program compiles it.
+func program(t *testing.T) string {
+	t.Helper()
+	dir := fixture.Made(t, []string{"mcs"}, []string{source}, func(dir string) {
+		if out, err := exec.Command("mcs", "-out:"+filepath.Join(dir, "judge.exe"), source).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	})
+	return filepath.Join(dir, "judge.exe")
+}
+
+// dies runs a case, and returns the core and what Mono says.
+func dies(t *testing.T, p judged.Interpreter, exe, name string) (core string, said []byte) {
 	t.Helper()
 	dir := t.TempDir()
 	out, _ := p.Command(dir, exe, name).CombinedOutput()
+	return fixture.CoreIn(t, dir), out
+}
+
+func judge(t *testing.T, p judged.Interpreter, exe, name string) (same, total int) {
+	t.Helper()
+	core, out := dies(t, p, exe, name)
 	said := managed(out)
 	if len(said) < 2 {
 		t.Errorf("%s: Mono says nothing: %.300q", name, out)
 		return 0, 1
 	}
-	r := p.Analyze(t, fixture.CoreIn(t, dir), corewalk.AnalyzeOptions{Locals: corewalk.LocalsNone})
+	r := p.Analyze(t, core, corewalk.AnalyzeOptions{Locals: corewalk.LocalsNone})
 	i := slices.IndexFunc(r.Threads, func(t report.Thread) bool { return t.Crashed })
 	if i < 0 {
 		t.Fatalf("%s: no thread crashed", name)

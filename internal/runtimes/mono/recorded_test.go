@@ -1,0 +1,97 @@
+package mono_test
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/internal/runtimes/remote/remotetest/judged"
+	"github.com/klauspost/compress/zstd"
+)
+
+var recording = flag.Bool("record", false, "make the slim cores in testdata/recorded of the Mono of this machine")
+
+// recorded are slim cores of judge.cs, with the calls that they show without any file: those that Mono's own report has.
+var recorded = []struct{ name, calls string }{
+	{"three-callbacks", "Shop.C:strlen Shop.C:Dies Shop.Program:<cases>m__18 Shop.C/<Sorts>c__AnonStorey0:<>m__0 Shop.C/<Sorts>c__AnonStorey0:<>m__0 Shop.C:qsort Shop.C:Sorts " +
+		"Shop.Program:<cases>m__16 Shop.C/<Sorts>c__AnonStorey0:<>m__0 Shop.C/<Sorts>c__AnonStorey0:<>m__0 Shop.C:qsort Shop.C:Sorts Shop.Program:<cases>m__12 " +
+		"Shop.C/<Sorts>c__AnonStorey0:<>m__0 Shop.C/<Sorts>c__AnonStorey0:<>m__0 Shop.C:qsort Shop.C:Sorts Shop.Program:<cases>m__2 Shop.Program:Main <Module>:runtime_invoke_void_object"},
+	{"static-constructor", "Shop.C:strlen Shop.C:Dies Shop.Lazily:.cctor System.Object:runtime_invoke_void generic_trampoline_jit Shop.Program:<cases>m__7 Shop.Program:Main " +
+		"<Module>:runtime_invoke_void_object"},
+}
+
+// TestRecorded: the fault behind Mono's handler, and the methods on the stack, of cores that read no file of the machine.
+func TestRecorded(t *testing.T) {
+	if *recording {
+		record(t)
+	}
+	for _, c := range recorded {
+		packed, err := os.ReadFile(filepath.Join("testdata/recorded", c.name+".zst"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := zstd.NewReader(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Close()
+		core, err := d.DecodeAll(packed, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := t.TempDir()
+		path := filepath.Join(dir, "core")
+		if err := os.WriteFile(path, core, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p := judged.Interpreter{Root: dir}
+		r := p.Analyze(t, path, corewalk.AnalyzeOptions{})
+		var got []string
+		for _, f := range r.Threads[0].Frames {
+			if f.Module == "" && strings.Contains(f.Function, ":") || strings.HasPrefix(f.Function, "(stub) ") {
+				name := f.Function
+				if strings.HasPrefix(name, "(") {
+					_, name, _ = strings.Cut(name, ") ")
+				}
+				got = append(got, name)
+			}
+		}
+		if s := strings.Join(got, " "); s != c.calls {
+			t.Errorf("%s: calls %s\nwant %s", c.name, s, c.calls)
+		}
+		if !strings.HasPrefix(r.Crash.Reason, "SIGSEGV caught: ") || r.Crash.Address == nil || *r.Crash.Address != 16 {
+			t.Errorf("%s: %s", c.name, r.Crash.Reason)
+		}
+	}
+}
+
+func record(t *testing.T) {
+	t.Helper()
+	exe := program(t)
+	for _, c := range recorded {
+		core, _ := dies(t, monos.All(t)[0], exe, c.name)
+		target, err := corewalk.Open(t.Context(), core, corewalk.ForSlim())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer target.Close()
+		var slim bytes.Buffer
+		if _, err := target.WriteSlim(t.Context(), &slim, corewalk.SlimOptions{Reach: 1}); err != nil {
+			t.Fatal(err)
+		}
+		e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll("testdata/recorded", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join("testdata/recorded", c.name+".zst"), e.EncodeAll(slim.Bytes(), nil), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -20,8 +20,9 @@ func TestMade(t *testing.T) {
 		"long JIT list": "more than 65536 entries", "JIT list in a cycle": "is listed twice",
 		"goroutines: all are in one page": "not all goroutines are listed", "goroutines: all are in one page, explained": "frames it is not said how",
 		"goroutines: all lie over one another, with other numbers": "not all goroutines are listed"}
+	// Of "values on entry" only how frames were found is left out.
 	limited := []string{"expressions that call themselves", "expressions that loop", "long name of a function", "long name of a function without tables", "long names", "inlined calls of frames", "locals of frames", "unwind expression that loops",
-		"variables of frames", "wide structure", "Go program with long tables", "Go program whose tables are one",
+		"variables of frames", "values on entry", "wide structure", "Go program with long tables", "Go program whose tables are one",
 		"abbreviations over one another", "aranges over one another", "array of a wide enumeration", "arrays of nothing",
 		"augmentations without an end", "file names of attributes without bytes", "files in one long directory", "frame pointers in long functions without tables",
 		"files of one long name", "frames of one long CIE", "frames of which each has a long CIE", "function under others",

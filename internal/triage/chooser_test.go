@@ -67,6 +67,38 @@ func TestChooser(t *testing.T) {
 	}
 }
 
+// digested knows a digest of its own for one file.
+type digested struct{ Files }
+
+func (d digested) Digest(path string) string {
+	if filepath.Base(path) == "core.0" {
+		return "d1"
+	}
+	return ""
+}
+
+// A digest that the source knows is the dump's identity; others are read.
+func TestDigester(t *testing.T) {
+	dir := t.TempDir()
+	for i, n := range names[:2] {
+		put(t, dir, "core."+string(rune('0'+i)), fixture.Get(t, n).Core(t))
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r recorder
+	if _, err := Run(t.Context(), Options{Command: []string{exe}, Env: workerEnv, Settings: fixtureSettings(t, names...)}, digested{Files{Paths: []string{dir}}}, &memStore{}, &r); err != nil {
+		t.Fatal(err)
+	}
+	if d := r.dumps["core.0"]; d.SHA256 != "d1" || d.Identity != "sha256:d1" || d.Size == 0 || d.Fault != "" {
+		t.Errorf("%+v", d)
+	}
+	if d := r.dumps["core.1"]; len(d.SHA256) != 64 || d.Identity != "sha256:"+d.SHA256 {
+		t.Errorf("%+v", d)
+	}
+}
+
 // What an analysis process says of a build is bounded.
 func TestBuildOf(t *testing.T) {
 	long := string(slices.Repeat([]byte("a"), maxBuildID+1))

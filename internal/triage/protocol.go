@@ -51,6 +51,8 @@ type order struct {
 	Go   *bool `json:"go,omitempty"`
 	// Build asks for the build with the identity.
 	Build bool `json:"build,omitempty"`
+	// SHA256 is the digest of the file, if it is known.
+	SHA256 string `json:"sha256,omitempty"`
 	// Fetched answers a request for a file.
 	Fetched *broker.Answer `json:"fetched,omitempty"`
 }

@@ -45,7 +45,8 @@ type supervisor struct {
 	opts     Options
 	settings json.RawMessage
 	batch    *batch
-	chooser  Chooser // nil if all dumps are wanted
+	chooser  Chooser  // nil if all dumps are wanted
+	digester Digester // nil if no digests are known
 	n        int
 	strays   []string   // dumps that the confined process cannot read: links to other directories
 	also     []string   // those of them that it can read after all
@@ -172,7 +173,11 @@ func (s *supervisor) session(ctx context.Context, paths <-chan string, jobs int)
 			}
 			s.n++
 			inWork[s.n] = job{s.n, path, time.Now()}
-			p.orders.write(order{N: s.n, Path: Exact(path), Go: s.unasked(), Build: s.chooser != nil})
+			o := order{N: s.n, Path: Exact(path), Go: s.unasked(), Build: s.chooser != nil}
+			if s.digester != nil {
+				o.SHA256 = s.digester.Digest(path)
+			}
+			p.orders.write(o)
 		case r, ok := <-p.replies:
 			if !ok {
 				return ended(inWork), p.ending(kind), s.batch.flush()

@@ -37,6 +37,13 @@ type Chooser interface {
 	Wanted(path, build string) bool
 }
 
+// A Digester is a Source that knows digests of files: what it has digested is not read once more for that.
+type Digester interface {
+	Source
+	// Digest is the SHA-256 of a file as it is, in hex; "" if it is not known.
+	Digest(path string) string
+}
+
 // Options configure a run. Only Command is required.
 type Options struct {
 	// Command starts the analysis process, which must call Serve.
@@ -119,6 +126,7 @@ func Run(ctx context.Context, o Options, src Source, store ledger.Store, sink Si
 	b := newBatch(store, sink, run.ID)
 	s := supervisor{opts: o, settings: settings, batch: b}
 	s.chooser, _ = src.(Chooser)
+	s.digester, _ = src.(Digester)
 	defer s.unkept() // no process is left behind
 	werr := s.work(ctx, src)
 	if err := b.flush(); werr == nil {

@@ -185,7 +185,7 @@ func (w *worker) dump(ctx context.Context, o order) {
 	open := func() (*corewalk.Target, error) {
 		return corewalk.Open(opening, path, append([]corewalk.Option{corewalk.WithCache(w.cache)}, w.opts.Open...)...)
 	}
-	id, target, err := identify(ctx, path, open)
+	id, target, err := identify(ctx, path, o.SHA256, open)
 	defer func() {
 		if target != nil {
 			target.Close()

@@ -374,6 +374,16 @@ func (r *run) without(ctx context.Context, u store.Upload, err error) {
 	}
 }
 
+// Digest implements triage.Digester: what was received was digested then.
+func (r *run) Digest(path string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if t := r.taken[path]; t != nil {
+		return t.u.SHA256
+	}
+	return ""
+}
+
 // choosing is a run whose uploads may be left to others.
 type choosing struct{ *run }
 

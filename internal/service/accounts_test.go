@@ -408,14 +408,14 @@ func TestAccountsPage(t *testing.T) {
 	c.Want(`document.querySelector("#choose [role=alert]").textContent == "These are two different passwords."`)
 	c.Eval(`{ const f = document.getElementById("choose"); f.elements.again.value = "correct horse battery"; f.requestSubmit() }`)
 	c.Want(`document.getElementById("self").textContent == "ann" && !document.getElementById("nav").hidden && [...document.querySelectorAll("nav .admin")].every(e => e.hidden) && document.cookie == ""`)
-	// She is offered, and anybody else may be written.
+	// She is offered, and anybody else may be written. The list of groups has a field of the same name.
 	c.Eval(`location.hash = "#/g/` + d.Group + `"`)
-	c.Want(`document.querySelector("input[name=assignee]") && [...document.getElementById(document.querySelector("input[name=assignee]").getAttribute("list")).options].map(o => o.value).join() == "ann"`)
-	c.Eval(`{ const f = document.querySelector("input[name=assignee]").form; f.elements.assignee.value = "ann"; f.requestSubmit() }`)
+	c.Want(`document.querySelector("form.stacked input[name=assignee]") && [...document.getElementById(document.querySelector("form.stacked input[name=assignee]").getAttribute("list")).options].map(o => o.value).join() == "ann"`)
+	c.Eval(`{ const f = document.querySelector("form.stacked input[name=assignee]").form; f.elements.assignee.value = "ann"; f.requestSubmit() }`)
 	c.Want(`document.querySelector(".meta") && document.querySelector(".meta").textContent.includes("looked at by ann")`)
 	c.Eval(`{ document.querySelector("textarea").value = "I look at it"; document.querySelector("textarea").form.requestSubmit() }`)
 	c.Want(`document.querySelector("blockquote .dim") && document.querySelector("blockquote .dim").textContent.endsWith(" by ann")`)
-	c.Eval(`{ const f = document.querySelector("input[name=assignee]").form; f.elements.assignee.value = "the team <b>"; f.requestSubmit() }`)
+	c.Eval(`{ const f = document.querySelector("form.stacked input[name=assignee]").form; f.elements.assignee.value = "the team <b>"; f.requestSubmit() }`)
 	c.Want(`document.querySelector(".meta") && document.querySelector(".meta").textContent.includes("looked at by the team <b>") && !document.querySelector(".meta b b")`)
 	// The password.
 	c.Eval(`document.getElementById("self").click()`)

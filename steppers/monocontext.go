@@ -81,6 +81,16 @@ func resume(in, out *unwind.Frame) {
 	note(out, "Mono's handler goes on with a copy of the registers")
 }
 
+// ResumesCopy reports whether a frame is that of Mono's handler, which goes on with a copy of the registers: its own rule says where the copy is, not what the
+// registers are.
+func ResumesCopy(f *unwind.Frame) bool {
+	if !f.IsTrampoline() {
+		return false
+	}
+	_, ok := savedByMono(f)
+	return ok
+}
+
 // savedByMono returns what the frame of Mono's handler says of the signal: it handles faults of memory, and keeps no more of them.
 func savedByMono(f *unwind.Frame) (SavedSignal, bool) {
 	p := f.Walker().ProcessState()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/format/slimnote"
 	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/steppers"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -33,7 +34,8 @@ type row struct {
 func (r *Rows) Add(frames []*unwind.Frame) {
 	for i, f := range frames {
 		libs := f.Walker().ProcessState().LibraryTracker()
-		if r.Arch.Big() || libs == nil || f.IsTrampoline() || i+1 >= len(frames) || frames[i+1].Trust() != unwind.TrustCFI {
+		copied := steppers.ResumesCopy(f)
+		if r.Arch.Big() || libs == nil || i+1 >= len(frames) || !copied && (f.IsTrampoline() || frames[i+1].Trust() != unwind.TrustCFI) {
 			continue
 		}
 		lib, ok := libs.LibraryAt(f.LookupAddr())
@@ -41,7 +43,14 @@ func (r *Rows) Add(frames []*unwind.Frame) {
 		if !ok || !known || cfa < f.SP() || lib.Kind != libstate.SharedLibrary && lib.Kind != libstate.Executable && lib.Kind != libstate.Interpreter {
 			continue
 		}
-		r.add(lib, f.LookupAddr(), r.rowOf(f, frames[i+1], cfa))
+		w, at := r.rowOf(f, frames[i+1], cfa), f.LookupAddr()
+		if copied { // the caller's registers are those of the copy; the frame itself has made a call
+			w.bad, w.rules = false, []slimnote.KeptRule{{Reg: uint32(r.raColumn()), Offset: -int64(r.Arch.RegSize)}}
+			if at == f.RA() && !f.IsTopFrame() && !f.NonCall() {
+				at--
+			}
+		}
+		r.add(lib, at, w)
 	}
 }
 

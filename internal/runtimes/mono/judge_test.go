@@ -73,6 +73,9 @@ func judge(t *testing.T, p judged.Interpreter, exe, name string) (same, total in
 		return 0, 1
 	}
 	r := p.Analyze(t, core, corewalk.AnalyzeOptions{Locals: corewalk.LocalsNone})
+	if !strings.HasPrefix(r.Crash.Reason, "SIGSEGV caught: ") || r.Crash.Address == nil || *r.Crash.Address != 16 {
+		t.Errorf("%s: %s", name, r.Crash.Reason)
+	}
 	i := slices.IndexFunc(r.Threads, func(t report.Thread) bool { return t.Crashed })
 	if i < 0 {
 		t.Fatalf("%s: no thread crashed", name)

@@ -5,11 +5,13 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/corewalk/corewalk"
 	"github.com/corewalk/corewalk/internal/runtimes/remote/remotetest/judged"
+	"github.com/corewalk/corewalk/report"
 	"github.com/klauspost/compress/zstd"
 )
 
@@ -63,8 +65,10 @@ func TestRecorded(t *testing.T) {
 		if s := strings.Join(got, " "); s != c.calls {
 			t.Errorf("%s: calls %s\nwant %s", c.name, s, c.calls)
 		}
-		if !strings.HasPrefix(r.Crash.Reason, "SIGSEGV caught: ") || r.Crash.Address == nil || *r.Crash.Address != 16 {
-			t.Errorf("%s: %s", c.name, r.Crash.Reason)
+		// Which fault it was tells an instruction of the C library, which is not in the core: another machine has not the same.
+		delivered := slices.ContainsFunc(r.Threads[0].Frames, func(f report.Frame) bool { return f.Trust == "signal" })
+		if known := r.Crash.Address != nil; !delivered || known && (*r.Crash.Address != 16 || !strings.HasPrefix(r.Crash.Reason, "SIGSEGV caught: ")) {
+			t.Errorf("%s: a signal %t: %s", c.name, delivered, r.Crash.Reason)
 		}
 	}
 }

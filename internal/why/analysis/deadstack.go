@@ -54,6 +54,9 @@ func (c *crash) deadVariable() []report.Cause {
 // stalePointers calls yield for pointers to dead parts of the stack until it returns false: those in variables of the youngest frames, in data of the program,
 // and in blocks of the heap to which these lead.
 func (c *crash) stalePointers(yield func(*stale) bool) {
+	if len(c.stack) == 0 {
+		return
+	}
 	m, ok := c.Proc.MappingAt(c.stack[0].SP())
 	if !ok {
 		return

@@ -307,7 +307,7 @@ func (c *crash) toldOfGiven() (out []report.Cause) {
 			out = append(out, report.Cause{Text: text, Confidence: report.Likely})
 		}
 	}
-	if strings.Contains(c.message(), "invalid pointer") || c.message() == "" && !musl(c.libraryPath(c.stack[0].LookupAddr())) {
+	if strings.Contains(c.message(), "invalid pointer") || c.message() == "" && len(c.stack) > 0 && !musl(c.libraryPath(c.stack[0].LookupAddr())) {
 		if text := c.freedInside(); text != "" {
 			out = append(out, report.Cause{Text: text, Confidence: report.Possible})
 		}
@@ -378,7 +378,7 @@ func (c *crash) findReadFrom() heapWord {
 		if !ok || m.Perm&libstate.Write == 0 || (m.Path != "" || c.isOfModule(at)) && !c.donated(at) {
 			continue
 		}
-		if sp := c.stack[0].SP(); m.Start <= sp && sp < m.End || c.heap() == nil {
+		if c.hasStack(m) || c.heap() == nil {
 			continue
 		}
 		p := heapWord{at: at, heap: c.heap()}

@@ -242,7 +242,7 @@ func (c *crash) noBlockGiven() []report.Cause {
 		}
 		return cause("which is in %s, and no block of the heap", c.libraryPath(g.value))
 	}
-	if sp := c.stack[0].SP(); m.Start <= sp && sp < m.End {
+	if c.hasStack(m) {
 		if name, t := c.names().variableAt(g.value, 0); t != nil {
 			return cause("the address of %s on the stack, which is no block of the heap", strings.TrimSuffix(name, "[0]"))
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/vars/types"
+	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/report"
 )
 
@@ -122,8 +123,16 @@ func alikeNumbers(value uint64, elements []uint64, size, word uint64, floats boo
 // onStack reports whether an address is on the stack of the thread that died.
 func (c *crash) onStack(at uint64) bool {
 	m, ok := c.Proc.MappingAt(at)
+	return ok && c.hasStack(m)
+}
+
+// hasStack reports whether a mapping has the stack of the thread that died.
+func (c *crash) hasStack(m libstate.Mapping) bool {
+	if len(c.stack) == 0 { // of another thread nothing was walked
+		return false
+	}
 	sp := c.stack[0].SP()
-	return ok && m.Start <= sp && sp < m.End
+	return m.Start <= sp && sp < m.End
 }
 
 // arrayOf names the array of numbers of which an address is an element, and has the size of those; "" if there is none.

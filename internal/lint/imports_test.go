@@ -137,7 +137,7 @@ var floors = map[string]int{
 	"internal/format/dwarf/op":  -1,
 	"internal/format/elffile":   -1,
 	"internal/format/exidx":     -1,
-	"internal/format/cli":       -1,
+	"internal/format/ecma335":   -1,
 	"internal/format/jitmap":    -1,
 	"internal/format/gopclntab": -1,
 	"internal/code/disasm":      -1,

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/corewalk/corewalk/internal/format/cli"
+	"github.com/corewalk/corewalk/internal/format/ecma335"
 )
 
 const (
@@ -103,7 +103,7 @@ type files struct {
 // A file is an assembly.
 type file struct {
 	once     sync.Once
-	assembly *cli.Assembly
+	assembly *ecma335.Assembly
 }
 
 // inFile returns the text that the process had at an address where a file was mapped. The file must have the GUID that Mono has kept of the image: another
@@ -151,19 +151,19 @@ func (f *files) take(n int) bool {
 }
 
 // read reads the assembly of an image.
-func (r *runtime) read(path string, image uint64) *cli.Assembly {
+func (r *runtime) read(path string, image uint64) *ecma335.Assembly {
 	const length = len("7F70ED28-A518-40BD-B607-3E518197C951")
 	guid, ended := r.CString(r.Word(image+r.fields.guid), length+1)
 	if !ended || len(guid) != length {
 		return nil
 	}
-	var found *cli.Assembly
+	var found *ecma335.Assembly
 	r.files.p.ReadMapped(path, func(data []byte) bool {
-		a, err := cli.Parse(data)
+		a, err := ecma335.Parse(data)
 		if err != nil || !strings.EqualFold(a.String(), string(guid)) || !r.files.take(len(a.Strings)) {
 			return false
 		}
-		found = &cli.Assembly{GUID: a.GUID, Strings: slices.Clone(a.Strings), At: a.At} // the rest of the file is not kept
+		found = &ecma335.Assembly{GUID: a.GUID, Strings: slices.Clone(a.Strings), At: a.At} // the rest of the file is not kept
 		return true
 	})
 	return found

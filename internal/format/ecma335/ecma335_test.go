@@ -1,4 +1,4 @@
-package cli
+package ecma335
 
 import (
 	"bytes"

@@ -1,6 +1,6 @@
-// Package cli reads what of an assembly of .NET or Mono (ECMA-335, partition II) is needed to name its methods where the process's memory was left out of a
+// Package ecma335 reads what of an assembly of .NET or Mono (ECMA-335, partition II) is needed to name its methods where the process's memory was left out of a
 // dump: which assembly it is, and its heap of names.
-package cli
+package ecma335
 
 import (
 	"bytes"

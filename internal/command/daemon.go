@@ -195,14 +195,7 @@ func (f *fleetTokenFlags) set() *pflag.FlagSet {
 
 func runFleetToken(args []string, e env) int {
 	var f fleetTokenFlags
-	fs := f.set()
-	if status, ok := parse(fs, args, daemonUsage, e); !ok {
-		return status
-	}
-	if f.db == "" {
-		return e.usageError("--db is needed: the database of the service")
-	}
-	return f.run(e, fs, func() (serving.Tokens, error) { return e.fleet.Tokens(e.ctx, f.db, e.stderr) })
+	return f.access(args, e, f.set(), f.run)
 }
 
 // fleetAccountFlags are the flags of corewalkd serve account.
@@ -219,12 +212,16 @@ func (f *fleetAccountFlags) set() *pflag.FlagSet {
 
 func runFleetAccount(args []string, e env) int {
 	var f fleetAccountFlags
-	fs := f.set()
+	return f.access(args, e, f.set(), f.run)
+}
+
+// access parses the flags of a command that needs the database alone, and runs it with the tokens and accounts there.
+func (p *fleetPlace) access(args []string, e env, fs *pflag.FlagSet, run func(env, *pflag.FlagSet, func() (serving.Tokens, error)) int) int {
 	if status, ok := parse(fs, args, daemonUsage, e); !ok {
 		return status
 	}
-	if f.db == "" {
+	if p.db == "" {
 		return e.usageError("--db is needed: the database of the service")
 	}
-	return f.run(e, fs, func() (serving.Tokens, error) { return e.fleet.Tokens(e.ctx, f.db, e.stderr) })
+	return run(e, fs, func() (serving.Tokens, error) { return e.fleet.Tokens(e.ctx, p.db, e.stderr) })
 }

@@ -33,7 +33,7 @@ var monoKeeps = [...]arch.Reg{arch.RBX, arch.RBP, arch.R12, arch.R13, arch.R14, 
 func monoContext(f *unwind.Frame, cfa uint64) (at uint64, ok bool) {
 	p := f.Walker().ProcessState()
 	ra, err := p.ReadWord(cfa - 8)
-	if err != nil || cfa%16 != 0 {
+	if err != nil {
 		return 0, false
 	}
 	is := func(at uint64) bool {
@@ -48,7 +48,7 @@ func monoContext(f *unwind.Frame, cfa uint64) (at uint64, ok bool) {
 		return cfa + monoAbove, true
 	}
 	for _, r := range monoKeeps {
-		if v, _, known := f.Reg(r); known && v != 0 && is(v) {
+		if v, _, known := f.Reg(r); known && is(v) {
 			return v, true
 		}
 	}

@@ -65,7 +65,7 @@ func InvitationLink(name, secret string) string { return "/#/in/" + name + "/" +
 
 // invited returns an error unless a secret invites to an account.
 func invited(a *store.Account, secret string) error {
-	if a.Invitation == "" || !time.Now().Before(a.InvitedUntil) || subtle.ConstantTimeCompare([]byte(a.Invitation), []byte(hashed(secret))) != 1 {
+	if !time.Now().Before(a.InvitedUntil) || subtle.ConstantTimeCompare([]byte(a.Invitation), []byte(hashed(secret))) != 1 {
 		return errInvitation
 	}
 	return nil
@@ -129,8 +129,8 @@ func (s *Service) hash(ctx context.Context, name, password string) (string, erro
 	return signin.HashPassword(password), nil
 }
 
-// enter makes a session of an account, in one of its projects or, with "", in the first.
-func (s *Service) enter(w http.ResponseWriter, r *http.Request, a *store.Account, project string, until time.Time) error {
+// enter makes a session of an account, in one of its projects or, with "", in the first. It replaces another session, unless "".
+func (s *Service) enter(w http.ResponseWriter, r *http.Request, a *store.Account, project string, until time.Time, replaces string) error {
 	projects := slices.Sorted(maps.Keys(a.Projects))
 	if project == "" && len(projects) > 0 {
 		project = projects[0]
@@ -141,7 +141,7 @@ func (s *Service) enter(w http.ResponseWriter, r *http.Request, a *store.Account
 	text, t := secretToken()
 	t.Project, t.Scopes, t.Note, t.Subject, t.Expires = project, a.Projects[project], a.Name, store.SubjectOf(a.Name), until
 	t.Also = slices.DeleteFunc(projects, func(p string) bool { return p == project })
-	err := s.c.Store.EnterAccount(r.Context(), a, t)
+	err := s.c.Store.EnterAccount(r.Context(), a, t, replaces)
 	if errors.Is(err, store.ErrNotFound) {
 		err = errChanged
 	}
@@ -174,7 +174,7 @@ func (s *Service) passwordLogin(w http.ResponseWriter, r *http.Request) {
 	}
 	a, err := s.proven(r, r.PostFormValue("name"), r.PostFormValue("password"))
 	if err == nil {
-		err = s.enter(w, r, &a, "", time.Now().Add(s.c.Session))
+		err = s.enter(w, r, &a, "", time.Now().Add(s.c.Session), "")
 	}
 	if err != nil {
 		s.deniedLate(w, r, err)
@@ -213,7 +213,7 @@ func (s *Service) acceptInvitation(w http.ResponseWriter, r *http.Request) {
 		a, err = s.c.Store.Account(r.Context(), a.Name)
 	}
 	if err == nil {
-		err = s.enter(w, r, &a, "", time.Now().Add(s.c.Session))
+		err = s.enter(w, r, &a, "", time.Now().Add(s.c.Session), "")
 	}
 	if err != nil {
 		s.deniedLate(w, r, err)
@@ -246,14 +246,10 @@ func (s *Service) changeProject(w http.ResponseWriter, r *http.Request) {
 		a, err = s.c.Store.Account(r.Context(), name)
 	}
 	if err == nil {
-		err = s.enter(w, r, &a, r.PostFormValue("project"), t.Expires)
+		err = s.enter(w, r, &a, r.PostFormValue("project"), t.Expires, t.ID)
 	}
 	if err != nil {
 		s.answerError(w, r, err)
-		return
-	}
-	if err := s.c.Store.RemoveToken(r.Context(), t.ID); err != nil && !errors.Is(err, store.ErrNotFound) {
-		s.c.Log.Error("a session stays that was left", "error", err)
 	}
 }
 

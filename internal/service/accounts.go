@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
@@ -37,19 +38,6 @@ var (
 	errTakenName  = httpError{http.StatusConflict, "the name is taken: who runs the service adds an account of another project with corewalk serve account add"}
 	errShared     = httpError{http.StatusConflict, "the account is not of this project alone: who runs the service sets its password with corewalk serve account passwd"}
 )
-
-// checkScopes returns an error for what no account may do.
-func checkScopes(scopes []string) error {
-	if len(scopes) == 0 || len(scopes) > len(Scopes()) {
-		return wrong("scopes: what may the person do?")
-	}
-	for _, sc := range scopes {
-		if !slices.Contains(Scopes(), sc) {
-			return wrong("scope %.40q: must be one of %s", sc, strings.Join(Scopes(), ", "))
-		}
-	}
-	return nil
-}
 
 // Invite has an account invited, and returns the secret of the invitation.
 func Invite(a *store.Account) string {
@@ -442,7 +430,7 @@ func (s *Service) removeAccount(w http.ResponseWriter, r *http.Request, p *reque
 // SetMember has an account of a name do what scopes say in a project; made says that it was not there before. The person of a new one has a password, or, with
 // "", chooses one with the secret. An account that gets a project more has no invitation any more: who administers the other one may have it.
 func SetMember(ctx context.Context, db store.Store, name, project string, scopes []string, password string) (made bool, secret string, err error) {
-	if err := errors.Join(signin.CheckName(name), CheckProject(project), checkScopes(scopes)); err != nil {
+	if err := cmp.Or(signin.CheckName(name), CheckProject(project), checkScopes(scopes)); err != nil {
 		return false, "", err
 	}
 	err = db.ChangeAccount(ctx, name, "", func(a *store.Account) error {

@@ -52,7 +52,7 @@ func TestGuessLimits(t *testing.T) {
 		}
 	}
 	g = guesses{}
-	for i := range 10 * guessesKept {
+	for i := range 10 * limitersKept {
 		g.allow(fmt.Sprint(i), "192.0.2.1:1")
 		if i%100 == 0 {
 			for _, l := range g.list { // time passes
@@ -60,7 +60,7 @@ func TestGuessLimits(t *testing.T) {
 			}
 		}
 	}
-	if n := len(g.list); n > 2*guessesKept+2 {
+	if n := len(g.list); n > 2*limitersKept+2 {
 		t.Errorf("%d limiters are kept", n)
 	}
 }

@@ -10,11 +10,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -28,21 +26,26 @@ func Scopes() []string {
 	return []string{store.ScopeUpload, store.ScopeSymbols, store.ScopeFetch, store.ScopeRead, store.ScopeTriage, store.ScopeAdmin}
 }
 
+// checkScopes returns an error for what no token and no account may do.
+func checkScopes(scopes []string) error {
+	if len(scopes) == 0 || len(scopes) > len(Scopes()) {
+		return wrong("scopes: one or more of %s", strings.Join(Scopes(), ", "))
+	}
+	for _, sc := range scopes {
+		if !slices.Contains(Scopes(), sc) {
+			return wrong("scope %.40q: must be one of %s", sc, strings.Join(Scopes(), ", "))
+		}
+	}
+	return nil
+}
+
 // tokenPrefix makes tokens recognisable to people, and to programs that search for secrets.
 const tokenPrefix = "cw_"
 
 // NewToken makes a token, and returns its secret text, which is stored nowhere.
 func NewToken(ctx context.Context, s store.Store, project string, scopes []string, note string) (text string, t store.Token, err error) {
-	if err := CheckProject(project); err != nil {
+	if err := cmp.Or(CheckProject(project), checkScopes(scopes)); err != nil {
 		return "", t, err
-	}
-	if len(scopes) == 0 {
-		return "", t, errors.New("a token needs a scope")
-	}
-	for _, sc := range scopes {
-		if !slices.Contains(Scopes(), sc) {
-			return "", t, fmt.Errorf("scope %q: must be one of %s", sc, strings.Join(Scopes(), ", "))
-		}
 	}
 	text, t = secretToken()
 	t.Project, t.Scopes, t.Note = project, scopes, note
@@ -124,13 +127,8 @@ type access struct {
 	denials *rate.Limiter // wrong tokens that are answered at once
 	denying atomic.Int64  // those that wait
 
-	mu       sync.Mutex // guards the two below; no other lock is taken inside
-	limiters map[string]*rate.Limiter
-	sweep    int // how many limiters there may be until those that nobody needs are dropped
+	limiters limiters // by the ID: each session of a person is a token of its own
 }
-
-// limitersKept is how many limiters of tokens are kept in any case: each session of a person is a token of its own.
-const limitersKept = 1024
 
 // errDenied says nothing about why, so that nothing can be learnt about other projects.
 var errDenied = errors.New("no access: a token of this project is needed")
@@ -227,23 +225,5 @@ func sameOrigin(r *http.Request) bool {
 
 // allow reports whether a token may send something now.
 func (a *access) allow(t *store.Token) bool {
-	if a.rate <= 0 {
-		return true
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	l := a.limiters[t.ID]
-	if l == nil {
-		if a.limiters == nil {
-			a.limiters = map[string]*rate.Limiter{}
-		}
-		if len(a.limiters) >= max(a.sweep, limitersKept) {
-			// One that has all it may have is as a new one.
-			maps.DeleteFunc(a.limiters, func(_ string, l *rate.Limiter) bool { return l.Tokens() >= float64(l.Burst()) })
-			a.sweep = 2 * len(a.limiters)
-		}
-		l = rate.NewLimiter(a.rate, max(a.burst, 1))
-		a.limiters[t.ID] = l
-	}
-	return l.Allow()
+	return a.rate <= 0 || a.limiters.allow(t.ID, a.rate, max(a.burst, 1))
 }

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
@@ -38,19 +39,6 @@ var (
 	errShared     = httpError{http.StatusConflict, "the account is not of this project alone: who runs the service sets its password with corewalk serve account passwd"}
 )
 
-// checkScopes returns an error for what no account may do.
-func checkScopes(scopes []string) error {
-	if len(scopes) == 0 || len(scopes) > len(Scopes()) {
-		return wrong("scopes: what may the person do?")
-	}
-	for _, sc := range scopes {
-		if !slices.Contains(Scopes(), sc) {
-			return wrong("scope %.40q: must be one of %s", sc, strings.Join(Scopes(), ", "))
-		}
-	}
-	return nil
-}
-
 // Invite has an account invited, and returns the secret of the invitation.
 func Invite(a *store.Account) string {
 	var b [24]byte
@@ -65,7 +53,7 @@ func InvitationLink(name, secret string) string { return "/#/in/" + name + "/" +
 
 // invited returns an error unless a secret invites to an account.
 func invited(a *store.Account, secret string) error {
-	if a.Invitation == "" || !time.Now().Before(a.InvitedUntil) || subtle.ConstantTimeCompare([]byte(a.Invitation), []byte(hashed(secret))) != 1 {
+	if !time.Now().Before(a.InvitedUntil) || subtle.ConstantTimeCompare([]byte(a.Invitation), []byte(hashed(secret))) != 1 {
 		return errInvitation
 	}
 	return nil
@@ -129,8 +117,8 @@ func (s *Service) hash(ctx context.Context, name, password string) (string, erro
 	return signin.HashPassword(password), nil
 }
 
-// enter makes a session of an account, in one of its projects or, with "", in the first.
-func (s *Service) enter(w http.ResponseWriter, r *http.Request, a *store.Account, project string, until time.Time) error {
+// enter makes a session of an account, in one of its projects or, with "", in the first. It replaces another session, unless "".
+func (s *Service) enter(w http.ResponseWriter, r *http.Request, a *store.Account, project string, until time.Time, replaces string) error {
 	projects := slices.Sorted(maps.Keys(a.Projects))
 	if project == "" && len(projects) > 0 {
 		project = projects[0]
@@ -141,7 +129,7 @@ func (s *Service) enter(w http.ResponseWriter, r *http.Request, a *store.Account
 	text, t := secretToken()
 	t.Project, t.Scopes, t.Note, t.Subject, t.Expires = project, a.Projects[project], a.Name, store.SubjectOf(a.Name), until
 	t.Also = slices.DeleteFunc(projects, func(p string) bool { return p == project })
-	err := s.c.Store.EnterAccount(r.Context(), a, t)
+	err := s.c.Store.EnterAccount(r.Context(), a, t, replaces)
 	if errors.Is(err, store.ErrNotFound) {
 		err = errChanged
 	}
@@ -174,7 +162,7 @@ func (s *Service) passwordLogin(w http.ResponseWriter, r *http.Request) {
 	}
 	a, err := s.proven(r, r.PostFormValue("name"), r.PostFormValue("password"))
 	if err == nil {
-		err = s.enter(w, r, &a, "", time.Now().Add(s.c.Session))
+		err = s.enter(w, r, &a, "", time.Now().Add(s.c.Session), "")
 	}
 	if err != nil {
 		s.deniedLate(w, r, err)
@@ -213,7 +201,7 @@ func (s *Service) acceptInvitation(w http.ResponseWriter, r *http.Request) {
 		a, err = s.c.Store.Account(r.Context(), a.Name)
 	}
 	if err == nil {
-		err = s.enter(w, r, &a, "", time.Now().Add(s.c.Session))
+		err = s.enter(w, r, &a, "", time.Now().Add(s.c.Session), "")
 	}
 	if err != nil {
 		s.deniedLate(w, r, err)
@@ -246,14 +234,10 @@ func (s *Service) changeProject(w http.ResponseWriter, r *http.Request) {
 		a, err = s.c.Store.Account(r.Context(), name)
 	}
 	if err == nil {
-		err = s.enter(w, r, &a, r.PostFormValue("project"), t.Expires)
+		err = s.enter(w, r, &a, r.PostFormValue("project"), t.Expires, t.ID)
 	}
 	if err != nil {
 		s.answerError(w, r, err)
-		return
-	}
-	if err := s.c.Store.RemoveToken(r.Context(), t.ID); err != nil && !errors.Is(err, store.ErrNotFound) {
-		s.c.Log.Error("a session stays that was left", "error", err)
 	}
 }
 
@@ -446,7 +430,7 @@ func (s *Service) removeAccount(w http.ResponseWriter, r *http.Request, p *reque
 // SetMember has an account of a name do what scopes say in a project; made says that it was not there before. The person of a new one has a password, or, with
 // "", chooses one with the secret. An account that gets a project more has no invitation any more: who administers the other one may have it.
 func SetMember(ctx context.Context, db store.Store, name, project string, scopes []string, password string) (made bool, secret string, err error) {
-	if err := errors.Join(signin.CheckName(name), CheckProject(project), checkScopes(scopes)); err != nil {
+	if err := cmp.Or(signin.CheckName(name), CheckProject(project), checkScopes(scopes)); err != nil {
 		return false, "", err
 	}
 	err = db.ChangeAccount(ctx, name, "", func(a *store.Account) error {

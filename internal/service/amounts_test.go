@@ -175,7 +175,7 @@ func TestLimitersBounded(t *testing.T) {
 	t.Parallel()
 	a := access{rate: 1000, burst: 3}
 	busy := store.Token{ID: "busy"}
-	a.limiters = map[string]*rate.Limiter{"busy": rate.NewLimiter(rate.Every(time.Hour), 1)}
+	a.limiters.list = map[string]*rate.Limiter{"busy": rate.NewLimiter(rate.Every(time.Hour), 1)}
 	if !a.allow(&busy) || a.allow(&busy) {
 		t.Error("the first is not limited")
 	}
@@ -187,7 +187,7 @@ func TestLimitersBounded(t *testing.T) {
 		if i%limitersKept == 0 {
 			time.Sleep(5 * time.Millisecond) // all have what they may have
 		}
-		most = max(most, len(a.limiters))
+		most = max(most, len(a.limiters.list))
 	}
 	if most > 8*limitersKept {
 		t.Errorf("there are %d limiters", most)

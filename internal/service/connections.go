@@ -52,6 +52,14 @@ func (c *cappedConn) Close() error {
 	return c.Conn.Close()
 }
 
+// CloseWrite tells the other side that the answer is over while what it still sends is taken: what it has not read would be lost otherwise.
+func (c *cappedConn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
+
 // ReadFrom implements io.ReaderFrom: the kernel sends files by itself.
 func (c *cappedConn) ReadFrom(r io.Reader) (int64, error) {
 	if to, ok := c.Conn.(io.ReaderFrom); ok {

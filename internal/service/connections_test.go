@@ -84,6 +84,45 @@ func TestConnections(t *testing.T) {
 	until("served")
 }
 
+// The end of an answer is seen at once, while the other side still sends: the connection is closed half.
+func TestCappedHalf(t *testing.T) {
+	t.Parallel()
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := atMost(1, inner)
+	defer l.Close()
+	c, err := net.Dial("tcp", inner.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	here, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer here.Close()
+	half, ok := here.(interface{ CloseWrite() error })
+	if !ok {
+		t.Fatal("net/http cannot close it half")
+	}
+	if err := half.CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+	if n, err := c.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+		t.Errorf("%d %v", n, err)
+	}
+	if _, err := io.WriteString(c, "more"); err != nil {
+		t.Error(err)
+	}
+	b := make([]byte, 4)
+	if _, err := io.ReadFull(here, b); err != nil || string(b) != "more" {
+		t.Errorf("%q %v", b, err)
+	}
+}
+
 // TestRest: a body that nobody wants, of which a byte comes now and then, keeps no connection.
 func TestRest(t *testing.T) {
 	t.Parallel()

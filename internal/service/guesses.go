@@ -1,9 +1,7 @@
 package service
 
 import (
-	"maps"
 	"net/netip"
-	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -16,39 +14,14 @@ const (
 	guessTime       = 10 * time.Second
 	guessesAnywhere = 50
 	guessTimeAll    = 5 * time.Second
-	// guessesKept is how many limiters are kept in any case. More are added as fast as passwords are hashed, and go when nobody needs them.
-	guessesKept = 1024
 )
 
-// guesses limits how often passwords are tried. What is not asked for for some minutes is forgotten.
-type guesses struct {
-	mu    sync.Mutex // guards the two below; no other lock is taken inside
-	list  map[string]*rate.Limiter
-	sweep int // how many there may be until those that nobody needs are dropped
-}
+// guesses limits how often passwords are tried.
+type guesses struct{ limiters }
 
 // allow reports whether a password of a name may be tried from an address.
 func (g *guesses) allow(name, from string) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.limiter(name+"\x00"+network(from), guessTime, guessesHere).Allow() && g.limiter(name, guessTimeAll, guessesAnywhere).Allow()
-}
-
-// limiter returns that of a key. mu is locked.
-func (g *guesses) limiter(key string, each time.Duration, most int) *rate.Limiter {
-	if l := g.list[key]; l != nil {
-		return l
-	}
-	if g.list == nil {
-		g.list = map[string]*rate.Limiter{}
-	}
-	if len(g.list) >= max(g.sweep, guessesKept) {
-		maps.DeleteFunc(g.list, func(_ string, l *rate.Limiter) bool { return l.Tokens() >= float64(l.Burst()) })
-		g.sweep = 2 * len(g.list)
-	}
-	l := rate.NewLimiter(rate.Every(each), most)
-	g.list[key] = l
-	return l
+	return g.limiters.allow(name+"\x00"+network(from), rate.Every(guessTime), guessesHere) && g.limiters.allow(name, rate.Every(guessTimeAll), guessesAnywhere)
 }
 
 // network is the part of a client's address that is not its own choice: of IPv6 the first half.

@@ -2,8 +2,29 @@ package service
 
 import (
 	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"testing"
+	"time"
+
+	"golang.org/x/time/rate"
 )
+
+// Wrong passwords and links are answered late, as wrong tokens are, and not at all once too many wait; mistakes of another kind are not.
+func TestDeniedLate(t *testing.T) {
+	s := &Service{c: Config{Log: slog.New(slog.DiscardHandler)}, access: access{denials: rate.NewLimiter(rate.Every(time.Hour), 0)}}
+	s.access.denying.Add(denialsAtAll)
+	for want, errs := range map[int][]error{http.StatusTooManyRequests: {errPassword, errInvitation, errTooOften}, http.StatusBadRequest: {wrong("x")}, http.StatusConflict: {errChanged}} {
+		for _, err := range errs {
+			w := httptest.NewRecorder()
+			s.deniedLate(w, httptest.NewRequest(http.MethodPost, "/", nil), err)
+			if w.Code != want || (w.Header().Get("Retry-After") == "10") != (err == errTooOften) {
+				t.Errorf("%v: %d %v", err, w.Code, w.Header())
+			}
+		}
+	}
+}
 
 // Names and addresses are counted apart and together, and what is not asked for is forgotten.
 func TestGuessLimits(t *testing.T) {
@@ -31,7 +52,7 @@ func TestGuessLimits(t *testing.T) {
 		}
 	}
 	g = guesses{}
-	for i := range 10 * guessesKept {
+	for i := range 10 * limitersKept {
 		g.allow(fmt.Sprint(i), "192.0.2.1:1")
 		if i%100 == 0 {
 			for _, l := range g.list { // time passes
@@ -39,7 +60,7 @@ func TestGuessLimits(t *testing.T) {
 			}
 		}
 	}
-	if n := len(g.list); n > 2*guessesKept+2 {
+	if n := len(g.list); n > 2*limitersKept+2 {
 		t.Errorf("%d limiters are kept", n)
 	}
 }

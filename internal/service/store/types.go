@@ -414,8 +414,9 @@ type Store interface {
 	// ChangeAccount has change change an account, unless it returns an error: what it says of Name, Created, Seen and Stamp is not looked at. With another password
 	// or other projects its sessions end but the one that is kept, and what logs in just then with those before does not; without projects it is removed.
 	ChangeAccount(ctx context.Context, name, keep string, change func(*Account) error) error
-	// EnterAccount is AddSession of an account as it was read: the error is ErrNotFound if its password or projects are others by now.
-	EnterAccount(ctx context.Context, a *Account, t Token) error
+	// EnterAccount is AddSession of an account as it was read: the error is ErrNotFound if its password or projects are others by now. The session replaces one of
+	// that account, unless "", which must not have ended.
+	EnterAccount(ctx context.Context, a *Account, t Token, replaces string) error
 	// People lists those who have logged in to a project by an identity provider, those who came last first.
 	People(ctx context.Context, project string) ([]string, error)
 

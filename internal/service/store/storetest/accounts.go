@@ -43,10 +43,11 @@ func testAccounts(t *testing.T, db store.Store) {
 		t.Fatalf("%+v %v", a, err)
 	}
 	n := 0
-	enter := func(a *store.Account, project string) error {
+	replace := func(a *store.Account, project, replaces string) error {
 		n++
-		return db.EnterAccount(ctx, a, store.Token{ID: fmt.Sprint("s", n), Project: project, Scopes: []string{"read"}, Created: at.Add(time.Duration(n) * time.Second), Expires: at.Add(time.Hour), Subject: store.SubjectOf(a.Name)})
+		return db.EnterAccount(ctx, a, store.Token{ID: fmt.Sprint("s", n), Project: project, Scopes: []string{"read"}, Created: at.Add(time.Duration(n) * time.Second), Expires: at.Add(time.Hour), Subject: store.SubjectOf(a.Name)}, replaces)
 	}
+	enter := func(a *store.Account, project string) error { return replace(a, project, "") }
 	sessions := func(want ...string) {
 		t.Helper()
 		list, err := db.Tokens(ctx)
@@ -63,10 +64,14 @@ func testAccounts(t *testing.T, db store.Store) {
 		t.Fatal(err)
 	}
 	// What changes nothing of what lets her in ends nothing.
-	if err := db.ChangeAccount(ctx, "ann", "", func(a *store.Account) error { a.Invitation, a.InvitedUntil = "x", at; return nil }); err != nil {
+	if err := db.ChangeAccount(ctx, "ann", "", func(a *store.Account) error {
+		a.Invitation, a.InvitedUntil = "x", at
+		a.Name, a.Stamp, a.Created, a.Seen = "ben", "s", at.Add(1), at.Add(1)
+		return nil
+	}); err != nil {
 		t.Fatal(err)
 	}
-	if x, err := db.Account(ctx, "ann"); err != nil || x.Invitation != "x" || !x.InvitedUntil.Equal(at) || x.Stamp != a.Stamp || !x.Seen.Equal(at.Add(2*time.Second)) {
+	if x, err := db.Account(ctx, "ann"); err != nil || x.Invitation != "x" || !x.InvitedUntil.Equal(at) || x.Stamp != a.Stamp || !x.Created.Equal(at) || !x.Seen.Equal(at.Add(2*time.Second)) {
 		t.Errorf("%+v %v", x, err)
 	}
 	sessions("s1", "s2", "s3")
@@ -89,6 +94,16 @@ func testAccounts(t *testing.T, db store.Store) {
 	if err := enter(&a, "p"); err != nil {
 		t.Fatal(err)
 	}
+	// One session replaces another of the account; what has ended, and what is another's, is not replaced.
+	if err := replace(&a, "q", "s2"); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"s1", "s2", "s3"} {
+		if err := replace(&a, "p", id); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("replaces %s: %v", id, err)
+		}
+	}
+	sessions("s3", "s5", "s6")
 	if err := db.ChangeAccount(ctx, "ann", "", func(a *store.Account) error { delete(a.Projects, "p"); return nil }); err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +132,7 @@ func testAccounts(t *testing.T, db store.Store) {
 		var all sync.WaitGroup
 		for k := range 8 {
 			all.Go(func() {
-				err := db.EnterAccount(ctx, &a, store.Token{ID: fmt.Sprint(name, "-", k), Project: "p", Created: at, Expires: at.Add(time.Hour), Subject: store.SubjectOf(name)})
+				err := db.EnterAccount(ctx, &a, store.Token{ID: fmt.Sprint(name, "-", k), Project: "p", Created: at, Expires: at.Add(time.Hour), Subject: store.SubjectOf(name)}, "")
 				if err != nil && !errors.Is(err, store.ErrNotFound) {
 					t.Error(err)
 				}
@@ -149,6 +164,7 @@ func testPeople(t *testing.T, db store.Store) {
 	come("long ago", "old", at.Add(-store.PeopleTime), "p")
 	come("x", "dora", at, "p", "q")
 	come(store.SubjectOf("ann"), "ann", at, "p")
+	come("", "nobody", at, "p")
 	come("y", "eve", at.Add(time.Second), "p")
 	come("z", "eve", at.Add(time.Second), "p")
 	for project, want := range map[string]string{"p": "[eve dora]", "q": "[dora]", "r": "[]"} {
@@ -159,6 +175,12 @@ func testPeople(t *testing.T, db store.Store) {
 	come("x", "dora@example.com", at.Add(time.Minute), "p")
 	if list, err := db.People(ctx, "p"); err != nil || fmt.Sprint(list) != "[dora@example.com eve]" {
 		t.Errorf("%q %v", list, err)
+	}
+	for i := range store.MaxPeople + 1 {
+		come(fmt.Sprint("n", i), fmt.Sprint("n", i), at.Add(time.Hour), "many")
+	}
+	if list, err := db.People(ctx, "many"); err != nil || len(list) != store.MaxPeople {
+		t.Errorf("%d people, %v", len(list), err)
 	}
 }
 

@@ -113,11 +113,16 @@ func (d *DB) ChangeAccount(ctx context.Context, name, keep string, change func(*
 }
 
 // EnterAccount implements Store.
-func (d *DB) EnterAccount(ctx context.Context, a *store.Account, t store.Token) error {
+func (d *DB) EnterAccount(ctx context.Context, a *store.Account, t store.Token, replaces string) error {
 	return d.conn.Tx(ctx, func(conn sqldb.Conn) error {
 		tx := New(conn, d.dialect)
 		if err := tx.Change(ctx, "account", a.Name, "UPDATE @accounts SET seen = $1 WHERE name = $2 AND stamp = $3", sqldb.Nanos(t.Created), a.Name, a.Stamp); err != nil {
 			return err
+		}
+		if replaces != "" {
+			if err := tx.Change(ctx, "session", replaces, "DELETE FROM @tokens WHERE id = $1 AND subject = $2", replaces, store.SubjectOf(a.Name)); err != nil {
+				return err
+			}
 		}
 		return tx.AddSession(ctx, t)
 	})

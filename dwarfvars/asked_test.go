@@ -1,6 +1,7 @@
 package dwarfvars
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
@@ -98,8 +99,21 @@ func askings() []asking {
 		{"types of a function", dwarf.LangC99, []*handDIE{i32, char}, []*handDIE{there("n", i32, 0), structure("tile", 12, member("a", i32, 0)),
 			die(dwarf.TagLexicalBlock).with(structure("block", 20, member("b", i32, 0)))}, numbers, map[string]string{
 			"sizeof(struct tile)": "(unsigned long) 12", "sizeof(struct block)": "(unsigned long) 20", "((struct tile *)&n)->a": "(int) 41"}},
-		usingDirectives(i32), nullPointer(i32), fortranText(char, i32), fortranOpen(i32), swiftNumbers(i32), packedNumbers(), dNames(i32),
+		usingDirectives(i32), nullPointer(i32), fortranText(char, i32), fortranOpen(i32), swiftNumbers(i32), packedNumbers(), dNames(i32), pascalRows(i32),
 	}
+}
+
+// pascalRows has rows of operators, of which several kinds of operands are asked for.
+func pascalRows(i32 *handDIE) asking {
+	set := die(dwarf.TagSetType, handAttr{dwarf.AttrType, i32}, handAttr{dwarf.AttrByteSize, 4})
+	row := func(name, op string) string { return name + strings.Repeat(" "+op+" "+name, 50) }
+	return asking{"rows of operators of Pascal", dwarf.LangPascal83, []*handDIE{i32, set}, []*handDIE{there("n", i32, 0), there("s", set, 8), there("u", set, 12)},
+		func(p *handProcess) {
+			p.put(handBase, 4, 41)
+			p.put(handBase+8, 4, 6)
+			p.put(handBase+12, 4, 5)
+		}, map[string]string{row("n", "+"): "(int) 2091", row("s", "+"): "(?) [1..2]", row("n", "and"): "(int) 41", "2 in " + row("s", "*"): "(bool) true", "abs(" + row("n", "-") + ") / 2": "(double) 1004.5",
+			"s + u - [1]": "(?) [0, 2]", "s - u": "(?) [1]", "s <> [1, 2]": "(bool) false", "s + n": "error: an object of type ? is no integer", "nosuch + 1": "error: no variable is called nosuch; the frame has n, s, u"}}
 }
 
 // fortranText has character(len=:), whose length is a variable of its own.

@@ -238,6 +238,12 @@ func (e *evaluation) evalNode(n paths.Node) (Object, error) {
 		return e.assertion(n)
 	case *paths.Attribute:
 		return e.attribute(n, nil)
+	case *once:
+		if !n.known {
+			n.t, n.err = e.eval(n.Node)
+			n.known = true
+		}
+		return n.t, n.err
 	}
 	return Object{}, fmt.Errorf("%T is not known", n)
 }

@@ -39,6 +39,7 @@ func (e *evaluation) binary(n *paths.Binary) (Object, error) {
 		return e.truth(is)
 	}
 	if e.dialect == paths.Pascal {
+		n = onceEach(n)
 		if t, ok, err := e.ofPascal(n); ok || err != nil {
 			return t, err
 		}

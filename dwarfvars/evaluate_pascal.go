@@ -148,6 +148,29 @@ func (e *evaluation) letter(n *paths.Binary) (Object, bool, error) {
 	return t, true, err
 }
 
+// once is an operand at which more than one looks to see whether the operator is its own: sets, strings, numbers. It is evaluated for the first of them, as
+// a row of operators would else take twice as long for each.
+type once struct {
+	paths.Node
+	known bool
+	t     Object
+	err   error
+}
+
+// onceEach is an operator whose operands are evaluated once, however many look at them.
+func onceEach(n *paths.Binary) *paths.Binary {
+	of := func(n paths.Node) paths.Node {
+		switch n.(type) {
+		case *paths.Ident, *paths.Number, *paths.Float, *paths.Text, *paths.List, *paths.Range: // of which some are told by what they are written as
+			return n
+		}
+		return &once{Node: n}
+	}
+	out := *n
+	out.X, out.Y = of(n.X), of(n.Y)
+	return &out
+}
+
 // ofPascal answers the operators that Pascal has, or means otherwise than C: false if an operator is the same.
 func (e *evaluation) ofPascal(n *paths.Binary) (Object, bool, error) {
 	if t, ok, err := e.ofSets(n); ok || err != nil {

@@ -71,6 +71,7 @@ func TestListDamaged(t *testing.T) {
 			binary.LittleEndian.PutUint64(s.data[from+8*i:], v)
 		}
 	}
+	mapped := uint64(openCase(t, fixture.Get(t, "amd64-pie")).s.Mappings()[0].Start)
 	for name, c := range map[string]struct {
 		write func(*slots)
 		want  string // "1": the block that was overrun
@@ -97,6 +98,8 @@ func TestListDamaged(t *testing.T) {
 		"numbers that are not": {func(s *slots) {
 			words(s, 2*size, 0x6767676700000001, 0x6767676700000009, 0x6767676800000004, 0x6767676700000002, 0x6767676700000003)
 		}, "was written to", at, "likely"},
+		"small numbers": {func(s *slots) { words(s, 2*size, 1, 9, 4, 2, 3) }, "was written to", at, "likely"},
+		"pointers":      {func(s *slots) { words(s, 2*size, mapped+1, mapped+9, mapped+4, mapped+2, mapped+3) }, "was written to", at, "likely"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &slots{start: 0x7777000000000, size: size, data: make([]byte, 6*size), free: map[int]bool{at: true}}

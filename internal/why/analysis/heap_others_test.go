@@ -89,8 +89,13 @@ func TestAlikeNumbers(t *testing.T) {
 
 // What stands in frames of the C library names nothing: owners look past them, and nothing there counts as a variable that is gone.
 func TestFramesOfLibrary(t *testing.T) {
-	o := openCase(t, fixture.Get(t, "amd64-abort"))
-	died := o.crash(t, false, false)
+	for _, name := range []string{"amd64-abort", "amd64-musl-abort"} {
+		framesOfLibrary(t, openCase(t, fixture.Get(t, name)).crash(t, false, false))
+	}
+}
+
+func framesOfLibrary(t *testing.T, died *crash) {
+	t.Helper()
 	seen := map[bool]int{}
 	for _, f := range died.stack {
 		cfa, ok := f.CFA()
@@ -98,7 +103,7 @@ func TestFramesOfLibrary(t *testing.T) {
 			continue
 		}
 		lib := died.libraryPath(f.LookupAddr())
-		want := glibc(lib)
+		want := glibc(lib) || musl(lib)
 		seen[want]++
 		for _, at := range []uint64{uint64(f.SP()), uint64(cfa) - 8} {
 			if got := died.names().ofLibrary(at); got != want {

@@ -120,13 +120,16 @@ static long small() {
   return snprintf(line, sizeof line, "%s.", (char *)(three * 0xaaaaaaaaaaaaaaab)) + c.gains[0];
 }
 
-// twice: a block is freed twice, and the allocator finds it when its cache is full.
+// twice: a block is freed twice, and stays on the list; the allocator stops at another one.
 static long twice() {
   char *p = malloc(200);
   free(p);
   free(p);
-  for (int i = 0; i < 4000; i++) { char *x = malloc(200), *y = malloc(200); strcpy(x, "x"); strcpy(y, "y"); free(x); free(y); }
-  return 0;
+  char **q = malloc(64);
+  free(q);
+  *q = (char *)0x4141414141414141;
+  malloc(64);
+  return *(char *)malloc(64);
 }
 
 // unfilled: a block is handed out again, and begins with what it had when it was free.

@@ -74,9 +74,9 @@ func (c *counters) write(w io.Writer) {
 }
 
 // counted counts the result of a dump.
-func (s *Service) counted(r store.Result, took time.Duration) {
+func (s *Service) counted(analysed bool, took time.Duration) {
 	result := "analysed"
-	if r.Fault != "" {
+	if !analysed {
 		result = "failed"
 	}
 	s.metrics.add(`corewalk_dumps_total{result="`+result+`"}`, 1)

@@ -45,7 +45,7 @@ type Config struct {
 	// Run is triage.Run with the options for a project; nil for a service that leaves that to others.
 	Run func(ctx context.Context, project string, src triage.Source, to ledger.Store, sink triage.Sink) error
 	// Enter is that of work.Config; it may be nil.
-	Enter func(ctx context.Context, project string, run int64, dumps []ledger.Dump, of []work.Finished) error
+	Enter func(ctx context.Context, project string, run int64, dumps []ledger.Dump, of []store.Finished) error
 	// Wanted is that of work.Config; it may be nil.
 	Wanted func(ctx context.Context, u *store.Upload, build string) bool
 	Ahead  int // that of work.Config

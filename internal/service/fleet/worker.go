@@ -14,7 +14,6 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
 	"github.com/corewalk/corewalk/internal/service/store"
-	"github.com/corewalk/corewalk/internal/service/work"
 	"github.com/corewalk/corewalk/internal/triage/ledger"
 	ledgerDB "github.com/corewalk/corewalk/internal/triage/ledger/postgres"
 )
@@ -488,7 +487,7 @@ func (w *Worker) GiveBack(ctx context.Context, project, id, why string) error {
 
 // Enter enters dumps in a project's ledger, what came of their uploads in their rows, and ends their jobs: all or none. It goes on for as long
 // as the database does not answer: see work.Config.
-func (w *Worker) Enter(ctx context.Context, project string, run int64, dumps []ledger.Dump, of []work.Finished) error {
+func (w *Worker) Enter(ctx context.Context, project string, run int64, dumps []ledger.Dump, of []store.Finished) error {
 	err := w.again(ctx, func(tx pgx.Tx) error {
 		var before string
 		if err := tx.QueryRow(ctx, "SELECT current_setting('search_path')").Scan(&before); err != nil {
@@ -504,12 +503,11 @@ func (w *Worker) Enter(ctx context.Context, project string, run int64, dumps []l
 		if _, err := tx.Exec(ctx, path, before); err != nil {
 			return err
 		}
-		db := w.DB.In(tx)
-		for _, f := range of {
-			if err := db.Finish(ctx, project, f.ID, f.Result); err != nil && !errors.Is(err, store.ErrNotFound) { // one that was removed meanwhile
-				return err
-			}
-			if err := w.complete(ctx, tx, project, f.ID); err != nil {
+		if err := w.DB.In(tx).FinishAll(ctx, project, of); err != nil {
+			return err
+		}
+		for i := range of {
+			if err := w.complete(ctx, tx, project, of[i].ID); err != nil {
 				return err
 			}
 		}
@@ -518,8 +516,8 @@ func (w *Worker) Enter(ctx context.Context, project string, run int64, dumps []l
 	if err != nil {
 		return fmt.Errorf("results cannot be stored: %w", err)
 	}
-	for _, f := range of {
-		w.release(project, f.ID)
+	for i := range of {
+		w.release(project, of[i].ID)
 	}
 	return nil
 }

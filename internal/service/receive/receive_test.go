@@ -27,6 +27,39 @@ func TestEnvelopeInPieces(t *testing.T) {
 	}
 }
 
+// A form is read and written in pieces that are worth a system call each.
+func TestFormAtOnce(t *testing.T) {
+	const size = 1 << 20
+	form := "--b\r\nContent-Disposition: form-data; name=\"dump\"; filename=\"x\"\r\n\r\n" + strings.Repeat("d", size) +
+		"\r\n--b\r\nContent-Disposition: form-data; name=\"log\"; filename=\"y\"\r\n\r\n" + strings.Repeat("l", size) + "\r\n--b--\r\n"
+	in := &calls{r: strings.NewReader(form)}
+	dump, file := &calls{}, &calls{}
+	_, err := Form("multipart/form-data; boundary=b", in, Into{Dump: func(string) (io.Writer, error) { return dump, nil }, File: func(string) (io.Writer, error) { return file, nil }})
+	if err != nil || dump.bytes != size || file.bytes != size {
+		t.Fatalf("%d and %d bytes, %v", dump.bytes, file.bytes, err)
+	}
+	if in.n > 80 || dump.n > 40 || file.n > 40 {
+		t.Errorf("%d reads, %d and %d writes", in.n, dump.n, file.n)
+	}
+}
+
+// calls counts calls and bytes.
+type calls struct {
+	r        io.Reader
+	n, bytes int
+}
+
+func (c *calls) Read(b []byte) (int, error) {
+	c.n++
+	return c.r.Read(b)
+}
+
+func (c *calls) Write(b []byte) (int, error) {
+	c.n++
+	c.bytes += len(b)
+	return len(b), nil
+}
+
 type slow struct {
 	r io.Reader
 	n int

@@ -110,6 +110,12 @@ type Result struct {
 	User, Machine string
 }
 
+// A Finished upload is one with its result.
+type Finished struct {
+	ID string
+	Result
+}
+
 // The scopes of a Token.
 const (
 	ScopeUpload  = "upload"  // send dumps
@@ -332,6 +338,8 @@ type Store interface {
 	Take(ctx context.Context, worker, project string) (Upload, error)
 	// Finish stores what came of an upload.
 	Finish(ctx context.Context, project, id string, r Result) error
+	// FinishAll stores what came of several, all or nothing. One that was removed meanwhile is passed over.
+	FinishAll(ctx context.Context, project string, list []Finished) error
 	// GiveBack has an upload wait again.
 	GiveBack(ctx context.Context, project, id, why string) error
 	// Recover gives back what workers have that are not among those alive: they died. An upload that was the only one of its

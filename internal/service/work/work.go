@@ -19,12 +19,6 @@ import (
 	"github.com/corewalk/corewalk/internal/triage/ledger"
 )
 
-// A Finished upload is one with its result.
-type Finished struct {
-	ID     string
-	Result store.Result
-}
-
 // Config says what a Worker works with. All of it is required but Enter, Wanted, Hash, Idle, AtOnce, Ahead and Counted.
 type Config struct {
 	Name    string // of this worker among others
@@ -36,8 +30,8 @@ type Config struct {
 	// Run is triage.Run with the options for a project.
 	Run func(ctx context.Context, project string, src triage.Source, to ledger.Store, sink triage.Sink) error
 	// Enter, if set, enters the results of dumps in a project's ledger, for a run of it, and in Store what came of their uploads,
-	// together. Without it the ledger has them first, and an upload whose result does not get into Store is analysed again.
-	Enter func(ctx context.Context, project string, run int64, dumps []ledger.Dump, of []Finished) error
+	// together. Without it the ledger has them first, and uploads whose results do not get into Store are analysed again.
+	Enter func(ctx context.Context, project string, run int64, dumps []ledger.Dump, of []store.Finished) error
 	// Wanted, if set, is asked about each upload when the build of its program is known, before it is analysed. If it says no, it has given the
 	// upload to others. One that is analysed alone is not asked about.
 	Wanted func(ctx context.Context, u *store.Upload, build string) bool
@@ -54,8 +48,8 @@ type Config struct {
 	AtOnce int
 	// Ahead is how many files are fetched at a time for one project; 0 for 1.
 	Ahead int
-	// Counted is told the result of each dump, and how long it took from being taken.
-	Counted func(r store.Result, took time.Duration)
+	// Counted is told of each dump whether it could be analysed, and how long it took from being taken.
+	Counted func(analysed bool, took time.Duration)
 }
 
 // A Worker analyses dumps.
@@ -88,7 +82,7 @@ func New(c Config) *Worker {
 	}
 	c.Ahead = max(c.Ahead, 1)
 	if c.Counted == nil {
-		c.Counted = func(store.Result, time.Duration) {}
+		c.Counted = func(bool, time.Duration) {}
 	}
 	return &Worker{c: c, more: make(chan struct{}, 1), slots: make(chan struct{}, c.AtOnce), busy: map[string]chan struct{}{}, stored: map[string]int{}}
 }
@@ -191,10 +185,8 @@ func (w *Worker) begin(ctx context.Context, first store.Upload) {
 		r := &run{w: w, ctx: ctx, project: first.Project, more: more, began: time.Now(), renewals: w.renewals(first.Project), next: &first, done: make(chan struct{}, 1), taken: map[string]*taken{}}
 		defer r.giveBack()
 		to, err := w.c.Ledger(ctx, first.Project)
-		if err == nil && w.c.Enter != nil {
-			to = together{to, r}
-		}
 		if err == nil {
+			to = together{to, r}
 			var src triage.Source = r
 			if w.c.Wanted != nil {
 				src = choosing{r}
@@ -423,13 +415,19 @@ func (t together) Add(ctx context.Context, run int64, dumps []ledger.Dump) error
 		}
 	}
 	t.r.mu.Unlock()
-	var of []Finished
+	var of []store.Finished
 	for i, u := range uploads {
 		if u != nil {
-			of = append(of, Finished{u.ID, t.r.resultOf(u, &dumps[i])})
+			of = append(of, store.Finished{ID: u.ID, Result: t.r.resultOf(u, &dumps[i])})
 		}
 	}
-	return t.r.w.c.Enter(ctx, t.r.project, run, dumps, of)
+	if enter := t.r.w.c.Enter; enter != nil {
+		return enter(ctx, t.r.project, run, dumps, of)
+	}
+	if err := t.Store.Add(ctx, run, dumps); err != nil {
+		return err
+	}
+	return t.r.w.c.Store.FinishAll(ctx, t.r.project, of)
 }
 
 func (r *run) resultOf(u *store.Upload, d *ledger.Dump) store.Result {
@@ -455,7 +453,7 @@ func (r *run) resultOf(u *store.Upload, d *ledger.Dump) store.Result {
 	return out
 }
 
-// Dump implements triage.Sink: the ledger has the dump.
+// Dump implements triage.Sink: the ledger has the dump, and the store its result.
 func (r *run) Dump(d ledger.Dump, _ bool) {
 	r.mu.Lock()
 	t := r.taken[d.Path]
@@ -467,15 +465,8 @@ func (r *run) Dump(d ledger.Dump, _ bool) {
 	}
 	defer signal(r.done)
 	t.release()
-	result := r.resultOf(&t.u, &d)
-	if r.w.c.Enter != nil {
-		// The store has it.
-	} else if err := r.w.c.Store.Finish(context.WithoutCancel(r.ctx), r.project, t.u.ID, result); err != nil && !errors.Is(err, store.ErrNotFound) {
-		r.w.c.Log.Error("a result cannot be stored: the dump is analysed again", "project", r.project, "dump", t.u.ID, "error", err)
-		return
-	}
 	took := time.Since(t.since)
-	r.w.c.Counted(result, took)
+	r.w.c.Counted(d.Fault == "", took)
 	r.w.c.Log.Info("analysed", "project", r.project, "dump", t.u.ID, "group", d.Group, "reason", d.Reason, "fault", d.Fault, "seconds", took.Seconds())
 }
 

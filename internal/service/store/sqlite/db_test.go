@@ -33,6 +33,33 @@ func TestStore(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) store.Store { return open(t) })
 }
 
+// Of results that are stored at once there are all or none.
+func TestAllOrNone(t *testing.T) {
+	ctx := t.Context()
+	conn, err := engine.Open(ctx, filepath.Join(t.TempDir(), "service.db"), &schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := tables.New(conn, &dialect)
+	defer d.Close()
+	if _, err := conn.Exec(ctx, "CREATE TRIGGER no BEFORE UPDATE ON uploads WHEN NEW.id = 'b' BEGIN SELECT RAISE(ABORT, 'no'); END"); err != nil {
+		t.Fatal(err)
+	}
+	var list []store.Finished
+	for _, id := range []string{"a", "b"} {
+		if _, err := d.AddUpload(ctx, store.Upload{Project: "p", ID: id, SHA256: id, Received: time.Now()}); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, store.Finished{ID: id, Result: store.Result{Group: "g"}})
+	}
+	if err := d.FinishAll(ctx, "p", list); err == nil {
+		t.Error("no error")
+	}
+	if u, err := d.Upload(ctx, "p", "a"); err != nil || u.State != "waiting" {
+		t.Errorf("%+v %v", u, err)
+	}
+}
+
 // A database of a newer version is not touched.
 func TestNewer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "service.db")

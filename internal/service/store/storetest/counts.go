@@ -61,6 +61,32 @@ func againIn(t *testing.T, db store.Store, project, id, group, build string, att
 	}
 }
 
+// Results of several dumps are stored at once. One that was removed meanwhile keeps none of the others.
+func testSeveral(t *testing.T, db store.Store) {
+	ctx := t.Context()
+	var list []store.Finished
+	for _, id := range []string{"s1", "s2", "s3"} {
+		add(t, db, "p", id)
+		list = append(list, store.Finished{ID: id, Result: store.Result{Group: "g", Build: "b", Attributes: []store.Attribute{{Name: "os", Value: "x"}}}})
+	}
+	if _, err := db.Remove(ctx, "p", "s2"); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.FinishAll(ctx, "p", list); err != nil {
+		t.Fatal(err)
+	}
+	if a, c := state(t, db, "p", "s1"), state(t, db, "p", "s3"); a != "done false" || c != "done false" {
+		t.Error(a, c)
+	}
+	shares, err := db.Shares(ctx, "p", "g", 10)
+	if err != nil || shares.Here != 2 {
+		t.Errorf("%+v %v", shares, err)
+	}
+	if err := db.FinishAll(ctx, "p", nil); err != nil {
+		t.Error(err)
+	}
+}
+
 // same compares what a store answers with a text.
 func same(t *testing.T, what string, got any, err error, want string) {
 	t.Helper()

@@ -19,7 +19,7 @@ import (
 func Run(t *testing.T, open func(t *testing.T) store.Store) {
 	for name, test := range map[string]func(*testing.T, store.Store){
 		"recover": testRecover, "projects": testProjects, "projects apart": func(t *testing.T, db store.Store) { testApart(t, db, open(t)) }, "whole": testWhole, "tokens": testTokens, "groups": testGroups, "at once": testAtOnce, "hostile": testHostile, "hostile read": testHostileRead, "hostile everywhere": testHostileEverywhere,
-		"counts": testCounts, "lacking": testLacking, "counts at once": testCountsAtOnce, "build names": testBuildNames, "many values": testManyValues, "hooks": testHooks, "merge": testMerge, "marks": testMarks, "retention": testRetention, "attachments": testAttachments, "sessions": testSessions, "accounts": testAccounts, "people": testPeople, "spans": testSpans,
+		"counts": testCounts, "lacking": testLacking, "counts at once": testCountsAtOnce, "build names": testBuildNames, "many values": testManyValues, "hooks": testHooks, "merge": testMerge, "marks": testMarks, "retention": testRetention, "attachments": testAttachments, "sessions": testSessions, "accounts": testAccounts, "people": testPeople, "spans": testSpans, "several at once": testSeveral,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t)) })
 	}

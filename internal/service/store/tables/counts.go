@@ -84,6 +84,18 @@ func (d *DB) Finish(ctx context.Context, project, id string, r store.Result) err
 	})
 }
 
+// FinishAll implements Store.
+func (d *DB) FinishAll(ctx context.Context, project string, list []store.Finished) error {
+	return d.change(ctx, project, func(tx *DB) error {
+		for i := range list {
+			if err := tx.Finish(ctx, project, list[i].ID, list[i].Result); err != nil && !errors.Is(err, store.ErrNotFound) {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // isNew reports whether a group has never had another dump.
 func (d *DB) isNew(ctx context.Context, project, id, group string) (bool, error) {
 	if group == "" {

@@ -170,6 +170,7 @@ var floors = map[string]int{
 	"internal/code/disasm/words":  -2,
 	"internal/recovered":          -3,
 	"internal/lazy":               -3,
+	"internal/holes":              -3,
 	"internal/budget":             -2,
 	"internal/sqlite":             -2,
 	"internal/postgres":           -2,

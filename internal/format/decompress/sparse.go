@@ -1,13 +1,14 @@
 package decompress
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
+
+	"github.com/corewalk/corewalk/internal/holes"
 )
 
 // Defaults for limits in Options that are 0.
@@ -40,7 +41,6 @@ type Options struct {
 
 const (
 	chunkSize = 1 << 20
-	holeSize  = 4096 // block size of file systems: shorter runs of zeros save nothing
 )
 
 // ToSparse decompresses r into an unlinked temporary file, in which aligned blocks of zeros
@@ -71,17 +71,17 @@ func ToSparse(ctx context.Context, r io.Reader, kind Kind, opts Options) (*os.Fi
 		writeErr = ctx.Err()
 	}
 	if writeErr == nil {
-		writeErr = f.Truncate(w.size)
+		writeErr = w.to.Settle()
 	}
 	if writeErr != nil {
 		f.Close()
 		return nil, 0, fmt.Errorf("cannot decompress to a temporary file: %w", writeErr)
 	}
-	if readErr != nil && w.size == 0 {
+	if readErr != nil && w.to.Size() == 0 {
 		f.Close()
 		return nil, 0, readErr
 	}
-	return f, w.size, readErr
+	return f, w.to.Size(), readErr
 }
 
 // A stopping reader ends with its context.
@@ -99,12 +99,10 @@ func (s stopping) Read(b []byte) (int, error) {
 
 // A sparse writes a file in order, omitting blocks of zeros.
 type sparse struct {
-	f            *os.File
-	size         int64 // bytes received
-	disk         int64 // bytes written
-	free         int64 // freeSize
-	opts         Options
-	zeros, chunk []byte
+	to    holes.Writer
+	free  int64 // freeSize
+	opts  Options
+	chunk []byte
 }
 
 func newSparse(f *os.File, opts Options) *sparse {
@@ -114,7 +112,7 @@ func newSparse(f *os.File, opts Options) *sparse {
 	if opts.MaxDisk <= 0 {
 		opts.MaxDisk = DefaultMaxDisk
 	}
-	return &sparse{f: f, opts: opts, free: freeSize, zeros: make([]byte, holeSize), chunk: make([]byte, chunkSize)}
+	return &sparse{to: holes.Writer{File: f, Most: opts.MaxDisk}, free: freeSize, opts: opts, chunk: make([]byte, chunkSize)}
 }
 
 // copy copies all of r to the file. After an error of r the file is still usable; after an
@@ -125,30 +123,29 @@ func (w *sparse) copy(ctx context.Context, r io.Reader, in *countedReader) (read
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		want := min(int64(len(w.chunk)), w.opts.MaxSize-w.size, wanted-w.size)
+		want := min(int64(len(w.chunk)), w.opts.MaxSize-w.to.Size(), wanted-w.to.Size())
 		if want <= 0 {
-			if w.size >= wanted {
+			if w.to.Size() >= wanted {
 				return nil, nil
 			}
 			return w.atEnd(r), nil
 		}
-		if w.size > w.free && w.size/maxRatio > in.n {
-			return fmt.Errorf("%d bytes expand to more than %d bytes: %w", in.n, w.size, ErrTooLarge), nil
+		if w.to.Size() > w.free && w.to.Size()/maxRatio > in.n {
+			return fmt.Errorf("%d bytes expand to more than %d bytes: %w", in.n, w.to.Size(), ErrTooLarge), nil
 		}
 		n, err := fill(r, w.chunk[:want])
-		if w.size == 0 && w.opts.Wanted != nil {
+		if w.to.Size() == 0 && w.opts.Wanted != nil {
 			if k := w.opts.Wanted(w.chunk[:n]); k > 0 {
 				wanted = k
 			}
 		}
-		if werr := w.write(w.chunk[:n]); werr != nil {
-			if errors.Is(werr, ErrTooLarge) {
-				return werr, nil
-			}
+		if _, werr := w.to.Write(w.chunk[:n]); errors.Is(werr, holes.ErrMost) {
+			return fmt.Errorf("decompressed to more than %d bytes that are not zeros: %w", w.opts.MaxDisk, ErrTooLarge), nil
+		} else if werr != nil {
 			return nil, werr
 		}
 		if w.opts.Progress != nil {
-			w.opts.Progress(in.n, w.size)
+			w.opts.Progress(in.n, w.to.Size())
 		}
 		if err == io.EOF {
 			return nil, nil
@@ -188,39 +185,4 @@ func (w *sparse) atEnd(r io.Reader) error {
 		return err
 	}
 	return nil
-}
-
-// write writes the blocks of b that are not all zeros, adjacent ones together. b begins at
-// a multiple of holeSize in the file.
-func (w *sparse) write(b []byte) error {
-	for len(b) > 0 {
-		n := w.run(b, true)
-		w.size += int64(n)
-		b = b[n:]
-		if n = w.run(b, false); n == 0 {
-			continue
-		}
-		if w.disk+int64(n) > w.opts.MaxDisk {
-			return fmt.Errorf("decompressed to more than %d bytes that are not zeros: %w", w.opts.MaxDisk, ErrTooLarge)
-		}
-		if _, err := w.f.WriteAt(b[:n], w.size); err != nil {
-			return err
-		}
-		w.size, w.disk, b = w.size+int64(n), w.disk+int64(n), b[n:]
-	}
-	return nil
-}
-
-// run returns the length of the leading blocks of b that are all zeros (or, if zero is
-// false, are not).
-func (w *sparse) run(b []byte, zero bool) int {
-	n := 0
-	for n < len(b) {
-		block := b[n:min(n+holeSize, len(b))]
-		if bytes.Equal(block, w.zeros[:len(block)]) != zero {
-			break
-		}
-		n += len(block)
-	}
-	return n
 }

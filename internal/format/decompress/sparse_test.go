@@ -24,8 +24,8 @@ func TestRatio(t *testing.T) {
 		w := newSparse(f, Options{MaxSize: 64 << 20})
 		w.free = 8 << 20
 		read, write := w.copy(t.Context(), zeroReader{}, &countedReader{n: packed})
-		if !errors.Is(read, ErrTooLarge) || write != nil || w.size > most || w.size < w.free {
-			t.Errorf("%d bytes became %d: %v, %v", packed, w.size, read, write)
+		if !errors.Is(read, ErrTooLarge) || write != nil || w.to.Size() > most || w.to.Size() < w.free {
+			t.Errorf("%d bytes became %d: %v, %v", packed, w.to.Size(), read, write)
 		}
 		f.Close()
 	}

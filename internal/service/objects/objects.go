@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
 	"iter"
@@ -15,6 +16,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/corewalk/corewalk/internal/holes"
 )
 
 // A Store stores files. Keys are paths with slashes, of clean elements. It is safe for concurrent use.
@@ -162,7 +165,7 @@ func (d *Dir) New(context.Context) (File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &file{d: d, f: f, hash: sha256.New()}, nil
+	return &file{d: d, f: f, to: holes.Writer{File: f}, hash: sha256.New()}, nil
 }
 
 // Local implements Store.
@@ -207,22 +210,21 @@ func (d *Dir) Remove(_ context.Context, key string) error {
 type file struct {
 	d    *Dir
 	f    *os.File
-	hash interface {
-		io.Writer
-		Sum([]byte) []byte
-	}
-	size int64
+	to   holes.Writer // a dump is sent with the zeros that the kernel left out
+	hash hash.Hash
 	kept bool
 }
 
 func (f *file) Write(b []byte) (int, error) {
-	n, err := f.f.Write(b)
+	n, err := f.to.Write(b)
+	if err == nil {
+		err = f.to.Settle() // it may be read at any time
+	}
 	f.hash.Write(b[:n])
-	f.size += int64(n)
 	return n, err
 }
 
-func (f *file) Sum() (string, int64) { return hex.EncodeToString(f.hash.Sum(nil)), f.size }
+func (f *file) Sum() (string, int64) { return hex.EncodeToString(f.hash.Sum(nil)), f.to.Size() }
 
 func (f *file) Path() string { return f.f.Name() }
 

@@ -1,11 +1,15 @@
 package objects
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -136,5 +140,40 @@ func TestList(t *testing.T) {
 	}
 	if err := f.Keep(t.Context(), "a/f"); err != nil {
 		t.Errorf("what another process was writing is gone: %v", err)
+	}
+}
+
+// What of a file is zeros takes no place, and is there.
+func TestZeros(t *testing.T) {
+	d, err := OpenDir(filepath.Join(t.TempDir(), "store"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := d.New(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := "start" + strings.Repeat("\x00", 8<<20) + "end" + strings.Repeat("\x00", 1<<20)
+	for _, part := range []string{text[:1<<20], text[1<<20:]} {
+		if n, err := io.WriteString(f, part); n != len(part) || err != nil {
+			t.Fatal(n, err)
+		}
+		if st, err := os.Stat(f.Path()); err != nil || st.Size() < int64(len(part)) {
+			t.Errorf("%d bytes can be read, %v", st.Size(), err)
+		}
+	}
+	digest := sha256.Sum256([]byte(text))
+	if sum, size := f.Sum(); sum != hex.EncodeToString(digest[:]) || size != int64(len(text)) {
+		t.Error(sum, size)
+	}
+	if err := f.Keep(t.Context(), "x"); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(d.Path("x"))
+	if err != nil || string(got) != text {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+	if taken, ok := blocks(t, d.Path("x")); ok && taken > 1<<20 {
+		t.Errorf("it takes %d bytes of the disk", taken)
 	}
 }

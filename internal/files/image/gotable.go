@@ -152,11 +152,16 @@ func (im *Image) isGoCode(t *gopclntab.Table) bool {
 func (im *Image) goModule(t *gopclntab.Table, addr uint64) (gopclntab.Module, bool) {
 	want, left := make([]byte, t.PtrSize), maxGoModules
 	im.putPointer(want, addr)
-	for i := range im.elf.Progs {
-		p := &im.elf.Progs[i]
-		if p.Type != elffile.PT_LOAD || p.Flags&elffile.PF_X != 0 {
-			continue
+	// It is in data, which is small; types and the table itself may be hundreds of megabytes.
+	progs := make([]*elffile.Prog, 0, len(im.elf.Progs))
+	for _, flags := range []uint32{elffile.PF_W, 0} {
+		for i := range im.elf.Progs {
+			if p := &im.elf.Progs[i]; p.Type == elffile.PT_LOAD && p.Flags&(elffile.PF_X|elffile.PF_W) == flags {
+				progs = append(progs, p)
+			}
 		}
+	}
+	for _, p := range progs {
 		data := im.elf.SegmentData(p)
 		for from := 0; ; from++ {
 			n := bytes.Index(data[from:], want)

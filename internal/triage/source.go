@@ -33,7 +33,22 @@ func (f Files) Dumps(ctx context.Context) iter.Seq2[string, error] {
 			}
 			w.top(p)
 		}
+		if len(w.seen) == 0 && w.passed+w.below > 0 && ctx.Err() == nil {
+			w.give("", w.nothing())
+		}
 	}
+}
+
+// nothing says why nothing was found where there are files.
+func (w *filesWalk) nothing() error {
+	if w.passed == 0 {
+		return errors.New("no dumps: there are directories only: -r descends into them")
+	}
+	text := "no dumps: no file begins as one, or is named core*, *.dmp or *.mdmp as compressed ones must be; a file is analysed whatever its name if it is named itself"
+	if w.below > 0 {
+		text += "; -r descends into directories"
+	}
+	return errors.New(text)
 }
 
 // A filesWalk is one walk through Files.
@@ -43,6 +58,8 @@ type filesWalk struct {
 	yield     func(string, error) bool
 	seen      map[string]bool // paths, so that overlapping arguments count once
 	over      bool
+	passed    int // files that look like no dumps
+	below     int // directories that were not descended into
 }
 
 func (w *filesWalk) give(path string, err error) {
@@ -99,8 +116,12 @@ func (w *filesWalk) dir(dir string) {
 		switch {
 		case typ.IsDir() && w.recursive:
 			w.dir(path)
+		case typ.IsDir():
+			w.below++
 		case typ.IsRegular() && looksLikeDump(path):
 			w.give(path, nil)
+		case typ.IsRegular():
+			w.passed++
 		}
 	}
 }

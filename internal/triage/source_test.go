@@ -4,6 +4,7 @@ package triage
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -150,6 +151,31 @@ func TestOddRun(t *testing.T) {
 	for _, p := range []string{fifo, big, odd} {
 		if d, ok := r.dumps[filepath.Base(p)]; !ok || d.FaultKind != ledger.FaultUnreadable {
 			t.Errorf("%q: %+v", p, d)
+		}
+	}
+}
+
+// Who names a directory without dumps is told what would be one.
+func TestNothingFound(t *testing.T) {
+	for _, c := range []struct {
+		files     []string
+		recursive bool
+		want      string
+	}{
+		{nil, false, ""},
+		{[]string{"a.zst"}, false, "no dumps: no file begins as one, or is named"},
+		{[]string{"sub/core.1"}, false, "directories only: -r descends"},
+		{[]string{"sub/a", "b"}, false, "; -r descends"},
+		{[]string{"sub/a", "b"}, true, "if it is named itself"},
+		{[]string{"sub/a", "b", "core.2"}, false, ""},
+	} {
+		dir := t.TempDir()
+		for _, name := range c.files {
+			write(t, filepath.Join(dir, name), map[bool]string{true: coreHead, false: "\x28\xb5\x2f\xfd"}[strings.Contains(name, "core")])
+		}
+		_, troubles := listed(t, dir, c.recursive, dir)
+		if got := fmt.Sprint(errors.Join(troubles...)); c.want == "" && troubles != nil || !strings.Contains(got, c.want) && c.want != "" || c.recursive && strings.Contains(got, "-r") {
+			t.Errorf("%q: %s", c.files, got)
 		}
 	}
 }

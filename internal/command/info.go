@@ -53,6 +53,7 @@ func (f *infoFlags) set() *pflag.FlagSet {
 	f.sandbox.register(fs, sandboxOff)
 	fs.StringVar(&f.missing, "missing", "", "list only the files to fetch, by their build-ids or their names on symbol servers: of all modules, or of those `WHERE`: on the stack")
 	fs.Lookup("missing").NoOptDefVal = missingAll
+	choose(fs, "missing", missingAll, missingOnStack)
 	fs.StringArrayVar(&f.at, "at", nil, "say only what is at the `ADDRESS`: a variable, a block of the heap and who points at it, a stack, a mapping (may be repeated)")
 	f.limits.register(fs, defaultDeadline, "list a minidump's memory ranges, and the pages that it describes")
 	return fs

@@ -246,26 +246,3 @@ func parseSize(s string) (uint64, error) {
 	}
 	return uint64(n * float64(uint64(1)<<shift)), nil
 }
-
-// joinMemory lets people write "--memory 512MiB": the argument after --memory is its value if it is a size, and
-// no file has that name.
-func joinMemory(args []string) []string {
-	for i, a := range args {
-		if a == "--" {
-			break
-		}
-		if a != "--memory" || i+1 >= len(args) {
-			continue
-		}
-		if _, err := parseSize(args[i+1]); err != nil {
-			continue
-		}
-		if _, err := os.Lstat(args[i+1]); err == nil {
-			continue
-		}
-		joined := append([]string{}, args[:i]...)
-		joined = append(joined, a+"="+args[i+1])
-		return append(joined, joinMemory(args[i+2:])...)
-	}
-	return args
-}

@@ -31,10 +31,13 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-func TestJoinMemory(t *testing.T) {
+// The value of a flag that needs none may be an argument of its own, unless it is a file.
+func TestJoinValues(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if err := os.WriteFile("77", nil, 0o600); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"77", "none"} {
+		if err := os.WriteFile(name, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, tt := range []struct{ in, want string }{
 		{"--memory core", "--memory core"},
@@ -43,8 +46,16 @@ func TestJoinMemory(t *testing.T) {
 		{"--memory 77", "--memory 77"}, // a file
 		{"core --memory", "core --memory"},
 		{"-- --memory 5", "-- --memory 5"},
+		{"--sandbox off --debuginfod env core", "--sandbox=off --debuginfod=env core"},
+		{"--debuginfod https://x.example/ core", "--debuginfod=https://x.example/ core"},
+		{"--debuginfod none core", "--debuginfod none core"}, // a file
+		{"--debuginfod core", "--debuginfod core"},
+		{"--env all --source 3 core", "--env=all --source 3 core"},
+		{"--disassemble true core", "--disassemble true core"},
+		{"--nosuch off core", "--nosuch off core"},
+		{"sandbox off", "sandbox off"},
 	} {
-		if got := joinMemory(strings.Fields(tt.in)); !slices.Equal(got, strings.Fields(tt.want)) {
+		if got := joinValues(new(reportFlags).set(), strings.Fields(tt.in)); !slices.Equal(got, strings.Fields(tt.want)) {
 			t.Errorf("%s: %q", tt.in, got)
 		}
 	}

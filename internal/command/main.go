@@ -108,7 +108,7 @@ func run(args []string, e env) int {
 func parse(fs *pflag.FlagSet, args []string, usage string, e env) (int, bool) {
 	fs.SetOutput(io.Discard)
 	fs.Usage = func() {}
-	err := fs.Parse(joinMemory(args))
+	err := fs.Parse(joinValues(fs, args))
 	switch {
 	case errors.Is(err, pflag.ErrHelp):
 		_, err = fmt.Fprintf(e.stdout, "%s\nFlags:\n%s", usage, fs.FlagUsagesWrapped(100))

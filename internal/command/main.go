@@ -122,16 +122,30 @@ func parse(fs *pflag.FlagSet, args []string, usage string, e env) (int, bool) {
 // say writes one line to standard error. Operands, flags and what dumps say are part of it: what a
 // terminal would obey is escaped.
 func (e env) say(format string, args ...any) {
-	fmt.Fprintf(e.stderr, "corewalk: %s\n", report.Clean(fmt.Sprintf(format, args...)))
+	fmt.Fprintf(e.stderr, "%s: %s\n", e.program(), report.Clean(fmt.Sprintf(format, args...)))
+}
+
+// firstSaid is the first line that another process of this program said, without what it is called.
+func firstSaid(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	name, rest, ok := strings.Cut(line, ": ")
+	if ok && (name == "corewalk" || name == "corewalkd") {
+		return rest
+	}
+	return line
+}
+
+// program is what the program is called.
+func (e env) program() string {
+	if e.fleet != nil {
+		return "corewalkd"
+	}
+	return "corewalk"
 }
 
 // usageError reports a wrong command line.
 func (e env) usageError(format string, args ...any) int {
-	program := "corewalk"
-	if e.fleet != nil {
-		program = "corewalkd"
-	}
-	e.say(format+" ("+program+" --help shows how)", args...)
+	e.say(format+" ("+e.program()+" --help shows how)", args...)
 	return exitUsage
 }
 

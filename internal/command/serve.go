@@ -478,8 +478,7 @@ func (f *serveFlags) report(ctx context.Context, exe string, fs *pflag.FlagSet, 
 		return nil
 	}
 	if err != nil {
-		line, _, _ := strings.Cut(said.String(), "\n")
-		return fmt.Errorf("%w: %s", err, report.Clean(strings.TrimPrefix(line, "corewalk: ")))
+		return fmt.Errorf("%w: %s", err, report.Clean(firstSaid(said.String())))
 	}
 	return nil
 }

@@ -100,8 +100,7 @@ func (a *asked) close() error {
 	if !kill.Stop() || err == nil {
 		return nil
 	}
-	line, _, _ := strings.Cut(a.said.String(), "\n")
-	line = strings.ReplaceAll(strings.TrimPrefix(line, "corewalk: "), a.path+": ", "") // where it is concerns nobody
+	line := strings.ReplaceAll(firstSaid(a.said.String()), a.path+": ", "") // where it is concerns nobody
 	if line = report.Clean(line); line != "" {
 		return errors.New(line)
 	}

@@ -25,6 +25,12 @@ type Conn interface {
 	Close() error
 }
 
+// A Delayer is a Conn that has a way to write what may be lost when power fails, though not when the program dies. What is read afterwards is consistent.
+type Delayer interface {
+	// Later is Tx that does not wait for the disk.
+	Later(ctx context.Context, do func(Conn) error) error
+}
+
 // A Row is scanned into pointers to what may be an argument.
 type Row interface{ Scan(dest ...any) error }
 

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -345,29 +346,66 @@ func (d *DB) Tx(ctx context.Context, do func(sqldb.Conn) error) error {
 	if d.db == nil { // in a transaction already
 		return do(d)
 	}
-	tx, err := d.db.BeginTx(ctx, nil)
+	asked, err := d.tx(ctx, d.db, do)
+	d.prepare(ctx, asked)
+	return err
+}
+
+// Later implements sqldb.Delayer: the next transaction of another kind waits for the disk, for both.
+func (d *DB) Later(ctx context.Context, do func(sqldb.Conn) error) error {
+	if d.db == nil || d.path == "" {
+		return d.Tx(ctx, do)
+	}
+	asked, err := d.unsynced(ctx, do)
+	d.prepare(ctx, asked)
+	return err
+}
+
+func (d *DB) unsynced(ctx context.Context, do func(sqldb.Conn) error) (asked []string, _ error) {
+	conn, err := d.db.Conn(ctx) // the only one that writes: what is set here concerns nobody else
 	if err != nil {
-		return d.failed(err)
+		return nil, d.failed(err)
+	}
+	defer conn.Close()
+	defer func() {
+		if _, err := conn.ExecContext(context.WithoutCancel(ctx), "PRAGMA synchronous=FULL"); err != nil {
+			_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // the next one is opened as all are
+		}
+	}()
+	if _, err := conn.ExecContext(ctx, "PRAGMA synchronous=NORMAL"); err != nil {
+		return nil, d.failed(err)
+	}
+	return d.tx(ctx, conn, do)
+}
+
+// tx is a transaction of a connection. It returns the statements that were prepared for it.
+func (d *DB) tx(ctx context.Context, from interface {
+	BeginTx(context.Context, *sql.TxOptions) (*sql.Tx, error)
+}, do func(sqldb.Conn) error) (asked []string, _ error) {
+	tx, err := from.BeginTx(ctx, nil)
+	if err != nil {
+		return nil, d.failed(err)
 	}
 	defer tx.Rollback()
 	in := &DB{path: d.path, schema: d.schema, words: d.words, q: tx, outside: d}
 	err = do(in)
 	if err != nil && errors.Is(ctx.Err(), context.Canceled) { // database/sql rolled back, and statements say that they are closed
-		return context.Canceled
+		return nil, context.Canceled
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := tx.Commit(); err != nil {
-		return d.failed(err)
-	}
-	for _, query := range in.asked { // the next transaction has them
+	return in.asked, d.failed(tx.Commit())
+}
+
+// prepare prepares statements for the next transaction, unless there are many.
+func (d *DB) prepare(ctx context.Context, list []string) {
+	for _, query := range list {
 		if d.kept.Load() >= maxPrepared {
-			break
+			return
 		}
 		if _, _, err := d.statement(ctx, query); err != nil {
-			break // it is prepared when it is executed
+			return // it is prepared when it is executed
 		}
 	}
-	return nil
 }

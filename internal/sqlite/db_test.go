@@ -127,3 +127,61 @@ func TestReadersDoNotWait(t *testing.T) {
 		t.Error("a reader writes")
 	}
 }
+
+// What may be lost does not wait for the disk, and everything else does, whatever became of it.
+func TestLater(t *testing.T) {
+	d := opened(t)
+	synchronous := func(c sqldb.Conn) (n int) {
+		t.Helper()
+		if err := sqldb.One(t.Context(), c, sqldb.To(&n), "PRAGMA synchronous"); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	const normal, full = 1, 2
+	if _, err := d.Exec(t.Context(), "CREATE TABLE later (x)"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	failure := errors.New("failure")
+	for i, then := range []func() error{func() error { return nil }, func() error { return failure }, func() error { cancel(); return ctx.Err() }} {
+		err := d.Later(ctx, func(tx sqldb.Conn) error {
+			if n := synchronous(tx); n != normal {
+				t.Errorf("%d in it", n)
+			}
+			if _, err := tx.Exec(ctx, "INSERT INTO later VALUES ($1)", i); err != nil {
+				return err
+			}
+			return then()
+		})
+		if (err == nil) != (i == 0) {
+			t.Error(i, err)
+		}
+		if err := d.Tx(t.Context(), func(tx sqldb.Conn) error {
+			if n := synchronous(tx); n != full {
+				t.Errorf("%d in the next", n)
+			}
+			return nil
+		}); err != nil {
+			t.Error(err)
+		}
+	}
+	var rows int
+	if err := sqldb.One(t.Context(), d, sqldb.To(&rows), "SELECT count(*) FROM later"); err != nil || rows != 1 {
+		t.Errorf("%d rows, %v", rows, err)
+	}
+	if err := d.Later(ctx, func(sqldb.Conn) error { return nil }); err == nil {
+		t.Error("it is done after its context has ended")
+	}
+	err := d.Tx(t.Context(), func(tx sqldb.Conn) error {
+		return tx.(sqldb.Delayer).Later(t.Context(), func(in sqldb.Conn) error {
+			if n := synchronous(in); n != full {
+				t.Errorf("%d in a transaction that waits", n)
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

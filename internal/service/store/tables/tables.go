@@ -196,7 +196,18 @@ func (d *DB) Take(ctx context.Context, worker, project string) (store.Upload, er
 }
 
 // TakeWhere is Take of an upload for which a condition holds; its arguments follow the worker.
-func (d *DB) TakeWhere(ctx context.Context, which string, args ...any) (store.Upload, error) {
+func (d *DB) TakeWhere(ctx context.Context, which string, args ...any) (u store.Upload, err error) {
+	if l, ok := d.conn.(sqldb.Delayer); ok { // one that was taken when power failed waits, or is given back: it is analysed in any case
+		err = l.Later(ctx, func(tx sqldb.Conn) error {
+			u, err = New(tx, d.dialect).takeWhere(ctx, which, args...)
+			return err
+		})
+		return u, err
+	}
+	return d.takeWhere(ctx, which, args...)
+}
+
+func (d *DB) takeWhere(ctx context.Context, which string, args ...any) (store.Upload, error) {
 	u, err := d.One(ctx, `UPDATE @uploads SET state = 'working', worker = $1, attempts = attempts + 1 WHERE (project, id) IN
 		(SELECT project, id FROM @uploads WHERE `+unfinished+` AND state = 'waiting' AND `+which+` ORDER BY received LIMIT 1 FOR UPDATE SKIP LOCKED) RETURNING `+Columns, args...)
 	if errors.Is(err, store.ErrNotFound) {

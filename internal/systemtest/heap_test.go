@@ -179,6 +179,7 @@ func TestHeapGiven(t *testing.T) {
 		for bug, want := range map[string]string{
 			"stack":  "free was given p = 0x#, the address of local[16] on the stack, which is no block of the heap",
 			"global": "free was given p = 0x#, the address of banner, which is no block of the heap",
+			"shared": "free was given mine = 0x#, the address of banner[8], which is no block of the heap", // whose address another function had
 			"inside": "24 bytes from the beginning of the block of 2",
 			"types":  "kept (", // with points[i], by the type of either, or as one of those who point there
 			"place":  "(kept), 32 bytes from its beginning, which is in use",

@@ -147,7 +147,7 @@ func TestUnfilled(t *testing.T) {
 	}
 }
 
-// TestPouredInto: text that goes on from the block before is named, unless one who leads to the block may have text of his own there, or it begins within the block.
+// TestPouredInto: text that goes on from the block before is named, unless one who leads to the block may have text of his own there, both are of one type, or it begins within the block.
 func TestPouredInto(t *testing.T) {
 	o := openCase(t, fixture.Get(t, "amd64-vars-c-O0"))
 	for name, c := range map[string]struct {
@@ -159,6 +159,7 @@ func TestPouredInto(t *testing.T) {
 		"behind what is reset":   {func(v *invaded) { v.run = run{v.block.Start + maxReset, v.block.End(), true} }, true},
 		"beginning in the block": {func(v *invaded) { v.run = run{v.block.Start + maxReset + 8, v.block.End(), true} }, false},
 		"no pointer there":       {func(v *invaded) { v.holds[0].points = false }, false},
+		"of the same type":       {func(v *invaded) { v.holds[0].to = "const int" }, false},
 	} {
 		p := newPair()
 		copy(p.data, strings.Repeat("no such text, ", 12))

@@ -15,6 +15,8 @@ static char banner[64], *text;
 static long counts[4];
 
 static void __attribute__((noinline)) give(void *p) { free(p); }
+static void __attribute__((noinline)) choose(char **at) { *at = banner + 8; }
+static void __attribute__((noinline)) shared() { char *mine; choose(&mine); free(mine); }
 static void __attribute__((noinline)) walk(struct node *n) { for (; n; n = n->next) counts[0] += *n->count; }
 
 int main(int argc, char **argv) {
@@ -26,6 +28,7 @@ int main(int argc, char **argv) {
   text = calloc(1, 200);
   if (!strcmp(bug, "stack")) give(local + 16);
   else if (!strcmp(bug, "global")) give(banner);
+  else if (!strcmp(bug, "shared")) shared();
   else if (!strcmp(bug, "inside")) give(text + 24);
   else if (!strcmp(bug, "types")) {
     free(kept);

@@ -18,6 +18,7 @@ const (
 	maxDequeBlocks = 1 << 22 // of all deques
 	maxMetas       = 4       // types of types, each of which is the next one's
 	maxRefs        = 1<<32 - 1
+	manyRefs       = 1 << 20
 	debugHead      = 16 // what PYTHONMALLOC=debug and debug builds put before a block
 )
 
@@ -136,6 +137,11 @@ func (r *runtime) objectOf(t *heapType, start, size uint64, b []byte, off uint64
 	}
 	if refs > maxRefs || off > size || least > size-off {
 		return heap.Object{}, false
+	}
+	if refs >= manyRefs && refs%8 == 0 {
+		if _, err := r.p.State.ReadWord(refs); err == nil { // an address, as of a program at low ones, and no count
+			return heap.Object{}, false
+		}
 	}
 	if t.flags&(flagTuple|flagBytes) != 0 {
 		if n := r.wordOf(b, off+r.at("var.size")); n > (size-off-least)/uint64(max(t.item, 1)) {

@@ -123,8 +123,11 @@ func (c *census) withoutFiles() {
 	case more > 0:
 		first += fmt.Sprintf(" and %d other modules", more)
 	}
-	c.warn(report.WarnObjects, "no file found of %s: its variables and their types are not known, and, if it runs a language, neither are the heap and the objects of that; "+
-		"name its directory with --search or --sysroot", first)
+	language := ", and, if it runs a language, neither are the heap and the objects of that"
+	if len(c.objects) > 0 {
+		language = ""
+	}
+	c.warn(report.WarnObjects, "no file found of %s: its variables and their types are not known%s; name its directory with --search or --sysroot", first, language)
 }
 
 // blocks counts the blocks of all allocators, and makes the graph of those in use.

@@ -16,6 +16,7 @@ import (
 // TestRecordedHeap: a real heap, of a program that kept 300 objects of a class, with an array of one number each, in an array.
 func TestRecordedHeap(t *testing.T) {
 	f := heaptest.Recorded(t, "node").Objects(t, v8.Find, nil)
+	f.Golden(t, "testdata/objects.txt")
 	f.Wants(t, map[string]int{"Leak": 300})
 	if f.Types["Array"] < 301 || f.Types["(array)"] < 300 || f.Types["(string)"] == 0 || f.Types["(closure)"] == 0 {
 		t.Errorf("%v", f.Types)

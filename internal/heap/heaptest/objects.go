@@ -2,8 +2,11 @@ package heaptest
 
 import (
 	"cmp"
+	"encoding/binary"
 	"flag"
 	"fmt"
+	"hash"
+	"hash/crc32"
 	"maps"
 	"os"
 	"slices"
@@ -187,6 +190,69 @@ func (f *Found) all() string {
 		lines = append(lines, fmt.Sprintf("variable %q is %q\n", name, what))
 		return true
 	})
+	lines = append(lines, f.nearly()...)
 	slices.SortFunc(lines, cmp.Compare[string])
 	return fmt.Sprintf("%d blocks of %d bytes are free, %d of %d bytes are no objects\n", kept.count, kept.bytes, unknown.count, unknown.bytes) + strings.Join(lines, "")
+}
+
+// nearly asks about what is not quite an object: the first ones of each type with less memory, another size, or a word or byte changed. It says how many are
+// taken for objects, and has a sum over the answers.
+func (f *Found) nearly() (lines []string) {
+	const each = 3
+	asked := map[string]int{}
+	tried, taken, sums := map[string]int{}, map[string]int{}, map[string]hash.Hash32{}
+	for b := range f.heap.Blocks {
+		if b.Free || b.Own {
+			continue
+		}
+		whole := slices.Clone(f.mem.Some(b.Start, int(min(b.Size, heap.ObjectBytes))))
+		o, ok := f.objects.ObjectIn(b.Start, b.Size, whole)
+		name := o.Type
+		if !ok {
+			name = "no object"
+		}
+		if asked[name]++; asked[name] > each {
+			continue
+		}
+		if sums[name] == nil {
+			sums[name] = crc32.NewIEEE()
+		}
+		ask := func(size uint64, part []byte) {
+			o, ok := f.objects.ObjectIn(b.Start, size, part)
+			tried[name]++
+			if !ok {
+				o = heap.Object{}
+			} else {
+				taken[name]++
+			}
+			fmt.Fprintln(sums[name], o.Type, o.Head, o.Links, o.Freed, o.Owns)
+		}
+		for n := range len(whole) + 1 {
+			ask(b.Size, whole[:n])
+		}
+		for d := range uint64(64) {
+			ask(b.Size-min(d, b.Size), whole[:min(uint64(len(whole)), b.Size-min(d, b.Size))])
+			ask(b.Size+d*d, whole)
+		}
+		for i := 0; i+8 <= min(len(whole), 96); i += 8 {
+			old := binary.LittleEndian.Uint64(whole[i:])
+			for _, v := range []uint64{0, 1, 2, 3, 7, 8, old + 1, old - 1, old + 8, old - 8, old ^ 1<<32, b.Start, b.Start + 8, ^uint64(0)} {
+				binary.LittleEndian.PutUint64(whole[i:], v)
+				ask(b.Size, whole)
+			}
+			binary.LittleEndian.PutUint64(whole[i:], old)
+			for k := i; k < i+8; k++ {
+				for _, v := range []byte{0, 1, 2, 4, 5, 16, 17, 127, 255} {
+					old := whole[k]
+					whole[k] = v
+					ask(b.Size, whole)
+					whole[k] = old
+				}
+			}
+		}
+	}
+	for name, n := range tried {
+		lines = append(lines, fmt.Sprintf("near %q: %d of %d taken, %08x\n", name, taken[name], n, sums[name].Sum32()))
+	}
+	return lines
 }

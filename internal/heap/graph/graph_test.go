@@ -461,6 +461,27 @@ func TestShortOfRoom(t *testing.T) {
 	}
 }
 
+// TestWaysBeforeEdges: edges are dropped where ways fit only without them.
+func TestWaysBeforeEdges(t *testing.T) {
+	g, edges, roots := random(rand.New(rand.NewPCG(13, 14)), 400_000)
+	if err := g.Edges(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	g.limit = g.bytes() + 7*g.nodes
+	if err := g.Reach(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if !g.Ways() || g.outAt != nil || g.from == nil {
+		t.Errorf("ways %v, edges %v", g.Ways(), g.outAt != nil)
+	}
+	all := reach(edges, roots, None)
+	for n := range Node(g.Len()) {
+		if g.Reached(n) != all[n] {
+			t.Fatalf("%d is reached: %v", n, g.Reached(n))
+		}
+	}
+}
+
 // TestManyRoots: of more roots than have short numbers the rest reach objects without a name.
 func TestManyRoots(t *testing.T) {
 	const base, n = 0x1000, 1<<16 + 10

@@ -241,7 +241,11 @@ const isRoot = 1 << 31
 // are added to later ways keep those they have. Of more objects than ways fit for only what is reached is known, and from which roots.
 func (g *Graph) Reach(ctx context.Context) error {
 	g.seen = make([]uint64, (g.nodes+63)/64)
-	g.ways(g.limit - g.bytes() - g.nodes/4)
+	room := g.limit - g.bytes() - g.nodes/4
+	if freed := 4*len(g.outAt) + 4*len(g.out.pieces)<<pieceBits; room < 8*g.nodes && room+freed >= 8*g.nodes {
+		g.outAt, g.out, room = nil, edges{}, room+freed // ways are worth more, and to read objects again takes only time
+	}
+	g.ways(room)
 	var now, next Frontier
 	p := pairs{g: g, do: func(n, to Node) bool {
 		if g.visit(to) {

@@ -3,7 +3,6 @@ package v8
 import (
 	"strconv"
 	"strings"
-
 )
 
 // What the size of an object follows from, besides its map.

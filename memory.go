@@ -20,7 +20,7 @@ type Memory struct {
 
 // MemoryOptions say how much is done to tell what fills the memory.
 type MemoryOptions struct {
-	// Limit is how many bytes of this program's memory the list of blocks may take; 0 means 480 MiB. If the blocks of the
+	// Limit is how many bytes of this program's memory the list of blocks may take; 0 means 460 MiB. If the blocks of the
 	// process are too many for it, parts of the answer are left out, and a warning says which.
 	Limit int
 	// Progress is called with what is done next, in words, and with "" at the end. It may be nil.

@@ -38,6 +38,9 @@ Exit status: 0 all was read; 1 the file is not a core; 2 wrong usage; 3 there ar
 that the dump lacks.
 `
 
+// memoryLimit is how much memory the program takes at most, as far as it can be kept within: garbage is collected sooner.
+const memoryLimit = 500e6
+
 // memoryFlags are the flags of corewalk memory.
 type memoryFlags struct {
 	fileFlags
@@ -127,6 +130,7 @@ func (f *memoryFlags) read(e env, files []string, use func(e env, m *corewalk.Me
 func (f *memoryFlags) ask(e env, t *corewalk.Target, doubt func(*corewalk.Memory) bool, use func(e env, m *corewalk.Memory) error) (status int, ok bool) {
 	// What is kept is few large pieces without pointers: to collect what is dropped costs little, and room is what is short.
 	defer debug.SetGCPercent(debug.SetGCPercent(20))
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(memoryLimit))
 	facts, err := t.Facts(corewalk.FactsOptions{Unlimited: true})
 	if err != nil {
 		return e.fail(err), false

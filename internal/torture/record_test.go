@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/corewalk/corewalk"
+	"github.com/corewalk/corewalk/corestate"
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/heap"
 	"github.com/corewalk/corewalk/internal/heap/heaptest"
@@ -34,7 +35,7 @@ func TestRecordHeaps(t *testing.T) {
 		c.Threads = 2
 		c.Rounds = max(c.Rounds, 1000)
 		p, _ := heaptest.Crash(t, c)
-		return p.(unwind.ProcessState)
+		return unnamed{p.(*corestate.ELFCore)}
 	}
 	preloaded := func(library string) func(*testing.T) (unwind.ProcessState, unwind.SymbolReader) {
 		return func(t *testing.T) (unwind.ProcessState, unwind.SymbolReader) {
@@ -56,6 +57,14 @@ func TestRecordHeaps(t *testing.T) {
 	for name, open := range map[string]func(*testing.T) (unwind.ProcessState, unwind.SymbolReader){
 		"glibc": func(t *testing.T) (unwind.ProcessState, unwind.SymbolReader) {
 			return blocks(t, heaptest.Program{}), nil
+		},
+		"glibc243": func(t *testing.T) (unwind.ProcessState, unwind.SymbolReader) {
+			dir := os.Getenv("COREWALK_GLIBC")
+			if dir == "" {
+				t.Skip("no C library of Debian's package libc6, 2.43 or later, in COREWALK_GLIBC")
+			}
+			return blocks(t, heaptest.Program{Rounds: 1000, Env: []string{"GLIBC_TUNABLES=glibc.malloc.mmap_threshold=4096"},
+				Flags: []string{"-Wl,--dynamic-linker=" + filepath.Join(dir, "ld-linux-x86-64.so.2"), "-Wl,-rpath," + dir}}), nil
 		},
 		"mallocng": func(t *testing.T) (unwind.ProcessState, unwind.SymbolReader) {
 			return blocks(t, heaptest.Program{Compiler: "musl-gcc"}), nil
@@ -130,6 +139,11 @@ func TestRecordHeaps(t *testing.T) {
 		})
 	}
 }
+
+// unnamed is a process of whose threads the names do not matter.
+type unnamed struct{ *corestate.ELFCore }
+
+func (unnamed) ThreadName(unwind.ThreadID) string { return "" }
 
 // walkSome walks the heaps, each for some blocks, so that recordings are small. It returns how many blocks there are.
 func walkSome(p heaptest.State, names unwind.SymbolReader, most int) (n int) {

@@ -185,19 +185,21 @@ func (h *Heap) arenaAround(inside, at uint64, data []byte) *arena {
 	return best
 }
 
-// headers are how far bins may be from the beginning of an arena.
-func (h *Heap) headers() (from, to uint64) {
+// headers are how far bins may be from the beginning of an arena: since 2.43 it has no fastbins.
+func (h *Heap) headers() []uint64 {
 	if h.w == 8 {
-		return 104, 120
+		return []uint64{24, 104, 112, 120}
 	}
-	return 56, 72
+	return []uint64{16, 56, 60, 64, 68, 72}
 }
+
+// newest reports whether the arenas are those of 2.43 and later.
+func (h *Heap) newest() bool { return len(h.arenas) > 0 && h.arenas[0].fast == 0 }
 
 // back follows the ring from an arena until it comes to the one whose bins are at b, and returns where that begins.
 func (h *Heap) back(next, b uint64) (head uint64, ok bool) {
-	from, to := h.headers()
 	for range maxArenas {
-		if d := b - next; d >= from && d <= to {
+		if slices.Contains(h.headers(), b-next) {
 			return next, true
 		}
 		at, ok := h.binsOf(next)
@@ -214,9 +216,8 @@ func (h *Heap) binsOf(head uint64) (b uint64, ok bool) {
 	if head == 0 || head%h.w != 0 {
 		return 0, false
 	}
-	from, to := h.headers()
 	least := maxBad + 1
-	for d := from; d <= to; d += h.w {
+	for _, d := range h.headers() {
 		if bad := h.badBins(head + d); bad < least {
 			b, least = head+d, bad
 		}

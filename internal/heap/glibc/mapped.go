@@ -97,11 +97,14 @@ const (
 )
 
 // mappedChunk is the record of a block with a mapping of its own that begins at a page. Before it are as many bytes as it says, so that the block
-// is aligned.
+// is aligned. Since 2.43 its size is without the record.
 func (h *Heap) mappedChunk(page, end uint64) (chunk, bool) {
 	at := page + (h.align-2*h.w%h.align)%h.align
 	v, ok := h.mem.LookupWord(at + h.w)
 	c := chunk{at, v &^ flags, v & flags}
+	if h.newest() {
+		c.size += 2 * h.w
+	}
 	pad := h.mem.Word(at)
 	return c, ok && c.bits == isMapped && pad == at-page && (c.size+pad)%4096 == 0 && c.size >= 4096-pad && c.size <= end-at
 }

@@ -28,7 +28,7 @@ type Graph struct {
 	mem    procmem.Reader
 	told   []told
 	refs   []Ref // of a part of one object
-	sizes  []uint32
+	sizes  []uint16
 	large  map[Node]uint64 // sizes that do not fit
 	Kinds  []Kind          // of each object
 	Heads  []uint8         // by kind, as far as there are any: bytes at the beginning of an object, pointers to which do not count
@@ -36,12 +36,14 @@ type Graph struct {
 	Skips  []uint64        // by kind likewise: bits, by number, of the words of eight bytes whose pointers do not count
 	Roots  []Root
 	total  uint64
-	rooted map[rootKind][]uint64 // bits: objects that have a root, by its rank
-	outAt  []uint32              // where each object's edges begin in out; nil if they are not kept
+	rooted map[rootPage]*[perPage / 64]uint64 // bits: objects that have a root
+	outAt  []uint32                           // where each object's edges begin in out; nil if they are not kept
 	out    edges
 	seen   []uint64 // bits: objects that a root reaches
 	parent []uint32 // of each object reached: an object, or a root's number with isRoot
 	from   []uint32 // and the number of the root
+	short  []uint16 // instead of it where there is less room: numbers of shorts
+	shorts []uint32 // numbers of roots
 	limit  int      // bytes of memory that the graph may take
 }
 
@@ -120,18 +122,18 @@ func (b *Builder) Add(start, size uint64) {
 		return
 	}
 	g.total += size
-	if size > math.MaxUint32-1 {
+	if size > math.MaxUint16-1 {
 		g.large[n] = size
-		size = math.MaxUint32
+		size = math.MaxUint16
 	}
-	g.sizes[n] = uint32(size)
+	g.sizes[n] = uint16(size)
 }
 
 // Counted ends the first round.
 func (b *Builder) Counted() {
 	g := b.g
 	g.number()
-	g.sizes, g.Kinds, g.large = make([]uint32, g.nodes), make([]Kind, g.nodes), map[Node]uint64{}
+	g.sizes, g.Kinds, g.large = make([]uint16, g.nodes), make([]Kind, g.nodes), map[Node]uint64{}
 	b.second = true
 }
 
@@ -149,7 +151,7 @@ func (g *Graph) Start(n Node) uint64 { return g.start(n) }
 
 // Size is the number of bytes of an object.
 func (g *Graph) Size(n Node) uint64 {
-	if s := g.sizes[n]; s != math.MaxUint32 {
+	if s := g.sizes[n]; s != math.MaxUint16 {
 		return uint64(s)
 	}
 	return g.large[n]
@@ -161,10 +163,10 @@ func (g *Graph) Exact(addr uint64) (Node, bool) { return g.exact(addr) }
 // Find is the object that has an address, and how far in it that is.
 func (g *Graph) Find(addr uint64) (n Node, off uint64, ok bool) {
 	n, start, ok := g.last(addr)
-	if !ok || addr-start >= g.Size(n) {
-		return None, 0, false
+	if off := addr - start; ok && (off == 0 || off < g.Size(n)) {
+		return n, off, true
 	}
-	return n, addr - start, true
+	return None, 0, false
 }
 
 // target is the object to which a pointer leads.
@@ -243,7 +245,7 @@ func (s *span) starts() func(yield func(uint64) bool) {
 	return func(yield func(uint64) bool) {
 		for j, w := range s.bits {
 			for ; w != 0; w &= w - 1 {
-				if !yield(s.start + (uint64(j)*perWord+uint64(trailing(w)))*granule) {
+				if !yield(s.address(uint64(j)*perWord + uint64(trailing(w)))) {
 					return
 				}
 			}
@@ -299,45 +301,48 @@ func (g *Graph) words(at uint64, b []byte, yield func(off int, v uint64) bool) {
 	}
 }
 
-// within calls yield for each pointer in a part of an object that begins at an offset in it: how far in the part it is.
-func (g *Graph) within(start, off uint64, b []byte, yield func(off int, to Node) bool) {
+// within calls yield for each pointer in a part of an object that begins at an offset in it, until it returns false, and then does: how far in the part it is.
+func (g *Graph) within(start, off uint64, b []byte, yield func(off int, to Node) bool) bool {
 	t := g.toldAt(start)
 	if t == nil {
-		g.pointers(start+off, b, yield)
-		return
+		return g.pointers(start+off, b, yield)
 	}
 	const piece = 64 << 10
 	for i := 0; i < len(b); i += piece {
 		g.refs = t.refs(start, off+uint64(i), b[i:min(i+piece, len(b))], g.refs[:0])
 		for _, r := range g.refs {
 			if to, ok := g.target(r.To); ok && !yield(int(r.Off-off), to) {
-				return
+				return false
 			}
 		}
 	}
+	return true
 }
 
-// pointers calls yield for each word of memory that points into an object.
-func (g *Graph) pointers(at uint64, b []byte, yield func(off int, to Node) bool) {
+// pointers calls yield for each word of memory that points into an object, until it returns false, and then does.
+func (g *Graph) pointers(at uint64, b []byte, yield func(off int, to Node) bool) bool {
 	if len(g.spans) == 0 {
-		return
+		return true
 	}
 	low, high := g.spans[0].start, g.spans[len(g.spans)-1].end
 	if a := g.mem.Arch; a != nil && a.WordSize == 8 && !a.Big() { // most memory of most dumps
 		for off := int(-at & 7); off+8 <= len(b); off += 8 {
 			if v := binary.LittleEndian.Uint64(b[off:]); v-low < high-low {
 				if to, ok := g.target(v); ok && !yield(off, to) {
-					return
+					return false
 				}
 			}
 		}
-		return
+		return true
 	}
+	on := true
 	g.words(at, b, func(off int, v uint64) bool {
 		if v-low >= high-low {
 			return true
 		}
 		to, ok := g.target(v)
-		return !ok || yield(off, to)
+		on = !ok || yield(off, to)
+		return on
 	})
+	return on
 }

@@ -428,3 +428,144 @@ func BenchmarkRetained(b *testing.B) {
 		}
 	}
 }
+
+// TestShortOfRoom: of what does not fit the ways are left out first, then from which root an object is reached, then which ones of many.
+func TestShortOfRoom(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	for _, tt := range []struct {
+		perNode    int
+		ways, from bool
+	}{{8, true, true}, {7, true, true}, {6, true, true}, {5, false, true}, {2, false, true}, {1, false, false}} {
+		g, edges, roots := random(rng, 4000)
+		g.limit = g.bytes() + 8*len(g.seen) + g.nodes/4 + 8*((g.nodes+63)/64) + tt.perNode*g.nodes
+		if err := g.Reach(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		all := reach(edges, roots, None)
+		if g.Ways() != tt.ways {
+			t.Errorf("%d bytes for each object: ways %v", tt.perNode, g.Ways())
+		}
+		for n := range Node(g.Len()) {
+			r, ok := g.RootOf(n)
+			if g.Reached(n) != all[n] || ok != (all[n] && tt.from) {
+				t.Fatalf("%d bytes for each object: %d is reached %v, from %d %v; want %v", tt.perNode, n, g.Reached(n), r, ok, all[n])
+			}
+			root, way, has := g.Path(n, g.Len())
+			if _, _, ok := g.Parent(n); has != (all[n] && tt.ways) || ok != has {
+				t.Fatalf("%d bytes for each object: %d has a path %v, a parent %v", tt.perNode, n, has, ok)
+			}
+			if has && (g.Roots[r] != root || way[len(way)-1] != n) {
+				t.Fatalf("%d is reached from %+v and %+v", n, g.Roots[r], root)
+			}
+		}
+	}
+}
+
+// TestWaysBeforeEdges: edges are dropped where ways fit only without them.
+func TestWaysBeforeEdges(t *testing.T) {
+	g, edges, roots := random(rand.New(rand.NewPCG(13, 14)), 400_000)
+	if err := g.Edges(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	g.limit = g.bytes() + 7*g.nodes
+	if err := g.Reach(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if !g.Ways() || g.outAt != nil || g.from == nil {
+		t.Errorf("ways %v, edges %v", g.Ways(), g.outAt != nil)
+	}
+	all := reach(edges, roots, None)
+	for n := range Node(g.Len()) {
+		if g.Reached(n) != all[n] {
+			t.Fatalf("%d is reached: %v", n, g.Reached(n))
+		}
+	}
+}
+
+// TestManyRoots: of more roots than have short numbers the rest reach objects without a name.
+func TestManyRoots(t *testing.T) {
+	const base, n = 0x1000, 1<<16 + 10
+	m := &memory{base, make([]byte, 2*16*n)}
+	var blocks []block
+	for i := range uint64(n) {
+		blocks = append(blocks, block{base + 16*i, 16})
+		m.put(base+16*n+8*i, base+16*i)
+	}
+	g := build(m, [][2]uint64{{base, base + 16*n}}, blocks, 1<<30)
+	g.AddRoots(base+16*n, base+24*n, 0)
+	g.limit = g.bytes() + 3*g.nodes
+	if err := g.Reach(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i := range Node(n) {
+		if r, ok := g.RootOf(i); !g.Reached(i) || ok != (i < 1<<16-2) || ok && r != int(i) {
+			t.Fatalf("%d is reached from root %d, %v", i, r, ok)
+		}
+	}
+}
+
+// TestWide: many objects that are reached in one step, which are looked at by address, are all reached, with the same ways whether edges are kept or not.
+func TestWide(t *testing.T) {
+	const base, n = 0x1000, 3 * listed
+	m := &memory{base, make([]byte, 8*n+16*n+64)}
+	blocks := []block{{base, 8 * n}}
+	rng := rand.New(rand.NewPCG(11, 12))
+	order := rng.Perm(n)
+	where := make([]uint64, n)
+	for i, k := range order {
+		where[k] = base + 8*n + 16*uint64(i)
+		blocks = append(blocks, block{where[k], 16})
+	}
+	for k := 0; k < n; k += 2 { // each second is behind another
+		m.put(base+8*uint64(k), where[k]+uint64(k%16))
+		m.put(where[k]+8, where[k+1])
+	}
+	m.put(base+24*n, base)
+	for _, kept := range []bool{true, false} {
+		g := build(m, [][2]uint64{{base, base + 24*n}}, blocks, 1<<30)
+		g.AddRoots(base+24*n, base+24*n+8, 0)
+		if kept {
+			if err := g.Edges(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := g.Reach(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for k := range n {
+			i, _ := g.Exact(where[k])
+			if _, way, ok := g.Path(i, 10); !ok || len(way) != 2+k%2 {
+				t.Fatalf("%v: object %d is reached by %d, %v", kept, k, way, ok)
+			}
+		}
+	}
+}
+
+// TestRefined: objects at multiples of eight among such at multiples of sixteen, however many came before the first of them.
+func TestRefined(t *testing.T) {
+	for _, before := range []int{0, 1, 63, 64, 65, 1000} {
+		const base = 0x10010
+		m := &memory{base, nil}
+		var blocks []block
+		for i := range before + 200 {
+			b := block{base + 32*uint64(i), 8}
+			if i >= before && i%3 == 0 {
+				b.start += 8
+			}
+			blocks = append(blocks, b)
+		}
+		g := build(m, [][2]uint64{{base - 8, base + 32*uint64(before+200)}}, blocks, 1<<30)
+		if g.Len() != len(blocks) {
+			t.Fatalf("%d objects of %d", g.Len(), len(blocks))
+		}
+		for i, b := range blocks {
+			n, ok := g.Exact(b.start)
+			if !ok || n != Node(i) || g.Start(n) != b.start {
+				t.Fatalf("%d before: object %d at %#x is %d, at %#x", before, i, b.start, n, g.Start(n))
+			}
+			if _, ok := g.Exact(b.start ^ 8); ok {
+				t.Fatalf("%d before: an object is beside %d", before, i)
+			}
+		}
+	}
+}

@@ -19,6 +19,7 @@ const None = ^Node(0)
 
 const (
 	granule  = 8          // bytes: objects begin at multiples
+	coarse   = 16         // nearly all do at multiples of this
 	perWord  = 64         // objects that may begin in what one word of bits describes
 	perRank  = 8          // words of bits for one sum
 	maxNodes = 1<<31 - 16 // the rest are names of roots
@@ -27,7 +28,9 @@ const (
 // A span is memory in which objects are: one bit for each place where one may begin.
 type span struct {
 	start, end uint64
-	first      Node // number of the first object
+	base       uint64 // of the first place
+	shift      uint8  // places are so many bits of an address apart
+	first      Node   // number of the first object
 	count      int
 	bits       []uint64
 	ranks      []uint32 // objects before each perRank words
@@ -38,6 +41,7 @@ type index struct {
 	spans []span // by address
 	nodes int
 	words int // of bits
+	room  int // for them
 	most  int // of them
 }
 
@@ -48,7 +52,7 @@ func (x *index) add(start, end uint64) bool {
 	if found || end <= start || i > 0 && x.spans[i-1].end > start || i < len(x.spans) && end > x.spans[i].start {
 		return false
 	}
-	x.spans = slices.Insert(x.spans, i, span{start: start, end: end})
+	x.spans = slices.Insert(x.spans, i, span{start: start, end: end, base: start &^ (coarse - 1), shift: 4})
 	return true
 }
 
@@ -72,16 +76,16 @@ func (x *index) at(addr uint64) *span {
 // mark adds an object that begins at an address. It is false where none may, or one begins there already.
 func (x *index) mark(addr uint64) bool {
 	s := x.at(addr)
-	if s == nil || addr%granule != 0 || x.nodes >= maxNodes {
+	if s == nil || addr%granule != 0 || x.nodes >= maxNodes || addr%coarse != 0 && s.shift == 4 && !x.refine(s) {
 		return false
 	}
-	i := (addr - s.start) / granule
+	i := s.place(addr)
 	if n := i/perWord + 1; n > uint64(len(s.bits)) { // as far as there are objects: much of a range may be empty
 		if n-uint64(len(s.bits)) > uint64(x.most-x.words) {
 			return false
 		}
 		x.words += int(n) - len(s.bits)
-		s.bits = slices.Grow(s.bits, int(n)-len(s.bits))[:n]
+		x.grow(s, int(n))
 	}
 	if s.bits[i/perWord]&(1<<(i%perWord)) != 0 {
 		return false
@@ -92,13 +96,55 @@ func (x *index) mark(addr uint64) bool {
 	return true
 }
 
+// place is the number of the place of an address.
+func (s *span) place(addr uint64) uint64 { return (addr - s.base) >> s.shift }
+
+// address is where a place is.
+func (s *span) address(place uint64) uint64 { return s.base + place<<s.shift }
+
+// grow makes room for so many words of bits: for the whole range where that is not too much, as what is not written to takes no memory, and to copy
+// bits takes twice as much.
+func (x *index) grow(s *span, n int) {
+	if n <= cap(s.bits) {
+		s.bits = s.bits[:n]
+		return
+	}
+	size := 2 * n
+	if whole := s.place(s.end-1)/perWord + 1; whole < uint64(size) || whole <= uint64(max(x.most-x.room, 0)) {
+		n, size = int(min(uint64(n), whole)), int(whole)
+	}
+	x.room += size - cap(s.bits)
+	bits := make([]uint64, n, size)
+	copy(bits, s.bits)
+	s.bits = bits
+}
+
+// refine has objects of a range begin at multiples of granule. It is false where there is no room.
+func (x *index) refine(s *span) bool {
+	n := len(s.bits)
+	if n > x.most-x.words {
+		return false
+	}
+	old := s.bits
+	s.bits, s.shift = nil, 3
+	x.room -= cap(old)
+	x.grow(s, 2*n)
+	x.words += len(s.bits) - n
+	for i, w := range old {
+		for ; w != 0; w &= w - 1 {
+			k := 2 * (i*perWord + bits.TrailingZeros64(w))
+			s.bits[k/perWord] |= 1 << (k % perWord)
+		}
+	}
+	return true
+}
+
 // number gives the objects their numbers. Nothing is marked after that.
 func (x *index) number() {
 	x.spans = slices.DeleteFunc(x.spans, func(s span) bool { return s.count == 0 })
 	first := Node(0)
 	for i := range x.spans {
 		s := &x.spans[i]
-		s.bits = slices.Clip(s.bits)
 		s.first = first
 		s.ranks = make([]uint32, (len(s.bits)+perRank-1)/perRank)
 		n := uint32(0)
@@ -118,8 +164,8 @@ func (x *index) exact(addr uint64) (Node, bool) {
 	if s == nil || addr%granule != 0 {
 		return None, false
 	}
-	i := (addr - s.start) / granule
-	if i/perWord >= uint64(len(s.bits)) || s.bits[i/perWord]&(1<<(i%perWord)) == 0 {
+	i := s.place(addr)
+	if s.address(i) != addr || i/perWord >= uint64(len(s.bits)) || s.bits[i/perWord]&(1<<(i%perWord)) == 0 {
 		return None, false
 	}
 	return s.before(i), true
@@ -131,7 +177,7 @@ func (x *index) last(addr uint64) (n Node, start uint64, ok bool) {
 	if s == nil {
 		return None, 0, false
 	}
-	i := min((addr-s.start)/granule, uint64(len(s.bits))*perWord-1)
+	i := min(s.place(addr), uint64(len(s.bits))*perWord-1)
 	j := int(i / perWord)
 	w := s.bits[j] & (^uint64(0) >> (perWord - 1 - i%perWord))
 	for w == 0 {
@@ -153,7 +199,7 @@ func (x *index) last(addr uint64) (n Node, start uint64, ok bool) {
 		w = s.bits[j]
 	}
 	i = uint64(j)*perWord + uint64(perWord-1-bits.LeadingZeros64(w))
-	return s.before(i), s.start + i*granule, true
+	return s.before(i), s.address(i), true
 }
 
 // before counts the objects before place i of the range, with those of the ranges before it.
@@ -168,34 +214,61 @@ func (s *span) before(i uint64) Node {
 
 // start is where an object begins.
 func (x *index) start(n Node) uint64 {
+	var p places
+	return p.start(x, n)
+}
+
+// places says where objects begin, fast where they come by their numbers.
+type places struct {
+	s    *span
+	word int  // of bits
+	n    Node // the first object of the word
+}
+
+// near is how many words are looked through for the next object before it is looked for by sums.
+const near = 4 * perRank
+
+func (p *places) start(x *index, n Node) uint64 {
+	if p.s == nil || n < p.n || n-p.s.first >= Node(p.s.count) {
+		if !p.seek(x, n) {
+			return 0
+		}
+	}
+	for steps := 0; ; steps++ {
+		w := p.s.bits[p.word]
+		c := Node(bits.OnesCount64(w))
+		if left := n - p.n; left < c {
+			for ; left > 0; left-- {
+				w &= w - 1
+			}
+			return p.s.address(uint64(p.word)*perWord + uint64(bits.TrailingZeros64(w)))
+		}
+		if steps == near {
+			p.seek(x, n)
+			continue
+		}
+		p.n += c
+		p.word++
+	}
+}
+
+// seek goes to a word shortly before an object, by sums.
+func (p *places) seek(x *index, n Node) bool {
 	i, found := slices.BinarySearchFunc(x.spans, n, func(s span, n Node) int { return cmp.Compare(s.first, n) })
 	if !found {
 		i--
 	}
-	if i < 0 {
-		return 0
+	if i < 0 || n-x.spans[i].first >= Node(x.spans[i].count) {
+		return false
 	}
 	s := &x.spans[i]
-	left := n - s.first
-	r, found := slices.BinarySearch(s.ranks, left)
+	r, found := slices.BinarySearch(s.ranks, n-s.first)
 	if !found {
 		r--
 	}
 	for r+1 < len(s.ranks) && s.ranks[r+1] == s.ranks[r] {
 		r++ // the last of those with the same sum has the object
 	}
-	left -= s.ranks[r]
-	for j := r * perRank; j < len(s.bits); j++ {
-		w := s.bits[j]
-		c := uint32(bits.OnesCount64(w))
-		if left >= c {
-			left -= c
-			continue
-		}
-		for ; left > 0; left-- {
-			w &= w - 1
-		}
-		return s.start + (uint64(j)*perWord+uint64(bits.TrailingZeros64(w)))*granule
-	}
-	return 0
+	*p = places{s, r * perRank, s.first + s.ranks[r]}
+	return true
 }

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"context"
+	"math"
 	"math/bits"
 )
 
@@ -52,7 +53,7 @@ func (g *Graph) AddNarrow(start, end uint64, rank uint8, widen func(v uint32) ui
 // root takes note of a root that is a pointer: the first of each rank for each object, and the first that is not Inside.
 func (g *Graph) root(r Root, pointer uint64) {
 	if g.rooted == nil {
-		g.rooted = map[rootKind][]uint64{}
+		g.rooted = map[rootPage]*[perPage / 64]uint64{}
 	}
 	if t := g.toldAt(pointer); t != nil {
 		pointer -= t.tag
@@ -65,12 +66,13 @@ func (g *Graph) root(r Root, pointer uint64) {
 	if g.isRooted(kind, r.To) {
 		return
 	}
-	seen := g.rooted[kind]
-	if seen == nil {
-		seen = make([]uint64, (g.nodes+63)/64)
-		g.rooted[kind] = seen
+	key := rootPage{kind, r.To / perPage}
+	page := g.rooted[key]
+	if page == nil {
+		page = new([perPage / 64]uint64)
+		g.rooted[key] = page
 	}
-	seen[r.To/64] |= 1 << (r.To % 64)
+	page[r.To%perPage/64] |= 1 << (r.To % 64)
 	g.Roots = append(g.Roots, r)
 }
 
@@ -79,9 +81,17 @@ type rootKind struct {
 	inside bool
 }
 
+// A rootPage are perPage objects, of which bits say which have a root of a kind.
+type rootPage struct {
+	rootKind
+	n Node
+}
+
+const perPage = 1 << 12
+
 func (g *Graph) isRooted(kind rootKind, n Node) bool {
-	seen := g.rooted[kind]
-	return seen != nil && seen[n/64]&(1<<(n%64)) != 0
+	page := g.rooted[rootPage{kind, n / perPage}]
+	return page != nil && page[n%perPage/64]&(1<<(n%64)) != 0
 }
 
 // AddRoot adds what points into an object without being memory: a register. name is a number by which the caller knows it.
@@ -93,50 +103,55 @@ func (g *Graph) AddRoot(name, value uint64, rank uint8) {
 
 // Edges reads who points at whom and keeps it, if that fits.
 func (g *Graph) Edges(ctx context.Context) error {
-	left := min((g.limit-g.bytes())/4, maxEdges)
+	left := min((g.limit-g.bytes()-4*g.nodes)/4, maxEdges)
+	if left < g.nodes/4 { // most objects are pointed at
+		return ErrLarge
+	}
 	at := make([]uint32, g.nodes+1)
 	var out edges
 	var err error
-	from, last := None, None
-	add := func(_ int, to Node) bool {
-		if to != from && to != last {
+	from, last := Node(0), None // at has the objects before from and itself
+	p := pairs{g: g, do: func(n, to Node) bool {
+		if n != from {
+			for ; from < n; from++ {
+				at[from+1] = uint32(out.n)
+			}
+			last = None
+		}
+		if to != n && to != last {
 			out.add(to)
 		}
 		last = to
 		return out.n <= left
-	}
-	addFar := func(_ uint64, to Node) bool { return add(0, to) }
-	g.Each(scanPiece, func(n Node, start uint64, b []byte) bool {
-		at[n] = uint32(out.n)
+	}}
+	on := true
+	g.Each(windowSize, func(n Node, start uint64, b []byte) bool {
 		if n%(1<<16) == 0 && ctx.Err() != nil {
 			err = context.Cause(ctx)
 			return false
 		}
-		if g.blind(n) {
-			return true
+		if !g.blind(n) {
+			on = p.whole(n, start, b)
 		}
-		if from, last = n, None; g.Size(n) > scanPiece {
-			g.scan(n, addFar)
-		} else {
-			g.within(start, 0, b, counts(g.skips(n), 0, add))
-		}
-		if out.n > left {
-			err = ErrLarge
-			return false
-		}
-		return true
+		return on
 	})
+	if err == nil && !(on && p.flush()) {
+		err = ErrLarge
+	}
 	if err != nil {
 		return err
 	}
-	at[g.nodes] = uint32(out.n)
+	for ; int(from) < g.nodes; from++ {
+		at[from+1] = uint32(out.n)
+	}
 	g.outAt, g.out = at, out
 	return nil
 }
 
 // bytes is how much memory the graph takes.
 func (g *Graph) bytes() int {
-	n := 4*len(g.sizes) + 2*len(g.Kinds) + 4*len(g.outAt) + 4*len(g.out.pieces)<<pieceBits + 24*len(g.Roots) + 8*len(g.seen) + 8*len(g.parent)
+	n := 2*len(g.sizes) + 2*len(g.Kinds) + 4*len(g.outAt) + 4*len(g.out.pieces)<<pieceBits + 24*len(g.Roots) + 8*len(g.seen) + 4*len(g.parent) + 4*len(g.from) + 2*len(g.short) +
+		perPage/8*len(g.rooted)
 	for i := range g.spans {
 		n += 8*len(g.spans[i].bits) + 4*len(g.spans[i].ranks)
 	}
@@ -156,27 +171,50 @@ func (g *Graph) Out(n Node, yield func(to Node) bool) {
 	g.scan(n, func(_ uint64, to Node) bool { return to == n || yield(to) })
 }
 
-// scan calls yield for each pointer in an object, until it returns false: how far in it the pointer is. It reads the object's memory in pieces.
+// scan calls yield for each pointer in an object, until it returns false: how far in it the pointer is.
 func (g *Graph) scan(n Node, yield func(off uint64, to Node) bool) {
 	if g.blind(n) {
 		return
 	}
-	start, on := g.Start(n), true
-	skips := g.skips(n)
-	for at, size := uint64(0), min(g.Size(n), maxScan); at < size && on; at += scanPiece {
-		g.within(start, at, g.mem.Some(start+at, int(min(scanPiece, size-at))), counts(skips, at, func(o int, to Node) bool {
-			on = yield(at+uint64(o), to)
-			return on
-		}))
+	start, skips := g.Start(n), g.skips(n)
+	g.parts(n, start, func(at uint64, b []byte) bool {
+		return g.within(start, at, b, counts(skips, at, func(o int, to Node) bool { return yield(at+uint64(o), to) }))
+	})
+}
+
+// parts reads an object's memory in pieces, until yield returns false.
+func (g *Graph) parts(n Node, start uint64, yield func(at uint64, b []byte) bool) {
+	for at, size := uint64(0), min(g.Size(n), maxScan); at < size && yield(at, g.mem.Some(start+at, int(min(scanPiece, size-at)))); {
+		at += scanPiece
 	}
 }
 
 // Pointer finds the word of an object by which it points at another: how far in it that is.
 func (g *Graph) Pointer(from, to Node) (off uint64, ok bool) {
-	g.scan(from, func(o uint64, t Node) bool {
-		off, ok = o, t == to
-		return !ok
-	})
+	if int64(to) >= int64(g.nodes) {
+		return 0, false
+	}
+	start, low, size := g.Start(from), g.Start(to), max(g.Size(to), 1)
+	if g.toldAt(start) != nil || g.toldAt(low) != nil {
+		g.scan(from, func(o uint64, t Node) bool {
+			off, ok = o, t == to
+			return !ok
+		})
+	} else if !g.blind(from) {
+		if k := int(g.Kinds[to]); k < len(g.Heads) {
+			head := min(uint64(g.Heads[k]), size)
+			low, size = low+head, size-head
+		}
+		skips := g.skips(from)
+		g.parts(from, start, func(at uint64, b []byte) bool {
+			g.words(start+at, b, func(o int, v uint64) bool {
+				off = at + uint64(o)
+				ok = v-low < size && (off/8 >= 64 || skips&(1<<(off/8)) == 0)
+				return !ok
+			})
+			return !ok
+		})
+	}
 	if !ok {
 		off = 0
 	}
@@ -200,14 +238,22 @@ func (g *Graph) WordSize() int {
 const isRoot = 1 << 31
 
 // Reach finds which objects are reached from the roots, on the shortest way from the best of them: call it when all roots are added. Objects that
-// are added to later ways keep those they have.
+// are added to later ways keep those they have. Of more objects than ways fit for only what is reached is known, and from which roots.
 func (g *Graph) Reach(ctx context.Context) error {
 	g.seen = make([]uint64, (g.nodes+63)/64)
-	g.parent, g.from = make([]uint32, g.nodes), make([]uint32, g.nodes)
-	for i := range g.parent {
-		g.parent[i] = None
+	room := g.limit - g.bytes() - g.nodes/4
+	if freed := 4*len(g.outAt) + 4*len(g.out.pieces)<<pieceBits; room < 8*g.nodes && room+freed >= 8*g.nodes {
+		g.outAt, g.out, room = nil, edges{}, room+freed // ways are worth more, and to read objects again takes only time
 	}
-	var level, next []Node
+	g.ways(room)
+	var now, next Frontier
+	p := pairs{g: g, do: func(n, to Node) bool {
+		if g.visit(to) {
+			g.reached(to, n, g.rootNumber(n))
+			next.Add(g, to)
+		}
+		return true
+	}}
 	ranks := uint8(0)
 	for _, r := range g.Roots {
 		ranks = max(ranks, r.Rank)
@@ -217,32 +263,86 @@ func (g *Graph) Reach(ctx context.Context) error {
 		for _, inside := range []bool{false, true} {
 			for i, r := range g.Roots {
 				if r.Rank == rank && r.Inside == inside && g.visit(r.To) {
-					g.parent[r.To], g.from[r.To] = isRoot|uint32(i), uint32(i)
-					level = append(level, r.To)
+					g.reached(r.To, isRoot|uint32(i), g.numbered(uint32(i)))
+					next.Add(g, r.To)
 				}
 			}
 		}
-		for len(level) > 0 {
-			next = next[:0]
-			for _, n := range level {
+		for next.Len() > 0 {
+			for n, start := range now.Take(g, &next) {
 				if steps++; steps%(1<<16) == 0 && ctx.Err() != nil {
 					return context.Cause(ctx)
 				}
-				g.Out(n, func(to Node) bool {
-					if g.visit(to) {
-						g.parent[to], g.from[to] = n, g.from[n]
-						next = append(next, to)
-					}
-					return true
-				})
+				if g.outAt == nil {
+					p.whole(n, start, nil)
+					continue
+				}
+				for i := g.outAt[n]; i < g.outAt[n+1]; i++ {
+					p.do(n, g.out.at(i))
+				}
 			}
-			level, next = next, level
+			p.flush()
 		}
 		if rank == ranks {
 			return nil
 		}
 	}
 }
+
+// ways makes room for the ways to all objects, or for part of what is known of them, as far as there are bytes.
+func (g *Graph) ways(room int) {
+	g.parent, g.from, g.short, g.shorts = nil, nil, nil, nil
+	switch {
+	case room >= 8*g.nodes:
+		g.from = make([]uint32, g.nodes)
+	case room >= 2*g.nodes:
+		g.short = make([]uint16, g.nodes)
+	}
+	if room >= 6*g.nodes {
+		g.parent = make([]uint32, g.nodes)
+		for i := range g.parent {
+			g.parent[i] = None
+		}
+	}
+}
+
+// numbered is the number by which the objects know a root: its own, or a short one. The last one of these stands for all roots that have none.
+func (g *Graph) numbered(root uint32) uint32 {
+	if g.short == nil {
+		return root
+	}
+	if len(g.shorts) < math.MaxUint16 {
+		g.shorts = append(g.shorts, root)
+	}
+	return uint32(len(g.shorts) - 1)
+}
+
+// rootNumber is the number of the root that reached an object.
+func (g *Graph) rootNumber(n Node) uint32 {
+	switch {
+	case g.from != nil:
+		return g.from[n]
+	case g.short != nil:
+		return uint32(g.short[n])
+	}
+	return 0
+}
+
+// reached keeps the way to an object, or part of it.
+func (g *Graph) reached(n Node, parent, number uint32) {
+	if g.parent != nil {
+		g.parent[n] = parent
+	}
+	switch {
+	case g.from != nil:
+		g.from[n] = number
+	case g.short != nil:
+		g.short[n] = uint16(number)
+	}
+}
+
+// Ways reports whether the ways to objects are known.
+func (g *Graph) Ways() bool { return g.parent != nil }
 
 func (g *Graph) visit(n Node) bool {
 	if g.seen[n/64]&(1<<(n%64)) != 0 {
@@ -255,18 +355,22 @@ func (g *Graph) visit(n Node) bool {
 // Reached reports whether a root reaches an object.
 func (g *Graph) Reached(n Node) bool { return g.seen != nil && g.seen[n/64]&(1<<(n%64)) != 0 }
 
-// RootOf is the number of the root from which an object is reached on the shortest way; false if none does.
+// RootOf is the number of the root from which an object is reached on the shortest way; false if none does, or there was no room to keep it.
 func (g *Graph) RootOf(n Node) (root int, ok bool) {
-	if !g.Reached(n) {
-		return 0, false
+	switch k := g.rootNumber(n); {
+	case !g.Reached(n):
+	case g.from != nil:
+		return int(k), true
+	case g.short != nil && k < math.MaxUint16-1:
+		return int(g.shorts[k]), true
 	}
-	return int(g.from[n]), true
+	return 0, false
 }
 
 // Path is the way from a root to an object: the root, and the objects on the way, the last of them the object itself. most is how many may be on it;
 // a longer one, or none, is false.
 func (g *Graph) Path(n Node, most int) (r Root, nodes []Node, ok bool) {
-	if !g.Reached(n) {
+	if !g.Reached(n) || g.parent == nil {
 		return r, nil, false
 	}
 	for range most {
@@ -285,7 +389,7 @@ func (g *Graph) Path(n Node, most int) (r Root, nodes []Node, ok bool) {
 
 // Parent is the step before an object on its Path: another object, or None and the root.
 func (g *Graph) Parent(n Node) (parent Node, r Root, ok bool) {
-	if !g.Reached(n) {
+	if !g.Reached(n) || g.parent == nil {
 		return None, r, false
 	}
 	p := g.parent[n]

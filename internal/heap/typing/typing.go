@@ -64,7 +64,7 @@ type Typer struct {
 	tables  map[uint64]graph.Kind
 	lookups int
 	shapes  map[shapeKey]*shape
-	queue   []graph.Node
+	queue   graph.Frontier
 	buf     []byte
 	steps   int                      // that may still be taken for one shape
 	left    uint64                   // bytes that may still be read
@@ -125,7 +125,7 @@ func (t *Typer) Tables(ctx context.Context) error {
 		if s := t.Kinds[k].shape; k != Unknown && (s == nil || t.g.Size(n) >= s.size) { // what is too small is of something else
 			t.g.Kinds[n] = k
 			if t.Kinds[k].shape != nil {
-				t.queue = append(t.queue, n)
+				t.queue.Add(t.g, n)
 			}
 		}
 		return true
@@ -189,7 +189,7 @@ func (t *Typer) assign(at uint64, s *shape, used *[2]uint64) {
 	}
 	t.g.Kinds[n] = k
 	if len(s.slots()) > 0 {
-		t.queue = append(t.queue, n)
+		t.queue.Add(t.g, n)
 		if used != nil && used[0] >= at && used[1]-at <= size {
 			t.used[n] = *used
 		}
@@ -220,14 +220,10 @@ func (t *Typer) many(s *shape, size uint64) bool {
 
 // Follow follows the pointers of the objects with types to others, until no more are found.
 func (t *Typer) Follow(ctx context.Context) error {
-	for steps := 0; len(t.queue) > 0; steps++ {
-		if steps%(1<<12) == 0 && ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		now := t.queue
-		t.queue = nil
-		for i, n := range now {
-			if i%(1<<12) == 0 && ctx.Err() != nil {
+	var now graph.Frontier
+	for steps := 0; t.queue.Len() > 0; {
+		for n, start := range now.Take(t.g, &t.queue) {
+			if steps++; steps%(1<<12) == 0 && ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
 			s := t.Kinds[t.g.Kinds[n]].shape
@@ -238,7 +234,6 @@ func (t *Typer) Follow(ctx context.Context) error {
 			if whole := t.g.Size(n); t.many(s, whole) {
 				size = whole
 			}
-			start := t.g.Start(n)
 			if used, ok := t.used[n]; ok {
 				delete(t.used, n)
 				start, size = used[0], used[1]-used[0]

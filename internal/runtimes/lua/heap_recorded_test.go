@@ -15,6 +15,7 @@ import (
 // coroutine.
 func TestRecordedHeap(t *testing.T) {
 	f := heaptest.Recorded(t, "lua").Objects(t, lua.Find, func(p heap.Process) heap.Allocator { return glibc.Find(p, glibc.Options{}) })
+	f.Golden(t, "testdata/objects.txt")
 	f.Wants(t, map[string]int{"table": 121, "function": 108, "function prototype": 2, "upvalue": 101, "userdata FILE*": 4, "userdata": 1, "string": 346, "thread": 1,
 		"main thread, with what all threads share": 1})
 	names := slices.Sorted(maps.Keys(f.Names))

@@ -39,9 +39,11 @@ type runtime struct {
 	byAddress map[uint64]string // names of types that have symbols; nil before they are needed
 
 	heapTypes map[uint64]*heapType // of objects in blocks; nil for addresses where no type is
-	typeType  uint64               // the type of types; 0 before it is needed
-	asked     object               // the one that was looked at last
-	modules   []uint64             // the modules among the objects that were looked at
+
+	lowData  [][2]uint64 // memory below 4 GiB that may be written to; nil if it was not looked for
+	typeType uint64      // the type of types; 0 before it is needed
+	asked    object      // the one that was looked at last
+	modules  []uint64    // the modules among the objects that were looked at
 
 	dequeBlocks int // of all deques that were looked at
 

@@ -1,9 +1,11 @@
 package python
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/heap"
+	"github.com/corewalk/corewalk/libstate"
 )
 
 // More flags of types.
@@ -18,7 +20,8 @@ const (
 	maxDequeBlocks = 1 << 22 // of all deques
 	maxMetas       = 4       // types of types, each of which is the next one's
 	maxRefs        = 1<<32 - 1
-	debugHead      = 16 // what PYTHONMALLOC=debug and debug builds put before a block
+	manyRefs       = 1 << 16 // no memory is below
+	debugHead      = 16      // what PYTHONMALLOC=debug and debug builds put before a block
 )
 
 // A heapType is a type as far as objects in blocks need it.
@@ -137,6 +140,9 @@ func (r *runtime) objectOf(t *heapType, start, size uint64, b []byte, off uint64
 	if refs > maxRefs || off > size || least > size-off {
 		return heap.Object{}, false
 	}
+	if refs >= manyRefs && refs%8 == 0 && r.inLowData(refs) {
+		return heap.Object{}, false // no count, but an address, as programs at low ones have them
+	}
 	if t.flags&(flagTuple|flagBytes) != 0 {
 		if n := r.wordOf(b, off+r.at("var.size")); n > (size-off-least)/uint64(max(t.item, 1)) {
 			return heap.Object{}, false
@@ -156,6 +162,21 @@ func (r *runtime) objectOf(t *heapType, start, size uint64, b []byte, off uint64
 		out.Owns = o.owns
 	}
 	return out, true
+}
+
+// inLowData reports whether an address is in memory that may be written to, and is as small as a count of references. r.mu is held.
+func (r *runtime) inLowData(at uint64) bool {
+	if r.lowData == nil {
+		r.lowData = [][2]uint64{{}}
+		if p, ok := r.p.State.(heap.Process); ok {
+			for _, m := range p.Mappings() {
+				if m.Perm&libstate.Write != 0 && m.Start <= maxRefs {
+					r.lowData = append(r.lowData, [2]uint64{m.Start, m.End})
+				}
+			}
+		}
+	}
+	return slices.ContainsFunc(r.lowData, func(m [2]uint64) bool { return at-m[0] < m[1]-m[0] })
 }
 
 // managedValues are the attributes of an object of 3.11 or 3.12 that has no dict, by the words before it.

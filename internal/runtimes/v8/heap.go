@@ -74,7 +74,7 @@ func (e *engine) findHeap(p heap.Process) (*jsHeap, error) {
 	h := &jsHeap{e: e, mem: procmem.Of(p), maps: map[uint64]*jsMap{}, heads: map[uint16]uint64{}, areas: map[uint64]uint64{}, tables: map[uint64]bool{}, ephemerons: map[uint64][]uint64{}}
 	h.w.mem = h.mem
 	var missing string
-	if h.types, missing = e.readHeapTypes(); missing != "" {
+	if h.types, missing = e.readHeapTypes(&variables{value: e.constant}); missing != "" {
 		return nil, errors.New("v8dbg_" + missing + " is not among its symbols")
 	}
 	if err := h.findPages(p); err != nil {

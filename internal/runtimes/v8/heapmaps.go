@@ -3,8 +3,6 @@ package v8
 import (
 	"strconv"
 	"strings"
-
-	"github.com/corewalk/corewalk/unwind"
 )
 
 // What the size of an object follows from, besides its map.
@@ -77,8 +75,7 @@ type heapTypes struct {
 }
 
 // readHeapTypes reads what V8 has of types. Those that a version does not have, have no objects.
-func (e *engine) readHeapTypes() (t heapTypes, missing string) {
-	v := &variables{p: e.p, read: e.U32, symbol: func(name string) (unwind.Symbol, bool) { return e.p.Symbols.SymbolByName(e.lib, name) }}
+func (e *engine) readHeapTypes(v *variables) (t heapTypes, missing string) {
 	t.rules = map[uint16]jsMap{}
 	opt := func(name string) uint16 {
 		x, _ := v.get("type_" + name + "_TYPE")

@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-
-	"github.com/corewalk/corewalk/tasks"
-	"github.com/corewalk/corewalk/unwind"
 )
 
 //go:embed layouts.txt
@@ -55,19 +52,15 @@ type typeNumbers struct {
 
 // variables reads V8's own variables.
 type variables struct {
-	p       *tasks.Process
-	read    func(at uint64) (uint32, bool)
-	symbol  func(name string) (unwind.Symbol, bool)
+	value   func(name string) (uint32, bool)
 	missing string
 }
 
 // get reads the first of some variables that is there.
 func (v *variables) get(names ...string) (uint64, bool) {
 	for _, n := range names {
-		if s, ok := v.symbol("v8dbg_" + n); ok {
-			if x, ok := v.read(s.Addr); ok && int32(x) >= 0 {
-				return uint64(x), true
-			}
+		if x, ok := v.value(n); ok && int32(x) >= 0 {
+			return uint64(x), true
 		}
 	}
 	return 0, false

@@ -64,7 +64,7 @@ func (j *JavaScript) At(process func() *tasks.Process) *JavaScript {
 		return now
 	}
 	now.p, now.opened = p, true
-	now.engine = &engine{Reader: procmem.Of(p.State).Charged(p.Spend), layout: old.layout, p: p, lib: old.lib, version: old.version, bytecodeSizes: old.bytecodeSizes}
+	now.engine = &engine{Reader: procmem.Of(p.State).Charged(p.Spend), layout: old.layout, p: p, lib: old.lib, version: old.version, bytecodeSizes: old.bytecodeSizes, constants: old.constants}
 	return now
 }
 
@@ -86,7 +86,7 @@ func (j *JavaScript) in(lib *libstate.Library) *engine {
 	if p == nil {
 		return nil
 	}
-	if _, ok := p.Symbols.SymbolByName(lib, mark); !ok {
+	if _, ok := p.Symbols.SymbolByName(lib, mark); !ok && !isNode(lib) {
 		j.without = lib
 		return nil
 	}
@@ -111,18 +111,25 @@ func (j *JavaScript) open() *engine {
 	if p == nil {
 		return nil
 	}
-	for _, lib := range p.Modules {
-		if _, ok := p.Symbols.SymbolByName(lib, mark); !ok {
-			continue
+	try := func(open func(*tasks.Process, *libstate.Library) (*engine, error), is func(*libstate.Library) bool) {
+		for _, lib := range p.Modules {
+			if j.engine != nil || !is(lib) {
+				continue
+			}
+			e, err := open(p, lib)
+			if err == nil {
+				j.engine, j.err = e, nil
+			} else if j.err == nil {
+				j.err = fmt.Errorf("JavaScript frames of %s: %w", path.Base(lib.Path), err)
+			}
 		}
-		e, err := open(p, lib)
-		if err == nil {
-			j.engine, j.err = e, nil
-			break
-		}
-		if j.err == nil {
-			j.err = fmt.Errorf("JavaScript frames of %s: %w", path.Base(lib.Path), err)
-		}
+	}
+	try(open, func(lib *libstate.Library) bool {
+		_, ok := p.Symbols.SymbolByName(lib, mark)
+		return ok
+	})
+	if j.engine == nil && j.err == nil {
+		try(openNameless, isNode)
 	}
 	return j.engine
 }
@@ -142,6 +149,9 @@ func (j *JavaScript) Describe() string {
 		return ""
 	}
 	s := "V8 " + e.version + ", layout from its own symbols and a table"
+	if e.constants != nil {
+		s = "V8 " + e.version + ", layout from tables, as its file is not there"
+	}
 	if e.noValues != "" {
 		s += "; variables are not read: v8dbg_" + e.noValues + " is not among its symbols"
 	}
@@ -154,8 +164,9 @@ type engine struct {
 	*layout
 	p             *tasks.Process
 	lib           *libstate.Library
-	version       string // "11.3.244.8"
-	bytecodeSizes []byte // of each bytecode, three rows: plain, wide, extra wide
+	version       string            // "11.3.244.8"
+	bytecodeSizes []byte            // of each bytecode, three rows: plain, wide, extra wide
+	constants     map[string]uint32 // instead of V8's own variables, where its file is not there
 
 	maps      remote.Kept[uint16]
 	builtins  remote.Kept[string]
@@ -186,13 +197,26 @@ func open(p *tasks.Process, lib *libstate.Library) (*engine, error) {
 	}
 	e.version = strings.Join(parts, ".")
 	var err error
-	if e.layout, err = readLayout(&variables{p: p, read: e.U32, symbol: symbol}, parts[0]+"."+parts[1]); err != nil {
+	if e.layout, err = readLayout(&variables{value: e.constant}, parts[0]+"."+parts[1]); err != nil {
 		return nil, err
 	}
 	if s, ok := symbol("_ZN2v88internal11interpreter9Bytecodes14kBytecodeSizesE"); ok && s.Size > 0 && s.Size%3 == 0 && s.Size < 3*256 {
 		e.bytecodeSizes = e.Bytes(s.Addr, int(s.Size))
 	}
 	return e, nil
+}
+
+// constant is the value of one of V8's own variables, whose name is without what all begin with.
+func (e *engine) constant(name string) (uint32, bool) {
+	if e.constants != nil {
+		x, ok := e.constants[name]
+		return x, ok
+	}
+	s, ok := e.p.Symbols.SymbolByName(e.lib, "v8dbg_"+name)
+	if !ok {
+		return 0, false
+	}
+	return e.U32(s.Addr)
 }
 
 // builtin is the name of V8's own code at an address, without its prefix; "" if it is not V8's. lib is what
@@ -212,6 +236,9 @@ func (e *engine) builtin(lib *libstate.Library, pc uint64) string {
 
 // builtinOf is the name of V8's own code in a frame. A function that was deoptimized returns to the first byte of code.
 func (e *engine) builtinOf(lib *libstate.Library, f *unwind.Frame) string {
+	if e.constants != nil {
+		return e.namelessIn(lib, f)
+	}
 	if name := e.builtin(lib, f.LookupAddr()); name != "" {
 		return name
 	}

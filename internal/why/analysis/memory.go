@@ -29,7 +29,7 @@ const (
 
 // MemoryOptions say how much is done to tell what fills the memory.
 type MemoryOptions struct {
-	// Limit is how much memory the graph of all blocks may take, in bytes; 0 means 480 MiB.
+	// Limit is how much memory the graph of all blocks may take, in bytes; 0 means 460 MiB.
 	Limit int
 	// Progress is told what is done next, and at the end "". It may be nil.
 	Progress func(what string)
@@ -64,7 +64,7 @@ type census struct {
 // Memory says what fills the memory of the process. The graph is nil if it has no allocator that is known.
 func (e *Engine) Memory(ctx context.Context, o MemoryOptions) (*report.Memory, *HeapGraph, error) {
 	if o.Limit == 0 {
-		o.Limit = 480 << 20
+		o.Limit = 460 << 20
 	}
 	if o.Progress == nil {
 		o.Progress = func(string) {}
@@ -123,8 +123,11 @@ func (c *census) withoutFiles() {
 	case more > 0:
 		first += fmt.Sprintf(" and %d other modules", more)
 	}
-	c.warn(report.WarnObjects, "no file found of %s: its variables and their types are not known, and, if it runs a language, neither are the heap and the objects of that; "+
-		"name its directory with --search or --sysroot", first)
+	language := ", and, if it runs a language, neither are the heap and the objects of that"
+	if len(c.objects) > 0 {
+		language = ""
+	}
+	c.warn(report.WarnObjects, "no file found of %s: its variables and their types are not known%s; name its directory with --search or --sysroot", first, language)
 }
 
 // blocks counts the blocks of all allocators, and makes the graph of those in use.
@@ -350,17 +353,21 @@ func (c *census) reached(ctx context.Context) error {
 	if errors.Is(err, graph.ErrLarge) {
 		err = nil
 	}
-	if err == nil {
-		err = c.g.Reach(ctx)
-	}
 	if err != nil {
 		return err
 	}
 	c.o.Progress("finding what keeps what alive")
-	c.Retained, c.By, err = c.g.Retained(ctx)
+	c.Retained, c.By, err = c.g.Retained(ctx) // before Reach, as what it takes is free after it
 	if errors.Is(err, graph.ErrLarge) {
 		c.warn(report.WarnLimit, "%d blocks and their pointers do not fit into %d MiB: what blocks keep alive is left out", c.g.Len(), c.o.Limit>>20)
-		return nil
+		err = nil
+	}
+	if err != nil {
+		return err
+	}
+	c.o.Progress("finding what leads where")
+	if err = c.g.Reach(ctx); err == nil && !c.g.Ways() {
+		c.warn(report.WarnLimit, "%d blocks do not fit into %d MiB with the ways to them: of those only the beginnings are known", c.g.Len(), c.o.Limit>>20)
 	}
 	return err
 }

@@ -310,6 +310,9 @@ func (r *rootNames) path(n graph.Node) string {
 	g := r.c.g
 	root, way, ok := g.Path(n, maxMemorySteps)
 	if !ok {
+		if i, ok := g.RootOf(n); ok {
+			return r.variable(g.Roots[i]) + " → …"
+		}
 		return ""
 	}
 	from := r.of(root)

@@ -17,10 +17,12 @@ func (e *evaluation) enumerator(name string) (Object, bool, error) {
 	name = strings.TrimPrefix(name, "::")
 	if scope := outer(name); scope != "" {
 		if t, ok := e.lookup(scope); ok {
-			if t.Strip().Tag != dwarf.TagEnumerationType {
+			switch s := t.Strip(); {
+			case s.Tag == dwarf.TagEnumerationType:
+				return e.enumeratorOf(t, lastPart(name))
+			case !s.Aggregate() || s.FullName() == "" || !types.IsCXX(s.Language):
 				return Object{}, false, nil
 			}
-			return e.enumeratorOf(t, lastPart(name))
 		}
 	}
 	own := e.a.fn.Unit

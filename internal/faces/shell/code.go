@@ -206,6 +206,7 @@ func (sh *Shell) infoLine(ctx context.Context, args string) error {
 	if err != nil {
 		return err
 	}
+	sh.lastAddress(ctx, at, 1, 1, 'i')
 	f, err := sh.s.FunctionAt(ctx, at)
 	where := ""
 	if err == nil {

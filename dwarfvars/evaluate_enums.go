@@ -29,7 +29,7 @@ func (e *evaluation) enumerator(name string) (Object, bool, error) {
 	if own == nil {
 		return Object{}, false, nil
 	}
-	wanted := e.scoped(name)
+	wanted := append(e.inherited(name), e.scoped(name)...)
 	f := enumSearch{set: e.a.r.types, names: wanted, last: lastPart(name)}
 	if e.a.fn.Valid() {
 		f.in(own, e.a.fn.DIE.Off, true)
@@ -46,6 +46,17 @@ func (e *evaluation) enumerator(name string) (Object, bool, error) {
 		})
 	}
 	return f.chosen(e, name)
+}
+
+// inherited are the names that a name means in the base classes of the class whose method the function is.
+func (e *evaluation) inherited(name string) (list []string) {
+	if class, ok := e.classNamed(outer(fullName(e.a.fn.DIE))); ok && outer(name) == "" {
+		e.lineage(class, func(t *types.Type) bool {
+			list = append(list, t.FullName()+"::"+name)
+			return false
+		})
+	}
+	return list
 }
 
 func (e *evaluation) enumeratorOf(t *types.Type, name string) (Object, bool, error) {

@@ -61,10 +61,8 @@ func (e *evaluation) ident(n *paths.Ident) (Object, error) {
 		}
 	}
 	if u := e.a.fn.Unit; u != nil && e.dialect == paths.Plain && !n.Quoted {
-		for _, name := range e.scoped(strings.TrimPrefix(n.Name, "::")) {
-			if d, ok := unplaced(u, name); ok {
-				return e.leftOut(gather(d).typ, unknown.ErrOptimisedOut)
-			}
+		if d, ok := unplaced(u, e.scoped(strings.TrimPrefix(n.Name, "::"))); ok {
+			return e.leftOut(gather(d).typ, unknown.ErrOptimisedOut)
 		}
 	}
 	if addr, ok := e.symbol(n.Name); ok {
@@ -191,7 +189,7 @@ func (e *evaluation) outside(name string) (Object, error) {
 
 // leftOut is a variable that has no value, for which err is the reason: where its type is asked for, it has one.
 func (e *evaluation) leftOut(t types.Ref, err error) (Object, error) {
-	if e.typesOnly && t.Valid() && errors.Is(err, unknown.ErrOptimisedOut) {
+	if e.typesOnly && t.Valid() {
 		return Object{in: e.in, ob: values.Object{Type: e.a.r.types.Of(t)}, at: true}, nil
 	}
 	return Object{}, err
@@ -371,9 +369,9 @@ func globalIn(u *dwarf.Unit, name string, bare bool) (found dwarf.DIE) {
 	return found
 }
 
-// unplaced returns the variable outside of functions with a name of which the compiler of a unit left nothing; false if there is none.
-func unplaced(u *dwarf.Unit, name string) (dwarf.DIE, bool) {
-	last := lastPart(name)
+// unplaced returns the variable outside of functions with one of some names of which the compiler of a unit left nothing; false if there is none.
+func unplaced(u *dwarf.Unit, names []string) (dwarf.DIE, bool) {
+	last := lastPart(names[len(names)-1])
 	var e dwarf.Entry
 	var v dwarf.Value
 	c := u.Cursor(u.Root())
@@ -394,7 +392,7 @@ func unplaced(u *dwarf.Unit, name string) (dwarf.DIE, bool) {
 			if declared := u.Value(e.Off, dwarf.AttrDeclaration); declared.Present() && plain == full {
 				break // what is in such a namespace is defined in no other file
 			}
-			if at := gather(d); at.locIn == nil && at.cstIn == nil && plain == name {
+			if at := gather(d); at.locIn == nil && at.cstIn == nil && slices.Contains(names, plain) {
 				return d, true
 			}
 		}

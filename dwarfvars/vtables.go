@@ -27,7 +27,7 @@ type VFunction struct {
 }
 
 const (
-	maxVTables    = 64
+	maxVTables    = 256 // parts of one object that are looked at for tables
 	maxVFunctions = 1024
 )
 
@@ -54,7 +54,7 @@ func (r *Reader) VTables(swalk []*unwind.Frame, frame, call int, text string, va
 			break
 		}
 	}
-	v := tables{r: r, x: x, seen: map[arch.Address]bool{}}
+	v := tables{r: r, x: x, seen: map[arch.Address]bool{}, left: maxVTables}
 	if v.of(&ob, 0); len(v.list) == 0 {
 		return nil, &ExpressionError{0, fmt.Errorf("an object of type %s has no table of virtual functions", clip(ob.Type.Name()))}
 	}
@@ -67,21 +67,23 @@ type tables struct {
 	x    values.Explorer
 	list []VTable
 	seen map[arch.Address]bool
+	left int // parts that are still looked at
 }
 
 // of adds the table of a part and those of its base classes.
 func (v *tables) of(o *values.Object, depth int) {
-	if !o.Mem || depth > maxOuter*maxOuter || len(v.list) >= maxVTables {
+	if v.left--; v.left < 0 || !o.Mem || depth > maxOuter*maxOuter {
 		return
 	}
 	class := o.Type.Strip().Defined()
 	if !class.Aggregate() || !types.IsCXX(class.Language) {
 		return
 	}
-	if v.x.Polymorphic(class) && !v.seen[o.Addr] {
-		v.seen[o.Addr] = true
+	if !v.seen[o.Addr] {
 		if table, err := v.r.mem.Memory.ReadWord(o.Addr); err == nil {
-			v.list = append(v.list, v.read(class, table, o.Addr))
+			if t := v.read(class, table, o.Addr); len(t.Functions) > 0 || t.Cut {
+				v.list, v.seen[o.Addr] = append(v.list, t), true
+			}
 		}
 	}
 	for i := range class.Members().Fields {

@@ -43,3 +43,17 @@ func TestClasses(t *testing.T) {
 	p.wants("p &both", "(shop::Both *) 0x7ffeb735e100")
 	p.wants("p *&both", "own = 5")
 }
+
+// What the compiler left out has a type, and no value.
+func TestLeftOut(t *testing.T) {
+	p := at(t, "amd64-vars-cxx-O2")
+	p.wants("frame function owners", "")
+	p.wants("whatis base", "type = shop::Base *")
+	p.wants("whatis &base", "type = shop::Base **")
+	p.wants("ptype base", "virtual int area(void) const;")
+	p.fails("p base", "optimised out")
+	p.fails("p &base", "")
+	p.fails("info vtbl base", "optimised out")
+	p.wants("whatis shared.use_count()", "type = long")
+	p.fails("p shared.use_count()", "")
+}

@@ -23,6 +23,7 @@ func (m *machine) peek() byte {
 	return 0
 }
 
+//go:noinline
 func (m *machine) next() byte {
 	c := m.peek()
 	if m.pos < len(m.text) {
@@ -31,6 +32,7 @@ func (m *machine) next() byte {
 	return c
 }
 
+//go:noinline
 func (m *machine) nextIs(c byte) bool {
 	if c != 0 && m.peek() == c {
 		m.pos++
@@ -63,6 +65,7 @@ func (m *machine) pop(is func(kind) bool) *node {
 	return n
 }
 
+//go:noinline
 func (m *machine) popKind(k kind) *node {
 	if len(m.stack) == 0 || m.stack[len(m.stack)-1].kind != k {
 		return nil
@@ -70,6 +73,7 @@ func (m *machine) popKind(k kind) *node {
 	return m.pop(nil)
 }
 
+//go:noinline
 func (m *machine) popType() *node { return m.pop(isType) }
 
 // referable returns a part after it was entered into the list of what later parts may refer to.
@@ -241,9 +245,11 @@ func letter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
 func upper(c byte) bool { return c >= 'A' && c <= 'Z' }
 
+// maxWords is how many words later identifiers may refer to.
+const maxWords = 26
+
 // addWords enters the words of an identifier into the list: they begin with a capital letter or behind "_".
 func (m *machine) addWords(s string) {
-	const max = 26
 	start := -1
 	for i := 0; i <= len(s); i++ {
 		var c byte
@@ -251,7 +257,7 @@ func (m *machine) addWords(s string) {
 			c = s[i]
 		}
 		if start >= 0 && (c == '_' || c == 0 || !upper(s[i-1]) && upper(c)) {
-			if i-start >= 2 && len(m.words) < max {
+			if i-start >= 2 && len(m.words) < maxWords {
 				m.words = append(m.words, s[start:i])
 			}
 			start = -1

@@ -121,13 +121,6 @@ func (n *node) kid(i int) *node {
 	return n.kids[i]
 }
 
-func (n *node) last() *node {
-	if len(n.kids) == 0 {
-		return nil
-	}
-	return n.kids[len(n.kids)-1]
-}
-
 func isName(k kind) bool { return k >= kIdent && k <= kRelated }
 
 func isType(k kind) bool { return k >= kClass && k <= kSugarDict }

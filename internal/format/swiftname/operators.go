@@ -656,10 +656,11 @@ func (m *machine) requirement() *node {
 	case 'l':
 		switch m.next() {
 		case 'U', 'R', 'N', 'C', 'D', 'T', 'B', 'S':
-		case 'E', 'M':
-			if m.number() < 0 || m.number() < 0 {
+		case 'E', 'M': // size and alignment
+			if m.number() < 0 {
 				return nil
 			}
+			fallthrough
 		case 'e', 'm':
 			if m.number() < 0 {
 				return nil

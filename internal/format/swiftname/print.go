@@ -18,6 +18,9 @@ type printer struct {
 	accessor string
 }
 
+// str is not inlined, nor are those of a machine below: that would be a quarter of the package's code.
+//
+//go:noinline
 func (p *printer) str(s string) { p.b.WriteString(s) }
 
 func (p *printer) print(n *node) {

@@ -12,78 +12,8 @@ func (m *machine) popAny() *node { return m.pop(nil) }
 
 // metadata reads what the compiler makes for a type.
 func (m *machine) metadata() *node {
-	switch m.next() {
-	case 'a':
-		return m.prefix("type metadata accessor for ", m.popType())
-	case 'A':
-		return m.prefix("reflection metadata associated type descriptor ", m.popConformanceOf())
-	case 'b':
-		return m.prefix("canonical specialized generic type metadata accessor for ", m.popType())
-	case 'B':
-		return m.prefix("reflection metadata builtin descriptor ", m.popType())
-	case 'c':
-		return m.prefix("protocol conformance descriptor for ", m.popConformanceOf())
-	case 'C':
-		return m.prefix("reflection metadata superclass descriptor ", m.popNominal())
-	case 'D':
-		return m.prefix("demangling cache variable for type metadata for ", m.popType())
-	case 'f':
-		return m.prefix("full type metadata for ", m.popType())
-	case 'F':
-		return m.prefix("reflection metadata field descriptor ", m.popType())
-	case 'g':
-		return m.prefix("opaque type descriptor accessor for ", m.popAny())
-	case 'h':
-		return m.prefix("opaque type descriptor accessor impl for ", m.popAny())
-	case 'i':
-		return m.prefix("type metadata instantiation function for ", m.popType())
-	case 'I':
-		return m.prefix("type metadata instantiation cache for ", m.popType())
-	case 'j':
-		return m.prefix("opaque type descriptor accessor key for ", m.popAny())
-	case 'J':
-		return m.prefix("cache variable for noncanonical specialized generic type metadata for ", m.popType())
-	case 'k':
-		return m.prefix("opaque type descriptor accessor var for ", m.popAny())
-	case 'K':
-		return m.prefix("metadata instantiation cache for ", m.popAny())
-	case 'l':
-		return m.prefix("type metadata singleton initialization cache for ", m.popType())
-	case 'L':
-		return m.prefix("lazy cache variable for type metadata for ", m.popType())
-	case 'm':
-		return m.prefix("metaclass for ", m.popType())
-	case 'M':
-		return m.prefix("canonical specialized generic metaclass for ", m.popType())
-	case 'n':
-		return m.prefix("nominal type descriptor for ", m.popType())
-	case 'N':
-		return m.prefix("noncanonical specialized generic type metadata for ", m.popType())
-	case 'o':
-		return m.prefix("class metadata base offset for ", m.popType())
-	case 'p':
-		return m.prefix("protocol descriptor for ", m.popProtocol())
-	case 'P':
-		return m.prefix("generic type metadata pattern for ", m.popType())
-	case 'q':
-		return m.prefix("", m.popAny())
-	case 'Q':
-		return m.prefix("opaque type descriptor for ", m.popAny())
-	case 'r':
-		return m.prefix("type metadata completion function for ", m.popType())
-	case 's':
-		return m.prefix("ObjC resilient class stub for ", m.popType())
-	case 'S':
-		return m.prefix("protocol self-conformance descriptor for ", m.popProtocol())
-	case 't':
-		return m.prefix("full ObjC resilient class stub for ", m.popType())
-	case 'u':
-		return m.prefix("method lookup function for ", m.popType())
-	case 'U':
-		return m.prefix("ObjC metadata update function for ", m.popType())
-	case 'V':
-		return m.prefix("property descriptor for ", m.popEntity())
-	case 'X':
+	c := m.next()
+	if c == 'X' {
 		switch m.next() {
 		case 'M':
 			return m.prefix("module descriptor ", m.popModule())
@@ -95,10 +25,104 @@ func (m *machine) metadata() *node {
 			m.popKind(kIdent)
 			return m.prefix("anonymous descriptor ", m.popContext())
 		}
-	case 'z':
-		return m.prefix("flag for loading of canonical specialized generic type metadata for ", m.popType())
+		return nil
 	}
-	return nil
+	of, text := metadataOf(c)
+	var n *node
+	switch of {
+	case 't':
+		n = m.popType()
+	case 'c':
+		n = m.popConformanceOf()
+	case 'n':
+		n = m.popNominal()
+	case 'p':
+		n = m.popProtocol()
+	case 'e':
+		n = m.popEntity()
+	case 'a':
+		n = m.popAny()
+	}
+	return m.prefix(text, n)
+}
+
+// metadataOf returns what a letter says, and of what: a type, a nominal type, a conformance, a protocol, an entity, anything.
+func metadataOf(c byte) (of byte, text string) {
+	switch c {
+	case 'a':
+		return 't', "type metadata accessor for "
+	case 'A':
+		return 'c', "reflection metadata associated type descriptor "
+	case 'b':
+		return 't', "canonical specialized generic type metadata accessor for "
+	case 'B':
+		return 't', "reflection metadata builtin descriptor "
+	case 'c':
+		return 'c', "protocol conformance descriptor for "
+	case 'C':
+		return 'n', "reflection metadata superclass descriptor "
+	case 'D':
+		return 't', "demangling cache variable for type metadata for "
+	case 'f':
+		return 't', "full type metadata for "
+	case 'F':
+		return 't', "reflection metadata field descriptor "
+	case 'g':
+		return 'a', "opaque type descriptor accessor for "
+	case 'h':
+		return 'a', "opaque type descriptor accessor impl for "
+	case 'i':
+		return 't', "type metadata instantiation function for "
+	case 'I':
+		return 't', "type metadata instantiation cache for "
+	case 'j':
+		return 'a', "opaque type descriptor accessor key for "
+	case 'J':
+		return 't', "cache variable for noncanonical specialized generic type metadata for "
+	case 'k':
+		return 'a', "opaque type descriptor accessor var for "
+	case 'K':
+		return 'a', "metadata instantiation cache for "
+	case 'l':
+		return 't', "type metadata singleton initialization cache for "
+	case 'L':
+		return 't', "lazy cache variable for type metadata for "
+	case 'm':
+		return 't', "metaclass for "
+	case 'M':
+		return 't', "canonical specialized generic metaclass for "
+	case 'n':
+		return 't', "nominal type descriptor for "
+	case 'N':
+		return 't', "noncanonical specialized generic type metadata for "
+	case 'o':
+		return 't', "class metadata base offset for "
+	case 'p':
+		return 'p', "protocol descriptor for "
+	case 'P':
+		return 't', "generic type metadata pattern for "
+	case 'q':
+		return 'a', ""
+	case 'Q':
+		return 'a', "opaque type descriptor for "
+	case 'r':
+		return 't', "type metadata completion function for "
+	case 's':
+		return 't', "ObjC resilient class stub for "
+	case 'S':
+		return 'p', "protocol self-conformance descriptor for "
+	case 't':
+		return 't', "full ObjC resilient class stub for "
+	case 'u':
+		return 't', "method lookup function for "
+	case 'U':
+		return 't', "ObjC metadata update function for "
+	case 'V':
+		return 'e', "property descriptor for "
+	case 'z':
+		return 't', "flag for loading of canonical specialized generic type metadata for "
+	}
+	return 0, ""
 }
 
 // popConformanceOf takes a type's conformance to a protocol from the stack.

@@ -131,6 +131,27 @@ func (s *Session) SourceOf(ctx context.Context, addr arch.Address, path string) 
 	return file, err
 }
 
+// CodeOf returns the code of a source line of the frame's compilation unit, or of one that was compiled from the file: see
+// dwarfvars.Reader.CodeOf. The error wraps fs.ErrNotExist if there is none.
+func (s *Session) CodeOf(ctx context.Context, id FrameID, file string, line int) (low, high arch.Address, err error) {
+	err = s.guarded(ctx, func() error {
+		f, err := s.at(id)
+		if err != nil {
+			return err
+		}
+		frames, physical, _, err := s.asked(ctx, f)
+		if err != nil {
+			return err
+		}
+		ok := false
+		if low, high, ok = s.facts.Variables().CodeOf(frames, physical, file, line); !ok {
+			return fmt.Errorf("line %d of %s has no code: %w", line, file, fs.ErrNotExist)
+		}
+		return nil
+	})
+	return low, high, err
+}
+
 // VTables returns the tables of virtual functions of an object of C++: see dwarfvars.Reader.VTables.
 func (s *Session) VTables(ctx context.Context, id FrameID, text string, vars ...Convenience) (list []dwarfvars.VTable, err error) {
 	err = s.guarded(ctx, func() error {

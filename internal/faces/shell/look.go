@@ -30,7 +30,7 @@ func infos() []command {
 		{[]string{"functions"}, "REGEX", "the functions whose names match", (*Shell).infoFunctions},
 		{[]string{"symbol"}, "ADDRESS", "what is at an address", (*Shell).infoSymbol},
 		{[]string{"address"}, "NAME", "where a variable or a function is", (*Shell).infoAddress},
-		{[]string{"line"}, "[FUNCTION|*ADDRESS]", "the source line of code", (*Shell).infoLine},
+		{[]string{"line"}, "[FUNCTION|LINE|FILE:LINE|*ADDRESS]", "the source line of code, or where the code of a line is", (*Shell).infoLine},
 		{[]string{"vtbl"}, "EXPR", "the tables of virtual functions of an object of C++", (*Shell).infoVtbl},
 		{[]string{"source"}, "", "the source file of the frame", (*Shell).infoSource},
 		{[]string{"types"}, "[REGEX]", "the types whose names match, with where they are declared", (*Shell).infoTypes},

@@ -1,6 +1,6 @@
 // Package demangle turns linkage names into source names: C++ (Itanium C++ ABI,
 // https://itanium-cxx-abi.github.io/cxx-abi/abi.html, and Microsoft's) and Rust (legacy,
-// and v0 as in RFC 2603). Except for Microsoft's it wraps
+// and v0 as in RFC 2603), Swift, D and others. Except for those and Microsoft's it wraps
 // github.com/ianlancetaylor/demangle. It adds limits, since names come from untrusted
 // files, and what a stack trace needs: short names, and clone and version suffixes kept
 // apart.
@@ -14,6 +14,7 @@ import (
 
 	itanium "github.com/ianlancetaylor/demangle"
 
+	"github.com/corewalk/corewalk/internal/format/swiftname"
 	"github.com/corewalk/corewalk/internal/recovered"
 )
 
@@ -52,7 +53,7 @@ func NameWith(linkage string, o Options) string {
 		}
 		return linkage
 	}
-	if !Mangled(linkage) {
+	if !Mangled(linkage) || swiftname.Mangled(linkage) {
 		if name, ok := otherName(linkage, o); ok {
 			return name
 		}
@@ -107,7 +108,7 @@ func Func(linkage string) string {
 // Mangled reports whether a name looks mangled. It is cheap, and right for nearly all C
 // names.
 func Mangled(s string) bool {
-	if isMSVC(s) {
+	if isMSVC(s) || swiftname.Mangled(s) {
 		return true
 	}
 	if len(s) < 3 || s[0] != '_' {

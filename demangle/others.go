@@ -1,6 +1,10 @@
 package demangle
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/corewalk/corewalk/internal/format/swiftname"
+)
 
 // otherName demangles a name of a language whose names no prefix of the Itanium C++ ABI marks: D, Swift, OCaml, Free Pascal,
 // Crystal, Haskell, Objective-C. It returns false unless it understands the whole name.
@@ -13,10 +17,9 @@ func otherName(s string, o Options) (string, bool) {
 		return dName(s, o)
 	case strings.HasPrefix(s, "_i_") || strings.HasPrefix(s, "_c_"):
 		return objcName(s)
-	case s[0] == '$' && (s[1] == 's' || s[1] == 'S'):
-		return swiftName(s[2:])
-	case strings.HasPrefix(s, "_$s") || strings.HasPrefix(s, "_$S"):
-		return swiftName(s[3:])
+	case swiftname.Mangled(s):
+		base, _ := SplitVersion(s)
+		return swiftname.Name(base, swiftname.Options{NoParams: o.NoParams})
 	case strings.HasPrefix(s, "caml"):
 		return ocamlName(s[4:])
 	case s[0] == '*':
@@ -188,50 +191,6 @@ func isWordByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '?' || c == '!'
 }
 
-// swiftName is the name of a function or a method of Swift 5 with a signature of simple types: 4main3FooC3bar1xySi_tF is
-// main.Foo.bar. Names with substitutions are not understood.
-func swiftName(s string) (string, bool) {
-	var parts []string
-	for {
-		word, rest, ok := swiftWord(s)
-		if !ok {
-			break
-		}
-		parts = append(parts, word)
-		if s = rest; len(parts) > 1 && s != "" && strings.IndexByte("CVO", s[0]) >= 0 {
-			s = s[1:]
-			continue
-		}
-		if len(parts) > 1 {
-			break // the function
-		}
-	}
-	if len(parts) < 2 || s == "" {
-		return "", false
-	}
-	s, _ = strings.CutSuffix(s, "Z") // static
-	s, ok := strings.CutSuffix(s, "F")
-	return strings.Join(parts, "."), ok && swiftSignature(s)
-}
-
-func swiftWord(s string) (word, rest string, ok bool) {
-	n, digits := lengthOf(s)
-	if n == 0 || s[0] == '0' || n > len(s)-digits || !adaOrUpper(s[digits:digits+n]) {
-		return "", s, false
-	}
-	return s[digits : digits+n], s[digits+n:], true
-}
-
-// adaOrUpper reports whether s is an identifier of ASCII letters, digits and underscores.
-func adaOrUpper(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; c != '_' && !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z') && !(i > 0 && c >= '0' && c <= '9') {
-			return false
-		}
-	}
-	return s != ""
-}
-
 // lengthOf reads the decimal number at the start of s, and how many digits it has.
 func lengthOf(s string) (n, digits int) {
 	for digits < len(s) && s[digits] >= '0' && s[digits] <= '9' {
@@ -243,28 +202,12 @@ func lengthOf(s string) (n, digits int) {
 	return n, digits
 }
 
-// swiftSignature reports whether s has labels and simple types alone.
-func swiftSignature(s string) bool {
-	ended := false // the labels
-	for s != "" {
-		if word, rest, ok := swiftWord(s); ok && word != "" {
-			if s = rest; ended && (s == "" || strings.IndexByte("CVO", s[0]) < 0) {
-				return false
-			}
-			if s != "" && strings.IndexByte("CVO", s[0]) >= 0 {
-				s = s[1:]
-			}
-			continue
-		}
-		switch {
-		case s[0] == 'S' && len(s) > 1 && strings.IndexByte("abdfiuSg", s[1]) >= 0:
-			s = s[2:]
-		case strings.IndexByte("y_tzKd", s[0]) >= 0:
-			s = s[1:]
-		default:
+// adaOrUpper reports whether s is an identifier of ASCII letters, digits and underscores.
+func adaOrUpper(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c != '_' && !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z') && !(i > 0 && c >= '0' && c <= '9') {
 			return false
 		}
-		ended = true
 	}
-	return true
+	return s != ""
 }

@@ -25,10 +25,13 @@ func TestOtherLanguages(t *testing.T) {
 		{"_D1m1fFQaZv", "_D1m1fFQaZv", "_D1m1fFQaZv"}, // a reference to itself
 		{"_D1m1fFYZv", "_D1m1fFYZv", "_D1m1fFYZv"},
 
-		{"$s4main3fooyyF", "main.foo", "main.foo"},
-		{"_$s4main3FooC3bar1xySi_tF", "main.Foo.bar", "main.Foo.bar"},
-		{"$s4main3FooV3makeACyFZ", "$s4main3FooV3makeACyFZ", "$s4main3FooV3makeACyFZ"}, // a substitution
-		{"$s4main3fooSSyF3barL_yyF", "$s4main3fooSSyF3barL_yyF", "$s4main3fooSSyF3barL_yyF"},
+		{"$s4main3fooyyF", "foo()", "foo"},
+		{"_$s4main3FooC3bar1xySi_tF", "Foo.bar(x:)", "Foo.bar"},
+		{"$s4main3FooV4makeACyFZ", "static Foo.make()", "static Foo.make"},
+		{"$s4main3FooV3makeACyFZ", "$s4main3FooV3makeACyFZ", "$s4main3FooV3makeACyFZ"}, // a length that is wrong
+		{"$s4main3fooSSyF3barL_yyF", "bar #1 () in foo()", "bar #1 in foo"},
+		{"$s4main3fooyyFTf4n_n.cold.1", "specialized foo()", "foo"},
+		{"$s4main3fooyyF@plt", "foo()", "foo"},
 		{"$s4main3foo", "$s4main3foo", "$s4main3foo"},
 		{"$s4mainF", "$s4mainF", "$s4mainF"},
 		{"$s99main3fooyyF", "$s99main3fooyyF", "$s99main3fooyyF"},

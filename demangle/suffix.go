@@ -83,7 +83,7 @@ func isCloneWord(word string, mangled bool) bool {
 // Windows and of Crystal with at signs of their own are not split.
 func SplitVersion(s string) (base, version string) {
 	i := strings.IndexByte(s, '@')
-	if i <= 0 || s[0] == '?' || s[0] == '*' {
+	if i <= 0 || s[0] == '?' || s[0] == '*' || s[i-1] == ' ' { // Swift has attributes: "thunk for @escaping () -> ()"
 		return s, ""
 	}
 	rest := strings.TrimLeft(s[i:], "@")

@@ -40,7 +40,7 @@ func TestAsked(t *testing.T) {
 			s := &scene{r: r, fn: &Function{Name: "m__look", r: r, fn: dwarf.Func{DIE: d}}, frames: frames}
 			for expr, want := range c.want {
 				got := ""
-				if ob, err := s.evaluate(AllCalls, expr, nil); err != nil {
+				if ob, err := s.evaluate(AllCalls, expr, nil, false); err != nil {
 					got = "error: " + err.Error()
 				} else {
 					got = "(" + ob.Type() + ") " + ob.Read(Options{}).String()

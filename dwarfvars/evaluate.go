@@ -46,14 +46,19 @@ func (r *Reader) Evaluate(swalk []*unwind.Frame, frame, call int, expr string, v
 		return Object{}, &ExpressionError{0, fmt.Errorf("frame %d of %d: %w", frame, len(swalk), ErrParam)}
 	}
 	s := &scene{r: r, fn: r.bareFunction(swalk[frame]), frames: swalk, index: frame}
-	t, err := s.evaluate(call, expr, vars)
+	return s.evaluateAnywhere(call, expr, vars, false)
+}
+
+// evaluateAnywhere evaluates in the frame, or in one of a function around it.
+func (s *scene) evaluateAnywhere(call int, expr string, vars []Convenience, typesOnly bool) (Object, error) {
+	t, err := s.evaluate(call, expr, vars, typesOnly)
 	for range maxEnclosed {
 		var outer *errElsewhere
 		if !errors.As(err, &outer) {
 			break
 		}
 		first := err
-		if t, err = outer.in.evaluate(AllCalls, expr, vars); err != nil && !errors.As(err, &outer) {
+		if t, err = outer.in.evaluate(AllCalls, expr, vars, typesOnly); err != nil && !errors.As(err, &outer) {
 			var at *ExpressionError
 			errors.As(first, &at)
 			err = &ExpressionError{at.At, fmt.Errorf("it is of the call of %s in frame %d: %w", outer.in.fn.Name, outer.in.index, err)}
@@ -63,10 +68,10 @@ func (r *Reader) Evaluate(swalk []*unwind.Frame, frame, call int, expr string, v
 }
 
 // evaluate is Evaluate in one frame.
-func (s *scene) evaluate(call int, expr string, vars []Convenience) (Object, error) {
+func (s *scene) evaluate(call int, expr string, vars []Convenience, typesOnly bool) (Object, error) {
 	a := s.enter()
 	defer a.Close()
-	e := evaluation{a: a, x: a.explorer(), in: s, vars: vars, dialect: dialectOf(s.fn), left: maxSearched}
+	e := evaluation{a: a, x: a.explorer(), in: s, vars: vars, dialect: dialectOf(s.fn), typesOnly: typesOnly, left: maxSearched}
 	n, err := paths.ParseIn(expr, e.dialect)
 	if err != nil {
 		var bad *paths.Error
@@ -148,6 +153,7 @@ type evaluation struct {
 	steps  int
 
 	dialect    paths.Dialect
+	typesOnly  bool                   // the type of what comes out is asked for, no value
 	lengthOf   func() (Object, error) // of what is indexed, which D calls $
 	left       uint64                 // bytes of debugging information that are still searched for enumerators and functions
 	usedSpaces []string               // see used
@@ -504,6 +510,9 @@ func (e *evaluation) unary(n *paths.Unary) (Object, error) {
 					}
 					return e.word(e.pointerTo(f.ob.Type), f.ob.Addr)
 				}
+				if m, ok, err := e.memberPointer(id.Name); ok {
+					return m, err
+				}
 				if addr, ok := e.symbol(id.Name); ok {
 					return e.word(e.pointerTo(e.a.r.types.Of(types.Ref{})), addr)
 				}
@@ -530,16 +539,20 @@ func (e *evaluation) unary(n *paths.Unary) (Object, error) {
 		}
 		return t, err
 	case "&":
-		if !ob.Mem {
-			return Object{}, errors.New("it has no address: it is in a register, or was computed")
-		}
 		t := ob.Type
 		addr := ob.Addr
-		if t.Strip().Reference() {
-			if addr, _, err = e.x.Number(&values.Object{Type: e.pointerTo(t.Strip().Target()), Mem: true, Addr: ob.Addr, Size: ob.Size}); err != nil {
+		switch {
+		case t.Strip().Reference():
+			at := ob
+			at.Type = e.pointerTo(t.Strip().Target())
+			if addr, _, err = e.x.Number(&at); err != nil {
 				return Object{}, err
 			}
 			t = t.Strip().Target()
+		case !ob.Mem && e.typesOnly:
+			addr = 0
+		case !ob.Mem:
+			return Object{}, errors.New("it has no address: it is in a register, or was computed")
 		}
 		return e.word(e.pointerTo(t), addr)
 	}

@@ -48,6 +48,9 @@ func (e *evaluation) call(n *paths.Call) (Object, error) {
 				return t, err
 			}
 		}
+		if len(n.Args) == 1 && f.Name == "typeid" && errors.Is(err, errNoVariable) && e.dialect == paths.Plain {
+			return e.typeid(n.Args[0])
+		}
 		if len(n.Args) == 1 && (f.Name == "len" || f.Name == "cap") && errors.Is(err, errNoVariable) {
 			return e.length(f.Name, n.Args[0])
 		}
@@ -130,11 +133,19 @@ func (e *evaluation) method(n *paths.Call, f *paths.Member) (Object, error) {
 			return Object{}, err
 		}
 	}
-	if !e.x.Container(&ob) {
-		return Object{}, notCalled(n, f.Name)
+	err = notCalled(n, f.Name)
+	if e.x.Container(&ob) {
+		var t Object
+		if t, err = e.read(n, f.Name, &ob); err == nil {
+			return t, nil
+		}
 	}
-	t, err := e.read(n, f.Name, &ob)
-	return t, err
+	if e.typesOnly {
+		if t, ok := e.returned(&ob, f.Name); ok {
+			return t, nil
+		}
+	}
+	return Object{}, err
 }
 
 // read answers a call of a method of a container, a string or a smart pointer.

@@ -17,17 +17,19 @@ func (e *evaluation) enumerator(name string) (Object, bool, error) {
 	name = strings.TrimPrefix(name, "::")
 	if scope := outer(name); scope != "" {
 		if t, ok := e.lookup(scope); ok {
-			if t.Strip().Tag != dwarf.TagEnumerationType {
+			switch s := t.Strip(); {
+			case s.Tag == dwarf.TagEnumerationType:
+				return e.enumeratorOf(t, lastPart(name))
+			case !s.Aggregate() || s.FullName() == "" || !types.IsCXX(s.Language):
 				return Object{}, false, nil
 			}
-			return e.enumeratorOf(t, lastPart(name))
 		}
 	}
 	own := e.a.fn.Unit
 	if own == nil {
 		return Object{}, false, nil
 	}
-	wanted := e.scoped(name)
+	wanted := append(e.inherited(name), e.scoped(name)...)
 	f := enumSearch{set: e.a.r.types, names: wanted, last: lastPart(name)}
 	if e.a.fn.Valid() {
 		f.in(own, e.a.fn.DIE.Off, true)
@@ -44,6 +46,17 @@ func (e *evaluation) enumerator(name string) (Object, bool, error) {
 		})
 	}
 	return f.chosen(e, name)
+}
+
+// inherited are the names that a name means in the base classes of the class whose method the function is.
+func (e *evaluation) inherited(name string) (list []string) {
+	if class, ok := e.classNamed(outer(fullName(e.a.fn.DIE))); ok && outer(name) == "" {
+		e.lineage(class, func(t *types.Type) bool {
+			list = append(list, t.FullName()+"::"+name)
+			return false
+		})
+	}
+	return list
 }
 
 func (e *evaluation) enumeratorOf(t *types.Type, name string) (Object, bool, error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/corewalk/corewalk/internal/format/dwarf/op"
 	"github.com/corewalk/corewalk/internal/vars/paths"
 	"github.com/corewalk/corewalk/internal/vars/types"
+	"github.com/corewalk/corewalk/internal/vars/unknown"
 	"github.com/corewalk/corewalk/internal/vars/values"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -57,6 +58,11 @@ func (e *evaluation) ident(n *paths.Ident) (Object, error) {
 		}
 		if t, ok, err := e.function(&paths.Ident{Name: upper}); ok || err != nil {
 			return t, err
+		}
+	}
+	if u := e.a.fn.Unit; u != nil && e.dialect == paths.Plain && !n.Quoted {
+		if d, ok := unplaced(u, e.scoped(strings.TrimPrefix(n.Name, "::"))); ok {
+			return e.leftOut(gather(d).typ, unknown.ErrOptimisedOut)
 		}
 	}
 	if addr, ok := e.symbol(n.Name); ok {
@@ -108,6 +114,7 @@ func (e *evaluation) unresolved(name string) bool {
 // variable finds a variable by its name. The error is errNoVariable if there is none.
 func (e *evaluation) variable(name string) (Object, error) {
 	var lost error
+	var declared types.Ref // the type of what is lost
 	for _, s := range e.scopes {
 		for _, list := range [...][]*LocalVar{s.Locals, s.Params} {
 			for _, v := range list {
@@ -119,13 +126,13 @@ func (e *evaluation) variable(name string) (Object, error) {
 					return e.object(e.deferred(ob, name), nil)
 				}
 				if lost == nil {
-					lost = err
+					lost, declared = err, v.attrs.typ
 				}
 			}
 		}
 	}
 	if lost != nil {
-		return Object{}, lost
+		return e.leftOut(declared, lost)
 	}
 	if t, err := e.enclosing(name); !errors.Is(err, errNoVariable) {
 		return t, err
@@ -172,7 +179,20 @@ func (e *evaluation) outside(name string) (Object, error) {
 			return t, err
 		}
 	}
+	for _, space := range e.usedIn(class) {
+		if t, err := e.global(space + "::" + member); !errors.Is(err, errNoVariable) {
+			return t, err
+		}
+	}
 	return e.ofFunction(class, member)
+}
+
+// leftOut is a variable that has no value, for which err is the reason: where its type is asked for, it has one.
+func (e *evaluation) leftOut(t types.Ref, err error) (Object, error) {
+	if e.typesOnly && t.Valid() {
+		return Object{in: e.in, ob: values.Object{Type: e.a.r.types.Of(t)}, at: true}, nil
+	}
+	return Object{}, err
 }
 
 // ofThis finds a member of the object whose method the function is.
@@ -347,6 +367,38 @@ func globalIn(u *dwarf.Unit, name string, bare bool) (found dwarf.DIE) {
 		return dwarf.DIE{}
 	}
 	return found
+}
+
+// unplaced returns the variable outside of functions with one of some names of which the compiler of a unit left nothing; false if there is none.
+func unplaced(u *dwarf.Unit, names []string) (dwarf.DIE, bool) {
+	last := lastPart(names[len(names)-1])
+	var e dwarf.Entry
+	var v dwarf.Value
+	c := u.Cursor(u.Root())
+	for c.Next(&e) && c.Level() > 0 {
+		switch e.Tag {
+		case 0, dwarf.TagCompileUnit, dwarf.TagPartialUnit, dwarf.TagTypeUnit, dwarf.TagNamespace, dwarf.TagModule:
+			continue
+		case dwarf.TagVariable:
+			if !c.Find(dwarf.AttrName, &v) {
+				break
+			}
+			if own, _ := u.Bytes(&v); string(own) != last {
+				break
+			}
+			d := dwarf.DIE{Unit: u, Off: e.Off}
+			full := fullName(d)
+			plain := strings.ReplaceAll(full, "(anonymous namespace)::", "")
+			if declared := u.Value(e.Off, dwarf.AttrDeclaration); declared.Present() && plain == full {
+				break // what is in such a namespace is defined in no other file
+			}
+			if at := gather(d); at.locIn == nil && at.cstIn == nil && slices.Contains(names, plain) {
+				return d, true
+			}
+		}
+		c.SkipChildren()
+	}
+	return dwarf.DIE{}, false
 }
 
 // programVariable returns a variable that no function has. fn has the file that it is in.

@@ -259,6 +259,11 @@ func FuzzEvaluate(f *testing.F) {
 			f.Add(uint8(len(expr)), expr)
 		}
 	}
+	for _, expr := range []string{"typeid(*base)", "typeid(shop::Both)", "&shop::Both::side", "&shop::Base::area", "numbers.begin()", "both.method(1)", "*&both"} {
+		for in := range 40 {
+			f.Add(uint8(in), expr)
+		}
+	}
 	var readers []*dwarfvars.Reader
 	var stacks [][]*unwind.Frame
 	for _, c := range fixture.Cases(f) {
@@ -279,6 +284,9 @@ func FuzzEvaluate(f *testing.F) {
 			if lines := typ.Definition(dwarfvars.Layout{Offsets: true, Methods: true}); len(lines) == 0 || len(lines) > 4096 {
 				t.Errorf("the type of %q: %d lines", expr, len(lines))
 			}
+		}
+		if tables, err := readers[which].VTables(stacks[which], frame%len(stacks[which]), dwarfvars.AllCalls, expr); err == nil && len(tables) == 0 {
+			t.Errorf("no tables of %q, and no error", expr)
 		}
 		ob, err := readers[which].Evaluate(stacks[which], frame%len(stacks[which]), dwarfvars.AllCalls, expr)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"github.com/corewalk/corewalk/internal/vars/paths"
 	"github.com/corewalk/corewalk/internal/vars/types"
 )
 
@@ -60,4 +61,35 @@ func spaceName(d dwarf.DIE) string {
 		return ""
 	}
 	return strings.Join(append(scopes, string(name)), "::")
+}
+
+// usedIn are the namespaces whose names a namespace of the function's unit has by using directives.
+func (e *evaluation) usedIn(space string) []string {
+	u := e.a.fn.Unit
+	if u == nil || !types.IsCXX(u.Language) || e.dialect != paths.Plain {
+		return nil
+	}
+	in := evaluation{a: e.a}
+	var entry dwarf.Entry
+	var v dwarf.Value
+	cur := u.Cursor(u.Root())
+	for cur.Next(&entry) && cur.Level() > 0 && len(in.usedSpaces) < maxUsed {
+		switch entry.Tag {
+		case 0, dwarf.TagCompileUnit:
+			continue
+		case dwarf.TagNamespace:
+			if !cur.Find(dwarf.AttrName, &v) {
+				continue
+			}
+			name := spaceName(dwarf.DIE{Unit: u, Off: entry.Off})
+			if name == space {
+				in.directives(u, entry.Off)
+			}
+			if name == space || strings.HasPrefix(space, name+"::") {
+				continue
+			}
+		}
+		cur.SkipChildren()
+	}
+	return in.usedSpaces
 }

@@ -73,7 +73,7 @@ func (r *Reader) TypeOf(swalk []*unwind.Frame, frame, call int, text string, var
 	}
 	var missing error
 	if n.X != nil {
-		o, err := r.Evaluate(swalk, frame, call, text, vars...)
+		o, err := s.evaluateAnywhere(call, text, vars, true)
 		switch foreign := err == nil && o.at && o.ob.Type.Strip().Tag == dwarf.TagSubroutineType && !dialectOf(s.fn).Calls(); {
 		case foreign && n.Type.Name != "": // a function of C, perhaps, whose name a type has, too
 			if t, err := s.typeOf(n); err == nil {

@@ -62,10 +62,17 @@ func (s *Session) FunctionNamed(ctx context.Context, name string) (Function, err
 	if err != nil {
 		return Function{}, err
 	}
+	clones := slices.Clone(list)
 	list = slices.DeleteFunc(list, func(f Function) bool { // a part of a function that stands apart
 		_, clone := demangle.SplitClone(cmp.Or(f.Linkage, f.Name))
 		return clone != ""
 	})
+	if len(list) == 0 { // the compiler has changed all calls to one with fewer arguments
+		list = slices.DeleteFunc(clones, func(f Function) bool {
+			_, clone := demangle.SplitClone(cmp.Or(f.Linkage, f.Name))
+			return !strings.HasPrefix(clone, ".constprop") && !strings.HasPrefix(clone, ".isra")
+		})
+	}
 	if len(list) == 0 {
 		return Function{}, noFunction(name)
 	}
@@ -124,6 +131,47 @@ func (s *Session) SourceOf(ctx context.Context, addr arch.Address, path string) 
 	return file, err
 }
 
+// CodeOf returns the code of a source line of the frame's compilation unit, or of one that was compiled from the file: see
+// dwarfvars.Reader.CodeOf. The error wraps fs.ErrNotExist if there is none.
+func (s *Session) CodeOf(ctx context.Context, id FrameID, file string, line int) (low, high arch.Address, err error) {
+	err = s.guarded(ctx, func() error {
+		f, err := s.at(id)
+		if err != nil {
+			return err
+		}
+		frames, physical, _, err := s.asked(ctx, f)
+		if err != nil {
+			return err
+		}
+		ok := false
+		if low, high, ok = s.facts.Variables().CodeOf(frames, physical, file, line); !ok {
+			return fmt.Errorf("line %d of %s has no code: %w", line, file, fs.ErrNotExist)
+		}
+		return nil
+	})
+	return low, high, err
+}
+
+// VTables returns the tables of virtual functions of an object of C++: see dwarfvars.Reader.VTables.
+func (s *Session) VTables(ctx context.Context, id FrameID, text string, vars ...Convenience) (list []dwarfvars.VTable, err error) {
+	err = s.guarded(ctx, func() error {
+		f, err := s.at(id)
+		if err != nil {
+			return err
+		}
+		if f.reportOnly() {
+			return errors.New("values of this language have no tables of virtual functions")
+		}
+		frames, physical, call, err := s.asked(ctx, f)
+		if err != nil {
+			return err
+		}
+		list, err = s.facts.Variables().VTables(frames, physical, call, text, objectsOf(vars)...)
+		return err
+	})
+	return list, err
+}
+
 // TypeOf returns the type that a text names, or the type of an expression in a frame: see dwarfvars.Reader.TypeOf.
 // vars supply convenience variables, as for Evaluate.
 func (s *Session) TypeOf(ctx context.Context, id FrameID, text string, vars ...Convenience) (t dwarfvars.Type, err error) {
@@ -139,17 +187,9 @@ func (s *Session) TypeOf(ctx context.Context, id FrameID, text string, vars ...C
 		if f.reportOnly() {
 			return errors.New("values of this language have their types beside them: print shows them")
 		}
-		if err := s.callers(ctx, f.st); err != nil {
+		frames, physical, call, err := s.asked(ctx, f)
+		if err != nil {
 			return err
-		}
-		frames, physical := f.st.frames(), f.st.named[f.index].Physical
-		if physical >= len(frames) {
-			return errors.New("the frame is suspended: it has no registers")
-		}
-		call := dwarfvars.AllCalls
-		if a, n, ok := s.activation(f); ok {
-			a.Close()
-			call = n
 		}
 		t, err = s.facts.Variables().TypeOf(frames, physical, call, text, objectsOf(vars)...)
 		return err

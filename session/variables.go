@@ -10,6 +10,7 @@ import (
 	"github.com/corewalk/corewalk/dwarfvars"
 	"github.com/corewalk/corewalk/internal/why/analysis"
 	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -497,6 +498,23 @@ func (s *Session) Bits(ctx context.Context, v Variable) (bits, size uint64, err 
 // before. It returns false if there is none. name is as for dwarfvars.Convenience.
 type Convenience func(name string) (Variable, bool)
 
+// asked returns what an expression in a frame is asked of: the frames of the stack, and the numbers of the frame and of its call.
+func (s *Session) asked(ctx context.Context, f *frameAt) (frames []*unwind.Frame, physical, call int, err error) {
+	if err := s.callers(ctx, f.st); err != nil {
+		return nil, 0, 0, err
+	}
+	frames, physical = f.st.frames(), f.st.named[f.index].Physical
+	if physical >= len(frames) {
+		return nil, 0, 0, errors.New("the frame is suspended: it has no registers")
+	}
+	call = dwarfvars.AllCalls
+	if a, n, ok := s.activation(f); ok {
+		a.Close()
+		call = n
+	}
+	return frames, physical, call, nil
+}
+
 // Evaluate returns what an expression names in a frame, as dwarfvars.Reader.Evaluate says. In frames of Python, Java and the
 // like an expression may have names of variables, attributes, elements, len(x) and comparisons. vars supply convenience
 // variables; they are asked in order.
@@ -522,17 +540,9 @@ func (s *Session) Evaluate(ctx context.Context, id FrameID, expr string, vars ..
 			v.Name, v.Module = expr, ob.Module()
 			return nil
 		}
-		if err := s.callers(ctx, f.st); err != nil {
+		frames, physical, call, err := s.asked(ctx, f)
+		if err != nil {
 			return err
-		}
-		frames, physical := f.st.frames(), f.st.named[f.index].Physical
-		if physical >= len(frames) {
-			return errors.New("the frame is suspended: it has no registers")
-		}
-		call := dwarfvars.AllCalls
-		if a, n, ok := s.activation(f); ok {
-			a.Close()
-			call = n
 		}
 		ob, err := s.facts.Variables().Evaluate(frames, physical, call, expr, objectsOf(vars)...)
 		if err != nil {

@@ -157,6 +157,7 @@ var floors = map[string]int{
 	"internal/format/binbuf":      -2,
 	"internal/format/spans":       -2,
 	"internal/format/codeview":    -2,
+	"internal/format/swiftname":   -2,
 	"internal/format/wincodes":    -2,
 	"internal/files/mmapfile":     -2,
 	"internal/files/scratch":      -2,

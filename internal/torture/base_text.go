@@ -126,6 +126,12 @@ func nameBases(t tb) (list []base) {
 			return namesReady(names), err
 		}})
 	}
+	list = append(list, base{kind: "names", name: "swift", part: true, ready: func(string) (*ready, error) {
+		return namesReady([]string{"$s4shop6AnimalC6hidden33_AED8BA7091A14A7CBE960C143C204003LL1xS2icSi_SS5labelt_tFS2icfU_TA.7",
+			"$sSD16uniquingKeysWithSDyxq_Gqd__n_q_q__q_tKXEtKcSTRd__x_q_t7ElementRtd__lufC", "$ss5Int64VSjsSj2meoiyyxz_xtFZTW",
+			"$ss23_ContiguousArrayStorageCy12_Backtracing11DwarfReaderV12CallSiteInfoVyAC8ElfImageCyAC04FileK6SourceCAC11Elf64TraitsVG_GGMD",
+			"$sxqd__s5Error_pIgnrzo_xqd__sAA_pIegnrzr_r__lTR", "$s4main0012vergenza_JFayyF", "$s1a1bC_A2048CtD", "$sSi_S2048itD"}), nil
+	}})
 	list = append(list, base{kind: "names", name: "microsoft", part: true, ready: func(string) (*ready, error) {
 		return namesReady([]string{"?f@@YAXXZ", "??0C@ns@@QAE@XZ", "?x@?1??f@@YAXH@Z@4HA", "??$max@H@std@@YAABHABH0@Z", "?call@?$Fn@P6AHPEAX@Z@@UEAAXV?$vector@HV?$allocator@H@std@@@std@@@Z",
 			"??_R4type_info@@6B@", "?get@?A0x12345678@@YAPEAUS@1@XZ", "??_C@_0M@LACCBNGM@hello?5world?$AA@"}), nil

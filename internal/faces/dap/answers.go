@@ -16,28 +16,30 @@ import (
 	"github.com/corewalk/corewalk/session"
 )
 
-// taskPage is how many goroutines and other tasks the list of threads has: the protocol has no pages of threads, and editors show all that
-// they get. Each request moreThreads adds a page.
-const taskPage = 1000
+// threadPage is how many threads, and how many goroutines and other tasks, the list of threads has: the protocol has no pages of threads,
+// and editors show all that they get. Each request moreThreads adds a page.
+const threadPage = 1000
 
 func (sv *server) threads(ctx context.Context) (dap.ResponseMessage, error) {
 	list, err := sv.s.Threads(ctx)
 	if err != nil {
 		return nil, err
 	}
-	tasks, more, err := sv.s.Tasks(ctx, 0, sv.tasks)
+	tasks, more, err := sv.s.Tasks(ctx, 0, sv.listed)
 	if err != nil {
 		return nil, err
 	}
-	list = append(list, tasks...)
-	body := dap.ThreadsResponseBody{Threads: make([]dap.Thread, 0, len(list)+1)}
-	for i := range list {
-		body.Threads = append(body.Threads, dap.Thread{Id: int(list[i].ID), Name: name(&list[i])})
+	body := dap.ThreadsResponseBody{Threads: []dap.Thread{}}
+	add := func(list []session.Stack, more bool) {
+		for i := range list {
+			body.Threads = append(body.Threads, dap.Thread{Id: int(list[i].ID), Name: name(&list[i])})
+		}
+		if more && len(list) > 0 {
+			body.Threads[len(body.Threads)-1].Name += " (more follow: " + list[len(list)-1].Kind + " N at the console shows any)"
+		}
 	}
-	if more && len(body.Threads) > 0 {
-		last := &body.Threads[len(body.Threads)-1]
-		last.Name += " (more follow: " + string(list[len(list)-1].Kind) + " N at the console shows any)"
-	}
+	add(list[:min(len(list), sv.listed)], len(list) > sv.listed) // the one that died is the first
+	add(tasks, more)
 	return &dap.ThreadsResponse{Body: body}, nil
 }
 

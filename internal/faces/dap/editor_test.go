@@ -175,6 +175,39 @@ func TestMoreThreads(t *testing.T) {
 	}
 }
 
+// Threads are listed by pages, too, the one that died first; it takes no longer than a person notices.
+func TestManyThreads(t *testing.T) {
+	fixture.Tools(t)
+	const n = 1200
+	core := fixture.MayCrash(t, nil, fixture.Compile(t, "gcc", "many_threads.c", "-g", "-O1", "-pthread"), fmt.Sprint(n))
+	c := connectTo(t, core)
+	c.begin()
+	threads := func() []dap.Thread {
+		start := time.Now()
+		list := ask[*dap.ThreadsResponse](c, "threads", object{}).Body.Threads
+		if d := time.Since(start); d > 5*time.Second {
+			t.Errorf("the list of threads took %v", d)
+		}
+		return list
+	}
+	first := threads()
+	if len(first) != 1000 || !strings.HasSuffix(first[0].Name, "[crashed]") || !strings.HasSuffix(first[999].Name, " (more follow: thread N at the console shows any)") {
+		t.Fatalf("%d threads: %v to %v", len(first), first[0], first[len(first)-1])
+	}
+	c.events = nil
+	c.raw("moreThreads", "{}")
+	if !strings.Contains(string(c.body), `"added":201`) || !strings.Contains(string(c.body), `"more":false`) {
+		t.Errorf("%s", c.body)
+	}
+	all := threads() // the event comes behind the response
+	if len(c.events) != 1 || len(all) != n+1 || strings.Contains(all[999].Name, "more follow") || strings.Contains(all[n].Name, "more follow") {
+		t.Errorf("%d threads, the last is %q", len(all), all[len(all)-1].Name)
+	}
+	if frames := ask[*dap.StackTraceResponse](c, "stackTrace", object{"threadId": all[n].Id}).Body.StackFrames; len(frames) < 2 {
+		t.Errorf("frames of the last thread: %v", frames)
+	}
+}
+
 // manyGoroutines returns the core of a program with so many goroutines.
 func manyGoroutines(t *testing.T, n int) string {
 	t.Helper()

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/google/go-dap"
 
@@ -59,13 +60,19 @@ func asJSON(write func(io.Writer) error) (dap.ResponseMessage, []dap.Message, er
 
 // moreThreads adds a page to the list of threads, and has the client ask for it.
 func (sv *server) moreThreads(ctx context.Context) (dap.ResponseMessage, []dap.Message, error) {
-	added, more, err := sv.s.Tasks(ctx, sv.tasks, taskPage)
+	list, err := sv.s.Threads(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
+	tasks, more, err := sv.s.Tasks(ctx, sv.listed, threadPage)
+	if err != nil {
+		return nil, nil, err
+	}
+	more = more || len(list) > sv.listed+threadPage
+	added := append(slices.Clone(list[min(len(list), sv.listed):min(len(list), sv.listed+threadPage)]), tasks...)
 	var after []dap.Message
 	if len(added) > 0 {
-		sv.tasks += taskPage
+		sv.listed += threadPage
 		if sv.redraws {
 			after = append(after, event(&dap.InvalidatedEvent{Body: dap.InvalidatedEventBody{Areas: []dap.InvalidatedAreas{"threads"}}}, "invalidated"))
 		} else {

@@ -33,7 +33,7 @@ type server struct {
 
 	console *prompt
 	pages   []pageOf
-	tasks   int  // how many goroutines and other tasks the list of threads has, at most
+	listed  int  // how many threads, and how many goroutines and other tasks, the list of threads has, at most
 	redraws bool // the client takes events that say what it has to ask again
 	sources sources
 
@@ -54,7 +54,7 @@ var errCancelled = errors.New("cancelled")
 
 // Serve answers requests until the client disconnects, in ends, or ctx is done.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, open faces.Opener) error {
-	sv := &server{open: open, out: out, tasks: taskPage, waiting: map[int]bool{}}
+	sv := &server{open: open, out: out, listed: threadPage, waiting: map[int]bool{}}
 	defer func() {
 		if sv.close != nil {
 			sv.close()

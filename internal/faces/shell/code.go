@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strconv"
 	"strings"
 
 	"github.com/corewalk/corewalk/report"
@@ -194,8 +195,8 @@ func (sh *Shell) infoLine(ctx context.Context, args string) error {
 		}
 		at = uint64(f.PC)
 	} else {
-		if _, _, ok := fileLine(args); ok || strings.Trim(args, "0123456789") == "" {
-			return fmt.Errorf("the code of line %s is not looked for; that of a function, info line FUNCTION, and of *ADDRESS is", args)
+		if file, line, ok := sh.lineNamed(args); ok {
+			return sh.lineCode(ctx, file, line)
 		}
 		var err error
 		if at, err = sh.location(ctx, args); err != nil {
@@ -206,6 +207,7 @@ func (sh *Shell) infoLine(ctx context.Context, args string) error {
 	if err != nil {
 		return err
 	}
+	sh.lastAddress(ctx, at, 1, 1, 'i')
 	f, err := sh.s.FunctionAt(ctx, at)
 	where := ""
 	if err == nil {
@@ -215,6 +217,40 @@ func (sh *Shell) infoLine(ctx context.Context, args string) error {
 		return sh.printf("no line is known of %#x%s\n", at, report.Clean(where))
 	}
 	return sh.printf("line %d of %s is at %#x%s\n", src.Line, report.Clean(src.File), at, report.Clean(where))
+}
+
+// lineNamed reads FILE:LINE, or LINE of the frame's file.
+func (sh *Shell) lineNamed(args string) (file string, line int, ok bool) {
+	if file, line, ok = fileLine(args); ok {
+		return file, line, true
+	}
+	line, err := strconv.Atoi(args)
+	f, missing := sh.current()
+	if err != nil || missing != nil || f.Source.File == "" {
+		return "", 0, false
+	}
+	return f.Source.File, line, true
+}
+
+// lineCode says where the code of a line is.
+func (sh *Shell) lineCode(ctx context.Context, file string, line int) error {
+	f, err := sh.current()
+	if err != nil {
+		return err
+	}
+	low, high, err := sh.s.CodeOf(ctx, f.ID, file, line)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("line %d of %s has no code that is known", line, file)
+	}
+	if err != nil {
+		return err
+	}
+	sh.lastAddress(ctx, uint64(low), 1, 1, 'i')
+	where := ""
+	if fn, err := sh.s.FunctionAt(ctx, uint64(low)); err == nil {
+		where = fmt.Sprintf(" <%s+%d>", fn.Name, low-fn.Address)
+	}
+	return sh.printf("line %d of %s is at %#x%s, to %#x\n", line, report.Clean(file), uint64(low), report.Clean(where), uint64(high))
 }
 
 // infoAddress says where a symbol is: info address SYMBOL.

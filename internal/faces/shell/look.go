@@ -30,7 +30,8 @@ func infos() []command {
 		{[]string{"functions"}, "REGEX", "the functions whose names match", (*Shell).infoFunctions},
 		{[]string{"symbol"}, "ADDRESS", "what is at an address", (*Shell).infoSymbol},
 		{[]string{"address"}, "NAME", "where a variable or a function is", (*Shell).infoAddress},
-		{[]string{"line"}, "[FUNCTION|*ADDRESS]", "the source line of code", (*Shell).infoLine},
+		{[]string{"line"}, "[FUNCTION|LINE|FILE:LINE|*ADDRESS]", "the source line of code, or where the code of a line is", (*Shell).infoLine},
+		{[]string{"vtbl"}, "EXPR", "the tables of virtual functions of an object of C++", (*Shell).infoVtbl},
 		{[]string{"source"}, "", "the source file of the frame", (*Shell).infoSource},
 		{[]string{"types"}, "[REGEX]", "the types whose names match, with where they are declared", (*Shell).infoTypes},
 		{[]string{"variables"}, "[REGEX]", "the variables outside of functions whose names match", (*Shell).infoVariables},
@@ -51,7 +52,6 @@ var notInfos = []struct{ names, why string }{
 	{"signal mem dcache terminal set xmethod float vector w classic-memory", "this is a state of gdb's own, or of a program that runs; p $xmm0 and p $st0 show registers"},
 	{"os", "corewalk info lists what is in the dump"},
 	{"macro macros", "macros are not known here"},
-	{"vtbl", "set print object on: p *OBJECT then shows the most derived type; x/8a *(long *) OBJECT its table of virtual functions"},
 	{"exceptions", "the exception that a thread raised is in report"},
 	{"selectors static-tracepoint-markers tracepoints tvariables tasks-ada win extensions auto-load copying warranty skip type-printers unwinder pretty-printer frame-filter", "this is a state of gdb's own, and there is none of it here"},
 }

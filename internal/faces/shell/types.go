@@ -75,3 +75,43 @@ func (sh *Shell) typeOf(ctx context.Context, text string) (t dwarfvars.Type, err
 	}
 	return sh.s.TypeOf(ctx, f.ID, text, sh.dollars(ctx, text))
 }
+
+// infoVtbl writes the tables of virtual functions of an object: info vtbl EXPR.
+func (sh *Shell) infoVtbl(ctx context.Context, text string) error {
+	if text == "" {
+		return errors.New("an object is missing: info vtbl shape, info vtbl *this")
+	}
+	f, err := sh.current()
+	if err != nil {
+		return err
+	}
+	list, err := sh.s.VTables(ctx, f.ID, text, sh.dollars(ctx, text))
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		t := &list[i]
+		sep := ""
+		if i > 0 {
+			sep = "\n"
+		}
+		if err := sh.printf("%svtable for '%s' @ %#x (subobject @ %#x):\n", sep, report.Clean(t.Class), uint64(t.Table), uint64(t.Object)); err != nil {
+			return err
+		}
+		for k, fn := range t.Functions {
+			name := ""
+			if fn.Name != "" {
+				name = " <" + fn.Name + ">"
+			}
+			if err := sh.printf("[%d]: %#x%s\n", k, uint64(fn.Address), report.Clean(name)); err != nil {
+				return err
+			}
+		}
+		if t.Cut {
+			if err := sh.printf("[%d]: not in the dump\n", len(t.Functions)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,6 +1,10 @@
 package shell_test
 
-import "testing"
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
 
 // Numbers keep what their types say of signs in every format.
 func TestFormatsOfSigns(t *testing.T) {
@@ -41,4 +45,29 @@ func TestMethodsOfObjects(t *testing.T) {
 	p.wants("whatis both.method", "(shop::Both * const, long")
 	p.fails("p both.nosuch", "no member nosuch")
 	p.fails("p both.method(1)", "functions of the process are not called")
+}
+
+// The code of a line is found, in the frame's file or in one that is named; what has none says so.
+func TestCodeOfLines(t *testing.T) {
+	p := at(t, "amd64-vars-c-O0")
+	p.wants("frame function arrays", "")
+	line, err := p.types("info line")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n int
+	if _, err := fmt.Sscanf(strings.TrimSpace(line), "line %d of ", &n); err != nil {
+		t.Fatalf("%q: %v", line, err)
+	}
+	for _, of := range []string{fmt.Sprint(n), fmt.Sprintf("vars.c:%d", n)} {
+		p.wants("info line "+of, fmt.Sprintf("line %d of ", n))
+		p.wants("info line "+of, " <arrays+")
+		p.wants("p $_", "<arrays+")
+	}
+	p.wants("info line arrays", "<arrays+0>")
+	p.fails("info line 1", "line 1 of")
+	p.fails("info line 999999", "has no code that is known")
+	p.fails("info line nosuch.c:3", "line 3 of nosuch.c has no code that is known")
+	p.fails("info line ars.c:"+fmt.Sprint(n), "has no code that is known")
+	p.fails("info line vars.c:0", "has no code that is known")
 }

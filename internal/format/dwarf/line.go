@@ -49,6 +49,42 @@ func (u *Unit) Line(pc uint64) (LineRow, bool) {
 	return r, true
 }
 
+// Code returns the code with the lowest address that begins a statement of a line, in a file whose path fits, from low up to but not
+// including high; false if the unit has none.
+func (u *Unit) Code(line int, fits func(FileName) bool) (low, high uint64, ok bool) {
+	t := u.lines()
+	if t == nil || line <= 0 {
+		return 0, 0, false
+	}
+	files := map[uint32]bool{}
+	m := t.machine()
+	var at lineRow // the row before, if it is one of the line's
+	open, first, dead := false, true, false
+	for m.next() {
+		row := m.row
+		if first { // of a sequence, which the linker may have left out
+			dead = t.dead(row.addr, t.enc.addrSize)
+		}
+		first = m.done
+		if open && row.addr > at.addr && (!ok || at.addr <= low) {
+			low, high, ok = at.addr, row.addr, true
+		}
+		known, seen := files[row.file]
+		if !seen && row.line == uint32(line) {
+			known = fits(u.File(uint64(row.file)))
+			files[row.file] = known
+		}
+		mine := known && row.line == uint32(line) && !m.done && !dead
+		switch {
+		case !mine:
+			open = false
+		case !open && row.flags&flagStmt != 0:
+			at, open = row, true
+		}
+	}
+	return low, high, ok
+}
+
 // LineErr returns why the unit's line table cannot be read, or nil if it can or if there is
 // none.
 func (u *Unit) LineErr() error {

@@ -109,6 +109,16 @@ func TestLineProgram(t *testing.T) {
 			p.row(0, 40)
 			p.advance(8)
 			p.end()
+			for _, at := range []uint64{0x800, 0x880} { // line 10, again
+				p.setAddress(at)
+				p.row(0, 9)
+				p.advance(8)
+				p.end()
+			}
+			p.setAddress(0x8c0) // no line
+			p.row(0, -1)
+			p.advance(8)
+			p.end()
 		}}
 		l.dirs, l.files = sampleNames(u.version)
 		unit := oneLineUnit(t, f, u, l)
@@ -117,6 +127,17 @@ func TestLineProgram(t *testing.T) {
 			{0xfff, "", -1, 0}, {0x1000, "main.c", 10, 7}, {0x1005, "main.c", 10, 7}, {0x1006, "main.c", 11, 7},
 			{0x1027, "main.c", 11, 7}, {0x1028, "inc.h", 11, 7}, {0x1030, "inc.h", 6, 300}, {0x103f, "inc.h", 6, 300}, {0x1040, "", -1, 0},
 		})
+		for _, c := range []struct {
+			line      int
+			file      string
+			low, high uint64
+		}{{10, "main.c", 0x800, 0x810}, {11, "main.c", 0x1006, 0x1028}, {41, "main.c", 0x900, 0x910}, {11, "inc.h", 0, 0}, {6, "inc.h", 0, 0}, {101, "main.c", 0, 0}, {102, "main.c", 0, 0},
+			{201, "main.c", 0, 0}, {0, "main.c", 0, 0}, {-1, "main.c", 0, 0}, {10, "other.c", 0, 0}} {
+			low, high, ok := unit.Code(c.line, func(f FileName) bool { return f.Name == c.file })
+			if low != c.low || high != c.high || ok != (c.low != 0) {
+				t.Errorf("line %d of %s: %#x to %#x, %v", c.line, c.file, low, high, ok)
+			}
+		}
 		row, _ := unit.Line(0x1028)
 		if row.Discriminator != 3 || row.IsStmt {
 			t.Errorf("%+v, want discriminator 3 and no statement", row)

@@ -26,6 +26,9 @@ func Normalize(name string) string {
 	if strings.HasPrefix(s, MonoWrapper) {
 		return bounded(s)
 	}
+	if name, ok := normalizeSwift(s); ok {
+		return bounded(name)
+	}
 	if isGo(s) {
 		return bounded(normalizeGo(s))
 	}

@@ -215,7 +215,8 @@ func ruleName(name string) string {
 	return self
 }
 
-// language returns the language of a frame's function, as far as it matters to the rules: "rust", "go" or "".
+// language returns the language of a frame's function, as far as it matters to the rules: "rust", "go", "swift"
+// without a source line, or "".
 func language(f *report.Frame) string {
 	switch file := f.Source.File; {
 	case strings.HasSuffix(file, ".rs"):
@@ -224,6 +225,8 @@ func language(f *report.Frame) string {
 		return "go"
 	case strings.HasPrefix(f.Symbol, "_R"):
 		return "rust"
+	case strings.HasPrefix(f.Symbol, "$s") && (file == "" || file == "<compiler-generated>"):
+		return "swift"
 	case strings.HasPrefix(f.Symbol, "_ZN") && len(f.Symbol) > 20 && strings.Contains(f.Symbol[len(f.Symbol)-20:], "17h"):
 		return "rust"
 	case strings.Contains(f.Function, "{{closure}}"), strings.Contains(f.Function, "{closure#"), strings.HasPrefix(f.Function, "<"):

@@ -40,6 +40,8 @@ func TestRules(t *testing.T) {
 				lang := ""
 				if rest, ok := strings.CutPrefix(name, "rust:"); ok {
 					name, lang = rest, "rust"
+				} else if rest, ok := strings.CutPrefix(name, "swift:"); ok {
+					name, lang = rest, "swift"
 				}
 				name, source := strings.CutPrefix(name, "source:")
 				r = set.name(ruleName(Normalize(name)), lang, !source)
@@ -257,6 +259,9 @@ func TestLanguage(t *testing.T) {
 		{"/src/a.go.c", "f", "f", ""},
 		{"", "_RNvCs_3app4take", "app::take", "rust"},
 		{"", "_registry", "_registry", ""},
+		{"", "$sSa15_checkSubscriptyySiF", "Array._checkSubscript", "swift"},
+		{"<compiler-generated>", "$sSa15_checkSubscriptyySiF", "Array._checkSubscript", "swift"},
+		{"/src/total.swift", "$sSa4shopE5totalSdyF", "Array.total", ""},
 		{"", "_ZN3app4take17h0123456789abcdefE", "app::take", "rust"},
 		{"/src/a.c", "_ZN3app4take17h0123456789abcdefE", "app::take", "rust"},
 		{"", "x_ZN3app4take17h0123456789abcdefE", "f", ""},

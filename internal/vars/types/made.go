@@ -130,3 +130,10 @@ func (t *Type) inRust() string {
 	}
 	return "fn " + params
 }
+
+// MemberPointer makes the type of a pointer to a member of a class, of size bytes.
+func (set *Set) MemberPointer(class, to *Type, size uint64) *Type {
+	t := &Type{set: set, Tag: dwarf.TagPtrToMemberType, ByteSize: size, Class: class.Ref, Elem: to.Ref, Language: class.Language}
+	t.target.Store(to)
+	return t
+}

@@ -220,7 +220,13 @@ func (t *Type) FullName() string {
 	if t.BareName == "" || IsC(t.Language) || !t.scoped() {
 		return t.BareName
 	}
-	t.fullOnce.Do(func() { t.full = t.Ref.FuncInfo().Name })
+	t.fullOnce.Do(func() {
+		if t.Language == dwarf.LangSwift && demangle.Mangled(t.BareName) {
+			t.full = demangle.Name(t.BareName)
+			return
+		}
+		t.full = t.Ref.FuncInfo().Name
+	})
 	return t.full
 }
 

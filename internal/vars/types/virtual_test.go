@@ -65,3 +65,28 @@ func TestWithoutThis(t *testing.T) {
 		}
 	}
 }
+
+// The functions that a class declares, with what calls of them return, and which are const, virtual and destructors.
+func TestMethods(t *testing.T) {
+	num := base("int", 4)
+	made := nodeAttr{dwarf.AttrArtificial, true}
+	this := func(of *node) *node { return typed(dwarf.TagFormalParameter, "this", pointerTo(of), made) }
+	slot := func(n byte) nodeAttr { return nodeAttr{dwarf.AttrVtableElemLoc, []byte{byte(op.Constu), n}} }
+	class := structure("s", sized(8), at(0, "n", num),
+		die(dwarf.TagSubprogram, "~s", slot(0), this(num)),
+		typed(dwarf.TagSubprogram, "get", num, this(num)),
+		typed(dwarf.TagSubprogram, "get", base("long", 8), slot(2), this(typed(dwarf.TagConstType, "", num))))
+	holder := typeOf(t, dwarf.LangCPlus14, structure("holder", sized(8), class))
+	typ := holder.set.At(dwarf.DIE{Unit: holder.Ref.Unit, Off: class.off})
+	all := typ.Methods("")
+	if len(all) != 3 || !all[0].Destroys || !all[0].Virtual || all[0].Slot != 0 {
+		t.Fatalf("%+v", all)
+	}
+	get := typ.Methods("get")
+	if len(get) != 2 || get[0].Destroys || get[0].Virtual || get[0].Const || get[0].Result.Name() != "int" || !get[1].Virtual || get[1].Slot != 2 || !get[1].Const || get[1].Result.Name() != "long" {
+		t.Errorf("%+v", get)
+	}
+	if list := typ.Methods("nosuch"); len(list) != 0 {
+		t.Errorf("%+v", list)
+	}
+}

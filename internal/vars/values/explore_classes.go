@@ -121,6 +121,12 @@ func (x Explorer) derives(class, want *types.Type, left *int, depth int) bool {
 	return false
 }
 
+// Polymorphic reports whether the objects of a class of C++ begin with the address of a virtual table.
+func (x Explorer) Polymorphic(t *types.Type) bool {
+	left := types.MaxMembers
+	return x.polymorphic(t, &left, 0)
+}
+
 // polymorphic reports whether the objects of a class begin with the address of a virtual table.
 func (x Explorer) polymorphic(t *types.Type, left *int, depth int) bool {
 	t, ok := x.class(t)

@@ -201,6 +201,7 @@ func (in *naming) thread(ctx context.Context, s *unwind.Stack) report.Thread {
 		t.Frames = in.entries[:0]
 	} else {
 		size := len(frames) + len(frames)/8
+		size = min(size, max(alwaysNamed, in.Budget.Affords(frameCost))) // the walk may have spent it
 		if in.foldsRounds(crashed) {
 			size = min(size, 4*roundsEvery)
 		}

@@ -214,7 +214,11 @@ func (in *naming) thread(ctx context.Context, s *unwind.Stack) report.Thread {
 	for i := 0; i < len(frames); i++ {
 		before := len(t.Frames)
 		if before > 1<<12 && cap(t.Frames)-before < 1<<10 { // append grows a large slice by a quarter only, and copies it each time
-			t.Frames = slices.Grow(t.Frames, before)
+			more := before
+			if !folds { // as many for each frame that is left
+				more = max(before/4, min(before*(len(frames)-i)/(i+1)*9/8, in.Budget.Affords(entryCost)))
+			}
+			t.Frames = slices.Grow(t.Frames, more)
 		}
 		t.Frames = in.frame(t.Frames, frames, i)
 		ends[i] = len(t.Frames)

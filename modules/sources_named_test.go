@@ -46,6 +46,8 @@ func TestSourceIsNamed(t *testing.T) {
 		{"where it was built", libstate.Library{Path: built, BuildID: idA}, source, nil, ""},
 		{"given, where it was built", libstate.Library{Path: built, BuildID: idA, Kind: libstate.Executable}, source, []modules.Option{modules.WithExecutable(built)}, ""},
 		{"given, from elsewhere", libstate.Library{Path: "/srv/prog", BuildID: idA, Kind: libstate.Executable}, source, []modules.Option{modules.WithExecutable(got)}, asks},
+		{"given, another file at its path", libstate.Library{Path: atHome, BuildID: idA, Kind: libstate.Executable}, source, []modules.Option{modules.WithExecutable(got)}, asks},
+		{"given, at a path of /proc", libstate.Library{Path: "/proc/self/root" + got, BuildID: idA, Kind: libstate.Executable}, source, []modules.Option{modules.WithExecutable(got)}, asks},
 		{"below a given one", libstate.Library{Path: "/srv/prog", BuildID: idA, Kind: libstate.Executable}, near, []modules.Option{modules.WithExecutable(got)}, ""},
 		{"below one at home", libstate.Library{Path: "/srv/prog", BuildID: idA, Kind: libstate.Executable}, source, []modules.Option{modules.WithExecutable(atHome)}, asks},
 		{"in the search", libstate.Library{Path: "/srv/prog", BuildID: idA, Kind: libstate.Executable}, source, []modules.Option{modules.WithExecutable(got), search}, ""},

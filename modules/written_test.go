@@ -62,6 +62,9 @@ func TestReadWritten(t *testing.T) {
 	if owned(link, st, own) == nil {
 		t.Error("a link is followed")
 	}
+	if again, err := os.Stat(dir); err != nil || owned(path, again, own) == nil {
+		t.Error("another file than the one that was opened is at the path")
+	}
 	other, err := os.Stat("/proc/1")
 	if err != nil || os.Getuid() != 0 {
 		t.Skip("needs another user")

@@ -35,6 +35,11 @@ func TestWritten(t *testing.T) {
 	if got := slices.Collect(New(t.Context(), Options{}).Written("/proc/self/perf-2.map", true)); len(got) > 0 {
 		t.Errorf("below /proc: %q", got)
 	}
+	for _, none := range []string{"", ".", "/..", "/tmp/.."} {
+		if got := slices.Collect(New(t.Context(), Options{Beside: []string{beside}}).Written(none, false)); len(got) > 0 {
+			t.Errorf("%q is no name of a file: %q", none, got)
+		}
+	}
 }
 
 func TestIsMemory(t *testing.T) {

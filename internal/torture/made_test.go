@@ -25,7 +25,7 @@ func TestMade(t *testing.T) {
 		"goroutines: all lie over one another, with other numbers": "not all goroutines are listed"}
 	// Of "values on entry" only how frames were found is left out.
 	limited := []string{"expressions that call themselves", "expressions that loop", "long name of a function", "long name of a function without tables", "long names", "inlined calls of frames", "locals of frames", "unwind expression that loops",
-		"variables of frames", "values on entry", "wide structure", "Go program with long tables", "Go program whose tables are one",
+		"variables of frames", "values on entry", "wide structure", "Go program with long tables", "Go errors that are their own members", "Go interfaces of types that nobody knows", "Go interfaces whose itabs are their own types", "Go program whose tables are one",
 		"abbreviations over one another", "aranges over one another", "array of a wide enumeration", "arrays of nothing",
 		"augmentations without an end", "file names of attributes without bytes", "files in one long directory", "frame pointers in long functions without tables",
 		"files of one long name", "frames of one long CIE", "frames of which each has a long CIE", "function under others",

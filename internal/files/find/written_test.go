@@ -29,6 +29,9 @@ func TestWritten(t *testing.T) {
 	if got := slices.Collect(New(t.Context(), Options{}).Written(beside+"/perf-2.map", true)); !slices.Equal(got, []string{beside + "/perf-2.map"}) {
 		t.Errorf("of a process of this machine: %q", got)
 	}
+	if got := slices.Collect(New(t.Context(), Options{}).Written(beside+"/perf-1.map", true)); !slices.Equal(got, []string{beside + "/etc/secret"}) {
+		t.Errorf("a link of a process of this machine: %q", got)
+	}
 	if got := slices.Collect(New(t.Context(), Options{}).Written("/tmp/perf-2.map", false)); len(got) > 0 {
 		t.Errorf("of a dump: %q", got)
 	}

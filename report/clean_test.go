@@ -50,6 +50,19 @@ func TestUnseen(t *testing.T) {
 	}
 }
 
+// A mark at the start of a string of JSON would change the quotation mark before it.
+func TestMarkAtStart(t *testing.T) {
+	const mark = "\u0301"
+	for in, shown := range map[string]bool{mark: false, mark + "a": false, "a" + mark: true} {
+		if got := string(appendJSONString(nil, in)); strings.Contains(got, mark) != shown {
+			t.Errorf("%q: %q", in, got)
+		}
+		if got := string(EscapeJSON([]byte(`{"k": "` + in + `"}`))); strings.Contains(got, mark) != shown {
+			t.Errorf("%q in a document: %q", in, got)
+		}
+	}
+}
+
 func TestBrief(t *testing.T) {
 	tests := []struct {
 		in    string

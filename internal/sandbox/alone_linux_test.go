@@ -41,7 +41,11 @@ func alone(dir string) map[string]struct {
 			}
 			return err
 		}, 1},
-		"run a program that may be read":   {func() error { return exec.Command(in("read/program")).Run() }, 1},
+		"run a program that may be read": {func() error {
+			cmd := exec.Command(in("read/program"))
+			cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr // else the null device would be opened
+			return cmd.Run()
+		}, 1},
 		"move between directories":         {func() error { return os.Rename(in("write/a/x"), in("write/b/x")) }, 1},
 		"connect":                          {dial("tcp", string(address)), 4},
 		"connect to an abstract socket":    {dial("unix", "@"+in("abstract")), 6},

@@ -103,6 +103,39 @@ func TestSandboxLacks(t *testing.T) {
 	}
 }
 
+// TestBesideOpensNoPipe: a pipe beside a dump is not opened: who writes to it would go on.
+func TestBesideOpensNoPipe(t *testing.T) {
+	dir := t.TempDir()
+	pipe := filepath.Join(dir, "prog")
+	if err := unix.Mkfifo(pipe, 0o600); err != nil {
+		t.Skip(err)
+	}
+	opened := make(chan struct{})
+	go func() {
+		defer close(opened)
+		if f, err := os.OpenFile(pipe, os.O_WRONLY, 0); err == nil {
+			f.Close()
+		}
+	}()
+	for range 20 {
+		for f := range beside([]string{dir}) {
+			t.Errorf("%s is given", f.Name())
+		}
+		time.Sleep(time.Millisecond)
+	}
+	select {
+	case <-opened:
+		t.Error("a writer met who looks for programs")
+	default:
+		r, err := os.OpenFile(pipe, os.O_RDONLY|unix.O_NONBLOCK, 0) // lets the writer go
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		<-opened
+	}
+}
+
 // TestBesideIsBounded: of a directory with very many files not all are looked at.
 func TestBesideIsBounded(t *testing.T) {
 	dir := t.TempDir()

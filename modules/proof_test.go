@@ -122,9 +122,34 @@ func TestProofByLead(t *testing.T) {
 	}
 }
 
+// Where memory has the place of the file's build-id, that decides: another one is another file, whatever else is equal.
+func TestProofByID(t *testing.T) {
+	id := []byte("an identifier of 24 byte")
+	note := corebuild.BuildIDNote(le, id)
+	h := corebuild.Lib(elffile.Prog{Type: elffile.PT_LOAD, Flags: rx, Off: 0x1000, Vaddr: 0x1000, Filesz: 0x3000, Memsz: 0x3000},
+		elffile.Prog{Type: elffile.PT_NOTE, Off: 0x1000, Vaddr: 0x1000, Filesz: uint64(len(note)), Memsz: uint64(len(note))})
+	file := append(h.Bytes(), make([]byte, 0x4000)...)[:0x4000]
+	for at := 0x1000; at < 0x4000; at += 8 {
+		le.PutUint64(file[at:], uint64(at)*0x9e3779b97f4a7c15)
+	}
+	copy(file[0x1000:], note)
+	path := put(t, file, t.TempDir(), "libx.so")
+	for _, changed := range []bool{false, true} {
+		mem, want := bytes.Clone(file[0x1000:]), modules.NoID
+		if changed {
+			mem[bytes.Index(mem, id)] ^= 1
+			want = modules.Mismatched
+		}
+		lib := libstate.Library{Path: path, LoadBias: base, Start: base, End: base + 0x4000}
+		if r := newSet(t, regions{base + 0x1000: mem}).Resolve(&lib); r.Match != want {
+			t.Errorf("changed %t: %+v", changed, r)
+		}
+	}
+}
+
 // Pairs of a segment and a mapping are looked at up to a bound: 60,000 and 200,000 take no time.
 func TestPairsAreBounded(t *testing.T) {
-	path := put(t, fileOf(corebuild.Lib(slices.Repeat([]elffile.Prog{{Type: elffile.PT_LOAD, Flags: elffile.PF_R, Off: 1 << 40}}, 60_000)...)), t.TempDir(), "libx.so")
+	path := put(t, corebuild.Lib(slices.Repeat([]elffile.Prog{{Type: elffile.PT_LOAD, Flags: elffile.PF_R, Off: 1 << 40}}, 60_000)...).Bytes(), t.TempDir(), "libx.so")
 	lib := libstate.Library{Path: path, LoadBias: base, Mappings: slices.Repeat([]libstate.Mapping{{Path: path, Perm: libstate.Read, Start: base, End: base + 0x1000}}, 200_000)}
 	begun, reads := time.Now(), 0
 	if r := newSet(t, counted{&reads}).Resolve(&lib); r.Match != modules.Missing || time.Since(begun) > 4*time.Second {

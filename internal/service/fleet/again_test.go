@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -33,5 +35,28 @@ func TestAgain(t *testing.T) {
 	n := 0
 	if err := w.store.Try(ctx, func(pgx.Tx) error { n++; cancel(); return io.EOF }); err == nil || n != 1 {
 		t.Errorf("without time: done %d times: %v", n, err)
+	}
+}
+
+// A worker that ends says so: nobody leaves a dump to it, and waits until it counts as dead.
+func TestLeaves(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.store.Silent(time.Minute)
+	alive := func() bool {
+		names, err := w.store.Alive(t.Context(), time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.Contains(names, "one")
+	}
+	stop := w.worker("one", time.Minute)
+	for end := time.Now().Add(20 * time.Second); !alive(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the worker does not begin")
+		}
+	}
+	if stop(); alive() {
+		t.Error("a worker that has ended counts as alive")
 	}
 }

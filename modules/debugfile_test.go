@@ -222,6 +222,18 @@ func TestCompleteDebugFile(t *testing.T) {
 	}
 }
 
+// What a server sends as the debug file of a build, and is not that build's, names nothing.
+func TestFetchedDebugFileOfAnother(t *testing.T) {
+	dir := t.TempDir()
+	binary, other := put(t, elfWith(idA, code), dir, "libx.so"), put(t, elfWith(idB, noCode, debugInfo), dir, "x.debug")
+	var asked []string
+	set := newSet(t, regions{}, modules.WithDebugDir(t.TempDir()), modules.WithFetcher(server{map[string]string{find.KindDebugInfo: other}, nil, &asked}))
+	lib := &libstate.Library{Path: binary, BuildID: idA}
+	if set.FetchAll(lib); set.Image(lib).DebugPath() != "" || len(asked) == 0 {
+		t.Errorf("debug file %q, asked for %q", set.Image(lib).DebugPath(), asked)
+	}
+}
+
 // A file that is taken for its layout is kept: servers are asked for its debug file only.
 func TestNoIDIsKept(t *testing.T) {
 	file := elfWith(nil, code)

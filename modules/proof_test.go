@@ -3,7 +3,10 @@ package modules_test
 import (
 	"bytes"
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/corewalk/corewalk/internal/corebuild"
 	"github.com/corewalk/corewalk/internal/format/elffile"
@@ -58,11 +61,24 @@ func TestProof(t *testing.T) {
 			le.PutUint64(relocated[base+0x4000][at+8:], v+base)
 		}
 	}
+	with := func(all ...regions) regions {
+		out := regions{}
+		for _, r := range all {
+			maps.Copy(out, r)
+		}
+		return out
+	}
+	redacted := part(0x4000, 0x5000, 0x4010) // the dynamic section tells nothing; of the other words 45 of 64 have an x for each byte
+	for at := 0x4800; at < 0x4800+8*45; at += 8 {
+		copy(redacted[base+0x4000][at-0x4000:], "xxxxxxxx")
+	}
 	for _, c := range []struct {
 		name  string
 		mem   regions
 		match modules.Match
 	}{
+		{"other code, and the file's data", with(part(0x2000, 0x3000, every(0x2000, 0x3000, 32)...), part(0x4000, 0x5000)), modules.Missing},
+		{"data whose values are redacted", redacted, modules.NoID},
 		{"the first page", part(0, 0x1000), modules.NoID},
 		{"a part of the first page", part(0, 0x800), modules.Missing},
 		{"a page of code", part(0x2000, 0x3000), modules.NoID},
@@ -81,6 +97,63 @@ func TestProof(t *testing.T) {
 		if r := newSet(t, c.mem).Resolve(&lib); r.Match != c.match || (r.Image != nil) != (c.match == modules.NoID) || r.Forced {
 			t.Errorf("%s: %+v, want %v", c.name, r, c.match)
 		}
+	}
+}
+
+// What is in the first page of a segment before it, of the same file, must be the same to the last word: nobody writes there.
+func TestProofByLead(t *testing.T) {
+	h := corebuild.Lib(elffile.Prog{Type: elffile.PT_LOAD, Flags: rx, Off: 0x800, Vaddr: 0x1800, Filesz: 0x3800, Memsz: 0x3800})
+	file := append(h.Bytes(), make([]byte, 0x4000)...)[:0x4000]
+	for at := 0x400; at < 0x4000; at += 8 {
+		le.PutUint64(file[at:], uint64(at)*0x9e3779b97f4a7c15)
+	}
+	path := put(t, file, t.TempDir(), "libx.so")
+	for _, changed := range []bool{false, true} {
+		mem := bytes.Clone(file)
+		want := modules.NoID
+		if changed {
+			mem[0x500] ^= 1
+			want = modules.Mismatched
+		}
+		lib := libstate.Library{Path: path, LoadBias: base, Start: base + 0x1000, End: base + 0x5000, Mappings: []libstate.Mapping{{Start: base + 0x1000, End: base + 0x5000, Perm: libstate.Read | libstate.Exec, Path: path}}}
+		if r := newSet(t, regions{base + 0x1000: mem}).Resolve(&lib); r.Match != want {
+			t.Errorf("changed %t: %+v", changed, r)
+		}
+	}
+}
+
+// Where memory has the place of the file's build-id, that decides: another one is another file, whatever else is equal.
+func TestProofByID(t *testing.T) {
+	id := []byte("an identifier of 24 byte")
+	note := corebuild.BuildIDNote(le, id)
+	h := corebuild.Lib(elffile.Prog{Type: elffile.PT_LOAD, Flags: rx, Off: 0x1000, Vaddr: 0x1000, Filesz: 0x3000, Memsz: 0x3000},
+		elffile.Prog{Type: elffile.PT_NOTE, Off: 0x1000, Vaddr: 0x1000, Filesz: uint64(len(note)), Memsz: uint64(len(note))})
+	file := append(h.Bytes(), make([]byte, 0x4000)...)[:0x4000]
+	for at := 0x1000; at < 0x4000; at += 8 {
+		le.PutUint64(file[at:], uint64(at)*0x9e3779b97f4a7c15)
+	}
+	copy(file[0x1000:], note)
+	path := put(t, file, t.TempDir(), "libx.so")
+	for _, changed := range []bool{false, true} {
+		mem, want := bytes.Clone(file[0x1000:]), modules.NoID
+		if changed {
+			mem[bytes.Index(mem, id)] ^= 1
+			want = modules.Mismatched
+		}
+		lib := libstate.Library{Path: path, LoadBias: base, Start: base, End: base + 0x4000}
+		if r := newSet(t, regions{base + 0x1000: mem}).Resolve(&lib); r.Match != want {
+			t.Errorf("changed %t: %+v", changed, r)
+		}
+	}
+}
+
+// Pairs of a segment and a mapping are looked at up to a bound: 60,000 and 200,000 take no time.
+func TestPairsAreBounded(t *testing.T) {
+	path := put(t, corebuild.Lib(slices.Repeat([]elffile.Prog{{Type: elffile.PT_LOAD, Flags: elffile.PF_R, Off: 1 << 40}}, 60_000)...).Bytes(), t.TempDir(), "libx.so")
+	lib := libstate.Library{Path: path, LoadBias: base, Mappings: slices.Repeat([]libstate.Mapping{{Path: path, Perm: libstate.Read, Start: base, End: base + 0x1000}}, 200_000)}
+	begun, reads := time.Now(), 0
+	if r := newSet(t, counted{&reads}).Resolve(&lib); r.Match != modules.Missing || time.Since(begun) > 4*time.Second {
+		t.Errorf("%v after %v", r.Match, time.Since(begun))
 	}
 }
 

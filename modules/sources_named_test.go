@@ -30,6 +30,7 @@ func TestSourceIsNamed(t *testing.T) {
 	atHome := put(t, elfWith(idA, code), dir, "prog")
 	source, near := put(t, []byte("one\n"), dir, "src", "a.c"), put(t, []byte("one\n"), dir, "downloads", "src", "a.c")
 	put(t, []byte("key\n"), dir, "src", "key")
+	noID, atNoID := put(t, elfWith(nil, code), dir, "noid", "prog"), put(t, []byte("one\n"), dir, "noid", "a.c")
 	linked := filepath.Join(dir, "src", "b.c")
 	if err := os.Symlink("key", linked); err != nil {
 		t.Skip(err)
@@ -46,12 +47,16 @@ func TestSourceIsNamed(t *testing.T) {
 		{"where it was built", libstate.Library{Path: built, BuildID: idA}, source, nil, ""},
 		{"given, where it was built", libstate.Library{Path: built, BuildID: idA, Kind: libstate.Executable}, source, []modules.Option{modules.WithExecutable(built)}, ""},
 		{"given, from elsewhere", libstate.Library{Path: "/srv/prog", BuildID: idA, Kind: libstate.Executable}, source, []modules.Option{modules.WithExecutable(got)}, asks},
+		{"given, another file at its path", libstate.Library{Path: atHome, BuildID: idA, Kind: libstate.Executable}, source, []modules.Option{modules.WithExecutable(got)}, asks},
+		{"given, at a path of /proc", libstate.Library{Path: "/proc/self/root" + got, BuildID: idA, Kind: libstate.Executable}, source, []modules.Option{modules.WithExecutable(got)}, asks},
 		{"below a given one", libstate.Library{Path: "/srv/prog", BuildID: idA, Kind: libstate.Executable}, near, []modules.Option{modules.WithExecutable(got)}, ""},
 		{"below one at home", libstate.Library{Path: "/srv/prog", BuildID: idA, Kind: libstate.Executable}, source, []modules.Option{modules.WithExecutable(atHome)}, asks},
 		{"in the search", libstate.Library{Path: "/srv/prog", BuildID: idA, Kind: libstate.Executable}, source, []modules.Option{modules.WithExecutable(got), search}, ""},
 		{"mapped", libstate.Library{Path: "/srv/prog", BuildID: idA, Kind: libstate.Executable}, source, []modules.Option{modules.WithExecutable(got), mapped}, ""},
 		{"another build", libstate.Library{Path: built, BuildID: idB}, source, nil, asks},
 		{"another build, forced", libstate.Library{Path: built, BuildID: idB}, source, []modules.Option{modules.WithForceMismatched()}, asks},
+		{"nothing proves it", libstate.Library{Path: noID}, atNoID, nil, asks},
+		{"nothing proves it, forced", libstate.Library{Path: noID}, atNoID, []modules.Option{modules.WithForceMismatched()}, asks},
 		{"no module", libstate.Library{Path: "/srv/prog", BuildID: idA}, source, nil, asks},
 		{"no source by name", libstate.Library{Path: built, BuildID: idA}, filepath.Join(dir, "src", "key"), nil, "no source file"},
 		{"a link to another file", libstate.Library{Path: built, BuildID: idA}, linked, nil, asks},

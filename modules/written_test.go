@@ -51,6 +51,9 @@ func TestReadWritten(t *testing.T) {
 	if _, _, err := beside.ReadWritten(path, 100, nil); err != nil {
 		t.Errorf("beside a dump: %v", err)
 	}
+	if err := os.Chtimes(path, time.Time{}, time.Now()); err != nil {
+		t.Fatal(err)
+	}
 	link := filepath.Join(dir, "perf-3.map")
 	if err := os.Symlink("perf-1.map", link); err != nil {
 		t.Skip(err)
@@ -61,6 +64,9 @@ func TestReadWritten(t *testing.T) {
 	}
 	if owned(link, st, own) == nil {
 		t.Error("a link is followed")
+	}
+	if again, err := os.Stat(dir); err != nil || owned(path, again, own) == nil {
+		t.Error("another file than the one that was opened is at the path")
 	}
 	other, err := os.Stat("/proc/1")
 	if err != nil || os.Getuid() != 0 {

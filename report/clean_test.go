@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -28,6 +29,36 @@ func TestClean(t *testing.T) {
 		}
 		if got := clean(clean(test.in)); got != test.want {
 			t.Errorf("clean is not stable on %q: %q", test.in, got)
+		}
+	}
+}
+
+// Of each kind of characters that nobody sees the first, the last and some others, after a letter, where a mark is shown.
+func TestUnseen(t *testing.T) {
+	for _, r := range []rune{0x034f, 0x115f, 0x1160, 0x17b4, 0x17b5, 0x180b, 0x180d, 0x180e, 0x180f, 0x2800, 0x3164, 0xfe00, 0xfe0e, 0xfe0f, 0xffa0, 0xe0000, 0xe0041, 0xe007f, 0xe0100, 0xe01ef, 0xe0fff} {
+		if got, want := clean("a"+string(r)+"b"), fmt.Sprintf(`a\u{%x}b`, r); got != want {
+			t.Errorf("%q, not %q", got, want)
+		}
+		if got := appendJSONString(nil, "a"+string(r)+"b"); strings.ContainsRune(string(got), r) {
+			t.Errorf("%q shows U+%X", got, r)
+		}
+	}
+	for _, r := range []rune{0x034e, 0x0350, 0x2801, 0x3163, 0xfdff, 0xffa1} { // beside them
+		if got := clean("a" + string(r)); got != "a"+string(r) {
+			t.Errorf("%q hides U+%X", got, r)
+		}
+	}
+}
+
+// A mark at the start of a string of JSON would change the quotation mark before it.
+func TestMarkAtStart(t *testing.T) {
+	const mark = "\u0301"
+	for in, shown := range map[string]bool{mark: false, mark + "a": false, "a" + mark: true} {
+		if got := string(appendJSONString(nil, in)); strings.Contains(got, mark) != shown {
+			t.Errorf("%q: %q", in, got)
+		}
+		if got := string(EscapeJSON([]byte(`{"k": "` + in + `"}`))); strings.Contains(got, mark) != shown {
+			t.Errorf("%q in a document: %q", in, got)
 		}
 	}
 }

@@ -143,6 +143,9 @@ func (s *stackwalk) crashingThread() int {
 // skips reports whether minidump-stackwalk does not walk a thread: the one that wrote the dump.
 func (s *stackwalk) skips(t *Thread) bool { return t.ID == s.d.WritingThread && t.ID != 0 }
 
+// maxCopied is how many of the youngest frames of the crashing thread, and of the oldest, its copy has.
+const maxCopied = 2048
+
 func (s *stackwalk) thread(t *Thread, index int) {
 	s.open('{', false)
 	s.strOrNull("thread_name", t.Name)
@@ -152,10 +155,17 @@ func (s *stackwalk) thread(t *Thread, index int) {
 	if s.skips(t) {
 		frames = nil
 	}
-	s.num("frame_count", len(frames))
+	left := 0
+	if index >= 0 {
+		left = max(0, len(frames)-2*maxCopied)
+	}
+	s.num("frame_count", len(frames)-left)
 	s.key("frames")
 	s.open('[', false)
 	for i := range frames {
+		if i >= maxCopied && i < maxCopied+left {
+			continue
+		}
 		s.next()
 		var regs Registers
 		if index >= 0 && i == 0 {
@@ -173,7 +183,7 @@ func (s *stackwalk) thread(t *Thread, index int) {
 // physicalFrames returns the indexes of the frames that are on the stack. Inlined calls become fields of those
 // frames; minidump-stackwalk does not know tail calls.
 func physicalFrames(frames []Frame) []int {
-	var list []int
+	list := make([]int, 0, len(frames))
 	for i := range frames {
 		if !frames[i].virtual() {
 			list = append(list, i)

@@ -84,6 +84,38 @@ func obeyed(t *testing.T, doc []byte) {
 }
 
 // TestRegisterNames checks registers that have another name in minidump-stackwalk.
+// Of a deep stack the copy of the crashing thread has the youngest and the oldest frames; the list of threads has all.
+func TestStackwalkCopy(t *testing.T) {
+	for _, n := range []int{2 * maxCopied, 2*maxCopied + 3} {
+		th := Thread{ID: 1, Crashed: true}
+		for i := range n {
+			th.Frames = append(th.Frames, Frame{Index: i, Physical: i, PC: Addr(i)})
+		}
+		var out bytes.Buffer
+		if err := WriteStackwalk(&out, &Report{Threads: []Thread{th}, Crash: &Crash{Thread: 1}}); err != nil {
+			t.Fatal(err)
+		}
+		type thread struct {
+			Count  int `json:"frame_count"`
+			Frames []struct{ Frame int }
+		}
+		var doc struct {
+			Threads []thread
+			Copy    thread `json:"crashing_thread"`
+		}
+		if err := json.Unmarshal(out.Bytes(), &doc); err != nil {
+			t.Fatal(err)
+		}
+		if w := doc.Threads[0]; w.Count != n || len(w.Frames) != n {
+			t.Errorf("%d frames, %d in all", len(w.Frames), w.Count)
+		}
+		c := doc.Copy
+		if c.Count != 2*maxCopied || len(c.Frames) != c.Count || c.Frames[maxCopied-1].Frame != maxCopied-1 || c.Frames[maxCopied].Frame != n-maxCopied {
+			t.Errorf("of %d frames %d, %d", n, c.Count, len(c.Frames))
+		}
+	}
+}
+
 func TestRegisterNames(t *testing.T) {
 	for _, tt := range []struct{ arch, name, want string }{
 		{"x86-64", "rax", "rax"}, {"x86-64", "r15", "r15"}, {"x86-64", "rip", "rip"}, {"x86-64", "rflags", ""}, {"x86-64", "fs_base", ""},

@@ -28,6 +28,7 @@ type flows struct {
 	ends map[arch.Address]bool // see keptEnd
 
 	frames disasm.Frames // of functions that are named, on x86
+	code   sync.Pool     // *[]byte, for their code
 }
 
 // A flowRange is the start and end of a function, as far as known.

@@ -1,6 +1,8 @@
 package steppers
 
 import (
+	"slices"
+
 	"github.com/corewalk/corewalk/internal/code/disasm"
 	"github.com/corewalk/corewalk/internal/code/stackflow"
 	"github.com/corewalk/corewalk/libstate"
@@ -62,7 +64,13 @@ func (l lookupFuncStart) at(pc, lookup, mode arch.Address) (FrameType, FrameStat
 		if size != 0 {
 			end = min(end, start+size)
 		}
-		if code := readFunc(p, start, end); pc-start < uint64(len(code)) {
+		buf, _ := l.flows.code.Get().(*[]byte) // half a megabyte for each place in a function would be much
+		if buf == nil {
+			buf = new([]byte)
+		}
+		defer l.flows.code.Put(buf)
+		*buf = appendFunc((*buf)[:0], p, start, end)
+		if code := *buf; pc-start < uint64(len(code)) {
 			typ, state, work := l.flows.frames.State(p.Arch(), code, start, pc)
 			_ = l.w.Spend(flowCost * work) // a walk that has nothing left ends with its next frame
 			return frameState(typ, state)
@@ -95,13 +103,17 @@ func linkedFrame(a *arch.Arch, row *stackflow.Row) (FrameType, FrameState) {
 
 // readFunc reads the code in [start, end) as far as it can be read, and maxFuncCode
 // bytes at most: symbols can have any size.
-func readFunc(p arch.Memory, start, end arch.Address) []byte {
+func readFunc(p arch.Memory, start, end arch.Address) []byte { return appendFunc(nil, p, start, end) }
+
+// appendFunc is readFunc into a buffer that is used again.
+func appendFunc(buf []byte, p arch.Memory, start, end arch.Address) []byte {
 	if end <= start {
-		return nil
+		return buf
 	}
-	code := make([]byte, min(end-start, maxFuncCode))
-	n, _ := p.ReadMem(start, code)
-	return code[:n]
+	size := int(min(end-start, maxFuncCode))
+	buf = slices.Grow(buf, size)
+	n, _ := p.ReadMem(start, buf[len(buf):len(buf)+size])
+	return buf[:len(buf)+max(n, 0)]
 }
 
 // functionAt returns the start and size of the function that contains addr, by symbol;

@@ -6,6 +6,7 @@ package budget
 import (
 	"errors"
 	"fmt"
+	"math"
 	"sync/atomic"
 )
 
@@ -91,6 +92,14 @@ func (b *Budget) Err() error {
 		return *why
 	}
 	return nil
+}
+
+// Affords returns how many pieces of work of so many units are left.
+func (b *Budget) Affords(units int) int {
+	if b == nil {
+		return math.MaxInt
+	}
+	return int(max(0, b.left.Load()) / int64(units))
 }
 
 // Spent returns how many units have been taken.

@@ -50,6 +50,19 @@ func TestExtra(t *testing.T) {
 	}
 }
 
+// What is afforded is what is left, and never less than nothing.
+func TestAffords(t *testing.T) {
+	b := Of(100)
+	if n := b.Affords(30); n != 3 {
+		t.Error(n)
+	}
+	_ = b.Spend(200)
+	var none *Budget
+	if b.Affords(30) != 0 || none.Affords(1<<40) < 1<<40 {
+		t.Error(b.Affords(30), none.Affords(1<<40))
+	}
+}
+
 // A larger dump may cost more, but not without limit.
 func TestSize(t *testing.T) {
 	small, large, huge := New(0).all, New(1<<30).all, New(1<<62).all

@@ -66,10 +66,7 @@ var attacks = map[string]func(dir, victim string) (loop func()){
 	},
 	"led": func(dir, victim string) func() { // in namespaces of its own, the debug file of what it maps is a link to what only root reads
 		mapAll(filepath.Join(dir, "lib"), attackLibrary([]byte("a library's own identifier")), 0)
-		if err := unix.Mount("none", "/usr/lib/debug", "tmpfs", 0, ""); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
+		attackStep("tmpfs", unix.Mount("none", "/usr/lib/debug", "tmpfs", 0, ""))
 		targets := []string{filepath.Join(victim, "secret"), "/proc/1/environ", "/proc/1/maps", "/proc/kcore", "/sys/kernel/profiling", "/proc/1/root" + filepath.Join(victim, "secret"), "/proc/self/mem", "/etc/shadow"}
 		var paths []string
 		for _, id := range ownIDs() {
@@ -99,6 +96,55 @@ var attacks = map[string]func(dir, victim string) (loop func()){
 			}
 		}
 	},
+	"bound": func(dir, victim string) func() { // in namespaces of its own, what only root reads is itself at the path of the debug file: a mount needs no right to read
+		mapAll(filepath.Join(dir, "lib"), attackLibrary([]byte("a library's own identifier")), 0)
+		attackStep("tmpfs", unix.Mount("none", "/usr/lib/debug", "tmpfs", 0, ""))
+		for _, id := range ownIDs() {
+			to := filepath.Join("/usr/lib/debug/.build-id", id[:2])
+			path := filepath.Join(to, id[2:]+".debug")
+			_ = os.MkdirAll(to, 0o755)
+			_ = os.WriteFile(path, nil, 0o644)
+			attackStep("mount "+path, unix.Mount(filepath.Join(victim, "secret"), path, "", unix.MS_BIND, ""))
+		}
+		return nil
+	},
+	"jailed": func(dir, victim string) func() { // in a root directory of its own, with another outside and descriptors of what it cannot read: the links lead there
+		mapAll(filepath.Join(dir, "lib"), attackLibrary([]byte("a library's own identifier")), 0)
+		ids, jail := ownIDs(), filepath.Join(dir, "jail")
+		attackStep("proc", os.MkdirAll(filepath.Join(jail, "proc"), 0o755))
+		attackStep("mount proc", unix.Mount("/proc", filepath.Join(jail, "proc"), "", unix.MS_BIND|unix.MS_REC, ""))
+		secret := filepath.Join(victim, "secret")
+		file, err := unix.Open(secret, unix.O_PATH, 0) // no right to read is needed
+		attackStep("secret", err)
+		below, err := unix.Open(victim, unix.O_PATH|unix.O_DIRECTORY, 0)
+		attackStep("victim", err)
+		top, err := unix.Open("/", unix.O_PATH|unix.O_DIRECTORY, 0)
+		attackStep("top", err)
+		attackStep("chroot", unix.Chroot(jail))
+		attackStep("chdir", unix.Fchdir(top)) // and the working directory stays outside
+		targets := []string{fmt.Sprint("/proc/self/fd/", file), fmt.Sprintf("/proc/self/fd/%d/secret", below), "/proc/self/cwd" + secret, "/proc/1/root" + secret,
+			strings.Repeat("../", 20) + secret, secret, fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), file), fmt.Sprintf("/proc/%d/cwd%s", os.Getpid(), secret)}
+		var paths []string
+		for _, id := range ids {
+			to := filepath.Join("/usr/lib/debug/.build-id", id[:2])
+			attackStep("mkdir", os.MkdirAll(to, 0o755))
+			paths = append(paths, filepath.Join(to, id[2:]+".debug"))
+		}
+		n := 0
+		next := func() {
+			n++
+			for i, path := range paths {
+				_ = os.Remove(path)
+				_ = os.Symlink(targets[(n+i)%len(targets)], path)
+			}
+		}
+		next()
+		return func() {
+			time.Sleep(50 * time.Millisecond)
+			next()
+		}
+	},
+	"unreadable": func(string, string) func() { return nil }, // a program that it may run, and not read
 	"busy": func(dir, _ string) func() { // its memory, threads, names, mappings and files change while it is read
 		block, err := syscall.Mmap(-1, 0, 4<<20, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
 		if err != nil {
@@ -119,6 +165,14 @@ var attacks = map[string]func(dir, victim string) (loop func()){
 			}
 		}
 	},
+}
+
+// attackStep ends the process that attacks if a step fails.
+func attackStep(step string, err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, step, err)
+		os.Exit(1)
+	}
 }
 
 // attackLibrary is a library of one segment with an identifier, if there is one.
@@ -187,15 +241,19 @@ func init() {
 	}
 }
 
+// inNamespaces are the attacks that need to be root in namespaces of their own.
+var inNamespaces = []string{"led", "bound", "jailed"}
+
 // attacker starts that process as another user, and returns its number and what the kernel would write of it.
 func attacker(t *testing.T, program, kind, dir, victim string) (pid int, core []byte, end func()) {
 	t.Helper()
 	cmd := exec.Command(program)
 	cmd.Dir, cmd.Env = "/", []string{attackAs + "=" + kind + " " + dir + " " + victim, "TMPDIR=/tmp", "HOME=/", "GOMAXPROCS=2"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobodyUser, Gid: nobodyUser}}
-	if kind == "led" {
+	if slices.Contains(inNamespaces, kind) {
 		cmd.Path, cmd.Args = "/usr/bin/unshare", append([]string{"unshare", "-Urm", program}, cmd.Args[1:]...)
 	}
+	cmd.Stderr = t.Output()
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -282,12 +340,16 @@ func TestHandleAttacked(t *testing.T) {
 				name = "-rf --install\n\x1b[2J\u202e"
 			}
 			own := filepath.Join(dir, name)
+			text, mode := text, fs.FileMode(0o755)
+			if kind == "unreadable" {
+				text, mode = unlike(t, text), 0o711
+			}
 			err := os.Mkdir(dir, 0o755)
 			if err == nil {
 				err = os.Chown(dir, nobodyUser, nobodyUser)
 			}
 			if err == nil {
-				err = os.WriteFile(own, text, 0o755)
+				err = os.WriteFile(own, text, mode)
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -363,6 +425,20 @@ func TestHandleAttacked(t *testing.T) {
 	}
 }
 
+// unlike is a program like another one, but with an identifier of its own, and with what only root may read at its end.
+func unlike(t *testing.T, program []byte) []byte {
+	t.Helper()
+	e, err := elffile.Parse(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := bytes.Clone(program)
+	if id := e.BuildID(); len(id) > 0 {
+		b[bytes.Index(b, id)] ^= 0xff
+	}
+	return append(b, secretText...)
+}
+
 // highest is the most memory that a process has had, in bytes.
 func highest(pid int) int64 {
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -378,8 +454,8 @@ func highest(pid int) int64 {
 // noSecret fails if something in the store has what only root may read.
 func noSecret(t *testing.T, kind, store string) {
 	t.Helper()
-	_ = filepath.WalkDir(filepath.Join(store, "files"), func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() {
+	_ = filepath.WalkDir(store, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() || d.Name() == "core" { // the process's own memory
 			return nil
 		}
 		f, err := os.Open(path)
@@ -388,6 +464,10 @@ func noSecret(t *testing.T, kind, store string) {
 		}
 		defer f.Close()
 		b, _ := io.ReadAll(io.LimitReader(f, 1<<16))
+		if _, err := f.Seek(-int64(len(secretText)), io.SeekEnd); err == nil {
+			end, _ := io.ReadAll(f)
+			b = append(b, end...)
+		}
 		if bytes.Contains(b, []byte(secretText)) || bytes.Contains(b, []byte("root:")) {
 			t.Errorf("%s: %s has %.80q", kind, path, b)
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -12,6 +13,9 @@ import (
 	"github.com/corewalk/corewalk/report"
 )
 
+// everyFormat is a seed with which a service writes all that it can: what is known before the analysis, and the report in each format.
+const everyFormat = 27
+
 // What hostile authors write costs no more memory than is allowed, and where it asks for too much work, the report
 // says that it ended early.
 func TestMade(t *testing.T) {
@@ -20,9 +24,11 @@ func TestMade(t *testing.T) {
 		"long JIT list": "more than 65536 entries", "JIT list in a cycle": "is listed twice",
 		"goroutines: all are in one page": "not all goroutines are listed", "goroutines: all are in one page, explained": "frames it is not said how",
 		"goroutines: all lie over one another, with other numbers": "not all goroutines are listed"}
+	// What is allocated once, and not again for each frame, would be far more.
+	most := map[string]uint64{"frame pointers in long functions without tables": 400 << 20}
 	// Of "values on entry" only how frames were found is left out.
 	limited := []string{"expressions that call themselves", "expressions that loop", "long name of a function", "long name of a function without tables", "long names", "inlined calls of frames", "locals of frames", "unwind expression that loops",
-		"variables of frames", "values on entry", "wide structure", "Go program with long tables", "Go program whose tables are one",
+		"variables of frames", "values on entry", "wide structure", "Go program with long tables", "Go errors that are their own members", "Go interfaces of types that nobody knows", "Go interfaces whose itabs are their own types", "Go program whose tables are one",
 		"abbreviations over one another", "aranges over one another", "array of a wide enumeration", "arrays of nothing",
 		"augmentations without an end", "file names of attributes without bytes", "files in one long directory", "frame pointers in long functions without tables",
 		"files of one long name", "frames of one long CIE", "frames of which each has a long CIE", "function under others",
@@ -41,10 +47,10 @@ func TestMade(t *testing.T) {
 			for tries := 0; tries < 2 && took > limitTime; tries++ { // what runs beside it may slow it down once
 				before, cpu := allocated(), processorTime()
 				written.Store(0)
-				if err := r.run(nil, rand.New(rand.NewPCG(3, 0))); err != nil {
+				if err := r.run(nil, rand.New(rand.NewPCG(everyFormat, 0))); err != nil {
 					t.Fatal(err)
 				}
-				if n := allocated() - before; n > limitAllocs {
+				if n := allocated() - before; n > cmp.Or(most[b.name], limitAllocs) {
 					t.Errorf("allocated %d MB", n>>20)
 				}
 				took = min(took, processorTime()-cpu)

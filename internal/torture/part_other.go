@@ -229,7 +229,7 @@ func useCode(a *arch.Arch, data []byte, rng *rand.Rand) {
 		disasm.FrameState(a, data, codeAt, pc)
 		disasm.FrameStateNear(a, data, codeAt, pc)
 	}
-	stackflow.Follow(a, codeBytes(data), codeAt, end)
+	stackflow.Follow(a, codeBytes(data), codeAt, end, 1<<14)
 	stackflow.CallTargets(a, data, codeAt)
 	stackflow.StartsByPadding(a, data, codeAt, end-8, 16)
 	dyninst.ReadTrapMap(memory{a, codeAt, data}, a, codeAt, 0)

@@ -72,6 +72,15 @@ func metric(name string) uint64 {
 	return s[0].Value.Uint64()
 }
 
+// used is how much of the heap is in use. If it seems to be too much, what the inputs before have left is collected first.
+func used() uint64 {
+	const all = "/memory/classes/heap/objects:bytes"
+	if metric(all) > killMemory {
+		runtime.GC()
+	}
+	return metric(all)
+}
+
 func allocated() uint64 { return metric("/gc/heap/allocs:bytes") }
 
 // work damages inputs until the driver ends it.
@@ -357,8 +366,8 @@ func (w *worker) watch() {
 			why = fmt.Sprintf("takes more than %v of processor time", w.limit()+killAfter)
 		case took > killWall:
 			why = fmt.Sprintf("takes more than %v", killWall)
-		case metric("/memory/classes/heap/objects:bytes") > killMemory:
-			why = fmt.Sprintf("uses %d MB", metric("/memory/classes/heap/objects:bytes")>>20)
+		case used() > killMemory:
+			why = fmt.Sprintf("uses %d MB", used()>>20)
 		case allocs > 4*killMemory:
 			why = fmt.Sprintf("allocated %d MB", allocs>>20)
 		}

@@ -180,7 +180,7 @@ func (p *process) files(core *corestate.ELFCore) (list []file) {
 			if err != nil {
 				continue
 			}
-			if f := regular(fd, lib.Path); f != nil {
+			if f := p.readable(fd, lib.Path); f != nil {
 				list = append(list, file{f: f, path: lib.Path, buildID: id})
 				break
 			}
@@ -227,6 +227,19 @@ func (p *process) asUser(do func()) {
 		}
 	}()
 	<-done
+}
+
+// readable is regular for a file that the process has mapped. Its user may run programs that only others may read.
+func (p *process) readable(fd int, name string) (f *os.File) {
+	asked := false
+	p.asUser(func() {
+		asked = true
+		f = regular(fd, name)
+	})
+	if !asked {
+		unix.Close(fd)
+	}
+	return f
 }
 
 // within opens a regular file below a root directory, which links do not leave.

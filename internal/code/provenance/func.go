@@ -57,10 +57,7 @@ type key struct {
 // New analyses the function that begins at start and ends no later than end (0 if not known). It returns nil if
 // the code cannot be followed.
 func New(a *arch.Arch, abi ABI, code stackflow.Code, start, end uint64) *Func {
-	flow, steps := stackflow.Follow(a, code, start, end)
-	if len(steps) > maxCode {
-		return nil
-	}
+	flow, steps := stackflow.Follow(a, code, start, end, maxCode)
 	f := &Func{arch: a, abi: abi, code: code, start: start, steps: steps, flow: flow, at: -1, entry: -1, left: maxSteps,
 		known: map[key]*Value{}, made: map[key]*Value{}, opened: map[Place]bool{}, offsets: map[key]frameOffset{},
 		called: map[uint64]arch.RegMask{}}

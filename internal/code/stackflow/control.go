@@ -21,8 +21,8 @@ type Step struct {
 // Follow is Analyze, and also returns the control flow: the function's instructions in
 // ascending order. It includes instructions to which no path was found, but which an
 // exception or an indirect jump that is not understood may reach. For architectures with
-// delay slots there are no steps.
-func Follow(a *arch.Arch, code Code, start, end uint64) (*Func, []Step) {
+// delay slots there are no steps, nor for functions of more than most instructions.
+func Follow(a *arch.Arch, code Code, start, end uint64, most int) (*Func, []Step) {
 	x := pool.Get().(*analysis)
 	defer x.release()
 	x.reset(a, code, start, end)
@@ -30,7 +30,7 @@ func Follow(a *arch.Arch, code Code, start, end uint64) (*Func, []Step) {
 		return nil, nil
 	}
 	f := x.finish()
-	if f == nil || a.DelaySlots {
+	if f == nil || a.DelaySlots || len(x.ops) > most {
 		return f, nil
 	}
 	return f, x.steps(f)

@@ -45,7 +45,7 @@ func TestPositionIndependentTables(t *testing.T) {
 		body = append(body, make([]byte, 0x30-len(body))...)
 		body = append(body, to, 0xd0, 0xff, 0xff, to+2, 0xd0, 0xff, 0xff, to, 0xd0, 0xff, 0xff, 0, 0, 0, 0)
 		text := bytesAt{0x1000, append(body, code(tc.thunk)...)}
-		_, steps := stackflow.Follow(arch.X86, text, 0x1000, end)
+		_, steps := stackflow.Follow(arch.X86, text, 0x1000, end, 1<<14)
 		i := slices.IndexFunc(steps, func(s stackflow.Step) bool { return s.Addr == 0x1000+tc.jump })
 		if i < 0 {
 			t.Errorf("%s: no jump", tc.name)
@@ -108,7 +108,7 @@ func TestTableOfParts(t *testing.T) {
 		body = append(body, tc.cold, high, high, high, 0xe6, 0xff, 0xff, 0xff, 0xe7, 0xff, 0xff, 0xff)
 		body = append(body, make([]byte, 0x50-len(body))...)
 		body = append(body, 0xc3)
-		_, steps := stackflow.Follow(arch.AMD64, bytesAt{0x1000, body}, 0x1000, tc.end)
+		_, steps := stackflow.Follow(arch.AMD64, bytesAt{0x1000, body}, 0x1000, tc.end, 1<<14)
 		i := slices.IndexFunc(steps, func(s stackflow.Step) bool { return s.Addr == at })
 		if i < 0 {
 			t.Errorf("%s: no jump", tc.name)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 	"testing"
 
@@ -112,7 +113,7 @@ func TestRefused(t *testing.T) {
 		{Symbols: []modules.StoreKey{{Name: "a.pdb", ID: id, File: "http://x/a.pdb"}}},
 		{Symbols: []modules.StoreKey{{Name: "a.pdb", ID: id, File: "a.pdb"}, {Name: "a.pdb", ID: id, File: "b/a.pdb"}}},
 		{Symbols: []modules.StoreKey{{Name: "a.pdb", ID: id, File: "a.pdb", Kind: 77}}},
-		{Symbols: make([]modules.StoreKey, maxKeys+1)},
+		{Symbols: slices.Repeat([]modules.StoreKey{{Name: "a.pdb", ID: id, File: "a.pdb"}}, maxKeys+1)},
 	} {
 		if p, err := (&Server{Files: servers{}, Symbols: servers{}}).fetch(t.Context(), r); !errors.Is(err, errRefused) || p != "" {
 			t.Errorf("%+v: %q, %v", r, p, err)

@@ -4,8 +4,18 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
+
+// Of a path of many directories the last ones are looked for.
+func TestSourceDepth(t *testing.T) {
+	f := New(context.Background(), Options{Search: []string{"/s"}})
+	got := slices.Collect(paths(f.Sources(strings.Repeat("d/", 3*maxSourceDepth) + "a.c")))
+	if len(got) != maxSourceDepth || got[0] != "/s/"+strings.Repeat("d/", maxSourceDepth-1)+"a.c" || got[len(got)-1] != "/s/a.c" {
+		t.Errorf("%d: %q", len(got), got)
+	}
+}
 
 func TestSources(t *testing.T) {
 	maps := []SourceMap{{"/build", "/home/me"}, {"/build/app", "/src/app"}, {`C:\ci`, "/win"}}
@@ -34,6 +44,7 @@ func TestSources(t *testing.T) {
 		{Options{}, "/dev/stdin", nil},
 		{Options{}, "", nil},
 		{Options{}, "/a\x00.c", nil},
+		{Options{Search: []string{"/s"}, Sysroots: []string{"/r"}, SourceMaps: []SourceMap{{"/", "/all"}}}, "/a\x00.c", nil},
 		{Options{}, "/usr/include/c++/12/vector", []string{"/usr/include/c++/12/vector"}},
 		{Options{}, "/usr/include/passwd.db", nil},
 		{Options{}, "/x/LIB.RS", []string{"/x/LIB.RS"}},

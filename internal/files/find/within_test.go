@@ -2,6 +2,7 @@ package find
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"os"
 	"path/filepath"
@@ -49,8 +50,12 @@ func TestWithin(t *testing.T) {
 		"usr/lib/libx.so.1.2": "", "etc/passwd": "", "opt/app/lib/liba.so": "",
 		"usr/lib/libx.so.1": "libx.so.1.2", "usr/lib/abs.so": "/usr/lib/libx.so.1", "lib": "usr/lib", "lib64": "/usr/lib",
 		"usr/lib/up.so": "../../../../../../../../../etc/passwd", "usr/lib/out.so": "/etc/passwd", "usr/lib/proc": "/proc/self/root/etc/passwd",
-		"loop": "loop", "a/b": "c", "a/c": "b", "usr/up": "..", "current": "opt/app",
+		"at39": "usr/lib/libx.so.1.2", "loop": "loop", "a/b": "c", "a/c": "b", "usr/up": "..", "current": "opt/app",
 	})
+	for i := range maxLinks - 1 {
+		links(t, root, map[string]string{fmt.Sprint("at", i): fmt.Sprint("at", i+1)})
+	}
+	links(t, root, map[string]string{"from": "at0"})
 	for path, want := range map[string]string{
 		"/usr/lib/libx.so.1":                    "usr/lib/libx.so.1", // what the system finds keeps its name
 		"/lib/libx.so.1":                        "lib/libx.so.1",
@@ -70,6 +75,8 @@ func TestWithin(t *testing.T) {
 		"/a/b":                                  "",
 		strings.Repeat("/..", 9):                "",
 		"/" + strings.Repeat("x/", 2000) + "..": "",
+		"/at0":                                  "at0", // over as many links as a path may lead
+		"/from":                                 "",
 	} {
 		if got := within(root, path); got != filepath.Join(root, want) {
 			t.Errorf("%.80s: %s, want %s", path, got, want)
@@ -115,6 +122,16 @@ func TestNothingLeavesSysroot(t *testing.T) {
 	}
 }
 
+// A name that is none of a file names nothing beside another file.
+func TestBesideNamesFiles(t *testing.T) {
+	f := New(context.Background(), Options{})
+	for name, want := range map[string]string{"x.debug": "/opt/x.debug", "": "", ".": "", "..": ""} {
+		if got := f.beside("/opt/prog", name); got != want {
+			t.Errorf("%q: %q", name, got)
+		}
+	}
+}
+
 // Asking for some paths is already too much.
 func TestMayAsk(t *testing.T) {
 	for path, want := range map[string]bool{
@@ -129,7 +146,7 @@ func TestMayAsk(t *testing.T) {
 	for path, want := range map[string]bool{
 		`C:\Users\u\x.exe`: true, `c:/build/x.pdb`: true, `C:\a\..\x.dll`: true,
 		`\\server\share\x.dll`: false, `//server/share/x.dll`: false, `\\?\UNC\server\x`: false, `\\.\pipe\x`: false, `\??\C:\x`: false, `\x.dll`: false,
-		`C:x.dll`: false, `C:\nul`: false, `C:\a\COM1.txt`: false, `C:\x.dll:stream`: false, `/usr/lib/x`: false, "": false, "C:\\a\x00b": false,
+		`\\\server\share\x.dll`: false, `//\server/x.dll`: false, `ab\x.dll`: false, `C:x.dll`: false, `C:\nul`: false, `C:\a\COM1.txt`: false, `C:\x.dll:stream`: false, `/usr/lib/x`: false, "": false, "C:\\a\x00b": false,
 	} {
 		if mayAskOn("windows", path) != want {
 			t.Errorf("Windows: %q: %v", path, !want)

@@ -29,11 +29,19 @@ func TestWritten(t *testing.T) {
 	if got := slices.Collect(New(t.Context(), Options{}).Written(beside+"/perf-2.map", true)); !slices.Equal(got, []string{beside + "/perf-2.map"}) {
 		t.Errorf("of a process of this machine: %q", got)
 	}
+	if got := slices.Collect(New(t.Context(), Options{}).Written(beside+"/perf-1.map", true)); !slices.Equal(got, []string{beside + "/etc/secret"}) {
+		t.Errorf("a link of a process of this machine: %q", got)
+	}
 	if got := slices.Collect(New(t.Context(), Options{}).Written("/tmp/perf-2.map", false)); len(got) > 0 {
 		t.Errorf("of a dump: %q", got)
 	}
 	if got := slices.Collect(New(t.Context(), Options{}).Written("/proc/self/perf-2.map", true)); len(got) > 0 {
 		t.Errorf("below /proc: %q", got)
+	}
+	for _, none := range []string{"", ".", "/..", "/tmp/.."} {
+		if got := slices.Collect(New(t.Context(), Options{Beside: []string{beside}}).Written(none, false)); len(got) > 0 {
+			t.Errorf("%q is no name of a file: %q", none, got)
+		}
 	}
 }
 

@@ -85,6 +85,33 @@ func TestSharedAnnotations(t *testing.T) {
 	}
 }
 
+// Bytes that are escaped where they are shown count as what they take there: 800 annotations of one value of such bytes are not all kept, of other text they are.
+func TestEscapedAnnotations(t *testing.T) {
+	const n, size = 800, 1000
+	for _, tc := range []struct {
+		of   string
+		kept bool
+	}{{"a", true}, {"é", true}, {"\x01", false}, {"\xff", false}} {
+		d := linuxDump(cpuAMD64)
+		value := d.Blob(append(binary.LittleEndian.AppendUint32(nil, size), strings.Repeat(tc.of, size/len(tc.of))...)).Off
+		w := d.W().U32(n)
+		for range n {
+			w.U32(value)
+		}
+		list := d.Blob(w.B)
+		of := d.Blob(d.W().U32(1).Loc(list).Loc(dumpbuild.Loc{}).Loc(dumpbuild.Loc{}).B)
+		d.Stream(0x43500001, d.W().U32(1).Zeros(32).Loc(dumpbuild.Loc{}).Loc(d.Blob(d.W().U32(1, 0).Loc(of).B)).B)
+		f, err := minidump.Parse(d.Bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := len(f.Crashpad.Modules[0].List)
+		if got == n != tc.kept || got < n/10 {
+			t.Errorf("%q: %d annotations of %d", tc.of, got, n)
+		}
+	}
+}
+
 // stream returns the bytes of the file from the first stream of a kind on.
 func stream(t *testing.T, b []byte, kind uint32) []byte {
 	t.Helper()

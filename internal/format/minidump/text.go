@@ -40,7 +40,20 @@ func (f *File) stringAt(off uint64) (string, bool) {
 	if !f.spend(len(b)) {
 		return "", false
 	}
-	return f.utf16(b), true
+	s := f.utf16(b)
+	return s, f.spend(hidden([]byte(s)))
+}
+
+// hidden returns how much more a text takes where it is shown than it has bytes, of which some are escaped: \u0001, or \\x80.
+func hidden(b []byte) (n int) {
+	const more = 5
+	valid := utf8.Valid(b)
+	for _, c := range b {
+		if c < ' ' || c >= utf8.RuneSelf && !valid {
+			n += more
+		}
+	}
+	return n
 }
 
 // utf16 decodes text up to a NUL, or all of it. A surrogate without its other half, which Windows allows in names, has
@@ -97,7 +110,7 @@ func (f *File) blobAt(off uint64) ([]byte, bool) {
 	if uint64(len(b)) < size {
 		f.warnf("bytes at offset %#x: only %d of %d read", off, len(b), size)
 	}
-	return b, f.spend(len(b))
+	return b, f.spend(len(b) + hidden(b))
 }
 
 // cstring returns the text up to the first NUL.

@@ -73,9 +73,9 @@ func (r *runtime) Tasks(ctx context.Context) iter.Seq2[*tasks.Task, error] {
 // mainGoroutine is the id of the goroutine that runs main, which no code of the program created.
 const mainGoroutine = 1
 
-// goroutineCost is what a goroutine costs of the budget, above all in memory: more than two kilobytes while it is looked at. One that exists has as
-// much of stack, but a dump may lie.
-const goroutineCost = 1792
+// goroutineCost is what a goroutine costs of the budget, above all in memory: two kilobytes while it is looked at. One that exists has as
+// much of stack, which justifies fifteen times this, but a dump may lie.
+const goroutineCost = 4096
 
 // manyGoroutines is for how many there is room from the start, however many a dump says that it has.
 const manyGoroutines = 1 << 17

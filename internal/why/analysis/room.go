@@ -60,11 +60,23 @@ func (r *room) take(bytes int) {
 	}
 }
 
+// longName is from where on the bytes of a name take longTimes the room in each frame that has it: they say the same again.
+const longName, longTimes = maxTypeName, 4
+
+// nameRoom is textRoom for names.
+func nameRoom(names ...string) (n int) {
+	for _, s := range names {
+		whole := textRoom(s)
+		n += whole + (longTimes-1)*max(0, whole-longName)
+	}
+	return n
+}
+
 // entries takes the room of frames. If there is none left, it cuts their names.
 func (r *room) entries(list []report.Frame) {
 	for i := range list {
 		e := &list[i]
-		r.take(entryRoom + textRoom(e.Function, e.Symbol, e.Module, e.Source.File))
+		r.take(entryRoom + nameRoom(e.Function, e.Symbol, e.Module, e.Source.File))
 		if r.full {
 			for _, s := range [...]*string{&e.Function, &e.Symbol, &e.Module, &e.Source.File} {
 				*s = cutName(*s, maxNameAgain)

@@ -27,6 +27,15 @@ func TestRoom(t *testing.T) {
 	if r.variable(&v); r.all-r.left != variableRoom+3*partRoom+5+1000+1+3+1001 {
 		t.Errorf("%d bytes", r.all-r.left)
 	}
+	// The bytes of a very long name count more, for each frame that has it.
+	if a, b := nameRoom(strings.Repeat("n", longName)), nameRoom(strings.Repeat("n", longName+10), "m"); a != longName || b != longName+10*longTimes+1 {
+		t.Errorf("%d and %d bytes", a, b)
+	}
+	r = room{all: 3*longName + entryRoom, left: 3*longName + entryRoom}
+	list = []report.Frame{{Function: strings.Repeat("n", 2*longName)}}
+	if r.entries(list); !r.full || len(list[0].Function) != maxNameAgain {
+		t.Errorf("full %v, %d bytes", r.full, len(list[0].Function))
+	}
 	var none room
 	if none.entries(frames()); none.full {
 		t.Error("no limit is one")

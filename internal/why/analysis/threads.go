@@ -22,6 +22,11 @@ type question struct {
 	tooLate bool              // the time for variables is over
 	alike   map[string]*alike // threads by their stacks
 	entries []report.Frame    // scratch
+
+	owners    map[unwind.Address]unwind.ThreadID // of the pages of stacks
+	lastOwner unwind.ThreadID                    // and the one asked for last
+	lastPage  unwind.Address
+
 	// languageLocals is the number of calls of languages of the crashing thread whose local variables were read.
 	languageLocals int
 	unexplained    int  // frames whose walk had no budget left to say how their callers were found
@@ -130,6 +135,7 @@ func (o *Options) wanted(ids []unwind.ThreadID) []unwind.ThreadID {
 // or a part of its value; and how many bytes of text cost one unit.
 const (
 	frameCost    = 464 // the smallest has 16 bytes of stack, which justify 512
+	overFrame    = 8   // times as much for a frame in a page of another thread's stack, which those bytes have justified already
 	entryCost    = 224
 	variableCost = 64
 	textPerUnit  = 4
@@ -195,6 +201,7 @@ func (in *naming) thread(ctx context.Context, s *unwind.Stack) report.Thread {
 		t.Frames = in.entries[:0]
 	} else {
 		size := len(frames) + len(frames)/8
+		size = min(size, max(alwaysNamed, in.Budget.Affords(frameCost))) // the walk may have spent it
 		if in.foldsRounds(crashed) {
 			size = min(size, 4*roundsEvery)
 		}
@@ -207,14 +214,22 @@ func (in *naming) thread(ctx context.Context, s *unwind.Stack) report.Thread {
 	for i := 0; i < len(frames); i++ {
 		before := len(t.Frames)
 		if before > 1<<12 && cap(t.Frames)-before < 1<<10 { // append grows a large slice by a quarter only, and copies it each time
-			t.Frames = slices.Grow(t.Frames, before)
+			more := before
+			if !folds { // as many for each frame that is left
+				more = max(before/4, min(before*(len(frames)-i)/(i+1)*9/8, in.Budget.Affords(entryCost)))
+			}
+			t.Frames = slices.Grow(t.Frames, more)
 		}
 		t.Frames = in.frame(t.Frames, frames, i)
 		ends[i] = len(t.Frames)
 		for k := range t.Frames[before:] {
 			t.Frames[before+k].Index += left.Entries
 		}
-		if in.Budget.Spend(frameCost+entryCost*(ends[i]-before-1)+textCost(t.Frames[before:])) != nil {
+		cost := frameCost
+		if in.overAnother(s.Thread, frames[i].SP()) {
+			cost *= overFrame
+		}
+		if in.Budget.Spend(cost+entryCost*(ends[i]-before-1)+textCost(t.Frames[before:])) != nil {
 			leaveLongNames(t.Frames[before:])
 			if i+1 >= alwaysNamed {
 				in.room.entries(t.Frames[before:])
@@ -272,6 +287,24 @@ func (in *naming) thread(ctx context.Context, s *unwind.Stack) report.Thread {
 		}
 	}
 	return t
+}
+
+// overAnother reports whether a frame of a thread is in a page in which another thread has frames that were named before. No two
+// threads run on one stack, but a dump may say so of all.
+func (in *question) overAnother(id unwind.ThreadID, sp unwind.Address) bool {
+	const page = 4096
+	at := sp / page
+	if id == unwind.NullThread || id == in.lastOwner && at == in.lastPage {
+		return false
+	}
+	if in.owners == nil {
+		in.owners = map[unwind.Address]unwind.ThreadID{}
+	}
+	if owner, ok := in.owners[at]; ok && owner != id {
+		return true
+	}
+	in.owners[at], in.lastOwner, in.lastPage = id, id, at
+	return false
 }
 
 func (in *Engine) registers(f *unwind.Frame) report.Registers {

@@ -11,7 +11,7 @@ import (
 
 func TestSecret(t *testing.T) {
 	for _, name := range []string{"PASSWORD", "DB_PASSWORD", "PGPASSWORD", "db-passwd", "API_KEY", "ApiKey", "AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "auth", "AUTHORIZATION", "--pwd",
-		"SESSION", "session.id", "CLIENT_CREDENTIALS", "MYSQL_PWD", "SENTRY_DSN", "OAUTH2", "cookie", "PRIVATE_KEY", "key", "KEYS", "JWT", "X_PIN"} {
+		"SESSION", "session.id", "CLIENT_CREDENTIALS", "MYSQL_PWD", "SENTRY_DSN", "OAUTH2", "cookie", "PRIVATE_KEY", "key", "KEYS", "JWT", "X_PIN", "PASSWORD_" + strings.Repeat("x", 1000)} {
 		if !Secret(name) {
 			t.Errorf("%s is no secret", name)
 		}

@@ -17,14 +17,11 @@ const maxMasked = 256 << 10
 // cutLine is the length from which on a command line may have been cut: that of the kernel's record (elf_prpsinfo).
 const cutLine = 79
 
-// maxSecretName bounds the length of names.
+// maxSecretName bounds the length of names in a text, before what may be their values.
 const maxSecretName = 128
 
 // Secret reports whether the value of a variable, option or header is secret by its name.
 func Secret(name string) bool {
-	if len(name) > maxSecretName {
-		name = name[len(name)-maxSecretName:]
-	}
 	if publicNames.Get()[name] {
 		return false
 	}

@@ -24,6 +24,7 @@ var secretLines = []string{
 	// Headers.
 	"curl¦-H¦Authorization: Bearer «s3cr3t-x»¦https://api.example.com/v1",
 	"curl¦-H¦authorization: bearer «s3cr3t-x»",
+	"curl¦-H¦X-Api-Key: «s3c;r3t-x»¦https://api.example.com/v1",
 	"curl¦-HAuthorization: Basic «dXNlcjpwYXNz»",
 	"curl¦-H¦Authorization: Token «abcdef01»¦-o¦out",
 	"curl¦-H¦Authorization: «s3cr3tx»",

@@ -36,6 +36,9 @@ func (f *frame) Number(u *dwarf.Unit, v *dwarf.Value) (uint64, error) {
 
 // NumberOf implements Frame.
 func (f *frame) NumberOf(object arch.Address, u *dwarf.Unit, v *dwarf.Value) (uint64, error) {
+	if (v.Form.Class() == dwarf.ClassExprloc || v.Form.Class() == dwarf.ClassBlock) && describes(u) && f.e.leftOut(object, v.B) {
+		return 0, unknown.ErrOptimisedOut
+	}
 	outer, in := f.e.object, f.e.inObject
 	f.e.object, f.e.inObject = object, true
 	n, err := f.Number(u, v)

@@ -175,12 +175,12 @@ func machine(name string) string {
 	return name
 }
 
-// allocates reports whether the innermost function is an allocator's.
-func (b *builder) allocates() bool {
-	if len(b.known) == 0 {
+// allocates reports whether the innermost function below the machinery is an allocator's.
+func (b *builder) allocates(end int) bool {
+	if end >= len(b.known) {
 		return false
 	}
-	r := b.rule(0)
+	r := b.rule(end)
 	return r != nil && r.file == "allocator.txt" && r.action == actDrop
 }
 
@@ -273,7 +273,7 @@ func (b *builder) cut() int {
 		class, b.said = report.CrashException+": "+cmp.Or(converter(b.report.Crash), name), false
 	}
 	switch {
-	case class == "access" && b.allocates():
+	case class == "access" && b.allocates(end):
 		class = report.CrashHeapCorruption // what the allocator did not notice
 	case end == 0 && class == report.CrashSignal && b.sentByItself():
 		class = bySignal.Get()[b.report.Crash.Signal] // a handler looked at the fault, and sent its signal again

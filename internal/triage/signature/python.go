@@ -56,7 +56,7 @@ func (b *builder) inInterpreter(from int) {
 		if f.Module == "" && f.Language == "" {
 			continue // the address that was called
 		}
-		if interprets(f) {
+		if interprets(f) || f.Language == "python" {
 			b.sig.Class = "access"
 		}
 		return

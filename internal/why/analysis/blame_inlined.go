@@ -190,6 +190,9 @@ func (w *witness) sought(v *provenance.Value, readAt uint64) bool {
 		if a.Kind != provenance.Load || a.Base == arch.NoReg || a.At != readAt {
 			return false
 		}
+		if a.Index != arch.NoReg && a.Size == w.in.arch.WordSize && w.code.OneWayOut(a.At, w.state.PC) {
+			return true // of an array, of which the code does not look for the end
+		}
 		off, ok := w.onward(v, a)
 		if !ok || off < 0 || uint64(off) >= r.Target().Whole() {
 			return false

@@ -3,8 +3,9 @@ package dwarfvars
 import (
 	"github.com/corewalk/corewalk/internal/code/provenance"
 	"github.com/corewalk/corewalk/internal/format/binbuf"
-	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/format/dwarf/op"
+	"github.com/corewalk/corewalk/internal/vars/types"
+	"github.com/corewalk/corewalk/internal/vars/unknown"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -12,34 +13,53 @@ import (
 // In Fortran a caller makes a descriptor of an array that it passes: where its elements are, its bounds and strides. A compiler that sees the called function
 // leaves out what that does not read. What lies there then is what an earlier call left.
 
-// leftOut reports whether an expression reads a part of the descriptor at an address that the function in whose frame it lies did not store when it made it.
-func (e *evaluator) leftOut(object arch.Address, expr []byte) bool {
+// leftOut returns an error if an expression reads a part of the descriptor at an address that the function in whose frame it lies did not store when it made it: a
+// Span if that is what only pointers need.
+func (e *evaluator) leftOut(object arch.Address, expr []byte) error {
 	k := e.index + 1
 	for ; k < len(e.frames); k++ {
 		if cfa, ok := e.frames[k].CFA(); !ok {
-			return false
+			return nil
 		} else if object < cfa {
 			break
 		}
 	}
-	if k >= len(e.frames) || e.isGo() || object < e.frames[k].SP() {
-		return false
+	if k >= len(e.frames) || object < e.frames[k].SP() {
+		return nil
 	}
 	cfa, _ := e.frames[k].CFA()
-	var code *provenance.Func
-	var call uint64
-	for _, at := range wordsRead(expr) {
-		if code == nil {
-			if code, call = e.r.calling(e, k); code == nil {
-				return false
-			}
-		}
-		if at != 0 && code.Omits(call, int64(object-cfa), int64(object+at-cfa), e.r.arch.WordSize) {
-			return true
+	list := wordsRead(expr)
+	if len(list) == 0 || len(list) == 1 && list[0] == 0 { // where the elements are
+		return nil
+	}
+	code, call := e.r.calling(e, k)
+	if code == nil {
+		return nil
+	}
+	word := e.r.arch.WordSize
+	span, known := false, uint64(0)
+	for _, at := range list {
+		switch {
+		case at == 0 || !code.Omits(call, int64(object-cfa), int64(object+at-cfa), word):
+			known = at
+		case at == uint64(spanWord*word) && len(list) == 2:
+			span = true
+		default:
+			return unknown.ErrOptimisedOut
 		}
 	}
-	return false
+	if !span {
+		return nil
+	}
+	var buf [8]byte
+	if err := e.r.mem.Read(e.r.arch.Truncate(object+known), buf[:word]); err != nil {
+		return unknown.Reason(err)
+	}
+	return &unknown.Span{Times: types.Uint(buf[:word], e.r.arch.Big())}
 }
+
+// spanWord is which word of gfortran's descriptors has the distance of elements of stride 1: that of pointers to components of derived types is larger than these.
+const spanWord = 4
 
 // wordsRead lists at which offsets of an object an expression reads words.
 func wordsRead(expr []byte) (list []uint64) {
@@ -91,13 +111,4 @@ func (r *Reader) calling(e *evaluator, k int) (*provenance.Func, uint64) {
 		return nil, 0
 	}
 	return code, call
-}
-
-// describes reports whether a unit's language passes arrays with descriptors that the caller makes.
-func describes(u *dwarf.Unit) bool {
-	switch u.Language {
-	case dwarf.LangFortran77, dwarf.LangFortran90, dwarf.LangFortran95, dwarf.LangFortran03, dwarf.LangFortran08:
-		return true
-	}
-	return false
 }

@@ -33,7 +33,7 @@ func (in *naming) merged(frames []*unwind.Frame, physical int, calls []unwind.Ca
 	}
 	w := in.mergedWitness(frames, physical, calls[len(calls)-1].Entry)
 	defer w.close()
-	leading := w.leading(lookup)
+	leading := slices.DeleteFunc(w.leading(lookup), w.callsEnding)
 	if len(leading) < 2 {
 		return nil, calls
 	}

@@ -21,7 +21,7 @@ func (c *crash) throughLanguages(ctx context.Context, b *report.Blame) *report.B
 		return b
 	}
 	last := &b.Steps[len(b.Steps)-1]
-	if !last.Entry || last.Role != "argument" || last.Kind != report.BlameVariable && last.Kind != report.BlameOffset && last.Kind != report.BlamePassed {
+	if !last.Entry || last.Role != "argument" || last.Kind != report.BlameVariable && last.Kind != report.BlameArgument && last.Kind != report.BlameOffset && last.Kind != report.BlamePassed {
 		return b
 	}
 	value := uint64(b.Value)

@@ -56,8 +56,9 @@ func (f *Func) fills(i int, off int64, size int) bool {
 		}
 		at, ok := f.frameOffset(i, m)
 		if !ok && m.Segment == arch.NoReg && m.Base != arch.NoReg && !indexed(m) {
+			disp := m.Disp
 			if v := f.before(i, Reg(m.Base)); v.Kind == StackAddr {
-				at, ok = v.K+m.Disp, true
+				at, ok = v.K+disp, true
 			}
 			in = f.inst(i) // tracing decodes others
 			ms = in.Mems()

@@ -178,3 +178,18 @@ func TestHandledInFree(t *testing.T) {
 		t.Errorf("%s of %s, %s of %s", a.Class, a.String(), b.Class, b.String())
 	}
 }
+
+// What is left on the stack of a promise that was rejected is Node's, in turn one part of it or another.
+func TestMadeElsewhereModule(t *testing.T) {
+	of := func(function, file string) Signature {
+		r := stackOf(report.CrashAbort, "abort"+libc, function)
+		f := &r.Threads[0].Frames[1]
+		f.Language, f.Trust, f.Source = "javascript", report.TrustRuntime, report.Source{File: file, Line: 3}
+		r.Crash.Raised = []report.Raised{{Language: "javascript", Type: "Error", Function: "fetchStock", File: "/x/shop.js"}}
+		return Of(r)
+	}
+	a, b := of("strictUnhandledRejectionsMode", "node:internal/process/promises"), of("processTimers", "node:internal/timers")
+	if a.Module != "shop.js" || a.Module != b.Module {
+		t.Errorf("modules %q and %q", a.Module, b.Module)
+	}
+}

@@ -97,7 +97,7 @@ func of(r *report.Report, c *Cache) Signature {
 	b := builder{report: r, sig: &s}
 	s.Kind, s.Class, b.said = kindOf(r.Crash)
 	th := crashed(r)
-	if s.Class == report.CrashSignal && waits(r, th) && killer(r, th) == nil && hangs(r, th) {
+	if s.Class == report.CrashSignal && waits(r, th) && hangs(r, th) {
 		s.Class = report.CrashHang // whether another thread may still end the wait is chance
 	}
 	if what := madeElsewhere(r.Crash, th); what != "" {

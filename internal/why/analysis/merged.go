@@ -33,7 +33,7 @@ func (in *naming) merged(frames []*unwind.Frame, physical int, calls []unwind.Ca
 	}
 	w := in.mergedWitness(frames, physical, calls[len(calls)-1].Entry)
 	defer w.close()
-	leading := slices.DeleteFunc(w.leading(lookup), w.callsEnding)
+	leading := w.leading(lookup)
 	if len(leading) < 2 {
 		return nil, calls
 	}
@@ -186,7 +186,7 @@ func (w *witness) leading(lookup unwind.CallLookup) []uint64 {
 	return w.code.Leading(w.state.PC, 4*maxMerged, func(addr uint64) bool {
 		c, err := lookup.LookupCalls(addr, nil)
 		return err == nil && len(c) > 0 && !c[0].Approximate
-	})
+	}, w.callsEnding)
 }
 
 // certain reports whether the frame's registers are certain, and lets its conditions use the arguments that its

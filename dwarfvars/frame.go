@@ -36,6 +36,11 @@ func (f *frame) Number(u *dwarf.Unit, v *dwarf.Value) (uint64, error) {
 
 // NumberOf implements Frame.
 func (f *frame) NumberOf(object arch.Address, u *dwarf.Unit, v *dwarf.Value) (uint64, error) {
+	if (v.Form.Class() == dwarf.ClassExprloc || v.Form.Class() == dwarf.ClassBlock) && types.Fortran(u.Language) {
+		if err := f.e.leftOut(object, v.B); err != nil {
+			return 0, err
+		}
+	}
 	outer, in := f.e.object, f.e.inObject
 	f.e.object, f.e.inObject = object, true
 	n, err := f.Number(u, v)

@@ -54,6 +54,8 @@ make_merged-clang() {
 	clang merged.c -O2 -g -o merged && run merged text && ship merged && finish merged
 }
 
+make_ending() { need clang-19 || return $?; clang ending.c -O1 -g -w -o ending && run ending check && ship ending && finish ending; }
+
 make_abort() { simple ends -O0 -g -- abort; }
 make_assert() { simple ends -O0 -g -- assert; }
 make_sigfpe() { simple ends -O0 -g -- divide; }

@@ -166,5 +166,6 @@ foreign() {
 }
 
 make_sections() { foreign sections start_ gfortran sections.f90 -J"$dir"; }
+make_omitted() { foreign omitted start_ gfortran omitted.f90 -O2 -fno-inline -J"$dir"; }
 make_packing() { need gnatmake || return $?; foreign packing ada_start gcc -gnatp packing.adb; }
 make_unbounded() { need gnatmake || return $?; foreign unbounded ada_start gcc -gnatp unbounded.adb; }

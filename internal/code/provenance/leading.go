@@ -5,8 +5,8 @@ import "slices"
 // Leading returns where control comes from to the code that ends with the instruction at addr, which several jumps
 // may lead to: for each way, the nearest instruction that stands for a place in the source, in ascending order. It
 // is nil if that is not known, because the target of a jump is not, and if there are more than most ways. If no
-// ways meet there, it has one instruction at most.
-func (f *Func) Leading(addr uint64, most int, stands func(uint64) bool) []uint64 {
+// ways meet there, it has one instruction at most. Control does not come from an instruction that ends the program, for which ends returns true; nil for none.
+func (f *Func) Leading(addr uint64, most int, stands, ends func(uint64) bool) []uint64 {
 	at, ok := f.index(addr)
 	if !ok || f.opaque {
 		return nil
@@ -21,7 +21,7 @@ func (f *Func) Leading(addr uint64, most int, stands func(uint64) bool) []uint64
 		i := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
 		switch {
-		case seen[i]:
+		case seen[i], ends != nil && ends(f.steps[i].Addr):
 		case stands(f.steps[i].Addr):
 			if len(out) == most {
 				return nil

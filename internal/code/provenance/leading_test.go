@@ -8,6 +8,22 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
+// Behind a call that does not return control comes from jumps only.
+func TestLeadingBehindEnd(t *testing.T) {
+	f := function(t, arch.AMD64, `
+		85 ff # 0 test edi,edi
+		78 05 # 2 js 9
+		e8 00 10 00 00 # 4 call out
+		e8 00 10 00 00 # 9 call out`)
+	all := func(uint64) bool { return true }
+	if got := f.Leading(base+9, 4, all, nil); !slices.Equal(got, []uint64{base + 2, base + 4}) {
+		t.Errorf("%#x", got)
+	}
+	if got := f.Leading(base+9, 4, all, func(addr uint64) bool { return addr == base+4 }); !slices.Equal(got, []uint64{base + 2}) {
+		t.Errorf("the first call ends: %#x", got)
+	}
+}
+
 func TestLeading(t *testing.T) {
 	const two = `
 		85 ff # 0 test edi,edi
@@ -79,7 +95,7 @@ func TestLeading(t *testing.T) {
 			e8 00 10 00 00 # 13 call out`, 13, nil, 2, nil},
 	} {
 		f := function(t, arch.AMD64, c.code)
-		got := f.Leading(base+c.call, c.most, func(addr uint64) bool { return !slices.Contains(c.silent, addr-base) })
+		got := f.Leading(base+c.call, c.most, func(addr uint64) bool { return !slices.Contains(c.silent, addr-base) }, nil)
 		for i := range got {
 			got[i] -= base
 		}
@@ -108,7 +124,7 @@ func TestLeadingTable(t *testing.T) {
 		0c 10 00 00 00 00 00 00 0e 10 00 00 00 00 00 00`).code.(fakeCode)
 	f := New(arch.AMD64, ABIOf(arch.AMD64, false), tableCode{raw}, base, base+uint64(len(raw.code)))
 	for silent, want := range map[uint64][]uint64{base: {base + 5, base + 12}, base + 5: nil} {
-		got := f.Leading(base+14, 4, func(addr uint64) bool { return addr != silent })
+		got := f.Leading(base+14, 4, func(addr uint64) bool { return addr != silent }, nil)
 		if !slices.Equal(got, want) {
 			t.Errorf("without a line at %#x: %#x, want %#x", silent, got, want)
 		}

@@ -94,6 +94,7 @@ func (r *runtime) Resolve(_ context.Context, all []*tasks.Task, _ func(context.C
 		}
 	}
 	r.locks(all)
+	r.joins(all)
 	r.asyncLocks(all)
 	r.awaited(all)
 }

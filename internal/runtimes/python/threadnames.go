@@ -36,10 +36,25 @@ func (r *runtime) ThreadName(id unwind.ThreadID) string {
 // made are not in it until they ask for their own object, which gets a name of its own: "Dummy-1".
 func (r *runtime) namesIn(interp uint64) map[uint64]string {
 	names := map[uint64]string{}
+	r.eachThread(interp, func(ident uint64, attributes []pair) {
+		for _, a := range attributes {
+			if key, _ := r.str(a.key, maxName); key != "_name" {
+				continue
+			}
+			if s, whole := r.str(a.value, maxText); whole {
+				names[ident] = s
+			}
+		}
+	})
+	return names
+}
+
+// eachThread calls yield for the threads of threading that run in an interpreter, with the attributes of their objects.
+func (r *runtime) eachThread(interp uint64, yield func(ident uint64, attributes []pair)) {
 	module := r.get(r.field(interp, "interp.modules"), "threading", maxModules)
 	active := r.get(r.field(module, "module.dict"), "_active", 1<<10)
 	if t := r.typeAt(r.field(active, "object.type")); t == nil || t.flags&flagDict == 0 {
-		return names
+		return
 	}
 	list, _, _ := r.pairs(active, maxNamed)
 	for _, p := range list {
@@ -50,14 +65,6 @@ func (r *runtime) namesIn(interp uint64) map[uint64]string {
 			continue
 		}
 		attributes, _, _ := r.attributes(p.value, t, maxOfThread)
-		for _, a := range attributes {
-			if key, _ := r.str(a.key, maxName); key != "_name" {
-				continue
-			}
-			if s, whole := r.str(a.value, maxText); whole {
-				names[ident] = s
-			}
-		}
+		yield(ident, attributes)
 	}
-	return names
 }

@@ -90,6 +90,9 @@ func (c *Cache) learn(f *report.Frame) meaning {
 	if f.Language == "perl" {
 		m.name = report.Clean(key.name)
 	}
+	if f.Language == "python" {
+		m.name = pythonName(key.name)
+	}
 	m.rule = ruleFor(m.name, f)
 	m.scoped = f.Language != "" || strings.HasSuffix(m.file, ".rs") || rustSymbol(key.symbol)
 	if f.Language != "php" && f.Language != "perl" { // closures have the name of their class or package only

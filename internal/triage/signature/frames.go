@@ -23,7 +23,9 @@ type builder struct {
 	kept          []entry
 	libraries     bool      // functions of a language's library were dropped
 	python, perl  bool      // the program's own part of the stack has functions of it
+	elsewhere     string    // the file of the function that made an error which is not on the stack any more
 	nulled        bool      // a function was dropped since its caller gave it null
+	handed        int       // calls of Python that were dropped since they handed it on
 	onNull        bool      // it was called on a null object, and nothing else was dropped so
 	uncaught      bool      // V8 ended the program for an error of JavaScript
 	whole         bool      // they are not, since the stack has nothing else
@@ -58,7 +60,8 @@ func (b *builder) build() {
 		}
 	}
 	b.inner = from
-	b.python = slices.ContainsFunc(b.thread.Frames[from:], func(f report.Frame) bool { return f.Language == "python" })
+	b.inInterpreter(from)
+	b.python = slices.ContainsFunc(b.thread.Frames[from:], func(f report.Frame) bool { return f.Language == "python" }) || b.byExtension(from)
 	b.perl = slices.ContainsFunc(b.thread.Frames[from:], func(f report.Frame) bool { return f.Language == "perl" && f.Source.File != "" })
 	b.choose(from)
 	named := b.named()
@@ -77,6 +80,9 @@ func (b *builder) build() {
 		return
 	}
 	b.sig.Module = b.known[b.kept[0].frame].module
+	if b.elsewhere != "" {
+		b.sig.Module = b.elsewhere // what is left on the stack is the library's, in turn one part of it or another
+	}
 	b.sig.Weak = !b.kept[0].named
 	b.sig.Top = topFrames
 	if b.quit && (b.kept[0].frame == b.inner || b.thread.Frames[b.kept[0].frame].Language != "") {
@@ -150,12 +156,17 @@ var stackGuards = lazy.Value[map[string]bool]{Make: func() map[string]bool {
 // sentByItself reports whether the program sent itself the signal of a fault, of which it is not known that it was one.
 func (b *builder) sentByItself() bool {
 	c := b.report.Crash
-	return c != nil && bySignal.Get()[c.Signal] != "" && strings.HasPrefix(c.Reason, "sent by the program to itself")
+	return c != nil && bySignal.Get()[c.Signal] != "" && strings.HasPrefix(c.Reason, sentByItself)
 }
+
+// sentByItself is how the reason begins of a signal that the program sent to itself.
+const sentByItself = "sent by the program to itself"
 
 // machine returns one name for the functions of abort machinery that stand for each other in other versions of a library.
 func machine(name string) string {
 	switch name = strings.TrimPrefix(name, "__GI_"); {
+	case name == "os_abort" || name == "os_abort_impl": // stripped interpreters do not name it
+		return "abort"
 	case name == "std::__terminate":
 		return "std::terminate"
 	case strings.HasPrefix(name, "_Py_FatalError"):
@@ -164,12 +175,12 @@ func machine(name string) string {
 	return name
 }
 
-// allocates reports whether the innermost function is an allocator's.
-func (b *builder) allocates() bool {
-	if len(b.known) == 0 {
+// allocates reports whether the innermost function below the machinery is an allocator's.
+func (b *builder) allocates(end int) bool {
+	if end >= len(b.known) {
 		return false
 	}
-	r := b.rule(0)
+	r := b.rule(end)
 	return r != nil && r.file == "allocator.txt" && r.action == actDrop
 }
 
@@ -259,10 +270,10 @@ func (b *builder) cut() int {
 	if thrown, ok := strings.CutPrefix(class, report.CrashException+": "); ok && b.thrownByLibrary(end) {
 		// The words are the library's: whichever function gives it a wrong value, they are the same.
 		name, _, _ := strings.Cut(thrown, ": ")
-		class, b.said = report.CrashException+": "+name, false
+		class, b.said = report.CrashException+": "+cmp.Or(converter(b.report.Crash), name), false
 	}
 	switch {
-	case class == "access" && b.allocates():
+	case class == "access" && b.allocates(end):
 		class = report.CrashHeapCorruption // what the allocator did not notice
 	case end == 0 && class == report.CrashSignal && b.sentByItself():
 		class = bySignal.Get()[b.report.Crash.Signal] // a handler looked at the fault, and sent its signal again
@@ -302,6 +313,19 @@ func (b *builder) thrownByLibrary(end int) bool {
 	return false
 }
 
+// converter returns the function of the C++ library that throws one of two exceptions for a text that is no number, or too large a one; "" for none. Which of them it is
+// depends on the text.
+func converter(c *report.Crash) string {
+	if len(c.Thrown) == 0 || c.Thrown[0].What == nil {
+		return ""
+	}
+	switch what := *c.Thrown[0].What; what {
+	case "stoi", "stol", "stoul", "stoll", "stoull", "stof", "stod", "stold":
+		return what
+	}
+	return ""
+}
+
 // refuses reports whether the frame below the machinery is a function that never returns: others call it to end
 // the program, each for a reason of its own.
 func (b *builder) refuses(end int) bool {
@@ -328,6 +352,11 @@ func (b *builder) consider(i int) {
 		b.onNull = !b.nulled && object(b.report.Crash.Blame)
 		b.nulled = true
 		b.decide(i, Dropped, GivenNull)
+	case why == "" && stop == "" && b.givenByPython(i):
+		b.nulled = true
+		b.decide(i, Dropped, givenAddress)
+	case why == "" && stop == "" && b.handedOn(i):
+		b.decide(i, Dropped, handedOn)
 	case why != "":
 		b.decide(i, Dropped, why)
 		b.end = stop
@@ -402,15 +431,17 @@ func (b *builder) irrelevant(i int) (why, stop string) {
 	return rule.why, ""
 }
 
-// nameless reports whether a function of JavaScript has no name.
-func nameless(f *report.Frame) bool { return f.Language == "javascript" && f.Function == "<anonymous>" }
+// nameless reports whether a function of JavaScript or Python has no name.
+func nameless(f *report.Frame) bool {
+	return f.Language == "javascript" && f.Function == "<anonymous>" || unnamedPython(f)
+}
 
-// writtenIn reports whether the next frame outward of the program's JavaScript is in the same file, and has a name: functions without
+// writtenIn reports whether the next frame outward of the program in the language of a frame is in the same file, and has a name: functions without
 // names are written where they are passed to another one, and that called them.
 func (b *builder) writtenIn(i int) bool {
 	frames := b.thread.Frames
 	for k := i + 1; k < len(frames); k++ {
-		if f := &frames[k]; f.Language == "javascript" && f.Source.File != "" && !ofLibrary(f) && !nameless(f) {
+		if f := &frames[k]; f.Language == frames[i].Language && f.Source.File != "" && !ofLibrary(f) && !nameless(f) {
 			return f.Source.File == frames[i].Source.File
 		}
 	}

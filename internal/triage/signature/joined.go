@@ -12,6 +12,9 @@ func meant(r *report.Report, th *report.Thread) *report.Thread {
 	if d := r.Hang(); d != nil {
 		return itself(r, d)
 	}
+	if by := killer(r, th); by != nil {
+		return by
+	}
 	id := r.Awaited(th.ID)
 	for i := range r.Threads {
 		if next := &r.Threads[i]; next.ID == id && len(next.Frames) > 0 {
@@ -19,6 +22,34 @@ func meant(r *report.Report, th *report.Thread) *report.Thread {
 		}
 	}
 	return th
+}
+
+// killer returns the thread that sent the signal of which th died, if th waits for what that has: until it can go on. It is nil if that is not known. Of a watchdog's
+// signal th is the thread that counts, whoever sent it.
+func killer(r *report.Report, th *report.Thread) *report.Thread {
+	if r.Crash == nil || !strings.HasPrefix(r.Crash.Reason, sentByItself) {
+		return nil
+	}
+	var by *report.Thread
+	for i := range r.Tasks {
+		t := &r.Tasks[i]
+		if t.Kind != "thread" || t.ID != th.ID || t.Wait == nil || len(t.Wait.Holders) != 1 || t.Wait.Holders[0].Kind != "thread" || t.Wait.Holders[0].Certainty != "certain" {
+			continue
+		}
+		for k := range r.Threads {
+			if r.Threads[k].ID == t.Wait.Holders[0].ID {
+				by = &r.Threads[k]
+			}
+		}
+	}
+	if by == nil || len(by.Frames) == 0 {
+		return nil
+	}
+	switch machine(Normalize(by.Frames[0].Function)) {
+	case "kill", "__kill", "tgkill", "tkill":
+		return by
+	}
+	return nil
 }
 
 // Joined returns the thread that the signature of a report is of, if that is not the thread that the report is about: that waits for its end.
@@ -43,6 +74,12 @@ func waits(r *report.Report, th *report.Thread) bool {
 		}
 	}
 	return false
+}
+
+// hangs reports whether what th waits for in the end is a lock, or not known: a thread that waits for the end of another one is told by what that does.
+func hangs(r *report.Report, th *report.Thread) bool {
+	m := meant(r, th)
+	return m == nil || m == th || waits(r, m)
 }
 
 // itself returns the thread of a deadlock that is in it alone; nil if there are others, or it is no thread.

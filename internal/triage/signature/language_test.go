@@ -37,6 +37,7 @@ func TestInterpreter(t *testing.T) {
 		{[]string{"encode@_json.cpython-312-x86_64-linux-gnu.so", "python main /x/app.py"}, []string{"encode", "main"}},
 		{[]string{"update_refs@libpython3.12.so.1.0", "python main /x/app.py"}, []string{"update_refs", "main"}},
 		{[]string{"min_max@libpython3.12.so.1.0", "serve@app"}, []string{"min_max", "serve"}},
+		{[]string{"new_list@libpython3.12.so.1.0", "fill@_grid.cpython-312-x86_64-linux-gnu.so", "start@app"}, []string{"fill", "start"}},
 	} {
 		r := stackOfLanguage(report.CrashNullRead, c.lines...)
 		frames := r.Threads[0].Frames[1:]
@@ -236,8 +237,13 @@ func TestQuittingOfLanguage(t *testing.T) {
 	r.Threads[0].Frames[3].Folded = true
 	other := stackOfLanguage(report.CrashAbort, "os_abort_impl", "os_abort", "glue", "python fatal /x/app.py", "python migrate /x/app.py")
 	other.Threads[0].Frames[3].Folded = true
-	if a, b := Of(r), Of(other); a.Hash == b.Hash || !a.Quit || a.Top != 2 || a.Via != "os_abort" {
+	if a, b := Of(r), Of(other); a.Hash == b.Hash || !a.Quit || a.Top != 2 || a.Via != "abort" {
 		t.Errorf("%+v", a)
+	}
+	stripped := stackOfLanguage(report.CrashAbort, "glue", "python fatal /x/app.py", "python connect /x/app.py")
+	stripped.Threads[0].Frames[1].Folded = true
+	if a, b := Of(r), Of(stripped); a.Hash != b.Hash {
+		t.Errorf("with and without the name os_abort: %+v, %+v", a, b)
 	}
 	native := stackOf("abort", "abort"+libc, "std::f", "g", "h", "main")
 	if s := Of(native); s.Quit || s.Top != 1 {

@@ -20,7 +20,7 @@ import (
 )
 
 // Version is the prefix of every hash. Signatures of different versions must not be compared.
-const Version = "v7"
+const Version = "v8"
 
 // How many of the innermost significant functions the first level takes: for a crash the function in which it
 // happened; if a function decided to end the program, its caller too, because many may call such a function.
@@ -73,6 +73,12 @@ const (
 // GivenNull is why the function that failed is dropped. People are told of it all the same.
 const GivenNull = "given null, which is its caller's mistake"
 
+// Why else a frame that failed is dropped.
+const (
+	givenAddress = "given a bad address by Python, which is its caller's mistake"
+	handedOn     = "handed on what its caller gave it"
+)
+
 // A Decision says what happened to one frame, and why.
 type Decision struct {
 	Frame  int    // index in report.Thread.Frames
@@ -91,10 +97,11 @@ func of(r *report.Report, c *Cache) Signature {
 	b := builder{report: r, sig: &s}
 	s.Kind, s.Class, b.said = kindOf(r.Crash)
 	th := crashed(r)
-	if s.Class == report.CrashSignal && waits(r, th) {
+	if s.Class == report.CrashSignal && waits(r, th) && hangs(r, th) {
 		s.Class = report.CrashHang // whether another thread may still end the wait is chance
 	}
 	if what := madeElsewhere(r.Crash, th); what != "" {
+		b.elsewhere = report.Clean(baseName(r.Crash.MadeElsewhere(th).File))
 		s.Kind, s.Class, b.said = s.Kind+": "+what, s.Class+": "+what, true
 	}
 	if d := r.Hang(); d != nil && itself(r, d) == nil {
@@ -110,6 +117,9 @@ func of(r *report.Report, c *Cache) Signature {
 		b.thread = meant(r, th)
 		b.known = c.meanings(b.thread.Frames)
 		instead := "it waits for the end of another thread"
+		if killer(r, th) != nil {
+			instead = "another thread, for which it waits, sent the signal"
+		}
 		if d != nil {
 			instead = "another thread waits for itself"
 		}

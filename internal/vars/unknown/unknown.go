@@ -34,6 +34,12 @@ type inPart string
 func (e inPart) Error() string        { return string(e) }
 func (e inPart) Is(target error) bool { return target == ErrOptimisedOut }
 
+// A Span is the size of an array's elements, which was optimised out of its descriptor. Times is how many of them lie between two that follow one another.
+type Span struct{ Times uint64 }
+
+func (e *Span) Error() string        { return ErrOptimisedOut.Error() }
+func (e *Span) Is(target error) bool { return target == ErrOptimisedOut }
+
 // What the reasons with details are, for errors.Is.
 var (
 	ErrRegister  = errors.New("register not recovered")

@@ -1,6 +1,8 @@
 package values
 
 import (
+	"errors"
+
 	"github.com/corewalk/corewalk/internal/format/dwarf"
 	"github.com/corewalk/corewalk/internal/vars/types"
 	"github.com/corewalk/corewalk/internal/vars/unknown"
@@ -37,7 +39,14 @@ func (f *objectFrame) Number(u *dwarf.Unit, v *dwarf.Value) (uint64, error) {
 		}
 	}
 	if o.Mem {
-		return f.b.f.NumberOf(o.Addr, u, v)
+		n, err := f.b.f.NumberOf(o.Addr, u, v)
+		if span := (*unknown.Span)(nil); errors.As(err, &span) {
+			// What nobody reads is what the called function knows.
+			if elem := o.Type.Strip().Target(); elem != nil && !elem.Dynamic() && elem.Whole() > 0 {
+				return span.Times * elem.Whole(), nil
+			}
+		}
+		return n, err
 	}
 	return f.b.f.Number(u, v)
 }

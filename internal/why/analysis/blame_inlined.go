@@ -178,25 +178,48 @@ func (w *witness) callsAt(addr uint64) []unwind.Call {
 // sought reports whether a null pointer is where a search came to in an inlined function that returns such a pointer: the code read it, at an instruction,
 // from what the last such pointer leads to, and never compares it with null. LLVM leaves that out where a caller uses what the function returns without a check.
 func (w *witness) sought(v *provenance.Value, readAt uint64) bool {
-	if w.vars == nil || w.call.Entry == 0 {
+	if w.vars == nil {
 		return false
 	}
-	calls := w.vars.Ended(w.state.PC, w.call.Entry)
+	calls := w.vars.Ended(w.state.PC, 0) // all that there are
 	if len(calls) == 0 || !calls[0].LLVM || !calls[0].Known || calls[0].Result == nil {
 		return false
 	}
 	r := calls[0].Result.Strip()
 	return r.Pointer() && slices.ContainsFunc(v.Alternatives(), func(a *provenance.Value) bool {
-		if a.Kind != provenance.Load || a.Base == arch.NoReg || a.At != readAt || a.K < 0 || uint64(a.K) >= r.Target().Whole() {
+		if a.Kind != provenance.Load || a.Base == arch.NoReg || a.At != readAt {
 			return false
 		}
-		last := w.code.Before(a.At, provenance.Reg(a.Base))
-		if last.Kind != provenance.Join || last != v && !slices.Contains(last.Alternatives(), a) {
+		if a.Index != arch.NoReg && a.Size == w.in.arch.WordSize && w.code.OneWayOut(a.At, w.state.PC) {
+			return true // of an array, of which the code does not look for the end
+		}
+		off, ok := w.onward(v, a)
+		if !ok || off < 0 || uint64(off) >= r.Target().Whole() {
 			return false
 		}
-		_, next, ok := r.Follow("", a.K, uint64(a.Size))
+		_, next, ok := r.Follow("", off, uint64(a.Size))
 		return ok && next != nil && next.Strip().Pointer() && next.Strip().Target().Strip().Name() == r.Target().Strip().Name()
 	})
+}
+
+// onward returns at which offset of what load a read before, or v is, it reads on in a loop. LLVM's loops may go from the address of a pointer to that of the next one.
+func (w *witness) onward(v, a *provenance.Value) (int64, bool) {
+	last := w.code.Before(a.At, provenance.Reg(a.Base))
+	if last.Kind != provenance.Join {
+		return 0, false
+	}
+	if last == v || slices.Contains(last.Alternatives(), a) {
+		return a.K, true
+	}
+	for _, alt := range last.Alternatives() {
+		if alt.Kind != provenance.Sum || alt.Index != arch.NoReg || alt.Base == arch.NoReg {
+			continue
+		}
+		if from := w.code.Before(alt.At, provenance.Reg(alt.Base)); from == a || from == v {
+			return a.K + alt.K, true
+		}
+	}
+	return 0, false
 }
 
 // outside returns of how many inlined calls at the frame's instruction another instruction of the frame's function is no part. Two calls of one function on one

@@ -116,6 +116,15 @@ func (c *crash) report(ctx context.Context, v verdict) *report.Crash {
 	out.Causes = c.causes()
 	out.Overflow = c.overflow()
 	out.Frame = c.shown(ctx).frame
+	if b := c.throughLanguages(ctx, out.Blame); b != out.Blame {
+		old := blameText(out.Blame, out.Kind)
+		for i := range out.Causes {
+			if out.Causes[i].Text == old {
+				out.Causes[i] = report.Cause{Text: blameText(b, out.Kind), Confidence: b.Confidence}
+			}
+		}
+		out.Blame = b
+	}
 	out.Raised = c.raised(ctx)
 	return &out
 }

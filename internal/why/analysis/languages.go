@@ -171,7 +171,8 @@ func (in *naming) addLanguageCalls(ctx context.Context, t *report.Thread, s *unw
 // A shown is the thread that the process died in, with the calls of languages.
 type shown struct {
 	thread   report.Thread
-	frame    *int // the entry to look at
+	calls    []*tasks.Call // by entry of the thread; nil for entries that are none
+	frame    *int          // the entry to look at
 	warnings []report.Warning
 }
 
@@ -179,7 +180,11 @@ func (c *crash) shown(ctx context.Context) shown {
 	return c.known.shown.of(func() shown {
 		out := shown{thread: c.named}
 		if c.naming != nil {
-			out.frame, out.warnings = c.naming.addLanguageCalls(ctx, &out.thread, c.walked, c.frame())
+			n := c.naming
+			kept, calls := n.keepsCalls, n.languageCalls
+			n.keepsCalls, n.languageCalls = true, nil
+			out.frame, out.warnings = n.addLanguageCalls(ctx, &out.thread, c.walked, c.frame())
+			out.calls, n.keepsCalls, n.languageCalls = n.languageCalls, kept, calls
 		}
 		return out
 	})

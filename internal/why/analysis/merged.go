@@ -186,7 +186,7 @@ func (w *witness) leading(lookup unwind.CallLookup) []uint64 {
 	return w.code.Leading(w.state.PC, 4*maxMerged, func(addr uint64) bool {
 		c, err := lookup.LookupCalls(addr, nil)
 		return err == nil && len(c) > 0 && !c[0].Approximate
-	})
+	}, w.callsEnding)
 }
 
 // certain reports whether the frame's registers are certain, and lets its conditions use the arguments that its

@@ -68,9 +68,11 @@ func (h *Haskell) CallerFrame(in, out *unwind.Frame) unwind.Status {
 		return unwind.StatusNotMe
 	}
 	sp, _, known := in.Reg(arch.RBP)
-	s, named := syms.SymbolAt(lib, in.RA())
+	s, found := syms.SymbolAt(lib, in.RA())
 	entered := in.NonCall() && known // a frame of Haskell's stack, whose code has not begun to run
-	if named = named && called(s.Name); !entered && !named && (!known || !h.holds(syms, lib)) {
+	named := found && called(s.Name)
+	other := found && !named && s.Size != 0 // a function of C, say
+	if !entered && !named && (other || !known || !h.holds(syms, lib)) {
 		return unwind.StatusNotMe
 	}
 	h.once.Do(h.open)

@@ -99,7 +99,7 @@ func askings() []asking {
 		{"types of a function", dwarf.LangC99, []*handDIE{i32, char}, []*handDIE{there("n", i32, 0), structure("tile", 12, member("a", i32, 0)),
 			die(dwarf.TagLexicalBlock).with(structure("block", 20, member("b", i32, 0)))}, numbers, map[string]string{
 			"sizeof(struct tile)": "(unsigned long) 12", "sizeof(struct block)": "(unsigned long) 20", "((struct tile *)&n)->a": "(int) 41"}},
-		usingDirectives(i32), nullPointer(i32), fortranText(char, i32), fortranOpen(i32), swiftNumbers(i32), packedNumbers(), dNames(i32), pascalRows(i32),
+		usingDirectives(i32), nullPointer(i32), functionPointers(i32, char), fortranText(char, i32), fortranOpen(i32), swiftNumbers(i32), packedNumbers(), dNames(i32), pascalRows(i32),
 	}
 }
 
@@ -198,6 +198,24 @@ func usingDirectives(i32 *handDIE) asking {
 		[]*handDIE{there("n", i32, 0), die(dwarf.TagLexicalBlock).with(directive(local))}, nil, map[string]string{
 			"R|1": "(int) 5", "HIGH + 0": "(int) 9", "K + 0": "(int) 7", "sizeof(tile)": "(unsigned long) 12", "sizeof(app::tile)": "(unsigned long) 12",
 			"E": "error: no variable is called E; the frame has n", "sizeof(brick)": "error: no type is called brick"}}
+}
+
+// functionPointers has an address that is looked at as one of functions.
+func functionPointers(i32, char *handDIE) asking {
+	return asking{"types of functions", dwarf.LangC99, []*handDIE{i32, char}, []*handDIE{there("n", i32, 0)}, func(p *handProcess) { p.put(handBase, 4, 41) }, map[string]string{
+		"(int (*)(int))n":                 "(int (*)(int)) 0x29",
+		"(int (*)(int, char *, ...))n":    "(int (*)(int, char *, ...)) 0x29",
+		"(char (**)())n":                  "(char (**)(void)) 0x29",
+		"(int *(*)(void))n":               "(int * (*)(void)) 0x29",
+		"(int (*)(int (*)(char), int))n":  "(int (*)(int (*)(char), int)) 0x29",
+		"sizeof(int (*)(int))":            "(unsigned long) 8",
+		"{int (*)(int)} &n == (char *)41": "(bool) true",
+		"(int (*)(nosuch))n":              "error: no type is called nosuch",
+		"(int (*)(int)n":                  "error: \")(int)n\" is not expected here",
+		"(int (*)(int,))n":                "error: \")(int,))n\" is not expected here",
+		"(int (*)(..., int))n":            "error: \")(..., int))n\" is not expected here",
+		"n * (n)":                         "(int) 1681",
+	}}
 }
 
 // nullPointer has a variable of the type of nullptr.

@@ -287,6 +287,17 @@ func (e *evaluation) typeNamed(name paths.TypeName) (*types.Type, error) {
 		}
 		t = e.arrayOf(t, name.Dims[i])
 	}
+	if f := name.Function; f != nil {
+		var params []*types.Type
+		for _, p := range f.Params {
+			param, err := e.typeNamed(p)
+			if err != nil {
+				return nil, err
+			}
+			params = append(params, param)
+		}
+		t = e.a.r.types.FunctionOf(t, params, f.Variadic)
+	}
 	for range min(name.Outer, maxPointers) {
 		t = e.pointerTo(t)
 	}

@@ -216,7 +216,8 @@ func (e *evaluation) ofThis(name string) (Object, bool) {
 }
 
 // global finds a variable of the program: in the unit of the function, in the rest of its file, in other libraries. Of these
-// only what they export, as the dynamic linker does, unless the name begins with that of the library: libc.so.6::rc.
+// only what they export, as the dynamic linker does, unless the name begins with that of the library: libc.so.6::rc. Of the program itself all, as who looks at a
+// frame of a library asks about the program.
 func (e *evaluation) global(name string) (Object, error) {
 	name = strings.TrimPrefix(name, "::")
 	of := ""
@@ -258,7 +259,7 @@ func (e *evaluation) global(name string) (Object, error) {
 			}
 			for _, n := range names {
 				if found = globalIn(u, n, i == 0 || of != ""); found.Valid() {
-					if ok := !foreign || of != "" || exported(im, found); ok {
+					if ok := !foreign || of != "" || lib.Kind == libstate.Executable || exported(im, found); ok {
 						return true, true
 					}
 					found = dwarf.DIE{}

@@ -96,6 +96,21 @@ func TestInfoFunctions(t *testing.T) {
 	}
 }
 
+// In a frame of a library people ask about the program.
+func TestProgramFromLibrary(t *testing.T) {
+	sh, out := open(t, "amd64-vars-c-O0")
+	for _, line := range []string{"frame function main", "up", "p total", "p names[1]", "p (char (*)(int))total"} {
+		if err := sh.Run(context.Background(), line); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range []string{"libc.so.6", "$1 = 42   (of vars)", `"one"`, "(char (*)(int)) 0x2a"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %s in %s", want, out)
+		}
+	}
+}
+
 // Numbers beyond all others lead nowhere.
 func TestFarNumbers(t *testing.T) {
 	sh, _ := open(t, "amd64-vars-c-O0")

@@ -159,14 +159,21 @@ type (
 )
 
 // A TypeName is the name of a type, and how many pointers lead to it: {"struct tile", 1}. Dims are the lengths of an array
-// of that, the outermost first, and Outer is how many pointers lead to the array: char (*)[16]. Reference says that it is a
-// reference to that.
+// of that, the outermost first, and Outer is how many pointers lead to the array: char (*)[16]. With Function they lead to a
+// function that returns it: int (*)(char *). Reference says that it is a reference to that.
 type TypeName struct {
 	Name      string
 	Pointers  int
 	Dims      []uint64
 	Outer     int
+	Function  *Signature
 	Reference bool
+}
+
+// A Signature has the types of a function's parameters, after which others may follow.
+type Signature struct {
+	Params   []TypeName
+	Variadic bool
 }
 
 // String returns the type as C writes it.
@@ -180,6 +187,16 @@ func (t TypeName) String() string {
 	}
 	for _, n := range t.Dims {
 		s += fmt.Sprintf("[%d]", n)
+	}
+	if t.Function != nil {
+		var list []string
+		for _, p := range t.Function.Params {
+			list = append(list, p.String())
+		}
+		if t.Function.Variadic {
+			list = append(list, "...")
+		}
+		s += "(" + strings.Join(list, ", ") + ")"
 	}
 	if t.Reference {
 		s += " &"

@@ -284,8 +284,19 @@ func TestDialects(t *testing.T) {
 	}
 }
 
+// The type of a function has some parameters, which may be functions to some depth.
+func TestSignatures(t *testing.T) {
+	of := func(n int) string { return "(int (*)(" + strings.Repeat("int, ", n-1) + "int))n" }
+	deep := func(n int) string { return "(int " + strings.Repeat("(*)(int ", n) + strings.Repeat(")", n) + ")n" }
+	for text, ok := range map[string]bool{of(maxSignature): true, of(maxSignature + 1): false, deep(10): true, deep(maxDepth + 1): false} {
+		if n, err := Parse(text); (err == nil) != ok {
+			t.Errorf("%.40s...: %v %v", text, n, err)
+		}
+	}
+}
+
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"q->a[3].b", "(T*)p", "a::b<c<d>>::e", "x@3", "t.0.1", "'a'", "sizeof(int)", "$a", "p as *const T",
+	for _, s := range []string{"q->a[3].b", "(T*)p", "(int (**)(char *, ...))p", "a::b<c<d>>::e", "x@3", "t.0.1", "'a'", "sizeof(int)", "$a", "p as *const T",
 		"a ? b : c", "1.5e3f * .5", "v.at(3).size()", "static_cast<a<b<int>>>(x)", "(T &)x", "x.(map[string]int)", "$$2 + $", "a(1:3)%x", ".true. .and. x",
 		"rec.f'First", "a(1 .. 3) = b and then c", "p.all", "'file.c'::f::x", "p^.x^[1, 2..3]", "not (c in ['a'..'z', #65]) and (@x <> nil)", "7 div 2 mod 3 shl 1 = 'it''s'"} {
 		for in := range uint8(Pascal) + 1 {

@@ -65,14 +65,22 @@ func (p *parser) typeName() (t TypeName, sure, ok bool) {
 // dims parses what makes an array of a type: (*)[16], [3][4]. It takes nothing, and returns false, if that does not come next.
 func (p *parser) dims(t *TypeName) bool {
 	from, outer := p.i, 0
-	if p.is("(") && p.tokens[p.i+1].text == "*" && p.tokens[p.i+1].kind == operator {
+	if p.is("(") && strings.HasPrefix(p.tokens[p.i+1].text, "*") && p.tokens[p.i+1].kind == operator {
 		p.i++
 		for p.take("*") {
 			outer++
 		}
-		if !p.take(")") || !p.is("[") {
+		if !p.take(")") || !p.is("[") && !p.is("(") {
 			p.i = from
 			return false
+		}
+		if p.is("(") {
+			if t.Function = p.signature(); t.Function == nil {
+				p.i = from
+				return false
+			}
+			t.Outer = outer
+			return true
 		}
 	}
 	var list []uint64
@@ -91,6 +99,42 @@ func (p *parser) dims(t *TypeName) bool {
 	t.Dims, t.Outer = list, outer
 	return true
 }
+
+// signature parses the parameters of the type of a function: (int, char *), (void), (). It returns nil if they are none.
+func (p *parser) signature() *Signature {
+	if p.depth >= maxDepth {
+		return nil
+	}
+	p.depth++
+	defer func() { p.depth-- }()
+	p.i++
+	s := new(Signature)
+	if p.take(")") {
+		return s
+	}
+	for len(s.Params) < maxSignature {
+		if s.Variadic = p.take("..."); !s.Variadic {
+			t, _, ok := p.typeName()
+			if !ok {
+				return nil
+			}
+			s.Params = append(s.Params, t)
+		}
+		if p.take(")") {
+			if len(s.Params) == 1 && s.Params[0].String() == "void" {
+				s.Params = nil
+			}
+			return s
+		}
+		if s.Variadic || !p.take(",") {
+			return nil
+		}
+	}
+	return nil
+}
+
+// maxSignature is how many parameters the name of a type has at most.
+const maxSignature = 32
 
 // maxDims is how many dimensions an array has at most that the name of a type makes.
 const maxDims = 8
@@ -259,7 +303,7 @@ func (p *parser) closing() int {
 
 // Pointer returns the type of pointers to t.
 func (t TypeName) Pointer() TypeName {
-	if len(t.Dims) > 0 {
+	if len(t.Dims) > 0 || t.Function != nil {
 		t.Outer++
 	} else {
 		t.Pointers++

@@ -37,6 +37,14 @@ func (set *Set) ArrayOf(elem *Type, n uint64) *Type {
 	return t
 }
 
+// FunctionOf makes the type of a function of C.
+func (set *Set) FunctionOf(result *Type, params []*Type, variadic bool) *Type {
+	t := &Type{set: set, Tag: dwarf.TagSubroutineType, Elem: result.Ref, Language: dwarf.LangC}
+	t.target.Store(result)
+	t.membersOnce.Do(func() { t.m = Members{made: params, variadic: variadic} })
+	return t
+}
+
 // StringOf makes the type of a string of Fortran of size bytes.
 func (set *Set) StringOf(size uint64) *Type {
 	return &Type{set: set, Tag: dwarf.TagStringType, ByteSize: size, BareName: fmt.Sprintf("character(len=%d)", size), Language: dwarf.LangC}

@@ -13,7 +13,8 @@ type Members struct {
 	Enums     []Enumerator
 	dims      []Dim
 	Templates []Template
-	params    []Ref // of a function type
+	params    []Ref   // of a function type
+	made      []*Type // the same, of one that was made
 	variadic  bool
 	Variant   *VariantPart
 }

@@ -183,18 +183,25 @@ func (t *Type) parameters(depth int) string {
 	var b strings.Builder
 	b.WriteByte('(')
 	m := t.Members()
-	shown := m.params[:min(len(m.params), maxParams)]
-	for i, p := range shown {
-		if i > 0 {
+	shown := 0
+	show := func(p *Type) {
+		if shown > 0 {
 			b.WriteString(", ")
 		}
-		before, after := t.set.Of(p).declarator(depth + 1)
+		shown++
+		before, after := p.declarator(depth + 1)
 		b.WriteString(before + after)
 	}
+	for _, p := range m.params[:min(len(m.params), maxParams)] {
+		show(t.set.Of(p))
+	}
+	for _, p := range m.made[:min(len(m.made), maxParams)] {
+		show(p)
+	}
 	switch {
-	case len(shown) == 0:
+	case shown == 0:
 		b.WriteString("void")
-	case m.variadic || len(shown) < len(m.params):
+	case m.variadic || shown < len(m.params)+len(m.made):
 		b.WriteString(", ...")
 	}
 	b.WriteByte(')')

@@ -46,7 +46,6 @@ public class Lists {
 
 // TestPartsOfLanguages: parts of lists and maps that no report has are read when an expression names them.
 func TestPartsOfLanguages(t *testing.T) {
-	fixture.Long(t)
 	for _, c := range []struct {
 		program, file, text string
 		args                []string

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/corewalk/corewalk/internal/code/disasm"
+	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/internal/why/message"
 	"github.com/corewalk/corewalk/internal/why/reason"
 	"github.com/corewalk/corewalk/report"
@@ -160,6 +161,9 @@ func (c *crash) findVerdict() verdict {
 	}
 	if c.muslRefused() {
 		return verdict{report.CrashHeapCorruption, "heap corrupted, noticed by musl's allocator (" + v.reason + ")"}
+	}
+	if c.namelessRefused() {
+		return verdict{report.CrashHeapCorruption, "heap corrupted, noticed in " + find.BaseName(c.named.Frames[0].Module) + " (" + v.reason + ")"}
 	}
 	return titled(v, c.fault(), c.named.Frames)
 }

@@ -305,6 +305,8 @@ func (c *crash) toldOfGiven() (out []report.Cause) {
 	if strings.Contains(c.message(), "double free") {
 		if text := c.freedTwice(); text != "" {
 			out = append(out, report.Cause{Text: text, Confidence: report.Likely})
+		} else if text := c.freedTop(); text != "" {
+			out = append(out, report.Cause{Text: text, Confidence: report.Possible})
 		}
 	}
 	if strings.Contains(c.message(), "invalid pointer") || c.message() == "" && len(c.stack) > 0 && !musl(c.libraryPath(c.stack[0].LookupAddr())) {
@@ -459,6 +461,18 @@ func (c *crash) freedTwice() string {
 		return ""
 	}
 	return fmt.Sprintf("the block of %s at %#x%s was freed twice: it is %s already", byteCount(b.Size), b.Start, c.ownerOf(b), listed(b.List))
+}
+
+// freedTop says which block free found at the beginning of the memory that was not handed out; "" if it says something else.
+func (c *crash) freedTop() string {
+	if !strings.Contains(c.message(), "(top)") {
+		return ""
+	}
+	b, _, ok := c.given(func(b heap.Block, at uint64) bool { return b.Start == at && b.List == "top" })
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("the block at %#x%s may have been freed twice: it is part of the memory that is not handed out already", b.Start, c.ownerOf(b))
 }
 
 // freedInside says into which block the pointer leads that free refused.

@@ -18,6 +18,7 @@ const (
 	maxOfSize = 1 << 14 // blocks of one size of which the end is looked at
 	maxEnd    = 32      // bytes of it
 	maxPoured = 1 << 12 // bytes past its end
+	mostSmall = 1 << 24 // above, halves of pointers and of floating point begin
 	maxReset  = 16      // bytes at the beginning of a block that change as it is given back, and handed out again
 )
 
@@ -28,8 +29,15 @@ func (c *crash) listDamaged(d *heap.Damage) (text, confidence string) {
 	case d.Twice:
 		return fmt.Sprintf("the block of %s at %#x%s may have been freed twice: %s", byteCount(d.Of.Size), d.Of.Start, c.ownerOf(d.Of), d.Why), report.Possible
 	case d.Popped != 0:
-		if b, what, next := c.overranPopped(d.Popped, value); what.text != "" {
+		b, what, next, own := c.overranPopped(d.Popped, value)
+		if what.text != "" && !own {
 			return c.pouredFrom(b, what, next, "in a block behind it that was free: "+d.Why)
+		}
+		if text := c.handedTwice(d.Popped, value); text != "" {
+			return text + ": " + d.Why, report.Possible
+		}
+		if what.text != "" {
+			return c.pouredFrom(b, what, false, "in a block behind it that was free: "+d.Why)
 		}
 		return fmt.Sprintf("a block of %s was written to while it was free: %s", byteCount(d.Popped), d.Why), report.Likely
 	case d.Written:
@@ -41,11 +49,17 @@ func (c *crash) listDamaged(d *heap.Damage) (text, confidence string) {
 	return "", ""
 }
 
-// wasReset reports whether a block in use may be the one that text was written to while it was free: its first words have changed since, or still are that.
-func (c *crash) wasReset(b heap.Block, value uint64) bool {
+// wasReset reports whether a block in use may be the one that what another ends with was written to while it was free: its first words have changed since, or
+// still are that.
+func (c *crash) wasReset(from, b heap.Block, value uint64, kind pouredKind) bool {
 	first, ok := c.mem.Uint(b.Start, c.arch.WordSize)
 	if !ok || first == value {
 		return ok
+	}
+	if kind != pouredText {
+		at := b.Start + maxReset
+		next, ok := c.mem.Uint(at, c.arch.WordSize)
+		return b.Size < maxReset+uint64(c.arch.WordSize) || ok && c.goesOn(from, at, next).kind == kind && next != 0
 	}
 	rest := c.mem.Some(b.Start+maxReset, int(min(minText, b.Size-min(b.Size, maxReset))))
 	return textBytes(first, c.arch.WordSize) < 4 && len(rest) == minText && !slices.ContainsFunc(rest, func(c byte) bool { return !printable(c) })
@@ -123,8 +137,9 @@ func (c *crash) deniesText(b heap.Block, length uint64) bool {
 	return v.denied()
 }
 
-// overranPopped is the only block from which on something was written that went on to a value at the beginning of a block of a size.
-func (c *crash) overranPopped(size, value uint64) (found heap.Block, what poured, next bool) {
+// overranPopped is the only block from which on something was written that went on to a value at the beginning of a block of a size. own says that this one ends with
+// the same, too, which may be its own.
+func (c *crash) overranPopped(size, value uint64) (found heap.Block, what poured, next, own bool) {
 	looked, last := 0, uint64(0) // the last that was found to be written to
 	c.heap().Blocks(func(b heap.Block) bool {
 		if b.Size != size || b.Own {
@@ -133,10 +148,12 @@ func (c *crash) overranPopped(size, value uint64) (found heap.Block, what poured
 		looked++
 		from, w := c.source(b, b.Start, value)
 		switch {
-		case w.text == "" || w.kind == pouredText && !c.wasReset(b, value):
+		case w.text == "" || !c.wasReset(from, b, value, w.kind):
 		case what.text == "" || from.Start == found.Start || from.Start == last:
 			if what.text == "" {
 				found, what, next = from, w, from.End() == b.Start
+				last, ok := c.mem.Uint(b.End()-uint64(c.arch.WordSize), c.arch.WordSize)
+				own = ok && (last == value || w.kind == pouredText && textBytes(last, c.arch.WordSize) == c.arch.WordSize)
 			} else {
 				next = false // it went on through others
 			}
@@ -147,9 +164,9 @@ func (c *crash) overranPopped(size, value uint64) (found heap.Block, what poured
 		return looked < maxOfSize
 	})
 	if looked >= maxOfSize {
-		return heap.Block{}, poured{}, false
+		return heap.Block{}, poured{}, false, false
 	}
-	return found, what, next
+	return found, what, next, own
 }
 
 // goesOn says with what a block ends that goes on to a value at an address behind it.
@@ -193,12 +210,37 @@ func (c *crash) goesOn(b heap.Block, at, value uint64) poured {
 		alike, halves = alike && ok, halves && v>>32 == value>>32
 	}
 	switch {
+	case c.smallAlike(b, value):
+		return poured{text: fmt.Sprintf("a row of numbers like %d,", value&(1<<32-1)), kind: pouredAlike}
 	case halves:
 		return poured{text: fmt.Sprintf("a row of numbers like %#x,", value), kind: pouredAlike}
 	case alike:
 		return poured{text: fmt.Sprintf("a row of numbers like %g,", number), kind: pouredAlike, real: true}
 	}
 	return poured{}
+}
+
+// smallAlike reports whether both halves of a value are numbers like those with which a block ends: none is much larger or smaller than all of them.
+func (c *crash) smallAlike(b heap.Block, value uint64) bool {
+	const least, most = 8, 64
+	low, high, n := uint64(mostSmall), uint64(0), 0
+	for ; n < most && uint64(4*n+4+maxReset) <= b.Size; n++ {
+		v, ok := c.mem.Uint(b.End()-uint64(4*n+4), 4)
+		if !ok || v == 0 || v >= mostSmall {
+			break
+		}
+		low, high = min(low, v), max(high, v)
+	}
+	if n < least {
+		return false
+	}
+	margin := (high - low) / 8
+	for _, v := range []uint64{value & (1<<32 - 1), value >> 32} {
+		if v == 0 || v+margin < low || v > high+margin {
+			return false
+		}
+	}
+	return true
 }
 
 // realNumber is the number of a program that a word may be in floating point: neither very large nor very small.

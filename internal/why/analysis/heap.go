@@ -375,6 +375,22 @@ func (c *crash) findReadFrom() heapWord {
 	if g := c.gaveBack(); len(places) == 0 && g.known && g.at != 0 && c.wildlyGiven(g) {
 		places = []uint64{g.at}
 	}
+	if p := c.firstInHeap(places); p.heap != nil {
+		return p
+	}
+	if p := c.findInObjects(); p.heap != nil {
+		return p
+	}
+	if len(c.fault().mayBe) != 1 {
+		return heapWord{}
+	}
+	p := c.firstInHeap(c.fault().mayBe)
+	p.guessed = p.heap != nil
+	return p
+}
+
+// firstInHeap is the first of some places that is in memory of a heap.
+func (c *crash) firstInHeap(places []uint64) heapWord {
 	for _, at := range places {
 		m, ok := c.Proc.MappingAt(at)
 		if !ok || m.Perm&libstate.Write == 0 || (m.Path != "" || c.isOfModule(at)) && !c.donated(at) {
@@ -387,7 +403,7 @@ func (c *crash) findReadFrom() heapWord {
 		p.block, p.known = p.heap.BlockAt(at)
 		return p
 	}
-	return c.findInObjects()
+	return heapWord{}
 }
 
 // donated reports whether an address is in a block of musl's, which hands out what is left of pages of modules, too.
@@ -470,9 +486,18 @@ func (c *crash) freedTop() string {
 	}
 	b, _, ok := c.given(func(b heap.Block, at uint64) bool { return b.Start == at && b.List == "top" })
 	if !ok {
-		return ""
+		tops := 0
+		c.heap().Blocks(func(of heap.Block) bool {
+			if of.List == "top" {
+				b, tops = of, tops+1
+			}
+			return tops < 2 // each arena has one
+		})
+		if tops != 1 {
+			return ""
+		}
 	}
-	return fmt.Sprintf("the block at %#x%s may have been freed twice: it is part of the memory that is not handed out already", b.Start, c.ownerOf(b))
+	return fmt.Sprintf("the block at %#x%s may have been freed twice: the memory that nobody has begins there already", b.Start, c.ownerOf(b))
 }
 
 // freedInside says into which block the pointer leads that free refused.
@@ -481,7 +506,7 @@ func (c *crash) freedInside() string {
 	if !ok {
 		return ""
 	}
-	return fmt.Sprintf("free may have been given %#x, %s from the beginning of the block of %s at %#x%s", at, byteCount(at-b.Start), byteCount(b.Size), b.Start, c.ownerOf(b))
+	return fmt.Sprintf("free may have been given %#x, %s from the beginning of the block of %s at %#x%s", at, byteCount(at-b.Start), byteCount(b.Size), b.Start, c.ownerInside(b, at))
 }
 
 // given is the only block of which free had an address, or that of its record, when it ended the program, and the lowest such address: the allocator's own
@@ -621,6 +646,19 @@ func (c *crash) ownerOf(b heap.Block) string {
 	}
 	if name := c.names().of(b); name != "" {
 		return " (" + name + ")"
+	}
+	return ""
+}
+
+// ownerInside is a name for a block, in brackets; if there is none, for who points to a place in it, or behind the number of elements with which it may begin.
+func (c *crash) ownerInside(b heap.Block, at uint64) string {
+	if name := c.ownerOf(b); name != "" {
+		return name
+	}
+	for _, in := range []uint64{at, b.Start + uint64(c.arch.WordSize)} {
+		if name := c.names().find(in); name != "" {
+			return " (" + name + " points into it)"
+		}
 	}
 	return ""
 }

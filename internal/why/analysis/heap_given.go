@@ -257,6 +257,9 @@ func (c *crash) noBlockGiven() []report.Cause {
 	case !ok || b.Own:
 		return nil
 	case b.Free && b.List == "top":
+		if text := c.freedTop(); text != "" && b.Start == g.value {
+			return []report.Cause{{Text: text, Confidence: report.Possible}}
+		}
 		return nil
 	case b.Start == g.value && b.Free && !strings.Contains(c.message(), "double free") && !c.givenErased(g.value):
 		return nil // what is given back is on a list before the allocator is done with it
@@ -267,7 +270,7 @@ func (c *crash) noBlockGiven() []report.Cause {
 	case b.Free:
 		return cause("%s from the beginning of the freed block of %s at %#x%s", byteCount(g.value-b.Start), byteCount(b.Size), b.Start, c.ownerOf(b))
 	}
-	text := cause("%s from the beginning of the block of %s at %#x%s", byteCount(g.value-b.Start), byteCount(b.Size), b.Start, c.ownerOf(b))
+	text := cause("%s from the beginning of the block of %s at %#x%s", byteCount(g.value-b.Start), byteCount(b.Size), b.Start, c.ownerInside(b, g.value))
 	if n, ok := c.countBefore(b, g.value); ok && g.to == "operator delete" {
 		text[0].Text += fmt.Sprintf(": it begins with the number %d, as blocks of new[] do, which delete[] gives back", n)
 	}

@@ -30,14 +30,18 @@ func (c *crash) listDamaged(d *heap.Damage) (text, confidence string) {
 		return fmt.Sprintf("the block of %s at %#x%s may have been freed twice: %s", byteCount(d.Of.Size), d.Of.Start, c.ownerOf(d.Of), d.Why), report.Possible
 	case d.Popped != 0:
 		b, what, next, own := c.overranPopped(d.Popped, value)
-		if what.text != "" && !own {
-			return c.pouredFrom(b, what, next, "in a block behind it that was free: "+d.Why)
+		text, two := "", false
+		if what.text == "" || own {
+			text, two = c.handedTwice(d, value)
 		}
-		if text := c.handedTwice(d.Popped, value); text != "" {
+		switch {
+		case what.text != "" && !two:
+			if text, confidence = c.pouredFrom(b, what, next, "in a block behind it that was free: "+d.Why); own {
+				confidence = report.Possible
+			}
+			return text, confidence
+		case text != "":
 			return text + ": " + d.Why, report.Possible
-		}
-		if what.text != "" {
-			return c.pouredFrom(b, what, false, "in a block behind it that was free: "+d.Why)
 		}
 		return fmt.Sprintf("a block of %s was written to while it was free: %s", byteCount(d.Popped), d.Why), report.Likely
 	case d.Written:
@@ -49,20 +53,25 @@ func (c *crash) listDamaged(d *heap.Damage) (text, confidence string) {
 	return "", ""
 }
 
-// wasReset reports whether a block in use may be the one that what another ends with was written to while it was free: its first words have changed since, or
-// still are that.
-func (c *crash) wasReset(from, b heap.Block, value uint64, kind pouredKind) bool {
+// wasReset reports whether a block in use may be the one that text was written to while it was free: its first words have changed since, or still are that.
+func (c *crash) wasReset(b heap.Block, value uint64) bool {
 	first, ok := c.mem.Uint(b.Start, c.arch.WordSize)
 	if !ok || first == value {
 		return ok
 	}
-	if kind != pouredText {
-		at := b.Start + maxReset
-		next, ok := c.mem.Uint(at, c.arch.WordSize)
-		return b.Size < maxReset+uint64(c.arch.WordSize) || ok && c.goesOn(from, at, next).kind == kind && next != 0
-	}
 	rest := c.mem.Some(b.Start+maxReset, int(min(minText, b.Size-min(b.Size, maxReset))))
 	return textBytes(first, c.arch.WordSize) < 4 && len(rest) == minText && !slices.ContainsFunc(rest, func(c byte) bool { return !printable(c) })
+}
+
+// orItself reports whether a value with which a list begins may as well have come from one of two blocks whose owner put it there: from that which seems to have been
+// overrun, and begins with it while nothing behind it has it; or from the one behind it, if that is full of it, too.
+func (c *crash) orItself(from, to heap.Block, value uint64) bool {
+	word := c.arch.WordSize
+	has := func(at uint64) bool { v, ok := c.mem.Uint(at, word); return ok && v == value }
+	if has(to.End() - uint64(word)) {
+		return true
+	}
+	return from.Size == to.Size && has(from.Start) && !has(to.Start) && !has(to.Start+maxReset)
 }
 
 // What was written past the end of a block goes on with it.
@@ -137,8 +146,8 @@ func (c *crash) deniesText(b heap.Block, length uint64) bool {
 	return v.denied()
 }
 
-// overranPopped is the only block from which on something was written that went on to a value at the beginning of a block of a size. own says that this one ends with
-// the same, too, which may be its own.
+// overranPopped is the only block from which on something was written that went on to a value at the beginning of a block of a size. own says
+// that it may be its own.
 func (c *crash) overranPopped(size, value uint64) (found heap.Block, what poured, next, own bool) {
 	looked, last := 0, uint64(0) // the last that was found to be written to
 	c.heap().Blocks(func(b heap.Block) bool {
@@ -148,12 +157,11 @@ func (c *crash) overranPopped(size, value uint64) (found heap.Block, what poured
 		looked++
 		from, w := c.source(b, b.Start, value)
 		switch {
-		case w.text == "" || !c.wasReset(from, b, value, w.kind):
+		case w.text == "" || w.kind == pouredText && !c.wasReset(b, value):
 		case what.text == "" || from.Start == found.Start || from.Start == last:
 			if what.text == "" {
 				found, what, next = from, w, from.End() == b.Start
-				last, ok := c.mem.Uint(b.End()-uint64(c.arch.WordSize), c.arch.WordSize)
-				own = ok && (last == value || w.kind == pouredText && textBytes(last, c.arch.WordSize) == c.arch.WordSize)
+				own = c.orItself(from, b, value)
 			} else {
 				next = false // it went on through others
 			}

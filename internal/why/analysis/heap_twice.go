@@ -23,26 +23,22 @@ func (c *crash) namelessRefused() bool {
 }
 
 // handedTwice says which block may have been on a list twice, and was handed out twice therefore, or was written to while it was there: it begins with what that
-// list begins with. If several do, only to it two elements of one array lead, or else any two elements or members.
-func (c *crash) handedTwice(size, value uint64) string {
+// list begins with, and only to it two elements of one array lead, or else any two elements or members. two is false if it is the only one that begins so.
+func (c *crash) handedTwice(d *heap.Damage, value uint64) (text string, two bool) {
 	var of []*held
 	blocks := map[uint64]heap.Block{}
 	if value < leastWild {
-		return ""
+		return "", false
 	}
 	c.heap().Blocks(func(b heap.Block) bool {
-		if first, ok := c.mem.Uint(b.Start, c.arch.WordSize); ok && first == value && b.Size == size && !b.Own {
+		if first, ok := c.mem.Uint(b.Start, c.arch.WordSize); ok && first == value && b.Size == d.Popped && !b.Own && !b.Free && !b.Contains(d.At) {
 			of = append(of, &held{start: b.Start})
 			blocks[b.Start] = b
 		}
 		return len(of) < maxBegun
 	})
 	if len(of) == 0 || len(of) == maxBegun {
-		return ""
-	}
-	if len(of) == 1 {
-		b := blocks[of[0].start]
-		return fmt.Sprintf("the block of %s at %#x%s may have been freed twice, or written to while it was free", byteCount(b.Size), b.Start, c.ownerOf(b))
+		return "", false
 	}
 	names := map[uint64][]string{}
 	c.names().each(of, func(h *held, path string, _ *types.Type) bool {
@@ -64,13 +60,17 @@ func (c *crash) handedTwice(size, value uint64) string {
 		}
 		if len(twice) > 0 {
 			if len(twice) > 1 {
-				return ""
+				return "", false
 			}
 			b := blocks[twice[0]]
-			return fmt.Sprintf("the block of %s at %#x (%s, and %s, too) may have been freed twice, or while it was still used", byteCount(b.Size), b.Start, pair[0], pair[1])
+			return fmt.Sprintf("the block of %s at %#x (%s, and %s, too) may have been freed twice, or while it was still used", byteCount(b.Size), b.Start, pair[0], pair[1]), true
 		}
 	}
-	return ""
+	if len(of) > 1 {
+		return "", false
+	}
+	b := blocks[of[0].start]
+	return fmt.Sprintf("the block of %s at %#x%s may have been freed twice, or written to while it was free", byteCount(b.Size), b.Start, c.ownerOf(b)), false
 }
 
 // twoOf are the first two names of a list of which something is so.

@@ -333,7 +333,7 @@ func (t *tracer) otherwise(w *witness, v *provenance.Value, value uint64) *repor
 		return nil
 	}
 	now, ok := w.eval.Memory(v, t.past)
-	if ok && now == value && !slices.Contains(t.mayBe, at) {
+	if ok && now == value {
 		return nil
 	}
 	if !ok && v.Kind != provenance.Load {
@@ -570,7 +570,7 @@ func (t *tracer) mayRead(w *witness, v *provenance.Value, value uint64) {
 	}
 	for _, a := range v.Alternatives() {
 		if at, ok := t.asNow(w, a, 0); ok && a.Size == t.in.arch.WordSize {
-			if now, ok := t.in.mem.LookupWord(at); ok && now == value {
+			if now, ok := t.in.mem.LookupWord(at); ok && now == value && !slices.Contains(t.mayBe, at) {
 				t.mayBe = append(t.mayBe, at)
 			}
 		}

@@ -506,7 +506,7 @@ func (c *crash) freedInside() string {
 	if !ok {
 		return ""
 	}
-	return fmt.Sprintf("free may have been given %#x, %s from the beginning of the block of %s at %#x%s", at, byteCount(at-b.Start), byteCount(b.Size), b.Start, c.ownerInside(b, at))
+	return fmt.Sprintf("free may have been given %#x, %s from the beginning of the block of %s at %#x%s", at, byteCount(at-b.Start), byteCount(b.Size), b.Start, c.ownerInside(b, at, ""))
 }
 
 // given is the only block of which free had an address, or that of its record, when it ended the program, and the lowest such address: the allocator's own
@@ -650,13 +650,14 @@ func (c *crash) ownerOf(b heap.Block) string {
 	return ""
 }
 
-// ownerInside is a name for a block, in brackets; if there is none, for who points to a place in it, or behind the number of elements with which it may begin.
-func (c *crash) ownerInside(b heap.Block, at uint64) string {
+// ownerInside is a name for a block, in brackets; if there is none, for who points to a place in it, or behind the number of elements with which it may begin,
+// but not for what has been told.
+func (c *crash) ownerInside(b heap.Block, at uint64, told string) string {
 	if name := c.ownerOf(b); name != "" {
 		return name
 	}
 	for _, in := range []uint64{at, b.Start + uint64(c.arch.WordSize)} {
-		if name := c.names().find(in); name != "" {
+		if name := c.names().find(in); name != "" && name != told {
 			return " (" + name + " points into it)"
 		}
 	}

@@ -63,7 +63,9 @@ func (c *crash) findGivenBack() givenBack {
 		}
 		code := codeReader{in: c.question}
 		if f, ok := code.function(site.Target); site.Direct && (!ok || freeing(f.Name) == "") {
-			continue
+			if to, _ := c.leavesTo(site.Target); to == "" {
+				continue
+			}
 		}
 		w := c.witnessOf(c.stack, n, nil)
 		if w == nil {
@@ -82,9 +84,9 @@ func (c *crash) findGivenBack() givenBack {
 func (w *witness) callee(call *disasm.Inst) (uint64, bool) {
 	m := call.Mem()
 	switch {
-	case call.Kind == disasm.Call:
+	case call.Kind == disasm.Call, call.Kind == disasm.Jump:
 		return call.Target, true
-	case call.Kind == disasm.CallIndirect && m != nil && m.Base == arch.NoReg && m.Index == arch.NoReg && m.Segment == arch.NoReg:
+	case (call.Kind == disasm.CallIndirect || call.Kind == disasm.JumpIndirect) && m != nil && m.Base == arch.NoReg && m.Index == arch.NoReg && m.Segment == arch.NoReg:
 		at, ok := m.Address(&arch.RegSet{})
 		if !ok {
 			return 0, false
@@ -124,12 +126,21 @@ func (w *witness) givesBack() givenBack {
 	if !ok || f.Entry != target {
 		return givenBack{}
 	}
-	to := freeing(f.Name)
-	if to == "" {
-		return givenBack{}
+	to, reg := freeing(f.Name), arch.NoReg
+	if len(w.abi.Args) > 0 {
+		reg = w.abi.Args[0]
 	}
 	v := w.code.Argument(call.PC, 0)
+	if to == "" {
+		if to, reg = w.in.leavesTo(target); to == "" {
+			return givenBack{}
+		}
+		v = w.code.Before(call.PC, provenance.Reg(reg))
+	}
 	value, exact, ok := w.eval.Value(v, 0)
+	if !ok {
+		value, exact, ok = w.passedOn(v)
+	}
 	if !ok {
 		value, ok = w.onStack(v)
 	}
@@ -142,10 +153,6 @@ func (w *witness) givesBack() givenBack {
 	g := givenBack{to: to, value: value, known: true, exact: exact}
 	if at, ok := w.eval.Address(v, 0); ok && v.Kind == provenance.Load {
 		g.at = at
-	}
-	reg := arch.NoReg
-	if len(w.abi.Args) > 0 {
-		reg = w.abi.Args[0]
 	}
 	if n := w.name(v, call.PC, reg, 0); !n.doubt {
 		g.name = sourceWords(n.text)
@@ -270,7 +277,7 @@ func (c *crash) noBlockGiven() []report.Cause {
 	case b.Free:
 		return cause("%s from the beginning of the freed block of %s at %#x%s", byteCount(g.value-b.Start), byteCount(b.Size), b.Start, c.ownerOf(b))
 	}
-	text := cause("%s from the beginning of the block of %s at %#x%s", byteCount(g.value-b.Start), byteCount(b.Size), b.Start, c.ownerInside(b, g.value))
+	text := cause("%s from the beginning of the block of %s at %#x%s", byteCount(g.value-b.Start), byteCount(b.Size), b.Start, c.ownerInside(b, g.value, g.name))
 	if n, ok := c.countBefore(b, g.value); ok && g.to == "operator delete" {
 		text[0].Text += fmt.Sprintf(": it begins with the number %d, as blocks of new[] do, which delete[] gives back", n)
 	}

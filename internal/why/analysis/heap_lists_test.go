@@ -16,7 +16,10 @@ type slots struct {
 	start, size uint64
 	data        []byte
 	free        map[int]bool
+	damages     []heap.Damage
 }
+
+func (s *slots) Damages() []heap.Damage { return s.damages }
 
 func (s *slots) at(i int) heap.Block {
 	b := heap.Block{Start: s.start + uint64(i)*s.size, Size: s.size, Free: s.free[i]}

@@ -40,6 +40,7 @@ func TestThroughFreed(t *testing.T) {
 		"just enough":             {func(s *slots) { clear(s.data[64 : 2*64-minText]) }, 1},
 		"all are free":            {func(s *slots) { s.free[0], s.free[1] = true, true }, -1},
 		"in use":                  {func(s *slots) { s.free[3] = false }, -1},
+		"in use, little":          {func(s *slots) { s.free[3] = false; clear(s.data[3*64 : 4*64-4]) }, -1},
 	} {
 		s, died := slotCrash(t, 6)
 		copy(s.data[64:], strings.Repeat("name=value&", 30)[:4*64-8])
@@ -52,7 +53,7 @@ func TestThroughFreed(t *testing.T) {
 		v.findBefore()
 		died.throughFreed(v)
 		got := -1
-		if v.before.Size != 0 && !v.before.Free && v.through {
+		if v.before.Size != 0 && v.through {
 			got = int(v.before.Start-s.start) / 64
 			if v.run.from < v.before.Start || v.run.from >= v.before.End() {
 				t.Errorf("%s: the text begins at %#x", name, v.run.from)
@@ -134,12 +135,17 @@ func TestOrItself(t *testing.T) {
 		"begins, and behind": {[]int{0, 64}, false},
 		"begins, and after":  {[]int{0, 64 + maxReset}, false},
 		"behind":             {[]int{64}, false},
+		"of another size":    {[]int{0}, false},
 	} {
 		s, died := slotCrash(t, 3)
 		for _, at := range c.at {
 			s.put(at, wild)
 		}
-		if got := died.orItself(s.at(0), s.at(1), wild); got != c.want {
+		to := s.at(1)
+		if name == "of another size" {
+			to.Size -= 16
+		}
+		if got := died.orItself(s.at(0), to, wild); got != c.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}

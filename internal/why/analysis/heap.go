@@ -560,6 +560,9 @@ func (c *crash) damaged(d *heap.Damage) (text, confidence string) {
 		}
 		return fmt.Sprintf("the record of the block at %#x%s is wrong: %s; %s ends there", d.Of.Start, c.ownerOf(d.Of), d.Why, before), report.Possible
 	}
+	if text := c.listedInside(d); text != "" {
+		return text, report.Possible
+	}
 	if d.Of.Start == 0 {
 		return fmt.Sprintf("the allocator's record at %#x is wrong: %s", d.At, d.Why), report.Possible
 	}

@@ -19,6 +19,9 @@ const maxGivenFrames = 16
 // maxGivenSteps is how many instructions may lie between the read of a pointer and the call that gives it back.
 const maxGivenSteps = 16
 
+// maxRounded is how much larger a small block may be than what was asked for; a large one may be by a quarter.
+const maxRounded = 24
+
 // nearGiven is how far from a pointer the allocator looks at what is before a block.
 const nearGiven = 4096
 
@@ -30,6 +33,7 @@ type givenBack struct {
 	known bool
 	exact bool   // it was not read from memory that may have changed since
 	at    uint64 // where in memory it was read from; 0 if that is not known
+	size  uint64 // of the object, as C++ passes it; 0 if it does not
 }
 
 // freeing is the name of a function that takes a block back, as the first argument of the C function is; "" for others.
@@ -153,6 +157,9 @@ func (w *witness) givesBack() givenBack {
 	g := givenBack{to: to, value: value, known: true, exact: exact}
 	if at, ok := w.eval.Address(v, 0); ok && v.Kind == provenance.Load {
 		g.at = at
+	}
+	if size := w.code.Argument(call.PC, 1); size.Kind == provenance.Const && to == "operator delete" {
+		g.size = uint64(size.K)
 	}
 	if n := w.name(v, call.PC, reg, 0); !n.doubt {
 		g.name = sourceWords(n.text)
@@ -278,7 +285,7 @@ func (c *crash) noBlockGiven() []report.Cause {
 		return cause("%s from the beginning of the freed block of %s at %#x%s", byteCount(g.value-b.Start), byteCount(b.Size), b.Start, c.ownerOf(b))
 	}
 	text := cause("%s from the beginning of the block of %s at %#x%s", byteCount(g.value-b.Start), byteCount(b.Size), b.Start, c.ownerInside(b, g.value, g.name))
-	if n, ok := c.countBefore(b, g.value); ok && g.to == "operator delete" {
+	if n, ok := c.countBefore(b, &g); ok && g.to == "operator delete" {
 		text[0].Text += fmt.Sprintf(": it begins with the number %d, as blocks of new[] do, which delete[] gives back", n)
 	}
 	return text
@@ -302,12 +309,16 @@ func (c *crash) givenErased(value uint64) bool {
 	return false
 }
 
-// countBefore is the number of elements with which a block of new[] begins, if what follows it may be so many.
-func (c *crash) countBefore(b heap.Block, at uint64) (uint64, bool) {
+// countBefore is the number of elements with which a block of new[] begins, if what follows it may be so many, and no more.
+func (c *crash) countBefore(b heap.Block, g *givenBack) (uint64, bool) {
 	word := uint64(c.arch.WordSize)
-	if at != b.Start+word {
+	if g.value != b.Start+word || b.Size < word {
 		return 0, false
 	}
 	n, ok := c.mem.Uint(b.Start, int(word))
-	return n, ok && n > 0 && n <= b.Size-word
+	room := b.Size - word
+	if g.size != 0 && (g.size > room || n > room/g.size || room-n*g.size > max(maxRounded, room/4)) { // allocators round up
+		return 0, false
+	}
+	return n, ok && n > 0 && n <= room
 }

@@ -1,7 +1,10 @@
 package analysis
 
 import (
+	"fmt"
+
 	"github.com/corewalk/corewalk/internal/code/provenance"
+	"github.com/corewalk/corewalk/internal/heap"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -37,4 +40,17 @@ func (w *witness) passedOn(v *provenance.Value) (value uint64, exact, ok bool) {
 	t := &tracer{in: w.in, stack: w.stack}
 	defer t.close()
 	return t.handed(w, v)
+}
+
+// listedInside says which block somebody gave back by a pointer into it, if an allocator's list of free blocks has that pointer; "" for other damages.
+func (c *crash) listedInside(d *heap.Damage) string {
+	value, ok := c.mem.Uint(d.At, d.Size)
+	if !ok || d.Of.Start != 0 || d.Size != c.arch.WordSize {
+		return ""
+	}
+	b, ok := c.heap().BlockAt(value)
+	if !ok || !b.Contains(value) || b.Start == value || b.Own {
+		return ""
+	}
+	return fmt.Sprintf("the allocator may have been given back %#x, %s from the beginning of the block of %s at %#x%s: %s", value, byteCount(value-b.Start), byteCount(b.Size), b.Start, c.ownerInside(b, value, ""), d.Why)
 }

@@ -46,6 +46,9 @@ func TestHeapGuilty(t *testing.T) {
 		{"mimalloc", "again.cpp", "-O2", "cycle", "], too) may have been freed twice, or while it was still used", report.Possible, "overrun"},
 		{"", "again.cpp", "-O0", "far", "in which it was, is that of t (const tex), and of *rows (int), too: it may have been freed, and handed out again", report.Possible, ""},
 		{"", "again.cpp", "-O2", "inside", "operator delete was given all->second = 0x#, 48 bytes from the beginning of the block of 648 bytes at 0x# (all->cells points into it)", report.Possible, ""},
+		{"", "again.cpp", "-O2", "held", "free was given 0x#, 48 bytes from the beginning of the block of 648 bytes at 0x# (all->second points into it)", report.Possible, ""},
+		{"", "again.cpp", "-O0", "member", "operator delete was given used = 0x#, 8 bytes from the beginning of the block of 88 bytes at 0x# (running)", report.Likely, "begins with the number"},
+		{"jemalloc", "again.cpp", "-O2", "member", "the allocator may have been given back 0x#, 8 bytes from the beginning of the block of 80 bytes at 0x# (running): ", report.Possible, ""},
 		{"", "again.cpp", "-O2", "unsure", "", "", "was given all"},
 		{"", "guilty.cpp", "-O0", "closure", "where no variable is any more, but ", report.Possible, ""},
 	} {

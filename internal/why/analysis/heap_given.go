@@ -67,7 +67,7 @@ func (c *crash) findGivenBack() givenBack {
 		}
 		code := codeReader{in: c.question}
 		if f, ok := code.function(site.Target); site.Direct && (!ok || freeing(f.Name) == "") {
-			if to, _ := c.leavesTo(site.Target); to == "" {
+			if c.leavesTo(site.Target).to == "" {
 				continue
 			}
 		}
@@ -136,9 +136,11 @@ func (w *witness) givesBack() givenBack {
 	}
 	v := w.code.Argument(call.PC, 0)
 	if to == "" {
-		if to, reg = w.in.leavesTo(target); to == "" {
-			return givenBack{}
+		left := w.in.leavesTo(target)
+		if to = left.to; left.v == nil || left.v.Kind != provenance.Entry {
+			return w.leftWith(&left, call.PC)
 		}
+		reg = left.v.Reg
 		v = w.code.Before(call.PC, provenance.Reg(reg))
 	}
 	value, exact, ok := w.eval.Value(v, 0)

@@ -202,3 +202,44 @@ func TestMayBe(t *testing.T) {
 		}
 	}
 }
+
+// TestListedInside: a list of an allocator has a pointer into a block, which is no block of its own, nor about a block that is known.
+func TestListedInside(t *testing.T) {
+	for name, c := range map[string]struct {
+		value  uint64 // from the heap's beginning
+		change func(s *slots, d *heap.Damage)
+		want   bool
+	}{
+		"into a block":    {64 + 8, func(*slots, *heap.Damage) {}, true},
+		"a block":         {64, func(*slots, *heap.Damage) {}, false},
+		"nowhere":         {64 * 64, func(*slots, *heap.Damage) {}, false},
+		"half a word":     {64 + 8, func(_ *slots, d *heap.Damage) { d.Size = 4 }, false},
+		"of a block":      {64 + 8, func(s *slots, d *heap.Damage) { d.Of = s.at(2) }, false},
+		"the allocator's": {64 + 8, func(s *slots, _ *heap.Damage) { s.own = true }, false},
+	} {
+		s, died := slotCrash(t, 4)
+		s.put(3*64, s.start+c.value)
+		d := heap.Damage{At: s.start + 3*64, Size: 8, Why: "why"}
+		c.change(s, &d)
+		if text := died.listedInside(&d); (text != "") != c.want || c.want && !strings.Contains(text, "8 bytes from the beginning of the block of 64 bytes at 0x7777000000040: why") {
+			t.Errorf("%s: %q", name, text)
+		}
+	}
+}
+
+// TestCountBefore: a block begins with a number of elements if so many fit behind it, and by the size that was passed no more would.
+func TestCountBefore(t *testing.T) {
+	for name, c := range map[string]struct {
+		count, size, off uint64
+		want             bool
+	}{
+		"fits": {1, 56, 8, true}, "rounded": {1, 32, 8, true}, "too much is left": {1, 31, 8, false}, "no size": {3, 0, 8, true}, "too many": {2, 56, 8, false},
+		"none": {0, 0, 8, false}, "more than bytes": {57, 0, 8, false}, "elsewhere": {1, 56, 16, false}, "a large size": {1, 57, 8, false}, "seven": {7, 8, 8, true}, "overflow": {1 << 62, 4, 8, false},
+	} {
+		s, died := slotCrash(t, 1)
+		s.put(0, c.count)
+		if _, ok := died.countBefore(s.at(0), &givenBack{value: s.start + c.off, size: c.size}); ok != c.want {
+			t.Errorf("%s: %t", name, ok)
+		}
+	}
+}

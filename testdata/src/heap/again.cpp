@@ -95,6 +95,25 @@ static void *volatile other;
 static void __attribute__((noinline)) either(cell *c, void *p) { if (c) c->name.clear(); free(p ? p : c); }
 static int unsure() { make(); either(all->second, other); return 0; }
 
+static void __attribute__((noinline)) drop(pool *p) { p->cells = nullptr; free(p->second); }
+static int held() { make(); drop(all); return 0; }
+
+struct conf { std::string path; int level = 3; };
+struct app { int n = 1; conf of; std::string title = "an application with a long title"; };
+static app *running;
+static conf *used;
+static void __attribute__((noinline)) reset(conf *c) { delete used; used = c; }
+static int member() {
+  running = new app;
+  used = &running->of;
+  reset(new conf);
+  std::string *s[20];
+  for (auto &x : s) x = new std::string(40, 'z');
+  for (auto *x : s) delete x;
+  delete running;
+  return 0;
+}
+
 int main(int argc, char **argv) {
   std::string bug = argc > 1 ? argv[1] : "";
   if (bug == "names") return names();
@@ -105,5 +124,7 @@ int main(int argc, char **argv) {
   if (bug == "cycle") return cycle();
   if (bug == "far") return far();
   if (bug == "inside") return inside();
+  if (bug == "held") return held();
+  if (bug == "member") return member();
   if (bug == "unsure") return unsure();
 }

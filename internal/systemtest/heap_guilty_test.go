@@ -49,6 +49,9 @@ func TestHeapGuilty(t *testing.T) {
 		{"", "again.cpp", "-O2", "held", "free was given 0x#, 48 bytes from the beginning of the block of 648 bytes at 0x# (all->second points into it)", report.Possible, ""},
 		{"", "again.cpp", "-O0", "member", "operator delete was given used = 0x#, 8 bytes from the beginning of the block of 88 bytes at 0x# (running)", report.Likely, "begins with the number"},
 		{"jemalloc", "again.cpp", "-O2", "member", "the allocator may have been given back 0x#, 8 bytes from the beginning of the block of 80 bytes at 0x# (running): ", report.Possible, ""},
+		{"", "again.cpp", "-O2", "two", "", "", "was given"},
+		{"mimalloc", "again.cpp", "-O0", "three", "], too) may have been freed twice, or while it was still used", report.Possible, "pair"},
+		{"tcmalloc", "again.cpp", "-O0", "period", "(hist), or one of those behind it, may have been overrun: a row of numbers like ", report.Possible, "which is in use"},
 		{"", "again.cpp", "-O2", "unsure", "", "", "was given all"},
 		{"", "guilty.cpp", "-O0", "closure", "where no variable is any more, but ", report.Possible, ""},
 	} {

@@ -319,7 +319,7 @@ func (c *crash) countBefore(b heap.Block, g *givenBack) (uint64, bool) {
 	}
 	n, ok := c.mem.Uint(b.Start, int(word))
 	room := b.Size - word
-	if g.size != 0 && (g.size > room || n > room/g.size || room-n*g.size > max(maxRounded, room/4)) { // allocators round up
+	if g.size != 0 && room-n*g.size > max(maxRounded, room/4) { // allocators round up
 		return 0, false
 	}
 	return n, ok && n > 0 && n <= room

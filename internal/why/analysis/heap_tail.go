@@ -36,7 +36,7 @@ func (in *question) leavesTo(target uint64) (out tail) {
 		}
 		called, ok := code.function(at)
 		name, v := freeing(called.Name), f.Argument(call.PC, 0)
-		if !ok || called.Entry != at || name == "" || v.Kind != provenance.Entry && v.Kind != provenance.Load {
+		if !ok || called.Entry != at || name == "" {
 			return tail{}
 		}
 		out = tail{name, f, v, call.PC}
@@ -82,7 +82,7 @@ func (w *witness) passedOn(v *provenance.Value) (value uint64, exact, ok bool) {
 // listedInside says which block somebody gave back by a pointer into it, if an allocator's list of free blocks has that pointer; "" for other damages.
 func (c *crash) listedInside(d *heap.Damage) string {
 	value, ok := c.mem.Uint(d.At, d.Size)
-	if !ok || d.Of.Start != 0 || d.Size != c.arch.WordSize {
+	if !ok || d.Of.Start != 0 {
 		return ""
 	}
 	b, ok := c.heap().BlockAt(value)

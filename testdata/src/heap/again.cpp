@@ -98,6 +98,37 @@ static int unsure() { make(); either(all->second, other); return 0; }
 static void __attribute__((noinline)) drop(pool *p) { p->cells = nullptr; free(p->second); }
 static int held() { make(); drop(all); return 0; }
 
+static void __attribute__((noinline)) drop(pool *p, long k) { if (k) free(p->second); else delete p; }
+static int two() { make(); drop(all, (long)all->second); return 0; }
+
+static struct { char *p, *q; } pair;
+static int three() {
+  char *k[24];
+  pair.p = (char *)malloc(200);
+  pair.q = (char *)malloc(200);
+  free(pair.p);
+  free(pair.q);
+  free(pair.p);
+  for (auto &x : k) memset(x = (char *)malloc(200), 'k', 200);
+  return k[3][2];
+}
+
+struct bucket { bucket *next; int count[14]; };
+static int *hist;
+static bucket *first;
+static void __attribute__((noinline)) tally(int n) { for (int i = 0; i < n; i++) hist[i] = 40 + (i * 37) % 50; }
+static long __attribute__((noinline)) walk() { long s = 0; for (bucket *b = first; b; b = b->next) s += b->count[3]; return s; }
+static int period() {
+  for (int i = 0; i < 3; i++) first = new bucket{first, {i}};
+  hist = new int[16];
+  bucket *tmp[2];
+  for (auto &t : tmp) t = new bucket{nullptr, {5}};
+  for (int i = 0; i < 3; i++) first = new bucket{first, {i}};
+  tally(70);
+  for (auto *t : tmp) delete t;
+  return (int)walk();
+}
+
 struct conf { std::string path; int level = 3; };
 struct app { int n = 1; conf of; std::string title = "an application with a long title"; };
 static app *running;
@@ -126,5 +157,8 @@ int main(int argc, char **argv) {
   if (bug == "inside") return inside();
   if (bug == "held") return held();
   if (bug == "member") return member();
+  if (bug == "two") return two();
+  if (bug == "three") return three();
+  if (bug == "period") return period();
   if (bug == "unsure") return unsure();
 }

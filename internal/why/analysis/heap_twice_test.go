@@ -40,7 +40,7 @@ func TestThroughFreed(t *testing.T) {
 		"just enough":             {func(s *slots) { clear(s.data[64 : 2*64-minText]) }, 1},
 		"all are free":            {func(s *slots) { s.free[0], s.free[1] = true, true }, -1},
 		"in use":                  {func(s *slots) { s.free[3] = false }, -1},
-		"in use, little":          {func(s *slots) { s.free[3] = false; clear(s.data[3*64 : 4*64-4]) }, -1},
+		"in use, little":          {func(s *slots) { s.free[3] = false; clear(s.data[3*64 : 4*64-minText+1]) }, -1},
 	} {
 		s, died := slotCrash(t, 6)
 		copy(s.data[64:], strings.Repeat("name=value&", 30)[:4*64-8])

@@ -141,7 +141,11 @@ func (h *Heap) threads(first uint64) {
 			if !ok || w[0] == 0 {
 				continue
 			}
-			h.list(at+uint64(c*listBytes), w[0], int(w[1]&0xffffffff), c, "thread cache", nil)
+			if head := at + uint64(c*listBytes); w[1]&0xffffffff != 0 {
+				h.list(head, w[0], int(w[1]&0xffffffff), c, "thread cache", nil)
+			} else if h.spanAt(w[0]) == nil { // the last one that it had did not end it
+				h.note(heap.Begins("thread cache", head, 8, w[0], h.sizes[c]))
+			}
 		}
 		tail := len(h.sizes) * listBytes
 		if w, ok := h.mem.Words(at+uint64(tail), (cacheTail-tail)/8); ok {

@@ -23,10 +23,10 @@ const (
 
 // blamed finds out which value was bad at the instruction of the youngest frame of a stack, and where it came from; nil if that is not known.
 // early are the registers at the instruction, if they are not those of the frame. argument is the number of that frame's argument that was bad,
-// from 1; 0 for none. readAt are the places in memory that the value was read from, as far as they are known.
-func (in *question) blamed(stack []*unwind.Frame, early *arch.RegSet, inst *disasm.Inst, regs *arch.RegSet, why *reason.Reason) (b *report.Blame, argument int, readAt []uint64) {
+// from 1; 0 for none. readAt are the places in memory that the value was read from, as far as they are known, mayBe others from which it may have been.
+func (in *question) blamed(stack []*unwind.Frame, early *arch.RegSet, inst *disasm.Inst, regs *arch.RegSet, why *reason.Reason) (b *report.Blame, argument int, readAt, mayBe []uint64) {
 	if len(stack) == 0 || !why.HasAddr && why.Kind != report.CrashDivZero && why.Kind != report.CrashDivOverflow || why.Kind == report.CrashStackOverflow {
-		return nil, 0, nil
+		return nil, 0, nil, nil
 	}
 	t := &tracer{in: in, stack: stack, early: early, out: report.Blame{Confidence: report.Certain}}
 	defer t.close()
@@ -35,9 +35,9 @@ func (in *question) blamed(stack []*unwind.Frame, early *arch.RegSet, inst *disa
 	switch {
 	case b == nil && !ok:
 		if b = t.smashed(inst, why); b != nil {
-			return b, 0, nil
+			return b, 0, nil, nil
 		}
-		return t.folded(inst, why), 0, nil
+		return t.folded(inst, why), 0, nil, nil
 	case b == nil:
 		b = t.trace(s)
 	}
@@ -47,9 +47,9 @@ func (in *question) blamed(stack []*unwind.Frame, early *arch.RegSet, inst *disa
 		}
 	}
 	if b == nil {
-		return nil, 0, nil
+		return nil, 0, nil, nil
 	}
-	return b, t.argument, t.readAt
+	return b, t.argument, t.readAt, t.mayBe
 }
 
 // A tracer follows one value.
@@ -68,6 +68,7 @@ type tracer struct {
 	used      []types.Arm // the names of what the value led to
 	argument  int         // the number of the argument of the youngest frame, from 1, that the value is; 0 for none
 	readAt    []uint64    // where in memory the value was read from
+	mayBe     []uint64    // and where it may have been
 }
 
 func (t *tracer) close() {
@@ -543,6 +544,7 @@ func (t *tracer) choose(w *witness, v *provenance.Value, value uint64) *provenan
 		left = a
 	}
 	if several {
+		t.mayRead(w, v, value)
 		if same == nil || common(value) || t.mapped(value) {
 			return t.member(w, v, value)
 		}
@@ -559,6 +561,41 @@ func (t *tracer) choose(w *witness, v *provenance.Value, value uint64) *provenan
 		t.past = v.At
 	}
 	return left
+}
+
+// mayRead notes the memory of one of several values that has the bad one now, though what the others were is not known, nor whether it is the same memory still.
+func (t *tracer) mayRead(w *witness, v *provenance.Value, value uint64) {
+	if value < leastSmall || t.mapped(value) || t.loose {
+		return
+	}
+	for _, a := range v.Alternatives() {
+		if at, ok := t.asNow(w, a, 0); ok && a.Size == t.in.arch.WordSize {
+			if now, ok := t.in.mem.LookupWord(at); ok && now == value && !slices.Contains(t.mayBe, at) {
+				t.mayBe = append(t.mayBe, at)
+			}
+		}
+	}
+}
+
+// asNow is the address that a value was read from, by what registers and memory on the way have now.
+func (t *tracer) asNow(w *witness, v *provenance.Value, depth int) (at uint64, ok bool) {
+	const most = 4
+	if v.Kind != provenance.Load || v.Base == arch.NoReg || v.Index != arch.NoReg || depth == most {
+		return 0, false
+	}
+	base := w.code.Before(v.At, provenance.Reg(v.Base))
+	if now := w.code.Before(w.state.PC, provenance.Reg(v.Base)); now.Kind == base.Kind && now.At == base.At && now.Kind == provenance.Load && w.number == 0 {
+		regs := t.stack[0].Registers()
+		if t.early != nil {
+			regs = *t.early
+		}
+		at, ok = regs.Get(v.Base)
+	} else if base.Kind == provenance.Slot && w.state.HasCFA {
+		at, ok = t.in.mem.LookupWord(w.state.CFA + uint64(base.K))
+	} else if from, known := t.asNow(w, base, depth+1); known {
+		at, ok = t.in.mem.LookupWord(from)
+	}
+	return t.in.arch.Truncate(at + uint64(v.K)), ok
 }
 
 // impossible reports whether a join that turned out to be null cannot be one of its alternatives.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/corewalk/corewalk/internal/code/disasm"
+	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/internal/why/message"
 	"github.com/corewalk/corewalk/internal/why/reason"
 	"github.com/corewalk/corewalk/report"
@@ -169,6 +170,9 @@ func (c *crash) findVerdict() verdict {
 	}
 	if c.muslRefused() {
 		return verdict{report.CrashHeapCorruption, "heap corrupted, noticed by musl's allocator (" + v.reason + ")"}
+	}
+	if c.namelessRefused() {
+		return verdict{report.CrashHeapCorruption, "heap corrupted, noticed in " + find.BaseName(c.named.Frames[0].Module) + " (" + v.reason + ")"}
 	}
 	return titled(v, c.fault(), c.named.Frames)
 }
@@ -337,6 +341,7 @@ type fault struct {
 	argument    int // the number of the argument of the youngest frame that the blame found bad, from 1; 0 for none
 	causes      []report.Cause
 	readAt      []uint64 // where in memory the bad value was read from
+	mayBe       []uint64 // and where it may have been, as one of several
 }
 
 // own is the fault of the signal or exception itself, if it is one.
@@ -366,7 +371,7 @@ func (c *crash) faultAt(physical int, inst *disasm.Inst, regs, early *arch.RegSe
 		f.instruction = c.instruction(inst, regs, *why)
 	}
 	if !c.opts.NoBlame && physical <= len(c.stack) {
-		f.blame, f.argument, f.readAt = c.blamed(c.stack[physical:], early, inst, regs, why)
+		f.blame, f.argument, f.readAt, f.mayBe = c.blamed(c.stack[physical:], early, inst, regs, why)
 	}
 	if f.blame != nil {
 		if m := inst.Mem(); f.instruction != nil && len(f.instruction.Registers) > 0 && !(m != nil && constant(m)) { // of which no register is to blame

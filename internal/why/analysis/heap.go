@@ -305,6 +305,8 @@ func (c *crash) toldOfGiven() (out []report.Cause) {
 	if strings.Contains(c.message(), "double free") {
 		if text := c.freedTwice(); text != "" {
 			out = append(out, report.Cause{Text: text, Confidence: report.Likely})
+		} else if text := c.freedTop(); text != "" {
+			out = append(out, report.Cause{Text: text, Confidence: report.Possible})
 		}
 	}
 	if strings.Contains(c.message(), "invalid pointer") || c.message() == "" && len(c.stack) > 0 && !musl(c.libraryPath(c.stack[0].LookupAddr())) {
@@ -373,6 +375,22 @@ func (c *crash) findReadFrom() heapWord {
 	if g := c.gaveBack(); len(places) == 0 && g.known && g.at != 0 && c.wildlyGiven(g) {
 		places = []uint64{g.at}
 	}
+	if p := c.firstInHeap(places); p.heap != nil {
+		return p
+	}
+	if p := c.findInObjects(); p.heap != nil {
+		return p
+	}
+	if len(c.fault().mayBe) != 1 {
+		return heapWord{}
+	}
+	p := c.firstInHeap(c.fault().mayBe)
+	p.guessed = p.heap != nil
+	return p
+}
+
+// firstInHeap is the first of some places that is in memory of a heap.
+func (c *crash) firstInHeap(places []uint64) heapWord {
 	for _, at := range places {
 		m, ok := c.Proc.MappingAt(at)
 		if !ok || m.Perm&libstate.Write == 0 || (m.Path != "" || c.isOfModule(at)) && !c.donated(at) {
@@ -385,7 +403,7 @@ func (c *crash) findReadFrom() heapWord {
 		p.block, p.known = p.heap.BlockAt(at)
 		return p
 	}
-	return c.findInObjects()
+	return heapWord{}
 }
 
 // donated reports whether an address is in a block of musl's, which hands out what is left of pages of modules, too.
@@ -461,13 +479,34 @@ func (c *crash) freedTwice() string {
 	return fmt.Sprintf("the block of %s at %#x%s was freed twice: it is %s already", byteCount(b.Size), b.Start, c.ownerOf(b), listed(b.List))
 }
 
+// freedTop says which block free found at the beginning of the memory that was not handed out; "" if it says something else.
+func (c *crash) freedTop() string {
+	if !strings.Contains(c.message(), "(top)") {
+		return ""
+	}
+	b, _, ok := c.given(func(b heap.Block, at uint64) bool { return b.Start == at && b.List == "top" })
+	if !ok {
+		tops := 0
+		c.heap().Blocks(func(of heap.Block) bool {
+			if of.List == "top" {
+				b, tops = of, tops+1
+			}
+			return tops < 2 // each arena has one
+		})
+		if tops != 1 {
+			return ""
+		}
+	}
+	return fmt.Sprintf("the block at %#x%s may have been freed twice: the memory that nobody has begins there already", b.Start, c.ownerOf(b))
+}
+
 // freedInside says into which block the pointer leads that free refused.
 func (c *crash) freedInside() string {
 	b, at, ok := c.given(func(b heap.Block, at uint64) bool { return b.Contains(at) && b.Start != at && !b.Free && !b.Own })
 	if !ok {
 		return ""
 	}
-	return fmt.Sprintf("free may have been given %#x, %s from the beginning of the block of %s at %#x%s", at, byteCount(at-b.Start), byteCount(b.Size), b.Start, c.ownerOf(b))
+	return fmt.Sprintf("free may have been given %#x, %s from the beginning of the block of %s at %#x%s", at, byteCount(at-b.Start), byteCount(b.Size), b.Start, c.ownerInside(b, at, ""))
 }
 
 // given is the only block of which free had an address, or that of its record, when it ended the program, and the lowest such address: the allocator's own
@@ -520,6 +559,9 @@ func (c *crash) damaged(d *heap.Damage) (text, confidence string) {
 			return fmt.Sprintf("%s may have been overrun by zero bytes: it is full to its end, and the record of the next block at %#x%s is wrong: %s", before, d.Of.Start, c.ownerOf(d.Of), d.Why), report.Possible
 		}
 		return fmt.Sprintf("the record of the block at %#x%s is wrong: %s; %s ends there", d.Of.Start, c.ownerOf(d.Of), d.Why, before), report.Possible
+	}
+	if text := c.listedInside(d); text != "" {
+		return text, report.Possible
 	}
 	if d.Of.Start == 0 {
 		return fmt.Sprintf("the allocator's record at %#x is wrong: %s", d.At, d.Why), report.Possible
@@ -607,6 +649,20 @@ func (c *crash) ownerOf(b heap.Block) string {
 	}
 	if name := c.names().of(b); name != "" {
 		return " (" + name + ")"
+	}
+	return ""
+}
+
+// ownerInside is a name for a block, in brackets; if there is none, for who points to a place in it, or behind the number of elements with which it may begin,
+// but not for what has been told.
+func (c *crash) ownerInside(b heap.Block, at uint64, told string) string {
+	if name := c.ownerOf(b); name != "" {
+		return name
+	}
+	for _, in := range []uint64{at, b.Start + uint64(c.arch.WordSize)} {
+		if name := c.names().find(in); name != "" && name != told {
+			return " (" + name + " points into it)"
+		}
 	}
 	return ""
 }

@@ -35,6 +35,7 @@ func (c *crash) foreign() []report.Cause {
 	}
 	v := &invaded{heapWord: p, run: r, word: uint64(c.arch.WordSize)}
 	v.findBefore()
+	c.throughFreed(v)
 	scanned := maxScanned
 	if !r.text && v.before.Size == 0 {
 		value, ok := c.mem.Uint(p.at, int(v.word))
@@ -74,10 +75,28 @@ func (c *crash) foreign() []report.Cause {
 	if text == "" {
 		text, confidence = c.inUse(v)
 	}
+	if text == "" && len(v.holds) > 0 { // others may be farther away
+		if c.allHolders(v); len(v.holds) > 1 {
+			text, confidence = v.twoTypes()
+		}
+	}
 	if text == "" {
 		return nil
 	}
 	return []report.Cause{{Text: text, Confidence: p.atMost(confidence)}}
+}
+
+// allHolders adds who points to a block from farther away.
+func (c *crash) allHolders(v *invaded) {
+	names := c.names()
+	names.most = maxScannedPlace
+	defer func() { names.most = maxScanned }()
+	names.each([]*held{{start: v.block.Start}}, func(_ *held, path string, t *types.Type) bool {
+		if !slices.ContainsFunc(v.holds, func(h holder) bool { return h.path == path }) {
+			v.holds = append(v.holds, v.holder(path, t))
+		}
+		return len(v.holds) < maxHolds
+	}, nil)
 }
 
 // unfilled says that a block in use begins with what the C library leaves in a freed block: the link to the next one on its list, as it is kept since 2.32.
@@ -272,6 +291,40 @@ func (v *invaded) findBefore() {
 	}
 	if b.Free && v.through {
 		v.before = heap.Block{} // freed blocks one behind the other have what was there before
+	}
+}
+
+// throughFreed goes on from a freed block in which text begins, as far as its list has not written there, to the block in use from which it came: that one is
+// full of text to its last byte, and so are freed blocks on the way.
+func (c *crash) throughFreed(v *invaded) {
+	b, from := v.before, v.run.from
+	if !v.run.text || v.before.Size == 0 || !b.Free {
+		first, ok := v.heap.BlockAt(v.run.from)
+		if !v.run.text || v.before.Size != 0 || !ok || !first.Free || first.List == "top" || first.End() > v.block.Start {
+			return
+		}
+		b = first
+	}
+	for b.Free && from >= b.Start && from-b.Start <= maxReset && v.at-b.Start < maxPoured {
+		before, ok := v.heap.BlockAt(b.Start - 1)
+		if !ok || before.Own || before.List == "top" || before.End() != b.Start {
+			return
+		}
+		run := uint64(0)
+		for run < before.Size {
+			char, ok := c.mem.Uint(before.End()-run-1, 1)
+			if !ok || !printable(byte(char)) {
+				break
+			}
+			run++
+		}
+		if run < minText {
+			return
+		}
+		b, from = before, before.End()-run
+	}
+	if !b.Free {
+		v.before, v.through, v.run.from = b, true, from
 	}
 }
 

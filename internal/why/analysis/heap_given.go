@@ -19,6 +19,9 @@ const maxGivenFrames = 16
 // maxGivenSteps is how many instructions may lie between the read of a pointer and the call that gives it back.
 const maxGivenSteps = 16
 
+// maxRounded is how much larger a small block may be than what was asked for; a large one may be by a quarter.
+const maxRounded = 24
+
 // nearGiven is how far from a pointer the allocator looks at what is before a block.
 const nearGiven = 4096
 
@@ -30,6 +33,7 @@ type givenBack struct {
 	known bool
 	exact bool   // it was not read from memory that may have changed since
 	at    uint64 // where in memory it was read from; 0 if that is not known
+	size  uint64 // of the object, as C++ passes it; 0 if it does not
 }
 
 // freeing is the name of a function that takes a block back, as the first argument of the C function is; "" for others.
@@ -63,7 +67,9 @@ func (c *crash) findGivenBack() givenBack {
 		}
 		code := codeReader{in: c.question}
 		if f, ok := code.function(site.Target); site.Direct && (!ok || freeing(f.Name) == "") {
-			continue
+			if c.leavesTo(site.Target).to == "" {
+				continue
+			}
 		}
 		w := c.witnessOf(c.stack, n, nil)
 		if w == nil {
@@ -82,9 +88,9 @@ func (c *crash) findGivenBack() givenBack {
 func (w *witness) callee(call *disasm.Inst) (uint64, bool) {
 	m := call.Mem()
 	switch {
-	case call.Kind == disasm.Call:
+	case call.Kind == disasm.Call, call.Kind == disasm.Jump:
 		return call.Target, true
-	case call.Kind == disasm.CallIndirect && m != nil && m.Base == arch.NoReg && m.Index == arch.NoReg && m.Segment == arch.NoReg:
+	case (call.Kind == disasm.CallIndirect || call.Kind == disasm.JumpIndirect) && m != nil && m.Base == arch.NoReg && m.Index == arch.NoReg && m.Segment == arch.NoReg:
 		at, ok := m.Address(&arch.RegSet{})
 		if !ok {
 			return 0, false
@@ -124,12 +130,23 @@ func (w *witness) givesBack() givenBack {
 	if !ok || f.Entry != target {
 		return givenBack{}
 	}
-	to := freeing(f.Name)
-	if to == "" {
-		return givenBack{}
+	to, reg := freeing(f.Name), arch.NoReg
+	if len(w.abi.Args) > 0 {
+		reg = w.abi.Args[0]
 	}
 	v := w.code.Argument(call.PC, 0)
+	if to == "" {
+		left := w.in.leavesTo(target)
+		if to = left.to; left.v == nil || left.v.Kind != provenance.Entry {
+			return w.leftWith(&left, call.PC)
+		}
+		reg = left.v.Reg
+		v = w.code.Before(call.PC, provenance.Reg(reg))
+	}
 	value, exact, ok := w.eval.Value(v, 0)
+	if !ok {
+		value, exact, ok = w.passedOn(v)
+	}
 	if !ok {
 		value, ok = w.onStack(v)
 	}
@@ -143,9 +160,8 @@ func (w *witness) givesBack() givenBack {
 	if at, ok := w.eval.Address(v, 0); ok && v.Kind == provenance.Load {
 		g.at = at
 	}
-	reg := arch.NoReg
-	if len(w.abi.Args) > 0 {
-		reg = w.abi.Args[0]
+	if size := w.code.Argument(call.PC, 1); size.Kind == provenance.Const && to == "operator delete" {
+		g.size = uint64(size.K)
 	}
 	if n := w.name(v, call.PC, reg, 0); !n.doubt {
 		g.name = sourceWords(n.text)
@@ -257,6 +273,9 @@ func (c *crash) noBlockGiven() []report.Cause {
 	case !ok || b.Own:
 		return nil
 	case b.Free && b.List == "top":
+		if text := c.freedTop(); text != "" && b.Start == g.value {
+			return []report.Cause{{Text: text, Confidence: report.Possible}}
+		}
 		return nil
 	case b.Start == g.value && b.Free && !strings.Contains(c.message(), "double free") && !c.givenErased(g.value):
 		return nil // what is given back is on a list before the allocator is done with it
@@ -267,8 +286,8 @@ func (c *crash) noBlockGiven() []report.Cause {
 	case b.Free:
 		return cause("%s from the beginning of the freed block of %s at %#x%s", byteCount(g.value-b.Start), byteCount(b.Size), b.Start, c.ownerOf(b))
 	}
-	text := cause("%s from the beginning of the block of %s at %#x%s", byteCount(g.value-b.Start), byteCount(b.Size), b.Start, c.ownerOf(b))
-	if n, ok := c.countBefore(b, g.value); ok && g.to == "operator delete" {
+	text := cause("%s from the beginning of the block of %s at %#x%s", byteCount(g.value-b.Start), byteCount(b.Size), b.Start, c.ownerInside(b, g.value, g.name))
+	if n, ok := c.countBefore(b, &g); ok && g.to == "operator delete" {
 		text[0].Text += fmt.Sprintf(": it begins with the number %d, as blocks of new[] do, which delete[] gives back", n)
 	}
 	return text
@@ -292,12 +311,16 @@ func (c *crash) givenErased(value uint64) bool {
 	return false
 }
 
-// countBefore is the number of elements with which a block of new[] begins, if what follows it may be so many.
-func (c *crash) countBefore(b heap.Block, at uint64) (uint64, bool) {
+// countBefore is the number of elements with which a block of new[] begins, if what follows it may be so many, and no more.
+func (c *crash) countBefore(b heap.Block, g *givenBack) (uint64, bool) {
 	word := uint64(c.arch.WordSize)
-	if at != b.Start+word {
+	if g.value != b.Start+word || b.Size < word {
 		return 0, false
 	}
 	n, ok := c.mem.Uint(b.Start, int(word))
-	return n, ok && n > 0 && n <= b.Size-word
+	room := b.Size - word
+	if g.size != 0 && room-n*g.size > max(maxRounded, room/4) { // allocators round up
+		return 0, false
+	}
+	return n, ok && n > 0 && n <= room
 }

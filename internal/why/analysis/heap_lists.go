@@ -18,6 +18,7 @@ const (
 	maxOfSize = 1 << 14 // blocks of one size of which the end is looked at
 	maxEnd    = 32      // bytes of it
 	maxPoured = 1 << 12 // bytes past its end
+	mostSmall = 1 << 24 // above, halves of pointers and of floating point begin
 	maxReset  = 16      // bytes at the beginning of a block that change as it is given back, and handed out again
 )
 
@@ -28,8 +29,19 @@ func (c *crash) listDamaged(d *heap.Damage) (text, confidence string) {
 	case d.Twice:
 		return fmt.Sprintf("the block of %s at %#x%s may have been freed twice: %s", byteCount(d.Of.Size), d.Of.Start, c.ownerOf(d.Of), d.Why), report.Possible
 	case d.Popped != 0:
-		if b, what, next := c.overranPopped(d.Popped, value); what.text != "" {
-			return c.pouredFrom(b, what, next, "in a block behind it that was free: "+d.Why)
+		b, what, next, own := c.overranPopped(d.Popped, value)
+		text, two := "", false
+		if what.text == "" || own {
+			text, two = c.handedTwice(d, value)
+		}
+		switch {
+		case what.text != "" && !two:
+			if text, confidence = c.pouredFrom(b, what, next, "in a block behind it that was free: "+d.Why); own {
+				confidence = report.Possible
+			}
+			return text, confidence
+		case text != "":
+			return text + ": " + d.Why, report.Possible
 		}
 		return fmt.Sprintf("a block of %s was written to while it was free: %s", byteCount(d.Popped), d.Why), report.Likely
 	case d.Written:
@@ -49,6 +61,17 @@ func (c *crash) wasReset(b heap.Block, value uint64) bool {
 	}
 	rest := c.mem.Some(b.Start+maxReset, int(min(minText, b.Size-min(b.Size, maxReset))))
 	return textBytes(first, c.arch.WordSize) < 4 && len(rest) == minText && !slices.ContainsFunc(rest, func(c byte) bool { return !printable(c) })
+}
+
+// orItself reports whether a value with which a list begins may as well have come from one of two blocks whose owner put it there: from that which seems to have been
+// overrun, and begins with it while nothing behind it has it; or from the one behind it, if that is full of it, too.
+func (c *crash) orItself(from, to heap.Block, value uint64) bool {
+	word := c.arch.WordSize
+	has := func(at uint64) bool { v, ok := c.mem.Uint(at, word); return ok && v == value }
+	if has(to.End() - uint64(word)) {
+		return true
+	}
+	return from.Size == to.Size && has(from.Start) && !has(to.Start) && !has(to.Start+maxReset)
 }
 
 // What was written past the end of a block goes on with it.
@@ -123,8 +146,9 @@ func (c *crash) deniesText(b heap.Block, length uint64) bool {
 	return v.denied()
 }
 
-// overranPopped is the only block from which on something was written that went on to a value at the beginning of a block of a size.
-func (c *crash) overranPopped(size, value uint64) (found heap.Block, what poured, next bool) {
+// overranPopped is the only block from which on something was written that went on to a value at the beginning of a block of a size. own says
+// that it may be its own.
+func (c *crash) overranPopped(size, value uint64) (found heap.Block, what poured, next, own bool) {
 	looked, last := 0, uint64(0) // the last that was found to be written to
 	c.heap().Blocks(func(b heap.Block) bool {
 		if b.Size != size || b.Own {
@@ -137,6 +161,7 @@ func (c *crash) overranPopped(size, value uint64) (found heap.Block, what poured
 		case what.text == "" || from.Start == found.Start || from.Start == last:
 			if what.text == "" {
 				found, what, next = from, w, from.End() == b.Start
+				own = c.orItself(from, b, value)
 			} else {
 				next = false // it went on through others
 			}
@@ -147,9 +172,9 @@ func (c *crash) overranPopped(size, value uint64) (found heap.Block, what poured
 		return looked < maxOfSize
 	})
 	if looked >= maxOfSize {
-		return heap.Block{}, poured{}, false
+		return heap.Block{}, poured{}, false, false
 	}
-	return found, what, next
+	return found, what, next, own
 }
 
 // goesOn says with what a block ends that goes on to a value at an address behind it.
@@ -193,12 +218,37 @@ func (c *crash) goesOn(b heap.Block, at, value uint64) poured {
 		alike, halves = alike && ok, halves && v>>32 == value>>32
 	}
 	switch {
+	case c.smallAlike(b, value):
+		return poured{text: fmt.Sprintf("a row of numbers like %d,", value&(1<<32-1)), kind: pouredAlike}
 	case halves:
 		return poured{text: fmt.Sprintf("a row of numbers like %#x,", value), kind: pouredAlike}
 	case alike:
 		return poured{text: fmt.Sprintf("a row of numbers like %g,", number), kind: pouredAlike, real: true}
 	}
 	return poured{}
+}
+
+// smallAlike reports whether both halves of a value are numbers like those with which a block ends: none is much larger or smaller than all of them.
+func (c *crash) smallAlike(b heap.Block, value uint64) bool {
+	const least, most = 8, 64
+	low, high, n := uint64(mostSmall), uint64(0), 0
+	for ; n < most && uint64(4*n+4+maxReset) <= b.Size; n++ {
+		v, ok := c.mem.Uint(b.End()-uint64(4*n+4), 4)
+		if !ok || v == 0 || v >= mostSmall {
+			break
+		}
+		low, high = min(low, v), max(high, v)
+	}
+	if n < least {
+		return false
+	}
+	margin := (high - low) / 8
+	for _, v := range []uint64{value & (1<<32 - 1), value >> 32} {
+		if v == 0 || v+margin < low || v > high+margin {
+			return false
+		}
+	}
+	return true
 }
 
 // realNumber is the number of a program that a word may be in floating point: neither very large nor very small.

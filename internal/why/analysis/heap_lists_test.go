@@ -16,10 +16,14 @@ type slots struct {
 	start, size uint64
 	data        []byte
 	free        map[int]bool
+	damages     []heap.Damage
+	own         bool // they are the allocator's
 }
 
+func (s *slots) Damages() []heap.Damage { return s.damages }
+
 func (s *slots) at(i int) heap.Block {
-	b := heap.Block{Start: s.start + uint64(i)*s.size, Size: s.size, Free: s.free[i]}
+	b := heap.Block{Start: s.start + uint64(i)*s.size, Size: s.size, Free: s.free[i], Own: s.own}
 	if b.Free {
 		b.List = "list"
 	}

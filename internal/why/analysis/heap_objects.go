@@ -50,9 +50,11 @@ func (c *crash) findInObjects() heapWord {
 		}
 		return len(found) < maxFound && len(seen) < maxObjects
 	})
-	if len(found) > 0 {
-		return c.oneOfFound(found)
+	if w, sure := c.oneOfFound(found); sure {
+		return w
 	}
+	before := found
+	found = nil
 	// Iterators are no pointers, but have one; and the program's own data has some that lead on.
 	most := len(seen) + maxWordObjects
 	for _, r := range c.nearData() {
@@ -67,9 +69,11 @@ func (c *crash) findInObjects() heapWord {
 			try(v)
 		}
 	}
-	if len(found) > 0 || len(seen) >= most {
-		return c.oneOfFound(found)
+	if w, sure := c.oneOfFound(found); sure {
+		return w
 	}
+	before = append(before, found...)
+	found = nil
 	// And those lead on.
 	most += maxWordObjects
 	for _, start := range slices.Sorted(maps.Keys(seen)) {
@@ -87,28 +91,33 @@ func (c *crash) findInObjects() heapWord {
 			try(v)
 		}
 	}
-	return c.oneOfFound(found)
+	if w, sure := c.oneOfFound(found); sure || len(before) == 0 {
+		return w
+	}
+	return before[0]
 }
 
-// oneOfFound is the place of several that have the bad value to which a pointer leads that means a pointer there; of others the first that was found.
-func (c *crash) oneOfFound(found []heapWord) heapWord {
+// oneOfFound is the place of several that have the bad value to which a pointer leads that means a pointer there; of others the first that was found. It is sure
+// if nobody who has that place means something else there.
+func (c *crash) oneOfFound(found []heapWord) (w heapWord, sure bool) {
 	if len(found) == 0 {
-		return heapWord{}
-	}
-	if len(found) == 1 {
-		return found[0]
+		return heapWord{}, false
 	}
 	word := uint64(c.arch.WordSize)
-	for _, f := range found {
+	denied := false
+	for i, f := range found {
 		v := &invaded{heapWord: f, run: run{from: f.at, end: f.at + word}, word: word}
 		if f.known {
 			c.holders(v, maxScannedPlace)
 		}
 		if slices.ContainsFunc(v.holds, func(h holder) bool { return h.points }) {
-			return f
+			return f, true
+		}
+		if i == 0 {
+			denied = slices.ContainsFunc(v.holds, func(h holder) bool { return h.size != 0 })
 		}
 	}
-	return found[0]
+	return found[0], !denied
 }
 
 // nearData are the frames of the youngest functions, and the data of the program, as far as they are small; and the frame to look at first, if others called

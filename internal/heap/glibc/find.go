@@ -90,11 +90,22 @@ func Find(p heap.Process, o Options) *Heap {
 	}
 	h := &Heap{p: p, mem: procmem.Of(p), w: uint64(a.WordSize), maps: p.Mappings(), budget: o.Chunks, most: o.Bytes}
 	h.align = 16
-	m := h.findMain()
-	if m == nil {
+	// The main arena is in writable data of a library: glibc is one of its own, or linked into the program. What looks like one and has no memory is none.
+	found := false
+	heap.Data(h.p, heap.MaxData, func(at uint64, b []byte) bool {
+		m := h.findIn(at, b)
+		found = m != nil && h.open(m)
+		return !found
+	})
+	if !found {
 		return nil
 	}
-	h.arenas = append(h.arenas, m)
+	return h
+}
+
+// open finds the other arenas, and the memory of all of them; false if there is none.
+func (h *Heap) open(m *arena) bool {
+	h.arenas, h.segments = append(h.arenas[:0], m), h.segments[:0]
 	h.ring(m)
 	for _, x := range h.arenas {
 		h.segmentsOf(x)
@@ -106,24 +117,11 @@ func Find(p heap.Process, o Options) *Heap {
 		return 1
 	})
 	h.segments = slices.CompactFunc(h.segments, func(a, b segment) bool { return a.start == b.start })
-	if len(h.segments) == 0 {
-		return nil
-	}
-	return h
+	return len(h.segments) > 0
 }
 
 // Name implements heap.Allocator.
 func (h *Heap) Name() string { return "glibc malloc" }
-
-// findMain finds the main arena in writable data of the libraries: glibc is one of its own, or linked into the program.
-func (h *Heap) findMain() *arena {
-	var x *arena
-	heap.Data(h.p, heap.MaxData, func(at uint64, b []byte) bool {
-		x = h.findIn(at, b)
-		return x == nil
-	})
-	return x
-}
 
 // findIn finds an arena in data that begins at an address.
 func (h *Heap) findIn(at uint64, data []byte) *arena {

@@ -115,6 +115,13 @@ func TestOneWayOut(t *testing.T) {
 			75 ef # 20 jne 5
 			48 8b 41 08 # 22 mov rax,[rcx+8]
 			c3 # 26 ret`, 10, 18, false},
+		{"from its end back to the start", `
+			48 8b 0c d0 # 0 mov rcx,[rax+rdx*8]
+			39 31 # 4 cmp [rcx],esi
+			74 06 # 6 je 14
+			48 83 c2 01 # 8 add rdx,1
+			eb f2 # 12 jmp 0
+			c3 # 14 ret`, 0, 4, true},
 		{"with a call", `
 			ba 01 00 00 00 # 0 mov edx,1
 			48 8b 0c d0 # 5 mov rcx,[rax+rdx*8]

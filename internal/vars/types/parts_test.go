@@ -177,8 +177,22 @@ func TestPartsOfArrays(t *testing.T) {
 			t.Errorf("%s: %q, %v, want %q", what, got, ok, c.want)
 		}
 	}
+	if got, _, ok := typeOf(t, dwarf.LangC99, arrayOf(integer, 2, 3, 2)).Part(20, 4); got != "[0][2][1]" || !ok {
+		t.Errorf("rows of rows: %q, %v", got, ok)
+	}
 	if got, _, ok := typeOf(t, dwarf.LangFortran90, arrayOf(integer, 2, 2)).Part(4, 4); ok { // which writes (2,1)
 		t.Errorf("rows of Fortran: %q", got)
+	}
+}
+
+// Types of Swift are called by what their names say; a name of another language that begins so says nothing.
+func TestNamesOfSwift(t *testing.T) {
+	const name = "$s4shop6CircleV"
+	circle := die(dwarf.TagStructureType, name, nodeAttr{dwarf.AttrByteSize, 8})
+	for language, want := range map[dwarf.Language]string{dwarf.LangSwift: "Circle", dwarf.LangCPlusPlus: name} {
+		if got := typeOf(t, language, circle).FullName(); got != want {
+			t.Errorf("%v: %q, want %q", language, got, want)
+		}
 	}
 }
 

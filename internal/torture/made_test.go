@@ -16,6 +16,9 @@ import (
 // everyFormat is a seed with which a service writes all that it can: what is known before the analysis, and the report in each format.
 const everyFormat = 27
 
+// explained is a seed with which a report says how frames were found.
+const explained = 3
+
 // What hostile authors write costs no more memory than is allowed, and where it asks for too much work, the report
 // says that it ended early.
 func TestMade(t *testing.T) {
@@ -27,7 +30,7 @@ func TestMade(t *testing.T) {
 	// What is allocated once, and not again for each frame, would be far more.
 	most := map[string]uint64{"frame pointers in long functions without tables": 400 << 20}
 	// Of "values on entry" only how frames were found is left out.
-	limited := []string{"expressions that call themselves", "expressions that loop", "long name of a function", "long name of a function without tables", "long names", "inlined calls of frames", "locals of frames", "unwind expression that loops",
+	limited := []string{"expressions that call themselves", "expressions that loop", "long name of a function", "long name of a function without tables", "long names", "long unwind program", "many rows", "inlined calls of frames", "locals of frames", "unwind expression that loops",
 		"variables of frames", "values on entry", "wide structure", "Go program with long tables", "Go errors that are their own members", "Go interfaces of types that nobody knows", "Go interfaces whose itabs are their own types", "Go program whose tables are one",
 		"abbreviations over one another", "aranges over one another", "array of a wide enumeration", "arrays of nothing",
 		"augmentations without an end", "file names of attributes without bytes", "files in one long directory", "frame pointers in long functions without tables",
@@ -42,7 +45,7 @@ func TestMade(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer r.close()
+			defer func() { r.close() }()
 			took := time.Duration(math.MaxInt64)
 			for tries := 0; tries < 2 && took > limitTime; tries++ { // what runs beside it may slow it down once
 				before, cpu := allocated(), processorTime()
@@ -84,6 +87,14 @@ func TestMade(t *testing.T) {
 					t.Error("no stack")
 				}
 				return
+			}
+			// What uses up its budget does so where everything is explained.
+			r.close()
+			if r, err = b.ready(t.TempDir()); err == nil {
+				err = r.run(nil, rand.New(rand.NewPCG(explained, 0)))
+			}
+			if err != nil {
+				t.Fatal(err)
 			}
 			if r.last == nil || len(r.last.Threads) != 1 && b.name != "threads of one stack" || len(r.last.Threads[0].Frames) == 0 {
 				t.Fatal("no stack")

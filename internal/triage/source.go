@@ -44,7 +44,7 @@ func (w *filesWalk) nothing() error {
 	if w.passed == 0 {
 		return errors.New("no dumps: there are directories only: -r descends into them")
 	}
-	text := "no dumps: no file begins as one, or is named core*, *.dmp or *.mdmp as compressed ones must be; a file is analysed whatever its name if it is named itself"
+	text := "no dumps: no file begins as one; compressed ones must be called core*, *.dmp or *.mdmp, or be named one by one"
 	if w.below > 0 {
 		text += "; -r descends into directories"
 	}

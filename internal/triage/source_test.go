@@ -163,10 +163,10 @@ func TestNothingFound(t *testing.T) {
 		want      string
 	}{
 		{nil, false, ""},
-		{[]string{"a.zst"}, false, "no dumps: no file begins as one, or is named"},
+		{[]string{"a.zst"}, false, "no dumps: no file begins as one; compressed"},
 		{[]string{"sub/core.1"}, false, "directories only: -r descends"},
 		{[]string{"sub/a", "b"}, false, "; -r descends"},
-		{[]string{"sub/a", "b"}, true, "if it is named itself"},
+		{[]string{"sub/a", "b"}, true, "named one by one"},
 		{[]string{"sub/a", "b", "core.2"}, false, ""},
 	} {
 		dir := t.TempDir()

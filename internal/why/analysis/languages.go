@@ -184,10 +184,7 @@ func (c *crash) shown(ctx context.Context) shown {
 			kept, calls := n.keepsCalls, n.languageCalls
 			n.keepsCalls, n.languageCalls = true, nil
 			out.frame, out.warnings = n.addLanguageCalls(ctx, &out.thread, c.walked, c.frame())
-			out.calls, n.keepsCalls = n.languageCalls, kept
-			if !kept { // who asks for them has them
-				n.languageCalls = calls
-			}
+			out.calls, n.keepsCalls, n.languageCalls = n.languageCalls, kept, calls
 		}
 		return out
 	})

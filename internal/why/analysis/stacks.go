@@ -36,7 +36,8 @@ func (e *Engine) Thread(ctx context.Context, stack *unwind.Stack) *Named {
 	n := &naming{question: in, keepsCalls: true}
 	var named report.Thread
 	if n.crashed = stack.Thread == in.died() && len(stack.Frames) > 0; n.crashed {
-		named = in.diedIn(ctx, n, stack).shown(ctx).thread
+		s := in.diedIn(ctx, n, stack).shown(ctx)
+		named, n.languageCalls = s.thread, s.calls
 		in.forgetEvaluations()
 	} else {
 		named = n.thread(ctx, stack)

@@ -210,6 +210,7 @@ func functionPointers(i32, char *handDIE) asking {
 		"(int (*)(int (*)(char), int))n":  "(int (*)(int (*)(char), int)) 0x29",
 		"sizeof(int (*)(int))":            "(unsigned long) 8",
 		"{int (*)(int)} &n == (char *)41": "(bool) true",
+		"(int (*)(const char *))n":        "error: \")(const char *))n\" is not expected here",
 		"(int (*)(nosuch))n":              "error: no type is called nosuch",
 		"(int (*)(int)n":                  "error: \")(int)n\" is not expected here",
 		"(int (*)(int,))n":                "error: \")(int,))n\" is not expected here",

@@ -114,9 +114,10 @@ func (p *parser) signature() *Signature {
 	}
 	for len(s.Params) < maxSignature {
 		if s.Variadic = p.take("..."); !s.Variadic {
+			from := p.i
 			t, _, ok := p.typeName()
-			if !ok {
-				return nil
+			if !ok || slices.ContainsFunc(p.tokens[from:p.i], func(t token) bool { return t.text == "const" || t.text == "volatile" }) {
+				return nil // names of types leave these out: it would be another type
 			}
 			s.Params = append(s.Params, t)
 		}

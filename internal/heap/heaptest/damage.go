@@ -34,11 +34,12 @@ func (d *damaged) ReadMem(at arch.Address, b []byte) (int, error) {
 }
 
 func (d *damaged) ReadWord(at arch.Address) (uint64, error) {
-	var b [8]byte
-	if n, err := d.ReadMem(at, b[:]); n < len(b) {
+	var word [8]byte
+	b := word[:d.Arch().WordSize]
+	if n, err := d.ReadMem(at, b); n < len(b) {
 		return 0, err
 	}
-	return binary.LittleEndian.Uint64(b[:]), nil
+	return d.Arch().Word(b), nil
 }
 
 // Changed is a process some of whose words are others, by their addresses, which are aligned.

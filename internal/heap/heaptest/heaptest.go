@@ -78,6 +78,50 @@ func Preload(t testing.TB, library, debian string) []string {
 	return nil
 }
 
+// Releases are the environments that put each of some libraries in front of the C library's malloc, by their paths, which a variable of the environment has
+// with colons between them. The test is skipped where that is not set: a system has one release.
+func Releases(t testing.TB, variable string) map[string][]string {
+	t.Helper()
+	all := map[string][]string{}
+	for _, path := range filepath.SplitList(os.Getenv(variable)) {
+		all[path] = []string{"LD_PRELOAD=" + path}
+	}
+	if len(all) == 0 {
+		t.Skip("no libraries of other releases in " + variable)
+	}
+	return all
+}
+
+// CheckReleases tests an allocator with each of the Releases that a variable has.
+func CheckReleases(t *testing.T, variable string, find func(heap.Process) heap.Allocator, most func(b heap.Block, size uint64) uint64) {
+	for path, env := range Releases(t, variable) {
+		for _, c := range []Program{{Threads: 1, Rounds: 20000}, {Threads: 8, Rounds: 20000}, {Threads: 1, Rounds: 300}} {
+			t.Run(fmt.Sprintf("%s/%d/%d", path, c.Threads, c.Rounds), func(t *testing.T) {
+				c.Env = env
+				p, held := Crash(t, c)
+				h := find(p)
+				if h == nil {
+					t.Fatal("no heap")
+				}
+				Check(t, h, held, Rule{Most: most, Others: 20 + 4*c.Threads})
+			})
+		}
+	}
+}
+
+// OldMusl is a program that is built for a musl whose malloc is the old one, as its configure script installs it into a directory that a variable of the
+// environment has. The test is skipped where that is not set: Debian has none.
+func OldMusl(t testing.TB, variable string, c Program) Program {
+	t.Helper()
+	dir := os.Getenv(variable)
+	if dir == "" {
+		t.Skip("no musl with the old malloc in " + variable)
+	}
+	c.Compiler = filepath.Join(dir, "bin", "musl-gcc")
+	c.Flags = append(c.Flags, "-Wl,--dynamic-linker="+filepath.Join(dir, "lib", "libc.so"))
+	return c
+}
+
 // Scudo is the environment that puts LLVM's Scudo in front of the C library's malloc, with options. The test is skipped where it is not installed.
 func Scudo(t testing.TB, arch, options string) []string {
 	t.Helper()

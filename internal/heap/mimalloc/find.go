@@ -1,8 +1,8 @@
-// Package mimalloc reads the heap of mimalloc 2.0 on 64 bits, as 2.0.9 lays it out and release builds have it, by the structures that it keeps in
-// memory: it needs no symbols and no debug information.
+// Package mimalloc reads the heap of mimalloc 2 and 3 on 64 bits, as release builds have it, by the structures that it keeps in memory: it needs no symbols
+// and no debug information.
 //
-// Memory is in segments, which begin at multiples of their size. Each has its own address in it, changed by a secret that they share and that
-// the library's data has too. Layouts are those of mimalloc-types.h.
+// Memory of mimalloc 2 is in segments, which begin at multiples of their size. Each has its own address in it, changed by a secret that they share and that
+// the library's data has too. Which release's layout it is, memory says: in that its pages count as many blocks as their lists have.
 package mimalloc
 
 import (
@@ -15,32 +15,23 @@ import (
 )
 
 const (
-	segmentSize = 32 << 20
 	sliceSize   = 64 << 10
-	maxSlices   = segmentSize / sliceSize
 	addrMask    = 1<<48 - 1
 	maxSegments = 1 << 16
-	// Of a segment's record.
-	cookieAt  = 216
-	slicesAt  = 264
-	pageBytes = 80
-	// Of a thread's heap.
-	delayedAt = 2840
-	heapKeyAt = delayedAt + 24
-	hugeBlock = 2 << 30 // blocks that large have the size of their page
-	// Blocks of up to 1024 bytes begin later in their page.
-	shifted, shift = 1024, 384
-	maxDamages     = 32
-	maxListed      = 1 << 22
+	hugeBlock   = 2 << 30 // blocks that large have the size of their page
+	maxDamages  = 32
+	maxListed   = 1 << 22
 )
 
 // A Heap is the heap of one process. It implements heap.Allocator.
 type Heap struct {
 	mem     procmem.Reader
-	secret  uint64
+	layout  *layout
 	pages   []page // by address
 	damages []heap.Damage
 	budget  int
+	wrong   int         // pages that contradict the layout, or themselves
+	tables  [][2]uint64 // of pages' records
 
 	lists     map[uint64]string // of blocks that are free, by address
 	readLists bool
@@ -77,35 +68,90 @@ func Find(p heap.Process, o Options) *Heap {
 		o.Blocks = 1 << 26
 	}
 	h := &Heap{mem: procmem.Of(p), budget: o.Blocks}
-	found := map[uint64][]uint64{} // segments, by what would be the secret
+	var found []candidate
+	for i := range layouts {
+		l := &layouts[i]
+		if i > 0 && l.segment == layouts[i-1].segment && l.cookie == layouts[i-1].cookie {
+			continue // of the same candidates
+		}
+		found = append(found, h.candidates(p, l))
+	}
+	if !slices.ContainsFunc(found, func(c candidate) bool { return len(c.segments) > 0 }) {
+		return h.findThree(p)
+	}
+	var best *Heap
+	heap.Data(p, heap.MaxData, func(_ uint64, b []byte) bool {
+		return heap.Words(a, b, func(_ int, v uint64) bool {
+			for _, c := range found {
+				if list := c.segments[v]; list != nil {
+					for i := range layouts {
+						l := &layouts[i]
+						if l.segment != c.layout.segment || l.cookie != c.layout.cookie {
+							continue
+						}
+						if got := h.as(l, list); got != nil && (best == nil || got.wrong < best.wrong) {
+							if best = got; got.wrong == 0 {
+								return false
+							}
+						}
+					}
+				}
+			}
+			return best == nil
+		})
+	})
+	if best == nil {
+		return h.findThree(p)
+	}
+	return best
+}
+
+// A candidate is what may be segments of a layout, by what would be the secret.
+type candidate struct {
+	layout   *layout
+	segments map[uint64][]uint64
+}
+
+func (h *Heap) candidates(p heap.Process, l *layout) candidate {
+	c := candidate{l, map[uint64][]uint64{}}
 	n := 0
 	for _, m := range p.Mappings() {
 		if m.Perm&libstate.Write == 0 {
 			continue
 		}
-		first := (uint64(m.Start) + segmentSize - 1) &^ (segmentSize - 1)
-		for at := first; at >= first && at < uint64(m.End) && n < maxSegments; at += segmentSize {
+		first := (uint64(m.Start) + l.segment - 1) &^ (l.segment - 1)
+		for at := first; at >= first && at < uint64(m.End) && n < maxSegments; at += l.segment {
 			n++
-			if v, ok := h.mem.LookupWord(at + cookieAt); ok && v != 0 && v^at != 0 {
-				found[v^at] = append(found[v^at], at)
+			if v, ok := h.mem.LookupWord(at + l.cookie); ok && v != 0 && v^at != 0 {
+				c.segments[v^at] = append(c.segments[v^at], at)
 			}
 		}
 	}
-	if len(found) == 0 {
+	return c
+}
+
+// as reads segments as those of a layout; nil if most of their pages contradict it.
+func (h *Heap) as(l *layout, list []uint64) *Heap {
+	got := &Heap{mem: h.mem, layout: l, budget: h.budget}
+	if !got.segments(list) {
 		return nil
 	}
-	heap.Data(p, heap.MaxData, func(_ uint64, b []byte) bool {
-		return heap.Words(a, b, func(_ int, v uint64) bool {
-			if found[v] != nil && h.segments(found[v]) {
-				h.secret = v
-			}
-			return h.secret == 0
-		})
-	})
-	if h.secret == 0 {
+	if !got.holds() {
 		return nil
 	}
-	return h
+	return got
+}
+
+// holds reports whether most pages are as their layout says.
+func (h *Heap) holds() bool {
+	h.free()
+	blocks := 0
+	for i := range h.pages {
+		if h.pages[i].block != 0 {
+			blocks++
+		}
+	}
+	return h.wrong <= blocks/2
 }
 
 // Name implements heap.Allocator.
@@ -126,15 +172,19 @@ func (h *Heap) segments(list []uint64) bool {
 
 // segment reads the pages of a segment, and returns where it ends.
 func (h *Heap) segment(at uint64) (end uint64) {
-	head, ok := h.mem.Words(at+cookieAt, (slicesAt-cookieAt)/8)
-	if !ok {
+	l := h.layout
+	head := h.mem.Bytes(at, int(l.slices))
+	if head == nil {
 		return at
 	}
-	total, info, huge, entries := head[1], head[2], head[3]&0xffffffff == 1, head[4]
+	word := func(off uint64) uint64 { return h.mem.Arch.Word(head[off:]) }
+	total, info, huge, entries := word(l.total), word(l.info), word(l.kind)&0xffffffff == 1, word(l.entries)
+	maxSlices := l.segment / sliceSize
 	if total == 0 || total > 1<<31 || info == 0 || info >= entries || entries > maxSlices || entries > total || total*sliceSize > addrMask-at {
 		return at
 	}
-	b := h.mem.Bytes(at+slicesAt, maxSlices*pageBytes)
+	pageBytes := l.page.bytes
+	b := h.mem.Bytes(at+l.slices, int(maxSlices*pageBytes))
 	if b == nil {
 		return at
 	}
@@ -143,30 +193,28 @@ func (h *Heap) segment(at uint64) (end uint64) {
 	for i := info; i < entries && h.budget > 0; {
 		h.budget--
 		r := b[i*pageBytes:][:pageBytes]
-		p := page{addr: at + i*sliceSize, size: uint64(order.Uint32(r)) * sliceSize, record: at + slicesAt + i*pageBytes, mapped: huge}
+		p := page{addr: at + i*sliceSize, size: uint64(order.Uint32(r)) * sliceSize, record: at + l.slices + i*pageBytes, mapped: huge}
 		if p.size == 0 || p.size > end-p.addr {
-			h.note(heap.Damage{At: p.record, Size: 4, Why: fmt.Sprintf("a page's record says that it has %d slices", order.Uint32(r)), Of: heap.Block{Start: p.addr}})
+			h.contradict(heap.Damage{At: p.record, Size: 4, Why: fmt.Sprintf("a page's record says that it has %d slices", order.Uint32(r)), Of: heap.Block{Start: p.addr}})
 			break
 		}
-		p.start, p.block = p.addr, uint64(order.Uint32(r[28:]))
-		if p.block >= 8 && p.block <= shifted {
-			p.start += shift
-		}
-		if p.block >= hugeBlock {
-			p.block = p.size
-		}
-		p.count, p.used, p.heap = int(order.Uint16(r[10:])), int(order.Uint32(r[24:])), order.Uint64(r[48:])
-		p.lists = [3]uint64{order.Uint64(r[16:]), order.Uint64(r[32:]), order.Uint64(r[40:]) &^ 3}
+		l.read(&p, r, order)
 		switch {
 		case p.block == 0 || p.block >= 8 && p.count > 0 && uint64(p.count) <= (p.end()-p.start)/p.block:
 			h.pages = append(h.pages, p)
 		case p.block == 1 || p.count == 0: // another thread is at it
 		default:
-			h.note(heap.Damage{At: p.record, Size: pageBytes, Why: fmt.Sprintf("a page's record says that it has %d blocks of %d bytes: there is no room", p.count, p.block), Of: heap.Block{Start: p.start}})
+			h.contradict(heap.Damage{At: p.record, Size: int(pageBytes), Why: fmt.Sprintf("a page's record says that it has %d blocks of %d bytes: there is no room", p.count, p.block), Of: heap.Block{Start: p.start}})
 		}
 		i += p.size / sliceSize
 	}
 	return end
+}
+
+// contradict notes that a page contradicts itself.
+func (h *Heap) contradict(d heap.Damage) {
+	h.wrong++
+	h.note(d)
 }
 
 func (h *Heap) note(d heap.Damage) {
@@ -174,9 +222,6 @@ func (h *Heap) note(d heap.Damage) {
 		h.damages = append(h.damages, d)
 	}
 }
-
-// listsAt are where the record of a page has its lists' first pointers.
-var listsAt = [3]uint64{16, 32, 40}
 
 // free reads the lists of free blocks.
 func (h *Heap) free() {
@@ -191,23 +236,30 @@ func (h *Heap) free() {
 		if p.block == 0 {
 			continue
 		}
-		n, whole := 0, true
+		if h.wrong > maxDamages && h.wrong > i {
+			return // they have another layout
+		}
+		n, whole, bad := 0, true, false
 		for k, name := range []string{"free list", "local free list", "free list of other threads"} {
 			got, ok := h.list(p.lists[k], name, p)
 			if first := p.lists[k]; !ok && got == 0 && h.pageAt(first) == nil && h.budget > 0 {
-				h.note(heap.Begins(name, p.record+listsAt[k], 8, first, p.block))
+				h.note(heap.Begins(name, p.record+h.layout.page.lists[k], 8, first, p.block))
 			}
+			bad = bad || !ok
 			if k < 2 { // the others still count as used
 				n, whole = n+got, whole && ok
 			}
 		}
+		if bad {
+			h.wrong++
+		}
 		if whole && p.used+n != p.count {
-			h.note(heap.Damage{At: p.record + 24, Size: 4, Why: fmt.Sprintf("a page's record says that %d of its %d blocks are in use, and %d are free", p.used, p.count, n), Of: heap.Block{Start: p.start}})
+			h.contradict(heap.Damage{At: p.record + h.layout.page.used, Size: 4, Why: fmt.Sprintf("a page's record says that %d of its %d blocks are in use, and %d are free", p.used, p.count, n), Of: heap.Block{Start: p.start}})
 		}
 		if p.heap != 0 && !heaps[p.heap] && len(heaps) < 1<<14 {
 			heaps[p.heap] = true
-			if key, ok := h.mem.LookupWord(p.heap + heapKeyAt); ok && key != 0 {
-				h.list(h.mem.Word(p.heap+delayedAt), "free list of other threads", nil)
+			if key, ok := h.mem.LookupWord(p.heap + h.layout.key); ok && key != 0 {
+				h.list(h.mem.Word(p.heap+h.layout.delayed), "free list of other threads", nil)
 			}
 		}
 	}
@@ -277,14 +329,21 @@ func (h *Heap) Blocks(yield func(heap.Block) bool) {
 	}
 }
 
-// Records implements heap.Allocator: segments begin with them.
-func (h *Heap) Records() (all [][2]uint64) {
-	const segment = 32 << 20
+// Records implements heap.Allocator: segments begin with them, or pages and arenas.
+func (h *Heap) Records() [][2]uint64 {
+	all := slices.Clone(h.tables)
 	last := uint64(0)
 	for i := range h.pages {
-		if at := h.pages[i].record &^ (segment - 1); at != last {
+		p := &h.pages[i]
+		at := p.addr // it has its own record
+		if h.layout.segment != 0 {
+			at = p.record &^ (h.layout.segment - 1)
+		} else if p.record != at {
+			continue
+		}
+		if at != last {
 			last = at
-			all = append(all, [2]uint64{at, max(at, h.pages[i].addr)})
+			all = append(all, [2]uint64{at, max(at, p.start)})
 		}
 	}
 	return all

@@ -15,6 +15,14 @@ func TestMain(m *testing.M) { os.Exit(fixture.Main(m)) }
 
 const library, debian = "libmimalloc.so.2.0", "libmimalloc2.0"
 
+// most is the next class, or half megabyte.
+func most(_ heap.Block, size uint64) uint64 {
+	if size > 128<<10 {
+		return (size + 512<<10 - 1) &^ (512<<10 - 1)
+	}
+	return max(size+size/4, size+15, 8)
+}
+
 // Every block that a program holds is found with its size, and what it gave back is free, whichever list it is on.
 func TestBlocks(t *testing.T) {
 	for _, c := range []struct {
@@ -33,15 +41,50 @@ func TestBlocks(t *testing.T) {
 			if h == nil {
 				t.Fatal("no heap")
 			}
-			most := func(_ heap.Block, size uint64) uint64 { // the next class, or half megabyte
-				if size > 128<<10 {
-					return (size + 512<<10 - 1) &^ (512<<10 - 1)
-				}
-				return max(size+size/4, size+15, 8)
-			}
 			lists := heaptest.Check(t, h, held, heaptest.Rule{Most: most, Others: 20 + 4*c.Threads})
 			if c.Rounds > 300 && lists["local free list"] < 10*c.Threads {
 				t.Errorf("lists: %v", lists)
+			}
+		})
+	}
+}
+
+// The same holds for other releases.
+func TestReleases(t *testing.T) {
+	heaptest.CheckReleases(t, "COREWALK_MIMALLOC", find, most)
+}
+
+func find(p heap.Process) heap.Allocator {
+	if h := mimalloc.Find(p, mimalloc.Options{Blocks: 1 << 20}); h != nil {
+		return h
+	}
+	return nil
+}
+
+// Recordings of processes with other releases have as many blocks in use as these held, and two of the C library.
+func TestRecorded(t *testing.T) {
+	const want = 1334 + 2
+	for _, name := range []string{"mimalloc", "mimalloc21", "mimalloc24", "mimalloc30", "mimalloc34"} {
+		t.Run(name, func(t *testing.T) {
+			h := mimalloc.Find(heaptest.Recorded(t, name).Process(), mimalloc.Options{})
+			if h == nil {
+				t.Fatal("no heap")
+			}
+			used := 0
+			h.Blocks(func(b heap.Block) bool {
+				if !b.Free {
+					used++
+				}
+				if got, ok := h.BlockAt(b.Start + b.Size/2); !ok || got != b {
+					t.Errorf("at %#x: %+v, want %+v", b.Start+b.Size/2, got, b)
+				}
+				return true
+			})
+			if used != want {
+				t.Errorf("%d blocks are in use, want %d", used, want)
+			}
+			if d := h.Damages(); len(d) > 0 {
+				t.Errorf("damages: %+v", d)
 			}
 		})
 	}
@@ -64,8 +107,12 @@ func TestTwice(t *testing.T) {
 	}
 }
 
-func FuzzMemory(f *testing.F) {
-	heaptest.Fuzz(f, heaptest.Recorded(f, "mimalloc"), func(p heap.Process) heap.Allocator {
+func FuzzMemory(f *testing.F) { fuzz(f, "mimalloc") }
+
+func FuzzThree(f *testing.F) { fuzz(f, "mimalloc34") }
+
+func fuzz(f *testing.F, name string) {
+	heaptest.Fuzz(f, heaptest.Recorded(f, name), func(p heap.Process) heap.Allocator {
 		if h := mimalloc.Find(p, mimalloc.Options{Blocks: 1 << 13}); h != nil {
 			return h
 		}

@@ -15,6 +15,9 @@ func TestMain(m *testing.M) { os.Exit(fixture.Main(m)) }
 
 const library, debian = "libtcmalloc_minimal.so.4", "libtcmalloc-minimal4"
 
+// most is the size of the next class, or page.
+func most(_ heap.Block, size uint64) uint64 { return max(size+size/4, size+8191, 8) }
+
 // Every block that a program holds is found with its size, and what it gave back is free, though threads keep it.
 func TestBlocks(t *testing.T) {
 	for _, c := range []struct {
@@ -34,13 +37,22 @@ func TestBlocks(t *testing.T) {
 			if h == nil {
 				t.Fatal("no heap")
 			}
-			most := func(_ heap.Block, size uint64) uint64 { return max(size+size/4, size+8191, 8) } // the next class, or page
 			lists := heaptest.Check(t, h, held, heaptest.Rule{Most: most, Others: 20 + 4*c.Threads})
 			if c.Rounds > 300 && lists["thread cache"] < 20*c.Threads {
 				t.Errorf("lists: %v", lists)
 			}
 		})
 	}
+}
+
+// The same holds for other releases.
+func TestReleases(t *testing.T) {
+	heaptest.CheckReleases(t, "COREWALK_TCMALLOC", func(p heap.Process) heap.Allocator {
+		if h := tcmalloc.Find(p, tcmalloc.Options{}); h != nil {
+			return h
+		}
+		return nil
+	}, most)
 }
 
 // A block that was given back twice is twice in the cache of its thread.

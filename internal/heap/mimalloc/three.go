@@ -1,0 +1,283 @@
+package mimalloc
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+
+	"github.com/corewalk/corewalk/internal/heap"
+	"github.com/corewalk/corewalk/libstate"
+)
+
+// mimalloc 3 has arenas of slices. The record of a page is at the beginning of its slices, or, since 3.3, in a table at the beginning of the arena; in each
+// stands which arena it is of, and its slice there. The library's data points at the arenas.
+
+// Of what mi_memid_t says where memory is from.
+const (
+	ofOS, ofOSLast = 4, 6
+	ofArena        = 7
+	maxArenas      = 1 << 10
+	minArena       = 1 << 20
+	arenaHead      = 512     // bytes in which an arena's record has the table's address
+	maxSingle      = 1 << 14 // slices outside of arenas that are looked at
+	tableTries     = 64      // records of a table that are looked at to know it
+)
+
+// A third is where a release of mimalloc 3 has what in a page's record: what pageLayout says, and where the memory is from.
+type third struct {
+	pageLayout
+	memid    uint64
+	relative bool // at has 32 bits: in words, behind the record
+}
+
+var thirds = [...]third{
+	{pageLayout{bytes: 120, used: 16, block: 40, at: 48, lists: [3]uint64{8, 24, 32}, wide: true}, 96, false},
+	{pageLayout{bytes: 112, used: 16, block: 40, at: 48, lists: [3]uint64{8, 24, 32}, wide: true}, 88, true}, // since 3.4
+}
+
+// An arena is memory of mimalloc 3.
+type arena struct{ start, end uint64 }
+
+// findThree returns the heap of mimalloc 3; nil if there is none.
+func (h *Heap) findThree(p heap.Process) *Heap {
+	var arenas []arena
+	a := p.Arch()
+	heap.Data(p, heap.MaxData, func(_ uint64, b []byte) bool {
+		return heap.Words(a, b, func(_ int, v uint64) bool {
+			if v%sliceSize == 0 && v>>48 == 0 && !slices.ContainsFunc(arenas, func(x arena) bool { return x.start == v }) {
+				if x, ok := h.arenaAt(v); ok {
+					arenas = append(arenas, x)
+				}
+			}
+			return len(arenas) < maxArenas
+		})
+	})
+	if len(arenas) == 0 {
+		return nil
+	}
+	slices.SortFunc(arenas, func(a, b arena) int { return cmp.Compare(a.start, b.start) })
+	for i := range thirds {
+		l := &thirds[i]
+		got := &Heap{mem: h.mem, layout: &layout{page: &l.pageLayout}, budget: h.budget}
+		for _, x := range arenas {
+			got.arena(l, x)
+		}
+		if len(got.pages) == 0 {
+			continue
+		}
+		got.single(p, l, arenas)
+		slices.SortFunc(got.pages, func(a, b page) int { return cmp.Compare(a.addr, b.addr) })
+		got.drop()
+		if got.holds() {
+			return got
+		}
+	}
+	return nil
+}
+
+// arenaAt is the arena at an address: its record begins with what memory it has from the system.
+func (h *Heap) arenaAt(at uint64) (x arena, ok bool) {
+	b := h.mem.Bytes(at, 24)
+	if b == nil {
+		return x, false
+	}
+	order := h.mem.Arch.ByteOrder
+	base, size, kind := order.Uint64(b), order.Uint64(b[8:]), order.Uint32(b[16:])
+	if kind < ofOS || kind > ofOSLast || base == 0 || base > at || at-base > size || size-(at-base) < minArena || size > addrMask-base {
+		return x, false
+	}
+	return arena{at, (base + size) &^ (sliceSize - 1)}, true
+}
+
+// arena reads the pages of an arena.
+func (h *Heap) arena(l *third, x arena) {
+	table := h.table(l, x)
+	if table != 0 {
+		h.tables = append(h.tables, [2]uint64{table, table + (x.end-x.start)/sliceSize*l.bytes})
+	}
+	for _, i := range h.registered(l, x, table) {
+		at := x.start + i*sliceSize
+		if r, record, n := h.inArena(l, x, table, i); r != nil {
+			h.third(l, r, record, at, n)
+		}
+	}
+}
+
+// inArena is the record of the page that begins with a slice, where it is, and how many bytes of slices the page has; nil if none begins there.
+func (h *Heap) inArena(l *third, x arena, table, slice uint64) (r []byte, record, n uint64) {
+	h.budget--
+	order := h.mem.Arch.ByteOrder
+	at := x.start + slice*sliceSize
+	if table != 0 {
+		record = table + slice*l.bytes
+		r = h.mem.Bytes(record, int(l.bytes))
+	}
+	if r == nil || order.Uint64(r[l.block:]) == 0 {
+		record = at // small blocks may have it there
+		r = h.mem.Bytes(record, int(l.bytes))
+	}
+	if r == nil {
+		return nil, 0, 0
+	}
+	m := r[l.memid:]
+	n = uint64(order.Uint32(m[12:])) * sliceSize
+	if order.Uint32(m[16:]) != ofArena || order.Uint64(m) != x.start || uint64(order.Uint32(m[8:])) != slice || n == 0 || n > x.end-at {
+		return nil, 0, 0
+	}
+	return r, record, n
+}
+
+// Of a bitmap: a number of chunks, the chunks that have bits, and the chunks.
+const (
+	chunkBytes = 64
+	chunkBits  = 8 * chunkBytes
+)
+
+// registered are the slices with which pages begin, by the bitmap of them: the one with most bits of those whose bits are all such slices.
+func (h *Heap) registered(l *third, x arena, table uint64) (best []uint64) {
+	head := h.mem.Bytes(x.start, arenaHead)
+	if head == nil {
+		return nil
+	}
+	order := h.mem.Arch.ByteOrder
+	chunks := ((x.end-x.start)/sliceSize + chunkBits - 1) / chunkBits
+	for off := 24; off+8 <= len(head) && h.budget > 0; off += 8 {
+		v := order.Uint64(head[off:])
+		if v <= x.start || v >= x.end || v%chunkBytes != 0 {
+			continue
+		}
+		n := h.mem.Word(v)
+		if n == 0 || n > chunks { // the last slices may have none
+			continue
+		}
+		b := h.mem.Bytes(v+2*chunkBytes, int(n*chunkBytes))
+		if b == nil {
+			continue
+		}
+		var set []uint64
+		good := 0
+		for i := 0; i+8 <= len(b); i += 8 {
+			for w := order.Uint64(b[i:]); w != 0; w &= w - 1 {
+				slice := uint64(8*i + bits.TrailingZeros64(w))
+				set = append(set, slice)
+				if r, _, _ := h.inArena(l, x, table, slice); r != nil {
+					good++
+				}
+			}
+			if len(set) > 16 && good < len(set)/2 {
+				break
+			}
+		}
+		if len(set) > len(best) && good >= len(set)-len(set)/16 {
+			best = set
+		}
+	}
+	return best
+}
+
+// drop leaves out pages without blocks in use in whose memory others are, or whose lists are not theirs any more.
+func (h *Heap) drop() {
+	var past uint64
+	kept := h.pages[:0]
+	for i, p := range h.pages {
+		if p.used == 0 && (p.addr < past || i+1 < len(h.pages) && h.pages[i+1].addr < p.end() || !h.idle(&p)) {
+			continue
+		}
+		past = max(past, p.end())
+		kept = append(kept, p)
+	}
+	h.pages = kept
+}
+
+// idle reports whether the lists of a page have all its blocks.
+func (h *Heap) idle(p *page) bool {
+	n := 0
+	for _, at := range p.lists[:2] {
+		for ; at != 0; n++ {
+			if h.budget--; h.budget <= 0 || n >= p.count || at < p.start || at >= p.end() || (at-p.start)%p.block != 0 {
+				return false
+			}
+			at = h.mem.Word(at)
+		}
+	}
+	return n == p.count
+}
+
+// table is where the records of an arena's pages are; 0 if they are in the pages.
+func (h *Heap) table(l *third, x arena) uint64 {
+	head := h.mem.Bytes(x.start, arenaHead)
+	if head == nil {
+		return 0
+	}
+	order := h.mem.Arch.ByteOrder
+	for off := 24; off+8 <= len(head); off += 8 {
+		v := order.Uint64(head[off:])
+		if v <= x.start || v >= x.end || v%8 != 0 {
+			continue
+		}
+		for i := range uint64(tableTries) {
+			m := h.mem.Bytes(v+i*l.bytes+l.memid, 20)
+			if m == nil {
+				break
+			}
+			if order.Uint32(m[16:]) == ofArena && order.Uint64(m) == x.start && uint64(order.Uint32(m[8:])) == i && i > 0 {
+				return v
+			}
+		}
+	}
+	return 0
+}
+
+// third adds the page with n bytes at an address, if its record r can be one.
+func (h *Heap) third(l *third, r []byte, record, at, n uint64) bool {
+	order := h.mem.Arch.ByteOrder
+	p := page{addr: at, size: n, record: record, used: int(order.Uint16(r[l.used:])), count: int(order.Uint16(r[18:])), block: order.Uint64(r[l.block:])}
+	if p.start = order.Uint64(r[l.at:]); l.relative {
+		p.start = record + 8*uint64(order.Uint32(r[l.at:]))
+	}
+	for k, off := range l.lists {
+		p.lists[k] = order.Uint64(r[off:])
+	}
+	p.lists[2] &^= 3
+	if p.block < 8 || p.start-at >= n {
+		return false
+	}
+	if p.block > p.end()-p.start {
+		p.block = p.end() - p.start
+	}
+	if uint64(p.count) > (p.end()-p.start)/p.block || p.count == 0 {
+		return false
+	}
+	h.pages = append(h.pages, p)
+	return true
+}
+
+// single reads the pages of one block that have memory of the system's to themselves.
+func (h *Heap) single(p heap.Process, l *third, arenas []arena) {
+	order := h.mem.Arch.ByteOrder
+	tries := 0
+	for _, m := range p.Mappings() {
+		if m.Perm&libstate.Write == 0 || m.Path != "" {
+			continue
+		}
+		for at := (uint64(m.Start) + sliceSize - 1) &^ (sliceSize - 1); at < uint64(m.End) && h.budget > 0 && tries < maxSingle; h.budget-- {
+			if i := heap.Within(arenas, at, func(x *arena) (start, end uint64) { return x.start, x.end }); i >= 0 {
+				at = arenas[i].end
+				continue
+			}
+			next := at + sliceSize
+			tries++
+			if r := h.mem.Bytes(at, int(l.bytes)); r != nil {
+				id := r[l.memid:]
+				base, size, kind := order.Uint64(id), order.Uint64(id[8:]), order.Uint32(id[16:])
+				if kind >= ofOS && kind <= ofOSLast && base <= at && at-base < size && base+size <= uint64(m.End) && order.Uint16(r[18:]) == 1 && h.third(l, r, at, at, base+size-at) {
+					h.pages[len(h.pages)-1].mapped = true
+					next = (base + size + sliceSize - 1) &^ (sliceSize - 1)
+				}
+			} else {
+				next = max(next, h.mem.AbsentTo(at, uint64(m.End))&^(sliceSize-1))
+			}
+			at = next
+		}
+	}
+}

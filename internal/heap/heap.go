@@ -99,6 +99,10 @@ type Allocator interface {
 	Damages() []Damage
 }
 
+// MarksLast is an Allocator that marks what it is given back as free when it finds nothing wrong any more: if it ends the program over a block that is free,
+// that was given back before.
+type MarksLast interface{ MarksLast() }
+
 // An Owner is a runtime with a heap of its own.
 type Owner interface {
 	// Heap is nil where it is not found.

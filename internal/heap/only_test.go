@@ -12,6 +12,7 @@ import (
 	"github.com/corewalk/corewalk/internal/heap/jemalloc"
 	"github.com/corewalk/corewalk/internal/heap/mallocng"
 	"github.com/corewalk/corewalk/internal/heap/mimalloc"
+	"github.com/corewalk/corewalk/internal/heap/oldmalloc"
 	"github.com/corewalk/corewalk/internal/heap/scudo"
 	"github.com/corewalk/corewalk/internal/heap/tcmalloc"
 )
@@ -21,13 +22,14 @@ func TestMain(m *testing.M) { os.Exit(fixture.Main(m)) }
 // In a process with one allocator only that is found.
 func TestOnly(t *testing.T) {
 	finders := map[string]func(heap.Process) bool{
-		"glibc":    func(p heap.Process) bool { return glibc.Find(p, glibc.Options{}) != nil },
-		"mallocng": func(p heap.Process) bool { return mallocng.Find(p, mallocng.Options{}) != nil },
-		"jemalloc": func(p heap.Process) bool { return jemalloc.Find(p, jemalloc.Options{}) != nil },
-		"tcmalloc": func(p heap.Process) bool { return tcmalloc.Find(p, tcmalloc.Options{}) != nil },
-		"mimalloc": func(p heap.Process) bool { return mimalloc.Find(p, mimalloc.Options{}) != nil },
-		"scudo":    func(p heap.Process) bool { return scudo.Find(p, scudo.Options{}) != nil },
-		"asan":     func(p heap.Process) bool { return asan.Find(p, asan.Options{}) != nil },
+		"glibc":     func(p heap.Process) bool { return glibc.Find(p, glibc.Options{}) != nil },
+		"mallocng":  func(p heap.Process) bool { return mallocng.Find(p, mallocng.Options{}) != nil },
+		"oldmalloc": func(p heap.Process) bool { return oldmalloc.Find(p, oldmalloc.Options{}) != nil },
+		"jemalloc":  func(p heap.Process) bool { return jemalloc.Find(p, jemalloc.Options{}) != nil },
+		"tcmalloc":  func(p heap.Process) bool { return tcmalloc.Find(p, tcmalloc.Options{}) != nil },
+		"mimalloc":  func(p heap.Process) bool { return mimalloc.Find(p, mimalloc.Options{}) != nil },
+		"scudo":     func(p heap.Process) bool { return scudo.Find(p, scudo.Options{}) != nil },
+		"asan":      func(p heap.Process) bool { return asan.Find(p, asan.Options{}) != nil },
 	}
 	for name := range finders {
 		t.Run(name, func(t *testing.T) {
@@ -45,8 +47,11 @@ func TestOnly(t *testing.T) {
 
 // recordings are those of an allocator.
 func recordings(name string) []string {
-	if name == "asan" || name == "scudo" {
+	if name == "asan" || name == "scudo" || name == "oldmalloc" {
 		return []string{name, name + "32"}
+	}
+	if name == "mimalloc" {
+		return []string{name, name + "21", name + "24", name + "30", name + "34"}
 	}
 	return []string{name}
 }

@@ -71,6 +71,7 @@ var floors = map[string]int{
 	"internal/heap/mallocng":             3,
 	"internal/heap/asan":                 3,
 	"internal/heap/mimalloc":             3,
+	"internal/heap/oldmalloc":            3,
 	"internal/heap/scudo":                3,
 	"internal/heap/tcmalloc":             3,
 	"internal/heap":                      2,

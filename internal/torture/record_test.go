@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/corewalk/corewalk"
@@ -42,6 +43,17 @@ func TestRecordHeaps(t *testing.T) {
 			return blocks(t, heaptest.Program{Env: heaptest.Preload(t, library, library)}), nil
 		}
 	}
+	release := func(variable, version string) func(*testing.T) (unwind.ProcessState, unwind.SymbolReader) {
+		return func(t *testing.T) (unwind.ProcessState, unwind.SymbolReader) {
+			for path, env := range heaptest.Releases(t, variable) {
+				if strings.Contains(path, version) {
+					return blocks(t, heaptest.Program{Env: env}), nil
+				}
+			}
+			t.Skip("no release " + version)
+			return nil, nil
+		}
+	}
 	died := func(t *testing.T, program string, args ...string) (unwind.ProcessState, unwind.SymbolReader) {
 		path, err := exec.LookPath(program)
 		if err != nil {
@@ -69,6 +81,12 @@ func TestRecordHeaps(t *testing.T) {
 		"mallocng": func(t *testing.T) (unwind.ProcessState, unwind.SymbolReader) {
 			return blocks(t, heaptest.Program{Compiler: "musl-gcc"}), nil
 		},
+		"oldmalloc": func(t *testing.T) (unwind.ProcessState, unwind.SymbolReader) {
+			return blocks(t, heaptest.OldMusl(t, "COREWALK_MUSL", heaptest.Program{})), nil
+		},
+		"oldmalloc32": func(t *testing.T) (unwind.ProcessState, unwind.SymbolReader) {
+			return blocks(t, heaptest.OldMusl(t, "COREWALK_MUSL32", heaptest.Program{})), nil
+		},
 		"asan": func(t *testing.T) (unwind.ProcessState, unwind.SymbolReader) {
 			return blocks(t, heaptest.Program{Flags: []string{"-fsanitize=address"}, Env: []string{"ASAN_OPTIONS=disable_coredump=0:abort_on_error=1"}}), nil
 		},
@@ -81,9 +99,13 @@ func TestRecordHeaps(t *testing.T) {
 		"scudo32": func(t *testing.T) (unwind.ProcessState, unwind.SymbolReader) {
 			return blocks(t, heaptest.Program{Rounds: 8000, Flags: []string{"-m32"}, Env: heaptest.Scudo(t, "i386", guarded)}), nil
 		},
-		"jemalloc": preloaded("libjemalloc.so.2"),
-		"tcmalloc": preloaded("libtcmalloc_minimal.so.4"),
-		"mimalloc": preloaded("libmimalloc.so.2.0"),
+		"jemalloc":   preloaded("libjemalloc.so.2"),
+		"tcmalloc":   preloaded("libtcmalloc_minimal.so.4"),
+		"mimalloc":   preloaded("libmimalloc.so.2.0"),
+		"mimalloc21": release("COREWALK_MIMALLOC", "2.1"),
+		"mimalloc24": release("COREWALK_MIMALLOC", "2.4"),
+		"mimalloc30": release("COREWALK_MIMALLOC", "3.0"),
+		"mimalloc34": release("COREWALK_MIMALLOC", "3.4"),
 		"python": func(t *testing.T) (unwind.ProcessState, unwind.SymbolReader) {
 			return died(t, "/usr/bin/python3", "-I", "-S", "-c", "import os\nclass Node: pass\nkept = [Node() for i in range(100)]\nd = {i: str(i) for i in range(300)}\nkept[0].next = d\nos.abort()")
 		},

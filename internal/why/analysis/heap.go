@@ -16,6 +16,7 @@ import (
 	"github.com/corewalk/corewalk/internal/heap/jemalloc"
 	"github.com/corewalk/corewalk/internal/heap/mallocng"
 	"github.com/corewalk/corewalk/internal/heap/mimalloc"
+	"github.com/corewalk/corewalk/internal/heap/oldmalloc"
 	"github.com/corewalk/corewalk/internal/heap/scudo"
 	"github.com/corewalk/corewalk/internal/heap/tcmalloc"
 	"github.com/corewalk/corewalk/internal/why/reason"
@@ -62,6 +63,12 @@ var heapFinders = []func(p heap.Process, b heapBounds) heap.Allocator{
 	},
 	func(p heap.Process, b heapBounds) heap.Allocator {
 		if h := mallocng.Find(p, mallocng.Options{Blocks: b.blocks}); h != nil {
+			return h
+		}
+		return nil
+	},
+	func(p heap.Process, b heapBounds) heap.Allocator {
+		if h := oldmalloc.Find(p, oldmalloc.Options{Blocks: b.blocks}); h != nil {
 			return h
 		}
 		return nil
@@ -408,12 +415,7 @@ func (c *crash) firstInHeap(places []uint64) heapWord {
 
 // donated reports whether an address is in a block of musl's, which hands out what is left of pages of modules, too.
 func (c *crash) donated(at uint64) bool {
-	libs := c.Proc.LibraryTracker()
-	if libs == nil {
-		return false
-	}
-	list, _ := libs.Libraries(false)
-	if !slices.ContainsFunc(list, func(lib *libstate.Library) bool { return musl(lib.Path) }) || c.heap() == nil {
+	if !c.usesMusl() || c.heap() == nil {
 		return false
 	}
 	b, ok := c.heap().BlockAt(at)
@@ -421,6 +423,16 @@ func (c *crash) donated(at uint64) bool {
 		return c.behindAny(at)
 	}
 	return !b.Own && b.Contains(at)
+}
+
+// usesMusl reports whether musl is one of the modules.
+func (in *Engine) usesMusl() bool {
+	libs := in.Proc.LibraryTracker()
+	if libs == nil {
+		return false
+	}
+	list, _ := libs.Libraries(false)
+	return slices.ContainsFunc(list, func(lib *libstate.Library) bool { return musl(lib.Path) })
 }
 
 // musl reports whether a module is musl.

@@ -277,8 +277,10 @@ func (c *crash) noBlockGiven() []report.Cause {
 			return []report.Cause{{Text: text, Confidence: report.Possible}}
 		}
 		return nil
-	case b.Start == g.value && b.Free && !strings.Contains(c.message(), "double free") && !c.givenErased(g.value):
+	case b.Start == g.value && b.Free && !strings.Contains(c.message(), "double free") && !c.givenErased(g.value) && !marksLast(h):
 		return nil // what is given back is on a list before the allocator is done with it
+	case b.Start == g.value && b.Free && marksLast(h): // it may have been joined with what is free behind it
+		return []report.Cause{{Text: fmt.Sprintf("the block at %#x%s was freed twice: it is %s already", b.Start, c.ownerOf(b), listed(b.List)), Confidence: confidence}}
 	case b.Start == g.value && b.Free:
 		return []report.Cause{{Text: fmt.Sprintf("the block of %s at %#x%s was freed twice: it is %s already", byteCount(b.Size), b.Start, c.ownerOf(b), listed(b.List)), Confidence: confidence}}
 	case !b.Contains(g.value) || b.Start == g.value:
@@ -309,6 +311,15 @@ func (c *crash) givenErased(value uint64) bool {
 		}
 	}
 	return false
+}
+
+// marksLast reports whether an allocator marks a block as free when nothing it finds can end the program any more.
+func marksLast(h heap.Allocator) bool {
+	if p, ok := h.(*partlyRead); ok {
+		h = p.Allocator
+	}
+	_, ok := h.(heap.MarksLast)
+	return ok
 }
 
 // countBefore is the number of elements with which a block of new[] begins, if what follows it may be so many, and no more.

@@ -88,6 +88,8 @@ var allocators = lazy.Value[map[string]bool]{Make: func() map[string]bool {
 	return map[string]bool{
 		"malloc": true, "calloc": true, "realloc": true, "free": true, "memalign": true, "posix_memalign": true,
 		"aligned_alloc": true, "valloc": true, "pvalloc": true, "malloc_trim": true,
+		// and musl's own
+		"__bin_chunk": true, "bin_chunk": true, "unmap_chunk": true, "unbin": true, "alloc_fwd": true, "alloc_rev": true,
 	}
 }}
 

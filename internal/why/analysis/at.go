@@ -30,7 +30,7 @@ func (e *Engine) whatIsAt(ctx context.Context, addr unwind.Address) report.Place
 	} else if !e.PartialMaps {
 		p.Kind = report.PlaceNone
 	}
-	if e.inLibrary(&p, addr, mapped && m.Perm&(libstate.Exec|libstate.Unknown) == 0) || !mapped {
+	if e.inLibrary(ctx, &p, addr, mapped && m.Perm&(libstate.Exec|libstate.Unknown) == 0) || !mapped {
 		return p
 	}
 	switch {
@@ -51,7 +51,7 @@ func (e *Engine) whatIsAt(ctx context.Context, addr unwind.Address) report.Place
 }
 
 // inLibrary says what is at an address of a library. data says that no code is there.
-func (e *Engine) inLibrary(p *report.Place, addr unwind.Address, data bool) bool {
+func (e *Engine) inLibrary(ctx context.Context, p *report.Place, addr unwind.Address, data bool) bool {
 	libs := e.Proc.LibraryTracker()
 	if libs == nil {
 		return false
@@ -72,6 +72,13 @@ func (e *Engine) inLibrary(p *report.Place, addr unwind.Address, data bool) bool
 		return true
 	}
 	name, t := e.ownersIn(e.died()).variableAt(addr, 0)
+	if name == "" && data && e.usesMusl() {
+		if _, b, ok := e.blockAt(uint64(addr)); ok && !b.Own && b.Contains(uint64(addr)) { // what is left of a library's last page is the allocator's
+			p.Module, p.Offset = "", 0
+			e.inBlock(ctx, p)
+			return true
+		}
+	}
 	p.Variable = name
 	if t != nil {
 		p.Type = t.Name()

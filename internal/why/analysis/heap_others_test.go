@@ -8,7 +8,9 @@ import (
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/heap"
 	"github.com/corewalk/corewalk/internal/why/reason"
+	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/unwind"
 )
 
 // Of causes that the values alone tell, those go that the heap tells better, and only where it does.
@@ -116,5 +118,35 @@ func framesOfLibrary(t *testing.T, died *crash) {
 	}
 	if died.names().ofLibrary(uint64(died.stack[0].SP()) - 4096) {
 		t.Error("what is below the stack is of a library")
+	}
+}
+
+// TestDonated: musl hands out what is left of pages of libraries, too. An address there is in a block, and not in the library; its variables are.
+func TestDonated(t *testing.T) {
+	c := openCase(t, fixture.Get(t, "amd64-musl-tls")).crash(t, false, false)
+	found := 0
+	c.heap().Blocks(func(b heap.Block) bool {
+		if c.isOfModule(b.Start) && !b.Own {
+			found++
+			p := c.Engine.At(t.Context(), unwind.Address(b.Start))
+			if p.Kind != report.PlaceHeap || p.Module != "" || p.Block == nil || uint64(p.Block.Start) != b.Start {
+				t.Errorf("%#x: %+v", b.Start, p)
+			}
+		}
+		return found < 4
+	})
+	if found == 0 {
+		t.Error("no block lies in a library's page")
+	}
+	libs, _ := c.Proc.LibraryTracker().Libraries(false)
+	for _, lib := range libs {
+		for _, m := range lib.Mappings {
+			if m.Perm&libstate.Write == 0 {
+				continue
+			}
+			if p := c.Engine.At(t.Context(), m.Start); p.Kind != report.PlaceData || p.Module != lib.Path {
+				t.Errorf("the data of %s: %+v", lib.Path, p)
+			}
+		}
 	}
 }

@@ -528,6 +528,7 @@ func (j *jsonWriter) putMemoryType(x *MemoryType) {
 	j.num("count", x.Count)
 	j.size("bytes", x.Bytes)
 	j.optSize("retained", x.Retained)
+	j.optSize("idle", x.Idle)
 	j.optStr("by", x.By)
 	j.close('}')
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -43,6 +44,7 @@ func WriteMemoryText(w io.Writer, m *Memory, opts TextOptions) error {
 	if len(m.Types) > 0 {
 		t.memoryHeading("Types of blocks in use [likely]", len(m.Types), shownTypes)
 		t.types(m.Types, shownTypes)
+		t.idle(m)
 	}
 	if len(m.Roots) > 0 {
 		t.memoryHeading("What leads to them", len(m.Roots), shownRoots)
@@ -167,6 +169,30 @@ func (t *textWriter) types(list []MemoryType, shown int) {
 	}
 	tab.dropEmpty()
 	tab.write(t.lineWriter)
+}
+
+// leastIdle is how large a part of what is in use containers must have for nothing, to be told.
+const leastIdle = 100
+
+// idle says how much containers have for elements that they do not hold.
+func (t *textWriter) idle(m *Memory) {
+	all, used := uint64(0), uint64(0)
+	for i := range m.Allocators {
+		used += m.Allocators[i].Used.Bytes
+	}
+	list := slices.Clone(m.Types)
+	slices.SortStableFunc(list, func(a, b MemoryType) int { return cmp.Compare(b.Idle, a.Idle) })
+	var parts []string
+	for _, x := range list {
+		if all += x.Idle; x.Idle > 0 && len(parts) < 3 {
+			parts = append(parts, fmt.Sprintf("%s of %s in %s", sizeText(x.Idle), sizeText(x.Bytes), brief(x.Name, pathColumns)))
+		}
+	}
+	if all == 0 || all < used/leastIdle {
+		return
+	}
+	t.put(plain, "  ")
+	t.wrap(plain, 4, "room in containers for elements that they do not hold: "+sizeText(all)+"; "+strings.Join(parts, ", "))
 }
 
 func (t *textWriter) memoryBlocks(title string, list []MemoryBlock) {

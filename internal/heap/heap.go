@@ -174,6 +174,7 @@ type Owned struct {
 	At   uint64
 	What string // "list items"
 	Weak bool   // what it leads to is not kept alive by it
+	Idle uint64 // bytes of it for elements that the object does not hold yet
 }
 
 // Traced is an Allocator that keeps which code asked for its blocks, and gave them back.

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -263,4 +264,96 @@ func TestMemoryGo(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestMemoryIdle: what containers have for elements that they do not hold is as much as they say themselves.
+func TestMemoryIdle(t *testing.T) {
+	fixture.Tools(t)
+	for _, c := range []struct {
+		name, compiler string
+		flags          []string
+		all            bool
+	}{
+		{"GNU", "g++", []string{"-O0"}, true},
+		{"GNU, optimised", "g++", []string{"-O2"}, true},
+		{"LLVM", "clang++", []string{"-O1", "-stdlib=libc++"}, false}, // whose strings and maps are not known
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			exe := fixture.Compile(t, c.compiler, "heap/idle.cpp", append([]string{"-g"}, c.flags...)...)
+			log := filepath.Join(t.TempDir(), "log")
+			m := memoryOf(t, fixture.Crash(t, nil, exe, log))
+			text, err := os.ReadFile(log)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := map[string]uint64{}
+			for line := range strings.Lines(string(text)) {
+				var name string
+				var n uint64
+				if _, err := fmt.Sscanf(line, "%s %d", &name, &n); err != nil {
+					t.Fatal(line, err)
+				}
+				want[name] = n
+			}
+			got := map[string]uint64{}
+			for _, x := range m.Types {
+				switch {
+				case x.Name == "char[]":
+					got["strings"] = x.Idle
+				case strings.Contains(x.Name, "string"):
+					got["names"] = x.Idle
+				case x.Name == "Order[]" || x.Name == "int[]":
+					got[x.Name] = x.Idle
+				case x.Idle != 0:
+					t.Errorf("%d bytes of %s", x.Idle, x.Name)
+				}
+			}
+			if !c.all {
+				delete(want, "strings")
+				delete(want, "int[]")
+			}
+			for name, n := range want {
+				if got[name] != n {
+					t.Errorf("%s: %d bytes, want %d", name, got[name], n)
+				}
+			}
+			var out strings.Builder
+			if err := report.WriteMemoryText(&out, m.Memory, report.TextOptions{}); err != nil || !strings.Contains(out.String(), "room in containers for elements that they do not hold: ") {
+				t.Errorf("%v\n%s", err, out.String())
+			}
+		})
+	}
+}
+
+// TestMemoryIdleLists: of Python's lists, too.
+func TestMemoryIdleLists(t *testing.T) {
+	fixture.Tools(t)
+	python, err := exec.LookPath("/usr/bin/python3")
+	if err != nil {
+		t.Skip(err)
+	}
+	log := filepath.Join(t.TempDir(), "log")
+	m := memoryOf(t, fixture.Crash(t, nil, python, "-I", "-S", "-c", `
+import gc, os, sys
+many = [[0] * k for k in range(200)]
+for l in many: l.append(1)
+big = list(range(100000)); big.append(1)
+room = lambda l: l.__sizeof__() - [].__sizeof__() - 8 * len(l)
+open(sys.argv[1], "w").write(str(sum(map(room, many)) + room(big) + room(many)))
+os.abort()`, log))
+	text, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, _ := strconv.ParseUint(string(text), 10, 64)
+	for _, x := range m.Types {
+		if x.Name != "list items" {
+			continue
+		}
+		if x.Idle < want || x.Idle > want+want/20 { // the interpreter has lists of its own
+			t.Errorf("%d bytes, want %d", x.Idle, want)
+		}
+		return
+	}
+	t.Error("no lists")
 }

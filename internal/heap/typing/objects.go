@@ -37,7 +37,10 @@ func (t *Typer) Objects(ctx context.Context, r heap.Objects) error {
 			// What looked like an object, but is a part of one, is that: a list of types has the type of one where an object has its own.
 			part, off, ok := t.g.Find(p.At)
 			if ok && part != n && (off == 0 || t.g.Kinds[part] == Unknown) {
-				t.g.Kinds[part] = t.object(objectKey{name: p.What, blind: p.Weak})
+				k := t.object(objectKey{name: p.What, blind: p.Weak})
+				if t.g.Kinds[part] = k; p.Idle <= t.g.Size(part) {
+					t.Kinds[k].Idle += p.Idle
+				}
 			}
 		}
 		return true

@@ -91,3 +91,25 @@ func TestManyTypes(t *testing.T) {
 		t.Errorf("%d kinds, %d", len(x.Kinds), x.g.Kinds[maxKinds+5])
 	}
 }
+
+// TestIdle: what a container has for nothing is not more than its object has, and damaged numbers are none.
+func TestIdle(t *testing.T) {
+	ty := typer(1)
+	k := ty.kind("int[]", false, nil)
+	for _, c := range []struct{ at, whole, used, element, want uint64 }{
+		{0x1000, 0x1040, 0x1010, 0, 0x30},
+		{0x1000, 16, 4, 4, 48},
+		{0x1000, 0x1010, 0x1040, 0, 0}, // less than is used
+		{0x1000, 0x2000, 0x1010, 0, 0}, // more than the object
+		{0x1000, 1 << 62, 4, 4, 0},     // as many elements would go round
+		{0x2000, 0x2040, 0x2010, 0, 0}, // no object
+	} {
+		ty.Kinds[k].Idle = 0
+		if ty.idle(k, c.at, c.whole, c.used, c.element); ty.Kinds[k].Idle != c.want {
+			t.Errorf("%+v: %d bytes", c, ty.Kinds[k].Idle)
+		}
+	}
+	if ty.idle(Unknown, 0x1000, 0x1040, 0x1010, 0); ty.Kinds[Unknown].Idle != 0 {
+		t.Error("what is of no type is idle")
+	}
+}

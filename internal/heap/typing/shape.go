@@ -33,6 +33,14 @@ type slot struct {
 	// before.
 	low, high uint64
 	past      uint64 // bytes in use behind high
+	// room is where the shape says how much of the object is for elements that are not there yet; nil where it does not.
+	room *room
+}
+
+// A room is where a container has how much it may hold, and how much it holds: two pointers, or two numbers of elements. Offsets are in the shape.
+type room struct {
+	whole, used uint64
+	element     uint64 // bytes of one; 0 of pointers
 }
 
 func (p *slot) shape() *shape {
@@ -215,14 +223,26 @@ func (t *Typer) heldAs(typ *types.Type) *shape {
 
 // rowOf returns the pointer of a vector to its elements, of which not all may be in use.
 func (t *Typer) rowOf(d *types.Type, fields []types.Field, off uint64) (p slot, ok bool) {
-	first, past := -1, -1
+	first, past, end := -1, -1, -1
+	text, length, local := -1, -1, -1
 	for i := range fields {
 		switch fields[i].Name {
 		case "_M_start", "__begin_":
 			first = i
 		case "_M_finish", "__end_":
 			past = i
+		case "_M_end_of_storage", "__end_cap_", "__cap_":
+			end = i
+		case "_M_dataplus":
+			text = i
+		case "_M_string_length":
+			length = i
+		case "": // short text, or how much there is room for
+			local = i
 		}
+	}
+	if text >= 0 && length >= 0 && local >= 0 {
+		return t.textOf(d, &fields[text], off, room{whole: off + fields[local].Off, used: off + fields[length].Off})
 	}
 	if first < 0 || past < 0 {
 		return p, false
@@ -231,7 +251,25 @@ func (t *Typer) rowOf(d *types.Type, fields []types.Field, off uint64) (p slot, 
 	if !of.Pointer() || !d.MemberType(&fields[past]).Defined().Pointer() {
 		return p, false
 	}
-	return slot{off: off + fields[first].Off, to: of.Target(), t: t, low: off + fields[first].Off, high: off + fields[past].Off}, true
+	p = slot{off: off + fields[first].Off, to: of.Target(), t: t, low: off + fields[first].Off, high: off + fields[past].Off}
+	if end >= 0 {
+		p.room = &room{whole: off + fields[end].Off, used: p.high}
+	}
+	return p, true
+}
+
+// textOf returns the pointer of a string of the GNU C++ library to its text: the first member of one of its members.
+func (t *Typer) textOf(d *types.Type, f *types.Field, off uint64, r room) (p slot, ok bool) {
+	members := d.MemberType(f).Defined().Members().Fields
+	for i := range members {
+		m := &members[i]
+		of := d.MemberType(f).Defined().MemberType(m).Defined()
+		if m.Name == "_M_p" && of.Pointer() && of.Target().Whole() != 0 {
+			r.element = of.Target().Whole()
+			return slot{off: off + f.Off + m.Off, to: of.Target(), t: t, room: &r}, true
+		}
+	}
+	return p, false
 }
 
 // container returns the pointers of a container of the GNU C++ library whose nodes are not described by the pointers' types.

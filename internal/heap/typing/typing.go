@@ -35,6 +35,8 @@ type Kind struct {
 	ByObject bool
 	// Freed says that the program has given them back.
 	Freed bool
+	// Idle is how many bytes of them containers have for elements that they do not hold.
+	Idle  uint64
 	Elem  *types.Type // of the object, or of each of its elements; nil where it is not described
 	shape *shape
 }
@@ -169,23 +171,23 @@ func (t *Typer) Variable(typ *types.Type, at uint64) {
 	t.follow(s, at, s.size)
 }
 
-// assign says that an object begins with a shape, if that fits and nothing better is known. used is where the part of it is that is in use; nil
+// assign says that an object begins with a shape, if that fits and nothing better is known, and returns the kind that it has now, if so. used is where the part of it is that is in use; nil
 // for all of it.
-func (t *Typer) assign(at uint64, s *shape, used *[2]uint64) {
+func (t *Typer) assign(at uint64, s *shape, used *[2]uint64) graph.Kind {
 	if s == nil || s.name == "" {
-		return
+		return Unknown
 	}
 	n, ok := t.g.Exact(at)
 	if !ok || t.g.Kinds[n] != Unknown {
-		return
+		return Unknown
 	}
 	size := t.g.Size(n)
 	if size < s.size {
-		return
+		return Unknown
 	}
 	k := t.kindOf(s, t.many(s, size))
 	if k == Unknown {
-		return
+		return Unknown
 	}
 	t.g.Kinds[n] = k
 	if len(s.slots()) > 0 {
@@ -194,6 +196,19 @@ func (t *Typer) assign(at uint64, s *shape, used *[2]uint64) {
 			t.used[n] = *used
 		}
 	}
+	return k
+}
+
+// idle adds what a container that leads to an object of a kind has no elements in yet. What it says is not more than the object has, nor less than nothing.
+func (t *Typer) idle(k graph.Kind, at uint64, whole, used, element uint64) {
+	if element == 0 {
+		element = 1
+	}
+	n, ok := t.g.Exact(at)
+	if k == Unknown || !ok || whole-used > t.g.Size(n)/element {
+		return
+	}
+	t.Kinds[k].Idle += (whole - used) * element
 }
 
 // kindOf is the kind of objects of a shape, one or many.
@@ -271,13 +286,14 @@ func (t *Typer) follow(s *shape, at, size uint64) {
 					t.assign(v, t.heldIn(p.held, t.wordAt(b, j*s.size+p.off-t.word)), nil)
 					continue
 				}
-				if p.high == 0 {
-					t.assign(v, p.shape(), nil)
-					continue
+				var used *[2]uint64
+				if p.high != 0 {
+					if used = (&[2]uint64{t.wordAt(b, j*s.size+p.low), t.wordAt(b, j*s.size+p.high) + p.past}); used[0] > used[1] {
+						continue
+					}
 				}
-				used := [2]uint64{t.wordAt(b, j*s.size+p.low), t.wordAt(b, j*s.size+p.high) + p.past}
-				if used[0] <= used[1] {
-					t.assign(v, p.shape(), &used)
+				if k := t.assign(v, p.shape(), used); k != Unknown && p.room != nil {
+					t.idle(k, v, t.wordAt(b, j*s.size+p.room.whole), t.wordAt(b, j*s.size+p.room.used), p.room.element)
 				}
 			}
 		}

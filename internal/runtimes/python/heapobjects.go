@@ -287,7 +287,15 @@ func (r *runtime) ownsOf(t *typ) func(o *object) {
 	size := r.at("object.size")
 	switch {
 	case t.flags&flagList != 0:
-		return func(o *object) { o.has(o.word(r.at("list.items")), "list items") }
+		return func(o *object) {
+			o.has(o.word(r.at("list.items")), "list items")
+			// PyListObject: how many it holds, the items, for how many there is room
+			const word = 8
+			held, room := o.word(r.at("list.items")-word), o.word(r.at("list.items")+word)
+			if n := len(o.owns); n > 0 && held <= room && room <= 1<<40 {
+				o.owns[n-1].Idle = (room - held) * word
+			}
+		}
 	case t.flags&flagDict != 0:
 		return func(o *object) {
 			o.has(o.word(r.at("dict.keys")), partKeys)

@@ -411,7 +411,7 @@ func (c *census) rows() {
 			heads.add(n, size)
 		}
 	}
-	c.out.Types, u.Types = used.list(c.byKind()), lost.list(nil)
+	c.out.Types, u.Types = used.list(c.byKind(), true), lost.list(nil, false)
 	c.out.Largest, c.out.Keepers, u.Blocks = c.described(largest), c.described(c.outermost(keepers)), c.described(heads)
 	c.byRoots()
 }

@@ -34,8 +34,8 @@ func (t *typeRows) add(n graph.Node, size uint64) {
 	s.Bytes += size
 }
 
-// list is the rows, those with the most bytes first. retained is by type, and may be nil.
-func (t *typeRows) list(retained []uint64) []report.MemoryType {
+// list is the rows, those with the most bytes first. retained is by type, and may be nil. idle says that what containers have for nothing is of these.
+func (t *typeRows) list(retained []uint64, idle bool) []report.MemoryType {
 	out := []report.MemoryType{}
 	for k, s := range t.kinds {
 		if s.Count == 0 {
@@ -51,6 +51,9 @@ func (t *typeRows) list(retained []uint64) []report.MemoryType {
 		}
 		if retained != nil {
 			row.Retained = retained[k]
+		}
+		if idle {
+			row.Idle = min(kind.Idle, row.Bytes)
 		}
 		out = append(out, row)
 	}

@@ -255,8 +255,8 @@ func (h *Heap) readRings() {
 				if c == head {
 					break
 				}
-				if whole := h.isFree(c); !whole || h.mem.Word(c+back) != from {
-					h.broken(bin, from, c, to, back, whole)
+				if h.mem.Word(c+back) != from {
+					h.broken(bin, from, c, to, back, h.isFree(c))
 					break
 				}
 				if to == 2*h.w && h.listed[c] {

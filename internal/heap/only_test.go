@@ -51,7 +51,7 @@ func recordings(name string) []string {
 		return []string{name, name + "32"}
 	}
 	if name == "mimalloc" {
-		return []string{name, name + "21", name + "24", name + "30", name + "34"}
+		return []string{name, name + "21", name + "24", name + "30", name + "34", name + "36"}
 	}
 	return []string{name}
 }

@@ -106,6 +106,7 @@ func TestRecordHeaps(t *testing.T) {
 		"mimalloc24": release("COREWALK_MIMALLOC", "2.4"),
 		"mimalloc30": release("COREWALK_MIMALLOC", "3.0"),
 		"mimalloc34": release("COREWALK_MIMALLOC", "3.4"),
+		"mimalloc36": release("COREWALK_MIMALLOC", "so.3.6"),
 		"python": func(t *testing.T) (unwind.ProcessState, unwind.SymbolReader) {
 			return died(t, "/usr/bin/python3", "-I", "-S", "-c", "import os\nclass Node: pass\nkept = [Node() for i in range(100)]\nd = {i: str(i) for i in range(300)}\nkept[0].next = d\nos.abort()")
 		},

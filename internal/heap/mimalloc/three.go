@@ -2,6 +2,7 @@ package mimalloc
 
 import (
 	"cmp"
+	"iter"
 	"math/bits"
 	"slices"
 
@@ -12,31 +13,39 @@ import (
 // mimalloc 3 has arenas of slices. The record of a page is at the beginning of its slices, or, since 3.3, in a table at the beginning of the arena; in each
 // stands which arena it is of, and its slice there. The library's data points at the arenas.
 
-// Of what mi_memid_t says where memory is from.
+// Of what mi_memid_t says where memory is from: from the system in one of three ways, or of an arena. Releases since 3.5 count from one less.
 const (
-	ofOS, ofOSLast = 4, 6
-	ofArena        = 7
-	maxArenas      = 1 << 10
-	minArena       = 1 << 20
-	arenaHead      = 512     // bytes in which an arena's record has the table's address
-	maxSingle      = 1 << 14 // slices outside of arenas that are looked at
-	tableTries     = 64      // records of a table that are looked at to know it
+	ofOS, ofArena = 4, 7
+	osKinds       = 3
+	maxArenas     = 1 << 10
+	startsAt      = 40 // in an arena's record: where it begins, since 3.5
+	minArena      = 1 << 20
+	arenaHead     = 512     // bytes in which an arena's record has the table's address
+	maxSingle     = 1 << 14 // slices outside of arenas that are looked at
+	tableTries    = 64      // records of a table that are looked at to know it
 )
 
 // A third is where a release of mimalloc 3 has what in a page's record: what pageLayout says, and where the memory is from.
 type third struct {
 	pageLayout
-	memid    uint64
-	relative bool // at has 32 bits: in words, behind the record
+	count uint64 // of blocks that were made
+	memid uint64
+	unit  uint64 // at has 32 bits: in so many bytes, behind the record; 0 where it is an address
+	less  uint32 // by which kinds of memory are less
 }
 
 var thirds = [...]third{
-	{pageLayout{bytes: 120, used: 16, block: 40, at: 48, lists: [3]uint64{8, 24, 32}, wide: true}, 96, false},
-	{pageLayout{bytes: 112, used: 16, block: 40, at: 48, lists: [3]uint64{8, 24, 32}, wide: true}, 88, true}, // since 3.4
+	{pageLayout{bytes: 120, used: 16, block: 40, at: 48, lists: [3]uint64{8, 24, 32}, wide: true}, 18, 96, 0, 0},
+	{pageLayout{bytes: 112, used: 16, block: 40, at: 48, lists: [3]uint64{8, 24, 32}, wide: true}, 18, 88, 8, 0},   // 3.4
+	{pageLayout{bytes: 128, used: 40, block: 32, at: 48, lists: [3]uint64{16, 24, 64}, wide: true}, 56, 104, 1, 1}, // 3.6
 }
 
-// An arena is memory of mimalloc 3.
-type arena struct{ start, end uint64 }
+// An arena is memory of mimalloc 3, with a record in it.
+type arena struct {
+	start, end uint64
+	record     uint64
+	kind       uint32
+}
 
 // findThree returns the heap of mimalloc 3; nil if there is none.
 func (h *Heap) findThree(p heap.Process) *Heap {
@@ -44,7 +53,7 @@ func (h *Heap) findThree(p heap.Process) *Heap {
 	a := p.Arch()
 	heap.Data(p, heap.MaxData, func(_ uint64, b []byte) bool {
 		return heap.Words(a, b, func(_ int, v uint64) bool {
-			if v%sliceSize == 0 && v>>48 == 0 && !slices.ContainsFunc(arenas, func(x arena) bool { return x.start == v }) {
+			if v%sliceSize == 0 && v>>48 == 0 && !slices.ContainsFunc(arenas, func(x arena) bool { return x.record == v }) {
 				if x, ok := h.arenaAt(v); ok {
 					arenas = append(arenas, x)
 				}
@@ -83,10 +92,14 @@ func (h *Heap) arenaAt(at uint64) (x arena, ok bool) {
 	}
 	order := h.mem.Arch.ByteOrder
 	base, size, kind := order.Uint64(b), order.Uint64(b[8:]), order.Uint32(b[16:])
-	if kind < ofOS || kind > ofOSLast || base == 0 || base > at || at-base > size || size-(at-base) < minArena || size > addrMask-base {
+	if kind < ofOS-1 || kind >= ofOS+osKinds || base == 0 || base > at || at-base > size || size-(at-base) < minArena || size > addrMask-base {
 		return x, false
 	}
-	return arena{at, (base + size) &^ (sliceSize - 1)}, true
+	x = arena{start: at, end: (base + size) &^ (sliceSize - 1), record: at, kind: kind}
+	if first := h.mem.Word(at + startsAt); first == base && first%sliceSize == 0 {
+		x.start = first // the record is not in its first slice
+	}
+	return x, true
 }
 
 // arena reads the pages of an arena.
@@ -121,7 +134,7 @@ func (h *Heap) inArena(l *third, x arena, table, slice uint64) (r []byte, record
 	}
 	m := r[l.memid:]
 	n = uint64(order.Uint32(m[12:])) * sliceSize
-	if order.Uint32(m[16:]) != ofArena || order.Uint64(m) != x.start || uint64(order.Uint32(m[8:])) != slice || n == 0 || n > x.end-at {
+	if order.Uint32(m[16:]) != ofArena-l.less || order.Uint64(m) != x.record || uint64(order.Uint32(m[8:])) != slice || n == 0 || n > x.end-at {
 		return nil, 0, 0
 	}
 	return r, record, n
@@ -135,36 +148,13 @@ const (
 
 // registered are the slices with which pages begin, by the bitmap of them: the one with most bits of those whose bits are all such slices.
 func (h *Heap) registered(l *third, x arena, table uint64) (best []uint64) {
-	head := h.mem.Bytes(x.start, arenaHead)
-	if head == nil {
-		return nil
-	}
-	order := h.mem.Arch.ByteOrder
-	chunks := ((x.end-x.start)/sliceSize + chunkBits - 1) / chunkBits
-	for off := 24; off+8 <= len(head) && h.budget > 0; off += 8 {
-		v := order.Uint64(head[off:])
-		if v <= x.start || v >= x.end || v%chunkBytes != 0 {
-			continue
-		}
-		n := h.mem.Word(v)
-		if n == 0 || n > chunks { // the last slices may have none
-			continue
-		}
-		b := h.mem.Bytes(v+2*chunkBytes, int(n*chunkBytes))
-		if b == nil {
-			continue
-		}
-		var set []uint64
+	for set := range h.bitmaps(x) {
 		good := 0
-		for i := 0; i+8 <= len(b); i += 8 {
-			for w := order.Uint64(b[i:]); w != 0; w &= w - 1 {
-				slice := uint64(8*i + bits.TrailingZeros64(w))
-				set = append(set, slice)
-				if r, _, _ := h.inArena(l, x, table, slice); r != nil {
-					good++
-				}
+		for i, slice := range set {
+			if r, _, _ := h.inArena(l, x, table, slice); r != nil {
+				good++
 			}
-			if len(set) > 16 && good < len(set)/2 {
+			if i > 16 && good < i/2 {
 				break
 			}
 		}
@@ -173,6 +163,38 @@ func (h *Heap) registered(l *third, x arena, table uint64) (best []uint64) {
 		}
 	}
 	return best
+}
+
+// bitmaps are the slices of each bitmap to which an arena's record points.
+func (h *Heap) bitmaps(x arena) iter.Seq[[]uint64] {
+	return func(yield func([]uint64) bool) {
+		head := h.mem.Bytes(x.record, arenaHead)
+		if head == nil {
+			return
+		}
+		order := h.mem.Arch.ByteOrder
+		chunks := ((x.end-x.start)/sliceSize + chunkBits - 1) / chunkBits
+		for off := 24; off+8 <= len(head) && h.budget > 0; off += 8 {
+			v := order.Uint64(head[off:])
+			if v <= x.record || v >= x.end || v%chunkBytes != 0 {
+				continue
+			}
+			n := h.mem.Word(v)
+			if n == 0 || n > chunks { // the last slices may have none
+				continue
+			}
+			b := h.mem.Bytes(v+2*chunkBytes, int(n*chunkBytes))
+			var set []uint64
+			for i := 0; i+8 <= len(b); i += 8 {
+				for w := order.Uint64(b[i:]); w != 0; w &= w - 1 {
+					set = append(set, uint64(8*i+bits.TrailingZeros64(w)))
+				}
+			}
+			if !yield(set) {
+				return
+			}
+		}
+	}
 }
 
 // drop leaves out pages without blocks in use in whose memory others are, or whose lists are not theirs any more.
@@ -203,25 +225,35 @@ func (h *Heap) idle(p *page) bool {
 	return n == p.count
 }
 
-// table is where the records of an arena's pages are; 0 if they are in the pages.
+// table is where the records of an arena's pages are; 0 if all are in the pages. Small blocks have them there in any case.
 func (h *Heap) table(l *third, x arena) uint64 {
-	head := h.mem.Bytes(x.start, arenaHead)
+	head := h.mem.Bytes(x.record, arenaHead)
 	if head == nil {
 		return 0
 	}
 	order := h.mem.Arch.ByteOrder
-	for off := 24; off+8 <= len(head); off += 8 {
-		v := order.Uint64(head[off:])
-		if v <= x.start || v >= x.end || v%8 != 0 {
-			continue
-		}
-		for i := range uint64(tableTries) {
-			m := h.mem.Bytes(v+i*l.bytes+l.memid, 20)
-			if m == nil {
-				break
+	for set := range h.bitmaps(x) {
+		var some []uint64 // that have no record of their own
+		for _, slice := range set {
+			if r, _, _ := h.inArena(l, x, 0, slice); r == nil {
+				if some = append(some, slice); len(some) == tableTries {
+					break
+				}
 			}
-			if order.Uint32(m[16:]) == ofArena && order.Uint64(m) == x.start && uint64(order.Uint32(m[8:])) == i && i > 0 {
-				return v
+		}
+		for off := 24; off+8 <= len(head) && len(some) > 0; off += 8 {
+			v := order.Uint64(head[off:])
+			if v < x.start || v >= x.end || v%8 != 0 { // since 3.5 it begins the arena
+				continue
+			}
+			for _, slice := range some {
+				if h.budget--; h.budget <= 0 {
+					return 0
+				}
+				m := h.mem.Bytes(v+slice*l.bytes+l.memid, 20)
+				if m != nil && order.Uint32(m[16:]) == ofArena-l.less && order.Uint64(m) == x.record && uint64(order.Uint32(m[8:])) == slice {
+					return v
+				}
 			}
 		}
 	}
@@ -231,9 +263,9 @@ func (h *Heap) table(l *third, x arena) uint64 {
 // third adds the page with n bytes at an address, if its record r can be one.
 func (h *Heap) third(l *third, r []byte, record, at, n uint64) bool {
 	order := h.mem.Arch.ByteOrder
-	p := page{addr: at, size: n, record: record, used: int(order.Uint16(r[l.used:])), count: int(order.Uint16(r[18:])), block: order.Uint64(r[l.block:])}
-	if p.start = order.Uint64(r[l.at:]); l.relative {
-		p.start = record + 8*uint64(order.Uint32(r[l.at:]))
+	p := page{addr: at, size: n, record: record, used: int(order.Uint16(r[l.used:])), count: int(order.Uint16(r[l.count:])), block: order.Uint64(r[l.block:])}
+	if p.start = order.Uint64(r[l.at:]); l.unit != 0 {
+		p.start = record + l.unit*uint64(order.Uint32(r[l.at:]))
 	}
 	for k, off := range l.lists {
 		p.lists[k] = order.Uint64(r[off:])
@@ -270,7 +302,7 @@ func (h *Heap) single(p heap.Process, l *third, arenas []arena) {
 			if r := h.mem.Bytes(at, int(l.bytes)); r != nil {
 				id := r[l.memid:]
 				base, size, kind := order.Uint64(id), order.Uint64(id[8:]), order.Uint32(id[16:])
-				if kind >= ofOS && kind <= ofOSLast && base <= at && at-base < size && base+size <= uint64(m.End) && order.Uint16(r[18:]) == 1 && h.third(l, r, at, at, base+size-at) {
+				if kind >= ofOS-l.less && kind < ofOS+osKinds-l.less && base <= at && at-base < size && base+size <= uint64(m.End) && order.Uint16(r[l.count:]) == 1 && h.third(l, r, at, at, base+size-at) {
 					h.pages[len(h.pages)-1].mapped = true
 					next = (base + size + sliceSize - 1) &^ (sliceSize - 1)
 				}

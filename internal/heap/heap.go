@@ -99,6 +99,12 @@ type Allocator interface {
 	Damages() []Damage
 }
 
+// Spanned is an Allocator that has much memory of which it handed out only parts.
+type Spanned interface {
+	// Spans are ranges of memory that it has, and parts of them: nothing that the program has is elsewhere in the former. Both are by address, and apart.
+	Spans() (all, used [][2]uint64)
+}
+
 // MarksLast is an Allocator that marks what it is given back as free when it finds nothing wrong any more: if it ends the program over a block that is free,
 // that was given back before.
 type MarksLast interface{ MarksLast() }

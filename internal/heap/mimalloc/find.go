@@ -32,6 +32,7 @@ type Heap struct {
 	budget  int
 	wrong   int         // pages that contradict the layout, or themselves
 	tables  [][2]uint64 // of pages' records
+	arenas  []arena     // of mimalloc 3, by address
 
 	lists     map[uint64]string // of blocks that are free, by address
 	readLists bool
@@ -347,6 +348,30 @@ func (h *Heap) Records() [][2]uint64 {
 		}
 	}
 	return all
+}
+
+// Spans implements heap.Spanned: segments, arenas, and the pages with blocks in use.
+func (h *Heap) Spans() (all, used [][2]uint64) {
+	for i := range h.pages {
+		p := &h.pages[i]
+		if p.block != 0 && p.used > 0 {
+			used = append(used, [2]uint64{p.start, p.start + uint64(p.count)*p.block})
+		}
+		if n := len(all); n == 0 || p.addr >= all[n-1][1] {
+			all = append(all, h.holder(p))
+		} else {
+			all[n-1][1] = max(all[n-1][1], p.end())
+		}
+	}
+	return all, used
+}
+
+// holder is the arena that a page is in, or its segment from the first page on; a page that is alone is by itself.
+func (h *Heap) holder(p *page) [2]uint64 {
+	if i := heap.Within(h.arenas, p.addr, func(x *arena) (start, end uint64) { return x.start, x.end }); i >= 0 {
+		return [2]uint64{h.arenas[i].start, h.arenas[i].end}
+	}
+	return [2]uint64{p.addr, p.end()}
 }
 
 // BlockAt implements heap.Allocator. Blocks have no records beside them.

@@ -119,3 +119,36 @@ func fuzz(f *testing.F, name string) {
 		return nil
 	})
 }
+
+// TestSpans: what the program has is in the parts of memory that are told, which are apart; little else is.
+func TestSpans(t *testing.T) {
+	for _, name := range []string{"mimalloc", "mimalloc24", "mimalloc34", "mimalloc36"} {
+		h := mimalloc.Find(heaptest.Recorded(t, name).Process(), mimalloc.Options{})
+		if h == nil {
+			t.Fatal("no heap")
+		}
+		all, used := h.Spans()
+		within := func(list [][2]uint64, b heap.Block) bool {
+			i := heap.Within(list, b.Start, func(r *[2]uint64) (start, end uint64) { return r[0], r[1] })
+			return i >= 0 && b.End() <= list[i][1]
+		}
+		h.Blocks(func(b heap.Block) bool {
+			if !within(all, b) || !b.Free && !within(used, b) {
+				t.Errorf("%s: %+v is in none", name, b)
+			}
+			return true
+		})
+		total := [2]uint64{}
+		for i, list := range [][][2]uint64{all, used} {
+			for k, r := range list {
+				if r[0] >= r[1] || k > 0 && r[0] < list[k-1][1] {
+					t.Errorf("%s: %#x overlap", name, list)
+				}
+				total[i] += r[1] - r[0]
+			}
+		}
+		if total[1] == 0 || total[1]*2 > total[0] {
+			t.Errorf("%s: %d bytes of %d are in use", name, total[1], total[0])
+		}
+	}
+}

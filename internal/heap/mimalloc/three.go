@@ -22,7 +22,7 @@ const (
 	minArena      = 1 << 20
 	arenaHead     = 512     // bytes in which an arena's record has the table's address
 	maxSingle     = 1 << 14 // slices outside of arenas that are looked at
-	tableTries    = 64      // records of a table that are looked at to know it
+	tableTries    = 16      // records of a table that are looked at to know it
 )
 
 // A third is where a release of mimalloc 3 has what in a page's record: what pageLayout says, and where the memory is from.
@@ -31,7 +31,7 @@ type third struct {
 	count uint64 // of blocks that were made
 	memid uint64
 	unit  uint64 // at has 32 bits: in so many bytes, behind the record; 0 where it is an address
-	less  uint32 // by which kinds of memory are less
+	less  uint32 // by which kinds of memory are less: then arenas do not begin with their records
 }
 
 var thirds = [...]third{
@@ -67,9 +67,11 @@ func (h *Heap) findThree(p heap.Process) *Heap {
 	slices.SortFunc(arenas, func(a, b arena) int { return cmp.Compare(a.start, b.start) })
 	for i := range thirds {
 		l := &thirds[i]
-		got := &Heap{mem: h.mem, layout: &layout{page: &l.pageLayout}, budget: h.budget}
+		got := &Heap{mem: h.mem, layout: &layout{page: &l.pageLayout}, budget: h.budget, arenas: arenas}
 		for _, x := range arenas {
-			got.arena(l, x)
+			if x.kind >= ofOS-l.less && x.kind < ofOS+osKinds-l.less && (x.start != x.record) == (l.less > 0) {
+				got.arena(l, x)
+			}
 		}
 		if len(got.pages) == 0 {
 			continue

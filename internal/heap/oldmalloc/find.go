@@ -7,6 +7,8 @@ package oldmalloc
 
 import (
 	"math/bits"
+	"slices"
+	"strings"
 
 	"github.com/corewalk/corewalk/internal/heap"
 	"github.com/corewalk/corewalk/internal/procmem"
@@ -47,7 +49,7 @@ type Options struct {
 // Find returns the heap of a process; nil if it has none of this kind.
 func Find(p heap.Process, o Options) *Heap {
 	a := p.Arch()
-	if a == nil {
+	if a == nil || otherLibrary(p.LibraryTracker()) {
 		return nil
 	}
 	if o.Blocks == 0 {
@@ -62,6 +64,18 @@ func Find(p heap.Process, o Options) *Heap {
 		return nil
 	}
 	return h
+}
+
+// otherLibrary reports whether the GNU C library is one of the modules: of its programs, whose data may be large, nothing is looked through.
+func otherLibrary(libs libstate.LibraryState) bool {
+	if libs == nil {
+		return false
+	}
+	list, _ := libs.Libraries(false)
+	return slices.ContainsFunc(list, func(lib *libstate.Library) bool {
+		name := lib.Path[strings.LastIndexByte(lib.Path, '/')+1:]
+		return strings.HasPrefix(name, "libc.so.6") || strings.HasPrefix(name, "libc-2.")
+	})
 }
 
 // Name implements heap.Allocator.

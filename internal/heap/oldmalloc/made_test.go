@@ -211,6 +211,9 @@ func TestNone(t *testing.T) {
 			"nothing is free":          {func(m *made) { m.ring(2); m.ring(5); m.ring(40); m.bits(0) }, false},
 			"free ones are in use":     {func(m *made) { m.inUse(2); m.inUse(5); m.inUse(40) }, false},
 			"one is in use":            {func(m *made) { m.inUse(2) }, true},
+			"the GNU C library":        {func(m *made) { m.uses("/lib/libc.so.6") }, false},
+			"an old one":               {func(m *made) { m.uses("/lib/libc-2.31.so") }, false},
+			"one like it":              {func(m *made) { m.uses("/lib/libc.so.6.d/other.so") }, true},
 			"they do not lead back":    {func(m *made) { m.astray(2); m.astray(5); m.astray(40) }, false},
 		} {
 			t.Run(fmt.Sprintf("%s/%s", a.Name, what), func(t *testing.T) {
@@ -324,4 +327,10 @@ func TestBudget(t *testing.T) {
 	if n != 3 {
 		t.Errorf("%d blocks were told", n)
 	}
+}
+
+// uses adds a library.
+func (m *made) uses(path string) {
+	list, _ := m.libs.Libraries(false)
+	m.libs = libstate.NewTable(append(slices.Clone(list), &libstate.Library{Path: path}), 0)
 }

@@ -315,11 +315,16 @@ func (c *crash) givenErased(value uint64) bool {
 
 // marksLast reports whether an allocator marks a block as free when nothing it finds can end the program any more.
 func marksLast(h heap.Allocator) bool {
-	if p, ok := h.(*partlyRead); ok {
-		h = p.Allocator
-	}
-	_, ok := h.(heap.MarksLast)
+	_, ok := unwrapped(h).(heap.MarksLast)
 	return ok
+}
+
+// unwrapped is an allocator as it was found.
+func unwrapped(h heap.Allocator) heap.Allocator {
+	if p, ok := h.(*partlyRead); ok {
+		return p.Allocator
+	}
+	return h
 }
 
 // countBefore is the number of elements with which a block of new[] begins, if what follows it may be so many, and no more.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"regexp"
+	"slices"
 
 	"github.com/corewalk/corewalk/internal/heap"
 	"github.com/corewalk/corewalk/internal/lazy"
@@ -26,6 +27,7 @@ type owners struct {
 	freed bool              // ways may lead through freed blocks, too
 
 	ranges [][][2]uint64 // of memory that is searched, by rank
+	spans  *spans        // of the allocator; nil until it was asked
 }
 
 // of names a pointer to a block, "cache.items[3]"; "" if nobody is known.
@@ -293,10 +295,44 @@ func (o *owners) writable() [][][2]uint64 {
 				rank = 1
 			}
 		}
-		ranks[rank] = append(ranks[rank], [2]uint64{(from + word - 1) &^ (word - 1), uint64(m.End)})
+		ranks[rank] = append(ranks[rank], o.inUse([2]uint64{(from + word - 1) &^ (word - 1), uint64(m.End)})...)
 	}
 	return ranks
 }
+
+// inUse is a range of memory without what the allocator has, and did not hand out.
+func (o *owners) inUse(r [2]uint64) (out [][2]uint64) {
+	if o.spans == nil {
+		o.spans = &spans{}
+		if h, ok := unwrapped(o.heap()).(heap.Spanned); ok {
+			o.spans.all, o.spans.used = h.Spans()
+		}
+	}
+	add := func(from, end uint64) {
+		if from < end {
+			out = append(out, [2]uint64{from, end})
+		}
+	}
+	for _, a := range o.spans.all {
+		if a[1] <= r[0] || a[0] >= r[1] {
+			continue
+		}
+		add(r[0], a[0])
+		first, _ := slices.BinarySearchFunc(o.spans.used, a[0], func(u [2]uint64, at uint64) int { return cmp.Compare(u[0], at) })
+		for _, u := range o.spans.used[first:] {
+			if u[0] >= a[1] {
+				break
+			}
+			add(max(u[0], r[0]), min(u[1], r[1], a[1]))
+		}
+		r[0] = max(r[0], a[1])
+	}
+	add(r[0], r[1])
+	return out
+}
+
+// spans are an allocator's: see heap.Spanned.
+type spans struct{ all, used [][2]uint64 }
 
 func (in *Engine) isOfModule(at unwind.Address) bool {
 	libs := in.Proc.LibraryTracker()

@@ -1,6 +1,7 @@
 package typing
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
@@ -272,7 +273,7 @@ func (t *Typer) textOf(d *types.Type, f *types.Field, off uint64, r room) (p slo
 	return p, false
 }
 
-// container returns the pointers of a container of the GNU C++ library whose nodes are not described by the pointers' types.
+// container returns the pointers of a container of the C++ libraries of GNU and LLVM whose nodes are not described by the pointers' types.
 func (t *Typer) container(d *types.Type, off uint64) ([]slot, bool) {
 	name, _, templ := strings.Cut(d.BareName, "<")
 	if !templ {
@@ -315,7 +316,88 @@ func (t *Typer) container(d *types.Type, off uint64) ([]slot, bool) {
 		buckets := &shape{name: n.name + "*", size: w, found: []slot{{off: 0, at: n, t: t}}}
 		return []slot{{off: off, at: buckets, t: t}, {off: off + 2*w, at: n, t: t}}, true
 	}
-	return nil, false
+	return t.llvmContainer(d, name, off)
+}
+
+// llvmContainer is container of LLVM's library.
+func (t *Typer) llvmContainer(d *types.Type, name string, off uint64) (out []slot, ok bool) {
+	w := t.word
+	value := d.TypeArg(0)
+	if value == nil {
+		return nil, false
+	}
+	if pair := memberOf(value, "__cc", "__cc_"); pair != nil { // of maps: a union of a pair that may be moved, or the pair
+		value = pair.Defined()
+	}
+	at := func(n *shape, names ...string) {
+		fields := d.Members().Fields
+		for i := range fields {
+			if n != nil && slices.Contains(names, fields[i].Name) {
+				out = append(out, slot{off: off + fields[i].Off, at: n, t: t})
+			}
+		}
+	}
+	switch name {
+	case "__tree": // left, right, parent, color
+		head := (3*w + t.alignment(value, 0)) &^ (t.alignment(value, 0) - 1)
+		at(t.node(d, "tree node", value, head, 0, w, 2*w), "__begin_node_", "__pair1_", "__end_node_")
+	case "__hash_table": // next, hash
+		n := t.node(d, "hash node", value, 2*w, 0)
+		if n != nil {
+			at(&shape{name: n.name + "*", size: w, found: []slot{{off: 0, at: n, t: t}}}, "__bucket_list_")
+		}
+		at(n, "__p1_", "__first_node_")
+	case "__list_imp": // a ring: the one before, the next
+		if at(t.node(d, "list node", value, 2*w, 0, w), "__end_"); len(out) == 1 {
+			next := out[0]
+			next.off += w
+			out = append(out, next)
+		}
+	case "__forward_list_base":
+		at(t.node(d, "list node", value, (w+t.alignment(value, 0)-1)&^(t.alignment(value, 0)-1), 0), "__before_begin_")
+	}
+	return out, len(out) > 0
+}
+
+// memberOf is the type of the member of a type that has one of some names; nil if none has.
+func memberOf(of *types.Type, names ...string) *types.Type {
+	d := of.Defined()
+	if !d.Aggregate() {
+		return nil
+	}
+	fields := d.Members().Fields
+	for i := range fields {
+		if slices.Contains(names, fields[i].Name) {
+			return d.MemberType(&fields[i])
+		}
+	}
+	return nil
+}
+
+// alignment is what the addresses of objects of a type are multiples of, as compilers have it where nothing else is said.
+func (t *Typer) alignment(of *types.Type, depth int) uint64 {
+	d := of.Defined()
+	switch {
+	case d.Pointer() || d.Reference():
+		return t.word
+	case depth > maxDepth:
+	case d.Tag == dwarf.TagArrayType:
+		return t.alignment(d.Target(), depth+1)
+	case d.Aggregate():
+		most := uint64(1)
+		fields := d.Members().Fields
+		for i := range fields[:min(len(fields), maxArray)] {
+			if f := &fields[i]; !f.Static {
+				most = max(most, t.alignment(d.MemberType(f), depth+1))
+			}
+		}
+		return most
+	}
+	switch n := d.Whole(); n {
+	case 1, 2, 4, 8, 16:
+		return n
+	}
+	return t.word
 }
 
 // node is the shape of a container's nodes: links to other nodes, and a value behind them.

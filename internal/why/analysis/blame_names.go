@@ -86,7 +86,15 @@ func (w *witness) name(v *provenance.Value, at uint64, reg arch.Reg, depth int) 
 			return n
 		}
 	}
-	return w.nameByOrigin(v, depth)
+	if n := w.nameByOrigin(v, depth); n.text != "" || v.Kind != provenance.Entry || at == 0 {
+		return n
+	}
+	for _, off := range w.code.SavedAt(at, v.Reg) {
+		if n, ok := w.inFrame(at, off, w.in.arch.RegSize); ok && n.held != nil && n.held.Param {
+			return n
+		}
+	}
+	return named{}
 }
 
 // nameByOrigin names a value by how the code got it.

@@ -90,7 +90,7 @@ func (w *witness) name(v *provenance.Value, at uint64, reg arch.Reg, depth int) 
 		return n
 	}
 	for _, off := range w.code.SavedAt(at, v.Reg) {
-		if n, ok := w.inFrame(at, off, w.in.arch.RegSize); ok && n.held != nil && n.held.Param {
+		if n, ok := w.inFrame(at, off, w.in.arch.RegSize); ok {
 			return n
 		}
 	}

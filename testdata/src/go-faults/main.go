@@ -137,6 +137,14 @@ func deferred(o *outer) (s string) {
 	return o.In.City
 }
 
+// another panics while it divides: that is what ended the program.
+//
+//go:noinline
+func another(a int) int {
+	defer func() { panic("another") }()
+	return 1 / a
+}
+
 type sums struct{ sum, count int }
 
 //go:noinline
@@ -221,6 +229,8 @@ func main() {
 		println(share(len(os.Args), zero))
 	case "each":
 		println(each(nil, 3))
+	case "another":
+		println(another(zero))
 	case "either":
 		println(either(2, zero, 7))
 	}

@@ -166,14 +166,19 @@ func TestAccessors(t *testing.T) {
 	want := map[byte]string{'s': "(*m).box->b where (*m).box = 0x0, ", 'h': "(*h)->b where ", 'w': "v.items.back()->b where v.items.back() = 0x0, ", 'k': "m[...]->b where m[...] = 0x0, ",
 		'n': "(*v).at(1)->b where (*v).at(1) = 0x0, ", 'g': "shelf.back()->b where shelf.back() = 0x0, ", 'x': "r->b where r = 0x0, ", 'o': "v.back()->b where v.back() = 0x0, ",
 		'u': "w.part->b where ", 'K': "m[...]->b where m[...] = 0x0, ", 'e': "(*it).back()->b where (*it).back() = 0x0, ",
-		'i': "all[i].list.back()->b where all[i].list.back() = 0x0, ", 'f': "it->second.list.front()->b where it->second.list.front() = 0x0, "}
-	wrong := map[byte][]string{'D': {"[9]"}, 'm': {"*m", "m->", "(*n)"}, 'c': {"*m", "m->"}, 'p': {"o->b", "o."}, 'r': {"s[i]", "s[1]"}, 'q': {"(*o)", "o->"}, 'j': {"racks->", "racks[0]", "(*racks)"}, 't': {"front()"}, 'x': {"*it"}}
-	causesOf(t, "accessors.cpp", []string{"g++ -std=c++17", "clang++ -std=c++17", "clang++ -std=c++17 -stdlib=libc++"}, "mcshpworktngxifquKjeD", func(t *testing.T, way byte, build, cause string) {
+		'i': "all[i].list.back()->b where all[i].list.back() = 0x0, ", 'f': "it->second.list.front()->b where it->second.list.front() = 0x0, ",
+		'F': "m.find(...)->second->b where m.find(...)->second = 0x0, ", 'L': "(*s.begin())->b where *s.begin() = 0x0, ", 'T': "std::get<1>(t)->b where std::get<1>(t) = 0x0, ",
+		'V': "std::get<Box*>(v)->b where std::get<Box*>(v) = 0x0, ", 'P': "p->next->b where p->next = 0x0, ", 'S': "v.size() = 0, ", 'W': "t.other(k)->b where "}
+	wrong := map[byte][]string{'D': {"[9]"}, 'm': {"*m", "m->", "(*n)"}, 'c': {"*m", "m->"}, 'p': {"o->b", "o."}, 'r': {"s[i]", "s[1]"}, 'q': {"(*o)", "o->"}, 'j': {"racks->", "racks[0]", "(*racks)"}, 't': {"front()"}, 'x': {"*it"}, 'W': {"t->b", "t.box"}}
+	causesOf(t, "accessors.cpp", []string{"g++ -std=c++17", "clang++ -std=c++17", "clang++ -std=c++17 -stdlib=libc++"}, "mcshpworktngxifquKjeDFLTVPSW", func(t *testing.T, way byte, build, cause string) {
 		plain := strings.HasSuffix(build, "-O0")
 		for _, text := range wrong[way] {
 			if plain && strings.Contains(cause, text) {
 				t.Errorf("%c: %s", way, cause)
 			}
+		}
+		if way == 'P' && strings.HasPrefix(build, "clang") && strings.HasPrefix(cause, "rax = 0x0; read from [rax]") {
+			return // its debug information loses the parameter
 		}
 		if plain && !strings.HasPrefix(cause, want[way]) {
 			t.Errorf("%c: %s, want %s", way, cause, want[way])

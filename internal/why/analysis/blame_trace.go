@@ -483,6 +483,8 @@ func (t *tracer) returned(w *witness, v *provenance.Value) {
 	t.doubt(report.Likely)
 	if n := w.pointerIn(s.Name, v); n.text != "" {
 		s.Kind, s.Name = report.BlameRead, n.text
+	} else if text := w.countedBy(v); t.divides && text != "" {
+		s.Kind, s.Name = report.BlameRead, text
 	}
 	t.add(s)
 }

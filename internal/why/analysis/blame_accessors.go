@@ -132,29 +132,24 @@ func (w *witness) madeBy(v *provenance.Value, class string, depth int) string {
 	if typ == nil || typ.IsPointer() || strings.HasPrefix(method, "operator") || params < 1 || params > 2 {
 		return ""
 	}
-	if path, ok := objectIn(typ, 0, class); !ok || path != "" {
-		return ""
-	}
+	path, ok := objectIn(typ, 0, class)
 	object := w.memberOf(v, of, depth+1)
 	switch {
-	case object == "":
+	case !ok || object == "":
 		return ""
 	case params == 2:
-		return object + "." + method + "(" + w.argument(v, 1) + ")"
+		return object + "." + method + "(" + w.argument(v, 1) + ")" + path
 	}
-	return object + "." + method + "()"
+	return object + "." + method + "()" + path
 }
 
-// counts are members of containers that return how much is in them.
-var counts = []string{"size", "length", "count", "bucket_count"}
-
-// countedBy is the text of the call of such a member, which returned v; "" for another function.
+// countedBy is the text of the call of a member without arguments, as of a container's size, which returned v; "" for another function.
 func (w *witness) countedBy(v *provenance.Value) string {
 	if v.Kind != provenance.Result || v.Target == 0 || w.vars == nil || w.in.Variables == nil || len(w.abi.Args) < 2 {
 		return ""
 	}
 	class, method, _ := cutLast(w.in.returnedBy(v), "::")
-	if _, params := where.ProcessOf(w.in.Variables).Signature(v.Target); params != 1 || !slices.Contains(counts, method) {
+	if _, params := where.ProcessOf(w.in.Variables).Signature(v.Target); params != 1 || strings.HasPrefix(method, "operator") {
 		return ""
 	}
 	object := w.memberOf(v, class, 0)

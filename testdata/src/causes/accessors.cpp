@@ -105,6 +105,15 @@ struct Twin {
 	APART Box *operator->() { return box; }
 };
 
+struct Nest {
+	struct Egg { Inner inner; };
+	Box *box;
+	APART Egg egg() { return Egg{{nullptr}}; }
+	APART operator int() { return 0; }
+};
+APART int laid(Nest &n) { return n.egg().inner->b; }
+APART int converted(Nest &n, int k) { return k / n; }
+
 APART int found(std::map<int, Box *> &m, int k) { return m.find(k)->second->b; }
 APART int least(std::set<Box *> &s) { return (*s.begin())->b; }
 APART int second(std::tuple<int, Box *> &t) { return std::get<1>(t)->b; }
@@ -163,6 +172,8 @@ int main(int, char **argv)
 	case 'V': return either(variant);
 	case 'P': return shared(std::make_shared<Linked>(Linked{nullptr, 3}));
 	case 'S': return apart(empty, 7);
+	case 'N': { Nest nest = {&box}; return laid(nest); }
+	case 'C': { Nest nest = {&box}; return converted(nest, 3); }
 	case 'W': { Twin t = {&box}; return twin(t, 1); }
 	}
 	return 0;

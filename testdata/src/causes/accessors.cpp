@@ -105,6 +105,8 @@ struct Twin {
 	APART Box *operator->() { return box; }
 };
 
+APART int recast(Twin &t, int k) { return ((Inner &)(const Twin &)t.other(k))->b; }
+
 struct Nest {
 	struct Egg { Inner inner; };
 	Box *box;
@@ -174,6 +176,7 @@ int main(int, char **argv)
 	case 'S': return apart(empty, 7);
 	case 'N': { Nest nest = {&box}; return laid(nest); }
 	case 'C': { Nest nest = {&box}; return converted(nest, 3); }
+	case 'R': { Twin t = {&box}; return recast(t, 1); }
 	case 'W': { Twin t = {&box}; return twin(t, 1); }
 	}
 	return 0;

@@ -73,6 +73,9 @@ func (t *tracer) calculated(w *witness, v *provenance.Value) {
 		text, parts, sure = w.difference(v)
 	}
 	if text == "" {
+		text, parts, sure = w.ofVariables(v)
+	}
+	if text == "" {
 		return
 	}
 	t.unsure(sure)
@@ -116,6 +119,7 @@ func (w *witness) product(v *provenance.Value) (text string, parts []report.Blam
 	zero := false
 	for _, of := range []*provenance.Value{w.code.Before(v.At, provenance.Reg(v.Base)), w.code.Second(v)} {
 		n := w.nameOf(of, 0)
+		n = n.ofBytes(v.Size)
 		if n.text == "" {
 			return "", nil, false
 		}
@@ -133,6 +137,29 @@ func (w *witness) product(v *provenance.Value) (text string, parts []report.Blam
 		return "", nil, false
 	}
 	return strings.Join(names, " * "), parts, sure
+}
+
+// ofVariables names a sum or difference of two variables, in the place of one of which it was made. They need not be known, as the result is.
+func (w *witness) ofVariables(v *provenance.Value) (text string, parts []report.BlameStep, sure bool) {
+	sign := " - "
+	if v.Op == disasm.Plus {
+		sign = " + "
+	}
+	if v.Kind != provenance.Arith || v.Index == arch.NoReg && !v.Mem || v.Op != disasm.Minus && v.Op != disasm.Plus {
+		return "", nil, false
+	}
+	var names [2]string
+	for i, of := range []*provenance.Value{w.code.Before(v.At, provenance.Reg(v.Base)), w.code.Second(v)} {
+		n := w.nameOf(of, 0)
+		if n.held == nil || n.typ == nil || n.typ.Size() != uint64(v.Size) {
+			return "", nil, false
+		}
+		names[i] = n.text
+		if val, _, ok := w.eval.Value(of, 0); ok {
+			parts = append(parts, w.operandStep(n.text, signExtended(val, v.Size), v.At))
+		}
+	}
+	return names[0] + sign + names[1], parts, true
 }
 
 func (w *witness) operandStep(name string, val, at uint64) report.BlameStep {
@@ -155,6 +182,9 @@ func (w *witness) difference(v *provenance.Value) (text string, parts []report.B
 				continue
 			}
 			n := w.nameOf(term.Of, 0)
+			if v.Kind == provenance.Arith || v.Kind == provenance.Cut { // of as many bytes as the operation
+				n = n.ofBytes(v.Size)
+			}
 			if n.text == "" || !term.Known || term.Steps {
 				return "", nil, false
 			}

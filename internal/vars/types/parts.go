@@ -305,9 +305,3 @@ func (t *Type) IsPointer() bool {
 	s := t.Strip()
 	return s.Pointer() || s.Reference()
 }
-
-// IsNumber reports whether t is a number, a character, a truth value or an enumeration.
-func (t *Type) IsNumber() bool {
-	s := t.Strip()
-	return s.Tag == dwarf.TagBaseType || s.Tag == dwarf.TagEnumerationType
-}

@@ -134,9 +134,9 @@ func (w *witness) inFrame(at uint64, off int64, size int) (named, bool) {
 	return variable(w.vars.InMemory(at, w.state.CFA+uint64(off), size), at)
 }
 
-// ofBytes is the name of a value of which the code took so many bytes: not what the source has the name for, if that is a larger number or pointer.
+// ofBytes is the name of a value of which the code took so many bytes: not what the source has the name for, if that is larger.
 func (n named) ofBytes(size int) named {
-	if n.typ == nil || size <= 0 || n.typ.Size() <= uint64(size) || !n.typ.IsPointer() && !n.typ.IsNumber() {
+	if n.typ == nil || size <= 0 || n.typ.Size() <= uint64(size) {
 		return n
 	}
 	mark := func(text string) string {

@@ -63,8 +63,8 @@ func signExtended(v uint64, size int) uint64 { return uint64(int64(v<<(64-8*size
 
 // calculated ends the trace of a divisor with the expression that it is the value of, and what that was made of. All must be known
 // and give zero.
-func (t *tracer) calculated(w *witness, v *provenance.Value) {
-	v, ok := w.beforeScaling(v)
+func (t *tracer) calculated(w *witness, divisor *provenance.Value) {
+	v, ok := w.beforeScaling(divisor)
 	if !ok || w.vars == nil || t.out.Value != 0 {
 		return
 	}
@@ -72,7 +72,7 @@ func (t *tracer) calculated(w *witness, v *provenance.Value) {
 	if text == "" {
 		text, parts, sure = w.difference(v)
 	}
-	if text == "" {
+	if text == "" && v == divisor { // what was shifted, or cut, need not have been zero
 		text, parts, sure = w.ofVariables(v)
 	}
 	if text == "" {

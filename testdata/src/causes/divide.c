@@ -28,6 +28,8 @@ APART int between(int a, int b, int total) { return total / (b - a); }
 APART int halves(long a, long b, int total) { return total / ((int)b - (int)a); }
 APART int minus(int a, int b, int c, int total) { return total / (a - b * c); }
 
+APART int quarter(int a, int b, int total) { return total / ((a - b) >> 2); }
+APART int lower(long a, long b, int total) { return total / (int)(a - b); }
 APART int common(int a, int b, int total) { return total / (a & b); }
 /* Of these the division takes a part, which is zero, although they are not. */
 APART int part(long b, int total) { return total / (int)b; }
@@ -59,6 +61,8 @@ int main(int argc, char **argv)
 	case 'L': p.id = c * 0x300; return lowest(&p, c * 9);
 	case 'F': return factor(c * 3, c * (1L << 32), c * 9);
 	case 'G': wide = c * 0x10000; return partly(c * 9);
+	case 'Q': return quarter(c * 3, c * 2, c * 9);
+	case 'W': return lower(c + (1L << 32), c, c * 9);
 	case 'C': return common(c, c * 2, c * 9);
 	case 'o': return overflowed(c << 16, c << 16, c * 9);
 	}

@@ -57,12 +57,14 @@ func TestComputedMembers(t *testing.T) {
 		's': {"*p->b[1] where p->b[1] = 0x0, read by second", "*p->b[k - 1] where p->b[k - 1] = 0x0, read by second"},
 		'l': {"loc[k - 2]->val where loc[k - 2] = 0x0, read by local"},
 		'x': {"r->lo where r = 0x0, local of changed"},
+		'S': {"small[p->at] where p->at = 0x30000001, read by scaled", "small[p->at] where rax = 0x30000001; p->at"},
+		'B': {"from[p->back] where p->back = 0xcfffffff, read by before", "from[p->back] where p->back = 0xffffffffcfffffff, read by before"},
 		'n': {"a[n - 100000000] where n = 5 at", "a[n - 100000000] where n = 0x5, argument of far", "a[n - 100000000] where n - 100000000 = -99999995 at"},
 	}
 	indexes := map[byte][]string{'t': {"i = 3"}, 'c': {"r = 2", "c = 3"}, 'C': {"r = 1"}, 'w': {"i = 2", "j = 1"}, '2': {"y = 2"}}
 	// What the machine code no longer tells: the registers with the array and its index are written again.
 	gone := map[string]bool{"m clang-O1": true, "m clang-O2": true, "l clang-O0": true}
-	causesOf(t, "computed.c", []string{"gcc", "clang"}, "mtcCpbw2slnxafg", func(t *testing.T, way byte, build, cause string) {
+	causesOf(t, "computed.c", []string{"gcc", "clang"}, "mtcCpbw2slnxafgSB", func(t *testing.T, way byte, build, cause string) {
 		said := func(text string) bool { return strings.HasPrefix(cause, text) }
 		ok := len(want[way]) == 0
 		for _, w := range want[way] {

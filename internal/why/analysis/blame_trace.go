@@ -404,6 +404,9 @@ func (t *tracer) read(w *witness, v *provenance.Value, value uint64) {
 		}
 		s.Name = w.operandText(v.Base, v.Index, v.Scale, v.K)
 	}
+	if t.loose && size > 0 { // what was read is that number, in as many bytes: a product may have lost the others
+		s.Value = t.another(value & (^uint64(0) >> (64 - 8*min(size, 8))))
+	}
 	t.add(s)
 }
 

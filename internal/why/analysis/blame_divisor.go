@@ -6,6 +6,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/code/disasm"
 	"github.com/corewalk/corewalk/internal/code/provenance"
+	"github.com/corewalk/corewalk/internal/vars/types"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -162,6 +163,18 @@ func (w *witness) ofVariables(v *provenance.Value) (text string, parts []report.
 	return names[0] + sign + names[1], parts, true
 }
 
+// extended is a value as a variable of a signed type of fewer bytes has it, also where the code took it for an unsigned number.
+func (n *named) extended(v uint64) uint64 {
+	if n.typ == nil {
+		return v
+	}
+	s := n.typ.Strip()
+	if size := s.Size(); size > 0 && size < 8 && (s.Encoding == types.EncSigned || s.Encoding == types.EncSignedChar) {
+		return signExtended(v, int(size))
+	}
+	return v
+}
+
 func (w *witness) operandStep(name string, val, at uint64) report.BlameStep {
 	s, held := w.step(report.BlameOperand, at), report.Addr(val)
 	s.Name, s.Value = name, &held
@@ -201,7 +214,7 @@ func (w *witness) difference(v *provenance.Value) (text string, parts []report.B
 			if b.WriteString(n.text); times > 1 {
 				fmt.Fprintf(&b, " * %d", times)
 			}
-			parts = append(parts, w.operandStep(n.text, term.Value, v.At))
+			parts = append(parts, w.operandStep(n.text, n.extended(term.Value), v.At))
 			sum += term.Times * int64(term.Value)
 			sure = sure && term.Exact
 		}

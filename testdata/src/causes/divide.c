@@ -30,6 +30,7 @@ APART int minus(int a, int b, int c, int total) { return total / (a - b * c); }
 
 APART int quarter(int a, int b, int total) { return total / ((a - b) >> 2); }
 APART int lower(long a, long b, int total) { return total / (int)(a - b); }
+APART long mixed(int a, unsigned b, unsigned total) { return total / (a - b); }
 APART int common(int a, int b, int total) { return total / (a & b); }
 /* Of these the division takes a part, which is zero, although they are not. */
 APART int part(long b, int total) { return total / (int)b; }
@@ -63,6 +64,7 @@ int main(int argc, char **argv)
 	case 'G': wide = c * 0x10000; return partly(c * 9);
 	case 'Q': return quarter(c * 3, c * 2, c * 9);
 	case 'W': return lower(c + (1L << 32), c, c * 9);
+	case 'X': return mixed(-c, c * 0xffffffffu, c * 9);
 	case 'C': return common(c, c * 2, c * 9);
 	case 'o': return overflowed(c << 16, c << 16, c * 9);
 	}

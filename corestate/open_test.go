@@ -33,8 +33,11 @@ func TestWhatCannotBeAnalysed(t *testing.T) {
 	noThreads.PSInfo(1, "prog", "prog")
 	noNotes := corebuild.New()
 	noNotes.Load(0x1000, rFlag, 0x1000, nil)
-	sh := corebuild.New32(emSH, binary.LittleEndian)
-	sh.Thread(1, 11, make([]byte, 72))
+	small := func(machine uint16) []byte {
+		b := corebuild.New32(machine, binary.LittleEndian)
+		b.Thread(1, 11, make([]byte, 72))
+		return b.Bytes()
+	}
 	free := corebuild.New()
 	free.Machine = elffile.EM_S390
 	free.Order = binary.BigEndian
@@ -72,7 +75,10 @@ func TestWhatCannotBeAnalysed(t *testing.T) {
 		{"guest memory", notes("QEMU"), ErrKernelDump, "QEMU guest", true},
 		{"no notes", noNotes.Bytes(), ErrNoThreads, "has no notes", true},
 		{"no threads", noThreads.Bytes(), ErrNoThreads, "NT_PRSTATUS", true},
-		{"sh", sh.Bytes(), ErrUnsupportedArch, "Linux on sh", true},
+		{"sh", small(emSH), ErrUnsupportedArch, "Linux on sh", true},
+		{"RISC-V of 32 bits", small(elffile.EM_RISCV), ErrUnsupportedArch, "Linux on riscv32", true},
+		{"Xtensa", small(emXtensa), ErrUnsupportedArch, "Linux on xtensa", true},
+		{"LoongArch of 32 bits", small(elffile.EM_LOONGARCH), ErrUnsupportedArch, "Linux on loongarch32", true},
 		{"FreeBSD", free.Bytes(), ErrUnsupportedOS, "FreeBSD", true},
 		{"zeros for notes", zeros.Bytes(), ErrNoThreads, "has zeros where its notes should be", true},
 		{"no count", set(set(whole, 56, 0), 57, 0), ErrTruncatedHeader, "damaged ELF header: it counts no program headers", false},

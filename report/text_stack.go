@@ -194,9 +194,20 @@ func activity(group []*Thread) string {
 func groupNames(group []*Thread) string {
 	var names []string
 	for _, th := range group {
-		if th.Name != "" && !slices.Contains(names, th.Name) {
-			names = append(names, th.Name)
+		names = append(names, th.Name)
+	}
+	return allNames(names)
+}
+
+// allNames writes the different ones of some names, in short.
+func allNames(all []string) string {
+	var names []string
+	seen := map[string]bool{"": true}
+	for _, n := range all {
+		if !seen[n] {
+			names = append(names, n)
 		}
+		seen[n] = true
 	}
 	if len(names) < 3 {
 		return strings.Join(names, ", ")

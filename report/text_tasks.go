@@ -518,6 +518,15 @@ func (t *textWriter) taskHeading(group []*Task) {
 			}
 			b.WriteString(taskID(task.Kind, task.ID))
 		}
+		var names []string
+		for _, task := range group {
+			if task.named() {
+				names = append(names, task.Name)
+			}
+		}
+		if text := allNames(names); text != "" {
+			b.WriteString(" (" + brief(text, 2*maxName) + ")")
+		}
 	}
 	t.put(bold, b.String())
 	s := ", " + brief(first.Status, maxName)

@@ -36,6 +36,28 @@ func TestTextOfTasks(t *testing.T) {
 	}
 }
 
+// TestTextOfTaskNames: the heading of several tasks with one stack has their names, in short.
+func TestTextOfTaskNames(t *testing.T) {
+	for _, c := range []struct{ first, second, third, want string }{
+		{"ann", "bob", "", "Async-tasks 0x10, 0x11, 0x12 (ann, bob): 3 with this stack, waiting\n"},
+		{"worker-2", "worker-1", "worker-3", "Async-tasks 0x10, 0x11, 0x12 (worker-1 .. worker-3): 3 with this stack, waiting\n"},
+		{"ann", "ann", "ann", "Async-tasks 0x10, 0x11, 0x12 (ann): 3 with this stack, waiting\n"},
+		{"serve", "serve", "serve", "Async-tasks 0x10, 0x11, 0x12: 3 with this stack, waiting\n"}, // the name of a frame
+	} {
+		r := &Report{}
+		for i, name := range []string{c.first, c.second, c.third} {
+			r.Tasks = append(r.Tasks, Task{Kind: "async-task", ID: 16 + i, Name: name, State: "waiting", Frames: []Frame{at("serve", "a.c", 15)}})
+		}
+		var b strings.Builder
+		if err := WriteText(&b, r, TextOptions{Width: 200}); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.String(); !strings.Contains(got, c.want) {
+			t.Errorf("want %q in\n%s", c.want, got)
+		}
+	}
+}
+
 // TestTextOfNotes: what a runtime knows of a thread is below its heading, with the thread's number if others have the same stack.
 func TestTextOfNotes(t *testing.T) {
 	threads := []Thread{

@@ -84,6 +84,50 @@ func TestGoFaults(t *testing.T) {
 	}
 }
 
+// What a program of Go divided by has a name: the compiler compares it with zero before the division, so there is no fault.
+func TestGoDivisor(t *testing.T) {
+	t.Parallel()
+	var builds []goBuild
+	for _, release := range goReleases(t) {
+		builds = append(builds, goBuild{release: release}, goBuild{release: release, optimised: true})
+	}
+	builds = append(builds, goBuild{release: "local", arch: "arm64", optimised: true})
+	for _, g := range builds {
+		t.Run(g.name(), func(t *testing.T) {
+			t.Parallel()
+			if g.arch != "" {
+				fixture.Tools(t) // all of Go's library is compiled once more
+			}
+			program := goProgram(t, "go-faults", g)
+			run := []string{program}
+			if g.arch != "" {
+				if _, err := exec.LookPath("qemu-aarch64-static"); err != nil {
+					t.Skip("qemu-aarch64-static is not installed: Debian's qemu-user-static")
+				}
+				run = []string{"qemu-aarch64-static", program}
+			}
+			for way, want := range map[string]string{
+				"div":    `main\.zero = 0, global, read by main\.main`,
+				"mean":   `s\.count = 0, read by main\.\(\*sums\)\.mean`,
+				"share":  `b = 0, argument of main\.share`,
+				"each":   `list\.len = 0, argument of main\.each`,
+				"either": `b = 0, argument of main\.either`,
+			} {
+				args := append(slices.Clone(run[1:]), way)
+				r := analyzeCore(t, fixture.Crash(t, []string{"GOTRACEBACK=crash"}, run[0], args...), program)
+				c := r.Crash
+				if len(c.Causes) != 1 || !regexp.MustCompile("^"+want).MatchString(c.Causes[0].Text) || c.Address != nil || c.Message != "panic: runtime error: integer divide by zero" {
+					t.Errorf("%s: %q, address %v, causes %v, want %s", way, c.Message, c.Address, c.Causes, want)
+				}
+			}
+			r := analyzeCore(t, fixture.Crash(t, []string{"GOTRACEBACK=crash"}, run[0], append(slices.Clone(run[1:]), "another")...), program)
+			if len(r.Crash.Causes) > 0 || r.Crash.Panic == nil || r.Crash.Panic.Value != "another" {
+				t.Errorf("another panic: %v, causes %v", r.Crash.Panic, r.Crash.Causes)
+			}
+		})
+	}
+}
+
 // What a program of Go read a nil from has a name, where registers are all that the code has of it: elements of maps, methods, functions and
 // members, behind a jump table and a prologue that begins again.
 func TestGoUses(t *testing.T) {

@@ -52,6 +52,16 @@ func (d arm64Inst) test() {
 	d.Reads = arch.Mask(d.Src)
 }
 
+// TestsZero returns the register, of which size bytes, that decides alone whether a conditional branch jumps: jumps says whether it does if they are
+// zero. These are cbz and cbnz of aarch64; false for others.
+func (i *Inst) TestsZero() (r arch.Reg, size uint8, jumps, ok bool) {
+	b := i.Bytes()
+	if i.arch == nil || i.arch.Family != arch.FamilyARM64 || i.Kind != CondJump || len(b) != 4 || b[3]&0x7e != 0x34 {
+		return arch.NoReg, 0, false, false
+	}
+	return i.Src, 4 << (b[3] >> 7), b[3]&1 == 0, true
+}
+
 func (d arm64Inst) returns(to arch.Reg) {
 	d.Kind, d.Src, d.Reads = Ret, to, arch.Mask(to)
 }

@@ -110,3 +110,37 @@ func TestKept(t *testing.T) {
 		t.Errorf("code that can no longer be read: %v", kept)
 	}
 }
+
+// TestSavedAt: where the frame holds what a register held at the entry, while nothing else was stored there.
+func TestSavedAt(t *testing.T) {
+	const save = `
+		48 89 4c 24 f8 # 0 mov [rsp-8],rcx`
+	for _, c := range []struct {
+		name, code string
+		at         uint64
+		want       []int64
+	}{
+		{"saved", save + `
+			90 # 5 nop
+			c3 # 6 ret`, 6, []int64{-16}},
+		{"not yet", save + `
+			c3 # 5 ret`, 0, nil},
+		{"overwritten", save + `
+			48 89 54 24 f8 # 5 mov [rsp-8],rdx
+			c3 # 10 ret`, 10, nil},
+		{"a half of it", `
+			89 4c 24 f8 # 0 mov [rsp-8],ecx
+			c3 # 4 ret`, 4, nil},
+		{"changed before", `
+			48 89 d1 # 0 mov rcx,rdx
+			48 89 4c 24 f8 # 3 mov [rsp-8],rcx
+			c3 # 8 ret`, 8, nil},
+		{"elsewhere", `
+			48 89 0f # 0 mov [rdi],rcx
+			c3 # 3 ret`, 3, nil},
+	} {
+		if got := function(t, arch.AMD64, c.code).SavedAt(base+c.at, arch.RCX); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}

@@ -177,6 +177,9 @@ type tested struct {
 // withZero returns the value that decided whether the conditional jump or move, instruction i, was taken, by a comparison with 0; nil for none.
 // jumps says whether it is if the value is 0, 1 or -1.
 func (f *Func) withZero(conditional disasm.Inst, i int) (v *tested, jumps [3]bool) {
+	if r, size, onZero, ok := conditional.TestsZero(); ok {
+		return &tested{f.Before(f.steps[i].Addr, Reg(r)), r, int(size)}, [3]bool{onZero, !onZero, !onZero}
+	}
 	for range maxGuards {
 		if i == f.entry || len(f.preds[i]) != 1 {
 			break

@@ -11,25 +11,25 @@ import (
 const maxWays = 8
 
 // Zero returns the value, of so many bytes, that was 0: otherwise control would not have come to the instruction at addr. It is the one that was compared
-// last; where ways meet, all must have compared the same register. It is nil for none.
-func (f *Func) Zero(addr uint64) (v *Value, size int) {
+// last, in the register reg; where ways meet, all must have compared the same register. It is nil for none.
+func (f *Func) Zero(addr uint64) (v *Value, reg arch.Reg, size int) {
 	i, ok := f.index(addr)
 	if !ok || f.opaque {
-		return nil, 0
+		return nil, arch.NoReg, 0
 	}
 	if t := f.zero(&i); t != nil {
-		return t.value, t.size
+		return t.value, t.reg, t.size
 	}
 	ways := f.preds[i]
 	if len(ways) < 2 || len(ways) > maxWays || i == f.entry {
-		return nil, 0
+		return nil, arch.NoReg, 0
 	}
-	reg := arch.NoReg
+	reg = arch.NoReg
 	var found []*Value
 	for n, way := range ways {
 		t := f.zeroBy(int(way), i)
 		if t == nil || t.reg == arch.NoReg || n > 0 && (t.reg != reg || t.size != size) {
-			return nil, 0
+			return nil, arch.NoReg, 0
 		}
 		reg, size = t.reg, t.size
 		found = append(found, t.value.Alternatives()...)
@@ -37,10 +37,10 @@ func (f *Func) Zero(addr uint64) (v *Value, size int) {
 	v = f.Before(f.steps[i].Addr, Reg(reg))
 	for _, a := range v.Alternatives() { // the register still holds what was compared
 		if a.Kind == Unknown || !slices.Contains(found, a) {
-			return nil, 0
+			return nil, arch.NoReg, 0
 		}
 	}
-	return v, size
+	return v, reg, size
 }
 
 // zero returns what must have been 0 for control to come to instruction *i. If that is nothing, *i becomes the instruction on the way where ways meet.

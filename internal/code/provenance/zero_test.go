@@ -92,7 +92,7 @@ func TestZero(t *testing.T) {
 			c3 # 5 ret`, 0, "", 0},
 	} {
 		f := function(t, arch.AMD64, c.code)
-		v, size := f.Zero(base + c.at)
+		v, _, size := f.Zero(base + c.at)
 		got := ""
 		if v != nil {
 			got = text(f, v)
@@ -134,6 +134,43 @@ func TestBrought(t *testing.T) {
 	} {
 		if got := f.Brought(base+c.at, c.reg, func(addr uint64) bool { return addr-base >= c.low && addr-base < c.high }); got != c.want {
 			t.Errorf("%d in [%d, %d), register %d: %v", c.at, c.low, c.high, c.reg, got)
+		}
+	}
+}
+
+// TestZeroByBranch: branches of aarch64 that compare with zero themselves.
+func TestZeroByBranch(t *testing.T) {
+	for _, c := range []struct {
+		name, code string
+		at         uint64
+		want       string
+		size       int
+	}{
+		{"cbz", `
+			41 00 00 b4 # 0 cbz x1,8
+			c0 03 5f d6 # 4 ret
+			c0 03 5f d6 # 8 ret`, 8, "x1", 8},
+		{"cbz, not taken", `
+			41 00 00 b4 # 0 cbz x1,8
+			c0 03 5f d6 # 4 ret
+			c0 03 5f d6 # 8 ret`, 4, "", 0},
+		{"cbnz of a word, not taken", `
+			42 00 00 35 # 0 cbnz w2,8
+			c0 03 5f d6 # 4 ret
+			c0 03 5f d6 # 8 ret`, 4, "x2", 4},
+		{"tbz", `
+			41 00 00 36 # 0 tbz x1,0,8
+			c0 03 5f d6 # 4 ret
+			c0 03 5f d6 # 8 ret`, 8, "", 0},
+	} {
+		f := function(t, arch.ARM64, c.code)
+		v, reg, size := f.Zero(base + c.at)
+		got := ""
+		if v != nil {
+			got = arch.ARM64.RegName(reg)
+		}
+		if got != c.want || size != c.size {
+			t.Errorf("%s: %s, %d bytes, want %s, %d", c.name, got, size, c.want, c.size)
 		}
 	}
 }

@@ -2,11 +2,15 @@ package python
 
 import "github.com/corewalk/corewalk/unwind"
 
-// ThreadNotes implements tasks.ThreadNoter: which thread has the lock of its interpreter, and whether that collects garbage. A collection
+// ThreadNotes implements tasks.ThreadNoter: which thread has the lock of its interpreter, or had it last, and whether it collects garbage. A collection
 // may give the lock away while it runs the program's code: it need not be the thread that has it now which collects.
 func (r *runtime) ThreadNotes(id unwind.ThreadID) (notes []string) {
 	for _, g := range r.gils() {
-		if !g.held || !g.known || g.holder != id {
+		switch {
+		case !g.known || g.holder != id:
+			continue
+		case !g.held:
+			notes = append(notes, "had the GIL last; no thread has it")
 			continue
 		}
 		notes = append(notes, "has the GIL")

@@ -35,3 +35,19 @@ func TestThreadNotes(t *testing.T) {
 		}
 	}
 }
+
+// TestNobodysLock: C that runs without the interpreter's lock, which nobody has, and the thread that had it last.
+func TestNobodysLock(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs all CPythons of this machine")
+	}
+	t.Setenv("PYTHON_GIL", "1")
+	for version, python := range sampled(t) {
+		t.Run(version, func(t *testing.T) {
+			r := analyze(t, dump(t, python, "collects.py", "said", "unlocked"), corewalk.AnalyzeOptions{Locals: corewalk.LocalsNone})
+			if want := []string{"had the GIL last; no thread has it"}; len(r.Threads) != 2 || !slices.Equal(r.Threads[0].Notes, want) || len(r.Threads[1].Notes) > 0 {
+				t.Errorf("%+v, want %q of the first", r.Threads, want)
+			}
+		})
+	}
+}

@@ -65,13 +65,17 @@ func (w *witness) accessedBy(v *provenance.Value, depth int) (a accessed, ok boo
 	if v.Kind != provenance.Result || v.Target == 0 || w.vars == nil || w.in.Variables == nil || len(w.abi.Args) < 2 || depth > maxNameDepth { // which no name would come of
 		return a, false
 	}
-	class, method, _ := cutLast(w.in.returnedBy(v), "::")
+	function := w.in.returnedBy(v)
+	class, method, _ := cutLast(function, "::")
 	var params int
 	if a.typ, params = where.ProcessOf(w.in.Variables).Signature(v.Target); a.typ == nil || !a.typ.IsPointer() {
 		return a, false
 	}
-	object := w.memberOf(v, class, depth)
 	reference := a.typ.Strip().Reference()
+	if a.text = w.gotFrom(v, function, depth); a.text != "" {
+		return a, params == 1 && reference
+	}
+	object := w.memberOf(v, class, depth)
 	switch {
 	case object == "":
 	case method == "operator->" && !reference, method == "operator*" && reference && library(class): // whose iterators have both
@@ -86,6 +90,73 @@ func (w *witness) accessedBy(v *provenance.Value, depth int) (a accessed, ok boo
 		a.text = object + "." + method + "()"
 	}
 	return a, a.text != ""
+}
+
+// gotFrom is the text of a call of std::get, which returned v: std::get<1>(pair); "" for another function.
+func (w *witness) gotFrom(v *provenance.Value, function string, depth int) string {
+	ns, args, ok := strings.Cut(function, "get<")
+	if !ok || ns != "std::" && ns != "std::__1::" {
+		return ""
+	}
+	nested, end := 0, strings.IndexFunc(args, func(r rune) bool { return r == ',' || r == '>' })
+	for i, r := range args {
+		switch r {
+		case '<', '(':
+			nested++
+		case '>', ')':
+			nested--
+		}
+		if nested < 0 || nested == 0 && r == ',' {
+			end = i
+			break
+		}
+	}
+	if end <= 0 {
+		return ""
+	}
+	for _, class := range []string{"tuple", "variant", "pair", "array"} {
+		if object := w.memberOf(v, ns+class, depth); object != "" {
+			return "std::get<" + strings.TrimSuffix(args[:end], "ul") + ">(" + object + ")"
+		}
+	}
+	return ""
+}
+
+// madeBy is the text of the call of a member that returned an object of a class, an iterator or the like, which v is; "" for anything else.
+func (w *witness) madeBy(v *provenance.Value, class string, depth int) string {
+	if v.Kind != provenance.Result || v.Target == 0 || depth > maxNameDepth {
+		return ""
+	}
+	of, method, _ := cutLast(w.in.returnedBy(v), "::")
+	typ, params := where.ProcessOf(w.in.Variables).Signature(v.Target)
+	if typ == nil || typ.IsPointer() || strings.HasPrefix(method, "operator") || params < 1 || params > 2 {
+		return ""
+	}
+	path, ok := objectIn(typ, 0, class)
+	object := w.memberOf(v, of, depth+1)
+	switch {
+	case !ok || object == "":
+		return ""
+	case params == 2:
+		return object + "." + method + "(" + w.argument(v, 1) + ")" + path
+	}
+	return object + "." + method + "()" + path
+}
+
+// countedBy is the text of the call of a member without arguments, as of a container's size, which returned v; "" for another function.
+func (w *witness) countedBy(v *provenance.Value) string {
+	if v.Kind != provenance.Result || v.Target == 0 || w.vars == nil || w.in.Variables == nil || len(w.abi.Args) < 2 {
+		return ""
+	}
+	class, method, _ := cutLast(w.in.returnedBy(v), "::")
+	if _, params := where.ProcessOf(w.in.Variables).Signature(v.Target); params != 1 || strings.HasPrefix(method, "operator") {
+		return ""
+	}
+	object := w.memberOf(v, class, 0)
+	if object == "" {
+		return ""
+	}
+	return object + "." + method + "()"
 }
 
 // library reports whether a class is one of the C++ library.
@@ -108,7 +179,10 @@ func (w *witness) memberOf(v *provenance.Value, class string, depth int) string 
 		if !w.state.HasCFA {
 			return ""
 		}
-		return w.memberAt(v.At, w.state.CFA+uint64(object.K+off), class)
+		if name := w.memberAt(v.At, w.state.CFA+uint64(object.K+off), class); name != "" {
+			return name
+		}
+		return w.madeBy(w.code.Before(v.At, provenance.Frame(object.K+off, w.in.arch.WordSize)), class, depth)
 	case provenance.Const:
 		return w.memberAt(v.At, uint64(object.K+off), class)
 	case provenance.Result:
@@ -126,6 +200,11 @@ func (w *witness) memberOf(v *provenance.Value, class string, depth int) string 
 		return a.write(path)
 	}
 	n := w.name(object, object.At, reg, depth+1)
+	if n.text == "" { // an argument that was passed in memory
+		if at, exact, ok := w.eval.Value(object, 0); ok && exact {
+			return w.memberAt(v.At, at+uint64(off), class)
+		}
+	}
 	if n.typ == nil || !n.typ.IsPointer() {
 		return ""
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/code/disasm"
 	"github.com/corewalk/corewalk/internal/code/provenance"
+	"github.com/corewalk/corewalk/internal/vars/types"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -63,14 +64,17 @@ func signExtended(v uint64, size int) uint64 { return uint64(int64(v<<(64-8*size
 
 // calculated ends the trace of a divisor with the expression that it is the value of, and what that was made of. All must be known
 // and give zero.
-func (t *tracer) calculated(w *witness, v *provenance.Value) {
-	v, ok := w.beforeScaling(v)
+func (t *tracer) calculated(w *witness, divisor *provenance.Value) {
+	v, ok := w.beforeScaling(divisor)
 	if !ok || w.vars == nil || t.out.Value != 0 {
 		return
 	}
 	text, parts, sure := w.product(v)
 	if text == "" {
 		text, parts, sure = w.difference(v)
+	}
+	if text == "" && v == divisor { // what was shifted, or cut, need not have been zero
+		text, parts, sure = w.ofVariables(v)
 	}
 	if text == "" {
 		return
@@ -116,6 +120,7 @@ func (w *witness) product(v *provenance.Value) (text string, parts []report.Blam
 	zero := false
 	for _, of := range []*provenance.Value{w.code.Before(v.At, provenance.Reg(v.Base)), w.code.Second(v)} {
 		n := w.nameOf(of, 0)
+		n = n.ofBytes(v.Size)
 		if n.text == "" {
 			return "", nil, false
 		}
@@ -133,6 +138,41 @@ func (w *witness) product(v *provenance.Value) (text string, parts []report.Blam
 		return "", nil, false
 	}
 	return strings.Join(names, " * "), parts, sure
+}
+
+// ofVariables names a sum or difference of two variables, in the place of one of which it was made. They need not be known, as the result is.
+func (w *witness) ofVariables(v *provenance.Value) (text string, parts []report.BlameStep, sure bool) {
+	sign := " - "
+	if v.Op == disasm.Plus {
+		sign = " + "
+	}
+	if v.Kind != provenance.Arith || v.Index == arch.NoReg && !v.Mem || v.Op != disasm.Minus && v.Op != disasm.Plus {
+		return "", nil, false
+	}
+	var names [2]string
+	for i, of := range []*provenance.Value{w.code.Before(v.At, provenance.Reg(v.Base)), w.code.Second(v)} {
+		n := w.nameOf(of, 0)
+		if n.held == nil || n.typ == nil || n.typ.Size() != uint64(v.Size) {
+			return "", nil, false
+		}
+		names[i] = n.text
+		if val, _, ok := w.eval.Value(of, 0); ok {
+			parts = append(parts, w.operandStep(n.text, signExtended(val, v.Size), v.At))
+		}
+	}
+	return names[0] + sign + names[1], parts, true
+}
+
+// extended is a value as a variable of a signed type of fewer bytes has it, also where the code took it for an unsigned number.
+func (n *named) extended(v uint64) uint64 {
+	if n.typ == nil {
+		return v
+	}
+	s := n.typ.Strip()
+	if size := s.Size(); size > 0 && size < 8 && (s.Encoding == types.EncSigned || s.Encoding == types.EncSignedChar) {
+		return signExtended(v, int(size))
+	}
+	return v
 }
 
 func (w *witness) operandStep(name string, val, at uint64) report.BlameStep {
@@ -155,6 +195,9 @@ func (w *witness) difference(v *provenance.Value) (text string, parts []report.B
 				continue
 			}
 			n := w.nameOf(term.Of, 0)
+			if v.Kind == provenance.Arith || v.Kind == provenance.Cut { // of as many bytes as the operation
+				n = n.ofBytes(v.Size)
+			}
 			if n.text == "" || !term.Known || term.Steps {
 				return "", nil, false
 			}
@@ -171,7 +214,7 @@ func (w *witness) difference(v *provenance.Value) (text string, parts []report.B
 			if b.WriteString(n.text); times > 1 {
 				fmt.Fprintf(&b, " * %d", times)
 			}
-			parts = append(parts, w.operandStep(n.text, term.Value, v.At))
+			parts = append(parts, w.operandStep(n.text, n.extended(term.Value), v.At))
 			sum += term.Times * int64(term.Value)
 			sure = sure && term.Exact
 		}

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/code/provenance"
@@ -86,7 +87,15 @@ func (w *witness) name(v *provenance.Value, at uint64, reg arch.Reg, depth int) 
 			return n
 		}
 	}
-	return w.nameByOrigin(v, depth)
+	if n := w.nameByOrigin(v, depth); n.text != "" || v.Kind != provenance.Entry || at == 0 {
+		return n
+	}
+	for _, off := range w.code.SavedAt(at, v.Reg) {
+		if n, ok := w.inFrame(at, off, w.in.arch.RegSize); ok {
+			return n
+		}
+	}
+	return named{}
 }
 
 // nameByOrigin names a value by how the code got it.
@@ -111,6 +120,7 @@ func (w *witness) nameByOrigin(v *provenance.Value, depth int) named {
 		return w.target(v.At, v.Base, v.Index, v.Scale, v.K, v.Size, depth)
 	case provenance.Cut:
 		n := w.name(w.code.Before(v.At, provenance.Reg(v.Base)), v.At, v.Base, depth+1)
+		n = n.ofBytes(v.Size)
 		n.typ = nil
 		return n
 	}
@@ -122,6 +132,24 @@ func (w *witness) inFrame(at uint64, off int64, size int) (named, bool) {
 		return named{}, false
 	}
 	return variable(w.vars.InMemory(at, w.state.CFA+uint64(off), size), at)
+}
+
+// ofBytes is the name of a value of which the code took so many bytes: not what the source has the name for, if that is larger.
+func (n named) ofBytes(size int) named {
+	if n.typ == nil || size <= 0 || n.typ.Size() <= uint64(size) {
+		return n
+	}
+	mark := func(text string) string {
+		if size == 1 {
+			return "1 byte of " + text
+		}
+		return fmt.Sprintf("%d bytes of %s", size, text)
+	}
+	n.text, n.typ, n.arms = mark(n.text), nil, slices.Clone(n.arms)
+	for i := range n.arms {
+		n.arms[i] = types.Arm{Text: mark(n.arms[i].Text)}
+	}
+	return n
 }
 
 // heldNow returns the value of a variable that is a number or a pointer, if the frame still has it.

@@ -80,7 +80,7 @@ func (t *tracer) folded(inst *disasm.Inst, why *reason.Reason) *report.Blame {
 	t.out.Expression = use
 	s := t.variable(w, n, w.state.PC)
 	s.Entry = sure && w.unchanged(n)
-	v, size := w.code.Zero(w.state.PC)
+	v, _, size := w.code.Zero(w.state.PC)
 	if !sure || v == nil || size != t.in.arch.WordSize {
 		t.add(s)
 		return &t.out

@@ -62,6 +62,7 @@ type tracer struct {
 	pointer   bool   // the value is what the instruction used as a pointer, not as an index
 	divides   bool   // the value is a divisor
 	loose     bool   // only a part of the value is followed: do not compare numbers
+	part      int    // the size of that part
 	past      uint64 // see provenance.Evaluator.Value
 	value     uint64 // the value being followed
 	indexes   []report.BlameStep
@@ -210,7 +211,9 @@ func (t *tracer) back(w *witness, v *provenance.Value, value uint64) (*provenanc
 			t.calculated(w, v)
 			return none()
 		}
-		t.loose = true
+		if t.loose = true; t.part == 0 || v.Size < t.part {
+			t.part = v.Size
+		}
 		return w.code.Before(v.At, provenance.Reg(v.Base)), w, value, true
 	case provenance.Sum:
 		if len(t.out.Steps) == 0 && t.divides {
@@ -376,6 +379,11 @@ func (t *tracer) read(w *witness, v *provenance.Value, value uint64) {
 		return
 	}
 	t.reads(&n)
+	size := v.Size
+	if t.loose && t.part < size {
+		size = t.part
+	}
+	n = n.ofBytes(size)
 	if s.Name = n.or(); n.global {
 		s.Role = "global"
 	}
@@ -395,6 +403,9 @@ func (t *tracer) read(w *witness, v *provenance.Value, value uint64) {
 			return
 		}
 		s.Name = w.operandText(v.Base, v.Index, v.Scale, v.K)
+	}
+	if t.loose && size > 0 { // what was read is that number, in as many bytes: a product may have lost the others
+		s.Value = t.another(value & (^uint64(0) >> (64 - 8*min(size, 8))))
 	}
 	t.add(s)
 }
@@ -483,6 +494,8 @@ func (t *tracer) returned(w *witness, v *provenance.Value) {
 	t.doubt(report.Likely)
 	if n := w.pointerIn(s.Name, v); n.text != "" {
 		s.Kind, s.Name = report.BlameRead, n.text
+	} else if text := w.countedBy(v); t.divides && text != "" {
+		s.Kind, s.Name = report.BlameRead, text
 	}
 	t.add(s)
 }

@@ -44,6 +44,7 @@ var crashQuestions = []struct {
 	}},
 	{"goFault", func(_ context.Context, c *crash) string { return faultText(c.goFault()) }},
 	{"nilMap", func(_ context.Context, c *crash) string { return fmt.Sprint(c.nilMap()) }},
+	{"goDivisor", func(_ context.Context, c *crash) string { return fmt.Sprint(c.goDivisor()) }},
 	{"caught", func(_ context.Context, c *crash) string {
 		k := c.caught()
 		if k == nil {

@@ -142,7 +142,7 @@ func (w *witness) checkedFor(inst *disasm.Inst) (disasm.MemOperand, bool) {
 		if !ok {
 			break
 		}
-		if m := next.Mem(); m != nil && m.Base == base && m.Index == arch.NoReg {
+		if m := next.Mem(); m != nil && m.Base == base && m.Index == arch.NoReg && next.Kind != disasm.Nop {
 			return *m, true
 		}
 		if next.Writes.Has(base) || next.Kind.IsCall() || next.Target != 0 {

@@ -215,6 +215,9 @@ func (p *Process) variadic(caller, n int) (uint64, bool) {
 // and the line (st_parameter_common).
 func (p *Process) fortranGenerated(caller int) (string, bool) {
 	text, ok := p.fortranText(caller, 2)
+	if at, known := p.Argument(caller, 2, false); known && at == 0 { // the library has a text for the family
+		text, ok = p.fortranFamily(caller)
+	}
 	if !ok {
 		return "", false
 	}
@@ -225,9 +228,23 @@ func (p *Process) fortranGenerated(caller int) (string, bool) {
 	return text, true
 }
 
+// fortranFamily is the library's text for an error without one of its own, of those whose numbers Fortran's IOSTAT_END and IOSTAT_EOR fix.
+func (p *Process) fortranFamily(caller int) (string, bool) {
+	family, ok := p.Argument(caller, 1, false)
+	switch {
+	case ok && int32(family) == -1:
+		return "End of file", true
+	case ok && int32(family) == -2:
+		return "End of record", true
+	}
+	return "", false
+}
+
+// fortranPlace is the line in which the library writes where the statement is; "" if it is not known, or names a unit, and the file that was opened.
 func (p *Process) fortranPlace(common arch.Address) string {
 	name, ok := p.LookupWord(common + 8)
-	if !ok {
+	unit, ok2 := p.Uint(common+4, 4)
+	if !ok || !ok2 || int32(unit) > 0 {
 		return ""
 	}
 	file, ok := p.cstring(name, maxName)

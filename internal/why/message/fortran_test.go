@@ -27,6 +27,11 @@ func TestFortranWords(t *testing.T) {
 		{"an ordinary end", "_gfortran_stop_string", "", []uint64{name, 2}, "", "", Abort},
 		{"a function of the program", "runtime_error_at", "x", []uint64{where, format}, "", "", Abort},
 		{"input and output", "_gfortran_generate_error", "", []uint64{fakeBase + 0x300, 2, name}, "At line 12 of file mass\nFortran runtime error: mass", "Fortran runtime error: mass", Abort},
+		{"the end of a file", "_gfortran_generate_error", "", []uint64{fakeBase + 0x300, 1<<32 - 1, 0}, "At line 12 of file mass\nFortran runtime error: End of file", "Fortran runtime error: End of file", Abort},
+		{"of a unit, whose file is not known", "_gfortran_generate_error", "", []uint64{fakeBase + 0x340, 2, name}, "Fortran runtime error: mass", "Fortran runtime error: mass", Abort},
+		{"of a unit that the library chose, which it does not write", "_gfortran_generate_error", "", []uint64{fakeBase + 0x360, 2, name}, "At line 12 of file mass\nFortran runtime error: mass", "Fortran runtime error: mass", Abort},
+		{"the end of a record", "_gfortran_generate_error", "", []uint64{8, ^uint64(1), 0}, "Fortran runtime error: End of record", "Fortran runtime error: End of record", Abort},
+		{"another error without a text", "_gfortran_generate_error", "", []uint64{8, 5000, 0}, "", "Fortran runtime error", Abort},
 		{"of which the place is not known", "_gfortran_generate_error", "", []uint64{8, 2, name}, "Fortran runtime error: mass", "Fortran runtime error: mass", Abort},
 	} {
 		m := make(fakeMemory, 0x400)
@@ -34,6 +39,8 @@ func TestFortranWords(t *testing.T) {
 		copy(m[0x100:], tc.format)
 		copy(m[0x200:], "mass")
 		m.put(0x308, name, 12)
+		m.put(0x340, 5<<32, name, 12)
+		m.put(0x360, 0xfffffff6<<32, name, 12)
 		p := m.process(nil)
 		p.Stack = []Frame{{Names: []string{"abort"}}, {Names: []string{tc.function}}, {Names: []string{"main"}}}
 		p.Windows = true // nothing is read of frames

@@ -222,7 +222,7 @@ func TestStartedTitle(t *testing.T) {
 		whole     bool
 	}{
 		{"as started", []string{"./x", "y"}, []string{"A=1", "B=2"}, "", 0, 0, nil, []string{"./x", "y"}, []string{"A=1", "B=2"}, true},
-		{"in another order", []string{"./x", "y", "z"}, []string{"A=1"}, "", 0, 0, func(w []uint64) { w[2], w[3] = w[3], w[2] }, []string{"./x", "z", "y"}, []string{"A=1"}, true},
+		{"in another order", []string{"./x", "y", "z"}, []string{"A=1"}, "", 0, 0, func(w []uint64) { w[2], w[3] = w[3], w[2] }, []string{"./x", "y", "z"}, []string{"A=1"}, true},
 		{"a variable elsewhere", []string{"./x", "y"}, []string{"A=1", "B=2"}, "", 0, 0, func(w []uint64) { w[4] = w[1] - 8 }, []string{"./x", "y"}, []string{"", "B=2"}, true},
 		{"an empty variable", []string{"./x", "y"}, []string{"", "B=2"}, "", 0, 0, nil, []string{"./x", "y"}, []string{"", "B=2"}, true},
 		{"over a whole variable", []string{"./x", "y"}, []string{"A=1", "B=2", "C=3"}, "title", 0, 14, nil, []string{"title"}, []string{"C=3"}, false},

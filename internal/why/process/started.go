@@ -41,6 +41,7 @@ func Started(mem arch.Memory, a *arch.Arch, auxv libstate.Auxv) (args, env []str
 	if !ok {
 		return nil, nil, false, false
 	}
+	slices.Sort(argv) // the kernel lays them out as they were given; programs may have put the pointers into another order, as getopt does
 	args, env = r.strings(argv), r.strings(envp)
 	if r.whole(argv, args, envp) {
 		return args, env, true, true
@@ -51,35 +52,25 @@ func Started(mem arch.Memory, a *arch.Arch, auxv libstate.Auxv) (args, env []str
 			left = append(left, env[i])
 		}
 	}
-	title := strings.TrimRight(r.text(slices.Min(argv)), " ")
+	title := strings.TrimRight(r.text(argv[0]), " ")
 	return []string{title}, left, false, true
 }
 
 // whole reports whether the arguments are as the kernel wrote them: each string behind another, and behind the last the
-// first variable. Programs may have put the pointers into another order, as getopt does, and variables elsewhere.
+// first variable. Programs may have put variables elsewhere.
 func (r *reader) whole(argv []arch.Address, args []string, envp []arch.Address) bool {
 	if len(argv) == 0 {
 		return true
 	}
-	ends := make(map[arch.Address]bool, len(argv))
+	end := argv[0]
 	for i, at := range argv {
-		ends[at+uint64(len(args[i]))+1] = true
-	}
-	first, behind := slices.Min(argv), 0
-	for _, at := range argv {
-		if ends[at] {
-			behind++
+		if at != end {
+			return false
 		}
-		delete(ends, at)
-	}
-	if behind != len(argv)-1 {
-		return false
-	}
-	var end arch.Address
-	for end = range ends { // of the last
+		end += uint64(len(args[i])) + 1
 	}
 	next, ok := r.U8(end)
-	return !slices.ContainsFunc(envp, func(at arch.Address) bool { return at > first && at < end }) && (!ok || next != 0 || slices.Contains(envp, end))
+	return !slices.ContainsFunc(envp, func(at arch.Address) bool { return at > argv[0] && at < end }) && (!ok || next != 0 || slices.Contains(envp, end))
 }
 
 // follows reports whether a string begins behind the end of another.

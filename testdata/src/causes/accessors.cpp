@@ -1,6 +1,10 @@
 // Dies of what a member of a class returned: operators and functions of the library's classes and of others. The argument says which.
 #include <map>
+#include <memory>
+#include <set>
 #include <string>
+#include <tuple>
+#include <variant>
 #include <vector>
 
 #define APART __attribute__((noinline))
@@ -92,8 +96,42 @@ APART int moved(std::vector<Box *> &v)
 	return r->b;
 }
 
+struct Linked { Linked *next; int b; };
+
+// Twin returns an object of its own class, which is not it.
+struct Twin {
+	Box *box;
+	APART Twin other(int) { return Twin{nullptr}; }
+	APART Box *operator->() { return box; }
+};
+
+APART int recast(Twin &t, int k) { return ((Inner &)(const Twin &)t.other(k))->b; }
+
+struct Nest {
+	struct Egg { Inner inner; };
+	Box *box;
+	APART Egg egg() { return Egg{{nullptr}}; }
+	APART operator int() { return 0; }
+};
+APART int laid(Nest &n) { return n.egg().inner->b; }
+APART int converted(Nest &n, int k) { return k / n; }
+
+APART int found(std::map<int, Box *> &m, int k) { return m.find(k)->second->b; }
+APART int least(std::set<Box *> &s) { return (*s.begin())->b; }
+APART int second(std::tuple<int, Box *> &t) { return std::get<1>(t)->b; }
+APART int either(std::variant<int, Box *> &v) { return std::get<Box *>(v)->b; }
+APART int shared(std::shared_ptr<Linked> p) { return p->next->b; }
+APART int apart(std::vector<int> &v, int k) { return k % v.size(); }
+APART int twin(Twin &t, int k) { return t.other(k)->b; }
+
 int main(int, char **argv)
 {
+	std::map<int, Box *> numbered = {{4, nullptr}};
+	std::set<Box *> set = {nullptr};
+	std::tuple<int, Box *> pair(1, nullptr);
+	std::variant<int, Box *> variant((Box *)nullptr);
+	std::vector<int> empty;
+
 	Box box = {1, 2};
 	Matrix m = {&box}, n = {nullptr};
 	Handle h = {nullptr};
@@ -130,6 +168,16 @@ int main(int, char **argv)
 	case 'i': return within(all, 1);
 	case 'f': return first(ordered);
 	case 'x': return moved(two);
+	case 'F': return found(numbered, 4);
+	case 'L': return least(set);
+	case 'T': return second(pair);
+	case 'V': return either(variant);
+	case 'P': return shared(std::make_shared<Linked>(Linked{nullptr, 3}));
+	case 'S': return apart(empty, 7);
+	case 'N': { Nest nest = {&box}; return laid(nest); }
+	case 'C': { Nest nest = {&box}; return converted(nest, 3); }
+	case 'R': { Twin t = {&box}; return recast(t, 1); }
+	case 'W': { Twin t = {&box}; return twin(t, 1); }
 	}
 	return 0;
 }

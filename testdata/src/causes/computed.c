@@ -66,6 +66,12 @@ struct cards { long i; struct card { long lo, hi; } *rows; };
 /* The index is another by then. */
 APART long moved(struct cards *g) { struct card *q = &g->rows[g->i]; g->i = 3; return q->hi; }
 
+/* An index of fewer bytes than an address, which is multiplied. */
+struct place { int pad; unsigned at; int back; };
+int small[4];
+APART int scaled(struct place *p) { return small[p->at]; }
+APART int before(struct place *p, int *from) { return from[(long)p->back]; }
+
 int main(int argc, char **argv)
 {
 	int c = argc - 1; /* 1 */
@@ -117,6 +123,14 @@ int main(int argc, char **argv)
 	}
 	case 'n':
 		return far((int *)numbers, 5);
+	case 'S': {
+		struct place p = { 7, c * 0x30000001u, 0 };
+		return scaled(&p);
+	}
+	case 'B': {
+		struct place p = { 7, 0, c * -0x30000001 };
+		return before(&p, small);
+	}
 	case 'a':
 		return ambiguous(calloc(1, 100), c + 1);
 	case 'f':

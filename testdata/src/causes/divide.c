@@ -23,6 +23,22 @@ APART long stored(struct parts *p, long total) { return total / (p->far++ - 3); 
 /* What was shifted was 5. What it is computed from is another number by then, of which 0 would come. */
 APART long shifted(struct parts *p, long total) { long d = p->far - 3; p->far = 3; return total / (d >> 4) + d; }
 
+/* Neither argument is in a register any more, nor are the halves of these. */
+APART int between(int a, int b, int total) { return total / (b - a); }
+APART int halves(long a, long b, int total) { return total / ((int)b - (int)a); }
+APART int minus(int a, int b, int c, int total) { return total / (a - b * c); }
+
+APART int quarter(int a, int b, int total) { return total / ((a - b) >> 2); }
+APART int lower(long a, long b, int total) { return total / (int)(a - b); }
+APART long mixed(int a, unsigned b, unsigned total) { return total / (a - b); }
+APART int common(int a, int b, int total) { return total / (a & b); }
+/* Of these the division takes a part, which is zero, although they are not. */
+APART int part(long b, int total) { return total / (int)b; }
+APART int lowest(struct parts *p, int total) { return total / (unsigned char)p->id; }
+APART int factor(long a, long b, int total) { return total / ((int)a * (int)b); }
+long wide;
+APART int partly(int total) { return total % (short)wide; }
+
 int main(int argc, char **argv)
 {
 	int c = argc - 1; /* 1 */
@@ -39,6 +55,17 @@ int main(int argc, char **argv)
 	case 'r': return rest((long)(1UL << 63) * c, -c);
 	case 't': p.far = 3; return stored(&p, c * 100);
 	case 'h': p.far = 8; return shifted(&p, c * 100);
+	case 'B': return between(c, c, c * 9);
+	case 'H': return halves(c, c + (1L << 32), c * 9);
+	case 'M': return minus(c * 6, c * 2, c * 3, c * 9);
+	case 'P': return part(c * (1L << 32), c * 9);
+	case 'L': p.id = c * 0x300; return lowest(&p, c * 9);
+	case 'F': return factor(c * 3, c * (1L << 32), c * 9);
+	case 'G': wide = c * 0x10000; return partly(c * 9);
+	case 'Q': return quarter(c * 3, c * 2, c * 9);
+	case 'W': return lower(c + (1L << 32), c, c * 9);
+	case 'X': return mixed(-c, c * 0xffffffffu, c * 9);
+	case 'C': return common(c, c * 2, c * 9);
 	case 'o': return overflowed(c << 16, c << 16, c * 9);
 	}
 	return 0;

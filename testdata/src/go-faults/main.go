@@ -137,6 +137,35 @@ func deferred(o *outer) (s string) {
 	return o.In.City
 }
 
+// another panics while it divides: that is what ended the program.
+//
+//go:noinline
+func another(a int) int {
+	defer func() { panic("another") }()
+	return 1 / a
+}
+
+type sums struct{ sum, count int }
+
+//go:noinline
+func (s *sums) mean() int { return s.sum / s.count }
+
+//go:noinline
+func share(a, b int) int { return a % b }
+
+//go:noinline
+func each(list []int, k int) int { return k / len(list) }
+
+// either divides by one of two: which it was is in no register any more.
+//
+//go:noinline
+func either(a, b, c int) int {
+	if a > 3 {
+		return c / a
+	}
+	return a / b
+}
+
 //go:noinline
 func readonly() { s := "constant"; *(*byte)(unsafe.Pointer(unsafe.StringData(s))) = 1 }
 
@@ -194,5 +223,15 @@ func main() {
 		println(deep(0))
 	case "div":
 		println(5 / zero)
+	case "mean":
+		println((&sums{sum: 4}).mean())
+	case "share":
+		println(share(len(os.Args), zero))
+	case "each":
+		println(each(nil, 3))
+	case "another":
+		println(another(zero))
+	case "either":
+		println(either(2, zero, 7))
 	}
 }

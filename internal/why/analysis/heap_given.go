@@ -280,7 +280,7 @@ func (c *crash) noBlockGiven() []report.Cause {
 	case b.Start == g.value && b.Free && !strings.Contains(c.message(), "double free") && !c.givenErased(g.value):
 		return nil // what is given back is on a list before the allocator is done with it
 	case b.Start == g.value && b.Free:
-		return []report.Cause{{Text: fmt.Sprintf("the block of %s at %#x%s was freed twice: it is %s already", byteCount(b.Size), b.Start, c.ownerOf(b), listed(b.List)), Confidence: confidence}}
+		return []report.Cause{{Text: fmt.Sprintf("the block of %s at %#x%s was freed twice: it is %s already", byteCount(b.Size), b.Start, c.ownerOf(b), listed(b.List)), Confidence: confidence, Block: c.causeBlock(report.BlockFreed, b)}}
 	case !b.Contains(g.value) || b.Start == g.value:
 		return nil
 	case b.Free:

@@ -45,6 +45,9 @@ func (c *crash) toldWith() (text, confidence string) {
 	if len(out) == 0 {
 		out, confidence = c.chosenTexts(w), report.Likely
 	}
+	if len(out) == 0 && f.Inlined {
+		out = c.printedTexts(w)
+	}
 	if len(out) == 0 {
 		return "", ""
 	}
@@ -82,6 +85,39 @@ func (c *crash) chosenTexts(w *witness) (out []string) {
 			if text, _ := c.oneOf(w, all); text != "" {
 				out = append(out, text)
 			}
+		}
+	}
+	return out
+}
+
+// printedTexts returns the constant texts that were passed for %s to the call right before the frame's, by an inlined function that ended the program: LLVM forgets constants that are arguments of inlined calls. What the format says besides is the function's own.
+func (c *crash) printedTexts(w *witness) (out []string) {
+	at, ok := w.code.CallBefore(w.state.PC)
+	if !ok || w.outside(at) > 0 { // else its caller may have said something, of something else
+		return nil
+	}
+	call, _ := w.code.Inst(at)
+	target, ok := w.callee(&call)
+	code := codeReader{in: w.in}
+	f, found := code.function(target)
+	name, _, _ := strings.Cut(f.Name, "@")
+	_, function, known := formatFunctionOf(libcName(name))
+	if !ok || !found || f.Entry != target || !known || function.list {
+		return nil
+	}
+	text := func(n int) string {
+		if n >= len(w.abi.Args) {
+			return ""
+		}
+		v := w.code.Before(at, provenance.Reg(w.abi.Args[n]))
+		if v.Kind != provenance.Const {
+			return ""
+		}
+		return c.constantText(uint64(v.K))
+	}
+	for _, one := range parseFormat(text(function.format), false).conversions {
+		if said := text(function.format + 1 + one.argument); strings.HasSuffix(one.text, "s") && said != "" {
+			out = append(out, said)
 		}
 	}
 	return out

@@ -129,8 +129,8 @@ func (b *builder) program() string {
 	return ""
 }
 
-// entry returns a function with a name. The first level leaves out scopes, as C++'s debugging information of lines only does; those of Rust and of
-// languages above the native code, which each build has, it takes.
+// entry returns a function with a name. Of C++ the first level has the innermost scope, which is the class of a function that others override; of Rust and of
+// languages above the native code it has all scopes.
 func (b *builder) entry(name string, frame int) entry {
 	e := entry{name: name, bare: name, named: true, frame: frame}
 	if at := strings.LastIndex(name, "::"); at > 0 && !b.known[frame].scoped {
@@ -426,7 +426,7 @@ func (b *builder) irrelevant(i int) (why, stop string) {
 	case f.Language != "":
 		return "", ""
 	case inlinedHeader(f):
-		return "inlined from a header of an interpreter", ""
+		return "from a header of an interpreter", ""
 	case b.python && b.rule(i) == nil && interprets(f), b.perl && perlInterprets(f):
 		return "the interpreter's own function", ""
 	case f.Inlined && strings.Contains(f.Source.File, "/include/c++/"): // its name may have no namespace

@@ -1,7 +1,6 @@
 package analysis
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/code/disasm"
@@ -82,8 +81,8 @@ func (t *tracer) folded(inst *disasm.Inst, why *reason.Reason) *report.Blame {
 	s := t.variable(w, n, w.state.PC)
 	s.Entry = sure && w.unchanged(n)
 	v, size := w.code.Zero(w.state.PC)
-	if !sure && (v == nil || size != t.in.arch.WordSize) && w.constantly(n) {
-		s.Entry = true
+	if compared := v != nil && size == t.in.arch.WordSize; !sure && !compared && s.Role == "argument" {
+		s.Entry = true // a constant was passed: nothing else tells compilers that it is null
 	}
 	if !sure || v == nil || size != t.in.arch.WordSize {
 		t.add(s)
@@ -133,17 +132,6 @@ func (w *witness) unchanged(n named) bool {
 	at := w.state.PC
 	return n.held != nil && n.held.Param && n.held.Path == "" && w.vars.CameIn(n.held, at, 0) &&
 		w.code.Brought(at, arch.NoReg, func(addr uint64) bool { return !w.vars.CameIn(n.held, at, addr) })
-}
-
-// constantly reports whether a variable of the innermost inlined call is its parameter, and nothing else there is a pointer: a null that the compiler knew without
-// a comparison is a constant that was passed.
-func (w *witness) constantly(n named) bool {
-	if n.held == nil || !n.held.Param || n.held.Path != "" || !w.vars.CameIn(n.held, w.state.PC, 0) || !strings.HasSuffix(w.innermost(), n.held.Function) {
-		return false
-	}
-	return !slices.ContainsFunc(w.vars.Pointers(w.state.PC), func(h where.Held) bool {
-		return h.Function == n.held.Function && h.Variable != n.held.Variable
-	})
 }
 
 // alone reports whether a variable that is null is the only pointer in scope at the frame's instruction that may be.

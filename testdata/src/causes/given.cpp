@@ -59,6 +59,41 @@ static Cell *last(const Line *l) {
 __attribute__((noinline)) int found(const Line *l, int v) { return search(l, v)->v * 2; }
 __attribute__((noinline)) int end(const Line *l) { return last(l)->v * 2; }
 
+// A function of the library meets the null that such a search came to.
+struct Stop {
+	char name[8];
+	Stop *side[2];
+};
+static Stop *stopAt(Stop *s, const char *name) {
+	while (s) {
+		int c = strcmp(name, s->name);
+		if (c == 0) break;
+		s = s->side[c > 0];
+	}
+	return s;
+}
+__attribute__((noinline)) int reached(Stop *first, const char *name) { return stopAt(first, name)->name[1] * 2; }
+// This one does not look for its end itself.
+static int farthest(Stop *s, const char *name) {
+	int n = 0;
+	for (; strcmp(name, s->name) != 0; n++) s = s->side[0];
+	return n;
+}
+__attribute__((noinline)) int beyond(Stop *first, const char *name) { return farthest(first, name) + 1; }
+
+static void ensure(bool ok, const char *what) {
+	if (!ok) {
+		fprintf(stderr, "not so: %s\n", what);
+		abort();
+	}
+}
+static void halt() { abort(); }
+__attribute__((noinline)) void ensured(long n) { ensure(n < 2, "n is small"); }
+__attribute__((noinline)) void halted(long n) {
+	fprintf(stderr, "%ld: %s\n", n, "goodbye");
+	halt();
+}
+
 __attribute__((noinline)) static void fail(const char *format, long n) {
 	fprintf(stderr, format, n);
 	abort();
@@ -73,9 +108,14 @@ int main(int, char **argv) {
 	Town town = {"Bern", 3000};
 	Parcel good = {1, 2, &town}, lost = {1, 2, nullptr};
 	Track track = {1, nullptr, nullptr}, *list[] = {&track, &track};
+	Stop stop = {"near", {nullptr, nullptr}};
 	Cell cell = {1, nullptr};
 	Line line = {&cell}, empty = {nullptr};
 	switch (argv[1][0]) {
+	case 'o': return reached(&stop, "far");
+	case 'b': return beyond(&stop, "far");
+	case 'p': ensured(argv[1][0]); break;
+	case 'q': halted(argv[1][0]); break;
 	case 's': return found(&line, argv[1][0]);
 	case 'e': return end(&empty);
 	case 'l': return label(lost);

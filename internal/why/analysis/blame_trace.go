@@ -153,7 +153,7 @@ func (t *tracer) seekPassed(s *suspect) {
 	steps := t.out.Steps
 	i := slices.IndexFunc(steps, func(b report.BlameStep) bool { return b.Kind == report.BlamePassed })
 	if by := t.giver; by.w != nil && i >= 0 && i+1 < len(steps) && steps[i+1].Kind == report.BlameRead && steps[i].Physical == by.w.number && s.value == 0 && !t.loose {
-		steps[i].Sought = by.w.sought(by.v, uint64(steps[i+1].Address))
+		steps[i].Sought = by.w.sought(by.v, uint64(steps[i+1].Address)) || by.w.soughtFirst(by.v)
 	}
 }
 

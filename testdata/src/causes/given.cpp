@@ -81,6 +81,33 @@ static int farthest(Stop *s, const char *name) {
 }
 __attribute__((noinline)) int beyond(Stop *first, const char *name) { return farthest(first, name) + 1; }
 
+// Arrays are searched, too, of which LLVM compares the first element apart.
+struct Page {
+	int n;
+	struct {
+		const char *name, *value;
+	} tags[6];
+};
+static const char *tagged(const Page *p, const char *name) {
+	for (int i = 0; i < p->n; i++)
+		if (strcmp(p->tags[i].name, name) == 0) return p->tags[i].value;
+	return nullptr;
+}
+__attribute__((noinline)) int tag(const Page *p, const char *name) { return tagged(p, name)[0] + 1; }
+static int tagAt(const Page *p, const char *name) {
+	int i = 0;
+	while (strcmp(p->tags[i].name, name) != 0) i++;
+	return i;
+}
+__attribute__((noinline)) int tagsBefore(const Page *p, const char *name) { return tagAt(p, name) * 2; }
+
+static const char *firstTag(const Page *p, const char *name) { return strcmp(p->tags[0].name, name) == 0 ? p->tags[0].value : nullptr; }
+__attribute__((noinline)) int listed(const Page *p, const char *const *list, const char *name) {
+	int n = 0;
+	for (; strcmp(*list, name) != 0; list++) n++;
+	return firstTag(p, name)[0] + n;
+}
+
 static void ensure(bool ok, const char *what) {
 	if (!ok) {
 		fprintf(stderr, "not so: %s\n", what);
@@ -108,12 +135,19 @@ int main(int, char **argv) {
 	Town town = {"Bern", 3000};
 	Parcel good = {1, 2, &town}, lost = {1, 2, nullptr};
 	Track track = {1, nullptr, nullptr}, *list[] = {&track, &track};
+	Page blank = {0, {}}, page = {0, {}};
+	if (argv[1][0] == 'g') page.tags[0].name = page.tags[1].name = "near";
+	const char *names[] = {"near", "far"};
 	Stop stop = {"near", {nullptr, nullptr}};
 	Cell cell = {1, nullptr};
 	Line line = {&cell}, empty = {nullptr};
 	switch (argv[1][0]) {
 	case 'o': return reached(&stop, "far");
 	case 'b': return beyond(&stop, "far");
+	case 'f': return tag(&page, "far");
+	case 'g': page.n = 2; return tag(&page, "far");
+	case 'i': return tagsBefore(&blank, "far");
+	case 'r': return listed(&blank, names, "far");
 	case 'p': ensured(argv[1][0]); break;
 	case 'q': halted(argv[1][0]); break;
 	case 's': return found(&line, argv[1][0]);

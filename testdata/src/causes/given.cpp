@@ -105,7 +105,7 @@ static const char *firstTag(const Page *p, const char *name) { return strcmp(p->
 __attribute__((noinline)) int listed(const Page *p, const char *const *list, const char *name) {
 	int n = 0;
 	for (; strcmp(*list, name) != 0; list++) n++;
-	return firstTag(p, name)[0] + n;
+	return (firstTag(p, name) != nullptr) + n;
 }
 
 static void ensure(bool ok, const char *what) {

@@ -32,6 +32,7 @@ func TestBlock(t *testing.T) {
 		{"of another type", of("wild-read", "leave", freed), of("wild-read", "leave", cause(report.BlockFreed, 40, "Lane", report.Likely)), false},
 		{"overrun and freed", of("wild-read", "leave", freed), of("wild-read", "leave", cause(report.BlockOverrun, 40, "Room", report.Likely)), false},
 		{"of a type that is not known", of("wild-read", "leave", cause(report.BlockFreed, 40, "", report.Likely)), of("wild-read", "join", cause(report.BlockFreed, 40, "", report.Likely)), false},
+		{"a library's own", of("wild-read", "leave", cause(report.BlockFreed, 72, "_Rb_tree_node", report.Likely)), of("wild-read", "join", cause(report.BlockFreed, 72, "_Rb_tree_node", report.Likely)), false},
 		{"perhaps", of("wild-read", "leave", cause(report.BlockFreed, 40, "Room", report.Possible)), of("wild-read", "join", cause(report.BlockFreed, 40, "Room", report.Possible)), false},
 		{"perhaps, and not", of("wild-read", "leave", cause(report.BlockFreed, 40, "Room", report.Possible)), of("wild-read", "leave"), true},
 		{"no block", of("wild-read", "leave", words), of("wild-read", "join", words), false},

@@ -70,6 +70,7 @@ func TestGivenPossibly(t *testing.T) {
 		"as it was called": {[]report.BlameStep{entry}, "room"},
 		"a local":          {[]report.BlameStep{local}, "capacity"},
 		"of another time":  {[]report.BlameStep{changed}, "capacity"},
+		"passed later":     {[]report.BlameStep{changed, {Kind: report.BlamePassed, Function: "main", Physical: 1}}, "capacity"},
 		"nothing":          {nil, "capacity"},
 	} {
 		r := stackOf("null-read", "+capacity", "room", "main")

@@ -223,10 +223,10 @@ func (w *witness) soughtFirst(v *provenance.Value) bool {
 	}
 	name, here := w.source(w.state.PC)
 	for other := range w.code.Calls {
-		if other.PC == call.PC || other.Target != call.Target || !w.code.OneWayOut(other.PC, other.PC, call.Target) {
+		if other.PC == call.PC || other.Target != call.Target {
 			continue
 		}
-		if n, there := w.source(other.PC); n == name && there == here {
+		if n, there := w.source(other.PC); n == name && there == here && w.code.OneWayOut(other.PC, other.PC, call.Target) {
 			return true
 		}
 	}

@@ -85,14 +85,18 @@ func TestOverridden(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the instructions that are followed are of amd64")
 	}
-	want := map[string]string{"circle": "Circle::area", "square": "Square::area", "group": "Group::area", "text": "Text::draw", "image": "Image::draw", "null": "main"}
+	want := map[string]string{"circle": "Circle::area", "square": "Square::area", "group": "Group::area", "text": "Text::draw", "image": "Image::draw", "null": "main", "gap": "Corner::gap"}
 	for _, compiler := range []string{"g++", "clang++"} {
 		for _, level := range []string{"-O0", "-O1", "-O2", "-O3", "-Os"} {
 			t.Run(compiler+level, func(t *testing.T) {
 				t.Parallel()
 				exe := fixture.Compile(t, compiler, "causes/shapes.cpp", "-g", level, "-w", "-std=c++17")
-				hashes := map[string]string{}
+				hashes, bugs := map[string]string{}, 0
 				for bug, function := range want {
+					if bug == "gap" && compiler == "clang++" {
+						continue // LLVM makes it main's
+					}
+					bugs++
 					for _, path := range []string{"a", "b"} {
 						s := signature.Of(analyzeCore(t, fixture.Crash(t, nil, exe, bug, path), exe))
 						if len(s.Frames) == 0 || s.Frames[0] != function {
@@ -104,8 +108,8 @@ func TestOverridden(t *testing.T) {
 						hashes[s.Hash] = bug
 					}
 				}
-				if len(hashes) != len(want) {
-					t.Errorf("%d signatures of %d bugs", len(hashes), len(want))
+				if len(hashes) != bugs {
+					t.Errorf("%d signatures of %d bugs", len(hashes), bugs)
 				}
 			})
 		}

@@ -15,6 +15,12 @@ public:
 	Style *style = nullptr;
 	const Style *styled() const { return style; }
 };
+struct Corner {
+	int kind = 0;
+	double x = 1, y = 2;
+	Corner *next = nullptr;
+	double gap() const { return (x - next->x) * (y - next->y); } // wrong: may be the last
+};
 class Circle : public Shape {
 public:
 	double *radius = nullptr;
@@ -99,6 +105,10 @@ int main(int argc, char **argv) {
 		i->offset = 1L << 46;
 		all.push_back(std::move(i));
 		r = a ? paint(&c) : preview(*all[0], &c);
+	} else if (bug == "gap") {
+		Corner one, two;
+		two.next = &one;
+		r = a ? one.gap() : two.gap() + one.gap();
 	} else if (bug == "null") {
 		all.clear();
 		r = a ? one(*(Shape *)nullptr) : preview(*(Shape *)nullptr, &c);

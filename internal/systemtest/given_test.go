@@ -18,14 +18,14 @@ func TestGiven(t *testing.T) {
 		t.Skip("the instructions that are followed are of amd64")
 	}
 	want := map[byte]string{'l': "label", 'a': "apart", 't': "albums", 'w': "Track::deep", 'j': "Track::deep", 'h': "fail", 'n': "fail", 's': "found", 'e': "last",
-		'o': "reached", 'b': "farthest", 'f': "tag", 'g': "tag", 'i': "tagAt", 'r': "firstTag", 'p': "ensure", 'q': "halt"}
-	told := map[byte]string{'h': "parcel of %ld grams is too heavy\n", 'n': "parcel of %ld grams is nothing\n", 'p': "n is small"}
+		'o': "reached", 'b': "farthest", 'f': "tag", 'g': "tag", 'i': "tagAt", 'r': "firstTag", 'p': "ensure", 'v': "quit", 'q': "halt"}
+	told := map[byte]string{'h': "parcel of %ld grams is too heavy\n", 'n': "parcel of %ld grams is nothing\n", 'p': "n is small", 'v': "nobody cooks %s in way %ld"}
 	for _, compiler := range []string{"g++", "clang++"} {
 		for _, level := range []string{"-O0", "-O1", "-O2", "-O3", "-Os"} {
 			t.Run(compiler+level, func(t *testing.T) {
 				t.Parallel()
 				exe := fixture.Compile(t, compiler, "causes/given.cpp", "-g", level, "-w")
-				for _, way := range []byte("latwjhnseobfgirpq") {
+				for _, way := range []byte("latwjhnseobfgirpqv") {
 					r := analyzeCore(t, fixture.Crash(t, nil, exe, string(way)), exe)
 					if r.Crash == nil {
 						t.Fatalf("%c: no crash", way)

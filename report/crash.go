@@ -154,6 +154,21 @@ type Instruction struct {
 type Cause struct {
 	Text       string `json:"text"`                 // what may have caused it, in words
 	Confidence string `json:"confidence,omitempty"` // "certain", "likely", "possible"
+	// Block is the block of the heap to which it happened, if Text tells of a heap that was used wrongly; nil otherwise.
+	Block *CauseBlock `json:"block,omitempty"`
+}
+
+// The values of CauseBlock.Fault.
+const (
+	BlockOverrun = "overrun" // what is behind it was written to
+	BlockFreed   = "freed"   // it was used, or given back, after it had been given back
+)
+
+// A CauseBlock is a block of the heap that was used wrongly, by what does not depend on where that is noticed.
+type CauseBlock struct {
+	Fault string `json:"fault"`          // one of the Block constants
+	Size  uint64 `json:"size"`           // in bytes, as the allocator rounds it
+	Type  string `json:"type,omitempty"` // the structure or class that a pointer to it points to: "Order"
 }
 
 // The values of Cause.Confidence and Blame.Confidence.

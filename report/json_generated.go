@@ -635,6 +635,10 @@ func (j *jsonWriter) putCause(x *Cause) {
 	j.open('{', true)
 	j.str("text", x.Text)
 	j.optStr("confidence", x.Confidence)
+	if x.Block != nil {
+		j.key("block")
+		j.putCauseBlock(x.Block)
+	}
 	j.close('}')
 }
 
@@ -1053,6 +1057,14 @@ func (j *jsonWriter) putBitFlipDetails(x *BitFlipDetails) {
 	j.optBool("was_low", x.WasLow)
 	j.optNum("nearby_registers", x.NearbyRegisters)
 	j.optBool("poison_registers", x.PoisonRegisters)
+	j.close('}')
+}
+
+func (j *jsonWriter) putCauseBlock(x *CauseBlock) {
+	j.open('{', true)
+	j.str("fault", x.Fault)
+	j.size("size", x.Size)
+	j.optStr("type", x.Type)
 	j.close('}')
 }
 

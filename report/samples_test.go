@@ -105,7 +105,7 @@ func sampleQueue() *Report {
 	r := newSample(threads...)
 	r.Crash.Instruction = &Instruction{Address: 0x55b8960d11c2, Text: "mov eax, [rax+8]", Registers: Registers{{"rax", 0}}, Access: "read",
 		AccessSize: 4, Note: "from p (local, queue.c:15) = n->payload"}
-	r.Crash.Causes = []Cause{{"n->payload is null; n came from serve's argument `want` (queue.c:19)", "likely"}}
+	r.Crash.Causes = []Cause{{Text: "n->payload is null; n came from serve's argument `want` (queue.c:19)", Confidence: "likely"}}
 	return r
 }
 
@@ -209,7 +209,7 @@ func sampleHostile() *Report {
 	r := newSample(t)
 	r.Dump.Command, r.Dump.CommandLine, r.Dump.Path, r.Dump.Arch, r.Dump.OS = hostile, hostile, hostile, hostile, hostile
 	r.Process = &Process{Executable: hostile, Arguments: []string{hostile}, Host: hostile, Container: hostile, Environment: []EnvironmentVariable{{hostile, hostile, true}}}
-	r.Crash = &Crash{Signal: hostile, Code: hostile, Reason: hostile, Message: hostile, Thread: 7, Causes: []Cause{{hostile, hostile}},
+	r.Crash = &Crash{Signal: hostile, Code: hostile, Reason: hostile, Message: hostile, Thread: 7, Causes: []Cause{{Text: hostile, Confidence: hostile, Block: &CauseBlock{Fault: hostile, Type: hostile}}},
 		Instruction: &Instruction{Text: hostile, Registers: Registers{{hostile, 3}}, Note: hostile}}
 	r.Modules = append(r.Modules, Module{Path: hostile, Status: ModuleMissing, BuildID: hostile}, Module{Path: hostile + "2", Status: ModuleMissing, BuildID: "ab"})
 	r.Memory = []MemoryArea{{Names: []string{hostile}, Bytes: hostile, Mapping: hostile}, {Names: []string{hostile}, Bytes: "1b5b33316d", Mapping: hostile}}

@@ -19,6 +19,7 @@ type builder struct {
 	sig    *Signature
 
 	said          bool // the class identifies the place, in the words of the program's author
+	block         bool // or the block of the heap that was used wrongly
 	quit          bool // the function below the abort machinery decided to end the program
 	kept          []entry
 	libraries     bool      // functions of a language's library were dropped
@@ -59,6 +60,9 @@ func (b *builder) build() {
 			b.said = b.said || strings.Contains(words, " ")
 		}
 	}
+	if what := damage(b.report.Crash, b.sig.Class); what != "" {
+		b.sig.Class, b.said, b.block = what, true, true
+	}
 	b.inner = from
 	b.inInterpreter(from)
 	b.python = slices.ContainsFunc(b.thread.Frames[from:], func(f report.Frame) bool { return f.Language == "python" }) || b.byExtension(from)
@@ -82,6 +86,9 @@ func (b *builder) build() {
 	b.sig.Module = b.known[b.kept[0].frame].module
 	if b.elsewhere != "" {
 		b.sig.Module = b.elsewhere // what is left on the stack is the library's, in turn one part of it or another
+	}
+	if b.block {
+		b.sig.Module = cmp.Or(b.program(), b.sig.Module)
 	}
 	b.sig.Weak = !b.kept[0].named
 	b.sig.Top = topFrames
@@ -112,12 +119,24 @@ func (b *builder) build() {
 	}
 }
 
-// entry returns a function with a name. The first level leaves out scopes, as C++'s debugging information of lines only does; those of Rust and of
-// languages above the native code, which each build has, it takes.
+// program returns the module of the program itself; "" if it is not known.
+func (b *builder) program() string {
+	for i := range b.report.Modules {
+		if m := &b.report.Modules[i]; m.Main {
+			return moduleName(m.Path)
+		}
+	}
+	return ""
+}
+
+// entry returns a function with a name. Of C++ the first level has the innermost scope, which is the class of a function that others override; of Rust and of
+// languages above the native code it has all scopes.
 func (b *builder) entry(name string, frame int) entry {
 	e := entry{name: name, bare: name, named: true, frame: frame}
 	if at := strings.LastIndex(name, "::"); at > 0 && !b.known[frame].scoped {
-		e.bare = name[at+len("::"):]
+		if scope := strings.LastIndex(name[:at], "::"); scope > 0 {
+			e.bare = name[scope+len("::"):]
+		}
 	}
 	return e
 }
@@ -407,7 +426,7 @@ func (b *builder) irrelevant(i int) (why, stop string) {
 	case f.Language != "":
 		return "", ""
 	case inlinedHeader(f):
-		return "inlined from a header of an interpreter", ""
+		return "from a header of an interpreter", ""
 	case b.python && b.rule(i) == nil && interprets(f), b.perl && perlInterprets(f):
 		return "the interpreter's own function", ""
 	case f.Inlined && strings.Contains(f.Source.File, "/include/c++/"): // its name may have no namespace

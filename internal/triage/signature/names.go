@@ -65,16 +65,13 @@ func isVersion(s string) bool {
 	return digits
 }
 
-// inlinedHeader reports whether a call was inlined from a header of CPython, V8 or Ruby: a reference counted, the type of an object
+// inlinedHeader reports whether a call is of a header of CPython or Ruby, or was inlined from one of V8: a reference counted, the type of an object
 // asked for. Whether a report has it depends on debugging information and on the version.
 func inlinedHeader(f *report.Frame) bool {
-	if !f.Inlined {
-		return false
-	}
 	file := strings.ReplaceAll(f.Source.File, `\`, "/")
 	switch {
 	case strings.HasSuffix(file, "-inl.h"):
-		return strings.Contains(file, "/v8/") || strings.HasPrefix(f.Function, "v8::")
+		return f.Inlined && strings.Contains(file, "/v8/") || strings.HasPrefix(f.Function, "v8::")
 	case !strings.HasSuffix(file, ".h"):
 		return false
 	}

@@ -16,7 +16,10 @@ func (b *builder) givenNull(i int) bool {
 	if crash == nil || crash.Blame == nil || b.sig.Class != "access" || !nullAccess(crash) {
 		return false
 	}
-	if len(b.kept) > 0 || b.nulled && !b.onNull || crash.Blame.Confidence == report.Possible {
+	if len(b.kept) > 0 || b.nulled && !b.onNull {
+		return false
+	}
+	if steps := crash.Blame.Steps; crash.Blame.Confidence == report.Possible && (len(steps) == 0 || !steps[0].Entry || steps[0].Role != "argument") {
 		return false
 	}
 	caller := i + 1

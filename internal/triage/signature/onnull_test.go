@@ -58,6 +58,30 @@ func TestGivenNull(t *testing.T) {
 	}
 }
 
+// TestGivenPossibly: a null whose name is only a guess was passed if that is the argument of a call, as it was called.
+func TestGivenPossibly(t *testing.T) {
+	entry := report.BlameStep{Kind: report.BlameVariable, Name: "b", Role: "argument", Function: "capacity", Entry: true}
+	local, changed := entry, entry
+	local.Role, changed.Entry = "local", false
+	for name, c := range map[string]struct {
+		steps []report.BlameStep
+		want  string
+	}{
+		"as it was called": {[]report.BlameStep{entry}, "room"},
+		"a local":          {[]report.BlameStep{local}, "capacity"},
+		"of another time":  {[]report.BlameStep{changed}, "capacity"},
+		"passed later":     {[]report.BlameStep{changed, {Kind: report.BlamePassed, Function: "main", Physical: 1}}, "capacity"},
+		"nothing":          {nil, "capacity"},
+	} {
+		r := stackOf("null-read", "+capacity", "room", "main")
+		r.Threads[0].Frames[1].Physical = 0
+		r.Crash.Blame = &report.Blame{Confidence: report.Possible, Steps: c.steps}
+		if s := Of(r); s.Frames[0] != c.want {
+			t.Errorf("%s: %q, want %s", name, s.Frames, c.want)
+		}
+	}
+}
+
 // TestGivenNullSteps: the null must have come from the caller as it is; and one caller is taken.
 func TestGivenNullSteps(t *testing.T) {
 	variable := func(name, role, function string, physical int) report.BlameStep {

@@ -178,19 +178,16 @@ func (w *witness) callsAt(addr uint64) []unwind.Call {
 // sought reports whether a null pointer is where a search came to in an inlined function that returns such a pointer: the code read it, at an instruction,
 // from what the last such pointer leads to, and never compares it with null. LLVM leaves that out where a caller uses what the function returns without a check.
 func (w *witness) sought(v *provenance.Value, readAt uint64) bool {
-	if w.vars == nil {
-		return false
+	r := w.finds()
+	called := uint64(0)
+	if call, ok := w.code.Inst(w.state.PC); ok && call.Kind.IsCall() {
+		called = call.Target
 	}
-	calls := w.vars.Ended(w.state.PC, 0) // all that there are
-	if len(calls) == 0 || !calls[0].LLVM || !calls[0].Known || calls[0].Result == nil {
-		return false
-	}
-	r := calls[0].Result.Strip()
-	return r.Pointer() && slices.ContainsFunc(v.Alternatives(), func(a *provenance.Value) bool {
+	return r != nil && slices.ContainsFunc(v.Alternatives(), func(a *provenance.Value) bool {
 		if a.Kind != provenance.Load || a.Base == arch.NoReg || a.At != readAt {
 			return false
 		}
-		if a.Index != arch.NoReg && a.Size == w.in.arch.WordSize && w.code.OneWayOut(a.At, w.state.PC) {
+		if (a.Index != arch.NoReg || w.strides(a)) && a.Size == w.in.arch.WordSize && w.code.OneWayOut(a.At, w.state.PC, called) {
 			return true // of an array, of which the code does not look for the end
 		}
 		off, ok := w.onward(v, a)
@@ -199,6 +196,48 @@ func (w *witness) sought(v *provenance.Value, readAt uint64) bool {
 		}
 		_, next, ok := r.Follow("", off, uint64(a.Size))
 		return ok && next != nil && next.Strip().Pointer() && next.Strip().Target().Strip().Name() == r.Target().Strip().Name()
+	})
+}
+
+// finds returns the pointer that the innermost inlined call returns, by LLVM; nil for none.
+func (w *witness) finds() *types.Type {
+	if w.vars == nil {
+		return nil
+	}
+	calls := w.vars.Ended(w.state.PC, 0) // all that there are
+	if len(calls) == 0 || !calls[0].LLVM || !calls[0].Known || calls[0].Result == nil {
+		return nil
+	}
+	if r := calls[0].Result.Strip(); r.Pointer() {
+		return r
+	}
+	return nil
+}
+
+// soughtFirst is sought for the first element of an array, of which LLVM makes the comparison apart: the loop for the others makes it, too, and does not
+// look for the end.
+func (w *witness) soughtFirst(v *provenance.Value) bool {
+	call, ok := w.code.Inst(w.state.PC)
+	if !ok || !call.Kind.IsCall() || v.Kind != provenance.Load || w.finds() == nil {
+		return false
+	}
+	name, here := w.source(w.state.PC)
+	for other := range w.code.Calls {
+		if other.PC == call.PC || other.Target != call.Target {
+			continue
+		}
+		if n, there := w.source(other.PC); n == name && there == here && w.code.OneWayOut(other.PC, other.PC, call.Target) {
+			return true
+		}
+	}
+	return false
+}
+
+// strides reports whether a loop reads through a pointer that it moves on by as much each time.
+func (w *witness) strides(load *provenance.Value) bool {
+	at := w.code.Before(load.At, provenance.Reg(load.Base))
+	return at.Kind == provenance.Join && slices.ContainsFunc(at.Alternatives(), func(next *provenance.Value) bool {
+		return next.Kind == provenance.Sum && next.Index == arch.NoReg && next.Base != arch.NoReg && next.K != 0 && w.code.Before(next.At, provenance.Reg(next.Base)) == at
 	})
 }
 

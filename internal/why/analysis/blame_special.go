@@ -81,6 +81,9 @@ func (t *tracer) folded(inst *disasm.Inst, why *reason.Reason) *report.Blame {
 	s := t.variable(w, n, w.state.PC)
 	s.Entry = sure && w.unchanged(n)
 	v, _, size := w.code.Zero(w.state.PC)
+	if !sure && s.Role == "argument" && !w.leadsOn(n, why) {
+		s.Entry = true // compilers knew that it was null
+	}
 	if !sure || v == nil || size != t.in.arch.WordSize {
 		t.add(s)
 		return &t.out
@@ -129,6 +132,25 @@ func (w *witness) unchanged(n named) bool {
 	at := w.state.PC
 	return n.held != nil && n.held.Param && n.held.Path == "" && w.vars.CameIn(n.held, at, 0) &&
 		w.code.Brought(at, arch.NoReg, func(addr uint64) bool { return !w.vars.CameIn(n.held, at, addr) })
+}
+
+// leadsOn reports whether what a pointer points to has another pointer that may be null at the access instead: debugging information has no name for what was read from it.
+func (w *witness) leadsOn(n named, why *reason.Reason) bool {
+	const most = 128 // words
+	word, to := uint64(w.in.arch.WordSize), n.typ.Strip().Target()
+	if to == nil {
+		return true
+	}
+	for off := uint64(0); off < min(to.Size(), most*word); off += word {
+		_, part, ok := n.typ.Follow(n.text, int64(off), word)
+		if !ok || part == nil || !part.Strip().Pointer() || !part.Strip().Target().Strip().Aggregate() {
+			continue
+		}
+		if _, _, ok = part.Follow("p", int64(why.Addr), uint64(why.AccessSize)); ok {
+			return true
+		}
+	}
+	return false
 }
 
 // alone reports whether a variable that is null is the only pointer in scope at the frame's instruction that may be.

@@ -54,6 +54,7 @@ func (in *question) blamed(stack []*unwind.Frame, early *arch.RegSet, inst *disa
 
 // A tracer follows one value.
 type tracer struct {
+	giver     suspect // the value where the youngest frame was given it; without a witness if it was not
 	in        *question
 	stack     []*unwind.Frame
 	early     *arch.RegSet // at the instruction of a fault, if not those of the youngest frame
@@ -122,6 +123,7 @@ func (t *tracer) from(s suspect) *report.Blame {
 	}
 	t.follow(w, v, value)
 	t.seek(&s)
+	t.seekPassed(&s)
 	if s.given && len(b.Steps) > 0 && b.Steps[0].Kind == report.BlameRead {
 		b.Steps[0].Entry = true // it has a name of its own
 	}
@@ -147,6 +149,15 @@ func (t *tracer) seek(s *suspect) {
 	}
 }
 
+// seekPassed is seek for a null that was passed to a function of a library: of the step that passed it.
+func (t *tracer) seekPassed(s *suspect) {
+	steps := t.out.Steps
+	i := slices.IndexFunc(steps, func(b report.BlameStep) bool { return b.Kind == report.BlamePassed })
+	if by := t.giver; by.w != nil && i >= 0 && i+1 < len(steps) && steps[i+1].Kind == report.BlameRead && steps[i].Physical == by.w.number && s.value == 0 && !t.loose {
+		steps[i].Sought = by.w.sought(by.v, uint64(steps[i+1].Address)) || by.w.soughtFirst(by.v)
+	}
+}
+
 // follow adds the steps that lead back from a value.
 func (t *tracer) follow(w *witness, v *provenance.Value, value uint64) {
 	for len(t.out.Steps) < maxBlameSteps {
@@ -154,6 +165,9 @@ func (t *tracer) follow(w *witness, v *provenance.Value, value uint64) {
 		next, nw, nvalue, ok := t.back(w, v, value)
 		if !ok {
 			break
+		}
+		if nw != w && t.giver.w == nil {
+			t.giver = suspect{w: nw, v: next}
 		}
 		w, v, value = nw, next, nvalue
 	}

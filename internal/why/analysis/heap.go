@@ -301,17 +301,34 @@ func (c *crash) findHeapCauses() []report.Cause {
 		}
 		told[d.Before.Start] = true
 		if text, confidence := c.damaged(&d); text != "" {
-			out = append(out, report.Cause{Text: text, Confidence: confidence})
+			out = append(out, report.Cause{Text: text, Confidence: confidence, Block: c.damagedBlock(&d)})
 		}
 	}
 	return out
 }
 
+// damagedBlock is the block that was used wrongly where a record is damaged: damaged tells of it. It is nil if that tells of several, or of none.
+func (c *crash) damagedBlock(d *heap.Damage) *report.CauseBlock {
+	switch text, _ := c.listDamaged(d); {
+	case text == "" && d.Before.Size != 0:
+		return c.causeBlock(report.BlockOverrun, d.Before)
+	case d.Twice:
+		return c.causeBlock(report.BlockFreed, d.Of)
+	}
+	return nil
+}
+
+// causeBlock is a block as causes have it.
+func (c *crash) causeBlock(fault string, b heap.Block) *report.CauseBlock {
+	c.names().of(b)
+	return &report.CauseBlock{Fault: fault, Size: b.Size, Type: c.names().types[b.Start]}
+}
+
 // toldOfGiven says what is wrong with a pointer that glibc's free refused, by what its registers still hold.
 func (c *crash) toldOfGiven() (out []report.Cause) {
 	if strings.Contains(c.message(), "double free") {
-		if text := c.freedTwice(); text != "" {
-			out = append(out, report.Cause{Text: text, Confidence: report.Likely})
+		if text, b := c.freedTwice(); text != "" {
+			out = append(out, report.Cause{Text: text, Confidence: report.Likely, Block: c.causeBlock(report.BlockFreed, b)})
 		} else if text := c.freedTop(); text != "" {
 			out = append(out, report.Cause{Text: text, Confidence: report.Possible})
 		}
@@ -335,7 +352,7 @@ func (c *crash) usedAfterFree() []report.Cause {
 	if off := p.at - b.Start; off > 0 {
 		where = fmt.Sprintf(", %s from its beginning,", byteCount(off))
 	}
-	return []report.Cause{{Confidence: p.atMost(report.Likely), Text: fmt.Sprintf("it was read%s from a freed block: %s at %#x%s, %s", where, byteCount(b.Size), b.Start, c.ownerOf(b), listed(b.List)) + c.pastOf(b)}}
+	return []report.Cause{{Confidence: p.atMost(report.Likely), Block: c.causeBlock(report.BlockFreed, b), Text: fmt.Sprintf("it was read%s from a freed block: %s at %#x%s, %s", where, byteCount(b.Size), b.Start, c.ownerOf(b), listed(b.List)) + c.pastOf(b)}}
 }
 
 // withoutOthers leaves out of the causes that the values alone tell what the heap tells better: another freed block with the key that all have, if it is known
@@ -483,12 +500,12 @@ func listed(list string) string {
 }
 
 // freedTwice says which block free found on one of its lists.
-func (c *crash) freedTwice() string {
+func (c *crash) freedTwice() (string, heap.Block) {
 	b, _, ok := c.given(func(b heap.Block, at uint64) bool { return b.Start == at && b.Free && b.List != "top" })
 	if !ok {
-		return ""
+		return "", b
 	}
-	return fmt.Sprintf("the block of %s at %#x%s was freed twice: it is %s already", byteCount(b.Size), b.Start, c.ownerOf(b), listed(b.List))
+	return fmt.Sprintf("the block of %s at %#x%s was freed twice: it is %s already", byteCount(b.Size), b.Start, c.ownerOf(b), listed(b.List)), b
 }
 
 // freedTop says which block free found at the beginning of the memory that was not handed out; "" if it says something else.

@@ -53,9 +53,12 @@ func (c *crash) foreign() []report.Cause {
 	} else {
 		c.holders(v, scanned)
 	}
+	var block *report.CauseBlock
 	text, confidence := v.reused()
 	if text == "" {
-		text, confidence = v.overrun(c)
+		if text, confidence = v.overrun(c); text != "" && !v.through {
+			block = c.causeBlock(report.BlockOverrun, v.before)
+		}
 	}
 	if text == "" {
 		text, confidence = v.twoTypes()
@@ -83,7 +86,7 @@ func (c *crash) foreign() []report.Cause {
 	if text == "" {
 		return nil
 	}
-	return []report.Cause{{Text: text, Confidence: p.atMost(confidence)}}
+	return []report.Cause{{Text: text, Confidence: p.atMost(confidence), Block: block}}
 }
 
 // allHolders adds who points to a block from farther away.
@@ -243,7 +246,7 @@ func (c *crash) behindDamage(p heapWord, r run) []report.Cause {
 		if r.from == p.at {
 			confidence = report.Possible
 		}
-		return []report.Cause{{Text: text, Confidence: p.atMost(confidence)}}
+		return []report.Cause{{Text: text, Confidence: p.atMost(confidence), Block: c.damagedBlock(&d)}}
 	}
 	return nil
 }
@@ -345,6 +348,7 @@ func (c *crash) holders(v *invaded, scanned int) {
 		}
 		if len(*list) == 0 {
 			names.keep(h.start, path)
+			names.keepType(h.start, t)
 		}
 		if len(*list) < maxHolds {
 			*list = append(*list, v.holder(path, t))

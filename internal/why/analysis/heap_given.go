@@ -282,7 +282,7 @@ func (c *crash) noBlockGiven() []report.Cause {
 	case b.Start == g.value && b.Free && marksLast(h): // it may have been joined with what is free behind it
 		return []report.Cause{{Text: fmt.Sprintf("the block at %#x%s was freed twice: it is %s already", b.Start, c.ownerOf(b), listed(b.List)), Confidence: confidence}}
 	case b.Start == g.value && b.Free:
-		return []report.Cause{{Text: fmt.Sprintf("the block of %s at %#x%s was freed twice: it is %s already", byteCount(b.Size), b.Start, c.ownerOf(b), listed(b.List)), Confidence: confidence}}
+		return []report.Cause{{Text: fmt.Sprintf("the block of %s at %#x%s was freed twice: it is %s already", byteCount(b.Size), b.Start, c.ownerOf(b), listed(b.List)), Confidence: confidence, Block: c.causeBlock(report.BlockFreed, b)}}
 	case !b.Contains(g.value) || b.Start == g.value:
 		return nil
 	case b.Free:

@@ -22,6 +22,7 @@ type owners struct {
 	*Engine
 	stack []*unwind.Frame
 	known map[uint64]string // by the block's beginning
+	types map[uint64]string // structures that pointers to it point to, likewise
 	buf   []byte            // that memory is searched in
 	most  int               // bytes of memory that are searched for one path
 	freed bool              // ways may lead through freed blocks, too
@@ -51,6 +52,18 @@ func (o *owners) keep(start uint64, name string) {
 	o.known[start] = name
 }
 
+// keepType keeps the name of the structure, class or union that a pointer to a block points to.
+func (o *owners) keepType(start uint64, t *types.Type) {
+	to := t.Strip().Target()
+	if to == nil || !to.Strip().Aggregate() {
+		return
+	}
+	if o.types == nil {
+		o.types = map[uint64]string{}
+	}
+	o.types[start] = cmp.Or(to.Strip().BareName, to.BareName)
+}
+
 // A held is a block, or what somebody asks about, and how a pointer to another lies in it.
 type held struct {
 	start  uint64
@@ -70,7 +83,11 @@ func (h *held) asked() *held {
 // find names the nearest variable that leads to an address; "" if none does.
 func (o *owners) find(value uint64) (name string) {
 	of := &held{start: value}
-	o.each([]*held{of}, func(_ *held, path string, _ *types.Type) bool { name = path; return false }, nil)
+	o.each([]*held{of}, func(_ *held, path string, t *types.Type) bool {
+		name = path
+		o.keepType(value, t)
+		return false
+	}, nil)
 	return cmp.Or(name, of.symbol)
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/corewalk/corewalk/internal/code/disasm"
 	"github.com/corewalk/corewalk/internal/code/provenance"
 	"github.com/corewalk/corewalk/internal/vars/where"
 
@@ -29,6 +30,11 @@ func (c *crash) toldWith() (text, confidence string) {
 		return "", ""
 	}
 	defer w.close()
+	if !f.Inlined {
+		if text := c.listedText(w); text != "" {
+			return text, report.Likely
+		}
+	}
 	var out, passed []string
 	if !f.Inlined {
 		passed, confidence = c.passedTexts(w)
@@ -44,6 +50,9 @@ func (c *crash) toldWith() (text, confidence string) {
 	}
 	if len(out) == 0 {
 		out, confidence = c.chosenTexts(w), report.Likely
+	}
+	if len(out) == 0 && f.Inlined {
+		out = c.printedTexts(w)
 	}
 	if len(out) == 0 {
 		return "", ""
@@ -82,6 +91,66 @@ func (c *crash) chosenTexts(w *witness) (out []string) {
 			if text, _ := c.oneOf(w, all); text != "" {
 				out = append(out, text)
 			}
+		}
+	}
+	return out
+}
+
+// listedText returns the constant format with which a frame's function has a list of arguments printed. Nobody writes that: who takes such a list takes the format, too,
+// and the compiler knew that all callers, mostly the only one, pass this one. The register that it would be in has something else then.
+func (c *crash) listedText(w *witness) (out string) {
+	for call := range w.code.Calls {
+		function, ok := w.formatCall(&call)
+		if !ok || !function.list || w.textAt(call.PC, function.format) == "" {
+			continue
+		}
+		if out != "" {
+			return ""
+		}
+		out = w.textAt(call.PC, function.format)
+	}
+	return out
+}
+
+// formatCall returns what is known of a call of a function of the C library that takes a format.
+func (w *witness) formatCall(call *disasm.Inst) (formatFunction, bool) {
+	target, ok := w.callee(call)
+	if !ok {
+		return formatFunction{}, false
+	}
+	code := codeReader{in: w.in}
+	f, found := code.function(target)
+	name, _, _ := strings.Cut(f.Name, "@")
+	_, function, known := formatFunctionOf(libcName(name))
+	return function, found && f.Entry == target && known
+}
+
+// textAt returns the constant text that is an argument of a call; "" for none.
+func (w *witness) textAt(call uint64, n int) string {
+	if n >= len(w.abi.Args) {
+		return ""
+	}
+	v := w.code.Before(call, provenance.Reg(w.abi.Args[n]))
+	if v.Kind != provenance.Const {
+		return ""
+	}
+	return w.in.constantText(uint64(v.K))
+}
+
+// printedTexts returns the constant texts that were passed for %s to the call right before the frame's, by an inlined function that ended the program: LLVM forgets constants that are arguments of inlined calls. What the format says besides is the function's own.
+func (c *crash) printedTexts(w *witness) (out []string) {
+	at, ok := w.code.CallBefore(w.state.PC)
+	if !ok || w.outside(at) > 0 { // else its caller may have said something, of something else
+		return nil
+	}
+	call, _ := w.code.Inst(at)
+	function, ok := w.formatCall(&call)
+	if !ok || function.list {
+		return nil
+	}
+	for _, one := range parseFormat(w.textAt(at, function.format), false).conversions {
+		if said := w.textAt(at, function.format+1+one.argument); strings.HasSuffix(one.text, "s") && said != "" {
+			out = append(out, said)
 		}
 	}
 	return out

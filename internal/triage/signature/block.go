@@ -1,0 +1,33 @@
+package signature
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/corewalk/corewalk/report"
+)
+
+// damage tells a crash by the block of the heap that was used wrongly before, if memory shows which: where that is noticed is chance. It is "" for none.
+// A block that was written past is told by its size alone: what it was may be lost with what was overwritten. One that was used after it had been
+// given back is told by its type, too, which whoever still points to it has; there it must be known, and not be one of a library's own.
+func damage(c *report.Crash, class string) string {
+	if c == nil || class != report.CrashHeapCorruption && class != "access" && class != "call" {
+		return ""
+	}
+	for i := range c.Causes {
+		b := c.Causes[i].Block
+		if b == nil {
+			continue
+		}
+		size := " block of " + strconv.FormatUint(b.Size, 10) + " bytes"
+		switch b.Fault {
+		case report.BlockOverrun:
+			return b.Fault + size
+		case report.BlockFreed:
+			if t := Normalize(b.Type); t != "" && !strings.HasPrefix(t, "_") && c.Causes[i].Confidence != report.Possible {
+				return b.Fault + size + ": " + t
+			}
+		}
+	}
+	return ""
+}

@@ -41,6 +41,22 @@ func TestGiven(t *testing.T) {
 	}
 }
 
+// Constants that are no texts are not told, whatever their bytes are.
+func TestUntold(t *testing.T) {
+	t.Parallel()
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the instructions that are followed are of amd64")
+	}
+	for _, compiler := range []string{"gcc", "clang"} {
+		for _, level := range []string{"-O0", "-O2"} {
+			exe := fixture.Compile(t, compiler, "causes/untold.c", "-g", level, "-w")
+			if r := analyzeCore(t, fixture.Crash(t, nil, exe), exe); r.Crash == nil || r.Crash.Told != "" {
+				t.Errorf("%s %s: %+v", compiler, level, r.Crash)
+			}
+		}
+	}
+}
+
 // Where the compiler made one call of two that differ in what they pass, the debugging information has the arguments of one: none are told, and both places are.
 func TestToldJoined(t *testing.T) {
 	t.Parallel()

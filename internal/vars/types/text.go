@@ -133,3 +133,55 @@ func (t *Type) beginsWith(other *Type, left *int) bool {
 	}
 	return !other.Aggregate() && other.Tag != dwarf.TagArrayType && s.Pointer() == other.Pointer() && s.Whole() == other.Whole()
 }
+
+// TextArguments returns for each parameter of a function, or half of one that takes two registers as slices do, whether it may be passed as the address of a
+// text. Of those behind one of which it is not known how many registers it takes nothing is known either: each may be.
+func TextArguments(params []*Type, word uint64) []bool {
+	out := make([]bool, 0, len(params))
+	for i, t := range params {
+		t = t.Strip()
+		switch fields := t.halves(word); {
+		case len(fields) != 0:
+			for k := range fields {
+				out = append(out, t.MemberType(&fields[k]).Strip().leadsToText())
+			}
+		case t.Aggregate(), t.Tag == dwarf.TagBaseType && t.Encoding == EncFloat, t.Tag != dwarf.TagArrayType && t.Whole() > word:
+			for range params[i:] {
+				out = append(out, true)
+			}
+			return out
+		default:
+			out = append(out, t.leadsToText())
+		}
+	}
+	return out
+}
+
+// halves returns the members of a structure that is passed in two registers: two words, neither of which is a floating-point number.
+func (t *Type) halves(word uint64) []Field {
+	if !t.Aggregate() || t.Whole() != 2*word {
+		return nil
+	}
+	fields := t.Members().Fields
+	for i := range fields {
+		f := &fields[i]
+		if m := t.MemberType(f).Strip(); len(fields) != 2 || f.Off != uint64(i)*word || m.Whole() != word || m.Aggregate() || m.Encoding == EncFloat {
+			return nil
+		}
+	}
+	return fields
+}
+
+// leadsToText reports whether t, which must be stripped, may be passed as the address of a text: Fortran passes an array, or a text, as where it is.
+func (t *Type) leadsToText() bool {
+	switch {
+	case t.IsPointer(), t.Tag == dwarf.TagArrayType:
+		to := t.Target().Strip()
+		for n := 0; to.Tag == dwarf.TagArrayType && n < MaxChain; n++ {
+			to = to.Target().Strip()
+		}
+		size, char := to.Char()
+		return to.void() || char && size == 1
+	}
+	return t.Tag == dwarf.TagStringType || t.void()
+}

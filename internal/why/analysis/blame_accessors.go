@@ -66,10 +66,11 @@ func (w *witness) accessedBy(v *provenance.Value, depth int) (a accessed, ok boo
 		return a, false
 	}
 	class, method, _ := cutLast(w.in.returnedBy(v), "::")
-	var params int
-	if a.typ, params = where.ProcessOf(w.in.Variables).Signature(v.Target); a.typ == nil || !a.typ.IsPointer() {
+	typ, list := where.ProcessOf(w.in.Variables).Signature(v.Target)
+	if a.typ = typ; a.typ == nil || !a.typ.IsPointer() {
 		return a, false
 	}
+	params := len(list)
 	object := w.memberOf(v, class, depth)
 	reference := a.typ.Strip().Reference()
 	switch {

@@ -1,12 +1,14 @@
 package analysis
 
 import (
+	"bytes"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/corewalk/corewalk/internal/code/provenance"
+	"github.com/corewalk/corewalk/internal/vars/types"
 	"github.com/corewalk/corewalk/internal/vars/where"
-
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/report"
 )
@@ -107,7 +109,11 @@ func (c *crash) passedTexts(w *witness) (out []string, confidence string) {
 	}
 	confidence = report.Certain
 	_, params := where.ProcessOf(c.Variables).Signature(w.call.Entry)
-	for _, r := range w.abi.Args[:min(params, len(w.abi.Args))] {
+	texts := types.TextArguments(params, uint64(c.arch.WordSize))
+	for i, r := range w.abi.Args[:min(len(texts), len(w.abi.Args))] {
+		if !texts[i] {
+			continue
+		}
 		text, sure := c.oneOf(w, caller.code.Before(caller.state.PC, provenance.Reg(r)).Alternatives())
 		if text == "" {
 			continue
@@ -164,7 +170,7 @@ func (in *Engine) constantText(addr uint64) string {
 		return ""
 	}
 	text, ended := in.mem.CString(addr, maxTold)
-	if !ended {
+	if !ended || bytes.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune("\a\b\t\n\v\f\r\x1b", r) }) {
 		return ""
 	}
 	return string(text)

@@ -55,6 +55,14 @@ func TestUntold(t *testing.T) {
 			}
 		}
 	}
+	for _, compiler := range []string{"g++", "clang++"} {
+		for _, level := range []string{"-O0", "-O2"} {
+			exe := fixture.Compile(t, compiler, "causes/toldviews.cpp", "-g", level, "-w", "-std=c++17")
+			if r := analyzeCore(t, fixture.Crash(t, nil, exe), exe); r.Crash == nil || r.Crash.Told != "" && r.Crash.Told != "Two" && r.Crash.Told != "One Two" || level == "-O2" && r.Crash.Told == "" {
+				t.Errorf("%s %s: %+v", compiler, level, r.Crash)
+			}
+		}
+	}
 }
 
 // Where the compiler made one call of two that differ in what they pass, the debugging information has the arguments of one: none are told, and both places are.

@@ -134,54 +134,63 @@ func (t *Type) beginsWith(other *Type, left *int) bool {
 	return !other.Aggregate() && other.Tag != dwarf.TagArrayType && s.Pointer() == other.Pointer() && s.Whole() == other.Whole()
 }
 
-// TextArguments returns for each parameter of a function, or half of one that takes two registers as slices do, whether it may be passed as the address of a
-// text. Of those behind one of which it is not known how many registers it takes nothing is known either: each may be.
-func TextArguments(params []*Type, word uint64) []bool {
-	out := make([]bool, 0, len(params))
-	for i, t := range params {
+// A TextArgument is what a register in which a function gets an argument may have to do with a text.
+type TextArgument int
+
+const (
+	NoText      TextArgument = iota
+	TextToZero               // the address of one that ends with a zero, or of what the type does not tell
+	TextOfNext               // the address of one whose length is in the next register
+	TextOfBefore             // whose length is in the register before
+)
+
+// TextArguments returns what the registers of arguments of a function have of texts, by its parameters. Of one of which it is not known how many registers it
+// takes, and of those behind it, nothing is known: they are not listed.
+func TextArguments(params []*Type, word uint64) (out []TextArgument) {
+	for _, t := range params {
 		t = t.Strip()
-		switch fields := t.halves(word); {
-		case len(fields) != 0:
-			for k := range fields {
-				out = append(out, t.MemberType(&fields[k]).Strip().leadsToText())
-			}
+		switch a, b, ok := t.halves(word); {
+		case ok && a.leadsToText() && b.Tag == dwarf.TagBaseType:
+			out = append(out, TextOfNext, NoText)
+		case ok && a.Tag == dwarf.TagBaseType && b.leadsToText():
+			out = append(out, NoText, TextOfBefore)
+		case ok:
+			out = append(out, NoText, NoText)
 		case t.Aggregate(), t.Tag == dwarf.TagBaseType && t.Encoding == EncFloat, t.Tag != dwarf.TagArrayType && t.Whole() > word:
-			for range params[i:] {
-				out = append(out, true)
-			}
 			return out
+		case t.leadsToText():
+			out = append(out, TextToZero)
 		default:
-			out = append(out, t.leadsToText())
+			out = append(out, NoText)
 		}
 	}
 	return out
 }
 
-// halves returns the members of a structure that is passed in two registers: two words, neither of which is a floating-point number.
-func (t *Type) halves(word uint64) []Field {
+// halves returns the types of the members of a structure that is passed in two registers: two words, neither of which is a floating-point number.
+func (t *Type) halves(word uint64) (a, b *Type, ok bool) {
 	if !t.Aggregate() || t.Whole() != 2*word {
-		return nil
+		return nil, nil, false
 	}
 	fields := t.Members().Fields
-	for i := range fields {
-		f := &fields[i]
-		if m := t.MemberType(f).Strip(); len(fields) != 2 || f.Off != uint64(i)*word || m.Whole() != word || m.Aggregate() || m.Encoding == EncFloat {
-			return nil
+	if len(fields) != 2 {
+		return nil, nil, false
+	}
+	a, b = t.MemberType(&fields[0]).Strip(), t.MemberType(&fields[1]).Strip()
+	for _, m := range [...]*Type{a, b} {
+		if m.Whole() != word || m.Aggregate() || m.Encoding == EncFloat {
+			return nil, nil, false
 		}
 	}
-	return fields
+	return a, b, fields[0].Off < fields[1].Off
 }
 
-// leadsToText reports whether t, which must be stripped, may be passed as the address of a text: Fortran passes an array, or a text, as where it is.
+// leadsToText reports whether t, which must be stripped, is a pointer that may be the address of a text.
 func (t *Type) leadsToText() bool {
-	switch {
-	case t.IsPointer(), t.Tag == dwarf.TagArrayType:
-		to := t.Target().Strip()
-		for n := 0; to.Tag == dwarf.TagArrayType && n < MaxChain; n++ {
-			to = to.Target().Strip()
-		}
-		size, char := to.Char()
-		return to.void() || char && size == 1
+	if !t.IsPointer() {
+		return false
 	}
-	return t.Tag == dwarf.TagStringType || t.void()
+	to := t.Target().Strip()
+	size, char := to.Char()
+	return to.void() || char && size == 1
 }

@@ -134,29 +134,34 @@ func TestHasPointer(t *testing.T) {
 	}
 }
 
-// Which arguments may be addresses of texts is known as far as it is known in which registers they are.
+// What the registers of arguments have of texts is known as far as it is known in which registers these are.
 func TestTextArguments(t *testing.T) {
 	long, num, float := base("long", 8), base("int", 4), die(dwarf.TagBaseType, "double", sized(8), nodeAttr{dwarf.AttrEncoding, int(EncFloat)})
 	char, wide := die(dwarf.TagBaseType, "char", sized(1), nodeAttr{dwarf.AttrEncoding, int(EncSignedChar)}), die(dwarf.TagBaseType, "char16_t", sized(2), nodeAttr{dwarf.AttrEncoding, 0x10})
 	text, void := pointerTo(char), die(dwarf.TagPointerType, "", sized(8))
-	fat := structure("texts", sized(16), at(0, "P_ARRAY", pointerTo(arrayOf(char, 3))), at(8, "P_BOUNDS", pointerTo(structure("bounds", sized(8), at(0, "LB0", num), at(4, "UB0", num)))))
-	flags := structure("flags", sized(16), at(0, "P_ARRAY", pointerTo(arrayOf(num, 3))), at(8, "P_BOUNDS", pointerTo(num)))
+	pair := func(a, b *node) *node { return structure("pair", sized(16), at(0, "a", a), at(8, "b", b)) }
+	const no, zero, next, before = NoText, TextToZero, TextOfNext, TextOfBefore
 	for _, c := range []struct {
 		what   string
 		params []*node
-		want   []bool
+		want   []TextArgument
 	}{
-		{"a text and a number", []*node{text, num, text}, []bool{true, false, true}},
-		{"numbers, wide characters and rows of pointers", []*node{pointerTo(num), pointerTo(wide), pointerTo(text), void}, []bool{false, false, false, true}},
-		{"a structure", []*node{pointerTo(structure("s", sized(8), at(0, "name", arrayOf(char, 8)))), typed(dwarf.TagReferenceType, "", text, sized(8))}, []bool{false, false}},
-		{"a type of its own", []*node{typed(dwarf.TagTypedef, "words", typed(dwarf.TagConstType, "", text))}, []bool{true}},
-		{"arrays of any bounds", []*node{fat, flags, num}, []bool{true, false, false, false, false}},
-		{"behind a floating-point number", []*node{pointerTo(num), float, num, pointerTo(num)}, []bool{false, true, true, true}},
-		{"behind three words", []*node{structure("s", sized(24), at(0, "a", long), at(8, "b", long), at(16, "c", long)), pointerTo(num)}, []bool{true, true}},
-		{"behind two numbers of which one is in another register", []*node{structure("s", sized(16), at(0, "a", long), at(8, "b", float)), pointerTo(num)}, []bool{true, true}},
-		{"behind members that are no words", []*node{structure("s", sized(16), at(0, "a", num), at(8, "b", long)), pointerTo(num)}, []bool{true, true}},
-		{"behind a number of two words", []*node{base("__int128", 16), pointerTo(num)}, []bool{true, true}},
-		{"where arrays are", []*node{arrayOf(num, 9), arrayOf(char, 9)}, []bool{false, true}},
+		{"a text and a number", []*node{text, num, text}, []TextArgument{zero, no, zero}},
+		{"numbers, wide characters and rows of pointers", []*node{pointerTo(num), pointerTo(wide), pointerTo(text), void}, []TextArgument{no, no, no, zero}},
+		{"a structure", []*node{pointerTo(structure("s", sized(8), at(0, "name", arrayOf(char, 8)))), typed(dwarf.TagReferenceType, "", text, sized(8))}, []TextArgument{no, no}},
+		{"a type of its own", []*node{typed(dwarf.TagTypedef, "words", typed(dwarf.TagConstType, "", text))}, []TextArgument{zero}},
+		{"slices", []*node{pair(text, long), pair(long, text), text}, []TextArgument{next, no, no, before, zero}},
+		{"slices of numbers", []*node{pair(pointerTo(num), long), num}, []TextArgument{no, no, no}},
+		{"bounds elsewhere", []*node{pair(text, pointerTo(num)), num}, []TextArgument{no, no, no}},
+		{"a slice that lies the other way", []*node{structure("s", sized(16), at(8, "b", long), at(0, "a", text)), text}, nil},
+		{"behind a floating-point number", []*node{pointerTo(num), float, text}, []TextArgument{no}},
+		{"behind three words", []*node{structure("s", sized(24), at(0, "a", long), at(8, "b", long), at(16, "c", long)), text}, nil},
+		{"behind three members", []*node{structure("s", sized(16), at(0, "a", long), at(8, "b", num), at(12, "c", num)), text}, nil},
+		{"behind two numbers of which one is in another register", []*node{pair(long, float), text}, nil},
+		{"behind members that are no words", []*node{structure("s", sized(16), at(0, "a", num), at(8, "b", long)), text}, nil},
+		{"behind what has members of its own", []*node{pair(structure("one", sized(8), at(0, "f", float)), long), text}, nil},
+		{"behind a number of two words", []*node{base("__int128", 16), text}, nil},
+		{"arrays of Fortran", []*node{arrayOf(char, 9), text}, []TextArgument{no, zero}},
 	} {
 		list := make([]*Type, len(c.params))
 		for i, p := range c.params {

@@ -2,10 +2,12 @@ package systemtest
 
 import (
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/report"
 )
 
 // causesOf calls do with what the report says of each way in which a program of testdata/src/causes dies, by each compiler, not optimised and
@@ -283,4 +285,27 @@ func TestUnions(t *testing.T) {
 			t.Errorf("%c: %s", way, cause)
 		}
 	})
+}
+
+// The number that was added to a pointer is not told as what the pointer was set to.
+func TestFarOff(t *testing.T) {
+	t.Parallel()
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the instructions that are followed are of amd64")
+	}
+	for _, compiler := range []string{"gcc", "clang"} {
+		for _, level := range []string{"-O0", "-O1", "-O2"} {
+			exe := fixture.Compile(t, compiler, "causes/faroff.c", "-g", level, "-w")
+			r := analyzeCore(t, fixture.Crash(t, nil, exe), exe)
+			if r.Crash == nil || r.Crash.Blame == nil {
+				if level != "-O2" { // at which there is no call
+					t.Errorf("%s %s: %+v", compiler, level, r.Crash)
+				}
+				continue
+			}
+			if slices.ContainsFunc(r.Crash.Blame.Steps, func(s report.BlameStep) bool { return s.Kind == report.BlameSet }) {
+				t.Errorf("%s %s: %+v", compiler, level, r.Crash.Blame.Steps)
+			}
+		}
+	}
 }

@@ -138,10 +138,10 @@ func (t *Type) beginsWith(other *Type, left *int) bool {
 type TextArgument int
 
 const (
-	NoText      TextArgument = iota
-	TextToZero               // the address of one that ends with a zero, or of what the type does not tell
-	TextOfNext               // the address of one whose length is in the next register
-	TextOfBefore             // whose length is in the register before
+	NoText       TextArgument = iota
+	TextToZero                // the address of one that ends with a zero, or of what the type does not tell
+	TextOfNext                // the address of one whose length is in the next register
+	TextOfBefore              // whose length is in the register before
 )
 
 // TextArguments returns what the registers of arguments of a function have of texts, by its parameters. Of one of which it is not known how many registers it

@@ -309,3 +309,29 @@ func TestFarOff(t *testing.T) {
 		}
 	}
 }
+
+// A SIGABRT that another thread of the process sent, or a handler that has returned, is no abort, and nothing else is said of one that is.
+func TestRaisedElsewhere(t *testing.T) {
+	t.Parallel()
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the instructions that are looked at are of amd64")
+	}
+	const elsewhere = "sent by the program to itself, not by abort: by another thread, or by a handler that had returned"
+	for _, flags := range [][]string{{"-O1"}, {"-O1", "-static"}} {
+		exe := fixture.Compile(t, "gcc", "causes/raised.c", append(flags, "-g", "-w", "-pthread")...)
+		for way, want := range map[string]string{"h": elsewhere, "w": elsewhere, "t": elsewhere, "b": elsewhere,
+			"a": "abort called by the program itself", "r": "raised by the program itself by raise, not by abort"} {
+			r := analyzeCore(t, fixture.Crash(t, nil, exe, way), exe)
+			reason := ""
+			if r.Crash != nil {
+				reason = r.Crash.Reason
+			}
+			if way == "r" && reason == "abort called by the program itself" { // raise has no name, or is the program's own
+				want = reason
+			}
+			if reason != want || (r.Crash.Kind == report.CrashAbort) != (want != elsewhere) {
+				t.Errorf("%v %s: %+v", flags, way, r.Crash)
+			}
+		}
+	}
+}

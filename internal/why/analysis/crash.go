@@ -202,6 +202,9 @@ func (c *crash) signalled() verdict {
 		if by := raisedBy(c.named.Frames); by != "" && c.Signal != nil && c.Signal.Number == sigABRT {
 			return verdict{report.CrashAbort, "raised by the program itself by " + by + ", not by abort"}
 		}
+		if c.raisedElsewhere() {
+			return verdict{report.CrashSignal, "sent by the program to itself, not by abort: by another thread, or by a handler that had returned"}
+		}
 	}
 	return verdict{c.stop().why.Kind, c.stop().why.Text}
 }

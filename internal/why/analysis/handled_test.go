@@ -215,3 +215,28 @@ func TestRaisedBy(t *testing.T) {
 		}
 	}
 }
+
+// TestAtNamedCall: where nothing but names tells, all in the C library must have one, and none may be of what raises signals.
+func TestAtNamedCall(t *testing.T) {
+	const libc, app = "/lib/libc.so.6", "/app"
+	f := func(module, function string) report.Frame { return report.Frame{Module: module, Function: function} }
+	for what, c := range map[string]struct {
+		frames []report.Frame
+		want   bool
+	}{
+		"waits":                 {[]report.Frame{f(libc, "futex_wait"), f(libc, "pthread_mutex_lock"), f(app, "")}, true},
+		"raises":                {[]report.Frame{f(libc, "__pthread_kill_implementation"), f(libc, "raise"), f(app, "main")}, false},
+		"aborts":                {[]report.Frame{f(libc, "a"), f(libc, "abort"), f(app, "main")}, false},
+		"calls the kernel":      {[]report.Frame{f(libc, "syscall"), f(app, "main")}, false},
+		"without a name":        {[]report.Frame{f(libc, "futex_wait"), f(libc, ""), f(app, "main")}, false},
+		"in a handler":          {[]report.Frame{f(libc, "pause"), {Signal: "SIGALRM", Module: libc, Function: "__restore_rt"}, f(app, "main")}, false},
+		"in the program":        {[]report.Frame{f(app, "work"), f(app, "main")}, false},
+		"whose end is not seen": {[]report.Frame{f(libc, "futex_wait")}, false},
+		"nowhere":               {nil, false},
+	} {
+		x := &crash{named: report.Thread{Frames: c.frames}}
+		if got := x.atNamedCall(); got != c.want {
+			t.Errorf("%s: %v", what, got)
+		}
+	}
+}

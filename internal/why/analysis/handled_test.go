@@ -240,3 +240,28 @@ func TestAtNamedCall(t *testing.T) {
 		}
 	}
 }
+
+// TestWaitingFrame: a wait is not in what a signal interrupted, unless the handler ends the program.
+func TestWaitingFrame(t *testing.T) {
+	const libc, app = "/lib/libc.so.6", "/app"
+	f := func(module, function string) report.Frame { return report.Frame{Module: module, Function: function} }
+	signal := report.Frame{Signal: "SIGALRM", Module: libc}
+	for what, c := range map[string]struct {
+		frames []report.Frame
+		want   string
+	}{
+		"in the program":               {[]report.Frame{f(libc, "futex_wait"), f(libc, "pthread_mutex_lock"), f(app, "inner"), f(app, "main")}, "inner"},
+		"in a handler":                 {[]report.Frame{f(libc, "pthread_mutex_lock"), f(app, "on"), signal, f(app, "main")}, "on"},
+		"in a handler without a frame": {[]report.Frame{f(libc, "pthread_mutex_lock"), signal, f(app, "main")}, ""},
+		"below one that ends it":       {[]report.Frame{f(libc, "pthread_kill"), f(libc, "raise"), f(app, "on"), signal, f(libc, "pthread_mutex_lock"), f(app, "inner")}, "inner"},
+		"below two":                    {[]report.Frame{f(libc, "raise"), f(app, "on"), signal, f(libc, "pthread_mutex_lock"), signal, f(app, "main")}, ""},
+	} {
+		got := ""
+		if w := waitingFrame(c.frames, ""); w != nil {
+			got = w.Function
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", what, got, c.want)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package systemtest
 
 import (
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -58,7 +59,7 @@ func TestUntold(t *testing.T) {
 	for _, compiler := range []string{"g++", "clang++"} {
 		for _, level := range []string{"-O0", "-O2"} {
 			exe := fixture.Compile(t, compiler, "causes/toldviews.cpp", "-g", level, "-w", "-std=c++17")
-			if r := analyzeCore(t, fixture.Crash(t, nil, exe), exe); r.Crash == nil || r.Crash.Told != "" && r.Crash.Told != "One Two" && r.Crash.Told != "Two" || compiler+level == "g++-O2" && r.Crash.Told == "" {
+			if r := analyzeCore(t, fixture.Crash(t, nil, exe), exe); r.Crash == nil || slices.ContainsFunc(strings.Fields(r.Crash.Told), func(word string) bool { return !slices.Contains([]string{"One", "Two", "Three"}, word) }) || compiler+level == "g++-O2" && r.Crash.Told == "" {
 				t.Errorf("%s %s: %+v, told %q", compiler, level, r.Crash, r.Crash.Told)
 			}
 		}

@@ -1,6 +1,10 @@
 package types
 
-import "github.com/corewalk/corewalk/internal/format/dwarf"
+import (
+	"slices"
+
+	"github.com/corewalk/corewalk/internal/format/dwarf"
+)
 
 // maxTextParts is how many parts of a type are looked at to find characters, or pointers.
 const maxTextParts = 1 << 10
@@ -172,7 +176,7 @@ func (t *Type) halves(word uint64) (a, b *Type, ok bool) {
 	if !t.Aggregate() || t.Whole() != 2*word {
 		return nil, nil, false
 	}
-	fields := t.Members().Fields
+	fields := slices.DeleteFunc(slices.Clone(t.Members().Fields), func(f Field) bool { return f.Static })
 	if len(fields) != 2 {
 		return nil, nil, false
 	}

@@ -5,13 +5,13 @@ struct text {
 	const char *from;
 	size_t size;
 };
-constexpr char all[] = "OneTwoThree";
-__attribute__((noinline)) void stop(std::string_view name, text why)
+constexpr char one[] = "One, and more", two[] = "Two, and more", three[] = "Three, and more";
+__attribute__((noinline)) void stop(std::string_view name, text why, std::string_view then)
 {
-	if (name.size() + why.size > 0)
+	if (name.size() + why.size + then.size() > 0)
 		std::abort();
 }
 int main()
 {
-	stop(std::string_view(all, 3), text{all + 3, 3});
+	stop(std::string_view(one, 3), text{two, 3}, std::string_view(three, 5));
 }

@@ -160,13 +160,26 @@ func (c *crash) raisedElsewhere() bool {
 	if c.Signal == nil || c.Signal.Number != sigABRT || c.Signal.Code != siTKill || len(c.stack) == 0 {
 		return false
 	}
-	if c.arch != arch.AMD64 {
+	result, calls := kernelCalls(c.arch)
+	if len(calls) == 0 {
 		return c.atNamedCall()
 	}
 	regs := c.stack[0].Registers()
-	rax, known := regs.Get(arch.RAX)
-	before := c.mem.Some(c.stack[0].RA()-2, 2)
-	return known && len(before) == 2 && (rax != 0 || string(before) != "\x0f\x05") // a call of the kernel that succeeded
+	returned, known := regs.Get(result)
+	before := c.mem.Some(c.stack[0].RA()-uint64(len(calls[0])), len(calls[0]))
+	return known && len(before) == len(calls[0]) && (returned != 0 || !slices.Contains(calls, string(before))) // a call of the kernel that succeeded
+}
+
+// kernelCalls returns the instructions that call the kernel, which are of one length, and the register in which that returns; nothing for processors
+// of which it is not known here.
+func kernelCalls(a *arch.Arch) (result arch.Reg, calls []string) {
+	switch a {
+	case arch.AMD64:
+		return arch.RAX, []string{"\x0f\x05"}
+	case arch.X86:
+		return arch.EAX, []string{"\xcd\x80", "\x0f\x05", "\x0f\x34"}
+	}
+	return arch.NoReg, nil
 }
 
 // atNamedCall reports whether the thread that died was in the C library in functions that have names, of which none raises a signal.

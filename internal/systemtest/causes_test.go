@@ -319,7 +319,7 @@ func TestRaisedElsewhere(t *testing.T) {
 	const elsewhere = "sent by the program to itself, not by abort: by another thread, or by a handler that had returned"
 	for _, flags := range [][]string{{"-O1"}, {"-O1", "-static"}, {"-O1", "-m32"}} {
 		exe := fixture.Compile(t, "gcc", "causes/raised.c", append(flags, "-g", "-w", "-pthread")...)
-		for way, want := range map[string]string{"h": elsewhere, "w": elsewhere, "t": elsewhere, "b": elsewhere,
+		for way, want := range map[string]string{"h": elsewhere, "w": elsewhere, "t": elsewhere, "b": elsewhere, "z": elsewhere,
 			"a": "abort called by the program itself", "r": "raised by the program itself by raise, not by abort"} {
 			r := analyzeCore(t, fixture.Crash(t, nil, exe, way), exe)
 			reason := ""

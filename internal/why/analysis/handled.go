@@ -156,8 +156,7 @@ func raisedBy(frames []report.Frame) string {
 // raisedElsewhere reports whether the thread that died of a SIGABRT from its own process certainly was at no call that raised it. Another thread chose it for the
 // signal, or a handler raised the signal again, which came when that had returned.
 func (c *crash) raisedElsewhere() bool {
-	const siTKill = -6
-	if c.Signal == nil || c.Signal.Number != sigABRT || c.Signal.Code != siTKill || len(c.stack) == 0 {
+	if c.Signal == nil || c.Signal.Number != sigABRT || len(c.stack) == 0 {
 		return false
 	}
 	result, calls := kernelCalls(c.arch)

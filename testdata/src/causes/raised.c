@@ -10,6 +10,7 @@ static void again(int s) { turns++; signal(s, SIG_DFL); raise(s); turns++; }
 static void *watch(void *none) { usleep(200000); pthread_kill(first, SIGABRT); for (;;) pause(); return none; }
 __attribute__((noinline)) static void waits(void) { for (;;) { pause(); turns++; } }
 __attribute__((noinline)) static void works(void) { for (;;) turns++; }
+__attribute__((noinline)) static void spins(void) { __asm__ volatile("xor %%eax, %%eax\n1: jmp 1b" ::: "eax"); } // with what a call that succeeded returns
 __attribute__((noinline)) static void fails(void) { abort(); }
 __attribute__((noinline)) static void raises(void) { raise(SIGABRT); turns++; }
 static void killed(void)
@@ -26,10 +27,12 @@ int main(int argc, char **argv)
 	first = pthread_self();
 	switch (argv[1][0]) {
 	case 'h': case 'w': signal(SIGABRT, again); killed(); break;
-	case 't': case 'b': pthread_create(&t, 0, watch, 0); break;
+	case 't': case 'b': case 'z': pthread_create(&t, 0, watch, 0); break;
 	case 'a': fails(); break;
 	case 'r': raises(); break;
 	}
+	if (argv[1][0] == 'z')
+		spins();
 	argv[1][0] == 'h' || argv[1][0] == 't' ? waits() : works();
 	return 0;
 }

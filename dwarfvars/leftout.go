@@ -29,7 +29,7 @@ func (e *evaluator) leftOut(object arch.Address, expr []byte) error {
 	}
 	cfa, _ := e.frames[k].CFA()
 	list := wordsRead(expr)
-	if len(list) == 0 || len(list) == 1 && list[0] == 0 { // where the elements are
+	if len(list) == 0 {
 		return nil
 	}
 	code, call := e.r.calling(e, k)
@@ -40,7 +40,7 @@ func (e *evaluator) leftOut(object arch.Address, expr []byte) error {
 	span, known := false, uint64(0)
 	for _, at := range list {
 		switch {
-		case at == 0 || !code.Omits(call, int64(object-cfa), int64(object+at-cfa), word):
+		case !code.Omits(call, int64(object-cfa), int64(object+at-cfa), word):
 			known = at
 		case at == uint64(spanWord*word) && len(list) == 2:
 			span = true

@@ -206,15 +206,15 @@ func (r *readerWhere) ReturnsNothing(addr arch.Address) bool {
 	return !gather(fn.fn.DIE).typ.Valid()
 }
 
-// maxParams limits the parameters that Signature counts.
+// maxParams limits the parameters that Signature lists.
 const maxParams = 256
 
 // Signature implements where.Process. The parameters are those of the declaration, as a definition lacks some that are
 // optimised out.
-func (r *readerWhere) Signature(addr arch.Address) (result *types.Type, params int) {
+func (r *readerWhere) Signature(addr arch.Address) (result *types.Type, params []*types.Type) {
 	fn, err := (*Reader)(r).functionAt(addr)
 	if err != nil || fn.rec != nil {
-		return nil, 0
+		return nil, nil
 	}
 	a := gather(fn.fn.DIE)
 	if a.typ.Valid() {
@@ -223,9 +223,9 @@ func (r *readerWhere) Signature(addr arch.Address) (result *types.Type, params i
 	var e dwarf.Entry
 	cur := a.origin.Unit.Cursor(a.origin.Off)
 	cur.Next(&e)
-	for cur.Level() > 0 && params < maxParams && cur.Next(&e) {
+	for cur.Level() > 0 && len(params) < maxParams && cur.Next(&e) {
 		if e.Tag == dwarf.TagFormalParameter {
-			params++
+			params = append(params, r.types.Of(gather(dwarf.DIE{Unit: a.origin.Unit, Off: e.Off}).typ))
 		}
 		cur.SkipChildren()
 	}

@@ -3,10 +3,12 @@ package systemtest
 import (
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/report"
 )
 
 // causesOf calls do with what the report says of each way in which a program of testdata/src/causes dies, by each compiler, not optimised and
@@ -303,4 +305,53 @@ func TestUnions(t *testing.T) {
 			t.Errorf("%c: %s", way, cause)
 		}
 	})
+}
+
+// The number that was added to a pointer is not told as what the pointer was set to.
+func TestFarOff(t *testing.T) {
+	t.Parallel()
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the instructions that are followed are of amd64")
+	}
+	for _, compiler := range []string{"gcc", "clang"} {
+		for _, level := range []string{"-O0", "-O1", "-O2"} {
+			exe := fixture.Compile(t, compiler, "causes/faroff.c", "-g", level, "-w")
+			r := analyzeCore(t, fixture.Crash(t, nil, exe), exe)
+			if r.Crash == nil || r.Crash.Blame == nil {
+				if level != "-O2" { // at which there is no call
+					t.Errorf("%s %s: %+v", compiler, level, r.Crash)
+				}
+				continue
+			}
+			if slices.ContainsFunc(r.Crash.Blame.Steps, func(s report.BlameStep) bool { return s.Kind == report.BlameSet }) {
+				t.Errorf("%s %s: %+v", compiler, level, r.Crash.Blame.Steps)
+			}
+		}
+	}
+}
+
+// A SIGABRT that another thread of the process sent, or a handler that has returned, is no abort, and nothing else is said of one that is.
+func TestRaisedElsewhere(t *testing.T) {
+	t.Parallel()
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the instructions that are looked at are of amd64")
+	}
+	const elsewhere = "sent by the program to itself, not by abort: by another thread, or by a handler that had returned"
+	for _, flags := range [][]string{{"-O1"}, {"-O1", "-static"}, {"-O1", "-m32"}} {
+		exe := fixture.Compile(t, "gcc", "causes/raised.c", append(flags, "-g", "-w", "-pthread")...)
+		for way, want := range map[string]string{"h": elsewhere, "w": elsewhere, "t": elsewhere, "b": elsewhere, "z": elsewhere,
+			"a": "abort called by the program itself", "r": "raised by the program itself by raise, not by abort"} {
+			r := analyzeCore(t, fixture.Crash(t, nil, exe, way), exe)
+			reason := ""
+			if r.Crash != nil {
+				reason = r.Crash.Reason
+			}
+			if way == "r" && reason == "abort called by the program itself" { // raise has no name, or is the program's own
+				want = reason
+			}
+			if reason != want || (r.Crash.Kind == report.CrashAbort) != (want != elsewhere) {
+				t.Errorf("%v %s: %+v", flags, way, r.Crash)
+			}
+		}
+	}
 }

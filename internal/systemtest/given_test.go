@@ -2,6 +2,7 @@ package systemtest
 
 import (
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,6 +39,30 @@ func TestGiven(t *testing.T) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// Constants that are no texts are not told, whatever their bytes are.
+func TestUntold(t *testing.T) {
+	t.Parallel()
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the instructions that are followed are of amd64")
+	}
+	for _, compiler := range []string{"gcc", "clang"} {
+		for _, level := range []string{"-O0", "-O2"} {
+			exe := fixture.Compile(t, compiler, "causes/untold.c", "-g", level, "-w")
+			if r := analyzeCore(t, fixture.Crash(t, nil, exe), exe); r.Crash == nil || r.Crash.Told != "" {
+				t.Errorf("%s %s: %+v", compiler, level, r.Crash)
+			}
+		}
+	}
+	for _, compiler := range []string{"g++", "clang++"} {
+		for _, level := range []string{"-O0", "-O2"} {
+			exe := fixture.Compile(t, compiler, "causes/toldviews.cpp", "-g", level, "-w", "-std=c++17")
+			if r := analyzeCore(t, fixture.Crash(t, nil, exe), exe); r.Crash == nil || slices.ContainsFunc(strings.Fields(r.Crash.Told), func(word string) bool { return !slices.Contains([]string{"One", "Two", "Three"}, word) }) || compiler+level == "g++-O2" && r.Crash.Told == "" {
+				t.Errorf("%s %s: %+v, told %q", compiler, level, r.Crash, r.Crash.Told)
+			}
 		}
 	}
 }

@@ -54,3 +54,34 @@ func TestInlinedArguments(t *testing.T) {
 		}
 	}
 }
+
+// A search whose end LLVM left out, since its caller uses what it returns, is the caller's mistake: of a list, of places of pointers, of an array. What returns
+// something else is no search, nor what looks for its end.
+func TestSought(t *testing.T) {
+	t.Parallel()
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the instructions that are followed are of amd64")
+	}
+	first := map[byte][2]string{'f': {"searched", "find"}, 'o': {"followed", "onward"}, 'a': {"picked", "among"}, 'n': {"among", "among"}, 's': {"sum", "sum"}, 'w': {"weight", "weight"}, 'k': {"owner", "owner"}, 'e': {"kept", "endless"}}
+	for _, compiler := range []string{"clang++", "g++"} {
+		for _, level := range []string{"-O1", "-O2"} {
+			exe := fixture.Compile(t, compiler, "causes/sought.cpp", "-g", level, "-w")
+			for way, by := range first {
+				r := analyzeCore(t, fixture.Crash(t, nil, exe, string(way)), exe)
+				if r.Crash == nil || r.Crash.Blame == nil {
+					if compiler != "g++" || way == 'e' {
+						t.Errorf("%s %s %c: %+v", compiler, level, way, r.Crash)
+					}
+					continue
+				}
+				sought := len(r.Crash.Blame.Steps) > 0 && r.Crash.Blame.Steps[0].Sought
+				if sought != (compiler == "clang++" && by[0] != by[1]) {
+					t.Errorf("%s %s %c: sought is %v: %+v", compiler, level, way, sought, r.Crash.Blame.Steps)
+				}
+				if s := signature.Of(r); compiler == "clang++" && (len(s.Frames) == 0 || s.Frames[0] != by[0]) {
+					t.Errorf("%s %s %c: %q, want %s", compiler, level, way, s.Frames, by[0])
+				}
+			}
+		}
+	}
+}

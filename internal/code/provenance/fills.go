@@ -7,11 +7,14 @@ import (
 
 // Omits reports whether the code made an object in the frame before the instruction at addr, at CFA+object, but left out a part of it, the size bytes at CFA+off:
 // a compiler that sees that nobody reads the part does. The first word of the object is stored on every way to the instruction, by an instruction of the
-// function after any call that could; and no instruction from which control gets there stores into the part.
+// function after any call that could; and no instruction from which control gets there stores into the part. Or the part is as it was when the function was called.
 func (f *Func) Omits(addr uint64, object, off int64, size int) bool {
 	at, ok := f.index(addr)
 	if !ok || f.opaque || size <= 0 {
 		return false
+	}
+	if off+int64(size) <= 0 && f.before(at, Frame(off, size)).Kind == EntrySlot {
+		return true
 	}
 	switch f.before(at, Frame(object, f.arch.WordSize)).Kind {
 	case Unknown, EntrySlot:

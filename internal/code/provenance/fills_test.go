@@ -27,6 +27,19 @@ func TestOmits(t *testing.T) {
 			e8 00 10 00 00 # 19 call out
 			48 83 c4 58 # 24 add rsp,0x58
 			c3 # 28 ret`, 19, 0x20, false},
+		{"nothing of it stored", `
+			48 83 ec 58 # 0 sub rsp,0x58
+			48 89 44 24 40 # 4 mov [rsp+0x40],rax
+			48 8d 7c 24 10 # 9 lea rdi,[rsp+0x10]
+			e8 00 10 00 00 # 14 call out
+			48 83 c4 58 # 19 add rsp,0x58
+			c3 # 23 ret`, 14, 0x20, true},
+		{"of what calls the function, and nothing of it stored", `
+			48 83 ec 58 # 0 sub rsp,0x58
+			48 8d 7c 24 10 # 4 lea rdi,[rsp+0x10]
+			e8 00 10 00 00 # 9 call out
+			48 83 c4 58 # 14 add rsp,0x58
+			c3 # 18 ret`, 9, 0x50, false},
 		{"made by another function", `
 			48 83 ec 58 # 0 sub rsp,0x58
 			48 8d 7c 24 10 # 4 lea rdi,[rsp+0x10]

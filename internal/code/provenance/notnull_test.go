@@ -459,6 +459,15 @@ func TestNotNull(t *testing.T) {
 			7b 03 # 6 jnp b
 			48 89 d7 # 8 mov rdi,rdx
 			c3 # 11 ret`, "[rdi+0]8 | rdx"},
+		{"a loop within a loop, of which nothing is compared", Reg(arch.RDI), 0, `
+			48 85 f6 # 0 test rsi,rsi
+			48 85 d2 # 3 test rdx,rdx
+			74 06 # 6 je e
+			48 8b 7f 08 # 8 mov rdi,[rdi+0x8]
+			eb f5 # 12 jmp 3
+			48 85 f6 # 14 test rsi,rsi
+			75 ed # 17 jne 0
+			c3 # 19 ret`, "[one of again | rdi+8]8 | rdi"},
 		{"compared in one of two rounds", Reg(arch.RDI), 0, `
 			48 8b 7f 08 # 0 mov rdi,[rdi+0x8]
 			48 85 f6 # 4 test rsi,rsi

@@ -1,6 +1,10 @@
 package types
 
-import "github.com/corewalk/corewalk/internal/format/dwarf"
+import (
+	"slices"
+
+	"github.com/corewalk/corewalk/internal/format/dwarf"
+)
 
 // maxTextParts is how many parts of a type are looked at to find characters, or pointers.
 const maxTextParts = 1 << 10
@@ -132,4 +136,65 @@ func (t *Type) beginsWith(other *Type, left *int) bool {
 		return s.Target().beginsWith(other, left)
 	}
 	return !other.Aggregate() && other.Tag != dwarf.TagArrayType && s.Pointer() == other.Pointer() && s.Whole() == other.Whole()
+}
+
+// A TextArgument is what a register in which a function gets an argument may have to do with a text.
+type TextArgument int
+
+const (
+	NoText       TextArgument = iota
+	TextToZero                // the address of one that ends with a zero, or of what the type does not tell
+	TextOfNext                // the address of one whose length is in the next register
+	TextOfBefore              // whose length is in the register before
+)
+
+// TextArguments returns what the registers of arguments of a function have of texts, by its parameters. Of one of which it is not known how many registers it
+// takes, and of those behind it, nothing is known: they are not listed.
+func TextArguments(params []*Type, word uint64) (out []TextArgument) {
+	for _, t := range params {
+		t = t.Strip()
+		switch a, b, ok := t.halves(word); {
+		case ok && a.leadsToText() && b.Tag == dwarf.TagBaseType:
+			out = append(out, TextOfNext, NoText)
+		case ok && a.Tag == dwarf.TagBaseType && b.leadsToText():
+			out = append(out, NoText, TextOfBefore)
+		case ok:
+			out = append(out, NoText, NoText)
+		case t.Aggregate(), t.Tag == dwarf.TagBaseType && t.Encoding == EncFloat, t.Tag != dwarf.TagArrayType && t.Whole() > word:
+			return out
+		case t.leadsToText():
+			out = append(out, TextToZero)
+		default:
+			out = append(out, NoText)
+		}
+	}
+	return out
+}
+
+// halves returns the types of the members of a structure that is passed in two registers: two words, neither of which is a floating-point number.
+func (t *Type) halves(word uint64) (a, b *Type, ok bool) {
+	if !t.Aggregate() || t.Whole() != 2*word {
+		return nil, nil, false
+	}
+	fields := slices.DeleteFunc(slices.Clone(t.Members().Fields), func(f Field) bool { return f.Static })
+	if len(fields) != 2 {
+		return nil, nil, false
+	}
+	a, b = t.MemberType(&fields[0]).Strip(), t.MemberType(&fields[1]).Strip()
+	for _, m := range [...]*Type{a, b} {
+		if m.Whole() != word || m.Aggregate() || m.Encoding == EncFloat {
+			return nil, nil, false
+		}
+	}
+	return a, b, fields[0].Off < fields[1].Off
+}
+
+// leadsToText reports whether t, which must be stripped, is a pointer that may be the address of a text.
+func (t *Type) leadsToText() bool {
+	if !t.IsPointer() {
+		return false
+	}
+	to := t.Target().Strip()
+	size, char := to.Char()
+	return to.void() || char && size == 1
 }

@@ -1,6 +1,7 @@
 package types
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
@@ -129,6 +130,46 @@ func TestHasPointer(t *testing.T) {
 	} {
 		if got := typeOf(t, dwarf.LangC99, c.typ).HasPointer(c.from, c.end); got != c.want {
 			t.Errorf("%s: %t", c.what, got)
+		}
+	}
+}
+
+// What the registers of arguments have of texts is known as far as it is known in which registers these are.
+func TestTextArguments(t *testing.T) {
+	long, num, float := base("long", 8), base("int", 4), die(dwarf.TagBaseType, "double", sized(8), nodeAttr{dwarf.AttrEncoding, int(EncFloat)})
+	char, wide := die(dwarf.TagBaseType, "char", sized(1), nodeAttr{dwarf.AttrEncoding, int(EncSignedChar)}), die(dwarf.TagBaseType, "char16_t", sized(2), nodeAttr{dwarf.AttrEncoding, 0x10})
+	text, void := pointerTo(char), die(dwarf.TagPointerType, "", sized(8))
+	pair := func(a, b *node) *node { return structure("pair", sized(16), at(0, "a", a), at(8, "b", b)) }
+	const no, zero, next, before = NoText, TextToZero, TextOfNext, TextOfBefore
+	for _, c := range []struct {
+		what   string
+		params []*node
+		want   []TextArgument
+	}{
+		{"a text and a number", []*node{text, num, text}, []TextArgument{zero, no, zero}},
+		{"numbers, wide characters and rows of pointers", []*node{pointerTo(num), pointerTo(wide), pointerTo(text), void}, []TextArgument{no, no, no, zero}},
+		{"a structure", []*node{pointerTo(structure("s", sized(8), at(0, "name", arrayOf(char, 8)))), typed(dwarf.TagReferenceType, "", text, sized(8))}, []TextArgument{no, no}},
+		{"a type of its own", []*node{typed(dwarf.TagTypedef, "words", typed(dwarf.TagConstType, "", text))}, []TextArgument{zero}},
+		{"slices", []*node{pair(text, long), pair(long, text), text}, []TextArgument{next, no, no, before, zero}},
+		{"a slice with a constant of its own", []*node{structure("view", sized(16), at(0, "npos", long, nodeAttr{dwarf.AttrExternal, true}, nodeAttr{dwarf.AttrDeclaration, true}), at(0, "n", long), at(8, "from", text)), num}, []TextArgument{no, before, no}},
+		{"slices of numbers", []*node{pair(pointerTo(num), long), num}, []TextArgument{no, no, no}},
+		{"bounds elsewhere", []*node{pair(text, pointerTo(num)), num}, []TextArgument{no, no, no}},
+		{"a slice that lies the other way", []*node{structure("s", sized(16), at(8, "b", long), at(0, "a", text)), text}, nil},
+		{"behind a floating-point number", []*node{pointerTo(num), float, text}, []TextArgument{no}},
+		{"behind three words", []*node{structure("s", sized(24), at(0, "a", long), at(8, "b", long), at(16, "c", long)), text}, nil},
+		{"behind three members", []*node{structure("s", sized(16), at(0, "a", long), at(8, "b", num), at(12, "c", num)), text}, nil},
+		{"behind two numbers of which one is in another register", []*node{pair(long, float), text}, nil},
+		{"behind members that are no words", []*node{structure("s", sized(16), at(0, "a", num), at(8, "b", long)), text}, nil},
+		{"behind what has members of its own", []*node{pair(structure("one", sized(8), at(0, "f", float)), long), text}, nil},
+		{"behind a number of two words", []*node{base("__int128", 16), text}, nil},
+		{"arrays of Fortran", []*node{arrayOf(char, 9), text}, []TextArgument{no, zero}},
+	} {
+		list := make([]*Type, len(c.params))
+		for i, p := range c.params {
+			list[i] = typeOf(t, dwarf.LangCPlus14, p)
+		}
+		if got := TextArguments(list, 8); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", c.what, got, c.want)
 		}
 	}
 }

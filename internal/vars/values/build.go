@@ -32,6 +32,9 @@ func (b *builder) anyValue(o *Object, depth int) *Value {
 	case 0:
 		return b.text(o, "void")
 	case dwarf.TagBaseType, dwarf.TagSubrangeType:
+		if base := t.Base(); base.Tag == dwarf.TagEnumerationType {
+			return b.enum(o, base)
+		}
 		return b.scalar(o, t.Base())
 	case dwarf.TagEnumerationType:
 		return b.enum(o, t)

@@ -84,8 +84,8 @@ type Process interface {
 	// no result.
 	ReturnsNothing(addr arch.Address) bool
 	// Signature is the type of what the function at an address of code returns, nil if that is nothing or not known, and
-	// how many parameters the source gives it, its object among them.
-	Signature(addr arch.Address) (result *types.Type, params int)
+	// those of the parameters that the source gives it, its object among them.
+	Signature(addr arch.Address) (result *types.Type, params []*types.Type)
 	// Globals calls yield for the variables with fixed addresses that belong to no function of a library, until it returns false. Only
 	// files at hand are read, and of debugging information that is very large not all.
 	Globals(lib *libstate.Library, yield func(Global) bool)

@@ -67,10 +67,11 @@ func (w *witness) accessedBy(v *provenance.Value, depth int) (a accessed, ok boo
 	}
 	function := w.in.returnedBy(v)
 	class, method, _ := cutLast(function, "::")
-	var params int
-	if a.typ, params = where.ProcessOf(w.in.Variables).Signature(v.Target); a.typ == nil || !a.typ.IsPointer() {
+	typ, list := where.ProcessOf(w.in.Variables).Signature(v.Target)
+	if a.typ = typ; a.typ == nil || !a.typ.IsPointer() {
 		return a, false
 	}
+	params := len(list)
 	reference := a.typ.Strip().Reference()
 	if a.text = w.gotFrom(v, function, depth); a.text != "" {
 		return a, params == 1 && reference
@@ -128,7 +129,8 @@ func (w *witness) madeBy(v *provenance.Value, class string, depth int) string {
 		return ""
 	}
 	of, method, _ := cutLast(w.in.returnedBy(v), "::")
-	typ, params := where.ProcessOf(w.in.Variables).Signature(v.Target)
+	typ, list := where.ProcessOf(w.in.Variables).Signature(v.Target)
+	params := len(list)
 	if typ == nil || typ.IsPointer() || strings.HasPrefix(method, "operator") || params < 1 || params > 2 {
 		return ""
 	}
@@ -149,7 +151,7 @@ func (w *witness) countedBy(v *provenance.Value) string {
 		return ""
 	}
 	class, method, _ := cutLast(w.in.returnedBy(v), "::")
-	if _, params := where.ProcessOf(w.in.Variables).Signature(v.Target); params != 1 || strings.HasPrefix(method, "operator") {
+	if _, params := where.ProcessOf(w.in.Variables).Signature(v.Target); len(params) != 1 || strings.HasPrefix(method, "operator") {
 		return ""
 	}
 	object := w.memberOf(v, class, 0)

@@ -322,6 +322,8 @@ func (t *tracer) index(w *witness, v *provenance.Value, value uint64) (*provenan
 	switch {
 	case !bok || !iok || t.in.arch.Truncate(b+i*scale+uint64(v.K)) != value:
 		return none()
+	case index.Kind == provenance.Const && b != 0, base.Kind == provenance.Const && i != 0:
+		return none() // which alone is not the value
 	case t.mapped(b) && !t.mapped(i):
 		t.unsure(bx && ix)
 		return index, w, i, true

@@ -1,6 +1,12 @@
 package analysis
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/corewalk/corewalk/internal/code/provenance"
+	"github.com/corewalk/corewalk/internal/fixture"
+	"github.com/corewalk/corewalk/unwind/arch"
+)
 
 // Numbers of either sign that are near 0, of 4 bytes, too, are common; pointers and text are not.
 func TestCommon(t *testing.T) {
@@ -10,6 +16,48 @@ func TestCommon(t *testing.T) {
 	} {
 		if got := common(value); got != want {
 			t.Errorf("%#x: %v", value, got)
+		}
+	}
+}
+
+// The address that a value was read from is known by a register only while that is what it was then, and the frame is the youngest.
+func TestAsNow(t *testing.T) {
+	const (
+		base   = "\x48\x8b\x43\x08"     // mov rax,[rbx+8]
+		read   = "\x48\x8b\x78\x10"     // mov rdi,[rax+0x10]
+		row    = "\x48\x8b\x7c\xc8\x10" // mov rdi,[rax+rcx*8+0x10]
+		given  = "\x48\x8b\x7b\x10"     // mov rdi,[rbx+0x10]
+		again  = "\x48\x8b\x02"         // mov rax,[rdx]
+		frame  = "\x48\x8b\x44\x24\xf0" // mov rax,[rsp-0x10]
+		stored = "\x48\x89\x44\x24\xf0" // mov [rsp-0x10],rax
+		nop    = "\x90"
+	)
+	o := openCase(t, fixture.Get(t, "amd64-vars-c-O0"))
+	for name, c := range map[string]struct {
+		code   string
+		number int
+		at     uint64 // 0 for not known
+	}{
+		"as it was":                      {base + read, 0, 0x1010},
+		"in a caller":                    {base + read, 1, 0},
+		"another in the register now":    {base + read + again, 0, 0},
+		"an element":                     {base + row, 0, 0},
+		"of what the function was given": {given, 0, 0},
+		"nothing read":                   {base + "\x48\x89\xc7", 0, 0}, // mov rdi,rax, which was read by rbx
+		"where there is no frame":        {stored + frame + read + again, 0, 0},
+	} {
+		code := machine(c.code + nop)
+		end := uint64(machineStart + len(c.code))
+		died, _ := newPair().crash(t, o)
+		w := &witness{in: died.question, number: c.number, state: provenance.State{PC: end},
+			code: provenance.New(arch.AMD64, provenance.ABIOf(arch.AMD64, false), code, machineStart, end+1)}
+		var regs arch.RegSet
+		regs.Set(arch.RAX, 0x1000)
+		regs.Set(arch.RBX, 0x3000)
+		tr := &tracer{in: died.question, stack: died.stack, early: &regs}
+		at, ok := tr.asNow(w, w.code.Before(end, provenance.Reg(arch.RDI)), 0)
+		if ok != (c.at != 0) || ok && at != c.at {
+			t.Errorf("%s: %#x, %v", name, at, ok)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/corewalk/corewalk/internal/code/disasm"
 	"github.com/corewalk/corewalk/internal/files/find"
@@ -202,6 +203,9 @@ func (c *crash) signalled() verdict {
 		if by := raisedBy(c.named.Frames); by != "" && c.Signal != nil && c.Signal.Number == sigABRT {
 			return verdict{report.CrashAbort, "raised by the program itself by " + by + ", not by abort"}
 		}
+		if c.raisedElsewhere() {
+			return verdict{report.CrashSignal, "sent by the program to itself, not by abort: by another thread, or by a handler that had returned"}
+		}
 	}
 	return verdict{c.stop().why.Kind, c.stop().why.Text}
 }
@@ -379,8 +383,24 @@ func (c *crash) faultAt(physical int, inst *disasm.Inst, regs, early *arch.RegSe
 			f.instruction.Note = blameNote(f.blame)
 		}
 		f.causes = []report.Cause{{Text: blameText(f.blame, kind), Confidence: f.blame.Confidence}}
+		if f.set() {
+			f.why.BitFlips, f.why.Causes = unflipped(f.why.BitFlips, f.why.Causes, f.blame.Register)
+		}
 	}
 	return f
+}
+
+// set reports whether the code itself certainly made the bad value.
+func (f *fault) set() bool {
+	n := len(f.blame.Steps)
+	return f.blame.Register != "" && f.blame.Confidence == report.Certain && n > 0 && f.blame.Steps[n-1].Kind == report.BlameSet
+}
+
+// unflipped leaves out the guesses that a bit of a register was flipped.
+func unflipped(flips []report.BitFlip, causes []report.Cause, register string) ([]report.BitFlip, []report.Cause) {
+	flips = slices.DeleteFunc(slices.Clone(flips), func(b report.BitFlip) bool { return b.Register == register })
+	causes = slices.DeleteFunc(slices.Clone(causes), func(c report.Cause) bool { return strings.HasPrefix(c.Text, reason.BitFlipped+register+":") })
+	return flips, causes
 }
 
 // countedFrom returns the fault with a blame that counts all frames, instead of those from the physical one.

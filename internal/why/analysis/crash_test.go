@@ -6,6 +6,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/why/reason"
 	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -70,5 +71,36 @@ func TestInstructionBehind(t *testing.T) {
 			t.Errorf("%s: %+v, want at %#x", c.name, got, c.want)
 		}
 		w.Close()
+	}
+}
+
+// A number that the code certainly made had no bit flipped in its register; of other registers, and of what is less sure, the guess is told.
+func TestUnflipped(t *testing.T) {
+	blame := func(confidence, register string, kinds ...string) *fault {
+		b := &report.Blame{Confidence: confidence, Register: register}
+		for _, k := range kinds {
+			b.Steps = append(b.Steps, report.BlameStep{Kind: k})
+		}
+		return &fault{blame: b}
+	}
+	for what, c := range map[string]struct {
+		f    *fault
+		want bool
+	}{
+		"set":                   {blame(report.Certain, "rdx", report.BlameVariable, report.BlameSet), true},
+		"set, as far as seen":   {blame(report.Likely, "rdx", report.BlameSet), false},
+		"read":                  {blame(report.Certain, "rdx", report.BlameRead), false},
+		"of no register":        {blame(report.Certain, "", report.BlameSet), false},
+		"from where is unknown": {blame(report.Certain, "rdx"), false},
+	} {
+		if got := c.f.set(); got != c.want {
+			t.Errorf("%s: %v", what, got)
+		}
+	}
+	flips := []report.BitFlip{{Register: "rax"}, {Register: "rdx"}}
+	causes := []report.Cause{{Text: reason.BitFlipped + "rdx: with bit 32 flipped it is 0x0"}, {Text: reason.BitFlipped + "rax: with bit 3 flipped it is 0x0"}, {Text: "a guess"}}
+	left, told := unflipped(flips, causes, "rdx")
+	if len(left) != 1 || left[0].Register != "rax" || len(told) != 2 || told[0].Text != causes[1].Text || len(flips) != 2 || flips[1].Register != "rdx" || causes[0].Text == causes[1].Text {
+		t.Errorf("%+v %+v", left, told)
 	}
 }

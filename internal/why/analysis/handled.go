@@ -12,6 +12,7 @@ import (
 	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/internal/why/reason"
 	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // A handledFault is a fault for which a signal handler on the crashing thread's stack was called: the program then died in the handler or
@@ -150,6 +151,48 @@ func raisedBy(frames []report.Frame) string {
 		}
 	}
 	return ""
+}
+
+// raisedElsewhere reports whether the thread that died of a SIGABRT from its own process certainly was at no call that raised it. Another thread chose it for the
+// signal, or a handler raised the signal again, which came when that had returned.
+func (c *crash) raisedElsewhere() bool {
+	if c.Signal == nil || c.Signal.Number != sigABRT || len(c.stack) == 0 {
+		return false
+	}
+	result, calls := kernelCalls(c.arch)
+	if len(calls) == 0 {
+		return c.atNamedCall()
+	}
+	regs := c.stack[0].Registers()
+	returned, known := regs.Get(result)
+	before := c.mem.Some(c.stack[0].RA()-uint64(len(calls[0])), len(calls[0]))
+	return known && len(before) == len(calls[0]) && (returned != 0 || !slices.Contains(calls, string(before))) // a call of the kernel that succeeded
+}
+
+// kernelCalls returns the instructions that call the kernel, which are of one length, and the register in which that returns; nothing for processors
+// of which it is not known here.
+func kernelCalls(a *arch.Arch) (result arch.Reg, calls []string) {
+	switch a {
+	case arch.AMD64:
+		return arch.RAX, []string{"\x0f\x05"}
+	case arch.X86:
+		return arch.EAX, []string{"\xcd\x80", "\x0f\x05", "\x0f\x34"}
+	}
+	return arch.NoReg, nil
+}
+
+// atNamedCall reports whether the thread that died was in the C library in functions that have names, of which none raises a signal.
+func (c *crash) atNamedCall() bool {
+	for i := range c.named.Frames {
+		f := &c.named.Frames[i]
+		switch {
+		case i > 0 && !systemModule(f.Module):
+			return true
+		case f.Signal != "" || f.Function == "" || sends(f.Function) || strings.TrimLeft(f.Function, "_") == "syscall" || !systemModule(f.Module):
+			return false
+		}
+	}
+	return false
 }
 
 // raises reports whether a function is one by which a handler raises a signal, or faulthandler's own.

@@ -215,3 +215,53 @@ func TestRaisedBy(t *testing.T) {
 		}
 	}
 }
+
+// TestAtNamedCall: where nothing but names tells, all in the C library must have one, and none may be of what raises signals.
+func TestAtNamedCall(t *testing.T) {
+	const libc, app = "/lib/libc.so.6", "/app"
+	f := func(module, function string) report.Frame { return report.Frame{Module: module, Function: function} }
+	for what, c := range map[string]struct {
+		frames []report.Frame
+		want   bool
+	}{
+		"waits":                 {[]report.Frame{f(libc, "futex_wait"), f(libc, "pthread_mutex_lock"), f(app, "")}, true},
+		"raises":                {[]report.Frame{f(libc, "__pthread_kill_implementation"), f(libc, "raise"), f(app, "main")}, false},
+		"aborts":                {[]report.Frame{f(libc, "a"), f(libc, "abort"), f(app, "main")}, false},
+		"calls the kernel":      {[]report.Frame{f(libc, "syscall"), f(app, "main")}, false},
+		"without a name":        {[]report.Frame{f(libc, "futex_wait"), f(libc, ""), f(app, "main")}, false},
+		"in a handler":          {[]report.Frame{f(libc, "pause"), {Signal: "SIGALRM", Module: libc, Function: "__restore_rt"}, f(app, "main")}, false},
+		"in the program":        {[]report.Frame{f(app, "work"), f(app, "main")}, false},
+		"whose end is not seen": {[]report.Frame{f(libc, "futex_wait")}, false},
+		"nowhere":               {nil, false},
+	} {
+		x := &crash{named: report.Thread{Frames: c.frames}}
+		if got := x.atNamedCall(); got != c.want {
+			t.Errorf("%s: %v", what, got)
+		}
+	}
+}
+
+// TestWaitingFrame: a wait is not in what a signal interrupted, unless the handler ends the program.
+func TestWaitingFrame(t *testing.T) {
+	const libc, app = "/lib/libc.so.6", "/app"
+	f := func(module, function string) report.Frame { return report.Frame{Module: module, Function: function} }
+	signal := report.Frame{Signal: "SIGALRM", Module: libc}
+	for what, c := range map[string]struct {
+		frames []report.Frame
+		want   string
+	}{
+		"in the program":               {[]report.Frame{f(libc, "futex_wait"), f(libc, "pthread_mutex_lock"), f(app, "inner"), f(app, "main")}, "inner"},
+		"in a handler":                 {[]report.Frame{f(libc, "pthread_mutex_lock"), f(app, "on"), signal, f(app, "main")}, "on"},
+		"in a handler without a frame": {[]report.Frame{f(libc, "pthread_mutex_lock"), signal, f(app, "main")}, ""},
+		"below one that ends it":       {[]report.Frame{f(libc, "pthread_kill"), f(libc, "raise"), f(app, "on"), signal, f(libc, "pthread_mutex_lock"), f(app, "inner")}, "inner"},
+		"below two":                    {[]report.Frame{f(libc, "raise"), f(app, "on"), signal, f(libc, "pthread_mutex_lock"), signal, f(app, "main")}, ""},
+	} {
+		got := ""
+		if w := waitingFrame(c.frames, ""); w != nil {
+			got = w.Function
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", what, got, c.want)
+		}
+	}
+}

@@ -145,11 +145,22 @@ func ofInlined(name string) bool {
 }
 
 // waitingFrame is the youngest frame that is the program's own, or a call in a language, if that is given; nil if there
-// is none.
+// is none. What a signal interrupted waits only if the handler ended the program: one that itself waits may have left by a jump, and has no frame.
 func waitingFrame(frames []report.Frame, language string) *report.Frame {
+	ending := false
 	for i := range frames {
 		f := &frames[i]
-		if f.Function != "" && f.Signal == "" && !waitsForOthers(f.Module, f.Function) && !ofJava(f) && !ofRuby(f) && !ofErlang(f) && (language == "" || f.Language == language) {
+		if f.Signal != "" {
+			if !ending {
+				return nil
+			}
+			ending = false
+			continue
+		}
+		if ending = ending || sends(f.Function); ending {
+			continue
+		}
+		if f.Function != "" && !waitsForOthers(f.Module, f.Function) && !ofJava(f) && !ofRuby(f) && !ofErlang(f) && (language == "" || f.Language == language) {
 			return f
 		}
 	}

@@ -1,13 +1,15 @@
 package analysis
 
 import (
+	"bytes"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/corewalk/corewalk/internal/code/disasm"
 	"github.com/corewalk/corewalk/internal/code/provenance"
+	"github.com/corewalk/corewalk/internal/vars/types"
 	"github.com/corewalk/corewalk/internal/vars/where"
-
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/report"
 )
@@ -176,8 +178,23 @@ func (c *crash) passedTexts(w *witness) (out []string, confidence string) {
 	}
 	confidence = report.Certain
 	_, params := where.ProcessOf(c.Variables).Signature(w.call.Entry)
-	for _, r := range w.abi.Args[:min(params, len(w.abi.Args))] {
-		text, sure := c.oneOf(w, caller.code.Before(caller.state.PC, provenance.Reg(r)).Alternatives())
+	args := types.TextArguments(params, uint64(c.arch.WordSize))
+	passed := func(i int) []*provenance.Value {
+		if i >= len(w.abi.Args) {
+			return nil
+		}
+		return caller.code.Before(caller.state.PC, provenance.Reg(w.abi.Args[i])).Alternatives()
+	}
+	for i, arg := range args[:min(len(args), len(w.abi.Args))] {
+		text, sure := "", true
+		switch arg {
+		case types.TextToZero:
+			text, sure = c.oneOf(w, passed(i))
+		case types.TextOfNext:
+			text = c.slice(passed(i), passed(i+1))
+		case types.TextOfBefore:
+			text = c.slice(passed(i), passed(i-1))
+		}
 		if text == "" {
 			continue
 		}
@@ -186,6 +203,19 @@ func (c *crash) passedTexts(w *witness) (out []string, confidence string) {
 		}
 	}
 	return out, confidence
+}
+
+// slice returns the text at a constant address that has a constant length; "" if there is none.
+func (in *Engine) slice(addr, length []*provenance.Value) string {
+	if len(addr) != 1 || len(length) != 1 || addr[0].Kind != provenance.Const || length[0].Kind != provenance.Const {
+		return ""
+	}
+	if n := uint64(length[0].K); n <= maxTold && in.constant(uint64(addr[0].K)) {
+		if text := in.mem.Some(uint64(addr[0].K), int(n)); uint64(len(text)) == n {
+			return plain(text)
+		}
+	}
+	return ""
 }
 
 // oneOf returns the text at one of several constant addresses: the only one, which is sure, or the only one that the stack below the function
@@ -226,14 +256,27 @@ func (c *crash) oneOf(w *witness, all []*provenance.Value) (text string, sure bo
 	return texts[found], len(texts) == 1
 }
 
-// constantText returns the text at an address of a program's constants; "" where memory can be written to, or holds no text.
-func (in *Engine) constantText(addr uint64) string {
+// constant reports whether an address is one of a program's constants: memory of a file that cannot be written to.
+func (in *Engine) constant(addr uint64) bool {
 	m, ok := in.Proc.MappingAt(addr)
-	if !ok || m.Perm&libstate.Write != 0 || m.Path == "" {
+	return ok && m.Perm&libstate.Write == 0 && m.Path != ""
+}
+
+// constantText returns the text at an address of a program's constants, up to a zero; "" if there is none.
+func (in *Engine) constantText(addr uint64) string {
+	if !in.constant(addr) {
 		return ""
 	}
 	text, ended := in.mem.CString(addr, maxTold)
 	if !ended {
+		return ""
+	}
+	return plain(text)
+}
+
+// plain returns a text; "" if it has characters that no text has.
+func plain(text []byte) string {
+	if bytes.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune("\a\b\t\n\v\f\r\x1b", r) }) {
 		return ""
 	}
 	return string(text)

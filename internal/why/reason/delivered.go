@@ -173,6 +173,7 @@ func (in *Input) faulted(t steppers.Trap) (s Signal, confidence string) {
 	case steppers.TrapBreakpoint:
 		s.Number = sigTrap
 		if pc, ok := in.Regs.Get(in.Arch.PC); ok && in.codeBefore(pc, []byte{0xcc}) {
+			s.Code, s.HasInfo = siKernel, true
 			confidence = report.Certain
 		}
 	case steppers.TrapFloat:

@@ -105,7 +105,7 @@ func TestDelivered(t *testing.T) {
 		{"illegal of earlier", at{code: nop}, "", asked(steppers.Trap{Kind: steppers.TrapInstruction}, stale), 0, "", 0, ""},
 		{"illegal", at{}, "", blocks(asked(steppers.Trap{Kind: steppers.TrapInstruction}, stale), 0, bit(sigIll)|bit(2)), sigIll, report.Likely, 0, ""},
 		{"illegal, perhaps", at{}, "", asked(steppers.Trap{Kind: steppers.TrapInstruction}, stale), 0, "", 0, ""},
-		{"int3", at{code: nop}, "\xcc", asked(steppers.Trap{Kind: steppers.TrapBreakpoint}, stale), sigTrap, report.Certain, 0, ""},
+		{"int3", at{code: nop}, "\xcc", asked(steppers.Trap{Kind: steppers.TrapBreakpoint}, stale), sigTrap, report.Certain, siKernel, "code"},
 		{"int3, its siginfo", at{code: nop}, "\xcc", asked(steppers.Trap{Kind: steppers.TrapBreakpoint}, sig(sigTrap, siKernel)), sigTrap, report.Certain, siKernel, "code"},
 		{"int3 of earlier", at{code: nop}, "\x90", asked(steppers.Trap{Kind: steppers.TrapBreakpoint}, stale), 0, "", 0, ""},
 		{"SSE", at{code: nop}, "", blocks(asked(steppers.Trap{Kind: steppers.TrapFloat}, stale), 0, bit(sigFPE)|bit(2)), sigFPE, report.Likely, 0, ""},

@@ -20,6 +20,9 @@ procedure Shapes is
          when others => Long : Long_Integer;
       end case;
    end record;
+   type Row is array (1 .. 3) of Colour;
+   type Packed is record A : Boolean; C : Colour; R : Row; end record;
+   pragma Pack (Packed);
    function C_Raise (Signal : Integer) return Integer;
    pragma Import (C, C_Raise, "raise");
    procedure Draw (S : in out Shape; T : Sized) is
@@ -28,11 +31,12 @@ procedure Shapes is
       M : Money := 12.34;
       D : Duration := 1.5;
       S1 : Shape := (K => Square, Id => 1, Side => 4, Diagonal => 5.5);
+      P : Packed := (A => True, C => Blue, R => (Red, Blue, Green));
       S2 : Shape (Label) := (K => Label, Id => 2, Text => "abcd");
    begin
       if C_Raise (3) = 0 then
          S.Id := S1.Id + S2.Id + T.N + Integer (F) + Integer (M) + Integer (D);
-         C := Blue;
+         C := P.C;
       end if;
       S.Id := Colour'Pos (C);
    end Draw;
